@@ -1,0 +1,3 @@
+"""The name under which newer Protocol Buffers export this rule."""
+
+proto_library = native.proto_library

@@ -1,0 +1,45 @@
+"""The external repositories of Belay under Bazel 4, for this workspace and for those that depend on it."""
+
+load("@bazel_tools//tools/build_defs/repo:http.bzl", "http_archive")
+
+# Repository name -> folder of third_party/. Labels inside are those of the Bazel Central Registry.
+_VENDORED = {
+    "com_github_google_benchmark": "google_benchmark",
+    "com_google_absl": "abseil-cpp",
+    "com_google_googletest": "googletest",
+    "com_google_protobuf": "protobuf",
+    "libsodium": "libsodium",
+    "remote_coverage_tools": "remote_coverage_tools",
+    "rules_cc": "rules_cc",
+    "rules_license": "rules_license",
+    "simdjson": "simdjson",
+    "zlib": "zlib",
+}
+
+# What Bazel 4 itself asks for, where Debian's packages install it.
+_DEBIAN = {
+    "platforms": "/usr/share/bazel/platforms",
+    "rules_java": "/usr/share/bazel/rules/java",
+    "rules_proto": "/usr/share/bazel/rules/proto",
+}
+
+def belay_dependencies(root = ""):
+    """Declares every repository that Belay's targets refer to.
+
+    Args:
+      root: path of Belay's checkout, ending in "/", absolute or relative to the calling workspace;
+        empty when Belay is the calling workspace.
+    """
+    for name, folder in _VENDORED.items():
+        native.local_repository(name = name, path = root + "third_party/" + folder)
+    for name, path in _DEBIAN.items():
+        native.local_repository(name = name, path = path)
+
+    # tools/fetch_highway.sh puts the archive where --distdir finds it by its checksum.
+    http_archive(
+        name = "highway",
+        build_file = "@belay//third_party/highway:highway.BUILD",
+        sha256 = "7e0be78b8318e8bdbf6fa545d2ecb4c90f947df03f7aadc42c1967f019e63343",
+        strip_prefix = "highway-1.2.0",
+        urls = ["https://github.com/google/highway/archive/refs/tags/1.2.0.tar.gz"],
+    )

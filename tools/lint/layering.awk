@@ -1,0 +1,110 @@
+# layering.awk layers.txt ./a/BUILD.bazel ./b/BUILD.bazel …
+#
+# Reads the labels of every rule and reports those that the rule's package must not use. A rule is a test when its
+# kind ends in _test or it is testonly; loads, visibility and comments are no dependencies.
+
+function within(package, pattern) {
+  if (pattern == "*") return 1
+  if (sub(/:$/, "", pattern)) return package == pattern
+  return package == pattern || index(package, pattern "/") == 1
+}
+
+# The row for a package: the longest that matches. `self` becomes the part of the tree that may use itself.
+function row_of(package,   key, best, parts) {
+  best = ""
+  for (key in may) {
+    if (key == "*") continue
+    if (key ~ /\/\*$/) {
+      prefix = substr(key, 1, length(key) - 1)
+      if (index(package, prefix) != 1) continue
+    } else if (!within(package, key)) {
+      continue
+    }
+    if (length(key) > length(best)) best = key
+  }
+  self = best
+  sub(/:$/, "", self)
+  if (best ~ /\/\*$/) {
+    split(substr(package, length(best)), parts, "/")
+    self = substr(best, 1, length(best) - 1) parts[1]
+  }
+  return best
+}
+
+function allowed(package, list,   n, i, items) {
+  n = split(list, items, " ")
+  for (i = 1; i <= n; i++) if (within(package, items[i])) return 1
+  return 0
+}
+
+function complain(place, message) {
+  print place ": " message
+  bad++
+}
+
+function finish_rule(   i, ok) {
+  for (i = 1; i <= labels; i++) {
+    edges++
+    ok = allowed(label[i], may[row]) || (is_test && allowed(label[i], tests_may[row]))
+    if (!ok && label[i] !~ /^@/) ok = within(label[i], self)
+    if (!ok) complain(where[i], (is_test ? "tests of " : "") here " must not use " label[i] " (tools/lint/layers.txt)")
+  }
+  labels = 0
+  is_test = 0
+}
+
+# The table: package | what it may use | what its tests may use besides.
+FILENAME ~ /layers\.txt$/ {
+  if ($0 ~ /^ *(#|$)/) next
+  if ($1 == "restricted") { for (i = 2; i <= NF; i++) restricted[$i] = 1; next }
+  n = split($0, column, "|")
+  key = column[1]; gsub(/ /, "", key)
+  may[key] = column[2]
+  tests_may[key] = n > 2 ? column[3] : ""
+  next
+}
+
+FNR == 1 {
+  finish_rule()
+  here = FILENAME
+  sub(/^\.\//, "", here)
+  if (!sub(/\/[^\/]*$/, "", here)) here = "."
+  row = row_of(here)
+  if (row == "") complain(FILENAME, "no row for " here " in tools/lint/layers.txt")
+  skipping = 0
+}
+
+{ line = $0; sub(/(^|[ \t])#.*/, "", line) }
+
+# A rule starts and ends in the first column.
+line ~ /^[A-Za-z_\[]/ && line !~ /^\]/ { finish_rule(); kind = line; sub(/\(.*/, "", kind) }
+kind ~ /_test$/ || line ~ /testonly *= *(True|1)/ { is_test = 1 }
+kind ~ /^\[?(load|package_group|package)$/ { next }
+
+line ~ /visibility *= *\[/ { skipping = 1 }
+skipping { if (line ~ /\]/) skipping = 0; next }
+
+row != "" {
+  while (match(line, /"(@[A-Za-z0-9_.-]+)?\/\/[^"]*"/)) {
+    text = substr(line, RSTART + 1, RLENGTH - 2)
+    line = substr(line, RSTART + RLENGTH)
+    sub(/^@belay\/\//, "//", text)
+    if (text ~ /^@/) {
+      sub(/\/\/.*/, "", text)
+      if (!(text in restricted)) continue
+    } else {
+      sub(/^\/\//, "", text)
+      sub(/:.*/, "", text)
+      if (text == "") text = "."
+    }
+    labels++
+    label[labels] = text
+    where[labels] = FILENAME ":" FNR
+  }
+}
+
+END {
+  finish_rule()
+  if (bad) exit 1
+  print edges + 0 " edges"
+}
