@@ -1,0 +1,97 @@
+// What a meta kernel sees: an operator's arguments, tensors by their metadata, and a place for the
+// results'.
+#ifndef BELAY_EXIR_OP_META_CONTEXT_H_
+#define BELAY_EXIR_OP_META_CONTEXT_H_
+
+#include <complex>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "exir/op/schema.h"
+#include "exir/op/tensor_meta.h"
+
+namespace belay::exir {
+
+struct MetaValue;
+using MetaList = std::vector<MetaValue>;
+// An argument or a result. Integers and booleans that the program computes are expressions;
+// literals are int expressions, doubles and bools. A symbolic float or bool that has no number is a
+// SymExpr too.
+struct MetaValue {
+  std::variant<None, TensorMeta, SymExpr, double, bool, std::complex<double>, std::string, DType,
+               MemoryFormat, Layout, Device, MetaList>
+      value;
+
+  MetaValue() = default;
+  template <class T>
+  MetaValue(T v) : value(std::move(v)) {}  // NOLINT
+  template <class T>
+  const T* get_if() const {
+    return std::get_if<T>(&value);
+  }
+  bool is_none() const { return std::holds_alternative<None>(value); }
+};
+
+// Makes symbols for sizes that only the data decide (nonzero, item). One per program, so that names
+// never repeat.
+class SymbolSource {
+ public:
+  virtual ~SymbolSource() = default;
+  virtual SymExpr Fresh(SymRange range) = 0;
+};
+
+// Arguments are in schema order with defaults filled in. Accessors give kInvalidArgument, naming
+// the argument and what came, when the value is of another kind. Indices are those of the schema
+// (precondition: in range).
+class MetaContext {
+ public:
+  MetaContext(const FunctionSchema& schema, std::vector<MetaValue> arguments, SymbolSource* symbols)
+      : schema_(schema),
+        arguments_(std::move(arguments)),
+        symbols_(symbols),
+        outputs_(schema.returns.size()) {}
+
+  const FunctionSchema& schema() const { return schema_; }
+  int num_arguments() const { return static_cast<int>(arguments_.size()); }
+  const MetaValue& argument(int i) const { return arguments_[i]; }
+  bool is_none(int i) const { return arguments_[i].is_none(); }
+  absl::StatusOr<const TensorMeta*> Tensor(int i) const;
+  absl::StatusOr<const TensorMeta*> OptionalTensor(int i) const;  // nullptr for none
+  absl::StatusOr<std::vector<const TensorMeta*>> TensorList(
+      int i) const;  // of Tensor[] and Tensor?[]; nullptr for none
+  absl::StatusOr<SymInt> Int(int i) const;
+  absl::StatusOr<int64_t> StaticInt(int i) const;  // a number, not an expression
+  absl::StatusOr<std::vector<SymInt>> IntList(
+      int i) const;  // a lone int is repeated list_size times
+  absl::StatusOr<std::vector<int64_t>> StaticIntList(int i) const;
+  absl::StatusOr<double> Double(int i) const;
+  absl::StatusOr<bool> Bool(int i) const;
+  absl::StatusOr<std::string> String(int i) const;
+  absl::StatusOr<DType> Dtype(int i) const;
+  absl::StatusOr<DType> DtypeOr(int i, DType fallback) const;
+  absl::StatusOr<MemoryFormat> MemoryFormatOr(int i, MemoryFormat fallback) const;
+  // The dtype category a Scalar argument promotes as: int64, float32 ("default float"), bool or
+  // complex64.
+  absl::StatusOr<DType> ScalarCategory(int i) const;
+
+  void SetOutput(int i, MetaValue value) { outputs_[i] = std::move(value); }
+  void SetTensor(int i, DType dtype, std::vector<SymInt> sizes) {
+    outputs_[i] = TensorMeta::Contiguous(dtype, std::move(sizes));
+  }
+  const std::vector<MetaValue>& outputs() const { return outputs_; }
+  // kFailedPrecondition when the caller has no source of symbols (shapes must be known where it
+  // stands).
+  absl::StatusOr<SymExpr> FreshSymbol(SymRange range);
+
+ private:
+  const FunctionSchema& schema_;
+  std::vector<MetaValue> arguments_;
+  SymbolSource* symbols_;
+  std::vector<MetaValue> outputs_;
+};
+
+}  // namespace belay::exir
+
+#endif  // BELAY_EXIR_OP_META_CONTEXT_H_

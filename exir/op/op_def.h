@@ -1,0 +1,63 @@
+// The one place where an operator's facts are declared. Rows live in exir/ops, one table per
+// family.
+#ifndef BELAY_EXIR_OP_OP_DEF_H_
+#define BELAY_EXIR_OP_OP_DEF_H_
+
+#include <cstdint>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "exir/op/meta_context.h"
+
+namespace belay::exir {
+
+// Facts that passes and checks ask about. Mutability and view aliasing are not here: the schema
+// says them.
+enum OpTrait : uint32_t {
+  kCore = 1 << 0,           // tagged "core" in PyTorch's native_functions.yaml
+  kViewCopy = 1 << 1,       // tagged "view_copy"
+  kPointwise = 1 << 2,      // output element i depends on element i of the (broadcast) inputs only
+  kReduction = 1 << 3,      // folds dimensions
+  kDataMovement = 1 << 4,   // only copies elements
+  kDataDependent = 1 << 5,  // the output's shape depends on elements
+  kNondeterministic = 1 << 6,  // random
+  kSideEffect = 1 << 7,        // must survive dead-code elimination: asserts
+  kComposite = 1 << 8,         // decomposes into other operators; has no kernel in an edge program
+  kQuantization = 1 << 9,      // quantise and dequantise primitives
+  kSymbolic = 1 << 10,         // arithmetic on scalars, no tensors in the results
+};
+
+// |got - want| <= atol + rtol * |want| for float32; other dtypes scale by their epsilon.
+struct Tolerance {
+  double rtol = 1e-6;
+  double atol = 0;
+};
+
+// From where random tests draw the operator's floating point inputs.
+struct Domain {
+  double min = -10;
+  double max = 10;
+};
+
+// Infers shapes and dtypes and checks the arguments (kInvalidArgument naming the argument, what was
+// expected, what came). Right for symbolic sizes.
+using MetaFn = absl::Status (*)(MetaContext& context);
+
+struct OpDef {
+  std::string_view schema;  // as PyTorch prints it; the namespace is part of it
+  MetaFn meta = nullptr;    // null: no meta kernel (opaque to shape inference)
+  uint32_t traits = 0;
+  // The edge dialect's dtype constraint (edge-pipeline.md §4), "" when any combination of legal
+  // dtypes will do. Rows are separated by '|'; a row binds every tensor argument and return to an
+  // alias and each alias to a set:
+  //   "self:A other:A ->:A  A=real"         two tables of one row: all three have one dtype, a real
+  //   one
+  // Parsed by exir/op/dtype_rule.h.
+  std::string_view dtypes = "";
+  Tolerance tolerance = {};
+  Domain domain = {};
+};
+
+}  // namespace belay::exir
+
+#endif  // BELAY_EXIR_OP_OP_DEF_H_

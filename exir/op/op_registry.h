@@ -1,0 +1,106 @@
+// Operator overloads with stable identity, in dialects.
+//
+// A registry is a value that is built from tables of OpDef and then passed to whoever reads, makes
+// or checks programs. Looking up the same overload twice gives the same pointer; pointers live as
+// long as the registry.
+#ifndef BELAY_EXIR_OP_OP_REGISTRY_H_
+#define BELAY_EXIR_OP_OP_REGISTRY_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "exir/op/op_def.h"
+#include "exir/op/schema.h"
+
+namespace belay::exir {
+
+enum class Dialect : uint8_t {
+  kAten,         // torch.ops.<ns>.<op>.<overload>, any namespace
+  kEdge,         // the same with dtype constraints
+  kBackend,      // operators for after partitioning
+  kHigherOrder,  // cond, while_loop, map_impl, scan, executorch_call_delegate: no schema, arguments
+                 // by position
+  kScalar,       // Python functions on scalars: _operator.mul, torch.sym_max, math.trunc
+};
+
+// One overload in one dialect. Immutable; compared by address.
+class OpOverload {
+ public:
+  Dialect dialect() const { return dialect_; }
+  std::string_view ns() const { return ns_; }  // "aten"
+  std::string_view op() const { return op_; }  // "add"
+  std::string_view overload() const {
+    return overload_;
+  }  // "Tensor", "default"; "" for higher-order and scalar functions
+  // Without the dialect: "aten.add.Tensor", "higher_order.cond", "_operator.mul". Kernels have this
+  // name.
+  const std::string& name() const { return name_; }
+  // With it, as the text form writes it: "edge.aten.add.Tensor", "backend.…"; equal to name() for
+  // the others.
+  const std::string& text_name() const { return text_name_; }
+  // nullptr for higher-order operators and for operators that the registry does not know.
+  const FunctionSchema* schema() const { return schema_; }
+  const OpDef* def() const { return def_; }
+  bool known() const { return def_ != nullptr || dialect_ == Dialect::kHigherOrder; }
+  bool has_trait(OpTrait trait) const { return def_ != nullptr && (def_->traits & trait) != 0; }
+  // The ATen overload that an edge or backend overload wraps; itself otherwise.
+  const OpOverload* aten() const { return aten_ == nullptr ? this : aten_; }
+
+ private:
+  friend class OpRegistry;
+  OpOverload() = default;
+  Dialect dialect_ = Dialect::kAten;
+  std::string ns_, op_, overload_, name_, text_name_;
+  const FunctionSchema* schema_ = nullptr;
+  const OpDef* def_ = nullptr;
+  const OpOverload* aten_ = nullptr;
+};
+
+// Thread-safe: lookups may create entries (opaque and edge overloads), under a lock of the
+// registry's own.
+class OpRegistry {
+ public:
+  // kInvalidArgument listing every row whose schema does not parse; kAlreadyExists for a repeated
+  // overload. The rows must outlive the registry (they are constants).
+  static absl::StatusOr<std::unique_ptr<OpRegistry>> Create(
+      absl::Span<const absl::Span<const OpDef>> tables);
+  ~OpRegistry();
+
+  // A known overload by its name ("aten.add.Tensor"; "aten.relu" means "aten.relu.default"), in the
+  // ATen, scalar or higher-order dialect. nullptr when unknown.
+  const OpOverload* Find(std::string_view name) const;
+  // kNotFound naming the namespace, the operator or the overload that does not exist, with the
+  // overloads there are.
+  absl::StatusOr<const OpOverload*> Lookup(std::string_view name) const;
+  // Find, or an overload without schema for a name that is unknown: what a reader makes of custom
+  // operators.
+  const OpOverload* FindOrOpaque(std::string_view name) const;
+  // The edge overload of an ATen overload. Precondition: `aten` is of this registry. An overload of
+  // another dialect is returned as it is.
+  const OpOverload* ToEdge(const OpOverload* aten) const;
+  // The backend overload of an ATen or edge overload (lowering.md §5.2, §5.3). kInvalidArgument
+  // when its namespace is not one of backend operators, kFailedPrecondition when it has neither a
+  // meta kernel nor a decomposition.
+  absl::StatusOr<const OpOverload*> ToBackend(const OpOverload* overload) const;
+  // Any dialect, by text_name(); nullptr when unknown. "edge.mylib.op.default" of a namespace that
+  // has no known operator is the edge overload of an opaque one.
+  const OpOverload* FindText(std::string_view text_name) const;
+  const OpOverload* CallDelegate() const;  // higher_order.executorch_call_delegate
+
+  // All known overloads of the ATen and scalar dialects, by name.
+  std::vector<const OpOverload*> Known() const;
+
+ private:
+  struct Impl;
+  explicit OpRegistry(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace belay::exir
+
+#endif  // BELAY_EXIR_OP_OP_REGISTRY_H_
