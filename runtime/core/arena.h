@@ -1,0 +1,37 @@
+// Aligned memory that is allocated once.
+#ifndef BELAY_RUNTIME_CORE_ARENA_H_
+#define BELAY_RUNTIME_CORE_ARENA_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+
+namespace belay {
+
+// The alignment of every arena and of every tensor in it: a cache line, and the widest vector.
+inline constexpr size_t kArenaAlignment = 64;
+
+// A zeroed block of memory aligned to kArenaAlignment. Move-only.
+class AlignedBuffer {
+ public:
+  AlignedBuffer() = default;
+  // kResourceExhausted when there is not so much memory; never throws, never aborts.
+  static absl::StatusOr<AlignedBuffer> Create(uint64_t bytes);
+  AlignedBuffer(AlignedBuffer&& other) noexcept;
+  AlignedBuffer& operator=(AlignedBuffer&& other) noexcept;
+  ~AlignedBuffer();
+
+  std::byte* data() const { return data_; }
+  size_t size() const { return size_; }
+  absl::Span<std::byte> span() const { return absl::MakeSpan(data_, size_); }
+
+ private:
+  std::byte* data_ = nullptr;
+  size_t size_ = 0;
+};
+
+}  // namespace belay
+
+#endif  // BELAY_RUNTIME_CORE_ARENA_H_

@@ -1,0 +1,120 @@
+// Element types of tensors, and the three numberings under which they are known outside.
+//
+// Source: pt2-format.md §7. A PT2 archive, c10 (which `.pte` files and debug output use) and
+// Belay's own program file number the same types differently. Each numbering has a type of its own,
+// so that a number of one can't be taken for a number of another; the only ways across are the
+// functions below.
+#ifndef BELAY_RUNTIME_CORE_DTYPE_H_
+#define BELAY_RUNTIME_CORE_DTYPE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string_view>
+
+namespace belay {
+
+// The values are those of the program file (runtime/schema/program.proto) and never change.
+enum class DType : uint8_t {
+  kUint8 = 1,
+  kInt8 = 2,
+  kInt16 = 3,
+  kInt32 = 4,
+  kInt64 = 5,
+  kFloat16 = 6,
+  kFloat32 = 7,
+  kFloat64 = 8,
+  kComplex32 = 9,
+  kComplex64 = 10,
+  kComplex128 = 11,
+  kBool = 12,
+  kBFloat16 = 13,
+  kUint16 = 14,
+  kUint32 = 15,
+  kUint64 = 16,
+  kFloat8E4M3FN = 17,
+  kFloat8E5M2 = 18,
+  kFloat8E4M3FNUZ = 19,
+  kFloat8E5M2FNUZ = 20,
+  kFloat8E8M0FNU = 21,
+};
+inline constexpr int kNumDTypes = 22;  // One more than the largest value; 0 is never a type.
+
+// `ScalarType` of torch/_export/serde/schema.py: the numbers in a PT2 archive's JSON.
+struct Pt2ScalarType {
+  int64_t value;
+};
+// c10::ScalarType: the numbers in `.pte` files.
+struct C10ScalarType {
+  int64_t value;
+};
+
+// nullopt when the number names no type that Belay knows.
+std::optional<DType> DTypeFromPt2(Pt2ScalarType type);
+std::optional<DType> DTypeFromC10(C10ScalarType type);
+std::optional<DType> DTypeFromProgramFile(uint32_t value);
+// nullopt: `dtype` has no number there.
+std::optional<Pt2ScalarType> DTypeToPt2(DType dtype);
+std::optional<C10ScalarType> DTypeToC10(DType dtype);
+
+// PyTorch's name without the prefix: "float32", "bfloat16", "bool", "float8_e4m3fn", ….
+std::string_view DTypeName(DType dtype);
+std::optional<DType> DTypeFromName(std::string_view name);
+// The short name of the text form: "f32", "bf16", "i64", "u8", "b8" (bool), "c64", "f8e4m3fn", ….
+std::string_view DTypeShortName(DType dtype);
+std::optional<DType> DTypeFromShortName(std::string_view name);
+
+// Bytes of one element: 1, 2, 4, 8 or 16. Also the alignment that typed access needs (half of it
+// for complex types).
+size_t DTypeSize(DType dtype);
+
+bool IsFloatingPoint(DType dtype);  // float16, bfloat16, float32, float64 and all float8 types
+bool IsComplex(DType dtype);
+bool IsIntegral(DType dtype, bool include_bool);
+
+// The dtype of the real and the imaginary part; `dtype` itself when it is not complex.
+DType RealPart(DType dtype);
+
+// torch.promote_types: the least type to which both convert, under PyTorch's rules. float8 and
+// unsigned 16/32/64-bit integers promote only with themselves and, as PyTorch does, with floating
+// point types (the unsigned ones); nullopt otherwise.
+std::optional<DType> PromoteTypes(DType a, DType b);
+
+// A set of dtypes as one word.
+class DTypeSet {
+ public:
+  constexpr DTypeSet() = default;
+  constexpr DTypeSet(std::initializer_list<DType> types) {
+    for (DType t : types) bits_ |= uint32_t{1} << static_cast<int>(t);
+  }
+  constexpr bool contains(DType t) const { return (bits_ >> static_cast<int>(t)) & 1; }
+  constexpr bool empty() const { return bits_ == 0; }
+  constexpr DTypeSet operator|(DTypeSet o) const { return DTypeSet(bits_ | o.bits_); }
+  constexpr DTypeSet operator&(DTypeSet o) const { return DTypeSet(bits_ & o.bits_); }
+  constexpr bool operator==(const DTypeSet&) const = default;
+
+  // Public only because the type of a template argument (DispatchDType) has no private members.
+  uint32_t bits_ = 0;
+
+ private:
+  explicit constexpr DTypeSet(uint32_t bits) : bits_(bits) {}
+};
+
+inline constexpr DTypeSet kBoolType = {DType::kBool};
+inline constexpr DTypeSet kIntegralTypes = {DType::kUint8, DType::kInt8, DType::kInt16,
+                                            DType::kInt32, DType::kInt64};
+inline constexpr DTypeSet kFloatTypes = {DType::kFloat16, DType::kBFloat16, DType::kFloat32,
+                                         DType::kFloat64};
+inline constexpr DTypeSet kComplexTypes = {DType::kComplex64, DType::kComplex128};
+inline constexpr DTypeSet kUnsignedWideTypes = {DType::kUint16, DType::kUint32, DType::kUint64};
+inline constexpr DTypeSet kFloat8Types = {DType::kFloat8E4M3FN, DType::kFloat8E5M2,
+                                          DType::kFloat8E4M3FNUZ, DType::kFloat8E5M2FNUZ,
+                                          DType::kFloat8E8M0FNU};
+inline constexpr DTypeSet kRealTypes = kBoolType | kIntegralTypes | kFloatTypes;
+inline constexpr DTypeSet kAllTypes =
+    kRealTypes | kComplexTypes | kUnsignedWideTypes | kFloat8Types | DTypeSet{DType::kComplex32};
+
+}  // namespace belay
+
+#endif  // BELAY_RUNTIME_CORE_DTYPE_H_

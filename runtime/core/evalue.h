@@ -1,0 +1,84 @@
+// The values that instructions and kernels exchange: tensors, scalars, and lists of either.
+#ifndef BELAY_RUNTIME_CORE_EVALUE_H_
+#define BELAY_RUNTIME_CORE_EVALUE_H_
+
+#include <complex>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "absl/types/span.h"
+#include "runtime/core/dtype.h"
+#include "runtime/core/tensor_view.h"
+
+namespace belay {
+
+enum class MemoryFormat : uint8_t {
+  kContiguous = 1,
+  kChannelsLast = 2,
+  kChannelsLast3d = 3,
+  kPreserve = 4
+};
+
+struct None {
+  bool operator==(const None&) const = default;
+};
+
+class EValue;
+
+// Lists hold pointers to the slots of their elements, so that an element computed at run time (a
+// symbolic integer, a tensor) is seen through the list. The pointed-to array and slots belong to
+// whoever made the list (the Method, the interpreter).
+struct ListView {
+  absl::Span<EValue* const> elements;
+};
+
+// One value. A small variant, never an owner of memory.
+class EValue {
+ public:
+  EValue() : value_(None{}) {}
+  EValue(None) : value_(None{}) {}               // NOLINT
+  EValue(int64_t v) : value_(v) {}               // NOLINT
+  EValue(double v) : value_(v) {}                // NOLINT
+  EValue(bool v) : value_(v) {}                  // NOLINT
+  EValue(std::complex<double> v) : value_(v) {}  // NOLINT
+  EValue(std::string_view v) : value_(v) {}      // NOLINT  the bytes belong to the program
+  EValue(const void*) = delete;                  // a pointer would become a bool
+  EValue(const TensorView& v) : value_(v) {}     // NOLINT
+  EValue(ListView v) : value_(v) {}              // NOLINT
+  EValue(DType v) : value_(v) {}                 // NOLINT
+  EValue(MemoryFormat v) : value_(v) {}          // NOLINT
+
+  template <class T>
+  bool is() const {
+    return std::holds_alternative<T>(value_);
+  }
+  bool is_none() const { return is<None>(); }
+  bool is_tensor() const { return is<TensorView>(); }
+  bool is_number() const {
+    return is<int64_t>() || is<double>() || is<bool>() || is<std::complex<double>>();
+  }
+
+  // nullptr when the value is of another kind: the way to read a value whose kind a file decides.
+  template <class T>
+  const T* get_if() const {
+    return std::get_if<T>(&value_);
+  }
+  template <class T>
+  T* get_if() {
+    return std::get_if<T>(&value_);
+  }
+
+  // "none", "int", "tensor f32[2,3]", …: the kind, for messages.
+  std::string KindName() const;
+
+ private:
+  std::variant<None, int64_t, double, bool, std::complex<double>, std::string_view, TensorView,
+               ListView, DType, MemoryFormat>
+      value_;
+};
+
+}  // namespace belay
+
+#endif  // BELAY_RUNTIME_CORE_EVALUE_H_

@@ -1,0 +1,152 @@
+#include "runtime/core/mapped_file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "runtime/core/status_macros.h"
+
+namespace belay {
+namespace {
+
+absl::Status SystemError(std::string_view action, const std::string& path, int error) {
+  const std::string message =
+      absl::StrCat("cannot ", action, " ", path, ": ", std::generic_category().message(error));
+  switch (error) {
+    case ENOENT:
+    case ENOTDIR:
+      return absl::NotFoundError(message);
+    case EACCES:
+    case EPERM:
+    case EROFS:
+      return absl::PermissionDeniedError(message);
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG:
+      return absl::ResourceExhaustedError(message);
+    default:
+      return absl::UnavailableError(message);
+  }
+}
+
+// open() stops at a NUL, which a std::string may contain.
+absl::Status CheckPath(const std::string& path) {
+  if (path.empty() || path.find('\0') != std::string::npos) {
+    return absl::InvalidArgumentError("a path must not be empty nor contain a NUL");
+  }
+  return absl::OkStatus();
+}
+
+class FileDescriptor {
+ public:
+  explicit FileDescriptor(int fd) : fd_(fd) {}
+  ~FileDescriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  FileDescriptor(const FileDescriptor&) = delete;
+  FileDescriptor& operator=(const FileDescriptor&) = delete;
+  int get() const { return fd_; }
+  // 0 or errno.
+  int Close() { return ::close(std::exchange(fd_, -1)) == 0 || errno == EINTR ? 0 : errno; }
+
+ private:
+  int fd_;
+};
+
+int OpenRetrying(const char* path, int flags, mode_t mode) {
+  int fd;
+  do {
+    fd = ::open(path, flags, mode);
+  } while (fd < 0 && errno == EINTR);
+  return fd;
+}
+
+// 0 or errno.
+int WriteAll(int fd, std::string_view bytes) {
+  constexpr size_t kMaxWrite = size_t{1} << 30;
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(fd, bytes.data(), std::min(bytes.size(), kMaxWrite));
+    if (written < 0) {
+      if (errno == EINTR) continue;
+      return errno;
+    }
+    bytes.remove_prefix(static_cast<size_t>(written));
+  }
+  return 0;
+}
+
+absl::Status WriteAndRename(FileDescriptor& file, const std::string& temporary,
+                            const std::string& path, absl::Span<const std::string_view> pieces) {
+  for (std::string_view piece : pieces) {
+    if (const int error = WriteAll(file.get(), piece); error != 0) {
+      return SystemError("write", path, error);
+    }
+  }
+  // Without fsync a full disk may be noticed only after the rename. Pipes and some file systems
+  // answer EINVAL: they have nothing to wait for.
+  if (::fsync(file.get()) != 0 && errno != EINVAL) return SystemError("write", path, errno);
+  if (const int error = file.Close(); error != 0) return SystemError("write", path, error);
+  if (::rename(temporary.c_str(), path.c_str()) != 0) return SystemError("replace", path, errno);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<const MappedFile>> MappedFile::Open(const std::string& path) {
+  ABSL_RETURN_IF_ERROR(CheckPath(path));
+  // O_NONBLOCK: opening a named pipe must not wait for a writer.
+  FileDescriptor file(OpenRetrying(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0));
+  if (file.get() < 0) return SystemError("open", path, errno);
+  struct stat info;
+  if (::fstat(file.get(), &info) != 0) return SystemError("open", path, errno);
+  if (!S_ISREG(info.st_mode)) {
+    return absl::InvalidArgumentError(absl::StrCat("cannot open ", path, ": not a regular file"));
+  }
+  const uint64_t size = static_cast<uint64_t>(info.st_size);
+  if (size > static_cast<uint64_t>(PTRDIFF_MAX)) return SystemError("open", path, EOVERFLOW);
+  absl::Span<const std::byte> bytes;
+  if (size > 0) {
+    void* data = ::mmap(nullptr, static_cast<size_t>(size), PROT_READ, MAP_PRIVATE, file.get(),
+                        /*offset=*/0);
+    if (data == MAP_FAILED) return SystemError("map", path, errno);
+    bytes = absl::MakeConstSpan(static_cast<const std::byte*>(data), static_cast<size_t>(size));
+  }
+  return std::shared_ptr<const MappedFile>(new MappedFile(path, bytes));
+}
+
+MappedFile::~MappedFile() {
+  if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+}
+
+absl::Status WriteFileAtomically(const std::string& path,
+                                 absl::Span<const std::string_view> pieces) {
+  ABSL_RETURN_IF_ERROR(CheckPath(path));
+  // Unique among the threads and processes that write here; a leftover of a dead one is skipped.
+  static std::atomic<uint64_t> counter{0};
+  std::string temporary;
+  int fd = -1;
+  for (int attempt = 0; attempt < 100 && fd < 0; ++attempt) {
+    temporary = absl::StrCat(path, ".tmp-", ::getpid(), "-", counter.fetch_add(1));
+    fd = OpenRetrying(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0 && errno != EEXIST) return SystemError("create", path, errno);
+  }
+  if (fd < 0) return SystemError("create", path, EEXIST);
+  FileDescriptor file(fd);
+  absl::Status status = WriteAndRename(file, temporary, path, pieces);
+  if (!status.ok()) ::unlink(temporary.c_str());
+  return status;
+}
+
+}  // namespace belay

@@ -1,0 +1,175 @@
+#include "runtime/kernel/kernel.h"
+
+#include <complex>
+#include <cstdint>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "runtime/core/status_macros.h"
+
+namespace belay {
+namespace {
+
+absl::Status WrongKind(std::string_view what, int i, std::string_view expected,
+                       const EValue& value) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(what, " ", i, ": expected ", expected, ", got ", value.KindName()));
+}
+
+template <class T>
+absl::StatusOr<T> ArgumentAs(const EValue& value, int i, std::string_view expected) {
+  if (const T* v = value.get_if<T>()) return *v;
+  return WrongKind("argument", i, expected, value);
+}
+
+absl::StatusOr<TensorView*> ResizeOutput(OutputAllocator* allocator, int i, EValue& slot,
+                                         absl::Span<const int64_t> sizes) {
+  TensorView* tensor = slot.get_if<TensorView>();
+  if (tensor == nullptr) return WrongKind("output", i, "tensor", slot);
+  if (allocator == nullptr) {
+    return absl::FailedPreconditionError(absl::StrCat("output ", i, " has no allocator"));
+  }
+  const absl::Status status = allocator->Resize(*tensor, sizes);
+  if (!status.ok()) {
+    return absl::Status(status.code(), absl::StrCat("output ", i, ": ", status.message()));
+  }
+  return tensor;
+}
+
+}  // namespace
+
+absl::Status KernelContext::CheckArity(int arguments, int outputs) const {
+  if (num_arguments() == arguments && num_outputs() == outputs) [[likely]]
+    return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("expected ", arguments, " arguments and ", outputs,
+                                                 " outputs, got ", num_arguments(), " and ",
+                                                 num_outputs()));
+}
+
+absl::StatusOr<const TensorView*> KernelContext::Tensor(int i) const {
+  if (const TensorView* v = argument(i).get_if<TensorView>()) return v;
+  return WrongKind("argument", i, "tensor", argument(i));
+}
+
+absl::StatusOr<const TensorView*> KernelContext::OptionalTensor(int i) const {
+  if (is_none(i)) return static_cast<const TensorView*>(nullptr);
+  return Tensor(i);
+}
+
+absl::StatusOr<TensorView*> KernelContext::MutableTensor(int i) const {
+  if (TensorView* v = arguments_[i]->get_if<TensorView>()) return v;
+  return WrongKind("argument", i, "tensor", argument(i));
+}
+
+absl::StatusOr<int64_t> KernelContext::Int(int i) const {
+  const EValue& value = argument(i);
+  if (const int64_t* v = value.get_if<int64_t>()) return *v;
+  if (const bool* v = value.get_if<bool>()) return int64_t{*v};
+  return WrongKind("argument", i, "int", value);
+}
+
+absl::StatusOr<double> KernelContext::Double(int i) const {
+  const EValue& value = argument(i);
+  if (const double* v = value.get_if<double>()) return *v;
+  if (const int64_t* v = value.get_if<int64_t>()) return static_cast<double>(*v);
+  if (const bool* v = value.get_if<bool>()) return *v ? 1.0 : 0.0;
+  return WrongKind("argument", i, "float", value);
+}
+
+absl::StatusOr<bool> KernelContext::Bool(int i) const {
+  return ArgumentAs<bool>(argument(i), i, "bool");
+}
+
+absl::StatusOr<EValue> KernelContext::Scalar(int i) const {
+  if (!argument(i).is_number()) return WrongKind("argument", i, "number", argument(i));
+  return argument(i);
+}
+
+absl::StatusOr<std::string_view> KernelContext::String(int i) const {
+  return ArgumentAs<std::string_view>(argument(i), i, "string");
+}
+
+absl::StatusOr<DType> KernelContext::Dtype(int i) const {
+  return ArgumentAs<DType>(argument(i), i, "dtype");
+}
+
+absl::StatusOr<Sizes> KernelContext::IntList(int i) const {
+  const EValue& value = argument(i);
+  if (const int64_t* v = value.get_if<int64_t>()) return Sizes({*v});
+  const ListView* list = value.get_if<ListView>();
+  if (list == nullptr) return WrongKind("argument", i, "list of ints", value);
+  if (list->elements.size() > kMaxRank) {
+    return absl::InvalidArgumentError(absl::StrCat("argument ", i, ": a list of ",
+                                                   list->elements.size(),
+                                                   " ints is above the limit of ", kMaxRank));
+  }
+  Sizes ints;
+  for (const EValue* element : list->elements) {
+    const int64_t* v = element == nullptr ? nullptr : element->get_if<int64_t>();
+    if (v == nullptr) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("argument ", i, ": expected list of ints, got element ", ints.size(), " ",
+                       element == nullptr ? "missing" : element->KindName()));
+    }
+    ints.push_back(*v);
+  }
+  return ints;
+}
+
+absl::StatusOr<ListView> KernelContext::List(int i) const {
+  return ArgumentAs<ListView>(argument(i), i, "list");
+}
+
+absl::StatusOr<int64_t> KernelContext::IntOr(int i, int64_t fallback) const {
+  if (is_none(i)) return fallback;
+  return Int(i);
+}
+
+absl::StatusOr<double> KernelContext::DoubleOr(int i, double fallback) const {
+  if (is_none(i)) return fallback;
+  return Double(i);
+}
+
+absl::StatusOr<DType> KernelContext::DtypeOr(int i, DType fallback) const {
+  if (is_none(i)) return fallback;
+  return Dtype(i);
+}
+
+absl::StatusOr<TensorView*> KernelContext::Output(int i, absl::Span<const int64_t> sizes) {
+  return ResizeOutput(allocator_, i, *outputs_[i], sizes);
+}
+
+absl::StatusOr<TensorView*> KernelContext::OutputListElement(int i, int k,
+                                                             absl::Span<const int64_t> sizes) {
+  const ListView* list = outputs_[i]->get_if<ListView>();
+  if (list == nullptr) return WrongKind("output", i, "list of tensors", *outputs_[i]);
+  if (k < 0 || static_cast<size_t>(k) >= list->elements.size() || list->elements[k] == nullptr) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("output ", i, ": no element ", k, " in a list of ", list->elements.size()));
+  }
+  return ResizeOutput(allocator_, i, *list->elements[k], sizes);
+}
+
+absl::StatusOr<int> KernelContext::OutputListSize(int i) const {
+  const ListView* list = outputs_[i]->get_if<ListView>();
+  if (list == nullptr) return WrongKind("output", i, "list of tensors", *outputs_[i]);
+  return static_cast<int>(list->elements.size());
+}
+
+absl::StatusOr<const TensorView*> KernelContext::PlannedOutput(int i) const {
+  if (const TensorView* v = outputs_[i]->get_if<TensorView>()) return v;
+  return WrongKind("output", i, "tensor", *outputs_[i]);
+}
+
+std::string_view KernelEngineName(KernelEngine engine) {
+  switch (engine) {
+    case KernelEngine::kReference:
+      return "reference";
+    case KernelEngine::kHighway:
+      return "highway";
+  }
+  return "invalid";
+}
+
+}  // namespace belay

@@ -1,0 +1,117 @@
+// What a kernel is: a function that computes one operator from resolved arguments.
+//
+// A kernel is named by its operator ("aten.add.Tensor") and sees that operator's functional schema:
+// all arguments, in schema order, defaults filled in, then one output per return. It must be total:
+// whatever shapes, dtypes and numbers a program file puts into the arguments, it either computes
+// the right result or returns an error, and it touches no byte outside its operands. Shapes are
+// computed by the formulas of runtime/kernel/shape_rules/, which the compiler's meta kernels
+// instantiate as well, and handed to KernelContext::Output, which refuses a size that differs from
+// a static output or exceeds a dynamic one.
+#ifndef BELAY_RUNTIME_KERNEL_KERNEL_H_
+#define BELAY_RUNTIME_KERNEL_KERNEL_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "runtime/core/evalue.h"
+#include "runtime/core/tensor_view.h"
+
+namespace belay {
+
+// Where outputs get their memory from. The executor checks planned bounds; the interpreter
+// allocates.
+class OutputAllocator {
+ public:
+  virtual ~OutputAllocator() = default;
+  // Gives `tensor` these sizes, strides in its own dim order, and memory. On error nothing changed.
+  //   kInvalidArgument   the output is static and its sizes differ
+  //   kOutOfRange        some size is above the bound planned for the dimension (message:
+  //   dimension, bound, value) kResourceExhausted no memory
+  virtual absl::Status Resize(TensorView& tensor, absl::Span<const int64_t> sizes) = 0;
+};
+
+// The arguments of one call. Made once per instruction at load; calling a kernel allocates nothing.
+// Accessors return an error (kInvalidArgument, naming the argument's position and both kinds) when
+// the value is of another kind, because program files decide what stands in an argument.
+class KernelContext {
+ public:
+  KernelContext(absl::Span<EValue* const> arguments, absl::Span<EValue* const> outputs,
+                OutputAllocator* allocator, absl::Span<std::byte> scratch)
+      : arguments_(arguments), outputs_(outputs), allocator_(allocator), scratch_(scratch) {}
+
+  int num_arguments() const { return static_cast<int>(arguments_.size()); }
+  int num_outputs() const { return static_cast<int>(outputs_.size()); }
+  // kInvalidArgument unless there are exactly so many of each: the first line of every kernel.
+  absl::Status CheckArity(int arguments, int outputs) const;
+
+  // Precondition of all: 0 <= i < num_arguments() (CheckArity).
+  const EValue& argument(int i) const { return *arguments_[i]; }
+  bool is_none(int i) const { return arguments_[i]->is_none(); }
+  absl::StatusOr<const TensorView*> Tensor(int i) const;
+  // nullptr for none.
+  absl::StatusOr<const TensorView*> OptionalTensor(int i) const;
+  // The tensor that an operator with a mutable argument ("self!") writes to.
+  absl::StatusOr<TensorView*> MutableTensor(int i) const;
+  absl::StatusOr<int64_t> Int(int i) const;    // an int or bool value
+  absl::StatusOr<double> Double(int i) const;  // any real number
+  absl::StatusOr<bool> Bool(int i) const;      // a bool value
+  absl::StatusOr<EValue> Scalar(int i) const;  // int64, double, bool or complex, as given
+  absl::StatusOr<std::string_view> String(int i) const;
+  absl::StatusOr<DType> Dtype(int i) const;
+  // The ints of a list, at most kMaxRank of them (more: kInvalidArgument). A lone int counts as a
+  // list of one, as in PyTorch.
+  absl::StatusOr<Sizes> IntList(int i) const;
+  absl::StatusOr<ListView> List(int i) const;  // any list; elements are read with EValue::get_if
+  // `fallback` for none.
+  absl::StatusOr<int64_t> IntOr(int i, int64_t fallback) const;
+  absl::StatusOr<double> DoubleOr(int i, double fallback) const;
+  absl::StatusOr<DType> DtypeOr(int i, DType fallback) const;
+
+  // Output i with these sizes: resized and with memory. Its dtype and dim order were fixed by the
+  // meta kernel; the kernel writes in that dtype (kInvalidArgument if it can't) and through the
+  // view's strides. The view stays valid for the call.
+  absl::StatusOr<TensorView*> Output(int i, absl::Span<const int64_t> sizes);
+  // Element `k` of a Tensor[] output.
+  absl::StatusOr<TensorView*> OutputListElement(int i, int k, absl::Span<const int64_t> sizes);
+  // Number of elements of a Tensor[] output.
+  absl::StatusOr<int> OutputListSize(int i) const;
+  // Output i as planned, before a resize: dtype, rank, and at load time the largest sizes.
+  absl::StatusOr<const TensorView*> PlannedOutput(int i) const;
+  // Sets a symbolic output (sym_size, item, arithmetic on sizes).
+  void SetScalarOutput(int i, EValue value) { *outputs_[i] = value; }
+  EValue* output_slot(int i) const { return outputs_[i]; }
+
+  // Working memory, aligned to 64 bytes, contents undefined. At least Kernel::scratch_bytes of it;
+  // a kernel whose need at run time is larger than its size returns kInternal.
+  absl::Span<std::byte> scratch() const { return scratch_; }
+
+ private:
+  absl::Span<EValue* const> arguments_;
+  absl::Span<EValue* const> outputs_;
+  OutputAllocator* allocator_;
+  absl::Span<std::byte> scratch_;
+};
+
+enum class KernelEngine : uint8_t { kReference = 1, kHighway = 2 };
+std::string_view KernelEngineName(KernelEngine engine);  // "reference", "highway"
+
+// One row of a kernel table. A constant; rows live in static arrays.
+struct Kernel {
+  std::string_view op;    // "aten.add.Tensor", "aten.relu.default", "sym.mul.default"
+  std::string_view name;  // for reports: "AddF32"
+  KernelEngine engine;
+  absl::Status (*run)(KernelContext& context);
+  // Asked once, when a program is loaded, with all tensors at their largest sizes (data may be
+  // null): whether this kernel computes the call for these dtypes, ranks, layouts and constant
+  // arguments, and all smaller sizes. null: it takes all.
+  bool (*accepts)(const KernelContext& context) = nullptr;
+  // Working memory that suffices for the call at these and all smaller sizes. null: none.
+  uint64_t (*scratch_bytes)(const KernelContext& context) = nullptr;
+};
+
+}  // namespace belay
+
+#endif  // BELAY_RUNTIME_KERNEL_KERNEL_H_

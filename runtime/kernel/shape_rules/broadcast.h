@@ -1,0 +1,38 @@
+// Broadcasting: PyTorch's rule, aligned at the last dimension.
+#ifndef BELAY_RUNTIME_KERNEL_SHAPE_RULES_BROADCAST_H_
+#define BELAY_RUNTIME_KERNEL_SHAPE_RULES_BROADCAST_H_
+
+#include "runtime/kernel/shape_rules/dims.h"
+
+namespace belay {
+
+// The shape to which both broadcast. kInvalidArgument naming both shapes and the dimension when two
+// sizes clash.
+template <class D>
+absl::StatusOr<Dims<D>> BroadcastShape(absl::Span<const D> a, absl::Span<const D> b) {
+  const size_t rank = std::max(a.size(), b.size());
+  Dims<D> out;
+  for (size_t i = 0; i < rank; ++i) {
+    const bool has_a = i + a.size() >= rank, has_b = i + b.size() >= rank;
+    if (!has_a || !has_b) {
+      out.push_back(has_a ? a[i + a.size() - rank] : b[i + b.size() - rank]);
+      continue;
+    }
+    const D& x = a[i + a.size() - rank];
+    const D& y = b[i + b.size() - rank];
+    if (KnownInt(x) == 1) {
+      out.push_back(y);
+    } else if (KnownInt(y) == 1 || x == y) {
+      out.push_back(x);
+    } else {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "shapes ", FormatDims<D>(a), " and ", FormatDims<D>(b), " do not broadcast: sizes ",
+          DimToString(x), " and ", DimToString(y), " at dimension ", i));
+    }
+  }
+  return out;
+}
+
+}  // namespace belay
+
+#endif  // BELAY_RUNTIME_KERNEL_SHAPE_RULES_BROADCAST_H_

@@ -1,0 +1,67 @@
+// Shape formulas are templates over the type of a dimension, so that each exists once: kernels
+// instantiate them with CheckedInt (numbers, overflow remembered), the compiler's meta kernels with
+// SymInt (exir/ir/sym_int.h, expressions).
+//
+// A dimension type D has: construction from int64_t; + - *; FloorDiv(D, D); operator== (true only
+// when known to be equal); KnownInt(const D&) → std::optional<int64_t>, the number if there is one;
+// SymMax(D, D) and SymMin(D, D). A formula that needs to know more than a symbolic size tells takes the branch that
+// holds for every size in the general case (sizes other than 0 and 1), which is the assumption
+// under which PyTorch exports.
+#ifndef BELAY_RUNTIME_KERNEL_SHAPE_RULES_DIMS_H_
+#define BELAY_RUNTIME_KERNEL_SHAPE_RULES_DIMS_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "runtime/core/checked_math.h"
+#include "runtime/core/sizes.h"
+
+namespace belay {
+
+inline std::optional<int64_t> KnownInt(const CheckedInt& d) {
+  return d.ok() ? std::optional<int64_t>(d.value()) : std::nullopt;
+}
+inline CheckedInt SymMax(CheckedInt a, CheckedInt b) { return a < b ? b : a; }
+inline CheckedInt SymMin(CheckedInt a, CheckedInt b) { return !a.ok() || a < b ? a : b; }
+inline std::string DimToString(const CheckedInt& d) {
+  return d.ok() ? absl::StrCat(d.value()) : "overflow";
+}
+
+// Sizes while a formula works on them. Inline, so that kernels stay free of allocation; symbolic
+// ones are vectors.
+template <class D>
+struct DimsOf {
+  using type = std::vector<D>;
+};
+template <>
+struct DimsOf<CheckedInt> {
+  using type = DimVector<CheckedInt>;
+};
+template <class D>
+using Dims = typename DimsOf<D>::type;
+
+// kInvalidArgument when some size overflowed, is negative, or their product is too large for int64.
+absl::StatusOr<Sizes> ToSizes(absl::Span<const CheckedInt> dims);
+Dims<CheckedInt> ToDims(absl::Span<const int64_t> sizes);
+
+// `dim` counted from 0. kOutOfRange "dim 3 is out of range [-2, 1]" unless -rank <= dim < rank; a
+// rank of 0 counts as 1.
+absl::StatusOr<int> NormalizeDim(int64_t dim, int rank);
+
+template <class D>
+std::string FormatDims(absl::Span<const D> dims) {
+  std::string s = "[";
+  for (size_t i = 0; i < dims.size(); ++i)
+    absl::StrAppend(&s, i == 0 ? "" : ",", DimToString(dims[i]));
+  return s + "]";
+}
+
+}  // namespace belay
+
+#endif  // BELAY_RUNTIME_KERNEL_SHAPE_RULES_DIMS_H_

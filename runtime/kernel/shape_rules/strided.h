@@ -1,0 +1,118 @@
+// Where a tensor's elements lie: what view operators compute with.
+//
+// A view operator is a function from the layout of its input and its arguments to the layout of its result. It is written
+// once, as a rule (view.h, slice.h): a struct with `kArguments`, the number of the operator's arguments, and
+//   template <class Args> static absl::StatusOr<StridedDims<typename Args::Dim>> Apply(
+//       const StridedDims<typename Args::Dim>& in, const Args& args);
+// The compiler's meta kernel of the view form takes its result as it is, that of the `_copy` form takes the sizes, and the
+// kernels of both copy the elements that it selects.
+//
+// `Args` reads the operator's arguments by position (argument 0 is the input). It has the type `Dim`, and
+//   bool is_none(int i) const;
+//   absl::StatusOr<Dim> Int(int i) const;                  // may be symbolic
+//   absl::StatusOr<int64_t> StaticInt(int i) const;        // dimension numbers, steps
+//   absl::StatusOr<Dims<Dim>> IntList(int i) const;        // at most kMaxRank
+//   absl::StatusOr<Sizes> StaticIntList(int i) const;      // at most kMaxRank
+//   absl::StatusOr<int> ListSize(int i) const;             // of lists of any length
+//   absl::StatusOr<Dim> ListInt(int i, int k) const;
+#ifndef BELAY_RUNTIME_KERNEL_SHAPE_RULES_STRIDED_H_
+#define BELAY_RUNTIME_KERNEL_SHAPE_RULES_STRIDED_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "runtime/core/status_macros.h"
+#include "runtime/kernel/shape_rules/dims.h"
+
+namespace belay {
+
+// Sizes, strides and the place of the first element, all in elements. `offset` counts from the input's first element in
+// kernels and from the beginning of the storage in the compiler.
+template <class D>
+struct StridedDims {
+  Dims<D> sizes;
+  Dims<D> strides;
+  D offset = D(int64_t{0});
+  int rank() const { return static_cast<int>(sizes.size()); }
+};
+
+// What rules ask of a dimension type beyond dims.h: KnownLessEqual, nullopt when sizes do not tell.
+inline std::optional<bool> KnownLessEqual(const CheckedInt& a, const CheckedInt& b) {
+  if (!a.ok() || !b.ok()) return std::nullopt;
+  return a <= b;
+}
+
+template <class D>
+bool KnownNegative(const D& d) {
+  return KnownLessEqual(D(int64_t{0}), d) == false;
+}
+
+// The smaller and the larger one: decided where the sizes tell, an expression where they don't.
+template <class D>
+D MinOf(const D& a, const D& b) {
+  const std::optional<bool> ordered = KnownLessEqual(a, b);
+  if (ordered.has_value()) return *ordered ? a : b;
+  return SymMin(a, b);
+}
+template <class D>
+D MaxOf(const D& a, const D& b) {
+  const std::optional<bool> ordered = KnownLessEqual(a, b);
+  if (ordered.has_value()) return *ordered ? b : a;
+  return SymMax(a, b);
+}
+
+// Different whatever the symbols are: the only case in which a shape formula may refuse a pair of sizes.
+template <class D>
+bool KnownDifferent(const D& a, const D& b) {
+  const std::optional<int64_t> x = KnownInt(a), y = KnownInt(b);
+  if (x.has_value() && y.has_value()) return *x != *y;
+  const std::optional<int64_t> difference = KnownInt(a - b);
+  return difference.has_value() && *difference != 0;
+}
+
+template <class D>
+D ProductOf(absl::Span<const D> dims) {
+  D product = D(int64_t{1});
+  for (const D& d : dims) product = product * d;
+  return product;
+}
+
+// Row-major strides. Sizes of 0 count as 1, as in PyTorch.
+template <class D>
+Dims<D> ContiguousStridesOf(absl::Span<const D> sizes) {
+  Dims<D> strides;
+  for (size_t i = 0; i < sizes.size(); ++i) strides.push_back(D(int64_t{1}));
+  D stride = D(int64_t{1});
+  for (size_t i = sizes.size(); i-- > 0;) {
+    strides[i] = stride;
+    if (KnownInt(sizes[i]) != 0) stride = stride * sizes[i];
+  }
+  return strides;
+}
+
+inline absl::Status CheckRank(size_t rank) {
+  if (rank <= static_cast<size_t>(kMaxRank)) [[likely]]
+    return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("the result's rank ", rank, " is above the limit of ", kMaxRank));
+}
+
+// A mask of the dimensions in `dims`. kOutOfRange for one that does not exist, kInvalidArgument for a repeated one.
+inline absl::StatusOr<uint32_t> DimMask(absl::Span<const int64_t> dims, int rank) {
+  uint32_t mask = 0;
+  for (int64_t dim : dims) {
+    ABSL_ASSIGN_OR_RETURN(const int d, NormalizeDim(dim, rank));
+    if ((mask >> d) & 1) {
+      return absl::InvalidArgumentError(absl::StrCat("dim ", d, " appears more than once"));
+    }
+    mask |= uint32_t{1} << d;
+  }
+  return mask;
+}
+
+}  // namespace belay
+
+#endif  // BELAY_RUNTIME_KERNEL_SHAPE_RULES_STRIDED_H_

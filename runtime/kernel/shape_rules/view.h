@@ -1,0 +1,419 @@
+// Views that keep all elements: permutations, expansions, changes of shape and reinterpretations.
+//
+// Source: aten/src/ATen/native/TensorShape.cpp, ATen/TensorUtils.cpp (computeStride) and ATen/InferSize.h of PyTorch.
+#ifndef BELAY_RUNTIME_KERNEL_SHAPE_RULES_VIEW_H_
+#define BELAY_RUNTIME_KERNEL_SHAPE_RULES_VIEW_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "runtime/kernel/shape_rules/strided.h"
+
+namespace belay {
+
+// alias, detach, lift_fresh.
+struct IdentityRule {
+  static constexpr int kArguments = 1;
+  template <class Args, class D = typename Args::Dim>
+  static absl::StatusOr<StridedDims<D>> Apply(const StridedDims<D>& in, const Args&) {
+    return in;
+  }
+};
+
+// permute(self, dims)
+struct PermuteRule {
+  static constexpr int kArguments = 2;
+  template <class Args, class D = typename Args::Dim>
+  static absl::StatusOr<StridedDims<D>> Apply(const StridedDims<D>& in, const Args& args) {
+    ABSL_ASSIGN_OR_RETURN(const Sizes dims, args.StaticIntList(1));
+    if (dims.size() != in.rank()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("permute: expected ", in.rank(), " dims, got ", FormatSizes(dims)));
+    }
+    ABSL_RETURN_IF_ERROR(DimMask(dims, in.rank()).status());
+    StridedDims<D> out;
+    for (int64_t dim : dims) {
+      const int64_t d = dim < 0 ? dim + in.rank() : dim;
+      out.sizes.push_back(in.sizes[d]);
+      out.strides.push_back(in.strides[d]);
+    }
+    out.offset = in.offset;
+    return out;
+  }
+};
+
+template <class D>
+StridedDims<D> SwapDims(StridedDims<D> dims, int a, int b) {
+  std::swap(dims.sizes[a], dims.sizes[b]);
+  std::swap(dims.strides[a], dims.strides[b]);
+  return dims;
+}
+
+// transpose.int(self, dim0, dim1)
+struct TransposeRule {
+  static constexpr int kArguments = 3;
+  template <class Args, class D = typename Args::Dim>
+  static absl::StatusOr<StridedDims<D>> Apply(const StridedDims<D>& in, const Args& args) {
+    ABSL_ASSIGN_OR_RETURN(const int64_t dim0, args.StaticInt(1));
+    ABSL_ASSIGN_OR_RETURN(const int64_t dim1, args.StaticInt(2));
+    ABSL_ASSIGN_OR_RETURN(const int a, NormalizeDim(dim0, in.rank()));
+    ABSL_ASSIGN_OR_RETURN(const int b, NormalizeDim(dim1, in.rank()));
+    if (in.rank() == 0) return in;
+    return SwapDims(in, a, b);
+  }
+};
+
+// t(self)
+struct MatrixTransposeRule {
+  static constexpr int kArguments = 1;
+  template <class Args, class D = typename Args::Dim>
+  static absl::StatusOr<StridedDims<D>> Apply(const StridedDims<D>& in, const Args&) {
+    if (in.rank() > 2) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("t: expected at most 2 dimensions, got ", in.rank()));
+    }
+    return in.rank() < 2 ? in : SwapDims(in, 0, 1);
+  }
+};
+
+// `in` as seen through `sizes`: sizes of 1 repeat, -1 keeps the size of an existing dimension.
+template <class D>
+absl::StatusOr<StridedDims<D>> ExpandDims(const StridedDims<D>& in, absl::Span<const D> sizes) {
+  ABSL_RETURN_IF_ERROR(CheckRank(sizes.size()));
+  const int rank = static_cast<int>(sizes.size());
+  const int added = rank - in.rank();
+  if (added < 0) {
+    return absl::InvalidArgumentError(absl::StrCat("cannot expand ", FormatDims<D>(in.sizes),
+                                                   " to the smaller rank of ",
+                                                   FormatDims<D>(sizes)));
+  }
+  const auto mismatch = [&](int d) {
+    return absl::InvalidArgumentError(absl::StrCat("cannot expand ", FormatDims<D>(in.sizes),
+                                                   " to ", FormatDims<D>(sizes), ": dimension ", d,
+                                                   " has another size"));
+  };
+  StridedDims<D> out;
+  for (int d = 0; d < rank; ++d) {
+    out.sizes.push_back(D(int64_t{1}));
+    out.strides.push_back(D(int64_t{1}));
+  }
+  out.offset = in.offset;
+  for (int d = rank - 1; d >= 0; --d) {
+    const bool exists = d >= added;
+    const D size = exists ? in.sizes[d - added] : D(int64_t{1});
+    if (exists) {
+      out.strides[d] = in.strides[d - added];
+    } else if (d + 1 < rank) {
+      out.strides[d] = out.sizes[d + 1] * out.strides[d + 1];
+    }
+    const bool keeps = KnownInt(sizes[d]) == -1;
+    if (keeps && !exists) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("cannot expand ", FormatDims<D>(in.sizes), " to ", FormatDims<D>(sizes),
+                       ": -1 in dimension ", d, ", which does not exist yet"));
+    }
+    if (keeps || size == sizes[d]) {
+      out.sizes[d] = size;
+    } else if (KnownInt(size) == 1 && !KnownNegative(sizes[d])) {
+      out.sizes[d] = sizes[d];
+      out.strides[d] = D(int64_t{0});
+    } else {
+      return mismatch(d);
+    }
+  }
+  return out;
+}
+
+// expand(self, size, implicit)
+struct ExpandRule {
+  static constexpr int kArguments = 3;
+  template <class Args, class D = typename Args::Dim>
+  static absl::StatusOr<StridedDims<D>> Apply(const StridedDims<D>& in, const Args& args) {
+    ABSL_ASSIGN_OR_RETURN(const Dims<D> sizes, args.IntList(1));
+    return ExpandDims<D>(in, sizes);
+  }
+};
+
+// Without those dimensions of `mask` whose size is known to be 1.
+template <class D>
+StridedDims<D> SqueezeDims(const StridedDims<D>& in, uint32_t mask) {
+  StridedDims<D> out;
+  for (int d = 0; d < in.rank(); ++d) {
+    if (((mask >> d) & 1) != 0 && KnownInt(in.sizes[d]) == 1) continue;
+    out.sizes.push_back(in.sizes[d]);
+    out.strides.push_back(in.strides[d]);
+  }
+  out.offset = in.offset;
+  return out;
+}
+
+// squeeze(self)
+struct SqueezeRule {
+  static constexpr int kArguments = 1;
+  template <class Args, class D = typename Args::Dim>
+  static absl::StatusOr<StridedDims<D>> Apply(const StridedDims<D>& in, const Args&) {
+    return SqueezeDims(in, ~uint32_t{0});
+  }
+};
+
+// squeeze.dim(self, dim)
+struct SqueezeDimRule {
+  static constexpr int kArguments = 2;
+  template <class Args, class D = typename Args::Dim>
+  static absl::StatusOr<StridedDims<D>> Apply(const StridedDims<D>& in, const Args& args) {
+    ABSL_ASSIGN_OR_RETURN(const int64_t dim, args.StaticInt(1));
+    ABSL_ASSIGN_OR_RETURN(const int d, NormalizeDim(dim, in.rank()));
+    return SqueezeDims(in, uint32_t{1} << d);
+  }
+};
+
+// squeeze.dims(self, dim)
+struct SqueezeDimsRule {
+  static constexpr int kArguments = 2;
+  template <class Args, class D = typename Args::Dim>
+  static absl::StatusOr<StridedDims<D>> Apply(const StridedDims<D>& in, const Args& args) {
+    ABSL_ASSIGN_OR_RETURN(const Sizes dims, args.StaticIntList(1));
+    ABSL_ASSIGN_OR_RETURN(const uint32_t mask, DimMask(dims, in.rank()));
+    return SqueezeDims(in, mask);
+  }
+};
+
+// `in` with a dimension of size 1 before dimension `d`. Precondition: 0 <= d <= in.rank().
+template <class D>
+absl::StatusOr<StridedDims<D>> UnsqueezeDims(const StridedDims<D>& in, int d) {
+  ABSL_RETURN_IF_ERROR(CheckRank(in.sizes.size() + 1));
+  StridedDims<D> out;
+  for (int i = 0; i <= in.rank(); ++i) {
+    if (i == d) {
+      out.sizes.push_back(D(int64_t{1}));
+      out.strides.push_back(i < in.rank() ? in.sizes[i] * in.strides[i] : D(int64_t{1}));
+    }
+    if (i == in.rank()) break;
+    out.sizes.push_back(in.sizes[i]);
+    out.strides.push_back(in.strides[i]);
+  }
+  out.offset = in.offset;
+  return out;
+}
+
+// unsqueeze(self, dim)
+struct UnsqueezeRule {
+  static constexpr int kArguments = 2;
+  template <class Args, class D = typename Args::Dim>
+  static absl::StatusOr<StridedDims<D>> Apply(const StridedDims<D>& in, const Args& args) {
+    ABSL_ASSIGN_OR_RETURN(const int64_t dim, args.StaticInt(1));
+    ABSL_ASSIGN_OR_RETURN(const int d, NormalizeDim(dim, in.rank() + 1));
+    return UnsqueezeDims(in, d);
+  }
+};
+
+// The sizes that `requested` means for a tensor of sizes `in`: at most one -1 is inferred. kInvalidArgument when the
+// numbers of elements are known to differ.
+template <class D>
+absl::StatusOr<Dims<D>> InferViewSizes(absl::Span<const D> in, absl::Span<const D> requested) {
+  const auto invalid = [&](std::string_view why) {
+    return absl::InvalidArgumentError(absl::StrCat("cannot view ", FormatDims<D>(in), " as ",
+                                                   FormatDims<D>(requested), ": ", why));
+  };
+  ABSL_RETURN_IF_ERROR(CheckRank(requested.size()));
+  Dims<D> out;
+  int inferred = -1;
+  for (const D& size : requested) {
+    if (KnownInt(size) == -1) {
+      if (inferred >= 0) return invalid("only one size can be -1");
+      inferred = static_cast<int>(out.size());
+    } else if (KnownNegative(size)) {
+      return invalid("negative size");
+    }
+    out.push_back(size);
+  }
+  const D numel = ProductOf(in);
+  if (inferred < 0) {
+    if (KnownDifferent(ProductOf(requested), numel)) return invalid("numbers of elements differ");
+    return out;
+  }
+  // Equal factors cancel first, so that symbols which divide exactly leave no division.
+  D divisor = D(int64_t{1});
+  D dividend = D(int64_t{1});
+  uint32_t cancelled = 0;
+  D known = D(int64_t{1});
+  for (int d = 0; d < static_cast<int>(requested.size()); ++d) {
+    if (d == inferred) continue;
+    known = known * requested[d];
+    bool found = false;
+    for (int i = 0; i < static_cast<int>(in.size()) && i < 32 && !found; ++i) {
+      if (((cancelled >> i) & 1) != 0 || KnownInt(in[i]) == 0 || !(in[i] == requested[d])) continue;
+      cancelled |= uint32_t{1} << i;
+      found = true;
+    }
+    if (!found) divisor = divisor * requested[d];
+  }
+  for (int i = 0; i < static_cast<int>(in.size()); ++i) {
+    if (i >= 32 || ((cancelled >> i) & 1) == 0) dividend = dividend * in[i];
+  }
+  if (KnownInt(known) == 0) return invalid("-1 is ambiguous without elements");
+  out[inferred] = KnownInt(divisor) == 1 ? dividend : FloorDiv(dividend, divisor);
+  if (KnownDifferent(out[inferred] * divisor, dividend)) return invalid("sizes do not divide");
+  return out;
+}
+
+// The strides that show the elements of `in` under `sizes` without moving them; nullopt when there are none. Precondition:
+// the numbers of elements are equal.
+template <class D>
+std::optional<Dims<D>> ViewStrides(const StridedDims<D>& in, absl::Span<const D> sizes) {
+  if (in.rank() == 0 || KnownInt(ProductOf<D>(in.sizes)) == 0) {
+    if (absl::Span<const D>(in.sizes) == sizes) return in.strides;
+    return ContiguousStridesOf(sizes);
+  }
+  Dims<D> strides = ContiguousStridesOf(sizes);
+  int v = static_cast<int>(sizes.size()) - 1;
+  D base = in.strides[in.rank() - 1];
+  D in_elements = D(int64_t{1}), out_elements = D(int64_t{1});
+  for (int d = in.rank() - 1; d >= 0; --d) {
+    in_elements = in_elements * in.sizes[d];
+    // A run of dimensions that lie without gaps ends here.
+    if (d > 0 && (KnownInt(in.sizes[d - 1]) == 1 || in.strides[d - 1] == in_elements * base)) {
+      continue;
+    }
+    while (v >= 0 && (!(out_elements == in_elements) || KnownInt(sizes[v]) == 1)) {
+      strides[v] = out_elements * base;
+      out_elements = out_elements * sizes[v];
+      --v;
+    }
+    if (!(out_elements == in_elements)) return std::nullopt;
+    if (d > 0) {
+      base = in.strides[d - 1];
+      in_elements = D(int64_t{1});
+      out_elements = D(int64_t{1});
+    }
+  }
+  if (v >= 0) return std::nullopt;
+  return strides;
+}
+
+template <class D>
+bool IsRowMajor(const StridedDims<D>& dims) {
+  const Dims<D> expected = ContiguousStridesOf<D>(dims.sizes);
+  for (int d = 0; d < dims.rank(); ++d) {
+    if (KnownInt(dims.sizes[d]) != 1 && !(dims.strides[d] == expected[d])) return false;
+  }
+  return true;
+}
+
+// view(self, size): kInvalidArgument when the elements would have to move.
+struct ViewRule {
+  static constexpr int kArguments = 2;
+  template <class Args, class D = typename Args::Dim>
+  static absl::StatusOr<StridedDims<D>> Apply(const StridedDims<D>& in, const Args& args) {
+    ABSL_ASSIGN_OR_RETURN(const Dims<D> requested, args.IntList(1));
+    StridedDims<D> out;
+    out.offset = in.offset;
+    ABSL_ASSIGN_OR_RETURN(out.sizes, InferViewSizes<D>(in.sizes, requested));
+    std::optional<Dims<D>> strides = ViewStrides<D>(in, out.sizes);
+    if (!strides.has_value() && IsRowMajor(in)) strides = ContiguousStridesOf<D>(out.sizes);
+    if (!strides.has_value()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("cannot view ", FormatDims<D>(in.sizes), " with strides ",
+                       FormatDims<D>(in.strides), " as ", FormatDims<D>(out.sizes),
+                       " without moving elements"));
+    }
+    out.strides = *strides;
+    return out;
+  }
+};
+
+// view_copy(self, size) and reshape: where the elements would have to move, the strides are those of the moved ones.
+struct ReshapeRule {
+  static constexpr int kArguments = 2;
+  template <class Args, class D = typename Args::Dim>
+  static absl::StatusOr<StridedDims<D>> Apply(const StridedDims<D>& in, const Args& args) {
+    ABSL_ASSIGN_OR_RETURN(const Dims<D> requested, args.IntList(1));
+    StridedDims<D> out;
+    out.offset = in.offset;
+    ABSL_ASSIGN_OR_RETURN(out.sizes, InferViewSizes<D>(in.sizes, requested));
+    const std::optional<Dims<D>> strides = ViewStrides<D>(in, out.sizes);
+    out.strides = strides.has_value() ? *strides : ContiguousStridesOf<D>(out.sizes);
+    if (!strides.has_value()) out.offset = D(int64_t{0});
+    return out;
+  }
+};
+
+// `in`, whose elements have `from` bytes, seen as elements of `to` bytes: the last dimension grows or shrinks.
+template <class D>
+absl::StatusOr<StridedDims<D>> ReinterpretDims(const StridedDims<D>& in, int64_t from, int64_t to) {
+  if (from == to) return in;
+  const auto invalid = [&](std::string_view what) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("cannot view ", FormatDims<D>(in.sizes), " with strides ",
+                     FormatDims<D>(in.strides), " and elements of ", from,
+                     " bytes as elements of ", to, " bytes: ", what));
+  };
+  if (in.rank() == 0) return invalid("it has no dimensions");
+  const int last = in.rank() - 1;
+  if (KnownDifferent(in.strides[last], D(int64_t{1}))) return invalid("the last stride is not 1");
+  StridedDims<D> out = in;
+  if (from > to) {
+    const D ratio = D(from / to);
+    for (int d = 0; d < last; ++d) out.strides[d] = in.strides[d] * ratio;
+    out.sizes[last] = in.sizes[last] * ratio;
+    out.offset = in.offset * ratio;
+    return out;
+  }
+  const D ratio = D(to / from);
+  const auto divide = [&](const D& d) -> std::optional<D> {
+    const D quotient = FloorDiv(d, ratio);
+    if (KnownDifferent(quotient * ratio, d)) return std::nullopt;
+    return quotient;
+  };
+  const std::optional<D> size = divide(in.sizes[last]);
+  if (!size.has_value()) return invalid("the last size does not divide");
+  out.sizes[last] = *size;
+  for (int d = 0; d < last; ++d) {
+    if (KnownInt(in.sizes[d]) == 1) continue;
+    const std::optional<D> stride = divide(in.strides[d]);
+    if (!stride.has_value()) return invalid("a stride does not divide");
+    out.strides[d] = *stride;
+  }
+  const std::optional<D> offset = divide(in.offset);
+  if (!offset.has_value()) return invalid("the offset does not divide");
+  out.offset = *offset;
+  return out;
+}
+
+// view_as_real(self): a last dimension for the real and the imaginary part.
+struct ViewAsRealRule {
+  static constexpr int kArguments = 1;
+  template <class Args, class D = typename Args::Dim>
+  static absl::StatusOr<StridedDims<D>> Apply(const StridedDims<D>& in, const Args&) {
+    ABSL_RETURN_IF_ERROR(CheckRank(in.sizes.size() + 1));
+    const D two = D(int64_t{2});
+    StridedDims<D> out;
+    for (int d = 0; d < in.rank(); ++d) {
+      out.sizes.push_back(in.sizes[d]);
+      out.strides.push_back(in.strides[d] * two);
+    }
+    out.sizes.push_back(two);
+    out.strides.push_back(D(int64_t{1}));
+    out.offset = in.offset * two;
+    return out;
+  }
+};
+
+// view_as_complex(self): its inverse.
+struct ViewAsComplexRule {
+  static constexpr int kArguments = 1;
+  template <class Args, class D = typename Args::Dim>
+  static absl::StatusOr<StridedDims<D>> Apply(const StridedDims<D>& in, const Args&) {
+    const D two = D(int64_t{2});
+    if (in.rank() == 0 || KnownDifferent(in.sizes[in.rank() - 1], two)) {
+      return absl::InvalidArgumentError(absl::StrCat("view_as_complex: the last size of ",
+                                                     FormatDims<D>(in.sizes), " is not 2"));
+    }
+    ABSL_ASSIGN_OR_RETURN(const StridedDims<D> pairs, ReinterpretDims(in, 1, 2));
+    return SqueezeDims(pairs, uint32_t{1} << (in.rank() - 1));
+  }
+};
+
+}  // namespace belay
+
+#endif  // BELAY_RUNTIME_KERNEL_SHAPE_RULES_VIEW_H_
