@@ -1,0 +1,73 @@
+// What decides which parts of a program go to which backend.
+//
+// Source: lowering.md §1c. A partitioner reads a const program and answers with tags, so it can't
+// change what it partitions: purity by type.
+#ifndef BELAY_EXIR_BACKEND_PARTITIONER_H_
+#define BELAY_EXIR_BACKEND_PARTITIONER_H_
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "exir/ir/exported_program.h"
+#include "exir/ir/lowered_backend_module.h"
+
+namespace belay::exir {
+
+struct DelegationSpec {
+  std::string backend_id;
+  std::vector<CompileSpec> compile_specs;
+};
+
+// Tags: all nodes (of one graph) with the same tag become one delegate call. A node without a tag
+// stays.
+struct PartitionResult {
+  struct NodeTag {
+    GraphId graph = ExportedProgram::kTop;
+    NodeId node;
+    std::string tag;
+  };
+  // A constant (parameter, buffer, tensor constant) that moves into the delegate of this tag. Top
+  // graph only.
+  struct InputTag {
+    ValueId input;
+    std::string tag;
+  };
+  std::vector<NodeTag> nodes;
+  std::vector<InputTag> inputs;
+  // Constants that must not be duplicated when users outside the tag exist (lowering.md row 33).
+  std::vector<ValueId> no_copy;
+  // Tag → where it goes. The order is the order of work; every tag above must be here.
+  std::vector<std::pair<std::string, DelegationSpec>> delegation;
+  // Why nodes were not taken, for reports: one reason per node.
+  struct Rejection {
+    GraphId graph = ExportedProgram::kTop;
+    NodeId node;
+    std::string reason;
+  };
+  std::vector<Rejection> rejections;
+};
+
+// Operators that should reach the partitioner undecomposed, and which nodes of them (lowering.md
+// row 19).
+struct PreservedOps {
+  std::vector<const OpOverload*> ops;
+  // Empty: all nodes of `ops`.
+  std::function<bool(const ExportedProgram&, GraphId, NodeId)> filter;
+};
+
+class Partitioner {
+ public:
+  virtual ~Partitioner() = default;
+  // Must give the same answer for the same program. Errors are passed to the caller.
+  virtual absl::StatusOr<PartitionResult> Partition(const ExportedProgram& program) const = 0;
+  virtual PreservedOps OpsToNotDecompose(const ExportedProgram& program) const { return {}; }
+};
+
+}  // namespace belay::exir
+
+#endif  // BELAY_EXIR_BACKEND_PARTITIONER_H_

@@ -1,0 +1,140 @@
+#include "exir/emit/constant_pool.h"
+
+#include <sodium.h>
+
+#include <map>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/core/status_macros.h"
+
+namespace belay::exir {
+namespace {
+
+constexpr uint64_t kTensorAlignment = 64;
+constexpr uint64_t kSegmentAlignment = 128;
+
+uint64_t AlignUp(uint64_t value, uint64_t alignment) {
+  return (value + alignment - 1) / alignment * alignment;
+}
+
+// The least power of two that both alignments divide into, or that is at least as large as an odd
+// one asks for.
+uint64_t SegmentAlignment(uint64_t a, uint64_t b) {
+  uint64_t alignment = kSegmentAlignment;
+  const uint64_t wanted = std::lcm(a, b);
+  while (alignment < wanted) alignment *= 2;
+  return alignment;
+}
+
+}  // namespace
+
+Sha256 HashBytes(absl::Span<const std::byte> bytes) {
+  Sha256 hash;
+  crypto_hash_sha256(hash.data(), reinterpret_cast<const unsigned char*>(bytes.data()),
+                     bytes.size());
+  return hash;
+}
+
+ConstantPool::Content ConstantPool::ContentOf(const Storage& storage) {
+  const auto [it, inserted] =
+      by_address_.try_emplace({storage.bytes.data(), storage.bytes.size()}, Content());
+  if (inserted) it->second = {HashBytes(storage.bytes), storage.bytes.size()};
+  return it->second;
+}
+
+uint32_t ConstantPool::AddTensor(const ConstantTensor& tensor, absl::Span<const uint8_t> order) {
+  const Storage dense = tensor.Dense(order);
+  // A dense copy lives only here until it is in the image, so its address means nothing later.
+  const bool copied = dense.owner != tensor.storage().owner;
+  const Content content =
+      copied ? Content{HashBytes(dense.bytes), dense.bytes.size()} : ContentOf(dense);
+  const auto [it, inserted] = constants_.try_emplace(content, image_->metadata.constants_size());
+  if (!inserted) return it->second;
+  if (constants_segment_ < 0) {
+    constants_segment_ = static_cast<int>(image_->segments.size());
+    image_->segments.push_back({.kind = schema::Segment::CONSTANTS});
+  }
+  schema::Constant* constant = image_->metadata.add_constants();
+  constant->set_segment(constants_segment_);
+  constant->set_offset(constants_size_);
+  constant->set_size(dense.bytes.size());
+  constants_size_ = AlignUp(constants_size_ + dense.bytes.size(), kTensorAlignment);
+  image_->segments[constants_segment_].pieces.push_back(dense);
+  return it->second;
+}
+
+uint32_t ConstantPool::AddDelegateBlob(const Storage& blob) {
+  const auto [it, inserted] = blobs_.try_emplace(ContentOf(blob), image_->segments.size());
+  if (inserted) {
+    image_->segments.push_back({.kind = schema::Segment::DELEGATE, .pieces = {blob}});
+  }
+  return it->second;
+}
+
+absl::Status ConstantPool::AddNamedData(absl::Span<const NamedDataOutput* const> outputs) {
+  struct Entry {
+    Content content;
+    const NamedDataEntry* entry;
+    std::string companion;
+  };
+  std::map<std::string, Entry> by_key;
+  std::map<std::pair<Content, std::string>, std::pair<Storage, uint64_t>> buffers;
+  const auto add = [&](const NamedDataOutput& output, const std::string& key,
+                       const NamedDataEntry& entry, const std::string& companion) -> absl::Status {
+    if (entry.buffer >= output.buffers.size()) {
+      return absl::InternalError(absl::StrCat("named data '", key, "' has no buffer"));
+    }
+    const Storage& storage = output.buffers[entry.buffer];
+    const Content content = ContentOf(storage);
+    const auto [it, inserted] = by_key.try_emplace(key, Entry{content, &entry, companion});
+    if (!inserted && it->second.content != content) {
+      return absl::AlreadyExistsError(absl::StrCat(
+          "named data '", key, "' exists with other content: ", it->second.content.second,
+          " bytes and ", storage.bytes.size(), " bytes"));
+    }
+    auto& buffer = buffers.try_emplace({content, it->second.companion}, storage, 1).first->second;
+    buffer.second = SegmentAlignment(buffer.second, std::max<uint64_t>(entry.alignment, 1));
+    return absl::OkStatus();
+  };
+  for (const NamedDataOutput* output : outputs) {
+    for (const auto& [key, entry] : output->program_data) {
+      ABSL_RETURN_IF_ERROR(add(*output, key, entry, ""));
+    }
+    for (const auto& [file, entries] : output->external_data) {
+      for (const auto& [key, entry] : entries) {
+        ABSL_RETURN_IF_ERROR(add(*output, key, entry, file));
+      }
+    }
+  }
+  std::map<std::pair<Content, std::string>, uint32_t> segments;
+  for (const auto& [key, entry] : by_key) {
+    const std::pair<Content, std::string> id = {entry.content, entry.companion};
+    const auto [it, inserted] = segments.try_emplace(id, image_->segments.size());
+    if (inserted) {
+      const auto& [storage, alignment] = buffers.at(id);
+      image_->segments.push_back({.kind = schema::Segment::NAMED_DATA,
+                                  .pieces = {storage},
+                                  .alignment = alignment,
+                                  .companion = entry.companion});
+    }
+    schema::NamedData* named = image_->metadata.add_named_data();
+    named->set_key(key);
+    named->set_segment(it->second);
+    named->set_offset(0);
+    named->set_size(entry.content.second);
+    named->set_alignment(entry.entry->alignment);
+    if (entry.entry->layout.has_value()) {
+      schema::TensorLayout* layout = named->mutable_layout();
+      layout->set_dtype(static_cast<uint32_t>(entry.entry->layout->dtype));
+      for (int64_t size : entry.entry->layout->sizes) layout->add_sizes(size);
+      layout->set_dim_order(std::string(entry.entry->layout->dim_order.begin(),
+                                        entry.entry->layout->dim_order.end()));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace belay::exir

@@ -1,0 +1,82 @@
+#include "exir/emit/emitter.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "exir/emit/constant_pool.h"
+#include "exir/emit/lifetimes.h"
+#include "exir/emit/memory_checker.h"
+#include "exir/emit/memory_planner.h"
+#include "exir/emit/method_builder.h"
+#include "exir/ir/lowered_backend_module.h"
+#include "runtime/core/status_macros.h"
+
+namespace belay::exir {
+namespace {
+
+absl::Status PlanMethodMemory(schema::Method& method, std::vector<MemoryReport>* memory) {
+  const MethodLifetimes lifetimes = ComputeLifetimes(method);
+  const MemoryPlan plan = PlanMemory(lifetimes.lifetimes);
+  for (size_t i = 0; i < lifetimes.values.size(); ++i) {
+    method.mutable_values(lifetimes.values[i])->mutable_tensor()->set_arena_offset(plan.offsets[i]);
+  }
+  method.set_arena_bytes(plan.arena_bytes);
+  if (const absl::Status status = CheckMemoryPlan(method); !status.ok()) {
+    return absl::InternalError(absl::StrCat("method '", method.name(), "', planner ",
+                                            std::string(plan.planner), ": ", status.message()));
+  }
+  if (memory != nullptr) {
+    memory->push_back({.method = method.name(),
+                       .planner = std::string(plan.planner),
+                       .arena_bytes = plan.arena_bytes,
+                       .lower_bound = MemoryLowerBound(lifetimes.lifetimes),
+                       .state_bytes = method.state_bytes()});
+  }
+  return absl::OkStatus();
+}
+
+// Of the program's delegates and of those inside them: a blob may hold a program whose delegates
+// ask for data too.
+void CollectNamedData(const ExportedProgram& program, std::vector<const NamedDataOutput*>& out) {
+  for (const auto& module : program.lowered_modules) {
+    out.push_back(&module->named_data);
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<ProgramImage> EmitProgram(const MethodPrograms& methods, const EmitOptions& options,
+                                         std::vector<MemoryReport>* memory) {
+  std::vector<const std::pair<std::string, ExportedProgram>*> sorted;
+  for (const auto& method : methods) sorted.push_back(&method);
+  std::sort(sorted.begin(), sorted.end(),
+            [](const auto* a, const auto* b) { return a->first < b->first; });
+  ProgramImage image;
+  image.metadata.set_producer("belay 0.1.0");
+  ConstantPool pool(&image);
+  std::vector<const NamedDataOutput*> named_data;
+  for (size_t i = 0; i < sorted.size(); ++i) {
+    const auto& [name, program] = *sorted[i];
+    if (i > 0 && sorted[i - 1]->first == name) {
+      return absl::InvalidArgumentError(absl::StrCat("two methods are named '", name, "'"));
+    }
+    if (program.dialect != IrDialect::kEdge) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "method '", name, "' is of the ", std::string(IrDialectName(program.dialect)),
+          " dialect; only edge programs can be emitted"));
+    }
+    MethodBuilder builder(name, program, pool);
+    if (const absl::Status status = builder.Build(); !status.ok()) {
+      return absl::Status(status.code(), absl::StrCat("method '", name, "': ", status.message()));
+    }
+    ABSL_RETURN_IF_ERROR(PlanMethodMemory(builder.method(), memory));
+    *image.metadata.add_methods() = std::move(builder.method());
+    if (options.debug_info) *image.debug.add_methods() = std::move(builder.debug());
+    CollectNamedData(program, named_data);
+  }
+  ABSL_RETURN_IF_ERROR(pool.AddNamedData(named_data));
+  return image;
+}
+
+}  // namespace belay::exir

@@ -1,0 +1,40 @@
+// Edge programs → instructions, values, planned memory.
+#ifndef BELAY_EXIR_EMIT_EMITTER_H_
+#define BELAY_EXIR_EMIT_EMITTER_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "exir/backend/to_backend.h"
+#include "exir/emit/program_image.h"
+
+namespace belay::exir {
+
+struct EmitOptions {
+  bool debug_info = true;
+};
+
+// What the memory planners found, per method.
+struct MemoryReport {
+  std::string method;
+  std::string planner;  // the one whose plan was taken
+  uint64_t arena_bytes = 0;
+  uint64_t lower_bound = 0;  // the most bytes alive at once
+  uint64_t state_bytes = 0;
+};
+
+// Methods are emitted sorted by name; constants and delegate blobs are stored once per content,
+// over all methods.
+//   kInvalidArgument     a program is not of the edge dialect, or no memory can be planned for a
+//   tensor (a dynamic size
+//                        without a bound: names the node, the dimension and the symbol)
+//   kUnimplemented       something that instructions can't express yet; all such nodes are listed
+//   kInternal            the memory-plan checker refused the plan
+absl::StatusOr<ProgramImage> EmitProgram(const MethodPrograms& methods,
+                                         const EmitOptions& options = {},
+                                         std::vector<MemoryReport>* memory = nullptr);
+
+}  // namespace belay::exir
+
+#endif  // BELAY_EXIR_EMIT_EMITTER_H_

@@ -1,0 +1,488 @@
+#include "exir/emit/method_builder.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "exir/ir/lowered_backend_module.h"
+#include "exir/ir/text.h"
+#include "runtime/core/status_macros.h"
+
+namespace belay::exir {
+namespace {
+
+constexpr uint64_t kTensorAlignment = 64;
+
+uint64_t AlignUp(uint64_t value) {
+  return (value + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment;
+}
+
+absl::Status At(const absl::Status& status, const Graph& graph, NodeId node) {
+  return absl::Status(status.code(),
+                      absl::StrCat(status.message(), "\n  at ", DescribeNode(graph, node)));
+}
+
+}  // namespace
+
+MethodBuilder::MethodBuilder(const std::string& name, const ExportedProgram& program,
+                             ConstantPool& pool)
+    : name_(name), program_(program), pool_(pool) {
+  method_.set_name(name);
+  method_.set_in_spec(program.in_spec);
+  method_.set_out_spec(program.out_spec);
+}
+
+absl::Status MethodBuilder::Build() {
+  ABSL_RETURN_IF_ERROR(AddInputs());
+  ABSL_RETURN_IF_ERROR(EmitGraph(program_.top(), top_));
+  current_graph_ = nullptr;
+  ABSL_RETURN_IF_ERROR(AddOutputs());
+  if (!unsupported_.empty()) {
+    return absl::UnimplementedError(absl::StrCat("method '", name_, "' has ", unsupported_.size(),
+                                                 " nodes that can't be emitted:\n  ",
+                                                 absl::StrJoin(unsupported_, "\n  ")));
+  }
+  return absl::OkStatus();
+}
+
+// --- Inputs and outputs ---
+
+void MethodBuilder::AddConstraint(schema::Input& input, uint32_t dim, const SymExpr& expr) {
+  schema::SizeConstraint* constraint = input.add_constraints();
+  const SymRange range = expr.Range(program_.ranges);
+  constraint->set_dim(dim);
+  constraint->set_min(range.min);
+  constraint->set_max(range.max);
+  constraint->set_multiplier(1);
+  // symbol, k*symbol, symbol + c and k*symbol + c can be compared between inputs.
+  SymExpr rest = expr;
+  if (expr.kind() == SymExpr::Kind::kAdd && expr.arguments().size() == 2) {
+    for (int k = 0; k < 2; ++k) {
+      if (const auto c = expr.arguments()[k].AsInt()) {
+        constraint->set_offset(*c);
+        rest = expr.arguments()[1 - k];
+      }
+    }
+  }
+  if (rest.kind() == SymExpr::Kind::kMul && rest.arguments().size() == 2) {
+    for (int k = 0; k < 2; ++k) {
+      const auto c = rest.arguments()[k].AsInt();
+      if (c.has_value() && *c > 0) {
+        constraint->set_multiplier(*c);
+        rest = SymExpr(rest.arguments()[1 - k]);
+        break;
+      }
+    }
+  }
+  if (rest.kind() == SymExpr::Kind::kSymbol) {
+    constraint->set_symbol(std::string(rest.name()));
+  } else {
+    constraint->set_multiplier(1);
+    constraint->set_offset(0);
+  }
+}
+
+absl::Status MethodBuilder::AddState(size_t input, const TensorMeta& meta, Scope& scope) {
+  const Graph& graph = program_.top();
+  const ValueId id = graph.inputs()[input];
+  const InputSpec& spec = program_.signature.inputs[input];
+  ABSL_ASSIGN_OR_RETURN(schema::Tensor tensor, DescribeTensor(meta, graph.value(id).name));
+  if (tensor.dynamic_dims() != 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "buffer '", spec.target, "' has a dynamic size: ", PrintType(graph.value(id).type)));
+  }
+  uint64_t bytes = DTypeSize(meta.dtype);
+  for (int64_t size : tensor.sizes()) bytes *= static_cast<uint64_t>(size);
+  tensor.set_state_offset(method_.state_bytes());
+  method_.set_state_bytes(AlignUp(method_.state_bytes() + bytes));
+  schema::Value value;
+  const std::string order = tensor.dim_order();
+  *value.mutable_tensor() = std::move(tensor);
+  const ValueIndex index = AddValue(std::move(value));
+  scope[id] = index;
+  schema::StateBuffer* state = method_.add_state();
+  state->set_name(spec.target);
+  state->set_value(index);
+  if (const ConstantTensor* initial = program_.FindConstant(spec)) {
+    state->set_initial(pool_.AddTensor(*initial, absl::MakeConstSpan(
+                                                     reinterpret_cast<const uint8_t*>(order.data()),
+                                                     order.size())) +
+                       1);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status MethodBuilder::AddInputs() {
+  const Graph& graph = program_.top();
+  absl::flat_hash_set<std::string> mutated_buffers, mutated_inputs;
+  for (const OutputSpec& spec : program_.signature.outputs) {
+    if (spec.kind == OutputKind::kBufferMutation || spec.kind == OutputKind::kParameterMutation) {
+      mutated_buffers.insert(spec.target);
+    }
+    if (spec.kind == OutputKind::kUserInputMutation) mutated_inputs.insert(spec.target);
+  }
+  for (size_t i = 0; i < graph.inputs().size(); ++i) {
+    const ValueId id = graph.inputs()[i];
+    const Value& value = graph.value(id);
+    const InputSpec& spec = program_.signature.inputs[i];
+    const TensorMeta* meta = value.tensor();
+    switch (spec.kind) {
+      case InputKind::kParameter:
+      case InputKind::kBuffer:
+      case InputKind::kTensorConstant: {
+        if (meta == nullptr) {
+          return absl::InvalidArgumentError(
+              absl::StrCat("constant '", spec.target, "' is no tensor"));
+        }
+        if (mutated_buffers.contains(spec.target)) {
+          ABSL_RETURN_IF_ERROR(AddState(i, *meta, top_));
+          break;
+        }
+        const ConstantTensor* constant = program_.FindConstant(spec);
+        if (constant == nullptr) {
+          return absl::InvalidArgumentError(
+              absl::StrCat("constant '", spec.target, "' has no tensor in the program"));
+        }
+        ABSL_ASSIGN_OR_RETURN(schema::Tensor tensor, DescribeTensor(*meta, value.name));
+        const std::string order = tensor.dim_order();
+        tensor.set_constant(pool_.AddTensor(
+            *constant,
+            absl::MakeConstSpan(reinterpret_cast<const uint8_t*>(order.data()), order.size())));
+        schema::Value v;
+        *v.mutable_tensor() = std::move(tensor);
+        top_[id] = AddValue(std::move(v));
+        break;
+      }
+      case InputKind::kUserInput:
+      case InputKind::kConstantInput: {
+        schema::Input input;
+        input.set_name(value.name);
+        input.set_mutated(mutated_inputs.contains(value.name));
+        schema::Value v;
+        if (meta != nullptr) {
+          ABSL_ASSIGN_OR_RETURN(*v.mutable_tensor(), DescribeTensor(*meta, value.name));
+          v.mutable_tensor()->mutable_external();
+          for (int d = 0; d < meta->rank(); ++d) {
+            if (!meta->sizes[d].AsInt().has_value()) AddConstraint(input, d, meta->sizes[d]);
+          }
+        } else if (const auto* sym = std::get_if<SymIntType>(&value.type)) {
+          v.mutable_scalar()->set_kind(schema::ScalarSlot::INT);
+          AddConstraint(input, 0, sym->expr);
+        } else if (std::holds_alternative<SymFloatType>(value.type)) {
+          v.mutable_scalar()->set_kind(schema::ScalarSlot::DOUBLE);
+        } else if (std::holds_alternative<SymBoolType>(value.type)) {
+          v.mutable_scalar()->set_kind(schema::ScalarSlot::BOOL);
+        } else if (const auto* constant = std::get_if<ConstantType>(&value.type)) {
+          std::visit(
+              [&](const auto& c) {
+                using T = std::decay_t<decltype(c)>;
+                if constexpr (std::is_same_v<T, None>) v.mutable_none();
+                if constexpr (std::is_same_v<T, int64_t>) v.set_int_(c);
+                if constexpr (std::is_same_v<T, double>) v.set_double_(c);
+                if constexpr (std::is_same_v<T, bool>) v.set_bool_(c);
+                if constexpr (std::is_same_v<T, std::string>) v.set_string(c);
+              },
+              constant->value);
+        } else {
+          unsupported_.push_back(absl::StrCat("input '", value.name, "': ", PrintType(value.type)));
+          v.mutable_none();
+        }
+        const ValueIndex index = AddValue(std::move(v));
+        top_[id] = index;
+        input.set_value(index);
+        *method_.add_inputs() = std::move(input);
+        break;
+      }
+      case InputKind::kToken:
+        top_[id] = AddNone();
+        break;
+      case InputKind::kCustomObject:
+        unsupported_.push_back(
+            absl::StrCat("input '", value.name, "': custom object ", spec.target));
+        break;
+    }
+  }
+  return absl::OkStatus();
+}
+
+bool MethodBuilder::IsInputOrState(ValueIndex value) const {
+  const schema::Value& v = method_.values(value);
+  return v.has_tensor() &&
+         (v.tensor().has_external() || v.tensor().location_case() == schema::Tensor::kStateOffset);
+}
+
+absl::Status MethodBuilder::AddOutputs() {
+  const Graph& graph = program_.top();
+  struct WriteBack {
+    ValueIndex from, to;
+  };
+  std::vector<WriteBack> write_backs;
+  std::vector<ValueIndex> outputs;
+  for (size_t i = 0; i < graph.outputs().size(); ++i) {
+    const OutputSpec& spec = program_.signature.outputs[i];
+    if (spec.kind == OutputKind::kToken) continue;
+    ABSL_ASSIGN_OR_RETURN(const ValueIndex value, ArgumentValue(graph, graph.outputs()[i], top_));
+    switch (spec.kind) {
+      case OutputKind::kBufferMutation:
+      case OutputKind::kParameterMutation:
+        for (size_t k = 0; k < graph.inputs().size(); ++k) {
+          const InputSpec& input = program_.signature.inputs[k];
+          if (input.target == spec.target &&
+              (input.kind == InputKind::kBuffer || input.kind == InputKind::kParameter)) {
+            write_backs.push_back({value, *top_[graph.inputs()[k]]});
+            break;
+          }
+        }
+        break;
+      case OutputKind::kUserInputMutation:
+        for (ValueId input : graph.inputs()) {
+          if (graph.value(input).name == spec.target) write_backs.push_back({value, *top_[input]});
+        }
+        break;
+      case OutputKind::kUserOutput:
+        outputs.push_back(value);
+        break;
+      default:
+        unsupported_.push_back(
+            absl::StrCat("output ", i, " of kind ", std::string(OutputKindName(spec.kind))));
+    }
+  }
+  // A value that is an input or state and is written back to below is needed as it was: it is
+  // copied away first.
+  const auto is_written = [&](ValueIndex value) {
+    return std::any_of(write_backs.begin(), write_backs.end(),
+                       [&](const WriteBack& w) { return w.to == value && w.from != w.to; });
+  };
+  absl::flat_hash_map<ValueIndex, ValueIndex> saved;
+  const auto save = [&](ValueIndex value) {
+    if (!IsInputOrState(value) || !is_written(value)) return value;
+    const auto [it, inserted] = saved.try_emplace(value, 0);
+    if (inserted) {
+      it->second = AddTemporaryLike(value);
+      AddMove(value, it->second);
+    }
+    return it->second;
+  };
+  for (WriteBack& w : write_backs) {
+    if (w.from != w.to) w.from = save(w.from);
+  }
+  for (ValueIndex& output : outputs) output = save(output);
+  if (!write_backs.empty()) {
+    schema::Value literal;
+    literal.set_bool_(false);
+    const ValueIndex non_blocking = AddLiteral(literal);
+    for (const WriteBack& w : write_backs) {
+      if (w.from == w.to) continue;
+      AddKernelCall("aten.copy_.default", {w.to, w.from, non_blocking}, {w.to});
+    }
+  }
+  for (ValueIndex output : outputs) method_.add_outputs(output);
+  return absl::OkStatus();
+}
+
+// --- Nodes ---
+
+absl::Status MethodBuilder::EmitGraph(const Graph& graph, Scope& scope) {
+  for (NodeId id : graph.nodes()) {
+    current_graph_ = &graph;
+    current_node_ = id;
+    if (const absl::Status status = EmitNode(graph, id, scope); !status.ok()) {
+      return At(status, graph, id);
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status MethodBuilder::EmitNode(const Graph& graph, NodeId id, Scope& scope) {
+  const Node& node = graph.node(id);
+  const std::string& name = node.target->name();
+  if (name == "higher_order.executorch_call_delegate") return EmitDelegateCall(graph, id, scope);
+  if (name == "higher_order.cond") return EmitCond(graph, id, scope);
+  if (name == "higher_order.while_loop") return EmitWhileLoop(graph, id, scope);
+  if (!node.target->known() || node.target->dialect() == Dialect::kHigherOrder) {
+    unsupported_.push_back(DescribeNode(graph, id));
+    // Values for the results, so that later nodes can be looked at too.
+    return AddResults(graph, id, scope).status();
+  }
+  std::vector<ValueIndex> arguments;
+  for (const Argument& argument : node.arguments) {
+    ABSL_ASSIGN_OR_RETURN(const ValueIndex value, ArgumentValue(graph, argument, scope));
+    arguments.push_back(value);
+  }
+  ABSL_ASSIGN_OR_RETURN(const std::vector<ValueIndex> outputs, AddResults(graph, id, scope));
+  AddKernelCall(name, arguments, outputs);
+  return absl::OkStatus();
+}
+
+absl::Status MethodBuilder::EmitDelegateCall(const Graph& graph, NodeId id, Scope& scope) {
+  const Node& node = graph.node(id);
+  const ModuleId* module = node.arguments[0].get_if<ModuleId>();
+  if (module == nullptr || !program_.lowered_modules.contains(*module)) {
+    return absl::InvalidArgumentError("a delegate call without a lowered module");
+  }
+  const LoweredBackendModule& lowered = *program_.lowered_modules[*module];
+  std::vector<ValueIndex> arguments;
+  for (size_t i = 1; i < node.arguments.size(); ++i) {
+    ABSL_ASSIGN_OR_RETURN(const ValueIndex value, ArgumentValue(graph, node.arguments[i], scope));
+    arguments.push_back(value);
+  }
+  ABSL_ASSIGN_OR_RETURN(const std::vector<ValueIndex> outputs, AddResults(graph, id, scope));
+  const uint32_t delegate = method_.delegates_size();
+  schema::Delegate* entry = method_.add_delegates();
+  entry->set_backend_id(lowered.backend_id);
+  entry->set_segment(pool_.AddDelegateBlob(lowered.processed));
+  for (const CompileSpec& spec : lowered.compile_specs) {
+    schema::CompileSpec* s = entry->add_compile_specs();
+    s->set_key(spec.key);
+    s->set_value(spec.value);
+  }
+  schema::DelegateDebugInfo* debug = debug_.add_delegates();
+  for (const auto& [key, handles] : lowered.debug_handle_map) {
+    schema::DelegateDebugInfo::Entry* e = debug->add_entries();
+    if (const int64_t* i = std::get_if<int64_t>(&key)) {
+      e->set_int_id(*i);
+    } else {
+      e->set_string_id(std::get<std::string>(key));
+    }
+    for (int64_t handle : handles) e->add_debug_handles(handle);
+  }
+  schema::DelegateCall* call = AddInstruction().mutable_delegate();
+  call->set_delegate(delegate);
+  for (ValueIndex v : arguments) call->add_arguments(v);
+  for (ValueIndex v : outputs) call->add_outputs(v);
+  // The handles of everything the delegate computes, for symbolising its events.
+  schema::InstructionDebugInfo* info = debug_.mutable_instructions(debug_.instructions_size() - 1);
+  info->clear_debug_handles();
+  for (const Graph& inner : lowered.original.graphs) {
+    for (NodeId n : inner.nodes()) {
+      if (inner.node(n).debug_handle != 0) info->add_debug_handles(inner.node(n).debug_handle);
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<MethodBuilder::ValueIndex>> MethodBuilder::EmitBody(
+    const Graph& body, const std::vector<ValueIndex>& operands) {
+  if (body.inputs().size() != operands.size()) {
+    return absl::InvalidArgumentError(absl::StrCat("body '", body.name(), "' takes ",
+                                                   body.inputs().size(), " operands, the call has ",
+                                                   operands.size()));
+  }
+  Scope scope;
+  for (size_t i = 0; i < operands.size(); ++i) scope[body.inputs()[i]] = operands[i];
+  const Graph* outer_graph = current_graph_;
+  const NodeId outer_node = current_node_;
+  ABSL_RETURN_IF_ERROR(EmitGraph(body, scope));
+  current_graph_ = outer_graph;
+  current_node_ = outer_node;
+  std::vector<ValueIndex> outputs;
+  for (const Argument& output : body.outputs()) {
+    ABSL_ASSIGN_OR_RETURN(const ValueIndex value, ArgumentValue(body, output, scope));
+    outputs.push_back(value);
+  }
+  return outputs;
+}
+
+absl::Status MethodBuilder::EmitCond(const Graph& graph, NodeId id, Scope& scope) {
+  // cond(pred, true_graph, false_graph, operands)
+  const Node& node = graph.node(id);
+  if (node.arguments.size() != 4) return absl::InvalidArgumentError("cond takes 4 arguments");
+  const GraphId* bodies[2] = {node.arguments[1].get_if<GraphId>(),
+                              node.arguments[2].get_if<GraphId>()};
+  if (bodies[0] == nullptr || bodies[1] == nullptr) {
+    return absl::InvalidArgumentError("cond without two bodies");
+  }
+  ABSL_ASSIGN_OR_RETURN(const ValueIndex predicate, ArgumentValue(graph, node.arguments[0], scope));
+  ABSL_ASSIGN_OR_RETURN(const std::vector<ValueIndex> operands,
+                        OperandValues(graph, node.arguments[3], scope));
+  std::vector<ValueIndex> results;
+  for (ValueId value : node.results()) {
+    ABSL_ASSIGN_OR_RETURN(const ValueIndex result, AddResult(graph, value));
+    scope[value] = result;
+    results.push_back(result);
+  }
+  AddInstruction().mutable_jump_if_false()->set_condition(predicate);
+  const int branch = method_.instructions_size() - 1;
+  int jump = -1;
+  for (int k = 0; k < 2; ++k) {
+    ABSL_ASSIGN_OR_RETURN(const std::vector<ValueIndex> outputs,
+                          EmitBody(program_.graphs[*bodies[k]], operands));
+    if (outputs.size() != results.size()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("a branch returns ", outputs.size(), " values, cond ", results.size()));
+    }
+    for (size_t i = 0; i < outputs.size(); ++i) AddMove(outputs[i], results[i]);
+    if (k == 0) {
+      AddInstruction().mutable_jump();
+      jump = method_.instructions_size() - 1;
+      method_.mutable_instructions(branch)->mutable_jump_if_false()->set_target(
+          method_.instructions_size());
+    }
+  }
+  method_.mutable_instructions(jump)->mutable_jump()->set_target(method_.instructions_size());
+  return absl::OkStatus();
+}
+
+absl::Status MethodBuilder::EmitWhileLoop(const Graph& graph, NodeId id, Scope& scope) {
+  // while_loop(cond_graph, body_graph, carried, additional)
+  const Node& node = graph.node(id);
+  if (node.arguments.size() != 4) return absl::InvalidArgumentError("while_loop takes 4 arguments");
+  const GraphId* condition = node.arguments[0].get_if<GraphId>();
+  const GraphId* body = node.arguments[1].get_if<GraphId>();
+  if (condition == nullptr || body == nullptr) {
+    return absl::InvalidArgumentError("while_loop without two bodies");
+  }
+  ABSL_ASSIGN_OR_RETURN(const std::vector<ValueIndex> initial,
+                        OperandValues(graph, node.arguments[2], scope));
+  ABSL_ASSIGN_OR_RETURN(const std::vector<ValueIndex> additional,
+                        OperandValues(graph, node.arguments[3], scope));
+  const std::vector<ValueId> results = node.results();
+  if (results.size() != initial.size()) {
+    return absl::InvalidArgumentError(absl::StrCat("while_loop carries ", initial.size(),
+                                                   " values and has ", results.size(), " results"));
+  }
+  // The results are the carried values themselves.
+  std::vector<ValueIndex> carried;
+  for (size_t i = 0; i < results.size(); ++i) {
+    ABSL_ASSIGN_OR_RETURN(const ValueIndex value, AddResult(graph, results[i]));
+    scope[results[i]] = value;
+    carried.push_back(value);
+    AddMove(initial[i], value);
+  }
+  std::vector<ValueIndex> operands = carried;
+  operands.insert(operands.end(), additional.begin(), additional.end());
+  const int start = method_.instructions_size();
+  ABSL_ASSIGN_OR_RETURN(const std::vector<ValueIndex> test,
+                        EmitBody(program_.graphs[*condition], operands));
+  if (test.size() != 1) return absl::InvalidArgumentError("the loop's condition is not one value");
+  AddInstruction().mutable_jump_if_false()->set_condition(test[0]);
+  const int leave = method_.instructions_size() - 1;
+  ABSL_ASSIGN_OR_RETURN(std::vector<ValueIndex> outputs,
+                        EmitBody(program_.graphs[*body], operands));
+  if (outputs.size() != carried.size()) {
+    return absl::InvalidArgumentError(absl::StrCat("the loop's body returns ", outputs.size(),
+                                                   " values, the loop carries ", carried.size()));
+  }
+  // A carried value that is handed on to another place must not be overwritten before it was read.
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    for (size_t k = 0; k < i; ++k) {
+      if (outputs[i] != carried[k]) continue;
+      const ValueIndex temporary = AddTemporaryLike(outputs[i]);
+      AddMove(outputs[i], temporary);
+      outputs[i] = temporary;
+      break;
+    }
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (outputs[i] != carried[i]) AddMove(outputs[i], carried[i]);
+  }
+  AddInstruction().mutable_jump()->set_target(start);
+  method_.mutable_instructions(leave)->mutable_jump_if_false()->set_target(
+      method_.instructions_size());
+  return absl::OkStatus();
+}
+
+}  // namespace belay::exir

@@ -1,0 +1,88 @@
+// Builds the values and instructions of one method.
+#ifndef BELAY_EXIR_EMIT_METHOD_BUILDER_H_
+#define BELAY_EXIR_EMIT_METHOD_BUILDER_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "exir/emit/constant_pool.h"
+#include "exir/emit/emitter.h"
+#include "exir/ir/exported_program.h"
+#include "runtime/schema/program.pb.h"
+
+namespace belay::exir {
+
+// One use only: Build() once. The program and the pool must outlive it.
+class MethodBuilder {
+ public:
+  MethodBuilder(const std::string& name, const ExportedProgram& program, ConstantPool& pool);
+
+  // Values, instructions and debug info; arena tensors have no offsets yet. Errors as
+  // EmitProgram's.
+  absl::Status Build();
+
+  schema::Method& method() { return method_; }
+  schema::MethodDebugInfo& debug() { return debug_; }
+
+ private:
+  using ValueIndex = uint32_t;
+  // What the values of one graph instance became; a body that is emitted twice has two.
+  using Scope = SecondaryMap<ValueId, std::optional<ValueIndex>>;
+
+  absl::Status AddInputs();
+  absl::Status AddOutputs();
+  absl::Status EmitGraph(const Graph& graph, Scope& scope);
+  absl::Status EmitNode(const Graph& graph, NodeId id, Scope& scope);
+  absl::Status EmitDelegateCall(const Graph& graph, NodeId id, Scope& scope);
+  absl::Status EmitCond(const Graph& graph, NodeId id, Scope& scope);
+  absl::Status EmitWhileLoop(const Graph& graph, NodeId id, Scope& scope);
+  // Emits a body whose inputs are the given values; returns the values of its outputs.
+  absl::StatusOr<std::vector<ValueIndex>> EmitBody(const Graph& body,
+                                                   const std::vector<ValueIndex>& operands);
+
+  absl::StatusOr<ValueIndex> ArgumentValue(const Graph& graph, const Argument& argument,
+                                           const Scope& scope);
+  absl::StatusOr<std::vector<ValueIndex>> OperandValues(const Graph& graph, const Argument& list,
+                                                        const Scope& scope);
+  // A value for each result; lists get a list value. One index per output of the node.
+  absl::StatusOr<std::vector<ValueIndex>> AddResults(const Graph& graph, NodeId id, Scope& scope);
+  absl::StatusOr<ValueIndex> AddResult(const Graph& graph, ValueId id);
+  absl::StatusOr<schema::Tensor> DescribeTensor(const TensorMeta& meta, std::string_view name);
+  absl::Status AddState(size_t input, const TensorMeta& meta, Scope& scope);
+  void AddConstraint(schema::Input& input, uint32_t dim, const SymExpr& expr);
+
+  ValueIndex AddValue(schema::Value value);
+  // Equal literals share a value.
+  ValueIndex AddLiteral(const schema::Value& value);
+  ValueIndex AddNone();
+  ValueIndex AddScalarSlot(schema::ScalarSlot::Kind kind);
+  ValueIndex AddList(const std::vector<ValueIndex>& elements);
+  // An arena tensor like `like` (which may be of any location).
+  ValueIndex AddTemporaryLike(ValueIndex like);
+  uint32_t OperatorIndex(const std::string& name);
+  schema::Instruction& AddInstruction();
+  void AddKernelCall(const std::string& op, const std::vector<ValueIndex>& arguments,
+                     const std::vector<ValueIndex>& outputs);
+  void AddMove(ValueIndex from, ValueIndex to);
+  bool IsInputOrState(ValueIndex value) const;
+
+  const std::string& name_;
+  const ExportedProgram& program_;
+  ConstantPool& pool_;
+  schema::Method method_;
+  schema::MethodDebugInfo debug_;
+  Scope top_;
+  const Graph* current_graph_ = nullptr;  // for debug info and messages
+  NodeId current_node_;
+  absl::flat_hash_map<std::string, ValueIndex> literals_;
+  absl::flat_hash_map<std::string, uint32_t> operators_;
+  std::vector<std::string> unsupported_;
+};
+
+}  // namespace belay::exir
+
+#endif  // BELAY_EXIR_EMIT_METHOD_BUILDER_H_

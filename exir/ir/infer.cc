@@ -1,0 +1,180 @@
+#include "exir/ir/infer.h"
+
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "exir/ir/graph_editor.h"
+#include "exir/ir/text.h"
+#include "runtime/core/status_macros.h"
+
+namespace belay::exir {
+namespace {
+
+MetaValue TypeToMetaValue(const ValueType& type) {
+  if (const auto* tensor = std::get_if<TensorMeta>(&type)) return *tensor;
+  if (const auto* i = std::get_if<SymIntType>(&type)) return i->expr;
+  if (const auto* f = std::get_if<SymFloatType>(&type)) return f->expr;
+  if (const auto* b = std::get_if<SymBoolType>(&type)) return b->expr;
+  if (const auto* c = std::get_if<ConstantType>(&type)) {
+    return std::visit(
+        [](const auto& v) -> MetaValue {
+          using T = std::decay_t<decltype(v)>;
+          if constexpr (std::is_same_v<T, int64_t>) return SymExpr(v);
+          return MetaValue(v);
+        },
+        c->value);
+  }
+  return None{};
+}
+
+// Placeholder symbols for sizes that only data decide: their names never reach a program, because
+// RefreshLayouts keeps the sizes that the program has.
+class AnonymousSymbols : public SymbolSource {
+ public:
+  SymExpr Fresh(SymRange) override { return SymExpr::Symbol(absl::StrCat("anonymous", next_++)); }
+
+ private:
+  int next_ = 0;
+};
+
+absl::Status Annotate(const absl::Status& status, const Graph& graph, NodeId node) {
+  return absl::Status(status.code(),
+                      absl::StrCat(status.message(), "\n  at ", DescribeNode(graph, node)));
+}
+
+// Whether the inferred tensor contradicts the declared one.
+bool Contradicts(const TensorMeta& declared, const TensorMeta& inferred) {
+  if (declared.dtype != inferred.dtype || declared.rank() != inferred.rank()) return true;
+  for (int d = 0; d < declared.rank(); ++d) {
+    const auto a = declared.sizes[d].AsInt(), b = inferred.sizes[d].AsInt();
+    if (a.has_value() && b.has_value() && *a != *b) return true;
+  }
+  return false;
+}
+
+absl::StatusOr<bool> RefreshValue(GraphEditor& editor, NodeId node, ValueId value,
+                                  const MetaValue& inferred) {
+  const TensorMeta* declared = editor.graph().value(value).tensor();
+  const TensorMeta* meta = inferred.get_if<TensorMeta>();
+  if (declared == nullptr || meta == nullptr) return false;
+  if (Contradicts(*declared, *meta)) {
+    return absl::InternalError(absl::StrCat(
+        "the program declares '", editor.graph().value(value).name, "' as ", PrintType(*declared),
+        ", its operator gives ", PrintType(*meta), "\n  at ", DescribeNode(editor.graph(), node)));
+  }
+  // The order of the dimensions is inferred, the sizes are the program's.
+  const absl::StatusOr<DimOrder> order = DimOrderOf(*meta);
+  if (!order.ok()) return false;
+  TensorMeta updated = TensorMeta::Dense(declared->dtype, declared->sizes, *order);
+  updated.device = declared->device;
+  updated.requires_grad = declared->requires_grad;
+  if (updated == *declared) return false;
+  editor.SetType(value, std::move(updated));
+  return true;
+}
+
+}  // namespace
+
+absl::StatusOr<MetaValue> ToMetaValue(const Graph& graph, const Argument& argument) {
+  return std::visit(
+      [&](const auto& v) -> absl::StatusOr<MetaValue> {
+        using T = std::decay_t<decltype(v)>;
+        if constexpr (std::is_same_v<T, ValueId>) {
+          return TypeToMetaValue(graph.value(v).type);
+        } else if constexpr (std::is_same_v<T, int64_t>) {
+          return MetaValue(SymExpr(v));
+        } else if constexpr (std::is_same_v<T, Argument::List>) {
+          MetaList list;
+          list.reserve(v.size());
+          for (const Argument& element : v) {
+            ABSL_ASSIGN_OR_RETURN(MetaValue meta, ToMetaValue(graph, element));
+            list.push_back(std::move(meta));
+          }
+          return MetaValue(std::move(list));
+        } else if constexpr (std::is_same_v<T, GraphId> || std::is_same_v<T, ModuleId> ||
+                             std::is_same_v<T, OperatorName> || std::is_same_v<T, Dict>) {
+          return absl::UnimplementedError(
+              "graphs, modules, operators and dictionaries have no metadata");
+        } else {
+          return MetaValue(v);
+        }
+      },
+      argument.variant());
+}
+
+absl::StatusOr<std::vector<MetaValue>> InferOutputs(const Graph& graph, const OpOverload* target,
+                                                    const std::vector<Argument>& arguments,
+                                                    SymbolSource* symbols) {
+  if (target->def() == nullptr || target->def()->meta == nullptr || target->schema() == nullptr) {
+    return absl::UnimplementedError(
+        absl::StrCat("operator ", target->name(), " has no meta kernel"));
+  }
+  std::vector<MetaValue> values;
+  values.reserve(arguments.size());
+  for (const Argument& argument : arguments) {
+    ABSL_ASSIGN_OR_RETURN(MetaValue value, ToMetaValue(graph, argument));
+    values.push_back(std::move(value));
+  }
+  MetaContext context(*target->schema(), std::move(values), symbols);
+  ABSL_RETURN_IF_ERROR(target->def()->meta(context));
+  return context.outputs();
+}
+
+ValueType ToValueType(const MetaValue& value) {
+  if (const auto* tensor = value.get_if<TensorMeta>()) return *tensor;
+  if (const auto* b = value.get_if<bool>()) return SymBoolType{SymExpr::Bool(*b)};
+  if (const auto* d = value.get_if<double>()) return SymFloatType{SymExpr::Float(*d)};
+  const auto* expr = value.get_if<SymExpr>();
+  ABSL_CHECK(expr != nullptr);
+  switch (expr->kind()) {
+    case SymExpr::Kind::kFloat:
+      return SymFloatType{*expr};
+    case SymExpr::Kind::kBool:
+      return SymBoolType{*expr};
+    case SymExpr::Kind::kFunction: {
+      static constexpr std::string_view kBoolean[] = {"Eq", "Ne",  "Lt", "Le", "Gt",
+                                                      "Ge", "And", "Or", "Not"};
+      for (std::string_view name : kBoolean) {
+        if (expr->name() == name) return SymBoolType{*expr};
+      }
+      if (expr->name() == "ToFloat" || expr->name() == "IntTrueDiv" ||
+          expr->name() == "FloatTrueDiv" || expr->name() == "FloatPow") {
+        return SymFloatType{*expr};
+      }
+      return SymIntType{*expr};
+    }
+    default:
+      return SymIntType{*expr};
+  }
+}
+
+absl::StatusOr<bool> RefreshLayouts(ExportedProgram& program) {
+  bool changed = false;
+  AnonymousSymbols symbols;
+  for (uint32_t g = 0; g < program.graphs.size(); ++g) {
+    GraphEditor editor(program.graphs[GraphId(g)]);
+    const Graph& graph = editor.graph();
+    for (NodeId id : graph.NodeList()) {
+      const Node& node = graph.node(id);
+      if (node.target->def() == nullptr || node.target->def()->meta == nullptr) continue;
+      absl::StatusOr<std::vector<MetaValue>> inferred =
+          InferOutputs(graph, node.target, node.arguments, &symbols);
+      if (!inferred.ok()) return Annotate(inferred.status(), graph, id);
+      const std::vector<NodeOutput> outputs = node.outputs;
+      for (size_t k = 0; k < outputs.size() && k < inferred->size(); ++k) {
+        const MetaList* list = (*inferred)[k].get_if<MetaList>();
+        for (size_t i = 0; i < outputs[k].values.size(); ++i) {
+          if (list != nullptr && i >= list->size()) break;
+          const MetaValue& meta = list != nullptr ? (*list)[i] : (*inferred)[k];
+          ABSL_ASSIGN_OR_RETURN(bool value_changed,
+                                RefreshValue(editor, id, outputs[k].values[i], meta));
+          changed = changed || value_changed;
+        }
+      }
+    }
+  }
+  return changed;
+}
+
+}  // namespace belay::exir

@@ -1,0 +1,58 @@
+#include "exir/passes/contiguous_constants.h"
+
+#include <utility>
+
+#include "exir/ir/graph_editor.h"
+#include "runtime/core/status_macros.h"
+
+namespace belay::exir {
+namespace {
+
+bool IsKeptOrder(const ConstantTensor& tensor) {
+  if (!IsDense(tensor.sizes(), tensor.strides())) return false;
+  if (tensor.is_contiguous()) return true;
+  const auto order = DimOrderOf(tensor.sizes(), tensor.strides());
+  return order.has_value() && *order == ChannelsLastOrder(tensor.sizes().size());
+}
+
+absl::StatusOr<bool> Convert(ConstantMap& map) {
+  bool changed = false;
+  for (auto& [name, tensor] : map) {
+    if (IsKeptOrder(tensor)) continue;
+    ABSL_ASSIGN_OR_RETURN(
+        tensor, ConstantTensor::Contiguous(tensor.dtype(), tensor.sizes(),
+                                           tensor.Dense(ContiguousOrder(tensor.sizes().size()))));
+    changed = true;
+  }
+  return changed;
+}
+
+absl::StatusOr<bool> Run(ExportedProgram& program) {
+  ABSL_ASSIGN_OR_RETURN(bool changed, Convert(program.state_dict));
+  ABSL_ASSIGN_OR_RETURN(const bool constants_changed, Convert(program.constants));
+  changed = changed || constants_changed;
+  // The inputs' types follow the tensors, whatever the archive said of their strides.
+  GraphEditor editor(program.top());
+  const Graph& graph = editor.graph();
+  for (size_t i = 0; i < graph.inputs().size(); ++i) {
+    const ConstantTensor* tensor = program.FindConstant(program.signature.inputs[i]);
+    const ValueId input = graph.inputs()[i];
+    const TensorMeta* meta = graph.value(input).tensor();
+    if (tensor == nullptr || meta == nullptr) continue;
+    const DimOrder order =
+        tensor->is_contiguous() ? ContiguousOrder(meta->rank()) : ChannelsLastOrder(meta->rank());
+    TensorMeta dense = TensorMeta::Dense(meta->dtype, meta->sizes, order);
+    dense.device = meta->device;
+    dense.requires_grad = meta->requires_grad;
+    if (dense == *meta) continue;
+    editor.SetType(input, std::move(dense));
+    changed = true;
+  }
+  return changed;
+}
+
+}  // namespace
+
+Pass ContiguousConstants() { return {"contiguous_constants", Run}; }
+
+}  // namespace belay::exir

@@ -1,0 +1,15 @@
+#ifndef BELAY_EXIR_PASSES_CONTIGUOUS_CONSTANTS_H_
+#define BELAY_EXIR_PASSES_CONTIGUOUS_CONSTANTS_H_
+
+#include "exir/pass/pass.h"
+
+namespace belay::exir {
+
+// Makes constants whose dimensions are in neither the contiguous nor the channels-last order
+// contiguous. This is the one pass that copies weights, and only those. Source: edge-pipeline.md §3
+// row 15.
+Pass ContiguousConstants();
+
+}  // namespace belay::exir
+
+#endif  // BELAY_EXIR_PASSES_CONTIGUOUS_CONSTANTS_H_

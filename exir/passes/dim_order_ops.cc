@@ -1,0 +1,102 @@
+#include "exir/passes/dim_order_ops.h"
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "exir/ir/graph_editor.h"
+#include "exir/ir/text.h"
+#include "runtime/core/status_macros.h"
+
+namespace belay::exir {
+namespace {
+
+struct Rule {
+  std::string_view from, to;
+};
+constexpr Rule kRules[] = {
+    {"aten._to_copy.default", "dim_order_ops._to_dim_order_copy.default"},
+    {"aten.clone.default", "dim_order_ops._clone_dim_order.default"},
+    {"aten.empty.memory_format", "dim_order_ops._empty_dim_order.default"},
+};
+
+absl::StatusOr<DimOrder> OrderFor(const Graph& graph, const Node& node, MemoryFormat format) {
+  const TensorMeta* out = graph.value(node.outputs[0].values[0]).tensor();
+  if (out == nullptr) return absl::InternalError("the result is not a tensor");
+  switch (format) {
+    case MemoryFormat::kContiguous:
+      return ContiguousOrder(out->rank());
+    case MemoryFormat::kChannelsLast:
+    case MemoryFormat::kChannelsLast3d:
+      return ChannelsLastOrder(out->rank());
+    case MemoryFormat::kPreserve:
+      break;
+  }
+  if (const ValueId* input = node.arguments[0].get_if<ValueId>()) {
+    if (const TensorMeta* meta = graph.value(*input).tensor()) {
+      const absl::StatusOr<DimOrder> order = DimOrderOf(*meta);
+      if (order.ok()) return order;
+    }
+  }
+  return ContiguousOrder(out->rank());
+}
+
+absl::StatusOr<bool> Run(ExportedProgram& program) {
+  bool changed = false;
+  for (Graph& graph : program.graphs) {
+    GraphEditor editor(graph);
+    for (NodeId id : graph.NodeList()) {
+      const Node& node = graph.node(id);
+      const Rule* rule = nullptr;
+      for (const Rule& r : kRules) {
+        if (node.target->name() == r.from) rule = &r;
+      }
+      if (rule == nullptr) continue;
+      const OpOverload* to = program.ops->Find(rule->to);
+      if (to == nullptr) {
+        return absl::UnimplementedError(
+            absl::StrCat("operator ", std::string(rule->to), " is not registered"));
+      }
+      const FunctionSchema& old_schema = *node.target->schema();
+      const FunctionSchema& new_schema = *to->schema();
+      MemoryFormat format = MemoryFormat::kPreserve;
+      if (const auto index = old_schema.ArgumentIndex("memory_format")) {
+        if (const auto* f = node.arguments[*index].get_if<MemoryFormat>()) format = *f;
+      }
+      ABSL_ASSIGN_OR_RETURN(const DimOrder order, OrderFor(graph, node, format));
+      std::vector<Argument> arguments;
+      for (const SchemaArgument& argument : new_schema.arguments) {
+        if (argument.name == "dim_order") {
+          Argument::List list;
+          for (uint8_t d : order) list.push_back(int64_t{d});
+          arguments.push_back(std::move(list));
+        } else if (const auto index = old_schema.ArgumentIndex(argument.name)) {
+          arguments.push_back(node.arguments[*index]);
+        } else if (argument.default_value.has_value() &&
+                   std::holds_alternative<bool>(*argument.default_value)) {
+          arguments.push_back(std::get<bool>(*argument.default_value));
+        } else {
+          arguments.push_back(None{});
+        }
+      }
+      const ValueId result = node.outputs[0].values[0];
+      TensorMeta meta = *graph.value(result).tensor();
+      TensorMeta dense = TensorMeta::Dense(meta.dtype, meta.sizes, order);
+      dense.device = meta.device;
+      dense.requires_grad = meta.requires_grad;
+      editor.SetTarget(id, to);
+      editor.SetArguments(id, std::move(arguments));
+      editor.SetType(result, std::move(dense));
+      changed = true;
+    }
+  }
+  return changed;
+}
+
+}  // namespace
+
+Pass ReplaceMemoryFormatOps() { return {"dim_order_ops", Run}; }
+
+}  // namespace belay::exir

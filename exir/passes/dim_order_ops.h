@@ -1,0 +1,15 @@
+#ifndef BELAY_EXIR_PASSES_DIM_ORDER_OPS_H_
+#define BELAY_EXIR_PASSES_DIM_ORDER_OPS_H_
+
+#include "exir/pass/pass.h"
+
+namespace belay::exir {
+
+// Replaces operators that take a memory format (`_to_copy`, `clone`, `empty.memory_format`) by
+// those of `dim_order_ops`, which name the order of the dimensions: preserve means the input's
+// order. Source: edge-pipeline.md §3 row 13.
+Pass ReplaceMemoryFormatOps();
+
+}  // namespace belay::exir
+
+#endif  // BELAY_EXIR_PASSES_DIM_ORDER_OPS_H_

@@ -1,0 +1,14 @@
+#ifndef BELAY_EXIR_PASSES_ELIMINATE_DEAD_CODE_H_
+#define BELAY_EXIR_PASSES_ELIMINATE_DEAD_CODE_H_
+
+#include "exir/pass/pass.h"
+
+namespace belay::exir {
+
+// Erases nodes whose results nobody uses and that have no side effect, in all graphs. Source:
+// edge-pipeline.md §3 row 16.
+Pass EliminateDeadCode();
+
+}  // namespace belay::exir
+
+#endif  // BELAY_EXIR_PASSES_ELIMINATE_DEAD_CODE_H_

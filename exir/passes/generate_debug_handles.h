@@ -1,0 +1,15 @@
+#ifndef BELAY_EXIR_PASSES_GENERATE_DEBUG_HANDLES_H_
+#define BELAY_EXIR_PASSES_GENERATE_DEBUG_HANDLES_H_
+
+#include "exir/pass/pass.h"
+
+namespace belay::exir {
+
+// Numbers the nodes that have no debug handle yet: from 1 (or above the largest there is), breadth
+// first over the top graph and then the bodies of control flow; nodes of one origin share a handle.
+// Source: lowering.md §4.1.
+Pass GenerateDebugHandles();
+
+}  // namespace belay::exir
+
+#endif  // BELAY_EXIR_PASSES_GENERATE_DEBUG_HANDLES_H_

@@ -1,0 +1,14 @@
+#ifndef BELAY_EXIR_PASSES_PROMOTE_MIXED_DTYPES_H_
+#define BELAY_EXIR_PASSES_PROMOTE_MIXED_DTYPES_H_
+
+#include "exir/pass/pass.h"
+
+namespace belay::exir {
+
+// Inserts `_to_copy(dtype)` so that the operands of add, sub, mul, div and minimum have the dtype
+// to which they promote. Source: edge-pipeline.md §3 row 11.
+Pass PromoteMixedDtypes();
+
+}  // namespace belay::exir
+
+#endif  // BELAY_EXIR_PASSES_PROMOTE_MIXED_DTYPES_H_

@@ -1,0 +1,63 @@
+#include "exir/passes/prune_empty_tensors.h"
+
+#include <utility>
+
+#include "exir/ir/graph_editor.h"
+
+namespace belay::exir {
+namespace {
+
+bool IsEmpty(const TensorMeta& tensor) {
+  for (const SymInt& size : tensor.sizes) {
+    if (size.AsInt() == 0) return true;
+  }
+  return false;
+}
+
+absl::StatusOr<bool> Run(ExportedProgram& program) {
+  bool changed = false;
+  for (Graph& graph : program.graphs) {
+    GraphEditor editor(graph);
+    for (NodeId id : graph.NodeList()) {
+      const Node& node = graph.node(id);
+      if (node.target->name() != "aten.cat.default") continue;
+      const Argument::List* tensors = node.arguments[0].get_if<Argument::List>();
+      const TensorMeta* out = graph.value(node.outputs[0].values[0]).tensor();
+      if (tensors == nullptr || out == nullptr) continue;
+      Argument::List kept;
+      for (const Argument& argument : *tensors) {
+        const ValueId* value = argument.get_if<ValueId>();
+        const TensorMeta* tensor = value == nullptr ? nullptr : graph.value(*value).tensor();
+        // The dtype of the result takes part of all inputs, so one that decides it must stay.
+        if (tensor != nullptr && IsEmpty(*tensor) && tensor->dtype == out->dtype) continue;
+        kept.push_back(argument);
+      }
+      if (kept.size() == tensors->size()) continue;
+      if (!kept.empty()) {
+        editor.SetArgument(id, 0, std::move(kept));
+        changed = true;
+        continue;
+      }
+      const OpOverload* full = program.ops->Find("aten.full.default");
+      if (full == nullptr || !out->is_static()) continue;
+      Argument::List sizes;
+      for (const SymInt& size : out->sizes) sizes.push_back(*size.AsInt());
+      // full(SymInt[] size, Scalar fill_value, *, ScalarType? dtype, Layout?, Device?, bool?
+      // pin_memory)
+      std::vector<Argument> arguments(full->schema()->arguments.size());
+      arguments[0] = std::move(sizes);
+      arguments[1] = int64_t{0};
+      arguments[2] = out->dtype;
+      editor.SetTarget(id, full);
+      editor.SetArguments(id, std::move(arguments));
+      changed = true;
+    }
+  }
+  return changed;
+}
+
+}  // namespace
+
+Pass PruneEmptyTensors() { return {"prune_empty_tensors", Run}; }
+
+}  // namespace belay::exir

@@ -1,0 +1,14 @@
+#ifndef BELAY_EXIR_PASSES_PRUNE_EMPTY_TENSORS_H_
+#define BELAY_EXIR_PASSES_PRUNE_EMPTY_TENSORS_H_
+
+#include "exir/pass/pass.h"
+
+namespace belay::exir {
+
+// Removes inputs of `cat` that have no elements; a `cat` of nothing but such inputs becomes
+// `full(shape, 0)`. Source: edge-pipeline.md §3 row 9.
+Pass PruneEmptyTensors();
+
+}  // namespace belay::exir
+
+#endif  // BELAY_EXIR_PASSES_PRUNE_EMPTY_TENSORS_H_

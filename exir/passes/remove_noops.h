@@ -1,0 +1,15 @@
+#ifndef BELAY_EXIR_PASSES_REMOVE_NOOPS_H_
+#define BELAY_EXIR_PASSES_REMOVE_NOOPS_H_
+
+#include "exir/pass/pass.h"
+
+namespace belay::exir {
+
+// Removes nodes that give back their input: `aten.to.dtype` and `_to_copy` to the same dtype,
+// layout and shape, `dropout` outside training, `slice_copy` of the whole. Results that the program
+// returns stay. Source: edge-pipeline.md §3 rows 8, 10.
+Pass RemoveNoops();
+
+}  // namespace belay::exir
+
+#endif  // BELAY_EXIR_PASSES_REMOVE_NOOPS_H_

@@ -1,0 +1,16 @@
+#ifndef BELAY_EXIR_PASSES_REPLACE_VIEW_OPS_H_
+#define BELAY_EXIR_PASSES_REPLACE_VIEW_OPS_H_
+
+#include "exir/pass/pass.h"
+
+namespace belay::exir {
+
+// Retargets operators whose result aliases an argument (view, permute, slice, t, …) to their
+// `*_copy` twins, so that every value of an edge program owns its elements. Layouts that follow
+// from it are the business of RefreshLayoutsPass. kUnimplemented listing every view operator that
+// has no twin. Source: edge-pipeline.md §3 rows 2, 4, 5.
+Pass ReplaceViewOps();
+
+}  // namespace belay::exir
+
+#endif  // BELAY_EXIR_PASSES_REPLACE_VIEW_OPS_H_

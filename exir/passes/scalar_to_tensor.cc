@@ -1,0 +1,153 @@
+#include "exir/passes/scalar_to_tensor.h"
+
+#include <cstring>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "exir/ir/graph_editor.h"
+#include "runtime/core/status_macros.h"
+
+namespace belay::exir {
+namespace {
+
+class Lifter {
+ public:
+  explicit Lifter(ExportedProgram& program) : program_(program), top_(program.top()) {}
+
+  // The constant's value in the top graph. Bodies get none: they have no constants of their own.
+  ValueId Lift(DType dtype, double value, int64_t bits) {
+    const auto [it, inserted] = lifted_.try_emplace({dtype, bits}, ValueId());
+    if (!inserted) return it->second;
+    std::string fqn;
+    do {
+      fqn = absl::StrCat("_lifted_tensor_constant", next_++);
+    } while (program_.state_dict.contains(fqn) || program_.constants.contains(fqn));
+    program_.state_dict.emplace(fqn, dtype == DType::kFloat32
+                                         ? ConstantTensor::Scalar(dtype, value)
+                                         : ConstantTensor::ScalarInt(dtype, bits));
+    size_t position = 0;
+    while (position < program_.signature.inputs.size() &&
+           program_.signature.inputs[position].kind != InputKind::kUserInput) {
+      ++position;
+    }
+    it->second = top_.InsertInput(position, fqn, TensorMeta::Contiguous(dtype, {}));
+    program_.signature.inputs.insert(
+        program_.signature.inputs.begin() + position,
+        {.kind = InputKind::kBuffer, .target = fqn, .persistent = true});
+    return it->second;
+  }
+  GraphEditor& top() { return top_; }
+
+ private:
+  ExportedProgram& program_;
+  GraphEditor top_;
+  std::map<std::pair<DType, int64_t>, ValueId> lifted_;
+  int next_ = 0;
+};
+
+struct Literal {
+  DType dtype;
+  double value;
+  int64_t bits;  // tells literals of one dtype apart
+};
+
+std::optional<Literal> AsLiteral(const Argument& argument) {
+  if (const auto* b = argument.get_if<bool>()) return Literal{DType::kBool, 0, *b ? 1 : 0};
+  if (const auto* i = argument.get_if<int64_t>()) return Literal{DType::kInt64, 0, *i};
+  if (const auto* d = argument.get_if<double>()) {
+    Literal literal{DType::kFloat32, *d, 0};
+    std::memcpy(&literal.bits, d, sizeof(literal.bits));
+    return literal;
+  }
+  return std::nullopt;
+}
+
+std::optional<DType> SymbolicDType(const ValueType& type) {
+  if (std::holds_alternative<SymIntType>(type)) return DType::kInt32;
+  if (std::holds_alternative<SymFloatType>(type)) return DType::kFloat32;
+  if (std::holds_alternative<SymBoolType>(type)) return DType::kBool;
+  return std::nullopt;
+}
+
+// A call of `target` with all arguments at their defaults.
+std::vector<Argument> DefaultArguments(const OpOverload* target) {
+  std::vector<Argument> arguments;
+  for (const SchemaArgument& a : target->schema()->arguments) {
+    Argument value;
+    if (a.default_value.has_value()) {
+      std::visit(
+          [&](const auto& v) {
+            using T = std::decay_t<decltype(v)>;
+            if constexpr (std::is_constructible_v<Argument, T>) value = Argument(v);
+          },
+          *a.default_value);
+    }
+    arguments.push_back(std::move(value));
+  }
+  return arguments;
+}
+
+absl::StatusOr<bool> Run(ExportedProgram& program) {
+  bool changed = false;
+  Lifter lifter(program);
+  const OpOverload* scalar_tensor = program.ops->Find("aten.scalar_tensor.default");
+  const OpOverload* full = program.ops->Find("aten.full.default");
+  for (uint32_t g = 0; g < program.graphs.size(); ++g) {
+    std::optional<GraphEditor> body;
+    if (GraphId(g) != ExportedProgram::kTop) body.emplace(program.graphs[GraphId(g)]);
+    GraphEditor& editor = body.has_value() ? *body : lifter.top();
+    const Graph& graph = editor.graph();
+    for (NodeId id : graph.NodeList()) {
+      const OpOverload* target = graph.node(id).target;
+      if (target->schema() == nullptr) continue;
+      for (size_t i = 0; i < target->schema()->arguments.size(); ++i) {
+        const SchemaType& type = target->schema()->arguments[i].type;
+        if (type.base != BaseType::kTensor || type.list) continue;
+        const Argument& argument = graph.node(id).arguments[i];
+        if (const std::optional<Literal> literal = AsLiteral(argument)) {
+          if (!body.has_value()) {
+            editor.SetArgument(id, i, lifter.Lift(literal->dtype, literal->value, literal->bits));
+          } else {
+            if (full == nullptr)
+              return absl::UnimplementedError("aten.full.default is not registered");
+            std::vector<Argument> arguments = DefaultArguments(full);
+            arguments[0] = Argument::List{};
+            arguments[1] = argument;
+            arguments[2] = literal->dtype;
+            const ValueId value = editor.InsertOp(
+                id, {.name = "scalar", .target = full, .arguments = std::move(arguments)},
+                TensorMeta::Contiguous(literal->dtype, {}));
+            editor.SetArgument(id, i, value);
+          }
+          changed = true;
+        } else if (const ValueId* value = argument.get_if<ValueId>()) {
+          const std::optional<DType> dtype = SymbolicDType(graph.value(*value).type);
+          if (!dtype.has_value()) continue;
+          if (scalar_tensor == nullptr) {
+            return absl::UnimplementedError("aten.scalar_tensor.default is not registered");
+          }
+          std::vector<Argument> arguments = DefaultArguments(scalar_tensor);
+          arguments[0] = *value;
+          arguments[1] = *dtype;
+          const ValueId tensor = editor.InsertOp(
+              id,
+              {.name = "scalar_tensor", .target = scalar_tensor, .arguments = std::move(arguments)},
+              TensorMeta::Contiguous(*dtype, {}));
+          editor.SetArgument(id, i, tensor);
+          changed = true;
+        }
+      }
+    }
+  }
+  return changed;
+}
+
+}  // namespace
+
+Pass ScalarToTensor() { return {"scalar_to_tensor", Run}; }
+
+}  // namespace belay::exir

@@ -1,0 +1,17 @@
+#ifndef BELAY_EXIR_PASSES_SCALAR_TO_TENSOR_H_
+#define BELAY_EXIR_PASSES_SCALAR_TO_TENSOR_H_
+
+#include "exir/pass/pass.h"
+
+namespace belay::exir {
+
+// Replaces numbers that stand where the schema wants a tensor: a literal becomes a constant of rank
+// 0 (float32, int64 or bool, as torch.tensor gives), stored as a persistent buffer
+// `_lifted_tensor_constant<n>` before the first user input; a symbolic value becomes
+// `aten.scalar_tensor` (int32, float32 or bool). Equal literals share a constant. Source:
+// edge-pipeline.md §3 rows 6, 7, 14.
+Pass ScalarToTensor();
+
+}  // namespace belay::exir
+
+#endif  // BELAY_EXIR_PASSES_SCALAR_TO_TENSOR_H_

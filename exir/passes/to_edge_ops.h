@@ -1,0 +1,15 @@
+#ifndef BELAY_EXIR_PASSES_TO_EDGE_OPS_H_
+#define BELAY_EXIR_PASSES_TO_EDGE_OPS_H_
+
+#include "exir/pass/pass.h"
+
+namespace belay::exir {
+
+// Retargets every ATen overload to its edge overload and makes the program one of the edge dialect.
+// Operators on symbolic scalars stay as they are. Source: edge-pipeline.md §3 row 12 and §5 (list
+// of exempt operators).
+Pass ToEdgeOps();
+
+}  // namespace belay::exir
+
+#endif  // BELAY_EXIR_PASSES_TO_EDGE_OPS_H_

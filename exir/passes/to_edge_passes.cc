@@ -1,0 +1,40 @@
+#include "exir/passes/to_edge_passes.h"
+
+#include "exir/passes/contiguous_constants.h"
+#include "exir/passes/dim_order_ops.h"
+#include "exir/passes/eliminate_dead_code.h"
+#include "exir/passes/generate_debug_handles.h"
+#include "exir/passes/promote_mixed_dtypes.h"
+#include "exir/passes/prune_empty_tensors.h"
+#include "exir/passes/refresh_layouts.h"
+#include "exir/passes/remove_assertions.h"
+#include "exir/passes/remove_noops.h"
+#include "exir/passes/remove_unused_parameters.h"
+#include "exir/passes/replace_view_ops.h"
+#include "exir/passes/scalar_to_tensor.h"
+#include "exir/passes/to_edge_ops.h"
+
+namespace belay::exir {
+
+std::vector<Pass> ToEdgePasses() {
+  return {
+      RemoveUnusedParameters(),
+      RemoveAssertions(),
+      ReplaceViewOps(),
+      // Before layouts are inferred, so that they start from what the constants will be in the
+      // file.
+      ContiguousConstants(),
+      RefreshLayoutsPass(),
+      ScalarToTensor(),
+      RemoveNoops(),
+      PruneEmptyTensors(),
+      PromoteMixedDtypes(),
+      ReplaceMemoryFormatOps(),
+      RefreshLayoutsPass(),
+      ToEdgeOps(),
+      EliminateDeadCode(),
+      GenerateDebugHandles(),
+  };
+}
+
+}  // namespace belay::exir

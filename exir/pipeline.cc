@@ -1,0 +1,193 @@
+#include "exir/pipeline.h"
+
+#include <sys/resource.h>
+
+#include <string>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "exir/ir/text.h"
+#include "exir/passes/to_edge_passes.h"
+#include "runtime/core/status_macros.h"
+
+namespace belay::exir {
+namespace {
+
+absl::Status Annotate(const absl::Status& status, std::string_view what) {
+  return absl::Status(status.code(), absl::StrCat(std::string(what), ": ", status.message()));
+}
+
+// Times phases and tells the caller how far the whole is.
+class PhaseClock {
+ public:
+  PhaseClock(const PipelineOptions& options, PipelineReport* report)
+      : options_(options), report_(report) {}
+
+  void Start(std::string_view phase, double done) {
+    name_ = phase;
+    start_ = absl::Now();
+    if (options_.progress) options_.progress(phase, done);
+  }
+  void Stop() {
+    if (report_ == nullptr) return;
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    const double seconds = absl::ToDoubleSeconds(absl::Now() - start_);
+    const uint64_t peak = static_cast<uint64_t>(usage.ru_maxrss) * 1024;
+    for (PhaseReport& phase : report_->phases) {
+      if (phase.name != name_) continue;
+      phase.seconds += seconds;
+      phase.peak_rss_bytes = peak;
+      return;
+    }
+    report_->phases.push_back({name_, seconds, peak});
+  }
+
+ private:
+  const PipelineOptions& options_;
+  PipelineReport* report_;
+  std::string name_;
+  absl::Time start_;
+};
+
+uint64_t ConstantBytes(const ExportedProgram& program) {
+  uint64_t bytes = 0;
+  for (const ConstantMap* map : {&program.state_dict, &program.constants}) {
+    for (const auto& [name, tensor] : *map) bytes += tensor.view().nbytes();
+  }
+  return bytes;
+}
+
+bool IsDelegateCall(const Node& node, const OpRegistry& ops) {
+  return node.target == ops.CallDelegate();
+}
+
+void ReportDelegation(const std::string& method, const ExportedProgram& program,
+                      const std::vector<PartitionResult::Rejection>& rejections,
+                      PipelineReport& report) {
+  DelegationReport left{.method = method, .backend_id = ""};
+  std::vector<DelegationReport> backends;
+  for (uint32_t g = 0; g < program.graphs.size(); ++g) {
+    const Graph& graph = program.graphs[GraphId(g)];
+    for (NodeId id : graph.nodes()) {
+      const Node& node = graph.node(id);
+      if (!IsDelegateCall(node, *program.ops)) {
+        ++left.nodes;
+        LeftOverNode entry{.method = method,
+                           .node = node.name,
+                           .op = node.target->text_name(),
+                           .source = node.provenance.ToString(),
+                           .reason = "no partitioner asked for it"};
+        for (const PartitionResult::Rejection& rejection : rejections) {
+          if (rejection.graph == GraphId(g) && rejection.node == id)
+            entry.reason = rejection.reason;
+        }
+        report.left_over.push_back(std::move(entry));
+        continue;
+      }
+      const ModuleId* module = node.arguments[0].get_if<ModuleId>();
+      if (module == nullptr) continue;
+      const LoweredBackendModule& lowered = *program.lowered_modules[*module];
+      DelegationReport* entry = nullptr;
+      for (DelegationReport& b : backends) {
+        if (b.backend_id == lowered.backend_id) entry = &b;
+      }
+      if (entry == nullptr) {
+        entry = &backends.emplace_back(
+            DelegationReport{.method = method, .backend_id = lowered.backend_id});
+      }
+      ++entry->delegate_calls;
+      for (const Graph& inner : lowered.original.graphs) entry->nodes += inner.num_nodes();
+      entry->constant_bytes += ConstantBytes(lowered.original);
+    }
+  }
+  left.constant_bytes = ConstantBytes(program);
+  for (DelegationReport& b : backends) report.delegation.push_back(std::move(b));
+  report.delegation.push_back(std::move(left));
+}
+
+}  // namespace
+
+absl::StatusOr<ExportedProgram> ToEdge(ExportedProgram program, const PassManagerOptions& options,
+                                       std::vector<PassReport>* reports) {
+  if (program.dialect == IrDialect::kEdge) return program;
+  if (program.dialect == IrDialect::kTraining) {
+    return absl::UnimplementedError(
+        "programs of the TRAINING dialect can't be lowered yet: call run_decompositions() on the "
+        "exported program before saving it, which makes an ATEN program");
+  }
+  return RunPasses(std::move(program), ToEdgePasses(), options, reports);
+}
+
+absl::StatusOr<ProgramImage> LowerPrograms(MethodPrograms methods, const PipelineOptions& options,
+                                           PipelineReport* report) {
+  PhaseClock clock(options, report);
+  clock.Start("to_edge", 0.3);
+  PassManagerOptions pass_options;
+  pass_options.after_pass = [&](const PassReport& pass, const ExportedProgram& program) {
+    if (options.after_pass) options.after_pass(pass, program);
+    if (options.progress) options.progress(pass.name, 0.3);
+  };
+  for (auto& [name, program] : methods) {
+    absl::StatusOr<ExportedProgram> edge =
+        ToEdge(std::move(program), pass_options, report == nullptr ? nullptr : &report->passes);
+    if (!edge.ok()) return Annotate(edge.status(), absl::StrCat("to_edge: method '", name, "'"));
+    program = *std::move(edge);
+  }
+  clock.Stop();
+
+  clock.Start("to_backend", 0.5);
+  if (!options.partitioners.empty() && options.backends == nullptr) {
+    return absl::InvalidArgumentError("partitioners were given, but no backends");
+  }
+  for (const Partitioner* partitioner : options.partitioners) {
+    MethodPartitioners all;
+    for (const auto& [name, program] : methods) all.emplace_back(name, partitioner);
+    absl::StatusOr<MethodPrograms> lowered =
+        ToBackend(methods, all, *options.backends, options.to_backend);
+    if (!lowered.ok()) return Annotate(lowered.status(), "to_backend");
+    methods = *std::move(lowered);
+  }
+  clock.Stop();
+  if (report != nullptr) {
+    for (const auto& [name, program] : methods) {
+      std::vector<PartitionResult::Rejection> rejections;
+      if (!options.partitioners.empty()) {
+        // Asked again about what is left: its reasons are about the nodes as they are now.
+        absl::StatusOr<PartitionResult> answer = options.partitioners.back()->Partition(program);
+        if (answer.ok()) rejections = std::move(answer->rejections);
+      }
+      ReportDelegation(name, program, rejections, *report);
+    }
+  }
+
+  clock.Start("emit", 0.8);
+  absl::StatusOr<ProgramImage> image =
+      EmitProgram(methods, options.emit, report == nullptr ? nullptr : &report->memory);
+  if (!image.ok()) return Annotate(image.status(), "emit");
+  clock.Stop();
+  if (options.progress) options.progress("emit", 1.0);
+  return image;
+}
+
+absl::StatusOr<ProgramImage> LowerFiles(
+    const std::vector<std::pair<std::string, std::string>>& methods, const OpRegistry& ops,
+    const PipelineOptions& options, PipelineReport* report) {
+  PhaseClock clock(options, report);
+  MethodPrograms programs;
+  for (const auto& [name, path] : methods) {
+    clock.Start("import", 0.3 * static_cast<double>(programs.size()) / methods.size());
+    absl::StatusOr<ExportedProgram> program = ImportFile(path, ops, options.import);
+    if (!program.ok()) {
+      return Annotate(program.status(), absl::StrCat("import: method '", name, "': ", path));
+    }
+    programs.emplace_back(name, *std::move(program));
+    clock.Stop();
+  }
+  return LowerPrograms(std::move(programs), options, report);
+}
+
+}  // namespace belay::exir

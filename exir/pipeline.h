@@ -1,0 +1,75 @@
+// The front door: Import → ToEdge → ToBackend → ToProgram.
+//
+//   auto ops = CreateStandardOps();
+//   ABSL_ASSIGN_OR_RETURN(ProgramImage image, LowerFiles({{"forward", "model.pt2"}}, **ops,
+//   options)); ABSL_RETURN_IF_ERROR(WriteProgramFile(image, "model.belay"));
+#ifndef BELAY_EXIR_PIPELINE_H_
+#define BELAY_EXIR_PIPELINE_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "exir/backend/to_backend.h"
+#include "exir/emit/emitter.h"
+#include "exir/emit/program_image.h"
+#include "exir/import/import.h"
+#include "exir/pass/pass_manager.h"
+
+namespace belay::exir {
+
+struct PhaseReport {
+  std::string name;  // "import", "to_edge", "to_backend", "emit"
+  double seconds = 0;
+  uint64_t peak_rss_bytes = 0;  // of the process, at the end of the phase
+};
+struct LeftOverNode {
+  std::string method, node, op, source, reason;
+};
+struct DelegationReport {
+  std::string method, backend_id;
+  size_t delegate_calls = 0;
+  size_t nodes = 0;  // operator nodes; for backend_id "" those left over
+  uint64_t constant_bytes = 0;
+};
+struct PipelineReport {
+  std::vector<PhaseReport> phases;
+  std::vector<PassReport> passes;
+  std::vector<MemoryReport> memory;
+  std::vector<DelegationReport> delegation;
+  std::vector<LeftOverNode> left_over;
+};
+
+struct PipelineOptions {
+  ImportOptions import;
+  // Rounds in priority order; each is applied to all methods.
+  std::vector<const Partitioner*> partitioners;
+  const BackendSet* backends = nullptr;  // needed when there are partitioners
+  ToBackendOptions to_backend;
+  EmitOptions emit;
+  // Called when a phase starts or a pass ended: phase or pass name, and how much of the whole is
+  // done, in [0, 1].
+  std::function<void(std::string_view phase, double done)> progress;
+  std::function<void(const PassReport&, const ExportedProgram&)> after_pass;
+};
+
+// kUnimplemented for programs of the TRAINING dialect.
+absl::StatusOr<ExportedProgram> ToEdge(ExportedProgram program,
+                                       const PassManagerOptions& options = {},
+                                       std::vector<PassReport>* reports = nullptr);
+
+// (method name, path of its archive) → program. Errors are annotated with the phase, the method and
+// the path.
+absl::StatusOr<ProgramImage> LowerFiles(
+    const std::vector<std::pair<std::string, std::string>>& methods, const OpRegistry& ops,
+    const PipelineOptions& options, PipelineReport* report = nullptr);
+// The same from programs already read.
+absl::StatusOr<ProgramImage> LowerPrograms(MethodPrograms methods, const PipelineOptions& options,
+                                           PipelineReport* report = nullptr);
+
+}  // namespace belay::exir
+
+#endif  // BELAY_EXIR_PIPELINE_H_
