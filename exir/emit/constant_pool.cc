@@ -9,12 +9,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/core/status_macros.h"
+#include "runtime/schema/file_format.h"
 
 namespace belay::exir {
 namespace {
-
-constexpr uint64_t kTensorAlignment = 64;
-constexpr uint64_t kSegmentAlignment = 128;
 
 uint64_t AlignUp(uint64_t value, uint64_t alignment) {
   return (value + alignment - 1) / alignment * alignment;
@@ -35,6 +33,18 @@ Sha256 HashBytes(absl::Span<const std::byte> bytes) {
   Sha256 hash;
   crypto_hash_sha256(hash.data(), reinterpret_cast<const unsigned char*>(bytes.data()),
                      bytes.size());
+  return hash;
+}
+
+Sha256 HashPieces(absl::Span<const std::string_view> pieces) {
+  crypto_hash_sha256_state state;
+  crypto_hash_sha256_init(&state);
+  for (std::string_view piece : pieces) {
+    crypto_hash_sha256_update(&state, reinterpret_cast<const unsigned char*>(piece.data()),
+                              piece.size());
+  }
+  Sha256 hash;
+  crypto_hash_sha256_final(&state, hash.data());
   return hash;
 }
 

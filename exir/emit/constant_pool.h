@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string_view>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -17,6 +18,8 @@ namespace belay::exir {
 
 using Sha256 = std::array<uint8_t, 32>;
 Sha256 HashBytes(absl::Span<const std::byte> bytes);
+// Of the pieces one after the other.
+Sha256 HashPieces(absl::Span<const std::string_view> pieces);
 
 // Fills an image's segments and constant table. Content is compared by SHA-256; a storage that was
 // seen before, by address and length, is not hashed again.

@@ -10,11 +10,10 @@
 #include "exir/ir/lowered_backend_module.h"
 #include "exir/ir/text.h"
 #include "runtime/core/status_macros.h"
+#include "runtime/schema/file_format.h"
 
 namespace belay::exir {
 namespace {
-
-constexpr uint64_t kTensorAlignment = 64;
 
 uint64_t AlignUp(uint64_t value) {
   return (value + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment;

@@ -1,0 +1,124 @@
+#include "exir/emit/memory_planner.h"
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <tuple>
+
+namespace belay::exir {
+namespace {
+
+constexpr uint64_t kAlignment = 64;
+
+uint64_t Rounded(uint64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+bool Overlap(const Lifetime& a, const Lifetime& b) {
+  return a.first <= b.last && b.first <= a.last;
+}
+
+// One after the other, no reuse: what every other plan must beat.
+MemoryPlan Bump(absl::Span<const Lifetime> lifetimes) {
+  MemoryPlan plan{.planner = "bump"};
+  for (const Lifetime& lifetime : lifetimes) {
+    plan.offsets.push_back(plan.arena_bytes);
+    plan.arena_bytes += Rounded(lifetime.bytes);
+  }
+  return plan;
+}
+
+// Places tensors in this order, each into the smallest hole that fits between those already placed
+// that are alive at the same time, or behind all of them.
+MemoryPlan BestFit(absl::Span<const Lifetime> lifetimes, const std::vector<uint32_t>& order,
+                   std::string_view name) {
+  struct Placed {
+    uint64_t offset, end;
+    uint32_t index;
+  };
+  MemoryPlan plan{.offsets = std::vector<uint64_t>(lifetimes.size()), .planner = name};
+  std::vector<Placed> placed;  // by offset
+  for (uint32_t index : order) {
+    const uint64_t bytes = Rounded(lifetimes[index].bytes);
+    if (bytes == 0) continue;
+    uint64_t best = 0, best_gap = 0, end = 0;
+    bool found = false;
+    for (const Placed& p : placed) {
+      if (!Overlap(lifetimes[p.index], lifetimes[index])) continue;
+      if (p.offset > end && p.offset - end >= bytes && (!found || p.offset - end < best_gap)) {
+        found = true;
+        best = end;
+        best_gap = p.offset - end;
+      }
+      end = std::max(end, p.end);
+    }
+    const uint64_t offset = found ? best : end;
+    plan.offsets[index] = offset;
+    plan.arena_bytes = std::max(plan.arena_bytes, offset + bytes);
+    const Placed entry{offset, offset + bytes, index};
+    placed.insert(std::upper_bound(placed.begin(), placed.end(), entry,
+                                   [](const Placed& a, const Placed& b) {
+                                     return std::tie(a.offset, a.end, a.index) <
+                                            std::tie(b.offset, b.end, b.index);
+                                   }),
+                  entry);
+  }
+  return plan;
+}
+
+std::vector<uint32_t> SortedBy(absl::Span<const Lifetime> lifetimes,
+                               const std::function<bool(const Lifetime&, const Lifetime&)>& less) {
+  std::vector<uint32_t> order(lifetimes.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](uint32_t a, uint32_t b) { return less(lifetimes[a], lifetimes[b]); });
+  return order;
+}
+
+uint64_t Length(const Lifetime& l) { return uint64_t{l.last} - l.first + 1; }
+
+}  // namespace
+
+uint64_t MemoryLowerBound(absl::Span<const Lifetime> lifetimes) {
+  struct Event {
+    uint64_t at;  // 2*i: begins at i; 2*i + 1: ended after i
+    int64_t bytes;
+  };
+  std::vector<Event> events;
+  for (const Lifetime& l : lifetimes) {
+    const int64_t bytes = static_cast<int64_t>(Rounded(l.bytes));
+    events.push_back({uint64_t{2} * l.first, bytes});
+    events.push_back({uint64_t{2} * l.last + 1, -bytes});
+  }
+  std::stable_sort(events.begin(), events.end(),
+                   [](const Event& a, const Event& b) { return a.at < b.at; });
+  int64_t live = 0, most = 0;
+  for (const Event& event : events) {
+    live += event.bytes;
+    most = std::max(most, live);
+  }
+  return static_cast<uint64_t>(most);
+}
+
+MemoryPlan PlanMemory(absl::Span<const Lifetime> lifetimes) {
+  const uint64_t bound = MemoryLowerBound(lifetimes);
+  MemoryPlan best = Bump(lifetimes);
+  const auto consider = [&](std::string_view name,
+                            const std::function<bool(const Lifetime&, const Lifetime&)>& less) {
+    if (best.arena_bytes == bound) return;  // can't be better
+    MemoryPlan plan = BestFit(lifetimes, SortedBy(lifetimes, less), name);
+    if (plan.arena_bytes < best.arena_bytes) best = std::move(plan);
+  };
+  consider("best_fit_by_size",
+           [](const Lifetime& a, const Lifetime& b) { return a.bytes > b.bytes; });
+  consider("best_fit_by_start", [](const Lifetime& a, const Lifetime& b) {
+    return std::tuple(a.first, b.bytes) < std::tuple(b.first, a.bytes);
+  });
+  consider("best_fit_by_length", [](const Lifetime& a, const Lifetime& b) {
+    return std::tuple(Length(a), a.bytes) > std::tuple(Length(b), b.bytes);
+  });
+  consider("best_fit_by_area", [](const Lifetime& a, const Lifetime& b) {
+    return a.bytes * Length(a) > b.bytes * Length(b);
+  });
+  return best;
+}
+
+}  // namespace belay::exir

@@ -1,0 +1,74 @@
+#include "exir/emit/memory_planner.h"
+
+#include <random>
+
+#include "gtest/gtest.h"
+
+namespace belay::exir {
+namespace {
+
+void ExpectValid(const std::vector<Lifetime>& lifetimes, const MemoryPlan& plan) {
+  ASSERT_EQ(plan.offsets.size(), lifetimes.size());
+  for (size_t i = 0; i < lifetimes.size(); ++i) {
+    EXPECT_EQ(plan.offsets[i] % 64, 0u);
+    EXPECT_LE(plan.offsets[i] + lifetimes[i].bytes, plan.arena_bytes);
+    for (size_t k = 0; k < i; ++k) {
+      const bool together =
+          lifetimes[i].first <= lifetimes[k].last && lifetimes[k].first <= lifetimes[i].last;
+      const bool apart = plan.offsets[i] + lifetimes[i].bytes <= plan.offsets[k] ||
+                         plan.offsets[k] + lifetimes[k].bytes <= plan.offsets[i];
+      EXPECT_TRUE(!together || apart) << "tensors " << i << " and " << k;
+    }
+  }
+}
+
+TEST(MemoryPlannerTest, PlansNothingForNoTensors) {
+  EXPECT_EQ(PlanMemory({}).arena_bytes, 0u);
+  EXPECT_EQ(MemoryLowerBound({}), 0u);
+}
+
+TEST(MemoryPlannerTest, ReusesMemoryOfTensorsThatAreDead) {
+  const std::vector<Lifetime> chain = {{64, 0, 1}, {64, 1, 2}, {64, 2, 3}};
+  const MemoryPlan plan = PlanMemory(chain);
+  ExpectValid(chain, plan);
+  EXPECT_EQ(plan.arena_bytes, 128u);
+}
+
+TEST(MemoryPlannerTest, RoundsSizesUpToTheAlignment) {
+  const std::vector<Lifetime> two = {{1, 0, 0}, {65, 0, 0}};
+  EXPECT_EQ(MemoryLowerBound(two), 64u + 128u);
+  EXPECT_EQ(PlanMemory(two).arena_bytes, 64u + 128u);
+}
+
+TEST(MemoryPlannerTest, FillsTheSmallestHoleThatFits) {
+  const std::vector<Lifetime> lifetimes = {{1024, 0, 9}, {256, 0, 3}, {512, 0, 9}, {256, 4, 9}};
+  const MemoryPlan plan = PlanMemory(lifetimes);
+  ExpectValid(lifetimes, plan);
+  EXPECT_EQ(plan.arena_bytes, MemoryLowerBound(lifetimes));
+}
+
+TEST(MemoryPlannerTest, RandomPlansAreValidAndCloseToTheLowerBound) {
+  const uint32_t seed = std::random_device()();
+  SCOPED_TRACE(seed);
+  std::mt19937 random(seed);
+  for (int round = 0; round < 100; ++round) {
+    std::vector<Lifetime> lifetimes(1 + random() % 60);
+    for (Lifetime& l : lifetimes) {
+      l.first = random() % 100;
+      l.last = l.first + random() % 20;
+      l.bytes = random() % 5000;
+    }
+    const MemoryPlan plan = PlanMemory(lifetimes);
+    ExpectValid(lifetimes, plan);
+    EXPECT_GE(plan.arena_bytes, MemoryLowerBound(lifetimes));
+    EXPECT_LE(plan.arena_bytes, 2 * MemoryLowerBound(lifetimes));
+  }
+}
+
+TEST(MemoryPlannerTest, SameInputGivesSamePlan) {
+  const std::vector<Lifetime> lifetimes = {{300, 0, 2}, {300, 1, 3}, {300, 2, 4}, {100, 0, 4}};
+  EXPECT_EQ(PlanMemory(lifetimes).offsets, PlanMemory(lifetimes).offsets);
+}
+
+}  // namespace
+}  // namespace belay::exir

@@ -1,0 +1,97 @@
+// Opens program files: checks everything, once, in every build, and gives a plan that may be
+// trusted.
+//
+// The wire contract is runtime/schema/file_format.md. Every index, offset, size, rank, shape,
+// alignment, jump target and list entry is checked in one pass in linear time. No content of a file
+// causes a crash, an exception, an unbounded allocation or an endless loop (hardening.md §6).
+#ifndef BELAY_RUNTIME_PROGRAM_PROGRAM_H_
+#define BELAY_RUNTIME_PROGRAM_PROGRAM_H_
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/base/attributes.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "runtime/core/mapped_file.h"
+#include "runtime/program/limits.h"
+#include "runtime/program/plan.h"
+#include "runtime/schema/file_format.h"
+
+namespace belay {
+
+struct SegmentPlan {
+  enum class Kind : uint8_t { kConstants = 1, kDelegate = 2, kNamedData = 3, kDebug = 4 };
+  Kind kind;
+  uint64_t offset = 0;
+  absl::Span<const std::byte> bytes;
+  std::string sha256;
+  std::string companion;  // "": the program file itself
+};
+struct NamedDataPlan {
+  std::string key;
+  absl::Span<const std::byte> bytes;
+  uint64_t alignment = 1;
+};
+
+// Immutable; all const methods may be called from many threads. Move-only.
+class Program {
+ public:
+  struct Options {
+    Limits limits;
+    // Where companion files are looked for, by base name only; "": the directory of the program
+    // file, or none when opened from bytes.
+    std::string companion_root;
+  };
+  // Maps the file and validates it.
+  //   kNotFound, kPermissionDenied, kUnavailable  the file can't be read
+  //   kDataLoss           not a program file, truncated, or damaged (wrong magic, checksum, sizes)
+  //   kUnimplemented      a newer format or an unknown required feature (both versions are named)
+  //   kInvalidArgument    a rule of file_format.md is broken; the message names the rule, the place
+  //   and the values kResourceExhausted  a limit
+  static absl::StatusOr<Program> Open(const std::string& path, const Options& options);
+  static absl::StatusOr<Program> Open(const std::string& path) { return Open(path, Options()); }
+  // The same from memory aligned to kSegmentAlignment or less (constants are copied when an element
+  // would be misaligned). `owner` keeps `bytes` alive.
+  static absl::StatusOr<Program> OpenBytes(std::shared_ptr<const void> owner,
+                                           absl::Span<const std::byte> bytes,
+                                           const Options& options);
+
+  absl::Span<const MethodPlan> methods() const { return methods_; }
+  // kNotFound listing the methods there are.
+  absl::StatusOr<const MethodPlan*> FindMethod(std::string_view name) const;
+  // Bytes by key, in place. kNotFound. O(log n).
+  absl::StatusOr<absl::Span<const std::byte>> FindNamedData(std::string_view key) const;
+  absl::Span<const NamedDataPlan> named_data() const { return named_data_; }
+  absl::Span<const SegmentPlan> segments() const { return segments_; }
+  absl::Span<const std::byte> bytes() const { return bytes_; }
+  uint64_t metadata_bytes() const { return metadata_bytes_; }
+  const std::string& producer() const { return producer_; }
+  // Serialised schema.DebugInfo; empty when the file has none.
+  absl::Span<const std::byte> debug_info() const { return debug_info_; }
+  const Limits& limits() const { return limits_; }
+
+ private:
+  Program() = default;
+  std::shared_ptr<const void> owner_;
+  absl::Span<const std::byte> bytes_;
+  uint64_t metadata_bytes_ = 0;
+  std::string producer_;
+  std::vector<MethodPlan> methods_;
+  std::vector<SegmentPlan> segments_;
+  std::vector<NamedDataPlan> named_data_;
+  absl::Span<const std::byte> debug_info_;
+  Limits limits_;
+  friend class ProgramValidator;
+};
+
+// Checks the digest of every segment (program/digest.h, a target of its own, since it needs a hash
+// library).
+//   kDataLoss naming every segment that differs
+absl::Status VerifyDigests(const Program& program);
+
+}  // namespace belay
+
+#endif  // BELAY_RUNTIME_PROGRAM_PROGRAM_H_
