@@ -5,11 +5,11 @@
 #include <utility>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "runtime/core/status_macros.h"
+#include "runtime/core/str_cat.h"
 
 namespace belay::exir {
 namespace {

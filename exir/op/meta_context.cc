@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "runtime/core/status_macros.h"
+#include "runtime/core/str_cat.h"
 
 namespace belay::exir {
 namespace {

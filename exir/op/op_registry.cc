@@ -7,10 +7,10 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/synchronization/mutex.h"
 #include "exir/op/dtype_rule.h"
+#include "runtime/core/str_cat.h"
 
 namespace belay::exir {
 namespace {

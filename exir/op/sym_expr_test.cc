@@ -1,0 +1,324 @@
+#include "exir/op/sym_expr.h"
+
+#include <cmath>
+#include <random>
+
+#include "gtest/gtest.h"
+#include "runtime/core/testing.h"
+
+namespace belay::exir {
+namespace {
+
+SymExpr Parse(std::string_view text) {
+  const absl::StatusOr<SymExpr> e = ParseSymExpr(text);
+  EXPECT_TRUE(e.ok()) << e.status();
+  return e.ok() ? *e : SymExpr::Symbol("parse_error");
+}
+std::string Text(std::string_view text) { return Parse(text).ToString(); }
+
+std::optional<int64_t> NoSymbols(std::string_view) { return std::nullopt; }
+
+TEST(SymExprTest, EqualPolynomialsAreEqualExpressions) {
+  EXPECT_EQ(Text("s0 + 1 + s0"), "2*s0 + 1");
+  EXPECT_EQ(Text("(s0 + s1)*(s0 - s1)"), "s0**2 - s1**2");
+  EXPECT_EQ(Text("(s0 + 1)**2 - s0**2 - 2*s0 - 1"), "0");
+  EXPECT_EQ(Text("s1*s0*3*s0"), "3*s0**2*s1");
+  EXPECT_EQ(Text("-(s0 - s1)"), "-s0 + s1");
+  EXPECT_EQ(Text("s0*s1/s1"), "s0");
+  EXPECT_EQ(Text("s0/2 + s0/2"), "s0");
+  EXPECT_EQ(SymExpr::Symbol("a") + 2, SymExpr(2) + SymExpr::Symbol("a"));
+  EXPECT_FALSE(SymExpr::Symbol("a") == SymExpr::Symbol("b"));
+  EXPECT_FALSE(SymExpr(2) == SymExpr::Float(2));
+}
+
+TEST(SymExprTest, ReadsSreprAndInfixAlike) {
+  EXPECT_EQ(Parse("Add(Symbol('s77', positive=True, integer=True), Integer(-1))"),
+            Parse("s77 - 1"));
+  EXPECT_EQ(Parse("Mul(Integer(2), Symbol('s0', integer=True))"), Parse("2*s0"));
+  EXPECT_EQ(Parse("Pow(Symbol('s0'), Integer(2))"), Parse("s0**2"));
+  EXPECT_EQ(Parse("FloorDiv(Symbol('s0'), Integer(2))"), Parse("s0//2"));
+  EXPECT_EQ(Parse("torch.utils._sympy.functions.FloorDiv(s0, 2)"), Parse("s0//2"));
+  EXPECT_EQ(Parse("Equality(Symbol('u0'), Integer(4))"), Parse("u0 == 4"));
+  EXPECT_EQ(Parse("StrictGreaterThan(s0, s1)"), Parse("s0 > s1"));
+  EXPECT_EQ(Parse("And(s0 > 1, s1 < 2)"), Parse("(s0 > 1) & (s1 < 2)"));
+  EXPECT_EQ(Parse("Float('0.5', precision=53)"), SymExpr::Float(0.5));
+  EXPECT_EQ(Parse("Integer(-9223372036854775808)"), SymExpr(INT64_MIN));
+  EXPECT_EQ(Parse("-9223372036854775808"), SymExpr(INT64_MIN));
+  EXPECT_EQ(Parse("-2**2"), SymExpr(-4));
+  EXPECT_EQ(Parse("Max(Integer(1), s0,)"), Parse("Max(s0, 1)"));
+  EXPECT_EQ(Parse("Mul(Rational(1, 2), s0)"), Parse("s0/2"));
+  EXPECT_EQ(Parse("true"), SymExpr::Bool(true));
+  EXPECT_EQ(Parse("not (s0 < s1)"), Parse("s0 >= s1"));
+}
+
+TEST(SymExprTest, PrintsWhatParsesBackToAnEqualExpression) {
+  for (std::string_view text : {"0",
+                                "-7",
+                                "s0",
+                                "2*s0 + 1",
+                                "-s0",
+                                "s0*s1**3 - 5*s0 - 4",
+                                "FloorDiv(s0 - 3, 2) + 1",
+                                "Max(s0, 1)",
+                                "0.5*s0",
+                                "1e+300",
+                                "Rational(1, 3)*s0",
+                                "s0**(-1)",
+                                "(s0 + s1)**(-2)",
+                                "Pow(2, s0)",
+                                "Eq(s0, 4)",
+                                "Where(s0 > 3, s1, 2)",
+                                "And(s0 > 1, Or(s1 < 2, Not(Foo(s2))))",
+                                "Mystery(s0, Mystery(2))",
+                                "Symbol('weird name\\'')",
+                                "Symbol('and')",
+                                "inf",
+                                "-inf",
+                                "-inf*s0",
+                                "(a+b+c+d+e+f+g+h)*(i+j+k+l+m+n+o+p)*(q+r+s+t+u+v+w+x)",
+                                "(s0+1)**100 + 3",
+                                "2*(a+b+c+d+e+f)**9",
+                                "IntTrueDiv(s0, 2) + 1.5",
+                                "CeilDiv(s0, s1)",
+                                "PythonMod(s0 + 5, 4)",
+                                "-9223372036854775808"}) {
+    const SymExpr e = Parse(text);
+    EXPECT_EQ(Parse(e.ToString()), e) << text << " prints as " << e.ToString();
+  }
+}
+
+TEST(SymExprTest, FloorDivSimplifiesWhereItIsExact) {
+  EXPECT_EQ(Text("FloorDiv(a*s, a)"), "s");
+  EXPECT_EQ(Text("FloorDiv(s, 1)"), "s");
+  EXPECT_EQ(Text("FloorDiv(s, s)"), "1");
+  EXPECT_EQ(Text("FloorDiv(4*s + 2, 2)"), "2*s + 1");
+  EXPECT_EQ(Text("FloorDiv(4*s + 3, 4)"), "s");
+  EXPECT_EQ(Text("FloorDiv(2*s, 4)"), "FloorDiv(s, 2)");
+  EXPECT_EQ(Text("FloorDiv(FloorDiv(s, 2), 3)"), "FloorDiv(s, 6)");
+  EXPECT_EQ(Text("FloorDiv(a*s + s, a + 1)"), "s");
+  EXPECT_EQ(Text("FloorDiv(s, t)"), "FloorDiv(s, t)");
+  EXPECT_EQ(Text("FloorDiv(s, 0)"), "FloorDiv(s, 0)");
+  EXPECT_EQ(Text("FloorDiv(-7, 2)"), "-4");
+  EXPECT_EQ(Text("FloorDiv(zf0, 2)"), "FloorDiv(zf0, 2)");
+}
+
+TEST(SymExprTest, OtherFunctionsSimplify) {
+  EXPECT_EQ(Text("Mod(a*s, a)"), "0");
+  EXPECT_EQ(Text("PythonMod(4*s + 5, 4)"), "1");
+  EXPECT_EQ(Text("Max(s, s)"), "s");
+  EXPECT_EQ(Text("Max(s + 1, Max(s + 3, 2))"), "Max(2, s + 3)");
+  EXPECT_EQ(Text("Min(s + 1, s)"), "s");
+  EXPECT_EQ(Text("Eq(s + 1, s)"), "false");
+  EXPECT_EQ(Text("Le(s, s)"), "true");
+  EXPECT_EQ(Text("Or(s > 1, true)"), "true");
+  EXPECT_EQ(Text("And(s > 1, s > 1)"), "Gt(s, 1)");
+  EXPECT_EQ(Text("TruncToInt(s)"), "s");
+  EXPECT_EQ(Text("Identity(s)"), "s");
+  EXPECT_EQ(Text("Where(2 > 1, s, t)"), "s");
+  EXPECT_EQ(Text("CeilDiv(7, 2)"), "4");
+}
+
+TEST(SymExprTest, ModuloFollowsTheSignsOfItsDefinition) {
+  EXPECT_EQ(Parse("PythonMod(-7, 3)"), SymExpr(2));
+  EXPECT_EQ(Parse("PythonMod(7, -3)"), SymExpr(-2));
+  EXPECT_EQ(Parse("Mod(-7, 3)"), SymExpr(-1));
+  EXPECT_EQ(Parse("Mod(7, 3)"), Parse("PythonMod(7, 3)"));
+}
+
+TEST(SymExprTest, EvaluatesEveryHead) {
+  const auto symbol = [](std::string_view name) -> std::optional<int64_t> {
+    if (name == "s") return 7;
+    if (name == "t") return 2;
+    return std::nullopt;
+  };
+  const std::pair<std::string_view, int64_t> kInts[] = {{"s*t - 1", 13},
+                                                        {"FloorDiv(-s, t)", -4},
+                                                        {"CeilDiv(s, t)", 4},
+                                                        {"CleanDiv(s, t)", 3},
+                                                        {"PythonMod(-s, t)", 1},
+                                                        {"Mod(-s, t)", -1},
+                                                        {"ModularIndexing(s, t, 2)", 1},
+                                                        {"Max(s, t)", 7},
+                                                        {"Min(s, t, 1)", 1},
+                                                        {"LShift(s, t)", 28},
+                                                        {"RShift(s, t)", 1},
+                                                        {"PowByNatural(s, t)", 49},
+                                                        {"Where(s > t, s, t)", 7},
+                                                        {"TruncToInt(IntTrueDiv(-s, t))", -3},
+                                                        {"RoundToInt(IntTrueDiv(s, t))", 4},
+                                                        {"RoundToInt(IntTrueDiv(5, t))", 2},
+                                                        {"CeilToInt(FloatTrueDiv(s, t))", 4},
+                                                        {"FloorToInt(IntTrueDiv(-s, t))", -4},
+                                                        {"s/t + Rational(1, 2)", 4},
+                                                        {"Abs(-s)", 7},
+                                                        {"s**t", 49},
+                                                        {"BitwiseFn_bitwise_and(s, t)", 2}};
+  for (const auto& [text, want] : kInts) EXPECT_EQ(Parse(text).EvaluateInt(symbol), want) << text;
+  const std::pair<std::string_view, double> kFloats[] = {
+      {"IntTrueDiv(s, t)", 3.5},
+      {"ToFloat(s)", 7},
+      {"FloatPow(s, 0.5)", std::sqrt(7.0)},
+      {"TruncToFloat(IntTrueDiv(s, t))", 3},
+      {"RoundDecimal(IntTrueDiv(s, 3), 2)", 2.33},
+      {"OpaqueUnaryFn_sqrt(t)", std::sqrt(2.0)},
+      {"0.5*s", 3.5}};
+  for (const auto& [text, want] : kFloats)
+    EXPECT_EQ(Parse(text).EvaluateFloat(symbol), want) << text;
+  const std::pair<std::string_view, bool> kBools[] = {{"s == 7", true},
+                                                      {"s != 7", false},
+                                                      {"s < t", false},
+                                                      {"s <= 7", true},
+                                                      {"s > t", true},
+                                                      {"t >= s", false},
+                                                      {"And(s > t, t > s)", false},
+                                                      {"Or(s > t, unknown > 1)", true},
+                                                      {"And(s < t, unknown > 1)", false},
+                                                      {"Not(s > t)", false}};
+  for (const auto& [text, want] : kBools) EXPECT_EQ(Parse(text).EvaluateBool(symbol), want) << text;
+}
+
+TEST(SymExprTest, EvaluatesToNothingWhereThereIsNoValue) {
+  EXPECT_EQ(Parse("s").EvaluateInt(&NoSymbols), std::nullopt);
+  EXPECT_EQ(Parse("FloorDiv(1, 0)").EvaluateInt(&NoSymbols), std::nullopt);
+  EXPECT_EQ(Parse("Mystery(1)").EvaluateInt(&NoSymbols), std::nullopt);
+  EXPECT_EQ(Parse("FloorDiv(-9223372036854775808, -1)").EvaluateInt(&NoSymbols), std::nullopt);
+  EXPECT_EQ(Parse("9223372036854775807*2").EvaluateInt(&NoSymbols), std::nullopt);
+  EXPECT_EQ(
+      Parse("s*s").EvaluateInt([](std::string_view) { return std::optional<int64_t>(INT64_MAX); }),
+      std::nullopt);
+  EXPECT_EQ(Parse("s/2").EvaluateInt([](std::string_view) { return std::optional<int64_t>(3); }),
+            std::nullopt);
+  EXPECT_EQ(Parse("TruncToInt(1e300)").EvaluateInt(&NoSymbols), std::nullopt);
+  EXPECT_EQ(Parse("RShift(s, t)").EvaluateInt([](std::string_view) {
+    return std::optional<int64_t>(-1);
+  }),
+            std::nullopt);
+}
+
+TEST(SymExprTest, RangesAreIntervals) {
+  const SymRanges ranges = {{"s", {2, 10}}, {"t", {-3, 4}}, {"u", {1, SymRange::kUnboundedAbove}}};
+  const auto range = [&](std::string_view text) { return Parse(text).Range(ranges); };
+  constexpr int64_t kInf = SymRange::kUnboundedAbove;
+  EXPECT_EQ(range("2*s + 1"), (SymRange{5, 21}));
+  EXPECT_EQ(range("s - t"), (SymRange{-2, 13}));
+  EXPECT_EQ(range("s*t"), (SymRange{-30, 40}));
+  EXPECT_EQ(range("t**2"), (SymRange{0, 16}));
+  EXPECT_EQ(range("u + 1"), (SymRange{2, kInf}));
+  EXPECT_EQ(range("-u"), (SymRange{SymRange::kUnboundedBelow, -1}));
+  EXPECT_EQ(range("unknown"), (SymRange{0, kInf}));
+  EXPECT_EQ(range("FloorDiv(s, 3)"), (SymRange{0, 3}));
+  EXPECT_EQ(range("FloorDiv(t, 2)"), (SymRange{-2, 2}));
+  EXPECT_EQ(range("FloorDiv(s, unknown)"), (SymRange{0, 10}));
+  EXPECT_EQ(range("CeilDiv(s, 3)"), (SymRange{1, 4}));
+  EXPECT_EQ(range("PythonMod(t, 3)"), (SymRange{0, 2}));
+  EXPECT_EQ(range("PythonMod(s, 100)"), (SymRange{2, 10}));
+  EXPECT_EQ(range("Max(s, 5)"), (SymRange{5, 10}));
+  EXPECT_EQ(range("Min(s, u)"), (SymRange{1, 10}));
+  EXPECT_EQ(range("s < 20"), (SymRange{1, 1}));
+  EXPECT_EQ(range("s > 10"), (SymRange{0, 0}));
+  EXPECT_EQ(range("s >= t"), (SymRange{0, 1}));
+  EXPECT_EQ(range("Where(s < 20, s, t)"), (SymRange{2, 10}));
+  EXPECT_EQ(range("9223372036854775806*u + s"), (SymRange{kInf, kInf}));
+}
+
+// Range, Evaluate and the rewriting agree on random expressions and values.
+TEST(SymExprTest, NormalisingKeepsValuesAndStaysInRange) {
+  std::mt19937 random(20240501);
+  const auto pick = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+  const std::vector<std::string> functions = {"FloorDiv", "PythonMod", "Mod",
+                                              "Max",      "Min",       "CeilDiv"};
+  std::function<std::string(int)> make = [&](int depth) -> std::string {
+    if (depth == 0 || pick(5) == 0)
+      return pick(2) ? std::string(1, static_cast<char>('a' + pick(3))) : std::to_string(pick(5));
+    if (pick(2) == 0) {
+      return functions[pick(6)] + "(" + make(depth - 1) + ", " + make(depth - 1) + ")";
+    }
+    const char* op[] = {" + ", " - ", "*"};
+    return "(" + make(depth - 1) + op[pick(3)] + make(depth - 1) + ")";
+  };
+  for (int round = 0; round < 3000; ++round) {
+    const std::string text = make(4);
+    const SymExpr e = Parse(text);
+    ASSERT_EQ(Parse(e.ToString()), e) << text << " prints as " << e.ToString();
+    const int64_t values[3] = {1 + pick(9), 1 + pick(9), 1 + pick(9)};
+    const auto symbol = [&](std::string_view name) -> std::optional<int64_t> {
+      return values[name[0] - 'a'];
+    };
+    const auto literal = [&](std::string_view name) -> std::optional<SymExpr> {
+      return SymExpr(values[name[0] - 'a']);
+    };
+    // The same text with numbers instead of symbols is never rewritten, only folded.
+    std::string numbers;
+    for (size_t i = 0; i < text.size(); ++i) {
+      const bool word = std::isalpha(static_cast<unsigned char>(text[i])) != 0;
+      const bool alone =
+          word && (i == 0 || !std::isalpha(static_cast<unsigned char>(text[i - 1]))) &&
+          (i + 1 == text.size() || !std::isalpha(static_cast<unsigned char>(text[i + 1])));
+      numbers += alone ? std::to_string(values[text[i] - 'a']) : std::string(1, text[i]);
+    }
+    const std::optional<int64_t> want = Parse(numbers).AsInt();
+    if (!want.has_value()) continue;  // a division by zero somewhere
+    const std::optional<int64_t> got = e.EvaluateInt(symbol);
+    ASSERT_EQ(got, want) << text << " with " << numbers << " became " << e.ToString();
+    ASSERT_EQ(e.Substitute(literal), SymExpr(*want)) << text;
+    const SymRange range = e.Range({{"a", {1, 9}}, {"b", {1, 9}}, {"c", {1, 9}}});
+    ASSERT_LE(range.min, *want) << text;
+    ASSERT_GE(range.max, *want) << text;
+  }
+}
+
+TEST(SymExprTest, SizeStaysBounded) {
+  const SymExpr a = SymExpr::Symbol("a"), b = SymExpr::Symbol("b"), c = SymExpr::Symbol("c");
+  SymExpr product = a + b + c + 1;
+  for (int i = 0; i < 64; ++i) product = product * product;
+  EXPECT_LT(product.ToString().size(), size_t{100000});
+  SymExpr deep = a;
+  for (int i = 0; i < 1000; ++i) deep = FloorDiv(deep + 1, b) * c;
+  EXPECT_EQ(deep.EvaluateInt([](std::string_view) { return std::optional<int64_t>(1); }),
+            std::nullopt);
+  SymExpr wide = a;
+  for (int i = 0; i < 64; ++i) wide = SymMax(wide * b, wide + c);
+  EXPECT_EQ(wide, wide);
+}
+
+TEST(SymExprTest, KnowsWhatKindOfValueItIs) {
+  using K = SymExpr::ValueKind;
+  EXPECT_EQ(Parse("s + 1").value_kind(), K::kInt);
+  EXPECT_EQ(Parse("IntTrueDiv(s, 2)*3").value_kind(), K::kFloat);
+  EXPECT_EQ(Parse("zuf3").value_kind(), K::kFloat);
+  EXPECT_EQ(Parse("s > 1").value_kind(), K::kBool);
+  EXPECT_EQ(Parse("Where(s > 1, 0.5, s)").value_kind(), K::kFloat);
+}
+
+TEST(SymExprTest, CollectsSymbolsOnce) {
+  std::vector<std::string> symbols;
+  Parse("s1*s0 + FloorDiv(s1, u3)").CollectSymbols(symbols);
+  EXPECT_EQ(symbols, (std::vector<std::string>{"s0", "s1", "u3"}));
+}
+
+TEST(SymExprTest, RefusesWhatIsNoExpression) {
+  for (std::string_view text :
+       {"", "(", "s0 +", "s0)", "f(s0", "1..2", "99999999999999999999", "s0 $ 1", "Symbol(3)",
+        "Symbol('')", "'s0'", "Integer(x)", "Rational(s0, 2)", "Rational(1, 0)", "nan", "f(a=)"}) {
+    EXPECT_THAT(ParseSymExpr(text), StatusIs(absl::StatusCode::kInvalidArgument)) << text;
+  }
+  EXPECT_THAT(ParseSymExpr(std::string(100000, '(')), StatusIs(absl::StatusCode::kInvalidArgument));
+  EXPECT_THAT(ParseSymExpr(std::string(60000, '(')), StatusIs(absl::StatusCode::kInvalidArgument));
+  EXPECT_TRUE(ParseSymExpr(std::string(60000, '-') + "1").ok());
+  std::string power = "2";
+  for (int i = 0; i < 5000; ++i) power += "**2";
+  EXPECT_THAT(ParseSymExpr(power), StatusIs(absl::StatusCode::kInvalidArgument));
+}
+
+TEST(SymExprTest, LongTextIsReadQuickly) {
+  std::string sum = "a", quotient = "s", product = "(a+b)";
+  for (int i = 0; i < 6000; ++i) sum += "+a" + std::to_string(i);
+  for (int i = 0; i < 9000; ++i) quotient += "//a";
+  for (int i = 0; i < 9000; ++i) product += "*(a+b)";
+  EXPECT_TRUE(ParseSymExpr(sum).ok());
+  EXPECT_TRUE(ParseSymExpr(quotient).ok());
+  EXPECT_TRUE(ParseSymExpr(product).ok());
+}
+
+}  // namespace
+}  // namespace belay::exir

@@ -1,0 +1,388 @@
+// ParseSymExpr. One recursive-descent parser for srepr and infix: srepr is calls of known heads.
+#include <cctype>
+#include <charconv>
+#include <limits>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "exir/op/sym_expr.h"
+#include "exir/op/sym_node.h"
+#include "exir/op/sym_polynomial.h"
+#include "runtime/core/status_macros.h"
+#include "runtime/core/str_cat.h"
+
+namespace belay::exir {
+namespace {
+
+constexpr size_t kMaxLength = size_t{64} << 10;
+
+bool IsWordStart(char c) { return std::isalpha(static_cast<unsigned char>(c)) || c == '_'; }
+bool IsDigit(char c) { return std::isdigit(static_cast<unsigned char>(c)); }
+
+// Precedence from the loosest: or · and · not · comparison · | · & · shifts · + - · * / // % · sign
+// · **.
+class Parser {
+ public:
+  explicit Parser(std::string_view text) : text_(text) {}
+
+  absl::StatusOr<SymExpr> Parse() {
+    ABSL_ASSIGN_OR_RETURN(SymExpr e, Expression());
+    SkipSpace();
+    if (pos_ != text_.size()) return Error("the end");
+    return e;
+  }
+
+ private:
+  using Result = absl::StatusOr<SymExpr>;
+
+  absl::Status Error(std::string_view expected) const {
+    return absl::InvalidArgumentError(
+        absl::StrCat("symbolic expression '", text_.substr(0, 200), "': position ", pos_,
+                     ": expected ", expected,
+                     pos_ < text_.size() ? absl::StrCat(", came '", text_.substr(pos_, 16), "'")
+                                         : ", came the end"));
+  }
+
+  void SkipSpace() {
+    while (pos_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[pos_]))) ++pos_;
+  }
+  char Peek(size_t ahead = 0) const {
+    return pos_ + ahead < text_.size() ? text_[pos_ + ahead] : '\0';
+  }
+  bool Consume(std::string_view token) {
+    SkipSpace();
+    if (text_.substr(pos_, token.size()) != token) return false;
+    pos_ += token.size();
+    return true;
+  }
+  // A keyword such as "and": not the start of a longer word.
+  bool ConsumeWord(std::string_view word) {
+    SkipSpace();
+    if (text_.substr(pos_, word.size()) != word) return false;
+    const char next = Peek(word.size());
+    if (IsWordStart(next) || IsDigit(next)) return false;
+    pos_ += word.size();
+    return true;
+  }
+
+  // Counts what nests; every recursion goes through here.
+  class Nesting {
+   public:
+    explicit Nesting(int& depth) : depth_(depth) { ++depth_; }
+    ~Nesting() { --depth_; }
+    bool too_deep() const { return depth_ > kMaxSymDepth; }
+
+   private:
+    int& depth_;
+  };
+
+  Result Expression() {
+    const Nesting nesting(depth_);
+    if (nesting.too_deep()) return Error(absl::StrCat("nesting of at most ", kMaxSymDepth));
+    std::vector<SymExpr> x;
+    do {
+      ABSL_ASSIGN_OR_RETURN(SymExpr e, Conjunction());
+      x.push_back(std::move(e));
+    } while (ConsumeWord("or"));
+    return x.size() == 1 ? std::move(x[0]) : SymExpr::Function("Or", std::move(x));
+  }
+
+  Result Conjunction() {
+    std::vector<SymExpr> x;
+    do {
+      ABSL_ASSIGN_OR_RETURN(SymExpr e, Inversion());
+      x.push_back(std::move(e));
+    } while (ConsumeWord("and"));
+    return x.size() == 1 ? std::move(x[0]) : SymExpr::Function("And", std::move(x));
+  }
+
+  Result Inversion() {
+    bool invert = false;
+    while (ConsumeWord("not")) invert = !invert;
+    ABSL_ASSIGN_OR_RETURN(SymExpr e, Comparison());
+    return invert ? SymExpr::Function("Not", {std::move(e)}) : std::move(e);
+  }
+
+  Result Comparison() {
+    constexpr std::pair<std::string_view, std::string_view> kOperators[] = {
+        {"==", "Eq"}, {"!=", "Ne"}, {"<=", "Le"}, {">=", "Ge"}, {"<", "Lt"}, {">", "Gt"}};
+    ABSL_ASSIGN_OR_RETURN(SymExpr left, BitOr());
+    for (const auto& [token, name] : kOperators) {
+      if (!Consume(token)) continue;
+      ABSL_ASSIGN_OR_RETURN(SymExpr right, BitOr());
+      return SymExpr::Function(name, {std::move(left), std::move(right)});
+    }
+    return left;
+  }
+
+  Result BitOr() {
+    std::vector<SymExpr> x;
+    do {
+      ABSL_ASSIGN_OR_RETURN(SymExpr e, BitAnd());
+      x.push_back(std::move(e));
+    } while (Consume("|"));
+    return x.size() == 1 ? std::move(x[0]) : SymExpr::Function("Or", std::move(x));
+  }
+
+  Result BitAnd() {
+    std::vector<SymExpr> x;
+    do {
+      ABSL_ASSIGN_OR_RETURN(SymExpr e, Shift());
+      x.push_back(std::move(e));
+    } while (Consume("&"));
+    return x.size() == 1 ? std::move(x[0]) : SymExpr::Function("And", std::move(x));
+  }
+
+  Result Shift() {
+    ABSL_ASSIGN_OR_RETURN(SymExpr left, Addition());
+    for (;;) {
+      const bool to_left = Consume("<<");
+      if (!to_left && !Consume(">>")) return left;
+      ABSL_ASSIGN_OR_RETURN(SymExpr right, Addition());
+      left = SymExpr::Function(to_left ? "LShift" : "RShift", {std::move(left), std::move(right)});
+    }
+  }
+
+  Result Addition() {
+    std::vector<SymExpr> x;
+    bool negative = false;
+    for (;;) {
+      ABSL_ASSIGN_OR_RETURN(SymExpr e, Multiplication());
+      x.push_back(negative ? SymExpr(-1) * e : std::move(e));
+      if (Consume("+")) {
+        negative = false;
+      } else if (Consume("-")) {
+        negative = true;
+      } else {
+        return x.size() == 1 ? std::move(x[0]) : Sum(x);
+      }
+    }
+  }
+
+  Result Multiplication() {
+    std::vector<SymFactor> factors;  // collected, so that a product is normalised as a whole
+    const auto product = [&factors] {
+      SymExpr p =
+          factors.size() == 1 && factors[0].exponent == 1 ? factors[0].base : Product(factors);
+      factors.clear();
+      return p;
+    };
+    ABSL_ASSIGN_OR_RETURN(SymExpr first, Sign());
+    factors.push_back({std::move(first), 1});
+    for (;;) {
+      SkipSpace();
+      const bool floor_div = Consume("//");
+      const bool modulo = !floor_div && Consume("%");
+      if (floor_div || modulo) {
+        ABSL_ASSIGN_OR_RETURN(SymExpr right, Sign());
+        factors.push_back(
+            {SymExpr::Function(floor_div ? "FloorDiv" : "PythonMod", {product(), std::move(right)}),
+             1});
+        continue;
+      }
+      const bool divide = Consume("/");
+      if (!divide && !Consume("*")) return product();
+      ABSL_ASSIGN_OR_RETURN(SymExpr right, Sign());
+      factors.push_back({std::move(right), divide ? -1 : 1});
+    }
+  }
+
+  Result Sign() {
+    bool negative = false;
+    bool invert = false;
+    for (;; ++pos_) {
+      SkipSpace();
+      if (Peek() == '-') {
+        negative = !negative;
+      } else if (Peek() == '~') {
+        invert = !invert;
+      } else if (Peek() != '+') {
+        break;
+      }
+    }
+    // The least int64 has no positive counterpart.
+    constexpr std::string_view kLeast = "9223372036854775808";
+    if (negative && text_.substr(pos_, kLeast.size()) == kLeast && !IsDigit(Peek(kLeast.size()))) {
+      pos_ += kLeast.size();
+      return SymExpr(std::numeric_limits<int64_t>::min());
+    }
+    ABSL_ASSIGN_OR_RETURN(SymExpr e, Power());
+    if (negative) e = SymExpr(-1) * e;
+    return invert ? SymExpr::Function("Not", {std::move(e)}) : std::move(e);
+  }
+
+  Result Power() {
+    ABSL_ASSIGN_OR_RETURN(SymExpr base, Atom());
+    if (!Consume("**")) return base;
+    const Nesting nesting(depth_);
+    if (nesting.too_deep()) return Error(absl::StrCat("nesting of at most ", kMaxSymDepth));
+    ABSL_ASSIGN_OR_RETURN(SymExpr exponent, Sign());
+    return SymExpr::Function(kPow, {std::move(base), std::move(exponent)});
+  }
+
+  Result Atom() {
+    SkipSpace();
+    if (Consume("(")) {
+      ABSL_ASSIGN_OR_RETURN(SymExpr e, Expression());
+      if (!Consume(")")) return Error("')'");
+      return e;
+    }
+    if (IsDigit(Peek()) || Peek() == '.') return Number();
+    if (IsWordStart(Peek())) return Word();
+    return Error("an expression");
+  }
+
+  Result Number() {
+    size_t end = pos_;
+    bool is_float = false;
+    while (end < text_.size()) {
+      const char c = text_[end];
+      const bool sign_of_exponent =
+          (c == '+' || c == '-') && end > pos_ && (text_[end - 1] == 'e' || text_[end - 1] == 'E');
+      if (!IsDigit(c) && c != '.' && c != 'e' && c != 'E' && !sign_of_exponent) break;
+      is_float = is_float || !IsDigit(c);
+      ++end;
+    }
+    const std::string_view token = text_.substr(pos_, end - pos_);
+    if (!is_float) {
+      int64_t value = 0;
+      if (!Read(token, value)) return Error("an integer of 64 bits");
+      pos_ = end;
+      return SymExpr(value);
+    }
+    double value = 0;
+    if (!Read(token, value)) return Error("a number");
+    pos_ = end;
+    return SymExpr::Float(value);
+  }
+
+  template <class T>
+  static bool Read(std::string_view token, T& value) {
+    const std::from_chars_result r =
+        std::from_chars(token.data(), token.data() + token.size(), value);
+    return r.ec == std::errc() && r.ptr == token.data() + token.size();
+  }
+
+  std::string_view Identifier() {
+    const size_t start = pos_;
+    while (pos_ < text_.size() && (IsWordStart(text_[pos_]) || IsDigit(text_[pos_]))) ++pos_;
+    return text_.substr(start, pos_ - start);
+  }
+
+  Result Word() {
+    std::string_view name = Identifier();
+    while (Peek() == '.' && IsWordStart(Peek(1))) {  // torch.utils._sympy.functions.FloorDiv
+      ++pos_;
+      name = Identifier();
+    }
+    SkipSpace();
+    if (Peek() == '(') return Call(name);
+    if (name == "true" || name == "True") return SymExpr::Bool(true);
+    if (name == "false" || name == "False") return SymExpr::Bool(false);
+    if (name == "oo" || name == "int_oo" || name == "inf") {
+      return SymExpr::Float(std::numeric_limits<double>::infinity());
+    }
+    if (name == "nan") return Error("a number");
+    return SymExpr::Symbol(name);
+  }
+
+  absl::StatusOr<std::string> String() {
+    SkipSpace();
+    const char quote = Peek();
+    if (quote != '\'' && quote != '"') return Error("a string");
+    std::string value;
+    for (++pos_; pos_ < text_.size() && text_[pos_] != quote; ++pos_) {
+      if (text_[pos_] == '\\' && pos_ + 1 < text_.size()) ++pos_;
+      value += text_[pos_];
+    }
+    if (!Consume(std::string_view(&quote, 1))) return Error("the end of the string");
+    return value;
+  }
+
+  // What may follow the arguments: keyword arguments (sympy's assumptions and precisions), which
+  // are skipped, and the closing parenthesis.
+  absl::Status EndOfCall() {
+    for (;;) {
+      Consume(",");
+      if (Consume(")")) return absl::OkStatus();
+      if (!IsKeywordArgument()) return Error("')'");
+      Identifier();
+      Consume("=");
+      SkipSpace();
+      if (Peek() == '\'' || Peek() == '"') {
+        ABSL_RETURN_IF_ERROR(String().status());
+      } else {
+        ABSL_RETURN_IF_ERROR(Expression().status());
+      }
+    }
+  }
+
+  // Precondition: an opening parenthesis is next.
+  Result Call(std::string_view name) {
+    ++pos_;
+    if (name == "Symbol" || name == "Dummy") {
+      ABSL_ASSIGN_OR_RETURN(const std::string symbol, String());
+      if (symbol.empty()) return Error("a symbol's name");
+      ABSL_RETURN_IF_ERROR(EndOfCall());
+      return SymExpr::Symbol(symbol);
+    }
+    if (name == "Float" || name == "Integer") return NumberCall(name == "Float");
+    std::vector<SymExpr> arguments;
+    do {
+      SkipSpace();
+      if (Peek() == ')' || IsKeywordArgument()) break;
+      ABSL_ASSIGN_OR_RETURN(SymExpr e, Expression());
+      arguments.push_back(std::move(e));
+    } while (Consume(","));
+    ABSL_RETURN_IF_ERROR(EndOfCall());
+    SymExpr e = SymExpr::Function(name, std::move(arguments));
+    if (name == kRational && e.kind() == SymExpr::Kind::kFunction && !NumberOf(e).has_value()) {
+      return Error("a fraction before this,");
+    }
+    return e;
+  }
+
+  bool IsKeywordArgument() const {
+    size_t end = pos_;
+    while (end < text_.size() && (IsWordStart(text_[end]) || IsDigit(text_[end]))) ++end;
+    return end > pos_ && end + 1 < text_.size() && text_[end] == '=' && text_[end + 1] != '=';
+  }
+
+  // Float('0.5', precision=53), Integer(-2), with or without quotes.
+  Result NumberCall(bool is_float) {
+    SkipSpace();
+    std::string token;
+    if (Peek() == '\'' || Peek() == '"') {
+      ABSL_ASSIGN_OR_RETURN(token, String());
+    } else {
+      const size_t start = pos_;
+      while (pos_ < text_.size() && text_[pos_] != ',' && text_[pos_] != ')') ++pos_;
+      token = std::string(text_.substr(start, pos_ - start));
+    }
+    while (!token.empty() && token.back() == ' ') token.pop_back();
+    int64_t integer = 0;
+    double value = 0;
+    if (is_float ? !Read(std::string_view(token), value)
+                 : !Read(std::string_view(token), integer)) {
+      return Error(absl::StrCat("a number instead of '", token.substr(0, 40), "' before this,"));
+    }
+    ABSL_RETURN_IF_ERROR(EndOfCall());
+    return is_float ? SymExpr::Float(value) : SymExpr(integer);
+  }
+
+  std::string_view text_;
+  size_t pos_ = 0;
+  int depth_ = 0;
+};
+
+}  // namespace
+
+absl::StatusOr<SymExpr> ParseSymExpr(std::string_view text) {
+  if (text.size() > kMaxLength) {
+    return absl::InvalidArgumentError(absl::StrCat("symbolic expression of ", text.size(),
+                                                   " bytes: expected at most ", kMaxLength));
+  }
+  return Parser(text).Parse();
+}
+
+}  // namespace belay::exir
