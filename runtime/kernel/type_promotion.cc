@@ -23,11 +23,13 @@ DType ToComplex(DType dtype) {
 }
 
 absl::Status NoCommonType(DType a, DType b) {
-  return absl::InvalidArgumentError(absl::StrCat("dtypes ", DTypeName(a), " and ", DTypeName(b), " have no common dtype"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("dtypes ", DTypeName(a), " and ", DTypeName(b), " have no common dtype"));
 }
 
 // What an operand of a lower class adds to the dtype of the higher ones.
-absl::StatusOr<std::optional<DType>> Combine(std::optional<DType> higher, std::optional<DType> lower) {
+absl::StatusOr<std::optional<DType>> Combine(std::optional<DType> higher,
+                                             std::optional<DType> lower) {
   if (!higher.has_value()) return lower;
   if (!lower.has_value() || IsComplex(*higher)) return higher;
   if (IsFloatingPoint(*higher)) {
@@ -73,8 +75,9 @@ std::optional<DType> ScalarCategory(const EValue& value) {
 absl::StatusOr<PromotedTypes> Promote(const PromotionRule& rule, const TypePromotion& operands) {
   ABSL_ASSIGN_OR_RETURN(const DType common, operands.Result());
   if (!rule.types.contains(common)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("dtype ", DTypeName(common), " is not supported, expected one of ", FormatDTypeSet(rule.types)));
+    return absl::InvalidArgumentError(absl::StrCat("dtype ", DTypeName(common),
+                                                   " is not supported, expected one of ",
+                                                   FormatDTypeSet(rule.types)));
   }
   switch (rule.result) {
     case ResultType::kCommon:

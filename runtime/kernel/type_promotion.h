@@ -1,8 +1,9 @@
 // PyTorch's type promotion: in which dtype an operator computes, and which it returns.
 //
-// Source: c10/core/ScalarType (promote_types) and aten/src/ATen/native/TypeProperties (result_type) of PyTorch. Operands
-// are of three classes; a lower class counts only where it is of a higher category (bool < integral < floating point <
-// complex): tensors with dimensions, tensors without, and Python numbers. Meta kernels and kernels use the same rule.
+// Source: c10/core/ScalarType (promote_types) and aten/src/ATen/native/TypeProperties (result_type)
+// of PyTorch. Operands are of three classes; a lower class counts only where it is of a higher
+// category (bool < integral < floating point < complex): tensors with dimensions, tensors without,
+// and Python numbers. Meta kernels and kernels use the same rule.
 #ifndef BELAY_RUNTIME_KERNEL_TYPE_PROMOTION_H_
 #define BELAY_RUNTIME_KERNEL_TYPE_PROMOTION_H_
 
@@ -22,8 +23,8 @@ class TypePromotion {
   // `category` is what the number promotes as: int64, float32, bool or complex64 (ScalarCategory).
   void AddScalar(DType category) { Add(scalar_, category); }
 
-  // The common dtype. kInvalidArgument naming the two dtypes that have none (float8 and others, uint16 and int32), or
-  // when there was no operand.
+  // The common dtype. kInvalidArgument naming the two dtypes that have none (float8 and others,
+  // uint16 and int32), or when there was no operand.
   absl::StatusOr<DType> Result() const;
 
  private:
@@ -32,7 +33,8 @@ class TypePromotion {
   std::optional<DType> clash_[2];
 };
 
-// The dtype as which a number promotes: int64, float32, bool or complex64; nullopt when it is no number.
+// The dtype as which a number promotes: int64, float32, bool or complex64; nullopt when it is no
+// number.
 std::optional<DType> ScalarCategory(const EValue& value);
 
 // What an operator makes of the common dtype of its operands.

@@ -4,9 +4,9 @@
 //
 // A dimension type D has: construction from int64_t; + - *; FloorDiv(D, D); operator== (true only
 // when known to be equal); KnownInt(const D&) → std::optional<int64_t>, the number if there is one;
-// SymMax(D, D) and SymMin(D, D). A formula that needs to know more than a symbolic size tells takes the branch that
-// holds for every size in the general case (sizes other than 0 and 1), which is the assumption
-// under which PyTorch exports.
+// SymMax(D, D) and SymMin(D, D). A formula that needs to know more than a symbolic size tells takes
+// the branch that holds for every size in the general case (sizes other than 0 and 1), which is the
+// assumption under which PyTorch exports.
 #ifndef BELAY_RUNTIME_KERNEL_SHAPE_RULES_DIMS_H_
 #define BELAY_RUNTIME_KERNEL_SHAPE_RULES_DIMS_H_
 

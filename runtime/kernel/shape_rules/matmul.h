@@ -6,7 +6,7 @@
 
 #include "runtime/core/str_cat.h"
 #include "runtime/kernel/shape_rules/broadcast.h"
-#include "runtime/kernel/shape_rules/compare.h"
+#include "runtime/kernel/shape_rules/strided.h"
 
 namespace belay {
 
@@ -22,11 +22,11 @@ template <class D>
 absl::StatusOr<Dims<D>> MatMulShape(absl::Span<const D> a, absl::Span<const D> b, int batch) {
   ABSL_RETURN_IF_ERROR(ExpectRank<D>("first matrix", a, batch + 2));
   ABSL_RETURN_IF_ERROR(ExpectRank<D>("second matrix", b, batch + 2));
-  bool fits = !KnownToDiffer(a[batch + 1], b[batch]);
+  bool fits = !KnownDifferent(a[batch + 1], b[batch]);
   Dims<D> out;
   for (int i = 0; i < batch; ++i) {
-    fits = fits && !KnownToDiffer(a[i], b[i]);
-    out.push_back(MoreKnown(a[i], b[i]));
+    fits = fits && !KnownDifferent(a[i], b[i]);
+    out.push_back(KnownInt(a[i]).has_value() ? a[i] : b[i]);
   }
   if (!fits) {
     return absl::InvalidArgumentError(absl::StrCat("shapes ", FormatDims<D>(a), " and ",
@@ -42,7 +42,7 @@ template <class D>
 absl::StatusOr<Dims<D>> MatVecShape(absl::Span<const D> matrix, absl::Span<const D> vector) {
   ABSL_RETURN_IF_ERROR(ExpectRank<D>("matrix", matrix, 2));
   ABSL_RETURN_IF_ERROR(ExpectRank<D>("vector", vector, 1));
-  if (KnownToDiffer(matrix[1], vector[0])) {
+  if (KnownDifferent(matrix[1], vector[0])) {
     return absl::InvalidArgumentError(absl::StrCat("shapes ", FormatDims<D>(matrix), " and ",
                                                    FormatDims<D>(vector), " cannot be multiplied"));
   }
@@ -56,7 +56,7 @@ template <class D>
 absl::StatusOr<Dims<D>> DotShape(absl::Span<const D> a, absl::Span<const D> b) {
   ABSL_RETURN_IF_ERROR(ExpectRank<D>("first vector", a, 1));
   ABSL_RETURN_IF_ERROR(ExpectRank<D>("second vector", b, 1));
-  if (KnownToDiffer(a[0], b[0])) {
+  if (KnownDifferent(a[0], b[0])) {
     return absl::InvalidArgumentError(absl::StrCat("shapes ", FormatDims<D>(a), " and ",
                                                    FormatDims<D>(b), " cannot be multiplied"));
   }
@@ -69,7 +69,7 @@ absl::Status CheckExpandable(std::string_view name, absl::Span<const D> from,
                              absl::Span<const D> to) {
   bool fits = from.size() <= to.size();
   for (size_t i = 0; fits && i < from.size(); ++i) {
-    fits = KnownInt(from[i]) == 1 || !KnownToDiffer(from[i], to[i + to.size() - from.size()]);
+    fits = KnownInt(from[i]) == 1 || !KnownDifferent(from[i], to[i + to.size() - from.size()]);
   }
   if (fits) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(name, ": shape ", FormatDims<D>(from),
@@ -80,7 +80,7 @@ absl::Status CheckExpandable(std::string_view name, absl::Span<const D> from,
 template <class D>
 absl::Status CheckSquareMatrices(std::string_view name, absl::Span<const D> dims) {
   const size_t rank = dims.size();
-  if (rank >= 2 && !KnownToDiffer(dims[rank - 1], dims[rank - 2])) return absl::OkStatus();
+  if (rank >= 2 && !KnownDifferent(dims[rank - 1], dims[rank - 2])) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat(name, ": expected square matrices, got shape ", FormatDims<D>(dims)));
 }
@@ -93,13 +93,13 @@ absl::StatusOr<Dims<D>> CdistShape(absl::Span<const D> x1, absl::Span<const D> x
         absl::StrCat("cdist: expected at least two dimensions, got shapes ", FormatDims<D>(x1),
                      " and ", FormatDims<D>(x2)));
   }
-  if (KnownToDiffer(x1.back(), x2.back())) {
+  if (KnownDifferent(x1.back(), x2.back())) {
     return absl::InvalidArgumentError(absl::StrCat("cdist: x1 ", FormatDims<D>(x1), " and x2 ",
                                                    FormatDims<D>(x2),
                                                    " have rows of different length"));
   }
-  ABSL_ASSIGN_OR_RETURN(Dims<D> out, BroadcastShape<D>(x1.subspan(0, x1.size() - 2),
-                                                       x2.subspan(0, x2.size() - 2)));
+  ABSL_ASSIGN_OR_RETURN(
+      Dims<D> out, BroadcastShape<D>(x1.subspan(0, x1.size() - 2), x2.subspan(0, x2.size() - 2)));
   if (out.size() + 2 > kMaxRank) {
     return absl::InvalidArgumentError("cdist: the rank of the result is too large");
   }
@@ -135,7 +135,8 @@ absl::StatusOr<Dims<D>> ExpandedShape(absl::Span<const D> dims, absl::Span<const
     } else if (next < dims.size()) {
       out.push_back(dims[next++]);
     } else {
-      return absl::InvalidArgumentError("the list of new dimensions repeats one or is out of range");
+      return absl::InvalidArgumentError(
+          "the list of new dimensions repeats one or is out of range");
     }
   }
   if (next != dims.size()) {

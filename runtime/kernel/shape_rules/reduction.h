@@ -2,47 +2,29 @@
 #ifndef BELAY_RUNTIME_KERNEL_SHAPE_RULES_REDUCTION_H_
 #define BELAY_RUNTIME_KERNEL_SHAPE_RULES_REDUCTION_H_
 
-#include <bitset>
-
-#include "runtime/kernel/shape_rules/compare.h"
+#include "runtime/kernel/shape_rules/strided.h"
 
 namespace belay {
 
-using DimMask = std::bitset<64>;
+// Bit d stands for dimension d. Precondition: rank <= kMaxRank.
+inline uint32_t AllDims(int rank) { return (uint32_t{1} << rank) - 1; }
+inline bool HasDim(uint32_t mask, int d) { return (mask >> d & 1) != 0; }
 
-// The dimensions as a mask. kOutOfRange for one that does not exist, kInvalidArgument for one that
-// is named twice. Ranks above 64 are an error, too.
-inline absl::StatusOr<DimMask> ToDimMask(absl::Span<const int64_t> dims, int rank) {
-  DimMask mask;
-  for (int64_t dim : dims) {
-    ABSL_ASSIGN_OR_RETURN(const int d, NormalizeDim(dim, rank));
-    if (d >= 64 || mask[d]) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("dim ", dim, " appears twice in the list of dimensions"));
-    }
-    mask.set(d);
-  }
-  return mask;
-}
-
-inline DimMask AllDims(int rank) {
-  DimMask mask;
-  for (int d = 0; d < rank && d < 64; ++d) mask.set(d);
-  return mask;
-}
-
-// The dimensions a list means: all for none and, unless `empty_is_none`, for an empty one.
-inline absl::StatusOr<DimMask> ReducedDims(std::optional<absl::Span<const int64_t>> dims, int rank,
+// The dimensions that an operator's `dim` list folds: all for none and, unless `empty_is_none`, for
+// an empty list. The scalar tensor has a dimension 0 to name, which folds nothing.
+inline absl::StatusOr<uint32_t> FoldedDims(std::optional<absl::Span<const int64_t>> dims, int rank,
                                            bool empty_is_none = false) {
+  ABSL_RETURN_IF_ERROR(CheckRank(rank));
   if (!dims.has_value() || (dims->empty() && !empty_is_none)) return AllDims(rank);
-  return ToDimMask(*dims, rank);
+  ABSL_ASSIGN_OR_RETURN(const uint32_t mask, DimMask(*dims, rank));
+  return mask & AllDims(rank);
 }
 
 template <class D>
-Dims<D> ReducedShape(absl::Span<const D> dims, DimMask reduced, bool keepdim) {
+Dims<D> FoldedShape(absl::Span<const D> dims, uint32_t folded, bool keepdim) {
   Dims<D> out;
   for (size_t d = 0; d < dims.size(); ++d) {
-    if (!reduced[d]) {
+    if (!HasDim(folded, static_cast<int>(d))) {
       out.push_back(dims[d]);
     } else if (keepdim) {
       out.push_back(D(int64_t{1}));
@@ -53,26 +35,24 @@ Dims<D> ReducedShape(absl::Span<const D> dims, DimMask reduced, bool keepdim) {
 
 // For reductions without an identity (max, argmax): every folded dimension must have elements.
 template <class D>
-absl::Status CheckNotEmpty(absl::Span<const D> dims, DimMask reduced) {
+absl::Status CheckNotEmpty(absl::Span<const D> dims, uint32_t folded) {
   for (size_t d = 0; d < dims.size(); ++d) {
-    if (reduced[d] && KnownInt(dims[d]) == 0) {
-      return absl::InvalidArgumentError(absl::StrCat("dimension ", d, " of shape ",
-                                                     FormatDims<D>(dims),
-                                                     " is folded but has no elements"));
+    if (HasDim(folded, static_cast<int>(d)) && KnownInt(dims[d]) == 0) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "dimension ", d, " of shape ", FormatDims<D>(dims), " is folded but has no elements"));
     }
   }
   return absl::OkStatus();
 }
 
-// The input's shape with `k` elements at `dim`, for topk; kInvalidArgument unless 0 <= k <= size.
+// The input's shape with `k` elements at `dim`. kInvalidArgument unless 0 <= k <= its size.
 template <class D>
 absl::StatusOr<Dims<D>> TopKShape(absl::Span<const D> dims, int dim, const D& k) {
   const D size = dims.empty() ? D(int64_t{1}) : dims[dim];
   const std::optional<int64_t> known_k = KnownInt(k), known_size = KnownInt(size);
-  if (KnownBelow(k, 0) || (known_k.has_value() && known_size.has_value() && *known_k > *known_size)) {
-    return absl::InvalidArgumentError(absl::StrCat("k is ", DimToString(k),
-                                                   ", expected a number from 0 to ",
-                                                   DimToString(size)));
+  if (known_k.has_value() && (*known_k < 0 || (known_size.has_value() && *known_k > *known_size))) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("k is ", *known_k, ", expected a number from 0 to ", DimToString(size)));
   }
   Dims<D> out;
   for (size_t d = 0; d < dims.size(); ++d) out.push_back(static_cast<int>(d) == dim ? k : dims[d]);

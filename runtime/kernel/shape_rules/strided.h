@@ -1,13 +1,15 @@
 // Where a tensor's elements lie: what view operators compute with.
 //
-// A view operator is a function from the layout of its input and its arguments to the layout of its result. It is written
-// once, as a rule (view.h, slice.h): a struct with `kArguments`, the number of the operator's arguments, and
+// A view operator is a function from the layout of its input and its arguments to the layout of its
+// result. It is written once, as a rule (view.h, slice.h): a struct with `kArguments`, the number
+// of the operator's arguments, and
 //   template <class Args> static absl::StatusOr<StridedDims<typename Args::Dim>> Apply(
 //       const StridedDims<typename Args::Dim>& in, const Args& args);
-// The compiler's meta kernel of the view form takes its result as it is, that of the `_copy` form takes the sizes, and the
-// kernels of both copy the elements that it selects.
+// The compiler's meta kernel of the view form takes its result as it is, that of the `_copy` form
+// takes the sizes, and the kernels of both copy the elements that it selects.
 //
-// `Args` reads the operator's arguments by position (argument 0 is the input). It has the type `Dim`, and
+// `Args` reads the operator's arguments by position (argument 0 is the input). It has the type
+// `Dim`, and
 //   bool is_none(int i) const;
 //   absl::StatusOr<Dim> Int(int i) const;                  // may be symbolic
 //   absl::StatusOr<int64_t> StaticInt(int i) const;        // dimension numbers, steps
@@ -22,15 +24,15 @@
 #include <optional>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "runtime/core/status_macros.h"
+#include "runtime/core/str_cat.h"
 #include "runtime/kernel/shape_rules/dims.h"
 
 namespace belay {
 
-// Sizes, strides and the place of the first element, all in elements. `offset` counts from the input's first element in
-// kernels and from the beginning of the storage in the compiler.
+// Sizes, strides and the place of the first element, all in elements. `offset` counts from the
+// input's first element in kernels and from the beginning of the storage in the compiler.
 template <class D>
 struct StridedDims {
   Dims<D> sizes;
@@ -64,7 +66,8 @@ D MaxOf(const D& a, const D& b) {
   return SymMax(a, b);
 }
 
-// Different whatever the symbols are: the only case in which a shape formula may refuse a pair of sizes.
+// Different whatever the symbols are: the only case in which a shape formula may refuse a pair of
+// sizes.
 template <class D>
 bool KnownDifferent(const D& a, const D& b) {
   const std::optional<int64_t> x = KnownInt(a), y = KnownInt(b);
@@ -100,7 +103,8 @@ inline absl::Status CheckRank(size_t rank) {
       absl::StrCat("the result's rank ", rank, " is above the limit of ", kMaxRank));
 }
 
-// A mask of the dimensions in `dims`. kOutOfRange for one that does not exist, kInvalidArgument for a repeated one.
+// A mask of the dimensions in `dims`. kOutOfRange for one that does not exist, kInvalidArgument for
+// a repeated one.
 inline absl::StatusOr<uint32_t> DimMask(absl::Span<const int64_t> dims, int rank) {
   uint32_t mask = 0;
   for (int64_t dim : dims) {

@@ -1,11 +1,14 @@
 // Views that keep all elements: permutations, expansions, changes of shape and reinterpretations.
 //
-// Source: aten/src/ATen/native/TensorShape.cpp, ATen/TensorUtils.cpp (computeStride) and ATen/InferSize.h of PyTorch.
+// Source: aten/src/ATen/native/TensorShape.cpp, ATen/TensorUtils.cpp (computeStride) and
+// ATen/InferSize.h of PyTorch.
 #ifndef BELAY_RUNTIME_KERNEL_SHAPE_RULES_VIEW_H_
 #define BELAY_RUNTIME_KERNEL_SHAPE_RULES_VIEW_H_
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
+#include <utility>
 
 #include "runtime/kernel/shape_rules/strided.h"
 
@@ -207,8 +210,8 @@ struct UnsqueezeRule {
   }
 };
 
-// The sizes that `requested` means for a tensor of sizes `in`: at most one -1 is inferred. kInvalidArgument when the
-// numbers of elements are known to differ.
+// The sizes that `requested` means for a tensor of sizes `in`: at most one -1 is inferred.
+// kInvalidArgument when the numbers of elements are known to differ.
 template <class D>
 absl::StatusOr<Dims<D>> InferViewSizes(absl::Span<const D> in, absl::Span<const D> requested) {
   const auto invalid = [&](std::string_view why) {
@@ -257,8 +260,8 @@ absl::StatusOr<Dims<D>> InferViewSizes(absl::Span<const D> in, absl::Span<const 
   return out;
 }
 
-// The strides that show the elements of `in` under `sizes` without moving them; nullopt when there are none. Precondition:
-// the numbers of elements are equal.
+// The strides that show the elements of `in` under `sizes` without moving them; nullopt when there
+// are none. Precondition: the numbers of elements are equal.
 template <class D>
 std::optional<Dims<D>> ViewStrides(const StridedDims<D>& in, absl::Span<const D> sizes) {
   if (in.rank() == 0 || KnownInt(ProductOf<D>(in.sizes)) == 0) {
@@ -312,17 +315,17 @@ struct ViewRule {
     std::optional<Dims<D>> strides = ViewStrides<D>(in, out.sizes);
     if (!strides.has_value() && IsRowMajor(in)) strides = ContiguousStridesOf<D>(out.sizes);
     if (!strides.has_value()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("cannot view ", FormatDims<D>(in.sizes), " with strides ",
-                       FormatDims<D>(in.strides), " as ", FormatDims<D>(out.sizes),
-                       " without moving elements"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "cannot view ", FormatDims<D>(in.sizes), " with strides ", FormatDims<D>(in.strides),
+          " as ", FormatDims<D>(out.sizes), " without moving elements"));
     }
     out.strides = *strides;
     return out;
   }
 };
 
-// view_copy(self, size) and reshape: where the elements would have to move, the strides are those of the moved ones.
+// view_copy(self, size) and reshape: where the elements would have to move, the strides are those
+// of the moved ones.
 struct ReshapeRule {
   static constexpr int kArguments = 2;
   template <class Args, class D = typename Args::Dim>
@@ -338,15 +341,15 @@ struct ReshapeRule {
   }
 };
 
-// `in`, whose elements have `from` bytes, seen as elements of `to` bytes: the last dimension grows or shrinks.
+// `in`, whose elements have `from` bytes, seen as elements of `to` bytes: the last dimension grows
+// or shrinks.
 template <class D>
 absl::StatusOr<StridedDims<D>> ReinterpretDims(const StridedDims<D>& in, int64_t from, int64_t to) {
   if (from == to) return in;
   const auto invalid = [&](std::string_view what) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("cannot view ", FormatDims<D>(in.sizes), " with strides ",
-                     FormatDims<D>(in.strides), " and elements of ", from,
-                     " bytes as elements of ", to, " bytes: ", what));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "cannot view ", FormatDims<D>(in.sizes), " with strides ", FormatDims<D>(in.strides),
+        " and elements of ", from, " bytes as elements of ", to, " bytes: ", what));
   };
   if (in.rank() == 0) return invalid("it has no dimensions");
   const int last = in.rank() - 1;
@@ -406,11 +409,17 @@ struct ViewAsComplexRule {
   static absl::StatusOr<StridedDims<D>> Apply(const StridedDims<D>& in, const Args&) {
     const D two = D(int64_t{2});
     if (in.rank() == 0 || KnownDifferent(in.sizes[in.rank() - 1], two)) {
-      return absl::InvalidArgumentError(absl::StrCat("view_as_complex: the last size of ",
-                                                     FormatDims<D>(in.sizes), " is not 2"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("view_as_complex: the last size of ", FormatDims<D>(in.sizes), " is not 2"));
     }
     ABSL_ASSIGN_OR_RETURN(const StridedDims<D> pairs, ReinterpretDims(in, 1, 2));
-    return SqueezeDims(pairs, uint32_t{1} << (in.rank() - 1));
+    StridedDims<D> out;
+    for (int d = 0; d + 1 < pairs.rank(); ++d) {
+      out.sizes.push_back(pairs.sizes[d]);
+      out.strides.push_back(pairs.strides[d]);
+    }
+    out.offset = pairs.offset;
+    return out;
   }
 };
 

@@ -1,0 +1,51 @@
+#include "runtime/core/arena.h"
+
+#include <cstdint>
+#include <utility>
+
+#include "gtest/gtest.h"
+#include "runtime/core/testing.h"
+
+// Without it asan ends the process where malloc returns null.
+extern "C" const char* __asan_default_options();
+extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }
+
+namespace belay {
+namespace {
+
+TEST(AlignedBufferTest, IsZeroedAndAligned) {
+  for (uint64_t size : {1, 63, 64, 4097}) {
+    ASSERT_OK_AND_ASSIGN(AlignedBuffer buffer, AlignedBuffer::Create(size));
+    EXPECT_EQ(buffer.size(), size);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(buffer.data()) % kArenaAlignment, 0u);
+    for (std::byte b : buffer.span()) EXPECT_EQ(b, std::byte{0});
+  }
+}
+
+TEST(AlignedBufferTest, EmptyNeedsNoMemory) {
+  ASSERT_OK_AND_ASSIGN(AlignedBuffer buffer, AlignedBuffer::Create(0));
+  EXPECT_EQ(buffer.size(), 0u);
+  EXPECT_TRUE(buffer.span().empty());
+}
+
+TEST(AlignedBufferTest, ImpossibleSizesAreAnError) {
+  for (uint64_t size : {uint64_t{1} << 62, uint64_t{1} << 63, UINT64_MAX}) {
+    EXPECT_THAT(AlignedBuffer::Create(size), StatusIs(absl::StatusCode::kResourceExhausted));
+  }
+}
+
+TEST(AlignedBufferTest, MovingLeavesNothingBehind) {
+  ASSERT_OK_AND_ASSIGN(AlignedBuffer a, AlignedBuffer::Create(8));
+  std::byte* data = a.data();
+  AlignedBuffer b = std::move(a);
+  EXPECT_EQ(b.data(), data);
+  EXPECT_EQ(a.data(), nullptr);  // NOLINT: that is what is tested
+  EXPECT_EQ(a.size(), 0u);
+  ASSERT_OK_AND_ASSIGN(AlignedBuffer c, AlignedBuffer::Create(16));
+  c = std::move(b);
+  EXPECT_EQ(c.data(), data);
+  EXPECT_EQ(c.size(), 8u);
+}
+
+}  // namespace
+}  // namespace belay

@@ -1,0 +1,180 @@
+#include "runtime/kernel/kernel.h"
+
+#include <complex>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "runtime/core/testing.h"
+
+namespace belay {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr absl::StatusCode kInvalid = absl::StatusCode::kInvalidArgument;
+
+// Accepts sizes up to those that the tensor has; its memory stays where it is.
+class BoundedAllocator : public OutputAllocator {
+ public:
+  absl::Status Resize(TensorView& tensor, absl::Span<const int64_t> sizes) override {
+    for (int d = 0; d < tensor.rank(); ++d) {
+      if (sizes[d] > tensor.sizes[d]) return absl::OutOfRangeError("too large");
+    }
+    tensor.sizes = Sizes(sizes);
+    tensor.strides = ContiguousStrides(sizes);
+    return absl::OkStatus();
+  }
+};
+
+class KernelContextTest : public testing::Test {
+ protected:
+  // A context with these arguments and outputs, which live in the fixture.
+  KernelContext Context(std::vector<EValue> arguments, std::vector<EValue> outputs = {}) {
+    arguments_ = std::move(arguments);
+    outputs_ = std::move(outputs);
+    argument_slots_.clear();
+    output_slots_.clear();
+    for (EValue& v : arguments_) argument_slots_.push_back(&v);
+    for (EValue& v : outputs_) output_slots_.push_back(&v);
+    return KernelContext(argument_slots_, output_slots_, &allocator_, {});
+  }
+
+  BoundedAllocator allocator_;
+  std::vector<EValue> arguments_, outputs_;
+  std::vector<EValue*> argument_slots_, output_slots_;
+};
+
+TEST_F(KernelContextTest, CheckArityNamesBothCounts) {
+  const KernelContext context = Context({None{}, None{}}, {None{}});
+  EXPECT_OK(context.CheckArity(2, 1));
+  EXPECT_THAT(context.CheckArity(3, 1),
+              StatusIs(kInvalid, HasSubstr("expected 3 arguments and 1 outputs, got 2 and 1")));
+  EXPECT_THAT(context.CheckArity(2, 0), StatusIs(kInvalid));
+}
+
+TEST_F(KernelContextTest, TensorsAreSeenInTheirSlot) {
+  const TestTensor t = TestTensor::Zeros(DType::kFloat32, {2});
+  KernelContext context = Context({t.view(), None{}, int64_t{1}});
+  ASSERT_OK_AND_ASSIGN(const TensorView* tensor, context.Tensor(0));
+  EXPECT_EQ(tensor->data, t.view().data);
+  ASSERT_OK_AND_ASSIGN(const TensorView* none, context.OptionalTensor(1));
+  EXPECT_EQ(none, nullptr);
+  ASSERT_OK_AND_ASSIGN(TensorView * same, context.MutableTensor(0));
+  EXPECT_EQ(same, tensor);
+  EXPECT_THAT(context.Tensor(1),
+              StatusIs(kInvalid, HasSubstr("argument 1: expected tensor, got none")));
+  EXPECT_THAT(context.OptionalTensor(2), StatusIs(kInvalid, HasSubstr("got int")));
+  EXPECT_THAT(context.MutableTensor(2), StatusIs(kInvalid));
+}
+
+TEST_F(KernelContextTest, NumbersConvertWithoutLossOnly) {
+  const KernelContext context =
+      Context({int64_t{3}, true, 2.5, std::complex<double>(1, 2), None{}});
+  EXPECT_EQ(*context.Int(0), 3);
+  EXPECT_EQ(*context.Int(1), 1);
+  EXPECT_THAT(context.Int(2), StatusIs(kInvalid, HasSubstr("expected int, got float")));
+  EXPECT_EQ(*context.Double(0), 3.0);
+  EXPECT_EQ(*context.Double(1), 1.0);
+  EXPECT_EQ(*context.Double(2), 2.5);
+  EXPECT_THAT(context.Double(3), StatusIs(kInvalid, HasSubstr("got complex")));
+  EXPECT_EQ(*context.Bool(1), true);
+  EXPECT_THAT(context.Bool(0), StatusIs(kInvalid));
+  EXPECT_TRUE(context.Scalar(3)->is<std::complex<double>>());
+  EXPECT_THAT(context.Scalar(4), StatusIs(kInvalid, HasSubstr("expected number, got none")));
+}
+
+TEST_F(KernelContextTest, NoneGivesTheFallback) {
+  const KernelContext context = Context({None{}, int64_t{4}, DType::kBool, std::string_view("s")});
+  EXPECT_EQ(*context.IntOr(0, 7), 7);
+  EXPECT_EQ(*context.IntOr(1, 7), 4);
+  EXPECT_EQ(*context.DoubleOr(0, 0.5), 0.5);
+  EXPECT_EQ(*context.DoubleOr(1, 0.5), 4.0);
+  EXPECT_EQ(*context.DtypeOr(0, DType::kInt8), DType::kInt8);
+  EXPECT_EQ(*context.DtypeOr(2, DType::kInt8), DType::kBool);
+  EXPECT_EQ(*context.String(3), "s");
+  EXPECT_THAT(context.IntOr(2, 7), StatusIs(kInvalid));
+  EXPECT_THAT(context.Dtype(1), StatusIs(kInvalid));
+  EXPECT_THAT(context.String(0), StatusIs(kInvalid));
+}
+
+TEST_F(KernelContextTest, IntListsAreReadThroughTheirSlots) {
+  EValue two(int64_t{2}), three(int64_t{3});
+  EValue* const elements[] = {&two, &three};
+  const KernelContext context = Context({ListView{elements}, int64_t{5}, ListView{}, None{}});
+  EXPECT_EQ(*context.IntList(0), Sizes({2, 3}));
+  two = EValue(int64_t{9});
+  EXPECT_EQ(*context.IntList(0), Sizes({9, 3}));
+  EXPECT_EQ(*context.IntList(1), Sizes({5}));
+  EXPECT_EQ(*context.IntList(2), Sizes());
+  EXPECT_THAT(context.IntList(3), StatusIs(kInvalid));
+  EXPECT_EQ(context.List(0)->elements.size(), 2u);
+  EXPECT_THAT(context.List(1), StatusIs(kInvalid));
+}
+
+TEST_F(KernelContextTest, IntListsOfOtherThingsAreRefused) {
+  EValue number(1.5), one(int64_t{1});
+  EValue* const mixed[] = {&one, &number};
+  EValue* const missing[] = {&one, nullptr};
+  const std::vector<EValue*> many(kMaxRank + 1, &one);
+  const KernelContext context = Context({ListView{mixed}, ListView{missing}, ListView{many}});
+  EXPECT_THAT(context.IntList(0), StatusIs(kInvalid, HasSubstr("element 1 float")));
+  EXPECT_THAT(context.IntList(1), StatusIs(kInvalid, HasSubstr("missing")));
+  EXPECT_THAT(context.IntList(2), StatusIs(kInvalid, HasSubstr("list of 17 ints")));
+}
+
+TEST_F(KernelContextTest, OutputsAreResized) {
+  const TestTensor t = TestTensor::Zeros(DType::kFloat32, {4});
+  KernelContext context = Context({}, {t.view(), None{}});
+  ASSERT_OK_AND_ASSIGN(TensorView * output, context.Output(0, {3}));
+  EXPECT_EQ(output->sizes, Sizes({3}));
+  EXPECT_EQ((*context.PlannedOutput(0))->sizes, Sizes({3}));
+  EXPECT_THAT(context.Output(0, {5}),
+              StatusIs(absl::StatusCode::kOutOfRange, "output 0: too large"));
+  EXPECT_THAT(context.Output(1, {1}),
+              StatusIs(kInvalid, HasSubstr("output 1: expected tensor, got none")));
+  EXPECT_THAT(context.PlannedOutput(1), StatusIs(kInvalid));
+}
+
+TEST_F(KernelContextTest, ListOutputsAreResizedByElement) {
+  const TestTensor t = TestTensor::Zeros(DType::kFloat32, {4});
+  EValue a(t.view()), b(int64_t{1});
+  EValue* const elements[] = {&a, &b, nullptr};
+  KernelContext context = Context({}, {ListView{elements}, t.view()});
+  EXPECT_EQ(*context.OutputListSize(0), 3);
+  ASSERT_OK_AND_ASSIGN(TensorView * output, context.OutputListElement(0, 0, {2}));
+  EXPECT_EQ(output->sizes, Sizes({2}));
+  EXPECT_THAT(context.OutputListElement(0, 1, {2}), StatusIs(kInvalid));
+  EXPECT_THAT(context.OutputListElement(0, 2, {2}), StatusIs(kInvalid));
+  EXPECT_THAT(context.OutputListElement(0, 3, {2}), StatusIs(kInvalid));
+  EXPECT_THAT(context.OutputListElement(0, -1, {2}), StatusIs(kInvalid));
+  EXPECT_THAT(context.OutputListElement(1, 0, {2}), StatusIs(kInvalid));
+  EXPECT_THAT(context.OutputListSize(1), StatusIs(kInvalid));
+}
+
+TEST_F(KernelContextTest, WithoutAnAllocatorThereAreNoOutputs) {
+  const TestTensor t = TestTensor::Zeros(DType::kFloat32, {4});
+  EValue slot(t.view());
+  EValue* const outputs[] = {&slot};
+  KernelContext context({}, outputs, nullptr, {});
+  EXPECT_THAT(context.Output(0, {4}), StatusIs(absl::StatusCode::kFailedPrecondition));
+}
+
+TEST_F(KernelContextTest, ScalarOutputsAreSet) {
+  KernelContext context = Context({}, {None{}});
+  context.SetScalarOutput(0, int64_t{6});
+  EXPECT_EQ(*outputs_[0].get_if<int64_t>(), 6);
+  EXPECT_EQ(context.output_slot(0), &outputs_[0]);
+}
+
+TEST(KernelEngineTest, HasAName) {
+  EXPECT_EQ(KernelEngineName(KernelEngine::kReference), "reference");
+  EXPECT_EQ(KernelEngineName(KernelEngine::kHighway), "highway");
+}
+
+}  // namespace
+}  // namespace belay

@@ -1,0 +1,133 @@
+// Shapes of convolutions and of the patches that they see.
+#ifndef BELAY_RUNTIME_KERNEL_SHAPE_RULES_CONVOLUTION_H_
+#define BELAY_RUNTIME_KERNEL_SHAPE_RULES_CONVOLUTION_H_
+
+#include <string_view>
+
+#include "runtime/core/str_cat.h"
+#include "runtime/kernel/shape_rules/strided.h"
+
+namespace belay {
+
+// One number per spatial dimension: a list of one counts for all.
+inline absl::StatusOr<Sizes> PerDimension(std::string_view name, absl::Span<const int64_t> list,
+                                          int count) {
+  if (list.size() == 1) return Sizes(count, list[0]);
+  if (static_cast<int>(list.size()) == count) return Sizes(list);
+  return absl::InvalidArgumentError(
+      absl::StrCat(name, ": expected 1 or ", count, " numbers, got ", FormatSizes(list)));
+}
+
+inline absl::Status ExpectAtLeast(std::string_view name, absl::Span<const int64_t> list,
+                                  int64_t least) {
+  for (int64_t value : list) {
+    if (value < least) {
+      return absl::InvalidArgumentError(absl::StrCat(name, ": expected numbers of at least ", least,
+                                                     ", got ", FormatSizes(list)));
+    }
+  }
+  return absl::OkStatus();
+}
+
+struct ConvolutionParams {
+  Sizes stride, padding, dilation, output_padding;  // one per spatial dimension
+  bool transposed = false;
+  int64_t groups = 1;
+};
+
+// `spatial` is the number of spatial dimensions.
+inline absl::StatusOr<ConvolutionParams> MakeConvolutionParams(
+    absl::Span<const int64_t> stride, absl::Span<const int64_t> padding,
+    absl::Span<const int64_t> dilation, bool transposed, absl::Span<const int64_t> output_padding,
+    int64_t groups, int spatial) {
+  if (spatial < 1 || spatial > 3) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("convolution: expected an input of rank 3, 4 or 5, got rank ", spatial + 2));
+  }
+  if (groups < 1) {
+    return absl::InvalidArgumentError(absl::StrCat("groups: expected at least 1, got ", groups));
+  }
+  ConvolutionParams p;
+  p.transposed = transposed;
+  p.groups = groups;
+  ABSL_ASSIGN_OR_RETURN(p.stride, PerDimension("stride", stride, spatial));
+  ABSL_ASSIGN_OR_RETURN(p.padding, PerDimension("padding", padding, spatial));
+  ABSL_ASSIGN_OR_RETURN(p.dilation, PerDimension("dilation", dilation, spatial));
+  ABSL_ASSIGN_OR_RETURN(p.output_padding, PerDimension("output_padding", output_padding, spatial));
+  ABSL_RETURN_IF_ERROR(ExpectAtLeast("stride", p.stride, 1));
+  ABSL_RETURN_IF_ERROR(ExpectAtLeast("padding", p.padding, 0));
+  ABSL_RETURN_IF_ERROR(ExpectAtLeast("dilation", p.dilation, 1));
+  ABSL_RETURN_IF_ERROR(ExpectAtLeast("output_padding", p.output_padding, 0));
+  for (int d = 0; transposed && d < spatial; ++d) {
+    if (p.output_padding[d] >= std::max(p.stride[d], p.dilation[d])) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("output_padding: ", FormatSizes(p.output_padding),
+                       " is not below stride or dilation at spatial dimension ", d));
+    }
+  }
+  return p;
+}
+
+// (n + 2 * padding - dilation * (kernel - 1) - 1) / stride + 1: how many places a window has.
+template <class D>
+D WindowCount(const D& n, const D& kernel, int64_t stride, int64_t padding, int64_t dilation) {
+  const D reach = D(dilation) * (kernel - D(int64_t{1})) + D(int64_t{1});
+  return FloorDiv(n + D(int64_t{2}) * D(padding) - reach, D(stride)) + D(int64_t{1});
+}
+
+// input [n,c,…], weight [o,c/groups,…], or for transposed convolutions [c,o/groups,…] -> [n,o,…].
+// `bias` may be null; it is [o].
+template <class D>
+absl::StatusOr<Dims<D>> ConvolutionShape(absl::Span<const D> input, absl::Span<const D> weight,
+                                         const Dims<D>* bias, const ConvolutionParams& p) {
+  if (input.size() != weight.size() || input.size() != static_cast<size_t>(p.stride.size()) + 2) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("convolution: expected input and weight of rank ", p.stride.size() + 2,
+                     ", got shapes ", FormatDims<D>(input), " and ", FormatDims<D>(weight)));
+  }
+  const D groups(p.groups);
+  const std::optional<int64_t> rows = KnownInt(weight[0]);
+  if (rows.has_value() && (*rows < p.groups || *rows % p.groups != 0)) {
+    return absl::InvalidArgumentError(absl::StrCat("weight: shape ", FormatDims<D>(weight),
+                                                   " does not divide into ", p.groups,
+                                                   " groups at dimension 0"));
+  }
+  const D channels = p.transposed ? weight[0] : weight[1] * groups;
+  if (KnownDifferent(input[1], channels)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "input: expected ", DimToString(channels), " channels for weight ", FormatDims<D>(weight),
+        " and ", p.groups, " groups, got shape ", FormatDims<D>(input)));
+  }
+  Dims<D> out;
+  out.push_back(input[0]);
+  out.push_back(p.transposed ? weight[1] * groups : weight[0]);
+  if (bias != nullptr && (bias->size() != 1 || KnownDifferent((*bias)[0], out[1]))) {
+    return absl::InvalidArgumentError(absl::StrCat("bias: expected shape [", DimToString(out[1]),
+                                                   "], got ", FormatDims<D>(*bias)));
+  }
+  for (size_t d = 2; d < input.size(); ++d) {
+    const int s = static_cast<int>(d) - 2;
+    const std::optional<int64_t> kernel = KnownInt(weight[d]);
+    if (kernel.has_value() && *kernel < 1) {
+      return absl::InvalidArgumentError(absl::StrCat("weight: shape ", FormatDims<D>(weight),
+                                                     " has no elements at dimension ", d));
+    }
+    const D one(int64_t{1});
+    const D size = p.transposed
+                       ? (input[d] - one) * D(p.stride[s]) - D(int64_t{2}) * D(p.padding[s]) +
+                             D(p.dilation[s]) * (weight[d] - one) + D(p.output_padding[s]) + one
+                       : WindowCount(input[d], weight[d], p.stride[s], p.padding[s], p.dilation[s]);
+    const std::optional<int64_t> known = KnownInt(size);
+    if (known.has_value() && *known < 1) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("convolution: input ", FormatDims<D>(input), " is too small for weight ",
+                       FormatDims<D>(weight), ": size ", *known, " at dimension ", d));
+    }
+    out.push_back(size);
+  }
+  return out;
+}
+
+}  // namespace belay
+
+#endif  // BELAY_RUNTIME_KERNEL_SHAPE_RULES_CONVOLUTION_H_

@@ -1,0 +1,170 @@
+// Sizes of operators that take places from tensors of indices.
+//
+// Source:
+// aten/src/ATen/native/{TensorAdvancedIndexing,ScatterGatherChecks,IndexingUtils,Embedding}.h of
+// PyTorch. Where PyTorch compares sizes, symbolic ones that may be equal pass: the kernel checks
+// the numbers.
+#ifndef BELAY_RUNTIME_KERNEL_SHAPE_RULES_INDEX_H_
+#define BELAY_RUNTIME_KERNEL_SHAPE_RULES_INDEX_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+
+#include "runtime/kernel/shape_rules/broadcast.h"
+#include "runtime/kernel/shape_rules/strided.h"
+
+namespace belay {
+
+// Whether a tensor of sizes `from` expands to `to`.
+template <class D>
+bool MayExpandTo(absl::Span<const D> from, absl::Span<const D> to) {
+  if (from.size() > to.size()) return false;
+  for (size_t i = 0; i < from.size(); ++i) {
+    const D& size = from[i];
+    if (KnownInt(size) != 1 && KnownDifferent(size, to[to.size() - from.size() + i])) return false;
+  }
+  return true;
+}
+
+template <class D>
+bool MayBeEqual(absl::Span<const D> a, absl::Span<const D> b) {
+  if (a.size() != b.size()) return false;
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (KnownDifferent(a[i], b[i])) return false;
+  }
+  return true;
+}
+
+template <class D>
+bool KnownEmpty(absl::Span<const D> sizes) {
+  return std::any_of(sizes.begin(), sizes.end(), [](const D& size) { return KnownInt(size) == 0; });
+}
+
+// gather, scatter and their relatives: `index` has the rank of `self` and, but for dimension `dim`,
+// fits into it; it fits into `src` in all dimensions. Scalars count as vectors of one element. An
+// index without elements passes always. Returns the dimension counted from 0.
+template <class D>
+absl::StatusOr<int> CheckGatherShapes(std::string_view op, absl::Span<const D> self, int64_t dim,
+                                      absl::Span<const D> index, const absl::Span<const D>* src) {
+  const int rank = static_cast<int>(self.size());
+  ABSL_ASSIGN_OR_RETURN(const int d, NormalizeDim(dim, rank));
+  if (KnownEmpty(index)) return d;
+  const auto rank_of = [](absl::Span<const D> sizes) { return std::max<size_t>(sizes.size(), 1); };
+  bool fits =
+      rank_of(index) == rank_of(self) && (src == nullptr || rank_of(*src) == rank_of(index));
+  // A size of a tensor that counts as a vector of one element when it is a scalar.
+  const auto size_of = [](absl::Span<const D> sizes, int i) {
+    return sizes.empty() ? D(int64_t{1}) : sizes[i];
+  };
+  for (int i = 0; fits && i < static_cast<int>(rank_of(index)); ++i) {
+    const D size = size_of(index, i);
+    fits = (i == d || KnownLessEqual(size, size_of(self, i)) != false) &&
+           (src == nullptr || KnownLessEqual(size, size_of(*src, i)) != false);
+  }
+  if (!fits) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        op, ": index ", FormatDims<D>(index), " does not fit into self ", FormatDims<D>(self),
+        src == nullptr ? "" : absl::StrCat(" and src ", FormatDims<D>(*src)), " along dimension ",
+        d));
+  }
+  return d;
+}
+
+// index_select(self, dim, index)
+template <class D>
+absl::StatusOr<Dims<D>> IndexSelectShape(absl::Span<const D> self, int64_t dim,
+                                         absl::Span<const D> index) {
+  ABSL_ASSIGN_OR_RETURN(const int d, NormalizeDim(dim, static_cast<int>(self.size())));
+  const D count = ProductOf(index);
+  if (index.size() > 1 || (self.empty() && KnownDifferent(count, D(int64_t{1})))) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("index_select: index ", FormatDims<D>(index),
+                     " must be a vector, of one element for a scalar"));
+  }
+  Dims<D> out;
+  for (const D& size : self) out.push_back(size);
+  if (!self.empty()) out[d] = count;
+  return out;
+}
+
+// index_add, index_copy and index_fill: `source` (null for index_fill) is a slice of `self` per
+// index. Returns the dimension counted from 0.
+template <class D>
+absl::StatusOr<int> CheckIndexUpdateShapes(std::string_view op, absl::Span<const D> self,
+                                           int64_t dim, absl::Span<const D> index,
+                                           const absl::Span<const D>* source) {
+  ABSL_ASSIGN_OR_RETURN(const int d, NormalizeDim(dim, static_cast<int>(self.size())));
+  bool fits = index.size() <= 1;
+  if (source != nullptr) {
+    const D count = ProductOf(index);
+    fits = fits && source->size() == self.size();
+    for (int i = 0; fits && i < static_cast<int>(self.size()); ++i) {
+      fits = !KnownDifferent((*source)[i], i == d ? count : self[i]);
+    }
+    if (self.empty()) fits = fits && !KnownDifferent(count, D(int64_t{1}));
+  }
+  if (!fits) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(op, ": index ", FormatDims<D>(index),
+                     source == nullptr ? "" : absl::StrCat(" and source ", FormatDims<D>(*source)),
+                     " do not fit self ", FormatDims<D>(self), " along dimension ", d));
+  }
+  return d;
+}
+
+// embedding(weight, indices)
+template <class D>
+absl::StatusOr<Dims<D>> EmbeddingShape(absl::Span<const D> weight, absl::Span<const D> indices) {
+  if (weight.size() != 2) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("embedding: weight must have 2 dimensions, got ", FormatDims<D>(weight)));
+  }
+  ABSL_RETURN_IF_ERROR(CheckRank(indices.size() + 1));
+  Dims<D> out;
+  for (const D& size : indices) out.push_back(size);
+  out.push_back(weight[1]);
+  return out;
+}
+
+// index.Tensor and index_put: where the dimensions of the result come from.
+template <class D>
+struct IndexedShape {
+  Dims<D> sizes;
+  Dims<D> positions;  // what the index tensors broadcast to
+  int first = 0;      // where the dimensions of `positions` begin in `sizes`
+};
+
+// `indices[d]` is the shape of the index tensor of dimension d, null where there is none; one entry
+// per dimension of `self`. The positions take the place of the indexed dimensions when those are
+// neighbours, and come first otherwise.
+template <class D>
+absl::StatusOr<IndexedShape<D>> IndexShape(absl::Span<const D> self,
+                                           absl::Span<const absl::Span<const D>* const> indices) {
+  IndexedShape<D> out;
+  int first = -1, last = -1, count = 0;
+  for (int d = 0; d < static_cast<int>(self.size()); ++d) {
+    if (indices[d] == nullptr) continue;
+    if (first < 0) first = d;
+    last = d;
+    ++count;
+    ABSL_ASSIGN_OR_RETURN(out.positions, BroadcastShape<D>(out.positions, *indices[d]));
+  }
+  if (count == 0) {
+    return absl::InvalidArgumentError("index: expected at least one index tensor");
+  }
+  const bool neighbours = last - first + 1 == count;
+  ABSL_RETURN_IF_ERROR(CheckRank(self.size() - count + out.positions.size()));
+  out.first = neighbours ? first : 0;
+  for (int d = 0; d <= static_cast<int>(self.size()); ++d) {
+    if (d == out.first) {
+      for (const D& size : out.positions) out.sizes.push_back(size);
+    }
+    if (d < static_cast<int>(self.size()) && indices[d] == nullptr) out.sizes.push_back(self[d]);
+  }
+  return out;
+}
+
+}  // namespace belay
+
+#endif  // BELAY_RUNTIME_KERNEL_SHAPE_RULES_INDEX_H_
