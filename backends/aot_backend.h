@@ -1,0 +1,26 @@
+// What a backend's compile-time side hands to the list of backends.
+#ifndef BELAY_BACKENDS_AOT_BACKEND_H_
+#define BELAY_BACKENDS_AOT_BACKEND_H_
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "exir/backend/backend.h"
+#include "exir/backend/partitioner.h"
+
+namespace belay {
+
+struct AotBackend {
+  std::string_view name;  // the folder's
+  // All backends of the folder (a folder may hold several ids). They live as long as the process.
+  std::vector<const exir::Backend*> backends;
+  // Makes the partitioner that `--backend name` uses.
+  std::unique_ptr<exir::Partitioner> (*create_partitioner)(
+      absl::Span<const exir::CompileSpec> compile_specs);
+};
+
+}  // namespace belay
+
+#endif  // BELAY_BACKENDS_AOT_BACKEND_H_

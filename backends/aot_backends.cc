@@ -1,0 +1,60 @@
+#include "backends/aot_backends.h"
+
+#include <algorithm>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "runtime/core/status_macros.h"
+
+namespace belay {
+
+#define BELAY_BACKEND(name) \
+  namespace name {          \
+  AotBackend Aot();         \
+  }
+#include "backends/backend_list.inc"
+#undef BELAY_BACKEND
+
+namespace {
+
+const std::vector<AotBackend>& All() {
+  static const auto& all = *new std::vector<AotBackend>{
+#define BELAY_BACKEND(name) name::Aot(),
+#include "backends/backend_list.inc"
+#undef BELAY_BACKEND
+  };
+  return all;
+}
+
+}  // namespace
+
+const exir::BackendSet& AotBackends() {
+  static const exir::BackendSet& set = *[] {
+    auto* result = new exir::BackendSet;
+    for (const AotBackend& entry : All()) {
+      for (const exir::Backend* backend : entry.backends) ABSL_CHECK(result->Add(backend).ok());
+    }
+    return result;
+  }();
+  return set;
+}
+
+std::vector<std::string_view> AotBackendNames() {
+  std::vector<std::string_view> names;
+  for (const AotBackend& entry : All()) names.push_back(entry.name);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+absl::StatusOr<std::unique_ptr<exir::Partitioner>> CreatePartitioner(
+    std::string_view backend, absl::Span<const exir::CompileSpec> compile_specs) {
+  for (const AotBackend& entry : All()) {
+    if (entry.name == backend) return entry.create_partitioner(compile_specs);
+  }
+  return absl::NotFoundError(
+      absl::StrCat("there is no backend '", std::string(backend),
+                   "'; there are: ", absl::StrJoin(AotBackendNames(), ", ")));
+}
+
+}  // namespace belay

@@ -1,0 +1,28 @@
+// The compile-time sides of all backends in backends.bzl.
+#ifndef BELAY_BACKENDS_AOT_BACKENDS_H_
+#define BELAY_BACKENDS_AOT_BACKENDS_H_
+
+#include <memory>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "backends/aot_backend.h"
+#include "exir/backend/backend.h"
+#include "exir/backend/partitioner.h"
+
+namespace belay {
+
+// Lives as long as the process; immutable.
+const exir::BackendSet& AotBackends();
+
+// The default partitioner of a backend, by its folder's name. kNotFound listing the names there
+// are.
+absl::StatusOr<std::unique_ptr<exir::Partitioner>> CreatePartitioner(
+    std::string_view backend, absl::Span<const exir::CompileSpec> compile_specs);
+
+// Folder names, sorted.
+std::vector<std::string_view> AotBackendNames();
+
+}  // namespace belay
+
+#endif  // BELAY_BACKENDS_AOT_BACKENDS_H_

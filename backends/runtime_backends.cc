@@ -1,0 +1,28 @@
+#include "backends/runtime_backends.h"
+
+#include <vector>
+
+#include "runtime/core/status_macros.h"
+
+namespace belay {
+
+#define BELAY_BACKEND(name)                      \
+  namespace name {                               \
+  std::vector<const BackendRuntime*> Runtimes(); \
+  }
+#include "backends/backend_list.inc"
+#undef BELAY_BACKEND
+
+const BackendRegistry& RuntimeBackends() {
+  static const BackendRegistry& registry = *[] {
+    auto* result = new BackendRegistry;
+#define BELAY_BACKEND(name) \
+  for (const BackendRuntime* backend : name::Runtimes()) ABSL_CHECK(result->Add(backend).ok());
+#include "backends/backend_list.inc"
+#undef BELAY_BACKEND
+    return result;
+  }();
+  return registry;
+}
+
+}  // namespace belay

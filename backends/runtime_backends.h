@@ -1,0 +1,15 @@
+// The run-time sides of all backends in backends.bzl.
+#ifndef BELAY_BACKENDS_RUNTIME_BACKENDS_H_
+#define BELAY_BACKENDS_RUNTIME_BACKENDS_H_
+
+#include "runtime/backend/backend_registry.h"
+
+namespace belay {
+
+// Lives as long as the process; immutable. Programs that know what they need link just those
+// backends and build a BackendRegistry of their own.
+const BackendRegistry& RuntimeBackends();
+
+}  // namespace belay
+
+#endif  // BELAY_BACKENDS_RUNTIME_BACKENDS_H_

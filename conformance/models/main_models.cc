@@ -1,0 +1,184 @@
+// Runs the models of a zoo: lowers each archive, executes every recorded case, compares with what
+// PyTorch gave.
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "absl/flags/flag.h"
+#include "absl/flags/parse.h"
+#include "absl/flags/usage.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "backends/aot_backends.h"
+#include "backends/runtime_backends.h"
+#include "conformance/models/manifest.h"
+#include "conformance/models/model_runner.h"
+#include "exir/ops/standard_ops.h"
+#include "runtime/kernels/standard_kernels.h"
+
+ABSL_FLAG(std::string, zoo, "", "directory with one folder per model");
+ABSL_FLAG(std::vector<std::string>, only, {}, "names of models; all when empty");
+ABSL_FLAG(std::vector<std::string>, archives, {},
+          "files to run, e.g. model.pt2; all that the manifests name when empty");
+ABSL_FLAG(std::string, engine, "highway",
+          "kernels: reference, or highway (with the reference kernels for the rest)");
+ABSL_FLAG(std::vector<std::string>, backend, {}, "backends to delegate to, in order of priority");
+ABSL_FLAG(
+    std::string, known_failures, "",
+    "file with lines `model/archive reason`: those count as skipped, and as failed once they pass");
+
+namespace belay::conformance {
+namespace {
+
+struct Item {
+  std::string folder, archive, id;
+};
+
+// Bazel's sharding: this process takes every n-th item.
+std::pair<size_t, size_t> Shard() {
+  const char* total = std::getenv("TEST_TOTAL_SHARDS");
+  const char* index = std::getenv("TEST_SHARD_INDEX");
+  if (total == nullptr || index == nullptr) return {0, 1};
+  if (const char* status = std::getenv("TEST_SHARD_STATUS_FILE")) std::ofstream(status).put('\n');
+  return {std::strtoul(index, nullptr, 10), std::max(1ul, std::strtoul(total, nullptr, 10))};
+}
+
+absl::StatusOr<std::map<std::string, std::string>> ReadKnownFailures(const std::string& path) {
+  std::map<std::string, std::string> known;
+  if (path.empty()) return known;
+  std::ifstream file(path);
+  if (!file) return absl::NotFoundError(absl::StrCat("can't read ", path));
+  for (std::string line; std::getline(file, line);) {
+    if (line.empty() || line[0] == '#') continue;
+    const size_t space = line.find(' ');
+    if (space == std::string::npos)
+      return absl::InvalidArgumentError(absl::StrCat(path, ": no reason: ", line));
+    known[line.substr(0, space)] = line.substr(space + 1);
+  }
+  return known;
+}
+
+std::string FirstLine(const absl::Status& status) {
+  const std::string text = status.ToString();
+  return text.substr(0, std::min(text.find('\n'), size_t{400}));
+}
+
+int Run() {
+  namespace fs = std::filesystem;
+  std::string zoo = absl::GetFlag(FLAGS_zoo);
+  // `bazel run` starts elsewhere than the caller; a relative path means the caller's.
+  if (const char* cwd = std::getenv("BUILD_WORKING_DIRECTORY");
+      cwd != nullptr && fs::path(zoo).is_relative()) {
+    zoo = (fs::path(cwd) / zoo).string();
+  }
+  std::error_code error;
+  if (zoo.empty() || !fs::is_directory(zoo, error)) {
+    std::cerr << "--zoo: not a directory: '" << zoo << "'\n";
+    return 2;
+  }
+  const auto ops = exir::CreateStandardOps();
+  if (!ops.ok()) {
+    std::cerr << ops.status() << "\n";
+    return 2;
+  }
+  KernelRegistry kernels;
+  const absl::Status added = absl::GetFlag(FLAGS_engine) == "reference"
+                                 ? AddReferenceKernels(kernels)
+                                 : AddStandardKernels(kernels);
+  if (!added.ok()) {
+    std::cerr << added << "\n";
+    return 2;
+  }
+  const auto known = ReadKnownFailures(absl::GetFlag(FLAGS_known_failures));
+  if (!known.ok()) {
+    std::cerr << known.status() << "\n";
+    return 2;
+  }
+  Engine engine{
+      .ops = ops->get(), .kernels = &kernels, .backends = &RuntimeBackends(), .pipeline = {}};
+  engine.pipeline.backends = &AotBackends();
+  std::vector<std::unique_ptr<exir::Partitioner>> partitioners;
+  for (const std::string& name : absl::GetFlag(FLAGS_backend)) {
+    auto partitioner = CreatePartitioner(name, {});
+    if (!partitioner.ok()) {
+      std::cerr << partitioner.status() << "\n";
+      return 2;
+    }
+    engine.pipeline.partitioners.push_back(partitioner->get());
+    partitioners.push_back(*std::move(partitioner));
+  }
+
+  const std::vector<std::string> only = absl::GetFlag(FLAGS_only),
+                                 archives = absl::GetFlag(FLAGS_archives);
+  const auto wanted = [](const std::vector<std::string>& list, const std::string& name) {
+    return list.empty() || std::find(list.begin(), list.end(), name) != list.end();
+  };
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(zoo)) {
+    if (fs::exists(entry.path() / "manifest.json"))
+      names.push_back(entry.path().filename().string());
+  }
+  std::sort(names.begin(), names.end());
+  const auto [shard, shards] = Shard();
+  size_t index = 0;
+  int passed = 0, failed = 0, skipped = 0;
+  for (const std::string& name : only) {
+    if (!std::binary_search(names.begin(), names.end(), name)) {
+      std::cout << "FAIL " << name << ": there is no such model\n";
+      ++failed;
+    }
+  }
+  for (const std::string& name : names) {
+    if (!wanted(only, name) || index++ % shards != shard) continue;
+    const std::string folder = (fs::path(zoo) / name).string();
+    const auto manifest = ReadManifest(folder + "/manifest.json");
+    if (!manifest.ok()) {
+      std::cout << "FAIL " << name << ": " << FirstLine(manifest.status()) << "\n";
+      ++failed;
+      continue;
+    }
+    for (const auto& [archive, dialect] : manifest->archives) {
+      if (!wanted(archives, archive)) continue;
+      const std::string id = absl::StrCat(name, "/", archive);
+      const absl::Status status = RunModel(folder, *manifest, archive, engine);
+      const auto expected = known->find(id);
+      if (expected != known->end()) {
+        if (status.ok()) {
+          std::cout << "FAIL " << id << ": passes now; remove it from the known failures\n";
+          ++failed;
+        } else {
+          std::cout << "SKIP " << id << ": " << expected->second << " (" << FirstLine(status)
+                    << ")\n";
+          ++skipped;
+        }
+      } else if (status.ok()) {
+        ++passed;
+      } else {
+        const bool unsupported = status.code() == absl::StatusCode::kUnimplemented &&
+                                 absl::GetFlag(FLAGS_known_failures).empty();
+        std::cout << (unsupported ? "SKIP " : "FAIL ") << id << ": " << FirstLine(status) << "\n";
+        ++(unsupported ? skipped : failed);
+      }
+    }
+  }
+  std::cout << passed << " passed, " << failed << " failed, " << skipped << " skipped\n";
+  return failed == 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace belay::conformance
+
+int main(int argc, char** argv) {
+  absl::SetProgramUsageMessage(
+      "Lowers the models of a zoo and compares results with the recorded ones.\n"
+      "  tools/bazel run //conformance:models -- --zoo=DIR [--only=a,b] [--archives=model.pt2] "
+      "[--engine=reference]");
+  absl::ParseCommandLine(argc, argv);
+  return belay::conformance::Run();
+}

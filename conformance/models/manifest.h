@@ -1,0 +1,40 @@
+// The manifest of a model folder: what a case feeds and what must come out. The format is described
+// in README.md.
+#ifndef BELAY_CONFORMANCE_MODELS_MANIFEST_H_
+#define BELAY_CONFORMANCE_MODELS_MANIFEST_H_
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "runtime/core/dtype.h"
+
+namespace belay::conformance {
+
+struct Leaf {
+  std::string kind;               // "tensor", "int", "float", "bool", "str", "none"
+  DType dtype = DType::kFloat32;  // of a tensor
+  std::vector<int64_t> shape;
+  std::string file;  // "" where there is none
+};
+struct ModelCase {
+  std::vector<Leaf> inputs, outputs;
+  std::vector<std::pair<std::string, Leaf>> buffers_after;  // by name
+  std::vector<std::pair<size_t, Leaf>> inputs_after;        // by flattened index
+};
+struct Manifest {
+  std::string name;
+  std::vector<std::pair<std::string, std::string>> archives;  // file → dialect
+  std::vector<ModelCase> cases;
+  double atol = 0, rtol = 0;
+  bool stateful_sequence = false;
+};
+
+// kInvalidArgument naming the place for unknown fields, missing ones and wrong types: what is not
+// understood is not skipped.
+absl::StatusOr<Manifest> ReadManifest(const std::string& path);
+
+}  // namespace belay::conformance
+
+#endif  // BELAY_CONFORMANCE_MODELS_MANIFEST_H_

@@ -1,0 +1,145 @@
+#include "conformance/models/model_runner.h"
+
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "conformance/models/compare.h"
+#include "exir/serialize/serializer.h"
+#include "runtime/core/mapped_file.h"
+#include "runtime/core/npy.h"
+#include "runtime/core/status_macros.h"
+#include "runtime/executor/method.h"
+#include "runtime/io/npy_values.h"
+#include "runtime/program/program.h"
+
+namespace belay::conformance {
+namespace {
+
+absl::Status Annotate(const absl::Status& status, const std::string& what) {
+  return absl::Status(status.code(), absl::StrCat(what, ": ", status.message()));
+}
+
+absl::StatusOr<NpyArray> ReadNpyFile(const std::string& path) {
+  ABSL_ASSIGN_OR_RETURN(const auto file, MappedFile::Open(path));
+  absl::StatusOr<NpyArray> array = ReadNpy(file->bytes());
+  if (!array.ok()) return Annotate(array.status(), path);
+  return array;
+}
+
+// The recorded array as a tensor of the leaf's own dtype, which NumPy may not have.
+absl::StatusOr<TensorView> Recorded(const Leaf& leaf, const NpyArray& array) {
+  TensorView view = array.view();
+  if (leaf.kind == "tensor" && DTypeSize(view.dtype) == DTypeSize(leaf.dtype))
+    view.dtype = leaf.dtype;
+  return view;
+}
+
+// The value as a tensor; scalars become tensors of rank 0 that lie in `storage`.
+absl::StatusOr<TensorView> AsTensor(const EValue& value, int64_t& storage) {
+  if (const TensorView* tensor = value.get_if<TensorView>()) return *tensor;
+  if (const int64_t* v = value.get_if<int64_t>()) {
+    storage = *v;
+    return TensorView::Contiguous(DType::kInt64, {}, &storage);
+  }
+  if (const double* v = value.get_if<double>()) {
+    static_assert(sizeof(double) == sizeof(int64_t));
+    __builtin_memcpy(&storage, v, sizeof(double));
+    return TensorView::Contiguous(DType::kFloat64, {}, &storage);
+  }
+  if (const bool* v = value.get_if<bool>()) {
+    __builtin_memcpy(&storage, v, sizeof(bool));
+    return TensorView::Contiguous(DType::kBool, {}, &storage);
+  }
+  return absl::FailedPreconditionError(absl::StrCat("the result is ", value.KindName()));
+}
+
+absl::Status CheckLeaf(const std::string& folder, const Leaf& leaf, const EValue& got,
+                       const Manifest& manifest) {
+  if (leaf.kind == "none") {
+    return got.is_none() ? absl::OkStatus()
+                         : absl::FailedPreconditionError(
+                               absl::StrCat("expected None, came ", got.KindName()));
+  }
+  if (leaf.file.empty())
+    return absl::UnimplementedError(absl::StrCat("a result of kind ", leaf.kind, " has no file"));
+  ABSL_ASSIGN_OR_RETURN(const NpyArray array, ReadNpyFile(absl::StrCat(folder, "/", leaf.file)));
+  ABSL_ASSIGN_OR_RETURN(const TensorView want, Recorded(leaf, array));
+  int64_t storage = 0;
+  ABSL_ASSIGN_OR_RETURN(const TensorView tensor, AsTensor(got, storage));
+  return CompareTensors(want, tensor, manifest.atol, manifest.rtol);
+}
+
+absl::Status RunCase(const std::string& folder, const ModelCase& model_case,
+                     const Manifest& manifest, Method& method) {
+  const MethodPlan& plan = method.plan();
+  if (plan.inputs.size() != model_case.inputs.size()) {
+    return absl::FailedPreconditionError(absl::StrCat("the program takes ", plan.inputs.size(),
+                                                      " inputs, the case has ",
+                                                      model_case.inputs.size()));
+  }
+  std::vector<NpyArray> inputs(model_case.inputs.size());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Leaf& leaf = model_case.inputs[i];
+    EValue value = ConstantInput(plan, i);
+    if (!leaf.file.empty() && InputTakesArray(plan, i)) {
+      ABSL_ASSIGN_OR_RETURN(inputs[i], ReadNpyFile(absl::StrCat(folder, "/", leaf.file)));
+      ABSL_ASSIGN_OR_RETURN(value, InputFromNpy(plan, i, inputs[i]));
+    }
+    ABSL_RETURN_IF_ERROR(method.SetInput(i, value));
+  }
+  ABSL_RETURN_IF_ERROR(method.Execute());
+  if (method.num_outputs() != model_case.outputs.size()) {
+    return absl::FailedPreconditionError(absl::StrCat("the program gives ", method.num_outputs(),
+                                                      " outputs, the case has ",
+                                                      model_case.outputs.size()));
+  }
+  for (size_t i = 0; i < model_case.outputs.size(); ++i) {
+    const absl::Status status =
+        CheckLeaf(folder, model_case.outputs[i], method.GetOutput(i), manifest);
+    if (!status.ok()) return Annotate(status, absl::StrCat("output ", i));
+  }
+  for (const auto& [index, leaf] : model_case.inputs_after) {
+    if (index >= inputs.size())
+      return absl::InvalidArgumentError("inputs_after names an input that does not exist");
+    ABSL_ASSIGN_OR_RETURN(const EValue after, InputFromNpy(plan, index, inputs[index]));
+    const absl::Status status = CheckLeaf(folder, leaf, after, manifest);
+    if (!status.ok()) return Annotate(status, absl::StrCat("input ", index, " after the call"));
+  }
+  for (const auto& [name, leaf] : model_case.buffers_after) {
+    ABSL_ASSIGN_OR_RETURN(const TensorView state, method.GetState(name));
+    const absl::Status status = CheckLeaf(folder, leaf, EValue(state), manifest);
+    if (!status.ok()) return Annotate(status, absl::StrCat("buffer '", name, "' after the call"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status RunModel(const std::string& folder, const Manifest& manifest,
+                      const std::string& archive, const Engine& engine) {
+  ABSL_ASSIGN_OR_RETURN(const exir::ProgramImage image,
+                        exir::LowerFiles({{"forward", absl::StrCat(folder, "/", archive)}},
+                                         *engine.ops, engine.pipeline));
+  ABSL_ASSIGN_OR_RETURN(const exir::SerializedProgram serialized, exir::SerializeProgram(image));
+  const auto bytes = std::make_shared<const std::string>(serialized.ToString());
+  ABSL_ASSIGN_OR_RETURN(
+      const Program program,
+      Program::OpenBytes(
+          bytes,
+          absl::MakeConstSpan(reinterpret_cast<const std::byte*>(bytes->data()), bytes->size()),
+          Program::Options()));
+  ABSL_ASSIGN_OR_RETURN(Method method,
+                        Method::Load(program, "forward", *engine.kernels, *engine.backends));
+  for (size_t k = 0; k < manifest.cases.size(); ++k) {
+    if (!manifest.stateful_sequence) method.ResetState();
+    const absl::Status status =
+        RunCase(absl::StrCat(folder, "/case_", k), manifest.cases[k], manifest, method);
+    if (!status.ok()) return Annotate(status, absl::StrCat("case ", k));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace belay::conformance

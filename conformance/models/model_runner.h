@@ -1,0 +1,33 @@
+// Lowers one archive of a model folder, runs all its cases, and compares.
+#ifndef BELAY_CONFORMANCE_MODELS_MODEL_RUNNER_H_
+#define BELAY_CONFORMANCE_MODELS_MODEL_RUNNER_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "conformance/models/manifest.h"
+#include "exir/op/op_registry.h"
+#include "exir/pipeline.h"
+#include "runtime/backend/backend_registry.h"
+#include "runtime/kernel/kernel_registry.h"
+
+namespace belay::conformance {
+
+struct Engine {
+  const exir::OpRegistry* ops;
+  const KernelRegistry* kernels;
+  const BackendRegistry* backends;
+  exir::PipelineOptions pipeline;
+};
+
+// Archive `archive` (a file name) of the model in `folder`. OK when every case matches within the
+// manifest's tolerance.
+//   kFailedPrecondition  a result differs: case, output and element are named
+//   kUnimplemented       the model needs something that is not supported yet: everything missing is
+//   listed anything else        lowering, loading or executing failed
+absl::Status RunModel(const std::string& folder, const Manifest& manifest,
+                      const std::string& archive, const Engine& engine);
+
+}  // namespace belay::conformance
+
+#endif  // BELAY_CONFORMANCE_MODELS_MODEL_RUNNER_H_
