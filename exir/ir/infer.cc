@@ -20,8 +20,11 @@ MetaValue TypeToMetaValue(const ValueType& type) {
     return std::visit(
         [](const auto& v) -> MetaValue {
           using T = std::decay_t<decltype(v)>;
-          if constexpr (std::is_same_v<T, int64_t>) return SymExpr(v);
-          return MetaValue(v);
+          if constexpr (std::is_same_v<T, int64_t>) {
+            return SymExpr(v);
+          } else {
+            return MetaValue(v);
+          }
         },
         c->value);
   }

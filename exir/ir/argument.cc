@@ -1,0 +1,100 @@
+#include "exir/ir/argument.h"
+
+#include <bit>
+
+namespace belay::exir {
+namespace {
+
+bool SameBits(double a, double b) {
+  return std::bit_cast<uint64_t>(a) == std::bit_cast<uint64_t>(b);
+}
+
+Argument::List Repeated(const Argument& element, size_t count) {
+  return Argument::List(count, element);
+}
+
+}  // namespace
+
+bool Dict::operator==(const Dict& other) const { return entries == other.entries; }
+
+bool operator==(const Argument& a, const Argument& b) {
+  if (a.value_.index() != b.value_.index()) return false;
+  return std::visit(
+      [&b](const auto& x) {
+        using T = std::decay_t<decltype(x)>;
+        const T& y = *std::get_if<T>(&b.value_);
+        if constexpr (std::is_same_v<T, double>) {
+          return SameBits(x, y);
+        } else if constexpr (std::is_same_v<T, std::complex<double>>) {
+          return SameBits(x.real(), y.real()) && SameBits(x.imag(), y.imag());
+        } else {
+          return x == y;
+        }
+      },
+      a.value_);
+}
+
+void ForEachValue(const Argument& argument, const std::function<void(ValueId)>& fn) {
+  if (const ValueId* value = argument.get_if<ValueId>()) {
+    fn(*value);
+  } else if (const Argument::List* list = argument.get_if<Argument::List>()) {
+    for (const Argument& element : *list) ForEachValue(element, fn);
+  } else if (const Dict* dict = argument.get_if<Dict>()) {
+    for (const auto& [key, element] : dict->entries) ForEachValue(element, fn);
+  }
+}
+
+void ForEachValueRef(Argument& argument, const std::function<void(ValueId&)>& fn) {
+  if (ValueId* value = argument.get_if<ValueId>()) {
+    fn(*value);
+  } else if (Argument::List* list = argument.get_if<Argument::List>()) {
+    for (Argument& element : *list) ForEachValueRef(element, fn);
+  } else if (Dict* dict = argument.get_if<Dict>()) {
+    for (auto& [key, element] : dict->entries) ForEachValueRef(element, fn);
+  }
+}
+
+void ForEachGraph(const Argument& argument, const std::function<void(GraphId)>& fn) {
+  if (const GraphId* graph = argument.get_if<GraphId>()) {
+    fn(*graph);
+  } else if (const Argument::List* list = argument.get_if<Argument::List>()) {
+    for (const Argument& element : *list) ForEachGraph(element, fn);
+  } else if (const Dict* dict = argument.get_if<Dict>()) {
+    for (const auto& [key, element] : dict->entries) ForEachGraph(element, fn);
+  }
+}
+
+Argument DefaultArgument(const SchemaArgument& argument) {
+  if (!argument.default_value.has_value()) return None{};
+  const SchemaType& type = argument.type;
+  const auto number = [&type](auto value) -> Argument {
+    if (type.base == BaseType::kFloat) return static_cast<double>(value);
+    return value;
+  };
+  Argument result = std::visit(
+      [&number](const auto& value) -> Argument {
+        using T = std::decay_t<decltype(value)>;
+        if constexpr (std::is_same_v<T, int64_t>) {
+          return number(value);
+        } else if constexpr (std::is_same_v<T, std::vector<int64_t>>) {
+          Argument::List list;
+          for (int64_t element : value) list.push_back(number(element));
+          return list;
+        } else if constexpr (std::is_same_v<T, std::vector<double>> ||
+                             std::is_same_v<T, std::vector<bool>>) {
+          Argument::List list;
+          for (const auto element : value)
+            list.push_back(Argument(typename T::value_type(element)));
+          return list;
+        } else {
+          return value;
+        }
+      },
+      *argument.default_value);
+  if (type.list && !result.is<Argument::List>() && !result.is_none()) {
+    return Repeated(result, static_cast<size_t>(type.list_size.value_or(1)));
+  }
+  return result;
+}
+
+}  // namespace belay::exir

@@ -1,0 +1,91 @@
+// What may stand in an argument of a node or among the outputs of a graph.
+//
+// Every kind of pt2-format.md §6 "Argument tags" has a representation: single values and literals
+// are alternatives of their own; every list tag (as_tensors, as_ints, as_sym_ints,
+// as_optional_tensors, as_nested_tensors, as_int_lists, …) is a List of arguments, because an
+// operator's schema, not the tag, says what the elements are.
+#ifndef BELAY_EXIR_IR_ARGUMENT_H_
+#define BELAY_EXIR_IR_ARGUMENT_H_
+
+#include <complex>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "exir/ir/entity.h"
+#include "exir/op/schema.h"
+#include "exir/op/tensor_meta.h"
+#include "runtime/core/dtype.h"
+#include "runtime/core/evalue.h"
+
+namespace belay::exir {
+
+class Argument;
+
+// The name of an operator passed as a value (auto_functionalized).
+struct OperatorName {
+  std::string name;
+  bool operator==(const OperatorName&) const = default;
+};
+// A keyword dictionary, in insertion order.
+struct Dict {
+  std::vector<std::pair<std::string, Argument>> entries;
+  bool operator==(const Dict&) const;
+};
+
+class Argument {
+ public:
+  using List = std::vector<Argument>;
+  using Variant =
+      std::variant<None, ValueId, int64_t, double, bool, std::complex<double>, std::string, DType,
+                   MemoryFormat, Layout, Device, List, GraphId, ModuleId, OperatorName, Dict>;
+
+  Argument() : value_(None{}) {}
+  template <class T,
+            class = std::enable_if_t<
+                std::is_constructible_v<Variant, T> && !std::is_same_v<std::decay_t<T>, Argument> &&
+                !std::is_same_v<std::decay_t<T>, int> && !std::is_convertible_v<T, const char*>>>
+  Argument(T value) : value_(std::move(value)) {}              // NOLINT
+  Argument(int value) : value_(int64_t{value}) {}              // NOLINT
+  Argument(const char* value) : value_(std::string(value)) {}  // NOLINT
+
+  template <class T>
+  bool is() const {
+    return std::holds_alternative<T>(value_);
+  }
+  bool is_none() const { return is<None>(); }
+  template <class T>
+  const T* get_if() const {
+    return std::get_if<T>(&value_);
+  }
+  template <class T>
+  T* get_if() {
+    return std::get_if<T>(&value_);
+  }
+  const Variant& variant() const { return value_; }
+
+  // Equal kind and content; doubles by bits, so that NaN equals NaN.
+  friend bool operator==(const Argument& a, const Argument& b);
+
+ private:
+  Variant value_;
+};
+
+// Calls `fn` for each value (or its mutable reference) in `argument`, in order, lists and
+// dictionaries included.
+void ForEachValue(const Argument& argument, const std::function<void(ValueId)>& fn);
+void ForEachValueRef(Argument& argument, const std::function<void(ValueId&)>& fn);
+void ForEachGraph(const Argument& argument, const std::function<void(GraphId)>& fn);
+
+// What a call that leaves `argument` out passes: its default, with ints made floats where the type
+// is float and a lone element of a list repeated as often as the schema says. None when it has no
+// default.
+Argument DefaultArgument(const SchemaArgument& argument);
+
+}  // namespace belay::exir
+
+#endif  // BELAY_EXIR_IR_ARGUMENT_H_

@@ -1,0 +1,70 @@
+// Constant tensors: immutable bytes that several tensors, programs and threads may share.
+#ifndef BELAY_EXIR_IR_CONSTANT_H_
+#define BELAY_EXIR_IR_CONSTANT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "runtime/core/dtype.h"
+#include "runtime/core/sizes.h"
+#include "runtime/core/tensor_view.h"
+
+namespace belay::exir {
+
+// Bytes and whoever keeps them alive (a mapped archive, a buffer). Two tensors share storage when
+// the data pointers are equal.
+struct Storage {
+  std::shared_ptr<const void> owner;
+  absl::Span<const std::byte> bytes;
+
+  static Storage Own(std::vector<std::byte> bytes);
+  // Zeros, aligned to a page, that take address space but no memory. kResourceExhausted when there
+  // is not so much.
+  static absl::StatusOr<Storage> Zeros(uint64_t bytes);
+};
+
+// A view into a storage. Every constructor checks that all elements lie inside it.
+class ConstantTensor {
+ public:
+  // kInvalidArgument when a size, stride or offset is negative; kOutOfRange when an element lies
+  // outside the storage. Strides and offset are in elements.
+  static absl::StatusOr<ConstantTensor> Create(DType dtype, Sizes sizes, Strides strides,
+                                               int64_t storage_offset, Storage storage);
+  // Row-major contiguous, from the start of the storage.
+  static absl::StatusOr<ConstantTensor> Contiguous(DType dtype, Sizes sizes, Storage storage);
+  // One element, rank 0.
+  static ConstantTensor Scalar(DType dtype, double value);
+  static ConstantTensor ScalarInt(DType dtype, int64_t value);
+
+  DType dtype() const { return dtype_; }
+  const Sizes& sizes() const { return sizes_; }
+  const Strides& strides() const { return strides_; }
+  int64_t storage_offset() const { return storage_offset_; }
+  const Storage& storage() const { return storage_; }
+  // Read-only by contract although TensorView's pointer is not const. Unaligned storage is
+  // possible: readers that need alignment use Dense().
+  TensorView view() const;
+  bool is_contiguous() const { return IsContiguous(sizes_, strides_); }
+  // The elements in row-major order (empty `order`), or in `order`, a dim order: the storage's own
+  // bytes when they are that already and aligned to the element size, else a copy.
+  //   kInvalidArgument    `order` is no permutation of the dimensions
+  //   kResourceExhausted  no memory for the copy, or an expanded tensor that would be blown up
+  //   beyond 4 GiB
+  absl::StatusOr<Storage> Dense(absl::Span<const uint8_t> order = {}) const;
+
+ private:
+  ConstantTensor() = default;
+  DType dtype_ = DType::kFloat32;
+  Sizes sizes_;
+  Strides strides_;
+  int64_t storage_offset_ = 0;
+  Storage storage_;
+};
+
+}  // namespace belay::exir
+
+#endif  // BELAY_EXIR_IR_CONSTANT_H_

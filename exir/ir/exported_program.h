@@ -1,0 +1,75 @@
+// A program: graphs, signature, constants, ranges of symbols, and lowered modules. The unit that
+// every stage takes and gives.
+#ifndef BELAY_EXIR_IR_EXPORTED_PROGRAM_H_
+#define BELAY_EXIR_IR_EXPORTED_PROGRAM_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/container/btree_map.h"
+#include "absl/status/statusor.h"
+#include "exir/ir/constant.h"
+#include "exir/ir/entity.h"
+#include "exir/ir/graph.h"
+#include "exir/ir/graph_signature.h"
+#include "exir/op/op_registry.h"
+
+namespace belay::exir {
+
+struct LoweredBackendModule;  // exir/ir/lowered_backend_module.h
+
+// Which operators may stand in the graphs (pt2-format.md §13).
+enum class IrDialect : uint8_t { kTraining, kAten, kEdge };
+std::string_view IrDialectName(IrDialect dialect);  // "TRAINING", "ATEN", "EDGE"
+
+// Tensors by fully qualified name.
+using ConstantMap = absl::btree_map<std::string, ConstantTensor>;
+
+// Move-only; Clone() copies graphs and maps and shares all bytes and lowered modules. Nothing in it
+// points into it, so it may be moved freely. Thread-compatible.
+struct ExportedProgram {
+  explicit ExportedProgram(const OpRegistry* ops) : ops(ops) {}
+  ExportedProgram(ExportedProgram&&) = default;
+  ExportedProgram& operator=(ExportedProgram&&) = default;
+  ExportedProgram Clone() const { return ExportedProgram(*this); }
+
+  static constexpr GraphId kTop = GraphId(0);
+  const Graph& top() const { return graphs[kTop]; }
+  Graph& top() { return graphs[kTop]; }
+
+  // The tensor behind an input of kind parameter, buffer or tensor constant; nullptr when there is
+  // none. Looks into the map that the spec says first, then into the other (pt2-format.md §4).
+  const ConstantTensor* FindConstant(const InputSpec& spec) const;
+  // The position among the top graph's inputs of the value; nullopt when it is none.
+  std::optional<size_t> InputIndex(ValueId value) const;
+  // Drops the bodies that no node refers to any more (V7 of the verifier) and renumbers the others,
+  // keeping their order. Returns how many. Precondition: there is a top graph. O(program).
+  size_t EraseUnusedBodies();
+
+  const OpRegistry* ops;  // outlives the program
+  IrDialect dialect = IrDialect::kAten;
+  PrimaryMap<GraphId, Graph>
+      graphs;  // [0] is the top graph; the others are bodies of higher-order operators
+  GraphSignature signature;
+  ConstantMap state_dict;  // parameters and persistent buffers
+  ConstantMap constants;   // tensor constants and non-persistent buffers
+  SymRanges ranges;        // by symbol; a symbol without entry is [0, ∞)
+  // Trace-time values of symbols, where the archive gives them.
+  absl::btree_map<std::string, int64_t> hints;
+  // Pytree specs of the call as the archive has them (pt2-format.md §12); "" when unknown.
+  std::string in_spec, out_spec;
+  // Python expressions over the inputs that the exporter assumed; for people (pt2-format.md §14
+  // item 28).
+  std::vector<std::string> guards;
+  PrimaryMap<ModuleId, std::shared_ptr<const LoweredBackendModule>> lowered_modules;
+
+ private:
+  ExportedProgram(const ExportedProgram&) = default;
+};
+
+}  // namespace belay::exir
+
+#endif  // BELAY_EXIR_IR_EXPORTED_PROGRAM_H_

@@ -1,0 +1,66 @@
+#include "exir/ir/graph.h"
+
+#include <bit>
+
+#include "runtime/core/str_cat.h"
+
+namespace belay::exir {
+namespace {
+
+std::string_view TextOf(const std::shared_ptr<const std::string>& text) {
+  return text == nullptr ? std::string_view() : std::string_view(*text);
+}
+
+}  // namespace
+
+bool ConstantType::operator==(const ConstantType& other) const {
+  if (const double* a = std::get_if<double>(&value)) {
+    const double* b = std::get_if<double>(&other.value);
+    return b != nullptr && std::bit_cast<uint64_t>(*a) == std::bit_cast<uint64_t>(*b);
+  }
+  return value == other.value;
+}
+
+std::string Provenance::ToString() const {
+  const std::string_view name = TextOf(file);
+  if (name.empty()) return "";
+  return line == 0 ? std::string(name) : absl::StrCat(name, ":", line);
+}
+
+bool operator==(const Provenance& a, const Provenance& b) {
+  return a.line == b.line && TextOf(a.file) == TextOf(b.file) &&
+         TextOf(a.module) == TextOf(b.module) && TextOf(a.origin) == TextOf(b.origin);
+}
+
+std::vector<ValueId> Node::results() const {
+  std::vector<ValueId> results;
+  for (const NodeOutput& output : outputs) {
+    results.insert(results.end(), output.values.begin(), output.values.end());
+  }
+  return results;
+}
+
+std::vector<NodeId> Graph::NodeList() const {
+  std::vector<NodeId> list;
+  list.reserve(num_nodes_);
+  for (NodeId id : nodes()) list.push_back(id);
+  return list;
+}
+
+SecondaryMap<NodeId, uint32_t> Graph::Positions() const {
+  SecondaryMap<NodeId, uint32_t> positions(nodes_.size());
+  uint32_t position = 0;
+  for (NodeId id : nodes()) positions[id] = position++;
+  return positions;
+}
+
+bool Graph::IsOutput(ValueId id) const {
+  bool found = false;
+  for (const Argument& output : outputs_) {
+    ForEachValue(output, [&](ValueId value) { found = found || value == id; });
+    if (found) return true;
+  }
+  return false;
+}
+
+}  // namespace belay::exir

@@ -1,0 +1,185 @@
+// A graph: values, and nodes that compute values from values, in execution order.
+//
+// Graphs are values: an arena of nodes and an arena of values with dense ids; copying a graph
+// copies two vectors, and ids stay the same. Reading is through the const interface; all changes go
+// through GraphEditor (graph_editor.h). Thread-compatible.
+#ifndef BELAY_EXIR_IR_GRAPH_H_
+#define BELAY_EXIR_IR_GRAPH_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "exir/ir/argument.h"
+#include "exir/ir/entity.h"
+#include "exir/op/op_registry.h"
+#include "exir/op/sym_expr.h"
+#include "exir/op/tensor_meta.h"
+
+namespace belay::exir {
+
+// --- Values ---
+
+struct SymIntType {
+  SymExpr expr;
+  bool operator==(const SymIntType&) const = default;
+};
+struct SymFloatType {
+  SymExpr expr;
+  bool operator==(const SymFloatType&) const = default;
+};
+struct SymBoolType {
+  SymExpr expr;
+  bool operator==(const SymBoolType&) const = default;
+};
+struct CustomObjectType {
+  std::string class_name;
+  bool operator==(const CustomObjectType&) const = default;
+};
+struct TokenType {
+  bool operator==(const TokenType&) const = default;
+};
+// A graph input that was specialised at export: it takes exactly this value (pt2-format.md §8
+// constant_input).
+struct ConstantType {
+  std::variant<None, int64_t, double, bool, std::string> value;
+  bool operator==(const ConstantType&) const;  // doubles by bits
+};
+using ValueType = std::variant<TensorMeta, SymIntType, SymFloatType, SymBoolType, CustomObjectType,
+                               TokenType, ConstantType>;
+
+struct Value {
+  std::string name;  // for people; unique in its graph
+  ValueType type;
+  NodeId producer;  // invalid for a graph input
+  // One entry per place in which a node uses it (a node that uses it twice is in it twice), in no
+  // particular order. Uses as a graph output are not in it.
+  std::vector<NodeId> users;
+
+  const TensorMeta* tensor() const { return std::get_if<TensorMeta>(&type); }
+};
+
+// --- Nodes ---
+
+// One return of the operator: a value, a list of values (Tensor[]), or nothing (an undefined
+// tensor, or None).
+struct NodeOutput {
+  enum class Kind : uint8_t { kValue, kList, kNone };
+  Kind kind = Kind::kNone;
+  std::vector<ValueId> values;  // exactly one for kValue, none for kNone
+
+  static NodeOutput Single(ValueId v) { return {Kind::kValue, {v}}; }
+  static NodeOutput ListOf(std::vector<ValueId> v) { return {Kind::kList, std::move(v)}; }
+  bool operator==(const NodeOutput&) const = default;
+};
+
+// Where a node comes from. Texts are shared between nodes and never null-checked: empty means
+// unknown.
+struct Provenance {
+  std::shared_ptr<const std::string>
+      file;  // the innermost frame of the archive's stack trace outside torch
+  int64_t line = 0;
+  std::shared_ptr<const std::string> module;  // innermost nn.Module path: "layers.0.attn"
+  std::shared_ptr<const std::string>
+      origin;  // name of the oldest `from_node` ancestor with its graph id: "relu@1397"
+  // "model.py:12"; "" when unknown.
+  std::string ToString() const;
+  friend bool operator==(const Provenance& a, const Provenance& b);
+};
+
+struct Node {
+  std::string name;  // for people; unique among the graph's nodes
+  const OpOverload* target = nullptr;
+  // With a schema: one per schema argument, defaults filled in. Without: as many as the call has.
+  std::vector<Argument> arguments;
+  // Only for targets without a schema: the names of `arguments` ("" for positional ones).
+  std::vector<std::string> argument_names;
+  std::vector<NodeOutput> outputs;
+  Provenance provenance;
+  int64_t debug_handle = 0;    // 0: none yet (lowering.md §4.1)
+  std::string delegation_tag;  // "": not tagged
+
+  // The produced values in order, lists opened: position k here is what external contracts call
+  // getitem index k.
+  std::vector<ValueId> results() const;
+};
+
+// --- Graph ---
+
+class Graph {
+ public:
+  const std::string& name() const { return name_; }  // "" for the top graph; "true_graph_0"
+  absl::Span<const ValueId> inputs() const { return inputs_; }
+  // Values or literals (None, numbers, strings).
+  absl::Span<const Argument> outputs() const { return outputs_; }
+
+  const Node& node(NodeId id) const { return nodes_[id].node; }
+  const Value& value(ValueId id) const { return values_[id]; }
+  bool contains(NodeId id) const { return nodes_.contains(id) && nodes_[id].alive; }
+  bool contains(ValueId id) const { return values_.contains(id); }
+  // Number of live nodes; ids are below node_id_limit().
+  size_t num_nodes() const { return num_nodes_; }
+  size_t node_id_limit() const { return nodes_.size(); }
+  size_t value_id_limit() const { return values_.size(); }
+
+  // Execution order.
+  NodeId first() const { return first_; }  // invalid when there is none
+  NodeId last() const { return last_; }
+  NodeId next(NodeId id) const { return nodes_[id].next; }
+  NodeId previous(NodeId id) const { return nodes_[id].previous; }
+  class NodeRange;
+  NodeRange nodes() const;  // for (NodeId id : graph.nodes()); the graph must not change meanwhile
+  std::vector<NodeId> NodeList() const;
+  // A number for each live node that grows in execution order, for comparing positions. O(nodes).
+  SecondaryMap<NodeId, uint32_t> Positions() const;
+
+  bool IsInput(ValueId id) const { return !values_[id].producer.valid(); }
+  bool IsOutput(ValueId id) const;  // O(outputs)
+
+ private:
+  friend class GraphEditor;
+  struct Entry {
+    Node node;
+    NodeId previous, next;
+    bool alive = true;
+  };
+  std::string name_;
+  PrimaryMap<NodeId, Entry> nodes_;
+  PrimaryMap<ValueId, Value> values_;
+  std::vector<ValueId> inputs_;
+  std::vector<Argument> outputs_;
+  NodeId first_, last_;
+  size_t num_nodes_ = 0;
+};
+
+class Graph::NodeRange {
+ public:
+  class iterator {
+   public:
+    iterator(const Graph* graph, NodeId id) : graph_(graph), id_(id) {}
+    NodeId operator*() const { return id_; }
+    iterator& operator++() {
+      id_ = graph_->next(id_);
+      return *this;
+    }
+    bool operator==(const iterator& o) const { return id_ == o.id_; }
+
+   private:
+    const Graph* graph_;
+    NodeId id_;
+  };
+  explicit NodeRange(const Graph* graph) : graph_(graph) {}
+  iterator begin() const { return iterator(graph_, graph_->first()); }
+  iterator end() const { return iterator(graph_, NodeId()); }
+
+ private:
+  const Graph* graph_;
+};
+inline Graph::NodeRange Graph::nodes() const { return NodeRange(this); }
+
+}  // namespace belay::exir
+
+#endif  // BELAY_EXIR_IR_GRAPH_H_

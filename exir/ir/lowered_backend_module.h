@@ -1,0 +1,69 @@
+// What a backend made of a part of a program. Immutable once it is in a program; shared by copies
+// of the program. How it comes about: exir/backend/to_backend.h. Source: lowering.md §1 rows 3,
+// 7, 21.
+#ifndef BELAY_EXIR_IR_LOWERED_BACKEND_MODULE_H_
+#define BELAY_EXIR_IR_LOWERED_BACKEND_MODULE_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "absl/container/btree_map.h"
+#include "exir/ir/constant.h"
+#include "exir/ir/exported_program.h"
+
+namespace belay::exir {
+
+// Opaque to everybody but the backend. Order is preserved and keys may repeat.
+struct CompileSpec {
+  std::string key;
+  std::string value;  // bytes
+  bool operator==(const CompileSpec&) const = default;
+};
+
+// A backend's own ids for its instructions (all ints or all strings) → debug handles, ascending
+// (lowering.md §4).
+using DelegateId = std::variant<int64_t, std::string>;
+using DebugHandleMap = absl::btree_map<DelegateId, std::vector<int64_t>>;
+
+// Where a named blob lies and what it is (lowering.md §3.7).
+struct NamedDataEntry {
+  size_t buffer = 0;       // index into NamedDataOutput::buffers
+  uint64_t alignment = 1;  // any positive number
+  struct TensorLayout {
+    DType dtype = DType::kFloat32;
+    std::vector<int64_t> sizes;
+    std::vector<uint8_t> dim_order;
+    bool operator==(const TensorLayout&) const = default;
+  };
+  std::optional<TensorLayout> layout;
+};
+struct NamedDataOutput {
+  std::vector<Storage> buffers;
+  absl::btree_map<std::string, NamedDataEntry>
+      program_data;  // key → entry, stored in the program file
+  // external file tag → key → entry, stored in companion files
+  absl::btree_map<std::string, absl::btree_map<std::string, NamedDataEntry>> external_data;
+  bool empty() const { return program_data.empty() && external_data.empty(); }
+};
+
+struct LoweredBackendModule {
+  LoweredBackendModule(std::string backend_id, ExportedProgram original)
+      : backend_id(std::move(backend_id)), original(std::move(original)) {}
+
+  std::string backend_id;
+  Storage processed;  // the blob that the backend's runtime gets
+  std::vector<CompileSpec> compile_specs;
+  // The edge program it replaces: what interpreting the call means.
+  ExportedProgram original;
+  NamedDataOutput named_data;
+  DebugHandleMap debug_handle_map;
+  std::string delegate_info;  // the backend's own text for reports; never serialised
+};
+
+}  // namespace belay::exir
+
+#endif  // BELAY_EXIR_IR_LOWERED_BACKEND_MODULE_H_

@@ -1,0 +1,62 @@
+// The text form: prints programs and graphs, and parses what it printed.
+//
+// ParseProgram(PrintProgram(p)) is a program equal to p (Equal below) but for the constants' bytes,
+// which the text does not carry: it declares each constant's dtype, sizes and strides, and the
+// parser gives it zeros.
+//
+//   program aten {
+//     ranges { s77: [1, 512] }
+//     constants { state "fc.weight": f32[10,32]  constant "scale": f32[] }
+//     graph(%p_fc_weight: f32[10,32] parameter "fc.weight",
+//           %x: f32[s77,32] user_input) {
+//       %permute: f32[32,10]{strides=[1,32]} = aten.permute.default(%p_fc_weight, [1,0])
+//       @"model.py":12 module="fc" origin="…" handle=3 tag="t0" %a: f32[…], [%b: …, %c: …], none =
+//       some.op.multi(%x, alpha=2.5) return (%mm user_output, 3 user_output, %b buffer_mutation
+//       "cache")
+//     }
+//     graph true_graph_0(…) { … }          // bodies, referred to as @true_graph_0 … by position:
+//     graph#1
+//   }
+//
+// Tensor types are `f32[2,s0]` with `{strides=[…]}`, `{offset=…}`, `{device=cuda:0}`, `{layout=…}`,
+// `{grad}` only where they differ from contiguous, 0, cpu, strided, false; other types are
+// symint(2*s0), symfloat(…), symbool(…), object("cls"), token, const(3). Arguments at their schema
+// default are left out. Literals: 3, 2.5 (always with '.', 'e', inf or nan), true, none, "text",
+// (1+2j), dtype:f32, format:channels_last, layout:strided, device:cpu, [..], {"k": v}, graph#1,
+// module#0, op:"aten.add.Tensor", %value. Node names that differ from the first result's name are
+// printed as `name="…"`.
+#ifndef BELAY_EXIR_IR_TEXT_H_
+#define BELAY_EXIR_IR_TEXT_H_
+
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "exir/ir/exported_program.h"
+
+namespace belay::exir {
+
+// Canonical and complete: values are printed under their names. Lowered modules are printed with
+// their original program nested (lowering.md row 49 "print_delegated_graph"): `module#0 backend
+// "demo" specs [...] { program … }`.
+std::string PrintProgram(const ExportedProgram& program);
+// One node as in the program, without provenance: what error messages show. "%mm: f32[2,4] =
+// aten.mm.default(%x, %w)"
+std::string PrintNode(const Graph& graph, NodeId node);
+std::string PrintType(const ValueType& type);
+std::string PrintArgument(const Graph& graph, const Argument& argument);
+// PrintNode and the source line where it is known: `… (model.py:12)`. The usual subject of an
+// error.
+std::string DescribeNode(const Graph& graph, NodeId node);
+
+// kInvalidArgument with line, column, what was expected and what came. Unknown operators become
+// opaque ones of `ops`. Untrusted input: linear time, bounded nesting.
+absl::StatusOr<ExportedProgram> ParseProgram(std::string_view text, const OpRegistry& ops);
+
+// Equal in everything that the text form shows (ids may differ; order, names, types, metadata may
+// not).
+bool Equal(const ExportedProgram& a, const ExportedProgram& b);
+
+}  // namespace belay::exir
+
+#endif  // BELAY_EXIR_IR_TEXT_H_

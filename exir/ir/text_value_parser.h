@@ -1,0 +1,76 @@
+// Literals, types and arguments of the text form. Part of text.h's implementation.
+#ifndef BELAY_EXIR_IR_TEXT_VALUE_PARSER_H_
+#define BELAY_EXIR_IR_TEXT_VALUE_PARSER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "exir/ir/argument.h"
+#include "exir/ir/graph.h"
+#include "exir/ir/text_lexer.h"
+#include "exir/op/sym_expr.h"
+#include "exir/op/tensor_meta.h"
+
+namespace belay::exir {
+
+// The largest graph or module that an argument named, to be compared with how many there are.
+struct HighestReference {
+  int64_t index = -1;
+  size_t offset = 0;  // in the text
+  void Note(int64_t new_index, size_t new_offset) {
+    if (new_index > index) *this = {new_index, new_offset};
+  }
+};
+
+// Every function takes what its name says from the lexer, or returns kInvalidArgument with the
+// place.
+class ValueParser {
+ public:
+  explicit ValueParser(std::string_view text) : lexer_(text) {}
+  Lexer& lexer() { return lexer_; }
+
+  absl::Status Punctuation(char c);
+  absl::Status Word(std::string_view word);
+  // Takes the character if it is there.
+  bool TakePunctuation(char c);
+  bool TakeWord(std::string_view word);
+  absl::StatusOr<std::string> Name(std::string_view what);  // a word or a string
+  absl::StatusOr<std::string> String(std::string_view what);
+  absl::StatusOr<int64_t> Int(std::string_view what);
+  absl::StatusOr<uint64_t> Unsigned(std::string_view what);
+  absl::StatusOr<std::vector<int64_t>> Ints();  // "[1,2]"
+  absl::StatusOr<DType> Dtype();
+
+  absl::StatusOr<SymExpr> Expression(std::string_view stops);
+  absl::StatusOr<std::vector<SymExpr>> Expressions();  // "[s0,2]"
+  absl::StatusOr<ValueType> Type();
+  // Values are looked up in `scope`; graph#k and module#k are noted, not checked.
+  absl::StatusOr<Argument> ParseArgument(const absl::flat_hash_map<std::string, ValueId>& scope);
+
+  HighestReference highest_graph, highest_module;
+
+ private:
+  absl::StatusOr<TensorMeta> Tensor(DType dtype);
+  absl::Status TensorDetails(TensorMeta& meta, bool& has_strides);
+  absl::StatusOr<ConstantType> Constant();
+  absl::StatusOr<Device> ParseDevice();
+  absl::StatusOr<Argument> Number();
+  absl::StatusOr<double> Double();  // also inf, nan and nan:x7ff8000000000001
+  absl::StatusOr<Argument> Complex();
+  absl::StatusOr<Argument> WordLiteral();
+  absl::StatusOr<uint32_t> Reference();  // "#3"
+  absl::StatusOr<Argument> Nested(const absl::flat_hash_map<std::string, ValueId>& scope,
+                                  int depth);
+
+  Lexer lexer_;
+};
+
+}  // namespace belay::exir
+
+#endif  // BELAY_EXIR_IR_TEXT_VALUE_PARSER_H_
