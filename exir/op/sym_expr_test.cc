@@ -221,49 +221,85 @@ TEST(SymExprTest, RangesAreIntervals) {
   EXPECT_EQ(range("9223372036854775806*u + s"), (SymRange{kInf, kInf}));
 }
 
-// Range, Evaluate and the rewriting agree on random expressions and values.
-TEST(SymExprTest, NormalisingKeepsValuesAndStaysInRange) {
-  std::mt19937 random(20240501);
-  const auto pick = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
-  const std::vector<std::string> functions = {"FloorDiv", "PythonMod", "Mod",
-                                              "Max",      "Min",       "CeilDiv"};
-  std::function<std::string(int)> make = [&](int depth) -> std::string {
-    if (depth == 0 || pick(5) == 0)
-      return pick(2) ? std::string(1, static_cast<char>('a' + pick(3))) : std::to_string(pick(5));
-    if (pick(2) == 0) {
-      return functions[pick(6)] + "(" + make(depth - 1) + ", " + make(depth - 1) + ")";
+// A random expression in a, b and c, and its value computed on the side.
+class RandomExpression {
+ public:
+  explicit RandomExpression(unsigned seed) : random_(seed) {
+    for (int64_t& v : values_) v = 1 + Pick(9);
+  }
+  int64_t value(std::string_view symbol) const { return values_[symbol[0] - 'a']; }
+
+  // nullopt: it divides by zero somewhere.
+  std::pair<std::string, std::optional<int64_t>> Make(int depth) {
+    if (depth == 0 || Pick(5) == 0) {
+      if (Pick(2) == 0) {
+        const int literal = Pick(5);
+        return {std::to_string(literal), literal};
+      }
+      const int symbol = Pick(3);
+      return {std::string(1, static_cast<char>('a' + symbol)), values_[symbol]};
     }
-    const char* op[] = {" + ", " - ", "*"};
-    return "(" + make(depth - 1) + op[pick(3)] + make(depth - 1) + ")";
-  };
-  for (int round = 0; round < 3000; ++round) {
-    const std::string text = make(4);
+    const auto [x, a] = Make(depth - 1);
+    const auto [y, b] = Make(depth - 1);
+    const bool known = a.has_value() && b.has_value();
+    const int64_t m = a.value_or(0), n = b.value_or(0);
+    const auto result = [&](std::string text, bool defined, auto compute) {
+      return std::make_pair(std::move(text),
+                            known && defined ? std::optional<int64_t>(compute()) : std::nullopt);
+    };
+    const auto call = [&, &x = x, &y = y](std::string name) {
+      return name + "(" + x + ", " + y + ")";
+    };
+    const auto floor = [](int64_t p, int64_t q) {
+      return static_cast<int64_t>(std::floor(static_cast<double>(p) / static_cast<double>(q)));
+    };
+    switch (Pick(9)) {
+      case 0:
+        return result(call("FloorDiv"), n != 0, [&] { return floor(m, n); });
+      case 1:
+        return result(call("PythonMod"), n != 0, [&] { return m - n * floor(m, n); });
+      case 2:
+        return result(call("Mod"), n != 0, [&] { return m % n; });
+      case 3:
+        return result(call("Max"), true, [&] { return std::max(m, n); });
+      case 4:
+        return result(call("Min"), true, [&] { return std::min(m, n); });
+      case 5:
+        return result(call("CeilDiv"), n != 0, [&] { return -floor(-m, n); });
+      case 6:
+        return result("(" + x + " + " + y + ")", true, [&] { return m + n; });
+      case 7:
+        return result("(" + x + " - " + y + ")", true, [&] { return m - n; });
+      default:
+        return result("(" + x + ")*(" + y + ")", true, [&] { return m * n; });
+    }
+  }
+
+ private:
+  int Pick(int n) { return static_cast<int>(random_() % static_cast<unsigned>(n)); }
+  std::mt19937 random_;
+  int64_t values_[3];
+};
+
+TEST(SymExprTest, NormalisingKeepsValuesAndStaysInRange) {
+  for (unsigned seed = 0; seed < 5000; ++seed) {
+    RandomExpression random(seed);
+    const auto [text, want] = random.Make(4);
     const SymExpr e = Parse(text);
     ASSERT_EQ(Parse(e.ToString()), e) << text << " prints as " << e.ToString();
-    const int64_t values[3] = {1 + pick(9), 1 + pick(9), 1 + pick(9)};
+    if (!want.has_value()) continue;
     const auto symbol = [&](std::string_view name) -> std::optional<int64_t> {
-      return values[name[0] - 'a'];
+      return random.value(name);
     };
     const auto literal = [&](std::string_view name) -> std::optional<SymExpr> {
-      return SymExpr(values[name[0] - 'a']);
+      return SymExpr(random.value(name));
     };
-    // The same text with numbers instead of symbols is never rewritten, only folded.
-    std::string numbers;
-    for (size_t i = 0; i < text.size(); ++i) {
-      const bool word = std::isalpha(static_cast<unsigned char>(text[i])) != 0;
-      const bool alone =
-          word && (i == 0 || !std::isalpha(static_cast<unsigned char>(text[i - 1]))) &&
-          (i + 1 == text.size() || !std::isalpha(static_cast<unsigned char>(text[i + 1])));
-      numbers += alone ? std::to_string(values[text[i] - 'a']) : std::string(1, text[i]);
-    }
-    const std::optional<int64_t> want = Parse(numbers).AsInt();
-    if (!want.has_value()) continue;  // a division by zero somewhere
-    const std::optional<int64_t> got = e.EvaluateInt(symbol);
-    ASSERT_EQ(got, want) << text << " with " << numbers << " became " << e.ToString();
-    ASSERT_EQ(e.Substitute(literal), SymExpr(*want)) << text;
+    ASSERT_EQ(e.EvaluateInt(symbol), *want)
+        << "seed " << seed << ": " << text << " became " << e.ToString();
+    ASSERT_EQ(e.Substitute(literal), SymExpr(*want)) << "seed " << seed << ": " << text;
     const SymRange range = e.Range({{"a", {1, 9}}, {"b", {1, 9}}, {"c", {1, 9}}});
-    ASSERT_LE(range.min, *want) << text;
-    ASSERT_GE(range.max, *want) << text;
+    ASSERT_LE(range.min, *want) << "seed " << seed << ": " << text;
+    ASSERT_GE(range.max, *want) << "seed " << seed << ": " << text;
   }
 }
 

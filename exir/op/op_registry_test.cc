@@ -1,0 +1,160 @@
+#include "exir/op/op_registry.h"
+
+#include <thread>
+
+#include "gtest/gtest.h"
+#include "runtime/core/testing.h"
+
+namespace belay::exir {
+namespace {
+
+constexpr MetaFn kMeta = [](MetaContext&) { return absl::OkStatus(); };
+constexpr OpDef kOps[] = {
+    {.schema = "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+     .meta = kMeta,
+     .traits = kPointwise},
+    {.schema = "aten::add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
+     .meta = kMeta},
+    {.schema = "aten::relu(Tensor self) -> Tensor", .meta = kMeta},
+};
+constexpr OpDef kMore[] = {
+    {.schema = "_operator::mul(Scalar a, Scalar b) -> Scalar", .traits = kSymbolic},
+    {.schema = "quantized_decomposed::add(Tensor a) -> Tensor", .meta = kMeta},
+    {.schema = "quantized_decomposed::no_kernel(Tensor a) -> Tensor"},
+    {.schema = "executorch_prim::add.Scalar(Scalar a, Scalar b) -> Scalar", .traits = kComposite},
+};
+
+class OpRegistryTest : public ::testing::Test {
+ protected:
+  const std::unique_ptr<OpRegistry> registry_ = *OpRegistry::Create({kOps, kMore});
+};
+
+TEST_F(OpRegistryTest, FindsTheSameOverloadAlways) {
+  const OpOverload* add = registry_->Find("aten.add.Tensor");
+  ASSERT_NE(add, nullptr);
+  EXPECT_EQ(registry_->Find("aten.add.Tensor"), add);
+  EXPECT_EQ(registry_->FindText("aten.add.Tensor"), add);
+  EXPECT_EQ(registry_->FindOrOpaque("aten.add.Tensor"), add);
+  EXPECT_EQ(add->name(), "aten.add.Tensor");
+  EXPECT_EQ(add->dialect(), Dialect::kAten);
+  EXPECT_EQ(add->schema()->arguments.size(), 3u);
+  EXPECT_TRUE(add->has_trait(kPointwise));
+  EXPECT_EQ(registry_->Find("aten.relu"), registry_->Find("aten.relu.default"));
+  EXPECT_EQ(registry_->Find("aten.relu.out"), nullptr);
+}
+
+TEST_F(OpRegistryTest, LookupSaysWhichPartIsMissing) {
+  EXPECT_OK(registry_->Lookup("aten.relu"));
+  EXPECT_THAT(registry_->Lookup("atem.relu"),
+              StatusIs(absl::StatusCode::kNotFound, ::testing::HasSubstr("no namespace 'atem'")));
+  EXPECT_THAT(registry_->Lookup("aten.relo"),
+              StatusIs(absl::StatusCode::kNotFound,
+                       ::testing::HasSubstr("namespace 'aten' has no operator 'relo'")));
+  EXPECT_THAT(
+      registry_->Lookup("aten.add.out"),
+      StatusIs(absl::StatusCode::kNotFound,
+               ::testing::HasSubstr("aten.add has no overload 'out'; it has Scalar, Tensor")));
+}
+
+TEST_F(OpRegistryTest, EdgeOverloadsWrapAtenOnes) {
+  const OpOverload* add = registry_->Find("aten.add.Tensor");
+  const OpOverload* edge = registry_->ToEdge(add);
+  EXPECT_EQ(registry_->ToEdge(add), edge);
+  EXPECT_EQ(registry_->ToEdge(edge), edge);
+  EXPECT_EQ(registry_->FindText("edge.aten.add.Tensor"), edge);
+  EXPECT_EQ(edge->aten(), add);
+  EXPECT_EQ(edge->dialect(), Dialect::kEdge);
+  EXPECT_EQ(edge->name(), "aten.add.Tensor");
+  EXPECT_EQ(edge->text_name(), "edge.aten.add.Tensor");
+  EXPECT_EQ(edge->schema(), add->schema());
+  EXPECT_EQ(registry_->FindText("edge.aten.ad.Tensor"), nullptr);
+}
+
+TEST_F(OpRegistryTest, BackendOverloadsNeedALibraryAndAKernel) {
+  const OpOverload* add = registry_->Find("quantized_decomposed.add");
+  ASSERT_OK_AND_ASSIGN(const OpOverload* backend, registry_->ToBackend(registry_->ToEdge(add)));
+  EXPECT_EQ(backend->dialect(), Dialect::kBackend);
+  EXPECT_EQ(backend->text_name(), "backend.quantized_decomposed.add.default");
+  EXPECT_EQ(backend->aten(), add);
+  EXPECT_EQ(registry_->FindText("backend.quantized_decomposed.add.default"), backend);
+  EXPECT_OK(registry_->ToBackend(registry_->Find("executorch_prim.add.Scalar")));
+  EXPECT_THAT(
+      registry_->ToBackend(registry_->Find("aten.relu")),
+      StatusIs(absl::StatusCode::kInvalidArgument, ::testing::HasSubstr("executorch_prim")));
+  for (int i = 0; i < 2; ++i) {  // the second attempt finds nothing left behind
+    EXPECT_THAT(registry_->ToBackend(registry_->Find("quantized_decomposed.no_kernel")),
+                StatusIs(absl::StatusCode::kFailedPrecondition));
+  }
+}
+
+TEST_F(OpRegistryTest, ScalarAndHigherOrderFunctionsHaveNoOverload) {
+  const OpOverload* mul = registry_->Find("_operator.mul");
+  ASSERT_NE(mul, nullptr);
+  EXPECT_EQ(mul->dialect(), Dialect::kScalar);
+  EXPECT_EQ(mul->name(), "_operator.mul");
+  EXPECT_EQ(registry_->ToEdge(mul), mul);
+  const OpOverload* cond = registry_->Find("higher_order.cond");
+  ASSERT_NE(cond, nullptr);
+  EXPECT_EQ(cond->dialect(), Dialect::kHigherOrder);
+  EXPECT_TRUE(cond->known());
+  EXPECT_EQ(cond->schema(), nullptr);
+  EXPECT_EQ(registry_->CallDelegate(), registry_->Find("higher_order.executorch_call_delegate"));
+}
+
+TEST_F(OpRegistryTest, UnknownOperatorsAreOpaque) {
+  const OpOverload* custom = registry_->FindOrOpaque("mylib.foo");
+  EXPECT_FALSE(custom->known());
+  EXPECT_EQ(custom->name(), "mylib.foo.default");
+  EXPECT_EQ(registry_->FindOrOpaque("mylib.foo.default"), custom);
+  EXPECT_EQ(registry_->FindText("mylib.foo.default"), custom);
+  EXPECT_EQ(registry_->Find("mylib.foo"), nullptr);
+  EXPECT_EQ(registry_->FindText("edge.mylib.foo.default"), registry_->ToEdge(custom));
+  EXPECT_EQ(registry_->FindText("edge.otherlib.bar.x"),
+            registry_->ToEdge(registry_->FindOrOpaque("otherlib.bar.x")));
+  EXPECT_EQ(registry_->FindOrOpaque("#ext:name")->name(), "#ext:name");
+  EXPECT_EQ(registry_->FindOrOpaque("higher_order.unknown")->name(), "higher_order.unknown");
+}
+
+TEST_F(OpRegistryTest, KnownIsSortedAndComplete) {
+  std::vector<std::string> names;
+  for (const OpOverload* op : registry_->Known()) names.push_back(op->name());
+  EXPECT_EQ(names, (std::vector<std::string>{"_operator.mul", "aten.add.Scalar", "aten.add.Tensor",
+                                             "aten.relu.default", "executorch_prim.add.Scalar",
+                                             "quantized_decomposed.add.default",
+                                             "quantized_decomposed.no_kernel.default"}));
+}
+
+TEST_F(OpRegistryTest, ThreadsGetTheSameOverloads) {
+  std::vector<const OpOverload*> found(8);
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < found.size(); ++i) {
+    threads.emplace_back(
+        [&, i] { found[i] = registry_->ToEdge(registry_->FindOrOpaque("mylib.foo")); });
+  }
+  for (std::thread& t : threads) t.join();
+  for (const OpOverload* op : found) EXPECT_EQ(op, found[0]);
+}
+
+TEST(OpRegistryCreateTest, ListsEveryWrongRow) {
+  static constexpr OpDef kWrong[] = {
+      {.schema = "aten::a(Tensor"},
+      {.schema = "aten::b(Tensor self) -> Tensor"},
+      {.schema = "aten::c(Tensor self) -> Tensor", .dtypes = "self:A"},
+      {.schema = "math::d.x(Scalar a) -> Scalar"},
+  };
+  EXPECT_THAT(
+      OpRegistry::Create({kWrong}),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               ::testing::AllOf(::testing::HasSubstr("aten::a"), ::testing::HasSubstr("aten::c"),
+                                ::testing::HasSubstr("math::d"),
+                                ::testing::Not(::testing::HasSubstr("::b")))));
+}
+
+TEST(OpRegistryCreateTest, RefusesRepetition) {
+  EXPECT_THAT(OpRegistry::Create({kOps, kOps}),
+              StatusIs(absl::StatusCode::kAlreadyExists,
+                       ::testing::HasSubstr("aten.add.Tensor, aten.add.Scalar")));
+}
+
+}  // namespace
+}  // namespace belay::exir
