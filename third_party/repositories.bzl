@@ -4,11 +4,13 @@ load("@bazel_tools//tools/build_defs/repo:http.bzl", "http_archive")
 
 # Repository name -> folder of third_party/. Labels inside are those of the Bazel Central Registry.
 _VENDORED = {
+    "cli11": "cli11",
     "com_github_google_benchmark": "google_benchmark",
     "com_google_absl": "abseil-cpp",
     "com_google_googletest": "googletest",
     "com_google_protobuf": "protobuf",
     "libsodium": "libsodium",
+    "nlohmann_json": "nlohmann_json",
     "remote_coverage_tools": "remote_coverage_tools",
     "rules_cc": "rules_cc",
     "rules_license": "rules_license",

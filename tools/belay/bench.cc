@@ -1,0 +1,102 @@
+// `belay bench`: how long loading and executing take.
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "nlohmann/json.hpp"
+#include "runtime/core/npy.h"
+#include "runtime/core/status_macros.h"
+#include "runtime/io/npy_values.h"
+#include "tools/belay/command.h"
+#include "tools/belay/session.h"
+
+namespace belay::tools {
+namespace {
+
+#ifdef NDEBUG
+constexpr bool kOptimized = true;
+#else
+constexpr bool kOptimized = false;
+#endif
+
+std::string CpuName() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    if (line.rfind("model name", 0) == 0) return line.substr(line.find(':') + 2);
+  }
+  return "unknown";
+}
+
+double Percentile(const std::vector<double>& sorted, double p) {
+  return sorted[std::min(sorted.size() - 1, static_cast<size_t>(p * sorted.size()))];
+}
+
+absl::StatusOr<nlohmann::json> Measure(const BenchOptions& options) {
+  ABSL_ASSIGN_OR_RETURN(const auto session,
+                        OpenSession(options.program, options.method, options.engine));
+  Method& method = *session->method;
+  std::vector<NpyArray> arrays(method.num_inputs());
+  for (size_t i = 0; i < arrays.size(); ++i) {
+    EValue value = ConstantInput(method.plan(), i);
+    if (InputTakesArray(method.plan(), i)) {
+      ABSL_ASSIGN_OR_RETURN(arrays[i],
+                            RandomInput(method.plan(), i, /*seed=*/1, /*dynamic_size=*/4));
+      ABSL_ASSIGN_OR_RETURN(value, InputFromNpy(method.plan(), i, arrays[i]));
+    }
+    ABSL_RETURN_IF_ERROR(method.SetInput(i, value));
+  }
+  const auto once = [&]() -> absl::StatusOr<double> {
+    const absl::Time start = absl::Now();
+    ABSL_RETURN_IF_ERROR(method.Execute());
+    return absl::ToDoubleMilliseconds(absl::Now() - start);
+  };
+  ABSL_ASSIGN_OR_RETURN(const double first, once());
+  std::vector<double> ms;
+  const absl::Time end = absl::Now() + absl::Seconds(options.seconds);
+  do {
+    ABSL_ASSIGN_OR_RETURN(const double t, once());
+    ms.push_back(t);
+  } while (absl::Now() < end);
+  std::sort(ms.begin(), ms.end());
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return nlohmann::json{{"latency_ms_median", Percentile(ms, 0.5)},
+                        {"latency_ms_p10", Percentile(ms, 0.1)},
+                        {"latency_ms_p90", Percentile(ms, 0.9)},
+                        {"latency_ms_p99", Percentile(ms, 0.99)},
+                        {"runs", ms.size()},
+                        {"load_ms", 1e3 * session->load_seconds},
+                        {"first_inference_ms", first},
+                        {"peak_rss_mb", usage.ru_maxrss / 1024.0},
+                        {"cpu", CpuName()},
+                        {"threads", options.threads},
+                        {"build_mode", kOptimized ? "optimized" : "with assertions"}};
+}
+
+}  // namespace
+
+int Bench(const BenchOptions& options) {
+  if (options.threads != 1) {
+    return Report(absl::UnimplementedError("execution uses one thread; --threads takes 1"));
+  }
+  if (!kOptimized)
+    std::cerr
+        << "belay: warning: this binary was built with assertions; measure with --config=opt\n";
+  const absl::StatusOr<nlohmann::json> result = Measure(options);
+  if (!result.ok()) return Report(result.status());
+  if (options.json) {
+    std::cout << result->dump(2) << "\n";
+    return kDone;
+  }
+  for (const auto& [key, value] : result->items()) std::cout << key << ": " << value << "\n";
+  return kDone;
+}
+
+}  // namespace belay::tools

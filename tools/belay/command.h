@@ -1,0 +1,64 @@
+// The subcommands of `belay`. Each gets its parsed options and returns the process's exit status.
+#ifndef BELAY_TOOLS_BELAY_COMMAND_H_
+#define BELAY_TOOLS_BELAY_COMMAND_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+
+namespace belay::tools {
+
+// Exit statuses, the same for all subcommands.
+inline constexpr int kDone = 0;
+inline constexpr int kNegative = 1;  // verify found a difference, a gate failed
+inline constexpr int kBadUsage = 2;
+inline constexpr int kBadInput = 3;     // a file can't be read, or what is in it is wrong
+inline constexpr int kUnsupported = 4;  // the complete list is on stderr
+
+// Prints "belay: …" on stderr and gives the status that the error's code stands for.
+int Report(const absl::Status& status);
+
+struct LowerOptions {
+  std::string input, output, report, dump_after;
+  std::vector<std::string> methods;        // name=path
+  std::vector<std::string> backends;       // names; "none" for none
+  std::vector<std::string> compile_specs;  // BACKEND:KEY=VALUE
+  int threads = 1;
+  bool json = false;
+};
+int Lower(const LowerOptions& options);
+
+struct RunOptions {
+  std::string program, method = "forward", output_dir, engine = "highway";
+  std::vector<std::string> inputs;
+  std::vector<std::string> sequence;
+  uint64_t seed = 0;
+  bool random_inputs = false;
+  int repeat = 1;
+  bool json = false;
+};
+int Run(const RunOptions& options);
+
+struct InspectOptions {
+  std::string file;
+  bool json = false, graph = false, size = false, verify = false;
+};
+int Inspect(const InspectOptions& options);
+
+struct BenchOptions {
+  std::string program, method = "forward", engine = "highway";
+  double seconds = 1;
+  int threads = 1;
+  bool json = false;
+};
+int Bench(const BenchOptions& options);
+
+struct OpsOptions {
+  bool json = false;
+};
+int Ops(const OpsOptions& options);
+
+}  // namespace belay::tools
+
+#endif  // BELAY_TOOLS_BELAY_COMMAND_H_

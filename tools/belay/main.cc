@@ -1,0 +1,118 @@
+// The `belay` command: parses the command line and hands over. The only file of the project that
+// uses exceptions, because CLI11 reports usage errors by them.
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <string>
+
+#include "CLI/CLI.hpp"
+#include "tools/belay/command.h"
+
+namespace {
+
+// `bazel run` starts the binary elsewhere than the caller; relative paths mean the caller's
+// directory.
+void EnterCallersDirectory() {
+  if (const char* directory = std::getenv("BUILD_WORKING_DIRECTORY")) {
+    std::error_code ignored;
+    std::filesystem::current_path(directory, ignored);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  using namespace belay::tools;
+  EnterCallersDirectory();
+  CLI::App app(
+      "Lowers PyTorch programs for edge devices and runs what it makes.\n"
+      "Exit status: 0 done, 1 negative result, 2 bad usage, 3 bad input, 4 unsupported.",
+      "belay");
+  app.require_subcommand(1);
+  int status = kDone;
+
+  LowerOptions lower;
+  CLI::App* lower_app =
+      app.add_subcommand("lower", "Lowers exported programs (.pt2) to one program file.");
+  lower_app->add_option("archive", lower.input, "the archive that becomes the method 'forward'");
+  lower_app->add_option("-o,--output", lower.output, "the program file to write")->required();
+  lower_app->add_option("--method", lower.methods, "NAME=FILE: one more method (repeatable)")
+      ->take_all();
+  lower_app->add_option("--backend", lower.backends,
+                        "backends in order of priority, comma separated; 'none' for none");
+  lower_app
+      ->add_option("--compile-spec", lower.compile_specs,
+                   "BACKEND:KEY=VALUE, given to the backend (repeatable)")
+      ->take_all();
+  lower_app->add_option("--report", lower.report, "writes a JSON report to this file");
+  lower_app->add_option("--dump-after", lower.dump_after,
+                        "prints the program as it is after this pass");
+  lower_app->add_option("--threads", lower.threads, "threads for backends' preprocessing")
+      ->check(CLI::Range(1, 1024));
+  lower_app->add_flag("--json", lower.json, "prints the report as JSON");
+  lower_app->footer(
+      "Example: belay lower model.pt2 -o model.belay --backend demo --report report.json");
+  lower_app->callback([&] { status = Lower(lower); });
+
+  RunOptions run;
+  CLI::App* run_app = app.add_subcommand("run", "Executes a method of a program file.");
+  run_app->add_option("program", run.program, "the program file")->required();
+  run_app->add_option("--method", run.method, "the method");
+  run_app
+      ->add_option("--input", run.inputs,
+                   ".npy files in the order of the method's inputs (repeatable)")
+      ->take_all();
+  CLI::Option* seed =
+      run_app->add_option("--random-inputs", run.seed, "draws the inputs with this seed instead");
+  run_app
+      ->add_option("--sequence", run.sequence,
+                   "folders with input_<i>.npy: one call each, on the same state")
+      ->take_all();
+  run_app->add_option("--output-dir", run.output_dir,
+                      "writes the results there as 0.npy, 1.npy, …");
+  run_app->add_option("--repeat", run.repeat, "executes so many times")->check(CLI::PositiveNumber);
+  run_app->add_option("--engine", run.engine, "kernels: highway or reference");
+  run_app->add_flag("--json", run.json, "prints a report as JSON");
+  run_app->footer("Example: belay run model.belay --input x.npy --output-dir results");
+  run_app->callback([&] {
+    run.random_inputs = seed->count() > 0;
+    status = Run(run);
+  });
+
+  InspectOptions inspect;
+  CLI::App* inspect_app = app.add_subcommand(
+      "inspect", "Shows what is in an archive (.pt2) or a program file (.belay).");
+  inspect_app->add_option("file", inspect.file, "the file")->required();
+  inspect_app->add_flag("--json", inspect.json, "prints JSON");
+  inspect_app->add_flag("--graph", inspect.graph, "prints an archive's program in text form");
+  inspect_app->add_flag("--size", inspect.size, "accounts for every byte of a program file");
+  inspect_app->add_flag("--verify", inspect.verify, "checks the digest of every segment");
+  inspect_app->footer("Example: belay inspect model.belay --size");
+  inspect_app->callback([&] { status = Inspect(inspect); });
+
+  BenchOptions bench;
+  CLI::App* bench_app =
+      app.add_subcommand("bench", "Measures loading and executing a method with random inputs.");
+  bench_app->add_option("program", bench.program, "the program file")->required();
+  bench_app->add_option("--method", bench.method, "the method");
+  bench_app->add_option("--seconds", bench.seconds, "how long to measure")
+      ->check(CLI::PositiveNumber);
+  bench_app->add_option("--threads", bench.threads, "threads to execute with");
+  bench_app->add_option("--engine", bench.engine, "kernels: highway or reference");
+  bench_app->add_flag("--json", bench.json, "prints JSON");
+  bench_app->footer("Example: belay bench model.belay --seconds 3 --json");
+  bench_app->callback([&] { status = Bench(bench); });
+
+  OpsOptions ops;
+  CLI::App* ops_app = app.add_subcommand("ops", "Lists every operator and what supports it.");
+  ops_app->add_flag("--json", ops.json, "prints JSON");
+  ops_app->footer("Example: belay ops --json");
+  ops_app->callback([&] { status = Ops(ops); });
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? kDone : kBadUsage;
+  }
+  return status;
+}

@@ -1,0 +1,140 @@
+// `belay run`: executes a method on arrays from files.
+#include <filesystem>
+#include <iostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "nlohmann/json.hpp"
+#include "runtime/core/mapped_file.h"
+#include "runtime/core/npy.h"
+#include "runtime/core/status_macros.h"
+#include "runtime/io/npy_values.h"
+#include "tools/belay/command.h"
+#include "tools/belay/session.h"
+
+namespace belay::tools {
+namespace {
+
+absl::StatusOr<NpyArray> ReadInput(const std::string& path) {
+  ABSL_ASSIGN_OR_RETURN(const auto file, MappedFile::Open(path));
+  absl::StatusOr<NpyArray> array = ReadNpy(file->bytes());
+  if (!array.ok())
+    return absl::Status(array.status().code(), absl::StrCat(path, ": ", array.status().message()));
+  return array;
+}
+
+// The files for the inputs that take one, in order. Arrays must outlive the execution.
+absl::StatusOr<std::vector<NpyArray>> SetInputs(Method& method,
+                                                const std::vector<std::string>& files,
+                                                const RunOptions& options) {
+  const MethodPlan& plan = method.plan();
+  std::vector<NpyArray> arrays(plan.inputs.size());
+  size_t next = 0;
+  for (size_t i = 0; i < plan.inputs.size(); ++i) {
+    EValue value = ConstantInput(plan, i);
+    if (InputTakesArray(plan, i)) {
+      if (options.random_inputs) {
+        ABSL_ASSIGN_OR_RETURN(arrays[i], RandomInput(plan, i, options.seed, /*dynamic_size=*/2));
+      } else if (next < files.size()) {
+        ABSL_ASSIGN_OR_RETURN(arrays[i], ReadInput(files[next++]));
+      } else if (value.is_none()) {
+        return absl::InvalidArgumentError(absl::StrCat("input ", i, " '", plan.inputs[i].name,
+                                                       "' is missing: ", files.size(),
+                                                       " files were given"));
+      } else {
+        ABSL_RETURN_IF_ERROR(method.SetInput(i, value));  // fixed at export, and not given again
+        continue;
+      }
+      ABSL_ASSIGN_OR_RETURN(value, InputFromNpy(plan, i, arrays[i]));
+    }
+    ABSL_RETURN_IF_ERROR(method.SetInput(i, value));
+  }
+  if (next < files.size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(files.size(), " input files were given, the method takes ", next));
+  }
+  return arrays;
+}
+
+absl::Status WriteOutputs(const Method& method, const std::string& directory) {
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  if (error)
+    return absl::PermissionDeniedError(
+        absl::StrCat("can't make the directory ", directory, ": ", error.message()));
+  for (size_t i = 0; i < method.num_outputs(); ++i) {
+    const EValue& value = method.GetOutput(i);
+    if (value.is_none() || value.is<std::string_view>()) continue;
+    ABSL_ASSIGN_OR_RETURN(const std::string bytes, NpyBytesOf(value));
+    const std::string_view piece = bytes;
+    ABSL_RETURN_IF_ERROR(WriteFileAtomically(absl::StrCat(directory, "/", i, ".npy"),
+                                             absl::MakeConstSpan(&piece, 1)));
+  }
+  return absl::OkStatus();
+}
+
+std::string Describe(const EValue& value) {
+  if (const auto* v = value.get_if<int64_t>()) return absl::StrCat("int ", *v);
+  if (const auto* v = value.get_if<double>()) return absl::StrCat("float ", *v);
+  if (const auto* v = value.get_if<bool>()) return *v ? "bool true" : "bool false";
+  if (const auto* v = value.get_if<TensorView>()) return v->ToString();
+  return value.KindName();
+}
+
+absl::StatusOr<int> RunAll(const RunOptions& options) {
+  ABSL_ASSIGN_OR_RETURN(const auto session,
+                        OpenSession(options.program, options.method, options.engine));
+  Method& method = *session->method;
+  std::vector<std::vector<std::string>> calls;
+  if (options.sequence.empty()) {
+    calls.push_back(options.inputs);
+  } else {
+    for (const std::string& folder : options.sequence) {
+      std::vector<std::string> files;
+      for (size_t i = 0; i < method.num_inputs(); ++i) {
+        const std::string path = absl::StrCat(folder, "/input_", i, ".npy");
+        if (std::filesystem::exists(path)) files.push_back(path);
+      }
+      calls.push_back(std::move(files));
+    }
+  }
+  nlohmann::json report;
+  report["load_ms"] = 1e3 * session->load_seconds;
+  report["calls"] = nlohmann::json::array();
+  for (size_t c = 0; c < calls.size(); ++c) {
+    ABSL_ASSIGN_OR_RETURN(const std::vector<NpyArray> arrays, SetInputs(method, calls[c], options));
+    std::vector<double> ms;
+    for (int r = 0; r < options.repeat; ++r) {
+      const absl::Time start = absl::Now();
+      ABSL_RETURN_IF_ERROR(method.Execute());
+      ms.push_back(absl::ToDoubleMilliseconds(absl::Now() - start));
+    }
+    nlohmann::json call{{"latency_ms", ms}, {"outputs", nlohmann::json::array()}};
+    for (size_t i = 0; i < method.num_outputs(); ++i) {
+      const std::string text = Describe(method.GetOutput(i));
+      call["outputs"].push_back(text);
+      if (!options.json) std::cout << "output " << i << ": " << text << "\n";
+    }
+    report["calls"].push_back(std::move(call));
+    if (!options.output_dir.empty()) {
+      const std::string directory =
+          options.sequence.empty() ? options.output_dir : absl::StrCat(options.output_dir, "/", c);
+      ABSL_RETURN_IF_ERROR(WriteOutputs(method, directory));
+    }
+  }
+  if (options.json) std::cout << report.dump(2) << "\n";
+  return kDone;
+}
+
+}  // namespace
+
+int Run(const RunOptions& options) {
+  const absl::StatusOr<int> status = RunAll(options);
+  return status.ok() ? *status : Report(status.status());
+}
+
+}  // namespace belay::tools

@@ -1,0 +1,30 @@
+// A loaded method with all kernels and backends that this binary has.
+#ifndef BELAY_TOOLS_BELAY_SESSION_H_
+#define BELAY_TOOLS_BELAY_SESSION_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "runtime/executor/method.h"
+#include "runtime/kernel/kernel_registry.h"
+#include "runtime/program/program.h"
+
+namespace belay::tools {
+
+// Owns what the method needs to outlive it.
+struct Session {
+  KernelRegistry kernels;
+  std::unique_ptr<Program> program;
+  std::unique_ptr<Method> method;
+  double load_seconds = 0;  // from the path to a method that can be executed
+};
+
+// `engine` is "highway" (with reference kernels for the rest) or "reference".
+absl::StatusOr<std::unique_ptr<Session>> OpenSession(const std::string& path,
+                                                     const std::string& method,
+                                                     const std::string& engine);
+
+}  // namespace belay::tools
+
+#endif  // BELAY_TOOLS_BELAY_SESSION_H_
