@@ -1,0 +1,127 @@
+#include "examples/digits/digits.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "backends/aot_backends.h"
+#include "backends/runtime_backends.h"
+#include "exir/ops/standard_ops.h"
+#include "exir/serialize/serializer.h"
+#include "runtime/core/mapped_file.h"
+#include "runtime/core/npy.h"
+#include "runtime/core/status_macros.h"
+#include "runtime/executor/method.h"
+#include "runtime/kernels/standard_kernels.h"
+#include "runtime/program/program.h"
+
+namespace belay::examples {
+namespace {
+
+double MillisecondsSince(absl::Time start) {
+  return absl::ToDoubleMilliseconds(absl::Now() - start);
+}
+
+absl::StatusOr<NpyArray> ReadArray(const std::string& path) {
+  ABSL_ASSIGN_OR_RETURN(const auto file, MappedFile::Open(path));
+  return ReadNpy(file->bytes());
+}
+
+// Step 1: from the archive to a program file.
+absl::Status LowerToFile(const DigitsOptions& options, exir::PipelineReport* report) {
+  ABSL_ASSIGN_OR_RETURN(const auto ops, exir::CreateStandardOps());
+  exir::PipelineOptions pipeline;
+  pipeline.backends = &AotBackends();
+  std::unique_ptr<exir::Partitioner> partitioner;
+  if (!options.backend.empty()) {
+    ABSL_ASSIGN_OR_RETURN(partitioner, CreatePartitioner(options.backend, {}));
+    pipeline.partitioners.push_back(partitioner.get());
+  }
+  ABSL_ASSIGN_OR_RETURN(const exir::ProgramImage image,
+                        exir::LowerFiles({{"forward", options.archive}}, *ops, pipeline, report));
+  return exir::WriteProgramFile(image, options.program);
+}
+
+// The class with the highest score.
+int ArgMax(const float* scores) {
+  return static_cast<int>(std::max_element(scores, scores + 10) - scores);
+}
+
+}  // namespace
+
+absl::StatusOr<DigitsResult> RunDigits(const DigitsOptions& options) {
+  DigitsResult result;
+  absl::Time start = absl::Now();
+  ABSL_RETURN_IF_ERROR(LowerToFile(options, &result.lowering));
+  result.lower_ms = MillisecondsSince(start);
+
+  // Step 2: what a device does. It needs kernels, backends and the file; nothing of the compiler.
+  KernelRegistry kernels;
+  ABSL_RETURN_IF_ERROR(AddStandardKernels(kernels));
+  start = absl::Now();
+  ABSL_ASSIGN_OR_RETURN(const Program program, Program::Open(options.program));
+  ABSL_ASSIGN_OR_RETURN(Method method,
+                        Method::Load(program, "forward", kernels, RuntimeBackends()));
+  result.load_ms = MillisecondsSince(start);
+  result.file_bytes = program.bytes().size();
+
+  ABSL_ASSIGN_OR_RETURN(const NpyArray images, ReadArray(options.images));
+  ABSL_ASSIGN_OR_RETURN(const NpyArray labels, ReadArray(options.labels));
+  if (images.dtype != DType::kFloat32 || images.sizes.size() != 4 ||
+      labels.dtype != DType::kInt64 || labels.sizes.size() != 1 ||
+      labels.sizes[0] != images.sizes[0]) {
+    return absl::InvalidArgumentError(absl::StrCat("images ", images.view().ToString(),
+                                                   " and labels ", labels.view().ToString(),
+                                                   " do not fit together"));
+  }
+  const int64_t count = images.sizes[0];
+
+  // Step 3: all images in one call.
+  ABSL_RETURN_IF_ERROR(method.SetInput(0, EValue(images.view())));
+  start = absl::Now();
+  ABSL_RETURN_IF_ERROR(method.Execute());
+  result.batch_ms = MillisecondsSince(start);
+  const TensorView* scores = method.GetOutput(0).get_if<TensorView>();
+  if (scores == nullptr || scores->dtype != DType::kFloat32 || !scores->is_contiguous() ||
+      !(scores->sizes == Sizes{count, 10})) {
+    return absl::InternalError("the classifier's result is not f32[images, 10]");
+  }
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t label = labels.view().as<int64_t>()[i];
+    if (label < 0 || label > 9)
+      return absl::InvalidArgumentError(absl::StrCat("label ", label, " is no digit"));
+    result.predicted.push_back(ArgMax(scores->as<float>() + 10 * i));
+    ++result.confusion[label][result.predicted.back()];
+    result.correct += result.predicted.back() == label ? 1 : 0;
+  }
+
+  // Step 4: one image at a time, which is what the latency of a device means. The size of the batch
+  // is dynamic.
+  std::vector<double> latencies;
+  TensorView one = images.view();
+  one.sizes[0] = 1;
+  for (int64_t i = 0; i < count; ++i) {
+    one.data = images.view().as<float>() + i * (images.view().numel() / count);
+    start = absl::Now();
+    ABSL_RETURN_IF_ERROR(method.SetInput(0, EValue(one)));
+    ABSL_RETURN_IF_ERROR(method.Execute());
+    latencies.push_back(MillisecondsSince(start));
+    if (ArgMax(method.GetOutput(0).get_if<TensorView>()->as<float>()) != result.predicted[i]) {
+      return absl::InternalError(
+          absl::StrCat("image ", i, " is classified differently alone than in the batch"));
+    }
+  }
+  std::nth_element(latencies.begin(), latencies.begin() + latencies.size() / 2, latencies.end());
+  result.single_ms = latencies[latencies.size() / 2];
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  result.peak_rss_bytes = static_cast<uint64_t>(usage.ru_maxrss) * 1024;
+  return result;
+}
+
+}  // namespace belay::examples

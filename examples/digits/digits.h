@@ -1,0 +1,40 @@
+// The main job: a trained classifier of handwritten digits, from PyTorch's archive to answers.
+#ifndef BELAY_EXAMPLES_DIGITS_DIGITS_H_
+#define BELAY_EXAMPLES_DIGITS_DIGITS_H_
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "exir/pipeline.h"
+
+namespace belay::examples {
+
+struct DigitsOptions {
+  std::string archive;  // the exported classifier
+  std::string images;   // [n, 1, 8, 8] float32
+  std::string labels;   // [n] int64
+  std::string program;  // where to write the program file
+  std::string backend;  // "" for kernels only
+};
+
+struct DigitsResult {
+  exir::PipelineReport lowering;
+  std::vector<int> predicted;
+  int correct = 0;
+  std::array<std::array<int, 10>, 10> confusion = {};  // [label][predicted]
+  double lower_ms = 0, load_ms = 0, batch_ms = 0,
+         single_ms = 0;  // all images at once; one image, median
+  uint64_t file_bytes = 0;
+  uint64_t peak_rss_bytes = 0;
+};
+
+// Lowers the archive, writes the program file, opens it and runs all images. Errors are those of
+// the stages.
+absl::StatusOr<DigitsResult> RunDigits(const DigitsOptions& options);
+
+}  // namespace belay::examples
+
+#endif  // BELAY_EXAMPLES_DIGITS_DIGITS_H_
