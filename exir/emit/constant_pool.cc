@@ -55,8 +55,9 @@ ConstantPool::Content ConstantPool::ContentOf(const Storage& storage) {
   return it->second;
 }
 
-uint32_t ConstantPool::AddTensor(const ConstantTensor& tensor, absl::Span<const uint8_t> order) {
-  const Storage dense = tensor.Dense(order);
+absl::StatusOr<uint32_t> ConstantPool::AddTensor(const ConstantTensor& tensor,
+                                                 absl::Span<const uint8_t> order) {
+  ABSL_ASSIGN_OR_RETURN(const Storage dense, tensor.Dense(order));
   // A dense copy lives only here until it is in the image, so its address means nothing later.
   const bool copied = dense.owner != tensor.storage().owner;
   const Content content =
@@ -65,7 +66,7 @@ uint32_t ConstantPool::AddTensor(const ConstantTensor& tensor, absl::Span<const 
   if (!inserted) return it->second;
   if (constants_segment_ < 0) {
     constants_segment_ = static_cast<int>(image_->segments.size());
-    image_->segments.push_back({.kind = schema::Segment::CONSTANTS});
+    image_->segments.emplace_back().kind = schema::Segment::CONSTANTS;
   }
   schema::Constant* constant = image_->metadata.add_constants();
   constant->set_segment(constants_segment_);
@@ -79,7 +80,9 @@ uint32_t ConstantPool::AddTensor(const ConstantTensor& tensor, absl::Span<const 
 uint32_t ConstantPool::AddDelegateBlob(const Storage& blob) {
   const auto [it, inserted] = blobs_.try_emplace(ContentOf(blob), image_->segments.size());
   if (inserted) {
-    image_->segments.push_back({.kind = schema::Segment::DELEGATE, .pieces = {blob}});
+    ProgramImage::Segment& segment = image_->segments.emplace_back();
+    segment.kind = schema::Segment::DELEGATE;
+    segment.pieces = {blob};
   }
   return it->second;
 }

@@ -29,7 +29,8 @@ class ConstantPool {
   explicit ConstantPool(ProgramImage* image) : image_(image) {}
 
   // The index in metadata.constants of a tensor's elements, dense in this order of the dimensions.
-  uint32_t AddTensor(const ConstantTensor& tensor, absl::Span<const uint8_t> order);
+  //   kResourceExhausted  a tensor of another layout has to be copied and there is no memory for it
+  absl::StatusOr<uint32_t> AddTensor(const ConstantTensor& tensor, absl::Span<const uint8_t> order);
   // The index of a segment of its own that holds a delegate's blob.
   uint32_t AddDelegateBlob(const Storage& blob);
   // All named data of the modules, once per content; aligned to the least common multiple of what

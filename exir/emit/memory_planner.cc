@@ -18,7 +18,8 @@ bool Overlap(const Lifetime& a, const Lifetime& b) {
 
 // One after the other, no reuse: what every other plan must beat.
 MemoryPlan Bump(absl::Span<const Lifetime> lifetimes) {
-  MemoryPlan plan{.planner = "bump"};
+  MemoryPlan plan;
+  plan.planner = "bump";
   for (const Lifetime& lifetime : lifetimes) {
     plan.offsets.push_back(plan.arena_bytes);
     plan.arena_bytes += Rounded(lifetime.bytes);
@@ -68,8 +69,10 @@ std::vector<uint32_t> SortedBy(absl::Span<const Lifetime> lifetimes,
                                const std::function<bool(const Lifetime&, const Lifetime&)>& less) {
   std::vector<uint32_t> order(lifetimes.size());
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](uint32_t a, uint32_t b) { return less(lifetimes[a], lifetimes[b]); });
+  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+    if (less(lifetimes[a], lifetimes[b])) return true;
+    return !less(lifetimes[b], lifetimes[a]) && a < b;
+  });
   return order;
 }
 
@@ -88,8 +91,8 @@ uint64_t MemoryLowerBound(absl::Span<const Lifetime> lifetimes) {
     events.push_back({uint64_t{2} * l.first, bytes});
     events.push_back({uint64_t{2} * l.last + 1, -bytes});
   }
-  std::stable_sort(events.begin(), events.end(),
-                   [](const Event& a, const Event& b) { return a.at < b.at; });
+  std::sort(events.begin(), events.end(),
+            [](const Event& a, const Event& b) { return a.at < b.at; });
   int64_t live = 0, most = 0;
   for (const Event& event : events) {
     live += event.bytes;

@@ -106,10 +106,12 @@ absl::Status MethodBuilder::AddState(size_t input, const TensorMeta& meta, Scope
   state->set_name(spec.target);
   state->set_value(index);
   if (const ConstantTensor* initial = program_.FindConstant(spec)) {
-    state->set_initial(pool_.AddTensor(*initial, absl::MakeConstSpan(
-                                                     reinterpret_cast<const uint8_t*>(order.data()),
-                                                     order.size())) +
-                       1);
+    ABSL_ASSIGN_OR_RETURN(
+        const uint32_t constant,
+        pool_.AddTensor(
+            *initial,
+            absl::MakeConstSpan(reinterpret_cast<const uint8_t*>(order.data()), order.size())));
+    state->set_initial(constant + 1);
   }
   return absl::OkStatus();
 }
@@ -147,9 +149,12 @@ absl::Status MethodBuilder::AddInputs() {
         }
         ABSL_ASSIGN_OR_RETURN(schema::Tensor tensor, DescribeTensor(*meta, value.name));
         const std::string order = tensor.dim_order();
-        tensor.set_constant(pool_.AddTensor(
-            *constant,
-            absl::MakeConstSpan(reinterpret_cast<const uint8_t*>(order.data()), order.size())));
+        ABSL_ASSIGN_OR_RETURN(
+            const uint32_t index,
+            pool_.AddTensor(
+                *constant,
+                absl::MakeConstSpan(reinterpret_cast<const uint8_t*>(order.data()), order.size())));
+        tensor.set_constant(index);
         schema::Value v;
         *v.mutable_tensor() = std::move(tensor);
         top_[id] = AddValue(std::move(v));

@@ -19,9 +19,9 @@ absl::StatusOr<bool> Convert(ConstantMap& map) {
   bool changed = false;
   for (auto& [name, tensor] : map) {
     if (IsKeptOrder(tensor)) continue;
+    ABSL_ASSIGN_OR_RETURN(Storage dense, tensor.Dense(ContiguousOrder(tensor.sizes().size())));
     ABSL_ASSIGN_OR_RETURN(
-        tensor, ConstantTensor::Contiguous(tensor.dtype(), tensor.sizes(),
-                                           tensor.Dense(ContiguousOrder(tensor.sizes().size()))));
+        tensor, ConstantTensor::Contiguous(tensor.dtype(), tensor.sizes(), std::move(dense)));
     changed = true;
   }
   return changed;

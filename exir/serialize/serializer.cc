@@ -63,7 +63,7 @@ void AppendZeros(std::vector<std::string_view>& pieces, uint64_t count) {
   }
 }
 
-SegmentBytes Layout(const std::vector<Storage>& storages) {
+SegmentBytes JoinPieces(const std::vector<Storage>& storages) {
   SegmentBytes result;
   for (const Storage& storage : storages) {
     const uint64_t start = AlignUp(result.size, kTensorAlignment);
@@ -96,7 +96,7 @@ absl::StatusOr<SerializedProgram> SerializeProgram(const ProgramImage& image) {
           absl::StrCat("companion file '", segment.companion,
                        "': data outside the program file can't be written yet"));
     }
-    segments.push_back(Layout(segment.pieces));
+    segments.push_back(JoinPieces(segment.pieces));
     schema::Segment* s = metadata.add_segments();
     s->set_kind(segment.kind);
     s->set_alignment(segment.alignment);
