@@ -1,30 +1,52 @@
 // The text form: prints programs and graphs, and parses what it printed.
 //
 // ParseProgram(PrintProgram(p)) is a program equal to p (Equal below) but for the constants' bytes,
-// which the text does not carry: it declares each constant's dtype, sizes and strides, and the
-// parser gives it zeros.
+// which the text does not carry: it declares each constant's dtype, sizes, strides and which share
+// a storage, and the parser gives it zeros.
 //
-//   program aten {
-//     ranges { s77: [1, 512] }
-//     constants { state "fc.weight": f32[10,32]  constant "scale": f32[] }
-//     graph(%p_fc_weight: f32[10,32] parameter "fc.weight",
-//           %x: f32[s77,32] user_input) {
-//       %permute: f32[32,10]{strides=[1,32]} = aten.permute.default(%p_fc_weight, [1,0])
-//       @"model.py":12 module="fc" origin="…" handle=3 tag="t0" %a: f32[…], [%b: …, %c: …], none =
-//       some.op.multi(%x, alpha=2.5) return (%mm user_output, 3 user_output, %b buffer_mutation
-//       "cache")
+//   program aten {                                       // or training, edge
+//     ranges { s77: [1, 512] u0: [-inf, inf] }
+//     hints { s77: 4 }
+//     in_spec "[1, …]"
+//     out_spec "[1, …]"
+//     guards {
+//       "L['x'].size()[0] <= 512"
 //     }
-//     graph true_graph_0(…) { … }          // bodies, referred to as @true_graph_0 … by position:
-//     graph#1
+//     constants {
+//       state "fc.weight": f32[10,32]
+//       state "fc.tied": f32[32,10]{strides=[1,32]} shares state "fc.weight"
+//       constant "scale": f32[]
+//     }
+//     graph(%p_fc_weight: f32[10,32] parameter "fc.weight",
+//           %b_scale: f32[] buffer "scale" nonpersistent,
+//           %x: f32[s77,32] user_input) {
+//       %t: f32[32,10]{strides=[1,32]} = aten.permute.default(%p_fc_weight, [1,0])  @"m.py":12
+//       %a: f32[…], [%b: …, %c: …], none = some.op.multi(%x, alpha=2.5) tag="t0"
+//       return (%a user_output, 3 user_output, %b buffer_mutation "scale")
+//     }
+//     graph true_graph_0(…) { … }          // bodies, referred to by position: graph#1
+//     module#0 backend "demo" specs ["key": "value"] {
+//       blob "…"                           // base64
+//       buffer "…"
+//       data "key": buffer#0 align 16 layout f32[2,3] order [0,1]
+//       external "tag" data "key": buffer#0 align 16
+//       handles 1: [2,3]
+//       info "…"
+//       program edge { … }
+//     }
 //   }
 //
-// Tensor types are `f32[2,s0]` with `{strides=[…]}`, `{offset=…}`, `{device=cuda:0}`, `{layout=…}`,
-// `{grad}` only where they differ from contiguous, 0, cpu, strided, false; other types are
-// symint(2*s0), symfloat(…), symbool(…), object("cls"), token, const(3). Arguments at their schema
-// default are left out. Literals: 3, 2.5 (always with '.', 'e', inf or nan), true, none, "text",
-// (1+2j), dtype:f32, format:channels_last, layout:strided, device:cpu, [..], {"k": v}, graph#1,
-// module#0, op:"aten.add.Tensor", %value. Node names that differ from the first result's name are
-// printed as `name="…"`.
+// Tensor types are `f32[2,s0]` with `{strides=[…],offset=…,device=cuda:0,layout=…,grad}` only where
+// they differ from contiguous, 0, cpu, strided, false; other types are symint(2*s0), symfloat(…),
+// symbool(…), object("cls"), token, const(3). Expressions that hold brackets or quotes are quoted.
+// Arguments at their schema default are left out; those after one that is left out, and
+// keyword-only ones, are named. Literals: 3, 2.5 (always with '.', 'e', inf or nan), true, none,
+// "text" (escapes: \n, \t, \", \\, \xHH), (1+2j), dtype:f32, format:channels_last, layout:strided,
+// device:cpu, [..], {"k": v}, graph#1, module#0, op:"aten.add.Tensor", %value. Names that are no
+// words are quoted: %"a name". A node's name is printed, as `name="…"`, where it differs from its
+// first result's; without one, a node without results gets a name from its operator. Inputs and
+// outputs of the top graph without a kind have no entry in the signature, which is not well formed.
+// Comments: // to the end of the line.
 #ifndef BELAY_EXIR_IR_TEXT_H_
 #define BELAY_EXIR_IR_TEXT_H_
 
