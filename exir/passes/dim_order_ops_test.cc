@@ -1,0 +1,45 @@
+#include "exir/passes/dim_order_ops.h"
+
+#include "exir/passes/pass_testing.h"
+#include "exir/testing/rewrite_test.h"
+#include "gtest/gtest.h"
+
+namespace belay::exir {
+namespace {
+
+TEST(DimOrderOpsTest, CloneNamesTheInputsOrder) {
+  ExpectRewrite(R"(program aten {
+  graph(%x: f32[1,2,3,4]{strides=[24,1,8,2]} user_input) {
+    %y: f32[1,2,3,4]{strides=[24,1,8,2]} = aten.clone.default(%x)
+    %z: f32[1,2,3,4] = aten.clone.default(%x, memory_format=format:contiguous)
+    return (%y user_output, %z user_output)
+  }
+})",
+                ReplaceMemoryFormatOps().run, R"(program aten {
+  graph(%x: f32[1,2,3,4]{strides=[24,1,8,2]} user_input) {
+    %y: f32[1,2,3,4]{strides=[24,1,8,2]} = dim_order_ops._clone_dim_order.default(%x, dim_order=[0,2,3,1])
+    %z: f32[1,2,3,4] = dim_order_ops._clone_dim_order.default(%x, dim_order=[0,1,2,3])
+    return (%y user_output, %z user_output)
+  }
+})",
+                PassTestOps());
+}
+
+TEST(DimOrderOpsTest, ToCopyKeepsItsDType) {
+  ExpectRewrite(R"(program aten {
+  graph(%x: f32[2,3] user_input) {
+    %y: f16[2,3] = aten._to_copy.default(%x, dtype=dtype:f16)
+    return (%y user_output)
+  }
+})",
+                ReplaceMemoryFormatOps().run, R"(program aten {
+  graph(%x: f32[2,3] user_input) {
+    %y: f16[2,3] = dim_order_ops._to_dim_order_copy.default(%x, dtype=dtype:f16, dim_order=[0,1])
+    return (%y user_output)
+  }
+})",
+                PassTestOps());
+}
+
+}  // namespace
+}  // namespace belay::exir

@@ -1,0 +1,49 @@
+#include "exir/passes/generate_debug_handles.h"
+
+#include "exir/passes/pass_testing.h"
+#include "exir/testing/rewrite_test.h"
+#include "gtest/gtest.h"
+
+namespace belay::exir {
+namespace {
+
+TEST(GenerateDebugHandlesTest, NumbersNodesAndSharesHandlesOfOneOrigin) {
+  ExpectRewrite(R"(program aten {
+  graph(%x: f32[2] user_input) {
+    %a: f32[2] = aten.relu.default(%x)  origin="l@1"
+    %b: f32[2] = aten.neg.default(%a)
+    %c: f32[2] = aten.exp.default(%b)  origin="l@1"
+    return (%c user_output)
+  }
+})",
+                GenerateDebugHandles().run, R"(program aten {
+  graph(%x: f32[2] user_input) {
+    %a: f32[2] = aten.relu.default(%x)  origin="l@1" handle=1
+    %b: f32[2] = aten.neg.default(%a)  handle=2
+    %c: f32[2] = aten.exp.default(%b)  origin="l@1" handle=1
+    return (%c user_output)
+  }
+})",
+                PassTestOps());
+}
+
+TEST(GenerateDebugHandlesTest, KeepsHandlesAndNumbersMissingOnesAboveThem) {
+  ExpectRewrite(R"(program aten {
+  graph(%x: f32[2] user_input) {
+    %a: f32[2] = aten.relu.default(%x)
+    %b: f32[2] = aten.neg.default(%a)  handle=7
+    return (%b user_output)
+  }
+})",
+                GenerateDebugHandles().run, R"(program aten {
+  graph(%x: f32[2] user_input) {
+    %a: f32[2] = aten.relu.default(%x)  handle=8
+    %b: f32[2] = aten.neg.default(%a)  handle=7
+    return (%b user_output)
+  }
+})",
+                PassTestOps());
+}
+
+}  // namespace
+}  // namespace belay::exir
