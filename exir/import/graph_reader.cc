@@ -1,0 +1,393 @@
+#include "exir/import/graph_reader.h"
+
+#include <optional>
+#include <utility>
+
+#include "exir/import/graph_scope.h"
+#include "runtime/core/status_macros.h"
+#include "runtime/core/str_cat.h"
+
+namespace belay::exir {
+namespace {
+
+constexpr size_t kMaxTargetBytes = 1024;
+constexpr std::string_view kTorchOps = "torch.ops.";
+constexpr std::string_view kEdgeOps = "executorch.exir.dialects.edge._ops.";
+constexpr std::string_view kEdgeOpsPlain = "executorch.exir.dialects.edge.ops.";
+constexpr std::string_view kBackendOps = "executorch.exir.dialects.backend._ops.";
+constexpr std::string_view kBackendOpsPlain = "executorch.exir.dialects.backend.ops.";
+
+// Higher-order operators that name things which are not in the program.
+struct Refused {
+  std::string_view name;
+  std::string_view why;
+};
+constexpr Refused kRefused[] = {
+    {"higher_order.triton_kernel_wrapper_functional", "calls a Triton kernel"},
+    {"higher_order.triton_kernel_wrapper_mutation", "calls a Triton kernel"},
+    {"higher_order.call_torchbind", "calls a method of a custom object"},
+    {"higher_order.aoti_call_delegate", "calls code that AOTInductor compiled"},
+    {"higher_order.executorch_call_delegate", "calls a delegate that ExecuTorch lowered"},
+};
+constexpr std::string_view kWithEffects = "higher_order.with_effects";
+
+absl::Status Annotate(const absl::Status& status, std::string_view prefix) {
+  return absl::Status(status.code(), absl::StrCat(prefix, ": ", FromAbsl(status.message())));
+}
+
+std::string DescribeNode(std::string_view name, std::string_view target,
+                         const Provenance& provenance) {
+  const std::string source = provenance.ToString();
+  return absl::StrCat("node '", name, "' (", target, source.empty() ? "" : ", ", source, ")");
+}
+
+}  // namespace
+
+std::string OperatorNameOfTarget(std::string_view target) {
+  std::string name;
+  const auto take = [&](std::string_view prefix, std::string_view replacement) {
+    if (!name.empty() || !target.starts_with(prefix)) return;
+    name = absl::StrCat(replacement, target.substr(prefix.size()));
+  };
+  if (target.size() > kMaxTargetBytes) return "";
+  take(kTorchOps, "");
+  take(kEdgeOps, "edge.");
+  take(kEdgeOpsPlain, "edge.");
+  take(kBackendOps, "backend.");
+  take(kBackendOpsPlain, "backend.");
+  if (target.starts_with("#")) {
+    // Extension operators: "#namespace:name".
+    name = std::string(target.substr(1));
+    for (char& c : name) c = c == ':' ? '.' : c;
+  }
+  if (name.empty()) name = std::string(target);
+  bool at_start = true;
+  for (char c : name) {
+    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+    const bool digit = c >= '0' && c <= '9';
+    if (!letter && !(digit && !at_start) && !(c == '.' && !at_start)) return "";
+    at_start = c == '.';
+  }
+  return at_start ? "" : name;
+}
+
+absl::Status GraphReader::CheckDepth(JsonRef where, int depth) const {
+  if (depth <= options_.max_nesting) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat(
+      where.path->ToString(), ": nested deeper than max_nesting = ", options_.max_nesting));
+}
+
+void GraphReader::ReportUnsupported(const Scope& scope, std::string what) {
+  unsupported_.Add(scope.where, std::move(what));
+}
+
+absl::Status GraphReader::ReadTop(JsonRef ref, const ArchiveSignature& signature) {
+  program_.graphs.push_back(Graph());
+  auto scope = std::make_unique<Scope>();
+  ABSL_RETURN_IF_ERROR(ReadGraph(ref, *scope, &signature, 0));
+  program_.graphs[ExportedProgram::kTop] = std::move(scope->graph);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Argument> GraphReader::ReadBody(JsonRef ref, int depth) {
+  static constexpr JsonField kFields[] = {{"name"}, {"graph"}};
+  JsonStruct<2> s;
+  ABSL_RETURN_IF_ERROR(s.Read(ref, kFields));
+  ABSL_ASSIGN_OR_RETURN(const std::string_view name, s[0].String());
+  ABSL_RETURN_IF_ERROR(CheckDepth(ref, depth + 1));
+  // The id is taken first, so that bodies are numbered in the order in which they are met.
+  const GraphId id = program_.graphs.push_back(Graph());
+  auto scope = std::make_unique<Scope>();
+  scope->editor.SetName(std::string(name));
+  ABSL_RETURN_IF_ERROR(ReadGraph(s[1], *scope, nullptr, depth + 1));
+  program_.graphs[id] = std::move(scope->graph);
+  return Argument(id);
+}
+
+absl::Status GraphReader::ReadGraph(JsonRef ref, Scope& scope, const ArchiveSignature* signature,
+                                    int depth) {
+  static constexpr JsonField kFields[] = {{"inputs"},          {"outputs"},
+                                          {"nodes"},           {"tensor_values"},
+                                          {"sym_int_values"},  {"sym_float_values", false},
+                                          {"sym_bool_values"}, {"custom_obj_values", false}};
+  constexpr size_t kFirstTable = 3;
+  JsonStruct<8> s;
+  ABSL_RETURN_IF_ERROR(s.Read(ref, kFields));
+  for (size_t t = 0; t < kNumValueTables; ++t) {
+    if (!s.has(kFirstTable + t)) continue;
+    ABSL_RETURN_IF_ERROR(
+        ForEachField(s[kFirstTable + t], [&](std::string_view name, JsonRef value) -> absl::Status {
+          if (scope.tables[t].emplace(name, value.value).second) return absl::OkStatus();
+          return value.Error("two entries have this name");
+        }));
+  }
+
+  ABSL_ASSIGN_OR_RETURN(const simdjson::dom::array inputs, s[0].Array());
+  size_t num_inputs = 0;
+  for (simdjson::dom::element input : inputs) {
+    const JsonPath path(s[0].path, num_inputs);
+    const JsonRef item{input, &path};
+    const ArchiveSignature::Input* spec = nullptr;
+    if (signature != nullptr) {
+      if (num_inputs >= signature->inputs.size()) {
+        return item.Error(
+            absl::StrCat("the signature has only ", signature->inputs.size(), " input specs"));
+      }
+      spec = &signature->inputs[num_inputs];
+    }
+    ABSL_RETURN_IF_ERROR(ReadInput(item, num_inputs, scope, spec));
+    ++num_inputs;
+  }
+  if (signature != nullptr && signature->inputs.size() != num_inputs) {
+    return s[0].Error(absl::StrCat("the graph has ", num_inputs, " inputs, but the signature has ",
+                                   signature->inputs.size(), " input specs"));
+  }
+
+  ABSL_RETURN_IF_ERROR(
+      ForEachElement(s[2], [&](JsonRef node) { return ReadNode(node, scope, depth); }));
+
+  std::vector<Argument> outputs;
+  ABSL_RETURN_IF_ERROR(ForEachElement(s[1], [&](JsonRef output) -> absl::Status {
+    scope.where = absl::StrCat("output ", outputs.size());
+    ABSL_ASSIGN_OR_RETURN(Argument argument, ReadArgument(output, scope, depth));
+    if (signature != nullptr && outputs.size() < signature->outputs.size()) {
+      const ArchiveSignature::Output& spec = signature->outputs[outputs.size()];
+      ABSL_ASSIGN_OR_RETURN(const BorderArgument border, ReadBorderArgument(output));
+      if (spec.any_value_kind ? border.name != spec.argument.name : !(border == spec.argument)) {
+        return output.Error(
+            absl::StrCat("the signature has another value here: '", spec.argument.name, "'"));
+      }
+    }
+    outputs.push_back(std::move(argument));
+    return absl::OkStatus();
+  }));
+  if (signature != nullptr && signature->outputs.size() != outputs.size()) {
+    return s[1].Error(absl::StrCat("the graph has ", outputs.size(),
+                                   " outputs, but the signature has ", signature->outputs.size(),
+                                   " output specs"));
+  }
+  scope.editor.SetOutputs(std::move(outputs));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ValueType> GraphReader::FindType(std::string_view name, BorderArgument::Kind kind,
+                                                JsonRef where, Scope& scope, std::string* problem) {
+  // The table of the kind first. Lists of values may be tagged as tensors whatever they are: then
+  // the others, in order.
+  const simdjson::dom::element* entry = nullptr;
+  size_t table = 0;
+  for (size_t t = 0; t < kNumValueTables && entry == nullptr; ++t) {
+    if (kind != BorderArgument::Kind::kTensor && kValueTables[t].kind != kind) continue;
+    const auto it = scope.tables[t].find(name);
+    if (it == scope.tables[t].end()) continue;
+    entry = &it->second;
+    table = t;
+  }
+  if (entry == nullptr)
+    return where.Error(absl::StrCat("the graph's tables have no entry for the value '", name, "'"));
+
+  const JsonPath path(where.path, name);
+  const JsonRef value{*entry, &path};
+  switch (kValueTables[table].kind) {
+    case BorderArgument::Kind::kTensor: {
+      ABSL_ASSIGN_OR_RETURN(TensorMetaReading reading, types_.ReadTensorMeta(value));
+      if (reading.only_use_matters) {
+        *problem = std::move(reading.problem);
+      } else if (!reading.problem.empty()) {
+        ReportUnsupported(scope, absl::StrCat("'", name, "' is ", reading.problem));
+      }
+      return ValueType(std::move(reading.meta));
+    }
+    case BorderArgument::Kind::kSymInt: {
+      ABSL_ASSIGN_OR_RETURN(SymExpr expression, types_.ReadSymInt(value));
+      return ValueType(SymIntType{std::move(expression)});
+    }
+    case BorderArgument::Kind::kSymFloat: {
+      ABSL_ASSIGN_OR_RETURN(SymExpr expression, types_.ReadSymFloat(value));
+      return ValueType(SymFloatType{std::move(expression)});
+    }
+    case BorderArgument::Kind::kSymBool: {
+      ABSL_ASSIGN_OR_RETURN(SymExpr expression, types_.ReadSymBool(value));
+      return ValueType(SymBoolType{std::move(expression)});
+    }
+    case BorderArgument::Kind::kCustomObject:
+    case BorderArgument::Kind::kConstant:
+      break;
+  }
+  static constexpr JsonField kFields[] = {{"class_fqn"}};
+  JsonStruct<1> s;
+  ABSL_RETURN_IF_ERROR(s.Read(value, kFields));
+  ABSL_ASSIGN_OR_RETURN(const std::string_view class_name, s[0].String());
+  *problem = absl::StrCat("a custom object of class ", class_name);
+  return ValueType(CustomObjectType{std::string(class_name)});
+}
+
+absl::Status GraphReader::ReadInput(JsonRef ref, size_t index, Scope& scope,
+                                    const ArchiveSignature::Input* input) {
+  ABSL_ASSIGN_OR_RETURN(BorderArgument border, ReadBorderArgument(ref));
+  const bool constant = border.kind == BorderArgument::Kind::kConstant;
+  bool token = false;
+  if (input != nullptr) {
+    const BorderArgument& expected = input->argument;
+    token = input->spec.kind == InputKind::kToken;
+    const bool wants_constant = input->spec.kind == InputKind::kConstantInput;
+    const bool same = wants_constant          ? constant && border.constant == expected.constant
+                      : input->any_value_kind ? !constant && border.name == expected.name
+                                              : border == expected;
+    if (!same) {
+      return ref.Error(
+          absl::StrCat("the input spec ", InputKindName(input->spec.kind), " '", expected.name,
+                       "' speaks of another value than the graph's input '", border.name, "'"));
+    }
+    const bool wants_tensor = input->spec.kind == InputKind::kParameter ||
+                              input->spec.kind == InputKind::kBuffer ||
+                              input->spec.kind == InputKind::kTensorConstant;
+    if (wants_tensor && border.kind != BorderArgument::Kind::kTensor) {
+      return ref.Error(absl::StrCat("a ", InputKindName(input->spec.kind), " must be a tensor"));
+    }
+    if (constant) border.name = expected.name;
+  }
+  std::string name(border.name);
+  if (name.empty()) {
+    if (!constant) return ref.Error("the name is empty");
+    name = scope.editor.UniqueName(absl::StrCat("arg_", index));
+  }
+  scope.where = absl::StrCat("input '", name, "'");
+
+  ValueType type;
+  std::string problem;
+  if (token) {
+    type = TokenType{};
+  } else if (constant) {
+    type = border.constant;
+  } else {
+    ABSL_ASSIGN_OR_RETURN(type, FindType(border.name, border.kind, ref, scope, &problem));
+  }
+  const ValueId value = scope.editor.AddInput(name, std::move(type));
+  if (!problem.empty()) scope.problems.emplace(value, std::move(problem));
+  if (!border.name.empty() && !scope.names.emplace(border.name, value).second) {
+    return ref.Error(absl::StrCat("two inputs are called '", border.name, "'"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<const OpOverload*> GraphReader::ResolveTarget(std::string_view target,
+                                                             JsonRef where) {
+  if (const auto it = targets_.find(target); it != targets_.end()) return it->second;
+  const std::string name = OperatorNameOfTarget(target);
+  if (name.empty()) return where.Error("not the name of an operator");
+  const OpRegistry& ops = *program_.ops;
+  const OpOverload* found = nullptr;
+  if (std::string_view(name).starts_with("edge.")) {
+    found = ops.ToEdge(ops.FindOrOpaque(std::string_view(name).substr(5)));
+  } else if (std::string_view(name).starts_with("backend.")) {
+    found = ops.FindText(name);
+    if (found == nullptr) found = ops.FindOrOpaque(std::string_view(name).substr(8));
+  } else {
+    found = ops.FindOrOpaque(name);
+  }
+  targets_.emplace(target, found);
+  return found;
+}
+
+absl::Status GraphReader::ReadNode(JsonRef ref, Scope& scope, int depth) {
+  static constexpr JsonField kFields[] = {
+      {"target"}, {"inputs"}, {"outputs"}, {"metadata", false}, {"name", false}};
+  enum { kTarget, kInputs, kOutputs, kMetadata, kName };
+  if (++nodes_ > options_.max_nodes) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the program has more than max_nodes = ", options_.max_nodes, " nodes"));
+  }
+  JsonStruct<5> s;
+  ABSL_RETURN_IF_ERROR(s.Read(ref, kFields));
+  ABSL_ASSIGN_OR_RETURN(const std::string_view target, s[kTarget].String());
+  GraphEditor::NewNode node;
+  if (s.has(kName)) {
+    ABSL_ASSIGN_OR_RETURN(const std::string_view name, s[kName].String());
+    node.name = std::string(name);
+  }
+  if (s.has(kMetadata)) node.provenance = provenance_.Read(s[kMetadata].value);
+  ABSL_ASSIGN_OR_RETURN(node.target, ResolveTarget(target, s[kTarget]));
+
+  // Older archives do not name nodes: then the first result does, or the operator.
+  std::vector<GraphEditor::NewOutput> outputs;
+  scope.where = DescribeNode(node.name, target, node.provenance);
+  for (const Refused& refused : kRefused) {
+    if (node.target->name() == refused.name) ReportUnsupported(scope, std::string(refused.why));
+  }
+
+  std::vector<GivenArgument> given;
+  const absl::Status arguments = ForEachElement(s[kInputs], [&](JsonRef item) -> absl::Status {
+    static constexpr JsonField kNamed[] = {{"name", false}, {"arg"}};
+    JsonStruct<2> named;
+    ABSL_RETURN_IF_ERROR(named.Read(item, kNamed));
+    std::string_view name;
+    if (named.has(0)) {
+      ABSL_ASSIGN_OR_RETURN(name, named[0].String());
+    }
+    // A body's nodes have descriptions of their own.
+    std::string where = scope.where;
+    ABSL_ASSIGN_OR_RETURN(Argument value, ReadArgument(named[1], scope, depth));
+    scope.where = std::move(where);
+    given.push_back({name, std::move(value)});
+    return absl::OkStatus();
+  });
+  if (!arguments.ok()) return Annotate(arguments, scope.where);
+
+  const bool effects = node.target->name() == kWithEffects;
+  const absl::Status results = ForEachElement(s[kOutputs], [&](JsonRef item) -> absl::Status {
+    ABSL_ASSIGN_OR_RETURN(GraphEditor::NewOutput output,
+                          ReadNodeOutput(item, scope, effects && outputs.empty()));
+    outputs.push_back(std::move(output));
+    return absl::OkStatus();
+  });
+  if (!results.ok()) return Annotate(results, scope.where);
+  if (node.name.empty() && outputs.size() == 1 && outputs[0].values.size() == 1)
+    node.name = outputs[0].values[0].first;
+  if (node.name.empty()) node.name = std::string(node.target->op());
+
+  const FunctionSchema* schema = node.target->schema();
+  if (schema != nullptr) {
+    absl::StatusOr<std::vector<Argument>> complete =
+        CompleteArguments(*schema, std::move(given), node.target->dialect() == Dialect::kScalar);
+    if (!complete.ok())
+      return Annotate(ref.Error(FromAbsl(complete.status().message())), scope.where);
+    node.arguments = *std::move(complete);
+    // Functions without results leave nothing, or one None.
+    if (schema->returns.empty() && outputs.size() == 1 &&
+        outputs[0].kind == NodeOutput::Kind::kNone)
+      outputs.clear();
+    if (outputs.size() != schema->returns.size()) {
+      return Annotate(
+          ref.Error(absl::StrCat("there are ", outputs.size(), " outputs; the operator has ",
+                                 schema->returns.size())),
+          scope.where);
+    }
+  } else {
+    for (GivenArgument& argument : given) {
+      node.arguments.push_back(std::move(argument.value));
+      node.argument_names.emplace_back(argument.name);
+    }
+  }
+  const NodeId id = scope.editor.InsertNode(NodeId(), std::move(node), std::move(outputs));
+  return EnterResults(ref, id, scope);
+}
+
+absl::Status GraphReader::EnterResults(JsonRef ref, NodeId node, Scope& scope) {
+  size_t next = 0;
+  for (const NodeOutput& output : scope.graph.node(node).outputs) {
+    for (ValueId value : output.values) {
+      Scope::Result& result = scope.results[next++];
+      if (!scope.names.emplace(result.name, value).second) {
+        return Annotate(
+            ref.Error(absl::StrCat("a value called '", result.name, "' is there already")),
+            scope.where);
+      }
+      if (!result.problem.empty()) scope.problems.emplace(value, std::move(result.problem));
+    }
+  }
+  scope.results.clear();
+  return absl::OkStatus();
+}
+
+}  // namespace belay::exir

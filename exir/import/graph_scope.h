@@ -1,0 +1,47 @@
+// What is known about a graph while it is read. An implementation detail of graph_reader.
+#ifndef BELAY_EXIR_IMPORT_GRAPH_SCOPE_H_
+#define BELAY_EXIR_IMPORT_GRAPH_SCOPE_H_
+
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "exir/import/graph_reader.h"
+
+namespace belay::exir {
+
+// The tables of a graph that say what type a value has, in the order in which names are looked up.
+struct ValueTable {
+  std::string_view field;
+  BorderArgument::Kind kind;
+};
+inline constexpr ValueTable kValueTables[] = {
+    {"tensor_values", BorderArgument::Kind::kTensor},
+    {"sym_int_values", BorderArgument::Kind::kSymInt},
+    {"sym_float_values", BorderArgument::Kind::kSymFloat},
+    {"sym_bool_values", BorderArgument::Kind::kSymBool},
+    {"custom_obj_values", BorderArgument::Kind::kCustomObject},
+};
+inline constexpr size_t kNumValueTables = std::size(kValueTables);
+
+// Names are those of the archive; they are local to the graph.
+struct GraphReader::Scope {
+  struct Result {
+    std::string_view name;
+    std::string problem;
+  };
+
+  Graph graph;
+  GraphEditor editor{graph};
+  absl::flat_hash_map<std::string_view, simdjson::dom::element> tables[kNumValueTables];
+  absl::flat_hash_map<std::string_view, ValueId> names;  // of what is defined so far
+  absl::flat_hash_map<ValueId, std::string> problems;    // of values that may not be used
+  std::vector<Result> results;                           // of the node that is being read
+  std::string where;                                     // what is being read, for messages
+};
+
+}  // namespace belay::exir
+
+#endif  // BELAY_EXIR_IMPORT_GRAPH_SCOPE_H_

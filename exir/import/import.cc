@@ -1,0 +1,162 @@
+#include "exir/import/import.h"
+
+#include "exir/import/byte_budget.h"
+#include "exir/import/container.h"
+#include "exir/import/json.h"
+#include "exir/import/payloads.h"
+#include "exir/import/program_reader.h"
+#include "exir/import/unsupported.h"
+#include "exir/ir/text.h"
+#include "exir/ir/verifier.h"
+#include "runtime/core/mapped_file.h"
+#include "runtime/core/status_macros.h"
+#include "runtime/core/str_cat.h"
+
+namespace belay::exir {
+namespace {
+
+absl::Status Annotate(const absl::Status& status, std::string_view prefix) {
+  return absl::Status(status.code(), absl::StrCat(prefix, ": ", FromAbsl(status.message())));
+}
+
+// A verified program is what the caller gets; that it is not one is the file's fault.
+absl::Status VerifyImported(const ExportedProgram& program) {
+  const absl::Status status = Verify(program);
+  if (status.ok()) return status;
+  return absl::InvalidArgumentError(
+      absl::StrCat("the program is not well formed: ", FromAbsl(status.message())));
+}
+
+// "f32[4,3]".
+std::string DescribeTensor(DType dtype, absl::Span<const int64_t> sizes) {
+  return absl::StrCat(DTypeShortName(dtype), FormatSizes(sizes));
+}
+
+// Checks that each input that names a tensor finds it, with the dtype and the sizes that the graph
+// gives the input.
+absl::Status AttachPayloads(Payloads payloads, ExportedProgram& program,
+                            UnsupportedReport& unsupported) {
+  program.state_dict = std::move(payloads.weights);
+  program.constants = std::move(payloads.constants);
+  const Graph& top = program.top();
+  for (size_t i = 0; i < program.signature.inputs.size(); ++i) {
+    const InputSpec& spec = program.signature.inputs[i];
+    if (!NamesTensor(spec.kind)) continue;
+    const Value& input = top.value(top.inputs()[i]);
+    const std::string what =
+        absl::StrCat(InputKindName(spec.kind), " '", spec.target, "' (input '", input.name, "')");
+    const ConstantTensor* tensor = program.FindConstant(spec);
+    if (tensor == nullptr) {
+      const auto unusable = payloads.unusable.find(spec.target);
+      if (unusable == payloads.unusable.end()) {
+        return absl::InvalidArgumentError(
+            absl::StrCat(what, ": the archive has no tensor of this name"));
+      }
+      unsupported.Add(what, std::string(unusable->second.message()));
+      continue;
+    }
+    const TensorMeta* meta = input.tensor();
+    if (meta == nullptr)
+      return absl::InvalidArgumentError(absl::StrCat(what, ": the input is no tensor"));
+    bool same = tensor->dtype() == meta->dtype && tensor->sizes().size() == meta->rank();
+    for (int d = 0; same && d < meta->rank(); ++d) {
+      same = meta->sizes[d].AsInt().value_or(tensor->sizes()[d]) == tensor->sizes()[d];
+    }
+    if (!same) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(what, ": the archive has ", DescribeTensor(tensor->dtype(), tensor->sizes()),
+                       ", but the graph expects ", PrintType(input.type)));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ExportedProgram> Import(const Container& container, const OpRegistry& ops,
+                                       const ImportOptions& options) {
+  ABSL_ASSIGN_OR_RETURN(const std::string model, container.ResolveModel(options.model_name));
+  ByteBudget inflated("max_inflated_bytes", options.max_inflated_bytes);
+  ByteBudget zero_filled("max_zero_filled_bytes", options.max_zero_filled_bytes);
+  UnsupportedReport unsupported;
+
+  ExportedProgram program(&ops);
+  {
+    std::string path;
+    ABSL_ASSIGN_OR_RETURN(const Storage text, container.ReadModel(model, inflated, &path));
+    ABSL_ASSIGN_OR_RETURN(const JsonDocument document,
+                          JsonDocument::Parse(text.bytes, path, LimitsOfModel(options)));
+    ABSL_ASSIGN_OR_RETURN(const ModelHeader header,
+                          ReadModelHeader(document.root(), container.flat_version()));
+    absl::StatusOr<ExportedProgram> read =
+        ReadProgram(document.root(), header, ops, options, &unsupported);
+    // What is missing after something unsupported is a consequence of it.
+    if (!read.ok()) return unsupported.empty() ? read.status() : unsupported.ToStatus();
+    program = *std::move(read);
+  }
+  ABSL_ASSIGN_OR_RETURN(Payloads payloads,
+                        ReadPayloads(container, model, options, inflated, zero_filled));
+  ABSL_RETURN_IF_ERROR(AttachPayloads(std::move(payloads), program, unsupported));
+  ABSL_RETURN_IF_ERROR(unsupported.ToStatus());
+  ABSL_RETURN_IF_ERROR(VerifyImported(program));
+  return program;
+}
+
+}  // namespace
+
+absl::StatusOr<ExportedProgram> ImportBytes(std::shared_ptr<const void> owner,
+                                            absl::Span<const std::byte> bytes,
+                                            const OpRegistry& ops, const ImportOptions& options) {
+  ABSL_ASSIGN_OR_RETURN(const Container container,
+                        Container::Open(Storage{std::move(owner), bytes}, options));
+  return Import(container, ops, options);
+}
+
+absl::StatusOr<ExportedProgram> ImportFile(const std::string& path, const OpRegistry& ops,
+                                           const ImportOptions& options) {
+  ABSL_ASSIGN_OR_RETURN(std::shared_ptr<const MappedFile> file, MappedFile::Open(path));
+  const absl::Span<const std::byte> bytes = file->bytes();
+  absl::StatusOr<ExportedProgram> program = ImportBytes(std::move(file), bytes, ops, options);
+  if (!program.ok()) return Annotate(program.status(), path);
+  return program;
+}
+
+absl::StatusOr<ArchiveInfo> InspectArchive(std::shared_ptr<const void> owner,
+                                           absl::Span<const std::byte> bytes,
+                                           const ImportOptions& options) {
+  ABSL_ASSIGN_OR_RETURN(const Container container,
+                        Container::Open(Storage{std::move(owner), bytes}, options));
+  ArchiveInfo info;
+  info.file_bytes = bytes.size();
+  for (const ZipReader::Entry& entry : container.zip().entries()) {
+    info.entries.push_back({std::string(entry.name), entry.size, entry.compressed_size});
+  }
+  ByteBudget inflated("max_inflated_bytes", options.max_inflated_bytes);
+  for (const std::string& name : container.model_names()) {
+    std::string path;
+    ABSL_ASSIGN_OR_RETURN(const Storage text, container.ReadModel(name, inflated, &path));
+    ABSL_ASSIGN_OR_RETURN(const JsonDocument document,
+                          JsonDocument::Parse(text.bytes, path, LimitsOfModel(options)));
+    ABSL_ASSIGN_OR_RETURN(ModelHeader header,
+                          ReadModelHeader(document.root(), container.flat_version()));
+    ArchiveInfo::Model model;
+    model.name = name;
+    model.era = std::string(ContainerEraName(container.EraOf(name)));
+    model.schema_major = header.schema.major;
+    model.schema_minor = header.schema.minor;
+    model.torch_version = std::move(header.torch_version);
+    model.verifiers = std::move(header.verifiers);
+    model.opset = std::move(header.opset);
+    info.models.push_back(std::move(model));
+  }
+  return info;
+}
+
+absl::StatusOr<ArchiveInfo> InspectArchiveFile(const std::string& path,
+                                               const ImportOptions& options) {
+  ABSL_ASSIGN_OR_RETURN(std::shared_ptr<const MappedFile> file, MappedFile::Open(path));
+  const absl::Span<const std::byte> bytes = file->bytes();
+  absl::StatusOr<ArchiveInfo> info = InspectArchive(std::move(file), bytes, options);
+  if (!info.ok()) return Annotate(info.status(), path);
+  return info;
+}
+
+}  // namespace belay::exir

@@ -1,0 +1,36 @@
+// What may be asked of the reader of archives, and the limits that bound what a hostile file can
+// cost.
+#ifndef BELAY_EXIR_IMPORT_IMPORT_OPTIONS_H_
+#define BELAY_EXIR_IMPORT_IMPORT_OPTIONS_H_
+
+#include <cstdint>
+#include <string>
+
+namespace belay::exir {
+
+// Crossing a limit is kResourceExhausted; the message names the limit as it is written here.
+struct ImportOptions {
+  // Which model of the archive. "": the one called "model", or the only one.
+  std::string model_name;
+  // Whether to compare the CRC-32 of every entry that is read, weights included. It costs one pass
+  // over them.
+  bool verify_checksums = true;
+
+  uint64_t max_file_bytes = uint64_t{1} << 40;
+  uint64_t max_zip_entries = 1 << 18;
+  // Of one JSON document, inflated. Reading takes at most 20 times as much memory.
+  uint64_t max_json_bytes = uint64_t{1} << 30;
+  // Of one pickle; it holds names and shapes, never elements.
+  uint64_t max_pickle_bytes = 16 << 20;
+  // Of all entries that are stored compressed, together.
+  uint64_t max_inflated_bytes = uint64_t{1} << 30;
+  // Of all tensors whose record in the archive is empty and that become zeros, together.
+  uint64_t max_zero_filled_bytes = 256 << 20;
+  // How deep bodies of higher-order operators and dictionary arguments nest.
+  int max_nesting = 64;
+  uint64_t max_nodes = 2'000'000;  // of all graphs
+};
+
+}  // namespace belay::exir
+
+#endif  // BELAY_EXIR_IMPORT_IMPORT_OPTIONS_H_

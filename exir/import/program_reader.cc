@@ -1,0 +1,232 @@
+#include "exir/import/program_reader.h"
+
+#include <optional>
+
+#include "absl/strings/numbers.h"
+#include "exir/import/graph_reader.h"
+#include "exir/import/provenance_reader.h"
+#include "exir/import/signature_reader.h"
+#include "exir/import/value_types.h"
+#include "runtime/core/status_macros.h"
+#include "runtime/core/str_cat.h"
+
+namespace belay::exir {
+namespace {
+
+// torch 2.5 wrote 7.3, which has the encoding of 8 with fewer fields; 0.0 is what some tools write.
+constexpr int64_t kNewestMajor = 8;
+constexpr int64_t kOldestMajor = 7;
+// JSON levels from one graph to the body of one of its nodes, and around the outermost graph.
+constexpr size_t kLevelsPerGraph = 8;
+constexpr size_t kOuterLevels = 32;
+// Bounds beyond this mean "unbounded": writers used several numbers of this size.
+constexpr int64_t kHuge = int64_t{1} << 62;
+
+absl::StatusOr<SchemaVersion> ParseVersionText(std::string_view text) {
+  SchemaVersion version;
+  const size_t dot = text.find('.');
+  if (dot == std::string_view::npos ||
+      !absl::SimpleAtoi(ToAbsl(text.substr(0, dot)), &version.major) ||
+      !absl::SimpleAtoi(ToAbsl(text.substr(dot + 1)), &version.minor)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("version: '", text, "' is not of the form major.minor"));
+  }
+  return version;
+}
+
+absl::StatusOr<std::vector<std::string>> ReadStrings(JsonRef ref) {
+  std::vector<std::string> strings;
+  ABSL_RETURN_IF_ERROR(ForEachElement(ref, [&](JsonRef item) -> absl::Status {
+    ABSL_ASSIGN_OR_RETURN(const std::string_view text, item.String());
+    strings.emplace_back(text);
+    return absl::OkStatus();
+  }));
+  return strings;
+}
+
+IrDialect DialectOf(const ModelHeader& header) {
+  IrDialect dialect = IrDialect::kAten;
+  for (const std::string& verifier : header.verifiers) {
+    if (verifier == "TRAINING") return IrDialect::kTraining;
+    if (verifier == "EDGE") dialect = IrDialect::kEdge;
+  }
+  return dialect;
+}
+
+// One end of a range. Missing, infinite and huge numbers are `unbounded`.
+absl::StatusOr<int64_t> ReadBound(JsonRef ref, int64_t unbounded) {
+  std::string_view text;
+  if (ref.value.get(text) == simdjson::SUCCESS &&
+      (text == "Infinity" || text == "-Infinity" || text == "int_oo" || text == "-int_oo")) {
+    return unbounded;
+  }
+  if (ref.value.is<uint64_t>() && !ref.value.is<int64_t>()) return unbounded;
+  if (ref.value.is<double>() && !ref.value.is<int64_t>()) {
+    ABSL_ASSIGN_OR_RETURN(const double value, ref.Double());
+    if (value >= static_cast<double>(kHuge) || value <= -static_cast<double>(kHuge))
+      return unbounded;
+  }
+  ABSL_ASSIGN_OR_RETURN(const int64_t value, ref.Int());
+  return value >= kHuge || value <= -kHuge ? unbounded : value;
+}
+
+absl::Status ReadRanges(JsonRef ref, ValueTypeReader& types, SymRanges& ranges) {
+  return ForEachField(ref, [&](std::string_view key, JsonRef value) -> absl::Status {
+    static constexpr JsonField kFields[] = {{"min_val", false}, {"max_val", false}};
+    JsonStruct<2> s;
+    ABSL_RETURN_IF_ERROR(s.Read(value, kFields));
+    SymRange range{SymRange::kUnboundedBelow, SymRange::kUnboundedAbove};
+    if (s.has(0)) {
+      ABSL_ASSIGN_OR_RETURN(range.min, ReadBound(s[0], SymRange::kUnboundedBelow));
+    }
+    if (s.has(1)) {
+      ABSL_ASSIGN_OR_RETURN(range.max, ReadBound(s[1], SymRange::kUnboundedAbove));
+    }
+    if (range.min > range.max) {
+      return value.Error(absl::StrCat("the range [", range.min, ", ", range.max, "] is empty"));
+    }
+    // Ranges of composite expressions follow from those of their symbols.
+    ABSL_ASSIGN_OR_RETURN(const SymExpr symbol, types.ParseExpression(key, value));
+    if (symbol.kind() == SymExpr::Kind::kSymbol) ranges.emplace(std::string(symbol.name()), range);
+    return absl::OkStatus();
+  });
+}
+
+// The root entry of module_call_graph carries the pytree specs of the call.
+absl::Status ReadCallGraph(JsonRef ref, ExportedProgram& program) {
+  return ForEachElement(ref, [&](JsonRef entry) -> absl::Status {
+    static constexpr JsonField kFields[] = {{"fqn"}, {"signature", false}};
+    JsonStruct<2> s;
+    ABSL_RETURN_IF_ERROR(s.Read(entry, kFields));
+    ABSL_ASSIGN_OR_RETURN(const std::string_view fqn, s[0].String());
+    if (!fqn.empty() || !s.has(1)) return absl::OkStatus();
+    static constexpr JsonField kSpecs[] = {{"in_spec"}, {"out_spec"}};
+    JsonStruct<2> specs;
+    ABSL_RETURN_IF_ERROR(specs.Read(s[1], kSpecs));
+    ABSL_ASSIGN_OR_RETURN(const std::string_view in_spec, specs[0].String());
+    ABSL_ASSIGN_OR_RETURN(const std::string_view out_spec, specs[1].String());
+    program.in_spec = std::string(in_spec);
+    program.out_spec = std::string(out_spec);
+    return absl::OkStatus();
+  });
+}
+
+// The specs of the program, with mutated user inputs under the names that their values have now.
+absl::Status SetSignature(const ArchiveSignature& signature, JsonRef where,
+                          ExportedProgram& program) {
+  absl::flat_hash_map<std::string_view, size_t> user_inputs;
+  for (size_t i = 0; i < signature.inputs.size(); ++i) {
+    const ArchiveSignature::Input& input = signature.inputs[i];
+    program.signature.inputs.push_back(input.spec);
+    if (input.spec.kind == InputKind::kUserInput) user_inputs.emplace(input.argument.name, i);
+  }
+  const Graph& top = program.top();
+  for (size_t i = 0; i < signature.outputs.size(); ++i) {
+    OutputSpec spec = signature.outputs[i].spec;
+    if (spec.kind == OutputKind::kUserInputMutation ||
+        spec.kind == OutputKind::kGradientToUserInput) {
+      const auto it = user_inputs.find(std::string_view(spec.target));
+      if (it == user_inputs.end()) {
+        return where.Error(absl::StrCat("output spec ", i, " (", OutputKindName(spec.kind),
+                                        ") names '", spec.target, "', which is no user input"));
+      }
+      spec.target = top.value(top.inputs()[it->second]).name;
+    }
+    program.signature.outputs.push_back(std::move(spec));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+JsonLimits LimitsOfModel(const ImportOptions& options) {
+  JsonLimits limits;
+  limits.max_bytes = options.max_json_bytes;
+  const int nesting = options.max_nesting < 0 ? 0 : options.max_nesting;
+  limits.max_depth = kOuterLevels + kLevelsPerGraph * (static_cast<size_t>(nesting) + 1);
+  return limits;
+}
+
+absl::StatusOr<ModelHeader> ReadModelHeader(JsonRef model, std::string_view flat_version) {
+  static constexpr JsonField kFields[] = {{"schema_version", false},
+                                          {"torch_version", false},
+                                          {"verifiers", false},
+                                          {"opset_version", false}};
+  JsonStruct<4> s;
+  ABSL_RETURN_IF_ERROR(s.Read(model, kFields));
+  ModelHeader header;
+  if (s.has(0)) {
+    static constexpr JsonField kVersion[] = {{"major"}, {"minor"}};
+    JsonStruct<2> version;
+    ABSL_RETURN_IF_ERROR(version.Read(s[0], kVersion));
+    ABSL_ASSIGN_OR_RETURN(header.schema.major, version[0].Int());
+    ABSL_ASSIGN_OR_RETURN(header.schema.minor, version[1].Int());
+  } else if (!flat_version.empty()) {
+    ABSL_ASSIGN_OR_RETURN(header.schema, ParseVersionText(flat_version));
+  } else {
+    return model.Error("the field 'schema_version' is missing");
+  }
+  // Other versions may write the rest in other ways.
+  if (!CheckSchemaVersion(header.schema).ok()) return header;
+  if (s.has(1)) {
+    ABSL_ASSIGN_OR_RETURN(const std::string_view text, s[1].String());
+    header.torch_version = std::string(text);
+  }
+  if (s.has(2)) {
+    ABSL_ASSIGN_OR_RETURN(header.verifiers, ReadStrings(s[2]));
+  }
+  if (s.has(3)) {
+    ABSL_RETURN_IF_ERROR(
+        ForEachField(s[3], [&](std::string_view ns, JsonRef value) -> absl::Status {
+          ABSL_ASSIGN_OR_RETURN(const int64_t number, value.Int());
+          header.opset.emplace_back(std::string(ns), number);
+          return absl::OkStatus();
+        }));
+  }
+  return header;
+}
+
+absl::Status CheckSchemaVersion(const SchemaVersion& version) {
+  if (version.major >= kOldestMajor && version.major <= kNewestMajor) return absl::OkStatus();
+  if (version == SchemaVersion{0, 0}) return absl::OkStatus();
+  return absl::UnimplementedError(
+      absl::StrCat("the program has schema version ", version.major, ".", version.minor,
+                   "; this reader knows ", kOldestMajor, ".x to ", kNewestMajor,
+                   ".x: export the model again with another version of torch"));
+}
+
+absl::StatusOr<ExportedProgram> ReadProgram(JsonRef model, const ModelHeader& header,
+                                            const OpRegistry& ops, const ImportOptions& options,
+                                            UnsupportedReport* unsupported) {
+  ABSL_RETURN_IF_ERROR(CheckSchemaVersion(header.schema));
+  static constexpr JsonField kFields[] = {
+      {"graph_module"}, {"range_constraints", false}, {"guards_code", false}};
+  JsonStruct<3> s;
+  ABSL_RETURN_IF_ERROR(s.Read(model, kFields));
+  static constexpr JsonField kModuleFields[] = {
+      {"graph"}, {"signature"}, {"module_call_graph", false}};
+  JsonStruct<3> module;
+  ABSL_RETURN_IF_ERROR(module.Read(s[0], kModuleFields));
+
+  ExportedProgram program(&ops);
+  program.dialect = DialectOf(header);
+  ABSL_ASSIGN_OR_RETURN(const ArchiveSignature signature, ReadSignature(module[1]));
+  ValueTypeReader types;
+  ProvenanceReader provenance;
+  GraphReader graphs(options, &types, &provenance, unsupported, &program);
+  ABSL_RETURN_IF_ERROR(graphs.ReadTop(module[0], signature));
+  ABSL_RETURN_IF_ERROR(SetSignature(signature, module[1], program));
+  if (s.has(1)) {
+    ABSL_RETURN_IF_ERROR(ReadRanges(s[1], types, program.ranges));
+  }
+  if (s.has(2)) {
+    ABSL_ASSIGN_OR_RETURN(program.guards, ReadStrings(s[2]));
+  }
+  if (module.has(2)) {
+    ABSL_RETURN_IF_ERROR(ReadCallGraph(module[2], program));
+  }
+  program.hints = std::move(types.hints());
+  return program;
+}
+
+}  // namespace belay::exir

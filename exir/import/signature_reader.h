@@ -1,0 +1,48 @@
+// The signature of an exported program as the archive writes it. Source: pt2-format.md §8.
+#ifndef BELAY_EXIR_IMPORT_SIGNATURE_READER_H_
+#define BELAY_EXIR_IMPORT_SIGNATURE_READER_H_
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "exir/import/json.h"
+#include "exir/ir/graph.h"
+#include "exir/ir/graph_signature.h"
+
+namespace belay::exir {
+
+// What may stand for one value at the border of a graph.
+struct BorderArgument {
+  enum class Kind : uint8_t { kTensor, kSymInt, kSymFloat, kSymBool, kCustomObject, kConstant };
+  Kind kind = Kind::kTensor;
+  std::string_view name;        // "" for constants
+  std::string_view class_name;  // of kCustomObject
+  ConstantType constant;        // of kConstant
+  bool operator==(const BorderArgument&) const = default;
+};
+
+// A case of the union Argument that is one of these. kInvalidArgument for others.
+absl::StatusOr<BorderArgument> ReadBorderArgument(JsonRef ref);
+
+struct ArchiveSignature {
+  struct Input {
+    InputSpec spec;
+    BorderArgument argument;      // with the spec's name also for constants
+    bool any_value_kind = false;  // the spec gives a bare name, not its kind
+  };
+  struct Output {
+    OutputSpec spec;  // target: as in the archive
+    BorderArgument argument;
+    bool any_value_kind = false;
+  };
+  std::vector<Input> inputs;
+  std::vector<Output> outputs;
+};
+
+absl::StatusOr<ArchiveSignature> ReadSignature(JsonRef ref);
+
+}  // namespace belay::exir
+
+#endif  // BELAY_EXIR_IMPORT_SIGNATURE_READER_H_

@@ -1,0 +1,35 @@
+// Makes a constant tensor of a storage in an archive. Shared by the raw and the pickled payloads.
+#ifndef BELAY_EXIR_IMPORT_TENSOR_PAYLOAD_H_
+#define BELAY_EXIR_IMPORT_TENSOR_PAYLOAD_H_
+
+#include <cstdint>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "exir/ir/constant.h"
+#include "runtime/core/dtype.h"
+
+namespace belay::exir {
+
+// Sizes and strides as a file declares them, in elements.
+struct TensorLayout {
+  DType dtype = DType::kFloat32;
+  absl::Span<const int64_t> sizes;
+  absl::Span<const int64_t> strides;
+  int64_t storage_offset = 0;
+};
+
+// The bytes from the start of a storage to the end of the last element. kInvalidArgument, naming
+// the tensor, when the numbers are negative, overflow or do not match each other; kUnimplemented
+// for more than kMaxRank dimensions.
+absl::StatusOr<uint64_t> BytesNeeded(std::string_view tensor, const TensorLayout& layout);
+
+// kDataLoss "… needs 128 bytes, but <where> has 100" when the storage is too short or no whole
+// number of elements.
+absl::StatusOr<ConstantTensor> MakeTensor(std::string_view tensor, const TensorLayout& layout,
+                                          Storage storage, std::string_view where);
+
+}  // namespace belay::exir
+
+#endif  // BELAY_EXIR_IMPORT_TENSOR_PAYLOAD_H_

@@ -1,0 +1,305 @@
+#include "exir/import/torch_save.h"
+
+#include <optional>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/ascii.h"
+#include "exir/import/pickle.h"
+#include "exir/import/tensor_payload.h"
+#include "exir/import/zip_reader.h"
+#include "runtime/core/checked_math.h"
+#include "runtime/core/status_macros.h"
+#include "runtime/core/str_cat.h"
+
+namespace belay::exir {
+namespace {
+
+using Kind = PickleValue::Kind;
+
+constexpr std::string_view kRebuildTensorV2 = "torch._utils\n_rebuild_tensor_v2";
+constexpr std::string_view kRebuildTensorV3 = "torch._utils\n_rebuild_tensor_v3";
+constexpr std::string_view kRebuildParameter = "torch._utils\n_rebuild_parameter";
+constexpr std::string_view kRebuildParameterWithState =
+    "torch._utils\n_rebuild_parameter_with_state";
+constexpr std::string_view kUntypedStorage = "torch.storage\nUntypedStorage";
+constexpr std::string_view kSize = "torch\nSize";
+constexpr std::string_view kDevice = "torch\ndevice";
+constexpr std::string_view kTorch = "torch\n";
+constexpr std::string_view kPlainGlobals[] = {kRebuildTensorV2,
+                                              kRebuildTensorV3,
+                                              kRebuildParameter,
+                                              kRebuildParameterWithState,
+                                              kUntypedStorage,
+                                              kSize,
+                                              kDevice};
+
+struct StorageClass {
+  std::string_view name;
+  DType dtype;
+};
+constexpr StorageClass kStorageClasses[] = {
+    {"torch\nDoubleStorage", DType::kFloat64},
+    {"torch\nFloatStorage", DType::kFloat32},
+    {"torch\nHalfStorage", DType::kFloat16},
+    {"torch\nBFloat16Storage", DType::kBFloat16},
+    {"torch\nLongStorage", DType::kInt64},
+    {"torch\nIntStorage", DType::kInt32},
+    {"torch\nShortStorage", DType::kInt16},
+    {"torch\nCharStorage", DType::kInt8},
+    {"torch\nByteStorage", DType::kUint8},
+    {"torch\nBoolStorage", DType::kBool},
+    {"torch\nComplexFloatStorage", DType::kComplex64},
+    {"torch\nComplexDoubleStorage", DType::kComplex128},
+};
+
+std::optional<DType> DTypeOfStorage(std::string_view global) {
+  for (const StorageClass& c : kStorageClasses) {
+    if (c.name == global) return c.dtype;
+  }
+  return std::nullopt;
+}
+
+// "torch\nfloat32".
+std::optional<DType> DTypeOfGlobal(std::string_view global) {
+  if (!global.starts_with(kTorch)) return std::nullopt;
+  return DTypeFromName(global.substr(kTorch.size()));
+}
+
+// `name` is "module name".
+bool IsAllowed(std::string_view name) {
+  std::string global(name);
+  for (char& c : global) c = c == ' ' ? '\n' : c;
+  for (std::string_view plain : kPlainGlobals) {
+    if (global == plain) return true;
+  }
+  return DTypeOfStorage(global).has_value() || DTypeOfGlobal(global).has_value();
+}
+
+class TensorReader {
+ public:
+  TensorReader(const Pickle& pickle, const ZipReader& zip, std::string root, std::string_view what,
+               bool verify, ByteBudget& inflated)
+      : pickle_(pickle),
+        zip_(zip),
+        root_(std::move(root)),
+        what_(what),
+        verify_(verify),
+        inflated_(inflated) {}
+
+  // Whether the value is a tensor or a parameter. Anything else among the entries is left to
+  // whoever needs it.
+  bool IsTensor(uint32_t index) const { return FindTensorCall(index) != nullptr; }
+
+  absl::StatusOr<ConstantTensor> Read(uint32_t index, std::string_view name) {
+    const PickleValue* call = FindTensorCall(index);
+    if (call == nullptr) {
+      return absl::UnimplementedError(absl::StrCat(what_, ": '", name, "' is no plain tensor"));
+    }
+    const bool v3 = pickle_[call->items[0]].text == kRebuildTensorV3;
+    const std::vector<uint32_t>& arguments = pickle_[call->items[1]].items;
+    if (arguments.size() < (v3 ? 7u : 6u)) return Malformed(name, "too few arguments for a tensor");
+
+    StoredBytes stored;
+    ABSL_ASSIGN_OR_RETURN(stored, ReadStorage(arguments[0], name));
+    TensorLayout layout;
+    layout.dtype = stored.dtype.value_or(DType::kUint8);
+    if (v3) {
+      const PickleValue& dtype = pickle_[arguments[6]];
+      const std::optional<DType> found =
+          dtype.kind == Kind::kGlobal ? DTypeOfGlobal(dtype.text) : std::nullopt;
+      if (!found.has_value()) return Malformed(name, "the dtype is not one that is known");
+      layout.dtype = *found;
+    } else if (!stored.dtype.has_value()) {
+      return Malformed(name, "an untyped storage without a dtype");
+    }
+    const PickleValue& offset = pickle_[arguments[1]];
+    if (offset.kind != Kind::kInt) return Malformed(name, "the storage offset is no integer");
+    layout.storage_offset = offset.integer;
+    std::vector<int64_t> sizes, strides;
+    if (!ReadInts(arguments[2], sizes) || !ReadInts(arguments[3], strides)) {
+      return Malformed(name, "sizes and strides are no tuples of integers");
+    }
+    layout.sizes = sizes;
+    layout.strides = strides;
+    return MakeTensor(name, layout, std::move(stored.storage), stored.where);
+  }
+
+ private:
+  struct StoredBytes {
+    Storage storage;
+    std::optional<DType> dtype;  // nullopt: untyped
+    std::string where;
+  };
+
+  absl::Status Malformed(std::string_view name, std::string_view why) const {
+    return absl::InvalidArgumentError(absl::StrCat(what_, ": tensor '", name, "': ", why));
+  }
+
+  // The call of _rebuild_tensor behind any parameters; nullptr when there is none.
+  const PickleValue* FindTensorCall(uint32_t index) const {
+    // A parameter holds a tensor; parameters of parameters are not written, but harmless.
+    for (int level = 0; level < 4; ++level) {
+      const PickleValue& value = pickle_[index];
+      if (value.kind != Kind::kCall) return nullptr;
+      const std::string_view callee = pickle_[value.items[0]].text;
+      if (callee == kRebuildTensorV2 || callee == kRebuildTensorV3) return &value;
+      if (callee != kRebuildParameter && callee != kRebuildParameterWithState) return nullptr;
+      const std::vector<uint32_t>& arguments = pickle_[value.items[1]].items;
+      if (arguments.empty()) return nullptr;
+      index = arguments[0];
+    }
+    return nullptr;
+  }
+
+  // A tuple of ints, or torch.Size of one.
+  bool ReadInts(uint32_t index, std::vector<int64_t>& out) const {
+    const PickleValue* value = &pickle_[index];
+    if (value->kind == Kind::kCall && pickle_[value->items[0]].text == kSize) {
+      const std::vector<uint32_t>& arguments = pickle_[value->items[1]].items;
+      if (arguments.size() != 1) return false;
+      value = &pickle_[arguments[0]];
+    }
+    // PyTorch's own limit.
+    if (value->kind != Kind::kTuple || value->items.size() > 64) return false;
+    for (uint32_t item : value->items) {
+      if (pickle_[item].kind != Kind::kInt) return false;
+      out.push_back(pickle_[item].integer);
+    }
+    return true;
+  }
+
+  // ('storage', class, key, location, numel).
+  absl::StatusOr<StoredBytes> ReadStorage(uint32_t index, std::string_view name) {
+    const PickleValue& persistent = pickle_[index];
+    if (persistent.kind != Kind::kPersistent)
+      return Malformed(name, "its storage is no persistent id");
+    const PickleValue& id = pickle_[persistent.items[0]];
+    if (id.kind != Kind::kTuple || id.items.size() != 5)
+      return Malformed(name, "its persistent id is no storage");
+    const PickleValue& type = pickle_[id.items[1]];
+    const PickleValue& key = pickle_[id.items[2]];
+    const PickleValue& count = pickle_[id.items[4]];
+    if (pickle_[id.items[0]].text != "storage" || type.kind != Kind::kGlobal ||
+        key.kind != Kind::kString || count.kind != Kind::kInt) {
+      return Malformed(name, "its persistent id is no storage");
+    }
+    StoredBytes stored;
+    stored.dtype = DTypeOfStorage(type.text);
+    if (!stored.dtype.has_value() && type.text != kUntypedStorage) {
+      return Malformed(name, "the class of its storage is not known");
+    }
+    const std::string path = absl::StrCat(root_, "data/", key.text);
+    stored.where = absl::StrCat(what_, ":", path);
+    const auto cached = storages_.find(path);
+    if (cached != storages_.end()) {
+      stored.storage = cached->second;
+    } else {
+      const ZipReader::Entry* entry = zip_.Find(path);
+      if (entry == nullptr)
+        return absl::NotFoundError(
+            absl::StrCat(what_, ": no entry '", path, "' for tensor '", name, "'"));
+      ABSL_ASSIGN_OR_RETURN(stored.storage, zip_.Read(*entry, inflated_, verify_));
+      storages_.emplace(path, stored.storage);
+    }
+    const CheckedInt declared =
+        CheckedInt(count.integer) *
+        CheckedInt(
+            static_cast<int64_t>(stored.dtype.has_value() ? DTypeSize(*stored.dtype) : size_t{1}));
+    if (!declared.ok() || declared.value() < 0)
+      return Malformed(name, "the size of its storage is not possible");
+    if (static_cast<uint64_t>(declared.value()) > stored.storage.bytes.size()) {
+      return absl::DataLossError(absl::StrCat("weights shorter than declared: the storage of '",
+                                              name, "' needs ", declared.value(), " bytes, but ",
+                                              stored.where, " has ", stored.storage.bytes.size()));
+    }
+    return stored;
+  }
+
+  const Pickle& pickle_;
+  const ZipReader& zip_;
+  const std::string root_;
+  const std::string_view what_;
+  const bool verify_;
+  ByteBudget& inflated_;
+  absl::flat_hash_map<std::string, Storage> storages_;
+};
+
+absl::Status Annotate(std::string_view what, const absl::Status& status) {
+  return absl::Status(status.code(), absl::StrCat(what, ": ", FromAbsl(status.message())));
+}
+
+std::string_view AsText(const Storage& storage) {
+  return {reinterpret_cast<const char*>(storage.bytes.data()), storage.bytes.size()};
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<SavedTensor>> ReadTorchSave(Storage file, std::string_view what,
+                                                       const ImportOptions& options,
+                                                       ByteBudget& inflated) {
+  std::vector<SavedTensor> tensors;
+  if (file.bytes.empty()) return tensors;
+  absl::StatusOr<ZipReader> zip = ZipReader::Open(std::move(file), options.max_zip_entries);
+  if (!zip.ok()) return Annotate(what, zip.status());
+  if (zip->entries().empty())
+    return absl::DataLossError(absl::StrCat(what, ": the archive is empty"));
+  const std::string_view first = zip->entries().front().name;
+  const size_t slash = first.find('/');
+  const std::string root(slash == std::string_view::npos ? std::string_view()
+                                                         : first.substr(0, slash + 1));
+
+  const auto read = [&](std::string_view name) -> absl::StatusOr<Storage> {
+    const ZipReader::Entry* entry = zip->Find(absl::StrCat(root, name));
+    if (entry == nullptr)
+      return absl::NotFoundError(absl::StrCat(what, ": no entry '", root, name, "'"));
+    if (entry->size > options.max_pickle_bytes) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat(what, ": '", root, name, "' has ", entry->size,
+                       " bytes, more than max_pickle_bytes = ", options.max_pickle_bytes));
+    }
+    absl::StatusOr<Storage> content = zip->Read(*entry, inflated, options.verify_checksums);
+    if (!content.ok()) return Annotate(what, content.status());
+    return content;
+  };
+  if (zip->Find(absl::StrCat(root, "byteorder")) != nullptr) {
+    ABSL_ASSIGN_OR_RETURN(const Storage order, read("byteorder"));
+    const std::string text(absl::StripAsciiWhitespace(ToAbsl(AsText(order).substr(0, 16))));
+    if (text != "little") {
+      return absl::UnimplementedError(
+          absl::StrCat(what, ": byteorder is '", text, "'; only little-endian data are read"));
+    }
+  }
+  ABSL_ASSIGN_OR_RETURN(const Storage data, read("data.pkl"));
+  absl::StatusOr<Pickle> pickle = ParsePickle(data.bytes, IsAllowed);
+  if (!pickle.ok()) return Annotate(what, pickle.status());
+
+  TensorReader reader(*pickle, *zip, root, what, options.verify_checksums, inflated);
+  const PickleValue& top = (*pickle)[pickle->root];
+  if (top.kind != Kind::kDict) {
+    if (!reader.IsTensor(pickle->root)) {
+      return absl::UnimplementedError(
+          absl::StrCat(what, ": neither a dictionary nor a plain tensor"));
+    }
+    tensors.push_back({"", reader.Read(pickle->root, what)});
+    if (!tensors.back().tensor.ok()) return tensors.back().tensor.status();
+    return tensors;
+  }
+  absl::flat_hash_set<std::string_view> names;
+  for (size_t i = 0; i + 1 < top.items.size(); i += 2) {
+    const PickleValue& key = (*pickle)[top.items[i]];
+    if (key.kind != Kind::kString)
+      return absl::InvalidArgumentError(absl::StrCat(what, ": a key is no string"));
+    if (!names.insert(key.text).second) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(what, ": the key '", key.text, "' is there twice"));
+    }
+    tensors.push_back({std::string(key.text), reader.Read(top.items[i + 1], key.text)});
+    const absl::Status& status = tensors.back().tensor.status();
+    if (!status.ok() && status.code() != absl::StatusCode::kUnimplemented) return status;
+  }
+  return tensors;
+}
+
+}  // namespace belay::exir

@@ -1,0 +1,60 @@
+// Reads what an archive says about values: tensor metas, symbolic expressions, enumerations.
+// Source: pt2-format.md §6, §7, §10.
+#ifndef BELAY_EXIR_IMPORT_VALUE_TYPES_H_
+#define BELAY_EXIR_IMPORT_VALUE_TYPES_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "absl/container/btree_map.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "exir/import/json.h"
+#include "exir/op/sym_expr.h"
+#include "exir/op/tensor_meta.h"
+#include "runtime/core/evalue.h"
+
+namespace belay::exir {
+
+// A tensor's meta, and why Belay can't have such a tensor ("" when it can): dtypes without a name
+// here, too many dimensions, layouts other than strided. The last can be described, so it matters
+// only where the tensor is used.
+struct TensorMetaReading {
+  TensorMeta meta;
+  std::string problem;
+  bool only_use_matters = false;
+};
+
+// Keeps each distinct expression once. Texts that it was given must outlive it.
+class ValueTypeReader {
+ public:
+  // {"as_expr": …} or {"as_int": …}, {"as_float": …}, {"as_bool": …}.
+  absl::StatusOr<SymExpr> ReadSymInt(JsonRef ref);
+  absl::StatusOr<SymExpr> ReadSymFloat(JsonRef ref);
+  absl::StatusOr<SymExpr> ReadSymBool(JsonRef ref);
+  // kInvalidArgument also for negative sizes, for strides of another rank, for element counts
+  // beyond int64.
+  absl::StatusOr<TensorMetaReading> ReadTensorMeta(JsonRef ref);
+  // An expression's text, as in the keys of range_constraints.
+  absl::StatusOr<SymExpr> ParseExpression(std::string_view text, JsonRef where);
+
+  // Trace-time values of the bare symbols met so far.
+  absl::btree_map<std::string, int64_t>& hints() { return hints_; }
+
+ private:
+  absl::StatusOr<SymExpr> ReadExpression(JsonRef ref);
+  absl::flat_hash_map<std::string_view, SymExpr> expressions_;
+  absl::btree_map<std::string, int64_t> hints_;
+};
+
+absl::StatusOr<Device> ReadDevice(JsonRef ref);
+// The enumerations' numbers. kInvalidArgument for numbers that the schema does not have; a dtype
+// that the schema may have but Belay does not know is nullopt.
+absl::StatusOr<std::optional<DType>> ReadScalarType(JsonRef ref);
+absl::StatusOr<Layout> ReadLayout(JsonRef ref);
+absl::StatusOr<MemoryFormat> ReadMemoryFormat(JsonRef ref);
+
+}  // namespace belay::exir
+
+#endif  // BELAY_EXIR_IMPORT_VALUE_TYPES_H_
