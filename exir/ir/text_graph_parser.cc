@@ -244,6 +244,7 @@ absl::Status GraphParser::Notes(GraphEditor::NewNode& node) {
       continue;
     }
     if (lexer_.kind() != Lexer::Kind::kWord || lexer_.Following() != '=') return absl::OkStatus();
+    if (lexer_.IsWord("none")) return absl::OkStatus();  // The next node: "none = some.op(…)".
     if (lexer_.IsWord("module")) {
       ABSL_ASSIGN_OR_RETURN(std::string module, text());
       node.provenance.module = Shared(std::move(module));
