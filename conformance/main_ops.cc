@@ -1,0 +1,189 @@
+// Runs conformance vectors of operators on the kernels of one engine.
+#include <regex.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/flags/flag.h"
+#include "absl/flags/parse.h"
+#include "absl/flags/usage.h"
+#include "conformance/ops/op_case.h"
+#include "conformance/ops/op_runner.h"
+#include "exir/ops/standard_ops.h"
+#include "runtime/core/str_cat.h"
+#include "runtime/kernels/standard_kernels.h"
+
+ABSL_FLAG(std::string, cases, "", "directory with one JSON file per operator");
+ABSL_FLAG(std::string, engine, "reference", "whose kernels to run: reference or highway");
+ABSL_FLAG(
+    std::string, only, "",
+    "regular expression (POSIX, extended); runs cases whose 'operator case' it matches somewhere");
+
+namespace belay::conformance {
+namespace {
+
+// Exit statuses, as those of the belay command.
+constexpr int kDone = 0, kNegative = 1, kBadUsage = 2, kBadInput = 3;
+
+// Matches everything when the pattern is empty.
+class Filter {
+ public:
+  Filter() = default;
+  Filter(const Filter&) = delete;
+  Filter& operator=(const Filter&) = delete;
+  ~Filter() {
+    if (compiled_) regfree(&regex_);
+  }
+  // False when it is no regular expression.
+  bool Compile(const std::string& pattern) {
+    if (pattern.empty()) return true;
+    compiled_ = regcomp(&regex_, pattern.c_str(), REG_EXTENDED | REG_NOSUB) == 0;
+    return compiled_;
+  }
+  bool Matches(const std::string& text) const {
+    return !compiled_ || regexec(&regex_, text.c_str(), 0, nullptr, 0) == 0;
+  }
+
+ private:
+  regex_t regex_;
+  bool compiled_ = false;
+};
+
+// Bazel's sharding: this process takes every n-th file.
+std::pair<size_t, size_t> Shard() {
+  const char* total = std::getenv("TEST_TOTAL_SHARDS");
+  const char* index = std::getenv("TEST_SHARD_INDEX");
+  if (total == nullptr || index == nullptr) return {0, 1};
+  if (const char* status = std::getenv("TEST_SHARD_STATUS_FILE")) std::ofstream(status).put('\n');
+  return {std::strtoul(index, nullptr, 10), std::max(1ul, std::strtoul(total, nullptr, 10))};
+}
+
+// The JSON files of the directory, sorted. Empty when it is no directory.
+std::vector<std::string> CaseFiles(std::string directory) {
+  namespace fs = std::filesystem;
+  // `bazel run` starts elsewhere than the caller; a relative path means the caller's.
+  const char* caller = std::getenv("BUILD_WORKING_DIRECTORY");
+  if (caller != nullptr && fs::path(directory).is_relative())
+    directory = (fs::path(caller) / directory).string();
+  std::vector<std::string> files;
+  std::error_code error;
+  for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
+    if (it->path().extension() == ".json") files.push_back(it->path().string());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+struct Counts {
+  size_t passed = 0, failed = 0, skipped = 0;
+  std::map<std::string, size_t> failed_by_check;
+
+  void Add(const std::string& op, const std::string& id, const CaseResult& result) {
+    switch (result.outcome) {
+      case CaseOutcome::kPassed:
+        ++passed;
+        return;
+      case CaseOutcome::kFailed:
+        ++failed;
+        ++failed_by_check[result.check];
+        std::cout << "FAIL " << op << " " << id << ": " << result.check << ": " << result.detail
+                  << "\n";
+        return;
+      case CaseOutcome::kSkipped:
+        ++skipped;
+        std::cout << "SKIP " << op << " " << id << ": " << result.detail << "\n";
+        return;
+    }
+  }
+};
+
+int Run() {
+  KernelEngine engine;
+  if (absl::GetFlag(FLAGS_engine) == KernelEngineName(KernelEngine::kReference)) {
+    engine = KernelEngine::kReference;
+  } else if (absl::GetFlag(FLAGS_engine) == KernelEngineName(KernelEngine::kHighway)) {
+    engine = KernelEngine::kHighway;
+  } else {
+    std::cerr << "--engine: expected reference or highway, came '" << absl::GetFlag(FLAGS_engine)
+              << "'\n";
+    return kBadUsage;
+  }
+  Filter only;
+  if (!only.Compile(absl::GetFlag(FLAGS_only))) {
+    std::cerr << "--only: no regular expression: '" << absl::GetFlag(FLAGS_only) << "'\n";
+    return kBadUsage;
+  }
+  const std::vector<std::string> files = CaseFiles(absl::GetFlag(FLAGS_cases));
+  if (files.empty()) {
+    std::cerr << "--cases: no JSON files in '" << absl::GetFlag(FLAGS_cases) << "'\n";
+    return kBadUsage;
+  }
+  const auto ops = exir::CreateStandardOps();
+  if (!ops.ok()) {
+    std::cerr << ops.status() << "\n";
+    return kNegative;
+  }
+  KernelRegistry kernels;
+  if (const absl::Status added = AddStandardKernels(kernels); !added.ok()) {
+    std::cerr << added << "\n";
+    return kNegative;
+  }
+
+  const OpRunner runner(**ops, kernels, engine);
+  const auto [shard, shards] = Shard();
+  Counts counts;
+  std::map<std::string, std::vector<std::string>> not_run;  // operators by reason
+  for (size_t i = shard; i < files.size(); i += shards) {
+    const absl::StatusOr<OpCaseFile> file = ReadOpCaseFile(files[i]);
+    if (!file.ok()) {
+      std::cerr << file.status() << "\n";
+      return kBadInput;
+    }
+    const std::string reason = runner.SkipReason(*file);
+    bool some = false;
+    for (const OpCase& op_case : file->cases) {
+      if (!only.Matches(absl::StrCat(file->op, " ", op_case.id))) continue;
+      some = true;
+      counts.Add(file->op, op_case.id,
+                 reason.empty() ? runner.Run(*file, op_case)
+                                : CaseResult{CaseOutcome::kSkipped, "", reason});
+    }
+    if (!some) continue;
+    if (!reason.empty()) {
+      not_run[reason].push_back(file->op);
+      continue;
+    }
+    for (const std::string& difference : runner.CheckDeclaration(*file)) {
+      counts.Add(file->op, "(declaration)", {CaseOutcome::kFailed, "declaration", difference});
+    }
+  }
+
+  for (const auto& [reason, names] : not_run) {
+    std::cout << names.size() << " operators not run (" << reason << "):";
+    for (const std::string& name : names) std::cout << " " << name;
+    std::cout << "\n";
+  }
+  for (const auto& [check, count] : counts.failed_by_check)
+    std::cout << count << " failed in " << check << "\n";
+  std::cout << counts.passed << " passed, " << counts.failed << " failed, " << counts.skipped
+            << " skipped\n";
+  return counts.failed == 0 ? kDone : kNegative;
+}
+
+}  // namespace
+}  // namespace belay::conformance
+
+int main(int argc, char** argv) {
+  absl::SetProgramUsageMessage(
+      "runs conformance vectors of operators\n\n  tools/bazel run //conformance:ops -- --cases=DIR "
+      "[--engine=highway] "
+      "[--only='aten.add.* f32_']");
+  absl::ParseCommandLine(argc, argv);
+  return belay::conformance::Run();
+}

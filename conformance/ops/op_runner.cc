@@ -1,0 +1,455 @@
+#include "conformance/ops/op_runner.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include "conformance/ops/case_memory.h"
+#include "conformance/ops/op_compare.h"
+#include "exir/op/schema.h"
+#include "runtime/core/status_macros.h"
+#include "runtime/core/str_cat.h"
+
+namespace belay::conformance {
+namespace {
+
+using exir::FunctionSchema;
+using exir::MetaContext;
+using exir::MetaList;
+using exir::MetaValue;
+using exir::OpDef;
+using exir::SchemaArgument;
+using exir::SchemaDefault;
+using exir::SymExpr;
+using exir::TensorMeta;
+
+std::string StatusText(const absl::Status& status) {
+  return absl::StrCat(absl::StatusCodeToString(status.code()), ": ", std::string(status.message()));
+}
+
+// What counts as a rejection of wrong arguments. An operator that is not finished rejects nothing.
+bool IsRejection(const absl::Status& status) {
+  switch (status.code()) {
+    case absl::StatusCode::kInvalidArgument:
+    case absl::StatusCode::kOutOfRange:
+    case absl::StatusCode::kFailedPrecondition:
+    case absl::StatusCode::kResourceExhausted:
+      return true;
+    default:
+      return false;
+  }
+}
+
+TensorMeta MetaOf(const CaseTensor& tensor) {
+  TensorMeta meta;
+  meta.dtype = tensor.dtype;
+  for (int64_t s : tensor.sizes) meta.sizes.emplace_back(s);
+  for (int64_t s : tensor.strides) meta.strides.emplace_back(s);
+  meta.storage_offset = tensor.storage_offset;
+  return meta;
+}
+
+CaseValue FromDefault(const SchemaDefault& value) {
+  return std::visit([](const auto& v) { return CaseValue(v); }, value);
+}
+
+// PyTorch's conversions at the call: a lone number for a list of fixed length is repeated, an int
+// for a float widens.
+CaseValue Coerce(CaseValue value, const exir::SchemaType& type) {
+  if (type.base == exir::BaseType::kFloat) {
+    if (const int64_t* i = std::get_if<int64_t>(&value)) value = static_cast<double>(*i);
+    if (const auto* list = std::get_if<std::vector<int64_t>>(&value)) {
+      value = std::vector<double>(list->begin(), list->end());
+    }
+  }
+  if (type.list && type.list_size.has_value()) {
+    const size_t n = static_cast<size_t>(*type.list_size);
+    if (const int64_t* i = std::get_if<int64_t>(&value)) return std::vector<int64_t>(n, *i);
+    if (const double* d = std::get_if<double>(&value)) return std::vector<double>(n, *d);
+    if (const bool* b = std::get_if<bool>(&value)) return std::vector<bool>(n, *b);
+  }
+  return value;
+}
+
+// One value per schema argument. kInvalidArgument for unknown, repeated and missing arguments.
+absl::StatusOr<std::vector<CaseValue>> BindArguments(const FunctionSchema& schema,
+                                                     const OpCase& op_case) {
+  std::vector<std::optional<CaseValue>> bound(schema.arguments.size());
+  if (op_case.args.size() > bound.size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(op_case.args.size(), " arguments, expected at most ", bound.size()));
+  }
+  for (size_t i = 0; i < op_case.args.size(); ++i) bound[i] = op_case.args[i];
+  for (const auto& [name, value] : op_case.kwargs) {
+    const std::optional<int> i = schema.ArgumentIndex(name);
+    if (!i.has_value())
+      return absl::InvalidArgumentError(absl::StrCat("there is no argument '", name, "'"));
+    if (bound[*i].has_value())
+      return absl::InvalidArgumentError(absl::StrCat("argument '", name, "' comes twice"));
+    bound[*i] = value;
+  }
+  std::vector<CaseValue> values;
+  for (size_t i = 0; i < bound.size(); ++i) {
+    const SchemaArgument& argument = schema.arguments[i];
+    if (!bound[i].has_value()) {
+      if (!argument.default_value.has_value()) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("argument '", argument.name, "' is missing"));
+      }
+      bound[i] = FromDefault(*argument.default_value);
+    }
+    values.push_back(Coerce(*std::move(bound[i]), argument.type));
+  }
+  return values;
+}
+
+// One argument as the kernel and as the meta kernel see it.
+struct Argument {
+  EValue* slot = nullptr;
+  MetaValue meta;
+};
+
+class ArgumentMaker {
+ public:
+  ArgumentMaker(CaseMemory& memory, bool writable) : memory_(memory), writable_(writable) {}
+
+  absl::StatusOr<Argument> operator()(None) { return Make(None{}, None{}); }
+  absl::StatusOr<Argument> operator()(CaseAny) {
+    return absl::InvalidArgumentError("an argument that is not specified");
+  }
+  absl::StatusOr<Argument> operator()(const CaseTensor& tensor) {
+    ABSL_ASSIGN_OR_RETURN(EValue * slot, memory_.NewInput(tensor, writable_));
+    return Argument{slot, MetaOf(tensor)};
+  }
+  absl::StatusOr<Argument> operator()(int64_t v) { return Make(v, SymExpr(v)); }
+  absl::StatusOr<Argument> operator()(double v) { return Make(v, v); }
+  absl::StatusOr<Argument> operator()(bool v) { return Make(v, v); }
+  absl::StatusOr<Argument> operator()(std::complex<double> v) { return Make(v, v); }
+  absl::StatusOr<Argument> operator()(const std::string& v) {
+    return Make(memory_.NewString(v), v);
+  }
+  absl::StatusOr<Argument> operator()(const std::vector<int64_t>& v) { return MakeList(v); }
+  absl::StatusOr<Argument> operator()(const std::vector<double>& v) { return MakeList(v); }
+  absl::StatusOr<Argument> operator()(const std::vector<bool>& v) { return MakeList(v); }
+  absl::StatusOr<Argument> operator()(const std::vector<std::optional<CaseTensor>>& v) {
+    return MakeList(v);
+  }
+  absl::StatusOr<Argument> operator()(const std::optional<CaseTensor>& v) {
+    return v.has_value() ? (*this)(*v) : (*this)(None{});
+  }
+  absl::StatusOr<Argument> operator()(DType v) { return Make(v, v); }
+  absl::StatusOr<Argument> operator()(MemoryFormat v) { return Make(v, v); }
+  // Kernels know one layout and one device, and are given none.
+  absl::StatusOr<Argument> operator()(CaseLayout) { return Make(None{}, exir::Layout::kStrided); }
+  absl::StatusOr<Argument> operator()(CaseDevice) { return Make(None{}, exir::Device{}); }
+
+ private:
+  template <class V, class M>
+  absl::StatusOr<Argument> Make(V value, M meta) {
+    return Argument{memory_.NewValue(EValue(value)), MetaValue(std::move(meta))};
+  }
+  template <class T>
+  absl::StatusOr<Argument> MakeList(const std::vector<T>& items) {
+    std::vector<EValue*> slots;
+    MetaList metas;
+    for (size_t i = 0; i < items.size(); ++i) {
+      const T item = items[i];  // vector<bool> has no elements to refer to
+      ABSL_ASSIGN_OR_RETURN(Argument argument, (*this)(item));
+      slots.push_back(argument.slot);
+      metas.push_back(std::move(argument.meta));
+    }
+    return Argument{memory_.NewList(std::move(slots)), MetaValue(std::move(metas))};
+  }
+
+  CaseMemory& memory_;
+  bool writable_;
+};
+
+// The argument that the return is: the one that is written under the same alias. -1 for a result of
+// its own.
+int WrittenArgument(const FunctionSchema& schema, const exir::SchemaReturn& ret) {
+  if (!ret.alias.has_value() || !ret.alias->write) return -1;
+  for (size_t i = 0; i < schema.arguments.size(); ++i) {
+    const auto& alias = schema.arguments[i].alias;
+    if (alias.has_value() && alias->write && alias->set == ret.alias->set)
+      return static_cast<int>(i);
+  }
+  return -1;
+}
+
+std::string MetaText(const TensorMeta& meta) {
+  std::string text = absl::StrCat(DTypeShortName(meta.dtype), "[");
+  for (int d = 0; d < meta.rank(); ++d)
+    absl::StrAppend(&text, d == 0 ? "" : ",", meta.sizes[d].ToString());
+  return text + "]";
+}
+
+// "" when the inferred tensor can be the expected one.
+Difference CompareMeta(const CaseTensor& want, const TensorMeta& got) {
+  bool same = want.dtype == got.dtype && want.sizes.size() == got.rank();
+  for (int d = 0; same && d < got.rank(); ++d) {
+    const std::optional<int64_t> size = got.sizes[d].AsInt();
+    same = !size.has_value() || *size == want.sizes[d];
+  }
+  return same ? "" : absl::StrCat("expected ", MetaText(MetaOf(want)), ", came ", MetaText(got));
+}
+
+// Everything of one run. A failure is a CaseResult that comes back early.
+class CaseRun {
+ public:
+  CaseRun(const exir::OpOverload& op, const OpCase& op_case)
+      : op_(op), schema_(*op.schema()), case_(op_case) {}
+
+  CaseResult Run(const KernelRegistry& kernels, KernelEngine engine) {
+    absl::Status status = MakeArguments();
+    if (!status.ok()) return Fail("case", StatusText(status));
+    status = op_.def()->meta(*context_);
+    if (!status.ok()) return Rejected("meta", status);
+    if (!case_.error.has_value()) {
+      if (CaseResult result = CheckMeta(); result.outcome != CaseOutcome::kPassed) return result;
+    }
+    status = MakeOutputs();
+    if (!status.ok()) return Rejected("meta", status);
+
+    KernelContext context(argument_slots_, output_slots_, &memory_, {});
+    const Kernel* kernel = Choose(kernels, engine, context);
+    if (kernel == nullptr) {
+      // Refusing a wrong call in accepts() is as good as an error.
+      if (case_.error.has_value()) return {};
+      return {CaseOutcome::kSkipped, "",
+              absl::StrCat("no ", KernelEngineName(engine), " kernel accepts the call")};
+    }
+    absl::StatusOr<AlignedBuffer> scratch = AlignedBuffer::Create(
+        kernel->scratch_bytes == nullptr ? 0 : kernel->scratch_bytes(context));
+    if (!scratch.ok()) return Fail("kernel", StatusText(scratch.status()));
+    KernelContext run_context(argument_slots_, output_slots_, &memory_, scratch->span());
+    status = kernel->run(run_context);
+    if (const absl::Status untouched = memory_.CheckUntouched(); !untouched.ok()) {
+      return Fail("memory", std::string(untouched.message()));
+    }
+    if (!status.ok()) return Rejected("kernel", status);
+    if (case_.error.has_value()) {
+      return Fail("error", absl::StrCat("expected a rejection (", case_.error->error_class, ": ",
+                                        FirstLine(case_.error->torch_message), "), came a result"));
+    }
+    return CompareResults();
+  }
+
+ private:
+  static std::string FirstLine(const std::string& text) {
+    return text.substr(0, std::min(text.find('\n'), size_t{120}));
+  }
+
+  CaseResult Fail(std::string check, std::string detail) const {
+    return {CaseOutcome::kFailed, std::move(check), std::move(detail)};
+  }
+
+  CaseResult Rejected(std::string stage, const absl::Status& status) const {
+    if (!case_.error.has_value()) return Fail(std::move(stage), StatusText(status));
+    if (IsRejection(status)) return {};
+    return Fail("error", absl::StrCat("expected a rejection (", case_.error->error_class,
+                                      "), came ", StatusText(status)));
+  }
+
+  absl::Status MakeArguments() {
+    ABSL_ASSIGN_OR_RETURN(const std::vector<CaseValue> values, BindArguments(schema_, case_));
+    std::vector<MetaValue> metas;
+    for (size_t i = 0; i < values.size(); ++i) {
+      const auto& alias = schema_.arguments[i].alias;
+      absl::StatusOr<Argument> argument =
+          std::visit(ArgumentMaker(memory_, alias.has_value() && alias->write), values[i]);
+      if (!argument.ok()) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("argument '", schema_.arguments[i].name,
+                         "': ", std::string(argument.status().message())));
+      }
+      argument_slots_.push_back(argument->slot);
+      metas.push_back(std::move(argument->meta));
+    }
+    context_.emplace(schema_, std::move(metas), &symbols_);
+    return absl::OkStatus();
+  }
+
+  CaseResult CheckMeta() const {
+    const std::vector<CaseValue>& expect = *case_.expect;
+    if (expect.size() != schema_.returns.size()) {
+      return Fail("case",
+                  absl::StrCat(expect.size(), " results, the schema has ", schema_.returns.size()));
+    }
+    for (size_t i = 0; i < expect.size(); ++i) {
+      const Difference difference = CheckMetaValue(expect[i], context_->outputs()[i]);
+      if (!difference.empty()) return Fail("meta", absl::StrCat("result ", i, ": ", difference));
+    }
+    return {};
+  }
+
+  static Difference CheckMetaValue(const CaseValue& want, const MetaValue& got) {
+    if (std::holds_alternative<CaseAny>(want)) return "";
+    if (const CaseTensor* tensor = std::get_if<CaseTensor>(&want)) {
+      const TensorMeta* meta = got.get_if<TensorMeta>();
+      return meta == nullptr ? "expected a tensor, came something else"
+                             : CompareMeta(*tensor, *meta);
+    }
+    if (const auto* tensors = std::get_if<std::vector<std::optional<CaseTensor>>>(&want)) {
+      const MetaList* list = got.get_if<MetaList>();
+      if (list == nullptr || list->size() != tensors->size()) {
+        return absl::StrCat("expected ", tensors->size(), " tensors, came ",
+                            list == nullptr ? "something else" : absl::StrCat(list->size()));
+      }
+      for (size_t k = 0; k < list->size(); ++k) {
+        const Difference difference = CheckMetaValue(CaseValue((*tensors)[k].value()), (*list)[k]);
+        if (!difference.empty()) return absl::StrCat("element ", k, ": ", difference);
+      }
+      return "";
+    }
+    if (std::holds_alternative<None>(want))
+      return got.is_none() ? "" : "expected none, came a result";
+    if (got.get_if<TensorMeta>() != nullptr || got.is_none())
+      return "expected a scalar, came something else";
+    // A scalar that inference knows must be the right one.
+    const SymExpr* e = got.get_if<SymExpr>();
+    const int64_t* i = std::get_if<int64_t>(&want);
+    if (e != nullptr && i != nullptr && e->AsInt().has_value() && *e->AsInt() != *i) {
+      return absl::StrCat("expected ", *i, ", came ", e->ToString());
+    }
+    const bool* b = std::get_if<bool>(&want);
+    const bool* known = got.get_if<bool>();
+    if (b != nullptr && known != nullptr && *b != *known)
+      return absl::StrCat("expected ", *b, ", came ", *known);
+    return "";
+  }
+
+  absl::Status MakeOutputs() {
+    for (size_t i = 0; i < schema_.returns.size(); ++i) {
+      const MetaValue& meta = context_->outputs()[i];
+      const int written = WrittenArgument(schema_, schema_.returns[i]);
+      if (written >= 0) {
+        output_slots_.push_back(argument_slots_[written]);
+        if (const TensorMeta* tensor = meta.get_if<TensorMeta>()) {
+          memory_.MakeResizable(argument_slots_[written], *tensor, symbols_.ranges());
+        }
+      } else if (const TensorMeta* tensor = meta.get_if<TensorMeta>()) {
+        ABSL_ASSIGN_OR_RETURN(EValue * slot, memory_.NewOutput(*tensor, symbols_.ranges()));
+        output_slots_.push_back(slot);
+      } else if (const MetaList* list = meta.get_if<MetaList>()) {
+        std::vector<EValue*> elements;
+        for (const MetaValue& element : *list) {
+          const TensorMeta* item = element.get_if<TensorMeta>();
+          if (item == nullptr)
+            return absl::InternalError("the meta kernel's list has something else than tensors");
+          ABSL_ASSIGN_OR_RETURN(EValue * slot, memory_.NewOutput(*item, symbols_.ranges()));
+          elements.push_back(slot);
+        }
+        output_slots_.push_back(memory_.NewList(std::move(elements)));
+      } else {
+        output_slots_.push_back(memory_.NewValue(EValue()));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  const Kernel* Choose(const KernelRegistry& kernels, KernelEngine engine,
+                       const KernelContext& context) const {
+    for (const Kernel* kernel : kernels.Candidates(op_.name())) {
+      if (kernel->engine == engine && (kernel->accepts == nullptr || kernel->accepts(context)))
+        return kernel;
+    }
+    return nullptr;
+  }
+
+  // `layout` collects the first difference in strides; the other checks come first.
+  Difference CompareValue(const CaseValue& want, const EValue& got, Difference& layout) const {
+    if (std::holds_alternative<CaseAny>(want)) return "";
+    if (const CaseTensor* tensor = std::get_if<CaseTensor>(&want)) {
+      const TensorView* view = got.get_if<TensorView>();
+      if (view == nullptr) return absl::StrCat("expected a tensor, came ", got.KindName());
+      if (view->data == nullptr && view->numel() != 0)
+        return "the kernel gave the result no memory";
+      const Difference difference = CompareTensor(*tensor, *view, case_);
+      if (difference.empty() && layout.empty()) layout = CompareLayout(*tensor, *view);
+      return difference;
+    }
+    if (const auto* tensors = std::get_if<std::vector<std::optional<CaseTensor>>>(&want)) {
+      const ListView* list = got.get_if<ListView>();
+      if (list == nullptr || list->elements.size() != tensors->size()) {
+        return absl::StrCat("expected ", tensors->size(), " tensors, came ", got.KindName());
+      }
+      for (size_t k = 0; k < tensors->size(); ++k) {
+        const Difference difference =
+            CompareValue(CaseValue((*tensors)[k].value()), *list->elements[k], layout);
+        if (!difference.empty()) return absl::StrCat("element ", k, ": ", difference);
+      }
+      return "";
+    }
+    return CompareScalar(want, got, case_);
+  }
+
+  CaseResult CompareResults() const {
+    Difference layout;
+    for (size_t i = 0; i < case_.expect->size(); ++i) {
+      Difference result_layout;
+      const Difference difference =
+          CompareValue((*case_.expect)[i], *output_slots_[i], result_layout);
+      if (!difference.empty()) return Fail("values", absl::StrCat("result ", i, ": ", difference));
+      if (layout.empty() && !result_layout.empty())
+        layout = absl::StrCat("result ", i, ": ", result_layout);
+    }
+    for (const auto& [name, want] : case_.mutated) {
+      const std::optional<int> i = schema_.ArgumentIndex(name);
+      if (!i.has_value())
+        return Fail("case", absl::StrCat("mutated: there is no argument '", name, "'"));
+      Difference ignored;
+      const Difference difference = CompareValue(want, *argument_slots_[*i], ignored);
+      if (!difference.empty())
+        return Fail("mutated", absl::StrCat("argument '", name, "': ", difference));
+    }
+    return layout.empty() ? CaseResult{} : Fail("layout", layout);
+  }
+
+  const exir::OpOverload& op_;
+  const FunctionSchema& schema_;
+  const OpCase& case_;
+  CaseSymbols symbols_;
+  CaseMemory memory_;
+  std::optional<MetaContext> context_;
+  std::vector<EValue*> argument_slots_;
+  std::vector<EValue*> output_slots_;
+};
+
+}  // namespace
+
+std::string OpRunner::SkipReason(const OpCaseFile& file) const {
+  const exir::OpOverload* op = ops_.Find(file.op);
+  if (op == nullptr || op->schema() == nullptr) return "the operator is not declared";
+  if (op->def()->meta == nullptr) return "the operator has no meta kernel";
+  const std::vector<const Kernel*> kernels = kernels_.Candidates(op->name());
+  const bool any = std::any_of(kernels.begin(), kernels.end(),
+                               [&](const Kernel* k) { return k->engine == engine_; });
+  return any ? "" : absl::StrCat("no ", KernelEngineName(engine_), " kernel");
+}
+
+std::vector<std::string> OpRunner::CheckDeclaration(const OpCaseFile& file) const {
+  std::vector<std::string> differences;
+  const exir::OpOverload* op = ops_.Find(file.op);
+  const absl::StatusOr<FunctionSchema> schema = FunctionSchema::Parse(file.schema);
+  if (!schema.ok()) return {std::string(schema.status().message())};
+  if (schema->ToString() != op->schema()->ToString()) {
+    differences.push_back(
+        absl::StrCat("expected schema ", schema->ToString(), ", came ", op->schema()->ToString()));
+  }
+  for (const auto& [tag, trait] :
+       {std::pair{"core", exir::kCore}, std::pair{"view_copy", exir::kViewCopy}}) {
+    const auto it = file.tags.find(tag);
+    if (it != file.tags.end() && it->second != op->has_trait(trait)) {
+      differences.push_back(absl::StrCat("expected tag ", tag, it->second ? " set" : " not set",
+                                         ", came the opposite"));
+    }
+  }
+  return differences;
+}
+
+CaseResult OpRunner::Run(const OpCaseFile& file, const OpCase& op_case) const {
+  return CaseRun(*ops_.Find(file.op), op_case).Run(kernels_, engine_);
+}
+
+}  // namespace belay::conformance
