@@ -58,7 +58,12 @@ absl::StatusOr<const TensorView*> KernelContext::OptionalTensor(int i) const {
 }
 
 absl::StatusOr<TensorView*> KernelContext::MutableTensor(int i) const {
-  if (TensorView* v = arguments_[i]->get_if<TensorView>()) return v;
+  if (TensorView* v = arguments_[i]->get_if<TensorView>()) {
+    if (allocator_ == nullptr) return v;
+    const absl::Status status = allocator_->CheckMutable(*arguments_[i]);
+    if (status.ok()) return v;
+    return absl::Status(status.code(), absl::StrCat("argument ", i, ": ", status.message()));
+  }
   return WrongKind("argument", i, "tensor", argument(i));
 }
 

@@ -31,6 +31,9 @@ class OutputAllocator {
   //   kOutOfRange        some size is above the bound planned for the dimension (message:
   //   dimension, bound, value) kResourceExhausted no memory
   virtual absl::Status Resize(TensorView& tensor, absl::Span<const int64_t> sizes) = 0;
+  // Whether the tensor in this argument's slot may be written to.
+  //   kInvalidArgument   it is a constant, or the caller's memory that the program must not change
+  virtual absl::Status CheckMutable(const EValue& argument) { return absl::OkStatus(); }
 };
 
 // The arguments of one call. Made once per instruction at load; calling a kernel allocates nothing.

@@ -7,6 +7,8 @@
 #ifndef BELAY_RUNTIME_PROGRAM_PROGRAM_H_
 #define BELAY_RUNTIME_PROGRAM_PROGRAM_H_
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -15,7 +17,6 @@
 #include "absl/base/attributes.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "runtime/core/mapped_file.h"
 #include "runtime/program/limits.h"
 #include "runtime/program/plan.h"
 #include "runtime/schema/file_format.h"
@@ -26,6 +27,7 @@ struct SegmentPlan {
   enum class Kind : uint8_t { kConstants = 1, kDelegate = 2, kNamedData = 3, kDebug = 4 };
   Kind kind;
   uint64_t offset = 0;
+  uint64_t alignment = 0;
   absl::Span<const std::byte> bytes;
   std::string sha256;
   std::string companion;  // "": the program file itself
@@ -50,7 +52,8 @@ class Program {
   //   kDataLoss           not a program file, truncated, or damaged (wrong magic, checksum, sizes)
   //   kUnimplemented      a newer format or an unknown required feature (both versions are named)
   //   kInvalidArgument    a rule of file_format.md is broken; the message names the rule, the place
-  //   and the values kResourceExhausted  a limit
+  //                       and the values
+  //   kResourceExhausted  a limit
   static absl::StatusOr<Program> Open(const std::string& path, const Options& options);
   static absl::StatusOr<Program> Open(const std::string& path) { return Open(path, Options()); }
   // The same from memory aligned to kSegmentAlignment or less (constants are copied when an element
@@ -86,11 +89,6 @@ class Program {
   Limits limits_;
   friend class ProgramValidator;
 };
-
-// Checks the digest of every segment (program/digest.h, a target of its own, since it needs a hash
-// library).
-//   kDataLoss naming every segment that differs
-absl::Status VerifyDigests(const Program& program);
 
 }  // namespace belay
 

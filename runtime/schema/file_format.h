@@ -14,6 +14,10 @@ inline constexpr uint32_t kFormatMinor = 0;
 // Segments start at multiples of this, tensors (constants, arena, state) at multiples of that.
 inline constexpr uint64_t kSegmentAlignment = 128;
 inline constexpr uint64_t kTensorAlignment = 64;
+inline constexpr size_t kDigestBytes = 32;
+
+// A companion file's own first bytes; its header is as long as the program file's.
+inline constexpr char kCompanionMagic[8] = {'B', 'E', 'L', 'A', 'Y', '\r', '\n', '\x1c'};
 
 }  // namespace belay
 

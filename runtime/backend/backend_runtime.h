@@ -1,0 +1,69 @@
+// What a backend is on the device: it turns a blob into a handle, and a handle computes.
+#ifndef BELAY_RUNTIME_BACKEND_BACKEND_RUNTIME_H_
+#define BELAY_RUNTIME_BACKEND_BACKEND_RUNTIME_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "runtime/core/evalue.h"
+#include "runtime/kernel/kernel.h"
+
+namespace belay {
+
+struct CompileSpecView {
+  std::string_view key;
+  std::string_view value;  // bytes
+};
+
+// Bytes that the AOT side stored by key. Zero-copy; valid as long as the program.
+class NamedDataMap {
+ public:
+  virtual ~NamedDataMap() = default;
+  // kNotFound.
+  virtual absl::StatusOr<absl::Span<const std::byte>> Find(std::string_view key) const = 0;
+};
+
+// What a delegate may see while it is made.
+struct DelegateInitContext {
+  std::string_view method;
+  absl::Span<const CompileSpecView> compile_specs;
+  const NamedDataMap* named_data;  // never null
+  // The call's arguments and outputs at their largest sizes (tensors have no data yet). What the
+  // blob says must agree.
+  absl::Span<const EValue* const> arguments;
+  absl::Span<const EValue* const> outputs;
+};
+
+// One loaded delegate. Used by one thread at a time. Freed by its destructor.
+class DelegateHandle {
+ public:
+  virtual ~DelegateHandle() = default;
+  // Computes the outputs from the arguments. Arguments come in call order; each output gets its
+  // memory by `context.Output(i, sizes)`. Allocates nothing. Errors are passed on, annotated with
+  // backend, method and delegate.
+  virtual absl::Status Execute(KernelContext& context) = 0;
+};
+
+// A backend. Stateless or thread-safe: several methods may be loaded at once. Must outlive its
+// handles.
+class BackendRuntime {
+ public:
+  virtual ~BackendRuntime() = default;
+  virtual std::string_view id() const = 0;
+  // The Bazel target that provides it, for messages: "//backends/demo:runtime".
+  virtual std::string_view target() const { return ""; }
+  // Checks all of `blob` (untrusted bytes, alive as long as the program) and prepares the call.
+  //   kInvalidArgument, kDataLoss  the blob is malformed or does not fit the call
+  //   kUnimplemented               the blob's version is newer, or it needs something this build
+  //   lacks
+  virtual absl::StatusOr<std::unique_ptr<DelegateHandle>> Init(
+      const DelegateInitContext& context, absl::Span<const std::byte> blob) const = 0;
+};
+
+}  // namespace belay
+
+#endif  // BELAY_RUNTIME_BACKEND_BACKEND_RUNTIME_H_

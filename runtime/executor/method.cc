@@ -1,0 +1,79 @@
+#include "runtime/executor/method.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/core/status_macros.h"
+#include "runtime/executor/method_code.h"
+#include "runtime/executor/method_inputs.h"
+#include "runtime/executor/slot_table.h"
+#include "runtime/program/metadata_path.h"
+
+namespace belay {
+
+struct Method::Impl {
+  const MethodPlan* plan;
+  std::unique_ptr<SlotTable> slots;
+  MethodInputs inputs;
+  MethodCode code;
+};
+
+Method::Method(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Method::Method(Method&&) noexcept = default;
+Method& Method::operator=(Method&&) noexcept = default;
+Method::~Method() = default;
+
+absl::StatusOr<Method> Method::Load(const Program& program, std::string_view name,
+                                    const KernelRegistry& kernels,
+                                    const BackendRegistry& backends) {
+  ABSL_ASSIGN_OR_RETURN(const MethodPlan* plan, program.FindMethod(name));
+  ABSL_ASSIGN_OR_RETURN(std::unique_ptr<SlotTable> slots, SlotTable::Create(*plan));
+  ABSL_ASSIGN_OR_RETURN(MethodCode code,
+                        MethodCode::Resolve(program, slots.get(), kernels, backends));
+  ABSL_ASSIGN_OR_RETURN(MethodInputs inputs,
+                        MethodInputs::Create(slots.get(), program.limits().arena_bytes));
+  ABSL_RETURN_IF_ERROR(slots->AllocateMemory());
+  slots->ResetState();
+  ABSL_RETURN_IF_ERROR(code.Prepare());
+  return Method(
+      std::make_unique<Impl>(Impl{plan, std::move(slots), std::move(inputs), std::move(code)}));
+}
+
+const MethodPlan& Method::plan() const { return *impl_->plan; }
+size_t Method::num_inputs() const { return impl_->plan->inputs.size(); }
+size_t Method::num_outputs() const { return impl_->plan->outputs.size(); }
+
+absl::Status Method::SetInput(size_t i, const EValue& value) { return impl_->inputs.Set(i, value); }
+
+absl::Status Method::Execute() {
+  ABSL_RETURN_IF_ERROR(impl_->inputs.CheckReady());
+  return impl_->code.Run();
+}
+
+const EValue& Method::GetOutput(size_t i) const {
+  ABSL_CHECK(i < num_outputs());
+  return impl_->slots->slot(impl_->plan->outputs[i]);
+}
+
+absl::StatusOr<TensorView> Method::GetState(std::string_view name) const {
+  for (const StatePlan& state : impl_->plan->state) {
+    if (state.name == name) return *impl_->slots->slot(state.value).get_if<TensorView>();
+  }
+  return absl::NotFoundError(
+      absl::StrCat("method ", Quoted(impl_->plan->name), " has no state buffer ", Quoted(name)));
+}
+
+void Method::ResetState() { impl_->slots->ResetState(); }
+
+std::vector<InstructionInfo> Method::instructions() const { return impl_->code.Describe(); }
+
+uint64_t Method::memory_bytes() const {
+  return impl_->slots->memory_bytes() + impl_->inputs.memory_bytes() + impl_->code.scratch_bytes();
+}
+
+}  // namespace belay

@@ -1,0 +1,89 @@
+// A loaded method: everything resolved, all memory in place, ready to be executed again and again.
+#ifndef BELAY_RUNTIME_EXECUTOR_METHOD_H_
+#define BELAY_RUNTIME_EXECUTOR_METHOD_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "absl/base/attributes.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "runtime/backend/backend_registry.h"
+#include "runtime/core/evalue.h"
+#include "runtime/executor/instruction_info.h"
+#include "runtime/kernel/kernel_registry.h"
+#include "runtime/program/program.h"
+
+namespace belay {
+
+// Not thread-safe: one Method per thread; many may share a Program. Move-only.
+class Method {
+ public:
+  // Resolves every kernel and delegate of the method, allocates its memory, initialises its state.
+  // Afterwards Execute() allocates nothing.
+  //   kNotFound            no such method; or operators without a kernel or backends that are
+  //                        missing (all of them are listed)
+  //   kResourceExhausted   memory, or a limit of the program's
+  //   anything a backend's Init returns, annotated with backend, method and delegate index
+  // The program, the registries and what they refer to must outlive the result.
+  static absl::StatusOr<Method> Load(const Program& program ABSL_ATTRIBUTE_LIFETIME_BOUND,
+                                     std::string_view name,
+                                     const KernelRegistry& kernels ABSL_ATTRIBUTE_LIFETIME_BOUND,
+                                     const BackendRegistry& backends ABSL_ATTRIBUTE_LIFETIME_BOUND);
+  Method(Method&&) noexcept;
+  Method& operator=(Method&&) noexcept;
+  ~Method();
+
+  const MethodPlan& plan() const;
+  size_t num_inputs() const;
+  size_t num_outputs() const;
+
+  // Gives input i a tensor or scalar, which it keeps until it is given another. A tensor's memory
+  // is used in place, without a copy, when it is dense in the planned dim order, else the elements
+  // are copied into memory reserved at load; it must stay valid and unchanged until Execute()
+  // returned. If the program mutates the input, the tensor is written to (and must have the planned
+  // order). An input that must equal a constant need not be set.
+  //   kOutOfRange        i
+  //   kInvalidArgument   dtype, rank, a static size, the kind of value, or a value other than the
+  //                      constant that the program was specialised for; names the input, what was
+  //                      expected and what came
+  //   kOutOfRange        a dynamic size beyond its bounds; names dimension, bound and value
+  absl::Status SetInput(size_t i, const EValue& value);
+
+  // Runs the instructions. Sizes that share a symbol are checked against each other first
+  // (kInvalidArgument, naming both inputs), and that a mutated input shares no memory with others.
+  //   kFailedPrecondition  some input was never set (all are named)
+  //   kResourceExhausted   Limits::executed_instructions
+  //   anything a kernel or delegate returns, annotated with the instruction's index, operator and
+  //   method
+  // After an error outputs are undefined, state is as the instructions before the failing one left
+  // it, and Execute may be called again.
+  absl::Status Execute();
+
+  // Output i of the last Execute(). Tensors lie in the method's memory, or are an input, constant
+  // or state that is passed through; valid until the next call of Execute or SetInput.
+  // Precondition: Execute() succeeded, i < num_outputs().
+  const EValue& GetOutput(size_t i) const;
+
+  // State buffers by name (plan().state): views into the method's memory, valid as long as the
+  // method.
+  absl::StatusOr<TensorView> GetState(std::string_view name) const;
+  // Gives all state its initial content.
+  void ResetState();
+
+  // One per instruction; valid as long as the program and the kernels.
+  std::vector<InstructionInfo> instructions() const;
+  uint64_t memory_bytes() const;  // arena + state + scratch + input copies
+
+ private:
+  struct Impl;
+  explicit Method(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace belay
+
+#endif  // BELAY_RUNTIME_EXECUTOR_METHOD_H_

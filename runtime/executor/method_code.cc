@@ -1,0 +1,345 @@
+#include "runtime/executor/method_code.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "runtime/core/status_macros.h"
+#include "runtime/executor/instruction_source.h"
+#include "runtime/program/metadata_path.h"
+
+namespace belay {
+
+class MethodCode::ProgramNamedData final : public NamedDataMap {
+ public:
+  explicit ProgramNamedData(const Program& program) : program_(program) {}
+  absl::StatusOr<absl::Span<const std::byte>> Find(std::string_view key) const override {
+    return program_.FindNamedData(key);
+  }
+
+ private:
+  const Program& program_;
+};
+
+// Everything that a method needs and the registries lack, for one message.
+class MethodCode::Missing {
+ public:
+  void AddOperator(const std::string& name, const std::string& reason) {
+    Entry& entry = operators_[name];
+    if (entry.count++ == 0) entry.reason = reason;
+  }
+  void AddBackend(const std::string& id) { ++backends_[id]; }
+  bool empty() const { return operators_.empty() && backends_.empty(); }
+
+  std::string ToString(const BackendRegistry& backends) const {
+    std::vector<std::string> lines;
+    for (const auto& [name, entry] : operators_) {
+      lines.push_back(
+          absl::StrCat("operator ", Quoted(name), " (", Times(entry.count), "): ", entry.reason));
+    }
+    for (const auto& [id, count] : backends_) {
+      std::vector<std::string> known;
+      for (std::string_view other : backends.Ids()) known.push_back(Quoted(other));
+      lines.push_back(absl::StrCat("backend ", Quoted(id), " (", Times(count), "): registered are ",
+                                   known.empty() ? "none" : absl::StrJoin(known, ", ")));
+    }
+    return absl::StrJoin(lines, "; ");
+  }
+
+ private:
+  struct Entry {
+    int count = 0;
+    std::string reason;
+  };
+  static std::string Times(int count) {
+    return count == 1 ? std::string("1 call") : absl::StrCat(count, " calls");
+  }
+  std::map<std::string, Entry> operators_;
+  std::map<std::string, int> backends_;
+};
+
+MethodCode::MethodCode(const Program& program, SlotTable* slots)
+    : program_(&program),
+      plan_(&slots->plan()),
+      slots_(slots),
+      named_data_(std::make_unique<ProgramNamedData>(program)) {}
+MethodCode::MethodCode(MethodCode&&) noexcept = default;
+MethodCode& MethodCode::operator=(MethodCode&&) noexcept = default;
+MethodCode::~MethodCode() = default;
+
+absl::StatusOr<MethodCode> MethodCode::Resolve(const Program& program, SlotTable* slots,
+                                               const KernelRegistry& kernels,
+                                               const BackendRegistry& backends) {
+  MethodCode code(program, slots);
+  const MethodPlan& plan = *code.plan_;
+  size_t operands = 0;
+  for (const InstructionPlan& instruction : plan.instructions) {
+    if (const auto* kernel = std::get_if<KernelCallPlan>(&instruction)) {
+      operands += kernel->arguments.size() + kernel->outputs.size();
+    } else if (const auto* delegate = std::get_if<DelegateCallPlan>(&instruction)) {
+      operands += delegate->arguments.size() + delegate->outputs.size();
+    }
+  }
+  code.operands_.reserve(operands);  // contexts point into it
+  code.records_.reserve(plan.instructions.size());
+  Missing missing;
+  for (size_t i = 0; i < plan.instructions.size(); ++i) {
+    const InstructionPlan& instruction = plan.instructions[i];
+    Record record;
+    if (const auto* kernel = std::get_if<KernelCallPlan>(&instruction)) {
+      ABSL_RETURN_IF_ERROR(code.ResolveKernel(*kernel, i, kernels, missing, record));
+    } else if (const auto* delegate = std::get_if<DelegateCallPlan>(&instruction)) {
+      record.kind = Record::Kind::kDelegate;
+      code.AddOperands(delegate->arguments, delegate->outputs, record);
+      const std::string& id = plan.delegates[delegate->delegate].backend_id;
+      record.backend = backends.Find(id);
+      if (record.backend == nullptr) missing.AddBackend(id);
+    } else if (const auto* move = std::get_if<MovePlan>(&instruction)) {
+      record.kind = slots->tensor_plan(move->to) != nullptr ? Record::Kind::kMoveTensor
+                                                            : Record::Kind::kMoveScalar;
+      record.from = move->from;
+      record.to = move->to;
+    } else if (const auto* branch = std::get_if<JumpIfFalsePlan>(&instruction)) {
+      record.kind = Record::Kind::kJumpIfFalse;
+      record.condition = branch->condition;
+      record.target = branch->target;
+    } else if (const auto* jump = std::get_if<JumpPlan>(&instruction)) {
+      record.kind = Record::Kind::kJump;
+      record.target = jump->target;
+    }
+    code.records_.push_back(record);
+  }
+  if (!missing.empty()) {
+    return absl::NotFoundError(absl::StrCat("method ", Quoted(plan.name),
+                                            " can't be run here: ", missing.ToString(backends)));
+  }
+  return code;
+}
+
+void MethodCode::AddOperands(const std::vector<uint32_t>& arguments,
+                             const std::vector<uint32_t>& outputs, Record& record) {
+  record.first_operand = operands_.size();
+  record.first_output = output_values_.size();
+  for (const uint32_t value : arguments) operands_.push_back(&slots_->slot(value));
+  for (const uint32_t value : outputs) {
+    operands_.push_back(slots_->output_slot(value));
+    output_values_.push_back(value);
+  }
+  record.context = ContextOf(record, arguments.size(), outputs.size());
+}
+
+// Scratch is set as far as it is known: none before Prepare().
+KernelContext MethodCode::ContextOf(const Record& record, size_t arguments, size_t outputs) {
+  EValue* const* operands = operands_.data() + record.first_operand;
+  return KernelContext(absl::MakeConstSpan(operands, arguments),
+                       absl::MakeConstSpan(operands + arguments, outputs), slots_, scratch_.span());
+}
+
+absl::Status MethodCode::ResolveKernel(const KernelCallPlan& call, size_t instruction,
+                                       const KernelRegistry& kernels, Missing& missing,
+                                       Record& record) {
+  record.kind = Record::Kind::kKernel;
+  AddOperands(call.arguments, call.outputs, record);
+  const std::string& op = plan_->operators[call.op];
+  record.kernel = kernels.Find(op, record.context);
+  if (record.kernel == nullptr) {
+    std::string reason = "no kernel";
+    if (kernels.Contains(op)) {
+      std::vector<std::string> kinds;
+      for (const uint32_t value : call.arguments) {
+        kinds.push_back(slots_->slot(value).KindName());
+      }
+      reason = absl::StrCat("no kernel takes (", absl::StrJoin(kinds, ", "), ")");
+    }
+    missing.AddOperator(op, reason);
+    return absl::OkStatus();
+  }
+  record.run = record.kernel->run;
+  if (record.kernel->scratch_bytes == nullptr) return absl::OkStatus();
+  const uint64_t bytes = record.kernel->scratch_bytes(record.context);
+  if (bytes > program_->limits().scratch_bytes) {
+    return Annotate(absl::ResourceExhaustedError(absl::StrCat(
+                        "it needs ", bytes, " bytes to work in, the limit 'scratch_bytes' is ",
+                        program_->limits().scratch_bytes)),
+                    instruction);
+  }
+  scratch_needed_ = std::max(scratch_needed_, bytes);
+  return absl::OkStatus();
+}
+
+absl::Status MethodCode::Prepare() {
+  ABSL_ASSIGN_OR_RETURN(scratch_, AlignedBuffer::Create(scratch_needed_));
+  for (size_t i = 0; i < records_.size(); ++i) {
+    Record& record = records_[i];
+    if (record.kind != Record::Kind::kKernel && record.kind != Record::Kind::kDelegate) continue;
+    record.context =
+        ContextOf(record, record.context.num_arguments(), record.context.num_outputs());
+    if (record.kind == Record::Kind::kDelegate) {
+      const auto& call = std::get<DelegateCallPlan>(plan_->instructions[i]);
+      ABSL_RETURN_IF_ERROR(MakeDelegate(call, record));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status MethodCode::MakeDelegate(const DelegateCallPlan& call, Record& record) {
+  const DelegatePlan& delegate = plan_->delegates[call.delegate];
+  std::vector<CompileSpecView> specs;
+  for (const CompileSpecPlan& spec : delegate.compile_specs) {
+    specs.push_back({.key = spec.key, .value = spec.value});
+  }
+  const EValue* const* operands = operands_.data() + record.first_operand;
+  const DelegateInitContext context = {
+      .method = plan_->name,
+      .compile_specs = specs,
+      .named_data = named_data_.get(),
+      .arguments = absl::MakeConstSpan(operands, call.arguments.size()),
+      .outputs = absl::MakeConstSpan(operands + call.arguments.size(), call.outputs.size())};
+  absl::StatusOr<std::unique_ptr<DelegateHandle>> handle =
+      record.backend->Init(context, delegate.blob);
+  if (handle.ok() && *handle == nullptr) {
+    handle = absl::InternalError("the backend made no handle");
+  }
+  if (!handle.ok()) {
+    return absl::Status(
+        handle.status().code(),
+        absl::StrCat("method ", Quoted(plan_->name), ", delegate ", call.delegate, " of backend ",
+                     Quoted(delegate.backend_id), ": ", handle.status().message()));
+  }
+  record.handle = handle->get();
+  handles_.push_back(*std::move(handle));
+  return absl::OkStatus();
+}
+
+absl::Status MethodCode::CheckOutputs(const Record& record) {
+  const int outputs = record.context.num_outputs();
+  for (int k = 0; k < outputs; ++k) {
+    const absl::Status status = slots_->CheckOutput(output_values_[record.first_output + k]);
+    if (!status.ok()) [[unlikely]] {
+      return absl::Status(status.code(), absl::StrCat("output ", k, ": ", status.message()));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status MethodCode::Move(const Record& record) {
+  const EValue& from = slots_->slot(record.from);
+  EValue& to = slots_->slot(record.to);
+  if (record.kind == Record::Kind::kMoveScalar) {
+    to = from;
+    return absl::OkStatus();
+  }
+  const TensorView& source = *from.get_if<TensorView>();
+  TensorView& target = *to.get_if<TensorView>();
+  ABSL_RETURN_IF_ERROR(slots_->Resize(target, source.sizes));
+  return CopyElements(source, target);
+}
+
+bool MethodCode::ConditionHolds(const Record& record) const {
+  const EValue& condition = slots_->slot(record.condition);
+  if (const bool* value = condition.get_if<bool>()) return *value;
+  const TensorView* tensor = condition.get_if<TensorView>();
+  return *tensor->as<const uint8_t>() != 0;  // one element, as validated
+}
+
+absl::Status MethodCode::Run() {
+  const uint64_t limit = program_->limits().executed_instructions;
+  const size_t count = records_.size();
+  uint64_t executed = 0;
+  for (size_t i = 0; i < count;) {
+    if (limit != 0 && executed == limit) [[unlikely]] {
+      return Annotate(absl::ResourceExhaustedError(absl::StrCat(
+                          "stopped after the ", limit,
+                          " instructions that the limit 'executed_instructions' allows")),
+                      i);
+    }
+    ++executed;
+    Record& record = records_[i];
+    absl::Status status;
+    switch (record.kind) {
+      case Record::Kind::kKernel:
+        status = record.run(record.context);
+        if (status.ok()) status = CheckOutputs(record);
+        break;
+      case Record::Kind::kDelegate:
+        status = record.handle->Execute(record.context);
+        if (status.ok()) status = CheckOutputs(record);
+        break;
+      case Record::Kind::kMoveTensor:
+      case Record::Kind::kMoveScalar:
+        status = Move(record);
+        break;
+      case Record::Kind::kJumpIfFalse:
+        i = ConditionHolds(record) ? i + 1 : record.target;
+        continue;
+      case Record::Kind::kJump:
+        i = record.target;
+        continue;
+    }
+    if (!status.ok()) [[unlikely]]
+      return Annotate(status, i);
+    ++i;
+  }
+  return absl::OkStatus();
+}
+
+std::vector<InstructionInfo> MethodCode::Describe() const {
+  std::vector<InstructionInfo> infos;
+  infos.reserve(records_.size());
+  for (size_t i = 0; i < records_.size(); ++i) {
+    const Record& record = records_[i];
+    switch (record.kind) {
+      case Record::Kind::kKernel:
+        infos.push_back(
+            {.op = plan_->operators[std::get<KernelCallPlan>(plan_->instructions[i]).op],
+             .kernel = record.kernel->name,
+             .engine = KernelEngineName(record.kernel->engine)});
+        break;
+      case Record::Kind::kDelegate:
+        infos.push_back(
+            {.op = "delegate",
+             .kernel = plan_->delegates[std::get<DelegateCallPlan>(plan_->instructions[i]).delegate]
+                           .backend_id,
+             .engine = "delegate"});
+        break;
+      case Record::Kind::kMoveTensor:
+      case Record::Kind::kMoveScalar:
+        infos.push_back({.op = "move", .kernel = "", .engine = ""});
+        break;
+      case Record::Kind::kJumpIfFalse:
+        infos.push_back({.op = "jump_if_false", .kernel = "", .engine = ""});
+        break;
+      case Record::Kind::kJump:
+        infos.push_back({.op = "jump", .kernel = "", .engine = ""});
+        break;
+    }
+  }
+  return infos;
+}
+
+absl::Status MethodCode::Annotate(const absl::Status& status, size_t instruction) const {
+  std::string what;
+  const InstructionPlan& plan = plan_->instructions[instruction];
+  if (const auto* kernel = std::get_if<KernelCallPlan>(&plan)) {
+    what = Quoted(plan_->operators[kernel->op]);
+  } else if (const auto* delegate = std::get_if<DelegateCallPlan>(&plan)) {
+    what = absl::StrCat("delegate ", delegate->delegate, " of backend ",
+                        Quoted(plan_->delegates[delegate->delegate].backend_id));
+  } else {
+    what = std::holds_alternative<MovePlan>(plan) ? "move" : "jump";
+  }
+  return absl::Status(
+      status.code(),
+      absl::StrCat("method ", Quoted(plan_->name), ", instruction ", instruction, " (", what, ")",
+                   InstructionSource(*program_, *plan_, instruction), ": ", status.message()));
+}
+
+}  // namespace belay

@@ -1,0 +1,93 @@
+// The instructions of a loaded method: kernels and delegates resolved, arguments in place.
+#ifndef BELAY_RUNTIME_EXECUTOR_METHOD_CODE_H_
+#define BELAY_RUNTIME_EXECUTOR_METHOD_CODE_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "runtime/backend/backend_registry.h"
+#include "runtime/core/arena.h"
+#include "runtime/core/evalue.h"
+#include "runtime/executor/instruction_info.h"
+#include "runtime/executor/slot_table.h"
+#include "runtime/kernel/kernel_registry.h"
+#include "runtime/program/program.h"
+
+namespace belay {
+
+class MethodCode {
+ public:
+  // Finds all kernels and backends. `program`, `slots` and what the registries refer to must
+  // outlive the result.
+  //   kNotFound           lists every operator without a kernel and every missing backend
+  //   kResourceExhausted  Limits::scratch_bytes
+  static absl::StatusOr<MethodCode> Resolve(const Program& program, SlotTable* slots,
+                                            const KernelRegistry& kernels,
+                                            const BackendRegistry& backends);
+  MethodCode(MethodCode&&) noexcept;
+  MethodCode& operator=(MethodCode&&) noexcept;
+  ~MethodCode();
+
+  // Allocates working memory and makes the delegates. Once, after the slots have their memory.
+  absl::Status Prepare();
+
+  // Walks over the instructions. Allocates nothing unless it fails.
+  absl::Status Run();
+
+  std::vector<InstructionInfo> Describe() const;
+  uint64_t scratch_bytes() const { return scratch_.size(); }
+
+ private:
+  struct Record {
+    enum class Kind : uint8_t { kKernel, kDelegate, kMoveTensor, kMoveScalar, kJumpIfFalse, kJump };
+    Kind kind;
+    absl::Status (*run)(KernelContext& context) = nullptr;  // kKernel
+    DelegateHandle* handle = nullptr;                       // kDelegate
+    // Kernels and delegates: operands_[first_operand …), arguments and then outputs, and the
+    // outputs' values in output_values_[first_output …).
+    KernelContext context{{}, {}, nullptr, {}};
+    size_t first_operand = 0;
+    size_t first_output = 0;
+    // Moves: value indices.
+    uint32_t from = 0, to = 0;
+    // Jumps. A condition is a value index.
+    uint32_t condition = 0, target = 0;
+    const Kernel* kernel = nullptr;
+    const BackendRuntime* backend = nullptr;
+  };
+  // What the backends' named data come from; at a fixed address.
+  class ProgramNamedData;
+  class Missing;
+
+  MethodCode(const Program& program, SlotTable* slots);
+  void AddOperands(const std::vector<uint32_t>& arguments, const std::vector<uint32_t>& outputs,
+                   Record& record);
+  KernelContext ContextOf(const Record& record, size_t arguments, size_t outputs);
+  absl::Status ResolveKernel(const KernelCallPlan& call, size_t instruction,
+                             const KernelRegistry& kernels, Missing& missing, Record& record);
+  absl::Status MakeDelegate(const DelegateCallPlan& call, Record& record);
+  absl::Status CheckOutputs(const Record& record);
+  absl::Status Move(const Record& record);
+  bool ConditionHolds(const Record& record) const;
+  // Says where in the program `status` comes from.
+  absl::Status Annotate(const absl::Status& status, size_t instruction) const;
+
+  const Program* program_;
+  const MethodPlan* plan_;
+  SlotTable* slots_;
+  std::unique_ptr<ProgramNamedData> named_data_;
+  std::vector<Record> records_;
+  std::vector<EValue*> operands_;
+  std::vector<uint32_t> output_values_;
+  std::vector<std::unique_ptr<DelegateHandle>> handles_;
+  uint64_t scratch_needed_ = 0;
+  AlignedBuffer scratch_;
+};
+
+}  // namespace belay
+
+#endif  // BELAY_RUNTIME_EXECUTOR_METHOD_CODE_H_

@@ -1,0 +1,64 @@
+// The inputs of a loaded method: what may be set, and whether all of it fits together.
+#ifndef BELAY_RUNTIME_EXECUTOR_METHOD_INPUTS_H_
+#define BELAY_RUNTIME_EXECUTOR_METHOD_INPUTS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "runtime/core/arena.h"
+#include "runtime/core/evalue.h"
+#include "runtime/executor/slot_table.h"
+#include "runtime/program/plan.h"
+
+namespace belay {
+
+class MethodInputs {
+ public:
+  // Reserves memory for inputs whose elements must be put in order. `slots` must outlive the
+  // result.
+  //   kResourceExhausted  no memory, or more than `max_bytes`
+  static absl::StatusOr<MethodInputs> Create(SlotTable* slots, uint64_t max_bytes);
+
+  // See Method::SetInput.
+  absl::Status Set(size_t i, const EValue& value);
+  // Whether everything is there and agrees. Allocates nothing unless it fails. See Method::Execute.
+  absl::Status CheckReady() const;
+
+  uint64_t memory_bytes() const { return copies_.size(); }
+
+ private:
+  // One constraint with a symbol. Terms of one symbol follow each other.
+  struct Term {
+    uint32_t input;
+    const SizeConstraint* constraint;
+  };
+
+  explicit MethodInputs(SlotTable* slots) : slots_(slots) {}
+  const InputPlan& plan(size_t i) const { return slots_->plan().inputs[i]; }
+  bool IsSet(size_t i) const;
+  absl::Status SetTensor(size_t i, const TensorPlan& tensor, const EValue& value);
+  absl::Status SetScalar(size_t i, ScalarKind kind, const EValue& value);
+  absl::Status CheckConstant(size_t i, const EValue& value) const;
+  absl::Status CheckSizes(size_t i, const TensorPlan& tensor, const TensorView& view) const;
+  // "input 1 'mask': expected f32[1..8,3], got …"
+  absl::Status Mismatch(size_t i, const EValue& got, std::string_view detail = "") const;
+  std::string Describe(size_t i) const;
+  std::string Expected(size_t i) const;
+  absl::Status CheckSymbols() const;
+  absl::Status CheckMutatedApart() const;
+
+  SlotTable* slots_;
+  std::vector<uint8_t> set_;
+  std::vector<Term> terms_;
+  std::vector<uint32_t> mutated_;
+  AlignedBuffer copies_;
+  std::vector<std::byte*> copy_of_;  // by input; null for what is never copied
+};
+
+}  // namespace belay
+
+#endif  // BELAY_RUNTIME_EXECUTOR_METHOD_INPUTS_H_

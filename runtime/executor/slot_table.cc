@@ -1,0 +1,230 @@
+#include "runtime/executor/slot_table.h"
+
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/core/status_macros.h"
+
+namespace belay {
+namespace {
+
+size_t ElementAlignment(DType dtype) {
+  return IsComplex(dtype) ? DTypeSize(dtype) / 2 : DTypeSize(dtype);
+}
+
+EValue ZeroOf(ScalarKind kind) {
+  switch (kind) {
+    case ScalarKind::kInt:
+      return EValue(int64_t{0});
+    case ScalarKind::kDouble:
+      return EValue(0.0);
+    case ScalarKind::kBool:
+      return EValue(false);
+  }
+  return EValue();
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<SlotTable>> SlotTable::Create(const MethodPlan& plan) {
+  std::unique_ptr<SlotTable> table(new SlotTable(plan));
+  ABSL_RETURN_IF_ERROR(table->MakeSlots());
+  return table;
+}
+
+absl::StatusOr<void*> SlotTable::ConstantData(const TensorPlan& tensor) {
+  const std::byte* data = tensor.constant.data();
+  const bool aligned = reinterpret_cast<uintptr_t>(data) % ElementAlignment(tensor.dtype) == 0;
+  // Nothing writes to a constant: no instruction has one as an output, and CheckMutable() refuses.
+  if (aligned || tensor.constant.empty()) return const_cast<std::byte*>(data);
+  ABSL_ASSIGN_OR_RETURN(AlignedBuffer copy, AlignedBuffer::Create(tensor.constant.size()));
+  std::memcpy(copy.data(), data, tensor.constant.size());
+  copied_constants_.push_back(std::move(copy));
+  return copied_constants_.back().data();
+}
+
+absl::Status SlotTable::MakeSlots() {
+  const size_t count = plan_.values.size();
+  slots_.resize(count);
+  kinds_.resize(count, Kind::kFixed);
+  tensor_plans_.resize(count, nullptr);
+  tensor_data_.resize(count, nullptr);
+  mutated_.resize(count, 0);
+  for (const InputPlan& input : plan_.inputs) mutated_[input.value] = input.mutated;
+  size_t elements = 0;
+  for (const ValuePlan& value : plan_.values) {
+    if (const auto* list = std::get_if<ListPlan>(&value)) elements += list->elements.size();
+  }
+  list_elements_.reserve(elements);  // lists point into it
+  lists_.resize(count);
+  for (uint32_t v = 0; v < count; ++v) {
+    const ValuePlan& value = plan_.values[v];
+    if (const auto* tensor = std::get_if<TensorPlan>(&value)) {
+      kinds_[v] = Kind::kTensor;
+      tensor_plans_[v] = tensor;
+      if (tensor->location == TensorPlan::Location::kConstant) {
+        ABSL_ASSIGN_OR_RETURN(tensor_data_[v], ConstantData(*tensor));
+      }
+    } else if (const auto* list = std::get_if<ListPlan>(&value)) {
+      kinds_[v] = Kind::kList;
+      EValue* const* first = list_elements_.data() + list_elements_.size();
+      for (const uint32_t element : list->elements) list_elements_.push_back(&slots_[element]);
+      lists_[v] = {absl::MakeConstSpan(first, list->elements.size())};
+    } else if (const auto* kind = std::get_if<ScalarKind>(&value)) {
+      kinds_[v] = *kind == ScalarKind::kInt      ? Kind::kInt
+                  : *kind == ScalarKind::kDouble ? Kind::kDouble
+                                                 : Kind::kBool;
+    }
+    slots_[v] = InitialValue(v);
+  }
+  return absl::OkStatus();
+}
+
+EValue SlotTable::InitialValue(uint32_t value) {
+  return std::visit(
+      [&](const auto& v) {
+        using T = std::decay_t<decltype(v)>;
+        if constexpr (std::is_same_v<T, TensorPlan>) {
+          TensorView view;
+          view.dtype = v.dtype;
+          view.sizes = v.sizes;
+          view.strides = DenseStrides(v.sizes, v.dim_order);
+          view.data = tensor_data_[value];
+          return EValue(view);
+        } else if constexpr (std::is_same_v<T, ListPlan>) {
+          return EValue(lists_[value]);
+        } else if constexpr (std::is_same_v<T, ScalarKind>) {
+          return ZeroOf(v);
+        } else if constexpr (std::is_same_v<T, std::string>) {
+          return EValue(std::string_view(v));
+        } else {
+          return EValue(v);
+        }
+      },
+      plan_.values[value]);
+}
+
+absl::Status SlotTable::AllocateMemory() {
+  ABSL_ASSIGN_OR_RETURN(arena_, AlignedBuffer::Create(plan_.arena_bytes));
+  ABSL_ASSIGN_OR_RETURN(state_, AlignedBuffer::Create(plan_.state_bytes));
+  for (uint32_t v = 0; v < slots_.size(); ++v) {
+    const TensorPlan* tensor = tensor_plans_[v];
+    if (tensor == nullptr || tensor->bytes() == 0) continue;  // without elements: no memory
+    if (tensor->location == TensorPlan::Location::kArena) {
+      tensor_data_[v] = arena_.data() + tensor->offset;
+    } else if (tensor->location == TensorPlan::Location::kState) {
+      tensor_data_[v] = state_.data() + tensor->offset;
+    }
+    slots_[v].get_if<TensorView>()->data = tensor_data_[v];
+  }
+  return absl::OkStatus();
+}
+
+void SlotTable::ResetState() {
+  for (const StatePlan& state : plan_.state) {
+    const size_t bytes = static_cast<size_t>(tensor_plans_[state.value]->bytes());
+    if (bytes == 0) continue;
+    if (state.initial.has_value()) {
+      std::memcpy(tensor_data_[state.value], state.initial->data(), bytes);
+    } else {
+      std::memset(tensor_data_[state.value], 0, bytes);
+    }
+  }
+}
+
+EValue* SlotTable::output_slot(uint32_t value) {
+  return std::holds_alternative<None>(plan_.values[value]) ? &dropped_ : &slots_[value];
+}
+
+bool SlotTable::HoldsItsKind(uint32_t value) const {
+  const EValue& slot = slots_[value];
+  switch (kinds_[value]) {
+    case Kind::kTensor:
+      return slot.is<TensorView>();
+    case Kind::kList:
+      return slot.is<ListView>();
+    case Kind::kInt:
+      return slot.is<int64_t>();
+    case Kind::kDouble:
+      return slot.is<double>();
+    case Kind::kBool:
+      return slot.is<bool>();
+    case Kind::kFixed:
+      return true;  // instructions have no such output but None, which is dropped
+  }
+  return true;
+}
+
+absl::Status SlotTable::RestoreSlot(uint32_t value) {
+  const std::string got = slots_[value].KindName();
+  slots_[value] = InitialValue(value);
+  return absl::InvalidArgumentError(
+      absl::StrCat("planned is ", slots_[value].KindName(), ", the kernel computed ", got));
+}
+
+std::optional<uint32_t> SlotTable::ValueAt(const void* address) const {
+  const uintptr_t first = reinterpret_cast<uintptr_t>(slots_.data());
+  const uintptr_t at = reinterpret_cast<uintptr_t>(address);
+  if (at < first || at - first >= slots_.size() * sizeof(EValue)) return std::nullopt;
+  return static_cast<uint32_t>((at - first) / sizeof(EValue));
+}
+
+absl::Status SlotTable::Resize(TensorView& tensor, absl::Span<const int64_t> sizes) {
+  if (tensor.sizes == sizes) return absl::OkStatus();
+  const std::optional<uint32_t> value = ValueAt(&tensor);
+  const TensorPlan* plan = value.has_value() ? tensor_plans_[*value] : nullptr;
+  if (plan == nullptr) return absl::InternalError("the tensor is none of this method's");
+  if (sizes.size() != static_cast<size_t>(plan->sizes.size())) {
+    return absl::InvalidArgumentError(absl::StrCat("planned are ", plan->sizes.size(),
+                                                   " dimensions ", FormatSizes(plan->sizes),
+                                                   ", computed were ", FormatSizes(sizes)));
+  }
+  const bool fixed = plan->location != TensorPlan::Location::kArena;
+  for (int d = 0; d < plan->sizes.size(); ++d) {
+    const int64_t planned = fixed ? tensor.sizes[d] : plan->sizes[d];
+    const bool dynamic = !fixed && ((plan->dynamic_dims >> d) & 1) != 0;
+    if (dynamic ? sizes[d] > planned || sizes[d] < 0 : sizes[d] != planned) {
+      const std::string message =
+          absl::StrCat("dimension ", d, ": ", dynamic ? "planned are at most " : "planned is ",
+                       planned, ", computed was ", sizes[d], " (", FormatSizes(sizes), ")");
+      return dynamic ? absl::OutOfRangeError(message) : absl::InvalidArgumentError(message);
+    }
+  }
+  tensor.sizes = Sizes(sizes);
+  tensor.strides = DenseStrides(tensor.sizes, plan->dim_order);
+  return absl::OkStatus();
+}
+
+absl::Status SlotTable::CheckMutable(const EValue& argument) {
+  const std::optional<uint32_t> value = ValueAt(&argument);
+  const TensorPlan* plan = value.has_value() ? tensor_plans_[*value] : nullptr;
+  if (plan == nullptr) return absl::InternalError("the argument is none of this method's tensors");
+  switch (plan->location) {
+    case TensorPlan::Location::kArena:
+    case TensorPlan::Location::kState:
+      return absl::OkStatus();
+    case TensorPlan::Location::kConstant:
+      return absl::InvalidArgumentError("the operator writes to it, and it is a constant");
+    case TensorPlan::Location::kExternal:
+      if (mutated_[*value]) return absl::OkStatus();
+      return absl::InvalidArgumentError(
+          "the operator writes to it, and it is an input that the program does not mutate");
+  }
+  return absl::OkStatus();
+}
+
+uint64_t SlotTable::memory_bytes() const {
+  uint64_t bytes = arena_.size() + state_.size();
+  for (const AlignedBuffer& copy : copied_constants_) bytes += copy.size();
+  return bytes;
+}
+
+}  // namespace belay

@@ -1,0 +1,83 @@
+// The values of a loaded method, and the memory that its tensors lie in.
+#ifndef BELAY_RUNTIME_EXECUTOR_SLOT_TABLE_H_
+#define BELAY_RUNTIME_EXECUTOR_SLOT_TABLE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "runtime/core/arena.h"
+#include "runtime/core/evalue.h"
+#include "runtime/kernel/kernel.h"
+#include "runtime/program/plan.h"
+
+namespace belay {
+
+// One EValue per value of the plan, at a fixed address. Kernels get pointers to them. It is the
+// OutputAllocator of the method: outputs keep their planned place and are resized within the sizes
+// that were planned.
+class SlotTable final : public OutputAllocator {
+ public:
+  // Every tensor at its largest size; only constants have data. `plan` must outlive the result.
+  //   kResourceExhausted  no memory for constants that must be copied because they are misaligned
+  static absl::StatusOr<std::unique_ptr<SlotTable>> Create(const MethodPlan& plan);
+
+  // Allocates arena and state and points the tensors into them. Once.
+  absl::Status AllocateMemory();
+  // Gives all state its initial content. Precondition: AllocateMemory() succeeded.
+  void ResetState();
+
+  const MethodPlan& plan() const { return plan_; }
+  EValue& slot(uint32_t value) { return slots_[value]; }
+  const EValue& slot(uint32_t value) const { return slots_[value]; }
+  // Where an instruction writes its output to: None is dropped.
+  EValue* output_slot(uint32_t value);
+  // nullptr when the value is no tensor.
+  const TensorPlan* tensor_plan(uint32_t value) const { return tensor_plans_[value]; }
+
+  // Whether the slot still holds a value of its kind, after an instruction wrote to it. If not, the
+  // slot is restored. Such a kernel and such a program do not fit together.
+  //   kInvalidArgument  names both kinds
+  absl::Status CheckOutput(uint32_t value) {
+    if (HoldsItsKind(value)) [[likely]]
+      return absl::OkStatus();
+    return RestoreSlot(value);
+  }
+
+  absl::Status Resize(TensorView& tensor, absl::Span<const int64_t> sizes) override;
+  absl::Status CheckMutable(const EValue& argument) override;
+
+  uint64_t memory_bytes() const;
+
+ private:
+  enum class Kind : uint8_t { kTensor, kList, kInt, kDouble, kBool, kFixed };
+
+  explicit SlotTable(const MethodPlan& plan) : plan_(plan) {}
+  absl::Status MakeSlots();
+  // nullopt when `address` is not inside the slots.
+  std::optional<uint32_t> ValueAt(const void* address) const;
+  absl::StatusOr<void*> ConstantData(const TensorPlan& tensor);
+  EValue InitialValue(uint32_t value);
+  bool HoldsItsKind(uint32_t value) const;
+  absl::Status RestoreSlot(uint32_t value);
+
+  const MethodPlan& plan_;
+  std::vector<EValue> slots_;
+  std::vector<Kind> kinds_;
+  std::vector<const TensorPlan*> tensor_plans_;
+  std::vector<void*> tensor_data_;  // as planned; of inputs null
+  std::vector<uint8_t> mutated_;    // the value is an input that the program may write to
+  std::vector<EValue*> list_elements_;
+  std::vector<ListView> lists_;
+  EValue dropped_;
+  AlignedBuffer arena_, state_;
+  std::vector<AlignedBuffer> copied_constants_;
+};
+
+}  // namespace belay
+
+#endif  // BELAY_RUNTIME_EXECUTOR_SLOT_TABLE_H_

@@ -1,0 +1,116 @@
+#include "runtime/program/companion_files.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <memory>
+#include <string>
+#include <system_error>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/core/status_macros.h"
+#include "runtime/program/metadata_path.h"
+
+namespace belay {
+namespace {
+
+absl::Status OpenError(const std::string& name, int error) {
+  const std::string message = absl::StrCat("cannot open companion file ", Quoted(name), ": ",
+                                           std::generic_category().message(error));
+  switch (error) {
+    case ENOENT:
+    case ENOTDIR:
+      return absl::NotFoundError(message);
+    case EACCES:
+    case EPERM:
+      return absl::PermissionDeniedError(message);
+    case ELOOP:
+      return absl::InvalidArgumentError(
+          absl::StrCat("companion file ", Quoted(name), " is a symbolic link"));
+    default:
+      return absl::UnavailableError(message);
+  }
+}
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+int OpenRetrying(int directory, const char* path, int flags) {
+  int fd;
+  do {
+    fd = ::openat(directory, path, flags);
+  } while (fd < 0 && errno == EINTR);
+  return fd;
+}
+
+}  // namespace
+
+bool IsCompanionName(std::string_view name) {
+  if (name.empty() || name.size() > 255 || name == "." || name == "..") return false;
+  for (const char c : name) {
+    if (c == '/' || c == '\\' || c == ':' || static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+      return false;
+    }
+  }
+  return true;
+}
+
+absl::StatusOr<std::shared_ptr<const CompanionFile>> CompanionFile::Open(const std::string& root,
+                                                                         const std::string& name,
+                                                                         uint64_t max_bytes) {
+  if (!IsCompanionName(name)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("companion file ", Quoted(name), ": not the base name of a file"));
+  }
+  const Descriptor directory(
+      OpenRetrying(AT_FDCWD, root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (directory.get() < 0) return OpenError(name, errno);
+  // O_NONBLOCK: opening a named pipe must not wait for a writer.
+  const Descriptor file(
+      OpenRetrying(directory.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+  if (file.get() < 0) return OpenError(name, errno);
+  struct stat info;
+  if (::fstat(file.get(), &info) != 0) return OpenError(name, errno);
+  if (!S_ISREG(info.st_mode)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("companion file ", Quoted(name), " is not a regular file"));
+  }
+  if (info.st_nlink > 1) {
+    return absl::InvalidArgumentError(absl::StrCat("companion file ", Quoted(name), " is one of ",
+                                                   info.st_nlink, " links to the same file"));
+  }
+  const uint64_t size = static_cast<uint64_t>(info.st_size);
+  if (size > max_bytes || size > static_cast<uint64_t>(PTRDIFF_MAX)) {
+    return absl::ResourceExhaustedError(absl::StrCat("companion file ", Quoted(name), " has ", size,
+                                                     " bytes, the limit 'file_bytes' is ",
+                                                     max_bytes));
+  }
+  absl::Span<const std::byte> bytes;
+  if (size > 0) {
+    void* data = ::mmap(nullptr, static_cast<size_t>(size), PROT_READ, MAP_PRIVATE, file.get(),
+                        /*offset=*/0);
+    if (data == MAP_FAILED) return OpenError(name, errno);
+    bytes = absl::MakeConstSpan(static_cast<const std::byte*>(data), static_cast<size_t>(size));
+  }
+  return std::shared_ptr<const CompanionFile>(new CompanionFile(bytes));
+}
+
+CompanionFile::~CompanionFile() {
+  if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+}
+
+}  // namespace belay

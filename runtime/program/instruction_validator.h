@@ -1,0 +1,19 @@
+// The instructions of a method: what they read, what they write, where they jump to.
+#ifndef BELAY_RUNTIME_PROGRAM_INSTRUCTION_VALIDATOR_H_
+#define BELAY_RUNTIME_PROGRAM_INSTRUCTION_VALIDATOR_H_
+
+#include "absl/status/status.h"
+#include "runtime/program/limits.h"
+#include "runtime/program/metadata_path.h"
+#include "runtime/program/plan.h"
+#include "runtime/schema/program.pb.h"
+
+namespace belay {
+
+// Appends to plan.instructions. The rest of `plan` is validated already. `path` is the method's.
+absl::Status ValidateInstructions(const schema::Method& method, const Limits& limits,
+                                  const MetadataPath& path, MethodPlan& plan);
+
+}  // namespace belay
+
+#endif  // BELAY_RUNTIME_PROGRAM_INSTRUCTION_VALIDATOR_H_

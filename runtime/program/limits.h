@@ -1,0 +1,27 @@
+// How much a file may ask for. Exceeding a limit is kResourceExhausted, naming the limit and both
+// numbers.
+#ifndef BELAY_RUNTIME_PROGRAM_LIMITS_H_
+#define BELAY_RUNTIME_PROGRAM_LIMITS_H_
+
+#include <cstdint>
+
+namespace belay {
+
+struct Limits {
+  uint64_t file_bytes = uint64_t{1} << 40;
+  uint64_t metadata_bytes = uint64_t{256} << 20;
+  uint64_t segments = 1 << 20;
+  uint64_t methods = 4096;
+  uint64_t values = 1 << 24;                 // per method
+  uint64_t instructions = 1 << 24;           // per method
+  uint64_t list_elements = 1 << 24;          // per method, all lists together
+  uint64_t operands = 1 << 24;               // per method, with a list's elements at each use
+  uint64_t arena_bytes = uint64_t{1} << 36;  // arena and state of one method
+  uint64_t scratch_bytes = uint64_t{1} << 32;
+  // Instructions that one call of Method::Execute may run; 0: no limit.
+  uint64_t executed_instructions = 100'000'000;
+};
+
+}  // namespace belay
+
+#endif  // BELAY_RUNTIME_PROGRAM_LIMITS_H_

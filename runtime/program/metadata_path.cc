@@ -1,0 +1,37 @@
+#include "runtime/program/metadata_path.h"
+
+#include <string>
+#include <string_view>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "runtime/core/str_cat.h"
+
+namespace belay {
+
+std::string MetadataPath::ToString() const {
+  if (parent_ == nullptr) return "metadata";
+  // As deep as the schema, which is fixed.
+  std::string text = parent_->parent_ == nullptr ? "" : absl::StrCat(parent_->ToString(), ".");
+  absl::StrAppend(&text, field_);
+  if (indexed_) absl::StrAppend(&text, "[", index_, "]");
+  return text;
+}
+
+absl::Status MetadataPath::Error(std::string_view message) const {
+  return absl::InvalidArgumentError(absl::StrCat(ToString(), ": ", message));
+}
+
+absl::Status MetadataPath::LimitError(std::string_view limit, uint64_t got,
+                                      uint64_t allowed) const {
+  return absl::ResourceExhaustedError(
+      absl::StrCat(ToString(), ": ", got, " exceeds the limit '", limit, "' of ", allowed));
+}
+
+std::string Quoted(std::string_view text) {
+  constexpr size_t kShown = 100;
+  const bool cut = text.size() > kShown;
+  return absl::StrCat("'", absl::CHexEscape(ToAbsl(text.substr(0, kShown))), cut ? "…'" : "'");
+}
+
+}  // namespace belay

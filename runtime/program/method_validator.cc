@@ -1,0 +1,321 @@
+#include "runtime/program/method_validator.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "runtime/core/checked_math.h"
+#include "runtime/core/status_macros.h"
+#include "runtime/program/instruction_validator.h"
+#include "runtime/program/segment_validator.h"
+#include "runtime/program/value_validator.h"
+
+namespace belay {
+namespace {
+
+class MethodValidator {
+ public:
+  MethodValidator(const schema::Method& method, absl::Span<const SegmentPlan> segments,
+                  absl::Span<const absl::Span<const std::byte>> constants, const Limits& limits,
+                  const MetadataPath& path)
+      : method_(method), segments_(segments), constants_(constants), limits_(limits), path_(path) {}
+
+  absl::StatusOr<MethodPlan> Validate() {
+    plan_.name = method_.name();
+    plan_.in_spec = method_.in_spec();
+    plan_.out_spec = method_.out_spec();
+    ABSL_RETURN_IF_ERROR(ValidateMemory());
+    const TensorMemory memory = {.constants = constants_,
+                                 .arena_bytes = plan_.arena_bytes,
+                                 .state_bytes = plan_.state_bytes};
+    ABSL_ASSIGN_OR_RETURN(plan_.values, ValidateValues(method_, memory, limits_, path_));
+    owned_.assign(plan_.values.size(), 0);
+    ABSL_RETURN_IF_ERROR(ValidateInputs());
+    ABSL_RETURN_IF_ERROR(ValidateState());
+    ABSL_RETURN_IF_ERROR(CheckTensorsOwned());
+    ABSL_RETURN_IF_ERROR(ValidateOutputs());
+    ABSL_RETURN_IF_ERROR(ValidateOperators());
+    ABSL_RETURN_IF_ERROR(ValidateDelegates());
+    ABSL_RETURN_IF_ERROR(ValidateInstructions(method_, limits_, path_, plan_));
+    return std::move(plan_);
+  }
+
+ private:
+  absl::Status CheckValue(uint32_t value, const MetadataPath& path) const {
+    if (value < plan_.values.size()) return absl::OkStatus();
+    return path.Error(
+        absl::StrCat("value ", value, " does not exist, there are ", plan_.values.size()));
+  }
+
+  absl::Status ValidateMemory() {
+    plan_.arena_bytes = method_.arena_bytes();
+    plan_.state_bytes = method_.state_bytes();
+    const std::optional<uint64_t> sum = CheckedAdd(plan_.arena_bytes, plan_.state_bytes);
+    if (!sum.has_value() || *sum > limits_.arena_bytes) {
+      return path_.LimitError("arena_bytes", sum.value_or(UINT64_MAX), limits_.arena_bytes);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status ValidateInputs() {
+    plan_.inputs.reserve(method_.inputs_size());
+    for (int i = 0; i < method_.inputs_size(); ++i) {
+      const MetadataPath path(path_, "inputs", i);
+      ABSL_ASSIGN_OR_RETURN(InputPlan input, ValidateInput(method_.inputs(i), path));
+      plan_.inputs.push_back(std::move(input));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<InputPlan> ValidateInput(const schema::Input& input, const MetadataPath& path) {
+    const MetadataPath value_path(path, "value");
+    ABSL_RETURN_IF_ERROR(CheckValue(input.value(), value_path));
+    if (owned_[input.value()]) {
+      return value_path.Error(absl::StrCat("value ", input.value(), " is another input already"));
+    }
+    owned_[input.value()] = 1;
+    InputPlan plan;
+    plan.value = input.value();
+    plan.name = input.name();
+    plan.mutated = input.mutated();
+    const ValuePlan& value = plan_.values[input.value()];
+    const auto* tensor = std::get_if<TensorPlan>(&value);
+    if (plan.mutated && tensor == nullptr) {
+      return MetadataPath(path, "mutated").Error("only tensors can be mutated");
+    }
+    if (tensor != nullptr) {
+      if (tensor->location != TensorPlan::Location::kExternal) {
+        return value_path.Error(
+            absl::StrCat("value ", input.value(), " is a tensor that is not external"));
+      }
+      ABSL_RETURN_IF_ERROR(ValidateTensorConstraints(input, *tensor, path, plan));
+      return plan;
+    }
+    if (const auto* kind = std::get_if<ScalarKind>(&value);
+        kind != nullptr && *kind == ScalarKind::kInt) {
+      ABSL_RETURN_IF_ERROR(ValidateIntConstraint(input, path, plan));
+      return plan;
+    }
+    if (input.constraints_size() != 0) {
+      return MetadataPath(path, "constraints").Error("only tensors and ints can be constrained");
+    }
+    if (!std::holds_alternative<ScalarKind>(value) && !std::holds_alternative<None>(value) &&
+        !std::holds_alternative<int64_t>(value) && !std::holds_alternative<double>(value) &&
+        !std::holds_alternative<bool>(value) && !std::holds_alternative<std::string>(value)) {
+      return value_path.Error(absl::StrCat("value ", input.value(), " can't be an input"));
+    }
+    return plan;
+  }
+
+  absl::StatusOr<SizeConstraint> ValidateConstraint(const schema::SizeConstraint& constraint,
+                                                    const MetadataPath& path) {
+    SizeConstraint plan;
+    plan.dim = constraint.dim();
+    plan.min = constraint.min();
+    plan.max = constraint.max();
+    plan.symbol = constraint.symbol();
+    if (plan.min > plan.max) {
+      return path.Error(absl::StrCat("min ", plan.min, " is above max ", plan.max));
+    }
+    if (!plan.symbol.empty()) {
+      plan.multiplier = constraint.multiplier();
+      plan.offset = constraint.offset();
+      if (plan.multiplier < 1) {
+        return MetadataPath(path, "multiplier")
+            .Error(absl::StrCat(plan.multiplier, " is not positive"));
+      }
+    }
+    return plan;
+  }
+
+  absl::Status ValidateTensorConstraints(const schema::Input& input, const TensorPlan& tensor,
+                                         const MetadataPath& path, InputPlan& plan) {
+    uint32_t constrained = 0;
+    for (int c = 0; c < input.constraints_size(); ++c) {
+      const MetadataPath at(path, "constraints", c);
+      ABSL_ASSIGN_OR_RETURN(SizeConstraint constraint,
+                            ValidateConstraint(input.constraints(c), at));
+      const uint32_t dim = constraint.dim;
+      if (dim >= static_cast<uint32_t>(tensor.sizes.size()) ||
+          ((tensor.dynamic_dims >> dim) & 1) == 0) {
+        return MetadataPath(at, "dim").Error(absl::StrCat(dim, " is no dynamic dimension"));
+      }
+      if (((constrained >> dim) & 1) != 0) {
+        return MetadataPath(at, "dim").Error(absl::StrCat(dim, " has an earlier constraint"));
+      }
+      constrained |= uint32_t{1} << dim;
+      if (constraint.min < 0 || constraint.max > tensor.sizes[dim]) {
+        return at.Error(absl::StrCat("[", constraint.min, ",", constraint.max,
+                                     "] is not inside [0,", tensor.sizes[dim],
+                                     "], for which memory is planned"));
+      }
+      plan.constraints.push_back(std::move(constraint));
+    }
+    if (constrained != tensor.dynamic_dims) {
+      return MetadataPath(path, "constraints")
+          .Error(absl::StrCat("dimensions ", tensor.dynamic_dims,
+                              " (as bits) are dynamic, constrained are ", constrained));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status ValidateIntConstraint(const schema::Input& input, const MetadataPath& path,
+                                     InputPlan& plan) {
+    if (input.constraints_size() > 1) {
+      return MetadataPath(path, "constraints").Error("an int has one constraint at most");
+    }
+    if (input.constraints_size() == 0) return absl::OkStatus();
+    const MetadataPath at(path, "constraints", 0);
+    ABSL_ASSIGN_OR_RETURN(SizeConstraint constraint, ValidateConstraint(input.constraints(0), at));
+    if (constraint.dim != 0) {
+      return MetadataPath(at, "dim").Error(absl::StrCat(constraint.dim, " is not 0, as of an int"));
+    }
+    plan.constraints.push_back(std::move(constraint));
+    return absl::OkStatus();
+  }
+
+  absl::Status ValidateState() {
+    absl::flat_hash_set<std::string> names;
+    std::vector<std::pair<uint64_t, uint32_t>> by_offset;
+    plan_.state.reserve(method_.state_size());
+    for (int i = 0; i < method_.state_size(); ++i) {
+      const schema::StateBuffer& state = method_.state(i);
+      const MetadataPath path(path_, "state", i);
+      StatePlan plan;
+      plan.name = state.name();
+      plan.value = state.value();
+      if (plan.name.empty()) return MetadataPath(path, "name").Error("is empty");
+      if (!names.insert(plan.name).second) {
+        return MetadataPath(path, "name")
+            .Error(absl::StrCat(Quoted(plan.name), " is the name of an earlier buffer"));
+      }
+      const MetadataPath value_path(path, "value");
+      ABSL_RETURN_IF_ERROR(CheckValue(plan.value, value_path));
+      const auto* tensor = std::get_if<TensorPlan>(&plan_.values[plan.value]);
+      if (tensor == nullptr || tensor->location != TensorPlan::Location::kState) {
+        return value_path.Error(absl::StrCat("value ", plan.value, " is no tensor in the state"));
+      }
+      if (owned_[plan.value]) {
+        return value_path.Error(
+            absl::StrCat("value ", plan.value, " is that of an earlier buffer"));
+      }
+      owned_[plan.value] = 1;
+      if (state.initial() != 0) {
+        const uint64_t constant = state.initial() - 1;
+        const MetadataPath initial(path, "initial");
+        if (constant >= constants_.size()) {
+          return initial.Error(absl::StrCat("constant ", constant, " does not exist, there are ",
+                                            constants_.size()));
+        }
+        if (constants_[constant].size() != tensor->bytes()) {
+          return initial.Error(absl::StrCat("constant ", constant, " has ",
+                                            constants_[constant].size(), " bytes, the buffer has ",
+                                            tensor->bytes()));
+        }
+        plan.initial = constants_[constant];
+      }
+      if (tensor->bytes() > 0) by_offset.push_back({tensor->offset, plan.value});
+      plan_.state.push_back(std::move(plan));
+    }
+    std::sort(by_offset.begin(), by_offset.end());
+    for (size_t i = 1; i < by_offset.size(); ++i) {
+      const auto& before = std::get<TensorPlan>(plan_.values[by_offset[i - 1].second]);
+      if (by_offset[i].first < before.offset + before.bytes()) {
+        return MetadataPath(path_, "state")
+            .Error(absl::StrCat("values ", by_offset[i - 1].second, " and ", by_offset[i].second,
+                                " overlap"));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  // The caller's memory and the state have names outside: each tensor there is exactly one of them.
+  absl::Status CheckTensorsOwned() const {
+    for (size_t v = 0; v < plan_.values.size(); ++v) {
+      const auto* tensor = std::get_if<TensorPlan>(&plan_.values[v]);
+      if (tensor == nullptr || owned_[v]) continue;
+      if (tensor->location == TensorPlan::Location::kExternal) {
+        return MetadataPath(path_, "values", v).Error("an external tensor that is no input");
+      }
+      if (tensor->location == TensorPlan::Location::kState) {
+        return MetadataPath(path_, "values", v).Error("a tensor in the state that is no buffer");
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status ValidateOutputs() {
+    plan_.outputs.reserve(method_.outputs_size());
+    for (int i = 0; i < method_.outputs_size(); ++i) {
+      const MetadataPath path(path_, "outputs", i);
+      const uint32_t value = method_.outputs(i);
+      ABSL_RETURN_IF_ERROR(CheckValue(value, path));
+      if (std::holds_alternative<ListPlan>(plan_.values[value])) {
+        return path.Error(absl::StrCat("value ", value, " is a list"));
+      }
+      plan_.outputs.push_back(value);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status ValidateOperators() {
+    absl::flat_hash_set<std::string> names;
+    plan_.operators.reserve(method_.operators_size());
+    for (int i = 0; i < method_.operators_size(); ++i) {
+      const MetadataPath path(path_, "operators", i);
+      const std::string& name = method_.operators(i);
+      if (name.empty()) return path.Error("is empty");
+      if (!names.insert(name).second) {
+        return path.Error(absl::StrCat(Quoted(name), " is there already"));
+      }
+      plan_.operators.push_back(name);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status ValidateDelegates() {
+    plan_.delegates.reserve(method_.delegates_size());
+    for (int i = 0; i < method_.delegates_size(); ++i) {
+      const schema::Delegate& delegate = method_.delegates(i);
+      const MetadataPath path(path_, "delegates", i);
+      if (delegate.backend_id().empty()) return MetadataPath(path, "backend_id").Error("is empty");
+      DelegatePlan plan;
+      plan.backend_id = delegate.backend_id();
+      ABSL_ASSIGN_OR_RETURN(
+          plan.blob, WholeSegment(segments_, delegate.segment(), SegmentPlan::Kind::kDelegate,
+                                  MetadataPath(path, "segment")));
+      plan.compile_specs.reserve(delegate.compile_specs_size());
+      for (const schema::CompileSpec& spec : delegate.compile_specs()) {
+        plan.compile_specs.push_back({.key = spec.key(), .value = spec.value()});
+      }
+      plan_.delegates.push_back(std::move(plan));
+    }
+    return absl::OkStatus();
+  }
+
+  const schema::Method& method_;
+  const absl::Span<const SegmentPlan> segments_;
+  const absl::Span<const absl::Span<const std::byte>> constants_;
+  const Limits& limits_;
+  const MetadataPath& path_;
+  MethodPlan plan_;
+  std::vector<uint8_t> owned_;  // by value: an input or a state buffer
+};
+
+}  // namespace
+
+absl::StatusOr<MethodPlan> ValidateMethod(const schema::Method& method,
+                                          absl::Span<const SegmentPlan> segments,
+                                          absl::Span<const absl::Span<const std::byte>> constants,
+                                          const Limits& limits, const MetadataPath& path) {
+  return MethodValidator(method, segments, constants, limits, path).Validate();
+}
+
+}  // namespace belay

@@ -1,0 +1,126 @@
+// What a program file says, as validated values: made once when the file is opened (program.h),
+// after which nothing reads numbers from the file again. Every index below is in range, every size
+// fits, every range lies inside its memory.
+#ifndef BELAY_RUNTIME_PROGRAM_PLAN_H_
+#define BELAY_RUNTIME_PROGRAM_PLAN_H_
+
+#include <complex>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "runtime/core/dtype.h"
+#include "runtime/core/evalue.h"
+#include "runtime/core/sizes.h"
+
+namespace belay {
+
+struct TensorPlan {
+  enum class Location : uint8_t { kConstant, kArena, kState, kExternal };
+  DType dtype;
+  Sizes sizes;            // upper bounds for dynamic dimensions
+  DimOrder dim_order;     // a permutation
+  uint32_t dynamic_dims;  // bit d
+  Location location;
+  uint64_t offset = 0;                   // kArena, kState: the tensor at its largest lies inside
+  absl::Span<const std::byte> constant;  // kConstant: exactly the tensor's bytes
+  bool is_static() const { return dynamic_dims == 0; }
+  // Of the tensor at its largest.
+  uint64_t bytes() const {
+    return static_cast<uint64_t>(NumElements(sizes).value_or(0)) * DTypeSize(dtype);
+  }
+};
+enum class ScalarKind : uint8_t { kInt = 1, kDouble = 2, kBool = 3 };
+struct ListPlan {
+  std::vector<uint32_t> elements;  // smaller than the list's own index
+};
+using ValuePlan = std::variant<None, int64_t, double, bool, std::string, TensorPlan, ListPlan,
+                               DType, MemoryFormat, std::complex<double>, ScalarKind>;
+
+struct SizeConstraint {
+  uint32_t dim = 0;
+  int64_t min = 0;
+  int64_t max = 0;
+  std::string symbol;  // "" when it has none
+  int64_t multiplier = 1;
+  int64_t offset = 0;
+};
+struct InputPlan {
+  uint32_t value =
+      0;  // a tensor (external), a scalar slot, or a constant that the input must equal
+  std::string name;
+  std::vector<SizeConstraint> constraints;
+  bool mutated = false;
+};
+struct StatePlan {
+  std::string name;
+  uint32_t value = 0;                                  // a static tensor in kState
+  std::optional<absl::Span<const std::byte>> initial;  // exactly its bytes; nullopt: zeros
+};
+struct CompileSpecPlan {
+  std::string key;
+  std::string value;
+};
+struct DelegatePlan {
+  std::string backend_id;
+  absl::Span<const std::byte> blob;
+  std::vector<CompileSpecPlan> compile_specs;
+};
+
+struct KernelCallPlan {
+  uint32_t op = 0;  // index into MethodPlan::operators
+  std::vector<uint32_t> arguments, outputs;
+};
+struct DelegateCallPlan {
+  uint32_t delegate = 0;
+  std::vector<uint32_t> arguments, outputs;
+};
+struct MovePlan {
+  // Of one kind (a literal or a slot to a slot; tensors of one dtype and rank).
+  uint32_t from = 0, to = 0;
+};
+struct JumpIfFalsePlan {
+  uint32_t condition = 0;  // a bool, a bool slot, or a static bool tensor of one element
+  uint32_t target = 0;     // <= number of instructions
+};
+struct JumpPlan {
+  uint32_t target = 0;
+};
+using InstructionPlan =
+    std::variant<KernelCallPlan, DelegateCallPlan, MovePlan, JumpIfFalsePlan, JumpPlan>;
+
+// What instructions write to is a tensor in the arena or in the state, an input that is `mutated`,
+// a scalar slot that is no input, or a list of tensors in the arena or in the state; an output that
+// is None is dropped. The memory of an output is disjoint from that of all other operands of its
+// instruction, except that an operator whose name says that it works in place (IsInPlaceOperator)
+// may have an argument that is the output. Every delegate is called by exactly one instruction.
+// Lists hold no lists. External tensors are inputs, and no two values are the same input.
+struct MethodPlan {
+  std::string name;
+  std::vector<ValuePlan> values;
+  std::vector<InputPlan> inputs;
+  std::vector<uint32_t> outputs;
+  std::vector<std::string> operators;
+  std::vector<DelegatePlan> delegates;
+  std::vector<InstructionPlan> instructions;
+  uint64_t arena_bytes = 0;
+  uint64_t state_bytes = 0;
+  std::vector<StatePlan> state;
+  std::string in_spec, out_spec;
+};
+
+// Whether the operator writes to an argument that is its output too: "aten.copy_.default". Its name
+// without the overload ends with exactly one underscore.
+constexpr bool IsInPlaceOperator(std::string_view name) {
+  const std::string_view base = name.substr(0, name.rfind('.'));
+  return base.ends_with('_') && !base.ends_with("__");
+}
+
+}  // namespace belay
+
+#endif  // BELAY_RUNTIME_PROGRAM_PLAN_H_

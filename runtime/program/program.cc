@@ -1,0 +1,64 @@
+#include "runtime/program/program.h"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "runtime/core/mapped_file.h"
+#include "runtime/core/status_macros.h"
+#include "runtime/program/metadata_path.h"
+#include "runtime/program/program_validator.h"
+
+namespace belay {
+namespace {
+
+std::string DirectoryOf(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+}  // namespace
+
+absl::StatusOr<Program> Program::Open(const std::string& path, const Options& options) {
+  ABSL_ASSIGN_OR_RETURN(std::shared_ptr<const MappedFile> file, MappedFile::Open(path));
+  Options resolved = options;
+  if (resolved.companion_root.empty()) resolved.companion_root = DirectoryOf(path);
+  const absl::Span<const std::byte> bytes = file->bytes();
+  absl::StatusOr<Program> program = OpenBytes(std::move(file), bytes, resolved);
+  if (program.ok()) return program;
+  return absl::Status(program.status().code(),
+                      absl::StrCat(path, ": ", program.status().message()));
+}
+
+absl::StatusOr<Program> Program::OpenBytes(std::shared_ptr<const void> owner,
+                                           absl::Span<const std::byte> bytes,
+                                           const Options& options) {
+  return ProgramValidator::Validate(std::move(owner), bytes, options);
+}
+
+absl::StatusOr<const MethodPlan*> Program::FindMethod(std::string_view name) const {
+  const auto it = std::lower_bound(
+      methods_.begin(), methods_.end(), name,
+      [](const MethodPlan& method, std::string_view n) { return method.name < n; });
+  if (it != methods_.end() && it->name == name) return &*it;
+  std::vector<std::string> names;
+  for (const MethodPlan& method : methods_) names.push_back(Quoted(method.name));
+  return absl::NotFoundError(absl::StrCat("no method ", Quoted(name), " in the program, which has ",
+                                          names.empty() ? "none" : absl::StrJoin(names, ", ")));
+}
+
+absl::StatusOr<absl::Span<const std::byte>> Program::FindNamedData(std::string_view key) const {
+  const auto it =
+      std::lower_bound(named_data_.begin(), named_data_.end(), key,
+                       [](const NamedDataPlan& data, std::string_view k) { return data.key < k; });
+  if (it != named_data_.end() && it->key == key) return it->bytes;
+  return absl::NotFoundError(absl::StrCat("no named data ", Quoted(key), " in the program"));
+}
+
+}  // namespace belay

@@ -1,0 +1,102 @@
+#include "runtime/program/program_validator.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "google/protobuf/arena.h"
+#include "google/protobuf/io/coded_stream.h"
+#include "runtime/core/status_macros.h"
+#include "runtime/program/header.h"
+#include "runtime/program/metadata_path.h"
+#include "runtime/program/method_validator.h"
+#include "runtime/program/segment_validator.h"
+#include "runtime/schema/program.pb.h"
+
+namespace belay {
+namespace {
+
+// The schema's messages are at most 6 deep; unknown fields may add some.
+constexpr int kMessageDepth = 20;
+
+bool Parse(absl::Span<const std::byte> bytes, schema::Program& program) {
+  google::protobuf::io::CodedInputStream input(
+      reinterpret_cast<const google::protobuf::uint8*>(bytes.data()),
+      static_cast<int>(bytes.size()));  // ReadHeader limits it
+  input.SetRecursionLimit(kMessageDepth);
+  return program.ParseFromCodedStream(&input) && input.ConsumedEntireMessage();
+}
+
+// Version 1.0 has no features that a file could require.
+absl::Status CheckFeatures(const schema::Program& program) {
+  if (program.required_features().empty()) return absl::OkStatus();
+  std::vector<std::string> names;
+  for (const std::string& name : program.required_features()) names.push_back(Quoted(name));
+  return absl::UnimplementedError(absl::StrCat(
+      "the program needs features that this reader does not know: ", absl::StrJoin(names, ", ")));
+}
+
+}  // namespace
+
+absl::StatusOr<Program> ProgramValidator::Validate(std::shared_ptr<const void> owner,
+                                                   absl::Span<const std::byte> file,
+                                                   const Program::Options& options) {
+  const Limits& limits = options.limits;
+  ABSL_ASSIGN_OR_RETURN(const FileHeader header, ReadHeader(file, limits));
+  google::protobuf::Arena arena;
+  schema::Program& metadata = *google::protobuf::Arena::CreateMessage<schema::Program>(&arena);
+  if (!Parse(header.metadata, metadata)) {
+    return absl::DataLossError(
+        "the metadata is not a Protocol Buffers message belay.schema.Program");
+  }
+  ABSL_RETURN_IF_ERROR(CheckFeatures(metadata));
+
+  Program program;
+  ABSL_ASSIGN_OR_RETURN(Segments segments,
+                        ValidateSegments(metadata, header, file, options.companion_root, limits));
+  program.segments_ = std::move(segments.plans);
+  ABSL_ASSIGN_OR_RETURN(const std::vector<absl::Span<const std::byte>> constants,
+                        ValidateConstants(metadata, program.segments_));
+  ABSL_ASSIGN_OR_RETURN(program.named_data_, ValidateNamedData(metadata, program.segments_));
+
+  const MetadataPath root;
+  const uint64_t methods = metadata.methods_size();
+  if (methods > limits.methods) {
+    return MetadataPath(root, "methods").LimitError("methods", methods, limits.methods);
+  }
+  program.methods_.reserve(methods);
+  for (uint64_t i = 0; i < methods; ++i) {
+    const schema::Method& method = metadata.methods(i);
+    const MetadataPath path(root, "methods", i);
+    if (method.name().empty()) return MetadataPath(path, "name").Error("is empty");
+    if (i > 0 && method.name() <= program.methods_.back().name) {
+      return MetadataPath(path, "name")
+          .Error(absl::StrCat(Quoted(method.name()), " does not come after ",
+                              Quoted(program.methods_.back().name),
+                              ": methods are sorted by name, which is unique"));
+    }
+    ABSL_ASSIGN_OR_RETURN(MethodPlan plan,
+                          ValidateMethod(method, program.segments_, constants, limits, path));
+    program.methods_.push_back(std::move(plan));
+  }
+  if (metadata.debug_segment() != 0) {
+    ABSL_ASSIGN_OR_RETURN(
+        program.debug_info_,
+        WholeSegment(program.segments_, metadata.debug_segment() - 1, SegmentPlan::Kind::kDebug,
+                     MetadataPath(root, "debug_segment")));
+  }
+  program.producer_ = metadata.producer();
+  program.metadata_bytes_ = header.metadata.size();
+  program.bytes_ = file;
+  program.limits_ = limits;
+  segments.owners.push_back(std::move(owner));
+  program.owner_ =
+      std::make_shared<const std::vector<std::shared_ptr<const void>>>(std::move(segments.owners));
+  return program;
+}
+
+}  // namespace belay

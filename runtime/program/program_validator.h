@@ -1,0 +1,25 @@
+// Turns the bytes of a program file into a Program, or says which rule of
+// runtime/schema/file_format.md they break.
+#ifndef BELAY_RUNTIME_PROGRAM_PROGRAM_VALIDATOR_H_
+#define BELAY_RUNTIME_PROGRAM_PROGRAM_VALIDATOR_H_
+
+#include <cstddef>
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "runtime/program/program.h"
+
+namespace belay {
+
+class ProgramValidator {
+ public:
+  // `owner` keeps `file` alive. Errors as Program::Open's.
+  static absl::StatusOr<Program> Validate(std::shared_ptr<const void> owner,
+                                          absl::Span<const std::byte> file,
+                                          const Program::Options& options);
+};
+
+}  // namespace belay
+
+#endif  // BELAY_RUNTIME_PROGRAM_PROGRAM_VALIDATOR_H_

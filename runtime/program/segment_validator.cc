@@ -1,0 +1,275 @@
+#include "runtime/program/segment_validator.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/core/checked_math.h"
+#include "runtime/core/status_macros.h"
+#include "runtime/program/companion_files.h"
+#include "runtime/program/tensor_validator.h"
+#include "runtime/schema/file_format.h"
+
+namespace belay {
+namespace {
+
+std::string_view KindName(SegmentPlan::Kind kind) {
+  switch (kind) {
+    case SegmentPlan::Kind::kConstants:
+      return "CONSTANTS";
+    case SegmentPlan::Kind::kDelegate:
+      return "DELEGATE";
+    case SegmentPlan::Kind::kNamedData:
+      return "NAMED_DATA";
+    case SegmentPlan::Kind::kDebug:
+      return "DEBUG";
+  }
+  return "unknown";
+}
+
+bool AllZero(absl::Span<const std::byte> bytes) {
+  return std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{0}; });
+}
+
+// The numbers of a segment that are right or wrong whatever the others are.
+absl::StatusOr<SegmentPlan> ValidateFields(const schema::Segment& segment,
+                                           const MetadataPath& path) {
+  SegmentPlan plan;
+  const int kind = segment.kind();
+  if (kind < 1 || kind > 4) {
+    return MetadataPath(path, "kind").Error(absl::StrCat(kind, " is no kind of segment"));
+  }
+  plan.kind = static_cast<SegmentPlan::Kind>(kind);
+  plan.alignment = segment.alignment();
+  if (plan.alignment < kSegmentAlignment || (plan.alignment & (plan.alignment - 1)) != 0) {
+    return MetadataPath(path, "alignment")
+        .Error(
+            absl::StrCat(plan.alignment, " is not a power of two of at least ", kSegmentAlignment));
+  }
+  plan.offset = segment.offset();
+  if (segment.sha256().size() != kDigestBytes) {
+    return MetadataPath(path, "sha256")
+        .Error(absl::StrCat("has ", segment.sha256().size(), " bytes, expected ", kDigestBytes));
+  }
+  plan.sha256 = segment.sha256();
+  plan.companion = segment.companion();
+  if (!plan.companion.empty() && !IsCompanionName(plan.companion)) {
+    return MetadataPath(path, "companion")
+        .Error(absl::StrCat(Quoted(plan.companion), " is not the base name of a file"));
+  }
+  return plan;
+}
+
+// Places segments one after the other into the bytes of one file.
+class FileWalk {
+ public:
+  // Segments begin behind the first `end` bytes.
+  FileWalk(absl::Span<const std::byte> bytes, uint64_t end) : bytes_(bytes), end_(end) {}
+
+  absl::Status Place(SegmentPlan& plan, uint64_t size, const MetadataPath& path) {
+    const std::optional<uint64_t> expected = CheckedAlignUp(end_, plan.alignment);
+    if (!expected.has_value() || plan.offset != *expected) {
+      return MetadataPath(path, "offset")
+          .Error(absl::StrCat(
+              "is ", plan.offset, ", expected ",
+              expected.has_value() ? absl::StrCat(*expected) : std::string("an offset below 2^64"),
+              ": the first multiple of the alignment ", plan.alignment, " behind the ", end_,
+              " bytes before it"));
+    }
+    if (!RangeFits(plan.offset, size, bytes_.size())) {
+      return path.Error(absl::StrCat(size, " bytes at ", plan.offset, " are not inside the ",
+                                     bytes_.size(), " bytes of the file"));
+    }
+    if (!AllZero(bytes_.subspan(end_, plan.offset - end_))) {
+      return path.Error(absl::StrCat("the padding before it, at ", end_, ", is not zero"));
+    }
+    plan.bytes = bytes_.subspan(plan.offset, size);
+    end_ = plan.offset + size;  // inside the file
+    return absl::OkStatus();
+  }
+
+  absl::Status Finish(const MetadataPath& path) const {
+    if (end_ == bytes_.size()) return absl::OkStatus();
+    return path.Error(absl::StrCat("they end at ", end_, ", the file at ", bytes_.size()));
+  }
+
+ private:
+  absl::Span<const std::byte> bytes_;
+  uint64_t end_;
+};
+
+absl::Status Annotate(const absl::Status& status, const std::string& name) {
+  return absl::Status(status.code(),
+                      absl::StrCat("companion file ", Quoted(name), ": ", status.message()));
+}
+
+absl::Status PlaceInCompanion(const std::string& name, const std::vector<size_t>& members,
+                              const schema::Program& program, const std::string& root,
+                              const Limits& limits, Segments& segments) {
+  const MetadataPath metadata;
+  if (root.empty()) {
+    return absl::NotFoundError(
+        absl::StrCat("companion file ", Quoted(name),
+                     ": no directory to look for it was given (Options::companion_root)"));
+  }
+  ABSL_ASSIGN_OR_RETURN(std::shared_ptr<const CompanionFile> file,
+                        CompanionFile::Open(root, name, limits.file_bytes));
+  const absl::StatusOr<absl::Span<const std::byte>> digests =
+      ReadCompanionHeader(file->bytes(), members.size());
+  if (!digests.ok()) return Annotate(digests.status(), name);
+  FileWalk walk(file->bytes(), kHeaderBytes + digests->size());
+  for (size_t k = 0; k < members.size(); ++k) {
+    SegmentPlan& plan = segments.plans[members[k]];
+    const MetadataPath path(metadata, "segments", members[k]);
+    if (std::memcmp(digests->data() + k * kDigestBytes, plan.sha256.data(), kDigestBytes) != 0) {
+      return absl::DataLossError(
+          absl::StrCat("companion file ", Quoted(name), " belongs to another program: the digest ",
+                       "of its segment ", k, " is not that of ", path.ToString()));
+    }
+    const absl::Status status = walk.Place(plan, program.segments(members[k]).size(), path);
+    if (!status.ok()) return Annotate(status, name);
+  }
+  const absl::Status status = walk.Finish(MetadataPath(metadata, "segments"));
+  if (!status.ok()) return Annotate(status, name);
+  segments.owners.push_back(std::move(file));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<Segments> ValidateSegments(const schema::Program& program, const FileHeader& header,
+                                          absl::Span<const std::byte> file,
+                                          const std::string& companion_root, const Limits& limits) {
+  const MetadataPath metadata;
+  const MetadataPath all(metadata, "segments");
+  const uint64_t count = program.segments_size();
+  if (count > limits.segments) return all.LimitError("segments", count, limits.segments);
+  Segments segments;
+  segments.plans.reserve(count);
+  FileWalk walk(file, kHeaderBytes + header.metadata.size());
+  // Sorted, so that errors do not depend on hashing.
+  std::map<std::string, std::vector<size_t>> companions;
+  uint64_t first = 0;
+  for (size_t i = 0; i < count; ++i) {
+    const schema::Segment& segment = program.segments(i);
+    const MetadataPath path(metadata, "segments", i);
+    ABSL_ASSIGN_OR_RETURN(SegmentPlan plan, ValidateFields(segment, path));
+    if (plan.companion.empty()) {
+      if (first == 0) first = plan.offset;
+      ABSL_RETURN_IF_ERROR(walk.Place(plan, segment.size(), path));
+    } else {
+      companions[plan.companion].push_back(i);
+    }
+    segments.plans.push_back(std::move(plan));
+  }
+  ABSL_RETURN_IF_ERROR(walk.Finish(all));
+  if (header.first_segment != first) {
+    return all.Error(absl::StrCat("the first one in the file is at ", first, ", the header says ",
+                                  header.first_segment));
+  }
+  for (const auto& [name, members] : companions) {
+    ABSL_RETURN_IF_ERROR(
+        PlaceInCompanion(name, members, program, companion_root, limits, segments));
+  }
+  return segments;
+}
+
+absl::StatusOr<absl::Span<const std::byte>> WholeSegment(absl::Span<const SegmentPlan> segments,
+                                                         uint64_t segment, SegmentPlan::Kind kind,
+                                                         const MetadataPath& path) {
+  if (segment >= segments.size()) {
+    return path.Error(
+        absl::StrCat("segment ", segment, " does not exist, there are ", segments.size()));
+  }
+  if (segments[segment].kind != kind) {
+    return path.Error(absl::StrCat("segment ", segment, " is of kind ",
+                                   KindName(segments[segment].kind), ", expected ",
+                                   KindName(kind)));
+  }
+  return segments[segment].bytes;
+}
+
+absl::StatusOr<absl::Span<const std::byte>> SegmentRange(absl::Span<const SegmentPlan> segments,
+                                                         uint64_t segment, SegmentPlan::Kind kind,
+                                                         uint64_t offset, uint64_t size,
+                                                         const MetadataPath& path) {
+  ABSL_ASSIGN_OR_RETURN(const absl::Span<const std::byte> bytes,
+                        WholeSegment(segments, segment, kind, path));
+  if (!RangeFits(offset, size, bytes.size())) {
+    return path.Error(absl::StrCat(size, " bytes at ", offset, " are not inside the ", bytes.size(),
+                                   " bytes of segment ", segment));
+  }
+  return bytes.subspan(offset, size);
+}
+
+absl::StatusOr<std::vector<absl::Span<const std::byte>>> ValidateConstants(
+    const schema::Program& program, absl::Span<const SegmentPlan> segments) {
+  const MetadataPath metadata;
+  std::vector<absl::Span<const std::byte>> constants;
+  constants.reserve(program.constants_size());
+  for (int i = 0; i < program.constants_size(); ++i) {
+    const schema::Constant& constant = program.constants(i);
+    const MetadataPath path(metadata, "constants", i);
+    if (constant.offset() % kTensorAlignment != 0) {
+      return MetadataPath(path, "offset")
+          .Error(absl::StrCat(constant.offset(), " is not a multiple of ", kTensorAlignment));
+    }
+    ABSL_ASSIGN_OR_RETURN(const absl::Span<const std::byte> bytes,
+                          SegmentRange(segments, constant.segment(), SegmentPlan::Kind::kConstants,
+                                       constant.offset(), constant.size(), path));
+    constants.push_back(bytes);
+  }
+  return constants;
+}
+
+absl::StatusOr<std::vector<NamedDataPlan>> ValidateNamedData(
+    const schema::Program& program, absl::Span<const SegmentPlan> segments) {
+  const MetadataPath metadata;
+  std::vector<NamedDataPlan> named_data;
+  named_data.reserve(program.named_data_size());
+  for (int i = 0; i < program.named_data_size(); ++i) {
+    const schema::NamedData& data = program.named_data(i);
+    const MetadataPath path(metadata, "named_data", i);
+    if (data.key().empty()) return MetadataPath(path, "key").Error("is empty");
+    if (i > 0 && data.key() <= named_data.back().key) {
+      return MetadataPath(path, "key")
+          .Error(absl::StrCat(Quoted(data.key()), " does not come after ",
+                              Quoted(named_data.back().key), ": keys are sorted and unique"));
+    }
+    NamedDataPlan plan;
+    plan.key = data.key();
+    ABSL_ASSIGN_OR_RETURN(plan.bytes,
+                          SegmentRange(segments, data.segment(), SegmentPlan::Kind::kNamedData,
+                                       data.offset(), data.size(), path));
+    plan.alignment = std::max<uint64_t>(data.alignment(), 1);
+    if (data.offset() % plan.alignment != 0 ||
+        plan.alignment > segments[data.segment()].alignment) {
+      return MetadataPath(path, "alignment")
+          .Error(absl::StrCat("offset ", data.offset(), " in a segment aligned to ",
+                              segments[data.segment()].alignment, " is not aligned to ",
+                              plan.alignment));
+    }
+    if (data.has_layout()) {
+      const MetadataPath layout_path(path, "layout");
+      ABSL_ASSIGN_OR_RETURN(const DenseLayout layout,
+                            ValidateLayout(data.layout().dtype(), data.layout().sizes(),
+                                           data.layout().dim_order(), layout_path));
+      if (layout.bytes != plan.bytes.size()) {
+        return layout_path.Error(
+            absl::StrCat("a tensor of ", layout.bytes, " bytes, the data has ", plan.bytes.size()));
+      }
+    }
+    named_data.push_back(std::move(plan));
+  }
+  return named_data;
+}
+
+}  // namespace belay

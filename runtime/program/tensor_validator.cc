@@ -1,0 +1,125 @@
+#include "runtime/program/tensor_validator.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "runtime/core/checked_math.h"
+#include "runtime/core/status_macros.h"
+#include "runtime/schema/file_format.h"
+
+namespace belay {
+namespace {
+
+// The offset of a tensor in the arena or in the state.
+absl::Status CheckPlace(uint64_t offset, uint64_t bytes, std::string_view memory,
+                        uint64_t memory_bytes, const MetadataPath& path) {
+  if (offset % kTensorAlignment != 0) {
+    return path.Error(absl::StrCat(offset, " is not a multiple of ", kTensorAlignment));
+  }
+  if (!RangeFits(offset, bytes, memory_bytes)) {
+    return path.Error(absl::StrCat(bytes, " bytes at ", offset, " are not inside the ", memory,
+                                   "'s ", memory_bytes, " bytes"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<DenseLayout> ValidateLayout(
+    uint32_t dtype, const google::protobuf::RepeatedField<google::protobuf::int64>& sizes,
+    const std::string& dim_order, const MetadataPath& path) {
+  const std::optional<DType> known = DTypeFromProgramFile(dtype);
+  if (!known.has_value()) {
+    return MetadataPath(path, "dtype").Error(absl::StrCat(dtype, " is no dtype"));
+  }
+  if (sizes.size() > kMaxRank) {
+    return MetadataPath(path, "sizes")
+        .Error(absl::StrCat("rank ", sizes.size(), " is above ", kMaxRank));
+  }
+  DenseLayout layout{.dtype = *known, .sizes = {}, .dim_order = {}, .bytes = 0};
+  // Sizes of 0 count as 1 here, so that strides fit as well.
+  std::optional<int64_t> extent = static_cast<int64_t>(DTypeSize(*known));
+  for (int d = 0; d < sizes.size(); ++d) {
+    if (sizes[d] < 0) {
+      return MetadataPath(path, "sizes", d).Error(absl::StrCat(sizes[d], " is negative"));
+    }
+    layout.sizes.push_back(sizes[d]);
+    extent = CheckedMul<int64_t>(*extent, std::max<int64_t>(sizes[d], 1));
+    if (!extent.has_value()) {
+      return MetadataPath(path, "sizes").Error("the tensor's bytes overflow 64 bits");
+    }
+  }
+  layout.bytes = static_cast<uint64_t>(*NumElements(layout.sizes)) * DTypeSize(*known);
+  if (dim_order.size() != static_cast<size_t>(sizes.size())) {
+    return MetadataPath(path, "dim_order")
+        .Error(absl::StrCat("has ", dim_order.size(), " entries, the rank is ", sizes.size()));
+  }
+  for (const char c : dim_order) layout.dim_order.push_back(static_cast<uint8_t>(c));
+  if (!IsPermutation(layout.dim_order)) {
+    return MetadataPath(path, "dim_order")
+        .Error(absl::StrCat("{", absl::StrJoin(layout.dim_order, ","),
+                            "} is not a permutation of the dimensions"));
+  }
+  return layout;
+}
+
+absl::StatusOr<TensorPlan> ValidateTensor(const schema::Tensor& tensor, const TensorMemory& memory,
+                                          const MetadataPath& path) {
+  ABSL_ASSIGN_OR_RETURN(const DenseLayout layout,
+                        ValidateLayout(tensor.dtype(), tensor.sizes(), tensor.dim_order(), path));
+  TensorPlan plan;
+  plan.dtype = layout.dtype;
+  plan.sizes = layout.sizes;
+  plan.dim_order = layout.dim_order;
+  plan.dynamic_dims = tensor.dynamic_dims();
+  if ((plan.dynamic_dims >> layout.sizes.size()) != 0) {
+    return MetadataPath(path, "dynamic_dims")
+        .Error(absl::StrCat("bits ", plan.dynamic_dims, " name a dimension beyond rank ",
+                            layout.sizes.size()));
+  }
+  switch (tensor.location_case()) {
+    case schema::Tensor::kConstant: {
+      const MetadataPath constant_path(path, "constant");
+      if (tensor.constant() >= memory.constants.size()) {
+        return constant_path.Error(absl::StrCat(tensor.constant(), " does not exist, there are ",
+                                                memory.constants.size()));
+      }
+      if (!plan.is_static()) return constant_path.Error("a constant can't have dynamic sizes");
+      plan.location = TensorPlan::Location::kConstant;
+      plan.constant = memory.constants[tensor.constant()];
+      if (plan.constant.size() != layout.bytes) {
+        return constant_path.Error(absl::StrCat(
+            "constant ", tensor.constant(), " has ", plan.constant.size(), " bytes, the tensor ",
+            DTypeName(plan.dtype), FormatSizes(plan.sizes), " has ", layout.bytes));
+      }
+      return plan;
+    }
+    case schema::Tensor::kArenaOffset:
+      plan.location = TensorPlan::Location::kArena;
+      plan.offset = tensor.arena_offset();
+      ABSL_RETURN_IF_ERROR(CheckPlace(plan.offset, layout.bytes, "arena", memory.arena_bytes,
+                                      MetadataPath(path, "arena_offset")));
+      return plan;
+    case schema::Tensor::kStateOffset: {
+      const MetadataPath state_path(path, "state_offset");
+      if (!plan.is_static()) return state_path.Error("state can't have dynamic sizes");
+      plan.location = TensorPlan::Location::kState;
+      plan.offset = tensor.state_offset();
+      ABSL_RETURN_IF_ERROR(
+          CheckPlace(plan.offset, layout.bytes, "state", memory.state_bytes, state_path));
+      return plan;
+    }
+    case schema::Tensor::kExternal:
+      plan.location = TensorPlan::Location::kExternal;
+      return plan;
+    case schema::Tensor::LOCATION_NOT_SET:
+      break;
+  }
+  return MetadataPath(path, "location").Error("is missing or of an unknown kind");
+}
+
+}  // namespace belay
