@@ -29,6 +29,7 @@ struct PreprocessResult {
 struct PartitionInput {
   ExportedProgram program;
   std::vector<CompileSpec> compile_specs;
+  std::string tag = {};  // for messages
 };
 // In method order; only methods that have a partition for the backend.
 using MethodPartitions = std::vector<std::pair<std::string, std::vector<PartitionInput>>>;
@@ -48,9 +49,11 @@ class Backend {
   virtual absl::StatusOr<PreprocessResult> Preprocess(
       ExportedProgram program, absl::Span<const CompileSpec> compile_specs) const = 0;
   // Compiles all partitions of all methods together. The reply must have the same methods, each
-  // with as many results as it had partitions; the caller checks. Default: Preprocess for each, in
-  // order.
-  virtual absl::StatusOr<MethodResults> PreprocessMultimethod(MethodPartitions methods) const;
+  // with as many results as it had partitions; the caller checks. At most so many threads may be
+  // used, and the reply must not depend on their number. Default: Preprocess for each, in order;
+  // the first error in that order is returned, annotated with method, partition index and tag.
+  virtual absl::StatusOr<MethodResults> PreprocessMultimethod(MethodPartitions methods,
+                                                              int threads) const;
 };
 
 // Thread-compatible; backends are referenced and must outlive it.

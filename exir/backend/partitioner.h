@@ -24,7 +24,8 @@ struct DelegationSpec {
 };
 
 // Tags: all nodes (of one graph) with the same tag become one delegate call. A node without a tag
-// stays.
+// stays, and so does one whose tag is not in `delegation`. When a node with bodies (cond) is
+// tagged, its bodies move with it and tags inside them mean nothing.
 struct PartitionResult {
   struct NodeTag {
     GraphId graph = ExportedProgram::kTop;
@@ -32,7 +33,9 @@ struct PartitionResult {
     std::string tag;
   };
   // A constant (parameter, buffer, tensor constant) that moves into the delegate of this tag. Top
-  // graph only.
+  // graph only. When nodes of other tags use it as well, each of their delegates gets it too; when
+  // nodes that stay use it, the program keeps it besides. A mutated buffer moves only when the same
+  // delegate has all its uses and computes its new value; otherwise it stays and is an argument.
   struct InputTag {
     ValueId input;
     std::string tag;
@@ -41,7 +44,7 @@ struct PartitionResult {
   std::vector<InputTag> inputs;
   // Constants that must not be duplicated when users outside the tag exist (lowering.md row 33).
   std::vector<ValueId> no_copy;
-  // Tag → where it goes. The order is the order of work; every tag above must be here.
+  // Tag → where it goes. The order is the order of work.
   std::vector<std::pair<std::string, DelegationSpec>> delegation;
   // Why nodes were not taken, for reports: one reason per node.
   struct Rejection {
@@ -65,7 +68,7 @@ class Partitioner {
   virtual ~Partitioner() = default;
   // Must give the same answer for the same program. Errors are passed to the caller.
   virtual absl::StatusOr<PartitionResult> Partition(const ExportedProgram& program) const = 0;
-  virtual PreservedOps OpsToNotDecompose(const ExportedProgram& program) const { return {}; }
+  virtual PreservedOps OpsToNotDecompose(const ExportedProgram&) const { return {}; }
 };
 
 }  // namespace belay::exir

@@ -7,6 +7,7 @@
 #ifndef BELAY_EXIR_BACKEND_TO_BACKEND_H_
 #define BELAY_EXIR_BACKEND_TO_BACKEND_H_
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -30,8 +31,12 @@ struct ToBackendOptions {
   // order.
   int threads = 1;
   // Scoped successor of `validation_disabled()`: skips the checks of the partitioner's answer that
-  // lowering itself does not need for memory safety.
+  // lowering itself does not need.
   bool validate_partitions = true;
+  // Filled with what was probably not meant but has one safe meaning, one line each: a tag that is
+  // not in the map, a constant that stays although it was tagged, or moves to another tag than its
+  // own.
+  std::vector<std::string>* notes = nullptr;
 };
 
 // The whole program to one backend.
@@ -41,22 +46,27 @@ absl::StatusOr<std::shared_ptr<const LoweredBackendModule>> ToBackend(
     std::string_view backend_id, const ExportedProgram& program,
     absl::Span<const CompileSpec> compile_specs, const BackendSet& backends);
 
-// What a partitioner marks, to the backends it names.
+// What a partitioner marks, to the backends it names. Partitions of one graph that carry the same
+// tag become one delegate call; bodies of control flow that stays are lowered too. Calls are
+// numbered (ModuleId) by backend, in the order in which the tags first name them, and then in graph
+// order, bodies after the graph that holds them. Nodes that stay keep their order as far as data
+// flow allows.
 //   kNotFound            a backend that a tag names is unknown
-//   kInvalidArgument     the partitioner's answer is wrong: tags on user inputs, a tag without a
-//   specification, an empty
-//                        tag, a node tagged twice, a no_copy constant with users elsewhere. Names
-//                        tag, node, user.
-//   kFailedPrecondition  a partition is not convex: names the tag and prints the path that leaves
-//   and re-enters it whatever a backend returns, annotated with backend, method, tag and partition
-//   index
+//   kInvalidArgument     the partitioner's answer is wrong: tags without a map, an empty tag, a tag
+//                        twice in the map, a tag on a user input, a node tagged twice, a no_copy
+//                        constant with users elsewhere. Names tag, node, user.
+//   kFailedPrecondition  the program does not verify; a partition is not convex, or two need each
+//                        other: names the tag and prints the path that leaves and re-enters it
+//   kInternal            a backend's reply does not fit what it was given
+//   whatever a backend returns, annotated with backend, method, partition index and tag
 absl::StatusOr<ExportedProgram> ToBackend(const ExportedProgram& program,
                                           const Partitioner& partitioner,
                                           const BackendSet& backends,
                                           const ToBackendOptions& options = {});
 
 // The same for several methods at once; backends see all methods together (PreprocessMultimethod).
-//   kInvalidArgument  a partitioner for a method that does not exist
+//   kInvalidArgument  a partitioner for a method that does not exist, two for one method, a method
+//                     name twice
 absl::StatusOr<MethodPrograms> ToBackend(const MethodPrograms& methods,
                                          const MethodPartitioners& partitioners,
                                          const BackendSet& backends,

@@ -1,0 +1,23 @@
+// Orders a graph in which each partition counts as one node. Part of the implementation of
+// to_backend.h. Source: lowering.md §2.6, §2.7, §2.11.
+#ifndef BELAY_EXIR_BACKEND_CONTRACTED_ORDER_H_
+#define BELAY_EXIR_BACKEND_CONTRACTED_ORDER_H_
+
+#include <vector>
+
+#include "absl/status/status.h"
+#include "exir/backend/partition_plan.h"
+
+namespace belay::exir {
+
+// Fills plan.order: of all topological orders the one that is smallest by original position, a
+// partition standing where its first node stood. There is one exactly when all partitions are
+// convex and none need each other.
+//   kFailedPrecondition  there is none: names a tag on the cycle and prints a shortest path that
+//                        leaves its partition and comes back
+// O((nodes + uses) log nodes).
+absl::Status OrderContracted(const Graph& graph, GraphPlan& plan);
+
+}  // namespace belay::exir
+
+#endif  // BELAY_EXIR_BACKEND_CONTRACTED_ORDER_H_

@@ -1,0 +1,52 @@
+#include "exir/backend/partitioners/tag_constants.h"
+
+#include <string>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+
+namespace belay::exir {
+namespace {
+
+void TagInputs(const ExportedProgram& program, bool mutated, PartitionResult& result) {
+  absl::flat_hash_set<std::string> targets;
+  for (const OutputSpec& spec : program.signature.outputs) {
+    if (spec.kind == OutputKind::kBufferMutation || spec.kind == OutputKind::kParameterMutation) {
+      targets.insert(spec.target);
+    }
+  }
+  const Graph& graph = program.top();
+  absl::flat_hash_map<NodeId, const std::string*> tags;
+  for (const PartitionResult::NodeTag& tagged : result.nodes) {
+    if (tagged.graph == ExportedProgram::kTop) tags[tagged.node] = &tagged.tag;
+  }
+  absl::flat_hash_set<ValueId> done;
+  for (const PartitionResult::InputTag& tagged : result.inputs) done.insert(tagged.input);
+  for (size_t i = 0; i < graph.inputs().size(); ++i) {
+    const ValueId input = graph.inputs()[i];
+    const InputSpec& spec = program.signature.inputs[i];
+    if (!NamesTensor(spec.kind) || targets.contains(spec.target) != mutated) continue;
+    if (mutated && spec.kind != InputKind::kBuffer) continue;
+    if (done.contains(input)) continue;
+    const std::string* smallest = nullptr;
+    for (NodeId user : graph.value(input).users) {
+      const auto it = tags.find(user);
+      if (it != tags.end() && (smallest == nullptr || *it->second < *smallest)) {
+        smallest = it->second;
+      }
+    }
+    if (smallest != nullptr) result.inputs.push_back({input, *smallest});
+  }
+}
+
+}  // namespace
+
+void TagConstantData(const ExportedProgram& program, PartitionResult& result) {
+  TagInputs(program, /*mutated=*/false, result);
+}
+
+void TagMutatedBuffers(const ExportedProgram& program, PartitionResult& result) {
+  TagInputs(program, /*mutated=*/true, result);
+}
+
+}  // namespace belay::exir

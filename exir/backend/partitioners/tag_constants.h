@@ -1,0 +1,21 @@
+// Tags the constants that delegates take along. Called after the nodes are tagged.
+//
+// Source: lowering.md rows 34, 35, §11.2.
+#ifndef BELAY_EXIR_BACKEND_PARTITIONERS_TAG_CONSTANTS_H_
+#define BELAY_EXIR_BACKEND_PARTITIONERS_TAG_CONSTANTS_H_
+
+#include "exir/backend/partitioner.h"
+#include "exir/ir/exported_program.h"
+
+namespace belay::exir {
+
+// Tags every parameter, buffer and tensor constant that nodes with a tag use and that nothing
+// mutates, with the smallest of its users' tags. Inputs that have a tag keep it. O(uses + tags).
+void TagConstantData(const ExportedProgram& program, PartitionResult& result);
+
+// The same for the buffers that the program mutates.
+void TagMutatedBuffers(const ExportedProgram& program, PartitionResult& result);
+
+}  // namespace belay::exir
+
+#endif  // BELAY_EXIR_BACKEND_PARTITIONERS_TAG_CONSTANTS_H_
