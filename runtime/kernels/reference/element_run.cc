@@ -61,24 +61,24 @@ void Store(const From* in, int n, RunCursor& cursor, void* data) {
 template <class T>
 bool InRange(int64_t value) {
   if constexpr (std::is_integral_v<T> && std::is_unsigned_v<T>) {
-    const uint64_t magnitude = value < 0 ? -static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
+    const uint64_t magnitude =
+        value < 0 ? -static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
     return magnitude <= std::numeric_limits<T>::max();
   } else if constexpr (std::is_integral_v<T>) {
     return value >= std::numeric_limits<T>::min() && value <= std::numeric_limits<T>::max();
   } else {
-    return std::isfinite(static_cast<float>(ConvertElement<T>(static_cast<double>(value)))) ||
-           !std::is_same_v<T, Half> || std::abs(static_cast<double>(value)) <= 65504.0;
+    return !std::is_same_v<T, Half> || (value >= -65504 && value <= 65504);
   }
 }
 
 template <class T>
 bool InRange(double value) {
   if constexpr (std::is_integral_v<T>) {
-    // The limits of 64-bit types are no doubles: compare with the power of two above, which is one.
-    constexpr double kAbove = 2.0 * (std::numeric_limits<T>::max() / 2 + 1);
-    constexpr double kBelow = std::is_signed_v<T> ? -kAbove : -kAbove + 1;
-    return value >= kBelow && (value < kAbove || (sizeof(T) < 8 && value < kAbove - 1 + 1e-9));
-  } else if constexpr (std::is_same_v<T, double>) {
+    if (value < static_cast<double>(std::numeric_limits<T>::min())) return false;
+    // The largest 64-bit integers are no doubles, the power of two above them is.
+    constexpr double kAbove = 2.0 * static_cast<double>(std::numeric_limits<T>::max() / 2 + 1);
+    return sizeof(T) < 8 ? value <= kAbove - 1 : value < kAbove;
+  } else if constexpr (std::is_same_v<T, double> || kIsFloat8<T>) {
     return true;
   } else {
     constexpr double kMax = std::is_same_v<T, Half>       ? 65504.0
@@ -128,18 +128,21 @@ void RunCursor::Advance(int64_t count) {
   }
 }
 
-void LoadRun(RunCursor& cursor, const void* data, DType dtype, ComputeClass to, int n, RunBuffer& out) {
+void LoadRun(RunCursor& cursor, const void* data, DType dtype, ComputeClass to, int n,
+             RunBuffer& out) {
   WithClass(to, [&](auto zero) {
     using To = decltype(zero);
-    DispatchDType<kAllTypes>(dtype, [&](auto tag) { Load<CppType<tag.value>>(cursor, data, n, out.as<To>()); });
+    DispatchDType<kAllTypes>(
+        dtype, [&](auto tag) { Load<CppType<tag.value>>(cursor, data, n, out.as<To>()); });
   });
 }
 
-void StoreRun(const RunBuffer& in, ComputeClass from, int n, RunCursor& cursor, void* data, DType dtype) {
+void StoreRun(const RunBuffer& in, ComputeClass from, int n, RunCursor& cursor, void* data,
+              DType dtype) {
   WithClass(from, [&](auto zero) {
     using From = decltype(zero);
-    DispatchDType<kAllTypes>(dtype,
-                             [&](auto tag) { Store<From, CppType<tag.value>>(in.as<From>(), n, cursor, data); });
+    DispatchDType<kAllTypes>(
+        dtype, [&](auto tag) { Store<From, CppType<tag.value>>(in.as<From>(), n, cursor, data); });
   });
 }
 
@@ -188,7 +191,8 @@ absl::StatusOr<EValue> ConvertScalar(const EValue& value, DType dtype) {
     } else if (boolean != nullptr) {
       convert(int64_t{*boolean});
     } else if constexpr (kIsComplex<T>) {
-      in_range = InRange<typename T::value_type>(complex->real()) && InRange<typename T::value_type>(complex->imag());
+      in_range = InRange<typename T::value_type>(complex->real()) &&
+                 InRange<typename T::value_type>(complex->imag());
       converted = ConvertElement<T>(*complex);
     } else if constexpr (std::is_same_v<T, bool>) {
       converted = *complex != std::complex<double>();
@@ -207,16 +211,16 @@ absl::StatusOr<EValue> ConvertScalar(const EValue& value, DType dtype) {
     }
   });
   if (!known) {
-    return absl::InvalidArgumentError(absl::StrCat("dtype ", DTypeName(dtype), " is not supported"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("dtype ", DTypeName(dtype), " is not supported"));
   }
   if (!in_range) {
     return absl::InvalidArgumentError(
         absl::StrCat("the number does not fit ", DTypeName(dtype), ": ",
-                     integer != nullptr ? absl::StrCat(*integer)
-                     : real != nullptr  ? absl::StrCat(*real)
-                     : complex != nullptr
-                         ? absl::StrCat(complex->real(), "+", complex->imag(), "j")
-                         : "bool"));
+                     integer != nullptr   ? absl::StrCat(*integer)
+                     : real != nullptr    ? absl::StrCat(*real)
+                     : complex != nullptr ? absl::StrCat(complex->real(), "+", complex->imag(), "j")
+                                          : "bool"));
   }
   return result;
 }

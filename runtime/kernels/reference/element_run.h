@@ -1,7 +1,8 @@
 // Elements of any dtype and strides, a run at a time in one of five C++ types.
 //
-// Kernels whose outputs depend on elements one by one load a run of each operand, compute on plain arrays, and store the
-// result. So an operator is instantiated for five types at most, and the conversions between all dtypes exist once.
+// Kernels whose outputs depend on elements one by one load a run of each operand, compute on plain
+// arrays, and store the result. So an operator is instantiated for five types at most, and the
+// conversions between all dtypes exist once.
 #ifndef BELAY_RUNTIME_KERNELS_REFERENCE_ELEMENT_RUN_H_
 #define BELAY_RUNTIME_KERNELS_REFERENCE_ELEMENT_RUN_H_
 
@@ -19,7 +20,8 @@ namespace belay {
 
 inline constexpr int kRunLength = 256;
 
-// The types in which kernels compute. Integers of all widths compute modulo 2^64 and wrap when they are stored.
+// The types in which kernels compute. Integers of all widths compute modulo 2^64 and wrap when they
+// are stored.
 enum class ComputeClass : uint8_t {
   kInt,      // int64_t: bool and all integers but uint64
   kUint,     // uint64_t
@@ -64,8 +66,8 @@ class RunCursor {
   // Precondition: as many strides as sizes.
   RunCursor(const Sizes& sizes, const Strides& strides);
 
-  // Moves over the next `n` elements: calls fn(offset, stride, count) for each group of them that lies at equal
-  // distances. Precondition: so many are left.
+  // Moves over the next `n` elements: calls fn(offset, stride, count) for each group of them that
+  // lies at equal distances. Precondition: so many are left.
   template <class Fn>
   void Walk(int64_t n, Fn&& fn) {
     while (n > 0) {
@@ -85,17 +87,21 @@ class RunCursor {
   int64_t offset_ = 0;
 };
 
-// Reads the next `n` elements of a tensor as elements of a class. Preconditions of all: n <= kRunLength; `data` is that
-// of the tensor which the cursor walks and has elements of `dtype`, which is not complex32.
-void LoadRun(RunCursor& cursor, const void* data, DType dtype, ComputeClass to, int n, RunBuffer& out);
+// Reads the next `n` elements of a tensor as elements of a class. Preconditions of all: n <=
+// kRunLength; `data` is that of the tensor which the cursor walks and has elements of `dtype`,
+// which is not complex32.
+void LoadRun(RunCursor& cursor, const void* data, DType dtype, ComputeClass to, int n,
+             RunBuffer& out);
 // Writes them, converted to `dtype` (ConvertElement).
-void StoreRun(const RunBuffer& in, ComputeClass from, int n, RunCursor& cursor, void* data, DType dtype);
+void StoreRun(const RunBuffer& in, ComputeClass from, int n, RunCursor& cursor, void* data,
+              DType dtype);
 // Rounds or wraps each element to what `dtype` can hold.
 void NarrowRun(RunBuffer& run, ComputeClass type, DType dtype, int n);
 
-// The number as `dtype` holds it: bool, int64, double or complex according to the dtype's category, rounded or wrapped.
-// PyTorch's Scalar::to: kInvalidArgument when the value is out of range (negative numbers wrap in unsigned types), or
-// when a complex number with an imaginary part is to become real.
+// The number as `dtype` holds it: bool, int64, double or complex according to the dtype's category,
+// rounded or wrapped. PyTorch's Scalar::to: kInvalidArgument when the value is out of range
+// (negative numbers wrap in unsigned types), or when a complex number with an imaginary part is to
+// become real.
 absl::StatusOr<EValue> ConvertScalar(const EValue& value, DType dtype);
 
 }  // namespace belay

@@ -1,0 +1,243 @@
+// Meta kernels where the conformance cases don't reach: symbolic sizes, layouts, the text of
+// errors.
+#include "exir/ops/pointwise.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "exir/op/op_registry.h"
+#include "exir/ops/pointwise_layout.h"
+#include "exir/ops/standard_ops.h"
+#include "runtime/core/testing.h"
+
+namespace belay::exir {
+namespace {
+
+using ::testing::HasSubstr;
+
+class CountingSymbols : public SymbolSource {
+ public:
+  SymExpr Fresh(SymRange range) override {
+    last = range;
+    return SymExpr::Symbol("u" + std::to_string(next_++));
+  }
+  SymRange last;
+
+ private:
+  int next_ = 0;
+};
+
+class PointwiseTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    absl::StatusOr<std::unique_ptr<OpRegistry>> ops = CreateStandardOps();
+    ASSERT_OK(ops);
+    ops_ = *std::move(ops);
+  }
+
+  absl::StatusOr<MetaValue> Infer(std::string_view op, std::vector<MetaValue> arguments) {
+    const OpOverload* overload = ops_->Find(op);
+    if (overload == nullptr) return absl::NotFoundError(std::string(op));
+    while (arguments.size() < overload->schema()->arguments.size()) {
+      const SchemaArgument& argument = overload->schema()->arguments[arguments.size()];
+      arguments.push_back(argument.default_value.has_value() &&
+                                  std::get_if<int64_t>(&*argument.default_value)
+                              ? MetaValue(SymExpr(std::get<int64_t>(*argument.default_value)))
+                              : MetaValue());
+    }
+    MetaContext context(*overload->schema(), std::move(arguments), &symbols_);
+    ABSL_RETURN_IF_ERROR(overload->def()->meta(context));
+    return context.outputs().empty() ? MetaValue() : context.outputs()[0];
+  }
+
+  // "f32[s0,3] strides [3,1]".
+  std::string InferTensor(std::string_view op, std::vector<MetaValue> arguments) {
+    const absl::StatusOr<MetaValue> value = Infer(op, std::move(arguments));
+    if (!value.ok()) return std::string(value.status().message());
+    const TensorMeta* tensor = value->get_if<TensorMeta>();
+    return tensor == nullptr ? "no tensor" : Describe(*tensor);
+  }
+  // The text of the expression.
+  std::string InferScalar(std::string_view op, std::vector<MetaValue> arguments) {
+    const absl::StatusOr<MetaValue> value = Infer(op, std::move(arguments));
+    if (!value.ok()) return std::string(value.status().message());
+    if (const SymExpr* e = value->get_if<SymExpr>()) return e->ToString();
+    if (const bool* b = value->get_if<bool>()) return *b ? "true" : "false";
+    if (const double* d = value->get_if<double>()) return "float " + std::to_string(*d);
+    return "no scalar";
+  }
+
+  static std::string Describe(const TensorMeta& meta) {
+    std::string text = std::string(DTypeShortName(meta.dtype)) + "[";
+    for (int d = 0; d < meta.rank(); ++d) text += (d == 0 ? "" : ",") + meta.sizes[d].ToString();
+    text += "]";
+    if (meta.is_contiguous()) return text;
+    text += " strides [";
+    for (int d = 0; d < meta.rank(); ++d) text += (d == 0 ? "" : ",") + meta.strides[d].ToString();
+    return text + "]";
+  }
+
+  static SymExpr S(std::string_view name) { return SymExpr::Symbol(name); }
+  static TensorMeta F32(std::vector<SymInt> sizes) {
+    return TensorMeta::Contiguous(DType::kFloat32, std::move(sizes));
+  }
+
+  std::unique_ptr<OpRegistry> ops_;
+  CountingSymbols symbols_;
+};
+
+TEST_F(PointwiseTest, SymbolBroadcastsWithOneAndItself) {
+  EXPECT_EQ(InferTensor("aten.add.Tensor", {F32({S("s0"), 3}), F32({1, 3})}), "f32[s0,3]");
+  EXPECT_EQ(InferTensor("aten.mul.Tensor", {F32({S("s0"), 1}), F32({S("s0"), S("s1")})}),
+            "f32[s0,s1]");
+  EXPECT_EQ(InferTensor("aten.add.Tensor", {F32({S("s0") * 2}), F32({S("s0") + S("s0")})}),
+            "f32[2*s0]");
+}
+
+TEST_F(PointwiseTest, SymbolDoesNotBroadcastWithAnotherSize) {
+  EXPECT_EQ(
+      InferTensor("aten.add.Tensor", {F32({S("s0")}), F32({3})}),
+      "aten::add.Tensor: shapes [s0] and [3] do not broadcast: sizes s0 and 3 at dimension 0");
+}
+
+TEST_F(PointwiseTest, EmptyAndRankZeroTensorsBroadcast) {
+  EXPECT_EQ(InferTensor("aten.add.Tensor", {F32({0, 3}), F32({1, 1})}), "f32[0,3]");
+  EXPECT_EQ(InferTensor("aten.add.Tensor", {F32({}), F32({})}), "f32[]");
+  EXPECT_EQ(InferTensor("aten.where.self",
+                        {TensorMeta::Contiguous(DType::kBool, {}), F32({2, 1}), F32({0})}),
+            "f32[2,0]");
+}
+
+TEST_F(PointwiseTest, NumberMayStandForATensor) {
+  EXPECT_EQ(
+      InferTensor("aten.add.Tensor", {TensorMeta::Contiguous(DType::kInt32, {2}), SymExpr(3)}),
+      "i32[2]");
+  EXPECT_EQ(InferTensor("aten.add.Tensor", {TensorMeta::Contiguous(DType::kInt32, {2}), 0.5}),
+            "f32[2]");
+  EXPECT_EQ(InferTensor("aten.mul.Tensor", {TensorMeta::Contiguous(DType::kFloat16, {2}), S("s0")}),
+            "f16[2]");
+}
+
+TEST_F(PointwiseTest, ChannelsLastWithSymbolicBatchStays) {
+  const TensorMeta x = TensorMeta::Dense(DType::kFloat32, {S("s0"), 3, S("s1"), 5}, {0, 2, 3, 1});
+  EXPECT_EQ(InferTensor("aten.relu.default", {x}), "f32[s0,3,s1,5] strides [15*s1,1,15,3]");
+  EXPECT_EQ(InferTensor("aten.mul.Tensor", {x, F32({1, 3, 1, 1})}),
+            "f32[s0,3,s1,5] strides [15*s1,1,15,3]");
+  EXPECT_EQ(InferTensor("aten.add.Tensor", {x, 2.0}), "f32[s0,3,s1,5] strides [15*s1,1,15,3]");
+  // The first operand decides.
+  EXPECT_EQ(InferTensor("aten.add.Tensor", {F32({S("s0"), 3, S("s1"), 5}), x}), "f32[s0,3,s1,5]");
+}
+
+TEST_F(PointwiseTest, ExpandedAndGappedTensorsGiveDenseResults) {
+  TensorMeta expanded = F32({4, S("s0")});
+  expanded.strides = {0, 1};
+  EXPECT_EQ(InferTensor("aten.neg.default", {expanded}), "f32[4,s0]");
+  TensorMeta gapped = F32({4, 6});
+  gapped.strides = {2, 16};
+  EXPECT_EQ(InferTensor("aten.neg.default", {gapped}), "f32[4,6] strides [1,4]");
+}
+
+TEST_F(PointwiseTest, ErrorsNameTheArgument) {
+  EXPECT_THAT(InferTensor("aten.sub.Tensor", {F32({2}), TensorMeta::Contiguous(DType::kBool, {2})}),
+              HasSubstr("aten::sub.Tensor: argument 'other': bool can't be subtracted"));
+  EXPECT_THAT(
+      InferTensor("aten.add.Tensor", {TensorMeta::Contiguous(DType::kInt8, {2}), SymExpr(1), 0.5}),
+      HasSubstr("argument 'alpha': a float does not scale int8"));
+  EXPECT_THAT(InferTensor("aten.where.self", {F32({2}), F32({2}), F32({2})}),
+              HasSubstr("argument 'condition': expected dtype uint8, bool, came float32"));
+  EXPECT_THAT(InferTensor("aten.gelu.default", {F32({2}), std::string("erf")}),
+              HasSubstr("argument 'approximate': expected none or tanh, came 'erf'"));
+  EXPECT_THAT(InferTensor("aten.add.Tensor", {F32({2}), std::string("x")}),
+              HasSubstr("argument 'other'"));
+  EXPECT_THAT(InferTensor("aten.add.Tensor", {F32({2}), MetaValue()}),
+              HasSubstr("argument 'other'"));
+}
+
+TEST_F(PointwiseTest, GluHalvesASymbolicDimension) {
+  EXPECT_EQ(InferTensor("aten.glu.default", {F32({S("s0"), S("s1") * 2}), SymExpr(-1)}),
+            "f32[s0,s1]");
+  EXPECT_THAT(InferTensor("aten.glu.default", {F32({3, 4}), SymExpr(0)}),
+              HasSubstr("expected an even size"));
+}
+
+TEST_F(PointwiseTest, ArangeCountsSymbolically) {
+  const auto arange = [&](SymExpr start, SymExpr end, SymExpr step) {
+    return InferTensor("aten.arange.start_step", {start, end, step});
+  };
+  EXPECT_EQ(arange(0, S("s0"), 1), "i64[s0]");
+  EXPECT_EQ(arange(2, S("s0") + 2, 1), "i64[s0]");
+  EXPECT_EQ(arange(0, S("s0") * 4, 2), "i64[2*s0]");
+  EXPECT_EQ(arange(S("s0"), 0, -1), "i64[s0]");
+  EXPECT_EQ(arange(0, 7, 3), "i64[3]");
+  EXPECT_EQ(arange(7, 0, -3), "i64[3]");
+  EXPECT_THAT(arange(0, S("s0"), 0), HasSubstr("the step must not be zero"));
+  EXPECT_EQ(InferTensor("aten.arange.default", {2.5}), "f32[3]");
+  EXPECT_THAT(InferTensor("aten.arange.default", {SymExpr::Function("ToFloat", {S("s0")})}),
+              HasSubstr("must be of integers"));
+}
+
+TEST_F(PointwiseTest, CreationTakesSymbolicSizes) {
+  EXPECT_EQ(InferTensor("aten.full.default", {MetaList{S("s0"), SymExpr(3)}, true}), "b8[s0,3]");
+  EXPECT_THAT(InferTensor("aten.zeros.default", {MetaList{S("s0"), SymExpr(-3)}}),
+              HasSubstr("argument 'size': size -3 at dimension 1"));
+  const TensorMeta transposed = TensorMeta::Dense(DType::kFloat16, {S("s0"), 4}, {1, 0});
+  EXPECT_EQ(InferTensor("aten.zeros_like.default", {transposed}), "f16[s0,4] strides [1,s0]");
+}
+
+TEST_F(PointwiseTest, ScalarArithmeticOnSymbols) {
+  EXPECT_EQ(InferScalar("_operator.mul", {S("s0"), SymExpr(2)}), "2*s0");
+  EXPECT_EQ(InferScalar("_operator.floordiv", {S("s0") * 4, SymExpr(2)}), "2*s0");
+  EXPECT_EQ(InferScalar("_operator.floordiv", {SymExpr(-7), SymExpr(2)}), "-4");
+  EXPECT_EQ(InferScalar("_operator.ge", {S("s0"), SymExpr(2)}), "Ge(s0, 2)");
+  EXPECT_EQ(InferScalar("_operator.truediv", {SymExpr(1), SymExpr(4)}), "float 0.250000");
+  EXPECT_EQ(InferScalar("torch.sym_max", {S("s0"), S("s0") + 1}), "s0 + 1");
+  EXPECT_EQ(InferScalar("torch.sym_not", {SymExpr::Function("Eq", {S("s0"), SymExpr(1)})}),
+            "Ne(s0, 1)");
+  EXPECT_EQ(InferScalar("torch.sym_not", {true}), "false");
+  EXPECT_EQ(InferScalar("torch.sym_int", {S("s0")}), "s0");
+  EXPECT_THAT(InferScalar("_operator.mod", {S("s0"), SymExpr(0)}),
+              HasSubstr("argument 'b': division by zero"));
+  EXPECT_THAT(InferScalar("_operator.floordiv", {SymExpr(1), SymExpr(0)}),
+              HasSubstr("_operator::floordiv"));
+  EXPECT_THAT(InferScalar("_operator.add", {F32({}), SymExpr(0)}), HasSubstr("argument 'a'"));
+}
+
+TEST_F(PointwiseTest, SizesAndStridesAreExpressions) {
+  const TensorMeta x = F32({S("s0"), S("s1"), 4});
+  EXPECT_EQ(InferScalar("aten.sym_size.int", {x, SymExpr(-2)}), "s1");
+  EXPECT_EQ(InferScalar("aten.sym_stride.int", {x, SymExpr(0)}), "4*s1");
+  EXPECT_EQ(InferScalar("aten.sym_numel.default", {x}), "4*s0*s1");
+  EXPECT_EQ(InferScalar("aten.sym_is_contiguous.default", {x, MemoryFormat::kContiguous}), "true");
+  EXPECT_THAT(InferScalar("aten.sym_size.int", {x, SymExpr(3)}),
+              HasSubstr("argument 'dim': dim 3 is out of range"));
+}
+
+TEST_F(PointwiseTest, ElementBecomesAFreshSymbol) {
+  EXPECT_EQ(
+      InferScalar("aten._local_scalar_dense.default", {TensorMeta::Contiguous(DType::kInt64, {})}),
+      "u0");
+  EXPECT_EQ(symbols_.last.min, SymRange::kUnboundedBelow);
+  EXPECT_EQ(
+      InferScalar("aten._local_scalar_dense.default", {TensorMeta::Contiguous(DType::kBool, {1})}),
+      "Eq(u1, 1)");
+  EXPECT_THAT(InferScalar("aten._local_scalar_dense.default", {F32({2})}),
+              HasSubstr("expected one element, came 2"));
+}
+
+TEST_F(PointwiseTest, AssertionsFailEarlyWhereTheyAlwaysFail) {
+  EXPECT_OK(Infer("aten._assert_scalar.default",
+                  {SymExpr::Function("Ge", {S("u0"), SymExpr(0)}), std::string("m")}));
+  EXPECT_THAT(
+      Infer("aten._assert_scalar.default", {false, std::string("u0 is negative")}),
+      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("always fails: u0 is negative")));
+  EXPECT_THAT(
+      Infer("aten._assert_tensor_metadata.default",
+            {F32({2}), MetaValue(), MetaValue(), DType::kInt8}),
+      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("expected dtype int8, came float32")));
+}
+
+}  // namespace
+}  // namespace belay::exir

@@ -1,0 +1,60 @@
+// Python's arithmetic on numbers, as programs do it on sizes: _operator.*, math.*, torch.sym_*.
+//
+// int is int64_t and checked: an overflow is an error, so is a division by zero. Where an int and a
+// float meet, the result is a float; a bool counts as an int. The compiler folds constants with the
+// same functions.
+#ifndef BELAY_RUNTIME_KERNEL_SCALAR_ARITHMETIC_H_
+#define BELAY_RUNTIME_KERNEL_SCALAR_ARITHMETIC_H_
+
+#include <cstdint>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "runtime/core/evalue.h"
+
+namespace belay {
+
+enum class ScalarOp : uint8_t {
+  kEq,
+  kNe,
+  kLe,
+  kGe,
+  kLt,
+  kGt,
+  kNeg,
+  kPos,
+  kMul,
+  kAdd,
+  kSub,
+  kFloorDiv,
+  kMod,
+  kPow,
+  kTrueDiv,
+  kAnd,
+  kOr,
+  kLShift,
+  kRShift,
+  kTrunc,
+  kCeil,
+  kFloor,
+  kNot,
+  kToInt,
+  kToFloat,
+  kIfThenElse,
+  kMax,
+  kMin,
+  kSqrt,
+};
+
+int ScalarOpArity(ScalarOp op);
+std::string_view ScalarOpName(ScalarOp op);  // "//", "sym_max": for messages
+
+// kInvalidArgument when an argument is not real, there are too few or too many, or the operation is
+// not defined there (division by zero, a negative shift, the root of a negative number);
+// kOutOfRange when the result is no int64.
+absl::StatusOr<EValue> ApplyScalarOp(ScalarOp op, absl::Span<const EValue> arguments);
+
+}  // namespace belay
+
+#endif  // BELAY_RUNTIME_KERNEL_SCALAR_ARITHMETIC_H_

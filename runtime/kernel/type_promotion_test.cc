@@ -1,0 +1,87 @@
+#include "runtime/kernel/type_promotion.h"
+
+#include <complex>
+
+#include "runtime/core/testing.h"
+#include "runtime/kernel/promotion_rules.h"
+
+namespace belay {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(TypePromotionTest, TensorsOfOneRankClassPromoteAsTypes) {
+  TypePromotion p;
+  p.AddTensor(DType::kUint8, 2);
+  p.AddTensor(DType::kInt8, 1);
+  ASSERT_OK_AND_ASSIGN(const DType type, p.Result());
+  EXPECT_EQ(type, DType::kInt16);
+}
+
+TEST(TypePromotionTest, TensorWithoutDimensionsCountsOnlyByHigherCategory) {
+  TypePromotion same;
+  same.AddTensor(DType::kInt8, 1);
+  same.AddTensor(DType::kInt64, 0);
+  EXPECT_EQ(*same.Result(), DType::kInt8);
+  TypePromotion higher;
+  higher.AddTensor(DType::kInt64, 1);
+  higher.AddTensor(DType::kFloat16, 0);
+  EXPECT_EQ(*higher.Result(), DType::kFloat16);
+  TypePromotion boolean;
+  boolean.AddTensor(DType::kBool, 1);
+  boolean.AddTensor(DType::kInt32, 0);
+  EXPECT_EQ(*boolean.Result(), DType::kInt32);
+}
+
+TEST(TypePromotionTest, NumberCountsLessThanTensorWithoutDimensions) {
+  TypePromotion p;
+  p.AddTensor(DType::kFloat16, 0);
+  p.AddScalar(DType::kFloat32);
+  EXPECT_EQ(*p.Result(), DType::kFloat16);
+  p.AddScalar(DType::kComplex64);
+  EXPECT_EQ(*p.Result(), DType::kComplex32);
+  TypePromotion integer;
+  integer.AddTensor(DType::kInt8, 3);
+  integer.AddScalar(DType::kFloat32);
+  EXPECT_EQ(*integer.Result(), DType::kFloat32);
+}
+
+TEST(TypePromotionTest, ComplexNumberKeepsThePrecisionOfTheTensor) {
+  TypePromotion p;
+  p.AddTensor(DType::kFloat64, 1);
+  p.AddScalar(DType::kComplex64);
+  EXPECT_EQ(*p.Result(), DType::kComplex128);
+}
+
+TEST(TypePromotionTest, TypesWithoutCommonTypeAreNamed) {
+  TypePromotion p;
+  p.AddTensor(DType::kUint16, 1);
+  p.AddTensor(DType::kInt32, 1);
+  EXPECT_THAT(p.Result(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("uint16 and int32")));
+  EXPECT_THAT(TypePromotion().Result(), StatusIs(absl::StatusCode::kInvalidArgument));
+}
+
+TEST(TypePromotionTest, RuleNamesWhatItTakes) {
+  TypePromotion p;
+  p.AddTensor(DType::kInt32, 1);
+  EXPECT_THAT(
+      Promote(kFloatOnlyRule, p),
+      StatusIs(
+          absl::StatusCode::kInvalidArgument,
+          "dtype int32 is not supported, expected one of float16, float32, float64, bfloat16"));
+  ASSERT_OK_AND_ASSIGN(const PromotedTypes types, Promote(kToFloatRule, p));
+  EXPECT_EQ(types.compute, DType::kFloat32);
+  EXPECT_EQ(types.result, DType::kFloat32);
+}
+
+TEST(TypePromotionTest, CategoryOfNumbers) {
+  EXPECT_EQ(ScalarCategory(EValue(int64_t{1})), DType::kInt64);
+  EXPECT_EQ(ScalarCategory(EValue(1.0)), DType::kFloat32);
+  EXPECT_EQ(ScalarCategory(EValue(true)), DType::kBool);
+  EXPECT_EQ(ScalarCategory(EValue(std::complex<double>(1, 2))), DType::kComplex64);
+  EXPECT_EQ(ScalarCategory(EValue()), std::nullopt);
+}
+
+}  // namespace
+}  // namespace belay

@@ -1,0 +1,449 @@
+// Operators of two tensors, or a tensor and a number, and the selections where and masked_fill.
+//
+// Integer arithmetic wraps. Integer division by zero is an error, also where PyTorch's kernel for
+// the dtype has none.
+#include <cmath>
+#include <complex>
+#include <iterator>
+#include <optional>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "runtime/core/status_macros.h"
+#include "runtime/core/str_cat.h"
+#include "runtime/kernel/promotion_rules.h"
+#include "runtime/kernels/reference/families.h"
+#include "runtime/kernels/reference/pointwise.h"
+
+namespace belay {
+namespace {
+
+// Arithmetic modulo 2^64 for integers.
+template <class T>
+T Sum(T a, T b) {
+  if constexpr (IntegerLike<T>) {
+    return static_cast<T>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+  } else {
+    return a + b;
+  }
+}
+template <class T>
+T Difference(T a, T b) {
+  if constexpr (IntegerLike<T>) {
+    return static_cast<T>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
+  } else {
+    return a - b;
+  }
+}
+template <class T>
+T Product(T a, T b) {
+  if constexpr (IntegerLike<T>) {
+    return static_cast<T>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+  } else {
+    return a * b;
+  }
+}
+
+// Towards zero. Preconditions of the integer functions: b != 0.
+template <RealLike T>
+T TruncatedQuotient(T a, T b) {
+  if constexpr (FloatLike<T>) {
+    return std::trunc(a / b);
+  } else if constexpr (std::is_signed_v<T>) {
+    return b == -1 ? Difference(T{0}, a) : a / b;
+  } else {
+    return a / b;
+  }
+}
+
+template <RealLike T>
+T TruncatedRemainder(T a, T b) {
+  if constexpr (FloatLike<T>) {
+    return std::fmod(a, b);
+  } else if constexpr (std::is_signed_v<T>) {
+    return b == -1 ? 0 : a % b;
+  } else {
+    return a % b;
+  }
+}
+
+// Python's %: the sign is that of the divisor.
+template <RealLike T>
+T FlooredRemainder(T a, T b) {
+  const T r = TruncatedRemainder(a, b);
+  return r != 0 && ((b < 0) != (r < 0)) ? r + b : r;
+}
+
+// Python's //, as CPython and PyTorch compute it for floating point numbers: exact where a / b
+// rounds up to an integer.
+template <RealLike T>
+T FlooredQuotient(T a, T b) {
+  if constexpr (FloatLike<T>) {
+    if (b == 0) return a / b;
+    const T r = std::fmod(a, b);
+    T q = (a - r) / b;
+    if (r != 0 && ((b < 0) != (r < 0))) q -= 1;
+    if (q == 0) return std::copysign(T{0}, a / b);
+    T floored = std::floor(q);
+    if (q - floored > T{0.5}) floored += 1;
+    return floored;
+  } else {
+    const T r = TruncatedRemainder(a, b);
+    const T q = TruncatedQuotient(a, b);
+    return r != 0 && ((b < 0) != (r < 0)) ? q - 1 : q;
+  }
+}
+
+// a^b modulo 2^64; for negative b what 1 / a^-b rounds to (0 when a is 0, as in PyTorch).
+template <IntegerLike T>
+T IntegerPower(T a, T b) {
+  if constexpr (std::is_signed_v<T>) {
+    if (b < 0) {
+      if (a == 1) return 1;
+      if (a == -1) return b % 2 == 0 ? 1 : -1;
+      return 0;
+    }
+  }
+  uint64_t result = 1, base = static_cast<uint64_t>(a);
+  for (uint64_t e = static_cast<uint64_t>(b); e != 0; e >>= 1) {
+    if ((e & 1) != 0) result *= base;
+    base *= base;
+  }
+  return static_cast<T>(result);
+}
+
+constexpr auto kPower = [](auto a, auto b) {
+  if constexpr (IntegerLike<decltype(a)>) {
+    return IntegerPower(a, b);
+  } else {
+    return std::pow(a, b);
+  }
+};
+
+// With a number as exponent PyTorch computes some powers differently from pow(); they differ at
+// infinities and zeros.
+constexpr auto kPowerOfNumber = [](auto a, const PointwiseParams& params) {
+  using T = decltype(a);
+  const T e = params.Get<T>(0);
+  if constexpr (IntegerLike<T>) {
+    return IntegerPower(a, e);
+  } else {
+    const auto is = [&](double value) { return e == static_cast<T>(value); };
+    if (is(0)) return T{1};
+    if (is(1)) return a;
+    if (is(2)) return a * a;
+    if (is(3)) return a * a * a;
+    if (is(0.5)) return std::sqrt(a);
+    if (is(-0.5)) return T{1} / std::sqrt(a);
+    if (is(-1)) return T{1} / a;
+    if (is(-2)) return T{1} / (a * a);
+    return std::pow(a, e);
+  }
+};
+
+template <class T>
+bool IsNan(T x) {
+  return x != x;
+}
+constexpr auto kMaximum = [](RealLike auto a, RealLike auto b) {
+  return IsNan(a) ? a : IsNan(b) || b > a ? b : a;
+};
+constexpr auto kMinimum = [](RealLike auto a, RealLike auto b) {
+  return IsNan(a) ? a : IsNan(b) || b < a ? b : a;
+};
+
+// A count below zero or of all bits shifts everything out. Narrow integers compute as int64_t: bits
+// shifted out of them are cut off when the result is stored.
+template <IntegerLike T>
+T ShiftedLeft(T a, T b) {
+  return static_cast<uint64_t>(b) >= 64 ? T{0} : static_cast<T>(static_cast<uint64_t>(a) << b);
+}
+template <IntegerLike T>
+T ShiftedRight(T a, T b) {
+  if (static_cast<uint64_t>(b) < 64) return a >> b;
+  return a < 0 ? static_cast<T>(-1) : T{0};
+}
+
+// The number by which add and sub multiply their second operand.
+absl::StatusOr<PointwiseParams> Alpha(const KernelContext& context, int i, DType compute) {
+  ABSL_ASSIGN_OR_RETURN(const EValue alpha, context.Scalar(i));
+  const bool takes = alpha.is<int64_t>() || (alpha.is<bool>() && compute == DType::kBool) ||
+                     (alpha.is<double>() && !IsIntegral(compute, /*include_bool=*/true)) ||
+                     (alpha.is<std::complex<double>>() && IsComplex(compute));
+  if (!takes) {
+    return absl::InvalidArgumentError(absl::StrCat("argument ", i, ": a number of type ",
+                                                   alpha.KindName(), " does not scale ",
+                                                   DTypeName(compute)));
+  }
+  const bool half = compute == DType::kFloat16 || compute == DType::kBFloat16;
+  ABSL_ASSIGN_OR_RETURN(const EValue converted,
+                        ConvertScalar(alpha, half ? DType::kFloat32 : compute));
+  PointwiseParams params;
+  params.Set(0, converted);
+  return params;
+}
+
+// (self, other, alpha)
+template <PromotionRule kRule, auto kApply>
+absl::Status RunScaled(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(3, 1));
+  PointwiseCall call;
+  ABSL_RETURN_IF_ERROR(call.Add(context, 0));
+  ABSL_RETURN_IF_ERROR(call.Add(context, 1));
+  ABSL_ASSIGN_OR_RETURN(const PromotedTypes types, call.Promote(kRule));
+  ABSL_ASSIGN_OR_RETURN(const PointwiseParams params, Alpha(context, 2, types.compute));
+  return call.Execute(context, types, kBinary<kApply>, params, /*exact_last=*/true);
+}
+
+constexpr auto kAddScaled = [](auto a, auto b, const PointwiseParams& p) {
+  return Sum(a, Product(b, p.Get<decltype(a)>(0)));
+};
+constexpr auto kSubScaled = [](auto a, auto b, const PointwiseParams& p) {
+  return Difference(a, Product(b, p.Get<decltype(a)>(0)));
+};
+constexpr auto kReverseSubScaled = [](auto a, auto b, const PointwiseParams& p) {
+  return Difference(b, Product(a, p.Get<decltype(a)>(0)));
+};
+
+constexpr auto kTrueQuotient = [](FloatOrComplex auto a, FloatOrComplex auto b) { return a / b; };
+constexpr auto kTruncatedQuotient = [](RealLike auto a, RealLike auto b) {
+  return TruncatedQuotient(a, b);
+};
+constexpr auto kFlooredQuotient = [](RealLike auto a, RealLike auto b) {
+  return FlooredQuotient(a, b);
+};
+
+// (self, other, *, rounding_mode)
+absl::Status DivMode(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(3, 1));
+  std::string_view mode;
+  if (!context.is_none(2)) {
+    ABSL_ASSIGN_OR_RETURN(mode, context.String(2));
+    if (mode != "trunc" && mode != "floor") {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "argument 2: expected rounding mode trunc, floor or none, got '", mode, "'"));
+    }
+  }
+  PointwiseCall call;
+  ABSL_RETURN_IF_ERROR(call.Add(context, 0));
+  ABSL_RETURN_IF_ERROR(call.Add(context, 1));
+  ABSL_ASSIGN_OR_RETURN(const PromotedTypes types,
+                        call.Promote(mode.empty() ? kToFloatRule : kNumericRule));
+  if (mode.empty())
+    return call.Execute(context, types, kBinary<kTrueQuotient>, {}, /*exact_last=*/true);
+  if (mode == "trunc") return call.Execute(context, types, kDivision<kTruncatedQuotient>);
+  return call.Execute(context, types, kDivision<kFlooredQuotient>);
+}
+
+// (self, exponent) with a number as exponent.
+absl::Status PowTensorScalar(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(2, 1));
+  ABSL_ASSIGN_OR_RETURN(const EValue exponent, context.Scalar(1));
+  PointwiseCall call;
+  ABSL_RETURN_IF_ERROR(call.Add(context, 0));
+  ABSL_RETURN_IF_ERROR(call.PromoteWith(exponent));
+  ABSL_ASSIGN_OR_RETURN(const PromotedTypes types, call.Promote(kNoBoolRule));
+  if (IsIntegral(types.compute, /*include_bool=*/true)) {
+    const int64_t* e = exponent.get_if<int64_t>();
+    if (e != nullptr && *e < 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("argument 1: an integer to the power of ", *e, " is no integer"));
+    }
+  }
+  const bool half = types.compute == DType::kFloat16 || types.compute == DType::kBFloat16;
+  ABSL_ASSIGN_OR_RETURN(const EValue converted,
+                        ConvertScalar(exponent, half ? DType::kFloat32 : types.compute));
+  PointwiseParams params;
+  params.Set(0, converted);
+  return call.Execute(context, types, kUnary<kPowerOfNumber>, params);
+}
+
+// (self, other, *, out!): the result is `out`, of any floating point type. An empty `out` stays as
+// it is: only the result has the elements then.
+absl::Status Atan2Out(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(3, 1));
+  PointwiseCall call;
+  ABSL_RETURN_IF_ERROR(call.Add(context, 0));
+  ABSL_RETURN_IF_ERROR(call.Add(context, 1));
+  ABSL_ASSIGN_OR_RETURN(PromotedTypes types, call.Promote(kOrderedToFloatRule));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out, context.MutableTensor(2));
+  if (!kFloatTypes.contains(out->dtype) && !kComplexTypes.contains(out->dtype)) {
+    return absl::InvalidArgumentError(absl::StrCat("argument 2: a result of dtype ",
+                                                   DTypeName(types.result), " can't be written to ",
+                                                   DTypeName(out->dtype)));
+  }
+  types.result = out->dtype;
+  const LoopTable& table =
+      kBinary<[](FloatLike auto a, FloatLike auto b) { return std::atan2(a, b); }>;
+  ABSL_RETURN_IF_ERROR(call.Execute(context, types, table));
+  const TensorView* result = context.output_slot(0)->get_if<TensorView>();
+  if (result->data == out->data || out->numel() == 0) return absl::OkStatus();
+  return CopyElements(*result, *out);
+}
+
+// (condition, self, other)
+absl::Status Where(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(3, 1));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* condition, context.Tensor(0));
+  if (condition->dtype != DType::kBool && condition->dtype != DType::kUint8) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("argument 0: expected dtype bool, got ", DTypeName(condition->dtype)));
+  }
+  PointwiseCall call;
+  call.AddMask(*condition);
+  ABSL_RETURN_IF_ERROR(call.Add(context, 1));
+  ABSL_RETURN_IF_ERROR(call.Add(context, 2));
+  ABSL_ASSIGN_OR_RETURN(const PromotedTypes types, call.Promote(kAnyRule));
+  return call.Execute(context, types,
+                      kTernary<[](auto c, auto a, auto b) { return c != decltype(c){} ? a : b; }>);
+}
+
+// (self, mask, value), the value a number or a tensor without dimensions.
+absl::Status MaskedFill(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(3, 1));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* self, context.Tensor(0));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* mask, context.Tensor(1));
+  if (mask->dtype != DType::kBool) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("argument 1: expected dtype bool, got ", DTypeName(mask->dtype)));
+  }
+  PointwiseCall call;
+  call.AddTensor(*self);
+  call.AddMask(*mask);
+  const PromotedTypes types = {self->dtype, self->dtype};
+  if (const TensorView* value = context.argument(2).get_if<TensorView>()) {
+    if (value->rank() != 0) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "argument 2: expected a tensor without dimensions, got ", value->ToString()));
+    }
+    call.AddMask(*value);
+    return call.Execute(
+        context, types,
+        kTernary<[](auto a, auto m, auto v) { return m != decltype(m){} ? v : a; }>);
+  }
+  ABSL_ASSIGN_OR_RETURN(const EValue number, context.Scalar(2));
+  ABSL_ASSIGN_OR_RETURN(const EValue value, ConvertScalar(number, self->dtype));
+  PointwiseParams params;
+  params.Set(0, value);
+  return call.Execute(context, types, kBinary<[](auto a, auto m, const PointwiseParams& p) {
+                        return m != decltype(m){} ? p.Get<decltype(a)>(0) : a;
+                      }>,
+                      params);
+}
+
+template <PromotionRule kRule, auto kApply>
+constexpr Kernel Row(std::string_view op, std::string_view name) {
+  return {op, name, KernelEngine::kReference,
+          [](KernelContext& context) { return RunPointwise(context, 2, kRule, kBinary<kApply>); }};
+}
+template <PromotionRule kRule, auto kApply>
+constexpr Kernel ExactRow(std::string_view op, std::string_view name) {
+  return {op, name, KernelEngine::kReference, [](KernelContext& context) {
+            return RunPointwise(context, 2, kRule, kBinary<kApply>, true);
+          }};
+}
+template <auto kApply>
+constexpr Kernel DivisionRow(std::string_view op, std::string_view name) {
+  return {op, name, KernelEngine::kReference, [](KernelContext& context) {
+            return RunPointwise(context, 2, kNumericRule, kDivision<kApply>);
+          }};
+}
+constexpr Kernel FunctionRow(std::string_view op, std::string_view name,
+                             absl::Status (*run)(KernelContext&)) {
+  return {op, name, KernelEngine::kReference, run};
+}
+
+constexpr auto kProduct = [](auto a, auto b) { return Product(a, b); };
+constexpr auto kBitAnd = [](IntegerLike auto a, IntegerLike auto b) { return a & b; };
+constexpr auto kBitOr = [](IntegerLike auto a, IntegerLike auto b) { return a | b; };
+constexpr auto kBitXor = [](IntegerLike auto a, IntegerLike auto b) { return a ^ b; };
+constexpr auto kLeftShift = [](IntegerLike auto a, IntegerLike auto b) {
+  return ShiftedLeft(a, b);
+};
+constexpr auto kRightShift = [](IntegerLike auto a, IntegerLike auto b) {
+  return ShiftedRight(a, b);
+};
+constexpr auto kFmod = [](RealLike auto a, RealLike auto b) { return TruncatedRemainder(a, b); };
+constexpr auto kRemainder = [](RealLike auto a, RealLike auto b) { return FlooredRemainder(a, b); };
+constexpr auto kEq = [](auto a, auto b) { return a == b; };
+constexpr auto kNe = [](auto a, auto b) { return a != b; };
+constexpr auto kLt = [](RealLike auto a, RealLike auto b) { return a < b; };
+constexpr auto kLe = [](RealLike auto a, RealLike auto b) { return a <= b; };
+constexpr auto kGt = [](RealLike auto a, RealLike auto b) { return a > b; };
+constexpr auto kGe = [](RealLike auto a, RealLike auto b) { return a >= b; };
+constexpr auto kCopysign = [](FloatLike auto a, FloatLike auto b) { return std::copysign(a, b); };
+
+constexpr Kernel kKernels[] = {
+    FunctionRow("aten.add.Scalar", "AddScalar", &RunScaled<kAnyRule, kAddScaled>),
+    FunctionRow("aten.add.Tensor", "Add", &RunScaled<kAnyRule, kAddScaled>),
+    Row<kOrderedToFloatRule, [](FloatLike auto a, FloatLike auto b) { return std::atan2(a, b); }>(
+        "aten.atan2.default", "Atan2"),
+    FunctionRow("aten.atan2.out", "Atan2Out", &Atan2Out),
+    Row<kIntegerOrBoolRule, kBitAnd>("aten.bitwise_and.Scalar", "BitwiseAndScalar"),
+    Row<kIntegerOrBoolRule, kBitAnd>("aten.bitwise_and.Tensor", "BitwiseAnd"),
+    Row<kIntegerRule, kLeftShift>("aten.bitwise_left_shift.Tensor", "LeftShift"),
+    Row<kIntegerRule, kLeftShift>("aten.bitwise_left_shift.Tensor_Scalar", "LeftShiftScalar"),
+    Row<kIntegerOrBoolRule, kBitOr>("aten.bitwise_or.Scalar", "BitwiseOrScalar"),
+    Row<kIntegerOrBoolRule, kBitOr>("aten.bitwise_or.Tensor", "BitwiseOr"),
+    Row<kIntegerRule, kRightShift>("aten.bitwise_right_shift.Tensor", "RightShift"),
+    Row<kIntegerRule, kRightShift>("aten.bitwise_right_shift.Tensor_Scalar", "RightShiftScalar"),
+    Row<kIntegerOrBoolRule, kBitXor>("aten.bitwise_xor.Scalar", "BitwiseXorScalar"),
+    Row<kIntegerOrBoolRule, kBitXor>("aten.bitwise_xor.Tensor", "BitwiseXor"),
+    Row<kOrderedToFloatRule, kCopysign>("aten.copysign.Scalar", "CopysignScalar"),
+    Row<kOrderedToFloatRule, kCopysign>("aten.copysign.Tensor", "Copysign"),
+    ExactRow<kToFloatRule, kTrueQuotient>("aten.div.Scalar", "DivScalar"),
+    FunctionRow("aten.div.Scalar_mode", "DivScalarMode", &DivMode),
+    ExactRow<kToFloatRule, kTrueQuotient>("aten.div.Tensor", "Div"),
+    FunctionRow("aten.div.Tensor_mode", "DivMode", &DivMode),
+    Row<kAnyToBoolRule, kEq>("aten.eq.Scalar", "EqScalar"),
+    Row<kAnyToBoolRule, kEq>("aten.eq.Tensor", "Eq"),
+    DivisionRow<kFlooredQuotient>("aten.floor_divide.default", "FloorDivide"),
+    DivisionRow<kFmod>("aten.fmod.Scalar", "FmodScalar"),
+    DivisionRow<kFmod>("aten.fmod.Tensor", "Fmod"),
+    Row<kOrderedToBoolRule, kGe>("aten.ge.Scalar", "GeScalar"),
+    Row<kOrderedToBoolRule, kGe>("aten.ge.Tensor", "Ge"),
+    Row<kOrderedToBoolRule, kGt>("aten.gt.Scalar", "GtScalar"),
+    Row<kOrderedToBoolRule, kGt>("aten.gt.Tensor", "Gt"),
+    Row<kFloatOnlyRule, [](FloatLike auto a, FloatLike auto b) { return std::hypot(a, b); }>(
+        "aten.hypot.default", "Hypot"),
+    Row<kOrderedToBoolRule, kLe>("aten.le.Scalar", "LeScalar"),
+    Row<kOrderedToBoolRule, kLe>("aten.le.Tensor", "Le"),
+    Row<kAnyToBoolRule, [](auto a, auto b) { return a != decltype(a){} && b != decltype(b){}; }>(
+        "aten.logical_and.default", "LogicalAnd"),
+    Row<kAnyToBoolRule, [](auto a, auto b) { return a != decltype(a){} || b != decltype(b){}; }>(
+        "aten.logical_or.default", "LogicalOr"),
+    Row<kAnyToBoolRule,
+        [](auto a, auto b) { return (a != decltype(a){}) != (b != decltype(b){}); }>(
+        "aten.logical_xor.default", "LogicalXor"),
+    Row<kOrderedToBoolRule, kLt>("aten.lt.Scalar", "LtScalar"),
+    Row<kOrderedToBoolRule, kLt>("aten.lt.Tensor", "Lt"),
+    FunctionRow("aten.masked_fill.Scalar", "MaskedFillScalar", &MaskedFill),
+    FunctionRow("aten.masked_fill.Tensor", "MaskedFill", &MaskedFill),
+    Row<kOrderedRule, kMaximum>("aten.maximum.default", "Maximum"),
+    Row<kOrderedRule, kMinimum>("aten.minimum.default", "Minimum"),
+    ExactRow<kAnyRule, kProduct>("aten.mul.Scalar", "MulScalar"),
+    ExactRow<kAnyRule, kProduct>("aten.mul.Tensor", "Mul"),
+    Row<kAnyToBoolRule, kNe>("aten.ne.Scalar", "NeScalar"),
+    Row<kAnyToBoolRule, kNe>("aten.ne.Tensor", "Ne"),
+    Row<kNoBoolRule, kPower>("aten.pow.Scalar", "PowScalar"),
+    FunctionRow("aten.pow.Tensor_Scalar", "PowTensorScalar", &PowTensorScalar),
+    Row<kNoBoolRule, kPower>("aten.pow.Tensor_Tensor", "Pow"),
+    DivisionRow<kRemainder>("aten.remainder.Scalar", "RemainderScalar"),
+    DivisionRow<kRemainder>("aten.remainder.Tensor", "Remainder"),
+    FunctionRow("aten.rsub.Scalar", "RsubScalar", &RunScaled<kNoBoolRule, kReverseSubScaled>),
+    FunctionRow("aten.sub.Scalar", "SubScalar", &RunScaled<kNoBoolRule, kSubScaled>),
+    FunctionRow("aten.sub.Tensor", "Sub", &RunScaled<kNoBoolRule, kSubScaled>),
+    FunctionRow("aten.where.self", "Where", &Where),
+    // The same under the names of Python's operators.
+    Row<kIntegerRule, kLeftShift>("aten.__lshift__.Scalar", "LShiftScalar"),
+    Row<kIntegerRule, kLeftShift>("aten.__lshift__.Tensor", "LShift"),
+    Row<kIntegerRule, kRightShift>("aten.__rshift__.Scalar", "RShiftScalar"),
+    Row<kIntegerRule, kRightShift>("aten.__rshift__.Tensor", "RShift"),
+};
+
+}  // namespace
+
+absl::Span<const Kernel> BinaryKernels() { return kKernels; }
+
+}  // namespace belay
