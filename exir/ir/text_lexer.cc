@@ -46,7 +46,7 @@ std::string Shortest(double value) {
 
 template <class T>
 std::optional<T> ParseInteger(std::string_view text) {
-  if (text.size() > 1 && text[0] == '+') text.remove_prefix(1);
+  if (text.size() > 1 && text[0] == '+' && text[1] != '-') text.remove_prefix(1);
   T value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;

@@ -1,0 +1,696 @@
+#include "exir/ir/text.h"
+
+#include <bit>
+#include <cmath>
+#include <complex>
+#include <limits>
+#include <memory>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "exir/ir/graph_editor.h"
+#include "exir/ir/lowered_backend_module.h"
+#include "exir/testing/programs.h"
+#include "exir/testing/test_ops.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "runtime/core/str_cat.h"
+#include "runtime/core/testing.h"
+
+namespace belay::exir {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr absl::StatusCode kInvalid = absl::StatusCode::kInvalidArgument;
+
+// Prints, parses and prints again: nothing may be lost and the text may not change.
+void ExpectRoundTrip(const ExportedProgram& program) {
+  const std::string text = PrintProgram(program);
+  const absl::StatusOr<ExportedProgram> parsed = ParseProgram(text, *program.ops);
+  ASSERT_TRUE(parsed.ok()) << parsed.status() << "\nin\n" << text;
+  EXPECT_EQ(PrintProgram(*parsed), text);
+  EXPECT_TRUE(Equal(program, *parsed)) << text;
+}
+
+// A program that is `body` with two tensors and an int to use.
+ExportedProgram WithBody(std::string_view body) {
+  return ParseOrDie(
+      absl::StrCat("program aten {\n  graph(%x: f32[2,s0] user_input, %y: f32[2,3] user_input, ",
+                   "%n: symint(s0) user_input) {\n", body,
+                   "\n    return (%x user_output)\n  }\n}\n"),
+      TestOps());
+}
+
+// The text of the first node, or of the only one named %r.
+std::string Canonical(std::string_view body) {
+  const ExportedProgram program = WithBody(body);
+  ExpectRoundTrip(program);
+  return PrintNode(program.top(), program.top().first());
+}
+
+TEST(Text, PrintsThisProgramExactlyAsItStands) {
+  const std::string text = R"text(program aten {
+  ranges { s77: [1, 512] u0: [-inf, inf] }
+  hints { s77: 4 }
+  in_spec "[1, {\"type\": \"builtins.tuple\"}]"
+  out_spec "[1, null]"
+  guards {
+    "L['x'].size()[0] <= 512"
+    "s77 >= 1"
+  }
+  constants {
+    state "fc.tied": f32[32,10]{strides=[1,32]}
+    state "fc.weight": f32[10,32] shares state "fc.tied"
+    constant "scale": f32[]
+    constant "tail": f32[4]{offset=316} shares state "fc.tied"
+  }
+  graph(%p_fc_weight: f32[10,32]{grad} parameter "fc.weight",
+        %b_scale: f32[] buffer "scale" nonpersistent,
+        %x: f32[s77,32] user_input,
+        %n: const(3) constant_input) {
+    %permute: f32[32,10]{strides=[1,32]} = aten.permute.default(%p_fc_weight, [1,0])  @"model.py":12 module="fc" origin="linear@1397" handle=3 tag="t0"
+    %mm: f32[s77,10] = aten.mm.default(%x, %permute)  @"model.py":12
+    %size: symint(s77) = aten.sym_size.int(%x, 0)
+    [%a: f32[s77,4], %b: f32[s77,6]] = aten.split_with_sizes.default(%mm, [4,6], 1) name="split"
+    none, %g: f32[10], none = aten.native_layer_norm_backward.default(%a, %a, [10], %a, %a, none, none, [false,true,false]) name="backward"
+    aten._assert_scalar.default(%size, "is \"positive\"") name="check"
+    %cond: f32[s77,4] = higher_order.cond(true, graph#1, graph#2, [%a])
+    %custom: bf16[2*s77 + 1]{device=cuda:1} = zoo.scaled_swish.default(self=%cond, scale=2.5, mode="fast")
+    return (%g buffer_mutation "scale", %mm user_output, 3 user_output, none user_output, [%a,%b] user_output)
+  }
+  graph true_graph_0(%x: f32[s77,4]) {
+    return (%x)
+  }
+  graph false_graph_0(%x: f32[s77,4]) {
+    %neg: f32[s77,4] = aten.neg.default(%x)
+    return (%neg)
+  }
+}
+)text";
+  ASSERT_OK_AND_ASSIGN(const ExportedProgram program, ParseProgram(text, TestOps()));
+  EXPECT_EQ(PrintProgram(program), text);
+  ExpectRoundTrip(program);
+  EXPECT_TRUE(Equal(program, program.Clone()));
+}
+
+TEST(Text, LeavesDefaultsOutAndNamesWhatFollows) {
+  EXPECT_EQ(Canonical("%r: f32[2,3] = aten.add.Tensor(other=%y, self=%y, alpha=1)"),
+            "%r: f32[2,3] = aten.add.Tensor(%y, %y)");
+  EXPECT_EQ(Canonical("%r: f32[2,3] = aten.add.Tensor(%y, %y, alpha=1.0)"),
+            "%r: f32[2,3] = aten.add.Tensor(%y, %y, alpha=1.0)");
+  EXPECT_EQ(Canonical("%r: f32[2,3] = aten.slice.Tensor(%y, 1, none, 9223372036854775807)"),
+            "%r: f32[2,3] = aten.slice.Tensor(%y, 1, end=9223372036854775807)");
+  EXPECT_EQ(Canonical("%r: f32[1], %i: i64[1] = aten.max_pool2d_with_indices.default("
+                      "%y, [2,2], [], [0,0], [1,1], ceil_mode=true)"),
+            "%r: f32[1], %i: i64[1] = aten.max_pool2d_with_indices.default(%y, [2,2], "
+            "ceil_mode=true)");
+  EXPECT_EQ(Canonical("%r: f32[2,3] = aten.gelu.default(%y, approximate=\"none\")"),
+            "%r: f32[2,3] = aten.gelu.default(%y)");
+}
+
+TEST(Text, LiteralsAreExact) {
+  const std::vector<std::string> literals = {"9223372036854775807",
+                                             "-9223372036854775808",
+                                             "0",
+                                             "-1",
+                                             "0.1",
+                                             "-0.0",
+                                             "1e-323",
+                                             "1e+20",
+                                             "1.7976931348623157e+308",
+                                             "inf",
+                                             "-inf",
+                                             "nan",
+                                             "nan:xfff8000000000000",
+                                             "nan:x7ff0000000000001",
+                                             "true",
+                                             "false",
+                                             "none",
+                                             "\"\"",
+                                             "\"a\\\"b\\\\c\\n\\x00é\"",
+                                             "(1+2j)",
+                                             "(-0-0j)",
+                                             "(inf-infj)",
+                                             "(1e+20-3.5e-07j)",
+                                             "complex:[nan,1.0]",
+                                             "dtype:f32",
+                                             "dtype:bf16",
+                                             "dtype:b8",
+                                             "dtype:f8e4m3fn",
+                                             "format:contiguous",
+                                             "format:channels_last",
+                                             "format:channels_last_3d",
+                                             "format:preserve",
+                                             "layout:strided",
+                                             "layout:sparse_coo",
+                                             "layout:mkldnn",
+                                             "layout:unknown",
+                                             "device:cpu",
+                                             "device:cuda:1",
+                                             "device:\"x y\":-1",
+                                             "[]",
+                                             "[[],[1,none],[%x,%n]]",
+                                             "{}",
+                                             "{\"k\": 1, \"k\": [%x], \"\": {\"n\": 2.0}}",
+                                             "op:\"aten.add.Tensor\"",
+                                             "graph#0",
+                                             "%x",
+                                             "%n",
+                                             "[true,2,3.0,\"4\"]"};
+  for (const std::string& literal : literals) {
+    const std::string node =
+        absl::StrCat("%r: f32[] = zoo.op.default(", literal, ", value=", literal, ")");
+    EXPECT_EQ(Canonical(node), node);
+  }
+}
+
+TEST(Text, NanKeepsItsBits) {
+  ExportedProgram program = WithBody("%r: f32[] = zoo.op.default(1)");
+  GraphEditor editor(program.top());
+  for (uint64_t bits :
+       {0x7ff8000000000000u, 0xfff8000000000000u, 0x7ff0000000000001u, 0xffffffffffffffffu}) {
+    editor.SetArgument(program.top().first(), 0, std::bit_cast<double>(bits));
+    ExpectRoundTrip(program);
+    editor.SetArgument(program.top().first(), 0,
+                       std::complex<double>(1, std::bit_cast<double>(bits)));
+    ExpectRoundTrip(program);
+    editor.SetType(FindValue(program.top(), "x"), ConstantType{std::bit_cast<double>(bits)});
+    ExpectRoundTrip(program);
+  }
+}
+
+TEST(Text, TypesRoundTrip) {
+  for (const std::string type : {"f32[]",
+                                 "f32[2,s0]",
+                                 "i64[0]",
+                                 "u8[2,3]{strides=[1,2]}",
+                                 "f32[2,3]{strides=[0,0],offset=5}",
+                                 "f32[2]{offset=s0}",
+                                 "f32[2]{device=cuda:0}",
+                                 "f32[2]{device=meta,layout=sparse_csr,grad}",
+                                 "c64[FloorDiv(s0, 2),Max(2, s0)]",
+                                 "f32[2,3]{strides=[1]}",
+                                 "c32[1]",
+                                 "symint(2*s0)",
+                                 "symint(7)",
+                                 "symfloat(2.5)",
+                                 "symbool(Eq(s0, 2))",
+                                 "object(\"a.b.C<int>\")",
+                                 "token",
+                                 "const(3)",
+                                 "const(none)",
+                                 "const(2.5)",
+                                 "const(true)",
+                                 "const(\"x\\\"\")",
+                                 "const(nan)",
+                                 "const(-inf)"}) {
+    const std::string node = absl::StrCat("%r: ", type, " = zoo.op.default()");
+    EXPECT_EQ(Canonical(node), node);
+  }
+}
+
+TEST(Text, OddNamesAreQuoted) {
+  ExportedProgram program = WithBody("%r: f32[] = zoo.op.default(%y)");
+  GraphEditor editor(program.top());
+  const ValueId r = FindValue(program.top(), "r");
+  for (const std::string name :
+       {"return", "none", "a b", "\"", "1", "x.y", "a-b", "\n", "größe", "%", "graph", "module"}) {
+    editor.RenameValue(r, name);
+    editor.RenameValue(FindValue(program.top(), "y"), absl::StrCat(name, "@"));
+    EXPECT_EQ(program.top().value(r).name, name);
+    editor.SetArguments(program.top().first(), {3, r, true}, {"", name, "none"});
+    editor.SetArguments(program.top().first(), {3, true}, {name, "none"});
+    editor.SetDelegationTag(program.top().first(), name);
+    editor.SetName(name);
+    editor.SetTarget(program.top().first(), TestOps().FindOrOpaque(absl::StrCat("#", name, ":op")));
+    program.signature.inputs[0] = {InputKind::kCustomObject, name, false};
+    program.signature.outputs[0].target = name;
+    program.hints[name] = 3;
+    ExpectRoundTrip(program);
+    editor.RenameValue(FindValue(program.top(), absl::StrCat(name, "@")), "y");
+  }
+}
+
+TEST(Text, SignatureKindsRoundTrip) {
+  ExportedProgram program(&TestOps());
+  Graph graph;
+  GraphEditor editor(graph);
+  std::vector<Argument> outputs;
+  for (int kind = 0; kind <= static_cast<int>(InputKind::kConstantInput); ++kind) {
+    const ValueId value = editor.AddInput(absl::StrCat("x", kind), TensorMeta());
+    program.signature.inputs.push_back(
+        {static_cast<InputKind>(kind), kind % 2 ? "name" : "", kind != 3});
+    outputs.push_back(value);
+  }
+  outputs.push_back(2.5);
+  for (int kind = 0; kind <= static_cast<int>(OutputKind::kToken); ++kind) {
+    program.signature.outputs.push_back({static_cast<OutputKind>(kind), kind % 2 ? "name" : ""});
+  }
+  editor.SetOutputs(outputs);
+  program.graphs.push_back(std::move(graph));
+  ExpectRoundTrip(program);
+}
+
+TEST(Text, OperatorsOfAllDialectsRoundTrip) {
+  for (const std::string target :
+       {"aten.relu.default", "edge.aten.relu.default", "zoo.custom.default",
+        "edge.zoo.custom.default", "edge.aten.no_such_op.default", "backend.nowhere.op.default",
+        "higher_order.wrap_with_autocast", "higher_order.no_such_op", "_operator.add",
+        "_operator.no_such_function", "math.trunc", "single"}) {
+    const std::string arguments = target == "_operator.add" ? "%n, 2" : "%y";
+    const std::string node = absl::StrCat("%r: f32[] = ", target, "(", arguments, ")");
+    EXPECT_EQ(Canonical(node), node);
+  }
+  EXPECT_EQ(TestOps().FindText("edge.aten.relu.default")->dialect(), Dialect::kEdge);
+  EXPECT_EQ(Canonical("%r: f32[] = \"none\"(%y)"), "%r: f32[] = \"none\"(%y)");
+}
+
+TEST(Text, SharesStoragesAndDeclaresThemLargeEnough) {
+  const ExportedProgram program = ParseOrDie(R"(program aten {
+    constants {
+      state "a": f32[2]
+      state "b": f32[2] shares state "a"
+      state "c": f64[4,4]{strides=[4,1],offset=100} shares state "b"
+      constant "a": f32[0] shares state "c"
+      constant "d": f32[1000000,8]{strides=[0,1]}
+    }
+    graph() { return () } })",
+                                             TestOps());
+  const Storage& shared = program.state_dict.at("a").storage();
+  EXPECT_EQ(program.state_dict.at("b").storage().bytes.data(), shared.bytes.data());
+  EXPECT_EQ(program.state_dict.at("c").storage().bytes.data(), shared.bytes.data());
+  EXPECT_EQ(program.constants.at("a").storage().bytes.data(), shared.bytes.data());
+  EXPECT_EQ(shared.bytes.size(), (100 + 16) * 8);
+  EXPECT_NE(program.constants.at("d").storage().bytes.data(), shared.bytes.data());
+  EXPECT_EQ(program.constants.at("d").storage().bytes.size(), 8 * 4);
+  for (std::byte b : shared.bytes) EXPECT_EQ(b, std::byte{0});
+  ExpectRoundTrip(program);
+}
+
+TEST(Text, LoweredModulesRoundTrip) {
+  ExportedProgram program =
+      WithBody("%r: f32[2] = higher_order.executorch_call_delegate(none, %y)");
+  for (const std::string backend : {"demo", "an \"odd\" one"}) {
+    auto module = std::make_shared<LoweredBackendModule>(
+        backend, WithBody("%r: f32[2,3] = edge.aten.relu.default(%y)"));
+    module->processed = Storage::Own({std::byte{0}, std::byte{255}, std::byte{'"'}, std::byte{7}});
+    module->compile_specs = {{"k", std::string("\0\xff\n", 3)}, {"k", ""}, {"", "v"}};
+    module->named_data.buffers = {Storage::Own({}), Storage::Own(std::vector<std::byte>(1000))};
+    module->named_data.program_data["w"] = {
+        1, 16, NamedDataEntry::TensorLayout{DType::kInt8, {2, 500}, {1, 0}}};
+    module->named_data.program_data["\n"] = {0, ~uint64_t{0}, std::nullopt};
+    module->named_data.external_data["tag"]["w"] = {1, 3, std::nullopt};
+    module->named_data.external_data["empty"];
+    module->debug_handle_map[int64_t{-4}] = {1, 2, 3};
+    module->debug_handle_map[std::string("four")] = {};
+    module->delegate_info = "two\nlines";
+    module->original.lowered_modules = program.lowered_modules;  // one within another
+    program.lowered_modules.push_back(std::move(module));
+  }
+  GraphEditor(program.top()).SetArgument(program.top().first(), 0, ModuleId(1));
+  ExpectRoundTrip(program);
+  EXPECT_THAT(PrintProgram(program), HasSubstr("module#1 backend \"an \\\"odd\\\" one\" specs ["));
+}
+
+TEST(Text, EqualSeesEveryDifference) {
+  const std::string text = R"(program aten {
+    ranges { s0: [1, 8] }
+    hints { s0: 4 }
+    in_spec "i"
+    out_spec "o"
+    guards { "g" }
+    constants { state "w": f32[2] constant "c": f32[2] shares state "w" }
+    graph top(%w: f32[2] parameter "w", %x: f32[s0] user_input) {
+      %a: f32[s0] = zoo.op.default(k=%x, 1, 2.0)  @"f.py":3 module="m" origin="o" handle=1 tag="t"
+      %b: f32[s0], none, [%d: f32[2]] = zoo.op.default(%x, [%w], {"k": %x}, graph#1)
+      return (%a user_output, %w user_output)
+    }
+    graph body(%x: f32[s0]) { return (%x) }
+    module#0 backend "b" specs ["k": "v"] {
+      blob "AAAA" buffer "AAAB" data "d": buffer#0 align 4 layout i8[4] order [0]
+      external "t" data "e": buffer#0 align 8 handles 1: [2] info "n"
+      program edge { graph() { return () } }
+    }
+  })";
+  const ExportedProgram program = ParseOrDie(text, TestOps());
+  ExpectRoundTrip(program);
+  const std::pair<std::string, std::string> changes[] = {
+      {"program aten", "program training"},
+      {"[1, 8]", "[1, 9]"},
+      {"s0: 4", "s0: 5"},
+      {"in_spec \"i\"", ""},
+      {"out_spec \"o\"", "out_spec \"p\""},
+      {"\"g\" }", "\"h\" }"},
+      {"\"w\": f32[2]", "\"w\": f64[2]"},
+      {"\"w\": f32[2]", "\"w\": f32[3]"},
+      {"\"w\": f32[2]", "\"w\": f32[2]{strides=[2]}"},
+      {"\"w\": f32[2]", "\"w\": f32[2]{offset=1}"},
+      {" shares state \"w\"", ""},
+      {"graph top", "graph pot"},
+      {"%w: f32[2] parameter", "%w: f32[2] buffer"},
+      {"parameter \"w\"", "parameter \"v\""},
+      {"parameter \"w\"", "parameter \"w\" nonpersistent"},
+      {"%x: f32[s0] user_input", "%x: f32[s0]{grad} user_input"},
+      {"%a: f32[s0]", "%a: f32[s0]{offset=1}"},
+      {"zoo.op", "zoo.pop"},
+      {"k=%x", "j=%x"},
+      {"k=%x", "k=%w"},
+      {"1, 2.0", "2, 2.0"},
+      {"2.0)", "2)"},
+      {"f.py", "g.py"},
+      {":3 module", ":4 module"},
+      {"module=\"m\"", ""},
+      {"origin=\"o\"", "origin=\"p\""},
+      {"handle=1", "handle=2"},
+      {"tag=\"t\"", ""},
+      {"tag=\"t\"", "tag=\"t\" name=\"node\""},
+      {"none, [%d", "[%d"},
+      {"[%d: f32[2]]", "%d: f32[2]"},
+      {"[%w], {", "%w, {"},
+      {"\"k\": %x", "\"l\": %x"},
+      {"\"k\": %x", "\"k\": %w"},
+      {"graph#1", "graph#0"},
+      {"%w user_output", "%x user_output"},
+      {"%a user_output", "%a loss_output"},
+      {"%a user_output", "%a user_output \"x\""},
+      {"graph body", "graph bodies"},
+      {"return (%x) }", "return (none) }"},
+      {"backend \"b\"", "backend \"c\""},
+      {"\"k\": \"v\"", "\"k\": \"w\""},
+      {"AAAA", "AAAC"},
+      {"AAAB", "AAAC"},
+      {"align 4", "align 2"},
+      {"i8[4]", "i8[5]"},
+      {" layout i8[4] order [0]", ""},
+      {"data \"d\"", "data \"f\""},
+      {"external \"t\" data \"e\"", "external \"t\" data \"g\""},
+      {"1: [2]", "1: [3]"},
+      {"1: [2]", "\"1\": [2]"},
+      {"info \"n\"", ""},
+      {"program edge", "program aten"}};
+  for (const auto& [from, to] : changes) {
+    std::string other = text;
+    const size_t place = other.find(from);
+    ASSERT_NE(place, std::string::npos) << from;
+    other.replace(place, from.size(), to);
+    absl::StatusOr<ExportedProgram> changed = ParseProgram(other, TestOps());
+    ASSERT_TRUE(changed.ok()) << changed.status() << from;
+    EXPECT_FALSE(Equal(program, *changed)) << from << " → " << to;
+    EXPECT_FALSE(Equal(*changed, program)) << from << " → " << to;
+    EXPECT_NE(PrintProgram(program), PrintProgram(*changed)) << from << " → " << to;
+    ExpectRoundTrip(*changed);
+  }
+}
+
+TEST(Text, DescribeNodeAddsTheSourceLine) {
+  const ExportedProgram program =
+      WithBody("%r: f32[2,3] = aten.relu.default(%y)  @\"model.py\":12 handle=4");
+  EXPECT_EQ(DescribeNode(program.top(), program.top().first()),
+            "%r: f32[2,3] = aten.relu.default(%y) (model.py:12)");
+  const ExportedProgram unknown = WithBody("%r: f32[2,3] = aten.relu.default(%y)");
+  EXPECT_EQ(DescribeNode(unknown.top(), unknown.top().first()),
+            "%r: f32[2,3] = aten.relu.default(%y)");
+}
+
+TEST(Text, PrintsBrokenGraphsToo) {
+  ExportedProgram program = WithBody("%r: f32[2,3] = aten.relu.default(%y)");
+  GraphEditor editor(program.top());
+  editor.SetArguments(program.top().first(), {3});
+  editor.SetTarget(program.top().first(), nullptr);
+  EXPECT_EQ(PrintNode(program.top(), program.top().first()), "%r: f32[2,3] = <no operator>(3)");
+  EXPECT_EQ(PrintArgument(program.top(), ValueId()), "%<invalid>");
+  const ValueId y = FindValue(program.top(), "y");
+  editor.EraseInput(y);
+  EXPECT_EQ(PrintArgument(program.top(), y), absl::StrCat("%<", y.index(), ">"));
+}
+
+TEST(ParseProgram, SharesTextsOfProvenance) {
+  const ExportedProgram program = WithBody(
+      "%a: f32[] = zoo.op.default()  @\"f.py\":1 module=\"m\"\n%b: f32[] = zoo.op.default()  "
+      "@\"f.py\":2 module=\"m\"");
+  const Graph& top = program.top();
+  EXPECT_EQ(top.node(top.first()).provenance.file, top.node(top.last()).provenance.file);
+  EXPECT_EQ(top.node(top.first()).provenance.module, top.node(top.last()).provenance.module);
+}
+
+struct BadText {
+  std::string text, message;
+};
+void PrintTo(const BadText& bad, std::ostream* out) { *out << bad.text; }
+
+class ParseProgramError : public testing::TestWithParam<BadText> {};
+
+TEST_P(ParseProgramError, NamesPlaceAndExpectation) {
+  EXPECT_THAT(ParseProgram(GetParam().text, TestOps()),
+              StatusIs(kInvalid, HasSubstr(GetParam().message)));
+}
+
+std::string Node(std::string_view node) {
+  return absl::StrCat("program aten { graph(%x: f32[2] user_input) {\n", node, "\nreturn () } }");
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Texts, ParseProgramError,
+    testing::Values(
+        BadText{"", "line 1, column 1: expected 'program', got the end of the text"},
+        BadText{"program atem {}",
+                "line 1, column 9: expected 'training', 'aten' or 'edge', got 'atem'"},
+        BadText{"program aten {}", "expected a graph in the program, got none"},
+        BadText{"program aten { graph() { return () } } x",
+                "expected the end of the text, got 'x'"},
+        BadText{"program aten { grap", "expected a section of the program or '}'"},
+        BadText{"program aten { ranges { s0: [1, 2] s0: [1, 3] }", "column 36: a second range"},
+        BadText{"program aten { ranges { s0: [a, 2] }", "expected an integer or -inf, got 'a'"},
+        BadText{"program aten { hints { s0: 1 s0: 2 }", "a second hint"},
+        BadText{"program aten { constants { state \"a\": f32[1] state \"a\": f32[1] }",
+                "a second tensor of the same name"},
+        BadText{"program aten { constants { state \"a\": f32[1] shares state \"b\" }",
+                "expected a tensor declared before"},
+        BadText{"program aten { constants { state \"a\": f32[-1] } graph() { return () } }",
+                "sizes that no tensor has: [-1]"},
+        BadText{"program aten { constants { state \"a\": f32[4294967296,4294967296] }",
+                "sizes that no tensor has"},
+        BadText{"program aten { constants { state \"a\": f32[1099511627776] }", "take at most"},
+        BadText{"program aten { constants { state \"a\": f32[2]{offset=9223372036854775807} }",
+                "take at most"},
+        BadText{"program aten { constants { state \"a\": f32[8589934592] state \"b\": "
+                "f32[8589934592] state \"c\": i8[1] } graph() { return () } }",
+                "take at most"},
+        BadText{"program aten { constants { state \"a\": f32[2]{strides=[1,2]} } graph() { return "
+                "() } }",
+                "as many strides as sizes"},
+        BadText{"program aten { constants { state \"a\": f32[2]{strides=[-1]} } graph() { return "
+                "() } }",
+                "not negative"},
+        BadText{"program aten { constants { state \"a\": f32[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1] }",
+                "at most 16 numbers, got 17"},
+        BadText{"program aten { module#1 backend", "expected module#0, got module#1"},
+        BadText{"program aten { module#0 backend \"b\" specs [] { } ",
+                "the program that the module replaces"},
+        BadText{"program aten { module#0 backend \"b\" specs [] { blob \"?\"", "this is no base64"},
+        BadText{"program aten { module#0 backend \"b\" specs [] { data \"a\": buffer#0 align 1",
+                "there is no buffer#0"},
+        BadText{"program aten { graph(%x: f32[2] user_input, %x: f32[2] user_input)",
+                "a second value %x"},
+        BadText{"program aten { graph(%\"\": f32[2] user_input)", "a value without a name"},
+        BadText{"program aten { graph(%x: f32[2] input)", "expected a kind of input, got 'input'"},
+        BadText{"program aten { graph(%x: f33[2])", "expected a type, got 'f33'"},
+        BadText{"program aten { graph(%x: f32[2}", "line 1, column 30"},
+        BadText{"program aten { graph(%x: f32[s0 +])", "column 30"},
+        BadText{"program aten { graph(%x: f32[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1])",
+                "at most 16 sizes, got 17"},
+        BadText{"program aten { graph(%x: f32[2]{stride=[1]})", "expected 'strides', 'offset'"},
+        BadText{Node("%y: f32[2] = aten.relu.default(%z)"),
+                "line 2, column 33: expected the name of a value that is defined before, got 'z'"},
+        BadText{Node("%y: f32[2] = aten.relu.default(%y)"), "defined before"},
+        BadText{Node("%x: f32[2] = aten.relu.default(%x)"), "line 2, column 2: a second value %x"},
+        BadText{Node("%y: f32[2], %y: f32[2] = zoo.op.default()"), "a second value %y"},
+        BadText{Node("%y: f32[2] = zoo.op.default() name=\"n\" %z: f32[2] = zoo.op.default() "
+                     "name=\"n\""),
+                "a second node named \"n\""},
+        BadText{Node("%y: f32[2] = aten.relu.default()"),
+                "argument self of aten.relu.default is missing: aten::relu(Tensor self) -> Tensor"},
+        BadText{Node("%y: f32[2] = aten.relu.default(%x, %x)"),
+                "a positional argument too many for aten.relu.default"},
+        BadText{Node("%y: f32[2] = aten.relu.default(self=%x, self=%x)"),
+                "argument self of aten.relu.default is given twice"},
+        BadText{Node("%y: f32[2] = aten.relu.default(other=%x)"),
+                "aten.relu.default has no argument \"other\""},
+        BadText{Node("%y: f32[2] = aten.add.Tensor(self=%x, %x)"),
+                "a positional argument too many"},
+        BadText{Node("%y: f32[2] = zoo.op.default(graph#1)"),
+                "line 2, column 29: there is no graph#1, the program has 1"},
+        BadText{Node("%y: f32[2] = zoo.op.default(module#0)"), "there is no module#0"},
+        BadText{Node("%y: f32[2] = zoo.op.default(graph#99999999999)"),
+                "expected a number from 0 on"},
+        BadText{Node("%y: f32[2] = zoo.op.default(9223372036854775808)"),
+                "an integer that fits in 64 bits"},
+        BadText{Node("%y: f32[2] = zoo.op.default(1e999)"), "expected a number"},
+        BadText{Node("%y: f32[2] = zoo.op.default(2j)"), "expected a number"},
+        BadText{Node("%y: f32[2] = zoo.op.default((1+2))"), "an imaginary part"},
+        BadText{Node("%y: f32[2] = zoo.op.default(nan:x0000000000000000)"), "digits of a NaN"},
+        BadText{Node("%y: f32[2] = zoo.op.default(dtype:f33)"), "expected a dtype"},
+        BadText{Node("%y: f32[2] = zoo.op.default(format:odd)"), "expected a memory format"},
+        BadText{Node("%y: f32[2] = zoo.op.default(layout:odd)"), "expected a layout"},
+        BadText{Node("%y: f32[2] = zoo.op.default(word)"), "expected an argument, got 'word'"},
+        BadText{Node("%y: f32[2] = zoo.op.default({1: 2})"), "expected a key in quotes"},
+        BadText{Node("%y: f32[2] = zoo.op.default() color=\"red\""), "expected 'module', 'origin'"},
+        BadText{Node("%y: f32[2] = zoo.op.default(\"abc)"), "a string without its closing quote"}));
+
+TEST(ParseProgram, LimitsNesting) {
+  const auto nested = [](int depth) {
+    return Node(absl::StrCat("%y: f32[] = zoo.op.default(", std::string(depth, '['),
+                             std::string(depth, ']'), ")"));
+  };
+  EXPECT_OK(ParseProgram(nested(64), TestOps()));
+  EXPECT_THAT(ParseProgram(nested(66), TestOps()), StatusIs(kInvalid, HasSubstr("deeper than 64")));
+  EXPECT_THAT(ParseProgram(nested(1000000), TestOps()), StatusIs(kInvalid));
+  std::string programs;
+  for (int i = 0; i < 100000; ++i) programs += "program aten { module#0 backend \"\" specs [] { ";
+  EXPECT_THAT(ParseProgram(programs, TestOps()), StatusIs(kInvalid, HasSubstr("deeper than 16")));
+}
+
+TEST(ParseProgram, IsLinear) {
+  // Each of these ends at once unless some step costs as much as what came before it.
+  std::string wide = "program aten { graph(%x: f32[2] user_input) {\n";
+  for (int i = 0; i < 50000; ++i)
+    absl::StrAppend(&wide, "%a", i, ": f32[2] = aten.relu.default(%x)\n");
+  wide += "return () } }";
+  ASSERT_OK_AND_ASSIGN(const ExportedProgram program, ParseProgram(wide, TestOps()));
+  EXPECT_EQ(program.top().num_nodes(), 50000);
+  ExpectRoundTrip(program);
+  EXPECT_THAT(ParseProgram(std::string(1 << 22, '['), TestOps()), StatusIs(kInvalid));
+  EXPECT_THAT(ParseProgram(absl::StrCat("program aten { graph(%x: f32[", std::string(1 << 22, '(')),
+                           TestOps()),
+              StatusIs(kInvalid));
+  std::string constants = "program aten { constants {";
+  for (int i = 0; i < 50000; ++i) absl::StrAppend(&constants, " state \"", i, "\": f32[2]");
+  constants += " } graph() { return () } }";
+  EXPECT_OK(ParseProgram(constants, TestOps()));
+}
+
+TEST(ParseProgram, SurvivesDamagedText) {
+  ExportedProgram program = WithBody(R"(
+    %a: f32[FloorDiv(s0, 2),3]{strides=[1,2],device=cuda:0} = zoo.op.default(k=%x, [1,2.5,(1+2j)], {"k": none})  @"f":1
+    %b: f32[], [%c: i64[u0], %d: bf16[]], none = aten.cat.default([%y,%a], dim=1) name="n" handle=3
+    %e: f32[2] = higher_order.cond(true, graph#0, dtype:f32, device:cpu))");
+  program.hints["s0"] = 3;
+  program.ranges["s0"] = {};
+  ASSERT_OK_AND_ASSIGN(ConstantTensor w,
+                       ConstantTensor::Contiguous(DType::kFloat32, {2}, *Storage::Zeros(8)));
+  program.state_dict.emplace("w", w);
+  auto module = std::make_shared<LoweredBackendModule>("b", program.Clone());
+  module->processed = Storage::Own(std::vector<std::byte>(5));
+  program.lowered_modules.push_back(std::move(module));
+  const std::string text = PrintProgram(program);
+  ExpectRoundTrip(program);
+  const unsigned seed = std::random_device()();
+  SCOPED_TRACE(seed);
+  std::mt19937 random(seed);
+  const std::string alphabet = "%[](){}\"\\,:=#@ 09.-+einfs\n";
+  int parsed = 0;
+  for (int i = 0; i < 3000; ++i) {
+    std::string damaged = text;
+    for (size_t n = random() % 3 + 1; n > 0; --n) {
+      const size_t place = random() % damaged.size();
+      switch (random() % 4) {
+        case 0:
+          damaged[place] = alphabet[random() % alphabet.size()];
+          break;
+        case 1:
+          damaged.erase(place, random() % 8);
+          break;
+        case 2:
+          damaged.insert(place, damaged.substr(random() % damaged.size(), random() % 20));
+          break;
+        default:
+          damaged.resize(place + 1);
+      }
+    }
+    const absl::StatusOr<ExportedProgram> result = ParseProgram(damaged, TestOps());
+    if (!result.ok()) {
+      EXPECT_EQ(result.status().code(), kInvalid) << result.status() << damaged;
+      continue;
+    }
+    ++parsed;
+    ExpectRoundTrip(*result);
+    if (testing::Test::HasFailure()) return;
+  }
+  EXPECT_GT(parsed, 0);
+}
+
+// Any argument there is.
+Argument RandomArgument(std::mt19937_64& random, const std::vector<ValueId>& values, int depth) {
+  switch (random() % (depth > 3 ? 12 : 14)) {
+    case 0:
+      return None{};
+    case 1:
+      return values[random() % values.size()];
+    case 2:
+      return static_cast<int64_t>(random());
+    case 3:
+      return std::bit_cast<double>(random());
+    case 4:
+      return random() % 2 == 0;
+    case 5:
+      return std::complex<double>(std::bit_cast<double>(random()), std::bit_cast<double>(random()));
+    case 6: {
+      std::string text;
+      for (size_t n = random() % 9; n > 0; --n) text += static_cast<char>(random());
+      return text;
+    }
+    case 7:
+      return static_cast<DType>(1 + random() % (kNumDTypes - 1));
+    case 8:
+      return static_cast<MemoryFormat>(1 + random() % 4);
+    case 9:
+      return static_cast<Layout>(random() % 8);
+    case 10:
+      return Device{random() % 2 ? "cpu" : "a b",
+                    random() % 2 ? std::optional<int64_t>(random() % 9) : std::nullopt};
+    case 11:
+      return OperatorName{"aten.add.Tensor"};
+    case 12: {
+      Argument::List list;
+      for (size_t n = random() % 4; n > 0; --n)
+        list.push_back(RandomArgument(random, values, depth + 1));
+      return list;
+    }
+    default: {
+      Dict dict;
+      for (size_t n = random() % 4; n > 0; --n) {
+        dict.entries.emplace_back(std::to_string(random() % 5),
+                                  RandomArgument(random, values, depth + 1));
+      }
+      return dict;
+    }
+  }
+}
+
+TEST(Text, RandomArgumentsRoundTrip) {
+  const unsigned seed = std::random_device()();
+  SCOPED_TRACE(seed);
+  std::mt19937_64 random(seed);
+  for (int round = 0; round < 20; ++round) {
+    ExportedProgram program = WithBody("");
+    GraphEditor editor(program.top());
+    std::vector<ValueId> values = {FindValue(program.top(), "x"), FindValue(program.top(), "n")};
+    for (int i = 0; i < 50; ++i) {
+      std::vector<Argument> arguments;
+      for (size_t n = random() % 5; n > 0; --n)
+        arguments.push_back(RandomArgument(random, values, 0));
+      values.push_back(editor.InsertOp(NodeId(),
+                                       {.name = "v",
+                                        .target = TestOps().FindOrOpaque("zoo.op.default"),
+                                        .arguments = std::move(arguments)},
+                                       TensorMeta::Contiguous(DType::kFloat32, {2, 3})));
+    }
+    ExpectRoundTrip(program);
+  }
+}
+
+}  // namespace
+}  // namespace belay::exir
