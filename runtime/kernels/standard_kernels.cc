@@ -1,7 +1,26 @@
 #include "runtime/kernels/standard_kernels.h"
 
+#include "runtime/core/status_macros.h"
+#include "runtime/kernels/conv/conv.h"
+#include "runtime/kernels/gemm/gemm.h"
+#include "runtime/kernels/norm/norm.h"
+#include "runtime/kernels/pointwise/pointwise.h"
+#include "runtime/kernels/softmax/softmax.h"
+
 namespace belay {
 
-absl::Status AddStandardKernels(KernelRegistry& registry) { return AddReferenceKernels(registry); }
+absl::Status AddHighwayKernels(KernelRegistry& registry) {
+  for (const absl::Span<const Kernel> family :
+       {ConvHighwayKernels(), GemmKernels(), NormHighwayKernels(), PointwiseKernels(),
+        SoftmaxHighwayKernels()}) {
+    ABSL_RETURN_IF_ERROR(registry.Add(family));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status AddStandardKernels(KernelRegistry& registry) {
+  ABSL_RETURN_IF_ERROR(AddReferenceKernels(registry));
+  return AddHighwayKernels(registry);
+}
 
 }  // namespace belay

@@ -8,6 +8,9 @@
 
 namespace belay {
 
+// The Highway kernels alone. A family is a folder and a line in standard_kernels.cc.
+absl::Status AddHighwayKernels(KernelRegistry& registry);
+
 // Reference kernels first, so that the others are preferred where they accept a call.
 // kAlreadyExists when some are there.
 absl::Status AddStandardKernels(KernelRegistry& registry);

@@ -1,0 +1,79 @@
+#include "runtime/kernels/norm/norm.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "runtime/kernels/norm/norm.cc"
+#include "hwy/foreach_target.h"
+// Must come after foreach_target.h.
+#include <cmath>
+
+#include "hwy/highway.h"
+#include "runtime/kernels/math-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace belay {
+namespace HWY_NAMESPACE {
+
+RowStatistics LayerNormRowF32Impl(const float* HWY_RESTRICT in, size_t n,
+                                  const float* HWY_RESTRICT weight, const float* HWY_RESTRICT bias,
+                                  float eps, float* HWY_RESTRICT out) {
+  const hn::ScalableTag<float> d;
+  const size_t lanes = hn::Lanes(d);
+  const float mean = SumOf(d, in, n) / static_cast<float>(n);
+  const auto center = hn::Set(d, mean);
+  auto squares = hn::Zero(d);
+  size_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    const auto x = hn::Sub(hn::LoadU(d, in + i), center);
+    squares = hn::MulAdd(x, x, squares);
+  }
+  if (i < n) {
+    const auto x =
+        hn::IfThenElseZero(hn::FirstN(d, n - i), hn::Sub(hn::LoadN(d, in + i, n - i), center));
+    squares = hn::MulAdd(x, x, squares);
+  }
+  const float rstd = 1.0f / std::sqrt(hn::ReduceSum(d, squares) / static_cast<float>(n) + eps);
+  const auto scale = hn::Set(d, rstd);
+  const auto normalized = [&](auto x, size_t at, size_t count) HWY_ATTR {
+    auto y = hn::Mul(hn::Sub(x, center), scale);
+    if (weight != nullptr) y = hn::Mul(y, hn::LoadN(d, weight + at, count));
+    if (bias != nullptr) y = hn::Add(y, hn::LoadN(d, bias + at, count));
+    return y;
+  };
+  i = 0;
+  for (; i + lanes <= n; i += lanes)
+    hn::StoreU(normalized(hn::LoadU(d, in + i), i, lanes), d, out + i);
+  if (i < n) hn::StoreN(normalized(hn::LoadN(d, in + i, n - i), i, n - i), d, out + i, n - i);
+  return {mean, rstd};
+}
+
+void NormalizeF32Impl(const float* HWY_RESTRICT in, size_t n, float mean, float factor,
+                      float offset, float* HWY_RESTRICT out) {
+  const hn::ScalableTag<float> d;
+  const size_t lanes = hn::Lanes(d);
+  const auto m = hn::Set(d, mean), f = hn::Set(d, factor), o = hn::Set(d, offset);
+  size_t i = 0;
+  for (; i + lanes <= n; i += lanes)
+    hn::StoreU(hn::MulAdd(hn::Sub(hn::LoadU(d, in + i), m), f, o), d, out + i);
+  if (i < n)
+    hn::StoreN(hn::MulAdd(hn::Sub(hn::LoadN(d, in + i, n - i), m), f, o), d, out + i, n - i);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace belay
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace belay {
+
+HWY_EXPORT(LayerNormRowF32Impl);
+HWY_EXPORT(NormalizeF32Impl);
+RowStatistics LayerNormRowF32(const float* in, size_t n, const float* weight, const float* bias,
+                              float eps, float* out) {
+  return HWY_DYNAMIC_DISPATCH(LayerNormRowF32Impl)(in, n, weight, bias, eps, out);
+}
+void NormalizeF32(const float* in, size_t n, float mean, float factor, float offset, float* out) {
+  HWY_DYNAMIC_DISPATCH(NormalizeF32Impl)(in, n, mean, factor, offset, out);
+}
+
+}  // namespace belay
+#endif  // HWY_ONCE

@@ -1,0 +1,29 @@
+// Normalisation of runs of floats.
+#ifndef BELAY_RUNTIME_KERNELS_NORM_NORM_H_
+#define BELAY_RUNTIME_KERNELS_NORM_NORM_H_
+
+#include <cstddef>
+
+#include "absl/types/span.h"
+#include "runtime/kernel/kernel.h"
+
+namespace belay {
+
+// out = (in - mean) * rstd * weight + bias over one row; weight and bias may be null. Mean and
+// variance in two passes, so that large means cost no accuracy. Returns mean and 1 / sqrt(variance
+// + eps). n > 0. Error: 16 ULP of the largest |out|.
+struct RowStatistics {
+  float mean, rstd;
+};
+RowStatistics LayerNormRowF32(const float* in, size_t n, const float* weight, const float* bias,
+                              float eps, float* out);
+
+// out[i] = (in[i] - mean) * factor + offset.
+void NormalizeF32(const float* in, size_t n, float mean, float factor, float offset, float* out);
+
+// native_layer_norm and batch norm for inference, on row-major tensors.
+absl::Span<const Kernel> NormHighwayKernels();
+
+}  // namespace belay
+
+#endif  // BELAY_RUNTIME_KERNELS_NORM_NORM_H_

@@ -1,0 +1,89 @@
+#include "runtime/kernels/softmax/softmax.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "runtime/kernels/softmax/softmax.cc"
+#include "hwy/foreach_target.h"
+// Must come after foreach_target.h.
+#include <cmath>
+
+#include "hwy/highway.h"
+#include "runtime/kernels/math-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace belay {
+namespace HWY_NAMESPACE {
+
+HWY_INLINE float MaxOf(const float* HWY_RESTRICT in, size_t n) {
+  const hn::ScalableTag<float> d;
+  const size_t lanes = hn::Lanes(d);
+  const auto lowest = hn::Set(d, -std::numeric_limits<float>::infinity());
+  auto top = lowest;
+  size_t i = 0;
+  for (; i + lanes <= n; i += lanes) top = hn::Max(top, hn::LoadU(d, in + i));
+  if (i < n) top = hn::Max(top, hn::LoadNOr(lowest, d, in + i, n - i));
+  return hn::ReduceMax(d, top);
+}
+
+// exp(x - top) to `out`, where there is one; returns the sum.
+template <bool kStore>
+HWY_INLINE float SumOfExponentials(const float* HWY_RESTRICT in, size_t n, float top,
+                                   float* HWY_RESTRICT out) {
+  const hn::ScalableTag<float> d;
+  const size_t lanes = hn::Lanes(d);
+  const auto offset = hn::Set(d, top);
+  auto sum = hn::Zero(d);
+  size_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    const auto y = SafeExp(d, hn::Sub(hn::LoadU(d, in + i), offset));
+    if (kStore) hn::StoreU(y, d, out + i);
+    sum = hn::Add(sum, y);
+  }
+  if (i < n) {
+    const auto y = SafeExp(d, hn::Sub(hn::LoadN(d, in + i, n - i), offset));
+    if (kStore) hn::StoreN(y, d, out + i, n - i);
+    sum = hn::Add(sum, hn::IfThenElseZero(hn::FirstN(d, n - i), y));
+  }
+  return hn::ReduceSum(d, sum);
+}
+
+void SoftmaxRowF32Impl(const float* HWY_RESTRICT in, size_t n, float* HWY_RESTRICT out) {
+  const float sum = SumOfExponentials<true>(in, n, MaxOf(in, n), out);
+  const hn::ScalableTag<float> d;
+  const size_t lanes = hn::Lanes(d);
+  const auto divisor = hn::Set(d, sum);
+  size_t i = 0;
+  for (; i + lanes <= n; i += lanes)
+    hn::StoreU(hn::Div(hn::LoadU(d, out + i), divisor), d, out + i);
+  if (i < n) hn::StoreN(hn::Div(hn::LoadN(d, out + i, n - i), divisor), d, out + i, n - i);
+}
+
+void LogSoftmaxRowF32Impl(const float* HWY_RESTRICT in, size_t n, float* HWY_RESTRICT out) {
+  const float top = MaxOf(in, n);
+  const float log_sum = std::log(SumOfExponentials<false>(in, n, top, nullptr));
+  const hn::ScalableTag<float> d;
+  const size_t lanes = hn::Lanes(d);
+  const auto a = hn::Set(d, top), b = hn::Set(d, log_sum);
+  size_t i = 0;
+  for (; i + lanes <= n; i += lanes)
+    hn::StoreU(hn::Sub(hn::Sub(hn::LoadU(d, in + i), a), b), d, out + i);
+  if (i < n) hn::StoreN(hn::Sub(hn::Sub(hn::LoadN(d, in + i, n - i), a), b), d, out + i, n - i);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace belay
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace belay {
+
+HWY_EXPORT(SoftmaxRowF32Impl);
+HWY_EXPORT(LogSoftmaxRowF32Impl);
+void SoftmaxRowF32(const float* in, size_t n, float* out) {
+  HWY_DYNAMIC_DISPATCH(SoftmaxRowF32Impl)(in, n, out);
+}
+void LogSoftmaxRowF32(const float* in, size_t n, float* out) {
+  HWY_DYNAMIC_DISPATCH(LogSoftmaxRowF32Impl)(in, n, out);
+}
+
+}  // namespace belay
+#endif  // HWY_ONCE
