@@ -16,21 +16,28 @@ constexpr OpDef kOps[] = {
     {.schema = "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"},
     {.schema = "aten::relu(Tensor self) -> Tensor"},
     {.schema = "aten::mm(Tensor self, Tensor mat2) -> Tensor"},
-    {.schema = "aten::avg_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool ceil_mode=False, "
+    {.schema = "aten::avg_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] "
+               "padding=0, bool ceil_mode=False, "
                "bool count_include_pad=True, int? divisor_override=None) -> Tensor"},
     {.schema = "aten::gelu(Tensor self, *, str approximate='none') -> Tensor"},
     {.schema = "aten::leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor"},
-    {.schema = "aten::elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor"},
-    {.schema = "aten::upsample_nearest2d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor"},
+    {.schema =
+         "aten::elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor"},
+    {.schema = "aten::upsample_nearest2d.vec(Tensor input, SymInt[]? output_size, float[]? "
+               "scale_factors) -> Tensor"},
     {.schema = "aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)"},
     {.schema = "aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor"},
     {.schema = "aten::cat(Tensor[] tensors, int dim=0) -> Tensor"},
-    {.schema = "aten::split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]"},
+    {.schema = "aten::split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> "
+               "Tensor(a)[]"},
     {.schema = "aten::sym_size.int(Tensor self, int dim) -> SymInt"},
-    {.schema = "aten::native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> "
+    {.schema = "aten::native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, "
+               "Tensor? bias, float eps) -> "
                "(Tensor, Tensor, Tensor)"},
-    {.schema = "aten::_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
-               "pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor"},
+    {.schema =
+         "aten::_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? "
+         "device=None, bool? "
+         "pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor"},
     {.schema = "aten::_assert_async.msg(Tensor self, str assert_msg) -> ()"},
     {.schema = "_operator::mul(Scalar a, Scalar b) -> Scalar"},
 };
@@ -76,7 +83,8 @@ constexpr std::string_view kProgram = R"json({
 const OpRegistry& TestOps() {
   static const OpRegistry* const ops = [] {
     const absl::Span<const OpDef> table(kOps);
-    absl::StatusOr<std::unique_ptr<OpRegistry>> created = OpRegistry::Create(absl::MakeConstSpan(&table, 1));
+    absl::StatusOr<std::unique_ptr<OpRegistry>> created =
+        OpRegistry::Create(absl::MakeConstSpan(&table, 1));
     if (!created.ok()) std::fprintf(stderr, "%s\n", created.status().ToString().c_str());
     ABSL_CHECK(created.ok());
     return created->release();
@@ -94,7 +102,8 @@ std::string MetaJson(const std::vector<int64_t>& sizes, int dtype) {
     stride *= sizes[i];
   }
   return absl::StrCat("{\"dtype\": ", dtype, ", \"sizes\": [", size_list,
-                      "], \"requires_grad\": false, \"device\": {\"type\": \"cpu\", \"index\": null}, \"strides\": [",
+                      "], \"requires_grad\": false, \"device\": {\"type\": \"cpu\", \"index\": "
+                      "null}, \"strides\": [",
                       stride_list, "], \"storage_offset\": {\"as_int\": 0}, \"layout\": 7}");
 }
 
@@ -102,7 +111,8 @@ std::string ProgramJson(const std::vector<std::pair<std::string, std::string>>& 
   std::string text(kProgram);
   constexpr std::string_view kMeta = "@meta";
   const std::string meta = MetaJson({2, 3});
-  for (size_t at = text.find(kMeta); at != std::string::npos; at = text.find(kMeta, at + meta.size())) {
+  for (size_t at = text.find(kMeta); at != std::string::npos;
+       at = text.find(kMeta, at + meta.size())) {
     text.replace(at, kMeta.size(), meta);
   }
   for (const auto& [from, to] : changes) {
@@ -118,9 +128,11 @@ std::string ProgramJson(const std::vector<std::pair<std::string, std::string>>& 
 
 ArchiveFiles DefaultFiles(std::string program) {
   return {
-      {"data/weights/weight_0", std::string("\0\0\x80\x3f\0\0\0\x40\0\0\x40\x40\0\0\x80\x40\0\0\xa0\x40\0\0\xc0\x40", 24)},
+      {"data/weights/weight_0",
+       std::string("\0\0\x80\x3f\0\0\0\x40\0\0\x40\x40\0\0\x80\x40\0\0\xa0\x40\0\0\xc0\x40", 24)},
       {"data/weights/model_weights_config.json",
-       absl::StrCat("{\"config\": {\"w\": {\"path_name\": \"weight_0\", \"is_param\": true, \"use_pickle\": false, "
+       absl::StrCat("{\"config\": {\"w\": {\"path_name\": \"weight_0\", \"is_param\": true, "
+                    "\"use_pickle\": false, "
                     "\"tensor_meta\": ",
                     MetaJson({2, 3}), "}}}")},
       {"data/constants/model_constants_config.json", "{\"config\": {}}"},
@@ -150,19 +162,21 @@ void SetFile(ArchiveFiles& files, std::string_view path, const std::string* cont
 std::string PackArchive(const ArchiveFiles& files, std::string_view root) {
   std::vector<ZipWriterEntry> entries;
   for (const auto& [path, content] : files) {
-    entries.push_back({.name = absl::StrCat(root, path), .content = content, .streamed = true, .alignment = 64});
+    entries.push_back(
+        {.name = absl::StrCat(root, path), .content = content, .streamed = true, .alignment = 64});
   }
   return WriteZip(entries, {.zip64 = true});
 }
 
-absl::StatusOr<ExportedProgram> ImportText(const std::string& archive, const ImportOptions& options) {
+absl::StatusOr<ExportedProgram> ImportText(const std::string& archive,
+                                           const ImportOptions& options) {
   Storage storage = ToStorage(archive);
   const absl::Span<const std::byte> bytes = storage.bytes;
   return ImportBytes(std::move(storage.owner), bytes, TestOps(), options);
 }
 
-absl::StatusOr<ExportedProgram> ImportChanged(const std::vector<std::pair<std::string, std::string>>& changes,
-                                              const ImportOptions& options) {
+absl::StatusOr<ExportedProgram> ImportChanged(
+    const std::vector<std::pair<std::string, std::string>>& changes, const ImportOptions& options) {
   return ImportText(PackArchive(DefaultFiles(ProgramJson(changes))), options);
 }
 

@@ -21,11 +21,12 @@ const OpRegistry& TestOps();
 std::string MetaJson(const std::vector<int64_t>& sizes, int dtype = 7);
 
 // models/model.json of   y = relu(x + w), with `w` a parameter "w" and `x` and `y` f32[2,3].
-// Each pair in `changes` replaces the one occurrence of its first text by its second; it is an error of the test when there is not
-// exactly one.
+// Each pair in `changes` replaces the one occurrence of its first text by its second; it is an
+// error of the test when there is not exactly one.
 std::string ProgramJson(const std::vector<std::pair<std::string, std::string>>& changes = {});
 
-// The entries of an archive of the raw-weights era for ProgramJson(), by path below the root folder.
+// The entries of an archive of the raw-weights era for ProgramJson(), by path below the root
+// folder.
 using ArchiveFiles = std::vector<std::pair<std::string, std::string>>;
 ArchiveFiles DefaultFiles(std::string program);
 // Sets, replaces or (nullptr) removes an entry.
@@ -33,10 +34,12 @@ void SetFile(ArchiveFiles& files, std::string_view path, const std::string* cont
 // The zip file, every entry below `root`.
 std::string PackArchive(const ArchiveFiles& files, std::string_view root = "model/");
 
-absl::StatusOr<ExportedProgram> ImportText(const std::string& archive, const ImportOptions& options = {});
+absl::StatusOr<ExportedProgram> ImportText(const std::string& archive,
+                                           const ImportOptions& options = {});
 // PackArchive(DefaultFiles(ProgramJson(changes))), imported.
-absl::StatusOr<ExportedProgram> ImportChanged(const std::vector<std::pair<std::string, std::string>>& changes,
-                                              const ImportOptions& options = {});
+absl::StatusOr<ExportedProgram> ImportChanged(
+    const std::vector<std::pair<std::string, std::string>>& changes,
+    const ImportOptions& options = {});
 
 }  // namespace belay::exir
 

@@ -27,7 +27,8 @@ std::string Deflate(const std::string& content) {
 }
 
 uint32_t Crc(const std::string& content) {
-  return static_cast<uint32_t>(crc32_z(0, reinterpret_cast<const Bytef*>(content.data()), content.size()));
+  return static_cast<uint32_t>(
+      crc32_z(0, reinterpret_cast<const Bytef*>(content.data()), content.size()));
 }
 
 // As PyTorch pads: id "FB", filled with 'Z'.
@@ -78,7 +79,8 @@ Written WriteLocal(std::string& out, const ZipWriterEntry& entry) {
 }
 
 void WriteCentral(std::string& out, const ZipWriterEntry& entry, const Written& written) {
-  const uint64_t offset = entry.header_offset.value_or(static_cast<uint32_t>(written.header_offset));
+  const uint64_t offset =
+      entry.header_offset.value_or(static_cast<uint32_t>(written.header_offset));
   std::string extra;
   if (entry.zip64) {
     Put(extra, 1, 2);
@@ -111,7 +113,8 @@ void WriteCentral(std::string& out, const ZipWriterEntry& entry, const Written& 
 
 std::string WriteZip(const std::vector<ZipWriterEntry>& entries, const ZipWriterEnd& end) {
   std::string out, directory;
-  for (const ZipWriterEntry& entry : entries) WriteCentral(directory, entry, WriteLocal(out, entry));
+  for (const ZipWriterEntry& entry : entries)
+    WriteCentral(directory, entry, WriteLocal(out, entry));
   const uint64_t offset = out.size();
   out += directory;
   if (end.zip64) {
@@ -145,7 +148,8 @@ std::string WriteZip(const std::vector<ZipWriterEntry>& entries, const ZipWriter
 
 Storage ToStorage(std::string text) {
   auto owner = std::make_shared<const std::string>(std::move(text));
-  const absl::Span<const std::byte> bytes(reinterpret_cast<const std::byte*>(owner->data()), owner->size());
+  const absl::Span<const std::byte> bytes(reinterpret_cast<const std::byte*>(owner->data()),
+                                          owner->size());
   return Storage{std::move(owner), bytes};
 }
 

@@ -1,4 +1,5 @@
-// Writes ZIP files for tests: good ones as PyTorch and as Python write them, and ones that are wrong in one chosen way.
+// Writes ZIP files for tests: good ones as PyTorch and as Python write them, and ones that are
+// wrong in one chosen way.
 #ifndef BELAY_EXIR_IMPORT_TESTING_ZIP_WRITER_H_
 #define BELAY_EXIR_IMPORT_TESTING_ZIP_WRITER_H_
 
@@ -12,8 +13,8 @@
 namespace belay::exir {
 
 struct ZipWriterEntry {
-  std::string name;
-  std::string content;
+  std::string name = {};
+  std::string content = {};
   bool deflate = false;
   bool streamed = false;   // flag bit 3: empty local fields, and a data descriptor
   uint32_t alignment = 0;  // of the data, by a local extra field; 0: none
@@ -21,25 +22,26 @@ struct ZipWriterEntry {
 
   // Lies. In both headers, unless the name says which.
   uint16_t more_flags = 0;
-  std::optional<uint16_t> method;
-  std::optional<uint32_t> crc32;
-  std::optional<uint64_t> size;             // uncompressed
-  std::optional<uint64_t> compressed_size;
-  std::optional<std::string> local_name;
-  std::optional<uint32_t> local_crc32;
-  std::optional<uint32_t> local_size;
-  std::optional<uint16_t> local_method;
-  std::optional<uint32_t> header_offset;
+  std::optional<uint16_t> method = {};
+  std::optional<uint32_t> crc32 = {};
+  std::optional<uint64_t> size = {};  // uncompressed
+  std::optional<uint64_t> compressed_size = {};
+  std::optional<std::string> local_name = {};
+  std::optional<uint32_t> local_crc32 = {};
+  std::optional<uint32_t> local_size = {};
+  std::optional<uint16_t> local_method = {};
+  std::optional<uint32_t> header_offset = {};
   uint16_t disk = 0;
   uint32_t unix_mode = 0;  // with "made by Unix"
 };
 
 struct ZipWriterEnd {
   bool zip64 = false;
-  std::string comment;
-  std::optional<uint16_t> entries;
-  std::optional<uint32_t> directory_size, directory_offset;
-  std::optional<uint64_t> zip64_entries;
+  std::string comment = {};
+  std::optional<uint16_t> entries = {};
+  std::optional<uint32_t> directory_size = {};
+  std::optional<uint32_t> directory_offset = {};
+  std::optional<uint64_t> zip64_entries = {};
   uint16_t disk = 0;
 };
 

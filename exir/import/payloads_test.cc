@@ -1,0 +1,194 @@
+#include "exir/import/payloads.h"
+
+#include <string>
+#include <vector>
+
+#include "exir/import/testing/archive.h"
+#include "exir/import/testing/zip_writer.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "runtime/core/str_cat.h"
+#include "runtime/core/testing.h"
+
+namespace belay::exir {
+namespace {
+
+using ::testing::HasSubstr;
+
+absl::StatusOr<Payloads> Read(const ArchiveFiles& files, const ImportOptions& options = {}) {
+  ABSL_ASSIGN_OR_RETURN(const Container container,
+                        Container::Open(ToStorage(PackArchive(files)), options));
+  ByteBudget inflated("max_inflated_bytes", options.max_inflated_bytes);
+  ByteBudget zero_filled("max_zero_filled_bytes", options.max_zero_filled_bytes);
+  return ReadPayloads(container, "model", options, inflated, zero_filled);
+}
+
+std::string Entry(const std::string& name, const std::string& file, const std::string& meta,
+                  bool pickled = false) {
+  return absl::StrCat("\"", name, "\": {\"path_name\": \"", file,
+                      "\", \"is_param\": true, \"use_pickle\": ", pickled ? "true" : "false",
+                      ", \"tensor_meta\": ", meta, "}");
+}
+
+// The default archive with other weights.
+ArchiveFiles WithWeights(const std::string& entries,
+                         const std::vector<std::pair<std::string, std::string>>& records,
+                         const std::string& config = "data/weights/model_weights_config.json") {
+  ArchiveFiles files = DefaultFiles("{}");
+  SetFile(files, "data/weights/weight_0", nullptr);
+  SetFile(files, "data/weights/model_weights_config.json", nullptr);
+  const std::string text = absl::StrCat("{\"config\": {", entries, "}}");
+  SetFile(files, config, &text);
+  for (const auto& [name, content] : records) SetFile(files, "data/weights/" + name, &content);
+  return files;
+}
+
+std::string Strided(const std::string& sizes, const std::string& strides, int offset) {
+  return absl::StrCat("{\"dtype\": 7, \"sizes\": ", sizes, ", \"strides\": ", strides,
+                      ", \"storage_offset\": {\"as_int\": ", offset, "}, \"layout\": 7}");
+}
+
+TEST(PayloadsTest, ReadsRawRecordsInPlaceAndSharesThem) {
+  const std::string record(48, 'x');
+  ASSERT_OK_AND_ASSIGN(
+      const Payloads payloads,
+      Read(WithWeights(absl::StrCat(Entry("a", "weight_0", MetaJson({2, 6})), ", ",
+                                    Entry("b", "weight_0", MetaJson({2, 6})), ", ",
+                                    Entry("t", "weight_0",
+                                          Strided(R"([{"as_int": 2}, {"as_int": 2}])",
+                                                  R"([{"as_int": 1}, {"as_int": 4}])", 3))),
+                       {{"weight_0", record}})));
+  ASSERT_EQ(payloads.weights.size(), 3u);
+  const ConstantTensor& a = payloads.weights.at("a");
+  const ConstantTensor& t = payloads.weights.at("t");
+  EXPECT_EQ(a.storage().bytes.data(), payloads.weights.at("b").storage().bytes.data());
+  EXPECT_EQ(a.storage().bytes.data(), t.storage().bytes.data());
+  EXPECT_EQ(t.storage_offset(), 3);
+  EXPECT_EQ(t.strides(), Strides({1, 4}));
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(a.storage().owner.get()) != 0, true);
+}
+
+TEST(PayloadsTest, AcceptsTheOlderNamesOfTheConfigs) {
+  ArchiveFiles files = WithWeights(Entry("a", "weight_0", MetaJson({1})), {{"weight_0", "abcd"}},
+                                   "data/weights/model_model_param_config.json");
+  SetFile(files, "data/constants/model_constants_config.json", nullptr);
+  const std::string constants =
+      absl::StrCat("{\"config\": {", Entry("c", "tensor_0", MetaJson({2}, 4)), "}}");
+  files.emplace_back("data/constants/model_model_constants_config.json", constants);
+  files.emplace_back("data/constants/tensor_0", "abcdefgh");
+  ASSERT_OK_AND_ASSIGN(const Payloads payloads, Read(files));
+  EXPECT_TRUE(payloads.weights.contains("a"));
+  ASSERT_TRUE(payloads.constants.contains("c"));
+  EXPECT_EQ(payloads.constants.at("c").dtype(), DType::kInt32);
+}
+
+TEST(PayloadsTest, EmptyRecordsAreZerosOfTheDeclaredSizes) {
+  const ArchiveFiles files =
+      WithWeights(absl::StrCat(Entry("z", "weight_0", MetaJson({2, 3})), ", ",
+                               Entry("e", "weight_0", MetaJson({0, 3}))),
+                  {{"weight_0", ""}});
+  ASSERT_OK_AND_ASSIGN(const Payloads payloads, Read(files));
+  const ConstantTensor& z = payloads.weights.at("z");
+  ASSERT_EQ(z.storage().bytes.size(), 24u);
+  for (std::byte b : z.storage().bytes) EXPECT_EQ(b, std::byte{0});
+  EXPECT_EQ(payloads.weights.at("e").sizes(), Sizes({0, 3}));
+
+  ImportOptions options;
+  options.max_zero_filled_bytes = 23;
+  EXPECT_THAT(Read(files, options), StatusIs(absl::StatusCode::kResourceExhausted,
+                                             HasSubstr("max_zero_filled_bytes = 23")));
+}
+
+TEST(PayloadsTest, GigabytesDeclaredByAFewBytesAreRefused) {
+  EXPECT_THAT(
+      Read(WithWeights(Entry("z", "weight_0", MetaJson({1 << 20, 550})), {{"weight_0", ""}})),
+      StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("2306867200 bytes")));
+  EXPECT_THAT(
+      Read(WithWeights(Entry("z", "weight_0", MetaJson({1 << 20, 550})), {{"weight_0", "abcd"}})),
+      StatusIs(absl::StatusCode::kDataLoss,
+               HasSubstr("'z' needs 2306867200 bytes, but data/weights/weight_0 has 4")));
+}
+
+TEST(PayloadsTest, RejectsRecordsShorterThanDeclared) {
+  EXPECT_THAT(Read(WithWeights(Entry("fc.weight", "weight_0", MetaJson({2, 3})),
+                               {{"weight_0", std::string(20, 'x')}})),
+              StatusIs(absl::StatusCode::kDataLoss,
+                       HasSubstr("weights shorter than declared: 'fc.weight' needs 24 bytes, but "
+                                 "data/weights/weight_0 has 20")));
+  EXPECT_THAT(Read(WithWeights(
+                  Entry("a", "weight_0", Strided(R"([{"as_int": 2}])", R"([{"as_int": 9}])", 1)),
+                  {{"weight_0", std::string(40, 'x')}})),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("needs 44 bytes")));
+  EXPECT_THAT(
+      Read(WithWeights(Entry("a", "weight_0", MetaJson({1})), {{"weight_0", "abcde"}})),
+      StatusIs(absl::StatusCode::kDataLoss, HasSubstr("no multiple of the 4 bytes of float32")));
+}
+
+TEST(PayloadsTest, RejectsExtentsThatOverflow) {
+  EXPECT_THAT(Read(WithWeights(
+                  Entry("a", "weight_0",
+                        Strided(R"([{"as_int": 3}])", R"([{"as_int": 4611686018427387904}])", 1)),
+                  {{"weight_0", "abcd"}})),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("exceeds int64")));
+  EXPECT_THAT(Read(WithWeights(
+                  Entry("a", "weight_0", Strided(R"([{"as_int": 3}])", R"([{"as_int": -1}])", 3)),
+                  {{"weight_0", "abcd"}})),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("stride -1 is negative")));
+  EXPECT_THAT(Read(WithWeights(
+                  Entry("a", "weight_0",
+                        Strided(R"([{"as_expr": {"expr_str": "s0"}}])", R"([{"as_int": 1}])", 0)),
+                  {{"weight_0", "abcd"}})),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("'s0' is no number")));
+}
+
+TEST(PayloadsTest, RejectsPathsOutsideTheFolder) {
+  EXPECT_THAT(Read(WithWeights(Entry("a", "../../archive_format", MetaJson({1})), {})),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("config.a.path_name: not the name of a file")));
+  EXPECT_THAT(Read(WithWeights(Entry("a", "", MetaJson({1})), {})),
+              StatusIs(absl::StatusCode::kInvalidArgument));
+  EXPECT_THAT(Read(WithWeights(Entry("a", "weight_7", MetaJson({1})), {})),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("tensor 'a'")));
+}
+
+TEST(PayloadsTest, KeepsWhatIsNotUsableForWhoeverNeedsIt) {
+  ASSERT_OK_AND_ASSIGN(const Payloads payloads,
+                       Read(WithWeights(absl::StrCat(Entry("o", "custom_obj_0", "null", true), ", ",
+                                                     Entry("q", "opaque_obj_0", "null", true), ", ",
+                                                     Entry("n", "weight_0", "null"), ", ",
+                                                     Entry("d", "weight_0", MetaJson({1}, 99))),
+                                        {{"weight_0", "abcd"}})));
+  EXPECT_TRUE(payloads.weights.empty());
+  ASSERT_EQ(payloads.unusable.size(), 4u);
+  EXPECT_THAT(payloads.unusable.at("o"),
+              StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("custom object")));
+  EXPECT_THAT(payloads.unusable.at("d"),
+              StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("dtype number 99")));
+}
+
+TEST(PayloadsTest, RejectsMalformedConfigs) {
+  EXPECT_THAT(Read(WithWeights(absl::StrCat(Entry("a", "weight_0", MetaJson({1})), ", ",
+                                            Entry("a", "weight_0", MetaJson({1}))),
+                               {{"weight_0", "abcd"}})),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("two entries")));
+  EXPECT_THAT(
+      Read(WithWeights("\"a\": 3", {})),
+      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("config.a: expected an object")));
+  ArchiveFiles files = DefaultFiles("{}");
+  const std::string text = "{\"config\": ";
+  SetFile(files, "data/weights/model_weights_config.json", &text);
+  EXPECT_THAT(Read(files),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("not valid JSON")));
+}
+
+TEST(PayloadsTest, AModelWithoutPayloadsHasNoTensors) {
+  ArchiveFiles files = DefaultFiles("{}");
+  SetFile(files, "data/weights/model_weights_config.json", nullptr);
+  SetFile(files, "data/constants/model_constants_config.json", nullptr);
+  ASSERT_OK_AND_ASSIGN(const Payloads payloads, Read(files));
+  EXPECT_TRUE(payloads.weights.empty());
+  EXPECT_TRUE(payloads.constants.empty());
+}
+
+}  // namespace
+}  // namespace belay::exir

@@ -1,0 +1,269 @@
+#include "exir/import/program_reader.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "exir/import/testing/archive.h"
+#include "exir/import/testing/node_json.h"
+#include "exir/ir/text.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "runtime/core/str_cat.h"
+#include "runtime/core/testing.h"
+
+namespace belay::exir {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+auto Invalid(const std::string& text) {
+  return StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(text));
+}
+auto Unsupported(const std::string& text) {
+  return StatusIs(absl::StatusCode::kUnimplemented, HasSubstr(text));
+}
+
+const Node& NodeAt(const ExportedProgram& program, size_t index) {
+  return program.top().node(program.top().NodeList()[index]);
+}
+
+TEST(ProgramReaderTest, ReadsAProgram) {
+  ASSERT_OK_AND_ASSIGN(const ExportedProgram program, ImportChanged({}));
+  EXPECT_EQ(program.dialect, IrDialect::kAten);
+  EXPECT_EQ(program.in_spec, "in");
+  EXPECT_EQ(program.out_spec, "out");
+  ASSERT_EQ(program.signature.inputs.size(), 2u);
+  EXPECT_EQ(program.signature.inputs[0].kind, InputKind::kParameter);
+  EXPECT_EQ(program.signature.inputs[0].target, "w");
+  ASSERT_TRUE(program.state_dict.contains("w"));
+  EXPECT_EQ(program.state_dict.at("w").view().as<float>()[5], 6.0f);
+  const Node& add = NodeAt(program, 0);
+  EXPECT_EQ(add.target->name(), "aten.add.Tensor");
+  ASSERT_EQ(add.arguments.size(), 3u);
+  EXPECT_EQ(add.arguments[2], Argument(1));
+  EXPECT_EQ(add.provenance.ToString(), "model.py:12");
+  EXPECT_EQ(*add.provenance.module, "act");
+  EXPECT_EQ(NodeAt(program, 1).provenance.ToString(), "");
+}
+
+TEST(ProgramReaderTest, VersionsAreChecked) {
+  const auto version = [](const std::string& text) {
+    return ImportChanged(
+        {{"\"schema_version\": {\"major\": 8, \"minor\": 20}", "\"schema_version\": " + text}});
+  };
+  EXPECT_OK(version("{\"major\": 8, \"minor\": 99}"));
+  EXPECT_OK(version("{\"major\": 7, \"minor\": 3}"));
+  EXPECT_OK(version("{\"major\": 0, \"minor\": 0}"));
+  EXPECT_THAT(version("{\"major\": 9, \"minor\": 1}"),
+              Unsupported("schema version 9.1; this reader knows 7.x to 8.x"));
+  EXPECT_THAT(version("{\"major\": 5, \"minor\": 4}"), Unsupported("schema version 5.4"));
+  EXPECT_THAT(version("{\"major\": 0, \"minor\": 1}"), Unsupported("schema version 0.1"));
+  EXPECT_THAT(version("null"), Invalid("'schema_version' is missing"));
+  EXPECT_THAT(version("{\"major\": \"8\", \"minor\": 1}"),
+              Invalid("schema_version.major: expected an integer, found a string"));
+}
+
+TEST(ProgramReaderTest, UnknownVersionsAreNotParsedFurther) {
+  EXPECT_THAT(
+      ImportText(PackArchive(DefaultFiles(
+          R"({"schema_version": {"major": 9, "minor": 0}, "verifiers": 3, "graph_module": []})"))),
+      Unsupported("9.0"));
+}
+
+TEST(ProgramReaderTest, DialectComesFromTheVerifiers) {
+  const auto dialect = [](const std::string& verifiers) {
+    absl::StatusOr<ExportedProgram> program =
+        ImportChanged({{"\"verifiers\": [\"ATEN\"]", "\"verifiers\": " + verifiers}});
+    EXPECT_OK(program);
+    return program.ok() ? program->dialect : IrDialect::kEdge;
+  };
+  EXPECT_EQ(dialect("[\"TRAINING\"]"), IrDialect::kTraining);
+  EXPECT_EQ(dialect("[\"ATEN\"]"), IrDialect::kAten);
+  EXPECT_EQ(dialect("[]"), IrDialect::kAten);
+}
+
+TEST(ProgramReaderTest, RangesHintsAndGuardsAreKept) {
+  const std::string dynamic =
+      R"json({"dtype": 7, "sizes": [{"as_expr": {"expr_str": "Symbol('s77', positive=True, integer=True)",
+      "hint": {"as_int": 4}}}, {"as_int": 3}], "strides": [{"as_int": 3}, {"as_int": 1}], "layout": 7})json";
+  Changes changes = {
+      {"\"x\": " + MetaJson({2, 3}), "\"x\": " + dynamic},
+      {"\"add\": " + MetaJson({2, 3}), "\"add\": " + dynamic},
+      {"\"relu\": " + MetaJson({2, 3}), "\"relu\": " + dynamic},
+      {"\"p_w\": " + MetaJson({2, 3}), "\"p_w\": " + MetaJson({1, 3})},
+      {"\"guards_code\": []", "\"guards_code\": [\"L['x'].size()[0] >= 2\"]"},
+      {"\"range_constraints\": {}",
+       R"("range_constraints": {"s77": {"min_val": 2, "max_val": 9223372036854775806}, "2*s77": {"min_val": 4, "max_val": null},
+                         "u0": {"min_val": null, "max_val": "Infinity"}, "u1": {"min_val": -3, "max_val": 18446744073709551615}})"}};
+  ArchiveFiles files = DefaultFiles(ProgramJson(changes));
+  const std::string config = absl::StrCat(
+      "{\"config\": {\"w\": {\"path_name\": \"weight_0\", \"tensor_meta\": ", MetaJson({1, 3}),
+      "}}}");
+  SetFile(files, "data/weights/model_weights_config.json", &config);
+  ASSERT_OK_AND_ASSIGN(const ExportedProgram program, ImportText(PackArchive(files)));
+  EXPECT_THAT(program.ranges,
+              ElementsAre(::testing::Pair("s77", SymRange{2, SymRange::kUnboundedAbove}),
+                          ::testing::Pair(
+                              "u0", SymRange{SymRange::kUnboundedBelow, SymRange::kUnboundedAbove}),
+                          ::testing::Pair("u1", SymRange{-3, SymRange::kUnboundedAbove})));
+  EXPECT_THAT(program.hints, ElementsAre(::testing::Pair("s77", 4)));
+  EXPECT_THAT(program.guards, ElementsAre("L['x'].size()[0] >= 2"));
+}
+
+TEST(ProgramReaderTest, RejectsEmptyRanges) {
+  EXPECT_THAT(ImportChanged({{"\"range_constraints\": {}",
+                              R"("range_constraints": {"s0": {"min_val": 3, "max_val": 2}})"}}),
+              Invalid("range_constraints.s0: the range [3, 2] is empty"));
+}
+
+TEST(ProgramReaderTest, UnknownFieldsAreAccepted) {
+  EXPECT_OK(ImportChanged(
+      {{"\"verifiers\"", "\"dialect\": \"ATEN\", \"tensor_paths\": {}, \"verifiers\""},
+       {"\"is_single_tensor_return\"", "\"novelty\": [1, {}], \"is_single_tensor_return\""}}));
+}
+
+// --- Signature ---
+
+TEST(ProgramReaderTest, ConstantInputsTakeTheirNameFromTheSpec) {
+  ASSERT_OK_AND_ASSIGN(
+      const ExportedProgram program,
+      ImportChanged(
+          {{R"({"as_tensor": {"name": "x"}}],)",
+            R"({"as_tensor": {"name": "x"}}, {"as_int": 3}, {"as_none": true}, {"as_float": 1}],)"},
+           {R"({"user_input": {"arg": {"as_tensor": {"name": "x"}}}}])",
+            R"({"user_input": {"arg": {"as_tensor": {"name": "x"}}}}, {"constant_input": {"name": "k", "value": {"as_int": 3}}},
+                         {"constant_input": {"name": "none", "value": {"as_none": true}}}, {"user_input": {"arg": {"as_float": 1.0}}}])"}}));
+  ASSERT_EQ(program.top().inputs().size(), 5u);
+  const Value& k = program.top().value(program.top().inputs()[2]);
+  EXPECT_EQ(k.name, "k");
+  EXPECT_EQ(k.type, ValueType(ConstantType{int64_t{3}}));
+  EXPECT_EQ(program.signature.inputs[2].kind, InputKind::kConstantInput);
+  EXPECT_EQ(program.signature.inputs[4].kind, InputKind::kConstantInput);
+}
+
+TEST(ProgramReaderTest, ConstantsInputsAndRepeatsMayBeOutputs) {
+  ASSERT_OK_AND_ASSIGN(
+      const ExportedProgram program,
+      ImportChanged(
+          {{R"("outputs": [{"as_tensor": {"name": "relu"}}],
+      "nodes")",
+            R"("outputs": [{"as_tensor": {"name": "relu"}}, {"as_tensor": {"name": "relu"}}, {"as_tensor": {"name": "p_w"}},
+                                     {"as_int": 7}, {"as_none": true}], "nodes")"},
+           {R"("output_specs": [{"user_output": {"arg": {"as_tensor": {"name": "relu"}}}}])",
+            R"("output_specs": [{"user_output": {"arg": {"as_tensor": {"name": "relu"}}}}, {"user_output": {"arg": {"as_tensor": {"name": "relu"}}}},
+                         {"user_output": {"arg": {"as_tensor": {"name": "p_w"}}}}, {"user_output": {"arg": {"as_int": 7}}}, {"user_output": {"arg": {"as_none": true}}}])"}}));
+  ASSERT_EQ(program.top().outputs().size(), 5u);
+  EXPECT_EQ(program.top().outputs()[3], Argument(7));
+  EXPECT_TRUE(program.top().outputs()[4].is_none());
+}
+
+TEST(ProgramReaderTest, MutationsNameWhatTheyChange) {
+  const std::string relu_output = R"({"user_output": {"arg": {"as_tensor": {"name": "relu"}}}})";
+  ASSERT_OK_AND_ASSIGN(
+      const ExportedProgram program,
+      ImportChanged(
+          {{relu_output,
+            R"({"user_input_mutation": {"arg": {"name": "relu"}, "user_input_name": "x"}})"}}));
+  EXPECT_EQ(program.signature.outputs[0].kind, OutputKind::kUserInputMutation);
+  EXPECT_EQ(program.signature.outputs[0].target, "x");
+  EXPECT_THAT(
+      ImportChanged(
+          {{relu_output,
+            R"({"user_input_mutation": {"arg": {"name": "relu"}, "user_input_name": "p_w"}})"}}),
+      Invalid("'p_w', which is no user input"));
+  EXPECT_THAT(
+      ImportChanged(
+          {{relu_output,
+            R"({"buffer_mutation": {"arg": {"name": "relu"}, "buffer_name": "nothing"}})"}}),
+      Invalid("nothing"));
+  EXPECT_THAT(ImportChanged({{relu_output, R"({"something_else": {"arg": {"name": "relu"}}})"}}),
+              Invalid("'something_else'"));
+}
+
+TEST(ProgramReaderTest, TrainingOutputsAreKept) {
+  const std::string relu_output = R"({"user_output": {"arg": {"as_tensor": {"name": "relu"}}}})";
+  ASSERT_OK_AND_ASSIGN(
+      const ExportedProgram program,
+      ImportChanged({{relu_output, R"({"loss_output": {"arg": {"name": "relu"}}})"}}));
+  EXPECT_EQ(program.signature.outputs[0].kind, OutputKind::kLossOutput);
+}
+
+TEST(ProgramReaderTest, TokensHaveNoTensorMeta) {
+  ASSERT_OK_AND_ASSIGN(
+      const ExportedProgram program,
+      ImportChanged(
+          {{R"("inputs": [{"as_tensor": {"name": "p_w"}})",
+            R"("inputs": [{"as_tensor": {"name": "token"}}, {"as_tensor": {"name": "p_w"}})"},
+           {R"("input_specs": [)", R"("input_specs": [{"token": {"arg": {"name": "token"}}}, )"}}));
+  EXPECT_EQ(program.top().value(program.top().inputs()[0]).type, ValueType(TokenType{}));
+}
+
+TEST(ProgramReaderTest, SpecsMustBeParallelToTheGraph) {
+  EXPECT_THAT(ImportChanged({{R"({"user_input": {"arg": {"as_tensor": {"name": "x"}}}})",
+                              R"({"user_input": {"arg": {"as_tensor": {"name": "y"}}}})"}}),
+              Invalid("user_input 'y' speaks of another value than the graph's input 'x'"));
+  EXPECT_THAT(ImportChanged({{R"(,
+                      {"user_input": {"arg": {"as_tensor": {"name": "x"}}}})",
+                              ""}}),
+              Invalid("graph.inputs[1]: the signature has only 1 input specs"));
+  EXPECT_THAT(
+      ImportChanged(
+          {{R"("output_specs": [)",
+            R"("output_specs": [{"user_output": {"arg": {"as_tensor": {"name": "add"}}}}, )"}}),
+      Invalid("another value here: 'add'"));
+  EXPECT_THAT(
+      ImportChanged(
+          {{R"("output_specs": [{"user_output": {"arg": {"as_tensor": {"name": "relu"}}}}])",
+            R"("output_specs": [])"}}),
+      Invalid("1 outputs, but the signature has 0"));
+  EXPECT_THAT(
+      ImportChanged({{R"("inputs": [{"as_tensor": {"name": "p_w"}}, {"as_tensor": {"name": "x"}}],
+      "outputs")",
+                      R"("inputs": [{"as_tensor": {"name": "p_w"}}], "outputs")"}}),
+      Invalid("1 inputs, but the signature has 2"));
+  EXPECT_THAT(ImportChanged({{R"("parameter_name": "w")", R"("parameter_name": "")"}}),
+              Invalid("the name is empty"));
+  EXPECT_THAT(ImportChanged({{R"(, "parameter_name": "w")", ""}}),
+              Invalid("'parameter_name' is missing"));
+}
+
+TEST(ProgramReaderTest, NamedTensorsMustExistAndFit) {
+  EXPECT_THAT(ImportChanged({{R"("parameter_name": "w")", R"("parameter_name": "v")"}}),
+              Invalid("parameter 'v' (input 'p_w'): the archive has no tensor of this name"));
+  EXPECT_THAT(
+      ImportChanged({{"\"p_w\": " + MetaJson({2, 3}), "\"p_w\": " + MetaJson({3, 2})}}),
+      Invalid(
+          "parameter 'w' (input 'p_w'): the archive has f32[2,3], but the graph expects f32[3,2]"));
+  EXPECT_THAT(ImportChanged({{"\"p_w\": " + MetaJson({2, 3}), "\"p_w\": " + MetaJson({2, 3}, 8)}}),
+              Invalid("f64[2,3]"));
+}
+
+TEST(ProgramReaderTest, PickledWeightsThatAreNoTensorsAreUnsupportedWhenUsed) {
+  ArchiveFiles files = DefaultFiles(ProgramJson());
+  const std::string config =
+      R"({"config": {"w": {"path_name": "custom_obj_0", "is_param": true, "use_pickle": true, "tensor_meta": null}}})";
+  SetFile(files, "data/weights/model_weights_config.json", &config);
+  EXPECT_THAT(ImportText(PackArchive(files)),
+              Unsupported("parameter 'w' (input 'p_w'): a custom object"));
+}
+
+TEST(ProgramReaderTest, VerifierFindingsAreTheFilesFault) {
+  // The types of the operands are nobody's business before the verifier.
+  EXPECT_THAT(
+      ImportChanged({{R"({"name": "self", "arg": {"as_tensor": {"name": "add"}}, "kind": 1})",
+                      R"({"name": "self", "arg": {"as_string": "add"}, "kind": 1})"}}),
+      AllOf(Invalid("not well formed"), Invalid("V5")));
+}
+
+TEST(ProgramReaderTest, ProgramsSurviveTheTextForm) {
+  ASSERT_OK_AND_ASSIGN(const ExportedProgram program, ImportChanged({}));
+  ASSERT_OK_AND_ASSIGN(const ExportedProgram parsed,
+                       ParseProgram(PrintProgram(program), TestOps()));
+  EXPECT_TRUE(Equal(program, parsed));
+}
+
+}  // namespace
+}  // namespace belay::exir

@@ -1,0 +1,235 @@
+#include "exir/import/zip_reader.h"
+
+#include <string>
+#include <vector>
+
+#include "exir/import/testing/zip_writer.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "runtime/core/testing.h"
+
+namespace belay::exir {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr uint64_t kManyEntries = 1000;
+
+absl::StatusOr<ZipReader> Open(const std::string& file, uint64_t max_entries = kManyEntries) {
+  return ZipReader::Open(ToStorage(file), max_entries);
+}
+
+absl::Status OpenError(const std::vector<ZipWriterEntry>& entries, const ZipWriterEnd& end = {}) {
+  return Open(WriteZip(entries, end)).status();
+}
+
+std::string_view Text(const Storage& storage) {
+  return {reinterpret_cast<const char*>(storage.bytes.data()), storage.bytes.size()};
+}
+
+absl::StatusOr<Storage> ReadOnly(const std::string& file, uint64_t budget_bytes = 1 << 20,
+                                 bool verify = true) {
+  ABSL_ASSIGN_OR_RETURN(const ZipReader zip, Open(file));
+  ByteBudget budget("max_inflated_bytes", budget_bytes);
+  return zip.Read(zip.entries().front(), budget, verify);
+}
+
+TEST(ZipReaderTest, ReadsStoredEntriesInPlace) {
+  const Storage file = ToStorage(
+      WriteZip({{.name = "m/a", .content = "first"}, {.name = "m/b", .content = "second"}}));
+  ASSERT_OK_AND_ASSIGN(const ZipReader zip, ZipReader::Open(file, kManyEntries));
+  ASSERT_EQ(zip.entries().size(), 2u);
+  EXPECT_EQ(zip.entries()[0].name, "m/a");
+  ASSERT_NE(zip.Find("m/b"), nullptr);
+  EXPECT_EQ(zip.Find("b"), nullptr);
+  ByteBudget nothing("none", 0);
+  ASSERT_OK_AND_ASSIGN(const Storage b, zip.Read(*zip.Find("m/b"), nothing, true));
+  EXPECT_EQ(Text(b), "second");
+  EXPECT_GE(b.bytes.data(), file.bytes.data());
+  EXPECT_LT(b.bytes.data(), file.bytes.data() + file.bytes.size());
+  EXPECT_EQ(b.owner, file.owner);
+}
+
+TEST(ZipReaderTest, ReadsWhatPyTorchWrites) {
+  const std::string file = WriteZip({{.name = "m/data",
+                                      .content = std::string(100, 'x'),
+                                      .streamed = true,
+                                      .alignment = 64,
+                                      .more_flags = 1 << 11}},
+                                    {.zip64 = true});
+  ASSERT_OK_AND_ASSIGN(const ZipReader zip, Open(file));
+  EXPECT_EQ(zip.entries()[0].data_offset % 64, 0u);
+  ASSERT_OK_AND_ASSIGN(const Storage content, ReadOnly(file));
+  EXPECT_EQ(Text(content), std::string(100, 'x'));
+}
+
+TEST(ZipReaderTest, ReadsDeflatedEntries) {
+  std::string text;
+  for (int i = 0; i < 1000; ++i) text += std::to_string(i * i);
+  ASSERT_OK_AND_ASSIGN(const Storage content,
+                       ReadOnly(WriteZip({{.name = "a", .content = text, .deflate = true}})));
+  EXPECT_EQ(Text(content), text);
+  ASSERT_OK_AND_ASSIGN(const Storage empty,
+                       ReadOnly(WriteZip({{.name = "a", .content = "", .deflate = true}})));
+  EXPECT_EQ(Text(empty), "");
+}
+
+TEST(ZipReaderTest, ReadsZip64Fields) {
+  ASSERT_OK_AND_ASSIGN(const Storage content,
+                       ReadOnly(WriteZip({{.name = "a", .content = "abc", .zip64 = true}},
+                                         {.zip64 = true,
+                                          .entries = 0xffff,
+                                          .directory_size = 0xffffffff,
+                                          .directory_offset = 0xffffffff})));
+  EXPECT_EQ(Text(content), "abc");
+}
+
+TEST(ZipReaderTest, LeavesFoldersOutAndAcceptsComments) {
+  ASSERT_OK_AND_ASSIGN(
+      const ZipReader zip,
+      Open(WriteZip({{.name = "m/"}, {.name = "m/a", .content = "a"}}, {.comment = "a comment"})));
+  ASSERT_EQ(zip.entries().size(), 1u);
+  EXPECT_EQ(zip.Find("m/"), nullptr);
+}
+
+TEST(ZipReaderTest, AnEmptyArchiveHasNoEntries) {
+  ASSERT_OK_AND_ASSIGN(const ZipReader zip, Open(WriteZip({})));
+  EXPECT_TRUE(zip.entries().empty());
+}
+
+TEST(ZipReaderTest, RejectsFilesWithoutEndRecord) {
+  EXPECT_THAT(Open("PK"), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("2 bytes")));
+  const std::string file = WriteZip({{.name = "a", .content = "abc"}});
+  EXPECT_THAT(Open(file.substr(0, file.size() - 1)),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("truncated")));
+  EXPECT_THAT(Open(file + "junk"), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("appended")));
+  // Something before the archive shifts every offset.
+  EXPECT_THAT(Open("junk" + file),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("central directory")));
+}
+
+TEST(ZipReaderTest, RejectsEndRecordsThatLie) {
+  const std::vector<ZipWriterEntry> one = {{.name = "a", .content = "abc"}};
+  EXPECT_THAT(OpenError(one, {.entries = 2}), StatusIs(absl::StatusCode::kDataLoss));
+  EXPECT_THAT(OpenError(one, {.entries = 60000}),
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("max_zip_entries")));
+  EXPECT_THAT(OpenError(one, {.entries = 0}),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("more than its 0 entries")));
+  EXPECT_THAT(OpenError(one, {.directory_size = 0xfffffff0}),
+              StatusIs(absl::StatusCode::kDataLoss));
+  EXPECT_THAT(OpenError(one, {.directory_offset = 0xfffffff0}),
+              StatusIs(absl::StatusCode::kDataLoss));
+  EXPECT_THAT(OpenError(one, {.entries = 0xffff}),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("zip64")));
+  EXPECT_THAT(OpenError(one, {.zip64 = true, .entries = 2}),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("contradict")));
+  EXPECT_THAT(
+      OpenError(one, {.zip64 = true, .entries = 0xffff, .zip64_entries = uint64_t{1} << 40}),
+      StatusIs(absl::StatusCode::kResourceExhausted));
+  EXPECT_THAT(OpenError(one, {.disk = 1}),
+              StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("disks")));
+}
+
+TEST(ZipReaderTest, RejectsZip64LocatorsThatPointNowhere) {
+  std::string file = WriteZip({{.name = "a", .content = "abc"}}, {.zip64 = true});
+  const size_t offset = file.size() - 22 - 12;
+  file[offset + 7] = '\x7f';
+  EXPECT_THAT(Open(file), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("locator points")));
+}
+
+TEST(ZipReaderTest, RejectsMoreEntriesThanTheLimit) {
+  const std::string file = WriteZip({{.name = "a"}, {.name = "b"}, {.name = "c"}});
+  EXPECT_OK(Open(file, 3));
+  EXPECT_THAT(Open(file, 2),
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("max_zip_entries = 2")));
+}
+
+TEST(ZipReaderTest, RejectsNamesThatLeaveTheArchive) {
+  for (const char* name :
+       {"/etc/passwd", "../a", "m/../a", "m/..", "m\\a", "m//a", "./a", "a\nb", ""}) {
+    EXPECT_THAT(OpenError({{.name = name}}),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("entry name")))
+        << name;
+  }
+  EXPECT_THAT(OpenError({{.name = std::string(5000, 'a')}}),
+              StatusIs(absl::StatusCode::kInvalidArgument));
+}
+
+TEST(ZipReaderTest, RejectsDuplicatesAndOverlaps) {
+  EXPECT_THAT(OpenError({{.name = "a"}, {.name = "a"}}),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("two entries")));
+  EXPECT_THAT(OpenError({{.name = "a", .content = "abc"},
+                         {.name = "a", .content = "abc", .header_offset = 0}}),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("overlap")));
+}
+
+TEST(ZipReaderTest, RejectsSizesBeyondTheFile) {
+  EXPECT_THAT(
+      OpenError({{.name = "a", .content = "abc", .size = 1 << 30, .compressed_size = 1 << 30}}),
+      StatusIs(absl::StatusCode::kDataLoss, HasSubstr("do not lie before")));
+  EXPECT_THAT(OpenError({{.name = "a", .content = "abc", .header_offset = 0x7fffffff}}),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("no local header")));
+  EXPECT_THAT(OpenError({{.name = "a", .content = "abc", .size = 2}}),
+              StatusIs(absl::StatusCode::kDataLoss));
+}
+
+TEST(ZipReaderTest, RejectsLocalHeadersThatContradictTheDirectory) {
+  const auto contradiction = StatusIs(absl::StatusCode::kDataLoss, HasSubstr("local header has"));
+  EXPECT_THAT(OpenError({{.name = "a", .content = "abc", .local_name = "b"}}), contradiction);
+  EXPECT_THAT(OpenError({{.name = "a", .content = "abc", .local_name = "aa"}}), contradiction);
+  EXPECT_THAT(OpenError({{.name = "a", .content = "abc", .local_size = 4}}), contradiction);
+  EXPECT_THAT(OpenError({{.name = "a", .content = "abc", .local_crc32 = 4}}), contradiction);
+  EXPECT_THAT(OpenError({{.name = "a", .content = "abc", .local_method = 8}}), contradiction);
+  EXPECT_THAT(OpenError({{.name = "a", .content = "abc", .streamed = true, .local_size = 4}}),
+              contradiction);
+  EXPECT_THAT(OpenError({{.name = "a", .content = "abc", .streamed = true, .local_crc32 = 4}}),
+              contradiction);
+}
+
+TEST(ZipReaderTest, RejectsWhatItDoesNotUnderstand) {
+  EXPECT_THAT(OpenError({{.name = "a", .more_flags = 1}}),
+              StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("encrypted")));
+  EXPECT_THAT(OpenError({{.name = "a", .method = 12}}),
+              StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("method 12")));
+  EXPECT_THAT(OpenError({{.name = "a", .disk = 3}}),
+              StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("disks")));
+  EXPECT_THAT(OpenError({{.name = "a", .unix_mode = 0120777}}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("symbolic link")));
+  EXPECT_THAT(OpenError({{.name = "m/", .content = "x"}}),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("folder")));
+}
+
+TEST(ZipReaderTest, RejectsDamagedContent) {
+  EXPECT_THAT(
+      ReadOnly(WriteZip({{.name = "a", .content = "abc", .crc32 = 77}})),
+      StatusIs(absl::StatusCode::kDataLoss, HasSubstr("checksum 352441c2, expected 0000004d")));
+  EXPECT_OK(
+      ReadOnly(WriteZip({{.name = "a", .content = "abc", .crc32 = 77}}), 0, /*verify=*/false));
+  EXPECT_OK(ReadOnly(WriteZip({{.name = "a", .content = "abc", .crc32 = 0}})));
+  EXPECT_THAT(ReadOnly(WriteZip({{.name = "a", .content = "abc", .method = 8}})),
+              StatusIs(absl::StatusCode::kDataLoss));
+}
+
+TEST(ZipReaderTest, RejectsDeflatedContentOfAnotherSize) {
+  const std::string text(500, 'a');
+  for (uint64_t size : {499, 501, 100, 2000}) {
+    EXPECT_THAT(ReadOnly(WriteZip({{.name = "a", .content = text, .deflate = true, .size = size}})),
+                StatusIs(absl::StatusCode::kDataLoss, HasSubstr("declared size")))
+        << size;
+  }
+}
+
+TEST(ZipReaderTest, BoundsWhatIsInflated) {
+  const std::string bomb =
+      WriteZip({{.name = "a", .content = std::string(1 << 20, 'a'), .deflate = true}});
+  EXPECT_LT(bomb.size(), 3000u);
+  EXPECT_THAT(ReadOnly(bomb, (1 << 20) - 1),
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("max_inflated_bytes")));
+  EXPECT_OK(ReadOnly(bomb, 1 << 20));
+  // No deflate stream of a few bytes holds this much: no memory is spent on it.
+  EXPECT_THAT(OpenError({{.name = "a", .content = "abc", .deflate = true, .size = 2'200'000'000}}),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("2200000000 bytes")));
+}
+
+}  // namespace
+}  // namespace belay::exir
