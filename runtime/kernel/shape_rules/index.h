@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "runtime/core/dtype.h"
 #include "runtime/kernel/shape_rules/broadcast.h"
 #include "runtime/kernel/shape_rules/strided.h"
 
@@ -71,6 +72,12 @@ absl::StatusOr<int> CheckGatherShapes(std::string_view op, absl::Span<const D> s
   return d;
 }
 
+// What scatter_reduce makes of the elements that meet at one place.
+inline bool IsScatterReduction(std::string_view reduce) {
+  return reduce == "sum" || reduce == "prod" || reduce == "mean" || reduce == "amax" ||
+         reduce == "amin";
+}
+
 // index_select(self, dim, index)
 template <class D>
 absl::StatusOr<Dims<D>> IndexSelectShape(absl::Span<const D> self, int64_t dim,
@@ -125,6 +132,65 @@ absl::StatusOr<Dims<D>> EmbeddingShape(absl::Span<const D> weight, absl::Span<co
   for (const D& size : indices) out.push_back(size);
   out.push_back(weight[1]);
   return out;
+}
+
+// searchsorted: `boundaries` is one row, or has a row for each of `values`.
+template <class D>
+absl::Status CheckSearchShapes(absl::Span<const D> boundaries, absl::Span<const D> values) {
+  bool fits = !boundaries.empty();
+  if (boundaries.size() > 1) {
+    fits = boundaries.size() == values.size() &&
+           MayBeEqual(boundaries.first(boundaries.size() - 1), values.first(values.size() - 1));
+  }
+  if (fits) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("boundaries of shape ", FormatDims<D>(boundaries),
+                                                 " do not fit values of shape ",
+                                                 FormatDims<D>(values)));
+}
+
+// _embedding_bag: the numbers of its reduction.
+enum class BagMode : uint8_t { kSum = 0, kMean = 1, kMax = 2 };
+
+template <class D>
+struct BagShape {
+  D bags = D(int64_t{0});
+  D features = D(int64_t{0});
+  D indices = D(int64_t{0});
+};
+
+// kInvalidArgument when ranks or sizes do not fit; `weights` is per_sample_weights, null when
+// absent.
+template <class D>
+absl::StatusOr<BagShape<D>> EmbeddingBagShape(absl::Span<const D> weight,
+                                              absl::Span<const D> indices,
+                                              absl::Span<const D> offsets, int64_t mode,
+                                              const absl::Span<const D>* weights,
+                                              bool include_last_offset) {
+  if (mode < 0 || mode > 2) {
+    return absl::InvalidArgumentError(absl::StrCat("_embedding_bag: mode ", mode, " is unknown"));
+  }
+  if (weight.size() != 2 || indices.size() != 1 || offsets.size() != 1) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "_embedding_bag: expected a matrix and two vectors, got weight ", FormatDims<D>(weight),
+        ", indices ", FormatDims<D>(indices), " and offsets ", FormatDims<D>(offsets)));
+  }
+  if (weights != nullptr &&
+      (static_cast<BagMode>(mode) != BagMode::kSum || !MayBeEqual(*weights, indices))) {
+    return absl::InvalidArgumentError(absl::StrCat("_embedding_bag: per_sample_weights ",
+                                                   FormatDims<D>(*weights),
+                                                   " must be one per index, and the mode a sum"));
+  }
+  const D bags = include_last_offset ? offsets[0] - D(int64_t{1}) : offsets[0];
+  if (KnownNegative(bags)) {
+    return absl::InvalidArgumentError("_embedding_bag: include_last_offset without a last offset");
+  }
+  return BagShape<D>{bags, weight[1], indices[0]};
+}
+
+// Whether offset2bag stays empty: PyTorch does not fill it in sums that it hands to a library.
+inline bool BagSkipsOffsets(DType dtype, int64_t mode, int64_t padding_idx, bool unit_strides) {
+  return static_cast<BagMode>(mode) == BagMode::kSum && padding_idx < 0 && unit_strides &&
+         (dtype == DType::kFloat32 || dtype == DType::kFloat16 || dtype == DType::kBFloat16);
 }
 
 // index.Tensor and index_put: where the dimensions of the result come from.

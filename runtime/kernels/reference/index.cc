@@ -1,0 +1,247 @@
+// Operators that read elements at places which tensors of indices or masks name.
+
+#include <complex>
+#include <cstdint>
+#include <cstring>
+
+#include "absl/status/status.h"
+#include "runtime/core/element.h"
+#include "runtime/core/str_cat.h"
+#include "runtime/kernel/shape_rules/index.h"
+#include "runtime/kernels/reference/element_access.h"
+#include "runtime/kernels/reference/families.h"
+#include "runtime/kernels/reference/gather_walk.h"
+#include "runtime/kernels/reference/index_walk.h"
+#include "runtime/kernels/reference/operands.h"
+#include "runtime/kernels/reference/strided_view.h"
+
+namespace belay {
+namespace {
+
+absl::Status Gather(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(4, 1));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* self, context.Tensor(0));
+  ABSL_ASSIGN_OR_RETURN(const int64_t dim, context.Int(1));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* index, TensorOf(context, 2, "index", kIndexTypes));
+  const TensorView from = *self, places = *index;
+  ABSL_ASSIGN_OR_RETURN(const int d,
+                        CheckGatherShapes<CheckedInt>("gather", ToDims(from.sizes), dim,
+                                                      ToDims(places.sizes), nullptr));
+  ABSL_ASSIGN_OR_RETURN(TensorView * out, OutputOf(context, 0, from.dtype, places));
+  const size_t bytes = DTypeSize(from.dtype);
+  return WalkGather(from, d, places, *out, [&](int64_t self_offset, int64_t out_offset) {
+    std::memmove(ElementAddress(*out, out_offset), ElementAddress(from, self_offset), bytes);
+  });
+}
+
+uint64_t IndexScratch(const KernelContext& context) { return IndexWalk::ScratchBytes(context, 1); }
+
+absl::Status Index(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(2, 1));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* self, context.Tensor(0));
+  const TensorView from = *self;
+  ABSL_ASSIGN_OR_RETURN(const IndexWalk walk, IndexWalk::Create(context, 1, from));
+  ABSL_ASSIGN_OR_RETURN(TensorView * out,
+                        OutputOf(context, 0, from.dtype, ToDims(walk.result_sizes())));
+  const ElementBlock block = walk.BlockFromSelf(out->strides);
+  const size_t bytes = DTypeSize(from.dtype);
+  return walk.Run(out->strides, [&](int64_t self_offset, int64_t out_offset) {
+    block.Copy(ElementAddress(from, self_offset), ElementAddress(*out, out_offset), bytes);
+  });
+}
+
+absl::Status IndexSelect(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(3, 1));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* self, context.Tensor(0));
+  ABSL_ASSIGN_OR_RETURN(const int64_t dim, context.Int(1));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* index, TensorOf(context, 2, "index", kIndexTypes));
+  const TensorView from = *self, places = *index;
+  ABSL_ASSIGN_OR_RETURN(
+      const Dims<CheckedInt> dims,
+      IndexSelectShape<CheckedInt>(ToDims(from.sizes), dim, ToDims(places.sizes)));
+  ABSL_ASSIGN_OR_RETURN(const int d, NormalizeDim(dim, from.rank()));
+  ABSL_ASSIGN_OR_RETURN(TensorView * out, OutputOf(context, 0, from.dtype, dims));
+  return WalkSlices(from, d, places, out, /*wrap=*/false,
+                    [](const TensorView& self_slice, const TensorView& out_slice) {
+                      return CopyElements(self_slice, out_slice);
+                    });
+}
+
+absl::Status MaskedSelect(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(2, 1));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* self, context.Tensor(0));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* mask, TensorOf(context, 1, "mask", DType::kBool));
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> dims,
+                        BroadcastShape<CheckedInt>(ToDims(self->sizes), ToDims(mask->sizes)));
+  ABSL_ASSIGN_OR_RETURN(const Sizes sizes, ToSizes(dims));
+  ABSL_ASSIGN_OR_RETURN(const TensorView from, ExpandTo(*self, sizes));
+  ABSL_ASSIGN_OR_RETURN(const TensorView places, ExpandTo(*mask, sizes));
+  int64_t count = 0;
+  for (StridedIterator<1> it(sizes, {places.strides}); !it.done(); it.Next()) {
+    count += ReadMask(places, it.offset(0)) ? 1 : 0;
+  }
+  const Dims<CheckedInt> result({CheckedInt(count)});
+  ABSL_ASSIGN_OR_RETURN(TensorView * out, OutputOf(context, 0, from.dtype, result));
+  const size_t bytes = DTypeSize(from.dtype);
+  int64_t i = 0;
+  for (StridedIterator<2> it(sizes, {places.strides, from.strides}); !it.done() && i < count;
+       it.Next()) {
+    if (!ReadMask(places, it.offset(0))) continue;
+    std::memmove(ElementAddress(*out, i * out->strides[0]), ElementAddress(from, it.offset(1)),
+                 bytes);
+    ++i;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Nonzero(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(1, 1));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* self, TensorOf(context, 0, "self", kNumberTypes));
+  const TensorView from = *self;
+  const bool is_complex = IsComplex(from.dtype);
+  // Complex numbers by their parts, all others as double; integers do not become 0 on the way, NaN
+  // is not 0.
+  const LoadFn<double> load = LoadAs<double>(from.dtype);
+  const LoadFn<std::complex<double>> load_complex = LoadAs<std::complex<double>>(from.dtype);
+  const auto is_nonzero = [&](int64_t offset) {
+    if (from.dtype == DType::kBool) return ReadMask(from, offset);
+    return is_complex ? load_complex(from.data, offset) != std::complex<double>()
+                      : load(from.data, offset) != 0;
+  };
+  int64_t count = 0;
+  for (StridedIterator<1> it(from.sizes, {from.strides}); !it.done(); it.Next()) {
+    count += is_nonzero(it.offset(0)) ? 1 : 0;
+  }
+  const Dims<CheckedInt> dims({CheckedInt(count), CheckedInt(from.rank())});
+  ABSL_ASSIGN_OR_RETURN(TensorView * out, OutputOf(context, 0, DType::kInt64, dims));
+  int64_t* const target = out->as<int64_t>();
+  int64_t row = 0;
+  Sizes index(from.rank(), 0);
+  for (StridedIterator<1> it(from.sizes, {from.strides}); !it.done() && row < count; it.Next()) {
+    if (is_nonzero(it.offset(0))) {
+      for (int d = 0; d < from.rank(); ++d) {
+        target[row * out->strides[0] + d * out->strides[1]] = index[d];
+      }
+      ++row;
+    }
+    for (int d = from.rank() - 1; d >= 0 && ++index[d] == from.sizes[d]; --d) index[d] = 0;
+  }
+  return absl::OkStatus();
+}
+
+// The number of boundaries of a row below the value, or not above it where `right`. NaN is above
+// all numbers.
+template <class T, class Boundary>
+int64_t LowerBound(int64_t size, T value, bool right, Boundary boundary) {
+  int64_t begin = 0, end = size;
+  while (begin < end) {
+    const int64_t middle = begin + (end - begin) / 2;
+    const T at = boundary(middle);
+    if (right ? !(at > value) : !(at >= value)) {
+      begin = middle + 1;
+    } else {
+      end = middle;
+    }
+  }
+  return begin;
+}
+
+absl::Status Search(KernelContext& context, const TensorView& boundaries, const TensorView& values,
+                    bool narrow, bool right, const TensorView* sorter) {
+  constexpr DTypeSet kTypes = kIntegralTypes | kFloatTypes;
+  if (!kTypes.contains(boundaries.dtype) || boundaries.dtype != values.dtype) {
+    return absl::InvalidArgumentError(absl::StrCat("boundaries of ", DTypeName(boundaries.dtype),
+                                                   " for values of ", DTypeName(values.dtype)));
+  }
+  ABSL_RETURN_IF_ERROR(
+      CheckSearchShapes<CheckedInt>(ToDims(boundaries.sizes), ToDims(values.sizes)));
+  if (sorter != nullptr && !(sorter->sizes == boundaries.sizes)) {
+    return absl::InvalidArgumentError(absl::StrCat("sorter: expected shape ",
+                                                   FormatSizes(boundaries.sizes), ", got ",
+                                                   FormatSizes(sorter->sizes)));
+  }
+  ABSL_ASSIGN_OR_RETURN(TensorView * out,
+                        OutputOf(context, 0, narrow ? DType::kInt32 : DType::kInt64, values));
+  const int last = boundaries.rank() - 1;
+  const int64_t size = boundaries.sizes[last];
+  // The row that belongs to a value: the strides of boundaries and sorter, 0 along the row.
+  Strides row_of(values.rank(), 0), sorter_row_of(values.rank(), 0);
+  for (int d = 0; d < last; ++d) {
+    row_of[d] = boundaries.strides[d];
+    if (sorter != nullptr) sorter_row_of[d] = sorter->strides[d];
+  }
+  const Writer<int64_t> write(*out);
+  absl::Status status;
+  WithComputeType(values.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (!kIsComplex<T>) {
+      const Reader<T> read(values), read_boundary(boundaries);
+      for (StridedIterator<4> it(values.sizes,
+                                 {values.strides, out->strides, row_of, sorter_row_of});
+           !it.done(); it.Next()) {
+        const auto boundary = [&](int64_t i) -> T {
+          if (sorter != nullptr) {
+            const int64_t sorted = ReadIndex(*sorter, it.offset(3) + i * sorter->strides[last]);
+            if (sorted < 0 || sorted >= size) {
+              if (status.ok()) status = IndexOutOfRange(sorted, size, last);
+              return T{};
+            }
+            i = sorted;
+          }
+          return read_boundary(it.offset(2) + i * boundaries.strides[last]);
+        };
+        write(it.offset(1), LowerBound<T>(size, read(it.offset(0)), right, boundary));
+      }
+    }
+  });
+  return status;
+}
+
+absl::Status SearchSorted(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(6, 1));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* boundaries, context.Tensor(0));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* values, context.Tensor(1));
+  ABSL_ASSIGN_OR_RETURN(const bool narrow, context.Bool(2));
+  ABSL_ASSIGN_OR_RETURN(bool right, context.Bool(3));
+  if (!context.is_none(4)) {
+    ABSL_ASSIGN_OR_RETURN(const std::string_view side, context.String(4));
+    if ((side != "left" && side != "right") || (side == "left" && right)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("searchsorted: side '", side, "' does not go with right=", right));
+    }
+    right = side == "right";
+  }
+  ABSL_ASSIGN_OR_RETURN(const TensorView* sorter,
+                        OptionalTensorOf(context, 5, "sorter", {DType::kInt64}));
+  return Search(context, *boundaries, *values, narrow, right, sorter);
+}
+
+absl::Status Bucketize(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(4, 1));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* values, context.Tensor(0));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* boundaries, context.Tensor(1));
+  ABSL_ASSIGN_OR_RETURN(const bool narrow, context.Bool(2));
+  ABSL_ASSIGN_OR_RETURN(const bool right, context.Bool(3));
+  if (boundaries->rank() != 1) {
+    return absl::InvalidArgumentError("bucketize: boundaries must be a vector");
+  }
+  return Search(context, *boundaries, *values, narrow, right, nullptr);
+}
+
+constexpr KernelEngine kReference = KernelEngine::kReference;
+
+constexpr Kernel kKernels[] = {
+    {"aten.bucketize.Tensor", "Bucketize", kReference, &Bucketize},
+    {"aten.gather.default", "Gather", kReference, &Gather},
+    {"aten.index.Tensor", "Index", kReference, &Index, nullptr, &IndexScratch},
+    {"aten.index_select.default", "IndexSelect", kReference, &IndexSelect},
+    {"aten.masked_select.default", "MaskedSelect", kReference, &MaskedSelect},
+    {"aten.nonzero.default", "Nonzero", kReference, &Nonzero},
+    {"aten.searchsorted.Tensor", "SearchSorted", kReference, &SearchSorted},
+};
+
+}  // namespace
+
+absl::Span<const Kernel> IndexKernels() { return kKernels; }
+
+}  // namespace belay

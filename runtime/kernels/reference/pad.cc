@@ -1,0 +1,90 @@
+// Padding: with a constant, mirrored, and with the border repeated.
+
+#include <algorithm>
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "runtime/kernel/shape_rules/pad.h"
+#include "runtime/kernels/reference/families.h"
+#include "runtime/kernels/reference/mapped_copy.h"
+#include "runtime/kernels/reference/operands.h"
+#include "runtime/kernels/reference/scalar_element.h"
+#include "runtime/kernels/reference/strided_view.h"
+
+namespace belay {
+namespace {
+
+absl::Status ConstantPad(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(3, 1));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* self, context.Tensor(0));
+  ABSL_ASSIGN_OR_RETURN(const EValue value, context.Scalar(2));
+  const TensorView in = *self;
+  ABSL_ASSIGN_OR_RETURN(const Padding<CheckedInt> padding,
+                        ReadPadding("constant_pad_nd", KernelArgs(context), 1, in.rank()));
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> dims,
+                        PaddedShape<CheckedInt>("constant_pad_nd", ToDims(in.sizes), padding));
+  ABSL_ASSIGN_OR_RETURN(TensorView * out, OutputOf(context, 0, in.dtype, dims));
+  ABSL_ASSIGN_OR_RETURN(const ScalarElement element, ScalarElement::Create(value, in.dtype));
+  element.Fill(*out);
+  // What stays of the input, and its place in the output.
+  StridedDims<CheckedInt> from = LayoutOf(in), to = LayoutOf(*out);
+  for (int d = 0; d < in.rank(); ++d) {
+    const int64_t before = padding.before[d].value(), after = padding.after[d].value();
+    const CheckedInt kept =
+        CheckedInt(in.sizes[d]) + std::min<int64_t>(before, 0) + std::min<int64_t>(after, 0);
+    from.offset = from.offset - CheckedInt(std::min<int64_t>(before, 0)) * from.strides[d];
+    to.offset = to.offset + CheckedInt(std::max<int64_t>(before, 0)) * to.strides[d];
+    from.sizes[d] = kept;
+    to.sizes[d] = kept;
+  }
+  ABSL_ASSIGN_OR_RETURN(const TensorView source, ViewOf(in, from));
+  ABSL_ASSIGN_OR_RETURN(const TensorView target, ViewOf(*out, to));
+  return CopyElements(source, target);
+}
+
+template <PadMode kMode, int kSpatial>
+absl::Status MirroredPad(KernelContext& context) {
+  constexpr std::string_view kName =
+      kMode == PadMode::kReflect ? "reflection_pad" : "replication_pad";
+  ABSL_RETURN_IF_ERROR(context.CheckArity(2, 1));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* self, context.Tensor(0));
+  const TensorView in = *self;
+  ABSL_ASSIGN_OR_RETURN(const Padding<CheckedInt> padding,
+                        ReadPadding(kName, KernelArgs(context), 1, in.rank(), kSpatial));
+  ABSL_ASSIGN_OR_RETURN(
+      const Dims<CheckedInt> dims,
+      MirroredShape<CheckedInt>(kName, kMode, ToDims(in.sizes), kSpatial, padding));
+  ABSL_ASSIGN_OR_RETURN(TensorView * out, OutputOf(context, 0, in.dtype, dims));
+  // The numbers of MirroredShape keep this inside: each padding is less than the size where it
+  // reflects.
+  return CopyMapped(in, *out, [&](int d, int64_t i) {
+    const int64_t place = i - padding.before[d].value();
+    const int64_t last = in.sizes[d] - 1;
+    if (kMode == PadMode::kReplicate) return std::clamp<int64_t>(place, 0, last);
+    return place < 0 ? -place : place > last ? 2 * last - place : place;
+  });
+}
+
+constexpr KernelEngine kReference = KernelEngine::kReference;
+
+constexpr Kernel kKernels[] = {
+    {"aten.constant_pad_nd.default", "ConstantPad", kReference, &ConstantPad},
+    {"aten.reflection_pad1d.default", "ReflectionPad1d", kReference,
+     &MirroredPad<PadMode::kReflect, 1>},
+    {"aten.reflection_pad2d.default", "ReflectionPad2d", kReference,
+     &MirroredPad<PadMode::kReflect, 2>},
+    {"aten.reflection_pad3d.default", "ReflectionPad3d", kReference,
+     &MirroredPad<PadMode::kReflect, 3>},
+    {"aten.replication_pad1d.default", "ReplicationPad1d", kReference,
+     &MirroredPad<PadMode::kReplicate, 1>},
+    {"aten.replication_pad2d.default", "ReplicationPad2d", kReference,
+     &MirroredPad<PadMode::kReplicate, 2>},
+    {"aten.replication_pad3d.default", "ReplicationPad3d", kReference,
+     &MirroredPad<PadMode::kReplicate, 3>},
+};
+
+}  // namespace
+
+absl::Span<const Kernel> PadKernels() { return kKernels; }
+
+}  // namespace belay

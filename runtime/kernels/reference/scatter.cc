@@ -1,0 +1,404 @@
+// Operators that write elements at places which tensors of indices, masks or views name, into a
+// copy of their input.
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#include "absl/status/status.h"
+#include "runtime/core/element.h"
+#include "runtime/core/str_cat.h"
+#include "runtime/kernel/shape_rules/index.h"
+#include "runtime/kernel/shape_rules/slice.h"
+#include "runtime/kernels/reference/element_access.h"
+#include "runtime/kernels/reference/element_update.h"
+#include "runtime/kernels/reference/families.h"
+#include "runtime/kernels/reference/gather_walk.h"
+#include "runtime/kernels/reference/operands.h"
+#include "runtime/kernels/reference/scalar_element.h"
+#include "runtime/kernels/reference/strided_view.h"
+
+namespace belay {
+namespace {
+
+// Output 0 as a copy of argument 0.
+absl::StatusOr<TensorView*> CloneToOutput(KernelContext& context) {
+  ABSL_ASSIGN_OR_RETURN(const TensorView* self, TensorOf(context, 0, "self", kNumberTypes));
+  ABSL_ASSIGN_OR_RETURN(TensorView * out, OutputOf(context, 0, self->dtype, *self));
+  ABSL_RETURN_IF_ERROR(CopyElements(*self, *out));
+  return out;
+}
+
+// ---- index_put
+// ----------------------------------------------------------------------------------------------------------
+
+uint64_t IndexPutScratch(const KernelContext& context) {
+  return IndexWalk::ScratchBytes(context, 1);
+}
+
+// Writes argument 2 at the places of `out` that argument 1 names.
+absl::Status PutInto(const KernelContext& context, const TensorView& out) {
+  ABSL_ASSIGN_OR_RETURN(const TensorView* values, TensorOf(context, 2, "values", out.dtype));
+  ABSL_ASSIGN_OR_RETURN(const bool accumulate, context.Bool(3));
+  ABSL_ASSIGN_OR_RETURN(const IndexWalk walk, IndexWalk::Create(context, 1, out));
+  ABSL_ASSIGN_OR_RETURN(const TensorView from, ExpandTo(*values, walk.result_sizes()));
+  const ElementBlock block = walk.BlockToSelf(from.strides);
+  const size_t bytes = DTypeSize(out.dtype);
+  const UpdateFn update = UpdateOf(accumulate ? Update::kAdd : Update::kAssign, out.dtype);
+  return walk.Run(from.strides, [&](int64_t out_offset, int64_t value_offset) {
+    void* const target = ElementAddress(out, out_offset);
+    const void* const source = ElementAddress(from, value_offset);
+    if (!accumulate) {
+      block.Copy(source, target, bytes);
+      return;
+    }
+    block.ForEach([&](int64_t f, int64_t t) { update(target, t, source, f); });
+  });
+}
+
+absl::Status IndexPut(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(4, 1));
+  ABSL_ASSIGN_OR_RETURN(TensorView * out, CloneToOutput(context));
+  return PutInto(context, *out);
+}
+
+absl::Status IndexPutInPlace(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(4, 1));
+  ABSL_RETURN_IF_ERROR(TensorOf(context, 0, "self", kNumberTypes).status());
+  ABSL_ASSIGN_OR_RETURN(TensorView * self, context.MutableTensor(0));
+  ABSL_RETURN_IF_ERROR(PutInto(context, *self));
+  return ReturnSelf(context, *self);
+}
+
+// ---- scatter
+// ------------------------------------------------------------------------------------------------------------
+
+// What the arguments (self, dim, index, src or a number) mean.
+struct ScatterCall {
+  int dim;
+  TensorView index;
+  TensorView src;
+};
+
+// `element` holds the number of a call without src.
+absl::StatusOr<ScatterCall> ReadScatter(const KernelContext& context, bool tensor,
+                                        ScalarElement& element) {
+  ABSL_ASSIGN_OR_RETURN(const TensorView* self, TensorOf(context, 0, "self", kNumberTypes));
+  ABSL_ASSIGN_OR_RETURN(const int64_t dim, context.Int(1));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* index, TensorOf(context, 2, "index", kIndexTypes));
+  ScatterCall call = {0, *index, *index};
+  Dims<CheckedInt> src_dims;
+  if (tensor) {
+    ABSL_ASSIGN_OR_RETURN(const TensorView* src, TensorOf(context, 3, "src", self->dtype));
+    call.src = *src;
+    src_dims = ToDims(src->sizes);
+  } else {
+    ABSL_ASSIGN_OR_RETURN(const EValue value, context.Scalar(3));
+    ABSL_ASSIGN_OR_RETURN(element, ScalarElement::Create(value, self->dtype));
+    call.src.dtype = self->dtype;
+    call.src.strides = Strides(index->rank(), 0);
+    call.src.data = element.data();
+  }
+  const absl::Span<const CheckedInt> src_sizes = src_dims;
+  ABSL_ASSIGN_OR_RETURN(
+      call.dim, CheckGatherShapes<CheckedInt>("scatter", ToDims(self->sizes), dim,
+                                              ToDims(index->sizes), tensor ? &src_sizes : nullptr));
+  return call;
+}
+
+absl::Status ScatterInto(const TensorView& out, const ScatterCall& call, UpdateFn update) {
+  return WalkGather(out, call.dim, call.index, call.src, [&](int64_t out_offset, int64_t offset) {
+    update(out.data, out_offset, call.src.data, offset);
+  });
+}
+
+template <bool kTensor, Update kUpdate, int kArguments>
+absl::Status Scatter(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(kArguments, 1));
+  ScalarElement element;
+  ABSL_ASSIGN_OR_RETURN(const ScatterCall call, ReadScatter(context, kTensor, element));
+  ABSL_ASSIGN_OR_RETURN(TensorView * out, CloneToOutput(context));
+  return ScatterInto(*out, call, UpdateOf(kUpdate, out->dtype));
+}
+
+// scatter.reduce and scatter.value_reduce
+template <bool kTensor>
+absl::Status ScatterNamed(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(5, 1));
+  ABSL_ASSIGN_OR_RETURN(const std::string_view reduce, context.String(4));
+  if (reduce == "add") return Scatter<kTensor, Update::kAdd, 5>(context);
+  if (reduce == "multiply") return Scatter<kTensor, Update::kMultiply, 5>(context);
+  return absl::InvalidArgumentError(
+      absl::StrCat("scatter: reduce must be 'add' or 'multiply', got '", reduce, "'"));
+}
+
+// The number that changes nothing under an update.
+template <class T>
+T NeutralElement(Update update) {
+  const bool maximum = update == Update::kMaximum;
+  if (update == Update::kMultiply) return ConvertElement<T>(int64_t{1});
+  if (update == Update::kAdd) return ConvertElement<T>(int64_t{0});
+  if constexpr (kIsFloating<T>) {
+    const float infinity = std::numeric_limits<float>::infinity();
+    return ConvertElement<T>(maximum ? -infinity : infinity);
+  } else if constexpr (kIsComplex<T>) {
+    return T{};
+  } else {
+    return maximum ? std::numeric_limits<T>::lowest() : std::numeric_limits<T>::max();
+  }
+}
+
+uint64_t ScatterReduceScratch(const KernelContext& context) {
+  if (context.num_arguments() < 1) return 0;
+  const absl::StatusOr<const TensorView*> self = context.Tensor(0);
+  return self.ok() ? static_cast<uint64_t>((*self)->numel()) * sizeof(int64_t) : 0;
+}
+
+// Divides each element by one more than the number that met it, or by that number where self does
+// not take part.
+absl::Status DivideByCounts(KernelContext& context, const TensorView& out, const ScatterCall& call,
+                            bool include_self) {
+  ABSL_ASSIGN_OR_RETURN(int64_t* const counts, ScratchArray<int64_t>(context, out.numel()));
+  const TensorView table = TensorView::Contiguous(DType::kInt64, out.sizes, counts);
+  std::fill_n(counts, out.numel(), include_self ? 1 : 0);
+  ABSL_RETURN_IF_ERROR(WalkGather(table, call.dim, call.index, call.index,
+                                  [&](int64_t offset, int64_t) { ++counts[offset]; }));
+  WithComputeType(out.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (!kIsComplex<T>) {
+      const Reader<T> read(out);
+      const Writer<T> write(out);
+      for (StridedIterator<2> it(out.sizes, {out.strides, table.strides}); !it.done(); it.Next()) {
+        const int64_t count = std::max<int64_t>(counts[it.offset(1)], 1);
+        const T sum = read(it.offset(0));
+        if constexpr (std::is_same_v<T, int64_t>) {
+          write(it.offset(0), FloorDiv(CheckedInt(sum), CheckedInt(count)).value());
+        } else {
+          write(it.offset(0), sum / static_cast<T>(count));
+        }
+      }
+    }
+  });
+  return absl::OkStatus();
+}
+
+absl::Status ScatterReduce(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(6, 1));
+  ABSL_RETURN_IF_ERROR(TensorOf(context, 0, "self", kRealTypes).status());
+  ABSL_ASSIGN_OR_RETURN(const std::string_view reduce, context.String(4));
+  ABSL_ASSIGN_OR_RETURN(const bool include_self, context.Bool(5));
+  if (!IsScatterReduction(reduce)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "scatter_reduce: reduce must be sum, prod, mean, amax or amin, got '", reduce, "'"));
+  }
+  const Update update = reduce == "prod"   ? Update::kMultiply
+                        : reduce == "amax" ? Update::kMaximum
+                        : reduce == "amin" ? Update::kMinimum
+                                           : Update::kAdd;
+  ScalarElement unused;
+  ABSL_ASSIGN_OR_RETURN(const ScatterCall call, ReadScatter(context, true, unused));
+  ABSL_ASSIGN_OR_RETURN(TensorView * out, CloneToOutput(context));
+  if (!include_self) {
+    absl::Status status;
+    DispatchDType<kRealTypes>(out->dtype, [&](auto tag) {
+      using T = CppType<tag.value>;
+      const T neutral = NeutralElement<T>(update);
+      status = WalkGather(*out, call.dim, call.index, call.index, [&](int64_t offset, int64_t) {
+        std::memcpy(ElementAddress(*out, offset), &neutral, sizeof(T));
+      });
+    });
+    ABSL_RETURN_IF_ERROR(status);
+  }
+  ABSL_RETURN_IF_ERROR(ScatterInto(*out, call, UpdateOf(update, out->dtype)));
+  if (reduce != "mean") return absl::OkStatus();
+  return DivideByCounts(context, *out, call, include_self);
+}
+
+// ---- index_add, index_copy, index_fill
+// ----------------------------------------------------------------------------------
+
+struct SliceCall {
+  int dim;
+  TensorView index;
+};
+
+absl::StatusOr<SliceCall> ReadSliceCall(const KernelContext& context, std::string_view op,
+                                        const TensorView* source) {
+  ABSL_ASSIGN_OR_RETURN(const TensorView* self, context.Tensor(0));
+  ABSL_ASSIGN_OR_RETURN(const int64_t dim, context.Int(1));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* index, TensorOf(context, 2, "index", kIndexTypes));
+  Dims<CheckedInt> source_dims;
+  if (source != nullptr) source_dims = ToDims(source->sizes);
+  const absl::Span<const CheckedInt> sizes = source_dims;
+  SliceCall call = {0, *index};
+  ABSL_ASSIGN_OR_RETURN(call.dim, CheckIndexUpdateShapes<CheckedInt>(
+                                      op, ToDims(self->sizes), dim, ToDims(index->sizes),
+                                      source == nullptr ? nullptr : &sizes));
+  return call;
+}
+
+absl::Status IndexAdd(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(5, 1));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* self, TensorOf(context, 0, "self", kNumberTypes));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* source, TensorOf(context, 3, "source", self->dtype));
+  ABSL_ASSIGN_OR_RETURN(const EValue number, context.Scalar(4));
+  ABSL_ASSIGN_OR_RETURN(const ScalarElement alpha, ScalarElement::Create(number, self->dtype));
+  ABSL_ASSIGN_OR_RETURN(const SliceCall call, ReadSliceCall(context, "index_add", source));
+  ABSL_ASSIGN_OR_RETURN(TensorView * out, CloneToOutput(context));
+  return WalkSlices(*out, call.dim, call.index, source, /*wrap=*/false,
+                    [&](const TensorView& target, const TensorView& addend) {
+                      AddScaled(target, addend, alpha);
+                      return absl::OkStatus();
+                    });
+}
+
+absl::Status CopySlicesInto(KernelContext& context, const TensorView& out) {
+  ABSL_ASSIGN_OR_RETURN(const TensorView* source, TensorOf(context, 3, "source", out.dtype));
+  ABSL_ASSIGN_OR_RETURN(const SliceCall call, ReadSliceCall(context, "index_copy", source));
+  return WalkSlices(out, call.dim, call.index, source, /*wrap=*/false,
+                    [](const TensorView& target, const TensorView& slice) {
+                      return CopyElements(slice, target);
+                    });
+}
+
+absl::Status IndexCopy(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(4, 1));
+  ABSL_ASSIGN_OR_RETURN(TensorView * out, CloneToOutput(context));
+  return CopySlicesInto(context, *out);
+}
+
+absl::Status IndexCopyInPlace(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(4, 1));
+  ABSL_ASSIGN_OR_RETURN(TensorView * self, context.MutableTensor(0));
+  ABSL_RETURN_IF_ERROR(CopySlicesInto(context, *self));
+  return ReturnSelf(context, *self);
+}
+
+absl::Status FillSlices(KernelContext& context, const ScalarElement& element) {
+  ABSL_ASSIGN_OR_RETURN(const SliceCall call, ReadSliceCall(context, "index_fill", nullptr));
+  ABSL_ASSIGN_OR_RETURN(TensorView * out, CloneToOutput(context));
+  return WalkSlices(*out, call.dim, call.index, nullptr, /*wrap=*/true,
+                    [&](const TensorView& target, const TensorView&) {
+                      element.Fill(target);
+                      return absl::OkStatus();
+                    });
+}
+
+absl::Status IndexFillScalar(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(4, 1));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* self, TensorOf(context, 0, "self", kNumberTypes));
+  ABSL_ASSIGN_OR_RETURN(const EValue number, context.Scalar(3));
+  ABSL_ASSIGN_OR_RETURN(const ScalarElement element, ScalarElement::Create(number, self->dtype));
+  return FillSlices(context, element);
+}
+
+absl::Status IndexFillTensor(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(4, 1));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* self, TensorOf(context, 0, "self", kNumberTypes));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* value, TensorOf(context, 3, "value", kNumberTypes));
+  if (value->rank() != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("index_fill: value must be a scalar, got ", FormatSizes(value->sizes)));
+  }
+  ABSL_ASSIGN_OR_RETURN(const ScalarElement element, ScalarElement::Load(*value, self->dtype));
+  return FillSlices(context, element);
+}
+
+// ---- masks and views
+// ----------------------------------------------------------------------------------------------------
+
+absl::Status MaskedScatter(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(3, 1));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* self, context.Tensor(0));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* mask, TensorOf(context, 1, "mask", DType::kBool));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* source, TensorOf(context, 2, "source", self->dtype));
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> dims,
+                        BroadcastShape<CheckedInt>(ToDims(self->sizes), ToDims(mask->sizes)));
+  ABSL_ASSIGN_OR_RETURN(const Sizes sizes, ToSizes(dims));
+  ABSL_ASSIGN_OR_RETURN(const TensorView base, ExpandTo(*self, sizes));
+  ABSL_ASSIGN_OR_RETURN(const TensorView places, ExpandTo(*mask, sizes));
+  ABSL_ASSIGN_OR_RETURN(TensorView * out, OutputOf(context, 0, self->dtype, dims));
+  ABSL_RETURN_IF_ERROR(CopyElements(base, *out));
+  const size_t bytes = DTypeSize(out->dtype);
+  StridedIterator<1> from(source->sizes, {source->strides});
+  for (StridedIterator<2> it(sizes, {places.strides, out->strides}); !it.done(); it.Next()) {
+    if (!ReadMask(places, it.offset(0))) continue;
+    if (from.done()) {
+      return absl::InvalidArgumentError(absl::StrCat("masked_scatter: source ", source->ToString(),
+                                                     " has fewer elements than the mask selects"));
+    }
+    std::memmove(ElementAddress(*out, it.offset(1)), ElementAddress(*source, from.offset(0)),
+                 bytes);
+    from.Next();
+  }
+  return absl::OkStatus();
+}
+
+// select_scatter, slice_scatter, diagonal_scatter: src replaces the part of self that the rule
+// selects.
+template <class Rule>
+absl::Status ViewScatter(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(Rule::kArguments, 1));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* self, context.Tensor(0));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* src, context.Tensor(1));
+  ABSL_ASSIGN_OR_RETURN(TensorView * out, context.Output(0, self->sizes));
+  ABSL_ASSIGN_OR_RETURN(const TensorView part, ApplyRule<Rule>(*out, context));
+  if (!(part.sizes == src->sizes)) {
+    return absl::InvalidArgumentError(absl::StrCat("src of shape ", FormatSizes(src->sizes),
+                                                   " does not replace a part of shape ",
+                                                   FormatSizes(part.sizes)));
+  }
+  ABSL_RETURN_IF_ERROR(CopyElements(*self, *out));
+  return CopyElements(*src, part);
+}
+
+// The arguments speak of the places of self's elements: the output must have the same.
+absl::Status AsStridedScatter(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(5, 1));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* self, context.Tensor(0));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* planned, context.PlannedOutput(0));
+  const Strides expected = self->strides;
+  const bool dense = IsDense(self->sizes, self->strides);
+  ABSL_ASSIGN_OR_RETURN(TensorView * out, context.Output(0, self->sizes));
+  if (!dense || !(out->strides == expected) || planned->rank() != self->rank()) {
+    return absl::UnimplementedError(
+        absl::StrCat("as_strided_scatter: self ", self->ToString(),
+                     " and the output must be dense with equal strides, got ", out->ToString()));
+  }
+  return ViewScatter<AsStridedRule<2, 4>>(context);
+}
+
+constexpr KernelEngine kReference = KernelEngine::kReference;
+
+constexpr Kernel kKernels[] = {
+    {"aten.as_strided_scatter.default", "AsStridedScatter", kReference, &AsStridedScatter},
+    {"aten.diagonal_scatter.default", "DiagonalScatter", kReference, &ViewScatter<DiagonalRule<2>>},
+    {"aten.index_add.default", "IndexAdd", kReference, &IndexAdd},
+    {"aten.index_copy.default", "IndexCopy", kReference, &IndexCopy},
+    {"aten.index_copy_.default", "IndexCopyInPlace", kReference, &IndexCopyInPlace},
+    {"aten.index_fill.int_Scalar", "IndexFill", kReference, &IndexFillScalar},
+    {"aten.index_fill.int_Tensor", "IndexFill", kReference, &IndexFillTensor},
+    {"aten.index_put.default", "IndexPut", kReference, &IndexPut, nullptr, &IndexPutScratch},
+    {"aten.index_put_.default", "IndexPutInPlace", kReference, &IndexPutInPlace, nullptr,
+     &IndexPutScratch},
+    {"aten.masked_scatter.default", "MaskedScatter", kReference, &MaskedScatter},
+    {"aten.scatter.reduce", "ScatterNamed", kReference, &ScatterNamed<true>},
+    {"aten.scatter.src", "Scatter", kReference, &Scatter<true, Update::kAssign, 4>},
+    {"aten.scatter.value", "ScatterValue", kReference, &Scatter<false, Update::kAssign, 4>},
+    {"aten.scatter.value_reduce", "ScatterValueNamed", kReference, &ScatterNamed<false>},
+    {"aten.scatter_add.default", "ScatterAdd", kReference, &Scatter<true, Update::kAdd, 4>},
+    {"aten.scatter_reduce.two", "ScatterReduce", kReference, &ScatterReduce, nullptr,
+     &ScatterReduceScratch},
+    {"aten.select_scatter.default", "SelectScatter", kReference, &ViewScatter<SelectRule<2>>},
+    {"aten.slice_scatter.default", "SliceScatter", kReference, &ViewScatter<SliceRule<2>>},
+};
+
+}  // namespace
+
+absl::Span<const Kernel> ScatterKernels() { return kKernels; }
+
+}  // namespace belay
