@@ -6,6 +6,7 @@
 
 #include "conformance/ops/case_memory.h"
 #include "conformance/ops/op_compare.h"
+#include "conformance/ops/symbolic_check.h"
 #include "exir/op/schema.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
@@ -208,6 +209,10 @@ class CaseRun {
     if (!case_.error.has_value()) {
       if (CaseResult result = CheckMeta(); result.outcome != CaseOutcome::kPassed) return result;
     }
+    if (!case_.error.has_value()) {
+      const Difference difference = CheckSymbolicSizes(op_, metas_, context_->outputs());
+      if (!difference.empty()) return Fail("symbolic", difference);
+    }
     status = MakeOutputs();
     if (!status.ok()) return Rejected("meta", status);
 
@@ -253,7 +258,6 @@ class CaseRun {
 
   absl::Status MakeArguments() {
     ABSL_ASSIGN_OR_RETURN(const std::vector<CaseValue> values, BindArguments(schema_, case_));
-    std::vector<MetaValue> metas;
     for (size_t i = 0; i < values.size(); ++i) {
       const auto& alias = schema_.arguments[i].alias;
       absl::StatusOr<Argument> argument =
@@ -264,9 +268,9 @@ class CaseRun {
                          "': ", std::string(argument.status().message())));
       }
       argument_slots_.push_back(argument->slot);
-      metas.push_back(std::move(argument->meta));
+      metas_.push_back(std::move(argument->meta));
     }
-    context_.emplace(schema_, std::move(metas), &symbols_);
+    context_.emplace(schema_, metas_, &symbols_);
     return absl::OkStatus();
   }
 
@@ -411,6 +415,7 @@ class CaseRun {
   const OpCase& case_;
   CaseSymbols symbols_;
   CaseMemory memory_;
+  std::vector<MetaValue> metas_;
   std::optional<MetaContext> context_;
   std::vector<EValue*> argument_slots_;
   std::vector<EValue*> output_slots_;
