@@ -1,0 +1,745 @@
+#include "runtime/executor/method.h"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "runtime/core/testing.h"
+#include "runtime/executor/testing/fake_backend.h"
+#include "runtime/executor/testing/program_builder.h"
+#include "runtime/executor/testing/sample_program.h"
+#include "runtime/executor/testing/test_kernels.h"
+
+namespace belay {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr DType kF32 = DType::kFloat32;
+constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+constexpr auto kOutOfRange = absl::StatusCode::kOutOfRange;
+constexpr auto kNotFound = absl::StatusCode::kNotFound;
+constexpr auto kExhausted = absl::StatusCode::kResourceExhausted;
+
+// Opens a program and loads "forward" with the test kernels and the fake backend.
+class MethodTest : public ::testing::Test {
+ protected:
+  MethodTest() : forward_(program_.AddMethod("forward")) {
+    EXPECT_OK(kernels_.Add(TestKernels()));
+    EXPECT_OK(backends_.Add(&fake_));
+  }
+
+  absl::StatusOr<Method> LoadFile(const std::string& file, const Program::Options& options = {},
+                                  size_t misalignment = 0) {
+    ABSL_ASSIGN_OR_RETURN(Program opened, OpenFileBytes(file, options, misalignment));
+    opened_.push_back(std::make_unique<Program>(std::move(opened)));
+    return Method::Load(*opened_.back(), "forward", kernels_, backends_);
+  }
+  absl::StatusOr<Method> Load(const Program::Options& options = {}) {
+    return LoadFile(program_.Serialize(), options);
+  }
+
+  static std::vector<float> Floats(const EValue& value) {
+    const TensorView* view = value.get_if<TensorView>();
+    EXPECT_NE(view, nullptr) << value.KindName();
+    return view == nullptr ? std::vector<float>() : ToVector<float>(*view);
+  }
+
+  TestProgram program_;
+  TestMethod forward_;
+  KernelRegistry kernels_;
+  FakeBackend fake_;
+  BackendRegistry backends_;
+  std::vector<std::unique_ptr<Program>> opened_;
+};
+
+// y = x1 + x2
+class AddTest : public MethodTest {
+ protected:
+  void Build(const Sizes& sizes, const std::vector<TestConstraint>& constraints = {}) {
+    uint32_t dynamic = 0;
+    for (const TestConstraint& c : constraints) dynamic |= uint32_t{1} << c.dim;
+    const uint32_t a = forward_.Input("a", kF32, sizes, constraints);
+    const uint32_t b = forward_.Input("b", kF32, sizes, constraints);
+    const uint32_t sum = forward_.Arena(kF32, sizes, dynamic);
+    forward_.Call("test.add.Tensor", {a, b}, {sum});
+    forward_.Output(sum);
+  }
+};
+
+TEST_F(AddTest, ComputesStaticShapes) {
+  Build({2, 2});
+  ASSERT_OK_AND_ASSIGN(Method method, Load());
+  EXPECT_EQ(method.num_inputs(), 2u);
+  EXPECT_EQ(method.num_outputs(), 1u);
+  const TestTensor a = TestTensor::Of<float>({2, 2}, {1, 2, 3, 4});
+  const TestTensor b = TestTensor::Of<float>({2, 2}, {10, 20, 30, 40});
+  ASSERT_OK(method.SetInput(0, a.view()));
+  ASSERT_OK(method.SetInput(1, b.view()));
+  ASSERT_OK(method.Execute());
+  EXPECT_THAT(Floats(method.GetOutput(0)), ElementsAre(11, 22, 33, 44));
+}
+
+TEST_F(AddTest, DynamicShapesGrowAndShrinkWithinTheirBounds) {
+  Build({4, 2}, {{.dim = 0, .min = 0, .max = 4, .symbol = "s0"}});
+  ASSERT_OK_AND_ASSIGN(Method method, Load());
+  for (const int64_t rows : {1, 4, 2, 0, 3}) {
+    const std::vector<float> ones(static_cast<size_t>(rows * 2), 1.0f);
+    const TestTensor a = TestTensor::Of<float>({rows, 2}, ones);
+    const TestTensor b = TestTensor::Of<float>({rows, 2}, ones);
+    ASSERT_OK(method.SetInput(0, a.view()));
+    ASSERT_OK(method.SetInput(1, b.view()));
+    ASSERT_OK(method.Execute());
+    EXPECT_EQ(method.GetOutput(0).get_if<TensorView>()->sizes, Sizes({rows, 2}));
+    EXPECT_EQ(Floats(method.GetOutput(0)), std::vector<float>(static_cast<size_t>(rows * 2), 2.0f));
+  }
+}
+
+TEST_F(AddTest, NamesInputsThatWereNeverSet) {
+  Build({1});
+  ASSERT_OK_AND_ASSIGN(Method method, Load());
+  EXPECT_THAT(method.Execute(), StatusIs(absl::StatusCode::kFailedPrecondition,
+                                         "not all inputs are set: input 0 'a', input 1 'b'"));
+  const TestTensor a = TestTensor::Of<float>({1}, {1});
+  ASSERT_OK(method.SetInput(0, a.view()));
+  EXPECT_THAT(method.Execute(), StatusIs(absl::StatusCode::kFailedPrecondition,
+                                         "not all inputs are set: input 1 'b'"));
+}
+
+TEST_F(AddTest, RefusesInputsThatDoNotFit) {
+  Build({4, 3}, {{.dim = 0, .min = 2, .max = 4, .symbol = "s0"}});
+  ASSERT_OK_AND_ASSIGN(Method method, Load());
+  const auto set = [&](DType dtype, const Sizes& sizes) {
+    return method.SetInput(0, TestTensor::Zeros(dtype, sizes).view());
+  };
+  EXPECT_THAT(set(DType::kFloat64, {4, 3}),
+              StatusIs(kInvalid, "input 0 'a': expected f32[2..4,3], got f64[4,3]"));
+  EXPECT_THAT(set(kF32, {4}), StatusIs(kInvalid, HasSubstr("rank 1 instead of 2")));
+  EXPECT_THAT(set(kF32, {4, 4}), StatusIs(kInvalid, HasSubstr("dimension 1 is 4 instead of 3")));
+  EXPECT_THAT(set(kF32, {5, 3}),
+              StatusIs(kOutOfRange,
+                       "input 0 'a': expected f32[2..4,3], got f32[5,3]: dimension 0 "
+                       "is 5, allowed are 2 to 4"));
+  EXPECT_THAT(set(kF32, {1, 3}), StatusIs(kOutOfRange, HasSubstr("dimension 0 is 1")));
+  EXPECT_THAT(method.SetInput(0, int64_t{1}), StatusIs(kInvalid, HasSubstr("got int 1")));
+  EXPECT_THAT(method.SetInput(0, EValue()), StatusIs(kInvalid, HasSubstr("got none")));
+  EXPECT_THAT(method.SetInput(2, EValue()), StatusIs(kOutOfRange, HasSubstr("no input 2")));
+  TensorView view = TestTensor::Zeros(kF32, {4, 3}).view();
+  view.data = nullptr;
+  EXPECT_THAT(method.SetInput(0, view), StatusIs(kInvalid, HasSubstr("without data")));
+  view.strides = Strides({1});
+  EXPECT_THAT(method.SetInput(0, view), StatusIs(kInvalid, HasSubstr("2 sizes and 1 strides")));
+}
+
+TEST_F(AddTest, InputsOfOneSymbolMustAgree) {
+  Build({4, 3}, {{.dim = 0, .min = 1, .max = 4, .symbol = "batch"}});
+  ASSERT_OK_AND_ASSIGN(Method method, Load());
+  const TestTensor a = TestTensor::Zeros(kF32, {3, 3});
+  const TestTensor b = TestTensor::Zeros(kF32, {2, 3});
+  ASSERT_OK(method.SetInput(0, a.view()));
+  ASSERT_OK(method.SetInput(1, b.view()));
+  EXPECT_THAT(method.Execute(),
+              StatusIs(kInvalid,
+                       "the sizes of two inputs do not fit together: input 0 'a' dimension 0 makes "
+                       "'batch' 3, input 1 'b' dimension 0 makes it 2"));
+  ASSERT_OK(method.SetInput(1, a.view()));
+  EXPECT_OK(method.Execute());
+}
+
+TEST_F(AddTest, AnyStridesAreRight) {
+  Build({2, 3});
+  ASSERT_OK_AND_ASSIGN(Method method, Load());
+  const TestTensor a = TestTensor::Of<float>({2, 3}, {1, 2, 3, 4, 5, 6});
+  const TestTensor others[] = {TestTensor::Dense<float>({2, 3}, {1, 0}, {10, 20, 30, 40, 50, 60}),
+                               TestTensor::Strided<float>({2, 3}, {8, 2}, {10, 20, 30, 40, 50, 60}),
+                               TestTensor::Of<float>({2, 3}, {10, 20, 30, 40, 50, 60})};
+  ASSERT_OK(method.SetInput(0, a.view()));
+  for (const TestTensor& b : others) {
+    ASSERT_OK(method.SetInput(1, b.view()));
+    ASSERT_OK(method.Execute());
+    EXPECT_THAT(Floats(method.GetOutput(0)), ElementsAre(11, 22, 33, 44, 55, 66));
+  }
+  const TestTensor row = TestTensor::Strided<float>({2, 3}, {0, 1}, {1, 2, 3, 1, 2, 3});
+  ASSERT_OK(method.SetInput(1, row.view()));
+  ASSERT_OK(method.Execute());
+  EXPECT_THAT(Floats(method.GetOutput(0)), ElementsAre(2, 4, 6, 5, 7, 9));
+}
+
+TEST_F(AddTest, MisalignedInputsAreCopied) {
+  Build({3});
+  ASSERT_OK_AND_ASSIGN(Method method, Load());
+  const TestTensor a = TestTensor::Of<float>({3}, {1, 2, 3});
+  std::vector<char> bytes(13);
+  std::memcpy(bytes.data() + 1, a.view().data, 12);
+  ASSERT_OK(method.SetInput(0, a.view()));
+  ASSERT_OK(method.SetInput(1, TensorView::Contiguous(kF32, Sizes({3}), bytes.data() + 1)));
+  ASSERT_OK(method.Execute());
+  EXPECT_THAT(Floats(method.GetOutput(0)), ElementsAre(2, 4, 6));
+}
+
+TEST_F(AddTest, AnInputIsUsedInPlace) {
+  Build({2});
+  ASSERT_OK_AND_ASSIGN(Method method, Load());
+  const TestTensor a = TestTensor::Of<float>({2}, {1, 2});
+  const TestTensor b = TestTensor::Of<float>({2}, {1, 2});
+  ASSERT_OK(method.SetInput(0, a.view()));
+  ASSERT_OK(method.SetInput(1, b.view()));
+  b.view().as<float>()[0] = 100;
+  ASSERT_OK(method.Execute());
+  EXPECT_THAT(Floats(method.GetOutput(0)), ElementsAre(101, 4));
+}
+
+TEST_F(MethodTest, SymbolsMayBeScaledAndShifted) {
+  forward_.Input("a", kF32, {9},
+                 {{.dim = 0, .min = 1, .max = 9, .symbol = "s", .multiplier = 2, .offset = 1}});
+  forward_.ScalarInput("s", schema::ScalarSlot::INT,
+                       {{.dim = 0, .min = 0, .max = 4, .symbol = "s"}});
+  ASSERT_OK_AND_ASSIGN(Method method, Load());
+  const TestTensor seven = TestTensor::Zeros(kF32, {7}), six = TestTensor::Zeros(kF32, {6});
+  ASSERT_OK(method.SetInput(0, seven.view()));
+  ASSERT_OK(method.SetInput(1, int64_t{3}));
+  EXPECT_OK(method.Execute());
+  ASSERT_OK(method.SetInput(1, int64_t{2}));
+  EXPECT_THAT(method.Execute(),
+              StatusIs(kInvalid, HasSubstr("makes 's' 3, input 1 's' makes it 2")));
+  ASSERT_OK(method.SetInput(0, six.view()));
+  EXPECT_THAT(method.Execute(), StatusIs(kInvalid, HasSubstr("6 is not 2 * 's' + 1")));
+}
+
+TEST_F(MethodTest, ScalarsHaveKindsAndBounds) {
+  const uint32_t n =
+      forward_.ScalarInput("n", schema::ScalarSlot::INT, {{.dim = 0, .min = -1, .max = 5}});
+  const uint32_t f = forward_.ScalarInput("f", schema::ScalarSlot::DOUBLE);
+  const uint32_t b = forward_.ScalarInput("b", schema::ScalarSlot::BOOL);
+  for (const uint32_t value : {n, f, b}) forward_.Output(value);
+  ASSERT_OK_AND_ASSIGN(Method method, Load());
+  EXPECT_THAT(method.SetInput(0, int64_t{6}),
+              StatusIs(kOutOfRange, "input 0 'n': is 6, allowed are -1 to 5"));
+  EXPECT_THAT(method.SetInput(0, 1.0),
+              StatusIs(kInvalid, "input 0 'n': expected int, got float 1"));
+  EXPECT_THAT(method.SetInput(2, int64_t{1}), StatusIs(kInvalid, HasSubstr("expected bool")));
+  ASSERT_OK(method.SetInput(0, int64_t{-1}));
+  ASSERT_OK(method.SetInput(1, 0.25));
+  ASSERT_OK(method.SetInput(2, true));
+  ASSERT_OK(method.Execute());
+  EXPECT_EQ(*method.GetOutput(0).get_if<int64_t>(), -1);
+  EXPECT_EQ(*method.GetOutput(1).get_if<double>(), 0.25);
+  EXPECT_EQ(*method.GetOutput(2).get_if<bool>(), true);
+}
+
+TEST_F(MethodTest, ConstantInputsMustBeEqual) {
+  forward_.ConstantInput("i", forward_.Int(3));
+  forward_.ConstantInput("d", forward_.Double(0.5));
+  forward_.ConstantInput("nan", forward_.Double(std::nan("")));
+  forward_.ConstantInput("b", forward_.Bool(true));
+  forward_.ConstantInput("s", forward_.String("mean"));
+  forward_.ConstantInput("none", forward_.None());
+  ASSERT_OK_AND_ASSIGN(Method method, Load());
+  EXPECT_OK(method.Execute());  // they are known
+  EXPECT_OK(method.SetInput(0, int64_t{3}));
+  EXPECT_THAT(method.SetInput(0, int64_t{4}),
+              StatusIs(kInvalid,
+                       "input 0 'i': expected int 3, got int 4: the program was "
+                       "specialised for that value"));
+  EXPECT_OK(method.SetInput(1, 0.5));
+  EXPECT_THAT(method.SetInput(1, 0.5000001), StatusIs(kInvalid));
+  EXPECT_OK(method.SetInput(2, -std::nan("")));
+  EXPECT_THAT(method.SetInput(2, 0.0), StatusIs(kInvalid));
+  EXPECT_OK(method.SetInput(3, true));
+  EXPECT_THAT(method.SetInput(3, false), StatusIs(kInvalid));
+  EXPECT_THAT(method.SetInput(3, int64_t{1}), StatusIs(kInvalid));
+  EXPECT_OK(method.SetInput(4, std::string_view("mean")));
+  EXPECT_THAT(method.SetInput(4, std::string_view("sum")), StatusIs(kInvalid, HasSubstr("'sum'")));
+  EXPECT_OK(method.SetInput(5, EValue()));
+  EXPECT_THAT(method.SetInput(5, 1.0), StatusIs(kInvalid));
+}
+
+TEST_F(MethodTest, ConstantsAreUsedInPlaceOrCopiedWhenMisaligned) {
+  const uint32_t c = forward_.Constant(program_.AddConstant<float>({1, 2, 3}), kF32, {3});
+  const uint32_t sum = forward_.Arena(kF32, {3});
+  forward_.Call("test.add.Tensor", {c, c}, {sum});
+  forward_.Output(sum);
+  forward_.Output(c);
+  for (const size_t misalignment : {0, 1, 4}) {
+    ASSERT_OK_AND_ASSIGN(Method method, LoadFile(program_.Serialize(), {}, misalignment));
+    ASSERT_OK(method.Execute());
+    EXPECT_THAT(Floats(method.GetOutput(0)), ElementsAre(2, 4, 6));
+    const std::byte* data =
+        static_cast<const std::byte*>(method.GetOutput(1).get_if<TensorView>()->data);
+    const absl::Span<const std::byte> file = opened_.back()->bytes();
+    EXPECT_EQ(data >= file.data() && data < file.data() + file.size(), misalignment != 1);
+  }
+}
+
+TEST_F(MethodTest, InputsAndStatePassThrough) {
+  const uint32_t x = forward_.Input("x", kF32, {2});
+  const uint32_t s = forward_.State("s", kF32, {2}, program_.AddConstant<float>({7, 8}) + 1);
+  forward_.Output(x);
+  forward_.Output(s);
+  forward_.Output(x);
+  ASSERT_OK_AND_ASSIGN(Method method, Load());
+  const TestTensor x_tensor = TestTensor::Of<float>({2}, {1, 2});
+  ASSERT_OK(method.SetInput(0, x_tensor.view()));
+  ASSERT_OK(method.Execute());
+  EXPECT_EQ(method.GetOutput(0).get_if<TensorView>()->data, x_tensor.view().data);
+  EXPECT_THAT(Floats(method.GetOutput(1)), ElementsAre(7, 8));
+  EXPECT_THAT(Floats(method.GetOutput(2)), ElementsAre(1, 2));
+}
+
+// state += x, each call.
+TEST_F(MethodTest, StatePersistsUntilReset) {
+  const uint32_t x = forward_.Input("x", kF32, {2});
+  const uint32_t s = forward_.State("s", kF32, {2}, program_.AddConstant<float>({10, 20}) + 1);
+  const uint32_t zero = forward_.State("zero", kF32, {2});
+  forward_.Call("test.add_.Tensor", {s, x}, {s});
+  forward_.Call("test.add_.Tensor", {zero, x}, {zero});
+  ASSERT_OK_AND_ASSIGN(Method method, Load());
+  ASSERT_OK_AND_ASSIGN(const TensorView state, method.GetState("s"));
+  ASSERT_OK_AND_ASSIGN(const TensorView other, method.GetState("zero"));
+  EXPECT_THAT(ToVector<float>(state), ElementsAre(10, 20));
+  const TestTensor x_tensor = TestTensor::Of<float>({2}, {1, 2});
+  ASSERT_OK(method.SetInput(0, x_tensor.view()));
+  ASSERT_OK(method.Execute());
+  ASSERT_OK(method.Execute());
+  EXPECT_THAT(ToVector<float>(state), ElementsAre(12, 24));
+  EXPECT_THAT(ToVector<float>(other), ElementsAre(2, 4));
+  method.ResetState();
+  EXPECT_THAT(ToVector<float>(state), ElementsAre(10, 20));
+  EXPECT_THAT(ToVector<float>(other), ElementsAre(0, 0));
+  ASSERT_OK(method.Execute());
+  EXPECT_THAT(ToVector<float>(state), ElementsAre(11, 22));
+  EXPECT_THAT(method.GetState("t"), StatusIs(kNotFound, HasSubstr("'t'")));
+}
+
+TEST_F(MethodTest, MutatedInputsAreWrittenInPlace) {
+  const uint32_t m = forward_.MutatedInput("m", kF32, {2, 2});
+  const uint32_t x = forward_.Input("x", kF32, {2, 2});
+  forward_.Call("test.add_.Tensor", {m, x}, {m});
+  ASSERT_OK_AND_ASSIGN(Method method, Load());
+  const TestTensor m_tensor = TestTensor::Of<float>({2, 2}, {1, 2, 3, 4});
+  const TestTensor x_tensor = TestTensor::Of<float>({2, 2}, {1, 1, 1, 1});
+  ASSERT_OK(method.SetInput(0, m_tensor.view()));
+  ASSERT_OK(method.SetInput(1, x_tensor.view()));
+  ASSERT_OK(method.Execute());
+  EXPECT_THAT(ToVector<float>(m_tensor.view()), ElementsAre(2, 3, 4, 5));
+
+  ASSERT_OK(method.SetInput(1, m_tensor.view()));
+  EXPECT_THAT(method.Execute(),
+              StatusIs(kInvalid, "input 0 'm' is written to and shares memory with input 1 'x'"));
+  const TestTensor transposed = TestTensor::Dense<float>({2, 2}, {1, 0}, {1, 2, 3, 4});
+  EXPECT_THAT(method.SetInput(0, transposed.view()),
+              StatusIs(kInvalid, HasSubstr("the program writes to it")));
+}
+
+TEST_F(MethodTest, OnlyWhatMayBeWrittenIsWritten) {
+  const uint32_t constant = forward_.Constant(program_.AddConstant<float>({1, 2}), kF32, {2});
+  const uint32_t x = forward_.Input("x", kF32, {2});
+  const uint32_t arena = forward_.Arena(kF32, {2});
+  const uint32_t call = forward_.Call("test.write_argument.default", {constant}, {});
+  forward_.Output(arena);
+  const TestTensor x_tensor = TestTensor::Of<float>({2}, {5, 6});
+  const auto run = [&](uint32_t target) -> absl::Status {
+    forward_.proto()
+        .mutable_instructions(static_cast<int>(call))
+        ->mutable_kernel()
+        ->set_arguments(0, target);
+    ABSL_ASSIGN_OR_RETURN(Method method, Load());
+    ABSL_RETURN_IF_ERROR(method.SetInput(0, x_tensor.view()));
+    return method.Execute();
+  };
+  EXPECT_OK(run(arena));
+  EXPECT_THAT(run(constant), StatusIs(kInvalid, HasSubstr("argument 0: the operator writes to it, "
+                                                          "and it is a constant")));
+  EXPECT_THAT(run(x), StatusIs(kInvalid, HasSubstr("an input that the program does not mutate")));
+  EXPECT_THAT(ToVector<float>(x_tensor.view()), ElementsAre(5, 6));
+}
+
+TEST_F(MethodTest, OutputsLieInThePlannedOrder) {
+  const uint32_t x = forward_.InputInOrder("x", kF32, {2, 3}, {1, 0});
+  const uint32_t y = forward_.ArenaInOrder(kF32, {2, 3}, {1, 0}, /*dynamic_dims=*/3);
+  forward_.Call("test.add.Tensor", {x, x}, {y});
+  forward_.Output(y);
+  ASSERT_OK_AND_ASSIGN(Method method, Load());
+  const TestTensor tensor = TestTensor::Of<float>({2, 3}, {1, 2, 3, 4, 5, 6});
+  ASSERT_OK(method.SetInput(0, tensor.view()));
+  ASSERT_OK(method.Execute());
+  EXPECT_THAT(Floats(method.GetOutput(0)), ElementsAre(2, 4, 6, 8, 10, 12));
+  EXPECT_EQ(method.GetOutput(0).get_if<TensorView>()->strides, Strides({1, 2}));
+}
+
+TEST_F(MethodTest, OutputsMustHaveThePlannedSizes) {
+  const uint32_t x = forward_.Input("x", kF32, {4}, {{.dim = 0, .min = 0, .max = 4}});
+  const uint32_t fixed = forward_.Arena(kF32, {3});
+  forward_.Call("test.add.Tensor", {x, x}, {fixed});
+  ASSERT_OK_AND_ASSIGN(Method method, Load());
+  const TestTensor three = TestTensor::Zeros(kF32, {3}), four = TestTensor::Zeros(kF32, {4});
+  ASSERT_OK(method.SetInput(0, three.view()));
+  EXPECT_OK(method.Execute());
+  ASSERT_OK(method.SetInput(0, four.view()));
+  EXPECT_THAT(method.Execute(),
+              StatusIs(kInvalid,
+                       "method 'forward', instruction 0 ('test.add.Tensor'): output 0: "
+                       "dimension 0: planned is 3, computed was 4 ([4])"));
+  ASSERT_OK(method.SetInput(0, three.view()));
+  EXPECT_OK(method.Execute());
+}
+
+TEST_F(MethodTest, DynamicOutputsStayWithinTheirMemory) {
+  const uint32_t x = forward_.Input("x", kF32, {8}, {{.dim = 0, .min = 0, .max = 8}});
+  const uint32_t small = forward_.Arena(kF32, {4}, /*dynamic_dims=*/1);
+  forward_.Call("test.add.Tensor", {x, x}, {small});
+  ASSERT_OK_AND_ASSIGN(Method method, Load());
+  const TestTensor five = TestTensor::Zeros(kF32, {5});
+  ASSERT_OK(method.SetInput(0, five.view()));
+  EXPECT_THAT(method.Execute(),
+              StatusIs(kOutOfRange, HasSubstr("planned are at most 4, computed was 5")));
+}
+
+TEST_F(MethodTest, ListsHoldTensorsAndComputedScalars) {
+  const uint32_t x = forward_.Input("x", kF32, {2, 2});
+  const uint32_t a = forward_.Arena(kF32, {1, 2}), b = forward_.Arena(kF32, {1, 2});
+  const uint32_t list = forward_.List({a, b});
+  forward_.Call("test.split.default", {x}, {list});
+  forward_.Output(a);
+  forward_.Output(b);
+  ASSERT_OK_AND_ASSIGN(Method method, Load());
+  const TestTensor tensor = TestTensor::Of<float>({2, 2}, {1, 2, 3, 4});
+  ASSERT_OK(method.SetInput(0, tensor.view()));
+  ASSERT_OK(method.Execute());
+  EXPECT_THAT(Floats(method.GetOutput(0)), ElementsAre(1, 2));
+  EXPECT_THAT(Floats(method.GetOutput(1)), ElementsAre(3, 4));
+}
+
+// for (i = 0; i < n; ++i) total += x
+class LoopTest : public MethodTest {
+ protected:
+  LoopTest() {
+    const uint32_t x = forward_.Input("x", kF32, {2});
+    const uint32_t n = forward_.ScalarInput("n", schema::ScalarSlot::INT);
+    const uint32_t zero = forward_.Constant(program_.AddConstant<float>({0, 0}), kF32, {2});
+    const uint32_t total = forward_.Arena(kF32, {2});
+    const uint32_t i = forward_.Slot(schema::ScalarSlot::INT);
+    const uint32_t more = forward_.Slot(schema::ScalarSlot::BOOL);
+    forward_.Move(zero, total);
+    forward_.Move(forward_.Int(0), i);
+    const uint32_t head = forward_.Call("test.less.default", {i, n}, {more});
+    const uint32_t leave = forward_.JumpIfFalse(more);
+    forward_.Call("test.add_.Tensor", {total, x}, {total});
+    const uint32_t next = forward_.Slot(schema::ScalarSlot::INT);
+    forward_.Call("test.add_int.default", {i, forward_.Int(1)}, {next});
+    forward_.Move(next, i);
+    forward_.Jump(head);
+    forward_.LandHere(leave);
+    forward_.Output(total);
+    forward_.Output(i);
+  }
+};
+
+TEST_F(LoopTest, RunsAsOftenAsItShould) {
+  ASSERT_OK_AND_ASSIGN(Method method, Load());
+  const TestTensor x = TestTensor::Of<float>({2}, {1, 2});
+  ASSERT_OK(method.SetInput(0, x.view()));
+  for (const int64_t n : {0, 1, 5, 2}) {
+    ASSERT_OK(method.SetInput(1, n));
+    ASSERT_OK(method.Execute());
+    EXPECT_THAT(Floats(method.GetOutput(0)), ElementsAre(n, 2 * n));
+    EXPECT_EQ(*method.GetOutput(1).get_if<int64_t>(), n);
+  }
+}
+
+TEST_F(LoopTest, StopsAtTheLimit) {
+  Program::Options options;
+  options.limits.executed_instructions = 1000;
+  ASSERT_OK_AND_ASSIGN(Method method, Load(options));
+  const TestTensor x = TestTensor::Of<float>({2}, {1, 2});
+  ASSERT_OK(method.SetInput(0, x.view()));
+  ASSERT_OK(method.SetInput(1, std::numeric_limits<int64_t>::max()));
+  EXPECT_THAT(method.Execute(), StatusIs(kExhausted, HasSubstr("'executed_instructions'")));
+  ASSERT_OK(method.SetInput(1, int64_t{3}));
+  ASSERT_OK(method.Execute());
+  EXPECT_THAT(Floats(method.GetOutput(0)), ElementsAre(3, 6));
+}
+
+TEST_F(MethodTest, AJumpToItselfStops) {
+  forward_.Jump(0);
+  Program::Options options;
+  options.limits.executed_instructions = 100000;
+  ASSERT_OK_AND_ASSIGN(Method method, Load(options));
+  EXPECT_THAT(method.Execute(), StatusIs(kExhausted, HasSubstr("method 'forward', instruction 0")));
+}
+
+TEST_F(MethodTest, TensorsAreConditionsToo) {
+  const uint32_t a = forward_.Input("a", kF32, {1}), b = forward_.Input("b", kF32, {1});
+  const uint32_t less = forward_.Arena(DType::kBool, {1});
+  const uint32_t smaller = forward_.Arena(kF32, {1});
+  forward_.Call("test.less_tensor.default", {a, b}, {less});
+  const uint32_t otherwise = forward_.JumpIfFalse(less);
+  forward_.Move(a, smaller);
+  const uint32_t end = forward_.Jump(0);
+  forward_.LandHere(otherwise);
+  forward_.Move(b, smaller);
+  forward_.LandHere(end);
+  forward_.Output(smaller);
+  ASSERT_OK_AND_ASSIGN(Method method, Load());
+  const TestTensor one = TestTensor::Of<float>({1}, {1}), two = TestTensor::Of<float>({1}, {2});
+  for (const auto& [x, y] : {std::pair(&one, &two), std::pair(&two, &one)}) {
+    ASSERT_OK(method.SetInput(0, x->view()));
+    ASSERT_OK(method.SetInput(1, y->view()));
+    ASSERT_OK(method.Execute());
+    EXPECT_THAT(Floats(method.GetOutput(0)), ElementsAre(1));
+  }
+}
+
+TEST_F(MethodTest, MovesResizeAndReorder) {
+  const uint32_t x = forward_.Input("x", kF32, {4, 2}, {{.dim = 0, .min = 0, .max = 4}});
+  const uint32_t y = forward_.ArenaInOrder(kF32, {4, 2}, {1, 0}, /*dynamic_dims=*/1);
+  const uint32_t z = forward_.Arena(kF32, {2, 2}, /*dynamic_dims=*/1);
+  forward_.Move(x, y);
+  forward_.Move(y, z);
+  forward_.Output(y);
+  forward_.Output(z);
+  ASSERT_OK_AND_ASSIGN(Method method, Load());
+  const TestTensor two = TestTensor::Of<float>({2, 2}, {1, 2, 3, 4});
+  ASSERT_OK(method.SetInput(0, two.view()));
+  ASSERT_OK(method.Execute());
+  EXPECT_THAT(Floats(method.GetOutput(0)), ElementsAre(1, 2, 3, 4));
+  EXPECT_EQ(method.GetOutput(0).get_if<TensorView>()->strides, Strides({1, 2}));
+  EXPECT_THAT(Floats(method.GetOutput(1)), ElementsAre(1, 2, 3, 4));
+  const TestTensor three = TestTensor::Zeros(kF32, {3, 2});
+  ASSERT_OK(method.SetInput(0, three.view()));
+  EXPECT_THAT(method.Execute(),
+              StatusIs(kOutOfRange, HasSubstr("method 'forward', instruction 1 (move): ")));
+}
+
+TEST_F(MethodTest, ScratchIsReserved) {
+  const uint32_t x = forward_.Input("x", kF32, {100}, {{.dim = 0, .min = 0, .max = 100}});
+  const uint32_t y = forward_.Arena(kF32, {100}, 1);
+  forward_.Call("test.scratch.default", {x}, {y});
+  forward_.Output(y);
+  ASSERT_OK_AND_ASSIGN(Method method, Load());
+  EXPECT_EQ(method.memory_bytes(), 448u + 400u + 448u);  // arena, scratch, copy of the input
+  const TestTensor tensor = TestTensor::Of<float>({3}, {1, 2, 3});
+  ASSERT_OK(method.SetInput(0, tensor.view()));
+  ASSERT_OK(method.Execute());
+  EXPECT_THAT(Floats(method.GetOutput(0)), ElementsAre(2, 3, 4));
+  Program::Options options;
+  options.limits.scratch_bytes = 399;
+  EXPECT_THAT(Load(options), StatusIs(kExhausted, HasSubstr("it needs 400 bytes to work in, the "
+                                                            "limit 'scratch_bytes' is 399")));
+}
+
+TEST_F(MethodTest, InputsAskForNoMoreMemoryThanTheLimit) {
+  forward_.Input("x", kF32, {int64_t{1} << 50});
+  EXPECT_THAT(Load(), StatusIs(kExhausted, HasSubstr("'arena_bytes'")));
+}
+
+TEST_F(MethodTest, EverythingMissingIsListed) {
+  const uint32_t x = forward_.Input("x", DType::kInt64, {2});
+  const uint32_t y = forward_.Arena(kF32, {2}), z = forward_.Arena(kF32, {2});
+  const uint32_t blob = program_.AddSegment(schema::Segment::DELEGATE, "blob");
+  forward_.Call("aten.conv.default", {x}, {y});
+  forward_.Call("aten.conv.default", {y}, {z});
+  forward_.Call("test.add.Tensor", {x, x}, {y});
+  forward_.Delegate("npu", blob, {x}, {y});
+  forward_.Delegate("dsp", blob, {x}, {y});
+  forward_.Call("aten.attention.default", {z}, {y});
+  EXPECT_THAT(
+      Load(),
+      StatusIs(kNotFound,
+               "method 'forward' can't be run here: operator 'aten.attention.default' (1 call): no "
+               "kernel; operator 'aten.conv.default' (2 calls): no kernel; operator "
+               "'test.add.Tensor' (1 call): no kernel takes (tensor i64[2], tensor i64[2]); "
+               "backend 'dsp' (1 call): registered are 'fake'; backend 'npu' (1 call): registered "
+               "are 'fake'"));
+}
+
+TEST_F(MethodTest, UnknownMethodsAreRefused) {
+  ASSERT_OK_AND_ASSIGN(const Program program, OpenFileBytes(program_.Serialize()));
+  EXPECT_THAT(Method::Load(program, "train", kernels_, backends_),
+              StatusIs(kNotFound, HasSubstr("no method 'train'")));
+}
+
+TEST_F(MethodTest, ErrorsNameInstructionAndSource) {
+  forward_.None();
+  forward_.Call("test.fail.default", {}, {});
+  EXPECT_THAT(Load()->Execute(),
+              StatusIs(absl::StatusCode::kInternal,
+                       "method 'forward', instruction 0 ('test.fail.default'): out of luck"));
+  schema::DebugInfo debug;
+  schema::InstructionDebugInfo* info = debug.add_methods()->add_instructions();
+  info->set_node("fail_1");
+  info->set_source("model.py:12");
+  info->set_module("layers.0");
+  program_.AddDebugInfo(debug);
+  EXPECT_THAT(
+      Load()->Execute(),
+      StatusIs(absl::StatusCode::kInternal,
+               "method 'forward', instruction 0 ('test.fail.default') from node 'fail_1' at "
+               "'model.py:12' in module 'layers.0': out of luck"));
+}
+
+TEST_F(MethodTest, DamagedDebugInfoIsIgnored) {
+  forward_.Call("test.fail.default", {}, {});
+  program_.metadata().set_debug_segment(
+      program_.AddSegment(schema::Segment::DEBUG, "\xff\xff\xff") + 1);
+  EXPECT_THAT(Load()->Execute(), StatusIs(absl::StatusCode::kInternal, HasSubstr("out of luck")));
+}
+
+TEST_F(MethodTest, OutputsThatAreNoneAreDropped) {
+  const uint32_t none = forward_.None();
+  forward_.Call("test.none.default", {none}, {none});
+  forward_.Output(none);
+  ASSERT_OK_AND_ASSIGN(Method method, Load());
+  ASSERT_OK(method.Execute());
+  EXPECT_TRUE(method.GetOutput(0).is_none());
+}
+
+TEST_F(MethodTest, SlotsKeepTheirKind) {
+  const uint32_t x = forward_.Input("x", kF32, {1});
+  const uint32_t tensor = forward_.Arena(kF32, {1});
+  const uint32_t flag = forward_.Slot(schema::ScalarSlot::BOOL);
+  const uint32_t zero = forward_.Int(0);
+  const uint32_t call = forward_.Call("test.wrong_kind.default", {}, {tensor});
+  schema::KernelCall* kernel =
+      forward_.proto().mutable_instructions(static_cast<int>(call))->mutable_kernel();
+  EXPECT_THAT(Load()->Execute(), StatusIs(absl::StatusCode::kFailedPrecondition));
+  const TestTensor one = TestTensor::Of<float>({1}, {1});
+  const auto run_twice = [&]() -> absl::Status {
+    ABSL_ASSIGN_OR_RETURN(Method method, Load());
+    ABSL_RETURN_IF_ERROR(method.SetInput(0, one.view()));
+    const absl::Status first = method.Execute();
+    EXPECT_EQ(method.Execute(), first);
+    return first;
+  };
+  EXPECT_THAT(run_twice(), StatusIs(kInvalid, HasSubstr("output 0: planned is tensor f32[1], the "
+                                                        "kernel computed string")));
+  kernel->set_outputs(0, flag);
+  EXPECT_THAT(run_twice(), StatusIs(kInvalid, HasSubstr("planned is bool")));
+  // An int into a slot for a bool.
+  forward_.proto().set_operators(0, "test.size.default");
+  kernel->add_arguments(x);
+  kernel->add_arguments(zero);
+  forward_.JumpIfFalse(flag);
+  EXPECT_THAT(run_twice(),
+              StatusIs(kInvalid, HasSubstr("planned is bool, the kernel computed int")));
+}
+
+// --- Delegates ---
+
+class DelegateTest : public MethodTest {
+ protected:
+  DelegateTest() {
+    const uint32_t x = forward_.Input("x", kF32, {4}, {{.dim = 0, .min = 0, .max = 4}});
+    const uint32_t y = forward_.Arena(kF32, {4}, 1);
+    const uint32_t blob = program_.AddSegment(schema::Segment::DELEGATE, "add 5");
+    forward_.Delegate("fake", blob, {x}, {y});
+    forward_.Output(y);
+    schema::CompileSpec* spec = forward_.proto().mutable_delegates(0)->add_compile_specs();
+    spec->set_key("mode");
+    spec->set_value("fast");
+    program_.AddNamedData("fake.scale", "x");
+  }
+};
+
+TEST_F(DelegateTest, Computes) {
+  ASSERT_OK_AND_ASSIGN(Method method, Load());
+  const TestTensor x = TestTensor::Of<float>({3}, {1, 2, 3});
+  ASSERT_OK(method.SetInput(0, x.view()));
+  ASSERT_OK(method.Execute());
+  EXPECT_THAT(Floats(method.GetOutput(0)), ElementsAre(6, 7, 8));
+}
+
+TEST_F(DelegateTest, SeesTheCallWhenItIsMade) {
+  ASSERT_OK_AND_ASSIGN(const Method method, Load());
+  EXPECT_EQ(fake_.last_init(), "forward: mode=fast; f32[4] -> f32[4]; fake.scale of 1 bytes");
+  EXPECT_EQ(fake_.live_handles(), 1);
+}
+
+TEST_F(DelegateTest, IsFreedWithTheMethod) {
+  {
+    ASSERT_OK_AND_ASSIGN(const Method method, Load());
+  }
+  EXPECT_EQ(fake_.live_handles(), 0);
+}
+
+TEST_F(DelegateTest, ErrorsOfInitAreAnnotated) {
+  const std::string file = program_.Serialize();
+  std::string broken = file;
+  broken.replace(broken.find("add 5"), 5, "sub 5");
+  EXPECT_THAT(LoadFile(broken),
+              StatusIs(absl::StatusCode::kDataLoss,
+                       "method 'forward', delegate 0 of backend 'fake': no blob of this backend"));
+}
+
+TEST_F(DelegateTest, ErrorsOfExecuteAreAnnotated) {
+  ASSERT_OK_AND_ASSIGN(Method method, Load());
+  const TestTensor x = TestTensor::Of<float>({1}, {-1});
+  ASSERT_OK(method.SetInput(0, x.view()));
+  EXPECT_THAT(method.Execute(),
+              StatusIs(absl::StatusCode::kUnavailable,
+                       "method 'forward', instruction 0 (delegate 0 of backend 'fake'): the device "
+                       "does not like negative numbers"));
+}
+
+// --- Reports, threads ---
+
+TEST_F(MethodTest, SaysWhichKernelsItUses) {
+  backends_ = BackendRegistry();
+  FakeBackend fake;
+  ASSERT_OK(backends_.Add(&fake));
+  SampleIndices v;
+  const TestProgram sample = SampleProgram(&v);
+  std::string file = sample.Serialize();
+  file.replace(file.find("blob"), 4, "add1");
+  ASSERT_OK_AND_ASSIGN(const Method method, LoadFile(file));
+  std::vector<std::string> lines;
+  for (const InstructionInfo& info : method.instructions()) {
+    lines.push_back(absl::StrCat(info.op, "/", info.kernel, "/", info.engine));
+  }
+  EXPECT_THAT(lines,
+              ElementsAre("test.add.Tensor/Add/reference", "test.less.default/Less/reference",
+                          "jump_if_false//", "move//", "delegate/fake/delegate",
+                          "test.add_.Tensor/AddInPlace/reference", "jump//"));
+}
+
+TEST_F(MethodTest, CanBeMoved) {
+  const uint32_t x = forward_.Input("x", kF32, {1});
+  const uint32_t y = forward_.Arena(kF32, {1});
+  forward_.Call("test.add.Tensor", {x, x}, {y});
+  forward_.Output(y);
+  ASSERT_OK_AND_ASSIGN(Method first, Load());
+  Method method = std::move(first);
+  const TestTensor one = TestTensor::Of<float>({1}, {1});
+  ASSERT_OK(method.SetInput(0, one.view()));
+  ASSERT_OK(method.Execute());
+  EXPECT_THAT(Floats(method.GetOutput(0)), ElementsAre(2));
+}
+
+TEST_F(LoopTest, MethodsOfOneProgramRunInThreads) {
+  ASSERT_OK_AND_ASSIGN(const Program program, OpenFileBytes(program_.Serialize()));
+  const auto run = [&](float value) {
+    absl::StatusOr<Method> method = Method::Load(program, "forward", kernels_, backends_);
+    ASSERT_OK(method);
+    const TestTensor x = TestTensor::Of<float>({2}, {value, -value});
+    ASSERT_OK(method->SetInput(0, x.view()));
+    for (int64_t n = 0; n < 200; ++n) {
+      ASSERT_OK(method->SetInput(1, n));
+      ASSERT_OK(method->Execute());
+      const float expected = value * static_cast<float>(n);
+      EXPECT_THAT(Floats(method->GetOutput(0)), ElementsAre(expected, -expected));
+    }
+  };
+  std::thread one(run, 1.0f), two(run, 2.0f);
+  one.join();
+  two.join();
+}
+
+}  // namespace
+}  // namespace belay

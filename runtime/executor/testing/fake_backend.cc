@@ -1,0 +1,68 @@
+#include "runtime/executor/testing/fake_backend.h"
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/core/status_macros.h"
+#include "runtime/core/tensor_view.h"
+
+namespace belay {
+namespace {
+
+class AddHandle final : public DelegateHandle {
+ public:
+  AddHandle(float number, std::atomic<int>* live) : number_(number), live_(live) { ++*live_; }
+  ~AddHandle() override { --*live_; }
+
+  absl::Status Execute(KernelContext& context) override {
+    ABSL_ASSIGN_OR_RETURN(const TensorView* x, context.Tensor(0));
+    ABSL_ASSIGN_OR_RETURN(const TensorView* out, context.Output(0, x->sizes));
+    for (StridedIterator<2> it(x->sizes, {x->strides, out->strides}); !it.done(); it.Next()) {
+      const float value = x->as<float>()[it.offset(0)];
+      if (value < 0) return absl::UnavailableError("the device does not like negative numbers");
+      out->as<float>()[it.offset(1)] = value + number_;
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  const float number_;
+  std::atomic<int>* const live_;
+};
+
+// nullptr unless the value is an f32 tensor.
+const TensorView* FloatTensor(absl::Span<const EValue* const> values) {
+  if (values.size() != 1) return nullptr;
+  const TensorView* view = values[0]->get_if<TensorView>();
+  return view != nullptr && view->dtype == DType::kFloat32 ? view : nullptr;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<DelegateHandle>> FakeBackend::Init(
+    const DelegateInitContext& context, absl::Span<const std::byte> blob) const {
+  std::string_view text(reinterpret_cast<const char*>(blob.data()), blob.size());
+  const char digit = text.empty() ? ' ' : text.back();
+  if ((text.size() != 4 && text.size() != 5) || !text.starts_with("add") || digit < '0' ||
+      digit > '9') {
+    return absl::DataLossError("no blob of this backend");
+  }
+  const TensorView* x = FloatTensor(context.arguments);
+  const TensorView* out = FloatTensor(context.outputs);
+  if (x == nullptr || out == nullptr) {
+    return absl::InvalidArgumentError("one f32 tensor in, one out");
+  }
+  last_init_ = absl::StrCat(context.method, ":");
+  for (const CompileSpecView& spec : context.compile_specs) {
+    absl::StrAppend(&last_init_, " ", spec.key, "=", spec.value, ";");
+  }
+  absl::StrAppend(&last_init_, " ", x->ToString(), " -> ", out->ToString());
+  if (const auto data = context.named_data->Find("fake.scale"); data.ok()) {
+    absl::StrAppend(&last_init_, "; fake.scale of ", data->size(), " bytes");
+  }
+  return std::make_unique<AddHandle>(static_cast<float>(digit - '0'), &live_handles_);
+}
+
+}  // namespace belay

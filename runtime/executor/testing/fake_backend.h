@@ -1,0 +1,36 @@
+// A backend whose delegates add a number: the blob is "add" and one digit, with a space between or
+// not.
+#ifndef BELAY_RUNTIME_EXECUTOR_TESTING_FAKE_BACKEND_H_
+#define BELAY_RUNTIME_EXECUTOR_TESTING_FAKE_BACKEND_H_
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "runtime/backend/backend_runtime.h"
+
+namespace belay {
+
+// out = x + number, of f32 tensors. Execute() is kUnavailable when x holds a negative number.
+class FakeBackend : public BackendRuntime {
+ public:
+  std::string_view id() const override { return "fake"; }
+  absl::StatusOr<std::unique_ptr<DelegateHandle>> Init(
+      const DelegateInitContext& context, absl::Span<const std::byte> blob) const override;
+
+  // What the last Init() saw. Not thread-safe.
+  const std::string& last_init() const { return last_init_; }
+  int live_handles() const { return live_handles_; }
+
+ private:
+  mutable std::string last_init_;
+  mutable std::atomic<int> live_handles_{0};
+};
+
+}  // namespace belay
+
+#endif  // BELAY_RUNTIME_EXECUTOR_TESTING_FAKE_BACKEND_H_

@@ -1,0 +1,27 @@
+// Kernels with simple meanings, for tests of the executor.
+//
+//   test.add.Tensor(a, b) -> out         f32 of equal sizes; out may be of any dim order
+//   test.add_.Tensor(a!, b) -> a         in place
+//   test.write_argument.default(a!) -> () writes 1 to a, which is no output
+//   test.size.default(a, dim) -> int
+//   test.add_int.default(x, y) -> int
+//   test.less.default(x, y) -> bool      of ints
+//   test.less_tensor.default(x, y) -> out of f32 tensors of one element; out is bool
+//   test.split.default(a) -> list        along dimension 0, one slice per element of the list
+//   test.scratch.default(a) -> out       a + 1, by way of a.nbytes() bytes of scratch
+//   test.fail.default() -> ()            always kInternal "out of luck"
+//   test.none.default(a) -> none         sets its output to an int
+//   test.wrong_kind.default() -> any     sets its output to a string
+#ifndef BELAY_RUNTIME_EXECUTOR_TESTING_TEST_KERNELS_H_
+#define BELAY_RUNTIME_EXECUTOR_TESTING_TEST_KERNELS_H_
+
+#include "absl/types/span.h"
+#include "runtime/kernel/kernel.h"
+
+namespace belay {
+
+absl::Span<const Kernel> TestKernels();
+
+}  // namespace belay
+
+#endif  // BELAY_RUNTIME_EXECUTOR_TESTING_TEST_KERNELS_H_

@@ -1,0 +1,128 @@
+#include "runtime/program/companion_files.h"
+
+#include <cstdlib>
+#include <fstream>
+#include <string>
+
+#include "runtime/core/testing.h"
+#include "runtime/executor/testing/program_builder.h"
+#include "runtime/program/digest.h"
+
+namespace belay {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr auto kLoss = absl::StatusCode::kDataLoss;
+constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+constexpr auto kExhausted = absl::StatusCode::kResourceExhausted;
+
+std::string_view Text(absl::Span<const std::byte> bytes) {
+  return std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+}
+
+// --- Companion files ---
+
+class CompanionTest : public ::testing::Test {
+ protected:
+  CompanionTest() {
+    const std::string name = ::testing::UnitTest::GetInstance()->current_test_info()->name();
+    root_ = ::testing::TempDir() + "/" + name;
+    EXPECT_EQ(std::system(("rm -rf '" + root_ + "' && mkdir -p '" + root_ + "'").c_str()), 0);
+    const uint32_t segment =
+        program_.AddSegment(schema::Segment::NAMED_DATA, "weights", "model.data");
+    program_.AddSegment(schema::Segment::CONSTANTS, "more weights", "model.data");
+    schema::NamedData* data = program_.metadata().add_named_data();
+    data->set_key("w");
+    data->set_segment(segment);
+    data->set_size(7);
+    Write("model.belay", program_.Serialize());
+  }
+  void Write(const std::string& name, const std::string& bytes) {
+    std::ofstream(root_ + "/" + name, std::ios::binary) << bytes;
+  }
+  absl::StatusOr<Program> Open() { return Program::Open(root_ + "/model.belay"); }
+
+  std::string root_;
+  TestProgram program_;
+};
+
+TEST_F(CompanionTest, IsFoundBesideTheProgram) {
+  Write("model.data", program_.SerializeCompanion("model.data"));
+  ASSERT_OK_AND_ASSIGN(const Program program, Open());
+  ASSERT_OK_AND_ASSIGN(const absl::Span<const std::byte> bytes, program.FindNamedData("w"));
+  EXPECT_EQ(Text(bytes), "weights");
+  EXPECT_OK(VerifyDigests(program));
+}
+
+TEST_F(CompanionTest, IsNeededAlready) {
+  EXPECT_THAT(Open(), StatusIs(absl::StatusCode::kNotFound, HasSubstr("'model.data'")));
+}
+
+TEST_F(CompanionTest, HasNoRootWhenOpenedFromBytes) {
+  EXPECT_THAT(OpenFileBytes(program_.Serialize()),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("companion_root")));
+}
+
+TEST_F(CompanionTest, IsRefusedWhenTruncated) {
+  std::string bytes = program_.SerializeCompanion("model.data");
+  bytes.pop_back();
+  Write("model.data", bytes);
+  EXPECT_THAT(Open(), StatusIs(kLoss, HasSubstr("truncated")));
+}
+
+TEST_F(CompanionTest, IsRefusedWhenItBelongsToAnotherProgram) {
+  TestProgram other;
+  other.AddSegment(schema::Segment::NAMED_DATA, "Weights", "model.data");
+  other.AddSegment(schema::Segment::CONSTANTS, "more weights", "model.data");
+  Write("model.data", other.SerializeCompanion("model.data"));
+  EXPECT_THAT(Open(), StatusIs(kLoss, HasSubstr("belongs to another program")));
+}
+
+TEST_F(CompanionTest, IsRefusedWithAnotherNumberOfSegments) {
+  TestProgram other;
+  other.AddSegment(schema::Segment::NAMED_DATA, "weights", "model.data");
+  Write("model.data", other.SerializeCompanion("model.data"));
+  EXPECT_THAT(Open(), StatusIs(kLoss, HasSubstr("it has 1 segments, the program file lists 2")));
+}
+
+TEST_F(CompanionTest, IsRefusedWhenItIsNone) {
+  Write("model.data", std::string(500, 'x'));
+  EXPECT_THAT(Open(), StatusIs(kLoss, HasSubstr("not a companion file")));
+}
+
+TEST_F(CompanionTest, DigestsCoverIt) {
+  std::string bytes = program_.SerializeCompanion("model.data");
+  bytes.back() ^= 1;
+  Write("model.data", bytes);
+  ASSERT_OK_AND_ASSIGN(const Program program, Open());
+  EXPECT_THAT(VerifyDigests(program), StatusIs(kLoss, HasSubstr("of 'model.data'")));
+}
+
+TEST_F(CompanionTest, IsNotFollowedThroughASymbolicLink) {
+  Write("elsewhere", program_.SerializeCompanion("model.data"));
+  ASSERT_EQ(std::system(("ln -s elsewhere '" + root_ + "/model.data'").c_str()), 0);
+  EXPECT_THAT(Open(), StatusIs(kInvalid, HasSubstr("symbolic link")));
+}
+
+TEST_F(CompanionTest, IsNotFollowedThroughAHardLink) {
+  Write("elsewhere", program_.SerializeCompanion("model.data"));
+  ASSERT_EQ(std::system(("ln '" + root_ + "/elsewhere' '" + root_ + "/model.data'").c_str()), 0);
+  EXPECT_THAT(Open(), StatusIs(kInvalid, HasSubstr("links to the same file")));
+}
+
+TEST_F(CompanionTest, IsNoDirectory) {
+  ASSERT_EQ(std::system(("mkdir '" + root_ + "/model.data'").c_str()), 0);
+  EXPECT_THAT(Open(), StatusIs(kInvalid, HasSubstr("not a regular file")));
+}
+
+TEST_F(CompanionTest, IsLimited) {
+  Write("model.data", program_.SerializeCompanion("model.data") + std::string(100000, '\0'));
+  Program::Options options;
+  options.limits.file_bytes = 50000;
+  EXPECT_THAT(Program::Open(root_ + "/model.belay", options),
+              StatusIs(kExhausted, HasSubstr("'file_bytes'")));
+}
+
+}  // namespace
+}  // namespace belay

@@ -1,0 +1,455 @@
+#include "runtime/program/program_validator.h"
+
+#include <ostream>
+#include <string>
+
+#include "runtime/core/testing.h"
+#include "runtime/executor/testing/program_builder.h"
+#include "runtime/executor/testing/sample_program.h"
+
+namespace belay {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+constexpr auto kNewer = absl::StatusCode::kUnimplemented;
+
+// --- One case per rule of the metadata ---
+
+struct RuleCase {
+  const char* name;
+  void (*edit)(schema::Program& program, schema::Method& method, const SampleIndices& v);
+  absl::StatusCode code;
+  const char* message;
+};
+void PrintTo(const RuleCase& c, std::ostream* out) { *out << c.name; }
+
+#define EDIT(...) \
+  [](schema::Program& program, schema::Method& method, const SampleIndices& v) { __VA_ARGS__; }
+
+schema::Tensor& TensorAt(schema::Method& method, uint32_t value) {
+  return *method.mutable_values(static_cast<int>(value))->mutable_tensor();
+}
+schema::Instruction& At(schema::Method& method, uint32_t instruction) {
+  return *method.mutable_instructions(static_cast<int>(instruction));
+}
+
+const RuleCase kRuleCases[] = {
+    {"UnknownRequiredFeature", EDIT(program.add_required_features("time travel")), kNewer,
+     "'time travel'"},
+
+    // Segments.
+    {"T3SegmentKindMissing", EDIT(program.mutable_segments(0)->set_kind(schema::Segment::UNKNOWN)),
+     kInvalid, "segments[0].kind: 0 is no kind"},
+    {"T3SegmentKindUnknown",
+     EDIT(program.mutable_segments(0)->set_kind(static_cast<schema::Segment::Kind>(9))), kInvalid,
+     "segments[0].kind: 9 is no kind"},
+    {"SegmentAlignmentZero", EDIT(program.mutable_segments(0)->set_alignment(0)), kInvalid,
+     "segments[0].alignment: 0"},
+    {"SegmentAlignmentNoPower", EDIT(program.mutable_segments(0)->set_alignment(192)), kInvalid,
+     "segments[0].alignment: 192"},
+    {"SegmentAlignmentSmall", EDIT(program.mutable_segments(0)->set_alignment(64)), kInvalid,
+     "segments[0].alignment: 64"},
+    {"A1SegmentAlignmentHuge", EDIT(program.mutable_segments(1)->set_alignment(uint64_t{1} << 63)),
+     kInvalid, "segments[1].offset"},
+    {"SegmentMisaligned",
+     EDIT(program.mutable_segments(1)->set_offset(program.segments(1).offset() + 64)), kInvalid,
+     "segments[1].offset"},
+    {"C4SegmentOffsetNearMax", EDIT(program.mutable_segments(4)->set_offset(~uint64_t{0} - 127)),
+     kInvalid, "segments[4].offset"},
+    {"C3SegmentSizeWraps", EDIT(program.mutable_segments(4)->set_size(~uint64_t{0} - 63)), kInvalid,
+     "segments[4]: 18446744073709551552 bytes at"},
+    {"SegmentTooLong", EDIT(program.mutable_segments(4)->set_size(program.segments(4).size() + 1)),
+     kInvalid, "segments[4]:"},
+    {"SegmentTooShort", EDIT(program.mutable_segments(4)->set_size(program.segments(4).size() - 1)),
+     kInvalid, "segments: they end at"},
+    {"SegmentsOverlap", EDIT(program.mutable_segments(1)->set_offset(program.segments(0).offset())),
+     kInvalid, "segments[1].offset"},
+    {"SegmentsOutOfOrder", EDIT(program.mutable_segments()->SwapElements(0, 1)), kInvalid,
+     "segments[0].offset"},
+    {"SegmentInsideHeader", EDIT(program.mutable_segments(0)->set_offset(0)), kInvalid,
+     "segments[0].offset: is 0"},
+    {"T1SegmentsAbsent", EDIT(program.clear_segments()), kInvalid, "segments: they end at"},
+    {"DigestMissing", EDIT(program.mutable_segments(0)->clear_sha256()), kInvalid,
+     "segments[0].sha256: has 0 bytes"},
+    {"DigestTooLong", EDIT(program.mutable_segments(0)->mutable_sha256()->push_back('x')), kInvalid,
+     "segments[0].sha256: has 33 bytes"},
+    {"P3CompanionOutsideRoot", EDIT(program.mutable_segments(0)->set_companion("../weights")),
+     kInvalid, "segments[0].companion"},
+    {"P3CompanionAbsolute", EDIT(program.mutable_segments(0)->set_companion("/etc/passwd")),
+     kInvalid, "segments[0].companion"},
+    {"P3CompanionDotDot", EDIT(program.mutable_segments(0)->set_companion("..")), kInvalid,
+     "segments[0].companion"},
+    {"P3CompanionWithNul", EDIT(program.mutable_segments(0)->set_companion(std::string("a\0b", 3))),
+     kInvalid, "segments[0].companion"},
+    {"P3CompanionNameTooLong",
+     EDIT(program.mutable_segments(0)->set_companion(std::string(256, 'a'))), kInvalid,
+     "segments[0].companion"},
+
+    // Constants.
+    {"N6ConstantSegmentOutOfRange", EDIT(program.mutable_constants(0)->set_segment(5)), kInvalid,
+     "constants[0]: segment 5 does not exist, there are 5"},
+    {"ConstantInDelegateSegment", EDIT(program.mutable_constants(0)->set_segment(2)), kInvalid,
+     "constants[0]: segment 2 is of kind DELEGATE, expected CONSTANTS"},
+    {"N6ConstantOffsetWraps", EDIT(program.mutable_constants(0)->set_offset(~uint64_t{0} - 63)),
+     kInvalid, "constants[0]: 24 bytes at"},
+    {"ConstantMisaligned", EDIT(program.mutable_constants(0)->set_offset(4)), kInvalid,
+     "constants[0].offset: 4 is not a multiple of 64"},
+    {"N6ConstantTooLong", EDIT(program.mutable_constants(0)->set_size(25)), kInvalid,
+     "constants[0]: 25 bytes at 0 are not inside the 24"},
+    {"ConstantTooShortForTensor", EDIT(program.mutable_constants(0)->set_size(20)), kInvalid,
+     "values[6].tensor.constant: constant 0 has 20 bytes, the tensor float32[2,3] has 24"},
+
+    // Named data.
+    {"NamedDataKeyEmpty", EDIT(program.mutable_named_data(0)->clear_key()), kInvalid,
+     "named_data[0].key: is empty"},
+    {"P1NamedDataDuplicate", EDIT(*program.add_named_data() = program.named_data(0)), kInvalid,
+     "named_data[1].key: 'lookup' does not come after 'lookup'"},
+    {"NamedDataUnsorted",
+     EDIT(*program.add_named_data() = program.named_data(0);
+          program.mutable_named_data(1)->set_key("a")),
+     kInvalid, "named_data[1].key"},
+    {"NamedDataSegmentOutOfRange", EDIT(program.mutable_named_data(0)->set_segment(77)), kInvalid,
+     "named_data[0]: segment 77"},
+    {"NamedDataOfWrongSegment", EDIT(program.mutable_named_data(0)->set_segment(0)), kInvalid,
+     "named_data[0]: segment 0 is of kind CONSTANTS"},
+    {"C4NamedDataRangeWraps",
+     EDIT(program.mutable_named_data(0)->set_offset(~uint64_t{0});
+          program.mutable_named_data(0)->set_size(2)),
+     kInvalid, "named_data[0]: 2 bytes at"},
+    {"NamedDataAlignmentAboveSegment",
+     EDIT(program.mutable_named_data(0)->set_alignment(uint64_t{1} << 30)), kInvalid,
+     "named_data[0].alignment"},
+    {"NamedDataMisaligned",
+     EDIT(program.mutable_named_data(0)->set_alignment(8);
+          program.mutable_named_data(0)->set_offset(1); program.mutable_named_data(0)->set_size(1)),
+     kInvalid, "named_data[0].alignment: offset 1"},
+    {"NamedDataLayoutOfOtherSize",
+     EDIT(schema::TensorLayout* layout = program.mutable_named_data(0)->mutable_layout();
+          layout->set_dtype(1); layout->add_sizes(12); layout->set_dim_order(std::string("\0", 1))),
+     kInvalid, "named_data[0].layout: a tensor of 12 bytes, the data has 11"},
+    {"NamedDataLayoutWithoutDtype", EDIT(program.mutable_named_data(0)->mutable_layout()), kInvalid,
+     "named_data[0].layout.dtype: 0 is no dtype"},
+    {"DebugSegmentOutOfRange", EDIT(program.set_debug_segment(6)), kInvalid,
+     "debug_segment: segment 5 does not exist"},
+    {"DebugSegmentOfWrongKind", EDIT(program.set_debug_segment(1)), kInvalid,
+     "debug_segment: segment 0 is of kind CONSTANTS, expected DEBUG"},
+
+    // Methods.
+    {"MethodNameEmpty", EDIT(method.clear_name()), kInvalid, "methods[0].name: is empty"},
+    {"MethodDuplicate", EDIT(program.mutable_methods(1)->set_name("forward")), kInvalid,
+     "methods[1].name: 'forward' does not come after 'forward'"},
+    {"MethodsUnsorted", EDIT(program.mutable_methods(1)->set_name("a")), kInvalid,
+     "methods[1].name"},
+    {"OperatorNameEmpty", EDIT(method.set_operators(0, "")), kInvalid,
+     "methods[0].operators[0]: is empty"},
+    {"OperatorDuplicate", EDIT(method.add_operators(method.operators(0))), kInvalid,
+     "methods[0].operators[3]: 'test.add.Tensor' is there already"},
+
+    // Values.
+    {"T1ValueKindMissing", EDIT(method.mutable_values(static_cast<int>(v.three))->clear_kind()),
+     kInvalid, "values[14].kind: is missing or unknown"},
+    {"T3DtypeUnknown", EDIT(TensorAt(method, v.sum).set_dtype(99)), kInvalid,
+     "tensor.dtype: 99 is no dtype"},
+    {"T3DtypeMissing", EDIT(TensorAt(method, v.sum).clear_dtype()), kInvalid,
+     "tensor.dtype: 0 is no dtype"},
+    {"T3LiteralDtypeUnknown", EDIT(method.mutable_values(static_cast<int>(v.dtype))->set_dtype(22)),
+     kInvalid, "dtype: 22 is no dtype"},
+    {"T3MemoryFormatUnknown",
+     EDIT(method.mutable_values(static_cast<int>(v.memory_format))->set_memory_format(5)), kInvalid,
+     "memory_format: 5"},
+    {"T3ScalarKindUnknown",
+     EDIT(method.mutable_values(static_cast<int>(v.flag))->mutable_scalar()->clear_kind()),
+     kInvalid, "scalar: 0 is no kind"},
+    {"N2RankAboveLimit", EDIT(for (int i = 0; i < 15; ++i) TensorAt(method, v.total).add_sizes(1)),
+     kInvalid, "tensor.sizes: rank 17 is above 16"},
+    {"N3SizeNegative", EDIT(TensorAt(method, v.total).set_sizes(1, -3)), kInvalid,
+     "tensor.sizes[1]: -3 is negative"},
+    {"N1SizesOverflow",
+     EDIT(TensorAt(method, v.total).set_sizes(0, int64_t{1} << 62);
+          TensorAt(method, v.total).set_sizes(1, 4)),
+     kInvalid, "tensor.sizes: the tensor's bytes overflow"},
+    {"N1BytesOverflow", EDIT(TensorAt(method, v.total).set_sizes(0, int64_t{1} << 60)), kInvalid,
+     "tensor.sizes: the tensor's bytes overflow"},
+    {"N5SizesOverflowWithoutElements",
+     EDIT(TensorAt(method, v.total).set_sizes(0, 0);
+          TensorAt(method, v.total).set_sizes(1, int64_t{1} << 62)),
+     kInvalid, "tensor.sizes: the tensor's bytes overflow"},
+    {"N4DimOrderMissing", EDIT(TensorAt(method, v.total).clear_dim_order()), kInvalid,
+     "tensor.dim_order: has 0 entries, the rank is 2"},
+    {"N4DimOrderTooLong", EDIT(TensorAt(method, v.total).mutable_dim_order()->push_back('\2')),
+     kInvalid, "tensor.dim_order: has 3 entries"},
+    {"N4DimOrderRepeats", EDIT(TensorAt(method, v.total).set_dim_order(std::string("\0\0", 2))),
+     kInvalid, "tensor.dim_order: {0,0} is not a permutation"},
+    {"N4DimOrderOutOfRange",
+     EDIT(TensorAt(method, v.total).set_dim_order(std::string("\0\xff", 2))), kInvalid,
+     "tensor.dim_order: {0,255}"},
+    {"DynamicDimBeyondRank", EDIT(TensorAt(method, v.sum).set_dynamic_dims(5)), kInvalid,
+     "tensor.dynamic_dims: bits 5"},
+    {"T1LocationMissing", EDIT(TensorAt(method, v.sum).clear_location()), kInvalid,
+     "tensor.location: is missing"},
+    {"N6ConstantIndexOutOfRange", EDIT(TensorAt(method, v.weight).set_constant(2)), kInvalid,
+     "tensor.constant: 2 does not exist, there are 2"},
+    {"ConstantDynamic", EDIT(TensorAt(method, v.weight).set_dynamic_dims(1)), kInvalid,
+     "tensor.constant: a constant can't have dynamic sizes"},
+    {"N7ArenaOffsetOutside", EDIT(TensorAt(method, v.total).set_arena_offset(1 << 20)), kInvalid,
+     "tensor.arena_offset: 24 bytes at 1048576"},
+    {"N7ArenaOffsetWraps", EDIT(TensorAt(method, v.total).set_arena_offset(~uint64_t{0} - 63)),
+     kInvalid, "tensor.arena_offset: 24 bytes at"},
+    {"N7ArenaMisaligned", EDIT(TensorAt(method, v.total).set_arena_offset(8)), kInvalid,
+     "tensor.arena_offset: 8 is not a multiple of 64"},
+    {"N7NoArena", EDIT(method.set_arena_bytes(0)), kInvalid, "inside the arena's 0 bytes"},
+    {"N7ArenaTensorGrows", EDIT(TensorAt(method, v.bool_tensor).set_sizes(0, 65)), kInvalid,
+     "65 bytes at"},
+    {"StateOffsetOutside", EDIT(TensorAt(method, v.state).set_state_offset(4096)), kInvalid,
+     "tensor.state_offset: 8 bytes at 4096"},
+    {"StateMisaligned", EDIT(TensorAt(method, v.state).set_state_offset(4)), kInvalid,
+     "tensor.state_offset: 4 is not a multiple"},
+    {"StateDynamic", EDIT(TensorAt(method, v.state).set_dynamic_dims(1)), kInvalid,
+     "tensor.state_offset: state can't have dynamic sizes"},
+    {"T5ListElementOutOfRange",
+     EDIT(method.mutable_values(static_cast<int>(v.list))->mutable_list()->set_elements(1, 999)),
+     kInvalid, "list.elements[1]: 999 is not a value before"},
+    {"P2ListContainsItself",
+     EDIT(method.mutable_values(static_cast<int>(v.list))->mutable_list()->set_elements(0, v.list)),
+     kInvalid, "list.elements[0]"},
+    {"P2ListOfLists",
+     EDIT(method.mutable_values(static_cast<int>(v.text))->mutable_list()->add_elements(v.list)),
+     kInvalid, "is a list"},
+
+    // Inputs, outputs, state.
+    {"T4InputOutOfRange", EDIT(method.mutable_inputs(0)->set_value(1000)), kInvalid,
+     "inputs[0].value: value 1000 does not exist"},
+    {"InputTwice", EDIT(method.mutable_inputs(1)->set_value(v.x)), kInvalid,
+     "inputs[1].value: value 0 is another input already"},
+    {"InputInArena", EDIT(TensorAt(method, v.x).set_arena_offset(0)), kInvalid,
+     "inputs[0].value: value 0 is a tensor that is not external"},
+    {"InputIsList", EDIT(method.mutable_inputs(4)->set_value(v.list)), kInvalid,
+     "inputs[4].value: value 12 can't be an input"},
+    {"ScalarInputMutated", EDIT(method.mutable_inputs(2)->set_mutated(true)), kInvalid,
+     "inputs[2].mutated"},
+    {"ExternalThatIsNoInput", EDIT(TensorAt(method, v.total).mutable_external()), kInvalid,
+     "an external tensor that is no input"},
+    {"ConstraintMissing", EDIT(method.mutable_inputs(0)->clear_constraints()), kInvalid,
+     "inputs[0].constraints: dimensions 1 (as bits) are dynamic, constrained are 0"},
+    {"ConstraintTwice",
+     EDIT(*method.mutable_inputs(0)->add_constraints() = method.inputs(0).constraints(0)), kInvalid,
+     "inputs[0].constraints[1].dim: 0 has an earlier constraint"},
+    {"ConstraintOnStaticDim", EDIT(method.mutable_inputs(0)->mutable_constraints(0)->set_dim(1)),
+     kInvalid, "inputs[0].constraints[0].dim: 1 is no dynamic dimension"},
+    {"ConstraintDimHuge",
+     EDIT(method.mutable_inputs(0)->mutable_constraints(0)->set_dim(4000000000u)), kInvalid,
+     "inputs[0].constraints[0].dim"},
+    {"ConstraintMinAboveMax", EDIT(method.mutable_inputs(0)->mutable_constraints(0)->set_min(5)),
+     kInvalid, "min 5 is above max 4"},
+    {"ConstraintMinNegative", EDIT(method.mutable_inputs(0)->mutable_constraints(0)->set_min(-1)),
+     kInvalid, "[-1,4] is not inside [0,4]"},
+    {"N9ConstraintAboveMemory", EDIT(method.mutable_inputs(0)->mutable_constraints(0)->set_max(5)),
+     kInvalid, "[1,5] is not inside [0,4]"},
+    {"ConstraintMultiplierZero",
+     EDIT(method.mutable_inputs(0)->mutable_constraints(0)->set_multiplier(0)), kInvalid,
+     "multiplier: 0 is not positive"},
+    {"ConstraintOnFloat", EDIT(method.mutable_inputs(4)->add_constraints()), kInvalid,
+     "inputs[4].constraints"},
+    {"ConstraintTwiceOnInt",
+     EDIT(*method.mutable_inputs(2)->add_constraints() = method.inputs(2).constraints(0)), kInvalid,
+     "inputs[2].constraints: an int has one"},
+    {"ConstraintDimOfInt", EDIT(method.mutable_inputs(2)->mutable_constraints(0)->set_dim(1)),
+     kInvalid, "inputs[2].constraints[0].dim"},
+    {"T4OutputOutOfRange", EDIT(method.set_outputs(0, 1000)), kInvalid,
+     "outputs[0]: value 1000 does not exist"},
+    {"OutputIsList", EDIT(method.set_outputs(0, v.list)), kInvalid, "outputs[0]: value 12"},
+    {"StateNameEmpty", EDIT(method.mutable_state(0)->clear_name()), kInvalid,
+     "state[0].name: is empty"},
+    {"StateNameTwice", EDIT(method.mutable_state(1)->set_name("counter")), kInvalid,
+     "state[1].name: 'counter'"},
+    {"StateValueOutOfRange", EDIT(method.mutable_state(0)->set_value(1000)), kInvalid,
+     "state[0].value: value 1000"},
+    {"StateValueInArena", EDIT(method.mutable_state(0)->set_value(v.sum)), kInvalid,
+     "state[0].value: value 9 is no tensor in the state"},
+    {"StateValueTwice", EDIT(method.mutable_state(1)->set_value(v.state)), kInvalid,
+     "state[1].value: value 7 is that of an earlier buffer"},
+    {"StateWithoutBuffer", EDIT(method.mutable_state()->RemoveLast()), kInvalid,
+     "values[8]: a tensor in the state that is no buffer"},
+    {"StateOverlaps", EDIT(TensorAt(method, v.other_state).set_state_offset(0)), kInvalid,
+     "state: values 7 and 8 overlap"},
+    {"StateInitialOutOfRange", EDIT(method.mutable_state(0)->set_initial(3)), kInvalid,
+     "state[0].initial: constant 2 does not exist"},
+    {"StateInitialOfOtherSize", EDIT(method.mutable_state(0)->set_initial(1)), kInvalid,
+     "state[0].initial: constant 0 has 24 bytes, the buffer has 8"},
+
+    // Delegates.
+    {"T1BackendIdMissing", EDIT(method.mutable_delegates(0)->clear_backend_id()), kInvalid,
+     "delegates[0].backend_id: is empty"},
+    {"D2DelegateSegmentOutOfRange", EDIT(method.mutable_delegates(0)->set_segment(5)), kInvalid,
+     "delegates[0].segment: segment 5"},
+    {"DelegateSegmentOfWrongKind", EDIT(method.mutable_delegates(0)->set_segment(0)), kInvalid,
+     "delegates[0].segment: segment 0 is of kind CONSTANTS, expected DELEGATE"},
+    {"DelegateNeverCalled", EDIT(*method.add_delegates() = method.delegates(0)), kInvalid,
+     "delegates[1]: no instruction calls it"},
+    {"DelegateCalledTwice",
+     EDIT(*method.add_instructions() = method.instructions(static_cast<int>(v.delegate))), kInvalid,
+     "instructions[7].delegate.delegate: delegate 0 is called by an earlier"},
+    {"DelegateIndexOutOfRange", EDIT(At(method, v.delegate).mutable_delegate()->set_delegate(1)),
+     kInvalid, "delegate.delegate: 1 does not exist"},
+
+    // Instructions.
+    {"T1InstructionKindMissing", EDIT(At(method, v.add).clear_kind()), kInvalid,
+     "instructions[0].kind: is missing"},
+    {"T4OperatorOutOfRange", EDIT(At(method, v.add).mutable_kernel()->set_operator_(3)), kInvalid,
+     "instructions[0].kernel.operator: 3 does not exist, there are 3"},
+    {"T4ArgumentOutOfRange", EDIT(At(method, v.add).mutable_kernel()->set_arguments(1, 500)),
+     kInvalid, "instructions[0].kernel.arguments[1]: value 500 does not exist"},
+    {"P2ArgumentMinusOne", EDIT(At(method, v.add).mutable_kernel()->set_arguments(1, ~uint32_t{0})),
+     kInvalid, "kernel.arguments[1]: value 4294967295"},
+    {"T4OutputOfKernelOutOfRange", EDIT(At(method, v.add).mutable_kernel()->set_outputs(0, 500)),
+     kInvalid, "kernel.outputs[0]: value 500"},
+    {"OutputIsConstant", EDIT(At(method, v.add).mutable_kernel()->set_outputs(0, v.weight)),
+     kInvalid, "kernel.outputs[0]: value 6 may not be written"},
+    {"OutputIsLiteral", EDIT(At(method, v.add).mutable_kernel()->set_outputs(0, v.three)), kInvalid,
+     "kernel.outputs[0]: value 14 may not be written"},
+    {"OutputIsInput", EDIT(At(method, v.add).mutable_kernel()->set_outputs(0, v.x)), kInvalid,
+     "kernel.outputs[0]: value 0 may not be written"},
+    {"OutputIsScalarInput", EDIT(At(method, v.less).mutable_kernel()->set_outputs(0, v.n)),
+     kInvalid, "kernel.outputs[0]: value 2 may not be written"},
+    {"OutputListHoldsConstant",
+     EDIT(
+         method.mutable_values(static_cast<int>(v.list))->mutable_list()->set_elements(0, v.weight);
+         At(method, v.add).mutable_kernel()->set_outputs(0, v.list)),
+     kInvalid, "element 6 of list 12 is not a tensor that may be written"},
+    {"OutputListHoldsScalar",
+     EDIT(schema::Value slot; slot.mutable_scalar()->set_kind(schema::ScalarSlot::INT);
+          *method.mutable_values(static_cast<int>(v.copy)) = slot;
+          At(method, v.move).mutable_move()->set_to(v.sum);
+          At(method, v.move).mutable_move()->set_from(v.x);
+          At(method, v.add).mutable_kernel()->set_outputs(0, v.list)),
+     kInvalid, "element 10 of list 12"},
+    {"OutputTwice", EDIT(At(method, v.add).mutable_kernel()->add_outputs(v.sum)), kInvalid,
+     "kernel: value 9 is written and is another operand"},
+    {"OutputsOverlap",
+     EDIT(TensorAt(method, v.copy).set_arena_offset(0);
+          At(method, v.add).mutable_kernel()->add_outputs(v.copy)),
+     kInvalid, "overlaps value"},
+    {"OutputOverlapsArgument",
+     EDIT(TensorAt(method, v.copy).set_arena_offset(0);
+          At(method, v.add).mutable_kernel()->set_arguments(0, v.copy)),
+     kInvalid, "value 9 is written and overlaps value 10"},
+    {"OutputOverlapsListElement", EDIT(At(method, v.add).mutable_kernel()->add_arguments(v.list)),
+     kInvalid, "value 9 is written and is another operand"},
+    {"OutputIsArgumentOfPureOperator",
+     EDIT(At(method, v.add).mutable_kernel()->set_arguments(0, v.sum)), kInvalid,
+     "value 9 is written and is another operand"},
+    {"InPlaceArgumentTwice", EDIT(At(method, v.in_place).mutable_kernel()->set_arguments(1, v.m)),
+     kInvalid, "value 3 is written and is another operand"},
+    {"DelegateOutputIsArgument",
+     EDIT(At(method, v.delegate).mutable_delegate()->set_arguments(0, v.total)), kInvalid,
+     "delegate: value 11 is written"},
+    {"I4MoveFromOutOfRange", EDIT(At(method, v.move).mutable_move()->set_from(500)), kInvalid,
+     "move.from: value 500"},
+    {"I4MoveToOutOfRange", EDIT(At(method, v.move).mutable_move()->set_to(500)), kInvalid,
+     "move.to: value 500"},
+    {"I4MoveOfOtherKind", EDIT(At(method, v.move).mutable_move()->set_from(v.three)), kInvalid,
+     "are not tensors of one dtype and rank"},
+    {"I4MoveOfOtherScalar",
+     EDIT(At(method, v.move).mutable_move()->set_from(v.three);
+          At(method, v.move).mutable_move()->set_to(v.flag)),
+     kInvalid, "are not of one kind"},
+    {"MoveOfListToScalar",
+     EDIT(At(method, v.move).mutable_move()->set_from(v.list);
+          At(method, v.move).mutable_move()->set_to(v.flag)),
+     kInvalid, "are not of one kind"},
+    {"MoveOfOtherDtype", EDIT(At(method, v.move).mutable_move()->set_to(v.bool_tensor)), kInvalid,
+     "are not tensors of one dtype and rank"},
+    {"MoveOfOtherSize",
+     EDIT(At(method, v.move).mutable_move()->set_from(v.weight);
+          At(method, v.move).mutable_move()->set_to(v.total);
+          TensorAt(method, v.total).set_sizes(1, 2)),
+     kInvalid, "dimension 1 is 3 of value 6 and 2 of value 11"},
+    {"MoveToConstant", EDIT(At(method, v.move).mutable_move()->set_to(v.weight)), kInvalid,
+     "move.to: value 6 may not be written"},
+    {"MoveToItself", EDIT(At(method, v.move).mutable_move()->set_to(v.sum)), kInvalid,
+     "value 9 is written"},
+    {"MoveOverlaps", EDIT(TensorAt(method, v.copy).set_arena_offset(0)), kInvalid, "overlaps"},
+    {"I1ConditionOutOfRange",
+     EDIT(At(method, v.branch).mutable_jump_if_false()->set_condition(500)), kInvalid,
+     "jump_if_false.condition: value 500"},
+    {"I1ConditionIsNone", EDIT(At(method, v.branch).mutable_jump_if_false()->set_condition(v.none)),
+     kInvalid, "is neither a bool"},
+    {"I1ConditionIsInt", EDIT(At(method, v.branch).mutable_jump_if_false()->set_condition(v.three)),
+     kInvalid, "is neither a bool"},
+    {"I1ConditionIsLargeTensor",
+     EDIT(At(method, v.branch).mutable_jump_if_false()->set_condition(v.bool_tensor);
+          TensorAt(method, v.bool_tensor).set_sizes(0, 2)),
+     kInvalid, "is neither a bool"},
+    {"I1ConditionIsFloatTensor",
+     EDIT(At(method, v.branch).mutable_jump_if_false()->set_condition(v.bool_tensor);
+          TensorAt(method, v.bool_tensor).set_dtype(7)),
+     kInvalid, "is neither a bool"},
+    {"I1TargetOutOfRange", EDIT(At(method, v.branch).mutable_jump_if_false()->set_target(8)),
+     kInvalid, "jump_if_false.target: 8 is beyond the 7 instructions"},
+    {"JumpTargetOutOfRange", EDIT(At(method, v.jump).mutable_jump()->set_target(8)), kInvalid,
+     "jump.target: 8 is beyond the 7"},
+};
+
+class RuleTest : public ::testing::TestWithParam<RuleCase> {};
+
+TEST_P(RuleTest, IsEnforced) {
+  SampleIndices v;
+  const TestProgram sample = SampleProgram(&v);
+  const std::string file = sample.Serialize(
+      [&](schema::Program& program) { GetParam().edit(program, *program.mutable_methods(0), v); });
+  EXPECT_THAT(OpenFileBytes(file), StatusIs(GetParam().code, HasSubstr(GetParam().message)));
+}
+
+INSTANTIATE_TEST_SUITE_P(Rules, RuleTest, ::testing::ValuesIn(kRuleCases),
+                         [](const auto& info) { return info.param.name; });
+
+// --- What is allowed ---
+
+struct AllowedCase {
+  const char* name;
+  void (*edit)(schema::Program& program, schema::Method& method, const SampleIndices& v);
+};
+void PrintTo(const AllowedCase& c, std::ostream* out) { *out << c.name; }
+
+const AllowedCase kAllowedCases[] = {
+    {"OutputNoneIsDropped", EDIT(At(method, v.add).mutable_kernel()->set_outputs(0, v.none))},
+    {"OutputIsState", EDIT(At(method, v.add).mutable_kernel()->set_outputs(0, v.state))},
+    {"OutputIsMutatedInput", EDIT(At(method, v.add).mutable_kernel()->set_outputs(0, v.m))},
+    {"ArgumentTwice", EDIT(At(method, v.add).mutable_kernel()->set_arguments(1, v.x))},
+    {"MoveOfLiteral",
+     EDIT(method.mutable_values(static_cast<int>(v.flag))
+              ->mutable_scalar()
+              ->set_kind(schema::ScalarSlot::INT);
+          At(method, v.branch).mutable_jump_if_false()->set_condition(v.bool_tensor);
+          At(method, v.move).mutable_move()->set_from(v.three);
+          At(method, v.move).mutable_move()->set_to(v.flag))},
+    {"JumpBackwards", EDIT(At(method, v.jump).mutable_jump()->set_target(0))},
+    {"ArenaReuse",
+     EDIT(TensorAt(method, v.total).set_arena_offset(TensorAt(method, v.sum).arena_offset()))},
+    {"EmptyTensorAnywhere",
+     EDIT(TensorAt(method, v.total).set_sizes(0, 0); TensorAt(method, v.total).set_arena_offset(0);
+          At(method, v.add).mutable_kernel()->add_outputs(v.total))},
+    {"NamedDataWithLayout",
+     EDIT(schema::TensorLayout* layout = program.mutable_named_data(0)->mutable_layout();
+          layout->set_dtype(1); layout->add_sizes(11); layout->set_dim_order(std::string("\0", 1));
+          program.mutable_named_data(0)->set_alignment(128))},
+    {"RankZero", EDIT(TensorAt(method, v.bool_tensor).clear_sizes();
+                      TensorAt(method, v.bool_tensor).clear_dim_order())},
+};
+
+class AllowedTest : public ::testing::TestWithParam<AllowedCase> {};
+
+TEST_P(AllowedTest, IsAccepted) {
+  SampleIndices v;
+  const std::string file = SampleProgram(&v).Serialize(
+      [&](schema::Program& program) { GetParam().edit(program, *program.mutable_methods(0), v); });
+  EXPECT_OK(OpenFileBytes(file));
+}
+
+INSTANTIATE_TEST_SUITE_P(Rules, AllowedTest, ::testing::ValuesIn(kAllowedCases),
+                         [](const auto& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace belay
