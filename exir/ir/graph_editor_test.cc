@@ -289,14 +289,14 @@ class RandomEdits {
     return values;
   }
 
-  Argument RandomArgument(const std::vector<ValueId>& values) {
+  Argument RandomArgument(const std::vector<ValueId>& values, int depth = 0) {
     if (values.empty() || Below(6) == 0) return 3;
     // Mostly the same few values, so that lists of users become long.
     const ValueId value =
         values[Below(Below(3) == 0 ? values.size() : std::min<size_t>(2, values.size()))];
-    if (Below(4) != 0) return value;
+    if (depth > 1 || Below(4) != 0) return value;
     Argument::List list;
-    for (size_t n = Below(30); n > 0; --n) list.push_back(RandomArgument(values));
+    for (size_t n = Below(30); n > 0; --n) list.push_back(RandomArgument(values, depth + 1));
     return list;
   }
 
@@ -370,11 +370,11 @@ class RandomEdits {
         break;
       }
       case 9: {
-        // A stable order by chance of nodes that use nothing of each other: move one without
-        // operands to the front.
-        std::vector<NodeId> order = graph().NodeList();
+        // A node without operands may stand at the front.
         editor.SetArguments(node, {});
-        std::stable_partition(order.begin(), order.end(), [&](NodeId n) { return n == node; });
+        std::vector<NodeId> order = graph().NodeList();
+        order.erase(std::find(order.begin(), order.end(), node));
+        order.insert(order.begin(), node);
         if (Below(2) == 0) {
           editor.Reorder(order);
         } else {

@@ -111,6 +111,19 @@ TEST(Text, LeavesDefaultsOutAndNamesWhatFollows) {
             "%r: f32[2,3] = aten.gelu.default(%y)");
 }
 
+TEST(Text, NodesMayBeginWithNoneAfterNotes) {
+  const ExportedProgram program = WithBody(R"(
+    %a: f32[] = zoo.op.default()  @"f.py":1 module="m"
+    none = zoo.op.default() name="b"
+    none, none = zoo.op.default() name="c"
+    zoo.op.default() name="d"
+    [] = zoo.op.default() name="e" handle=3
+    module(%y) name="f"
+    name() name="g")");
+  EXPECT_EQ(program.top().num_nodes(), 7);
+  ExpectRoundTrip(program);
+}
+
 TEST(Text, LiteralsAreExact) {
   const std::vector<std::string> literals = {"9223372036854775807",
                                              "-9223372036854775808",
