@@ -181,7 +181,7 @@ TEST_F(PointwiseTest, ArangeCountsSymbolically) {
 
 TEST_F(PointwiseTest, CreationTakesSymbolicSizes) {
   EXPECT_EQ(InferTensor("aten.full.default", {MetaList{S("s0"), SymExpr(3)}, true}), "b8[s0,3]");
-  EXPECT_THAT(InferTensor("aten.zeros.default", {MetaList{S("s0"), SymExpr(-3)}}),
+  EXPECT_THAT(InferTensor("aten.zeros.default", {MetaValue(MetaList{S("s0"), SymExpr(-3)})}),
               HasSubstr("argument 'size': size -3 at dimension 1"));
   const TensorMeta transposed = TensorMeta::Dense(DType::kFloat16, {S("s0"), 4}, {1, 0});
   EXPECT_EQ(InferTensor("aten.zeros_like.default", {transposed}), "f16[s0,4] strides [1,s0]");
