@@ -4,8 +4,7 @@
 
 #include <string_view>
 
-#include "runtime/core/str_cat.h"
-#include "runtime/kernel/shape_rules/strided.h"
+#include "runtime/kernel/shape_rules/same_shape.h"
 
 namespace belay {
 
@@ -118,7 +117,8 @@ absl::StatusOr<Dims<D>> ConvolutionShape(absl::Span<const D> input, absl::Span<c
                              D(p.dilation[s]) * (weight[d] - one) + D(p.output_padding[s]) + one
                        : WindowCount(input[d], weight[d], p.stride[s], p.padding[s], p.dilation[s]);
     const std::optional<int64_t> known = KnownInt(size);
-    if (known.has_value() && *known < 1) {
+    // A transposed convolution may pad all of its output away.
+    if (known.has_value() && *known < (p.transposed ? 0 : 1)) {
       return absl::InvalidArgumentError(
           absl::StrCat("convolution: input ", FormatDims<D>(input), " is too small for weight ",
                        FormatDims<D>(weight), ": size ", *known, " at dimension ", d));

@@ -76,15 +76,6 @@ absl::Status CheckExpandable(std::string_view name, absl::Span<const D> from,
                                                  " does not expand to ", FormatDims<D>(to)));
 }
 
-// Square matrices with any leading dimensions.
-template <class D>
-absl::Status CheckSquareMatrices(std::string_view name, absl::Span<const D> dims) {
-  const size_t rank = dims.size();
-  if (rank >= 2 && !KnownDifferent(dims[rank - 1], dims[rank - 2])) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(name, ": expected square matrices, got shape ", FormatDims<D>(dims)));
-}
-
 // [...,p,m] and [...,r,m] -> [...,p,r], batches broadcast.
 template <class D>
 absl::StatusOr<Dims<D>> CdistShape(absl::Span<const D> x1, absl::Span<const D> x2) {

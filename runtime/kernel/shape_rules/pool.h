@@ -2,6 +2,8 @@
 #ifndef BELAY_RUNTIME_KERNEL_SHAPE_RULES_POOL_H_
 #define BELAY_RUNTIME_KERNEL_SHAPE_RULES_POOL_H_
 
+#include <limits>
+
 #include "runtime/kernel/shape_rules/convolution.h"
 
 namespace belay {
@@ -32,6 +34,14 @@ inline absl::StatusOr<PoolParams> MakePoolParams(absl::Span<const int64_t> kerne
   ABSL_RETURN_IF_ERROR(ExpectAtLeast("stride", p.stride, 1));
   ABSL_RETURN_IF_ERROR(ExpectAtLeast("padding", p.padding, 0));
   ABSL_RETURN_IF_ERROR(ExpectAtLeast("dilation", p.dilation, 1));
+  for (const Sizes* list : {&p.kernel, &p.stride, &p.padding, &p.dilation}) {
+    for (int64_t value : *list) {
+      if (value > std::numeric_limits<int32_t>::max()) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            "pooling: ", value, " is too large a kernel, stride, padding or dilation"));
+      }
+    }
+  }
   for (int d = 0; d < spatial; ++d) {
     const CheckedInt reach = CheckedInt(p.dilation[d]) * (CheckedInt(p.kernel[d]) - 1) + 1;
     if (!reach.ok() || p.padding[d] > reach.value() / 2) {
@@ -121,17 +131,21 @@ absl::StatusOr<Dims<D>> AdaptivePoolShape(absl::Span<const D> input, absl::Span<
   return out;
 }
 
-// A gradient that must have the shape `expected`.
+// The gradient of an adaptively pooled tensor: the pooled one's leading dimensions, and as many
+// more of any size but 0.
 template <class D>
-absl::Status CheckGradientShape(std::string_view name, absl::Span<const D> gradient,
-                                absl::Span<const D> expected) {
-  bool fits = gradient.size() == expected.size();
-  for (size_t d = 0; fits && d < gradient.size(); ++d) {
-    fits = !KnownDifferent(gradient[d], expected[d]);
+absl::Status AdaptiveGradientShape(absl::Span<const D> gradient, absl::Span<const D> input,
+                                   int spatial) {
+  const int rank = static_cast<int>(input.size());
+  bool fits = (rank == spatial + 1 || rank == spatial + 2) && gradient.size() == input.size();
+  for (int d = 0; fits && d < rank; ++d) {
+    fits = d < rank - spatial ? !KnownDifferent(gradient[d], input[d]) : KnownInt(gradient[d]) != 0;
+    if (d == rank - spatial - 1) fits = fits && KnownInt(gradient[d]) != 0;
   }
   if (fits) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(name, ": expected shape ", FormatDims<D>(expected),
-                                                 ", got ", FormatDims<D>(gradient)));
+  return absl::InvalidArgumentError(absl::StrCat("grad_output: shape ", FormatDims<D>(gradient),
+                                                 " is not that of a pooled ",
+                                                 FormatDims<D>(input)));
 }
 
 }  // namespace belay

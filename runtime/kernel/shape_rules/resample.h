@@ -91,11 +91,11 @@ absl::StatusOr<Dims<D>> Col2ImShape(absl::Span<const D> input, absl::Span<const 
     places = places * count;
   }
   if (!fits || KnownDifferent(places, input[rank - 1])) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "col2im: patches ", FormatDims<D>(input), " do not belong to an image of ",
-        FormatDims<D>(size), " under kernel ", FormatSizes(p.kernel), ", stride ",
-        FormatSizes(p.stride), ", padding ", FormatSizes(p.padding), ", dilation ",
-        FormatSizes(p.dilation)));
+    return absl::InvalidArgumentError(
+        absl::StrCat("col2im: patches ", FormatDims<D>(input), " do not belong to an image of ",
+                     FormatDims<D>(size), " under kernel ", FormatSizes(p.kernel), ", stride ",
+                     FormatSizes(p.stride), ", padding ", FormatSizes(p.padding), ", dilation ",
+                     FormatSizes(p.dilation)));
   }
   Dims<D> out;
   if (rank == 3) out.push_back(input[0]);

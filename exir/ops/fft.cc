@@ -1,0 +1,116 @@
+// Fourier transforms.
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "exir/ops/families.h"
+#include "exir/ops/layout_rules.h"
+#include "exir/ops/meta_checks.h"
+#include "runtime/core/status_macros.h"
+#include "runtime/kernel/shape_rules/fft.h"
+
+namespace belay::exir {
+namespace {
+
+constexpr DTypeSet kRealInput = {DType::kFloat32, DType::kFloat64};
+
+absl::StatusOr<Sizes> DimsOfTransform(const MetaContext& context, const TensorMeta& self) {
+  ABSL_ASSIGN_OR_RETURN(const std::vector<int64_t> dims, context.StaticIntList(1));
+  ABSL_ASSIGN_OR_RETURN(const int64_t normalization, context.StaticInt(2));
+  if (normalization < 0 || normalization > 2) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("normalization: expected 0, 1 or 2, got ", normalization));
+  }
+  return TransformedDims<SymInt>(self.sizes, dims);
+}
+
+// The layout that PyTorch's transforms give their results: other dimensions first, by descending
+// stride, then the transformed ones in the order in which they stand.
+TensorMeta TransformResult(const TensorMeta& self, DType dtype, std::vector<SymInt> sizes,
+                           const std::vector<int>& dims) {
+  std::vector<int> order;
+  for (int d = 0; d < self.rank(); ++d) {
+    if (std::find(dims.begin(), dims.end(), d) == dims.end()) order.push_back(d);
+  }
+  SortByStride(self, order.begin(), order.end());
+  order.insert(order.end(), dims.begin(), dims.end());
+  return TensorMeta::Dense(dtype, std::move(sizes),
+                           std::vector<uint8_t>(order.begin(), order.end()));
+}
+
+DType ComplexOf(DType dtype) {
+  return dtype == DType::kFloat64 ? DType::kComplex128 : DType::kComplex64;
+}
+
+absl::Status RealFftMeta(MetaContext& context) {
+  ABSL_ASSIGN_OR_RETURN(const TensorMeta* self, TensorOf(context, 0, kRealInput));
+  ABSL_ASSIGN_OR_RETURN(const Sizes dims, DimsOfTransform(context, *self));
+  ABSL_ASSIGN_OR_RETURN(const bool onesided, context.Bool(3));
+  ABSL_ASSIGN_OR_RETURN(std::vector<SymInt> shape,
+                        RealFftShape<SymInt>(self->sizes, dims, onesided));
+  std::vector<int> order(dims.begin(), dims.end());
+  SortByStride(*self, order.begin(), order.end() - 1);
+  context.SetOutput(0, TransformResult(*self, ComplexOf(self->dtype), std::move(shape), order));
+  return absl::OkStatus();
+}
+
+// A complex transform of `dims`.
+TensorMeta ComplexFftResult(const TensorMeta& self, std::vector<int> dims) {
+  if (dims.empty()) return self;
+  SortByStride(self, dims.begin(), dims.end());
+  return TransformResult(self, self.dtype, self.sizes, dims);
+}
+
+absl::Status InverseRealFftMeta(MetaContext& context) {
+  ABSL_ASSIGN_OR_RETURN(const TensorMeta* self, TensorOf(context, 0, kComplexTypes));
+  ABSL_ASSIGN_OR_RETURN(const Sizes dims, DimsOfTransform(context, *self));
+  ABSL_ASSIGN_OR_RETURN(const SymInt last, context.Int(3));
+  ABSL_ASSIGN_OR_RETURN(std::vector<SymInt> shape,
+                        InverseRealFftShape<SymInt>(self->sizes, dims, last));
+  // All dimensions but the last are transformed first.
+  const TensorMeta halfway =
+      ComplexFftResult(*self, std::vector<int>(dims.begin(), dims.end() - 1));
+  context.SetOutput(0, TransformResult(halfway, RealPart(self->dtype), std::move(shape),
+                                       {static_cast<int>(dims.back())}));
+  return absl::OkStatus();
+}
+
+absl::Status ComplexFftMeta(MetaContext& context) {
+  ABSL_ASSIGN_OR_RETURN(const TensorMeta* self, TensorOf(context, 0, kComplexTypes));
+  ABSL_ASSIGN_OR_RETURN(const Sizes dims, DimsOfTransform(context, *self));
+  ABSL_RETURN_IF_ERROR(context.Bool(3).status());
+  if (dims.empty()) {
+    context.SetTensor(0, self->dtype, self->sizes);
+  } else {
+    context.SetOutput(0, ComplexFftResult(*self, std::vector<int>(dims.begin(), dims.end())));
+  }
+  return absl::OkStatus();
+}
+
+constexpr Tolerance kFourier = {1e-5, 1e-5};
+
+constexpr OpDef kRows[] = {
+    {.schema = "aten::_fft_r2c(Tensor self, int[] dim, int normalization, bool onesided) -> Tensor",
+     .meta = &RealFftMeta,
+     .traits = kCore,
+     .dtypes = "self:{f32} ->:{c64} | self:{f64} ->:{c128}",
+     .tolerance = kFourier},
+    {.schema = "aten::_fft_c2r(Tensor self, int[] dim, int normalization, SymInt last_dim_size) -> "
+               "Tensor",
+     .meta = &InverseRealFftMeta,
+     .traits = kCore,
+     .dtypes = "self:{c64} ->:{f32} | self:{c128} ->:{f64}",
+     .tolerance = kFourier},
+    {.schema = "aten::_fft_c2c(Tensor self, SymInt[] dim, int normalization, bool forward) -> "
+               "Tensor",
+     .meta = &ComplexFftMeta,
+     .dtypes = "self:A ->:A A=complex",
+     .tolerance = kFourier},
+};
+
+}  // namespace
+
+absl::Span<const OpDef> FftOps() { return kRows; }
+
+}  // namespace belay::exir

@@ -1,0 +1,62 @@
+// Shapes of Fourier transforms.
+#ifndef BELAY_RUNTIME_KERNEL_SHAPE_RULES_FFT_H_
+#define BELAY_RUNTIME_KERNEL_SHAPE_RULES_FFT_H_
+
+#include "runtime/kernel/shape_rules/strided.h"
+
+namespace belay {
+
+// The transformed dimensions counted from 0. Each once; each with elements.
+template <class D>
+absl::StatusOr<Sizes> TransformedDims(absl::Span<const D> shape, absl::Span<const int64_t> dims) {
+  const int rank = static_cast<int>(shape.size());
+  ABSL_RETURN_IF_ERROR(CheckRank(rank));
+  ABSL_RETURN_IF_ERROR(DimMask(dims, rank).status());
+  if (rank == 0 && !dims.empty()) {
+    return absl::InvalidArgumentError("fft: the scalar tensor has no dimension to transform");
+  }
+  Sizes out;
+  for (int64_t dim : dims) {
+    ABSL_ASSIGN_OR_RETURN(const int d, NormalizeDim(dim, rank));
+    if (KnownInt(shape[d]) == 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("fft: dimension ", d, " of shape ", FormatDims<D>(shape), " is empty"));
+    }
+    out.push_back(d);
+  }
+  return out;
+}
+
+// Real to complex: the last of `dims` keeps its first half (and the middle).
+template <class D>
+absl::StatusOr<Dims<D>> RealFftShape(absl::Span<const D> shape, const Sizes& dims, bool onesided) {
+  if (dims.empty()) return absl::InvalidArgumentError("dim: expected at least one dimension");
+  Dims<D> out;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    const bool half = onesided && static_cast<int64_t>(d) == dims.back();
+    out.push_back(half ? FloorDiv(shape[d], D(int64_t{2})) + D(int64_t{1}) : shape[d]);
+  }
+  return out;
+}
+
+// Complex to real: the last of `dims` becomes `last` elements, of which half (and the middle) must
+// be there.
+template <class D>
+absl::StatusOr<Dims<D>> InverseRealFftShape(absl::Span<const D> shape, const Sizes& dims,
+                                            const D& last) {
+  if (dims.empty()) return absl::InvalidArgumentError("dim: expected at least one dimension");
+  const std::optional<int64_t> size = KnownInt(last), given = KnownInt(shape[dims.back()]);
+  if (size.has_value() && (*size < 1 || (given.has_value() && *given < *size / 2 + 1))) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "last_dim_size: ", *size, " does not belong to an input of shape ", FormatDims<D>(shape)));
+  }
+  Dims<D> out;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    out.push_back(static_cast<int64_t>(d) == dims.back() ? last : shape[d]);
+  }
+  return out;
+}
+
+}  // namespace belay
+
+#endif  // BELAY_RUNTIME_KERNEL_SHAPE_RULES_FFT_H_

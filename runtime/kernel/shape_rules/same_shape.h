@@ -1,0 +1,25 @@
+// Two shapes that must be the same.
+#ifndef BELAY_RUNTIME_KERNEL_SHAPE_RULES_SAME_SHAPE_H_
+#define BELAY_RUNTIME_KERNEL_SHAPE_RULES_SAME_SHAPE_H_
+
+#include <string_view>
+
+#include "runtime/core/str_cat.h"
+#include "runtime/kernel/shape_rules/strided.h"
+
+namespace belay {
+
+// OK when `dims` is the shape that is expected.
+template <class D>
+absl::Status CheckSameShape(std::string_view name, absl::Span<const D> dims,
+                            absl::Span<const D> expected) {
+  bool fits = dims.size() == expected.size();
+  for (size_t i = 0; fits && i < dims.size(); ++i) fits = !KnownDifferent(dims[i], expected[i]);
+  if (fits) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(name, ": expected shape ", FormatDims<D>(expected),
+                                                 ", got ", FormatDims<D>(dims)));
+}
+
+}  // namespace belay
+
+#endif  // BELAY_RUNTIME_KERNEL_SHAPE_RULES_SAME_SHAPE_H_

@@ -1,0 +1,110 @@
+// Distances between the rows of matrices, in double precision.
+
+#include <cmath>
+#include <cstdint>
+
+#include "runtime/core/status_macros.h"
+#include "runtime/core/str_cat.h"
+#include "runtime/kernel/shape_rules/matmul.h"
+#include "runtime/kernels/reference/element_access.h"
+#include "runtime/kernels/reference/families.h"
+#include "runtime/kernels/reference/operands.h"
+
+namespace belay {
+namespace {
+
+constexpr DTypeSet kDistanceTypes = {DType::kFloat32, DType::kFloat64};
+
+struct Row {
+  const Reader<double>& read;
+  int64_t offset = 0, step = 0;
+  double operator()(int64_t i) const { return read(offset + i * step); }
+};
+
+// The norm of order `p` of the difference: p = 0 counts, infinity takes the largest.
+double Distance(const Row& a, const Row& b, int64_t count, double p) {
+  double total = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    const double d = std::fabs(a(i) - b(i));
+    if (p == 0) {
+      total += d != 0 ? 1 : 0;
+    } else if (std::isinf(p)) {
+      if (!(d <= total)) total = d;  // NaN stays
+      if (std::isnan(total)) break;
+    } else {
+      total += p == 1 ? d : p == 2 ? d * d : std::pow(d, p);
+    }
+  }
+  if (p == 0 || p == 1 || std::isinf(p)) return total;
+  return p == 2 ? std::sqrt(total) : std::pow(total, 1 / p);
+}
+
+absl::StatusOr<double> OrderAt(const KernelContext& context, int i) {
+  ABSL_ASSIGN_OR_RETURN(const double p, context.Double(i));
+  if (p >= 0) return p;
+  return absl::InvalidArgumentError(absl::StrCat("p: expected at least 0, got ", p));
+}
+
+absl::Status Cdist(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(4, 1));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* x1, TensorOf(context, 0, "x1", kDistanceTypes));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* x2, TensorOf(context, 1, "x2", x1->dtype));
+  ABSL_ASSIGN_OR_RETURN(const double p, OrderAt(context, 2));
+  ABSL_ASSIGN_OR_RETURN(const int64_t mode, context.IntOr(3, 0));
+  if (mode < 0 || mode > 2) {
+    return absl::InvalidArgumentError(absl::StrCat("compute_mode: expected 0, 1 or 2, got ", mode));
+  }
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape,
+                        CdistShape<CheckedInt>(ToDims(x1->sizes), ToDims(x2->sizes)));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, x1->dtype, shape));
+
+  // x1 repeats along the last dimension of the result, x2 along the one before it.
+  const int rank = out->rank();
+  const auto strides_of = [&](const TensorView& x, int row_dim) {
+    Strides strides(rank, 0);
+    for (int d = 0; d < x.rank() - 2; ++d) {
+      if (x.sizes[d] != 1) strides[d + rank - x.rank()] = x.strides[d];
+    }
+    strides[row_dim] = x.strides[x.rank() - 2];
+    return strides;
+  };
+  const Reader<double> a(*x1), b(*x2);
+  const Writer<double> write(*out);
+  for (StridedIterator<3> it(out->sizes,
+                             {strides_of(*x1, rank - 2), strides_of(*x2, rank - 1), out->strides});
+       !it.done(); it.Next()) {
+    write(it.offset(2), Distance({a, it.offset(0), x1->strides.back()},
+                                 {b, it.offset(1), x2->strides.back()}, x1->sizes.back(), p));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Pdist(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(2, 1));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* self, TensorOf(context, 0, "self", kDistanceTypes));
+  ABSL_ASSIGN_OR_RETURN(const double p, OrderAt(context, 1));
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, PdistShape<CheckedInt>(ToDims(self->sizes)));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, self->dtype, shape));
+  const Reader<double> in(*self);
+  const Writer<double> write(*out);
+  int64_t next = 0;
+  for (int64_t i = 0; i < self->sizes[0]; ++i) {
+    for (int64_t k = i + 1; k < self->sizes[0]; ++k, ++next) {
+      write(next * out->strides[0],
+            Distance({in, i * self->strides[0], self->strides[1]},
+                     {in, k * self->strides[0], self->strides[1]}, self->sizes[1], p));
+    }
+  }
+  return absl::OkStatus();
+}
+
+constexpr Kernel kKernels[] = {
+    {"aten._cdist_forward.default", "Cdist", KernelEngine::kReference, &Cdist},
+    {"aten._pdist_forward.default", "Pdist", KernelEngine::kReference, &Pdist},
+};
+
+}  // namespace
+
+absl::Span<const Kernel> DistanceKernels() { return kKernels; }
+
+}  // namespace belay

@@ -1,0 +1,253 @@
+// Inverse, determinant and Cholesky factor of square matrices, in double precision.
+
+#include <cmath>
+#include <complex>
+#include <cstdint>
+#include <limits>
+#include <utility>
+
+#include "runtime/core/status_macros.h"
+#include "runtime/core/str_cat.h"
+#include "runtime/kernel/shape_rules/factorization.h"
+#include "runtime/kernels/reference/element_access.h"
+#include "runtime/kernels/reference/families.h"
+#include "runtime/kernels/reference/operands.h"
+
+namespace belay {
+namespace {
+
+constexpr DTypeSet kFactorTypes = DTypeSet{DType::kFloat32, DType::kFloat64} | kComplexTypes;
+
+double Conjugate(double x) { return x; }
+std::complex<double> Conjugate(std::complex<double> x) { return std::conj(x); }
+
+// One matrix of a batch.
+struct Place {
+  int64_t offset = 0, row = 0, column = 0;
+  int64_t operator()(int64_t i, int64_t k) const { return offset + i * row + k * column; }
+};
+
+// The matrices of `a` with those of `b` and the elements of `c` that belong to them: calls
+// fn(place in a, place in b, offset in c). `c` has the batch dimensions in front.
+template <class Fn>
+absl::Status ForEachMatrix(const TensorView& a, const TensorView& b, const TensorView& c, Fn&& fn) {
+  const int rank = a.rank();
+  Sizes batch;
+  Strides strides[3];
+  for (int d = 0; d + 2 < rank; ++d) {
+    batch.push_back(a.sizes[d]);
+    strides[0].push_back(a.strides[d]);
+    strides[1].push_back(b.strides[d]);
+    strides[2].push_back(c.strides[d]);
+  }
+  for (StridedIterator<3> it(batch, {strides[0], strides[1], strides[2]}); !it.done(); it.Next()) {
+    const Place in = {it.offset(0), a.strides[rank - 2], a.strides[rank - 1]};
+    const Place out = {it.offset(1), b.strides[rank - 2], b.strides[rank - 1]};
+    ABSL_RETURN_IF_ERROR(fn(in, out, it.offset(2)));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<const TensorView*> MatricesOf(const KernelContext& context) {
+  ABSL_ASSIGN_OR_RETURN(const TensorView* a, TensorOf(context, 0, "A", kFactorTypes));
+  ABSL_RETURN_IF_ERROR(SquareBatch<CheckedInt>(ToDims(a->sizes)).status());
+  return a;
+}
+
+template <class Fn>
+auto WithFactorType(DType dtype, Fn&& fn) {
+  return IsComplex(dtype) ? fn(std::complex<double>()) : fn(double{});
+}
+
+// Two n x n matrices of the widest type.
+uint64_t MatrixScratchBytes(const KernelContext& context) {
+  if (context.num_arguments() < 1) return 0;
+  const absl::StatusOr<const TensorView*> a = context.Tensor(0);
+  if (!a.ok() || (*a)->rank() < 2) return 0;
+  const CheckedInt n = (*a)->sizes.back();
+  return static_cast<uint64_t>(
+      (n * n * static_cast<int64_t>(2 * sizeof(std::complex<double>))).value());
+}
+
+// The row of the largest element of column k, from row k on.
+template <class T>
+int64_t PivotRow(const T* m, int64_t n, int64_t k) {
+  int64_t best = k;
+  for (int64_t i = k + 1; i < n; ++i) {
+    if (std::abs(m[i * n + k]) > std::abs(m[best * n + k])) best = i;
+  }
+  return best;
+}
+
+template <class T>
+void SwapRows(T* m, int64_t n, int64_t i, int64_t k) {
+  if (i == k) return;
+  for (int64_t j = 0; j < n; ++j) std::swap(m[i * n + j], m[k * n + j]);
+}
+
+absl::Status Failed(int64_t info) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("the matrix has no such factorization: it fails at order ", info));
+}
+
+// Gauss-Jordan elimination with row pivoting. The code is the first zero pivot counted from 1.
+absl::Status Inverse(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(2, 2));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* a, MatricesOf(context));
+  ABSL_ASSIGN_OR_RETURN(const bool check_errors, context.Bool(1));
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> batch, SquareBatch<CheckedInt>(ToDims(a->sizes)));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, a->dtype, *a));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* info, OutputOf(context, 1, DType::kInt32, batch));
+  const int64_t n = a->sizes.back();
+  return WithFactorType(a->dtype, [&](auto zero) -> absl::Status {
+    using T = decltype(zero);
+    ABSL_ASSIGN_OR_RETURN(T* const m, ScratchArray<T>(context, 2 * n * n));
+    T* const inverse = m + n * n;
+    const Reader<T> read(*a);
+    const Writer<T> write(*out);
+    const Writer<int64_t> write_info(*info);
+    return ForEachMatrix(*a, *out, *info, [&](Place in, Place to, int64_t info_at) {
+      for (int64_t i = 0; i < n; ++i) {
+        for (int64_t k = 0; k < n; ++k) {
+          m[i * n + k] = read(in(i, k));
+          inverse[i * n + k] = i == k ? 1 : 0;
+        }
+      }
+      int64_t failed = 0;
+      for (int64_t k = 0; k < n; ++k) {
+        const int64_t pivot = PivotRow(m, n, k);
+        SwapRows(m, n, pivot, k);
+        SwapRows(inverse, n, pivot, k);
+        if (m[k * n + k] == T(0) && failed == 0) failed = k + 1;
+        const T scale = T(1) / m[k * n + k];
+        for (int64_t j = 0; j < n; ++j) {
+          m[k * n + j] *= scale;
+          inverse[k * n + j] *= scale;
+        }
+        for (int64_t i = 0; i < n; ++i) {
+          const T factor = m[i * n + k];
+          if (i == k || factor == T(0)) continue;
+          for (int64_t j = 0; j < n; ++j) {
+            m[i * n + j] -= factor * m[k * n + j];
+            inverse[i * n + j] -= factor * inverse[k * n + j];
+          }
+        }
+      }
+      if (failed != 0 && check_errors) return Failed(failed);
+      write_info(info_at, failed);
+      for (int64_t i = 0; i < n; ++i) {
+        for (int64_t k = 0; k < n; ++k) write(to(i, k), inverse[i * n + k]);
+      }
+      return absl::OkStatus();
+    });
+  });
+}
+
+// The code is the order of the first leading minor that is not positive, and then the rest of the
+// factor is unspecified.
+absl::Status Cholesky(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(3, 2));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* a, MatricesOf(context));
+  ABSL_ASSIGN_OR_RETURN(const bool upper, context.Bool(1));
+  ABSL_ASSIGN_OR_RETURN(const bool check_errors, context.Bool(2));
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> batch, SquareBatch<CheckedInt>(ToDims(a->sizes)));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, a->dtype, *a));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* info, OutputOf(context, 1, DType::kInt32, batch));
+  const int64_t n = a->sizes.back();
+  return WithFactorType(a->dtype, [&](auto zero) -> absl::Status {
+    using T = decltype(zero);
+    ABSL_ASSIGN_OR_RETURN(T* const l, ScratchArray<T>(context, n * n));
+    const Reader<T> read(*a);
+    const Writer<T> write(*out);
+    const Writer<int64_t> write_info(*info);
+    return ForEachMatrix(*a, *out, *info, [&](Place in, Place to, int64_t info_at) {
+      int64_t failed = 0;
+      for (int64_t k = 0; k < n; ++k) {
+        for (int64_t i = 0; i < n; ++i) {
+          if (i < k) {
+            l[i * n + k] = 0;
+            continue;
+          }
+          // Only the triangle that the caller names is read.
+          T sum = upper ? Conjugate(read(in(k, i))) : read(in(i, k));
+          for (int64_t j = 0; j < k; ++j) sum -= l[i * n + j] * Conjugate(l[k * n + j]);
+          if (i == k) {
+            if (!(std::real(sum) > 0) && failed == 0) failed = k + 1;
+            l[k * n + k] = std::sqrt(std::real(sum));
+          } else {
+            l[i * n + k] = sum / l[k * n + k];
+          }
+        }
+      }
+      if (failed != 0 && check_errors) return Failed(failed);
+      write_info(info_at, failed);
+      for (int64_t i = 0; i < n; ++i) {
+        for (int64_t k = 0; k < n; ++k) {
+          write(to(i, k), upper ? Conjugate(l[k * n + i]) : l[i * n + k]);
+        }
+      }
+      return absl::OkStatus();
+    });
+  });
+}
+
+// By LU factorization with row pivoting, which is a result, too; as in PyTorch that of the
+// transposed matrix when the input is real and contiguous. Pivots count rows from 1.
+absl::Status Det(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(1, 3));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* a, MatricesOf(context));
+  ABSL_ASSIGN_OR_RETURN(Dims<CheckedInt> shape, SquareBatch<CheckedInt>(ToDims(a->sizes)));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* det, OutputOf(context, 0, a->dtype, shape));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* lu, OutputOf(context, 1, a->dtype, *a));
+  const int64_t n = a->sizes.back();
+  shape.push_back(n);
+  ABSL_ASSIGN_OR_RETURN(const TensorView* pivots, OutputOf(context, 2, DType::kInt32, shape));
+  const bool transpose = a->is_contiguous() && !IsComplex(a->dtype);
+  return WithFactorType(a->dtype, [&](auto zero) -> absl::Status {
+    using T = decltype(zero);
+    ABSL_ASSIGN_OR_RETURN(T* const m, ScratchArray<T>(context, n * n));
+    const Reader<T> read(*a);
+    const Writer<T> write(*lu), write_det(*det);
+    const Writer<int64_t> write_pivot(*pivots);
+    const int64_t pivot_step = pivots->strides.back();
+    StridedIterator<1> det_at(det->sizes, {det->strides});  // one per matrix
+    return ForEachMatrix(*a, *lu, *pivots, [&](Place in, Place to, int64_t pivots_at) {
+      for (int64_t i = 0; i < n; ++i) {
+        for (int64_t k = 0; k < n; ++k) m[i * n + k] = transpose ? read(in(k, i)) : read(in(i, k));
+      }
+      T product = 1;
+      for (int64_t k = 0; k < n; ++k) {
+        const int64_t pivot = PivotRow(m, n, k);
+        SwapRows(m, n, pivot, k);
+        write_pivot(pivots_at + k * pivot_step, pivot + 1);
+        product *= pivot == k ? m[k * n + k] : -m[k * n + k];
+        if (m[k * n + k] == T(0)) continue;
+        for (int64_t i = k + 1; i < n; ++i) {
+          m[i * n + k] /= m[k * n + k];
+          for (int64_t j = k + 1; j < n; ++j) m[i * n + j] -= m[i * n + k] * m[k * n + j];
+        }
+      }
+      for (int64_t i = 0; i < n; ++i) {
+        for (int64_t k = 0; k < n; ++k) write(to(i, k), m[i * n + k]);
+      }
+      write_det(det_at.offset(0), product);
+      det_at.Next();
+      return absl::OkStatus();
+    });
+  });
+}
+
+constexpr KernelEngine kReference = KernelEngine::kReference;
+
+constexpr Kernel kKernels[] = {
+    {"aten.linalg_inv_ex.default", "Inverse", kReference, &Inverse, nullptr, &MatrixScratchBytes},
+    {"aten.linalg_cholesky_ex.default", "Cholesky", kReference, &Cholesky, nullptr,
+     &MatrixScratchBytes},
+    {"aten._linalg_det.default", "Det", kReference, &Det, nullptr, &MatrixScratchBytes},
+};
+
+}  // namespace
+
+absl::Span<const Kernel> FactorizationKernels() { return kKernels; }
+
+}  // namespace belay

@@ -1,0 +1,273 @@
+// Fourier transforms in double precision: powers of two by halving, other lengths as a convolution
+// with a chirp (Bluestein), so that every length takes n log n steps.
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <cstdint>
+#include <numbers>
+
+#include "runtime/core/status_macros.h"
+#include "runtime/core/str_cat.h"
+#include "runtime/kernel/shape_rules/fft.h"
+#include "runtime/kernels/reference/element_access.h"
+#include "runtime/kernels/reference/families.h"
+#include "runtime/kernels/reference/operands.h"
+
+namespace belay {
+namespace {
+
+using Complex = std::complex<double>;
+
+constexpr DTypeSet kRealInput = {DType::kFloat32, DType::kFloat64};
+
+bool IsPowerOfTwo(int64_t n) { return (n & (n - 1)) == 0; }
+
+// The least power of two that holds a convolution of n elements with itself. Precondition: n is
+// below 2^61.
+int64_t ConvolutionLength(int64_t n) {
+  int64_t length = 1;
+  while (length < 2 * n - 1) length *= 2;
+  return length;
+}
+
+// e^(2 pi i k / n), or of -k.
+Complex Root(int64_t k, int64_t n, bool forward) {
+  const double angle = 2 * std::numbers::pi * static_cast<double>(k) / static_cast<double>(n);
+  return {std::cos(angle), forward ? -std::sin(angle) : std::sin(angle)};
+}
+
+// In place; n is a power of two.
+void TransformPowerOfTwo(Complex* x, int64_t n, bool forward) {
+  for (int64_t i = 1, j = 0; i < n; ++i) {
+    int64_t bit = n >> 1;
+    for (; j & bit; bit >>= 1) j ^= bit;
+    j ^= bit;
+    if (i < j) std::swap(x[i], x[j]);
+  }
+  for (int64_t half = 1; half < n; half *= 2) {
+    for (int64_t k = 0; k < half; ++k) {
+      const Complex root = Root(k, 2 * half, forward);
+      for (int64_t i = k; i < n; i += 2 * half) {
+        const Complex odd = x[i + half] * root;
+        x[i + half] = x[i] - odd;
+        x[i] += odd;
+      }
+    }
+  }
+}
+
+// Elements of working memory for transforms of up to n elements: the line, the chirp and two
+// operands of a convolution.
+CheckedInt WorkLength(int64_t n) {
+  if (n >= int64_t{1} << 40) return FloorDiv(CheckedInt(0), CheckedInt(0));
+  return CheckedInt(2) * n + CheckedInt(2) * ConvolutionLength(std::max<int64_t>(n, 1));
+}
+
+// In place, not normalised. `work` has room for WorkLength(n) - n elements.
+void Transform(Complex* x, int64_t n, bool forward, Complex* work) {
+  if (IsPowerOfTwo(n)) return TransformPowerOfTwo(x, n, forward);
+  // x_k c_k convolved with conj(c), times c again, where c_k = e^(-+ pi i k^2 / n).
+  const int64_t length = ConvolutionLength(n);
+  Complex* const chirp = work;
+  Complex* const a = chirp + n;
+  Complex* const b = a + length;
+  for (int64_t k = 0; k < n; ++k) {
+    const __int128 square = static_cast<__int128>(k) * k % (2 * n);
+    chirp[k] = Root(static_cast<int64_t>(square), 2 * n, forward);
+  }
+  std::fill_n(a, length, Complex());
+  std::fill_n(b, length, Complex());
+  for (int64_t k = 0; k < n; ++k) {
+    a[k] = x[k] * chirp[k];
+    b[k] = std::conj(chirp[k]);
+    if (k > 0) b[length - k] = b[k];
+  }
+  TransformPowerOfTwo(a, length, true);
+  TransformPowerOfTwo(b, length, true);
+  for (int64_t k = 0; k < length; ++k) a[k] *= b[k];
+  TransformPowerOfTwo(a, length, false);
+  for (int64_t k = 0; k < n; ++k) x[k] = a[k] / static_cast<double>(length) * chirp[k];
+}
+
+// What the results are multiplied by: 1, 1 / sqrt(n) or 1 / n for n elements in the transform.
+absl::StatusOr<double> ScaleOf(const KernelContext& context, double n) {
+  ABSL_ASSIGN_OR_RETURN(const int64_t normalization, context.Int(2));
+  switch (normalization) {
+    case 0:
+      return 1.0;
+    case 1:
+      return 1 / std::sqrt(n);
+    case 2:
+      return 1 / n;
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("normalization: expected 0, 1 or 2, got ", normalization));
+}
+
+double CountOf(const Sizes& sizes, const Sizes& dims) {
+  double count = 1;
+  for (int64_t d : dims) count *= static_cast<double>(sizes[static_cast<int>(d)]);
+  return count;
+}
+
+absl::StatusOr<Sizes> DimsOfTransform(const KernelContext& context, const TensorView& self) {
+  ABSL_ASSIGN_OR_RETURN(const Sizes dims, context.IntList(1));
+  return TransformedDims<CheckedInt>(ToDims(self.sizes), dims);
+}
+
+// Calls fn(offset in the one, in the other) for each line along `dim`. The sizes are those of the
+// one; the other may be of another size along `dim`.
+template <class Fn>
+void ForEachLine(const Sizes& sizes, int dim, const Strides& one, const Strides& other, Fn&& fn) {
+  Sizes lines = sizes;
+  lines[dim] = 1;
+  for (StridedIterator<2> it(lines, {one, other}); !it.done(); it.Next()) {
+    fn(it.offset(0), it.offset(1));
+  }
+}
+
+// Transforms a complex tensor in place along `dim`.
+void TransformDim(const Sizes& sizes, const Strides& strides, const Reader<Complex>& read,
+                  const Writer<Complex>& write, int dim, bool forward, double scale,
+                  Complex* work) {
+  const int64_t n = sizes[dim], step = strides[dim];
+  ForEachLine(sizes, dim, strides, strides, [&](int64_t offset, int64_t) {
+    for (int64_t i = 0; i < n; ++i) work[i] = read(offset + i * step);
+    Transform(work, n, forward, work + n);
+    for (int64_t i = 0; i < n; ++i) write(offset + i * step, work[i] * scale);
+  });
+}
+
+int64_t LongestLine(const Sizes& sizes, const Sizes& dims, int64_t least) {
+  for (int64_t d : dims) least = std::max(least, sizes[static_cast<int>(d)]);
+  return least;
+}
+
+absl::StatusOr<Complex*> WorkOf(const KernelContext& context, int64_t longest, int64_t besides) {
+  const CheckedInt length = WorkLength(longest) + besides;
+  if (!length.ok()) return absl::InvalidArgumentError("fft: the transform is too long");
+  return ScratchArray<Complex>(context, length.value());
+}
+
+absl::Status RealFft(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(4, 1));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* self, TensorOf(context, 0, "self", kRealInput));
+  ABSL_ASSIGN_OR_RETURN(const Sizes dims, DimsOfTransform(context, *self));
+  ABSL_ASSIGN_OR_RETURN(const bool onesided, context.Bool(3));
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape,
+                        RealFftShape<CheckedInt>(ToDims(self->sizes), dims, onesided));
+  ABSL_ASSIGN_OR_RETURN(const double scale, ScaleOf(context, CountOf(self->sizes, dims)));
+  const DType dtype = self->dtype == DType::kFloat64 ? DType::kComplex128 : DType::kComplex64;
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, dtype, shape));
+  ABSL_ASSIGN_OR_RETURN(Complex* const work, WorkOf(context, LongestLine(self->sizes, dims, 1), 0));
+  const int last = static_cast<int>(dims.back());
+  const int64_t n = self->sizes[last], kept = out->sizes[last];
+  const Reader<double> in(*self);
+  const Reader<Complex> read(*out);
+  const Writer<Complex> write(*out);
+  ForEachLine(self->sizes, last, self->strides, out->strides, [&](int64_t from, int64_t to) {
+    for (int64_t i = 0; i < n; ++i) work[i] = in(from + i * self->strides[last]);
+    Transform(work, n, true, work + n);
+    for (int64_t i = 0; i < kept; ++i) write(to + i * out->strides[last], work[i] * scale);
+  });
+  for (int k = 0; k + 1 < dims.size(); ++k) {
+    TransformDim(out->sizes, out->strides, read, write, static_cast<int>(dims[k]), true, 1, work);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ComplexFft(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(4, 1));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* self, TensorOf(context, 0, "self", kComplexTypes));
+  ABSL_ASSIGN_OR_RETURN(const Sizes dims, DimsOfTransform(context, *self));
+  ABSL_ASSIGN_OR_RETURN(const bool forward, context.Bool(3));
+  ABSL_ASSIGN_OR_RETURN(const double scale, ScaleOf(context, CountOf(self->sizes, dims)));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, self->dtype, *self));
+  ABSL_ASSIGN_OR_RETURN(Complex* const work, WorkOf(context, LongestLine(self->sizes, dims, 1), 0));
+  ABSL_RETURN_IF_ERROR(CopyElements(*self, *out));
+  const Reader<Complex> read(*out);
+  const Writer<Complex> write(*out);
+  for (int k = 0; k < dims.size(); ++k) {
+    TransformDim(out->sizes, out->strides, read, write, static_cast<int>(dims[k]), forward,
+                 k == 0 ? scale : 1, work);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status InverseRealFft(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(4, 1));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* self, TensorOf(context, 0, "self", kComplexTypes));
+  ABSL_ASSIGN_OR_RETURN(const Sizes dims, DimsOfTransform(context, *self));
+  ABSL_ASSIGN_OR_RETURN(const int64_t n, context.Int(3));
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape,
+                        InverseRealFftShape<CheckedInt>(ToDims(self->sizes), dims, n));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, RealPart(self->dtype), shape));
+  ABSL_ASSIGN_OR_RETURN(const double scale, ScaleOf(context, CountOf(out->sizes, dims)));
+  // The halfway result is dense, before the working memory of lines.
+  ABSL_ASSIGN_OR_RETURN(Complex* const halfway,
+                        WorkOf(context, LongestLine(self->sizes, dims, n), self->numel()));
+  Complex* const work = halfway + self->numel();
+  const TensorView dense = TensorView::Contiguous(DType::kComplex128, self->sizes, halfway);
+  ABSL_RETURN_IF_ERROR(CopyElements(*self, dense));
+  const Reader<Complex> read(dense);
+  const Writer<Complex> write(dense);
+  for (int k = 0; k + 1 < dims.size(); ++k) {
+    TransformDim(dense.sizes, dense.strides, read, write, static_cast<int>(dims[k]), false, 1,
+                 work);
+  }
+  const int last = static_cast<int>(dims.back());
+  const int64_t half = n / 2 + 1;
+  const Writer<double> write_real(*out);
+  ForEachLine(out->sizes, last, out->strides, dense.strides, [&](int64_t to, int64_t from) {
+    for (int64_t i = 0; i < half; ++i) work[i] = read(from + i * dense.strides[last]);
+    // The elements that are their own mirror images count as real.
+    work[0] = work[0].real();
+    if (n % 2 == 0) work[half - 1] = work[half - 1].real();
+    for (int64_t i = half; i < n; ++i) work[i] = std::conj(work[n - i]);
+    Transform(work, n, false, work + n);
+    for (int64_t i = 0; i < n; ++i) write_real(to + i * out->strides[last], work[i].real() * scale);
+  });
+  return absl::OkStatus();
+}
+
+uint64_t WorkBytes(CheckedInt length) {
+  return static_cast<uint64_t>((length * static_cast<int64_t>(sizeof(Complex))).value());
+}
+
+// A line along whichever dimension.
+uint64_t LineScratchBytes(const KernelContext& context) {
+  if (context.num_arguments() < 1) return 0;
+  const absl::StatusOr<const TensorView*> self = context.Tensor(0);
+  if (!self.ok()) return 0;
+  int64_t longest = 1;
+  for (int64_t size : (*self)->sizes) longest = std::max(longest, size);
+  return WorkBytes(WorkLength(longest));
+}
+
+// That, or a line of the output, and the whole input.
+uint64_t InverseScratchBytes(const KernelContext& context) {
+  if (context.num_arguments() < 1 || context.num_outputs() < 1) return 0;
+  const absl::StatusOr<const TensorView*> self = context.Tensor(0);
+  const absl::StatusOr<const TensorView*> out = context.PlannedOutput(0);
+  if (!self.ok() || !out.ok()) return 0;
+  int64_t longest = 1;
+  for (int64_t size : (*self)->sizes) longest = std::max(longest, size);
+  for (int64_t size : (*out)->sizes) longest = std::max(longest, size);
+  return WorkBytes(WorkLength(longest) + (*self)->numel());
+}
+
+constexpr KernelEngine kReference = KernelEngine::kReference;
+
+constexpr Kernel kKernels[] = {
+    {"aten._fft_r2c.default", "RealFft", kReference, &RealFft, nullptr, &LineScratchBytes},
+    {"aten._fft_c2r.default", "InverseRealFft", kReference, &InverseRealFft, nullptr,
+     &InverseScratchBytes},
+    {"aten._fft_c2c.default", "ComplexFft", kReference, &ComplexFft, nullptr, &LineScratchBytes},
+};
+
+}  // namespace
+
+absl::Span<const Kernel> FftKernels() { return kKernels; }
+
+}  // namespace belay

@@ -1,0 +1,57 @@
+// The operands that normalisations and their gradients share.
+#ifndef BELAY_RUNTIME_KERNELS_REFERENCE_NORM_PARAMETERS_H_
+#define BELAY_RUNTIME_KERNELS_REFERENCE_NORM_PARAMETERS_H_
+
+#include <cstdint>
+#include <initializer_list>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "runtime/kernel/kernel.h"
+#include "runtime/kernels/reference/element_access.h"
+
+namespace belay {
+
+// The entries of `dims` from `first` on, without those in the mask `without`.
+template <class T>
+DimVector<T> SelectDims(const DimVector<T>& dims, int first, uint32_t without = 0) {
+  DimVector<T> out;
+  for (int d = first; d < dims.size(); ++d) {
+    if ((without >> d & 1) == 0) out.push_back(dims[d]);
+  }
+  return out;
+}
+
+// The dtype of parameters and statistics: that of the parameters that are there, else the input's.
+// kInvalidArgument unless all have one dtype: the input's, or float32 for a half precision input.
+absl::StatusOr<DType> ParameterDtype(const KernelContext& context, DType input,
+                                     std::initializer_list<int> parameters);
+
+// Argument `i`, one number per channel, or nullptr for none.
+absl::StatusOr<const TensorView*> ChannelVector(const KernelContext& context, int i,
+                                                std::string_view name, int64_t channels);
+
+// Argument `i`, weight or bias over the normalized dimensions of layer norm, or nullptr for none.
+absl::StatusOr<const TensorView*> LayerParameter(const KernelContext& context, int i,
+                                                 std::string_view name, const Sizes& normalized);
+
+// Reads a parameter that may be missing; its strides are 0 then.
+struct LayerReader {
+  LayerReader(const TensorView* t, int rank, double fallback)
+      : load(t == nullptr ? nullptr : LoadAs<double>(t->dtype)),
+        data(t == nullptr ? nullptr : t->data),
+        strides(t == nullptr ? Strides(rank, 0) : t->strides),
+        fallback(fallback) {}
+  double operator()(int64_t offset) const {
+    return load == nullptr ? fallback : load(data, offset);
+  }
+
+  LoadFn<double> load;
+  const void* data;
+  Strides strides;
+  double fallback;
+};
+
+}  // namespace belay
+
+#endif  // BELAY_RUNTIME_KERNELS_REFERENCE_NORM_PARAMETERS_H_

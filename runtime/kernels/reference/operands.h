@@ -1,0 +1,49 @@
+// What kernels check of their operands before they touch an element.
+#ifndef BELAY_RUNTIME_KERNELS_REFERENCE_OPERANDS_H_
+#define BELAY_RUNTIME_KERNELS_REFERENCE_OPERANDS_H_
+
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "runtime/kernel/kernel.h"
+#include "runtime/kernel/shape_rules/dims.h"
+
+namespace belay {
+
+// Everything that a kernel can read element by element.
+inline constexpr DTypeSet kNumberTypes = kRealTypes | kComplexTypes | kUnsignedWideTypes;
+
+// Argument `i` as a tensor of one of these dtypes. kInvalidArgument naming it otherwise.
+absl::StatusOr<const TensorView*> TensorOf(const KernelContext& context, int i,
+                                           std::string_view name, DTypeSet allowed);
+// nullptr for none.
+absl::StatusOr<const TensorView*> OptionalTensorOf(const KernelContext& context, int i,
+                                                   std::string_view name, DTypeSet allowed);
+// One of exactly this dtype.
+absl::StatusOr<const TensorView*> TensorOf(const KernelContext& context, int i,
+                                           std::string_view name, DType dtype);
+
+// Output `i` of this dtype and these sizes.
+absl::StatusOr<TensorView*> OutputOf(KernelContext& context, int i, DType dtype,
+                                     absl::Span<const CheckedInt> dims);
+absl::StatusOr<TensorView*> OutputOf(KernelContext& context, int i, DType dtype,
+                                     const TensorView& sizes_of);
+
+// A bool[`n`] argument as bits; bit k stands for element k.
+absl::StatusOr<uint32_t> BoolMask(const KernelContext& context, int i, int n);
+
+// Sets all elements to zero. Precondition: the tensor is no expanded one.
+void FillZero(const TensorView& tensor);
+
+// Scratch memory as an array of `count` elements; kInternal when it is too small.
+template <class T>
+absl::StatusOr<T*> ScratchArray(const KernelContext& context, int64_t count) {
+  if (count < 0 || static_cast<uint64_t>(count) > context.scratch().size() / sizeof(T)) {
+    return absl::InternalError("the kernel's working memory is smaller than the call needs");
+  }
+  return reinterpret_cast<T*>(context.scratch().data());
+}
+
+}  // namespace belay
+
+#endif  // BELAY_RUNTIME_KERNELS_REFERENCE_OPERANDS_H_

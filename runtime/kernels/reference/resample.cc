@@ -1,0 +1,440 @@
+// Images of other sizes, sampled at other places, or put together from patches. Places and weights
+// are computed in double precision, except that the nearest neighbour is chosen in float, as
+// PyTorch does.
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <cstdint>
+#include <limits>
+#include <optional>
+
+#include "runtime/core/status_macros.h"
+#include "runtime/core/str_cat.h"
+#include "runtime/kernel/shape_rules/resample.h"
+#include "runtime/kernels/reference/element_access.h"
+#include "runtime/kernels/reference/families.h"
+#include "runtime/kernels/reference/operands.h"
+
+namespace belay {
+namespace {
+
+constexpr DTypeSet kNearestTypes = kFloatTypes | DTypeSet{DType::kUint8};
+constexpr DTypeSet kPatchTypes = kFloatTypes | kComplexTypes | kBoolType;
+
+// `x` rounded towards zero and limited to [low, high]; NaN gives `low`.
+int64_t LimitedIndex(double x, int64_t low, int64_t high) {
+  if (!(x > static_cast<double>(low))) return low;
+  return x < static_cast<double>(high) ? static_cast<int64_t>(x) : high;
+}
+
+// One dimension of an image and of its resampled version.
+struct Axis {
+  int64_t in = 1, out = 1;
+  std::optional<double> scale;  // out / in as the caller gave it
+};
+
+struct Upsample {
+  const TensorView* input = nullptr;
+  const TensorView* output = nullptr;
+  Axis axes[2];  // height, width
+};
+
+absl::StatusOr<Upsample> MakeUpsample(KernelContext& context, const TensorView& input,
+                                      absl::Span<const CheckedInt> size) {
+  Upsample u;
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape,
+                        UpsampleShape<CheckedInt>(ToDims(input.sizes), size));
+  ABSL_ASSIGN_OR_RETURN(u.output, OutputOf(context, 0, input.dtype, shape));
+  u.input = &input;
+  for (int d = 0; d < 2; ++d) {
+    u.axes[d].in = input.sizes[d + 2];
+    u.axes[d].out = u.output->sizes[d + 2];
+  }
+  return u;
+}
+
+// Either an output size (argument 1) or a list of two scales (`scales_at`).
+absl::StatusOr<Upsample> UpsampleVec(KernelContext& context, DTypeSet allowed, int scales_at) {
+  ABSL_ASSIGN_OR_RETURN(const TensorView* input, TensorOf(context, 0, "input", allowed));
+  if (context.is_none(1) == context.is_none(scales_at)) {
+    return absl::InvalidArgumentError("upsample: expected one of output_size and scale_factors");
+  }
+  if (!context.is_none(1)) {
+    ABSL_ASSIGN_OR_RETURN(const Sizes size, context.IntList(1));
+    return MakeUpsample(context, *input, ToDims(size));
+  }
+  ABSL_ASSIGN_OR_RETURN(const ListView list, context.List(scales_at));
+  if (list.elements.size() != 2 || input->rank() != 4) {
+    return absl::InvalidArgumentError(
+        "upsample: expected an input of rank 4 and two scale factors");
+  }
+  double scales[2];
+  Dims<CheckedInt> size;
+  for (int d = 0; d < 2; ++d) {
+    const EValue* element = list.elements[d];
+    const double* scale = element == nullptr ? nullptr : element->get_if<double>();
+    if (scale == nullptr) {
+      return absl::InvalidArgumentError(absl::StrCat("scale_factors: element ", d, " is no float"));
+    }
+    scales[d] = *scale;
+    size.push_back(ScaledSize(input->sizes[d + 2], *scale));
+  }
+  ABSL_ASSIGN_OR_RETURN(Upsample u, MakeUpsample(context, *input, size));
+  for (int d = 0; d < 2; ++d) u.axes[d].scale = scales[d];
+  return u;
+}
+
+// An output size (argument 1) and perhaps scales (`scales_at` and after it) that refine places.
+absl::StatusOr<Upsample> UpsampleSized(KernelContext& context, DTypeSet allowed, int scales_at) {
+  ABSL_ASSIGN_OR_RETURN(const TensorView* input, TensorOf(context, 0, "self", allowed));
+  ABSL_ASSIGN_OR_RETURN(const Sizes size, context.IntList(1));
+  ABSL_ASSIGN_OR_RETURN(Upsample u, MakeUpsample(context, *input, ToDims(size)));
+  for (int d = 0; d < 2; ++d) {
+    if (context.is_none(scales_at + d)) continue;
+    ABSL_ASSIGN_OR_RETURN(u.axes[d].scale, context.Double(scales_at + d));
+  }
+  return u;
+}
+
+// Input places per output place.
+double StepOf(const Axis& axis, bool align_corners) {
+  if (align_corners) {
+    return axis.out > 1 ? static_cast<double>(axis.in - 1) / static_cast<double>(axis.out - 1) : 0;
+  }
+  if (axis.scale.has_value() && *axis.scale > 0) return 1 / *axis.scale;
+  return static_cast<double>(axis.in) / static_cast<double>(axis.out);
+}
+
+// The two neighbours of a place and the share of the second.
+struct Neighbours {
+  int64_t first = 0, second = 0;
+  double share = 0;
+};
+
+Neighbours LinearNeighbours(const Axis& axis, int64_t place, bool align_corners) {
+  const double step = StepOf(axis, align_corners);
+  const double at = align_corners ? step * static_cast<double>(place)
+                                  : std::fmax(step * (static_cast<double>(place) + 0.5) - 0.5, 0);
+  Neighbours n;
+  n.first = LimitedIndex(at, 0, axis.in - 1);
+  n.second = std::min(n.first + 1, axis.in - 1);
+  n.share = std::clamp(at - static_cast<double>(n.first), 0.0, 1.0);
+  return n;
+}
+
+// Calls fn(input image offset, y, x, output offset) for every pixel of the output.
+template <class Fn>
+void ForEachPixel(const TensorView& input, const TensorView& output, Fn&& fn) {
+  for (int64_t n = 0; n < output.sizes[0]; ++n) {
+    for (int64_t c = 0; c < output.sizes[1]; ++c) {
+      const int64_t image = n * input.strides[0] + c * input.strides[1];
+      for (int64_t y = 0; y < output.sizes[2]; ++y) {
+        for (int64_t x = 0; x < output.sizes[3]; ++x) {
+          fn(n, image, y, x,
+             n * output.strides[0] + c * output.strides[1] + y * output.strides[2] +
+                 x * output.strides[3]);
+        }
+      }
+    }
+  }
+}
+
+void FillBilinear(const Upsample& u, bool align_corners) {
+  const Reader<double> in(*u.input);
+  const Writer<double> write(*u.output);
+  const int64_t row = u.input->strides[2], column = u.input->strides[3];
+  ForEachPixel(*u.input, *u.output,
+               [&](int64_t, int64_t image, int64_t y, int64_t x, int64_t offset) {
+                 const Neighbours v = LinearNeighbours(u.axes[0], y, align_corners);
+                 const Neighbours h = LinearNeighbours(u.axes[1], x, align_corners);
+                 const auto at = [&](int64_t i) {
+                   return (1 - h.share) * in(image + i * row + h.first * column) +
+                          h.share * in(image + i * row + h.second * column);
+                 };
+                 write(offset, (1 - v.share) * at(v.first) + v.share * at(v.second));
+               });
+}
+
+int64_t NearestIndex(const Axis& axis, int64_t place) {
+  if (axis.out == axis.in) return place;
+  if (axis.out / 2 == axis.in && axis.out % 2 == 0) return place / 2;
+  const float step = axis.scale.has_value() && *axis.scale > 0
+                         ? static_cast<float>(1 / *axis.scale)
+                         : static_cast<float>(axis.in) / static_cast<float>(axis.out);
+  return LimitedIndex(std::floor(static_cast<float>(place) * step), 0, axis.in - 1);
+}
+
+void FillNearest(const Upsample& u) {
+  const Reader<double> in(*u.input);
+  const Writer<double> write(*u.output);
+  ForEachPixel(*u.input, *u.output,
+               [&](int64_t, int64_t image, int64_t y, int64_t x, int64_t offset) {
+                 write(offset, in(image + NearestIndex(u.axes[0], y) * u.input->strides[2] +
+                                  NearestIndex(u.axes[1], x) * u.input->strides[3]));
+               });
+}
+
+// A triangle around a place, as wide as two input pixels or, when the image shrinks, two output
+// pixels.
+struct Triangle {
+  int64_t first = 0, last = 0;
+  double center = 0, inverse = 1, total = 0;
+  double operator()(int64_t i) const {
+    return std::fmax(1 - std::fabs((static_cast<double>(i) - center + 0.5) * inverse), 0);
+  }
+};
+
+Triangle TriangleAt(const Axis& axis, int64_t place, bool align_corners) {
+  const double step = StepOf(axis, align_corners), support = std::fmax(step, 1);
+  Triangle t;
+  t.center = step * (static_cast<double>(place) + 0.5);
+  t.inverse = 1 / support;
+  t.first = LimitedIndex(t.center - support + 0.5, 0, axis.in);
+  t.last = LimitedIndex(t.center + support + 0.5, t.first, axis.in);
+  for (int64_t i = t.first; i < t.last; ++i) t.total += t(i);
+  return t;
+}
+
+void FillAntialiased(const Upsample& u, bool align_corners) {
+  const Reader<double> in(*u.input);
+  const Writer<double> write(*u.output);
+  ForEachPixel(
+      *u.input, *u.output, [&](int64_t, int64_t image, int64_t y, int64_t x, int64_t offset) {
+        const Triangle v = TriangleAt(u.axes[0], y, align_corners);
+        const Triangle h = TriangleAt(u.axes[1], x, align_corners);
+        double sum = 0;
+        for (int64_t i = v.first; i < v.last; ++i) {
+          double row = 0;
+          for (int64_t k = h.first; k < h.last; ++k) {
+            row += h(k) / h.total * in(image + i * u.input->strides[2] + k * u.input->strides[3]);
+          }
+          sum += v(i) / v.total * row;
+        }
+        write(offset, sum);
+      });
+}
+
+absl::Status UpsampleBilinearVec(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(4, 1));
+  ABSL_ASSIGN_OR_RETURN(const bool align_corners, context.Bool(2));
+  ABSL_ASSIGN_OR_RETURN(const Upsample u, UpsampleVec(context, kFloatTypes, 3));
+  FillBilinear(u, align_corners);
+  return absl::OkStatus();
+}
+
+template <bool kAntialias>
+absl::Status UpsampleBilinear(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(5, 1));
+  ABSL_ASSIGN_OR_RETURN(const bool align_corners, context.Bool(2));
+  ABSL_ASSIGN_OR_RETURN(const Upsample u, UpsampleSized(context, kFloatTypes, 3));
+  if (kAntialias) {
+    FillAntialiased(u, align_corners);
+  } else {
+    FillBilinear(u, align_corners);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status UpsampleNearestVec(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(3, 1));
+  ABSL_ASSIGN_OR_RETURN(const Upsample u, UpsampleVec(context, kNearestTypes, 2));
+  FillNearest(u);
+  return absl::OkStatus();
+}
+
+absl::Status UpsampleNearest(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(4, 1));
+  ABSL_ASSIGN_OR_RETURN(const Upsample u, UpsampleSized(context, kNearestTypes, 2));
+  FillNearest(u);
+  return absl::OkStatus();
+}
+
+// ---- grid_sampler_2d
+
+enum Interpolation : int64_t { kBilinear = 0, kNearest = 1, kBicubic = 2 };
+enum Padding : int64_t { kZeros = 0, kBorder = 1, kReflection = 2 };
+
+// Folds `x` into [low, high] as between two mirrors.
+double Reflect(double x, double low, double high) {
+  if (low == high) return 0;
+  const double span = high - low, distance = std::fabs(x - low);
+  const double rest = std::fmod(distance, span);
+  const bool back = std::fmod(std::floor(distance / span), 2) != 0;
+  return back ? span - rest + low : rest + low;
+}
+
+// One dimension of the input with its rules; places are in pixels.
+struct GridAxis {
+  int64_t size = 1;
+  int64_t padding = kZeros;
+  bool align_corners = false;
+
+  double FromGrid(double x) const {
+    const double n = static_cast<double>(size);
+    return align_corners ? (x + 1) / 2 * (n - 1) : ((x + 1) * n - 1) / 2;
+  }
+  double Padded(double x) const {
+    const double last = static_cast<double>(size - 1);
+    if (padding == kReflection)
+      x = align_corners ? Reflect(x, 0, last) : Reflect(x, -0.5, last + 0.5);
+    if (padding == kZeros || std::isnan(x)) return x;
+    return std::clamp(x, 0.0, last);
+  }
+  // The index of a whole number, or -1 outside of the image.
+  int64_t Index(double x) const {
+    return x >= 0 && x < static_cast<double>(size) ? static_cast<int64_t>(x) : -1;
+  }
+};
+
+// Weights of the four neighbours of a place that lies `t` behind the second of them.
+void CubicWeights(double t, double (&w)[4]) {
+  constexpr double kA = -0.75;
+  const auto near = [](double x) { return ((kA + 2) * x - (kA + 3)) * x * x + 1; };
+  const auto far = [](double x) { return ((kA * x - 5 * kA) * x + 8 * kA) * x - 4 * kA; };
+  w[0] = far(t + 1);
+  w[1] = near(t);
+  w[2] = near(1 - t);
+  w[3] = far(2 - t);
+}
+
+absl::Status GridSampler2d(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(5, 1));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* input, TensorOf(context, 0, "input", kFloatTypes));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* grid, TensorOf(context, 1, "grid", input->dtype));
+  ABSL_ASSIGN_OR_RETURN(const int64_t interpolation, context.Int(2));
+  ABSL_ASSIGN_OR_RETURN(const int64_t padding, context.Int(3));
+  ABSL_ASSIGN_OR_RETURN(const bool align_corners, context.Bool(4));
+  if (interpolation < 0 || interpolation > 2 || padding < 0 || padding > 2) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("grid_sampler_2d: expected modes 0, 1 or 2, got interpolation_mode ",
+                     interpolation, " and padding_mode ", padding));
+  }
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape,
+                        GridSampleShape<CheckedInt>(ToDims(input->sizes), ToDims(grid->sizes)));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, input->dtype, shape));
+
+  const GridAxis vertical = {input->sizes[2], padding, align_corners};
+  const GridAxis horizontal = {input->sizes[3], padding, align_corners};
+  const Reader<double> in(*input), place(*grid);
+  const Writer<double> write(*out);
+  ForEachPixel(*input, *out, [&](int64_t n, int64_t image, int64_t y, int64_t x, int64_t offset) {
+    // Outside of the image there are zeros; they are weighted, too, so that NaN is not lost.
+    const auto pixel = [&](double row, double column) {
+      const int64_t i = vertical.Index(row), k = horizontal.Index(column);
+      return i < 0 || k < 0 ? 0.0 : in(image + i * input->strides[2] + k * input->strides[3]);
+    };
+    const int64_t at = n * grid->strides[0] + y * grid->strides[1] + x * grid->strides[2];
+    const double h = horizontal.FromGrid(place(at));
+    const double v = vertical.FromGrid(place(at + grid->strides[3]));
+    if (interpolation == kBicubic) {
+      double rows[4], columns[4], sum = 0;
+      CubicWeights(v - std::floor(v), rows);
+      CubicWeights(h - std::floor(h), columns);
+      for (int i = 0; i < 4; ++i) {
+        double row = 0;
+        for (int k = 0; k < 4; ++k) {
+          row += columns[k] * pixel(vertical.Padded(std::floor(v) + (i - 1)),
+                                    horizontal.Padded(std::floor(h) + (k - 1)));
+        }
+        sum += rows[i] * row;
+      }
+      return write(offset, sum);
+    }
+    const double row = vertical.Padded(v), column = horizontal.Padded(h);
+    if (interpolation == kNearest) {
+      return write(offset, pixel(std::nearbyint(row), std::nearbyint(column)));
+    }
+    const double top = std::floor(row), left = std::floor(column);
+    const double down = row - top, right = column - left;
+    write(offset,
+          (1 - down) * (1 - right) * pixel(top, left) + (1 - down) * right * pixel(top, left + 1) +
+              down * (1 - right) * pixel(top + 1, left) + down * right * pixel(top + 1, left + 1));
+  });
+  return absl::OkStatus();
+}
+
+// ---- col2im
+
+// The place of the window that puts its element `k` at `pixel`, or -1.
+int64_t WindowPlace(const PatchParams& p, int d, int64_t pixel, int64_t k, int64_t places) {
+  const int64_t start = pixel + p.padding[d] - k * p.dilation[d];
+  if (start < 0 || start % p.stride[d] != 0) return -1;
+  const int64_t place = start / p.stride[d];
+  return place < places ? place : -1;
+}
+
+absl::Status Col2Im(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(6, 1));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* self, TensorOf(context, 0, "self", kPatchTypes));
+  ABSL_ASSIGN_OR_RETURN(const Sizes size, context.IntList(1));
+  ABSL_ASSIGN_OR_RETURN(const Sizes kernel, context.IntList(2));
+  ABSL_ASSIGN_OR_RETURN(const Sizes dilation, context.IntList(3));
+  ABSL_ASSIGN_OR_RETURN(const Sizes padding, context.IntList(4));
+  ABSL_ASSIGN_OR_RETURN(const Sizes stride, context.IntList(5));
+  ABSL_ASSIGN_OR_RETURN(const PatchParams p, MakePatchParams(kernel, dilation, padding, stride));
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape,
+                        Col2ImShape<CheckedInt>(ToDims(self->sizes), ToDims(size), p));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, self->dtype, shape));
+
+  int64_t places[2];
+  for (int d = 0; d < 2; ++d) {
+    places[d] =
+        WindowCount<CheckedInt>(size[d], p.kernel[d], p.stride[d], p.padding[d], p.dilation[d])
+            .value();
+  }
+  const int rank = self->rank();
+  const int64_t row = self->strides[rank - 2], column = self->strides[rank - 1];
+  const int64_t batch_in = rank == 3 ? self->strides[0] : 0;
+  const Sizes batched = {rank == 3 ? out->sizes[0] : 1, out->sizes[rank - 2], out->sizes[rank - 1],
+                         out->sizes[rank]};
+  const Strides to = {rank == 3 ? out->strides[0] : 0, out->strides[rank - 2],
+                      out->strides[rank - 1], out->strides[rank]};
+  WithComputeType(self->dtype, [&](auto zero) {
+    using T = decltype(zero);
+    const Reader<T> in(*self);
+    const Writer<T> write(*out);
+    for (int64_t n = 0; n < batched[0]; ++n) {
+      for (int64_t c = 0; c < batched[1]; ++c) {
+        for (int64_t y = 0; y < batched[2]; ++y) {
+          for (int64_t x = 0; x < batched[3]; ++x) {
+            T sum = 0;
+            for (int64_t i = 0; i < p.kernel[0]; ++i) {
+              const int64_t py = WindowPlace(p, 0, y, i, places[0]);
+              if (py < 0) continue;
+              for (int64_t k = 0; k < p.kernel[1]; ++k) {
+                const int64_t px = WindowPlace(p, 1, x, k, places[1]);
+                if (px < 0) continue;
+                sum = WrappingAdd(
+                    sum, in(n * batch_in + ((c * p.kernel[0] + i) * p.kernel[1] + k) * row +
+                            (py * places[1] + px) * column));
+              }
+            }
+            write(n * to[0] + c * to[1] + y * to[2] + x * to[3], sum);
+          }
+        }
+      }
+    }
+  });
+  return absl::OkStatus();
+}
+
+constexpr KernelEngine kReference = KernelEngine::kReference;
+
+constexpr Kernel kKernels[] = {
+    {"aten.upsample_bilinear2d.vec", "UpsampleBilinear2dVec", kReference, &UpsampleBilinearVec},
+    {"aten.upsample_bilinear2d.default", "UpsampleBilinear2d", kReference,
+     &UpsampleBilinear<false>},
+    {"aten._upsample_bilinear2d_aa.default", "UpsampleBilinear2dAntialiased", kReference,
+     &UpsampleBilinear<true>},
+    {"aten.upsample_nearest2d.vec", "UpsampleNearest2dVec", kReference, &UpsampleNearestVec},
+    {"aten.upsample_nearest2d.default", "UpsampleNearest2d", kReference, &UpsampleNearest},
+    {"aten.grid_sampler_2d.default", "GridSampler2d", kReference, &GridSampler2d},
+    {"aten.col2im.default", "Col2Im", kReference, &Col2Im},
+};
+
+}  // namespace
+
+absl::Span<const Kernel> ResampleKernels() { return kKernels; }
+
+}  // namespace belay

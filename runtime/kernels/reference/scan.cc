@@ -1,0 +1,122 @@
+// Running sums, products and extremes along one dimension.
+
+#include <cmath>
+#include <cstdint>
+#include <type_traits>
+
+#include "runtime/core/status_macros.h"
+#include "runtime/core/str_cat.h"
+#include "runtime/kernels/reference/element_access.h"
+#include "runtime/kernels/reference/families.h"
+#include "runtime/kernels/reference/operands.h"
+
+namespace belay {
+namespace {
+
+// The rows of `self` along one dimension: calls fn(count, three offsets of the first element and
+// three steps).
+struct Row {
+  int64_t count = 1;
+  int64_t offset[3] = {};
+  int64_t step[3] = {};
+};
+
+template <class Fn>
+void ForEachRow(const TensorView& self, int dim, const TensorView& first, const TensorView& second,
+                Fn&& fn) {
+  const TensorView* const views[] = {&self, &first, &second};
+  Row row;
+  Sizes rows = self.sizes;
+  if (self.rank() > 0) {
+    row.count = self.sizes[dim];
+    rows[dim] = row.count == 0 ? 0 : 1;
+    for (int k = 0; k < 3; ++k) row.step[k] = views[k]->strides[dim];
+  }
+  for (StridedIterator<3> it(rows, {self.strides, first.strides, second.strides}); !it.done();
+       it.Next()) {
+    for (int k = 0; k < 3; ++k) row.offset[k] = it.offset(k);
+    fn(row);
+  }
+}
+
+// Elements are converted to the result's dtype first.
+template <bool kProduct>
+absl::Status Cumulate(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(3, 1));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* self,
+                        TensorOf(context, 0, "self", kRealTypes | kComplexTypes));
+  ABSL_ASSIGN_OR_RETURN(const int64_t dim_argument, context.Int(1));
+  ABSL_ASSIGN_OR_RETURN(const int dim, NormalizeDim(dim_argument, self->rank()));
+  const DType natural = IsIntegral(self->dtype, true) ? DType::kInt64 : self->dtype;
+  ABSL_ASSIGN_OR_RETURN(const DType dtype, context.DtypeOr(2, natural));
+  if (!kNumberTypes.contains(dtype)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("dtype: ", DTypeName(dtype), " is not supported"));
+  }
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, dtype, *self));
+  WithComputeType(dtype, [&](auto zero) {
+    using T = decltype(zero);
+    const Reader<T> in(*self);
+    const Writer<T> write(*out);
+    ForEachRow(*self, dim, *out, *out, [&](const Row& row) {
+      T total = kProduct ? T(1) : T(0);
+      for (int64_t i = 0; i < row.count; ++i) {
+        const T x = in(row.offset[0] + i * row.step[0]);
+        total = kProduct ? WrappingMul(total, x) : WrappingAdd(total, x);
+        write(row.offset[1] + i * row.step[1], total);
+      }
+    });
+  });
+  return absl::OkStatus();
+}
+
+// The last of equal elements is reported; NaN replaces every number, and the last NaN counts.
+template <bool kLargest>
+absl::Status RunningExtreme(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(2, 2));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* self, TensorOf(context, 0, "self", kRealTypes));
+  ABSL_ASSIGN_OR_RETURN(const int64_t dim_argument, context.Int(1));
+  ABSL_ASSIGN_OR_RETURN(const int dim, NormalizeDim(dim_argument, self->rank()));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* values, OutputOf(context, 0, self->dtype, *self));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* indices, OutputOf(context, 1, DType::kInt64, *self));
+  const auto run = [&](auto zero) {
+    using T = decltype(zero);
+    const Reader<T> in(*self);
+    const Writer<T> write(*values);
+    const Writer<int64_t> write_index(*indices);
+    ForEachRow(*self, dim, *values, *indices, [&](const Row& row) {
+      T best = 0;
+      int64_t index = 0;
+      for (int64_t i = 0; i < row.count; ++i) {
+        const T x = in(row.offset[0] + i * row.step[0]);
+        if (i == 0 || x != x || (best == best && (kLargest ? x >= best : x <= best))) {
+          best = x;
+          index = i;
+        }
+        write(row.offset[1] + i * row.step[1], best);
+        write_index(row.offset[2] + i * row.step[2], index);
+      }
+    });
+  };
+  if (IsFloatingPoint(self->dtype)) {
+    run(double{});
+  } else {
+    run(int64_t{});
+  }
+  return absl::OkStatus();
+}
+
+constexpr KernelEngine kReference = KernelEngine::kReference;
+
+constexpr Kernel kKernels[] = {
+    {"aten.cumsum.default", "Cumsum", kReference, &Cumulate<false>},
+    {"aten.cumprod.default", "Cumprod", kReference, &Cumulate<true>},
+    {"aten.cummax.default", "Cummax", kReference, &RunningExtreme<true>},
+    {"aten.cummin.default", "Cummin", kReference, &RunningExtreme<false>},
+};
+
+}  // namespace
+
+absl::Span<const Kernel> ScanKernels() { return kKernels; }
+
+}  // namespace belay

@@ -1,0 +1,62 @@
+// Softmax and its logarithm along one dimension, in double precision.
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "runtime/core/status_macros.h"
+#include "runtime/kernels/reference/element_access.h"
+#include "runtime/kernels/reference/families.h"
+#include "runtime/kernels/reference/operands.h"
+
+namespace belay {
+namespace {
+
+template <bool kLog>
+absl::Status Softmax(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(3, 1));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* self, TensorOf(context, 0, "self", kFloatTypes));
+  ABSL_ASSIGN_OR_RETURN(const int64_t dim_argument, context.Int(1));
+  ABSL_ASSIGN_OR_RETURN(const int dim, NormalizeDim(dim_argument, self->rank()));
+  ABSL_ASSIGN_OR_RETURN(const bool half_to_float, context.Bool(2));
+  if (half_to_float) {
+    return absl::InvalidArgumentError("half_to_float: expected false, as on every CPU");
+  }
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, self->dtype, *self));
+
+  // The scalar tensor is a row of one.
+  const bool scalar = self->rank() == 0;
+  const int64_t count = scalar ? 1 : self->sizes[dim];
+  const int64_t in_step = scalar ? 0 : self->strides[dim];
+  const int64_t out_step = scalar ? 0 : out->strides[dim];
+  Sizes rows = self->sizes;
+  if (!scalar) rows[dim] = count == 0 ? 0 : 1;
+  const Reader<double> in(*self);
+  const Writer<double> write(*out);
+  for (StridedIterator<2> row(rows, {self->strides, out->strides}); !row.done(); row.Next()) {
+    double top = -std::numeric_limits<double>::infinity(), sum = 0;
+    for (int64_t i = 0; i < count; ++i) {
+      const double x = in(row.offset(0) + i * in_step);
+      if (!(x <= top)) top = x;  // NaN stays
+      if (std::isnan(top)) break;
+    }
+    for (int64_t i = 0; i < count; ++i) sum += std::exp(in(row.offset(0) + i * in_step) - top);
+    const double log_sum = kLog ? std::log(sum) : 0;
+    for (int64_t i = 0; i < count; ++i) {
+      const double x = in(row.offset(0) + i * in_step) - top;
+      write(row.offset(1) + i * out_step, kLog ? x - log_sum : std::exp(x) / sum);
+    }
+  }
+  return absl::OkStatus();
+}
+
+constexpr Kernel kKernels[] = {
+    {"aten._softmax.default", "Softmax", KernelEngine::kReference, &Softmax<false>},
+    {"aten._log_softmax.default", "LogSoftmax", KernelEngine::kReference, &Softmax<true>},
+};
+
+}  // namespace
+
+absl::Span<const Kernel> SoftmaxKernels() { return kKernels; }
+
+}  // namespace belay
