@@ -104,6 +104,18 @@ absl::StatusOr<std::vector<CaseValue>> BindArguments(const FunctionSchema& schem
   return values;
 }
 
+// as_strided counts places from the beginning of its input's storage, whatever the input shows of
+// it. In Belay a tensor begins with its first element, so the input becomes the whole storage.
+void ShowWholeStorage(const FunctionSchema& schema, std::vector<CaseValue>& values) {
+  if (schema.op != "as_strided" && schema.op != "as_strided_copy") return;
+  CaseTensor* self = std::get_if<CaseTensor>(&values[0]);
+  if (self == nullptr || self->storage_offset == 0 || !self->data.has_value()) return;
+  if (std::holds_alternative<None>(values[3])) values[3] = self->storage_offset;
+  self->sizes = {static_cast<int64_t>(self->data->size() / DTypeSize(self->dtype))};
+  self->strides = {1};
+  self->storage_offset = 0;
+}
+
 // One argument as the kernel and as the meta kernel see it.
 struct Argument {
   EValue* slot = nullptr;
@@ -257,7 +269,8 @@ class CaseRun {
   }
 
   absl::Status MakeArguments() {
-    ABSL_ASSIGN_OR_RETURN(const std::vector<CaseValue> values, BindArguments(schema_, case_));
+    ABSL_ASSIGN_OR_RETURN(std::vector<CaseValue> values, BindArguments(schema_, case_));
+    ShowWholeStorage(schema_, values);
     for (size_t i = 0; i < values.size(); ++i) {
       const auto& alias = schema_.arguments[i].alias;
       absl::StatusOr<Argument> argument =

@@ -206,6 +206,7 @@ absl::Status PixelShuffleMeta(MetaContext& context) {
   ABSL_RETURN_IF_ERROR(CheckRank(self->sizes.size() + 2));
   ABSL_ASSIGN_OR_RETURN(std::vector<SymInt> sizes,
                         PixelShuffleShape<SymInt>(self->sizes, factor, kInverse));
+  if (kInverse && KnownEmpty<SymInt>(self->sizes)) sizes = self->sizes;
   return SetDense(context, *self,
                   DenseInFormat(self->dtype, std::move(sizes), LooksChannelsLast(*self)));
 }

@@ -184,6 +184,7 @@ class CatShape {
 };
 
 // pixel_shuffle: [.., c*r*r, h, w] becomes [.., c, h*r, w*r]; pixel_unshuffle is its inverse.
+// (PyTorch's pixel_unshuffle returns a tensor without elements as it is; callers see to that.)
 template <class D>
 absl::StatusOr<Dims<D>> PixelShuffleShape(absl::Span<const D> sizes, int64_t factor, bool inverse) {
   const std::string_view op = inverse ? "pixel_unshuffle" : "pixel_shuffle";

@@ -284,7 +284,15 @@ absl::Status PixelShuffle(KernelContext& context) {
   const TensorView from = *self;
   ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> dims,
                         PixelShuffleShape<CheckedInt>(ToDims(from.sizes), factor, kInverse));
-  ABSL_ASSIGN_OR_RETURN(const Sizes sizes, ToSizes(dims));
+  ABSL_ASSIGN_OR_RETURN(Sizes sizes, ToSizes(dims));
+  if (kInverse && from.numel() == 0) {
+    // Unchanged where the compiler knew that it is empty.
+    ABSL_ASSIGN_OR_RETURN(const TensorView* planned, context.PlannedOutput(0));
+    const int channels = from.rank() - 3;
+    if (planned->rank() == from.rank() && planned->sizes[channels] == from.sizes[channels]) {
+      sizes = from.sizes;
+    }
+  }
   ABSL_ASSIGN_OR_RETURN(TensorView * out, context.Output(0, sizes));
   if (out->numel() == 0) return absl::OkStatus();
   const int c = from.rank() - 3;

@@ -110,10 +110,76 @@ absl::StatusOr<ScatterCall> ReadScatter(const KernelContext& context, bool tenso
   return call;
 }
 
-absl::Status ScatterInto(const TensorView& out, const ScatterCall& call, UpdateFn update) {
+absl::Status ScatterInto(const TensorView& out, const ScatterCall& call, Update update) {
+  const UpdateFn fn = UpdateOf(update, out.dtype);
   return WalkGather(out, call.dim, call.index, call.src, [&](int64_t out_offset, int64_t offset) {
-    update(out.data, out_offset, call.src.data, offset);
+    fn(out.data, out_offset, call.src.data, offset);
   });
+}
+
+// float16 and bfloat16 are summed and multiplied as float32 and rounded once, as PyTorch does: the
+// operands, wider, in scratch memory.
+class WideOperands {
+ public:
+  // For `counted`, an int64 per element of self comes first.
+  static uint64_t ScratchBytes(const KernelContext& context, bool counted) {
+    if (context.num_arguments() < 4) return 0;
+    const absl::StatusOr<const TensorView*> self = context.Tensor(0), src = context.Tensor(3);
+    if (!self.ok()) return 0;
+    const uint64_t elements = static_cast<uint64_t>((*self)->numel());
+    const uint64_t sources = src.ok() ? static_cast<uint64_t>((*src)->numel()) : 0;
+    return (counted ? elements * sizeof(int64_t) : 0) +
+           (IsNarrow((*self)->dtype) ? (elements + sources) * sizeof(float) : 0);
+  }
+
+  // `out` and the source of `call` as they are, or wider. Both must outlive the object.
+  static absl::StatusOr<WideOperands> Create(const KernelContext& context, bool counted,
+                                             const TensorView& out, const ScatterCall& call) {
+    WideOperands wide(out, call);
+    if (!IsNarrow(out.dtype)) return wide;
+    const int64_t skipped = counted ? 2 * out.numel() : 0;
+    const bool tensor = context.argument(3).is_tensor();
+    const int64_t sources = tensor ? call.src.numel() : 0;
+    ABSL_ASSIGN_OR_RETURN(float* const scratch,
+                          ScratchArray<float>(context, skipped + out.numel() + sources));
+    wide.out = TensorView::Contiguous(DType::kFloat32, out.sizes, scratch + skipped);
+    ABSL_RETURN_IF_ERROR(CopyElements(out, wide.out));
+    if (tensor) {
+      wide.call_.src =
+          TensorView::Contiguous(DType::kFloat32, call.src.sizes, scratch + skipped + out.numel());
+      ABSL_RETURN_IF_ERROR(CopyElements(call.src, wide.call_.src));
+    } else {
+      ABSL_ASSIGN_OR_RETURN(wide.number_, ScalarElement::Load(call.src, DType::kFloat32));
+      wide.call_.src.dtype = DType::kFloat32;
+      wide.is_number_ = true;
+    }
+    return wide;
+  }
+  // Precondition: the object stays where it is while the call is used.
+  const ScatterCall& call() {
+    if (is_number_) call_.src.data = number_.data();
+    return call_;
+  }
+  // Brings the result back.
+  absl::Status Finish() const { return CopyElements(out, target_); }
+
+  TensorView out;
+
+ private:
+  static bool IsNarrow(DType dtype) {
+    return dtype == DType::kFloat16 || dtype == DType::kBFloat16;
+  }
+  WideOperands(const TensorView& target, const ScatterCall& call)
+      : out(target), target_(target), call_(call) {}
+
+  TensorView target_;
+  ScatterCall call_;
+  ScalarElement number_;
+  bool is_number_ = false;
+};
+
+uint64_t ScatterScratch(const KernelContext& context) {
+  return WideOperands::ScratchBytes(context, /*counted=*/false);
 }
 
 template <bool kTensor, Update kUpdate, int kArguments>
@@ -122,7 +188,10 @@ absl::Status Scatter(KernelContext& context) {
   ScalarElement element;
   ABSL_ASSIGN_OR_RETURN(const ScatterCall call, ReadScatter(context, kTensor, element));
   ABSL_ASSIGN_OR_RETURN(TensorView * out, CloneToOutput(context));
-  return ScatterInto(*out, call, UpdateOf(kUpdate, out->dtype));
+  if (kUpdate == Update::kAssign) return ScatterInto(*out, call, kUpdate);
+  ABSL_ASSIGN_OR_RETURN(WideOperands wide, WideOperands::Create(context, false, *out, call));
+  ABSL_RETURN_IF_ERROR(ScatterInto(wide.out, wide.call(), kUpdate));
+  return wide.Finish();
 }
 
 // scatter.reduce and scatter.value_reduce
@@ -153,15 +222,13 @@ T NeutralElement(Update update) {
 }
 
 uint64_t ScatterReduceScratch(const KernelContext& context) {
-  if (context.num_arguments() < 1) return 0;
-  const absl::StatusOr<const TensorView*> self = context.Tensor(0);
-  return self.ok() ? static_cast<uint64_t>((*self)->numel()) * sizeof(int64_t) : 0;
+  return WideOperands::ScratchBytes(context, /*counted=*/true);
 }
 
 // Divides each element by one more than the number that met it, or by that number where self does
 // not take part.
-absl::Status DivideByCounts(KernelContext& context, const TensorView& out, const ScatterCall& call,
-                            bool include_self) {
+absl::Status DivideByCounts(const KernelContext& context, const TensorView& out,
+                            const ScatterCall& call, bool include_self) {
   ABSL_ASSIGN_OR_RETURN(int64_t* const counts, ScratchArray<int64_t>(context, out.numel()));
   const TensorView table = TensorView::Contiguous(DType::kInt64, out.sizes, counts);
   std::fill_n(counts, out.numel(), include_self ? 1 : 0);
@@ -201,21 +268,25 @@ absl::Status ScatterReduce(KernelContext& context) {
                                            : Update::kAdd;
   ScalarElement unused;
   ABSL_ASSIGN_OR_RETURN(const ScatterCall call, ReadScatter(context, true, unused));
-  ABSL_ASSIGN_OR_RETURN(TensorView * out, CloneToOutput(context));
+  ABSL_ASSIGN_OR_RETURN(TensorView * result, CloneToOutput(context));
+  ABSL_ASSIGN_OR_RETURN(WideOperands wide, WideOperands::Create(context, true, *result, call));
+  const TensorView& out = wide.out;
   if (!include_self) {
     absl::Status status;
-    DispatchDType<kRealTypes>(out->dtype, [&](auto tag) {
+    DispatchDType<kRealTypes>(out.dtype, [&](auto tag) {
       using T = CppType<tag.value>;
       const T neutral = NeutralElement<T>(update);
-      status = WalkGather(*out, call.dim, call.index, call.index, [&](int64_t offset, int64_t) {
-        std::memcpy(ElementAddress(*out, offset), &neutral, sizeof(T));
+      status = WalkGather(out, call.dim, call.index, call.index, [&](int64_t offset, int64_t) {
+        std::memcpy(ElementAddress(out, offset), &neutral, sizeof(T));
       });
     });
     ABSL_RETURN_IF_ERROR(status);
   }
-  ABSL_RETURN_IF_ERROR(ScatterInto(*out, call, UpdateOf(update, out->dtype)));
-  if (reduce != "mean") return absl::OkStatus();
-  return DivideByCounts(context, *out, call, include_self);
+  ABSL_RETURN_IF_ERROR(ScatterInto(out, wide.call(), update));
+  if (reduce == "mean") {
+    ABSL_RETURN_IF_ERROR(DivideByCounts(context, out, call, include_self));
+  }
+  return wide.Finish();
 }
 
 // ---- index_add, index_copy, index_fill
@@ -386,11 +457,14 @@ constexpr Kernel kKernels[] = {
     {"aten.index_put_.default", "IndexPutInPlace", kReference, &IndexPutInPlace, nullptr,
      &IndexPutScratch},
     {"aten.masked_scatter.default", "MaskedScatter", kReference, &MaskedScatter},
-    {"aten.scatter.reduce", "ScatterNamed", kReference, &ScatterNamed<true>},
+    {"aten.scatter.reduce", "ScatterNamed", kReference, &ScatterNamed<true>, nullptr,
+     &ScatterScratch},
     {"aten.scatter.src", "Scatter", kReference, &Scatter<true, Update::kAssign, 4>},
     {"aten.scatter.value", "ScatterValue", kReference, &Scatter<false, Update::kAssign, 4>},
-    {"aten.scatter.value_reduce", "ScatterValueNamed", kReference, &ScatterNamed<false>},
-    {"aten.scatter_add.default", "ScatterAdd", kReference, &Scatter<true, Update::kAdd, 4>},
+    {"aten.scatter.value_reduce", "ScatterValueNamed", kReference, &ScatterNamed<false>, nullptr,
+     &ScatterScratch},
+    {"aten.scatter_add.default", "ScatterAdd", kReference, &Scatter<true, Update::kAdd, 4>, nullptr,
+     &ScatterScratch},
     {"aten.scatter_reduce.two", "ScatterReduce", kReference, &ScatterReduce, nullptr,
      &ScatterReduceScratch},
     {"aten.select_scatter.default", "SelectScatter", kReference, &ViewScatter<SelectRule<2>>},
