@@ -52,9 +52,10 @@ absl::StatusOr<std::unique_ptr<exir::Partitioner>> CreatePartitioner(
   for (const AotBackend& entry : All()) {
     if (entry.name == backend) return entry.create_partitioner(compile_specs);
   }
-  return absl::NotFoundError(
-      absl::StrCat("there is no backend '", std::string(backend),
-                   "'; there are: ", absl::StrJoin(AotBackendNames(), ", ")));
+  std::vector<std::string> known;
+  for (std::string_view name : AotBackendNames()) known.emplace_back(name);
+  return absl::NotFoundError(absl::StrCat("there is no backend '", backend,
+                                          "'; there are: ", absl::StrJoin(known, ", ")));
 }
 
 }  // namespace belay

@@ -4,6 +4,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "exir/backend/named_data_store.h"
 #include "exir/backend/partition_check.h"
 #include "exir/backend/splice.h"
 #include "exir/backend/subprogram.h"
@@ -204,6 +205,7 @@ absl::StatusOr<MethodPrograms> ToBackend(const MethodPrograms& methods,
     }
     result.emplace_back(name, std::move(lowered));
   }
+  ABSL_RETURN_IF_ERROR(CollectNamedData(result).status());
   return result;
 }
 
@@ -216,6 +218,19 @@ absl::StatusOr<ExportedProgram> ToBackend(const ExportedProgram& program,
   ABSL_ASSIGN_OR_RETURN(MethodPrograms lowered,
                         ToBackend(methods, {{"forward", &partitioner}}, backends, options));
   return std::move(lowered[0].second);
+}
+
+absl::StatusOr<NamedDataOutput> CollectNamedData(const MethodPrograms& methods) {
+  NamedDataStore store;
+  for (const auto& [name, program] : methods) {
+    for (const auto& module : program.lowered_modules) {
+      if (module == nullptr || module->named_data.empty()) continue;
+      ABSL_RETURN_IF_ERROR(Annotate(
+          store.Merge(module->named_data),
+          absl::StrCat("named data of backend ", module->backend_id, ", method '", name, "'")));
+    }
+  }
+  return store.output();
 }
 
 }  // namespace belay::exir

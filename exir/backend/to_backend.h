@@ -57,6 +57,7 @@ absl::StatusOr<std::shared_ptr<const LoweredBackendModule>> ToBackend(
 //                        constant with users elsewhere. Names tag, node, user.
 //   kFailedPrecondition  the program does not verify; a partition is not convex, or two need each
 //                        other: names the tag and prints the path that leaves and re-enters it
+//   kAlreadyExists       two delegates store different bytes under one key
 //   kInternal            a backend's reply does not fit what it was given
 //   whatever a backend returns, annotated with backend, method, partition index and tag
 absl::StatusOr<ExportedProgram> ToBackend(const ExportedProgram& program,
@@ -71,6 +72,12 @@ absl::StatusOr<MethodPrograms> ToBackend(const MethodPrograms& methods,
                                          const MethodPartitioners& partitioners,
                                          const BackendSet& backends,
                                          const ToBackendOptions& options = {});
+
+// The named data of all delegates that the methods call, equal bytes once (lowering.md row 47).
+//   kAlreadyExists  two delegates store different bytes under one key; names the method and the
+//   backend
+//                   of the later
+absl::StatusOr<NamedDataOutput> CollectNamedData(const MethodPrograms& methods);
 
 }  // namespace belay::exir
 

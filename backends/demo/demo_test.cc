@@ -1,0 +1,269 @@
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backends/demo/demo_backend.h"
+#include "backends/demo/demo_blob.h"
+#include "backends/demo/demo_partitioner.h"
+#include "backends/demo/demo_runtime.h"
+#include "exir/backend/to_backend.h"
+#include "exir/ir/text.h"
+#include "exir/ops/standard_ops.h"
+#include "exir/testing/programs.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "runtime/core/testing.h"
+
+namespace belay::demo {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+const exir::OpRegistry& Ops() {
+  static const exir::OpRegistry& ops = *exir::CreateStandardOps()->release();
+  return ops;
+}
+
+absl::StatusOr<exir::ExportedProgram> Lower(const exir::ExportedProgram& program) {
+  const DemoBackend backend;
+  exir::BackendSet backends;
+  ABSL_RETURN_IF_ERROR(backends.Add(&backend));
+  return exir::ToBackend(program, *CreateDemoPartitioner({}), backends);
+}
+
+class EmptyData final : public NamedDataMap {
+ public:
+  absl::StatusOr<absl::Span<const std::byte>> Find(std::string_view) const override {
+    return absl::NotFoundError("none");
+  }
+};
+
+// Gives out memory of its own.
+class Allocator final : public OutputAllocator {
+ public:
+  absl::Status Resize(TensorView& tensor, absl::Span<const int64_t> sizes) override {
+    memory_.emplace_back(64);
+    tensor = TensorView::Contiguous(tensor.dtype, sizes, memory_.back().data());
+    return absl::OkStatus();
+  }
+
+ private:
+  std::vector<std::vector<float>> memory_;
+};
+
+// Initialises with arguments and one output of `bound` sizes and calls with `inputs`.
+absl::StatusOr<std::vector<float>> RunBlob(absl::Span<const std::byte> blob,
+                                           std::vector<EValue> bounds, EValue output_bound,
+                                           std::vector<EValue> inputs) {
+  std::vector<const EValue*> bound_pointers;
+  for (const EValue& bound : bounds) bound_pointers.push_back(&bound);
+  const EValue* output_pointer = &output_bound;
+  const EmptyData data;
+  const DelegateInitContext init{.method = "forward",
+                                 .compile_specs = {},
+                                 .named_data = &data,
+                                 .arguments = bound_pointers,
+                                 .outputs = absl::MakeConstSpan(&output_pointer, 1)};
+  ABSL_ASSIGN_OR_RETURN(const std::unique_ptr<DelegateHandle> handle,
+                        DemoRuntime().Init(init, blob));
+  std::vector<EValue*> arguments;
+  for (EValue& input : inputs) arguments.push_back(&input);
+  EValue output = output_bound;
+  EValue* outputs[] = {&output};
+  Allocator allocator;
+  KernelContext context(arguments, outputs, &allocator, {});
+  ABSL_RETURN_IF_ERROR(handle->Execute(context));
+  const TensorView& view = *output.get_if<TensorView>();
+  return std::vector<float>(view.as<float>(), view.as<float>() + view.numel());
+}
+
+EValue Tensor(absl::Span<const int64_t> sizes, std::vector<float>* data = nullptr) {
+  return TensorView::Contiguous(DType::kFloat32, sizes, data == nullptr ? nullptr : data->data());
+}
+
+constexpr std::string_view kMlp = R"(program edge {
+  ranges { s0: [1, 4] }
+  constants { state "b": f32[2]  state "w": f32[3,2] }
+  graph(%w: f32[3,2] parameter "w", %b: f32[2] parameter "b", %x: f32[s0,3] user_input) {
+    %h: f32[s0,2] = edge.aten.addmm.default(%b, %x, %w, beta=2, alpha=0.5)  handle=4
+    %r: f32[s0,2] = edge.aten.relu.default(%h)  handle=5
+    %s: f32[s0,2] = edge.aten.sub.Tensor(%r, %h, alpha=3)
+    return (%s user_output)
+  }
+})";
+
+exir::ExportedProgram Mlp() {
+  exir::ExportedProgram program = exir::ParseOrDie(kMlp, Ops());
+  const auto set = [&](const char* name, Sizes sizes, const std::vector<float>& values) {
+    const auto* bytes = reinterpret_cast<const std::byte*>(values.data());
+    auto tensor = exir::ConstantTensor::Contiguous(
+        DType::kFloat32, sizes, exir::Storage::Own({bytes, bytes + 4 * values.size()}));
+    program.state_dict.at(name) = *tensor;
+  };
+  set("w", {3, 2}, {1, 2, 3, 4, 5, 6});
+  set("b", {2}, {10, -20});
+  return program;
+}
+
+TEST(DemoTest, LowersAndComputesAtEverySize) {
+  ASSERT_OK_AND_ASSIGN(const exir::ExportedProgram lowered, Lower(Mlp()));
+  EXPECT_EQ(lowered.top().num_nodes(), 1);
+  ASSERT_EQ(lowered.lowered_modules.size(), 1);
+  const exir::LoweredBackendModule& module = *lowered.lowered_modules[exir::ModuleId(0)];
+  EXPECT_EQ(module.backend_id, "demo");
+  EXPECT_THAT(module.debug_handle_map,
+              ElementsAre(testing::Pair(exir::DelegateId(0), ElementsAre(4)),
+                          testing::Pair(exir::DelegateId(1), ElementsAre(5))));
+  std::vector<float> x = {1, 0, 0, -1, -1, -1};
+  // h = 2 b + 0.5 x w; relu(h) - 3 h
+  ASSERT_OK_AND_ASSIGN(
+      const std::vector<float> one,
+      RunBlob(module.processed.bytes, {Tensor({4, 3})}, Tensor({4, 2}), {Tensor({1, 3}, &x)}));
+  EXPECT_THAT(one, ElementsAre(-41, 117));
+  ASSERT_OK_AND_ASSIGN(
+      const std::vector<float> two,
+      RunBlob(module.processed.bytes, {Tensor({4, 3})}, Tensor({4, 2}), {Tensor({2, 3}, &x)}));
+  EXPECT_THAT(two, ElementsAre(-41, 117, -31, 138));
+}
+
+TEST(DemoTest, RejectionsNameTheAttribute) {
+  const exir::ExportedProgram program = exir::ParseOrDie(R"(program edge {
+    graph(%x: f32[2,3] user_input, %i: i32[2] user_input, %t: f32[2,3]{strides=[1,2]} user_input) {
+      %a: i32[2] = edge.aten.add.Tensor(%i, %i)
+      %b: f32[2,3] = edge.aten.relu.default(%t)
+      %c: f32[2,3] = edge.aten.neg.default(%x)
+      %d: f32[2,3] = edge.aten.relu.default(%x)
+      return (%a user_output, %b user_output, %c user_output, %d user_output)
+    }
+  })",
+                                                         Ops());
+  ASSERT_OK_AND_ASSIGN(const exir::PartitionResult result,
+                       CreateDemoPartitioner({})->Partition(program));
+  std::vector<std::string> reasons;
+  for (const auto& rejection : result.rejections) reasons.push_back(rejection.reason);
+  EXPECT_THAT(reasons, ElementsAre("'self' is i32[2], not a contiguous f32",
+                                   "'self' is f32[2,3]{strides=[1,2]}, not a contiguous f32",
+                                   "operator aten.neg.default is not supported"));
+  EXPECT_EQ(result.nodes.size(), 1);
+}
+
+TEST(DemoTest, PartitionsAroundOtherOperatorsAreConvex) {
+  const exir::ExportedProgram program = exir::ParseOrDie(R"(program edge {
+    graph(%x: f32[2] user_input) {
+      %a: f32[2] = edge.aten.relu.default(%x)
+      %b: f32[2] = edge.aten.neg.default(%a)
+      %c: f32[2] = edge.aten.add.Tensor(%a, %b)
+      %d: f32[2] = edge.aten.tanh.default(%x)
+      return (%c user_output, %d user_output)
+    }
+  })",
+                                                         Ops());
+  ASSERT_OK_AND_ASSIGN(const exir::ExportedProgram lowered, Lower(program));
+  EXPECT_EQ(lowered.lowered_modules.size(), 2);
+  EXPECT_EQ(lowered.top().num_nodes(), 3);
+}
+
+TEST(DemoTest, BackendRefusesWhatThePartitionerWouldNotTake) {
+  const DemoBackend backend;
+  const exir::ExportedProgram program = exir::ParseOrDie(R"(program edge {
+    graph(%x: f32[2] user_input) {
+      %b: f32[2] = edge.aten.neg.default(%x)
+      return (%b user_output)
+    }
+  })",
+                                                         Ops());
+  const absl::Status status = backend.Preprocess(program.Clone(), {}).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("edge.aten.neg.default(%x)"));
+  const exir::CompileSpec spec{"k", "v"};
+  EXPECT_EQ(backend.Preprocess(program.Clone(), absl::MakeConstSpan(&spec, 1)).status().code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+TEST(DemoTest, ValuesThatAreReturnedTwiceOrUnchanged) {
+  DemoProgram program;
+  program.set_num_arguments(1);
+  program.add_outputs(0);
+  std::vector<float> x = {1, 2};
+  ASSERT_OK_AND_ASSIGN(
+      const std::vector<float> y,
+      RunBlob(WriteDemoBlob(program, {}), {Tensor({2})}, Tensor({2}), {Tensor({2}, &x)}));
+  EXPECT_THAT(y, ElementsAre(1, 2));
+}
+
+TEST(DemoTest, MalformedBlobsAreErrors) {
+  DemoProgram good;
+  good.set_num_arguments(1);
+  DemoInstruction& add = *good.add_instructions();
+  add.set_op(DEMO_OP_ADD);
+  add.add_operands(0);
+  add.add_operands(0);
+  add.set_alpha(1);
+  good.add_outputs(1);
+  std::vector<float> x = {1, 2};
+  const auto run = [&](const DemoProgram& program) {
+    return RunBlob(WriteDemoBlob(program, {}), {Tensor({2})}, Tensor({2}), {Tensor({2}, &x)})
+        .status();
+  };
+  EXPECT_TRUE(run(good).ok()) << run(good);
+  const auto changed = [&](auto change) {
+    DemoProgram program = good;
+    change(program);
+    return run(program).code();
+  };
+  using absl::StatusCode;
+  EXPECT_EQ(changed([](DemoProgram& p) { p.set_num_arguments(2); }), StatusCode::kInvalidArgument);
+  EXPECT_EQ(changed([](DemoProgram& p) { p.set_outputs(0, 7); }), StatusCode::kDataLoss);
+  EXPECT_EQ(changed([](DemoProgram& p) { p.add_outputs(0); }), StatusCode::kInvalidArgument);
+  EXPECT_EQ(changed([](DemoProgram& p) { p.mutable_instructions(0)->set_operands(0, 1); }),
+            StatusCode::kDataLoss);
+  EXPECT_EQ(changed([](DemoProgram& p) { p.mutable_instructions(0)->add_operands(0); }),
+            StatusCode::kDataLoss);
+  EXPECT_EQ(changed([](DemoProgram& p) { p.mutable_instructions(0)->set_op(DEMO_OP_MM); }),
+            StatusCode::kInvalidArgument);
+  EXPECT_EQ(
+      changed([](DemoProgram& p) { p.mutable_instructions(0)->set_op(static_cast<DemoOp>(99)); }),
+      StatusCode::kUnimplemented);
+  EXPECT_EQ(changed([](DemoProgram& p) { p.add_constants()->add_sizes(1); }),
+            StatusCode::kDataLoss);
+  EXPECT_EQ(changed([](DemoProgram& p) { p.add_constants()->add_sizes(-1); }),
+            StatusCode::kDataLoss);
+  EXPECT_EQ(changed([](DemoProgram& p) {
+              for (int i = 0; i < 40; ++i) p.add_constants()->add_sizes(INT64_MAX);
+            }),
+            StatusCode::kDataLoss);
+
+  const std::vector<std::byte> blob = WriteDemoBlob(good, {});
+  for (size_t size = 0; size < blob.size(); ++size) {
+    EXPECT_FALSE(RunBlob(absl::MakeConstSpan(blob.data(), size), {Tensor({2})}, Tensor({2}),
+                         {Tensor({2}, &x)})
+                     .ok())
+        << size;
+  }
+  for (size_t i = 0; i < blob.size(); ++i) {
+    for (int bit = 0; bit < 8; ++bit) {
+      std::vector<std::byte> flipped = blob;
+      flipped[i] ^= static_cast<std::byte>(1 << bit);
+      RunBlob(flipped, {Tensor({2})}, Tensor({2}), {Tensor({2}, &x)}).status().IgnoreError();
+    }
+  }
+}
+
+TEST(DemoTest, ArgumentsThatDoNotFitThePlanAreErrors) {
+  ASSERT_OK_AND_ASSIGN(const exir::ExportedProgram lowered, Lower(Mlp()));
+  const exir::Storage& blob = lowered.lowered_modules[exir::ModuleId(0)]->processed;
+  std::vector<float> x(64);
+  const auto run = [&](EValue input) {
+    return RunBlob(blob.bytes, {Tensor({4, 3})}, Tensor({4, 2}), {input}).status().code();
+  };
+  EXPECT_EQ(run(Tensor({4, 3}, &x)), absl::StatusCode::kOk);
+  EXPECT_EQ(run(Tensor({5, 3}, &x)), absl::StatusCode::kOutOfRange);
+  EXPECT_EQ(run(Tensor({4, 2}, &x)), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(run(Tensor({3}, &x)), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(run(EValue(int64_t{3})), absl::StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace belay::demo

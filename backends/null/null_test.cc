@@ -1,0 +1,61 @@
+#include "backends/aot_backend.h"
+#include "backends/null/null_backend.h"
+#include "backends/null/null_partitioner.h"
+#include "backends/null/null_runtime.h"
+#include "exir/backend/to_backend.h"
+#include "exir/ir/text.h"
+#include "exir/testing/programs.h"
+#include "exir/testing/test_ops.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "runtime/core/testing.h"
+
+namespace belay::null {
+namespace {
+
+constexpr std::string_view kRelu = R"(program edge {
+  graph(%x: f32[2] user_input) {
+    %y: f32[2] = edge.aten.relu.default(%x)
+    return (%y user_output)
+  }
+})";
+
+TEST(NullPartitionerTest, TakesNothingAndSaysWhy) {
+  const exir::ExportedProgram program = exir::ParseOrDie(kRelu, exir::TestOps());
+  const auto partitioner = CreateNullPartitioner({});
+  ASSERT_OK_AND_ASSIGN(const exir::PartitionResult result, partitioner->Partition(program));
+  EXPECT_TRUE(result.nodes.empty());
+  ASSERT_EQ(result.rejections.size(), 1);
+  EXPECT_EQ(result.rejections[0].reason, "operator aten.relu.default is not supported");
+}
+
+TEST(NullPartitionerTest, LeavesTheProgramAsItIs) {
+  const exir::ExportedProgram program = exir::ParseOrDie(kRelu, exir::TestOps());
+  const NullBackend backend;
+  exir::BackendSet backends;
+  ASSERT_TRUE(backends.Add(&backend).ok());
+  ASSERT_OK_AND_ASSIGN(const exir::ExportedProgram lowered,
+                       exir::ToBackend(program, *CreateNullPartitioner({}), backends));
+  EXPECT_EQ(exir::PrintProgram(lowered), exir::PrintProgram(program));
+}
+
+TEST(NullBackendTest, NamesTheNodeItCannotCompile) {
+  const exir::ExportedProgram program = exir::ParseOrDie(kRelu, exir::TestOps());
+  const NullBackend backend;
+  exir::BackendSet backends;
+  ASSERT_TRUE(backends.Add(&backend).ok());
+  const auto lowered = exir::ToBackend("null", program, {}, backends);
+  EXPECT_EQ(lowered.status().code(), absl::StatusCode::kUnimplemented);
+  EXPECT_THAT(std::string(lowered.status().message()),
+              ::testing::HasSubstr("%y: f32[2] = edge.aten.relu.default(%x)"));
+}
+
+TEST(NullRuntimeTest, RefusesABlob) {
+  const NullRuntime runtime;
+  const std::byte blob[] = {std::byte{1}};
+  EXPECT_EQ(runtime.Init({}, blob).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_TRUE(runtime.Init({}, {}).ok());
+}
+
+}  // namespace
+}  // namespace belay::null

@@ -1,0 +1,85 @@
+#include "exir/backend/introspection.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/core/status_macros.h"
+
+namespace belay::exir {
+
+std::vector<DelegateCall> DelegateCalls(const ExportedProgram& program, GraphId graph) {
+  std::vector<DelegateCall> calls;
+  const Graph& g = program.graphs[graph];
+  for (NodeId node : g.nodes()) {
+    if (g.node(node).target != program.ops->CallDelegate() || g.node(node).arguments.empty()) {
+      continue;
+    }
+    const ModuleId* module = g.node(node).arguments[0].get_if<ModuleId>();
+    if (module == nullptr || !program.lowered_modules.contains(*module)) continue;
+    calls.push_back({graph, node, *module, program.lowered_modules[*module].get()});
+  }
+  return calls;
+}
+
+std::vector<DelegateCall> DelegateCalls(const ExportedProgram& program) {
+  std::vector<DelegateCall> calls;
+  for (uint32_t g = 0; g < program.graphs.size(); ++g) {
+    const std::vector<DelegateCall> more = DelegateCalls(program, GraphId(g));
+    calls.insert(calls.end(), more.begin(), more.end());
+  }
+  return calls;
+}
+
+std::vector<NodeId> NonLoweredNodes(const Graph& graph) {
+  std::vector<NodeId> nodes;
+  for (NodeId node : graph.nodes()) {
+    if (graph.node(node).target->name() != "higher_order.executorch_call_delegate") {
+      nodes.push_back(node);
+    }
+  }
+  return nodes;
+}
+
+DelegationInfo CountDelegation(const ExportedProgram& program) {
+  DelegationInfo info;
+  info.delegate_calls = DelegateCalls(program).size();
+  std::vector<std::pair<const ExportedProgram*, bool>> pending = {{&program, false}};
+  while (!pending.empty()) {
+    const auto [current, delegated] = pending.back();
+    pending.pop_back();
+    for (const Graph& graph : current->graphs) {
+      for (NodeId node : NonLoweredNodes(graph)) {
+        DelegationInfo::Count& count = info.by_op[graph.node(node).target->name()];
+        ++(delegated ? count.delegated : count.non_delegated);
+        ++(delegated ? info.delegated_nodes : info.non_delegated_nodes);
+      }
+    }
+    for (const DelegateCall& call : DelegateCalls(*current)) {
+      if (call.module != nullptr) pending.emplace_back(&call.module->original, true);
+    }
+  }
+  return info;
+}
+
+std::string DelegationInfo::ToTable() const {
+  std::vector<std::vector<std::string>> rows = {{"operator", "delegated", "not delegated"}};
+  for (const auto& [op, count] : by_op) {
+    rows.push_back({op, absl::StrCat(count.delegated), absl::StrCat(count.non_delegated)});
+  }
+  rows.push_back({"Total", absl::StrCat(delegated_nodes), absl::StrCat(non_delegated_nodes)});
+  std::vector<size_t> widths(rows[0].size());
+  for (const auto& row : rows) {
+    for (size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], row[c].size());
+  }
+  std::string table;
+  for (const auto& row : rows) {
+    absl::StrAppend(&table, row[0], std::string(widths[0] - row[0].size(), ' '));
+    for (size_t c = 1; c < row.size(); ++c) {
+      absl::StrAppend(&table, "  ", std::string(widths[c] - row[c].size(), ' '), row[c]);
+    }
+    table += "\n";
+  }
+  return table;
+}
+
+}  // namespace belay::exir

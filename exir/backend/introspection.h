@@ -1,0 +1,48 @@
+// Looks at lowered programs: which calls there are, what was delegated, what was not.
+//
+// Source: lowering.md row 49.
+#ifndef BELAY_EXIR_BACKEND_INTROSPECTION_H_
+#define BELAY_EXIR_BACKEND_INTROSPECTION_H_
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "absl/container/btree_map.h"
+#include "exir/ir/exported_program.h"
+#include "exir/ir/lowered_backend_module.h"
+
+namespace belay::exir {
+
+// A delegate call; `module` lives as long as the program.
+struct DelegateCall {
+  GraphId graph;
+  NodeId node;
+  ModuleId id;
+  const LoweredBackendModule* module = nullptr;
+};
+// Those of one graph, in its order.
+std::vector<DelegateCall> DelegateCalls(const ExportedProgram& program, GraphId graph);
+// Those of all graphs, in order of the graphs' ids. Delegates inside of delegates do not count.
+std::vector<DelegateCall> DelegateCalls(const ExportedProgram& program);
+
+// The nodes of a graph that are no delegate calls.
+std::vector<NodeId> NonLoweredNodes(const Graph& graph);
+
+struct DelegationInfo {
+  size_t delegate_calls = 0;
+  size_t delegated_nodes = 0, non_delegated_nodes = 0;
+  struct Count {
+    size_t delegated = 0, non_delegated = 0;
+  };
+  absl::btree_map<std::string, Count> by_op;  // by OpOverload::name()
+  // One line per operator and a line "Total".
+  std::string ToTable() const;
+};
+// Counts nodes of all graphs, and of all graphs of the delegates' programs (a delegate inside of a
+// delegate counts by its own nodes).
+DelegationInfo CountDelegation(const ExportedProgram& program);
+
+}  // namespace belay::exir
+
+#endif  // BELAY_EXIR_BACKEND_INTROSPECTION_H_

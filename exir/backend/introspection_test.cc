@@ -1,0 +1,60 @@
+#include "exir/backend/introspection.h"
+
+#include <string>
+#include <vector>
+
+#include "exir/backend/target_device.h"
+#include "exir/backend/testing/recording_backend.h"
+#include "exir/backend/to_backend.h"
+#include "exir/testing/programs.h"
+#include "exir/testing/test_ops.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "runtime/core/testing.h"
+
+namespace belay::exir {
+namespace {
+
+TEST(IntrospectionTest, CallsNodesAndCounts) {
+  const ExportedProgram program = ParseOrDie(R"(program edge {
+    graph(%x: f32[2] user_input) {
+      %a: f32[2] = edge.aten.add.Tensor(%x, %x)  tag="t"
+      %b: f32[2] = edge.aten.mul.Tensor(%a, %x)  tag="t"
+      %c: f32[2] = edge.aten.neg.default(%b)
+      %d: f32[2] = edge.aten.add.Tensor(%c, %x)  tag="u"
+      return (%d user_output)
+    }
+  })",
+                                             TestOps());
+  const FunctionBackend backend("recorder");
+  BackendSet backends;
+  ASSERT_TRUE(backends.Add(&backend).ok());
+  ASSERT_OK_AND_ASSIGN(const ExportedProgram lowered,
+                       ToBackend(program, TextPartitioner(), backends));
+  const std::vector<DelegateCall> calls = DelegateCalls(lowered);
+  ASSERT_EQ(calls.size(), 2);
+  EXPECT_EQ(calls[0].module->backend_id, "recorder");
+  EXPECT_EQ(calls[1].id, ModuleId(1));
+  EXPECT_EQ(NonLoweredNodes(lowered.top()).size(), 1);
+  EXPECT_EQ(DelegateCalls(program).size(), 0);
+  EXPECT_EQ(CountDelegation(lowered).ToTable(),
+            "operator          delegated  not delegated\n"
+            "aten.add.Tensor           2              0\n"
+            "aten.mul.Tensor           1              0\n"
+            "aten.neg.default          0              1\n"
+            "Total                     3              1\n");
+}
+
+TEST(TargetDeviceTest, TypeInAnyCaseIndexZeroByDefault) {
+  EXPECT_EQ(*ParseTargetDevice("CUDA:3"), (Device{"cuda", 3}));
+  EXPECT_EQ(*ParseTargetDevice("cpu"), (Device{"cpu", 0}));
+  for (const char* bad : {"", "tpu", "cuda:", "cuda:x", "cuda:-1", "cuda:1x"}) {
+    EXPECT_EQ(ParseTargetDevice(bad).status().code(), absl::StatusCode::kInvalidArgument) << bad;
+  }
+  const std::vector<CompileSpec> specs = {{"k", "v"}, {"target_device", "cuda:1"}};
+  EXPECT_EQ(**TargetDevice(specs), (Device{"cuda", 1}));
+  EXPECT_FALSE(TargetDevice({})->has_value());
+}
+
+}  // namespace
+}  // namespace belay::exir

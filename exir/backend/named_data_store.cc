@@ -1,0 +1,191 @@
+#include "exir/backend/named_data_store.h"
+
+#include <sodium.h>
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <utility>
+
+#include "absl/strings/str_join.h"
+#include "runtime/core/checked_math.h"
+#include "runtime/core/sizes.h"
+#include "runtime/core/status_macros.h"
+
+namespace belay::exir {
+namespace {
+
+constexpr size_t kFingerprintBytes = 32;
+
+bool SameBytes(absl::Span<const std::byte> a, absl::Span<const std::byte> b) {
+  if (a.size() != b.size()) return false;
+  return a.empty() || a.data() == b.data() || std::memcmp(a.data(), b.data(), a.size()) == 0;
+}
+
+std::string HexSha256(std::string_view text) {
+  static_assert(crypto_hash_sha256_BYTES == 32);
+  unsigned char digest[crypto_hash_sha256_BYTES];
+  crypto_hash_sha256(digest, reinterpret_cast<const unsigned char*>(text.data()), text.size());
+  std::string hex;
+  for (unsigned char byte : digest) absl::StrAppend(&hex, absl::Hex(byte, absl::kZeroPad2));
+  return hex;
+}
+
+}  // namespace
+
+size_t NamedDataStore::AddBuffer(Storage data) {
+  const size_t prefix = std::min(data.bytes.size(), kFingerprintBytes);
+  std::string fingerprint = absl::StrCat(data.bytes.size(), ":");
+  if (prefix > 0) {
+    fingerprint.append(reinterpret_cast<const char*>(data.bytes.data()), prefix);
+  }
+  std::vector<size_t>& candidates = candidates_[fingerprint];
+  for (size_t candidate : candidates) {
+    if (SameBytes(output_.buffers[candidate].bytes, data.bytes)) return candidate;
+  }
+  candidates.push_back(output_.buffers.size());
+  output_.buffers.push_back(std::move(data));
+  return output_.buffers.size() - 1;
+}
+
+NamedDataEntry* NamedDataStore::Find(std::string_view key) {
+  const auto file = file_of_key_.find(std::string(key));
+  if (file == file_of_key_.end()) return nullptr;
+  auto& entries = file->second.empty() ? output_.program_data : output_.external_data[file->second];
+  return &entries.find(std::string(key))->second;
+}
+
+absl::Status NamedDataStore::Add(std::string_view key, Storage data,
+                                 const NamedDataOptions& options) {
+  if (options.alignment <= 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "key ", key, ": alignment must be greater than 0, received ", options.alignment));
+  }
+  const auto alignment = static_cast<uint64_t>(options.alignment);
+  if (NamedDataEntry* entry = Find(key)) {
+    const Storage& existing = output_.buffers[entry->buffer];
+    if (!SameBytes(existing.bytes, data.bytes)) {
+      return absl::AlreadyExistsError(absl::StrCat(
+          "Duplicate key ", key, " with different data. Existing data size: ",
+          existing.bytes.size(), " bytes. New data size: ", data.bytes.size(), " bytes."));
+    }
+    const std::optional<uint64_t> both =
+        CheckedMul(entry->alignment / std::gcd(entry->alignment, alignment), alignment);
+    if (!both.has_value()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "key ", key, ": no alignment is a multiple of ", entry->alignment, " and ", alignment));
+    }
+    entry->alignment = *both;
+    return absl::OkStatus();
+  }
+  NamedDataEntry entry{AddBuffer(std::move(data)), alignment, options.layout};
+  auto& entries = options.external_tag.empty() ? output_.program_data
+                                               : output_.external_data[options.external_tag];
+  entries[std::string(key)] = std::move(entry);
+  file_of_key_[std::string(key)] = options.external_tag;
+  return absl::OkStatus();
+}
+
+absl::Status NamedDataStore::AddTensor(std::string_view key, const ConstantTensor& tensor,
+                                       const NamedDataOptions& options) {
+  NamedDataEntry::TensorLayout layout;
+  layout.dtype = tensor.dtype();
+  layout.sizes.assign(tensor.sizes().begin(), tensor.sizes().end());
+  DimOrder order = ContiguousOrder(tensor.sizes().size());
+  if (!tensor.is_contiguous()) {
+    order = ChannelsLastOrder(tensor.sizes().size());
+    if (!(DenseStrides(tensor.sizes(), order) == tensor.strides())) {
+      return absl::InvalidArgumentError(absl::StrCat("key ", key, ": the tensor ",
+                                                     tensor.view().ToString(),
+                                                     " is neither contiguous nor channels last"));
+    }
+  }
+  layout.dim_order.assign(order.begin(), order.end());
+  if (options.layout.has_value() && !(*options.layout == layout)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "key ", key, ": the given layout is not that of the tensor ", tensor.view().ToString()));
+  }
+  ABSL_ASSIGN_OR_RETURN(Storage bytes, tensor.Dense(order));
+  NamedDataOptions with_layout = options;
+  with_layout.layout = std::move(layout);
+  return Add(key, std::move(bytes), with_layout);
+}
+
+absl::Status NamedDataStore::Merge(const NamedDataOutput& output) {
+  const auto merge = [&](const std::string& tag,
+                         const absl::btree_map<std::string, NamedDataEntry>& entries) {
+    for (const auto& [key, entry] : entries) {
+      if (entry.buffer >= output.buffers.size()) {
+        return absl::InvalidArgumentError(absl::StrCat("key ", key, " names buffer ", entry.buffer,
+                                                       " of ", output.buffers.size()));
+      }
+      if (entry.alignment > static_cast<uint64_t>(INT64_MAX)) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("key ", key, " has alignment ", entry.alignment));
+      }
+      ABSL_RETURN_IF_ERROR(Add(key, output.buffers[entry.buffer],
+                               {static_cast<int64_t>(entry.alignment), tag, entry.layout}));
+    }
+    return absl::OkStatus();
+  };
+  ABSL_RETURN_IF_ERROR(merge("", output.program_data));
+  for (const auto& [tag, entries] : output.external_data) {
+    ABSL_RETURN_IF_ERROR(merge(tag, entries));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status NamedDataStore::Externalize(uint64_t cap, std::string_view prefix) {
+  if (cap == 0) {
+    return absl::InvalidArgumentError("external data shard cap must be a positive integer");
+  }
+  if (prefix.empty()) {
+    return absl::InvalidArgumentError("external data tag prefix must be nonempty");
+  }
+  // A buffer's keys are sorted, and so are the buffers by them: program_data is.
+  std::vector<std::pair<size_t, std::vector<std::string>>> groups;
+  absl::flat_hash_map<size_t, size_t> group_of_buffer;
+  for (const auto& [key, entry] : output_.program_data) {
+    const auto [it, added] = group_of_buffer.emplace(entry.buffer, groups.size());
+    if (added) groups.emplace_back(entry.buffer, std::vector<std::string>());
+    groups[it->second].second.push_back(key);
+  }
+  std::vector<std::vector<std::string>> shards;
+  uint64_t filled = 0;
+  for (const auto& [buffer, keys] : groups) {
+    const uint64_t size = output_.buffers[buffer].bytes.size();
+    if (size > cap) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "buffer ", buffer, " has ", size, " bytes and exceeds external data shard cap ", cap));
+    }
+    if (shards.empty() || size > cap - filled) {
+      shards.emplace_back();
+      filled = 0;
+    }
+    filled += size;
+    shards.back().insert(shards.back().end(), keys.begin(), keys.end());
+  }
+  std::vector<std::string> tags;
+  for (std::vector<std::string>& keys : shards) {
+    std::sort(keys.begin(), keys.end());
+    const std::string joined = absl::StrJoin(keys, absl::string_view("\0", 1));
+    tags.push_back(absl::StrCat(prefix, "_", HexSha256(joined)));
+    // Keys are unique over all files, so a file of this tag can only hold others.
+    if (output_.external_data.contains(tags.back())) {
+      return absl::AlreadyExistsError(
+          absl::StrCat("external data tag ", tags.back(), " is there with other content"));
+    }
+  }
+  for (size_t i = 0; i < shards.size(); ++i) {
+    auto& file = output_.external_data[tags[i]];
+    for (const std::string& key : shards[i]) {
+      const auto it = output_.program_data.find(key);
+      file[key] = std::move(it->second);
+      output_.program_data.erase(it);
+      file_of_key_[key] = tags[i];
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace belay::exir

@@ -1,0 +1,66 @@
+// Blobs by key that delegates share. Equal bytes are stored once.
+//
+// Source: lowering.md §3.7, tables/named_data_store. A key that is added again keeps the least
+// common multiple of its alignments (weak point 17).
+#ifndef BELAY_EXIR_BACKEND_NAMED_DATA_STORE_H_
+#define BELAY_EXIR_BACKEND_NAMED_DATA_STORE_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/container/btree_map.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "exir/ir/constant.h"
+#include "exir/ir/lowered_backend_module.h"
+
+namespace belay::exir {
+
+struct NamedDataOptions {
+  int64_t alignment = 1;
+  // The companion file that holds it; "" for the program file.
+  std::string external_tag;
+  std::optional<NamedDataEntry::TensorLayout> layout;
+};
+
+// A value. Bytes are shared, not copied. Thread-compatible.
+class NamedDataStore {
+ public:
+  // Keys are unique over the program file and all companion files. The same key with the same bytes
+  // is no change but for the alignment.
+  //   kInvalidArgument  the alignment is not positive
+  //   kAlreadyExists    the key is there with other bytes; nothing changed
+  absl::Status Add(std::string_view key, Storage data, const NamedDataOptions& options = {});
+  // The elements of a tensor that is dense in row-major or channels-last order, as they are stored,
+  // with its layout.
+  //   kInvalidArgument  it is in neither order, or options.layout is another one
+  absl::Status AddTensor(std::string_view key, const ConstantTensor& tensor,
+                         const NamedDataOptions& options = {});
+  // Adds all entries: those of the program file, then the external ones, in key order. On a
+  // conflict those before it stay.
+  absl::Status Merge(const NamedDataOutput& output);
+  // Moves the program file's entries to companion files of at most `cap` bytes each (a buffer
+  // counts once): buffers in the order of their keys, a new file when the next would not fit. A
+  // file's tag is `prefix`_ and the SHA-256 of its keys joined by NUL. On error nothing changed.
+  //   kInvalidArgument  cap is 0, the prefix is empty, or a buffer alone exceeds cap
+  //   kAlreadyExists    a file of this tag is there with other content
+  absl::Status Externalize(uint64_t cap, std::string_view prefix);
+
+  const NamedDataOutput& output() const { return output_; }
+
+ private:
+  size_t AddBuffer(Storage data);
+  NamedDataEntry* Find(std::string_view key);
+
+  NamedDataOutput output_;
+  absl::flat_hash_map<std::string, std::string> file_of_key_;  // external tag, or ""
+  // Buffers by length and first bytes.
+  absl::flat_hash_map<std::string, std::vector<size_t>> candidates_;
+};
+
+}  // namespace belay::exir
+
+#endif  // BELAY_EXIR_BACKEND_NAMED_DATA_STORE_H_

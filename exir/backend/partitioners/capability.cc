@@ -1,0 +1,194 @@
+#include "exir/backend/partitioners/capability.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "absl/container/flat_hash_set.h"
+#include "exir/ir/text.h"
+#include "runtime/core/status_macros.h"
+
+namespace belay::exir {
+namespace {
+
+// Nodes and groups of nodes, and which of them are supported.
+class Units {
+ public:
+  Units(const Graph& graph, const std::function<bool(NodeId)>& supported)
+      : graph_(graph), unit_(graph.node_id_limit(), 0) {
+    for (NodeId node : graph.nodes()) {
+      unit_[node.index()] = nodes_.size();
+      nodes_.push_back({node});
+      supported_.push_back(supported(node));
+    }
+  }
+
+  // Moves the nodes into the unit of the first.
+  void Join(const std::vector<NodeId>& nodes) {
+    const size_t to = unit_[nodes.front().index()];
+    for (NodeId node : nodes) {
+      const size_t from = unit_[node.index()];
+      if (from == to) continue;
+      nodes_[from].clear();
+      nodes_[to].push_back(node);
+      unit_[node.index()] = to;
+    }
+  }
+
+  // Units from the inputs to the outputs; those on a cycle, or behind one, are missing.
+  std::vector<size_t> TopologicalOrder() const {
+    std::vector<uint32_t> pending(nodes_.size());
+    for (size_t u = 0; u < nodes_.size(); ++u) {
+      ForEachUser(u, [&](size_t user) { ++pending[user]; });
+    }
+    std::vector<size_t> order;
+    for (size_t u = 0; u < nodes_.size(); ++u) {
+      if (pending[u] == 0 && !nodes_[u].empty()) order.push_back(u);
+    }
+    for (size_t i = 0; i < order.size(); ++i) {
+      ForEachUser(order[i], [&](size_t user) {
+        if (--pending[user] == 0) order.push_back(user);
+      });
+    }
+    return order;
+  }
+
+  // By unit: supported ones have the number of their partition, counted from the outputs; the
+  // others the largest number of a partition that they lead to, or -1.
+  std::vector<int32_t> Levels(const std::vector<size_t>& order) const {
+    std::vector<int32_t> levels(nodes_.size(), -1);
+    for (size_t i = order.size(); i-- > 0;) {
+      const size_t u = order[i];
+      int32_t level = supported_[u] ? 0 : -1;
+      ForEachUser(u, [&](size_t user) {
+        level = std::max(level, levels[user] + (supported_[u] && !supported_[user] ? 1 : 0));
+      });
+      levels[u] = level;
+    }
+    return levels;
+  }
+
+  size_t size() const { return nodes_.size(); }
+  size_t UnitOf(NodeId node) const { return unit_[node.index()]; }
+  bool supported(size_t unit) const { return supported_[unit]; }
+  const std::vector<NodeId>& nodes(size_t unit) const { return nodes_[unit]; }
+
+ private:
+  template <class Fn>
+  void ForEachUser(size_t u, const Fn& fn) const {
+    for (NodeId node : nodes_[u]) {
+      for (const NodeOutput& output : graph_.node(node).outputs) {
+        for (ValueId value : output.values) {
+          for (NodeId user : graph_.value(value).users) {
+            if (unit_[user.index()] != u) fn(unit_[user.index()]);
+          }
+        }
+      }
+    }
+  }
+
+  const Graph& graph_;
+  std::vector<size_t> unit_;                // by node
+  std::vector<std::vector<NodeId>> nodes_;  // by unit, numbered in graph order
+  std::vector<bool> supported_;
+};
+
+std::vector<PartitionProposal> Propose(const Graph& graph, const Units& units,
+                                       const ProposalOptions& options) {
+  const std::vector<int32_t> levels = units.Levels(units.TopologicalOrder());
+  int32_t num_levels = 0;
+  for (size_t u = 0; u < units.size(); ++u) {
+    if (units.supported(u)) num_levels = std::max(num_levels, levels[u] + 1);
+  }
+  // Ids count supported units from the outputs. A partition has the id of its second unit: the
+  // smaller one is merged into the larger, and of two single units the newer is kept.
+  std::vector<PartitionProposal> proposals(static_cast<size_t>(num_levels));
+  std::vector<int> met(static_cast<size_t>(num_levels), 0);
+  std::vector<bool> done(units.size(), false);
+  int64_t next_id = 0;
+  for (NodeId node = graph.last(); node.valid(); node = graph.previous(node)) {
+    const size_t u = units.UnitOf(node);
+    if (!units.supported(u)) continue;
+    proposals[levels[u]].nodes.push_back(node);
+    if (done[u]) continue;
+    done[u] = true;
+    if (++met[levels[u]] <= 2) proposals[levels[u]].id = next_id;
+    ++next_id;
+  }
+  for (PartitionProposal& proposal : proposals) {
+    std::reverse(proposal.nodes.begin(), proposal.nodes.end());
+  }
+  if (!options.allow_single_node) {
+    const absl::flat_hash_set<std::string> non_compute(options.non_compute_ops.begin(),
+                                                       options.non_compute_ops.end());
+    const absl::flat_hash_set<std::string> allowed(options.allowed_single_node_ops.begin(),
+                                                   options.allowed_single_node_ops.end());
+    const auto is_small = [&](const PartitionProposal& proposal) {
+      int compute = 0;
+      for (NodeId node : proposal.nodes) {
+        const std::string& name = graph.node(node).target->name();
+        compute += (non_compute.contains(name) ? 0 : 1) + (allowed.contains(name) ? 1 : 0);
+      }
+      return compute <= 1;
+    };
+    proposals.erase(std::remove_if(proposals.begin(), proposals.end(), is_small), proposals.end());
+  }
+  std::sort(proposals.begin(), proposals.end(),
+            [](const PartitionProposal& a, const PartitionProposal& b) { return a.id < b.id; });
+  return proposals;
+}
+
+}  // namespace
+
+std::vector<PartitionProposal> ProposePartitions(const Graph& graph,
+                                                 const std::function<bool(NodeId)>& supported,
+                                                 const ProposalOptions& options) {
+  return Propose(graph, Units(graph, supported), options);
+}
+
+absl::StatusOr<std::vector<PartitionProposal>> ProposeGroupedPartitions(
+    const Graph& graph, const std::vector<std::vector<NodeId>>& groups,
+    const std::function<bool(NodeId)>& supported, const ProposalOptions& options) {
+  absl::flat_hash_set<NodeId> grouped;
+  for (const std::vector<NodeId>& group : groups) {
+    const absl::flat_hash_set<NodeId> members(group.begin(), group.end());
+    for (NodeId node : members) {
+      if (!graph.contains(node)) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("a group has node ", node.index(), ", which is not in the graph"));
+      }
+    }
+    for (NodeId node : group) {
+      if (members.contains(node) && grouped.contains(node)) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("node ", graph.node(node).name,
+                         " exists in multiple groups: ", DescribeNode(graph, node)));
+      }
+    }
+    grouped.insert(members.begin(), members.end());
+  }
+  const Units singles(graph, supported);
+  std::vector<std::vector<NodeId>> kept;
+  for (const std::vector<NodeId>& group : groups) {
+    std::vector<NodeId> members;
+    for (NodeId node : group) {
+      if (singles.supported(singles.UnitOf(node))) members.push_back(node);
+    }
+    if (members.size() > 1) kept.push_back(std::move(members));
+  }
+  while (true) {
+    Units units = singles;
+    for (const std::vector<NodeId>& group : kept) units.Join(group);
+    const std::vector<size_t> order = units.TopologicalOrder();
+    std::vector<bool> placed(units.size(), false);
+    for (size_t u : order) placed[u] = true;
+    // The last group that is on a cycle, or behind one.
+    size_t bad = kept.size();
+    for (size_t g = 0; g < kept.size(); ++g) {
+      if (!placed[units.UnitOf(kept[g].front())]) bad = g;
+    }
+    if (bad == kept.size()) return Propose(graph, units, options);
+    kept.erase(kept.begin() + static_cast<ptrdiff_t>(bad));
+  }
+}
+
+}  // namespace belay::exir

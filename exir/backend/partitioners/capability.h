@@ -1,0 +1,50 @@
+// Proposes partitions of the nodes that a backend supports: few and large, each convex, no two in
+// need of each other.
+//
+// Source: lowering.md §2.24, §2.25, §11.9. The partitions are those of torch 2.13's
+// CapabilityBasedPartitioner, found in linear time; where that would propose partitions that need
+// each other (a way back through a third partition and an unsupported node), this keeps them apart.
+#ifndef BELAY_EXIR_BACKEND_PARTITIONERS_CAPABILITY_H_
+#define BELAY_EXIR_BACKEND_PARTITIONERS_CAPABILITY_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "exir/ir/graph.h"
+
+namespace belay::exir {
+
+struct PartitionProposal {
+  int64_t id = 0;             // growing, with gaps
+  std::vector<NodeId> nodes;  // in graph order
+};
+
+struct ProposalOptions {
+  // False: partitions with at most one compute node are dropped.
+  bool allow_single_node = true;
+  // OpOverload::name() of operators that do not count as compute nodes, and of those that count
+  // double.
+  std::vector<std::string> non_compute_ops = {"aten.view.default", "aten.view_copy.default"};
+  std::vector<std::string> allowed_single_node_ops;
+};
+
+// A node joins the last partition (seen from the outputs) that it can join: one that no way from it
+// re-enters. Unconnected nodes may share a partition. O(nodes + uses).
+std::vector<PartitionProposal> ProposePartitions(const Graph& graph,
+                                                 const std::function<bool(NodeId)>& supported,
+                                                 const ProposalOptions& options = {});
+
+// The same, with the supported nodes of each group kept together. A group that can't be kept
+// together with the others (they need each other) is treated as single nodes, the later first.
+//   kInvalidArgument  a node is in two groups, or is not in the graph
+// O((nodes + uses) * groups that can't be kept together).
+absl::StatusOr<std::vector<PartitionProposal>> ProposeGroupedPartitions(
+    const Graph& graph, const std::vector<std::vector<NodeId>>& groups,
+    const std::function<bool(NodeId)>& supported, const ProposalOptions& options = {});
+
+}  // namespace belay::exir
+
+#endif  // BELAY_EXIR_BACKEND_PARTITIONERS_CAPABILITY_H_

@@ -1,0 +1,293 @@
+#include "exir/backend/partitioners/capability.h"
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "exir/backend/partitioners/capability_partitioner.h"
+#include "exir/backend/partitioners/operator_support.h"
+#include "exir/backend/testing/recording_backend.h"
+#include "exir/backend/to_backend.h"
+#include "exir/ir/graph_editor.h"
+#include "exir/testing/programs.h"
+#include "exir/testing/test_ops.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "runtime/core/testing.h"
+
+namespace belay::exir {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+// A program of these lines over %x; everything but neg is supported.
+ExportedProgram Parse(std::string_view lines, std::string_view outputs) {
+  return ParseOrDie(absl::StrCat("program edge {\n graph(%x: f32[2] user_input) {\n", lines,
+                                 "\n return (", outputs, ")\n }\n}"),
+                    TestOps());
+}
+
+bool IsSupported(const Graph& graph, NodeId node) {
+  return graph.node(node).target->name() != "aten.neg.default";
+}
+
+std::vector<std::string> Show(const Graph& graph, const std::vector<PartitionProposal>& proposals) {
+  std::vector<std::string> texts;
+  for (const PartitionProposal& proposal : proposals) {
+    std::string text = absl::StrCat(proposal.id, ":");
+    for (NodeId node : proposal.nodes) absl::StrAppend(&text, " ", graph.node(node).name);
+    texts.push_back(text);
+  }
+  return texts;
+}
+
+std::vector<std::string> Propose(const ExportedProgram& program,
+                                 const ProposalOptions& options = {}) {
+  const Graph& graph = program.top();
+  return Show(graph, ProposePartitions(
+                         graph, [&](NodeId node) { return IsSupported(graph, node); }, options));
+}
+
+TEST(CapabilityTest, EverythingSupportedIsOnePartition) {
+  EXPECT_THAT(Propose(Parse(R"(%a: f32[2] = edge.aten.relu.default(%x)
+                               %b: f32[2] = edge.aten.relu.default(%x)
+                               %c: f32[2] = edge.aten.add.Tensor(%a, %b))",
+                            "%c user_output")),
+              ElementsAre("1: a b c"));
+}
+
+TEST(CapabilityTest, AlternatingChainIsCutAtEachUnsupportedNode) {
+  EXPECT_THAT(Propose(Parse(R"(%a: f32[2] = edge.aten.relu.default(%x)
+                               %b: f32[2] = edge.aten.neg.default(%a)
+                               %c: f32[2] = edge.aten.relu.default(%b)
+                               %d: f32[2] = edge.aten.neg.default(%c)
+                               %e: f32[2] = edge.aten.relu.default(%d))",
+                            "%e user_output")),
+              ElementsAre("0: e", "1: c", "2: a"));
+}
+
+TEST(CapabilityTest, DiamondWithAnUnsupportedArm) {
+  EXPECT_THAT(Propose(Parse(R"(%a: f32[2] = edge.aten.relu.default(%x)
+                               %b: f32[2] = edge.aten.relu.default(%a)
+                               %c: f32[2] = edge.aten.neg.default(%a)
+                               %d: f32[2] = edge.aten.add.Tensor(%b, %c))",
+                            "%d user_output")),
+              ElementsAre("1: b d", "2: a"));
+}
+
+TEST(CapabilityTest, UnconnectedNodesShareAPartition) {
+  EXPECT_THAT(Propose(Parse(R"(%a: f32[2] = edge.aten.relu.default(%x)
+                               %b: f32[2] = edge.aten.neg.default(%x)
+                               %c: f32[2] = edge.aten.relu.default(%b)
+                               %d: f32[2] = edge.aten.relu.default(%b))",
+                            "%a user_output, %c user_output, %d user_output")),
+              ElementsAre("1: a c d"));
+}
+
+// torch's partitioner sees this way back only in part.
+TEST(CapabilityTest, WayBackThroughAnotherPartitionKeepsPartitionsApart) {
+  const ExportedProgram program = Parse(R"(%n: f32[2] = edge.aten.relu.default(%x)
+                               %m: f32[2] = edge.aten.neg.default(%n)
+                               %a: f32[2] = edge.aten.relu.default(%m)
+                               %b: f32[2] = edge.aten.relu.default(%x)
+                               %u: f32[2] = edge.aten.neg.default(%b)
+                               %p: f32[2] = edge.aten.relu.default(%u))",
+                                        "%a user_output, %p user_output");
+  const FunctionBackend backend("recorder");
+  BackendSet backends;
+  ASSERT_TRUE(backends.Add(&backend).ok());
+  const CapabilityPartitioner partitioner({"recorder", {}},
+                                          [](const ExportedProgram& p, GraphId graph, NodeId node) {
+                                            return IsSupported(p.graphs[graph], node) ? "" : "no";
+                                          });
+  EXPECT_TRUE(ToBackend(program, partitioner, backends).ok());
+}
+
+TEST(CapabilityTest, SingleNodeFilterCountsComputeNodes) {
+  const ExportedProgram program = Parse(R"(%a: f32[2] = edge.aten.relu.default(%x)
+                               %b: f32[2] = edge.aten.neg.default(%a)
+                               %c: f32[2] = edge.aten.add.Tensor(%b, %b)
+                               %d: f32[2] = edge.aten.neg.default(%c)
+                               %e: f32[2] = edge.aten.relu.default(%d)
+                               %f: f32[2] = edge.aten.view_copy.default(%e, [2])
+                               %g: f32[2] = edge.aten.neg.default(%f)
+                               %h: f32[2] = edge.aten.relu.default(%g)
+                               %i: f32[2] = edge.aten.relu.default(%h))",
+                                        "%i user_output");
+  ProposalOptions options;
+  options.allow_single_node = false;
+  options.allowed_single_node_ops = {"aten.add.Tensor"};
+  EXPECT_THAT(Propose(program, options), ElementsAre("1: h i", "4: c"));
+}
+
+std::vector<std::string> ProposeGroups(const ExportedProgram& program,
+                                       const std::vector<std::vector<std::string>>& names) {
+  const Graph& graph = program.top();
+  std::vector<std::vector<NodeId>> groups;
+  for (const auto& group : names) {
+    groups.emplace_back();
+    for (const std::string& name : group) groups.back().push_back(FindNode(graph, name));
+  }
+  auto proposals = ProposeGroupedPartitions(graph, groups,
+                                            [&](NodeId node) { return IsSupported(graph, node); });
+  if (!proposals.ok()) return {std::string(proposals.status().message())};
+  return Show(graph, *proposals);
+}
+
+TEST(GroupsTest, GroupIsKeptTogether) {
+  // Alone, b would join d.
+  const ExportedProgram program = Parse(R"(%a: f32[2] = edge.aten.relu.default(%x)
+                               %b: f32[2] = edge.aten.relu.default(%x)
+                               %c: f32[2] = edge.aten.neg.default(%a)
+                               %d: f32[2] = edge.aten.add.Tensor(%c, %b))",
+                                        "%d user_output");
+  EXPECT_THAT(ProposeGroups(program, {}), ElementsAre("1: b d", "2: a"));
+  EXPECT_THAT(ProposeGroups(program, {{"a", "b"}}), ElementsAre("0: d", "1: a b"));
+}
+
+TEST(GroupsTest, NodeInTwoGroupsIsAnError) {
+  const ExportedProgram program =
+      Parse("%a: f32[2] = edge.aten.relu.default(%x)", "%a user_output");
+  EXPECT_THAT(ProposeGroups(program, {{"a"}, {"a"}}),
+              ElementsAre(HasSubstr("node a exists in multiple groups")));
+}
+
+// Each group needs the other: one of them is given up.
+TEST(GroupsTest, InterleavedGroupsDoNotMakeACycle) {
+  const ExportedProgram program = Parse(R"(%a1: f32[2] = edge.aten.relu.default(%x)
+                               %n1: f32[2] = edge.aten.neg.default(%a1)
+                               %b1: f32[2] = edge.aten.relu.default(%n1)
+                               %b2: f32[2] = edge.aten.relu.default(%x)
+                               %n2: f32[2] = edge.aten.neg.default(%b2)
+                               %a2: f32[2] = edge.aten.relu.default(%n2))",
+                                        "%b1 user_output, %a2 user_output");
+  const std::vector<std::string> proposals = ProposeGroups(program, {{"a1", "a2"}, {"b1", "b2"}});
+  // a1 and a2 together, b1 after, b2 before them.
+  EXPECT_THAT(proposals, ElementsAre("1: b1", "2: a1 a2", "3: b2"));
+}
+
+TEST(GroupsTest, GroupThatIsNotConvexIsGivenUp) {
+  const ExportedProgram program = Parse(R"(%a: f32[2] = edge.aten.relu.default(%x)
+                               %b: f32[2] = edge.aten.neg.default(%a)
+                               %c: f32[2] = edge.aten.relu.default(%b))",
+                                        "%c user_output");
+  EXPECT_THAT(ProposeGroups(program, {{"a", "c"}}), ElementsAre("0: c", "1: a"));
+}
+
+TEST(OperatorSupportTest, CombinationsAndReasons) {
+  const ExportedProgram program = ParseOrDie(R"(program edge {
+    graph(%x: f32[2] user_input) {
+      %a: f32[2] = edge.aten.relu.default(%x)  @"m.py":1 module="layers.0.attn"
+      %b: f32[2] = edge.aten.add.Tensor(%a, %x)  @"m.py":2 module="layers.1.mlp"
+      return (%b user_output)
+    }
+  })",
+                                             TestOps());
+  const auto ask = [&](const SupportFn& support, uint32_t node) {
+    return support(program, ExportedProgram::kTop, NodeId(node));
+  };
+  const SupportFn relu = SupportOps({"aten.relu.default"});
+  EXPECT_EQ(ask(relu, 0), "");
+  EXPECT_EQ(ask(relu, 1), "operator aten.add.Tensor is not supported");
+  EXPECT_EQ(ask(AnySupport({relu, SupportOps({"aten.add.Tensor"})}), 1), "");
+  EXPECT_EQ(ask(AllSupport({relu, DontPartitionNames({"a"})}), 0),
+            "node a was excluded by the user");
+  EXPECT_EQ(ask(DontPartitionOps({"relu"}), 0), "");
+  EXPECT_EQ(ask(DontPartitionOps({"relu"}, /*substring=*/true), 0),
+            "operator aten.relu.default was excluded by the user");
+  EXPECT_EQ(ask(DontPartitionModules({"attn"}), 0),
+            "module layers.0.attn was excluded by the user");
+  EXPECT_EQ(ask(DontPartitionModules({"layers.0.attn"}), 0),
+            "module layers.0.attn was excluded by the user");
+  EXPECT_EQ(ask(DontPartitionModules({"0.attn"}), 0), "");
+  EXPECT_EQ(ask(DontPartitionModules({"att"}), 0), "");
+  EXPECT_EQ(ask(DontPartitionModules({"layers.1"}, /*substring=*/true), 1),
+            "module layers.1.mlp was excluded by the user");
+}
+
+TEST(OperatorSupportTest, RejectionsAreATableWithOneReasonPerNode) {
+  const ExportedProgram program = Parse(R"(%a: f32[2] = edge.aten.relu.default(%x)
+                                           %b: f32[2] = edge.aten.neg.default(%a))",
+                                        "%b user_output");
+  EXPECT_EQ(FormatRejections(program, {}), "No nodes rejected.");
+  EXPECT_EQ(FormatRejections(program, {{ExportedProgram::kTop, NodeId(1), "first"},
+                                       {ExportedProgram::kTop, NodeId(0), "other"},
+                                       {ExportedProgram::kTop, NodeId(1), "second"}}),
+            "node  operator           module  reason\n"
+            "a     aten.relu.default          other\n"
+            "b     aten.neg.default           first\n");
+}
+
+TEST(ConfigPartitionerTest, OverlappingListsAreOnePartition) {
+  const ExportedProgram program = Parse(R"(%a: f32[2] = edge.aten.relu.default(%x)
+                               %b: f32[2] = edge.aten.add.Tensor(%a, %a)
+                               %c: f32[2] = edge.aten.neg.default(%b)
+                               %d: f32[2] = edge.aten.relu.default(%c))",
+                                        "%d user_output");
+  const auto with_input = [](const ExportedProgram& p, GraphId graph, NodeId node) {
+    const ValueId input = *p.graphs[graph].node(node).arguments[0].get_if<ValueId>();
+    return std::vector<NodeId>{p.graphs[graph].value(input).producer, node};
+  };
+  std::vector<NodeConfig> configs = {{"aten.relu.default", nullptr, nullptr, nullptr},
+                                     {"aten.add.Tensor", nullptr, with_input, nullptr}};
+  ASSERT_OK_AND_ASSIGN(const ConfigPartitioner partitioner,
+                       ConfigPartitioner::Create({"recorder", {}}, configs));
+  ASSERT_OK_AND_ASSIGN(const PartitionResult result, partitioner.Partition(program));
+  std::vector<std::string> tags;
+  for (const auto& tagged : result.nodes) {
+    tags.push_back(absl::StrCat(program.top().node(tagged.node).name, "=", tagged.tag));
+  }
+  EXPECT_THAT(tags, ElementsAre("a=tag0", "b=tag0", "d=tag1"));
+  ASSERT_EQ(result.rejections.size(), 1);
+  configs.push_back(configs[0]);
+  EXPECT_EQ(ConfigPartitioner::Create({"recorder", {}}, configs).status().code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+TEST(AllNodePartitionerTest, TakesAllNodesAndConstants) {
+  const ExportedProgram program = ParseOrDie(R"(program edge {
+    constants { state "w": f32[2] }
+    graph(%w: f32[2] parameter "w", %x: f32[2] user_input) {
+      %b: f32[2] = edge.aten.add.Tensor(%w, %x)
+      return (%b user_output)
+    }
+  })",
+                                             TestOps());
+  const AllNodePartitioner partitioner({"recorder", {{"k", "v"}}});
+  ASSERT_OK_AND_ASSIGN(const PartitionResult result, partitioner.Partition(program));
+  EXPECT_EQ(result.nodes.size(), 1);
+  EXPECT_EQ(result.inputs.size(), 1);
+  EXPECT_EQ(result.delegation[0].first, "recorder");
+}
+
+TEST(CapabilityTest, HundredThousandNodesTakeSeconds) {
+  ExportedProgram program(&TestOps());
+  program.graphs.push_back(Graph());
+  GraphEditor editor(program.top());
+  const ValueType type = TensorMeta::Contiguous(DType::kFloat32, {2});
+  const ValueId input = editor.AddInput("x", type);
+  ValueId value = input;
+  for (int i = 0; i < 100000; ++i) {
+    value = editor.InsertOp(NodeId(),
+                            {.name = "n",
+                             .target = TestOps().FindText(i % 3 == 0 ? "edge.aten.neg.default"
+                                                                     : "edge.aten.add.Tensor"),
+                             .arguments = i % 3 == 0 ? std::vector<Argument>{value}
+                                                     : std::vector<Argument>{value, input, 1}},
+                            type);
+  }
+  editor.SetOutputs({value});
+  const auto start = std::chrono::steady_clock::now();
+  const auto proposals = ProposePartitions(
+      program.top(), [&](NodeId node) { return IsSupported(program.top(), node); });
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  EXPECT_EQ(proposals.size(), 33333);
+  EXPECT_LT(seconds.count(), 20) << "something is quadratic";
+}
+
+}  // namespace
+}  // namespace belay::exir
