@@ -72,13 +72,15 @@ FNR == 1 {
   row = row_of(here)
   if (row == "") complain(FILENAME, "no row for " here " in tools/lint/layers.txt")
   skipping = 0
+  all_tests = 0
 }
 
 { line = $0; sub(/(^|[ \t])#.*/, "", line) }
 
 # A rule starts and ends in the first column.
 line ~ /^[A-Za-z_\[]/ && line !~ /^\]/ { finish_rule(); kind = line; sub(/\(.*/, "", kind) }
-kind ~ /_test$/ || line ~ /testonly *= *(True|1)/ { is_test = 1 }
+line ~ /default_testonly *= *(True|1)/ { all_tests = 1 }
+kind ~ /_test$/ || line ~ /^ +[a-z_]+_test\($/ || line ~ /testonly *= *(True|1)/ || all_tests { is_test = 1 }
 kind ~ /^\[?(load|package_group|package)$/ { next }
 
 line ~ /visibility *= *\[/ { skipping = 1 }
