@@ -279,13 +279,13 @@ TEST_F(PointwiseKernelTest, RandpermIsAPermutation) {
 TEST_F(PointwiseKernelTest, ArangeOfExtremeNumbers) {
   constexpr int64_t kMin = std::numeric_limits<int64_t>::min(),
                     kMax = std::numeric_limits<int64_t>::max();
-  TestTensor out = TestTensor::Zeros(DType::kInt64, {2});
+  TestTensor out = TestTensor::Zeros(DType::kInt64, {3});
   const auto arange = [&](EValue start, EValue end, EValue step) {
     return Run("aten.arange.start_step", {start, end, step, EValue(), EValue(), EValue(), EValue()},
                out);
   };
-  EXPECT_OK(
-      arange(EValue(kMin), EValue(kMax), EValue(kMax)));  // three elements would not be in range
+  ASSERT_OK(arange(EValue(kMin), EValue(kMax), EValue(kMax)));
+  EXPECT_THAT(ToVector<int64_t>(out.view()), ElementsAre(kMin, -1, kMax - 1));
   EXPECT_THAT(arange(EValue(kMin), EValue(kMax), EValue(int64_t{1})),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("too many elements")));
   EXPECT_THAT(arange(EValue(kMax), EValue(kMin), EValue(int64_t{-1})),
