@@ -1,0 +1,14 @@
+// Checks that the text form loses nothing.
+#ifndef BELAY_EXIR_TESTING_ROUND_TRIP_H_
+#define BELAY_EXIR_TESTING_ROUND_TRIP_H_
+
+#include "exir/ir/exported_program.h"
+
+namespace belay::exir {
+
+// Prints, parses and prints again: nothing may be lost, and the text may not change.
+void ExpectRoundTrip(const ExportedProgram& program);
+
+}  // namespace belay::exir
+
+#endif  // BELAY_EXIR_TESTING_ROUND_TRIP_H_
