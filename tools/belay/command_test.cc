@@ -1,0 +1,305 @@
+// What the subcommands do with bad input: one clear error, the right exit status, no output file.
+#include "tools/belay/command.h"
+
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "exir/import/testing/archive.h"
+#include "exir/import/testing/zip_writer.h"
+#include "gtest/gtest.h"
+#include "runtime/core/npy.h"
+#include "runtime/core/testing.h"
+
+namespace belay::tools {
+namespace {
+
+namespace fs = std::filesystem;
+using exir::ArchiveFiles;
+using exir::DefaultFiles;
+using exir::PackArchive;
+using exir::ProgramJson;
+
+constexpr char kMlp[] = "conformance/models/zoo/mlp/model.pt2";
+
+class CommandTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    directory_ = fs::path(testing::TempDir()) /
+                 testing::UnitTest::GetInstance()->current_test_info()->name();
+    fs::remove_all(directory_);
+    fs::create_directories(directory_);
+  }
+  std::string Path(const std::string& name) const { return (directory_ / name).string(); }
+  std::string Write(const std::string& name, const std::string& bytes) const {
+    std::ofstream(Path(name), std::ios::binary) << bytes;
+    return Path(name);
+  }
+  static std::string Read(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  }
+
+  struct Outcome {
+    int status;
+    std::string errors, output;
+  };
+  template <class Fn>
+  static Outcome Capture(Fn fn) {
+    testing::internal::CaptureStderr();
+    testing::internal::CaptureStdout();
+    Outcome outcome;
+    outcome.status = fn();
+    outcome.output = testing::internal::GetCapturedStdout();
+    outcome.errors = testing::internal::GetCapturedStderr();
+    return outcome;
+  }
+  Outcome LowerFile(const std::string& input) const {
+    return Capture(
+        [&] { return Lower(LowerOptions{.input = input, .output = Path("out.belay")}); });
+  }
+  // One error that says `message`, this status, and no file.
+  void ExpectLowerFails(const std::string& input, int status, const std::string& message) const {
+    const Outcome outcome = LowerFile(input);
+    EXPECT_EQ(outcome.status, status) << outcome.errors;
+    EXPECT_NE(outcome.errors.find("belay: "), std::string::npos) << outcome.errors;
+    EXPECT_NE(outcome.errors.find(message), std::string::npos) << outcome.errors;
+    EXPECT_FALSE(fs::exists(Path("out.belay")));
+    for (const auto& entry : fs::directory_iterator(directory_)) {
+      EXPECT_EQ(entry.path().filename().string().find("out.belay"), std::string::npos)
+          << "left behind: " << entry.path();
+    }
+  }
+  std::string LowerMlp() const {
+    const Outcome outcome = LowerFile(kMlp);
+    EXPECT_EQ(outcome.status, kDone) << outcome.errors;
+    return Path("out.belay");
+  }
+
+  fs::path directory_;
+};
+
+TEST_F(CommandTest, LowerRefusesAFileThatIsNotThere) {
+  ExpectLowerFails(Path("none.pt2"), kBadInput, "none.pt2");
+}
+
+TEST_F(CommandTest, LowerRefusesAnEmptyFile) {
+  ExpectLowerFails(Write("empty.pt2", ""), kBadInput, "empty.pt2");
+}
+
+TEST_F(CommandTest, LowerRefusesRandomBytes) {
+  const uint32_t seed = std::random_device()();
+  SCOPED_TRACE(seed);
+  std::mt19937 random(seed);
+  std::string bytes(5000, '\0');
+  for (char& c : bytes) c = static_cast<char>(random());
+  ExpectLowerFails(Write("random.pt2", bytes), kBadInput, "random.pt2");
+}
+
+TEST_F(CommandTest, LowerRefusesAnArchiveCutAnywhere) {
+  const std::string whole = Read(kMlp);
+  ASSERT_GT(whole.size(), 1000u);
+  for (int i = 0; i < 64; ++i) {
+    ExpectLowerFails(Write("cut.pt2", whole.substr(0, whole.size() * i / 64)), kBadInput,
+                     "cut.pt2");
+  }
+}
+
+TEST_F(CommandTest, LowerRefusesAnotherSchemaVersion) {
+  const std::string archive =
+      PackArchive(DefaultFiles(ProgramJson({{"\"major\": 8", "\"major\": 9"}})));
+  ExpectLowerFails(Write("version.pt2", archive), kUnsupported, "9");
+}
+
+TEST_F(CommandTest, LowerRefusesAnArchiveWithoutAModel) {
+  ArchiveFiles files = DefaultFiles(ProgramJson());
+  exir::SetFile(files, "models/model.json", nullptr);
+  ExpectLowerFails(Write("no_model.pt2", PackArchive(files)), kBadInput, "model");
+}
+
+TEST_F(CommandTest, LowerRefusesADuplicateNameInTheDirectory) {
+  std::vector<exir::ZipWriterEntry> entries;
+  for (const auto& [name, content] : DefaultFiles(ProgramJson()))
+    entries.push_back({.name = "model/" + name, .content = content});
+  entries.push_back(entries.back());
+  ExpectLowerFails(Write("twice.pt2", exir::WriteZip(entries)), kBadInput, entries.back().name);
+}
+
+TEST_F(CommandTest, LowerRefusesWeightsThatAreTooShort) {
+  ArchiveFiles files = DefaultFiles(ProgramJson());
+  bool found = false;
+  for (auto& [name, content] : files) {
+    if (name.find("data/weights/weight_") == std::string::npos) continue;
+    content.resize(content.size() - 4);
+    found = true;
+  }
+  ASSERT_TRUE(found);
+  ExpectLowerFails(Write("short.pt2", PackArchive(files)), kBadInput, "'w'");
+}
+
+TEST_F(CommandTest, LowerListsUnknownOperators) {
+  const std::string archive = PackArchive(DefaultFiles(
+      ProgramJson({{"torch.ops.aten.relu.default", "torch.ops.nowhere.relu.default"}})));
+  ExpectLowerFails(Write("unknown.pt2", archive), kUnsupported, "nowhere.relu.default");
+}
+
+TEST_F(CommandTest, LowerRefusesTrainingPrograms) {
+  ExpectLowerFails("conformance/models/zoo/mlp/training.pt2", kUnsupported,
+                   "run_decompositions");
+}
+
+TEST_F(CommandTest, LowerRefusesAPathThatCantBeWritten) {
+  const Outcome outcome = Capture([&] {
+    return Lower(LowerOptions{.input = kMlp, .output = Path("no/such/folder/out.belay")});
+  });
+  EXPECT_EQ(outcome.status, kBadInput);
+  EXPECT_NE(outcome.errors.find("no/such/folder"), std::string::npos) << outcome.errors;
+}
+
+TEST_F(CommandTest, LowerKeepsAnExistingFileWhenItFails) {
+  Write("out.belay", "precious");
+  EXPECT_EQ(LowerFile(Write("empty.pt2", "")).status, kBadInput);
+  EXPECT_EQ(Read(Path("out.belay")), "precious");
+}
+
+TEST_F(CommandTest, LowerNamesBackendsThatExist) {
+  const Outcome outcome = Capture([&] {
+    return Lower(LowerOptions{.input = kMlp, .output = Path("out.belay"), .backends = {"nosuch"}});
+  });
+  EXPECT_EQ(outcome.status, kBadUsage);
+  EXPECT_NE(outcome.errors.find("there is no backend 'nosuch'; there are: "), std::string::npos)
+      << outcome.errors;
+}
+
+TEST_F(CommandTest, LowerGivesTheSameBytesForAnyNumberOfThreads) {
+  std::vector<std::string> files;
+  for (int threads : {1, 1, 2, 8}) {
+    const std::string path = Path("t" + std::to_string(files.size()));
+    ASSERT_EQ(Capture([&] {
+                return Lower(LowerOptions{
+                    .input = kMlp, .output = path, .backends = {"demo"}, .threads = threads});
+              }).status,
+              kDone);
+    files.push_back(Read(path));
+  }
+  for (const std::string& file : files) EXPECT_TRUE(file == files[0]);
+}
+
+TEST_F(CommandTest, LowerDumpsTheProgramAfterAPass) {
+  LowerOptions options{.input = kMlp, .output = Path("out.belay")};
+  options.dump_after = "to_edge_ops";
+  EXPECT_NE(Capture([&] { return Lower(options); }).output.find("program edge {"),
+            std::string::npos);
+  options.dump_after = "no_such_pass";
+  const Outcome wrong = Capture([&] { return Lower(options); });
+  EXPECT_EQ(wrong.status, kBadUsage);
+  EXPECT_NE(wrong.errors.find("to_edge_ops"), std::string::npos) << wrong.errors;
+}
+
+TEST_F(CommandTest, InspectAccountsForEveryByte) {
+  const std::string path = LowerMlp();
+  const Outcome outcome =
+      Capture([&] { return Inspect(InspectOptions{.file = path, .size = true, .verify = true}); });
+  EXPECT_EQ(outcome.status, kDone) << outcome.errors;
+  EXPECT_NE(outcome.output.find(std::to_string(fs::file_size(path)) + " bytes in all (100 %)"),
+            std::string::npos)
+      << outcome.output;
+}
+
+TEST_F(CommandTest, InspectFindsADamagedSegment) {
+  const std::string path = LowerMlp();
+  std::string bytes = Read(path);
+  bytes[bytes.size() - 1] ^= 1;
+  const Outcome outcome = Capture([&] {
+    return Inspect(InspectOptions{.file = Write("damaged.belay", bytes), .verify = true});
+  });
+  EXPECT_EQ(outcome.status, kBadInput);
+}
+
+TEST_F(CommandTest, InspectPrintsArchives) {
+  const Outcome outcome =
+      Capture([&] { return Inspect(InspectOptions{.file = kMlp, .graph = true}); });
+  EXPECT_EQ(outcome.status, kDone) << outcome.errors;
+  EXPECT_EQ(outcome.output.find("program aten {"), 0u) << outcome.output.substr(0, 100);
+}
+
+struct BadArray {
+  std::string name;
+  DType dtype;
+  Sizes sizes;
+  std::string expected, came;
+};
+std::ostream& operator<<(std::ostream& out, const BadArray& c) { return out << c.name; }
+
+class RunBadInputTest : public CommandTest, public testing::WithParamInterface<BadArray> {};
+
+TEST_P(RunBadInputTest, NamesTheInputWhatWasExpectedAndWhatCame) {
+  const fs::path saved = directory_;
+  directory_ = fs::path(testing::TempDir()) / ("run_" + GetParam().name);
+  fs::create_directories(directory_);
+  const std::string program = LowerMlp();
+  const TestTensor tensor = TestTensor::Zeros(GetParam().dtype, GetParam().sizes);
+  ASSERT_TRUE(WriteNpy(Path("x.npy"), tensor.view()).ok());
+  RunOptions options{.program = program};
+  options.output_dir = Path("results");
+  options.inputs = {Path("x.npy")};
+  const Outcome outcome = Capture([&] { return Run(options); });
+  EXPECT_EQ(outcome.status, kBadInput);
+  EXPECT_NE(outcome.errors.find(GetParam().expected), std::string::npos) << outcome.errors;
+  EXPECT_NE(outcome.errors.find(GetParam().came), std::string::npos) << outcome.errors;
+  EXPECT_FALSE(fs::exists(Path("results")));
+  directory_ = saved;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Arrays, RunBadInputTest,
+    testing::Values(BadArray{"dtype", DType::kFloat64, {4, 12}, "f32", "f64"},
+                    BadArray{"rank", DType::kFloat32, {4, 12, 1}, "[4,12]", "[4,12,1]"},
+                    BadArray{"shape", DType::kFloat32, {4, 13}, "[4,12]", "[4,13]"}),
+    [](const auto& info) { return info.param.name; });
+
+TEST_F(CommandTest, RunRefusesMissingAndSurplusInputs) {
+  const std::string program = LowerMlp();
+  RunOptions options{.program = program};
+  const Outcome missing = Capture([&] { return Run(options); });
+  EXPECT_EQ(missing.status, kBadInput);
+  EXPECT_NE(missing.errors.find("is missing"), std::string::npos) << missing.errors;
+  const TestTensor tensor = TestTensor::Zeros(DType::kFloat32, {4, 12});
+  ASSERT_TRUE(WriteNpy(Path("x.npy"), tensor.view()).ok());
+  options.inputs = {Path("x.npy"), Path("x.npy")};
+  const Outcome surplus = Capture([&] { return Run(options); });
+  EXPECT_EQ(surplus.status, kBadInput);
+  EXPECT_NE(surplus.errors.find("the method takes 1"), std::string::npos) << surplus.errors;
+}
+
+TEST_F(CommandTest, RunWritesResults) {
+  const std::string program = LowerMlp();
+  RunOptions options{.program = program};
+  options.random_inputs = true;
+  options.output_dir = Path("results");
+  const Outcome outcome = Capture([&] { return Run(options); });
+  EXPECT_EQ(outcome.status, kDone) << outcome.errors;
+  EXPECT_TRUE(fs::exists(Path("results/0.npy")));
+}
+
+TEST_F(CommandTest, RunListsMethodsThatExist) {
+  const std::string program = LowerMlp();
+  RunOptions options{.program = program, .method = "backward"};
+  const Outcome outcome = Capture([&] { return Run(options); });
+  EXPECT_EQ(outcome.status, kBadInput);
+  EXPECT_NE(outcome.errors.find("forward"), std::string::npos) << outcome.errors;
+}
+
+TEST_F(CommandTest, OpsListsEveryOperator) {
+  const Outcome text = Capture([] { return Ops(OpsOptions{}); });
+  EXPECT_EQ(text.status, kDone);
+  EXPECT_NE(text.output.find("aten.add.Tensor"), std::string::npos);
+  const Outcome json = Capture([] { return Ops(OpsOptions{.json = true}); });
+  EXPECT_EQ(json.output.substr(0, 1), "[");
+}
+
+}  // namespace
+}  // namespace belay::tools
