@@ -82,6 +82,7 @@ D ClampBound(const D& bound, const D& size) {
   if (KnownInt(bound) == INT64_MAX) return size;
   const D zero = D(int64_t{0});
   const D from_start = KnownNegative(bound) ? bound + size : bound;
+  if (KnownLessEqual(from_start, size) == true) return MaxOf(from_start, zero);
   return MinOf(MaxOf(from_start, zero), size);
 }
 

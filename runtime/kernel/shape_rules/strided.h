@@ -76,6 +76,14 @@ bool KnownDifferent(const D& a, const D& b) {
   return difference.has_value() && *difference != 0;
 }
 
+// The same, where the order of the two tells, too.
+template <class D>
+bool KnownUnequal(const D& a, const D& b) {
+  const D one = D(int64_t{1});
+  return KnownDifferent(a, b) || KnownLessEqual(a + one, b) == true ||
+         KnownLessEqual(b + one, a) == true;
+}
+
 template <class D>
 D ProductOf(absl::Span<const D> dims) {
   D product = D(int64_t{1});

@@ -232,7 +232,7 @@ absl::StatusOr<Dims<D>> InferViewSizes(absl::Span<const D> in, absl::Span<const 
   }
   const D numel = ProductOf(in);
   if (inferred < 0) {
-    if (KnownDifferent(ProductOf(requested), numel)) return invalid("numbers of elements differ");
+    if (KnownUnequal(ProductOf(requested), numel)) return invalid("numbers of elements differ");
     return out;
   }
   // Equal factors cancel first, so that symbols which divide exactly leave no division.

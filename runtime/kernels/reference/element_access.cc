@@ -2,6 +2,7 @@
 
 #include <complex>
 #include <cstdint>
+#include <type_traits>
 
 #include "runtime/core/element.h"
 
@@ -12,7 +13,12 @@ constexpr DTypeSet kAccessible = kRealTypes | kComplexTypes | kUnsignedWideTypes
 
 template <class T, class Element>
 T Load(const void* data, int64_t offset) {
-  return ConvertElement<T>(static_cast<const Element*>(data)[offset]);
+  if constexpr (std::is_same_v<Element, bool>) {
+    // A bool in memory may be any byte: reading it as bool would be undefined.
+    return ConvertElement<T>(static_cast<const uint8_t*>(data)[offset] != 0);
+  } else {
+    return ConvertElement<T>(static_cast<const Element*>(data)[offset]);
+  }
 }
 template <class T, class Element>
 void Store(void* data, int64_t offset, T value) {

@@ -1,0 +1,316 @@
+// Meta kernels of views, copies, indexing and padding where the conformance cases don't reach:
+// sizes that are symbols, layouts of views, and the text of errors.
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "exir/op/op_registry.h"
+#include "exir/ops/standard_ops.h"
+#include "runtime/core/testing.h"
+
+namespace belay::exir {
+namespace {
+
+using ::testing::HasSubstr;
+
+class CountingSymbols : public SymbolSource {
+ public:
+  SymExpr Fresh(SymRange range) override {
+    last = range;
+    return SymExpr::Symbol("u" + std::to_string(next_++));
+  }
+  SymRange last;
+
+ private:
+  int next_ = 0;
+};
+
+class DataMovementTest : public ::testing::Test {
+ protected:
+  void SetUp() override { ASSERT_OK_AND_ASSIGN(ops_, CreateStandardOps()); }
+
+  absl::StatusOr<MetaValue> Infer(std::string_view op, std::vector<MetaValue> arguments,
+                                  SymbolSource* symbols) {
+    const OpOverload* overload = ops_->Find(op);
+    if (overload == nullptr) return absl::NotFoundError(std::string(op));
+    const FunctionSchema& schema = *overload->schema();
+    while (arguments.size() < schema.arguments.size()) {
+      const auto& fallback = schema.arguments[arguments.size()].default_value;
+      MetaValue value;
+      if (fallback.has_value()) {
+        if (const int64_t* i = std::get_if<int64_t>(&*fallback)) value = SymExpr(*i);
+        if (const bool* b = std::get_if<bool>(&*fallback)) value = *b;
+        if (std::holds_alternative<std::vector<int64_t>>(*fallback)) value = MetaList();
+      }
+      arguments.push_back(std::move(value));
+    }
+    MetaContext context(schema, std::move(arguments), symbols);
+    ABSL_RETURN_IF_ERROR(overload->def()->meta(context));
+    return context.outputs()[0];
+  }
+
+  // "f32[s0,3] strides [3,1]", the pieces of a list behind each other, or the message of the error.
+  std::string Infer(std::string_view op, std::vector<MetaValue> arguments) {
+    const absl::StatusOr<MetaValue> value = Infer(op, std::move(arguments), &symbols_);
+    if (!value.ok()) return std::string(value.status().message());
+    if (const TensorMeta* tensor = value->get_if<TensorMeta>()) return Describe(*tensor);
+    std::string text;
+    for (const MetaValue& piece : *value->get_if<MetaList>()) {
+      text += (text.empty() ? "" : ", ") + Describe(*piece.get_if<TensorMeta>());
+    }
+    return text;
+  }
+
+  static std::string List(const std::vector<SymInt>& values) {
+    std::string text = "[";
+    for (size_t i = 0; i < values.size(); ++i) text += (i == 0 ? "" : ",") + values[i].ToString();
+    return text + "]";
+  }
+  static std::string Describe(const TensorMeta& t) {
+    std::string text = std::string(DTypeShortName(t.dtype)) + List(t.sizes);
+    if (!t.is_contiguous()) text += " strides " + List(t.strides);
+    if (!(t.storage_offset == SymInt(0))) text += " at " + t.storage_offset.ToString();
+    return text;
+  }
+
+  std::unique_ptr<OpRegistry> ops_;
+  CountingSymbols symbols_;
+};
+
+SymInt S(std::string_view name) { return SymExpr::Symbol(name); }
+MetaValue I(SymInt value) { return MetaValue(std::move(value)); }
+MetaValue L(const std::vector<SymInt>& values) {
+  MetaList list;
+  for (const SymInt& v : values) list.push_back(v);
+  return list;
+}
+MetaValue TL(const std::vector<MetaValue>& tensors) {
+  MetaList list;
+  for (const MetaValue& t : tensors) list.push_back(t);
+  return MetaValue(std::move(list));
+}
+TensorMeta T(std::vector<SymInt> sizes, DType dtype = DType::kFloat32) {
+  return TensorMeta::Contiguous(dtype, std::move(sizes));
+}
+
+TEST_F(DataMovementTest, ViewDividesSymbolsExactly) {
+  const SymInt b = S("s0"), n = S("s1");
+  EXPECT_EQ(Infer("aten.view.default", {T({b, n, 64}), L({b, -1})}), "f32[s0,64*s1]");
+  EXPECT_EQ(Infer("aten.view.default", {T({b, n, 64}), L({b, n, 4, -1})}), "f32[s0,s1,4,16]");
+  EXPECT_EQ(Infer("aten.view.default", {T({b * n, 64}), L({b, -1, 64})}), "f32[s0,s1,64]");
+  EXPECT_EQ(Infer("aten.view.default", {T({2 * b, 6}), L({-1, 4})}), "f32[3*s0,4]");
+  EXPECT_EQ(Infer("aten.view.default", {T({b + 1, 6}), L({-1, 3})}), "f32[2*s0 + 2,3]");
+  EXPECT_EQ(Infer("aten.view_copy.default", {T({b, 3}), L({-1, 1, 3})}), "f32[s0,1,3]");
+}
+
+TEST_F(DataMovementTest, ViewOfSymbolsKeepsStridesWhereElementsCanStay) {
+  const SymInt b = S("s0"), n = S("s1");
+  TensorMeta transposed = T({b, 8, n});
+  transposed.strides = {8 * n, 1, 8};
+  EXPECT_EQ(Infer("aten.view.default", {transposed, L({b, 2, 4, n})}),
+            "f32[s0,2,4,s1] strides [8*s1,4,1,8]");
+  EXPECT_THAT(Infer("aten.view.default", {transposed, L({b, 8 * n})}),
+              HasSubstr("without moving elements"));
+  EXPECT_EQ(Infer("aten.view_copy.default", {transposed, L({b, 8 * n})}), "f32[s0,8*s1]");
+  EXPECT_EQ(Infer("aten.reshape.default", {transposed, L({b, 8 * n})}), "f32[s0,8*s1]");
+}
+
+TEST_F(DataMovementTest, ViewRefusesWhatIsKnownToBeWrong) {
+  const SymInt b = S("s0");
+  EXPECT_THAT(Infer("aten.view.default", {T({4, 3}), L({-1, -1})}), HasSubstr("only one size"));
+  EXPECT_THAT(Infer("aten.view.default", {T({b, 3}), L({b, 4})}), HasSubstr("cannot view [s0,3]"));
+  EXPECT_THAT(Infer("aten.view.default", {T({0, 3}), L({-1, 0})}), HasSubstr("ambiguous"));
+  EXPECT_THAT(Infer("aten.view.default", {T({4, 3}), L({5, -1})}), HasSubstr("do not divide"));
+  EXPECT_THAT(Infer("aten.view.default", {T({4}), L(std::vector<SymInt>(17, 1))}),
+              HasSubstr("rank 17"));
+}
+
+TEST_F(DataMovementTest, SliceDecidesWhatSizesTell) {
+  const SymInt n = S("s0");
+  const SymInt end = SymRange::kUnboundedAbove;
+  const auto slice = [&](SymInt start, SymInt stop, SymInt step) {
+    return Infer("aten.slice.Tensor", {T({n, 4}), I(0), I(start), I(stop), I(step)});
+  };
+  EXPECT_EQ(slice(0, end, 1), "f32[s0,4]");
+  EXPECT_EQ(slice(1, end, 1), "f32[s0 - 1,4] at 4");
+  EXPECT_EQ(slice(0, -1, 1), "f32[s0 - 1,4]");
+  EXPECT_EQ(slice(-1, end, 1), "f32[1,4] at 4*s0 - 4");
+  EXPECT_EQ(slice(0, n, 1), "f32[s0,4]");
+  EXPECT_EQ(slice(0, n + 3, 1), "f32[s0,4]");
+  EXPECT_EQ(slice(n, end, 1), "f32[0,4] at 4*s0");
+  EXPECT_EQ(slice(0, end, 2), "f32[FloorDiv(s0 + 1, 2),4] strides [8,1]");
+  // Whether 5 rows are there, only the run tells.
+  EXPECT_EQ(slice(0, 5, 1), "f32[Min(5, s0),4]");
+  EXPECT_EQ(slice(0, -5, 1), "f32[Max(0, s0 - 5),4]");
+}
+
+TEST_F(DataMovementTest, SelectAndNarrowCheckNumbersOnly) {
+  const SymInt n = S("s0");
+  EXPECT_EQ(Infer("aten.select.int", {T({n, 4}), I(0), I(-1)}), "f32[4] at 4*s0 - 4");
+  EXPECT_EQ(Infer("aten.select_copy.int", {T({n, 4}), I(0), I(S("u3"))}), "f32[4]");
+  EXPECT_THAT(Infer("aten.select.int", {T({n, 4}), I(1), I(4)}), HasSubstr("index 4 is out of"));
+  EXPECT_THAT(Infer("aten.select.int", {T({n, 4}), I(0), I(n)}), HasSubstr("index s0 is out of"));
+  EXPECT_EQ(Infer("aten.narrow_copy.default", {T({n, 4}), I(0), I(1), I(n - 1)}), "f32[s0 - 1,4]");
+  EXPECT_THAT(Infer("aten.narrow_copy.default", {T({n, 4}), I(0), I(1), I(n)}),
+              HasSubstr("out of range"));
+}
+
+TEST_F(DataMovementTest, ExpandRepeatsOnesAndKeepsSymbols) {
+  const SymInt n = S("s0"), m = S("s1");
+  EXPECT_EQ(Infer("aten.expand.default", {T({n, 1, 3}), L({-1, m, -1})}),
+            "f32[s0,s1,3] strides [3,0,1]");
+  EXPECT_EQ(Infer("aten.expand_copy.default", {T({1, 3}), L({n, 1, 3})}), "f32[s0,1,3]");
+  EXPECT_THAT(Infer("aten.expand.default", {T({n, 3}), L({m, 3})}), HasSubstr("another size"));
+  EXPECT_THAT(Infer("aten.expand.default", {T({3}), L({-1, 3})}), HasSubstr("does not exist yet"));
+}
+
+TEST_F(DataMovementTest, SqueezeDropsOnlySizesKnownToBeOne) {
+  const SymInt n = S("s0");
+  EXPECT_EQ(Infer("aten.squeeze_copy.default", {T({1, n, 1, 3})}), "f32[s0,3]");
+  EXPECT_EQ(Infer("aten.squeeze.dims", {T({1, n, 1, 3}), L({1, 2})}), "f32[1,s0,3]");
+  EXPECT_EQ(Infer("aten.squeeze.dim", {T({n, 3}), I(0)}), "f32[s0,3]");
+  EXPECT_THAT(Infer("aten.squeeze.dims", {T({1, 1}), L({0, -2})}), HasSubstr("more than once"));
+}
+
+TEST_F(DataMovementTest, ViewsAddUpTheirOffsets) {
+  TensorMeta t = T({6, 5});
+  t.strides = {10, 2};
+  t.storage_offset = 7;
+  EXPECT_EQ(Infer("aten.select.int", {t, I(1), I(2)}), "f32[6] strides [10] at 11");
+  EXPECT_EQ(Infer("aten.diagonal.default", {t, I(1)}), "f32[4] strides [12] at 9");
+  EXPECT_EQ(Infer("aten.diagonal.default", {t, I(-2)}), "f32[4] strides [12] at 27");
+  EXPECT_EQ(Infer("aten.as_strided.default", {t, L({2}), L({3})}), "f32[2] strides [3] at 7");
+  EXPECT_EQ(Infer("aten.as_strided.default", {t, L({2}), L({3}), I(1)}), "f32[2] strides [3] at 1");
+  EXPECT_EQ(Infer("aten.permute_copy.default", {t, L({1, 0})}), "f32[5,6]");
+}
+
+TEST_F(DataMovementTest, PiecesSumToTheWhole) {
+  const SymInt n = S("s0");
+  EXPECT_EQ(Infer("aten.split_with_sizes.default", {T({4, 5}), L({1, 4}), I(1)}),
+            "f32[4,1] strides [5,1], f32[4,4] strides [5,1] at 1");
+  EXPECT_EQ(Infer("aten.split_copy.Tensor", {T({5, n}), I(2)}), "f32[2,s0], f32[2,s0], f32[1,s0]");
+  EXPECT_EQ(Infer("aten.split_with_sizes_copy.default", {T({n}), L({2, n - 2})}),
+            "f32[2], f32[s0 - 2]");
+  EXPECT_EQ(Infer("aten.unbind_copy.int", {T({2, n})}), "f32[s0], f32[s0]");
+  EXPECT_THAT(Infer("aten.unbind_copy.int", {T({n, 2})}), HasSubstr("must not be symbolic"));
+  EXPECT_THAT(Infer("aten.split_copy.Tensor", {T({int64_t{1} << 40}), I(1)}),
+              HasSubstr("above the limit"));
+  EXPECT_THAT(Infer("aten.split_with_sizes_copy.default", {T({n}), L({2, n - 1})}),
+              HasSubstr("sum to s0 + 1, not to s0"));
+}
+
+TEST_F(DataMovementTest, UnfoldCountsWindows) {
+  const SymInt n = S("s0");
+  EXPECT_EQ(Infer("aten.unfold.default", {T({2, n}), I(1), I(3), I(1)}),
+            "f32[2,s0 - 2,3] strides [s0,1,1]");
+  EXPECT_EQ(Infer("aten.unfold_copy.default", {T({2, 9}), I(1), I(3), I(2)}), "f32[2,4,3]");
+}
+
+TEST_F(DataMovementTest, CatSumsSymbols) {
+  const SymInt n = S("s0"), m = S("s1");
+  EXPECT_EQ(Infer("aten.cat.default", {TL({T({n, 3}), T({m, 3}), T({1, 3})})}),
+            "f32[s0 + s1 + 1,3]");
+  EXPECT_EQ(Infer("aten.cat.default", {TL({T({0}), T({n, 3}, DType::kInt64), T({2, 3})})}),
+            "f32[s0 + 2,3]");
+  EXPECT_EQ(Infer("aten.stack.default", {TL({T({n}), T({n})}), I(1)}), "f32[s0,2]");
+  EXPECT_THAT(Infer("aten.cat.default", {TL({T({n, 3}), T({n, 4})})}),
+              HasSubstr("operand 1 of shape [s0,4] does not fit [s0,3] along dimension 0"));
+}
+
+TEST_F(DataMovementTest, CopiesKeepTheMemoryFormat) {
+  const SymInt n = S("s0");
+  const TensorMeta image = TensorMeta::Dense(DType::kFloat32, {n, 3, 8, 8}, {0, 2, 3, 1});
+  const std::string same = "f32[s0,3,8,8] strides [192,1,24,3]";
+  EXPECT_EQ(Infer("aten.clone.default", {image}), same);
+  EXPECT_EQ(Infer("aten.clone.default", {image, MemoryFormat::kContiguous}), "f32[s0,3,8,8]");
+  EXPECT_EQ(Infer("aten.flip.default", {image, L({2})}), same);
+  EXPECT_EQ(Infer("aten.cat.default", {TL({image, image})}),
+            "f32[2*s0,3,8,8] strides [192,1,24,3]");
+  EXPECT_EQ(Infer("aten.constant_pad_nd.default", {image, L({1, 1})}),
+            "f32[s0,3,8,10] strides [240,1,30,3]");
+  EXPECT_EQ(Infer("aten.select_scatter.default", {image, T({n, 8, 8}), I(1), I(0)}), same);
+  EXPECT_EQ(Infer("aten.index_put.default", {image, TL({T({2}, DType::kInt64)}), T({})}), same);
+  EXPECT_EQ(Infer("dim_order_ops._clone_dim_order.default", {image}), same);
+  EXPECT_THAT(Infer("dim_order_ops._clone_dim_order.default", {image, false, L({3, 2, 1, 0})}),
+              HasSubstr("expected contiguous or channels last, came [3,2,1,0]"));
+  EXPECT_THAT(Infer("aten.clone.default", {T({n, 3}), MemoryFormat::kChannelsLast}),
+              HasSubstr("expected 4 dimensions"));
+}
+
+TEST_F(DataMovementTest, PaddingCountsSymbols) {
+  const SymInt n = S("s0");
+  EXPECT_EQ(Infer("aten.constant_pad_nd.default", {T({2, n}), L({1, 2})}), "f32[2,s0 + 3]");
+  EXPECT_EQ(Infer("aten.reflection_pad1d.default", {T({2, n}), L({1, 1})}), "f32[2,s0 + 2]");
+  EXPECT_THAT(Infer("aten.reflection_pad1d.default", {T({2, 4}), L({4, 0})}),
+              HasSubstr("padding (4, 0) must be less than size 4 of dimension 1"));
+  EXPECT_THAT(Infer("aten.constant_pad_nd.default", {T({2, 4}), L({-3, -2})}),
+              HasSubstr("leaves nothing of size 4"));
+}
+
+TEST_F(DataMovementTest, DataDecideHowManyAreSelected) {
+  const SymInt n = S("s0");
+  EXPECT_EQ(Infer("aten.nonzero.default", {T({3, 4})}), "i64[u0,2] strides [1,u0]");
+  EXPECT_EQ(symbols_.last, (SymRange{0, 12}));
+  EXPECT_EQ(Infer("aten.masked_select.default", {T({n, 1}), T({1, 4}, DType::kBool)}), "f32[u1]");
+  EXPECT_EQ(symbols_.last, (SymRange{0, SymRange::kUnboundedAbove}));
+  EXPECT_EQ(Infer("aten.repeat_interleave.Tensor", {T({3}, DType::kInt64)}), "i64[u2]");
+  EXPECT_EQ(Infer("aten.repeat_interleave.Tensor", {T({3}, DType::kInt64), I(n)}), "i64[s0]");
+  EXPECT_THAT(Infer("aten.nonzero.default", {T({3})}, nullptr),
+              StatusIs(absl::StatusCode::kFailedPrecondition));
+}
+
+TEST_F(DataMovementTest, IndexPutsPositionsWherePyTorchDoes) {
+  const SymInt n = S("s0"), k = S("s1");
+  const TensorMeta self = T({n, 4, 5, 6});
+  const TensorMeta index = T({k}, DType::kInt64);
+  const TensorMeta mask = T({4, 5}, DType::kBool);
+  EXPECT_EQ(Infer("aten.index.Tensor", {self, TL({index})}), "f32[s1,4,5,6]");
+  EXPECT_EQ(Infer("aten.index.Tensor", {self, TL({None{}, index, index})}), "f32[s0,s1,6]");
+  EXPECT_EQ(Infer("aten.index.Tensor", {self, TL({index, None{}, index})}), "f32[s1,4,6]");
+  EXPECT_EQ(Infer("aten.index.Tensor", {self, TL({None{}, mask})}), "f32[s0,u0,6]");
+  EXPECT_EQ(symbols_.last, (SymRange{0, 20}));
+  // The other index says how many places there are.
+  EXPECT_EQ(Infer("aten.index.Tensor", {self, TL({index, mask})}), "f32[s1,6]");
+  EXPECT_THAT(Infer("aten.index.Tensor", {self, TL({mask})}),
+              HasSubstr("index 0: the mask [4,5] does not match [s0,4,5,6] from dimension 0"));
+  EXPECT_THAT(Infer("aten.index.Tensor", {self, TL({T({2})})}),
+              HasSubstr("expected int64, int32, bool or uint8, got float32"));
+  EXPECT_THAT(Infer("aten.index.Tensor", {T({n}), TL({index, index})}), HasSubstr("too many"));
+}
+
+TEST_F(DataMovementTest, ScattersCompareSymbolsThatMayBeEqual) {
+  const SymInt n = S("s0"), k = S("s1");
+  const TensorMeta index = T({k, 4}, DType::kInt64);
+  EXPECT_EQ(Infer("aten.gather.default", {T({n, 4}), I(0), index}), "f32[s1,4]");
+  EXPECT_EQ(Infer("aten.scatter_add.default", {T({n, 4}), I(0), index, T({k, 4})}), "f32[s0,4]");
+  EXPECT_EQ(
+      Infer("aten.index_add.default", {T({n, 4}), I(0), T({k}, DType::kInt64), T({k, 4}), I(1)}),
+      "f32[s0,4]");
+  EXPECT_EQ(
+      Infer("aten.slice_scatter.default", {T({n, 4}), T({n - 1, 4}), I(0), I(1), MetaValue()}),
+      "f32[s0,4]");
+  EXPECT_THAT(Infer("aten.gather.default", {T({n, 3}), I(0), index}),
+              HasSubstr("index [s1,4] does not fit into self [s0,3] along dimension 0"));
+  EXPECT_THAT(
+      Infer("aten.scatter_reduce.two", {T({n, 4}), I(0), index, T({k, 4}), std::string("median")}),
+      HasSubstr("got 'median'"));
+  EXPECT_THAT(Infer("aten.slice_scatter.default", {T({n, 4}), T({n, 4}), I(0), I(1), MetaValue()}),
+              HasSubstr("src of shape [s0,4] does not replace a part of shape [s0 - 1,4]"));
+}
+
+TEST_F(DataMovementTest, MutableOperatorsReturnSelf) {
+  TensorMeta self = T({4, 3});
+  self.strides = {1, 4};
+  EXPECT_EQ(Infer("aten.copy_.default", {self, T({3})}), "f32[4,3] strides [1,4]");
+  EXPECT_EQ(Infer("aten.copy_.default", {self, T({4, 3}, DType::kInt64)}),
+            "f32[4,3] strides [1,4]");
+  EXPECT_EQ(Infer("aten.resize_.default", {self, L({4, 3})}), "f32[4,3] strides [1,4]");
+  EXPECT_EQ(Infer("aten.resize_.default", {self, L({12})}), "f32[12]");
+  EXPECT_THAT(Infer("aten.copy_.default", {self, T({2, 4, 3})}),
+              HasSubstr("src [2,4,3] does not expand to self [4,3]"));
+}
+
+}  // namespace
+}  // namespace belay::exir
