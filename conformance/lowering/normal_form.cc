@@ -1,0 +1,589 @@
+#include "conformance/lowering/normal_form.h"
+
+#include <sodium.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <optional>
+
+#include "runtime/core/status_macros.h"
+
+namespace belay::conformance {
+namespace {
+
+using exir::Argument;
+using exir::ExportedProgram;
+using exir::Graph;
+using exir::GraphId;
+using exir::InputKind;
+using exir::InputSpec;
+using exir::Node;
+using exir::NodeId;
+using exir::OutputKind;
+using exir::ValueId;
+
+bool IsDelegateCall(const Node& node) {
+  return node.target->name() == "higher_order.executorch_call_delegate";
+}
+
+std::vector<GraphId> BodiesOf(const Node& node) {
+  std::vector<GraphId> bodies;
+  for (const Argument& argument : node.arguments) {
+    exir::ForEachGraph(argument, [&](GraphId body) { bodies.push_back(body); });
+  }
+  return bodies;
+}
+
+std::vector<std::string> BodyLabels(const std::string& op) {
+  if (op == "cond") return {"true", "false"};
+  if (op == "while_loop") return {"cond", "body"};
+  return {"body"};
+}
+
+// Symbols become d0, d1, … in order of first appearance.
+class Symbols {
+ public:
+  std::string Text(const exir::SymExpr& e) {
+    std::vector<std::string> names;
+    e.CollectSymbols(names);
+    for (const std::string& name : names) {
+      map_.emplace(name, absl::StrCat("d", map_.size()));
+    }
+    return e
+        .Substitute([&](std::string_view name) {
+          return std::optional(exir::SymExpr::Symbol(map_.at(std::string(name))));
+        })
+        .ToString();
+  }
+  Json Dimension(const exir::SymExpr& e) {
+    if (const std::optional<int64_t> number = e.AsInt()) return *number;
+    return Text(e);
+  }
+  Json Type(const exir::ValueType& type) {
+    if (const auto* tensor = std::get_if<exir::TensorMeta>(&type)) {
+      Json::Array shape;
+      for (const exir::SymInt& size : tensor->sizes) shape.push_back(Dimension(size));
+      return Json::Object{{"dtype", DTypeName(tensor->dtype)}, {"shape", std::move(shape)}};
+    }
+    if (const auto* sym = std::get_if<exir::SymIntType>(&type)) {
+      return Json::Object{{"symint", Dimension(sym->expr)}};
+    }
+    if (std::holds_alternative<exir::SymFloatType>(type)) return Json::Object{{"sym", "SymFloat"}};
+    if (std::holds_alternative<exir::SymBoolType>(type)) return Json::Object{{"sym", "SymBool"}};
+    return Json();
+  }
+
+ private:
+  std::map<std::string, std::string> map_;
+};
+
+class Builder {
+ public:
+  Builder(const ExportedProgram& program, const std::set<std::string>& fqns,
+          const std::function<int64_t(const exir::LoweredBackendModule*)>& delegate_index)
+      : program_(program), fqns_(fqns), delegate_index_(delegate_index) {}
+
+  NormalForm Run() {
+    for (const auto& [path, id] : PathsOf(program_)) BuildGraph(path, id);
+    form_.signature = Signature();
+    form_.state = State();
+    return std::move(form_);
+  }
+
+ private:
+  Json ConstantRef(const InputSpec& spec) const {
+    if (spec.kind == InputKind::kParameter) return Json::Object{{"param", spec.target}};
+    if (spec.kind == InputKind::kBuffer && fqns_.contains(spec.target)) {
+      return Json::Object{{"buffer", spec.target}};
+    }
+    if (exir::NamesTensor(spec.kind)) {
+      if (fqns_.contains(spec.target)) return Json::Object{{"const", spec.target}};
+      const exir::ConstantTensor* tensor = program_.FindConstant(spec);
+      if (tensor == nullptr) return Json::Object{{"const", "missing"}};
+      Json::Array shape;
+      for (int64_t size : tensor->sizes()) shape.push_back(size);
+      return Json::Object{{"const", Json::Object{{"sha256", TensorSha256(*tensor)},
+                                                 {"dtype", DTypeName(tensor->dtype())},
+                                                 {"shape", std::move(shape)}}}};
+    }
+    return Json::Object{{"custom_obj", spec.target}};
+  }
+
+  Json Ref(const Graph& graph, ValueId value) const {
+    const auto input = inputs_.find(value);
+    if (input != inputs_.end()) return input->second;
+    const NodeId producer = graph.value(value).producer;
+    const Node& node = graph.node(producer);
+    const int64_t id = ids_.at(producer);
+    const std::vector<ValueId> results = node.results();
+    if (IsDelegateCall(node) && results.size() == 1 &&
+        std::holds_alternative<exir::SymIntType>(graph.value(value).type)) {
+      return Json::Object{{"node", id}};
+    }
+    const auto position = std::find(results.begin(), results.end(), value) - results.begin();
+    return Json::Object{{"node", id}, {"out", static_cast<int64_t>(position)}};
+  }
+
+  Json Arg(const Graph& graph, const Argument& argument) const {
+    if (const auto* v = argument.get_if<ValueId>()) return Ref(graph, *v);
+    if (const auto* v = argument.get_if<int64_t>()) return *v;
+    if (const auto* v = argument.get_if<bool>()) return *v;
+    if (const auto* v = argument.get_if<double>()) {
+      if (std::isnan(*v)) return Json::Object{{"float", "nan"}};
+      if (std::isinf(*v)) return Json::Object{{"float", *v > 0 ? "inf" : "-inf"}};
+      return *v;
+    }
+    if (const auto* v = argument.get_if<std::string>()) return *v;
+    if (const auto* v = argument.get_if<DType>()) return Json::Object{{"dtype", DTypeName(*v)}};
+    if (argument.is<exir::Layout>()) return Json::Object{{"layout", "strided"}};
+    if (const auto* v = argument.get_if<exir::Device>()) return Json::Object{{"device", v->type}};
+    if (const auto* v = argument.get_if<MemoryFormat>()) {
+      const char* names[] = {"", "contiguous_format", "channels_last", "channels_last_3d",
+                             "preserve_format"};
+      return Json::Object{{"memory_format", names[static_cast<int>(*v)]}};
+    }
+    if (const auto* v = argument.get_if<Argument::List>()) {
+      Json::Array list;
+      for (const Argument& element : *v) {
+        if (!element.is<GraphId>()) list.push_back(Arg(graph, element));
+      }
+      return list;
+    }
+    return Json();
+  }
+
+  void CallArguments(const Graph& graph, const Node& node, Json::Object& entry) const {
+    const exir::FunctionSchema* schema = node.target->schema();
+    Json::Array positional;
+    Json::Object keywords;
+    Json::Array keyword_order;
+    size_t kept = 0;
+    for (size_t i = 0; i < node.arguments.size(); ++i) {
+      const Argument& argument = node.arguments[i];
+      if (schema == nullptr) {
+        if (argument.is<GraphId>() || argument.is<exir::ModuleId>()) continue;
+        positional.push_back(Arg(graph, argument));
+        kept = positional.size();
+        continue;
+      }
+      const exir::SchemaArgument& declared = schema->arguments[i];
+      const bool is_default =
+          declared.default_value.has_value() && argument == exir::DefaultArgument(declared);
+      if (declared.keyword_only) {
+        if (is_default) continue;
+        keywords[declared.name] = Arg(graph, argument);
+        keyword_order.push_back(declared.name);
+      } else {
+        positional.push_back(Arg(graph, argument));
+        if (!is_default) kept = positional.size();
+      }
+    }
+    positional.resize(kept);
+    entry["args"] = std::move(positional);
+    if (keywords.empty()) return;
+    entry["kwargs"] = std::move(keywords);
+    entry["keyword_order"] = std::move(keyword_order);
+  }
+
+  Json ResultType(const Graph& graph, const Node& node) {
+    const bool single = node.outputs.size() == 1 &&
+                        node.outputs[0].kind == exir::NodeOutput::Kind::kValue &&
+                        !IsDelegateCall(node) && node.target->schema() != nullptr;
+    if (single) return symbols_.Type(graph.value(node.outputs[0].values[0]).type);
+    if (node.outputs.empty() && !IsDelegateCall(node)) return Json();
+    Json::Array types;
+    for (ValueId value : node.results()) types.push_back(symbols_.Type(graph.value(value).type));
+    return types;
+  }
+
+  void BuildGraph(const std::string& path, GraphId id) {
+    const Graph& graph = program_.graphs[id];
+    const bool top = id == ExportedProgram::kTop;
+    Json::Array entries;
+    inputs_.clear();
+    ids_.clear();
+    int64_t user = 0;
+    for (size_t i = 0; i < graph.inputs().size(); ++i) {
+      const ValueId value = graph.inputs()[i];
+      Json::Object entry = {{"kind", "placeholder"}};
+      const InputSpec spec = top ? program_.signature.inputs[i] : InputSpec();
+      if (!exir::NamesTensor(spec.kind) && spec.kind != InputKind::kCustomObject) {
+        entry["input"] = "user_input";
+        entry["index"] = user;
+        inputs_[value] = Json::Object{{"input", user++}};
+      } else {
+        inputs_[value] = ConstantRef(spec);
+        const auto& [key, target] = *inputs_[value].object().begin();
+        entry["input"] = key == "param"    ? "parameter"
+                         : key == "buffer" ? "buffer"
+                         : key == "const"  ? "constant_tensor"
+                                           : "custom_obj";
+        entry["target"] = target;
+        if (spec.kind == InputKind::kBuffer) {
+          entry["input"] = "buffer";
+          entry["persistent"] = spec.persistent;
+        }
+      }
+      entry["type"] = symbols_.Type(graph.value(value).type);
+      entries.push_back(std::move(entry));
+    }
+    std::map<std::string, int> count;
+    for (NodeId node_id : graph.nodes()) {
+      const Node& node = graph.node(node_id);
+      const auto own = static_cast<int64_t>(ids_.size());
+      const std::string op = OpName(node);
+      Json::Object entry = {{"id", own}, {"op", op}};
+      const std::vector<GraphId> bodies = BodiesOf(node);
+      CallArguments(graph, node, entry);
+      entry["kind"] = "op";
+      if (IsDelegateCall(node)) {
+        entry["kind"] = "delegate";
+        const exir::LoweredBackendModule* module =
+            program_.lowered_modules[*node.arguments[0].get_if<exir::ModuleId>()].get();
+        entry["delegate"] = delegate_index_(module);
+        form_.delegates.emplace_back(path, module);
+      } else if (!bodies.empty()) {
+        entry["kind"] = "control";
+        const int k = count[op]++;
+        Json::Object graphs;
+        const std::vector<std::string> labels = BodyLabels(op);
+        for (size_t b = 0; b < bodies.size() && b < labels.size(); ++b) {
+          graphs[labels[b]] =
+              absl::StrCat(path, path.empty() ? "" : ">", op, "#", k, "/", labels[b]);
+        }
+        entry["graphs"] = std::move(graphs);
+      }
+      ids_[node_id] = own;
+      entry["type"] = ResultType(graph, node);
+      entries.push_back(std::move(entry));
+    }
+    Json::Object output = {{"kind", "output"}};
+    Json::Array outputs;
+    for (size_t k = 0; k < graph.outputs().size(); ++k) {
+      const Json value = Arg(graph, graph.outputs()[k]);
+      if (!top) {
+        outputs.push_back(value);
+        continue;
+      }
+      const exir::OutputSpec& spec = program_.signature.outputs[k];
+      Json::Object entry = {{"kind", exir::OutputKindName(spec.kind)}, {"value", value}};
+      if (!spec.target.empty()) entry["target"] = OutputTarget(spec);
+      outputs.push_back(std::move(entry));
+    }
+    output[top ? "outputs" : "args"] = std::move(outputs);
+    entries.push_back(std::move(output));
+    form_.graphs.emplace_back(path, std::move(entries));
+  }
+
+  Json OutputTarget(const exir::OutputSpec& spec) const {
+    if (spec.kind != OutputKind::kUserInputMutation) return spec.target;
+    int64_t user = 0;
+    for (size_t i = 0; i < program_.top().inputs().size(); ++i) {
+      if (exir::NamesTensor(program_.signature.inputs[i].kind)) continue;
+      if (program_.top().value(program_.top().inputs()[i]).name == spec.target) {
+        return Json::Object{{"input", user}};
+      }
+      ++user;
+    }
+    return Json();
+  }
+
+  Json Signature() const {
+    Json::Array inputs, outputs;
+    int64_t user = 0;
+    for (const InputSpec& spec : program_.signature.inputs) {
+      if (!exir::NamesTensor(spec.kind) && spec.kind != InputKind::kCustomObject) {
+        inputs.push_back(Json::Object{{"kind", "user_input"}, {"index", user++}});
+        continue;
+      }
+      const Json ref = ConstantRef(spec);
+      Json::Object entry = {{"kind", spec.kind == InputKind::kTensorConstant
+                                         ? std::string("constant_tensor")
+                                         : std::string(exir::InputKindName(spec.kind))},
+                            {"target", ref.object().begin()->second}};
+      if (spec.kind == InputKind::kBuffer) entry["persistent"] = spec.persistent;
+      inputs.push_back(std::move(entry));
+    }
+    for (const exir::OutputSpec& spec : program_.signature.outputs) {
+      Json::Object entry = {{"kind", exir::OutputKindName(spec.kind)}};
+      if (!spec.target.empty()) entry["target"] = OutputTarget(spec);
+      outputs.push_back(std::move(entry));
+    }
+    return Json::Object{{"inputs", std::move(inputs)}, {"outputs", std::move(outputs)}};
+  }
+
+  Json State() const {
+    std::set<std::string> targets;
+    for (const InputSpec& spec : program_.signature.inputs) targets.insert(spec.target);
+    Json::Array state, constants, unreferenced;
+    int64_t made = 0, other = 0;
+    for (const bool is_state : {true, false}) {
+      for (const auto& [name, tensor] : is_state ? program_.state_dict : program_.constants) {
+        const bool known = fqns_.contains(name);
+        if (targets.contains(name)) {
+          if (known) (is_state ? state : constants).push_back(name);
+          made += known ? 0 : 1;
+        } else {
+          if (known) unreferenced.push_back(name);
+          other += known ? 0 : 1;
+        }
+      }
+    }
+    return Json::Object{{"state_dict", std::move(state)},
+                        {"constants", std::move(constants)},
+                        {"made_by_to_edge", made},
+                        {"unreferenced", std::move(unreferenced)},
+                        {"unreferenced_other", other}};
+  }
+
+  const ExportedProgram& program_;
+  const std::set<std::string>& fqns_;
+  const std::function<int64_t(const exir::LoweredBackendModule*)>& delegate_index_;
+  NormalForm form_;
+  Symbols symbols_;
+  std::map<ValueId, Json> inputs_;
+  std::map<NodeId, int64_t> ids_;
+};
+
+// --- RecordingBackend's text ---
+
+std::string FloatText(double value) {
+  const auto bits = std::bit_cast<uint64_t>(value);
+  return absl::StrCat("f:", absl::Hex(bits, absl::kZeroPad16));
+}
+
+std::string RefText(const Json& a) {
+  if (const auto* list = a.get_if<Json::Array>()) {
+    std::string text;
+    for (size_t i = 0; i < list->size(); ++i) {
+      absl::StrAppend(&text, i > 0 ? "," : "", RefText((*list)[i]));
+    }
+    return absl::StrCat("[", text, "]");
+  }
+  if (a.contains("node")) {
+    std::string text = absl::StrCat("%", a["node"].number());
+    if (a.contains("out")) absl::StrAppend(&text, ".", a["out"].number());
+    return text;
+  }
+  if (a.contains("input")) return absl::StrCat("%in", a["input"].number());
+  if (a.contains("param")) return absl::StrCat("@param:", a["param"].text());
+  if (a.contains("buffer")) return absl::StrCat("@buffer:", a["buffer"].text());
+  if (a.contains("const")) {
+    const Json& constant = a["const"];
+    return absl::StrCat("@const:", constant.get_if<std::string>() != nullptr
+                                       ? constant.text()
+                                       : absl::StrCat("sha256:", constant["sha256"].text()));
+  }
+  if (a.contains("float")) {
+    const std::string& text = a["float"].text();
+    return FloatText(text == "nan" ? NAN : text == "inf" ? INFINITY : -INFINITY);
+  }
+  for (const char* key : {"dtype", "device", "memory_format", "layout"}) {
+    if (a.contains(key)) return absl::StrCat(key, ":", a[key].text());
+  }
+  if (const double* v = a.get_if<double>()) return FloatText(*v);
+  return a.Dump();
+}
+
+std::string TypeText(const Json& type) {
+  if (type.is_null()) return "none";
+  if (const auto* list = type.get_if<Json::Array>()) {
+    std::string text;
+    for (size_t i = 0; i < list->size(); ++i) {
+      absl::StrAppend(&text, i > 0 ? ";" : "", TypeText((*list)[i]));
+    }
+    return absl::StrCat("(", text, ")");
+  }
+  if (type.contains("symint")) return "symint";
+  if (!type.contains("shape")) return "scalar";
+  std::string text;
+  for (const Json& size : type["shape"].array()) {
+    absl::StrAppend(&text, text.empty() ? "" : ",",
+                    size.get_if<std::string>() != nullptr ? size.text() : size.Dump());
+  }
+  return absl::StrCat(type["dtype"].text(), "[", text, "]");
+}
+
+// --- Comparison ---
+
+// Replaces {"node": id, …} by the key of the node.
+Json WithKeys(const Json& value, const std::map<int64_t, std::string>& keys) {
+  if (const auto* list = value.get_if<Json::Array>()) {
+    Json::Array copy;
+    for (const Json& element : *list) copy.push_back(WithKeys(element, keys));
+    return copy;
+  }
+  if (const auto* object = value.get_if<Json::Object>()) {
+    Json::Object copy;
+    for (const auto& [name, element] : *object) {
+      const auto key = name == "node" ? keys.find(element.number()) : keys.end();
+      copy[name] = key != keys.end() ? Json(key->second) : WithKeys(element, keys);
+    }
+    return copy;
+  }
+  return value;
+}
+
+// Nodes under keys that say what they compute; sorted.
+Json::Array ByStructure(const Json::Array& entries) {
+  std::map<int64_t, std::string> keys;
+  Json::Array nodes, others;
+  for (const Json& entry : entries) {
+    if (!entry.contains("id")) {
+      others.push_back(entry);
+      continue;
+    }
+    Json::Object node = WithKeys(entry, keys).object();
+    node.erase("id");
+    const std::string dump = Json(node).Dump();
+    keys[entry["id"].number()] =
+        Sha256(absl::MakeConstSpan(reinterpret_cast<const std::byte*>(dump.data()), dump.size()));
+    nodes.push_back(std::move(node));
+  }
+  std::sort(nodes.begin(), nodes.end(),
+            [](const Json& a, const Json& b) { return a.Dump() < b.Dump(); });
+  for (const Json& other : others) nodes.push_back(WithKeys(other, keys));
+  return nodes;
+}
+
+}  // namespace
+
+std::string OpName(const Node& node) {
+  std::string_view name = node.target->name();
+  if (name.starts_with("higher_order."))
+    name.remove_prefix(std::string_view("higher_order.").size());
+  if (name.starts_with("_operator.")) name.remove_prefix(1);
+  return std::string(name);
+}
+
+std::string Sha256(absl::Span<const std::byte> bytes) {
+  unsigned char digest[crypto_hash_sha256_BYTES];
+  crypto_hash_sha256(digest, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
+  std::string hex;
+  for (unsigned char byte : digest) absl::StrAppend(&hex, absl::Hex(byte, absl::kZeroPad2));
+  return hex;
+}
+
+std::string TensorSha256(const exir::ConstantTensor& tensor) {
+  const absl::StatusOr<exir::Storage> dense = tensor.Dense();
+  return dense.ok() ? Sha256(dense->bytes) : "";
+}
+
+GraphPaths PathsOf(const ExportedProgram& program) {
+  GraphPaths paths;
+  GraphPaths pending = {{"", ExportedProgram::kTop}};
+  while (!pending.empty()) {
+    const auto [path, id] = pending.back();
+    pending.pop_back();
+    paths.emplace_back(path, id);
+    const Graph& graph = program.graphs[id];
+    std::map<std::string, int> count;
+    GraphPaths bodies;
+    for (NodeId node : graph.nodes()) {
+      const std::vector<GraphId> ids = BodiesOf(graph.node(node));
+      if (ids.empty()) continue;
+      const std::string op = OpName(graph.node(node));
+      const int k = count[op]++;
+      const std::vector<std::string> labels = BodyLabels(op);
+      for (size_t b = 0; b < ids.size() && b < labels.size(); ++b) {
+        bodies.emplace_back(absl::StrCat(path, path.empty() ? "" : ">", op, "#", k, "/", labels[b]),
+                            ids[b]);
+      }
+    }
+    pending.insert(pending.end(), bodies.rbegin(), bodies.rend());
+  }
+  return paths;
+}
+
+NodeId FindOccurrence(const Graph& graph, std::string_view op, int64_t occurrence) {
+  for (NodeId node : graph.nodes()) {
+    if (OpName(graph.node(node)) == op && occurrence-- == 0) return node;
+  }
+  return NodeId();
+}
+
+NormalForm ToNormalForm(
+    const ExportedProgram& program, const std::set<std::string>& fqns,
+    const std::function<int64_t(const exir::LoweredBackendModule*)>& delegate_index) {
+  return Builder(program, fqns, delegate_index).Run();
+}
+
+std::string RecordingText(const ExportedProgram& program, const std::set<std::string>& fqns) {
+  std::vector<std::string> backend_ids;
+  const NormalForm form =
+      ToNormalForm(program, fqns, [&](const exir::LoweredBackendModule* module) {
+        backend_ids.push_back(module->backend_id);
+        return static_cast<int64_t>(backend_ids.size() - 1);
+      });
+  std::string text;
+  for (const auto& [path, entries] : form.graphs) {
+    if (!path.empty()) absl::StrAppend(&text, "graph ", path, "\n");
+    for (const Json& entry : entries) {
+      const std::string& kind = entry["kind"].text();
+      if (kind == "placeholder") {
+        if (entry["input"].text() == "user_input") {
+          absl::StrAppend(&text, "input ", entry["index"].number());
+        } else {
+          const std::string& input = entry["input"].text();
+          const char* key = entry["target"].get_if<std::string>() == nullptr ? "const"
+                            : input == "parameter"                           ? "param"
+                            : input == "buffer"                              ? "buffer"
+                                                                             : "const";
+          absl::StrAppend(&text, "constant ", RefText(Json::Object{{key, entry["target"]}}));
+        }
+        absl::StrAppend(&text, " ", TypeText(entry["type"]), "\n");
+      } else if (kind == "output") {
+        for (const Json& output : entry["outputs"].array()) {
+          absl::StrAppend(&text, "output ", output["kind"].text());
+          if (output.contains("target")) {
+            const Json& target = output["target"];
+            absl::StrAppend(&text, " ",
+                            target.get_if<std::string>() ? target.text() : RefText(target));
+          }
+          absl::StrAppend(&text, " ", RefText(output["value"]), "\n");
+        }
+        for (const Json& value : entry["args"].array()) {
+          absl::StrAppend(&text, "output ", RefText(value), "\n");
+        }
+      } else {
+        std::string arguments;
+        for (const Json& argument : entry["args"].array()) {
+          absl::StrAppend(&arguments, arguments.empty() ? "" : ", ", RefText(argument));
+        }
+        for (const Json& name : entry["keyword_order"].array()) {
+          absl::StrAppend(&arguments, arguments.empty() ? "" : ", ", name.text(), "=",
+                          RefText(entry["kwargs"][name.text()]));
+        }
+        const std::string op =
+            kind == "delegate" ? absl::StrCat("delegate:", backend_ids[entry["delegate"].number()])
+                               : entry["op"].text();
+        absl::StrAppend(&text, "%", entry["id"].number(), " = ", op, "(", arguments,
+                        ") : ", TypeText(entry["type"]), "\n");
+      }
+    }
+  }
+  return text.empty() ? "\n" : text;
+}
+
+Json::Array Normalise(const Json::Array& entries) {
+  Json::Array kept;
+  for (const Json& entry : entries) {
+    if (entry["kind"].text() == "getitem") continue;
+    Json::Object copy = entry.object();
+    copy.erase("slot");
+    copy.erase("keyword_order");
+    copy.erase("debug_handle");
+    if (entry["kind"].text() == "delegate") copy.erase("type");
+    kept.push_back(std::move(copy));
+  }
+  return kept;
+}
+
+std::string CompareGraphs(const Json::Array& expected, const Json::Array& came, bool exact_order) {
+  const Json::Array a = Normalise(expected), b = Normalise(came);
+  if (exact_order) return FirstDifference(a, b);
+  return FirstDifference(ByStructure(a), ByStructure(b));
+}
+
+}  // namespace belay::conformance
