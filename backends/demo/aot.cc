@@ -4,6 +4,7 @@
 #include "backends/aot_backend.h"
 #include "backends/demo/demo_backend.h"
 #include "backends/demo/demo_partitioner.h"
+#include "backends/demo/founding_backends.h"
 
 namespace belay::demo {
 
@@ -11,8 +12,10 @@ AotBackend Aot();
 
 AotBackend Aot() {
   static const DemoBackend& backend = *new DemoBackend;
+  static const CompilerDemoBackend& compiler_demo = *new CompilerDemoBackend;
+  static const DelegateMappingDemoBackend& mapping_demo = *new DelegateMappingDemoBackend;
   return {.name = "demo",
-          .backends = {&backend},
+          .backends = {&backend, &compiler_demo, &mapping_demo},
           .create_partitioner = [](absl::Span<const exir::CompileSpec> compile_specs)
               -> std::unique_ptr<exir::Partitioner> {
             return CreateDemoPartitioner({compile_specs.begin(), compile_specs.end()});

@@ -1,6 +1,7 @@
 #include <vector>
 
 #include "backends/demo/demo_runtime.h"
+#include "backends/demo/founding_runtimes.h"
 
 namespace belay::demo {
 
@@ -8,7 +9,8 @@ std::vector<const BackendRuntime*> Runtimes();
 
 std::vector<const BackendRuntime*> Runtimes() {
   static const DemoRuntime& runtime = *new DemoRuntime;
-  return {&runtime};
+  static const CompilerDemoRuntime& compiler_demo = *new CompilerDemoRuntime;
+  return {&runtime, &compiler_demo};
 }
 
 }  // namespace belay::demo

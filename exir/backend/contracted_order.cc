@@ -1,5 +1,6 @@
 #include "exir/backend/contracted_order.h"
 
+#include <algorithm>
 #include <deque>
 #include <functional>
 #include <queue>
@@ -123,21 +124,44 @@ absl::Status CycleError(const Graph& graph, const GraphPlan& plan, const Contrac
   return absl::FailedPreconditionError(message);
 }
 
+// Where each partition stands: at its last node of which something else uses a result, or at its
+// first node when there is none.
+std::vector<NodeId> Places(const Graph& graph, const GraphPlan& plan,
+                           const Contraction& contraction) {
+  std::vector<bool> returned(graph.value_id_limit(), false);
+  for (const Argument& output : graph.outputs()) {
+    ForEachValue(output, [&](ValueId value) { returned[value.index()] = true; });
+  }
+  std::vector<NodeId> places;
+  for (size_t p = 0; p < plan.partitions.size(); ++p) {
+    NodeId place = plan.partitions[p].nodes.front();
+    contraction.ForEachEdge(p, [&](NodeId from, NodeId) { place = from; });
+    const std::vector<NodeId>& nodes = plan.partitions[p].nodes;
+    for (size_t i = nodes.size(); i-- > 0 && nodes[i] != place;) {
+      const std::vector<ValueId> results = graph.node(nodes[i]).results();
+      if (std::any_of(results.begin(), results.end(),
+                      [&](ValueId value) { return returned[value.index()]; })) {
+        place = nodes[i];
+      }
+      if (place == nodes[i]) break;
+    }
+    places.push_back(place);
+  }
+  return places;
+}
+
 }  // namespace
 
 absl::Status OrderContracted(const Graph& graph, GraphPlan& plan) {
   const Contraction contraction(graph, plan);
+  const std::vector<NodeId> places = Places(graph, plan, contraction);
   std::vector<uint32_t> position(contraction.num_units());
   std::vector<uint32_t> pending(contraction.num_units());
   std::vector<size_t> units;  // by position
   uint32_t count = 0;
-  std::vector<bool> met(plan.partitions.size());
   for (NodeId node : graph.nodes()) {
     const size_t unit = contraction.UnitOf(node);
-    if (contraction.IsPartition(unit)) {
-      if (met[unit]) continue;
-      met[unit] = true;
-    }
+    if (contraction.IsPartition(unit) && places[unit] != node) continue;
     position[unit] = count++;
     units.push_back(unit);
   }

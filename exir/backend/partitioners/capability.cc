@@ -92,8 +92,9 @@ class Units {
   std::vector<bool> supported_;
 };
 
+// `id_of`: which of a partition's units gives it its id.
 std::vector<PartitionProposal> Propose(const Graph& graph, const Units& units,
-                                       const ProposalOptions& options) {
+                                       const ProposalOptions& options, int id_of) {
   const std::vector<int32_t> levels = units.Levels(units.TopologicalOrder());
   int32_t num_levels = 0;
   for (size_t u = 0; u < units.size(); ++u) {
@@ -111,7 +112,7 @@ std::vector<PartitionProposal> Propose(const Graph& graph, const Units& units,
     proposals[levels[u]].nodes.push_back(node);
     if (done[u]) continue;
     done[u] = true;
-    if (++met[levels[u]] <= 2) proposals[levels[u]].id = next_id;
+    if (++met[levels[u]] <= id_of) proposals[levels[u]].id = next_id;
     ++next_id;
   }
   for (PartitionProposal& proposal : proposals) {
@@ -142,7 +143,8 @@ std::vector<PartitionProposal> Propose(const Graph& graph, const Units& units,
 std::vector<PartitionProposal> ProposePartitions(const Graph& graph,
                                                  const std::function<bool(NodeId)>& supported,
                                                  const ProposalOptions& options) {
-  return Propose(graph, Units(graph, supported), options);
+  // The smaller partition is merged into the larger, and of two single nodes the newer is kept.
+  return Propose(graph, Units(graph, supported), options, /*id_of=*/2);
 }
 
 absl::StatusOr<std::vector<PartitionProposal>> ProposeGroupedPartitions(
@@ -186,7 +188,7 @@ absl::StatusOr<std::vector<PartitionProposal>> ProposeGroupedPartitions(
     for (size_t g = 0; g < kept.size(); ++g) {
       if (!placed[units.UnitOf(kept[g].front())]) bad = g;
     }
-    if (bad == kept.size()) return Propose(graph, units, options);
+    if (bad == kept.size()) return Propose(graph, units, options, /*id_of=*/1);
     kept.erase(kept.begin() + static_cast<ptrdiff_t>(bad));
   }
 }

@@ -145,7 +145,7 @@ TEST(GroupsTest, GroupIsKeptTogether) {
                                %c: f32[2] = edge.aten.neg.default(%a)
                                %d: f32[2] = edge.aten.add.Tensor(%c, %b))",
                                         "%d user_output");
-  EXPECT_THAT(ProposeGroups(program, {}), ElementsAre("1: b d", "2: a"));
+  EXPECT_THAT(ProposeGroups(program, {}), ElementsAre("0: b d", "2: a"));
   EXPECT_THAT(ProposeGroups(program, {{"a", "b"}}), ElementsAre("0: d", "1: a b"));
 }
 
@@ -167,7 +167,7 @@ TEST(GroupsTest, InterleavedGroupsDoNotMakeACycle) {
                                         "%b1 user_output, %a2 user_output");
   const std::vector<std::string> proposals = ProposeGroups(program, {{"a1", "a2"}, {"b1", "b2"}});
   // a1 and a2 together, b1 after, b2 before them.
-  EXPECT_THAT(proposals, ElementsAre("1: b1", "2: a1 a2", "3: b2"));
+  EXPECT_THAT(proposals, ElementsAre("0: a1 a2", "1: b2", "2: b1"));
 }
 
 TEST(GroupsTest, GroupThatIsNotConvexIsGivenUp) {
