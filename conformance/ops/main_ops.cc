@@ -7,6 +7,7 @@
 #include <fstream>
 #include <iostream>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,10 +18,16 @@
 #include "conformance/ops/op_runner.h"
 #include "exir/ops/standard_ops.h"
 #include "runtime/core/str_cat.h"
+#include "runtime/kernels/instruction_set.h"
 #include "runtime/kernels/standard_kernels.h"
 
 ABSL_FLAG(std::string, cases, "", "directory with one JSON file per operator");
 ABSL_FLAG(std::string, engine, "reference", "whose kernels to run: reference or highway");
+ABSL_FLAG(std::string, isa, "",
+          "the instruction set of Highway kernels, e.g. AVX2; the best one when empty");
+ABSL_FLAG(std::string, known_failures, "",
+          "file with lines `operator case reason`: those cases count as skipped, and as failed "
+          "once they pass");
 ABSL_FLAG(
     std::string, only, "",
     "regular expression (POSIX, extended); runs cases whose 'operator case' it matches somewhere");
@@ -80,11 +87,35 @@ std::vector<std::string> CaseFiles(std::string directory) {
   return files;
 }
 
+// The reasons by "operator case". nullopt when the file can't be read or a line has no reason.
+std::optional<std::map<std::string, std::string>> ReadKnownFailures(const std::string& path) {
+  std::map<std::string, std::string> reasons;
+  if (path.empty()) return reasons;
+  std::ifstream file(path);
+  if (!file) return std::nullopt;
+  for (std::string line; std::getline(file, line);) {
+    if (line.empty() || line[0] == '#') continue;
+    const size_t op_end = line.find(' ');
+    const size_t case_end = op_end == std::string::npos ? op_end : line.find(' ', op_end + 1);
+    if (case_end == std::string::npos) return std::nullopt;
+    reasons[line.substr(0, case_end)] = line.substr(case_end + 1);
+  }
+  return reasons;
+}
+
 struct Counts {
+  std::map<std::string, std::string> known_failures;
   size_t passed = 0, failed = 0, skipped = 0;
   std::map<std::string, size_t> failed_by_check;
 
-  void Add(const std::string& op, const std::string& id, const CaseResult& result) {
+  void Add(const std::string& op, const std::string& id, CaseResult result) {
+    const auto known = known_failures.find(absl::StrCat(op, " ", id));
+    if (known != known_failures.end() && result.outcome == CaseOutcome::kFailed) {
+      result = {CaseOutcome::kSkipped, "", absl::StrCat("known to fail: ", known->second)};
+    } else if (known != known_failures.end() && result.outcome == CaseOutcome::kPassed) {
+      result = {CaseOutcome::kFailed, "known",
+                absl::StrCat("expected to fail (", known->second, "), passes")};
+    }
     switch (result.outcome) {
       case CaseOutcome::kPassed:
         ++passed;
@@ -114,6 +145,12 @@ int Run() {
               << "'\n";
     return kBadUsage;
   }
+  if (const std::string isa = absl::GetFlag(FLAGS_isa); !isa.empty()) {
+    if (const absl::Status chosen = UseInstructionSet(isa); !chosen.ok()) {
+      std::cerr << "--isa: " << chosen.message() << "\n";
+      return kBadUsage;
+    }
+  }
   Filter only;
   if (!only.Compile(absl::GetFlag(FLAGS_only))) {
     std::cerr << "--only: no regular expression: '" << absl::GetFlag(FLAGS_only) << "'\n";
@@ -138,6 +175,13 @@ int Run() {
   const OpRunner runner(**ops, kernels, engine);
   const auto [shard, shards] = Shard();
   Counts counts;
+  if (auto known = ReadKnownFailures(absl::GetFlag(FLAGS_known_failures)); known.has_value()) {
+    counts.known_failures = *std::move(known);
+  } else {
+    std::cerr << "--known_failures: can't be read, or a line has no reason: '"
+              << absl::GetFlag(FLAGS_known_failures) << "'\n";
+    return kBadUsage;
+  }
   std::map<std::string, std::vector<std::string>> not_run;  // operators by reason
   for (size_t i = shard; i < files.size(); i += shards) {
     const absl::StatusOr<OpCaseFile> file = ReadOpCaseFile(files[i]);

@@ -1,0 +1,29 @@
+#include "runtime/kernels/instruction_set.h"
+
+#include <cstdint>
+
+#include "absl/strings/str_join.h"
+#include "hwy/targets.h"
+#include "runtime/core/str_cat.h"
+
+namespace belay {
+
+std::vector<std::string> InstructionSets() {
+  std::vector<std::string> names;
+  for (int64_t target : hwy::SupportedAndGeneratedTargets())
+    names.emplace_back(hwy::TargetName(target));
+  return names;
+}
+
+absl::Status UseInstructionSet(std::string_view name) {
+  for (int64_t target : hwy::SupportedAndGeneratedTargets()) {
+    if (name == hwy::TargetName(target)) {
+      hwy::SetSupportedTargetsForTest(target);
+      return absl::OkStatus();
+    }
+  }
+  return absl::NotFoundError(absl::StrCat("instruction set '", name, "': expected one of ",
+                                          absl::StrJoin(InstructionSets(), ", ")));
+}
+
+}  // namespace belay

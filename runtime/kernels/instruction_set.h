@@ -1,0 +1,23 @@
+// The instruction sets that Highway kernels choose from when they run.
+#ifndef BELAY_RUNTIME_KERNELS_INSTRUCTION_SET_H_
+#define BELAY_RUNTIME_KERNELS_INSTRUCTION_SET_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+
+namespace belay {
+
+// Those that were compiled in and that this CPU has, the best first: "AVX3_ZEN4", "AVX2", …, as
+// Highway names them.
+std::vector<std::string> InstructionSets();
+
+// Makes all kernels of the process use this one: for tests and measurements, before any kernel ran.
+// kNotFound listing InstructionSets() when it is none of them.
+absl::Status UseInstructionSet(std::string_view name);
+
+}  // namespace belay
+
+#endif  // BELAY_RUNTIME_KERNELS_INSTRUCTION_SET_H_
