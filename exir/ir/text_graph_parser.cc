@@ -138,6 +138,10 @@ absl::Status GraphParser::ParseNode(GraphEditor& editor, Scope& scope,
   GraphEditor::NewNode node;
   ABSL_ASSIGN_OR_RETURN(const std::string target, parser_.Name("a result or an operator"));
   node.target = FindOperator(target);
+  // A name with an empty part ("aten.cat.") is one that no print would give back.
+  if (FindOperator(node.target->text_name()) != node.target) {
+    return lexer_.ErrorAt(start, absl::StrCat(Quote(target), " is no operator's full name"));
+  }
   if (node.target->schema() == nullptr) {
     ABSL_RETURN_IF_ERROR(Call(node, scope));
   } else {
