@@ -259,12 +259,13 @@ absl::StatusOr<std::vector<NamedDataPlan>> ValidateNamedData(
     }
     if (data.has_layout()) {
       const MetadataPath layout_path(path, "layout");
-      ABSL_ASSIGN_OR_RETURN(const DenseLayout layout,
+      TensorPlan tensor;
+      ABSL_ASSIGN_OR_RETURN(const uint64_t bytes,
                             ValidateLayout(data.layout().dtype(), data.layout().sizes(),
-                                           data.layout().dim_order(), layout_path));
-      if (layout.bytes != plan.bytes.size()) {
+                                           data.layout().dim_order(), layout_path, tensor));
+      if (bytes != plan.bytes.size()) {
         return layout_path.Error(
-            absl::StrCat("a tensor of ", layout.bytes, " bytes, the data has ", plan.bytes.size()));
+            absl::StrCat("a tensor of ", bytes, " bytes, the data has ", plan.bytes.size()));
       }
     }
     named_data.push_back(std::move(plan));

@@ -29,9 +29,9 @@ absl::Status CheckPlace(uint64_t offset, uint64_t bytes, std::string_view memory
 
 }  // namespace
 
-absl::StatusOr<DenseLayout> ValidateLayout(
+absl::StatusOr<uint64_t> ValidateLayout(
     uint32_t dtype, const google::protobuf::RepeatedField<google::protobuf::int64>& sizes,
-    const std::string& dim_order, const MetadataPath& path) {
+    const std::string& dim_order, const MetadataPath& path, TensorPlan& plan) {
   const std::optional<DType> known = DTypeFromProgramFile(dtype);
   if (!known.has_value()) {
     return MetadataPath(path, "dtype").Error(absl::StrCat(dtype, " is no dtype"));
@@ -40,46 +40,43 @@ absl::StatusOr<DenseLayout> ValidateLayout(
     return MetadataPath(path, "sizes")
         .Error(absl::StrCat("rank ", sizes.size(), " is above ", kMaxRank));
   }
-  DenseLayout layout{.dtype = *known, .sizes = {}, .dim_order = {}, .bytes = 0};
+  plan.dtype = *known;
+  plan.sizes.clear();
+  plan.dim_order.clear();
   // Sizes of 0 count as 1 here, so that strides fit as well.
   std::optional<int64_t> extent = static_cast<int64_t>(DTypeSize(*known));
   for (int d = 0; d < sizes.size(); ++d) {
     if (sizes[d] < 0) {
       return MetadataPath(path, "sizes", d).Error(absl::StrCat(sizes[d], " is negative"));
     }
-    layout.sizes.push_back(sizes[d]);
+    plan.sizes.push_back(sizes[d]);
     extent = CheckedMul<int64_t>(*extent, std::max<int64_t>(sizes[d], 1));
     if (!extent.has_value()) {
       return MetadataPath(path, "sizes").Error("the tensor's bytes overflow 64 bits");
     }
   }
-  layout.bytes = static_cast<uint64_t>(*NumElements(layout.sizes)) * DTypeSize(*known);
   if (dim_order.size() != static_cast<size_t>(sizes.size())) {
     return MetadataPath(path, "dim_order")
         .Error(absl::StrCat("has ", dim_order.size(), " entries, the rank is ", sizes.size()));
   }
-  for (const char c : dim_order) layout.dim_order.push_back(static_cast<uint8_t>(c));
-  if (!IsPermutation(layout.dim_order)) {
+  for (const char c : dim_order) plan.dim_order.push_back(static_cast<uint8_t>(c));
+  if (!IsPermutation(plan.dim_order)) {
     return MetadataPath(path, "dim_order")
-        .Error(absl::StrCat("{", absl::StrJoin(layout.dim_order, ","),
+        .Error(absl::StrCat("{", absl::StrJoin(plan.dim_order, ","),
                             "} is not a permutation of the dimensions"));
   }
-  return layout;
+  return plan.bytes();
 }
 
-absl::StatusOr<TensorPlan> ValidateTensor(const schema::Tensor& tensor, const TensorMemory& memory,
-                                          const MetadataPath& path) {
-  ABSL_ASSIGN_OR_RETURN(const DenseLayout layout,
-                        ValidateLayout(tensor.dtype(), tensor.sizes(), tensor.dim_order(), path));
-  TensorPlan plan;
-  plan.dtype = layout.dtype;
-  plan.sizes = layout.sizes;
-  plan.dim_order = layout.dim_order;
+absl::Status ValidateTensor(const schema::Tensor& tensor, const TensorMemory& memory,
+                            const MetadataPath& path, TensorPlan& plan) {
+  ABSL_ASSIGN_OR_RETURN(const uint64_t bytes, ValidateLayout(tensor.dtype(), tensor.sizes(),
+                                                             tensor.dim_order(), path, plan));
   plan.dynamic_dims = tensor.dynamic_dims();
-  if ((plan.dynamic_dims >> layout.sizes.size()) != 0) {
+  if ((plan.dynamic_dims >> plan.sizes.size()) != 0) {
     return MetadataPath(path, "dynamic_dims")
         .Error(absl::StrCat("bits ", plan.dynamic_dims, " name a dimension beyond rank ",
-                            layout.sizes.size()));
+                            plan.sizes.size()));
   }
   switch (tensor.location_case()) {
     case schema::Tensor::kConstant: {
@@ -91,31 +88,30 @@ absl::StatusOr<TensorPlan> ValidateTensor(const schema::Tensor& tensor, const Te
       if (!plan.is_static()) return constant_path.Error("a constant can't have dynamic sizes");
       plan.location = TensorPlan::Location::kConstant;
       plan.constant = memory.constants[tensor.constant()];
-      if (plan.constant.size() != layout.bytes) {
+      if (plan.constant.size() != bytes) {
         return constant_path.Error(absl::StrCat(
             "constant ", tensor.constant(), " has ", plan.constant.size(), " bytes, the tensor ",
-            DTypeName(plan.dtype), FormatSizes(plan.sizes), " has ", layout.bytes));
+            DTypeName(plan.dtype), FormatSizes(plan.sizes), " has ", bytes));
       }
-      return plan;
+      return absl::OkStatus();
     }
     case schema::Tensor::kArenaOffset:
       plan.location = TensorPlan::Location::kArena;
       plan.offset = tensor.arena_offset();
-      ABSL_RETURN_IF_ERROR(CheckPlace(plan.offset, layout.bytes, "arena", memory.arena_bytes,
+      ABSL_RETURN_IF_ERROR(CheckPlace(plan.offset, bytes, "arena", memory.arena_bytes,
                                       MetadataPath(path, "arena_offset")));
-      return plan;
+      return absl::OkStatus();
     case schema::Tensor::kStateOffset: {
       const MetadataPath state_path(path, "state_offset");
       if (!plan.is_static()) return state_path.Error("state can't have dynamic sizes");
       plan.location = TensorPlan::Location::kState;
       plan.offset = tensor.state_offset();
-      ABSL_RETURN_IF_ERROR(
-          CheckPlace(plan.offset, layout.bytes, "state", memory.state_bytes, state_path));
-      return plan;
+      ABSL_RETURN_IF_ERROR(CheckPlace(plan.offset, bytes, "state", memory.state_bytes, state_path));
+      return absl::OkStatus();
     }
     case schema::Tensor::kExternal:
       plan.location = TensorPlan::Location::kExternal;
-      return plan;
+      return absl::OkStatus();
     case schema::Tensor::LOCATION_NOT_SET:
       break;
   }

@@ -16,17 +16,12 @@
 
 namespace belay {
 
-struct DenseLayout {
-  DType dtype;
-  Sizes sizes;
-  DimOrder dim_order;
-  uint64_t bytes;  // of all elements; fits in int64
-};
-
-// `path` is that of the message with the fields dtype, sizes and dim_order.
-absl::StatusOr<DenseLayout> ValidateLayout(
+// `path` is that of the message with the fields dtype, sizes and dim_order. Fills in the plan's
+// fields of these names, in place because plans are large, and returns the bytes of all elements,
+// which fit in int64.
+absl::StatusOr<uint64_t> ValidateLayout(
     uint32_t dtype, const google::protobuf::RepeatedField<google::protobuf::int64>& sizes,
-    const std::string& dim_order, const MetadataPath& path);
+    const std::string& dim_order, const MetadataPath& path, TensorPlan& plan);
 
 // The memory that the tensors of a method may lie in.
 struct TensorMemory {
@@ -35,8 +30,9 @@ struct TensorMemory {
   uint64_t state_bytes = 0;
 };
 
-absl::StatusOr<TensorPlan> ValidateTensor(const schema::Tensor& tensor, const TensorMemory& memory,
-                                          const MetadataPath& path);
+// Fills in `plan`.
+absl::Status ValidateTensor(const schema::Tensor& tensor, const TensorMemory& memory,
+                            const MetadataPath& path, TensorPlan& plan);
 
 }  // namespace belay
 
