@@ -2,7 +2,6 @@
 //
 // Arguments named layout, device, pin_memory and memory_format are not read: there is one of each,
 // and the output has its layout already. What PyTorch leaves uninitialised is zero.
-#include <chrono>
 #include <cmath>
 #include <complex>
 #include <iterator>
@@ -18,6 +17,7 @@
 #include "runtime/kernel/type_promotion.h"
 #include "runtime/kernels/reference/element_run.h"
 #include "runtime/kernels/reference/families.h"
+#include "runtime/kernels/reference/random_stream.h"
 
 namespace belay {
 namespace {
@@ -219,35 +219,6 @@ absl::Status Arange(KernelContext& context) {
   }
   return absl::OkStatus();
 }
-
-// Pseudo-random numbers, different ones for each call. Not for secrets.
-class RandomStream {
- public:
-  explicit RandomStream(const void* place)
-      : state_(static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count()) ^
-               (reinterpret_cast<uintptr_t>(place) * 0x9e3779b97f4a7c15)) {}
-
-  // splitmix64.
-  uint64_t Bits() {
-    uint64_t z = state_ += 0x9e3779b97f4a7c15;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-    return z ^ (z >> 31);
-  }
-  // In [0, 1), with so many random bits.
-  double Uniform(int bits) { return std::ldexp(static_cast<double>(Bits() >> (64 - bits)), -bits); }
-  double Normal() {
-    const double radius = std::sqrt(-2 * std::log1p(-Uniform(53)));
-    return radius * std::cos(2 * std::numbers::pi * Uniform(53));
-  }
-  // In [0, limit). Precondition: limit > 0.
-  uint64_t Below(uint64_t limit) {
-    return static_cast<uint64_t>((static_cast<unsigned __int128>(Bits()) * limit) >> 64);
-  }
-
- private:
-  uint64_t state_;
-};
 
 // The bits of a significand: as many random bits a uniform number can have without being rounded
 // to 1.

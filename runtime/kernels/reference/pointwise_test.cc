@@ -174,6 +174,41 @@ TEST_F(PointwiseKernelTest, OutputOfAnotherTypeOrShapeIsRejected) {
       StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("expected dtype float32, got int8")));
 }
 
+// Operators that models use and the conformance cases lack.
+TEST_F(PointwiseKernelTest, OperatorsWithoutCases) {
+  const TestTensor a = Vector<float>({-2, 0, std::nanf(""), 3});
+  TestTensor out = TestTensor::Zeros(DType::kFloat32, {4});
+  const float pi = std::acos(-1.0f);
+  ASSERT_OK(Run("aten.angle.default", {a.view()}, out));
+  EXPECT_THAT(ToVector<float>(out.view()), ElementsAre(pi, 0, ::testing::IsNan(), 0));
+  const TestTensor c = Vector<std::complex<float>>({{0, 2}, {-1, 0}, {1, 1}, {0, 0}});
+  ASSERT_OK(Run("aten.angle.default", {c.view()}, out));
+  EXPECT_THAT(ToVector<float>(out.view()), ElementsAre(pi / 2, pi, pi / 4, 0));
+  const TestTensor b = Vector<float>({-0.0f, 4, 1, -4});
+  ASSERT_OK(Run("aten.hypot.default", {b.view(), Vector<float>({3, 3, 0, 3}).view()}, out));
+  EXPECT_THAT(ToVector<float>(out.view()), ElementsAre(3, 5, 1, 5));
+  ASSERT_OK(Run("aten.copysign.Tensor", {Vector<int8_t>({1, -2, 3, 4}).view(), b.view()}, out));
+  EXPECT_THAT(ToVector<float>(out.view()), ElementsAre(-1, 2, 3, -4));
+
+  const TestTensor mask = Vector<bool>({true, false}), value = TestTensor::Of<double>({}, {7});
+  TestTensor filled = TestTensor::Zeros(DType::kInt32, {2});
+  const TestTensor ints = Vector<int32_t>({1, -3});
+  ASSERT_OK(Run("aten.masked_fill.Tensor", {ints.view(), mask.view(), value.view()}, filled));
+  EXPECT_THAT(ToVector<int32_t>(filled.view()), ElementsAre(7, -3));
+  ASSERT_OK(Run("aten.__lshift__.Scalar", {ints.view(), EValue(int64_t{2})}, filled));
+  EXPECT_THAT(ToVector<int32_t>(filled.view()), ElementsAre(4, -12));
+  ASSERT_OK(Run("aten.__rshift__.Scalar", {ints.view(), EValue(int64_t{1})}, filled));
+  EXPECT_THAT(ToVector<int32_t>(filled.view()), ElementsAre(0, -2));
+  ASSERT_OK(Run("aten.ones_like.default",
+                {ints.view(), EValue(), EValue(), EValue(), EValue(), EValue()}, filled));
+  EXPECT_THAT(ToVector<int32_t>(filled.view()), ElementsAre(1, 1));
+  ASSERT_OK(Run("aten.new_full.default",
+                {a.view(), EValue(int64_t{2}), EValue(2.9), EValue(DType::kInt32), EValue(),
+                 EValue(), EValue()},
+                filled));
+  EXPECT_THAT(ToVector<int32_t>(filled.view()), ElementsAre(2, 2));
+}
+
 // Whatever kinds stand in the arguments, there is an error or a result.
 TEST_F(PointwiseKernelTest, EveryKernelSurvivesArgumentsOfEveryKind) {
   const TestTensor f = Vector<float>({1, 0, -3}), i = Vector<int8_t>({1, 0, -3}),
