@@ -1,0 +1,61 @@
+#include "exir/backend/rounds.h"
+
+#include <string>
+#include <utility>
+
+#include "absl/container/flat_hash_set.h"
+#include "exir/ir/text.h"
+#include "runtime/core/status_macros.h"
+
+namespace belay::exir {
+
+absl::Status CheckPreservedOps(const MethodPrograms& methods,
+                               const MethodPartitioners& partitioners) {
+  std::string problems;
+  for (const auto& [name, partitioner] : partitioners) {
+    for (const auto& [method, program] : methods) {
+      if (method != name) continue;
+      const PreservedOps preserved = partitioner->OpsToNotDecompose(program);
+      absl::flat_hash_set<const OpOverload*> ops;
+      for (const OpOverload* op : preserved.ops) ops.insert(op->aten());
+      if (ops.empty()) continue;
+      for (uint32_t g = 0; g < program.graphs.size(); ++g) {
+        const Graph& graph = program.graphs[GraphId(g)];
+        for (NodeId node : graph.nodes()) {
+          const OpOverload* target = graph.node(node).target;
+          if (!ops.contains(target->aten()) || target->has_trait(kQuantization)) continue;
+          if (preserved.filter != nullptr && !preserved.filter(program, GraphId(g), node)) continue;
+          absl::StrAppend(&problems, "\n  method '", method, "': node ", graph.node(node).name,
+                          " with operator ", target->name(),
+                          " was not decomposed or delegated: ", DescribeNode(graph, node));
+        }
+      }
+    }
+  }
+  if (problems.empty()) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("operators that were kept for a partitioner are left over:", problems));
+}
+
+absl::StatusOr<MethodPrograms> ToBackendRounds(const MethodPrograms& methods,
+                                               absl::Span<const MethodPartitioners> rounds,
+                                               const BackendSet& backends,
+                                               const ToBackendOptions& options) {
+  MethodPrograms current;
+  for (const auto& [name, program] : methods) current.emplace_back(name, program.Clone());
+  for (size_t i = 0; i < rounds.size(); ++i) {
+    absl::StatusOr<MethodPrograms> next = ToBackend(current, rounds[i], backends, options);
+    if (!next.ok()) {
+      if (rounds.size() == 1) return next.status();
+      return absl::Status(next.status().code(),
+                          absl::StrCat("round ", i, ": ", FromAbsl(next.status().message())));
+    }
+    current = *std::move(next);
+  }
+  for (const MethodPartitioners& round : rounds) {
+    ABSL_RETURN_IF_ERROR(CheckPreservedOps(current, round));
+  }
+  return current;
+}
+
+}  // namespace belay::exir

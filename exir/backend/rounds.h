@@ -1,0 +1,33 @@
+// Several partitioners in order of priority, and operators that were kept for them.
+//
+// Source: lowering.md rows 18, 19.
+#ifndef BELAY_EXIR_BACKEND_ROUNDS_H_
+#define BELAY_EXIR_BACKEND_ROUNDS_H_
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "exir/backend/to_backend.h"
+
+namespace belay::exir {
+
+// Applies each round to what the one before it left; earlier delegates are ordinary nodes to later
+// partitioners.
+//   kFailedPrecondition  an operator that a partitioner asked to preserve, at a node that its
+//   filter
+//                        accepts, is neither decomposed nor delegated after the last round; lists
+//                        all such nodes, bodies included. Quantisation primitives may stay.
+//   whatever ToBackend returns, annotated with the round when there are several
+absl::StatusOr<MethodPrograms> ToBackendRounds(const MethodPrograms& methods,
+                                               absl::Span<const MethodPartitioners> rounds,
+                                               const BackendSet& backends,
+                                               const ToBackendOptions& options = {});
+
+// The check alone.
+absl::Status CheckPreservedOps(const MethodPrograms& methods,
+                               const MethodPartitioners& partitioners);
+
+}  // namespace belay::exir
+
+#endif  // BELAY_EXIR_BACKEND_ROUNDS_H_
