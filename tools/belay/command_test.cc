@@ -59,7 +59,7 @@ class CommandTest : public testing::Test {
   }
   Outcome LowerFile(const std::string& input) const {
     return Capture(
-        [&] { return Lower(LowerOptions{.input = input, .output = Path("out.belay")}); });
+        [&] { return tools::Lower(LowerOptions{.input = input, .output = Path("out.belay")}); });
   }
   // One error that says `message`, this status, and no file.
   void ExpectLowerFails(const std::string& input, int status, const std::string& message) const {
@@ -147,13 +147,12 @@ TEST_F(CommandTest, LowerListsUnknownOperators) {
 }
 
 TEST_F(CommandTest, LowerRefusesTrainingPrograms) {
-  ExpectLowerFails("conformance/models/zoo/mlp/training.pt2", kUnsupported,
-                   "run_decompositions");
+  ExpectLowerFails("conformance/models/zoo/mlp/training.pt2", kUnsupported, "run_decompositions");
 }
 
 TEST_F(CommandTest, LowerRefusesAPathThatCantBeWritten) {
   const Outcome outcome = Capture([&] {
-    return Lower(LowerOptions{.input = kMlp, .output = Path("no/such/folder/out.belay")});
+    return tools::Lower(LowerOptions{.input = kMlp, .output = Path("no/such/folder/out.belay")});
   });
   EXPECT_EQ(outcome.status, kBadInput);
   EXPECT_NE(outcome.errors.find("no/such/folder"), std::string::npos) << outcome.errors;
@@ -167,7 +166,8 @@ TEST_F(CommandTest, LowerKeepsAnExistingFileWhenItFails) {
 
 TEST_F(CommandTest, LowerNamesBackendsThatExist) {
   const Outcome outcome = Capture([&] {
-    return Lower(LowerOptions{.input = kMlp, .output = Path("out.belay"), .backends = {"nosuch"}});
+    return tools::Lower(
+        LowerOptions{.input = kMlp, .output = Path("out.belay"), .backends = {"nosuch"}});
   });
   EXPECT_EQ(outcome.status, kBadUsage);
   EXPECT_NE(outcome.errors.find("there is no backend 'nosuch'; there are: "), std::string::npos)
@@ -179,7 +179,7 @@ TEST_F(CommandTest, LowerGivesTheSameBytesForAnyNumberOfThreads) {
   for (int threads : {1, 1, 2, 8}) {
     const std::string path = Path("t" + std::to_string(files.size()));
     ASSERT_EQ(Capture([&] {
-                return Lower(LowerOptions{
+                return tools::Lower(LowerOptions{
                     .input = kMlp, .output = path, .backends = {"demo"}, .threads = threads});
               }).status,
               kDone);
@@ -246,7 +246,7 @@ TEST_P(RunBadInputTest, NamesTheInputWhatWasExpectedAndWhatCame) {
   RunOptions options{.program = program};
   options.output_dir = Path("results");
   options.inputs = {Path("x.npy")};
-  const Outcome outcome = Capture([&] { return Run(options); });
+  const Outcome outcome = Capture([&] { return tools::Run(options); });
   EXPECT_EQ(outcome.status, kBadInput);
   EXPECT_NE(outcome.errors.find(GetParam().expected), std::string::npos) << outcome.errors;
   EXPECT_NE(outcome.errors.find(GetParam().came), std::string::npos) << outcome.errors;
@@ -256,21 +256,21 @@ TEST_P(RunBadInputTest, NamesTheInputWhatWasExpectedAndWhatCame) {
 
 INSTANTIATE_TEST_SUITE_P(
     Arrays, RunBadInputTest,
-    testing::Values(BadArray{"dtype", DType::kFloat64, {4, 12}, "f32", "f64"},
-                    BadArray{"rank", DType::kFloat32, {4, 12, 1}, "[4,12]", "[4,12,1]"},
-                    BadArray{"shape", DType::kFloat32, {4, 13}, "[4,12]", "[4,13]"}),
+    testing::Values(BadArray{"dtype", DType::kFloat64, {4, 16}, "f32", "f64"},
+                    BadArray{"rank", DType::kFloat32, {4, 16, 1}, "[4,16]", "[4,16,1]"},
+                    BadArray{"shape", DType::kFloat32, {4, 17}, "[4,16]", "[4,17]"}),
     [](const auto& info) { return info.param.name; });
 
 TEST_F(CommandTest, RunRefusesMissingAndSurplusInputs) {
   const std::string program = LowerMlp();
   RunOptions options{.program = program};
-  const Outcome missing = Capture([&] { return Run(options); });
+  const Outcome missing = Capture([&] { return tools::Run(options); });
   EXPECT_EQ(missing.status, kBadInput);
   EXPECT_NE(missing.errors.find("is missing"), std::string::npos) << missing.errors;
-  const TestTensor tensor = TestTensor::Zeros(DType::kFloat32, {4, 12});
+  const TestTensor tensor = TestTensor::Zeros(DType::kFloat32, {4, 16});
   ASSERT_TRUE(WriteNpy(Path("x.npy"), tensor.view()).ok());
   options.inputs = {Path("x.npy"), Path("x.npy")};
-  const Outcome surplus = Capture([&] { return Run(options); });
+  const Outcome surplus = Capture([&] { return tools::Run(options); });
   EXPECT_EQ(surplus.status, kBadInput);
   EXPECT_NE(surplus.errors.find("the method takes 1"), std::string::npos) << surplus.errors;
 }
@@ -280,7 +280,7 @@ TEST_F(CommandTest, RunWritesResults) {
   RunOptions options{.program = program};
   options.random_inputs = true;
   options.output_dir = Path("results");
-  const Outcome outcome = Capture([&] { return Run(options); });
+  const Outcome outcome = Capture([&] { return tools::Run(options); });
   EXPECT_EQ(outcome.status, kDone) << outcome.errors;
   EXPECT_TRUE(fs::exists(Path("results/0.npy")));
 }
@@ -288,7 +288,7 @@ TEST_F(CommandTest, RunWritesResults) {
 TEST_F(CommandTest, RunListsMethodsThatExist) {
   const std::string program = LowerMlp();
   RunOptions options{.program = program, .method = "backward"};
-  const Outcome outcome = Capture([&] { return Run(options); });
+  const Outcome outcome = Capture([&] { return tools::Run(options); });
   EXPECT_EQ(outcome.status, kBadInput);
   EXPECT_NE(outcome.errors.find("forward"), std::string::npos) << outcome.errors;
 }
