@@ -16,6 +16,7 @@ std::vector<std::string> InstructionSets() {
 }
 
 absl::Status UseInstructionSet(std::string_view name) {
+  hwy::SetSupportedTargetsForTest(0);  // Takes back an earlier choice.
   for (int64_t target : hwy::SupportedAndGeneratedTargets()) {
     if (name == hwy::TargetName(target)) {
       hwy::SetSupportedTargetsForTest(target);

@@ -14,7 +14,7 @@ namespace belay {
 // Highway names them.
 std::vector<std::string> InstructionSets();
 
-// Makes all kernels of the process use this one: for tests and measurements, before any kernel ran.
+// Makes all kernels of the process use this one: for tests and measurements, while no kernel runs.
 // kNotFound listing InstructionSets() when it is none of them.
 absl::Status UseInstructionSet(std::string_view name);
 

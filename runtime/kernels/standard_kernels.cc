@@ -5,6 +5,7 @@
 #include "runtime/kernels/gemm/gemm.h"
 #include "runtime/kernels/norm/norm.h"
 #include "runtime/kernels/pointwise/pointwise.h"
+#include "runtime/kernels/pool/pool.h"
 #include "runtime/kernels/softmax/softmax.h"
 
 namespace belay {
@@ -12,7 +13,7 @@ namespace belay {
 absl::Status AddHighwayKernels(KernelRegistry& registry) {
   for (const absl::Span<const Kernel> family :
        {ConvHighwayKernels(), GemmKernels(), NormHighwayKernels(), PointwiseKernels(),
-        SoftmaxHighwayKernels()}) {
+        PoolHighwayKernels(), SoftmaxHighwayKernels()}) {
     ABSL_RETURN_IF_ERROR(registry.Add(family));
   }
   return absl::OkStatus();

@@ -24,6 +24,9 @@ HWY_INLINE void Loop(const float* HWY_RESTRICT in, size_t n, float* HWY_RESTRICT
 // min(max(x, low), high) that keeps NaN.
 template <class D, class V>
 HWY_INLINE V Bounded(D d, V x, float low, float high) {
+  // A bound that is NaN makes everything NaN.
+  if (low != low) return hn::Set(d, low);
+  if (high != high) return hn::Set(d, high);
   const V y = hn::Min(hn::Max(x, hn::Set(d, low)), hn::Set(d, high));
   return hn::IfThenElse(hn::IsNaN(x), x, y);
 }
@@ -65,10 +68,17 @@ void GeluF32Impl(const float* HWY_RESTRICT in, size_t n, float tanh_form, float,
     });
     return;
   }
-  // 0.5 x (1 + erf(x / sqrt(2)))
+  // x times the normal distribution's mass below x, from whichever tail is small, so that nothing
+  // cancels.
   Loop(in, n, out, [](auto d, auto x) HWY_ATTR {
-    const auto half = hn::Mul(hn::Set(d, 0.5f), x);
-    return hn::MulAdd(half, Erf(d, hn::Mul(x, hn::Set(d, 0.707106781f))), half);
+    const auto tail =
+        hn::Mul(hn::Set(d, 0.5f), ErfcOfPositive(d, hn::Mul(hn::Abs(x), hn::Set(d, 0.707106781f))));
+    const auto below =
+        hn::IfThenElse(hn::Lt(x, hn::Zero(d)), tail, hn::Sub(hn::Set(d, 1.0f), tail));
+    const auto y = hn::Mul(x, below);
+    // -inf * 0 is 0 here.
+    return hn::IfThenElse(hn::Eq(x, hn::Set(d, -std::numeric_limits<float>::infinity())),
+                          hn::Neg(hn::Zero(d)), y);
   });
 }
 

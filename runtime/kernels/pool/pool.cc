@@ -1,0 +1,91 @@
+#include "runtime/kernels/pool/pool.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "runtime/kernels/pool/pool.cc"
+#include "hwy/foreach_target.h"
+// Must come after foreach_target.h.
+#include <limits>
+
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace belay {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Calls visit(values, places, inside) for each position in the window, in order, for the windows x,
+// x + 1, … of one vector.
+template <class D, class Visit>
+HWY_INLINE void WalkWindows(D d, const PoolRow& row, int64_t x, const Visit& visit) {
+  const hn::RebindToSigned<D> di;
+  const auto lane = hn::Iota(di, 0);
+  const auto zero = hn::Zero(di), width = hn::Set(di, static_cast<int32_t>(row.width));
+  const auto live =
+      hn::Lt(lane, hn::Set(di, static_cast<int32_t>(HWY_MIN(row.outputs - x, int64_t{64}))));
+  const auto column0 = hn::Add(hn::Mul(lane, hn::Set(di, static_cast<int32_t>(row.stride))),
+                               hn::Set(di, static_cast<int32_t>(x * row.stride - row.padding)));
+  for (int64_t j = 0; j < row.kernel_height; ++j) {
+    const int64_t y = row.first_row + j * row.row_dilation;
+    if (y < 0 || y >= row.height) continue;
+    const auto start = hn::Set(di, static_cast<int32_t>(y * row.width));
+    for (int64_t k = 0; k < row.kernel_width; ++k) {
+      const auto column = hn::Add(column0, hn::Set(di, static_cast<int32_t>(k * row.dilation)));
+      const auto inside = hn::And(live, hn::AndNot(hn::Lt(column, zero), hn::Lt(column, width)));
+      if (hn::AllFalse(di, inside)) continue;
+      const auto place = hn::IfThenElseZero(inside, hn::Add(start, column));
+      visit(hn::MaskedGatherIndex(hn::RebindMask(d, inside), d, row.plane, place), place, inside);
+    }
+  }
+}
+
+void MaxPoolRowF32Impl(const PoolRow& row, float* HWY_RESTRICT out, int64_t* HWY_RESTRICT index) {
+  const hn::ScalableTag<float> d;
+  const hn::RebindToSigned<decltype(d)> di;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  HWY_ALIGN int32_t places[HWY_MAX_BYTES / sizeof(int32_t)];
+  for (int64_t x = 0; x < row.outputs; x += lanes) {
+    auto best = hn::Set(d, -std::numeric_limits<float>::infinity());
+    auto at = hn::Set(di, -1);
+    WalkWindows(d, row, x, [&](auto value, auto place, auto inside) HWY_ATTR {
+      // The first element of a window counts whatever it is.
+      const auto first = hn::Lt(at, hn::Zero(di));
+      const auto better = hn::RebindMask(di, hn::Or(hn::Gt(value, best), hn::IsNaN(value)));
+      const auto take = hn::And(inside, hn::Or(first, better));
+      best = hn::IfThenElse(hn::RebindMask(d, take), value, best);
+      at = hn::IfThenElse(take, place, at);
+    });
+    const size_t count = static_cast<size_t>(HWY_MIN(lanes, row.outputs - x));
+    hn::StoreN(best, d, out + x, count);
+    hn::Store(at, di, places);
+    for (size_t i = 0; i < count; ++i) index[x + static_cast<int64_t>(i)] = places[i];
+  }
+}
+
+void SumPoolRowF32Impl(const PoolRow& row, float* HWY_RESTRICT out) {
+  const hn::ScalableTag<float> d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  for (int64_t x = 0; x < row.outputs; x += lanes) {
+    auto sum = hn::Zero(d);
+    WalkWindows(d, row, x, [&](auto value, auto, auto) HWY_ATTR { sum = hn::Add(sum, value); });
+    hn::StoreN(sum, d, out + x, static_cast<size_t>(HWY_MIN(lanes, row.outputs - x)));
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace belay
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace belay {
+
+HWY_EXPORT(MaxPoolRowF32Impl);
+HWY_EXPORT(SumPoolRowF32Impl);
+void MaxPoolRowF32(const PoolRow& row, float* out, int64_t* index) {
+  HWY_DYNAMIC_DISPATCH(MaxPoolRowF32Impl)(row, out, index);
+}
+void SumPoolRowF32(const PoolRow& row, float* out) {
+  HWY_DYNAMIC_DISPATCH(SumPoolRowF32Impl)(row, out);
+}
+
+}  // namespace belay
+#endif  // HWY_ONCE

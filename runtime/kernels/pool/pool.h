@@ -1,0 +1,36 @@
+// Pooling of rows of float images.
+#ifndef BELAY_RUNTIME_KERNELS_POOL_POOL_H_
+#define BELAY_RUNTIME_KERNELS_POOL_POOL_H_
+
+#include <cstdint>
+
+#include "absl/types/span.h"
+#include "runtime/kernel/kernel.h"
+
+namespace belay {
+
+// The windows of one row of outputs over one plane: window x covers columns x * stride - padding +
+// k * dilation, and the rows first_row + j * row_dilation. What lies outside the plane is left out.
+// height * width < 2^31.
+struct PoolRow {
+  const float* plane = nullptr;
+  int64_t height = 0, width = 0;
+  int64_t first_row = 0, kernel_height = 0, row_dilation = 1;
+  int64_t kernel_width = 0, stride = 1, padding = 0, dilation = 1;
+  int64_t outputs = 0;
+};
+
+// The largest element of each window and where it is (row * width + column). Of equals the first
+// counts; NaN wins over every number, and of several the last. A window has at least one element
+// inside the plane. Exact.
+void MaxPoolRowF32(const PoolRow& row, float* out, int64_t* index);
+
+// The sum of each window. Error: that of a float sum in the order of rows, then columns.
+void SumPoolRowF32(const PoolRow& row, float* out);
+
+// max_pool2d_with_indices and avg_pool2d on row-major tensors.
+absl::Span<const Kernel> PoolHighwayKernels();
+
+}  // namespace belay
+
+#endif  // BELAY_RUNTIME_KERNELS_POOL_POOL_H_
