@@ -166,9 +166,7 @@ absl::StatusOr<Argument> GraphReader::ReadLiteral(const JsonUnion& u, Scope& sco
   return Argument();
 }
 
-absl::StatusOr<Argument> GraphReader::ReadArgument(JsonRef ref, Scope& scope, int depth) {
-  JsonUnion u;
-  ABSL_RETURN_IF_ERROR(u.Read(ref));
+absl::StatusOr<Argument> GraphReader::ReadPlainArgument(const JsonUnion& u, Scope& scope) {
   const JsonRef value = u.value();
   const std::string_view tag = u.tag();
   if (tag == "as_tensor") return ReadTensorUse(value, scope);
@@ -176,8 +174,6 @@ absl::StatusOr<Argument> GraphReader::ReadArgument(JsonRef ref, Scope& scope, in
   if (tag == "as_sym_bool") return ReadSymUse(value, scope, "as_bool");
   if (tag == "as_sym_float") return ReadSymUse(value, scope, "as_float");
   if (tag == "as_optional_tensor") return ReadOptionalTensor(value, scope);
-  if (tag == "as_graph") return ReadBody(value, depth);
-  if (tag == "as_string_to_argument") return ReadDict(value, scope, depth + 1);
   if (tag == "as_custom_obj") {
     ABSL_ASSIGN_OR_RETURN(const std::string_view name, ReadName(value));
     // Objects among the inputs are reported by their class, those among the constants here.
@@ -189,6 +185,14 @@ absl::StatusOr<Argument> GraphReader::ReadArgument(JsonRef ref, Scope& scope, in
   ABSL_ASSIGN_OR_RETURN(Argument list, ReadList(u, scope, &known));
   if (known) return list;
   return ReadLiteral(u, scope);
+}
+
+absl::StatusOr<Argument> GraphReader::ReadArgument(JsonRef ref, Scope& scope, int depth) {
+  JsonUnion u;
+  ABSL_RETURN_IF_ERROR(u.Read(ref));
+  if (u.tag() == "as_graph") return ReadBody(u.value(), depth);
+  if (u.tag() == "as_string_to_argument") return ReadDict(u.value(), scope, depth + 1);
+  return ReadPlainArgument(u, scope);
 }
 
 // --- Results ---

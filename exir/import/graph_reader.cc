@@ -106,48 +106,48 @@ absl::StatusOr<Argument> GraphReader::ReadBody(JsonRef ref, int depth) {
 
 absl::Status GraphReader::ReadGraph(JsonRef ref, Scope& scope, const ArchiveSignature* signature,
                                     int depth) {
-  static constexpr JsonField kFields[] = {{"inputs"},          {"outputs"},
-                                          {"nodes"},           {"tensor_values"},
-                                          {"sym_int_values"},  {"sym_float_values", false},
-                                          {"sym_bool_values"}, {"custom_obj_values", false}};
-  constexpr size_t kFirstTable = 3;
-  JsonStruct<8> s;
-  ABSL_RETURN_IF_ERROR(s.Read(ref, kFields));
+  ABSL_RETURN_IF_ERROR(ReadTablesAndInputs(ref, scope, signature));
+  ABSL_RETURN_IF_ERROR(ForEachElement(scope.fields[Scope::kNodes],
+                                      [&](JsonRef node) { return ReadNode(node, scope, depth); }));
+  return ReadOutputs(scope, signature, depth);
+}
+
+absl::Status GraphReader::ReadTablesAndInputs(JsonRef ref, Scope& scope,
+                                              const ArchiveSignature* signature) {
+  ABSL_RETURN_IF_ERROR(scope.fields.Read(ref, Scope::kFields));
   for (size_t t = 0; t < kNumValueTables; ++t) {
-    if (!s.has(kFirstTable + t)) continue;
-    ABSL_RETURN_IF_ERROR(
-        ForEachField(s[kFirstTable + t], [&](std::string_view name, JsonRef value) -> absl::Status {
-          if (scope.tables[t].emplace(name, value.value).second) return absl::OkStatus();
-          return value.Error("two entries have this name");
-        }));
+    if (!scope.fields.has(Scope::kFirstTable + t)) continue;
+    const auto enter = [&](std::string_view name, JsonRef value) -> absl::Status {
+      if (scope.tables[t].emplace(name, value.value).second) return absl::OkStatus();
+      return value.Error("two entries have this name");
+    };
+    ABSL_RETURN_IF_ERROR(ForEachField(scope.fields[Scope::kFirstTable + t], enter));
   }
 
-  ABSL_ASSIGN_OR_RETURN(const simdjson::dom::array inputs, s[0].Array());
-  size_t num_inputs = 0;
-  for (simdjson::dom::element input : inputs) {
-    const JsonPath path(s[0].path, num_inputs);
-    const JsonRef item{input, &path};
+  size_t index = 0;
+  const JsonRef inputs = scope.fields[Scope::kInputs];
+  ABSL_RETURN_IF_ERROR(ForEachElement(inputs, [&](JsonRef item) -> absl::Status {
     const ArchiveSignature::Input* spec = nullptr;
     if (signature != nullptr) {
-      if (num_inputs >= signature->inputs.size()) {
+      if (index >= signature->inputs.size()) {
         return item.Error(
             absl::StrCat("the signature has only ", signature->inputs.size(), " input specs"));
       }
-      spec = &signature->inputs[num_inputs];
+      spec = &signature->inputs[index];
     }
-    ABSL_RETURN_IF_ERROR(ReadInput(item, num_inputs, scope, spec));
-    ++num_inputs;
+    return ReadInput(item, index++, scope, spec);
+  }));
+  if (signature != nullptr && signature->inputs.size() != index) {
+    return inputs.Error(absl::StrCat("the graph has ", index, " inputs, but the signature has ",
+                                     signature->inputs.size(), " input specs"));
   }
-  if (signature != nullptr && signature->inputs.size() != num_inputs) {
-    return s[0].Error(absl::StrCat("the graph has ", num_inputs, " inputs, but the signature has ",
-                                   signature->inputs.size(), " input specs"));
-  }
+  return absl::OkStatus();
+}
 
-  ABSL_RETURN_IF_ERROR(
-      ForEachElement(s[2], [&](JsonRef node) { return ReadNode(node, scope, depth); }));
-
+absl::Status GraphReader::ReadOutputs(Scope& scope, const ArchiveSignature* signature, int depth) {
   std::vector<Argument> outputs;
-  ABSL_RETURN_IF_ERROR(ForEachElement(s[1], [&](JsonRef output) -> absl::Status {
+  const JsonRef list = scope.fields[Scope::kOutputs];
+  ABSL_RETURN_IF_ERROR(ForEachElement(list, [&](JsonRef output) -> absl::Status {
     scope.where = absl::StrCat("output ", outputs.size());
     ABSL_ASSIGN_OR_RETURN(Argument argument, ReadArgument(output, scope, depth));
     if (signature != nullptr && outputs.size() < signature->outputs.size()) {
@@ -162,7 +162,7 @@ absl::Status GraphReader::ReadGraph(JsonRef ref, Scope& scope, const ArchiveSign
     return absl::OkStatus();
   }));
   if (signature != nullptr && signature->outputs.size() != outputs.size()) {
-    return s[1].Error(absl::StrCat("the graph has ", outputs.size(),
+    return list.Error(absl::StrCat("the graph has ", outputs.size(),
                                    " outputs, but the signature has ", signature->outputs.size(),
                                    " output specs"));
   }
@@ -291,33 +291,46 @@ absl::StatusOr<const OpOverload*> GraphReader::ResolveTarget(std::string_view ta
 }
 
 absl::Status GraphReader::ReadNode(JsonRef ref, Scope& scope, int depth) {
-  static constexpr JsonField kFields[] = {
-      {"target"}, {"inputs"}, {"outputs"}, {"metadata", false}, {"name", false}};
-  enum { kTarget, kInputs, kOutputs, kMetadata, kName };
   if (++nodes_ > options_.max_nodes) {
     return absl::ResourceExhaustedError(
         absl::StrCat("the program has more than max_nodes = ", options_.max_nodes, " nodes"));
   }
+  auto reading = std::make_unique<NodeReading>();
+  ABSL_RETURN_IF_ERROR(ReadNodeHead(ref, scope, *reading));
+  absl::Status status = ReadNodeArguments(scope, *reading, depth);
+  if (status.ok()) status = FinishNode(ref, scope, *reading);
+  if (!status.ok()) return Annotate(status, scope.where);
+  return status;
+}
+
+absl::Status GraphReader::ReadNodeHead(JsonRef ref, Scope& scope, NodeReading& reading) {
+  static constexpr JsonField kFields[] = {
+      {"target"}, {"inputs"}, {"outputs"}, {"metadata", false}, {"name", false}};
+  enum { kTarget, kInputs, kOutputs, kMetadata, kName };
   JsonStruct<5> s;
   ABSL_RETURN_IF_ERROR(s.Read(ref, kFields));
   ABSL_ASSIGN_OR_RETURN(const std::string_view target, s[kTarget].String());
-  GraphEditor::NewNode node;
+  GraphEditor::NewNode& node = reading.node;
   if (s.has(kName)) {
     ABSL_ASSIGN_OR_RETURN(const std::string_view name, s[kName].String());
     node.name = std::string(name);
   }
   if (s.has(kMetadata)) node.provenance = provenance_.Read(s[kMetadata].value);
   ABSL_ASSIGN_OR_RETURN(node.target, ResolveTarget(target, s[kTarget]));
+  reading.inputs_path = JsonPath(ref.path, "inputs");
+  reading.inputs = JsonRef{s[kInputs].value, &reading.inputs_path};
+  reading.outputs_path = JsonPath(ref.path, "outputs");
+  reading.outputs = JsonRef{s[kOutputs].value, &reading.outputs_path};
 
-  // Older archives do not name nodes: then the first result does, or the operator.
-  std::vector<GraphEditor::NewOutput> outputs;
   scope.where = DescribeNode(node.name, target, node.provenance);
   for (const Refused& refused : kRefused) {
     if (node.target->name() == refused.name) ReportUnsupported(scope, std::string(refused.why));
   }
+  return absl::OkStatus();
+}
 
-  std::vector<GivenArgument> given;
-  const absl::Status arguments = ForEachElement(s[kInputs], [&](JsonRef item) -> absl::Status {
+absl::Status GraphReader::ReadNodeArguments(Scope& scope, NodeReading& reading, int depth) {
+  return ForEachElement(reading.inputs, [&](JsonRef item) -> absl::Status {
     static constexpr JsonField kNamed[] = {{"name", false}, {"arg"}};
     JsonStruct<2> named;
     ABSL_RETURN_IF_ERROR(named.Read(item, kNamed));
@@ -325,46 +338,45 @@ absl::Status GraphReader::ReadNode(JsonRef ref, Scope& scope, int depth) {
     if (named.has(0)) {
       ABSL_ASSIGN_OR_RETURN(name, named[0].String());
     }
-    // A body's nodes have descriptions of their own.
-    std::string where = scope.where;
     ABSL_ASSIGN_OR_RETURN(Argument value, ReadArgument(named[1], scope, depth));
-    scope.where = std::move(where);
-    given.push_back({name, std::move(value)});
+    reading.given.push_back({name, std::move(value)});
     return absl::OkStatus();
   });
-  if (!arguments.ok()) return Annotate(arguments, scope.where);
+}
 
+absl::Status GraphReader::FinishNode(JsonRef ref, Scope& scope, NodeReading& reading) {
+  GraphEditor::NewNode& node = reading.node;
+  std::vector<GraphEditor::NewOutput> outputs;
   const bool effects = node.target->name() == kWithEffects;
-  const absl::Status results = ForEachElement(s[kOutputs], [&](JsonRef item) -> absl::Status {
+  ABSL_RETURN_IF_ERROR(ForEachElement(reading.outputs, [&](JsonRef item) -> absl::Status {
     ABSL_ASSIGN_OR_RETURN(GraphEditor::NewOutput output,
                           ReadNodeOutput(item, scope, effects && outputs.empty()));
     outputs.push_back(std::move(output));
     return absl::OkStatus();
-  });
-  if (!results.ok()) return Annotate(results, scope.where);
-  if (node.name.empty() && outputs.size() == 1 && outputs[0].values.size() == 1)
+  }));
+  // Older archives do not name nodes: then the only result does, or the operator.
+  if (node.name.empty() && outputs.size() == 1 && outputs[0].values.size() == 1) {
     node.name = outputs[0].values[0].first;
+  }
   if (node.name.empty()) node.name = std::string(node.target->op());
 
   const FunctionSchema* schema = node.target->schema();
   if (schema != nullptr) {
-    absl::StatusOr<std::vector<Argument>> complete =
-        CompleteArguments(*schema, std::move(given), node.target->dialect() == Dialect::kScalar);
-    if (!complete.ok())
-      return Annotate(ref.Error(FromAbsl(complete.status().message())), scope.where);
+    absl::StatusOr<std::vector<Argument>> complete = CompleteArguments(
+        *schema, std::move(reading.given), node.target->dialect() == Dialect::kScalar);
+    if (!complete.ok()) return ref.Error(FromAbsl(complete.status().message()));
     node.arguments = *std::move(complete);
     // Functions without results leave nothing, or one None.
     if (schema->returns.empty() && outputs.size() == 1 &&
-        outputs[0].kind == NodeOutput::Kind::kNone)
+        outputs[0].kind == NodeOutput::Kind::kNone) {
       outputs.clear();
+    }
     if (outputs.size() != schema->returns.size()) {
-      return Annotate(
-          ref.Error(absl::StrCat("there are ", outputs.size(), " outputs; the operator has ",
-                                 schema->returns.size())),
-          scope.where);
+      return ref.Error(absl::StrCat("there are ", outputs.size(), " outputs; the operator has ",
+                                    schema->returns.size()));
     }
   } else {
-    for (GivenArgument& argument : given) {
+    for (GivenArgument& argument : reading.given) {
       node.arguments.push_back(std::move(argument.value));
       node.argument_names.emplace_back(argument.name);
     }
@@ -379,9 +391,7 @@ absl::Status GraphReader::EnterResults(JsonRef ref, NodeId node, Scope& scope) {
     for (ValueId value : output.values) {
       Scope::Result& result = scope.results[next++];
       if (!scope.names.emplace(result.name, value).second) {
-        return Annotate(
-            ref.Error(absl::StrCat("a value called '", result.name, "' is there already")),
-            scope.where);
+        return ref.Error(absl::StrCat("a value called '", result.name, "' is there already"));
       }
       if (!result.problem.empty()) scope.problems.emplace(value, std::move(result.problem));
     }

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/base/attributes.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "exir/import/call_arguments.h"
@@ -41,8 +42,20 @@ class GraphReader {
 
  private:
   struct Scope;
+  struct NodeReading;
 
   absl::Status ReadGraph(JsonRef ref, Scope& scope, const ArchiveSignature* signature, int depth);
+  // Kept out of the functions that recurse: their variables would be on the stack once per level.
+  ABSL_ATTRIBUTE_NOINLINE absl::Status ReadTablesAndInputs(JsonRef ref, Scope& scope,
+                                                           const ArchiveSignature* signature);
+  ABSL_ATTRIBUTE_NOINLINE absl::Status ReadOutputs(Scope& scope, const ArchiveSignature* signature,
+                                                   int depth);
+  ABSL_ATTRIBUTE_NOINLINE absl::Status ReadNodeHead(JsonRef ref, Scope& scope,
+                                                    NodeReading& reading);
+  ABSL_ATTRIBUTE_NOINLINE absl::Status FinishNode(JsonRef ref, Scope& scope, NodeReading& reading);
+  ABSL_ATTRIBUTE_NOINLINE absl::StatusOr<Argument> ReadPlainArgument(const JsonUnion& u,
+                                                                     Scope& scope);
+  absl::Status ReadNodeArguments(Scope& scope, NodeReading& reading, int depth);
   absl::Status ReadInput(JsonRef ref, size_t index, Scope& scope,
                          const ArchiveSignature::Input* input);
   absl::Status ReadNode(JsonRef ref, Scope& scope, int depth);

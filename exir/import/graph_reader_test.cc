@@ -271,7 +271,7 @@ TEST(GraphReaderTest, BodiesDoNotSeeTheValuesOfTheirParents) {
 
 TEST(GraphReaderTest, NestingIsLimited) {
   std::string body = Body();
-  for (int i = 0; i < 20; ++i) body = Body(Cond("y", body, "z"), "z");
+  for (int i = 1; i < ImportOptions().max_nesting; ++i) body = Body(Cond("y", body, "z"), "z");
   ImportOptions options;
   EXPECT_OK(ImportChanged(WithNodes(Cond("x", body, "y"), Tensor("y")), options));
   options.max_nesting = 10;

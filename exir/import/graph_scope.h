@@ -26,13 +26,33 @@ inline constexpr ValueTable kValueTables[] = {
 };
 inline constexpr size_t kNumValueTables = std::size(kValueTables);
 
+// A node that is being read. On the heap, because nodes with bodies nest.
+struct GraphReader::NodeReading {
+  JsonPath inputs_path, outputs_path;
+  JsonRef inputs, outputs;
+  GraphEditor::NewNode node;
+  std::vector<GivenArgument> given;
+};
+
 // Names are those of the archive; they are local to the graph.
 struct GraphReader::Scope {
+  static constexpr JsonField kFields[] = {{"inputs"},
+                                          {"outputs"},
+                                          {"nodes"},
+                                          // As kValueTables.
+                                          {"tensor_values"},
+                                          {"sym_int_values"},
+                                          {"sym_float_values", false},
+                                          {"sym_bool_values"},
+                                          {"custom_obj_values", false}};
+  enum : size_t { kInputs, kOutputs, kNodes, kFirstTable };
+
   struct Result {
     std::string_view name;
     std::string problem;
   };
 
+  JsonStruct<std::size(kFields)> fields;
   Graph graph;
   GraphEditor editor{graph};
   absl::flat_hash_map<std::string_view, simdjson::dom::element> tables[kNumValueTables];

@@ -1,5 +1,10 @@
 #include "exir/import/import.h"
 
+#include <algorithm>
+#include <functional>
+#include <string_view>
+
+#include "absl/container/flat_hash_set.h"
 #include "exir/import/byte_budget.h"
 #include "exir/import/container.h"
 #include "exir/import/json.h"
@@ -71,6 +76,71 @@ absl::Status AttachPayloads(Payloads payloads, ExportedProgram& program,
   return absl::OkStatus();
 }
 
+// Where a tensor's elements lie. Its layout was checked when it was made.
+struct Extent {
+  const std::byte* begin = nullptr;
+  const std::byte* end = nullptr;
+};
+Extent ExtentOf(const ConstantTensor& tensor) {
+  const std::byte* base = tensor.storage().bytes.data();
+  const int64_t size = static_cast<int64_t>(DTypeSize(tensor.dtype()));
+  int64_t last = tensor.storage_offset();
+  for (int d = 0; d < tensor.sizes().size(); ++d) {
+    if (tensor.sizes()[d] == 0) return {};
+    last += (tensor.sizes()[d] - 1) * tensor.strides()[d];
+  }
+  return {base + tensor.storage_offset() * size, base + (last + 1) * size};
+}
+
+// A program gives each name memory of its own. That is right for tied weights that are only read,
+// but a write to one of them would not be seen through the others (pt2-format.md §14 item 17).
+void ReportMutatedAliases(const ExportedProgram& program, UnsupportedReport& unsupported) {
+  absl::flat_hash_set<std::string_view> mutated;
+  for (const OutputSpec& output : program.signature.outputs) {
+    if (output.kind == OutputKind::kBufferMutation ||
+        output.kind == OutputKind::kParameterMutation) {
+      mutated.insert(output.target);
+    }
+  }
+  if (mutated.empty()) return;
+  struct Named {
+    Extent extent;
+    const InputSpec* spec;
+  };
+  std::vector<Named> named;
+  for (const InputSpec& spec : program.signature.inputs) {
+    const ConstantTensor* tensor = program.FindConstant(spec);
+    if (tensor == nullptr) continue;
+    const Extent extent = ExtentOf(*tensor);
+    if (extent.begin != extent.end) named.push_back({extent, &spec});
+  }
+  std::sort(named.begin(), named.end(), [](const Named& a, const Named& b) {
+    return std::less<>()(a.extent.begin, b.extent.begin);
+  });
+  // The furthest end so far, among all and among the mutated ones.
+  const Named* furthest = nullptr;
+  const Named* furthest_mutated = nullptr;
+  const auto reaches = [](const Named* a, const Named& b) {
+    return a != nullptr && std::less<>()(b.extent.begin, a->extent.end) &&
+           a->spec->target != b.spec->target;
+  };
+  const auto extend = [](const Named*& a, const Named& b) {
+    if (a == nullptr || std::less<>()(a->extent.end, b.extent.end)) a = &b;
+  };
+  for (const Named& tensor : named) {
+    const bool is_mutated = mutated.contains(tensor.spec->target);
+    const Named* other = is_mutated ? furthest : furthest_mutated;
+    if (reaches(other, tensor)) {
+      const InputSpec& changed = is_mutated ? *tensor.spec : *other->spec;
+      const InputSpec& alias = is_mutated ? *other->spec : *tensor.spec;
+      unsupported.Add(absl::StrCat(InputKindName(changed.kind), " '", changed.target, "'"),
+                      absl::StrCat("it is mutated, but shares memory with '", alias.target, "'"));
+    }
+    extend(furthest, tensor);
+    if (is_mutated) extend(furthest_mutated, tensor);
+  }
+}
+
 absl::StatusOr<ExportedProgram> Import(const Container& container, const OpRegistry& ops,
                                        const ImportOptions& options) {
   ABSL_ASSIGN_OR_RETURN(const std::string model, container.ResolveModel(options.model_name));
@@ -95,6 +165,7 @@ absl::StatusOr<ExportedProgram> Import(const Container& container, const OpRegis
   ABSL_ASSIGN_OR_RETURN(Payloads payloads,
                         ReadPayloads(container, model, options, inflated, zero_filled));
   ABSL_RETURN_IF_ERROR(AttachPayloads(std::move(payloads), program, unsupported));
+  ReportMutatedAliases(program, unsupported);
   ABSL_RETURN_IF_ERROR(unsupported.ToStatus());
   ABSL_RETURN_IF_ERROR(VerifyImported(program));
   return program;

@@ -250,6 +250,40 @@ TEST(ProgramReaderTest, PickledWeightsThatAreNoTensorsAreUnsupportedWhenUsed) {
               Unsupported("parameter 'w' (input 'p_w'): a custom object"));
 }
 
+TEST(ProgramReaderTest, MutatedTensorsMayNotShareTheirMemory) {
+  // Two buffers in one record, the second from its element `offset` on; the first is mutated.
+  const auto import = [](int offset, const std::string& mutated) {
+    ArchiveFiles files = DefaultFiles(ProgramJson(
+        {{R"("inputs": [{"as_tensor": {"name": "p_w"}})",
+          R"("inputs": [{"as_tensor": {"name": "p_w"}}, {"as_tensor": {"name": "b_v"}})"},
+         {R"([{"parameter": {"arg": {"name": "p_w"}, "parameter_name": "w"}})",
+          R"([{"buffer": {"arg": {"name": "p_w"}, "buffer_name": "w", "persistent": true}},
+              {"buffer": {"arg": {"name": "b_v"}, "buffer_name": "v", "persistent": true}})"},
+         {R"({"user_output": {"arg": {"as_tensor": {"name": "relu"}}}})",
+          absl::StrCat(R"({"buffer_mutation": {"arg": {"name": "relu"}, "buffer_name": ")", mutated,
+                       R"("}})")},
+         {"\"tensor_values\": {", "\"tensor_values\": {" + Tensor("b_v") + ", "}}));
+    const auto entry = [](const std::string& name, const std::string& meta) {
+      return absl::StrCat("\"", name, R"(": {"path_name": "weight_0", "tensor_meta": )", meta, "}");
+    };
+    std::string shifted = MetaJson({2, 3});
+    const std::string zero = R"("storage_offset": {"as_int": 0})";
+    shifted.replace(shifted.find(zero), zero.size(),
+                    absl::StrCat(R"("storage_offset": {"as_int": )", offset, "}"));
+    const std::string config = absl::StrCat("{\"config\": {", entry("w", MetaJson({2, 3})), ", ",
+                                            entry("v", shifted), "}}");
+    const std::string record(48, '\0');
+    SetFile(files, "data/weights/model_weights_config.json", &config);
+    SetFile(files, "data/weights/weight_0", &record);
+    return ImportText(PackArchive(files)).status();
+  };
+  EXPECT_THAT(import(0, "w"), Unsupported("buffer 'w': it is mutated, but shares memory with 'v'"));
+  EXPECT_THAT(import(5, "w"), Unsupported("buffer 'w': it is mutated, but shares memory with 'v'"));
+  EXPECT_THAT(import(5, "v"), Unsupported("buffer 'v': it is mutated, but shares memory with 'w'"));
+  EXPECT_OK(import(6, "w"));
+  EXPECT_OK(import(6, "v"));
+}
+
 TEST(ProgramReaderTest, VerifierFindingsAreTheFilesFault) {
   // The types of the operands are nobody's business before the verifier.
   EXPECT_THAT(
