@@ -76,7 +76,8 @@ void CopyBytes(const TensorView& from, const TensorView& to) {
   std::byte* target = to.as<std::byte>();
   ForEachRun(from, to, [&](int64_t f, int64_t t, int64_t count, int64_t fs, int64_t ts) {
     if (fs == 1 && ts == 1) {
-      std::memcpy(target + t * kSize, source + f * kSize, count * kSize);
+      // A program file may have laid the two over each other.
+      std::memmove(target + t * kSize, source + f * kSize, count * kSize);
       return;
     }
     for (int64_t i = 0; i < count; ++i) {

@@ -33,6 +33,10 @@ class GrowingOutputs : public OutputAllocator {
       return absl::ResourceExhaustedError("too large for the test");
     }
     if (tensor.data != nullptr && tensor.sizes.span() == sizes) return absl::OkStatus();
+    if (*count == 0) {
+      tensor = TensorView::Contiguous(tensor.dtype, sizes, nullptr);
+      return absl::OkStatus();
+    }
     memory_.push_back(TestTensor::Zeros(tensor.dtype, Sizes(sizes)));
     tensor = memory_.back().view();
     return absl::OkStatus();

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 
 #include "absl/status/status.h"
+#include "runtime/core/checked_math.h"
 #include "runtime/kernel/shape_rules/pad.h"
 #include "runtime/kernels/reference/families.h"
 #include "runtime/kernels/reference/mapped_copy.h"
@@ -58,7 +60,9 @@ absl::Status MirroredPad(KernelContext& context) {
   // The numbers of MirroredShape keep this inside: each padding is less than the size where it
   // reflects.
   return CopyMapped(in, *out, [&](int d, int64_t i) {
-    const int64_t place = i - padding.before[d].value();
+    // Only a large part that is taken away overflows, beyond the last element.
+    const int64_t place =
+        CheckedSub(i, padding.before[d].value()).value_or(std::numeric_limits<int64_t>::max());
     const int64_t last = in.sizes[d] - 1;
     if (kMode == PadMode::kReplicate) return std::clamp<int64_t>(place, 0, last);
     return place < 0 ? -place : place > last ? 2 * last - place : place;

@@ -43,6 +43,7 @@ StridedDims<CheckedInt> LayoutOf(const TensorView& view) {
 }
 
 int64_t LastOffset(const TensorView& view) {
+  if (view.numel() == 0) return 0;
   int64_t last = 0;
   for (int d = 0; d < view.rank(); ++d) {
     if (view.sizes[d] > 1) last += (view.sizes[d] - 1) * view.strides[d];

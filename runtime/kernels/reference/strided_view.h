@@ -28,7 +28,7 @@ class KernelArgs {
 
 StridedDims<CheckedInt> LayoutOf(const TensorView& view);
 
-// The distance in elements from the first to the last element of a tensor that has any.
+// The distance in elements from the first to the last element; 0 for a tensor without elements.
 // Precondition: a tensor of the runtime, whose extent fits in int64.
 int64_t LastOffset(const TensorView& view);
 
