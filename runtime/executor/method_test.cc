@@ -1,78 +1,27 @@
 #include "runtime/executor/method.h"
 
-#include <cmath>
-#include <cstring>
+#include <cstdint>
 #include <limits>
-#include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "runtime/core/testing.h"
-#include "runtime/executor/testing/fake_backend.h"
-#include "runtime/executor/testing/program_builder.h"
+#include "runtime/executor/testing/method_fixture.h"
 #include "runtime/executor/testing/sample_program.h"
-#include "runtime/executor/testing/test_kernels.h"
 
 namespace belay {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::Not;
 
 constexpr DType kF32 = DType::kFloat32;
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 constexpr auto kOutOfRange = absl::StatusCode::kOutOfRange;
 constexpr auto kNotFound = absl::StatusCode::kNotFound;
 constexpr auto kExhausted = absl::StatusCode::kResourceExhausted;
-
-// Opens a program and loads "forward" with the test kernels and the fake backend.
-class MethodTest : public ::testing::Test {
- protected:
-  MethodTest() : forward_(program_.AddMethod("forward")) {
-    EXPECT_OK(kernels_.Add(TestKernels()));
-    EXPECT_OK(backends_.Add(&fake_));
-  }
-
-  absl::StatusOr<Method> LoadFile(const std::string& file, const Program::Options& options = {},
-                                  size_t misalignment = 0) {
-    ABSL_ASSIGN_OR_RETURN(Program opened, OpenFileBytes(file, options, misalignment));
-    opened_.push_back(std::make_unique<Program>(std::move(opened)));
-    return Method::Load(*opened_.back(), "forward", kernels_, backends_);
-  }
-  absl::StatusOr<Method> Load(const Program::Options& options = {}) {
-    return LoadFile(program_.Serialize(), options);
-  }
-
-  static std::vector<float> Floats(const EValue& value) {
-    const TensorView* view = value.get_if<TensorView>();
-    EXPECT_NE(view, nullptr) << value.KindName();
-    return view == nullptr ? std::vector<float>() : ToVector<float>(*view);
-  }
-
-  TestProgram program_;
-  TestMethod forward_;
-  KernelRegistry kernels_;
-  FakeBackend fake_;
-  BackendRegistry backends_;
-  std::vector<std::unique_ptr<Program>> opened_;
-};
-
-// y = x1 + x2
-class AddTest : public MethodTest {
- protected:
-  void Build(const Sizes& sizes, const std::vector<TestConstraint>& constraints = {}) {
-    uint32_t dynamic = 0;
-    for (const TestConstraint& c : constraints) dynamic |= uint32_t{1} << c.dim;
-    const uint32_t a = forward_.Input("a", kF32, sizes, constraints);
-    const uint32_t b = forward_.Input("b", kF32, sizes, constraints);
-    const uint32_t sum = forward_.Arena(kF32, sizes, dynamic);
-    forward_.Call("test.add.Tensor", {a, b}, {sum});
-    forward_.Output(sum);
-  }
-};
 
 TEST_F(AddTest, ComputesStaticShapes) {
   Build({2, 2});
@@ -100,165 +49,6 @@ TEST_F(AddTest, DynamicShapesGrowAndShrinkWithinTheirBounds) {
     EXPECT_EQ(method.GetOutput(0).get_if<TensorView>()->sizes, Sizes({rows, 2}));
     EXPECT_EQ(Floats(method.GetOutput(0)), std::vector<float>(static_cast<size_t>(rows * 2), 2.0f));
   }
-}
-
-TEST_F(AddTest, NamesInputsThatWereNeverSet) {
-  Build({1});
-  ASSERT_OK_AND_ASSIGN(Method method, Load());
-  EXPECT_THAT(method.Execute(), StatusIs(absl::StatusCode::kFailedPrecondition,
-                                         "not all inputs are set: input 0 'a', input 1 'b'"));
-  const TestTensor a = TestTensor::Of<float>({1}, {1});
-  ASSERT_OK(method.SetInput(0, a.view()));
-  EXPECT_THAT(method.Execute(), StatusIs(absl::StatusCode::kFailedPrecondition,
-                                         "not all inputs are set: input 1 'b'"));
-}
-
-TEST_F(AddTest, RefusesInputsThatDoNotFit) {
-  Build({4, 3}, {{.dim = 0, .min = 2, .max = 4, .symbol = "s0"}});
-  ASSERT_OK_AND_ASSIGN(Method method, Load());
-  const auto set = [&](DType dtype, const Sizes& sizes) {
-    return method.SetInput(0, TestTensor::Zeros(dtype, sizes).view());
-  };
-  EXPECT_THAT(set(DType::kFloat64, {4, 3}),
-              StatusIs(kInvalid, "input 0 'a': expected f32[2..4,3], got f64[4,3]"));
-  EXPECT_THAT(set(kF32, {4}), StatusIs(kInvalid, HasSubstr("rank 1 instead of 2")));
-  EXPECT_THAT(set(kF32, {4, 4}), StatusIs(kInvalid, HasSubstr("dimension 1 is 4 instead of 3")));
-  EXPECT_THAT(set(kF32, {5, 3}),
-              StatusIs(kOutOfRange,
-                       "input 0 'a': expected f32[2..4,3], got f32[5,3]: dimension 0 "
-                       "is 5, allowed are 2 to 4"));
-  EXPECT_THAT(set(kF32, {1, 3}), StatusIs(kOutOfRange, HasSubstr("dimension 0 is 1")));
-  EXPECT_THAT(method.SetInput(0, int64_t{1}), StatusIs(kInvalid, HasSubstr("got int 1")));
-  EXPECT_THAT(method.SetInput(0, EValue()), StatusIs(kInvalid, HasSubstr("got none")));
-  EXPECT_THAT(method.SetInput(2, EValue()), StatusIs(kOutOfRange, HasSubstr("no input 2")));
-  TensorView view = TestTensor::Zeros(kF32, {4, 3}).view();
-  view.data = nullptr;
-  EXPECT_THAT(method.SetInput(0, view), StatusIs(kInvalid, HasSubstr("without data")));
-  view.strides = Strides({1});
-  EXPECT_THAT(method.SetInput(0, view), StatusIs(kInvalid, HasSubstr("2 sizes and 1 strides")));
-}
-
-TEST_F(AddTest, InputsOfOneSymbolMustAgree) {
-  Build({4, 3}, {{.dim = 0, .min = 1, .max = 4, .symbol = "batch"}});
-  ASSERT_OK_AND_ASSIGN(Method method, Load());
-  const TestTensor a = TestTensor::Zeros(kF32, {3, 3});
-  const TestTensor b = TestTensor::Zeros(kF32, {2, 3});
-  ASSERT_OK(method.SetInput(0, a.view()));
-  ASSERT_OK(method.SetInput(1, b.view()));
-  EXPECT_THAT(method.Execute(),
-              StatusIs(kInvalid,
-                       "the sizes of two inputs do not fit together: input 0 'a' dimension 0 makes "
-                       "'batch' 3, input 1 'b' dimension 0 makes it 2"));
-  ASSERT_OK(method.SetInput(1, a.view()));
-  EXPECT_OK(method.Execute());
-}
-
-TEST_F(AddTest, AnyStridesAreRight) {
-  Build({2, 3});
-  ASSERT_OK_AND_ASSIGN(Method method, Load());
-  const TestTensor a = TestTensor::Of<float>({2, 3}, {1, 2, 3, 4, 5, 6});
-  const TestTensor others[] = {TestTensor::Dense<float>({2, 3}, {1, 0}, {10, 20, 30, 40, 50, 60}),
-                               TestTensor::Strided<float>({2, 3}, {8, 2}, {10, 20, 30, 40, 50, 60}),
-                               TestTensor::Of<float>({2, 3}, {10, 20, 30, 40, 50, 60})};
-  ASSERT_OK(method.SetInput(0, a.view()));
-  for (const TestTensor& b : others) {
-    ASSERT_OK(method.SetInput(1, b.view()));
-    ASSERT_OK(method.Execute());
-    EXPECT_THAT(Floats(method.GetOutput(0)), ElementsAre(11, 22, 33, 44, 55, 66));
-  }
-  const TestTensor row = TestTensor::Strided<float>({2, 3}, {0, 1}, {1, 2, 3, 1, 2, 3});
-  ASSERT_OK(method.SetInput(1, row.view()));
-  ASSERT_OK(method.Execute());
-  EXPECT_THAT(Floats(method.GetOutput(0)), ElementsAre(2, 4, 6, 5, 7, 9));
-}
-
-TEST_F(AddTest, MisalignedInputsAreCopied) {
-  Build({3});
-  ASSERT_OK_AND_ASSIGN(Method method, Load());
-  const TestTensor a = TestTensor::Of<float>({3}, {1, 2, 3});
-  std::vector<char> bytes(13);
-  std::memcpy(bytes.data() + 1, a.view().data, 12);
-  ASSERT_OK(method.SetInput(0, a.view()));
-  ASSERT_OK(method.SetInput(1, TensorView::Contiguous(kF32, Sizes({3}), bytes.data() + 1)));
-  ASSERT_OK(method.Execute());
-  EXPECT_THAT(Floats(method.GetOutput(0)), ElementsAre(2, 4, 6));
-}
-
-TEST_F(AddTest, AnInputIsUsedInPlace) {
-  Build({2});
-  ASSERT_OK_AND_ASSIGN(Method method, Load());
-  const TestTensor a = TestTensor::Of<float>({2}, {1, 2});
-  const TestTensor b = TestTensor::Of<float>({2}, {1, 2});
-  ASSERT_OK(method.SetInput(0, a.view()));
-  ASSERT_OK(method.SetInput(1, b.view()));
-  b.view().as<float>()[0] = 100;
-  ASSERT_OK(method.Execute());
-  EXPECT_THAT(Floats(method.GetOutput(0)), ElementsAre(101, 4));
-}
-
-TEST_F(MethodTest, SymbolsMayBeScaledAndShifted) {
-  forward_.Input("a", kF32, {9},
-                 {{.dim = 0, .min = 1, .max = 9, .symbol = "s", .multiplier = 2, .offset = 1}});
-  forward_.ScalarInput("s", schema::ScalarSlot::INT,
-                       {{.dim = 0, .min = 0, .max = 4, .symbol = "s"}});
-  ASSERT_OK_AND_ASSIGN(Method method, Load());
-  const TestTensor seven = TestTensor::Zeros(kF32, {7}), six = TestTensor::Zeros(kF32, {6});
-  ASSERT_OK(method.SetInput(0, seven.view()));
-  ASSERT_OK(method.SetInput(1, int64_t{3}));
-  EXPECT_OK(method.Execute());
-  ASSERT_OK(method.SetInput(1, int64_t{2}));
-  EXPECT_THAT(method.Execute(),
-              StatusIs(kInvalid, HasSubstr("makes 's' 3, input 1 's' makes it 2")));
-  ASSERT_OK(method.SetInput(0, six.view()));
-  EXPECT_THAT(method.Execute(), StatusIs(kInvalid, HasSubstr("6 is not 2 * 's' + 1")));
-}
-
-TEST_F(MethodTest, ScalarsHaveKindsAndBounds) {
-  const uint32_t n =
-      forward_.ScalarInput("n", schema::ScalarSlot::INT, {{.dim = 0, .min = -1, .max = 5}});
-  const uint32_t f = forward_.ScalarInput("f", schema::ScalarSlot::DOUBLE);
-  const uint32_t b = forward_.ScalarInput("b", schema::ScalarSlot::BOOL);
-  for (const uint32_t value : {n, f, b}) forward_.Output(value);
-  ASSERT_OK_AND_ASSIGN(Method method, Load());
-  EXPECT_THAT(method.SetInput(0, int64_t{6}),
-              StatusIs(kOutOfRange, "input 0 'n': is 6, allowed are -1 to 5"));
-  EXPECT_THAT(method.SetInput(0, 1.0),
-              StatusIs(kInvalid, "input 0 'n': expected int, got float 1"));
-  EXPECT_THAT(method.SetInput(2, int64_t{1}), StatusIs(kInvalid, HasSubstr("expected bool")));
-  ASSERT_OK(method.SetInput(0, int64_t{-1}));
-  ASSERT_OK(method.SetInput(1, 0.25));
-  ASSERT_OK(method.SetInput(2, true));
-  ASSERT_OK(method.Execute());
-  EXPECT_EQ(*method.GetOutput(0).get_if<int64_t>(), -1);
-  EXPECT_EQ(*method.GetOutput(1).get_if<double>(), 0.25);
-  EXPECT_EQ(*method.GetOutput(2).get_if<bool>(), true);
-}
-
-TEST_F(MethodTest, ConstantInputsMustBeEqual) {
-  forward_.ConstantInput("i", forward_.Int(3));
-  forward_.ConstantInput("d", forward_.Double(0.5));
-  forward_.ConstantInput("nan", forward_.Double(std::nan("")));
-  forward_.ConstantInput("b", forward_.Bool(true));
-  forward_.ConstantInput("s", forward_.String("mean"));
-  forward_.ConstantInput("none", forward_.None());
-  ASSERT_OK_AND_ASSIGN(Method method, Load());
-  EXPECT_OK(method.Execute());  // they are known
-  EXPECT_OK(method.SetInput(0, int64_t{3}));
-  EXPECT_THAT(method.SetInput(0, int64_t{4}),
-              StatusIs(kInvalid,
-                       "input 0 'i': expected int 3, got int 4: the program was "
-                       "specialised for that value"));
-  EXPECT_OK(method.SetInput(1, 0.5));
-  EXPECT_THAT(method.SetInput(1, 0.5000001), StatusIs(kInvalid));
-  EXPECT_OK(method.SetInput(2, -std::nan("")));
-  EXPECT_THAT(method.SetInput(2, 0.0), StatusIs(kInvalid));
-  EXPECT_OK(method.SetInput(3, true));
-  EXPECT_THAT(method.SetInput(3, false), StatusIs(kInvalid));
-  EXPECT_THAT(method.SetInput(3, int64_t{1}), StatusIs(kInvalid));
-  EXPECT_OK(method.SetInput(4, std::string_view("mean")));
-  EXPECT_THAT(method.SetInput(4, std::string_view("sum")), StatusIs(kInvalid, HasSubstr("'sum'")));
-  EXPECT_OK(method.SetInput(5, EValue()));
-  EXPECT_THAT(method.SetInput(5, 1.0), StatusIs(kInvalid));
 }
 
 TEST_F(MethodTest, ConstantsAreUsedInPlaceOrCopiedWhenMisaligned) {
@@ -316,26 +106,6 @@ TEST_F(MethodTest, StatePersistsUntilReset) {
   ASSERT_OK(method.Execute());
   EXPECT_THAT(ToVector<float>(state), ElementsAre(11, 22));
   EXPECT_THAT(method.GetState("t"), StatusIs(kNotFound, HasSubstr("'t'")));
-}
-
-TEST_F(MethodTest, MutatedInputsAreWrittenInPlace) {
-  const uint32_t m = forward_.MutatedInput("m", kF32, {2, 2});
-  const uint32_t x = forward_.Input("x", kF32, {2, 2});
-  forward_.Call("test.add_.Tensor", {m, x}, {m});
-  ASSERT_OK_AND_ASSIGN(Method method, Load());
-  const TestTensor m_tensor = TestTensor::Of<float>({2, 2}, {1, 2, 3, 4});
-  const TestTensor x_tensor = TestTensor::Of<float>({2, 2}, {1, 1, 1, 1});
-  ASSERT_OK(method.SetInput(0, m_tensor.view()));
-  ASSERT_OK(method.SetInput(1, x_tensor.view()));
-  ASSERT_OK(method.Execute());
-  EXPECT_THAT(ToVector<float>(m_tensor.view()), ElementsAre(2, 3, 4, 5));
-
-  ASSERT_OK(method.SetInput(1, m_tensor.view()));
-  EXPECT_THAT(method.Execute(),
-              StatusIs(kInvalid, "input 0 'm' is written to and shares memory with input 1 'x'"));
-  const TestTensor transposed = TestTensor::Dense<float>({2, 2}, {1, 0}, {1, 2, 3, 4});
-  EXPECT_THAT(method.SetInput(0, transposed.view()),
-              StatusIs(kInvalid, HasSubstr("the program writes to it")));
 }
 
 TEST_F(MethodTest, OnlyWhatMayBeWrittenIsWritten) {
@@ -533,11 +303,6 @@ TEST_F(MethodTest, ScratchIsReserved) {
   options.limits.scratch_bytes = 399;
   EXPECT_THAT(Load(options), StatusIs(kExhausted, HasSubstr("it needs 400 bytes to work in, the "
                                                             "limit 'scratch_bytes' is 399")));
-}
-
-TEST_F(MethodTest, InputsAskForNoMoreMemoryThanTheLimit) {
-  forward_.Input("x", kF32, {int64_t{1} << 50});
-  EXPECT_THAT(Load(), StatusIs(kExhausted, HasSubstr("'arena_bytes'")));
 }
 
 TEST_F(MethodTest, EverythingMissingIsListed) {
