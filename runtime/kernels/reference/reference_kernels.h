@@ -1,7 +1,8 @@
 // Every operator as plain, readable C++: complete, correct, slow. The oracle for everything else.
 //
-// One file per family; each family exports its table of rows. Reference kernels take tensors of any strides and all dtypes
-// that PyTorch's CPU kernels take, except where the family's header says otherwise.
+// One file per family; each family exports its table of rows. Reference kernels take tensors of any
+// strides and all dtypes that PyTorch's CPU kernels take, except where the family's header says
+// otherwise.
 #ifndef BELAY_RUNTIME_KERNELS_REFERENCE_REFERENCE_KERNELS_H_
 #define BELAY_RUNTIME_KERNELS_REFERENCE_REFERENCE_KERNELS_H_
 
