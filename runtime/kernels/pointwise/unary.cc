@@ -37,11 +37,12 @@ HWY_INLINE V Bounded(D d, V x, float low, float high) {
     Loop(in, n, out, [&]([[maybe_unused]] auto d, auto x) HWY_ATTR { return expression; }); \
   }
 BELAY_DEFINE(AbsF32, hn::Abs(x))
-BELAY_DEFINE(CeilF32, hn::Ceil(x))
+// Zeros keep their sign, which the oldest instruction set forgets.
+BELAY_DEFINE(CeilF32, hn::CopySign(hn::Ceil(x), x))
 BELAY_DEFINE(ClampF32, Bounded(d, x, a, b))
 BELAY_DEFINE(ErfF32, Erf(d, x))
 BELAY_DEFINE(ExpF32, SafeExp(d, x))
-BELAY_DEFINE(FloorF32, hn::Floor(x))
+BELAY_DEFINE(FloorF32, hn::CopySign(hn::Floor(x), x))
 BELAY_DEFINE(HardtanhF32, Bounded(d, x, a, b))
 BELAY_DEFINE(LeakyReluF32, hn::IfThenElse(hn::Gt(x, hn::Zero(d)), x, hn::Mul(x, hn::Set(d, a))))
 BELAY_DEFINE(LogF32, SafeLog(d, x))
@@ -52,7 +53,7 @@ BELAY_DEFINE(RsqrtF32, hn::Div(hn::Set(d, 1.0f), hn::Sqrt(x)))
 BELAY_DEFINE(SigmoidF32, Sigmoid(d, x))
 BELAY_DEFINE(SqrtF32, hn::Sqrt(x))
 BELAY_DEFINE(TanhF32, SafeTanh(d, x))
-BELAY_DEFINE(TruncF32, hn::Trunc(x))
+BELAY_DEFINE(TruncF32, hn::CopySign(hn::Trunc(x), x))
 #undef BELAY_DEFINE
 
 void GeluF32Impl(const float* HWY_RESTRICT in, size_t n, float tanh_form, float,
