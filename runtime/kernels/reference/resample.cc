@@ -270,9 +270,15 @@ struct GridAxis {
   int64_t padding = kZeros;
   bool align_corners = false;
 
+  bool narrow = false;  // compute places in float, so that the nearest pixel is PyTorch's
+
   double FromGrid(double x) const {
-    const double n = static_cast<double>(size);
-    return align_corners ? (x + 1) / 2 * (n - 1) : ((x + 1) * n - 1) / 2;
+    return narrow ? Unnormalized(static_cast<float>(x)) : Unnormalized(x);
+  }
+  template <class T>
+  T Unnormalized(T x) const {
+    if (align_corners) return (x + 1) * (static_cast<T>(size - 1) / 2);
+    return (x + 1) * (static_cast<T>(size) / 2) - T(0.5);
   }
   double Padded(double x) const {
     const double last = static_cast<double>(size - 1);
@@ -314,8 +320,9 @@ absl::Status GridSampler2d(KernelContext& context) {
                         GridSampleShape<CheckedInt>(ToDims(input->sizes), ToDims(grid->sizes)));
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, input->dtype, shape));
 
-  const GridAxis vertical = {input->sizes[2], padding, align_corners};
-  const GridAxis horizontal = {input->sizes[3], padding, align_corners};
+  const bool narrow = input->dtype != DType::kFloat64;
+  const GridAxis vertical = {input->sizes[2], padding, align_corners, narrow};
+  const GridAxis horizontal = {input->sizes[3], padding, align_corners, narrow};
   const Reader<double> in(*input), place(*grid);
   const Writer<double> write(*out);
   ForEachPixel(*input, *out, [&](int64_t n, int64_t image, int64_t y, int64_t x, int64_t offset) {
