@@ -130,11 +130,8 @@ absl::Status LayerNormBackwardMeta(MetaContext& context) {
   ABSL_RETURN_IF_ERROR(CheckSameShape<SymInt>("grad_out", grad->sizes, input->sizes));
   for (int i : {3, 4}) {
     ABSL_ASSIGN_OR_RETURN(const TensorMeta* stat, TensorOf(context, i, kFloatTypes));
-    if (KnownDifferent(stat->NumElements(), ProductOf<SymInt>(stats))) {
-      return absl::InvalidArgumentError(absl::StrCat(context.schema().arguments[i].name,
-                                                     ": expected shape ", FormatDims<SymInt>(stats),
-                                                     ", got ", FormatDims<SymInt>(stat->sizes)));
-    }
+    ABSL_RETURN_IF_ERROR(
+        CheckSameShape<SymInt>(context.schema().arguments[i].name, stat->sizes, stats));
   }
   for (int i : {5, 6}) {
     ABSL_ASSIGN_OR_RETURN(const TensorMeta* parameter, context.OptionalTensor(i));

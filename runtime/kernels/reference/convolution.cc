@@ -101,6 +101,10 @@ template <class T>
 void Correlate(const Volume& target, const Volume& source, const WeightLayout& layout,
                const TensorView* bias, const Relation& relation, bool target_is_a) {
   using Acc = Accumulator<T>;
+  // Sizes may be large where there are no elements: no loop may count them.
+  for (int64_t size : target.size) {
+    if (size == 0) return;
+  }
   const Volume& w = *layout.weight;
   const int64_t target_group = target.size[1] / layout.groups;
   const int64_t source_group = source.size[1] / layout.groups;
@@ -198,6 +202,7 @@ template <class T>
 void WeightGradient(const Volume& weight, const Volume& a, const Volume& b,
                     const Relation& relation, int64_t groups) {
   const int64_t rows_per_group = weight.size[0] / groups;
+  if (weight.size[1] == 0) return;  // of however many rows
   for (int64_t r = 0; r < weight.size[0]; ++r) {
     for (int64_t c = 0; c < weight.size[1]; ++c) {
       const T* a_image = static_cast<const T*>(a.data) + r * a.stride[1];
@@ -211,7 +216,8 @@ void WeightGradient(const Volume& weight, const Volume& a, const Volume& b,
           for (int64_t kx = 0; kx < weight.size[4]; ++kx) {
             const Span1 x = RelatedPlaces(relation, 2, kx, a.size[4], b.size[4]);
             double sum = 0;
-            for (int64_t n = 0; n < a.size[0]; ++n) {
+            const bool empty = z.first >= z.last || y.first >= y.last || x.first >= x.last;
+            for (int64_t n = 0; n < a.size[0] && !empty; ++n) {
               for (int64_t az = z.first; az < z.last; ++az) {
                 for (int64_t ay = y.first; ay < y.last; ++ay) {
                   const T* a_row = a_image + n * a.stride[0] + az * a.stride[2] + ay * a.stride[3];

@@ -187,6 +187,7 @@ absl::Status GroupNorm(KernelContext& context) {
       const double rstd = 1 / std::sqrt(m.var + eps);
       write_mean(i * out_mean->strides[0] + g * out_mean->strides[1], m.mean);
       write_rstd(i * out_rstd->strides[0] + g * out_rstd->strides[1], rstd);
+      if (input->numel() == 0) continue;  // of however many channels
       for (int64_t c = g * per_group; c < (g + 1) * per_group; ++c) {
         const int64_t source = i * input->strides[0] + c * input->strides[1];
         const int64_t target = i * out->strides[0] + c * out->strides[1];

@@ -172,7 +172,8 @@ absl::Status GroupNormBackward(KernelContext& context) {
       fn(dy(g_base + it.offset(0)), x(x_base + it.offset(1)), it.offset(2));
     }
   };
-  if (out.input != nullptr) {
+  const bool empty = input->numel() == 0;  // with however many channels
+  if (out.input != nullptr && !empty) {
     const Writer<double> write(*out.input);
     const Strides out_plane = SelectDims(out.input->strides, 2);
     for (int64_t i = 0; i < n; ++i) {
@@ -199,7 +200,7 @@ absl::Status GroupNormBackward(KernelContext& context) {
     for (int64_t c = 0; c < channels; ++c) {
       const int64_t g = c / per_group;
       double sum = 0;
-      for (int64_t i = 0; i < n; ++i) {
+      for (int64_t i = 0; i < n && !empty; ++i) {
         const double m = mean_at(i, g), r = rstd_at(i, g);
         visit(i, c, grad_plane, [&](double grad_value, double value, int64_t) {
           sum += of_weight ? grad_value * (value - m) * r : grad_value;

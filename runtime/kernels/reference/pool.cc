@@ -103,6 +103,8 @@ struct AdaptiveWindows {
 template <class Windows, class Fn>
 void ForEachWindow(const Images& input, const Images& output, const Images& second,
                    const Windows& windows, Fn&& fn) {
+  // Without elements the other sizes may be large: no loop may count them.
+  if (output.size[0] == 0 || output.size[1] == 0 || output.size[2] == 0) return;
   for (StridedIterator<3> it(
            output.leading, {input.leading_strides, output.leading_strides, second.leading_strides});
        !it.done(); it.Next()) {

@@ -424,6 +424,11 @@ absl::Status QuantizedAdd(KernelContext& context) {
     ABSL_ASSIGN_OR_RETURN(range[i], RangeAt(context, kAt[i] + 2, Given::kNumbers));
     ABSL_RETURN_IF_ERROR(CheckQuantizedRange(a->dtype, range[i].low, range[i].high));
   }
+  if (kOut) {
+    ABSL_ASSIGN_OR_RETURN(const TensorView* target, TensorOf(context, 14, "out", a->dtype));
+    ABSL_RETURN_IF_ERROR(
+        CheckSameShape<CheckedInt>("out", ToDims(target->sizes), ToDims(a->sizes)));
+  }
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, a->dtype, *a));
   const Reader<double> read_a(*a), read_b(*b);
   const Writer<double> write(*out);

@@ -8,6 +8,7 @@
 #include "runtime/core/str_cat.h"
 #include "runtime/kernel/shape_rules/quantized.h"
 #include "runtime/kernel/shape_rules/quantized_weights.h"
+#include "runtime/kernel/shape_rules/same_shape.h"
 #include "runtime/kernels/reference/element_access.h"
 #include "runtime/kernels/reference/families.h"
 #include "runtime/kernels/reference/operands.h"
@@ -117,7 +118,13 @@ absl::Status MixedProduct(KernelContext& context) {
                         MixedProductShape<CheckedInt>(
                             ToDims(input->sizes), ToDims(weight->sizes), ToDims(scales->sizes),
                             zero_points == nullptr ? nullptr : &zero_dims, kLinear));
+  if (kOut) {
+    ABSL_ASSIGN_OR_RETURN(const TensorView* target,
+                          TensorOf(context, kArguments - 1, "out", dtype));
+    ABSL_RETURN_IF_ERROR(CheckSameShape<CheckedInt>("out", ToDims(target->sizes), shape.out));
+  }
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, dtype, shape.out));
+  if (out->numel() == 0) return absl::OkStatus();  // of however many rows
   const int64_t rows = out->sizes[0], columns = out->sizes[1], depth = input->sizes[1];
   // The last group of a row may be shorter than the others.
   const int64_t groups = shape.groups.value();

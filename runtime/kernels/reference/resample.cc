@@ -126,6 +126,7 @@ Neighbours LinearNeighbours(const Axis& axis, int64_t place, bool align_corners)
 // Calls fn(input image offset, y, x, output offset) for every pixel of the output.
 template <class Fn>
 void ForEachPixel(const TensorView& input, const TensorView& output, Fn&& fn) {
+  if (output.numel() == 0) return;  // of however many rows
   for (int64_t n = 0; n < output.sizes[0]; ++n) {
     for (int64_t c = 0; c < output.sizes[1]; ++c) {
       const int64_t image = n * input.strides[0] + c * input.strides[1];
@@ -383,6 +384,7 @@ absl::Status Col2Im(KernelContext& context) {
   ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape,
                         Col2ImShape<CheckedInt>(ToDims(self->sizes), ToDims(size), p));
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, self->dtype, shape));
+  if (out->numel() == 0) return absl::OkStatus();  // of however many images
 
   int64_t places[2];
   for (int d = 0; d < 2; ++d) {

@@ -44,6 +44,7 @@ absl::Status ForEachSortedRow(const KernelContext& context, const TensorView& se
                               Fn&& fn) {
   const Fold fold = FoldOneDim(self, dim);
   const int64_t count = fold.count();
+  if (count == 0) return absl::OkStatus();  // of however many rows
   ABSL_ASSIGN_OR_RETURN(Entry<T>* const row, ScratchArray<Entry<T>>(context, count));
   const Reader<T> in(self);
   Strides kept_values = values, kept_indices = indices;
