@@ -55,10 +55,13 @@ void Multiply(const Product& p) {
   const int64_t depth = alpha == Acc() ? 0 : p.depth;
   for (int64_t n = 0; n < p.batches; ++n) {
     for (int64_t i = 0; i < p.rows; ++i) {
-      const T* a = static_cast<const T*>(p.a.data) + n * p.a.batch + i * p.a.row;
+      // Without depth there are no elements, and perhaps no memory to point into.
+      const T* a =
+          depth == 0 ? nullptr : static_cast<const T*>(p.a.data) + n * p.a.batch + i * p.a.row;
       for (int64_t j0 = 0; j0 < p.columns; j0 += kTile) {
         const int64_t width = std::min(kTile, p.columns - j0);
-        const T* b = static_cast<const T*>(p.b.data) + n * p.b.batch + j0 * p.b.column;
+        const T* b = depth == 0 ? nullptr
+                                : static_cast<const T*>(p.b.data) + n * p.b.batch + j0 * p.b.column;
         Acc sum[kTile] = {};
         for (int64_t k = 0; k < depth; ++k, b += p.b.row) {
           const Acc x = ConvertElement<Acc>(a[k * p.a.column]);
