@@ -52,7 +52,10 @@ bool FindUserFrame(std::string_view stack_trace, std::string_view* file, int64_t
   return false;
 }
 
-std::string_view InnermostModule(std::string_view nn_module_stack) {
+namespace {
+
+// The `path,type` of the last entry of nn_module_stack; "" when there is none.
+std::string_view InnermostEntry(std::string_view nn_module_stack) {
   // Entries are `key,path,type`, joined by ';'. Types may contain anything inside brackets, but
   // come last in an entry, so the last ';' outside brackets begins the last entry.
   size_t begin = 0;
@@ -65,10 +68,26 @@ std::string_view InnermostModule(std::string_view nn_module_stack) {
   }
   const std::string_view entry = nn_module_stack.substr(begin);
   const size_t path = entry.find(',');
-  if (path == std::string_view::npos) return "";
-  const size_t type = entry.find(',', path + 1);
-  if (type == std::string_view::npos) return "";
-  return entry.substr(path + 1, type - path - 1);
+  return path == std::string_view::npos ? "" : entry.substr(path + 1);
+}
+
+}  // namespace
+
+std::string_view InnermostModule(std::string_view nn_module_stack) {
+  const std::string_view entry = InnermostEntry(nn_module_stack);
+  const size_t type = entry.find(',');
+  return type == std::string_view::npos ? "" : entry.substr(0, type);
+}
+
+std::string_view InnermostModuleType(std::string_view nn_module_stack) {
+  const std::string_view entry = InnermostEntry(nn_module_stack);
+  const size_t type = entry.find(',');
+  return type == std::string_view::npos ? "" : entry.substr(type + 1);
+}
+
+std::string_view CalledFunction(std::string_view torch_fn) {
+  const size_t name = torch_fn.find(';');
+  return name == std::string_view::npos ? "" : torch_fn.substr(name + 1);
 }
 
 std::shared_ptr<const std::string> ProvenanceReader::Intern(std::string_view text) {
@@ -130,6 +149,9 @@ Provenance ProvenanceReader::Read(simdjson::dom::element metadata) {
       provenance.line = source.line;
     } else if (field.key == "nn_module_stack") {
       provenance.module = Intern(InnermostModule(text));
+      provenance.module_type = Intern(InnermostModuleType(text));
+    } else if (field.key == "torch_fn") {
+      provenance.function = Intern(CalledFunction(text));
     } else if (field.key == "from_node") {
       provenance.origin = FindOrigin(text);
     }

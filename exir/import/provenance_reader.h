@@ -40,6 +40,10 @@ class ProvenanceReader {
 bool FindUserFrame(std::string_view stack_trace, std::string_view* file, int64_t* line);
 // The path of the innermost module of nn_module_stack: "layers.0.attn". "" when there is none.
 std::string_view InnermostModule(std::string_view nn_module_stack);
+// And its class: "torch.nn.modules.linear.Linear".
+std::string_view InnermostModuleType(std::string_view nn_module_stack);
+// What torch_fn says was called: "builtin_function_or_method.linear".
+std::string_view CalledFunction(std::string_view torch_fn);
 
 }  // namespace belay::exir
 

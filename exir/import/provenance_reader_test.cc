@@ -47,6 +47,11 @@ TEST(ProvenanceReaderTest, FindsTheInnermostModule) {
             "layers.0");
   EXPECT_EQ(InnermostModule("a,,T;b,L['s'].b,my.Wrap[int; str, (x;y)]"), "L['s'].b");
   EXPECT_EQ(InnermostModule("no stack"), "");
+  EXPECT_EQ(InnermostModuleType("L__self__,,__main__.Net;k,layers.0,torch.nn.Linear"),
+            "torch.nn.Linear");
+  EXPECT_EQ(InnermostModuleType("a,,T;b,L['s'].b,my.Wrap[int; str, (x;y)]"),
+            "my.Wrap[int; str, (x;y)]");
+  EXPECT_EQ(InnermostModuleType("no stack"), "");
   EXPECT_EQ(InnermostModule(""), "");
 }
 
@@ -66,6 +71,10 @@ TEST(ProvenanceReaderTest, ReadsMetadataAndSharesTexts) {
   EXPECT_EQ(first.ToString(), "model.py:12");
   ASSERT_NE(first.module, nullptr);
   EXPECT_EQ(*first.module, "act");
+  ASSERT_NE(first.module_type, nullptr);
+  EXPECT_EQ(*first.module_type, "T2");
+  ASSERT_NE(first.function, nullptr);
+  EXPECT_EQ(*first.function, "function.relu");
   ASSERT_NE(first.origin, nullptr);
   EXPECT_EQ(*first.origin, "relu@140737488355328");
   const Provenance second = Read(reader, document);

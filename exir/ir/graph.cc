@@ -29,7 +29,8 @@ std::string Provenance::ToString() const {
 
 bool operator==(const Provenance& a, const Provenance& b) {
   return a.line == b.line && TextOf(a.file) == TextOf(b.file) &&
-         TextOf(a.module) == TextOf(b.module) && TextOf(a.origin) == TextOf(b.origin);
+         TextOf(a.module) == TextOf(b.module) && TextOf(a.module_type) == TextOf(b.module_type) &&
+         TextOf(a.function) == TextOf(b.function) && TextOf(a.origin) == TextOf(b.origin);
 }
 
 std::vector<ValueId> Node::results() const {

@@ -84,6 +84,10 @@ struct Provenance {
   int64_t line = 0;
   std::shared_ptr<const std::string> module;  // innermost nn.Module path: "layers.0.attn"
   std::shared_ptr<const std::string>
+      module_type;  // and its class: "torch.nn.modules.linear.Linear"
+  std::shared_ptr<const std::string>
+      function;  // the function of torch that was called: "builtin_function_or_method.linear"
+  std::shared_ptr<const std::string>
       origin;  // name of the oldest `from_node` ancestor with its graph id: "relu@1397"
   // "model.py:12"; "" when unknown.
   std::string ToString() const;

@@ -252,6 +252,12 @@ absl::Status GraphParser::Notes(GraphEditor::NewNode& node) {
     if (lexer_.IsWord("module")) {
       ABSL_ASSIGN_OR_RETURN(std::string module, text());
       node.provenance.module = Shared(std::move(module));
+    } else if (lexer_.IsWord("module_type")) {
+      ABSL_ASSIGN_OR_RETURN(std::string type, text());
+      node.provenance.module_type = Shared(std::move(type));
+    } else if (lexer_.IsWord("function")) {
+      ABSL_ASSIGN_OR_RETURN(std::string function, text());
+      node.provenance.function = Shared(std::move(function));
     } else if (lexer_.IsWord("origin")) {
       ABSL_ASSIGN_OR_RETURN(std::string origin, text());
       node.provenance.origin = Shared(std::move(origin));
@@ -264,7 +270,8 @@ absl::Status GraphParser::Notes(GraphEditor::NewNode& node) {
     } else if (lexer_.IsWord("name")) {
       ABSL_ASSIGN_OR_RETURN(node.name, text());
     } else {
-      return lexer_.Expected("'module', 'origin', 'handle', 'tag' or 'name'");
+      return lexer_.Expected(
+          "'module', 'origin', 'module_type', 'function', 'handle', 'tag' or 'name'");
     }
   }
 }

@@ -269,6 +269,10 @@ void AppendNotes(std::string& out, const Graph& graph, const Node& node) {
     absl::StrAppend(&out, "  @", Quote(is_set(from.file) ? *from.file : ""), ":", from.line);
   }
   if (is_set(from.module)) absl::StrAppend(&out, " module=", Quote(*from.module));
+  if (is_set(from.module_type)) {
+    absl::StrAppend(&out, " module_type=", Quote(*from.module_type));
+  }
+  if (is_set(from.function)) absl::StrAppend(&out, " function=", Quote(*from.function));
   if (is_set(from.origin)) absl::StrAppend(&out, " origin=", Quote(*from.origin));
   if (node.debug_handle != 0) absl::StrAppend(&out, " handle=", node.debug_handle);
   if (!node.delegation_tag.empty()) absl::StrAppend(&out, " tag=", Quote(node.delegation_tag));

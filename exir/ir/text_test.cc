@@ -325,7 +325,7 @@ TEST(Text, EqualSeesEveryDifference) {
     guards { "g" }
     constants { state "w": f32[2] constant "c": f32[2] shares state "w" }
     graph top(%w: f32[2] parameter "w", %x: f32[s0] user_input) {
-      %a: f32[s0] = zoo.op.default(k=%x, 1, 2.0)  @"f.py":3 module="m" origin="o" handle=1 tag="t"
+      %a: f32[s0] = zoo.op.default(k=%x, 1, 2.0)  @"f.py":3 module="m" module_type="M" function="F" origin="o" handle=1 tag="t"
       %b: f32[s0], none, [%d: f32[2]] = zoo.op.default(%x, [%w], {"k": %x}, graph#1)
       return (%a user_output, %w user_output)
     }
@@ -364,6 +364,8 @@ TEST(Text, EqualSeesEveryDifference) {
       {"f.py", "g.py"},
       {":3 module", ":4 module"},
       {"module=\"m\"", ""},
+      {"module_type=\"M\"", "module_type=\"N\""},
+      {"function=\"F\"", ""},
       {"origin=\"o\"", "origin=\"p\""},
       {"handle=1", "handle=2"},
       {"tag=\"t\"", ""},

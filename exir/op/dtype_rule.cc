@@ -208,19 +208,49 @@ absl::StatusOr<DTypeRule> DTypeRule::Create(const FunctionSchema& schema, std::s
   return rule;
 }
 
+std::optional<std::vector<std::optional<DType>>> DTypeRule::Bind(
+    const Row& row, absl::Span<const std::optional<DType>> dtypes) const {
+  std::vector<std::optional<DType>> bound(row.sets.size());
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    if (!dtypes[i].has_value()) continue;
+    std::optional<DType>& alias = bound[row.alias[i]];
+    if (!row.sets[row.alias[i]].contains(*dtypes[i])) return std::nullopt;
+    if (alias.has_value() && *alias != *dtypes[i]) return std::nullopt;
+    alias = dtypes[i];
+  }
+  return bound;
+}
+
 bool DTypeRule::Accepts(absl::Span<const std::optional<DType>> dtypes) const {
-  if (dtypes.size() != slots_.size()) return false;
-  return std::any_of(rows_.begin(), rows_.end(), [&](const Row& row) {
-    std::vector<std::optional<DType>> bound(row.sets.size());
-    for (size_t i = 0; i < slots_.size(); ++i) {
-      if (!dtypes[i].has_value()) continue;
-      std::optional<DType>& alias = bound[row.alias[i]];
-      if (!row.sets[row.alias[i]].contains(*dtypes[i])) return false;
-      if (alias.has_value() && *alias != *dtypes[i]) return false;
-      alias = dtypes[i];
-    }
-    return true;
-  });
+  return dtypes.size() == slots_.size() &&
+         std::any_of(rows_.begin(), rows_.end(),
+                     [&](const Row& row) { return Bind(row, dtypes).has_value(); });
+}
+
+absl::StatusOr<size_t> DTypeRule::FindSlot(std::string_view name) const {
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    const Slot& slot = slots_[i];
+    if (slot.name == name || (!slot.return_name.empty() && slot.return_name == name)) return i;
+  }
+  return absl::InvalidArgumentError(absl::StrCat(op_, " has no tensor '", name, "'"));
+}
+
+absl::StatusOr<DTypeSet> DTypeRule::Allowed(std::string_view name,
+                                            absl::Span<const NamedDType> given) const {
+  ABSL_ASSIGN_OR_RETURN(const size_t slot, FindSlot(name));
+  std::vector<std::optional<DType>> assigned(slots_.size());
+  for (const NamedDType& named : given) {
+    ABSL_ASSIGN_OR_RETURN(const size_t i, FindSlot(named.name));
+    assigned[i] = named.dtype;
+  }
+  DTypeSet allowed;
+  for (const Row& row : rows_) {
+    const auto bound = Bind(row, assigned);
+    if (!bound.has_value()) continue;
+    const std::optional<DType>& alias = (*bound)[row.alias[slot]];
+    allowed = allowed | (alias.has_value() ? DTypeSet{*alias} : row.sets[row.alias[slot]]);
+  }
+  return allowed;
 }
 
 absl::Status DTypeRule::Validate(absl::Span<const NamedDType> dtypes) const {
@@ -228,13 +258,7 @@ absl::Status DTypeRule::Validate(absl::Span<const NamedDType> dtypes) const {
   std::vector<bool> given(slots_.size());
   std::vector<std::string> came;
   for (const NamedDType& named : dtypes) {
-    const auto slot = std::find_if(slots_.begin(), slots_.end(), [&](const Slot& s) {
-      return s.name == named.name || (!s.return_name.empty() && s.return_name == named.name);
-    });
-    if (slot == slots_.end()) {
-      return absl::InvalidArgumentError(absl::StrCat(op_, " has no tensor '", named.name, "'"));
-    }
-    const size_t i = slot - slots_.begin();
+    ABSL_ASSIGN_OR_RETURN(const size_t i, FindSlot(named.name));
     if (given[i])
       return absl::InvalidArgumentError(absl::StrCat(op_, ": '", named.name, "' is given twice"));
     given[i] = true;

@@ -62,11 +62,21 @@ class DTypeRule {
   // kInvalidArgument for an unknown or repeated name, for a tensor that is not optional and
   // missing, and when no row accepts; the message lists what came and what the rows take.
   absl::Status Validate(absl::Span<const NamedDType> dtypes) const;
+  // The dtypes that a slot may still have when these are given: what the rows that accept them
+  // leave. kInvalidArgument for an unknown name.
+  absl::StatusOr<DTypeSet> Allowed(std::string_view name,
+                                   absl::Span<const NamedDType> given = {}) const;
 
   // The rows in the grammar above.
   std::string ToString() const;
 
  private:
+  absl::StatusOr<size_t> FindSlot(std::string_view name) const;
+  // What each alias of the row is bound to by the dtypes; nothing when the row does not accept
+  // them.
+  std::optional<std::vector<std::optional<DType>>> Bind(
+      const Row& row, absl::Span<const std::optional<DType>> dtypes) const;
+
   std::string op_;
   std::vector<Slot> slots_;
   std::vector<Row> rows_;

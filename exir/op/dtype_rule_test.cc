@@ -86,6 +86,27 @@ TEST(DTypeRuleTest, NoRuleIsEveryCombinationOfLegalDtypes) {
   EXPECT_FALSE(rule.Accepts({DType::kFloat8E5M2, DType::kInt8, DType::kInt8}));
 }
 
+// What upstream's AllowedDtypeSet does by reduce_to and clear.
+TEST(DTypeRuleTest, GivenDtypesNarrowWhatTheOthersMayBe) {
+  ASSERT_OK_AND_ASSIGN(const FunctionSchema schema,
+                       FunctionSchema::Parse("aten::f(Tensor self, Tensor? other) -> Tensor"));
+  ASSERT_OK_AND_ASSIGN(
+      const DTypeRule rule,
+      DTypeRule::Create(schema, "self:A other:A ->:A A=float | self:A other:{i64} ->:A A=int"));
+  const auto allowed = [&](std::string_view name, std::vector<DTypeRule::NamedDType> given) {
+    absl::StatusOr<DTypeSet> set = rule.Allowed(name, given);
+    EXPECT_TRUE(set.ok()) << set.status();
+    return *set;
+  };
+  EXPECT_EQ(allowed("self", {}), kFloatTypes | kIntegralTypes);
+  EXPECT_EQ(allowed("other", {}), kFloatTypes | DTypeSet{DType::kInt64});
+  EXPECT_EQ(allowed("other", {{"self", DType::kFloat16}}), DTypeSet{DType::kFloat16});
+  EXPECT_EQ(allowed("__ret_0", {{"other", DType::kInt64}}), kIntegralTypes);
+  EXPECT_EQ(allowed("self", {{"other", DType::kBool}}), DTypeSet());
+  EXPECT_EQ(allowed("other", {{"self", std::nullopt}}), kFloatTypes | DTypeSet{DType::kInt64});
+  EXPECT_THAT(rule.Allowed("nope"), StatusIs(absl::StatusCode::kInvalidArgument));
+}
+
 TEST(DTypeRuleTest, PrintsWhatItReads) {
   ASSERT_OK_AND_ASSIGN(const DTypeRule rule,
                        Rule(kMax, "self:A ->values:A ->indices:{i64,i32} A=float+bool"));

@@ -25,6 +25,7 @@ enum OpTrait : uint32_t {
   kComposite = 1 << 8,         // decomposes into other operators; has no kernel in an edge program
   kQuantization = 1 << 9,      // quantise and dequantise primitives
   kSymbolic = 1 << 10,         // arithmetic on scalars, no tensors in the results
+  kCompositeExplicit = 1 << 11,  // one kernel for all devices that does not decompose
 };
 
 // |got - want| <= atol + rtol * |want| for float32; other dtypes scale by their epsilon.

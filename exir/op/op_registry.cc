@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/synchronization/mutex.h"
 #include "exir/op/dtype_rule.h"
+#include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
 
 namespace belay::exir {
@@ -77,7 +78,16 @@ NameParts SplitName(std::string_view name) {
 }  // namespace
 
 struct OpRegistry::Impl {
+  // A row that is not one of the tables'.
+  struct OwnedDef {
+    std::string schema, dtypes;
+    OpDef def;
+  };
+
   std::vector<std::unique_ptr<const FunctionSchema>> schemas;
+  std::vector<std::unique_ptr<OwnedDef>> owned_defs;
+  std::vector<std::string> backend_namespaces{std::begin(kBackendNamespaces),
+                                              std::end(kBackendNamespaces)};
   std::vector<std::unique_ptr<OpOverload>> known;
   absl::flat_hash_map<std::string_view, const OpOverload*> known_by_name;
   absl::flat_hash_set<std::string_view> known_namespaces;
@@ -88,6 +98,7 @@ struct OpRegistry::Impl {
   absl::flat_hash_map<std::string_view, const OpOverload*> opaque_by_name ABSL_GUARDED_BY(mutex);
   absl::flat_hash_map<const OpOverload*, const OpOverload*> edge_of ABSL_GUARDED_BY(mutex);
   absl::flat_hash_map<const OpOverload*, const OpOverload*> backend_of ABSL_GUARDED_BY(mutex);
+  absl::flat_hash_map<std::string, std::unique_ptr<const OpPacket>> packets ABSL_GUARDED_BY(mutex);
 
   static std::unique_ptr<OpOverload> New(Dialect dialect, NameParts parts) {
     std::unique_ptr<OpOverload> overload(new OpOverload);
@@ -106,6 +117,57 @@ struct OpRegistry::Impl {
     known_by_name.emplace(result->name(), result);
     known_namespaces.insert(result->ns());
     return result;
+  }
+
+  // The overload of a row. kInvalidArgument when the row is wrong, kAlreadyExists when there is one
+  // of the name.
+  absl::StatusOr<const OpOverload*> AddRow(const OpDef& def) {
+    ABSL_ASSIGN_OR_RETURN(FunctionSchema schema, FunctionSchema::Parse(def.schema));
+    const bool scalar = IsOneOf(schema.ns, kScalarNamespaces);
+    if (scalar && schema.overload != "default") {
+      return absl::InvalidArgumentError(
+          absl::StrCat("schema '", def.schema, "': a scalar function has no overloads"));
+    }
+    ABSL_RETURN_IF_ERROR(DTypeRule::Create(schema, def.dtypes).status());
+    std::unique_ptr<OpOverload> overload =
+        New(scalar ? Dialect::kScalar : Dialect::kAten,
+            {schema.ns, schema.op, scalar ? "" : schema.overload});
+    if (known_by_name.contains(overload->name())) {
+      return absl::AlreadyExistsError(overload->name());
+    }
+    schemas.push_back(std::make_unique<const FunctionSchema>(std::move(schema)));
+    overload->schema_ = schemas.back().get();
+    overload->def_ = &def;
+    return AddKnown(std::move(overload));
+  }
+
+  // A copy of the row that may be changed.
+  OwnedDef& Own(const OpDef& def) {
+    owned_defs.push_back(std::make_unique<OwnedDef>());
+    OwnedDef& owned = *owned_defs.back();
+    owned.schema = std::string(def.schema);
+    owned.dtypes = std::string(def.dtypes);
+    owned.def = def;
+    owned.def.schema = owned.schema;
+    owned.def.dtypes = owned.dtypes;
+    return owned;
+  }
+
+  // The row of a known overload, to be changed; all overloads that have it see the change.
+  OpDef& MutableRow(const OpOverload* op) {
+    for (const auto& owned : owned_defs) {
+      if (&owned->def == op->def_) return owned->def;
+    }
+    const OpDef* old = op->def_;
+    OpDef& changed = Own(*old).def;
+    for (const auto& overload : known) {
+      if (overload->def_ == old) overload->def_ = &changed;
+    }
+    absl::MutexLock lock(&mutex);
+    for (const auto& overload : lazy) {
+      if (overload->def_ == old) overload->def_ = &changed;
+    }
+    return changed;
   }
 
   // The wrapper of `aten` in `dialect`, made when there is none.
@@ -140,32 +202,10 @@ absl::StatusOr<std::unique_ptr<OpRegistry>> OpRegistry::Create(
   std::vector<std::string> repeated;
   for (absl::Span<const OpDef> table : tables) {
     for (const OpDef& def : table) {
-      absl::StatusOr<FunctionSchema> schema = FunctionSchema::Parse(def.schema);
-      if (!schema.ok()) {
-        wrong.emplace_back(schema.status().message());
-        continue;
-      }
-      const bool scalar = IsOneOf(schema->ns, kScalarNamespaces);
-      if (scalar && schema->overload != "default") {
-        wrong.push_back(
-            absl::StrCat("schema '", def.schema, "': a scalar function has no overloads"));
-        continue;
-      }
-      if (const absl::Status rule = DTypeRule::Create(*schema, def.dtypes).status(); !rule.ok()) {
-        wrong.emplace_back(rule.message());
-        continue;
-      }
-      std::unique_ptr<OpOverload> overload =
-          Impl::New(scalar ? Dialect::kScalar : Dialect::kAten,
-                    {schema->ns, schema->op, scalar ? "" : schema->overload});
-      if (impl->known_by_name.contains(overload->name())) {
-        repeated.push_back(overload->name());
-        continue;
-      }
-      impl->schemas.push_back(std::make_unique<const FunctionSchema>(*std::move(schema)));
-      overload->schema_ = impl->schemas.back().get();
-      overload->def_ = &def;
-      impl->AddKnown(std::move(overload));
+      const absl::StatusOr<const OpOverload*> added = impl->AddRow(def);
+      if (added.ok()) continue;
+      (absl::IsAlreadyExists(added.status()) ? repeated : wrong)
+          .emplace_back(added.status().message());
     }
   }
   if (!wrong.empty()) return absl::InvalidArgumentError(absl::StrJoin(wrong, "\n"));
@@ -181,25 +221,119 @@ const OpOverload* OpRegistry::Find(std::string_view name) const {
   return it == impl_->known_by_name.end() ? nullptr : it->second;
 }
 
+namespace {
+
+constexpr std::string_view DialectPrefix(Dialect dialect) {
+  return dialect == Dialect::kEdge      ? kEdgePrefix
+         : dialect == Dialect::kBackend ? kBackendPrefix
+                                        : std::string_view();
+}
+
+}  // namespace
+
 absl::StatusOr<const OpOverload*> OpRegistry::Lookup(std::string_view name) const {
-  if (const OpOverload* found = Find(name)) return found;
   const NameParts parts = SplitName(name);
-  if (!impl_->known_namespaces.contains(parts.ns)) {
+  return LookupIn(Dialect::kAten, parts.ns, parts.op, parts.overload);
+}
+
+absl::StatusOr<const OpOverload*> OpRegistry::LookupIn(Dialect dialect, std::string_view ns,
+                                                       std::string_view op,
+                                                       std::string_view overload) const {
+  const std::string name =
+      NameParts{std::string(ns), std::string(op), std::string(overload)}.Full();
+  const auto it = impl_->known_by_name.find(name);
+  if (it == impl_->known_by_name.end()) {
+    ABSL_RETURN_IF_ERROR(LookupPacket(dialect, ns, op).status());
+    std::vector<std::string> overloads;
+    for (const OpOverload* other : Overloads(ns, op)) overloads.emplace_back(other->overload());
+    return absl::NotFoundError(absl::StrCat("operator '", DialectPrefix(dialect), name, "': ", ns,
+                                            ".", op, " has no overload '", overload, "'; it has ",
+                                            absl::StrJoin(overloads, ", ")));
+  }
+  if (dialect == Dialect::kBackend) return ToBackend(it->second);
+  return dialect == Dialect::kEdge ? ToEdge(it->second) : it->second;
+}
+
+absl::StatusOr<const OpPacket*> OpRegistry::LookupPacket(Dialect dialect, std::string_view ns,
+                                                         std::string_view op) const {
+  const std::string name = absl::StrCat(ns, ".", op);
+  const std::string text_name = absl::StrCat(DialectPrefix(dialect), name);
+  const bool backend_namespace =
+      std::find(impl_->backend_namespaces.begin(), impl_->backend_namespaces.end(), ns) !=
+      impl_->backend_namespaces.end();
+  if (dialect == Dialect::kBackend && !backend_namespace) {
+    return absl::InvalidArgumentError(absl::StrCat("operator '", text_name, "': the ", ns,
+                                                   " op library does not belong to backend ops: ",
+                                                   absl::StrJoin(impl_->backend_namespaces, ", ")));
+  }
+  if (!impl_->known_namespaces.contains(ns) && !backend_namespace) {
     return absl::NotFoundError(
-        absl::StrCat("operator '", name, "': there is no namespace '", parts.ns, "'"));
+        absl::StrCat("operator '", text_name, "': there is no namespace '", ns, "'"));
   }
-  std::vector<std::string> overloads;
-  for (const auto& op : impl_->known) {
-    if (op->ns() == parts.ns && op->op() == parts.op) overloads.emplace_back(op->overload());
+  if (Overloads(ns, op).empty()) {
+    return absl::NotFoundError(absl::StrCat("operator '", text_name, "': namespace '", ns,
+                                            "' has no operator '", op, "'"));
   }
-  if (overloads.empty()) {
-    return absl::NotFoundError(absl::StrCat("operator '", name, "': namespace '", parts.ns,
-                                            "' has no operator '", parts.op, "'"));
+  absl::MutexLock lock(&impl_->mutex);
+  std::unique_ptr<const OpPacket>& packet = impl_->packets[text_name];
+  if (packet == nullptr) {
+    std::unique_ptr<OpPacket> made(new OpPacket);
+    made->dialect_ = dialect;
+    made->ns_ = std::string(ns);
+    made->op_ = std::string(op);
+    made->name_ = name;
+    made->text_name_ = text_name;
+    packet = std::move(made);
   }
-  std::sort(overloads.begin(), overloads.end());
-  return absl::NotFoundError(absl::StrCat("operator '", name, "': ", parts.ns, ".", parts.op,
-                                          " has no overload '", parts.overload, "'; it has ",
-                                          absl::StrJoin(overloads, ", ")));
+  return packet.get();
+}
+
+std::vector<const OpOverload*> OpRegistry::Overloads(std::string_view ns,
+                                                     std::string_view op) const {
+  std::vector<const OpOverload*> overloads;
+  for (const auto& known : impl_->known) {
+    if (known->ns() == ns && known->op() == op) overloads.push_back(known.get());
+  }
+  std::sort(overloads.begin(), overloads.end(),
+            [](const OpOverload* a, const OpOverload* b) { return a->name() < b->name(); });
+  return overloads;
+}
+
+absl::StatusOr<const OpOverload*> OpRegistry::Define(const OpDef& def) {
+  absl::StatusOr<const OpOverload*> added = impl_->AddRow(impl_->Own(def).def);
+  if (added.ok()) return added;
+  impl_->owned_defs.pop_back();
+  if (!absl::IsAlreadyExists(added.status())) return added;
+  return absl::AlreadyExistsError(
+      absl::StrCat("there is an operator of the name ", FromAbsl(added.status().message())));
+}
+
+absl::Status OpRegistry::SetMetaKernel(std::string_view name, MetaFn meta) {
+  ABSL_ASSIGN_OR_RETURN(const OpOverload* op, Lookup(name));
+  if (meta == nullptr || op->def() == nullptr) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "operator '", name, "': expected a meta kernel for an operator with a schema"));
+  }
+  impl_->MutableRow(op).meta = meta;
+  return absl::OkStatus();
+}
+
+absl::Status OpRegistry::SetCompositeKernel(std::string_view name, OpTrait kind) {
+  ABSL_ASSIGN_OR_RETURN(const OpOverload* op, Lookup(name));
+  if ((kind != kComposite && kind != kCompositeExplicit) || op->def() == nullptr) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "operator '", name, "': expected kComposite or kCompositeExplicit for an operator with a ",
+        "schema"));
+  }
+  impl_->MutableRow(op).traits |= kind;
+  return absl::OkStatus();
+}
+
+void OpRegistry::AllowBackendNamespace(std::string_view ns) {
+  if (std::find(impl_->backend_namespaces.begin(), impl_->backend_namespaces.end(), ns) ==
+      impl_->backend_namespaces.end()) {
+    impl_->backend_namespaces.emplace_back(ns);
+  }
 }
 
 const OpOverload* OpRegistry::FindOrOpaque(std::string_view name) const {
@@ -222,17 +356,23 @@ const OpOverload* OpRegistry::ToEdge(const OpOverload* aten) const {
 
 absl::StatusOr<const OpOverload*> OpRegistry::ToBackend(const OpOverload* overload) const {
   const OpOverload* aten = overload->aten();
-  if (aten->dialect() != Dialect::kAten || !IsOneOf(aten->ns(), kBackendNamespaces)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "operator '", aten->name(), "' can't be a backend operator: those are of the namespaces ",
-        absl::StrJoin(
-            std::vector<std::string>(std::begin(kBackendNamespaces), std::end(kBackendNamespaces)),
-            ", ")));
+  if (aten->dialect() != Dialect::kAten) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("operator '", aten->name(), "' has no backend overload"));
   }
-  if (aten->def() == nullptr || (aten->def()->meta == nullptr && !aten->has_trait(kComposite))) {
+  {
+    absl::MutexLock lock(&impl_->mutex);
+    const auto it = impl_->backend_of.find(aten);
+    if (it != impl_->backend_of.end()) return it->second;
+  }
+  // Says no for operators that the registry does not know, too.
+  ABSL_RETURN_IF_ERROR(LookupPacket(Dialect::kBackend, aten->ns(), aten->op()).status());
+  if (!aten->has_meta_kernel() && !aten->has_composite_explicit_kernel() &&
+      !aten->has_composite_implicit_kernel()) {
     return absl::FailedPreconditionError(absl::StrCat(
         "operator '", aten->name(),
-        "' can't be a backend operator: it has neither a meta kernel nor a decomposition"));
+        "': a backend op must contain either a composite explicit, a meta or a composite implicit ",
+        "kernel, this one has none"));
   }
   absl::MutexLock lock(&impl_->mutex);
   return impl_->Wrap(aten, Dialect::kBackend, kBackendPrefix, impl_->backend_of);

@@ -2,7 +2,8 @@
 //
 // A registry is a value that is built from tables of OpDef and then passed to whoever reads, makes
 // or checks programs. Looking up the same overload twice gives the same pointer; pointers live as
-// long as the registry.
+// long as the registry. What the tables don't have may be defined later; what was found before
+// stays what it is, and sees kernels that it gets.
 #ifndef BELAY_EXIR_OP_OP_REGISTRY_H_
 #define BELAY_EXIR_OP_OP_REGISTRY_H_
 
@@ -50,6 +51,10 @@ class OpOverload {
   bool has_trait(OpTrait trait) const { return def_ != nullptr && (def_->traits & trait) != 0; }
   // The ATen overload that an edge or backend overload wraps; itself otherwise.
   const OpOverload* aten() const { return aten_ == nullptr ? this : aten_; }
+  // What a backend operator needs one of (lowering.md §5.3).
+  bool has_meta_kernel() const { return def_ != nullptr && def_->meta != nullptr; }
+  bool has_composite_explicit_kernel() const { return has_trait(kCompositeExplicit); }
+  bool has_composite_implicit_kernel() const { return has_trait(kComposite); }
 
  private:
   friend class OpRegistry;
@@ -61,8 +66,25 @@ class OpOverload {
   const OpOverload* aten_ = nullptr;
 };
 
-// Thread-safe: lookups may create entries (opaque and edge overloads), under a lock of the
-// registry's own.
+// All overloads of one name in one dialect. Immutable; compared by address.
+class OpPacket {
+ public:
+  Dialect dialect() const { return dialect_; }
+  std::string_view ns() const { return ns_; }
+  std::string_view op() const { return op_; }
+  const std::string& name() const { return name_; }            // "aten.add"
+  const std::string& text_name() const { return text_name_; }  // "edge.aten.add"
+
+ private:
+  friend class OpRegistry;
+  OpPacket() = default;
+  Dialect dialect_ = Dialect::kAten;
+  std::string ns_, op_, name_, text_name_;
+};
+
+// Thread-safe but for the functions that are not const: lookups may create entries (opaque, edge
+// and backend overloads), under a lock of the registry's own; nothing may be looked up while
+// something is defined.
 class OpRegistry {
  public:
   // kInvalidArgument listing every row whose schema does not parse; kAlreadyExists for a repeated
@@ -84,9 +106,33 @@ class OpRegistry {
   // another dialect is returned as it is.
   const OpOverload* ToEdge(const OpOverload* aten) const;
   // The backend overload of an ATen or edge overload (lowering.md §5.2, §5.3). kInvalidArgument
-  // when its namespace is not one of backend operators, kFailedPrecondition when it has neither a
-  // meta kernel nor a decomposition.
+  // when its namespace is not one of backend operators, kFailedPrecondition as long as it has no
+  // kernel: neither meta, composite explicit nor composite implicit.
   absl::StatusOr<const OpOverload*> ToBackend(const OpOverload* overload) const;
+
+  // Lookup by parts, in the dialect; `overload` is "" where there are none. kNotFound as Lookup,
+  // the errors of ToBackend in the backend dialect.
+  absl::StatusOr<const OpOverload*> LookupIn(Dialect dialect, std::string_view ns,
+                                             std::string_view op,
+                                             std::string_view overload = "default") const;
+  absl::StatusOr<const OpPacket*> LookupPacket(Dialect dialect, std::string_view ns,
+                                               std::string_view op) const;
+  // The known overloads of an operator, sorted by name.
+  std::vector<const OpOverload*> Overloads(std::string_view ns, std::string_view op) const;
+
+  // --- Operators that the tables don't have ---
+
+  // kInvalidArgument when the schema or the dtype rule does not parse, kAlreadyExists when there is
+  // an operator of the name. Texts are copied. An opaque overload of this name that was made before
+  // stays opaque.
+  absl::StatusOr<const OpOverload*> Define(const OpDef& def);
+  // Gives an operator a kernel, in all dialects, also where it was looked up before. `name` as
+  // Lookup has it, with its errors. kInvalidArgument for a null kernel and for a trait that says
+  // nothing of kernels.
+  absl::Status SetMetaKernel(std::string_view name, MetaFn meta);
+  absl::Status SetCompositeKernel(std::string_view name, OpTrait kind);
+  // Operators of the namespace may be backend operators from now on.
+  void AllowBackendNamespace(std::string_view ns);
   // Any dialect, by text_name(); nullptr when unknown. "edge.mylib.op.default" of a namespace that
   // has no known operator is the edge overload of an opaque one.
   const OpOverload* FindText(std::string_view text_name) const;

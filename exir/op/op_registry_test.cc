@@ -83,8 +83,110 @@ TEST_F(OpRegistryTest, BackendOverloadsNeedALibraryAndAKernel) {
       StatusIs(absl::StatusCode::kInvalidArgument, ::testing::HasSubstr("executorch_prim")));
   for (int i = 0; i < 2; ++i) {  // the second attempt finds nothing left behind
     EXPECT_THAT(registry_->ToBackend(registry_->Find("quantized_decomposed.no_kernel")),
-                StatusIs(absl::StatusCode::kFailedPrecondition));
+                StatusIs(absl::StatusCode::kFailedPrecondition,
+                         ::testing::HasSubstr("either a composite explicit, a meta or a composite "
+                                              "implicit kernel")));
   }
+}
+
+TEST_F(OpRegistryTest, LookupByDialectAndPartsIsStable) {
+  ASSERT_OK_AND_ASSIGN(const OpOverload* edge,
+                       registry_->LookupIn(Dialect::kEdge, "aten", "add", "Tensor"));
+  EXPECT_EQ(edge, registry_->ToEdge(registry_->Find("aten.add.Tensor")));
+  ASSERT_OK_AND_ASSIGN(const OpOverload* again,
+                       registry_->LookupIn(Dialect::kEdge, "aten", "add", "Tensor"));
+  EXPECT_EQ(edge, again);
+  ASSERT_OK_AND_ASSIGN(const OpOverload* backend,
+                       registry_->LookupIn(Dialect::kBackend, "quantized_decomposed", "add"));
+  EXPECT_EQ(backend->dialect(), Dialect::kBackend);
+  ASSERT_OK_AND_ASSIGN(const OpPacket* packet,
+                       registry_->LookupPacket(Dialect::kEdge, "aten", "add"));
+  EXPECT_EQ(packet->name(), "aten.add");
+  EXPECT_EQ(packet->text_name(), "edge.aten.add");
+  ASSERT_OK_AND_ASSIGN(const OpPacket* packet_again,
+                       registry_->LookupPacket(Dialect::kEdge, "aten", "add"));
+  EXPECT_EQ(packet, packet_again);
+  ASSERT_OK_AND_ASSIGN(const OpPacket* aten,
+                       registry_->LookupPacket(Dialect::kAten, "aten", "add"));
+  EXPECT_NE(packet, aten);
+  EXPECT_EQ(registry_->Overloads("aten", "add").size(), 2u);
+}
+
+TEST_F(OpRegistryTest, LookupByDialectAndPartsSaysWhatIsMissing) {
+  EXPECT_THAT(registry_->LookupIn(Dialect::kEdge, "aten", "nope"),
+              StatusIs(absl::StatusCode::kNotFound,
+                       ::testing::HasSubstr("'edge.aten.nope': namespace 'aten' has no operator")));
+  EXPECT_THAT(registry_->LookupIn(Dialect::kEdge, "aten", "add", "nope"),
+              StatusIs(absl::StatusCode::kNotFound,
+                       ::testing::HasSubstr("aten.add has no overload 'nope'; it has Scalar")));
+  EXPECT_THAT(registry_->LookupIn(Dialect::kBackend, "aten", "add", "Tensor"),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       ::testing::HasSubstr("the aten op library does not belong to backend ops")));
+  EXPECT_THAT(registry_->LookupIn(Dialect::kBackend, "DO_NOT_USE_TEST_ONLY", "nope"),
+              StatusIs(absl::StatusCode::kNotFound,
+                       ::testing::HasSubstr("namespace 'DO_NOT_USE_TEST_ONLY' has no operator")));
+}
+
+TEST_F(OpRegistryTest, BackendOverloadAppearsWhenItsOperatorGetsAKernel) {
+  const auto lookup = [&](std::string_view op) {
+    return registry_->LookupIn(Dialect::kBackend, "DO_NOT_USE_TEST_ONLY", op);
+  };
+  for (const char* schema : {"DO_NOT_USE_TEST_ONLY::with_meta(Tensor x) -> Tensor",
+                             "DO_NOT_USE_TEST_ONLY::with_explicit(Tensor x) -> Tensor",
+                             "DO_NOT_USE_TEST_ONLY::with_implicit(Tensor x) -> Tensor"}) {
+    ASSERT_OK(registry_->Define({.schema = schema}));
+  }
+  for (const char* op : {"with_meta", "with_explicit", "with_implicit"}) {
+    for (int i = 0; i < 3; ++i) {
+      EXPECT_THAT(lookup(op), StatusIs(absl::StatusCode::kFailedPrecondition)) << op;
+    }
+  }
+  const OpOverload* edge =
+      registry_->ToEdge(registry_->Find("DO_NOT_USE_TEST_ONLY.with_meta.default"));
+  EXPECT_FALSE(edge->has_meta_kernel());
+  ASSERT_OK(registry_->SetMetaKernel("DO_NOT_USE_TEST_ONLY.with_meta", kMeta));
+  EXPECT_TRUE(edge->has_meta_kernel());  // found before, sees it
+  ASSERT_OK(
+      registry_->SetCompositeKernel("DO_NOT_USE_TEST_ONLY.with_explicit", kCompositeExplicit));
+  ASSERT_OK(registry_->SetCompositeKernel("DO_NOT_USE_TEST_ONLY.with_implicit", kComposite));
+  for (const char* op : {"with_meta", "with_explicit", "with_implicit"}) {
+    ASSERT_OK_AND_ASSIGN(const OpOverload* backend, lookup(op));
+    EXPECT_EQ(backend->dialect(), Dialect::kBackend);
+    EXPECT_EQ(backend->has_meta_kernel(), op == std::string_view("with_meta"));
+    EXPECT_EQ(backend->has_composite_explicit_kernel(), op == std::string_view("with_explicit"));
+    EXPECT_EQ(backend->has_composite_implicit_kernel(), op == std::string_view("with_implicit"));
+  }
+}
+
+TEST_F(OpRegistryTest, KernelOfATableRowChangesNoTable) {
+  const OpOverload* op = registry_->Find("quantized_decomposed.no_kernel");
+  ASSERT_OK(registry_->SetMetaKernel("quantized_decomposed.no_kernel", kMeta));
+  EXPECT_TRUE(op->has_meta_kernel());
+  EXPECT_OK(registry_->ToBackend(op));
+  EXPECT_EQ(kMore[2].meta, nullptr);
+}
+
+TEST_F(OpRegistryTest, DefinitionsThatAreWrongOrRepeatedAreRefused) {
+  EXPECT_THAT(registry_->Define({.schema = "mine::broken(Tensor"}),
+              StatusIs(absl::StatusCode::kInvalidArgument));
+  EXPECT_THAT(
+      registry_->Define({.schema = "aten::relu(Tensor self) -> Tensor"}),
+      StatusIs(absl::StatusCode::kAlreadyExists, ::testing::HasSubstr("aten.relu.default")));
+  EXPECT_THAT(registry_->SetMetaKernel("aten.nope", kMeta), StatusIs(absl::StatusCode::kNotFound));
+  EXPECT_THAT(registry_->SetMetaKernel("aten.relu", nullptr),
+              StatusIs(absl::StatusCode::kInvalidArgument));
+  EXPECT_THAT(registry_->SetCompositeKernel("aten.relu", kCore),
+              StatusIs(absl::StatusCode::kInvalidArgument));
+  EXPECT_EQ(registry_->Find("mine.broken"), nullptr);
+}
+
+TEST_F(OpRegistryTest, AllowedNamespacesMayGrow) {
+  ASSERT_OK(registry_->Define({.schema = "mine::op(Tensor x) -> Tensor", .meta = kMeta}));
+  EXPECT_THAT(registry_->LookupIn(Dialect::kBackend, "mine", "op"),
+              StatusIs(absl::StatusCode::kInvalidArgument));
+  registry_->AllowBackendNamespace("mine");
+  EXPECT_OK(registry_->LookupIn(Dialect::kBackend, "mine", "op"));
+  EXPECT_NE(registry_->FindText("backend.mine.op.default"), nullptr);
 }
 
 TEST_F(OpRegistryTest, ScalarAndHigherOrderFunctionsHaveNoOverload) {

@@ -1,0 +1,43 @@
+// The variants of an operator: functional, in-place, out.
+//
+// Source: lowering.md §5.8. Variants have the same signature: the same arguments but for out
+// arguments, alias annotations and the four arguments that say where a new tensor lies (dtype,
+// layout, device, pin_memory); returns do not count.
+#ifndef BELAY_EXIR_OP_OP_VARIANTS_H_
+#define BELAY_EXIR_OP_OP_VARIANTS_H_
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "exir/op/op_registry.h"
+
+namespace belay::exir {
+
+enum class SchemaKind : uint8_t {
+  kFunctional,  // writes to nothing
+  kInplace,     // add_: writes to its first argument
+  kOut,         // has keyword-only arguments that it writes to
+  kMutable,     // writes to others
+};
+std::string_view SchemaKindName(SchemaKind kind);  // "functional", "inplace", "out", "mutable"
+SchemaKind KindOf(const FunctionSchema& schema);
+
+// The ATen overload of that kind with the signature of `op`, which may be of any dialect; `op`'s
+// own when it is of the kind. Nothing is remembered: an operator that is defined later is found
+// later.
+//   kNotFound         there is none: lists the schemas of all overloads there are
+//   kInvalidArgument  the operator has no schema
+absl::StatusOr<const OpOverload*> ToVariant(const OpRegistry& ops, const OpOverload* op,
+                                            SchemaKind kind);
+
+// The out variants of all of them, in order. Errors as ToVariant, all of them at once, each
+// operator once.
+absl::StatusOr<std::vector<const OpOverload*>> ToOutVariants(
+    const OpRegistry& ops, absl::Span<const OpOverload* const> overloads);
+
+}  // namespace belay::exir
+
+#endif  // BELAY_EXIR_OP_OP_VARIANTS_H_
