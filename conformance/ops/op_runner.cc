@@ -7,6 +7,7 @@
 #include "conformance/ops/case_memory.h"
 #include "conformance/ops/op_compare.h"
 #include "conformance/ops/symbolic_check.h"
+#include "exir/interpreter/run_kernel.h"
 #include "exir/op/schema.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
@@ -228,19 +229,15 @@ class CaseRun {
     status = MakeOutputs();
     if (!status.ok()) return Rejected("meta", status);
 
-    KernelContext context(argument_slots_, output_slots_, &memory_, {});
-    const Kernel* kernel = Choose(kernels, engine, context);
+    const KernelContext plan(argument_slots_, output_slots_, &memory_, {});
+    const Kernel* kernel = exir::ChooseKernel(kernels, op_.name(), engine, plan);
     if (kernel == nullptr) {
       // Refusing a wrong call in accepts() is as good as an error.
       if (case_.error.has_value()) return {};
       return {CaseOutcome::kSkipped, "",
               absl::StrCat("no ", KernelEngineName(engine), " kernel accepts the call")};
     }
-    absl::StatusOr<AlignedBuffer> scratch = AlignedBuffer::Create(
-        kernel->scratch_bytes == nullptr ? 0 : kernel->scratch_bytes(context));
-    if (!scratch.ok()) return Fail("kernel", StatusText(scratch.status()));
-    KernelContext run_context(argument_slots_, output_slots_, &memory_, scratch->span());
-    status = kernel->run(run_context);
+    status = exir::RunKernel(*kernel, argument_slots_, output_slots_, &memory_);
     if (const absl::Status untouched = memory_.CheckUntouched(); !untouched.ok()) {
       return Fail("memory", std::string(untouched.message()));
     }
@@ -363,15 +360,6 @@ class CaseRun {
       }
     }
     return absl::OkStatus();
-  }
-
-  const Kernel* Choose(const KernelRegistry& kernels, KernelEngine engine,
-                       const KernelContext& context) const {
-    for (const Kernel* kernel : kernels.Candidates(op_.name())) {
-      if (kernel->engine == engine && (kernel->accepts == nullptr || kernel->accepts(context)))
-        return kernel;
-    }
-    return nullptr;
   }
 
   // `layout` collects the first difference in strides; the other checks come first.

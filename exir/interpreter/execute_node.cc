@@ -1,0 +1,463 @@
+// Nodes: operators, control flow, delegate calls.
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "exir/import/call_arguments.h"
+#include "exir/interpreter/interpreter_impl.h"
+#include "exir/ir/text.h"
+#include "runtime/core/status_macros.h"
+#include "runtime/core/str_cat.h"
+
+namespace belay::exir {
+
+absl::Status Interpreter::Impl::RunGraph(Frame& frame, RunState& run) {
+  if (run.callers.size() > static_cast<size_t>(options_.max_nesting)) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("bodies are nested more than ", options_.max_nesting, " deep"));
+  }
+  for (NodeId id : frame.graph->nodes()) {
+    if (const absl::Status status = RunNode(frame, id, run); !status.ok()) {
+      return absl::Status(
+          status.code(), absl::StrCat(status.message(), "\n  at ", DescribeNode(*frame.graph, id)));
+    }
+    for (ValueId value : last_uses_[frame.id.index()].get(id)) {
+      frame.values[value.index()] = Datum();
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Interpreter::Impl::RunNode(Frame& frame, NodeId id, RunState& run) {
+  ABSL_ASSIGN_OR_RETURN(std::vector<Datum> results, Execute(frame, id, run));
+  const std::vector<ValueId> values = frame.graph->node(id).results();
+  if (results.size() != values.size()) {
+    return absl::InternalError(
+        absl::StrCat("the node has ", values.size(), " results, ", results.size(), " came"));
+  }
+  for (size_t i = 0; i < values.size(); ++i) {
+    const Value& value = frame.graph->value(values[i]);
+    absl::Status status = CheckInput(absl::StrCat("'", value.name, "'"), value.type, results[i]);
+    if (status.ok()) status = Bind(value.type, results[i], frame.symbols);
+    if (!status.ok()) {
+      return absl::InternalError(absl::StrCat(
+          "the program declares '", value.name, "' as ", PrintType(value.type),
+          ", its operator gives ", results[i].value().KindName(), ": ", status.message()));
+    }
+    frame.values[values[i].index()] = std::move(results[i]);
+  }
+  if (options_.observer == nullptr) return absl::OkStatus();
+  std::vector<const Datum*> seen;
+  for (ValueId value : values) seen.push_back(&frame.values[value.index()]);
+  return options_.observer(NodeEvent{
+      .program = program_, .graph = frame.id, .node = id, .callers = run.callers, .results = seen});
+}
+
+absl::StatusOr<std::vector<Datum>> Interpreter::Impl::Execute(Frame& frame, NodeId id,
+                                                              RunState& run) {
+  const Node& node = frame.graph->node(id);
+  const OpOverload* op = node.target->aten();
+  if (op->dialect() != Dialect::kHigherOrder) {
+    return RunOperator(frame, *op, node.arguments, node.outputs);
+  }
+  run.callers.push_back(node.name);
+  absl::StatusOr<std::vector<Datum>> results;
+  const std::string& name = op->name();
+  if (name == "higher_order.cond") {
+    results = RunCond(frame, node, run);
+  } else if (name == "higher_order.while_loop") {
+    results = RunWhileLoop(frame, node, run);
+  } else if (name == "higher_order.map_impl") {
+    results = RunMap(frame, node, run);
+  } else if (name == "higher_order.scan") {
+    results = RunScan(frame, node, run);
+  } else if (name == "higher_order.with_effects") {
+    results = RunWithEffects(frame, node);
+  } else if (name == "higher_order.executorch_call_delegate") {
+    results = RunDelegate(frame, id, run);
+  } else {
+    // wrap_with_set_grad_enabled(enabled, body, …), wrap_with_autocast(device, dtype, enabled,
+    // cache, body, …): what is computed does not depend on the mode.
+    const auto body = std::find_if(node.arguments.begin(), node.arguments.end(),
+                                   [](const Argument& a) { return a.is<GraphId>(); });
+    if (body == node.arguments.end()) {
+      results = absl::InvalidArgumentError("a region without a body");
+    } else {
+      std::vector<Datum> operands;
+      absl::Status status;
+      for (auto argument = body + 1; argument != node.arguments.end() && status.ok(); ++argument) {
+        absl::StatusOr<Datum> operand = Evaluate(frame, *argument);
+        status = operand.status();
+        if (operand.ok()) operands.push_back(*std::move(operand));
+      }
+      if (status.ok()) {
+        results = RunBody(frame, *body, std::move(operands), run);
+      } else {
+        results = status;
+      }
+    }
+  }
+  run.callers.pop_back();
+  return results;
+}
+
+absl::StatusOr<std::vector<Datum>> Interpreter::Impl::RunOperator(
+    Frame& frame, const OpOverload& op, absl::Span<const Argument> arguments,
+    absl::Span<const NodeOutput> outputs) {
+  std::vector<Operand> operands;
+  for (const Argument& argument : arguments) {
+    ABSL_ASSIGN_OR_RETURN(Operand operand, ToOperand(frame, argument));
+    operands.push_back(std::move(operand));
+  }
+  ABSL_ASSIGN_OR_RETURN(
+      std::vector<CallResult> returns,
+      CallOperator(op, absl::MakeSpan(operands), kernels_,
+                   {.engine = options_.engine, .max_tensor_bytes = options_.max_tensor_bytes}));
+  std::vector<Datum> results;
+  for (size_t i = 0; i < outputs.size() && i < returns.size(); ++i) {
+    if (outputs[i].kind == NodeOutput::Kind::kNone) continue;
+    for (Datum& value : returns[i].values) results.push_back(std::move(value));
+  }
+  return results;
+}
+
+// --- Arguments ---
+
+absl::StatusOr<Operand> Interpreter::Impl::ToOperand(Frame& frame, const Argument& argument) const {
+  if (const ValueId* id = argument.get_if<ValueId>()) {
+    return Operand::Of(&frame.values[id->index()]);
+  }
+  if (const Argument::List* list = argument.get_if<Argument::List>()) {
+    std::vector<Operand> elements;
+    for (const Argument& element : *list) {
+      ABSL_ASSIGN_OR_RETURN(Operand operand, ToOperand(frame, element));
+      elements.push_back(std::move(operand));
+    }
+    return Operand::List(std::move(elements));
+  }
+  return std::visit(
+      [&](const auto& v) -> absl::StatusOr<Operand> {
+        using T = std::decay_t<decltype(v)>;
+        if constexpr (std::is_same_v<T, int64_t>) {
+          return Operand::Literal(SymExpr(v));
+        } else if constexpr (std::is_constructible_v<MetaValue, T> && !std::is_same_v<T, ValueId> &&
+                             !std::is_same_v<T, Argument::List> && !std::is_same_v<T, GraphId> &&
+                             !std::is_same_v<T, ModuleId> && !std::is_same_v<T, OperatorName> &&
+                             !std::is_same_v<T, Dict>) {
+          return Operand::Literal(MetaValue(v));
+        } else {
+          return absl::UnimplementedError(absl::StrCat("an operator can't take the argument ",
+                                                       PrintArgument(*frame.graph, argument)));
+        }
+      },
+      argument.variant());
+}
+
+absl::StatusOr<Datum> Interpreter::Impl::Evaluate(const Frame& frame,
+                                                  const Argument& argument) const {
+  return std::visit(
+      [&](const auto& v) -> absl::StatusOr<Datum> {
+        using T = std::decay_t<decltype(v)>;
+        if constexpr (std::is_same_v<T, ValueId>) {
+          return frame.values[v.index()];
+        } else if constexpr (std::is_same_v<T, std::string>) {
+          return Datum::String(v);
+        } else if constexpr (std::is_same_v<T, None> || std::is_same_v<T, int64_t> ||
+                             std::is_same_v<T, double> || std::is_same_v<T, bool> ||
+                             std::is_same_v<T, std::complex<double>> || std::is_same_v<T, DType> ||
+                             std::is_same_v<T, MemoryFormat>) {
+          return Datum::Scalar(EValue(v));
+        } else {
+          return absl::UnimplementedError(
+              absl::StrCat(PrintArgument(*frame.graph, argument), " has no run-time value"));
+        }
+      },
+      argument.variant());
+}
+
+absl::StatusOr<std::vector<Datum>> Interpreter::Impl::EvaluateList(const Frame& frame,
+                                                                   const Argument& argument) const {
+  const Argument::List* list = argument.get_if<Argument::List>();
+  if (list == nullptr) return absl::InvalidArgumentError("operands must be a list");
+  std::vector<Datum> values;
+  for (const Argument& element : *list) {
+    ABSL_ASSIGN_OR_RETURN(Datum value, Evaluate(frame, element));
+    values.push_back(std::move(value));
+  }
+  return values;
+}
+
+// --- Control flow ---
+
+namespace {
+
+absl::StatusOr<bool> Truth(const Datum& datum) {
+  if (const bool* v = datum.value().get_if<bool>()) return *v;
+  const TensorView* tensor = datum.tensor();
+  if (tensor != nullptr && tensor->dtype == DType::kBool && tensor->numel() == 1) {
+    return *tensor->as<bool>();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("expected one bool, came ", datum.value().KindName()));
+}
+
+// The extent of dimension 0, which all must share.
+absl::StatusOr<int64_t> Rows(const std::vector<Datum>& tensors) {
+  int64_t rows = -1;
+  for (const Datum& datum : tensors) {
+    const TensorView* tensor = datum.tensor();
+    if (tensor == nullptr || tensor->rank() == 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("expected a tensor with dimensions, came ", datum.value().KindName()));
+    }
+    if (rows >= 0 && tensor->sizes[0] != rows) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("one tensor has ", rows, " rows, another ", tensor->sizes[0]));
+    }
+    rows = tensor->sizes[0];
+  }
+  if (rows < 0) return absl::InvalidArgumentError("there is no tensor to take rows of");
+  return rows;
+}
+
+}  // namespace
+
+absl::Status Interpreter::Impl::CountIteration(RunState& run) const {
+  if (++run.iterations <= options_.max_iterations) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      absl::StrCat("loops ran more than ", options_.max_iterations, " iterations"));
+}
+
+absl::StatusOr<std::vector<Datum>> Interpreter::Impl::RunBody(Frame& outer, const Argument& body,
+                                                              std::vector<Datum> operands,
+                                                              RunState& run) {
+  const GraphId* id = body.get_if<GraphId>();
+  if (id == nullptr || !program_.graphs.contains(*id)) {
+    return absl::InvalidArgumentError("expected a body");
+  }
+  const Graph& graph = program_.graphs[*id];
+  if (graph.inputs().size() != operands.size()) {
+    return absl::InvalidArgumentError(absl::StrCat("body '", graph.name(), "' takes ",
+                                                   graph.inputs().size(), " operands, ",
+                                                   operands.size(), " came"));
+  }
+  Frame frame{.graph = &graph,
+              .id = *id,
+              .values = std::vector<Datum>(graph.value_id_limit()),
+              .symbols = outer.symbols};
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const ValueId input = graph.inputs()[i];
+    const Value& value = graph.value(input);
+    ABSL_RETURN_IF_ERROR(CheckInput(absl::StrCat("operand ", i, " of body '", graph.name(), "'"),
+                                    value.type, operands[i]));
+    if (const absl::Status status = Bind(value.type, operands[i], frame.symbols); !status.ok()) {
+      return absl::Status(status.code(), absl::StrCat("operand ", i, " of body '", graph.name(),
+                                                      "': ", status.message()));
+    }
+    frame.values[input.index()] = std::move(operands[i]);
+  }
+  ABSL_RETURN_IF_ERROR(RunGraph(frame, run));
+  std::vector<Datum> results;
+  for (const Argument& output : graph.outputs()) {
+    ABSL_ASSIGN_OR_RETURN(Datum result, Evaluate(frame, output));
+    results.push_back(std::move(result));
+  }
+  return results;
+}
+
+absl::StatusOr<std::vector<Datum>> Interpreter::Impl::RunCond(Frame& frame, const Node& node,
+                                                              RunState& run) {
+  // cond(predicate, true body, false body, operands)
+  ABSL_ASSIGN_OR_RETURN(const Datum predicate, Evaluate(frame, node.arguments[0]));
+  ABSL_ASSIGN_OR_RETURN(const bool branch, Truth(predicate));
+  ABSL_ASSIGN_OR_RETURN(std::vector<Datum> operands, EvaluateList(frame, node.arguments[3]));
+  return RunBody(frame, node.arguments[branch ? 1 : 2], std::move(operands), run);
+}
+
+absl::StatusOr<std::vector<Datum>> Interpreter::Impl::RunWhileLoop(Frame& frame, const Node& node,
+                                                                   RunState& run) {
+  // while_loop(condition, body, carried, additional)
+  ABSL_ASSIGN_OR_RETURN(std::vector<Datum> carried, EvaluateList(frame, node.arguments[2]));
+  ABSL_ASSIGN_OR_RETURN(const std::vector<Datum> additional,
+                        EvaluateList(frame, node.arguments[3]));
+  while (true) {
+    std::vector<Datum> operands = carried;
+    operands.insert(operands.end(), additional.begin(), additional.end());
+    ABSL_ASSIGN_OR_RETURN(const std::vector<Datum> test,
+                          RunBody(frame, node.arguments[0], operands, run));
+    if (test.size() != 1) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the loop's condition gives ", test.size(), " values"));
+    }
+    ABSL_ASSIGN_OR_RETURN(const bool go_on, Truth(test[0]));
+    if (!go_on) return carried;
+    ABSL_RETURN_IF_ERROR(CountIteration(run));
+    ABSL_ASSIGN_OR_RETURN(std::vector<Datum> next,
+                          RunBody(frame, node.arguments[1], std::move(operands), run));
+    if (next.size() != carried.size()) {
+      return absl::InvalidArgumentError(absl::StrCat("the loop carries ", carried.size(),
+                                                     " values, its body gives ", next.size()));
+    }
+    carried = std::move(next);
+  }
+}
+
+absl::StatusOr<Datum> Interpreter::Impl::Stack(const Frame& frame, const std::vector<Datum>& rows,
+                                               const ValueType& type) const {
+  Sizes sizes;
+  DType dtype = DType::kFloat32;
+  if (rows.empty()) {
+    // Without rows, only the declaration says what a row would be.
+    const TensorMeta* meta = std::get_if<TensorMeta>(&type);
+    if (meta == nullptr || meta->rank() == 0 || meta->rank() > kMaxRank) {
+      return absl::InvalidArgumentError("rows can't be stacked to a value that is no tensor");
+    }
+    dtype = meta->dtype;
+    sizes.push_back(0);
+    for (int d = 1; d < meta->rank(); ++d) {
+      const std::optional<int64_t> size =
+          meta->sizes[d].EvaluateInt([&](std::string_view name) -> std::optional<int64_t> {
+            const auto it = frame.symbols.find(std::string(name));
+            return it == frame.symbols.end() ? std::nullopt : std::optional<int64_t>(it->second);
+          });
+      if (!size.has_value()) {
+        return absl::UnimplementedError(
+            absl::StrCat("no rows, and size ", d, " of ", PrintType(type), " is not known"));
+      }
+      sizes.push_back(*size);
+    }
+  } else {
+    const TensorView* first = rows[0].tensor();
+    if (first == nullptr || first->rank() >= kMaxRank) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("expected a row of tensors, came ", rows[0].value().KindName()));
+    }
+    dtype = first->dtype;
+    sizes = first->sizes;
+    sizes.insert(0, static_cast<int64_t>(rows.size()));
+    if (!NumElements(sizes).has_value()) {
+      return absl::ResourceExhaustedError(absl::StrCat("a tensor of sizes ", FormatSizes(sizes)));
+    }
+  }
+  ABSL_ASSIGN_OR_RETURN(
+      Datum stacked,
+      Datum::Allocate(dtype, sizes, belay::ContiguousStrides(sizes), options_.max_tensor_bytes));
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const TensorView* row = rows[i].tensor();
+    if (row == nullptr || row->dtype != dtype || !(row->sizes == rows[0].tensor()->sizes)) {
+      return absl::InvalidArgumentError(absl::StrCat("row ", i, " is ", rows[i].value().KindName(),
+                                                     ", the first ", rows[0].value().KindName()));
+    }
+    ABSL_RETURN_IF_ERROR(CopyElements(*row, *stacked.Slice(static_cast<int64_t>(i)).tensor()));
+  }
+  return stacked;
+}
+
+absl::StatusOr<std::vector<Datum>> Interpreter::Impl::RunMap(Frame& frame, const Node& node,
+                                                             RunState& run) {
+  // map_impl(body, tensors whose rows it sees, additional)
+  ABSL_ASSIGN_OR_RETURN(const std::vector<Datum> mapped, EvaluateList(frame, node.arguments[1]));
+  ABSL_ASSIGN_OR_RETURN(const std::vector<Datum> additional,
+                        EvaluateList(frame, node.arguments[2]));
+  ABSL_ASSIGN_OR_RETURN(const int64_t rows, Rows(mapped));
+  const std::vector<ValueId> values = node.results();
+  std::vector<std::vector<Datum>> columns(values.size());
+  for (int64_t i = 0; i < rows; ++i) {
+    ABSL_RETURN_IF_ERROR(CountIteration(run));
+    std::vector<Datum> operands;
+    for (const Datum& datum : mapped) operands.push_back(datum.Slice(i));
+    operands.insert(operands.end(), additional.begin(), additional.end());
+    ABSL_ASSIGN_OR_RETURN(std::vector<Datum> row,
+                          RunBody(frame, node.arguments[0], std::move(operands), run));
+    if (row.size() != columns.size()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the body gives ", row.size(), " values, the map has ", columns.size()));
+    }
+    for (size_t k = 0; k < row.size(); ++k) columns[k].push_back(std::move(row[k]));
+  }
+  std::vector<Datum> results;
+  for (size_t k = 0; k < columns.size(); ++k) {
+    ABSL_ASSIGN_OR_RETURN(Datum result,
+                          Stack(frame, columns[k], frame.graph->value(values[k]).type));
+    results.push_back(std::move(result));
+  }
+  return results;
+}
+
+absl::StatusOr<std::vector<Datum>> Interpreter::Impl::RunScan(Frame& frame, const Node& node,
+                                                              RunState& run) {
+  // scan(body, initial, tensors whose rows it sees, additional); results are the carried values,
+  // then the stacked others.
+  ABSL_ASSIGN_OR_RETURN(std::vector<Datum> carried, EvaluateList(frame, node.arguments[1]));
+  ABSL_ASSIGN_OR_RETURN(const std::vector<Datum> scanned, EvaluateList(frame, node.arguments[2]));
+  ABSL_ASSIGN_OR_RETURN(const std::vector<Datum> additional,
+                        EvaluateList(frame, node.arguments[3]));
+  ABSL_ASSIGN_OR_RETURN(const int64_t rows, Rows(scanned));
+  const std::vector<ValueId> values = node.results();
+  if (values.size() < carried.size()) {
+    return absl::InvalidArgumentError(absl::StrCat("the scan carries ", carried.size(),
+                                                   " values and has ", values.size(), " results"));
+  }
+  std::vector<std::vector<Datum>> columns(values.size() - carried.size());
+  for (int64_t i = 0; i < rows; ++i) {
+    ABSL_RETURN_IF_ERROR(CountIteration(run));
+    std::vector<Datum> operands = carried;
+    for (const Datum& datum : scanned) operands.push_back(datum.Slice(i));
+    operands.insert(operands.end(), additional.begin(), additional.end());
+    ABSL_ASSIGN_OR_RETURN(std::vector<Datum> row,
+                          RunBody(frame, node.arguments[0], std::move(operands), run));
+    if (row.size() != values.size()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the body gives ", row.size(), " values, the scan has ", values.size()));
+    }
+    for (size_t k = 0; k < row.size(); ++k) {
+      if (k < carried.size()) {
+        carried[k] = std::move(row[k]);
+      } else {
+        columns[k - carried.size()].push_back(std::move(row[k]));
+      }
+    }
+  }
+  std::vector<Datum> results = std::move(carried);
+  for (const std::vector<Datum>& column : columns) {
+    const ValueType& type = frame.graph->value(values[results.size()]).type;
+    ABSL_ASSIGN_OR_RETURN(Datum result, Stack(frame, column, type));
+    results.push_back(std::move(result));
+  }
+  return results;
+}
+
+absl::StatusOr<std::vector<Datum>> Interpreter::Impl::RunWithEffects(Frame& frame,
+                                                                     const Node& node) {
+  // with_effects(token, operator, its arguments…); results are the token, then the operator's.
+  const OpOverload* op = program_.ops->Find(node.arguments[1].get_if<OperatorName>()->name);
+  std::vector<GivenArgument> given;
+  for (size_t i = 2; i < node.arguments.size(); ++i) {
+    given.push_back(
+        {i < node.argument_names.size() ? node.argument_names[i] : "", node.arguments[i]});
+  }
+  ABSL_ASSIGN_OR_RETURN(const std::vector<Argument> arguments,
+                        CompleteArguments(*op->schema(), std::move(given), false));
+  if (node.outputs.empty()) return absl::InvalidArgumentError("there is no token");
+  ABSL_ASSIGN_OR_RETURN(
+      std::vector<Datum> results,
+      RunOperator(frame, *op, arguments, absl::MakeConstSpan(node.outputs).subspan(1)));
+  results.insert(results.begin(), Datum());
+  return results;
+}
+
+absl::StatusOr<std::vector<Datum>> Interpreter::Impl::RunDelegate(Frame& frame, NodeId id,
+                                                                  RunState& run) {
+  const Node& node = frame.graph->node(id);
+  std::vector<Datum> operands;
+  std::vector<EValue> inputs;
+  for (size_t i = 1; i < node.arguments.size(); ++i) {
+    ABSL_ASSIGN_OR_RETURN(Datum operand, Evaluate(frame, node.arguments[i]));
+    operands.push_back(std::move(operand));
+    inputs.push_back(operands.back().value());
+  }
+  return delegates_.at(std::pair(frame.id, id))->Run(inputs, run);
+}
+
+}  // namespace belay::exir

@@ -1,0 +1,60 @@
+// Calls one operator on run-time values: infers what its results are, allocates them, runs its
+// kernel.
+#ifndef BELAY_EXIR_INTERPRETER_OPERATOR_CALL_H_
+#define BELAY_EXIR_INTERPRETER_OPERATOR_CALL_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "exir/interpreter/datum.h"
+#include "exir/op/op_registry.h"
+#include "runtime/kernel/kernel_registry.h"
+
+namespace belay::exir {
+
+// An argument: a run-time value, a literal, or a list of either.
+struct Operand {
+  Datum* datum = nullptr;  // must outlive the call; operators that write to it write here
+  MetaValue literal;  // when there is no datum and no list; layouts and devices reach no kernel
+  std::optional<std::vector<Operand>> list;
+
+  static Operand Of(Datum* datum) { return {.datum = datum, .literal = {}, .list = {}}; }
+  static Operand Literal(MetaValue value) {
+    return {.datum = nullptr, .literal = std::move(value), .list = {}};
+  }
+  static Operand List(std::vector<Operand> elements) {
+    return {.datum = nullptr, .literal = {}, .list = std::move(elements)};
+  }
+};
+
+// One return of an operator.
+struct CallResult {
+  bool is_list = false;
+  std::vector<Datum> values;  // exactly one unless it is a list; none (Datum) for undefined tensors
+};
+
+struct CallOptions {
+  // Of which engine kernels may be. Any when empty.
+  std::optional<KernelEngine> engine = KernelEngine::kReference;
+  uint64_t max_tensor_bytes = uint64_t{4} << 30;
+  // View operators ("Tensor(a)" results) give views of their argument's memory. Otherwise they give
+  // copies.
+  bool views = true;
+};
+
+// Arguments are in schema order with defaults filled in.
+//   kUnimplemented      the operator has no schema or meta kernel, or no kernel that takes the call
+//   kFailedPrecondition the call writes to a value that must not change
+//   kResourceExhausted  a result is larger than the limit
+//   whatever meta kernel and kernel return
+absl::StatusOr<std::vector<CallResult>> CallOperator(const OpOverload& op,
+                                                     absl::Span<Operand> arguments,
+                                                     const KernelRegistry& kernels,
+                                                     const CallOptions& options = {});
+
+}  // namespace belay::exir
+
+#endif  // BELAY_EXIR_INTERPRETER_OPERATOR_CALL_H_
