@@ -7,8 +7,6 @@
 #include "backends/demo/demo_blob.h"
 #include "backends/demo/demo_partitioner.h"
 #include "backends/demo/demo_runtime.h"
-#include "backends/demo/founding_backends.h"
-#include "backends/demo/founding_runtimes.h"
 #include "exir/backend/to_backend.h"
 #include "exir/ir/text.h"
 #include "exir/ops/standard_ops.h"
@@ -58,19 +56,18 @@ class Allocator final : public OutputAllocator {
 // Initialises with arguments and one output of `bound` sizes and calls with `inputs`.
 absl::StatusOr<std::vector<float>> RunBlob(absl::Span<const std::byte> blob,
                                            std::vector<EValue> bounds, EValue output_bound,
-                                           std::vector<EValue> inputs,
-                                           const BackendRuntime& runtime = DemoRuntime(),
-                                           absl::Span<const CompileSpecView> specs = {}) {
+                                           std::vector<EValue> inputs) {
   std::vector<const EValue*> bound_pointers;
   for (const EValue& bound : bounds) bound_pointers.push_back(&bound);
   const EValue* output_pointer = &output_bound;
   const EmptyData data;
   const DelegateInitContext init{.method = "forward",
-                                 .compile_specs = specs,
+                                 .compile_specs = {},
                                  .named_data = &data,
                                  .arguments = bound_pointers,
                                  .outputs = absl::MakeConstSpan(&output_pointer, 1)};
-  ABSL_ASSIGN_OR_RETURN(const std::unique_ptr<DelegateHandle> handle, runtime.Init(init, blob));
+  ABSL_ASSIGN_OR_RETURN(const std::unique_ptr<DelegateHandle> handle,
+                        DemoRuntime().Init(init, blob));
   std::vector<EValue*> arguments;
   for (EValue& input : inputs) arguments.push_back(&input);
   EValue output = output_bound;
@@ -266,151 +263,6 @@ TEST(DemoTest, ArgumentsThatDoNotFitThePlanAreErrors) {
   EXPECT_EQ(run(Tensor({4, 2}, &x)), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(run(Tensor({3}, &x)), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(run(EValue(int64_t{3})), absl::StatusCode::kInvalidArgument);
-}
-
-// --- The founding demos: lowering.md §6 ---
-
-std::string BlobText(const exir::Storage& storage) {
-  return std::string(reinterpret_cast<const char*>(storage.bytes.data()), storage.bytes.size());
-}
-
-constexpr std::string_view kSin = R"(program edge {
-  graph(%x: f32[1] user_input) {
-    %s: f32[1] = edge.aten.sin.default(%x)  handle=1
-    return (%s user_output)
-  }
-})";
-
-TEST(FoundingDemoTest, with_compiler) {
-  const exir::ExportedProgram program = exir::ParseOrDie(kSin, Ops());
-  ASSERT_OK_AND_ASSIGN(const exir::PreprocessResult result,
-                       CompilerDemoBackend().Preprocess(program.Clone(), {}));
-  EXPECT_EQ(BlobText(result.processed),
-            "1version:0#op:demo::aten.sin.default, numel:1, dtype:torch.float32<debug_handle>1#");
-  std::vector<float> x = {1};
-  const CompilerDemoRuntime runtime;
-  ASSERT_OK_AND_ASSIGN(
-      const std::vector<float> y,
-      RunBlob(result.processed.bytes, {Tensor({1})}, Tensor({1}), {Tensor({1}, &x)}, runtime));
-  EXPECT_NEAR(y[0], 0.8333, 1e-4);
-}
-
-TEST(FoundingDemoTest, out_of_range) {
-  const exir::ExportedProgram program = exir::ParseOrDie(R"(program edge {
-    graph(%x: f32[6] user_input) {
-      %s: f32[6] = edge.aten.sin.default(%x)  handle=1
-      return (%s user_output)
-    }
-  })",
-                                                         Ops());
-  ASSERT_OK_AND_ASSIGN(const exir::PreprocessResult result,
-                       CompilerDemoBackend().Preprocess(program.Clone(), {}));
-  std::vector<float> x(6);
-  const CompileSpecView spec{"max_value", "\4"};
-  EXPECT_EQ(RunBlob(result.processed.bytes, {Tensor({6})}, Tensor({6}), {Tensor({6}, &x)},
-                    CompilerDemoRuntime(), absl::MakeConstSpan(&spec, 1))
-                .status()
-                .code(),
-            absl::StatusCode::kInvalidArgument);
-}
-
-TEST(FoundingDemoTest, compatibility) {
-  std::string text =
-      "1version:1#op:demo::aten.sin.default, numel:1, dtype:torch.float32<debug_handle>1#";
-  std::vector<float> x = {1};
-  const auto run = [&] {
-    const auto* bytes = reinterpret_cast<const std::byte*>(text.data());
-    return RunBlob(absl::MakeConstSpan(bytes, text.size()), {Tensor({1})}, Tensor({1}),
-                   {Tensor({1}, &x)}, CompilerDemoRuntime())
-        .status();
-  };
-  EXPECT_EQ(run().code(), absl::StatusCode::kUnimplemented);
-  text[9] = '0';
-  EXPECT_TRUE(run().ok()) << run();
-  const std::string good = text;
-  for (size_t size = 0; size < good.size(); ++size) {
-    text = good.substr(0, size);
-    EXPECT_FALSE(run().ok()) << text;
-  }
-  for (size_t i = 0; i < good.size(); ++i) {
-    for (int bit = 0; bit < 8; ++bit) {
-      text = good;
-      text[i] = static_cast<char>(text[i] ^ (1 << bit));
-      run().IgnoreError();
-    }
-  }
-}
-
-TEST(FoundingDemoTest, backend_runtime_exception) {
-  const exir::ExportedProgram program = exir::ParseOrDie(R"(program edge {
-    graph(%x: f32[1] user_input) {
-      %s: f32[1] = edge.aten.cos.default(%x)
-      return (%s user_output)
-    }
-  })",
-                                                         Ops());
-  const absl::Status status = CompilerDemoBackend().Preprocess(program.Clone(), {}).status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
-  EXPECT_THAT(std::string(status.message()),
-              HasSubstr("call_function aten.cos.default is not supported in backend "
-                        "BackendWithCompilerDemo"));
-}
-
-TEST(FoundingDemoTest, add_mul_partitioner) {
-  const exir::ExportedProgram program = exir::ParseOrDie(R"(program edge {
-    graph(%a: f32[2,2] user_input, %x: f32[2,2] user_input, %b: f32[2,2] user_input) {
-      %y: f32[2,2] = edge.aten.mm.default(%a, %x)  handle=1
-      %y1: f32[2,2] = edge.aten.add.Tensor(%y, %b)  handle=2
-      %y2: f32[2,2] = edge.aten.sub.Tensor(%y1, %a)  handle=3
-      %y3: f32[2,2] = edge.aten.mm.default(%y2, %x)  handle=4
-      %y4: f32[2,2] = edge.aten.add.Tensor(%y3, %b)  handle=5
-      return (%y4 user_output)
-    }
-  })",
-                                                         Ops());
-  const CompilerDemoBackend backend;
-  exir::BackendSet backends;
-  ASSERT_TRUE(backends.Add(&backend).ok());
-  ASSERT_OK_AND_ASSIGN(const exir::ExportedProgram lowered,
-                       exir::ToBackend(program, *CreateAddMulPartitionerDemo(), backends));
-  ASSERT_EQ(lowered.lowered_modules.size(), 2);
-  const exir::LoweredBackendModule& first = *lowered.lowered_modules[exir::ModuleId(0)];
-  EXPECT_EQ(BlobText(first.processed),
-            "2version:0#op:demo::aten.mm.default, numel:4, dtype:torch.float32<debug_handle>1#"
-            "op:demo::aten.add.Tensor, numel:4, dtype:torch.float32<debug_handle>2#");
-  EXPECT_EQ(first.debug_handle_map.size(), 2);
-  EXPECT_EQ(first.compile_specs[0].value, "\4");
-  std::vector<float> a = {1, 2, 3, 4}, x = {1, 0, 0, 1}, b = {10, 20, 30, 40};
-  const CompilerDemoRuntime runtime;
-  ASSERT_OK_AND_ASSIGN(
-      const std::vector<float> y,
-      RunBlob(first.processed.bytes, {Tensor({2, 2}), Tensor({2, 2}), Tensor({2, 2})},
-              Tensor({2, 2}), {Tensor({2, 2}, &a), Tensor({2, 2}, &x), Tensor({2, 2}, &b)},
-              runtime));
-  EXPECT_THAT(y, ElementsAre(11, 22, 33, 44));
-}
-
-TEST(FoundingDemoTest, delegate_mapping_demo) {
-  const exir::ExportedProgram program = exir::ParseOrDie(R"(program edge {
-    constants { state "w": f32[3,3,1,1] }
-    graph(%w: f32[3,3,1,1] parameter "w", %x: f32[1,3,2,2] user_input) {
-      %c: f32[1,3,2,2] = edge.aten.convolution.default(%x, %w, none, [1,1], [0,0], [1,1], false, [0,0], 1)  handle=1
-      %r: f32[1,3,2,2] = edge.aten.relu.default(%c)  handle=2
-      %q: f32[1,3,2,2] = edge.aten.relu.default(%r)  handle=3
-      %t: f32[1,3,2,2] = edge.aten.tan.default(%q)  handle=4
-      return (%t user_output)
-    }
-  })",
-                                                         Ops());
-  ASSERT_OK_AND_ASSIGN(const exir::PreprocessResult result,
-                       DelegateMappingDemoBackend().Preprocess(program.Clone(), {}));
-  EXPECT_EQ(BlobText(result.processed),
-            "4#conv_relu_op,0,sin_decomp_from_tan,1,cos_decomp_from_tan,2,div_decomp_from_tan,3,");
-  EXPECT_THAT(result.debug_handle_map,
-              ElementsAre(testing::Pair(exir::DelegateId(0), ElementsAre(1, 2)),
-                          testing::Pair(exir::DelegateId(1), ElementsAre(4)),
-                          testing::Pair(exir::DelegateId(2), ElementsAre(4)),
-                          testing::Pair(exir::DelegateId(3), ElementsAre(4))));
 }
 
 }  // namespace

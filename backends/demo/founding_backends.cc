@@ -2,87 +2,45 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_join.h"
+#include "backends/demo/chain.h"
 #include "exir/backend/delegate_mapping_builder.h"
+#include "exir/backend/named_data_store.h"
 #include "exir/backend/partitioners/capability_partitioner.h"
-#include "exir/ir/text.h"
 #include "runtime/core/status_macros.h"
 
 namespace belay::demo {
-namespace {
 
 using exir::Graph;
 using exir::Node;
 using exir::NodeId;
 using exir::ValueId;
 
-exir::Storage TextStorage(std::string_view text) {
-  const auto* bytes = reinterpret_cast<const std::byte*>(text.data());
-  return exir::Storage::Own({bytes, bytes + text.size()});
-}
-
-// The values that a call takes, alpha and the like at their defaults.
-bool TakesOnly(const Node& node, std::initializer_list<ValueId> values) {
-  size_t i = 0;
-  for (ValueId value : values) {
-    const ValueId* argument = node.arguments[i++].get_if<ValueId>();
-    if (argument == nullptr || *argument != value) return false;
-  }
-  for (; i < node.arguments.size(); ++i) {
-    if (!(node.arguments[i] == exir::DefaultArgument(node.target->schema()->arguments[i]))) {
-      return false;
-    }
-  }
-  return true;
-}
-
-}  // namespace
-
 absl::StatusOr<exir::PreprocessResult> CompilerDemoBackend::Preprocess(
     exir::ExportedProgram program, absl::Span<const exir::CompileSpec>) const {
+  static constexpr std::string_view kOps[] = {"aten.sin.default", "aten.mm.default",
+                                              "aten.add.Tensor"};
+  ABSL_ASSIGN_OR_RETURN(const Chain chain, ReadChain(program, kOps, id()));
   const Graph& graph = program.top();
-  const auto unsupported = [&](NodeId node) {
-    return absl::UnimplementedError(absl::StrCat(
-        "call_function ", graph.node(node).target->name(),
-        " is not supported in backend BackendWithCompilerDemo: ", exir::DescribeNode(graph, node)));
-  };
-  if (graph.inputs().empty()) return absl::UnimplementedError("a program without inputs");
-  ValueId value = graph.inputs()[0];
-  size_t next_input = 1;
-  size_t count = 0;
-  std::string instructions;
+  if (!chain.constants.empty()) {
+    return absl::UnimplementedError(absl::StrCat("backend ", id(), " takes no constants, and %",
+                                                 graph.value(chain.constants[0]).name, " is one"));
+  }
+  std::string text = absl::StrCat(chain.nodes.size(), "version:0#");
   exir::PreprocessResult result;
-  for (NodeId id : graph.nodes()) {
+  for (NodeId id : chain.nodes) {
     const Node& node = graph.node(id);
-    const std::string& op = node.target->name();
-    if (op == "aten.sin.default") {
-      if (!TakesOnly(node, {value})) return unsupported(id);
-    } else if (op == "aten.mm.default" || op == "aten.add.Tensor") {
-      if (next_input >= graph.inputs().size() ||
-          !TakesOnly(node, {value, graph.inputs()[next_input]})) {
-        return unsupported(id);
-      }
-      ++next_input;
-    } else {
-      return unsupported(id);
-    }
-    value = node.results()[0];
-    const exir::TensorMeta* meta = graph.value(value).tensor();
-    if (meta == nullptr || meta->dtype != DType::kFloat32 || !meta->is_static()) {
-      return unsupported(id);
-    }
-    absl::StrAppend(&instructions, "op:demo::", op, ", numel:", meta->NumElements().ToString(),
+    absl::StrAppend(&text, "op:demo::", node.target->name(),
+                    ", numel:", graph.value(node.results()[0]).tensor()->NumElements().ToString(),
                     ", dtype:torch.float32<debug_handle>", node.debug_handle, "#");
     if (node.debug_handle != 0) {
       result.debug_handle_map[node.debug_handle] = {node.debug_handle};
     }
-    ++count;
   }
-  if (next_input != graph.inputs().size() || graph.outputs().size() != 1 ||
-      !(graph.outputs()[0] == exir::Argument(value))) {
-    return absl::UnimplementedError("the program is no chain from its inputs to one output");
-  }
-  result.processed = TextStorage(absl::StrCat(count, "version:0#", instructions));
+  result.processed = TextStorage(text);
   return result;
 }
 
@@ -117,6 +75,87 @@ absl::StatusOr<exir::PreprocessResult> DelegateMappingDemoBackend::Preprocess(
   result.processed = TextStorage(absl::StrCat(count, "#", instructions));
   result.debug_handle_map = builder.mapping();
   return result;
+}
+
+namespace {
+
+constexpr std::string_view kElementwise[] = {"aten.add.Tensor",  "aten.cos.default",
+                                             "aten.div.Tensor",  "aten.mul.Tensor",
+                                             "aten.sin.default", "aten.sub.Tensor"};
+
+}  // namespace
+
+absl::StatusOr<exir::PreprocessResult> NamedDataDemoBackend::Preprocess(
+    exir::ExportedProgram program, absl::Span<const exir::CompileSpec>) const {
+  ABSL_ASSIGN_OR_RETURN(const Chain chain, ReadChain(program, kElementwise, id()));
+  const Graph& graph = program.top();
+  if (!chain.constants.empty()) {
+    return absl::UnimplementedError(absl::StrCat("backend ", id(), " takes no constants, and %",
+                                                 graph.value(chain.constants[0]).name, " is one"));
+  }
+  exir::NamedDataStore store;
+  std::vector<std::string> keys;
+  for (NodeId node : chain.nodes) {
+    keys.push_back(graph.node(node).target->name());
+    ABSL_RETURN_IF_ERROR(store.Add(keys.back(), TextStorage(absl::StrCat("op:", keys.back()))));
+  }
+  exir::PreprocessResult result;
+  result.processed = TextStorage(absl::StrJoin(keys, "\n"));
+  result.named_data = store.output();
+  return result;
+}
+
+absl::StatusOr<exir::PreprocessResult> PreprocessAllDemoBackend::Preprocess(
+    exir::ExportedProgram program, absl::Span<const exir::CompileSpec> compile_specs) const {
+  exir::MethodPartitions methods;
+  methods.emplace_back("", std::vector<exir::PartitionInput>());
+  methods[0].second.push_back(
+      {std::move(program), {compile_specs.begin(), compile_specs.end()}, ""});
+  ABSL_ASSIGN_OR_RETURN(exir::MethodResults results,
+                        PreprocessMultimethod(std::move(methods), /*threads=*/1));
+  return std::move(results[0].second[0]);
+}
+
+absl::StatusOr<exir::MethodResults> PreprocessAllDemoBackend::PreprocessMultimethod(
+    exir::MethodPartitions methods, int) const {
+  size_t total = 0;
+  for (const auto& [method, partitions] : methods) {
+    for (const exir::PartitionInput& partition : partitions) {
+      total += partition.program.top().num_nodes();
+    }
+  }
+  exir::MethodResults results;
+  for (const auto& [method, partitions] : methods) {
+    auto& replies = results.emplace_back(method, std::vector<exir::PreprocessResult>()).second;
+    for (const exir::PartitionInput& partition : partitions) {
+      const exir::ExportedProgram& program = partition.program;
+      const Graph& graph = program.top();
+      ABSL_ASSIGN_OR_RETURN(const Chain chain, ReadChain(program, kElementwise, id()));
+      exir::NamedDataStore store;
+      std::vector<std::string> ops, specs;
+      for (ValueId constant : chain.constants) {
+        const exir::InputSpec& spec = program.signature.inputs[*program.InputIndex(constant)];
+        const exir::ConstantTensor* tensor = program.FindConstant(spec);
+        if (tensor == nullptr || spec.target.find_first_of("+#") != std::string::npos) {
+          return absl::UnimplementedError(
+              absl::StrCat("backend ", id(), " takes no constant ", spec.target));
+        }
+        exir::NamedDataOptions aligned;
+        aligned.alignment = sizeof(float);
+        ABSL_RETURN_IF_ERROR(store.AddTensor(spec.target, *tensor, aligned));
+        ops.push_back(absl::StrCat("CONST", spec.target));
+      }
+      for (NodeId node : chain.nodes) ops.push_back(graph.node(node).target->name());
+      for (const exir::CompileSpec& spec : partition.compile_specs) {
+        specs.push_back(absl::StrCat(spec.key, "=", absl::BytesToHexString(spec.value)));
+      }
+      replies.push_back(
+          {.processed = TextStorage(absl::StrCat(id(), "#", total, "#", absl::StrJoin(ops, "+"),
+                                                 "#", absl::StrJoin(specs, ","))),
+           .named_data = store.output()});
+    }
+  }
+  return results;
 }
 
 std::unique_ptr<exir::Partitioner> CreateAddMulPartitionerDemo() {

@@ -46,6 +46,8 @@ class DelegateHandle {
   // memory by `context.Output(i, sizes)`. Allocates nothing. Errors are passed on, annotated with
   // backend, method and delegate.
   virtual absl::Status Execute(KernelContext& context) = 0;
+  // Gives what the delegate keeps from call to call its initial content. Allocates nothing.
+  virtual void ResetState() {}
 };
 
 // A backend. Stateless or thread-safe: several methods may be loaded at once. Must outlive its

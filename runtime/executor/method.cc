@@ -68,7 +68,10 @@ absl::StatusOr<TensorView> Method::GetState(std::string_view name) const {
       absl::StrCat("method ", Quoted(impl_->plan->name), " has no state buffer ", Quoted(name)));
 }
 
-void Method::ResetState() { impl_->slots->ResetState(); }
+void Method::ResetState() {
+  impl_->slots->ResetState();
+  impl_->code.ResetState();
+}
 
 std::vector<InstructionInfo> Method::instructions() const { return impl_->code.Describe(); }
 

@@ -71,7 +71,7 @@ class Method {
   // State buffers by name (plan().state): views into the method's memory, valid as long as the
   // method.
   absl::StatusOr<TensorView> GetState(std::string_view name) const;
-  // Gives all state its initial content.
+  // Gives all state its initial content, that of delegates too.
   void ResetState();
 
   // One per instruction; valid as long as the program and the kernels.

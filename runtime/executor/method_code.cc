@@ -291,6 +291,10 @@ absl::Status MethodCode::Run() {
   return absl::OkStatus();
 }
 
+void MethodCode::ResetState() {
+  for (const std::unique_ptr<DelegateHandle>& handle : handles_) handle->ResetState();
+}
+
 std::vector<InstructionInfo> MethodCode::Describe() const {
   std::vector<InstructionInfo> infos;
   infos.reserve(records_.size());

@@ -38,6 +38,9 @@ class MethodCode {
   // Walks over the instructions. Allocates nothing unless it fails.
   absl::Status Run();
 
+  // Of the delegates.
+  void ResetState();
+
   std::vector<InstructionInfo> Describe() const;
   uint64_t scratch_bytes() const { return scratch_.size(); }
 

@@ -427,6 +427,13 @@ TEST_F(DelegateTest, SeesTheCallWhenItIsMade) {
   EXPECT_EQ(fake_.live_handles(), 1);
 }
 
+TEST_F(DelegateTest, IsResetWithTheMethod) {
+  ASSERT_OK_AND_ASSIGN(Method method, Load());
+  EXPECT_EQ(fake_.resets(), 0);
+  method.ResetState();
+  EXPECT_EQ(fake_.resets(), 1);
+}
+
 TEST_F(DelegateTest, IsFreedWithTheMethod) {
   {
     ASSERT_OK_AND_ASSIGN(const Method method, Load());

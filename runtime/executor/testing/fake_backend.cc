@@ -13,7 +13,10 @@ namespace {
 
 class AddHandle final : public DelegateHandle {
  public:
-  AddHandle(float number, std::atomic<int>* live) : number_(number), live_(live) { ++*live_; }
+  AddHandle(float number, std::atomic<int>* live, std::atomic<int>* resets)
+      : number_(number), live_(live), resets_(resets) {
+    ++*live_;
+  }
   ~AddHandle() override { --*live_; }
 
   absl::Status Execute(KernelContext& context) override {
@@ -26,10 +29,12 @@ class AddHandle final : public DelegateHandle {
     }
     return absl::OkStatus();
   }
+  void ResetState() override { ++*resets_; }
 
  private:
   const float number_;
   std::atomic<int>* const live_;
+  std::atomic<int>* const resets_;
 };
 
 // nullptr unless the value is an f32 tensor.
@@ -62,7 +67,7 @@ absl::StatusOr<std::unique_ptr<DelegateHandle>> FakeBackend::Init(
   if (const auto data = context.named_data->Find("fake.scale"); data.ok()) {
     absl::StrAppend(&last_init_, "; fake.scale of ", data->size(), " bytes");
   }
-  return std::make_unique<AddHandle>(static_cast<float>(digit - '0'), &live_handles_);
+  return std::make_unique<AddHandle>(static_cast<float>(digit - '0'), &live_handles_, &resets_);
 }
 
 }  // namespace belay

@@ -25,10 +25,12 @@ class FakeBackend : public BackendRuntime {
   // What the last Init() saw. Not thread-safe.
   const std::string& last_init() const { return last_init_; }
   int live_handles() const { return live_handles_; }
+  int resets() const { return resets_; }  // calls of ResetState, of all handles
 
  private:
   mutable std::string last_init_;
   mutable std::atomic<int> live_handles_{0};
+  mutable std::atomic<int> resets_{0};
 };
 
 }  // namespace belay
