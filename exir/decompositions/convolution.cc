@@ -1,0 +1,82 @@
+// Convolutions by their number of dimensions.
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "exir/decompositions/families.h"
+#include "exir/decompositions/op_shorthand.h"
+
+namespace belay::exir {
+namespace {
+
+// Convolutions with N spatial dimensions, strides and the like by number.
+template <int kSpatial, bool kTransposed>
+std::vector<Argument> Convolution(OpBuilder& b, const OpCall& c) {
+  Argument input = c["input"];
+  const bool batched = b.rank(input) != kSpatial + 1;
+  if (!batched) input = Unsqueeze(b, input, 0);
+  const std::vector<int64_t> none(kSpatial, 0);
+  Argument result =
+      b.Call("aten.convolution.default",
+             {input, c["weight"], c["bias"], c["stride"], c["padding"], c["dilation"], kTransposed,
+              kTransposed ? OpArgument(c["output_padding"]) : OpArgument(none), c["groups"]});
+  return {batched ? result : Squeeze(b, result, 0)};
+}
+
+// padding="same" or "valid".
+template <int kSpatial>
+std::vector<Argument> NamedPadding(OpBuilder& b, const OpCall& c) {
+  Argument input = c["input"];
+  const std::string padding = c.String("padding");
+  const std::vector<int64_t> stride = c.Ints("stride"), dilation = c.Ints("dilation");
+  const bool batched = b.rank(input) != kSpatial + 1;
+  if (!b.ok()) return {};
+  if (padding != "same" && padding != "valid") {
+    b.Invalid(absl::StrCat("padding: expected \"same\" or \"valid\", came \"", padding, "\""));
+  }
+  if (!batched) input = Unsqueeze(b, input, 0);
+  std::vector<int64_t> both(kSpatial, 0), extra;
+  bool uneven = false;
+  for (int d = 0; d < kSpatial && padding == "same" && b.ok(); ++d) {
+    const std::optional<int64_t> kernel = b.size(c["weight"], 2 + d).AsInt();
+    if (!kernel.has_value()) {
+      b.Unsupported("padding \"same\" of a kernel of unknown size");
+      return {};
+    }
+    if (stride[d % stride.size()] != 1) b.Invalid("padding: \"same\" is for stride 1");
+    int64_t total;
+    if (__builtin_mul_overflow(dilation[d % dilation.size()], *kernel - 1, &total)) {
+      b.Invalid("dilation: too large");
+      return {};
+    }
+    both[d] = total / 2;
+    extra.insert(extra.begin(), {0, total % 2});
+    uneven = uneven || total % 2 != 0;
+  }
+  if (uneven) input = b.Call("aten.constant_pad_nd.default", {input, extra, 0});
+  const std::vector<int64_t> none(kSpatial, 0);
+  Argument result = b.Call("aten.convolution.default", {input, c["weight"], c["bias"], stride, both,
+                                                        dilation, false, none, c["groups"]});
+  return {batched ? result : Squeeze(b, result, 0)};
+}
+
+constexpr Decomposition kDecompositions[] = {
+    {"aten.conv1d.default", Convolution<1, false>},
+    {"aten.conv1d.padding", NamedPadding<1>},
+    {"aten.conv2d.default", Convolution<2, false>},
+    {"aten.conv2d.padding", NamedPadding<2>},
+    {"aten.conv3d.default", Convolution<3, false>},
+    {"aten.conv3d.padding", NamedPadding<3>},
+    {"aten.conv_transpose1d.default", Convolution<1, true>},
+    {"aten.conv_transpose2d.input", Convolution<2, true>},
+    {"aten.conv_transpose3d.input", Convolution<3, true>},
+};
+
+}  // namespace
+
+absl::Span<const Decomposition> ConvolutionDecompositions() { return kDecompositions; }
+
+}  // namespace belay::exir

@@ -1,0 +1,221 @@
+#include "exir/decompositions/decompose.h"
+
+#include <string>
+#include <vector>
+
+#include "exir/ops/standard_ops.h"
+#include "exir/testing/programs.h"
+#include "exir/testing/rewrite_test.h"
+#include "gtest/gtest.h"
+
+namespace belay::exir {
+namespace {
+
+const OpRegistry& Ops() {
+  static const OpRegistry& ops = *CreateStandardOps().value().release();
+  return ops;
+}
+
+TEST(DecompositionTableTest, EveryRowHasASchema) {
+  for (std::string_view op : StandardDecompositions().Ops()) {
+    const OpOverload* overload = Ops().Find(op);
+    ASSERT_NE(overload, nullptr) << op;
+    EXPECT_NE(overload->schema(), nullptr) << op;
+    EXPECT_EQ(StandardDecompositions().Find(overload)->op, op);
+    EXPECT_FALSE(overload->schema()->IsMutable()) << op << ": functionalisation comes first";
+  }
+}
+
+TEST(DecomposeTest, LinearIsPermuteAndAddmm) {
+  ExpectRewrite(R"(program aten {
+  constants {
+    state "w": f32[3,2]
+    state "b": f32[3]
+  }
+  graph(%w: f32[3,2] parameter "w", %b: f32[3] parameter "b", %x: f32[4,2] user_input) {
+    %y: f32[4,3] = aten.linear.default(%x, %w, %b)
+    return (%y user_output)
+  }
+})",
+                Decompose().run, R"(program aten {
+  constants {
+    state "b": f32[3]
+    state "w": f32[3,2]
+  }
+  graph(%w: f32[3,2] parameter "w", %b: f32[3] parameter "b", %x: f32[4,2] user_input) {
+    %permute: f32[2,3]{strides=[1,2]} = aten.permute.default(%w, [1,0])
+    %y: f32[4,3] = aten.addmm.default(%b, %x, %permute) name="addmm"
+    return (%y user_output)
+  }
+})",
+                Ops());
+}
+
+TEST(DecomposeTest, ComputesSymbolicSizesAtTheStart) {
+  ExpectRewrite(R"(program aten {
+  ranges { s0: [1, 8] }
+  graph(%x: f32[s0,3,2] user_input) {
+    %r: f32[s0,3,2] = aten.relu.default(%x)
+    %y: f32[3*s0,2] = aten.flatten.using_ints(%r, 0, 1)
+    return (%y user_output)
+  }
+})",
+                Decompose().run, R"(program aten {
+  ranges { s0: [1, 8] }
+  graph(%x: f32[s0,3,2] user_input) {
+    %sym_size: symint(s0) = aten.sym_size.int(%x, 0)
+    %mul: symint(3*s0) = _operator.mul(3, %sym_size)
+    %r: f32[s0,3,2] = aten.relu.default(%x)
+    %y: f32[3*s0,2] = aten.view.default(%r, [%mul,2]) name="view"
+    return (%y user_output)
+  }
+})",
+                Ops());
+}
+
+TEST(DecomposeTest, SolvesForASymbolThatOnlyStandsInAnExpression) {
+  ExpectRewrite(
+      R"(program aten {
+  ranges { s0: [1, 8] }
+  graph(%x: f32[2*s0 + 1] user_input) {
+    %y: f32[s0,s0] = aten.eye.default(4)
+    return (%y user_output)
+  }
+})",
+      [](ExportedProgram& program) -> absl::StatusOr<bool> {
+        GraphEditor editor(program.top());
+        OpBuilder b(program, editor);
+        const NodeId eye = program.top().first();
+        b.MoveTo(eye);
+        const SymExpr s0 = SymExpr::Symbol("s0");
+        const Argument full =
+            b.Call("aten.full.default", {{s0, s0}, 0.0}, {{"dtype", DType::kFloat32}});
+        if (!b.ok()) return b.status();
+        editor.ReplaceAllUses(program.top().node(eye).results()[0], full);
+        editor.EraseNode(eye);
+        return true;
+      },
+      R"(program aten {
+  ranges { s0: [1, 8] }
+  graph(%x: f32[2*s0 + 1] user_input) {
+    %sym_size: symint(2*s0 + 1) = aten.sym_size.int(%x, 0)
+    %sub: symint(2*s0) = _operator.sub(%sym_size, 1)
+    %floordiv: symint(s0) = _operator.floordiv(%sub, 2)
+    %full: f32[s0,s0] = aten.full.default([%floordiv,%floordiv], 0.0, dtype=dtype:f32)
+    return (%full user_output)
+  }
+})",
+      Ops());
+}
+
+TEST(DecomposeTest, DropoutOutsideTrainingIsItsInput) {
+  ExpectRewrite(R"(program training {
+  graph(%x: f32[2] user_input) {
+    %d: f32[2] = aten.dropout.default(%x, 0.5, false)
+    %y: f32[2] = aten.relu.default(%d)
+    return (%y user_output)
+  }
+})",
+                Decompose().run, R"(program training {
+  graph(%x: f32[2] user_input) {
+    %y: f32[2] = aten.relu.default(%x)
+    return (%y user_output)
+  }
+})",
+                Ops());
+}
+
+TEST(DecomposeTest, DecomposesWhatDecompositionsMake) {
+  ExpectRewrite(R"(program aten {
+  graph(%x: f32[2] user_input, %y: f32[2] user_input) {
+    %z: f32[2,2] = aten.stack.default([%x,%y], 1)
+    return (%z user_output)
+  }
+})",
+                Decompose().run, R"(program aten {
+  graph(%x: f32[2] user_input, %y: f32[2] user_input) {
+    %unsqueeze: f32[2,1] = aten.unsqueeze.default(%x, 1)
+    %unsqueeze_1: f32[2,1] = aten.unsqueeze.default(%y, 1)
+    %z: f32[2,2] = aten.cat.default([%unsqueeze,%unsqueeze_1], 1) name="cat"
+    return (%z user_output)
+  }
+})",
+                Ops());
+}
+
+TEST(DecomposeTest, KeepsWhatTheFilterKeeps) {
+  DecomposeOptions options;
+  options.keep = [](const ExportedProgram& program, GraphId graph, NodeId node) {
+    return program.graphs[graph].node(node).name == "kept";
+  };
+  ExpectRewrite(R"(program aten {
+  graph(%x: f32[2] user_input) {
+    %kept: f32[2] = aten.silu.default(%x)
+    %y: f32[2] = aten.silu.default(%kept)
+    return (%y user_output)
+  }
+})",
+                Decompose(options).run, R"(program aten {
+  graph(%x: f32[2] user_input) {
+    %kept: f32[2] = aten.silu.default(%x)
+    %sigmoid: f32[2] = aten.sigmoid.default(%kept)
+    %y: f32[2] = aten.mul.Tensor(%kept, %sigmoid) name="mul"
+    return (%y user_output)
+  }
+})",
+                Ops());
+}
+
+TEST(DecomposeTest, LeavesCoreOperatorsAlone) {
+  ExpectUnchanged(R"(program aten {
+  graph(%x: f32[2] user_input) {
+    %y: f32[2] = aten.relu.default(%x)
+    return (%y user_output)
+  }
+})",
+                  Decompose().run, Ops());
+}
+
+TEST(DecomposeTest, ErrorNamesTheNode) {
+  ExpectPassError(R"(program aten {
+  graph(%x: f32[2,2] user_input) {
+    %y: f32[2,2] = aten.scaled_dot_product_attention.default(%x, %x, %x, dropout_p=0.5)
+    return (%y user_output)
+  }
+})",
+                  Decompose().run, absl::StatusCode::kUnimplemented,
+                  "at %y: f32[2,2] = aten.scaled_dot_product_attention", Ops());
+}
+
+TEST(DecomposeTest, DifferenceToTheDeclaredTypeIsAnError) {
+  ExpectPassError(R"(program aten {
+  graph(%x: f32[2] user_input) {
+    %y: f32[3] = aten.silu.default(%x)
+    return (%y user_output)
+  }
+})",
+                  Decompose().run, absl::StatusCode::kInternal,
+                  "gives f32[2], the program declares f32[3]", Ops());
+}
+
+std::vector<Argument> Loop(OpBuilder& b, const OpCall& c) {
+  return {b.Call("aten.silu.default", {c["self"]})};
+}
+
+TEST(DecomposeTest, CycleIsAnError) {
+  static constexpr Decomposition kRows[] = {{"aten.silu.default", Loop}};
+  const DecompositionTable table({absl::MakeConstSpan(kRows)});
+  DecomposeOptions options;
+  options.table = &table;
+  ExpectPassError(R"(program aten {
+  graph(%x: f32[2] user_input) {
+    %y: f32[2] = aten.silu.default(%x)
+    return (%y user_output)
+  }
+})",
+                  Decompose(options).run, absl::StatusCode::kInternal, "leads back to itself",
+                  Ops());
+}
+
+}  // namespace
+}  // namespace belay::exir

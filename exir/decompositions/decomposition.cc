@@ -1,0 +1,40 @@
+#include "exir/decompositions/decomposition.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "exir/decompositions/families.h"
+
+namespace belay::exir {
+
+DecompositionTable::DecompositionTable(absl::Span<const absl::Span<const Decomposition>> families) {
+  for (const absl::Span<const Decomposition> family : families) {
+    for (const Decomposition& row : family) by_op_[row.op] = &row;
+  }
+}
+
+const Decomposition* DecompositionTable::Find(const OpOverload* op) const {
+  if (op->dialect() != Dialect::kAten || op->schema() == nullptr) return nullptr;
+  const auto found = by_op_.find(std::string_view(op->name()));
+  return found == by_op_.end() ? nullptr : found->second;
+}
+
+std::vector<std::string_view> DecompositionTable::Ops() const {
+  std::vector<std::string_view> ops;
+  for (const auto& [op, row] : by_op_) ops.push_back(op);
+  std::sort(ops.begin(), ops.end());
+  return ops;
+}
+
+const DecompositionTable& StandardDecompositions() {
+  static const DecompositionTable& table = *[] {
+    std::vector<absl::Span<const Decomposition>> families;
+#define BELAY_DECOMPOSITION_FAMILY(family) families.push_back(family##Decompositions());
+#include "exir/decompositions/families.inc"
+#undef BELAY_DECOMPOSITION_FAMILY
+    return new DecompositionTable(families);
+  }();
+  return table;
+}
+
+}  // namespace belay::exir

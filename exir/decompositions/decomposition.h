@@ -1,0 +1,46 @@
+// Decompositions: what a composite or non-core operator means in terms of others.
+#ifndef BELAY_EXIR_DECOMPOSITIONS_DECOMPOSITION_H_
+#define BELAY_EXIR_DECOMPOSITIONS_DECOMPOSITION_H_
+
+#include <string_view>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/types/span.h"
+#include "exir/decompositions/op_builder.h"
+#include "exir/decompositions/op_call.h"
+
+namespace belay::exir {
+
+// Makes the nodes (at the builder's place) and gives one argument per return of the operator: a
+// list for Tensor[]. May use operators that are decomposed in their turn. What the operator returns
+// as an alias of its input must be an alias here (the input itself, or views of it), and what it
+// returns fresh must be fresh (clone), because decomposition comes before functionalisation.
+// Errors go to the builder.
+using DecomposeFn = std::vector<Argument> (*)(OpBuilder& b, const OpCall& call);
+
+// A row of a family's table.
+struct Decomposition {
+  std::string_view op;  // "aten.linear.default"; its schema is a row in exir/ops
+  DecomposeFn decompose = nullptr;
+};
+
+// Immutable.
+class DecompositionTable {
+ public:
+  // The rows must outlive the table (they are constants). A later row of the same operator counts.
+  explicit DecompositionTable(absl::Span<const absl::Span<const Decomposition>> families);
+  const Decomposition* Find(const OpOverload* op) const;  // nullptr when there is none
+  // Sorted.
+  std::vector<std::string_view> Ops() const;
+
+ private:
+  absl::flat_hash_map<std::string_view, const Decomposition*> by_op_;
+};
+
+// All families. The same table at every call.
+const DecompositionTable& StandardDecompositions();
+
+}  // namespace belay::exir
+
+#endif  // BELAY_EXIR_DECOMPOSITIONS_DECOMPOSITION_H_

@@ -1,0 +1,156 @@
+// Products of matrices.
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "exir/decompositions/families.h"
+#include "exir/decompositions/op_shorthand.h"
+
+namespace belay::exir {
+namespace {
+
+// All dimensions but the last as one.
+Argument AsMatrix(OpBuilder& b, const Argument& x) {
+  if (b.rank(x) == 2) return x;
+  const std::vector<SymInt> sizes = b.sizes(x);
+  if (sizes.empty()) return Reshape(b, x, {1, 1});
+  return Reshape(b, x,
+                 {Product(std::vector<SymInt>(sizes.begin(), sizes.end() - 1)), sizes.back()});
+}
+
+std::vector<Argument> Linear(OpBuilder& b, const OpCall& c) {
+  const Argument &input = c["input"], &weight = c["weight"], &bias = c["bias"];
+  std::vector<SymInt> sizes = b.sizes(input);
+  if (!b.ok()) return {};
+  if (sizes.empty()) b.Invalid("linear: the input has no dimensions");
+  if (b.rank(weight) == 1) {
+    // A single unit: the last dimension goes.
+    Argument dot = b.Call("aten.matmul.default", {input, weight});
+    return {bias.is_none() ? dot : Add(b, dot, bias)};
+  }
+  const Argument transposed = Transpose(b, weight, 0, 1);
+  const Argument rows = AsMatrix(b, input);
+  Argument result = bias.is_none() ? b.Call("aten.mm.default", {rows, transposed})
+                                   : b.Call("aten.addmm.default", {bias, rows, transposed});
+  if (sizes.size() == 2 || !b.ok()) return {result};
+  sizes.back() = b.size(weight, 0);
+  return {b.Call("aten.view.default", {result, sizes})};
+}
+
+std::vector<Argument> Dot(OpBuilder& b, const OpCall& c) {
+  const Argument& x = c["self"];
+  return {SumAll(b, Mul(b, x, c.arguments()[1]))};
+}
+
+std::vector<Argument> MatrixVector(OpBuilder& b, const OpCall& c) {
+  return {Sum(b, Mul(b, c["self"], c["vec"]), {1})};
+}
+
+// The batch dimensions of both, broadcast.
+std::vector<SymInt> BroadcastBatch(OpBuilder& b, const std::vector<SymInt>& x,
+                                   const std::vector<SymInt>& y) {
+  const size_t rank = std::max(x.size(), y.size());
+  std::vector<SymInt> result(rank, SymInt(1));
+  for (size_t i = 0; i < rank; ++i) {
+    const SymInt one = 1;
+    const SymInt& xs = i + x.size() < rank ? one : x[i + x.size() - rank];
+    const SymInt& ys = i + y.size() < rank ? one : y[i + y.size() - rank];
+    result[i] = xs == one ? ys : xs;
+    if (xs.AsInt().has_value() && ys.AsInt().has_value() && !(xs == one) && !(ys == one) &&
+        !(xs == ys)) {
+      b.Invalid(absl::StrCat("matmul: batch dimensions ", xs.ToString(), " and ", ys.ToString()));
+    }
+  }
+  return result;
+}
+
+std::vector<Argument> MatMul(OpBuilder& b, const OpCall& c) {
+  const Argument x = c.arguments()[0], y = c.arguments()[1];
+  const int64_t xr = b.rank(x), yr = b.rank(y);
+  if (!b.ok()) return {};
+  if (xr == 0 || yr == 0) b.Invalid("matmul: an operand has no dimensions");
+  if (xr == 1 && yr == 1) return {SumAll(b, Mul(b, x, y))};
+  if (xr == 2 && yr == 1) return {Sum(b, Mul(b, x, y), {1})};
+  if (xr == 1 && yr == 2)
+    return {Squeeze(b, b.Call("aten.mm.default", {Unsqueeze(b, x, 0), y}), 0)};
+  if (xr == 2 && yr == 2) return {b.Call("aten.mm.default", {x, y})};
+  if (!b.ok()) return {};
+  // A matrix or a vector on the right: the batch is rows.
+  if (yr <= 2 && xr >= 3) {
+    std::vector<SymInt> sizes = b.sizes(x);
+    const Argument matrix = yr == 1 ? Unsqueeze(b, y, 1) : y;
+    const Argument product = b.Call("aten.mm.default", {AsMatrix(b, x), matrix});
+    sizes.pop_back();
+    if (yr == 2) sizes.push_back(b.size(y, 1));
+    return {b.Call("aten.view.default", {product, sizes})};
+  }
+  const Argument left = xr == 1 ? Unsqueeze(b, x, 0) : x;
+  const Argument right = yr == 1 ? Unsqueeze(b, y, 1) : y;
+  const std::vector<SymInt> ls = b.sizes(left), rs = b.sizes(right);
+  std::vector<SymInt> batch =
+      BroadcastBatch(b, {ls.begin(), ls.end() - 2}, {rs.begin(), rs.end() - 2});
+  const SymInt m = ls[ls.size() - 2], k = ls.back(), n = rs.back();
+  const auto batched = [&](const Argument& tensor, const SymInt& rows, const SymInt& columns) {
+    std::vector<SymInt> sizes = batch;
+    sizes.push_back(rows);
+    sizes.push_back(columns);
+    const Argument expanded = b.sizes(tensor) == sizes ? tensor : Expand(b, tensor, sizes);
+    return b.rank(expanded) == 3 ? expanded : Reshape(b, expanded, {Product(batch), rows, columns});
+  };
+  Argument result = b.Call("aten.bmm.default", {batched(left, m, k), batched(right, k, n)});
+  std::vector<SymInt> sizes = batch;
+  if (xr > 1) sizes.push_back(m);
+  if (yr > 1) sizes.push_back(n);
+  if (sizes.size() == 3 && xr > 1 && yr > 1) return {result};
+  return {b.Call("aten.view.default", {result, sizes})};
+}
+
+std::vector<Argument> Outer(OpBuilder& b, const OpCall& c) {
+  return {Mul(b, Unsqueeze(b, c["self"], 1), c["vec2"])};
+}
+
+// beta * self + alpha * product
+Argument ScaledSum(OpBuilder& b, const OpCall& c, Argument product) {
+  if (c["alpha"] != Argument(1)) product = Mul(b, product, c["alpha"]);
+  if (c["beta"] == Argument(0)) return product;
+  const Argument self = c["beta"] == Argument(1) ? c["self"] : Mul(b, c["self"], c["beta"]);
+  return Add(b, self, product);
+}
+
+std::vector<Argument> BatchedAddMatMul(OpBuilder& b, const OpCall& c) {
+  return {ScaledSum(b, c, b.Call("aten.bmm.default", {c["batch1"], c["batch2"]}))};
+}
+std::vector<Argument> AddBatchedMatMul(OpBuilder& b, const OpCall& c) {
+  const Argument product = b.Call("aten.bmm.default", {c["batch1"], c["batch2"]});
+  return {ScaledSum(b, c, Sum(b, product, {0}))};
+}
+std::vector<Argument> AddMatrixVector(OpBuilder& b, const OpCall& c) {
+  return {ScaledSum(b, c, Sum(b, Mul(b, c["mat"], c["vec"]), {1}))};
+}
+std::vector<Argument> AddOuter(OpBuilder& b, const OpCall& c) {
+  return {ScaledSum(b, c, Mul(b, Unsqueeze(b, c["vec1"], 1), c["vec2"]))};
+}
+
+constexpr Decomposition kDecompositions[] = {
+    {"aten.addbmm.default", AddBatchedMatMul},
+    {"aten.addmv.default", AddMatrixVector},
+    {"aten.addr.default", AddOuter},
+    {"aten.baddbmm.default", BatchedAddMatMul},
+    {"aten.dot.default", Dot},
+    {"aten.ger.default", Outer},
+    {"aten.linalg_matmul.default", MatMul},
+    {"aten.linear.default", Linear},
+    {"aten.matmul.default", MatMul},
+    {"aten.mv.default", MatrixVector},
+    {"aten.outer.default", Outer},
+    {"aten.vdot.default", Dot},
+};
+
+}  // namespace
+
+absl::Span<const Decomposition> LinearAlgebraDecompositions() { return kDecompositions; }
+
+}  // namespace belay::exir

@@ -1,0 +1,131 @@
+#include "exir/decompositions/op_call.h"
+
+#include <utility>
+
+#include "exir/ir/infer.h"
+#include "exir/ir/text.h"
+#include "runtime/core/str_cat.h"
+
+namespace belay::exir {
+
+const Argument& OpCall::operator[](std::string_view name) const {
+  static const Argument& none = *new Argument();
+  const std::optional<int> index = op_->schema()->ArgumentIndex(name);
+  if (index.has_value() && static_cast<size_t>(*index) < arguments_.size()) {
+    return arguments_[*index];
+  }
+  builder_.Fail(
+      absl::InternalError(absl::StrCat("operator ", op_->name(), " has no argument '", name, "'")));
+  return none;
+}
+
+void OpCall::Wrong(std::string_view name, std::string_view expected) const {
+  builder_.Invalid(absl::StrCat(op_->name(), ": the argument '", name, "' is ",
+                                PrintArgument(builder_.graph(), (*this)[name]), ", expected ",
+                                expected));
+}
+
+std::vector<Argument> OpCall::List(std::string_view name) const {
+  const Argument& argument = (*this)[name];
+  if (argument.is_none()) return {};
+  if (const Argument::List* list = argument.get_if<Argument::List>()) return *list;
+  Wrong(name, "a list");
+  return {};
+}
+
+std::vector<SymInt> OpCall::SymInts(std::string_view name) const {
+  std::vector<SymInt> result;
+  for (const Argument& element : List(name)) {
+    const absl::StatusOr<MetaValue> meta = ToMetaValue(builder_.graph(), element);
+    const SymExpr* expr = meta.ok() ? meta->get_if<SymExpr>() : nullptr;
+    if (expr == nullptr) {
+      Wrong(name, "a list of integers");
+      return {};
+    }
+    result.push_back(*expr);
+  }
+  return result;
+}
+
+std::vector<int64_t> OpCall::Ints(std::string_view name) const {
+  std::vector<int64_t> result;
+  for (const SymInt& element : SymInts(name)) {
+    const std::optional<int64_t> number = element.AsInt();
+    if (!number.has_value()) {
+      Wrong(name, "a list of numbers");
+      return {};
+    }
+    result.push_back(*number);
+  }
+  return result;
+}
+
+SymInt OpCall::Sym(std::string_view name) const {
+  const absl::StatusOr<MetaValue> meta = ToMetaValue(builder_.graph(), (*this)[name]);
+  if (meta.ok()) {
+    if (const SymExpr* expr = meta->get_if<SymExpr>()) return *expr;
+    if (const bool* boolean = meta->get_if<bool>()) return SymInt(int64_t{*boolean});
+  }
+  Wrong(name, "an integer");
+  return 0;
+}
+
+int64_t OpCall::Int(std::string_view name) const {
+  const std::optional<int64_t> number = Sym(name).AsInt();
+  if (number.has_value()) return *number;
+  Wrong(name, "a number");
+  return 0;
+}
+
+std::optional<int64_t> OpCall::OptionalInt(std::string_view name) const {
+  if (IsNone(name)) return std::nullopt;
+  return Int(name);
+}
+
+double OpCall::Double(std::string_view name) const {
+  const Argument& argument = (*this)[name];
+  if (const double* number = argument.get_if<double>()) return *number;
+  if (const int64_t* number = argument.get_if<int64_t>()) return static_cast<double>(*number);
+  if (const bool* number = argument.get_if<bool>()) return *number ? 1 : 0;
+  Wrong(name, "a number");
+  return 0;
+}
+
+bool OpCall::Bool(std::string_view name) const {
+  const Argument& argument = (*this)[name];
+  if (const bool* value = argument.get_if<bool>()) return *value;
+  if (const int64_t* value = argument.get_if<int64_t>()) return *value != 0;
+  Wrong(name, "true or false");
+  return false;
+}
+
+std::string OpCall::String(std::string_view name) const {
+  const Argument& argument = (*this)[name];
+  if (argument.is_none()) return "";
+  if (const std::string* text = argument.get_if<std::string>()) return *text;
+  Wrong(name, "a text");
+  return "";
+}
+
+DType OpCall::DtypeOr(std::string_view name, DType fallback) const {
+  const Argument& argument = (*this)[name];
+  if (argument.is_none()) return fallback;
+  if (const DType* dtype = argument.get_if<DType>()) return *dtype;
+  Wrong(name, "a dtype");
+  return fallback;
+}
+
+MemoryFormat OpCall::MemoryFormatOr(std::string_view name, MemoryFormat fallback) const {
+  const Argument& argument = (*this)[name];
+  if (argument.is_none()) return fallback;
+  if (const MemoryFormat* format = argument.get_if<MemoryFormat>()) return *format;
+  Wrong(name, "a memory format");
+  return fallback;
+}
+
+Argument OpCall::Or(std::string_view name, Argument fallback) const {
+  const Argument& argument = (*this)[name];
+  return argument.is_none() ? std::move(fallback) : argument;
+}
+
+}  // namespace belay::exir

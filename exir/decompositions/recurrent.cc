@@ -1,0 +1,143 @@
+// Recurrent layers, unrolled.
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "exir/decompositions/families.h"
+#include "exir/decompositions/op_shorthand.h"
+
+namespace belay::exir {
+namespace {
+
+// One direction of one layer: its weights and where its state lies.
+struct Layer {
+  Argument input_weight, hidden_weight, input_bias, hidden_bias;  // biases may be None
+};
+
+Argument Gates(OpBuilder& b, const Argument& input, const Argument& weight, const Argument& bias) {
+  return b.Call("aten.linear.default", {input, weight, bias});
+}
+
+// What a step gives: its output is state[0].
+using Step = std::vector<Argument> (*)(OpBuilder&, const Layer&, const Argument& projected,
+                                       const std::vector<Argument>& state);
+
+std::vector<Argument> Chunks(OpBuilder& b, const Argument& x, int64_t count) {
+  const std::optional<int64_t> size = b.size(x, -1).AsInt();
+  if (!b.ok() || !size.has_value()) return std::vector<Argument>(count);
+  const std::vector<int64_t> sizes(count, *size / count);
+  const Argument split = b.Call("aten.split_with_sizes.default", {x, sizes, b.rank(x) - 1});
+  const Argument::List* list = split.get_if<Argument::List>();
+  return list != nullptr ? *list : std::vector<Argument>(count);
+}
+
+std::vector<Argument> LstmStep(OpBuilder& b, const Layer& layer, const Argument& projected,
+                               const std::vector<Argument>& state) {
+  const Argument gates =
+      Add(b, Gates(b, state[0], layer.hidden_weight, layer.hidden_bias), projected);
+  const std::vector<Argument> parts = Chunks(b, gates, 4);
+  const Argument in = Unary(b, "sigmoid", parts[0]), forget = Unary(b, "sigmoid", parts[1]);
+  const Argument cell = Unary(b, "tanh", parts[2]), out = Unary(b, "sigmoid", parts[3]);
+  const Argument next = Add(b, Mul(b, forget, state[1]), Mul(b, in, cell));
+  return {Mul(b, out, Unary(b, "tanh", next)), next};
+}
+
+std::vector<Argument> GruStep(OpBuilder& b, const Layer& layer, const Argument& projected,
+                              const std::vector<Argument>& state) {
+  const std::vector<Argument> in = Chunks(b, projected, 3);
+  const std::vector<Argument> hidden =
+      Chunks(b, Gates(b, state[0], layer.hidden_weight, layer.hidden_bias), 3);
+  const Argument reset = Unary(b, "sigmoid", Add(b, hidden[0], in[0]));
+  const Argument update = Unary(b, "sigmoid", Add(b, hidden[1], in[1]));
+  const Argument fresh = Unary(b, "tanh", Add(b, in[2], Mul(b, hidden[2], reset)));
+  return {Add(b, Mul(b, Sub(b, state[0], fresh), update), fresh)};
+}
+
+template <bool kRelu>
+std::vector<Argument> RnnStep(OpBuilder& b, const Layer& layer, const Argument& projected,
+                              const std::vector<Argument>& state) {
+  const Argument sum =
+      Add(b, Gates(b, state[0], layer.hidden_weight, layer.hidden_bias), projected);
+  return {Unary(b, kRelu ? "relu" : "tanh", sum)};
+}
+
+// All layers and directions over a sequence. `states` are one tensor [layers * directions, batch,
+// hidden] per kind of state (h; for LSTM h and c). Gives the output and the final states.
+std::vector<Argument> Unroll(OpBuilder& b, const OpCall& c, std::vector<Argument> states,
+                             Step step) {
+  const std::vector<Argument> weights = c.List("params");
+  const bool biases = c.Bool("has_biases"), two_ways = c.Bool("bidirectional");
+  const bool batch_first = c.Bool("batch_first");
+  const int64_t layers = c.Int("num_layers"), directions = two_ways ? 2 : 1;
+  if (!b.ok()) return {};
+  if (c.Bool("train") && c.Double("dropout") != 0)
+    b.Unsupported("dropout between layers in training");
+  const int64_t per_layer = biases ? 4 : 2;
+  if (layers < 1 || static_cast<int64_t>(weights.size()) / per_layer / directions != layers ||
+      static_cast<int64_t>(weights.size()) != layers * directions * per_layer) {
+    b.Unsupported(absl::StrCat("a recurrent layer with ", weights.size(),
+                               " parameters (projections are not supported)"));
+  }
+  Argument input = c["input"];
+  if (batch_first) input = Transpose(b, input, 0, 1);
+  const std::optional<int64_t> length = b.size(input, 0).AsInt();
+  if (!length.has_value()) b.Unsupported("a recurrent layer over a sequence of unknown length");
+  if (!b.ok()) return {};
+  std::vector<std::vector<Argument>> finals(states.size());
+  for (int64_t layer = 0; layer < layers && b.ok(); ++layer) {
+    std::vector<Argument> outputs;
+    for (int64_t direction = 0; direction < directions && b.ok(); ++direction) {
+      const int64_t index = layer * directions + direction;
+      const Argument* w = &weights[index * per_layer];
+      const Layer parameters{w[0], w[1], biases ? w[2] : Argument(), biases ? w[3] : Argument()};
+      // All steps' inputs at once.
+      const Argument projected = Gates(b, input, parameters.input_weight, parameters.input_bias);
+      std::vector<Argument> state;
+      for (const Argument& all : states) state.push_back(Select(b, all, 0, index));
+      std::vector<Argument> steps(*length);
+      for (int64_t t = 0; t < *length && b.ok(); ++t) {
+        const int64_t at = direction == 0 ? t : *length - 1 - t;
+        state = step(b, parameters, Select(b, projected, 0, at), state);
+        steps[at] = Unsqueeze(b, state[0], 0);
+      }
+      outputs.push_back(Cat(b, steps, 0));
+      for (size_t k = 0; k < states.size() && b.ok(); ++k) {
+        finals[k].push_back(Unsqueeze(b, state[k], 0));
+      }
+    }
+    if (b.ok()) input = outputs.size() == 1 ? outputs[0] : Cat(b, outputs, b.rank(outputs[0]) - 1);
+  }
+  if (!b.ok()) return {};
+  std::vector<Argument> results = {batch_first ? Transpose(b, input, 0, 1) : input};
+  for (const std::vector<Argument>& final : finals) results.push_back(Cat(b, final, 0));
+  return results;
+}
+
+std::vector<Argument> Lstm(OpBuilder& b, const OpCall& c) {
+  std::vector<Argument> states = c.List("hx");
+  if (states.size() != 2) b.Invalid("lstm: expected two states");
+  return Unroll(b, c, std::move(states), LstmStep);
+}
+std::vector<Argument> Gru(OpBuilder& b, const OpCall& c) {
+  return Unroll(b, c, {c["hx"]}, GruStep);
+}
+template <bool kRelu>
+std::vector<Argument> Rnn(OpBuilder& b, const OpCall& c) {
+  return Unroll(b, c, {c["hx"]}, RnnStep<kRelu>);
+}
+
+constexpr Decomposition kDecompositions[] = {
+    {"aten.gru.input", Gru},
+    {"aten.lstm.input", Lstm},
+    {"aten.rnn_relu.input", Rnn<true>},
+    {"aten.rnn_tanh.input", Rnn<false>},
+};
+
+}  // namespace
+
+absl::Span<const Decomposition> RecurrentDecompositions() { return kDecompositions; }
+
+}  // namespace belay::exir
