@@ -1,0 +1,162 @@
+// The interpreter gives what PyTorch gave: models as they were exported, and as edge programs.
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "conformance/models/compare.h"
+#include "conformance/models/manifest.h"
+#include "exir/import/import.h"
+#include "exir/interpreter/interpreter.h"
+#include "exir/ops/standard_ops.h"
+#include "exir/pipeline.h"
+#include "gtest/gtest.h"
+#include "runtime/core/mapped_file.h"
+#include "runtime/core/npy.h"
+#include "runtime/core/testing.h"
+#include "runtime/kernels/reference/reference_kernels.h"
+
+namespace belay::conformance {
+namespace {
+
+constexpr std::string_view kZoo = "conformance/models/zoo";
+
+// What can't be executed, and why.
+struct Exception {
+  std::string_view model;
+  std::string_view reason;
+};
+constexpr Exception kExceptions[] = {
+    {"custom_operator", "an operator of the model's own, which has no kernel"},
+    {"linalg_effects", "_linalg_check_errors has no kernel"},
+};
+
+std::vector<std::string> Models() {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(kZoo)) {
+    if (std::filesystem::exists(entry.path() / "model.pt2")) {
+      names.push_back(entry.path().filename().string());
+    }
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+absl::StatusOr<NpyArray> ReadArray(const std::string& path) {
+  ABSL_ASSIGN_OR_RETURN(const auto file, MappedFile::Open(path));
+  return ReadNpy(file->bytes());
+}
+
+// The array in the dtype of the leaf, which NumPy may not have; numbers as scalars.
+EValue ToValue(const Leaf& leaf, const NpyArray& array) {
+  TensorView view = array.view();
+  if (leaf.kind == "int") return EValue(*view.as<int64_t>());
+  if (leaf.kind == "float") return EValue(*view.as<double>());
+  if (leaf.kind == "bool") return EValue(*view.as<bool>());
+  if (DTypeSize(view.dtype) == DTypeSize(leaf.dtype)) view.dtype = leaf.dtype;
+  return EValue(view);
+}
+
+absl::Status Check(const std::string& folder, const Leaf& leaf, const EValue& got,
+                   const Manifest& manifest) {
+  if (leaf.kind == "none" || leaf.file.empty()) return absl::OkStatus();
+  ABSL_ASSIGN_OR_RETURN(const NpyArray array, ReadArray(folder + "/" + leaf.file));
+  const EValue want = ToValue(leaf, array);
+  if (const TensorView* tensor = want.get_if<TensorView>()) {
+    const TensorView* came = got.get_if<TensorView>();
+    if (came == nullptr) return absl::FailedPreconditionError("came " + got.KindName());
+    return CompareTensors(*tensor, *came, manifest.atol, manifest.rtol);
+  }
+  const bool same =
+      want.is<int64_t>()  ? got.is<int64_t>() && *want.get_if<int64_t>() == *got.get_if<int64_t>()
+      : want.is<double>() ? got.is<double>() && *want.get_if<double>() == *got.get_if<double>()
+                          : got.is<bool>() && *want.get_if<bool>() == *got.get_if<bool>();
+  return same ? absl::OkStatus() : absl::FailedPreconditionError("another number came");
+}
+
+absl::Status RunCase(const std::string& folder, const ModelCase& model_case,
+                     const Manifest& manifest, exir::Interpreter& interpreter) {
+  std::vector<NpyArray> arrays(model_case.inputs.size());
+  std::vector<EValue> inputs;
+  for (size_t i = 0; i < arrays.size(); ++i) {
+    const Leaf& leaf = model_case.inputs[i];
+    if (leaf.file.empty()) {
+      inputs.emplace_back();
+      continue;
+    }
+    ABSL_ASSIGN_OR_RETURN(arrays[i], ReadArray(folder + "/" + leaf.file));
+    inputs.push_back(ToValue(leaf, arrays[i]));
+  }
+  ABSL_ASSIGN_OR_RETURN(const std::vector<exir::Datum> results, interpreter.Run(inputs));
+  if (results.size() != model_case.outputs.size()) {
+    return absl::FailedPreconditionError("another number of results");
+  }
+  for (size_t i = 0; i < results.size(); ++i) {
+    const absl::Status status = Check(folder, model_case.outputs[i], results[i].value(), manifest);
+    if (!status.ok()) {
+      return absl::Status(status.code(),
+                          "output " + std::to_string(i) + ": " + std::string(status.message()));
+    }
+  }
+  for (const auto& [index, leaf] : model_case.inputs_after) {
+    ABSL_RETURN_IF_ERROR(Check(folder, leaf, inputs[index], manifest));
+  }
+  for (const auto& [name, leaf] : model_case.buffers_after) {
+    ABSL_ASSIGN_OR_RETURN(const TensorView state, interpreter.GetState(name));
+    ABSL_RETURN_IF_ERROR(Check(folder, leaf, EValue(state), manifest));
+  }
+  return absl::OkStatus();
+}
+
+class InterpreterZooTest : public ::testing::TestWithParam<std::string> {
+ protected:
+  absl::Status RunModel(const Manifest& manifest, bool edge) {
+    const std::string folder = std::string(kZoo) + "/" + GetParam();
+    ABSL_ASSIGN_OR_RETURN(const auto ops, exir::CreateStandardOps());
+    KernelRegistry kernels;
+    ABSL_RETURN_IF_ERROR(AddReferenceKernels(kernels));
+    ABSL_ASSIGN_OR_RETURN(exir::ExportedProgram program,
+                          exir::ImportFile(folder + "/model.pt2", *ops, {}));
+    if (edge) {
+      ABSL_ASSIGN_OR_RETURN(program, exir::ToEdge(std::move(program)));
+    }
+    ABSL_ASSIGN_OR_RETURN(exir::Interpreter interpreter,
+                          exir::Interpreter::Create(program, kernels));
+    for (size_t k = 0; k < manifest.cases.size(); ++k) {
+      if (!manifest.stateful_sequence) ABSL_RETURN_IF_ERROR(interpreter.ResetState());
+      const absl::Status status =
+          RunCase(folder + "/case_" + std::to_string(k), manifest.cases[k], manifest, interpreter);
+      if (!status.ok()) {
+        return absl::Status(status.code(),
+                            "case " + std::to_string(k) + ": " + std::string(status.message()));
+      }
+    }
+    return absl::OkStatus();
+  }
+};
+
+TEST_P(InterpreterZooTest, GivesWhatPyTorchGave) {
+  const auto* exception = std::find_if(std::begin(kExceptions), std::end(kExceptions),
+                                       [](const Exception& e) { return e.model == GetParam(); });
+  ASSERT_OK_AND_ASSIGN(const Manifest manifest,
+                       ReadManifest(std::string(kZoo) + "/" + GetParam() + "/manifest.json"));
+  for (const bool edge : {false, true}) {
+    SCOPED_TRACE(edge ? "edge program" : "program of the archive");
+    const absl::Status status = RunModel(manifest, edge);
+    if (exception == std::end(kExceptions)) {
+      EXPECT_OK(status);
+    } else {
+      EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented) << exception->reason;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Zoo, InterpreterZooTest, ::testing::ValuesIn(Models()),
+                         [](const auto& info) { return info.param; });
+
+}  // namespace
+}  // namespace belay::conformance
