@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "runtime/core/status_macros.h"
 
 namespace belay::exir {
@@ -28,6 +29,51 @@ std::vector<DelegateCall> DelegateCalls(const ExportedProgram& program) {
     calls.insert(calls.end(), more.begin(), more.end());
   }
   return calls;
+}
+
+int64_t MaxDebugHandle(const ExportedProgram& program) {
+  int64_t max = 0;
+  std::vector<const ExportedProgram*> pending = {&program};
+  while (!pending.empty()) {
+    const ExportedProgram& current = *pending.back();
+    pending.pop_back();
+    for (const Graph& graph : current.graphs) {
+      for (NodeId node : graph.nodes()) max = std::max(max, graph.node(node).debug_handle);
+    }
+    for (const auto& module : current.lowered_modules) pending.push_back(&module->original);
+  }
+  return max;
+}
+
+std::vector<ControlFlowBody> ControlFlowBodies(const Graph& graph) {
+  std::vector<ControlFlowBody> bodies;
+  for (NodeId node : graph.nodes()) {
+    const std::vector<Argument>& arguments = graph.node(node).arguments;
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      ForEachGraph(arguments[i], [&](GraphId body) { bodies.push_back({node, i, body}); });
+    }
+  }
+  return bodies;
+}
+
+void ForEachNode(const ExportedProgram& program, const std::function<void(GraphId, NodeId)>& fn) {
+  std::vector<GraphId> order = {ExportedProgram::kTop};
+  for (size_t i = 0; i < order.size(); ++i) {
+    const Graph& graph = program.graphs[order[i]];
+    for (NodeId node : graph.nodes()) fn(order[i], node);
+    for (const ControlFlowBody& body : ControlFlowBodies(graph)) order.push_back(body.body);
+  }
+}
+
+bool CallsAnyOf(const ExportedProgram& program, const std::vector<const OpOverload*>& ops) {
+  absl::flat_hash_set<const OpOverload*> wanted;
+  for (const OpOverload* op : ops) wanted.insert(op->aten());
+  for (const Graph& graph : program.graphs) {
+    for (NodeId node : graph.nodes()) {
+      if (wanted.contains(graph.node(node).target->aten())) return true;
+    }
+  }
+  return false;
 }
 
 std::vector<NodeId> NonLoweredNodes(const Graph& graph) {

@@ -1,10 +1,12 @@
 // Looks at lowered programs: which calls there are, what was delegated, what was not.
 //
-// Source: lowering.md row 49.
+// Source: lowering.md rows 49, 55.
 #ifndef BELAY_EXIR_BACKEND_INTROSPECTION_H_
 #define BELAY_EXIR_BACKEND_INTROSPECTION_H_
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -25,6 +27,23 @@ struct DelegateCall {
 std::vector<DelegateCall> DelegateCalls(const ExportedProgram& program, GraphId graph);
 // Those of all graphs, in order of the graphs' ids. Delegates inside of delegates do not count.
 std::vector<DelegateCall> DelegateCalls(const ExportedProgram& program);
+
+// The largest debug handle in all graphs, and in all programs of delegates, theirs included.
+int64_t MaxDebugHandle(const ExportedProgram& program);
+
+// A body of control flow: `node` of the graph has it as argument.
+struct ControlFlowBody {
+  NodeId node;
+  size_t argument = 0;
+  GraphId body;
+};
+// The bodies of a graph's own nodes (not of bodies within them), of all kinds of control flow, in
+// order of the nodes and their arguments.
+std::vector<ControlFlowBody> ControlFlowBodies(const Graph& graph);
+// Calls `fn` for each node of the top graph, then of its bodies, then of theirs (breadth first).
+void ForEachNode(const ExportedProgram& program, const std::function<void(GraphId, NodeId)>& fn);
+// Whether any graph calls one of the operators; ATen, edge and backend overloads are the same.
+bool CallsAnyOf(const ExportedProgram& program, const std::vector<const OpOverload*>& ops);
 
 // The nodes of a graph that are no delegate calls.
 std::vector<NodeId> NonLoweredNodes(const Graph& graph);

@@ -7,24 +7,11 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "exir/backend/graph_copy.h"
+#include "exir/backend/introspection.h"
 #include "exir/ir/lowered_backend_module.h"
 
 namespace belay::exir {
 namespace {
-
-int64_t MaxDebugHandle(const ExportedProgram& program) {
-  int64_t max = 0;
-  std::vector<const ExportedProgram*> pending = {&program};
-  while (!pending.empty()) {
-    const ExportedProgram& current = *pending.back();
-    pending.pop_back();
-    for (const Graph& graph : current.graphs) {
-      for (NodeId node : graph.nodes()) max = std::max(max, graph.node(node).debug_handle);
-    }
-    for (const auto& module : current.lowered_modules) pending.push_back(&module->original);
-  }
-  return max;
-}
 
 class Splicer {
  public:
@@ -119,6 +106,8 @@ class Splicer {
     Provenance provenance = graph.node(partition.nodes.front()).provenance;
     provenance.origin = nullptr;
     provenance.module = nullptr;
+    provenance.module_type = nullptr;
+    provenance.function = nullptr;
     GraphEditor::NewNode node{.name = "executorch_call_delegate",
                               .target = program_.ops->CallDelegate(),
                               .arguments = {},

@@ -1,8 +1,10 @@
 #include "exir/backend/partitioners/capability.h"
 
 #include <algorithm>
+#include <numeric>
 #include <string_view>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "exir/ir/text.h"
 #include "runtime/core/status_macros.h"
@@ -52,6 +54,57 @@ class Units {
     return order;
   }
 
+  // By unit: the number of the cycle that it is on; -1 when it is on none. Units that need each
+  // other are on one cycle. (Tarjan's strongly connected components, without recursion.)
+  std::vector<int32_t> Cycles() const {
+    std::vector<uint32_t> begin(nodes_.size() + 1, 0), users;
+    for (size_t u = 0; u < nodes_.size(); ++u) {
+      begin[u] = static_cast<uint32_t>(users.size());
+      ForEachUser(u, [&](size_t user) { users.push_back(static_cast<uint32_t>(user)); });
+    }
+    begin[nodes_.size()] = static_cast<uint32_t>(users.size());
+    constexpr uint32_t kUnseen = 0;
+    std::vector<int32_t> cycles(nodes_.size(), -1);
+    std::vector<uint32_t> seen_at(nodes_.size(), kUnseen), low(nodes_.size(), 0);
+    std::vector<bool> open(nodes_.size(), false);
+    std::vector<uint32_t> next_user(begin.begin(), begin.end() - 1), path, pending;
+    uint32_t time = kUnseen;
+    int32_t num_cycles = 0;
+    for (uint32_t start = 0; start < nodes_.size(); ++start) {
+      if (seen_at[start] != kUnseen) continue;
+      path.push_back(start);
+      while (!path.empty()) {
+        const uint32_t u = path.back();
+        if (seen_at[u] == kUnseen) {
+          seen_at[u] = low[u] = ++time;
+          open[u] = true;
+          pending.push_back(u);
+        }
+        if (next_user[u] < begin[u + 1]) {
+          const uint32_t user = users[next_user[u]++];
+          if (seen_at[user] == kUnseen) {
+            path.push_back(user);
+          } else if (open[user]) {
+            low[u] = std::min(low[u], seen_at[user]);
+          }
+          continue;
+        }
+        path.pop_back();
+        if (!path.empty()) low[path.back()] = std::min(low[path.back()], low[u]);
+        if (low[u] != seen_at[u]) continue;
+        const bool alone = pending.back() == u;
+        while (open[u]) {
+          const uint32_t member = pending.back();
+          pending.pop_back();
+          open[member] = false;
+          if (!alone) cycles[member] = num_cycles;
+        }
+        if (!alone) ++num_cycles;
+      }
+    }
+    return cycles;
+  }
+
   // By unit: supported ones have the number of their partition, counted from the outputs; the
   // others the largest number of a partition that they lead to, or -1.
   std::vector<int32_t> Levels(const std::vector<size_t>& order) const {
@@ -91,6 +144,50 @@ class Units {
   std::vector<std::vector<NodeId>> nodes_;  // by unit, numbered in graph order
   std::vector<bool> supported_;
 };
+
+// The units with as many groups joined as can be without a cycle. Where groups are on a cycle, the
+// later half of them is left out and tried again with what was kept, a bounded number of times; a
+// group that closes a cycle with what was kept alone is single nodes for good.
+Units KeepTogether(const Units& singles, const std::vector<std::vector<NodeId>>& groups) {
+  constexpr int kAttempts = 8;
+  std::vector<size_t> kept, candidates(groups.size());
+  std::iota(candidates.begin(), candidates.end(), 0);
+  const auto join = [&](const std::vector<size_t>& more) {
+    Units units = singles;
+    for (size_t g : kept) units.Join(groups[g]);
+    for (size_t g : more) units.Join(groups[g]);
+    return units;
+  };
+  for (int attempt = 0; attempt < kAttempts && !candidates.empty(); ++attempt) {
+    std::vector<size_t> trial = std::move(candidates);
+    candidates.clear();
+    while (!trial.empty()) {
+      const Units units = join(trial);
+      const std::vector<int32_t> cycles = units.Cycles();
+      const auto cycle_of = [&](size_t g) { return cycles[units.UnitOf(groups[g].front())]; };
+      absl::flat_hash_map<int32_t, size_t> on_cycle;
+      for (size_t g : trial) {
+        if (cycle_of(g) >= 0) ++on_cycle[cycle_of(g)];
+      }
+      if (on_cycle.empty()) break;
+      std::vector<size_t> left;
+      absl::flat_hash_map<int32_t, size_t> met;
+      for (size_t g : trial) {
+        const int32_t cycle = cycle_of(g);
+        const size_t count = cycle < 0 ? 0 : on_cycle[cycle];
+        if (cycle < 0 || met[cycle]++ < (count > 1 ? count - count / 2 : 0)) {
+          left.push_back(g);
+        } else if (count > 1) {
+          candidates.push_back(g);
+        }
+      }
+      trial = std::move(left);
+    }
+    kept.insert(kept.end(), trial.begin(), trial.end());
+    std::sort(candidates.begin(), candidates.end());
+  }
+  return join({});
+}
 
 // `id_of`: which of a partition's units gives it its id.
 std::vector<PartitionProposal> Propose(const Graph& graph, const Units& units,
@@ -169,28 +266,39 @@ absl::StatusOr<std::vector<PartitionProposal>> ProposeGroupedPartitions(
     grouped.insert(members.begin(), members.end());
   }
   const Units singles(graph, supported);
-  std::vector<std::vector<NodeId>> kept;
+  std::vector<std::vector<NodeId>> members;
   for (const std::vector<NodeId>& group : groups) {
-    std::vector<NodeId> members;
+    std::vector<NodeId> taken;
     for (NodeId node : group) {
-      if (singles.supported(singles.UnitOf(node))) members.push_back(node);
+      if (singles.supported(singles.UnitOf(node))) taken.push_back(node);
     }
-    if (members.size() > 1) kept.push_back(std::move(members));
+    if (taken.size() > 1) members.push_back(std::move(taken));
   }
-  while (true) {
-    Units units = singles;
-    for (const std::vector<NodeId>& group : kept) units.Join(group);
-    const std::vector<size_t> order = units.TopologicalOrder();
-    std::vector<bool> placed(units.size(), false);
-    for (size_t u : order) placed[u] = true;
-    // The last group that is on a cycle, or behind one.
-    size_t bad = kept.size();
-    for (size_t g = 0; g < kept.size(); ++g) {
-      if (!placed[units.UnitOf(kept[g].front())]) bad = g;
+  return Propose(graph, KeepTogether(singles, members), options, /*id_of=*/1);
+}
+
+absl::StatusOr<std::vector<PartitionProposal>> ProposeFromNodeLists(
+    const Graph& graph, const std::vector<std::vector<NodeId>>& lists,
+    const std::function<bool(NodeId)>& supported, bool together, const ProposalOptions& options) {
+  if (lists.empty() && supported == nullptr) {
+    return absl::InvalidArgumentError(
+        "expected lists of nodes or a function that says which nodes are supported, got neither");
+  }
+  std::vector<bool> listed(graph.node_id_limit(), false);
+  for (const std::vector<NodeId>& list : lists) {
+    for (NodeId node : list) {
+      if (!graph.contains(node)) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("a list has node ", node.index(), ", which is not in the graph"));
+      }
+      listed[node.index()] = true;
     }
-    if (bad == kept.size()) return Propose(graph, units, options, /*id_of=*/1);
-    kept.erase(kept.begin() + static_cast<ptrdiff_t>(bad));
   }
+  const auto takes = [&](NodeId node) {
+    return listed[node.index()] || (supported != nullptr && supported(node));
+  };
+  if (together) return ProposeGroupedPartitions(graph, lists, takes, options);
+  return ProposePartitions(graph, takes, options);
 }
 
 }  // namespace belay::exir

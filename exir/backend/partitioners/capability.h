@@ -28,7 +28,7 @@ struct ProposalOptions {
   // OpOverload::name() of operators that do not count as compute nodes, and of those that count
   // double.
   std::vector<std::string> non_compute_ops = {"aten.view.default", "aten.view_copy.default"};
-  std::vector<std::string> allowed_single_node_ops;
+  std::vector<std::string> allowed_single_node_ops = {};
 };
 
 // A node joins the last partition (seen from the outputs) that it can join: one that no way from it
@@ -37,13 +37,23 @@ std::vector<PartitionProposal> ProposePartitions(const Graph& graph,
                                                  const std::function<bool(NodeId)>& supported,
                                                  const ProposalOptions& options = {});
 
-// The same, with the supported nodes of each group kept together. A group that can't be kept
-// together with the others (they need each other) is treated as single nodes, the later first.
+// The same, with the supported nodes of each group kept together. Groups that need each other can't
+// all be kept together: later ones are treated as single nodes, and so is a group that needs itself
+// (a way leaves and re-enters it). A group that conflicts with none of those that are kept is kept,
+// but for the ends of long chains of conflicts.
 //   kInvalidArgument  a node is in two groups, or is not in the graph
-// O((nodes + uses) * groups that can't be kept together).
+// O((nodes + uses) * log groups).
 absl::StatusOr<std::vector<PartitionProposal>> ProposeGroupedPartitions(
     const Graph& graph, const std::vector<std::vector<NodeId>>& groups,
     const std::function<bool(NodeId)>& supported, const ProposalOptions& options = {});
+
+// Lowering.md row 37: takes the nodes of the lists and what `supported` takes besides, which may be
+// null. `together`: each list is a group.
+//   kInvalidArgument  neither lists nor `supported`; otherwise as ProposeGroupedPartitions
+absl::StatusOr<std::vector<PartitionProposal>> ProposeFromNodeLists(
+    const Graph& graph, const std::vector<std::vector<NodeId>>& lists,
+    const std::function<bool(NodeId)>& supported, bool together = false,
+    const ProposalOptions& options = {});
 
 }  // namespace belay::exir
 

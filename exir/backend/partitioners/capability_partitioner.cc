@@ -26,39 +26,89 @@ absl::StatusOr<PartitionResult> AllNodePartitioner::Partition(
   return result;
 }
 
-absl::StatusOr<PartitionResult> CapabilityPartitioner::Partition(
-    const ExportedProgram& program) const {
+namespace {
+
+// Tags what `propose` proposes for each graph. Numbers of tags go on from graph to graph.
+absl::StatusOr<PartitionResult> TagProposals(
+    const ExportedProgram& program, const DelegationSpec& delegation,
+    const CapabilityPartitionerOptions& options,
+    const std::function<absl::StatusOr<std::vector<PartitionProposal>>(GraphId, PartitionResult&)>&
+        propose) {
   PartitionResult result;
   int64_t first_id = 0;
   for (uint32_t g = 0; g < program.graphs.size(); ++g) {
     const GraphId id(g);
-    if (id != ExportedProgram::kTop && !options_.bodies) break;
-    const Graph& graph = program.graphs[id];
-    const auto supported = [&](NodeId node) {
-      std::string reason = support_(program, id, node);
-      if (reason.empty()) return true;
-      result.rejections.push_back({id, node, std::move(reason)});
-      return false;
-    };
-    std::vector<PartitionProposal> proposals;
-    if (options_.groups != nullptr) {
-      ABSL_ASSIGN_OR_RETURN(proposals, ProposeGroupedPartitions(graph, options_.groups(program, id),
-                                                                supported, options_.proposal));
-    } else {
-      proposals = ProposePartitions(graph, supported, options_.proposal);
-    }
+    if (id != ExportedProgram::kTop && !options.bodies) break;
+    ABSL_ASSIGN_OR_RETURN(const std::vector<PartitionProposal> proposals, propose(id, result));
     int64_t next_id = first_id;
     for (const PartitionProposal& proposal : proposals) {
-      const std::string tag = absl::StrCat(options_.tag_prefix, first_id + proposal.id);
+      const std::string tag = absl::StrCat(options.tag_prefix, first_id + proposal.id);
       next_id = std::max(next_id, first_id + proposal.id + 1);
-      result.delegation.emplace_back(tag, delegation_);
+      result.delegation.emplace_back(tag, delegation);
       for (NodeId node : proposal.nodes) result.nodes.push_back({id, node, tag});
     }
     first_id = next_id;
   }
-  if (options_.tag_constants) TagConstantData(program, result);
-  if (options_.tag_mutated_buffers) TagMutatedBuffers(program, result);
+  if (options.tag_constants) TagConstantData(program, result);
+  if (options.tag_mutated_buffers) TagMutatedBuffers(program, result);
   return result;
+}
+
+}  // namespace
+
+absl::StatusOr<PartitionResult> CapabilityPartitioner::Partition(
+    const ExportedProgram& program) const {
+  return TagProposals(
+      program, delegation_, options_,
+      [&](GraphId id, PartitionResult& result) -> absl::StatusOr<std::vector<PartitionProposal>> {
+        const Graph& graph = program.graphs[id];
+        const auto supported = [&](NodeId node) {
+          std::string reason = support_(program, id, node);
+          if (reason.empty()) return true;
+          result.rejections.push_back({id, node, std::move(reason)});
+          return false;
+        };
+        if (options_.groups == nullptr) {
+          return ProposePartitions(graph, supported, options_.proposal);
+        }
+        return ProposeGroupedPartitions(graph, options_.groups(program, id), supported,
+                                        options_.proposal);
+      });
+}
+
+absl::StatusOr<PartitionResult> PatternPartitioner::Partition(
+    const ExportedProgram& program) const {
+  if (patterns_.empty() && options_.support == nullptr) {
+    return absl::InvalidArgumentError(
+        "expected patterns or a function that says which nodes are supported, got neither");
+  }
+  return TagProposals(
+      program, delegation_, options_.capability,
+      [&](GraphId id, PartitionResult& result) -> absl::StatusOr<std::vector<PartitionProposal>> {
+        const Graph& graph = program.graphs[id];
+        std::vector<std::vector<NodeId>> found;
+        std::vector<bool> matched(graph.node_id_limit(), false);
+        for (const auto& pattern : patterns_) {
+          ABSL_ASSIGN_OR_RETURN(std::vector<std::vector<NodeId>> occurrences,
+                                FindPattern(graph, pattern->top(), options_.match));
+          for (std::vector<NodeId>& occurrence : occurrences) {
+            // A node belongs to the first pattern that has it.
+            std::erase_if(occurrence, [&](NodeId node) { return matched[node.index()]; });
+            for (NodeId node : occurrence) matched[node.index()] = true;
+            if (!occurrence.empty()) found.push_back(std::move(occurrence));
+          }
+        }
+        const auto supported = [&](NodeId node) {
+          if (matched[node.index()]) return true;
+          std::string reason = options_.support == nullptr ? "no pattern matches"
+                                                           : options_.support(program, id, node);
+          if (reason.empty()) return true;
+          result.rejections.push_back({id, node, std::move(reason)});
+          return false;
+        };
+        return ProposeFromNodeLists(graph, found, supported, options_.keep_together,
+                                    options_.capability.proposal);
+      });
 }
 
 absl::StatusOr<ConfigPartitioner> ConfigPartitioner::Create(DelegationSpec delegation,
@@ -75,6 +125,12 @@ absl::StatusOr<ConfigPartitioner> ConfigPartitioner::Create(DelegationSpec deleg
 }
 
 const NodeConfig* ConfigPartitioner::Find(std::string_view op) const {
+  if (const NodeConfig* exact = FindExactly(op)) return exact;
+  const size_t dot = op.find('.');
+  return dot == std::string_view::npos ? nullptr : FindExactly(op.substr(dot + 1));
+}
+
+const NodeConfig* ConfigPartitioner::FindExactly(std::string_view op) const {
   const auto it = std::lower_bound(
       configs_.begin(), configs_.end(), op,
       [](const NodeConfig& config, std::string_view name) { return config.op < name; });

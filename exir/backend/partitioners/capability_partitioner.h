@@ -5,6 +5,7 @@
 #define BELAY_EXIR_BACKEND_PARTITIONERS_CAPABILITY_PARTITIONER_H_
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "exir/backend/partitioner.h"
 #include "exir/backend/partitioners/capability.h"
 #include "exir/backend/partitioners/operator_support.h"
+#include "exir/backend/partitioners/pattern_match.h"
 
 namespace belay::exir {
 
@@ -52,9 +54,39 @@ class CapabilityPartitioner final : public Partitioner {
   Options options_;
 };
 
+struct PatternPartitionerOptions {
+  PatternMatchOptions match = {};
+  // Takes these nodes besides, and reasons for the others. May be null.
+  SupportFn support = nullptr;
+  bool keep_together = false;  // each occurrence is a group
+  // `groups` is not used.
+  CapabilityPartitionerOptions capability = {};
+};
+
+// Tags where patterns occur (FindPattern); a pattern's inputs are never tagged. Each is a program
+// of one graph, in any dialect.
+class PatternPartitioner final : public Partitioner {
+ public:
+  PatternPartitioner(DelegationSpec delegation,
+                     std::vector<std::shared_ptr<const ExportedProgram>> patterns,
+                     PatternPartitionerOptions options = {})
+      : delegation_(std::move(delegation)),
+        patterns_(std::move(patterns)),
+        options_(std::move(options)) {}
+  // kInvalidArgument when there are neither patterns nor `support`, and as FindPattern.
+  absl::StatusOr<PartitionResult> Partition(const ExportedProgram& program) const override;
+
+ private:
+  DelegationSpec delegation_;
+  std::vector<std::shared_ptr<const ExportedProgram>> patterns_;
+  PatternPartitionerOptions options_;
+};
+
 // What to do with one operator (lowering.md row 38).
 struct NodeConfig {
-  std::string op;   // OpOverload::name()
+  // OpOverload::name(), or the same without the namespace: "add.Tensor" is that operator of any
+  // namespace that has no configuration of its own.
+  std::string op;
   SupportFn check;  // may be empty: always
   // The nodes of the same graph that go with it, itself included. May be empty: itself.
   std::function<std::vector<NodeId>(const ExportedProgram&, GraphId, NodeId)> nodes;
@@ -64,7 +96,7 @@ struct NodeConfig {
 // Looks up each node's configuration by operator. Lists that overlap are one partition.
 class ConfigPartitioner final : public Partitioner {
  public:
-  // kInvalidArgument for two configurations of one operator.
+  // kInvalidArgument for two configurations under one name.
   static absl::StatusOr<ConfigPartitioner> Create(DelegationSpec delegation,
                                                   std::vector<NodeConfig> configs);
   absl::StatusOr<PartitionResult> Partition(const ExportedProgram& program) const override;
@@ -74,6 +106,7 @@ class ConfigPartitioner final : public Partitioner {
   ConfigPartitioner(DelegationSpec delegation, std::vector<NodeConfig> configs)
       : delegation_(std::move(delegation)), configs_(std::move(configs)) {}
   const NodeConfig* Find(std::string_view op) const;
+  const NodeConfig* FindExactly(std::string_view op) const;
 
   DelegationSpec delegation_;
   std::vector<NodeConfig> configs_;  // sorted by op

@@ -217,9 +217,9 @@ TEST(OperatorSupportTest, RejectionsAreATableWithOneReasonPerNode) {
   EXPECT_EQ(FormatRejections(program, {{ExportedProgram::kTop, NodeId(1), "first"},
                                        {ExportedProgram::kTop, NodeId(0), "other"},
                                        {ExportedProgram::kTop, NodeId(1), "second"}}),
-            "node  operator           module  reason\n"
-            "a     aten.relu.default          other\n"
-            "b     aten.neg.default           first\n");
+            "node  operator           module  function  reason\n"
+            "a     aten.relu.default                    other\n"
+            "b     aten.neg.default                     first\n");
 }
 
 TEST(ConfigPartitionerTest, OverlappingListsAreOnePartition) {

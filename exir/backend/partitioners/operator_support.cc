@@ -1,6 +1,7 @@
 #include "exir/backend/partitioners/operator_support.h"
 
 #include <algorithm>
+#include <memory>
 #include <string_view>
 #include <utility>
 
@@ -15,6 +16,19 @@ bool MatchesAny(std::string_view text, const std::vector<std::string>& names, bo
   return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
     return substring ? text.find(name) != std::string_view::npos : text == name;
   });
+}
+
+// A name with a dot is compared with the whole path, another one with its last component.
+bool MatchesPath(std::string_view path, const std::vector<std::string>& names, bool substring) {
+  const size_t dot = path.rfind('.');
+  const std::string_view last = dot == std::string_view::npos ? path : path.substr(dot + 1);
+  return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+    return MatchesAny(name.find('.') != std::string::npos ? path : last, {name}, substring);
+  });
+}
+
+std::string_view TextOf(const std::shared_ptr<const std::string>& text) {
+  return text == nullptr ? std::string_view() : *text;
 }
 
 }  // namespace
@@ -54,9 +68,21 @@ SupportFn AllSupport(std::vector<SupportFn> supports) {
 SupportFn DontPartitionOps(std::vector<std::string> op_names, bool substring) {
   return [op_names = std::move(op_names), substring](const ExportedProgram& program, GraphId graph,
                                                      NodeId node) -> std::string {
-    const std::string& name = program.graphs[graph].node(node).target->name();
-    if (!MatchesAny(name, op_names, substring)) return "";
-    return absl::StrCat("operator ", name, " was excluded by the user");
+    const OpOverload& target = *program.graphs[graph].node(node).target;
+    if (!MatchesAny(target.name(), op_names, substring) &&
+        !MatchesAny(target.text_name(), op_names, substring)) {
+      return "";
+    }
+    return absl::StrCat("operator ", target.name(), " was excluded by the user");
+  };
+}
+
+SupportFn DontPartitionFunctions(std::vector<std::string> function_names, bool substring) {
+  return [function_names = std::move(function_names), substring](
+             const ExportedProgram& program, GraphId graph, NodeId node) -> std::string {
+    const std::string_view function = TextOf(program.graphs[graph].node(node).provenance.function);
+    if (function.empty() || !MatchesPath(function, function_names, substring)) return "";
+    return absl::StrCat("function ", function, " was excluded by the user");
   };
 }
 
@@ -72,14 +98,9 @@ SupportFn DontPartitionNames(std::vector<std::string> node_names, bool substring
 SupportFn DontPartitionModules(std::vector<std::string> module_names, bool substring) {
   return [module_names = std::move(module_names), substring](
              const ExportedProgram& program, GraphId graph, NodeId node) -> std::string {
-    const auto& module = program.graphs[graph].node(node).provenance.module;
-    if (module == nullptr || module->empty()) return "";
-    const std::string_view path = *module;
-    const size_t dot = path.rfind('.');
-    const std::string_view last = dot == std::string_view::npos ? path : path.substr(dot + 1);
-    for (const std::string& name : module_names) {
-      const bool dotted = name.find('.') != std::string::npos;
-      if (MatchesAny(dotted ? path : last, {name}, substring)) {
+    const Provenance& from = program.graphs[graph].node(node).provenance;
+    for (std::string_view path : {TextOf(from.module), TextOf(from.module_type)}) {
+      if (!path.empty() && MatchesPath(path, module_names, substring)) {
         return absl::StrCat("module ", path, " was excluded by the user");
       }
     }
@@ -98,12 +119,12 @@ std::string FormatRejections(const ExportedProgram& program,
         std::pair(rejection.graph, positions[rejection.graph.index()].get(rejection.node)),
         &rejection);
   }
-  std::vector<std::vector<std::string>> rows = {{"node", "operator", "module", "reason"}};
+  std::vector<std::vector<std::string>> rows = {
+      {"node", "operator", "module", "function", "reason"}};
   for (const auto& [place, rejection] : first) {
     const Node& node = program.graphs[rejection->graph].node(rejection->node);
-    rows.push_back({node.name, node.target->name(),
-                    node.provenance.module == nullptr ? "" : *node.provenance.module,
-                    rejection->reason});
+    rows.push_back({node.name, node.target->name(), std::string(TextOf(node.provenance.module)),
+                    std::string(TextOf(node.provenance.function)), rejection->reason});
   }
   std::vector<size_t> widths(rows[0].size());
   for (const auto& row : rows) {

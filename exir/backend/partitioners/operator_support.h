@@ -24,14 +24,18 @@ SupportFn AnySupport(std::vector<SupportFn> supports);
 SupportFn AllSupport(std::vector<SupportFn> supports);
 
 // Rejections, to be combined by AllSupport. Names match in full, or, with `substring`, in part.
+// What is compared is the operator's name, with its dialect or without.
 SupportFn DontPartitionOps(std::vector<std::string> op_names, bool substring = false);
+// The function of torch that the node comes from: "linear", or "builtin_function_or_method.linear".
+SupportFn DontPartitionFunctions(std::vector<std::string> function_names, bool substring = false);
 SupportFn DontPartitionNames(std::vector<std::string> node_names, bool substring = false);
-// By the path of the innermost module of the source: "layers.0.attn". A name with a dot is compared
-// with the whole path, another one with its last component.
+// The innermost module of the source, by the path of its class ("torch.nn.modules.linear.Linear")
+// or of itself ("layers.0.attn"). A name with a dot is compared with the whole path, another one
+// with its last component.
 SupportFn DontPartitionModules(std::vector<std::string> module_names, bool substring = false);
 
-// A table of name, operator, module and reason, one line per node (the first reason of each), in
-// graph order; "No nodes rejected." when there are none.
+// A table of name, operator, module, function and reason, one line per node (the first reason of
+// each), in graph order; "No nodes rejected." when there are none.
 std::string FormatRejections(const ExportedProgram& program,
                              const std::vector<PartitionResult::Rejection>& rejections);
 

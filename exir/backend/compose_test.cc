@@ -1,0 +1,315 @@
+// Lowered modules in other programs, and as programs: lowering.md rows 21 – 25, test_delegate.
+#include "exir/backend/compose.h"
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "exir/backend/introspection.h"
+#include "exir/backend/testing/recording_backend.h"
+#include "exir/backend/to_backend.h"
+#include "exir/ir/graph_editor.h"
+#include "exir/ir/text.h"
+#include "exir/ir/verifier.h"
+#include "exir/testing/programs.h"
+#include "exir/testing/test_ops.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "runtime/core/testing.h"
+
+namespace belay::exir {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+class ComposeTest : public ::testing::Test {
+ protected:
+  ComposeTest() {
+    for (const Backend* backend : {&recorder_, &outer_}) EXPECT_OK(backends_.Add(backend));
+  }
+  ExportedProgram Parse(std::string_view text) { return ParseOrDie(text, TestOps()); }
+  std::shared_ptr<const LoweredBackendModule> Lower(std::string_view text,
+                                                    std::string_view backend = "recorder") {
+    auto module = ToBackend(backend, Parse(text), {{"k", "v"}}, backends_);
+    EXPECT_TRUE(module.ok()) << module.status();
+    return *module;
+  }
+
+  const FunctionBackend recorder_{
+      "recorder", [](ExportedProgram program, auto) {
+        return PreprocessResult{.processed =
+                                    TextStorage(absl::StrCat(program.top().num_nodes(), " nodes"))};
+      }};
+  const FunctionBackend outer_{"outer", [](ExportedProgram program, auto) {
+                                 // The blobs of the delegates that it was given, nested.
+                                 std::string blob = "outer{";
+                                 for (const DelegateCall& call : DelegateCalls(program)) {
+                                   absl::StrAppend(&blob, TextOf(call.module->processed), ";");
+                                 }
+                                 return PreprocessResult{.processed = TextStorage(blob + "}")};
+                               }};
+  BackendSet backends_;
+};
+
+constexpr std::string_view kAddMul = R"(program edge {
+  constants { state "w": f32[2] }
+  graph(%w: f32[2] parameter "w", %x: f32[2] user_input, %y: f32[2] user_input) {
+    %a: f32[2] = edge.aten.add.Tensor(%x, %w)
+    %m: f32[2] = edge.aten.mul.Tensor(%a, %y)
+    return (%a user_output, %m user_output)
+  }
+})";
+
+constexpr std::string_view kHost = R"(program edge {
+  graph(%u: f32[2] user_input, %v: f32[2] user_input) {
+    %n: f32[2] = edge.aten.neg.default(%u)  handle=9
+    return (%n user_output)
+  }
+})";
+
+TEST_F(ComposeTest, ModuleIsCalledInAnotherProgram) {
+  const auto module = Lower(kAddMul);
+  ExportedProgram host = Parse(kHost);
+  const ValueId n = FindValue(host.top(), "n"), v = FindValue(host.top(), "v");
+  ASSERT_OK_AND_ASSIGN(const NodeId call,
+                       InsertDelegateCall(host, ExportedProgram::kTop, NodeId(), module, {n, v}));
+  GraphEditor(host.top()).SetOutputs({host.top().node(call).results()[1]});
+  ASSERT_OK(Verify(host));
+  EXPECT_EQ(PrintProgram(host), PrintProgram(Parse(R"(program edge {
+  graph(%u: f32[2] user_input, %v: f32[2] user_input) {
+    %n: f32[2] = edge.aten.neg.default(%u)  handle=9
+    %a: f32[2], %m: f32[2] = higher_order.executorch_call_delegate(module#0, %n, %v)  handle=10 name="executorch_call_delegate"
+    return (%m user_output)
+  }
+  module#0 backend "recorder" specs ["k": "v"] {
+    blob "MiBub2Rlcw=="
+    program edge {
+      constants { state "w": f32[2] }
+      graph(%w: f32[2] parameter "w", %x: f32[2] user_input, %y: f32[2] user_input) {
+        %a: f32[2] = edge.aten.add.Tensor(%x, %w)
+        %m: f32[2] = edge.aten.mul.Tensor(%a, %y)
+        return (%a user_output, %m user_output)
+      }
+    }
+  }
+})")));
+}
+
+TEST_F(ComposeTest, ModuleCalledTwiceIsOneModule) {
+  const auto module = Lower(kAddMul);
+  ExportedProgram host = Parse(kHost);
+  const ValueId u = FindValue(host.top(), "u"), v = FindValue(host.top(), "v");
+  ASSERT_OK_AND_ASSIGN(const NodeId first,
+                       InsertDelegateCall(host, ExportedProgram::kTop, NodeId(), module, {u, v}));
+  const ValueId a = host.top().node(first).results()[0];
+  ASSERT_OK_AND_ASSIGN(const NodeId second,
+                       InsertDelegateCall(host, ExportedProgram::kTop, NodeId(), module, {a, a}));
+  EXPECT_EQ(host.lowered_modules.size(), 1u);
+  EXPECT_NE(host.top().node(first).debug_handle, host.top().node(second).debug_handle);
+  EXPECT_NE(host.top().node(first).name, host.top().node(second).name);
+  EXPECT_OK(Verify(host));
+}
+
+TEST_F(ComposeTest, ModuleMayBeCalledInABody) {
+  const auto module = Lower(kAddMul);
+  ExportedProgram host = Parse(R"(program edge {
+    graph(%p: b8[] user_input, %x: f32[2] user_input) {
+      %c: f32[2] = higher_order.cond(%p, graph#1, graph#2, [%x])
+      return (%c user_output)
+    }
+    graph t(%y: f32[2]) { return (%y) }
+    graph f(%y: f32[2]) { return (%y) }
+  })");
+  const GraphId body(1);
+  const ValueId y = FindValue(host.graphs[body], "y");
+  ASSERT_OK(InsertDelegateCall(host, body, NodeId(), module, {y, y}));
+  EXPECT_OK(Verify(host));
+  EXPECT_EQ(DelegateCalls(host, body).size(), 1u);
+}
+
+// The composed program is lowered again: the module is an ordinary node, inside of another delegate
+// if its partitioner wants.
+TEST_F(ComposeTest, ComposedProgramIsLoweredAgain) {
+  const auto module = Lower(kAddMul);
+  ExportedProgram host = Parse(kHost);
+  const ValueId n = FindValue(host.top(), "n"), v = FindValue(host.top(), "v");
+  ASSERT_OK_AND_ASSIGN(const NodeId call,
+                       InsertDelegateCall(host, ExportedProgram::kTop, NodeId(), module, {n, v}));
+  GraphEditor editor(host.top());
+  editor.SetOutputs({host.top().node(call).results()[1]});
+  for (NodeId node : host.top().NodeList()) editor.SetDelegationTag(node, "all");
+  TextPartitioner partitioner;
+  partitioner.delegation = {{"all", {"outer", {}}}};
+  ASSERT_OK_AND_ASSIGN(const ExportedProgram lowered, ToBackend(host, partitioner, backends_));
+  ASSERT_EQ(DelegateCalls(lowered).size(), 1u);
+  const LoweredBackendModule& outer = *DelegateCalls(lowered)[0].module;
+  EXPECT_EQ(TextOf(outer.processed), "outer{2 nodes;}");
+  ASSERT_EQ(DelegateCalls(outer.original).size(), 1u);
+  EXPECT_EQ(DelegateCalls(outer.original)[0].module, module.get());
+  // As a program of its own it still is one call.
+  ASSERT_OK_AND_ASSIGN(const ExportedProgram alone,
+                       ProgramOfModule(lowered.lowered_modules[ModuleId(0)]));
+  EXPECT_EQ(alone.top().num_nodes(), 1u);
+}
+
+TEST_F(ComposeTest, SymbolsAreReplacedByWhatTheArgumentsHave) {
+  const auto module = Lower(R"(program edge {
+    ranges { s0: [2, 8] u0: [0, 64] }
+    graph(%x: f32[s0,3] user_input) {
+      %c: f32[2*s0,3] = edge.aten.cat.default([%x, %x])
+      %i: i64[u0,2] = edge.aten.nonzero.default(%c)
+      return (%c user_output, %i user_output)
+    }
+  })");
+  ExportedProgram host = Parse(R"(program edge {
+    ranges { s5: [3, 7] u0: [0, 9] }
+    graph(%a: f32[4,3] user_input, %b: f32[s5,3] user_input, %c: f32[u0] user_input) {
+      return (%a user_output)
+    }
+  })");
+  const auto call = [&](std::string_view name) {
+    auto node = InsertDelegateCall(host, ExportedProgram::kTop, NodeId(), module,
+                                   {FindValue(host.top(), name)});
+    EXPECT_TRUE(node.ok()) << node.status();
+    std::vector<std::string> types;
+    for (ValueId value : host.top().node(*node).results()) {
+      types.push_back(PrintType(host.top().value(value).type));
+    }
+    return types;
+  };
+  EXPECT_THAT(call("a"), ::testing::ElementsAre("f32[8,3]", "i64[u0_0,2]"));
+  EXPECT_THAT(call("b"), ::testing::ElementsAre("f32[2*s5,3]", "i64[u0_1,2]"));
+  EXPECT_EQ(host.ranges.at("u0_0").max, 64);
+  EXPECT_OK(Verify(host));
+}
+
+TEST_F(ComposeTest, ArgumentsThatDoNotFitAreErrorsThatChangeNothing) {
+  const auto module = Lower(R"(program edge {
+    ranges { s0: [2, 8] }
+    graph(%x: f32[s0,3] user_input, %y: f32[s0] user_input) {
+      %a: f32[s0,3] = edge.aten.neg.default(%x)
+      return (%a user_output)
+    }
+  })");
+  ExportedProgram host = Parse(R"(program edge {
+    graph(%f43: f32[4,3] user_input, %f4: f32[4] user_input, %f5: f32[5] user_input,
+          %i43: i64[4,3] user_input, %f93: f32[9,3] user_input, %f9: f32[9] user_input) {
+      return (%f43 user_output)
+    }
+  })");
+  const std::string before = PrintProgram(host);
+  const auto call = [&](std::vector<std::string> names) {
+    std::vector<Argument> arguments;
+    for (const std::string& name : names) arguments.emplace_back(FindValue(host.top(), name));
+    return InsertDelegateCall(host, ExportedProgram::kTop, NodeId(), module, arguments).status();
+  };
+  const auto invalid = [](std::string_view text) {
+    return StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(text));
+  };
+  EXPECT_THAT(call({"f43"}), invalid("takes 2 arguments, got 1"));
+  EXPECT_THAT(call({"i43", "f4"}),
+              invalid("argument 0, the module's %x: expected f32[s0,3], got i64[4,3]"));
+  EXPECT_THAT(call({"f4", "f4"}), invalid("got f32[4]"));
+  EXPECT_THAT(call({"f43", "f5"}), invalid("argument 1, the module's %y"));
+  EXPECT_THAT(call({"f93", "f9"}), invalid("got f32[9,3]"));  // out of the range of s0
+  EXPECT_THAT(InsertDelegateCall(host, ExportedProgram::kTop, NodeId(), module,
+                                 {Argument(3), FindValue(host.top(), "f4")}),
+              invalid("expected a value of the graph, got 3"));
+  EXPECT_THAT(InsertDelegateCall(host, ExportedProgram::kTop, NodeId(), module,
+                                 {ValueId(99), FindValue(host.top(), "f4")}),
+              invalid("value 99"));
+  EXPECT_THAT(InsertDelegateCall(host, GraphId(4), NodeId(), module, {}), invalid("no graph#4"));
+  EXPECT_THAT(InsertDelegateCall(host, ExportedProgram::kTop, NodeId(77), module, {}),
+              invalid("no node 77"));
+  EXPECT_THAT(InsertDelegateCall(host, ExportedProgram::kTop, NodeId(), nullptr, {}),
+              invalid("no module"));
+  EXPECT_EQ(PrintProgram(host), before);
+  ExportedProgram aten =
+      Parse("program aten { graph(%x: f32[2] user_input) { return (%x user_output) } }");
+  EXPECT_THAT(InsertDelegateCall(aten, ExportedProgram::kTop, NodeId(), module, {}),
+              invalid("expected an edge program, got one of the ATEN dialect"));
+}
+
+// --- A module as a program ---
+
+TEST_F(ComposeTest, ProgramOfAModuleIsOneCall) {
+  ASSERT_OK_AND_ASSIGN(const ExportedProgram program, ProgramOfModule(Lower(kAddMul)));
+  EXPECT_OK(Verify(program));
+  EXPECT_TRUE(program.state_dict.empty());
+  EXPECT_TRUE(program.constants.empty());
+  EXPECT_EQ(PrintNode(program.top(), program.top().first()),
+            "%a: f32[2], %m: f32[2] = higher_order.executorch_call_delegate(module#0, %x, %y)");
+  ASSERT_EQ(program.signature.inputs.size(), 2u);
+  ASSERT_EQ(program.signature.outputs.size(), 2u);
+}
+
+// Weak point 19: lifted constants are no inputs, consumed mutations no outputs, and mutations of
+// user inputs stay mutations.
+TEST_F(ComposeTest, ProgramOfAModuleHasNoneOfItsState) {
+  ASSERT_OK_AND_ASSIGN(const ExportedProgram program, ProgramOfModule(Lower(R"(program edge {
+    constants { state "b": f32[2] constant "c": f32[2] constant "n": f32[2] }
+    graph(%b: f32[2] buffer "b", %n: f32[2] buffer "n" nonpersistent, %c: f32[2] tensor_constant "c",
+          %x: f32[2] user_input, %y: f32[2] user_input) {
+      %s: f32[2] = edge.aten.add.Tensor(%b, %x)
+      %t: f32[2] = edge.aten.add.Tensor(%c, %n)
+      %u: f32[2] = edge.aten.add.Tensor(%t, %y)
+      return (%s buffer_mutation "b", %u user_input_mutation "x", %t user_output, none user_output)
+    }
+  })")));
+  EXPECT_OK(Verify(program));
+  ASSERT_EQ(program.signature.inputs.size(), 2u);
+  ASSERT_EQ(program.signature.outputs.size(), 3u);
+  EXPECT_EQ(program.signature.outputs[0].kind, OutputKind::kUserInputMutation);
+  EXPECT_EQ(program.signature.outputs[0].target, "x");
+  EXPECT_EQ(PrintNode(program.top(), program.top().first()),
+            "%u: f32[2], %t: f32[2], none = higher_order.executorch_call_delegate(module#0, %x, "
+            "%y)");
+  EXPECT_TRUE(program.top().outputs()[2].is_none());
+}
+
+TEST_F(ComposeTest, ProgramOfAModuleKeepsItsSymbols) {
+  ASSERT_OK_AND_ASSIGN(const ExportedProgram program, ProgramOfModule(Lower(R"(program edge {
+    ranges { s0: [2, 8] u0: [0, 64] }
+    graph(%x: f32[s0] user_input, %n: symint(s0) user_input) {
+      %i: i64[u0,1] = edge.aten.nonzero.default(%x)
+      return (%i user_output, 3 user_output)
+    }
+  })")));
+  EXPECT_OK(Verify(program));
+  EXPECT_EQ(program.ranges.at("s0").max, 8);
+  EXPECT_EQ(program.ranges.at("u0").max, 64);
+  EXPECT_EQ(
+      PrintType(program.top().value(program.top().node(program.top().first()).results()[0]).type),
+      "i64[u0,1]");
+  EXPECT_EQ(program.top().outputs()[1], Argument(3));
+}
+
+TEST_F(ComposeTest, WhatNoCallCanPassIsUnimplemented) {
+  ExportedProgram token = Parse(kHost);
+  token.signature.inputs[0].kind = InputKind::kToken;
+  EXPECT_THAT(
+      ProgramOfModule(std::make_shared<LoweredBackendModule>("b", std::move(token))),
+      StatusIs(absl::StatusCode::kUnimplemented, AllOf(HasSubstr("%u"), HasSubstr("token"))));
+  ExportedProgram loss = Parse(kHost);
+  loss.signature.outputs[0].kind = OutputKind::kLossOutput;
+  EXPECT_THAT(ProgramOfModule(std::make_shared<LoweredBackendModule>("b", std::move(loss))),
+              StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("loss_output")));
+  EXPECT_THAT(ProgramOfModule(nullptr), StatusIs(absl::StatusCode::kInvalidArgument));
+}
+
+// Row 21: a module's properties can't be assigned once it is in a program.
+TEST_F(ComposeTest, ModulesInProgramsAreConst) {
+  const auto module = Lower(kAddMul);
+  static_assert(std::is_const_v<std::remove_reference_t<decltype(*module)>>);
+  static_assert(!std::is_assignable_v<decltype((module->backend_id)), std::string>);
+  static_assert(!std::is_assignable_v<decltype((module->processed)), Storage>);
+  const ExportedProgram host = Parse(kHost);
+  static_assert(std::is_same_v<std::remove_cvref_t<decltype(host.lowered_modules[ModuleId(0)])>,
+                               std::shared_ptr<const LoweredBackendModule>>);
+}
+
+}  // namespace
+}  // namespace belay::exir
