@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -11,11 +12,13 @@
 #include "conformance/lowering/normal_form.h"
 #include "exir/backend/partitioners/capability_partitioner.h"
 #include "exir/backend/partitioners/tag_constants.h"
+#include "exir/ir/graph_editor.h"
 #include "runtime/core/status_macros.h"
 
 namespace belay::conformance {
 namespace {
 
+using exir::Argument;
 using exir::ExportedProgram;
 using exir::Graph;
 using exir::GraphId;
@@ -51,6 +54,11 @@ absl::StatusOr<std::pair<GraphId, NodeId>> FindNode(const ExportedProgram& progr
       absl::StrCat("the case names a node that is not there: ", place.Dump()));
 }
 
+// The method that an entry of a case is about.
+bool IsFor(const Json& entry, const std::string& method) {
+  return method == (entry.contains("method") ? entry["method"].text() : "forward");
+}
+
 absl::Status TagConstants(const ExportedProgram& program, const Json& mode,
                           const std::string& method, PartitionResult& result) {
   if (mode.text() == "auto" || mode.text() == "auto+mutated") {
@@ -59,17 +67,84 @@ absl::Status TagConstants(const ExportedProgram& program, const Json& mode,
     return absl::OkStatus();
   }
   for (const Json& entry : mode.array()) {
-    if (entry.contains("method") && entry["method"].text() != method) continue;
+    if (!IsFor(entry, method)) continue;
     bool hit = false;
+    int64_t nth = 0;  // of the tensor constants
     for (size_t i = 0; i < program.signature.inputs.size(); ++i) {
-      if (program.signature.inputs[i].target != entry["fqn"].text()) continue;
-      result.inputs.push_back({program.top().inputs()[i], entry["tag"].text()});
+      const exir::InputSpec& spec = program.signature.inputs[i];
+      const bool is_constant = spec.kind == exir::InputKind::kTensorConstant;
+      const int64_t own = is_constant ? nth++ : -1;
+      const bool named = entry.contains("fqn") && spec.target == entry["fqn"].text();
+      const bool counted =
+          entry.contains("lifted") && is_constant && own == entry["lifted"].number();
+      if (!exir::NamesTensor(spec.kind) || !(named || counted)) continue;
+      const exir::ValueId input = program.top().inputs()[i];
+      if (entry.contains("tag")) result.inputs.push_back({input, entry["tag"].text()});
+      if (entry["no_copy"] == Json(true)) result.no_copy.push_back(input);
       hit = true;
     }
     if (!hit) {
       return absl::NotFoundError(
           absl::StrCat("the case names a constant that is not there: ", entry.Dump()));
     }
+  }
+  return absl::OkStatus();
+}
+
+Argument ToArgument(const Json& value) {
+  if (const bool* v = value.get_if<bool>()) return *v;
+  if (const int64_t* v = value.get_if<int64_t>()) return *v;
+  if (const double* v = value.get_if<double>()) return *v;
+  if (const std::string* v = value.get_if<std::string>()) return *v;
+  if (const auto* v = value.get_if<Json::Array>()) {
+    Argument::List list;
+    for (const Json& element : *v) list.push_back(ToArgument(element));
+    return list;
+  }
+  return Argument();
+}
+
+// What the case's partitioner does to the graph.
+absl::Status Tamper(const Json& tamper, ExportedProgram& program) {
+  const std::string& action = tamper["action"].text();
+  ABSL_ASSIGN_OR_RETURN(const auto place, FindNode(program, tamper));
+  Graph& graph = program.graphs[place.first];
+  const NodeId node = place.second;
+  exir::GraphEditor editor(graph);
+  std::vector<Argument> arguments = graph.node(node).arguments;
+  if (action == "retarget") {
+    editor.SetTarget(node, program.ops->FindText("edge.aten.sub.Tensor"));
+  } else if (action == "literal" &&
+             tamper["arg"].number() < static_cast<int64_t>(arguments.size())) {
+    editor.SetArgument(node, static_cast<size_t>(tamper["arg"].number()),
+                       ToArgument(tamper["value"]));
+  } else if (action == "kwarg" && graph.node(node).target->schema() != nullptr) {
+    for (const auto& [name, value] : tamper["value"].object()) {
+      const std::optional<int> i = graph.node(node).target->schema()->ArgumentIndex(name);
+      if (!i.has_value()) return absl::NotFoundError(absl::StrCat("no argument '", name, "'"));
+      editor.SetArgument(node, static_cast<size_t>(*i), ToArgument(value));
+    }
+  } else if (action == "swap_args" && arguments.size() >= 2) {
+    std::swap(arguments[0], arguments[1]);
+    editor.SetArguments(node, std::move(arguments));
+  } else if (action == "add_dead_node") {
+    const exir::Node& original = graph.node(node);
+    editor.InsertOp(graph.next(node),
+                    {.name = original.name, .target = original.target, .arguments = arguments},
+                    graph.value(original.results().at(0)).type);
+  } else if (action == "rewire_output") {
+    editor.SetOutputs({Argument(graph.node(node).results().at(0))});
+    program.signature.outputs.resize(1);
+  } else if (action == "move_before") {
+    const Json other = Json::Object{{"graph", tamper["graph"]},
+                                    {"op", tamper["before_op"]},
+                                    {"occurrence", tamper["before_occurrence"]}};
+    ABSL_ASSIGN_OR_RETURN(const auto before, FindNode(program, other));
+    editor.MoveBefore(node, before.second);
+  } else if (action == "meta") {
+    editor.SetDebugHandle(node, graph.node(node).debug_handle + 1);
+  } else {
+    return absl::InvalidArgumentError(absl::StrCat("unknown tampering ", tamper.Dump()));
   }
   return absl::OkStatus();
 }
@@ -82,7 +157,12 @@ class TagPartitioner final : public exir::Partitioner {
   absl::StatusOr<PartitionResult> Partition(const ExportedProgram& program) const override {
     PartitionResult result;
     for (const Json& tag : round_["tags"].array()) {
-      if (tag.contains("method") && tag["method"].text() != method_) continue;
+      if (!IsFor(tag, method_)) continue;
+      if (tag["output"] == Json(true)) {
+        // What a graph returns is no node in Belay: there is no id to tag it by.
+        result.nodes.push_back({ExportedProgram::kTop, NodeId(), tag["tag"].text()});
+        continue;
+      }
       if (tag.contains("user_input")) {
         int64_t index = tag["user_input"].number();
         for (size_t i = 0; i < program.signature.inputs.size(); ++i) {
@@ -91,8 +171,8 @@ class TagPartitioner final : public exir::Partitioner {
         }
         continue;
       }
-      // Results are not nodes in Belay.
-      if (tag["op"].text() == "getitem") continue;
+      // Results, bodies and modules are not nodes in Belay.
+      if (tag["op"].text() == "getitem" || tag["op"].text() == "get_attr") continue;
       ABSL_ASSIGN_OR_RETURN(const auto place, FindNode(program, tag));
       result.nodes.push_back({place.first, place.second, tag["tag"].text()});
     }
@@ -103,6 +183,11 @@ class TagPartitioner final : public exir::Partitioner {
           result.no_copy.push_back(program.top().inputs()[i]);
         }
       }
+    }
+    if (round_.contains("tamper")) {
+      // All that it can change is a copy.
+      ExportedProgram copy = program.Clone();
+      ABSL_RETURN_IF_ERROR(Tamper(round_["tamper"], copy));
     }
     if (round_["return_no_tags"] == Json(true)) return result;
     for (const Json& tag : round_["tag_order"].array()) {
@@ -198,6 +283,31 @@ class SupportPartitioner final : public exir::Partitioner {
     return result;
   }
 
+  exir::PreservedOps OpsToNotDecompose(const ExportedProgram& program) const override {
+    exir::PreservedOps preserved;
+    for (const Json& name : round_["ops_to_not_decompose"].array()) {
+      if (const exir::OpOverload* op = program.ops->Find(name.text())) preserved.ops.push_back(op);
+    }
+    const Json& filter = round_["filter"];
+    if (filter["kind"].text() == "bias_present") {
+      preserved.filter = [](const ExportedProgram& p, GraphId graph, NodeId node) {
+        const std::vector<Argument>& arguments = p.graphs[graph].node(node).arguments;
+        return arguments.size() > 2 && !arguments[2].is_none();
+      };
+    } else if (filter["kind"].text() == "last_dim_at_least") {
+      preserved.filter = [least = filter["value"].number()](const ExportedProgram& p, GraphId graph,
+                                                            NodeId node) {
+        const std::vector<exir::ValueId> results = p.graphs[graph].node(node).results();
+        const exir::TensorMeta* meta =
+            results.size() == 1 ? p.graphs[graph].value(results[0]).tensor() : nullptr;
+        if (meta == nullptr || meta->rank() == 0) return false;
+        const std::optional<int64_t> last = meta->sizes.back().AsInt();
+        return last.has_value() && *last >= least;
+      };
+    }
+    return preserved;
+  }
+
  private:
   const Json round_;
   const std::string method_;
@@ -236,14 +346,6 @@ absl::StatusOr<std::unique_ptr<exir::Partitioner>> CreateCasePartitioner(const J
     ABSL_RETURN_IF_ERROR(
         CheckFields(round, {"kind", "tags", "constants", "no_copy", "tag_order", "specs", "methods",
                             "tamper", "return_no_tags", "validation_disabled"}));
-    if (round.contains("tamper")) {
-      return absl::UnimplementedError("a partitioner can't change the graph: it gets a const one");
-    }
-    for (const Json& tag : round["tags"].array()) {
-      if (tag.contains("output")) {
-        return absl::UnimplementedError("the outputs are no node that could be tagged");
-      }
-    }
     return std::make_unique<TagPartitioner>(round, method);
   }
   if (kind == "all_nodes") {
@@ -258,12 +360,15 @@ absl::StatusOr<std::unique_ptr<exir::Partitioner>> CreateCasePartitioner(const J
         round, {"kind", "ops", "groups", "backend_id", "compile_specs", "constants", "tag_prefix",
                 "ops_to_not_decompose", "filter", "allows_single_node_partition", "non_compute_ops",
                 "allowed_single_node_partition_ops"}));
+    const std::string& filter = round["filter"]["kind"].text();
+    if (!round["filter"].is_null() && filter != "bias_present" && filter != "last_dim_at_least") {
+      return absl::InvalidArgumentError(absl::StrCat("unknown filter '", filter, "'"));
+    }
     return std::make_unique<SupportPartitioner>(round, method, proposals);
   }
   if (kind == "demo") {
     if (round["name"].text() == "AddMulPartitionerDemo") return demo::CreateAddMulPartitionerDemo();
-    return absl::UnimplementedError(
-        absl::StrCat("there is no demo partitioner ", round["name"].text()));
+    return absl::NotFoundError(absl::StrCat("there is no demo partitioner ", round["name"].text()));
   }
   return absl::InvalidArgumentError(absl::StrCat("unknown kind of round '", kind, "'"));
 }

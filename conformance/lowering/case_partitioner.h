@@ -14,9 +14,9 @@ namespace belay::conformance {
 // What a partitioner proposed, as `partitions` of expected.json.
 using Proposals = std::vector<Json>;
 
-// kUnimplemented for rounds that describe something that can't be said in Belay (an output node
-// with a tag, a partitioner that edits the graph), with the reason; kInvalidArgument for fields
-// that the format does not have.
+// kInvalidArgument for fields and values that the format does not have, kNotFound for a demo
+// partitioner that does not exist. A partitioner that edits the graph (`tamper`) edits a copy of
+// its own, which is all that it can; a tagged output is a tag on a node that does not exist.
 absl::StatusOr<std::unique_ptr<exir::Partitioner>> CreateCasePartitioner(const Json& round,
                                                                          const std::string& method,
                                                                          Proposals* proposals);

@@ -1,0 +1,53 @@
+// Compares lowered programs with what a case expects.
+#ifndef BELAY_CONFORMANCE_LOWERING_CASE_COMPARE_H_
+#define BELAY_CONFORMANCE_LOWERING_CASE_COMPARE_H_
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "conformance/lowering/case_partitioner.h"
+#include "conformance/lowering/json_value.h"
+#include "conformance/lowering/normal_form.h"
+#include "exir/backend/to_backend.h"
+
+namespace belay::conformance {
+
+class CaseComparison {
+ public:
+  // Functions return "" when equal, else the first difference. `fqns` are the tensors that the
+  // exported programs name; it must outlive this.
+  explicit CaseComparison(const std::set<std::string>& fqns) : fqns_(fqns) {}
+
+  // Which nodes carry a debug handle before anything is lowered, for debug maps. Not called: maps
+  // are compared by their raw handles.
+  void RecordHandles(const exir::MethodPrograms& programs);
+
+  // The fields of expected.json.
+  std::string Compare(const Json& expected, const exir::MethodPrograms& programs,
+                      const Proposals& proposals);
+  // Its field `lowered_module`.
+  std::string CompareWhole(const Json& expected, const exir::LoweredBackendModule& module,
+                           const std::string& method);
+
+ private:
+  NormalForm Form(const exir::ExportedProgram& program) const;
+  void NumberDelegates(const exir::MethodPrograms& programs);
+  std::string CompareProgram(const Json& expected, const exir::ExportedProgram& program) const;
+  std::string CompareModule(const Json& expected, const exir::LoweredBackendModule& module,
+                            const std::string& method);
+  std::string CompareDebugMap(const Json& expected, const exir::LoweredBackendModule& module,
+                              const std::string& method);
+
+  const std::set<std::string>& fqns_;
+  std::map<std::string, std::map<int64_t, Json::Array>> handles_;  // by method
+  std::map<const exir::LoweredBackendModule*, int64_t> index_;
+  std::vector<const exir::LoweredBackendModule*> modules_;
+  std::map<const exir::LoweredBackendModule*, std::string> method_of_;
+};
+
+}  // namespace belay::conformance
+
+#endif  // BELAY_CONFORMANCE_LOWERING_CASE_COMPARE_H_
