@@ -50,9 +50,9 @@ size_t Method::num_outputs() const { return impl_->plan->outputs.size(); }
 
 absl::Status Method::SetInput(size_t i, const EValue& value) { return impl_->inputs.Set(i, value); }
 
-absl::Status Method::Execute() {
+absl::Status Method::Execute(const ExecuteOptions& options) {
   ABSL_RETURN_IF_ERROR(impl_->inputs.CheckReady());
-  return impl_->code.Run();
+  return impl_->code.Run(options);
 }
 
 const EValue& Method::GetOutput(size_t i) const {

@@ -13,6 +13,7 @@
 #include "absl/types/span.h"
 #include "runtime/backend/backend_registry.h"
 #include "runtime/core/evalue.h"
+#include "runtime/executor/execute_options.h"
 #include "runtime/executor/instruction_info.h"
 #include "runtime/kernel/kernel_registry.h"
 #include "runtime/program/program.h"
@@ -56,12 +57,14 @@ class Method {
   // Runs the instructions. Sizes that share a symbol are checked against each other first
   // (kInvalidArgument, naming both inputs), and that a mutated input shares no memory with others.
   //   kFailedPrecondition  some input was never set (all are named)
-  //   kResourceExhausted   Limits::executed_instructions
+  //   kResourceExhausted   Limits::executed_instructions, or that of `options`
+  //   kDeadlineExceeded, kCancelled  as `options` ask; the message names the next instruction
   //   anything a kernel or delegate returns, annotated with the instruction's index, operator and
   //   method
   // After an error outputs are undefined, state is as the instructions before the failing one left
   // it, and Execute may be called again.
-  absl::Status Execute();
+  absl::Status Execute(const ExecuteOptions& options);
+  absl::Status Execute() { return Execute(ExecuteOptions()); }
 
   // Output i of the last Execute(). Tensors lie in the method's memory, or are an input, constant
   // or state that is passed through; valid until the next call of Execute or SetInput.

@@ -1,6 +1,8 @@
 #include "runtime/executor/method_code.h"
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -250,16 +252,37 @@ bool MethodCode::ConditionHolds(const Record& record) const {
   return *tensor->as<const uint8_t>() != 0;  // one element, as validated
 }
 
-absl::Status MethodCode::Run() {
-  const uint64_t limit = program_->limits().executed_instructions;
+absl::Status MethodCode::CheckMayContinue(const ExecuteOptions& options, uint64_t executed,
+                                          uint64_t limit) const {
+  if (limit != 0 && executed == limit) [[unlikely]] {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("stopped after the ", limit,
+                     " instructions that the limit 'executed_instructions' allows"));
+  }
+  if (options.cancel != nullptr && options.cancel->load(std::memory_order_relaxed)) [[unlikely]] {
+    return absl::CancelledError(absl::StrCat("stopped after ", executed,
+                                             " instructions, as 'ExecuteOptions::cancel' asks"));
+  }
+  if (options.deadline.has_value() && std::chrono::steady_clock::now() > *options.deadline)
+      [[unlikely]] {
+    return absl::DeadlineExceededError(
+        absl::StrCat("stopped after ", executed,
+                     " instructions, because 'ExecuteOptions::deadline' has passed"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status MethodCode::Run(const ExecuteOptions& options) {
+  uint64_t limit = program_->limits().executed_instructions;
+  if (options.executed_instructions != 0 && (limit == 0 || options.executed_instructions < limit)) {
+    limit = options.executed_instructions;
+  }
   const size_t count = records_.size();
   uint64_t executed = 0;
   for (size_t i = 0; i < count;) {
-    if (limit != 0 && executed == limit) [[unlikely]] {
-      return Annotate(absl::ResourceExhaustedError(absl::StrCat(
-                          "stopped after the ", limit,
-                          " instructions that the limit 'executed_instructions' allows")),
-                      i);
+    if (absl::Status status = CheckMayContinue(options, executed, limit); !status.ok())
+        [[unlikely]] {
+      return Annotate(status, i);
     }
     ++executed;
     Record& record = records_[i];

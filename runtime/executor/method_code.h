@@ -12,6 +12,7 @@
 #include "runtime/backend/backend_registry.h"
 #include "runtime/core/arena.h"
 #include "runtime/core/evalue.h"
+#include "runtime/executor/execute_options.h"
 #include "runtime/executor/instruction_info.h"
 #include "runtime/executor/slot_table.h"
 #include "runtime/kernel/kernel_registry.h"
@@ -36,7 +37,7 @@ class MethodCode {
   absl::Status Prepare();
 
   // Walks over the instructions. Allocates nothing unless it fails.
-  absl::Status Run();
+  absl::Status Run(const ExecuteOptions& options);
 
   // Of the delegates.
   void ResetState();
@@ -73,6 +74,8 @@ class MethodCode {
   absl::Status ResolveKernel(const KernelCallPlan& call, size_t instruction,
                              const KernelRegistry& kernels, Missing& missing, Record& record);
   absl::Status MakeDelegate(const DelegateCallPlan& call, Record& record);
+  absl::Status CheckMayContinue(const ExecuteOptions& options, uint64_t executed,
+                                uint64_t limit) const;
   absl::Status CheckOutputs(const Record& record);
   absl::Status Move(const Record& record);
   bool ConditionHolds(const Record& record) const;

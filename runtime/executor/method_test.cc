@@ -1,5 +1,7 @@
 #include "runtime/executor/method.h"
 
+#include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -14,6 +16,7 @@
 namespace belay {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -234,6 +237,68 @@ TEST_F(LoopTest, StopsAtTheLimit) {
   EXPECT_THAT(method.Execute(), StatusIs(kExhausted, HasSubstr("'executed_instructions'")));
   ASSERT_OK(method.SetInput(1, int64_t{3}));
   ASSERT_OK(method.Execute());
+  EXPECT_THAT(Floats(method.GetOutput(0)), ElementsAre(3, 6));
+}
+
+TEST_F(LoopTest, StopsWhereTheCallWantsItTo) {
+  ASSERT_OK_AND_ASSIGN(Method method, Load());
+  const TestTensor x = TestTensor::Of<float>({2}, {1, 2});
+  ASSERT_OK(method.SetInput(0, x.view()));
+  ASSERT_OK(method.SetInput(1, std::numeric_limits<int64_t>::max()));
+  EXPECT_THAT(method.Execute({.executed_instructions = 17}),
+              StatusIs(kExhausted, AllOf(HasSubstr("after the 17 instructions"),
+                                         HasSubstr("'executed_instructions'"))));
+}
+
+TEST_F(LoopTest, NoCallExceedsTheProgramsLimit) {
+  Program::Options options;
+  options.limits.executed_instructions = 1000;
+  ASSERT_OK_AND_ASSIGN(Method method, Load(options));
+  const TestTensor x = TestTensor::Of<float>({2}, {1, 2});
+  ASSERT_OK(method.SetInput(0, x.view()));
+  ASSERT_OK(method.SetInput(1, std::numeric_limits<int64_t>::max()));
+  EXPECT_THAT(method.Execute({.executed_instructions = 5000}),
+              StatusIs(kExhausted, HasSubstr("after the 1000 instructions")));
+}
+
+TEST_F(LoopTest, StopsAtTheDeadline) {
+  Program::Options options;
+  options.limits.executed_instructions = 0;
+  ASSERT_OK_AND_ASSIGN(Method method, Load(options));
+  const TestTensor x = TestTensor::Of<float>({2}, {1, 2});
+  ASSERT_OK(method.SetInput(0, x.view()));
+  ASSERT_OK(method.SetInput(1, std::numeric_limits<int64_t>::max()));
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_THAT(method.Execute({.deadline = start + std::chrono::milliseconds(20)}),
+              StatusIs(absl::StatusCode::kDeadlineExceeded,
+                       AllOf(HasSubstr("method 'forward', instruction "),
+                             HasSubstr("'ExecuteOptions::deadline'"))));
+  EXPECT_GE(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(20));
+  EXPECT_THAT(method.Execute({.deadline = start}),
+              StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("after 0 instructions")));
+  ASSERT_OK(method.SetInput(1, int64_t{3}));
+  ASSERT_OK(method.Execute({.deadline = start + std::chrono::hours(1)}));
+  EXPECT_THAT(Floats(method.GetOutput(0)), ElementsAre(3, 6));
+}
+
+TEST_F(LoopTest, StopsWhenAnotherThreadCancels) {
+  Program::Options options;
+  options.limits.executed_instructions = 0;
+  ASSERT_OK_AND_ASSIGN(Method method, Load(options));
+  const TestTensor x = TestTensor::Of<float>({2}, {1, 2});
+  ASSERT_OK(method.SetInput(0, x.view()));
+  ASSERT_OK(method.SetInput(1, std::numeric_limits<int64_t>::max()));
+  std::atomic<bool> cancel = false;
+  std::thread canceller([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    cancel = true;
+  });
+  EXPECT_THAT(method.Execute({.cancel = &cancel}),
+              StatusIs(absl::StatusCode::kCancelled, HasSubstr("'ExecuteOptions::cancel'")));
+  canceller.join();
+  cancel = false;
+  ASSERT_OK(method.SetInput(1, int64_t{3}));
+  ASSERT_OK(method.Execute({.cancel = &cancel}));
   EXPECT_THAT(Floats(method.GetOutput(0)), ElementsAre(3, 6));
 }
 

@@ -1,4 +1,6 @@
 // Execute() allocates nothing. A binary of its own, since it replaces the allocator.
+#include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -119,7 +121,10 @@ TEST(NoAllocationTest, ExecuteAllocatesNothing) {
   absl::Status status = loaded.SetInput(0, contiguous.view());
   if (status.ok()) status = loaded.SetInput(1, transposed.view());
   if (status.ok()) status = loaded.SetInput(2, int64_t{10});
-  for (int k = 0; k < 3 && status.ok(); ++k) status = loaded.Execute();
+  const std::atomic<bool> cancel = false;
+  const ExecuteOptions options = {
+      .deadline = std::chrono::steady_clock::now() + std::chrono::hours(1), .cancel = &cancel};
+  for (int k = 0; k < 3 && status.ok(); ++k) status = loaded.Execute(options);
   counting = false;
   EXPECT_OK(status);
   EXPECT_EQ(allocations, 0);

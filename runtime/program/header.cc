@@ -79,11 +79,14 @@ absl::Status CheckReserved(absl::Span<const std::byte> file, size_t at) {
 
 }  // namespace
 
+absl::Status CheckFileBytes(uint64_t bytes, const Limits& limits) {
+  if (bytes <= limits.file_bytes) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat(
+      "the file has ", bytes, " bytes, the limit 'file_bytes' is ", limits.file_bytes));
+}
+
 absl::StatusOr<FileHeader> ReadHeader(absl::Span<const std::byte> file, const Limits& limits) {
-  if (file.size() > limits.file_bytes) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "the file has ", file.size(), " bytes, the limit 'file_bytes' is ", limits.file_bytes));
-  }
+  ABSL_RETURN_IF_ERROR(CheckFileBytes(file.size(), limits));
   ABSL_RETURN_IF_ERROR(CheckStart(file, kMagic, "program file", /*file_size_at=*/32));
   ABSL_RETURN_IF_ERROR(CheckReserved(file, 40));
   ABSL_RETURN_IF_ERROR(CheckReserved(file, 48));

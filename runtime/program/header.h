@@ -19,6 +19,9 @@ struct FileHeader {
   absl::Span<const std::byte> metadata;
 };
 
+// kResourceExhausted  Limits::file_bytes
+absl::Status CheckFileBytes(uint64_t bytes, const Limits& limits);
+
 // Checks the header of `file`, all of its bytes, and the metadata's checksum.
 //   kDataLoss           not a program file, truncated, or damaged
 //   kUnimplemented      a format of another major version; names both

@@ -10,9 +10,11 @@ namespace belay {
 struct Limits {
   uint64_t file_bytes = uint64_t{1} << 40;
   uint64_t metadata_bytes = uint64_t{256} << 20;
+  uint64_t nesting = 20;  // messages within messages of the metadata; 100 at most
   uint64_t segments = 1 << 20;
   uint64_t methods = 4096;
   uint64_t values = 1 << 24;                 // per method
+  uint64_t tensors = 1 << 22;                // per method, of its values
   uint64_t instructions = 1 << 24;           // per method
   uint64_t list_elements = 1 << 24;          // per method, all lists together
   uint64_t operands = 1 << 24;               // per method, with a list's elements at each use

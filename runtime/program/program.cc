@@ -30,7 +30,8 @@ absl::StatusOr<Program> Program::Open(const std::string& path, const Options& op
   Options resolved = options;
   if (resolved.companion_root.empty()) resolved.companion_root = DirectoryOf(path);
   const absl::Span<const std::byte> bytes = file->bytes();
-  absl::StatusOr<Program> program = OpenBytes(std::move(file), bytes, resolved);
+  absl::StatusOr<Program> program =
+      ProgramValidator::Validate(std::move(file), bytes, resolved, path);
   if (program.ok()) return program;
   return absl::Status(program.status().code(),
                       absl::StrCat(path, ": ", program.status().message()));
@@ -39,7 +40,7 @@ absl::StatusOr<Program> Program::Open(const std::string& path, const Options& op
 absl::StatusOr<Program> Program::OpenBytes(std::shared_ptr<const void> owner,
                                            absl::Span<const std::byte> bytes,
                                            const Options& options) {
-  return ProgramValidator::Validate(std::move(owner), bytes, options);
+  return ProgramValidator::Validate(std::move(owner), bytes, options, /*path=*/"");
 }
 
 absl::StatusOr<const MethodPlan*> Program::FindMethod(std::string_view name) const {

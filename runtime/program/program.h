@@ -17,6 +17,7 @@
 #include "absl/base/attributes.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "runtime/program/file_verifier.h"
 #include "runtime/program/limits.h"
 #include "runtime/program/plan.h"
 #include "runtime/schema/file_format.h"
@@ -46,6 +47,8 @@ class Program {
     // Where companion files are looked for, by base name only; "": the directory of the program
     // file, or none when opened from bytes.
     std::string companion_root;
+    // Asked before anything of the file is read; nullptr: any file may be opened. See signature.h.
+    const FileVerifier* verifier = nullptr;
   };
   // Maps the file and validates it.
   //   kNotFound, kPermissionDenied, kUnavailable  the file can't be read
@@ -54,6 +57,7 @@ class Program {
   //   kInvalidArgument    a rule of file_format.md is broken; the message names the rule, the place
   //                       and the values
   //   kResourceExhausted  a limit
+  //   what Options::verifier returns
   static absl::StatusOr<Program> Open(const std::string& path, const Options& options);
   static absl::StatusOr<Program> Open(const std::string& path) { return Open(path, Options()); }
   // The same from memory aligned to kSegmentAlignment or less (constants are copied when an element
@@ -71,6 +75,8 @@ class Program {
   absl::Span<const SegmentPlan> segments() const { return segments_; }
   absl::Span<const std::byte> bytes() const { return bytes_; }
   uint64_t metadata_bytes() const { return metadata_bytes_; }
+  // Of the file's format; the major version is kFormatMajor.
+  uint32_t minor_version() const { return minor_version_; }
   const std::string& producer() const { return producer_; }
   // Serialised schema.DebugInfo; empty when the file has none.
   absl::Span<const std::byte> debug_info() const { return debug_info_; }
@@ -81,6 +87,7 @@ class Program {
   std::shared_ptr<const void> owner_;
   absl::Span<const std::byte> bytes_;
   uint64_t metadata_bytes_ = 0;
+  uint32_t minor_version_ = 0;
   std::string producer_;
   std::vector<MethodPlan> methods_;
   std::vector<SegmentPlan> segments_;

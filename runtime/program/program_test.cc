@@ -131,6 +131,8 @@ void PrintTo(const LimitCase& c, std::ostream* out) { *out << c.name; }
 const LimitCase kLimitCases[] = {
     {"FileBytes", [](Limits& l) { l.file_bytes = 100; }, "the limit 'file_bytes' is 100"},
     {"MetadataBytes", [](Limits& l) { l.metadata_bytes = 100; }, "'metadata_bytes' is 100"},
+    {"Nesting", [](Limits& l) { l.nesting = 2; }, "deeper than the limit 'nesting' of 2"},
+    {"Tensors", [](Limits& l) { l.tensors = 9; }, "10 exceeds the limit 'tensors' of 9"},
     {"Segments", [](Limits& l) { l.segments = 4; }, "5 exceeds the limit 'segments' of 4"},
     {"Methods", [](Limits& l) { l.methods = 1; }, "2 exceeds the limit 'methods' of 1"},
     {"Values", [](Limits& l) { l.values = 10; }, "exceeds the limit 'values' of 10"},

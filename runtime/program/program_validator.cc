@@ -1,5 +1,6 @@
 #include "runtime/program/program_validator.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -20,15 +21,29 @@
 namespace belay {
 namespace {
 
-// The schema's messages are at most 6 deep; unknown fields may add some.
-constexpr int kMessageDepth = 20;
+// The deepest that is ever parsed: the parser recurses.
+constexpr uint64_t kMaxNesting = 100;
 
-bool Parse(absl::Span<const std::byte> bytes, schema::Program& program) {
+bool Parse(absl::Span<const std::byte> bytes, uint64_t nesting, schema::Program& program) {
   google::protobuf::io::CodedInputStream input(
       reinterpret_cast<const google::protobuf::uint8*>(bytes.data()),
       static_cast<int>(bytes.size()));  // ReadHeader limits it
-  input.SetRecursionLimit(kMessageDepth);
+  input.SetRecursionLimit(static_cast<int>(nesting));
   return program.ParseFromCodedStream(&input) && input.ConsumedEntireMessage();
+}
+
+absl::Status ParseMetadata(absl::Span<const std::byte> bytes, const Limits& limits,
+                           schema::Program& program) {
+  const uint64_t nesting = std::min(limits.nesting, kMaxNesting);
+  if (Parse(bytes, nesting, program)) return absl::OkStatus();
+  // The parser does not say why. If it gets along with more levels, these were it.
+  if (nesting < kMaxNesting && Parse(bytes, kMaxNesting, program)) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "the metadata's messages are nested deeper than the limit 'nesting' of ", nesting));
+  }
+  return absl::DataLossError(absl::StrCat(
+      "the metadata is not a Protocol Buffers message belay.schema.Program of at most ",
+      kMaxNesting, " levels"));
 }
 
 // Version 1.0 has no features that a file could require.
@@ -44,20 +59,33 @@ absl::Status CheckFeatures(const schema::Program& program) {
 
 absl::StatusOr<Program> ProgramValidator::Validate(std::shared_ptr<const void> owner,
                                                    absl::Span<const std::byte> file,
-                                                   const Program::Options& options) {
+                                                   const Program::Options& options,
+                                                   const std::string& path) {
   const Limits& limits = options.limits;
+  if (options.verifier != nullptr) {
+    ABSL_RETURN_IF_ERROR(CheckFileBytes(file.size(), limits));
+    ABSL_RETURN_IF_ERROR(options.verifier->VerifyFile(path, file));
+  }
   ABSL_ASSIGN_OR_RETURN(const FileHeader header, ReadHeader(file, limits));
   google::protobuf::Arena arena;
   schema::Program& metadata = *google::protobuf::Arena::CreateMessage<schema::Program>(&arena);
-  if (!Parse(header.metadata, metadata)) {
-    return absl::DataLossError(
-        "the metadata is not a Protocol Buffers message belay.schema.Program");
-  }
+  ABSL_RETURN_IF_ERROR(ParseMetadata(header.metadata, limits, metadata));
   ABSL_RETURN_IF_ERROR(CheckFeatures(metadata));
 
   Program program;
   ABSL_ASSIGN_OR_RETURN(Segments segments,
                         ValidateSegments(metadata, header, file, options.companion_root, limits));
+  if (options.verifier != nullptr) {
+    for (const SegmentPlan& segment : segments.plans) {
+      if (segment.companion.empty()) continue;  // what the signature is of
+      const absl::Status status = options.verifier->VerifyDigest(segment.bytes, segment.sha256);
+      if (!status.ok()) {
+        return absl::Status(
+            status.code(),
+            absl::StrCat("companion file ", Quoted(segment.companion), ": ", status.message()));
+      }
+    }
+  }
   program.segments_ = std::move(segments.plans);
   ABSL_ASSIGN_OR_RETURN(const std::vector<absl::Span<const std::byte>> constants,
                         ValidateConstants(metadata, program.segments_));
@@ -71,16 +99,16 @@ absl::StatusOr<Program> ProgramValidator::Validate(std::shared_ptr<const void> o
   program.methods_.reserve(methods);
   for (uint64_t i = 0; i < methods; ++i) {
     const schema::Method& method = metadata.methods(i);
-    const MetadataPath path(root, "methods", i);
-    if (method.name().empty()) return MetadataPath(path, "name").Error("is empty");
+    const MetadataPath at(root, "methods", i);
+    if (method.name().empty()) return MetadataPath(at, "name").Error("is empty");
     if (i > 0 && method.name() <= program.methods_.back().name) {
-      return MetadataPath(path, "name")
+      return MetadataPath(at, "name")
           .Error(absl::StrCat(Quoted(method.name()), " does not come after ",
                               Quoted(program.methods_.back().name),
                               ": methods are sorted by name, which is unique"));
     }
     ABSL_ASSIGN_OR_RETURN(MethodPlan plan,
-                          ValidateMethod(method, program.segments_, constants, limits, path));
+                          ValidateMethod(method, program.segments_, constants, limits, at));
     program.methods_.push_back(std::move(plan));
   }
   if (metadata.debug_segment() != 0) {
@@ -90,6 +118,7 @@ absl::StatusOr<Program> ProgramValidator::Validate(std::shared_ptr<const void> o
                      MetadataPath(root, "debug_segment")));
   }
   program.producer_ = metadata.producer();
+  program.minor_version_ = header.minor;
   program.metadata_bytes_ = header.metadata.size();
   program.bytes_ = file;
   program.limits_ = limits;

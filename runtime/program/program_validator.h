@@ -17,7 +17,7 @@ class ProgramValidator {
   // `owner` keeps `file` alive. Errors as Program::Open's.
   static absl::StatusOr<Program> Validate(std::shared_ptr<const void> owner,
                                           absl::Span<const std::byte> file,
-                                          const Program::Options& options);
+                                          const Program::Options& options, const std::string& path);
 };
 
 }  // namespace belay

@@ -37,6 +37,9 @@ class ValueValidator {
       case schema::Value::kString:
         return append(value.string());
       case schema::Value::kTensor:
+        if (++tensors_ > limits_.tensors) {
+          return path.LimitError("tensors", tensors_, limits_.tensors);
+        }
         return ValidateTensor(
             value.tensor(), memory_, MetadataPath(path, "tensor"),
             std::get<TensorPlan>(values.emplace_back(std::in_place_type<TensorPlan>)));
@@ -95,6 +98,7 @@ class ValueValidator {
   const TensorMemory& memory_;
   const Limits& limits_;
   uint64_t list_elements_ = 0;
+  uint64_t tensors_ = 0;
 };
 
 }  // namespace
