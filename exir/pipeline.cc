@@ -5,10 +5,12 @@
 #include <string>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "exir/backend/rounds.h"
+#include "exir/functionalize/training_to_aten.h"
 #include "exir/ir/text.h"
 #include "exir/passes/to_edge_passes.h"
 #include "runtime/core/status_macros.h"
@@ -112,14 +114,48 @@ void ReportDelegation(const std::string& method, const ExportedProgram& program,
 }  // namespace
 
 absl::StatusOr<ExportedProgram> ToEdge(ExportedProgram program, const PassManagerOptions& options,
-                                       std::vector<PassReport>* reports) {
+                                       std::vector<PassReport>* reports,
+                                       const DecomposeOptions& decompose) {
   if (program.dialect == IrDialect::kEdge) return program;
+  std::vector<Pass> passes;
   if (program.dialect == IrDialect::kTraining) {
-    return absl::UnimplementedError(
-        "programs of the TRAINING dialect can't be lowered yet: call run_decompositions() on the "
-        "exported program before saving it, which makes an ATEN program");
+    passes = TrainingToAtenPasses(decompose);
+  } else {
+    passes.push_back(Decompose(decompose));
   }
-  return RunPasses(std::move(program), ToEdgePasses(), options, reports);
+  for (Pass& pass : ToEdgePasses()) passes.push_back(std::move(pass));
+  return RunPasses(std::move(program), passes, options, reports);
+}
+
+DecomposeOptions KeepFor(const ExportedProgram& program,
+                         absl::Span<const Partitioner* const> partitioners) {
+  struct Request {
+    absl::flat_hash_set<const OpOverload*> ops;
+    std::function<bool(const ExportedProgram&, GraphId, NodeId)> filter;
+  };
+  std::vector<Request> requests;
+  for (const Partitioner* partitioner : partitioners) {
+    PreservedOps preserved = partitioner->OpsToNotDecompose(program);
+    Request request{{}, std::move(preserved.filter)};
+    for (const OpOverload* op : preserved.ops) {
+      const FunctionSchema* schema = op->schema();
+      if (schema == nullptr || schema->IsMutable() || schema->IsView()) continue;
+      request.ops.insert(op->aten());
+    }
+    if (!request.ops.empty()) requests.push_back(std::move(request));
+  }
+  DecomposeOptions options;
+  if (requests.empty()) return options;
+  options.keep = [requests = std::move(requests)](const ExportedProgram& p, GraphId graph,
+                                                  NodeId node) {
+    const OpOverload* target = p.graphs[graph].node(node).target;
+    for (const Request& request : requests) {
+      if (!request.ops.contains(target->aten())) continue;
+      if (!request.filter || request.filter(p, graph, node)) return true;
+    }
+    return false;
+  };
+  return options;
 }
 
 absl::StatusOr<ProgramImage> LowerPrograms(MethodPrograms methods, const PipelineOptions& options,
@@ -132,8 +168,9 @@ absl::StatusOr<ProgramImage> LowerPrograms(MethodPrograms methods, const Pipelin
     if (options.progress) options.progress(pass.name, 0.3);
   };
   for (auto& [name, program] : methods) {
-    absl::StatusOr<ExportedProgram> edge =
-        ToEdge(std::move(program), pass_options, report == nullptr ? nullptr : &report->passes);
+    const DecomposeOptions decompose = KeepFor(program, options.partitioners);
+    absl::StatusOr<ExportedProgram> edge = ToEdge(
+        std::move(program), pass_options, report == nullptr ? nullptr : &report->passes, decompose);
     if (!edge.ok()) return Annotate(edge.status(), absl::StrCat("to_edge: method '", name, "'"));
     program = *std::move(edge);
   }
@@ -150,6 +187,12 @@ absl::StatusOr<ProgramImage> LowerPrograms(MethodPrograms methods, const Pipelin
         ToBackend(methods, all, *options.backends, options.to_backend);
     if (!lowered.ok()) return Annotate(lowered.status(), "to_backend");
     methods = *std::move(lowered);
+  }
+  for (const Partitioner* partitioner : options.partitioners) {
+    MethodPartitioners all;
+    for (const auto& [name, program] : methods) all.emplace_back(name, partitioner);
+    const absl::Status kept = CheckPreservedOps(methods, all);
+    if (!kept.ok()) return Annotate(kept, "to_backend");
   }
   clock.Stop();
   if (report != nullptr) {

@@ -13,7 +13,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "exir/backend/to_backend.h"
+#include "exir/decompositions/decompose.h"
 #include "exir/emit/emitter.h"
 #include "exir/emit/program_image.h"
 #include "exir/import/import.h"
@@ -56,10 +58,21 @@ struct PipelineOptions {
   std::function<void(const PassReport&, const ExportedProgram&)> after_pass;
 };
 
-// kUnimplemented for programs of the TRAINING dialect.
+// An edge program of a program of any dialect. A TRAINING program (what torch.export.save writes by
+// default) is made functional and ATEN first: regions are inlined, composite operators decomposed,
+// writes replaced. In both, operators that have a decomposition are decomposed, but for those that
+// `decompose.keep` keeps; who keeps some sees to it that they end up in delegates (KeepFor,
+// CheckPreservedOps in exir/backend/rounds.h).
+//   kUnimplemented  the program does what Belay does not know; lists all such nodes where it can
 absl::StatusOr<ExportedProgram> ToEdge(ExportedProgram program,
                                        const PassManagerOptions& options = {},
-                                       std::vector<PassReport>* reports = nullptr);
+                                       std::vector<PassReport>* reports = nullptr,
+                                       const DecomposeOptions& decompose = {});
+
+// Keeps what the partitioners ask to keep (Partitioner::OpsToNotDecompose) of `program`, but for
+// operators that write or whose results are aliases, which never stay.
+DecomposeOptions KeepFor(const ExportedProgram& program,
+                         absl::Span<const Partitioner* const> partitioners);
 
 // (method name, path of its archive) → program. Errors are annotated with the phase, the method and
 // the path.

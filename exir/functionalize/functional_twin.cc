@@ -1,0 +1,102 @@
+#include "exir/functionalize/functional_twin.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "exir/decompositions/op_shorthand.h"
+#include "runtime/core/str_cat.h"
+
+namespace belay::exir {
+namespace {
+
+std::vector<Argument> Copy(OpBuilder& b, const OpCall& c) { return {c["src"]}; }
+std::vector<Argument> Zero(OpBuilder& b, const OpCall& c) {
+  return {b.Call("aten.full_like.default", {c["self"], 0})};
+}
+std::vector<Argument> FillDiagonal(OpBuilder& b, const OpCall& c) {
+  const Argument& self = c["self"];
+  if (b.rank(self) != 2 || c.Bool("wrap")) {
+    b.Unsupported("fill_diagonal_ of a tensor that is no matrix, or with wrap");
+    return {};
+  }
+  const Argument rows = Unsqueeze(b, Arange(b, b.size(self, 0)), 1);
+  const Argument diagonal = b.Call("aten.eq.Tensor", {rows, Arange(b, b.size(self, 1))});
+  return {Where(b, diagonal, c["fill_value"], self)};
+}
+
+struct Special {
+  std::string_view op;
+  FunctionalTwin::Kind kind;
+  std::string_view twin;  // "" when `compute` does it
+  std::vector<Argument> (*compute)(OpBuilder& b, const OpCall& call) = nullptr;
+};
+using Kind = FunctionalTwin::Kind;
+// Sorted.
+constexpr Special kSpecial[] = {
+    {"aten.__iand__.Scalar", Kind::kValues, "aten.bitwise_and.Scalar"},
+    {"aten.__iand__.Tensor", Kind::kValues, "aten.bitwise_and.Tensor"},
+    {"aten.__ilshift__.Scalar", Kind::kValues, "aten.bitwise_left_shift.Tensor_Scalar"},
+    {"aten.__ilshift__.Tensor", Kind::kValues, "aten.bitwise_left_shift.Tensor"},
+    {"aten.__ior__.Scalar", Kind::kValues, "aten.bitwise_or.Scalar"},
+    {"aten.__ior__.Tensor", Kind::kValues, "aten.bitwise_or.Tensor"},
+    {"aten.__irshift__.Scalar", Kind::kValues, "aten.bitwise_right_shift.Tensor_Scalar"},
+    {"aten.__irshift__.Tensor", Kind::kValues, "aten.bitwise_right_shift.Tensor"},
+    {"aten.__ixor__.Scalar", Kind::kValues, "aten.bitwise_xor.Scalar"},
+    {"aten.__ixor__.Tensor", Kind::kValues, "aten.bitwise_xor.Tensor"},
+    {"aten.as_strided_.default", Kind::kView, "aten.as_strided.default"},
+    {"aten.copy_.default", Kind::kValues, "", Copy},
+    {"aten.detach_.default", Kind::kAlias, ""},
+    {"aten.fill_diagonal_.default", Kind::kValues, "", FillDiagonal},
+    {"aten.pow_.Scalar", Kind::kValues, "aten.pow.Tensor_Scalar"},
+    {"aten.pow_.Tensor", Kind::kValues, "aten.pow.Tensor_Tensor"},
+    {"aten.float_power_.Scalar", Kind::kValues, "aten.float_power.Tensor_Scalar"},
+    {"aten.float_power_.Tensor", Kind::kValues, "aten.float_power.Tensor_Tensor"},
+    {"aten.floor_divide_.Tensor", Kind::kValues, "aten.floor_divide.default"},
+    {"aten.squeeze_.default", Kind::kView, "aten.squeeze.default"},
+    {"aten.squeeze_.dim", Kind::kView, "aten.squeeze.dim"},
+    {"aten.squeeze_.dims", Kind::kView, "aten.squeeze.dims"},
+    {"aten.swapaxes_.default", Kind::kView, "aten.transpose.int"},
+    {"aten.swapdims_.default", Kind::kView, "aten.transpose.int"},
+    {"aten.t_.default", Kind::kView, "aten.t.default"},
+    {"aten.transpose_.default", Kind::kView, "aten.transpose.int"},
+    {"aten.unsqueeze_.default", Kind::kView, "aten.unsqueeze.default"},
+    {"aten.zero_.default", Kind::kValues, "", Zero},
+};
+
+}  // namespace
+
+std::optional<FunctionalTwin> FunctionalTwinOf(const OpRegistry& ops, const OpOverload& op) {
+  for (const Special& special : kSpecial) {
+    if (special.op != op.name()) continue;
+    FunctionalTwin twin{special.kind, nullptr, special.compute};
+    if (!special.twin.empty()) {
+      twin.op = ops.Find(special.twin);
+      if (twin.op == nullptr) return std::nullopt;
+    }
+    return twin;
+  }
+  const FunctionSchema& schema = *op.schema();
+  // One written argument, the first, and the result is it: foo_ is foo.
+  if (!LooksMutating(op) || schema.arguments.empty() || schema.returns.size() != 1) {
+    return std::nullopt;
+  }
+  for (size_t i = 0; i < schema.arguments.size(); ++i) {
+    const auto& alias = schema.arguments[i].alias;
+    if ((alias.has_value() && alias->write) != (i == 0)) return std::nullopt;
+  }
+  const std::string_view name = op.op().substr(0, op.op().size() - 1);
+  const OpOverload* twin = ops.Find(absl::StrCat(op.ns(), ".", name, ".", op.overload()));
+  if (twin == nullptr || twin->schema() == nullptr || twin->schema()->IsMutable() ||
+      twin->schema()->arguments.size() != schema.arguments.size() ||
+      twin->schema()->returns.size() != 1) {
+    return std::nullopt;
+  }
+  return FunctionalTwin{Kind::kValues, twin, nullptr};
+}
+
+bool LooksMutating(const OpOverload& op) {
+  const std::string_view name = op.op();
+  return op.ns() == "aten" && name.size() > 1 && name.back() == '_' && name[name.size() - 2] != '_';
+}
+
+}  // namespace belay::exir

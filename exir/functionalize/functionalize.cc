@@ -1,0 +1,293 @@
+#include "exir/functionalize/functionalize.h"
+
+#include <deque>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_join.h"
+#include "exir/decompositions/op_builder.h"
+#include "exir/decompositions/op_call.h"
+#include "exir/decompositions/op_shorthand.h"
+#include "exir/functionalize/functional_twin.h"
+#include "exir/functionalize/view_chain.h"
+#include "exir/ir/graph_editor.h"
+#include "exir/ir/text.h"
+#include "runtime/core/status_macros.h"
+
+namespace belay::exir {
+namespace {
+
+bool Writes(const SchemaArgument& argument) {
+  return argument.alias.has_value() && argument.alias->write;
+}
+
+// The argument of which a result is a view, or which it is; -1 when it is a tensor of its own.
+int AliasedArgument(const FunctionSchema& schema, const SchemaReturn& result) {
+  if (!result.alias.has_value()) return -1;
+  for (size_t i = 0; i < schema.arguments.size(); ++i) {
+    const auto& alias = schema.arguments[i].alias;
+    if (alias.has_value() && alias->set == result.alias->set) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+class GraphFunctionalizer {
+ public:
+  GraphFunctionalizer(ExportedProgram& program, GraphId graph, const DecompositionTable& table)
+      : program_(program),
+        graph_id_(graph),
+        editor_(program.graphs[graph]),
+        builder_(program, editor_, &table) {}
+
+  absl::StatusOr<bool> Run() {
+    const Graph& graph = editor_.graph();
+    bool writes = false;
+    for (NodeId id : graph.nodes()) {
+      const FunctionSchema* schema = graph.node(id).target->schema();
+      writes = writes || (schema != nullptr && schema->IsMutable());
+    }
+    if (!writes) return false;
+    for (NodeId id : graph.NodeList()) {
+      absl::Status status = Visit(id);
+      if (!status.ok()) {
+        return absl::Status(status.code(), absl::StrCat(FromAbsl(status.message()), "\n  at ",
+                                                        DescribeNode(graph, id)));
+      }
+    }
+    ABSL_RETURN_IF_ERROR(UpdateOutputs());
+    for (size_t i = replaced_.size(); i-- > 0;) editor_.EraseNode(replaced_[i]);
+    return true;
+  }
+
+ private:
+  absl::Status Visit(NodeId id) {
+    const Graph& graph = editor_.graph();
+    builder_.MoveTo(id);
+    const FunctionSchema* schema = graph.node(id).target->schema();
+    if (schema != nullptr && schema->IsMutable()) return ReplaceWrite(id);
+    // Operands as they are now.
+    const std::vector<Argument> original = graph.node(id).arguments;
+    for (size_t i = 0; i < original.size(); ++i) {
+      Argument argument = original[i];
+      bool changed = false;
+      ForEachValueRef(argument, [&](ValueId& value) {
+        const ValueId now = Now(value);
+        changed = changed || now != value;
+        value = now;
+      });
+      ABSL_RETURN_IF_ERROR(builder_.status());
+      if (changed) editor_.SetArgument(id, i, std::move(argument));
+    }
+    if (schema != nullptr && schema->IsView()) NoteViews(id, original);
+    return absl::OkStatus();
+  }
+
+  // The value that holds what `value` shows now.
+  ValueId Now(ValueId value) {
+    const auto found = view_of_.find(value);
+    return found == view_of_.end() ? value : found->second->Current(builder_);
+  }
+
+  View& ViewOf(ValueId value) {
+    View*& view = view_of_[value];
+    if (view == nullptr) {
+      memories_.push_back({value});
+      views_.emplace_back(memories_.back());
+      view = &views_.back();
+      whole_[value] = view;
+    }
+    return *view;
+  }
+
+  // The node's results as views of the operands that it had in the program.
+  void NoteViews(NodeId id, const std::vector<Argument>& original) {
+    const Node& node = editor_.graph().node(id);
+    const FunctionSchema& schema = *node.target->schema();
+    for (size_t k = 0; k < schema.returns.size() && k < node.outputs.size(); ++k) {
+      const int operand = AliasedArgument(schema, schema.returns[k]);
+      const ValueId* base = operand < 0 ? nullptr : original[operand].get_if<ValueId>();
+      if (base == nullptr) continue;
+      View& parent = ViewOf(*base);
+      for (size_t i = 0; i < node.outputs[k].values.size(); ++i) {
+        const ValueId value = node.outputs[k].values[i];
+        views_.emplace_back(parent, node.target, node.arguments, operand, i, value);
+        view_of_[value] = &views_.back();
+      }
+    }
+  }
+
+  absl::Status ReplaceWrite(NodeId id) {
+    const Graph& graph = editor_.graph();
+    const Node node = graph.node(id);
+    const FunctionSchema& schema = *node.target->schema();
+    const std::optional<FunctionalTwin> twin = FunctionalTwinOf(*program_.ops, *node.target);
+    if (!twin.has_value()) return absl::InternalError("no functional twin");  // see Missing
+    std::vector<Argument> arguments = node.arguments;
+    for (Argument& argument : arguments) {
+      ForEachValueRef(argument, [&](ValueId& value) { value = Now(value); });
+    }
+    const ValueId* written = node.arguments[0].get_if<ValueId>();
+    if (written == nullptr || !Writes(schema.arguments[0])) {
+      return absl::UnimplementedError("a write to something else than the first argument");
+    }
+    View* view = &ViewOf(*written);
+    if (twin->kind == FunctionalTwin::Kind::kView) {
+      const std::vector<Argument> shown = builder_.CallAll(twin->op, arguments);
+      ABSL_RETURN_IF_ERROR(builder_.status());
+      const ValueId* value = shown.empty() ? nullptr : shown[0].get_if<ValueId>();
+      if (value == nullptr) return absl::InternalError("a view that is no tensor");
+      views_.emplace_back(*view, twin->op, arguments, 0, 0, *value);
+      view = &views_.back();
+      view_of_[*written] = view;
+    } else if (twin->kind == FunctionalTwin::Kind::kValues) {
+      ABSL_RETURN_IF_ERROR(WriteValues(*twin, node, arguments, *view));
+    }
+    // The operator's result is what it wrote.
+    for (ValueId value : node.results()) view_of_[value] = view;
+    replaced_.push_back(id);
+    return absl::OkStatus();
+  }
+
+  absl::Status WriteValues(const FunctionalTwin& twin, const Node& node,
+                           const std::vector<Argument>& arguments, View& view) {
+    const Argument target = arguments[0];
+    std::vector<Argument> values;
+    if (twin.compute != nullptr) {
+      values = twin.compute(builder_, OpCall(builder_, node.target, arguments));
+    } else {
+      values = builder_.CallAll(twin.op, arguments);
+    }
+    ABSL_RETURN_IF_ERROR(builder_.status());
+    if (values.empty() || !builder_.IsTensor(values[0])) {
+      return absl::InternalError("the functional operator gives no tensor");
+    }
+    const DType dtype = builder_.dtype(target);
+    const std::vector<SymInt> sizes = builder_.sizes(target);
+    Argument value = Cast(builder_, values[0], dtype);
+    if (builder_.sizes(value) != sizes) {
+      // What is copied may be broadcast; a result that is larger than what it is written to may
+      // not.
+      if (builder_.rank(value) > static_cast<int64_t>(sizes.size())) {
+        return absl::InvalidArgumentError(absl::StrCat("a result ", PrintType(builder_.meta(value)),
+                                                       " is written to a tensor ",
+                                                       PrintType(builder_.meta(target))));
+      }
+      if (twin.compute != nullptr) value = Expand(builder_, value, sizes);
+    }
+    ABSL_RETURN_IF_ERROR(builder_.status());
+    view.Write(builder_, *value.get_if<ValueId>());
+    return builder_.status();
+  }
+
+  absl::Status UpdateOutputs() {
+    builder_.MoveToEnd();
+    const Graph& graph = editor_.graph();
+    std::vector<Argument> outputs(graph.outputs().begin(), graph.outputs().end());
+    for (Argument& output : outputs) {
+      ForEachValueRef(output, [&](ValueId& value) { value = Now(value); });
+    }
+    ABSL_RETURN_IF_ERROR(builder_.status());
+    std::vector<Argument> mutations;
+    std::vector<OutputSpec> specs;
+    for (size_t i = 0; i < graph.inputs().size(); ++i) {
+      const ValueId input = graph.inputs()[i];
+      // Of the input itself, not of a view that took its name (squeeze_).
+      const auto found = whole_.find(input);
+      if (found == whole_.end() || found->second->memory().version == 0) continue;
+      if (graph_id_ != ExportedProgram::kTop) {
+        return absl::UnimplementedError(absl::StrCat("the body '", graph.name(),
+                                                     "' of a control-flow operator writes its ",
+                                                     "operand '", graph.value(input).name, "'"));
+      }
+      ABSL_ASSIGN_OR_RETURN(OutputSpec spec, Mutation(i));
+      mutations.emplace_back(found->second->Current(builder_));
+      ABSL_RETURN_IF_ERROR(builder_.status());
+      specs.push_back(std::move(spec));
+    }
+    if (graph_id_ == ExportedProgram::kTop) {
+      std::vector<OutputSpec>& all = program_.signature.outputs;
+      all.insert(all.begin(), specs.begin(), specs.end());
+      outputs.insert(outputs.begin(), mutations.begin(), mutations.end());
+    }
+    editor_.SetOutputs(std::move(outputs));
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<OutputSpec> Mutation(size_t index) {
+    InputSpec& spec = program_.signature.inputs[index];
+    const std::string& name = editor_.graph().value(editor_.graph().inputs()[index]).name;
+    switch (spec.kind) {
+      case InputKind::kBuffer:
+        return OutputSpec{OutputKind::kBufferMutation, spec.target};
+      case InputKind::kParameter:
+        return OutputSpec{OutputKind::kParameterMutation, spec.target};
+      case InputKind::kUserInput:
+        return OutputSpec{OutputKind::kUserInputMutation, name};
+      case InputKind::kTensorConstant:
+        // It has a state from now on.
+        spec.kind = InputKind::kBuffer;
+        spec.persistent = false;
+        return OutputSpec{OutputKind::kBufferMutation, spec.target};
+      default:
+        return absl::UnimplementedError(
+            absl::StrCat("a write to the input '", name, "', which is ", InputKindName(spec.kind)));
+    }
+  }
+
+  ExportedProgram& program_;
+  GraphId graph_id_;
+  GraphEditor editor_;
+  OpBuilder builder_;
+  std::deque<SharedMemory> memories_;
+  std::deque<View> views_;
+  absl::flat_hash_map<ValueId, View*> view_of_;  // by value of the program
+  absl::flat_hash_map<ValueId, View*> whole_;    // by owner
+  std::vector<NodeId> replaced_;
+};
+
+// What writes and has no functional twin that could take its place.
+std::vector<std::string> Missing(const ExportedProgram& program, const DecompositionTable& table) {
+  std::vector<std::string> missing;
+  for (const Graph& graph : program.graphs) {
+    for (NodeId id : graph.nodes()) {
+      const OpOverload* op = graph.node(id).target;
+      if (op->schema() == nullptr) {
+        if (LooksMutating(*op)) missing.push_back(DescribeNode(graph, id));
+        continue;
+      }
+      if (!op->schema()->IsMutable()) continue;
+      const std::optional<FunctionalTwin> twin = FunctionalTwinOf(*program.ops, *op);
+      const bool computable =
+          twin.has_value() && (twin->op == nullptr || twin->op->def()->meta != nullptr ||
+                               table.Find(twin->op) != nullptr);
+      if (!computable) missing.push_back(DescribeNode(graph, id));
+    }
+  }
+  return missing;
+}
+
+}  // namespace
+
+Pass Functionalize(const DecompositionTable* table) {
+  return {"functionalize", [table](ExportedProgram& program) -> absl::StatusOr<bool> {
+            const DecompositionTable& rows = table == nullptr ? StandardDecompositions() : *table;
+            const std::vector<std::string> missing = Missing(program, rows);
+            if (!missing.empty()) {
+              return absl::UnimplementedError(
+                  absl::StrCat("operators that write and have no functional twin:\n  ",
+                               absl::StrJoin(missing, "\n  ")));
+            }
+            bool changed = false;
+            for (uint32_t g = 0; g < program.graphs.size(); ++g) {
+              ABSL_ASSIGN_OR_RETURN(const bool graph_changed,
+                                    GraphFunctionalizer(program, GraphId(g), rows).Run());
+              changed = changed || graph_changed;
+            }
+            return changed;
+          }};
+}
+
+}  // namespace belay::exir

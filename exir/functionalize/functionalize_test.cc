@@ -1,0 +1,347 @@
+#include "exir/functionalize/functionalize.h"
+
+#include <string>
+
+#include "exir/ir/text.h"
+#include "exir/ops/standard_ops.h"
+#include "exir/testing/rewrite_test.h"
+#include "gtest/gtest.h"
+
+namespace belay::exir {
+namespace {
+
+const OpRegistry& Ops() {
+  static const OpRegistry& ops = *CreateStandardOps().value().release();
+  return ops;
+}
+
+struct Case {
+  const char* name;
+  const char* before;
+  const char* after;
+};
+
+// `name` is the behaviour.
+const Case kCases[] = {
+    {"InPlaceOperatorOnABufferBecomesAMutationOutput", R"(program training {
+  constants { state "n": i64[] }
+  graph(%n: i64[] buffer "n", %x: f32[2] user_input) {
+    %add_: i64[] = aten.add_.Tensor(%n, 1)
+    %y: f32[2] = aten.mul.Tensor(%x, %add_)
+    return (%y user_output)
+  }
+})",
+     R"(program training {
+  constants { state "n": i64[] }
+  graph(%n: i64[] buffer "n", %x: f32[2] user_input) {
+    %add: i64[] = aten.add.Tensor(%n, 1)
+    %y: f32[2] = aten.mul.Tensor(%x, %add)
+    return (%add buffer_mutation "n", %y user_output)
+  }
+})"},
+    {"LaterUsesOfTheWrittenValueSeeTheWrite", R"(program training {
+  graph(%x: f32[2] user_input) {
+    %before: f32[2] = aten.relu.default(%x)
+    %mul_: f32[2] = aten.mul_.Tensor(%x, %before)
+    %after: f32[2] = aten.relu.default(%x)
+    return (%after user_output, %before user_output)
+  }
+})",
+     R"(program training {
+  graph(%x: f32[2] user_input) {
+    %before: f32[2] = aten.relu.default(%x)
+    %mul: f32[2] = aten.mul.Tensor(%x, %before)
+    %after: f32[2] = aten.relu.default(%mul)
+    return (%mul user_input_mutation "x", %after user_output, %before user_output)
+  }
+})"},
+    {"WriteThroughAViewUpdatesTheBaseAndItsOtherViews", R"(program training {
+  graph(%x: f32[3,2] user_input) {
+    %c: f32[3,2] = aten.clone.default(%x)
+    %row: f32[2] = aten.select.int(%c, 0, 1)
+    %column: f32[3]{strides=[2]} = aten.select.int(%c, 1, 0)
+    %relu_: f32[2] = aten.relu_.default(%row)
+    %y: f32[3] = aten.neg.default(%column)
+    return (%y user_output, %c user_output, %row user_output)
+  }
+})",
+     R"(program training {
+  graph(%x: f32[3,2] user_input) {
+    %c: f32[3,2] = aten.clone.default(%x)
+    %row: f32[2] = aten.select.int(%c, 0, 1)
+    %column: f32[3]{strides=[2]} = aten.select.int(%c, 1, 0)
+    %relu: f32[2] = aten.relu.default(%row)
+    %select_scatter: f32[3,2] = aten.select_scatter.default(%c, %relu, 0, 1)
+    %select: f32[3]{strides=[2]} = aten.select.int(%select_scatter, 1, 0)
+    %y: f32[3] = aten.neg.default(%select)
+    return (%y user_output, %select_scatter user_output, %relu user_output)
+  }
+})"},
+    {"WriteThroughAViewOfAViewGoesAllTheWay", R"(program training {
+  constants { state "cache": f32[4,6] }
+  graph(%cache: f32[4,6] buffer "cache", %x: f32[2,3] user_input) {
+    %rows: f32[2,6] = aten.slice.Tensor(%cache, 0, 1, 3)
+    %part: f32[2,3]{strides=[6,1]} = aten.slice.Tensor(%rows, 1, 0, 3)
+    %copy_: f32[2,3]{strides=[6,1]} = aten.copy_.default(%part, %x)
+    return (%cache user_output)
+  }
+})",
+     R"(program training {
+  constants { state "cache": f32[4,6] }
+  graph(%cache: f32[4,6] buffer "cache", %x: f32[2,3] user_input) {
+    %rows: f32[2,6] = aten.slice.Tensor(%cache, 0, 1, 3)
+    %part: f32[2,3]{strides=[6,1]} = aten.slice.Tensor(%rows, 1, 0, 3)
+    %slice_scatter: f32[2,6] = aten.slice_scatter.default(%rows, %x, 1, 0, 3)
+    %slice_scatter_1: f32[4,6] = aten.slice_scatter.default(%cache, %slice_scatter, 0, 1, 3)
+    return (%slice_scatter_1 buffer_mutation "cache", %slice_scatter_1 user_output)
+  }
+})"},
+    {"ResultIsCastToTheWrittenDtype", R"(program training {
+  graph(%x: f16[2] user_input, %y: f32[2] user_input) {
+    %add_: f16[2] = aten.add_.Tensor(%x, %y)
+    return (%add_ user_output)
+  }
+})",
+     R"(program training {
+  graph(%x: f16[2] user_input, %y: f32[2] user_input) {
+    %add: f32[2] = aten.add.Tensor(%x, %y)
+    %_to_copy: f16[2] = aten._to_copy.default(%add, dtype=dtype:f16)
+    return (%_to_copy user_input_mutation "x", %_to_copy user_output)
+  }
+})"},
+    {"CopyBroadcasts", R"(program training {
+  graph(%x: f32[3,2] user_input, %y: f32[2] user_input) {
+    %copy_: f32[3,2] = aten.copy_.default(%x, %y)
+    return (3 user_output)
+  }
+})",
+     R"(program training {
+  graph(%x: f32[3,2] user_input, %y: f32[2] user_input) {
+    %expand: f32[3,2]{strides=[0,1]} = aten.expand.default(%y, [3,2])
+    return (%expand user_input_mutation "x", 3 user_output)
+  }
+})"},
+    {"DetachInPlaceIsTheSameTensor", R"(program training {
+  graph(%x: f32[2] user_input) {
+    %c: f32[2] = aten.clone.default(%x)
+    %detach_: f32[2] = aten.detach_.default(%c)
+    %mul_: f32[2] = aten.mul_.Scalar(%detach_, 2)
+    return (%c user_output)
+  }
+})",
+     R"(program training {
+  graph(%x: f32[2] user_input) {
+    %c: f32[2] = aten.clone.default(%x)
+    %mul: f32[2] = aten.mul.Scalar(%c, 2)
+    return (%mul user_output)
+  }
+})"},
+    {"InPlaceViewChangesWhatTheTensorShows", R"(program training {
+  graph(%x: f32[2] user_input) {
+    %unsqueeze_: f32[1,2] = aten.unsqueeze_.default(%x, 0)
+    %y: f32[1,2] = aten.relu.default(%x)
+    %mul_: f32[1,2] = aten.mul_.Scalar(%x, 2)
+    return (%y user_output)
+  }
+})",
+     R"(program training {
+  graph(%x: f32[2] user_input) {
+    %unsqueeze: f32[1,2] = aten.unsqueeze.default(%x, 0)
+    %y: f32[1,2] = aten.relu.default(%unsqueeze)
+    %mul: f32[1,2] = aten.mul.Scalar(%unsqueeze, 2)
+    %view: f32[2] = aten.view.default(%mul, [2])
+    return (%view user_input_mutation "x", %y user_output)
+  }
+})"},
+    {"WrittenConstantBecomesABuffer", R"(program training {
+  constants { constant "c": f32[2] }
+  graph(%c: f32[2] tensor_constant "c", %x: f32[2] user_input) {
+    %add_: f32[2] = aten.add_.Tensor(%c, %x)
+    return (%add_ user_output)
+  }
+})",
+     R"(program training {
+  constants { constant "c": f32[2] }
+  graph(%c: f32[2] buffer "c" nonpersistent, %x: f32[2] user_input) {
+    %add: f32[2] = aten.add.Tensor(%c, %x)
+    return (%add buffer_mutation "c", %add user_output)
+  }
+})"},
+    {"WriteToADiagonalGoesByTheElementsNumbers", R"(program training {
+  graph(%x: f32[3,3] user_input) {
+    %c: f32[3,3] = aten.clone.default(%x)
+    %d: f32[3]{strides=[4]} = aten.diagonal.default(%c)
+    %mul_: f32[3]{strides=[4]} = aten.mul_.Scalar(%d, 2)
+    return (%c user_output)
+  }
+})",
+     R"(program training {
+  graph(%x: f32[3,3] user_input) {
+    %c: f32[3,3] = aten.clone.default(%x)
+    %d: f32[3]{strides=[4]} = aten.diagonal.default(%c)
+    %mul: f32[3] = aten.mul.Scalar(%d, 2)
+    %arange: i64[9] = aten.arange.start_step(0, 9, dtype=dtype:i64)
+    %view: i64[3,3] = aten.view.default(%arange, [3,3])
+    %diagonal: i64[3]{strides=[4]} = aten.diagonal.default(%view)
+    %view_1: f32[9] = aten.view.default(%c, [-1])
+    %view_2: i64[3]{strides=[4]} = aten.view.default(%diagonal, [-1])
+    %view_3: f32[3] = aten.view.default(%mul, [-1])
+    %index_put: f32[9] = aten.index_put.default(%view_1, [%view_2], %view_3)
+    %view_4: f32[3,3] = aten.view.default(%index_put, [3,3])
+    return (%view_4 user_output)
+  }
+})"},
+    {"CompositeTwinIsDecomposedAtOnce", R"(program training {
+  graph(%x: f32[2] user_input) {
+    %c: f32[2] = aten.clone.default(%x)
+    %silu_: f32[2] = aten.silu_.default(%c)
+    return (%c user_output)
+  }
+})",
+     R"(program training {
+  graph(%x: f32[2] user_input) {
+    %c: f32[2] = aten.clone.default(%x)
+    %sigmoid: f32[2] = aten.sigmoid.default(%c)
+    %mul: f32[2] = aten.mul.Tensor(%c, %sigmoid)
+    return (%mul user_output)
+  }
+})"},
+    {"PiecesOfASplitAreViews", R"(program training {
+  graph(%x: f32[4] user_input) {
+    %c: f32[4] = aten.clone.default(%x)
+    [%a: f32[1], %b: f32[3]] = aten.split_with_sizes.default(%c, [1,3])
+    %neg_: f32[3] = aten.neg_.default(%b)
+    %y: f32[1] = aten.relu.default(%a)
+    return (%c user_output, %y user_output)
+  }
+})",
+     R"(program training {
+  graph(%x: f32[4] user_input) {
+    %c: f32[4] = aten.clone.default(%x)
+    [%a: f32[1], %b: f32[3]] = aten.split_with_sizes.default(%c, [1,3])
+    %neg: f32[3] = aten.neg.default(%b)
+    %slice_scatter: f32[4] = aten.slice_scatter.default(%c, %neg, 0, 1, 4)
+    [%split_with_sizes: f32[1], %split_with_sizes_1: f32[3]{offset=1}] = aten.split_with_sizes.default(%slice_scatter, [1,3])
+    %y: f32[1] = aten.relu.default(%split_with_sizes)
+    return (%slice_scatter user_output, %y user_output)
+  }
+})"},
+};
+
+class FunctionalizeTest : public testing::TestWithParam<Case> {};
+
+TEST_P(FunctionalizeTest, Rewrites) {
+  ExpectRewrite(GetParam().before, Functionalize().run, GetParam().after, Ops());
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, FunctionalizeTest, testing::ValuesIn(kCases),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+TEST(FunctionalizeTest, LeavesFunctionalProgramsAlone) {
+  ExpectUnchanged(R"(program aten {
+  graph(%x: f32[2,3] user_input) {
+    %t: f32[3,2]{strides=[1,3]} = aten.permute.default(%x, [1,0])
+    return (%t user_output)
+  }
+})",
+                  Functionalize().run, Ops());
+}
+
+TEST(FunctionalizeTest, ListsAllOperatorsWithoutATwin) {
+  const std::string before = R"(program training {
+  graph(%x: f32[2] user_input, %i: i64[1] user_input) {
+    %r: f32[2] = aten.resize_.default(%x, [2])
+    %u: f32[2] = aten.uniform_.default(%x)
+    return (%r user_output)
+  }
+})";
+  ExpectPassError(before, Functionalize().run, absl::StatusCode::kUnimplemented,
+                  "%r: f32[2] = aten.resize_.default", Ops());
+  ExpectPassError(before, Functionalize().run, absl::StatusCode::kUnimplemented,
+                  "%u: f32[2] = aten.uniform_.default", Ops());
+}
+
+TEST(FunctionalizeTest, RefusesWritesToExpandedTensors) {
+  ExpectPassError(R"(program training {
+  graph(%x: f32[1,2] user_input) {
+    %e: f32[3,2]{strides=[0,1]} = aten.expand.default(%x, [3,2])
+    %mul_: f32[3,2]{strides=[0,1]} = aten.mul_.Scalar(%e, 2)
+    return (%mul_ user_output)
+  }
+})",
+                  Functionalize().run, absl::StatusCode::kUnimplemented,
+                  "several elements share memory\n  at %mul_", Ops());
+}
+
+TEST(FunctionalizeTest, RefusesBodiesThatWriteTheirOperands) {
+  ExpectPassError(R"(program training {
+  graph(%p: b8[] user_input, %x: f32[2] user_input) {
+    %y: f32[2] = higher_order.cond(%p, graph#1, graph#2, [%x])
+    return (%y user_output)
+  }
+  graph true_graph_0(%x: f32[2]) {
+    %mul_: f32[2] = aten.mul_.Scalar(%x, 2)
+    return (%mul_)
+  }
+  graph false_graph_0(%x: f32[2]) {
+    %r: f32[2] = aten.relu.default(%x)
+    return (%r)
+  }
+})",
+                  Functionalize().run, absl::StatusCode::kUnimplemented,
+                  "the body 'true_graph_0' of a control-flow operator writes its operand 'x'",
+                  Ops());
+}
+
+TEST(FunctionalizeTest, RewritesBodies) {
+  ExpectRewrite(R"(program training {
+  graph(%p: b8[] user_input, %x: f32[2] user_input) {
+    %y: f32[2] = higher_order.cond(%p, graph#1, graph#2, [%x])
+    return (%y user_output)
+  }
+  graph true_graph_0(%x: f32[2]) {
+    %c: f32[2] = aten.clone.default(%x)
+    %mul_: f32[2] = aten.mul_.Scalar(%c, 2)
+    return (%c)
+  }
+  graph false_graph_0(%x: f32[2]) {
+    %r: f32[2] = aten.relu.default(%x)
+    return (%r)
+  }
+})",
+                Functionalize().run, R"(program training {
+  graph(%p: b8[] user_input, %x: f32[2] user_input) {
+    %y: f32[2] = higher_order.cond(%p, graph#1, graph#2, [%x])
+    return (%y user_output)
+  }
+  graph true_graph_0(%x: f32[2]) {
+    %c: f32[2] = aten.clone.default(%x)
+    %mul: f32[2] = aten.mul.Scalar(%c, 2)
+    return (%mul)
+  }
+  graph false_graph_0(%x: f32[2]) {
+    %r: f32[2] = aten.relu.default(%x)
+    return (%r)
+  }
+})",
+                Ops());
+}
+
+TEST(FunctionalizeTest, LongChainsOfViewsDoNotRecurse) {
+  std::string before = "program training {\n  graph(%v0: f32[2] user_input) {\n";
+  constexpr int kViews = 20000;
+  for (int i = 1; i <= kViews; ++i) {
+    before += "    %v" + std::to_string(i) + ": f32[2] = aten.alias.default(%v" +
+              std::to_string(i - 1) + ")\n";
+  }
+  before += "    %mul_: f32[2] = aten.mul_.Scalar(%v" + std::to_string(kViews) +
+            ", 2)\n    return (%mul_ user_output)\n  }\n}";
+  ExportedProgram program = ParseProgram(before, Ops()).value();
+  const absl::StatusOr<bool> changed = Functionalize().run(program);
+  ASSERT_TRUE(changed.ok()) << changed.status();
+  EXPECT_EQ(program.signature.outputs.size(), 2u);
+  EXPECT_EQ(program.top().num_nodes(), kViews + 1u);
+}
+
+}  // namespace
+}  // namespace belay::exir

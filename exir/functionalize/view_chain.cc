@@ -1,0 +1,211 @@
+#include "exir/functionalize/view_chain.h"
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "exir/decompositions/op_call.h"
+#include "exir/decompositions/op_shorthand.h"
+#include "runtime/core/str_cat.h"
+
+namespace belay::exir {
+namespace {
+
+struct Write {
+  OpBuilder& b;
+  const OpCall& call;
+  size_t result;
+  const Argument& base;
+  const Argument& value;
+};
+using WriteFn = Argument (*)(const Write&);
+
+Argument Whole(const Write& w) { return w.value; }
+Argument ReshapeBack(const Write& w) { return Reshape(w.b, w.value, w.b.sizes(w.base)); }
+
+Argument PermuteBack(const Write& w) {
+  const std::vector<int64_t> dims = w.call.Ints("dims");
+  std::vector<int64_t> inverse(dims.size());
+  for (size_t d = 0; d < dims.size(); ++d) inverse[w.b.WrapDim(dims[d], dims.size())] = d;
+  return w.b.ok() ? Permute(w.b, w.value, inverse) : Argument();
+}
+Argument TransposeBack(const Write& w) {
+  return Transpose(w.b, w.value, w.call.Int("dim0"), w.call.Int("dim1"));
+}
+Argument TBack(const Write& w) {
+  return w.b.rank(w.value) == 2 ? Transpose(w.b, w.value, 0, 1) : w.value;
+}
+Argument SelectBack(const Write& w) {
+  return w.b.Call("aten.select_scatter.default", {w.base, w.value, w.call["dim"], w.call["index"]});
+}
+Argument SliceBack(const Write& w) {
+  return w.b.Call("aten.slice_scatter.default",
+                  {w.base, w.value, w.call["dim"], w.call["start"], w.call["end"], w.call["step"]});
+}
+Argument NarrowBack(const Write& w) {
+  const int64_t dim = w.call.Int("dim");
+  SymInt start = w.call.Sym("start");
+  if (start.AsInt().value_or(0) < 0) start = start + w.b.size(w.base, dim);
+  return w.b.Call("aten.slice_scatter.default",
+                  {w.base, w.value, dim, start, start + w.call.Sym("length")});
+}
+// Only where nothing is repeated.
+Argument ExpandBack(const Write& w) {
+  if (w.b.rank(w.base) == w.b.rank(w.value) && w.b.sizes(w.base) == w.b.sizes(w.value)) {
+    return w.value;
+  }
+  if (Product(w.b.sizes(w.base)) == Product(w.b.sizes(w.value))) return ReshapeBack(w);
+  w.b.Unsupported("a write to an expanded tensor, of which several elements share memory");
+  return Argument();
+}
+// The pieces of split, split_with_sizes and unbind, by their sizes.
+Argument SplitBack(const Write& w) {
+  const int64_t dim = w.call.Int("dim");
+  SymInt start = 0;
+  if (w.call.op()->schema()->ArgumentIndex("split_sizes").has_value()) {
+    const std::vector<SymInt> sizes = w.call.SymInts("split_sizes");
+    for (size_t i = 0; i < w.result && i < sizes.size(); ++i) start = start + sizes[i];
+  } else {
+    start = w.call.Sym("split_size") * SymInt(static_cast<int64_t>(w.result));
+  }
+  return w.b.Call("aten.slice_scatter.default",
+                  {w.base, w.value, dim, start, start + w.b.size(w.value, dim)});
+}
+Argument UnbindBack(const Write& w) {
+  return w.b.Call("aten.select_scatter.default",
+                  {w.base, w.value, w.call["dim"], static_cast<int64_t>(w.result)});
+}
+Argument BitsBack(const Write& w) {
+  return w.b.Call("aten.view.dtype", {w.value, w.b.dtype(w.base)});
+}
+Argument RealBack(const Write& w) { return Unary(w.b, "view_as_complex", w.value); }
+Argument ComplexBack(const Write& w) { return Unary(w.b, "view_as_real", w.value); }
+
+struct Row {
+  std::string_view op;
+  WriteFn write;
+};
+constexpr Row kInverses[] = {
+    {"aten.alias.default", Whole},
+    {"aten.detach.default", Whole},
+    {"aten.lift_fresh.default", Whole},
+    {"aten._reshape_alias.default", ReshapeBack},
+    {"aten._unsafe_view.default", ReshapeBack},
+    {"aten.view.default", ReshapeBack},
+    {"aten.squeeze.default", ReshapeBack},
+    {"aten.squeeze.dim", ReshapeBack},
+    {"aten.squeeze.dims", ReshapeBack},
+    {"aten.unsqueeze.default", ReshapeBack},
+    {"aten.permute.default", PermuteBack},
+    {"aten.transpose.int", TransposeBack},
+    {"aten.t.default", TBack},
+    {"aten.select.int", SelectBack},
+    {"aten.slice.Tensor", SliceBack},
+    {"aten.narrow.default", NarrowBack},
+    {"aten.expand.default", ExpandBack},
+    {"aten.split.Tensor", SplitBack},
+    {"aten.split_with_sizes.default", SplitBack},
+    {"aten.unbind.int", UnbindBack},
+    {"aten.view.dtype", BitsBack},
+    {"aten.view_as_real.default", RealBack},
+    {"aten.view_as_complex.default", ComplexBack},
+};
+
+// Views that only pick elements (diagonal, as_strided, unfold): the view of the elements' numbers
+// says where each goes. as_strided counts places in memory, so the base must be contiguous.
+Argument WriteByNumber(const Write& w, const std::vector<Argument>& arguments, size_t operand) {
+  OpBuilder& b = w.b;
+  const bool strided = w.call.op()->name() == "aten.as_strided.default";
+  if (strided && !b.meta(w.base).is_contiguous()) {
+    b.Unsupported("a write through as_strided to a tensor that is not contiguous");
+    return Argument();
+  }
+  const std::vector<SymInt> sizes = b.sizes(w.base);
+  const SymInt count = Product(sizes);
+  std::vector<Argument> on_numbers = arguments;
+  on_numbers[operand] = Reshape(b, Arange(b, count), sizes);
+  std::vector<Argument> viewed = b.CallAll(w.call.op(), std::move(on_numbers));
+  if (!b.ok() || viewed.empty()) return Argument();
+  Argument numbers = viewed[0];
+  if (const Argument::List* list = viewed[0].get_if<Argument::List>()) numbers = (*list)[w.result];
+  const Argument flat =
+      b.Call("aten.index_put.default",
+             {Reshape(b, w.base, {-1}), Argument(Argument::List{Reshape(b, numbers, {-1})}),
+              Reshape(b, w.value, {-1})});
+  return Reshape(b, flat, sizes);
+}
+
+}  // namespace
+
+Argument WriteThroughView(OpBuilder& b, const OpOverload* op,
+                          const std::vector<Argument>& arguments, size_t operand, size_t result,
+                          const Argument& base, const Argument& value) {
+  if (!b.ok()) return Argument();
+  const OpCall call(b, op, arguments);
+  const Write write{b, call, result, base, value};
+  for (const Row& row : kInverses) {
+    if (row.op == op->name()) return row.write(write);
+  }
+  return WriteByNumber(write, arguments, operand);
+}
+
+View::View(View& parent, const OpOverload* op, std::vector<Argument> arguments, size_t operand,
+           size_t result, ValueId value)
+    : memory_(parent.memory_),
+      parent_(&parent),
+      op_(op),
+      arguments_(std::move(arguments)),
+      operand_(operand),
+      result_(result),
+      current_(value),
+      current_version_(memory_->version) {}
+
+void View::SetCurrent(ValueId value) {
+  current_ = value;
+  current_version_ = memory_->version;
+}
+
+ValueId View::Current(OpBuilder& b) {
+  std::vector<View*> stale;
+  for (View* view = this; view->parent_ != nullptr && !view->UpToDate(); view = view->parent_) {
+    stale.push_back(view);
+  }
+  for (size_t i = stale.size(); i-- > 0 && b.ok();) stale[i]->Recompute(b);
+  return current_;
+}
+
+void View::Recompute(OpBuilder& b) {
+  std::vector<Argument> arguments = arguments_;
+  arguments[operand_] = parent_->current_;
+  Argument shown;
+  if (op_->name() == "aten.view.default") {
+    // The memory's value need not have the strides that the view was made for.
+    shown = Reshape(b, arguments[0], arguments[1]);
+  } else {
+    const std::vector<Argument> made = b.CallAll(op_, std::move(arguments));
+    if (!b.ok() || made.empty()) return;
+    const Argument::List* list = made[0].get_if<Argument::List>();
+    shown = list == nullptr ? made[0] : result_ < list->size() ? (*list)[result_] : Argument();
+  }
+  if (const ValueId* value = shown.get_if<ValueId>()) SetCurrent(*value);
+}
+
+void View::Write(OpBuilder& b, ValueId value) {
+  Current(b);
+  std::vector<std::pair<View*, ValueId>> written;
+  View* view = this;
+  for (; view->parent_ != nullptr; view = view->parent_) {
+    written.emplace_back(view, value);
+    view->parent_->Current(b);
+    const Argument whole = WriteThroughView(b, view->op_, view->arguments_, view->operand_,
+                                            view->result_, view->parent_->current_, value);
+    const ValueId* whole_value = whole.get_if<ValueId>();
+    if (!b.ok() || whole_value == nullptr) return;
+    value = *whole_value;
+  }
+  ++memory_->version;
+  view->SetCurrent(value);
+  for (const auto& [below, below_value] : written) below->SetCurrent(below_value);
+}
+
+}  // namespace belay::exir
