@@ -1,0 +1,132 @@
+#include "npu_runtime.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "npu_blob.h"
+#include "runtime/core/arena.h"
+#include "runtime/core/status_macros.h"
+#include "runtime/core/tensor_view.h"
+
+namespace npu {
+namespace {
+
+using belay::AlignedBuffer;
+using belay::EValue;
+using belay::KernelContext;
+using belay::TensorView;
+
+class NpuHandle final : public belay::DelegateHandle {
+ public:
+  absl::Status Execute(KernelContext& context) override {
+    ABSL_RETURN_IF_ERROR(context.CheckArity(arguments, static_cast<int>(outputs.size())));
+    for (int i = 0; i < arguments; ++i) {
+      ABSL_ASSIGN_OR_RETURN(const TensorView* argument, context.Tensor(i));
+      // Layout and size are what Init saw: the program is static, the executor holds to its plan.
+      if (argument->sizes != registers[i].sizes || !argument->is_contiguous()) {
+        return absl::InvalidArgumentError(absl::StrCat("argument ", i, " is ", argument->ToString(),
+                                                       ", expected ", registers[i].ToString()));
+      }
+      registers[i].data = argument->data;
+    }
+    for (size_t k = 0; k < instructions.size(); ++k) {
+      const TensorView& result = registers[arguments + k];
+      const float* a = registers[instructions[k].a].as<const float>();
+      const float* b = registers[instructions[k].b].as<const float>();
+      float* out = result.as<float>();
+      const int64_t numel = result.numel();
+      switch (instructions[k].opcode) {
+        case Opcode::kAdd:
+          for (int64_t i = 0; i < numel; ++i) out[i] = a[i] + b[i];
+          break;
+        case Opcode::kMul:
+          for (int64_t i = 0; i < numel; ++i) out[i] = a[i] * b[i];
+          break;
+        case Opcode::kRelu:
+          // NaN stays NaN, as in PyTorch.
+          for (int64_t i = 0; i < numel; ++i) out[i] = a[i] < 0 ? 0 : a[i];
+          break;
+      }
+    }
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      const TensorView& result = registers[outputs[i]];
+      ABSL_ASSIGN_OR_RETURN(const TensorView* output,
+                            context.Output(static_cast<int>(i), result.sizes));
+      ABSL_RETURN_IF_ERROR(belay::CopyElements(result, *output));
+    }
+    return absl::OkStatus();
+  }
+
+  int arguments = 0;
+  std::vector<Instruction> instructions;
+  std::vector<uint32_t> outputs;  // registers
+  std::vector<TensorView> registers;
+  std::vector<AlignedBuffer> memory;  // of the registers that instructions write
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<belay::DelegateHandle>> NpuRuntime::Init(
+    const belay::DelegateInitContext& context, absl::Span<const std::byte> blob) const {
+  // The blob is bytes from outside: nothing in it is believed before it is checked.
+  BlobHeader header;
+  if (blob.size() < sizeof(header)) return absl::DataLossError("the blob has no header");
+  std::memcpy(&header, blob.data(), sizeof(header));
+  const uint64_t size = sizeof(header) + header.instructions * uint64_t{sizeof(Instruction)} +
+                        header.outputs * uint64_t{sizeof(uint32_t)};
+  if (header.magic != kMagic || blob.size() != size) {
+    return absl::DataLossError(
+        absl::StrCat("the blob has ", blob.size(), " bytes, expected ", size, " of an NPU1 blob"));
+  }
+  if (context.arguments.size() != header.arguments || context.outputs.size() != header.outputs) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the blob has ", header.arguments, " arguments and ", header.outputs,
+        " outputs, the call has ", context.arguments.size(), " and ", context.outputs.size()));
+  }
+  auto handle = std::make_unique<NpuHandle>();
+  handle->arguments = static_cast<int>(header.arguments);
+  for (const EValue* argument : context.arguments) {
+    const TensorView* tensor = argument->get_if<TensorView>();
+    if (tensor == nullptr || tensor->dtype != belay::DType::kFloat32) {
+      return absl::InvalidArgumentError("an argument is no f32 tensor");
+    }
+    handle->registers.push_back(
+        TensorView::Contiguous(belay::DType::kFloat32, tensor->sizes, nullptr));
+  }
+  // The sizes were compared with the blob's above.
+  handle->instructions.resize(header.instructions);
+  handle->outputs.resize(header.outputs);
+  const std::byte* rest = blob.data() + sizeof(header);
+  if (header.instructions != 0) {
+    std::memcpy(handle->instructions.data(), rest, header.instructions * sizeof(Instruction));
+    rest += header.instructions * sizeof(Instruction);
+  }
+  if (header.outputs != 0) {
+    std::memcpy(handle->outputs.data(), rest, header.outputs * sizeof(uint32_t));
+  }
+  for (const Instruction& instruction : handle->instructions) {
+    const auto& registers = handle->registers;
+    if (instruction.opcode < Opcode::kAdd || instruction.opcode > Opcode::kRelu) {
+      return absl::UnimplementedError(
+          absl::StrCat("instruction ", static_cast<uint32_t>(instruction.opcode), " is unknown"));
+    }
+    if (std::max(instruction.a, instruction.b) >= registers.size() ||
+        registers[instruction.a].sizes != registers[instruction.b].sizes) {
+      return absl::DataLossError("an instruction's operands are no registers of one size");
+    }
+    TensorView result = registers[instruction.a];
+    ABSL_ASSIGN_OR_RETURN(AlignedBuffer memory, AlignedBuffer::Create(result.nbytes()));
+    result.data = memory.data();
+    handle->memory.push_back(std::move(memory));
+    handle->registers.push_back(result);
+  }
+  for (uint32_t output : handle->outputs) {
+    if (output >= handle->registers.size()) return absl::DataLossError("an output is no register");
+  }
+  return handle;
+}
+
+}  // namespace npu

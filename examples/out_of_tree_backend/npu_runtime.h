@@ -1,0 +1,22 @@
+// The run-time side: checks blobs and executes them. Sees nothing of the compiler.
+#ifndef NPU_RUNTIME_H_
+#define NPU_RUNTIME_H_
+
+#include "runtime/backend/backend_runtime.h"
+
+namespace npu {
+
+class NpuRuntime final : public belay::BackendRuntime {
+ public:
+  std::string_view id() const override { return "npu"; }
+  //   kDataLoss           the blob is malformed
+  //   kUnimplemented      an unknown instruction
+  //   kInvalidArgument    it does not fit the call
+  //   kResourceExhausted  no memory for its registers
+  absl::StatusOr<std::unique_ptr<belay::DelegateHandle>> Init(
+      const belay::DelegateInitContext& context, absl::Span<const std::byte> blob) const override;
+};
+
+}  // namespace npu
+
+#endif  // NPU_RUNTIME_H_
