@@ -36,8 +36,8 @@ absl::Status PlanMethodMemory(schema::Method& method, std::vector<MemoryReport>*
   return absl::OkStatus();
 }
 
-// Of the program's delegates and of those inside them: a blob may hold a program whose delegates
-// ask for data too.
+// Of the program's delegates. What delegates inside of them ask for is the business of the backend
+// that took them in: it merges their data into its own, or has it in its blob.
 void CollectNamedData(const ExportedProgram& program, std::vector<const NamedDataOutput*>& out) {
   for (const auto& module : program.lowered_modules) {
     out.push_back(&module->named_data);

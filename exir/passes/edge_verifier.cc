@@ -160,8 +160,7 @@ class EdgeChecker {
   bool IsCore(const OpOverload& op) const {
     return op.has_trait(kCore) || op.has_trait(kViewCopy) || op.has_trait(kSymbolic) ||
            IsOneOf(op.name(), kCoreExceptions) || exceptions_.contains(op.name()) ||
-           preserved_.contains(op.aten()) ||
-           (op.dialect() == Dialect::kAten && AllowedIn(IrDialect::kEdge, op));
+           preserved_.contains(op.aten()) || AllowedIn(IrDialect::kEdge, *op.aten());
   }
 
   static std::optional<DType> DTypeOf(const Graph& graph, ValueId value) {
