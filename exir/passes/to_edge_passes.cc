@@ -11,6 +11,7 @@
 #include "exir/passes/remove_noops.h"
 #include "exir/passes/remove_unused_parameters.h"
 #include "exir/passes/replace_view_ops.h"
+#include "exir/passes/resolve_layout_queries.h"
 #include "exir/passes/scalar_to_tensor.h"
 #include "exir/passes/to_edge_ops.h"
 
@@ -20,6 +21,7 @@ std::vector<Pass> ToEdgePasses() {
   return {
       RemoveUnusedParameters(),
       RemoveAssertions(),
+      ResolveLayoutQueries(),
       ReplaceViewOps(),
       // Before layouts are inferred, so that they start from what the constants will be in the
       // file.
