@@ -56,6 +56,35 @@ DType FloatDtype(DType dtype) {
   return IsIntegral(dtype, true) ? DType::kFloat32 : ComputeDtype(dtype);
 }
 
+DType ResultFloat(DType dtype) { return IsIntegral(dtype, true) ? DType::kFloat32 : dtype; }
+
+DType Promote(OpBuilder& b, const std::vector<Argument*>& operands, bool to_float) {
+  TypePromotion promotion;
+  for (const Argument* operand : operands) {
+    if (b.IsTensor(*operand)) {
+      promotion.AddTensor(b.dtype(*operand), static_cast<int>(b.rank(*operand)));
+    } else if (const ValueId* computed = operand->get_if<ValueId>()) {
+      const bool is_int = std::holds_alternative<SymIntType>(b.graph().value(*computed).type);
+      promotion.AddScalar(is_int ? DType::kInt64 : DType::kFloat32);
+    } else {
+      promotion.AddScalar(operand->is<int64_t>() ? DType::kInt64
+                          : operand->is<bool>()  ? DType::kBool
+                                                 : DType::kFloat32);
+    }
+  }
+  const absl::StatusOr<DType> common = promotion.Result();
+  if (!b.ok()) return DType::kFloat32;
+  if (!common.ok()) {
+    b.Fail(common.status());
+    return DType::kFloat32;
+  }
+  const DType compute = to_float ? FloatDtype(*common) : ComputeDtype(*common);
+  for (Argument* operand : operands) {
+    if (b.IsTensor(*operand)) *operand = Cast(b, *operand, compute);
+  }
+  return to_float ? ResultFloat(*common) : *common;
+}
+
 DType PromotedDtype(OpBuilder& b, const Argument& x, const Argument& y) {
   TypePromotion promotion;
   promotion.AddTensor(b.dtype(x), static_cast<int>(b.rank(x)));
@@ -127,6 +156,10 @@ Argument Full(OpBuilder& b, const OpArgument& sizes, const OpArgument& value, DT
 }
 Argument Arange(OpBuilder& b, const OpArgument& end) {
   return b.Call("aten.arange.start_step", {0, end}, {{"dtype", DType::kInt64}});
+}
+
+std::vector<Argument> SameAs(OpBuilder& b, const OpCall& c, std::string_view op) {
+  return b.CallAll(op, {c.arguments().begin(), c.arguments().end()});
 }
 
 SymInt Product(const std::vector<SymInt>& sizes) {

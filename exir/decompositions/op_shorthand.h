@@ -2,10 +2,14 @@
 #ifndef BELAY_EXIR_DECOMPOSITIONS_OP_SHORTHAND_H_
 #define BELAY_EXIR_DECOMPOSITIONS_OP_SHORTHAND_H_
 
+#include <algorithm>
+#include <cstddef>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "exir/decompositions/op_builder.h"
+#include "exir/decompositions/op_call.h"
 
 namespace belay::exir {
 
@@ -44,6 +48,25 @@ Argument Cast(OpBuilder& b, const Argument& x, DType dtype);
 DType ComputeDtype(DType dtype);
 // ComputeDtype, and the default float for integers and booleans.
 DType FloatDtype(DType dtype);
+// A float dtype as it is, the default float for integers and booleans: what operators on floats
+// return.
+DType ResultFloat(DType dtype);
+// Casts the tensors among `operands` to the dtype that PyTorch computes an elementwise operator on
+// them in, and returns the dtype of its result. Numbers take part in the promotion and stay.
+// `to_float`: integers become the default float.
+DType Promote(OpBuilder& b, const std::vector<Argument*>& operands, bool to_float = false);
+// Applies `fn` to x in the dtype that PyTorch computes in, and gives x's dtype.
+template <class Fn>
+std::vector<Argument> Computed(OpBuilder& b, const Argument& x, Fn fn) {
+  const DType dtype = b.dtype(x);
+  return {Cast(b, fn(Cast(b, x, ComputeDtype(dtype))), dtype)};
+}
+// The same for operators that make floats of integers.
+template <class Fn>
+std::vector<Argument> ComputedFloat(OpBuilder& b, const Argument& x, Fn fn) {
+  const DType dtype = b.dtype(x);
+  return {Cast(b, fn(Cast(b, x, FloatDtype(dtype))), ResultFloat(dtype))};
+}
 // The dtype of the result of an elementwise operator on both, by PyTorch's promotion.
 DType PromotedDtype(OpBuilder& b, const Argument& x, const Argument& y);
 
@@ -80,9 +103,26 @@ SymInt Product(const std::vector<SymInt>& sizes);
 // 0, 1, …, rank - 1.
 std::vector<int64_t> AllDims(int64_t rank);
 
-// The rows {op, function} of a family are most of its file; this is their usual shape:
-//   {"aten.relu6.default", [](OpBuilder& b, const OpCall& c) { return One(…); }}
 inline std::vector<Argument> One(Argument result) { return {std::move(result)}; }
+
+// --- Rows ---
+
+// The operator `op` with the same arguments.
+std::vector<Argument> SameAs(OpBuilder& b, const OpCall& c, std::string_view op);
+// An operator's name as a template argument.
+template <size_t kSize>
+struct OpName {
+  consteval OpName(const char (&text)[kSize]) { std::copy_n(text, kSize, name); }  // NOLINT
+  char name[kSize];
+};
+// A row of an operator that is another under a second name:
+//   {"aten.absolute.default", Same<"aten.abs.default">}
+template <OpName kOp>
+std::vector<Argument> Same(OpBuilder& b, const OpCall& c) {
+  return SameAs(b, c, kOp.name);
+}
+// A row of an operator that gives its first argument, as an alias.
+inline std::vector<Argument> Identity(OpBuilder&, const OpCall& c) { return {c.arguments()[0]}; }
 
 }  // namespace belay::exir
 

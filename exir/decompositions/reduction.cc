@@ -1,5 +1,11 @@
 // Folds over dimensions.
 
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -9,10 +15,234 @@
 namespace belay::exir {
 namespace {
 
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+bool Has(const OpCall& c, std::string_view name) {
+  return c.op()->schema()->ArgumentIndex(name).has_value();
+}
+// Counted from the start; all of them for None and, `empty_is_all`, for an empty list.
+std::vector<int64_t> Dims(OpBuilder& b, const OpCall& c, const Argument& x,
+                          bool empty_is_all = true) {
+  std::vector<int64_t> dims;
+  if (Has(c, "dim") && !c.IsNone("dim")) {
+    if (c["dim"].is<Argument::List>()) {
+      dims = c.Ints("dim");
+      if (dims.empty() && !empty_is_all) return dims;
+    } else {
+      dims = {c.Int("dim")};
+    }
+  }
+  if (dims.empty()) return AllDims(b.rank(x));
+  for (int64_t& dim : dims) dim = b.WrapDim(dim, b.rank(x));
+  return dims;
+}
+// A result of an operator with several; None after an error.
+Argument Result(const std::vector<Argument>& results, size_t index) {
+  return index < results.size() ? results[index] : Argument();
+}
+bool Keep(const OpCall& c) { return Has(c, "keepdim") && c.Bool("keepdim"); }
 std::vector<Argument> SumDefault(OpBuilder& b, const OpCall& c) {
   const std::vector<int64_t> all;
   return {b.Call("aten.sum.dim_IntList", {c["self"], all}, {{"dtype", c["dtype"]}})};
 }
+
+// Everything holds when nothing does not.
+std::vector<Argument> All(OpBuilder& b, const OpCall& c) {
+  const Argument& x = c["self"];
+  const Argument fails = Unary(b, "logical_not", x);
+  const Argument some = !Has(c, "dim") ? Unary(b, "any", fails)
+                        : c.IsNone("dim") || c["dim"].is<Argument::List>()
+                            ? b.Call("aten.any.dims", {fails, c["dim"], c["keepdim"]})
+                            : b.Call("aten.any.dim", {fails, c["dim"], c["keepdim"]});
+  const Argument all = Unary(b, "logical_not", some);
+  return {b.dtype(x) == DType::kUint8 ? Cast(b, all, DType::kUint8) : all};
+}
+
+std::vector<Argument> CountNonzero(OpBuilder& b, const OpCall& c) {
+  const Argument& x = c["self"];
+  return {Sum(b, Binary(b, "ne", x, 0), Dims(b, c, x))};
+}
+
+std::vector<Argument> AMinMax(OpBuilder& b, const OpCall& c) {
+  const Argument& x = c["self"];
+  const std::vector<int64_t> dims = Dims(b, c, x);
+  return {b.Call("aten.amin.default", {x, dims, Keep(c)}),
+          b.Call("aten.amax.default", {x, dims, Keep(c)})};
+}
+
+std::vector<Argument> NanSum(OpBuilder& b, const OpCall& c) {
+  const Argument& x = c["self"];
+  const Argument numbers = IsIntegral(b.dtype(x), true) ? x : Where(b, Unary(b, "isnan", x), 0, x);
+  return {
+      b.Call("aten.sum.dim_IntList", {numbers, Dims(b, c, x), Keep(c)}, {{"dtype", c["dtype"]}})};
+}
+std::vector<Argument> NanMean(OpBuilder& b, const OpCall& c) {
+  const Argument& x = c["self"];
+  if (!IsFloatingPoint(b.dtype(x))) b.Invalid("nanmean: expected floating point numbers");
+  const Argument count =
+      Sum(b, Unary(b, "logical_not", Unary(b, "isnan", x)), Dims(b, c, x), Keep(c));
+  return {Div(b, NanSum(b, c)[0], count)};
+}
+
+// max + log(sum(exp(x - max))), where an infinite maximum counts as 0.
+std::vector<Argument> LogSumExp(OpBuilder& b, const OpCall& c) {
+  return ComputedFloat(b, c["self"], [&](const Argument& x) {
+    const std::vector<int64_t> dims = Dims(b, c, x);
+    if (b.meta(x).NumElements() == SymInt(0)) {
+      return Unary(b, "log", Sum(b, Unary(b, "exp", x), dims, Keep(c)));
+    }
+    const Argument highest = b.Call("aten.amax.default", {x, dims, true});
+    const Argument shift =
+        Where(b, Binary(b, "eq", Unary(b, "abs", highest), kInfinity), 0, highest);
+    const Argument sum = Sum(b, Unary(b, "exp", Sub(b, x, shift)), dims, Keep(c));
+    const Argument back =
+        Keep(c) || b.rank(x) == 0 ? shift : b.Call("aten.squeeze.dims", {shift, dims});
+    return Add(b, Unary(b, "log", sum), back);
+  });
+}
+
+// --- Variance ---
+
+// The correction that `unbiased` or `correction` says; the default is 1.
+Argument Correction(const OpCall& c) {
+  if (Has(c, "unbiased")) return c.Bool("unbiased") ? 1 : 0;
+  return c.Or("correction", 1);
+}
+Argument Variance(OpBuilder& b, const OpCall& c) {
+  const Argument& x = c["self"];
+  return b.Call("aten.var.correction", {x, Dims(b, c, x)},
+                {{"correction", Correction(c)}, {"keepdim", Keep(c)}});
+}
+std::vector<Argument> Var(OpBuilder& b, const OpCall& c) { return {Variance(b, c)}; }
+std::vector<Argument> Std(OpBuilder& b, const OpCall& c) {
+  return {Unary(b, "sqrt", Variance(b, c))};
+}
+std::vector<Argument> VarMean(OpBuilder& b, const OpCall& c) {
+  return {Variance(b, c), Mean(b, c["self"], Dims(b, c, c["self"]), Keep(c))};
+}
+std::vector<Argument> StdMean(OpBuilder& b, const OpCall& c) {
+  return {Unary(b, "sqrt", Variance(b, c)), Mean(b, c["self"], Dims(b, c, c["self"]), Keep(c))};
+}
+
+// Rows are variables, columns are observations.
+Argument Covariance(OpBuilder& b, const Argument& self, const OpArgument& correction,
+                    const Argument& fweights, const Argument& aweights) {
+  if (!fweights.is_none() || !aweights.is_none()) b.Unsupported("cov with weights");
+  if (b.rank(self) > 2) b.Invalid("cov: expected at most two dimensions");
+  Argument x = b.rank(self) == 2 ? self : Reshape(b, self, {1, b.meta(self).NumElements()});
+  x = Cast(b, x, ResultFloat(b.dtype(x)));
+  const std::optional<int64_t> count = b.size(x, 1).AsInt();
+  const Argument* shift = std::get_if<Argument>(&correction.value());
+  const int64_t* less = shift == nullptr ? nullptr : shift->get_if<int64_t>();
+  if (!count.has_value() || less == nullptr) b.Unsupported("cov: an unknown number of columns");
+  if (!b.ok()) return Argument();
+  const Argument centred = Sub(b, x, Mean(b, x, {1}, true));
+  const Argument products = b.Call("aten.mm.default", {centred, Transpose(b, centred, 0, 1)});
+  const Argument result =
+      Div(b, products, static_cast<double>(std::max<int64_t>(*count - *less, 0)));
+  return b.rank(self) == 2 ? result : Reshape(b, result, std::vector<int64_t>());
+}
+std::vector<Argument> Cov(OpBuilder& b, const OpCall& c) {
+  return {Covariance(b, c["self"], c["correction"], c["fweights"], c["aweights"])};
+}
+std::vector<Argument> Corrcoef(OpBuilder& b, const OpCall& c) {
+  const Argument cov = Covariance(b, c["self"], 1, Argument(), Argument());
+  if (b.rank(cov) == 0) return {Div(b, cov, cov)};
+  const Argument deviation = Unary(b, "sqrt", b.Call("aten.diagonal.default", {cov}));
+  const Argument rows = Div(b, cov, Unsqueeze(b, deviation, 1));
+  return {Clamp(b, Div(b, rows, Unsqueeze(b, deviation, 0)), -1, 1)};
+}
+
+// --- Order ---
+
+std::vector<Argument> ArgSort(OpBuilder& b, const OpCall& c) {
+  if (!Has(c, "stable")) {
+    return {Result(b.CallAll("aten.sort.default", {c["self"], c["dim"], c["descending"]}), 1)};
+  }
+  return {Result(b.CallAll("aten.sort.stable", {c["self"], c["stable"], c["dim"], c["descending"]}),
+                 1)};
+}
+std::vector<Argument> MSort(OpBuilder& b, const OpCall& c) {
+  return {b.Call("aten.sort.default", {c["self"], 0})};
+}
+std::vector<Argument> Median(OpBuilder& b, const OpCall& c) {
+  return {b.Call("aten.median.dim", {Reshape(b, c["self"], {b.meta(c["self"]).NumElements()}), 0})};
+}
+
+// Between the two sorted elements nearest to q (n - 1).
+std::vector<Argument> Quantile(OpBuilder& b, const OpCall& c) {
+  Argument x = c["self"];
+  const std::string mode = c.String("interpolation");
+  if (mode != "linear" && mode != "lower" && mode != "higher" && mode != "midpoint" &&
+      mode != "nearest") {
+    b.Invalid(absl::StrCat("quantile: unknown interpolation '", mode, "'"));
+  }
+  const DType dtype = b.dtype(x);
+  if (dtype != DType::kFloat32 && dtype != DType::kFloat64) {
+    b.Invalid("quantile: expected float32 or float64");
+  }
+  const bool all = c.IsNone("dim"), keep = c.Bool("keepdim");
+  const int64_t rank = b.rank(x);
+  const int64_t dim = all ? 0 : b.WrapDim(c.Int("dim"), rank);
+  if (all || rank == 0) x = Reshape(b, x, {b.meta(x).NumElements()});
+  if (!b.ok()) return {};
+  // The dimension goes last.
+  x = Transpose(b, x, all ? 0 : dim, -1);
+  const SymInt count = b.size(x, -1);
+  Argument q = b.IsTensor(c["q"]) ? c["q"] : ScalarTensor(b, c["q"], dtype);
+  const int64_t q_rank = b.rank(q);
+  if (q_rank > 1) b.Invalid("quantile: expected q of at most one dimension");
+  if (q_rank == 0) q = Unsqueeze(b, q, 0);
+  const Argument sorted = b.Call("aten.sort.default", {x, -1});
+  Argument place = Mul(b, q, count - SymInt(1));
+  if (mode == "lower") place = Unary(b, "floor", place);
+  if (mode == "higher") place = Unary(b, "ceil", place);
+  if (mode == "nearest") place = Unary(b, "round", place);
+  const Argument below = Unary(b, "floor", place), above = Unary(b, "ceil", place);
+  const auto at = [&](const Argument& index) {
+    return b.Call("aten.index_select.default",
+                  {sorted, b.rank(sorted) - 1, Cast(b, index, DType::kInt64)});
+  };
+  Argument result = at(below);
+  if (mode == "linear" || mode == "midpoint") {
+    const Argument weight =
+        mode == "linear" ? Sub(b, place, below) : Mul(b, Sub(b, above, below), 0.5);
+    result = b.Call("aten.lerp.Tensor", {result, at(above), weight});
+  }
+  // NaN comes last in the order, and makes the result NaN.
+  const Argument nan = b.Call("aten.any.dim", {Unary(b, "isnan", x), -1, true});
+  result = Where(b, nan, std::numeric_limits<double>::quiet_NaN(), result);
+  // [others…, q] becomes [q, others…].
+  if (keep) {
+    std::vector<SymInt> sizes(std::max<int64_t>(rank, 0), SymInt(1));
+    if (!all && rank > 0) {
+      // q stands at rank - 1 and x's last dimension at `dim`.
+      std::vector<int64_t> order = {rank - 1};
+      for (int64_t d = 0; d < rank; ++d) {
+        order.push_back(d == dim ? rank : d == rank - 1 ? dim : d);
+      }
+      result = Permute(b, Unsqueeze(b, result, rank), order);
+    } else {
+      sizes.insert(sizes.begin(), b.size(q, 0));
+      result = Reshape(b, result, sizes);
+    }
+  } else {
+    const int64_t last = b.rank(result) - 1;
+    // The dimension that was exchanged with the last one is among the others: back to the order.
+    std::vector<int64_t> order = {last};
+    for (int64_t d = 0; d < last; ++d) {
+      if (d != dim) order.push_back(d);
+    }
+    if (!all && dim < last) {
+      // x's last dimension stands at `dim`, and comes last.
+      order.push_back(dim);
+    }
+    result = Permute(b, result, order);
+  }
+  return {q_rank == 0 ? Squeeze(b, result, 0) : result};
+}
+
+// --- Differences and areas ---
 
 std::vector<Argument> Diff(OpBuilder& b, const OpCall& c) {
   const int64_t dim = b.WrapDim(c.Int("dim"), b.rank(c["self"]));
@@ -34,9 +264,69 @@ std::vector<Argument> Diff(OpBuilder& b, const OpCall& c) {
   return {x};
 }
 
+// The areas of the strips between neighbours.
+template <bool kCumulative>
+std::vector<Argument> Trapezoid(OpBuilder& b, const OpCall& c) {
+  const Argument& y = c["y"];
+  const int64_t dim = b.WrapDim(c.Int("dim"), b.rank(y));
+  const auto later = [&](const Argument& v, int64_t d) { return Slice(b, v, d, 1, b.size(v, d)); };
+  const auto earlier = [&](const Argument& v, int64_t d) {
+    return Slice(b, v, d, 0, b.size(v, d) - SymInt(1));
+  };
+  Argument strips = Mul(b, Add(b, later(y, dim), earlier(y, dim)), 0.5);
+  if (Has(c, "x")) {
+    Argument x = c["x"];
+    if (b.rank(x) == 1 && b.rank(y) > 1) {
+      std::vector<SymInt> sizes(b.rank(y), SymInt(1));
+      sizes[dim] = b.size(x, 0);
+      x = Reshape(b, x, sizes);
+    }
+    const int64_t x_dim = dim + b.rank(x) - b.rank(y);
+    if (x_dim < 0) b.Invalid("trapezoid: x has fewer dimensions than y");
+    strips = Mul(b, strips, Sub(b, later(x, x_dim), earlier(x, x_dim)));
+  } else {
+    strips = Mul(b, strips, c["dx"]);
+  }
+  return {kCumulative ? b.Call("aten.cumsum.default", {strips, dim}) : Sum(b, strips, {dim})};
+}
+
 constexpr Decomposition kDecompositions[] = {
+    {"aten.all.default", All},
+    {"aten.all.dim", All},
+    {"aten.all.dims", All},
+    {"aten.aminmax.default", AMinMax},
+    {"aten.argsort.default", ArgSort},
+    {"aten.argsort.stable", ArgSort},
+    {"aten.corrcoef.default", Corrcoef},
+    {"aten.count_nonzero.default", CountNonzero},
+    {"aten.count_nonzero.dim_IntList", CountNonzero},
+    {"aten.cov.default", Cov},
+    {"aten.cumulative_trapezoid.dx", Trapezoid<true>},
+    {"aten.cumulative_trapezoid.x", Trapezoid<true>},
     {"aten.diff.default", Diff},
+    {"aten.logsumexp.default", LogSumExp},
+    {"aten.median.default", Median},
+    {"aten.msort.default", MSort},
+    {"aten.nanmean.default", NanMean},
+    {"aten.nansum.default", NanSum},
+    {"aten.quantile.default", Quantile},
+    {"aten.quantile.scalar", Quantile},
+    {"aten.special_logsumexp.default", LogSumExp},
+    {"aten.std.correction", Std},
+    {"aten.std.default", Std},
+    {"aten.std.dim", Std},
+    {"aten.std_mean.correction", StdMean},
+    {"aten.std_mean.default", StdMean},
+    {"aten.std_mean.dim", StdMean},
     {"aten.sum.default", SumDefault},
+    {"aten.trapezoid.dx", Trapezoid<false>},
+    {"aten.trapezoid.x", Trapezoid<false>},
+    {"aten.trapz.dx", Trapezoid<false>},
+    {"aten.trapz.x", Trapezoid<false>},
+    {"aten.var.default", Var},
+    {"aten.var_mean.correction", VarMean},
+    {"aten.var_mean.default", VarMean},
+    {"aten.var_mean.dim", VarMean},
 };
 
 }  // namespace

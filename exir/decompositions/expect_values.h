@@ -1,0 +1,76 @@
+// Tests of decompositions by values.
+//
+//   ExpectValues("aten.celu.default(%a, 2.0)", {F({2}, {-1, 1})}, {F({2}, {-0.7869387, 1})});
+//
+// makes a program of one node, decomposes it, executes what comes out with the reference kernels
+// and compares.
+#ifndef BELAY_EXIR_DECOMPOSITIONS_EXPECT_VALUES_H_
+#define BELAY_EXIR_DECOMPOSITIONS_EXPECT_VALUES_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "runtime/core/dtype.h"
+
+namespace belay::exir {
+
+inline constexpr double kInf = std::numeric_limits<double>::infinity();
+inline constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+// A tensor: its elements in row-major order.
+struct Values {
+  DType dtype = DType::kFloat32;
+  std::vector<int64_t> sizes;
+  std::vector<double> elements;
+};
+using Sizes64 = std::vector<int64_t>;
+inline Values F(Sizes64 sizes, std::vector<double> v) { return {DType::kFloat32, sizes, v}; }
+inline Values I(Sizes64 sizes, std::vector<double> v) { return {DType::kInt64, sizes, v}; }
+inline Values B(Sizes64 sizes, std::vector<double> v) { return {DType::kBool, sizes, v}; }
+inline Values H(Sizes64 sizes, std::vector<double> v) { return {DType::kFloat16, sizes, v}; }
+inline Values D(Sizes64 sizes, std::vector<double> v) { return {DType::kFloat64, sizes, v}; }
+inline Values U8(Sizes64 sizes, std::vector<double> v) { return {DType::kUint8, sizes, v}; }
+// `fn` of each element.
+template <class Fn>
+Values Map(Values x, Fn fn) {
+  for (double& element : x.elements) element = fn(element);
+  return x;
+}
+template <class Fn>
+Values Map(Values x, const Values& y, Fn fn) {
+  for (size_t i = 0; i < x.elements.size(); ++i) x.elements[i] = fn(x.elements[i], y.elements[i]);
+  return x;
+}
+// Float32 elements from a fixed sequence between -2 and 2; another one for each seed.
+Values Random(Sizes64 sizes, uint32_t seed = 1);
+
+struct ExpectOptions {
+  double rtol = 1e-5;
+  double atol = 1e-6;
+  // Besides with sizes that are numbers, the program is made with a symbol for every size of an
+  // input above 1.
+  bool symbolic = true;
+  // The result is one list of the expected tensors.
+  bool list = false;
+};
+
+// `call` calls its inputs %a, %b, %c, …. What the call gives has the dtype, the sizes and, within
+// the tolerance, the elements of `expected`; NaN equals NaN. What is left after decomposition has
+// no row in the table.
+void ExpectValues(std::string_view call, const std::vector<Values>& inputs,
+                  const std::vector<Values>& expected, ExpectOptions options = {});
+// The same for what the operator's own reference kernel gives.
+void ExpectAsKernel(std::string_view call, const std::vector<Values>& inputs, size_t results = 1,
+                    ExpectOptions options = {});
+// Decomposition fails. The result is declared as `declared`.
+void ExpectDecompositionError(std::string_view call, const std::vector<Values>& inputs,
+                              const std::vector<Values>& declared, absl::StatusCode code,
+                              std::string_view message);
+
+}  // namespace belay::exir
+
+#endif  // BELAY_EXIR_DECOMPOSITIONS_EXPECT_VALUES_H_
