@@ -1,10 +1,13 @@
 // Normalisation, dropout, softmax.
 
+#include <cstdint>
+#include <limits>
 #include <utility>
 #include <vector>
 
 #include "exir/decompositions/families.h"
 #include "exir/decompositions/op_shorthand.h"
+#include "runtime/core/str_cat.h"
 
 namespace belay::exir {
 namespace {
@@ -14,22 +17,22 @@ std::vector<Argument> LayerNorm(OpBuilder& b, const OpCall& c) {
                  {c["input"], c["normalized_shape"], c["weight"], c["bias"], c["eps"]})};
 }
 
-// In training mode the running statistics are written.
-std::vector<Argument> BatchNorm(OpBuilder& b, const OpCall& c) {
+// The result, and the batch's mean and inverse deviation. In training mode the running statistics
+// are written.
+std::vector<Argument> BatchNormResults(OpBuilder& b, const OpCall& c) {
   const Argument &input = c["input"], &mean = c["running_mean"], &var = c["running_var"];
   const bool training = c.Bool("training");
   if (!b.ok()) return {};
   if (!training) {
-    return {b.Call("aten._native_batch_norm_legit_no_training.default",
-                   {input, c["weight"], c["bias"], mean, var, c["momentum"], c["eps"]})};
+    return b.CallAll("aten._native_batch_norm_legit_no_training.default",
+                     {input, c["weight"], c["bias"], mean, var, c["momentum"], c["eps"]});
   }
-  const Argument result = b.Call("aten._native_batch_norm_legit.no_stats",
-                                 {input, c["weight"], c["bias"], true, c["momentum"], c["eps"]});
-  if (mean.is_none() || var.is_none() || !b.ok()) return {result};
+  const std::vector<Argument> results =
+      b.CallAll("aten._native_batch_norm_legit.no_stats",
+                {input, c["weight"], c["bias"], true, c["momentum"], c["eps"]});
+  if (mean.is_none() || var.is_none() || !b.ok()) return results;
   std::vector<int64_t> others = AllDims(b.rank(input));
   others.erase(others.begin() + 1);
-  std::vector<SymInt> sizes = b.sizes(input);
-  sizes.erase(sizes.begin() + 1);
   const Argument wide = Cast(b, input, ComputeDtype(b.dtype(input)));
   const double momentum = c.Double("momentum");
   const auto update = [&](const Argument& running, const Argument& batch) {
@@ -39,12 +42,81 @@ std::vector<Argument> BatchNorm(OpBuilder& b, const OpCall& c) {
   };
   update(mean, Mean(b, wide, others));
   update(var, b.Call("aten.var.correction", {wide, others}, {{"correction", 1}}));
-  return {result};
+  return results;
+}
+std::vector<Argument> BatchNorm(OpBuilder& b, const OpCall& c) {
+  std::vector<Argument> results = BatchNormResults(b, c);
+  if (!results.empty()) results.resize(1);
+  return results;
+}
+
+std::vector<Argument> GroupNorm(OpBuilder& b, const OpCall& c) {
+  const Argument& input = c["input"];
+  const std::vector<SymInt> sizes = b.sizes(input);
+  if (sizes.size() < 2) b.Invalid("group_norm: expected at least two dimensions");
+  if (!b.ok()) return {};
+  const SymInt pixels = Product({sizes.begin() + 2, sizes.end()});
+  return {b.Call("aten.native_group_norm.default",
+                 {Contiguous(b, input), c["weight"], c["bias"], sizes[0], sizes[1], pixels,
+                  c["num_groups"], c["eps"]})};
+}
+
+// A batch norm of one sample whose channels are all samples' channels.
+std::vector<Argument> InstanceNorm(OpBuilder& b, const OpCall& c) {
+  const Argument& input = c["input"];
+  const std::vector<SymInt> sizes = b.sizes(input);
+  if (sizes.size() < 2) b.Invalid("instance_norm: expected at least two dimensions");
+  if (!b.ok()) return {};
+  std::vector<SymInt> flat = sizes;
+  flat[0] = 1;
+  flat[1] = sizes[0] * sizes[1];
+  const auto repeated = [&](std::string_view name) {
+    return c.IsNone(name) ? Argument() : b.Call("aten.repeat.default", {c[name], {sizes[0]}});
+  };
+  const Argument mean = repeated("running_mean"), var = repeated("running_var");
+  const Argument result =
+      b.Call("aten.batch_norm.default",
+             {Reshape(b, input, flat), repeated("weight"), repeated("bias"), mean, var,
+              c["use_input_stats"], c["momentum"], c["eps"], c["cudnn_enabled"]});
+  // What each sample made of the running statistics, averaged.
+  const auto update = [&](std::string_view name, const Argument& written) {
+    const Argument samples = b.Call("aten.view.default", {written, {sizes[0], sizes[1]}});
+    b.Call("aten.copy_.default", {c[name], Mean(b, samples, {0})});
+  };
+  if (c.Bool("use_input_stats") && !mean.is_none()) update("running_mean", mean);
+  if (c.Bool("use_input_stats") && !var.is_none()) update("running_var", var);
+  return {Reshape(b, result, sizes)};
+}
+
+// x / sqrt(mean(x^2) + eps)
+std::vector<Argument> RmsNorm(OpBuilder& b, const OpCall& c) {
+  const Argument& input = c["input"];
+  const DType dtype = b.dtype(input);
+  const Argument x = Cast(b, input, ComputeDtype(dtype));
+  const double eps = !c.IsNone("eps")                ? c.Double("eps")
+                     : b.dtype(x) == DType::kFloat64 ? std::numeric_limits<double>::epsilon()
+                                                     : std::numeric_limits<float>::epsilon();
+  std::vector<int64_t> dims;
+  for (size_t i = 0; i < c.List("normalized_shape").size(); ++i) {
+    dims.push_back(b.rank(x) - 1 - static_cast<int64_t>(i));
+  }
+  if (dims.empty() || dims.back() < 0) b.Invalid("rms_norm: the normalized shape is not x's");
+  const Argument scale = Unary(b, "rsqrt", Add(b, Mean(b, Pow(b, x, 2), dims, true), eps));
+  Argument result = Mul(b, x, scale);
+  if (!c.IsNone("weight")) result = Mul(b, result, c["weight"]);
+  return {Cast(b, result, dtype)};
 }
 
 std::vector<Argument> Dropout(OpBuilder& b, const OpCall& c) {
   if (c.Bool("train") && c.Double("p") != 0) {
     return {b.Call("aten.native_dropout.default", {c["input"], c["p"], true})};
+  }
+  return {c["input"]};
+}
+// Dropout that keeps mean and variance, or drops whole channels.
+std::vector<Argument> OtherDropout(OpBuilder& b, const OpCall& c) {
+  if (c.Bool("train") && c.Double("p") != 0) {
+    b.Unsupported(absl::StrCat(c.op()->name(), " in training"));
   }
   return {c["input"]};
 }
@@ -62,13 +134,28 @@ std::vector<Argument> LogSoftmax(OpBuilder& b, const OpCall& c) {
   return SoftmaxAs(b, c, "aten._log_softmax.default");
 }
 
+// Rows without a finite element give zeros.
+std::vector<Argument> SafeSoftmax(OpBuilder& b, const OpCall& c) {
+  const Argument x = Cast(b, c["self"], c.DtypeOr("dtype", b.dtype(c["self"])));
+  const Argument result = b.Call("aten._softmax.default", {x, c["dim"], false});
+  const Argument finite = Binary(b, "ne", x, -std::numeric_limits<double>::infinity());
+  const Argument some = b.Call("aten.any.dim", {finite, c["dim"], true});
+  return {Where(b, some, result, 0.0)};
+}
+
 constexpr Decomposition kDecompositions[] = {
-    {"aten.alpha_dropout.default", Dropout},
+    {"aten._safe_softmax.default", SafeSoftmax},
+    {"aten.alpha_dropout.default", OtherDropout},
     {"aten.batch_norm.default", BatchNorm},
     {"aten.dropout.default", Dropout},
-    {"aten.feature_dropout.default", Dropout},
+    {"aten.feature_alpha_dropout.default", OtherDropout},
+    {"aten.feature_dropout.default", OtherDropout},
+    {"aten.group_norm.default", GroupNorm},
+    {"aten.instance_norm.default", InstanceNorm},
     {"aten.layer_norm.default", LayerNorm},
     {"aten.log_softmax.int", LogSoftmax},
+    {"aten.native_batch_norm.default", BatchNormResults},
+    {"aten.rms_norm.default", RmsNorm},
     {"aten.softmax.int", Softmax},
     {"aten.special_log_softmax.default", LogSoftmax},
     {"aten.special_softmax.default", Softmax},

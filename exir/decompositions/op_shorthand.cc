@@ -162,6 +162,30 @@ std::vector<Argument> SameAs(OpBuilder& b, const OpCall& c, std::string_view op)
   return b.CallAll(op, {c.arguments().begin(), c.arguments().end()});
 }
 
+std::vector<SymInt> BroadcastSizes(OpBuilder& b, const std::vector<Argument>& tensors) {
+  const SymInt one = 1;
+  std::vector<SymInt> result;
+  for (const Argument& tensor : tensors) {
+    const std::vector<SymInt> sizes = b.sizes(tensor);
+    if (sizes.size() > result.size()) {
+      result.insert(result.begin(), sizes.size() - result.size(), one);
+    }
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      SymInt& size = result[result.size() - sizes.size() + i];
+      if (sizes[i] == one || sizes[i] == size) continue;
+      if (size == one) {
+        size = sizes[i];
+      } else if (size.AsInt().has_value() && sizes[i].AsInt().has_value()) {
+        b.Invalid(absl::StrCat("sizes ", size.ToString(), " and ", sizes[i].ToString(),
+                               " do not broadcast"));
+      } else if (sizes[i].AsInt().has_value()) {
+        size = sizes[i];
+      }
+    }
+  }
+  return result;
+}
+
 SymInt Product(const std::vector<SymInt>& sizes) {
   SymInt product = 1;
   for (const SymInt& size : sizes) product = product * size;

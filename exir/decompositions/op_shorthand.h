@@ -98,6 +98,8 @@ Argument Full(OpBuilder& b, const OpArgument& sizes, const OpArgument& value, DT
 // 0, 1, …, end - 1 as int64.
 Argument Arange(OpBuilder& b, const OpArgument& end);
 
+// The sizes that the tensors broadcast to; kInvalidArgument when they don't.
+std::vector<SymInt> BroadcastSizes(OpBuilder& b, const std::vector<Argument>& tensors);
 // The product of sizes.
 SymInt Product(const std::vector<SymInt>& sizes);
 // 0, 1, …, rank - 1.

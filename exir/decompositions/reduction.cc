@@ -129,7 +129,7 @@ Argument Covariance(OpBuilder& b, const Argument& self, const OpArgument& correc
                     const Argument& fweights, const Argument& aweights) {
   if (!fweights.is_none() || !aweights.is_none()) b.Unsupported("cov with weights");
   if (b.rank(self) > 2) b.Invalid("cov: expected at most two dimensions");
-  Argument x = b.rank(self) == 2 ? self : Reshape(b, self, {1, b.meta(self).NumElements()});
+  Argument x = b.rank(self) == 2 ? self : Reshape(b, self, {1, -1});
   x = Cast(b, x, ResultFloat(b.dtype(x)));
   const std::optional<int64_t> count = b.size(x, 1).AsInt();
   const Argument* shift = std::get_if<Argument>(&correction.value());
@@ -166,7 +166,7 @@ std::vector<Argument> MSort(OpBuilder& b, const OpCall& c) {
   return {b.Call("aten.sort.default", {c["self"], 0})};
 }
 std::vector<Argument> Median(OpBuilder& b, const OpCall& c) {
-  return {b.Call("aten.median.dim", {Reshape(b, c["self"], {b.meta(c["self"]).NumElements()}), 0})};
+  return {b.Call("aten.median.dim", {Reshape(b, c["self"], {-1}), 0})};
 }
 
 // Between the two sorted elements nearest to q (n - 1).
@@ -184,7 +184,7 @@ std::vector<Argument> Quantile(OpBuilder& b, const OpCall& c) {
   const bool all = c.IsNone("dim"), keep = c.Bool("keepdim");
   const int64_t rank = b.rank(x);
   const int64_t dim = all ? 0 : b.WrapDim(c.Int("dim"), rank);
-  if (all || rank == 0) x = Reshape(b, x, {b.meta(x).NumElements()});
+  if (all || rank == 0) x = Reshape(b, x, {-1});
   if (!b.ok()) return {};
   // The dimension goes last.
   x = Transpose(b, x, all ? 0 : dim, -1);

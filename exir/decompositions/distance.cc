@@ -1,0 +1,187 @@
+// Lengths of vectors, distances and angles between them.
+
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "exir/decompositions/families.h"
+#include "exir/decompositions/op_shorthand.h"
+#include "runtime/core/str_cat.h"
+
+namespace belay::exir {
+namespace {
+
+bool Has(const OpCall& c, std::string_view name) {
+  return c.op()->schema()->ArgumentIndex(name).has_value();
+}
+
+// The norm over `dims`, which may be None for all.
+Argument VectorNorm(OpBuilder& b, const Argument& x, const OpArgument& order,
+                    const OpArgument& dims, bool keep, const Argument& dtype = Argument()) {
+  return b.Call("aten.linalg_vector_norm.default", {x, order, dims, keep}, {{"dtype", dtype}});
+}
+
+// --- Norms ---
+
+// norm.*: order 2 when none is given; no dimensions are all.
+std::vector<Argument> Norm(OpBuilder& b, const OpCall& c) {
+  const bool has_dims = Has(c, "dim") && !c.Ints("dim").empty();
+  const Argument order = Has(c, "p") ? c.Or("p", 2) : Argument(2);
+  return {VectorNorm(b, c["self"], order, has_dims ? c["dim"] : Argument(),
+                     Has(c, "keepdim") && c.Bool("keepdim"),
+                     Has(c, "dtype") ? c["dtype"] : Argument())};
+}
+
+// Of matrices in two dimensions: the largest or smallest sum of a row or column.
+Argument MatrixNorm(OpBuilder& b, Argument x, double order, std::vector<int64_t> dims, bool keep) {
+  if (dims.size() != 2) b.Invalid("matrix norm: expected two dimensions");
+  if (!b.ok()) return Argument();
+  for (int64_t& dim : dims) dim = b.WrapDim(dim, b.rank(x));
+  if (dims[0] == dims[1]) b.Invalid("matrix norm: the dimensions are the same");
+  if (std::abs(order) == 2) {
+    b.Unsupported("matrix norms of order 2 (singular values)");
+    return Argument();
+  }
+  if (!std::isinf(order) && std::abs(order) != 1) {
+    b.Invalid(absl::StrCat("matrix norm: unknown order ", order));
+    return Argument();
+  }
+  const int64_t summed = std::isinf(order) ? dims[1] : dims[0];
+  int64_t compared = std::isinf(order) ? dims[0] : dims[1];
+  const Argument sums = Sum(b, Unary(b, "abs", x), {summed}, keep);
+  if (!keep && compared > summed) --compared;
+  return b.Call(order > 0 ? "aten.amax.default" : "aten.amin.default", {sums, {compared}, keep});
+}
+Argument NamedMatrixNorm(OpBuilder& b, const Argument& x, const std::string& name,
+                         const std::vector<int64_t>& dims, bool keep) {
+  if (name == "fro") return VectorNorm(b, x, 2, dims, keep);
+  if (name == "nuc") {
+    b.Unsupported("the nuclear norm (singular values)");
+  } else {
+    b.Invalid(absl::StrCat("matrix norm: unknown order '", name, "'"));
+  }
+  return Argument();
+}
+
+Argument WithDtype(OpBuilder& b, const OpCall& c, const Argument& x) {
+  return Cast(b, x, c.DtypeOr("dtype", b.dtype(x)));
+}
+std::vector<Argument> LinalgMatrixNorm(OpBuilder& b, const OpCall& c) {
+  const Argument x = WithDtype(b, c, c.arguments()[0]);
+  if (c["ord"].is<std::string>()) {
+    return {NamedMatrixNorm(b, x, c.String("ord"), c.Ints("dim"), c.Bool("keepdim"))};
+  }
+  return {MatrixNorm(b, x, c.Double("ord"), c.Ints("dim"), c.Bool("keepdim"))};
+}
+// Vectors or matrices, by how many dimensions there are.
+std::vector<Argument> LinalgNorm(OpBuilder& b, const OpCall& c) {
+  const Argument x = WithDtype(b, c, c["self"]);
+  const bool keep = c.Bool("keepdim"), all = c.IsNone("dim");
+  std::vector<int64_t> dims = all ? AllDims(b.rank(x)) : c.Ints("dim");
+  if (c.IsNone("ord")) return {VectorNorm(b, x, 2, all ? Argument() : c["dim"], keep)};
+  if (dims.size() > 2) b.Invalid("linalg_norm: expected one dimension or two");
+  if (c["ord"].is<std::string>()) return {NamedMatrixNorm(b, x, c.String("ord"), dims, keep)};
+  if (dims.size() < 2) return {VectorNorm(b, x, c["ord"], dims, keep)};
+  return {MatrixNorm(b, x, c.Double("ord"), dims, keep)};
+}
+
+// Over all dimensions but one, which stays.
+Argument NormExcept(OpBuilder& b, const Argument& x, int64_t order, int64_t dim) {
+  if (dim == -1) return VectorNorm(b, x, order, Argument(), false);
+  std::vector<int64_t> dims = AllDims(b.rank(x));
+  dim = b.WrapDim(dim, b.rank(x));
+  if (!b.ok() || dims.empty()) return x;
+  dims.erase(dims.begin() + dim);
+  return dims.empty() ? Unary(b, "abs", x) : VectorNorm(b, x, order, dims, true);
+}
+std::vector<Argument> NormExceptDim(OpBuilder& b, const OpCall& c) {
+  return {NormExcept(b, c["v"], c.Int("pow"), c.Int("dim"))};
+}
+// v scaled to the lengths g, and the lengths that it had.
+std::vector<Argument> WeightNormInterface(OpBuilder& b, const OpCall& c) {
+  const Argument norm = NormExcept(b, c["v"], 2, c.Int("dim"));
+  return {Mul(b, c["v"], Div(b, c["g"], norm)), norm};
+}
+std::vector<Argument> WeightNorm(OpBuilder& b, const OpCall& c) {
+  return {WeightNormInterface(b, c)[0]};
+}
+
+// Slices longer than maxnorm become that long.
+std::vector<Argument> Renorm(OpBuilder& b, const OpCall& c) {
+  const Argument& x = c["self"];
+  if (b.rank(x) < 2) b.Invalid("renorm: expected at least two dimensions");
+  std::vector<int64_t> dims = AllDims(b.rank(x));
+  const int64_t dim = b.WrapDim(c.Int("dim"), b.rank(x));
+  if (!b.ok()) return {};
+  dims.erase(dims.begin() + dim);
+  const Argument norm = VectorNorm(b, Cast(b, x, ComputeDtype(b.dtype(x))), c["p"], dims, true);
+  const Argument scale = Mul(b, Unary(b, "reciprocal", Add(b, norm, 1e-7)), c["maxnorm"]);
+  const Argument factor = Where(b, Binary(b, "gt", norm, c["maxnorm"]), scale, 1.0);
+  return {Cast(b, Mul(b, x, factor), b.dtype(x))};
+}
+
+// --- Distances ---
+
+std::vector<Argument> Dist(OpBuilder& b, const OpCall& c) {
+  return {VectorNorm(b, Sub(b, c["self"], c["other"]), c["p"], Argument(), false)};
+}
+std::vector<Argument> PairwiseDistance(OpBuilder& b, const OpCall& c) {
+  const Argument difference = Add(b, Sub(b, c["x1"], c["x2"]), c["eps"]);
+  return {VectorNorm(b, difference, c["p"], std::vector<int64_t>{-1}, c.Bool("keepdim"))};
+}
+std::vector<Argument> EuclideanDist(OpBuilder& b, const OpCall& c) {
+  const Argument &x = c["x1"], &y = c["x2"];
+  const auto square = [&](const Argument& v) { return Sum(b, Pow(b, v, 2), {-1}, true); };
+  const auto ones = [&](const Argument& v) { return b.Call("aten.ones_like.default", {v}); };
+  const Argument xs = square(x), ys = square(y);
+  const int64_t last = b.rank(x) - 1;
+  const Argument left = Cat(b, {Mul(b, x, -2), xs, ones(xs)}, last);
+  const Argument right = Cat(b, {y, ones(ys), ys}, last);
+  const Argument squares = b.Call("aten.matmul.default", {left, Transpose(b, right, -2, -1)});
+  return {Unary(b, "sqrt", Clamp(b, squares, 0, Argument()))};
+}
+std::vector<Argument> CosineSimilarity(OpBuilder& b, const OpCall& c) {
+  Argument x = c["x1"], y = c["x2"];
+  const DType dtype = PromotedDtype(b, x, y);
+  if (!IsFloatingPoint(dtype)) b.Invalid("cosine_similarity: expected floating point numbers");
+  const std::vector<SymInt> sizes = BroadcastSizes(b, {x, y});
+  if (!(b.sizes(x) == sizes)) x = Expand(b, x, sizes);
+  if (!(b.sizes(y) == sizes)) y = Expand(b, y, sizes);
+  const int64_t dim = b.WrapDim(c.Int("dim"), b.rank(x));
+  const auto unit = [&](const Argument& v) {
+    const Argument norm = VectorNorm(b, v, 2, std::vector<int64_t>{dim}, true);
+    return Div(b, v, Clamp(b, norm, c["eps"], Argument()));
+  };
+  return {Sum(b, Mul(b, unit(Cast(b, x, dtype)), unit(Cast(b, y, dtype))), {dim})};
+}
+
+constexpr Decomposition kDecompositions[] = {
+    {"aten._euclidean_dist.default", EuclideanDist},
+    {"aten._weight_norm.default", WeightNorm},
+    {"aten._weight_norm_interface.default", WeightNormInterface},
+    {"aten.cdist.default", Same<"aten._cdist_forward.default">},
+    {"aten.cosine_similarity.default", CosineSimilarity},
+    {"aten.dist.default", Dist},
+    {"aten.frobenius_norm.dim", Norm},
+    {"aten.linalg_matrix_norm.default", LinalgMatrixNorm},
+    {"aten.linalg_matrix_norm.str_ord", LinalgMatrixNorm},
+    {"aten.linalg_norm.default", LinalgNorm},
+    {"aten.linalg_norm.ord_str", LinalgNorm},
+    {"aten.norm.Scalar", Norm},
+    {"aten.norm.ScalarOpt_dim", Norm},
+    {"aten.norm.ScalarOpt_dim_dtype", Norm},
+    {"aten.norm.ScalarOpt_dtype", Norm},
+    {"aten.norm_except_dim.default", NormExceptDim},
+    {"aten.pairwise_distance.default", PairwiseDistance},
+    {"aten.pdist.default", Same<"aten._pdist_forward.default">},
+    {"aten.renorm.default", Renorm},
+};
+
+}  // namespace
+
+absl::Span<const Decomposition> DistanceDecompositions() { return kDecompositions; }
+
+}  // namespace belay::exir
