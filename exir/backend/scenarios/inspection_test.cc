@@ -20,7 +20,7 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::UnorderedElementsAre;
 
-class UtilsScenarioTest : public ScenarioTest {};
+class InspectionScenarioTest : public ScenarioTest {};
 
 constexpr std::string_view kMixed = R"(program edge {
   graph(%a: f32[2,2] user_input, %x: f32[2,2] user_input) {
@@ -34,7 +34,7 @@ constexpr std::string_view kMixed = R"(program edge {
 })";
 
 // Graphs are compared in everything: what upstream calls identical, and literals besides.
-TEST_F(UtilsScenarioTest, identical_graphs) {
+TEST_F(InspectionScenarioTest, identical_graphs) {
   const std::string_view texts[] = {
       "program edge { graph(%x: f32[2] user_input, %unused: f32[2] user_input) { "
       "%a: f32[2] = edge.aten.neg.default(%x) return (%a user_output) } }",
@@ -53,14 +53,14 @@ TEST_F(UtilsScenarioTest, identical_graphs) {
             "%a: f32[2] = edge.aten.add.Tensor(%x, %x, alpha=3) return (%a user_output) } }")));
 }
 
-TEST_F(UtilsScenarioTest, not_identical_with_different_outputs) {
+TEST_F(InspectionScenarioTest, not_identical_with_different_outputs) {
   EXPECT_FALSE(
       Equal(Parse("program edge { graph(%x: f32[2] user_input) { return (%x user_output) } }"),
             Parse("program edge { graph(%x: f32[2] user_input) { return (%x user_output, %x "
                   "user_output) } }")));
 }
 
-TEST_F(UtilsScenarioTest, none_partition_tags) {
+TEST_F(InspectionScenarioTest, none_partition_tags) {
   struct NoTags final : public Partitioner {
     absl::StatusOr<PartitionResult> Partition(const ExportedProgram& program) const override {
       PartitionResult result;
@@ -73,26 +73,26 @@ TEST_F(UtilsScenarioTest, none_partition_tags) {
       StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("needs a `partition_tags` field")));
 }
 
-TEST_F(UtilsScenarioTest, get_non_lowered_nodes) {
+TEST_F(InspectionScenarioTest, get_non_lowered_nodes) {
   ASSERT_OK_AND_ASSIGN(const ExportedProgram lowered,
                        LowerOps(Parse(kMixed), {"aten.mm.default", "aten.add.Tensor"}));
   EXPECT_EQ(NonLoweredNodes(lowered.top()).size(), 1u);
 }
 
-TEST_F(UtilsScenarioTest, get_delegates) {
+TEST_F(InspectionScenarioTest, get_delegates) {
   ASSERT_OK_AND_ASSIGN(const ExportedProgram lowered,
                        LowerOps(Parse(kMixed), {"aten.mm.default", "aten.add.Tensor"}));
   EXPECT_EQ(DelegateCalls(lowered).size(), 2u);
 }
 
-TEST_F(UtilsScenarioTest, print_delegated_graph) {
+TEST_F(InspectionScenarioTest, print_delegated_graph) {
   ASSERT_OK_AND_ASSIGN(const ExportedProgram lowered,
                        LowerOps(Parse(kMixed), {"aten.mm.default", "aten.add.Tensor"}));
   EXPECT_THAT(PrintProgram(lowered),
               AllOf(HasSubstr("module#0 backend \"recorder\""), HasSubstr("edge.aten.mm.default")));
 }
 
-TEST_F(UtilsScenarioTest, get_delegated_payload) {
+TEST_F(InspectionScenarioTest, get_delegated_payload) {
   EXPECT_THAT(DelegateCalls(Parse(kMixed)), IsEmpty());
   ASSERT_OK_AND_ASSIGN(const ExportedProgram lowered,
                        LowerOps(Parse(kMixed), {"aten.mm.default", "aten.add.Tensor"}));
@@ -105,7 +105,7 @@ TEST_F(UtilsScenarioTest, get_delegated_payload) {
 
 // --- delegation info ---
 
-TEST_F(UtilsScenarioTest, delegation_info) {
+TEST_F(InspectionScenarioTest, delegation_info) {
   ASSERT_OK_AND_ASSIGN(const ExportedProgram lowered,
                        LowerOps(Parse(kMixed), {"aten.mm.default", "aten.add.Tensor"}));
   const DelegationInfo info = CountDelegation(lowered);
@@ -135,7 +135,7 @@ constexpr std::string_view kBodies = R"(program edge {
   }
 })";
 
-TEST_F(UtilsScenarioTest, control_flow_submodules) {
+TEST_F(InspectionScenarioTest, control_flow_submodules) {
   const ExportedProgram program = Parse(kBodies);
   const std::vector<ControlFlowBody> bodies = ControlFlowBodies(program.top());
   ASSERT_EQ(bodies.size(), 3u);
@@ -146,7 +146,7 @@ TEST_F(UtilsScenarioTest, control_flow_submodules) {
   EXPECT_EQ(program.top().node(bodies[2].node).name, "d");
 }
 
-TEST_F(UtilsScenarioTest, contains_any_call_target) {
+TEST_F(InspectionScenarioTest, contains_any_call_target) {
   const ExportedProgram program = Parse(kBodies);
   const auto calls = [&](std::vector<std::string> names) {
     std::vector<const OpOverload*> ops;
@@ -159,7 +159,7 @@ TEST_F(UtilsScenarioTest, contains_any_call_target) {
   EXPECT_FALSE(calls({}));
 }
 
-TEST_F(UtilsScenarioTest, nodes_breadth_first) {
+TEST_F(InspectionScenarioTest, nodes_breadth_first) {
   std::vector<std::string> names;
   const ExportedProgram program = Parse(kBodies);
   ForEachNode(program, [&](GraphId graph, NodeId node) {
@@ -171,7 +171,7 @@ TEST_F(UtilsScenarioTest, nodes_breadth_first) {
 
 // --- test_program.py ---
 
-TEST_F(UtilsScenarioTest, to_backend_replaces_subgraph) {
+TEST_F(InspectionScenarioTest, to_backend_replaces_subgraph) {
   MethodPrograms methods;
   MethodPartitioners partitioners;
   const CapabilityPartitioner partitioner({"recorder", {}}, SupportOps({"aten.mm.default"}));
@@ -188,7 +188,7 @@ TEST_F(UtilsScenarioTest, to_backend_replaces_subgraph) {
   }
 }
 
-TEST_F(UtilsScenarioTest, to_backend_selective) {
+TEST_F(InspectionScenarioTest, to_backend_selective) {
   MethodPrograms methods;
   for (const char* name : {"forward", "foo"}) methods.emplace_back(name, Parse(kMixed));
   const CapabilityPartitioner partitioner({"recorder", {}}, SupportOps({"aten.mm.default"}));
@@ -215,7 +215,7 @@ class PreservingPartitioner final : public Partitioner {
   CapabilityPartitioner inner_;
 };
 
-TEST_F(UtilsScenarioTest, to_edge_transform_and_lower) {
+TEST_F(InspectionScenarioTest, to_edge_transform_and_lower) {
   const PreservingPartitioner partitioner({ops_->Find("aten.mm.default")}, {"aten.mm.default"});
   MethodPrograms methods;
   methods.emplace_back("forward", Parse(kMixed));
@@ -224,7 +224,7 @@ TEST_F(UtilsScenarioTest, to_edge_transform_and_lower) {
   EXPECT_FALSE(CallsAnyOf(lowered[0].second, {ops_->Find("aten.mm.default")}));
 }
 
-TEST_F(UtilsScenarioTest, to_edge_transform_and_lower_with_exception) {
+TEST_F(InspectionScenarioTest, to_edge_transform_and_lower_with_exception) {
   const PreservingPartitioner partitioner(
       {ops_->Find("aten.mm.default"), ops_->Find("aten.sub.Tensor")}, {"aten.mm.default"});
   MethodPrograms methods;
@@ -238,7 +238,7 @@ TEST_F(UtilsScenarioTest, to_edge_transform_and_lower_with_exception) {
 }
 
 // Left-over operators are found in bodies, too, however deep (weak point 27).
-TEST_F(UtilsScenarioTest, preserved_operator_in_a_body_is_found) {
+TEST_F(InspectionScenarioTest, preserved_operator_in_a_body_is_found) {
   const PreservingPartitioner partitioner({ops_->Find("aten.cos.default")}, {"aten.sin.default"});
   MethodPrograms methods;
   methods.emplace_back("forward", Parse(kBodies));
@@ -248,7 +248,7 @@ TEST_F(UtilsScenarioTest, preserved_operator_in_a_body_is_found) {
 
 // --- test_fake_program.py: what partitioners see is the program itself, and const ---
 
-TEST_F(UtilsScenarioTest, partitioner_sees_the_program_and_copies_no_bytes) {
+TEST_F(InspectionScenarioTest, partitioner_sees_the_program_and_copies_no_bytes) {
   const ExportedProgram program = Parse(R"(program edge {
     constants { state "w": f32[2] }
     graph(%w: f32[2] parameter "w", %x: f32[2] user_input) {
