@@ -9,8 +9,11 @@
 #include "absl/strings/match.h"
 #include "conformance/lowering/case_runtimes.h"
 #include "conformance/models/compare.h"
+#include "exir/decompositions/decompose.h"
 #include "exir/emit/emitter.h"
 #include "exir/interpreter/interpreter.h"
+#include "exir/ir/graph_editor.h"
+#include "exir/ir/lowered_backend_module.h"
 #include "exir/serialize/serializer.h"
 #include "runtime/core/mapped_file.h"
 #include "runtime/core/npy.h"
@@ -230,6 +233,33 @@ std::vector<exir::ValueType> InputTypes(const ExportedProgram& program) {
   return types;
 }
 
+// The program in operators that have kernels: those that were kept for a partitioner are
+// decomposed, in the delegates' programs too.
+absl::StatusOr<ExportedProgram> Executable(const ExportedProgram& program) {
+  ExportedProgram copy = program.Clone();
+  for (exir::Graph& graph : copy.graphs) {
+    exir::GraphEditor editor(graph);
+    for (exir::NodeId node : graph.NodeList()) {
+      // Decompositions are those of ATen operators.
+      const exir::OpOverload* target = graph.node(node).target;
+      if (target->has_trait(exir::kComposite)) editor.SetTarget(node, target->aten());
+    }
+  }
+  ABSL_RETURN_IF_ERROR(exir::Decompose().run(copy).status());
+  for (auto& module : copy.lowered_modules) {
+    ABSL_ASSIGN_OR_RETURN(ExportedProgram original, Executable(module->original));
+    auto executable =
+        std::make_shared<exir::LoweredBackendModule>(module->backend_id, std::move(original));
+    executable->processed = module->processed;
+    executable->compile_specs = module->compile_specs;
+    executable->named_data = module->named_data;
+    executable->debug_handle_map = module->debug_handle_map;
+    executable->delegate_info = module->delegate_info;
+    module = std::move(executable);
+  }
+  return copy;
+}
+
 // Calls both engines and compares; the oracle's first call is also compared with the files.
 absl::Status CompareEngines(const Recording& recording, const std::vector<exir::ValueType>& types,
                             InterpreterEngine& oracle, Engine& engine) {
@@ -276,8 +306,15 @@ absl::Status CompareEngines(const Recording& recording, const std::vector<exir::
 }
 
 absl::Status Check(const std::string& directory, const Json& after,
-                   const exir::MethodPrograms& source, const exir::MethodPrograms& lowered,
+                   const exir::MethodPrograms& given, const exir::MethodPrograms& made,
                    std::vector<std::string>& notes) {
+  exir::MethodPrograms source, lowered;
+  for (size_t m = 0; m < made.size(); ++m) {
+    ABSL_ASSIGN_OR_RETURN(ExportedProgram before, Executable(given[m].second));
+    ABSL_ASSIGN_OR_RETURN(ExportedProgram after_lowering, Executable(made[m].second));
+    source.emplace_back(given[m].first, std::move(before));
+    lowered.emplace_back(made[m].first, std::move(after_lowering));
+  }
   KernelRegistry reference, standard;
   ABSL_RETURN_IF_ERROR(AddReferenceKernels(reference));
   ABSL_RETURN_IF_ERROR(AddStandardKernels(standard));

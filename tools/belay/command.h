@@ -46,6 +46,18 @@ struct InspectOptions {
 };
 int Inspect(const InspectOptions& options);
 
+struct VerifyOptions {
+  std::string archive, program;  // without a program file, the archive is lowered in memory
+  std::string method = "forward", engine = "highway";
+  std::vector<std::string> inputs;    // files; random ones when there are none
+  std::vector<std::string> backends;  // names; those of the program file when empty
+  uint64_t seed = 0;
+  int calls = 1;  // on the same state
+  double atol = 1e-5, rtol = 1e-4;
+  bool json = false;
+};
+int Verify(const VerifyOptions& options);
+
 struct BenchOptions {
   std::string program, method = "forward", engine = "highway";
   double seconds = 1;

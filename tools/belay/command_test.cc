@@ -200,6 +200,40 @@ TEST_F(CommandTest, LowerDumpsTheProgramAfterAPass) {
   EXPECT_NE(wrong.errors.find("to_edge_ops"), std::string::npos) << wrong.errors;
 }
 
+TEST_F(CommandTest, VerifyFindsNoDifference) {
+  const std::string path = LowerMlp();
+  for (const std::string& program : {std::string(), path}) {
+    VerifyOptions options{.archive = kMlp, .program = program};
+    options.calls = 2;
+    const Outcome outcome = Capture([&] { return Verify(options); });
+    EXPECT_EQ(outcome.status, kDone) << outcome.errors << outcome.output;
+    EXPECT_NE(outcome.output.find("equal: "), std::string::npos) << outcome.output;
+  }
+}
+
+TEST_F(CommandTest, VerifyNamesTheFirstNodeThatDiffers) {
+  VerifyOptions options{.archive = kMlp, .program = LowerMlp()};
+  options.atol = options.rtol = -1;  // not even equal numbers are close enough
+  const Outcome outcome = Capture([&] { return Verify(options); });
+  EXPECT_EQ(outcome.status, kNegative) << outcome.errors << outcome.output;
+  EXPECT_NE(outcome.output.find("call 0, output 0: "), std::string::npos) << outcome.output;
+  EXPECT_NE(outcome.output.find("the first node that differs: %"), std::string::npos)
+      << outcome.output;
+  options.json = true;
+  const Outcome json = Capture([&] { return Verify(options); });
+  EXPECT_EQ(json.status, kNegative);
+  EXPECT_NE(json.output.find("\"equal\": false"), std::string::npos) << json.output;
+  EXPECT_NE(json.output.find("\"first_node\""), std::string::npos) << json.output;
+}
+
+TEST_F(CommandTest, VerifyReportsBadInput) {
+  const VerifyOptions missing{.archive = Path("missing.pt2"), .program = ""};
+  EXPECT_EQ(Capture([&] { return Verify(missing); }).status, kBadInput);
+  VerifyOptions inputs{.archive = kMlp, .program = ""};
+  inputs.inputs = {Path("missing.npy")};
+  EXPECT_EQ(Capture([&] { return Verify(inputs); }).status, kBadInput);
+}
+
 TEST_F(CommandTest, InspectAccountsForEveryByte) {
   const std::string path = LowerMlp();
   const Outcome outcome =

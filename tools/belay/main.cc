@@ -90,6 +90,52 @@ int main(int argc, char** argv) {
   inspect_app->footer("Example: belay inspect model.belay --size");
   inspect_app->callback([&] { status = Inspect(inspect); });
 
+  VerifyOptions verify;
+  std::string reference;
+  CLI::App* verify_app = app.add_subcommand(
+      "verify",
+      "Compares what a program file computes with what its archive means, and names the first node "
+      "that differs.");
+  std::vector<std::string> verify_files;
+  verify_app
+      ->add_option("files", verify_files,
+                   "the archive (.pt2), and the program file; without one, the archive is lowered")
+      ->expected(1, 2)
+      ->required();
+  verify_app->add_option("--reference", reference,
+                         "the archive; then the one file named is the program");
+  verify_app->add_option("--method", verify.method, "the method");
+  verify_app
+      ->add_option("--input", verify.inputs,
+                   ".npy files in the order of the method's inputs (repeatable); random numbers "
+                   "without it")
+      ->take_all();
+  verify_app->add_option("--random-inputs", verify.seed, "the seed of random inputs");
+  verify_app->add_option("--calls", verify.calls, "how many calls, on the same state")
+      ->check(CLI::PositiveNumber);
+  verify_app->add_option("--backend", verify.backends,
+                         "backends to lower with, comma separated; those of the program file else");
+  verify_app->add_option("--atol", verify.atol, "the absolute difference that is allowed")
+      ->check(CLI::NonNegativeNumber);
+  verify_app->add_option("--rtol", verify.rtol, "the relative difference that is allowed")
+      ->check(CLI::NonNegativeNumber);
+  verify_app->add_option("--engine", verify.engine, "kernels: highway or reference");
+  verify_app->add_flag("--json", verify.json, "prints JSON");
+  verify_app->footer(
+      "Example: belay verify model.pt2 model.belay --input x.npy\n"
+      "Exit status 1 when something differs.");
+  verify_app->callback([&] {
+    if (!reference.empty() && verify_files.size() == 2) {
+      std::cerr << "belay: verify takes one file besides --reference\n";
+      status = kBadUsage;
+      return;
+    }
+    verify.archive = reference.empty() ? verify_files[0] : reference;
+    if (!reference.empty()) verify.program = verify_files[0];
+    if (verify_files.size() == 2) verify.program = verify_files[1];
+    status = Verify(verify);
+  });
+
   BenchOptions bench;
   CLI::App* bench_app =
       app.add_subcommand("bench", "Measures loading and executing a method with random inputs.");

@@ -1,0 +1,57 @@
+// Finds the first node of a program whose value is not what it should be once the program was
+// lowered.
+#ifndef BELAY_TOOLS_BELAY_FIRST_DIFFERENCE_H_
+#define BELAY_TOOLS_BELAY_FIRST_DIFFERENCE_H_
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "exir/backend/backend.h"
+#include "exir/backend/partitioner.h"
+#include "exir/ir/exported_program.h"
+#include "runtime/backend/backend_registry.h"
+#include "runtime/core/evalue.h"
+#include "runtime/kernel/kernel_registry.h"
+
+namespace belay::tools {
+
+// What is close enough. Numbers of 16 bits and fewer are given what their precision needs.
+struct Tolerances {
+  double atol = 1e-5, rtol = 1e-4;
+};
+// OK, or kFailedPrecondition saying where two values differ first, what was expected and what came.
+absl::Status CompareValues(const EValue& want, const EValue& got, const Tolerances& tolerances);
+
+// How programs are lowered and executed.
+struct Engine {
+  std::vector<const exir::Partitioner*> partitioners;  // rounds
+  const exir::BackendSet* aot = nullptr;
+  const BackendRegistry* runtime = nullptr;
+  const KernelRegistry* kernels = nullptr;
+  const KernelRegistry* reference = nullptr;  // of the interpreter
+};
+
+struct NodeDifference {
+  std::string node;        // in text form, with its source line
+  std::string backend;     // whose delegate computes it; "" for a kernel
+  std::string difference;  // where, what was expected, what came
+  bool alone = false;      // only seen when no other value was looked at: something was fused
+};
+
+// Gives the nodes of the top graph as further results, some at a time: the program with them is
+// lowered and executed, and interpreted, and the values are compared in order. Where the values of
+// all are as they should be, looks for the first whose value differs when it alone is a result.
+// nullopt when there is none. `inputs` makes the program's inputs, anew for each execution.
+//   whatever lowering and executing return
+absl::StatusOr<std::optional<NodeDifference>> FindFirstDifference(
+    const exir::ExportedProgram& program,
+    const std::function<absl::StatusOr<std::vector<EValue>>()>& inputs, const Engine& engine,
+    const Tolerances& tolerances);
+
+}  // namespace belay::tools
+
+#endif  // BELAY_TOOLS_BELAY_FIRST_DIFFERENCE_H_
