@@ -10,6 +10,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "exir/backend/rounds.h"
+#include "exir/functionalize/rebase_as_strided.h"
 #include "exir/functionalize/training_to_aten.h"
 #include "exir/ir/text.h"
 #include "exir/passes/to_edge_passes.h"
@@ -121,7 +122,7 @@ absl::StatusOr<ExportedProgram> ToEdge(ExportedProgram program, const PassManage
   if (program.dialect == IrDialect::kTraining) {
     passes = TrainingToAtenPasses(decompose);
   } else {
-    passes.push_back(Decompose(decompose));
+    passes = {RebaseAsStrided(), Decompose(decompose)};
   }
   for (Pass& pass : ToEdgePasses()) passes.push_back(std::move(pass));
   return RunPasses(std::move(program), passes, options, reports);

@@ -17,9 +17,10 @@ struct DecomposeOptions {
   std::function<bool(const ExportedProgram&, GraphId, NodeId)> keep;
 };
 
-// In all graphs. New nodes have the provenance, the debug handle and the tag of the node that they
-// replace, and the last one its name. Results keep the sizes that the program declares; their
-// strides are those that the meta kernels of the new nodes infer.
+// In all graphs, also of edge programs (for executing what was kept for a delegate). New nodes have
+// the provenance, the debug handle and the tag of the node that they replace, and the last one its
+// name. Results keep the sizes that the program declares; their strides are those that the meta
+// kernels of the new nodes infer.
 //   whatever a decomposition fails with, annotated with the node: kUnimplemented for arguments that
 //                it does not cover, kInvalidArgument for wrong ones
 //   kInternal    a result differs from what the program declares, or a decomposition leads back to

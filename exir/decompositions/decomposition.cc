@@ -14,6 +14,7 @@ DecompositionTable::DecompositionTable(absl::Span<const absl::Span<const Decompo
 }
 
 const Decomposition* DecompositionTable::Find(const OpOverload* op) const {
+  op = op->aten();
   if (op->dialect() != Dialect::kAten || op->schema() == nullptr) return nullptr;
   const auto found = by_op_.find(std::string_view(op->name()));
   return found == by_op_.end() ? nullptr : found->second;

@@ -30,7 +30,8 @@ class DecompositionTable {
  public:
   // The rows must outlive the table (they are constants). A later row of the same operator counts.
   explicit DecompositionTable(absl::Span<const absl::Span<const Decomposition>> families);
-  const Decomposition* Find(const OpOverload* op) const;  // nullptr when there is none
+  // Of an edge overload, the row of the one that it wraps; nullptr when there is none.
+  const Decomposition* Find(const OpOverload* op) const;
   // Sorted.
   std::vector<std::string_view> Ops() const;
 

@@ -134,13 +134,36 @@ std::vector<Argument> AddOuter(OpBuilder& b, const OpCall& c) {
   return {ScaledSum(b, c, Mul(b, Unsqueeze(b, c["vec1"], 1), c["vec2"]))};
 }
 
+// The factorization of an _ex operator, checked.
+Argument Checked(OpBuilder& b, const std::vector<Argument>& factors, std::string_view api) {
+  if (factors.size() < 2) return Argument();
+  b.Call("aten._linalg_check_errors.default", {factors[1], std::string(api)},
+         {{"is_matrix", b.rank(factors[0]) == 2}});
+  return factors[0];
+}
+std::vector<Argument> Inverse(OpBuilder& b, const OpCall& c) {
+  return {Checked(b, b.CallAll("aten.linalg_inv_ex.default", {c.arguments()[0]}), "linalg.inv")};
+}
+std::vector<Argument> Cholesky(OpBuilder& b, const OpCall& c) {
+  return {Checked(b, b.CallAll("aten.linalg_cholesky_ex.default", {c["self"], c["upper"]}),
+                  "linalg.cholesky")};
+}
+std::vector<Argument> Determinant(OpBuilder& b, const OpCall& c) {
+  return {b.Call("aten._linalg_det.default", {c.arguments()[0]})};
+}
+
 constexpr Decomposition kDecompositions[] = {
     {"aten.addbmm.default", AddBatchedMatMul},
     {"aten.addmv.default", AddMatrixVector},
     {"aten.addr.default", AddOuter},
     {"aten.baddbmm.default", BatchedAddMatMul},
+    {"aten.det.default", Determinant},
     {"aten.dot.default", Dot},
     {"aten.ger.default", Outer},
+    {"aten.inverse.default", Inverse},
+    {"aten.linalg_cholesky.default", Cholesky},
+    {"aten.linalg_det.default", Determinant},
+    {"aten.linalg_inv.default", Inverse},
     {"aten.linalg_matmul.default", MatMul},
     {"aten.linear.default", Linear},
     {"aten.matmul.default", MatMul},

@@ -8,6 +8,7 @@
 #include "exir/import/call_arguments.h"
 #include "exir/ir/infer.h"
 #include "exir/ir/text.h"
+#include "exir/ir/verifier.h"
 #include "runtime/core/status_macros.h"
 
 namespace belay::exir {
@@ -144,6 +145,16 @@ absl::StatusOr<std::vector<Argument>> OpBuilder::Complete(const OpOverload* op,
   if (complete.ok()) return complete;
   return absl::Status(complete.status().code(),
                       absl::StrCat(op->name(), ": ", FromAbsl(complete.status().message())));
+}
+
+const OpOverload* OpBuilder::InDialect(const OpOverload* op) const {
+  if (program_.dialect != IrDialect::kEdge || op->schema() == nullptr) return op;
+  if (op->schema()->IsView()) {
+    const OpOverload* copy =
+        ops().Find(absl::StrCat(op->ns(), ".", op->op(), "_copy.", op->overload()));
+    if (copy != nullptr) op = copy;
+  }
+  return AllowedIn(IrDialect::kEdge, *op) ? op : ops().ToEdge(op);
 }
 
 absl::StatusOr<std::vector<Argument>> OpBuilder::Insert(const OpOverload* op,

@@ -139,6 +139,9 @@ class OpBuilder {
   absl::StatusOr<std::vector<Argument>> TryCall(std::string_view op,
                                                 const std::vector<OpArgument>& arguments,
                                                 const OpKeywords& keywords);
+  // The overload that stands for this ATen one in the program's dialect: in an edge program the
+  // edge overload, of the copying twin for a view.
+  const OpOverload* InDialect(const OpOverload* op) const;
   absl::StatusOr<std::vector<Argument>> Insert(const OpOverload* op,
                                                std::vector<Argument> arguments);
   absl::StatusOr<Argument> TryResolve(const OpArgument& argument);

@@ -306,6 +306,9 @@ absl::Status MethodBuilder::EmitNode(const Graph& graph, NodeId id, Scope& scope
   if (name == "higher_order.executorch_call_delegate") return EmitDelegateCall(graph, id, scope);
   if (name == "higher_order.cond") return EmitCond(graph, id, scope);
   if (name == "higher_order.while_loop") return EmitWhileLoop(graph, id, scope);
+  if (name == "higher_order.map_impl") return EmitMap(graph, id, scope);
+  if (name == "higher_order.scan") return EmitScan(graph, id, scope);
+  if (name == "higher_order.with_effects") return EmitWithEffects(graph, id, scope);
   if (!node.target->known() || node.target->dialect() == Dialect::kHigherOrder) {
     unsupported_.push_back(DescribeNode(graph, id));
     // Values for the results, so that later nodes can be looked at too.
@@ -365,127 +368,6 @@ absl::Status MethodBuilder::EmitDelegateCall(const Graph& graph, NodeId id, Scop
       if (inner.node(n).debug_handle != 0) info->add_debug_handles(inner.node(n).debug_handle);
     }
   }
-  return absl::OkStatus();
-}
-
-absl::StatusOr<std::vector<MethodBuilder::ValueIndex>> MethodBuilder::EmitBody(
-    const Graph& body, const std::vector<ValueIndex>& operands) {
-  if (body.inputs().size() != operands.size()) {
-    return absl::InvalidArgumentError(absl::StrCat("body '", body.name(), "' takes ",
-                                                   body.inputs().size(), " operands, the call has ",
-                                                   operands.size()));
-  }
-  Scope scope;
-  for (size_t i = 0; i < operands.size(); ++i) scope[body.inputs()[i]] = operands[i];
-  const Graph* outer_graph = current_graph_;
-  const NodeId outer_node = current_node_;
-  ABSL_RETURN_IF_ERROR(EmitGraph(body, scope));
-  current_graph_ = outer_graph;
-  current_node_ = outer_node;
-  std::vector<ValueIndex> outputs;
-  for (const Argument& output : body.outputs()) {
-    ABSL_ASSIGN_OR_RETURN(const ValueIndex value, ArgumentValue(body, output, scope));
-    outputs.push_back(value);
-  }
-  return outputs;
-}
-
-absl::Status MethodBuilder::EmitCond(const Graph& graph, NodeId id, Scope& scope) {
-  // cond(pred, true_graph, false_graph, operands)
-  const Node& node = graph.node(id);
-  if (node.arguments.size() != 4) return absl::InvalidArgumentError("cond takes 4 arguments");
-  const GraphId* bodies[2] = {node.arguments[1].get_if<GraphId>(),
-                              node.arguments[2].get_if<GraphId>()};
-  if (bodies[0] == nullptr || bodies[1] == nullptr) {
-    return absl::InvalidArgumentError("cond without two bodies");
-  }
-  ABSL_ASSIGN_OR_RETURN(const ValueIndex predicate, ArgumentValue(graph, node.arguments[0], scope));
-  ABSL_ASSIGN_OR_RETURN(const std::vector<ValueIndex> operands,
-                        OperandValues(graph, node.arguments[3], scope));
-  std::vector<ValueIndex> results;
-  for (ValueId value : node.results()) {
-    ABSL_ASSIGN_OR_RETURN(const ValueIndex result, AddResult(graph, value));
-    scope[value] = result;
-    results.push_back(result);
-  }
-  AddInstruction().mutable_jump_if_false()->set_condition(predicate);
-  const int branch = method_.instructions_size() - 1;
-  int jump = -1;
-  for (int k = 0; k < 2; ++k) {
-    ABSL_ASSIGN_OR_RETURN(const std::vector<ValueIndex> outputs,
-                          EmitBody(program_.graphs[*bodies[k]], operands));
-    if (outputs.size() != results.size()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("a branch returns ", outputs.size(), " values, cond ", results.size()));
-    }
-    for (size_t i = 0; i < outputs.size(); ++i) AddMove(outputs[i], results[i]);
-    if (k == 0) {
-      AddInstruction().mutable_jump();
-      jump = method_.instructions_size() - 1;
-      method_.mutable_instructions(branch)->mutable_jump_if_false()->set_target(
-          method_.instructions_size());
-    }
-  }
-  method_.mutable_instructions(jump)->mutable_jump()->set_target(method_.instructions_size());
-  return absl::OkStatus();
-}
-
-absl::Status MethodBuilder::EmitWhileLoop(const Graph& graph, NodeId id, Scope& scope) {
-  // while_loop(cond_graph, body_graph, carried, additional)
-  const Node& node = graph.node(id);
-  if (node.arguments.size() != 4) return absl::InvalidArgumentError("while_loop takes 4 arguments");
-  const GraphId* condition = node.arguments[0].get_if<GraphId>();
-  const GraphId* body = node.arguments[1].get_if<GraphId>();
-  if (condition == nullptr || body == nullptr) {
-    return absl::InvalidArgumentError("while_loop without two bodies");
-  }
-  ABSL_ASSIGN_OR_RETURN(const std::vector<ValueIndex> initial,
-                        OperandValues(graph, node.arguments[2], scope));
-  ABSL_ASSIGN_OR_RETURN(const std::vector<ValueIndex> additional,
-                        OperandValues(graph, node.arguments[3], scope));
-  const std::vector<ValueId> results = node.results();
-  if (results.size() != initial.size()) {
-    return absl::InvalidArgumentError(absl::StrCat("while_loop carries ", initial.size(),
-                                                   " values and has ", results.size(), " results"));
-  }
-  // The results are the carried values themselves.
-  std::vector<ValueIndex> carried;
-  for (size_t i = 0; i < results.size(); ++i) {
-    ABSL_ASSIGN_OR_RETURN(const ValueIndex value, AddResult(graph, results[i]));
-    scope[results[i]] = value;
-    carried.push_back(value);
-    AddMove(initial[i], value);
-  }
-  std::vector<ValueIndex> operands = carried;
-  operands.insert(operands.end(), additional.begin(), additional.end());
-  const int start = method_.instructions_size();
-  ABSL_ASSIGN_OR_RETURN(const std::vector<ValueIndex> test,
-                        EmitBody(program_.graphs[*condition], operands));
-  if (test.size() != 1) return absl::InvalidArgumentError("the loop's condition is not one value");
-  AddInstruction().mutable_jump_if_false()->set_condition(test[0]);
-  const int leave = method_.instructions_size() - 1;
-  ABSL_ASSIGN_OR_RETURN(std::vector<ValueIndex> outputs,
-                        EmitBody(program_.graphs[*body], operands));
-  if (outputs.size() != carried.size()) {
-    return absl::InvalidArgumentError(absl::StrCat("the loop's body returns ", outputs.size(),
-                                                   " values, the loop carries ", carried.size()));
-  }
-  // A carried value that is handed on to another place must not be overwritten before it was read.
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    for (size_t k = 0; k < i; ++k) {
-      if (outputs[i] != carried[k]) continue;
-      const ValueIndex temporary = AddTemporaryLike(outputs[i]);
-      AddMove(outputs[i], temporary);
-      outputs[i] = temporary;
-      break;
-    }
-  }
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    if (outputs[i] != carried[i]) AddMove(outputs[i], carried[i]);
-  }
-  AddInstruction().mutable_jump()->set_target(start);
-  method_.mutable_instructions(leave)->mutable_jump_if_false()->set_target(
-      method_.instructions_size());
   return absl::OkStatus();
 }
 

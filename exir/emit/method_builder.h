@@ -40,6 +40,22 @@ class MethodBuilder {
   absl::Status EmitDelegateCall(const Graph& graph, NodeId id, Scope& scope);
   absl::Status EmitCond(const Graph& graph, NodeId id, Scope& scope);
   absl::Status EmitWhileLoop(const Graph& graph, NodeId id, Scope& scope);
+  absl::Status EmitMap(const Graph& graph, NodeId id, Scope& scope);
+  absl::Status EmitScan(const Graph& graph, NodeId id, Scope& scope);
+  // A loop over the rows of tensors: results are the carried values, then the stacked others.
+  struct RowLoop {
+    const Argument& body;
+    const Argument* initial;  // null: carries nothing
+    const Argument& rows;
+    const Argument& additional;
+  };
+  absl::Status EmitRowLoop(const Graph& graph, NodeId id, Scope& scope, const RowLoop& loop);
+  // The value of a size of the result of a loop over rows, which the loop may never compute.
+  absl::StatusOr<ValueIndex> SizeBeforeLoop(const Graph& graph, NodeId id, const Scope& scope,
+                                            const SymInt& size);
+  absl::Status EmitWithEffects(const Graph& graph, NodeId id, Scope& scope);
+  // Moves what a body gives to what the loop carries, in an order that loses nothing.
+  void CarryOver(std::vector<ValueIndex> outputs, const std::vector<ValueIndex>& carried);
   // Emits a body whose inputs are the given values; returns the values of its outputs.
   absl::StatusOr<std::vector<ValueIndex>> EmitBody(const Graph& body,
                                                    const std::vector<ValueIndex>& operands);

@@ -2,6 +2,7 @@
 
 #include "exir/functionalize/functionalize.h"
 #include "exir/functionalize/inline_regions.h"
+#include "exir/functionalize/rebase_as_strided.h"
 
 namespace belay::exir {
 namespace {
@@ -17,8 +18,8 @@ Pass MarkAten() {
 }  // namespace
 
 std::vector<Pass> TrainingToAtenPasses(const DecomposeOptions& options) {
-  return {InlineRegions(), Decompose(options), Functionalize(options.table), Decompose(options),
-          MarkAten()};
+  return {InlineRegions(),    Decompose(options), RebaseAsStrided(), Functionalize(options.table),
+          Decompose(options), MarkAten()};
 }
 
 }  // namespace belay::exir

@@ -300,6 +300,12 @@ absl::Status InferConstrainRange(MetaContext& context) {
   return absl::OkStatus();
 }
 
+absl::Status InferLinalgCheckErrors(MetaContext& context) {
+  ABSL_RETURN_IF_ERROR(context.Tensor(0).status());
+  ABSL_RETURN_IF_ERROR(context.String(1).status());
+  return context.Bool(2).status();
+}
+
 constexpr OpDef Scalar(std::string_view schema, MetaFn meta) {
   return {schema, meta, kSymbolic, "", kExact};
 }
@@ -337,6 +343,8 @@ constexpr OpDef kOps[] = {
               "ScalarType? "
               "dtype=None, *, Device? device=None, Layout? layout=None) -> ()",
               &InferAssertTensorMetadata),
+    Assertion("aten::_linalg_check_errors(Tensor info, str api_name, *, bool is_matrix) -> ()",
+              &InferLinalgCheckErrors),
     {"aten::_local_scalar_dense(Tensor self) -> Scalar", &InferLocalScalarDense,
      kCore | kDataDependent | kSymbolic, "", kExact},
     Assertion("aten::sym_constrain_range(Scalar size, *, int? min=None, int? max=None) -> ()",

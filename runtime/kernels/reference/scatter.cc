@@ -443,6 +443,32 @@ absl::Status AsStridedScatter(KernelContext& context) {
   return ViewScatter<AsStridedRule<2, 4>>(context);
 }
 
+// (self!, row, index, count): row `index` of self, which gets `count` rows. What loops over rows
+// write their results with; all calls of one loop give the same count.
+absl::Status SetRow(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(4, 1));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* row, context.Tensor(1));
+  ABSL_ASSIGN_OR_RETURN(const int64_t index, context.Int(2));
+  ABSL_ASSIGN_OR_RETURN(const int64_t count, context.Int(3));
+  if (index < 0 || index >= count) {
+    return absl::InvalidArgumentError(absl::StrCat("row ", index, " of ", count));
+  }
+  if (row->rank() >= kMaxRank) {
+    return absl::InvalidArgumentError(absl::StrCat("a row of rank ", row->rank()));
+  }
+  Sizes sizes = {count};
+  for (int64_t size : row->sizes) sizes.push_back(size);
+  ABSL_ASSIGN_OR_RETURN(TensorView * out, context.Output(0, sizes));
+  if (out->dtype != row->dtype) {
+    return absl::InvalidArgumentError(absl::StrCat("a row of dtype ", DTypeName(row->dtype),
+                                                   " in a tensor of ", DTypeName(out->dtype)));
+  }
+  TensorView place = *row;
+  place.strides = Strides(absl::MakeConstSpan(out->strides.data() + 1, row->rank()));
+  place.data = ElementAddress(*out, index * out->strides[0]);
+  return CopyElements(*row, place);
+}
+
 constexpr KernelEngine kReference = KernelEngine::kReference;
 
 constexpr Kernel kKernels[] = {
@@ -469,6 +495,7 @@ constexpr Kernel kKernels[] = {
      &ScatterReduceScratch},
     {"aten.select_scatter.default", "SelectScatter", kReference, &ViewScatter<SelectRule<2>>},
     {"aten.slice_scatter.default", "SliceScatter", kReference, &ViewScatter<SliceRule<2>>},
+    {"belay.set_row_.default", "SetRow", kReference, &SetRow},
 };
 
 }  // namespace

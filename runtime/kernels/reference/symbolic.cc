@@ -199,6 +199,25 @@ absl::Status ConstrainRange(KernelContext& context) {
   return absl::OkStatus();
 }
 
+// (info, api_name, *, is_matrix): info is 0 where a factorization succeeded.
+absl::Status CheckErrors(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(3, 0));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* info, context.Tensor(0));
+  ABSL_ASSIGN_OR_RETURN(const std::string_view api, context.String(1));
+  if (info->dtype != DType::kInt32) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("info: expected int32, got ", DTypeName(info->dtype)));
+  }
+  int64_t matrix = 0;
+  for (StridedIterator<1> it(info->sizes, {info->strides}); !it.done(); it.Next(), ++matrix) {
+    const int32_t code = info->as<int32_t>()[it.offset(0)];
+    if (code == 0) continue;
+    return AssertionFailed(
+        absl::StrCat(api, ": matrix ", matrix, " can't be factorized (info ", code, ")"));
+  }
+  return absl::OkStatus();
+}
+
 constexpr Kernel Row(std::string_view op, std::string_view name,
                      absl::Status (*run)(KernelContext&)) {
   return {op, name, KernelEngine::kReference, run};
@@ -228,6 +247,7 @@ constexpr Kernel kKernels[] = {
     Row("aten._assert_async.msg", "AssertAsyncMessage", &AssertAsyncMessage),
     Row("aten._assert_scalar.default", "AssertScalar", &AssertScalar),
     Row("aten._assert_tensor_metadata.default", "AssertTensorMetadata", &AssertTensorMetadata),
+    Row("aten._linalg_check_errors.default", "LinalgCheckErrors", &CheckErrors),
     Row("aten._local_scalar_dense.default", "LocalScalarDense", &LocalScalarDense),
     Row("aten.sym_constrain_range.default", "ConstrainRange", &ConstrainRange<INT64_MIN>),
     Row("aten.sym_constrain_range_for_size.default", "ConstrainRangeForSize", &ConstrainRange<0>),
