@@ -1,77 +1,93 @@
 #include "exir/serialize/serializer.h"
 
-#include <zlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstring>
+#include <map>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "exir/emit/constant_pool.h"
-#include "google/protobuf/io/coded_stream.h"
-#include "google/protobuf/io/zero_copy_stream_impl_lite.h"
+#include "exir/serialize/file_layout.h"
 #include "runtime/core/mapped_file.h"
 #include "runtime/core/status_macros.h"
+#include "runtime/schema/companion_name.h"
 #include "runtime/schema/file_format.h"
 
 namespace belay::exir {
 namespace {
-
-uint64_t AlignUp(uint64_t value, uint64_t alignment) {
-  return (value + alignment - 1) / alignment * alignment;
-}
 
 std::string_view View(const Storage& storage) {
   return std::string_view(reinterpret_cast<const char*>(storage.bytes.data()),
                           storage.bytes.size());
 }
 
-// The same message gives the same bytes: no maps in the schema, but the flag says that we rely on
-// it.
-std::string SerializeDeterministic(const google::protobuf::MessageLite& message) {
-  std::string bytes;
-  google::protobuf::io::StringOutputStream stream(&bytes);
-  google::protobuf::io::CodedOutputStream coded(&stream);
-  coded.SetSerializationDeterministic(true);
-  message.SerializeToCodedStream(&coded);
-  coded.Trim();
-  return bytes;
-}
-
-template <class T>
-void Put(std::string& bytes, size_t at, T value) {
-  for (size_t i = 0; i < sizeof(T); ++i) bytes[at + i] = static_cast<char>(value >> (8 * i));
-}
-
-uint32_t Crc32(std::string_view bytes) {
-  return static_cast<uint32_t>(
-      crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
-}
-
-// The bytes of one segment: its pieces, each padded to the tensor alignment but for the last.
-struct SegmentBytes {
-  std::vector<std::string_view> pieces;
-  uint64_t size = 0;
-};
-
-constexpr char kZeros[4096] = {};
-
-void AppendZeros(std::vector<std::string_view>& pieces, uint64_t count) {
-  for (; count > 0;) {
-    const uint64_t n = std::min<uint64_t>(count, sizeof(kZeros));
-    pieces.push_back(std::string_view(kZeros, n));
-    count -= n;
-  }
-}
-
 SegmentBytes JoinPieces(const std::vector<Storage>& storages) {
   SegmentBytes result;
   for (const Storage& storage : storages) {
-    const uint64_t start = AlignUp(result.size, kTensorAlignment);
+    const uint64_t start =
+        (result.size + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment;
     AppendZeros(result.pieces, start - result.size);
     if (!storage.bytes.empty()) result.pieces.push_back(View(storage));
     result.size = start + storage.bytes.size();
   }
   return result;
+}
+
+std::string DigestOf(absl::Span<const std::string_view> pieces) {
+  const Sha256 hash = HashPieces(pieces);
+  return std::string(reinterpret_cast<const char*>(hash.data()), hash.size());
+}
+
+// TAG-DIGEST.data
+absl::StatusOr<std::string> CompanionName(const std::string& tag, const std::string& digests) {
+  std::string name = absl::StrCat(tag, "-");
+  const std::string_view piece = digests;
+  for (const char c : DigestOf(absl::MakeConstSpan(&piece, 1)).substr(0, 16)) {
+    absl::StrAppend(&name, absl::Hex(static_cast<unsigned char>(c), absl::kZeroPad2));
+  }
+  absl::StrAppend(&name, ".data");
+  if (IsCompanionName(name)) return name;
+  return absl::InvalidArgumentError(
+      absl::StrCat("companion file '", tag, "': the tag can't be part of a file's base name"));
+}
+
+// Gives companion files their names and bytes, and their segments offsets.
+absl::Status LayOutCompanions(absl::Span<const SegmentBytes> segments, schema::Program& metadata,
+                              SerializedProgram& result) {
+  std::map<std::string, std::vector<int>> by_tag;
+  for (int i = 0; i < metadata.segments_size(); ++i) {
+    const std::string& tag = metadata.segments(i).companion();
+    if (!tag.empty()) by_tag[tag].push_back(i);
+  }
+  for (const auto& [tag, members] : by_tag) {
+    std::string digests;
+    for (const int i : members) digests += metadata.segments(i).sha256();
+    ABSL_ASSIGN_OR_RETURN(const std::string name, CompanionName(tag, digests));
+    FilePieces file = LayOutCompanion(metadata, segments, members);
+    for (const int i : members) metadata.mutable_segments(i)->set_companion(name);
+    for (auto& owned : file.owned) result.owned.push_back(std::move(owned));
+    result.companions.push_back(
+        {.name = name, .pieces = std::move(file.pieces), .size = file.size});
+  }
+  return absl::OkStatus();
+}
+
+// Whether the file is there, of its own and with these bytes.
+bool IsThere(const std::string& path, const SerializedCompanion& companion) {
+  struct stat info;
+  if (::lstat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode) || info.st_nlink != 1) {
+    return false;
+  }
+  const absl::StatusOr<std::shared_ptr<const MappedFile>> file = MappedFile::Open(path);
+  if (!file.ok() || (*file)->bytes().size() != companion.size) return false;
+  const auto* at = reinterpret_cast<const char*>((*file)->bytes().data());
+  for (const std::string_view piece : companion.pieces) {
+    if (!piece.empty() && std::memcmp(at, piece.data(), piece.size()) != 0) return false;
+    at += piece.size();
+  }
+  return true;
 }
 
 }  // namespace
@@ -83,7 +99,8 @@ std::string SerializedProgram::ToString() const {
   return bytes;
 }
 
-absl::StatusOr<SerializedProgram> SerializeProgram(const ProgramImage& image) {
+absl::StatusOr<SerializedProgram> SerializeProgram(const ProgramImage& image,
+                                                   const SerializeOptions& options) {
   schema::Program metadata = image.metadata;
   if (metadata.segments_size() != 0) {
     return absl::InvalidArgumentError("the image's segments are laid out already");
@@ -91,15 +108,19 @@ absl::StatusOr<SerializedProgram> SerializeProgram(const ProgramImage& image) {
   SerializedProgram result;
   std::vector<SegmentBytes> segments;
   for (const ProgramImage::Segment& segment : image.segments) {
-    if (!segment.companion.empty()) {
+    std::string companion = segment.companion;
+    if (companion.empty() && segment.kind == schema::Segment::CONSTANTS) {
+      companion = options.constants_companion;
+    }
+    if (!companion.empty() && !options.companions) {
       return absl::UnimplementedError(
-          absl::StrCat("companion file '", segment.companion,
-                       "': data outside the program file can't be written yet"));
+          absl::StrCat("companion file '", companion, "': this program must be in one piece"));
     }
     segments.push_back(JoinPieces(segment.pieces));
     schema::Segment* s = metadata.add_segments();
     s->set_kind(segment.kind);
     s->set_alignment(segment.alignment);
+    s->set_companion(companion);
   }
   if (image.debug.methods_size() != 0) {
     result.owned.push_back(std::make_unique<std::string>(SerializeDeterministic(image.debug)));
@@ -117,60 +138,49 @@ absl::StatusOr<SerializedProgram> SerializeProgram(const ProgramImage& image) {
     }
   }
   for (size_t i = 0; i < segments.size(); ++i) {
-    schema::Segment* s = metadata.mutable_segments(i);
+    schema::Segment* s = metadata.mutable_segments(static_cast<int>(i));
     s->set_size(segments[i].size);
-    std::string sha(32, '\0');
-    const Sha256 hash = HashPieces(segments[i].pieces);
-    std::memcpy(sha.data(), hash.data(), hash.size());
-    s->set_sha256(sha);
+    s->set_sha256(DigestOf(segments[i].pieces));
   }
-  // Offsets depend on the metadata's size, which depends on the offsets: repeated until it stands
-  // still, which it does because larger offsets never encode shorter.
-  std::string bytes;
-  uint64_t metadata_size = 0;
-  for (;;) {
-    uint64_t at = kHeaderBytes + metadata_size;
-    for (size_t i = 0; i < segments.size(); ++i) {
-      schema::Segment* s = metadata.mutable_segments(i);
-      at = AlignUp(at, s->alignment());
-      s->set_offset(at);
-      at += s->size();
-    }
-    bytes = SerializeDeterministic(metadata);
-    if (bytes.size() == metadata_size) break;
-    metadata_size = std::max<uint64_t>(bytes.size(), metadata_size);
-    if (bytes.size() < metadata_size) {
-      return absl::InternalError("the metadata's size does not settle");
-    }
-  }
-  uint64_t end = kHeaderBytes + bytes.size();
-  for (const schema::Segment& s : metadata.segments()) end = s.offset() + s.size();
-
-  auto head = std::make_unique<std::string>(kHeaderBytes, '\0');
-  std::memcpy(head->data(), kMagic, sizeof(kMagic));
-  Put<uint32_t>(*head, 8, kFormatMajor);
-  Put<uint32_t>(*head, 12, kFormatMinor);
-  Put<uint64_t>(*head, 16, bytes.size());
-  Put<uint64_t>(*head, 24, metadata.segments_size() == 0 ? 0 : metadata.segments(0).offset());
-  Put<uint64_t>(*head, 32, end);
-  Put<uint32_t>(*head, 56, Crc32(bytes));
-  Put<uint32_t>(*head, 60, Crc32(std::string_view(*head).substr(0, 60)));
-  head->append(bytes);
-  result.owned.push_back(std::move(head));
-  result.pieces.push_back(*result.owned.back());
-  uint64_t at = result.pieces.back().size();
-  for (size_t i = 0; i < segments.size(); ++i) {
-    AppendZeros(result.pieces, metadata.segments(i).offset() - at);
-    result.pieces.insert(result.pieces.end(), segments[i].pieces.begin(), segments[i].pieces.end());
-    at = metadata.segments(i).offset() + segments[i].size;
-  }
-  result.size = at;
+  ABSL_RETURN_IF_ERROR(LayOutCompanions(segments, metadata, result));
+  ABSL_ASSIGN_OR_RETURN(FilePieces file, LayOutProgramFile(std::move(metadata), segments));
+  result.pieces = std::move(file.pieces);
+  for (auto& owned : file.owned) result.owned.push_back(std::move(owned));
+  result.size = file.size;
   return result;
 }
 
-absl::Status WriteProgramFile(const ProgramImage& image, const std::string& path) {
-  ABSL_ASSIGN_OR_RETURN(const SerializedProgram program, SerializeProgram(image));
-  return WriteFileAtomically(path, program.pieces);
+absl::Status WriteSerializedProgram(const SerializedProgram& program, const std::string& path) {
+  const size_t slash = path.rfind('/');
+  const std::string directory = slash == std::string::npos ? "" : path.substr(0, slash + 1);
+  std::vector<std::string> added;
+  absl::Status status;
+  for (const SerializedCompanion& companion : program.companions) {
+    const std::string companion_path = absl::StrCat(directory, companion.name);
+    if (companion_path == path) {
+      status = absl::InvalidArgumentError(
+          absl::StrCat("the program file can't have the name of its companion file ", path));
+      break;
+    }
+    if (IsThere(companion_path, companion)) continue;
+    struct stat info;
+    const bool replaces = ::lstat(companion_path.c_str(), &info) == 0;
+    status = WriteFileAtomically(companion_path, companion.pieces);
+    if (!status.ok()) break;
+    if (!replaces) added.push_back(companion_path);
+  }
+  if (status.ok()) status = WriteFileAtomically(path, program.pieces);
+  if (!status.ok()) {
+    for (const std::string& file : added) ::unlink(file.c_str());
+  }
+  return status;
+}
+
+absl::Status WriteProgramFile(const ProgramImage& image, const std::string& path,
+                              SerializeOptions options) {
+  options.companions = true;
+  ABSL_ASSIGN_OR_RETURN(const SerializedProgram program, SerializeProgram(image, options));
+  return WriteSerializedProgram(program, path);
 }
 
 }  // namespace belay::exir

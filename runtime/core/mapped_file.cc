@@ -87,8 +87,8 @@ int WriteAll(int fd, std::string_view bytes) {
   return 0;
 }
 
-absl::Status WriteAndRename(FileDescriptor& file, const std::string& temporary,
-                            const std::string& path, absl::Span<const std::string_view> pieces) {
+absl::Status WritePieces(FileDescriptor& file, const std::string& path,
+                         absl::Span<const std::string_view> pieces) {
   for (std::string_view piece : pieces) {
     if (const int error = WriteAll(file.get(), piece); error != 0) {
       return SystemError("write", path, error);
@@ -97,9 +97,52 @@ absl::Status WriteAndRename(FileDescriptor& file, const std::string& temporary,
   // Without fsync a full disk may be noticed only after the rename. Pipes and some file systems
   // answer EINVAL: they have nothing to wait for.
   if (::fsync(file.get()) != 0 && errno != EINVAL) return SystemError("write", path, errno);
-  if (const int error = file.Close(); error != 0) return SystemError("write", path, error);
-  if (::rename(temporary.c_str(), path.c_str()) != 0) return SystemError("replace", path, errno);
   return absl::OkStatus();
+}
+
+// A name beside `path` that is unique among the threads and processes that write here; a leftover
+// of a dead one is skipped.
+std::string TemporaryName(const std::string& path) {
+  static std::atomic<uint64_t> counter{0};
+  return absl::StrCat(path, ".tmp-", ::getpid(), "-", counter.fetch_add(1));
+}
+
+constexpr int kAttempts = 100;
+
+// A file without a name, of which nothing is left when the process is killed. -1 where the system
+// has none such.
+int OpenNameless(const std::string& path) {
+#ifdef O_TMPFILE
+  const size_t slash = path.rfind('/');
+  const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  return OpenRetrying(directory.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+#else
+  return -1;
+#endif
+}
+
+// Gives the nameless file a temporary name. 0 or errno.
+int NameFile(int fd, const std::string& path, std::string& temporary) {
+  const std::string link = absl::StrCat("/proc/self/fd/", fd);
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    temporary = TemporaryName(path);
+    if (::linkat(AT_FDCWD, link.c_str(), AT_FDCWD, temporary.c_str(), AT_SYMLINK_FOLLOW) == 0) {
+      return 0;
+    }
+    if (errno != EEXIST) return errno;
+  }
+  return EEXIST;
+}
+
+absl::Status Rename(FileDescriptor& file, const std::string& temporary, const std::string& path) {
+  absl::Status status;
+  if (const int error = file.Close(); error != 0) {
+    status = SystemError("write", path, error);
+  } else if (::rename(temporary.c_str(), path.c_str()) != 0) {
+    status = SystemError("replace", path, errno);
+  }
+  if (!status.ok()) ::unlink(temporary.c_str());
+  return status;
 }
 
 }  // namespace
@@ -133,20 +176,25 @@ MappedFile::~MappedFile() {
 absl::Status WriteFileAtomically(const std::string& path,
                                  absl::Span<const std::string_view> pieces) {
   ABSL_RETURN_IF_ERROR(CheckPath(path));
-  // Unique among the threads and processes that write here; a leftover of a dead one is skipped.
-  static std::atomic<uint64_t> counter{0};
   std::string temporary;
+  if (FileDescriptor nameless(OpenNameless(path)); nameless.get() >= 0) {
+    ABSL_RETURN_IF_ERROR(WritePieces(nameless, path, pieces));
+    // Without /proc the bytes are written once more, below.
+    if (NameFile(nameless.get(), path, temporary) == 0) return Rename(nameless, temporary, path);
+  }
   int fd = -1;
-  for (int attempt = 0; attempt < 100 && fd < 0; ++attempt) {
-    temporary = absl::StrCat(path, ".tmp-", ::getpid(), "-", counter.fetch_add(1));
+  for (int attempt = 0; attempt < kAttempts && fd < 0; ++attempt) {
+    temporary = TemporaryName(path);
     fd = OpenRetrying(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd < 0 && errno != EEXIST) return SystemError("create", path, errno);
   }
   if (fd < 0) return SystemError("create", path, EEXIST);
   FileDescriptor file(fd);
-  absl::Status status = WriteAndRename(file, temporary, path, pieces);
-  if (!status.ok()) ::unlink(temporary.c_str());
-  return status;
+  if (absl::Status status = WritePieces(file, path, pieces); !status.ok()) {
+    ::unlink(temporary.c_str());
+    return status;
+  }
+  return Rename(file, temporary, path);
 }
 
 }  // namespace belay

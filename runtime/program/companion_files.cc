@@ -59,16 +59,6 @@ int OpenRetrying(int directory, const char* path, int flags) {
 
 }  // namespace
 
-bool IsCompanionName(std::string_view name) {
-  if (name.empty() || name.size() > 255 || name == "." || name == "..") return false;
-  for (const char c : name) {
-    if (c == '/' || c == '\\' || c == ':' || static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
-      return false;
-    }
-  }
-  return true;
-}
-
 absl::StatusOr<std::shared_ptr<const CompanionFile>> CompanionFile::Open(const std::string& root,
                                                                          const std::string& name,
                                                                          uint64_t max_bytes) {

@@ -6,16 +6,12 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <string_view>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "runtime/schema/companion_name.h"
 
 namespace belay {
-
-// Whether `name` may name a companion file: not empty, at most 255 bytes, printable, no directory
-// separator of any system, not "." and not "..".
-bool IsCompanionName(std::string_view name);
 
 // A companion file, mapped read-only as long as the object lives.
 class CompanionFile {

@@ -20,7 +20,7 @@ inline constexpr int kUnsupported = 4;  // the complete list is on stderr
 int Report(const absl::Status& status);
 
 struct LowerOptions {
-  std::string input, output, report, dump_after;
+  std::string input, output, report, dump_after, external_constants;
   std::vector<std::string> methods;        // name=path
   std::vector<std::string> backends;       // names; "none" for none
   std::vector<std::string> compile_specs;  // BACKEND:KEY=VALUE
@@ -70,6 +70,39 @@ struct OpsOptions {
   bool json = false;
 };
 int Ops(const OpsOptions& options);
+
+struct StripOptions {
+  std::string file, output;  // output "": in place
+};
+// Removes the debug segment.
+int Strip(const StripOptions& options);
+
+struct StressOptions {
+  std::string file;
+  std::string write;  // the first mutation's bytes are written there
+  uint64_t mutations = 1000, seed = 1, first = 0;
+  bool json = false;
+};
+// Reads, loads and executes mutations of a program file, or imports those of an archive.
+int Stress(const StressOptions& options);
+
+struct KeygenOptions {
+  std::string name;  // NAME.key and NAME.pub
+};
+int Keygen(const KeygenOptions& options);
+
+struct SignOptions {
+  std::string file, key;
+};
+// Writes FILE.sig.
+int SignFile(const SignOptions& options);
+
+struct VerifySignatureOptions {
+  std::string file;
+  std::vector<std::string> keys;
+};
+// kNegative when the signature is not of the file, or of no such key.
+int VerifySignature(const VerifySignatureOptions& options);
 
 }  // namespace belay::tools
 

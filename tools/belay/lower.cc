@@ -161,9 +161,10 @@ int Lower(const LowerOptions& options) {
     std::cerr << "\n";
     return kBadUsage;
   }
-  const auto serialized = exir::SerializeProgram(*image);
+  const auto serialized = exir::SerializeProgram(
+      *image, {.companions = true, .constants_companion = options.external_constants});
   if (!serialized.ok()) return Report(serialized.status());
-  if (const absl::Status status = WriteFileAtomically(options.output, serialized->pieces);
+  if (const absl::Status status = exir::WriteSerializedProgram(*serialized, options.output);
       !status.ok()) {
     return Report(status);
   }

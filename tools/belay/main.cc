@@ -44,6 +44,8 @@ int main(int argc, char** argv) {
       ->add_option("--compile-spec", lower.compile_specs,
                    "BACKEND:KEY=VALUE, given to the backend (repeatable)")
       ->take_all();
+  lower_app->add_option("--external-constants", lower.external_constants,
+                        "writes the constants to NAME-DIGEST.data beside the program file");
   lower_app->add_option("--report", lower.report, "writes a JSON report to this file");
   lower_app->add_option("--dump-after", lower.dump_after,
                         "prints the program as it is after this pass");
@@ -148,6 +150,52 @@ int main(int argc, char** argv) {
   bench_app->add_flag("--json", bench.json, "prints JSON");
   bench_app->footer("Example: belay bench model.belay --seconds 3 --json");
   bench_app->callback([&] { status = Bench(bench); });
+
+  StripOptions strip;
+  CLI::App* strip_app =
+      app.add_subcommand("strip", "Removes the debug information from a program file.");
+  strip_app->add_option("program", strip.file, "the program file")->required();
+  strip_app->add_option("-o,--output", strip.output, "where to; by default the file is replaced");
+  strip_app->footer("Example: belay strip model.belay -o model.stripped.belay");
+  strip_app->callback([&] { status = Strip(strip); });
+
+  StressOptions stress;
+  CLI::App* stress_app = app.add_subcommand(
+      "stress",
+      "Breaks a program file (.belay) or an archive (.pt2) in many ways, and reads, loads and "
+      "executes what comes out: each mutation is an error or stays within limits.");
+  stress_app->add_option("file", stress.file, "the file, which is not changed")->required();
+  stress_app->add_option("--mutations", stress.mutations, "how many")->check(CLI::PositiveNumber);
+  stress_app->add_option("--seed", stress.seed, "what the mutations depend on");
+  stress_app->add_option("--first", stress.first, "the index of the first mutation");
+  stress_app->add_option("--write", stress.write, "writes the first mutation to this file");
+  stress_app->add_flag("--json", stress.json, "prints JSON");
+  stress_app->footer("Example: belay stress model.belay --mutations 20000 --seed 7");
+  stress_app->callback([&] { status = Stress(stress); });
+
+  KeygenOptions keygen;
+  CLI::App* keygen_app = app.add_subcommand("keygen", "Makes a key pair: NAME.key and NAME.pub.");
+  keygen_app->add_option("name", keygen.name, "where to")->required();
+  keygen_app->footer("Example: belay keygen release");
+  keygen_app->callback([&] { status = Keygen(keygen); });
+
+  SignOptions sign;
+  CLI::App* sign_app = app.add_subcommand("sign", "Signs a file: writes FILE.sig beside it.");
+  sign_app->add_option("file", sign.file, "the file")->required();
+  sign_app->add_option("--key", sign.key, "the secret key, from keygen")->required();
+  sign_app->footer("Example: belay sign model.belay --key release.key");
+  sign_app->callback([&] { status = SignFile(sign); });
+
+  VerifySignatureOptions verify_signature;
+  CLI::App* verify_signature_app = app.add_subcommand(
+      "verify-signature", "Checks FILE.sig, and for programs the digests of companion files.");
+  verify_signature_app->add_option("file", verify_signature.file, "the file")->required();
+  verify_signature_app
+      ->add_option("--key", verify_signature.keys, "public keys that are trusted (repeatable)")
+      ->required()
+      ->take_all();
+  verify_signature_app->footer("Example: belay verify-signature model.belay --key release.pub");
+  verify_signature_app->callback([&] { status = VerifySignature(verify_signature); });
 
   OpsOptions ops;
   CLI::App* ops_app = app.add_subcommand("ops", "Lists every operator and what supports it.");

@@ -1,0 +1,226 @@
+#include "exir/serialize/serializer.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "runtime/core/testing.h"
+#include "runtime/program/digest.h"
+#include "runtime/program/program.h"
+
+namespace belay::exir {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+Storage Bytes(std::string_view text) {
+  std::vector<std::byte> bytes(text.size());
+  std::transform(text.begin(), text.end(), bytes.begin(),
+                 [](char c) { return static_cast<std::byte>(c); });
+  return Storage::Own(std::move(bytes));
+}
+
+// A method that returns a constant of four bytes; named data "a" in the program file, "b" and "c"
+// in companion files "one" and "two".
+ProgramImage Image(std::string_view constant = "1234", std::string_view b = "bees") {
+  ProgramImage image;
+  image.segments.push_back({.kind = schema::Segment::CONSTANTS, .pieces = {Bytes(constant)}});
+  schema::Constant* c = image.metadata.add_constants();
+  c->set_size(constant.size());
+  schema::Method* method = image.metadata.add_methods();
+  method->set_name("forward");
+  schema::Tensor* tensor = method->add_values()->mutable_tensor();
+  tensor->set_dtype(1);
+  tensor->add_sizes(static_cast<int64_t>(constant.size()));
+  tensor->set_dim_order(std::string(1, '\0'));
+  tensor->set_constant(0);
+  method->add_outputs(0);
+  const auto add = [&](const char* key, std::string_view bytes, const char* companion) {
+    image.segments.push_back({.kind = schema::Segment::NAMED_DATA,
+                              .pieces = {Bytes(bytes)},
+                              .alignment = 256,
+                              .companion = companion});
+    schema::NamedData* data = image.metadata.add_named_data();
+    data->set_key(key);
+    data->set_segment(static_cast<uint32_t>(image.segments.size()) - 1);
+    data->set_size(bytes.size());
+  };
+  add("a", "ants", "");
+  add("b", b, "one");
+  add("c", std::string(5000, 'c'), "two");
+  add("d", "", "two");
+  return image;
+}
+
+std::string Text(absl::Span<const std::byte> bytes) {
+  return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+}
+
+class SerializerTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    directory_ = fs::path(::testing::TempDir()) /
+                 ::testing::UnitTest::GetInstance()->current_test_info()->name();
+    fs::remove_all(directory_);
+    fs::create_directories(directory_);
+  }
+  std::string Path(const std::string& name) const { return (directory_ / name).string(); }
+  std::vector<std::string> Files() const {
+    std::vector<std::string> names;
+    for (const auto& entry : fs::directory_iterator(directory_)) {
+      names.push_back(entry.path().filename().string());
+    }
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+  static std::string Read(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  }
+
+  fs::path directory_;
+};
+
+TEST_F(SerializerTest, CompanionFilesAreFoundBesideTheProgram) {
+  ASSERT_OK(WriteProgramFile(Image(), Path("p.belay")));
+  const std::vector<std::string> files = Files();
+  ASSERT_EQ(files.size(), 3u);
+  EXPECT_THAT(files[0], ::testing::MatchesRegex("one-[0-9a-f]*.data"));
+  EXPECT_EQ(files[0].size(), 3 + 1 + 32 + 5);
+  EXPECT_EQ(files[1], "p.belay");
+  ASSERT_OK_AND_ASSIGN(const Program program, Program::Open(Path("p.belay")));
+  EXPECT_OK(VerifyDigests(program));
+  for (const auto& [key, bytes] : std::vector<std::pair<std::string, std::string>>{
+           {"a", "ants"}, {"b", "bees"}, {"c", std::string(5000, 'c')}, {"d", ""}}) {
+    ASSERT_OK_AND_ASSIGN(const absl::Span<const std::byte> data, program.FindNamedData(key));
+    EXPECT_EQ(Text(data), bytes);
+  }
+}
+
+TEST_F(SerializerTest, ConstantsGoToACompanionWhenAsked) {
+  ASSERT_OK(WriteProgramFile(Image(), Path("p.belay"), {.constants_companion = "weights"}));
+  const std::vector<std::string> files = Files();
+  ASSERT_EQ(files.size(), 4u);
+  EXPECT_TRUE(files[3].starts_with("weights-")) << files[3];
+  ASSERT_OK_AND_ASSIGN(const Program program, Program::Open(Path("p.belay")));
+  EXPECT_OK(VerifyDigests(program));
+  EXPECT_EQ(Text(std::get<TensorPlan>(program.methods()[0].values[0]).constant), "1234");
+}
+
+TEST_F(SerializerTest, SharedWeightsAreOneFile) {
+  ProgramImage first = Image();
+  first.segments.resize(1);
+  first.metadata.clear_named_data();
+  ProgramImage second = first;
+  second.metadata.mutable_methods(0)->set_name("other");
+  ASSERT_OK(WriteProgramFile(first, Path("first.belay"), {.constants_companion = "w"}));
+  const std::string companion = Files()[1];
+  const auto written = fs::last_write_time(Path(companion));
+  fs::last_write_time(Path(companion), written - std::chrono::hours(1));
+  ASSERT_OK(WriteProgramFile(second, Path("second.belay"), {.constants_companion = "w"}));
+  EXPECT_THAT(Files(), ElementsAre("first.belay", "second.belay", companion));
+  EXPECT_LT(fs::last_write_time(Path(companion)), written) << "it was written again";
+  EXPECT_OK(Program::Open(Path("first.belay")));
+  EXPECT_OK(Program::Open(Path("second.belay")));
+}
+
+TEST_F(SerializerTest, OtherContentHasAnotherName) {
+  ASSERT_OK(WriteProgramFile(Image("1234", "bees"), Path("old.belay")));
+  ASSERT_OK(WriteProgramFile(Image("1234", "wasp"), Path("new.belay")));
+  EXPECT_EQ(Files().size(), 5u);  // "one" twice, "two" once
+  EXPECT_OK(Program::Open(Path("old.belay")));
+  EXPECT_OK(Program::Open(Path("new.belay")));
+}
+
+TEST_F(SerializerTest, TheSameImageGivesTheSameBytes) {
+  const ProgramImage image = Image();
+  const SerializeOptions options = {.companions = true, .constants_companion = "w"};
+  ASSERT_OK_AND_ASSIGN(const SerializedProgram a, SerializeProgram(image, options));
+  ASSERT_OK_AND_ASSIGN(const SerializedProgram b, SerializeProgram(image, options));
+  EXPECT_EQ(a.ToString(), b.ToString());
+  ASSERT_EQ(a.companions.size(), 3u);
+  for (size_t i = 0; i < a.companions.size(); ++i) {
+    EXPECT_EQ(a.companions[i].name, b.companions[i].name);
+  }
+}
+
+TEST_F(SerializerTest, OnePieceHasNoCompanions) {
+  EXPECT_THAT(SerializeProgram(Image()),
+              StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("companion file 'one'")));
+}
+
+TEST_F(SerializerTest, TagsThatAreNoBaseNamesAreRefused) {
+  for (const std::string& tag :
+       {std::string("../up"), std::string("a/b"), std::string("a\\b"), std::string("c:"),
+        std::string("a\nb"), std::string("a\0b", 3), std::string(240, 'x')}) {
+    EXPECT_THAT(WriteProgramFile(Image(), Path("p.belay"), {.constants_companion = tag}),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("base name")));
+  }
+  EXPECT_TRUE(Files().empty());
+}
+
+TEST_F(SerializerTest, LinksAreReplacedAndNotFollowed) {
+  ASSERT_OK(WriteProgramFile(Image(), Path("p.belay")));
+  const std::string companion = Path(Files()[0]);
+  const std::string content = Read(companion);
+  // A symbolic link to the right bytes, then a second name of them: the reader refuses both.
+  for (const bool symbolic : {true, false}) {
+    SCOPED_TRACE(symbolic);
+    const std::string target = Path("target");
+    fs::remove(target);
+    std::ofstream(target, std::ios::binary) << content;
+    fs::remove(companion);
+    if (symbolic) {
+      fs::create_symlink(target, companion);
+    } else {
+      fs::create_hard_link(target, companion);
+    }
+    EXPECT_FALSE(Program::Open(Path("p.belay")).ok());
+    ASSERT_OK(WriteProgramFile(Image(), Path("p.belay")));
+    EXPECT_FALSE(fs::is_symlink(companion));
+    EXPECT_EQ(fs::hard_link_count(companion), 1u);
+    EXPECT_OK(Program::Open(Path("p.belay")));
+    EXPECT_EQ(Read(target), content);
+  }
+}
+
+TEST_F(SerializerTest, AnErrorLeavesNothing) {
+  EXPECT_THAT(WriteProgramFile(Image(), Path("no/such/folder/p.belay")),
+              StatusIs(absl::StatusCode::kNotFound));
+  fs::create_directory(Path("p.belay"));  // companions can be written, the program can't
+  EXPECT_FALSE(WriteProgramFile(Image(), Path("p.belay")).ok());
+  EXPECT_THAT(Files(), ElementsAre("p.belay"));
+}
+
+TEST_F(SerializerTest, AFullDiskLeavesNothing) {
+  // A limit on the size of files stops a write midway, as a full disk does. "one" fits, "two" not.
+  rlimit before;
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  rlimit small = before;
+  small.rlim_cur = 4096;
+  const auto old_handler = std::signal(SIGXFSZ, SIG_IGN);
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  const absl::Status status = WriteProgramFile(Image(), Path("p.belay"));
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+  std::signal(SIGXFSZ, old_handler);
+  EXPECT_THAT(status, StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("two-")));
+  EXPECT_TRUE(Files().empty());
+}
+
+TEST_F(SerializerTest, AConstantOutsideItsSegmentIsRefused) {
+  ProgramImage image = Image();
+  image.metadata.mutable_constants(0)->set_size(5);
+  EXPECT_THAT(WriteProgramFile(image, Path("p.belay")),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("outside segment 0")));
+}
+
+}  // namespace
+}  // namespace belay::exir

@@ -1,0 +1,281 @@
+// The commands that work on program files as a whole: strip, stress, keygen, sign,
+// verify-signature.
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "nlohmann/json.hpp"
+#include "runtime/core/testing.h"
+#include "runtime/executor/testing/program_builder.h"
+#include "runtime/executor/testing/sample_program.h"
+#include "runtime/program/digest.h"
+#include "runtime/program/program.h"
+#include "tools/belay/command.h"
+
+namespace belay::tools {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+
+constexpr char kMlp[] = "conformance/models/zoo/mlp/model.pt2";
+
+class FileCommandsTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    directory_ = fs::path(::testing::TempDir()) /
+                 ::testing::UnitTest::GetInstance()->current_test_info()->name();
+    fs::remove_all(directory_);
+    fs::create_directories(directory_);
+  }
+  std::string Path(const std::string& name) const { return (directory_ / name).string(); }
+  std::string Write(const std::string& name, const std::string& bytes) const {
+    std::ofstream(Path(name), std::ios::binary) << bytes;
+    return Path(name);
+  }
+  static std::string Read(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  }
+  std::vector<std::string> Files() const {
+    std::vector<std::string> names;
+    for (const auto& entry : fs::directory_iterator(directory_)) {
+      names.push_back(entry.path().filename().string());
+    }
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+  struct Outcome {
+    int status;
+    std::string errors, output;
+  };
+  template <class Fn>
+  static Outcome Capture(Fn fn) {
+    ::testing::internal::CaptureStderr();
+    ::testing::internal::CaptureStdout();
+    Outcome outcome;
+    outcome.status = fn();
+    outcome.output = ::testing::internal::GetCapturedStdout();
+    outcome.errors = ::testing::internal::GetCapturedStderr();
+    return outcome;
+  }
+  std::string LowerMlp(const std::string& external_constants = "") const {
+    const LowerOptions options{.input = kMlp,
+                               .output = Path("mlp.belay"),
+                               .external_constants = external_constants,
+                               .backends = {"demo"}};
+    const Outcome outcome = Capture([&] { return Lower(options); });
+    EXPECT_EQ(outcome.status, kDone) << outcome.errors;
+    return Path("mlp.belay");
+  }
+  // The first output of the program with random inputs.
+  std::string Result(const std::string& program) const {
+    RunOptions options{.program = program, .output_dir = Path("out")};
+    options.random_inputs = true;
+    EXPECT_EQ(Capture([&] { return tools::Run(options); }).status, kDone);
+    return Read(Path("out/0.npy"));
+  }
+
+  fs::path directory_;
+};
+
+// --- strip ---
+
+TEST_F(FileCommandsTest, StrippedProgramsComputeTheSame) {
+  const std::string program = LowerMlp();
+  const std::string before = Result(program);
+  const uintmax_t size = fs::file_size(program);
+  const Outcome outcome = Capture([&] { return Strip({.file = program, .output = {}}); });
+  EXPECT_EQ(outcome.status, kDone) << outcome.errors;
+  EXPECT_LT(fs::file_size(program), size);
+  EXPECT_EQ(Result(program), before);
+  ASSERT_OK_AND_ASSIGN(const Program opened, Program::Open(program));
+  EXPECT_TRUE(opened.debug_info().empty());
+  EXPECT_OK(VerifyDigests(opened));
+}
+
+TEST_F(FileCommandsTest, StripKeepsEverythingElse) {
+  const TestProgram sample = SampleProgram();
+  const std::string file = Write("p.belay", sample.Serialize());
+  ASSERT_EQ(Capture([&] { return Strip({.file = file, .output = Path("q.belay")}); }).status,
+            kDone);
+  EXPECT_EQ(Read(file), sample.Serialize()) << "the input was changed";
+  ASSERT_OK_AND_ASSIGN(const Program before, Program::Open(file));
+  ASSERT_OK_AND_ASSIGN(const Program after, Program::Open(Path("q.belay")));
+  EXPECT_FALSE(before.debug_info().empty());
+  EXPECT_TRUE(after.debug_info().empty());
+  ASSERT_EQ(after.segments().size(), before.segments().size() - 1);
+  for (size_t i = 0; i < after.segments().size(); ++i) {
+    EXPECT_EQ(after.segments()[i].sha256, before.segments()[i].sha256);
+  }
+  EXPECT_EQ(after.methods().size(), before.methods().size());
+  EXPECT_OK(VerifyDigests(after));
+  // Twice is once.
+  ASSERT_EQ(
+      Capture([&] { return Strip({.file = Path("q.belay"), .output = Path("r.belay")}); }).status,
+      kDone);
+  EXPECT_EQ(Read(Path("q.belay")), Read(Path("r.belay")));
+}
+
+TEST_F(FileCommandsTest, StripRenumbersSegmentsBehindTheDebugInformation) {
+  TestProgram program;
+  program.AddMethod("forward");
+  program.AddDebugInfo(schema::DebugInfo());
+  program.AddNamedData("key", "value");
+  const std::string file = Write("p.belay", program.Serialize());
+  ASSERT_EQ(Capture([&] { return Strip({.file = file, .output = {}}); }).status, kDone);
+  ASSERT_OK_AND_ASSIGN(const Program after, Program::Open(file));
+  ASSERT_OK_AND_ASSIGN(const absl::Span<const std::byte> value, after.FindNamedData("key"));
+  EXPECT_EQ(std::string(reinterpret_cast<const char*>(value.data()), value.size()), "value");
+}
+
+TEST_F(FileCommandsTest, StripKeepsCompanionFiles) {
+  const std::string program = LowerMlp("weights");
+  const std::string before = Result(program);
+  ASSERT_EQ(Capture([&] { return Strip({.file = program, .output = {}}); }).status, kDone);
+  EXPECT_EQ(Result(program), before);
+  ASSERT_OK_AND_ASSIGN(const Program opened, Program::Open(program));
+  EXPECT_OK(VerifyDigests(opened));
+}
+
+TEST_F(FileCommandsTest, StripRefusesWhatDoesNotValidate) {
+  std::string bytes = SampleProgram().Serialize([](schema::Program& program) {
+    program.mutable_methods(0)->mutable_instructions(0)->mutable_kernel()->set_arguments(0, 999);
+  });
+  const std::string file = Write("p.belay", bytes);
+  const Outcome outcome = Capture([&] { return Strip({.file = file, .output = {}}); });
+  EXPECT_EQ(outcome.status, kBadInput);
+  EXPECT_THAT(outcome.errors, HasSubstr("value 999 does not exist"));
+  EXPECT_EQ(Read(file), bytes);
+  EXPECT_EQ(Capture([&] { return Strip({.file = Path("none"), .output = {}}); }).status, kBadInput);
+  EXPECT_EQ(Capture([&] { return Strip({.file = kMlp, .output = Path("x")}); }).status, kBadInput);
+  EXPECT_EQ(Files(), std::vector<std::string>{"p.belay"});
+}
+
+TEST_F(FileCommandsTest, StripRefusesNewerMinorVersions) {
+  std::string bytes = SampleProgram().Serialize();
+  bytes[12] = 7;
+  belay::FixHeader(bytes);
+  const std::string file = Write("p.belay", bytes);
+  EXPECT_OK(Program::Open(file));
+  const Outcome outcome = Capture([&] { return Strip({.file = file, .output = {}}); });
+  EXPECT_EQ(outcome.status, kUnsupported);
+  EXPECT_THAT(outcome.errors, HasSubstr("version 1.7"));
+}
+
+// --- stress ---
+
+TEST_F(FileCommandsTest, StressCountsEveryMutation) {
+  for (const std::string& file : {LowerMlp(), std::string(kMlp)}) {
+    SCOPED_TRACE(file);
+    const StressOptions options{.file = file, .mutations = 300, .seed = 5, .json = true};
+    const Outcome first = Capture([&] { return Stress(options); });
+    ASSERT_EQ(first.status, kDone) << first.errors;
+    const nlohmann::json report = nlohmann::json::parse(first.output, nullptr, false);
+    ASSERT_TRUE(report.is_object());
+    uint64_t total = 0;
+    for (const auto& outcome : report["outcomes"]) total += outcome["count"].get<uint64_t>();
+    EXPECT_EQ(total, 300u);
+    EXPECT_GT(report["outcomes"].size(), 2u);
+    const Outcome again = Capture([&] { return Stress(options); });
+    EXPECT_EQ(nlohmann::json::parse(again.output, nullptr, false)["outcomes"], report["outcomes"]);
+  }
+}
+
+TEST_F(FileCommandsTest, StressWritesAMutationToLookAt) {
+  const std::string program = LowerMlp();
+  const StressOptions options{
+      .file = program, .write = Path("broken.belay"), .mutations = 1, .seed = 5, .first = 17};
+  const Outcome outcome = Capture([&] { return Stress(options); });
+  EXPECT_EQ(outcome.status, kDone) << outcome.errors;
+  EXPECT_FALSE(outcome.errors.empty());
+  EXPECT_NE(Read(Path("broken.belay")), Read(program));
+}
+
+TEST_F(FileCommandsTest, StressRefusesAFileThatIsBrokenAlready) {
+  const std::string file = Write("p.belay", SampleProgram().Serialize().substr(0, 500));
+  const Outcome outcome =
+      Capture([&] { return Stress({.file = file, .write = {}, .mutations = 10}); });
+  EXPECT_EQ(outcome.status, kBadInput);
+  EXPECT_THAT(outcome.errors, HasSubstr("the file itself fails (open)"));
+}
+
+// --- signatures ---
+
+TEST_F(FileCommandsTest, SignedFilesVerify) {
+  const std::string program = LowerMlp("weights");
+  ASSERT_EQ(Capture([&] { return Keygen({Path("release")}); }).status, kDone);
+  struct stat info;
+  ASSERT_EQ(::stat(Path("release.key").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0600u);
+  const Outcome sign =
+      Capture([&] { return SignFile({.file = program, .key = Path("release.key")}); });
+  ASSERT_EQ(sign.status, kDone) << sign.errors;
+  const VerifySignatureOptions options{.file = program, .keys = {Path("release.pub")}};
+  const Outcome verify = Capture([&] { return VerifySignature(options); });
+  EXPECT_EQ(verify.status, kDone) << verify.errors;
+
+  // Other weights under the right name.
+  for (const std::string& name : Files()) {
+    if (!name.starts_with("weights-")) continue;
+    std::string weights = Read(Path(name));
+    weights.back() = static_cast<char>(weights.back() ^ 1);
+    Write(name, weights);
+  }
+  const Outcome companion = Capture([&] { return VerifySignature(options); });
+  EXPECT_EQ(companion.status, kNegative);
+  EXPECT_THAT(companion.errors, HasSubstr("SHA-256"));
+
+  std::string bytes = Read(program);
+  bytes.back() = static_cast<char>(bytes.back() ^ 1);
+  Write("mlp.belay", bytes);
+  const Outcome changed = Capture([&] { return VerifySignature(options); });
+  EXPECT_EQ(changed.status, kNegative);
+  EXPECT_THAT(changed.errors, HasSubstr("the program was changed"));
+}
+
+TEST_F(FileCommandsTest, AnotherKeyIsNotTrusted) {
+  const std::string program = LowerMlp();
+  ASSERT_EQ(Capture([&] { return Keygen({Path("a")}); }).status, kDone);
+  ASSERT_EQ(Capture([&] { return Keygen({Path("b")}); }).status, kDone);
+  ASSERT_EQ(Capture([&] { return SignFile({.file = program, .key = Path("a.key")}); }).status,
+            kDone);
+  EXPECT_EQ(
+      Capture([&] { return VerifySignature({.file = program, .keys = {Path("b.pub")}}); }).status,
+      kNegative);
+  EXPECT_EQ(Capture([&] {
+              return VerifySignature({.file = program, .keys = {Path("b.pub"), Path("a.pub")}});
+            }).status,
+            kDone);
+}
+
+TEST_F(FileCommandsTest, KeysAreNeverOverwritten) {
+  ASSERT_EQ(Capture([&] { return Keygen({Path("a")}); }).status, kDone);
+  const std::string key = Read(Path("a.key"));
+  const Outcome again = Capture([&] { return Keygen({Path("a")}); });
+  EXPECT_EQ(again.status, kBadInput);
+  EXPECT_THAT(again.errors, HasSubstr("a.key"));
+  EXPECT_EQ(Read(Path("a.key")), key);
+  fs::remove(Path("a.key"));
+  EXPECT_EQ(Capture([&] { return Keygen({Path("a")}); }).status, kBadInput);
+  EXPECT_EQ(Files(), std::vector<std::string>{"a.pub"});
+}
+
+TEST_F(FileCommandsTest, SigningNeedsAKey) {
+  const std::string program = LowerMlp();
+  const Outcome none = Capture([&] { return SignFile({.file = program, .key = Path("none")}); });
+  EXPECT_EQ(none.status, kBadInput);
+  const std::string wrong = Write("wrong.key", "not a key");
+  const Outcome bad = Capture([&] { return SignFile({.file = program, .key = wrong}); });
+  EXPECT_EQ(bad.status, kBadInput);
+  EXPECT_THAT(bad.errors, HasSubstr("hexadecimal"));
+  EXPECT_FALSE(fs::exists(program + ".sig"));
+}
+
+}  // namespace
+}  // namespace belay::tools

@@ -1,0 +1,85 @@
+// `belay strip`: a program file without its debug information.
+#include <iostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "exir/serialize/file_layout.h"
+#include "runtime/core/mapped_file.h"
+#include "runtime/core/status_macros.h"
+#include "runtime/program/program.h"
+#include "runtime/schema/file_format.h"
+#include "runtime/schema/program.pb.h"
+#include "tools/belay/command.h"
+
+namespace belay::tools {
+namespace {
+
+absl::StatusOr<exir::FilePieces> WithoutDebugInfo(const Program& program) {
+  if (program.minor_version() > kFormatMinor) {
+    // There may be fields that refer to segments and that are unknown here.
+    return absl::UnimplementedError(
+        absl::StrCat("the program has format version ", kFormatMajor, ".", program.minor_version(),
+                     ", this command rewrites up to version ", kFormatMajor, ".", kFormatMinor));
+  }
+  schema::Program before;
+  if (!before.ParseFromArray(program.bytes().data() + kHeaderBytes,
+                             static_cast<int>(program.metadata_bytes()))) {
+    return absl::InternalError("the metadata was read before and can't be read now");
+  }
+  schema::Program after = before;
+  after.clear_segments();
+  after.clear_debug_segment();
+  std::vector<exir::SegmentBytes> segments;
+  std::vector<uint32_t> moved(static_cast<size_t>(before.segments_size()));
+  for (int i = 0; i < before.segments_size(); ++i) {
+    const schema::Segment& segment = before.segments(i);
+    moved[i] = static_cast<uint32_t>(after.segments_size());
+    if (segment.kind() == schema::Segment::DEBUG) {
+      if (!segment.companion().empty()) {
+        return absl::UnimplementedError(
+            absl::StrCat("segment ", i, " with debug information is in the companion file '",
+                         segment.companion(), "', which other programs may use"));
+      }
+      continue;  // nothing but debug_segment refers to it, as validated
+    }
+    *after.add_segments() = segment;
+    const absl::Span<const std::byte> bytes = program.segments()[i].bytes;
+    segments.push_back({{std::string_view(reinterpret_cast<const char*>(bytes.data()),
+                                          segment.companion().empty() ? bytes.size() : 0)},
+                        bytes.size()});
+  }
+  for (schema::Constant& constant : *after.mutable_constants()) {
+    constant.set_segment(moved[constant.segment()]);
+  }
+  for (schema::NamedData& data : *after.mutable_named_data()) {
+    data.set_segment(moved[data.segment()]);
+  }
+  for (schema::Method& method : *after.mutable_methods()) {
+    for (schema::Delegate& delegate : *method.mutable_delegates()) {
+      delegate.set_segment(moved[delegate.segment()]);
+    }
+  }
+  return exir::LayOutProgramFile(std::move(after), segments);
+}
+
+absl::Status StripFile(const StripOptions& options) {
+  ABSL_ASSIGN_OR_RETURN(const Program program, Program::Open(options.file));
+  absl::StatusOr<exir::FilePieces> stripped = WithoutDebugInfo(program);
+  if (!stripped.ok()) {
+    return absl::Status(stripped.status().code(),
+                        absl::StrCat(options.file, ": ", stripped.status().message()));
+  }
+  const std::string& output = options.output.empty() ? options.file : options.output;
+  ABSL_RETURN_IF_ERROR(WriteFileAtomically(output, stripped->pieces));
+  std::cout << output << ": " << stripped->size << " bytes, " << program.bytes().size()
+            << " before\n";
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+int Strip(const StripOptions& options) { return Report(StripFile(options)); }
+
+}  // namespace belay::tools
