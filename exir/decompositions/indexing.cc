@@ -48,10 +48,41 @@ std::vector<Argument> IndexFill(OpBuilder& b, const OpCall& c) {
                     false)};
 }
 
+std::vector<Argument> Item(OpBuilder& b, const OpCall& c) {
+  return {b.Call("aten._local_scalar_dense.default", {c["self"]})};
+}
+
+// gather, the operands broadcast to each other in all dimensions but one.
+std::vector<Argument> TakeAlongDim(OpBuilder& b, const OpCall& c) {
+  Argument self = c["self"], indices = c["indices"];
+  if (c.IsNone("dim")) {
+    return {b.Call("aten.gather.default", {Reshape(b, self, {-1}), 0, Reshape(b, indices, {-1})})};
+  }
+  const int64_t dim = b.WrapDim(c.Int("dim"), b.rank(self));
+  if (b.rank(self) != b.rank(indices)) {
+    b.Invalid("take_along_dim: expected indices of the input's rank");
+  }
+  if (!b.ok()) return {};
+  std::vector<SymInt> to_self = b.sizes(self), to_indices = b.sizes(indices);
+  for (size_t d = 0; d < to_self.size(); ++d) {
+    if (static_cast<int64_t>(d) == dim) continue;
+    const SymInt size = to_self[d] == SymInt(1) ? to_indices[d] : to_self[d];
+    to_self[d] = to_indices[d] = size;
+  }
+  if (b.sizes(self) != to_self) self = Expand(b, self, to_self);
+  if (b.sizes(indices) != to_indices) indices = Expand(b, indices, to_indices);
+  return {b.Call("aten.gather.default", {self, dim, indices})};
+}
+
 constexpr Decomposition kDecompositions[] = {
-    {"aten.index_add.default", IndexAdd},      {"aten.index_copy.default", IndexCopy},
-    {"aten.index_fill.int_Scalar", IndexFill}, {"aten.index_fill.int_Tensor", IndexFill},
-    {"aten.masked_fill.Scalar", MaskedFill},   {"aten.masked_fill.Tensor", MaskedFill},
+    {"aten.index_add.default", IndexAdd},
+    {"aten.index_copy.default", IndexCopy},
+    {"aten.index_fill.int_Scalar", IndexFill},
+    {"aten.index_fill.int_Tensor", IndexFill},
+    {"aten.item.default", Item},
+    {"aten.masked_fill.Scalar", MaskedFill},
+    {"aten.masked_fill.Tensor", MaskedFill},
+    {"aten.take_along_dim.default", TakeAlongDim},
 };
 
 }  // namespace
