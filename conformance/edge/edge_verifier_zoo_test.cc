@@ -24,6 +24,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view kNotCore[] = {
     "aten.__lshift__.Scalar",
     "aten.__rshift__.Scalar",
+    "aten._linalg_check_errors.default",
     "aten._linalg_det.default",
     "aten._trilinear.default",
     "aten.adaptive_max_pool2d.default",
