@@ -1,5 +1,7 @@
 // Tensors out of sizes and numbers, and conversions.
 
+#include <cstdint>
+#include <numbers>
 #include <utility>
 #include <vector>
 
@@ -63,21 +65,179 @@ std::vector<Argument> ArangeEnd(OpBuilder& b, const OpCall& c) {
                  {{"dtype", c["dtype"]}})};
 }
 
+// --- Even steps ---
+
+// `steps` numbers from `start` to `end`, computed from the nearer end. Either may be a tensor
+// without dimensions.
+Argument LinearSteps(OpBuilder& b, const OpCall& c, DType compute) {
+  const int64_t steps = c.Int("steps");
+  if (steps < 0) b.Invalid("linspace: the number of steps is negative");
+  const auto value = [&](std::string_view name) {
+    return b.IsTensor(c[name]) ? Cast(b, c[name], compute) : c[name];
+  };
+  const Argument start = value("start"), end = value("end");
+  if (!b.ok()) return Argument();
+  if (steps <= 1) {
+    const Argument result =
+        Full(b, {SymInt(steps)}, b.IsTensor(start) ? Argument(0) : start, compute);
+    return b.IsTensor(start) ? Add(b, result, start) : result;
+  }
+  const Argument index = Cast(b, Arange(b, SymInt(steps)), compute);
+  const Argument rest = NumberMinus(b, steps - 1, index);
+  const Argument first_half = Binary(b, "lt", index, static_cast<double>(steps) / 2);
+  if (!b.IsTensor(start) && !b.IsTensor(end)) {
+    const double from = c.Double("start"), to = c.Double("end");
+    const double step = (to - from) / static_cast<double>(steps - 1);
+    return Where(b, first_half, Add(b, Mul(b, index, step), from),
+                 NumberMinus(b, to, Mul(b, rest, step)));
+  }
+  const auto as_tensor = [&](const Argument& x) {
+    return b.IsTensor(x) ? x : ScalarTensor(b, x, compute);
+  };
+  const Argument from = as_tensor(start), to = as_tensor(end);
+  const Argument step = Div(b, Sub(b, to, from), steps - 1);
+  return Where(b, first_half, Add(b, Mul(b, index, step), from), Sub(b, to, Mul(b, rest, step)));
+}
+// In what PyTorch computes numbers of this dtype.
+DType StepDtype(DType dtype) {
+  return IsIntegral(dtype, true) ? DType::kFloat64 : ComputeDtype(dtype);
+}
+std::vector<Argument> LinSpace(OpBuilder& b, const OpCall& c) {
+  const DType dtype = c.DtypeOr("dtype", DType::kFloat32);
+  return {Cast(b, LinearSteps(b, c, StepDtype(dtype)), dtype)};
+}
+std::vector<Argument> LogSpace(OpBuilder& b, const OpCall& c) {
+  const DType dtype = c.DtypeOr("dtype", DType::kFloat32);
+  const Argument exponents = LinearSteps(b, c, StepDtype(dtype));
+  return {Cast(b, b.Call("aten.pow.Scalar", {c["base"], exponents}), dtype)};
+}
+
+// --- Windows ---
+
+// a - b cos(t) + c cos(2 t) over a period, which the last element ends unless `periodic`.
+Argument CosineWindow(OpBuilder& b, const OpCall& call, double first, double second, double third) {
+  const int64_t length = call.Int("window_length");
+  const bool periodic =
+      !call.op()->schema()->ArgumentIndex("periodic").has_value() || call.Bool("periodic");
+  const DType dtype = call.DtypeOr("dtype", DType::kFloat32), compute = ComputeDtype(dtype);
+  if (length < 0) b.Invalid("the window's length is negative");
+  if (!b.ok()) return Argument();
+  if (length <= 1) return Full(b, {SymInt(length)}, 1.0, dtype);
+  const double turn = 2 * std::numbers::pi / static_cast<double>(periodic ? length : length - 1);
+  const Argument angle = Mul(b, Cast(b, Arange(b, SymInt(length)), compute), turn);
+  Argument window = NumberMinus(b, first, Mul(b, Unary(b, "cos", angle), second));
+  if (third != 0) window = Add(b, window, Mul(b, Unary(b, "cos", Mul(b, angle, 2)), third));
+  return Cast(b, window, dtype);
+}
+std::vector<Argument> HannWindow(OpBuilder& b, const OpCall& c) {
+  return {CosineWindow(b, c, 0.5, 0.5, 0)};
+}
+std::vector<Argument> HammingWindow(OpBuilder& b, const OpCall& c) {
+  const auto number = [&](std::string_view name, double fallback) {
+    return c.op()->schema()->ArgumentIndex(name).has_value() ? c.Double(name) : fallback;
+  };
+  return {CosineWindow(b, c, number("alpha", 0.54), number("beta", 0.46), 0)};
+}
+std::vector<Argument> BlackmanWindow(OpBuilder& b, const OpCall& c) {
+  return {CosineWindow(b, c, 0.42, 0.5, 0.08)};
+}
+
+// --- Random numbers ---
+
+// 1 with the probability that self says, or p.
+std::vector<Argument> Bernoulli(OpBuilder& b, const OpCall& c) {
+  const Argument& self = c["self"];
+  const bool has_p = c.op()->schema()->ArgumentIndex("p").has_value();
+  if (!c.IsNone("generator")) b.Unsupported("bernoulli with a generator");
+  const DType dtype = b.dtype(self);
+  const Argument random =
+      b.Call("aten.rand_like.default", {self}, {{"dtype", has_p ? DType::kFloat32 : dtype}});
+  const Argument p = has_p ? c["p"] : self;
+  return {Cast(b, Binary(b, "lt", random, p), dtype)};
+}
+
+// --- The same tensor ---
+
+std::vector<Argument> ContiguousIn(OpBuilder& b, const OpCall& c) {
+  const Argument& x = c["self"];
+  const MemoryFormat format = c.MemoryFormatOr("memory_format", MemoryFormat::kContiguous);
+  if (format == MemoryFormat::kPreserve) b.Invalid("contiguous: preserve is no format");
+  if (format == MemoryFormat::kContiguous) return {Contiguous(b, x)};
+  // x itself when its elements lie so already.
+  const Argument copy = b.Call("aten.clone.default", {x}, {{"memory_format", format}});
+  return {b.ok() && b.meta(copy).strides == b.meta(x).strides ? x : copy};
+}
+std::vector<Argument> Copied(OpBuilder& b, const OpCall& c) { return {Clone(b, c["self"])}; }
+std::vector<Argument> ToDense(OpBuilder& b, const OpCall& c) {
+  return {Cast(b, c["self"], c.DtypeOr("dtype", b.dtype(c["self"])))};
+}
+std::vector<Argument> Zeroed(OpBuilder& b, const OpCall& c) {
+  return {b.Call("aten.full_like.default", {c["self"], 0})};
+}
+
+// --- Facts, which are numbers ---
+
+std::vector<Argument> SizeOf(OpBuilder& b, const OpCall& c) {
+  return {b.Size(b.size(c["self"], c.Int("dim")))};
+}
+std::vector<Argument> NumberOfElements(OpBuilder& b, const OpCall& c) {
+  return {b.Size(b.meta(c["self"]).NumElements())};
+}
+std::vector<Argument> NumberOfDimensions(OpBuilder& b, const OpCall& c) {
+  return {Argument(b.rank(c["self"]))};
+}
+std::vector<Argument> IsFloating(OpBuilder& b, const OpCall& c) {
+  return {Argument(IsFloatingPoint(b.dtype(c["self"])))};
+}
+std::vector<Argument> IsComplexNumber(OpBuilder& b, const OpCall& c) {
+  return {Argument(IsComplex(b.dtype(c["self"])))};
+}
+
 constexpr Decomposition kDecompositions[] = {
     {"aten.arange.default", ArangeEnd},
     {"aten.arange.start", ArangeEnd},
+    {"aten.bernoulli.default", Bernoulli},
+    {"aten.bernoulli.p", Bernoulli},
+    {"aten.blackman_window.default", BlackmanWindow},
+    {"aten.blackman_window.periodic", BlackmanWindow},
+    {"aten.contiguous.default", ContiguousIn},
+    {"aten.detach.default", Identity},
+    {"aten.dim.default", NumberOfDimensions},
     {"aten.eye.default", Eye},
     {"aten.eye.m", Eye},
+    {"aten.hamming_window.default", HammingWindow},
+    {"aten.hamming_window.periodic", HammingWindow},
+    {"aten.hamming_window.periodic_alpha", HammingWindow},
+    {"aten.hamming_window.periodic_alpha_beta", HammingWindow},
+    {"aten.hann_window.default", HannWindow},
+    {"aten.hann_window.periodic", HannWindow},
+    {"aten.is_complex.default", IsComplexNumber},
+    {"aten.is_floating_point.default", IsFloating},
+    {"aten.item.default", Same<"aten._local_scalar_dense.default">},
+    {"aten.lift_fresh.default", Identity},
+    {"aten.lift_fresh_copy.default", Copied},
+    {"aten.linspace.Scalar_Tensor", LinSpace},
+    {"aten.linspace.Tensor_Scalar", LinSpace},
+    {"aten.linspace.Tensor_Tensor", LinSpace},
+    {"aten.linspace.default", LinSpace},
+    {"aten.logspace.Scalar_Tensor", LogSpace},
+    {"aten.logspace.Tensor_Scalar", LogSpace},
+    {"aten.logspace.Tensor_Tensor", LogSpace},
+    {"aten.logspace.default", LogSpace},
     {"aten.new_full.default", NewFull},
     {"aten.new_ones.default", NewFilled<1>},
     {"aten.new_zeros.default", NewFilled<0>},
+    {"aten.numel.default", NumberOfElements},
     {"aten.ones.default", Filled<1>},
     {"aten.ones_like.default", FilledLike<1>},
+    {"aten.size.int", SizeOf},
     {"aten.to.device", To},
     {"aten.to.dtype", To},
     {"aten.to.dtype_layout", To},
     {"aten.to.other", To},
+    {"aten.to_dense.default", ToDense},
     {"aten.type_as.default", TypeAs},
+    {"aten.zero.default", Zeroed},
     {"aten.zeros.default", Filled<0>},
     {"aten.zeros_like.default", FilledLike<0>},
 };

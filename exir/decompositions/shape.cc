@@ -67,195 +67,7 @@ std::vector<Argument> MatrixTranspose(OpBuilder& b, const OpCall& c) {
   return {b.rank(x) < 2 ? x : Transpose(b, x, 0, 1)};
 }
 
-std::vector<Argument> Stack(OpBuilder& b, const OpCall& c) {
-  std::vector<Argument> tensors = c.List("tensors");
-  if (tensors.empty()) b.Invalid("stack: no tensors");
-  if (!b.ok()) return {};
-  const int64_t dim = b.WrapDim(c.Int("dim"), b.rank(tensors[0]) + 1);
-  for (Argument& tensor : tensors) tensor = Unsqueeze(b, tensor, dim);
-  return {Cat(b, tensors, dim)};
-}
-
-// constant, reflect, replicate, circular
-std::vector<Argument> Pad(OpBuilder& b, const OpCall& c) {
-  const Argument& x = c["self"];
-  const std::string mode = c.String("mode");
-  const std::vector<SymInt> pad = c.SymInts("pad");
-  const int64_t count = pad.size() / 2;
-  if (!b.ok()) return {};
-  if (mode == "constant") {
-    return {b.Call("aten.constant_pad_nd.default", {x, c["pad"], c.Or("value", Argument(0))})};
-  }
-  if (count < 1 || count > 3 || pad.size() % 2 != 0)
-    b.Invalid("pad: expected up to three dimensions");
-  if (mode == "reflect" || mode == "replicate") {
-    return {b.Call(absl::StrCat("aten.", mode == "reflect" ? "reflection" : "replication", "_pad",
-                                count, "d.default"),
-                   {x, c["pad"]})};
-  }
-  if (mode != "circular") {
-    b.Invalid(absl::StrCat("pad: unknown mode '", mode, "'"));
-    return {};
-  }
-  Argument result = x;
-  for (int64_t i = 0; i < count && b.ok(); ++i) {
-    const int64_t dim = b.rank(x) - 1 - i;
-    const SymInt length = b.size(x, dim), before = pad[2 * i], after = pad[2 * i + 1];
-    std::vector<Argument> parts;
-    const SymInt zero = 0;
-    if (!(before == zero)) parts.push_back(Slice(b, result, dim, length - before, length));
-    parts.push_back(result);
-    if (!(after == zero)) parts.push_back(Slice(b, result, dim, 0, after));
-    if (parts.size() > 1) result = Cat(b, parts, dim);
-  }
-  return {result};
-}
-
-std::vector<Argument> RepeatInterleave(OpBuilder& b, const OpCall& c) {
-  Argument x = c["self"];
-  const SymInt repeats = c.Sym("repeats");
-  if (c.IsNone("dim")) x = Reshape(b, x, {-1});
-  const int64_t dim = c.IsNone("dim") ? 0 : b.WrapDim(c.Int("dim"), b.rank(x));
-  if (!b.ok()) return {};
-  std::vector<SymInt> sizes = b.sizes(x);
-  std::vector<SymInt> result = sizes;
-  if (sizes.empty()) {
-    b.Invalid("repeat_interleave: the input has no dimensions");
-    return {};
-  }
-  sizes.insert(sizes.begin() + dim + 1, repeats);
-  result[dim] = result[dim] * repeats;
-  const Argument expanded = Expand(b, Unsqueeze(b, x, dim + 1), sizes);
-  const Argument copy =
-      b.Call("aten.clone.default", {expanded}, {{"memory_format", MemoryFormat::kContiguous}});
-  return {b.Call("aten.view.default", {copy, result})};
-}
-
-// Pieces along a dimension, views all of them.
-std::vector<Argument> Unbind(OpBuilder& b, const OpCall& c) {
-  const Argument& x = c["self"];
-  const int64_t dim = b.WrapDim(c.Int("dim"), b.rank(x));
-  const std::optional<int64_t> count = b.size(x, dim).AsInt();
-  if (!count.has_value()) b.Unsupported("unbind: a dimension of unknown size");
-  Argument::List parts;
-  for (int64_t i = 0; b.ok() && i < *count; ++i) parts.push_back(Select(b, x, dim, i));
-  return {Argument(parts)};
-}
-std::vector<Argument> Split(OpBuilder& b, const OpCall& c) {
-  const Argument& x = c["self"];
-  const int64_t dim = b.WrapDim(c.Int("dim"), b.rank(x));
-  const std::optional<int64_t> length = b.size(x, dim).AsInt();
-  const int64_t step = c.Int("split_size");
-  if (!length.has_value()) b.Unsupported("split: a dimension of unknown size");
-  if (!b.ok()) return {};
-  if (step < 0 || (step == 0 && *length != 0)) b.Invalid("split: the size is not positive");
-  if (!b.ok()) return {};
-  std::vector<int64_t> sizes;
-  for (int64_t at = 0; at < *length; at += std::min(step, *length - at)) {
-    sizes.push_back(std::min(step, *length - at));
-  }
-  if (sizes.empty()) sizes.push_back(0);
-  return {b.Call("aten.split_with_sizes.default", {x, sizes, dim})};
-}
-
-std::vector<Argument> ContiguousCall(OpBuilder& b, const OpCall& c) {
-  const Argument& x = c["self"];
-  const MemoryFormat format = c.MemoryFormatOr("memory_format", MemoryFormat::kContiguous);
-  if (format == MemoryFormat::kContiguous) return {Contiguous(b, x)};
-  const Argument copy = b.Call("aten.clone.default", {x}, {{"memory_format", format}});
-  return {b.meta(copy).strides == b.meta(x).strides ? x : copy};
-}
-
-// Pieces of a dimension that begin at these places; all are views.
-std::vector<Argument> Pieces(OpBuilder& b, const Argument& x, int64_t dim,
-                             const std::vector<SymInt>& starts) {
-  if (!b.ok()) return {};
-  const SymInt length = b.size(x, dim);
-  Argument::List parts;
-  for (size_t i = 0; i < starts.size() && b.ok(); ++i) {
-    parts.push_back(Slice(b, x, dim, starts[i], i + 1 < starts.size() ? starts[i + 1] : length));
-  }
-  return {Argument(parts)};
-}
-
-// The dimension and its length, which must be a number.
-std::optional<std::pair<int64_t, int64_t>> KnownDim(OpBuilder& b, const OpCall& c, int64_t wanted) {
-  const Argument& x = c.arguments()[0];
-  if (b.rank(x) == 0) b.Invalid(absl::StrCat(c.op()->name(), ": the input has no dimensions"));
-  const int64_t dim = b.WrapDim(wanted, b.rank(x));
-  const std::optional<int64_t> length = b.size(x, dim).AsInt();
-  if (!length.has_value()) {
-    b.Unsupported(absl::StrCat(c.op()->name(), ": a dimension of unknown size"));
-  }
-  if (!b.ok()) return std::nullopt;
-  return std::make_pair(dim, *length);
-}
-
-// At most `chunks` pieces of equal size, the last one smaller.
-std::vector<Argument> Chunk(OpBuilder& b, const OpCall& c) {
-  const int64_t chunks = c.Int("chunks");
-  if (chunks < 1) b.Invalid("chunk: the number of chunks is not positive");
-  const auto dim = KnownDim(b, c, c.Int("dim"));
-  if (!dim.has_value()) return {};
-  const int64_t step = dim->second / chunks + (dim->second % chunks != 0 ? 1 : 0);
-  std::vector<SymInt> starts = {0};
-  if (step == 0) starts.resize(std::min<int64_t>(chunks, 1 << 20), SymInt(0));
-  for (int64_t at = step; step > 0 && at < dim->second; at += step) starts.emplace_back(at);
-  return Pieces(b, c["self"], dim->first, starts);
-}
-
-// As many pieces as asked for, the first ones larger by one.
-std::vector<Argument> EvenSections(OpBuilder& b, const OpCall& c, int64_t sections,
-                                   int64_t wanted) {
-  if (sections < 1 || sections > 1 << 20) b.Invalid("tensor_split: no such number of sections");
-  const auto dim = KnownDim(b, c, wanted);
-  if (!dim.has_value()) return {};
-  const int64_t size = dim->second / sections, larger = dim->second % sections;
-  std::vector<SymInt> starts;
-  for (int64_t i = 0; i < sections; ++i) starts.emplace_back(i * size + std::min(i, larger));
-  return Pieces(b, c.arguments()[0], dim->first, starts);
-}
-std::vector<Argument> CutAt(OpBuilder& b, const OpCall& c, const std::vector<int64_t>& indices,
-                            int64_t wanted) {
-  const auto dim = KnownDim(b, c, wanted);
-  if (!dim.has_value()) return {};
-  const auto place = [&](int64_t index) {
-    if (index < 0) index = std::max<int64_t>(index + dim->second, 0);
-    return std::min(index, dim->second);
-  };
-  // A piece that would end before it begins is empty: each is cut by itself.
-  Argument::List parts;
-  for (size_t i = 0; i <= indices.size() && b.ok(); ++i) {
-    const int64_t start = i == 0 ? 0 : place(indices[i - 1]);
-    const int64_t end = i == indices.size() ? dim->second : place(indices[i]);
-    parts.push_back(Slice(b, c.arguments()[0], dim->first, start, std::max(start, end)));
-  }
-  return {Argument(parts)};
-}
-std::vector<Argument> TensorSplitSections(OpBuilder& b, const OpCall& c) {
-  return EvenSections(b, c, c.Int("sections"), c.Int("dim"));
-}
-std::vector<Argument> TensorSplitIndices(OpBuilder& b, const OpCall& c) {
-  return CutAt(b, c, c.Ints("indices"), c.Int("dim"));
-}
-
-std::vector<Argument> SplitSizes(OpBuilder& b, const OpCall& c) {
-  return {b.Call("aten.split_with_sizes.default", {c["self"], c.arguments()[1], c["dim"]})};
-}
-
-std::vector<Argument> ExpandAs(OpBuilder& b, const OpCall& c) {
-  return {Expand(b, c["self"], b.sizes(c["other"]))};
-}
-std::vector<Argument> BroadcastTo(OpBuilder& b, const OpCall& c) {
-  return {Expand(b, c["self"], c["size"])};
-}
-std::vector<Argument> ViewAs(OpBuilder& b, const OpCall& c) {
-  return {Reshape(b, c["self"], b.sizes(c["other"]))};
-}
-std::vector<Argument> Ravel(OpBuilder& b, const OpCall& c) {
-  return {Reshape(b, Contiguous(b, c["self"]), {-1})};
-}
-
+// The sizes of x with those of `dim` replaced.
 std::vector<Argument> Unflatten(OpBuilder& b, const OpCall& c) {
   const Argument& x = c["self"];
   std::vector<SymInt> sizes = b.sizes(x), inner = c.SymInts("sizes");
@@ -287,103 +99,240 @@ std::vector<Argument> Unflatten(OpBuilder& b, const OpCall& c) {
   return {b.Call("aten.view.default", {x, sizes})};
 }
 
-std::vector<Argument> Tile(OpBuilder& b, const OpCall& c) {
-  std::vector<SymInt> dims = c.SymInts("dims");
-  const int64_t rank = b.rank(c["self"]);
-  if (static_cast<int64_t>(dims.size()) < rank) {
-    dims.insert(dims.begin(), rank - dims.size(), SymInt(1));
+std::vector<Argument> ExpandAs(OpBuilder& b, const OpCall& c) {
+  return {Expand(b, c["self"], b.sizes(c["other"]))};
+}
+std::vector<Argument> ReshapeAs(OpBuilder& b, const OpCall& c) {
+  return {Reshape(b, c["self"], b.sizes(c["other"]))};
+}
+std::vector<Argument> Ravel(OpBuilder& b, const OpCall& c) {
+  return {Reshape(b, Contiguous(b, c["self"]), {-1})};
+}
+std::vector<Argument> ViewAsSizes(OpBuilder& b, const OpCall& c) {
+  return {b.Call("aten.view.default", {c["self"], c["size"]})};
+}
+
+// Matrices transposed; conjugated too where the name says so.
+template <bool kConjugate>
+std::vector<Argument> LastTransposed(OpBuilder& b, const OpCall& c) {
+  const Argument& x = c["self"];
+  if (b.rank(x) < 2) b.Invalid("expected at least two dimensions");
+  const Argument result = Transpose(b, x, -2, -1);
+  return {kConjugate && IsComplex(b.dtype(x)) ? Unary(b, "_conj_physical", result) : result};
+}
+std::vector<Argument> AllTransposed(OpBuilder& b, const OpCall& c) {
+  std::vector<int64_t> dims = AllDims(b.rank(c["self"]));
+  std::reverse(dims.begin(), dims.end());
+  return {Permute(b, c["self"], dims)};
+}
+std::vector<Argument> LinalgDiagonal(OpBuilder& b, const OpCall& c) {
+  return {b.Call("aten.diagonal.default", {c["A"], c["offset"], c["dim1"], c["dim2"]})};
+}
+
+// Dimensions whose size is known to be 1 go.
+std::vector<Argument> SqueezeAll(OpBuilder& b, const OpCall& c) {
+  const std::vector<SymInt> sizes = b.sizes(c["self"]);
+  std::vector<int64_t> ones;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    if (sizes[d] == SymInt(1)) ones.push_back(static_cast<int64_t>(d));
   }
-  return {b.Call("aten.repeat.default", {c["self"], dims})};
+  return {b.Call("aten.squeeze.dims", {c["self"], ones})};
 }
 
-std::vector<Argument> TransposeLast(OpBuilder& b, const OpCall& c) {
-  const Argument& x = c.arguments()[0];
-  if (b.rank(x) < 2) b.Invalid(absl::StrCat(c.op()->name(), ": expected at least two dimensions"));
-  return {Transpose(b, x, -2, -1)};
-}
-
-// A tensor of at least so many dimensions, as numpy adds them.
-Argument AtLeast(OpBuilder& b, const Argument& x, int64_t rank) {
-  const int64_t has = b.rank(x);
-  if (has >= rank) return x;
-  if (has == 0) return Reshape(b, x, std::vector<int64_t>(rank, 1));
-  if (rank == 2) return Unsqueeze(b, x, 0);
-  return has == 1 ? Unsqueeze(b, Unsqueeze(b, x, 0), -1) : Unsqueeze(b, x, -1);
-}
-template <int kRank>
-std::vector<Argument> AtLeastRank(OpBuilder& b, const OpCall& c) {
-  return {AtLeast(b, c["self"], kRank)};
-}
-// hstack, vstack, dstack: all of at least this rank, then side by side.
-template <int kRank>
-std::vector<Argument> StackRank(OpBuilder& b, const OpCall& c) {
-  std::vector<Argument> tensors = c.List("tensors");
-  if (tensors.empty()) b.Invalid(absl::StrCat(c.op()->name(), ": no tensors"));
+std::vector<Argument> Narrow(OpBuilder& b, const OpCall& c) {
+  const Argument& x = c["self"];
+  const int64_t dim = b.WrapDim(c.Int("dim"), b.rank(x));
+  SymInt start = c.Sym("start");
+  const SymInt length = c.Sym("length");
+  if (b.rank(x) == 0) b.Invalid("narrow: the input has no dimensions");
+  if (b.Range(length).max < 0) b.Invalid("narrow: the length is negative");
+  if (b.Range(start).max < 0) start = start + b.size(x, dim);
   if (!b.ok()) return {};
-  for (Argument& tensor : tensors) tensor = AtLeast(b, tensor, kRank);
-  const int64_t dim = kRank == 1 ? (b.rank(tensors[0]) == 1 ? 0 : 1) : kRank == 2 ? 0 : 2;
-  return {Cat(b, tensors, dim)};
-}
-std::vector<Argument> ColumnStack(OpBuilder& b, const OpCall& c) {
-  std::vector<Argument> tensors = c.List("tensors");
-  if (tensors.empty()) b.Invalid("column_stack: no tensors");
-  for (Argument& tensor : tensors) {
-    if (b.rank(tensor) == 0) tensor = Reshape(b, tensor, {1, 1});
-    if (b.rank(tensor) == 1) tensor = Unsqueeze(b, tensor, 1);
+  const SymInt end = start + length;
+  const auto at = end.AsInt(), size = b.size(x, dim).AsInt(), from = start.AsInt();
+  if ((at.has_value() && size.has_value() && *at > *size) || (from.has_value() && *from < 0)) {
+    b.Invalid(absl::StrCat("narrow: from ", start.ToString(), " to ", end.ToString(),
+                           " of a size of ", b.size(x, dim).ToString()));
   }
-  return {Cat(b, tensors, 1)};
+  return {Slice(b, x, dim, start, end)};
 }
 
+// --- At least some dimensions ---
+
+Argument AtLeast(OpBuilder& b, const Argument& x, int64_t count) {
+  const int64_t rank = b.rank(x);
+  if (rank >= count) return x;
+  if (rank == 0) return Reshape(b, x, std::vector<int64_t>(count, 1));
+  if (count == 2) return Unsqueeze(b, x, 0);
+  return rank == 1 ? Unsqueeze(b, Unsqueeze(b, x, 0), 2) : Unsqueeze(b, x, 2);
+}
+template <int kCount>
+std::vector<Argument> AtLeastOf(OpBuilder& b, const OpCall& c) {
+  const Argument& x = c.arguments()[0];
+  const Argument::List* list = x.get_if<Argument::List>();
+  if (list == nullptr) return {AtLeast(b, x, kCount)};
+  Argument::List results;
+  for (const Argument& tensor : *list) results.push_back(AtLeast(b, tensor, kCount));
+  return {Argument(results)};
+}
+
+std::vector<Argument> BroadcastTensors(OpBuilder& b, const OpCall& c) {
+  const std::vector<Argument> tensors = c.List("tensors");
+  const std::vector<SymInt> sizes = BroadcastSizes(b, tensors);
+  Argument::List results;
+  for (const Argument& tensor : tensors) results.push_back(Expand(b, tensor, sizes));
+  return {Argument(results)};
+}
+
+// --- Pieces along a dimension, views all of them ---
+
+std::vector<Argument> Unbind(OpBuilder& b, const OpCall& c) {
+  const Argument& x = c["self"];
+  const int64_t dim = b.WrapDim(c.Int("dim"), b.rank(x));
+  const std::optional<int64_t> count = b.size(x, dim).AsInt();
+  if (!count.has_value()) b.Unsupported("unbind: a dimension of unknown size");
+  Argument::List parts;
+  for (int64_t i = 0; b.ok() && i < *count; ++i) parts.push_back(Select(b, x, dim, i));
+  return {Argument(parts)};
+}
+std::vector<Argument> Split(OpBuilder& b, const OpCall& c) {
+  const Argument& x = c["self"];
+  const int64_t dim = b.WrapDim(c.Int("dim"), b.rank(x));
+  const std::optional<int64_t> length = b.size(x, dim).AsInt();
+  const int64_t step = c.Int("split_size");
+  if (!length.has_value()) b.Unsupported("split: a dimension of unknown size");
+  if (!b.ok()) return {};
+  if (step < 0 || (step == 0 && *length != 0)) b.Invalid("split: the size is not positive");
+  if (!b.ok()) return {};
+  std::vector<int64_t> sizes;
+  for (int64_t at = 0; at < *length; at += std::min(step, *length - at)) {
+    sizes.push_back(std::min(step, *length - at));
+  }
+  if (sizes.empty()) sizes.push_back(0);
+  return {b.Call("aten.split_with_sizes.default", {x, sizes, dim})};
+}
+
+// As even as rounding up makes them, so that there may be fewer.
+std::vector<Argument> Chunk(OpBuilder& b, const OpCall& c) {
+  const Argument& x = c["self"];
+  const int64_t dim = b.WrapDim(c.Int("dim"), b.rank(x)), chunks = c.Int("chunks");
+  if (chunks < 1 || chunks > 1 << 20) b.Invalid("chunk: the number of chunks");
+  const SymInt size = b.size(x, dim);
+  const std::optional<int64_t> length = size.AsInt();
+  if (!b.ok()) return {};
+  if (!length.has_value()) {
+    const SymInt each = FloorDiv(size, SymInt(chunks));
+    if (!(each * SymInt(chunks) == size)) b.Unsupported("chunk: a dimension of unknown size");
+    return {b.Call("aten.split_with_sizes.default",
+                   {x, std::vector<SymInt>(static_cast<size_t>(chunks), each), dim})};
+  }
+  const int64_t step = *length / chunks + (*length % chunks != 0);
+  std::vector<int64_t> sizes;
+  for (int64_t at = 0; at < *length; at += step) sizes.push_back(std::min(step, *length - at));
+  if (*length == 0) sizes.assign(static_cast<size_t>(chunks), 0);
+  return {b.Call("aten.split_with_sizes.default", {x, sizes, dim})};
+}
+
+// At positions, as slices.
+Argument SplitAt(OpBuilder& b, const Argument& x, int64_t dim, const std::vector<SymInt>& indices) {
+  Argument::List parts;
+  SymInt start = 0;
+  for (const SymInt& index : indices) {
+    parts.push_back(Slice(b, x, dim, start, index));
+    start = index;
+  }
+  parts.push_back(Slice(b, x, dim, start, b.size(x, dim)));
+  return Argument(parts);
+}
+// As many pieces as asked for, the first ones longer by one; all the same when `even`.
+Argument SplitInto(OpBuilder& b, const Argument& x, int64_t dim, int64_t sections, bool even) {
+  if (sections < 1 || sections > 1 << 20) b.Invalid("split: the number of sections");
+  const SymInt size = b.size(x, dim);
+  const std::optional<int64_t> length = size.AsInt();
+  if (!b.ok()) return Argument();
+  if (!length.has_value()) {
+    const SymInt each = FloorDiv(size, SymInt(sections));
+    if (!(each * SymInt(sections) == size)) b.Unsupported("split: a dimension of unknown size");
+    return b.Call("aten.split_with_sizes.default",
+                  {x, std::vector<SymInt>(static_cast<size_t>(sections), each), dim});
+  }
+  if (even && *length % sections != 0) b.Invalid("split: the sections are not even");
+  std::vector<int64_t> sizes;
+  for (int64_t i = 0; i < sections; ++i) {
+    sizes.push_back(*length / sections + (i < *length % sections ? 1 : 0));
+  }
+  return b.Call("aten.split_with_sizes.default", {x, sizes, dim});
+}
+std::vector<Argument> TensorSplit(OpBuilder& b, const OpCall& c) {
+  const Argument& x = c["self"];
+  const int64_t dim = b.WrapDim(c.Int("dim"), b.rank(x));
+  if (c.op()->schema()->ArgumentIndex("indices").has_value()) {
+    return {SplitAt(b, x, dim, c.SymInts("indices"))};
+  }
+  return {SplitInto(b, x, dim, c.Int("sections"), false)};
+}
+// hsplit, vsplit, dsplit: along the dimension that they mean.
 template <int kDim>
-std::vector<Argument> FlipDim(OpBuilder& b, const OpCall& c) {
-  return {b.Call("aten.flip.default", {c["self"], {kDim}})};
+std::vector<Argument> SplitDim(OpBuilder& b, const OpCall& c) {
+  const Argument& x = c["self"];
+  const int64_t dim = kDim == 1 && b.rank(x) == 1 ? 0 : kDim;
+  if (b.rank(x) <= dim) b.Invalid(absl::StrCat(c.op()->name(), ": too few dimensions"));
+  if (!b.ok()) return {};
+  if (c.op()->schema()->ArgumentIndex("indices").has_value()) {
+    return {SplitAt(b, x, dim, c.SymInts("indices"))};
+  }
+  return {SplitInto(b, x, dim, c.Int("sections"), true)};
 }
-
-// What is the input itself: conjugation and negation are never lazy here.
-std::vector<Argument> Itself(OpBuilder& b, const OpCall& c) { return {c.arguments()[0]}; }
 
 constexpr Decomposition kDecompositions[] = {
-    {"aten.atleast_1d.default", AtLeastRank<1>},
-    {"aten.atleast_2d.default", AtLeastRank<2>},
-    {"aten.atleast_3d.default", AtLeastRank<3>},
-    {"aten.broadcast_to.default", BroadcastTo},
+    {"aten._reshape_alias.default", ViewAsSizes},
+    {"aten._unsafe_view.default", ViewAsSizes},
+    {"aten.adjoint.default", LastTransposed<true>},
+    {"aten.atleast_1d.Sequence", AtLeastOf<1>},
+    {"aten.atleast_1d.default", AtLeastOf<1>},
+    {"aten.atleast_2d.Sequence", AtLeastOf<2>},
+    {"aten.atleast_2d.default", AtLeastOf<2>},
+    {"aten.atleast_3d.Sequence", AtLeastOf<3>},
+    {"aten.atleast_3d.default", AtLeastOf<3>},
+    {"aten.broadcast_tensors.default", BroadcastTensors},
+    {"aten.broadcast_to.default", Same<"aten.expand.default">},
     {"aten.chunk.default", Chunk},
-    {"aten.column_stack.default", ColumnStack},
-    {"aten.contiguous.default", ContiguousCall},
-    {"aten.dstack.default", StackRank<3>},
+    {"aten.dsplit.array", SplitDim<2>},
+    {"aten.dsplit.int", SplitDim<2>},
     {"aten.expand_as.default", ExpandAs},
     {"aten.flatten.using_ints", Flatten},
-    {"aten.fliplr.default", FlipDim<1>},
-    {"aten.flipud.default", FlipDim<0>},
-    {"aten.hstack.default", StackRank<1>},
-    {"aten.mT.default", TransposeLast},
-    {"aten.movedim.int", MoveDim},
-    {"aten.movedim.intlist", MoveDim},
+    {"aten.hsplit.array", SplitDim<1>},
+    {"aten.hsplit.int", SplitDim<1>},
+    {"aten.linalg_diagonal.default", LinalgDiagonal},
+    {"aten.mH.default", LastTransposed<true>},
+    {"aten.mT.default", LastTransposed<false>},
+    {"aten.matrix_H.default", LastTransposed<true>},
     {"aten.moveaxis.int", MoveDim},
     {"aten.moveaxis.intlist", MoveDim},
-    {"aten.pad.default", Pad},
+    {"aten.movedim.int", MoveDim},
+    {"aten.movedim.intlist", MoveDim},
+    {"aten.narrow.default", Narrow},
+    {"aten.numpy_T.default", AllTransposed},
     {"aten.ravel.default", Ravel},
-    {"aten.repeat_interleave.self_int", RepeatInterleave},
     {"aten.reshape.default", ReshapeCall},
-    {"aten.reshape_as.default", ViewAs},
-    {"aten.resolve_conj.default", Itself},
-    {"aten.resolve_neg.default", Itself},
-    {"aten.row_stack.default", StackRank<2>},
+    {"aten.reshape_as.default", ReshapeAs},
     {"aten.split.Tensor", Split},
-    {"aten.split.sizes", SplitSizes},
-    {"aten.stack.default", Stack},
+    {"aten.split.sizes", Same<"aten.split_with_sizes.default">},
+    {"aten.squeeze.default", SqueezeAll},
     {"aten.swapaxes.default", TransposeDims},
     {"aten.swapdims.default", TransposeDims},
     {"aten.t.default", MatrixTranspose},
-    {"aten.tensor_split.indices", TensorSplitIndices},
-    {"aten.tensor_split.sections", TensorSplitSections},
-    {"aten.tile.default", Tile},
+    {"aten.tensor_split.indices", TensorSplit},
+    {"aten.tensor_split.sections", TensorSplit},
     {"aten.transpose.int", TransposeDims},
     {"aten.unbind.int", Unbind},
     {"aten.unflatten.int", Unflatten},
     {"aten.unsafe_chunk.default", Chunk},
-    {"aten.view_as.default", ViewAs},
-    {"aten.vstack.default", StackRank<2>},
+    {"aten.unsafe_split.Tensor", Split},
+    {"aten.unsafe_split_with_sizes.default", Same<"aten.split_with_sizes.default">},
+    {"aten.view_as.default", ReshapeAs},
+    {"aten.vsplit.array", SplitDim<0>},
+    {"aten.vsplit.int", SplitDim<0>},
 };
 
 }  // namespace
