@@ -32,7 +32,6 @@ struct Exception {
 };
 constexpr Exception kExceptions[] = {
     {"custom_operator", "an operator of the model's own, which has no kernel"},
-    {"linalg_effects", "_linalg_check_errors has no kernel"},
 };
 
 std::vector<std::string> Models() {
