@@ -324,20 +324,30 @@ absl::Status MethodBuilder::EmitNode(const Graph& graph, NodeId id, Scope& scope
   return absl::OkStatus();
 }
 
-absl::Status MethodBuilder::EmitDelegateCall(const Graph& graph, NodeId id, Scope& scope) {
-  const Node& node = graph.node(id);
-  const ModuleId* module = node.arguments[0].get_if<ModuleId>();
-  if (module == nullptr || !program_.lowered_modules.contains(*module)) {
-    return absl::InvalidArgumentError("a delegate call without a lowered module");
+std::string MethodBuilder::OperandForm(ValueIndex value) const {
+  schema::Value form = method_.values(value);
+  if (form.has_tensor()) form.mutable_tensor()->clear_location();
+  if (!form.has_list()) return form.SerializeAsString();
+  std::string text = "list";
+  for (const uint32_t element : form.list().elements()) {
+    const std::string inner = OperandForm(element);
+    absl::StrAppend(&text, " ", inner.size(), " ", inner);
   }
-  const LoweredBackendModule& lowered = *program_.lowered_modules[*module];
-  std::vector<ValueIndex> arguments;
-  for (size_t i = 1; i < node.arguments.size(); ++i) {
-    ABSL_ASSIGN_OR_RETURN(const ValueIndex value, ArgumentValue(graph, node.arguments[i], scope));
-    arguments.push_back(value);
+  return text;
+}
+
+uint32_t MethodBuilder::DelegateIndex(ModuleId module, const std::vector<ValueIndex>& arguments,
+                                      const std::vector<ValueIndex>& outputs) {
+  std::string key = absl::StrCat(module.index(), " ", arguments.size());
+  for (const auto* operands : {&arguments, &outputs}) {
+    for (const ValueIndex operand : *operands) {
+      const std::string form = OperandForm(operand);
+      absl::StrAppend(&key, " ", form.size(), " ", form);
+    }
   }
-  ABSL_ASSIGN_OR_RETURN(const std::vector<ValueIndex> outputs, AddResults(graph, id, scope));
-  const uint32_t delegate = method_.delegates_size();
+  const auto [it, inserted] = delegates_.try_emplace(std::move(key), method_.delegates_size());
+  if (!inserted) return it->second;
+  const LoweredBackendModule& lowered = *program_.lowered_modules[module];
   schema::Delegate* entry = method_.add_delegates();
   entry->set_backend_id(lowered.backend_id);
   entry->set_segment(pool_.AddDelegateBlob(lowered.processed));
@@ -356,6 +366,23 @@ absl::Status MethodBuilder::EmitDelegateCall(const Graph& graph, NodeId id, Scop
     }
     for (int64_t handle : handles) e->add_debug_handles(handle);
   }
+  return it->second;
+}
+
+absl::Status MethodBuilder::EmitDelegateCall(const Graph& graph, NodeId id, Scope& scope) {
+  const Node& node = graph.node(id);
+  const ModuleId* module = node.arguments[0].get_if<ModuleId>();
+  if (module == nullptr || !program_.lowered_modules.contains(*module)) {
+    return absl::InvalidArgumentError("a delegate call without a lowered module");
+  }
+  const LoweredBackendModule& lowered = *program_.lowered_modules[*module];
+  std::vector<ValueIndex> arguments;
+  for (size_t i = 1; i < node.arguments.size(); ++i) {
+    ABSL_ASSIGN_OR_RETURN(const ValueIndex value, ArgumentValue(graph, node.arguments[i], scope));
+    arguments.push_back(value);
+  }
+  ABSL_ASSIGN_OR_RETURN(const std::vector<ValueIndex> outputs, AddResults(graph, id, scope));
+  const uint32_t delegate = DelegateIndex(*module, arguments, outputs);
   schema::DelegateCall* call = AddInstruction().mutable_delegate();
   call->set_delegate(delegate);
   for (ValueIndex v : arguments) call->add_arguments(v);

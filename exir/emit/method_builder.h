@@ -38,6 +38,12 @@ class MethodBuilder {
   absl::Status EmitGraph(const Graph& graph, Scope& scope);
   absl::Status EmitNode(const Graph& graph, NodeId id, Scope& scope);
   absl::Status EmitDelegateCall(const Graph& graph, NodeId id, Scope& scope);
+  // The index of the module's entry. Calls of one module whose operands are alike share it, so that
+  // the backend makes it once and it keeps one state (lowering.md §7.18).
+  uint32_t DelegateIndex(ModuleId module, const std::vector<ValueIndex>& arguments,
+                         const std::vector<ValueIndex>& outputs);
+  // What a delegate that takes the value may rely on: everything but where it lies.
+  std::string OperandForm(ValueIndex value) const;
   absl::Status EmitCond(const Graph& graph, NodeId id, Scope& scope);
   absl::Status EmitWhileLoop(const Graph& graph, NodeId id, Scope& scope);
   absl::Status EmitMap(const Graph& graph, NodeId id, Scope& scope);
@@ -96,6 +102,7 @@ class MethodBuilder {
   NodeId current_node_;
   absl::flat_hash_map<std::string, ValueIndex> literals_;
   absl::flat_hash_map<std::string, uint32_t> operators_;
+  absl::flat_hash_map<std::string, uint32_t> delegates_;  // by module and forms of the operands
   std::vector<std::string> unsupported_;
 };
 

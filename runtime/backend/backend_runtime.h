@@ -32,13 +32,14 @@ struct DelegateInitContext {
   std::string_view method;
   absl::Span<const CompileSpecView> compile_specs;
   const NamedDataMap* named_data;  // never null
-  // The call's arguments and outputs at their largest sizes (tensors have no data yet). What the
-  // blob says must agree.
+  // The first call's arguments and outputs at their largest sizes (tensors have no data yet); those
+  // of other calls are like them. What the blob says must agree.
   absl::Span<const EValue* const> arguments;
   absl::Span<const EValue* const> outputs;
 };
 
-// One loaded delegate. Used by one thread at a time. Freed by its destructor.
+// One loaded delegate, which serves every call of its lowered module in the method. Used by one
+// thread at a time. Freed by its destructor.
 class DelegateHandle {
  public:
   virtual ~DelegateHandle() = default;

@@ -179,6 +179,7 @@ absl::Status MethodCode::ResolveKernel(const KernelCallPlan& call, size_t instru
 
 absl::Status MethodCode::Prepare() {
   ABSL_ASSIGN_OR_RETURN(scratch_, AlignedBuffer::Create(scratch_needed_));
+  handles_.resize(plan_->delegates.size());
   for (size_t i = 0; i < records_.size(); ++i) {
     Record& record = records_[i];
     if (record.kind != Record::Kind::kKernel && record.kind != Record::Kind::kDelegate) continue;
@@ -194,6 +195,10 @@ absl::Status MethodCode::Prepare() {
 
 absl::Status MethodCode::MakeDelegate(const DelegateCallPlan& call, Record& record) {
   const DelegatePlan& delegate = plan_->delegates[call.delegate];
+  if (handles_[call.delegate] != nullptr) {
+    record.handle = handles_[call.delegate].get();
+    return absl::OkStatus();
+  }
   std::vector<CompileSpecView> specs;
   for (const CompileSpecPlan& spec : delegate.compile_specs) {
     specs.push_back({.key = spec.key, .value = spec.value});
@@ -217,7 +222,7 @@ absl::Status MethodCode::MakeDelegate(const DelegateCallPlan& call, Record& reco
                      Quoted(delegate.backend_id), ": ", handle.status().message()));
   }
   record.handle = handle->get();
-  handles_.push_back(*std::move(handle));
+  handles_[call.delegate] = *std::move(handle);
   return absl::OkStatus();
 }
 

@@ -492,6 +492,24 @@ TEST_F(DelegateTest, SeesTheCallWhenItIsMade) {
   EXPECT_EQ(fake_.live_handles(), 1);
 }
 
+TEST_F(DelegateTest, IsMadeOnceForAllItsCalls) {
+  const uint32_t again = forward_.Arena(kF32, {4}, 1);
+  *forward_.proto().add_instructions() = forward_.proto().instructions(0);
+  schema::DelegateCall* call = forward_.proto().mutable_instructions(1)->mutable_delegate();
+  call->set_arguments(0, call->outputs(0));
+  call->set_outputs(0, again);
+  forward_.Output(again);
+  ASSERT_OK_AND_ASSIGN(Method method, Load());
+  EXPECT_EQ(fake_.live_handles(), 1);
+  const TestTensor x = TestTensor::Of<float>({3}, {1, 2, 3});
+  ASSERT_OK(method.SetInput(0, x.view()));
+  ASSERT_OK(method.Execute());
+  EXPECT_THAT(Floats(method.GetOutput(0)), ElementsAre(6, 7, 8));
+  EXPECT_THAT(Floats(method.GetOutput(1)), ElementsAre(11, 12, 13));
+  method.ResetState();
+  EXPECT_EQ(fake_.resets(), 1);
+}
+
 TEST_F(DelegateTest, IsResetWithTheMethod) {
   ASSERT_OK_AND_ASSIGN(Method method, Load());
   EXPECT_EQ(fake_.resets(), 0);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -32,7 +33,7 @@ class InstructionValidator {
         plan_(plan),
         overlap_(plan.values),
         writable_(plan.values.size(), 0),
-        delegate_called_(plan.delegates.size(), 0) {
+        first_calls_(plan.delegates.size()) {
     for (size_t v = 0; v < plan.values.size(); ++v) {
       if (const auto* tensor = std::get_if<TensorPlan>(&plan.values[v])) {
         writable_[v] = tensor->location == TensorPlan::Location::kArena ||
@@ -68,8 +69,8 @@ class InstructionValidator {
   }
 
   absl::Status Finish(const MetadataPath& path) const {
-    for (size_t d = 0; d < delegate_called_.size(); ++d) {
-      if (!delegate_called_[d]) {
+    for (size_t d = 0; d < first_calls_.size(); ++d) {
+      if (!first_calls_[d].has_value()) {
         return MetadataPath(path, "delegates", d).Error("no instruction calls it");
       }
     }
@@ -157,21 +158,68 @@ class InstructionValidator {
   absl::StatusOr<InstructionPlan> ValidateDelegate(const schema::DelegateCall& call,
                                                    const MetadataPath& path) {
     const MetadataPath delegate(path, "delegate");
-    if (call.delegate() >= delegate_called_.size()) {
+    if (call.delegate() >= first_calls_.size()) {
       return delegate.Error(
-          absl::StrCat(call.delegate(), " does not exist, there are ", delegate_called_.size()));
+          absl::StrCat(call.delegate(), " does not exist, there are ", first_calls_.size()));
     }
-    if (delegate_called_[call.delegate()]) {
-      return delegate.Error(
-          absl::StrCat("delegate ", call.delegate(), " is called by an earlier instruction"));
-    }
-    delegate_called_[call.delegate()] = 1;
     ABSL_RETURN_IF_ERROR(CheckOperands(call.arguments(), call.outputs(), /*in_place=*/false, path));
     DelegateCallPlan plan;
     plan.delegate = call.delegate();
     plan.arguments.assign(call.arguments().begin(), call.arguments().end());
     plan.outputs.assign(call.outputs().begin(), call.outputs().end());
+    std::optional<DelegateCallPlan>& first = first_calls_[call.delegate()];
+    if (!first.has_value()) {
+      first = plan;
+      return InstructionPlan(std::move(plan));
+    }
+    // The delegate is made for its first call and must fit the others.
+    ABSL_RETURN_IF_ERROR(
+        CheckAlike(first->arguments, plan.arguments, MetadataPath(path, "arguments")));
+    ABSL_RETURN_IF_ERROR(CheckAlike(first->outputs, plan.outputs, MetadataPath(path, "outputs")));
     return InstructionPlan(std::move(plan));
+  }
+
+  absl::Status CheckAlike(absl::Span<const uint32_t> first, absl::Span<const uint32_t> later,
+                          const MetadataPath& path) const {
+    if (first.size() != later.size()) {
+      return path.Error(absl::StrCat("are ", later.size(), ", but ", first.size(),
+                                     " in the first call of the delegate"));
+    }
+    for (size_t i = 0; i < first.size(); ++i) {
+      if (!Alike(plan_.values[first[i]], plan_.values[later[i]])) {
+        return path.Error(absl::StrCat("value ", later[i], " differs in kind or size from value ",
+                                       first[i], " of the first call of the delegate"));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  // Whether a delegate that was made for one of the values can be given the other. Linear in the
+  // operands, which are counted.
+  bool Alike(const ValuePlan& a, const ValuePlan& b) const {
+    if (a.index() != b.index()) return false;
+    if (const auto* tensor = std::get_if<TensorPlan>(&a)) {
+      const auto& other = std::get<TensorPlan>(b);
+      return tensor->dtype == other.dtype && tensor->sizes == other.sizes &&
+             tensor->dim_order == other.dim_order && tensor->dynamic_dims == other.dynamic_dims;
+    }
+    if (const auto* list = std::get_if<ListPlan>(&a)) {
+      const auto& other = std::get<ListPlan>(b);
+      return std::equal(list->elements.begin(), list->elements.end(), other.elements.begin(),
+                        other.elements.end(), [&](uint32_t x, uint32_t y) {
+                          return Alike(plan_.values[x], plan_.values[y]);
+                        });
+    }
+    return std::visit(
+        [&b]<typename T>(const T& literal) {
+          if constexpr (std::is_same_v<T, TensorPlan> || std::is_same_v<T, ListPlan> ||
+                        std::is_same_v<T, None>) {
+            return true;
+          } else {
+            return literal == std::get<T>(b);
+          }
+        },
+        a);
   }
 
   absl::StatusOr<InstructionPlan> ValidateMove(const schema::Move& move, const MetadataPath& path) {
@@ -233,8 +281,8 @@ class InstructionValidator {
   const uint64_t instructions_;
   const MethodPlan& plan_;
   OperandOverlap overlap_;
-  std::vector<uint8_t> writable_;  // by value
-  std::vector<uint8_t> delegate_called_;
+  std::vector<uint8_t> writable_;                             // by value
+  std::vector<std::optional<DelegateCallPlan>> first_calls_;  // by delegate
   uint64_t operands_ = 0;
 };
 

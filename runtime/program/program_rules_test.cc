@@ -288,9 +288,21 @@ const RuleCase kRuleCases[] = {
      "delegates[0].segment: segment 0 is of kind CONSTANTS, expected DELEGATE"},
     {"DelegateNeverCalled", EDIT(*method.add_delegates() = method.delegates(0)), kInvalid,
      "delegates[1]: no instruction calls it"},
-    {"DelegateCalledTwice",
-     EDIT(*method.add_instructions() = method.instructions(static_cast<int>(v.delegate))), kInvalid,
-     "instructions[7].delegate.delegate: delegate 0 is called by an earlier"},
+    {"DelegateCalledWithFewerArguments",
+     EDIT(*method.add_instructions() = method.instructions(static_cast<int>(v.delegate));
+          At(method, 7).mutable_delegate()->clear_arguments()),
+     kInvalid,
+     "instructions[7].delegate.arguments: are 0, but 1 in the first call of the delegate"},
+    {"DelegateCalledWithATensorOfAnotherSize",
+     EDIT(*method.add_instructions() = method.instructions(static_cast<int>(v.delegate));
+          At(method, 7).mutable_delegate()->set_outputs(0, v.copy)),
+     kInvalid,
+     "instructions[7].delegate.outputs: value 10 differs in kind or size from value 11 of the "
+     "first"},
+    {"DelegateCalledWithAnotherKind",
+     EDIT(*method.add_instructions() = method.instructions(static_cast<int>(v.delegate));
+          At(method, 7).mutable_delegate()->set_arguments(0, v.n)),
+     kInvalid, "delegate.arguments: value 2 differs in kind"},
     {"DelegateIndexOutOfRange", EDIT(At(method, v.delegate).mutable_delegate()->set_delegate(1)),
      kInvalid, "delegate.delegate: 1 does not exist"},
 

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "exir/backend/compose.h"
 #include "exir/backend/named_data_store.h"
 #include "exir/backend/scenarios/scenario.h"
 #include "exir/emit/emitter.h"
@@ -18,6 +19,35 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 class GapsTest : public ScenarioTest {};
+
+// Weak point 18.
+TEST_F(GapsTest, module_called_twice_has_one_entry) {
+  ASSERT_OK_AND_ASSIGN(const auto module, ToBackend("recorder", Parse(R"(program edge {
+    graph(%x: f32[2] user_input, %y: f32[2] user_input) {
+      %z: f32[2] = edge.aten.sub.Tensor(%x, %y)
+      return (%z user_output)
+    }
+  })"),
+                                                    {}, backends_));
+  ExportedProgram host = Parse(R"(program edge {
+    graph(%x: f32[2] user_input, %y: f32[2] user_input) { return (%y user_output) }
+  })");
+  const ValueId x = FindValue(host.top(), "x"), y = FindValue(host.top(), "y");
+  ASSERT_OK_AND_ASSIGN(const NodeId first,
+                       InsertDelegateCall(host, ExportedProgram::kTop, NodeId(), module, {x, y}));
+  ASSERT_OK(InsertDelegateCall(host, ExportedProgram::kTop, NodeId(), module,
+                               {host.top().node(first).results()[0], x}));
+  MethodPrograms methods;
+  methods.emplace_back("forward", std::move(host));
+  ASSERT_OK_AND_ASSIGN(const ProgramImage image, EmitProgram(methods));
+  const schema::Method& method = image.metadata.methods(0);
+  EXPECT_EQ(method.delegates_size(), 1);
+  EXPECT_EQ(image.debug.methods(0).delegates_size(), 1);
+  ASSERT_EQ(method.instructions_size(), 2);
+  for (const schema::Instruction& call : method.instructions()) {
+    EXPECT_EQ(call.delegate().delegate(), 0u);
+  }
+}
 
 constexpr std::string_view kConstants = R"(program edge {
   constants { state "p": f32[2] constant "c": f32[2] constant "n": f32[2] }
