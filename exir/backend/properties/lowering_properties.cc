@@ -370,6 +370,13 @@ std::string CompareRuns(const ExportedProgram& before, const ExportedProgram& af
 
 }  // namespace
 
+LoweringProperties::LoweringProperties(const OpRegistry& ops, const KernelRegistry& kernels)
+    : LoweringProperties(ops, kernels,
+                         [](const MethodPrograms& methods, const MethodPartitioners& partitioners,
+                            const BackendSet& backends, const ToBackendOptions& options) {
+                           return ToBackend(methods, partitioners, backends, options);
+                         }) {}
+
 std::string LoweringCase::ToString() const {
   std::string text;
   for (const auto& [tag, spec] : delegation)
@@ -418,7 +425,7 @@ std::string LoweringProperties::Check(const LoweringCase& lowering_case) const {
 
   const std::string before = PrintAll(lowering_case.methods);
   const absl::StatusOr<MethodPrograms> result =
-      ToBackend(lowering_case.methods, partitioners, backends);
+      lowering_(lowering_case.methods, partitioners, backends, {});
   if (PrintAll(lowering_case.methods) != before) return "(g) lowering changed what it was given";
 
   bool cycle = false;
@@ -446,8 +453,10 @@ std::string LoweringProperties::Check(const LoweringCase& lowering_case) const {
 
   const std::string text = PrintAll(*result);
   for (const int threads : {1, 3}) {
+    ToBackendOptions options;
+    options.threads = threads;
     const absl::StatusOr<MethodPrograms> again =
-        ToBackend(lowering_case.methods, partitioners, backends, {.threads = threads});
+        lowering_(lowering_case.methods, partitioners, backends, options);
     if (!again.ok() || PrintAll(*again) != text) {
       return absl::StrCat("(h) ", threads, " threads make something else");
     }

@@ -20,6 +20,7 @@
 #define BELAY_EXIR_BACKEND_PROPERTIES_LOWERING_PROPERTIES_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -43,8 +44,15 @@ struct LoweringCase {
 
 class LoweringProperties {
  public:
-  explicit LoweringProperties(const OpRegistry& ops, const KernelRegistry& kernels)
-      : ops_(ops), kernels_(kernels) {}
+  // ToBackend for several methods, or something in its place that a test has broken.
+  using Lowering =
+      std::function<absl::StatusOr<MethodPrograms>(const MethodPrograms&, const MethodPartitioners&,
+                                                   const BackendSet&, const ToBackendOptions&)>;
+
+  // `ops` and `kernels` must outlive it.
+  LoweringProperties(const OpRegistry& ops, const KernelRegistry& kernels);
+  LoweringProperties(const OpRegistry& ops, const KernelRegistry& kernels, Lowering lowering)
+      : ops_(ops), kernels_(kernels), lowering_(std::move(lowering)) {}
 
   LoweringCase Random(uint64_t seed) const;
   // "" when all hold, else "(x) …" for the first that does not.
@@ -68,6 +76,7 @@ class LoweringProperties {
   mutable Coverage coverage_;
   const OpRegistry& ops_;
   const KernelRegistry& kernels_;
+  Lowering lowering_;
 };
 
 }  // namespace belay::exir
