@@ -1,0 +1,20 @@
+// The valid programs that negative companion files and signatures belong to.
+#ifndef BELAY_FUZZ_NEGATIVE_COMPANION_PROGRAM_H_
+#define BELAY_FUZZ_NEGATIVE_COMPANION_PROGRAM_H_
+
+#include <string>
+
+#include "runtime/program/signature.h"
+
+namespace belay::fuzz {
+
+// Has two segments in "model.data".
+std::string CompanionProgram();
+
+// What negative signatures claim to sign, by this key.
+std::string SignedProgram();
+Ed25519SecretKey SigningKey();
+
+}  // namespace belay::fuzz
+
+#endif  // BELAY_FUZZ_NEGATIVE_COMPANION_PROGRAM_H_

@@ -1,0 +1,190 @@
+#include "fuzz/negative/negative_files.h"
+
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <ostream>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "backends/runtime_backends.h"
+#include "fuzz/negative/read_negative.h"
+#include "google/protobuf/stubs/logging.h"
+#include "runtime/core/testing.h"
+
+namespace belay::fuzz {
+
+void PrintTo(const NegativeFile& file, std::ostream* out) { *out << file.name; }
+
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr uint64_t kMemoryBytes = 64 << 20;  // that reading one file may take
+constexpr unsigned kWatchdogSeconds = 60;    // far above what any takes
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kSanitizer = true;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+constexpr bool kSanitizer = true;
+#else
+constexpr bool kSanitizer = false;
+#endif
+#else
+constexpr bool kSanitizer = false;
+#endif
+
+const std::vector<NegativeFile>& Files() {
+  static const std::vector<NegativeFile>& files = *new std::vector<NegativeFile>(NegativeFiles());
+  return files;
+}
+
+std::string Directory(const NegativeFile& file) {
+  const std::string directory = ::testing::TempDir() + "/negative_" + file.name;
+  std::filesystem::remove_all(directory);
+  std::filesystem::create_directories(directory);
+  return directory;
+}
+
+// Code and message, as text.
+std::string Outcome(const NegativeFile& file) {
+  const std::string directory = Directory(file);
+  const absl::Status status = ReadNegative(file, directory);
+  std::filesystem::remove_all(directory);
+  return absl::StatusCodeToString(status.code()) + ": " +
+         std::string(status.message().data(), status.message().size());
+}
+
+uint64_t DataBytes() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.rfind("VmData:", 0) == 0) return std::strtoull(line.c_str() + 7, nullptr, 10) << 10;
+  }
+  return 0;
+}
+
+// The outcome in a process of its own, which has so much memory and no more.
+std::string BoundedOutcome(const NegativeFile& file) {
+  int ends[2];
+  if (pipe(ends) != 0) return "no pipe";
+  const pid_t child = fork();
+  if (child == 0) {
+    close(ends[0]);
+    alarm(kWatchdogSeconds);
+    const rlim_t limit = DataBytes() + kMemoryBytes;
+    const rlimit bound = {limit, limit};
+    setrlimit(RLIMIT_DATA, &bound);
+    const std::string outcome = Outcome(file);
+    const ssize_t written = write(ends[1], outcome.data(), outcome.size());
+    _exit(written == static_cast<ssize_t>(outcome.size()) ? 0 : 1);
+  }
+  close(ends[1]);
+  std::string outcome;
+  char buffer[4096];
+  for (ssize_t got; (got = read(ends[0], buffer, sizeof(buffer))) > 0;) {
+    outcome.append(buffer, static_cast<size_t>(got));
+  }
+  close(ends[0]);
+  int exit = 0;
+  waitpid(child, &exit, 0);
+  if (WIFSIGNALED(exit)) outcome = "the reader ended by signal " + std::to_string(WTERMSIG(exit));
+  return outcome;
+}
+
+class NegativeFileTest : public ::testing::TestWithParam<NegativeFile> {
+ protected:
+  const google::protobuf::LogSilencer quiet_;  // it reports strings that are not UTF-8
+};
+
+TEST_P(NegativeFileTest, IsRefused) {
+  const NegativeFile& file = GetParam();
+  // A sanitizer needs memory of its own, and ends the process itself.
+  const std::string outcome = kSanitizer ? Outcome(file) : BoundedOutcome(file);
+  EXPECT_THAT(outcome, ::testing::StartsWith(absl::StatusCodeToString(file.code) + ": "))
+      << file.what;
+  EXPECT_THAT(outcome, HasSubstr(file.message)) << file.what;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, NegativeFileTest, ::testing::ValuesIn(Files()), [](const auto& info) {
+  std::string name = info.param.name;
+  for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  return name;
+});
+
+TEST(NegativeFilesTest, EveryClassHasAFileOrAReason) {
+  std::map<std::string, int> count;
+  for (const NegativeFile& file : Files()) ++count[std::string(file.class_id())];
+  std::set<std::string_view> impossible;
+  for (const ImpossibleClass& row : ImpossibleClasses()) impossible.insert(row.class_id);
+  for (const std::string_view id : NegativeClasses()) {
+    EXPECT_EQ(count[std::string(id)] > 0, !impossible.contains(id)) << id;
+    count.erase(std::string(id));
+  }
+  for (const auto& [id, files] : count) ADD_FAILURE() << id << " is no class";
+}
+
+TEST(NegativeFilesTest, NamesAreUnique) {
+  std::set<std::string> names;
+  for (const NegativeFile& file : Files()) {
+    EXPECT_TRUE(names.insert(file.name).second) << file.name;
+    EXPECT_FALSE(file.message.empty()) << file.name;
+  }
+}
+
+std::string ReadFile(const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return std::string(std::istreambuf_iterator<char>(in), {});
+}
+
+constexpr char kUpdate[] =
+    "run tools/bazel run //fuzz/negative:write_negative_files -- \"$PWD/fuzz/negative/corpus\"";
+
+TEST(NegativeFilesTest, AreThoseOfTheCorpus) {
+  const std::filesystem::path corpus = "fuzz/negative/corpus";
+  std::set<std::string> expected = {"INDEX.md"};
+  for (const NegativeFile& file : Files()) {
+    if (file.placement != NegativePlacement::kFile) continue;
+    expected.insert(file.name);
+    ASSERT_TRUE(std::filesystem::exists(corpus / file.name)) << file.name << ": " << kUpdate;
+    EXPECT_TRUE(ReadFile(corpus / file.name) == file.bytes) << file.name << ": " << kUpdate;
+  }
+  EXPECT_TRUE(ReadFile(corpus / "INDEX.md") == NegativeIndex(Files())) << kUpdate;
+  for (const auto& entry : std::filesystem::directory_iterator(corpus)) {
+    EXPECT_TRUE(expected.contains(entry.path().filename().string())) << entry.path();
+  }
+}
+
+// Whatever backends there are, such blobs do no harm.
+TEST(NegativeFilesTest, NoBackendTrustsABlob) {
+  std::set<std::string> backends;
+  for (const NegativeFile& file : Files()) {
+    if (file.reader == NegativeReader::kBlob) backends.insert(std::string(file.extension()));
+  }
+  for (const std::string_view id : RuntimeBackends().Ids()) backends.insert(std::string(id));
+  const std::string blobs[] = {"", "x", std::string(64, '\xff'), std::string(1000, '\0'),
+                               std::string(4096, 'A')};
+  for (const std::string& id : backends) {
+    for (const std::string& blob : blobs) {
+      const NegativeFile file = {.name = "D1_noise." + id,
+                                 .reader = NegativeReader::kBlob,
+                                 .code = absl::StatusCode::kInvalidArgument,
+                                 .message = "",
+                                 .what = "noise",
+                                 .bytes = blob};
+      EXPECT_FALSE(ReadNegative(file, Directory(file)).ok()) << id << ": " << blob.size();
+    }
+  }
+}
+
+}  // namespace
+}  // namespace belay::fuzz

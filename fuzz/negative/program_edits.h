@@ -1,0 +1,55 @@
+// Negative program files as edits of the sample program: rows of a table.
+#ifndef BELAY_FUZZ_NEGATIVE_PROGRAM_EDITS_H_
+#define BELAY_FUZZ_NEGATIVE_PROGRAM_EDITS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "fuzz/negative/negative_file.h"
+#include "runtime/executor/testing/sample_program.h"
+
+namespace belay::fuzz {
+
+// Changes the sample's metadata; sizes, places and checksums around it are right.
+struct ProgramEdit {
+  const char* name;  // without ".belay"
+  const char* what;
+  absl::StatusCode code;
+  const char* message;
+  void (*edit)(schema::Program& program, schema::Method& method, const SampleIndices& v);
+};
+// Bytes that a function makes, for any reader.
+struct NegativeBytes {
+  const char* name;
+  const char* what;
+  absl::StatusCode code;
+  const char* message;
+  std::string (*bytes)();
+};
+
+std::vector<NegativeFile> FilesOf(absl::Span<const ProgramEdit> edits);
+// Of any reader; `extension` with the dot.
+std::vector<NegativeFile> FilesOf(absl::Span<const NegativeBytes> rows, NegativeReader reader,
+                                  const std::string& extension);
+void Append(std::vector<NegativeFile>& files, std::vector<NegativeFile> more);
+
+// A program file of these bytes of metadata and no segments, with a right header.
+std::string FileOfMetadata(const std::string& metadata);
+
+// Makes the header's own checksum right, and no other: numbers in the header may be anything.
+void FixHeaderChecksum(std::string& file);
+
+#define BELAY_EDIT(...) \
+  [](schema::Program& program, schema::Method& method, const SampleIndices& v) { __VA_ARGS__; }
+
+inline schema::Tensor& TensorAt(schema::Method& method, uint32_t value) {
+  return *method.mutable_values(static_cast<int>(value))->mutable_tensor();
+}
+inline schema::Instruction& InstructionAt(schema::Method& method, uint32_t instruction) {
+  return *method.mutable_instructions(static_cast<int>(instruction));
+}
+
+}  // namespace belay::fuzz
+
+#endif  // BELAY_FUZZ_NEGATIVE_PROGRAM_EDITS_H_
