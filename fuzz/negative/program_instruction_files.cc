@@ -75,9 +75,10 @@ const ProgramEdit kEdits[] = {
      "value 9 is written and overlaps value 10",
      BELAY_EDIT(TensorAt(method, v.copy).set_arena_offset(0);
                 InstructionAt(method, v.add).mutable_kernel()->set_arguments(0, v.copy))},
-    {"I5_delegate_called_twice", "two calls of one delegate", kInvalid,
-     "delegate 0 is called by an earlier",
-     BELAY_EDIT(*method.add_instructions() = method.instructions(static_cast<int>(v.delegate)))},
+    {"I5_delegate_calls_differ", "two calls of one delegate, with other arguments", kInvalid,
+     "arguments: are 0, but 1 in the first call of the delegate",
+     BELAY_EDIT(*method.add_instructions() = method.instructions(static_cast<int>(v.delegate));
+                InstructionAt(method, 7).mutable_delegate()->clear_arguments())},
 };
 
 std::string Loop(void (*build)(TestMethod&)) {

@@ -1,0 +1,273 @@
+#include "tools/belay/program_json.h"
+
+#include <cmath>
+#include <complex>
+#include <map>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/core/dtype.h"
+#include "runtime/core/sizes.h"
+#include "runtime/schema/file_format.h"
+
+namespace belay::tools {
+namespace {
+
+using nlohmann::json;
+
+std::string_view ScalarName(ScalarKind kind) {
+  switch (kind) {
+    case ScalarKind::kInt:
+      return "int";
+    case ScalarKind::kDouble:
+      return "float";
+    case ScalarKind::kBool:
+      return "bool";
+  }
+  return "unknown";
+}
+
+std::string DescribeValue(const ValuePlan& value) {
+  if (const auto* tensor = std::get_if<TensorPlan>(&value)) {
+    return absl::StrCat(DTypeShortName(tensor->dtype), FormatSizes(tensor->sizes));
+  }
+  if (const auto* kind = std::get_if<ScalarKind>(&value)) return std::string(ScalarName(*kind));
+  if (std::holds_alternative<None>(value)) return "None";
+  if (std::holds_alternative<std::string>(value))
+    return absl::StrCat("\"", std::get<std::string>(value), "\"");
+  return "constant";
+}
+
+std::string_view SegmentName(SegmentPlan::Kind kind) {
+  switch (kind) {
+    case SegmentPlan::Kind::kConstants:
+      return "constants";
+    case SegmentPlan::Kind::kDelegate:
+      return "delegate";
+    case SegmentPlan::Kind::kNamedData:
+      return "named_data";
+    case SegmentPlan::Kind::kDebug:
+      return "debug";
+  }
+  return "unknown";
+}
+
+std::string Hex(std::string_view bytes) {
+  std::string text;
+  for (const char byte : bytes) {
+    absl::StrAppend(&text, absl::Hex(static_cast<uint8_t>(byte), absl::kZeroPad2));
+  }
+  return text;
+}
+
+// JSON has no infinities and no NaN.
+json Number(double value) {
+  if (std::isfinite(value)) return value;
+  return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
+}
+
+// Every byte of the file by owner; the sizes add up to the file's.
+json SizeByOwner(const Program& program) {
+  json owners = json::array();
+  const auto add = [&](const std::string& owner, uint64_t bytes) {
+    owners.push_back({{"owner", owner}, {"bytes", bytes}});
+  };
+  add("header", kHeaderBytes);
+  add("metadata", program.metadata_bytes());
+  uint64_t padding = 0, at = kHeaderBytes + program.metadata_bytes();
+  for (const SegmentPlan& segment : program.segments()) {
+    if (!segment.companion.empty()) continue;
+    padding += segment.offset - at;
+    at = segment.offset + segment.bytes.size();
+    std::string owner(SegmentName(segment.kind));
+    if (segment.kind == SegmentPlan::Kind::kDelegate) {
+      for (const MethodPlan& method : program.methods()) {
+        for (const DelegatePlan& delegate : method.delegates) {
+          if (delegate.blob.data() == segment.bytes.data())
+            owner = absl::StrCat("delegate ", delegate.backend_id);
+        }
+      }
+    }
+    add(owner, segment.bytes.size());
+  }
+  padding += program.bytes().size() - at;
+  add("padding", padding);
+  return owners;
+}
+
+// Which segment a constant lies in, and where.
+json ConstantPlace(const Program& program, absl::Span<const std::byte> constant) {
+  for (size_t i = 0; i < program.segments().size(); ++i) {
+    const SegmentPlan& segment = program.segments()[i];
+    const std::byte* begin = segment.bytes.data();
+    if (segment.kind == SegmentPlan::Kind::kConstants && !constant.empty() &&
+        constant.data() >= begin && constant.data() < begin + segment.bytes.size()) {
+      return {{"segment", i}, {"offset", constant.data() - begin}, {"bytes", constant.size()}};
+    }
+  }
+  return {{"bytes", constant.size()}};
+}
+
+json TensorJson(const Program& program, const TensorPlan& tensor) {
+  json out{{"kind", "tensor"},
+           {"type", absl::StrCat(DTypeShortName(tensor.dtype), FormatSizes(tensor.sizes))},
+           {"dim_order", json::array()},
+           {"dynamic_dims", tensor.dynamic_dims}};
+  for (const uint8_t dim : tensor.dim_order) out["dim_order"].push_back(dim);
+  switch (tensor.location) {
+    case TensorPlan::Location::kConstant:
+      out["constant"] = ConstantPlace(program, tensor.constant);
+      break;
+    case TensorPlan::Location::kArena:
+      out["arena"] = tensor.offset;
+      break;
+    case TensorPlan::Location::kState:
+      out["state"] = tensor.offset;
+      break;
+    case TensorPlan::Location::kExternal:
+      out["external"] = true;
+      break;
+  }
+  return out;
+}
+
+json ValueJson(const Program& program, const ValuePlan& value) {
+  struct Visitor {
+    const Program& program;
+    json operator()(None) const { return {{"kind", "none"}}; }
+    json operator()(int64_t v) const { return {{"kind", "int"}, {"value", v}}; }
+    json operator()(double v) const { return {{"kind", "double"}, {"value", Number(v)}}; }
+    json operator()(bool v) const { return {{"kind", "bool"}, {"value", v}}; }
+    json operator()(const std::string& v) const { return {{"kind", "string"}, {"value", v}}; }
+    json operator()(const TensorPlan& v) const { return TensorJson(program, v); }
+    json operator()(const ListPlan& v) const {
+      return {{"kind", "list"}, {"elements", v.elements}};
+    }
+    json operator()(DType v) const {
+      return {{"kind", "dtype"}, {"value", std::string(DTypeShortName(v))}};
+    }
+    json operator()(MemoryFormat v) const {
+      return {{"kind", "memory_format"}, {"value", static_cast<int>(v)}};
+    }
+    json operator()(const std::complex<double>& v) const {
+      return {{"kind", "complex"}, {"real", Number(v.real())}, {"imag", Number(v.imag())}};
+    }
+    json operator()(ScalarKind v) const {
+      return {{"kind", "slot"}, {"type", std::string(ScalarName(v))}};
+    }
+  };
+  return std::visit(Visitor{program}, value);
+}
+
+json InstructionJson(const MethodPlan& method, const InstructionPlan& instruction) {
+  struct Visitor {
+    const MethodPlan& method;
+    json operator()(const KernelCallPlan& v) const {
+      return {
+          {"kernel", method.operators[v.op]}, {"arguments", v.arguments}, {"outputs", v.outputs}};
+    }
+    json operator()(const DelegateCallPlan& v) const {
+      return {{"delegate", v.delegate}, {"arguments", v.arguments}, {"outputs", v.outputs}};
+    }
+    json operator()(const MovePlan& v) const { return {{"move", {v.from, v.to}}}; }
+    json operator()(const JumpIfFalsePlan& v) const {
+      return {{"jump_if_false", v.condition}, {"target", v.target}};
+    }
+    json operator()(const JumpPlan& v) const { return {{"jump", v.target}}; }
+  };
+  return std::visit(Visitor{method}, instruction);
+}
+
+json InputJson(const MethodPlan& method, const InputPlan& input) {
+  json out{{"name", input.name},
+           {"value", input.value},
+           {"type", DescribeValue(method.values[input.value])}};
+  if (input.mutated) out["mutated"] = true;
+  for (const SizeConstraint& c : input.constraints) {
+    out["constraints"].push_back({{"dim", c.dim},
+                                  {"min", c.min},
+                                  {"max", c.max},
+                                  {"symbol", c.symbol},
+                                  {"multiplier", c.multiplier},
+                                  {"offset", c.offset}});
+  }
+  return out;
+}
+
+json DelegateJson(const DelegatePlan& delegate) {
+  json out{{"backend", delegate.backend_id}, {"bytes", delegate.blob.size()}};
+  for (const CompileSpecPlan& spec : delegate.compile_specs) {
+    out["compile_specs"].push_back({{"key", spec.key}, {"value", Hex(spec.value)}});
+  }
+  return out;
+}
+
+json MethodJson(const Program& program, const MethodPlan& method) {
+  json out{{"name", method.name},
+           {"arena_bytes", method.arena_bytes},
+           {"state_bytes", method.state_bytes},
+           {"instructions", method.instructions.size()},
+           {"in_spec", method.in_spec},
+           {"out_spec", method.out_spec},
+           {"output_values", method.outputs}};
+  for (const char* list : {"inputs", "outputs", "values", "code", "delegates", "state"}) {
+    out[list] = json::array();
+  }
+  for (const InputPlan& input : method.inputs) out["inputs"].push_back(InputJson(method, input));
+  for (const uint32_t output : method.outputs)
+    out["outputs"].push_back(DescribeValue(method.values[output]));
+  for (const ValuePlan& value : method.values) out["values"].push_back(ValueJson(program, value));
+  std::map<std::string, int> calls;
+  int delegate_calls = 0;
+  for (const InstructionPlan& instruction : method.instructions) {
+    out["code"].push_back(InstructionJson(method, instruction));
+    if (const auto* call = std::get_if<KernelCallPlan>(&instruction))
+      ++calls[method.operators[call->op]];
+    if (std::holds_alternative<DelegateCallPlan>(instruction)) ++delegate_calls;
+  }
+  out["operators"] = calls;
+  out["delegate_calls"] = delegate_calls;
+  for (const DelegatePlan& delegate : method.delegates)
+    out["delegates"].push_back(DelegateJson(delegate));
+  for (const StatePlan& state : method.state) {
+    json entry{{"name", state.name},
+               {"value", state.value},
+               {"type", DescribeValue(method.values[state.value])}};
+    if (state.initial.has_value()) entry["initial"] = ConstantPlace(program, *state.initial);
+    out["state"].push_back(std::move(entry));
+  }
+  return out;
+}
+
+}  // namespace
+
+json ProgramJson(const Program& program) {
+  json out{{"kind", "program"},
+           {"producer", program.producer()},
+           {"format", absl::StrCat(kFormatMajor, ".", program.minor_version())},
+           {"file_bytes", program.bytes().size()},
+           {"debug_bytes", program.debug_info().size()},
+           {"size", SizeByOwner(program)}};
+  for (const char* list : {"methods", "named_data", "segments"}) out[list] = json::array();
+  for (const MethodPlan& method : program.methods())
+    out["methods"].push_back(MethodJson(program, method));
+  for (const NamedDataPlan& data : program.named_data()) {
+    out["named_data"].push_back(
+        {{"key", data.key}, {"bytes", data.bytes.size()}, {"alignment", data.alignment}});
+  }
+  for (const SegmentPlan& segment : program.segments()) {
+    json entry{{"kind", std::string(SegmentName(segment.kind))},
+               {"offset", segment.offset},
+               {"bytes", segment.bytes.size()},
+               {"alignment", segment.alignment},
+               {"sha256", Hex(segment.sha256)}};
+    if (!segment.companion.empty()) entry["companion"] = segment.companion;
+    out["segments"].push_back(std::move(entry));
+  }
+  return out;
+}
+
+}  // namespace belay::tools
