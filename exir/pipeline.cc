@@ -13,6 +13,7 @@
 #include "exir/functionalize/rebase_as_strided.h"
 #include "exir/functionalize/training_to_aten.h"
 #include "exir/ir/text.h"
+#include "exir/passes/edge_verifier.h"
 #include "exir/passes/to_edge_passes.h"
 #include "runtime/core/status_macros.h"
 
@@ -114,18 +115,24 @@ void ReportDelegation(const std::string& method, const ExportedProgram& program,
 
 }  // namespace
 
-absl::StatusOr<ExportedProgram> ToEdge(ExportedProgram program, const PassManagerOptions& options,
-                                       std::vector<PassReport>* reports,
-                                       const DecomposeOptions& decompose) {
+absl::StatusOr<ExportedProgram> ToEdge(ExportedProgram program, const ToEdgeOptions& options,
+                                       std::vector<PassReport>* reports) {
   if (program.dialect == IrDialect::kEdge) return program;
   std::vector<Pass> passes;
   if (program.dialect == IrDialect::kTraining) {
-    passes = TrainingToAtenPasses(decompose);
+    passes = TrainingToAtenPasses(options.decompose);
   } else {
-    passes = {RebaseAsStrided(), Decompose(decompose)};
+    passes = {RebaseAsStrided(), Decompose(options.decompose)};
   }
-  for (Pass& pass : ToEdgePasses()) passes.push_back(std::move(pass));
-  return RunPasses(std::move(program), passes, options, reports);
+  for (Pass& pass : ToEdgePasses(options.dim_order)) passes.push_back(std::move(pass));
+  if (options.check_ir_validity) {
+    EdgeVerifierOptions rules;
+    rules.dim_order = options.dim_order;
+    rules.check_core = false;
+    rules.allow_float8 = true;
+    passes.push_back(EdgeVerifier(std::move(rules)));
+  }
+  return RunPasses(std::move(program), passes, options.passes, reports);
 }
 
 DecomposeOptions KeepFor(const ExportedProgram& program,
@@ -163,15 +170,15 @@ absl::StatusOr<ProgramImage> LowerPrograms(MethodPrograms methods, const Pipelin
                                            PipelineReport* report) {
   PhaseClock clock(options, report);
   clock.Start("to_edge", 0.3);
-  PassManagerOptions pass_options;
-  pass_options.after_pass = [&](const PassReport& pass, const ExportedProgram& program) {
+  ToEdgeOptions to_edge;
+  to_edge.passes.after_pass = [&](const PassReport& pass, const ExportedProgram& program) {
     if (options.after_pass) options.after_pass(pass, program);
     if (options.progress) options.progress(pass.name, 0.3);
   };
   for (auto& [name, program] : methods) {
-    const DecomposeOptions decompose = KeepFor(program, options.partitioners);
-    absl::StatusOr<ExportedProgram> edge = ToEdge(
-        std::move(program), pass_options, report == nullptr ? nullptr : &report->passes, decompose);
+    to_edge.decompose = KeepFor(program, options.partitioners);
+    absl::StatusOr<ExportedProgram> edge =
+        ToEdge(std::move(program), to_edge, report == nullptr ? nullptr : &report->passes);
     if (!edge.ok()) return Annotate(edge.status(), absl::StrCat("to_edge: method '", name, "'"));
     program = *std::move(edge);
   }

@@ -58,16 +58,27 @@ struct PipelineOptions {
   std::function<void(const PassReport&, const ExportedProgram&)> after_pass;
 };
 
+// ExecuTorch's EdgeCompileConfig (edge-pipeline.md §2).
+struct ToEdgeOptions {
+  PassManagerOptions passes;
+  DecomposeOptions decompose;
+  // false: operators keep memory formats instead of becoming dim_order_ops (_skip_dim_order).
+  bool dim_order = true;
+  // Whether the result is verified: rules E1 and E3 to E7 of the edge dialect. Operators need not
+  // be core: Belay runs others as well, and emission lists those that it can't run.
+  bool check_ir_validity = true;
+};
+
 // An edge program of a program of any dialect. A TRAINING program (what torch.export.save writes by
 // default) is made functional and ATEN first: regions are inlined, composite operators decomposed,
 // writes replaced. In both, operators that have a decomposition are decomposed, but for those that
 // `decompose.keep` keeps; who keeps some sees to it that they end up in delegates (KeepFor,
 // CheckPreservedOps in exir/backend/rounds.h).
-//   kUnimplemented  the program does what Belay does not know; lists all such nodes where it can
-absl::StatusOr<ExportedProgram> ToEdge(ExportedProgram program,
-                                       const PassManagerOptions& options = {},
-                                       std::vector<PassReport>* reports = nullptr,
-                                       const DecomposeOptions& decompose = {});
+//   kUnimplemented       the program does what Belay does not know; lists all such nodes where it
+//   can kFailedPrecondition  what came is not an edge program (exir/passes/edge_verifier.h); all
+//   violations
+absl::StatusOr<ExportedProgram> ToEdge(ExportedProgram program, const ToEdgeOptions& options = {},
+                                       std::vector<PassReport>* reports = nullptr);
 
 // Keeps what the partitioners ask to keep (Partitioner::OpsToNotDecompose) of `program`, but for
 // operators that write or whose results are aliases, which never stay.

@@ -120,6 +120,17 @@ class Runner {
     return absl::OkStatus();
   }
 
+  exir::ToEdgeOptions OptionsToEdge() const {
+    const auto option = [this](const char* name, bool otherwise) {
+      const Json& value = case_["to_edge"][name];
+      return value.is_null() ? otherwise : value == Json(true);
+    };
+    exir::ToEdgeOptions options;
+    options.check_ir_validity = option("check_ir_validity", true);
+    options.dim_order = !option("skip_dim_order", false);
+    return options;
+  }
+
   // --- Programs of methods ---
 
   absl::StatusOr<std::string> RunMethods() {
@@ -141,8 +152,9 @@ class Runner {
       }
       std::vector<const exir::Partitioner*> asked;
       for (const auto& partitioner : partitioners) asked.push_back(partitioner.get());
-      const exir::DecomposeOptions keep = exir::KeepFor(program, asked);
-      absl::StatusOr<ExportedProgram> edge = exir::ToEdge(std::move(program), {}, nullptr, keep);
+      exir::ToEdgeOptions options = OptionsToEdge();
+      options.decompose = exir::KeepFor(program, asked);
+      absl::StatusOr<ExportedProgram> edge = exir::ToEdge(std::move(program), options);
       if (!edge.ok()) {
         lowering_error_ = edge.status();
         return Outcome();
@@ -251,7 +263,7 @@ class Runner {
     ABSL_ASSIGN_OR_RETURN(ExportedProgram inner,
                           exir::ImportFile(directory_ + "/" + case_["inner"].text(), ops_));
     AddFqns(inner);
-    ABSL_ASSIGN_OR_RETURN(inner, exir::ToEdge(std::move(inner)));
+    ABSL_ASSIGN_OR_RETURN(inner, exir::ToEdge(std::move(inner), OptionsToEdge()));
     const Json& whole = case_["whole"];
     ABSL_ASSIGN_OR_RETURN(const std::vector<exir::CompileSpec> specs,
                           ReadCompileSpecs(whole["compile_specs"]));
@@ -271,7 +283,7 @@ class Runner {
     }
     ABSL_ASSIGN_OR_RETURN(ExportedProgram composed,
                           Compose(case_["outer"].text(), parameters, *module, ops_));
-    ABSL_ASSIGN_OR_RETURN(composed, exir::ToEdge(std::move(composed)));
+    ABSL_ASSIGN_OR_RETURN(composed, exir::ToEdge(std::move(composed), OptionsToEdge()));
     source_.emplace_back("forward", std::move(composed));
     std::string difference = comparison_.Compare(expected_["composed"], source_, {});
     if (!difference.empty()) return absl::StrCat("composed: ", difference);

@@ -39,6 +39,10 @@ bool IsOneOf(std::string_view name, absl::Span<const std::string_view> names) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+bool IsFloat8(std::optional<DType> dtype) {
+  return dtype.has_value() && kFloat8Types.contains(*dtype);
+}
+
 class EdgeChecker {
  public:
   explicit EdgeChecker(const EdgeVerifierOptions& options) : options_(options) {
@@ -199,6 +203,7 @@ class EdgeChecker {
       dtypes.push_back(values.empty() ? std::nullopt : DTypeOf(graph, values[0]));
     }
     if (rule->Accepts(dtypes)) return;
+    if (options_.allow_float8 && std::any_of(dtypes.begin(), dtypes.end(), IsFloat8)) return;
     for (size_t i = 0; i < rule->slots().size(); ++i) {
       named.push_back({rule->slots()[i].name, dtypes[i]});
     }

@@ -20,6 +20,9 @@ struct EdgeVerifierOptions {
   bool dim_order = true;
   bool check_core = true;    // E2
   bool check_dtypes = true;  // E6
+  // 8 bit floats are none of the edge dialect's dtypes. true: nodes with such tensors are not held
+  // to E6.
+  bool allow_float8 = false;
   // OpOverload::name() of operators that need not be core.
   std::vector<std::string> core_exceptions = {};
   // Operators that were kept from decomposition: they need not be core, and must not be views.

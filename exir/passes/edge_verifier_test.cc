@@ -222,6 +222,20 @@ TEST(EdgeVerifierTest, AHundredViolationsAndTheirNumber) {
   EXPECT_THAT(Check(text + "return (%x user_output)\n}\n}"), HasSubstr("and 50 more"));
 }
 
+TEST(EdgeVerifierTest, EightBitFloatsMayBeAllowed) {
+  const ExportedProgram program = Parse(R"(program edge {
+    graph(%x: f8e4m3fn[2] user_input, %y: f32[2] user_input, %z: f16[2] user_input) {
+      %a: f32[2] = edge.aten.mul.Tensor(%x, %y)
+      %b: f32[2] = edge.aten.mul.Tensor(%y, %z)
+      return (%a user_output, %b user_output)
+    }
+  })");
+  EXPECT_THAT(Check(program), AllOf(HasSubstr("%a:"), HasSubstr("%b:")));
+  EdgeVerifierOptions options;
+  options.allow_float8 = true;
+  EXPECT_THAT(Check(program, options), AllOf(Not(HasSubstr("%a:")), HasSubstr("%b:")));
+}
+
 TEST(EdgeVerifierTest, AsAPassItChangesNothing) {
   ExportedProgram program = Parse(kNotCore);
   EXPECT_THAT(EdgeVerifier().run(program), StatusIs(absl::StatusCode::kFailedPrecondition));

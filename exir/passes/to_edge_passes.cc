@@ -1,5 +1,7 @@
 #include "exir/passes/to_edge_passes.h"
 
+#include <utility>
+
 #include "exir/passes/contiguous_constants.h"
 #include "exir/passes/dim_order_ops.h"
 #include "exir/passes/eliminate_dead_code.h"
@@ -17,8 +19,8 @@
 
 namespace belay::exir {
 
-std::vector<Pass> ToEdgePasses() {
-  return {
+std::vector<Pass> ToEdgePasses(bool dim_order) {
+  std::vector<Pass> passes = {
       RemoveUnusedParameters(),
       RemoveAssertions(),
       ResolveLayoutQueries(),
@@ -31,12 +33,13 @@ std::vector<Pass> ToEdgePasses() {
       RemoveNoops(),
       PruneEmptyTensors(),
       PromoteMixedDtypes(),
-      ReplaceMemoryFormatOps(),
-      RefreshLayoutsPass(),
-      ToEdgeOps(),
-      EliminateDeadCode(),
-      GenerateDebugHandles(),
   };
+  if (dim_order) passes.push_back(ReplaceMemoryFormatOps());
+  for (Pass pass :
+       {RefreshLayoutsPass(), ToEdgeOps(), EliminateDeadCode(), GenerateDebugHandles()}) {
+    passes.push_back(std::move(pass));
+  }
+  return passes;
 }
 
 }  // namespace belay::exir

@@ -9,8 +9,9 @@
 namespace belay::exir {
 
 // In the order of edge-pipeline.md §3. A new pass is a file of its own and a line in
-// to_edge_passes.cc.
-std::vector<Pass> ToEdgePasses();
+// to_edge_passes.cc. Without `dim_order`, operators keep memory formats and there are no
+// dim_order_ops.
+std::vector<Pass> ToEdgePasses(bool dim_order = true);
 
 }  // namespace belay::exir
 

@@ -1,0 +1,84 @@
+#include "exir/pipeline.h"
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "exir/ir/text.h"
+#include "exir/ops/standard_ops.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "runtime/core/testing.h"
+
+namespace belay::exir {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class ToEdgeTest : public ::testing::Test {
+ protected:
+  void SetUp() override { ASSERT_OK_AND_ASSIGN(ops_, CreateStandardOps()); }
+
+  // The result in text form, or the error.
+  std::string Convert(std::string_view text, const ToEdgeOptions& options = {}) {
+    absl::StatusOr<ExportedProgram> program = ParseProgram(text, *ops_);
+    if (!program.ok()) return program.status().ToString();
+    const absl::StatusOr<ExportedProgram> edge = ToEdge(*std::move(program), options);
+    return edge.ok() ? PrintProgram(*edge) : edge.status().ToString();
+  }
+
+  std::unique_ptr<OpRegistry> ops_;
+};
+
+constexpr std::string_view kClone = R"(program aten {
+  graph(%x: f32[2,3] user_input) {
+    %y: f32[2,3] = aten.clone.default(%x, memory_format=format:contiguous)
+    %z: f16[2,3] = aten._to_copy.default(%y, dtype=dtype:f16)
+    return (%z user_output)
+  }
+})";
+
+TEST_F(ToEdgeTest, MemoryFormatsBecomeDimOrders) {
+  EXPECT_THAT(Convert(kClone), AllOf(HasSubstr("dim_order_ops._to_dim_order_copy.default"),
+                                     Not(HasSubstr("aten._to_copy"))));
+}
+
+TEST_F(ToEdgeTest, MemoryFormatsStayWhereDimOrdersAreSkipped) {
+  ToEdgeOptions options;
+  options.dim_order = false;
+  EXPECT_THAT(Convert(kClone, options),
+              AllOf(HasSubstr("edge.aten._to_copy.default"), Not(HasSubstr("dim_order_ops"))));
+}
+
+TEST_F(ToEdgeTest, WhatCameIsVerified) {
+  constexpr std::string_view kDimOrder = R"(program aten {
+    graph(%x: f32[2,3] user_input) {
+      %y: f32[2,3] = dim_order_ops._clone_dim_order.default(%x, dim_order=[0,1])
+      return (%y user_output)
+    }
+  })";
+  ToEdgeOptions options;
+  options.dim_order = false;
+  EXPECT_THAT(Convert(kDimOrder, options),
+              AllOf(HasSubstr("FAILED_PRECONDITION"), HasSubstr("E4 %y:"),
+                    HasSubstr("should not be used without dim order mode")));
+  options.check_ir_validity = false;
+  EXPECT_THAT(Convert(kDimOrder, options), HasSubstr("program edge"));
+}
+
+TEST_F(ToEdgeTest, AnEdgeProgramStaysAsItIs) {
+  constexpr std::string_view kEdge = R"(program edge {
+  graph(%x: f32[2] user_input) {
+    %y: f32[2] = edge.aten.sin.default(%x)
+    return (%y user_output)
+  }
+})";
+  ASSERT_OK_AND_ASSIGN(const ExportedProgram program, ParseProgram(kEdge, *ops_));
+  EXPECT_EQ(Convert(kEdge), PrintProgram(program));
+}
+
+}  // namespace
+}  // namespace belay::exir
