@@ -73,11 +73,13 @@ int OpenRetrying(const char* path, int flags, mode_t mode) {
   return fd;
 }
 
+// Of one system call.
+constexpr size_t kMaxTransfer = size_t{1} << 30;
+
 // 0 or errno.
 int WriteAll(int fd, std::string_view bytes) {
-  constexpr size_t kMaxWrite = size_t{1} << 30;
   while (!bytes.empty()) {
-    const ssize_t written = ::write(fd, bytes.data(), std::min(bytes.size(), kMaxWrite));
+    const ssize_t written = ::write(fd, bytes.data(), std::min(bytes.size(), kMaxTransfer));
     if (written < 0) {
       if (errno == EINTR) continue;
       return errno;
@@ -85,6 +87,24 @@ int WriteAll(int fd, std::string_view bytes) {
     bytes.remove_prefix(static_cast<size_t>(written));
   }
   return 0;
+}
+
+absl::Status ReadAll(int fd, const std::string& path, absl::Span<char> bytes) {
+  const size_t size = bytes.size();
+  while (!bytes.empty()) {
+    const ssize_t got = ::read(fd, bytes.data(), std::min(bytes.size(), kMaxTransfer));
+    if (got < 0) {
+      if (errno == EINTR) continue;
+      return SystemError("read", path, errno);
+    }
+    if (got == 0) {
+      return absl::UnavailableError(absl::StrCat("cannot read ", path, ": it ends after ",
+                                                 size - bytes.size(), " bytes and had ", size,
+                                                 " when it was opened"));
+    }
+    bytes.remove_prefix(static_cast<size_t>(got));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status WritePieces(FileDescriptor& file, const std::string& path,
@@ -96,7 +116,9 @@ absl::Status WritePieces(FileDescriptor& file, const std::string& path,
   }
   // Without fsync a full disk may be noticed only after the rename. Pipes and some file systems
   // answer EINVAL: they have nothing to wait for.
-  if (::fsync(file.get()) != 0 && errno != EINVAL) return SystemError("write", path, errno);
+  if (::fsync(file.get()) != 0 && errno != EINVAL && errno != ENOTSUP) {
+    return SystemError("write", path, errno);
+  }
   return absl::OkStatus();
 }
 
@@ -134,6 +156,23 @@ int NameFile(int fd, const std::string& path, std::string& temporary) {
   return EEXIST;
 }
 
+// Whether there is nothing to replace at `path`: a device, a pipe, a file that is open already.
+bool IsWrittenDirectly(const std::string& path) {
+  for (const std::string_view open : {"/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/self/fd/"}) {
+    if (path.starts_with(open)) return true;
+  }
+  struct stat info;
+  return ::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
+}
+
+absl::Status WriteDirectly(const std::string& path, absl::Span<const std::string_view> pieces) {
+  FileDescriptor file(OpenRetrying(path.c_str(), O_WRONLY | O_CLOEXEC, 0));
+  if (file.get() < 0) return SystemError("open", path, errno);
+  ABSL_RETURN_IF_ERROR(WritePieces(file, path, pieces));
+  if (const int error = file.Close(); error != 0) return SystemError("write", path, error);
+  return absl::OkStatus();
+}
+
 absl::Status Rename(FileDescriptor& file, const std::string& temporary, const std::string& path) {
   absl::Status status;
   if (const int error = file.Close(); error != 0) {
@@ -147,7 +186,8 @@ absl::Status Rename(FileDescriptor& file, const std::string& temporary, const st
 
 }  // namespace
 
-absl::StatusOr<std::shared_ptr<const MappedFile>> MappedFile::Open(const std::string& path) {
+absl::StatusOr<std::shared_ptr<const MappedFile>> MappedFile::Open(const std::string& path,
+                                                                   const Options& options) {
   ABSL_RETURN_IF_ERROR(CheckPath(path));
   // O_NONBLOCK: opening a named pipe must not wait for a writer.
   FileDescriptor file(OpenRetrying(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0));
@@ -157,16 +197,38 @@ absl::StatusOr<std::shared_ptr<const MappedFile>> MappedFile::Open(const std::st
   if (!S_ISREG(info.st_mode)) {
     return absl::InvalidArgumentError(absl::StrCat("cannot open ", path, ": not a regular file"));
   }
-  const uint64_t size = static_cast<uint64_t>(info.st_size);
-  if (size > static_cast<uint64_t>(PTRDIFF_MAX)) return SystemError("open", path, EOVERFLOW);
-  absl::Span<const std::byte> bytes;
-  if (size > 0) {
-    void* data = ::mmap(nullptr, static_cast<size_t>(size), PROT_READ, MAP_PRIVATE, file.get(),
-                        /*offset=*/0);
-    if (data == MAP_FAILED) return SystemError("map", path, errno);
-    bytes = absl::MakeConstSpan(static_cast<const std::byte*>(data), static_cast<size_t>(size));
+  return FromDescriptor(file.get(), static_cast<uint64_t>(info.st_size), path, options);
+}
+
+absl::StatusOr<std::shared_ptr<const MappedFile>> MappedFile::FromDescriptor(
+    int descriptor, uint64_t size, const std::string& path, const Options& options) {
+  if (size > options.max_bytes) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(path, " has ", size, " bytes, the limit 'file_bytes' is ", options.max_bytes));
   }
-  return std::shared_ptr<const MappedFile>(new MappedFile(path, bytes));
+  if (size > static_cast<uint64_t>(PTRDIFF_MAX)) return SystemError("open", path, EOVERFLOW);
+  std::shared_ptr<MappedFile> file(new MappedFile(path, {}));
+  if (size == 0) return file;
+  const bool copies = options.access == FileAccess::kCopy;
+  void* data =
+      ::mmap(nullptr, static_cast<size_t>(size), copies ? PROT_READ | PROT_WRITE : PROT_READ,
+             copies ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_PRIVATE, copies ? -1 : descriptor,
+             /*offset=*/0);
+  if (data == MAP_FAILED && copies && errno == ENOMEM) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("no memory for the ", size, " bytes of ", path));
+  }
+  if (data == MAP_FAILED) return SystemError("map", path, errno);
+  file->bytes_ =
+      absl::MakeConstSpan(static_cast<const std::byte*>(data), static_cast<size_t>(size));
+  if (copies) {
+    ABSL_RETURN_IF_ERROR(
+        ReadAll(descriptor, path, absl::MakeSpan(static_cast<char*>(data), file->bytes_.size())));
+    if (::mprotect(data, file->bytes_.size(), PROT_READ) != 0) {
+      return SystemError("protect", path, errno);
+    }
+  }
+  return file;
 }
 
 MappedFile::~MappedFile() {
@@ -176,6 +238,7 @@ MappedFile::~MappedFile() {
 absl::Status WriteFileAtomically(const std::string& path,
                                  absl::Span<const std::string_view> pieces) {
   ABSL_RETURN_IF_ERROR(CheckPath(path));
+  if (IsWrittenDirectly(path)) return WriteDirectly(path, pieces);
   std::string temporary;
   if (FileDescriptor nameless(OpenNameless(path)); nameless.get() >= 0) {
     ABSL_RETURN_IF_ERROR(WritePieces(nameless, path, pieces));

@@ -1,14 +1,19 @@
 #include "runtime/core/mapped_file.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdint>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <thread>
+#include <utility>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -125,6 +130,134 @@ TEST_F(MappedFileTest, AFullDiskIsResourceExhaustedAndKeepsTheOldFile) {
   EXPECT_THAT(status, StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr(Path("f"))));
   EXPECT_EQ(Contents(Path("f")), "old");
   EXPECT_EQ(CountFiles(), 1);
+}
+
+TEST_F(MappedFileTest, ADeviceIsWrittenToAndNotReplaced) {
+  EXPECT_OK(WriteFileAtomically("/dev/null", {"x"}));
+  EXPECT_THAT(WriteFileAtomically("/dev/full", {"x"}),
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("cannot write /dev/full")));
+  for (const char* device : {"/dev/null", "/dev/full"}) {
+    struct stat info;
+    ASSERT_EQ(::lstat(device, &info), 0);
+    EXPECT_TRUE(S_ISCHR(info.st_mode)) << device;
+  }
+}
+
+TEST_F(MappedFileTest, APipeIsWrittenTo) {
+  ASSERT_EQ(::mkfifo(Path("pipe").c_str(), 0600), 0);
+  std::string got;
+  std::thread reader([&] {
+    std::ifstream in(Path("pipe"));
+    std::getline(in, got, '\0');
+  });
+  EXPECT_OK(WriteFileAtomically(Path("pipe"), {"one, ", "two"}));
+  reader.join();
+  EXPECT_EQ(got, "one, two");
+}
+
+TEST_F(MappedFileTest, LeftoversOfKilledProcessesAreSteppedAround) {
+  const std::string prefix = Path("f") + ".tmp-" + std::to_string(::getpid()) + "-";
+  constexpr int kLeftovers = 50;
+  for (int i = 0; i < kLeftovers; ++i) std::ofstream(prefix + std::to_string(i)) << "partial";
+  EXPECT_OK(WriteFileAtomically(Path("f"), {"whole"}));
+  EXPECT_EQ(Contents(Path("f")), "whole");
+  EXPECT_EQ(CountFiles(), kLeftovers + 1);
+}
+
+// --- FileAccess::kCopy ---
+
+constexpr MappedFile::Options kCopy = {.access = FileAccess::kCopy, .max_bytes = UINT64_MAX};
+
+std::string Text(const MappedFile& file) {
+  return std::string(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size());
+}
+
+TEST_F(MappedFileTest, ACopyDoesNotChangeWithTheFile) {
+  const std::string before(100'000, 'a');
+  EXPECT_OK(WriteFileAtomically(Path("f"), {before}));
+  ASSERT_OK_AND_ASSIGN(const auto file, MappedFile::Open(Path("f"), kCopy));
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(file->bytes().data()) % 4096, 0u);
+  std::fstream(Path("f"), std::ios::in | std::ios::out) << "changed";
+  EXPECT_EQ(Text(*file), before);
+  ASSERT_EQ(::truncate(Path("f").c_str(), 10), 0);
+  EXPECT_EQ(Text(*file), before);
+  EXPECT_OK(WriteFileAtomically(Path("empty"), {}));
+  ASSERT_OK_AND_ASSIGN(const auto empty, MappedFile::Open(Path("empty"), kCopy));
+  EXPECT_TRUE(empty->bytes().empty());
+}
+
+TEST_F(MappedFileTest, FilesOfTheKernelHaveNoBytes) {
+  for (const FileAccess access : {FileAccess::kMap, FileAccess::kCopy}) {
+    ASSERT_OK_AND_ASSIGN(const auto file,
+                         MappedFile::Open("/proc/self/status", {.access = access}));
+    EXPECT_TRUE(file->bytes().empty());
+  }
+}
+
+TEST_F(MappedFileTest, FilesAboveTheLimitAreNotOpened) {
+  EXPECT_OK(WriteFileAtomically(Path("f"), {"12345"}));
+  for (const FileAccess access : {FileAccess::kMap, FileAccess::kCopy}) {
+    EXPECT_OK(MappedFile::Open(Path("f"), {.access = access, .max_bytes = 5}));
+    EXPECT_THAT(MappedFile::Open(Path("f"), {.access = access, .max_bytes = 4}),
+                StatusIs(absl::StatusCode::kResourceExhausted,
+                         HasSubstr("/f has 5 bytes, the limit 'file_bytes' is 4")));
+  }
+}
+
+class ReadTest : public testing::Test {
+ protected:
+  void SetUp() override { ASSERT_EQ(::pipe(ends_), 0); }
+  void TearDown() override {
+    ::close(ends_[0]);
+    CloseWriter();
+  }
+  void CloseWriter() {
+    if (ends_[1] >= 0) ::close(std::exchange(ends_[1], -1));
+  }
+  absl::StatusOr<std::shared_ptr<const MappedFile>> Read(int descriptor, uint64_t size) {
+    return MappedFile::FromDescriptor(descriptor, size, "model", kCopy);
+  }
+  int ends_[2] = {-1, -1};
+};
+
+TEST_F(ReadTest, ShortReadsAreContinued) {
+  std::thread writer([&] {
+    for (int i = 0; i < 1000; ++i) {
+      const std::string piece(1 + i % 7, static_cast<char>('a' + i % 26));
+      EXPECT_EQ(::write(ends_[1], piece.data(), piece.size()), static_cast<ssize_t>(piece.size()));
+      std::this_thread::yield();
+    }
+    CloseWriter();
+  });
+  std::string expected;
+  for (int i = 0; i < 1000; ++i) expected.append(1 + i % 7, static_cast<char>('a' + i % 26));
+  const auto file = Read(ends_[0], expected.size());
+  writer.join();
+  ASSERT_OK(file);
+  EXPECT_EQ(Text(**file), expected);
+}
+
+TEST_F(ReadTest, AFileThatBecameShorterIsUnavailable) {
+  ASSERT_EQ(::write(ends_[1], "abc", 3), 3);
+  CloseWriter();
+  EXPECT_THAT(Read(ends_[0], 5),
+              StatusIs(absl::StatusCode::kUnavailable,
+                       HasSubstr("cannot read model: it ends after 3 bytes and had 5")));
+}
+
+TEST_F(ReadTest, FailedReadsNameTheFileAndTheReason) {
+  EXPECT_THAT(Read(ends_[1], 5), StatusIs(absl::StatusCode::kUnavailable,
+                                          HasSubstr("cannot read model: Bad file descriptor")));
+  const int directory = ::open(testing::TempDir().c_str(), O_RDONLY | O_DIRECTORY);
+  EXPECT_THAT(Read(directory, 5), StatusIs(absl::StatusCode::kUnavailable,
+                                           HasSubstr("cannot read model: Is a directory")));
+  ::close(directory);
+}
+
+TEST_F(ReadTest, MoreThanTheMemoryThereIsIsResourceExhausted) {
+  EXPECT_THAT(Read(ends_[0], uint64_t{1} << 60),
+              StatusIs(absl::StatusCode::kResourceExhausted,
+                       HasSubstr("no memory for the 1152921504606846976 bytes of model")));
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include "runtime/program/companion_files.h"
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -59,9 +58,8 @@ int OpenRetrying(int directory, const char* path, int flags) {
 
 }  // namespace
 
-absl::StatusOr<std::shared_ptr<const CompanionFile>> CompanionFile::Open(const std::string& root,
-                                                                         const std::string& name,
-                                                                         uint64_t max_bytes) {
+absl::StatusOr<std::shared_ptr<const MappedFile>> OpenCompanionFile(
+    const std::string& root, const std::string& name, const MappedFile::Options& options) {
   if (!IsCompanionName(name)) {
     return absl::InvalidArgumentError(
         absl::StrCat("companion file ", Quoted(name), ": not the base name of a file"));
@@ -83,24 +81,8 @@ absl::StatusOr<std::shared_ptr<const CompanionFile>> CompanionFile::Open(const s
     return absl::InvalidArgumentError(absl::StrCat("companion file ", Quoted(name), " is one of ",
                                                    info.st_nlink, " links to the same file"));
   }
-  const uint64_t size = static_cast<uint64_t>(info.st_size);
-  if (size > max_bytes || size > static_cast<uint64_t>(PTRDIFF_MAX)) {
-    return absl::ResourceExhaustedError(absl::StrCat("companion file ", Quoted(name), " has ", size,
-                                                     " bytes, the limit 'file_bytes' is ",
-                                                     max_bytes));
-  }
-  absl::Span<const std::byte> bytes;
-  if (size > 0) {
-    void* data = ::mmap(nullptr, static_cast<size_t>(size), PROT_READ, MAP_PRIVATE, file.get(),
-                        /*offset=*/0);
-    if (data == MAP_FAILED) return OpenError(name, errno);
-    bytes = absl::MakeConstSpan(static_cast<const std::byte*>(data), static_cast<size_t>(size));
-  }
-  return std::shared_ptr<const CompanionFile>(new CompanionFile(bytes));
-}
-
-CompanionFile::~CompanionFile() {
-  if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+  return MappedFile::FromDescriptor(file.get(), static_cast<uint64_t>(info.st_size),
+                                    absl::StrCat("companion file ", Quoted(name)), options);
 }
 
 }  // namespace belay

@@ -1,5 +1,7 @@
 #include "runtime/program/companion_files.h"
 
+#include <unistd.h>
+
 #include <cstdlib>
 #include <fstream>
 #include <string>
@@ -122,6 +124,31 @@ TEST_F(CompanionTest, IsLimited) {
   options.limits.file_bytes = 50000;
   EXPECT_THAT(Program::Open(root_ + "/model.belay", options),
               StatusIs(kExhausted, HasSubstr("'file_bytes'")));
+}
+
+TEST_F(CompanionTest, ACopyOfBothFilesOutlivesWhatHappensToThem) {
+  const std::string data = program_.SerializeCompanion("model.data");
+  Write("model.data", data);
+  Program::Options options;
+  options.access = FileAccess::kCopy;
+  ASSERT_OK_AND_ASSIGN(const Program program, Program::Open(root_ + "/model.belay", options));
+  for (const char* name : {"/model.belay", "/model.data"}) {
+    ASSERT_EQ(::truncate((root_ + name).c_str(), 0), 0);
+  }
+  ASSERT_OK_AND_ASSIGN(const absl::Span<const std::byte> bytes, program.FindNamedData("w"));
+  EXPECT_EQ(Text(bytes), "weights");
+  EXPECT_OK(VerifyDigests(program));
+}
+
+TEST_F(CompanionTest, TheFileLimitIsOfEachFile) {
+  Write("model.data", program_.SerializeCompanion("model.data") + std::string(4096, 'x'));
+  Program::Options options;
+  options.limits.file_bytes = 4000;
+  for (const FileAccess access : {FileAccess::kMap, FileAccess::kCopy}) {
+    options.access = access;
+    EXPECT_THAT(Program::Open(root_ + "/model.belay", options),
+                StatusIs(kExhausted, HasSubstr("the limit 'file_bytes' is 4000")));
+  }
 }
 
 }  // namespace

@@ -26,7 +26,9 @@ std::string DirectoryOf(const std::string& path) {
 }  // namespace
 
 absl::StatusOr<Program> Program::Open(const std::string& path, const Options& options) {
-  ABSL_ASSIGN_OR_RETURN(std::shared_ptr<const MappedFile> file, MappedFile::Open(path));
+  ABSL_ASSIGN_OR_RETURN(
+      std::shared_ptr<const MappedFile> file,
+      MappedFile::Open(path, {.access = options.access, .max_bytes = options.limits.file_bytes}));
   Options resolved = options;
   if (resolved.companion_root.empty()) resolved.companion_root = DirectoryOf(path);
   const absl::Span<const std::byte> bytes = file->bytes();

@@ -17,6 +17,7 @@
 #include "absl/base/attributes.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "runtime/core/mapped_file.h"
 #include "runtime/program/file_verifier.h"
 #include "runtime/program/limits.h"
 #include "runtime/program/plan.h"
@@ -49,8 +50,11 @@ class Program {
     std::string companion_root;
     // Asked before anything of the file is read; nullptr: any file may be opened. See signature.h.
     const FileVerifier* verifier = nullptr;
+    // kCopy where somebody who is not trusted might change or truncate the files while they are in
+    // use. Of files that are mapped, the metadata is copied and the segments are used in place.
+    FileAccess access = FileAccess::kMap;
   };
-  // Maps the file and validates it.
+  // Maps (or copies) the file and validates it.
   //   kNotFound, kPermissionDenied, kUnavailable  the file can't be read
   //   kDataLoss           not a program file, truncated, or damaged (wrong magic, checksum, sizes)
   //   kUnimplemented      a newer format or an unknown required feature (both versions are named)

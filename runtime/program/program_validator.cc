@@ -73,8 +73,7 @@ absl::StatusOr<Program> ProgramValidator::Validate(std::shared_ptr<const void> o
   ABSL_RETURN_IF_ERROR(CheckFeatures(metadata));
 
   Program program;
-  ABSL_ASSIGN_OR_RETURN(Segments segments,
-                        ValidateSegments(metadata, header, file, options.companion_root, limits));
+  ABSL_ASSIGN_OR_RETURN(Segments segments, ValidateSegments(metadata, header, file, options));
   if (options.verifier != nullptr) {
     for (const SegmentPlan& segment : segments.plans) {
       if (segment.companion.empty()) continue;  // what the signature is of

@@ -112,16 +112,18 @@ absl::Status Annotate(const absl::Status& status, const std::string& name) {
 }
 
 absl::Status PlaceInCompanion(const std::string& name, const std::vector<size_t>& members,
-                              const schema::Program& program, const std::string& root,
-                              const Limits& limits, Segments& segments) {
+                              const schema::Program& program, const Program::Options& options,
+                              Segments& segments) {
   const MetadataPath metadata;
-  if (root.empty()) {
+  if (options.companion_root.empty()) {
     return absl::NotFoundError(
         absl::StrCat("companion file ", Quoted(name),
                      ": no directory to look for it was given (Options::companion_root)"));
   }
-  ABSL_ASSIGN_OR_RETURN(std::shared_ptr<const CompanionFile> file,
-                        CompanionFile::Open(root, name, limits.file_bytes));
+  ABSL_ASSIGN_OR_RETURN(
+      std::shared_ptr<const MappedFile> file,
+      OpenCompanionFile(options.companion_root, name,
+                        {.access = options.access, .max_bytes = options.limits.file_bytes}));
   const absl::StatusOr<absl::Span<const std::byte>> digests =
       ReadCompanionHeader(file->bytes(), members.size());
   if (!digests.ok()) return Annotate(digests.status(), name);
@@ -147,11 +149,12 @@ absl::Status PlaceInCompanion(const std::string& name, const std::vector<size_t>
 
 absl::StatusOr<Segments> ValidateSegments(const schema::Program& program, const FileHeader& header,
                                           absl::Span<const std::byte> file,
-                                          const std::string& companion_root, const Limits& limits) {
+                                          const Program::Options& options) {
   const MetadataPath metadata;
   const MetadataPath all(metadata, "segments");
   const uint64_t count = program.segments_size();
-  if (count > limits.segments) return all.LimitError("segments", count, limits.segments);
+  const uint64_t limit = options.limits.segments;
+  if (count > limit) return all.LimitError("segments", count, limit);
   Segments segments;
   segments.plans.reserve(count);
   FileWalk walk(file, kHeaderBytes + header.metadata.size());
@@ -176,8 +179,7 @@ absl::StatusOr<Segments> ValidateSegments(const schema::Program& program, const 
                                   header.first_segment));
   }
   for (const auto& [name, members] : companions) {
-    ABSL_RETURN_IF_ERROR(
-        PlaceInCompanion(name, members, program, companion_root, limits, segments));
+    ABSL_RETURN_IF_ERROR(PlaceInCompanion(name, members, program, options, segments));
   }
   return segments;
 }

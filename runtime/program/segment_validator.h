@@ -23,10 +23,10 @@ struct Segments {
   std::vector<std::shared_ptr<const void>> owners;
 };
 
-// `companion_root`: "" when there is none.
+// Options::companion_root is "" when there is none.
 absl::StatusOr<Segments> ValidateSegments(const schema::Program& program, const FileHeader& header,
                                           absl::Span<const std::byte> file,
-                                          const std::string& companion_root, const Limits& limits);
+                                          const Program::Options& options);
 
 // [offset, offset + size) of a segment, which must be of this kind.
 absl::StatusOr<absl::Span<const std::byte>> SegmentRange(absl::Span<const SegmentPlan> segments,
