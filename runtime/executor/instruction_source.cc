@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "google/protobuf/io/coded_stream.h"
+#include "runtime/core/memory_check.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/program/metadata_path.h"
 #include "runtime/schema/program.pb.h"
@@ -17,6 +18,12 @@ std::string InstructionSource(const Program& program, const MethodPlan& method,
   if (bytes.empty() || bytes.size() > program.limits().metadata_bytes || bytes.size() > INT32_MAX) {
     return "";
   }
+  // Of two bytes the parser makes the largest of its objects here, and a pointer in a list.
+  MemoryBound bound;
+  bound.Add(bytes.size(), sizeof(schema::DelegateDebugInfo_Entry) + 64);
+  static_assert(sizeof(schema::InstructionDebugInfo) <=
+                2 * sizeof(schema::DelegateDebugInfo_Entry));
+  if (!CheckMemory(bound.bytes(), "debug information").ok()) return "";
   google::protobuf::io::CodedInputStream input(
       reinterpret_cast<const google::protobuf::uint8*>(bytes.data()),
       static_cast<int>(bytes.size()));

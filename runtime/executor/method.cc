@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/core/memory_check.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/executor/method_code.h"
 #include "runtime/executor/method_inputs.h"
@@ -32,6 +33,13 @@ absl::StatusOr<Method> Method::Load(const Program& program, std::string_view nam
                                     const KernelRegistry& kernels,
                                     const BackendRegistry& backends) {
   ABSL_ASSIGN_OR_RETURN(const MethodPlan* plan, program.FindMethod(name));
+  MemoryBound bound;
+  bound.Add(1, uint64_t{1} << 16);  // this object, and an error message
+  SlotTable::AddMemory(*plan, bound);
+  MethodCode::AddMemory(*plan, bound);
+  MethodInputs::AddMemory(*plan, bound);
+  ABSL_RETURN_IF_ERROR(
+      CheckMemory(bound.bytes(), absl::StrCat("the tables of method ", Quoted(plan->name))));
   ABSL_ASSIGN_OR_RETURN(std::unique_ptr<SlotTable> slots, SlotTable::Create(*plan));
   ABSL_ASSIGN_OR_RETURN(MethodCode code,
                         MethodCode::Resolve(program, slots.get(), kernels, backends));

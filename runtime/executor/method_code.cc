@@ -20,6 +20,26 @@
 
 namespace belay {
 
+namespace {
+
+// Enough for what is kept of a missing operator or backend, with all copies of its line.
+constexpr uint64_t kMissingEntry = 8192;
+
+// "no kernel takes (tensor, int)"
+std::string NoKernelTakes(absl::Span<const uint32_t> arguments, const SlotTable& slots) {
+  constexpr size_t kShown = 16;
+  std::vector<std::string> kinds;
+  for (const uint32_t value : arguments.first(std::min(arguments.size(), kShown))) {
+    kinds.push_back(slots.slot(value).KindName());
+  }
+  if (arguments.size() > kShown) {
+    kinds.push_back(absl::StrCat("and ", arguments.size() - kShown, " more"));
+  }
+  return absl::StrCat("no kernel takes (", absl::StrJoin(kinds, ", "), ")");
+}
+
+}  // namespace
+
 class MethodCode::ProgramNamedData final : public NamedDataMap {
  public:
   explicit ProgramNamedData(const Program& program) : program_(program) {}
@@ -126,6 +146,33 @@ absl::StatusOr<MethodCode> MethodCode::Resolve(const Program& program, SlotTable
   return code;
 }
 
+void MethodCode::AddMemory(const MethodPlan& plan, MemoryBound& bound) {
+  constexpr uint64_t kOperand = sizeof(EValue*) + 3 * sizeof(uint32_t);
+  bound.Add(plan.instructions.size(), sizeof(Record));
+  for (const InstructionPlan& instruction : plan.instructions) {
+    if (const auto* kernel = std::get_if<KernelCallPlan>(&instruction)) {
+      bound.Add(kernel->arguments.size(), kOperand);
+      bound.Add(kernel->outputs.size(), kOperand);
+    } else if (const auto* delegate = std::get_if<DelegateCallPlan>(&instruction)) {
+      bound.Add(delegate->arguments.size(), kOperand);
+      bound.Add(delegate->outputs.size(), kOperand);
+    }
+  }
+  for (const DelegatePlan& delegate : plan.delegates) {
+    bound.Add(1, 3 * sizeof(std::unique_ptr<DelegateHandle>));
+    bound.Add(delegate.compile_specs.size(), 3 * sizeof(CompileSpecView));
+  }
+  // What is missing, and the message that lists it.
+  for (const std::string& op : plan.operators) {
+    bound.Add(1, kMissingEntry);
+    bound.Add(op.size(), 2);
+  }
+  for (const DelegatePlan& delegate : plan.delegates) {
+    bound.Add(1, kMissingEntry);
+    bound.Add(delegate.backend_id.size(), 2);
+  }
+}
+
 void MethodCode::AddOperands(const std::vector<uint32_t>& arguments,
                              const std::vector<uint32_t>& outputs, Record& record) {
   record.first_operand = operands_.size();
@@ -155,11 +202,7 @@ absl::Status MethodCode::ResolveKernel(const KernelCallPlan& call, size_t instru
   if (record.kernel == nullptr) {
     std::string reason = "no kernel";
     if (kernels.Contains(op)) {
-      std::vector<std::string> kinds;
-      for (const uint32_t value : call.arguments) {
-        kinds.push_back(slots_->slot(value).KindName());
-      }
-      reason = absl::StrCat("no kernel takes (", absl::StrJoin(kinds, ", "), ")");
+      reason = NoKernelTakes(call.arguments, *slots_);
     }
     missing.AddOperator(op, reason);
     return absl::OkStatus();

@@ -12,6 +12,7 @@
 #include "runtime/backend/backend_registry.h"
 #include "runtime/core/arena.h"
 #include "runtime/core/evalue.h"
+#include "runtime/core/memory_check.h"
 #include "runtime/executor/execute_options.h"
 #include "runtime/executor/instruction_info.h"
 #include "runtime/executor/slot_table.h"
@@ -29,6 +30,9 @@ class MethodCode {
   static absl::StatusOr<MethodCode> Resolve(const Program& program, SlotTable* slots,
                                             const KernelRegistry& kernels,
                                             const BackendRegistry& backends);
+  // What Resolve() holds at most, and Prepare() but for working memory and what the backends'
+  // handles have.
+  static void AddMemory(const MethodPlan& plan, MemoryBound& bound);
   MethodCode(MethodCode&&) noexcept;
   MethodCode& operator=(MethodCode&&) noexcept;
   ~MethodCode();

@@ -113,6 +113,13 @@ absl::StatusOr<MethodInputs> MethodInputs::Create(SlotTable* slots, uint64_t max
   return inputs;
 }
 
+void MethodInputs::AddMemory(const MethodPlan& plan, MemoryBound& bound) {
+  bound.Add(plan.inputs.size(), 2 * sizeof(uint64_t) + sizeof(std::byte*) + 3 * sizeof(uint32_t));
+  for (const InputPlan& input : plan.inputs) {
+    bound.Add(input.constraints.size(), 3 * sizeof(Term));  // in a list that grows by doubling
+  }
+}
+
 std::string MethodInputs::Describe(size_t i) const {
   return absl::StrCat("input ", i, " ", Quoted(plan(i).name));
 }

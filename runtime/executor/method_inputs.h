@@ -11,6 +11,7 @@
 #include "absl/types/span.h"
 #include "runtime/core/arena.h"
 #include "runtime/core/evalue.h"
+#include "runtime/core/memory_check.h"
 #include "runtime/executor/slot_table.h"
 #include "runtime/program/plan.h"
 
@@ -22,6 +23,9 @@ class MethodInputs {
   // result.
   //   kResourceExhausted  no memory, or more than `max_bytes`
   static absl::StatusOr<MethodInputs> Create(SlotTable* slots, uint64_t max_bytes);
+
+  // What Create() holds at most, but for the memory of inputs.
+  static void AddMemory(const MethodPlan& plan, MemoryBound& bound);
 
   // See Method::SetInput.
   absl::Status Set(size_t i, const EValue& value);

@@ -40,6 +40,20 @@ absl::StatusOr<std::unique_ptr<SlotTable>> SlotTable::Create(const MethodPlan& p
   return table;
 }
 
+void SlotTable::AddMemory(const MethodPlan& plan, MemoryBound& bound) {
+  // The last is a copied constant, in a list that grows by doubling.
+  constexpr uint64_t kValue = sizeof(EValue) + sizeof(Kind) + sizeof(const TensorPlan*) +
+                              sizeof(void*) + sizeof(uint8_t) + sizeof(ListView) +
+                              3 * sizeof(AlignedBuffer);
+  bound.Add(1, sizeof(SlotTable));
+  bound.Add(plan.values.size(), kValue);
+  for (const ValuePlan& value : plan.values) {
+    if (const auto* list = std::get_if<ListPlan>(&value)) {
+      bound.Add(list->elements.size(), sizeof(EValue*));
+    }
+  }
+}
+
 absl::StatusOr<void*> SlotTable::ConstantData(const TensorPlan& tensor) {
   const std::byte* data = tensor.constant.data();
   const bool aligned = reinterpret_cast<uintptr_t>(data) % ElementAlignment(tensor.dtype) == 0;

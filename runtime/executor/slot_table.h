@@ -12,6 +12,7 @@
 #include "absl/types/span.h"
 #include "runtime/core/arena.h"
 #include "runtime/core/evalue.h"
+#include "runtime/core/memory_check.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/program/plan.h"
 
@@ -25,6 +26,9 @@ class SlotTable final : public OutputAllocator {
   // Every tensor at its largest size; only constants have data. `plan` must outlive the result.
   //   kResourceExhausted  no memory for constants that must be copied because they are misaligned
   static absl::StatusOr<std::unique_ptr<SlotTable>> Create(const MethodPlan& plan);
+
+  // What Create() holds at most, but for copies of constants.
+  static void AddMemory(const MethodPlan& plan, MemoryBound& bound);
 
   // Allocates arena and state and points the tensors into them. Once.
   absl::Status AllocateMemory();

@@ -32,6 +32,15 @@ T ScalarOf(const NpyArray& array) {
   return result;
 }
 
+template <class T>
+absl::StatusOr<NpyArray> ScalarArray(T value) {
+  NpyArray array;
+  array.dtype = DTypeOf<T>;
+  ABSL_ASSIGN_OR_RETURN(array.data, AlignedBuffer::Create(sizeof(T)));
+  *array.view().as<T>() = value;
+  return array;
+}
+
 }  // namespace
 
 bool InputTakesArray(const MethodPlan& plan, size_t i) {
@@ -104,6 +113,8 @@ absl::StatusOr<NpyArray> RandomInput(const MethodPlan& plan, size_t i, uint64_t 
   NpyArray array;
   const ValuePlan& value = InputValue(plan, i);
   const TensorPlan* tensor = std::get_if<TensorPlan>(&value);
+  if (const double* fixed = std::get_if<double>(&value)) return ScalarArray(*fixed);
+  if (const bool* fixed = std::get_if<bool>(&value)) return ScalarArray(*fixed);
   if (tensor == nullptr) {
     array.dtype = DType::kInt64;
     ABSL_ASSIGN_OR_RETURN(array.data, AlignedBuffer::Create(sizeof(int64_t)));

@@ -36,7 +36,7 @@ absl::StatusOr<std::string> NpyBytesOf(const EValue& value);
 
 // Elements for an input, drawn from a generator with this seed: floats in [-1, 1), integers in [0,
 // 8), bools fair. Dynamic dimensions get their upper bound, or `dynamic_size` where it lies within
-// their bounds.
+// their bounds. A number that was fixed at export is that number.
 absl::StatusOr<NpyArray> RandomInput(const MethodPlan& plan, size_t i, uint64_t seed,
                                      int64_t dynamic_size);
 

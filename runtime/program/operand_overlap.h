@@ -25,7 +25,8 @@ class OperandOverlap {
   void AddOutput(uint32_t value);
 
   // kInvalidArgument when the memory of an output overlaps that of another operand; an argument
-  // that is the output itself is allowed once if `in_place`. O(n log n) in the operands.
+  // that is the output itself is allowed once if `in_place`. O(n log n) in the operands,
+  // lists with their elements; in memory O(n) in the values.
   absl::Status Check(bool in_place, const MetadataPath& path);
 
  private:
@@ -41,10 +42,15 @@ class OperandOverlap {
       return begin < other.begin;
     }
   };
-  void Add(uint32_t value, std::vector<Range>& ranges);
+  // Calls `visit` with the tensors of a value that have memory, until it returns false.
+  template <class Visit>
+  bool ForEachTensor(uint32_t value, const Visit& visit) const;
+  Range RangeOf(uint32_t value) const;
+  absl::Status CheckArgument(uint32_t value, bool in_place, const MetadataPath& path);
 
   const std::vector<ValuePlan>& values_;
-  std::vector<Range> arguments_, outputs_;
+  std::vector<uint32_t> arguments_, outputs_;
+  std::vector<Range> written_;
 };
 
 }  // namespace belay

@@ -157,6 +157,40 @@ TEST_P(LimitTest, IsEnforced) {
 INSTANTIATE_TEST_SUITE_P(All, LimitTest, ::testing::ValuesIn(kLimitCases),
                          [](const auto& info) { return info.param.name; });
 
+// The least limit with which the sample opens is what it has: one less is refused.
+TEST(ProgramTest, LimitsAreTheLargestNumbersThatAreAllowed) {
+  const std::string file = SampleProgram().Serialize();
+  const std::pair<const char*, uint64_t Limits::*> limits[] = {
+      {"file_bytes", &Limits::file_bytes},
+      {"metadata_bytes", &Limits::metadata_bytes},
+      {"nesting", &Limits::nesting},
+      {"segments", &Limits::segments},
+      {"methods", &Limits::methods},
+      {"values", &Limits::values},
+      {"tensors", &Limits::tensors},
+      {"instructions", &Limits::instructions},
+      {"list_elements", &Limits::list_elements},
+      {"operands", &Limits::operands},
+      {"arena_bytes", &Limits::arena_bytes}};
+  for (const auto& [name, limit] : limits) {
+    Program::Options options;
+    const auto open = [&](uint64_t allowed) {
+      options.limits.*limit = allowed;
+      return OpenFileBytes(file, options).status();
+    };
+    uint64_t refused = 0, accepted = 100'000;
+    EXPECT_OK(open(accepted)) << name;
+    while (accepted - refused > 1) {
+      const uint64_t middle = (refused + accepted) / 2;
+      (open(middle).ok() ? accepted : refused) = middle;
+    }
+    EXPECT_THAT(open(refused), StatusIs(kExhausted, HasSubstr(std::string("'") + name + "'")));
+    if (limit == &Limits::file_bytes) EXPECT_EQ(accepted, file.size());
+    if (limit == &Limits::methods) EXPECT_EQ(accepted, 2u);
+    if (limit == &Limits::arena_bytes) EXPECT_EQ(accepted, 384u);
+  }
+}
+
 TEST(ProgramTest, ArenaAndStateTogetherDoNotWrap) {
   const std::string file = SampleProgram().Serialize(
       [](schema::Program& program) { program.mutable_methods(0)->set_arena_bytes(~uint64_t{0}); });

@@ -11,8 +11,10 @@
 #include "absl/strings/str_join.h"
 #include "google/protobuf/arena.h"
 #include "google/protobuf/io/coded_stream.h"
+#include "runtime/core/memory_check.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/program/header.h"
+#include "runtime/program/memory_bound.h"
 #include "runtime/program/metadata_path.h"
 #include "runtime/program/method_validator.h"
 #include "runtime/program/segment_validator.h"
@@ -32,12 +34,19 @@ bool Parse(absl::Span<const std::byte> bytes, uint64_t nesting, schema::Program&
   return program.ParseFromCodedStream(&input) && input.ConsumedEntireMessage();
 }
 
-absl::Status ParseMetadata(absl::Span<const std::byte> bytes, const Limits& limits,
-                           schema::Program& program) {
+// The message lives in `arena`.
+absl::StatusOr<const schema::Program*> ParseMetadata(absl::Span<const std::byte> bytes,
+                                                     const Limits& limits,
+                                                     google::protobuf::Arena& arena) {
+  const auto parse = [&](uint64_t nesting) -> const schema::Program* {
+    auto* program = google::protobuf::Arena::CreateMessage<schema::Program>(&arena);
+    return Parse(bytes, nesting, *program) ? program : nullptr;
+  };
   const uint64_t nesting = std::min(limits.nesting, kMaxNesting);
-  if (Parse(bytes, nesting, program)) return absl::OkStatus();
+  if (const schema::Program* program = parse(nesting)) return program;
+  arena.Reset();  // so that there is never more than one
   // The parser does not say why. If it gets along with more levels, these were it.
-  if (nesting < kMaxNesting && Parse(bytes, kMaxNesting, program)) {
+  if (nesting < kMaxNesting && parse(kMaxNesting) != nullptr) {
     return absl::ResourceExhaustedError(absl::StrCat(
         "the metadata's messages are nested deeper than the limit 'nesting' of ", nesting));
   }
@@ -67,9 +76,14 @@ absl::StatusOr<Program> ProgramValidator::Validate(std::shared_ptr<const void> o
     ABSL_RETURN_IF_ERROR(options.verifier->VerifyFile(path, file));
   }
   ABSL_ASSIGN_OR_RETURN(const FileHeader header, ReadHeader(file, limits));
+  // All that is allocated from here on, but for what CheckMemory knows itself.
+  ABSL_RETURN_IF_ERROR(
+      CheckMemory(MetadataMemoryBound(header.metadata),
+                  absl::StrCat("the content of ", header.metadata.size(), " bytes of metadata")));
   google::protobuf::Arena arena;
-  schema::Program& metadata = *google::protobuf::Arena::CreateMessage<schema::Program>(&arena);
-  ABSL_RETURN_IF_ERROR(ParseMetadata(header.metadata, limits, metadata));
+  ABSL_ASSIGN_OR_RETURN(const schema::Program* parsed,
+                        ParseMetadata(header.metadata, limits, arena));
+  const schema::Program& metadata = *parsed;
   ABSL_RETURN_IF_ERROR(CheckFeatures(metadata));
 
   Program program;

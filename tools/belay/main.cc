@@ -1,5 +1,7 @@
 // The `belay` command: parses the command line and hands over. The only file of the project that
 // uses exceptions, because CLI11 reports usage errors by them.
+#include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
@@ -19,11 +21,21 @@ void EnterCallersDirectory() {
   }
 }
 
+// Standard output is a file, too, that may be on a full disk.
+int AfterWritingOutput(int status) {
+  std::cout.flush();
+  const bool failed = !std::cout.good() || std::fflush(stdout) != 0;
+  if (!failed) return status;
+  std::cerr << "belay: cannot write standard output\n";
+  return status == belay::tools::kDone ? belay::tools::kBadInput : status;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   using namespace belay::tools;
   EnterCallersDirectory();
+  std::signal(SIGXFSZ, SIG_IGN);  // too large a file is an error of the write
   CLI::App app(
       "Lowers PyTorch programs for edge devices and runs what it makes.\n"
       "Exit status: 0 done, 1 negative result, 2 bad usage, 3 bad input, 4 unsupported.",
@@ -206,7 +218,7 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? kDone : kBadUsage;
+    return AfterWritingOutput(app.exit(error) == 0 ? kDone : kBadUsage);
   }
-  return status;
+  return AfterWritingOutput(status);
 }

@@ -1,0 +1,22 @@
+#include "runtime/core/memory_check.h"
+
+#include <cstddef>
+#include <cstdlib>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/core/status_macros.h"
+
+namespace belay {
+
+absl::Status CheckMemory(uint64_t bytes, std::string_view what) {
+  // Volatile: an allocation that nobody uses may be left out.
+  void* volatile data = nullptr;
+  if (bytes <= static_cast<uint64_t>(PTRDIFF_MAX)) data = std::malloc(static_cast<size_t>(bytes));
+  const bool there_is = data != nullptr || bytes == 0;
+  std::free(data);
+  if (there_is) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      absl::StrCat("no memory for ", what, ", which may take up to ", bytes, " bytes"));
+}
+
+}  // namespace belay

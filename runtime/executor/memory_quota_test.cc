@@ -1,0 +1,388 @@
+// Opening and loading with too little memory is an error, whichever allocation fails, and leaves
+// nothing behind. A binary of its own, since it replaces the allocator.
+#include <malloc.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <new>
+#include <random>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "google/protobuf/stubs/logging.h"
+#include "runtime/core/arena.h"
+#include "runtime/core/testing.h"
+#include "runtime/executor/method.h"
+#include "runtime/executor/testing/fake_backend.h"
+#include "runtime/executor/testing/program_builder.h"
+#include "runtime/executor/testing/sample_program.h"
+#include "runtime/executor/testing/test_kernels.h"
+
+// Sanitizers have an allocator of their own, behind which glibc's is out of reach.
+#if defined(__GLIBC__) && !__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer)
+#define BELAY_TEST_HAS_QUOTA 1
+#else
+#define BELAY_TEST_HAS_QUOTA 0
+#endif
+
+namespace {
+
+// What was allocated since Start(), in bytes of the allocator's blocks.
+struct Quota {
+  bool on = false;
+  int64_t limit = INT64_MAX;
+  int64_t live = 0;
+  int64_t live_objects = 0;  // by operator new: what ends the process when it fails
+  int64_t peak_objects = 0;
+  int64_t largest_block = 0;  // by malloc: what may fail
+  // The least quotas with which each of the allocations would not have failed.
+  static constexpr size_t kMaxSteps = 1 << 16;
+  size_t steps = 0;
+  int64_t step[kMaxSteps];
+};
+Quota quota;
+
+// What is always there for the error message, and for the few objects before the first question.
+constexpr int64_t kForMessages = 4096;
+
+[[maybe_unused]] bool Admits(size_t size, int64_t more = 0) {
+  if (!quota.on) return true;
+  const int64_t needed = quota.live + static_cast<int64_t>(size);
+  if (quota.steps < Quota::kMaxSteps) quota.step[quota.steps++] = needed;
+  return size <= static_cast<size_t>(PTRDIFF_MAX) && needed - more <= quota.limit;
+}
+
+int64_t BlockSize(void* data) { return static_cast<int64_t>(::malloc_usable_size(data)); }
+
+[[maybe_unused]] void* Added(void* data, bool is_object) {
+  if (!quota.on || data == nullptr) return data;
+  const int64_t size = BlockSize(data);
+  quota.live += size;
+  if (is_object) {
+    quota.live_objects += size;
+    quota.peak_objects = std::max(quota.peak_objects, quota.live_objects);
+  } else {
+    quota.largest_block = std::max(quota.largest_block, size);
+  }
+  return data;
+}
+
+[[maybe_unused]] void Removed(void* data, bool is_object) {
+  if (!quota.on || data == nullptr) return;
+  quota.live -= BlockSize(data);
+  if (is_object) quota.live_objects -= BlockSize(data);
+}
+
+}  // namespace
+
+#if BELAY_TEST_HAS_QUOTA
+extern "C" {
+void* __libc_malloc(size_t size);
+void* __libc_calloc(size_t count, size_t size);
+void* __libc_realloc(void* data, size_t size);
+void* __libc_memalign(size_t alignment, size_t size);
+void __libc_free(void* data);
+
+void* malloc(size_t size) {
+  if (Admits(size)) return Added(__libc_malloc(size), false);
+  errno = ENOMEM;
+  return nullptr;
+}
+void* calloc(size_t count, size_t size) {
+  if (Admits(count * size)) return Added(__libc_calloc(count, size), false);
+  errno = ENOMEM;
+  return nullptr;
+}
+void* realloc(void* data, size_t size) {
+  if (!Admits(size)) {
+    errno = ENOMEM;
+    return nullptr;
+  }
+  Removed(data, false);
+  return Added(__libc_realloc(data, size), false);
+}
+int posix_memalign(void** data, size_t alignment, size_t size) {
+  if (!Admits(size)) return ENOMEM;
+  *data = Added(__libc_memalign(alignment, size), false);
+  return *data == nullptr ? ENOMEM : 0;
+}
+void free(void* data) {
+  Removed(data, false);
+  __libc_free(data);
+}
+}  // extern "C"
+
+void* operator new(size_t size) {
+  if (!Admits(size, kForMessages)) {
+    constexpr std::string_view kMessage = "an allocation failed that nobody was prepared for\n";
+    [[maybe_unused]] const ssize_t ignored =
+        ::write(STDERR_FILENO, kMessage.data(), kMessage.size());
+    std::abort();
+  }
+  return Added(__libc_malloc(size == 0 ? 1 : size), true);
+}
+void* operator new[](size_t size) { return operator new(size); }
+void operator delete(void* data) noexcept {
+  Removed(data, true);
+  __libc_free(data);
+}
+void operator delete[](void* data) noexcept { operator delete(data); }
+void operator delete(void* data, size_t) noexcept { operator delete(data); }
+void operator delete[](void* data, size_t) noexcept { operator delete(data); }
+#endif
+
+namespace belay {
+namespace {
+
+using ::testing::HasSubstr;
+
+class MemoryQuotaTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!BELAY_TEST_HAS_QUOTA) GTEST_SKIP() << "the sanitizer has its own allocator";
+    ASSERT_OK(kernels_.Add(TestKernels()));
+    ASSERT_OK(backends_.Add(&fake_));
+    // A program of any size may ask for what it wants here.
+    options_.limits.arena_bytes = 1 << 30;
+  }
+
+  static void Start(int64_t limit) {
+    quota.limit = limit;
+    quota.live = quota.live_objects = quota.peak_objects = quota.largest_block = 0;
+    quota.steps = 0;
+    quota.on = true;
+  }
+  // What is live now was leaked.
+  static int64_t Stop() {
+    quota.on = false;
+    return quota.live;
+  }
+
+  void SetFile(const std::string& file) {
+    file_ = AlignedBuffer::Create(file.size() + 8).value();
+    std::copy_n(reinterpret_cast<const std::byte*>(file.data()), file.size(), file_.data());
+    bytes_ = absl::MakeConstSpan(file_.data(), file.size());
+  }
+
+  // Opens the file and loads all of its methods. Checks that nothing took more objects than was
+  // asked for beforehand.
+  absl::Status OpenAndLoad() {
+    const absl::StatusOr<Program> program = Program::OpenBytes(nullptr, bytes_, options_);
+    CheckBound("Program::OpenBytes");
+    if (!program.ok()) return program.status();
+    for (const MethodPlan& plan : program->methods()) {
+      const int64_t before = quota.live_objects;
+      quota.peak_objects = before;
+      quota.largest_block = 0;
+      const absl::StatusOr<Method> method = Method::Load(*program, plan.name, kernels_, backends_);
+      quota.peak_objects -= before;
+      CheckBound("Method::Load");
+      if (!method.ok()) return method.status();
+    }
+    return absl::OkStatus();
+  }
+
+  void CheckBound(const char* what) {
+    if (quota.peak_objects <= quota.largest_block) return;
+    const bool on = std::exchange(quota.on, false);
+    // Before the first question: a file without metadata that could be read.
+    if (quota.largest_block > 0 || quota.peak_objects > 4096) {
+      ADD_FAILURE() << what << " held " << quota.peak_objects << " bytes and had asked for "
+                    << quota.largest_block << " " << label_;
+    }
+    quota.on = on;
+  }
+
+  FakeBackend fake_;
+  KernelRegistry kernels_;
+  BackendRegistry backends_;
+  Program::Options options_;
+  AlignedBuffer file_;
+  absl::Span<const std::byte> bytes_;
+  std::string label_;
+};
+
+std::string SampleFile() {
+  TestProgram sample = SampleProgram();
+  // Enough memory to fail when the tables did not.
+  sample.metadata().mutable_methods(0)->set_arena_bytes(4 << 20);
+  sample.metadata().mutable_methods(0)->set_state_bytes(2 << 20);
+  std::string file = sample.Serialize();
+  file.replace(file.rfind("blob"), 4, "add1");
+  return file;
+}
+
+TEST_F(MemoryQuotaTest, WhicheverAllocationFailsIsAnErrorAndLeavesNothing) {
+  SetFile(SampleFile());
+  ASSERT_OK(OpenAndLoad());  // what the fake backend remembers has its memory now
+  Start(INT64_MAX);
+  ASSERT_OK(OpenAndLoad());
+  ASSERT_EQ(Stop(), 0);
+  ASSERT_LT(quota.steps, Quota::kMaxSteps);
+  std::set<int64_t> quotas = {0};
+  for (size_t i = 0; i < quota.steps; ++i) quotas.insert({quota.step[i] - 1, quota.step[i]});
+  std::set<std::string> messages;
+  std::string message;
+  message.reserve(kForMessages);
+  for (const int64_t bytes : quotas) {
+    Start(bytes);
+    absl::Status status = OpenAndLoad();
+    message.assign(status.message().data(), status.message().size());
+    const bool ok = status.ok(), exhausted = absl::IsResourceExhausted(status);
+    status = absl::OkStatus();
+    EXPECT_EQ(Stop(), 0) << "leaked, with a quota of " << bytes;
+    EXPECT_TRUE(ok ? bytes >= *quotas.rbegin() - kForMessages : exhausted)
+        << bytes << ": " << message;
+    if (!ok) messages.insert(message);
+  }
+  EXPECT_GT(quotas.size(), 100u);
+  EXPECT_THAT(messages, ::testing::Contains(HasSubstr("bytes of metadata")));
+  EXPECT_THAT(messages, ::testing::Contains("no memory for 4194304 bytes"));
+  EXPECT_THAT(messages, ::testing::Contains("no memory for 2097152 bytes"));
+}
+
+// The same of Method::Load alone, which needs less.
+TEST_F(MemoryQuotaTest, AMethodThatFindsNoMemoryLeavesNothing) {
+  SetFile(SampleFile());
+  ASSERT_OK(OpenAndLoad());
+  ASSERT_OK_AND_ASSIGN(const Program program, Program::OpenBytes(nullptr, bytes_, options_));
+  const auto load = [&] { return Method::Load(program, "forward", kernels_, backends_).status(); };
+  Start(INT64_MAX);
+  ASSERT_OK(load());
+  ASSERT_EQ(Stop(), 0);
+  std::set<int64_t> quotas = {0};
+  for (size_t i = 0; i < quota.steps; ++i) quotas.insert({quota.step[i] - 1, quota.step[i]});
+  std::string message;
+  message.reserve(kForMessages);
+  bool tables = false;
+  for (const int64_t bytes : quotas) {
+    Start(bytes);
+    absl::Status status = load();
+    message.assign(status.message().data(), status.message().size());
+    const bool ok = status.ok(), exhausted = absl::IsResourceExhausted(status);
+    status = absl::OkStatus();
+    EXPECT_EQ(Stop(), 0) << "leaked, with a quota of " << bytes;
+    EXPECT_TRUE(ok ? bytes >= *quotas.rbegin() - kForMessages : exhausted)
+        << bytes << ": " << message;
+    tables = tables || message.starts_with("no memory for the tables of method 'forward', which");
+  }
+  EXPECT_TRUE(tables);
+}
+
+// Metadata of these bytes, in a file that is right otherwise.
+std::string FileOf(const std::string& metadata) {
+  std::string file = TestProgram().Serialize();
+  file.resize(kHeaderBytes);
+  file += metadata;
+  const uint64_t size = metadata.size();
+  for (int i = 0; i < 8; ++i) {
+    file[static_cast<size_t>(16 + i)] = static_cast<char>(size >> (8 * i));
+    file[static_cast<size_t>(24 + i)] = 0;
+  }
+  FixHeader(file);
+  return file;
+}
+
+std::string Varint(uint64_t value) {
+  std::string text;
+  for (; value >= 128; value >>= 7) text += static_cast<char>(value | 128);
+  return text + static_cast<char>(value);
+}
+std::string Field(int number, const std::string& content) {
+  return Varint(static_cast<uint64_t>(number) << 3 | 2) + Varint(content.size()) + content;
+}
+std::string Repeat(const std::string& text, int count) {
+  std::string all;
+  for (int i = 0; i < count; ++i) all += text;
+  return all;
+}
+
+// What costs the parser and the validators most for its bytes.
+TEST_F(MemoryQuotaTest, NothingTakesMoreThanWasAskedFor) {
+  constexpr int kMany = 20'000;
+  const auto method = [](const std::string& content) { return Field(5, Field(1, "m") + content); };
+  std::vector<std::pair<std::string, std::string>> cases;
+  const auto add = [&](std::string label, std::string metadata) {
+    cases.emplace_back(std::move(label), std::move(metadata));
+  };
+  for (int field = 1; field <= 8; ++field) {
+    const std::string name = std::to_string(field);
+    add("empty fields " + name, Repeat(Field(field, ""), kMany));
+    add("long fields " + name, Repeat(Field(field, std::string(100, '\x08')), kMany / 20));
+    for (int inner = 1; inner <= 13; ++inner) {
+      const std::string path = name + "." + std::to_string(inner);
+      add("fields in one " + path, Field(field, Repeat(Field(inner, ""), kMany)));
+      add("fields in each " + path, Repeat(Field(field, Field(inner, "")), kMany));
+      for (int leaf = 1; field == 5 && leaf <= 12; ++leaf) {
+        const std::string at = path + "." + std::to_string(leaf);
+        add("leaves in one " + at, method(Field(inner, Repeat(Field(leaf, ""), kMany))));
+        add("leaves in each " + at, method(Repeat(Field(inner, Field(leaf, "")), kMany)));
+        add("numbers in " + at, method(Field(inner, Field(leaf, std::string(kMany, '\x01')))));
+        add("numbers one by one in " + at,
+            method(Field(inner, Repeat(Varint(static_cast<uint64_t>(leaf) << 3) + '\x01', kMany))));
+      }
+    }
+  }
+  // Values that replace each other: of a oneof only the last stays, the arena has them all.
+  add("values that replace each other",
+      method(Field(2, Repeat(Field(6, "") + Field(7, "") + Field(10, "") + Field(11, ""), kMany))));
+  // Groups are unknown, and so is what they hide.
+  add("groups", Repeat(std::string("\x7b\x7c", 2), kMany) + Repeat(method(""), kMany / 10));
+  add("strings", method(Repeat(Field(5, std::string(17, 'x')), kMany)));
+  // A long list that is used again and again, as an argument and as an output.
+  const std::string values = Repeat(Field(2, Field(11, std::string("\x08\x01", 2))), 3000);
+  std::string elements;
+  for (int i = 0; i < 3000; ++i) elements += Varint(static_cast<uint64_t>(i));
+  const std::string list = Field(2, Field(7, Field(1, elements)));
+  for (const int operands : {2, 3}) {
+    add("a list as operand",
+        method(values + list + Field(5, "op") +
+               Field(7, Field(1, Field(operands, Repeat(Varint(3000), 2000))))));
+  }
+  const google::protobuf::LogSilencer quiet;
+  for (const auto& [label, metadata] : cases) {
+    SetFile(FileOf(metadata));
+    label_ = "(" + label + ")";
+    Start(INT64_MAX);
+    absl::Status status = OpenAndLoad();
+    status = absl::OkStatus();
+    EXPECT_EQ(Stop(), 0) << label;
+  }
+}
+
+TEST_F(MemoryQuotaTest, DamagedProgramsTakeNoMoreThanWasAskedFor) {
+  const std::string valid = SampleFile();
+  SetFile(valid);
+  ASSERT_OK(OpenAndLoad());  // what the fake backend remembers has its memory now
+  const size_t metadata = static_cast<uint8_t>(valid[16]) + 256 * static_cast<uint8_t>(valid[17]);
+  std::mt19937_64 random(1);
+  const auto below = [&](size_t n) { return static_cast<size_t>(random() % n); };
+  const google::protobuf::LogSilencer quiet;
+  int loaded = 0;
+  for (int i = 0; i < 2000; ++i) {
+    std::string file = valid;
+    for (size_t flips = 1 + below(3); flips > 0; --flips) {
+      file[kHeaderBytes + below(metadata)] = static_cast<char>(below(2) ? random() : below(24));
+    }
+    FixHeader(file);
+    SetFile(file);
+    label_ = "(damage " + std::to_string(i) + ")";
+    Start(INT64_MAX);
+    absl::Status status = OpenAndLoad();
+    loaded += status.ok();
+    status = absl::OkStatus();
+    EXPECT_EQ(Stop(), 0) << i;
+  }
+  EXPECT_GT(loaded, 0);
+}
+
+}  // namespace
+}  // namespace belay

@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# globals.sh BINARY ALLOWED: fails when the binary has a writable object of Belay's, or of Highway's, that ALLOWED does
+# not name, and when ALLOWED names one that is not there.
+set -euo pipefail
+
+binary="$1" allowed="$2"
+objdump="$(command -v llvm-objdump-19 || command -v llvm-objdump || command -v objdump)" || {
+  echo "globals.sh: no objdump" >&2
+  exit 1
+}
+
+# "section name", one a line. Constants with relocations (.data.rel.ro) are read-only when main() begins.
+objects="$("$objdump" --syms --demangle "$binary" |
+  awk '{ for (i = 1; i <= NF; ++i) if ($i ~ /^\.(data|bss|tdata|tbss)(\.|$)/ && $i !~ /^\.data\.rel\.ro/) {
+           section = $i
+           line = $0
+           sub(/^.*\.(data|bss|tdata|tbss)[^ \t]*[ \t]+[0-9a-f]+[ \t]+(\.hidden[ \t]+)?/, "", line)
+           if (line ~ /belay|hwy::/) print section, line
+           break
+         } }' | sort -u)"
+
+found=0
+status=0
+while IFS= read -r object; do
+  [[ -n "$object" ]] || continue
+  found=$((found + 1))
+  name="${object#* }"
+  ok=0
+  while IFS= read -r line; do
+    [[ -z "$line" || "$line" == \#* ]] && continue
+    pattern="${line%% -- *}"
+    if [[ "$name" =~ ^(guard variable for )?$pattern ]]; then
+      ok=1
+      break
+    fi
+  done <"$allowed"
+  if ((!ok)); then
+    echo "a writable object that $allowed does not allow: $object"
+    status=1
+  fi
+done <<<"$objects"
+
+while IFS= read -r line; do
+  [[ -z "$line" || "$line" == \#* ]] && continue
+  pattern="${line%% -- *}"
+  [[ "$line" == *" -- "?* ]] || { echo "no reason: $line"; status=1; }
+  awk '{ sub(/^[^ ]+ /, ""); print }' <<<"$objects" | grep -Eq "^(guard variable for )?$pattern" ||
+    { echo "allowed and not there: $pattern"; status=1; }
+done <"$allowed"
+
+((found > 0)) || { echo "no symbols in $binary"; status=1; }
+((status)) || echo "$found writable objects, all allowed"
+exit "$status"
