@@ -163,6 +163,11 @@ absl::StatusOr<int> KernelContext::OutputListSize(int i) const {
 }
 
 absl::StatusOr<const TensorView*> KernelContext::PlannedOutput(int i) const {
+  // Asked before CheckArity, when a kernel is chosen.
+  if (i < 0 || i >= num_outputs()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("there is no output ", i, ", there are ", num_outputs()));
+  }
   if (const TensorView* v = outputs_[i]->get_if<TensorView>()) return v;
   return WrongKind("output", i, "tensor", *outputs_[i]);
 }

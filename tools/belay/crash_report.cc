@@ -40,14 +40,15 @@ void OnSignal(int signal) {
 
 void InstallCrashReport(std::string_view message) {
   crash_message[message.copy(crash_message, sizeof(crash_message) - 1)] = '\0';
+  struct sigaction action = {};
+  action.sa_handler = &OnSignal;
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  ::sigaction(SIGABRT, &action, nullptr);
   if (__sanitizer_set_death_callback != nullptr) {
     __sanitizer_set_death_callback(&ReportCrash);
     return;
   }
-  struct sigaction action = {};
-  action.sa_handler = &OnSignal;
-  action.sa_flags = static_cast<int>(SA_RESETHAND);
-  for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) {
+  for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL}) {
     ::sigaction(signal, &action, nullptr);
   }
 }

@@ -80,13 +80,14 @@ bool IsOne(const EValue& value) {
 }
 
 bool AcceptsProduct(const KernelContext& context) {
-  return context.num_arguments() == 2 && IsRowMajorF32(context, 0) && IsRowMajorF32(context, 1) &&
-         IsRowMajorF32Output(context, 0);
+  return context.num_arguments() == 2 && context.num_outputs() == 1 && IsRowMajorF32(context, 0) &&
+         IsRowMajorF32(context, 1) && IsRowMajorF32Output(context, 0);
 }
 
 bool AcceptsAddmm(const KernelContext& context) {
-  if (context.num_arguments() != 5 || !IsRowMajorF32(context, 0) || !IsRowMajorF32(context, 1) ||
-      !IsRowMajorF32(context, 2) || !IsRowMajorF32Output(context, 0)) {
+  if (context.num_arguments() != 5 || context.num_outputs() != 1 || !IsRowMajorF32(context, 0) ||
+      !IsRowMajorF32(context, 1) || !IsRowMajorF32(context, 2) ||
+      !IsRowMajorF32Output(context, 0)) {
     return false;
   }
   const TensorView* self = context.argument(0).get_if<TensorView>();
