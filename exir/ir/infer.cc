@@ -62,7 +62,7 @@ absl::StatusOr<bool> RefreshValue(GraphEditor& editor, NodeId node, ValueId valu
   const TensorMeta* meta = inferred.get_if<TensorMeta>();
   if (declared == nullptr || meta == nullptr) return false;
   if (Contradicts(*declared, *meta)) {
-    return absl::InternalError(absl::StrCat(
+    return absl::InvalidArgumentError(absl::StrCat(
         "the program declares '", editor.graph().value(value).name, "' as ", PrintType(*declared),
         ", its operator gives ", PrintType(*meta), "\n  at ", DescribeNode(editor.graph(), node)));
   }

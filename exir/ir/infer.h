@@ -27,9 +27,10 @@ ValueType ToValueType(const MetaValue& value);
 
 // Replaces the strides of each node's results by those that the meta kernel infers, in execution
 // order in all graphs, so that changed operators (views made copies) are followed by right layouts.
-// Dtypes and sizes stay as they are: they are compared, and a difference is kInternal naming the
-// node, both types and the operator. Sizes are compared where both are numbers. Nodes without a
-// meta kernel keep their types. Returns whether a type changed. O(nodes).
+// Dtypes and sizes stay as they are: they are compared, and a difference is kInvalidArgument (an
+// archive may declare what it wants) naming the node, both types and the operator. Sizes are
+// compared where both are numbers. Nodes without a meta kernel keep their types. Returns whether a
+// type changed. O(nodes).
 absl::StatusOr<bool> RefreshLayouts(ExportedProgram& program);
 
 }  // namespace belay::exir

@@ -32,7 +32,7 @@ TEST(RefreshLayoutsTest, DeclaredTypeThatTheOperatorContradictsIsAnError) {
     return (%y user_output)
   }
 })",
-                  RefreshLayoutsPass().run, absl::StatusCode::kInternal,
+                  RefreshLayoutsPass().run, absl::StatusCode::kInvalidArgument,
                   "declares 'y' as f32[2,4], its operator gives f32[2,3]", PassTestOps());
 }
 

@@ -1,0 +1,110 @@
+// Programs of the zoo are shared by threads, with all kernels and the demo backend: what each
+// computes is, bit by bit, what one thread alone computes.
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "backends/aot_backends.h"
+#include "backends/runtime_backends.h"
+#include "exir/ops/standard_ops.h"
+#include "exir/pipeline.h"
+#include "exir/serialize/serializer.h"
+#include "runtime/core/testing.h"
+#include "runtime/executor/method.h"
+#include "runtime/io/npy_values.h"
+#include "runtime/kernels/standard_kernels.h"
+
+namespace belay {
+namespace {
+
+constexpr const char* kModels[] = {"digits_cnn", "counter_buffer",    "while_loop",
+                                   "conv_kinds", "dynamic_batch_mlp", "digits_cnn_int8"};
+
+struct Lowered {
+  std::string bytes;
+  std::unique_ptr<Program> program;
+  std::vector<std::string> expected;  // the outputs of two calls
+};
+
+absl::Status LowerAndOpen(const std::string& model, Lowered& lowered) {
+  ABSL_ASSIGN_OR_RETURN(const auto ops, exir::CreateStandardOps());
+  ABSL_ASSIGN_OR_RETURN(const auto partitioner, CreatePartitioner("demo", {}));
+  exir::PipelineOptions options;
+  options.backends = &AotBackends();
+  options.partitioners = {partitioner.get()};
+  ABSL_ASSIGN_OR_RETURN(
+      const exir::ProgramImage image,
+      exir::LowerFiles({{"forward", absl::StrCat("conformance/models/zoo/", model, "/model.pt2")}},
+                       *ops, options));
+  ABSL_ASSIGN_OR_RETURN(const exir::SerializedProgram serialized, exir::SerializeProgram(image));
+  lowered.bytes = serialized.ToString();
+  ABSL_ASSIGN_OR_RETURN(
+      Program program,
+      Program::OpenBytes(
+          nullptr,
+          absl::MakeConstSpan(reinterpret_cast<const std::byte*>(lowered.bytes.data()),
+                              lowered.bytes.size()),
+          Program::Options()));
+  lowered.program = std::make_unique<Program>(std::move(program));
+  return absl::OkStatus();
+}
+
+// The outputs of two calls, one after the other on the same state, as the bytes of .npy files.
+absl::StatusOr<std::vector<std::string>> Compute(const Program& program,
+                                                 const KernelRegistry& kernels) {
+  ABSL_ASSIGN_OR_RETURN(Method method,
+                        Method::Load(program, "forward", kernels, RuntimeBackends()));
+  std::vector<std::string> results;
+  for (uint64_t seed : {1, 2}) {
+    std::vector<NpyArray> arrays(method.num_inputs());
+    for (size_t i = 0; i < method.num_inputs(); ++i) {
+      EValue value = ConstantInput(method.plan(), i);
+      if (InputTakesArray(method.plan(), i)) {
+        ABSL_ASSIGN_OR_RETURN(arrays[i], RandomInput(method.plan(), i, seed, /*dynamic_size=*/2));
+        ABSL_ASSIGN_OR_RETURN(value, InputFromNpy(method.plan(), i, arrays[i]));
+      }
+      ABSL_RETURN_IF_ERROR(method.SetInput(i, value));
+    }
+    ABSL_RETURN_IF_ERROR(method.Execute());
+    for (size_t i = 0; i < method.num_outputs(); ++i) {
+      ABSL_ASSIGN_OR_RETURN(std::string bytes, NpyBytesOf(method.GetOutput(i)));
+      results.push_back(std::move(bytes));
+    }
+  }
+  return results;
+}
+
+TEST(ZooThreadsTest, ProgramsAreShared) {
+  constexpr int kThreads = 6, kRounds = 6;
+  KernelRegistry kernels;
+  ASSERT_OK(AddStandardKernels(kernels));
+  std::vector<Lowered> programs(std::size(kModels));
+  for (size_t k = 0; k < programs.size(); ++k) {
+    SCOPED_TRACE(kModels[k]);
+    ASSERT_OK(LowerAndOpen(kModels[k], programs[k]));
+    ASSERT_OK_AND_ASSIGN(programs[k].expected, Compute(*programs[k].program, kernels));
+  }
+  std::atomic<int> waiting = kThreads;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, t] {
+      --waiting;
+      while (waiting > 0) std::this_thread::yield();
+      for (int round = 0; round < kRounds; ++round) {
+        // Two threads at a time on each program, and all on all in the end.
+        const size_t k = static_cast<size_t>(t / 2 + round) % programs.size();
+        const auto results = Compute(*programs[k].program, kernels);
+        ASSERT_OK(results);
+        EXPECT_EQ(*results, programs[k].expected) << kModels[k];
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace
+}  // namespace belay
