@@ -9,15 +9,20 @@ objdump="$(command -v llvm-objdump-19 || command -v llvm-objdump || command -v o
   exit 1
 }
 
+symbols="$("$objdump" --syms --demangle "$binary")"
+if grep -Eq '__(asan|tsan|msan)_init' <<<"$symbols"; then
+  echo "a sanitizer has objects of its own: nothing to see here"
+  exit 0
+fi
+
 # "section name", one a line. Constants with relocations (.data.rel.ro) are read-only when main() begins.
-objects="$("$objdump" --syms --demangle "$binary" |
-  awk '{ for (i = 1; i <= NF; ++i) if ($i ~ /^\.(data|bss|tdata|tbss)(\.|$)/ && $i !~ /^\.data\.rel\.ro/) {
+objects="$(awk '{ for (i = 1; i <= NF; ++i) if ($i ~ /^\.(data|bss|tdata|tbss)(\.|$)/ && $i !~ /^\.data\.rel\.ro/) {
            section = $i
            line = $0
            sub(/^.*\.(data|bss|tdata|tbss)[^ \t]*[ \t]+[0-9a-f]+[ \t]+(\.hidden[ \t]+)?/, "", line)
            if (line ~ /belay|hwy::/) print section, line
            break
-         } }' | sort -u)"
+         } }' <<<"$symbols" | sort -u)"
 
 found=0
 status=0
