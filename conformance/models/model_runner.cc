@@ -118,6 +118,16 @@ absl::Status RunCase(const std::string& folder, const ModelCase& model_case,
 
 }  // namespace
 
+absl::Status RunCases(const std::string& folder, const Manifest& manifest, Method& method) {
+  for (size_t k = 0; k < manifest.cases.size(); ++k) {
+    if (!manifest.stateful_sequence) method.ResetState();
+    const absl::Status status =
+        RunCase(absl::StrCat(folder, "/case_", k), manifest.cases[k], manifest, method);
+    if (!status.ok()) return Annotate(status, absl::StrCat("case ", k));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status RunModel(const std::string& folder, const Manifest& manifest,
                       const std::string& archive, const Engine& engine) {
   ABSL_ASSIGN_OR_RETURN(const exir::ProgramImage image,
@@ -133,13 +143,7 @@ absl::Status RunModel(const std::string& folder, const Manifest& manifest,
           Program::Options()));
   ABSL_ASSIGN_OR_RETURN(Method method,
                         Method::Load(program, "forward", *engine.kernels, *engine.backends));
-  for (size_t k = 0; k < manifest.cases.size(); ++k) {
-    if (!manifest.stateful_sequence) method.ResetState();
-    const absl::Status status =
-        RunCase(absl::StrCat(folder, "/case_", k), manifest.cases[k], manifest, method);
-    if (!status.ok()) return Annotate(status, absl::StrCat("case ", k));
-  }
-  return absl::OkStatus();
+  return RunCases(folder, manifest, method);
 }
 
 }  // namespace belay::conformance

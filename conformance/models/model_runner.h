@@ -9,6 +9,7 @@
 #include "exir/op/op_registry.h"
 #include "exir/pipeline.h"
 #include "runtime/backend/backend_registry.h"
+#include "runtime/executor/method.h"
 #include "runtime/kernel/kernel_registry.h"
 
 namespace belay::conformance {
@@ -27,6 +28,9 @@ struct Engine {
 //   listed anything else        lowering, loading or executing failed
 absl::Status RunModel(const std::string& folder, const Manifest& manifest,
                       const std::string& archive, const Engine& engine);
+
+// The same cases, of a method that is loaded already; kFailedPrecondition as above.
+absl::Status RunCases(const std::string& folder, const Manifest& manifest, Method& method);
 
 }  // namespace belay::conformance
 
