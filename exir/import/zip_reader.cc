@@ -38,17 +38,19 @@ constexpr uint64_t kMaxDeflateRatio = 1032;
 
 using Bytes = absl::Span<const std::byte>;
 
-// Little-endian numbers. Preconditions: in range.
-uint16_t Get16(Bytes b, uint64_t at) {
-  return static_cast<uint16_t>(static_cast<unsigned>(b[at]) | static_cast<unsigned>(b[at + 1])
-                                                                  << 8);
+// Little-endian numbers. Precondition: in range.
+template <class T>
+T Get(Bytes b, uint64_t at) {
+  T value = 0;
+  const Bytes number = b.subspan(at, sizeof(T));
+  for (size_t i = sizeof(T); i-- > 0;) {
+    value = static_cast<T>(uint64_t{value} << 8 | std::to_integer<uint64_t>(number[i]));
+  }
+  return value;
 }
-uint32_t Get32(Bytes b, uint64_t at) {
-  return Get16(b, at) | static_cast<uint32_t>(Get16(b, at + 2)) << 16;
-}
-uint64_t Get64(Bytes b, uint64_t at) {
-  return Get32(b, at) | static_cast<uint64_t>(Get32(b, at + 4)) << 32;
-}
+constexpr auto Get16 = Get<uint16_t>;
+constexpr auto Get32 = Get<uint32_t>;
+constexpr auto Get64 = Get<uint64_t>;
 
 std::string_view Text(Bytes b) { return {reinterpret_cast<const char*>(b.data()), b.size()}; }
 
@@ -79,9 +81,10 @@ absl::StatusOr<uint64_t> FindEndRecord(Bytes file) {
   }
   const uint64_t last = file.size() - kEndBytes;
   const uint64_t first = last - std::min(last, kMaxCommentBytes);
-  for (uint64_t at = last + 1; at-- > first;) {
-    if (Get32(file, at) == kEndSignature && Get16(file, at + 20) == file.size() - at - kEndBytes)
-      return at;
+  for (uint64_t at = last;; --at) {
+    const Bytes record = file.subspan(at, kEndBytes);
+    if (Get32(record, 0) == kEndSignature && Get16(record, 20) == last - at) return at;
+    if (at == first) break;
   }
   return Corrupt(
       "no end record at the end of the file: it is truncated, or something was appended");
@@ -89,33 +92,34 @@ absl::StatusOr<uint64_t> FindEndRecord(Bytes file) {
 
 // The zip64 end record, when a locator stands before the classic one. `end` becomes where the
 // directory must end.
-absl::StatusOr<Directory> ReadZip64End(Bytes file, uint64_t locator, uint64_t& end) {
-  const uint64_t at = Get64(file, locator + 8);
-  if (Get32(file, locator + 4) != 0 || Get32(file, locator + 16) > 1) {
+absl::StatusOr<Directory> ReadZip64End(Bytes file, uint64_t locator_at, uint64_t& end) {
+  const Bytes locator = file.subspan(locator_at, kZip64LocatorBytes);
+  const uint64_t at = Get64(locator, 8);
+  if (Get32(locator, 4) != 0 || Get32(locator, 16) > 1) {
     return absl::UnimplementedError("zip: spread over several disks");
   }
-  if (!RangeFits(at, kZip64EndBytes, locator) || Get32(file, at) != kZip64EndSignature) {
+  if (!RangeFits(at, kZip64EndBytes, locator_at) || Get32(file, at) != kZip64EndSignature) {
     return Corrupt("no zip64 end record at offset ", at, " to which its locator points");
   }
-  const std::optional<uint64_t> record = CheckedAdd<uint64_t>(Get64(file, at + 4), 12);
-  if (!record.has_value() || *record != locator - at) {
+  const Bytes record = file.subspan(at, kZip64EndBytes);
+  const std::optional<uint64_t> size = CheckedAdd<uint64_t>(Get64(record, 4), 12);
+  if (!size.has_value() || *size != locator_at - at) {
     return Corrupt("the zip64 end record does not end where its locator begins");
   }
-  if (Get32(file, at + 16) != 0 || Get32(file, at + 20) != 0 ||
-      Get64(file, at + 24) != Get64(file, at + 32)) {
+  if (Get32(record, 16) != 0 || Get32(record, 20) != 0 || Get64(record, 24) != Get64(record, 32)) {
     return absl::UnimplementedError("zip: spread over several disks");
   }
   end = at;
-  return Directory{.offset = Get64(file, at + 48),
-                   .size = Get64(file, at + 40),
-                   .entries = Get64(file, at + 32)};
+  return Directory{
+      .offset = Get64(record, 48), .size = Get64(record, 40), .entries = Get64(record, 32)};
 }
 
 absl::StatusOr<Directory> FindDirectory(Bytes file) {
   ABSL_ASSIGN_OR_RETURN(const uint64_t at, FindEndRecord(file));
-  const uint16_t disk = Get16(file, at + 4), directory_disk = Get16(file, at + 6);
-  const uint16_t entries_here = Get16(file, at + 8), entries = Get16(file, at + 10);
-  const uint32_t size = Get32(file, at + 12), offset = Get32(file, at + 16);
+  const Bytes record = file.subspan(at, kEndBytes);
+  const uint16_t disk = Get16(record, 4), directory_disk = Get16(record, 6);
+  const uint16_t entries_here = Get16(record, 8), entries = Get16(record, 10);
+  const uint32_t size = Get32(record, 12), offset = Get32(record, 16);
 
   Directory directory{.offset = offset, .size = size, .entries = entries};
   uint64_t end = at;
@@ -134,7 +138,7 @@ absl::StatusOr<Directory> FindDirectory(Bytes file) {
     return absl::UnimplementedError("zip: spread over several disks");
   }
   if (!RangeFits(directory.offset, directory.size, end) ||
-      directory.offset + directory.size != end) {
+      directory.size != end - directory.offset) {
     return Corrupt("the central directory (offset ", directory.offset, ", ", directory.size,
                    " bytes) does not end where the end record begins (", end, ")");
   }
@@ -171,24 +175,24 @@ absl::Status ReadZip64Extra(Bytes extra, std::string_view name, uint64_t* size,
   const bool need_size = *size == kSaturated32, need_compressed = *compressed_size == kSaturated32;
   const bool need_offset = offset != nullptr && *offset == kSaturated32;
   if (!need_size && !need_compressed && !need_offset) return absl::OkStatus();
-  for (uint64_t at = 0; RangeFits(at, 4, extra.size());) {
-    const uint16_t id = Get16(extra, at), length = Get16(extra, at + 2);
-    if (!RangeFits(at + 4, length, extra.size())) break;
-    if (id == kZip64ExtraId) {
-      const Bytes field = extra.subspan(at + 4, length);
-      uint64_t next = 0;
-      for (auto [needed, target] :
-           {std::pair(need_size, size), std::pair(need_compressed, compressed_size),
-            std::pair(need_offset, offset)}) {
-        if (!needed) continue;
-        if (!RangeFits(next, 8, field.size()))
-          return Corrupt("'", Printable(name), "': the zip64 field is too short");
-        *target = Get64(field, next);
-        next += 8;
-      }
-      return absl::OkStatus();
+  constexpr size_t kFieldHeadBytes = 4;
+  while (extra.size() >= kFieldHeadBytes) {
+    const uint16_t id = Get16(extra, 0), length = Get16(extra, 2);
+    extra.remove_prefix(kFieldHeadBytes);
+    if (length > extra.size()) break;
+    Bytes field = extra.first(length);
+    extra.remove_prefix(length);
+    if (id != kZip64ExtraId) continue;
+    for (auto [needed, target] :
+         {std::pair(need_size, size), std::pair(need_compressed, compressed_size),
+          std::pair(need_offset, offset)}) {
+      if (!needed) continue;
+      if (field.size() < sizeof(uint64_t))
+        return Corrupt("'", Printable(name), "': the zip64 field is too short");
+      *target = Get64(field, 0);
+      field.remove_prefix(sizeof(uint64_t));
     }
-    at += 4 + uint64_t{length};
+    return absl::OkStatus();
   }
   return Corrupt("'", Printable(name), "': the zip64 field is missing");
 }
@@ -205,27 +209,29 @@ absl::StatusOr<CentralEntry> ReadCentral(Bytes file, uint64_t end, uint64_t& at)
   if (!RangeFits(at, kCentralBytes, end) || Get32(file, at) != kCentralSignature) {
     return Corrupt("no directory entry at offset ", at, " where one must be");
   }
-  const uint64_t name_bytes = Get16(file, at + 28), extra_bytes = Get16(file, at + 30);
-  const uint64_t record = kCentralBytes + name_bytes + extra_bytes + Get16(file, at + 32);
-  if (!RangeFits(at, record, end))
+  Bytes rest = file.subspan(at, end - at);
+  const Bytes record = rest.first(kCentralBytes);
+  rest.remove_prefix(kCentralBytes);
+  const uint16_t name_bytes = Get16(record, 28), extra_bytes = Get16(record, 30);
+  const uint64_t variable_bytes = uint64_t{name_bytes} + extra_bytes + Get16(record, 32);
+  if (variable_bytes > rest.size())
     return Corrupt("the directory entry at offset ", at, " does not fit");
 
   CentralEntry central;
   ZipReader::Entry& entry = central.entry;
-  entry.name = Text(file.subspan(at + kCentralBytes, name_bytes));
+  entry.name = Text(rest.first(name_bytes));
   ABSL_RETURN_IF_ERROR(CheckName(entry.name));
-  central.flags = Get16(file, at + 8);
-  central.method = Get16(file, at + 10);
-  entry.crc32 = Get32(file, at + 16);
-  entry.compressed_size = Get32(file, at + 20);
-  entry.size = Get32(file, at + 24);
-  central.header_offset = Get32(file, at + 42);
-  const uint16_t disk = Get16(file, at + 34);
-  const bool from_unix = Get16(file, at + 4) >> 8 == 3;
-  const uint32_t mode = Get32(file, at + 38) >> 16;
-  ABSL_RETURN_IF_ERROR(ReadZip64Extra(file.subspan(at + kCentralBytes + name_bytes, extra_bytes),
-                                      entry.name, &entry.size, &entry.compressed_size,
-                                      &central.header_offset));
+  central.flags = Get16(record, 8);
+  central.method = Get16(record, 10);
+  entry.crc32 = Get32(record, 16);
+  entry.compressed_size = Get32(record, 20);
+  entry.size = Get32(record, 24);
+  central.header_offset = Get32(record, 42);
+  const uint16_t disk = Get16(record, 34);
+  const bool from_unix = Get16(record, 4) >> 8 == 3;
+  const uint32_t mode = Get32(record, 38) >> 16;
+  ABSL_RETURN_IF_ERROR(ReadZip64Extra(rest.subspan(name_bytes, extra_bytes), entry.name,
+                                      &entry.size, &entry.compressed_size, &central.header_offset));
   if (disk != 0 && disk != kSaturated16)
     return absl::UnimplementedError("zip: spread over several disks");
   if ((central.flags & kEncrypted) != 0) {
@@ -250,7 +256,7 @@ absl::StatusOr<CentralEntry> ReadCentral(Bytes file, uint64_t end, uint64_t& at)
     return Corrupt("'", Printable(entry.name), "' declares ", entry.size, " bytes, more than ",
                    entry.compressed_size, " deflated bytes can hold");
   }
-  at += record;
+  at += kCentralBytes + variable_bytes;  // at most `end`
   return central;
 }
 
@@ -262,24 +268,27 @@ absl::Status ReadLocal(Bytes file, uint64_t end, CentralEntry& central) {
   if (!RangeFits(at, kLocalBytes, end) || Get32(file, at) != kLocalSignature) {
     return Corrupt("'", name, "': no local header at offset ", at);
   }
-  const uint64_t name_bytes = Get16(file, at + 26), extra_bytes = Get16(file, at + 28);
-  entry.data_offset = at + kLocalBytes + name_bytes + extra_bytes;
-  if (!RangeFits(at, kLocalBytes + name_bytes + extra_bytes, end) ||
+  const Bytes record = file.subspan(at, kLocalBytes);
+  const uint16_t name_bytes = Get16(record, 26), extra_bytes = Get16(record, 28);
+  const uint64_t header_bytes = kLocalBytes + name_bytes + extra_bytes;
+  entry.data_offset = at + header_bytes;
+  if (!RangeFits(at, header_bytes, end) ||
       !RangeFits(entry.data_offset, entry.compressed_size, end)) {
     return Corrupt("'", name, "': ", entry.compressed_size, " bytes at offset ", entry.data_offset,
                    " do not lie before the central directory (", end, ")");
   }
-  if (Text(file.subspan(at + kLocalBytes, name_bytes)) != entry.name) {
+  const Bytes variable = file.subspan(at, header_bytes).subspan(kLocalBytes);
+  if (Text(variable.first(name_bytes)) != entry.name) {
     return Corrupt("'", name, "': the local header has another name");
   }
-  const uint16_t flags = Get16(file, at + 6);
+  const uint16_t flags = Get16(record, 6);
   if (((flags ^ central.flags) & (kEncrypted | kPatchData | kDataDescriptor)) != 0 ||
-      Get16(file, at + 8) != central.method) {
+      Get16(record, 8) != central.method) {
     return Corrupt("'", name,
                    "': the local header has other flags or another method than the directory");
   }
-  const uint32_t crc = Get32(file, at + 14);
-  uint64_t compressed_size = Get32(file, at + 18), size = Get32(file, at + 22);
+  const uint32_t crc = Get32(record, 14);
+  uint64_t compressed_size = Get32(record, 18), size = Get32(record, 22);
   // With a data descriptor the local fields may be left empty.
   const bool streamed = (flags & kDataDescriptor) != 0;
   if (streamed && (size == 0 || size == kSaturated32) &&
@@ -287,8 +296,8 @@ absl::Status ReadLocal(Bytes file, uint64_t end, CentralEntry& central) {
       (crc == 0 || crc == entry.crc32)) {
     return absl::OkStatus();
   }
-  ABSL_RETURN_IF_ERROR(ReadZip64Extra(file.subspan(at + kLocalBytes + name_bytes, extra_bytes),
-                                      entry.name, &size, &compressed_size, nullptr));
+  ABSL_RETURN_IF_ERROR(ReadZip64Extra(variable.subspan(name_bytes, extra_bytes), entry.name, &size,
+                                      &compressed_size, nullptr));
   if (crc != entry.crc32 || size != entry.size || compressed_size != entry.compressed_size) {
     return Corrupt("'", name,
                    "': the local header has another size or checksum than the directory");
@@ -305,7 +314,7 @@ absl::Status CheckOverlap(std::vector<CentralEntry>& entries) {
   });
   for (size_t i = 1; i < order.size(); ++i) {
     const ZipReader::Entry& before = order[i - 1]->entry;
-    if (before.data_offset + before.compressed_size > order[i]->header_offset) {
+    if (!RangeFits(before.data_offset, before.compressed_size, order[i]->header_offset)) {
       return Corrupt("'", Printable(before.name), "' and '", Printable(order[i]->entry.name),
                      "' overlap");
     }

@@ -23,8 +23,9 @@ constexpr size_t kHeaderCrcAt = 60;
 template <class T>
 T LittleEndian(absl::Span<const std::byte> bytes, size_t at) {
   T value = 0;
+  const absl::Span<const std::byte> number = bytes.subspan(at, sizeof(T));
   for (size_t i = sizeof(T); i-- > 0;) {
-    value = static_cast<T>(value << 8 | std::to_integer<T>(bytes[at + i]));
+    value = static_cast<T>(value << 8 | std::to_integer<T>(number[i]));
   }
   return value;
 }

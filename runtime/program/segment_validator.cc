@@ -128,10 +128,13 @@ absl::Status PlaceInCompanion(const std::string& name, const std::vector<size_t>
       ReadCompanionHeader(file->bytes(), members.size());
   if (!digests.ok()) return Annotate(digests.status(), name);
   FileWalk walk(file->bytes(), kHeaderBytes + digests->size());
+  absl::Span<const std::byte> rest = *digests;
   for (size_t k = 0; k < members.size(); ++k) {
     SegmentPlan& plan = segments.plans[members[k]];
     const MetadataPath path(metadata, "segments", members[k]);
-    if (std::memcmp(digests->data() + k * kDigestBytes, plan.sha256.data(), kDigestBytes) != 0) {
+    const absl::Span<const std::byte> digest = rest.first(kDigestBytes);
+    rest.remove_prefix(kDigestBytes);
+    if (std::memcmp(digest.data(), plan.sha256.data(), kDigestBytes) != 0) {
       return absl::DataLossError(
           absl::StrCat("companion file ", Quoted(name), " belongs to another program: the digest ",
                        "of its segment ", k, " is not that of ", path.ToString()));

@@ -62,6 +62,26 @@ plant layering "SIMD outside kernels" runtime/executor/BUILD.bazel "$(library @h
 plant layering "a package without a row" exir/novelty/BUILD.bazel "$(library //exir/ir)"
 for name in format naming layering; do expect pass "$name" "a clean tree, again"; done
 
+# Arithmetic on numbers from files.
+expect fail checked_math "a tree without readers"
+write runtime/program/reader.cc '// a + b, c << 2' 'const char* s = "a + b << 3 \" * 2";' 'constexpr int kBig = 1 << 20;' \
+  'for (int i = 0; i < 3; ++i) Use(*p, &q, 1'"'"'000);' 'last = last + CheckedInt(size) * 4;' '/* a * b' 'c + d */'
+expect pass checked_math "only what is allowed"
+plant checked_math "a sum" runtime/program/a.cc 'end = offset + size;'
+plant checked_math "a sum over two lines" runtime/program/a.h 'end = offset +' '      size;'
+plant checked_math "a product" runtime/core/npy.cc 'bytes = count * 4;'
+plant checked_math "a shift" exir/import/zip_reader.cc 'size = 1u << exponent;'
+plant checked_math "a running sum" runtime/program/a.cc 'total += size;'
+plant checked_math "a running product" runtime/program/a.cc 'total *= size;'
+plant checked_math "a copy" backends/a/a_blob.cc 'std::memcpy(to, from, size);'
+plant checked_math "behind a comment" runtime/program/a.cc '/* x */ end = offset + size;  // y'
+plant checked_math "an exception without a reason" tools/lint/checked_math_allow.txt 'runtime/program/reader.cc | x'
+plant checked_math "an exception that nothing needs" tools/lint/checked_math_allow.txt \
+  'runtime/program/reader.cc | offset + size | it was checked'
+write tools/lint/checked_math_allow.txt '# Why:' 'runtime/program/a.cc | offset + size | it was checked'
+write runtime/program/a.cc 'end = offset + size;'
+expect pass checked_math "an exception"
+
 write backends/a/BUILD.bazel "$(library //backends/a/b)" "$(library @highway//:hwy)" "$(library //exir:pipeline)"
 expect pass layering "what a backend may use"
 

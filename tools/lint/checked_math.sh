@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# checked_math.sh ROOT: where numbers from files are read, arithmetic on them goes through
+# runtime/core/checked_math.h. checked_math_allow.txt lists what may be left, and why.
+set -euo pipefail
+
+lint=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
+cd "$1"
+allow=tools/lint/checked_math_allow.txt
+[[ -e $allow ]] || allow=/dev/null
+
+# The loader and its validators, and the readers of archives, pickles, arrays and blobs.
+patterns=(
+  'runtime/program/*.cc' 'runtime/program/*.h' runtime/core/npy.cc runtime/executor/{slot_table,method_inputs}.cc
+  exir/import/{byte_budget,container,payloads,pickle,tensor_payload,torch_save,zip_reader}.cc
+  'backends/*/*_blob.cc'
+)
+files=()
+for pattern in "${patterns[@]}"; do
+  while read -r file; do
+    case $file in
+      *_test.cc | *_bench.cc) ;;
+      */limits.h) ;; # constants
+      *) files+=("$file") ;;
+    esac
+  done < <(compgen -G "$pattern" || true)
+done
+if ((${#files[@]} == 0)); then
+  echo "no readers below $1"
+  exit 1
+fi
+awk -f "$lint/checked_math.awk" ALLOW=1 "$allow" ALLOW=0 "${files[@]}"
