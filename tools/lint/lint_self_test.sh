@@ -65,11 +65,13 @@ for name in format naming layering; do expect pass "$name" "a clean tree, again"
 # Arithmetic on numbers from files.
 expect fail checked_math "a tree without readers"
 write runtime/program/reader.cc '// a + b, c << 2' 'const char* s = "a + b << 3 \" * 2";' 'constexpr int kBig = 1 << 20;' \
-  'for (int i = 0; i < 3; ++i) Use(*p, &q, 1'"'"'000);' 'last = last + CheckedInt(size) * 4;' '/* a * b' 'c + d */'
+  'for (int i = 0; i < 3; ++i) Use(*p, &q, 1'"'"'000);' 'last = last + CheckedInt(size) * 4;' 'Add(sizeof(std::byte*) + 3 * kBytes);' '/* a * b' 'c + d */'
 expect pass checked_math "only what is allowed"
 plant checked_math "a sum" runtime/program/a.cc 'end = offset + size;'
 plant checked_math "a sum over two lines" runtime/program/a.h 'end = offset +' '      size;'
 plant checked_math "a product" runtime/core/npy.cc 'bytes = count * 4;'
+plant checked_math "a product with a constant" runtime/program/a.cc 'bytes = count * kBytes;'
+plant checked_math "a sum with a constant" runtime/program/a.cc 'end = kHeaderBytes + size;'
 plant checked_math "a shift" exir/import/zip_reader.cc 'size = 1u << exponent;'
 plant checked_math "a running sum" runtime/program/a.cc 'total += size;'
 plant checked_math "a running product" runtime/program/a.cc 'total *= size;'
