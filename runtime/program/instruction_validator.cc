@@ -12,6 +12,7 @@
 #include "google/protobuf/repeated_field.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/program/operand_overlap.h"
+#include "runtime/schema/in_place_operators.h"
 
 namespace belay {
 namespace {
@@ -121,7 +122,7 @@ class InstructionValidator {
   }
 
   absl::Status CheckOperands(const Indices& arguments, const Indices& outputs, bool in_place,
-                             const MetadataPath& path) {
+                             OutputOverArgument over, const MetadataPath& path) {
     overlap_.Clear();
     for (int i = 0; i < arguments.size(); ++i) {
       const MetadataPath at(path, "arguments", i);
@@ -136,7 +137,7 @@ class InstructionValidator {
       ABSL_RETURN_IF_ERROR(CheckOutput(outputs[i], at));
       overlap_.AddOutput(outputs[i]);
     }
-    return overlap_.Check(in_place, path);
+    return overlap_.Check(in_place, over, path);
   }
 
   absl::StatusOr<InstructionPlan> ValidateKernel(const schema::KernelCall& call,
@@ -146,8 +147,9 @@ class InstructionValidator {
           .Error(absl::StrCat(call.operator_(), " does not exist, there are ",
                               plan_.operators.size()));
     }
-    const bool in_place = IsInPlaceOperator(plan_.operators[call.operator_()]);
-    ABSL_RETURN_IF_ERROR(CheckOperands(call.arguments(), call.outputs(), in_place, path));
+    const std::string& op = plan_.operators[call.operator_()];
+    ABSL_RETURN_IF_ERROR(CheckOperands(call.arguments(), call.outputs(), IsInPlaceOperator(op),
+                                       OutputOverArgumentOf(op), path));
     KernelCallPlan plan;
     plan.op = call.operator_();
     plan.arguments.assign(call.arguments().begin(), call.arguments().end());
@@ -162,7 +164,8 @@ class InstructionValidator {
       return delegate.Error(
           absl::StrCat(call.delegate(), " does not exist, there are ", first_calls_.size()));
     }
-    ABSL_RETURN_IF_ERROR(CheckOperands(call.arguments(), call.outputs(), /*in_place=*/false, path));
+    ABSL_RETURN_IF_ERROR(CheckOperands(call.arguments(), call.outputs(), /*in_place=*/false,
+                                       OutputOverArgument::kNever, path));
     DelegateCallPlan plan;
     plan.delegate = call.delegate();
     plan.arguments.assign(call.arguments().begin(), call.arguments().end());
@@ -255,7 +258,7 @@ class InstructionValidator {
     overlap_.Clear();
     overlap_.AddArgument(move.from());
     overlap_.AddOutput(move.to());
-    ABSL_RETURN_IF_ERROR(overlap_.Check(/*in_place=*/false, path));
+    ABSL_RETURN_IF_ERROR(overlap_.Check(/*in_place=*/false, OutputOverArgument::kNever, path));
     return plan;
   }
 

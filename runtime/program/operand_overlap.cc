@@ -52,7 +52,21 @@ OperandOverlap::Range OperandOverlap::RangeOf(uint32_t value) const {
   return {tensor.location, tensor.offset, tensor.offset + tensor.bytes(), value};
 }
 
-absl::Status OperandOverlap::CheckArgument(uint32_t value, bool in_place,
+bool OperandOverlap::MayLieOver(const Range& output, const Range& argument,
+                                OutputOverArgument over) const {
+  if (over == OutputOverArgument::kNever || output.space != TensorPlan::Location::kArena ||
+      output.begin != argument.begin || output.end != argument.end) {
+    return false;
+  }
+  const auto& out = std::get<TensorPlan>(values_[output.value]);
+  const auto& in = std::get<TensorPlan>(values_[argument.value]);
+  if (out.dtype != in.dtype) return false;
+  return over == OutputOverArgument::kSameBytes ||
+         (out.sizes == in.sizes && out.dim_order == in.dim_order &&
+          out.dynamic_dims == in.dynamic_dims);
+}
+
+absl::Status OperandOverlap::CheckArgument(uint32_t value, bool in_place, OutputOverArgument over,
                                            const MetadataPath& path) {
   const Range argument = RangeOf(value);
   // Outputs are disjoint: those that meet the argument are the ones before its end, backwards.
@@ -62,14 +76,15 @@ absl::Status OperandOverlap::CheckArgument(uint32_t value, bool in_place,
     --output;
     if (output->space != argument.space || output->end <= argument.begin) break;
     const bool same = output->value == argument.value;
-    if (!same || !in_place || ++output->uses > 1) {
+    if (same ? !in_place || ++output->uses > 1 : !MayLieOver(*output, argument, over)) {
       return OverlapError(output->value, argument.value, same, path);
     }
   }
   return absl::OkStatus();
 }
 
-absl::Status OperandOverlap::Check(bool in_place, const MetadataPath& path) {
+absl::Status OperandOverlap::Check(bool in_place, OutputOverArgument over,
+                                   const MetadataPath& path) {
   written_.clear();
   for (const uint32_t output : outputs_) {
     // With more ranges than there are values, one is there twice, which is found below.
@@ -91,7 +106,7 @@ absl::Status OperandOverlap::Check(bool in_place, const MetadataPath& path) {
   absl::Status status;
   for (const uint32_t argument : arguments_) {
     const auto check = [&](uint32_t value) {
-      status = CheckArgument(value, in_place, path);
+      status = CheckArgument(value, in_place, over, path);
       return status.ok();
     };
     if (!ForEachTensor(argument, check)) break;

@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "runtime/program/metadata_path.h"
 #include "runtime/program/plan.h"
+#include "runtime/schema/in_place_operators.h"
 
 namespace belay {
 
@@ -25,9 +26,10 @@ class OperandOverlap {
   void AddOutput(uint32_t value);
 
   // kInvalidArgument when the memory of an output overlaps that of another operand; an argument
-  // that is the output itself is allowed once if `in_place`. O(n log n) in the operands,
-  // lists with their elements; in memory O(n) in the values.
-  absl::Status Check(bool in_place, const MetadataPath& path);
+  // that is the output itself is allowed once if `in_place`, and another tensor in exactly the
+  // output's place in the arena if `over` allows it. O(n log n) in the operands, lists with their
+  // elements; in memory O(n) in the values.
+  absl::Status Check(bool in_place, OutputOverArgument over, const MetadataPath& path);
 
  private:
   // Operands overlap when they are in one space and their ranges meet. State, inputs and constants
@@ -46,7 +48,9 @@ class OperandOverlap {
   template <class Visit>
   bool ForEachTensor(uint32_t value, const Visit& visit) const;
   Range RangeOf(uint32_t value) const;
-  absl::Status CheckArgument(uint32_t value, bool in_place, const MetadataPath& path);
+  bool MayLieOver(const Range& output, const Range& argument, OutputOverArgument over) const;
+  absl::Status CheckArgument(uint32_t value, bool in_place, OutputOverArgument over,
+                             const MetadataPath& path);
 
   const std::vector<ValuePlan>& values_;
   std::vector<uint32_t> arguments_, outputs_;

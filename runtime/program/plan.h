@@ -98,7 +98,8 @@ using InstructionPlan =
 // a scalar slot that is no input, or a list of tensors in the arena or in the state; an output that
 // is None is dropped. The memory of an output is disjoint from that of all other operands of its
 // instruction, except that an operator whose name says that it works in place (IsInPlaceOperator)
-// may have an argument that is the output. Every delegate is called; all its calls have operands of
+// may have an argument that is the output, and one of runtime/schema/in_place_operators.h an
+// argument in exactly the output's place. Every delegate is called; all its calls have operands of
 // the same kinds and sizes, literals of the same value.
 // Lists hold no lists. External tensors are inputs, and no two values are the same input.
 struct MethodPlan {

@@ -352,6 +352,24 @@ const RuleCase kRuleCases[] = {
     {"OutputIsArgumentOfPureOperator",
      EDIT(At(method, v.add).mutable_kernel()->set_arguments(0, v.sum)), kInvalid,
      "value 9 is written and is another operand"},
+    {"ElementwiseOutputOverArgumentOfOtherSizes",
+     EDIT(method.set_operators(At(method, v.add).kernel().operator_(), "aten.add.Tensor");
+          TensorAt(method, v.copy).set_arena_offset(TensorAt(method, v.sum).arena_offset());
+          TensorAt(method, v.copy).clear_sizes(); TensorAt(method, v.copy).add_sizes(1);
+          TensorAt(method, v.copy).set_dim_order(std::string("\0", 1));
+          At(method, v.add).mutable_kernel()->set_arguments(0, v.copy)),
+     kInvalid, "is written and overlaps value"},
+    {"ElementwiseOutputOverArgumentOfOtherDType",
+     EDIT(method.set_operators(At(method, v.add).kernel().operator_(), "aten.add.Tensor");
+          *method.mutable_values(static_cast<int>(v.copy)) = method.values(static_cast<int>(v.sum));
+          TensorAt(method, v.copy).set_dtype(4);
+          At(method, v.add).mutable_kernel()->set_arguments(0, v.copy)),
+     kInvalid, "is written and overlaps value"},
+    {"OutputOverArgumentOfOtherOperator",
+     EDIT(method.set_operators(At(method, v.add).kernel().operator_(), "aten.mm.default");
+          *method.mutable_values(static_cast<int>(v.copy)) = method.values(static_cast<int>(v.sum));
+          At(method, v.add).mutable_kernel()->set_arguments(0, v.copy)),
+     kInvalid, "is written and overlaps value"},
     {"InPlaceArgumentTwice", EDIT(At(method, v.in_place).mutable_kernel()->set_arguments(1, v.m)),
      kInvalid, "value 3 is written and is another operand"},
     {"DelegateOutputIsArgument",
@@ -430,6 +448,22 @@ const AllowedCase kAllowedCases[] = {
     {"OutputIsState", EDIT(At(method, v.add).mutable_kernel()->set_outputs(0, v.state))},
     {"OutputIsMutatedInput", EDIT(At(method, v.add).mutable_kernel()->set_outputs(0, v.m))},
     {"ArgumentTwice", EDIT(At(method, v.add).mutable_kernel()->set_arguments(1, v.x))},
+    {"ElementwiseOutputOverArgument",
+     EDIT(method.set_operators(At(method, v.add).kernel().operator_(), "aten.add.Tensor");
+          *method.mutable_values(static_cast<int>(v.copy)) = method.values(static_cast<int>(v.sum));
+          At(method, v.move).mutable_move()->set_from(v.weight);
+          At(method, v.move).mutable_move()->set_to(v.total);
+          At(method, v.add).mutable_kernel()->set_arguments(0, v.copy))},
+    {"OutputOfOtherShapeOverSameBytes",
+     EDIT(method.set_operators(At(method, v.add).kernel().operator_(), "aten.view_copy.default");
+          *method.mutable_values(static_cast<int>(v.copy)) = method.values(static_cast<int>(v.sum));
+          TensorAt(method, v.copy).add_sizes(1);
+          TensorAt(method, v.copy)
+              .mutable_dim_order()
+              ->push_back(static_cast<char>(TensorAt(method, v.copy).sizes_size() - 1));
+          At(method, v.move).mutable_move()->set_from(v.weight);
+          At(method, v.move).mutable_move()->set_to(v.total);
+          At(method, v.add).mutable_kernel()->set_arguments(0, v.copy))},
     {"MoveOfLiteral",
      EDIT(method.mutable_values(static_cast<int>(v.flag))
               ->mutable_scalar()

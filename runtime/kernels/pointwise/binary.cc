@@ -13,8 +13,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 // The three forms that matter have loops of their own; steps of zero repeat one value.
 template <class Op>
-HWY_INLINE void Loop(const float* HWY_RESTRICT x, size_t x_step, const float* HWY_RESTRICT y,
-                     size_t y_step, size_t n, float* HWY_RESTRICT out, const Op& op) {
+HWY_INLINE void Loop(const float* x, size_t x_step, const float* y, size_t y_step, size_t n,
+                     float* out, const Op& op) {
   const hn::ScalableTag<float> d;
   const size_t lanes = hn::Lanes(d);
   const auto run = [&](const auto& load_x, const auto& load_y) HWY_ATTR {
@@ -43,12 +43,11 @@ HWY_INLINE void Loop(const float* HWY_RESTRICT x, size_t x_step, const float* HW
   }
 }
 
-#define BELAY_DEFINE(name, expression)                                                     \
-  void name##Impl(const float* HWY_RESTRICT x, size_t x_step, const float* HWY_RESTRICT y, \
-                  size_t y_step, size_t n, [[maybe_unused]] float alpha,                   \
-                  float* HWY_RESTRICT out) {                                               \
-    Loop(x, x_step, y, y_step, n, out,                                                     \
-         [&]([[maybe_unused]] auto d, auto a, auto b) HWY_ATTR { return expression; });    \
+#define BELAY_DEFINE(name, expression)                                                    \
+  void name##Impl(const float* x, size_t x_step, const float* y, size_t y_step, size_t n, \
+                  [[maybe_unused]] float alpha, float* out) {                             \
+    Loop(x, x_step, y, y_step, n, out,                                                    \
+         [&]([[maybe_unused]] auto d, auto a, auto b) HWY_ATTR { return expression; });   \
   }
 // Multiplied and added separately, so that all instruction sets give the same bits.
 BELAY_DEFINE(AddF32, hn::Add(a, hn::Mul(hn::Set(d, alpha), b)))

@@ -12,8 +12,7 @@ namespace belay {
 namespace HWY_NAMESPACE {
 
 template <class Op>
-HWY_INLINE void Loop(const float* HWY_RESTRICT in, size_t n, float* HWY_RESTRICT out,
-                     const Op& op) {
+HWY_INLINE void Loop(const float* in, size_t n, float* out, const Op& op) {
   const hn::ScalableTag<float> d;
   const size_t lanes = hn::Lanes(d);
   size_t i = 0;
@@ -31,10 +30,10 @@ HWY_INLINE V Bounded(D d, V x, float low, float high) {
   return hn::IfThenElse(hn::IsNaN(x), x, y);
 }
 
-#define BELAY_DEFINE(name, expression)                                                      \
-  void name##Impl(const float* HWY_RESTRICT in, size_t n, [[maybe_unused]] float a,         \
-                  [[maybe_unused]] float b, float* HWY_RESTRICT out) {                      \
-    Loop(in, n, out, [&]([[maybe_unused]] auto d, auto x) HWY_ATTR { return expression; }); \
+#define BELAY_DEFINE(name, expression)                                                           \
+  void name##Impl(const float* in, size_t n, [[maybe_unused]] float a, [[maybe_unused]] float b, \
+                  float* out) {                                                                  \
+    Loop(in, n, out, [&]([[maybe_unused]] auto d, auto x) HWY_ATTR { return expression; });      \
   }
 BELAY_DEFINE(AbsF32, hn::Abs(x))
 // Zeros keep their sign, which the oldest instruction set forgets.
@@ -56,8 +55,7 @@ BELAY_DEFINE(TanhF32, SafeTanh(d, x))
 BELAY_DEFINE(TruncF32, hn::CopySign(hn::Trunc(x), x))
 #undef BELAY_DEFINE
 
-void GeluF32Impl(const float* HWY_RESTRICT in, size_t n, float tanh_form, float,
-                 float* HWY_RESTRICT out) {
+void GeluF32Impl(const float* in, size_t n, float tanh_form, float, float* out) {
   if (tanh_form != 0) {
     // 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))
     Loop(in, n, out, [](auto d, auto x) HWY_ATTR {
