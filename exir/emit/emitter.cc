@@ -5,36 +5,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "exir/emit/constant_pool.h"
-#include "exir/emit/lifetimes.h"
-#include "exir/emit/memory_checker.h"
-#include "exir/emit/memory_planner.h"
 #include "exir/emit/method_builder.h"
 #include "exir/ir/lowered_backend_module.h"
 #include "runtime/core/status_macros.h"
 
 namespace belay::exir {
 namespace {
-
-absl::Status PlanMethodMemory(schema::Method& method, std::vector<MemoryReport>* memory) {
-  const MethodLifetimes lifetimes = ComputeLifetimes(method);
-  const MemoryPlan plan = PlanMemory(lifetimes.lifetimes);
-  for (size_t i = 0; i < lifetimes.values.size(); ++i) {
-    method.mutable_values(lifetimes.values[i])->mutable_tensor()->set_arena_offset(plan.offsets[i]);
-  }
-  method.set_arena_bytes(plan.arena_bytes);
-  if (const absl::Status status = CheckMemoryPlan(method); !status.ok()) {
-    return absl::InternalError(absl::StrCat("method '", method.name(), "', planner ",
-                                            std::string(plan.planner), ": ", status.message()));
-  }
-  if (memory != nullptr) {
-    memory->push_back({.method = method.name(),
-                       .planner = std::string(plan.planner),
-                       .arena_bytes = plan.arena_bytes,
-                       .lower_bound = MemoryLowerBound(lifetimes.lifetimes),
-                       .state_bytes = method.state_bytes()});
-  }
-  return absl::OkStatus();
-}
 
 // Of the program's delegates. What delegates inside of them ask for is the business of the backend
 // that took them in: it merges their data into its own, or has it in its blob.
@@ -66,13 +42,19 @@ absl::StatusOr<ProgramImage> EmitProgram(const MethodPrograms& methods, const Em
           "method '", name, "' is of the ", std::string(IrDialectName(program.dialect)),
           " dialect; only edge programs can be emitted"));
     }
-    MethodBuilder builder(name, program, pool);
-    if (const absl::Status status = builder.Build(); !status.ok()) {
-      return absl::Status(status.code(), absl::StrCat("method '", name, "': ", status.message()));
+    absl::StatusOr<WrittenMethod> written = MethodBuilder(name, program, pool).Build();
+    if (!written.ok()) {
+      return absl::Status(written.status().code(),
+                          absl::StrCat("method '", name, "': ", written.status().message()));
     }
-    ABSL_RETURN_IF_ERROR(PlanMethodMemory(builder.method(), memory));
-    *image.metadata.add_methods() = std::move(builder.method());
-    if (options.debug_info) *image.debug.add_methods() = std::move(builder.debug());
+    ABSL_ASSIGN_OR_RETURN(MethodMemory arranged, ArrangeMemory(*written, options.memory));
+    if (memory != nullptr) {
+      memory->push_back({.method = name,
+                         .memory = std::move(arranged),
+                         .state_bytes = written->method.state_bytes()});
+    }
+    *image.metadata.add_methods() = std::move(written->method);
+    if (options.debug_info) *image.debug.add_methods() = std::move(written->debug);
     CollectNamedData(program, named_data);
   }
   ABSL_RETURN_IF_ERROR(pool.AddNamedData(named_data));

@@ -7,20 +7,20 @@
 
 #include "absl/status/statusor.h"
 #include "exir/backend/to_backend.h"
+#include "exir/emit/method_memory.h"
 #include "exir/emit/program_image.h"
 
 namespace belay::exir {
 
 struct EmitOptions {
   bool debug_info = true;
+  MethodMemoryOptions memory;
 };
 
-// What the memory planners found, per method.
+// What became of the memory of a method.
 struct MemoryReport {
   std::string method;
-  std::string planner;  // the one whose plan was taken
-  uint64_t arena_bytes = 0;
-  uint64_t lower_bound = 0;  // the most bytes alive at once
+  MethodMemory memory;
   uint64_t state_bytes = 0;
 };
 

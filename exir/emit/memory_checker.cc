@@ -2,22 +2,28 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
+#include <numeric>
+#include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "exir/emit/view_proof.h"
 #include "runtime/core/dtype.h"
+#include "runtime/schema/in_place_operators.h"
 
 namespace belay::exir {
 namespace {
 
-// A set of tensors as bits. Dense, since liveness has one per instruction.
+// A set of tensors as bits; there is one per stretch between jumps.
 class Bits {
  public:
-  explicit Bits(size_t size) : words_((size + 63) / 64) {}
+  explicit Bits(size_t size, bool all = false) : words_((size + 63) / 64, all ? ~uint64_t{0} : 0) {}
   void Set(size_t i) { words_[i / 64] |= uint64_t{1} << (i % 64); }
   void Clear(size_t i) { words_[i / 64] &= ~(uint64_t{1} << (i % 64)); }
   bool Get(size_t i) const { return (words_[i / 64] >> (i % 64)) & 1; }
@@ -40,15 +46,6 @@ class Bits {
     }
     return changed;
   }
-  template <class Fn>
-  void ForEach(Fn fn) const {
-    for (size_t w = 0; w < words_.size(); ++w) {
-      for (uint64_t word = words_[w]; word != 0; word &= word - 1) {
-        fn(w * 64 + static_cast<size_t>(__builtin_ctzll(word)));
-      }
-    }
-  }
-  bool operator==(const Bits&) const = default;
 
  private:
   std::vector<uint64_t> words_;
@@ -57,19 +54,83 @@ class Bits {
 struct Region {
   uint64_t begin = 0, end = 0;
   bool Meets(const Region& o) const { return begin < o.end && o.begin < end; }
+  bool empty() const { return begin >= end; }
+  bool operator==(const Region&) const = default;
+};
+
+// How many live tensors cover each byte.
+class Coverage {
+ public:
+  explicit Coverage(const std::vector<Region>& regions) {
+    for (const Region& r : regions) {
+      if (!r.empty()) edges_.insert(edges_.end(), {r.begin, r.end});
+    }
+    std::sort(edges_.begin(), edges_.end());
+    edges_.erase(std::unique(edges_.begin(), edges_.end()), edges_.end());
+    while (leaves_ < edges_.size()) leaves_ *= 2;
+    most_.assign(2 * leaves_, 0);
+    added_.assign(2 * leaves_, 0);
+  }
+  void Add(const Region& region, int count) {
+    if (!region.empty()) Add(1, 0, leaves_, At(region.begin), At(region.end), count);
+  }
+  bool Any(const Region& region) const {
+    return !region.empty() && Most(1, 0, leaves_, At(region.begin), At(region.end)) > 0;
+  }
+
+ private:
+  size_t At(uint64_t edge) const {
+    return static_cast<size_t>(std::lower_bound(edges_.begin(), edges_.end(), edge) -
+                               edges_.begin());
+  }
+  void Add(size_t node, size_t low, size_t high, size_t begin, size_t end, int count) {
+    if (begin >= high || end <= low) return;
+    if (begin <= low && high <= end) {
+      most_[node] += count;
+      added_[node] += count;
+      return;
+    }
+    const size_t middle = (low + high) / 2;
+    Add(2 * node, low, middle, begin, end, count);
+    Add(2 * node + 1, middle, high, begin, end, count);
+    most_[node] = added_[node] + std::max(most_[2 * node], most_[2 * node + 1]);
+  }
+  int Most(size_t node, size_t low, size_t high, size_t begin, size_t end) const {
+    if (begin >= high || end <= low) return 0;
+    if (begin <= low && high <= end) return most_[node];
+    const size_t middle = (low + high) / 2;
+    return added_[node] + std::max(Most(2 * node, low, middle, begin, end),
+                                   Most(2 * node + 1, middle, high, begin, end));
+  }
+
+  std::vector<uint64_t> edges_;
+  size_t leaves_ = 1;
+  std::vector<int> most_, added_;
 };
 
 class Checker {
  public:
-  explicit Checker(const schema::Method& method)
-      : method_(method), slots_(method.values_size(), -1) {}
+  Checker(const schema::Method& method, const PlannedMethod& planned,
+          const std::vector<uint32_t>& shapes)
+      : method_(method),
+        planned_(planned),
+        written_(planned.written),
+        shapes_(shapes),
+        slots_(method.values_size(), -1) {}
 
   absl::Status Run() {
-    CollectTensors();
-    CheckState();
-    CollectInstructions();
-    CheckDefinitions();
-    CheckLiveRanges();
+    if (SameParts()) {
+      CheckOrder();
+      if (problems_.empty()) CheckSameInstructions();
+      CheckValues();
+      CollectTensors();
+      CheckState();
+      CollectSteps();
+      CheckElided();
+      FindBlocks();
+      CheckDefinitions();
+      CheckWrites();
+    }
     if (problems_.empty()) return absl::OkStatus();
     return absl::InternalError(
         absl::StrCat("the memory plan is wrong:\n  ", absl::StrJoin(problems_, "\n  ")));
@@ -78,7 +139,12 @@ class Checker {
  private:
   struct Step {
     std::vector<uint32_t> reads, writes;  // arena tensors, as slots
-    std::vector<uint32_t> next;           // instructions that may follow; size() is the end
+    std::vector<uint32_t> next;           // positions that may follow; size() is the end
+    bool moves_nothing = false;           // elided, or a kept view in place
+  };
+  struct Block {
+    uint32_t begin, end;       // positions
+    std::vector<size_t> next;  // blocks; blocks_.size() is the end
   };
 
   void Problem(std::string text) {
@@ -88,12 +154,219 @@ class Checker {
     return absl::StrCat("value ", values_[slot], " [", regions_[slot].begin, ", ",
                         regions_[slot].end, ")");
   }
+  const schema::Instruction& Written(uint32_t i) const {
+    return written_.instructions(static_cast<int>(i));
+  }
+  // Of the instruction at a position.
+  const schema::Instruction& At(uint32_t position) const {
+    return Written(planned_.order[position]);
+  }
+  const schema::Tensor& TensorOf(uint32_t value) const {
+    return method_.values(static_cast<int>(value)).tensor();
+  }
 
   static uint64_t Bytes(const schema::Tensor& tensor) {
     uint64_t bytes = DTypeSize(static_cast<DType>(tensor.dtype()));
     for (int64_t size : tensor.sizes()) bytes *= static_cast<uint64_t>(size);
     return bytes;
   }
+
+  // --- O1, O2: the same computation ---
+
+  static std::string_view OperatorName(const schema::Method& method,
+                                       const schema::Instruction& instruction) {
+    const uint32_t op = instruction.kernel().operator_();
+    if (op >= static_cast<uint32_t>(method.operators_size())) return "";
+    return method.operators(static_cast<int>(op));
+  }
+
+  bool SameParts() {
+    const size_t count = static_cast<size_t>(written_.instructions_size());
+    if (planned_.order.size() != count || planned_.elided.size() != count ||
+        planned_.has_effects.size() != count || method_.values_size() != written_.values_size()) {
+      Problem("O1: there are more or fewer instructions or values than were written");
+      return false;
+    }
+    std::vector<bool> seen(count);
+    for (uint32_t i : planned_.order) {
+      if (i >= count || seen[i]) {
+        Problem(absl::StrCat("O1: instruction ", i, " runs twice or does not exist"));
+        return false;
+      }
+      seen[i] = true;
+    }
+    for (const schema::Instruction& instruction : written_.instructions()) {
+      const bool jump = instruction.has_jump(), branch = instruction.has_jump_if_false();
+      const uint32_t target = jump     ? instruction.jump().target()
+                              : branch ? instruction.jump_if_false().target()
+                                       : 0;
+      if (target > count) {
+        Problem(absl::StrCat("O1: a jump leads to ", target));
+        return false;
+      }
+    }
+    return true;
+  }
+
+  // What an instruction as written reads and writes, list elements one by one.
+  void Accesses(uint32_t i, std::vector<uint32_t>& reads, std::vector<uint32_t>& writes) const {
+    const schema::Instruction& instruction = Written(i);
+    const auto add = [&](uint32_t value, std::vector<uint32_t>& to) {
+      const schema::Value& v = written_.values(static_cast<int>(value));
+      if (v.has_list()) {
+        to.insert(to.end(), v.list().elements().begin(), v.list().elements().end());
+      } else {
+        to.push_back(value);
+      }
+    };
+    if (instruction.has_kernel()) {
+      const schema::KernelCall& call = instruction.kernel();
+      for (uint32_t v : call.arguments()) add(v, reads);
+      for (uint32_t v : call.outputs()) add(v, writes);
+      std::string_view op = OperatorName(written_, instruction);
+      if (call.arguments_size() > 0 && op.ends_with(".out")) {
+        add(call.arguments(call.arguments_size() - 1), writes);
+      }
+      op = op.substr(0, op.rfind('.'));
+      if (call.arguments_size() > 0 && op.ends_with("_") && !op.ends_with("__")) {
+        add(call.arguments(0), writes);
+      }
+    } else if (instruction.has_delegate()) {
+      for (uint32_t v : instruction.delegate().arguments()) add(v, reads);
+      for (uint32_t v : instruction.delegate().outputs()) add(v, writes);
+    } else if (instruction.has_move()) {
+      add(instruction.move().from(), reads);
+      add(instruction.move().to(), writes);
+    } else if (instruction.has_jump_if_false()) {
+      add(instruction.jump_if_false().condition(), reads);
+    }
+  }
+
+  bool HasEffects(uint32_t i) const {
+    const schema::Instruction& instruction = Written(i);
+    return planned_.has_effects[i] || instruction.has_delegate() ||
+           (instruction.has_kernel() && instruction.kernel().outputs_size() == 0);
+  }
+
+  void CheckOrder() {
+    const uint32_t count = static_cast<uint32_t>(planned_.order.size());
+    std::vector<bool> starts(count + 1);
+    starts[0] = true;
+    for (uint32_t i = 0; i < count; ++i) {
+      const schema::Instruction& instruction = Written(i);
+      if (instruction.has_jump()) starts[instruction.jump().target()] = starts[i + 1] = true;
+      if (instruction.has_jump_if_false()) {
+        starts[instruction.jump_if_false().target()] = starts[i + 1] = true;
+      }
+    }
+    std::vector<uint32_t> stretch(count), position(count);
+    for (uint32_t i = 0, current = 0; i < count; ++i) {
+      if (starts[i]) current = i;
+      stretch[i] = current;
+    }
+    for (uint32_t p = 0; p < count; ++p) {
+      const uint32_t i = planned_.order[p];
+      position[i] = p;
+      if (stretch[i] != stretch[p]) {
+        Problem(absl::StrCat("O1: instruction ", i, " runs at ", p,
+                             ", beyond a jump or the target of one"));
+      }
+      if ((Written(i).has_jump() || Written(i).has_jump_if_false()) && i != p) {
+        Problem(absl::StrCat("O1: the jump ", i, " runs at ", p));
+      }
+    }
+    struct Last {
+      std::optional<uint32_t> writer, reader;  // instructions; the reader that runs last
+    };
+    std::vector<Last> last(written_.values_size());
+    std::optional<uint32_t> effect;
+    const auto after = [&](std::optional<uint32_t> first, uint32_t second, std::string_view what) {
+      if (!first.has_value() || *first == second || position[*first] < position[second]) return;
+      Problem(absl::StrCat("O1: instruction ", second, " runs before ", *first, " and ",
+                           std::string(what)));
+    };
+    for (uint32_t i = 0; i < count; ++i) {
+      std::vector<uint32_t> reads, writes;
+      Accesses(i, reads, writes);
+      for (uint32_t v : reads) {
+        after(last[v].writer, i, absl::StrCat("reads value ", v, ", which that writes"));
+        if (!last[v].reader.has_value() || position[*last[v].reader] < position[i]) {
+          last[v].reader = i;
+        }
+      }
+      for (uint32_t v : writes) {
+        after(last[v].writer, i, absl::StrCat("writes value ", v, " as well"));
+        after(last[v].reader, i, absl::StrCat("writes value ", v, ", which that reads"));
+        last[v] = {i, std::nullopt};
+      }
+      if (HasEffects(i)) {
+        after(effect, i, "both have effects");
+        effect = i;
+      }
+    }
+  }
+
+  void CheckSameInstructions() {
+    schema::Method now = method_, before = written_;
+    for (schema::Method* m : {&now, &before}) {
+      m->clear_values();
+      m->clear_instructions();
+      m->clear_arena_bytes();
+      m->clear_operators();  // instructions are compared with their operators' names
+    }
+    if (now.SerializeAsString() != before.SerializeAsString()) {
+      Problem("O2: inputs, outputs, state or delegates changed");
+    }
+    // How many instructions are left before a position.
+    std::vector<uint32_t> left(planned_.order.size() + 1, 0);
+    for (uint32_t p = 0; p < planned_.order.size(); ++p) {
+      left[p + 1] = left[p] + (planned_.elided[planned_.order[p]] ? 0 : 1);
+    }
+    if (left.back() != static_cast<uint32_t>(method_.instructions_size())) {
+      Problem(absl::StrCat("O2: ", left.back(), " instructions should be left, there are ",
+                           method_.instructions_size()));
+      return;
+    }
+    for (uint32_t p = 0; p < planned_.order.size(); ++p) {
+      const uint32_t i = planned_.order[p];
+      if (planned_.elided[i]) continue;
+      schema::Instruction expected = Written(i);
+      if (expected.has_jump()) {
+        expected.mutable_jump()->set_target(left[expected.jump().target()]);
+      }
+      if (expected.has_jump_if_false()) {
+        schema::JumpIfFalse* jump = expected.mutable_jump_if_false();
+        jump->set_target(left[jump->target()]);
+      }
+      const schema::Instruction& found = method_.instructions(static_cast<int>(left[p]));
+      if (expected.has_kernel() && found.has_kernel() &&
+          OperatorName(method_, found) == OperatorName(written_, expected)) {
+        expected.mutable_kernel()->set_operator_(found.kernel().operator_());
+      }
+      if (expected.SerializeAsString() != found.SerializeAsString()) {
+        Problem(absl::StrCat("O2: instruction ", left[p], " is not the one written as ", i));
+      }
+    }
+  }
+
+  void CheckValues() {
+    for (int v = 0; v < method_.values_size(); ++v) {
+      schema::Value now = method_.values(v), before = written_.values(v);
+      if (now.has_tensor() && before.has_tensor() &&
+          before.tensor().location_case() == schema::Tensor::kArenaOffset &&
+          (now.tensor().location_case() == schema::Tensor::kArenaOffset ||
+           now.tensor().location_case() == schema::Tensor::kConstant)) {
+        // Who writes to a constant is refused by M4, and who elides its copy must show V1.
+        now.mutable_tensor()->clear_location();
+        before.mutable_tensor()->clear_location();
+      }
+      if (now.SerializeAsString() != before.SerializeAsString()) {
+        Problem(absl::StrCat("O2: value ", v, " changed"));
+      }
+    }
+  }
+
+  // --- Memory ---
 
   void CollectTensors() {
     for (int v = 0; v < method_.values_size(); ++v) {
@@ -118,7 +391,7 @@ class Checker {
   void CheckState() {
     std::vector<std::pair<Region, uint32_t>> state;
     for (const schema::StateBuffer& buffer : method_.state()) {
-      const schema::Tensor& tensor = method_.values(buffer.value()).tensor();
+      const schema::Tensor& tensor = TensorOf(buffer.value());
       const Region region{tensor.state_offset(), tensor.state_offset() + Bytes(tensor)};
       if (region.begin % 64 != 0 || region.end > method_.state_bytes()) {
         Problem(absl::StrCat("M2: state '", buffer.name(), "' [", region.begin, ", ", region.end,
@@ -136,151 +409,267 @@ class Checker {
     }
   }
 
-  void Flatten(uint32_t value, std::vector<uint32_t>& slots, bool write, int instruction) {
-    const schema::Value& v = method_.values(value);
-    if (v.has_list()) {
-      for (uint32_t element : v.list().elements()) Flatten(element, slots, write, instruction);
-      return;
-    }
-    if (slots_[value] >= 0) slots.push_back(static_cast<uint32_t>(slots_[value]));
-    if (write && v.has_tensor() && v.tensor().location_case() == schema::Tensor::kConstant) {
-      Problem(
-          absl::StrCat("M4: instruction ", instruction, " writes to the constant value ", value));
-    }
-  }
-
-  void CollectInstructions() {
-    for (int i = 0; i < method_.instructions_size(); ++i) {
-      const schema::Instruction& instruction = method_.instructions(i);
+  void CollectSteps() {
+    for (uint32_t p = 0; p < planned_.order.size(); ++p) {
+      const uint32_t i = planned_.order[p];
+      const schema::Instruction& instruction = Written(i);
+      std::vector<uint32_t> reads, writes;
+      Accesses(i, reads, writes);
       Step step;
-      const auto collect = [&](const auto& arguments, const auto& outputs) {
-        for (uint32_t v : arguments) Flatten(v, step.reads, false, i);
-        for (uint32_t v : outputs) Flatten(v, step.writes, true, i);
-      };
-      step.next.push_back(i + 1);
-      switch (instruction.kind_case()) {
-        case schema::Instruction::kKernel:
-          collect(instruction.kernel().arguments(), instruction.kernel().outputs());
-          break;
-        case schema::Instruction::kDelegate:
-          collect(instruction.delegate().arguments(), instruction.delegate().outputs());
-          break;
-        case schema::Instruction::kMove:
-          Flatten(instruction.move().from(), step.reads, false, i);
-          Flatten(instruction.move().to(), step.writes, true, i);
-          break;
-        case schema::Instruction::kJumpIfFalse:
-          Flatten(instruction.jump_if_false().condition(), step.reads, false, i);
-          step.next.push_back(instruction.jump_if_false().target());
-          break;
-        case schema::Instruction::kJump:
-          step.next = {instruction.jump().target()};
-          break;
-        case schema::Instruction::KIND_NOT_SET:
-          break;
+      step.moves_nothing = planned_.elided[i];
+      for (uint32_t v : reads) {
+        if (slots_[v] >= 0) step.reads.push_back(static_cast<uint32_t>(slots_[v]));
       }
+      for (uint32_t v : writes) {
+        if (slots_[v] >= 0) {
+          step.writes.push_back(static_cast<uint32_t>(slots_[v]));
+        } else if (!planned_.elided[i] && method_.values(static_cast<int>(v)).has_tensor() &&
+                   TensorOf(v).location_case() == schema::Tensor::kConstant) {
+          Problem(absl::StrCat("M4: instruction ", i, " writes to the constant value ", v));
+        }
+      }
+      if (instruction.has_jump()) {
+        step.next = {instruction.jump().target()};
+      } else {
+        step.next = {p + 1};
+        if (instruction.has_jump_if_false()) {
+          step.next.push_back(instruction.jump_if_false().target());
+        }
+      }
+      if (!step.moves_nothing) CheckOperands(i, instruction, step);
       steps_.push_back(std::move(step));
     }
     for (uint32_t output : method_.outputs()) {
-      Flatten(output, results_, false, method_.instructions_size());
+      if (slots_[output] >= 0) results_.push_back(static_cast<uint32_t>(slots_[output]));
     }
   }
 
-  // M4, forwards: which tensors are certainly written when an instruction starts.
-  void CheckDefinitions() {
-    const size_t n = steps_.size();
-    Bits everything(values_.size());
-    for (size_t s = 0; s < values_.size(); ++s) everything.Set(s);
-    std::vector<Bits> written(n + 1, everything);
-    written[0] = Bits(values_.size());
-    std::set<uint32_t> pending = {0};
-    std::vector<bool> reached(n + 1, false);
-    reached[0] = true;
-    while (!pending.empty()) {
-      const uint32_t i = *pending.begin();
-      pending.erase(pending.begin());
-      if (i >= n) continue;
-      Bits after = written[i];
-      for (uint32_t slot : steps_[i].writes) after.Set(slot);
-      for (uint32_t next : steps_[i].next) {
-        const bool changed = written[next].Keep(after);
-        if (changed || !reached[next]) pending.insert(next);
-        reached[next] = true;
+  // M5.
+  void CheckOperands(uint32_t i, const schema::Instruction& instruction, Step& step) {
+    std::vector<uint32_t> writes = step.writes;
+    std::sort(writes.begin(), writes.end());
+    writes.erase(std::unique(writes.begin(), writes.end()), writes.end());
+    std::sort(writes.begin(), writes.end(),
+              [&](uint32_t a, uint32_t b) { return regions_[a].begin < regions_[b].begin; });
+    for (size_t k = 1; k < writes.size(); ++k) {
+      if (regions_[writes[k - 1]].Meets(regions_[writes[k]])) {
+        Problem(absl::StrCat("M5: ", Name(writes[k - 1]), " and ", Name(writes[k]),
+                             " are both written by instruction ", i));
       }
     }
-    for (size_t i = 0; i <= n; ++i) {
-      if (!reached[i]) continue;
-      for (uint32_t slot : i < n ? steps_[i].reads : results_) {
-        if (!written[i].Get(slot)) {
-          Problem(absl::StrCat("M4: ", Name(slot), " is read by instruction ", i,
-                               " but not written on every way there"));
+    const OutputOverArgument over = instruction.has_kernel()
+                                        ? OutputOverArgumentOf(OperatorName(written_, instruction))
+                                        : OutputOverArgument::kNever;
+    for (uint32_t read : step.reads) {
+      for (uint32_t write : writes) {
+        if (read == write || !regions_[read].Meets(regions_[write])) continue;
+        std::string problem = "it does not work in place";
+        if (over == OutputOverArgument::kSameBytes && step.reads[0] == read) {
+          problem = ProveKeptViewIsInPlace(method_, OperatorName(written_, instruction),
+                                           instruction.kernel());
+          if (problem.empty()) step.moves_nothing = true;
+        } else if (over == OutputOverArgument::kElementwise) {
+          problem = InStep(values_[read], values_[write]);
+        }
+        if (!problem.empty()) {
+          Problem(absl::StrCat("M5: instruction ", i, " writes ", Name(write),
+                               " over its argument ", Name(read), ": ", problem));
         }
       }
     }
   }
 
-  // Liveness, backwards, then M1 and M5 from it. A pair that is live together anywhere is looked at
-  // once.
-  void CheckLiveRanges() {
-    const size_t n = steps_.size();
-    std::vector<Bits> live(n + 1, Bits(values_.size()));  // before instruction i
-    for (uint32_t slot : results_) live[n].Set(slot);
+  std::string InStep(uint32_t read, uint32_t write) const {
+    const schema::Tensor &a = TensorOf(read), &b = TensorOf(write);
+    if (a.arena_offset() != b.arena_offset()) return "it starts elsewhere";
+    if (a.dtype() != b.dtype()) return "its dtypes differ";
+    if (a.dim_order() != b.dim_order() || a.dynamic_dims() != b.dynamic_dims() ||
+        !std::equal(a.sizes().begin(), a.sizes().end(), b.sizes().begin(), b.sizes().end())) {
+      return "its sizes or orders differ";
+    }
+    const bool same = read < shapes_.size() && write < shapes_.size()
+                          ? shapes_[read] == shapes_[write]
+                          : a.dynamic_dims() == 0;
+    return same ? "" : "its symbolic sizes differ";
+  }
+
+  // V1.
+  void CheckElided() {
+    for (uint32_t i = 0; i < planned_.elided.size(); ++i) {
+      if (!planned_.elided[i]) continue;
+      const std::string problem =
+          Written(i).has_kernel()
+              ? ProveBytesAreInPlace(method_, OperatorName(written_, Written(i)),
+                                     Written(i).kernel())
+              : "it is no operator";
+      if (!problem.empty()) {
+        Problem(absl::StrCat("V1: instruction ", i, " can't be left out: ", problem));
+      }
+    }
+    // A value whose place became that of a constant has no writer that runs.
+    std::vector<bool> copied(written_.values_size());
+    for (uint32_t i = 0; i < planned_.elided.size(); ++i) {
+      std::vector<uint32_t> reads, writes;
+      if (planned_.elided[i]) Accesses(i, reads, writes);
+      for (uint32_t v : writes) copied[v] = true;
+    }
+    for (int v = 0; v < method_.values_size(); ++v) {
+      const schema::Value &now = method_.values(v), &before = written_.values(v);
+      if (now.has_tensor() && now.tensor().location_case() == schema::Tensor::kConstant &&
+          before.tensor().location_case() != schema::Tensor::kConstant && !copied[v]) {
+        Problem(absl::StrCat("V1: value ", v, " became a constant"));
+      }
+    }
+  }
+
+  // --- Data flow ---
+
+  void FindBlocks() {
+    const uint32_t count = static_cast<uint32_t>(steps_.size());
+    std::set<uint32_t> starts = {0};
+    for (uint32_t p = 0; p < count; ++p) {
+      if (At(p).has_jump() || At(p).has_jump_if_false()) {
+        starts.insert(p + 1);
+        for (uint32_t next : steps_[p].next) starts.insert(next);
+      }
+    }
+    starts.erase(count);
+    std::map<uint32_t, size_t> index;
+    for (uint32_t start : starts) {
+      if (start >= count) continue;
+      index.emplace(start, blocks_.size());
+      blocks_.push_back({start, count, {}});
+    }
+    index.emplace(count, blocks_.size());
+    for (size_t b = 0; b < blocks_.size(); ++b) {
+      if (b + 1 < blocks_.size()) blocks_[b].end = blocks_[b + 1].begin;
+      for (uint32_t next : steps_[blocks_[b].end - 1].next) {
+        blocks_[b].next.push_back(index.at(next));
+      }
+    }
+  }
+
+  // M4, forwards: which tensors are certainly written when a block starts.
+  void CheckDefinitions() {
+    std::vector<Bits> written(blocks_.size() + 1, Bits(values_.size(), /*all=*/true));
+    written[0] = Bits(values_.size());
+    std::vector<bool> reached(blocks_.size() + 1);
+    reached[0] = true;
+    std::set<size_t> pending = {0};
+    while (!pending.empty()) {
+      const size_t b = *pending.begin();
+      pending.erase(pending.begin());
+      if (b == blocks_.size()) continue;
+      Bits after = written[b];
+      for (uint32_t p = blocks_[b].begin; p < blocks_[b].end; ++p) {
+        for (uint32_t slot : steps_[p].writes) after.Set(slot);
+      }
+      for (size_t next : blocks_[b].next) {
+        const bool changed = written[next].Keep(after);
+        if (changed || !reached[next]) pending.insert(next);
+        reached[next] = true;
+      }
+    }
+    const auto read = [&](const Bits& known, uint32_t slot, uint32_t position) {
+      if (known.Get(slot)) return;
+      Problem(absl::StrCat("M4: ", Name(slot), " is read by instruction ",
+                           position < steps_.size() ? planned_.order[position] : position,
+                           " but not written on every way there"));
+    };
+    for (size_t b = 0; b <= blocks_.size(); ++b) {
+      if (!reached[b]) continue;
+      Bits known = written[b];
+      if (b == blocks_.size()) {
+        for (uint32_t slot : results_) read(known, slot, static_cast<uint32_t>(steps_.size()));
+        break;
+      }
+      for (uint32_t p = blocks_[b].begin; p < blocks_[b].end; ++p) {
+        for (uint32_t slot : steps_[p].reads) read(known, slot, p);
+        for (uint32_t slot : steps_[p].writes) known.Set(slot);
+      }
+    }
+  }
+
+  // Liveness, backwards over blocks, then M1 within each.
+  void CheckWrites() {
+    std::vector<Bits> live(blocks_.size() + 1, Bits(values_.size()));  // before the block
+    for (uint32_t slot : results_) live[blocks_.size()].Set(slot);
+    std::vector<Bits> after(blocks_.size(), Bits(values_.size()));
     bool changed = true;
     while (changed) {
       changed = false;
-      for (size_t k = n; k-- > 0;) {
-        Bits before(values_.size());
-        for (uint32_t next : steps_[k].next) before.Add(live[next]);
-        for (uint32_t slot : steps_[k].writes) before.Clear(slot);
-        for (uint32_t slot : steps_[k].reads) before.Set(slot);
-        if (live[k].Add(before)) changed = true;
+      for (size_t b = blocks_.size(); b-- > 0;) {
+        for (size_t next : blocks_[b].next) after[b].Add(live[next]);
+        Bits before = after[b];
+        for (uint32_t p = blocks_[b].end; p-- > blocks_[b].begin;) {
+          for (uint32_t slot : steps_[p].writes) before.Clear(slot);
+          for (uint32_t slot : steps_[p].reads) before.Set(slot);
+        }
+        if (live[b].Add(before)) changed = true;
       }
     }
-    std::set<std::pair<uint32_t, uint32_t>> reported;
-    for (size_t i = 0; i < n; ++i) {
-      // While an instruction runs: what it reads, what it writes, and what later ones need.
-      Bits now(values_.size());
-      for (uint32_t next : steps_[i].next) now.Add(live[next]);
-      for (uint32_t slot : steps_[i].reads) now.Set(slot);
-      for (uint32_t slot : steps_[i].writes) now.Set(slot);
-      if (i > 0 && now == previous_) continue;
-      previous_ = now;
-      CheckSet(now, i, reported);
+    Coverage coverage(regions_);
+    Bits now(values_.size());
+    const auto set = [&](uint32_t slot, bool alive) {
+      if (now.Get(slot) == alive) return;
+      if (alive) {
+        now.Set(slot);
+      } else {
+        now.Clear(slot);
+      }
+      coverage.Add(regions_[slot], alive ? 1 : -1);
+    };
+    for (size_t b = 0; b < blocks_.size(); ++b) {
+      for (uint32_t slot = 0; slot < values_.size(); ++slot) set(slot, after[b].Get(slot));
+      for (uint32_t p = blocks_[b].end; p-- > blocks_[b].begin;) {
+        for (uint32_t slot : steps_[p].writes) set(slot, false);
+        if (!steps_[p].moves_nothing) {
+          for (uint32_t slot : steps_[p].writes) {
+            if (coverage.Any(regions_[slot])) ReportClash(slot, now, planned_.order[p]);
+          }
+        }
+        for (uint32_t slot : steps_[p].reads) set(slot, true);
+      }
     }
-    CheckSet(live[n], n, reported);
   }
 
-  void CheckSet(const Bits& live, size_t instruction,
-                std::set<std::pair<uint32_t, uint32_t>>& reported) {
-    std::vector<uint32_t> slots;
-    live.ForEach([&](size_t s) {
-      if (regions_[s].end > regions_[s].begin) slots.push_back(static_cast<uint32_t>(s));
-    });
-    std::sort(slots.begin(), slots.end(), [&](uint32_t a, uint32_t b) {
-      return std::pair(regions_[a].begin, a) < std::pair(regions_[b].begin, b);
-    });
-    for (size_t k = 1; k < slots.size(); ++k) {
-      const uint32_t a = slots[k - 1], b = slots[k];
-      if (!regions_[a].Meets(regions_[b])) continue;
-      if (reported.insert(std::minmax(a, b)).second) {
-        Problem(absl::StrCat("M1: ", Name(a), " and ", Name(b), " are both live at instruction ",
-                             instruction));
+  void ReportClash(uint32_t slot, const Bits& live, uint32_t instruction) {
+    for (uint32_t other = 0; other < values_.size(); ++other) {
+      if (!live.Get(other) || !regions_[slot].Meets(regions_[other])) continue;
+      if (reported_.insert({slot, other}).second) {
+        Problem(absl::StrCat("M1: instruction ", instruction, " writes ", Name(slot), " over ",
+                             Name(other), ", which is needed later"));
       }
     }
   }
 
   const schema::Method& method_;
+  const PlannedMethod& planned_;
+  const schema::Method& written_;
+  const std::vector<uint32_t>& shapes_;
   std::vector<int> slots_;        // value → slot, -1 for values outside the arena
   std::vector<uint32_t> values_;  // slot → value
   std::vector<Region> regions_;   // by slot
-  std::vector<Step> steps_;
+  std::vector<Step> steps_;       // by position
+  std::vector<Block> blocks_;
   std::vector<uint32_t> results_;
-  Bits previous_{0};
+  std::set<std::pair<uint32_t, uint32_t>> reported_;
   std::vector<std::string> problems_;
 };
 
 }  // namespace
 
-absl::Status CheckMemoryPlan(const schema::Method& method) { return Checker(method).Run(); }
+absl::Status CheckMemoryPlan(const schema::Method& method, const PlannedMethod& planned,
+                             const std::vector<uint32_t>& shapes) {
+  return Checker(method, planned, shapes).Run();
+}
+
+absl::Status CheckMemoryPlan(const schema::Method& method) {
+  std::vector<uint32_t> order(method.instructions_size());
+  std::iota(order.begin(), order.end(), 0);
+  const std::vector<bool> none(method.instructions_size());
+  return CheckMemoryPlan(
+      method, {.written = method, .order = order, .elided = none, .has_effects = none}, {});
+}
 
 }  // namespace belay::exir

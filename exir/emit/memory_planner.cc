@@ -9,6 +9,12 @@ namespace belay::exir {
 namespace {
 
 constexpr uint64_t kAlignment = 64;
+// Above this one planner has to do, which looks at what is alive only.
+constexpr size_t kManyTensors = 4000;
+// How often a plan is improved, and above which number of tensors less often.
+constexpr size_t kRounds = 40;
+constexpr size_t kSeveralTensors = 500;
+constexpr size_t kFewRounds = 4;
 
 uint64_t Rounded(uint64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
@@ -65,6 +71,47 @@ MemoryPlan BestFit(absl::Span<const Lifetime> lifetimes, const std::vector<uint3
   return plan;
 }
 
+// The same for many tensors, in the order in which they begin: only those that are alive then are
+// looked at.
+MemoryPlan InOrderOfTime(absl::Span<const Lifetime> lifetimes) {
+  std::vector<uint32_t> order(lifetimes.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+    return std::tuple(lifetimes[a].first, lifetimes[b].bytes, a) <
+           std::tuple(lifetimes[b].first, lifetimes[a].bytes, b);
+  });
+  struct Placed {
+    uint64_t offset, end;
+    uint32_t last;
+  };
+  MemoryPlan plan{.offsets = std::vector<uint64_t>(lifetimes.size()),
+                  .planner = "best_fit_in_time"};
+  std::vector<Placed> alive;  // by offset
+  for (uint32_t index : order) {
+    const Lifetime& lifetime = lifetimes[index];
+    const uint64_t bytes = Rounded(lifetime.bytes);
+    if (bytes == 0) continue;
+    std::erase_if(alive, [&](const Placed& p) { return p.last < lifetime.first; });
+    size_t best = alive.size();
+    uint64_t best_gap = 0, offset = 0, end = 0;
+    for (size_t k = 0; k < alive.size(); ++k) {
+      const uint64_t gap = alive[k].offset - end;
+      if (gap >= bytes && (best == alive.size() || gap < best_gap)) {
+        best = k;
+        best_gap = gap;
+        offset = end;
+      }
+      end = alive[k].end;
+    }
+    if (best == alive.size()) offset = end;
+    plan.offsets[index] = offset;
+    plan.arena_bytes = std::max(plan.arena_bytes, offset + bytes);
+    alive.insert(alive.begin() + static_cast<ptrdiff_t>(best),
+                 {offset, offset + bytes, lifetime.last});
+  }
+  return plan;
+}
+
 std::vector<uint32_t> SortedBy(absl::Span<const Lifetime> lifetimes,
                                const std::function<bool(const Lifetime&, const Lifetime&)>& less) {
   std::vector<uint32_t> order(lifetimes.size());
@@ -104,23 +151,44 @@ uint64_t MemoryLowerBound(absl::Span<const Lifetime> lifetimes) {
 MemoryPlan PlanMemory(absl::Span<const Lifetime> lifetimes) {
   const uint64_t bound = MemoryLowerBound(lifetimes);
   MemoryPlan best = Bump(lifetimes);
-  const auto consider = [&](std::string_view name,
-                            const std::function<bool(const Lifetime&, const Lifetime&)>& less) {
+  if (lifetimes.size() > kManyTensors) {
+    MemoryPlan plan = InOrderOfTime(lifetimes);
+    return plan.arena_bytes < best.arena_bytes ? plan : best;
+  }
+  std::vector<uint32_t> best_order;
+  const auto consider = [&](std::string_view name, const std::vector<uint32_t>& order) {
     if (best.arena_bytes == bound) return;  // can't be better
-    MemoryPlan plan = BestFit(lifetimes, SortedBy(lifetimes, less), name);
+    MemoryPlan plan = BestFit(lifetimes, order, name);
+    if (!best_order.empty() && plan.arena_bytes >= best.arena_bytes) return;
     if (plan.arena_bytes < best.arena_bytes) best = std::move(plan);
+    best_order = order;
   };
-  consider("best_fit_by_size",
-           [](const Lifetime& a, const Lifetime& b) { return a.bytes > b.bytes; });
-  consider("best_fit_by_start", [](const Lifetime& a, const Lifetime& b) {
-    return std::tuple(a.first, b.bytes) < std::tuple(b.first, a.bytes);
-  });
-  consider("best_fit_by_length", [](const Lifetime& a, const Lifetime& b) {
-    return std::tuple(Length(a), a.bytes) > std::tuple(Length(b), b.bytes);
-  });
-  consider("best_fit_by_area", [](const Lifetime& a, const Lifetime& b) {
-    return a.bytes * Length(a) > b.bytes * Length(b);
-  });
+  using L = const Lifetime&;
+  consider("best_fit_by_size", SortedBy(lifetimes, [](L a, L b) { return a.bytes > b.bytes; }));
+  consider("best_fit_by_start", SortedBy(lifetimes, [](L a, L b) {
+             return std::tuple(a.first, b.bytes) < std::tuple(b.first, a.bytes);
+           }));
+  consider("best_fit_by_length", SortedBy(lifetimes, [](L a, L b) {
+             return std::tuple(Length(a), a.bytes) > std::tuple(Length(b), b.bytes);
+           }));
+  consider("best_fit_by_area",
+           SortedBy(lifetimes, [](L a, L b) { return a.bytes * Length(a) > b.bytes * Length(b); }));
+  // What stands out at the top is placed before all else, again and again.
+  const size_t rounds = lifetimes.size() > kSeveralTensors ? kFewRounds : kRounds;
+  for (size_t round = 0; round < rounds && best.arena_bytes > bound && !best_order.empty();
+       ++round) {
+    const MemoryPlan now = BestFit(lifetimes, best_order, "best_fit_by_conflicts");
+    std::vector<uint32_t> order, others;
+    for (uint32_t i : best_order) {
+      const bool at_top = now.offsets[i] + Rounded(lifetimes[i].bytes) == now.arena_bytes;
+      (at_top ? order : others).push_back(i);
+    }
+    order.insert(order.end(), others.begin(), others.end());
+    if (order == best_order) break;
+    MemoryPlan plan = BestFit(lifetimes, order, "best_fit_by_conflicts");
+    best_order = std::move(order);
+    if (plan.arena_bytes < best.arena_bytes) best = std::move(plan);
+  }
   return best;
 }
 

@@ -24,6 +24,21 @@ absl::Status At(const absl::Status& status, const Graph& graph, NodeId node) {
                       absl::StrCat(status.message(), "\n  at ", DescribeNode(graph, node)));
 }
 
+// Random numbers come in the order in which they are asked for; delegates and what is not known may
+// do anything; operators without results are there for what they do.
+bool HasEffects(const schema::Method& method, const schema::Instruction& instruction,
+                const OpRegistry& ops) {
+  if (instruction.has_delegate()) return true;
+  if (!instruction.has_kernel()) return false;
+  const schema::KernelCall& call = instruction.kernel();
+  if (call.outputs_size() == 0) return true;
+  const std::string& name = method.operators(static_cast<int>(call.operator_()));
+  if (name.starts_with("belay.")) return false;
+  const OpOverload* op = ops.Find(name);
+  return op == nullptr || !op->known() || op->has_trait(kNondeterministic) ||
+         op->has_trait(kSideEffect);
+}
+
 }  // namespace
 
 MethodBuilder::MethodBuilder(const std::string& name, const ExportedProgram& program,
@@ -34,7 +49,7 @@ MethodBuilder::MethodBuilder(const std::string& name, const ExportedProgram& pro
   method_.set_out_spec(program.out_spec);
 }
 
-absl::Status MethodBuilder::Build() {
+absl::StatusOr<WrittenMethod> MethodBuilder::Build() {
   ABSL_RETURN_IF_ERROR(AddInputs());
   ABSL_RETURN_IF_ERROR(EmitGraph(program_.top(), top_));
   current_graph_ = nullptr;
@@ -44,7 +59,12 @@ absl::Status MethodBuilder::Build() {
                                                  " nodes that can't be emitted:\n  ",
                                                  absl::StrJoin(unsupported_, "\n  ")));
   }
-  return absl::OkStatus();
+  WrittenMethod written{std::move(method_), std::move(debug_), {}, std::move(shapes_)};
+  for (const schema::Instruction& instruction : written.method.instructions()) {
+    written.has_effects.push_back(HasEffects(written.method, instruction, *program_.ops));
+  }
+  written.shapes.resize(written.method.values_size(), 0);
+  return written;
 }
 
 // --- Inputs and outputs ---

@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "exir/emit/constant_pool.h"
 #include "exir/emit/emitter.h"
+#include "exir/emit/method_memory.h"
 #include "exir/ir/exported_program.h"
 #include "runtime/schema/program.pb.h"
 
@@ -23,10 +24,7 @@ class MethodBuilder {
 
   // Values, instructions and debug info; arena tensors have no offsets yet. Errors as
   // EmitProgram's.
-  absl::Status Build();
-
-  schema::Method& method() { return method_; }
-  schema::MethodDebugInfo& debug() { return debug_; }
+  absl::StatusOr<WrittenMethod> Build();
 
  private:
   using ValueIndex = uint32_t;
@@ -78,6 +76,8 @@ class MethodBuilder {
   void AddConstraint(schema::Input& input, uint32_t dim, const SymExpr& expr);
 
   ValueIndex AddValue(schema::Value value);
+  // The number of a tensor's symbolic sizes, the same for the same sizes; 0 for static ones.
+  uint32_t ShapeNumber(const TensorMeta& meta);
   // Equal literals share a value.
   ValueIndex AddLiteral(const schema::Value& value);
   ValueIndex AddNone();
@@ -103,6 +103,8 @@ class MethodBuilder {
   absl::flat_hash_map<std::string, ValueIndex> literals_;
   absl::flat_hash_map<std::string, uint32_t> operators_;
   absl::flat_hash_map<std::string, uint32_t> delegates_;  // by module and forms of the operands
+  std::vector<uint32_t> shapes_;  // by value; those behind its end are 0
+  absl::flat_hash_map<std::string, uint32_t> shape_numbers_;
   std::vector<std::string> unsupported_;
 };
 

@@ -42,7 +42,21 @@ MethodBuilder::ValueIndex MethodBuilder::AddList(const std::vector<ValueIndex>& 
 MethodBuilder::ValueIndex MethodBuilder::AddTemporaryLike(ValueIndex like) {
   schema::Value value = method_.values(like);
   if (value.has_tensor()) value.mutable_tensor()->set_arena_offset(0);
-  return AddValue(std::move(value));
+  const ValueIndex index = AddValue(std::move(value));
+  shapes_.resize(index + 1, 0);
+  shapes_[index] = shapes_[like];
+  return index;
+}
+
+uint32_t MethodBuilder::ShapeNumber(const TensorMeta& meta) {
+  std::string sizes;
+  bool dynamic = false;
+  for (const SymInt& size : meta.sizes) {
+    dynamic = dynamic || !size.AsInt().has_value();
+    absl::StrAppend(&sizes, size.ToString(), ",");
+  }
+  if (!dynamic) return 0;
+  return shape_numbers_.try_emplace(std::move(sizes), shape_numbers_.size() + 1).first->second;
 }
 
 uint32_t MethodBuilder::OperatorIndex(const std::string& name) {
@@ -117,7 +131,10 @@ absl::StatusOr<MethodBuilder::ValueIndex> MethodBuilder::AddResult(const Graph& 
   if (const TensorMeta* meta = value.tensor()) {
     ABSL_ASSIGN_OR_RETURN(*v.mutable_tensor(), DescribeTensor(*meta, value.name));
     v.mutable_tensor()->set_arena_offset(0);  // planned later
-    return AddValue(std::move(v));
+    const ValueIndex index = AddValue(std::move(v));
+    shapes_.resize(index + 1, 0);
+    shapes_[index] = ShapeNumber(*meta);
+    return index;
   }
   if (std::holds_alternative<SymIntType>(value.type)) return AddScalarSlot(schema::ScalarSlot::INT);
   if (std::holds_alternative<SymFloatType>(value.type)) {

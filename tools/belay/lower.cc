@@ -41,9 +41,12 @@ json ToJson(const exir::PipelineReport& report, uint64_t file_bytes) {
   out["memory"] = json::array();
   for (const auto& m : report.memory) {
     out["memory"].push_back({{"method", m.method},
-                             {"planner", m.planner},
-                             {"arena_bytes", m.arena_bytes},
-                             {"lower_bound_bytes", m.lower_bound},
+                             {"planner", m.memory.planner},
+                             {"arena_bytes", m.memory.arena_bytes},
+                             {"lower_bound_bytes", m.memory.lower_bound},
+                             {"unshared_lower_bound_bytes", m.memory.written_lower_bound},
+                             {"elided_instructions", m.memory.elided_instructions},
+                             {"reordered", m.memory.reordered},
                              {"state_bytes", m.state_bytes}});
   }
   out["delegation"] = json::array();
@@ -70,8 +73,9 @@ void PrintReport(const exir::PipelineReport& report, uint64_t file_bytes, const 
   for (const auto& p : report.phases)
     std::cout << "  " << p.name << ": " << 1e3 * p.seconds << " ms\n";
   for (const auto& m : report.memory) {
-    std::cout << "  method " << m.method << ": arena " << m.arena_bytes << " bytes (at least "
-              << m.lower_bound << " needed), state " << m.state_bytes << " bytes\n";
+    std::cout << "  method " << m.method << ": arena " << m.memory.arena_bytes
+              << " bytes (at least " << m.memory.lower_bound << " needed), state " << m.state_bytes
+              << " bytes\n";
   }
   for (const auto& d : report.delegation) {
     if (d.backend_id.empty()) {

@@ -1,0 +1,190 @@
+#include "exir/emit/method_memory.h"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "exir/emit/instruction_order.h"
+#include "exir/emit/lifetimes.h"
+#include "exir/emit/memory_checker.h"
+#include "exir/emit/memory_planner.h"
+#include "exir/emit/method_facts.h"
+#include "exir/emit/storage_sharing.h"
+
+namespace belay::exir {
+namespace {
+
+// Of the candidates so many are planned.
+constexpr size_t kPlanned = 3;
+// Methods with more instructions are arranged in one way only.
+constexpr int kManyInstructions = 20'000;
+
+// One order and one way to share.
+struct Candidate {
+  StorageSharing sharing;
+  std::vector<uint32_t> order;
+  std::vector<uint32_t> storages;   // ascending
+  std::vector<Lifetime> lifetimes;  // parallel
+  uint64_t lower_bound = 0;
+};
+
+void Measure(const schema::Method& method, Candidate& candidate) {
+  const std::vector<Interval> intervals = ComputeIntervals(method, candidate.order);
+  std::vector<Interval> alive(intervals.size());
+  std::vector<bool> used(intervals.size());
+  for (uint32_t v = 0; v < intervals.size(); ++v) {
+    const auto place = candidate.sharing.PlaceOf(v);
+    if (!place.has_value()) continue;
+    used[place->storage] = true;
+    if (!intervals[v].empty()) alive[place->storage].Add(intervals[v]);
+  }
+  for (uint32_t s = 0; s < used.size(); ++s) {
+    if (!used[s]) continue;
+    const Interval interval = alive[s].empty() ? Interval{0, 0} : alive[s];
+    candidate.storages.push_back(s);
+    candidate.lifetimes.push_back(
+        {.bytes = candidate.sharing.bytes(s), .first = interval.first, .last = interval.last});
+  }
+  candidate.lower_bound = MemoryLowerBound(candidate.lifetimes);
+}
+
+std::vector<Candidate> Candidates(const WrittenMethod& written,
+                                  const MethodMemoryOptions& options) {
+  const schema::Method& method = written.method;
+  const bool many = method.instructions_size() > kManyInstructions;
+  std::vector<SharingOptions> ways = {{.slices = true, .joins = true}};
+  if (options.share && !many) {
+    ways.push_back({.slices = false, .joins = true});
+    ways.push_back({.slices = true, .joins = false});
+    ways.push_back({.slices = false, .joins = false});
+  }
+  std::vector<Candidate> candidates;
+  for (const SharingOptions& way : ways) {
+    StorageSharing views(method);
+    if (options.share) views.ShareViews(way);
+    std::vector<std::vector<uint32_t>> orders = {WrittenOrder(method)};
+    if (options.reorder) orders.push_back(FrugalOrder(method, views, written.has_effects));
+    for (std::vector<uint32_t>& order : orders) {
+      Candidate candidate{views, std::move(order), {}, {}, 0};
+      if (options.share) candidate.sharing.ShareDyingOperands(candidate.order, written.shapes);
+      Measure(method, candidate);
+      candidates.push_back(std::move(candidate));
+    }
+  }
+  // The most promising; of equals the first: as written, with the fewest instructions.
+  std::vector<size_t> ranking(candidates.size());
+  std::iota(ranking.begin(), ranking.end(), 0);
+  std::sort(ranking.begin(), ranking.end(), [&](size_t a, size_t b) {
+    return std::tuple(candidates[a].lower_bound, a) < std::tuple(candidates[b].lower_bound, b);
+  });
+  std::vector<Candidate> promising;
+  for (size_t k = 0; k < ranking.size() && k < kPlanned; ++k) {
+    promising.push_back(std::move(candidates[ranking[k]]));
+  }
+  return promising;
+}
+
+// Operators whose calls are all elided are not named.
+void DropUnusedOperators(schema::Method& method) {
+  std::vector<int> renamed(method.operators_size(), -1);
+  int count = 0;
+  for (schema::Instruction& instruction : *method.mutable_instructions()) {
+    if (!instruction.has_kernel()) continue;
+    int& index = renamed[instruction.kernel().operator_()];
+    if (index < 0) index = count++;
+    instruction.mutable_kernel()->set_operator_(static_cast<uint32_t>(index));
+  }
+  std::vector<std::string> names(count);
+  for (int i = 0; i < method.operators_size(); ++i) {
+    if (renamed[i] >= 0) names[renamed[i]] = method.operators(i);
+  }
+  method.clear_operators();
+  for (std::string& name : names) method.add_operators(std::move(name));
+}
+
+// Puts tensors in their places and drops what is elided.
+void Apply(const Candidate& candidate, const MemoryPlan& plan, schema::Method& method,
+           schema::MethodDebugInfo& debug) {
+  std::vector<uint64_t> offset_of(method.values_size());
+  for (size_t k = 0; k < candidate.storages.size(); ++k) {
+    offset_of[candidate.storages[k]] = plan.offsets[k];
+  }
+  for (int v = 0; v < method.values_size(); ++v) {
+    schema::Value& value = *method.mutable_values(v);
+    if (const auto place = candidate.sharing.PlaceOf(v)) {
+      value.mutable_tensor()->set_arena_offset(offset_of[place->storage] + place->offset);
+    } else if (const auto constant = candidate.sharing.constants()[v]) {
+      value.mutable_tensor()->set_constant(*constant);
+    }
+  }
+  method.set_arena_bytes(plan.arena_bytes);
+  const std::vector<bool>& elided = candidate.sharing.elided();
+  std::vector<uint32_t> left(candidate.order.size() + 1, 0);
+  for (size_t p = 0; p < candidate.order.size(); ++p) {
+    left[p + 1] = left[p] + (elided[candidate.order[p]] ? 0 : 1);
+  }
+  google::protobuf::RepeatedPtrField<schema::Instruction> instructions;
+  google::protobuf::RepeatedPtrField<schema::InstructionDebugInfo> infos;
+  for (const uint32_t i : candidate.order) {
+    if (elided[i]) continue;
+    schema::Instruction& instruction = *instructions.Add();
+    instruction.Swap(method.mutable_instructions(static_cast<int>(i)));
+    if (instruction.has_jump()) {
+      instruction.mutable_jump()->set_target(left[instruction.jump().target()]);
+    } else if (instruction.has_jump_if_false()) {
+      schema::JumpIfFalse* jump = instruction.mutable_jump_if_false();
+      jump->set_target(left[jump->target()]);
+    }
+    infos.Add()->Swap(debug.mutable_instructions(static_cast<int>(i)));
+  }
+  method.mutable_instructions()->Swap(&instructions);
+  debug.mutable_instructions()->Swap(&infos);
+  DropUnusedOperators(method);
+}
+
+}  // namespace
+
+absl::StatusOr<MethodMemory> ArrangeMemory(WrittenMethod& written,
+                                           const MethodMemoryOptions& options) {
+  MethodMemory memory;
+  {
+    Candidate plain{StorageSharing(written.method), WrittenOrder(written.method), {}, {}, 0};
+    Measure(written.method, plain);
+    memory.written_lower_bound = plain.lower_bound;
+  }
+  std::vector<Candidate> candidates = Candidates(written, options);
+  const Candidate* best = nullptr;
+  MemoryPlan plan;
+  for (const Candidate& candidate : candidates) {
+    if (best != nullptr && candidate.lower_bound >= plan.arena_bytes) break;
+    MemoryPlan next = PlanMemory(candidate.lifetimes);
+    if (best != nullptr && next.arena_bytes >= plan.arena_bytes) continue;
+    plan = std::move(next);
+    best = &candidate;
+  }
+  schema::Method method = written.method;
+  Apply(*best, plan, method, written.debug);
+  const absl::Status proof = CheckMemoryPlan(method,
+                                             {.written = written.method,
+                                              .order = best->order,
+                                              .elided = best->sharing.elided(),
+                                              .has_effects = written.has_effects},
+                                             written.shapes);
+  if (!proof.ok()) {
+    return absl::InternalError(absl::StrCat("method '", method.name(), "', planner ",
+                                            std::string(plan.planner), ": ", proof.message()));
+  }
+  memory.planner = std::string(plan.planner);
+  memory.arena_bytes = plan.arena_bytes;
+  memory.lower_bound = best->lower_bound;
+  memory.elided_instructions = static_cast<uint32_t>(
+      std::count(best->sharing.elided().begin(), best->sharing.elided().end(), true));
+  memory.reordered = !std::is_sorted(best->order.begin(), best->order.end());
+  written.method = std::move(method);
+  return memory;
+}
+
+}  // namespace belay::exir
