@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "exir/emit/constant_pool.h"
 #include "exir/emit/method_builder.h"
 #include "exir/ir/lowered_backend_module.h"
@@ -20,6 +22,26 @@ void CollectNamedData(const ExportedProgram& program, std::vector<const NamedDat
   }
 }
 
+MethodBuilder::ChangedBuffers FindChangedBuffers(const MethodPrograms& methods) {
+  MethodBuilder::ChangedBuffers changed;
+  if (methods.size() < 2) return changed;
+  for (const auto& [name, program] : methods) {
+    absl::flat_hash_set<std::string> targets;
+    for (const OutputSpec& spec : program.signature.outputs) {
+      if (spec.kind == OutputKind::kBufferMutation || spec.kind == OutputKind::kParameterMutation) {
+        targets.insert(spec.target);
+      }
+    }
+    for (const InputSpec& spec : program.signature.inputs) {
+      if (!targets.contains(spec.target) || !NamesTensor(spec.kind)) continue;
+      if (const ConstantTensor* initial = program.FindConstant(spec)) {
+        changed[spec.target].push_back(initial);
+      }
+    }
+  }
+  return changed;
+}
+
 }  // namespace
 
 absl::StatusOr<ProgramImage> EmitProgram(const MethodPrograms& methods, const EmitOptions& options,
@@ -31,7 +53,9 @@ absl::StatusOr<ProgramImage> EmitProgram(const MethodPrograms& methods, const Em
   ProgramImage image;
   image.metadata.set_producer("belay 0.1.0");
   ConstantPool pool(&image);
+  const MethodBuilder::ChangedBuffers changed = FindChangedBuffers(methods);
   std::vector<const NamedDataOutput*> named_data;
+  std::vector<std::string> unsupported;
   for (size_t i = 0; i < sorted.size(); ++i) {
     const auto& [name, program] = *sorted[i];
     if (i > 0 && sorted[i - 1]->first == name) {
@@ -42,11 +66,17 @@ absl::StatusOr<ProgramImage> EmitProgram(const MethodPrograms& methods, const Em
           "method '", name, "' is of the ", std::string(IrDialectName(program.dialect)),
           " dialect; only edge programs can be emitted"));
     }
-    absl::StatusOr<WrittenMethod> written = MethodBuilder(name, program, pool).Build();
+    absl::StatusOr<WrittenMethod> written = MethodBuilder(name, program, changed, pool).Build();
+    if (absl::IsUnimplemented(written.status())) {
+      // Of all methods at once.
+      unsupported.push_back(absl::StrCat("method '", name, "': ", written.status().message()));
+      continue;
+    }
     if (!written.ok()) {
       return absl::Status(written.status().code(),
                           absl::StrCat("method '", name, "': ", written.status().message()));
     }
+    if (!unsupported.empty()) continue;
     ABSL_ASSIGN_OR_RETURN(MethodMemory arranged, ArrangeMemory(*written, options.memory));
     if (memory != nullptr) {
       memory->push_back({.method = name,
@@ -57,6 +87,7 @@ absl::StatusOr<ProgramImage> EmitProgram(const MethodPrograms& methods, const Em
     if (options.debug_info) *image.debug.add_methods() = std::move(written->debug);
     CollectNamedData(program, named_data);
   }
+  if (!unsupported.empty()) return absl::UnimplementedError(absl::StrJoin(unsupported, "\n"));
   ABSL_RETURN_IF_ERROR(pool.AddNamedData(named_data));
   return image;
 }

@@ -42,8 +42,8 @@ bool HasEffects(const schema::Method& method, const schema::Instruction& instruc
 }  // namespace
 
 MethodBuilder::MethodBuilder(const std::string& name, const ExportedProgram& program,
-                             ConstantPool& pool)
-    : name_(name), program_(program), pool_(pool) {
+                             const ChangedBuffers& changed, ConstantPool& pool)
+    : name_(name), program_(program), changed_(changed), pool_(pool) {
   method_.set_name(name);
   method_.set_in_spec(program.in_spec);
   method_.set_out_spec(program.out_spec);
@@ -54,17 +54,39 @@ absl::StatusOr<WrittenMethod> MethodBuilder::Build() {
   ABSL_RETURN_IF_ERROR(EmitGraph(program_.top(), top_));
   current_graph_ = nullptr;
   ABSL_RETURN_IF_ERROR(AddOutputs());
-  if (!unsupported_.empty()) {
-    return absl::UnimplementedError(absl::StrCat("method '", name_, "' has ", unsupported_.size(),
-                                                 " nodes that can't be emitted:\n  ",
-                                                 absl::StrJoin(unsupported_, "\n  ")));
-  }
+  ABSL_RETURN_IF_ERROR(UnsupportedError());
   WrittenMethod written{std::move(method_), std::move(debug_), {}, std::move(shapes_)};
   for (const schema::Instruction& instruction : written.method.instructions()) {
     written.has_effects.push_back(HasEffects(written.method, instruction, *program_.ops));
   }
   written.shapes.resize(written.method.values_size(), 0);
   return written;
+}
+
+void MethodBuilder::AddUnknownOperator(const std::string& op, const Node& node) {
+  const std::string source = node.provenance.ToString();
+  unknown_operators_[op].push_back(
+      absl::StrCat("node '", node.name, "'", source.empty() ? "" : " at ", source));
+}
+
+absl::Status MethodBuilder::UnsupportedError() const {
+  constexpr size_t kMaxNodes = 20, kMaxLines = 100;
+  std::vector<std::string> lines;
+  for (const auto& [op, nodes] : unknown_operators_) {
+    const size_t shown = std::min(nodes.size(), kMaxNodes);
+    lines.push_back(absl::StrCat(
+        "operator ", op, " is not known here, used ", nodes.size(),
+        nodes.size() == 1 ? " time: " : " times: ",
+        absl::StrJoin(nodes.begin(), nodes.begin() + static_cast<ptrdiff_t>(shown), ", "),
+        shown < nodes.size() ? ", …" : ""));
+  }
+  lines.insert(lines.end(), unsupported_.begin(), unsupported_.end());
+  if (lines.empty()) return absl::OkStatus();
+  const size_t shown = std::min(lines.size(), kMaxLines);
+  return absl::UnimplementedError(absl::StrCat(
+      "what can't be emitted:\n  ",
+      absl::StrJoin(lines.begin(), lines.begin() + static_cast<ptrdiff_t>(shown), "\n  "),
+      shown < lines.size() ? absl::StrCat("\n  and ", lines.size() - shown, " more") : ""));
 }
 
 // --- Inputs and outputs ---
@@ -136,6 +158,21 @@ absl::Status MethodBuilder::AddState(size_t input, const TensorMeta& meta, Scope
   return absl::OkStatus();
 }
 
+absl::StatusOr<bool> MethodBuilder::IsChangedElsewhere(const InputSpec& spec,
+                                                       const ConstantTensor& constant,
+                                                       uint32_t index,
+                                                       absl::Span<const uint8_t> order) {
+  if (spec.kind == InputKind::kTensorConstant) return false;
+  const auto it = changed_.find(spec.target);
+  if (it == changed_.end()) return false;
+  for (const ConstantTensor* other : it->second) {
+    if (other->dtype() != constant.dtype() || other->sizes() != constant.sizes()) continue;
+    ABSL_ASSIGN_OR_RETURN(const uint32_t other_index, pool_.AddTensor(*other, order));
+    if (other_index == index) return true;
+  }
+  return false;
+}
+
 absl::Status MethodBuilder::AddInputs() {
   const Graph& graph = program_.top();
   absl::flat_hash_set<std::string> mutated_buffers, mutated_inputs;
@@ -174,6 +211,15 @@ absl::Status MethodBuilder::AddInputs() {
             pool_.AddTensor(
                 *constant,
                 absl::MakeConstSpan(reinterpret_cast<const uint8_t*>(order.data()), order.size())));
+        ABSL_ASSIGN_OR_RETURN(
+            const bool changed,
+            IsChangedElsewhere(
+                spec, *constant, index,
+                absl::MakeConstSpan(reinterpret_cast<const uint8_t*>(order.data()), order.size())));
+        if (changed) {
+          ABSL_RETURN_IF_ERROR(AddState(i, *meta, top_));
+          break;
+        }
         tensor.set_constant(index);
         schema::Value v;
         *v.mutable_tensor() = std::move(tensor);
@@ -330,7 +376,7 @@ absl::Status MethodBuilder::EmitNode(const Graph& graph, NodeId id, Scope& scope
   if (name == "higher_order.scan") return EmitScan(graph, id, scope);
   if (name == "higher_order.with_effects") return EmitWithEffects(graph, id, scope);
   if (!node.target->known() || node.target->dialect() == Dialect::kHigherOrder) {
-    unsupported_.push_back(DescribeNode(graph, id));
+    AddUnknownOperator(name, node);
     // Values for the results, so that later nodes can be looked at too.
     return AddResults(graph, id, scope).status();
   }

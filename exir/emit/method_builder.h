@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/btree_map.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "exir/emit/constant_pool.h"
@@ -20,7 +21,12 @@ namespace belay::exir {
 // One use only: Build() once. The program and the pool must outlive it.
 class MethodBuilder {
  public:
-  MethodBuilder(const std::string& name, const ExportedProgram& program, ConstantPool& pool);
+  // Buffers that some method of the program changes, with their initial content. They are state in
+  // every method that has the same buffer, so that methods can share it.
+  using ChangedBuffers = absl::flat_hash_map<std::string, std::vector<const ConstantTensor*>>;
+
+  MethodBuilder(const std::string& name, const ExportedProgram& program,
+                const ChangedBuffers& changed, ConstantPool& pool);
 
   // Values, instructions and debug info; arena tensors have no offsets yet. Errors as
   // EmitProgram's.
@@ -73,6 +79,9 @@ class MethodBuilder {
   absl::StatusOr<ValueIndex> AddResult(const Graph& graph, ValueId id);
   absl::StatusOr<schema::Tensor> DescribeTensor(const TensorMeta& meta, std::string_view name);
   absl::Status AddState(size_t input, const TensorMeta& meta, Scope& scope);
+  // Whether another method changes this buffer: one of its name, type and initial content.
+  absl::StatusOr<bool> IsChangedElsewhere(const InputSpec& spec, const ConstantTensor& constant,
+                                          uint32_t index, absl::Span<const uint8_t> order);
   void AddConstraint(schema::Input& input, uint32_t dim, const SymExpr& expr);
 
   ValueIndex AddValue(schema::Value value);
@@ -91,9 +100,13 @@ class MethodBuilder {
                      const std::vector<ValueIndex>& outputs);
   void AddMove(ValueIndex from, ValueIndex to);
   bool IsInputOrState(ValueIndex value) const;
+  void AddUnknownOperator(const std::string& op, const Node& node);
+  // kUnimplemented with all that can't be emitted.
+  absl::Status UnsupportedError() const;
 
   const std::string& name_;
   const ExportedProgram& program_;
+  const ChangedBuffers& changed_;
   ConstantPool& pool_;
   schema::Method method_;
   schema::MethodDebugInfo debug_;
@@ -103,9 +116,11 @@ class MethodBuilder {
   absl::flat_hash_map<std::string, ValueIndex> literals_;
   absl::flat_hash_map<std::string, uint32_t> operators_;
   absl::flat_hash_map<std::string, uint32_t> delegates_;  // by module and forms of the operands
-  std::vector<uint32_t> shapes_;  // by value; those behind its end are 0
+  std::vector<uint32_t> shapes_;                          // by value; those behind its end are 0
   absl::flat_hash_map<std::string, uint32_t> shape_numbers_;
   std::vector<std::string> unsupported_;
+  // Operators that nothing here knows → where they are used.
+  absl::btree_map<std::string, std::vector<std::string>> unknown_operators_;
 };
 
 }  // namespace belay::exir

@@ -280,7 +280,7 @@ absl::Status MethodBuilder::EmitWithEffects(const Graph& graph, NodeId id, Scope
       node.arguments.size() < 2 ? nullptr : node.arguments[1].get_if<OperatorName>();
   const OpOverload* op = name == nullptr ? nullptr : program_.ops->Find(name->name);
   if (op == nullptr || op->schema() == nullptr) {
-    unsupported_.push_back(DescribeNode(graph, id));
+    AddUnknownOperator(name == nullptr ? node.target->name() : name->name, node);
     return AddResults(graph, id, scope).status();
   }
   std::vector<GivenArgument> given;

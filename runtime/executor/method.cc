@@ -30,8 +30,8 @@ Method& Method::operator=(Method&&) noexcept = default;
 Method::~Method() = default;
 
 absl::StatusOr<Method> Method::Load(const Program& program, std::string_view name,
-                                    const KernelRegistry& kernels,
-                                    const BackendRegistry& backends) {
+                                    const KernelRegistry& kernels, const BackendRegistry& backends,
+                                    SharedState* state) {
   ABSL_ASSIGN_OR_RETURN(const MethodPlan* plan, program.FindMethod(name));
   MemoryBound bound;
   bound.Add(1, uint64_t{1} << 16);  // this object, and an error message
@@ -45,8 +45,8 @@ absl::StatusOr<Method> Method::Load(const Program& program, std::string_view nam
                         MethodCode::Resolve(program, slots.get(), kernels, backends));
   ABSL_ASSIGN_OR_RETURN(MethodInputs inputs,
                         MethodInputs::Create(slots.get(), program.limits().arena_bytes));
-  ABSL_RETURN_IF_ERROR(slots->AllocateMemory());
-  slots->ResetState();
+  ABSL_RETURN_IF_ERROR(slots->AllocateMemory(state));
+  if (state == nullptr) slots->ResetState();
   ABSL_RETURN_IF_ERROR(code.Prepare());
   return Method(
       std::make_unique<Impl>(Impl{plan, std::move(slots), std::move(inputs), std::move(code)}));

@@ -15,6 +15,7 @@
 #include "runtime/core/evalue.h"
 #include "runtime/executor/execute_options.h"
 #include "runtime/executor/instruction_info.h"
+#include "runtime/executor/shared_state.h"
 #include "runtime/kernel/kernel_registry.h"
 #include "runtime/program/program.h"
 
@@ -29,11 +30,15 @@ class Method {
   //                        missing (all of them are listed)
   //   kResourceExhausted   memory, or a limit of the program's
   //   anything a backend's Init returns, annotated with backend, method and delegate index
-  // The program, the registries and what they refer to must outlive the result.
+  //   kInvalidArgument     `state` lacks a buffer of the method, or has another of its name
+  // The program, the registries, the state and what they refer to must outlive the result.
+  // `state` is where the method's state lies, with the content that it has; without, the method has
+  // state of its own, with its initial content.
   static absl::StatusOr<Method> Load(const Program& program ABSL_ATTRIBUTE_LIFETIME_BOUND,
                                      std::string_view name,
                                      const KernelRegistry& kernels ABSL_ATTRIBUTE_LIFETIME_BOUND,
-                                     const BackendRegistry& backends ABSL_ATTRIBUTE_LIFETIME_BOUND);
+                                     const BackendRegistry& backends ABSL_ATTRIBUTE_LIFETIME_BOUND,
+                                     SharedState* state ABSL_ATTRIBUTE_LIFETIME_BOUND = nullptr);
   Method(Method&&) noexcept;
   Method& operator=(Method&&) noexcept;
   ~Method();
@@ -74,7 +79,7 @@ class Method {
   // State buffers by name (plan().state): views into the method's memory, valid as long as the
   // method.
   absl::StatusOr<TensorView> GetState(std::string_view name) const;
-  // Gives all state its initial content, that of delegates too.
+  // Gives all state its initial content, shared or not, and that of delegates.
   void ResetState();
 
   // One per instruction; valid as long as the program and the kernels.

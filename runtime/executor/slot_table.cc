@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/core/status_macros.h"
+#include "runtime/program/metadata_path.h"
 
 namespace belay {
 namespace {
@@ -126,18 +127,33 @@ EValue SlotTable::InitialValue(uint32_t value) {
       plan_.values[value]);
 }
 
-absl::Status SlotTable::AllocateMemory() {
+absl::Status SlotTable::AllocateMemory(SharedState* shared) {
   ABSL_ASSIGN_OR_RETURN(arena_, AlignedBuffer::Create(plan_.arena_bytes));
-  ABSL_ASSIGN_OR_RETURN(state_, AlignedBuffer::Create(plan_.state_bytes));
+  if (shared == nullptr) {
+    ABSL_ASSIGN_OR_RETURN(state_, AlignedBuffer::Create(plan_.state_bytes));
+  }
   for (uint32_t v = 0; v < slots_.size(); ++v) {
     const TensorPlan* tensor = tensor_plans_[v];
     if (tensor == nullptr || tensor->bytes() == 0) continue;  // without elements: no memory
     if (tensor->location == TensorPlan::Location::kArena) {
       tensor_data_[v] = arena_.data() + tensor->offset;
     } else if (tensor->location == TensorPlan::Location::kState) {
+      if (shared != nullptr) continue;
       tensor_data_[v] = state_.data() + tensor->offset;
     }
     slots_[v].get_if<TensorView>()->data = tensor_data_[v];
+  }
+  if (shared == nullptr) return absl::OkStatus();
+  for (const StatePlan& state : plan_.state) {
+    const absl::StatusOr<TensorView> buffer = shared->Find(state.name);
+    TensorView& view = *slots_[state.value].get_if<TensorView>();
+    if (!buffer.ok() || buffer->dtype != view.dtype || !(buffer->sizes == view.sizes) ||
+        !(buffer->strides == view.strides)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "method ", Quoted(plan_.name), " has the state ", Quoted(state.name), ", ",
+          view.ToString(), "; shared is ", buffer.ok() ? buffer->ToString() : "none of this name"));
+    }
+    tensor_data_[state.value] = view.data = buffer->data;
   }
   return absl::OkStatus();
 }

@@ -13,6 +13,7 @@
 #include "runtime/core/arena.h"
 #include "runtime/core/evalue.h"
 #include "runtime/core/memory_check.h"
+#include "runtime/executor/shared_state.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/program/plan.h"
 
@@ -30,8 +31,10 @@ class SlotTable final : public OutputAllocator {
   // What Create() holds at most, but for copies of constants.
   static void AddMemory(const MethodPlan& plan, MemoryBound& bound);
 
-  // Allocates arena and state and points the tensors into them. Once.
-  absl::Status AllocateMemory();
+  // Allocates arena and state and points the tensors into them. Once. State lies in `shared` if
+  // that is given, which must outlive the object.
+  //   kInvalidArgument  `shared` has no such buffer
+  absl::Status AllocateMemory(SharedState* shared = nullptr);
   // Gives all state its initial content. Precondition: AllocateMemory() succeeded.
   void ResetState();
 

@@ -79,8 +79,9 @@ int main(int argc, char** argv) {
   CLI::Option* seed =
       run_app->add_option("--random-inputs", run.seed, "draws the inputs with this seed instead");
   run_app
-      ->add_option("--sequence", run.sequence,
-                   "folders with input_<i>.npy: one call each, on the same state")
+      ->add_option(
+          "--sequence", run.sequence,
+          "folders with input_<i>.npy, DIR or METHOD=DIR: one call each, all on the same state")
       ->take_all();
   run_app->add_option("--output-dir", run.output_dir,
                       "writes the results there as 0.npy, 1.npy, …");

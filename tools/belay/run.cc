@@ -1,6 +1,9 @@
 // `belay run`: executes a method on arrays from files.
 #include <filesystem>
 #include <iostream>
+#include <map>
+#include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -8,10 +11,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "backends/runtime_backends.h"
 #include "nlohmann/json.hpp"
 #include "runtime/core/mapped_file.h"
 #include "runtime/core/npy.h"
 #include "runtime/core/status_macros.h"
+#include "runtime/executor/shared_state.h"
 #include "runtime/io/npy_values.h"
 #include "tools/belay/command.h"
 #include "tools/belay/session.h"
@@ -85,28 +90,73 @@ std::string Describe(const EValue& value) {
   return value.KindName();
 }
 
-absl::StatusOr<int> RunAll(const RunOptions& options) {
-  ABSL_ASSIGN_OR_RETURN(const auto session,
-                        OpenSession(options.program, options.method, options.engine));
-  Method& method = *session->method;
-  std::vector<std::vector<std::string>> calls;
-  if (options.sequence.empty()) {
-    calls.push_back(options.inputs);
-  } else {
-    for (const std::string& folder : options.sequence) {
-      std::vector<std::string> files;
-      for (size_t i = 0; i < method.num_inputs(); ++i) {
-        const std::string path = absl::StrCat(folder, "/input_", i, ".npy");
-        if (std::filesystem::exists(path)) files.push_back(path);
-      }
-      calls.push_back(std::move(files));
-    }
+// One call: of which method, with what.
+struct Call {
+  std::string method;
+  std::string folder;  // with input_<i>.npy
+};
+
+// DIR or METHOD=DIR.
+Call ParseCall(const std::string& text, const std::string& method) {
+  const size_t split = text.find('=');
+  if (split == std::string::npos || std::filesystem::exists(text)) return {method, text};
+  return {text.substr(0, split), text.substr(split + 1)};
+}
+
+// The methods that are called, by name, on one state.
+struct Methods {
+  std::unique_ptr<Session> session;
+  std::unique_ptr<SharedState> state;
+  std::map<std::string, Method> others;  // on `state`; empty when one method is called
+
+  Method& operator[](const std::string& name) {
+    const auto it = others.find(name);
+    return it == others.end() ? *session->method : it->second;
   }
+};
+
+absl::StatusOr<Methods> LoadMethods(const RunOptions& options, const std::vector<Call>& calls) {
+  std::set<std::string> names;
+  for (const Call& call : calls) names.insert(call.method);
+  Methods methods;
+  ABSL_ASSIGN_OR_RETURN(methods.session,
+                        OpenSession(options.program, calls[0].method, options.engine));
+  if (names.size() == 1) return methods;
+  const Program& program = *methods.session->program;
+  ABSL_ASSIGN_OR_RETURN(
+      SharedState state,
+      SharedState::Create(program, std::vector<std::string>(names.begin(), names.end())));
+  methods.state = std::make_unique<SharedState>(std::move(state));
+  for (const std::string& name : names) {
+    ABSL_ASSIGN_OR_RETURN(Method method, Method::Load(program, name, methods.session->kernels,
+                                                      RuntimeBackends(), methods.state.get()));
+    methods.others.emplace(name, std::move(method));
+  }
+  return methods;
+}
+
+absl::StatusOr<int> RunAll(const RunOptions& options) {
+  std::vector<Call> calls;
+  for (const std::string& text : options.sequence) {
+    calls.push_back(ParseCall(text, options.method));
+  }
+  if (calls.empty()) calls.push_back({options.method, ""});
+  ABSL_ASSIGN_OR_RETURN(Methods methods, LoadMethods(options, calls));
+  const auto& session = methods.session;
   nlohmann::json report;
   report["load_ms"] = 1e3 * session->load_seconds;
   report["calls"] = nlohmann::json::array();
   for (size_t c = 0; c < calls.size(); ++c) {
-    ABSL_ASSIGN_OR_RETURN(const std::vector<NpyArray> arrays, SetInputs(method, calls[c], options));
+    Method& method = methods[calls[c].method];
+    std::vector<std::string> files = options.inputs;
+    if (!options.sequence.empty()) {
+      files.clear();
+      for (size_t i = 0; i < method.num_inputs(); ++i) {
+        const std::string path = absl::StrCat(calls[c].folder, "/input_", i, ".npy");
+        if (std::filesystem::exists(path)) files.push_back(path);
+      }
+    }
+    ABSL_ASSIGN_OR_RETURN(const std::vector<NpyArray> arrays, SetInputs(method, files, options));
     std::vector<double> ms;
     for (int r = 0; r < options.repeat; ++r) {
       const absl::Time start = absl::Now();

@@ -1,0 +1,130 @@
+#include "runtime/executor/shared_state.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "runtime/core/testing.h"
+#include "runtime/executor/method.h"
+#include "runtime/executor/testing/method_fixture.h"
+
+namespace belay {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr DType kF32 = DType::kFloat32;
+constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+constexpr auto kNotFound = absl::StatusCode::kNotFound;
+
+// Two methods that add their input to "s"; the second also has "t".
+class SharedStateTest : public MethodTest {
+ protected:
+  SharedStateTest() {
+    const uint32_t initial = program_.AddConstant<float>({10, 20}) + 1;
+    AddStep(forward_, "s", {2}, initial);
+    second_ = std::make_unique<TestMethod>(program_.AddMethod("second"));
+    AddStep(*second_, "s", {2}, initial);
+    AddStep(*second_, "t", {2}, 0);
+  }
+  static void AddStep(TestMethod& method, const std::string& name, const Sizes& sizes,
+                      uint32_t initial) {
+    const uint32_t x = method.Input("x_" + name, kF32, sizes);
+    const uint32_t s = method.State(name, kF32, sizes, initial);
+    method.Call("test.add_.Tensor", {s, x}, {s});
+  }
+  absl::StatusOr<const Program*> Open() {
+    ABSL_ASSIGN_OR_RETURN(Program opened, OpenFileBytes(program_.Serialize()));
+    opened_.push_back(std::make_unique<Program>(std::move(opened)));
+    return opened_.back().get();
+  }
+  absl::StatusOr<Method> LoadShared(const Program& program, const std::string& name,
+                                    SharedState* state) {
+    return Method::Load(program, name, kernels_, backends_, state);
+  }
+  static void Run(Method& method, const TestTensor& x) {
+    for (size_t i = 0; i < method.num_inputs(); ++i) ASSERT_OK(method.SetInput(i, x.view()));
+    ASSERT_OK(method.Execute());
+  }
+
+  std::unique_ptr<TestMethod> second_;
+  const TestTensor x_ = TestTensor::Of<float>({2}, {1, 2});
+};
+
+TEST_F(SharedStateTest, MethodsReadWhatOthersWrote) {
+  ASSERT_OK_AND_ASSIGN(const Program* program, Open());
+  ASSERT_OK_AND_ASSIGN(SharedState state, SharedState::Create(*program));
+  ASSERT_OK_AND_ASSIGN(Method first, LoadShared(*program, "forward", &state));
+  Run(first, x_);
+  // Loading leaves the state as it is.
+  ASSERT_OK_AND_ASSIGN(Method second, LoadShared(*program, "second", &state));
+  Run(second, x_);
+  ASSERT_OK_AND_ASSIGN(const TensorView s, state.Find("s"));
+  ASSERT_OK_AND_ASSIGN(const TensorView t, state.Find("t"));
+  EXPECT_THAT(ToVector<float>(s), ElementsAre(12, 24));
+  EXPECT_THAT(ToVector<float>(t), ElementsAre(1, 2));
+  ASSERT_OK_AND_ASSIGN(const TensorView seen, first.GetState("s"));
+  EXPECT_EQ(seen.data, s.data);
+  // One that does not share has its own.
+  ASSERT_OK_AND_ASSIGN(Method alone, LoadShared(*program, "forward", nullptr));
+  ASSERT_OK_AND_ASSIGN(const TensorView own, alone.GetState("s"));
+  EXPECT_THAT(ToVector<float>(own), ElementsAre(10, 20));
+}
+
+TEST_F(SharedStateTest, IsResetSavedAndRestored) {
+  ASSERT_OK_AND_ASSIGN(const Program* program, Open());
+  ASSERT_OK_AND_ASSIGN(SharedState state, SharedState::Create(*program));
+  ASSERT_OK_AND_ASSIGN(Method first, LoadShared(*program, "forward", &state));
+  ASSERT_OK_AND_ASSIGN(Method second, LoadShared(*program, "second", &state));
+  ASSERT_OK_AND_ASSIGN(const TensorView s, state.Find("s"));
+  Run(first, x_);
+  const std::string saved = state.Save();
+  Run(second, x_);
+  state.Reset();
+  EXPECT_THAT(ToVector<float>(s), ElementsAre(10, 20));
+  ASSERT_OK(state.Restore(saved));
+  EXPECT_THAT(ToVector<float>(s), ElementsAre(11, 22));
+  Run(second, x_);
+  EXPECT_THAT(ToVector<float>(s), ElementsAre(12, 24));
+  second.ResetState();
+  EXPECT_THAT(ToVector<float>(s), ElementsAre(10, 20));
+  EXPECT_THAT(state.Restore(saved + "x"),
+              StatusIs(kInvalid, HasSubstr("has 16 bytes, given are 17")));
+}
+
+TEST_F(SharedStateTest, WhatCannotBeSharedIsNamed) {
+  TestMethod other_size = program_.AddMethod("third");
+  AddStep(other_size, "s", {3}, 0);
+  TestMethod other_content = program_.AddMethod("unlike");
+  AddStep(other_content, "s", {2}, 0);
+  ASSERT_OK_AND_ASSIGN(const Program* program, Open());
+  EXPECT_THAT(SharedState::Create(*program, {"forward", "third"}),
+              StatusIs(kInvalid, HasSubstr("state 's' can't be shared: it is f32[2] in method "
+                                           "'forward' and f32[3] in method 'third'")));
+  EXPECT_THAT(SharedState::Create(*program, {"forward", "unlike"}),
+              StatusIs(kInvalid, HasSubstr("with other initial content")));
+  EXPECT_THAT(SharedState::Create(*program, {"nothing"}), StatusIs(kNotFound));
+  ASSERT_OK_AND_ASSIGN(SharedState state, SharedState::Create(*program, {"forward", "second"}));
+  EXPECT_THAT(state.Find("u"), StatusIs(kNotFound, HasSubstr("there are: 's', 't'")));
+  EXPECT_THAT(LoadShared(*program, "third", &state),
+              StatusIs(kInvalid, HasSubstr("method 'third' has the state 's', f32[3]; shared is")));
+  ASSERT_OK_AND_ASSIGN(SharedState small, SharedState::Create(*program, {"forward"}));
+  EXPECT_THAT(LoadShared(*program, "second", &small),
+              StatusIs(kInvalid, HasSubstr("shared is none of this name")));
+}
+
+TEST_F(SharedStateTest, MemoryIsLimited) {
+  Program::Options options;
+  options.limits.arena_bytes = 64;
+  ASSERT_OK_AND_ASSIGN(const Program program, OpenFileBytes(program_.Serialize(), options));
+  EXPECT_OK(SharedState::Create(program, {"forward"}));
+  EXPECT_THAT(SharedState::Create(program),
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("'arena_bytes' of 64")));
+}
+
+}  // namespace
+}  // namespace belay
