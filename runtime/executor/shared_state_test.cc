@@ -117,11 +117,14 @@ TEST_F(SharedStateTest, WhatCannotBeSharedIsNamed) {
               StatusIs(kInvalid, HasSubstr("shared is none of this name")));
 }
 
-TEST_F(SharedStateTest, MemoryIsLimited) {
+// Each method is within the limit, both together are not.
+TEST(SharedStateLimitTest, MemoryIsLimited) {
+  TestProgram made;
+  for (const char* name : {"s", "t"}) made.AddMethod(name).State(name, kF32, {2});
   Program::Options options;
   options.limits.arena_bytes = 64;
-  ASSERT_OK_AND_ASSIGN(const Program program, OpenFileBytes(program_.Serialize(), options));
-  EXPECT_OK(SharedState::Create(program, {"forward"}));
+  ASSERT_OK_AND_ASSIGN(const Program program, OpenFileBytes(made.Serialize(), options));
+  EXPECT_OK(SharedState::Create(program, {"s"}));
   EXPECT_THAT(SharedState::Create(program),
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("'arena_bytes' of 64")));
 }
