@@ -113,6 +113,20 @@ void ReportDelegation(const std::string& method, const ExportedProgram& program,
   report.delegation.push_back(std::move(left));
 }
 
+absl::Status VerifyMethods(const MethodPrograms& methods, std::string_view phase) {
+  // As ToEdge.
+  EdgeVerifierOptions options;
+  options.check_core = false;
+  options.allow_float8 = true;
+  for (const auto& [name, program] : methods) {
+    const absl::Status status = VerifyEdge(program, options);
+    if (!status.ok()) {
+      return Annotate(status, absl::StrCat(std::string(phase), ": method '", name, "'"));
+    }
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<ExportedProgram> ToEdge(ExportedProgram program, const ToEdgeOptions& options,
@@ -195,6 +209,7 @@ absl::StatusOr<ProgramImage> LowerPrograms(MethodPrograms methods, const Pipelin
         ToBackend(methods, all, *options.backends, options.to_backend);
     if (!lowered.ok()) return Annotate(lowered.status(), "to_backend");
     methods = *std::move(lowered);
+    ABSL_RETURN_IF_ERROR(VerifyMethods(methods, "to_backend"));
   }
   for (const Partitioner* partitioner : options.partitioners) {
     MethodPartitioners all;
@@ -213,6 +228,21 @@ absl::StatusOr<ProgramImage> LowerPrograms(MethodPrograms methods, const Pipelin
       }
       ReportDelegation(name, program, rejections, *report);
     }
+  }
+
+  if (!options.passes.empty()) {
+    clock.Start("passes", 0.75);
+    for (auto& [name, program] : methods) {
+      absl::StatusOr<ExportedProgram> changed =
+          RunPasses(std::move(program), options.passes, to_edge.passes,
+                    report == nullptr ? nullptr : &report->passes);
+      if (!changed.ok()) {
+        return Annotate(changed.status(), absl::StrCat("passes: method '", name, "'"));
+      }
+      program = *std::move(changed);
+    }
+    ABSL_RETURN_IF_ERROR(VerifyMethods(methods, "passes"));
+    clock.Stop();
   }
 
   clock.Start("emit", 0.8);

@@ -51,6 +51,9 @@ struct PipelineOptions {
   std::vector<const Partitioner*> partitioners;
   const BackendSet* backends = nullptr;  // needed when there are partitioners
   ToBackendOptions to_backend;
+  // Run on every method after the last round, in this order; what they give must still be an edge
+  // program.
+  std::vector<Pass> passes;
   EmitOptions emit;
   // Called when a phase starts or a pass ended: phase or pass name, and how much of the whole is
   // done, in [0, 1].
@@ -86,7 +89,9 @@ DecomposeOptions KeepFor(const ExportedProgram& program,
                          absl::Span<const Partitioner* const> partitioners);
 
 // (method name, path of its archive) → program. Errors are annotated with the phase, the method and
-// the path.
+// the path. After ToEdge, after each round and after `options.passes` every method is verified to
+// be an edge program (kFailedPrecondition, VerifyEdge's message), but that operators need not be
+// core: those without a kernel are listed when the program is emitted or loaded.
 absl::StatusOr<ProgramImage> LowerFiles(
     const std::vector<std::pair<std::string, std::string>>& methods, const OpRegistry& ops,
     const PipelineOptions& options, PipelineReport* report = nullptr);

@@ -1,7 +1,7 @@
 #include "exir/passes/remove_noops.h"
 
-#include <optional>
 #include <string_view>
+#include <vector>
 
 #include "exir/ir/graph_editor.h"
 
@@ -24,10 +24,58 @@ bool IsCandidate(const Node& node) {
   return false;
 }
 
+// (input, scale, zero point, smallest, largest, dtype)
+constexpr std::string_view kQuantize = "quantized_decomposed.quantize_per_tensor.default";
+constexpr std::string_view kDequantize = "quantized_decomposed.dequantize_per_tensor.default";
+constexpr size_t kQuantizationArguments = 6;
+
+// Whether numbers of the type can be outside of what a node clamps to.
+bool IsWholeRange(const Node& node) {
+  const int64_t* low = node.arguments[3].get_if<int64_t>();
+  const int64_t* high = node.arguments[4].get_if<int64_t>();
+  const DType* dtype = node.arguments[5].get_if<DType>();
+  if (low == nullptr || high == nullptr || dtype == nullptr) return false;
+  if (*dtype == DType::kInt8) return *low <= -128 && *high >= 127;
+  if (*dtype == DType::kUint8) return *low <= 0 && *high >= 255;
+  return false;
+}
+
+// Quantising what was dequantised with the same parameters gives what was there before. `node` is
+// the dequantisation.
+bool RemoveRequantization(Graph& graph, GraphEditor& editor, NodeId id) {
+  const Node& node = graph.node(id);
+  if (node.arguments.size() < kQuantizationArguments || !IsWholeRange(node)) return false;
+  const ValueId* before = node.arguments[0].get_if<ValueId>();
+  if (before == nullptr || node.outputs.size() != 1) return false;
+  const ValueId source = *before;
+  bool changed = false;
+  const std::vector<NodeId> users = graph.value(node.outputs[0].values[0]).users;
+  for (NodeId user_id : users) {
+    const Node& user = graph.node(user_id);
+    if (user.target->name() != kQuantize || user.arguments.size() < kQuantizationArguments)
+      continue;
+    bool same = true;
+    for (size_t k = 1; k < kQuantizationArguments; ++k) {
+      same = same && user.arguments[k] == graph.node(id).arguments[k];
+    }
+    const ValueId after = user.outputs[0].values[0];
+    const TensorMeta* a = graph.value(source).tensor();
+    const TensorMeta* b = graph.value(after).tensor();
+    if (!same || a == nullptr || b == nullptr || !SameTensor(*a, *b) || graph.IsOutput(after)) {
+      continue;
+    }
+    editor.ReplaceAllUses(after, source);
+    editor.EraseNode(user_id);
+    changed = true;
+  }
+  return changed;
+}
+
 absl::StatusOr<bool> Run(ExportedProgram& program) {
   bool changed = false;
   for (Graph& graph : program.graphs) {
     GraphEditor editor(graph);
+    std::vector<NodeId> dequantizations;  // of what had no effect
     for (NodeId id : graph.NodeList()) {
       const Node& node = graph.node(id);
       if (!IsCandidate(node) || node.arguments.empty()) continue;
@@ -47,7 +95,12 @@ absl::StatusOr<bool> Run(ExportedProgram& program) {
       editor.ReplaceAllUses(result, source);
       editor.EraseNode(id);
       changed = true;
+      if (const NodeId producer = graph.value(source).producer;
+          producer.valid() && graph.node(producer).target->name() == kDequantize) {
+        dequantizations.push_back(producer);
+      }
     }
+    for (NodeId id : dequantizations) RemoveRequantization(graph, editor, id);
   }
   return changed;
 }

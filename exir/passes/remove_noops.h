@@ -6,8 +6,9 @@
 namespace belay::exir {
 
 // Removes nodes that give back their input: `aten.to.dtype` and `_to_copy` to the same dtype,
-// layout and shape, `dropout` outside training, `slice_copy` of the whole. Results that the program
-// returns stay. Source: edge-pipeline.md §3 rows 8, 10.
+// layout and shape, `dropout` outside training, `slice_copy` of the whole. Where such a node stood
+// between a dequantisation and a quantisation with the same parameters, that goes too, if it clamps
+// nothing. Results that the program returns stay. Source: edge-pipeline.md §3 rows 8, 10.
 Pass RemoveNoops();
 
 }  // namespace belay::exir

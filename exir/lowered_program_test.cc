@@ -1,0 +1,308 @@
+// What programs do once they are lowered: control flow, state, bounds. Results are compared with
+// the interpreter's, call by call.
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "exir/interpreter/interpreter.h"
+#include "exir/ir/graph_editor.h"
+#include "exir/ops/standard_ops.h"
+#include "exir/pipeline.h"
+#include "exir/serialize/serializer.h"
+#include "exir/testing/programs.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "runtime/core/testing.h"
+#include "runtime/executor/method.h"
+#include "runtime/kernels/reference/reference_kernels.h"
+
+namespace belay::exir {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class LoweredProgramTest : public ::testing::Test {
+ protected:
+  LoweredProgramTest() {
+    EXPECT_OK(AddReferenceKernels(kernels_));
+    auto ops = CreateStandardOps();
+    EXPECT_OK(ops.status());
+    ops_ = *std::move(ops);
+  }
+
+  absl::Status Load(std::string_view text, const PipelineOptions& options = {}) {
+    program_ = std::make_unique<ExportedProgram>(ParseOrDie(text, *ops_));
+    // The text has no content of constants; those without dimensions are 1.5.
+    for (auto& [name, tensor] : program_->state_dict) {
+      if (tensor.sizes().empty()) tensor = ConstantTensor::Scalar(DType::kFloat32, 1.5);
+    }
+    MethodPrograms methods;
+    methods.emplace_back("forward", program_->Clone());
+    const absl::StatusOr<ProgramImage> image = LowerPrograms(std::move(methods), options, &report_);
+    if (!image.ok()) return image.status();
+    const auto serialized = SerializeProgram(*image);
+    if (!serialized.ok()) return serialized.status();
+    const auto bytes = std::make_shared<const std::string>(serialized->ToString());
+    auto file = Program::OpenBytes(
+        bytes,
+        absl::MakeConstSpan(reinterpret_cast<const std::byte*>(bytes->data()), bytes->size()), {});
+    if (!file.ok()) return file.status();
+    file_ = std::make_unique<Program>(*std::move(file));
+    auto method = Method::Load(*file_, "forward", kernels_, backends_);
+    if (!method.ok()) return method.status();
+    method_ = std::make_unique<Method>(*std::move(method));
+    auto interpreter = Interpreter::Create(*program_, kernels_);
+    if (!interpreter.ok()) return interpreter.status();
+    interpreter_ = std::make_unique<Interpreter>(*std::move(interpreter));
+    return absl::OkStatus();
+  }
+
+  // Calls both; the results are equal. Returns the runtime's.
+  template <class... Tensors>
+  std::vector<std::vector<float>> Call(const Tensors&... inputs) {
+    const std::vector<EValue> values = {EValue(inputs.view())...};
+    for (size_t i = 0; i < values.size(); ++i) EXPECT_OK(method_->SetInput(i, values[i]));
+    const absl::Status status = method_->Execute();
+    EXPECT_OK(status);
+    if (!status.ok()) return {};
+    std::vector<std::vector<float>> results;
+    for (size_t k = 0; k < method_->num_outputs(); ++k) {
+      results.push_back(ToVector<float>(*method_->GetOutput(k).get_if<TensorView>()));
+    }
+    const auto want = interpreter_->Run(values);
+    EXPECT_OK(want.status());
+    if (!want.ok()) return results;
+    EXPECT_EQ(want->size(), results.size());
+    for (size_t k = 0; k < want->size(); ++k) {
+      EXPECT_EQ(results[k], ToVector<float>(*(*want)[k].value().get_if<TensorView>()))
+          << "result " << k;
+    }
+    return results;
+  }
+
+  static TestTensor Pred(bool value) { return TestTensor::Of<bool>({}, {value}); }
+  static TestTensor F32(const Sizes& sizes, const std::vector<float>& values) {
+    return TestTensor::Of<float>(sizes, values);
+  }
+
+  std::unique_ptr<OpRegistry> ops_;
+  KernelRegistry kernels_;
+  BackendRegistry backends_;
+  std::unique_ptr<ExportedProgram> program_;
+  std::unique_ptr<Program> file_;
+  std::unique_ptr<Method> method_;
+  std::unique_ptr<Interpreter> interpreter_;
+  PipelineReport report_;
+};
+
+// The result of the first branch is alive while the second runs.
+TEST_F(LoweredProgramTest, BranchesInARowKeepEachOthersResults) {
+  ASSERT_OK(Load(R"(program edge {
+    graph(%p: b8[] user_input, %q: b8[] user_input, %x: f32[32] user_input) {
+      %a: f32[32] = higher_order.cond(%p, graph#1, graph#2, [%x])
+      %b: f32[32] = higher_order.cond(%q, graph#1, graph#2, [%x])
+      %c: f32[32] = higher_order.cond(%p, graph#1, graph#2, [%b])
+      %d: f32[32] = edge.aten.sub.Tensor(%a, %b)
+      %e: f32[32] = edge.aten.mul.Tensor(%d, %c)
+      return (%e user_output, %a user_output)
+    }
+    graph yes(%y: f32[32]) {
+      %s: f32[32] = edge.aten.mul.Tensor(%y, %y)
+      %t: f32[32] = edge.aten.neg.default(%s)
+      return (%t)
+    }
+    graph no(%y: f32[32]) {
+      %s: f32[32] = edge.aten.add.Tensor(%y, %y)
+      return (%s)
+    }
+  })"));
+  std::vector<float> x(32);
+  for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i) - 9;
+  for (const bool p : {true, false}) {
+    for (const bool q : {true, false}) Call(Pred(p), Pred(q), F32({32}, x));
+  }
+}
+
+TEST_F(LoweredProgramTest, LoopsRunNotAtAllOnceAndOften) {
+  ASSERT_OK(Load(R"(program edge {
+    ranges { s0: [0, 8] }
+    graph(%s: f32[2] user_input, %x: f32[s0,2] user_input, %f: f32[2] user_input) {
+      %m: f32[s0,2], %n: f32[s0,2] = higher_order.map_impl(graph#1, [%x], [%f])
+      %c: f32[2], %d: f32[2], %y: f32[s0,2] = higher_order.scan(graph#2, [%s, %f], [%m], [%f])
+      return (%m user_output, %n user_output, %c user_output, %d user_output, %y user_output)
+    }
+    graph map_body(%row: f32[2], %f: f32[2]) {
+      %a: f32[2] = edge.aten.mul.Tensor(%row, %f)
+      return (%a, %row)
+    }
+    graph scan_body(%c: f32[2], %d: f32[2], %row: f32[2], %f: f32[2]) {
+      %a: f32[2] = edge.aten.add.Tensor(%c, %row)
+      %b: f32[2] = edge.aten.mul.Tensor(%a, %f)
+      return (%d, %a, %b)
+    }
+  })"));
+  for (const int64_t rows : {3, 0, 8, 1, 0}) {
+    std::vector<float> x(2 * rows);
+    for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i + 1);
+    const auto results = Call(F32({2}, {1, 2}), F32({rows, 2}, x), F32({2}, {0.5f, 2}));
+    ASSERT_EQ(results.size(), 5u);
+    EXPECT_EQ(results[4].size(), x.size());
+    if (rows == 0) EXPECT_THAT(results[2], ElementsAre(1, 2));
+  }
+}
+
+TEST_F(LoweredProgramTest, WhileLoopsRunNotAtAllAndOften) {
+  ASSERT_OK(Load(R"(program edge {
+    graph(%i: f32[] user_input, %x: f32[2] user_input, %n: f32[] user_input, %one: f32[] user_input) {
+      %j: f32[], %y: f32[2], %z: f32[2] = higher_order.while_loop(graph#1, graph#2, [%i, %x, %x], [%n, %one])
+      return (%y user_output, %z user_output, %j user_output)
+    }
+    graph test(%i: f32[], %x: f32[2], %w: f32[2], %n: f32[], %one: f32[]) {
+      %p: b8[] = edge.aten.lt.Tensor(%i, %n)
+      return (%p)
+    }
+    graph step(%i: f32[], %x: f32[2], %w: f32[2], %n: f32[], %one: f32[]) {
+      %k: f32[] = edge.aten.add.Tensor(%i, %one)
+      %z: f32[2] = edge.aten.add.Tensor(%x, %w)
+      return (%k, %z, %x)
+    }
+  })"));
+  for (const float n : {0.0f, 1.0f, 9.0f}) {
+    Call(F32({}, {0}), F32({2}, {1, 5}), F32({}, {n}), F32({}, {1}));
+  }
+}
+
+// What is read before and after the buffer changes; the first content is kept, and comes back.
+TEST_F(LoweredProgramTest, BuffersKeepTheirFirstContentAndAreReadInOrder) {
+  ASSERT_OK(Load(R"(program edge {
+    constants { state "n": f32[] }
+    graph(%n: f32[] buffer "n", %x: f32[] user_input) {
+      %before: f32[] = edge.aten.mul.Tensor(%n, %x)
+      %a: f32[] = edge.aten.add.Tensor(%n, %x)
+      %after: f32[] = edge.aten.mul.Tensor(%a, %n)
+      return (%a buffer_mutation "n", %before user_output, %after user_output, %n user_output)
+    }
+  })"));
+  const TestTensor x = F32({}, {3});
+  const std::vector<std::vector<float>> first = {{4.5f}, {6.75f}, {1.5f}};
+  EXPECT_EQ(Call(x), first);
+  EXPECT_EQ(Call(x)[2], std::vector<float>{4.5f});
+  Call(x);
+  method_->ResetState();
+  ASSERT_OK(interpreter_->ResetState());
+  EXPECT_EQ(Call(x), first);
+}
+
+TEST_F(LoweredProgramTest, InputsThatAreMutatedAreTheCallers) {
+  ASSERT_OK(Load(R"(program edge {
+    graph(%x: f32[2] user_input, %y: f32[2] user_input) {
+      %a: f32[2] = edge.aten.add.Tensor(%x, %y)
+      %b: f32[2] = edge.aten.mul.Tensor(%a, %x)
+      return (%a user_input_mutation "x", %b user_output, %x user_output)
+    }
+  })"));
+  const TestTensor x = F32({2}, {1, 2}), y = F32({2}, {10, 20});
+  ASSERT_OK(method_->SetInput(0, x.view()));
+  ASSERT_OK(method_->SetInput(1, y.view()));
+  ASSERT_OK(method_->Execute());
+  EXPECT_THAT(ToVector<float>(x.view()), ElementsAre(11, 22));
+  EXPECT_THAT(ToVector<float>(*method_->GetOutput(0).get_if<TensorView>()), ElementsAre(11, 44));
+  EXPECT_THAT(ToVector<float>(*method_->GetOutput(1).get_if<TensorView>()), ElementsAre(1, 2));
+}
+
+TEST_F(LoweredProgramTest, ASizeWithoutABoundIsNamedWithItsSymbol) {
+  EXPECT_THAT(Load(R"(program edge {
+    ranges { s0: [1, inf] }
+    graph(%x: f32[2,s0] user_input) {
+      %y: f32[2,s0] = edge.aten.neg.default(%x)
+      return (%y user_output)
+    }
+  })"),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       AllOf(HasSubstr("dimension 1 is s0"), HasSubstr("no upper bound"))));
+}
+
+TEST_F(LoweredProgramTest, SizesThatDependOnDataHaveBounds) {
+  ASSERT_OK(Load(R"(program edge {
+    ranges { u0: [0, 6] }
+    graph(%x: f32[6] user_input) {
+      %p: b8[6] = edge.aten.gt.Scalar(%x, 0)
+      %y: f32[u0] = edge.aten.masked_select.default(%x, %p)
+      %z: f32[u0] = edge.aten.neg.default(%y)
+      %w: f32[u0] = edge.aten.add.Tensor(%z, %y)
+      return (%z user_output, %w user_output)
+    }
+  })"));
+  for (const auto& x : std::vector<std::vector<float>>{
+           {1, -1, 2, -2, 3, 0}, {1, 2, 3, 4, 5, 6}, {0, 0, 0, 0, 0, 0}, {-1, 0, 0, 0, 0, 7}}) {
+    Call(F32({6}, x));
+  }
+}
+
+// Everything that shares memory at once: views of views, joins, elementwise chains, residuals.
+TEST_F(LoweredProgramTest, SharedMemoryChangesNoResult) {
+  const std::string_view text = R"(program edge {
+    graph(%x: f32[4,16] user_input, %y: f32[64] user_input) {
+      %a: f32[4,16] = edge.aten.mul.Tensor(%x, %x)
+      %v: f32[64] = edge.aten.view_copy.default(%a, [64])
+      %b: f32[64] = edge.aten.add.Tensor(%v, %y)
+      %w: f32[4,16] = edge.aten.view_copy.default(%b, [4, 16])
+      %top: f32[2,16] = edge.aten.slice_copy.Tensor(%w, 0, 0, 2, 1)
+      %low: f32[2,16] = edge.aten.slice_copy.Tensor(%w, 0, 2, 4, 1)
+      %t: f32[2,16] = edge.aten.neg.default(%top)
+      %l: f32[2,16] = edge.aten.exp.default(%low)
+      %c: f32[4,16] = edge.aten.cat.default([%l, %t], 0)
+      %d: f32[4,16] = edge.aten.sub.Tensor(%c, %a)
+      %e: f32[1,4,16] = edge.aten.unsqueeze_copy.default(%d, 0)
+      %f: f32[4,1,16] = edge.aten.permute_copy.default(%e, [1, 0, 2])
+      %g: f32[4,1,16] = edge.aten.add.Tensor(%f, %f)
+      %h: f32[16] = edge.aten.select_copy.int(%w, 0, 3)
+      %i: f32[4,1,16] = edge.aten.mul.Tensor(%g, %h)
+      return (%i user_output, %top user_output)
+    }
+  })";
+  ASSERT_OK(Load(text));
+  const MethodMemory memory = report_.memory[0].memory;
+  EXPECT_GT(memory.elided_instructions, 5u);
+  EXPECT_LT(memory.lower_bound, memory.written_lower_bound);
+  std::vector<float> x(64), y(64);
+  for (size_t i = 0; i < 64; ++i) {
+    x[i] = static_cast<float>(i) / 64;
+    y[i] = 1 - static_cast<float>(i * 7 % 13) / 8;
+  }
+  const auto shared = Call(F32({4, 16}, x), F32({64}, y));
+  PipelineOptions plain;
+  plain.emit.memory = {.share = false, .reorder = false};
+  ASSERT_OK(Load(text, plain));
+  EXPECT_EQ(Call(F32({4, 16}, x), F32({64}, y)), shared);
+}
+
+TEST_F(LoweredProgramTest, PassesOfTheCallerRunLastAndMustLeaveAnEdgeProgram) {
+  constexpr std::string_view kText = R"(program edge {
+    graph(%x: f32[2] user_input) {
+      %y: f32[2] = edge.aten.neg.default(%x)
+      return (%y user_output)
+    }
+  })";
+  const auto retarget = [this](std::string_view op) {
+    PipelineOptions options;
+    options.passes = {{"retarget", [this, op](ExportedProgram& program) -> absl::StatusOr<bool> {
+                         Graph& graph = program.graphs[GraphId(0)];
+                         GraphEditor(graph).SetTarget(graph.NodeList()[0], ops_->Find(op));
+                         return true;
+                       }}};
+    return options;
+  };
+  ASSERT_OK(Load(kText, retarget("edge.aten.exp.default")));
+  ASSERT_OK(method_->SetInput(0, F32({2}, {0, 0}).view()));
+  EXPECT_THAT(Load(kText, retarget("aten.exp.default")),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       AllOf(HasSubstr("passes: method 'forward'"), HasSubstr("E1"))));
+}
+
+}  // namespace
+}  // namespace belay::exir
