@@ -174,55 +174,6 @@ void ForEachInstructionSet(const std::function<void()>& test) {
   ASSERT_TRUE(UseInstructionSet(InstructionSets().front()).ok());
 }
 
-TEST_F(HighwayTest, UnaryKernelsAtEveryLength) {
-  ForEachInstructionSet([&] {
-    for (const auto& [op, tolerance] :
-         std::vector<std::pair<std::string, double>>{{"aten.abs.default", 0},
-                                                     {"aten.ceil.default", 0},
-                                                     {"aten.erf.default", 1e-6},
-                                                     {"aten.exp.default", 1e-6},
-                                                     {"aten.floor.default", 0},
-                                                     {"aten.neg.default", 0},
-                                                     {"aten.reciprocal.default", 1e-6},
-                                                     {"aten.relu.default", 0},
-                                                     {"aten.sigmoid.default", 1e-6},
-                                                     {"aten.tanh.default", 1e-6},
-                                                     {"aten.trunc.default", 0}}) {
-      for (int64_t n = 0; n <= 40; ++n) Compare({op, {{n}}, {}, {{n}}, tolerance});
-      Compare({op, {{20}}, {}, {{20}}, tolerance}, /*special=*/true);
-    }
-    for (const std::string op : {"aten.log.default", "aten.sqrt.default", "aten.rsqrt.default"}) {
-      for (int64_t n = 1; n <= 40; ++n) Compare({op, {{n}}, {}, {{n}}, 1e-6, /*positive=*/true});
-      Compare({op, {{20}}, {}, {{20}}, 1e-6}, /*special=*/true);
-    }
-    for (int64_t n = 1; n <= 40; ++n) {
-      Compare({"aten.gelu.default", {{n}}, {EValue(std::string_view("none"))}, {{n}}, 2e-6});
-      Compare({"aten.gelu.default", {{n}}, {EValue(std::string_view("tanh"))}, {{n}}, 2e-6});
-      Compare({"aten.hardtanh.default", {{n}}, {EValue(-1.0), EValue(1.5)}, {{n}}, 0});
-      Compare({"aten.clamp.default", {{n}}, {EValue(-1.0), EValue()}, {{n}}, 0});
-      Compare({"aten.leaky_relu.default", {{n}}, {EValue(0.01)}, {{n}}, 1e-6});
-    }
-  });
-}
-
-TEST_F(HighwayTest, BinaryKernelsBroadcast) {
-  ForEachInstructionSet([&] {
-    for (const std::string op :
-         {"aten.add.Tensor", "aten.sub.Tensor", "aten.mul.Tensor", "aten.div.Tensor",
-          "aten.maximum.default", "aten.minimum.default"}) {
-      const bool alpha = op == "aten.add.Tensor" || op == "aten.sub.Tensor";
-      const std::vector<EValue> arguments =
-          alpha ? std::vector<EValue>{EValue(int64_t{1})} : std::vector<EValue>{};
-      for (int64_t n = 0; n <= 40; ++n) Compare({op, {{n}, {n}}, arguments, {{n}}, 1e-6});
-      Compare({op, {{3, 5, 7}, {7}}, arguments, {{3, 5, 7}}, 1e-6});
-      Compare({op, {{3, 5, 7}, {5, 1}}, arguments, {{3, 5, 7}}, 1e-6});
-      Compare({op, {{3, 1, 7}, {5, 1}}, arguments, {{3, 5, 7}}, 1e-6});
-      Compare({op, {{}, {4, 9}}, arguments, {{4, 9}}, 1e-6});
-      Compare({op, {{20}, {20}}, arguments, {{20}}, 1e-6}, /*special=*/true);
-    }
-  });
-}
-
 TEST_F(HighwayTest, MatrixProductsOfAllTileRemainders) {
   ForEachInstructionSet([&] {
     for (int64_t m : {1, 2, 3, 4, 5, 6, 7, 11, 12, 13, 25, 30}) {
@@ -332,31 +283,6 @@ TEST_F(HighwayTest, PoolingOfAllWindowShapes) {
         }
       }
     }
-  });
-}
-
-TEST_F(HighwayTest, SoftmaxAndNormsOfEveryLength) {
-  ForEachInstructionSet([&] {
-    for (int64_t n = 1; n <= 40; ++n) {
-      for (const std::string op : {"aten._softmax.default", "aten._log_softmax.default"}) {
-        Compare({op, {{3, n}}, {EValue(int64_t{-1}), EValue(false)}, {{3, n}}, 2e-6});
-      }
-      IntLists lists;
-      Compare({"aten.native_layer_norm.default",
-               {{3, n}},
-               {lists.Of({n}), EValue(), EValue(), EValue(1e-5)},
-               {{3, n}, {3, 1}, {3, 1}},
-               1e-2});
-      Compare({"aten._native_batch_norm_legit_no_training.default",
-               {{2, 3, n}, {3}, {3}, {3}, {3}},
-               {EValue(0.1), EValue(1e-5)},
-               {{2, 3, n}, {0}, {0}},
-               1e-4,
-               /*positive=*/true});
-    }
-    Compare(
-        {"aten._softmax.default", {{2, 10}}, {EValue(int64_t{1}), EValue(false)}, {{2, 10}}, 2e-6},
-        /*special=*/true);
   });
 }
 

@@ -3,17 +3,20 @@
 #include "runtime/core/status_macros.h"
 #include "runtime/kernels/conv/conv.h"
 #include "runtime/kernels/gemm/gemm.h"
+#include "runtime/kernels/movement/movement.h"
 #include "runtime/kernels/norm/norm.h"
 #include "runtime/kernels/pointwise/pointwise.h"
 #include "runtime/kernels/pool/pool.h"
+#include "runtime/kernels/reduce/reduce.h"
 #include "runtime/kernels/softmax/softmax.h"
 
 namespace belay {
 
 absl::Status AddHighwayKernels(KernelRegistry& registry) {
   for (const absl::Span<const Kernel> family :
-       {ConvHighwayKernels(), GemmKernels(), NormHighwayKernels(), PointwiseKernels(),
-        PoolHighwayKernels(), SoftmaxHighwayKernels()}) {
+       {ConvHighwayKernels(), GemmKernels(), MovementKernels(), NormHighwayKernels(),
+        PointwiseKernels(), PoolHighwayKernels(), ReduceHighwayKernels(),
+        SoftmaxHighwayKernels()}) {
     ABSL_RETURN_IF_ERROR(registry.Add(family));
   }
   return absl::OkStatus();

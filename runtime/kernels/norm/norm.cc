@@ -13,9 +13,8 @@ HWY_BEFORE_NAMESPACE();
 namespace belay {
 namespace HWY_NAMESPACE {
 
-RowStatistics LayerNormRowF32Impl(const float* HWY_RESTRICT in, size_t n,
-                                  const float* HWY_RESTRICT weight, const float* HWY_RESTRICT bias,
-                                  float eps, float* HWY_RESTRICT out) {
+RowStatistics LayerNormRowF32Impl(const float* in, size_t n, const float* HWY_RESTRICT weight,
+                                  const float* HWY_RESTRICT bias, float eps, float* out) {
   const hn::ScalableTag<float> d;
   const size_t lanes = hn::Lanes(d);
   const float mean = SumOf(d, in, n) / static_cast<float>(n);

@@ -11,17 +11,19 @@ namespace belay {
 
 // out = (in - mean) * rstd * weight + bias over one row; weight and bias may be null. Mean and
 // variance in two passes, so that large means cost no accuracy. Returns mean and 1 / sqrt(variance
-// + eps). n > 0. Error: 16 ULP of the largest |out|.
+// + eps). n > 0. `out` may be `in`. Error: 16 ULP of the largest |out|.
 struct RowStatistics {
   float mean, rstd;
 };
 RowStatistics LayerNormRowF32(const float* in, size_t n, const float* weight, const float* bias,
                               float eps, float* out);
 
-// out[i] = (in[i] - mean) * factor + offset.
+// out[i] = (in[i] - mean) * factor + offset. Error: 4 ULP of the largest |out| or |offset|.
 void NormalizeF32(const float* in, size_t n, float mean, float factor, float offset, float* out);
 
-// native_layer_norm and batch norm for inference, on row-major tensors.
+// Layer norm, group norm, batch norm for inference and batch norm without running statistics, on
+// float32, float16 and bfloat16 tensors of any layout; half precision computes as float and is
+// rounded once. Means and variances of groups and batches are added in double precision.
 absl::Span<const Kernel> NormHighwayKernels();
 
 }  // namespace belay

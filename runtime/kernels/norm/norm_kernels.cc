@@ -1,118 +1,298 @@
+// Layer, group and batch norm on tensors of any layout. Where rows or planes of float32 lie
+// together they are read and written in place; all others pass through buffers.
+#include <algorithm>
 #include <cmath>
 #include <string_view>
 
 #include "runtime/core/status_macros.h"
 #include "runtime/kernel/shape_rules/norm.h"
-#include "runtime/kernels/dense.h"
+#include "runtime/kernels/elements/copy_strided.h"
+#include "runtime/kernels/elements/run_source.h"
 #include "runtime/kernels/norm/norm.h"
+#include "runtime/kernels/reduce/reduce.h"
+#include "runtime/kernels/reference/norm_parameters.h"
 #include "runtime/kernels/reference/operands.h"
 
 namespace belay {
 namespace {
 
-constexpr DTypeSet kF32 = {DType::kFloat32};
+constexpr DTypeSet kTypes = {DType::kFloat32, DType::kFloat16, DType::kBFloat16};
 
-// A row-major float tensor of these sizes, or null for none.
-absl::StatusOr<const float*> ParameterOf(const KernelContext& context, int i, std::string_view name,
-                                         absl::Span<const CheckedInt> sizes) {
-  ABSL_ASSIGN_OR_RETURN(const TensorView* t, OptionalTensorOf(context, i, name, kF32));
-  if (t == nullptr) return nullptr;
-  ABSL_RETURN_IF_ERROR(CheckSameShape<CheckedInt>(name, ToDims(t->sizes), sizes));
-  ABSL_RETURN_IF_ERROR(CheckRowMajor(*t));
-  return t->as<float>();
+// The part of `t` that begins at an offset and has these dimensions.
+TensorView PartOf(const TensorView& t, int64_t offset, const Sizes& sizes, const Strides& strides) {
+  TensorView part;
+  part.dtype = t.dtype;
+  part.sizes = sizes;
+  part.strides = strides;
+  part.data = t.as<std::byte>() + offset * static_cast<int64_t>(DTypeSize(t.dtype));
+  return part;
+}
+
+bool IsRowMajorF32(const TensorView& t) { return t.dtype == DType::kFloat32 && t.is_contiguous(); }
+
+struct Moments {
+  double mean = 0, var = 0;  // var is divided by the number of elements
+};
+
+// Joins the elements of `part` to a sum: of the elements, or of their squared distances from a
+// center.
+double SumOf(const TensorView& part, ReduceOp op, double center) {
+  const ReduceLoop loop = FindReduceLoop(op, DType::kFloat32);
+  double lanes[kReduceLanes] = {}, centers[kReduceLanes];
+  std::fill_n(centers, kReduceLanes, center);
+  const double* of = op == ReduceOp::kSquares ? centers : nullptr;
+  RunSource source(part.data, part.dtype, part.sizes, part.strides, DType::kFloat32);
+  RunStorage buffer;
+  for (int64_t left = part.numel(); left > 0;) {
+    const int64_t n = source.in_place() && source.group() >= kReduceLanes
+                          ? std::min(left, source.group())
+                          : std::min(left, kRunBufferLength);
+    const float* run = static_cast<const float*>(source.Next(n, buffer));
+    const int64_t rows = n / kReduceLanes;
+    if (rows > 0) loop(run, rows, kReduceLanes, kReduceLanes, lanes, of);
+    if (rows * kReduceLanes < n)
+      loop(run + rows * kReduceLanes, 1, 0, n - rows * kReduceLanes, lanes, of);
+    left -= n;
+  }
+  double total = 0;
+  for (double lane : lanes) total += lane;
+  return total;
+}
+
+Moments MomentsOf(const TensorView& part) {
+  const double count = static_cast<double>(part.numel());
+  Moments m;
+  m.mean = SumOf(part, ReduceOp::kSum, 0) / count;
+  m.var = SumOf(part, ReduceOp::kSquares, m.mean) / count;
+  return m;
+}
+
+// to = (from - mean) * factor + offset, element by element. Precondition: equal sizes.
+void Normalize(const TensorView& from, const TensorView& to, float mean, float factor,
+               float offset) {
+  RunSource source(from.data, from.dtype, from.sizes, from.strides, DType::kFloat32);
+  RunSink sink(to.data, to.dtype, to.sizes, to.strides, DType::kFloat32);
+  RunStorage in, out;
+  const bool in_place = source.in_place() && sink.in_place();
+  for (int64_t left = from.numel(); left > 0;) {
+    const int64_t group = std::min(source.group(), sink.group());
+    const int64_t n = in_place && group >= kReduceLanes ? std::min(left, group)
+                                                        : std::min(left, kRunBufferLength);
+    const float* x = static_cast<const float*>(source.Next(n, in));
+    NormalizeF32(x, static_cast<size_t>(n), mean, factor, offset,
+                 static_cast<float*>(sink.Place(n, out)));
+    sink.Commit(n, out);
+    left -= n;
+  }
+}
+
+// ---- Layer norm
+
+// A parameter as a row of floats: in place, or in `room`.
+absl::StatusOr<const float*> ParameterRow(const TensorView* t, float* room) {
+  if (t == nullptr) return static_cast<const float*>(nullptr);
+  if (IsRowMajorF32(*t)) return t->as<const float>();
+  ABSL_RETURN_IF_ERROR(CopyStrided(*t, TensorView::Contiguous(DType::kFloat32, t->sizes, room)));
+  return static_cast<const float*>(room);
 }
 
 absl::Status LayerNorm(KernelContext& context) {
   ABSL_RETURN_IF_ERROR(context.CheckArity(5, 3));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* input, TensorOf(context, 0, "input", kF32));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* input, TensorOf(context, 0, "input", kTypes));
   ABSL_ASSIGN_OR_RETURN(const Sizes normalized, context.IntList(1));
   ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> stats,
                         LayerNormStatsShape<CheckedInt>(ToDims(input->sizes), ToDims(normalized)));
-  ABSL_ASSIGN_OR_RETURN(const float* weight, ParameterOf(context, 2, "weight", ToDims(normalized)));
-  ABSL_ASSIGN_OR_RETURN(const float* bias, ParameterOf(context, 3, "bias", ToDims(normalized)));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* weight, LayerParameter(context, 2, "weight", normalized));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* bias, LayerParameter(context, 3, "bias", normalized));
   ABSL_ASSIGN_OR_RETURN(const double eps, context.Double(4));
-  ABSL_RETURN_IF_ERROR(CheckRowMajor(*input));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, DType::kFloat32, *input));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* mean, OutputOf(context, 1, DType::kFloat32, stats));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* rstd, OutputOf(context, 2, DType::kFloat32, stats));
-  for (const TensorView* t : {out, mean, rstd}) ABSL_RETURN_IF_ERROR(CheckRowMajor(*t));
+  ABSL_ASSIGN_OR_RETURN(const DType dtype, ParameterDtype(context, input->dtype, {2, 3}));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, input->dtype, *input));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* mean, OutputOf(context, 1, dtype, stats));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* rstd, OutputOf(context, 2, dtype, stats));
+  const Writer<double> write_mean(*mean), write_rstd(*rstd);
+  const int leading = input->rank() - normalized.size();
+  const uint32_t tail = ~uint32_t{0} << leading;
+  const Sizes rows = SelectDims(input->sizes, 0, tail);
+  const Strides mean_rows = SelectDims(mean->strides, 0, tail),
+                rstd_rows = SelectDims(rstd->strides, 0, tail);
   const int64_t n = *NumElements(normalized);
-  if (input->numel() == 0) {
+  if (n == 0) {
     // Rows of nothing have no mean.
-    if (mean->numel() != 0)
-      return absl::InvalidArgumentError("layer norm: the normalized dimensions have no elements");
+    constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+    for (StridedIterator<2> it(rows, {mean_rows, rstd_rows}); !it.done(); it.Next()) {
+      write_mean(it.offset(0), kNan);
+      write_rstd(it.offset(1), kNan);
+    }
     return absl::OkStatus();
   }
-  for (int64_t row = 0; row < input->numel() / n; ++row) {
+  const Strides in_row = SelectDims(input->strides, leading),
+                out_row = SelectDims(out->strides, leading);
+  const bool in_place = input->dtype == DType::kFloat32 && IsContiguous(normalized, in_row) &&
+                        IsContiguous(normalized, out_row);
+  float *scratch = nullptr, *weight_room = nullptr, *bias_room = nullptr;
+  if (!in_place || (weight != nullptr && !IsRowMajorF32(*weight)) ||
+      (bias != nullptr && !IsRowMajorF32(*bias))) {
+    ABSL_ASSIGN_OR_RETURN(scratch, ScratchArray<float>(context, 3 * n));
+    weight_room = scratch + n;
+    bias_room = weight_room + n;
+  }
+  ABSL_ASSIGN_OR_RETURN(const float* scale, ParameterRow(weight, weight_room));
+  ABSL_ASSIGN_OR_RETURN(const float* shift, ParameterRow(bias, bias_room));
+  for (StridedIterator<4> it(rows, {SelectDims(input->strides, 0, tail),
+                                    SelectDims(out->strides, 0, tail), mean_rows, rstd_rows});
+       !it.done(); it.Next()) {
+    const TensorView from = PartOf(*input, it.offset(0), normalized, in_row),
+                     to = PartOf(*out, it.offset(1), normalized, out_row);
+    float* row = in_place ? to.as<float>() : scratch;
+    const float* source = from.as<const float>();
+    if (!in_place) {
+      ABSL_RETURN_IF_ERROR(
+          CopyStrided(from, TensorView::Contiguous(DType::kFloat32, normalized, scratch)));
+      source = scratch;
+    }
     const RowStatistics s =
-        LayerNormRowF32(input->as<float>() + row * n, static_cast<size_t>(n), weight, bias,
-                        static_cast<float>(eps), out->as<float>() + row * n);
-    mean->as<float>()[row] = s.mean;
-    rstd->as<float>()[row] = s.rstd;
+        LayerNormRowF32(source, static_cast<size_t>(n), scale, shift, static_cast<float>(eps), row);
+    if (!in_place) {
+      ABSL_RETURN_IF_ERROR(
+          CopyStrided(TensorView::Contiguous(DType::kFloat32, normalized, scratch), to));
+    }
+    write_mean(it.offset(2), s.mean);
+    write_rstd(it.offset(3), s.rstd);
   }
   return absl::OkStatus();
 }
 
-bool AcceptsLayerNorm(const KernelContext& context) {
-  if (context.num_arguments() != 5 || context.num_outputs() != 3) return false;
-  for (int i = 0; i < 3; ++i) {
-    if (!IsRowMajorF32Output(context, i)) return false;
-  }
-  const TensorView* input = context.argument(0).get_if<TensorView>();
-  return IsRowMajorF32(context, 0) && input->numel() != 0 &&
-         IsRowMajorF32(context, 2, /*none_counts=*/true) &&
-         IsRowMajorF32(context, 3, /*none_counts=*/true);
+uint64_t LayerNormScratch(const KernelContext& context) {
+  if (context.num_arguments() < 2) return 0;
+  const absl::StatusOr<Sizes> normalized = context.IntList(1);
+  if (!normalized.ok()) return 0;
+  const int64_t n = NumElements(*normalized).value_or(0);
+  return 3 * static_cast<uint64_t>(n) * sizeof(float);
 }
 
-// input, weight?, bias?, running_mean, running_var, momentum, eps
-absl::Status BatchNorm(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(7, 3));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* input, TensorOf(context, 0, "input", kF32));
-  ABSL_RETURN_IF_ERROR(CheckBatchNormInput<CheckedInt>(ToDims(input->sizes)));
-  const CheckedInt channels[] = {input->sizes[1]};
-  ABSL_ASSIGN_OR_RETURN(const float* weight, ParameterOf(context, 1, "weight", channels));
-  ABSL_ASSIGN_OR_RETURN(const float* bias, ParameterOf(context, 2, "bias", channels));
-  ABSL_ASSIGN_OR_RETURN(const float* mean, ParameterOf(context, 3, "running_mean", channels));
-  ABSL_ASSIGN_OR_RETURN(const float* var, ParameterOf(context, 4, "running_var", channels));
-  if (mean == nullptr || var == nullptr) {
-    return absl::InvalidArgumentError("batch norm: the running statistics are missing");
-  }
-  ABSL_ASSIGN_OR_RETURN(const double eps, context.Double(6));
-  ABSL_RETURN_IF_ERROR(CheckRowMajor(*input));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, DType::kFloat32, *input));
-  ABSL_RETURN_IF_ERROR(CheckRowMajor(*out));
-  const CheckedInt nothing[] = {0};
-  ABSL_RETURN_IF_ERROR(OutputOf(context, 1, DType::kFloat32, nothing).status());
-  ABSL_RETURN_IF_ERROR(OutputOf(context, 2, DType::kFloat32, nothing).status());
-  if (input->numel() == 0) return absl::OkStatus();
-  const int64_t plane = input->numel() / (input->sizes[0] * input->sizes[1]);
-  const float* in = input->as<float>();
-  float* to = out->as<float>();
-  for (int64_t n = 0; n < input->sizes[0]; ++n) {
-    for (int64_t c = 0; c < input->sizes[1]; ++c, in += plane, to += plane) {
-      const double rstd = 1 / std::sqrt(static_cast<double>(var[c]) + eps);
-      const float factor = static_cast<float>(rstd * (weight == nullptr ? 1.0 : weight[c]));
-      NormalizeF32(in, static_cast<size_t>(plane), mean[c], factor, bias == nullptr ? 0 : bias[c],
-                   to);
+// ---- Group norm
+
+// (input, weight?, bias?, N, C, HxW, group, eps)
+absl::Status GroupNorm(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(8, 3));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* input, TensorOf(context, 0, "input", kTypes));
+  ABSL_ASSIGN_OR_RETURN(const int64_t n, context.Int(3));
+  ABSL_ASSIGN_OR_RETURN(const int64_t channels, context.Int(4));
+  ABSL_ASSIGN_OR_RETURN(const int64_t hxw, context.Int(5));
+  ABSL_ASSIGN_OR_RETURN(const int64_t groups, context.Int(6));
+  ABSL_ASSIGN_OR_RETURN(const double eps, context.Double(7));
+  ABSL_ASSIGN_OR_RETURN(
+      const Dims<CheckedInt> stats,
+      GroupNormStatsShape<CheckedInt>(ToDims(input->sizes), n, channels, hxw, groups));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* weight, ChannelVector(context, 1, "weight", channels));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* bias, ChannelVector(context, 2, "bias", channels));
+  ABSL_ASSIGN_OR_RETURN(const DType dtype, ParameterDtype(context, input->dtype, {1, 2}));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, input->dtype, *input));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* mean, OutputOf(context, 1, dtype, stats));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* rstd, OutputOf(context, 2, dtype, stats));
+  const Writer<double> write_mean(*mean), write_rstd(*rstd);
+  const OptionalVector scale(weight, 1), shift(bias, 0);
+  const int64_t per_group = channels / groups;
+  Sizes sizes = SelectDims(input->sizes, 1);
+  sizes[0] = per_group;
+  const Strides strides = SelectDims(input->strides, 1);
+  const Sizes plane = SelectDims(input->sizes, 2);
+  const Strides in_plane = SelectDims(input->strides, 2), out_plane = SelectDims(out->strides, 2);
+  for (int64_t i = 0; i < n; ++i) {
+    for (int64_t g = 0; g < groups; ++g) {
+      const int64_t first = g * per_group;
+      const Moments m = MomentsOf(
+          PartOf(*input, i * input->strides[0] + first * input->strides[1], sizes, strides));
+      const double r = 1 / std::sqrt(m.var + eps);
+      write_mean(i * mean->strides[0] + g * mean->strides[1], m.mean);
+      write_rstd(i * rstd->strides[0] + g * rstd->strides[1], r);
+      if (input->numel() == 0) continue;  // of however many channels
+      for (int64_t c = first; c < first + per_group; ++c) {
+        Normalize(PartOf(*input, i * input->strides[0] + c * input->strides[1], plane, in_plane),
+                  PartOf(*out, i * out->strides[0] + c * out->strides[1], plane, out_plane),
+                  static_cast<float>(m.mean), static_cast<float>(r * scale[c]),
+                  static_cast<float>(shift[c]));
+      }
     }
   }
   return absl::OkStatus();
 }
 
-bool AcceptsBatchNorm(const KernelContext& context) {
-  if (context.num_arguments() != 7 || context.num_outputs() != 3) return false;
-  for (int i = 0; i < 3; ++i) {
-    if (!IsRowMajorF32Output(context, i)) return false;
+// ---- Batch norm
+
+// input, weight?, bias?, then the running statistics for inference, or training; momentum, eps
+template <bool kInference>
+absl::Status BatchNorm(KernelContext& context) {
+  constexpr int kArguments = kInference ? 7 : 6;
+  ABSL_RETURN_IF_ERROR(context.CheckArity(kArguments, 3));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* input, TensorOf(context, 0, "input", kTypes));
+  ABSL_RETURN_IF_ERROR(CheckBatchNormInput<CheckedInt>(ToDims(input->sizes)));
+  const int64_t channels = input->sizes[1];
+  ABSL_ASSIGN_OR_RETURN(const TensorView* weight, ChannelVector(context, 1, "weight", channels));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* bias, ChannelVector(context, 2, "bias", channels));
+  const TensorView* running_mean = nullptr;
+  const TensorView* running_var = nullptr;
+  DType dtype = input->dtype;
+  if constexpr (kInference) {
+    ABSL_ASSIGN_OR_RETURN(running_mean, ChannelVector(context, 3, "running_mean", channels));
+    ABSL_ASSIGN_OR_RETURN(running_var, ChannelVector(context, 4, "running_var", channels));
+    if (running_mean == nullptr || running_var == nullptr) {
+      return absl::InvalidArgumentError("batch norm: the running statistics are missing");
+    }
+    ABSL_ASSIGN_OR_RETURN(dtype, ParameterDtype(context, input->dtype, {1, 2, 3, 4}));
+  } else {
+    ABSL_ASSIGN_OR_RETURN(dtype, ParameterDtype(context, input->dtype, {1, 2}));
+    ABSL_ASSIGN_OR_RETURN(const bool training, context.Bool(3));
+    if (!training) {
+      return absl::InvalidArgumentError("training: batch norm without statistics expects true");
+    }
   }
-  return IsRowMajorF32(context, 0) && IsRowMajorF32(context, 1, true) &&
-         IsRowMajorF32(context, 2, true) && IsRowMajorF32(context, 3) && IsRowMajorF32(context, 4);
+  ABSL_RETURN_IF_ERROR(context.Double(kArguments - 2).status());
+  ABSL_ASSIGN_OR_RETURN(const double eps, context.Double(kArguments - 1));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, input->dtype, *input));
+  const CheckedInt saved = kInference ? 0 : channels;
+  ABSL_ASSIGN_OR_RETURN(const TensorView* save_mean,
+                        OutputOf(context, 1, dtype, absl::MakeConstSpan(&saved, 1)));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* save_rstd,
+                        OutputOf(context, 2, dtype, absl::MakeConstSpan(&saved, 1)));
+  const Writer<double> write_mean(*save_mean), write_rstd(*save_rstd);
+  const OptionalVector scale(weight, 1), shift(bias, 0), mean_in(running_mean, 0),
+      var_in(running_var, 1);
+  const Sizes channel = SelectDims(input->sizes, 0, 0b10);
+  const Strides in_channel = SelectDims(input->strides, 0, 0b10),
+                out_channel = SelectDims(out->strides, 0, 0b10);
+  for (int64_t c = 0; c < channels; ++c) {
+    const TensorView from = PartOf(*input, c * input->strides[1], channel, in_channel),
+                     to = PartOf(*out, c * out->strides[1], channel, out_channel);
+    Moments m = {mean_in[c], var_in[c]};
+    if (!kInference) m = MomentsOf(from);
+    const double rstd = 1 / std::sqrt(m.var + eps);
+    if (!kInference) {
+      write_mean(c * save_mean->strides[0], m.mean);
+      write_rstd(c * save_rstd->strides[0], rstd);
+    }
+    Normalize(from, to, static_cast<float>(m.mean), static_cast<float>(rstd * scale[c]),
+              static_cast<float>(shift[c]));
+  }
+  return absl::OkStatus();
 }
 
+bool Accepts(const KernelContext& context) {
+  if (context.num_arguments() < 1) return false;
+  const TensorView* input = context.argument(0).get_if<TensorView>();
+  return input != nullptr && kTypes.contains(input->dtype);
+}
+
+constexpr KernelEngine kHighway = KernelEngine::kHighway;
+
 constexpr Kernel kKernels[] = {
-    {"aten.native_layer_norm.default", "LayerNormF32", KernelEngine::kHighway, &LayerNorm,
-     &AcceptsLayerNorm},
-    {"aten._native_batch_norm_legit_no_training.default", "BatchNormInferenceF32",
-     KernelEngine::kHighway, &BatchNorm, &AcceptsBatchNorm},
+    {"aten.native_layer_norm.default", "LayerNormSimd", kHighway, &LayerNorm, &Accepts,
+     &LayerNormScratch},
+    {"aten.native_group_norm.default", "GroupNormSimd", kHighway, &GroupNorm, &Accepts},
+    {"aten._native_batch_norm_legit_no_training.default", "BatchNormInferenceSimd", kHighway,
+     &BatchNorm<true>, &Accepts},
+    {"aten._native_batch_norm_legit.no_stats", "BatchNormNoStatsSimd", kHighway, &BatchNorm<false>,
+     &Accepts},
 };
 
 }  // namespace

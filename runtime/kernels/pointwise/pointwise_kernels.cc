@@ -1,177 +1,235 @@
-// From calls to runs: which parts of strided operands are runs of floats.
-#include <limits>
+// From the arguments of calls to requests. The checks are those of the reference kernels: a call
+// that they reject is left to them, with their message.
+#include <cmath>
+#include <optional>
 #include <string_view>
 
 #include "runtime/core/status_macros.h"
-#include "runtime/kernel/shape_rules/broadcast.h"
+#include "runtime/kernel/promotion_rules.h"
+#include "runtime/kernel/shape_rules/dims.h"
 #include "runtime/kernels/pointwise/pointwise.h"
-#include "runtime/kernels/reference/operands.h"
+#include "runtime/kernels/pointwise/pointwise_run.h"
+#include "runtime/kernels/reference/element_run.h"
 
 namespace belay {
 namespace {
 
-constexpr DTypeSet kF32 = {DType::kFloat32};
+absl::Status Refused() { return absl::InvalidArgumentError("left to the reference kernel"); }
 
-// --- Unary ---
+bool IsHalf(DType dtype) { return dtype == DType::kFloat16 || dtype == DType::kBFloat16; }
 
-struct Parameters {
-  float a = 0, b = 0;
-};
-
-// Reads an operator's own arguments. Which ones it has, its schema says.
-absl::StatusOr<Parameters> ParametersOf(const KernelContext& context, UnaryF32 fn) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  Parameters p;
-  if (fn == &ClampF32) {
-    ABSL_RETURN_IF_ERROR(context.CheckArity(3, 1));
-    if (context.is_none(1) && context.is_none(2)) {
-      return absl::InvalidArgumentError("clamp: at least one of min and max must be given");
-    }
-    ABSL_ASSIGN_OR_RETURN(const double low, context.DoubleOr(1, -kInfinity));
-    ABSL_ASSIGN_OR_RETURN(const double high, context.DoubleOr(2, kInfinity));
-    return Parameters{static_cast<float>(low), static_cast<float>(high)};
-  }
-  if (fn == &HardtanhF32) {
-    ABSL_RETURN_IF_ERROR(context.CheckArity(3, 1));
-    ABSL_ASSIGN_OR_RETURN(const double low, context.Double(1));
-    ABSL_ASSIGN_OR_RETURN(const double high, context.Double(2));
-    if (low > high) return absl::InvalidArgumentError("hardtanh: min_val is above max_val");
-    return Parameters{static_cast<float>(low), static_cast<float>(high)};
-  }
-  if (fn == &LeakyReluF32) {
-    ABSL_RETURN_IF_ERROR(context.CheckArity(2, 1));
-    ABSL_ASSIGN_OR_RETURN(const double slope, context.Double(1));
-    return Parameters{static_cast<float>(slope), 0};
-  }
-  if (fn == &GeluF32) {
-    ABSL_RETURN_IF_ERROR(context.CheckArity(2, 1));
-    ABSL_ASSIGN_OR_RETURN(const std::string_view form, context.String(1));
-    if (form != "none" && form != "tanh") {
-      return absl::InvalidArgumentError("gelu: approximate must be 'none' or 'tanh'");
-    }
-    return Parameters{form == "tanh" ? 1.0f : 0.0f, 0};
-  }
-  ABSL_RETURN_IF_ERROR(context.CheckArity(1, 1));
-  return p;
-}
-
-template <UnaryF32 kFn>
-absl::Status RunUnary(KernelContext& context) {
-  ABSL_ASSIGN_OR_RETURN(const Parameters p, ParametersOf(context, kFn));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* in, TensorOf(context, 0, "self", kF32));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, DType::kFloat32, *in));
-  if (in->strides == out->strides && IsDense(in->sizes, in->strides)) {
-    kFn(in->as<float>(), static_cast<size_t>(in->numel()), p.a, p.b, out->as<float>());
-    return absl::OkStatus();
-  }
-  for (StridedIterator<2> it(in->sizes, {in->strides, out->strides}); !it.done(); it.Next()) {
-    kFn(in->as<float>() + it.offset(0), 1, p.a, p.b, out->as<float>() + it.offset(1));
-  }
+// Operators without parameters.
+template <int kOperands, PromotionRule kRule, PointwiseOp kOp, bool kExactLast = false>
+absl::Status Plain(const KernelContext& context, PointwiseRequest& request) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(kOperands, 1));
+  for (int i = 0; i < kOperands; ++i) ABSL_RETURN_IF_ERROR(request.call.Add(context, i));
+  ABSL_ASSIGN_OR_RETURN(request.types, request.call.Promote(kRule));
+  request.op = kOp;
+  request.exact_last = kExactLast;
   return absl::OkStatus();
 }
 
-bool AcceptsUnary(const KernelContext& context) {
-  if (context.num_arguments() < 1 || context.num_outputs() != 1) return false;
-  const TensorView* in = context.argument(0).get_if<TensorView>();
-  const auto out = context.PlannedOutput(0);
-  return in != nullptr && in->dtype == DType::kFloat32 && out.ok() &&
-         (*out)->dtype == DType::kFloat32;
-}
-
-// --- Binary ---
-
-// A tensor operand, or a number that lies in `number`.
-struct Operand {
-  const float* data = nullptr;
-  Sizes sizes;
-  Strides strides;
-};
-
-absl::StatusOr<Operand> OperandOf(const KernelContext& context, int i, float& number) {
-  if (const TensorView* t = context.argument(i).get_if<TensorView>()) {
-    ABSL_RETURN_IF_ERROR(TensorOf(context, i, i == 0 ? "self" : "other", kF32).status());
-    return Operand{t->as<float>(), t->sizes, t->strides};
-  }
-  ABSL_ASSIGN_OR_RETURN(const double value, context.Double(i));
-  number = static_cast<float>(value);
-  return Operand{&number, {}, {}};
-}
-
-// Strides along the result's dimensions: 0 where the operand is repeated.
-Strides BroadcastStrides(const Operand& operand, const Sizes& sizes) {
-  Strides strides(sizes.size(), 0);
-  const int shift = sizes.size() - operand.sizes.size();
-  for (int d = 0; d < operand.sizes.size(); ++d) {
-    if (operand.sizes[d] != 1) strides[d + shift] = operand.strides[d];
-  }
-  return strides;
-}
-
-template <BinaryF32 kFn>
-absl::Status RunBinary(KernelContext& context) {
-  if (context.num_outputs() != 1 || context.num_arguments() < 2 || context.num_arguments() > 3) {
-    return absl::InvalidArgumentError("expected two operands, perhaps a factor, and one result");
-  }
-  float number = 0, alpha = 1;
-  ABSL_ASSIGN_OR_RETURN(const Operand x, OperandOf(context, 0, number));
-  ABSL_ASSIGN_OR_RETURN(const Operand y, OperandOf(context, 1, number));
-  if (context.num_arguments() == 3) {
-    ABSL_ASSIGN_OR_RETURN(const double factor, context.Double(2));
-    alpha = static_cast<float>(factor);
-  }
-  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> dims,
-                        BroadcastShape<CheckedInt>(ToDims(x.sizes), ToDims(y.sizes)));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, DType::kFloat32, dims));
-  const Strides xs = BroadcastStrides(x, out->sizes), ys = BroadcastStrides(y, out->sizes);
-  if (xs == out->strides && ys == out->strides && IsDense(out->sizes, out->strides)) {
-    kFn(x.data, 1, y.data, 1, static_cast<size_t>(out->numel()), alpha, out->as<float>());
-    return absl::OkStatus();
-  }
-  // The longest run: trailing dimensions over which all three go on in step.
-  Sizes outer = out->sizes;
-  int64_t run = 1;
-  int64_t x_step = 0, y_step = 0;
-  for (int d = outer.size() - 1; d >= 0; --d) {
-    const int64_t size = outer[d];
-    if (size != 1) {
-      if (run == 1) {
-        if (out->strides[d] != 1 || (xs[d] != 0 && xs[d] != 1) || (ys[d] != 0 && ys[d] != 1)) break;
-        x_step = xs[d];
-        y_step = ys[d];
-      } else if (out->strides[d] != run || xs[d] != run * x_step || ys[d] != run * y_step) {
-        break;
-      }
-      run *= size;
-      outer[d] = 1;
-    }
-  }
-  if (run == 0) return absl::OkStatus();
-  for (StridedIterator<3> it(outer, {xs, ys, out->strides}); !it.done(); it.Next()) {
-    kFn(x.data + it.offset(0), static_cast<size_t>(x_step), y.data + it.offset(1),
-        static_cast<size_t>(y_step), static_cast<size_t>(run), alpha,
-        out->as<float>() + it.offset(2));
-  }
+// (self, other, alpha)
+template <PromotionRule kRule, PointwiseOp kOp>
+absl::Status Scaled(const KernelContext& context, PointwiseRequest& request) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(3, 1));
+  for (int i = 0; i < 2; ++i) ABSL_RETURN_IF_ERROR(request.call.Add(context, i));
+  ABSL_ASSIGN_OR_RETURN(request.types, request.call.Promote(kRule));
+  const DType compute = request.types.compute;
+  const EValue& alpha = context.argument(2);
+  const bool takes = alpha.is<int64_t>() || (alpha.is<bool>() && compute == DType::kBool) ||
+                     (alpha.is<double>() && !IsIntegral(compute, /*include_bool=*/true));
+  if (!takes) return Refused();
+  ABSL_ASSIGN_OR_RETURN(const EValue factor,
+                        ConvertScalar(alpha, IsHalf(compute) ? DType::kFloat32 : compute));
+  request.params.Set(0, factor);
+  request.op = kOp;
+  request.exact_last = true;
   return absl::OkStatus();
 }
 
-bool AcceptsBinary(const KernelContext& context) {
-  if (context.num_arguments() < 2 || context.num_arguments() > 3 || context.num_outputs() != 1)
-    return false;
-  const TensorView* x = context.argument(0).get_if<TensorView>();
-  const auto out = context.PlannedOutput(0);
-  if (x == nullptr || x->dtype != DType::kFloat32 || !out.ok() || (*out)->dtype != DType::kFloat32)
-    return false;
-  if (const TensorView* y = context.argument(1).get_if<TensorView>())
-    return y->dtype == DType::kFloat32;
-  const EValue& number = context.argument(1);
-  return number.is<int64_t>() || number.is<double>() || number.is<bool>();
+// ~x, the negation for bool.
+absl::Status BitwiseNot(const KernelContext& context, PointwiseRequest& request) {
+  ABSL_RETURN_IF_ERROR((Plain<1, kIntegerOrBoolRule, PointwiseOp::kNot>(context, request)));
+  if (request.types.compute == DType::kBool) request.op = PointwiseOp::kLogicalNot;
+  return absl::OkStatus();
+}
+
+bool IsNanNumber(const EValue& value) {
+  const double* real = value.get_if<double>();
+  return real != nullptr && std::isnan(*real);
+}
+
+absl::Status ClampToNumbers(PointwiseRequest& request, const EValue& low, const EValue& high) {
+  if (IsNanNumber(low) || IsNanNumber(high)) return Refused();
+  for (int k = 0; k < 2; ++k) {
+    const EValue& bound = k == 0 ? low : high;
+    if (bound.is_none()) continue;
+    ABSL_ASSIGN_OR_RETURN(const EValue converted, ConvertScalar(bound, request.types.compute));
+    request.params.Set(k, converted);
+  }
+  request.op = low.is_none()    ? PointwiseOp::kClampHigh
+               : high.is_none() ? PointwiseOp::kClampLow
+                                : PointwiseOp::kClampBoth;
+  return absl::OkStatus();
+}
+
+// (self, min?, max?), the bounds numbers that take part in promotion.
+absl::Status Clamp(const KernelContext& context, PointwiseRequest& request) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(3, 1));
+  ABSL_RETURN_IF_ERROR(request.call.Add(context, 0));
+  if (context.is_none(1) && context.is_none(2)) return Refused();
+  for (int i = 1; i <= 2; ++i) {
+    if (!context.is_none(i)) ABSL_RETURN_IF_ERROR(request.call.PromoteWith(context.argument(i)));
+  }
+  ABSL_ASSIGN_OR_RETURN(request.types, request.call.Promote(kOrderedRule));
+  return ClampToNumbers(request, context.argument(1), context.argument(2));
+}
+
+// (self, min_val, max_val): the bounds do not take part in promotion.
+absl::Status Hardtanh(const KernelContext& context, PointwiseRequest& request) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(3, 1));
+  ABSL_RETURN_IF_ERROR(request.call.Add(context, 0));
+  ABSL_ASSIGN_OR_RETURN(request.types, request.call.Promote(kNumericRule));
+  EValue bounds[2];
+  for (int k = 0; k < 2; ++k) {
+    ABSL_ASSIGN_OR_RETURN(bounds[k], context.Scalar(1 + k));
+    if (!IsIntegral(request.types.compute, /*include_bool=*/false)) continue;
+    ABSL_ASSIGN_OR_RETURN(bounds[k], ConvertScalar(bounds[k], DType::kInt64));
+    const int64_t* bound = bounds[k].get_if<int64_t>();
+    if (request.types.compute == DType::kUint8 && (bound == nullptr || *bound < 0))
+      return Refused();
+  }
+  return ClampToNumbers(request, bounds[0], bounds[1]);
+}
+
+// Floating point self, and the numbers in arguments 1 … count in full precision.
+absl::Status FloatWithNumbers(const KernelContext& context, int count, PointwiseOp op,
+                              PointwiseRequest& request) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(1 + count, 1));
+  ABSL_RETURN_IF_ERROR(request.call.Add(context, 0));
+  for (int k = 0; k < count; ++k) {
+    ABSL_ASSIGN_OR_RETURN(const double value, context.Double(1 + k));
+    request.params.Set(k, EValue(value));
+  }
+  ABSL_ASSIGN_OR_RETURN(request.types, request.call.Promote(kFloatOnlyRule));
+  request.op = op;
+  return absl::OkStatus();
+}
+
+absl::Status Elu(const KernelContext& context, PointwiseRequest& request) {
+  return FloatWithNumbers(context, 3, PointwiseOp::kElu, request);
+}
+
+absl::Status LeakyRelu(const KernelContext& context, PointwiseRequest& request) {
+  return FloatWithNumbers(context, 1, PointwiseOp::kLeakyRelu, request);
+}
+
+absl::Status Gelu(const KernelContext& context, PointwiseRequest& request) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(2, 1));
+  ABSL_ASSIGN_OR_RETURN(const std::string_view form, context.String(1));
+  if (form != "none" && form != "tanh") return Refused();
+  ABSL_RETURN_IF_ERROR(request.call.Add(context, 0));
+  ABSL_ASSIGN_OR_RETURN(request.types, request.call.Promote(kFloatOnlyRule));
+  request.op = form == "none" ? PointwiseOp::kGeluErf : PointwiseOp::kGeluTanh;
+  return absl::OkStatus();
+}
+
+// (self, dim): the first half times the sigmoid of the second.
+absl::Status Glu(const KernelContext& context, PointwiseRequest& request) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(2, 1));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* self, context.Tensor(0));
+  ABSL_ASSIGN_OR_RETURN(const int64_t dim_argument, context.Int(1));
+  if (self->rank() == 0) return Refused();
+  ABSL_ASSIGN_OR_RETURN(const int dim, NormalizeDim(dim_argument, self->rank()));
+  if (self->sizes[dim] % 2 != 0) {
+    return absl::InvalidArgumentError("glu: expected an even size of the halved dimension");
+  }
+  TensorView halves[2] = {*self, *self};
+  for (TensorView& half : halves) half.sizes[dim] /= 2;
+  if (self->numel() > 0 && self->data != nullptr) {
+    halves[1].data =
+        self->as<std::byte>() +
+        static_cast<size_t>(halves[0].sizes[dim] * self->strides[dim]) * DTypeSize(self->dtype);
+  }
+  for (const TensorView& half : halves) request.call.AddTensor(half);
+  ABSL_ASSIGN_OR_RETURN(request.types, request.call.Promote(kFloatOnlyRule));
+  request.op = PointwiseOp::kGlu;
+  return absl::OkStatus();
+}
+
+// (self, exponent): the exponents that need no pow().
+absl::Status PowTensorScalar(const KernelContext& context, PointwiseRequest& request) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(2, 1));
+  ABSL_ASSIGN_OR_RETURN(const EValue exponent, context.Scalar(1));
+  ABSL_RETURN_IF_ERROR(request.call.Add(context, 0));
+  ABSL_RETURN_IF_ERROR(request.call.PromoteWith(exponent));
+  ABSL_ASSIGN_OR_RETURN(request.types, request.call.Promote(kNoBoolRule));
+  const DType compute = request.types.compute;
+  ABSL_ASSIGN_OR_RETURN(const double e, context.Double(1));
+  if (IsComplex(compute) || !IsQuickExponent(e, IsIntegral(compute, /*include_bool=*/true)))
+    return Refused();
+  ABSL_ASSIGN_OR_RETURN(const EValue converted,
+                        ConvertScalar(exponent, IsHalf(compute) ? DType::kFloat32 : compute));
+  request.params.Set(0, converted);
+  request.op = PointwiseOp::kPow;
+  return absl::OkStatus();
+}
+
+// (condition, self, other)
+absl::Status Where(const KernelContext& context, PointwiseRequest& request) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(3, 1));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* condition, context.Tensor(0));
+  if (condition->dtype != DType::kBool && condition->dtype != DType::kUint8) return Refused();
+  request.call.AddMask(*condition);
+  ABSL_RETURN_IF_ERROR(request.call.Add(context, 1));
+  ABSL_RETURN_IF_ERROR(request.call.Add(context, 2));
+  ABSL_ASSIGN_OR_RETURN(request.types, request.call.Promote(kAnyRule));
+  request.op = PointwiseOp::kWhere;
+  return absl::OkStatus();
+}
+
+// (self, mask, value), the value a number or a tensor without dimensions: where(mask, value, self).
+absl::Status MaskedFill(const KernelContext& context, PointwiseRequest& request) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(3, 1));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* self, context.Tensor(0));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* mask, context.Tensor(1));
+  if (mask->dtype != DType::kBool) return Refused();
+  request.call.AddMask(*mask);
+  request.types = {self->dtype, self->dtype};
+  request.op = PointwiseOp::kWhere;
+  if (const TensorView* value = context.argument(2).get_if<TensorView>()) {
+    if (value->rank() != 0) return Refused();
+    request.call.AddMask(*value);
+  } else {
+    ABSL_ASSIGN_OR_RETURN(const EValue number, context.Scalar(2));
+    ABSL_RETURN_IF_ERROR(ConvertScalar(number, self->dtype).status());
+    ABSL_RETURN_IF_ERROR(request.call.Add(context, 2));
+  }
+  request.call.AddTensor(*self);
+  return absl::OkStatus();
+}
+
+using ReadArguments = absl::Status (*)(const KernelContext&, PointwiseRequest&);
+
+template <ReadArguments kRead>
+absl::Status Run(KernelContext& context) {
+  PointwiseRequest request;
+  ABSL_RETURN_IF_ERROR(kRead(context, request));
+  return RunRequest(context, request);
+}
+
+template <ReadArguments kRead>
+bool Accepts(const KernelContext& context) {
+  PointwiseRequest request;
+  if (!kRead(context, request).ok()) return false;
+  const absl::StatusOr<const TensorView*> out = context.PlannedOutput(0);
+  return out.ok() && TakesRequest(request, (*out)->dtype);
 }
 
 constexpr Kernel kKernels[] = {
-#define BELAY_UNARY_KERNEL(op, fn, max_ulp) \
-  {op, #fn, KernelEngine::kHighway, &RunUnary<&fn>, &AcceptsUnary},
-#define BELAY_BINARY_KERNEL(op, fn, max_ulp) \
-  {op, #fn, KernelEngine::kHighway, &RunBinary<&fn>, &AcceptsBinary},
+#define BELAY_POINTWISE_KERNEL(op, name, read, max_ulp) \
+  {op, name, KernelEngine::kHighway, &Run<read>, &Accepts<read>},
 #include "runtime/kernels/pointwise/kernels.inc"
 };
 

@@ -9,6 +9,7 @@
 #include "runtime/kernel/shape_rules/pad.h"
 #include "runtime/kernel/shape_rules/slice.h"
 #include "runtime/kernels/reference/families.h"
+#include "runtime/kernels/reference/join_kernels.h"
 #include "runtime/kernels/reference/mapped_copy.h"
 #include "runtime/kernels/reference/operands.h"
 #include "runtime/kernels/reference/strided_view.h"
@@ -16,81 +17,6 @@
 
 namespace belay {
 namespace {
-
-// clone, _to_copy: the output's dtype and dim order say everything.
-template <int kArguments>
-absl::Status CopyAll(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(kArguments, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, context.Tensor(0));
-  ABSL_ASSIGN_OR_RETURN(TensorView * out, context.Output(0, self->sizes));
-  return CopyElements(*self, *out);
-}
-
-absl::Status Copy(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(3, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, context.Tensor(0));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* src, context.Tensor(1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView view, ExpandTo(*src, self->sizes));
-  ABSL_ASSIGN_OR_RETURN(TensorView * out, context.Output(0, self->sizes));
-  return CopyElements(view, *out);
-}
-
-absl::Status CopyInPlace(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(3, 1));
-  ABSL_ASSIGN_OR_RETURN(TensorView * self, context.MutableTensor(0));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* src, context.Tensor(1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView view, ExpandTo(*src, self->sizes));
-  ABSL_RETURN_IF_ERROR(CopyElements(view, *self));
-  return ReturnSelf(context, *self);
-}
-
-absl::Status Cat(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(2, 1));
-  ABSL_ASSIGN_OR_RETURN(const ListView tensors, context.List(0));
-  ABSL_ASSIGN_OR_RETURN(const int64_t dim, context.Int(1));
-  const int count = static_cast<int>(tensors.elements.size());
-  CatShape<CheckedInt> shape;
-  for (int k = 0; k < count; ++k) {
-    ABSL_ASSIGN_OR_RETURN(const TensorView* t, ListTensor(tensors, k));
-    ABSL_RETURN_IF_ERROR(shape.Add(ToDims(t->sizes), dim));
-  }
-  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> dims, shape.Result(dim));
-  ABSL_ASSIGN_OR_RETURN(const Sizes sizes, ToSizes(dims));
-  ABSL_ASSIGN_OR_RETURN(TensorView * out, context.Output(0, sizes));
-  CheckedInt start = 0;
-  for (int k = 0; k < count; ++k) {
-    ABSL_ASSIGN_OR_RETURN(const TensorView* t, ListTensor(tensors, k));
-    if (CatShape<CheckedInt>::Skips(ToDims(t->sizes))) continue;
-    const CheckedInt length = t->sizes[shape.dim()];
-    ABSL_ASSIGN_OR_RETURN(const TensorView place,
-                          ViewOf(*out, SliceDims(LayoutOf(*out), shape.dim(), start, length)));
-    ABSL_RETURN_IF_ERROR(CopyElements(*t, place));
-    start = start + length;
-  }
-  return absl::OkStatus();
-}
-
-absl::Status Stack(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(2, 1));
-  ABSL_ASSIGN_OR_RETURN(const ListView tensors, context.List(0));
-  ABSL_ASSIGN_OR_RETURN(const int64_t dim, context.Int(1));
-  const int count = static_cast<int>(tensors.elements.size());
-  if (count == 0) return absl::InvalidArgumentError("stack: expected at least one tensor");
-  ABSL_ASSIGN_OR_RETURN(const TensorView* first, ListTensor(tensors, 0));
-  ABSL_RETURN_IF_ERROR(CheckRank(first->sizes.size() + 1));
-  ABSL_ASSIGN_OR_RETURN(const int d, NormalizeDim(dim, first->rank() + 1));
-  Dims<CheckedInt> dims = ToDims(first->sizes);
-  dims.insert(d, count);
-  ABSL_ASSIGN_OR_RETURN(const Sizes sizes, ToSizes(dims));
-  ABSL_ASSIGN_OR_RETURN(TensorView * out, context.Output(0, sizes));
-  for (int k = 0; k < count; ++k) {
-    ABSL_ASSIGN_OR_RETURN(const TensorView* t, ListTensor(tensors, k));
-    ABSL_ASSIGN_OR_RETURN(const TensorView place,
-                          ViewOf(*out, SelectDims(LayoutOf(*out), d, CheckedInt(k))));
-    ABSL_RETURN_IF_ERROR(CopyElements(*t, place));
-  }
-  return absl::OkStatus();
-}
 
 absl::Status Flip(KernelContext& context) {
   ABSL_RETURN_IF_ERROR(context.CheckArity(2, 1));
@@ -265,53 +191,6 @@ absl::Status Triangle(KernelContext& context) {
   return absl::OkStatus();
 }
 
-// `view` with dimension `d` cut into [size / factor, factor].
-TensorView CutDim(TensorView view, int d, int64_t factor) {
-  view.sizes[d] /= factor;
-  view.sizes.insert(d + 1, factor);
-  view.strides.insert(d + 1, view.strides[d]);
-  view.strides[d] *= factor;
-  return view;
-}
-
-// Both directions pair [.., c, r, r, h, w] with [.., c, h, r, w, r].
-template <bool kInverse>
-absl::Status PixelShuffle(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(2, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, context.Tensor(0));
-  ABSL_ASSIGN_OR_RETURN(const int64_t factor, context.Int(1));
-  ABSL_RETURN_IF_ERROR(CheckRank(self->sizes.size() + 2));
-  const TensorView from = *self;
-  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> dims,
-                        PixelShuffleShape<CheckedInt>(ToDims(from.sizes), factor, kInverse));
-  ABSL_ASSIGN_OR_RETURN(Sizes sizes, ToSizes(dims));
-  if (kInverse && from.numel() == 0) {
-    // Unchanged where the compiler knew that it is empty.
-    ABSL_ASSIGN_OR_RETURN(const TensorView* planned, context.PlannedOutput(0));
-    const int channels = from.rank() - 3;
-    if (planned->rank() == from.rank() && planned->sizes[channels] == from.sizes[channels]) {
-      sizes = from.sizes;
-    }
-  }
-  ABSL_ASSIGN_OR_RETURN(TensorView * out, context.Output(0, sizes));
-  if (out->numel() == 0) return absl::OkStatus();
-  const int c = from.rank() - 3;
-  // The side with few channels as [.., c, h, r, w, r], then in the order of the other one.
-  TensorView large = CutDim(CutDim(kInverse ? from : *out, c + 2, factor), c + 1, factor);
-  const auto move = [&](auto& list) {
-    const int64_t h = list[c + 1], rh = list[c + 2], w = list[c + 3], rw = list[c + 4];
-    list[c + 1] = rh;
-    list[c + 2] = rw;
-    list[c + 3] = h;
-    list[c + 4] = w;
-  };
-  move(large.sizes);
-  move(large.strides);
-  const TensorView small =
-      CutDim(CutDim(kInverse ? *out : from, c, factor * factor), c + 1, factor);
-  return kInverse ? CopyElements(large, small) : CopyElements(small, large);
-}
-
 uint64_t ResizeScratch(const KernelContext& context) {
   if (context.num_arguments() < 1) return 0;
   const absl::StatusOr<const TensorView*> self = context.Tensor(0);
@@ -354,20 +233,21 @@ absl::Status Resize(KernelContext& context) {
 constexpr KernelEngine kReference = KernelEngine::kReference;
 
 constexpr Kernel kKernels[] = {
-    {"aten._to_copy.default", "Copy", kReference, &CopyAll<7>},
-    {"aten.cat.default", "Cat", kReference, &Cat},
-    {"aten.clone.default", "Copy", kReference, &CopyAll<2>},
-    {"aten.copy.default", "CopyFrom", kReference, &Copy},
-    {"aten.copy_.default", "CopyInPlace", kReference, &CopyInPlace},
+    {"aten._to_copy.default", "Copy", kReference, &CopyAll<7, &CopyElements>},
+    {"aten.cat.default", "Cat", kReference, &Cat<&CopyElements>},
+    {"aten.clone.default", "Copy", kReference, &CopyAll<2, &CopyElements>},
+    {"aten.copy.default", "CopyFrom", kReference, &Copy<&CopyElements>},
+    {"aten.copy_.default", "CopyInPlace", kReference, &CopyInPlace<&CopyElements>},
     {"aten.flip.default", "Flip", kReference, &Flip},
-    {"aten.pixel_shuffle.default", "PixelShuffle", kReference, &PixelShuffle<false>},
-    {"aten.pixel_unshuffle.default", "PixelUnshuffle", kReference, &PixelShuffle<true>},
+    {"aten.pixel_shuffle.default", "PixelShuffle", kReference, &PixelShuffle<false, &CopyElements>},
+    {"aten.pixel_unshuffle.default", "PixelUnshuffle", kReference,
+     &PixelShuffle<true, &CopyElements>},
     {"aten.repeat.default", "Repeat", kReference, &Repeat},
     {"aten.repeat_interleave.Tensor", "RepeatInterleave", kReference, &RepeatInterleaveTensor},
     {"aten.repeat_interleave.self_int", "RepeatInterleave", kReference, &RepeatInterleaveSelfInt},
     {"aten.resize_.default", "Resize", kReference, &Resize, nullptr, &ResizeScratch},
     {"aten.roll.default", "Roll", kReference, &Roll},
-    {"aten.stack.default", "Stack", kReference, &Stack},
+    {"aten.stack.default", "Stack", kReference, &Stack<&CopyElements>},
     {"aten.tril.default", "Tril", kReference, &Triangle<true>},
     {"aten.triu.default", "Triu", kReference, &Triangle<false>},
 };

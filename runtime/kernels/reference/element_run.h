@@ -78,6 +78,10 @@ class RunCursor {
     }
   }
 
+  // How many of the next elements lie at equal distances. Precondition: some are left.
+  int64_t group() const { return sizes_.back() - index_.back(); }
+  int64_t stride() const { return strides_.back(); }  // their distance
+
  private:
   void Advance(int64_t count);
 

@@ -11,6 +11,7 @@
 #include "runtime/kernels/reference/element_access.h"
 #include "runtime/kernels/reference/families.h"
 #include "runtime/kernels/reference/gather_walk.h"
+#include "runtime/kernels/reference/index_select.h"
 #include "runtime/kernels/reference/index_walk.h"
 #include "runtime/kernels/reference/operands.h"
 #include "runtime/kernels/reference/strided_view.h"
@@ -48,23 +49,6 @@ absl::Status Index(KernelContext& context) {
   return walk.Run(out->strides, [&](int64_t self_offset, int64_t out_offset) {
     block.Copy(ElementAddress(from, self_offset), ElementAddress(*out, out_offset), bytes);
   });
-}
-
-absl::Status IndexSelect(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(3, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, context.Tensor(0));
-  ABSL_ASSIGN_OR_RETURN(const int64_t dim, context.Int(1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* index, TensorOf(context, 2, "index", kIndexTypes));
-  const TensorView from = *self, places = *index;
-  ABSL_ASSIGN_OR_RETURN(
-      const Dims<CheckedInt> dims,
-      IndexSelectShape<CheckedInt>(ToDims(from.sizes), dim, ToDims(places.sizes)));
-  ABSL_ASSIGN_OR_RETURN(const int d, NormalizeDim(dim, from.rank()));
-  ABSL_ASSIGN_OR_RETURN(TensorView * out, OutputOf(context, 0, from.dtype, dims));
-  return WalkSlices(from, d, places, out, /*wrap=*/false,
-                    [](const TensorView& self_slice, const TensorView& out_slice) {
-                      return CopyElements(self_slice, out_slice);
-                    });
 }
 
 absl::Status MaskedSelect(KernelContext& context) {
@@ -234,7 +218,7 @@ constexpr Kernel kKernels[] = {
     {"aten.bucketize.Tensor", "Bucketize", kReference, &Bucketize},
     {"aten.gather.default", "Gather", kReference, &Gather},
     {"aten.index.Tensor", "Index", kReference, &Index, nullptr, &IndexScratch},
-    {"aten.index_select.default", "IndexSelect", kReference, &IndexSelect},
+    {"aten.index_select.default", "IndexSelect", kReference, &IndexSelect<&CopyElements>},
     {"aten.masked_select.default", "MaskedSelect", kReference, &MaskedSelect},
     {"aten.nonzero.default", "Nonzero", kReference, &Nonzero},
     {"aten.searchsorted.Tensor", "SearchSorted", kReference, &SearchSorted},

@@ -10,39 +10,14 @@
 #include "runtime/kernels/reference/families.h"
 #include "runtime/kernels/reference/mapped_copy.h"
 #include "runtime/kernels/reference/operands.h"
+#include "runtime/kernels/reference/pad_kernels.h"
 #include "runtime/kernels/reference/scalar_element.h"
 #include "runtime/kernels/reference/strided_view.h"
 
 namespace belay {
 namespace {
 
-absl::Status ConstantPad(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(3, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, context.Tensor(0));
-  ABSL_ASSIGN_OR_RETURN(const EValue value, context.Scalar(2));
-  const TensorView in = *self;
-  ABSL_ASSIGN_OR_RETURN(const Padding<CheckedInt> padding,
-                        ReadPadding("constant_pad_nd", KernelArgs(context), 1, in.rank()));
-  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> dims,
-                        PaddedShape<CheckedInt>("constant_pad_nd", ToDims(in.sizes), padding));
-  ABSL_ASSIGN_OR_RETURN(TensorView * out, OutputOf(context, 0, in.dtype, dims));
-  ABSL_ASSIGN_OR_RETURN(const ScalarElement element, ScalarElement::Create(value, in.dtype));
-  element.Fill(*out);
-  // What stays of the input, and its place in the output.
-  StridedDims<CheckedInt> from = LayoutOf(in), to = LayoutOf(*out);
-  for (int d = 0; d < in.rank(); ++d) {
-    const int64_t before = padding.before[d].value(), after = padding.after[d].value();
-    const CheckedInt kept =
-        CheckedInt(in.sizes[d]) + std::min<int64_t>(before, 0) + std::min<int64_t>(after, 0);
-    from.offset = from.offset - CheckedInt(std::min<int64_t>(before, 0)) * from.strides[d];
-    to.offset = to.offset + CheckedInt(std::max<int64_t>(before, 0)) * to.strides[d];
-    from.sizes[d] = kept;
-    to.sizes[d] = kept;
-  }
-  ABSL_ASSIGN_OR_RETURN(const TensorView source, ViewOf(in, from));
-  ABSL_ASSIGN_OR_RETURN(const TensorView target, ViewOf(*out, to));
-  return CopyElements(source, target);
-}
+void FillElements(const TensorView& out, const ScalarElement& element) { element.Fill(out); }
 
 template <PadMode kMode, int kSpatial>
 absl::Status MirroredPad(KernelContext& context) {
@@ -72,7 +47,8 @@ absl::Status MirroredPad(KernelContext& context) {
 constexpr KernelEngine kReference = KernelEngine::kReference;
 
 constexpr Kernel kKernels[] = {
-    {"aten.constant_pad_nd.default", "ConstantPad", kReference, &ConstantPad},
+    {"aten.constant_pad_nd.default", "ConstantPad", kReference,
+     &ConstantPad<&CopyElements, &FillElements>},
     {"aten.reflection_pad1d.default", "ReflectionPad1d", kReference,
      &MirroredPad<PadMode::kReflect, 1>},
     {"aten.reflection_pad2d.default", "ReflectionPad2d", kReference,

@@ -92,7 +92,7 @@ class PointwiseCall {
   absl::Status Execute(KernelContext& context, const PromotedTypes& types, const LoopTable& table,
                        const PointwiseParams& params = {}, bool exact_last = false);
 
- private:
+  // What was added, for drivers with other loops.
   struct Operand {
     Sizes sizes;
     Strides strides;
@@ -101,6 +101,10 @@ class PointwiseCall {
     const void* data = nullptr;
     alignas(16) std::byte inline_value[16] = {};
   };
+  int num_operands() const { return count_; }
+  const Operand& operand(int k) const { return operands_[k]; }
+
+ private:
   Operand& Append(const TensorView& tensor);
 
   int count_ = 0;

@@ -106,16 +106,16 @@ std::optional<TensorView> WithSizes(const TensorView& view, const Sizes& sizes) 
 
 }  // namespace
 
-absl::Status CopyReshaped(const TensorView& from, const TensorView& to) {
+absl::Status CopyReshapedWith(CopyFn copy, const TensorView& from, const TensorView& to) {
   if (from.numel() != to.numel()) {
     return absl::InvalidArgumentError(absl::StrCat("the elements of ", from.ToString(),
                                                    " are not as many as those of ", to.ToString()));
   }
   if (const std::optional<TensorView> source = WithSizes(from, to.sizes)) {
-    return CopyElements(*source, to);
+    return copy(*source, to);
   }
   if (const std::optional<TensorView> target = WithSizes(to, from.sizes)) {
-    return CopyElements(from, *target);
+    return copy(from, *target);
   }
   if (from.dtype != to.dtype) {
     return absl::UnimplementedError(absl::StrCat("copying ", from.ToString(), " to ", to.ToString(),
@@ -127,6 +127,10 @@ absl::Status CopyReshaped(const TensorView& from, const TensorView& to) {
     std::memcpy(ElementAddress(to, it.offset(0)), ElementAddress(from, source.offset(0)), bytes);
   }
   return absl::OkStatus();
+}
+
+absl::Status CopyReshaped(const TensorView& from, const TensorView& to) {
+  return CopyReshapedWith(&CopyElements, from, to);
 }
 
 }  // namespace belay

@@ -60,6 +60,12 @@ absl::Status ReturnSelf(KernelContext& context, const TensorView& self);
 // shapes. kInvalidArgument when the numbers of elements differ.
 absl::Status CopyReshaped(const TensorView& from, const TensorView& to);
 
+// Copies elements by index, converting the dtype: CopyElements, or what keeps its contract.
+using CopyFn = absl::Status (*)(const TensorView& from, const TensorView& to);
+
+// CopyReshaped by means of `copy`.
+absl::Status CopyReshapedWith(CopyFn copy, const TensorView& from, const TensorView& to);
+
 }  // namespace belay
 
 #endif  // BELAY_RUNTIME_KERNELS_REFERENCE_STRIDED_VIEW_H_

@@ -12,52 +12,10 @@
 #include "runtime/kernels/reference/families.h"
 #include "runtime/kernels/reference/operands.h"
 #include "runtime/kernels/reference/strided_view.h"
+#include "runtime/kernels/reference/view_kernels.h"
 
 namespace belay {
 namespace {
-
-template <class Rule>
-absl::Status CopyView(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(Rule::kArguments, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, context.Tensor(0));
-  ABSL_ASSIGN_OR_RETURN(const TensorView view, ApplyRule<Rule>(*self, context));
-  ABSL_ASSIGN_OR_RETURN(TensorView * out, context.Output(0, view.sizes));
-  return CopyElements(view, *out);
-}
-
-// view, reshape: elements may have to move when this tensor lies otherwise than the compiler's.
-absl::Status Reshape(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(2, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, context.Tensor(0));
-  ABSL_ASSIGN_OR_RETURN(const StridedDims<CheckedInt> layout,
-                        ReshapeRule::Apply(LayoutOf(*self), KernelArgs(context)));
-  ABSL_ASSIGN_OR_RETURN(const Sizes sizes, ToSizes(layout.sizes));
-  if (NumElements(sizes) != self->numel()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("cannot view ", self->ToString(), " as ", FormatSizes(sizes)));
-  }
-  ABSL_ASSIGN_OR_RETURN(TensorView * out, context.Output(0, sizes));
-  return CopyReshaped(*self, *out);
-}
-
-template <class Rule>
-absl::Status CopyPieces(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(Rule::kArguments, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, context.Tensor(0));
-  const KernelArgs args(context);
-  const StridedDims<CheckedInt> in = LayoutOf(*self);
-  ABSL_ASSIGN_OR_RETURN(const int count, Rule::Count(in, args));
-  ABSL_ASSIGN_OR_RETURN(const int planned, context.OutputListSize(0));
-  if (count != planned) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the call makes ", count, " pieces, the output list has ", planned));
-  }
-  return Rule::ForEach(in, args, [&](int k, const StridedDims<CheckedInt>& piece) -> absl::Status {
-    ABSL_ASSIGN_OR_RETURN(const TensorView view, ViewOf(*self, piece));
-    ABSL_ASSIGN_OR_RETURN(TensorView * out, context.OutputListElement(0, k, view.sizes));
-    return CopyElements(view, *out);
-  });
-}
 
 // Copies the elements that `layout`, in elements of `dtype`, selects from the bytes of `self`.
 absl::Status CopyReinterpreted(KernelContext& context, const TensorView& self, DType dtype,
@@ -142,44 +100,17 @@ struct Conjugate {
 absl::Status Neg(KernelContext& context) { return MapElements(context, Negate()); }
 absl::Status Conj(KernelContext& context) { return MapElements(context, Conjugate()); }
 
+constexpr CopyFn kCopy = &CopyElements, kCopyReshaped = &CopyReshaped;
+
+constexpr Kernel kKernels[] = {
+#define BELAY_VIEW_KERNEL(op, name, run) {op, name, KernelEngine::kReference, run},
+#include "runtime/kernels/reference/view_kernels.inc"
+
 #define BELAY_VIEW_KERNEL(op, name, run) {"aten." op, name, KernelEngine::kReference, run}
 #define BELAY_VIEW_PAIR(op, copy, name, run) \
   BELAY_VIEW_KERNEL(op, name, run), BELAY_VIEW_KERNEL(copy, name, run)
-
-constexpr Kernel kKernels[] = {
     BELAY_VIEW_PAIR("_conj.default", "_conj_copy.default", "Conj", &Conj),
     BELAY_VIEW_PAIR("_neg_view.default", "_neg_view_copy.default", "Neg", &Neg),
-    BELAY_VIEW_PAIR("_reshape_alias.default", "_reshape_alias_copy.default", "ReshapeAlias",
-                    (&CopyView<AsStridedRule<1, -1>>)),
-    BELAY_VIEW_KERNEL("_unsafe_view.default", "Reshape", &Reshape),
-    BELAY_VIEW_PAIR("alias.default", "alias_copy.default", "Copy", &CopyView<IdentityRule>),
-    BELAY_VIEW_PAIR("as_strided.default", "as_strided_copy.default", "AsStrided",
-                    &CopyView<AsStridedRule<>>),
-    BELAY_VIEW_PAIR("detach.default", "detach_copy.default", "Copy", &CopyView<IdentityRule>),
-    BELAY_VIEW_PAIR("diagonal.default", "diagonal_copy.default", "Diagonal",
-                    &CopyView<DiagonalRule<>>),
-    BELAY_VIEW_PAIR("expand.default", "expand_copy.default", "Expand", &CopyView<ExpandRule>),
-    BELAY_VIEW_PAIR("lift_fresh.default", "lift_fresh_copy.default", "Copy",
-                    &CopyView<IdentityRule>),
-    BELAY_VIEW_PAIR("narrow.default", "narrow_copy.default", "Narrow", &CopyView<NarrowRule>),
-    BELAY_VIEW_PAIR("permute.default", "permute_copy.default", "Permute", &CopyView<PermuteRule>),
-    BELAY_VIEW_KERNEL("reshape.default", "Reshape", &Reshape),
-    BELAY_VIEW_PAIR("select.int", "select_copy.int", "Select", &CopyView<SelectRule<>>),
-    BELAY_VIEW_PAIR("slice.Tensor", "slice_copy.Tensor", "Slice", &CopyView<SliceRule<>>),
-    BELAY_VIEW_PAIR("split.Tensor", "split_copy.Tensor", "Split", &CopyPieces<SplitRule>),
-    BELAY_VIEW_PAIR("split_with_sizes.default", "split_with_sizes_copy.default", "SplitWithSizes",
-                    &CopyPieces<SplitWithSizesRule>),
-    BELAY_VIEW_PAIR("squeeze.default", "squeeze_copy.default", "Squeeze", &CopyView<SqueezeRule>),
-    BELAY_VIEW_PAIR("squeeze.dim", "squeeze_copy.dim", "SqueezeDim", &CopyView<SqueezeDimRule>),
-    BELAY_VIEW_PAIR("squeeze.dims", "squeeze_copy.dims", "SqueezeDims", &CopyView<SqueezeDimsRule>),
-    BELAY_VIEW_PAIR("t.default", "t_copy.default", "MatrixTranspose",
-                    &CopyView<MatrixTransposeRule>),
-    BELAY_VIEW_PAIR("transpose.int", "transpose_copy.int", "Transpose", &CopyView<TransposeRule>),
-    BELAY_VIEW_PAIR("unbind.int", "unbind_copy.int", "Unbind", &CopyPieces<UnbindRule>),
-    BELAY_VIEW_PAIR("unfold.default", "unfold_copy.default", "Unfold", &CopyView<UnfoldRule>),
-    BELAY_VIEW_PAIR("unsqueeze.default", "unsqueeze_copy.default", "Unsqueeze",
-                    &CopyView<UnsqueezeRule>),
-    BELAY_VIEW_PAIR("view.default", "view_copy.default", "Reshape", &Reshape),
     BELAY_VIEW_PAIR("view.dtype", "view_copy.dtype", "ViewDtype", &ViewDtype),
     BELAY_VIEW_PAIR("view_as_complex.default", "view_as_complex_copy.default", "ViewAsComplex",
                     &ViewAsComplex),

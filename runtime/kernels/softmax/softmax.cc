@@ -26,8 +26,7 @@ HWY_INLINE float MaxOf(const float* HWY_RESTRICT in, size_t n) {
 
 // exp(x - top) to `out`, where there is one; returns the sum.
 template <bool kStore>
-HWY_INLINE float SumOfExponentials(const float* HWY_RESTRICT in, size_t n, float top,
-                                   float* HWY_RESTRICT out) {
+HWY_INLINE float SumOfExponentials(const float* in, size_t n, float top, float* out) {
   const hn::ScalableTag<float> d;
   const size_t lanes = hn::Lanes(d);
   const auto offset = hn::Set(d, top);
@@ -46,7 +45,7 @@ HWY_INLINE float SumOfExponentials(const float* HWY_RESTRICT in, size_t n, float
   return hn::ReduceSum(d, sum);
 }
 
-void SoftmaxRowF32Impl(const float* HWY_RESTRICT in, size_t n, float* HWY_RESTRICT out) {
+void SoftmaxRowF32Impl(const float* in, size_t n, float* out) {
   const float sum = SumOfExponentials<true>(in, n, MaxOf(in, n), out);
   const hn::ScalableTag<float> d;
   const size_t lanes = hn::Lanes(d);
@@ -57,7 +56,7 @@ void SoftmaxRowF32Impl(const float* HWY_RESTRICT in, size_t n, float* HWY_RESTRI
   if (i < n) hn::StoreN(hn::Div(hn::LoadN(d, out + i, n - i), divisor), d, out + i, n - i);
 }
 
-void LogSoftmaxRowF32Impl(const float* HWY_RESTRICT in, size_t n, float* HWY_RESTRICT out) {
+void LogSoftmaxRowF32Impl(const float* in, size_t n, float* out) {
   const float top = MaxOf(in, n);
   const float log_sum = std::log(SumOfExponentials<false>(in, n, top, nullptr));
   const hn::ScalableTag<float> d;

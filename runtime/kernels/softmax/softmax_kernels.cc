@@ -1,50 +1,133 @@
+#include <algorithm>
+
 #include "runtime/core/status_macros.h"
 #include "runtime/kernel/shape_rules/dims.h"
-#include "runtime/kernels/dense.h"
+#include "runtime/kernels/elements/copy_strided.h"
 #include "runtime/kernels/reference/operands.h"
 #include "runtime/kernels/softmax/softmax.h"
 
 namespace belay {
 namespace {
 
+constexpr DTypeSet kTypes = {DType::kFloat32, DType::kFloat16, DType::kBFloat16};
+// Rows that do not lie together are brought into working memory, so many at a time: those that lie
+// beside each other go through the same cache lines.
+constexpr int64_t kBlock = 16;
+
+int64_t LengthOf(const TensorView& self, int dim) { return self.rank() == 0 ? 1 : self.sizes[dim]; }
+
+// All but the dimension, joined where they lie together in both tensors, the last one that whose
+// elements lie side by side.
+struct Rows {
+  Sizes sizes;
+  Strides in, out;
+};
+
+Rows RowsOf(const TensorView& in, const TensorView& out, int dim) {
+  Rows rows;
+  int beside = -1;
+  for (int d = 0; d < in.rank(); ++d) {
+    if (d == dim || in.sizes[d] == 1) continue;
+    if (in.strides[d] == 1) beside = rows.sizes.size();
+    rows.sizes.push_back(in.sizes[d]);
+    rows.in.push_back(in.strides[d]);
+    rows.out.push_back(out.strides[d]);
+  }
+  if (beside >= 0) {
+    const auto move = [beside](auto& list) {
+      const int64_t x = list[beside];
+      list.erase(beside);
+      list.push_back(x);
+    };
+    move(rows.sizes);
+    move(rows.in);
+    move(rows.out);
+  }
+  const int last = rows.sizes.size() - 1;
+  if (last >= 1 && rows.in[last - 1] == rows.in[last] * rows.sizes[last] &&
+      rows.out[last - 1] == rows.out[last] * rows.sizes[last]) {
+    rows.sizes[last] *= rows.sizes[last - 1];
+    rows.sizes.erase(last - 1);
+    rows.in.erase(last - 1);
+    rows.out.erase(last - 1);
+  }
+  return rows;
+}
+
 template <void (*kRow)(const float*, size_t, float*)>
 absl::Status Run(KernelContext& context) {
   ABSL_RETURN_IF_ERROR(context.CheckArity(3, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self,
-                        TensorOf(context, 0, "self", DTypeSet{DType::kFloat32}));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* self, TensorOf(context, 0, "self", kTypes));
   ABSL_ASSIGN_OR_RETURN(const int64_t argument, context.Int(1));
   ABSL_ASSIGN_OR_RETURN(const int dim, NormalizeDim(argument, self->rank()));
   ABSL_ASSIGN_OR_RETURN(const bool half_to_float, context.Bool(2));
   if (half_to_float)
     return absl::InvalidArgumentError("half_to_float: expected false, as on every CPU");
-  if (self->rank() != 0 && dim != self->rank() - 1) {
-    return absl::InternalError("the dimension changed after the kernel was chosen");
-  }
-  ABSL_RETURN_IF_ERROR(CheckRowMajor(*self));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, DType::kFloat32, *self));
-  ABSL_RETURN_IF_ERROR(CheckRowMajor(*out));
-  const int64_t n = self->rank() == 0 ? 1 : self->sizes[dim];
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, self->dtype, *self));
+  const int64_t n = LengthOf(*self, dim);
   if (self->numel() == 0) return absl::OkStatus();
-  for (int64_t at = 0; at < self->numel(); at += n) {
-    kRow(self->as<float>() + at, static_cast<size_t>(n), out->as<float>() + at);
+  const Rows rows = RowsOf(*self, *out, dim);
+  const int64_t in_step = self->rank() == 0 ? 1 : self->strides[dim],
+                out_step = self->rank() == 0 ? 1 : out->strides[dim];
+  const bool direct = self->dtype == DType::kFloat32 && (n == 1 || (in_step == 1 && out_step == 1));
+  if (direct) {
+    for (StridedIterator<2> it(rows.sizes, {rows.in, rows.out}); !it.done(); it.Next()) {
+      kRow(self->as<const float>() + it.offset(0), static_cast<size_t>(n),
+           out->as<float>() + it.offset(1));
+    }
+    return absl::OkStatus();
+  }
+  ABSL_ASSIGN_OR_RETURN(float* scratch, ScratchArray<float>(context, n * kBlock));
+  Sizes outer = rows.sizes;
+  int64_t beside = 1, in_beside = 0, out_beside = 0;
+  if (!outer.empty()) {
+    const int last = outer.size() - 1;
+    beside = outer[last];
+    in_beside = rows.in[last];
+    out_beside = rows.out[last];
+    outer.erase(last);
+  }
+  const int64_t bytes = static_cast<int64_t>(DTypeSize(self->dtype));
+  for (StridedIterator<2> it(outer, {rows.in, rows.out}); !it.done(); it.Next()) {
+    for (int64_t at = 0; at < beside; at += kBlock) {
+      const int64_t count = std::min(kBlock, beside - at);
+      TensorView from, to;
+      from.dtype = to.dtype = self->dtype;
+      from.sizes = to.sizes = {count, n};
+      from.strides = {in_beside, in_step};
+      to.strides = {out_beside, out_step};
+      from.data = self->as<std::byte>() + (it.offset(0) + at * in_beside) * bytes;
+      to.data = out->as<std::byte>() + (it.offset(1) + at * out_beside) * bytes;
+      const TensorView block = TensorView::Contiguous(DType::kFloat32, from.sizes, scratch);
+      ABSL_RETURN_IF_ERROR(CopyStrided(from, block));
+      for (int64_t r = 0; r < count; ++r)
+        kRow(scratch + r * n, static_cast<size_t>(n), scratch + r * n);
+      ABSL_RETURN_IF_ERROR(CopyStrided(block, to));
+    }
   }
   return absl::OkStatus();
 }
 
 bool Accepts(const KernelContext& context) {
-  if (context.num_arguments() != 3 || context.num_outputs() != 1 || !IsRowMajorF32(context, 0) ||
-      !IsRowMajorF32Output(context, 0)) {
-    return false;
-  }
-  const int64_t* dim = context.argument(1).get_if<int64_t>();
-  const int rank = context.argument(0).get_if<TensorView>()->rank();
-  return dim != nullptr && (*dim == -1 || *dim == rank - 1 || rank == 0);
+  if (context.num_arguments() != 3 || context.num_outputs() != 1) return false;
+  const TensorView* self = context.argument(0).get_if<TensorView>();
+  return self != nullptr && kTypes.contains(self->dtype);
+}
+
+uint64_t ScratchBytes(const KernelContext& context) {
+  const TensorView* self = context.argument(0).get_if<TensorView>();
+  const int64_t* argument = context.argument(1).get_if<int64_t>();
+  if (self == nullptr || argument == nullptr) return 0;
+  const absl::StatusOr<int> dim = NormalizeDim(*argument, self->rank());
+  if (!dim.ok()) return 0;
+  return static_cast<uint64_t>(LengthOf(*self, *dim)) * kBlock * sizeof(float);
 }
 
 constexpr Kernel kKernels[] = {
-    {"aten._softmax.default", "SoftmaxF32", KernelEngine::kHighway, &Run<&SoftmaxRowF32>, &Accepts},
-    {"aten._log_softmax.default", "LogSoftmaxF32", KernelEngine::kHighway, &Run<&LogSoftmaxRowF32>,
-     &Accepts},
+    {"aten._softmax.default", "SoftmaxSimd", KernelEngine::kHighway, &Run<&SoftmaxRowF32>, &Accepts,
+     &ScratchBytes},
+    {"aten._log_softmax.default", "LogSoftmaxSimd", KernelEngine::kHighway, &Run<&LogSoftmaxRowF32>,
+     &Accepts, &ScratchBytes},
 };
 
 }  // namespace

@@ -1,0 +1,66 @@
+// The elements of a tensor of any layout as runs that lie side by side in a type that loops compute
+// with, and the way back.
+#ifndef BELAY_RUNTIME_KERNELS_ELEMENTS_RUN_SOURCE_H_
+#define BELAY_RUNTIME_KERNELS_ELEMENTS_RUN_SOURCE_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "runtime/core/dtype.h"
+#include "runtime/core/sizes.h"
+#include "runtime/kernels/reference/element_run.h"
+
+namespace belay {
+
+// Elements in a buffer.
+inline constexpr int64_t kRunBufferLength = 1024;
+struct RunStorage {
+  alignas(64) std::byte bytes[kRunBufferLength * sizeof(int64_t)];
+};
+
+class RunSource {
+ public:
+  RunSource() = default;
+  // Precondition: both dtypes are in kRunTypes (convert_run.h). `to` may be kBool: bytes that are 0
+  // or 1.
+  RunSource(const void* data, DType dtype, const Sizes& sizes, const Strides& strides, DType to);
+
+  // Whether groups are read where they lie.
+  bool in_place() const { return !converts_ && cursor_.stride() == 1; }
+  // How many of the next elements lie at equal distances.
+  int64_t group() const { return cursor_.group(); }
+  // The next n elements of `to`: in place, or in the buffer. n is at most kRunBufferLength, or
+  // in_place() holds and n is at most group().
+  const void* Next(int64_t n, RunStorage& buffer);
+
+ private:
+  RunCursor cursor_;
+  const std::byte* data_ = nullptr;
+  DType from_ = DType::kFloat32, to_ = DType::kFloat32;
+  bool converts_ = false;
+};
+
+class RunSink {
+ public:
+  // Takes elements of `from` into a tensor of `dtype`. Preconditions as above.
+  RunSink(void* data, DType dtype, const Sizes& sizes, const Strides& strides, DType from);
+
+  bool in_place() const { return !converts_ && cursor_.stride() == 1; }
+  int64_t group() const { return cursor_.group(); }
+  // Where the next n elements shall be written: in the tensor, or in the buffer.
+  void* Place(int64_t n, RunStorage& buffer);
+  // Ends what Place began, with the same n and buffer.
+  void Commit(int64_t n, const RunStorage& buffer);
+
+ private:
+  bool Direct(int64_t n) const { return in_place() && n <= group(); }
+
+  RunCursor cursor_;
+  std::byte* data_ = nullptr;
+  DType from_ = DType::kFloat32, to_ = DType::kFloat32;
+  bool converts_ = false;
+};
+
+}  // namespace belay
+
+#endif  // BELAY_RUNTIME_KERNELS_ELEMENTS_RUN_SOURCE_H_

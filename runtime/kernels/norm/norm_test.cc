@@ -1,0 +1,114 @@
+// Normalisations against the reference kernels.
+#include "gtest/gtest.h"
+#include "runtime/kernels/kernel_comparison.h"
+
+namespace belay {
+namespace {
+
+using Ints = std::vector<int64_t>;
+constexpr DType kDTypes[] = {DType::kFloat32, DType::kFloat16, DType::kBFloat16};
+constexpr Layout kLayouts[] = {Layout::kRowMajor, Layout::kReversed, Layout::kGaps,
+                               Layout::kChannelsLast};
+
+// The dtype of parameters: the input's, or float32.
+KernelCall LayerNorm(DType dtype, DType parameter, const Sizes& sizes, Ints normalized,
+                     Layout layout, bool affine) {
+  KernelCall call;
+  call.op = "aten.native_layer_norm.default";
+  const TestTensorSpec weight = {parameter, Sizes(normalized)};
+  call.arguments = {TestTensorSpec{dtype, sizes, layout, Values::kNormal, 0}, normalized,
+                    affine ? TestArgument(weight) : TestArgument(EValue()),
+                    affine ? TestArgument(weight) : TestArgument(EValue()), EValue(1e-5)};
+  const DType stats = affine ? parameter : dtype;
+  call.outputs = {dtype, stats, stats};
+  call.max_ulp = 16;
+  call.ulp_of = UlpOf::kLargest;
+  return call;
+}
+
+KernelCall GroupNorm(DType dtype, DType parameter, const Sizes& sizes, int64_t groups,
+                     Layout layout) {
+  KernelCall call;
+  call.op = "aten.native_group_norm.default";
+  int64_t plane = 1;
+  for (int d = 2; d < sizes.size(); ++d) plane *= sizes[d];
+  const TestTensorSpec weight = {parameter, {sizes[1]}};
+  call.arguments = {TestTensorSpec{dtype, sizes, layout, Values::kNormal, 0},
+                    weight,
+                    weight,
+                    EValue(sizes[0]),
+                    EValue(sizes[1]),
+                    EValue(plane),
+                    EValue(groups),
+                    EValue(1e-5)};
+  call.outputs = {dtype, parameter, parameter};
+  call.max_ulp = 4;
+  call.ulp_of = UlpOf::kLargest;
+  return call;
+}
+
+KernelCall BatchNorm(DType dtype, DType parameter, const Sizes& sizes, Layout layout,
+                     bool inference) {
+  KernelCall call;
+  const TestTensorSpec weight = {parameter, {sizes[1]}},
+                       positive = {parameter, {sizes[1]}, Layout::kRowMajor, Values::kPositive, 0};
+  call.arguments = {TestTensorSpec{dtype, sizes, layout, Values::kNormal, 0}, weight, weight};
+  if (inference) {
+    call.op = "aten._native_batch_norm_legit_no_training.default";
+    call.arguments.push_back(weight);
+    call.arguments.push_back(positive);
+  } else {
+    call.op = "aten._native_batch_norm_legit.no_stats";
+    call.arguments.push_back(EValue(true));
+  }
+  call.arguments.push_back(EValue(0.1));
+  call.arguments.push_back(EValue(1e-5));
+  call.outputs = {dtype, parameter, parameter};
+  call.max_ulp = 4;
+  call.ulp_of = UlpOf::kLargest;
+  return call;
+}
+
+TEST(NormTest, EveryLength) {
+  KernelComparison comparison;
+  for (DType dtype : kDTypes) {
+    for (DType parameter : {dtype, DType::kFloat32}) {
+      for (int64_t n : KernelComparison::Lengths(dtype)) {
+        // One element has no variance: what its rounding leaves is scaled by 1 / sqrt(eps).
+        if (n > 1) {
+          ASSERT_TRUE(comparison.Compare(
+              LayerNorm(dtype, parameter, {3, n}, {n}, Layout::kRowMajor, n % 2 == 0)));
+          ASSERT_TRUE(
+              comparison.Compare(GroupNorm(dtype, parameter, {2, 6, n}, 2, Layout::kRowMajor)));
+          ASSERT_TRUE(
+              comparison.Compare(BatchNorm(dtype, parameter, {2, 3, n}, Layout::kRowMajor, false)));
+        }
+        ASSERT_TRUE(
+            comparison.Compare(BatchNorm(dtype, parameter, {2, 3, n}, Layout::kRowMajor, true)));
+      }
+    }
+  }
+}
+
+TEST(NormTest, EveryLayout) {
+  KernelComparison comparison;
+  for (DType dtype : kDTypes) {
+    for (Layout layout : kLayouts) {
+      for (Layout out : {Layout::kRowMajor, Layout::kReversed}) {
+        const Sizes sizes = {2, 6, 5, 7};
+        for (KernelCall call :
+             {LayerNorm(dtype, dtype, sizes, {7}, layout, true),
+              LayerNorm(dtype, dtype, sizes, {6, 5, 7}, layout, true),
+              GroupNorm(dtype, dtype, sizes, 3, layout), GroupNorm(dtype, dtype, sizes, 1, layout),
+              BatchNorm(dtype, dtype, sizes, layout, true),
+              BatchNorm(dtype, dtype, sizes, layout, false)}) {
+          call.output_layout = out;
+          ASSERT_TRUE(comparison.Compare(call));
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace belay

@@ -1,0 +1,309 @@
+#include <type_traits>
+
+#include "runtime/kernels/pointwise/loops.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "runtime/kernels/pointwise/arithmetic_loops.cc"
+#include "hwy/foreach_target.h"
+// Must come after foreach_target.h.
+#include <cmath>
+
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace belay {
+namespace HWY_NAMESPACE {
+
+// Plain loops over plain arrays: compilers make the best vectors of them, and any type will do.
+// Integers wrap.
+template <class T>
+HWY_INLINE T Plus(T a, T b) {
+  if constexpr (std::is_integral_v<T>) {
+    return static_cast<T>(static_cast<std::make_unsigned_t<T>>(a) +
+                          static_cast<std::make_unsigned_t<T>>(b));
+  } else {
+    return a + b;
+  }
+}
+template <class T>
+HWY_INLINE T Minus(T a, T b) {
+  if constexpr (std::is_integral_v<T>) {
+    return static_cast<T>(static_cast<std::make_unsigned_t<T>>(a) -
+                          static_cast<std::make_unsigned_t<T>>(b));
+  } else {
+    return a - b;
+  }
+}
+template <class T>
+HWY_INLINE T Times(T a, T b) {
+  if constexpr (std::is_integral_v<T>) {
+    return static_cast<T>(static_cast<std::make_unsigned_t<T>>(a) *
+                          static_cast<std::make_unsigned_t<T>>(b));
+  } else {
+    return a * b;
+  }
+}
+
+template <class T>
+inline constexpr bool kInteger = std::is_integral_v<T>;
+
+// An operation: for which types it is defined, and what it makes of its operands and two numbers.
+struct UnaryOp {
+  static constexpr int kOperands = 1;
+  template <class T>
+  static constexpr bool kDefined = true;
+};
+struct BinaryOp : UnaryOp {
+  static constexpr int kOperands = 2;
+};
+struct IntegerBinaryOp : BinaryOp {
+  template <class T>
+  static constexpr bool kDefined = kInteger<T>;
+};
+
+struct Abs : UnaryOp {
+  template <class T>
+  static HWY_INLINE T Of(T x, T, T) {
+    if constexpr (kInteger<T>) {
+      return x < 0 ? Minus(T{0}, x) : x;
+    } else {
+      return std::fabs(x);
+    }
+  }
+};
+struct ClampBoth : UnaryOp {
+  template <class T>
+  static HWY_INLINE T Of(T x, T low, T high) {
+    const T raised = x < low ? low : x;
+    return high < raised ? high : raised;
+  }
+};
+struct ClampHigh : UnaryOp {
+  template <class T>
+  static HWY_INLINE T Of(T x, T, T high) {
+    return high < x ? high : x;
+  }
+};
+struct ClampLow : UnaryOp {
+  template <class T>
+  static HWY_INLINE T Of(T x, T low, T) {
+    return x < low ? low : x;
+  }
+};
+struct LeakyRelu : UnaryOp {
+  template <class T>
+  static constexpr bool kDefined = !kInteger<T>;
+  template <class T>
+  static HWY_INLINE T Of(T x, T slope, T) {
+    const T scaled = x * slope;
+    return x > 0 ? x : scaled;
+  }
+};
+struct Neg : UnaryOp {
+  template <class T>
+  static HWY_INLINE T Of(T x, T, T) {
+    if constexpr (kInteger<T>) {
+      return Minus(T{0}, x);
+    } else {
+      return -x;
+    }
+  }
+};
+struct Not : UnaryOp {
+  template <class T>
+  static constexpr bool kDefined = kInteger<T>;
+  template <class T>
+  static HWY_INLINE T Of(T x, T, T) {
+    return static_cast<T>(~x);
+  }
+};
+struct Relu : UnaryOp {
+  template <class T>
+  static HWY_INLINE T Of(T x, T, T) {
+    return x < 0 ? T{0} : x;
+  }
+};
+struct Sign : UnaryOp {
+  template <class T>
+  static HWY_INLINE T Of(T x, T, T) {
+    return static_cast<T>((0 < x) - (x < 0));
+  }
+};
+
+struct Add : BinaryOp {
+  template <class T>
+  static HWY_INLINE T Of(T a, T b, T alpha, T) {
+    return Plus(a, Times(b, alpha));
+  }
+};
+struct And : IntegerBinaryOp {
+  template <class T>
+  static HWY_INLINE T Of(T a, T b, T, T) {
+    return static_cast<T>(a & b);
+  }
+};
+struct Div : BinaryOp {
+  template <class T>
+  static constexpr bool kDefined = !kInteger<T>;
+  template <class T>
+  static HWY_INLINE T Of(T a, T b, T, T) {
+    return a / b;
+  }
+};
+struct Maximum : BinaryOp {
+  template <class T>
+  static HWY_INLINE T Of(T a, T b, T, T) {
+    if constexpr (kInteger<T>) {
+      return b > a ? b : a;
+    } else {
+      const T larger = b > a ? b : a;
+      const T number = b != b ? b : larger;
+      return a != a ? a : number;
+    }
+  }
+};
+struct Minimum : BinaryOp {
+  template <class T>
+  static HWY_INLINE T Of(T a, T b, T, T) {
+    if constexpr (kInteger<T>) {
+      return b < a ? b : a;
+    } else {
+      const T smaller = b < a ? b : a;
+      const T number = b != b ? b : smaller;
+      return a != a ? a : number;
+    }
+  }
+};
+struct Mul : BinaryOp {
+  template <class T>
+  static HWY_INLINE T Of(T a, T b, T, T) {
+    return Times(a, b);
+  }
+};
+struct Or : IntegerBinaryOp {
+  template <class T>
+  static HWY_INLINE T Of(T a, T b, T, T) {
+    return static_cast<T>(a | b);
+  }
+};
+struct ReverseSub : BinaryOp {
+  template <class T>
+  static HWY_INLINE T Of(T a, T b, T alpha, T) {
+    return Minus(b, Times(a, alpha));
+  }
+};
+struct Sub : BinaryOp {
+  template <class T>
+  static HWY_INLINE T Of(T a, T b, T alpha, T) {
+    return Minus(a, Times(b, alpha));
+  }
+};
+struct Xor : IntegerBinaryOp {
+  template <class T>
+  static HWY_INLINE T Of(T a, T b, T, T) {
+    return static_cast<T>(a ^ b);
+  }
+};
+
+template <class Op, class T>
+void Run(const void* const* operands, void* result, size_t n, const PointwiseParams& params) {
+  const T p = params.Get<T>(0), q = params.Get<T>(1);
+  const T* HWY_RESTRICT a = static_cast<const T*>(operands[0]);
+  T* HWY_RESTRICT out = static_cast<T*>(result);
+  if constexpr (Op::kOperands == 1) {
+    for (size_t i = 0; i < n; ++i) out[i] = Op::Of(a[i], p, q);
+  } else {
+    const T* HWY_RESTRICT b = static_cast<const T*>(operands[1]);
+    for (size_t i = 0; i < n; ++i) out[i] = Op::Of(a[i], b[i], p, q);
+  }
+}
+
+template <class T, class Fn>
+HWY_INLINE void Map(const void* in, void* result, size_t n, const Fn& fn) {
+  const T* HWY_RESTRICT a = static_cast<const T*>(in);
+  T* HWY_RESTRICT out = static_cast<T*>(result);
+  for (size_t i = 0; i < n; ++i) out[i] = fn(a[i]);
+}
+
+// The exponents for which PyTorch does not call pow().
+struct Pow : UnaryOp {};
+template <class T>
+void RunPow(const void* const* operands, void* out, size_t n, const PointwiseParams& params) {
+  const T e = params.Get<T>(0);
+  const void* a = operands[0];
+  if (e == 0) return Map<T>(a, out, n, [](T) HWY_ATTR { return T{1}; });
+  if (e == 1) return Map<T>(a, out, n, [](T x) HWY_ATTR { return x; });
+  if (e == 2) return Map<T>(a, out, n, [](T x) HWY_ATTR { return Times(x, x); });
+  if (e == 3) return Map<T>(a, out, n, [](T x) HWY_ATTR { return Times(Times(x, x), x); });
+  if constexpr (!kInteger<T>) {
+    if (e == T{0.5}) return Map<T>(a, out, n, [](T x) HWY_ATTR { return std::sqrt(x); });
+    if (e == T{-0.5}) return Map<T>(a, out, n, [](T x) HWY_ATTR { return T{1} / std::sqrt(x); });
+    if (e == T{-1}) return Map<T>(a, out, n, [](T x) HWY_ATTR { return T{1} / x; });
+    if (e == T{-2}) return Map<T>(a, out, n, [](T x) HWY_ATTR { return T{1} / (x * x); });
+  }
+}
+
+template <class Op>
+VectorLoop LoopOf(DType type) {
+  const auto of = [](auto zero) -> VectorLoop {
+    using T = decltype(zero);
+    if constexpr (std::is_same_v<Op, Pow>) {
+      return &RunPow<T>;
+    } else if constexpr (Op::template kDefined<T>) {
+      return &Run<Op, T>;
+    } else {
+      return nullptr;
+    }
+  };
+  switch (type) {
+    case DType::kFloat32:
+      return of(float{});
+    case DType::kFloat64:
+      return of(double{});
+    case DType::kInt64:
+      return of(int64_t{});
+    case DType::kInt32:
+      return of(int32_t{});
+    case DType::kInt8:
+      return of(int8_t{});
+    case DType::kUint8:
+      return of(uint8_t{});
+    default:
+      return nullptr;
+  }
+}
+
+VectorLoop FindArithmeticLoopImpl(PointwiseOp op, DType type) {
+  switch (op) {
+#define BELAY_CASE(name)     \
+  case PointwiseOp::k##name: \
+    return LoopOf<name>(type);
+    BELAY_ARITHMETIC_OPS(BELAY_CASE)
+#undef BELAY_CASE
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace belay
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace belay {
+
+HWY_EXPORT(FindArithmeticLoopImpl);
+VectorLoop FindArithmeticLoop(PointwiseOp op, DType type) {
+  return HWY_DYNAMIC_DISPATCH(FindArithmeticLoopImpl)(op, type);
+}
+
+VectorLoop FindLoop(PointwiseOp op, DType type) {
+  if (op <= PointwiseOp::kXor) return FindArithmeticLoop(op, type);
+  if (op <= PointwiseOp::kWhere) return FindComparisonLoop(op, type);
+  return FindFloatLoop(op, type);
+}
+
+bool IsComparison(PointwiseOp op) { return op > PointwiseOp::kXor && op < PointwiseOp::kWhere; }
+
+}  // namespace belay
+#endif  // HWY_ONCE

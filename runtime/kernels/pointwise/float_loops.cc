@@ -1,0 +1,167 @@
+#include "runtime/kernels/pointwise/loops.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "runtime/kernels/pointwise/float_loops.cc"
+#include "hwy/foreach_target.h"
+// Must come after foreach_target.h.
+#include <cmath>
+#include <limits>
+
+#include "hwy/highway.h"
+#include "runtime/kernels/math-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace belay {
+namespace HWY_NAMESPACE {
+
+template <class Op>
+HWY_INLINE void Map(const void* const* operands, void* result, size_t n, const Op& op) {
+  const hn::ScalableTag<float> d;
+  const float* HWY_RESTRICT in = static_cast<const float*>(operands[0]);
+  float* HWY_RESTRICT out = static_cast<float*>(result);
+  const size_t lanes = hn::Lanes(d);
+  size_t i = 0;
+  for (; i + lanes <= n; i += lanes) hn::StoreU(op(d, hn::LoadU(d, in + i)), d, out + i);
+  if (i < n) hn::StoreN(op(d, hn::LoadN(d, in + i, n - i)), d, out + i, n - i);
+}
+
+// y where |x| <= limit holds for all lanes, the function of the C library otherwise: for arguments
+// that a vector's reduction does not take.
+template <class D, class V>
+HWY_INLINE V InLimits(D d, V x, V y, float limit, float (*exact)(float)) {
+  if (HWY_LIKELY(hn::AllTrue(d, hn::Le(hn::Abs(x), hn::Set(d, limit))))) return y;
+  HWY_ALIGN float lanes[hn::MaxLanes(d)];
+  hn::Store(x, d, lanes);
+  for (size_t i = 0; i < hn::Lanes(d); ++i) lanes[i] = exact(lanes[i]);
+  return hn::Load(d, lanes);
+}
+inline float ExactSin(float x) { return std::sin(x); }
+inline float ExactCos(float x) { return std::cos(x); }
+
+template <class D, class V>
+HWY_INLINE V SafeExpm1(D d, V x) {
+  const V y = hn::Expm1(d, hn::Clamp(x, hn::Set(d, -104.0f), hn::Set(d, 88.7228394f)));
+  const V bounded = hn::IfThenElse(hn::Gt(x, hn::Set(d, 88.7228394f)),
+                                   hn::Set(d, std::numeric_limits<float>::infinity()), y);
+  // Zeros keep their sign, numbers next to them are their own result.
+  const V small = hn::IfThenElse(hn::Lt(hn::Abs(x), hn::Set(d, 1e-10f)), x, bounded);
+  return hn::IfThenElse(hn::IsNaN(x), x, small);
+}
+
+// A logarithm's limits: `y` where x lies between them.
+template <class D, class V>
+HWY_INLINE V LimitedLog(D d, V x, V pole, V y) {
+  const V inf = hn::Set(d, std::numeric_limits<float>::infinity());
+  y = hn::IfThenElse(hn::Eq(x, pole), hn::Neg(inf), y);
+  y = hn::IfThenElse(hn::Eq(x, inf), inf, y);
+  y = hn::IfThenElse(hn::Lt(x, pole), hn::Set(d, std::numeric_limits<float>::quiet_NaN()), y);
+  return hn::IfThenElse(hn::IsNaN(x), x, y);
+}
+
+template <class D, class V>
+HWY_INLINE V SafeLog1p(D d, V x) {
+  const V y = LimitedLog(d, x, hn::Set(d, -1.0f), hn::Log1p(d, x));
+  return hn::IfThenElse(hn::Lt(hn::Abs(x), hn::Set(d, 1e-10f)), x, y);
+}
+
+// 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))
+template <class D, class V>
+HWY_INLINE V TanhGelu(D d, V x) {
+  const V x3 = hn::Mul(hn::Mul(x, x), x);
+  const V inner = hn::Mul(hn::Set(d, 0.797884561f), hn::MulAdd(hn::Set(d, 0.044715f), x3, x));
+  const V half = hn::Mul(hn::Set(d, 0.5f), x);
+  return hn::MulAdd(half, SafeTanh(d, inner), half);
+}
+
+// x times the normal distribution's mass below x, from whichever tail is small, so that nothing
+// cancels.
+template <class D, class V>
+HWY_INLINE V ErfGelu(D d, V x) {
+  const V tail =
+      hn::Mul(hn::Set(d, 0.5f), ErfcOfPositive(d, hn::Mul(hn::Abs(x), hn::Set(d, 0.707106781f))));
+  const V below = hn::IfThenElse(hn::Lt(x, hn::Zero(d)), tail, hn::Sub(hn::Set(d, 1.0f), tail));
+  // -inf * 0 is NaN, as in the reference kernel.
+  return hn::Mul(x, below);
+}
+
+#define BELAY_DEFINE(name, expression)                                                           \
+  void name(const void* const* operands, void* out, size_t n, const PointwiseParams&) {          \
+    Map(operands, out, n, [&]([[maybe_unused]] auto d, auto x) HWY_ATTR { return expression; }); \
+  }
+// Zeros keep their sign, which the oldest instruction set forgets.
+BELAY_DEFINE(Ceil, hn::CopySign(hn::Ceil(x), x))
+BELAY_DEFINE(Cos, InLimits(d, x, hn::Cos(d, x), 39000.0f, &ExactCos))
+// Next to zero erf is linear, also where the polynomials lose subnormal bits.
+BELAY_DEFINE(Erf, hn::IfThenElse(hn::Lt(hn::Abs(x), hn::Set(d, 1e-10f)),
+                                 hn::Mul(x, hn::Set(d, 1.12837917f)), Erf(d, x)))
+BELAY_DEFINE(Exp, SafeExp(d, x))
+BELAY_DEFINE(Expm1, SafeExpm1(d, x))
+BELAY_DEFINE(Floor, hn::CopySign(hn::Floor(x), x))
+BELAY_DEFINE(GeluErf, ErfGelu(d, x))
+BELAY_DEFINE(GeluTanh, TanhGelu(d, x))
+BELAY_DEFINE(Log, SafeLog(d, x))
+BELAY_DEFINE(Log10, LimitedLog(d, x, hn::Zero(d), hn::Log10(d, x)))
+BELAY_DEFINE(Log1p, SafeLog1p(d, x))
+BELAY_DEFINE(Log2, LimitedLog(d, x, hn::Zero(d), hn::Log2(d, x)))
+BELAY_DEFINE(Reciprocal, hn::Div(hn::Set(d, 1.0f), x))
+BELAY_DEFINE(Round, hn::CopySign(hn::Round(x), x))
+BELAY_DEFINE(Rsqrt, hn::Div(hn::Set(d, 1.0f), hn::Sqrt(x)))
+BELAY_DEFINE(Sigmoid, Sigmoid(d, x))
+BELAY_DEFINE(Sin, InLimits(d, x, hn::Sin(d, x), 39000.0f, &ExactSin))
+BELAY_DEFINE(Sqrt, hn::Sqrt(x))
+BELAY_DEFINE(Tanh, SafeTanh(d, x))
+BELAY_DEFINE(Trunc, hn::CopySign(hn::Trunc(x), x))
+#undef BELAY_DEFINE
+
+// The numbers are alpha, scale and input_scale.
+void Elu(const void* const* operands, void* out, size_t n, const PointwiseParams& params) {
+  const float alpha = params.Get<float>(0), scale = params.Get<float>(1),
+              input_scale = params.Get<float>(2);
+  Map(operands, out, n, [=](auto d, auto x) HWY_ATTR {
+    const auto below =
+        hn::Mul(SafeExpm1(d, hn::Mul(x, hn::Set(d, input_scale))), hn::Set(d, alpha * scale));
+    return hn::IfThenElse(hn::Lt(x, hn::Zero(d)), below, hn::Mul(x, hn::Set(d, scale)));
+  });
+}
+
+void Glu(const void* const* operands, void* result, size_t n, const PointwiseParams&) {
+  const hn::ScalableTag<float> d;
+  const float* HWY_RESTRICT a = static_cast<const float*>(operands[0]);
+  const float* HWY_RESTRICT b = static_cast<const float*>(operands[1]);
+  float* HWY_RESTRICT out = static_cast<float*>(result);
+  const size_t lanes = hn::Lanes(d);
+  const auto one = hn::Set(d, 1.0f);
+  for (size_t i = 0; i < n; i += lanes) {
+    const size_t count = HWY_MIN(lanes, n - i);
+    const auto below = hn::Add(one, SafeExp(d, hn::Neg(hn::LoadN(d, b + i, count))));
+    hn::StoreN(hn::Div(hn::LoadN(d, a + i, count), below), d, out + i, count);
+  }
+}
+
+VectorLoop FindFloatLoopImpl(PointwiseOp op, DType type) {
+  if (type != DType::kFloat32) return nullptr;
+  switch (op) {
+#define BELAY_CASE(name)     \
+  case PointwiseOp::k##name: \
+    return static_cast<VectorLoop>(&name);
+    BELAY_FLOAT_OPS(BELAY_CASE)
+#undef BELAY_CASE
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace belay
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace belay {
+
+HWY_EXPORT(FindFloatLoopImpl);
+VectorLoop FindFloatLoop(PointwiseOp op, DType type) {
+  return HWY_DYNAMIC_DISPATCH(FindFloatLoopImpl)(op, type);
+}
+
+}  // namespace belay
+#endif  // HWY_ONCE

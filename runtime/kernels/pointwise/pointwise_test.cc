@@ -1,0 +1,209 @@
+// Every row of kernels.inc against the reference kernel.
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "runtime/kernels/kernel_comparison.h"
+
+namespace belay {
+namespace {
+
+struct Row {
+  std::string op;
+  std::string_view read;
+  double max_ulp;
+};
+
+std::vector<Row> Rows() {
+  return {
+#define BELAY_POINTWISE_KERNEL(op, name, read, max_ulp) {op, #read, max_ulp},
+#include "runtime/kernels/pointwise/kernels.inc"
+  };
+}
+
+constexpr DType kDTypes[] = {DType::kFloat32, DType::kFloat16, DType::kBFloat16,
+                             DType::kFloat64, DType::kInt64,   DType::kInt32,
+                             DType::kInt8,    DType::kUint8,   DType::kBool};
+
+bool Contains(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+DType ResultOf(const Row& row, DType dtype) {
+  if (Contains(row.read, "ToBoolRule")) return DType::kBool;
+  if (Contains(row.read, "ToFloatRule") && !IsFloatingPoint(dtype)) return DType::kFloat32;
+  return dtype;
+}
+
+bool IsMaskedFill(const Row& row) { return Contains(row.op, "masked_fill"); }
+bool IsWhere(const Row& row) { return Contains(row.op, "where"); }
+bool IsBinary(const Row& row) {
+  return Contains(row.read, "Plain<2") || Contains(row.read, "Scaled<");
+}
+bool HasNumber(const Row& row) { return Contains(row.op, ".Scalar"); }
+
+// What follows the tensors of a call.
+std::vector<TestArgument> Parameters(const Row& row) {
+  if (Contains(row.read, "Scaled<")) return {EValue(int64_t{2})};
+  if (row.op == "aten.clamp.default") return {EValue(int64_t{-1}), EValue(int64_t{3})};
+  if (row.op == "aten.hardtanh.default") return {EValue(int64_t{0}), EValue(int64_t{6})};
+  if (row.op == "aten.elu.default") return {EValue(1.5), EValue(1.1), EValue(0.9)};
+  if (row.op == "aten.leaky_relu.default") return {EValue(0.01)};
+  if (row.op == "aten.gelu.default") return {EValue(std::string_view("none"))};
+  if (row.op == "aten.glu.default") return {EValue(int64_t{-1})};
+  if (row.op == "aten.pow.Tensor_Scalar") return {EValue(int64_t{3})};
+  return {};
+}
+
+// Tensors of these sizes for the row's operands.
+KernelCall CallOf(const Row& row, DType dtype, const Sizes& a, const Sizes& b, Values values,
+                  Layout layout_a = Layout::kRowMajor, Layout layout_b = Layout::kRowMajor) {
+  KernelCall call;
+  call.op = row.op;
+  call.outputs = {ResultOf(row, dtype)};
+  call.max_ulp = row.max_ulp;
+  const TestTensorSpec first = {dtype, a, layout_a, values, 0},
+                       second = {dtype, b, layout_b, Values::kNormal, 0},
+                       mask = {DType::kBool, b, layout_b, Values::kNormal, 0};
+  if (IsWhere(row)) {
+    call.arguments = {mask, first, second};
+  } else if (IsMaskedFill(row)) {
+    call.arguments = {first, mask};
+    call.arguments.push_back(HasNumber(row) ? TestArgument(EValue(int64_t{1}))
+                                            : TestArgument(TestTensorSpec{dtype, {}}));
+  } else if (IsBinary(row)) {
+    call.arguments = {first};
+    call.arguments.push_back(HasNumber(row) ? TestArgument(EValue(int64_t{1}))
+                                            : TestArgument(second));
+  } else {
+    call.arguments = {first};
+  }
+  for (const TestArgument& p : Parameters(row)) call.arguments.push_back(p);
+  return call;
+}
+
+// glu halves its last dimension; operators with numbers may refuse some dtypes (int8 minus a
+// negative bound, bool scaled by 2).
+TEST(PointwiseTest, EveryOperatorInEveryDtypeAtEveryLength) {
+  KernelComparison comparison;
+  for (const Row& row : Rows()) {
+    const int64_t factor = row.op == "aten.glu.default" ? 2 : 1;
+    int taken = 0;
+    for (DType dtype : kDTypes) {
+      // Whether the row takes the dtype at all, the vectors of //conformance:ops decide; here,
+      // whatever is taken is right.
+      const bool real = dtype == DType::kFloat32;
+      KernelCall probe = CallOf(row, dtype, {4 * factor}, {4}, Values::kPositive);
+      const bool integer_only =
+          Contains(row.read, "IntegerOrBool") || Contains(row.read, "BitwiseNot");
+      if (integer_only && IsFloatingPoint(dtype)) continue;
+      if (dtype == DType::kBool &&
+          (Contains(row.read, "NoBool") || Contains(row.read, "Numeric") ||
+           Contains(row.read, "Magnitude") || Contains(row.read, "Scaled<") ||
+           row.read == "&Clamp" || row.read == "&Hardtanh" || row.read == "&PowTensorScalar" ||
+           (HasNumber(row) && !IsMaskedFill(row)))) {
+        continue;
+      }
+      if (!IsFloatingPoint(dtype) && (row.read == "&Elu" || row.read == "&LeakyRelu" ||
+                                      row.read == "&Gelu" || row.read == "&Glu")) {
+        continue;
+      }
+      if (!comparison.Compare(probe, /*may_refuse=*/!real || integer_only)) continue;
+      ++taken;
+      for (int64_t n : KernelComparison::Lengths(dtype)) {
+        const Values values = Contains(row.op, "log") || Contains(row.op, "sqrt")
+                                  ? Values::kPositive
+                                  : Values::kNormal;
+        ASSERT_TRUE(comparison.Compare(CallOf(row, dtype, {n * factor}, {n}, values)));
+      }
+      if (IsFloatingPoint(dtype) && factor == 1) {
+        ASSERT_TRUE(comparison.Compare(CallOf(row, dtype, {40}, {40}, Values::kSpecial)));
+        ASSERT_TRUE(comparison.Compare(CallOf(row, dtype, {3000}, {3000}, Values::kWide)));
+      }
+    }
+    EXPECT_GE(taken, 3) << row.op;
+  }
+}
+
+TEST(PointwiseTest, EveryLayoutAndBroadcast) {
+  KernelComparison comparison;
+  constexpr Layout kLayouts[] = {Layout::kRowMajor, Layout::kReversed, Layout::kGaps,
+                                 Layout::kRepeated, Layout::kChannelsLast};
+  for (const Row& row : Rows()) {
+    if (row.op == "aten.glu.default") continue;
+    for (DType dtype : {DType::kFloat32, DType::kBFloat16, DType::kInt64}) {
+      const KernelCall probe = CallOf(row, dtype, {4}, {4}, Values::kPositive);
+      if ((Contains(row.read, "IntegerOrBool") || Contains(row.read, "BitwiseNot")) ==
+          IsFloatingPoint(dtype)) {
+        continue;
+      }
+      if (dtype == DType::kInt64 &&
+          (Contains(row.read, "Elu") || Contains(row.read, "LeakyRelu") ||
+           Contains(row.read, "Gelu") || !comparison.Compare(probe, /*may_refuse=*/true))) {
+        continue;
+      }
+      for (Layout a : kLayouts) {
+        for (Layout b : kLayouts) {
+          KernelCall call = CallOf(row, dtype, {2, 5, 7, 9}, {2, 5, 7, 9}, Values::kPositive, a, b);
+          ASSERT_TRUE(comparison.Compare(call));
+          call.output_layout = Layout::kReversed;
+          ASSERT_TRUE(comparison.Compare(call));
+          if (!IsBinary(row) && !IsWhere(row) && !IsMaskedFill(row)) break;
+        }
+      }
+      if (!IsBinary(row) && !IsWhere(row) && !IsMaskedFill(row)) continue;
+      for (const auto& [x, y] : std::vector<std::pair<Sizes, Sizes>>{{{3, 5, 70}, {70}},
+                                                                     {{3, 5, 70}, {5, 1}},
+                                                                     {{3, 1, 7}, {5, 1}},
+                                                                     {{4, 9}, {}},
+                                                                     {{1}, {1}},
+                                                                     {{2, 3, 8, 8}, {3, 1, 1}},
+                                                                     {{2, 1500}, {1}}}) {
+        ASSERT_TRUE(comparison.Compare(CallOf(row, dtype, x, y, Values::kPositive)));
+        if (!IsMaskedFill(row))
+          ASSERT_TRUE(comparison.Compare(CallOf(row, dtype, y, x, Values::kPositive)));
+      }
+    }
+  }
+}
+
+TEST(PointwiseTest, FormsOfOperatorsWithParameters) {
+  KernelComparison comparison;
+  const auto tensor = [](DType dtype) { return TestTensorSpec{dtype, {131}}; };
+  for (DType dtype : {DType::kFloat32, DType::kFloat16, DType::kInt64}) {
+    for (const auto& [low, high] :
+         std::vector<std::pair<EValue, EValue>>{{EValue(int64_t{-2}), EValue()},
+                                                {EValue(), EValue(int64_t{2})},
+                                                {EValue(int64_t{3}), EValue(int64_t{-3})}}) {
+      ASSERT_TRUE(comparison.Compare({"aten.clamp.default", {tensor(dtype), low, high}, {dtype}}));
+    }
+    for (int64_t e : {0, 1, 2, 3}) {
+      ASSERT_TRUE(
+          comparison.Compare({"aten.pow.Tensor_Scalar", {tensor(dtype), EValue(e)}, {dtype}}));
+    }
+    if (!IsFloatingPoint(dtype)) continue;
+    for (double e : {0.5, -0.5, -1.0, -2.0}) {
+      TestTensorSpec base = tensor(dtype);
+      base.values = Values::kPositive;
+      ASSERT_TRUE(comparison.Compare({"aten.pow.Tensor_Scalar", {base, EValue(e)}, {dtype}}));
+    }
+    ASSERT_TRUE(comparison.Compare({"aten.gelu.default",
+                                    {tensor(dtype), EValue(std::string_view("tanh"))},
+                                    {dtype},
+                                    4,
+                                    UlpOf::kLargest}));
+    // A number in full precision meets half precision; a tensor without dimensions is rounded or
+    // not, as PyTorch does.
+    for (const char* op : {"aten.mul.Tensor", "aten.div.Tensor", "aten.maximum.default"}) {
+      ASSERT_TRUE(
+          comparison.Compare({op, {tensor(dtype), TestTensorSpec{DType::kFloat32, {}}}, {dtype}}));
+      ASSERT_TRUE(comparison.Compare({op, {tensor(dtype), tensor(DType::kInt32)}, {dtype}}));
+    }
+    ASSERT_TRUE(comparison.Compare(
+        {"aten.add.Tensor", {tensor(dtype), tensor(DType::kInt64), EValue(0.3)}, {dtype}}));
+  }
+}
+
+}  // namespace
+}  // namespace belay

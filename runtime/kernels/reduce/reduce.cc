@@ -1,0 +1,271 @@
+#include "runtime/kernels/reduce/reduce.h"
+
+#include <type_traits>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "runtime/kernels/reduce/reduce.cc"
+#include "hwy/foreach_target.h"
+// Must come after foreach_target.h.
+#include <cmath>
+
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace belay {
+namespace HWY_NAMESPACE {
+
+// The type of sums: double for floating point numbers, int64 wraps.
+template <class T>
+using SumType = std::conditional_t<std::is_floating_point_v<T>, double, T>;
+
+template <class T>
+HWY_INLINE T WrappedSum(T a, T b) {
+  if constexpr (std::is_integral_v<T>) {
+    return static_cast<T>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+  } else {
+    return a + b;
+  }
+}
+template <class T>
+HWY_INLINE T WrappedProduct(T a, T b) {
+  if constexpr (std::is_integral_v<T>) {
+    return static_cast<T>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+  } else {
+    return a * b;
+  }
+}
+
+struct Sum {
+  template <class T>
+  using Acc = SumType<T>;
+  template <class T>
+  static HWY_INLINE SumType<T> Join(SumType<T> acc, T x, double) {
+    return WrappedSum(acc, static_cast<SumType<T>>(x));
+  }
+};
+struct AbsSum {
+  template <class T>
+  using Acc = SumType<T>;
+  template <class T>
+  static HWY_INLINE SumType<T> Join(SumType<T> acc, T x, double) {
+    if constexpr (std::is_floating_point_v<T>) {
+      return acc + std::fabs(static_cast<double>(x));
+    } else {
+      return acc;
+    }
+  }
+};
+struct Squares {
+  template <class T>
+  using Acc = SumType<T>;
+  template <class T>
+  static HWY_INLINE SumType<T> Join(SumType<T> acc, T x, double center) {
+    if constexpr (std::is_floating_point_v<T>) {
+      const double distance = static_cast<double>(x) - center;
+      return acc + distance * distance;
+    } else {
+      return acc;
+    }
+  }
+};
+struct Product {
+  template <class T>
+  using Acc = SumType<T>;
+  template <class T>
+  static HWY_INLINE SumType<T> Join(SumType<T> acc, T x, double) {
+    return WrappedProduct(acc, static_cast<SumType<T>>(x));
+  }
+};
+// NaN stays: nothing is more or less than it.
+struct Max {
+  template <class T>
+  using Acc = T;
+  template <class T>
+  static HWY_INLINE T Join(T acc, T x, double) {
+    const T larger = x > acc ? x : acc;
+    return x != x ? x : larger;
+  }
+};
+struct Min {
+  template <class T>
+  using Acc = T;
+  template <class T>
+  static HWY_INLINE T Join(T acc, T x, double) {
+    const T smaller = x < acc ? x : acc;
+    return x != x ? x : smaller;
+  }
+};
+struct Any {
+  template <class T>
+  using Acc = T;
+  template <class T>
+  static HWY_INLINE T Join(T acc, T x, double) {
+    return x != T{0} ? T{1} : acc;
+  }
+};
+struct All {
+  template <class T>
+  using Acc = T;
+  template <class T>
+  static HWY_INLINE T Join(T acc, T x, double) {
+    return x != T{0} ? acc : T{0};
+  }
+};
+
+template <class Op, class T>
+void Reduce(const void* in, int64_t rows, int64_t row_step, int64_t width, void* result,
+            const double* center) {
+  using Acc = typename Op::template Acc<T>;
+  const T* HWY_RESTRICT x = static_cast<const T*>(in);
+  Acc* HWY_RESTRICT acc = static_cast<Acc*>(result);
+  if (width == kReduceLanes) {
+    // Accumulators stay in registers.
+    Acc lanes[kReduceLanes];
+    double centers[kReduceLanes];
+    for (int64_t i = 0; i < kReduceLanes; ++i) {
+      lanes[i] = acc[i];
+      centers[i] = center == nullptr ? 0 : center[i];
+    }
+    for (int64_t r = 0; r < rows; ++r, x += row_step) {
+      for (int64_t i = 0; i < kReduceLanes; ++i)
+        lanes[i] = Op::template Join<T>(lanes[i], x[i], centers[i]);
+    }
+    for (int64_t i = 0; i < kReduceLanes; ++i) acc[i] = lanes[i];
+    return;
+  }
+  if (center != nullptr) {
+    for (int64_t r = 0; r < rows; ++r, x += row_step) {
+      for (int64_t i = 0; i < width; ++i) acc[i] = Op::template Join<T>(acc[i], x[i], center[i]);
+    }
+    return;
+  }
+  for (int64_t r = 0; r < rows; ++r, x += row_step) {
+    for (int64_t i = 0; i < width; ++i) acc[i] = Op::template Join<T>(acc[i], x[i], 0);
+  }
+}
+
+template <class Op>
+ReduceLoop LoopOf(DType type) {
+  switch (type) {
+    case DType::kFloat32:
+      return &Reduce<Op, float>;
+    case DType::kFloat64:
+      return &Reduce<Op, double>;
+    case DType::kInt64:
+      return &Reduce<Op, int64_t>;
+    default:
+      return nullptr;
+  }
+}
+
+ReduceLoop FindReduceLoopImpl(ReduceOp op, DType type) {
+  switch (op) {
+    case ReduceOp::kSum:
+      return LoopOf<Sum>(type);
+    case ReduceOp::kAbsSum:
+      return LoopOf<AbsSum>(type);
+    case ReduceOp::kSquares:
+      return LoopOf<Squares>(type);
+    case ReduceOp::kProduct:
+      return LoopOf<Product>(type);
+    case ReduceOp::kMax:
+      return LoopOf<Max>(type);
+    case ReduceOp::kMin:
+      return LoopOf<Min>(type);
+    case ReduceOp::kAny:
+      return LoopOf<Any>(type);
+    case ReduceOp::kAll:
+      return LoopOf<All>(type);
+  }
+  return nullptr;
+}
+
+template <class T>
+int64_t Find(const T* HWY_RESTRICT x, int64_t n, T best) {
+  constexpr int64_t kBlock = 64;
+  const auto matches = [best](T v) HWY_ATTR {
+    return std::is_floating_point_v<T> && best != best ? v != v : v == best;
+  };
+  for (int64_t start = 0; start < n; start += kBlock) {
+    const int64_t end = start + kBlock < n ? start + kBlock : n;
+    int any = 0;
+    for (int64_t i = start; i < end; ++i) any |= matches(x[i]) ? 1 : 0;
+    if (any == 0) continue;
+    for (int64_t i = start; i < end; ++i) {
+      if (matches(x[i])) return i;
+    }
+  }
+  return -1;
+}
+
+int64_t FindValueImpl(DType type, const void* x, int64_t n, const void* best) {
+  switch (type) {
+    case DType::kFloat32:
+      return Find(static_cast<const float*>(x), n, *static_cast<const float*>(best));
+    case DType::kFloat64:
+      return Find(static_cast<const double*>(x), n, *static_cast<const double*>(best));
+    default:
+      return Find(static_cast<const int64_t*>(x), n, *static_cast<const int64_t*>(best));
+  }
+}
+
+template <bool kLargest, class T>
+void Extreme(const T* HWY_RESTRICT x, int64_t rows, int64_t row_step, int64_t width,
+             int64_t first_row, T* HWY_RESTRICT best, int64_t* HWY_RESTRICT row) {
+  for (int64_t r = first_row; r < first_row + rows; ++r, x += row_step) {
+    for (int64_t i = 0; i < width; ++i) {
+      const T a = x[i], b = best[i];
+      const bool nan = (a != a) & (b == b);
+      const bool beats = (kLargest ? a > b : a < b) | nan;
+      best[i] = beats ? a : b;
+      row[i] = beats ? r : row[i];
+    }
+  }
+}
+
+void ExtremeRowsImpl(bool largest, DType type, const void* x, int64_t rows, int64_t row_step,
+                     int64_t width, int64_t first_row, void* best, int64_t* row) {
+  const auto run = [&](auto zero) HWY_ATTR {
+    using T = decltype(zero);
+    const T* in = static_cast<const T*>(x);
+    T* out = static_cast<T*>(best);
+    if (largest) {
+      Extreme<true>(in, rows, row_step, width, first_row, out, row);
+    } else {
+      Extreme<false>(in, rows, row_step, width, first_row, out, row);
+    }
+  };
+  switch (type) {
+    case DType::kFloat32:
+      return run(float{});
+    case DType::kFloat64:
+      return run(double{});
+    default:
+      return run(int64_t{});
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace belay
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace belay {
+
+HWY_EXPORT(FindReduceLoopImpl);
+HWY_EXPORT(FindValueImpl);
+HWY_EXPORT(ExtremeRowsImpl);
+ReduceLoop FindReduceLoop(ReduceOp op, DType type) {
+  return HWY_DYNAMIC_DISPATCH(FindReduceLoopImpl)(op, type);
+}
+int64_t FindValue(DType type, const void* x, int64_t n, const void* best) {
+  return HWY_DYNAMIC_DISPATCH(FindValueImpl)(type, x, n, best);
+}
+void ExtremeRows(bool largest, DType type, const void* x, int64_t rows, int64_t row_step,
+                 int64_t width, int64_t first_row, void* best, int64_t* row) {
+  HWY_DYNAMIC_DISPATCH(ExtremeRowsImpl)
+  (largest, type, x, rows, row_step, width, first_row, best, row);
+}
+
+}  // namespace belay
+#endif  // HWY_ONCE

@@ -1,0 +1,534 @@
+// From calls to blocks of results. Where results lie side by side in memory, a block of them is
+// folded row by row; everywhere else each slice is brought into a run, and folded in lanes.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <optional>
+
+#include "runtime/core/status_macros.h"
+#include "runtime/core/str_cat.h"
+#include "runtime/kernels/elements/convert_run.h"
+#include "runtime/kernels/elements/run_source.h"
+#include "runtime/kernels/reduce/reduce.h"
+#include "runtime/kernels/reference/fold.h"
+#include "runtime/kernels/reference/operands.h"
+
+namespace belay {
+namespace {
+
+constexpr DTypeSet kIntegers = {DType::kUint8, DType::kInt8,  DType::kInt16,
+                                DType::kInt32, DType::kInt64, DType::kBool};
+constexpr DTypeSet kFloats = {DType::kFloat16, DType::kBFloat16, DType::kFloat32, DType::kFloat64};
+
+// The type in which the loops read a dtype.
+DType LoopType(DType dtype) {
+  if (dtype == DType::kFloat64) return dtype;
+  return kFloats.contains(dtype) ? DType::kFloat32 : DType::kInt64;
+}
+
+// Calls fn(T()) with the C++ type of LoopType.
+template <class Fn>
+auto WithLoopType(DType type, Fn&& fn) {
+  if (type == DType::kFloat64) return fn(double{});
+  if (type == DType::kFloat32) return fn(float{});
+  return fn(int64_t{});
+}
+
+// Kept dimensions without those of one element, joined where `self` and the outputs allow it.
+struct KeptDims {
+  Sizes sizes;
+  Strides self, out[2];
+};
+
+KeptDims JoinKept(const Fold& fold, const Strides& first, const Strides& second) {
+  KeptDims kept;
+  for (int d = 0; d < fold.kept.size(); ++d) {
+    const int64_t size = fold.kept[d];
+    if (size == 1) continue;
+    const int last = kept.sizes.size() - 1;
+    if (last >= 0 && kept.self[last] == fold.kept_strides[d] * size &&
+        kept.out[0][last] == first[d] * size && kept.out[1][last] == second[d] * size) {
+      kept.sizes[last] *= size;
+    } else {
+      kept.sizes.push_back(size);
+      kept.self.push_back(0);
+      kept.out[0].push_back(0);
+      kept.out[1].push_back(0);
+    }
+    const int end = kept.sizes.size() - 1;
+    kept.self[end] = fold.kept_strides[d];
+    kept.out[0][end] = first[d];
+    kept.out[1][end] = second[d];
+  }
+  return kept;
+}
+
+// One reduction: where its elements are and how they are walked.
+class Reduction {
+ public:
+  Reduction(const Fold& fold, const TensorView& first, const TensorView& second)
+      : fold_(fold),
+        kept_(JoinKept(fold, fold.OutputStrides(first), fold.OutputStrides(second))),
+        type_(LoopType(fold.self->dtype)) {
+    const bool direct = fold.self->dtype == type_;
+    const int last = kept_.sizes.size() - 1;
+    // Rows of at least a vector, of which each element goes to another result; and slices that do
+    // not lie together themselves.
+    columns_ = direct && last >= 0 && kept_.self[last] == 1 && kept_.sizes[last] >= 8 &&
+               RunCursor(fold.folded, fold.folded_strides).stride() != 1;
+  }
+
+  DType type() const { return type_; }
+
+  // Calls block(base, width, out offsets, out steps) for blocks of results, of one element unless
+  // columns() holds.
+  template <class Fn>
+  void ForEachBlock(Fn&& block) const {
+    Sizes outer = kept_.sizes;
+    int64_t length = 1, steps[2] = {0, 0};
+    if (columns_) {
+      const int last = outer.size() - 1;
+      length = outer[last];
+      for (int k = 0; k < 2; ++k) steps[k] = kept_.out[k][last];
+      outer.erase(last);
+    }
+    for (StridedIterator<3> it(outer, {kept_.self, kept_.out[0], kept_.out[1]}); !it.done();
+         it.Next()) {
+      for (int64_t at = 0; at < length; at += kReduceBlock) {
+        const int64_t offsets[2] = {it.offset(1) + at * steps[0], it.offset(2) + at * steps[1]};
+        block(it.offset(0) + at, std::min(kReduceBlock, length - at), offsets, steps);
+      }
+    }
+  }
+
+  // Calls fn(x, rows, row_step) for the elements of a block, in order: as rows of `width`, or, for
+  // a single result, as rows of kReduceLanes with the rest as one shorter row by itself.
+  template <class Fn>
+  void ForEachRow(int64_t base, int64_t width, Fn&& fn) const {
+    const int64_t bytes = static_cast<int64_t>(DTypeSize(fold_.self->dtype));
+    const std::byte* data = fold_.self->as<const std::byte>() + base * bytes;
+    if (columns_) {
+      Sizes outer = fold_.folded;
+      int64_t rows = 1, row_step = 0;
+      if (!outer.empty()) {
+        const int last = outer.size() - 1;
+        rows = outer[last];
+        row_step = fold_.folded_strides[last];
+        outer.erase(last);
+      }
+      if (rows == 0) return;
+      for (StridedIterator<1> it(outer, {fold_.folded_strides}); !it.done(); it.Next())
+        fn(data + it.offset(0) * bytes, rows, row_step, width);
+      return;
+    }
+    RunSource source(data, fold_.self->dtype, fold_.folded, fold_.folded_strides, type_);
+    RunStorage buffer;
+    for (int64_t left = fold_.count(); left > 0;) {
+      const int64_t n = source.in_place() && source.group() >= kReduceLanes
+                            ? std::min(left, source.group())
+                            : std::min(left, kRunBufferLength);
+      const std::byte* run = static_cast<const std::byte*>(source.Next(n, buffer));
+      const int64_t rows = n / kReduceLanes;
+      if (rows > 0) fn(run, rows, kReduceLanes, kReduceLanes);
+      const int64_t done = rows * kReduceLanes;
+      if (done < n) {
+        fn(run + done * static_cast<int64_t>(DTypeSize(type_)), int64_t{1}, int64_t{0}, n - done);
+      }
+      left -= n;
+    }
+  }
+
+  bool columns() const { return columns_; }
+  const Fold& fold() const { return fold_; }
+
+ private:
+  const Fold& fold_;
+  KeptDims kept_;
+  DType type_;
+  bool columns_;
+};
+
+// Folds a block. Acc is the loop's type of accumulator; join(a, b) joins two of them.
+template <class Acc, class Join>
+void FoldBlock(const Reduction& reduction, ReduceLoop loop, int64_t base, int64_t width, Acc start,
+               const double* centers, Acc* results, Join join) {
+  if (reduction.columns()) {
+    std::fill_n(results, width, start);
+    reduction.ForEachRow(base, width,
+                         [&](const std::byte* x, int64_t rows, int64_t step, int64_t n) {
+                           loop(x, rows, step, n, results, centers);
+                         });
+    return;
+  }
+  Acc lanes[kReduceLanes];
+  std::fill_n(lanes, kReduceLanes, start);
+  double center[kReduceLanes];
+  if (centers != nullptr) std::fill_n(center, kReduceLanes, centers[0]);
+  reduction.ForEachRow(base, width, [&](const std::byte* x, int64_t rows, int64_t step, int64_t n) {
+    loop(x, rows, step, n, lanes, centers == nullptr ? nullptr : center);
+  });
+  Acc total = lanes[0];
+  for (int64_t i = 1; i < kReduceLanes; ++i) total = join(total, lanes[i]);
+  results[0] = total;
+}
+
+// Sums and products, in the type T that the reference kernels compute in: double or int64.
+// finish(total) is what is written.
+template <class T, class Finish>
+void SumInto(const Fold& fold, ReduceOp op, const TensorView& out, Finish finish) {
+  const Reduction reduction(fold, out, out);
+  const ReduceLoop loop = FindReduceLoop(op, reduction.type());
+  const Writer<T> write(out);
+  const bool product = op == ReduceOp::kProduct;
+  reduction.ForEachBlock([&](int64_t base, int64_t width, const int64_t* at, const int64_t* step) {
+    T totals[kReduceBlock];
+    constexpr double kZeros[kReduceBlock] = {};
+    FoldBlock<T>(reduction, loop, base, width, product ? T{1} : T{0},
+                 op == ReduceOp::kSquares ? kZeros : nullptr, totals,
+                 [&](T a, T b) { return product ? WrappingMul(a, b) : WrappingAdd(a, b); });
+    for (int64_t i = 0; i < width; ++i) write(at[0] + i * step[0], finish(totals[i]));
+  });
+}
+
+// Products of floating point numbers in the order of the reference kernel where it matters: where
+// lanes overflowed or vanished on the way.
+void ProductInto(const Fold& fold, const TensorView& out) {
+  const Reduction reduction(fold, out, out);
+  const ReduceLoop loop = FindReduceLoop(ReduceOp::kProduct, reduction.type());
+  const Writer<double> write(out);
+  const Reader<double> in(*fold.self);
+  reduction.ForEachBlock([&](int64_t base, int64_t width, const int64_t* at, const int64_t* step) {
+    double totals[kReduceBlock];
+    FoldBlock<double>(reduction, loop, base, width, 1.0, nullptr, totals,
+                      [](double a, double b) { return a * b; });
+    for (int64_t i = 0; i < width; ++i) {
+      if (!std::isnormal(totals[i])) {
+        totals[i] = 1;
+        ForEachFolded(fold, in, base + i, [&](double x) { totals[i] *= x; });
+      }
+      write(at[0] + i * step[0], totals[i]);
+    }
+  });
+}
+
+absl::StatusOr<TensorView*> ResultOf(KernelContext& context, int i, DType dtype, const Fold& fold) {
+  return OutputOf(context, i, dtype, fold.shape);
+}
+
+bool KnownSelf(const KernelContext& context, DTypeSet allowed) {
+  if (context.num_arguments() < 1) return false;
+  const TensorView* self = context.argument(0).get_if<TensorView>();
+  return self != nullptr && allowed.contains(self->dtype);
+}
+
+bool KnownOutput(const KernelContext& context, int i, DTypeSet allowed) {
+  if (context.num_outputs() <= i) return false;
+  const absl::StatusOr<const TensorView*> out = context.PlannedOutput(i);
+  return out.ok() && allowed.contains((*out)->dtype);
+}
+
+// ---- sum, prod, mean
+
+// Sums of one kind into the same kind: all others convert element by element.
+template <DimsAre kDims, bool kProduct>
+absl::Status Sum(KernelContext& context) {
+  constexpr int kDtypeAt = kDims == DimsAre::kAll ? 1 : 3;
+  ABSL_RETURN_IF_ERROR(context.CheckArity(kDtypeAt + 1, 1));
+  ABSL_ASSIGN_OR_RETURN(const Fold fold, FoldOf(context, kRunTypes, kDims, 1, 2));
+  const bool integral = kIntegers.contains(fold.self->dtype);
+  const DType natural = integral ? DType::kInt64 : fold.self->dtype;
+  ABSL_ASSIGN_OR_RETURN(const DType dtype, context.DtypeOr(kDtypeAt, natural));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out, ResultOf(context, 0, dtype, fold));
+  if (dtype == DType::kBool || kIntegers.contains(dtype) != integral)
+    return absl::InternalError("the call changed after the kernel was chosen");
+  if (integral) {
+    SumInto<int64_t>(fold, kProduct ? ReduceOp::kProduct : ReduceOp::kSum, *out,
+                     [](int64_t x) { return x; });
+  } else if (kProduct) {
+    ProductInto(fold, *out);
+  } else {
+    SumInto<double>(fold, ReduceOp::kSum, *out, [](double x) { return x; });
+  }
+  return absl::OkStatus();
+}
+
+bool AcceptsSum(const KernelContext& context) {
+  constexpr DTypeSet kIntegerResults = {DType::kUint8, DType::kInt8, DType::kInt16, DType::kInt32,
+                                        DType::kInt64};
+  return (KnownSelf(context, kIntegers) && KnownOutput(context, 0, kIntegerResults)) ||
+         (KnownSelf(context, kFloats) && KnownOutput(context, 0, kFloats));
+}
+
+template <DimsAre kDims>
+absl::Status Mean(KernelContext& context) {
+  constexpr int kDtypeAt = kDims == DimsAre::kAll ? 1 : 3;
+  ABSL_RETURN_IF_ERROR(context.CheckArity(kDtypeAt + 1, 1));
+  ABSL_ASSIGN_OR_RETURN(const Fold fold, FoldOf(context, kFloats, kDims, 1, 2));
+  ABSL_ASSIGN_OR_RETURN(const DType dtype, context.DtypeOr(kDtypeAt, fold.self->dtype));
+  if (!kFloats.contains(dtype)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("mean: expected a floating point or complex type, got ", DTypeName(dtype)));
+  }
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out, ResultOf(context, 0, dtype, fold));
+  const double count = static_cast<double>(fold.count());
+  SumInto<double>(fold, ReduceOp::kSum, *out, [count](double total) { return total / count; });
+  return absl::OkStatus();
+}
+
+bool AcceptsFloats(const KernelContext& context) {
+  return KnownSelf(context, kFloats) && KnownOutput(context, 0, kFloats);
+}
+
+// ---- Extremes
+
+template <class T>
+T Worst(bool largest) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return largest ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::infinity();
+  } else {
+    return largest ? std::numeric_limits<T>::min() : std::numeric_limits<T>::max();
+  }
+}
+
+enum class ExtremeResult { kValue, kIndex, kBoth };
+
+// The values of a type that Writer knows.
+template <class T>
+using Written = std::conditional_t<std::is_floating_point_v<T>, double, int64_t>;
+
+template <class T>
+void ExtremesInto(const Fold& fold, bool largest, const TensorView& out) {
+  const Reduction reduction(fold, out, out);
+  const ReduceLoop loop =
+      FindReduceLoop(largest ? ReduceOp::kMax : ReduceOp::kMin, reduction.type());
+  const Writer<Written<T>> write(out);
+  reduction.ForEachBlock([&](int64_t base, int64_t width, const int64_t* at, const int64_t* step) {
+    T best[kReduceBlock];
+    FoldBlock<T>(reduction, loop, base, width, Worst<T>(largest), nullptr, best,
+                 [largest](T a, T b) {
+                   if (a != a || b != b) return a != a ? a : b;
+                   return largest ? std::max(a, b) : std::min(a, b);
+                 });
+    for (int64_t i = 0; i < width; ++i) write(at[0] + i * step[0], best[i]);
+  });
+}
+
+template <class T>
+void PlacesInto(const Fold& fold, bool largest, const TensorView* values,
+                const TensorView& places) {
+  const Reduction reduction(fold, values == nullptr ? places : *values, places);
+  const ReduceLoop loop =
+      FindReduceLoop(largest ? ReduceOp::kMax : ReduceOp::kMin, reduction.type());
+  const Writer<Written<T>> write_value(values == nullptr ? places : *values);
+  const Writer<int64_t> write_place(places);
+  reduction.ForEachBlock([&](int64_t base, int64_t width, const int64_t* at, const int64_t* step) {
+    T best[kReduceBlock];
+    int64_t place[kReduceBlock] = {};
+    if (reduction.columns()) {
+      // The first row beats the worst there is, unless it is as bad: then place 0 is right.
+      std::fill_n(best, width, Worst<T>(largest));
+      int64_t row = 0;
+      reduction.ForEachRow(
+          base, width, [&](const std::byte* x, int64_t rows, int64_t row_step, int64_t n) {
+            ExtremeRows(largest, reduction.type(), x, rows, row_step, n, row, best, place);
+            row += rows;
+          });
+    } else {
+      FoldBlock<T>(reduction, loop, base, width, Worst<T>(largest), nullptr, best,
+                   [largest](T a, T b) {
+                     if (a != a || b != b) return a != a ? a : b;
+                     return largest ? std::max(a, b) : std::min(a, b);
+                   });
+      int64_t seen = 0;
+      bool found = false;
+      reduction.ForEachRow(base, width, [&](const std::byte* x, int64_t rows, int64_t, int64_t n) {
+        if (!found) {
+          const int64_t i = FindValue(reduction.type(), x, rows * n, best);
+          found = i >= 0;
+          if (found) place[0] = seen + i;
+        }
+        seen += rows * n;
+      });
+    }
+    for (int64_t i = 0; i < width; ++i) {
+      if (values != nullptr) write_value(at[0] + i * step[0], best[i]);
+      write_place(at[1] + i * step[1], place[i]);
+    }
+  });
+}
+
+template <DimsAre kDims, bool kLargest, ExtremeResult kResult>
+absl::Status FindExtreme(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(
+      context.CheckArity(kDims == DimsAre::kAll ? 1 : 3, kResult == ExtremeResult::kBoth ? 2 : 1));
+  constexpr DTypeSet kTypes = kResult == ExtremeResult::kIndex
+                                  ? kFloats | DTypeSet{DType::kUint8, DType::kInt8, DType::kInt16,
+                                                       DType::kInt32, DType::kInt64}
+                                  : kRunTypes;
+  ABSL_ASSIGN_OR_RETURN(const Fold fold, FoldOf(context, kTypes, kDims, 1, 2));
+  ABSL_RETURN_IF_ERROR(CheckNotEmpty<CheckedInt>(ToDims(fold.self->sizes), fold.mask));
+  const DType dtype = kResult == ExtremeResult::kIndex ? DType::kInt64 : fold.self->dtype;
+  ABSL_ASSIGN_OR_RETURN(const TensorView* first, ResultOf(context, 0, dtype, fold));
+  const TensorView* second = first;
+  if (kResult == ExtremeResult::kBoth) {
+    ABSL_ASSIGN_OR_RETURN(second, ResultOf(context, 1, DType::kInt64, fold));
+  }
+  WithLoopType(LoopType(fold.self->dtype), [&](auto zero) {
+    using T = decltype(zero);
+    if (kResult == ExtremeResult::kValue) {
+      ExtremesInto<T>(fold, kLargest, *first);
+    } else {
+      PlacesInto<T>(fold, kLargest, kResult == ExtremeResult::kBoth ? first : nullptr, *second);
+    }
+  });
+  return absl::OkStatus();
+}
+
+bool AcceptsAny(const KernelContext& context) { return KnownSelf(context, kRunTypes); }
+
+template <DimsAre kDims, bool kAll>
+absl::Status Truth(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(kDims == DimsAre::kAll ? 1 : 3, 1));
+  ABSL_ASSIGN_OR_RETURN(const Fold fold, FoldOf(context, kRunTypes, kDims, 1, 2));
+  const DType dtype = fold.self->dtype == DType::kUint8 ? DType::kUint8 : DType::kBool;
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out, ResultOf(context, 0, dtype, fold));
+  WithLoopType(LoopType(fold.self->dtype), [&](auto zero) {
+    using T = decltype(zero);
+    const Reduction reduction(fold, *out, *out);
+    const ReduceLoop loop =
+        FindReduceLoop(kAll ? ReduceOp::kAll : ReduceOp::kAny, reduction.type());
+    const Writer<bool> write(*out);
+    reduction.ForEachBlock(
+        [&](int64_t base, int64_t width, const int64_t* at, const int64_t* step) {
+          T truth[kReduceBlock];
+          FoldBlock<T>(reduction, loop, base, width, kAll ? T{1} : T{0}, nullptr, truth,
+                       [](T a, T b) { return kAll ? std::min(a, b) : std::max(a, b); });
+          for (int64_t i = 0; i < width; ++i) write(at[0] + i * step[0], truth[i] != T{0});
+        });
+  });
+  return absl::OkStatus();
+}
+
+// ---- Variance and norms
+
+// The sum of squared distances from the mean, over count - correction (at least 0).
+void FillVariance(const Fold& fold, double correction, const TensorView& var,
+                  const TensorView* mean) {
+  const double count = static_cast<double>(fold.count());
+  const double divisor = std::fmax(count - correction, 0);
+  const Reduction reduction(fold, var, mean == nullptr ? var : *mean);
+  const ReduceLoop sum = FindReduceLoop(ReduceOp::kSum, reduction.type()),
+                   squares = FindReduceLoop(ReduceOp::kSquares, reduction.type());
+  const Reader<double> in(*fold.self);
+  const Writer<double> write_var(var), write_mean(mean == nullptr ? var : *mean);
+  const auto add = [](double a, double b) { return a + b; };
+  reduction.ForEachBlock([&](int64_t base, int64_t width, const int64_t* at, const int64_t* step) {
+    double centers[kReduceBlock], totals[kReduceBlock];
+    FoldBlock<double>(reduction, sum, base, width, 0.0, nullptr, centers, add);
+    for (int64_t i = 0; i < width; ++i) {
+      centers[i] /= count;
+      if (std::isfinite(centers[i])) continue;
+      // A running mean, which infinities turn into NaN as they do PyTorch's.
+      double center = count > 0 ? 0 : std::numeric_limits<double>::quiet_NaN(), seen = 0;
+      ForEachFolded(fold, in, base + i, [&](double x) { center += (x - center) / ++seen; });
+      centers[i] = center;
+    }
+    FoldBlock<double>(reduction, squares, base, width, 0.0, centers, totals, add);
+    for (int64_t i = 0; i < width; ++i) {
+      write_var(at[0] + i * step[0], totals[i] / divisor);
+      if (mean != nullptr) write_mean(at[1] + i * step[1], centers[i]);
+    }
+  });
+}
+
+template <bool kMean>
+absl::Status VarCorrection(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(4, kMean ? 2 : 1));
+  ABSL_ASSIGN_OR_RETURN(const Fold fold, FoldOf(context, kFloats, DimsAre::kList, 1, 3));
+  ABSL_ASSIGN_OR_RETURN(const double correction, context.DoubleOr(2, 1));
+  const DType dtype = fold.self->dtype;
+  ABSL_ASSIGN_OR_RETURN(const TensorView* var, ResultOf(context, 0, dtype, fold));
+  const TensorView* mean = nullptr;
+  if (kMean) {
+    ABSL_ASSIGN_OR_RETURN(mean, ResultOf(context, 1, dtype, fold));
+  }
+  FillVariance(fold, correction, *var, mean);
+  return absl::OkStatus();
+}
+
+absl::Status VarDim(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(4, 1));
+  ABSL_ASSIGN_OR_RETURN(const Fold fold, FoldOf(context, kFloats, DimsAre::kList, 1, 3));
+  ABSL_ASSIGN_OR_RETURN(const bool unbiased, context.Bool(2));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* var, ResultOf(context, 0, fold.self->dtype, fold));
+  FillVariance(fold, unbiased ? 1 : 0, *var, nullptr);
+  return absl::OkStatus();
+}
+
+// (self, order, dims, keepdim, dtype): the orders 1 and 2.
+absl::Status VectorNorm(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(5, 1));
+  ABSL_ASSIGN_OR_RETURN(const Fold fold, FoldOf(context, kFloats, DimsAre::kList, 2, 3));
+  ABSL_ASSIGN_OR_RETURN(const double order, context.Double(1));
+  ABSL_ASSIGN_OR_RETURN(const DType dtype, context.DtypeOr(4, fold.self->dtype));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out, ResultOf(context, 0, dtype, fold));
+  if (!kFloats.contains(dtype) || (order != 1 && order != 2))
+    return absl::InternalError("the call changed after the kernel was chosen");
+  if (order == 1) {
+    SumInto<double>(fold, ReduceOp::kAbsSum, *out, [](double total) { return total; });
+  } else {
+    SumInto<double>(fold, ReduceOp::kSquares, *out, [](double total) { return std::sqrt(total); });
+  }
+  return absl::OkStatus();
+}
+
+bool AcceptsNorm(const KernelContext& context) {
+  if (context.num_arguments() != 5 || !AcceptsFloats(context)) return false;
+  const absl::StatusOr<double> order = context.Double(1);
+  return order.ok() && (*order == 1 || *order == 2);
+}
+
+constexpr KernelEngine kHighway = KernelEngine::kHighway;
+constexpr ExtremeResult kValue = ExtremeResult::kValue, kIndex = ExtremeResult::kIndex,
+                        kBoth = ExtremeResult::kBoth;
+
+constexpr Kernel kKernels[] = {
+    {"aten.sum.default", "SumSimd", kHighway, &Sum<DimsAre::kAll, false>, &AcceptsSum},
+    {"aten.sum.dim_IntList", "SumDimsSimd", kHighway, &Sum<DimsAre::kList, false>, &AcceptsSum},
+    {"aten.prod.default", "ProdSimd", kHighway, &Sum<DimsAre::kAll, true>, &AcceptsSum},
+    {"aten.prod.dim_int", "ProdDimSimd", kHighway, &Sum<DimsAre::kOne, true>, &AcceptsSum},
+    {"aten.mean.default", "MeanSimd", kHighway, &Mean<DimsAre::kAll>, &AcceptsFloats},
+    {"aten.mean.dim", "MeanDimsSimd", kHighway, &Mean<DimsAre::kList>, &AcceptsFloats},
+    {"aten.amax.default", "AmaxSimd", kHighway, &FindExtreme<DimsAre::kList, true, kValue>,
+     &AcceptsAny},
+    {"aten.amin.default", "AminSimd", kHighway, &FindExtreme<DimsAre::kList, false, kValue>,
+     &AcceptsAny},
+    {"aten.max.default", "MaxSimd", kHighway, &FindExtreme<DimsAre::kAll, true, kValue>,
+     &AcceptsAny},
+    {"aten.min.default", "MinSimd", kHighway, &FindExtreme<DimsAre::kAll, false, kValue>,
+     &AcceptsAny},
+    {"aten.max.dim", "MaxDimSimd", kHighway, &FindExtreme<DimsAre::kOne, true, kBoth>, &AcceptsAny},
+    {"aten.min.dim", "MinDimSimd", kHighway, &FindExtreme<DimsAre::kOne, false, kBoth>,
+     &AcceptsAny},
+    {"aten.argmax.default", "ArgmaxSimd", kHighway,
+     &FindExtreme<DimsAre::kOptionalOne, true, kIndex>, &AcceptsAny},
+    {"aten.argmin.default", "ArgminSimd", kHighway,
+     &FindExtreme<DimsAre::kOptionalOne, false, kIndex>, &AcceptsAny},
+    {"aten.any.default", "AnySimd", kHighway, &Truth<DimsAre::kAll, false>, &AcceptsAny},
+    {"aten.any.dim", "AnyDimSimd", kHighway, &Truth<DimsAre::kOne, false>, &AcceptsAny},
+    {"aten.any.dims", "AnyDimsSimd", kHighway, &Truth<DimsAre::kExactList, false>, &AcceptsAny},
+    {"aten.all.default", "AllSimd", kHighway, &Truth<DimsAre::kAll, true>, &AcceptsAny},
+    {"aten.all.dim", "AllDimSimd", kHighway, &Truth<DimsAre::kOne, true>, &AcceptsAny},
+    {"aten.all.dims", "AllDimsSimd", kHighway, &Truth<DimsAre::kExactList, true>, &AcceptsAny},
+    {"aten.var.dim", "VarDimSimd", kHighway, &VarDim, &AcceptsFloats},
+    {"aten.var.correction", "VarSimd", kHighway, &VarCorrection<false>, &AcceptsFloats},
+    {"aten.var_mean.correction", "VarMeanSimd", kHighway, &VarCorrection<true>, &AcceptsFloats},
+    {"aten.linalg_vector_norm.default", "VectorNormSimd", kHighway, &VectorNorm, &AcceptsNorm},
+};
+
+}  // namespace
+
+absl::Span<const Kernel> ReduceHighwayKernels() { return kKernels; }
+
+}  // namespace belay

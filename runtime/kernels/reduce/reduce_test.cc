@@ -1,0 +1,198 @@
+// Reductions against the reference kernels: every operator, dtype, layout and set of dimensions.
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "runtime/kernels/kernel_comparison.h"
+
+namespace belay {
+namespace {
+
+constexpr DType kDTypes[] = {DType::kFloat32, DType::kFloat16, DType::kBFloat16,
+                             DType::kFloat64, DType::kInt64,   DType::kInt32,
+                             DType::kInt8,    DType::kUint8,   DType::kBool};
+
+// What follows self.
+enum class Form { kAll, kOneDim, kDims, kDimsAndDtype, kVar, kNorm };
+
+struct Row {
+  std::string op;
+  Form form;
+  enum Result { kSelf, kSum, kTruth, kIndex, kSelfAndIndex, kSelfTwice } result;
+  bool floats_only;
+  double max_ulp;
+};
+
+const Row kRows[] = {
+    {"aten.sum.dim_IntList", Form::kDimsAndDtype, Row::kSum, false, 1},
+    {"aten.prod.dim_int", Form::kOneDim, Row::kSum, false, 1},
+    {"aten.mean.dim", Form::kDimsAndDtype, Row::kSelf, true, 1},
+    {"aten.amax.default", Form::kDims, Row::kSelf, false, 0},
+    {"aten.amin.default", Form::kDims, Row::kSelf, false, 0},
+    {"aten.max.default", Form::kAll, Row::kSelf, false, 0},
+    {"aten.min.default", Form::kAll, Row::kSelf, false, 0},
+    {"aten.max.dim", Form::kOneDim, Row::kSelfAndIndex, false, 0},
+    {"aten.min.dim", Form::kOneDim, Row::kSelfAndIndex, false, 0},
+    {"aten.argmax.default", Form::kOneDim, Row::kIndex, false, 0},
+    {"aten.argmin.default", Form::kOneDim, Row::kIndex, false, 0},
+    {"aten.any.default", Form::kAll, Row::kTruth, false, 0},
+    {"aten.any.dim", Form::kOneDim, Row::kTruth, false, 0},
+    {"aten.any.dims", Form::kDims, Row::kTruth, false, 0},
+    {"aten.all.default", Form::kAll, Row::kTruth, false, 0},
+    {"aten.all.dim", Form::kOneDim, Row::kTruth, false, 0},
+    {"aten.all.dims", Form::kDims, Row::kTruth, false, 0},
+    {"aten.var.correction", Form::kVar, Row::kSelf, true, 1},
+    {"aten.var_mean.correction", Form::kVar, Row::kSelfTwice, true, 1},
+    {"aten.linalg_vector_norm.default", Form::kNorm, Row::kSelf, true, 1},
+};
+
+std::vector<DType> Results(const Row& row, DType dtype) {
+  switch (row.result) {
+    case Row::kSelf:
+      return {dtype};
+    case Row::kSum:
+      return {IsFloatingPoint(dtype) ? dtype : DType::kInt64};
+    case Row::kTruth:
+      return {dtype == DType::kUint8 ? dtype : DType::kBool};
+    case Row::kIndex:
+      return {DType::kInt64};
+    case Row::kSelfAndIndex:
+      return {dtype, DType::kInt64};
+    case Row::kSelfTwice:
+      return {dtype, dtype};
+  }
+  return {};
+}
+
+// The call of a row over these dimensions; operators of one dimension take the first.
+KernelCall CallOf(const Row& row, const TestTensorSpec& self, std::vector<int64_t> dims,
+                  bool keepdim) {
+  KernelCall call;
+  call.op = row.op;
+  call.arguments = {self};
+  call.outputs = Results(row, self.dtype);
+  // Sums may cancel: then the double sums' own rounding shows in float64.
+  call.max_ulp = row.max_ulp == 0 ? 0 : self.dtype == DType::kFloat64 ? 1e6 : row.max_ulp;
+  const bool sums = row.max_ulp != 0;
+  if (sums) call.ulp_of = UlpOf::kLargest;
+  switch (row.form) {
+    case Form::kAll:
+      break;
+    case Form::kOneDim:
+      call.arguments.push_back(EValue(dims[0]));
+      call.arguments.push_back(EValue(keepdim));
+      if (row.op == "aten.prod.dim_int") call.arguments.push_back(EValue());
+      break;
+    case Form::kDims:
+    case Form::kDimsAndDtype:
+      call.arguments.push_back(dims);
+      call.arguments.push_back(EValue(keepdim));
+      if (row.form == Form::kDimsAndDtype) call.arguments.push_back(EValue());
+      break;
+    case Form::kVar:
+      call.arguments.push_back(dims);
+      call.arguments.push_back(EValue(int64_t{1}));
+      call.arguments.push_back(EValue(keepdim));
+      break;
+    case Form::kNorm:
+      call.arguments.push_back(EValue(int64_t{2}));
+      call.arguments.push_back(dims);
+      call.arguments.push_back(EValue(keepdim));
+      call.arguments.push_back(EValue());
+      break;
+  }
+  return call;
+}
+
+bool Takes(const Row& row, DType dtype) {
+  if (row.floats_only && !IsFloatingPoint(dtype)) return false;
+  return row.result != Row::kIndex || dtype != DType::kBool;
+}
+
+TEST(ReduceTest, EveryLengthAsRowAndAsColumn) {
+  KernelComparison comparison;
+  for (const Row& row : kRows) {
+    for (DType dtype : kDTypes) {
+      if (!Takes(row, dtype)) continue;
+      for (int64_t n : KernelComparison::Lengths(dtype)) {
+        if (n == 0) continue;
+        for (Values values : {Values::kNormal, Values::kFew}) {
+          ASSERT_TRUE(comparison.Compare(
+              CallOf(row, {dtype, {3, n}, Layout::kRowMajor, values, 0}, {1}, false)));
+          ASSERT_TRUE(comparison.Compare(
+              CallOf(row, {dtype, {5, n}, Layout::kRowMajor, values, 0}, {0}, true)));
+        }
+      }
+    }
+  }
+}
+
+TEST(ReduceTest, EveryLayoutAndSetOfDimensions) {
+  KernelComparison comparison;
+  for (const Row& row : kRows) {
+    for (DType dtype : kDTypes) {
+      if (!Takes(row, dtype)) continue;
+      for (Layout layout : {Layout::kRowMajor, Layout::kReversed, Layout::kGaps, Layout::kRepeated,
+                            Layout::kChannelsLast}) {
+        const std::vector<std::vector<int64_t>> sets = {{0},    {1},    {-1},     {0, 2},
+                                                        {1, 3}, {2, 3}, {1, 2, 3}};
+        for (const std::vector<int64_t>& dims : sets) {
+          for (bool keepdim : {false, true}) {
+            KernelCall call =
+                CallOf(row, {dtype, {3, 9, 5, 12}, layout, Values::kFew, 0}, dims, keepdim);
+            call.output_layout = keepdim ? Layout::kReversed : Layout::kRowMajor;
+            ASSERT_TRUE(comparison.Compare(call));
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(ReduceTest, NanInfinitiesAndNothing) {
+  KernelComparison comparison;
+  for (const Row& row : kRows) {
+    for (DType dtype : {DType::kFloat32, DType::kBFloat16}) {
+      for (int64_t dim : {0, 1}) {
+        ASSERT_TRUE(comparison.Compare(
+            CallOf(row, {dtype, {20, 20}, Layout::kRowMajor, Values::kSpecial, 0}, {dim}, false)));
+      }
+      // No results, and where that is allowed results of nothing.
+      ASSERT_TRUE(comparison.Compare(
+          CallOf(row, {dtype, {row.form == Form::kAll ? 1 : 0, 4}}, {1}, false)));
+      const bool extreme =
+          row.op.find("max") != std::string::npos || row.op.find("min") != std::string::npos;
+      if (!extreme) {
+        ASSERT_TRUE(comparison.Compare(CallOf(row, {dtype, {30, 0}}, {1}, true)));
+        ASSERT_TRUE(comparison.Compare(CallOf(row, {dtype, {0, 30}}, {0}, true)));
+      }
+    }
+  }
+}
+
+TEST(ReduceTest, FormsWithoutDimensionsAndWithOtherDtypes) {
+  KernelComparison comparison;
+  const TestTensorSpec floats = {DType::kFloat32, {7, 300}}, halves = {DType::kFloat16, {7, 300}},
+                       ints = {DType::kInt32, {7, 300}};
+  for (const char* op : {"aten.sum.default", "aten.prod.default", "aten.mean.default"}) {
+    ASSERT_TRUE(comparison.Compare({op, {floats, EValue()}, {DType::kFloat32}, 1}));
+    ASSERT_TRUE(comparison.Compare({op, {halves, EValue(DType::kFloat32)}, {DType::kFloat32}, 1}));
+  }
+  ASSERT_TRUE(
+      comparison.Compare({"aten.sum.default", {ints, EValue(DType::kInt32)}, {DType::kInt32}}));
+  ASSERT_TRUE(comparison.Compare({"aten.prod.default", {ints, EValue()}, {DType::kInt64}}));
+  ASSERT_TRUE(comparison.Compare({"aten.var.dim",
+                                  {floats, std::vector<int64_t>{1}, EValue(false), EValue(false)},
+                                  {DType::kFloat32},
+                                  1}));
+  ASSERT_TRUE(comparison.Compare(
+      {"aten.argmax.default", {floats, EValue(), EValue(false)}, {DType::kInt64}}));
+  ASSERT_TRUE(
+      comparison.Compare({"aten.linalg_vector_norm.default",
+                          {floats, EValue(1.0), std::vector<int64_t>{1}, EValue(false), EValue()},
+                          {DType::kFloat32},
+                          1}));
+}
+
+}  // namespace
+}  // namespace belay

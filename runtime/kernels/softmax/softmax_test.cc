@@ -1,0 +1,57 @@
+// Softmax and its logarithm against the reference kernels.
+#include "gtest/gtest.h"
+#include "runtime/kernels/kernel_comparison.h"
+
+namespace belay {
+namespace {
+
+KernelCall CallOf(const char* op, const TestTensorSpec& self, int64_t dim) {
+  return {op, {self, EValue(dim), EValue(false)}, {self.dtype}, 8, UlpOf::kLargest};
+}
+
+constexpr const char* kOps[] = {"aten._softmax.default", "aten._log_softmax.default"};
+constexpr DType kDTypes[] = {DType::kFloat32, DType::kFloat16, DType::kBFloat16};
+
+TEST(SoftmaxTest, RowsAndColumnsOfEveryLength) {
+  KernelComparison comparison;
+  for (const char* op : kOps) {
+    for (DType dtype : kDTypes) {
+      for (int64_t n : KernelComparison::Lengths(dtype)) {
+        ASSERT_TRUE(comparison.Compare(CallOf(op, {dtype, {3, n}}, -1)));
+        ASSERT_TRUE(comparison.Compare(CallOf(op, {dtype, {n, 3}}, 0)));
+        ASSERT_TRUE(comparison.Compare(CallOf(op, {dtype, {2, 5, n}}, 1)));
+      }
+    }
+  }
+}
+
+TEST(SoftmaxTest, EveryLayoutAndDimension) {
+  KernelComparison comparison;
+  for (const char* op : kOps) {
+    for (DType dtype : kDTypes) {
+      for (Layout in : {Layout::kRowMajor, Layout::kReversed, Layout::kGaps, Layout::kRepeated,
+                        Layout::kChannelsLast}) {
+        for (int64_t dim : {0, 1, 2, 3}) {
+          KernelCall call = CallOf(op, {dtype, {3, 5, 7, 19}, in, Values::kWide, 0}, dim);
+          ASSERT_TRUE(comparison.Compare(call));
+          call.output_layout = Layout::kReversed;
+          ASSERT_TRUE(comparison.Compare(call));
+        }
+      }
+      ASSERT_TRUE(comparison.Compare(CallOf(op, {dtype, {}}, 0)));
+    }
+  }
+}
+
+TEST(SoftmaxTest, NanAndInfinities) {
+  KernelComparison comparison;
+  for (const char* op : kOps) {
+    for (int64_t dim : {0, 1}) {
+      ASSERT_TRUE(comparison.Compare(
+          CallOf(op, {DType::kFloat32, {20, 20}, Layout::kRowMajor, Values::kSpecial, 0}, dim)));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace belay
