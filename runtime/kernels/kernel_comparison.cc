@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 #include <list>
+#include <optional>
 
 #include "gtest/gtest.h"
 #include "runtime/core/element.h"
@@ -156,6 +157,10 @@ struct KernelComparison::Memory {
   std::vector<EValue*> arguments, results;
   std::vector<TensorView> views;  // of the outputs, after the run
   size_t misalign = 0;
+  std::unique_ptr<Allocator> allocator;
+  std::vector<std::byte> scratch;
+  const Kernel* kernel = nullptr;
+  std::optional<KernelContext> context;
 
   EValue* New(EValue value) { return &slots.emplace_back(value); }
   EValue* NewList(std::vector<EValue*> elements) {
@@ -227,7 +232,9 @@ std::vector<int64_t> KernelComparison::Lengths(DType dtype) {
 
 bool KernelComparison::Run(const KernelRegistry& registry, const KernelCall& call, Memory& memory,
                            const std::vector<Sizes>* planned, std::string* error) {
-  Allocator allocator(memory.outputs, call.output_layout, memory.misalign);
+  memory.allocator =
+      std::make_unique<Allocator>(memory.outputs, call.output_layout, memory.misalign);
+  Allocator& allocator = *memory.allocator;
   // Without planned sizes an output has no memory yet and takes any.
   size_t next = 0;
   const auto output = [&](DType dtype) {
@@ -256,12 +263,14 @@ bool KernelComparison::Run(const KernelRegistry& registry, const KernelCall& cal
     return false;
   }
   const size_t bytes = kernel->scratch_bytes == nullptr ? 0 : kernel->scratch_bytes(plan);
-  std::vector<std::byte> scratch(bytes + 64, kGuardByte);
+  std::vector<std::byte>& scratch = memory.scratch;
+  scratch.assign(bytes + 64, kGuardByte);
   std::byte* aligned =
       scratch.data() + (64 - reinterpret_cast<uintptr_t>(scratch.data()) % 64) % 64;
-  KernelContext context(memory.arguments, memory.results, &allocator,
-                        absl::MakeSpan(aligned, bytes));
-  const absl::Status status = kernel->run(context);
+  memory.kernel = kernel;
+  memory.context.emplace(memory.arguments, memory.results, &allocator,
+                         absl::MakeSpan(aligned, bytes));
+  const absl::Status status = kernel->run(*memory.context);
   memory.views.clear();
   for (EValue* t : tensors) memory.views.push_back(*t->get_if<TensorView>());
   if (!status.ok()) {
@@ -277,9 +286,7 @@ bool KernelComparison::Run(const KernelRegistry& registry, const KernelCall& cal
   return error->empty();
 }
 
-bool KernelComparison::Compare(const KernelCall& call, bool may_refuse) {
-  Memory memory;
-  memory.misalign = random_() % 4;
+void KernelComparison::MakeArguments(const KernelCall& call, Memory& memory) {
   for (const TestArgument& argument : call.arguments) {
     if (const auto* spec = std::get_if<TestTensorSpec>(&argument)) {
       memory.arguments.push_back(memory.NewTensor(*spec, random_));
@@ -295,6 +302,35 @@ bool KernelComparison::Compare(const KernelCall& call, bool may_refuse) {
       memory.arguments.push_back(memory.New(std::get<EValue>(argument)));
     }
   }
+}
+
+class KernelComparison::PreparedPair : public KernelComparison::Pair {
+ public:
+  void RunReference() override { (void)reference.kernel->run(*reference.context); }
+  void RunHighway() override { (void)highway.kernel->run(*highway.context); }
+  Memory reference, highway;
+};
+
+std::unique_ptr<KernelComparison::Pair> KernelComparison::Prepare(const KernelCall& call) {
+  auto pair = std::make_unique<PreparedPair>();
+  MakeArguments(call, pair->reference);
+  MakeArguments(call, pair->highway);
+  std::string error;
+  bool ok = Run(reference_, call, pair->reference, nullptr, &error);
+  std::vector<Sizes> planned;
+  for (const TensorView& view : pair->reference.views) planned.push_back(view.sizes);
+  ok = ok && Run(highway_, call, pair->highway, &planned, &error);
+  if (!ok) {
+    ADD_FAILURE() << Describe(call) << ": " << error;
+    return nullptr;
+  }
+  return pair;
+}
+
+bool KernelComparison::Compare(const KernelCall& call, bool may_refuse) {
+  Memory memory;
+  memory.misalign = random_() % 4;
+  MakeArguments(call, memory);
   std::string error;
   if (!Run(reference_, call, memory, nullptr, &error)) {
     ADD_FAILURE() << Describe(call) << ": the reference kernel: " << error;

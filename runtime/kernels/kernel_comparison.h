@@ -8,6 +8,7 @@
 #define BELAY_RUNTIME_KERNELS_KERNEL_COMPARISON_H_
 
 #include <cstdint>
+#include <memory>
 #include <random>
 #include <string>
 #include <variant>
@@ -77,8 +78,20 @@ class KernelComparison {
   // Lengths around all vectors' sizes and the buffers' sizes.
   static std::vector<int64_t> Lengths(DType dtype);
 
+  // A call on both kernels that can be run again and again: for measurements. Null, and a failure
+  // of the current test or of the benchmark, when one of them does not run.
+  class Pair {
+   public:
+    virtual ~Pair() = default;
+    virtual void RunReference() = 0;
+    virtual void RunHighway() = 0;
+  };
+  std::unique_ptr<Pair> Prepare(const KernelCall& call);
+
  private:
   struct Memory;
+  class PreparedPair;
+  void MakeArguments(const KernelCall& call, Memory& memory);
   bool Run(const KernelRegistry& registry, const KernelCall& call, Memory& memory,
            const std::vector<Sizes>* planned, std::string* error);
 

@@ -7,7 +7,11 @@
 #include "runtime/kernels/norm/norm.h"
 #include "runtime/kernels/pointwise/pointwise.h"
 #include "runtime/kernels/pool/pool.h"
+#include "runtime/kernels/quantize/quantize.h"
 #include "runtime/kernels/reduce/reduce.h"
+#include "runtime/kernels/resize/resize.h"
+#include "runtime/kernels/scan/scan.h"
+#include "runtime/kernels/select/select.h"
 #include "runtime/kernels/softmax/softmax.h"
 
 namespace belay {
@@ -15,7 +19,8 @@ namespace belay {
 absl::Status AddHighwayKernels(KernelRegistry& registry) {
   for (const absl::Span<const Kernel> family :
        {ConvHighwayKernels(), GemmKernels(), MovementKernels(), NormHighwayKernels(),
-        PointwiseKernels(), PoolHighwayKernels(), ReduceHighwayKernels(),
+        PointwiseKernels(), PoolHighwayKernels(), QuantizeHighwayKernels(), ReduceHighwayKernels(),
+        ResizeHighwayKernels(), ScanHighwayKernels(), SelectHighwayKernels(),
         SoftmaxHighwayKernels()}) {
     ABSL_RETURN_IF_ERROR(registry.Add(family));
   }

@@ -1,8 +1,10 @@
-// Convolutions of row-major float images.
+// Convolutions of one, two and three dimensions.
 //
 // Dense convolutions are matrix products whose right side is never written out: panels of patches
 // are gathered as the product asks for them (Chetlur et al., 2014, "implicit GEMM"). Depthwise ones
-// walk rows. Accuracy: as gemm.h says, with k the size of a patch.
+// walk rows. Transposed ones are a product per kernel place, added to the results that it reaches.
+// Accuracy: as gemm.h says, with k the size of a patch; half precision computes as float and is
+// rounded once.
 #ifndef BELAY_RUNTIME_KERNELS_CONV_CONV_H_
 #define BELAY_RUNTIME_KERNELS_CONV_CONV_H_
 
@@ -20,8 +22,8 @@ namespace belay {
 void AccumulateRowF32(const float* in, int64_t width, float w, int64_t stride, int64_t shift,
                       int64_t first, int64_t last, float* out);
 
-// convolution with two spatial dimensions (or one), not transposed, any stride, padding, dilation
-// and groups.
+// aten.convolution: plain and transposed, any stride, padding, dilation and groups, on float32,
+// float16 and bfloat16 tensors of any layout.
 absl::Span<const Kernel> ConvHighwayKernels();
 
 }  // namespace belay

@@ -1,35 +1,48 @@
+// convolution with one, two or three spatial dimensions, plain and transposed.
 #include <algorithm>
 #include <cstring>
 
 #include "runtime/core/status_macros.h"
 #include "runtime/kernel/shape_rules/convolution.h"
 #include "runtime/kernels/conv/conv.h"
-#include "runtime/kernels/dense.h"
+#include "runtime/kernels/elements/copy_strided.h"
 #include "runtime/kernels/gemm/gemm.h"
 #include "runtime/kernels/reference/operands.h"
 
 namespace belay {
 namespace {
 
-constexpr DTypeSet kF32 = {DType::kFloat32};
+constexpr DTypeSet kTypes = {DType::kFloat32, DType::kFloat16, DType::kBFloat16};
 
-// A convolution with two spatial dimensions; one is the second of two.
+// A convolution with three spatial dimensions: depth, height, width; missing ones are of size 1.
 struct Geometry {
-  int64_t batch, channels, height, width;
-  int64_t filters, filter_channels, kernel_height, kernel_width;
-  int64_t out_height, out_width;
-  int64_t stride[2], padding[2], dilation[2];
-  int64_t groups;
-  int64_t patch() const { return filter_channels * kernel_height * kernel_width; }
-  bool depthwise() const { return filter_channels == 1 && groups == channels; }
+  int64_t batch = 1, channels = 1, filters = 1, groups = 1;
+  int64_t size[3] = {1, 1, 1}, kernel[3] = {1, 1, 1}, out[3] = {1, 1, 1};
+  int64_t stride[3] = {1, 1, 1}, padding[3] = {0, 0, 0}, dilation[3] = {1, 1, 1};
+
+  int64_t plane() const { return size[0] * size[1] * size[2]; }
+  int64_t out_plane() const { return out[0] * out[1] * out[2]; }
+  int64_t taps() const { return kernel[0] * kernel[1] * kernel[2]; }
+  int64_t group_channels() const { return channels / groups; }
+  int64_t group_filters() const { return filters / groups; }
+  // Meaningless, but defined, for weights that do not fit.
+  int64_t patch() const {
+    return static_cast<int64_t>(static_cast<uint64_t>(group_channels()) *
+                                static_cast<uint64_t>(taps()));
+  }
+  bool depthwise() const { return group_channels() == 1; }
   // The product's right side is the image itself.
   bool pointwise() const {
-    return kernel_height == 1 && kernel_width == 1 && stride[0] == 1 && stride[1] == 1 &&
-           padding[0] == 0 && padding[1] == 0;
+    for (int d = 0; d < 3; ++d) {
+      if (kernel[d] != 1 || stride[d] != 1 || padding[d] != 0) return false;
+    }
+    return true;
   }
+  // Where kernel place k begins to read (or, transposed, to write).
+  int64_t shift(int d, int64_t k) const { return k * dilation[d] - padding[d]; }
 };
 
-// The outputs x whose place x * stride + shift lies in [0, size): first <= x < last <= count.
+// The places x < count whose counterpart x * stride + shift lies in [0, size): first <= x < last.
 struct Range {
   int64_t first, last;
 };
@@ -45,41 +58,52 @@ struct Patches {
   const float* image;
 };
 
+// One row of a panel: what a kernel place reads from one channel, for `count` outputs from `first`
+// on.
+void PackRow(const Geometry& g, const float* volume, const int64_t* k, int64_t first, int64_t count,
+             float* panel) {
+  const int64_t width = g.out[2];
+  const int64_t shift_x = g.shift(2, k[2]);
+  const Range inside = Inside(g.stride[2], shift_x, g.size[2], width);
+  int64_t x = first % width, y = first / width % g.out[1], z = first / width / g.out[1];
+  for (int64_t done = 0; done < count;) {
+    const int64_t end = std::min(width, x + count - done);
+    float* to = panel + done - x;  // indexed by x
+    const int64_t in_z = z * g.stride[0] + g.shift(0, k[0]),
+                  in_y = y * g.stride[1] + g.shift(1, k[1]);
+    const bool row = in_z >= 0 && in_z < g.size[0] && in_y >= 0 && in_y < g.size[1];
+    const int64_t from = row ? std::clamp(inside.first, x, end) : end;
+    const int64_t until = row ? std::clamp(inside.last, from, end) : end;
+    for (int64_t i = x; i < from; ++i) to[i] = 0;
+    if (from < until) {
+      const float* in = volume + (in_z * g.size[1] + in_y) * g.size[2];
+      if (g.stride[2] == 1) {
+        std::memcpy(to + from, in + from + shift_x,
+                    static_cast<size_t>(until - from) * sizeof(float));
+      } else {
+        for (int64_t i = from; i < until; ++i) to[i] = in[i * g.stride[2] + shift_x];
+      }
+    }
+    for (int64_t i = until; i < end; ++i) to[i] = 0;
+    done += end - x;
+    x = 0;
+    if (++y == g.out[1]) {
+      y = 0;
+      ++z;
+    }
+  }
+}
+
 void PackPatches(const void* source, size_t first, size_t count, size_t stride, float* panel) {
   const Patches& patches = *static_cast<const Patches*>(source);
   const Geometry& g = *patches.g;
-  for (int64_t c = 0; c < g.filter_channels; ++c) {
-    const float* plane = patches.image + c * g.height * g.width;
-    for (int64_t kh = 0; kh < g.kernel_height; ++kh) {
-      for (int64_t kw = 0; kw < g.kernel_width; ++kw, panel += stride) {
-        const int64_t shift_y = kh * g.dilation[0] - g.padding[0],
-                      shift_x = kw * g.dilation[1] - g.padding[1];
-        const Range inside = Inside(g.stride[1], shift_x, g.width, g.out_width);
-        // The panel's columns, one output row after the other.
-        size_t done = 0;
-        int64_t y = static_cast<int64_t>(first) / g.out_width,
-                x = static_cast<int64_t>(first) % g.out_width;
-        while (done < count) {
-          const int64_t end =
-              std::min<int64_t>(g.out_width, x + static_cast<int64_t>(count - done));
-          float* to = panel + done - x;  // indexed by x
-          const int64_t in_y = y * g.stride[0] + shift_y;
-          const bool row = in_y >= 0 && in_y < g.height;
-          const int64_t from = row ? std::clamp(inside.first, x, end) : end;
-          const int64_t until = row ? std::clamp(inside.last, from, end) : end;
-          for (int64_t i = x; i < from; ++i) to[i] = 0;
-          if (from < until) {
-            const float* in = plane + in_y * g.width + shift_x;
-            if (g.stride[1] == 1) {
-              std::memcpy(to + from, in + from, static_cast<size_t>(until - from) * sizeof(float));
-            } else {
-              for (int64_t i = from; i < until; ++i) to[i] = in[i * g.stride[1]];
-            }
-          }
-          for (int64_t i = until; i < end; ++i) to[i] = 0;
-          done += static_cast<size_t>(end - x);
-          x = 0;
-          ++y;
+  int64_t k[3];
+  for (int64_t c = 0; c < g.group_channels(); ++c) {
+    for (k[0] = 0; k[0] < g.kernel[0]; ++k[0]) {
+      for (k[1] = 0; k[1] < g.kernel[1]; ++k[1]) {
+        for (k[2] = 0; k[2] < g.kernel[2]; ++k[2], panel += stride) {
+          PackRow(g, patches.image + c * g.plane(), k, static_cast<int64_t>(first),
+                  static_cast<int64_t>(count), panel);
         }
       }
     }
@@ -88,22 +112,26 @@ void PackPatches(const void* source, size_t first, size_t count, size_t stride, 
 
 void Depthwise(const Geometry& g, const float* input, const float* weight, const float* bias,
                float* out) {
-  const int64_t per_channel = g.filters / g.channels, plane = g.height * g.width;
-  const int64_t taps = g.kernel_height * g.kernel_width;
+  const int64_t per_channel = g.filters / g.channels;
   for (int64_t n = 0; n < g.batch; ++n) {
     for (int64_t f = 0; f < g.filters; ++f) {
-      const float* image = input + (n * g.channels + f / per_channel) * plane;
-      const float* w = weight + f * taps;
-      for (int64_t y = 0; y < g.out_height; ++y, out += g.out_width) {
-        std::fill(out, out + g.out_width, bias == nullptr ? 0.0f : bias[f]);
-        for (int64_t kh = 0; kh < g.kernel_height; ++kh) {
-          const int64_t in_y = y * g.stride[0] + kh * g.dilation[0] - g.padding[0];
-          if (in_y < 0 || in_y >= g.height) continue;
-          for (int64_t kw = 0; kw < g.kernel_width; ++kw) {
-            const int64_t shift = kw * g.dilation[1] - g.padding[1];
-            const Range inside = Inside(g.stride[1], shift, g.width, g.out_width);
-            AccumulateRowF32(image + in_y * g.width, g.width, w[kh * g.kernel_width + kw],
-                             g.stride[1], shift, inside.first, inside.last, out);
+      const float* image = input + (n * g.channels + f / per_channel) * g.plane();
+      for (int64_t z = 0; z < g.out[0]; ++z) {
+        for (int64_t y = 0; y < g.out[1]; ++y, out += g.out[2]) {
+          std::fill(out, out + g.out[2], bias == nullptr ? 0.0f : bias[f]);
+          const float* w = weight + f * g.taps();
+          for (int64_t kz = 0; kz < g.kernel[0]; ++kz) {
+            const int64_t in_z = z * g.stride[0] + g.shift(0, kz);
+            for (int64_t ky = 0; ky < g.kernel[1]; ++ky, w += g.kernel[2]) {
+              const int64_t in_y = y * g.stride[1] + g.shift(1, ky);
+              if (in_z < 0 || in_z >= g.size[0] || in_y < 0 || in_y >= g.size[1]) continue;
+              for (int64_t kx = 0; kx < g.kernel[2]; ++kx) {
+                const int64_t shift = g.shift(2, kx);
+                const Range inside = Inside(g.stride[2], shift, g.size[2], g.out[2]);
+                AccumulateRowF32(image + (in_z * g.size[1] + in_y) * g.size[2], g.size[2], w[kx],
+                                 g.stride[2], shift, inside.first, inside.last, out);
+              }
+            }
           }
         }
       }
@@ -113,42 +141,117 @@ void Depthwise(const Geometry& g, const float* input, const float* weight, const
 
 void Dense(const Geometry& g, const float* input, const float* weight, const float* bias,
            float* out, float* scratch) {
-  const int64_t per_group = g.filters / g.groups, plane = g.height * g.width,
-                out_plane = g.out_height * g.out_width;
   for (int64_t n = 0; n < g.batch; ++n) {
     for (int64_t group = 0; group < g.groups; ++group) {
-      const float* image = input + (n * g.channels + group * g.filter_channels) * plane;
+      const float* image = input + (n * g.channels + group * g.group_channels()) * g.plane();
       const Patches patches{&g, image};
       GemmF32Args args;
-      args.m = per_group;
-      args.n = out_plane;
-      args.k = g.patch();
-      args.a = weight + group * per_group * g.patch();
-      args.lda = g.patch();
+      args.m = static_cast<size_t>(g.group_filters());
+      args.n = static_cast<size_t>(g.out_plane());
+      args.k = static_cast<size_t>(g.patch());
+      args.a = weight + group * g.group_filters() * g.patch();
+      args.lda = args.k;
       if (g.pointwise()) {
         args.b = image;
-        args.ldb = plane;
+        args.ldb = static_cast<size_t>(g.plane());
       } else {
         args.pack = &PackPatches;
         args.pack_source = &patches;
       }
-      args.c = out + (n * g.filters + group * per_group) * out_plane;
-      args.ldc = out_plane;
-      args.row_bias = bias == nullptr ? nullptr : bias + group * per_group;
+      args.c = out + (n * g.filters + group * g.group_filters()) * g.out_plane();
+      args.ldc = args.n;
+      args.row_bias = bias == nullptr ? nullptr : bias + group * g.group_filters();
       args.scratch = scratch;
       GemmF32(args);
     }
   }
 }
 
+// Adds the products of one kernel place, a plane of the image's sizes per filter, to the results
+// that it reaches.
+void ScatterTap(const Geometry& g, const float* products, const int64_t* k, float* out) {
+  const int64_t shift_x = g.shift(2, k[2]);
+  const Range inside = Inside(g.stride[2], shift_x, g.out[2], g.size[2]);
+  for (int64_t z = 0; z < g.size[0]; ++z) {
+    const int64_t out_z = z * g.stride[0] + g.shift(0, k[0]);
+    if (out_z < 0 || out_z >= g.out[0]) continue;
+    for (int64_t y = 0; y < g.size[1]; ++y) {
+      const int64_t out_y = y * g.stride[1] + g.shift(1, k[1]);
+      if (out_y < 0 || out_y >= g.out[1]) continue;
+      const float* from = products + (z * g.size[1] + y) * g.size[2];
+      float* to = out + (out_z * g.out[1] + out_y) * g.out[2];
+      if (g.stride[2] == 1) {
+        AccumulateRowF32(from, g.size[2], 1.0f, 1, -shift_x, inside.first + shift_x,
+                         inside.last + shift_x, to);
+      } else {
+        for (int64_t x = inside.first; x < inside.last; ++x)
+          to[x * g.stride[2] + shift_x] += from[x];
+      }
+    }
+  }
+}
+
+// The parts of the working memory of a transposed convolution, in floats.
+struct TransposedScratch {
+  uint64_t panel, matrix, products;
+  explicit TransposedScratch(const Geometry& g)
+      : panel(GemmScratch(static_cast<size_t>(g.group_channels()))),
+        matrix(static_cast<uint64_t>(g.group_filters()) *
+               static_cast<uint64_t>(g.group_channels())),
+        products(static_cast<uint64_t>(g.group_filters()) * static_cast<uint64_t>(g.plane())) {}
+  uint64_t total() const { return panel + matrix + products; }
+};
+
+// A product per kernel place: filters by channels times channels by the image's elements.
+void Transposed(const Geometry& g, const float* input, const float* weight, const float* bias,
+                float* out, float* scratch) {
+  const TransposedScratch parts(g);
+  float* matrix = scratch + parts.panel;
+  float* products = matrix + parts.matrix;
+  const int64_t filters = g.group_filters(), channels = g.group_channels(), taps = g.taps();
+  for (int64_t n = 0; n < g.batch; ++n) {
+    for (int64_t group = 0; group < g.groups; ++group) {
+      float* result = out + (n * g.filters + group * filters) * g.out_plane();
+      for (int64_t f = 0; f < filters; ++f) {
+        std::fill_n(result + f * g.out_plane(), g.out_plane(),
+                    bias == nullptr ? 0.0f : bias[group * filters + f]);
+      }
+      const float* w = weight + group * channels * filters * taps;
+      int64_t k[3], tap = 0;
+      for (k[0] = 0; k[0] < g.kernel[0]; ++k[0]) {
+        for (k[1] = 0; k[1] < g.kernel[1]; ++k[1]) {
+          for (k[2] = 0; k[2] < g.kernel[2]; ++k[2], ++tap) {
+            for (int64_t f = 0; f < filters; ++f) {
+              for (int64_t c = 0; c < channels; ++c)
+                matrix[f * channels + c] = w[(c * filters + f) * taps + tap];
+            }
+            GemmF32Args args;
+            args.m = static_cast<size_t>(filters);
+            args.n = static_cast<size_t>(g.plane());
+            args.k = static_cast<size_t>(channels);
+            args.a = matrix;
+            args.lda = args.k;
+            args.b = input + (n * g.channels + group * channels) * g.plane();
+            args.ldb = args.n;
+            args.c = products;
+            args.ldc = args.n;
+            args.scratch = scratch;
+            GemmF32(args);
+            for (int64_t f = 0; f < filters; ++f)
+              ScatterTap(g, products + f * g.plane(), k, result + f * g.out_plane());
+          }
+        }
+      }
+    }
+  }
+}
+
 // Every position that a loop computes must fit, whatever strides and paddings a file asks for.
 absl::Status CheckReach(const Geometry& g) {
-  for (int d = 0; d < 2; ++d) {
-    const int64_t out = d == 0 ? g.out_height : g.out_width,
-                  kernel = d == 0 ? g.kernel_height : g.kernel_width;
-    const int64_t size = d == 0 ? g.height : g.width;
-    const CheckedInt reach =
-        CheckedInt(out) * g.stride[d] + CheckedInt(kernel) * g.dilation[d] + g.padding[d] + size;
+  for (int d = 0; d < 3; ++d) {
+    const CheckedInt reach = CheckedInt(std::max(g.out[d], g.size[d])) * g.stride[d] +
+                             CheckedInt(g.kernel[d]) * g.dilation[d] + g.padding[d] +
+                             std::max(g.out[d], g.size[d]);
     if (!(reach + reach).ok()) {
       return absl::InvalidArgumentError("convolution: stride, padding or dilation is too large");
     }
@@ -156,85 +259,121 @@ absl::Status CheckReach(const Geometry& g) {
   return absl::OkStatus();
 }
 
-// input, weight, bias?, stride, padding, dilation, transposed, output_padding, groups
-absl::Status Convolution(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(9, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* input, TensorOf(context, 0, "input", kF32));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* weight, TensorOf(context, 1, "weight", kF32));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* bias, OptionalTensorOf(context, 2, "bias", kF32));
+Geometry GeometryOf(const TensorView& input, const TensorView& weight, const TensorView& out,
+                    const ConvolutionParams& p) {
+  Geometry g;
+  g.batch = input.sizes[0];
+  g.channels = input.sizes[1];
+  g.filters = out.sizes[1];
+  g.groups = p.groups;
+  const int spatial = input.rank() - 2;
+  for (int s = 0; s < spatial; ++s) {
+    const int d = 3 - spatial + s;
+    g.size[d] = input.sizes[2 + s];
+    g.kernel[d] = weight.sizes[2 + s];
+    g.out[d] = out.sizes[2 + s];
+    g.stride[d] = p.stride[s];
+    g.padding[d] = p.padding[s];
+    g.dilation[d] = p.dilation[s];
+  }
+  return g;
+}
+
+// Working memory: the convolution's own, then copies of what is not row-major float32.
+bool IsRowMajorF32(const TensorView& t) { return t.dtype == DType::kFloat32 && t.is_contiguous(); }
+uint64_t CopyOf(const TensorView* t) {
+  return t == nullptr || IsRowMajorF32(*t) ? 0 : static_cast<uint64_t>(t->numel());
+}
+uint64_t OwnScratch(const Geometry& g, bool transposed) {
+  if (transposed) return TransposedScratch(g).total();
+  return GemmScratch(static_cast<size_t>(g.patch()));
+}
+
+// A tensor as row-major floats: itself, or its copy at `room`, which moves on.
+absl::StatusOr<const float*> FloatsOf(const TensorView* t, float*& room) {
+  if (t == nullptr) return static_cast<const float*>(nullptr);
+  if (IsRowMajorF32(*t)) return t->as<const float>();
+  float* const copy = room;
+  room += t->numel();
+  ABSL_RETURN_IF_ERROR(CopyStrided(*t, TensorView::Contiguous(DType::kFloat32, t->sizes, copy)));
+  return static_cast<const float*>(copy);
+}
+
+absl::StatusOr<ConvolutionParams> ParamsOf(const KernelContext& context, int rank) {
   ABSL_ASSIGN_OR_RETURN(const Sizes stride, context.IntList(3));
   ABSL_ASSIGN_OR_RETURN(const Sizes padding, context.IntList(4));
   ABSL_ASSIGN_OR_RETURN(const Sizes dilation, context.IntList(5));
   ABSL_ASSIGN_OR_RETURN(const bool transposed, context.Bool(6));
   ABSL_ASSIGN_OR_RETURN(const Sizes output_padding, context.IntList(7));
   ABSL_ASSIGN_OR_RETURN(const int64_t groups, context.Int(8));
-  const int spatial = input->rank() - 2;
-  ABSL_ASSIGN_OR_RETURN(const ConvolutionParams p,
-                        MakeConvolutionParams(stride, padding, dilation, transposed, output_padding,
-                                              groups, spatial));
-  if (transposed || spatial > 2)
-    return absl::InternalError("the call changed after the kernel was chosen");
+  return MakeConvolutionParams(stride, padding, dilation, transposed, output_padding, groups,
+                               rank - 2);
+}
+
+// input, weight, bias?, stride, padding, dilation, transposed, output_padding, groups
+absl::Status Convolution(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(9, 1));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* input, TensorOf(context, 0, "input", kTypes));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* weight, TensorOf(context, 1, "weight", input->dtype));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* bias,
+                        OptionalTensorOf(context, 2, "bias", DTypeSet{input->dtype}));
+  ABSL_ASSIGN_OR_RETURN(const ConvolutionParams p, ParamsOf(context, input->rank()));
   Dims<CheckedInt> bias_dims;
   if (bias != nullptr) bias_dims = ToDims(bias->sizes);
   ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape,
                         ConvolutionShape<CheckedInt>(ToDims(input->sizes), ToDims(weight->sizes),
                                                      bias == nullptr ? nullptr : &bias_dims, p));
-  for (const TensorView* t : {input, weight}) ABSL_RETURN_IF_ERROR(CheckRowMajor(*t));
-  if (bias != nullptr) ABSL_RETURN_IF_ERROR(CheckRowMajor(*bias));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, DType::kFloat32, shape));
-  ABSL_RETURN_IF_ERROR(CheckRowMajor(*out));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, input->dtype, shape));
   if (out->numel() == 0) return absl::OkStatus();
-  const bool plane = spatial == 2;
-  Geometry g;
-  g.batch = input->sizes[0];
-  g.channels = input->sizes[1];
-  g.height = plane ? input->sizes[2] : 1;
-  g.width = input->sizes[spatial + 1];
-  g.filters = weight->sizes[0];
-  g.filter_channels = weight->sizes[1];
-  g.kernel_height = plane ? weight->sizes[2] : 1;
-  g.kernel_width = weight->sizes[spatial + 1];
-  g.out_height = plane ? out->sizes[2] : 1;
-  g.out_width = out->sizes[spatial + 1];
-  g.groups = groups;
-  for (int d = 0; d < 2; ++d) {
-    const int s = plane ? d : 0;
-    const bool given = plane || d == 1;
-    g.stride[d] = given ? p.stride[s] : 1;
-    g.padding[d] = given ? p.padding[s] : 0;
-    g.dilation[d] = given ? p.dilation[s] : 1;
-  }
+  const Geometry g = GeometryOf(*input, *weight, *out, p);
   ABSL_RETURN_IF_ERROR(CheckReach(g));
-  const float* bias_data = bias == nullptr ? nullptr : bias->as<float>();
-  if (g.depthwise()) {
-    Depthwise(g, input->as<float>(), weight->as<float>(), bias_data, out->as<float>());
-    return absl::OkStatus();
+  const uint64_t own = OwnScratch(g, p.transposed);
+  const uint64_t total = own + CopyOf(input) + CopyOf(weight) + CopyOf(bias) + CopyOf(out);
+  ABSL_ASSIGN_OR_RETURN(float* scratch, ScratchArray<float>(context, static_cast<int64_t>(total)));
+  float* room = scratch + own;
+  ABSL_ASSIGN_OR_RETURN(const float* in, FloatsOf(input, room));
+  ABSL_ASSIGN_OR_RETURN(const float* w, FloatsOf(weight, room));
+  ABSL_ASSIGN_OR_RETURN(const float* b, FloatsOf(bias, room));
+  const bool direct = IsRowMajorF32(*out);
+  float* to = direct ? out->as<float>() : room;
+  if (p.transposed) {
+    Transposed(g, in, w, b, to, scratch);
+  } else if (g.depthwise()) {
+    Depthwise(g, in, w, b, to);
+  } else {
+    Dense(g, in, w, b, to, scratch);
   }
-  ABSL_ASSIGN_OR_RETURN(float* scratch,
-                        ScratchArray<float>(context, static_cast<int64_t>(GemmScratch(g.patch()))));
-  Dense(g, input->as<float>(), weight->as<float>(), bias_data, out->as<float>(), scratch);
-  return absl::OkStatus();
+  if (direct) return absl::OkStatus();
+  return CopyStrided(TensorView::Contiguous(DType::kFloat32, out->sizes, to), *out);
 }
 
 bool Accepts(const KernelContext& context) {
-  if (context.num_arguments() != 9 || context.num_outputs() != 1 || !IsRowMajorF32(context, 0) ||
-      !IsRowMajorF32(context, 1) || !IsRowMajorF32(context, 2, /*none_counts=*/true) ||
-      !IsRowMajorF32Output(context, 0)) {
+  if (context.num_arguments() != 9 || context.num_outputs() != 1) return false;
+  const TensorView* input = context.argument(0).get_if<TensorView>();
+  const TensorView* weight = context.argument(1).get_if<TensorView>();
+  const absl::StatusOr<const TensorView*> out = context.PlannedOutput(0);
+  if (input == nullptr || weight == nullptr || !out.ok() || !kTypes.contains(input->dtype) ||
+      input->rank() < 3 || input->rank() > 5 || weight->rank() != input->rank() ||
+      (*out)->rank() != input->rank()) {
     return false;
   }
-  const int rank = context.argument(0).get_if<TensorView>()->rank();
-  const bool* transposed = context.argument(6).get_if<bool>();
-  return (rank == 3 || rank == 4) && transposed != nullptr && !*transposed;
+  return ParamsOf(context, input->rank()).ok();
 }
 
 uint64_t ScratchBytes(const KernelContext& context) {
+  const TensorView* input = context.argument(0).get_if<TensorView>();
   const TensorView* weight = context.argument(1).get_if<TensorView>();
-  if (weight == nullptr || weight->rank() == 0 || weight->sizes[0] == 0) return 0;
-  return GemmScratch(static_cast<size_t>(weight->numel() / weight->sizes[0])) * sizeof(float);
+  const absl::StatusOr<const TensorView*> out = context.PlannedOutput(0);
+  const absl::StatusOr<ConvolutionParams> p = ParamsOf(context, input->rank());
+  if (!out.ok() || !p.ok() || p->groups < 1) return 0;
+  const Geometry g = GeometryOf(*input, *weight, **out, *p);
+  return (OwnScratch(g, p->transposed) + CopyOf(input) + CopyOf(weight) +
+          CopyOf(context.argument(2).get_if<TensorView>()) + CopyOf(*out)) *
+         sizeof(float);
 }
 
 constexpr Kernel kKernels[] = {
-    {"aten.convolution.default", "ConvolutionF32", KernelEngine::kHighway, &Convolution, &Accepts,
+    {"aten.convolution.default", "ConvolutionSimd", KernelEngine::kHighway, &Convolution, &Accepts,
      &ScratchBytes},
 };
 

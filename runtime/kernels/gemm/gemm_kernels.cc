@@ -1,109 +1,236 @@
-// mm, bmm and addmm.
+// mm, bmm and addmm. Matrices of float32 whose rows lie together are read in place; the left one is
+// copied otherwise, the right one packed panel by panel.
 #include <algorithm>
 
 #include "runtime/core/status_macros.h"
+#include "runtime/core/str_cat.h"
 #include "runtime/kernel/shape_rules/matmul.h"
-#include "runtime/kernels/dense.h"
+#include "runtime/kernels/elements/copy_strided.h"
 #include "runtime/kernels/gemm/gemm.h"
+#include "runtime/kernels/pointwise/loops.h"
 #include "runtime/kernels/reference/operands.h"
+#include "runtime/kernels/reference/strided_view.h"
 
 namespace belay {
 namespace {
 
-constexpr DTypeSet kF32 = {DType::kFloat32};
+constexpr DTypeSet kTypes = {DType::kFloat32, DType::kFloat16, DType::kBFloat16};
 
-uint64_t ScratchFor(const KernelContext& context, int a) {
-  const TensorView* t = context.argument(a).get_if<TensorView>();
-  if (t == nullptr || t->rank() == 0) return 0;
-  return GemmScratch(static_cast<size_t>(t->sizes[t->rank() - 1])) * sizeof(float);
+bool HasRows(const TensorView& t) {
+  const int last = t.rank() - 1;
+  return t.dtype == DType::kFloat32 && (t.strides[last] == 1 || t.sizes[last] == 1);
 }
 
-// `first` is the position of the left matrix among the arguments.
-absl::Status Multiply(KernelContext& context, int first, int batch_dims, GemmF32Args args) {
-  ABSL_ASSIGN_OR_RETURN(const TensorView* a, TensorOf(context, first, "first matrix", kF32));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* b, TensorOf(context, first + 1, "second matrix", kF32));
+// One matrix of a batch.
+TensorView MatrixOf(const TensorView& t, int64_t batch) {
+  if (t.rank() == 2) return t;
+  TensorView m = t;
+  m.data = ElementAddress(t, batch * t.strides[0]);
+  m.sizes.erase(0);
+  m.strides.erase(0);
+  return m;
+}
+
+// A panel of columns of a matrix that has no rows of floats.
+void PackStrided(const void* source, size_t first, size_t count, size_t stride, float* panel) {
+  const TensorView& b = *static_cast<const TensorView*>(source);
+  TensorView from = b, to;
+  from.data = ElementAddress(b, static_cast<int64_t>(first) * b.strides[1]);
+  from.sizes[1] = static_cast<int64_t>(count);
+  to.sizes = from.sizes;
+  to.strides = {static_cast<int64_t>(stride), 1};
+  to.data = panel;
+  // The sizes are equal and the dtypes convertible: there is nothing to fail.
+  ABSL_CHECK(CopyStrided(from, to).ok());
+}
+
+// What a call computes: alpha * a b + beta * addend.
+struct Product {
+  const TensorView *a = nullptr, *b = nullptr;
+  const TensorView* addend = nullptr;  // null when it has no part
+  float alpha = 1, beta = 1;
+};
+
+// Where the parts of the working memory begin, in floats; parts that are not needed are empty.
+struct Scratch {
+  uint64_t panel = 0, a = 0, c = 0, addend = 0;
+  uint64_t total() const { return panel + a + c + addend; }
+};
+
+// The addend is a row that the product adds by itself.
+bool IsColumnBias(const TensorView& addend, int64_t columns, double beta) {
+  return addend.rank() == 1 && addend.sizes[0] == columns && addend.dtype == DType::kFloat32 &&
+         addend.strides[0] == 1 && beta == 1;
+}
+
+Scratch ScratchFor(const TensorView& a, const TensorView& b, const TensorView& out,
+                   const TensorView* addend, double beta) {
+  const int last = a.rank() - 1;
+  const uint64_t m = static_cast<uint64_t>(a.sizes[last - 1]),
+                 k = static_cast<uint64_t>(a.sizes[last]),
+                 n = static_cast<uint64_t>(b.sizes[b.rank() - 1]);
+  Scratch s;
+  s.panel = GemmScratch(k);
+  if (!HasRows(a)) s.a = m * k;
+  if (!HasRows(out)) s.c = m * n;
+  if (addend != nullptr && !IsColumnBias(*addend, static_cast<int64_t>(n), beta)) s.addend = m * n;
+  return s;
+}
+
+absl::Status Multiply(KernelContext& context, const Product& p, int batch_dims) {
+  const TensorView &a = *p.a, &b = *p.b;
   ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape,
-                        MatMulShape<CheckedInt>(ToDims(a->sizes), ToDims(b->sizes), batch_dims));
-  ABSL_RETURN_IF_ERROR(CheckRowMajor(*a));
-  ABSL_RETURN_IF_ERROR(CheckRowMajor(*b));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, DType::kFloat32, shape));
-  ABSL_RETURN_IF_ERROR(CheckRowMajor(*out));
-  const int64_t batches = batch_dims == 0 ? 1 : a->sizes[0];
-  const int64_t m = a->sizes[batch_dims], k = a->sizes[batch_dims + 1],
-                n = b->sizes[batch_dims + 1];
-  if (m == 0 || n == 0) return absl::OkStatus();
-  ABSL_ASSIGN_OR_RETURN(args.scratch,
-                        ScratchArray<float>(context, static_cast<int64_t>(GemmScratch(k))));
-  args.m = m;
-  args.n = n;
-  args.k = k;
-  args.lda = k;
-  args.ldb = n;
-  args.ldc = n;
+                        MatMulShape<CheckedInt>(ToDims(a.sizes), ToDims(b.sizes), batch_dims));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, a.dtype, shape));
+  const int64_t batches = batch_dims == 0 ? 1 : a.sizes[0];
+  const int64_t m = a.sizes[batch_dims], k = a.sizes[batch_dims + 1], n = b.sizes[batch_dims + 1];
+  TensorView addend;
+  if (p.addend != nullptr) {
+    ABSL_ASSIGN_OR_RETURN(addend, ExpandTo(*p.addend, out->sizes));
+  }
+  if (out->numel() == 0) return absl::OkStatus();
+  const Scratch parts = ScratchFor(a, b, *out, p.addend, p.beta);
+  ABSL_ASSIGN_OR_RETURN(float* scratch,
+                        ScratchArray<float>(context, static_cast<int64_t>(parts.total())));
+  float* const a_copy = scratch + parts.panel;
+  float* const c_copy = a_copy + parts.a;
+  float* const addend_copy = c_copy + parts.c;
+  if (parts.addend != 0) {
+    ABSL_RETURN_IF_ERROR(
+        CopyStrided(addend, TensorView::Contiguous(DType::kFloat32, addend.sizes, addend_copy)));
+  }
   for (int64_t i = 0; i < batches; ++i) {
-    args.a = a->as<float>() + i * m * k;
-    args.b = b->as<float>() + i * k * n;
-    args.c = out->as<float>() + i * m * n;
+    const TensorView left = MatrixOf(a, i), right = MatrixOf(b, i), result = MatrixOf(*out, i);
+    GemmF32Args args;
+    args.m = static_cast<size_t>(m);
+    args.n = static_cast<size_t>(n);
+    args.k = static_cast<size_t>(k);
+    args.scratch = scratch;
+    args.alpha = p.alpha;
+    if (parts.a != 0) {
+      ABSL_RETURN_IF_ERROR(
+          CopyStrided(left, TensorView::Contiguous(DType::kFloat32, left.sizes, a_copy)));
+      args.a = a_copy;
+      args.lda = args.k;
+    } else {
+      args.a = left.as<const float>();
+      args.lda = static_cast<size_t>(left.strides[0]);
+    }
+    if (HasRows(right)) {
+      args.b = right.as<const float>();
+      args.ldb = static_cast<size_t>(right.strides[0]);
+    } else {
+      args.pack = &PackStrided;
+      args.pack_source = &right;
+    }
+    if (p.addend != nullptr && parts.addend == 0) args.column_bias = p.addend->as<const float>();
+    float* c = parts.c != 0 ? c_copy : result.as<float>();
+    args.c = c;
+    args.ldc = parts.c != 0 ? args.n : static_cast<size_t>(result.strides[0]);
     GemmF32(args);
+    if (parts.addend != 0) {
+      PointwiseParams beta;
+      beta.Set(0, EValue(static_cast<double>(p.beta)));
+      const VectorLoop add = FindLoop(PointwiseOp::kAdd, DType::kFloat32);
+      for (size_t r = 0; r < args.m; ++r) {
+        const void* operands[] = {c + r * args.ldc, addend_copy + r * args.n};
+        add(operands, c + r * args.ldc, args.n, beta);
+      }
+    }
+    if (parts.c != 0) {
+      ABSL_RETURN_IF_ERROR(
+          CopyStrided(TensorView::Contiguous(DType::kFloat32, result.sizes, c_copy), result));
+    }
   }
   return absl::OkStatus();
 }
 
-absl::Status Mm(KernelContext& context) {
+// (a, b)
+template <int kBatchDims>
+absl::Status Plain(KernelContext& context) {
   ABSL_RETURN_IF_ERROR(context.CheckArity(2, 1));
-  return Multiply(context, 0, 0, {});
+  Product p;
+  ABSL_ASSIGN_OR_RETURN(p.a, TensorOf(context, 0, "first factor", kTypes));
+  ABSL_ASSIGN_OR_RETURN(p.b, TensorOf(context, 1, "second factor", p.a->dtype));
+  return Multiply(context, p, kBatchDims);
 }
 
-absl::Status Bmm(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(2, 1));
-  return Multiply(context, 0, 1, {});
-}
-
-// self, mat1, mat2, *, beta, alpha: a vector is added to each row.
+// (addend, a, b, *, beta, alpha)
 absl::Status Addmm(KernelContext& context) {
   ABSL_RETURN_IF_ERROR(context.CheckArity(5, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, TensorOf(context, 0, "self", kF32));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* b, TensorOf(context, 2, "second matrix", kF32));
-  if (self->rank() != 1 || b->rank() != 2 || self->sizes[0] != b->sizes[1] ||
-      !self->is_contiguous()) {
-    return absl::InvalidArgumentError("addmm: self is not a vector as long as a row of the result");
+  Product p;
+  ABSL_ASSIGN_OR_RETURN(p.a, TensorOf(context, 1, "first factor", kTypes));
+  ABSL_ASSIGN_OR_RETURN(p.b, TensorOf(context, 2, "second factor", p.a->dtype));
+  ABSL_ASSIGN_OR_RETURN(p.addend, TensorOf(context, 0, "addend", p.a->dtype));
+  ABSL_ASSIGN_OR_RETURN(const double beta, context.Double(3));
+  ABSL_ASSIGN_OR_RETURN(const double alpha, context.Double(4));
+  p.beta = static_cast<float>(beta);
+  p.alpha = static_cast<float>(alpha);
+  // As in BLAS, a factor of zero leaves its operand out, NaN or not; its shape must fit all the
+  // same.
+  if (alpha == 0) return absl::InternalError("the call changed after the kernel was chosen");
+  if (beta == 0) {
+    ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape,
+                          MatMulShape<CheckedInt>(ToDims(p.a->sizes), ToDims(p.b->sizes), 0));
+    ABSL_ASSIGN_OR_RETURN(const Sizes sizes, ToSizes(shape));
+    ABSL_RETURN_IF_ERROR(ExpandTo(*p.addend, sizes).status());
+    p.addend = nullptr;
   }
-  GemmF32Args args;
-  args.column_bias = self->as<float>();
-  return Multiply(context, 1, 0, args);
+  return Multiply(context, p, 0);
 }
 
-bool IsOne(const EValue& value) {
-  if (const int64_t* i = value.get_if<int64_t>()) return *i == 1;
-  const double* d = value.get_if<double>();
-  return d != nullptr && *d == 1;
+// Argument i if it is a tensor of these types and this rank.
+const TensorView* FactorOf(const KernelContext& context, int i, int rank) {
+  const TensorView* t = context.argument(i).get_if<TensorView>();
+  const bool fits = t != nullptr && kTypes.contains(t->dtype) && t->rank() == rank;
+  return fits ? t : nullptr;
 }
 
-bool AcceptsProduct(const KernelContext& context) {
-  return context.num_arguments() == 2 && context.num_outputs() == 1 && IsRowMajorF32(context, 0) &&
-         IsRowMajorF32(context, 1) && IsRowMajorF32Output(context, 0);
+bool AcceptsFactors(const KernelContext& context, int first, int rank) {
+  const TensorView *a = FactorOf(context, first, rank), *b = FactorOf(context, first + 1, rank);
+  const absl::StatusOr<const TensorView*> out = context.PlannedOutput(0);
+  return a != nullptr && b != nullptr && a->dtype == b->dtype && out.ok() &&
+         (*out)->dtype == a->dtype && (*out)->rank() == rank;
 }
 
+bool AcceptsMm(const KernelContext& context) {
+  return context.num_arguments() == 2 && AcceptsFactors(context, 0, 2);
+}
+bool AcceptsBmm(const KernelContext& context) {
+  return context.num_arguments() == 2 && AcceptsFactors(context, 0, 3);
+}
 bool AcceptsAddmm(const KernelContext& context) {
-  if (context.num_arguments() != 5 || context.num_outputs() != 1 || !IsRowMajorF32(context, 0) ||
-      !IsRowMajorF32(context, 1) || !IsRowMajorF32(context, 2) ||
-      !IsRowMajorF32Output(context, 0)) {
-    return false;
-  }
-  const TensorView* self = context.argument(0).get_if<TensorView>();
-  const TensorView* b = context.argument(2).get_if<TensorView>();
-  // A vector of one element would be broadcast.
-  return self->rank() == 1 && b->rank() == 2 && self->sizes[0] == b->sizes[1] &&
-         IsOne(context.argument(3)) && IsOne(context.argument(4));
+  if (context.num_arguments() != 5 || !AcceptsFactors(context, 1, 2)) return false;
+  const TensorView* addend = context.argument(0).get_if<TensorView>();
+  const absl::StatusOr<double> beta = context.Double(3), alpha = context.Double(4);
+  return addend != nullptr && addend->dtype == context.argument(1).get_if<TensorView>()->dtype &&
+         beta.ok() && alpha.ok() && *alpha != 0;
+}
+
+uint64_t FactorScratch(const KernelContext& context) {
+  const absl::StatusOr<const TensorView*> out = context.PlannedOutput(0);
+  if (!out.ok()) return 0;
+  return ScratchFor(*context.argument(0).get_if<TensorView>(),
+                    *context.argument(1).get_if<TensorView>(), **out, nullptr, 0)
+             .total() *
+         sizeof(float);
+}
+uint64_t AddmmScratch(const KernelContext& context) {
+  const absl::StatusOr<const TensorView*> out = context.PlannedOutput(0);
+  if (!out.ok()) return 0;
+  const double beta = context.Double(3).value_or(1);
+  return ScratchFor(*context.argument(1).get_if<TensorView>(),
+                    *context.argument(2).get_if<TensorView>(), **out,
+                    beta == 0 ? nullptr : context.argument(0).get_if<TensorView>(), beta)
+             .total() *
+         sizeof(float);
 }
 
 constexpr Kernel kKernels[] = {
-    {"aten.mm.default", "MmF32", KernelEngine::kHighway, &Mm, &AcceptsProduct,
-     [](const KernelContext& c) { return ScratchFor(c, 0); }},
-    {"aten.bmm.default", "BmmF32", KernelEngine::kHighway, &Bmm, &AcceptsProduct,
-     [](const KernelContext& c) { return ScratchFor(c, 0); }},
-    {"aten.addmm.default", "AddmmF32", KernelEngine::kHighway, &Addmm, &AcceptsAddmm,
-     [](const KernelContext& c) { return ScratchFor(c, 1); }},
+    {"aten.mm.default", "MmSimd", KernelEngine::kHighway, &Plain<0>, &AcceptsMm, &FactorScratch},
+    {"aten.bmm.default", "BmmSimd", KernelEngine::kHighway, &Plain<1>, &AcceptsBmm, &FactorScratch},
+    {"aten.addmm.default", "AddmmSimd", KernelEngine::kHighway, &Addmm, &AcceptsAddmm,
+     &AddmmScratch},
 };
 
 }  // namespace

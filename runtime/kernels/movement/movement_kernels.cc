@@ -23,6 +23,7 @@ void Fill(const TensorView& out, const ScalarElement& element) { FillStrided(out
 // (self, repeats): a copy of self with its dimensions doubled, the outer ones repeated. Calls whose
 // dimensions are too many for that are refused.
 bool AcceptsRepeat(const KernelContext& context) {
+  if (context.num_arguments() != 2) return false;
   const absl::StatusOr<Sizes> repeats = context.IntList(1);
   return repeats.ok() && 2 * repeats->size() <= kMaxRank;
 }

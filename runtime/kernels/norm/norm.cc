@@ -19,21 +19,27 @@ RowStatistics LayerNormRowF32Impl(const float* in, size_t n, const float* HWY_RE
   const size_t lanes = hn::Lanes(d);
   const float mean = SumOf(d, in, n) / static_cast<float>(n);
   const auto center = hn::Set(d, mean);
-  auto squares = hn::Zero(d);
+  auto squares = hn::Zero(d), rests = hn::Zero(d);
   size_t i = 0;
   for (; i + lanes <= n; i += lanes) {
     const auto x = hn::Sub(hn::LoadU(d, in + i), center);
+    rests = hn::Add(rests, x);
     squares = hn::MulAdd(x, x, squares);
   }
   if (i < n) {
     const auto x =
         hn::IfThenElseZero(hn::FirstN(d, n - i), hn::Sub(hn::LoadN(d, in + i, n - i), center));
+    rests = hn::Add(rests, x);
     squares = hn::MulAdd(x, x, squares);
   }
-  const float rstd = 1.0f / std::sqrt(hn::ReduceSum(d, squares) / static_cast<float>(n) + eps);
+  // What rounding left of the mean; it matters where the elements are nearly equal.
+  const float rest = hn::ReduceSum(d, rests) / static_cast<float>(n);
+  const float variance = hn::ReduceSum(d, squares) / static_cast<float>(n) - rest * rest;
+  const float rstd = 1.0f / std::sqrt((variance < 0 ? 0 : variance) + eps);
+  const auto left = hn::Set(d, rest);
   const auto scale = hn::Set(d, rstd);
   const auto normalized = [&](auto x, size_t at, size_t count) HWY_ATTR {
-    auto y = hn::Mul(hn::Sub(x, center), scale);
+    auto y = hn::Mul(hn::Sub(hn::Sub(x, center), left), scale);
     if (weight != nullptr) y = hn::Mul(y, hn::LoadN(d, weight + at, count));
     if (bias != nullptr) y = hn::Add(y, hn::LoadN(d, bias + at, count));
     return y;
@@ -42,7 +48,7 @@ RowStatistics LayerNormRowF32Impl(const float* in, size_t n, const float* HWY_RE
   for (; i + lanes <= n; i += lanes)
     hn::StoreU(normalized(hn::LoadU(d, in + i), i, lanes), d, out + i);
   if (i < n) hn::StoreN(normalized(hn::LoadN(d, in + i, n - i), i, n - i), d, out + i, n - i);
-  return {mean, rstd};
+  return {mean + rest, rstd};
 }
 
 void NormalizeF32Impl(const float* HWY_RESTRICT in, size_t n, float mean, float factor,

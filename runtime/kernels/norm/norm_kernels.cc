@@ -2,6 +2,7 @@
 // together they are read and written in place; all others pass through buffers.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string_view>
 
 #include "runtime/core/status_macros.h"
@@ -33,6 +34,9 @@ bool IsRowMajorF32(const TensorView& t) { return t.dtype == DType::kFloat32 && t
 struct Moments {
   double mean = 0, var = 0;  // var is divided by the number of elements
 };
+
+constexpr Moments kNoMoments = {std::numeric_limits<double>::quiet_NaN(),
+                                std::numeric_limits<double>::quiet_NaN()};
 
 // Joins the elements of `part` to a sum: of the elements, or of their squared distances from a
 // center.
@@ -67,9 +71,13 @@ Moments MomentsOf(const TensorView& part) {
   return m;
 }
 
-// to = (from - mean) * factor + offset, element by element. Precondition: equal sizes.
-void Normalize(const TensorView& from, const TensorView& to, float mean, float factor,
-               float offset) {
+// to = (from - center) * scale + shift, element by element. Precondition: equal sizes.
+void Normalize(const TensorView& from, const TensorView& to, double center, double scale,
+               double shift) {
+  // What rounding takes from the mean goes into the offset.
+  const float mean = static_cast<float>(center), factor = static_cast<float>(scale);
+  const double rest = std::isfinite(center) ? center - mean : 0;
+  const float offset = static_cast<float>(shift - rest * factor);
   RunSource source(from.data, from.dtype, from.sizes, from.strides, DType::kFloat32);
   RunSink sink(to.data, to.dtype, to.sizes, to.strides, DType::kFloat32);
   RunStorage in, out;
@@ -125,6 +133,7 @@ absl::Status LayerNorm(KernelContext& context) {
     }
     return absl::OkStatus();
   }
+  if (input->numel() == 0) return absl::OkStatus();  // no rows, however long
   const Strides in_row = SelectDims(input->strides, leading),
                 out_row = SelectDims(out->strides, leading);
   const bool in_place = input->dtype == DType::kFloat32 && IsContiguous(normalized, in_row) &&
@@ -201,17 +210,19 @@ absl::Status GroupNorm(KernelContext& context) {
   for (int64_t i = 0; i < n; ++i) {
     for (int64_t g = 0; g < groups; ++g) {
       const int64_t first = g * per_group;
-      const Moments m = MomentsOf(
-          PartOf(*input, i * input->strides[0] + first * input->strides[1], sizes, strides));
+      const Moments m =
+          input->numel() == 0
+              ? kNoMoments
+              : MomentsOf(PartOf(*input, i * input->strides[0] + first * input->strides[1], sizes,
+                                 strides));
       const double r = 1 / std::sqrt(m.var + eps);
       write_mean(i * mean->strides[0] + g * mean->strides[1], m.mean);
       write_rstd(i * rstd->strides[0] + g * rstd->strides[1], r);
       if (input->numel() == 0) continue;  // of however many channels
       for (int64_t c = first; c < first + per_group; ++c) {
         Normalize(PartOf(*input, i * input->strides[0] + c * input->strides[1], plane, in_plane),
-                  PartOf(*out, i * out->strides[0] + c * out->strides[1], plane, out_plane),
-                  static_cast<float>(m.mean), static_cast<float>(r * scale[c]),
-                  static_cast<float>(shift[c]));
+                  PartOf(*out, i * out->strides[0] + c * out->strides[1], plane, out_plane), m.mean,
+                  r * scale[c], shift[c]);
       }
     }
   }
@@ -262,17 +273,19 @@ absl::Status BatchNorm(KernelContext& context) {
   const Strides in_channel = SelectDims(input->strides, 0, 0b10),
                 out_channel = SelectDims(out->strides, 0, 0b10);
   for (int64_t c = 0; c < channels; ++c) {
-    const TensorView from = PartOf(*input, c * input->strides[1], channel, in_channel),
-                     to = PartOf(*out, c * out->strides[1], channel, out_channel);
+    const bool empty = input->numel() == 0;
+    const TensorView from =
+        empty ? *input : PartOf(*input, c * input->strides[1], channel, in_channel);
     Moments m = {mean_in[c], var_in[c]};
-    if (!kInference) m = MomentsOf(from);
+    if (!kInference) m = empty ? kNoMoments : MomentsOf(from);
     const double rstd = 1 / std::sqrt(m.var + eps);
     if (!kInference) {
       write_mean(c * save_mean->strides[0], m.mean);
       write_rstd(c * save_rstd->strides[0], rstd);
     }
-    Normalize(from, to, static_cast<float>(m.mean), static_cast<float>(rstd * scale[c]),
-              static_cast<float>(shift[c]));
+    if (empty) continue;
+    Normalize(from, PartOf(*out, c * out->strides[1], channel, out_channel), m.mean,
+              rstd * scale[c], shift[c]);
   }
   return absl::OkStatus();
 }

@@ -208,20 +208,20 @@ struct Xor : IntegerBinaryOp {
 template <class Op, class T>
 void Run(const void* const* operands, void* result, size_t n, const PointwiseParams& params) {
   const T p = params.Get<T>(0), q = params.Get<T>(1);
-  const T* HWY_RESTRICT a = static_cast<const T*>(operands[0]);
-  T* HWY_RESTRICT out = static_cast<T*>(result);
+  const T* a = static_cast<const T*>(operands[0]);
+  T* out = static_cast<T*>(result);
   if constexpr (Op::kOperands == 1) {
     for (size_t i = 0; i < n; ++i) out[i] = Op::Of(a[i], p, q);
   } else {
-    const T* HWY_RESTRICT b = static_cast<const T*>(operands[1]);
+    const T* b = static_cast<const T*>(operands[1]);
     for (size_t i = 0; i < n; ++i) out[i] = Op::Of(a[i], b[i], p, q);
   }
 }
 
 template <class T, class Fn>
 HWY_INLINE void Map(const void* in, void* result, size_t n, const Fn& fn) {
-  const T* HWY_RESTRICT a = static_cast<const T*>(in);
-  T* HWY_RESTRICT out = static_cast<T*>(result);
+  const T* a = static_cast<const T*>(in);
+  T* out = static_cast<T*>(result);
   for (size_t i = 0; i < n; ++i) out[i] = fn(a[i]);
 }
 

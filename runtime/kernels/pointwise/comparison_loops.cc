@@ -101,18 +101,18 @@ struct Where {
 template <class Op, class T>
 void Run(const void* const* operands, void* result, size_t n, const PointwiseParams&) {
   if constexpr (std::is_same_v<Op, Where>) {
-    const uint8_t* HWY_RESTRICT condition = static_cast<const uint8_t*>(operands[0]);
-    const T* HWY_RESTRICT a = static_cast<const T*>(operands[1]);
-    const T* HWY_RESTRICT b = static_cast<const T*>(operands[2]);
-    T* HWY_RESTRICT out = static_cast<T*>(result);
+    const uint8_t* condition = static_cast<const uint8_t*>(operands[0]);
+    const T* a = static_cast<const T*>(operands[1]);
+    const T* b = static_cast<const T*>(operands[2]);
+    T* out = static_cast<T*>(result);
     for (size_t i = 0; i < n; ++i) out[i] = Op::template Of<T>(condition[i], a[i], b[i]);
   } else {
-    const T* HWY_RESTRICT a = static_cast<const T*>(operands[0]);
-    uint8_t* HWY_RESTRICT out = static_cast<uint8_t*>(result);
+    const T* a = static_cast<const T*>(operands[0]);
+    uint8_t* out = static_cast<uint8_t*>(result);
     if constexpr (std::is_invocable_v<decltype(&Op::template Of<T>), T>) {
       for (size_t i = 0; i < n; ++i) out[i] = Op::template Of<T>(a[i]) ? 1 : 0;
     } else {
-      const T* HWY_RESTRICT b = static_cast<const T*>(operands[1]);
+      const T* b = static_cast<const T*>(operands[1]);
       for (size_t i = 0; i < n; ++i) out[i] = Op::template Of<T>(a[i], b[i]) ? 1 : 0;
     }
   }

@@ -17,8 +17,8 @@ namespace HWY_NAMESPACE {
 template <class Op>
 HWY_INLINE void Map(const void* const* operands, void* result, size_t n, const Op& op) {
   const hn::ScalableTag<float> d;
-  const float* HWY_RESTRICT in = static_cast<const float*>(operands[0]);
-  float* HWY_RESTRICT out = static_cast<float*>(result);
+  const float* in = static_cast<const float*>(operands[0]);
+  float* out = static_cast<float*>(result);
   const size_t lanes = hn::Lanes(d);
   size_t i = 0;
   for (; i + lanes <= n; i += lanes) hn::StoreU(op(d, hn::LoadU(d, in + i)), d, out + i);
@@ -126,9 +126,9 @@ void Elu(const void* const* operands, void* out, size_t n, const PointwiseParams
 
 void Glu(const void* const* operands, void* result, size_t n, const PointwiseParams&) {
   const hn::ScalableTag<float> d;
-  const float* HWY_RESTRICT a = static_cast<const float*>(operands[0]);
-  const float* HWY_RESTRICT b = static_cast<const float*>(operands[1]);
-  float* HWY_RESTRICT out = static_cast<float*>(result);
+  const float* a = static_cast<const float*>(operands[0]);
+  const float* b = static_cast<const float*>(operands[1]);
+  float* out = static_cast<float*>(result);
   const size_t lanes = hn::Lanes(d);
   const auto one = hn::Set(d, 1.0f);
   for (size_t i = 0; i < n; i += lanes) {

@@ -15,20 +15,39 @@
 namespace belay {
 
 // The operations, by the file that has their loops: arithmetic_loops.cc,
-#define BELAY_ARITHMETIC_OPS(X)                                                                 \
-  X(Abs)                                                                                        \
-  X(Add) X(And) X(ClampHigh) X(ClampLow) X(ClampBoth) X(Div) X(LeakyRelu) X(Maximum) X(Minimum) \
-      X(Mul) X(Neg) X(Not) X(Or) X(Pow) X(Relu) X(ReverseSub) X(Sign) X(Sub) X(Xor)
+#define BELAY_ARITHMETIC_OPS(X) \
+  X(Abs)                        \
+  X(Add)                        \
+  X(And)                        \
+  X(ClampHigh)                  \
+  X(ClampLow)                   \
+  X(ClampBoth)                  \
+  X(Div)                        \
+  X(LeakyRelu)                  \
+  X(Maximum)                    \
+  X(Minimum) X(Mul) X(Neg) X(Not) X(Or) X(Pow) X(Relu) X(ReverseSub) X(Sign) X(Sub) X(Xor)
 // comparison_loops.cc, which has those with truth values,
-#define BELAY_COMPARISON_OPS(X)                                                                    \
-  X(Eq)                                                                                            \
-  X(Ge) X(Gt) X(IsInf) X(IsNan) X(Le) X(LogicalAnd) X(LogicalNot) X(LogicalOr) X(LogicalXor) X(Lt) \
-      X(Ne) X(Where)
+#define BELAY_COMPARISON_OPS(X) \
+  X(Eq)                         \
+  X(Ge)                         \
+  X(Gt)                         \
+  X(IsInf)                      \
+  X(IsNan) X(Le) X(LogicalAnd) X(LogicalNot) X(LogicalOr) X(LogicalXor) X(Lt) X(Ne) X(Where)
 // and float_loops.cc.
-#define BELAY_FLOAT_OPS(X)                                                                    \
-  X(Ceil)                                                                                     \
-  X(Cos) X(Elu) X(Erf) X(Exp) X(Expm1) X(Floor) X(GeluErf) X(GeluTanh) X(Glu) X(Log) X(Log10) \
-      X(Log1p) X(Log2) X(Reciprocal) X(Round) X(Rsqrt) X(Sigmoid) X(Sin) X(Sqrt) X(Tanh) X(Trunc)
+#define BELAY_FLOAT_OPS(X) \
+  X(Ceil)                  \
+  X(Cos)                   \
+  X(Elu)                   \
+  X(Erf)                   \
+  X(Exp)                   \
+  X(Expm1)                 \
+  X(Floor)                 \
+  X(GeluErf)               \
+  X(GeluTanh)              \
+  X(Glu)                   \
+  X(Log)                   \
+  X(Log10)                 \
+  X(Log1p) X(Log2) X(Reciprocal) X(Round) X(Rsqrt) X(Sigmoid) X(Sin) X(Sqrt) X(Tanh) X(Trunc)
 
 enum class PointwiseOp : uint8_t {
 #define BELAY_ENUMERATOR(name) k##name,

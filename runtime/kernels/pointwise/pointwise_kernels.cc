@@ -3,6 +3,7 @@
 #include <cmath>
 #include <optional>
 #include <string_view>
+#include <type_traits>
 
 #include "runtime/core/status_macros.h"
 #include "runtime/kernel/promotion_rules.h"
@@ -19,38 +20,48 @@ absl::Status Refused() { return absl::InvalidArgumentError("left to the referenc
 bool IsHalf(DType dtype) { return dtype == DType::kFloat16 || dtype == DType::kBFloat16; }
 
 // Operators without parameters.
-template <int kOperands, PromotionRule kRule, PointwiseOp kOp, bool kExactLast = false>
-absl::Status Plain(const KernelContext& context, PointwiseRequest& request) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(kOperands, 1));
-  for (int i = 0; i < kOperands; ++i) ABSL_RETURN_IF_ERROR(request.call.Add(context, i));
-  ABSL_ASSIGN_OR_RETURN(request.types, request.call.Promote(kRule));
-  request.op = kOp;
-  request.exact_last = kExactLast;
-  return absl::OkStatus();
-}
+template <int kCount, PromotionRule kRule, PointwiseOp kName, bool kExactLast = false>
+struct Plain {
+  static constexpr int kOperands = kCount;
+  static constexpr PointwiseOp kOp = kName;
+
+  static absl::Status Read(const KernelContext& context, PointwiseRequest& request) {
+    ABSL_RETURN_IF_ERROR(context.CheckArity(kCount, 1));
+    for (int i = 0; i < kCount; ++i) ABSL_RETURN_IF_ERROR(request.call.Add(context, i));
+    ABSL_ASSIGN_OR_RETURN(request.types, request.call.Promote(kRule));
+    request.op = kOp;
+    request.exact_last = kExactLast;
+    return absl::OkStatus();
+  }
+};
 
 // (self, other, alpha)
-template <PromotionRule kRule, PointwiseOp kOp>
-absl::Status Scaled(const KernelContext& context, PointwiseRequest& request) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(3, 1));
-  for (int i = 0; i < 2; ++i) ABSL_RETURN_IF_ERROR(request.call.Add(context, i));
-  ABSL_ASSIGN_OR_RETURN(request.types, request.call.Promote(kRule));
-  const DType compute = request.types.compute;
-  const EValue& alpha = context.argument(2);
-  const bool takes = alpha.is<int64_t>() || (alpha.is<bool>() && compute == DType::kBool) ||
-                     (alpha.is<double>() && !IsIntegral(compute, /*include_bool=*/true));
-  if (!takes) return Refused();
-  ABSL_ASSIGN_OR_RETURN(const EValue factor,
-                        ConvertScalar(alpha, IsHalf(compute) ? DType::kFloat32 : compute));
-  request.params.Set(0, factor);
-  request.op = kOp;
-  request.exact_last = true;
-  return absl::OkStatus();
-}
+template <PromotionRule kRule, PointwiseOp kName>
+struct Scaled {
+  static constexpr int kOperands = 2;
+  static constexpr PointwiseOp kOp = kName;
+
+  static absl::Status Read(const KernelContext& context, PointwiseRequest& request) {
+    ABSL_RETURN_IF_ERROR(context.CheckArity(3, 1));
+    for (int i = 0; i < 2; ++i) ABSL_RETURN_IF_ERROR(request.call.Add(context, i));
+    ABSL_ASSIGN_OR_RETURN(request.types, request.call.Promote(kRule));
+    const DType compute = request.types.compute;
+    const EValue& alpha = context.argument(2);
+    const bool takes = alpha.is<int64_t>() || (alpha.is<bool>() && compute == DType::kBool) ||
+                       (alpha.is<double>() && !IsIntegral(compute, /*include_bool=*/true));
+    if (!takes) return Refused();
+    ABSL_ASSIGN_OR_RETURN(const EValue factor,
+                          ConvertScalar(alpha, IsHalf(compute) ? DType::kFloat32 : compute));
+    request.params.Set(0, factor);
+    request.op = kOp;
+    request.exact_last = true;
+    return absl::OkStatus();
+  }
+};
 
 // ~x, the negation for bool.
 absl::Status BitwiseNot(const KernelContext& context, PointwiseRequest& request) {
-  ABSL_RETURN_IF_ERROR((Plain<1, kIntegerOrBoolRule, PointwiseOp::kNot>(context, request)));
+  ABSL_RETURN_IF_ERROR((Plain<1, kIntegerOrBoolRule, PointwiseOp::kNot>::Read(context, request)));
   if (request.types.compute == DType::kBool) request.op = PointwiseOp::kLogicalNot;
   return absl::OkStatus();
 }
@@ -210,19 +221,67 @@ absl::Status MaskedFill(const KernelContext& context, PointwiseRequest& request)
   return absl::OkStatus();
 }
 
+// What reads the arguments: a function, or one of the forms above.
 using ReadArguments = absl::Status (*)(const KernelContext&, PointwiseRequest&);
 
-template <ReadArguments kRead>
+template <auto kRead>
+absl::Status Read(const KernelContext& context, PointwiseRequest& request) {
+  if constexpr (std::is_convertible_v<decltype(kRead), ReadArguments>) {
+    return kRead(context, request);
+  } else {
+    return kRead.Read(context, request);
+  }
+}
+
+// float32 tensors of one layout without gaps, which need no broadcast, promotion or cursor: most of
+// what models compute, and many a tensor of it is small. False: it is another call.
+template <class Form>
+absl::StatusOr<bool> RunDense(KernelContext& context) {
+  constexpr int kOperands = Form::kOperands;
+  if (context.num_arguments() < kOperands || context.num_outputs() != 1) return false;
+  const TensorView* first = context.argument(0).get_if<TensorView>();
+  if (first == nullptr || first->dtype != DType::kFloat32) return false;
+  PointwiseParams params;
+  const void* operands[2] = {first->data};
+  if constexpr (kOperands == 2) {
+    const TensorView* second = context.argument(1).get_if<TensorView>();
+    if (second == nullptr || second->dtype != DType::kFloat32 || !(second->sizes == first->sizes) ||
+        !(second->strides == first->strides)) {
+      return false;
+    }
+    operands[1] = second->data;
+    if (context.num_arguments() == 3) {
+      const int64_t* alpha = context.argument(2).get_if<int64_t>();
+      if (alpha == nullptr || *alpha != 1) return false;
+      params.Set(0, EValue(int64_t{1}));
+    }
+  }
+  const TensorView* out = context.output_slot(0)->get_if<TensorView>();
+  const DType made = IsComparison(Form::kOp) ? DType::kBool : DType::kFloat32;
+  if (out == nullptr || out->dtype != made || !IsDense(first->sizes, first->strides)) return false;
+  ABSL_ASSIGN_OR_RETURN(out, context.Output(0, first->sizes));
+  if (!(out->strides == first->strides)) return false;
+  const VectorLoop loop = FindLoop(Form::kOp, DType::kFloat32);
+  if (loop == nullptr) return false;
+  loop(operands, out->data, static_cast<size_t>(out->numel()), params);
+  return true;
+}
+
+template <auto kRead>
 absl::Status Run(KernelContext& context) {
+  if constexpr (!std::is_convertible_v<decltype(kRead), ReadArguments>) {
+    ABSL_ASSIGN_OR_RETURN(const bool done, RunDense<decltype(kRead)>(context));
+    if (done) return absl::OkStatus();
+  }
   PointwiseRequest request;
-  ABSL_RETURN_IF_ERROR(kRead(context, request));
+  ABSL_RETURN_IF_ERROR(Read<kRead>(context, request));
   return RunRequest(context, request);
 }
 
-template <ReadArguments kRead>
+template <auto kRead>
 bool Accepts(const KernelContext& context) {
   PointwiseRequest request;
-  if (!kRead(context, request).ok()) return false;
+  if (!Read<kRead>(context, request).ok()) return false;
   const absl::StatusOr<const TensorView*> out = context.PlannedOutput(0);
   return out.ok() && TakesRequest(request, (*out)->dtype);
 }

@@ -106,6 +106,7 @@ class Reduction {
   // a single result, as rows of kReduceLanes with the rest as one shorter row by itself.
   template <class Fn>
   void ForEachRow(int64_t base, int64_t width, Fn&& fn) const {
+    if (fold_.count() == 0) return;  // perhaps without memory to point into
     const int64_t bytes = static_cast<int64_t>(DTypeSize(fold_.self->dtype));
     const std::byte* data = fold_.self->as<const std::byte>() + base * bytes;
     if (columns_) {

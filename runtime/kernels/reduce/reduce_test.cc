@@ -116,12 +116,11 @@ TEST(ReduceTest, EveryLengthAsRowAndAsColumn) {
       if (!Takes(row, dtype)) continue;
       for (int64_t n : KernelComparison::Lengths(dtype)) {
         if (n == 0) continue;
-        for (Values values : {Values::kNormal, Values::kFew}) {
-          ASSERT_TRUE(comparison.Compare(
-              CallOf(row, {dtype, {3, n}, Layout::kRowMajor, values, 0}, {1}, false)));
-          ASSERT_TRUE(comparison.Compare(
-              CallOf(row, {dtype, {5, n}, Layout::kRowMajor, values, 0}, {0}, true)));
-        }
+        const Values values = n % 2 == 0 ? Values::kNormal : Values::kFew;
+        ASSERT_TRUE(comparison.Compare(
+            CallOf(row, {dtype, {3, n}, Layout::kRowMajor, values, 0}, {1}, false)));
+        ASSERT_TRUE(comparison.Compare(
+            CallOf(row, {dtype, {5, n}, Layout::kRowMajor, values, 0}, {0}, true)));
       }
     }
   }
@@ -130,7 +129,7 @@ TEST(ReduceTest, EveryLengthAsRowAndAsColumn) {
 TEST(ReduceTest, EveryLayoutAndSetOfDimensions) {
   KernelComparison comparison;
   for (const Row& row : kRows) {
-    for (DType dtype : kDTypes) {
+    for (DType dtype : {DType::kFloat32, DType::kBFloat16, DType::kInt64, DType::kUint8}) {
       if (!Takes(row, dtype)) continue;
       for (Layout layout : {Layout::kRowMajor, Layout::kReversed, Layout::kGaps, Layout::kRepeated,
                             Layout::kChannelsLast}) {

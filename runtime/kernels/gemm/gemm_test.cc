@@ -1,0 +1,68 @@
+// Products of matrices against the reference kernels. The allowed error is that of gemm.h: k units
+// of the largest element's rounding, of which sums of random terms use a part.
+#include "gtest/gtest.h"
+#include "runtime/kernels/kernel_comparison.h"
+
+namespace belay {
+namespace {
+
+KernelCall Mm(DType dtype, int64_t m, int64_t k, int64_t n, Layout a = Layout::kRowMajor,
+              Layout b = Layout::kRowMajor) {
+  return {"aten.mm.default",
+          {TestTensorSpec{dtype, {m, k}, a, Values::kUnit, 0},
+           TestTensorSpec{dtype, {k, n}, b, Values::kUnit, 0}},
+          {dtype},
+          16 + static_cast<double>(k) / 4,
+          UlpOf::kLargest};
+}
+
+KernelCall Addmm(DType dtype, const Sizes& addend, int64_t m, int64_t k, int64_t n, double beta,
+                 double alpha) {
+  KernelCall call = Mm(dtype, m, k, n);
+  call.op = "aten.addmm.default";
+  call.arguments.insert(call.arguments.begin(), TestTensorSpec{dtype, addend});
+  call.arguments.push_back(EValue(beta));
+  call.arguments.push_back(EValue(alpha));
+  return call;
+}
+
+TEST(GemmTest, AllRemaindersOfTiles) {
+  KernelComparison comparison;
+  for (DType dtype : {DType::kFloat32, DType::kBFloat16, DType::kFloat16}) {
+    for (int64_t m : {0, 1, 2, 3, 4, 5, 6, 7, 11, 12, 13, 25, 30}) {
+      for (int64_t n : {1, 3, 4, 7, 8, 9, 15, 16, 17, 31, 32, 33, 65}) {
+        const int64_t k = (m * 7 + n * 3) % 40;
+        ASSERT_TRUE(comparison.Compare(Mm(dtype, m, k, n)));
+        ASSERT_TRUE(comparison.Compare(Addmm(dtype, {n}, m, k, n, 1, 1)));
+      }
+    }
+  }
+}
+
+TEST(GemmTest, LayoutsBatchesAndAddends) {
+  KernelComparison comparison;
+  for (DType dtype : {DType::kFloat32, DType::kBFloat16}) {
+    for (Layout a : {Layout::kRowMajor, Layout::kReversed, Layout::kGaps, Layout::kRepeated}) {
+      for (Layout b : {Layout::kRowMajor, Layout::kReversed, Layout::kGaps, Layout::kRepeated}) {
+        for (Layout out : {Layout::kRowMajor, Layout::kReversed}) {
+          KernelCall call = Mm(dtype, 13, 40, 37, a, b);
+          call.output_layout = out;
+          ASSERT_TRUE(comparison.Compare(call));
+          call.op = "aten.bmm.default";
+          std::get<TestTensorSpec>(call.arguments[0]).sizes = {3, 5, 40};
+          std::get<TestTensorSpec>(call.arguments[1]).sizes = {3, 40, 19};
+          ASSERT_TRUE(comparison.Compare(call));
+        }
+      }
+    }
+    for (const Sizes& addend : {Sizes{19}, Sizes{1}, Sizes{}, Sizes{7, 19}, Sizes{7, 1}}) {
+      for (const auto& [beta, alpha] :
+           std::vector<std::pair<double, double>>{{1, 1}, {0.5, 2}, {0, 1}}) {
+        ASSERT_TRUE(comparison.Compare(Addmm(dtype, addend, 7, 33, 19, beta, alpha)));
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace belay

@@ -1,0 +1,182 @@
+// Highway kernels beside the reference kernels, call by call in turn, so that both see the same
+// machine. The time is that of the Highway kernel; `ratio` is how many times as long the reference
+// kernel takes.
+//
+//   tools/bazel run --config=opt //runtime/kernels:kernels_bench -- --benchmark_filter=softmax
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "benchmark/benchmark.h"
+#include "runtime/kernels/kernel_comparison.h"
+
+namespace belay {
+namespace {
+
+using Ints = std::vector<int64_t>;
+
+struct Measured {
+  std::string name;  // family/what
+  KernelCall call;
+};
+
+TestTensorSpec F32(const Sizes& sizes) { return {DType::kFloat32, sizes}; }
+TestTensorSpec BF16(const Sizes& sizes) { return {DType::kBFloat16, sizes}; }
+EValue Int(int64_t v) { return EValue(v); }
+
+std::vector<Measured> Calls() {
+  const DType f32 = DType::kFloat32, bf16 = DType::kBFloat16, i64 = DType::kInt64,
+              i8 = DType::kInt8;
+  const Sizes tokens = {1, 128, 768}, image = {1, 64, 56, 56};
+  const TestTensorSpec row = F32({768}), channel = F32({64, 1, 1});
+  const auto conv = [](const Sizes& input, const Sizes& weight, int64_t stride, int64_t padding,
+                       bool transposed, int64_t groups) -> KernelCall {
+    return {"aten.convolution.default",
+            {F32(input), F32(weight), EValue(), Ints{stride, stride}, Ints{padding, padding},
+             Ints{1, 1}, EValue(transposed), Ints{0, 0}, EValue(groups)}};
+  };
+  return {
+      {"pointwise/add_f32", {"aten.add.Tensor", {F32(tokens), F32(tokens), Int(1)}, {f32}}},
+      {"pointwise/add_one_element", {"aten.add.Tensor", {F32({1}), F32({1}), Int(1)}, {f32}}},
+      {"pointwise/add_bias_row", {"aten.add.Tensor", {F32(tokens), row, Int(1)}, {f32}}},
+      {"pointwise/mul_by_channel", {"aten.mul.Tensor", {F32(image), channel}, {f32}}},
+      {"pointwise/add_bf16", {"aten.add.Tensor", {BF16(tokens), BF16(tokens), Int(1)}, {bf16}}},
+      {"pointwise/add_i64",
+       {"aten.add.Tensor",
+        {TestTensorSpec{i64, tokens}, TestTensorSpec{i64, tokens}, Int(1)},
+        {i64}}},
+      {"pointwise/relu_f32", {"aten.relu.default", {F32(image)}, {f32}}},
+      {"pointwise/gelu_f32",
+       {"aten.gelu.default", {F32(tokens), EValue(std::string_view("none"))}, {f32}}},
+      {"pointwise/sigmoid_f32", {"aten.sigmoid.default", {F32(tokens)}, {f32}}},
+      {"pointwise/sigmoid_bf16", {"aten.sigmoid.default", {BF16(tokens)}, {bf16}}},
+      {"pointwise/exp_f32", {"aten.exp.default", {F32(tokens)}, {f32}}},
+      {"pointwise/less_f32", {"aten.lt.Tensor", {F32(tokens), F32(tokens)}, {DType::kBool}}},
+      {"pointwise/where_f32",
+       {"aten.where.self",
+        {TestTensorSpec{DType::kBool, tokens}, F32(tokens), F32(tokens)},
+        {f32}}},
+      {"reduce/sum_rows",
+       {"aten.sum.dim_IntList", {F32(tokens), Ints{-1}, EValue(false), EValue()}, {f32}}},
+      {"reduce/mean_columns",
+       {"aten.mean.dim", {F32(tokens), Ints{1}, EValue(false), EValue()}, {f32}}},
+      {"reduce/mean_image",
+       {"aten.mean.dim", {F32(image), Ints{2, 3}, EValue(true), EValue()}, {f32}}},
+      {"reduce/amax_bf16", {"aten.amax.default", {BF16(tokens), Ints{-1}, EValue(false)}, {bf16}}},
+      {"reduce/argmax", {"aten.argmax.default", {F32({8, 32000}), Int(-1), EValue(false)}, {i64}}},
+      {"reduce/var",
+       {"aten.var.correction", {F32(tokens), Ints{-1}, Int(1), EValue(false)}, {f32}}},
+      {"movement/permute_nhwc",
+       {"aten.permute_copy.default", {F32(image), Ints{0, 2, 3, 1}}, {f32}}},
+      {"movement/transpose", {"aten.transpose_copy.int", {F32({768, 768}), Int(0), Int(1)}, {f32}}},
+      {"movement/heads",
+       {"aten.permute_copy.default", {F32({1, 128, 12, 64}), Ints{0, 2, 1, 3}}, {f32}}},
+      {"movement/slice",
+       {"aten.slice_copy.Tensor", {F32(image), Int(1), Int(0), Int(32), Int(1)}, {f32}}},
+      {"movement/cat",
+       {"aten.cat.default", {std::vector<TestTensorSpec>{F32(image), F32(image)}, Int(1)}, {f32}}},
+      {"movement/f32_to_bf16",
+       {"aten._to_copy.default",
+        {F32(tokens), EValue(bf16), EValue(), EValue(), EValue(), EValue(false), EValue()},
+        {bf16}}},
+      {"movement/expand",
+       {"aten.expand_copy.default", {F32({64, 1, 1}), Ints{1, 64, 56, 56}, EValue(false)}, {f32}}},
+      {"softmax/rows",
+       {"aten._softmax.default", {F32({12, 128, 128}), Int(-1), EValue(false)}, {f32}}},
+      {"softmax/rows_bf16",
+       {"aten._softmax.default", {BF16({12, 128, 128}), Int(-1), EValue(false)}, {bf16}}},
+      {"softmax/channels",
+       {"aten._softmax.default", {F32({1, 21, 64, 64}), Int(1), EValue(false)}, {f32}}},
+      {"norm/layer",
+       {"aten.native_layer_norm.default",
+        {F32(tokens), Ints{768}, row, row, EValue(1e-5)},
+        {f32, f32, f32}}},
+      {"norm/layer_bf16",
+       {"aten.native_layer_norm.default",
+        {BF16(tokens), Ints{768}, BF16({768}), BF16({768}), EValue(1e-5)},
+        {bf16, bf16, bf16}}},
+      {"norm/group",
+       {"aten.native_group_norm.default",
+        {F32(image), F32({64}), F32({64}), Int(1), Int(64), Int(56 * 56), Int(8), EValue(1e-5)},
+        {f32, f32, f32}}},
+      {"norm/batch",
+       {"aten._native_batch_norm_legit_no_training.default",
+        {F32(image), F32({64}), F32({64}), F32({64}),
+         TestTensorSpec{f32, {64}, Layout::kRowMajor, Values::kPositive, 0}, EValue(0.1),
+         EValue(1e-5)},
+        {f32, f32, f32}}},
+      {"gemm/mm_128_768_768", {"aten.mm.default", {F32({128, 768}), F32({768, 768})}, {f32}}},
+      {"gemm/mm_1_768_768", {"aten.mm.default", {F32({1, 768}), F32({768, 768})}, {f32}}},
+      {"gemm/mm_bf16", {"aten.mm.default", {BF16({128, 768}), BF16({768, 768})}, {bf16}}},
+      {"gemm/bmm_heads", {"aten.bmm.default", {F32({12, 128, 64}), F32({12, 64, 128})}, {f32}}},
+      {"conv/3x3", conv({1, 64, 28, 28}, {64, 64, 3, 3}, 1, 1, false, 1)},
+      {"conv/1x1", conv({1, 64, 28, 28}, {64, 64, 1, 1}, 1, 0, false, 1)},
+      {"conv/depthwise", conv({1, 64, 56, 56}, {64, 1, 3, 3}, 1, 1, false, 64)},
+      {"conv/transposed", conv({1, 32, 14, 14}, {32, 32, 4, 4}, 2, 1, true, 1)},
+      {"pool/max_3x3",
+       {"aten.max_pool2d_with_indices.default",
+        {F32(image), Ints{3, 3}, Ints{2, 2}, Ints{1, 1}, Ints{1, 1}, EValue(false)},
+        {f32, i64}}},
+      {"pool/global_average",
+       {"aten._adaptive_avg_pool2d.default", {F32(image), Ints{1, 1}}, {f32}}},
+      {"resize/bilinear",
+       {"aten.upsample_bilinear2d.vec",
+        {F32(image), Ints{112, 112}, EValue(false), EValue()},
+        {f32}}},
+      {"resize/nearest",
+       {"aten.upsample_nearest2d.vec", {F32(image), Ints{112, 112}, EValue()}, {f32}}},
+      {"select/topk",
+       {"aten.topk.default",
+        {F32({8, 32000}), Int(50), Int(-1), EValue(true), EValue(true)},
+        {f32, i64}}},
+      {"select/gather",
+       {"aten.gather.default",
+        {F32(tokens), Int(2), TestTensorSpec{i64, tokens, Layout::kRowMajor, Values::kNormal, 768},
+         EValue(false)},
+        {f32}}},
+      {"quantize/per_tensor",
+       {"quantized_decomposed.quantize_per_tensor.default",
+        {F32(tokens), EValue(0.05), Int(3), Int(-128), Int(127), EValue(i8)},
+        {i8}}},
+      {"quantize/dequantize",
+       {"quantized_decomposed.dequantize_per_tensor.default",
+        {TestTensorSpec{i8, tokens}, EValue(0.05), Int(3), Int(-128), Int(127), EValue(i8),
+         EValue()},
+        {f32}}},
+  };
+}
+
+void Run(benchmark::State& state, const KernelCall& call) {
+  KernelComparison comparison;
+  const std::unique_ptr<KernelComparison::Pair> pair = comparison.Prepare(call);
+  if (pair == nullptr) return state.SkipWithError("a kernel does not run");
+  using Clock = std::chrono::steady_clock;
+  double reference = 0, highway = 0;
+  for (auto unused : state) {
+    const auto start = Clock::now();
+    pair->RunReference();
+    const auto middle = Clock::now();
+    pair->RunHighway();
+    const std::chrono::duration<double> first = middle - start, second = Clock::now() - middle;
+    reference += first.count();
+    highway += second.count();
+    state.SetIterationTime(second.count());
+  }
+  state.counters["ratio"] = reference / highway;
+}
+
+}  // namespace
+}  // namespace belay
+
+int main(int argc, char** argv) {
+  benchmark::Initialize(&argc, argv);
+  for (const belay::Measured& m : belay::Calls()) {
+    benchmark::RegisterBenchmark(m.name.c_str(),
+                                 [call = m.call](benchmark::State& s) { belay::Run(s, call); })
+        ->UseManualTime()
+        ->Unit(benchmark::kMicrosecond);
+  }
+  benchmark::RunSpecifiedBenchmarks();
+  return 0;
+}

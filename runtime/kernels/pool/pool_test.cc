@@ -1,0 +1,65 @@
+// Pools against the reference kernels.
+#include "gtest/gtest.h"
+#include "runtime/kernels/kernel_comparison.h"
+
+namespace belay {
+namespace {
+
+using Ints = std::vector<int64_t>;
+constexpr DType kDTypes[] = {DType::kFloat32, DType::kFloat16, DType::kBFloat16};
+
+TEST(PoolTest, WindowsOfAllShapes) {
+  KernelComparison comparison;
+  for (DType dtype : kDTypes) {
+    for (int64_t size : {3, 8, 17, 33, 40}) {
+      for (int64_t kernel : {1, 2, 3}) {
+        for (int64_t stride : {1, 2, 3}) {
+          const int64_t padding = kernel / 2;
+          for (bool ceil : {false, true}) {
+            for (Values values : {Values::kNormal, Values::kSpecial, Values::kFew}) {
+              const TestTensorSpec self = {dtype, {2, size, size}, Layout::kRowMajor, values, 0};
+              ASSERT_TRUE(comparison.Compare({"aten.max_pool2d_with_indices.default",
+                                              {self, Ints{kernel, kernel}, Ints{stride, stride},
+                                               Ints{padding, padding}, Ints{1, 1}, EValue(ceil)},
+                                              {dtype, DType::kInt64}}));
+            }
+            ASSERT_TRUE(comparison.Compare(
+                {"aten.avg_pool2d.default",
+                 {TestTensorSpec{dtype, {2, size, size}}, Ints{kernel, kernel},
+                  Ints{stride, stride}, Ints{padding, padding}, EValue(ceil), EValue(stride == 2),
+                  stride == 3 ? EValue(int64_t{7}) : EValue()},
+                 {dtype},
+                 static_cast<double>(kernel * kernel),
+                 UlpOf::kLargest}));
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(PoolTest, AdaptiveAveragesOfAllSizesAndLayouts) {
+  KernelComparison comparison;
+  for (DType dtype : kDTypes) {
+    for (Layout layout : {Layout::kRowMajor, Layout::kGaps, Layout::kReversed}) {
+      for (int64_t size : {1, 5, 16, 33, 70}) {
+        for (int64_t count : {1, 3, 7}) {
+          const auto compare = [&](const char* op, const Sizes& sizes, const Ints& counts) {
+            ASSERT_TRUE(comparison.Compare(
+                {op,
+                 {TestTensorSpec{dtype, sizes, layout, Values::kNormal, 0}, counts},
+                 {dtype},
+                 1,
+                 UlpOf::kLargest}));
+          };
+          compare("aten.adaptive_avg_pool1d.default", {2, 3, size}, {count});
+          compare("aten._adaptive_avg_pool2d.default", {2, 3, 9, size}, {count, count});
+          compare("aten._adaptive_avg_pool3d.default", {2, 4, 5, size}, {count, 2, count});
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace belay

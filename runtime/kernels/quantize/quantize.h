@@ -1,0 +1,32 @@
+// Quantisation and its inverse, per tensor, channel, row and group.
+//
+// Every step is rounded as in the reference kernels, whose text is shared
+// (runtime/kernels/reference/quantized_kernels.h): results have the same bits. Runs of elements
+// with one scale and one zero point are computed in float32; where PyTorch's definition computes in
+// another dtype, or runs are of a few elements, the reference's loops do.
+#ifndef BELAY_RUNTIME_KERNELS_QUANTIZE_QUANTIZE_H_
+#define BELAY_RUNTIME_KERNELS_QUANTIZE_QUANTIZE_H_
+
+#include <cstddef>
+
+#include "absl/types/span.h"
+#include "runtime/kernel/kernel.h"
+
+namespace belay {
+
+// out[i] = round(in[i] * inverse) + zero in [low, high], or with add_first round(in[i] * inverse +
+// zero). NaN stays NaN. `out` may be `in`.
+struct QuantizeStep {
+  float inverse, zero, low, high;
+  bool add_first;
+};
+void QuantizeRun(const float* in, size_t n, const QuantizeStep& step, float* out);
+
+// out[i] = (in[i] - zero) * scale. `out` may be `in`.
+void DequantizeRun(const float* in, size_t n, float zero, float scale, float* out);
+
+absl::Span<const Kernel> QuantizeHighwayKernels();
+
+}  // namespace belay
+
+#endif  // BELAY_RUNTIME_KERNELS_QUANTIZE_QUANTIZE_H_

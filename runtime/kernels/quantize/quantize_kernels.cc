@@ -1,0 +1,145 @@
+#include <algorithm>
+
+#include "runtime/kernels/elements/convert_run.h"
+#include "runtime/kernels/elements/copy_strided.h"
+#include "runtime/kernels/elements/run_source.h"
+#include "runtime/kernels/quantize/quantize.h"
+#include "runtime/kernels/reference/quantized_kernels.h"
+
+namespace belay {
+namespace {
+
+constexpr int64_t kShortRun = 8;  // not worth the way through buffers
+constexpr DTypeSet kFloats = {DType::kFloat16, DType::kBFloat16, DType::kFloat32};
+// Integers that are floats.
+constexpr DTypeSet kSmallIntegers = {DType::kUint8, DType::kInt8, DType::kInt16};
+
+// A grid cut into runs: the trailing dimensions, along which scale and zero point stay.
+struct Runs {
+  Sizes outer, inner;
+  Strides in, out;  // of the inner dimensions
+  int64_t length = 1;
+};
+
+Runs RunsOf(const QuantizedGrid& grid) {
+  Runs runs;
+  const int rank = grid.sizes.size();
+  int first = rank;
+  while (first > 0 && grid.scale.strides[first - 1] == 0 &&
+         grid.zero_point.strides[first - 1] == 0) {
+    --first;
+  }
+  for (int d = 0; d < rank; ++d) {
+    if (d < first) {
+      runs.outer.push_back(grid.sizes[d]);
+      continue;
+    }
+    runs.inner.push_back(grid.sizes[d]);
+    runs.in.push_back(grid.in[d]);
+    runs.out.push_back(grid.out[d]);
+    runs.length *= grid.sizes[d];
+  }
+  return runs;
+}
+
+// Calls map(buffer of floats, n, scale, zero point) for each piece of each run, between reading and
+// storing it. False when a zero point is no float: nothing is lost, but the result must be computed
+// otherwise.
+template <class Map>
+bool ForEachPiece(const QuantizedGrid& grid, Map&& map) {
+  if (grid.input->numel() == 0) return true;  // perhaps without memory to point into
+  const Runs runs = RunsOf(grid);
+  if (runs.length < kShortRun && !runs.outer.empty()) return false;
+  const int64_t in_bytes = static_cast<int64_t>(DTypeSize(grid.input->dtype)),
+                out_bytes = static_cast<int64_t>(DTypeSize(grid.output->dtype));
+  for (StridedIterator<4> it(runs.outer,
+                             {grid.in, grid.out, grid.scale.strides, grid.zero_point.strides});
+       !it.done(); it.Next()) {
+    const double zero = grid.zero_point(it.offset(3));
+    if (static_cast<double>(static_cast<float>(zero)) != zero) return false;
+    RunSource source(grid.input->as<std::byte>() + it.offset(0) * in_bytes, grid.input->dtype,
+                     runs.inner, runs.in, DType::kFloat32);
+    RunSink sink(grid.output->as<std::byte>() + it.offset(1) * out_bytes, grid.output->dtype,
+                 runs.inner, runs.out, DType::kFloat32);
+    RunStorage in, out;
+    for (int64_t left = runs.length; left > 0;) {
+      const int64_t n = std::min(left, kRunBufferLength);
+      const float* x = static_cast<const float*>(source.Next(n, in));
+      map(x, static_cast<size_t>(n), grid.scale(it.offset(2)), static_cast<float>(zero),
+          static_cast<float*>(sink.Place(n, out)));
+      sink.Commit(n, out);
+      left -= n;
+    }
+  }
+  return true;
+}
+
+struct Engine {
+  static void Quantize(const QuantizedGrid& grid, DType type, QuantizedRange range,
+                       bool add_first) {
+    if (!QuantizeInFloat(grid, type, range, add_first))
+      belay::Quantize(grid, type, range, add_first);
+  }
+  static void Dequantize(const QuantizedGrid& grid, DType type) {
+    if (!DequantizeInFloat(grid, type)) belay::Dequantize(grid, type);
+  }
+  static absl::Status Copy(const TensorView& from, const TensorView& to) {
+    return CopyStrided(from, to);
+  }
+
+ private:
+  static bool QuantizeInFloat(const QuantizedGrid& grid, DType type, QuantizedRange range,
+                              bool add_first) {
+    const DType product = Promoted(type, grid.scale.dtype);
+    if (product != DType::kFloat32 || Promoted(product, grid.zero_point.dtype) != product ||
+        !kFloats.contains(grid.input->dtype) || !kRunTypes.contains(grid.output->dtype)) {
+      return false;
+    }
+    const RoundFn round_inverse = RoundingTo(grid.scale.dtype);
+    return ForEachPiece(grid, [&](const float* in, size_t n, double scale, float zero, float* out) {
+      const QuantizeStep step = {static_cast<float>(round_inverse(1 / scale)), zero,
+                                 static_cast<float>(range.low), static_cast<float>(range.high),
+                                 add_first};
+      QuantizeRun(in, n, step, out);
+    });
+  }
+
+  static bool DequantizeInFloat(const QuantizedGrid& grid, DType type) {
+    // Small integers lose nothing as floats, nor do their differences from zero points that are
+    // small themselves; all others are rounded to float32 where the definition does that.
+    const DType difference = Promoted(type, grid.zero_point.dtype);
+    const bool exact = !IsFloatingPoint(difference);
+    if (Promoted(difference, grid.scale.dtype) != DType::kFloat32 ||
+        !(exact || difference == DType::kFloat32) || !kSmallIntegers.contains(grid.input->dtype) ||
+        !kRunTypes.contains(grid.output->dtype)) {
+      return false;
+    }
+    bool small = true;
+    const bool done =
+        ForEachPiece(grid, [&](const float* in, size_t n, double scale, float zero, float* out) {
+          small = small && std::abs(zero) <= 1 << 22 &&
+                  static_cast<double>(static_cast<float>(scale)) == scale;
+          DequantizeRun(in, n, zero, static_cast<float>(scale), out);
+        });
+    return done && small;
+  }
+};
+
+// What a float loop may compute; everything else has nothing to gain here.
+bool Accepts(const KernelContext& context) {
+  if (context.num_arguments() < 1) return false;
+  const TensorView* input = context.argument(0).get_if<TensorView>();
+  return input != nullptr && (kFloats | kSmallIntegers).contains(input->dtype);
+}
+
+constexpr Kernel kKernels[] = {
+#define BELAY_QUANTIZED_KERNEL(op, name, run) \
+  {op, name "Simd", KernelEngine::kHighway, run, &Accepts},
+#include "runtime/kernels/reference/quantized_kernels.inc"
+};
+
+}  // namespace
+
+absl::Span<const Kernel> QuantizeHighwayKernels() { return kKernels; }
+
+}  // namespace belay

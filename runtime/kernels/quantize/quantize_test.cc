@@ -1,0 +1,110 @@
+// Quantisation and its inverse against the reference kernels: equal bits.
+#include "gtest/gtest.h"
+#include "runtime/kernels/kernel_comparison.h"
+
+namespace belay {
+namespace {
+
+struct Quantized {
+  DType dtype;
+  int64_t low, high;
+};
+constexpr Quantized kQuantized[] = {{DType::kInt8, -128, 127},
+                                    {DType::kUint8, 0, 255},
+                                    {DType::kInt16, -32768, 32767},
+                                    {DType::kInt8, -8, 7},
+                                    {DType::kInt32, -2147483647 - 1, 2147483647}};
+constexpr DType kFloats[] = {DType::kFloat32, DType::kFloat16, DType::kBFloat16};
+
+TestTensorSpec Scales(const Sizes& sizes, DType dtype = DType::kFloat32) {
+  return {dtype, sizes, Layout::kRowMajor, Values::kPositive, 0};
+}
+TestTensorSpec ZeroPoints(const Sizes& sizes, DType dtype = DType::kInt64) {
+  return {dtype, sizes, Layout::kRowMajor, Values::kNormal, 7};
+}
+
+TEST(QuantizeTest, PerTensor) {
+  KernelComparison comparison;
+  for (const Quantized& q : kQuantized) {
+    for (DType dtype : kFloats) {
+      for (int64_t n : KernelComparison::Lengths(dtype)) {
+        for (Values values : {Values::kNormal, Values::kWide, Values::kSpecial}) {
+          ASSERT_TRUE(comparison.Compare(
+              {"quantized_decomposed.quantize_per_tensor.default",
+               {TestTensorSpec{dtype, {n}, Layout::kRowMajor, values, 0}, EValue(0.037),
+                EValue(int64_t{3}), EValue(q.low), EValue(q.high), EValue(q.dtype)},
+               {q.dtype}},
+              /*may_refuse=*/false));
+        }
+      }
+    }
+    if (q.dtype == DType::kInt32) continue;
+    for (int64_t n : KernelComparison::Lengths(q.dtype)) {
+      for (DType out : kFloats) {
+        ASSERT_TRUE(comparison.Compare(
+            {"quantized_decomposed.dequantize_per_tensor.default",
+             {TestTensorSpec{q.dtype, {n}, Layout::kRowMajor, Values::kWide, 0}, EValue(0.037),
+              EValue(int64_t{3}), EValue(q.low), EValue(q.high), EValue(q.dtype), EValue(out)},
+             {out}}));
+      }
+    }
+  }
+}
+
+TEST(QuantizeTest, PerChannelAlongEveryDimensionAndLayout) {
+  KernelComparison comparison;
+  const Sizes sizes = {3, 20, 5, 9};
+  for (int64_t axis = 0; axis < 4; ++axis) {
+    const Sizes channels = {sizes[static_cast<int>(axis)]};
+    for (Layout layout :
+         {Layout::kRowMajor, Layout::kReversed, Layout::kGaps, Layout::kChannelsLast}) {
+      KernelCall quantize = {"quantized_decomposed.quantize_per_channel.default",
+                             {TestTensorSpec{DType::kFloat32, sizes, layout, Values::kNormal, 0},
+                              Scales(channels), ZeroPoints(channels), EValue(axis),
+                              EValue(int64_t{-128}), EValue(int64_t{127}), EValue(DType::kInt8)},
+                             {DType::kInt8}};
+      quantize.output_layout = layout;
+      ASSERT_TRUE(comparison.Compare(quantize));
+      ASSERT_TRUE(comparison.Compare(
+          {"quantized_decomposed.dequantize_per_channel.default",
+           {TestTensorSpec{DType::kInt8, sizes, layout, Values::kWide, 0}, Scales(channels),
+            ZeroPoints(channels), EValue(axis), EValue(int64_t{-128}), EValue(int64_t{127}),
+            EValue(DType::kInt8), EValue()},
+           {DType::kFloat32}}));
+    }
+  }
+}
+
+TEST(QuantizeTest, PerTokenAndGroup) {
+  KernelComparison comparison;
+  for (int64_t n : {1, 7, 8, 33, 64, 200}) {
+    for (DType scale : {DType::kFloat32, DType::kFloat64}) {
+      ASSERT_TRUE(
+          comparison.Compare({"quantized_decomposed.quantize_per_token.default",
+                              {TestTensorSpec{DType::kFloat32, {4, 3, n}}, Scales({4, 3, 1}, scale),
+                               ZeroPoints({4, 3, 1}), EValue(int64_t{-128}), EValue(int64_t{127}),
+                               EValue(DType::kInt8)},
+                              {DType::kInt8}}));
+      ASSERT_TRUE(
+          comparison.Compare({"quantized_decomposed.dequantize_per_token.default",
+                              {TestTensorSpec{DType::kInt8, {4, 3, n}}, Scales({4, 3, 1}, scale),
+                               ZeroPoints({4, 3, 1}), EValue(int64_t{-128}), EValue(int64_t{127}),
+                               EValue(DType::kInt8), EValue(DType::kFloat32)},
+                              {DType::kFloat32}}));
+    }
+    ASSERT_TRUE(comparison.Compare({"quantized_decomposed.quantize_per_channel_group.default",
+                                    {TestTensorSpec{DType::kFloat32, {5, 4 * n}}, Scales({5, 4}),
+                                     ZeroPoints({5, 4}, DType::kInt32), EValue(int64_t{-8}),
+                                     EValue(int64_t{7}), EValue(DType::kInt8), EValue(n)},
+                                    {DType::kInt8}}));
+    ASSERT_TRUE(comparison.Compare(
+        {"quantized_decomposed.dequantize_per_channel_group.default",
+         {TestTensorSpec{DType::kInt8, {5, 4 * n}}, Scales({5, 4}),
+          ZeroPoints({5, 4}, DType::kInt32), EValue(int64_t{-8}), EValue(int64_t{7}),
+          EValue(DType::kInt8), EValue(n), EValue(DType::kFloat32)},
+         {DType::kFloat32}}));
+  }
+}
+
+}  // namespace
+}  // namespace belay

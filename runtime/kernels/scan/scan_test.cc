@@ -1,0 +1,32 @@
+// Running sums against the reference kernel: equal bits.
+#include "gtest/gtest.h"
+#include "runtime/kernels/kernel_comparison.h"
+
+namespace belay {
+namespace {
+
+TEST(ScanTest, EveryLengthDimensionDtypeAndLayout) {
+  KernelComparison comparison;
+  for (DType dtype : {DType::kFloat32, DType::kFloat16, DType::kBFloat16, DType::kInt64,
+                      DType::kInt32, DType::kUint8, DType::kBool}) {
+    const DType result = IsFloatingPoint(dtype) ? dtype : DType::kInt64;
+    const auto compare = [&](const TestTensorSpec& self, int64_t dim, Layout out) {
+      KernelCall call = {"aten.cumsum.default", {self, EValue(dim), EValue()}, {result}};
+      call.output_layout = out;
+      ASSERT_TRUE(comparison.Compare(call));
+    };
+    for (int64_t n : KernelComparison::Lengths(dtype)) {
+      compare({dtype, {3, n}}, 1, Layout::kRowMajor);
+      compare({dtype, {3, n}}, 0, Layout::kRowMajor);
+    }
+    for (Layout layout : {Layout::kRowMajor, Layout::kReversed, Layout::kGaps, Layout::kRepeated}) {
+      for (int64_t dim : {0, 1, 2, -1})
+        compare({dtype, {4, 5, 6}, layout, Values::kNormal, 0}, dim,
+                layout == Layout::kRepeated ? Layout::kRowMajor : layout);
+    }
+    compare({dtype, {}}, 0, Layout::kRowMajor);
+  }
+}
+
+}  // namespace
+}  // namespace belay

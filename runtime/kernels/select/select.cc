@@ -1,0 +1,83 @@
+#include "runtime/kernels/select/select.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "runtime/kernels/select/select.cc"
+#include "hwy/foreach_target.h"
+// Must come after foreach_target.h.
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace belay {
+namespace HWY_NAMESPACE {
+
+template <class T>
+void Gather(const void* source, int64_t step, int64_t rest, const int64_t* HWY_RESTRICT index,
+            size_t n, void* target, int64_t out_step) {
+  const T* HWY_RESTRICT from = static_cast<const T*>(source);
+  T* HWY_RESTRICT out = static_cast<T*>(target);
+  const int64_t count = static_cast<int64_t>(n);
+  if (step == 1 && rest == 0 && out_step == 1) {
+    for (int64_t i = 0; i < count; ++i) out[i] = from[index[i]];
+  } else {
+    for (int64_t i = 0; i < count; ++i) out[i * out_step] = from[index[i] * step + i * rest];
+  }
+}
+
+void GatherRowImpl(const void* from, int64_t step, int64_t rest, const int64_t* index, size_t n,
+                   size_t bytes, void* out, int64_t out_step) {
+  switch (bytes) {
+    case 1:
+      return Gather<uint8_t>(from, step, rest, index, n, out, out_step);
+    case 2:
+      return Gather<uint16_t>(from, step, rest, index, n, out, out_step);
+    case 4:
+      return Gather<uint32_t>(from, step, rest, index, n, out, out_step);
+    default:
+      return Gather<uint64_t>(from, step, rest, index, n, out, out_step);
+  }
+}
+
+bool AnyBeatsImpl(const float* HWY_RESTRICT x, size_t n, float bound, bool largest) {
+  int any = 0;
+  if (largest) {
+    for (size_t i = 0; i < n; ++i) any |= x[i] <= bound ? 0 : 1;
+  } else {
+    for (size_t i = 0; i < n; ++i) any |= x[i] < bound ? 1 : 0;
+    // Every number comes before NaN.
+    any |= bound != bound ? 1 : 0;
+  }
+  return any != 0;
+}
+
+size_t FirstOutsideImpl(const int64_t* HWY_RESTRICT index, size_t n, int64_t size) {
+  int any = 0;
+  for (size_t i = 0; i < n; ++i) any |= (index[i] < 0 ? 1 : 0) | (index[i] >= size ? 1 : 0);
+  for (size_t i = 0; any != 0 && i < n; ++i) {
+    if (index[i] < 0 || index[i] >= size) return i;
+  }
+  return n;
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace belay
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace belay {
+
+HWY_EXPORT(GatherRowImpl);
+HWY_EXPORT(AnyBeatsImpl);
+HWY_EXPORT(FirstOutsideImpl);
+void GatherRow(const void* from, int64_t step, int64_t rest, const int64_t* index, size_t n,
+               size_t bytes, void* out, int64_t out_step) {
+  HWY_DYNAMIC_DISPATCH(GatherRowImpl)(from, step, rest, index, n, bytes, out, out_step);
+}
+bool AnyBeats(const float* x, size_t n, float bound, bool largest) {
+  return HWY_DYNAMIC_DISPATCH(AnyBeatsImpl)(x, n, bound, largest);
+}
+size_t FirstOutside(const int64_t* index, size_t n, int64_t size) {
+  return HWY_DYNAMIC_DISPATCH(FirstOutsideImpl)(index, n, size);
+}
+
+}  // namespace belay
+#endif  // HWY_ONCE

@@ -1,0 +1,180 @@
+#include <algorithm>
+#include <cmath>
+
+#include "runtime/core/status_macros.h"
+#include "runtime/kernel/shape_rules/index.h"
+#include "runtime/kernel/shape_rules/reduction.h"
+#include "runtime/kernels/elements/convert_run.h"
+#include "runtime/kernels/elements/run_source.h"
+#include "runtime/kernels/reference/element_access.h"
+#include "runtime/kernels/reference/gather_walk.h"
+#include "runtime/kernels/reference/operands.h"
+#include "runtime/kernels/select/select.h"
+
+namespace belay {
+namespace {
+
+// ---- gather
+
+// (self, dim, index, sparse_grad)
+absl::Status Gather(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(4, 1));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* self, context.Tensor(0));
+  ABSL_ASSIGN_OR_RETURN(const int64_t dim, context.Int(1));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* index, TensorOf(context, 2, "index", kIndexTypes));
+  ABSL_ASSIGN_OR_RETURN(const int d,
+                        CheckGatherShapes<CheckedInt>("gather", ToDims(self->sizes), dim,
+                                                      ToDims(index->sizes), nullptr));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, self->dtype, *index));
+  if (index->numel() == 0) return absl::OkStatus();
+  const TensorView from = AtLeastVector(*self), places = AtLeastVector(*index),
+                   to = AtLeastVector(*out);
+  const size_t bytes = DTypeSize(from.dtype);
+  if (bytes > sizeof(uint64_t))
+    return absl::InternalError("the call changed after the kernel was chosen");
+  const int last = places.rank() - 1;
+  const int64_t size = from.sizes[d], step = from.strides[d];
+  Strides rest = from.strides;
+  rest[d] = 0;
+  Sizes outer = places.sizes;
+  outer.erase(last);
+  for (StridedIterator<3> it(outer, {places.strides, to.strides, rest}); !it.done(); it.Next()) {
+    // Indices are copied before they are checked: a program may have laid them over the result.
+    RunSource source(static_cast<const std::byte*>(places.data) +
+                         it.offset(0) * static_cast<int64_t>(DTypeSize(places.dtype)),
+                     places.dtype, {places.sizes[last]}, {places.strides[last]}, DType::kInt64);
+    RunStorage read, own;
+    for (int64_t at = 0; at < places.sizes[last]; at += kRunBufferLength) {
+      const int64_t n = std::min(kRunBufferLength, places.sizes[last] - at);
+      const void* run = source.Next(n, read);
+      if (run != read.bytes)
+        ConvertRun(DType::kInt64, run, DType::kInt64, own.bytes, static_cast<size_t>(n));
+      const int64_t* indices =
+          reinterpret_cast<const int64_t*>(run != read.bytes ? own.bytes : read.bytes);
+      const size_t outside = FirstOutside(indices, static_cast<size_t>(n), size);
+      if (outside < static_cast<size_t>(n)) return IndexOutOfRange(indices[outside], size, d);
+      GatherRow(ElementAddress(from, it.offset(2) + at * rest[last]), step, rest[last], indices,
+                static_cast<size_t>(n), bytes,
+                ElementAddress(to, it.offset(1) + at * to.strides[last]), to.strides[last]);
+    }
+  }
+  return absl::OkStatus();
+}
+
+bool AcceptsGather(const KernelContext& context) {
+  if (context.num_arguments() != 4) return false;
+  const TensorView* self = context.argument(0).get_if<TensorView>();
+  return self != nullptr && DTypeSize(self->dtype) <= sizeof(uint64_t);
+}
+
+// ---- topk
+
+constexpr DTypeSet kFloats = {DType::kFloat32, DType::kFloat16, DType::kBFloat16};
+
+struct Entry {
+  float value;
+  int64_t index;
+};
+
+// Whether a comes before b: larger (or smaller) values first, NaN being the largest, equal ones in
+// their order.
+struct Before {
+  bool largest;
+  static bool Less(float a, float b) { return a < b || (std::isnan(b) && !std::isnan(a)); }
+  bool operator()(const Entry& a, const Entry& b) const {
+    if (largest ? Less(b.value, a.value) : Less(a.value, b.value)) return true;
+    if (largest ? Less(a.value, b.value) : Less(b.value, a.value)) return false;
+    return a.index < b.index;
+  }
+};
+
+// The first `take` elements of a row in order, in `best`: a heap whose first is the last of them
+// turns away most elements a block at a time.
+void SelectTop(RunSource& source, int64_t count, int64_t take, bool largest, Entry* best) {
+  constexpr int64_t kBlock = 64;
+  const Before before = {largest};
+  RunStorage buffer;
+  int64_t kept = 0;
+  for (int64_t start = 0; start < count; start += kRunBufferLength) {
+    const int64_t n = std::min(kRunBufferLength, count - start);
+    const float* x = static_cast<const float*>(source.Next(n, buffer));
+    for (int64_t at = 0; at < n; at += kBlock) {
+      const int64_t end = std::min(n, at + kBlock);
+      if (kept == take &&
+          !AnyBeats(x + at, static_cast<size_t>(end - at), best[0].value, largest)) {
+        continue;
+      }
+      for (int64_t i = at; i < end; ++i) {
+        const Entry entry = {x[i], start + i};
+        if (kept < take) {
+          best[kept++] = entry;
+          std::push_heap(best, best + kept, before);
+        } else if (before(entry, best[0])) {
+          std::pop_heap(best, best + kept, before);
+          best[kept - 1] = entry;
+          std::push_heap(best, best + kept, before);
+        }
+      }
+    }
+  }
+  std::sort_heap(best, best + kept, before);
+}
+
+// (self, k, dim, largest, sorted)
+absl::Status TopK(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(5, 2));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* self, TensorOf(context, 0, "self", kFloats));
+  ABSL_ASSIGN_OR_RETURN(const int64_t k, context.Int(1));
+  ABSL_ASSIGN_OR_RETURN(const int64_t dim_argument, context.Int(2));
+  ABSL_ASSIGN_OR_RETURN(const int dim, NormalizeDim(dim_argument, self->rank()));
+  ABSL_ASSIGN_OR_RETURN(const bool largest, context.Bool(3));
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape,
+                        TopKShape<CheckedInt>(ToDims(self->sizes), dim, k));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* values, OutputOf(context, 0, self->dtype, shape));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* indices, OutputOf(context, 1, DType::kInt64, shape));
+  if (values->numel() == 0) return absl::OkStatus();
+  ABSL_ASSIGN_OR_RETURN(Entry * best, ScratchArray<Entry>(context, k));
+  const TensorView from = AtLeastVector(*self), to = AtLeastVector(*values),
+                   places = AtLeastVector(*indices);
+  Sizes rows = from.sizes;
+  rows[dim] = 1;
+  const Writer<double> write(to);
+  for (StridedIterator<3> it(rows, {from.strides, to.strides, places.strides}); !it.done();
+       it.Next()) {
+    RunSource source(ElementAddress(from, it.offset(0)), from.dtype, {from.sizes[dim]},
+                     {from.strides[dim]}, DType::kFloat32);
+    SelectTop(source, from.sizes[dim], k, largest, best);
+    for (int64_t i = 0; i < k; ++i) {
+      write(it.offset(1) + i * to.strides[dim], best[i].value);
+      places.as<int64_t>()[it.offset(2) + i * places.strides[dim]] = best[i].index;
+    }
+  }
+  return absl::OkStatus();
+}
+
+bool AcceptsTopK(const KernelContext& context) {
+  if (context.num_arguments() != 5) return false;
+  const TensorView* self = context.argument(0).get_if<TensorView>();
+  return self != nullptr && kFloats.contains(self->dtype);
+}
+
+uint64_t TopKScratch(const KernelContext& context) {
+  const absl::StatusOr<const TensorView*> values = context.PlannedOutput(0);
+  if (!values.ok()) return 0;
+  const int64_t* k = context.argument(1).get_if<int64_t>();
+  // A number that is computed at run time is at most the length of the output.
+  int64_t most = k == nullptr ? 1 : std::max<int64_t>(*k, 1);
+  for (int64_t size : (*values)->sizes) most = std::max(most, size);
+  return static_cast<uint64_t>(most) * sizeof(Entry);
+}
+
+constexpr Kernel kKernels[] = {
+    {"aten.gather.default", "GatherSimd", KernelEngine::kHighway, &Gather, &AcceptsGather},
+    {"aten.topk.default", "TopKSimd", KernelEngine::kHighway, &TopK, &AcceptsTopK, &TopKScratch},
+};
+
+}  // namespace
+
+absl::Span<const Kernel> SelectHighwayKernels() { return kKernels; }
+
+}  // namespace belay
