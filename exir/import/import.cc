@@ -14,6 +14,7 @@
 #include "exir/ir/text.h"
 #include "exir/ir/verifier.h"
 #include "runtime/core/mapped_file.h"
+#include "runtime/core/printable.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
 
@@ -171,32 +172,17 @@ absl::StatusOr<ExportedProgram> Import(const Container& container, const OpRegis
   return program;
 }
 
-}  // namespace
-
-absl::StatusOr<ExportedProgram> ImportBytes(std::shared_ptr<const void> owner,
-                                            absl::Span<const std::byte> bytes,
-                                            const OpRegistry& ops, const ImportOptions& options) {
-  ABSL_ASSIGN_OR_RETURN(const Container container,
-                        Container::Open(Storage{std::move(owner), bytes}, options));
+absl::StatusOr<ExportedProgram> Import(Storage file, const OpRegistry& ops,
+                                       const ImportOptions& options) {
+  ABSL_ASSIGN_OR_RETURN(const Container container, Container::Open(std::move(file), options));
   return Import(container, ops, options);
 }
 
-absl::StatusOr<ExportedProgram> ImportFile(const std::string& path, const OpRegistry& ops,
-                                           const ImportOptions& options) {
-  ABSL_ASSIGN_OR_RETURN(std::shared_ptr<const MappedFile> file, MappedFile::Open(path));
-  const absl::Span<const std::byte> bytes = file->bytes();
-  absl::StatusOr<ExportedProgram> program = ImportBytes(std::move(file), bytes, ops, options);
-  if (!program.ok()) return Annotate(program.status(), path);
-  return program;
-}
-
-absl::StatusOr<ArchiveInfo> InspectArchive(std::shared_ptr<const void> owner,
-                                           absl::Span<const std::byte> bytes,
-                                           const ImportOptions& options) {
-  ABSL_ASSIGN_OR_RETURN(const Container container,
-                        Container::Open(Storage{std::move(owner), bytes}, options));
+absl::StatusOr<ArchiveInfo> Inspect(Storage file, const ImportOptions& options) {
+  const size_t file_bytes = file.bytes.size();
+  ABSL_ASSIGN_OR_RETURN(const Container container, Container::Open(std::move(file), options));
   ArchiveInfo info;
-  info.file_bytes = bytes.size();
+  info.file_bytes = file_bytes;
   for (const ZipReader::Entry& entry : container.zip().entries()) {
     info.entries.push_back({std::string(entry.name), entry.size, entry.compressed_size});
   }
@@ -218,6 +204,33 @@ absl::StatusOr<ArchiveInfo> InspectArchive(std::shared_ptr<const void> owner,
     model.opset = std::move(header.opset);
     info.models.push_back(std::move(model));
   }
+  return info;
+}
+
+}  // namespace
+
+absl::StatusOr<ExportedProgram> ImportBytes(std::shared_ptr<const void> owner,
+                                            absl::Span<const std::byte> bytes,
+                                            const OpRegistry& ops, const ImportOptions& options) {
+  absl::StatusOr<ExportedProgram> program = Import(Storage{std::move(owner), bytes}, ops, options);
+  if (!program.ok()) return Printable(program.status());
+  return program;
+}
+
+absl::StatusOr<ExportedProgram> ImportFile(const std::string& path, const OpRegistry& ops,
+                                           const ImportOptions& options) {
+  ABSL_ASSIGN_OR_RETURN(std::shared_ptr<const MappedFile> file, MappedFile::Open(path));
+  const absl::Span<const std::byte> bytes = file->bytes();
+  absl::StatusOr<ExportedProgram> program = ImportBytes(std::move(file), bytes, ops, options);
+  if (!program.ok()) return Annotate(program.status(), path);
+  return program;
+}
+
+absl::StatusOr<ArchiveInfo> InspectArchive(std::shared_ptr<const void> owner,
+                                           absl::Span<const std::byte> bytes,
+                                           const ImportOptions& options) {
+  absl::StatusOr<ArchiveInfo> info = Inspect(Storage{std::move(owner), bytes}, options);
+  if (!info.ok()) return Printable(info.status());
   return info;
 }
 

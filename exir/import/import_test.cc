@@ -239,5 +239,17 @@ TEST(ImportTest, DamagedWeightsAreCaughtByTheirChecksum) {
   EXPECT_OK(ImportText(file, options));
 }
 
+TEST(ImportTest, ErrorsShowControlCharactersAsText) {
+  ArchiveFiles files = DefaultFiles(ProgramJson());
+  const std::string format = "\x1b[2J";
+  SetFile(files, "archive_format", &format);
+  const std::string archive = PackArchive(files);
+  EXPECT_THAT(ImportText(archive),
+              StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("\\x1b[2J")));
+  const Storage bytes = ToStorage(archive);
+  EXPECT_THAT(InspectArchive(bytes.owner, bytes.bytes),
+              StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("\\x1b[2J")));
+}
+
 }  // namespace
 }  // namespace belay::exir

@@ -13,6 +13,7 @@
 #include "exir/ir/text_names.h"
 #include "exir/ir/text_value_parser.h"
 #include "runtime/core/checked_math.h"
+#include "runtime/core/printable.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
 
@@ -417,7 +418,9 @@ absl::StatusOr<NamedDataEntry> ProgramParser::NamedData(const NamedDataOutput& d
 }  // namespace
 
 absl::StatusOr<ExportedProgram> ParseProgram(std::string_view text, const OpRegistry& ops) {
-  return ProgramParser(text, ops).Parse();
+  absl::StatusOr<ExportedProgram> program = ProgramParser(text, ops).Parse();
+  if (!program.ok()) return Printable(program.status());
+  return program;
 }
 
 }  // namespace belay::exir

@@ -226,5 +226,10 @@ TEST(ParseProgram, SurvivesDamagedText) {
   EXPECT_GT(parsed, 0);
 }
 
+TEST(ParseProgramTest, ErrorsShowControlCharactersAsText) {
+  EXPECT_THAT(ParseProgram("program \x1b[2J {}", TestOps()),
+              StatusIs(kInvalid, HasSubstr("\\x1b")));
+}
+
 }  // namespace
 }  // namespace belay::exir

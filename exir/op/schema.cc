@@ -12,6 +12,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "runtime/core/printable.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
 
@@ -491,7 +492,9 @@ absl::StatusOr<FunctionSchema> FunctionSchema::Parse(std::string_view text) {
     return absl::InvalidArgumentError(
         absl::StrCat("schema of ", text.size(), " bytes: expected at most ", kMaxSchemaLength));
   }
-  return Parser(text).Parse();
+  absl::StatusOr<FunctionSchema> schema = Parser(text).Parse();
+  if (!schema.ok()) return Printable(schema.status());
+  return schema;
 }
 
 std::string FunctionSchema::ToString() const {

@@ -1,5 +1,6 @@
 #include "exir/op/schema.h"
 
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/core/testing.h"
 
@@ -139,6 +140,11 @@ TEST(SchemaTest, HostileTextIsBounded) {
   std::string many = "a::b(";
   for (int i = 0; i < 1000; ++i) many += "int x" + std::to_string(i) + ", ";
   EXPECT_FALSE(FunctionSchema::Parse(many + "int y) -> ()").ok());
+}
+
+TEST(SchemaTest, ErrorsShowControlCharactersAsText) {
+  EXPECT_THAT(FunctionSchema::Parse("aten::\x1b[2J"),
+              StatusIs(absl::StatusCode::kInvalidArgument, ::testing::HasSubstr("\\x1b[2J")));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <random>
 
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/core/testing.h"
 
@@ -354,6 +355,11 @@ TEST(SymExprTest, LongTextIsReadQuickly) {
   EXPECT_TRUE(ParseSymExpr(sum).ok());
   EXPECT_TRUE(ParseSymExpr(quotient).ok());
   EXPECT_TRUE(ParseSymExpr(product).ok());
+}
+
+TEST(SymExprTest, ErrorsShowControlCharactersAsText) {
+  EXPECT_THAT(ParseSymExpr("s0 + \x1b[2J"),
+              StatusIs(absl::StatusCode::kInvalidArgument, ::testing::HasSubstr("\\x1b[2J")));
 }
 
 }  // namespace

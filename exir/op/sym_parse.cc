@@ -8,6 +8,7 @@
 #include "exir/op/sym_expr.h"
 #include "exir/op/sym_node.h"
 #include "exir/op/sym_polynomial.h"
+#include "runtime/core/printable.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
 
@@ -382,7 +383,9 @@ absl::StatusOr<SymExpr> ParseSymExpr(std::string_view text) {
     return absl::InvalidArgumentError(absl::StrCat("symbolic expression of ", text.size(),
                                                    " bytes: expected at most ", kMaxLength));
   }
-  return Parser(text).Parse();
+  absl::StatusOr<SymExpr> expression = Parser(text).Parse();
+  if (!expression.ok()) return Printable(expression.status());
+  return expression;
 }
 
 }  // namespace belay::exir

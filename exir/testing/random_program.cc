@@ -379,6 +379,22 @@ class RandomPrograms::Maker {
 
 RandomPrograms::RandomPrograms(uint64_t seed, const OpRegistry& ops, RandomProgramOptions options)
     : random_(seed), ops_(ops), options_(options) {
+  MakePool();
+}
+
+RandomPrograms::RandomPrograms(std::string_view choices, const OpRegistry& ops,
+                               RandomProgramOptions options)
+    : ops_(ops), options_(options) {
+  MakePool();
+  choices_ = choices;
+}
+
+uint64_t RandomPrograms::Below(uint64_t limit) {
+  if (next_choice_ == choices_.size() || limit > 256) return random_() % limit;
+  return static_cast<uint8_t>(choices_[next_choice_++]) % limit;
+}
+
+void RandomPrograms::MakePool() {
   std::vector<Storage> storages;
   for (int i = 0; i < 4; ++i) {
     float elements[kColumns];

@@ -3,6 +3,7 @@
 #ifndef BELAY_EXIR_TESTING_RANDOM_PROGRAM_H_
 #define BELAY_EXIR_TESTING_RANDOM_PROGRAM_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <random>
@@ -30,6 +31,10 @@ class RandomPrograms {
  public:
   // `ops` has the standard operators and must outlive the programs.
   RandomPrograms(uint64_t seed, const OpRegistry& ops, RandomProgramOptions options = {});
+  // The choices are these bytes as long as there are some, then random: near bytes give programs
+  // that are alike. For fuzzing.
+  RandomPrograms(std::string_view choices, const OpRegistry& ops,
+                 RandomProgramOptions options = {});
 
   // A program of the edge dialect that verifies. Every node has a debug handle (some share one) and
   // a Provenance::origin of its own.
@@ -39,13 +44,17 @@ class RandomPrograms {
   void Tag(ExportedProgram& program, int tags);
 
   // A number below `limit`; true in so many of a hundred cases.
-  uint64_t Below(uint64_t limit) { return random_() % limit; }
+  uint64_t Below(uint64_t limit);
   bool Chance(int percent) { return Below(100) < static_cast<uint64_t>(percent); }
 
  private:
   class Maker;
 
+  void MakePool();
+
   std::mt19937_64 random_;
+  std::string choices_;
+  size_t next_choice_ = 0;
   const OpRegistry& ops_;
   RandomProgramOptions options_;
   std::vector<std::pair<std::string, ConstantTensor>> pool_;

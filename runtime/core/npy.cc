@@ -13,6 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "runtime/core/checked_math.h"
 #include "runtime/core/mapped_file.h"
+#include "runtime/core/printable.h"
 #include "runtime/core/status_macros.h"
 
 namespace belay {
@@ -214,9 +215,7 @@ absl::StatusOr<std::string_view> TakeHeader(std::string_view& file) {
   return header;
 }
 
-}  // namespace
-
-absl::StatusOr<NpyArray> ReadNpy(absl::Span<const std::byte> bytes) {
+absl::StatusOr<NpyArray> Read(absl::Span<const std::byte> bytes) {
   std::string_view file(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   ABSL_ASSIGN_OR_RETURN(const std::string_view text, TakeHeader(file));
   ABSL_ASSIGN_OR_RETURN(const NpyHeader header, HeaderParser(text).Parse());
@@ -248,6 +247,14 @@ absl::StatusOr<NpyArray> ReadNpy(absl::Span<const std::byte> bytes) {
     source.strides = DenseStrides(array.sizes, order);
   }
   ABSL_RETURN_IF_ERROR(CopyElements(source, array.view()));
+  return array;
+}
+
+}  // namespace
+
+absl::StatusOr<NpyArray> ReadNpy(absl::Span<const std::byte> bytes) {
+  absl::StatusOr<NpyArray> array = Read(bytes);
+  if (!array.ok()) return Printable(array.status());
   return array;
 }
 

@@ -237,5 +237,16 @@ TEST(WriteNpyTest, WritesTheFile) {
   EXPECT_EQ(file->bytes(), Bytes(NumpyFloatFile()));
 }
 
+TEST(ReadNpyTest, ErrorsShowControlCharactersAsText) {
+  const std::string header = "{'descr': '<\x1b[2J', 'fortran_order': False, 'shape': (), }\n";
+  const std::string file =
+      std::string("\x93NUMPY\1\0", 8) + static_cast<char>(header.size()) + '\0' + header;
+  const absl::Status status =
+      ReadNpy(absl::MakeConstSpan(reinterpret_cast<const std::byte*>(file.data()), file.size()))
+          .status();
+  EXPECT_FALSE(status.ok());
+  EXPECT_THAT(std::string(status.message()), ::testing::HasSubstr("\\x1b[2J"));
+}
+
 }  // namespace
 }  // namespace belay

@@ -1,14 +1,15 @@
-// The `belay` command: parses the command line and hands over. The only file of the project that
-// uses exceptions, because CLI11 reports usage errors by them.
+// The `belay` command.
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
 #include <string>
+#include <system_error>
+#include <vector>
 
-#include "CLI/CLI.hpp"
 #include "tools/belay/command.h"
+#include "tools/belay/command_line.h"
 
 namespace {
 
@@ -36,190 +37,20 @@ int main(int argc, char** argv) {
   using namespace belay::tools;
   EnterCallersDirectory();
   std::signal(SIGXFSZ, SIG_IGN);  // too large a file is an error of the write
-  CLI::App app(
-      "Lowers PyTorch programs for edge devices and runs what it makes.\n"
-      "Exit status: 0 done, 1 negative result, 2 bad usage, 3 bad input, 4 unsupported.",
-      "belay");
-  app.require_subcommand(1);
-  int status = kDone;
-
-  LowerOptions lower;
-  CLI::App* lower_app =
-      app.add_subcommand("lower", "Lowers exported programs (.pt2) to one program file.");
-  lower_app->add_option("archive", lower.input, "the archive that becomes the method 'forward'");
-  lower_app->add_option("-o,--output", lower.output, "the program file to write")->required();
-  lower_app->add_option("--method", lower.methods, "NAME=FILE: one more method (repeatable)")
-      ->take_all();
-  lower_app->add_option("--backend", lower.backends,
-                        "backends in order of priority, comma separated; 'none' for none");
-  lower_app
-      ->add_option("--compile-spec", lower.compile_specs,
-                   "BACKEND:KEY=VALUE, given to the backend (repeatable)")
-      ->take_all();
-  lower_app->add_option("--external-constants", lower.external_constants,
-                        "writes the constants to NAME-DIGEST.data beside the program file");
-  lower_app->add_option("--report", lower.report, "writes a JSON report to this file");
-  lower_app->add_option("--dump-after", lower.dump_after,
-                        "prints the program as it is after this pass");
-  lower_app->add_option("--threads", lower.threads, "threads for backends' preprocessing")
-      ->check(CLI::Range(1, 1024));
-  lower_app->add_flag("--json", lower.json, "prints the report as JSON");
-  lower_app->footer(
-      "Example: belay lower model.pt2 -o model.belay --backend demo --report report.json");
-  lower_app->callback([&] { status = Lower(lower); });
-
-  RunOptions run;
-  CLI::App* run_app = app.add_subcommand("run", "Executes a method of a program file.");
-  run_app->add_option("program", run.program, "the program file")->required();
-  run_app->add_option("--method", run.method, "the method");
-  run_app
-      ->add_option("--input", run.inputs,
-                   ".npy files in the order of the method's inputs (repeatable)")
-      ->take_all();
-  CLI::Option* seed =
-      run_app->add_option("--random-inputs", run.seed, "draws the inputs with this seed instead");
-  run_app
-      ->add_option(
-          "--sequence", run.sequence,
-          "folders with input_<i>.npy, DIR or METHOD=DIR: one call each, all on the same state")
-      ->take_all();
-  run_app->add_option("--output-dir", run.output_dir,
-                      "writes the results there as 0.npy, 1.npy, …");
-  run_app->add_option("--repeat", run.repeat, "executes so many times")->check(CLI::PositiveNumber);
-  run_app->add_option("--engine", run.engine, "kernels: highway or reference");
-  run_app->add_flag("--json", run.json, "prints a report as JSON");
-  run_app->footer("Example: belay run model.belay --input x.npy --output-dir results");
-  run_app->callback([&] {
-    run.random_inputs = seed->count() > 0;
-    status = Run(run);
-  });
-
-  InspectOptions inspect;
-  CLI::App* inspect_app = app.add_subcommand(
-      "inspect", "Shows what is in an archive (.pt2) or a program file (.belay).");
-  inspect_app->add_option("file", inspect.file, "the file")->required();
-  inspect_app->add_flag("--json", inspect.json, "prints JSON");
-  inspect_app->add_flag("--graph", inspect.graph, "prints an archive's program in text form");
-  inspect_app->add_flag("--size", inspect.size, "accounts for every byte of a program file");
-  inspect_app->add_flag("--verify", inspect.verify, "checks the digest of every segment");
-  inspect_app->footer("Example: belay inspect model.belay --size");
-  inspect_app->callback([&] { status = Inspect(inspect); });
-
-  VerifyOptions verify;
-  std::string reference;
-  CLI::App* verify_app = app.add_subcommand(
-      "verify",
-      "Compares what a program file computes with what its archive means, and names the first node "
-      "that differs.");
-  std::vector<std::string> verify_files;
-  verify_app
-      ->add_option("files", verify_files,
-                   "the archive (.pt2), and the program file; without one, the archive is lowered")
-      ->expected(1, 2)
-      ->required();
-  verify_app->add_option("--reference", reference,
-                         "the archive; then the one file named is the program");
-  verify_app->add_option("--method", verify.method, "the method");
-  verify_app
-      ->add_option("--input", verify.inputs,
-                   ".npy files in the order of the method's inputs (repeatable); random numbers "
-                   "without it")
-      ->take_all();
-  verify_app->add_option("--random-inputs", verify.seed, "the seed of random inputs");
-  verify_app->add_option("--calls", verify.calls, "how many calls, on the same state")
-      ->check(CLI::PositiveNumber);
-  verify_app->add_option("--backend", verify.backends,
-                         "backends to lower with, comma separated; those of the program file else");
-  verify_app->add_option("--atol", verify.atol, "the absolute difference that is allowed")
-      ->check(CLI::NonNegativeNumber);
-  verify_app->add_option("--rtol", verify.rtol, "the relative difference that is allowed")
-      ->check(CLI::NonNegativeNumber);
-  verify_app->add_option("--engine", verify.engine, "kernels: highway or reference");
-  verify_app->add_flag("--json", verify.json, "prints JSON");
-  verify_app->footer(
-      "Example: belay verify model.pt2 model.belay --input x.npy\n"
-      "Exit status 1 when something differs.");
-  verify_app->callback([&] {
-    if (!reference.empty() && verify_files.size() == 2) {
-      std::cerr << "belay: verify takes one file besides --reference\n";
-      status = kBadUsage;
-      return;
-    }
-    verify.archive = reference.empty() ? verify_files[0] : reference;
-    if (!reference.empty()) verify.program = verify_files[0];
-    if (verify_files.size() == 2) verify.program = verify_files[1];
-    status = Verify(verify);
-  });
-
-  BenchOptions bench;
-  CLI::App* bench_app =
-      app.add_subcommand("bench", "Measures loading and executing a method with random inputs.");
-  bench_app->add_option("program", bench.program, "the program file")->required();
-  bench_app->add_option("--method", bench.method, "the method");
-  bench_app->add_option("--seconds", bench.seconds, "how long to measure")
-      ->check(CLI::PositiveNumber);
-  bench_app->add_option("--threads", bench.threads, "threads to execute with");
-  bench_app->add_option("--engine", bench.engine, "kernels: highway or reference");
-  bench_app->add_flag("--json", bench.json, "prints JSON");
-  bench_app->footer("Example: belay bench model.belay --seconds 3 --json");
-  bench_app->callback([&] { status = Bench(bench); });
-
-  StripOptions strip;
-  CLI::App* strip_app =
-      app.add_subcommand("strip", "Removes the debug information from a program file.");
-  strip_app->add_option("program", strip.file, "the program file")->required();
-  strip_app->add_option("-o,--output", strip.output, "where to; by default the file is replaced");
-  strip_app->footer("Example: belay strip model.belay -o model.stripped.belay");
-  strip_app->callback([&] { status = Strip(strip); });
-
-  StressOptions stress;
-  CLI::App* stress_app = app.add_subcommand(
-      "stress",
-      "Breaks a program file (.belay) or an archive (.pt2) in many ways, and reads, loads and "
-      "executes what comes out: each mutation is an error or stays within limits.");
-  stress_app->add_option("file", stress.file, "the file, which is not changed")->required();
-  stress_app->add_option("--mutations", stress.mutations, "how many")->check(CLI::PositiveNumber);
-  stress_app->add_option("--seed", stress.seed, "what the mutations depend on");
-  stress_app->add_option("--first", stress.first, "the index of the first mutation");
-  stress_app->add_option("--write", stress.write, "writes the first mutation to this file");
-  stress_app->add_flag("--json", stress.json, "prints JSON");
-  stress_app->footer("Example: belay stress model.belay --mutations 20000 --seed 7");
-  stress_app->callback([&] { status = Stress(stress); });
-
-  KeygenOptions keygen;
-  CLI::App* keygen_app = app.add_subcommand("keygen", "Makes a key pair: NAME.key and NAME.pub.");
-  keygen_app->add_option("name", keygen.name, "where to")->required();
-  keygen_app->footer("Example: belay keygen release");
-  keygen_app->callback([&] { status = Keygen(keygen); });
-
-  SignOptions sign;
-  CLI::App* sign_app = app.add_subcommand("sign", "Signs a file: writes FILE.sig beside it.");
-  sign_app->add_option("file", sign.file, "the file")->required();
-  sign_app->add_option("--key", sign.key, "the secret key, from keygen")->required();
-  sign_app->footer("Example: belay sign model.belay --key release.key");
-  sign_app->callback([&] { status = SignFile(sign); });
-
-  VerifySignatureOptions verify_signature;
-  CLI::App* verify_signature_app = app.add_subcommand(
-      "verify-signature", "Checks FILE.sig, and for programs the digests of companion files.");
-  verify_signature_app->add_option("file", verify_signature.file, "the file")->required();
-  verify_signature_app
-      ->add_option("--key", verify_signature.keys, "public keys that are trusted (repeatable)")
-      ->required()
-      ->take_all();
-  verify_signature_app->footer("Example: belay verify-signature model.belay --key release.pub");
-  verify_signature_app->callback([&] { status = VerifySignature(verify_signature); });
-
-  OpsOptions ops;
-  CLI::App* ops_app = app.add_subcommand("ops", "Lists every operator and what supports it.");
-  ops_app->add_flag("--json", ops.json, "prints JSON");
-  ops_app->footer("Example: belay ops --json");
-  ops_app->callback([&] { status = Ops(ops); });
-
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return AfterWritingOutput(app.exit(error) == 0 ? kDone : kBadUsage);
-  }
-  return AfterWritingOutput(status);
+  const Commands commands = {
+      .lower = &Lower,
+      .run = &Run,
+      .inspect = &Inspect,
+      .verify = &Verify,
+      .bench = &Bench,
+      .strip = &Strip,
+      .stress = &Stress,
+      .keygen = &Keygen,
+      .sign = &SignFile,
+      .verify_signature = &VerifySignature,
+      .ops = &Ops,
+  };
+  return AfterWritingOutput(
+      RunCommandLine(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc), commands,
+                     std::cout, std::cerr));
 }

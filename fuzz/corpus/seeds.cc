@@ -1,0 +1,15 @@
+#include "fuzz/corpus/seeds.h"
+
+namespace belay::fuzz {
+
+Seeds AllSeeds() {
+  Seeds seeds;
+  AddProgramSeeds(seeds);
+  AddBlobSeeds(seeds);
+  AddArchiveSeeds(seeds);
+  AddTextSeeds(seeds);
+  AddChoiceSeeds(seeds);
+  return seeds;
+}
+
+}  // namespace belay::fuzz

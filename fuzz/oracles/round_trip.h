@@ -1,0 +1,25 @@
+// What is printed or written is read back as the same.
+#ifndef BELAY_FUZZ_ORACLES_ROUND_TRIP_H_
+#define BELAY_FUZZ_ORACLES_ROUND_TRIP_H_
+
+#include "absl/status/status.h"
+#include "exir/ir/exported_program.h"
+#include "exir/op/op_registry.h"
+#include "exir/op/schema.h"
+#include "exir/op/sym_expr.h"
+#include "runtime/core/npy.h"
+
+namespace belay::fuzz {
+
+// Each is kInternal, with both texts, when the property does not hold.
+
+absl::Status CheckRoundTrip(const exir::SymExpr& expression);
+absl::Status CheckRoundTrip(const exir::FunctionSchema& schema);
+// Through the text form.
+absl::Status CheckRoundTrip(const exir::ExportedProgram& program, const exir::OpRegistry& ops);
+// Through the bytes of a file. Types that NumPy lacks have none and pass.
+absl::Status CheckRoundTrip(const NpyArray& array);
+
+}  // namespace belay::fuzz
+
+#endif  // BELAY_FUZZ_ORACLES_ROUND_TRIP_H_

@@ -1,0 +1,33 @@
+// Program files: opened under tight limits, loaded with test kernels and executed within a budget
+// of instructions. What has a wrong checksum is tried with the right one, too.
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "fuzz/generators/byte_source.h"
+#include "fuzz/mutate/mutator.h"
+#include "fuzz/oracles/execution.h"
+#include "fuzz/oracles/require.h"
+#include "runtime/core/status_macros.h"
+#include "runtime/executor/testing/fake_backend.h"
+#include "runtime/executor/testing/test_kernels.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace belay;
+  static const fuzz::Engines& engines = *[] {
+    auto* kernels = new KernelRegistry;
+    ABSL_CHECK(kernels->Add(TestKernels()).ok());
+    auto* backends = new BackendRegistry;
+    ABSL_CHECK(backends->Add(new FakeBackend).ok());
+    return new fuzz::Engines{.kernels = *kernels, .backends = *backends, .test_doubles = true};
+  }();
+  std::string file(reinterpret_cast<const char*>(data), size);
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    fuzz::ByteSource inputs(file);
+    fuzz::Require(fuzz::CheckExecution(file, engines, inputs));
+    const std::string given = file;
+    fuzz::FixHeader(file);
+    if (file == given) break;
+  }
+  return 0;
+}
