@@ -46,8 +46,17 @@ std::vector<Argument> Glu(OpBuilder& b, const OpCall& c) {
     const SymInt size = b.size(x, dim);
     if (b.rank(x) == 0) b.Invalid("glu: the input has no dimensions");
     if (size.AsInt().value_or(0) % 2 != 0) b.Invalid("glu: the dimension has an odd size");
+    if (!b.ok()) return Argument();
     const SymInt half = FloorDiv(size, SymInt(2));
-    if (b.ok() && !(half + half == size)) b.Unsupported("glu: a dimension of unknown size");
+    if (!(half + half == size)) {
+      // Fails at run time when the size is odd.
+      std::vector<SymInt> parts = b.sizes(x);
+      parts[dim] = SymInt(-1);
+      parts.insert(parts.begin() + dim, SymInt(2));
+      const Argument pair = Reshape(b, x, parts);
+      return Mul(b, b.Call("aten.select.int", {pair, dim, 0}),
+                 Unary(b, "sigmoid", b.Call("aten.select.int", {pair, dim, 1})));
+    }
     const Argument halves =
         b.Call("aten.split_with_sizes.default", {x, std::vector<SymInt>{half, half}, dim});
     const Argument::List* list = halves.get_if<Argument::List>();

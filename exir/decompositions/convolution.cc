@@ -63,7 +63,32 @@ std::vector<Argument> NamedPadding(OpBuilder& b, const OpCall& c) {
   return {batched ? result : Squeeze(b, result, 0)};
 }
 
+// With flags for libraries, which do not matter.
+std::vector<Argument> ConvolutionWithFlags(OpBuilder& b, const OpCall& c) {
+  return {b.Call("aten.convolution.default", {c.arguments().begin(), c.arguments().begin() + 9})};
+}
+std::vector<Argument> ConvolutionMode(OpBuilder& b, const OpCall& c) {
+  switch (b.rank(c["input"])) {
+    case 3:
+      return NamedPadding<1>(b, c);
+    case 4:
+      return NamedPadding<2>(b, c);
+    case 5:
+      return NamedPadding<3>(b, c);
+    default:
+      b.Invalid("expected a batch of one, two or three spatial dimensions");
+      return {};
+  }
+}
+std::vector<Argument> ThnnConv2d(OpBuilder& b, const OpCall& c) {
+  const std::vector<int64_t> one = {1, 1}, none = {0, 0};
+  return {b.Call("aten.convolution.default", {c["self"], c["weight"], c["bias"], c["stride"],
+                                              c["padding"], one, false, none, 1})};
+}
+
 constexpr Decomposition kDecompositions[] = {
+    {"aten._convolution.deprecated", ConvolutionWithFlags},
+    {"aten._convolution_mode.default", ConvolutionMode},
     {"aten.conv1d.default", Convolution<1, false>},
     {"aten.conv1d.padding", NamedPadding<1>},
     {"aten.conv2d.default", Convolution<2, false>},
@@ -73,6 +98,7 @@ constexpr Decomposition kDecompositions[] = {
     {"aten.conv_transpose1d.default", Convolution<1, true>},
     {"aten.conv_transpose2d.input", Convolution<2, true>},
     {"aten.conv_transpose3d.input", Convolution<3, true>},
+    {"aten.thnn_conv2d.default", ThnnConv2d},
 };
 
 }  // namespace

@@ -302,6 +302,27 @@ absl::StatusOr<OpBuilder::Definition> OpBuilder::Define(const SymExpr& expr, int
     for (const auto& [function, scalar_op] : kFunctions) {
       if (expr.kind() == SymExpr::Kind::kFunction && expr.name() == function) op = scalar_op;
     }
+    // A power is a product.
+    const std::optional<int64_t> exponent = expr.kind() == SymExpr::Kind::kFunction &&
+                                                    expr.name() == "Pow" &&
+                                                    expr.arguments().size() == 2
+                                                ? expr.arguments()[1].AsInt()
+                                                : std::nullopt;
+    if (exponent.has_value() && *exponent >= 2 && *exponent <= kMaxRank &&
+        ops().Find("_operator.mul") != nullptr) {
+      const SymExpr& base = expr.arguments()[0];
+      ABSL_ASSIGN_OR_RETURN(result, Define(base, depth + 1));
+      SymExpr so_far = base;
+      for (int64_t i = 1; i < *exponent; ++i) {
+        ABSL_ASSIGN_OR_RETURN(Definition operand, Define(base, depth + 1));
+        so_far = so_far * base;
+        const NodeId after = Later(result.after, operand.after);
+        result = Compute("_operator.mul", {std::move(result.value), std::move(operand.value)},
+                         after, so_far);
+      }
+      defined_[std::move(key)] = result;
+      return result;
+    }
     if (op.empty() || ops().Find(op) == nullptr || expr.arguments().empty()) {
       return absl::UnimplementedError(
           absl::StrCat("the size ", key, " can't be computed: no operator is known for it"));

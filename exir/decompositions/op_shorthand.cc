@@ -67,9 +67,10 @@ DType Promote(OpBuilder& b, const std::vector<Argument*>& operands, bool to_floa
       const bool is_int = std::holds_alternative<SymIntType>(b.graph().value(*computed).type);
       promotion.AddScalar(is_int ? DType::kInt64 : DType::kFloat32);
     } else {
-      promotion.AddScalar(operand->is<int64_t>() ? DType::kInt64
-                          : operand->is<bool>()  ? DType::kBool
-                                                 : DType::kFloat32);
+      promotion.AddScalar(operand->is<int64_t>()                ? DType::kInt64
+                          : operand->is<bool>()                 ? DType::kBool
+                          : operand->is<std::complex<double>>() ? DType::kComplex64
+                                                                : DType::kFloat32);
     }
   }
   const absl::StatusOr<DType> common = promotion.Result();

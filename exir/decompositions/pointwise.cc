@@ -33,10 +33,12 @@ std::vector<Argument> Square(OpBuilder& b, const OpCall& c) { return {Pow(b, c["
 
 // other - alpha * self
 std::vector<Argument> ReverseSub(OpBuilder& b, const OpCall& c) {
-  const Argument &self = c["self"], &other = c["other"];
+  Argument self = c["self"], other = c["other"];
   if (b.IsTensor(other)) return {b.Call("aten.sub.Tensor", {other, self}, {{"alpha", c["alpha"]}})};
+  // Before the sign changes: an unsigned integer has none.
+  const DType dtype = Promote(b, {&self, &other});
   const Argument scaled = c["alpha"] == Argument(1) ? self : Mul(b, self, c["alpha"]);
-  return {NumberMinus(b, other, scaled)};
+  return {Cast(b, NumberMinus(b, other, scaled), dtype)};
 }
 
 // self + value * (x * y), or x / y.

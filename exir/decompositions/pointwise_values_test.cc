@@ -169,6 +169,7 @@ TEST(PointwiseValuesTest, IntegersStayIntegers) {
   ExpectValues("aten.floor_divide.default(%a, %b)", {I({3}, {7, -7, 6}), I({3}, {2, 2, 3})},
                {I({3}, {3, -4, 2})});
   ExpectValues("aten.rsub.Scalar(%a, 3)", {I({2}, {1, 5})}, {I({2}, {2, -2})});
+  ExpectValues("aten.rsub.Scalar(%a, -2.0)", {U8({2}, {1, 5})}, {F({2}, {-3, -7})});
   ExpectValues("aten.square.default(%a)", {I({2}, {3, -4})}, {I({2}, {9, 16})});
   ExpectValues("aten.nan_to_num.default(%a)", {I({2}, {3, -4})}, {I({2}, {3, -4})});
   ExpectValues("aten.clamp_min.default(%a, 2)", {I({2}, {1, 5})}, {I({2}, {2, 5})});

@@ -129,11 +129,32 @@ std::vector<Argument> Rnn(OpBuilder& b, const OpCall& c) {
   return Unroll(b, c, {c["hx"]}, RnnStep<kRelu>);
 }
 
+// One step. `states` as above, without the dimension of layers.
+std::vector<Argument> Cell(OpBuilder& b, const OpCall& c, const std::vector<Argument>& states,
+                           Step step) {
+  const Layer layer{c["w_ih"], c["w_hh"], c["b_ih"], c["b_hh"]};
+  const Argument projected = Gates(b, c["input"], layer.input_weight, layer.input_bias);
+  if (!b.ok()) return {};
+  return step(b, layer, projected, states);
+}
+std::vector<Argument> LstmCell(OpBuilder& b, const OpCall& c) {
+  const std::vector<Argument> states = c.List("hx");
+  if (states.size() != 2) b.Invalid("lstm_cell: expected two states");
+  return b.ok() ? Cell(b, c, states, LstmStep) : std::vector<Argument>();
+}
+template <Step kStep>
+std::vector<Argument> OneStateCell(OpBuilder& b, const OpCall& c) {
+  return Cell(b, c, {c["hx"]}, kStep);
+}
+
 constexpr Decomposition kDecompositions[] = {
     {"aten.gru.input", Gru},
+    {"aten.gru_cell.default", OneStateCell<GruStep>},
     {"aten.lstm.input", Lstm},
+    {"aten.lstm_cell.default", LstmCell},
     {"aten.rnn_relu.input", Rnn<true>},
     {"aten.rnn_tanh.input", Rnn<false>},
+    {"aten.rnn_tanh_cell.default", OneStateCell<RnnStep<false>>},
 };
 
 }  // namespace

@@ -63,6 +63,32 @@ constexpr Special kSpecial[] = {
     {"aten.zero_.default", Kind::kValues, "", Zero},
 };
 
+// foo.out, which writes its results to its last arguments, is the overload of foo that has the
+// other arguments.
+std::optional<FunctionalTwin> TwinOfOut(const OpRegistry& ops, const OpOverload& op) {
+  const FunctionSchema& schema = *op.schema();
+  const size_t outs = schema.returns.size();
+  if (outs == 0 || schema.arguments.size() < outs) return std::nullopt;
+  for (size_t i = 0; i < schema.arguments.size(); ++i) {
+    const SchemaArgument& argument = schema.arguments[i];
+    const bool out = i + outs >= schema.arguments.size();
+    if ((argument.alias.has_value() && argument.alias->write) != out) return std::nullopt;
+    if (out && argument.type.list) return std::nullopt;
+  }
+  for (const OpOverload* other : ops.Overloads(op.ns(), op.op())) {
+    const FunctionSchema* candidate = other->schema();
+    if (candidate == nullptr || candidate->IsMutable() || candidate->returns.size() != outs ||
+        candidate->arguments.size() + outs != schema.arguments.size()) {
+      continue;
+    }
+    const bool same = std::equal(
+        candidate->arguments.begin(), candidate->arguments.end(), schema.arguments.begin(),
+        [](const auto& a, const auto& b) { return a.name == b.name && a.type == b.type; });
+    if (same) return FunctionalTwin{Kind::kOut, other, nullptr};
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<FunctionalTwin> FunctionalTwinOf(const OpRegistry& ops, const OpOverload& op) {
@@ -76,6 +102,9 @@ std::optional<FunctionalTwin> FunctionalTwinOf(const OpRegistry& ops, const OpOv
     return twin;
   }
   const FunctionSchema& schema = *op.schema();
+  const bool first = !schema.arguments.empty() && schema.arguments[0].alias.has_value() &&
+                     schema.arguments[0].alias->write;
+  if (!first) return TwinOfOut(ops, op);
   // One written argument, the first, and the result is it: foo_ is foo.
   if (!LooksMutating(op) || schema.arguments.empty() || schema.returns.size() != 1) {
     return std::nullopt;

@@ -16,9 +16,10 @@ struct FunctionalTwin {
     kValues,  // gives the new values of what is written, in order, and then its own results
     kAlias,   // writes nothing: detach_
     kView,    // only changes what the tensor shows: squeeze_ becomes squeeze
+    kOut,     // gives the new values of the last arguments, one for each return; takes the others
   };
   Kind kind = Kind::kValues;
-  const OpOverload* op = nullptr;  // of kValues and kView; null: `compute` does it
+  const OpOverload* op = nullptr;  // of kValues, kView and kOut; null: `compute` does it
   std::vector<Argument> (*compute)(OpBuilder& b, const OpCall& call) = nullptr;
 };
 

@@ -129,6 +129,7 @@ class GraphFunctionalizer {
     for (Argument& argument : arguments) {
       ForEachValueRef(argument, [&](ValueId& value) { value = Now(value); });
     }
+    if (twin->kind == FunctionalTwin::Kind::kOut) return ReplaceOut(*twin, id, arguments);
     const ValueId* written = node.arguments[0].get_if<ValueId>();
     if (written == nullptr || !Writes(schema.arguments[0])) {
       return absl::UnimplementedError("a write to something else than the first argument");
@@ -147,6 +148,36 @@ class GraphFunctionalizer {
     }
     // The operator's result is what it wrote.
     for (ValueId value : node.results()) view_of_[value] = view;
+    replaced_.push_back(id);
+    return absl::OkStatus();
+  }
+
+  absl::Status ReplaceOut(const FunctionalTwin& twin, NodeId id, std::vector<Argument> arguments) {
+    const Node node = editor_.graph().node(id);
+    const size_t outs = node.target->schema()->returns.size();
+    const size_t first = arguments.size() - outs;
+    const std::vector<Argument> targets(arguments.begin() + static_cast<ptrdiff_t>(first),
+                                        arguments.end());
+    arguments.resize(first);
+    const std::vector<Argument> values = builder_.CallAll(twin.op, arguments);
+    ABSL_RETURN_IF_ERROR(builder_.status());
+    for (size_t k = 0; k < outs; ++k) {
+      const ValueId* written = node.arguments[first + k].get_if<ValueId>();
+      if (written == nullptr || k >= values.size() || !builder_.IsTensor(values[k])) {
+        return absl::UnimplementedError("a result that is no tensor, or that goes nowhere");
+      }
+      if (builder_.sizes(values[k]) != builder_.sizes(targets[k])) {
+        return absl::UnimplementedError(absl::StrCat(
+            "the tensor ", PrintType(builder_.meta(targets[k])),
+            " would be resized to hold the result ", PrintType(builder_.meta(values[k]))));
+      }
+      const Argument value = Cast(builder_, values[k], builder_.dtype(targets[k]));
+      ABSL_RETURN_IF_ERROR(builder_.status());
+      View& view = ViewOf(*written);
+      view.Write(builder_, *value.get_if<ValueId>());
+      ABSL_RETURN_IF_ERROR(builder_.status());
+      for (ValueId result : node.outputs[k].values) view_of_[result] = &view;
+    }
     replaced_.push_back(id);
     return absl::OkStatus();
   }

@@ -39,6 +39,34 @@ const Case kCases[] = {
     return (%add buffer_mutation "n", %y user_output)
   }
 })"},
+    {"OutOverloadBecomesTheOneThatReturns", R"(program training {
+  constants { state "b": f32[2] }
+  graph(%b: f32[2] buffer "b", %x: f32[2] user_input) {
+    %add: f32[2] = aten.add.out(%x, %x, alpha=2, out=%b)
+    %y: f32[2] = aten.relu.default(%b)
+    return (%add user_output, %y user_output)
+  }
+})",
+     R"(program training {
+  constants { state "b": f32[2] }
+  graph(%b: f32[2] buffer "b", %x: f32[2] user_input) {
+    %add_1: f32[2] = aten.add.Tensor(%x, %x, alpha=2)
+    %y: f32[2] = aten.relu.default(%add_1)
+    return (%add_1 buffer_mutation "b", %add_1 user_output, %y user_output)
+  }
+})"},
+    {"OutOverloadOfTwoResults", R"(program training {
+  graph(%x: f32[2,3] user_input, %v: f32[2] user_input, %i: i64[2] user_input) {
+    %max: f32[2], %max_indices: i64[2] = aten.max.dim_max(%x, 1, max=%v, max_values=%i)
+    return (%max_indices user_output)
+  }
+})",
+     R"(program training {
+  graph(%x: f32[2,3] user_input, %v: f32[2] user_input, %i: i64[2] user_input) {
+    %max_1: f32[2], %max_1_1: i64[2] = aten.max.dim(%x, 1)
+    return (%max_1 user_input_mutation "v", %max_1_1 user_input_mutation "i", %max_1_1 user_output)
+  }
+})"},
     {"LaterUsesOfTheWrittenValueSeeTheWrite", R"(program training {
   graph(%x: f32[2] user_input) {
     %before: f32[2] = aten.relu.default(%x)
@@ -325,6 +353,17 @@ TEST(FunctionalizeTest, RewritesBodies) {
   }
 })",
                 Ops());
+}
+
+TEST(FunctionalizeTest, AnOutTensorIsNotResized) {
+  ExpectPassError(R"(program training {
+  graph(%x: f32[3] user_input, %o: f32[2] user_input) {
+    %neg: f32[3] = aten.neg.out(%x, out=%o)
+    return (%neg user_output)
+  }
+})",
+                  Functionalize().run, absl::StatusCode::kUnimplemented,
+                  "the tensor f32[2] would be resized to hold the result f32[3]", Ops());
 }
 
 TEST(FunctionalizeTest, LongChainsOfViewsDoNotRecurse) {

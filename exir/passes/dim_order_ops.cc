@@ -1,5 +1,6 @@
 #include "exir/passes/dim_order_ops.h"
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -22,7 +23,10 @@ constexpr Rule kRules[] = {
     {"aten.empty.memory_format", "dim_order_ops._empty_dim_order.default"},
 };
 
-absl::StatusOr<DimOrder> OrderFor(const Graph& graph, const Node& node, MemoryFormat format) {
+// nullopt for an order that no memory format has: the operators know it only as that of their
+// input.
+absl::StatusOr<std::optional<DimOrder>> OrderFor(const Graph& graph, const Node& node,
+                                                 MemoryFormat format) {
   const TensorMeta* out = graph.value(node.outputs[0].values[0]).tensor();
   if (out == nullptr) return absl::InternalError("the result is not a tensor");
   switch (format) {
@@ -37,7 +41,11 @@ absl::StatusOr<DimOrder> OrderFor(const Graph& graph, const Node& node, MemoryFo
   if (const ValueId* input = node.arguments[0].get_if<ValueId>()) {
     if (const TensorMeta* meta = graph.value(*input).tensor()) {
       const absl::StatusOr<DimOrder> order = DimOrderOf(*meta);
-      if (order.ok()) return order;
+      if (order.ok() && !(*order == ContiguousOrder(out->rank())) &&
+          !(*order == ChannelsLastOrder(out->rank()))) {
+        return std::nullopt;
+      }
+      if (order.ok()) return *order;
     }
   }
   return ContiguousOrder(out->rank());
@@ -65,12 +73,12 @@ absl::StatusOr<bool> Run(ExportedProgram& program) {
       if (const auto index = old_schema.ArgumentIndex("memory_format")) {
         if (const auto* f = node.arguments[*index].get_if<MemoryFormat>()) format = *f;
       }
-      ABSL_ASSIGN_OR_RETURN(const DimOrder order, OrderFor(graph, node, format));
+      ABSL_ASSIGN_OR_RETURN(const std::optional<DimOrder> order, OrderFor(graph, node, format));
       std::vector<Argument> arguments;
       for (const SchemaArgument& argument : new_schema.arguments) {
-        if (argument.name == "dim_order") {
+        if (argument.name == "dim_order" && order.has_value()) {
           Argument::List list;
-          for (uint8_t d : order) list.push_back(int64_t{d});
+          for (uint8_t d : *order) list.push_back(int64_t{d});
           arguments.push_back(std::move(list));
         } else if (const auto index = old_schema.ArgumentIndex(argument.name)) {
           arguments.push_back(node.arguments[*index]);
@@ -83,12 +91,14 @@ absl::StatusOr<bool> Run(ExportedProgram& program) {
       }
       const ValueId result = node.outputs[0].values[0];
       TensorMeta meta = *graph.value(result).tensor();
-      TensorMeta dense = TensorMeta::Dense(meta.dtype, meta.sizes, order);
-      dense.device = meta.device;
-      dense.requires_grad = meta.requires_grad;
       editor.SetTarget(id, to);
       editor.SetArguments(id, std::move(arguments));
-      editor.SetType(result, std::move(dense));
+      if (order.has_value()) {
+        TensorMeta dense = TensorMeta::Dense(meta.dtype, meta.sizes, *order);
+        dense.device = meta.device;
+        dense.requires_grad = meta.requires_grad;
+        editor.SetType(result, std::move(dense));
+      }
       changed = true;
     }
   }

@@ -25,6 +25,22 @@ TEST(DimOrderOpsTest, CloneNamesTheInputsOrder) {
                 PassTestOps());
 }
 
+TEST(DimOrderOpsTest, AnOrderThatNoFormatHasIsThatOfTheInput) {
+  ExpectRewrite(R"(program aten {
+  graph(%x: f32[2,3]{strides=[1,2]} user_input) {
+    %y: f32[2,3]{strides=[1,2]} = aten.clone.default(%x)
+    return (%y user_output)
+  }
+})",
+                ReplaceMemoryFormatOps().run, R"(program aten {
+  graph(%x: f32[2,3]{strides=[1,2]} user_input) {
+    %y: f32[2,3]{strides=[1,2]} = dim_order_ops._clone_dim_order.default(%x)
+    return (%y user_output)
+  }
+})",
+                PassTestOps());
+}
+
 TEST(DimOrderOpsTest, ToCopyKeepsItsDType) {
   ExpectRewrite(R"(program aten {
   graph(%x: f32[2,3] user_input) {

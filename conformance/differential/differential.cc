@@ -1,0 +1,213 @@
+#include "conformance/differential/differential.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "exir/decompositions/decomposition.h"
+#include "exir/ir/text.h"
+#include "exir/ir/verifier.h"
+#include "exir/ops/standard_ops.h"
+#include "exir/pipeline.h"
+#include "exir/testing/random_program.h"
+#include "runtime/core/status_macros.h"
+#include "runtime/core/str_cat.h"
+#include "runtime/kernels/standard_kernels.h"
+
+namespace belay::conformance {
+namespace {
+
+using exir::ExportedProgram;
+using exir::OpOverload;
+
+// Of results that are decomposed into other operators than the interpreter runs.
+constexpr Closeness kDecomposed = {.rtol = 1e-3, .atol = 1e-3, .bits = false, .finite_only = true};
+
+// Whether the operator's results have no specified contents.
+bool Unspecified(const OpOverload& op) {
+  return op.has_trait(exir::kNondeterministic) || op.op().find("empty") != std::string_view::npos;
+}
+
+std::vector<bool> UnspecifiedOutputs(const ExportedProgram& program) {
+  std::vector<bool> unspecified;
+  for (size_t i = 0; i < program.signature.outputs.size(); ++i) {
+    if (program.signature.outputs[i].kind != exir::OutputKind::kUserOutput) continue;
+    const exir::ValueId* id = program.top().outputs()[i].get_if<exir::ValueId>();
+    const exir::NodeId producer =
+        id == nullptr ? exir::NodeId() : program.top().value(*id).producer;
+    unspecified.push_back(producer.valid() && Unspecified(*program.top().node(producer).target));
+  }
+  return unspecified;
+}
+
+bool Decomposes(const ExportedProgram& program) {
+  for (const exir::Graph& graph : program.graphs) {
+    for (const exir::NodeId id : graph.nodes()) {
+      const OpOverload* op = graph.node(id).target;
+      if (NeedsTwin(*op)) op = TwinOf(*op, *program.ops);
+      if (op != nullptr && exir::StandardDecompositions().Find(op) != nullptr) return true;
+    }
+  }
+  return false;
+}
+
+Verdict Problem(std::string_view stage, const absl::Status& status) {
+  return {.problem = absl::StrCat(stage, ": ", status.ToString()), .refusal = ""};
+}
+Verdict Difference(std::string_view stage, std::string_view difference) {
+  return {.problem = absl::StrCat(stage, ": ", difference), .refusal = ""};
+}
+
+// Without what differs from program to program.
+std::string Reason(const absl::Status& status) {
+  std::string text(status.message());
+  text = text.substr(0, text.find('\n'));
+  return text.substr(0, 160);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<DifferentialSetup>> DifferentialSetup::Create(
+    const std::string& cases) {
+  auto setup = std::make_unique<DifferentialSetup>();
+  ABSL_ASSIGN_OR_RETURN(setup->ops, exir::CreateStandardOps());
+  ABSL_RETURN_IF_ERROR(AddReferenceKernels(setup->reference));
+  ABSL_RETURN_IF_ERROR(AddStandardKernels(setup->standard));
+  ABSL_ASSIGN_OR_RETURN(setup->corpus, CallCorpus::Read(cases, *setup->ops));
+  return setup;
+}
+
+Verdict CheckProgram(const DifferentialSetup& setup, const ExportedProgram& program,
+                     const Runs& all_runs) {
+  if (const absl::Status status = Verify(program); !status.ok()) {
+    return Problem("the program does not verify", status);
+  }
+  const std::vector<bool> unspecified = UnspecifiedOutputs(program);
+
+  const auto oracle = WritesAsCopies(program);
+  if (!oracle.ok()) return Problem("writes as copies", oracle.status());
+  auto wanted = Interpret(*oracle, setup.reference, {}, all_runs);
+  if (!wanted.ok()) return Problem("interpreter", wanted.status());
+  // Where a call fails for sizes other than those that the program was made with, or in a body,
+  // anything may come: what nobody uses was dropped, and a decomposition may take what its operator
+  // does not.
+  Runs runs = all_runs;
+  if (!wanted->back().status.ok() && (!program.ranges.empty() || program.graphs.size() > 1)) {
+    wanted->pop_back();
+    runs.resize(wanted->size());
+  }
+
+  auto edge = exir::ToEdge(program.Clone());
+  if (absl::IsUnimplemented(edge.status())) {
+    return {.problem = "", .refusal = "to_edge: " + Reason(edge.status())};
+  }
+  if (!edge.ok()) return Problem("to_edge", edge.status());
+  const auto edge_wanted = Interpret(*edge, setup.reference, {}, runs);
+  if (!edge_wanted.ok()) return Problem("interpreter of the edge program", edge_wanted.status());
+  std::string difference = FirstDifference(*wanted, *edge_wanted, unspecified,
+                                           Decomposes(program) ? kDecomposed : Closeness());
+  if (!difference.empty()) return Difference("edge program on the interpreter", difference);
+
+  const auto lowered = LowerEdgeProgram(*edge);
+  if (absl::IsUnimplemented(lowered.status())) {
+    return {.problem = "", .refusal = "emit: " + Reason(lowered.status())};
+  }
+  if (!lowered.ok()) return Problem("lowering", lowered.status());
+  const auto executed = Execute(*lowered, setup.reference, runs);
+  if (!executed.ok()) return Problem("loading with reference kernels", executed.status());
+  difference = FirstDifference(*edge_wanted, *executed, unspecified, {});
+  if (!difference.empty()) return Difference("runtime with reference kernels", difference);
+
+  const auto preferred = InterpretAndCheckKernels(*edge, setup.standard, setup.reference, runs);
+  if (!preferred.ok()) return Problem("interpreter with preferred kernels", preferred.status());
+  for (const RunOutcome& outcome : *preferred) {
+    if (absl::IsFailedPrecondition(outcome.status)) {
+      return Problem("kernels", outcome.status);
+    }
+  }
+  const auto executed_preferred = Execute(*lowered, setup.standard, runs);
+  if (!executed_preferred.ok()) {
+    return Problem("loading with preferred kernels", executed_preferred.status());
+  }
+  // With dynamic sizes the runtime chooses kernels for the largest sizes.
+  difference = FirstDifference(*preferred, *executed_preferred, unspecified,
+                               program.ranges.empty() ? Closeness() : kDecomposed);
+  if (!difference.empty()) return Difference("runtime with preferred kernels", difference);
+  return {};
+}
+
+DifferentialReport RunDifferential(const DifferentialSetup& setup,
+                                   const DifferentialOptions& options) {
+  DifferentialReport report;
+  std::vector<const OperatorCalls*> deck;
+  const auto add = [&](absl::Span<const OperatorCalls> all) {
+    for (const OperatorCalls& calls : all) {
+      if (options.only.empty() || options.only.count(calls.op->name()) != 0) {
+        deck.push_back(&calls);
+      }
+    }
+  };
+  add(setup.corpus.functional());
+  if (options.training) add(setup.corpus.in_place());
+  if (deck.empty()) return report;
+  for (int i = 0; i < options.programs; ++i) {
+    // A generator for each, so that a seed is enough to make a program again.
+    const uint64_t seed = options.seed * 1'000'003 + static_cast<uint64_t>(i);
+    Dice dice(seed ^ 0x5eed);
+    // Rotated, so that all operators are dealt over the programs.
+    std::vector<const OperatorCalls*> dealt;
+    const size_t count = std::min<size_t>(deck.size(), 12);
+    for (size_t k = 0; k < count; ++k) {
+      dealt.push_back(k < 2 ? deck[(static_cast<size_t>(i) * 2 + k + options.seed) % deck.size()]
+                            : dice.Pick(deck));
+    }
+    ProgramGenerator generator(seed, *setup.ops, setup.reference, std::move(dealt),
+                               {.max_calls = 8, .training = options.training});
+    const GeneratedProgram generated = generator.Next();
+    Runs runs = {generated.samples};
+    for (int k = 0; k < 2; ++k) runs.push_back(MakeInputs(generated, dice));
+    ++report.programs;
+    report.dynamic += generated.dynamic;
+    report.mutating += generated.mutates;
+    report.control_flow += generated.control_flow;
+    report.calls += static_cast<int>(generated.called.size());
+    const Verdict verdict = CheckProgram(setup, generated.program, runs);
+    if (!verdict.refusal.empty()) {
+      ++report.refused;
+      ++report.refusals[verdict.refusal];
+      continue;
+    }
+    if (verdict.problem.empty()) {
+      for (const OpOverload* op : generated.called) report.called.insert(op->name());
+      continue;
+    }
+    std::string problem = verdict.problem;
+    ExportedProgram smaller = generated.program.Clone();
+    const std::string_view stage = std::string_view(problem).substr(0, problem.find(':'));
+    if (options.shrink && report.problems.size() < 2 && Verify(smaller).ok()) {
+      exir::ShrinkProgram(
+          smaller,
+          [&](const ExportedProgram& candidate) {
+            return CheckProgram(setup, candidate, runs).problem.starts_with(stage);
+          },
+          /*budget=*/60);
+      problem = CheckProgram(setup, smaller, runs).problem;
+    }
+    report.problems.push_back(absl::StrCat("seed ", options.seed, ", program ", i,
+                                           options.training ? " (training)" : "", ": ", problem,
+                                           "\n", exir::PrintProgram(smaller)));
+    if (report.problems.size() >= static_cast<size_t>(options.max_problems)) break;
+  }
+  return report;
+}
+
+std::string DifferentialReport::ToString() const {
+  std::string text =
+      absl::StrCat(programs, " programs, ", calls, " calls of ", called.size(), " operators; ",
+                   dynamic, " with dynamic sizes, ", mutating, " that write, ", control_flow,
+                   " with control flow; ", refused, " refused, ", problems.size(), " problems");
+  for (const auto& [reason, count] : refusals) absl::StrAppend(&text, "\n  ", count, " ", reason);
+  return text;
+}
+
+}  // namespace belay::conformance

@@ -1,0 +1,102 @@
+// Interpreter and runtime give the same on random programs of all operators.
+#include "conformance/differential/differential.h"
+
+#include <cstdlib>
+#include <string>
+
+#include "gtest/gtest.h"
+#include "runtime/core/testing.h"
+
+namespace belay::conformance {
+namespace {
+
+constexpr int kChunks = 8;
+constexpr int kProgramsPerChunk = 250;
+
+// Operators with vectors that no lowered program calls, and why.
+struct Exception {
+  std::string_view op, reason;
+};
+constexpr Exception kExceptions[] = {
+    {"aten._native_batch_norm_legit.default", "writes two arguments and returns other results"},
+    {"aten.resize_.default", "the contents after growing are not specified"},
+    {"aten.sym_storage_offset.default", "tensors of the runtime begin with their first element"},
+};
+
+const DifferentialSetup& SharedSetup() {
+  static const DifferentialSetup* const setup = [] {
+    auto made = DifferentialSetup::Create("conformance/opcases");
+    if (!made.ok()) {
+      std::fprintf(stderr, "%s\n", made.status().ToString().c_str());
+      std::abort();
+    }
+    return made->release();
+  }();
+  return *setup;
+}
+
+std::string_view WhyNot(std::string_view op) {
+  for (const Exception& exception : kExceptions) {
+    if (exception.op == op) return exception.reason;
+  }
+  return "";
+}
+
+void ExpectNoProblems(const DifferentialReport& report) {
+  std::printf("%s\n", report.ToString().c_str());
+  for (const std::string& problem : report.problems) ADD_FAILURE() << problem;
+}
+
+class DifferentialTest : public ::testing::TestWithParam<int> {};
+
+TEST_P(DifferentialTest, EnginesAgreeOnFunctionalPrograms) {
+  DifferentialOptions options;
+  options.seed = static_cast<uint64_t>(GetParam()) + 1;
+  options.programs = kProgramsPerChunk;
+  const DifferentialReport report = RunDifferential(SharedSetup(), options);
+  ExpectNoProblems(report);
+  EXPECT_GT(report.dynamic * 100, report.programs * 20);
+  EXPECT_GT(report.mutating * 100, report.programs * 10);
+  EXPECT_GT(report.control_flow * 100, report.programs * 5);
+  EXPECT_LT(report.refused * 100, report.programs * 5);
+}
+
+TEST_P(DifferentialTest, EnginesAgreeOnTrainingPrograms) {
+  DifferentialOptions options;
+  options.seed = static_cast<uint64_t>(GetParam()) + 101;
+  options.programs = kProgramsPerChunk / 2;
+  options.training = true;
+  const DifferentialReport report = RunDifferential(SharedSetup(), options);
+  ExpectNoProblems(report);
+  EXPECT_GT(report.mutating * 100, report.programs * 30);
+}
+
+// Every operator, alone and in a chain with others.
+TEST_P(DifferentialTest, EveryOperatorIsCalled) {
+  const CallCorpus& corpus = SharedSetup().corpus;
+  size_t index = 0;
+  for (const bool in_place : {false, true}) {
+    for (const OperatorCalls& calls : in_place ? corpus.in_place() : corpus.functional()) {
+      if (index++ % kChunks != static_cast<size_t>(GetParam())) continue;
+      const std::string& name = calls.op->name();
+      DifferentialReport report;
+      for (uint64_t seed = 1; seed <= 8 && report.called.empty(); ++seed) {
+        DifferentialOptions options;
+        options.seed = seed;
+        options.programs = 4;
+        options.training = in_place;
+        options.only = {name};
+        report = RunDifferential(SharedSetup(), options);
+        ExpectNoProblems(report);
+      }
+      EXPECT_EQ(report.called.empty(), !WhyNot(name).empty())
+          << name << ": " << report.ToString() << "\n"
+          << WhyNot(name);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Chunks, DifferentialTest, ::testing::Range(0, kChunks));
+
+}  // namespace
+}  // namespace belay::conformance

@@ -1,0 +1,480 @@
+#include "conformance/differential/program_maker.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "exir/ir/infer.h"
+#include "runtime/core/status_macros.h"
+#include "runtime/core/str_cat.h"
+
+namespace belay::conformance {
+namespace {
+
+using exir::Argument;
+using exir::Datum;
+using exir::Graph;
+using exir::GraphEditor;
+using exir::InputKind;
+using exir::MetaList;
+using exir::MetaValue;
+using exir::NodeOutput;
+using exir::OpOverload;
+using exir::SymExpr;
+using exir::TensorMeta;
+using exir::ValueId;
+using exir::ValueType;
+
+constexpr int64_t kMaxElements = 4096;
+constexpr uint64_t kMaxBytes = 1 << 20;
+constexpr int kMaxValues = 40;
+
+// A dense copy that may be written.
+Datum Own(const SampleTensor& sample) {
+  const TensorView view = sample.view();
+  absl::StatusOr<Datum> datum = Datum::Borrow(view, /*writable=*/true).Copy();
+  ABSL_CHECK(datum.ok());
+  return *std::move(datum);
+}
+
+// Whose result's type for other sizes is not the general one.
+bool IsStaticOnly(const OpOverload& op) {
+  constexpr std::string_view kNames[] = {
+      "native_dropout",     // the mask of an empty input has the input's dtype
+      "pixel_unshuffle",    // an empty image keeps its sizes
+      "sym_is_contiguous",  // depends on which sizes are 0 or 1
+  };
+  return std::find(std::begin(kNames), std::end(kNames), op.op()) != std::end(kNames);
+}
+
+// Whether no two elements share a place.
+bool HasOwnPlaces(const TensorView& view) {
+  const auto order = DimOrderOf(view.sizes, view.strides);
+  if (!order.has_value()) return false;
+  int64_t extent = 1;
+  for (int k = order->size() - 1; k >= 0; --k) {
+    const int d = (*order)[k];
+    if (view.sizes[d] <= 1) continue;
+    if (view.strides[d] < extent) return false;
+    extent = view.strides[d] * view.sizes[d];
+  }
+  return true;
+}
+
+}  // namespace
+
+ProgramMaker::ProgramMaker(Dice& dice, const exir::OpRegistry& ops, const KernelRegistry& kernels,
+                           const GeneratorOptions& options,
+                           std::function<const OperatorCalls&()> deal)
+    : dice_(dice),
+      ops_(ops),
+      kernels_(kernels),
+      options_(options),
+      deal_(std::move(deal)),
+      made_(&ops) {}
+
+GeneratedProgram ProgramMaker::Make() {
+  made_.program.dialect = options_.training ? exir::IrDialect::kTraining : exir::IrDialect::kAten;
+  made_.program.graphs.push_back(Graph());
+  made_.dynamic = dice_.Chance(40);
+  const bool control_flow = dice_.Chance(20);
+  // Bodies are added as they are made: editors refer to graphs, so the top graph is added last.
+  Graph top;
+  {
+    Scope scope(top, nullptr);
+    const int calls = 1 + static_cast<int>(dice_.Below(static_cast<uint64_t>(options_.max_calls)));
+    for (int i = 0; i < calls; ++i) {
+      AddSomeCall(scope);
+      if (control_flow && dice_.Chance(40)) AddControlFlow(scope, 0);
+    }
+    AddOutputs(scope);
+  }
+  made_.program.graphs[exir::ExportedProgram::kTop] = std::move(top);
+  return std::move(made_);
+}
+
+SymExpr ProgramMaker::Fresh(exir::SymRange range) {
+  const std::string name = absl::StrCat("u", next_unbacked_++);
+  made_.program.ranges[name] = range;
+  return SymExpr::Symbol(name);
+}
+
+// --- Calls ---
+
+bool ProgramMaker::AddSomeCall(Scope& scope) {
+  const OperatorCalls& calls = deal_();
+  if (calls.calls.empty()) return false;
+  for (int attempt = 0; attempt < 6; ++attempt) {
+    if (AddCall(scope, calls, dice_.Pick(calls.calls))) return true;
+  }
+  return false;
+}
+
+bool ProgramMaker::AddCall(Scope& scope, const OperatorCalls& calls, const SampleCall& sample) {
+  const bool writes = calls.op->schema()->IsMutable();
+  if (writes && (!options_.training || in_body_)) return false;
+  if (made_.dynamic && IsStaticOnly(*calls.op)) return false;
+  const bool random = sample.unspecified || calls.op->has_trait(exir::kNondeterministic);
+  if (random && in_body_) return false;
+  const How ways[] = {{.reuse = true, .symbols = made_.dynamic},
+                      {.reuse = false, .symbols = made_.dynamic},
+                      {.reuse = false, .symbols = false}};
+  for (const How& how : ways) {
+    std::vector<Argument> arguments = sample.arguments;
+    std::vector<ValueId> bound;
+    for (const SampleTensor& tensor : sample.tensors) bound.push_back(Bind(scope, tensor, how));
+    for (Argument& argument : arguments) {
+      ForEachValueRef(argument, [&](ValueId& id) { id = bound[id.index()]; });
+    }
+    if (how.symbols) {
+      // Numbers that are a symbol's value may mean the symbol.
+      for (size_t i = 0; i < arguments.size(); ++i) {
+        if (!calls.op->schema()->arguments[i].type.symbolic) continue;
+        Argument::List* list = arguments[i].get_if<Argument::List>();
+        if (list == nullptr) continue;
+        for (Argument& element : *list) {
+          const int64_t* number = element.get_if<int64_t>();
+          if (number == nullptr || !dice_.Chance(60)) continue;
+          if (const auto size = SizeValue(scope, *number)) element = Argument(*size);
+        }
+      }
+    }
+    const bool done = writes ? TryInPlace(scope, *calls.op, std::move(arguments))
+                             : Try(scope, *calls.op, std::move(arguments), random);
+    if (done) {
+      made_.called.push_back(calls.op);
+      return true;
+    }
+  }
+  return false;
+}
+
+bool ProgramMaker::SizesAreLegal(const MetaValue& meta) const {
+  if (const MetaList* list = meta.get_if<MetaList>()) {
+    return list->size() <= 64 && std::all_of(list->begin(), list->end(),
+                                             [&](const MetaValue& m) { return SizesAreLegal(m); });
+  }
+  const TensorMeta* tensor = meta.get_if<TensorMeta>();
+  if (tensor == nullptr) return true;
+  int64_t elements = 1;
+  for (const SymExpr& size : tensor->sizes) {
+    const exir::SymRange range = size.Range(made_.program.ranges);
+    if (range.min < 0 || range.max > kMaxElements) return false;
+    elements *= std::max<int64_t>(range.max, 1);
+    if (elements > kMaxElements) return false;
+  }
+  return true;
+}
+
+exir::Operand ProgramMaker::ToOperand(Scope& scope, const Argument& argument) const {
+  if (const ValueId* id = argument.get_if<ValueId>()) {
+    return exir::Operand::Of(&scope.data[id->index()]);
+  }
+  if (const Argument::List* list = argument.get_if<Argument::List>()) {
+    std::vector<exir::Operand> elements;
+    for (const Argument& element : *list) elements.push_back(ToOperand(scope, element));
+    return exir::Operand::List(std::move(elements));
+  }
+  absl::StatusOr<MetaValue> literal = ToMetaValue(scope.editor.graph(), argument);
+  ABSL_CHECK(literal.ok());
+  return exir::Operand::Literal(*std::move(literal));
+}
+
+bool ProgramMaker::Try(Scope& scope, const OpOverload& op, std::vector<Argument> arguments,
+                       bool unspecified) {
+  const auto metas = InferOutputs(scope.editor.graph(), &op, arguments, this);
+  if (!metas.ok()) return false;
+  for (const MetaValue& meta : *metas) {
+    if (!SizesAreLegal(meta)) return false;
+  }
+  std::vector<exir::Operand> operands;
+  for (const Argument& argument : arguments) operands.push_back(ToOperand(scope, argument));
+  auto returns = CallOperator(op, absl::MakeSpan(operands), kernels_,
+                              {.engine = KernelEngine::kReference, .max_tensor_bytes = kMaxBytes});
+  if (!returns.ok()) return false;
+  std::vector<GraphEditor::NewOutput> outputs;
+  std::vector<Datum> data;
+  for (size_t i = 0; i < metas->size(); ++i) {
+    const MetaValue& meta = (*metas)[i];
+    GraphEditor::NewOutput& output = outputs.emplace_back();
+    if (meta.is_none()) {
+      output.kind = NodeOutput::Kind::kNone;
+      continue;
+    }
+    if (const MetaList* list = meta.get_if<MetaList>()) {
+      output.kind = NodeOutput::Kind::kList;
+      for (const MetaValue& element : *list) output.values.emplace_back("", ToValueType(element));
+    } else {
+      output.values.emplace_back("", ToValueType(meta));
+    }
+    for (auto& [name, type] : output.values) name = std::string(op.op());
+    for (Datum& datum : (*returns)[i].values) data.push_back(std::move(datum));
+  }
+  GraphEditor::NewNode node;
+  node.name = std::string(op.op());
+  node.target = &op;
+  node.arguments = std::move(arguments);
+  const exir::NodeId id =
+      scope.editor.InsertNode(exir::NodeId(), std::move(node), std::move(outputs));
+  const std::vector<ValueId> results = scope.editor.graph().node(id).results();
+  ABSL_CHECK(results.size() == data.size());
+  for (size_t i = 0; i < results.size(); ++i) {
+    scope.data[results[i].index()] = data[i];
+    if (!unspecified && data[i].tensor() != nullptr) Know(scope, results[i], data[i]);
+  }
+  return true;
+}
+
+bool ProgramMaker::TryInPlace(Scope& scope, const OpOverload& op, std::vector<Argument> arguments) {
+  const ValueId* self = arguments.empty() ? nullptr : arguments[0].get_if<ValueId>();
+  if (self == nullptr) return false;
+  const Datum written = scope.data[self->index()];
+  if (written.tensor() == nullptr || !written.writable() || !HasOwnPlaces(*written.tensor())) {
+    return false;
+  }
+  if (op.op() == "copy_") {
+    // The source must fit for all values of the symbols.
+    const ValueId* source = arguments[1].get_if<ValueId>();
+    if (source == nullptr) return false;
+    const std::vector<SymExpr>& from = Meta(scope, *source).sizes;
+    const std::vector<SymExpr>& to = Meta(scope, *self).sizes;
+    if (from.size() > to.size()) return false;
+    for (size_t d = 0; d < from.size(); ++d) {
+      const SymExpr& size = from[from.size() - 1 - d];
+      if (size.AsInt() != 1 && !(size == to[to.size() - 1 - d])) return false;
+    }
+  }
+  if (!NeedsTwin(op)) {
+    // What such an operator writes may not lie over what it reads.
+    std::vector<const TensorView*> views;
+    for (const Argument& argument : arguments) {
+      ForEachValue(argument, [&](ValueId id) {
+        if (const TensorView* view = scope.data[id.index()].tensor()) views.push_back(view);
+      });
+    }
+    for (size_t i = 0; i < views.size(); ++i) {
+      for (size_t k = 0; k < i; ++k) {
+        if (MayOverlap(*views[i], *views[k])) return false;
+      }
+    }
+    if (!Try(scope, op, std::move(arguments), /*unspecified=*/false)) return false;
+    made_.mutates = true;
+    return true;
+  }
+  const OpOverload* twin = TwinOf(op, ops_);
+  const OpOverload* copy = ops_.Find("aten.copy_.default");
+  if (twin == nullptr || copy == nullptr) return false;
+  std::vector<Argument> twin_arguments;
+  for (const exir::SchemaArgument& argument : twin->schema()->arguments) {
+    const std::optional<int> i = op.schema()->ArgumentIndex(argument.name);
+    twin_arguments.push_back(i.has_value() ? arguments[*i] : DefaultArgument(argument));
+  }
+  const auto metas = InferOutputs(scope.editor.graph(), twin, twin_arguments, nullptr);
+  if (!metas.ok() || metas->size() != 1) return false;
+  const TensorMeta* result = (*metas)[0].get_if<TensorMeta>();
+  const TensorMeta& meta = Meta(scope, *self);
+  if (result == nullptr || result->dtype != meta.dtype || result->sizes != meta.sizes) return false;
+  std::vector<exir::Operand> operands;
+  for (const Argument& argument : twin_arguments) operands.push_back(ToOperand(scope, argument));
+  const exir::CallOptions options = {.engine = KernelEngine::kReference,
+                                     .max_tensor_bytes = kMaxBytes};
+  auto computed = CallOperator(*twin, absl::MakeSpan(operands), kernels_, options);
+  if (!computed.ok()) return false;
+  exir::Operand copy_operands[] = {exir::Operand::Of(&scope.data[self->index()]),
+                                   exir::Operand::Of(&(*computed)[0].values[0]),
+                                   exir::Operand::Literal(MetaValue(false))};
+  if (!CallOperator(*copy, absl::MakeSpan(copy_operands), kernels_, options).ok()) return false;
+  GraphEditor::NewNode node;
+  node.name = std::string(op.op());
+  node.target = &op;
+  const ValueType type = scope.editor.graph().value(*self).type;
+  node.arguments = std::move(arguments);
+  Know(scope, scope.editor.InsertOp(exir::NodeId(), std::move(node), type), written);
+  made_.mutates = true;
+  return true;
+}
+
+std::optional<ValueId> ProgramMaker::Call(Scope& scope, std::string_view name,
+                                          std::vector<Argument> given) {
+  const OpOverload* op = ops_.Find(name);
+  ABSL_CHECK(op != nullptr);
+  for (size_t i = given.size(); i < op->schema()->arguments.size(); ++i) {
+    given.push_back(DefaultArgument(op->schema()->arguments[i]));
+  }
+  if (!Try(scope, *op, std::move(given), /*unspecified=*/false)) return std::nullopt;
+  return scope.editor.graph().node(scope.editor.graph().last()).results()[0];
+}
+
+std::optional<ValueId> ProgramMaker::SizeValue(Scope& scope, int64_t size) {
+  const auto symbol = symbols_.find(size);
+  if (symbol == symbols_.end()) return std::nullopt;
+  const SymExpr expression = SymExpr::Symbol(symbol->second);
+  if (const auto it = scope.sizes.find(symbol->second); it != scope.sizes.end()) return it->second;
+  for (const Known& known : scope.values) {
+    const TensorMeta& meta = Meta(scope, known.id);
+    for (int d = 0; d < meta.rank(); ++d) {
+      if (!(meta.sizes[d] == expression)) continue;
+      const auto value = Call(scope, "aten.sym_size.int", {known.id, Argument(d)});
+      if (value.has_value()) scope.sizes[symbol->second] = *value;
+      return value;
+    }
+  }
+  return std::nullopt;
+}
+
+// --- Values ---
+
+void ProgramMaker::Know(Scope& scope, ValueId id, Datum datum) {
+  scope.data[id.index()] = datum;
+  scope.values.push_back({id, std::move(datum)});
+  if (scope.values.size() > kMaxValues) scope.values.pop_front();
+}
+
+ValueId ProgramMaker::Bind(Scope& scope, const SampleTensor& sample, How how) {
+  if (how.reuse && dice_.Chance(70)) {
+    std::vector<ValueId> fitting;
+    for (const Known& known : scope.values) {
+      const TensorView& view = *known.datum.tensor();
+      if (view.dtype == sample.dtype && view.sizes == sample.sizes) fitting.push_back(known.id);
+    }
+    // Recent ones more often, so that there are chains.
+    if (!fitting.empty()) return dice_.Chance(50) ? fitting.back() : dice_.Pick(fitting);
+  }
+  return NewSource(scope, sample, how.symbols);
+}
+
+ValueId ProgramMaker::NewSource(Scope& scope, const SampleTensor& sample, bool symbols) {
+  if (scope.outer == nullptr) return NewTopSource(scope, sample, symbols);
+  const ValueId operand = NewSource(*scope.outer, sample, symbols);
+  return AddBodyInput(scope, operand, scope.outer->data[operand.index()],
+                      scope.outer->editor.graph().value(operand).type);
+}
+
+ValueId ProgramMaker::AddBodyInput(Scope& body, ValueId operand, const Datum& datum,
+                                   ValueType type) {
+  body.operands.emplace_back(operand);
+  const ValueId id = body.editor.AddInput("a", std::move(type));
+  Know(body, id, datum);
+  return id;
+}
+
+ValueId ProgramMaker::NewTopSource(Scope& scope, const SampleTensor& sample, bool symbols) {
+  std::vector<SymExpr> sizes;
+  bool dynamic = false;
+  for (int64_t size : sample.sizes) {
+    const bool known = symbols_.count(size) != 0;
+    if (symbols && size >= 2 && (known || symbols_.size() < 3) && dice_.Chance(70)) {
+      if (!known) {
+        const std::string name = absl::StrCat("s", symbols_.size());
+        symbols_[size] = name;
+        made_.program.ranges[name] = {.min = static_cast<int64_t>(dice_.Below(3)), .max = size + 3};
+        made_.program.hints[name] = size;
+      }
+      sizes.push_back(SymExpr::Symbol(symbols_[size]));
+      dynamic = true;
+    } else {
+      sizes.emplace_back(size);
+    }
+  }
+  const DimOrder order =
+      DimOrderOf(sample.sizes, sample.strides).value_or(ContiguousOrder(sample.sizes.size()));
+  const ValueType type = TensorMeta::Dense(sample.dtype, std::move(sizes), order.span());
+  const int number = next_source_++;
+  exir::GraphSignature& signature = made_.program.signature;
+  if (dynamic || dice_.Chance(60)) {
+    const ValueId id = scope.editor.AddInput(absl::StrCat("x", number), type);
+    signature.inputs.push_back({});
+    made_.samples.push_back(sample);
+    Know(scope, id, Own(sample));
+    return id;
+  }
+  // State and constants come before user inputs.
+  constexpr InputKind kKinds[] = {InputKind::kParameter, InputKind::kBuffer, InputKind::kBuffer,
+                                  InputKind::kTensorConstant};
+  exir::InputSpec spec{.kind = kKinds[dice_.Below(std::size(kKinds))],
+                       .target = absl::StrCat("t", number)};
+  if (spec.kind == InputKind::kBuffer) spec.persistent = dice_.Chance(70);
+  const bool state = spec.kind != InputKind::kTensorConstant && spec.persistent;
+  absl::StatusOr<exir::ConstantTensor> constant =
+      exir::ConstantTensor::Create(sample.dtype, sample.sizes, sample.strides, 0,
+                                   exir::Storage::Own(std::vector<std::byte>(sample.bytes)));
+  ABSL_CHECK(constant.ok());
+  (state ? made_.program.state_dict : made_.program.constants)
+      .emplace(spec.target, *std::move(constant));
+  const size_t position = static_cast<size_t>(
+      std::find_if(signature.inputs.begin(), signature.inputs.end(),
+                   [](const exir::InputSpec& s) { return s.kind == InputKind::kUserInput; }) -
+      signature.inputs.begin());
+  const ValueId id = scope.editor.InsertInput(position, absl::StrCat("k", number), type);
+  const bool writable = spec.kind == InputKind::kBuffer;
+  signature.inputs.insert(signature.inputs.begin() + static_cast<ptrdiff_t>(position),
+                          std::move(spec));
+  // The program keeps the bytes.
+  Know(scope, id, writable ? Own(sample) : Datum::Borrow(sample.view(), /*writable=*/false));
+  return id;
+}
+
+std::optional<ValueId> ProgramMaker::PickFloat(Scope& scope) {
+  std::vector<ValueId> fitting;
+  for (const Known& known : scope.values) {
+    if (known.datum.tensor()->dtype == DType::kFloat32) fitting.push_back(known.id);
+  }
+  if (fitting.empty()) return std::nullopt;
+  return dice_.Pick(fitting);
+}
+
+ValueId ProgramMaker::LastLike(const Scope& scope, ValueId like) const {
+  const ValueType& type = scope.editor.graph().value(like).type;
+  for (auto it = scope.values.rbegin(); it != scope.values.rend(); ++it) {
+    if (scope.editor.graph().value(it->id).type == type) return it->id;
+  }
+  return like;
+}
+
+// --- Outputs ---
+
+void ProgramMaker::AddOutputs(Scope& scope) {
+  const Graph& graph = scope.editor.graph();
+  std::vector<Argument> outputs;
+  exir::GraphSignature& signature = made_.program.signature;
+  if (!options_.training) {
+    for (size_t i = 0; i < signature.inputs.size(); ++i) {
+      const exir::InputSpec& spec = signature.inputs[i];
+      const bool buffer = spec.kind == InputKind::kBuffer;
+      if (!(buffer && dice_.Chance(40)) &&
+          !(spec.kind == InputKind::kUserInput && dice_.Chance(10))) {
+        continue;
+      }
+      const ValueId input = graph.inputs()[i];
+      std::vector<ValueId> fitting;
+      for (const Known& known : scope.values) {
+        const TensorMeta& meta = Meta(scope, known.id);
+        if (known.id != input && meta.dtype == Meta(scope, input).dtype &&
+            meta.sizes == Meta(scope, input).sizes && !graph.IsInput(known.id)) {
+          fitting.push_back(known.id);
+        }
+      }
+      if (fitting.empty()) continue;
+      outputs.emplace_back(dice_.Pick(fitting));
+      signature.outputs.push_back(
+          buffer ? exir::OutputSpec{exir::OutputKind::kBufferMutation, spec.target}
+                 : exir::OutputSpec{exir::OutputKind::kUserInputMutation, graph.value(input).name});
+      made_.mutates = true;
+    }
+  }
+  const auto add = [&](ValueId id) {
+    outputs.emplace_back(id);
+    signature.outputs.push_back({});
+  };
+  for (const exir::NodeId node : graph.nodes()) {
+    for (ValueId id : graph.node(node).results()) {
+      if (graph.value(id).users.empty() || dice_.Chance(25)) add(id);
+    }
+  }
+  if (!graph.inputs().empty() && dice_.Chance(10)) {
+    add(graph.inputs()[dice_.Below(graph.inputs().size())]);
+  }
+  scope.editor.SetOutputs(std::move(outputs));
+}
+
+}  // namespace belay::conformance

@@ -1,0 +1,208 @@
+// Fourier transforms, of one dimension and of several.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "exir/decompositions/families.h"
+#include "exir/decompositions/op_shorthand.h"
+
+namespace belay::exir {
+namespace {
+
+enum Direction { kForward, kInverse };
+
+// How results are scaled: 0 not at all, 1 by the root of the number of elements, 2 by it.
+int64_t Normalization(OpBuilder& b, const OpCall& c, Direction direction) {
+  const std::string norm = c.IsNone("norm") ? "backward" : c.String("norm");
+  if (norm == "ortho") return 1;
+  if (norm == "backward") return direction == kForward ? 0 : 2;
+  if (norm == "forward") return direction == kForward ? 2 : 0;
+  b.Invalid(absl::StrCat("norm: expected backward, ortho or forward, came ", norm));
+  return 0;
+}
+
+Argument AsComplex(OpBuilder& b, const Argument& x) {
+  const DType dtype = b.dtype(x);
+  if (IsComplex(dtype)) return x;
+  return Cast(b, x, dtype == DType::kFloat64 ? DType::kComplex128 : DType::kComplex64);
+}
+Argument AsFloat(OpBuilder& b, const Argument& x) {
+  const DType dtype = b.dtype(x);
+  if (IsComplex(dtype)) b.Invalid("expected a real tensor, came a complex one");
+  return IsIntegral(dtype, /*include_bool=*/true) ? Cast(b, x, DType::kFloat32) : x;
+}
+Argument Conjugate(OpBuilder& b, const Argument& x) {
+  return IsComplex(b.dtype(x)) ? b.Call("aten._conj_physical.default", {x}) : x;
+}
+
+// Cut, or continued with zeros, to `size` elements.
+Argument Resize(OpBuilder& b, const Argument& x, int64_t dim, const SymInt& size) {
+  const SymInt now = b.size(x, dim);
+  if (!b.ok() || now == size) return x;
+  const std::optional<int64_t> have = now.AsInt(), want = size.AsInt();
+  if (!have.has_value() || !want.has_value()) {
+    b.Unsupported("a Fourier transform that resizes a dimension of unknown size");
+    return x;
+  }
+  if (*want < *have) return Slice(b, x, dim, 0, *want);
+  std::vector<int64_t> pad(static_cast<size_t>(2 * (b.rank(x) - dim)), 0);
+  pad.back() = *want - *have;
+  return b.Call("aten.constant_pad_nd.default", {x, pad, 0});
+}
+
+// The dimensions of a transform, and the sizes that are asked for.
+struct Dims {
+  std::vector<int64_t> dims;
+  std::vector<std::optional<SymInt>> sizes;  // as many
+};
+Dims OneDim(OpBuilder& b, const OpCall& c) {
+  Dims result;
+  result.dims = {b.WrapDim(c.Int("dim"), b.rank(c["self"]))};
+  result.sizes = {c.IsNone("n") ? std::nullopt : std::optional<SymInt>(c.Sym("n"))};
+  return result;
+}
+Dims SeveralDims(OpBuilder& b, const OpCall& c) {
+  Dims result;
+  const int64_t rank = b.rank(c["self"]);
+  const std::vector<SymInt> sizes = c.IsNone("s") ? std::vector<SymInt>() : c.SymInts("s");
+  if (!c.IsNone("dim")) {
+    for (int64_t dim : c.Ints("dim")) result.dims.push_back(b.WrapDim(dim, rank));
+  } else {
+    const int64_t count = c.IsNone("s") ? rank : static_cast<int64_t>(sizes.size());
+    for (int64_t dim = rank - count; dim < rank; ++dim) result.dims.push_back(dim);
+  }
+  if (result.dims.empty()) b.Unsupported("a Fourier transform of no dimension");
+  if (!c.IsNone("s") && sizes.size() != result.dims.size()) {
+    b.Invalid("a Fourier transform with another number of sizes than dimensions");
+  }
+  for (size_t i = 0; i < result.dims.size() && b.ok(); ++i) {
+    const bool full = sizes.empty() || sizes[i].AsInt() == -1;
+    result.sizes.push_back(full ? std::nullopt : std::optional<SymInt>(sizes[i]));
+  }
+  for (int64_t dim : result.dims) {
+    if (dim < 0 || dim >= rank) b.Invalid("a dimension that the tensor does not have");
+  }
+  return result;
+}
+using GetDims = Dims (*)(OpBuilder&, const OpCall&);
+
+Argument ResizeAll(OpBuilder& b, Argument x, const Dims& dims) {
+  for (size_t i = 0; i < dims.dims.size() && b.ok(); ++i) {
+    if (dims.sizes[i].has_value()) x = Resize(b, x, dims.dims[i], *dims.sizes[i]);
+  }
+  return x;
+}
+
+template <GetDims kDims, Direction kDirection>
+std::vector<Argument> Complex(OpBuilder& b, const OpCall& c) {
+  const Dims dims = kDims(b, c);
+  const int64_t norm = Normalization(b, c, kDirection);
+  if (!b.ok()) return {};
+  const Argument x = ResizeAll(b, c["self"], dims);
+  if (kDirection == kForward && dims.dims.size() == 1 && b.ok() && !IsComplex(b.dtype(x))) {
+    return {b.Call("aten._fft_r2c.default", {AsFloat(b, x), dims.dims, norm, false})};
+  }
+  return {
+      b.Call("aten._fft_c2c.default", {AsComplex(b, x), dims.dims, norm, kDirection == kForward})};
+}
+
+template <GetDims kDims>
+std::vector<Argument> OfReal(OpBuilder& b, const OpCall& c) {
+  const Dims dims = kDims(b, c);
+  const int64_t norm = Normalization(b, c, kForward);
+  if (!b.ok()) return {};
+  const Argument x = ResizeAll(b, AsFloat(b, c["self"]), dims);
+  return {b.Call("aten._fft_r2c.default", {x, dims.dims, norm, true})};
+}
+
+// The half of a symmetric spectrum becomes real: sizes the halved dimension and gives its full
+// size.
+Argument ResizeHalf(OpBuilder& b, Argument x, Dims& dims, SymInt& full) {
+  const int64_t last = dims.dims.back();
+  full = dims.sizes.back().has_value() ? *dims.sizes.back()
+                                       : (b.size(x, last) - SymInt(1)) * SymInt(2);
+  dims.sizes.back() = FloorDiv(full, SymInt(2)) + SymInt(1);
+  return ResizeAll(b, std::move(x), dims);
+}
+
+template <GetDims kDims>
+std::vector<Argument> ToReal(OpBuilder& b, const OpCall& c) {
+  Dims dims = kDims(b, c);
+  const int64_t norm = Normalization(b, c, kInverse);
+  if (!b.ok()) return {};
+  SymInt full;
+  const Argument x = ResizeHalf(b, AsComplex(b, c["self"]), dims, full);
+  return {b.Call("aten._fft_c2r.default", {x, dims.dims, norm, full})};
+}
+
+// Of a signal that is symmetric in time: forward, real.
+template <GetDims kDims>
+std::vector<Argument> OfSymmetric(OpBuilder& b, const OpCall& c) {
+  Dims dims = kDims(b, c);
+  const int64_t norm = Normalization(b, c, kForward);
+  if (!b.ok()) return {};
+  SymInt full;
+  Argument x = ResizeHalf(b, AsComplex(b, c["self"]), dims, full);
+  const std::vector<int64_t> last = {dims.dims.back()};
+  dims.dims.pop_back();
+  if (!dims.dims.empty()) x = b.Call("aten._fft_c2c.default", {x, dims.dims, norm, true});
+  return {b.Call("aten._fft_c2r.default", {Conjugate(b, x), last, norm, full})};
+}
+
+template <GetDims kDims>
+std::vector<Argument> ToSymmetric(OpBuilder& b, const OpCall& c) {
+  Dims dims = kDims(b, c);
+  const int64_t norm = Normalization(b, c, kInverse);
+  if (!b.ok()) return {};
+  Argument x = ResizeAll(b, AsFloat(b, c["self"]), dims);
+  const std::vector<int64_t> last = {dims.dims.back()};
+  dims.dims.pop_back();
+  x = Conjugate(b, b.Call("aten._fft_r2c.default", {x, last, norm, true}));
+  if (dims.dims.empty()) return {x};
+  return {b.Call("aten._fft_c2c.default", {x, dims.dims, norm, false})};
+}
+
+template <bool kBack>
+std::vector<Argument> Shift(OpBuilder& b, const OpCall& c) {
+  const Argument& x = c["self"];
+  std::vector<int64_t> dims = AllDims(b.rank(x));
+  if (!c.IsNone("dim")) dims = c.Ints("dim");
+  std::vector<int64_t> shifts;
+  for (int64_t dim : dims) {
+    const std::optional<int64_t> size = b.size(x, dim).AsInt();
+    if (!size.has_value()) b.Unsupported("a shift of a dimension of unknown size");
+    if (!b.ok()) return {};
+    shifts.push_back(kBack ? (*size + 1) / 2 : *size / 2);
+  }
+  return {b.Call("aten.roll.default", {x, shifts, dims})};
+}
+
+constexpr Decomposition kDecompositions[] = {
+    {"aten.fft_fft.default", Complex<OneDim, kForward>},
+    {"aten.fft_fft2.default", Complex<SeveralDims, kForward>},
+    {"aten.fft_fftn.default", Complex<SeveralDims, kForward>},
+    {"aten.fft_fftshift.default", Shift<false>},
+    {"aten.fft_hfft.default", OfSymmetric<OneDim>},
+    {"aten.fft_hfft2.default", OfSymmetric<SeveralDims>},
+    {"aten.fft_hfftn.default", OfSymmetric<SeveralDims>},
+    {"aten.fft_ifft.default", Complex<OneDim, kInverse>},
+    {"aten.fft_ifft2.default", Complex<SeveralDims, kInverse>},
+    {"aten.fft_ifftn.default", Complex<SeveralDims, kInverse>},
+    {"aten.fft_ifftshift.default", Shift<true>},
+    {"aten.fft_ihfft.default", ToSymmetric<OneDim>},
+    {"aten.fft_ihfft2.default", ToSymmetric<SeveralDims>},
+    {"aten.fft_ihfftn.default", ToSymmetric<SeveralDims>},
+    {"aten.fft_irfft.default", ToReal<OneDim>},
+    {"aten.fft_irfft2.default", ToReal<SeveralDims>},
+    {"aten.fft_irfftn.default", ToReal<SeveralDims>},
+    {"aten.fft_rfft.default", OfReal<OneDim>},
+    {"aten.fft_rfft2.default", OfReal<SeveralDims>},
+    {"aten.fft_rfftn.default", OfReal<SeveralDims>},
+};
+
+}  // namespace
+
+absl::Span<const Decomposition> FourierDecompositions() { return kDecompositions; }
+
+}  // namespace belay::exir

@@ -1,0 +1,297 @@
+// Resampling of images and sequences.
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <vector>
+
+#include "exir/decompositions/families.h"
+#include "exir/decompositions/op_shorthand.h"
+
+namespace belay::exir {
+namespace {
+
+// What is resampled to what: one entry per spatial dimension.
+struct Target {
+  std::vector<SymInt> sizes;
+  std::vector<Argument> scales;  // as the overloads with a scale per dimension take them
+};
+
+std::optional<double> Number(const Argument& argument) {
+  if (const double* value = argument.get_if<double>()) return *value;
+  if (const int64_t* value = argument.get_if<int64_t>()) return static_cast<double>(*value);
+  return std::nullopt;
+}
+
+// Of the overloads with a list of sizes or a list of factors.
+Target FromLists(OpBuilder& b, const OpCall& c, int64_t spatial) {
+  Target target;
+  const Argument& input = c["input"];
+  if (b.rank(input) != spatial + 2) b.Invalid("expected a batch of channels of images");
+  if (!c.IsNone("output_size")) {
+    target.sizes = c.SymInts("output_size");
+    target.scales.resize(static_cast<size_t>(spatial));
+  } else {
+    target.scales = c.List("scale_factors");
+    for (size_t i = 0; i < target.scales.size() && b.ok(); ++i) {
+      const std::optional<double> factor = Number(target.scales[i]);
+      if (!factor.has_value() || !(*factor > 0) || *factor > 1 << 20) {
+        b.Invalid("scale_factors: expected positive numbers");
+        break;
+      }
+      const SymInt size = b.size(input, static_cast<int64_t>(i) + 2);
+      if (const std::optional<int64_t> known = size.AsInt()) {
+        target.sizes.push_back(
+            SymInt(static_cast<int64_t>(std::floor(static_cast<double>(*known) * *factor))));
+      } else if (std::floor(*factor) == *factor) {
+        target.sizes.push_back(size * SymInt(static_cast<int64_t>(*factor)));
+      } else {
+        b.Unsupported("a size of unknown value times a factor that is no integer");
+      }
+    }
+  }
+  if (b.ok() && (static_cast<int64_t>(target.sizes.size()) != spatial ||
+                 static_cast<int64_t>(target.scales.size()) != spatial)) {
+    b.Invalid("expected a size or a factor for each spatial dimension");
+  }
+  return target;
+}
+
+template <int kSpatial, bool kLists>
+Target TargetOf(OpBuilder& b, const OpCall& c) {
+  if (kLists) return FromLists(b, c, kSpatial);
+  Target target;
+  target.sizes = c.SymInts("output_size");
+  if (kSpatial == 1) {
+    target.scales = {c["scales"]};
+  } else {
+    if (kSpatial == 3) target.scales.push_back(c["scales_d"]);
+    target.scales.push_back(c["scales_h"]);
+    target.scales.push_back(c["scales_w"]);
+  }
+  return target;
+}
+const Argument& InputOf(const OpCall& c) { return c.arguments()[0]; }
+
+// --- Nearest and linear: along one or two dimensions they are what kernels do ---
+
+// `resize` takes an image, its new size and the factors.
+template <class Fn>
+Argument OneDimension(OpBuilder& b, const Argument& x, const Target& target, Fn resize) {
+  return Squeeze(
+      b, resize(Unsqueeze(b, x, 2), {SymInt(1), target.sizes[0]}, {Argument(), target.scales[0]}),
+      2);
+}
+// First height and width, then depth.
+template <class Fn>
+Argument ThreeDimensions(OpBuilder& b, const Argument& x, const Target& target, Fn resize) {
+  const std::vector<SymInt> in = b.sizes(x);
+  if (!b.ok()) return Argument();
+  const std::vector<SymInt>& out = target.sizes;
+  const Argument planes = resize(Reshape(b, x, {in[0], in[1] * in[2], in[3], in[4]}),
+                                 {out[1], out[2]}, {target.scales[1], target.scales[2]});
+  const Argument columns = resize(Reshape(b, planes, {in[0], in[1], in[2], out[1] * out[2]}),
+                                  {out[0], out[1] * out[2]}, {target.scales[0], Argument()});
+  return Reshape(b, columns, {in[0], in[1], out[0], out[1], out[2]});
+}
+
+template <int kSpatial, bool kLists>
+std::vector<Argument> Nearest(OpBuilder& b, const OpCall& c) {
+  const Target target = TargetOf<kSpatial, kLists>(b, c);
+  if (!b.ok()) return {};
+  const auto resize = [&](const Argument& x, const std::vector<SymInt>& sizes,
+                          const std::vector<Argument>& scales) {
+    return b.Call("aten.upsample_nearest2d.default", {x, sizes, scales[0], scales[1]});
+  };
+  return {kSpatial == 1 ? OneDimension(b, InputOf(c), target, resize)
+                        : ThreeDimensions(b, InputOf(c), target, resize)};
+}
+
+template <int kSpatial, bool kLists>
+std::vector<Argument> Linear(OpBuilder& b, const OpCall& c) {
+  const Target target = TargetOf<kSpatial, kLists>(b, c);
+  const bool corners = c.Bool("align_corners");
+  if (!b.ok()) return {};
+  const auto resize = [&](const Argument& x, const std::vector<SymInt>& sizes,
+                          const std::vector<Argument>& scales) {
+    return b.Call("aten.upsample_bilinear2d.default", {x, sizes, corners, scales[0], scales[1]});
+  };
+  return Computed(b, InputOf(c), [&](const Argument& x) {
+    return kSpatial == 1 ? OneDimension(b, x, target, resize)
+                         : ThreeDimensions(b, x, target, resize);
+  });
+}
+
+std::vector<Argument> BilinearAntiAliased(OpBuilder& b, const OpCall& c) {
+  const Target target = TargetOf<2, true>(b, c);
+  if (!b.ok()) return {};
+  return {
+      b.Call("aten._upsample_bilinear2d_aa.default",
+             {c["input"], target.sizes, c["align_corners"], target.scales[0], target.scales[1]})};
+}
+
+// --- By indices along each dimension ---
+
+// in / out, or what the caller says; nullopt after an error.
+std::optional<double> Ratio(OpBuilder& b, const SymInt& in, const SymInt& out,
+                            const Argument& scale) {
+  const std::optional<double> factor = Number(scale);
+  if (factor.has_value() && *factor > 0) return 1 / *factor;
+  if (!in.AsInt().has_value() || !out.AsInt().has_value() || *out.AsInt() == 0) {
+    b.Unsupported("resampling between sizes of unknown value");
+    return std::nullopt;
+  }
+  return static_cast<double>(static_cast<float>(*in.AsInt()) / static_cast<float>(*out.AsInt()));
+}
+
+Argument Pick(OpBuilder& b, const Argument& x, int64_t dim, const Argument& places) {
+  const SymInt last = b.size(x, dim) - SymInt(1);
+  const Argument index = Clamp(b, Cast(b, places, DType::kInt64), 0, last);
+  return b.Call("aten.index_select.default", {x, dim, index});
+}
+
+template <int kSpatial, bool kLists>
+std::vector<Argument> NearestExact(OpBuilder& b, const OpCall& c) {
+  const Target target = TargetOf<kSpatial, kLists>(b, c);
+  if (!b.ok()) return {};
+  Argument x = InputOf(c);
+  for (int64_t d = 0; d < kSpatial && b.ok(); ++d) {
+    const SymInt& out = target.sizes[static_cast<size_t>(d)];
+    const auto ratio = Ratio(b, b.size(x, d + 2), out, target.scales[static_cast<size_t>(d)]);
+    if (!ratio.has_value()) return {};
+    const Argument middle = Add(b, Cast(b, Arange(b, out), DType::kFloat32), 0.5);
+    x = Pick(b, x, d + 2, Unary(b, "floor", Mul(b, middle, *ratio)));
+  }
+  return {x};
+}
+
+// The weights of the four neighbours of a place that is `t` behind the second.
+std::vector<Argument> CubicWeights(OpBuilder& b, const Argument& t) {
+  constexpr double kA = -0.75;
+  const auto near = [&](const Argument& x) {
+    // ((A + 2) x - (A + 3)) x² + 1
+    return Add(b, Mul(b, Sub(b, Mul(b, x, kA + 2), kA + 3), Mul(b, x, x)), 1.0);
+  };
+  const auto far = [&](const Argument& x) {
+    // ((A x - 5 A) x + 8 A) x - 4 A
+    const Argument square = Mul(b, Sub(b, Mul(b, x, kA), 5 * kA), x);
+    return Sub(b, Mul(b, Add(b, square, 8 * kA), x), 4 * kA);
+  };
+  const Argument rest = NumberMinus(b, 1.0, t);
+  return {far(Add(b, t, 1.0)), near(t), near(rest), far(Add(b, rest, 1.0))};
+}
+
+std::vector<Argument> Bicubic(OpBuilder& b, const OpCall& c) {
+  const Target target = TargetOf<2, true>(b, c);
+  const bool corners = c.Bool("align_corners");
+  if (!b.ok()) return {};
+  return Computed(b, c["input"], [&](Argument x) {
+    const DType dtype = b.dtype(x);
+    for (int64_t d = 0; d < 2 && b.ok(); ++d) {
+      const SymInt in = b.size(x, d + 2), &out = target.sizes[static_cast<size_t>(d)];
+      Argument place = Cast(b, Arange(b, out), dtype);
+      if (corners) {
+        if (!in.AsInt().has_value() || !out.AsInt().has_value()) {
+          b.Unsupported("resampling between sizes of unknown value");
+          return Argument();
+        }
+        const double steps = static_cast<double>(*out.AsInt() - 1);
+        place = Mul(b, place, steps > 0 ? static_cast<double>(*in.AsInt() - 1) / steps : 0.0);
+      } else {
+        const auto ratio = Ratio(b, in, out, target.scales[static_cast<size_t>(d)]);
+        if (!ratio.has_value()) return Argument();
+        place = Sub(b, Mul(b, Add(b, place, 0.5), *ratio), 0.5);
+      }
+      const Argument below = Unary(b, "floor", place);
+      const std::vector<Argument> weights = CubicWeights(b, Sub(b, place, below));
+      Argument sum;
+      for (int64_t k = 0; k < 4 && b.ok(); ++k) {
+        Argument weight = weights[static_cast<size_t>(k)];
+        if (d == 0) weight = Unsqueeze(b, weight, 1);
+        const Argument term = Mul(b, Pick(b, x, d + 2, Add(b, below, k - 1)), weight);
+        sum = k == 0 ? term : Add(b, sum, term);
+      }
+      x = sum;
+    }
+    return x;
+  });
+}
+
+// --- Grids ---
+
+// Coordinates of the middles of `size` cells of [-1, 1], or of its ends and what lies between.
+Argument Coordinates(OpBuilder& b, const SymInt& size, bool corners, DType dtype) {
+  const std::optional<int64_t> count = size.AsInt();
+  if (!count.has_value()) {
+    b.Unsupported("a grid of unknown size");
+    return Argument();
+  }
+  const Argument index = Cast(b, Arange(b, size), dtype);
+  if (*count <= 1) return Mul(b, index, 0.0);
+  const double n = static_cast<double>(*count);
+  if (corners) return Sub(b, Mul(b, index, 2 / (n - 1)), 1.0);
+  return Sub(b, Mul(b, index, 2 / n), 1 - 1 / n);
+}
+
+std::vector<Argument> AffineGrid(OpBuilder& b, const OpCall& c) {
+  const std::vector<SymInt> size = c.SymInts("size");
+  const bool corners = c.Bool("align_corners");
+  const int64_t spatial = static_cast<int64_t>(size.size()) - 2;
+  if (b.ok() && spatial != 2 && spatial != 3) b.Invalid("size: expected 4 or 5 numbers");
+  if (!b.ok()) return {};
+  return Computed(b, c["theta"], [&](const Argument& theta) {
+    const DType dtype = b.dtype(theta);
+    const std::vector<SymInt> places(size.begin() + 2, size.end());
+    std::vector<SymInt> wide = places;
+    wide.push_back(SymInt(1));
+    std::vector<Argument> columns;
+    // x comes first: the last dimension.
+    for (int64_t d = spatial; d-- > 0 && b.ok();) {
+      std::vector<SymInt> sizes(static_cast<size_t>(spatial) + 1, SymInt(1));
+      sizes[static_cast<size_t>(d)] = places[static_cast<size_t>(d)];
+      const Argument line = Coordinates(b, places[static_cast<size_t>(d)], corners, dtype);
+      columns.push_back(Expand(b, Reshape(b, line, sizes), wide));
+    }
+    columns.push_back(Full(b, wide, 1.0, dtype));
+    if (!b.ok()) return Argument();
+    const Argument base =
+        Reshape(b, Cat(b, columns, spatial), {Product(places), SymInt(spatial + 1)});
+    const Argument grid = b.Call("aten.matmul.default", {base, Transpose(b, theta, 1, 2)});
+    std::vector<SymInt> sizes = {size[0]};
+    sizes.insert(sizes.end(), places.begin(), places.end());
+    sizes.push_back(SymInt(spatial));
+    return Reshape(b, grid, sizes);
+  });
+}
+
+std::vector<Argument> GridSampler(OpBuilder& b, const OpCall& c) {
+  if (b.rank(c["input"]) != 4) b.Unsupported("grid_sampler of volumes");
+  if (!b.ok()) return {};
+  return {b.Call("aten.grid_sampler_2d.default", {c.arguments().begin(), c.arguments().end()})};
+}
+
+constexpr Decomposition kDecompositions[] = {
+    {"aten._upsample_bilinear2d_aa.vec", BilinearAntiAliased},
+    {"aten._upsample_nearest_exact1d.default", NearestExact<1, false>},
+    {"aten._upsample_nearest_exact1d.vec", NearestExact<1, true>},
+    {"aten._upsample_nearest_exact2d.default", NearestExact<2, false>},
+    {"aten._upsample_nearest_exact2d.vec", NearestExact<2, true>},
+    {"aten._upsample_nearest_exact3d.default", NearestExact<3, false>},
+    {"aten._upsample_nearest_exact3d.vec", NearestExact<3, true>},
+    {"aten.affine_grid_generator.default", AffineGrid},
+    {"aten.grid_sampler.default", GridSampler},
+    {"aten.upsample_bicubic2d.vec", Bicubic},
+    {"aten.upsample_linear1d.default", Linear<1, false>},
+    {"aten.upsample_linear1d.vec", Linear<1, true>},
+    {"aten.upsample_nearest1d.default", Nearest<1, false>},
+    {"aten.upsample_nearest1d.vec", Nearest<1, true>},
+    {"aten.upsample_nearest3d.default", Nearest<3, false>},
+    {"aten.upsample_nearest3d.vec", Nearest<3, true>},
+    {"aten.upsample_trilinear3d.vec", Linear<3, true>},
+};
+
+}  // namespace
+
+absl::Span<const Decomposition> ResamplingDecompositions() { return kDecompositions; }
+
+}  // namespace belay::exir
