@@ -292,7 +292,7 @@ TEST_F(LoweredProgramTest, PassesOfTheCallerRunLastAndMustLeaveAnEdgeProgram) {
     PipelineOptions options;
     options.passes = {{"retarget", [this, op](ExportedProgram& program) -> absl::StatusOr<bool> {
                          Graph& graph = program.graphs[GraphId(0)];
-                         GraphEditor(graph).SetTarget(graph.NodeList()[0], ops_->Find(op));
+                         GraphEditor(graph).SetTarget(graph.NodeList()[0], ops_->FindText(op));
                          return true;
                        }}};
     return options;

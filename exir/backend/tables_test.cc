@@ -329,16 +329,6 @@ TEST(LoweringTablesTest, NamedDataStore) {
 // Operators are new in each row.
 class BackendOps {
  public:
-  BackendOps() {
-    for (const char* schema :
-         {"aten::add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> "
-          "Tensor(a!)",
-          "aten::relu.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
-          "aten::view_copy.out(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)"}) {
-      EXPECT_OK(ops_->Define({.schema = schema}));
-    }
-  }
-
   std::string Run(Element step) {
     const std::string what = TextOr(step, "do", "");
     if (what == "define") {

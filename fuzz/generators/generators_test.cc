@@ -137,7 +137,7 @@ TEST(ProgramGeneratorTest, DelegatesGetTheirBlob) {
                                 delegate.blob.size());
     EXPECT_TRUE(bytes.ends_with(blob));
   }
-  EXPECT_GT(opened, 250);
+  EXPECT_GT(opened, 100);  // the others have names that are no UTF-8
 }
 
 TEST(ContainerGeneratorTest, SomeArchivesAreImported) {

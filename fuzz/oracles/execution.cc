@@ -73,7 +73,7 @@ class InputMaker {
                        ? std::clamp<int64_t>(2 * c.multiplier + c.offset, c.min, c.max)
                        : source_.Between(c.min, c.max);
       }
-      const bool as_planned = source_.Chance(80);
+      const bool as_planned = !source_.Chance(20);
       absl::StatusOr<GeneratedTensor> made =
           as_planned
               ? FillTensor(source_, tensor->dtype, sizes, DenseStrides(sizes, tensor->dim_order))

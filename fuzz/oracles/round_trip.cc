@@ -22,7 +22,11 @@ absl::Status CheckRoundTrip(const exir::SymExpr& expression) {
   const std::string text = expression.ToString();
   const absl::StatusOr<exir::SymExpr> again = exir::ParseSymExpr(text);
   if (!again.ok()) return Violation("an expression", text, again.status().ToString());
-  if (!(*again == expression)) return Violation("an expression", text, again->ToString());
+  // What an opaque expression stands for is not known: it equals itself alone.
+  const bool opaque = text.find("Opaque(") != std::string::npos;
+  if (opaque ? again->ToString() != text : !(*again == expression)) {
+    return Violation("an expression", text, again->ToString());
+  }
   return absl::OkStatus();
 }
 

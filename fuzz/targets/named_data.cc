@@ -99,8 +99,7 @@ void CheckFile(fuzz::ByteSource& source, const Model& model) {
     if (!edited && Text(*bytes) != model.at(data.key)) Violated("a file with other bytes");
   }
   const std::string key(source.Text(4));
-  if (!edited && CanBeInAFile(key) &&
-      opened->FindNamedData(key).ok() != model.contains(key)) {
+  if (!edited && CanBeInAFile(key) && opened->FindNamedData(key).ok() != model.contains(key)) {
     Violated("a key that is not there is found, or the other way round");
   }
 }

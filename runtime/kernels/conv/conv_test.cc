@@ -27,7 +27,8 @@ KernelCall CallOf(const Form& f, int spatial, bool transposed, DType dtype, Layo
   }
   std::vector<int64_t> stride, padding, dilation, output_padding;
   for (int d = 0; d < spatial; ++d) {
-    input.push_back(f.size - d);
+    // Never smaller than the window.
+    input.push_back(std::max(f.size - d, f.dilation * (f.kernel - 1) + 1 - 2 * f.padding));
     weight.push_back(f.kernel);
     stride.push_back(f.stride);
     padding.push_back(transposed ? std::min(f.padding, f.dilation * (f.kernel - 1)) : f.padding);

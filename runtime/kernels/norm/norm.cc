@@ -48,7 +48,7 @@ RowStatistics LayerNormRowF32Impl(const float* in, size_t n, const float* HWY_RE
   for (; i + lanes <= n; i += lanes)
     hn::StoreU(normalized(hn::LoadU(d, in + i), i, lanes), d, out + i);
   if (i < n) hn::StoreN(normalized(hn::LoadN(d, in + i, n - i), i, n - i), d, out + i, n - i);
-  return {mean + rest, rstd};
+  return {std::isfinite(mean) ? mean + rest : mean, rstd};
 }
 
 void NormalizeF32Impl(const float* HWY_RESTRICT in, size_t n, float mean, float factor,

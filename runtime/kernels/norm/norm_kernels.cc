@@ -171,12 +171,15 @@ absl::Status LayerNorm(KernelContext& context) {
   return absl::OkStatus();
 }
 
+// Of rows of the input at its largest: how long they are may be known only at the call, of how many
+// dimensions they are is known before.
 uint64_t LayerNormScratch(const KernelContext& context) {
   if (context.num_arguments() < 2) return 0;
+  const absl::StatusOr<const TensorView*> input = context.Tensor(0);
   const absl::StatusOr<Sizes> normalized = context.IntList(1);
-  if (!normalized.ok()) return 0;
-  const int64_t n = NumElements(*normalized).value_or(0);
-  return 3 * static_cast<uint64_t>(n) * sizeof(float);
+  if (!input.ok() || !normalized.ok() || normalized->size() > (*input)->rank()) return 0;
+  const Sizes row = SelectDims((*input)->sizes, (*input)->rank() - normalized->size());
+  return 3 * static_cast<uint64_t>(NumElements(row).value_or(0)) * sizeof(float);
 }
 
 // ---- Group norm

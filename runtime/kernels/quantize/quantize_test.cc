@@ -92,6 +92,7 @@ TEST(QuantizeTest, PerTokenAndGroup) {
                                EValue(DType::kInt8), EValue(DType::kFloat32)},
                               {DType::kFloat32}}));
     }
+    if (n == 1) continue;  // no group
     ASSERT_TRUE(comparison.Compare({"quantized_decomposed.quantize_per_channel_group.default",
                                     {TestTensorSpec{DType::kFloat32, {5, 4 * n}}, Scales({5, 4}),
                                      ZeroPoints({5, 4}, DType::kInt32), EValue(int64_t{-8}),
