@@ -184,13 +184,13 @@ DifferentialReport RunDifferential(const DifferentialSetup& setup,
     std::string problem = verdict.problem;
     ExportedProgram smaller = generated.program.Clone();
     const std::string_view stage = std::string_view(problem).substr(0, problem.find(':'));
-    if (options.shrink && report.problems.size() < 2 && Verify(smaller).ok()) {
+    if (options.shrink && report.problems.empty() && Verify(smaller).ok()) {
       exir::ShrinkProgram(
           smaller,
           [&](const ExportedProgram& candidate) {
             return CheckProgram(setup, candidate, runs).problem.starts_with(stage);
           },
-          /*budget=*/60);
+          /*budget=*/40);
       problem = CheckProgram(setup, smaller, runs).problem;
     }
     report.problems.push_back(absl::StrCat("seed ", options.seed, ", program ", i,

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "exir/ir/graph_editor.h"
 
@@ -32,6 +33,50 @@ std::optional<DType> CommonDType(const TensorMeta& a, const TensorMeta& b) {
   return PromoteTypes(a.dtype, b.dtype);
 }
 
+// A copy of the value in this dtype, before the node.
+ValueId InsertCast(GraphEditor& editor, NodeId before, const OpOverload* to_copy, ValueId operand,
+                   DType dtype) {
+  TensorMeta meta = *editor.graph().value(operand).tensor();
+  meta.dtype = dtype;
+  // _to_copy(Tensor self, *, ScalarType? dtype, Layout?, Device?, bool? pin_memory, bool
+  // non_blocking, MemoryFormat?)
+  std::vector<Argument> arguments(to_copy->schema()->arguments.size());
+  arguments[0] = operand;
+  arguments[1] = dtype;
+  arguments[5] = false;
+  return editor.InsertOp(before,
+                         {.name = "_to_copy",
+                          .target = to_copy,
+                          .arguments = std::move(arguments),
+                          .provenance = editor.graph().node(before).provenance},
+                         std::move(meta));
+}
+
+// Operators that bring what they put into their result to its dtype: the argument.
+constexpr std::pair<std::string_view, int> kIntoResult[] = {
+    {"aten.cat.default", 0},
+    {"aten.select_scatter.default", 1},
+    {"aten.slice_scatter.default", 1},
+};
+
+// Whether something was cast.
+bool CastIntoResult(GraphEditor& editor, NodeId id, int argument, const OpOverload* to_copy) {
+  const Graph& graph = editor.graph();
+  const TensorMeta* result = graph.value(graph.node(id).outputs[0].values[0]).tensor();
+  if (result == nullptr) return false;
+  const DType dtype = result->dtype;
+  bool changed = false;
+  Argument operands = graph.node(id).arguments[argument];
+  ForEachValueRef(operands, [&](ValueId& operand) {
+    const TensorMeta* meta = graph.value(operand).tensor();
+    if (meta == nullptr || meta->dtype == dtype) return;
+    operand = InsertCast(editor, id, to_copy, operand, dtype);
+    changed = true;
+  });
+  if (changed) editor.SetArgument(id, static_cast<size_t>(argument), std::move(operands));
+  return changed;
+}
+
 absl::StatusOr<bool> Run(ExportedProgram& program) {
   bool changed = false;
   const OpOverload* to_copy = program.ops->Find("aten._to_copy.default");
@@ -39,6 +84,13 @@ absl::StatusOr<bool> Run(ExportedProgram& program) {
     GraphEditor editor(graph);
     for (NodeId id : graph.NodeList()) {
       const Node& node = graph.node(id);
+      for (const auto& [op, argument] : kIntoResult) {
+        if (node.target->name() != op) continue;
+        if (to_copy == nullptr)
+          return absl::UnimplementedError("aten._to_copy.default is not registered");
+        changed = CastIntoResult(editor, id, argument, to_copy) || changed;
+        break;
+      }
       const Rule* rule = nullptr;
       for (const Rule& r : kRules) {
         if (node.target->name() == r.op) rule = &r;
@@ -60,21 +112,8 @@ absl::StatusOr<bool> Run(ExportedProgram& program) {
         return absl::UnimplementedError("aten._to_copy.default is not registered");
       for (int k = 0; k < 2; ++k) {
         const ValueId operand = *graph.node(id).arguments[k].get_if<ValueId>();
-        TensorMeta meta = *graph.value(operand).tensor();
-        if (meta.dtype == *common) continue;
-        meta.dtype = *common;
-        // _to_copy(Tensor self, *, ScalarType? dtype, Layout?, Device?, bool? pin_memory, bool
-        // non_blocking, MemoryFormat?)
-        std::vector<Argument> arguments(to_copy->schema()->arguments.size());
-        arguments[0] = operand;
-        arguments[1] = *common;
-        arguments[5] = false;
-        const ValueId cast = editor.InsertOp(id,
-                                             {.name = "_to_copy",
-                                              .target = to_copy,
-                                              .arguments = std::move(arguments),
-                                              .provenance = graph.node(id).provenance},
-                                             std::move(meta));
+        if (graph.value(operand).tensor()->dtype == *common) continue;
+        const ValueId cast = InsertCast(editor, id, to_copy, operand, *common);
         editor.SetArgument(id, k, cast);
         changed = true;
       }

@@ -24,6 +24,23 @@ TEST(PromoteMixedDtypesTest, CastsTheNarrowerOperand) {
                 PassTestOps());
 }
 
+TEST(PromoteMixedDtypesTest, WhatIsJoinedHasTheDtypeOfTheResult) {
+  ExpectRewrite(R"(program aten {
+  graph(%x: f32[2] user_input, %n: i64[2] user_input) {
+    %y: f32[4] = aten.cat.default([%n,%x])
+    return (%y user_output)
+  }
+})",
+                PromoteMixedDtypes().run, R"(program aten {
+  graph(%x: f32[2] user_input, %n: i64[2] user_input) {
+    %_to_copy: f32[2] = aten._to_copy.default(%n, dtype=dtype:f32)
+    %y: f32[4] = aten.cat.default([%_to_copy,%x])
+    return (%y user_output)
+  }
+})",
+                PassTestOps());
+}
+
 TEST(PromoteMixedDtypesTest, IntegersDivideAsFloats) {
   ExpectRewrite(R"(program aten {
   graph(%a: i64[2] user_input, %b: i64[2] user_input) {
