@@ -11,9 +11,14 @@
 namespace belay::exir {
 namespace {
 
+struct Attended {
+  Argument output, scores;
+};
+
 // softmax(query key^T scale + mask) value, as PyTorch's _scaled_dot_product_attention_math. A row
-// whose scores are all -inf gives zeros.
-std::vector<Argument> ScaledDotProductAttention(OpBuilder& b, const OpCall& c) {
+// whose scores are all -inf gives zeros. `shared`: several heads of the query may share one of the
+// key.
+Attended Attend(OpBuilder& b, const OpCall& c, bool shared) {
   const Argument query = c["query"];
   Argument key = c["key"], value = c["value"];
   Argument mask = c["attn_mask"];
@@ -25,8 +30,7 @@ std::vector<Argument> ScaledDotProductAttention(OpBuilder& b, const OpCall& c) {
     b.Invalid("attention: expected operands of at least two dimensions");
   }
   if (!b.ok()) return {};
-  if (c.Bool("enable_gqa")) {
-    // Several heads of the query share one of the key.
+  if (shared) {
     const SymInt repeats = FloorDiv(b.size(query, -3), b.size(key, -3));
     const Argument times = b.Size(repeats);
     key = b.Call("aten.repeat_interleave.self_int", {key, times, -3});
@@ -74,10 +78,24 @@ std::vector<Argument> ScaledDotProductAttention(OpBuilder& b, const OpCall& c) {
                {b.Call("aten.any.dim", {Unary(b, "logical_not", masked), -1, true})});
     weights = Where(b, none, 0.0, weights);
   }
-  return {b.Call("aten.matmul.default", {weights, value})};
+  return {b.Call("aten.matmul.default", {weights, value}), scores};
+}
+
+std::vector<Argument> ScaledDotProductAttention(OpBuilder& b, const OpCall& c) {
+  return {Attend(b, c, c.Bool("enable_gqa")).output};
+}
+
+// And the logarithm of each row's sum.
+std::vector<Argument> FlashAttention(OpBuilder& b, const OpCall& c) {
+  const Attended attended = Attend(b, c, false);
+  if (!b.ok()) return {};
+  const Argument scores = Cast(b, attended.scores, ComputeDtype(b.dtype(attended.scores)));
+  return {attended.output,
+          b.Call("aten.logsumexp.default", {scores, std::vector<int64_t>{-1}, false})};
 }
 
 constexpr Decomposition kDecompositions[] = {
+    {"aten._scaled_dot_product_flash_attention_for_cpu.default", FlashAttention},
     {"aten.scaled_dot_product_attention.default", ScaledDotProductAttention},
 };
 

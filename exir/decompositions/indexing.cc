@@ -165,6 +165,18 @@ std::vector<Argument> EmbeddingBag(OpBuilder& b, const OpCall& c) {
                     c["sparse"], c["per_sample_weights"], c["include_last_offset"], padding});
 }
 
+// The start is a tensor: its element is added to the places.
+std::vector<Argument> NarrowByTensor(OpBuilder& b, const OpCall& c) {
+  const Argument &x = c["self"], &start = c["start"];
+  const int64_t dim = b.WrapDim(c.Int("dim"), b.rank(x));
+  if (!b.ok()) return {};
+  Argument places = Add(b, Arange(b, c.Sym("length")), Cast(b, start, DType::kInt64));
+  // A negative start counts from the end.
+  const Argument negative = b.Call("aten.lt.Scalar", {start, 0});
+  places = Where(b, negative, Add(b, places, b.size(x, dim)), places);
+  return {b.Call("aten.index_select.default", {x, dim, places})};
+}
+
 constexpr Decomposition kDecompositions[] = {
     {"aten._unsafe_index.Tensor", Same<"aten.index.Tensor">},
     {"aten._unsafe_index_put.default", Same<"aten.index_put.default">},
@@ -183,6 +195,7 @@ constexpr Decomposition kDecompositions[] = {
     {"aten.masked_fill.Scalar", MaskedFill},
     {"aten.masked_fill.Tensor", MaskedFill},
     {"aten.nonzero_numpy.default", NonzeroPerDimension},
+    {"aten.narrow.Tensor", NarrowByTensor},
     {"aten.one_hot.default", OneHot},
     {"aten.put.default", Put},
     {"aten.take.default", Take},

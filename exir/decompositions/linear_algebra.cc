@@ -152,7 +152,17 @@ std::vector<Argument> Determinant(OpBuilder& b, const OpCall& c) {
   return {b.Call("aten._linalg_det.default", {c.arguments()[0]})};
 }
 
+// Multiplied and summed in another dtype.
+std::vector<Argument> BaddbmmIn(OpBuilder& b, const OpCall& c) {
+  const DType dtype = c.DtypeOr("out_dtype", b.dtype(c["batch1"]));
+  return {
+      b.Call("aten.baddbmm.default",
+             {Cast(b, c["self"], dtype), Cast(b, c["batch1"], dtype), Cast(b, c["batch2"], dtype)},
+             {{"beta", c["beta"]}, {"alpha", c["alpha"]}})};
+}
+
 constexpr Decomposition kDecompositions[] = {
+    {"aten.baddbmm.dtype", BaddbmmIn},
     {"aten.addbmm.default", AddBatchedMatMul},
     {"aten.addmv.default", AddMatrixVector},
     {"aten.addr.default", AddOuter},

@@ -170,6 +170,7 @@ std::vector<Argument> Median(OpBuilder& b, const OpCall& c) {
 }
 
 // Between the two sorted elements nearest to q (n - 1).
+template <bool kIgnoreNan>
 std::vector<Argument> Quantile(OpBuilder& b, const OpCall& c) {
   Argument x = c["self"];
   const std::string mode = c.String("interpolation");
@@ -194,14 +195,23 @@ std::vector<Argument> Quantile(OpBuilder& b, const OpCall& c) {
   if (q_rank > 1) b.Invalid("quantile: expected q of at most one dimension");
   if (q_rank == 0) q = Unsqueeze(b, q, 0);
   const Argument sorted = b.Call("aten.sort.default", {x, -1});
-  Argument place = Mul(b, q, count - SymInt(1));
+  Argument place;
+  if (kIgnoreNan) {
+    const Argument numbers = Unary(b, "logical_not", Unary(b, "isnan", x));
+    const Argument last = Sub(b, Sum(b, Cast(b, numbers, dtype), {-1}, true), 1);
+    place = Mul(b, Clamp(b, last, 0, Argument()), q);
+  } else {
+    place = Mul(b, q, count - SymInt(1));
+  }
   if (mode == "lower") place = Unary(b, "floor", place);
   if (mode == "higher") place = Unary(b, "ceil", place);
   if (mode == "nearest") place = Unary(b, "round", place);
   const Argument below = Unary(b, "floor", place), above = Unary(b, "ceil", place);
   const auto at = [&](const Argument& index) {
-    return b.Call("aten.index_select.default",
-                  {sorted, b.rank(sorted) - 1, Cast(b, index, DType::kInt64)});
+    const int64_t last = b.rank(sorted) - 1;
+    const Argument integers = Cast(b, index, DType::kInt64);
+    return kIgnoreNan ? b.Call("aten.gather.default", {sorted, last, integers})
+                      : b.Call("aten.index_select.default", {sorted, last, integers});
   };
   Argument result = at(below);
   if (mode == "linear" || mode == "midpoint") {
@@ -210,8 +220,10 @@ std::vector<Argument> Quantile(OpBuilder& b, const OpCall& c) {
     result = b.Call("aten.lerp.Tensor", {result, at(above), weight});
   }
   // NaN comes last in the order, and makes the result NaN.
-  const Argument nan = b.Call("aten.any.dim", {Unary(b, "isnan", x), -1, true});
-  result = Where(b, nan, std::numeric_limits<double>::quiet_NaN(), result);
+  if (!kIgnoreNan) {
+    const Argument nan = b.Call("aten.any.dim", {Unary(b, "isnan", x), -1, true});
+    result = Where(b, nan, std::numeric_limits<double>::quiet_NaN(), result);
+  }
   // [others…, q] becomes [q, others…].
   if (keep) {
     std::vector<SymInt> sizes(std::max<int64_t>(rank, 0), SymInt(1));
@@ -309,8 +321,10 @@ constexpr Decomposition kDecompositions[] = {
     {"aten.msort.default", MSort},
     {"aten.nanmean.default", NanMean},
     {"aten.nansum.default", NanSum},
-    {"aten.quantile.default", Quantile},
-    {"aten.quantile.scalar", Quantile},
+    {"aten.nanquantile.default", Quantile<true>},
+    {"aten.nanquantile.scalar", Quantile<true>},
+    {"aten.quantile.default", Quantile<false>},
+    {"aten.quantile.scalar", Quantile<false>},
     {"aten.special_logsumexp.default", LogSumExp},
     {"aten.std.correction", Std},
     {"aten.std.default", Std},

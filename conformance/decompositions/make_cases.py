@@ -1,0 +1,364 @@
+"""Writes cases/*.json: what PyTorch gives for operators that decompose.
+
+    python make_cases.py [OP ...]
+
+Arguments come from PyTorch's own operator database and from the table below. The format is that of
+conformance/opcases. Needs the `torch` package.
+"""
+import base64
+import glob
+import json
+import os
+import re
+import sys
+
+import numpy as np
+import torch
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.join(HERE, "..", "..")
+MOST = 3  # cases of an operator
+ELEMENTS = 420  # of a tensor
+
+torch.manual_seed(0)
+DTYPES = {
+    torch.float32: "float32", torch.float64: "float64", torch.float16: "float16",
+    torch.bfloat16: "bfloat16", torch.int8: "int8", torch.uint8: "uint8", torch.int16: "int16",
+    torch.int32: "int32", torch.int64: "int64", torch.bool: "bool", torch.complex64: "complex64",
+    torch.complex128: "complex128",
+}
+
+
+class Skip(Exception):
+    pass
+
+
+def enc_tensor(t):
+    if t.layout != torch.strided or t.dtype not in DTYPES or t.numel() > ELEMENTS:
+        raise Skip("tensor")
+    t = t.detach().resolve_conj().resolve_neg()
+    flat = torch.empty(t.numel(), dtype=t.dtype).copy_(t.reshape(-1))
+    data = flat.view(torch.uint8).numpy().tobytes() if t.numel() else b""
+    return {"dtype": DTYPES[t.dtype], "shape": list(t.shape),
+            "data": base64.b64encode(data).decode()}
+
+
+def enc_float(x):
+    x = float(x)
+    return "nan" if x != x else "inf" if x == np.inf else "-inf" if x == -np.inf else x.hex()
+
+
+def enc(v, ty):
+    if v is None:
+        return {"none": True}
+    if isinstance(v, torch.Tensor):
+        return {"tensor": enc_tensor(v)}
+    if isinstance(v, bool):
+        return {"bool": v}
+    if isinstance(v, int):
+        return {"int": v} if not ty.startswith("float") else {"float": enc_float(v)}
+    if isinstance(v, float):
+        return {"float": enc_float(v)}
+    if isinstance(v, complex):
+        return {"complex": [enc_float(v.real), enc_float(v.imag)]}
+    if isinstance(v, str):
+        return {"string": v}
+    if isinstance(v, torch.dtype):
+        if v not in DTYPES:
+            raise Skip("dtype")
+        return {"scalar_type": DTYPES[v]}
+    if isinstance(v, torch.device):
+        return {"device": "cpu"}
+    if isinstance(v, torch.memory_format):
+        names = {torch.contiguous_format: "contiguous", torch.channels_last: "channels_last",
+                 torch.channels_last_3d: "channels_last_3d", torch.preserve_format: "preserve"}
+        return {"memory_format": names[v]}
+    if isinstance(v, (list, tuple)):
+        v = list(v)
+        if "Optional[Tensor]" in ty or "Tensor?" in ty:
+            return {"optional_tensors": [None if t is None else enc_tensor(t) for t in v]}
+        if v and isinstance(v[0], torch.Tensor) or "Tensor" in ty:
+            return {"tensors": [enc_tensor(t) for t in v]}
+        if "float" in ty or any(isinstance(x, float) for x in v):
+            return {"floats": [enc_float(x) for x in v]}
+        if v and isinstance(v[0], bool):
+            return {"bools": v}
+        if all(isinstance(x, int) for x in v):
+            return {"ints": v}
+    raise Skip("value %r" % (v,))
+
+
+def rows():
+    """The operators that the table of decompositions has."""
+    names = set()
+    for path in glob.glob(os.path.join(ROOT, "exir", "decompositions", "*.cc")):
+        if not path.endswith("_test.cc"):
+            for m in re.finditer(r'\{\s*"aten\.(\w+)\.(\w+)"', open(path).read()):
+                names.add((m.group(1), m.group(2)))
+    return sorted(names)
+
+
+def T(*shape, dtype=torch.float32):
+    if dtype.is_floating_point or dtype.is_complex:
+        return torch.randn(shape, dtype=dtype)
+    return torch.randint(0, 5, shape, dtype=dtype)
+
+
+def I(*v):
+    return torch.tensor(v, dtype=torch.int64)
+
+
+C64 = torch.complex64
+MORE = {  # (arguments, keywords)
+    "einsum.default": [
+        (("ij,jk->ik", [T(2, 3), T(3, 4)]), {}), (("bij,bjk", [T(2, 2, 3), T(2, 3, 2)]), {}),
+        (("ii->i", [T(3, 3)]), {}), (("i,j->ij", [T(2), T(3)]), {}),
+        (("...ij,...jk->...ik", [T(2, 1, 2, 3), T(4, 3, 2)]), {}), (("ij->", [T(2, 3)]), {}),
+        (("bn,anm,bm->ba", [T(2, 3), T(5, 3, 4), T(2, 4)]), {}), (("iij->ji", [T(2, 2, 3)]), {}),
+        (("b h i d, b h j d -> b h i j", [T(1, 2, 3, 4), T(1, 2, 5, 4)]), {}),
+        (("ij,ij->i", [T(2, 3), T(2, 1)]), {}), (("ij,kl->ijkl", [T(2, 2), T(2, 3)]), {}),
+    ],
+    "tensordot.default": [((T(2, 3, 4), T(4, 3, 2), [1, 2], [1, 0]), {}), ((T(2, 3), T(3), [1], [0]), {}),
+                          ((T(2, 2), T(3), [], []), {})],
+    "bilinear.default": [((T(2, 3), T(2, 4), T(5, 3, 4), T(5)), {}), ((T(2, 2, 3), T(2, 2, 2), T(1, 3, 2)), {})],
+    "kron.default": [((T(2, 3), T(2, 2)), {}), ((T(2), T(2, 1, 3)), {}), ((T(), T(3)), {})],
+    "inner.default": [((T(2, 3), T(4, 3)), {}), ((T(3), T(3)), {}), ((T(2, 2), T()), {})],
+    "linalg_multi_dot.default": [(([T(2, 3), T(3, 4), T(4, 2)],), {}), (([T(3), T(3, 2), T(2)],), {})],
+    "chain_matmul.default": [(([T(2, 3), T(3, 4), T(4, 2)],), {})],
+    "linalg_vecdot.default": [((T(2, 3), T(2, 3)), {}), ((T(2, 3, dtype=C64), T(2, 3, dtype=C64)), {"dim": 0})],
+    "linalg_matrix_power.default": [((T(2, 3, 3), n), {}) for n in (0, 1, 5)] + [((T(3, 3), -2), {})],
+    "matrix_power.default": [((T(3, 3), 3), {}), ((T(3, 3), -1), {})],
+    "linalg_vander.default": [((T(4),), {}), ((T(2, 3),), {"N": 4})],
+    "vander.default": [((T(4),), {}), ((T(3), 2, True), {})],
+    "cross.default": [((T(2, 3), T(2, 3)), {}), ((T(3, 2, 3), T(3, 2, 3), -1), {})],
+    "linalg_cross.default": [((T(2, 3), T(2, 3)), {}), ((T(3, 2), T(3, 1)), {"dim": 0})],
+    "slogdet.default": [((T(3, 3),), {}), ((T(2, 2, 2),), {})],
+    "linalg_slogdet.default": [((T(3, 3),), {})],
+    "logdet.default": [((torch.eye(3) * 2 + 0.1,), {})],
+    "linalg_solve.default": [((T(3, 3), T(3)), {}), ((T(2, 3, 3), T(2, 3, 2)), {}), ((T(3, 3), T(2, 3)), {"left": False})],
+    "rsub.Scalar": [((torch.tensor([1, 5], dtype=torch.uint8), -2.0), {})],
+    "affine_grid_generator.default": [((T(2, 2, 3), [2, 1, 3, 4], a), {}) for a in (True, False)] + [((T(1, 3, 4), [1, 1, 2, 2, 3], False), {})],
+    "grid_sampler.default": [((T(1, 2, 3, 4), T(1, 2, 3, 2).tanh(), m, p, a), {}) for m, p, a in ((0, 0, False), (1, 1, True), (2, 2, False))],
+    "upsample_nearest1d.vec": [((T(1, 2, 4), [6], None), {}), ((T(1, 2, 4), None, [1.7]), {})],
+    "upsample_nearest1d.default": [((T(1, 2, 4), [6]), {}), ((T(1, 2, 5), [3]), {})],
+    "upsample_nearest3d.vec": [((T(1, 2, 2, 3, 2), [3, 4, 5], None), {}), ((T(1, 1, 2, 2, 3), None, [2.0, 1.5, 2.0]), {})],
+    "upsample_nearest3d.default": [((T(1, 2, 2, 3, 2), [3, 4, 5]), {})],
+    "_upsample_nearest_exact1d.vec": [((T(1, 2, 4), [6], None), {}), ((T(1, 2, 4), None, [1.7]), {})],
+    "_upsample_nearest_exact1d.default": [((T(1, 2, 5), [3]), {})],
+    "_upsample_nearest_exact2d.vec": [((T(1, 2, 3, 4), [5, 6], None), {}), ((T(1, 2, 3, 4), None, [2.0, 1.5]), {})],
+    "_upsample_nearest_exact2d.default": [((T(1, 2, 5, 4), [3, 3]), {})],
+    "_upsample_nearest_exact3d.vec": [((T(1, 1, 2, 3, 4), [3, 4, 5], None), {})],
+    "_upsample_nearest_exact3d.default": [((T(1, 1, 2, 3, 4), [3, 2, 5]), {})],
+    "upsample_linear1d.vec": [((T(1, 2, 4), [6], a, None), {}) for a in (True, False)] + [((T(1, 2, 4), None, False, [1.7]), {})],
+    "upsample_linear1d.default": [((T(1, 2, 4), [6], True), {}), ((T(1, 2, 4), [3], False), {})],
+    "upsample_trilinear3d.vec": [((T(1, 1, 2, 3, 2), [3, 4, 5], a, None), {}) for a in (True, False)] + [((T(1, 1, 2, 2, 3), None, False, [2.0, 1.5, 2.0]), {})],
+    "upsample_bicubic2d.vec": [((T(1, 2, 3, 4), [5, 6], a, None), {}) for a in (True, False)] + [((T(1, 1, 4, 4), None, False, [1.5, 2.0]), {})],
+    "_upsample_bilinear2d_aa.vec": [((T(1, 1, 6, 6), [3, 4], False, None), {}), ((T(1, 1, 4, 4), None, True, [1.5, 0.5]), {})],
+    "max_pool1d.default": [((T(2, 7), [3]), {}), ((T(1, 2, 8), [2], [1], [1], [2], True), {})],
+    "max_pool1d_with_indices.default": [((T(1, 2, 8), [3], [2]), {})],
+    "adaptive_max_pool1d.default": [((T(1, 2, 7), [3]), {}), ((T(2, 5), [5]), {})],
+    "max_unpool2d.default": [((T(1, 1, 2, 2), I(0, 3, 9, 10).view(1, 1, 2, 2), [4, 4]), {})],
+    "max_unpool3d.default": [((T(1, 1, 1, 2, 2), I(0, 3, 9, 10).view(1, 1, 1, 2, 2), [1, 4, 4], [1, 2, 2], [0, 0, 0]), {})],
+    "gru_cell.default": [((T(2, 3), T(2, 4), T(12, 3), T(12, 4), T(12), T(12)), {})],
+    "rnn_tanh_cell.default": [((T(2, 3), T(2, 4), T(4, 3), T(4, 4), T(4), T(4)), {}), ((T(2, 3), T(2, 4), T(4, 3), T(4, 4)), {})],
+    "lstm_cell.default": [((T(2, 3), [T(2, 4), T(2, 4)], T(16, 3), T(16, 4), T(16), T(16)), {})],
+    "_convolution.deprecated": [((T(1, 2, 5), T(3, 2, 3), T(3), [1], [1], [1], False, [0], 1, False, False, False), {})],
+    "_convolution_mode.default": [((T(1, 2, 5), T(3, 2, 3), T(3), [1], "same", [1], 1), {}), ((T(1, 1, 4, 4), T(1, 1, 2, 2), None, [1, 1], "same", [1, 1], 1), {})],
+    "thnn_conv2d.default": [((T(1, 2, 4, 4), T(1, 2, 3, 3), [3, 3], T(1), [1, 1], [1, 1]), {})],
+}
+LSTM = [T(16, 3), T(16, 4), T(16), T(16)]
+GRU = [T(12, 3), T(12, 4), T(12), T(12)]
+RNN = [T(4, 3), T(4, 4), T(4), T(4)]
+MORE.update({
+    "lstm.input": [((T(3, 2, 3), [T(1, 2, 4), T(1, 2, 4)], LSTM, True, 1, 0.0, False, False, False), {})],
+    "gru.input": [((T(3, 2, 3), T(1, 2, 4), GRU, True, 1, 0.0, False, False, False), {}),
+                  ((T(2, 3, 3), T(2, 2, 4), GRU + GRU, True, 1, 0.0, False, True, True), {})],
+    "rnn_relu.input": [((T(3, 2, 3), T(1, 2, 4), RNN, True, 1, 0.0, False, False, False), {})],
+    "rnn_tanh.input": [((T(3, 2, 3), T(1, 2, 4), RNN, True, 1, 0.0, False, False, False), {})],
+    "conv_transpose3d.input": [((T(1, 2, 2, 2, 2), T(2, 1, 2, 2, 2), None, [2, 1, 1]), {})],
+    "batch_norm.default": [((T(2, 3, 2), T(3), T(3), T(3), T(3).abs(), False, 0.1, 1e-5, False), {})],
+    "instance_norm.default": [((T(2, 3, 4), T(3), T(3), None, None, True, 0.1, 1e-5, False), {})],
+    "scaled_dot_product_attention.default": [((T(1, 2, 3, 4), T(1, 2, 5, 4), T(1, 2, 5, 4)), {}),
+                                             ((T(1, 2, 3, 4), T(1, 2, 3, 4), T(1, 2, 3, 4), None, 0.0, True), {})],
+    "meshgrid.default": [(([T(2), T(3)],), {})],
+    "block_diag.default": [(([T(2, 2), T(1, 3)],), {})],
+    "broadcast_tensors.default": [(([T(2, 1), T(3)],), {})],
+    "cartesian_prod.default": [(([T(2), T(3)],), {})],
+    "eye.default": [((3,), {})], "eye.m": [((2, 4), {})],
+    "hann_window.default": [((5,), {})], "hamming_window.default": [((5,), {})],
+    "blackman_window.default": [((5,), {})], "hann_window.periodic": [((5, False), {})],
+    "moveaxis.int": [((T(2, 3, 4), 0, 2), {})], "movedim.int": [((T(2, 3, 4), 0, 2), {})],
+    "swapaxes.default": [((T(2, 3), 0, 1), {})], "swapdims.default": [((T(2, 3), 0, 1), {})],
+    "where.ScalarOther": [((T(2, 3) > 0, T(2, 3), 1.5), {})],
+    "where.ScalarSelf": [((T(2, 3) > 0, 2.5, T(2, 3)), {})],
+    "where.Scalar": [((T(2, 3) > 0, 1.5, 2.0), {})],
+    "isin.Scalar_Tensor": [((2, I(1, 2)), {})], "isin.Tensor_Scalar": [((I(1, 2), 2), {})],
+    "to.dtype": [((T(2, 3), torch.int64), {})], "type_as.default": [((T(2), I(1, 2)), {})],
+    "channel_shuffle.default": [((T(1, 6, 2, 2), 3), {})],
+    "native_channel_shuffle.default": [((T(1, 6, 2, 2), 2), {})],
+    "floor_divide.Scalar": [((T(2, 3), 0.7), {}), ((I(7, -7), 2), {})],
+    "remainder.Scalar_Tensor": [((5, T(2, 3)), {})],
+    "fake_quantize_per_tensor_affine.default": [((T(2, 3), 0.1, 3, 0, 15), {})],
+    "fake_quantize_per_channel_affine.default": [((T(2, 3), T(2).abs() + 0.1, I(0, 1).int(), 0, -8, 7), {})],
+    "cdist.default": [((T(2, 3), T(4, 3)), {})], "_euclidean_dist.default": [((T(2, 3), T(4, 3)), {})],
+    "_safe_softmax.default": [((torch.tensor([[0.0, 1.0], [-np.inf, -np.inf]]), -1), {})],
+    "_weight_norm.default": [((T(3, 4), T(3, 1)), {})],
+    "_unsafe_index.Tensor": [((T(3, 4), [I(0, 2), None]), {})],
+    "_prelu_kernel.default": [((T(2, 3), T(1, 3)), {})],
+    "pad_sequence.default": [(([T(2, 3), T(4, 3)], True), {})],
+    "embedding_bag.default": [((T(4, 3), I(0, 2, 1), I(0, 1)), {})],
+})
+for base in ("divide", "multiply", "subtract", "true_divide", "greater", "greater_equal", "less",
+             "less_equal", "not_equal", "__and__", "__or__", "__xor__", "xlogy"):
+    X, Y = (I(1, 2, 6), I(3, 2, 1)) if base.startswith("__") else (T(2, 3), T(3))
+    for overload, args in (("Scalar", (X, 2)), ("Tensor", (X, Y)), ("Scalar_Self", (2, X)), ("Scalar_Other", (X, 2))):
+        MORE.setdefault("%s.%s" % (base, overload), [(args, {})])
+for base in ("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_left_shift", "bitwise_right_shift"):
+    MORE[base + ".Scalar_Tensor"] = [((6, I(1, 2, 3)), {})]
+for base in ("clamp_max", "clamp_min", "clip"):
+    MORE[base + ".default"] = [((T(2, 3), 0.5), {}), ((I(1, 5, 3), 2), {})]
+MORE.update({
+    "divide.Scalar_mode": [((T(2, 3), 0.7), {"rounding_mode": "floor"})],
+    "float_power.Scalar": [((2.0, T(2, 3)), {})], "float_power.Tensor_Scalar": [((T(2, 3), 2.0), {})],
+    "frobenius_norm.dim": [((T(2, 3), [1]), {})],
+    "cross_entropy_loss.default": [((T(3, 5), I(0, 2, 4)), {}), ((T(3, 5), T(3, 5).softmax(1), None, 2), {})],
+    "nll_loss.default": [((T(3, 5), I(0, 2, 4)), {}), ((T(3, 5), I(0, 2, 4), T(5), 2, 2), {})],
+    "nll_loss_nd.default": [((T(3, 5), I(0, 2, 4)), {})],
+    "nll_loss2d.default": [((T(1, 3, 2, 2), I(0, 2, 1, 0).view(1, 2, 2)), {})],
+    "nll_loss_forward.default": [((T(3, 5), I(0, 2, 4), None, 1, -100), {})],
+    "nll_loss2d_forward.default": [((T(1, 3, 2, 2), I(0, 2, 1, 0).view(1, 2, 2), None, 1, -100), {})],
+    "kl_div.default": [((T(2, 3), T(2, 3).abs()), {}), ((T(2, 3), T(2, 3), 2), {"log_target": True})],
+    "huber_loss.default": [((T(2, 3), T(2, 3), 1, 0.7), {})],
+    "margin_ranking_loss.default": [((T(4), T(4), T(4).sign(), 0.2), {})],
+    "cosine_embedding_loss.default": [((T(3, 4), T(3, 4), T(3).sign()), {})],
+    "poisson_nll_loss.default": [((T(2, 3), T(2, 3).abs(), True, True, 1e-8, 1), {})],
+    "multilabel_margin_loss_forward.default": [((T(2, 4), I(0, 2, -1, 1, 3, 1, 0, -1).view(2, 4), 1), {})],
+    "max_pool2d.default": [((T(1, 2, 5, 5), [2, 2]), {}), ((T(1, 1, 6, 6), [3, 3], [2, 2], [1, 1], [1, 1], True), {})],
+    "max_pool3d.default": [((T(1, 1, 4, 4, 4), [2, 2, 2]), {})],
+    "adaptive_avg_pool2d.default": [((T(1, 2, 5, 4), [1, 1]), {}), ((T(1, 2, 5, 4), [2, 3]), {})],
+    "log_sigmoid_forward.default": [],
+    "atleast_1d.Sequence": [(([T(), T(2)],), {})], "atleast_2d.Sequence": [(([T(), T(2)],), {})],
+    "atleast_3d.Sequence": [(([T(2), T(2, 3)],), {})],
+    "_pad_circular.default": [((T(1, 2, 4), [1, 2]), {})],
+    "_pad_enum.default": [((T(1, 2, 4), [1, 2], m), {}) for m in (1, 2, 3)],
+    "_unsafe_view.default": [((T(2, 3), [3, 2]), {})], "_reshape_alias.default": [((T(2, 3), [3, 2], [2, 1]), {})],
+    "_unsafe_index_put.default": [((T(4), [I(0, 2)], T(2)), {})],
+    "_weight_norm_interface.default": [((T(3, 4), T(3, 1)), {})],
+    "hamming_window.periodic": [((5, False), {})], "hamming_window.periodic_alpha": [((5, True, 0.6), {})],
+    "hamming_window.periodic_alpha_beta": [((5, True, 0.6, 0.4), {})],
+    "blackman_window.periodic": [((5, False), {})],
+    "detach.default": [((T(2),), {})], "lift_fresh.default": [((T(2),), {})], "lift_fresh_copy.default": [((T(2),), {})],
+    "matrix_H.default": [((T(2, 3),), {})], "imag.default": [((T(2, 3, dtype=C64),), {})],
+    "norm.ScalarOpt_dim_dtype": [((T(2, 3), 2, [1], False), {"dtype": torch.float64})],
+    "norm.ScalarOpt_dtype": [((T(2, 3), 2), {"dtype": torch.float64})],
+    "special_xlog1py.other_scalar": [((T(3).abs(), 0.5), {})], "special_xlog1py.self_scalar": [((0.5, T(3).abs()), {})],
+    "special_xlogy.other_scalar": [((T(3).abs(), 0.5), {})], "special_xlogy.self_scalar": [((0.5, T(3).abs()), {})],
+    "to.other": [((T(2), I(1, 2)), {})], "row_stack.default": [(([T(2), T(2)],), {})],
+    "unsafe_split_with_sizes.default": [((T(5), [2, 3]), {})], "native_channel_shuffle.default": [((T(1, 6, 2, 2), 2), {})],
+    "zero.default": [((T(2),), {})], "norm_except_dim.default": [((T(2, 3),), {})],
+    "dropout.default": [((T(2, 3), 0.5, False), {})],
+})
+for name, inverse in (("fft", 0), ("ifft", 1), ("rfft", 0), ("irfft", 1), ("hfft", 1), ("ihfft", 0)):
+    real = name in ("rfft", "ihfft")
+    def X(*s):
+        return T(*s) if real else T(*s, dtype=C64)
+    MORE["fft_%s.default" % name] = [((X(2, 5),), {}), ((X(5, 2), 4, 0), {"norm": "ortho"}), ((X(4), 6), {"norm": "forward"})]
+    MORE["fft_%s2.default" % name] = [((X(2, 3, 4),), {}), ((X(3, 4), [4, 3]), {"norm": "forward"})]
+    MORE["fft_%sn.default" % name] = [((X(2, 3, 4),), {}), ((X(3, 4), None, [0]), {"norm": "ortho"}), ((X(3, 4), [5]), {})]
+MORE["fft_fft.default"].append(((T(3, 4),), {}))
+MORE["fft_irfft.default"].append(((T(3, 4),), {}))
+MORE["fft_fftshift.default"] = [((T(5),), {}), ((T(2, 5), [1]), {})]
+MORE["fft_ifftshift.default"] = [((T(5),), {}), ((T(4, 3), [0]), {})]
+
+# What the decomposition does not cover on purpose, random operators, and what has no stable result.
+SKIP = re.compile(r"rand|alpha_dropout|feature_dropout|bernoulli|normal|multinomial|rrelu|empty|new_empty|exponential")
+
+
+def database():
+    from torch.testing._internal.common_methods_invocations import op_db
+    found = {}
+    for op in op_db:
+        names = {op.name, getattr(op, "aten_name", "") or ""} | {a.name for a in op.aliases}
+        for name in {n.replace(".", "_").replace("nn_functional_", "") for n in names}:
+            found.setdefault(name, []).append(op)
+    return found
+
+
+def candidates(base, name, db):
+    yield from MORE.get(name, [])
+    for key in (base, base.replace("special_", ""), "special_" + base, base.lstrip("_")):
+        for op in db.get(key, []):
+            for dtype in (torch.float32, torch.int64, torch.bool):
+                if dtype not in op.dtypes:
+                    continue
+                try:
+                    samples = list(op.sample_inputs("cpu", dtype))[:40]
+                except Exception:
+                    continue
+                for s in samples:
+                    yield (s.input, *s.args), dict(s.kwargs)
+
+
+def call(op, args, kwargs):
+    """The call by the operator's schema, or Skip."""
+    schema = op._schema
+    names = [a.name for a in schema.arguments]
+    if any(k not in names for k in kwargs):
+        raise Skip("keyword")
+    clone = lambda v: v.clone() if isinstance(v, torch.Tensor) else v
+    try:
+        with torch.no_grad():
+            result = op(*[clone(a) for a in args], **{k: clone(v) for k, v in kwargs.items()})
+    except Exception as e:
+        raise Skip(str(e)[:80])
+    case = {"args": [enc(v, str(schema.arguments[i].type)) for i, v in enumerate(args)],
+            "kwargs": {k: enc(v, str(schema.arguments[names.index(k)].type)) for k, v in kwargs.items()}}
+    results = [result] if len(schema.returns) == 1 else list(result)
+    if not any(isinstance(r, (torch.Tensor, list, tuple)) for r in results):
+        raise Skip("no tensor")
+    case["expect"] = [enc(r, str(t.type)) for r, t in zip(results, schema.returns)]
+    return case
+
+
+def main():
+    db = database()
+    wanted = set(sys.argv[1:])
+    without = []
+    for base, overload in rows():
+        name = "%s.%s" % (base, overload)
+        if wanted and name not in wanted:
+            continue
+        if SKIP.search(base):
+            without.append(name)
+            continue
+        op = getattr(getattr(torch.ops.aten, base), overload)
+        cases, seen = [], set()
+        most = max(MOST, len(MORE.get(name, [])))
+        for args, kwargs in candidates(base, name, db):
+            if len(cases) == most:
+                break
+            try:
+                case = call(op, args, kwargs)
+            except (Skip, KeyError):
+                continue
+            kind = json.dumps([[list(v)[0] for v in case["args"]], sorted(case["kwargs"])])
+            shape = json.dumps(case["args"])
+            if shape in seen or (len(case["args"]) and sum(k == kind for k in seen) > 1):
+                continue
+            seen.add(shape)
+            case["id"] = "%d" % len(cases)
+            case.update(check="values", rtol=1e-4, atol=1e-5, tags=[])
+            cases.append(case)
+        if not cases:
+            without.append(name)
+            continue
+        out = {"op": "aten." + name, "schema": str(op._schema), "family": "decomposition",
+               "tags": {}, "cases": cases}
+        with open(os.path.join(HERE, "cases", "aten.%s.json" % name), "w") as f:
+            json.dump(out, f, separators=(",", ":"))
+            f.write("\n")
+    print("without cases:", " ".join(without))
+
+
+if __name__ == "__main__":
+    main()
