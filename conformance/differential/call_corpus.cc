@@ -88,9 +88,11 @@ bool IsWhole(const CaseValue& value) {
          (tensor->storage_offset == 0 && IsContiguous(tensor->sizes, tensor->strides));
 }
 
-// Calls on which PyTorch's kernel and its shape function, which exporters ask, differ.
+// Calls on which PyTorch's kernel and its shape function, which exporters ask, or the dtypes of the
+// edge dialect differ.
 bool IsContradictory(const OpOverload& op, const SampleCall& call) {
-  return op.op() == "pixel_unshuffle" && call.tensors[0].bytes.empty();
+  return (op.op() == "pixel_unshuffle" || op.op() == "native_dropout") &&
+         call.tensors[0].bytes.empty();
 }
 
 // The calls of `from` for the operator `op`, which has fewer arguments or others in other places.
