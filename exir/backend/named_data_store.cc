@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_join.h"
 #include "runtime/core/checked_math.h"
+#include "runtime/core/printable.h"
 #include "runtime/core/sizes.h"
 #include "runtime/core/status_macros.h"
 
@@ -58,22 +59,24 @@ NamedDataEntry* NamedDataStore::Find(std::string_view key) {
 absl::Status NamedDataStore::Add(std::string_view key, Storage data,
                                  const NamedDataOptions& options) {
   if (options.alignment <= 0) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "key ", key, ": alignment must be greater than 0, received ", options.alignment));
+    return absl::InvalidArgumentError(absl::StrCat("key ", Printable(key),
+                                                   ": alignment must be greater than 0, received ",
+                                                   options.alignment));
   }
   const auto alignment = static_cast<uint64_t>(options.alignment);
   if (NamedDataEntry* entry = Find(key)) {
     const Storage& existing = output_.buffers[entry->buffer];
     if (!SameBytes(existing.bytes, data.bytes)) {
       return absl::AlreadyExistsError(absl::StrCat(
-          "Duplicate key ", key, " with different data. Existing data size: ",
+          "Duplicate key ", Printable(key), " with different data. Existing data size: ",
           existing.bytes.size(), " bytes. New data size: ", data.bytes.size(), " bytes."));
     }
     const std::optional<uint64_t> both =
         CheckedMul(entry->alignment / std::gcd(entry->alignment, alignment), alignment);
     if (!both.has_value()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "key ", key, ": no alignment is a multiple of ", entry->alignment, " and ", alignment));
+      return absl::InvalidArgumentError(absl::StrCat("key ", Printable(key),
+                                                     ": no alignment is a multiple of ",
+                                                     entry->alignment, " and ", alignment));
     }
     entry->alignment = *both;
     return absl::OkStatus();
@@ -95,15 +98,16 @@ absl::Status NamedDataStore::AddTensor(std::string_view key, const ConstantTenso
   if (!tensor.is_contiguous()) {
     order = ChannelsLastOrder(tensor.sizes().size());
     if (!(DenseStrides(tensor.sizes(), order) == tensor.strides())) {
-      return absl::InvalidArgumentError(absl::StrCat("key ", key, ": the tensor ",
+      return absl::InvalidArgumentError(absl::StrCat("key ", Printable(key), ": the tensor ",
                                                      tensor.view().ToString(),
                                                      " is neither contiguous nor channels last"));
     }
   }
   layout.dim_order.assign(order.begin(), order.end());
   if (options.layout.has_value() && !(*options.layout == layout)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "key ", key, ": the given layout is not that of the tensor ", tensor.view().ToString()));
+    return absl::InvalidArgumentError(absl::StrCat("key ", Printable(key),
+                                                   ": the given layout is not that of the tensor ",
+                                                   tensor.view().ToString()));
   }
   ABSL_ASSIGN_OR_RETURN(Storage bytes, tensor.Dense(order));
   NamedDataOptions with_layout = options;
@@ -116,12 +120,12 @@ absl::Status NamedDataStore::Merge(const NamedDataOutput& output) {
                          const absl::btree_map<std::string, NamedDataEntry>& entries) {
     for (const auto& [key, entry] : entries) {
       if (entry.buffer >= output.buffers.size()) {
-        return absl::InvalidArgumentError(absl::StrCat("key ", key, " names buffer ", entry.buffer,
-                                                       " of ", output.buffers.size()));
+        return absl::InvalidArgumentError(absl::StrCat(
+            "key ", Printable(key), " names buffer ", entry.buffer, " of ", output.buffers.size()));
       }
       if (entry.alignment > static_cast<uint64_t>(INT64_MAX)) {
         return absl::InvalidArgumentError(
-            absl::StrCat("key ", key, " has alignment ", entry.alignment));
+            absl::StrCat("key ", Printable(key), " has alignment ", entry.alignment));
       }
       ABSL_RETURN_IF_ERROR(Add(key, output.buffers[entry.buffer],
                                {static_cast<int64_t>(entry.alignment), tag, entry.layout}));
