@@ -14,6 +14,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "runtime/core/one_dtype_copy.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/executor/instruction_source.h"
 #include "runtime/program/metadata_path.h"
@@ -290,7 +291,7 @@ absl::Status MethodCode::Move(const Record& record) {
   const TensorView& source = *from.get_if<TensorView>();
   TensorView& target = *to.get_if<TensorView>();
   ABSL_RETURN_IF_ERROR(slots_->Resize(target, source.sizes));
-  return CopyElements(source, target);
+  return CopyElementsOfOneDType(source, target);
 }
 
 bool MethodCode::ConditionHolds(const Record& record) const {

@@ -16,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "runtime/core/checked_math.h"
+#include "runtime/core/one_dtype_copy.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/program/metadata_path.h"
 
@@ -204,7 +205,7 @@ absl::Status MethodInputs::SetTensor(size_t i, const TensorPlan& tensor, const E
                                  FormatSizes(planned.strides)));
   } else {
     planned.data = copy_of_[i];  // for tensors of one dtype and one shape this cannot fail
-    ABSL_RETURN_IF_ERROR(CopyElements(*view, planned));
+    ABSL_RETURN_IF_ERROR(CopyElementsOfOneDType(*view, planned));
   }
   slots_->slot(plan(i).value) = planned;
   set_[i] = 1;

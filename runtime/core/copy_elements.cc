@@ -1,0 +1,61 @@
+// CopyElements, with all conversions: a file of its own, so that who never converts need not link
+// it.
+#include <cstdint>
+#include <type_traits>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "runtime/core/element.h"
+#include "runtime/core/element_runs.h"
+#include "runtime/core/one_dtype_copy.h"
+#include "runtime/core/tensor_view.h"
+
+namespace belay {
+namespace {
+
+constexpr DTypeSet kConvertibleTypes =
+    kRealTypes | kComplexTypes | kUnsignedWideTypes | kFloat8Types;
+
+// A bool in memory may be any byte: reading it as bool would be undefined.
+template <class T>
+T LoadElement(const void* base, int64_t offset) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return static_cast<const uint8_t*>(base)[offset] != 0;
+  } else {
+    return static_cast<const T*>(base)[offset];
+  }
+}
+
+template <class From, class To>
+void ConvertElements(const TensorView& from, const TensorView& to) {
+  To* target = to.as<To>();
+  ForEachRun(from, to, [&](int64_t f, int64_t t, int64_t count, int64_t fs, int64_t ts) {
+    for (int64_t i = 0; i < count; ++i) {
+      target[t + i * ts] = ConvertElement<To>(LoadElement<From>(from.data, f + i * fs));
+    }
+  });
+}
+
+}  // namespace
+
+absl::Status CopyElements(const TensorView& from, const TensorView& to) {
+  if (!(from.sizes == to.sizes)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("cannot copy ", from.ToString(), " to ", to.ToString(), ": sizes differ"));
+  }
+  if (from.dtype != to.dtype &&
+      (!kConvertibleTypes.contains(from.dtype) || !kConvertibleTypes.contains(to.dtype))) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("no conversion from ", DTypeName(from.dtype), " to ", DTypeName(to.dtype)));
+  }
+  if (from.dtype == to.dtype) return CopyElementsOfOneDType(from, to);
+  if (from.numel() == 0) return absl::OkStatus();
+  DispatchDType<kConvertibleTypes>(from.dtype, [&](auto from_tag) {
+    DispatchDType<kConvertibleTypes>(to.dtype, [&](auto to_tag) {
+      ConvertElements<CppType<from_tag.value>, CppType<to_tag.value>>(from, to);
+    });
+  });
+  return absl::OkStatus();
+}
+
+}  // namespace belay
