@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# core_size.sh BINARY [BUDGET]: what the code of the core runtime takes, by owner. Fails when Belay's own code, with what
+# was generated from the schema, is above BUDGET bytes.
+set -euo pipefail
+
+nm=/usr/bin/llvm-nm-19
+[[ -x $nm ]] || nm=nm
+"$nm" --print-size --radix=d -C --defined-only "$1" | awk -v budget="${2:-0}" '
+  $3 !~ /^[tTwW]$/ { next }
+  {
+    size = $2 + 0
+    name = $0
+    sub(/^[0-9]+ [0-9]+ [a-zA-Z] /, "", name)
+    # Our own functions have messages of the schema as arguments; generated ones are members of them.
+    if (name ~ /^belay::schema::|<belay::schema::[^>]*>\(google|^google::protobuf::.*<belay::schema/) owner = "generated from the schema"
+    else if (name ~ /belay::/) owner = "Belay"
+    else if (name ~ /google::protobuf/) owner = "Protocol Buffers (lite)"
+    else if (name ~ /absl::/) owner = "Abseil"
+    else owner = "others"
+    total[owner] += size
+    if (owner == "Belay") print size, name > "/dev/stderr"
+  }
+  END {
+    own = total["Belay"] + total["generated from the schema"]
+    for (owner in total) printf "%9d %s\n", total[owner], owner
+    printf "%9d Belay and generated; the budget is %d\n", own, budget
+    if (own == 0) { print "no code found"; exit 1 }
+    if (budget > 0 && own > budget) { print "above the budget: see tools/size/README.md"; exit 1 }
+  }' 2> >(sort -nr | head -n "${CORE_SIZE_TOP:-0}" | cut -c1-140)
