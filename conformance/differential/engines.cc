@@ -155,8 +155,8 @@ class KernelCheck {
         const exir::Tolerance& tolerance = op.def()->tolerance;
         // What is summed may cancel out: a small result is as exact as its summands are large.
         const bool sums = !op.has_trait(exir::kPointwise) && !op.has_trait(exir::kDataMovement);
-        // Whether zeros of the padding meet what they are multiplied with is the kernel's choice, and
-        // so is what the mean of infinities is.
+        // Whether zeros of the padding meet what they are multiplied with is the kernel's choice,
+        // and so is what the mean of infinities is.
         const bool padded = op.op() == "convolution" || op.op().ends_with("_norm");
         const double around = sums ? std::max(magnitude, Magnitude(want)) : 0;
         const std::string difference =
