@@ -115,7 +115,7 @@ std::vector<Argument> Outer(OpBuilder& b, const OpCall& c) {
 // beta * self + alpha * product
 Argument ScaledSum(OpBuilder& b, const OpCall& c, Argument product) {
   if (c["alpha"] != Argument(1)) product = Mul(b, product, c["alpha"]);
-  if (c["beta"] == Argument(0)) return product;
+  if (c["beta"] == Argument(0) || c["beta"] == Argument(0.0)) return product;
   const Argument self = c["beta"] == Argument(1) ? c["self"] : Mul(b, c["self"], c["beta"]);
   return Add(b, self, product);
 }

@@ -50,7 +50,7 @@ std::vector<Argument> PadIn(OpBuilder& b, const OpCall& c, const std::string& mo
 
 std::vector<Argument> Pad(OpBuilder& b, const OpCall& c) { return PadIn(b, c, c.String("mode")); }
 std::vector<Argument> PadEnum(OpBuilder& b, const OpCall& c) {
-  static constexpr const char* kModes[] = {"constant", "reflect", "replicate", "circular"};
+  static constexpr const char* kModes[] = {"reflect", "replicate", "circular", "constant"};
   const int64_t mode = c.Int("mode");
   if (mode < 0 || mode > 3) b.Invalid(absl::StrCat("pad: unknown mode ", mode));
   return b.ok() ? PadIn(b, c, kModes[mode]) : std::vector<Argument>();

@@ -155,12 +155,12 @@ TEST(RearrangingValuesTest, Pads) {
   ExpectValues("aten.pad.default(%a, [2, 1], \"replicate\")", {x}, {F({1, 6}, {1, 1, 1, 2, 3, 3})});
   for (const char* call :
        {"aten.pad.default(%a, [2, 1], \"circular\")", "aten._pad_circular.default(%a, [2, 1])",
-        "aten._pad_enum.default(%a, [2, 1], 3)"}) {
+        "aten._pad_enum.default(%a, [2, 1], 2)"}) {
     ExpectValues(call, {x}, {F({1, 6}, {2, 3, 1, 2, 3, 1})}, kNumbers);
   }
   ExpectValues("aten.pad.default(%a, [0, 1, 1, 0], \"circular\")", {F({1, 2, 2}, {1, 2, 3, 4})},
                {F({1, 3, 3}, {3, 4, 3, 1, 2, 1, 3, 4, 3})}, kNumbers);
-  ExpectValues("aten._pad_enum.default(%a, [1, 0], 0, 7.0)", {x}, {F({1, 4}, {7, 1, 2, 3})});
+  ExpectValues("aten._pad_enum.default(%a, [1, 0], 3, 7.0)", {x}, {F({1, 4}, {7, 1, 2, 3})});
 }
 
 TEST(RearrangingValuesTest, Repeats) {

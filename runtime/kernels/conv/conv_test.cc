@@ -31,7 +31,8 @@ KernelCall CallOf(const Form& f, int spatial, bool transposed, DType dtype, Layo
     input.push_back(std::max(f.size - d, f.dilation * (f.kernel - 1) + 1 - 2 * f.padding));
     weight.push_back(f.kernel);
     stride.push_back(f.stride);
-    padding.push_back(transposed ? std::min(f.padding, f.dilation * (f.kernel - 1)) : f.padding);
+    padding.push_back(transposed ? std::min(f.padding, f.dilation * (f.kernel - 1) / 2)
+                                 : f.padding);
     dilation.push_back(f.dilation);
     output_padding.push_back(transposed && f.stride > 1 ? 1 : 0);
   }
