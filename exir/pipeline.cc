@@ -113,13 +113,18 @@ void ReportDelegation(const std::string& method, const ExportedProgram& program,
   report.delegation.push_back(std::move(left));
 }
 
+// What edge programs are held to: all but E2, since Belay runs operators that are not core too.
+EdgeVerifierOptions EdgeRules(bool dim_order) {
+  EdgeVerifierOptions rules;
+  rules.dim_order = dim_order;
+  rules.check_core = false;
+  rules.allow_float8 = true;
+  return rules;
+}
+
 absl::Status VerifyMethods(const MethodPrograms& methods, std::string_view phase) {
-  // As ToEdge.
-  EdgeVerifierOptions options;
-  options.check_core = false;
-  options.allow_float8 = true;
   for (const auto& [name, program] : methods) {
-    const absl::Status status = VerifyEdge(program, options);
+    const absl::Status status = VerifyEdge(program, EdgeRules(ToEdgeOptions().dim_order));
     if (!status.ok()) {
       return Annotate(status, absl::StrCat(std::string(phase), ": method '", name, "'"));
     }
@@ -139,13 +144,7 @@ absl::StatusOr<ExportedProgram> ToEdge(ExportedProgram program, const ToEdgeOpti
     passes = {RebaseAsStrided(), Decompose(options.decompose)};
   }
   for (Pass& pass : ToEdgePasses(options.dim_order)) passes.push_back(std::move(pass));
-  if (options.check_ir_validity) {
-    EdgeVerifierOptions rules;
-    rules.dim_order = options.dim_order;
-    rules.check_core = false;
-    rules.allow_float8 = true;
-    passes.push_back(EdgeVerifier(std::move(rules)));
-  }
+  if (options.check_ir_validity) passes.push_back(EdgeVerifier(EdgeRules(options.dim_order)));
   return RunPasses(std::move(program), passes, options.passes, reports);
 }
 

@@ -14,6 +14,7 @@
 #include "exir/serialize/serializer.h"
 #include "nlohmann/json.hpp"
 #include "runtime/core/mapped_file.h"
+#include "runtime/core/test_in_directory.h"
 #include "runtime/core/testing.h"
 #include "runtime/executor/testing/program_builder.h"
 #include "runtime/executor/testing/sample_program.h"
@@ -55,19 +56,8 @@ ReaderOutput RunReader(const std::vector<std::string>& files) {
   return output;
 }
 
-class FormatTest : public ::testing::Test {
+class FormatTest : public TestInDirectory {
  protected:
-  void SetUp() override {
-    directory_ = fs::path(::testing::TempDir()) /
-                 ::testing::UnitTest::GetInstance()->current_test_info()->name();
-    fs::remove_all(directory_);
-    fs::create_directories(directory_);
-  }
-  std::string Path(const std::string& name) const { return (directory_ / name).string(); }
-  std::string Write(const std::string& name, const std::string& bytes) const {
-    EXPECT_OK(WriteFileAtomically(Path(name), {bytes}));
-    return Path(name);
-  }
   // What both readers say of these files is the same.
   static void ExpectSame(const std::vector<std::string>& files) {
     const ReaderOutput output = RunReader(files);
@@ -81,8 +71,6 @@ class FormatTest : public ::testing::Test {
       ADD_FAILURE() << files[i] << ": " << json::diff(ours, theirs).dump(1).substr(0, 2000);
     }
   }
-
-  fs::path directory_;
 };
 
 std::vector<std::string> Archives() {

@@ -3,13 +3,13 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
 
+#include "runtime/core/test_in_directory.h"
 #include "runtime/core/testing.h"
 #include "runtime/program/digest.h"
 #include "runtime/program/program.h"
@@ -64,29 +64,8 @@ std::string Text(absl::Span<const std::byte> bytes) {
   return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
 }
 
-class SerializerTest : public ::testing::Test {
+class SerializerTest : public TestInDirectory {
  protected:
-  void SetUp() override {
-    directory_ = fs::path(::testing::TempDir()) /
-                 ::testing::UnitTest::GetInstance()->current_test_info()->name();
-    fs::remove_all(directory_);
-    fs::create_directories(directory_);
-  }
-  std::string Path(const std::string& name) const { return (directory_ / name).string(); }
-  std::vector<std::string> Files() const {
-    std::vector<std::string> names;
-    for (const auto& entry : fs::directory_iterator(directory_)) {
-      names.push_back(entry.path().filename().string());
-    }
-    std::sort(names.begin(), names.end());
-    return names;
-  }
-  static std::string Read(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    return std::string(std::istreambuf_iterator<char>(file), {});
-  }
-
-  fs::path directory_;
 };
 
 TEST_F(SerializerTest, CompanionFilesAreFoundBesideTheProgram) {

@@ -28,6 +28,7 @@ std::optional<ScalarKind> ScalarKindOf(const ValuePlan& value) {
 
 class InstructionValidator {
  public:
+  // `plan` gets each instruction that was validated before the next one is.
   InstructionValidator(const Limits& limits, uint64_t instructions, const MethodPlan& plan)
       : limits_(limits),
         instructions_(instructions),
@@ -170,15 +171,16 @@ class InstructionValidator {
     plan.delegate = call.delegate();
     plan.arguments.assign(call.arguments().begin(), call.arguments().end());
     plan.outputs.assign(call.outputs().begin(), call.outputs().end());
-    std::optional<DelegateCallPlan>& first = first_calls_[call.delegate()];
-    if (!first.has_value()) {
-      first = plan;
-      return InstructionPlan(std::move(plan));
+    std::optional<size_t>& first_call = first_calls_[call.delegate()];
+    if (first_call.has_value()) {
+      // The delegate is made for its first call and must fit the others.
+      const auto& first = std::get<DelegateCallPlan>(plan_.instructions[*first_call]);
+      ABSL_RETURN_IF_ERROR(
+          CheckAlike(first.arguments, plan.arguments, MetadataPath(path, "arguments")));
+      ABSL_RETURN_IF_ERROR(CheckAlike(first.outputs, plan.outputs, MetadataPath(path, "outputs")));
+    } else {
+      first_call = plan_.instructions.size();  // where this one will be
     }
-    // The delegate is made for its first call and must fit the others.
-    ABSL_RETURN_IF_ERROR(
-        CheckAlike(first->arguments, plan.arguments, MetadataPath(path, "arguments")));
-    ABSL_RETURN_IF_ERROR(CheckAlike(first->outputs, plan.outputs, MetadataPath(path, "outputs")));
     return InstructionPlan(std::move(plan));
   }
 
@@ -284,8 +286,8 @@ class InstructionValidator {
   const uint64_t instructions_;
   const MethodPlan& plan_;
   OperandOverlap overlap_;
-  std::vector<uint8_t> writable_;                             // by value
-  std::vector<std::optional<DelegateCallPlan>> first_calls_;  // by delegate
+  std::vector<uint8_t> writable_;                   // by value
+  std::vector<std::optional<size_t>> first_calls_;  // by delegate, the instruction
   uint64_t operands_ = 0;
 };
 

@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
-#include <fstream>
 #include <string>
 
 #include "absl/types/span.h"
+#include "runtime/core/test_in_directory.h"
 #include "runtime/core/testing.h"
 #include "runtime/executor/testing/program_builder.h"
 #include "runtime/executor/testing/sample_program.h"
@@ -22,19 +21,11 @@ absl::Span<const std::byte> Bytes(const std::string& text) {
   return absl::MakeConstSpan(reinterpret_cast<const std::byte*>(text.data()), text.size());
 }
 
-class SignatureTest : public ::testing::Test {
+class SignatureTest : public TestInDirectory {
  protected:
   void SetUp() override {
-    directory_ = std::filesystem::path(::testing::TempDir()) /
-                 ::testing::UnitTest::GetInstance()->current_test_info()->name();
-    std::filesystem::remove_all(directory_);
-    std::filesystem::create_directories(directory_);
+    TestInDirectory::SetUp();
     secret_.seed.fill(7);
-  }
-  std::string Write(const std::string& name, const std::string& bytes) {
-    const std::string path = (directory_ / name).string();
-    std::ofstream(path, std::ios::binary) << bytes;
-    return path;
   }
   absl::Status Open(const std::string& path, const Ed25519PublicKey& key) {
     const Ed25519Verifier verifier({.keys = {Other(), key}});
@@ -45,8 +36,6 @@ class SignatureTest : public ::testing::Test {
     other.seed.fill(9);
     return PublicKeyOf(other);
   }
-
-  std::filesystem::path directory_;
   Ed25519SecretKey secret_;
 };
 

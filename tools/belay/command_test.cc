@@ -2,9 +2,7 @@
 #include "tools/belay/command.h"
 
 #include <filesystem>
-#include <fstream>
 #include <random>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -12,7 +10,9 @@
 #include "exir/import/testing/zip_writer.h"
 #include "gtest/gtest.h"
 #include "runtime/core/npy.h"
+#include "runtime/core/test_in_directory.h"
 #include "runtime/core/testing.h"
+#include "tools/belay/captured_outcome.h"
 
 namespace belay::tools {
 namespace {
@@ -25,38 +25,8 @@ using exir::ProgramJson;
 
 constexpr char kMlp[] = "conformance/models/zoo/mlp/model.pt2";
 
-class CommandTest : public testing::Test {
+class CommandTest : public TestInDirectory {
  protected:
-  void SetUp() override {
-    directory_ = fs::path(testing::TempDir()) /
-                 testing::UnitTest::GetInstance()->current_test_info()->name();
-    fs::remove_all(directory_);
-    fs::create_directories(directory_);
-  }
-  std::string Path(const std::string& name) const { return (directory_ / name).string(); }
-  std::string Write(const std::string& name, const std::string& bytes) const {
-    std::ofstream(Path(name), std::ios::binary) << bytes;
-    return Path(name);
-  }
-  static std::string Read(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    return std::string(std::istreambuf_iterator<char>(file), {});
-  }
-
-  struct Outcome {
-    int status;
-    std::string errors, output;
-  };
-  template <class Fn>
-  static Outcome Capture(Fn fn) {
-    testing::internal::CaptureStderr();
-    testing::internal::CaptureStdout();
-    Outcome outcome;
-    outcome.status = fn();
-    outcome.output = testing::internal::GetCapturedStdout();
-    outcome.errors = testing::internal::GetCapturedStderr();
-    return outcome;
-  }
   Outcome LowerFile(const std::string& input) const {
     return Capture(
         [&] { return tools::Lower(LowerOptions{.input = input, .output = Path("out.belay")}); });
@@ -78,8 +48,6 @@ class CommandTest : public testing::Test {
     EXPECT_EQ(outcome.status, kDone) << outcome.errors;
     return Path("out.belay");
   }
-
-  fs::path directory_;
 };
 
 TEST_F(CommandTest, LowerRefusesAFileThatIsNotThere) {
@@ -272,9 +240,6 @@ std::ostream& operator<<(std::ostream& out, const BadArray& c) { return out << c
 class RunBadInputTest : public CommandTest, public testing::WithParamInterface<BadArray> {};
 
 TEST_P(RunBadInputTest, NamesTheInputWhatWasExpectedAndWhatCame) {
-  const fs::path saved = directory_;
-  directory_ = fs::path(testing::TempDir()) / ("run_" + GetParam().name);
-  fs::create_directories(directory_);
   const std::string program = LowerMlp();
   const TestTensor tensor = TestTensor::Zeros(GetParam().dtype, GetParam().sizes);
   ASSERT_TRUE(WriteNpy(Path("x.npy"), tensor.view()).ok());
@@ -286,7 +251,6 @@ TEST_P(RunBadInputTest, NamesTheInputWhatWasExpectedAndWhatCame) {
   EXPECT_NE(outcome.errors.find(GetParam().expected), std::string::npos) << outcome.errors;
   EXPECT_NE(outcome.errors.find(GetParam().came), std::string::npos) << outcome.errors;
   EXPECT_FALSE(fs::exists(Path("results")));
-  directory_ = saved;
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -2,19 +2,19 @@
 // verify-signature.
 #include <sys/stat.h>
 
-#include <algorithm>
 #include <csignal>
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <vector>
 
 #include "nlohmann/json.hpp"
+#include "runtime/core/test_in_directory.h"
 #include "runtime/core/testing.h"
 #include "runtime/executor/testing/program_builder.h"
 #include "runtime/executor/testing/sample_program.h"
 #include "runtime/program/digest.h"
 #include "runtime/program/program.h"
+#include "tools/belay/captured_outcome.h"
 #include "tools/belay/command.h"
 
 namespace belay::tools {
@@ -25,45 +25,8 @@ using ::testing::HasSubstr;
 
 constexpr char kMlp[] = "conformance/models/zoo/mlp/model.pt2";
 
-class FileCommandsTest : public ::testing::Test {
+class FileCommandsTest : public TestInDirectory {
  protected:
-  void SetUp() override {
-    directory_ = fs::path(::testing::TempDir()) /
-                 ::testing::UnitTest::GetInstance()->current_test_info()->name();
-    fs::remove_all(directory_);
-    fs::create_directories(directory_);
-  }
-  std::string Path(const std::string& name) const { return (directory_ / name).string(); }
-  std::string Write(const std::string& name, const std::string& bytes) const {
-    std::ofstream(Path(name), std::ios::binary) << bytes;
-    return Path(name);
-  }
-  static std::string Read(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    return std::string(std::istreambuf_iterator<char>(file), {});
-  }
-  std::vector<std::string> Files() const {
-    std::vector<std::string> names;
-    for (const auto& entry : fs::directory_iterator(directory_)) {
-      names.push_back(entry.path().filename().string());
-    }
-    std::sort(names.begin(), names.end());
-    return names;
-  }
-  struct Outcome {
-    int status;
-    std::string errors, output;
-  };
-  template <class Fn>
-  static Outcome Capture(Fn fn) {
-    ::testing::internal::CaptureStderr();
-    ::testing::internal::CaptureStdout();
-    Outcome outcome;
-    outcome.status = fn();
-    outcome.output = ::testing::internal::GetCapturedStdout();
-    outcome.errors = ::testing::internal::GetCapturedStderr();
-    return outcome;
-  }
   std::string LowerMlp(const std::string& external_constants = "") const {
     const LowerOptions options{.input = kMlp,
                                .output = Path("mlp.belay"),
@@ -80,8 +43,6 @@ class FileCommandsTest : public ::testing::Test {
     EXPECT_EQ(Capture([&] { return tools::Run(options); }).status, kDone);
     return Read(Path("out/0.npy"));
   }
-
-  fs::path directory_;
 };
 
 // --- strip ---

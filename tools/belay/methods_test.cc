@@ -8,8 +8,10 @@
 #include "gtest/gtest.h"
 #include "runtime/core/mapped_file.h"
 #include "runtime/core/npy.h"
+#include "runtime/core/test_in_directory.h"
 #include "runtime/core/testing.h"
 #include "runtime/program/program.h"
+#include "tools/belay/captured_outcome.h"
 #include "tools/belay/command.h"
 
 namespace belay::tools {
@@ -20,38 +22,22 @@ using ::testing::HasSubstr;
 
 constexpr char kZoo[] = "conformance/models/zoo";
 
-class MethodsTest : public ::testing::Test {
+class MethodsTest : public TestInDirectory {
  protected:
-  void SetUp() override {
-    directory_ = fs::path(::testing::TempDir()) /
-                 ::testing::UnitTest::GetInstance()->current_test_info()->name();
-    fs::remove_all(directory_);
-    fs::create_directories(directory_);
-  }
-  std::string Path(const std::string& name) const { return (directory_ / name).string(); }
   static std::string Zoo(const std::string& path) { return std::string(kZoo) + "/" + path; }
 
-  int LowerMethods(const std::vector<std::string>& methods, std::string* errors = nullptr) {
+  Outcome LowerMethods(const std::vector<std::string>& methods) {
     LowerOptions options;
     options.output = Path("m.belay");
     options.methods = methods;
-    ::testing::internal::CaptureStderr();
-    ::testing::internal::CaptureStdout();
-    const int status = Lower(options);
-    ::testing::internal::GetCapturedStdout();
-    const std::string text = ::testing::internal::GetCapturedStderr();
-    if (errors != nullptr) *errors = text;
-    return status;
+    return Capture([&] { return Lower(options); });
   }
-  int RunSequence(const std::vector<std::string>& sequence) {
+  Outcome RunSequence(const std::vector<std::string>& sequence) {
     RunOptions options;
     options.program = Path("m.belay");
     options.output_dir = Path("out");
     options.sequence = sequence;
-    ::testing::internal::CaptureStdout();
-    const int status = tools::Run(options);
-    ::testing::internal::GetCapturedStdout();
-    return status;
+    return Capture([&] { return tools::Run(options); });
   }
   // Result 0 of a call of RunSequence against a file of float32.
   void ExpectOutput(int call, const std::string& golden) {
@@ -64,16 +50,14 @@ class MethodsTest : public ::testing::Test {
     ASSERT_EQ(a.size(), b.size());
     for (size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], 1e-4) << "call " << call;
   }
-
-  fs::path directory_;
 };
 
 TEST_F(MethodsTest, PrefillAndDecodeShareTheirCacheAndTheirWeights) {
   const std::string prefill = Zoo("llama_kv_prefill/model.pt2"),
                     decode = Zoo("llama_kv_decode/model.pt2");
-  ASSERT_EQ(LowerMethods({"prefill=" + prefill}), kDone);
+  ASSERT_EQ(LowerMethods({"prefill=" + prefill}).status, kDone);
   const uintmax_t alone = fs::file_size(Path("m.belay"));
-  ASSERT_EQ(LowerMethods({"prefill=" + prefill, "decode=" + decode}), kDone);
+  ASSERT_EQ(LowerMethods({"prefill=" + prefill, "decode=" + decode}).status, kDone);
   // Weights are there once: the second method adds its instructions only.
   ASSERT_OK_AND_ASSIGN(const Program program, Program::Open(Path("m.belay")));
   EXPECT_LT(fs::file_size(Path("m.belay")), alone + program.metadata_bytes() + 65536);
@@ -86,7 +70,8 @@ TEST_F(MethodsTest, PrefillAndDecodeShareTheirCacheAndTheirWeights) {
   // Five tokens, one, ten: what prefill alone gives, the middle one by decode.
   ASSERT_EQ(RunSequence({"prefill=" + Zoo("llama_kv_prefill/case_0"),
                          "decode=" + Zoo("llama_kv_prefill/case_1"),
-                         "prefill=" + Zoo("llama_kv_prefill/case_2")}),
+                         "prefill=" + Zoo("llama_kv_prefill/case_2")})
+                .status,
             kDone);
   for (int call = 0; call < 3; ++call) {
     ExpectOutput(call, Zoo("llama_kv_prefill/case_" + std::to_string(call) + "/output_0.npy"));
@@ -94,7 +79,8 @@ TEST_F(MethodsTest, PrefillAndDecodeShareTheirCacheAndTheirWeights) {
   // The same method again and again has the state to itself.
   ASSERT_EQ(RunSequence({"decode=" + Zoo("llama_kv_decode/case_0"),
                          "decode=" + Zoo("llama_kv_decode/case_1"),
-                         "decode=" + Zoo("llama_kv_decode/case_2")}),
+                         "decode=" + Zoo("llama_kv_decode/case_2")})
+                .status,
             kDone);
   for (int call = 0; call < 3; ++call) {
     ExpectOutput(call, Zoo("llama_kv_decode/case_" + std::to_string(call) + "/output_0.npy"));
@@ -102,20 +88,19 @@ TEST_F(MethodsTest, PrefillAndDecodeShareTheirCacheAndTheirWeights) {
 }
 
 TEST_F(MethodsTest, AMissingMethodOfASequenceIsNamed) {
-  ASSERT_EQ(LowerMethods({"decode=" + Zoo("llama_kv_decode/model.pt2")}), kDone);
-  ::testing::internal::CaptureStderr();
-  EXPECT_NE(RunSequence({"decode=" + Zoo("llama_kv_decode/case_0"),
-                         "encode=" + Zoo("llama_kv_decode/case_0")}),
-            kDone);
-  EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr("'encode'"));
+  ASSERT_EQ(LowerMethods({"decode=" + Zoo("llama_kv_decode/model.pt2")}).status, kDone);
+  const Outcome outcome = RunSequence(
+      {"decode=" + Zoo("llama_kv_decode/case_0"), "encode=" + Zoo("llama_kv_decode/case_0")});
+  EXPECT_NE(outcome.status, kDone);
+  EXPECT_THAT(outcome.errors, HasSubstr("'encode'"));
 }
 
 TEST_F(MethodsTest, UnknownOperatorsOfAllMethodsAreListedWithCountsAndSources) {
-  std::string errors;
-  EXPECT_EQ(LowerMethods({"a=" + Zoo("custom_operator/model.pt2"),
-                          "b=" + Zoo("custom_operator/training.pt2"), "c=" + Zoo("mlp/model.pt2")},
-                         &errors),
-            kUnsupported);
+  const Outcome outcome =
+      LowerMethods({"a=" + Zoo("custom_operator/model.pt2"),
+                    "b=" + Zoo("custom_operator/training.pt2"), "c=" + Zoo("mlp/model.pt2")});
+  EXPECT_EQ(outcome.status, kUnsupported);
+  const std::string& errors = outcome.errors;
   for (const char* method : {"method 'a': ", "method 'b': "})
     EXPECT_THAT(errors, HasSubstr(method));
   EXPECT_THAT(errors, HasSubstr("operator zoo.scaled_swish.default is not known here, used 1 time: "

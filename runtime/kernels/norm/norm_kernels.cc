@@ -105,18 +105,8 @@ absl::StatusOr<const float*> ParameterRow(const TensorView* t, float* room) {
 }
 
 absl::Status LayerNorm(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(5, 3));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* input, TensorOf(context, 0, "input", kTypes));
-  ABSL_ASSIGN_OR_RETURN(const Sizes normalized, context.IntList(1));
-  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> stats,
-                        LayerNormStatsShape<CheckedInt>(ToDims(input->sizes), ToDims(normalized)));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* weight, LayerParameter(context, 2, "weight", normalized));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* bias, LayerParameter(context, 3, "bias", normalized));
-  ABSL_ASSIGN_OR_RETURN(const double eps, context.Double(4));
-  ABSL_ASSIGN_OR_RETURN(const DType dtype, ParameterDtype(context, input->dtype, {2, 3}));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, input->dtype, *input));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* mean, OutputOf(context, 1, dtype, stats));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* rstd, OutputOf(context, 2, dtype, stats));
+  ABSL_ASSIGN_OR_RETURN(const LayerNormCall call, ReadLayerNorm(context, kTypes));
+  const auto& [input, normalized, weight, bias, eps, out, mean, rstd] = call;
   const Writer<double> write_mean(*mean), write_rstd(*rstd);
   const int leading = input->rank() - normalized.size();
   const uint32_t tail = ~uint32_t{0} << leading;
@@ -186,22 +176,8 @@ uint64_t LayerNormScratch(const KernelContext& context) {
 
 // (input, weight?, bias?, N, C, HxW, group, eps)
 absl::Status GroupNorm(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(8, 3));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* input, TensorOf(context, 0, "input", kTypes));
-  ABSL_ASSIGN_OR_RETURN(const int64_t n, context.Int(3));
-  ABSL_ASSIGN_OR_RETURN(const int64_t channels, context.Int(4));
-  ABSL_ASSIGN_OR_RETURN(const int64_t hxw, context.Int(5));
-  ABSL_ASSIGN_OR_RETURN(const int64_t groups, context.Int(6));
-  ABSL_ASSIGN_OR_RETURN(const double eps, context.Double(7));
-  ABSL_ASSIGN_OR_RETURN(
-      const Dims<CheckedInt> stats,
-      GroupNormStatsShape<CheckedInt>(ToDims(input->sizes), n, channels, hxw, groups));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* weight, ChannelVector(context, 1, "weight", channels));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* bias, ChannelVector(context, 2, "bias", channels));
-  ABSL_ASSIGN_OR_RETURN(const DType dtype, ParameterDtype(context, input->dtype, {1, 2}));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, input->dtype, *input));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* mean, OutputOf(context, 1, dtype, stats));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* rstd, OutputOf(context, 2, dtype, stats));
+  ABSL_ASSIGN_OR_RETURN(const GroupNormCall call, ReadGroupNorm(context, kTypes));
+  const auto& [input, weight, bias, n, channels, groups, eps, out, mean, rstd] = call;
   const Writer<double> write_mean(*mean), write_rstd(*rstd);
   const OptionalVector scale(weight, 1), shift(bias, 0);
   const int64_t per_group = channels / groups;

@@ -114,18 +114,8 @@ absl::Status BatchNorm(KernelContext& context) {
 }
 
 absl::Status LayerNorm(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(5, 3));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* input, TensorOf(context, 0, "input", kFloatTypes));
-  ABSL_ASSIGN_OR_RETURN(const Sizes normalized, context.IntList(1));
-  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> stats,
-                        LayerNormStatsShape<CheckedInt>(ToDims(input->sizes), ToDims(normalized)));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* weight, LayerParameter(context, 2, "weight", normalized));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* bias, LayerParameter(context, 3, "bias", normalized));
-  ABSL_ASSIGN_OR_RETURN(const double eps, context.Double(4));
-  ABSL_ASSIGN_OR_RETURN(const DType dtype, ParameterDtype(context, input->dtype, {2, 3}));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, input->dtype, *input));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* out_mean, OutputOf(context, 1, dtype, stats));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* out_rstd, OutputOf(context, 2, dtype, stats));
+  ABSL_ASSIGN_OR_RETURN(const LayerNormCall call, ReadLayerNorm(context, kFloatTypes));
+  const auto& [input, normalized, weight, bias, eps, out, out_mean, out_rstd] = call;
 
   const int leading = input->rank() - normalized.size();
   const uint32_t tail = ~uint32_t{0} << leading;
@@ -153,22 +143,8 @@ absl::Status LayerNorm(KernelContext& context) {
 }
 
 absl::Status GroupNorm(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(8, 3));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* input, TensorOf(context, 0, "input", kFloatTypes));
-  ABSL_ASSIGN_OR_RETURN(const int64_t n, context.Int(3));
-  ABSL_ASSIGN_OR_RETURN(const int64_t channels, context.Int(4));
-  ABSL_ASSIGN_OR_RETURN(const int64_t hxw, context.Int(5));
-  ABSL_ASSIGN_OR_RETURN(const int64_t groups, context.Int(6));
-  ABSL_ASSIGN_OR_RETURN(const double eps, context.Double(7));
-  ABSL_ASSIGN_OR_RETURN(
-      const Dims<CheckedInt> stats,
-      GroupNormStatsShape<CheckedInt>(ToDims(input->sizes), n, channels, hxw, groups));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* weight, ChannelVector(context, 1, "weight", channels));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* bias, ChannelVector(context, 2, "bias", channels));
-  ABSL_ASSIGN_OR_RETURN(const DType dtype, ParameterDtype(context, input->dtype, {1, 2}));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, input->dtype, *input));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* out_mean, OutputOf(context, 1, dtype, stats));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* out_rstd, OutputOf(context, 2, dtype, stats));
+  ABSL_ASSIGN_OR_RETURN(const GroupNormCall call, ReadGroupNorm(context, kFloatTypes));
+  const auto& [input, weight, bias, n, channels, groups, eps, out, out_mean, out_rstd] = call;
 
   const Reader<double> in(*input);
   const Writer<double> write(*out), write_mean(*out_mean), write_rstd(*out_rstd);

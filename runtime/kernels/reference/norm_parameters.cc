@@ -46,4 +46,43 @@ absl::StatusOr<const TensorView*> LayerParameter(const KernelContext& context, i
   return t;
 }
 
+absl::StatusOr<LayerNormCall> ReadLayerNorm(KernelContext& context, DTypeSet types) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(5, 3));
+  LayerNormCall call;
+  ABSL_ASSIGN_OR_RETURN(call.input, TensorOf(context, 0, "input", types));
+  ABSL_ASSIGN_OR_RETURN(call.normalized, context.IntList(1));
+  ABSL_ASSIGN_OR_RETURN(
+      const Dims<CheckedInt> stats,
+      LayerNormStatsShape<CheckedInt>(ToDims(call.input->sizes), ToDims(call.normalized)));
+  ABSL_ASSIGN_OR_RETURN(call.weight, LayerParameter(context, 2, "weight", call.normalized));
+  ABSL_ASSIGN_OR_RETURN(call.bias, LayerParameter(context, 3, "bias", call.normalized));
+  ABSL_ASSIGN_OR_RETURN(call.eps, context.Double(4));
+  ABSL_ASSIGN_OR_RETURN(const DType dtype, ParameterDtype(context, call.input->dtype, {2, 3}));
+  ABSL_ASSIGN_OR_RETURN(call.out, OutputOf(context, 0, call.input->dtype, *call.input));
+  ABSL_ASSIGN_OR_RETURN(call.mean, OutputOf(context, 1, dtype, stats));
+  ABSL_ASSIGN_OR_RETURN(call.rstd, OutputOf(context, 2, dtype, stats));
+  return call;
+}
+
+absl::StatusOr<GroupNormCall> ReadGroupNorm(KernelContext& context, DTypeSet types) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(8, 3));
+  GroupNormCall call;
+  ABSL_ASSIGN_OR_RETURN(call.input, TensorOf(context, 0, "input", types));
+  ABSL_ASSIGN_OR_RETURN(call.n, context.Int(3));
+  ABSL_ASSIGN_OR_RETURN(call.channels, context.Int(4));
+  ABSL_ASSIGN_OR_RETURN(const int64_t hxw, context.Int(5));
+  ABSL_ASSIGN_OR_RETURN(call.groups, context.Int(6));
+  ABSL_ASSIGN_OR_RETURN(call.eps, context.Double(7));
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> stats,
+                        GroupNormStatsShape<CheckedInt>(ToDims(call.input->sizes), call.n,
+                                                        call.channels, hxw, call.groups));
+  ABSL_ASSIGN_OR_RETURN(call.weight, ChannelVector(context, 1, "weight", call.channels));
+  ABSL_ASSIGN_OR_RETURN(call.bias, ChannelVector(context, 2, "bias", call.channels));
+  ABSL_ASSIGN_OR_RETURN(const DType dtype, ParameterDtype(context, call.input->dtype, {1, 2}));
+  ABSL_ASSIGN_OR_RETURN(call.out, OutputOf(context, 0, call.input->dtype, *call.input));
+  ABSL_ASSIGN_OR_RETURN(call.mean, OutputOf(context, 1, dtype, stats));
+  ABSL_ASSIGN_OR_RETURN(call.rstd, OutputOf(context, 2, dtype, stats));
+  return call;
+}
+
 }  // namespace belay

@@ -35,6 +35,27 @@ absl::StatusOr<const TensorView*> ChannelVector(const KernelContext& context, in
 absl::StatusOr<const TensorView*> LayerParameter(const KernelContext& context, int i,
                                                  std::string_view name, const Sizes& normalized);
 
+// The operands of native_layer_norm, checked: (input, normalized_shape, weight?, bias?, eps) ->
+// (out, mean, rstd), outputs resized.
+struct LayerNormCall {
+  const TensorView* input = nullptr;
+  Sizes normalized;
+  const TensorView *weight = nullptr, *bias = nullptr;  // null for none
+  double eps = 0;
+  const TensorView *out = nullptr, *mean = nullptr, *rstd = nullptr;
+};
+absl::StatusOr<LayerNormCall> ReadLayerNorm(KernelContext& context, DTypeSet types);
+
+// Of native_group_norm: (input, weight?, bias?, N, C, HxW, group, eps) -> (out, mean, rstd).
+struct GroupNormCall {
+  const TensorView* input = nullptr;
+  const TensorView *weight = nullptr, *bias = nullptr;  // null for none
+  int64_t n = 0, channels = 0, groups = 0;
+  double eps = 0;
+  const TensorView *out = nullptr, *mean = nullptr, *rstd = nullptr;
+};
+absl::StatusOr<GroupNormCall> ReadGroupNorm(KernelContext& context, DTypeSet types);
+
 // Reads a parameter that may be missing; its strides are 0 then.
 struct LayerReader {
   LayerReader(const TensorView* t, int rank, double fallback)
