@@ -42,7 +42,8 @@ def message(data):
     return fields
 
 def num(m, field, default=0):
-    return m.get(field, [default])[-1]
+    check(len(m.get(field, [])) < 2, "a field that is there twice")
+    return m.get(field, [default])[0]
 
 def signed(m, field):
     return num(m, field) - (num(m, field) >> 63 << 64)
@@ -58,19 +59,16 @@ def text(m, field):
     return raw(m, field).decode("utf-8")
 
 def sub(m, field):
-    return message(b"".join(m.get(field, [])))  # the pieces of one message add up
+    return message(raw(m, field))
 
 def subs(m, field):
     return [message(piece) for piece in m.get(field, [])]
 
 def numbers(m, field):
-    out = []
-    for item in m.get(field, []):
-        at = 0
-        while isinstance(item, bytes) and at < len(item):  # packed
-            value, at = varint(item, at)
-            out.append(value)
-        out += [item] if isinstance(item, int) else []
+    out, at, packed = [], 0, raw(m, field)
+    while at < len(packed):
+        value, at = varint(packed, at)
+        out.append(value)
     return out
 
 def member(m, fields):

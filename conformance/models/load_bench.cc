@@ -1,5 +1,5 @@
-// What loading costs: how much of it is validation, over the programs of the zoo, and how quickly
-// large metadata are parsed and validated.
+// What loading costs, and how much of it is validation, over the programs of the zoo. How quickly
+// large metadata are read and validated, says //runtime/program:open_bench.
 //
 //   tools/bazel run --config=opt //conformance/models:load_bench
 #include <benchmark/benchmark.h>
@@ -21,10 +21,10 @@
 #include "google/protobuf/arena.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/executor/method.h"
-#include "runtime/executor/testing/program_builder.h"
 #include "runtime/kernels/standard_kernels.h"
 #include "runtime/program/header.h"
 #include "runtime/program/program.h"
+#include "runtime/schema/program.pb.h"
 
 namespace belay::conformance {
 namespace {
@@ -56,7 +56,8 @@ double Median(std::vector<double>& values) {
   return values[values.size() / 2];
 }
 
-// Validation is what opening takes beyond parsing; loading is opening and Method::Load.
+// Opening reads and validates in one. Validation is counted as what it takes beyond parsing with
+// Protocol Buffers; loading is opening and Method::Load.
 void LoadModel(benchmark::State& state, const std::string& bytes, const KernelRegistry& kernels) {
   std::vector<double> parse, open, load;
   for (auto _ : state) {
@@ -81,45 +82,6 @@ void LoadModel(benchmark::State& state, const std::string& bytes, const KernelRe
   state.counters["load_us"] = 1e6 * all;
   state.counters["share_percent"] = 100 * validation / all;
 }
-
-// A chain of calls over tensors in the arena, with what a lowered model has per instruction.
-std::string LargeProgram(int instructions) {
-  TestProgram program;
-  TestMethod method = program.AddMethod("forward");
-  uint32_t last = method.Input("x", DType::kFloat32, {16, 64});
-  const uint32_t alpha = method.Int(1);
-  for (int i = 0; i < instructions; ++i) {
-    const uint32_t next = method.Arena(DType::kFloat32, {16, 64});
-    method.Call("aten.add.Tensor", {last, last, alpha}, {next});
-    last = next;
-  }
-  method.Output(last);
-  return program.Serialize();
-}
-
-void LargeMetadata(benchmark::State& state) {
-  const std::string bytes = LargeProgram(static_cast<int>(state.range(0)));
-  uint64_t metadata = 0;
-  std::vector<double> parse, open;
-  for (auto _ : state) {
-    const auto start = Clock::now();
-    Parse(Bytes(bytes));
-    const auto parsed = Clock::now();
-    {
-      const absl::StatusOr<Program> program = Program::OpenBytes(nullptr, Bytes(bytes), {});
-      ABSL_CHECK(program.ok());
-      metadata = program->metadata_bytes();
-    }
-    const auto opened = Clock::now();
-    parse.push_back(Seconds(start, parsed));
-    open.push_back(Seconds(parsed, opened));
-    state.SetIterationTime(open.back());
-  }
-  state.counters["metadata_MB"] = static_cast<double>(metadata) / 1e6;
-  state.counters["parse_MB_per_s"] = static_cast<double>(metadata) / 1e6 / Median(parse);
-  state.counters["parse_validate_MB_per_s"] = static_cast<double>(metadata) / 1e6 / Median(open);
-}
-BENCHMARK(LargeMetadata)->Arg(20000)->Arg(200000)->UseManualTime()->Unit(benchmark::kMillisecond);
 
 struct Model {
   std::string name, bytes;

@@ -104,6 +104,28 @@ constexpr NegativeBytes kFrames[] = {
      [] { return FileOfMetadata(std::string("\x00\x01", 2)); }},
     {"T2_wrong_wire_type_of_group", "a group that never ends", kLoss,
      "not a Protocol Buffers message", [] { return FileOfMetadata(Varint(1000 << 3 | 3)); }},
+    {"T2_field_twice", "two producers", kLoss, "field 1: it is there twice",
+     [] { return FileOfMetadata(BytesField(1, "a") + BytesField(1, "b")); }},
+    {"T2_other_wire_type", "a producer that is a number", kLoss,
+     "field 1: it has another wire type than its declaration",
+     [] { return FileOfMetadata(std::string("\x08\x01", 2)); }},
+    {"T2_number_of_33_bits", "a debug segment of 33 bits", kLoss,
+     "field 7: the number has more than 32 bits",
+     [] { return FileOfMetadata("\x38\x80\x80\x80\x80\x10"); }},
+    {"T2_numbers_not_packed", "outputs one by one", kLoss,
+     "methods[0], field 4: it has another wire type than its declaration",
+     [] { return FileOfMetadata(BytesField(5, BytesField(1, "f") + "\x20\x01")); }},
+    {"T2_packed_number_without_end", "an output that has no end", kLoss,
+     "methods[0].outputs: a number has no end",
+     [] { return FileOfMetadata(BytesField(5, BytesField(1, "f") + BytesField(4, "\x80"))); }},
+    {"T2_bool_of_2", "a value that is true in another way", kLoss,
+     "methods[0].values[0], field 4: a bool is 0 or 1",
+     [] { return FileOfMetadata(BytesField(5, BytesField(1, "f") + BytesField(2, "\x20\x02"))); }},
+    {"T2_two_of_oneof", "a value that is an int and a bool", kLoss,
+     "methods[0].values[0], field 4: it is there beside another one of its oneof",
+     [] {
+       return FileOfMetadata(BytesField(5, BytesField(1, "f") + BytesField(2, "\x10\x01\x20\x01")));
+     }},
     {"P1_string_of_1_GiB", "160 bytes that declare a string of 1 GiB", kLoss,
      "not a Protocol Buffers message",
      [] { return FileOfMetadata(LengthField(1, uint64_t{1} << 30, std::string(80, 'x'))); }},
@@ -119,7 +141,8 @@ constexpr NegativeBytes kFrames[] = {
        for (int i = 0; i < 60; ++i) groups += Varint(1000 << 3 | 4);
        return FileOfMetadata(groups);
      }},
-    {"P2_nesting_10000", "10000 levels of messages", kLoss, "of at most 100 levels",
+    {"P2_nesting_10000", "10000 levels of messages", kExhausted,
+     "deeper than the limit 'nesting' of 20",
      [] {
        std::string groups;
        for (int i = 0; i < 10000; ++i) groups += Varint(1000 << 3 | 3);

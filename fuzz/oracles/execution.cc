@@ -63,7 +63,7 @@ class InputMaker {
     const InputPlan& input = plan_.inputs[i];
     const ValuePlan& value = plan_.values[input.value];
     if (const auto* tensor = std::get_if<TensorPlan>(&value)) {
-      if (tensor->bytes() > kMaxInputBytes) {
+      if (tensor->max_bytes > kMaxInputBytes) {
         return absl::ResourceExhaustedError("an input of more bytes than are tried");
       }
       Sizes sizes = tensor->sizes;

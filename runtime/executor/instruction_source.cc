@@ -4,41 +4,42 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "google/protobuf/io/coded_stream.h"
-#include "runtime/core/memory_check.h"
-#include "runtime/core/status_macros.h"
+#include "runtime/program/metadata_messages.h"
 #include "runtime/program/metadata_path.h"
-#include "runtime/schema/program.pb.h"
 
 namespace belay {
+namespace {
+
+constexpr uint32_t kDebugInfoNesting = 20;
+
+// False when there is none, or none that can be read: nobody has checked debug information.
+template <class Message>
+bool ReadElement(const WireList& list, uint64_t index, Message& message) {
+  if (index >= list.count) return false;
+  WireElements elements(list);
+  for (uint64_t i = 0; i < index; ++i) elements.NextMessage();
+  return Read(elements.NextMessage(), MetadataPath(), message).ok();
+}
+
+}  // namespace
 
 std::string InstructionSource(const Program& program, const MethodPlan& method,
                               size_t instruction) {
-  const absl::Span<const std::byte> bytes = program.debug_info();
-  if (bytes.empty() || bytes.size() > program.limits().metadata_bytes || bytes.size() > INT32_MAX) {
+  const MetadataPath root;
+  DebugInfoMessage debug;
+  MethodDebugInfoMessage info;
+  InstructionDebugInfoMessage source;
+  const WireMessage bytes = {
+      .bytes = program.debug_info(), .nesting = kDebugInfoNesting, .depth = 0};
+  const size_t index = static_cast<size_t>(&method - program.methods().data());
+  if (!Read(bytes, root, debug).ok() || !ReadElement(debug.methods, index, info) ||
+      !ReadElement(info.instructions, instruction, source)) {
     return "";
   }
-  // Of two bytes the parser makes the largest of its objects here, and a pointer in a list.
-  MemoryBound bound;
-  bound.Add(bytes.size(), sizeof(schema::DelegateDebugInfo_Entry) + 64);
-  static_assert(sizeof(schema::InstructionDebugInfo) <=
-                2 * sizeof(schema::DelegateDebugInfo_Entry));
-  if (!CheckMemory(bound.bytes(), "debug information").ok()) return "";
-  google::protobuf::io::CodedInputStream input(
-      reinterpret_cast<const google::protobuf::uint8*>(bytes.data()),
-      static_cast<int>(bytes.size()));
-  input.SetRecursionLimit(20);
-  schema::DebugInfo debug;
-  if (!debug.ParseFromCodedStream(&input)) return "";
-  const size_t index = static_cast<size_t>(&method - program.methods().data());
-  if (index >= static_cast<size_t>(debug.methods_size())) return "";
-  const schema::MethodDebugInfo& info = debug.methods(static_cast<int>(index));
-  if (instruction >= static_cast<size_t>(info.instructions_size())) return "";
-  const schema::InstructionDebugInfo& source = info.instructions(static_cast<int>(instruction));
   std::string text;
-  if (!source.node().empty()) absl::StrAppend(&text, " from node ", Quoted(source.node()));
-  if (!source.source().empty()) absl::StrAppend(&text, " at ", Quoted(source.source()));
-  if (!source.module().empty()) absl::StrAppend(&text, " in module ", Quoted(source.module()));
+  if (!source.node.empty()) absl::StrAppend(&text, " from node ", Quoted(source.node));
+  if (!source.source.empty()) absl::StrAppend(&text, " at ", Quoted(source.source));
+  if (!source.module.empty()) absl::StrAppend(&text, " in module ", Quoted(source.module));
   return text;
 }
 

@@ -103,15 +103,7 @@ absl::StatusOr<MethodCode> MethodCode::Resolve(const Program& program, SlotTable
                                                const BackendRegistry& backends) {
   MethodCode code(program, slots);
   const MethodPlan& plan = *code.plan_;
-  size_t operands = 0;
-  for (const InstructionPlan& instruction : plan.instructions) {
-    if (const auto* kernel = std::get_if<KernelCallPlan>(&instruction)) {
-      operands += kernel->arguments.size() + kernel->outputs.size();
-    } else if (const auto* delegate = std::get_if<DelegateCallPlan>(&instruction)) {
-      operands += delegate->arguments.size() + delegate->outputs.size();
-    }
-  }
-  code.operands_.reserve(operands);  // contexts point into it
+  code.operands_.reserve(plan.operands.size());  // contexts point into it
   code.records_.reserve(plan.instructions.size());
   Missing missing;
   for (size_t i = 0; i < plan.instructions.size(); ++i) {
@@ -121,7 +113,7 @@ absl::StatusOr<MethodCode> MethodCode::Resolve(const Program& program, SlotTable
       ABSL_RETURN_IF_ERROR(code.ResolveKernel(*kernel, i, kernels, missing, record));
     } else if (const auto* delegate = std::get_if<DelegateCallPlan>(&instruction)) {
       record.kind = Record::Kind::kDelegate;
-      code.AddOperands(delegate->arguments, delegate->outputs, record);
+      code.AddOperands(delegate->operands, record);
       const std::string& id = plan.delegates[delegate->delegate].backend_id;
       record.backend = backends.Find(id);
       if (record.backend == nullptr) missing.AddBackend(id);
@@ -150,15 +142,7 @@ absl::StatusOr<MethodCode> MethodCode::Resolve(const Program& program, SlotTable
 void MethodCode::AddMemory(const MethodPlan& plan, MemoryBound& bound) {
   constexpr uint64_t kOperand = sizeof(EValue*) + 3 * sizeof(uint32_t);
   bound.Add(plan.instructions.size(), sizeof(Record));
-  for (const InstructionPlan& instruction : plan.instructions) {
-    if (const auto* kernel = std::get_if<KernelCallPlan>(&instruction)) {
-      bound.Add(kernel->arguments.size(), kOperand);
-      bound.Add(kernel->outputs.size(), kOperand);
-    } else if (const auto* delegate = std::get_if<DelegateCallPlan>(&instruction)) {
-      bound.Add(delegate->arguments.size(), kOperand);
-      bound.Add(delegate->outputs.size(), kOperand);
-    }
-  }
+  bound.Add(plan.operands.size(), kOperand);
   for (const DelegatePlan& delegate : plan.delegates) {
     bound.Add(1, 3 * sizeof(std::unique_ptr<DelegateHandle>));
     bound.Add(delegate.compile_specs.size(), 3 * sizeof(CompileSpecView));
@@ -174,16 +158,15 @@ void MethodCode::AddMemory(const MethodPlan& plan, MemoryBound& bound) {
   }
 }
 
-void MethodCode::AddOperands(const std::vector<uint32_t>& arguments,
-                             const std::vector<uint32_t>& outputs, Record& record) {
+void MethodCode::AddOperands(const OperandRange& range, Record& record) {
   record.first_operand = operands_.size();
   record.first_output = output_values_.size();
-  for (const uint32_t value : arguments) operands_.push_back(&slots_->slot(value));
-  for (const uint32_t value : outputs) {
+  for (const uint32_t value : plan_->arguments_of(range)) operands_.push_back(&slots_->slot(value));
+  for (const uint32_t value : plan_->outputs_of(range)) {
     operands_.push_back(slots_->output_slot(value));
     output_values_.push_back(value);
   }
-  record.context = ContextOf(record, arguments.size(), outputs.size());
+  record.context = ContextOf(record, range.arguments, range.outputs);
 }
 
 // Scratch is set as far as it is known: none before Prepare().
@@ -197,13 +180,13 @@ absl::Status MethodCode::ResolveKernel(const KernelCallPlan& call, size_t instru
                                        const KernelRegistry& kernels, Missing& missing,
                                        Record& record) {
   record.kind = Record::Kind::kKernel;
-  AddOperands(call.arguments, call.outputs, record);
+  AddOperands(call.operands, record);
   const std::string& op = plan_->operators[call.op];
   record.kernel = kernels.Find(op, record.context);
   if (record.kernel == nullptr) {
     std::string reason = "no kernel";
     if (kernels.Contains(op)) {
-      reason = NoKernelTakes(call.arguments, *slots_);
+      reason = NoKernelTakes(plan_->arguments_of(call.operands), *slots_);
     }
     missing.AddOperator(op, reason);
     return absl::OkStatus();
@@ -252,8 +235,8 @@ absl::Status MethodCode::MakeDelegate(const DelegateCallPlan& call, Record& reco
       .method = plan_->name,
       .compile_specs = specs,
       .named_data = named_data_.get(),
-      .arguments = absl::MakeConstSpan(operands, call.arguments.size()),
-      .outputs = absl::MakeConstSpan(operands + call.arguments.size(), call.outputs.size())};
+      .arguments = absl::MakeConstSpan(operands, call.operands.arguments),
+      .outputs = absl::MakeConstSpan(operands + call.operands.arguments, call.operands.outputs)};
   absl::StatusOr<std::unique_ptr<DelegateHandle>> handle =
       record.backend->Init(context, delegate.blob);
   if (handle.ok() && *handle == nullptr) {

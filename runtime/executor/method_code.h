@@ -72,8 +72,7 @@ class MethodCode {
   class Missing;
 
   MethodCode(const Program& program, SlotTable* slots);
-  void AddOperands(const std::vector<uint32_t>& arguments, const std::vector<uint32_t>& outputs,
-                   Record& record);
+  void AddOperands(const OperandRange& range, Record& record);
   KernelContext ContextOf(const Record& record, size_t arguments, size_t outputs);
   absl::Status ResolveKernel(const KernelCallPlan& call, size_t instruction,
                              const KernelRegistry& kernels, Missing& missing, Record& record);

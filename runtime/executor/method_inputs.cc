@@ -89,7 +89,7 @@ absl::StatusOr<MethodInputs> MethodInputs::Create(SlotTable* slots, uint64_t max
       inputs.mutated_.push_back(i);
       continue;
     }
-    const std::optional<uint64_t> end = CheckedAdd(bytes, tensor->bytes());
+    const std::optional<uint64_t> end = CheckedAdd(bytes, tensor->max_bytes);
     const std::optional<uint64_t> aligned =
         end.has_value() ? CheckedAlignUp(*end, kArenaAlignment) : std::nullopt;
     if (!aligned.has_value() || *aligned > max_bytes) {
@@ -107,7 +107,7 @@ absl::StatusOr<MethodInputs> MethodInputs::Create(SlotTable* slots, uint64_t max
   ABSL_ASSIGN_OR_RETURN(inputs.copies_, AlignedBuffer::Create(bytes));
   for (size_t i = 0; i < count; ++i) {
     const TensorPlan* tensor = slots->tensor_plan(plan.inputs[i].value);
-    if (tensor != nullptr && !plan.inputs[i].mutated && tensor->bytes() > 0) {
+    if (tensor != nullptr && !plan.inputs[i].mutated && tensor->max_bytes > 0) {
       inputs.copy_of_[i] = inputs.copies_.data() + offsets[i];
     }
   }

@@ -20,7 +20,7 @@ namespace {
 EValue InputFor(const MethodPlan& plan, size_t i, std::vector<TestTensor>& tensors) {
   const ValuePlan& value = plan.values[plan.inputs[i].value];
   if (const auto* tensor = std::get_if<TensorPlan>(&value)) {
-    if (tensor->bytes() > 1 << 20) return EValue();
+    if (tensor->max_bytes > 1 << 20) return EValue();
     tensors.push_back(TestTensor::Zeros(tensor->dtype, tensor->sizes,
                                         DenseStrides(tensor->sizes, tensor->dim_order)));
     return tensors.back().view();

@@ -50,7 +50,7 @@ absl::StatusOr<SharedState> SharedState::Create(const Program& program,
         buffer.view.dtype = tensor.dtype;
         buffer.view.sizes = tensor.sizes;
         buffer.view.strides = DenseStrides(tensor.sizes, tensor.dim_order);
-        buffer.bytes = tensor.bytes();
+        buffer.bytes = tensor.max_bytes;
         buffer.method = method;
         buffer.plan = &state;
         continue;

@@ -134,7 +134,7 @@ absl::Status SlotTable::AllocateMemory(SharedState* shared) {
   }
   for (uint32_t v = 0; v < slots_.size(); ++v) {
     const TensorPlan* tensor = tensor_plans_[v];
-    if (tensor == nullptr || tensor->bytes() == 0) continue;  // without elements: no memory
+    if (tensor == nullptr || tensor->max_bytes == 0) continue;  // without elements: no memory
     if (tensor->location == TensorPlan::Location::kArena) {
       tensor_data_[v] = arena_.data() + tensor->offset;
     } else if (tensor->location == TensorPlan::Location::kState) {
@@ -160,7 +160,7 @@ absl::Status SlotTable::AllocateMemory(SharedState* shared) {
 
 void SlotTable::ResetState() {
   for (const StatePlan& state : plan_.state) {
-    const size_t bytes = static_cast<size_t>(tensor_plans_[state.value]->bytes());
+    const size_t bytes = static_cast<size_t>(tensor_plans_[state.value]->max_bytes);
     if (bytes == 0) continue;
     if (state.initial.has_value()) {
       std::memcpy(tensor_data_[state.value], state.initial->data(), bytes);

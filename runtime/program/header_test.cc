@@ -125,7 +125,8 @@ TEST(HeaderTest, DeeplyNestedUnknownFieldsAreRefused) {
   Store<uint64_t>(file, 16, nested.size());
   Store<uint64_t>(file, 32, file.size());
   FixHeader(file);
-  EXPECT_THAT(OpenFileBytes(file), StatusIs(kLoss));
+  EXPECT_THAT(OpenFileBytes(file), StatusIs(absl::StatusCode::kResourceExhausted,
+                                            HasSubstr("deeper than the limit 'nesting' of 20")));
 }
 
 }  // namespace

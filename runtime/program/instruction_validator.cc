@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "google/protobuf/repeated_field.h"
 #include "runtime/core/status_macros.h"
+#include "runtime/program/metadata_messages.h"
 #include "runtime/program/operand_overlap.h"
 #include "runtime/schema/in_place_operators.h"
 
@@ -28,46 +28,55 @@ std::optional<ScalarKind> ScalarKindOf(const ValuePlan& value) {
 
 class InstructionValidator {
  public:
-  // `plan` gets each instruction that was validated before the next one is.
-  InstructionValidator(const Limits& limits, uint64_t instructions, const MethodPlan& plan)
+  // Appends to the instructions and operands of `plan`.
+  InstructionValidator(const Limits& limits, uint64_t instructions, MethodPlan& plan)
       : limits_(limits),
         instructions_(instructions),
         plan_(plan),
         overlap_(plan.values),
-        writable_(plan.values.size(), 0),
+        flags_(plan.values.size(), 0),
         first_calls_(plan.delegates.size()) {
+    operators_.reserve(plan.operators.size());
+    for (const std::string& op : plan.operators) {
+      operators_.push_back({.in_place = IsInPlaceOperator(op), .over = OutputOverArgumentOf(op)});
+    }
     for (size_t v = 0; v < plan.values.size(); ++v) {
-      if (const auto* tensor = std::get_if<TensorPlan>(&plan.values[v])) {
-        writable_[v] = tensor->location == TensorPlan::Location::kArena ||
-                       tensor->location == TensorPlan::Location::kState;
-      } else {
-        writable_[v] = std::holds_alternative<ScalarKind>(plan.values[v]);
+      const ValuePlan& value = plan.values[v];
+      if (const auto* tensor = std::get_if<TensorPlan>(&value)) {
+        if (tensor->location == TensorPlan::Location::kArena ||
+            tensor->location == TensorPlan::Location::kState) {
+          flags_[v] = kWritable;
+        }
+      } else if (std::holds_alternative<ScalarKind>(value)) {
+        flags_[v] = kWritable;
+      } else if (std::holds_alternative<ListPlan>(value)) {
+        flags_[v] = kList;
+      } else if (std::holds_alternative<None>(value)) {
+        flags_[v] = kDropped;
       }
     }
-    for (const InputPlan& input : plan.inputs) writable_[input.value] = input.mutated;
+    for (const InputPlan& input : plan.inputs) {
+      flags_[input.value] = input.mutated ? kWritable : flags_[input.value] & ~kWritable;
+    }
   }
 
-  absl::StatusOr<InstructionPlan> Validate(const schema::Instruction& instruction,
-                                           const MetadataPath& path) {
-    switch (instruction.kind_case()) {
-      case schema::Instruction::kKernel:
-        return ValidateKernel(instruction.kernel(), MetadataPath(path, "kernel"));
-      case schema::Instruction::kDelegate:
-        return ValidateDelegate(instruction.delegate(), MetadataPath(path, "delegate"));
-      case schema::Instruction::kMove:
-        return ValidateMove(instruction.move(), MetadataPath(path, "move"));
-      case schema::Instruction::kJumpIfFalse:
-        return ValidateJumpIfFalse(instruction.jump_if_false(),
-                                   MetadataPath(path, "jump_if_false"));
-      case schema::Instruction::kJump: {
-        const MetadataPath jump(path, "jump");
-        ABSL_RETURN_IF_ERROR(CheckTarget(instruction.jump().target(), jump));
-        return InstructionPlan(JumpPlan{.target = instruction.jump().target()});
-      }
-      case schema::Instruction::KIND_NOT_SET:
-        break;
+  absl::Status Append(const WireMessage& message, const MetadataPath& path) {
+    InstructionMessage instruction;
+    ABSL_RETURN_IF_ERROR(Read(message, path, instruction));
+    switch (instruction.kind) {
+      case InstructionMessage::kKernel:
+        return AppendKernel(instruction.message, MetadataPath(path, "kernel"));
+      case InstructionMessage::kDelegate:
+        return AppendDelegate(instruction.message, MetadataPath(path, "delegate"));
+      case InstructionMessage::kMove:
+        return AppendMove(instruction.message, MetadataPath(path, "move"));
+      case InstructionMessage::kJumpIfFalse:
+        return AppendJumpIfFalse(instruction.message, MetadataPath(path, "jump_if_false"));
+      case InstructionMessage::kJump:
+        return AppendJump(instruction.message, MetadataPath(path, "jump"));
+      default:
+        return MetadataPath(path, "kind").Error("is missing or unknown");
     }
-    return MetadataPath(path, "kind").Error("is missing or unknown");
   }
 
   absl::Status Finish(const MetadataPath& path) const {
@@ -80,12 +89,26 @@ class InstructionValidator {
   }
 
  private:
-  using Indices = google::protobuf::RepeatedField<google::protobuf::uint32>;
+  // What a value may be to an instruction.
+  enum Flag : uint8_t {
+    kWritable = 1,
+    kList = 2,
+    kDropped = 4,  // as an output
+  };
+  struct OperatorFacts {
+    bool in_place;
+    OutputOverArgument over;
+  };
 
   absl::Status CheckValue(uint32_t value, const MetadataPath& path) const {
     if (value < plan_.values.size()) return absl::OkStatus();
     return path.Error(
         absl::StrCat("value ", value, " does not exist, there are ", plan_.values.size()));
+  }
+
+  absl::Status CheckOperand(uint32_t value, const MetadataPath& path) {
+    ABSL_RETURN_IF_ERROR(CheckValue(value, path));
+    return CountOperand(value, path);
   }
 
   absl::Status CheckTarget(uint32_t target, const MetadataPath& path) const {
@@ -96,21 +119,19 @@ class InstructionValidator {
 
   // A list counts with its elements: they are looked at each time it is used.
   absl::Status CountOperand(uint32_t value, const MetadataPath& path) {
-    const auto* list = std::get_if<ListPlan>(&plan_.values[value]);
-    operands_ += 1 + (list == nullptr ? 0 : list->elements.size());
+    ++operands_;
+    if (flags_[value] & kList) operands_ += std::get<ListPlan>(plan_.values[value]).elements.size();
     const uint64_t limit = std::min<uint64_t>(limits_.operands, INT32_MAX);
     if (operands_ <= limit) return absl::OkStatus();
     return path.LimitError("operands", operands_, limit);
   }
 
   absl::Status CheckOutput(uint32_t value, const MetadataPath& path) const {
-    if (writable_[value] || std::holds_alternative<None>(plan_.values[value])) {
-      return absl::OkStatus();
-    }
+    if (flags_[value] & (kWritable | kDropped)) return absl::OkStatus();
     if (const auto* list = std::get_if<ListPlan>(&plan_.values[value])) {
       for (const uint32_t element : list->elements) {
         const auto* tensor = std::get_if<TensorPlan>(&plan_.values[element]);
-        if (tensor == nullptr || !writable_[element]) {
+        if (tensor == nullptr || !(flags_[element] & kWritable)) {
           return path.Error(absl::StrCat("element ", element, " of list ", value,
                                          " is not a tensor that may be written"));
         }
@@ -122,66 +143,73 @@ class InstructionValidator {
                                    "mutated input, or a scalar slot that is no input"));
   }
 
-  absl::Status CheckOperands(const Indices& arguments, const Indices& outputs, bool in_place,
-                             OutputOverArgument over, const MetadataPath& path) {
-    overlap_.Clear();
-    for (int i = 0; i < arguments.size(); ++i) {
-      const MetadataPath at(path, "arguments", i);
-      ABSL_RETURN_IF_ERROR(CheckValue(arguments[i], at));
-      ABSL_RETURN_IF_ERROR(CountOperand(arguments[i], at));
-      overlap_.AddArgument(arguments[i]);
-    }
-    for (int i = 0; i < outputs.size(); ++i) {
-      const MetadataPath at(path, "outputs", i);
-      ABSL_RETURN_IF_ERROR(CheckValue(outputs[i], at));
-      ABSL_RETURN_IF_ERROR(CountOperand(outputs[i], at));
-      ABSL_RETURN_IF_ERROR(CheckOutput(outputs[i], at));
-      overlap_.AddOutput(outputs[i]);
-    }
-    return overlap_.Check(in_place, over, path);
+  // Appends the operands of a call, checked, and says where they are.
+  absl::Status AppendOperands(const CallMessage& call, const OperatorFacts& facts,
+                              const MetadataPath& path, OperandRange& range) {
+    range.first = static_cast<uint32_t>(plan_.operands.size());  // below the limit, an int
+    absl::Status status;
+    bool readable = ForEachUint32(call.arguments, [&](uint32_t value) {
+      const MetadataPath at(path, "arguments", range.arguments);
+      status = CheckOperand(value, at);
+      if (!status.ok()) return false;
+      plan_.operands.push_back(value);
+      ++range.arguments;
+      return true;
+    });
+    ABSL_RETURN_IF_ERROR(status);
+    if (!readable) return NumbersError(MetadataPath(path, "arguments"));
+    readable = ForEachUint32(call.outputs, [&](uint32_t value) {
+      const MetadataPath at(path, "outputs", range.outputs);
+      status = CheckOperand(value, at);
+      if (status.ok()) status = CheckOutput(value, at);
+      if (!status.ok()) return false;
+      plan_.operands.push_back(value);
+      ++range.outputs;
+      return true;
+    });
+    ABSL_RETURN_IF_ERROR(status);
+    if (!readable) return NumbersError(MetadataPath(path, "outputs"));
+    return overlap_.Check(plan_.arguments_of(range), plan_.outputs_of(range), facts.in_place,
+                          facts.over, path);
   }
 
-  absl::StatusOr<InstructionPlan> ValidateKernel(const schema::KernelCall& call,
-                                                 const MetadataPath& path) {
-    if (call.operator_() >= plan_.operators.size()) {
+  absl::Status AppendKernel(const WireMessage& message, const MetadataPath& path) {
+    CallMessage call;
+    ABSL_RETURN_IF_ERROR(Read(message, path, call));
+    if (call.callee >= operators_.size()) {
       return MetadataPath(path, "operator")
-          .Error(absl::StrCat(call.operator_(), " does not exist, there are ",
-                              plan_.operators.size()));
+          .Error(absl::StrCat(call.callee, " does not exist, there are ", operators_.size()));
     }
-    const std::string& op = plan_.operators[call.operator_()];
-    ABSL_RETURN_IF_ERROR(CheckOperands(call.arguments(), call.outputs(), IsInPlaceOperator(op),
-                                       OutputOverArgumentOf(op), path));
     KernelCallPlan plan;
-    plan.op = call.operator_();
-    plan.arguments.assign(call.arguments().begin(), call.arguments().end());
-    plan.outputs.assign(call.outputs().begin(), call.outputs().end());
-    return InstructionPlan(std::move(plan));
+    plan.op = call.callee;
+    ABSL_RETURN_IF_ERROR(AppendOperands(call, operators_[call.callee], path, plan.operands));
+    plan_.instructions.emplace_back(plan);
+    return absl::OkStatus();
   }
 
-  absl::StatusOr<InstructionPlan> ValidateDelegate(const schema::DelegateCall& call,
-                                                   const MetadataPath& path) {
-    const MetadataPath delegate(path, "delegate");
-    if (call.delegate() >= first_calls_.size()) {
-      return delegate.Error(
-          absl::StrCat(call.delegate(), " does not exist, there are ", first_calls_.size()));
+  absl::Status AppendDelegate(const WireMessage& message, const MetadataPath& path) {
+    CallMessage call;
+    ABSL_RETURN_IF_ERROR(Read(message, path, call));
+    if (call.callee >= first_calls_.size()) {
+      return MetadataPath(path, "delegate")
+          .Error(absl::StrCat(call.callee, " does not exist, there are ", first_calls_.size()));
     }
-    ABSL_RETURN_IF_ERROR(CheckOperands(call.arguments(), call.outputs(), /*in_place=*/false,
-                                       OutputOverArgument::kNever, path));
     DelegateCallPlan plan;
-    plan.delegate = call.delegate();
-    plan.arguments.assign(call.arguments().begin(), call.arguments().end());
-    plan.outputs.assign(call.outputs().begin(), call.outputs().end());
-    std::optional<size_t>& first_call = first_calls_[call.delegate()];
-    if (first_call.has_value()) {
+    plan.delegate = call.callee;
+    ABSL_RETURN_IF_ERROR(AppendOperands(
+        call, {.in_place = false, .over = OutputOverArgument::kNever}, path, plan.operands));
+    std::optional<OperandRange>& first = first_calls_[call.callee];
+    if (first.has_value()) {
       // The delegate is made for its first call and must fit the others.
-      const auto& first = std::get<DelegateCallPlan>(plan_.instructions[*first_call]);
-      ABSL_RETURN_IF_ERROR(
-          CheckAlike(first.arguments, plan.arguments, MetadataPath(path, "arguments")));
-      ABSL_RETURN_IF_ERROR(CheckAlike(first.outputs, plan.outputs, MetadataPath(path, "outputs")));
+      ABSL_RETURN_IF_ERROR(CheckAlike(plan_.arguments_of(*first), plan_.arguments_of(plan.operands),
+                                      MetadataPath(path, "arguments")));
+      ABSL_RETURN_IF_ERROR(CheckAlike(plan_.outputs_of(*first), plan_.outputs_of(plan.operands),
+                                      MetadataPath(path, "outputs")));
     } else {
-      first_call = plan_.instructions.size();  // where this one will be
+      first = plan.operands;
     }
-    return InstructionPlan(std::move(plan));
+    plan_.instructions.emplace_back(plan);
+    return absl::OkStatus();
   }
 
   absl::Status CheckAlike(absl::Span<const uint32_t> first, absl::Span<const uint32_t> later,
@@ -227,86 +255,95 @@ class InstructionValidator {
         a);
   }
 
-  absl::StatusOr<InstructionPlan> ValidateMove(const schema::Move& move, const MetadataPath& path) {
+  absl::Status AppendMove(const WireMessage& message, const MetadataPath& path) {
+    MoveMessage move;
+    ABSL_RETURN_IF_ERROR(Read(message, path, move));
     const MetadataPath from_path(path, "from"), to_path(path, "to");
-    ABSL_RETURN_IF_ERROR(CheckValue(move.from(), from_path));
-    ABSL_RETURN_IF_ERROR(CheckValue(move.to(), to_path));
-    const ValuePlan& from = plan_.values[move.from()];
-    const ValuePlan& to = plan_.values[move.to()];
-    if (!writable_[move.to()]) {
-      return to_path.Error(absl::StrCat("value ", move.to(), " may not be written"));
+    ABSL_RETURN_IF_ERROR(CheckValue(move.from, from_path));
+    ABSL_RETURN_IF_ERROR(CheckValue(move.to, to_path));
+    const ValuePlan& from = plan_.values[move.from];
+    const ValuePlan& to = plan_.values[move.to];
+    if (!(flags_[move.to] & kWritable)) {
+      return to_path.Error(absl::StrCat("value ", move.to, " may not be written"));
     }
-    const InstructionPlan plan = MovePlan{.from = move.from(), .to = move.to()};
+    plan_.instructions.emplace_back(MovePlan{.from = move.from, .to = move.to});
     const auto* target = std::get_if<TensorPlan>(&to);
     if (target == nullptr) {
-      if (ScalarKindOf(from) == ScalarKindOf(to)) return plan;
+      if (ScalarKindOf(from) == ScalarKindOf(to)) return absl::OkStatus();
       return path.Error(
-          absl::StrCat("values ", move.from(), " and ", move.to(), " are not of one kind"));
+          absl::StrCat("values ", move.from, " and ", move.to, " are not of one kind"));
     }
     const auto* source = std::get_if<TensorPlan>(&from);
     if (source == nullptr || source->dtype != target->dtype ||
         source->sizes.size() != target->sizes.size()) {
-      return path.Error(absl::StrCat("values ", move.from(), " and ", move.to(),
+      return path.Error(absl::StrCat("values ", move.from, " and ", move.to,
                                      " are not tensors of one dtype and rank"));
     }
     for (int d = 0; d < source->sizes.size(); ++d) {
       const uint32_t dynamic = source->dynamic_dims | target->dynamic_dims;
       if (((dynamic >> d) & 1) == 0 && source->sizes[d] != target->sizes[d]) {
         return path.Error(absl::StrCat("dimension ", d, " is ", source->sizes[d], " of value ",
-                                       move.from(), " and ", target->sizes[d], " of value ",
-                                       move.to()));
+                                       move.from, " and ", target->sizes[d], " of value ",
+                                       move.to));
       }
     }
-    overlap_.Clear();
-    overlap_.AddArgument(move.from());
-    overlap_.AddOutput(move.to());
-    ABSL_RETURN_IF_ERROR(overlap_.Check(/*in_place=*/false, OutputOverArgument::kNever, path));
-    return plan;
+    return overlap_.Check(absl::MakeConstSpan(&move.from, 1), absl::MakeConstSpan(&move.to, 1),
+                          /*in_place=*/false, OutputOverArgument::kNever, path);
   }
 
-  absl::StatusOr<InstructionPlan> ValidateJumpIfFalse(const schema::JumpIfFalse& jump,
-                                                      const MetadataPath& path) {
+  absl::Status AppendJumpIfFalse(const WireMessage& message, const MetadataPath& path) {
+    JumpIfFalseMessage jump;
+    ABSL_RETURN_IF_ERROR(Read(message, path, jump));
     const MetadataPath condition(path, "condition");
-    ABSL_RETURN_IF_ERROR(CheckValue(jump.condition(), condition));
-    const ValuePlan& value = plan_.values[jump.condition()];
+    ABSL_RETURN_IF_ERROR(CheckValue(jump.condition, condition));
+    const ValuePlan& value = plan_.values[jump.condition];
     const auto* tensor = std::get_if<TensorPlan>(&value);
     const bool is_bool = tensor != nullptr ? tensor->dtype == DType::kBool && tensor->is_static() &&
-                                                 tensor->bytes() == 1
+                                                 tensor->max_bytes == 1
                                            : ScalarKindOf(value) == ScalarKind::kBool;
     if (!is_bool) {
-      return condition.Error(
-          absl::StrCat("value ", jump.condition(),
-                       " is neither a bool nor a static bool tensor of one element"));
+      return condition.Error(absl::StrCat(
+          "value ", jump.condition, " is neither a bool nor a static bool tensor of one element"));
     }
-    ABSL_RETURN_IF_ERROR(CheckTarget(jump.target(), path));
-    return InstructionPlan(JumpIfFalsePlan{.condition = jump.condition(), .target = jump.target()});
+    ABSL_RETURN_IF_ERROR(CheckTarget(jump.target, path));
+    plan_.instructions.emplace_back(
+        JumpIfFalsePlan{.condition = jump.condition, .target = jump.target});
+    return absl::OkStatus();
+  }
+
+  absl::Status AppendJump(const WireMessage& message, const MetadataPath& path) {
+    JumpMessage jump;
+    ABSL_RETURN_IF_ERROR(Read(message, path, jump));
+    ABSL_RETURN_IF_ERROR(CheckTarget(jump.target, path));
+    plan_.instructions.emplace_back(JumpPlan{.target = jump.target});
+    return absl::OkStatus();
   }
 
   const Limits& limits_;
   const uint64_t instructions_;
-  const MethodPlan& plan_;
+  MethodPlan& plan_;
   OperandOverlap overlap_;
-  std::vector<uint8_t> writable_;                   // by value
-  std::vector<std::optional<size_t>> first_calls_;  // by delegate, the instruction
+  std::vector<OperatorFacts> operators_;
+  std::vector<uint8_t> flags_;                            // by value
+  std::vector<std::optional<OperandRange>> first_calls_;  // by delegate
   uint64_t operands_ = 0;
 };
 
 }  // namespace
 
-absl::Status ValidateInstructions(const schema::Method& method, const Limits& limits,
+absl::Status ValidateInstructions(const WireList& messages, const Limits& limits,
                                   const MetadataPath& path, MethodPlan& plan) {
-  const uint64_t count = method.instructions_size();
+  const uint64_t count = messages.count;
   if (count > limits.instructions) {
     return MetadataPath(path, "instructions")
         .LimitError("instructions", count, limits.instructions);
   }
   InstructionValidator validator(limits, count, plan);
   plan.instructions.reserve(count);
+  WireElements elements(messages);
   for (uint64_t i = 0; i < count; ++i) {
-    ABSL_ASSIGN_OR_RETURN(
-        InstructionPlan instruction,
-        validator.Validate(method.instructions(i), MetadataPath(path, "instructions", i)));
-    plan.instructions.push_back(std::move(instruction));
+    ABSL_RETURN_IF_ERROR(
+        validator.Append(elements.NextMessage(), MetadataPath(path, "instructions", i)));
   }
   return validator.Finish(path);
 }

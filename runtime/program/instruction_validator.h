@@ -6,12 +6,13 @@
 #include "runtime/program/limits.h"
 #include "runtime/program/metadata_path.h"
 #include "runtime/program/plan.h"
-#include "runtime/schema/program.pb.h"
+#include "runtime/program/wire_reader.h"
 
 namespace belay {
 
-// Appends to plan.instructions. The rest of `plan` is validated already. `path` is the method's.
-absl::Status ValidateInstructions(const schema::Method& method, const Limits& limits,
+// Appends to plan.instructions and plan.operands what the messages, the method's instructions, say.
+// The rest of `plan` is validated already. `path` is the method's.
+absl::Status ValidateInstructions(const WireList& messages, const Limits& limits,
                                   const MetadataPath& path, MethodPlan& plan);
 
 }  // namespace belay

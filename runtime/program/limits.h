@@ -10,7 +10,7 @@ namespace belay {
 struct Limits {
   uint64_t file_bytes = uint64_t{1} << 40;
   uint64_t metadata_bytes = uint64_t{256} << 20;
-  uint64_t nesting = 20;  // messages within messages of the metadata; 100 at most
+  uint64_t nesting = 20;  // messages, or groups, within messages of the metadata
   uint64_t segments = 1 << 20;
   uint64_t methods = 4096;
   uint64_t values = 1 << 24;                 // per method

@@ -2,16 +2,16 @@
 #ifndef BELAY_RUNTIME_PROGRAM_MEMORY_BOUND_H_
 #define BELAY_RUNTIME_PROGRAM_MEMORY_BOUND_H_
 
-#include <cstddef>
 #include <cstdint>
 
 #include "absl/types/span.h"
+#include "runtime/program/metadata_messages.h"
 
 namespace belay {
 
-// An upper bound of what parsing and validating the metadata holds at any time, whatever is in it.
-// Looks at two levels of messages; linear in their number. UINT64_MAX on overflow.
-uint64_t MetadataMemoryBound(absl::Span<const std::byte> metadata);
+// An upper bound of what validating the metadata holds at any time, whatever is in the lists. Looks
+// at their numbers and sizes only. UINT64_MAX on overflow.
+uint64_t PlansMemoryBound(const ProgramMessage& program, absl::Span<const MethodMessage> methods);
 
 }  // namespace belay
 

@@ -22,20 +22,20 @@ namespace {
 
 class MethodValidator {
  public:
-  MethodValidator(const schema::Method& method, absl::Span<const SegmentPlan> segments,
+  MethodValidator(const MethodMessage& method, absl::Span<const SegmentPlan> segments,
                   absl::Span<const absl::Span<const std::byte>> constants, const Limits& limits,
                   const MetadataPath& path)
       : method_(method), segments_(segments), constants_(constants), limits_(limits), path_(path) {}
 
   absl::StatusOr<MethodPlan> Validate() {
-    plan_.name = method_.name();
-    plan_.in_spec = method_.in_spec();
-    plan_.out_spec = method_.out_spec();
+    plan_.name = std::string(method_.name);
+    plan_.in_spec = std::string(method_.in_spec);
+    plan_.out_spec = std::string(method_.out_spec);
     ABSL_RETURN_IF_ERROR(ValidateMemory());
     const TensorMemory memory = {.constants = constants_,
                                  .arena_bytes = plan_.arena_bytes,
                                  .state_bytes = plan_.state_bytes};
-    ABSL_ASSIGN_OR_RETURN(plan_.values, ValidateValues(method_, memory, limits_, path_));
+    ABSL_ASSIGN_OR_RETURN(plan_.values, ValidateValues(method_.values, memory, limits_, path_));
     owned_.assign(plan_.values.size(), 0);
     ABSL_RETURN_IF_ERROR(ValidateInputs());
     ABSL_RETURN_IF_ERROR(ValidateState());
@@ -43,7 +43,7 @@ class MethodValidator {
     ABSL_RETURN_IF_ERROR(ValidateOutputs());
     ABSL_RETURN_IF_ERROR(ValidateOperators());
     ABSL_RETURN_IF_ERROR(ValidateDelegates());
-    ABSL_RETURN_IF_ERROR(ValidateInstructions(method_, limits_, path_, plan_));
+    ABSL_RETURN_IF_ERROR(ValidateInstructions(method_.instructions, limits_, path_, plan_));
     return std::move(plan_);
   }
 
@@ -55,8 +55,8 @@ class MethodValidator {
   }
 
   absl::Status ValidateMemory() {
-    plan_.arena_bytes = method_.arena_bytes();
-    plan_.state_bytes = method_.state_bytes();
+    plan_.arena_bytes = method_.arena_bytes;
+    plan_.state_bytes = method_.state_bytes;
     const std::optional<uint64_t> sum = CheckedAdd(plan_.arena_bytes, plan_.state_bytes);
     if (!sum.has_value() || *sum > limits_.arena_bytes) {
       return path_.LimitError("arena_bytes", sum.value_or(UINT64_MAX), limits_.arena_bytes);
@@ -65,27 +65,30 @@ class MethodValidator {
   }
 
   absl::Status ValidateInputs() {
-    plan_.inputs.reserve(method_.inputs_size());
-    for (int i = 0; i < method_.inputs_size(); ++i) {
+    plan_.inputs.reserve(method_.inputs.count);
+    WireElements elements(method_.inputs);
+    for (uint64_t i = 0; i < method_.inputs.count; ++i) {
       const MetadataPath path(path_, "inputs", i);
-      ABSL_ASSIGN_OR_RETURN(InputPlan input, ValidateInput(method_.inputs(i), path));
+      InputMessage message;
+      ABSL_RETURN_IF_ERROR(Read(elements.NextMessage(), path, message));
+      ABSL_ASSIGN_OR_RETURN(InputPlan input, ValidateInput(message, path));
       plan_.inputs.push_back(std::move(input));
     }
     return absl::OkStatus();
   }
 
-  absl::StatusOr<InputPlan> ValidateInput(const schema::Input& input, const MetadataPath& path) {
+  absl::StatusOr<InputPlan> ValidateInput(const InputMessage& input, const MetadataPath& path) {
     const MetadataPath value_path(path, "value");
-    ABSL_RETURN_IF_ERROR(CheckValue(input.value(), value_path));
-    if (owned_[input.value()]) {
-      return value_path.Error(absl::StrCat("value ", input.value(), " is another input already"));
+    ABSL_RETURN_IF_ERROR(CheckValue(input.value, value_path));
+    if (owned_[input.value]) {
+      return value_path.Error(absl::StrCat("value ", input.value, " is another input already"));
     }
-    owned_[input.value()] = 1;
+    owned_[input.value] = 1;
     InputPlan plan;
-    plan.value = input.value();
-    plan.name = input.name();
-    plan.mutated = input.mutated();
-    const ValuePlan& value = plan_.values[input.value()];
+    plan.value = input.value;
+    plan.name = std::string(input.name);
+    plan.mutated = input.mutated;
+    const ValuePlan& value = plan_.values[input.value];
     const auto* tensor = std::get_if<TensorPlan>(&value);
     if (plan.mutated && tensor == nullptr) {
       return MetadataPath(path, "mutated").Error("only tensors can be mutated");
@@ -93,7 +96,7 @@ class MethodValidator {
     if (tensor != nullptr) {
       if (tensor->location != TensorPlan::Location::kExternal) {
         return value_path.Error(
-            absl::StrCat("value ", input.value(), " is a tensor that is not external"));
+            absl::StrCat("value ", input.value, " is a tensor that is not external"));
       }
       ABSL_RETURN_IF_ERROR(ValidateTensorConstraints(input, *tensor, path, plan));
       return plan;
@@ -103,30 +106,32 @@ class MethodValidator {
       ABSL_RETURN_IF_ERROR(ValidateIntConstraint(input, path, plan));
       return plan;
     }
-    if (input.constraints_size() != 0) {
+    if (input.constraints.count != 0) {
       return MetadataPath(path, "constraints").Error("only tensors and ints can be constrained");
     }
     if (!std::holds_alternative<ScalarKind>(value) && !std::holds_alternative<None>(value) &&
         !std::holds_alternative<int64_t>(value) && !std::holds_alternative<double>(value) &&
         !std::holds_alternative<bool>(value) && !std::holds_alternative<std::string>(value)) {
-      return value_path.Error(absl::StrCat("value ", input.value(), " can't be an input"));
+      return value_path.Error(absl::StrCat("value ", input.value, " can't be an input"));
     }
     return plan;
   }
 
-  absl::StatusOr<SizeConstraint> ValidateConstraint(const schema::SizeConstraint& constraint,
+  absl::StatusOr<SizeConstraint> ValidateConstraint(const WireMessage& message,
                                                     const MetadataPath& path) {
+    SizeConstraintMessage constraint;
+    ABSL_RETURN_IF_ERROR(Read(message, path, constraint));
     SizeConstraint plan;
-    plan.dim = constraint.dim();
-    plan.min = constraint.min();
-    plan.max = constraint.max();
-    plan.symbol = constraint.symbol();
+    plan.dim = constraint.dim;
+    plan.min = constraint.min;
+    plan.max = constraint.max;
+    plan.symbol = std::string(constraint.symbol);
     if (plan.min > plan.max) {
       return path.Error(absl::StrCat("min ", plan.min, " is above max ", plan.max));
     }
     if (!plan.symbol.empty()) {
-      plan.multiplier = constraint.multiplier();
-      plan.offset = constraint.offset();
+      plan.multiplier = constraint.multiplier;
+      plan.offset = constraint.offset;
       if (plan.multiplier < 1) {
         return MetadataPath(path, "multiplier")
             .Error(absl::StrCat(plan.multiplier, " is not positive"));
@@ -135,13 +140,15 @@ class MethodValidator {
     return plan;
   }
 
-  absl::Status ValidateTensorConstraints(const schema::Input& input, const TensorPlan& tensor,
+  absl::Status ValidateTensorConstraints(const InputMessage& input, const TensorPlan& tensor,
                                          const MetadataPath& path, InputPlan& plan) {
     uint32_t constrained = 0;
-    for (int c = 0; c < input.constraints_size(); ++c) {
+    plan.constraints.reserve(input.constraints.count);
+    WireElements elements(input.constraints);
+    for (uint64_t c = 0; c < input.constraints.count; ++c) {
       const MetadataPath at(path, "constraints", c);
       ABSL_ASSIGN_OR_RETURN(SizeConstraint constraint,
-                            ValidateConstraint(input.constraints(c), at));
+                            ValidateConstraint(elements.NextMessage(), at));
       const uint32_t dim = constraint.dim;
       if (dim >= static_cast<uint32_t>(tensor.sizes.size()) ||
           ((tensor.dynamic_dims >> dim) & 1) == 0) {
@@ -166,14 +173,15 @@ class MethodValidator {
     return absl::OkStatus();
   }
 
-  absl::Status ValidateIntConstraint(const schema::Input& input, const MetadataPath& path,
+  absl::Status ValidateIntConstraint(const InputMessage& input, const MetadataPath& path,
                                      InputPlan& plan) {
-    if (input.constraints_size() > 1) {
+    if (input.constraints.count > 1) {
       return MetadataPath(path, "constraints").Error("an int has one constraint at most");
     }
-    if (input.constraints_size() == 0) return absl::OkStatus();
+    if (input.constraints.count == 0) return absl::OkStatus();
     const MetadataPath at(path, "constraints", 0);
-    ABSL_ASSIGN_OR_RETURN(SizeConstraint constraint, ValidateConstraint(input.constraints(0), at));
+    ABSL_ASSIGN_OR_RETURN(SizeConstraint constraint,
+                          ValidateConstraint(WireElements(input.constraints).NextMessage(), at));
     if (constraint.dim != 0) {
       return MetadataPath(at, "dim").Error(absl::StrCat(constraint.dim, " is not 0, as of an int"));
     }
@@ -184,13 +192,15 @@ class MethodValidator {
   absl::Status ValidateState() {
     absl::flat_hash_set<std::string> names;
     std::vector<std::pair<uint64_t, uint32_t>> by_offset;
-    plan_.state.reserve(method_.state_size());
-    for (int i = 0; i < method_.state_size(); ++i) {
-      const schema::StateBuffer& state = method_.state(i);
+    plan_.state.reserve(method_.state.count);
+    WireElements elements(method_.state);
+    for (uint64_t i = 0; i < method_.state.count; ++i) {
       const MetadataPath path(path_, "state", i);
+      StateBufferMessage state;
+      ABSL_RETURN_IF_ERROR(Read(elements.NextMessage(), path, state));
       StatePlan plan;
-      plan.name = state.name();
-      plan.value = state.value();
+      plan.name = std::string(state.name);
+      plan.value = state.value;
       if (plan.name.empty()) return MetadataPath(path, "name").Error("is empty");
       if (!names.insert(plan.name).second) {
         return MetadataPath(path, "name")
@@ -207,27 +217,27 @@ class MethodValidator {
             absl::StrCat("value ", plan.value, " is that of an earlier buffer"));
       }
       owned_[plan.value] = 1;
-      if (state.initial() != 0) {
-        const uint64_t constant = state.initial() - 1;
+      if (state.initial != 0) {
+        const uint64_t constant = state.initial - 1;
         const MetadataPath initial(path, "initial");
         if (constant >= constants_.size()) {
           return initial.Error(absl::StrCat("constant ", constant, " does not exist, there are ",
                                             constants_.size()));
         }
-        if (constants_[constant].size() != tensor->bytes()) {
+        if (constants_[constant].size() != tensor->max_bytes) {
           return initial.Error(absl::StrCat("constant ", constant, " has ",
                                             constants_[constant].size(), " bytes, the buffer has ",
-                                            tensor->bytes()));
+                                            tensor->max_bytes));
         }
         plan.initial = constants_[constant];
       }
-      if (tensor->bytes() > 0) by_offset.push_back({tensor->offset, plan.value});
+      if (tensor->max_bytes > 0) by_offset.push_back({tensor->offset, plan.value});
       plan_.state.push_back(std::move(plan));
     }
     std::sort(by_offset.begin(), by_offset.end());
     for (size_t i = 1; i < by_offset.size(); ++i) {
       const auto& before = std::get<TensorPlan>(plan_.values[by_offset[i - 1].second]);
-      if (by_offset[i].first < before.offset + before.bytes()) {
+      if (by_offset[i].first < before.offset + before.max_bytes) {
         return MetadataPath(path_, "state")
             .Error(absl::StrCat("values ", by_offset[i - 1].second, " and ", by_offset[i].second,
                                 " overlap"));
@@ -252,55 +262,67 @@ class MethodValidator {
   }
 
   absl::Status ValidateOutputs() {
-    plan_.outputs.reserve(method_.outputs_size());
-    for (int i = 0; i < method_.outputs_size(); ++i) {
-      const MetadataPath path(path_, "outputs", i);
-      const uint32_t value = method_.outputs(i);
-      ABSL_RETURN_IF_ERROR(CheckValue(value, path));
-      if (std::holds_alternative<ListPlan>(plan_.values[value])) {
-        return path.Error(absl::StrCat("value ", value, " is a list"));
+    plan_.outputs.reserve(method_.outputs.count());
+    absl::Status status;
+    const bool readable = ForEachUint32(method_.outputs, [&](uint32_t value) {
+      const MetadataPath path(path_, "outputs", plan_.outputs.size());
+      status = CheckValue(value, path);
+      if (status.ok() && std::holds_alternative<ListPlan>(plan_.values[value])) {
+        status = path.Error(absl::StrCat("value ", value, " is a list"));
       }
       plan_.outputs.push_back(value);
-    }
-    return absl::OkStatus();
+      return status.ok();
+    });
+    ABSL_RETURN_IF_ERROR(status);
+    return readable ? absl::OkStatus() : NumbersError(MetadataPath(path_, "outputs"));
   }
 
   absl::Status ValidateOperators() {
-    absl::flat_hash_set<std::string> names;
-    plan_.operators.reserve(method_.operators_size());
-    for (int i = 0; i < method_.operators_size(); ++i) {
+    absl::flat_hash_set<std::string_view> names;
+    plan_.operators.reserve(method_.operators.count);
+    WireElements elements(method_.operators);
+    for (uint64_t i = 0; i < method_.operators.count; ++i) {
       const MetadataPath path(path_, "operators", i);
-      const std::string& name = method_.operators(i);
+      const std::string_view name = elements.NextText();
       if (name.empty()) return path.Error("is empty");
       if (!names.insert(name).second) {
         return path.Error(absl::StrCat(Quoted(name), " is there already"));
       }
-      plan_.operators.push_back(name);
+      plan_.operators.emplace_back(name);
     }
     return absl::OkStatus();
   }
 
   absl::Status ValidateDelegates() {
-    plan_.delegates.reserve(method_.delegates_size());
-    for (int i = 0; i < method_.delegates_size(); ++i) {
-      const schema::Delegate& delegate = method_.delegates(i);
+    plan_.delegates.reserve(method_.delegates.count);
+    WireElements elements(method_.delegates);
+    for (uint64_t i = 0; i < method_.delegates.count; ++i) {
       const MetadataPath path(path_, "delegates", i);
-      if (delegate.backend_id().empty()) return MetadataPath(path, "backend_id").Error("is empty");
+      DelegateMessage delegate;
+      ABSL_RETURN_IF_ERROR(Read(elements.NextMessage(), path, delegate));
+      if (delegate.backend_id.empty()) return MetadataPath(path, "backend_id").Error("is empty");
       DelegatePlan plan;
-      plan.backend_id = delegate.backend_id();
-      ABSL_ASSIGN_OR_RETURN(
-          plan.blob, WholeSegment(segments_, delegate.segment(), SegmentPlan::Kind::kDelegate,
-                                  MetadataPath(path, "segment")));
-      plan.compile_specs.reserve(delegate.compile_specs_size());
-      for (const schema::CompileSpec& spec : delegate.compile_specs()) {
-        plan.compile_specs.push_back({.key = spec.key(), .value = spec.value()});
+      plan.backend_id = std::string(delegate.backend_id);
+      ABSL_ASSIGN_OR_RETURN(plan.blob,
+                            WholeSegment(segments_, delegate.segment, SegmentPlan::Kind::kDelegate,
+                                         MetadataPath(path, "segment")));
+      plan.compile_specs.reserve(delegate.compile_specs.count);
+      WireElements specs(delegate.compile_specs);
+      for (uint64_t k = 0; k < delegate.compile_specs.count; ++k) {
+        CompileSpecMessage spec;
+        ABSL_RETURN_IF_ERROR(
+            Read(specs.NextMessage(), MetadataPath(path, "compile_specs", k), spec));
+        plan.compile_specs.push_back(
+            {.key = std::string(spec.key),
+             .value =
+                 std::string(reinterpret_cast<const char*>(spec.value.data()), spec.value.size())});
       }
       plan_.delegates.push_back(std::move(plan));
     }
     return absl::OkStatus();
   }
 
-  const schema::Method& method_;
+  const MethodMessage& method_;
   const absl::Span<const SegmentPlan> segments_;
   const absl::Span<const absl::Span<const std::byte>> constants_;
   const Limits& limits_;
@@ -311,7 +333,7 @@ class MethodValidator {
 
 }  // namespace
 
-absl::StatusOr<MethodPlan> ValidateMethod(const schema::Method& method,
+absl::StatusOr<MethodPlan> ValidateMethod(const MethodMessage& method,
                                           absl::Span<const SegmentPlan> segments,
                                           absl::Span<const absl::Span<const std::byte>> constants,
                                           const Limits& limits, const MetadataPath& path) {

@@ -7,14 +7,14 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "runtime/program/limits.h"
+#include "runtime/program/metadata_messages.h"
 #include "runtime/program/metadata_path.h"
 #include "runtime/program/plan.h"
 #include "runtime/program/program.h"
-#include "runtime/schema/program.pb.h"
 
 namespace belay {
 
-absl::StatusOr<MethodPlan> ValidateMethod(const schema::Method& method,
+absl::StatusOr<MethodPlan> ValidateMethod(const MethodMessage& method,
                                           absl::Span<const SegmentPlan> segments,
                                           absl::Span<const absl::Span<const std::byte>> constants,
                                           const Limits& limits, const MetadataPath& path);

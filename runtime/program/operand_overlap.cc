@@ -22,34 +22,31 @@ absl::Status OverlapError(uint32_t a, uint32_t b, bool same_value, const Metadat
 
 }  // namespace
 
-void OperandOverlap::Clear() {
-  arguments_.clear();
-  outputs_.clear();
+OperandOverlap::OperandOverlap(const std::vector<ValuePlan>& values)
+    : values_(values), ranges_(values.size()) {
+  for (uint32_t v = 0; v < values.size(); ++v) {
+    ranges_[v].value = v;
+    ranges_[v].is_list = std::holds_alternative<ListPlan>(values[v]);
+    const auto* tensor = std::get_if<TensorPlan>(&values[v]);
+    if (tensor == nullptr) continue;
+    ranges_[v].space = tensor->location;
+    if (tensor->location == TensorPlan::Location::kArena) {
+      ranges_[v].begin = tensor->offset;
+      ranges_[v].end = tensor->offset + tensor->max_bytes;  // inside the arena
+    } else {
+      ranges_[v].begin = v;
+      ranges_[v].end = uint64_t{v} + 1;
+    }
+  }
 }
-
-void OperandOverlap::AddArgument(uint32_t value) { arguments_.push_back(value); }
-void OperandOverlap::AddOutput(uint32_t value) { outputs_.push_back(value); }
 
 template <class Visit>
-bool OperandOverlap::ForEachTensor(uint32_t value, const Visit& visit) const {
-  if (const auto* list = std::get_if<ListPlan>(&values_[value])) {
-    for (const uint32_t element : list->elements) {
-      if (!ForEachTensor(element, visit)) return false;  // lists hold no lists
-    }
-    return true;
+bool OperandOverlap::ForEachElement(uint32_t list, const Visit& visit) const {
+  for (const uint32_t element : std::get<ListPlan>(values_[list]).elements) {
+    const Range& range = ranges_[element];  // lists hold no lists
+    if (range.begin != range.end && !visit(range)) return false;
   }
-  const auto* tensor = std::get_if<TensorPlan>(&values_[value]);
-  if (tensor == nullptr) return true;
-  if (tensor->location == TensorPlan::Location::kArena && tensor->bytes() == 0) return true;
-  return visit(value);
-}
-
-OperandOverlap::Range OperandOverlap::RangeOf(uint32_t value) const {
-  const auto& tensor = std::get<TensorPlan>(values_[value]);
-  if (tensor.location != TensorPlan::Location::kArena) {
-    return {tensor.location, value, uint64_t{value} + 1, value};
-  }
-  return {tensor.location, tensor.offset, tensor.offset + tensor.bytes(), value};
+  return true;
 }
 
 bool OperandOverlap::MayLieOver(const Range& output, const Range& argument,
@@ -66,12 +63,18 @@ bool OperandOverlap::MayLieOver(const Range& output, const Range& argument,
           out.dynamic_dims == in.dynamic_dims);
 }
 
-absl::Status OperandOverlap::CheckArgument(uint32_t value, bool in_place, OutputOverArgument over,
-                                           const MetadataPath& path) {
-  const Range argument = RangeOf(value);
+absl::Status OperandOverlap::CheckArgument(const Range& argument, bool in_place,
+                                           OutputOverArgument over, const MetadataPath& path) {
   // Outputs are disjoint: those that meet the argument are the ones before its end, backwards.
-  auto output = std::lower_bound(written_.begin(), written_.end(),
-                                 Range{argument.space, argument.end, argument.end, 0});
+  auto output = written_.end();
+  if (written_.size() > 1) {
+    Written end;
+    end.space = argument.space;
+    end.begin = argument.end;
+    output = std::lower_bound(written_.begin(), written_.end(), end);
+  } else if (output[-1].space == argument.space && output[-1].begin >= argument.end) {
+    return absl::OkStatus();
+  }
   while (output != written_.begin()) {
     --output;
     if (output->space != argument.space || output->end <= argument.begin) break;
@@ -83,33 +86,34 @@ absl::Status OperandOverlap::CheckArgument(uint32_t value, bool in_place, Output
   return absl::OkStatus();
 }
 
-absl::Status OperandOverlap::Check(bool in_place, OutputOverArgument over,
-                                   const MetadataPath& path) {
+absl::Status OperandOverlap::Check(absl::Span<const uint32_t> arguments,
+                                   absl::Span<const uint32_t> outputs, bool in_place,
+                                   OutputOverArgument over, const MetadataPath& path) {
   written_.clear();
-  for (const uint32_t output : outputs_) {
+  for (const uint32_t output : outputs) {
     // With more ranges than there are values, one is there twice, which is found below.
-    const auto add = [&](uint32_t value) {
-      written_.push_back(RangeOf(value));
+    const auto add = [&](const Range& range) {
+      written_.push_back({range});
       return written_.size() <= values_.size();
     };
-    if (!ForEachTensor(output, add)) break;
+    if (!ForEachRange(output, add)) break;
   }
+  if (written_.empty()) return absl::OkStatus();
   std::sort(written_.begin(), written_.end());
   for (size_t i = 1; i < written_.size(); ++i) {
-    const Range& a = written_[i - 1];
-    const Range& b = written_[i];
+    const Written& a = written_[i - 1];
+    const Written& b = written_[i];
     if (a.space == b.space && b.begin < a.end) {
       return OverlapError(a.value, b.value, a.value == b.value, path);
     }
   }
-  if (written_.empty()) return absl::OkStatus();
   absl::Status status;
-  for (const uint32_t argument : arguments_) {
-    const auto check = [&](uint32_t value) {
-      status = CheckArgument(value, in_place, over, path);
+  for (const uint32_t argument : arguments) {
+    const auto check = [&](const Range& range) {
+      status = CheckArgument(range, in_place, over, path);
       return status.ok();
     };
-    if (!ForEachTensor(argument, check)) break;
+    if (!ForEachRange(argument, check)) break;
   }
   return status;
 }

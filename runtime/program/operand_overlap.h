@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/types/span.h"
 #include "runtime/program/metadata_path.h"
 #include "runtime/program/plan.h"
 #include "runtime/schema/in_place_operators.h"
@@ -17,44 +18,49 @@ namespace belay {
 // a method, so that its memory is allocated once.
 class OperandOverlap {
  public:
-  explicit OperandOverlap(const std::vector<ValuePlan>& values) : values_(values) {}
+  explicit OperandOverlap(const std::vector<ValuePlan>& values);
 
-  void Clear();
-  // Adds a value or, for a list, its elements. Skipped is all that has no memory: scalars, and
-  // tensors without elements.
-  void AddArgument(uint32_t value);
-  void AddOutput(uint32_t value);
-
-  // kInvalidArgument when the memory of an output overlaps that of another operand; an argument
+  // kInvalidArgument when the memory of an output overlaps that of another operand, where a list
+  // stands for its elements, and scalars and tensors without elements have no memory; an argument
   // that is the output itself is allowed once if `in_place`, and another tensor in exactly the
   // output's place in the arena if `over` allows it. O(n log n) in the operands, lists with their
   // elements; in memory O(n) in the values.
-  absl::Status Check(bool in_place, OutputOverArgument over, const MetadataPath& path);
+  absl::Status Check(absl::Span<const uint32_t> arguments, absl::Span<const uint32_t> outputs,
+                     bool in_place, OutputOverArgument over, const MetadataPath& path);
 
  private:
   // Operands overlap when they are in one space and their ranges meet. State, inputs and constants
-  // of different values are disjoint, so that their value's index serves as the range.
+  // of different values are disjoint, so that their value's index serves as the range. Empty is the
+  // range of what has no memory, and of lists.
   struct Range {
-    TensorPlan::Location space;
-    uint64_t begin, end;
-    uint32_t value;
-    uint32_t uses = 0;  // of an output: as an argument
+    TensorPlan::Location space = TensorPlan::Location::kConstant;
+    bool is_list = false;
+    uint32_t value = 0;
+    uint64_t begin = 0, end = 0;
     bool operator<(const Range& other) const {
       if (space != other.space) return space < other.space;
       return begin < other.begin;
     }
   };
-  // Calls `visit` with the tensors of a value that have memory, until it returns false.
+  struct Written : Range {
+    uint32_t uses = 0;  // as an argument
+  };
+  // Calls `visit` with the ranges of a value that are not empty, until it returns false.
   template <class Visit>
-  bool ForEachTensor(uint32_t value, const Visit& visit) const;
-  Range RangeOf(uint32_t value) const;
+  bool ForEachRange(uint32_t value, const Visit& visit) const {
+    const Range& range = ranges_[value];
+    if (range.begin != range.end) return visit(range);
+    return !range.is_list || ForEachElement(value, visit);
+  }
+  template <class Visit>
+  bool ForEachElement(uint32_t list, const Visit& visit) const;
   bool MayLieOver(const Range& output, const Range& argument, OutputOverArgument over) const;
-  absl::Status CheckArgument(uint32_t value, bool in_place, OutputOverArgument over,
+  absl::Status CheckArgument(const Range& argument, bool in_place, OutputOverArgument over,
                              const MetadataPath& path);
 
   const std::vector<ValuePlan>& values_;
-  std::vector<uint32_t> arguments_, outputs_;
-  std::vector<Range> written_;
+  std::vector<Range> ranges_;     // by value
+  std::vector<Written> written_;  // by one instruction
 };
 
 }  // namespace belay

@@ -29,11 +29,8 @@ struct TensorPlan {
   Location location;
   uint64_t offset = 0;                   // kArena, kState: the tensor at its largest lies inside
   absl::Span<const std::byte> constant;  // kConstant: exactly the tensor's bytes
+  uint64_t max_bytes = 0;                // of all elements, at their most
   bool is_static() const { return dynamic_dims == 0; }
-  // Of the tensor at its largest.
-  uint64_t bytes() const {
-    return static_cast<uint64_t>(NumElements(sizes).value_or(0)) * DTypeSize(dtype);
-  }
 };
 enum class ScalarKind : uint8_t { kInt = 1, kDouble = 2, kBool = 3 };
 struct ListPlan {
@@ -72,13 +69,17 @@ struct DelegatePlan {
   std::vector<CompileSpecPlan> compile_specs;
 };
 
+// Which of MethodPlan::operands are those of a call: its arguments, then its outputs.
+struct OperandRange {
+  uint32_t first = 0, arguments = 0, outputs = 0;
+};
 struct KernelCallPlan {
   uint32_t op = 0;  // index into MethodPlan::operators
-  std::vector<uint32_t> arguments, outputs;
+  OperandRange operands;
 };
 struct DelegateCallPlan {
   uint32_t delegate = 0;
-  std::vector<uint32_t> arguments, outputs;
+  OperandRange operands;
 };
 struct MovePlan {
   // Of one kind (a literal or a slot to a slot; tensors of one dtype and rank).
@@ -110,10 +111,18 @@ struct MethodPlan {
   std::vector<std::string> operators;
   std::vector<DelegatePlan> delegates;
   std::vector<InstructionPlan> instructions;
+  std::vector<uint32_t> operands;  // values; of all calls, one after the other
   uint64_t arena_bytes = 0;
   uint64_t state_bytes = 0;
   std::vector<StatePlan> state;
   std::string in_spec, out_spec;
+
+  absl::Span<const uint32_t> arguments_of(const OperandRange& range) const {
+    return absl::MakeConstSpan(operands).subspan(range.first, range.arguments);
+  }
+  absl::Span<const uint32_t> outputs_of(const OperandRange& range) const {
+    return absl::MakeConstSpan(operands).subspan(range.first + range.arguments, range.outputs);
+  }
 };
 
 // Whether the operator writes to an argument that is its output too: "aten.copy_.default". Its name

@@ -15,6 +15,7 @@
 #include "runtime/core/checked_math.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/program/companion_files.h"
+#include "runtime/program/metadata_messages.h"
 #include "runtime/program/tensor_validator.h"
 #include "runtime/schema/file_format.h"
 
@@ -40,27 +41,27 @@ bool AllZero(absl::Span<const std::byte> bytes) {
 }
 
 // The numbers of a segment that are right or wrong whatever the others are.
-absl::StatusOr<SegmentPlan> ValidateFields(const schema::Segment& segment,
+absl::StatusOr<SegmentPlan> ValidateFields(const SegmentMessage& segment,
                                            const MetadataPath& path) {
   SegmentPlan plan;
-  const int kind = segment.kind();
+  const uint32_t kind = segment.kind;
   if (kind < 1 || kind > 4) {
     return MetadataPath(path, "kind").Error(absl::StrCat(kind, " is no kind of segment"));
   }
   plan.kind = static_cast<SegmentPlan::Kind>(kind);
-  plan.alignment = segment.alignment();
+  plan.alignment = segment.alignment;
   if (plan.alignment < kSegmentAlignment || (plan.alignment & (plan.alignment - 1)) != 0) {
     return MetadataPath(path, "alignment")
         .Error(
             absl::StrCat(plan.alignment, " is not a power of two of at least ", kSegmentAlignment));
   }
-  plan.offset = segment.offset();
-  if (segment.sha256().size() != kDigestBytes) {
+  plan.offset = segment.offset;
+  if (segment.sha256.size() != kDigestBytes) {
     return MetadataPath(path, "sha256")
-        .Error(absl::StrCat("has ", segment.sha256().size(), " bytes, expected ", kDigestBytes));
+        .Error(absl::StrCat("has ", segment.sha256.size(), " bytes, expected ", kDigestBytes));
   }
-  plan.sha256 = segment.sha256();
-  plan.companion = segment.companion();
+  plan.sha256 = std::string(reinterpret_cast<const char*>(segment.sha256.data()), kDigestBytes);
+  plan.companion = std::string(segment.companion);
   if (!plan.companion.empty() && !IsCompanionName(plan.companion)) {
     return MetadataPath(path, "companion")
         .Error(absl::StrCat(Quoted(plan.companion), " is not the base name of a file"));
@@ -111,9 +112,14 @@ absl::Status Annotate(const absl::Status& status, const std::string& name) {
                       absl::StrCat("companion file ", Quoted(name), ": ", status.message()));
 }
 
-absl::Status PlaceInCompanion(const std::string& name, const std::vector<size_t>& members,
-                              const schema::Program& program, const Program::Options& options,
-                              Segments& segments) {
+// A segment in a companion file.
+struct Member {
+  size_t segment;
+  uint64_t size;
+};
+
+absl::Status PlaceInCompanion(const std::string& name, const std::vector<Member>& members,
+                              const Program::Options& options, Segments& segments) {
   const MetadataPath metadata;
   if (options.companion_root.empty()) {
     return absl::NotFoundError(
@@ -130,8 +136,8 @@ absl::Status PlaceInCompanion(const std::string& name, const std::vector<size_t>
   FileWalk walk(file->bytes(), kHeaderBytes + digests->size());
   absl::Span<const std::byte> rest = *digests;
   for (size_t k = 0; k < members.size(); ++k) {
-    SegmentPlan& plan = segments.plans[members[k]];
-    const MetadataPath path(metadata, "segments", members[k]);
+    SegmentPlan& plan = segments.plans[members[k].segment];
+    const MetadataPath path(metadata, "segments", members[k].segment);
     const absl::Span<const std::byte> digest = rest.first(kDigestBytes);
     rest.remove_prefix(kDigestBytes);
     if (std::memcmp(digest.data(), plan.sha256.data(), kDigestBytes) != 0) {
@@ -139,7 +145,7 @@ absl::Status PlaceInCompanion(const std::string& name, const std::vector<size_t>
           absl::StrCat("companion file ", Quoted(name), " belongs to another program: the digest ",
                        "of its segment ", k, " is not that of ", path.ToString()));
     }
-    const absl::Status status = walk.Place(plan, program.segments(members[k]).size(), path);
+    const absl::Status status = walk.Place(plan, members[k].size, path);
     if (!status.ok()) return Annotate(status, name);
   }
   const absl::Status status = walk.Finish(MetadataPath(metadata, "segments"));
@@ -150,29 +156,31 @@ absl::Status PlaceInCompanion(const std::string& name, const std::vector<size_t>
 
 }  // namespace
 
-absl::StatusOr<Segments> ValidateSegments(const schema::Program& program, const FileHeader& header,
+absl::StatusOr<Segments> ValidateSegments(const WireList& messages, const FileHeader& header,
                                           absl::Span<const std::byte> file,
                                           const Program::Options& options) {
   const MetadataPath metadata;
   const MetadataPath all(metadata, "segments");
-  const uint64_t count = program.segments_size();
+  const uint64_t count = messages.count;
   const uint64_t limit = options.limits.segments;
   if (count > limit) return all.LimitError("segments", count, limit);
   Segments segments;
   segments.plans.reserve(count);
   FileWalk walk(file, kHeaderBytes + header.metadata.size());
   // Sorted, so that errors do not depend on hashing.
-  std::map<std::string, std::vector<size_t>> companions;
+  std::map<std::string, std::vector<Member>> companions;
   uint64_t first = 0;
+  WireElements elements(messages);
   for (size_t i = 0; i < count; ++i) {
-    const schema::Segment& segment = program.segments(i);
     const MetadataPath path(metadata, "segments", i);
+    SegmentMessage segment;
+    ABSL_RETURN_IF_ERROR(Read(elements.NextMessage(), path, segment));
     ABSL_ASSIGN_OR_RETURN(SegmentPlan plan, ValidateFields(segment, path));
     if (plan.companion.empty()) {
       if (first == 0) first = plan.offset;
-      ABSL_RETURN_IF_ERROR(walk.Place(plan, segment.size(), path));
+      ABSL_RETURN_IF_ERROR(walk.Place(plan, segment.size, path));
     } else {
-      companions[plan.companion].push_back(i);
+      companions[plan.companion].push_back({.segment = i, .size = segment.size});
     }
     segments.plans.push_back(std::move(plan));
   }
@@ -182,7 +190,7 @@ absl::StatusOr<Segments> ValidateSegments(const schema::Program& program, const 
                                   header.first_segment));
   }
   for (const auto& [name, members] : companions) {
-    ABSL_RETURN_IF_ERROR(PlaceInCompanion(name, members, program, options, segments));
+    ABSL_RETURN_IF_ERROR(PlaceInCompanion(name, members, options, segments));
   }
   return segments;
 }
@@ -216,58 +224,61 @@ absl::StatusOr<absl::Span<const std::byte>> SegmentRange(absl::Span<const Segmen
 }
 
 absl::StatusOr<std::vector<absl::Span<const std::byte>>> ValidateConstants(
-    const schema::Program& program, absl::Span<const SegmentPlan> segments) {
+    const WireList& messages, absl::Span<const SegmentPlan> segments) {
   const MetadataPath metadata;
   std::vector<absl::Span<const std::byte>> constants;
-  constants.reserve(program.constants_size());
-  for (int i = 0; i < program.constants_size(); ++i) {
-    const schema::Constant& constant = program.constants(i);
+  constants.reserve(messages.count);
+  WireElements elements(messages);
+  for (uint64_t i = 0; i < messages.count; ++i) {
     const MetadataPath path(metadata, "constants", i);
-    if (constant.offset() % kTensorAlignment != 0) {
+    ConstantMessage constant;
+    ABSL_RETURN_IF_ERROR(Read(elements.NextMessage(), path, constant));
+    if (constant.offset % kTensorAlignment != 0) {
       return MetadataPath(path, "offset")
-          .Error(absl::StrCat(constant.offset(), " is not a multiple of ", kTensorAlignment));
+          .Error(absl::StrCat(constant.offset, " is not a multiple of ", kTensorAlignment));
     }
     ABSL_ASSIGN_OR_RETURN(const absl::Span<const std::byte> bytes,
-                          SegmentRange(segments, constant.segment(), SegmentPlan::Kind::kConstants,
-                                       constant.offset(), constant.size(), path));
+                          SegmentRange(segments, constant.segment, SegmentPlan::Kind::kConstants,
+                                       constant.offset, constant.size, path));
     constants.push_back(bytes);
   }
   return constants;
 }
 
 absl::StatusOr<std::vector<NamedDataPlan>> ValidateNamedData(
-    const schema::Program& program, absl::Span<const SegmentPlan> segments) {
+    const WireList& messages, absl::Span<const SegmentPlan> segments) {
   const MetadataPath metadata;
   std::vector<NamedDataPlan> named_data;
-  named_data.reserve(program.named_data_size());
-  for (int i = 0; i < program.named_data_size(); ++i) {
-    const schema::NamedData& data = program.named_data(i);
+  named_data.reserve(messages.count);
+  WireElements elements(messages);
+  for (uint64_t i = 0; i < messages.count; ++i) {
     const MetadataPath path(metadata, "named_data", i);
-    if (data.key().empty()) return MetadataPath(path, "key").Error("is empty");
-    if (i > 0 && data.key() <= named_data.back().key) {
+    NamedDataMessage data;
+    ABSL_RETURN_IF_ERROR(Read(elements.NextMessage(), path, data));
+    if (data.key.empty()) return MetadataPath(path, "key").Error("is empty");
+    if (i > 0 && data.key <= named_data.back().key) {
       return MetadataPath(path, "key")
-          .Error(absl::StrCat(Quoted(data.key()), " does not come after ",
+          .Error(absl::StrCat(Quoted(data.key), " does not come after ",
                               Quoted(named_data.back().key), ": keys are sorted and unique"));
     }
     NamedDataPlan plan;
-    plan.key = data.key();
-    ABSL_ASSIGN_OR_RETURN(plan.bytes,
-                          SegmentRange(segments, data.segment(), SegmentPlan::Kind::kNamedData,
-                                       data.offset(), data.size(), path));
-    plan.alignment = std::max<uint64_t>(data.alignment(), 1);
-    if (data.offset() % plan.alignment != 0 ||
-        plan.alignment > segments[data.segment()].alignment) {
+    plan.key = std::string(data.key);
+    ABSL_ASSIGN_OR_RETURN(
+        plan.bytes, SegmentRange(segments, data.segment, SegmentPlan::Kind::kNamedData, data.offset,
+                                 data.size, path));
+    plan.alignment = std::max<uint64_t>(data.alignment, 1);
+    if (data.offset % plan.alignment != 0 || plan.alignment > segments[data.segment].alignment) {
       return MetadataPath(path, "alignment")
-          .Error(absl::StrCat("offset ", data.offset(), " in a segment aligned to ",
-                              segments[data.segment()].alignment, " is not aligned to ",
+          .Error(absl::StrCat("offset ", data.offset, " in a segment aligned to ",
+                              segments[data.segment].alignment, " is not aligned to ",
                               plan.alignment));
     }
-    if (data.has_layout()) {
+    if (data.has_layout) {
       const MetadataPath layout_path(path, "layout");
+      TensorLayoutMessage layout;
+      ABSL_RETURN_IF_ERROR(Read(data.layout, layout_path, layout));
       TensorPlan tensor;
-      ABSL_ASSIGN_OR_RETURN(const uint64_t bytes,
-                            ValidateLayout(data.layout().dtype(), data.layout().sizes(),
-                                           data.layout().dim_order(), layout_path, tensor));
+      ABSL_ASSIGN_OR_RETURN(const uint64_t bytes, ValidateLayout(layout, layout_path, tensor));
       if (bytes != plan.bytes.size()) {
         return layout_path.Error(
             absl::StrCat("a tensor of ", bytes, " bytes, the data has ", plan.bytes.size()));

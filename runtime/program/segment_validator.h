@@ -13,7 +13,7 @@
 #include "runtime/program/header.h"
 #include "runtime/program/metadata_path.h"
 #include "runtime/program/program.h"
-#include "runtime/schema/program.pb.h"
+#include "runtime/program/wire_reader.h"
 
 namespace belay {
 
@@ -23,8 +23,9 @@ struct Segments {
   std::vector<std::shared_ptr<const void>> owners;
 };
 
-// Options::companion_root is "" when there is none.
-absl::StatusOr<Segments> ValidateSegments(const schema::Program& program, const FileHeader& header,
+// What the messages, the metadata's segments, say. Options::companion_root is "" when there is
+// none.
+absl::StatusOr<Segments> ValidateSegments(const WireList& messages, const FileHeader& header,
                                           absl::Span<const std::byte> file,
                                           const Program::Options& options);
 
@@ -38,12 +39,12 @@ absl::StatusOr<absl::Span<const std::byte>> WholeSegment(absl::Span<const Segmen
                                                          uint64_t segment, SegmentPlan::Kind kind,
                                                          const MetadataPath& path);
 
-// Parallel to the metadata's constants.
+// Parallel to the messages, the metadata's constants.
 absl::StatusOr<std::vector<absl::Span<const std::byte>>> ValidateConstants(
-    const schema::Program& program, absl::Span<const SegmentPlan> segments);
+    const WireList& messages, absl::Span<const SegmentPlan> segments);
 
 absl::StatusOr<std::vector<NamedDataPlan>> ValidateNamedData(
-    const schema::Program& program, absl::Span<const SegmentPlan> segments);
+    const WireList& messages, absl::Span<const SegmentPlan> segments);
 
 }  // namespace belay
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
-#include <string>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -29,90 +28,95 @@ absl::Status CheckPlace(uint64_t offset, uint64_t bytes, std::string_view memory
 
 }  // namespace
 
-absl::StatusOr<uint64_t> ValidateLayout(
-    uint32_t dtype, const google::protobuf::RepeatedField<google::protobuf::int64>& sizes,
-    const std::string& dim_order, const MetadataPath& path, TensorPlan& plan) {
-  const std::optional<DType> known = DTypeFromProgramFile(dtype);
+absl::StatusOr<uint64_t> ValidateLayout(const TensorLayoutMessage& layout, const MetadataPath& path,
+                                        TensorPlan& plan) {
+  const std::optional<DType> known = DTypeFromProgramFile(layout.dtype);
   if (!known.has_value()) {
-    return MetadataPath(path, "dtype").Error(absl::StrCat(dtype, " is no dtype"));
+    return MetadataPath(path, "dtype").Error(absl::StrCat(layout.dtype, " is no dtype"));
   }
-  if (sizes.size() > kMaxRank) {
-    return MetadataPath(path, "sizes")
-        .Error(absl::StrCat("rank ", sizes.size(), " is above ", kMaxRank));
+  const uint64_t rank = layout.sizes.count();
+  if (rank > kMaxRank) {
+    return MetadataPath(path, "sizes").Error(absl::StrCat("rank ", rank, " is above ", kMaxRank));
   }
   plan.dtype = *known;
   plan.sizes.clear();
   plan.dim_order.clear();
+  const bool readable = ForEachInt64(layout.sizes, [&](int64_t size) {
+    plan.sizes.push_back(size);
+    return plan.sizes.size() < kMaxRank;
+  });
+  if (!readable) return NumbersError(MetadataPath(path, "sizes"));
   // Sizes of 0 count as 1 here, so that strides fit as well.
   std::optional<int64_t> extent = static_cast<int64_t>(DTypeSize(*known));
-  for (int d = 0; d < sizes.size(); ++d) {
-    if (sizes[d] < 0) {
-      return MetadataPath(path, "sizes", d).Error(absl::StrCat(sizes[d], " is negative"));
+  for (int d = 0; d < plan.sizes.size(); ++d) {
+    if (plan.sizes[d] < 0) {
+      return MetadataPath(path, "sizes", d).Error(absl::StrCat(plan.sizes[d], " is negative"));
     }
-    plan.sizes.push_back(sizes[d]);
-    extent = CheckedMul<int64_t>(*extent, std::max<int64_t>(sizes[d], 1));
+    extent = CheckedMul<int64_t>(*extent, std::max<int64_t>(plan.sizes[d], 1));
     if (!extent.has_value()) {
       return MetadataPath(path, "sizes").Error("the tensor's bytes overflow 64 bits");
     }
   }
-  if (dim_order.size() != static_cast<size_t>(sizes.size())) {
+  if (layout.dim_order.size() != static_cast<size_t>(plan.sizes.size())) {
     return MetadataPath(path, "dim_order")
-        .Error(absl::StrCat("has ", dim_order.size(), " entries, the rank is ", sizes.size()));
+        .Error(absl::StrCat("has ", layout.dim_order.size(), " entries, the rank is ",
+                            plan.sizes.size()));
   }
-  for (const char c : dim_order) plan.dim_order.push_back(static_cast<uint8_t>(c));
+  for (const std::byte d : layout.dim_order) plan.dim_order.push_back(static_cast<uint8_t>(d));
   if (!IsPermutation(plan.dim_order)) {
     return MetadataPath(path, "dim_order")
         .Error(absl::StrCat("{", absl::StrJoin(plan.dim_order, ","),
                             "} is not a permutation of the dimensions"));
   }
-  return plan.bytes();
+  const bool empty = std::find(plan.sizes.begin(), plan.sizes.end(), 0) != plan.sizes.end();
+  plan.max_bytes = empty ? 0 : static_cast<uint64_t>(*extent);
+  return plan.max_bytes;
 }
 
-absl::Status ValidateTensor(const schema::Tensor& tensor, const TensorMemory& memory,
+absl::Status ValidateTensor(const TensorMessage& tensor, const TensorMemory& memory,
                             const MetadataPath& path, TensorPlan& plan) {
-  ABSL_ASSIGN_OR_RETURN(const uint64_t bytes, ValidateLayout(tensor.dtype(), tensor.sizes(),
-                                                             tensor.dim_order(), path, plan));
-  plan.dynamic_dims = tensor.dynamic_dims();
+  ABSL_ASSIGN_OR_RETURN(const uint64_t bytes, ValidateLayout(tensor.layout, path, plan));
+  plan.dynamic_dims = tensor.dynamic_dims;
   if ((plan.dynamic_dims >> plan.sizes.size()) != 0) {
     return MetadataPath(path, "dynamic_dims")
         .Error(absl::StrCat("bits ", plan.dynamic_dims, " name a dimension beyond rank ",
                             plan.sizes.size()));
   }
-  switch (tensor.location_case()) {
-    case schema::Tensor::kConstant: {
+  switch (tensor.location) {
+    case TensorMessage::kConstant: {
       const MetadataPath constant_path(path, "constant");
-      if (tensor.constant() >= memory.constants.size()) {
-        return constant_path.Error(absl::StrCat(tensor.constant(), " does not exist, there are ",
-                                                memory.constants.size()));
+      if (tensor.constant >= memory.constants.size()) {
+        return constant_path.Error(
+            absl::StrCat(tensor.constant, " does not exist, there are ", memory.constants.size()));
       }
       if (!plan.is_static()) return constant_path.Error("a constant can't have dynamic sizes");
       plan.location = TensorPlan::Location::kConstant;
-      plan.constant = memory.constants[tensor.constant()];
+      plan.constant = memory.constants[tensor.constant];
       if (plan.constant.size() != bytes) {
         return constant_path.Error(absl::StrCat(
-            "constant ", tensor.constant(), " has ", plan.constant.size(), " bytes, the tensor ",
+            "constant ", tensor.constant, " has ", plan.constant.size(), " bytes, the tensor ",
             DTypeName(plan.dtype), FormatSizes(plan.sizes), " has ", bytes));
       }
       return absl::OkStatus();
     }
-    case schema::Tensor::kArenaOffset:
+    case TensorMessage::kArenaOffset:
       plan.location = TensorPlan::Location::kArena;
-      plan.offset = tensor.arena_offset();
+      plan.offset = tensor.offset;
       ABSL_RETURN_IF_ERROR(CheckPlace(plan.offset, bytes, "arena", memory.arena_bytes,
                                       MetadataPath(path, "arena_offset")));
       return absl::OkStatus();
-    case schema::Tensor::kStateOffset: {
+    case TensorMessage::kStateOffset: {
       const MetadataPath state_path(path, "state_offset");
       if (!plan.is_static()) return state_path.Error("state can't have dynamic sizes");
       plan.location = TensorPlan::Location::kState;
-      plan.offset = tensor.state_offset();
+      plan.offset = tensor.offset;
       ABSL_RETURN_IF_ERROR(CheckPlace(plan.offset, bytes, "state", memory.state_bytes, state_path));
       return absl::OkStatus();
     }
-    case schema::Tensor::kExternal:
+    case TensorMessage::kExternal:
       plan.location = TensorPlan::Location::kExternal;
       return absl::OkStatus();
-    case schema::Tensor::LOCATION_NOT_SET:
+    default:
       break;
   }
   return MetadataPath(path, "location").Error("is missing or of an unknown kind");

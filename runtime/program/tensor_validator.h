@@ -3,25 +3,22 @@
 #define BELAY_RUNTIME_PROGRAM_TENSOR_VALIDATOR_H_
 
 #include <cstdint>
-#include <string>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "google/protobuf/repeated_field.h"
 #include "runtime/core/dtype.h"
 #include "runtime/core/sizes.h"
+#include "runtime/program/metadata_messages.h"
 #include "runtime/program/metadata_path.h"
 #include "runtime/program/plan.h"
-#include "runtime/schema/program.pb.h"
 
 namespace belay {
 
 // `path` is that of the message with the fields dtype, sizes and dim_order. Fills in the plan's
-// fields of these names, in place because plans are large, and returns the bytes of all elements,
-// which fit in int64.
-absl::StatusOr<uint64_t> ValidateLayout(
-    uint32_t dtype, const google::protobuf::RepeatedField<google::protobuf::int64>& sizes,
-    const std::string& dim_order, const MetadataPath& path, TensorPlan& plan);
+// fields of these names and max_bytes, in place because plans are large, and returns max_bytes,
+// which fits in int64.
+absl::StatusOr<uint64_t> ValidateLayout(const TensorLayoutMessage& layout, const MetadataPath& path,
+                                        TensorPlan& plan);
 
 // The memory that the tensors of a method may lie in.
 struct TensorMemory {
@@ -31,7 +28,7 @@ struct TensorMemory {
 };
 
 // Fills in `plan`.
-absl::Status ValidateTensor(const schema::Tensor& tensor, const TensorMemory& memory,
+absl::Status ValidateTensor(const TensorMessage& tensor, const TensorMemory& memory,
                             const MetadataPath& path, TensorPlan& plan);
 
 }  // namespace belay

@@ -19,78 +19,97 @@ class ValueValidator {
       : memory_(memory), limits_(limits) {}
 
   // Appends the value. Plans are large, so that they are made where they stay.
-  absl::Status Append(const schema::Value& value, const MetadataPath& path,
+  absl::Status Append(const WireMessage& message, const MetadataPath& path,
                       std::vector<ValuePlan>& values) {
+    ValueMessage value;
+    ABSL_RETURN_IF_ERROR(Read(message, path, value));
     const auto append = [&](auto plan) {
       values.emplace_back(std::move(plan));
       return absl::OkStatus();
     };
-    switch (value.kind_case()) {
-      case schema::Value::kNone:
+    switch (value.kind) {
+      case ValueMessage::kNone:
         return append(None{});
-      case schema::Value::kInt:
-        return append(int64_t{value.int_()});
-      case schema::Value::kDouble:
-        return append(value.double_());
-      case schema::Value::kBool:
-        return append(value.bool_());
-      case schema::Value::kString:
-        return append(value.string());
-      case schema::Value::kTensor:
+      case ValueMessage::kInt:
+        return append(value.int_value);
+      case ValueMessage::kDouble:
+        return append(value.double_value);
+      case ValueMessage::kBool:
+        return append(value.bool_value);
+      case ValueMessage::kString:
+        return append(std::string(value.string));
+      case ValueMessage::kTensor:
         if (++tensors_ > limits_.tensors) {
           return path.LimitError("tensors", tensors_, limits_.tensors);
         }
-        return ValidateTensor(
-            value.tensor(), memory_, MetadataPath(path, "tensor"),
-            std::get<TensorPlan>(values.emplace_back(std::in_place_type<TensorPlan>)));
-      case schema::Value::kList:
-        return AppendList(value.list(), MetadataPath(path, "list"), values);
-      case schema::Value::kDtype: {
-        const std::optional<DType> dtype = DTypeFromProgramFile(value.dtype());
+        return AppendTensor(value.message, MetadataPath(path, "tensor"), values);
+      case ValueMessage::kList:
+        return AppendList(value.message, MetadataPath(path, "list"), values);
+      case ValueMessage::kDType: {
+        const std::optional<DType> dtype = DTypeFromProgramFile(value.number);
         if (dtype.has_value()) return append(*dtype);
-        return MetadataPath(path, "dtype").Error(absl::StrCat(value.dtype(), " is no dtype"));
+        return MetadataPath(path, "dtype").Error(absl::StrCat(value.number, " is no dtype"));
       }
-      case schema::Value::kMemoryFormat: {
-        const uint32_t format = value.memory_format();
+      case ValueMessage::kMemoryFormat: {
+        const uint32_t format = value.number;
         if (format >= 1 && format <= 4) return append(static_cast<MemoryFormat>(format));
         return MetadataPath(path, "memory_format")
             .Error(absl::StrCat(format, " is no memory format"));
       }
-      case schema::Value::kComplex:
-        return append(std::complex<double>(value.complex().real(), value.complex().imag()));
-      case schema::Value::kScalar: {
-        const int kind = value.scalar().kind();
-        if (kind >= 1 && kind <= 3) return append(static_cast<ScalarKind>(kind));
-        return MetadataPath(path, "scalar").Error(absl::StrCat(kind, " is no kind of scalar"));
+      case ValueMessage::kComplex: {
+        std::complex<double> complex;
+        ABSL_RETURN_IF_ERROR(ReadComplex(value.message, MetadataPath(path, "complex"), complex));
+        return append(complex);
       }
-      case schema::Value::KIND_NOT_SET:
+      case ValueMessage::kScalar: {
+        const MetadataPath scalar(path, "scalar");
+        uint32_t kind = 0;
+        ABSL_RETURN_IF_ERROR(ReadScalarSlot(value.message, scalar, kind));
+        if (kind >= 1 && kind <= 3) return append(static_cast<ScalarKind>(kind));
+        return scalar.Error(absl::StrCat(kind, " is no kind of scalar"));
+      }
+      default:
         break;
     }
     return MetadataPath(path, "kind").Error("is missing or unknown");
   }
 
  private:
-  absl::Status AppendList(const schema::List& list, const MetadataPath& path,
+  absl::Status AppendTensor(const WireMessage& message, const MetadataPath& path,
+                            std::vector<ValuePlan>& values) {
+    TensorMessage tensor;
+    ABSL_RETURN_IF_ERROR(Read(message, path, tensor));
+    return ValidateTensor(
+        tensor, memory_, path,
+        std::get<TensorPlan>(values.emplace_back(std::in_place_type<TensorPlan>)));
+  }
+
+  absl::Status AppendList(const WireMessage& message, const MetadataPath& path,
                           std::vector<ValuePlan>& values) {
-    list_elements_ += static_cast<uint64_t>(list.elements_size());  // below the metadata's bytes
+    WireNumbers elements;
+    ABSL_RETURN_IF_ERROR(ReadList(message, path, elements));
+    const uint64_t count = elements.count();
+    list_elements_ += count;  // below the metadata's bytes
     if (list_elements_ > limits_.list_elements) {
       return path.LimitError("list_elements", list_elements_, limits_.list_elements);
     }
     ListPlan plan;
-    plan.elements.reserve(list.elements_size());
-    for (int i = 0; i < list.elements_size(); ++i) {
-      const uint32_t element = list.elements(i);
+    plan.elements.reserve(count);
+    absl::Status status;
+    const bool readable = ForEachUint32(elements, [&](uint32_t element) {
+      const MetadataPath at(path, "elements", plan.elements.size());
       if (element >= values.size()) {
-        return MetadataPath(path, "elements", i)
-            .Error(absl::StrCat(element, " is not a value before the list itself, which is ",
-                                values.size()));
+        status = at.Error(absl::StrCat(element, " is not a value before the list itself, which is ",
+                                       values.size()));
+      } else if (std::holds_alternative<ListPlan>(values[element])) {
+        status = at.Error(absl::StrCat("value ", element, " is a list"));
+      } else {
+        plan.elements.push_back(element);
       }
-      if (std::holds_alternative<ListPlan>(values[element])) {
-        return MetadataPath(path, "elements", i)
-            .Error(absl::StrCat("value ", element, " is a list"));
-      }
-      plan.elements.push_back(element);
-    }
+      return status.ok();
+    });
+    ABSL_RETURN_IF_ERROR(status);
+    if (!readable) return NumbersError(MetadataPath(path, "elements"));
     values.emplace_back(std::move(plan));
     return absl::OkStatus();
   }
@@ -103,20 +122,20 @@ class ValueValidator {
 
 }  // namespace
 
-absl::StatusOr<std::vector<ValuePlan>> ValidateValues(const schema::Method& method,
+absl::StatusOr<std::vector<ValuePlan>> ValidateValues(const WireList& messages,
                                                       const TensorMemory& memory,
                                                       const Limits& limits,
                                                       const MetadataPath& path) {
-  const uint64_t count = method.values_size();
-  if (count > limits.values) {
-    return MetadataPath(path, "values").LimitError("values", count, limits.values);
+  if (messages.count > limits.values) {
+    return MetadataPath(path, "values").LimitError("values", messages.count, limits.values);
   }
   ValueValidator validator(memory, limits);
   std::vector<ValuePlan> values;
-  values.reserve(count);
-  for (uint64_t i = 0; i < count; ++i) {
+  values.reserve(messages.count);
+  WireElements elements(messages);
+  for (uint64_t i = 0; i < messages.count; ++i) {
     ABSL_RETURN_IF_ERROR(
-        validator.Append(method.values(i), MetadataPath(path, "values", i), values));
+        validator.Append(elements.NextMessage(), MetadataPath(path, "values", i), values));
   }
   return values;
 }

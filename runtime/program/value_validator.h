@@ -9,12 +9,12 @@
 #include "runtime/program/metadata_path.h"
 #include "runtime/program/plan.h"
 #include "runtime/program/tensor_validator.h"
-#include "runtime/schema/program.pb.h"
+#include "runtime/program/wire_reader.h"
 
 namespace belay {
 
-// Parallel to the method's values. `path` is the method's.
-absl::StatusOr<std::vector<ValuePlan>> ValidateValues(const schema::Method& method,
+// Parallel to the messages, which are a method's values. `path` is the method's.
+absl::StatusOr<std::vector<ValuePlan>> ValidateValues(const WireList& messages,
                                                       const TensorMemory& memory,
                                                       const Limits& limits,
                                                       const MetadataPath& path);

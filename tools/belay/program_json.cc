@@ -166,11 +166,14 @@ json InstructionJson(const MethodPlan& method, const InstructionPlan& instructio
   struct Visitor {
     const MethodPlan& method;
     json operator()(const KernelCallPlan& v) const {
-      return {
-          {"kernel", method.operators[v.op]}, {"arguments", v.arguments}, {"outputs", v.outputs}};
+      return {{"kernel", method.operators[v.op]},
+              {"arguments", method.arguments_of(v.operands)},
+              {"outputs", method.outputs_of(v.operands)}};
     }
     json operator()(const DelegateCallPlan& v) const {
-      return {{"delegate", v.delegate}, {"arguments", v.arguments}, {"outputs", v.outputs}};
+      return {{"delegate", v.delegate},
+              {"arguments", method.arguments_of(v.operands)},
+              {"outputs", method.outputs_of(v.operands)}};
     }
     json operator()(const MovePlan& v) const { return {{"move", {v.from, v.to}}}; }
     json operator()(const JumpIfFalsePlan& v) const {

@@ -78,7 +78,7 @@ class ProgramTarget final : public StressTarget {
     EValue value = ConstantInput(plan, i);
     if (InputTakesArray(plan, i)) {
       const auto* tensor = std::get_if<TensorPlan>(&plan.values[plan.inputs[i].value]);
-      if (tensor != nullptr && tensor->bytes() > kMaxMemory) {
+      if (tensor != nullptr && tensor->max_bytes > kMaxMemory) {
         return absl::ResourceExhaustedError("an input of more bytes than are tried");
       }
       ABSL_ASSIGN_OR_RETURN(array, RandomInput(plan, i, /*seed=*/1, /*dynamic_size=*/2));

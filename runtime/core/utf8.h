@@ -1,0 +1,15 @@
+// Whether bytes are text.
+#ifndef BELAY_RUNTIME_CORE_UTF8_H_
+#define BELAY_RUNTIME_CORE_UTF8_H_
+
+#include <string_view>
+
+namespace belay {
+
+// Whether `text` is well-formed UTF-8 (RFC 3629): no overlong forms, no surrogates, nothing above
+// U+10FFFF. Linear.
+bool IsUtf8(std::string_view text);
+
+}  // namespace belay
+
+#endif  // BELAY_RUNTIME_CORE_UTF8_H_
