@@ -1,5 +1,6 @@
 // What programs do once they are lowered: control flow, state, bounds. Results are compared with
 // the interpreter's, call by call.
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -195,6 +196,96 @@ TEST_F(LoweredProgramTest, BuffersKeepTheirFirstContentAndAreReadInOrder) {
   method_->ResetState();
   ASSERT_OK(interpreter_->ResetState());
   EXPECT_EQ(Call(x), first);
+}
+
+// Operators that the method calls, in order.
+std::vector<std::string> Calls(const Method& method) {
+  std::vector<std::string> calls;
+  for (const InstructionInfo& info : method.instructions()) calls.emplace_back(info.op);
+  return calls;
+}
+
+// Two updates of one cache, with a look at it before, between and behind.
+constexpr char kCache[] = R"(program edge {
+    constants { state "n": f32[] }
+    graph(%n: f32[] buffer "n", %cache: f32[4] user_input, %i: i64[1] user_input, %j: i64[1] user_input, %x: f32[1] user_input) {
+      %before: f32[4] = edge.aten.mul.Tensor(%cache, %n)
+      %a: f32[4] = edge.aten.index_put.default(%cache, [%i], %x)
+      %between: f32[4] = edge.aten.mul.Tensor(%a, %n)
+      %b: f32[4] = edge.aten.index_copy.default(%a, 0, %j, %x)
+      %behind: f32[4] = edge.aten.mul.Tensor(%b, %n)
+      return (%b user_input_mutation "cache", %before user_output, %between user_output, %behind user_output)
+    }
+  })";
+
+TEST_F(LoweredProgramTest, UpdatesAreMadeInPlaceWhenAsked) {
+  PipelineOptions options;
+  for (const bool in_place : {false, true}) {
+    options.emit.write_state_in_place = in_place;
+    ASSERT_OK(Load(kCache, options));
+    const std::vector<std::string> calls = Calls(*method_);
+    for (const char* op : {"aten.index_put_.default", "aten.index_copy_.default"}) {
+      EXPECT_EQ(std::count(calls.begin(), calls.end(), op), in_place ? 1 : 0) << op;
+    }
+    EXPECT_EQ(std::count(calls.begin(), calls.end(), "aten.copy_.default"), in_place ? 0 : 1);
+    const TestTensor cache = F32({4}, {1, 2, 3, 4}), x = F32({1}, {10});
+    const TestTensor i = TestTensor::Of<int64_t>({1}, {0}), j = TestTensor::Of<int64_t>({1}, {2});
+    const std::vector<EValue> inputs = {EValue(cache.view()), EValue(i.view()), EValue(j.view()),
+                                        EValue(x.view())};
+    for (size_t k = 0; k < inputs.size(); ++k) ASSERT_OK(method_->SetInput(k, inputs[k]));
+    ASSERT_OK(method_->Execute());
+    EXPECT_THAT(ToVector<float>(cache.view()), ElementsAre(10, 2, 10, 4));
+    const auto output = [&](size_t k) {
+      return ToVector<float>(*method_->GetOutput(k).get_if<TensorView>());
+    };
+    EXPECT_THAT(output(0), ElementsAre(1.5, 3, 4.5, 6));
+    EXPECT_THAT(output(1), ElementsAre(15, 3, 4.5, 6));
+    EXPECT_THAT(output(2), ElementsAre(15, 3, 15, 6));
+  }
+}
+
+// What is needed as it was must not be written over.
+TEST_F(LoweredProgramTest, UpdatesAreNotMadeInPlaceWhileTheOldContentIsRead) {
+  PipelineOptions options;
+  options.emit.write_state_in_place = true;
+  const std::string text = kCache;
+  const auto replaced = [&](const std::string& from, const std::string& to) {
+    std::string changed = text;
+    changed.replace(changed.find(from), from.size(), to);
+    return changed;
+  };
+  const std::string programs[] = {
+      // Read behind the update
+      replaced("mul.Tensor(%b, %n)", "mul.Tensor(%b, %cache)"),
+      // or returned.
+      replaced("%before user_output", "%cache user_output"),
+  };
+  for (const std::string& program : programs) {
+    ASSERT_OK(Load(program, options)) << program;
+    for (const std::string& op : Calls(*method_)) EXPECT_NE(op, "aten.index_put_.default");
+  }
+}
+
+// A buffer keeps what was written from call to call; the first content comes back.
+TEST_F(LoweredProgramTest, BuffersAreUpdatedInPlace) {
+  PipelineOptions options;
+  options.emit.write_state_in_place = true;
+  ASSERT_OK(Load(R"(program edge {
+    constants { state "n": f32[4] }
+    graph(%n: f32[4] buffer "n", %i: i64[1] user_input, %x: f32[1] user_input) {
+      %a: f32[4] = edge.aten.index_put.default(%n, [%i], %x, true)
+      return (%a buffer_mutation "n", %a user_output)
+    }
+  })",
+                 options));
+  EXPECT_EQ(Calls(*method_), std::vector<std::string>{"aten.index_put_.default"});
+  const TestTensor i = TestTensor::Of<int64_t>({1}, {2}), x = F32({1}, {5});
+  const auto first = Call(i, x);
+  EXPECT_EQ(first[0][2], 5);
+  EXPECT_EQ(Call(i, x)[0][2], 10);
+  method_->ResetState();
+  ASSERT_OK(interpreter_->ResetState());
+  EXPECT_EQ(Call(i, x), first);
 }
 
 TEST_F(LoweredProgramTest, InputsThatAreMutatedAreTheCallers) {

@@ -19,6 +19,8 @@
 #include "backends/runtime_backends.h"
 #include "conformance/models/manifest.h"
 #include "conformance/models/model_runner.h"
+#include "examples/custom_operator/scaled_swish_kernel.h"
+#include "examples/custom_operator/scaled_swish_op.h"
 #include "exir/ops/standard_ops.h"
 #include "runtime/kernels/standard_kernels.h"
 
@@ -93,6 +95,13 @@ int Run() {
                                  : AddStandardKernels(kernels);
   if (!added.ok()) {
     std::cerr << added << "\n";
+    return 2;
+  }
+  // The zoo has a model with an operator of its own.
+  for (const absl::Status& status : {custom_operator::DefineScaledSwish(**ops),
+                                     kernels.Add(custom_operator::ScaledSwishKernels())}) {
+    if (status.ok()) continue;
+    std::cerr << status << "\n";
     return 2;
   }
   const auto known = ReadKnownFailures(absl::GetFlag(FLAGS_known_failures));

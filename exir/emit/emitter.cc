@@ -66,7 +66,8 @@ absl::StatusOr<ProgramImage> EmitProgram(const MethodPrograms& methods, const Em
           "method '", name, "' is of the ", std::string(IrDialectName(program.dialect)),
           " dialect; only edge programs can be emitted"));
     }
-    absl::StatusOr<WrittenMethod> written = MethodBuilder(name, program, changed, pool).Build();
+    absl::StatusOr<WrittenMethod> written =
+        MethodBuilder(name, program, changed, options, pool).Build();
     if (absl::IsUnimplemented(written.status())) {
       // Of all methods at once.
       unsupported.push_back(absl::StrCat("method '", name, "': ", written.status().message()));

@@ -14,6 +14,10 @@ namespace belay::exir {
 
 struct EmitOptions {
   bool debug_info = true;
+  // Write to buffers and mutated inputs as soon as nothing reads the old content any more, where
+  // an operator can (in_place_state.h), instead of copying all of it at the end. A call that fails
+  // or is stopped then leaves them partly written; otherwise they stay as they were before.
+  bool write_state_in_place = false;
   MethodMemoryOptions memory;
 };
 

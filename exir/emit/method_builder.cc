@@ -42,8 +42,13 @@ bool HasEffects(const schema::Method& method, const schema::Instruction& instruc
 }  // namespace
 
 MethodBuilder::MethodBuilder(const std::string& name, const ExportedProgram& program,
-                             const ChangedBuffers& changed, ConstantPool& pool)
-    : name_(name), program_(program), changed_(changed), pool_(pool) {
+                             const ChangedBuffers& changed, const EmitOptions& options,
+                             ConstantPool& pool)
+    : name_(name),
+      program_(program),
+      changed_(changed),
+      in_place_(options.write_state_in_place ? FindInPlaceNodes(program) : InPlaceNodes()),
+      pool_(pool) {
   method_.set_name(name);
   method_.set_in_spec(program.in_spec);
   method_.set_out_spec(program.out_spec);
@@ -384,6 +389,11 @@ absl::Status MethodBuilder::EmitNode(const Graph& graph, NodeId id, Scope& scope
   for (const Argument& argument : node.arguments) {
     ABSL_ASSIGN_OR_RETURN(const ValueIndex value, ArgumentValue(graph, argument, scope));
     arguments.push_back(value);
+  }
+  if (const auto it = in_place_.find(id); it != in_place_.end() && &graph == &program_.top()) {
+    scope[node.results()[0]] = arguments[0];
+    AddKernelCall(std::string(it->second), arguments, {arguments[0]});
+    return absl::OkStatus();
   }
   ABSL_ASSIGN_OR_RETURN(const std::vector<ValueIndex> outputs, AddResults(graph, id, scope));
   AddKernelCall(name, arguments, outputs);

@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "exir/emit/constant_pool.h"
 #include "exir/emit/emitter.h"
+#include "exir/emit/in_place_state.h"
 #include "exir/emit/method_memory.h"
 #include "exir/ir/exported_program.h"
 #include "runtime/schema/program.pb.h"
@@ -26,7 +27,7 @@ class MethodBuilder {
   using ChangedBuffers = absl::flat_hash_map<std::string, std::vector<const ConstantTensor*>>;
 
   MethodBuilder(const std::string& name, const ExportedProgram& program,
-                const ChangedBuffers& changed, ConstantPool& pool);
+                const ChangedBuffers& changed, const EmitOptions& options, ConstantPool& pool);
 
   // Values, instructions and debug info; arena tensors have no offsets yet. Errors as
   // EmitProgram's.
@@ -107,6 +108,7 @@ class MethodBuilder {
   const std::string& name_;
   const ExportedProgram& program_;
   const ChangedBuffers& changed_;
+  const InPlaceNodes in_place_;
   ConstantPool& pool_;
   schema::Method method_;
   schema::MethodDebugInfo debug_;

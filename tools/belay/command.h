@@ -25,6 +25,7 @@ struct LowerOptions {
   std::vector<std::string> backends;       // names; "none" for none
   std::vector<std::string> compile_specs;  // BACKEND:KEY=VALUE
   int threads = 1;
+  bool write_state_in_place = false;
   bool json = false;
 };
 int Lower(const LowerOptions& options);

@@ -38,6 +38,8 @@ int RunCommandLine(std::vector<std::string> arguments, const Commands& commands,
                         "prints the program as it is after this pass");
   lower_app->add_option("--threads", lower.threads, "threads for backends' preprocessing")
       ->check(CLI::Range(1, 1024));
+  lower_app->add_flag("--write-state-in-place", lower.write_state_in_place,
+                      "updates buffers where they are; a call that fails leaves them half written");
   lower_app->add_flag("--json", lower.json, "prints the report as JSON");
   lower_app->footer(
       "Example: belay lower model.pt2 -o model.belay --backend demo --report report.json");

@@ -146,6 +146,7 @@ int Lower(const LowerOptions& options) {
   pipeline.partitioners = partitioners->list;
   pipeline.backends = &AotBackends();
   pipeline.to_backend.threads = options.threads;
+  pipeline.emit.write_state_in_place = options.write_state_in_place;
   pipeline.progress = [&](std::string_view phase, double done) { progress.Update(phase, done); };
   bool dumped = false;
   if (!options.dump_after.empty()) {

@@ -1,0 +1,16 @@
+// zoo::scaled_swish for the compiler.
+#ifndef SCALED_SWISH_OP_H_
+#define SCALED_SWISH_OP_H_
+
+#include "absl/status/status.h"
+#include "exir/op/op_registry.h"
+
+namespace custom_operator {
+
+// Call it before a program is read: what was read before stays without the operator. Errors as
+// OpRegistry::Define.
+absl::Status DefineScaledSwish(belay::exir::OpRegistry& ops);
+
+}  // namespace custom_operator
+
+#endif  // SCALED_SWISH_OP_H_

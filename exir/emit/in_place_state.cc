@@ -1,0 +1,103 @@
+#include "exir/emit/in_place_state.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+namespace belay::exir {
+namespace {
+
+struct Form {
+  std::string_view functional, in_place;
+};
+// What has a kernel in place that writes only what changes.
+constexpr Form kForms[] = {
+    {"aten.index_copy.default", "aten.index_copy_.default"},
+    {"aten.index_put.default", "aten.index_put_.default"},
+};
+
+std::string_view InPlaceForm(const OpOverload& op) {
+  for (const Form& form : kForms) {
+    if (op.known() && op.name() == form.functional) return form.in_place;
+  }
+  return "";
+}
+
+bool SameLayout(const TensorMeta& a, const TensorMeta& b) {
+  return a.dtype == b.dtype && a.sizes == b.sizes && a.strides == b.strides;
+}
+
+class Search {
+ public:
+  explicit Search(const ExportedProgram& program)
+      : graph_(program.top()), position_(graph_.node_id_limit(), 0) {
+    size_t position = 0;
+    for (NodeId id : graph_.nodes()) position_[id.index()] = position++;
+  }
+
+  // Adds the nodes that turn `input` into `written`, unless one of them can't work in place.
+  void AddChain(ValueId input, ValueId written, InPlaceNodes& nodes) const {
+    const TensorMeta* buffer = graph_.value(input).tensor();
+    if (buffer == nullptr) return;
+    std::vector<std::pair<NodeId, std::string_view>> chain;
+    for (ValueId value = written; value != input;) {
+      const NodeId producer = graph_.value(value).producer;
+      if (!graph_.contains(producer)) return;
+      const Node& node = graph_.node(producer);
+      const std::string_view form = InPlaceForm(*node.target);
+      if (form.empty()) return;
+      const ValueId* self = node.arguments[0].get_if<ValueId>();
+      const TensorMeta* meta = graph_.value(value).tensor();
+      if (self == nullptr || meta == nullptr || !SameLayout(*meta, *buffer) ||
+          !DiesAt(*self, producer)) {
+        return;
+      }
+      chain.emplace_back(producer, form);
+      value = *self;
+    }
+    nodes.insert(chain.begin(), chain.end());
+  }
+
+ private:
+  bool DiesAt(ValueId value, NodeId last) const {
+    const std::vector<NodeId>& users = graph_.value(value).users;
+    // A node that uses it twice is there twice.
+    if (std::count(users.begin(), users.end(), last) != 1) return false;
+    for (NodeId user : users) {
+      if (position_[user.index()] > position_[last.index()]) return false;
+    }
+    return std::none_of(graph_.outputs().begin(), graph_.outputs().end(), [&](const Argument& a) {
+      const ValueId* output = a.get_if<ValueId>();
+      return output != nullptr && *output == value;
+    });
+  }
+
+  const Graph& graph_;
+  std::vector<size_t> position_;  // by node
+};
+
+}  // namespace
+
+InPlaceNodes FindInPlaceNodes(const ExportedProgram& program) {
+  const Graph& graph = program.top();
+  const Search search(program);
+  InPlaceNodes nodes;
+  for (size_t i = 0; i < graph.outputs().size(); ++i) {
+    const OutputSpec& output = program.signature.outputs[i];
+    const ValueId* written = graph.outputs()[i].get_if<ValueId>();
+    if (written == nullptr) continue;
+    for (size_t k = 0; k < graph.inputs().size(); ++k) {
+      const InputSpec& input = program.signature.inputs[k];
+      const bool is_buffer = output.kind == OutputKind::kBufferMutation &&
+                             input.kind == InputKind::kBuffer && input.target == output.target;
+      const bool is_user_input = output.kind == OutputKind::kUserInputMutation &&
+                                 input.kind == InputKind::kUserInput &&
+                                 graph.value(graph.inputs()[k]).name == output.target;
+      if (is_buffer || is_user_input) search.AddChain(graph.inputs()[k], *written, nodes);
+    }
+  }
+  return nodes;
+}
+
+}  // namespace belay::exir
