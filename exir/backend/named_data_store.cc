@@ -7,11 +7,14 @@
 #include <numeric>
 #include <utility>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_join.h"
 #include "runtime/core/checked_math.h"
 #include "runtime/core/printable.h"
 #include "runtime/core/sizes.h"
 #include "runtime/core/status_macros.h"
+#include "runtime/core/str_cat.h"
+#include "runtime/core/utf8.h"
 
 namespace belay::exir {
 namespace {
@@ -58,6 +61,17 @@ NamedDataEntry* NamedDataStore::Find(std::string_view key) {
 
 absl::Status NamedDataStore::Add(std::string_view key, Storage data,
                                  const NamedDataOptions& options) {
+  // What no program file can hold: it would be written, and refused when it is read.
+  if (key.empty()) return absl::InvalidArgumentError("the key of named data is empty");
+  if (!IsUtf8(key)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("key ", absl::CHexEscape(ToAbsl(key)), " is not UTF-8"));
+  }
+  if (!IsUtf8(options.external_tag)) {
+    return absl::InvalidArgumentError(absl::StrCat("key ", Printable(key), ": external tag ",
+                                                   absl::CHexEscape(options.external_tag),
+                                                   " is not UTF-8"));
+  }
   if (options.alignment <= 0) {
     return absl::InvalidArgumentError(absl::StrCat("key ", Printable(key),
                                                    ": alignment must be greater than 0, received ",
@@ -145,6 +159,10 @@ absl::Status NamedDataStore::Externalize(uint64_t cap, std::string_view prefix) 
   }
   if (prefix.empty()) {
     return absl::InvalidArgumentError("external data tag prefix must be nonempty");
+  }
+  if (!IsUtf8(prefix)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "external data tag prefix ", absl::CHexEscape(ToAbsl(prefix)), " is not UTF-8"));
   }
   // A buffer's keys are sorted, and so are the buffers by them: program_data is.
   std::vector<std::pair<size_t, std::vector<std::string>>> groups;

@@ -31,8 +31,8 @@ class NamedDataStore {
  public:
   // Keys are unique over the program file and all companion files. The same key with the same bytes
   // is no change but for the alignment.
-  //   kInvalidArgument  the alignment is not positive
-  //   kAlreadyExists    the key is there with other bytes; nothing changed
+  //   kInvalidArgument  the key is empty, it or the tag is not UTF-8, or the alignment is not
+  //   positive kAlreadyExists    the key is there with other bytes; nothing changed
   absl::Status Add(std::string_view key, Storage data, const NamedDataOptions& options = {});
   // The elements of a tensor that is dense in row-major or channels-last order, as they are stored,
   // with its layout.
@@ -45,7 +45,7 @@ class NamedDataStore {
   // Moves the program file's entries to companion files of at most `cap` bytes each (a buffer
   // counts once): buffers in the order of their keys, a new file when the next would not fit. A
   // file's tag is `prefix`_ and the SHA-256 of its keys joined by NUL. On error nothing changed.
-  //   kInvalidArgument  cap is 0, the prefix is empty, or a buffer alone exceeds cap
+  //   kInvalidArgument  cap is 0, the prefix is empty or not UTF-8, or a buffer alone exceeds cap
   //   kAlreadyExists    a file of this tag is there with other content
   absl::Status Externalize(uint64_t cap, std::string_view prefix);
 

@@ -82,6 +82,24 @@ TEST(NamedDataStoreTest, AlignmentMustBePositive) {
   EXPECT_EQ(store.output().buffers.size(), 0);
 }
 
+TEST(NamedDataStoreTest, KeysAndTagsAreWhatAFileCanHold) {
+  NamedDataStore store;
+  struct {
+    std::string key, tag, message;
+  } refused[] = {
+      {"", "", "the key of named data is empty"},
+      {"a\xff", "", "key a\\xff is not UTF-8"},
+      {"a", "w\xc0\x80", "key a: external tag w\\xc0\\x80 is not UTF-8"},
+  };
+  for (const auto& c : refused) {
+    EXPECT_THAT(Add(store, c.key, "1", 1, c.tag),
+                StatusIs(absl::StatusCode::kInvalidArgument, c.message));
+  }
+  EXPECT_EQ(Show(store), "");
+  EXPECT_OK(Add(store, "é", "1", 1, "ü"));
+  EXPECT_EQ(Show(store), "ü[ é=1 ] ");
+}
+
 TEST(NamedDataStoreTest, EqualLengthAndPrefixIsNotEqualContent) {
   NamedDataStore store;
   const std::string zeros(32, '0');
@@ -158,6 +176,9 @@ TEST(NamedDataStoreTest, ExternalizeRefusesBadArgumentsAndChangesNothing) {
   EXPECT_TRUE(Add(store, "a", "111111").ok());
   EXPECT_EQ(store.Externalize(0, "w").code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(store.Externalize(6, "").code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(
+      store.Externalize(6, "w\xff"),
+      StatusIs(absl::StatusCode::kInvalidArgument, "external data tag prefix w\\xff is not UTF-8"));
   const absl::Status status = store.Externalize(5, "w");
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(std::string(status.message()),

@@ -1,6 +1,5 @@
 // Named data: what the store that backends fill holds is what a map would hold, and what a program
 // file gives back by key.
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -15,6 +14,7 @@
 #include "fuzz/oracles/require.h"
 #include "fuzz/oracles/typed_status.h"
 #include "runtime/core/str_cat.h"
+#include "runtime/core/utf8.h"
 #include "runtime/executor/testing/program_builder.h"
 #include "runtime/program/program.h"
 
@@ -41,6 +41,7 @@ void CheckAdd(fuzz::ByteSource& source, exir::NamedDataStore& store, Model& mode
       "add", status, {absl::StatusCode::kInvalidArgument, absl::StatusCode::kAlreadyExists}));
   const auto found = model.find(key);
   if (status.ok()) {
+    if (key.empty() || !IsUtf8(key)) Violated("a key that no file can hold");
     if (found != model.end() && found->second != data) Violated("a key was given other bytes");
     model.emplace(key, data);
   } else if (status.code() == absl::StatusCode::kAlreadyExists) {
@@ -65,17 +66,10 @@ size_t CheckEntries(const exir::NamedDataOutput& output, const Model& model) {
   return entries;
 }
 
-// Keys in files are UTF-8, and not empty.
-bool CanBeInAFile(std::string_view key) {
-  return !key.empty() && std::all_of(key.begin(), key.end(), [](char c) { return c > 0; });
-}
-
 // Through a program file, whose fields are edited by some bytes.
 void CheckFile(fuzz::ByteSource& source, const Model& model) {
   TestProgram program;
-  for (const auto& [key, data] : model) {
-    if (CanBeInAFile(key)) program.AddNamedData(key, data);
-  }
+  for (const auto& [key, data] : model) program.AddNamedData(key, data);
   bool edited = false;
   const std::string file = program.Serialize();
   std::string changed = file;
@@ -99,7 +93,7 @@ void CheckFile(fuzz::ByteSource& source, const Model& model) {
     if (!edited && Text(*bytes) != model.at(data.key)) Violated("a file with other bytes");
   }
   const std::string key(source.Text(4));
-  if (!edited && CanBeInAFile(key) && opened->FindNamedData(key).ok() != model.contains(key)) {
+  if (!edited && opened->FindNamedData(key).ok() != model.contains(key)) {
     Violated("a key that is not there is found, or the other way round");
   }
 }
