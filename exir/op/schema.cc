@@ -266,7 +266,7 @@ class Parser {
         type.symbolic = t.symbolic;
       }
     }
-    if (type.base == BaseType::kAny) ABSL_RETURN_IF_ERROR(SkipOpaqueType());
+    if (type.base == BaseType::kAny) ABSL_RETURN_IF_ERROR(SkipOpaqueType(name));
     ABSL_RETURN_IF_ERROR(ParseAlias(alias));
     bool question = Consume("?");
     if (!alias.has_value()) ABSL_RETURN_IF_ERROR(ParseAlias(alias));
@@ -292,12 +292,18 @@ class Parser {
     return absl::OkStatus();
   }
 
-  // What follows the name of a type that Belay treats as opaque: ".torch.classes.X", "(str,
-  // Tensor)".
-  absl::Status SkipOpaqueType() {
+  // What follows the name of a type that Belay treats as opaque: ".torch.classes.X", and for those
+  // that are made of others "(str, Tensor)". Behind any other name a parenthesis is an alias
+  // annotation: "t(a!)".
+  absl::Status SkipOpaqueType(std::string_view name) {
     while (pos_ < text_.size() && text_[pos_] == '.') {
       ++pos_;
       if (Word().empty()) return Error("a type's name");
+    }
+    constexpr std::string_view kMadeOfOthers[] = {"Await", "Dict", "Future", "RRef", "Union"};
+    if (std::find(std::begin(kMadeOfOthers), std::end(kMadeOfOthers), name) ==
+        std::end(kMadeOfOthers)) {
+      return absl::OkStatus();
     }
     if (pos_ >= text_.size() || text_[pos_] != '(') return absl::OkStatus();
     int depth = 0;

@@ -94,6 +94,19 @@ TEST(SchemaTest, UnknownTypesAreOpaque) {
   EXPECT_EQ(Parse(s.ToString()).ToString(), s.ToString());
 }
 
+TEST(SchemaTest, OpaqueTypesHaveAliasAnnotations) {
+  const FunctionSchema s = Parse(
+      "aten::append.t(t[](a!) self, t(c -> *) el, t?(b)[] more) -> (t(d)[], Dict(str, t)(b))");
+  EXPECT_EQ(s.arguments[0].alias, (AliasAnnotation{"a", true}));
+  EXPECT_EQ(s.arguments[1].alias, (AliasAnnotation{"c", false}));
+  EXPECT_EQ(s.arguments[2].alias, (AliasAnnotation{"b", false}));
+  EXPECT_EQ(s.returns[0].alias, (AliasAnnotation{"d", false}));
+  EXPECT_EQ(s.returns[1].alias, (AliasAnnotation{"b", false}));
+  EXPECT_EQ(s.ToString(),
+            "aten::append.t(Any(a!)[] self, Any(c) el, Any(b)?[] more) -> (Any(d)[], Any(b))");
+  EXPECT_EQ(Parse(s.ToString()).ToString(), s.ToString());
+}
+
 TEST(SchemaTest, TellsMutationFromViews) {
   EXPECT_TRUE(Parse("aten::copy_(Tensor(a!) self, Tensor src) -> Tensor(a!)").IsMutable());
   EXPECT_FALSE(Parse("aten::copy_(Tensor(a!) self, Tensor src) -> Tensor(a!)").IsView());

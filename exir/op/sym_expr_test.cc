@@ -339,6 +339,17 @@ TEST(SymExprTest, RefusesWhatIsNoExpression) {
         "Symbol('')", "'s0'", "Integer(x)", "Rational(s0, 2)", "Rational(1, 0)", "nan", "f(a=)"}) {
     EXPECT_THAT(ParseSymExpr(text), StatusIs(absl::StatusCode::kInvalidArgument)) << text;
   }
+  // Functions that are known, with arguments that they don't have.
+  for (std::string_view text :
+       {"Max()", "Min()", "Max(ger=True)", "Not()", "Not(s0, s1)", "Pow(s0)", "PowByNatural()",
+        "Rational(1)", "Rational()", "FloorDiv(FloorDiv(s0), 2)", "FloorDiv(s0, 2, 3)",
+        "StrictLessThan(s0)", "Where(s0, 1)", "ModularIndexing(s0, 2)", "2*Pow(s0)", "floor()"}) {
+    EXPECT_THAT(ParseSymExpr(text), StatusIs(absl::StatusCode::kInvalidArgument,
+                                             ::testing::HasSubstr("expected other arguments of")))
+        << text;
+  }
+  EXPECT_OK(ParseSymExpr("And()"));
+  EXPECT_OK(ParseSymExpr("unknown()"));
   EXPECT_THAT(ParseSymExpr(std::string(100000, '(')), StatusIs(absl::StatusCode::kInvalidArgument));
   EXPECT_THAT(ParseSymExpr(std::string(60000, '(')), StatusIs(absl::StatusCode::kInvalidArgument));
   EXPECT_TRUE(ParseSymExpr(std::string(60000, '-') + "1").ok());

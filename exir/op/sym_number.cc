@@ -313,4 +313,11 @@ std::optional<SymValue> ApplySymFunction(std::string_view name,
   return std::nullopt;
 }
 
+std::optional<SymArity> ArityOfSymFunction(std::string_view name) {
+  for (const FunctionRow& row : kFunctions) {
+    if (row.name == name) return SymArity{row.min_arguments, row.max_arguments};
+  }
+  return std::nullopt;
+}
+
 }  // namespace belay::exir

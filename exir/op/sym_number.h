@@ -3,6 +3,7 @@
 #ifndef BELAY_EXIR_OP_SYM_NUMBER_H_
 #define BELAY_EXIR_OP_SYM_NUMBER_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -56,6 +57,12 @@ struct SymValue {
 // wrong number of arguments, arguments outside the function's domain, and overflow.
 std::optional<SymValue> ApplySymFunction(std::string_view name,
                                          absl::Span<const SymValue> arguments);
+// How many arguments the function takes; nullopt for unknown functions.
+struct SymArity {
+  size_t min = 0;
+  size_t max = 0;
+};
+std::optional<SymArity> ArityOfSymFunction(std::string_view name);
 
 }  // namespace belay::exir
 

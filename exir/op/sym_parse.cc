@@ -2,11 +2,13 @@
 #include <cctype>
 #include <charconv>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "exir/op/sym_expr.h"
 #include "exir/op/sym_node.h"
+#include "exir/op/sym_number.h"
 #include "exir/op/sym_polynomial.h"
 #include "runtime/core/printable.h"
 #include "runtime/core/status_macros.h"
@@ -336,7 +338,17 @@ class Parser {
       arguments.push_back(std::move(e));
     } while (Consume(","));
     ABSL_RETURN_IF_ERROR(EndOfCall());
+    const size_t count = arguments.size();
     SymExpr e = SymExpr::Function(name, std::move(arguments));
+    // Whoever meets a known function relies on its arguments.
+    if (e.kind() == SymExpr::Kind::kFunction) {
+      const std::optional<SymArity> arity = ArityOfSymFunction(e.name());
+      if (arity.has_value() &&
+          (e.arguments().size() < arity->min || e.arguments().size() > arity->max)) {
+        return Error(
+            absl::StrCat("other arguments of ", name, ", which has ", count, ", before this,"));
+      }
+    }
     if (name == kRational && e.kind() == SymExpr::Kind::kFunction && !NumberOf(e).has_value()) {
       return Error("a fraction before this,");
     }
