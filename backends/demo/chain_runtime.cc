@@ -204,6 +204,7 @@ absl::StatusOr<std::unique_ptr<DelegateHandle>> MakeChain(
                      " arguments and ", context.outputs.size(), " outputs"));
   }
   std::vector<AlignedBuffer> copies;
+  copies.reserve(constants.size());
   for (absl::Span<const std::byte> constant : constants) {
     ABSL_ASSIGN_OR_RETURN(AlignedBuffer copy, AlignedBuffer::Create(constant.size()));
     if (!constant.empty()) std::memcpy(copy.data(), constant.data(), constant.size());

@@ -26,7 +26,7 @@ struct ChainInstruction {
 // The first operand of an instruction is the result before it, of the first the call's argument 0.
 // A second operand is the next of `constants` (row-major f32, as many elements as the first operand
 // has; alive as long as the handle), then the next argument of the call. Intermediate results are
-// allocated here.
+// allocated here; for the lists' elements the caller has asked (memory_check.h).
 //   kInvalidArgument    the instructions do not use exactly the call's arguments and the constants,
 //                       or the call has not one output
 //   kDataLoss           no instructions, a constant of another size, or one as an operand of kMm

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "runtime/core/checked_math.h"
+#include "runtime/core/memory_check.h"
 #include "runtime/core/status_macros.h"
 
 namespace belay::demo {
@@ -14,6 +15,14 @@ namespace {
 constexpr char kMagic[4] = {'D', 'E', 'M', 'O'};
 constexpr uint32_t kVersion = 1;
 constexpr size_t kHeaderBytes = 16;
+
+// What a byte of the message may become when it is parsed. Two bytes make an empty message, in a
+// block of the allocator and a list of pointers that grows by doubling; one byte makes a number of
+// eight bytes in such a list.
+constexpr uint64_t kParsedBytesPerByte = 64;
+constexpr uint64_t kBlockAndPointer = 16 + 3 * sizeof(void*);
+static_assert(sizeof(DemoInstruction) + kBlockAndPointer <= 2 * kParsedBytesPerByte &&
+              sizeof(DemoConstant) + kBlockAndPointer <= 2 * kParsedBytesPerByte);
 
 void AppendLittleEndian(std::vector<std::byte>& out, uint64_t value, int bytes) {
   for (int i = 0; i < bytes; ++i) out.push_back(static_cast<std::byte>(value >> (8 * i)));
@@ -56,6 +65,9 @@ absl::StatusOr<DemoBlob> ReadDemoBlob(absl::Span<const std::byte> blob) {
     return absl::DataLossError(absl::StrCat("the blob says that its program has ", size,
                                             " bytes, but has ", blob.size() - kHeaderBytes));
   }
+  MemoryBound bound;
+  bound.Add(size, kParsedBytesPerByte);
+  ABSL_RETURN_IF_ERROR(CheckMemory(bound.bytes(), "the blob's program"));
   DemoBlob result;
   if (!result.program.ParseFromArray(blob.data() + kHeaderBytes, static_cast<int>(size))) {
     return absl::DataLossError("the blob's program does not parse");

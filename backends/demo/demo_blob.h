@@ -20,8 +20,8 @@ struct DemoBlob {
   DemoProgram program;
   absl::Span<const std::byte> constants;  // into the blob
 };
-// kDataLoss when it is no such blob, kUnimplemented when its version is newer. What is in the
-// program is not checked. Untrusted input.
+// kDataLoss when it is no such blob, kUnimplemented when its version is newer, kResourceExhausted
+// when there is no memory for it. What is in the program is not checked. Untrusted input.
 absl::StatusOr<DemoBlob> ReadDemoBlob(absl::Span<const std::byte> blob);
 
 }  // namespace belay::demo

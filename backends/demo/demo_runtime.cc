@@ -9,6 +9,7 @@
 #include "backends/demo/demo_kernels.h"
 #include "runtime/core/arena.h"
 #include "runtime/core/checked_math.h"
+#include "runtime/core/memory_check.h"
 #include "runtime/core/status_macros.h"
 
 namespace belay::demo {
@@ -61,6 +62,7 @@ class DemoHandle final : public DelegateHandle {
   absl::Status Prepare(const DelegateInitContext& context, const DemoBlob& blob) {
     const DemoProgram& program = blob.program;
     std::vector<Sizes> bounds;
+    ABSL_RETURN_IF_ERROR(Reserve(context, program, bounds));
     if (program.num_arguments() != context.arguments.size()) {
       return absl::InvalidArgumentError(absl::StrCat("the blob takes ", program.num_arguments(),
                                                      " arguments, the call has ",
@@ -84,6 +86,31 @@ class DemoHandle final : public DelegateHandle {
     }
     ABSL_RETURN_IF_ERROR(AddOutputs(context, program, bounds));
     return Allocate();
+  }
+
+  // Room for all that the blob counts, if there is memory for it.
+  absl::Status Reserve(const DelegateInitContext& context, const DemoProgram& program,
+                       std::vector<Sizes>& bounds) {
+    const size_t arguments = context.arguments.size();
+    const auto constants = static_cast<size_t>(program.constants_size());
+    const auto instructions = static_cast<size_t>(program.instructions_size());
+    const auto outputs = static_cast<size_t>(program.outputs_size());
+    const size_t values = arguments + constants + instructions;
+    constexpr uint64_t kBlock = 32;  // of the allocator, around operands
+    MemoryBound bound;
+    bound.Add(arguments, sizeof(int));
+    bound.Add(values, sizeof(Sizes) + sizeof(TensorView));
+    bound.Add(instructions, sizeof(Step) + kMaxOperands * sizeof(uint32_t) + kBlock);
+    bound.Add(outputs, sizeof(uint32_t) + 1);
+    bound.Add(1, 4096);  // the handle, and the blocks of the lists
+    ABSL_RETURN_IF_ERROR(CheckMemory(bound.bytes(), "the blob's tables"));
+    argument_ranks_.reserve(arguments);
+    bounds.reserve(values);
+    values_.reserve(values);
+    steps_.reserve(instructions);
+    outputs_.reserve(outputs);
+    written_.reserve(outputs);
+    return absl::OkStatus();
   }
 
   absl::Status AddConstants(const DemoBlob& blob, std::vector<Sizes>& bounds) {
@@ -128,6 +155,7 @@ class DemoHandle final : public DelegateHandle {
                                               count));
     }
     Step step{.call = {instruction.op(), instruction.alpha(), instruction.beta()}};
+    step.operands.reserve(static_cast<size_t>(count));
     Sizes operands[kMaxOperands];
     for (int i = 0; i < count; ++i) {
       const uint32_t operand = instruction.operands(i);

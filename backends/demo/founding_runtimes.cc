@@ -11,6 +11,8 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "backends/demo/chain_runtime.h"
+#include "runtime/core/arena.h"
+#include "runtime/core/memory_check.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
 
@@ -62,6 +64,22 @@ absl::Status UnknownOperator() {
   return absl::UnimplementedError("the blob has an operator that this build does not know");
 }
 
+// What a byte of a text may become: two bytes ("a" and a line feed) name one instruction, seven
+// (CONSTa+) one constant and its copy, fifteen an instruction that is kept as a text; each in a
+// list that grows by doubling.
+constexpr uint64_t kTableBytesPerByte = 32;
+static_assert(3 * sizeof(ChainInstruction) <= 2 * kTableBytesPerByte &&
+              3 * (sizeof(absl::Span<const std::byte>) + sizeof(AlignedBuffer)) <=
+                  7 * kTableBytesPerByte &&
+              3 * sizeof(std::string) + 64 <= 15 * kTableBytesPerByte);
+
+absl::Status CheckTables(absl::Span<const std::byte> blob) {
+  MemoryBound bound;
+  bound.Add(blob.size(), kTableBytesPerByte);
+  bound.Add(1, 1024);  // the handle
+  return CheckMemory(bound.bytes(), "the blob's tables");
+}
+
 absl::StatusOr<std::vector<ChainInstruction>> ParseCompilerDemo(absl::Span<const std::byte> blob) {
   Reader reader(blob);
   const std::optional<int64_t> count = reader.TakeNumber();
@@ -110,6 +128,7 @@ class MappingDemoHandle final : public DelegateHandle {
 
 absl::StatusOr<std::unique_ptr<DelegateHandle>> CompilerDemoRuntime::Init(
     const DelegateInitContext& context, absl::Span<const std::byte> blob) const {
+  ABSL_RETURN_IF_ERROR(CheckTables(blob));
   ABSL_ASSIGN_OR_RETURN(std::vector<ChainInstruction> instructions, ParseCompilerDemo(blob));
   for (const CompileSpecView& spec : context.compile_specs) {
     if (spec.key != "max_value" || spec.value.size() != 1) continue;
@@ -126,6 +145,7 @@ absl::StatusOr<std::unique_ptr<DelegateHandle>> CompilerDemoRuntime::Init(
 
 absl::StatusOr<std::unique_ptr<DelegateHandle>> DelegateMappingDemoRuntime::Init(
     const DelegateInitContext&, absl::Span<const std::byte> blob) const {
+  ABSL_RETURN_IF_ERROR(CheckTables(blob));
   static constexpr std::string_view kNames[] = {"conv_relu_op", "sin_decomp_from_tan",
                                                 "cos_decomp_from_tan", "div_decomp_from_tan"};
   Reader reader(blob);
@@ -149,6 +169,7 @@ absl::StatusOr<std::unique_ptr<DelegateHandle>> DelegateMappingDemoRuntime::Init
 
 absl::StatusOr<std::unique_ptr<DelegateHandle>> NamedDataDemoRuntime::Init(
     const DelegateInitContext& context, absl::Span<const std::byte> blob) const {
+  ABSL_RETURN_IF_ERROR(CheckTables(blob));
   ABSL_ASSIGN_OR_RETURN(const int64_t numel, ChainNumel(context));
   std::vector<ChainInstruction> instructions;
   for (absl::string_view line :
@@ -167,6 +188,7 @@ absl::StatusOr<std::unique_ptr<DelegateHandle>> NamedDataDemoRuntime::Init(
 
 absl::StatusOr<std::unique_ptr<DelegateHandle>> PreprocessAllDemoRuntime::Init(
     const DelegateInitContext& context, absl::Span<const std::byte> blob) const {
+  ABSL_RETURN_IF_ERROR(CheckTables(blob));
   ABSL_ASSIGN_OR_RETURN(const int64_t numel, ChainNumel(context));
   Reader reader(blob);
   if (!reader.Take(id_) || !reader.Take("#") || !reader.TakeNumber().has_value() ||

@@ -1,20 +1,11 @@
 // Opening and loading with too little memory is an error, whichever allocation fails, and leaves
-// nothing behind. A binary of its own, since it replaces the allocator.
-#include <malloc.h>
-#include <unistd.h>
-
+// nothing behind. A binary of its own, since memory_quota.h replaces the allocator.
 #include <algorithm>
-#include <cerrno>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <functional>
-#include <new>
 #include <random>
 #include <set>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "google/protobuf/stubs/logging.h"
@@ -22,122 +13,10 @@
 #include "runtime/core/testing.h"
 #include "runtime/executor/method.h"
 #include "runtime/executor/testing/fake_backend.h"
+#include "runtime/executor/testing/memory_quota.h"
 #include "runtime/executor/testing/program_builder.h"
 #include "runtime/executor/testing/sample_program.h"
 #include "runtime/executor/testing/test_kernels.h"
-
-// Sanitizers have an allocator of their own, behind which glibc's is out of reach.
-#if defined(__GLIBC__) && !__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer)
-#define BELAY_TEST_HAS_QUOTA 1
-#else
-#define BELAY_TEST_HAS_QUOTA 0
-#endif
-
-namespace {
-
-// What was allocated since Start(), in bytes of the allocator's blocks.
-struct Quota {
-  bool on = false;
-  int64_t limit = INT64_MAX;
-  int64_t live = 0;
-  int64_t live_objects = 0;  // by operator new: what ends the process when it fails
-  int64_t peak_objects = 0;
-  int64_t largest_block = 0;  // by malloc: what may fail
-  // The least quotas with which each of the allocations would not have failed.
-  static constexpr size_t kMaxSteps = 1 << 16;
-  size_t steps = 0;
-  int64_t step[kMaxSteps];
-};
-Quota quota;
-
-// What is always there for the error message, and for the few objects before the first question.
-constexpr int64_t kForMessages = 4096;
-
-[[maybe_unused]] bool Admits(size_t size, int64_t more = 0) {
-  if (!quota.on) return true;
-  const int64_t needed = quota.live + static_cast<int64_t>(size);
-  if (quota.steps < Quota::kMaxSteps) quota.step[quota.steps++] = needed;
-  return size <= static_cast<size_t>(PTRDIFF_MAX) && needed - more <= quota.limit;
-}
-
-int64_t BlockSize(void* data) { return static_cast<int64_t>(::malloc_usable_size(data)); }
-
-[[maybe_unused]] void* Added(void* data, bool is_object) {
-  if (!quota.on || data == nullptr) return data;
-  const int64_t size = BlockSize(data);
-  quota.live += size;
-  if (is_object) {
-    quota.live_objects += size;
-    quota.peak_objects = std::max(quota.peak_objects, quota.live_objects);
-  } else {
-    quota.largest_block = std::max(quota.largest_block, size);
-  }
-  return data;
-}
-
-[[maybe_unused]] void Removed(void* data, bool is_object) {
-  if (!quota.on || data == nullptr) return;
-  quota.live -= BlockSize(data);
-  if (is_object) quota.live_objects -= BlockSize(data);
-}
-
-}  // namespace
-
-#if BELAY_TEST_HAS_QUOTA
-extern "C" {
-void* __libc_malloc(size_t size);
-void* __libc_calloc(size_t count, size_t size);
-void* __libc_realloc(void* data, size_t size);
-void* __libc_memalign(size_t alignment, size_t size);
-void __libc_free(void* data);
-
-void* malloc(size_t size) {
-  if (Admits(size)) return Added(__libc_malloc(size), false);
-  errno = ENOMEM;
-  return nullptr;
-}
-void* calloc(size_t count, size_t size) {
-  if (Admits(count * size)) return Added(__libc_calloc(count, size), false);
-  errno = ENOMEM;
-  return nullptr;
-}
-void* realloc(void* data, size_t size) {
-  if (!Admits(size)) {
-    errno = ENOMEM;
-    return nullptr;
-  }
-  Removed(data, false);
-  return Added(__libc_realloc(data, size), false);
-}
-int posix_memalign(void** data, size_t alignment, size_t size) {
-  if (!Admits(size)) return ENOMEM;
-  *data = Added(__libc_memalign(alignment, size), false);
-  return *data == nullptr ? ENOMEM : 0;
-}
-void free(void* data) {
-  Removed(data, false);
-  __libc_free(data);
-}
-}  // extern "C"
-
-void* operator new(size_t size) {
-  if (!Admits(size, kForMessages)) {
-    constexpr std::string_view kMessage = "an allocation failed that nobody was prepared for\n";
-    [[maybe_unused]] const ssize_t ignored =
-        ::write(STDERR_FILENO, kMessage.data(), kMessage.size());
-    std::abort();
-  }
-  return Added(__libc_malloc(size == 0 ? 1 : size), true);
-}
-void* operator new[](size_t size) { return operator new(size); }
-void operator delete(void* data) noexcept {
-  Removed(data, true);
-  __libc_free(data);
-}
-void operator delete[](void* data) noexcept { operator delete(data); }
-void operator delete(void* data, size_t) noexcept { operator delete(data); }
-void operator delete[](void* data, size_t) noexcept { operator delete(data); }
-#endif
 
 namespace belay {
 namespace {
@@ -147,23 +26,11 @@ using ::testing::HasSubstr;
 class MemoryQuotaTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (!BELAY_TEST_HAS_QUOTA) GTEST_SKIP() << "the sanitizer has its own allocator";
+    if (!kHasMemoryQuota) GTEST_SKIP() << "the sanitizer has its own allocator";
     ASSERT_OK(kernels_.Add(TestKernels()));
     ASSERT_OK(backends_.Add(&fake_));
     // A program of any size may ask for what it wants here.
     options_.limits.arena_bytes = 1 << 30;
-  }
-
-  static void Start(int64_t limit) {
-    quota.limit = limit;
-    quota.live = quota.live_objects = quota.peak_objects = quota.largest_block = 0;
-    quota.steps = 0;
-    quota.on = true;
-  }
-  // What is live now was leaked.
-  static int64_t Stop() {
-    quota.on = false;
-    return quota.live;
   }
 
   void SetFile(const std::string& file) {
@@ -179,11 +46,11 @@ class MemoryQuotaTest : public ::testing::Test {
     CheckBound("Program::OpenBytes");
     if (!program.ok()) return program.status();
     for (const MethodPlan& plan : program->methods()) {
-      const int64_t before = quota.live_objects;
-      quota.peak_objects = before;
-      quota.largest_block = 0;
+      const int64_t before = memory_quota.live_objects;
+      memory_quota.peak_objects = before;
+      memory_quota.largest_block = 0;
       const absl::StatusOr<Method> method = Method::Load(*program, plan.name, kernels_, backends_);
-      quota.peak_objects -= before;
+      memory_quota.peak_objects -= before;
       CheckBound("Method::Load");
       if (!method.ok()) return method.status();
     }
@@ -191,14 +58,14 @@ class MemoryQuotaTest : public ::testing::Test {
   }
 
   void CheckBound(const char* what) {
-    if (quota.peak_objects <= quota.largest_block) return;
-    const bool on = std::exchange(quota.on, false);
+    if (memory_quota.peak_objects <= memory_quota.largest_block) return;
+    const bool on = std::exchange(memory_quota.on, false);
     // Before the first question: a file without metadata that could be read.
-    if (quota.largest_block > 0 || quota.peak_objects > 4096) {
-      ADD_FAILURE() << what << " held " << quota.peak_objects << " bytes and had asked for "
-                    << quota.largest_block << " " << label_;
+    if (memory_quota.largest_block > 0 || memory_quota.peak_objects > 4096) {
+      ADD_FAILURE() << what << " held " << memory_quota.peak_objects << " bytes and had asked for "
+                    << memory_quota.largest_block << " " << label_;
     }
-    quota.on = on;
+    memory_quota.on = on;
   }
 
   FakeBackend fake_;
@@ -223,27 +90,8 @@ std::string SampleFile() {
 TEST_F(MemoryQuotaTest, WhicheverAllocationFailsIsAnErrorAndLeavesNothing) {
   SetFile(SampleFile());
   ASSERT_OK(OpenAndLoad());  // what the fake backend remembers has its memory now
-  Start(INT64_MAX);
-  ASSERT_OK(OpenAndLoad());
-  ASSERT_EQ(Stop(), 0);
-  ASSERT_LT(quota.steps, Quota::kMaxSteps);
-  std::set<int64_t> quotas = {0};
-  for (size_t i = 0; i < quota.steps; ++i) quotas.insert({quota.step[i] - 1, quota.step[i]});
-  std::set<std::string> messages;
-  std::string message;
-  message.reserve(kForMessages);
-  for (const int64_t bytes : quotas) {
-    Start(bytes);
-    absl::Status status = OpenAndLoad();
-    message.assign(status.message().data(), status.message().size());
-    const bool ok = status.ok(), exhausted = absl::IsResourceExhausted(status);
-    status = absl::OkStatus();
-    EXPECT_EQ(Stop(), 0) << "leaked, with a quota of " << bytes;
-    EXPECT_TRUE(ok ? bytes >= *quotas.rbegin() - kForMessages : exhausted)
-        << bytes << ": " << message;
-    if (!ok) messages.insert(message);
-  }
-  EXPECT_GT(quotas.size(), 100u);
+  const std::set<std::string> messages = FailEachAllocation([this] { return OpenAndLoad(); });
+  EXPECT_GT(memory_quota.steps, 100u);
   EXPECT_THAT(messages, ::testing::Contains(HasSubstr("bytes of metadata")));
   EXPECT_THAT(messages, ::testing::Contains("no memory for 4194304 bytes"));
   EXPECT_THAT(messages, ::testing::Contains("no memory for 2097152 bytes"));
@@ -254,27 +102,10 @@ TEST_F(MemoryQuotaTest, AMethodThatFindsNoMemoryLeavesNothing) {
   SetFile(SampleFile());
   ASSERT_OK(OpenAndLoad());
   ASSERT_OK_AND_ASSIGN(const Program program, Program::OpenBytes(nullptr, bytes_, options_));
-  const auto load = [&] { return Method::Load(program, "forward", kernels_, backends_).status(); };
-  Start(INT64_MAX);
-  ASSERT_OK(load());
-  ASSERT_EQ(Stop(), 0);
-  std::set<int64_t> quotas = {0};
-  for (size_t i = 0; i < quota.steps; ++i) quotas.insert({quota.step[i] - 1, quota.step[i]});
-  std::string message;
-  message.reserve(kForMessages);
-  bool tables = false;
-  for (const int64_t bytes : quotas) {
-    Start(bytes);
-    absl::Status status = load();
-    message.assign(status.message().data(), status.message().size());
-    const bool ok = status.ok(), exhausted = absl::IsResourceExhausted(status);
-    status = absl::OkStatus();
-    EXPECT_EQ(Stop(), 0) << "leaked, with a quota of " << bytes;
-    EXPECT_TRUE(ok ? bytes >= *quotas.rbegin() - kForMessages : exhausted)
-        << bytes << ": " << message;
-    tables = tables || message.starts_with("no memory for the tables of method 'forward', which");
-  }
-  EXPECT_TRUE(tables);
+  const std::set<std::string> messages = FailEachAllocation(
+      [&] { return Method::Load(program, "forward", kernels_, backends_).status(); });
+  EXPECT_THAT(messages, ::testing::Contains(::testing::StartsWith(
+                            "no memory for the tables of method 'forward', which")));
 }
 
 // Metadata of these bytes, in a file that is right otherwise.
@@ -351,10 +182,10 @@ TEST_F(MemoryQuotaTest, NothingTakesMoreThanWasAskedFor) {
   for (const auto& [label, metadata] : cases) {
     SetFile(FileOf(metadata));
     label_ = "(" + label + ")";
-    Start(INT64_MAX);
+    memory_quota.Start(INT64_MAX);
     absl::Status status = OpenAndLoad();
     status = absl::OkStatus();
-    EXPECT_EQ(Stop(), 0) << label;
+    EXPECT_EQ(memory_quota.Stop(), 0) << label;
   }
 }
 
@@ -375,11 +206,11 @@ TEST_F(MemoryQuotaTest, DamagedProgramsTakeNoMoreThanWasAskedFor) {
     FixHeader(file);
     SetFile(file);
     label_ = "(damage " + std::to_string(i) + ")";
-    Start(INT64_MAX);
+    memory_quota.Start(INT64_MAX);
     absl::Status status = OpenAndLoad();
     loaded += status.ok();
     status = absl::OkStatus();
-    EXPECT_EQ(Stop(), 0) << i;
+    EXPECT_EQ(memory_quota.Stop(), 0) << i;
   }
   EXPECT_GT(loaded, 0);
 }
