@@ -12,6 +12,7 @@ read -ra more <<<"${BAZEL_FLAGS:-}"
 flags=(
   --compilation_mode=fastbuild
   --define=fuzzing_engine=command_line
+  --define=highway_targets=avx2
   --dynamic_mode=off
   --strip=never
   --repo_env="CC=${CC:-clang}"
