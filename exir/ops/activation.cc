@@ -19,13 +19,20 @@ absl::Status NoBounds(const MetaContext& context) {
   return MetaError(context, "at least one of 'min' and 'max' must be given");
 }
 
-// (self, min?, max?), the bounds numbers that take part in promotion.
+// (self, min?, max?), the bounds numbers that take part in promotion, but for a self of floating
+// point type.
 absl::Status InferClamp(MetaContext& context) {
   if (context.is_none(1) && context.is_none(2)) return NoBounds(context);
   PointwiseMeta meta(context);
   ABSL_RETURN_IF_ERROR(meta.Add(0));
+  const TensorMeta* self = context.argument(0).get_if<TensorMeta>();
   for (int i = 1; i <= 2; ++i) {
-    if (!context.is_none(i)) ABSL_RETURN_IF_ERROR(meta.PromoteWith(i));
+    if (context.is_none(i)) continue;
+    if (self != nullptr && IsFloatingPoint(self->dtype)) {
+      ABSL_RETURN_IF_ERROR(CheckRealNumber(context, i));
+    } else {
+      ABSL_RETURN_IF_ERROR(meta.PromoteWith(i));
+    }
   }
   ABSL_ASSIGN_OR_RETURN(const PromotedTypes types, meta.Promote(kOrderedRule));
   return meta.Finish(types.result);
@@ -45,10 +52,7 @@ absl::Status InferClampTensor(MetaContext& context) {
 // (self, numbers…): the numbers, of any real type, have no part in promotion.
 absl::Status InferWithNumbers(MetaContext& context, const PromotionRule& rule) {
   for (int i = 1; i < context.num_arguments(); ++i) {
-    if (context.is_none(i)) continue;
-    ABSL_ASSIGN_OR_RETURN(const DType category, context.ScalarCategory(i));
-    if (IsComplex(category))
-      return ArgumentError(context, i, "expected a real number, came complex");
+    if (!context.is_none(i)) ABSL_RETURN_IF_ERROR(CheckRealNumber(context, i));
   }
   return InferPointwise(context, 1, rule);
 }

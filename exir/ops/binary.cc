@@ -127,6 +127,7 @@ absl::Status InferAtan2Out(MetaContext& context) {
                          absl::StrCat("a result of dtype ", DTypeName(types.result),
                                       " can't be written to ", DTypeName(out->dtype)));
   }
+  ABSL_RETURN_IF_ERROR(CheckWritable(context, 2, *out));
   ABSL_ASSIGN_OR_RETURN(std::vector<SymInt> shape, meta.Shape());
   if (shape == out->sizes) {
     context.SetOutput(0, *out);

@@ -49,6 +49,7 @@ absl::Status ConvolutionBackwardMeta(MetaContext& context) {
   ABSL_ASSIGN_OR_RETURN(const TensorMeta* input, TensorOf(context, 1, grad->dtype));
   ABSL_ASSIGN_OR_RETURN(const TensorMeta* weight, TensorOf(context, 2, grad->dtype));
   ABSL_ASSIGN_OR_RETURN(const ConvolutionParams params, ParamsOf(context, 4, input->rank()));
+  ABSL_RETURN_IF_ERROR(CheckOutputPadding(params));
   ABSL_ASSIGN_OR_RETURN(const std::vector<SymInt> shape,
                         ConvolutionShape<SymInt>(input->sizes, weight->sizes, nullptr, params));
   ABSL_RETURN_IF_ERROR(CheckSameShape<SymInt>("grad_output", grad->sizes, shape));

@@ -1,4 +1,5 @@
 // Operators that make tensors out of sizes and numbers.
+#include <complex>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -41,6 +42,10 @@ absl::Status CheckOptions(const MetaContext& context, int dtype) {
 absl::Status SetResult(MetaContext& context, int dtype, absl::StatusOr<TensorMeta> result) {
   if (!result.ok()) return MetaError(context, FromAbsl(result.status().message()));
   ABSL_RETURN_IF_ERROR(CheckOptions(context, dtype));
+  for (const SymInt& stride : result->strides) {
+    if (result->is_static() && !stride.AsInt().has_value())
+      return MetaError(context, "the tensor has too many elements");
+  }
   context.SetOutput(0, *std::move(result));
   return absl::OkStatus();
 }
@@ -137,6 +142,8 @@ absl::Status InferScalarTensor(MetaContext& context) {
 std::optional<RealNumber> NumberOf(const MetaValue& value) {
   if (const double* real = value.get_if<double>()) return RealNumber(*real);
   if (const bool* boolean = value.get_if<bool>()) return RealNumber(int64_t{*boolean});
+  if (const auto* complex = value.get_if<std::complex<double>>())
+    return RealNumber(complex->real());
   const SymExpr* e = value.get_if<SymExpr>();
   if (e == nullptr) return std::nullopt;
   if (const std::optional<int64_t> integer = e->AsInt()) return RealNumber(*integer);
@@ -174,9 +181,8 @@ absl::Status InferArange(MetaContext& context) {
   DType fallback = DType::kInt64;
   for (int i = 0; i < kNumbers; ++i) {
     ABSL_ASSIGN_OR_RETURN(const DType category, context.ScalarCategory(i));
-    if (IsComplex(category))
-      return ArgumentError(context, i, "expected a real number, came complex");
-    if (IsFloatingPoint(category)) fallback = DType::kFloat32;
+    ABSL_RETURN_IF_ERROR(CheckRealNumber(context, i));
+    if (IsFloatingPoint(category) || IsComplex(category)) fallback = DType::kFloat32;
     (kNumbers == 1 || i == 1 ? end : i == 0 ? start : step) = context.argument(i);
   }
   ABSL_ASSIGN_OR_RETURN(const DType dtype, context.DtypeOr(kNumbers, fallback));

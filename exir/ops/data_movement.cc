@@ -1,5 +1,6 @@
 // Operators that copy elements to new places: copies, joins, reversals, repetitions.
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "exir/ops/layout_rules.h"
 #include "exir/ops/meta_args.h"
 #include "exir/ops/meta_checks.h"
+#include "exir/ops/pointwise.h"
 #include "exir/ops/pointwise_layout.h"
 #include "runtime/kernel/shape_rules/index.h"
 #include "runtime/kernel/shape_rules/pad.h"
@@ -60,6 +62,7 @@ absl::Status CheckSource(const TensorMeta& self, const TensorMeta& src) {
 absl::Status CopyInPlaceMeta(MetaContext& context) {
   ABSL_ASSIGN_OR_RETURN(const TensorMeta* self, context.Tensor(0));
   ABSL_ASSIGN_OR_RETURN(const TensorMeta* src, context.Tensor(1));
+  ABSL_RETURN_IF_ERROR(CheckWritable(context, 0, *self));
   ABSL_RETURN_IF_ERROR(CheckSource(*self, *src));
   context.SetOutput(0, *self);
   return absl::OkStatus();
@@ -89,6 +92,11 @@ absl::Status CatMeta(MetaContext& context) {
   return SetDense(context, *tensors[0], DenseInFormat(dtype, std::move(sizes), channels_last));
 }
 
+bool HasNoElements(const TensorMeta& meta) {
+  return std::any_of(meta.sizes.begin(), meta.sizes.end(),
+                     [](const SymInt& size) { return size.AsInt() == 0; });
+}
+
 absl::Status StackMeta(MetaContext& context) {
   ABSL_ASSIGN_OR_RETURN(const std::vector<const TensorMeta*> tensors, context.TensorList(0));
   ABSL_ASSIGN_OR_RETURN(const int64_t dim, context.StaticInt(1));
@@ -106,8 +114,24 @@ absl::Status StackMeta(MetaContext& context) {
   ABSL_RETURN_IF_ERROR(CheckRank(sizes.size() + 1));
   ABSL_ASSIGN_OR_RETURN(const int d, NormalizeDim(dim, tensors[0]->rank() + 1));
   ABSL_ASSIGN_OR_RETURN(const DType dtype, types.Result());
-  sizes.insert(sizes.begin() + d, static_cast<int64_t>(tensors.size()));
-  return SetDense(context, *tensors[0], TensorMeta::Contiguous(dtype, std::move(sizes)));
+  const SymInt count(static_cast<int64_t>(tensors.size()));
+  // PyTorch joins along the dimension and splits it then, so that a layout stays.
+  const bool channels_last = d < tensors[0]->rank() && !HasNoElements(*tensors[0]) &&
+                             std::all_of(
+                                 tensors.begin(), tensors.end(),
+                                 [](const TensorMeta* t) { return LooksChannelsLast(*t); });
+  if (!channels_last) {
+    sizes.insert(sizes.begin() + d, count);
+    return SetDense(context, *tensors[0], TensorMeta::Contiguous(dtype, std::move(sizes)));
+  }
+  const SymInt part = sizes[d];
+  sizes[d] = part * count;
+  TensorMeta joined = DenseInFormat(dtype, std::move(sizes), true);
+  const SymInt stride = joined.strides[d];
+  joined.sizes[d] = part;
+  joined.sizes.insert(joined.sizes.begin() + d, count);
+  joined.strides.insert(joined.strides.begin() + d, part * stride);
+  return SetDense(context, *tensors[0], std::move(joined));
 }
 
 absl::Status FlipMeta(MetaContext& context) {
@@ -119,6 +143,22 @@ absl::Status FlipMeta(MetaContext& context) {
   return SetDense(context, *self, std::move(out));
 }
 
+// What rolls along one dimension is two parts that are joined, and has their layout if both have
+// one. A part without elements has none.
+TensorMeta RolledLike(const TensorMeta& self, int d, const SymInt& shift) {
+  const std::optional<int64_t> by = shift.AsInt(), size = self.sizes[d].AsInt();
+  bool channels_last = LooksChannelsLast(self);
+  if (channels_last && by.has_value() && size.has_value() && *size > 0) {
+    const int64_t first = ((*size - *by % *size) % *size + *size) % *size;
+    for (const int64_t part : {*size - first, first}) {
+      TensorMeta of = self;
+      of.sizes[d] = SymInt(part);
+      channels_last = channels_last && part > 0 && LooksChannelsLast(of);
+    }
+  }
+  return DenseInFormat(self.dtype, self.sizes, channels_last);
+}
+
 absl::Status RollMeta(MetaContext& context) {
   ABSL_ASSIGN_OR_RETURN(const TensorMeta* self, context.Tensor(0));
   ABSL_ASSIGN_OR_RETURN(const std::vector<SymInt> shifts, context.IntList(1));
@@ -127,8 +167,16 @@ absl::Status RollMeta(MetaContext& context) {
     return absl::InvalidArgumentError(
         absl::StrCat("roll: ", shifts.size(), " shifts for ", dims.size(), " dims"));
   }
-  for (int64_t dim : dims) ABSL_RETURN_IF_ERROR(NormalizeDim(dim, self->rank()).status());
-  return SetDense(context, *self, CopyOf(*self, self->sizes));
+  if (dims.size() == 1 && HasNoElements(*self)) {  // PyTorch does not look at the dimension then
+    ABSL_ASSIGN_OR_RETURN(TensorMeta same, ResultLike(self->dtype, *self, MemoryFormat::kPreserve));
+    return SetDense(context, *self, std::move(same));
+  }
+  TensorMeta out = dims.empty() ? CopyOf(*self, self->sizes) : *self;
+  for (size_t k = 0; k < dims.size(); ++k) {
+    ABSL_ASSIGN_OR_RETURN(const int d, NormalizeDim(dims[k], self->rank()));
+    out = RolledLike(out, d, shifts[k]);
+  }
+  return SetDense(context, *self, std::move(out));
 }
 
 absl::Status RepeatMeta(MetaContext& context) {
@@ -147,7 +195,9 @@ absl::Status RepeatInterleaveTensorMeta(MetaContext& context) {
         "repeat_interleave: repeats must be a vector, got ", FormatDims<SymInt>(repeats->sizes)));
   }
   SymInt size;
-  if (context.is_none(1)) {
+  if (repeats->sizes[0].AsInt() == 0) {
+    size = SymInt(0);  // whatever output_size says
+  } else if (context.is_none(1)) {
     ABSL_ASSIGN_OR_RETURN(size, context.FreshSymbol({.min = 0}));
   } else {
     ABSL_ASSIGN_OR_RETURN(size, context.Int(1));

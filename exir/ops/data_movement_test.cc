@@ -300,6 +300,41 @@ TEST_F(DataMovementTest, ScattersCompareSymbolsThatMayBeEqual) {
               HasSubstr("src of shape [s0,4] does not replace a part of shape [s0 - 1,4]"));
 }
 
+TensorMeta ChannelsLast(std::vector<SymInt> sizes) {
+  constexpr uint8_t kOrder[] = {0, 2, 3, 1};
+  return TensorMeta::Dense(DType::kFloat32, std::move(sizes), kOrder);
+}
+
+TEST_F(DataMovementTest, RollKeepsALayoutThatBothPartsHave) {
+  const TensorMeta image = ChannelsLast({2, 3, 4, 5});
+  const std::string kept = "f32[2,3,4,5] strides [60,1,15,3]";
+  EXPECT_EQ(Infer("aten.roll.default", {image, L({1}), L({3})}), kept);
+  EXPECT_EQ(Infer("aten.roll.default", {image, L({1, -1}), L({0, 2})}), kept);
+  EXPECT_EQ(Infer("aten.roll.default", {image, L({5}), L({3})}), "f32[2,3,4,5]");
+  EXPECT_EQ(Infer("aten.roll.default", {image, L({1}), L({})}), "f32[2,3,4,5]");
+  EXPECT_EQ(Infer("aten.roll.default", {T({0, 3}), L({1}), L({7})}), "f32[0,3]");
+  EXPECT_THAT(Infer("aten.roll.default", {image, L({1}), L({4})}), HasSubstr("out of range"));
+}
+
+TEST_F(DataMovementTest, StackJoinsAndSplits) {
+  const TensorMeta image = ChannelsLast({2, 3, 4, 5});
+  const auto stack = [&](const TensorMeta& other, int dim) {
+    return Infer("aten.stack.default", {MetaList{image, other}, I(dim)});
+  };
+  EXPECT_EQ(stack(image, 0), "f32[2,2,3,4,5] strides [120,60,1,15,3]");
+  EXPECT_EQ(stack(image, 1), "f32[2,2,3,4,5] strides [120,3,1,30,6]");
+  EXPECT_EQ(stack(image, 3), "f32[2,3,4,2,5] strides [120,1,30,15,3]");
+  EXPECT_EQ(stack(image, 4), "f32[2,3,4,5,2]");
+  EXPECT_EQ(stack(T({2, 3, 4, 5}), 1), "f32[2,2,3,4,5]");
+}
+
+TEST_F(DataMovementTest, WhatSharesMemoryIsNotWritten) {
+  TensorMeta self = T({4, 3});
+  self.strides = {0, 1};
+  EXPECT_THAT(Infer("aten.copy_.default", {self, T({3})}),
+              HasSubstr("argument 'self': can't be written: its elements along dimension 0"));
+}
+
 TEST_F(DataMovementTest, MutableOperatorsReturnSelf) {
   TensorMeta self = T({4, 3});
   self.strides = {1, 4};

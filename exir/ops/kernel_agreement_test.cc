@@ -271,6 +271,8 @@ constexpr Example kExamples[] = {
     {"aten._native_batch_norm_legit.default", "f32[3,2,4] f32[2] none f32[2] f32[2] true 0.1 0.01"},
     {"aten.max_pool2d_with_indices_backward.default",
      "f32[1,2,2,2] f32[1,2,4,4] [2,2] [2,2] [0,0] [1,1] false i64[1,2,2,2]"},
+    {"aten.avg_pool3d.default", "f32[1,2,3,4,4] [2,2,3] [1,2,1] [0,1,1] false true none"},
+    {"aten.addmv.default", "i64[2] i64[2,3] i64[3] 1.5 2"},
     {"aten.avg_pool2d_backward.default",
      "f32[1,2,3,3] f32[1,2,4,4] [2,2] [2,2] [1,1] false true 3"},
     {"aten.grid_sampler_2d.default", "f32[2,3,4,5] f32[2,3,2,2] 0 1 true"},

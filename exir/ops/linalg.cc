@@ -1,9 +1,11 @@
 // Products of matrices and vectors.
 
+#include <complex>
 #include <vector>
 
 #include "exir/ops/families.h"
 #include "exir/ops/meta_checks.h"
+#include "exir/ops/pointwise.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/kernel/shape_rules/matmul.h"
 
@@ -12,16 +14,20 @@ namespace {
 
 constexpr Tolerance kProduct = {1e-5, 1e-6};
 
-// Integer products take integer factors only; complex ones are for complex matrices.
+// Factors with an imaginary part are for complex matrices.
 absl::Status CheckScale(const MetaContext& context, int i, DType dtype) {
-  ABSL_ASSIGN_OR_RETURN(const DType category, context.ScalarCategory(i));
-  const bool fits = IsComplex(category)         ? IsComplex(dtype)
-                    : IsFloatingPoint(category) ? !IsIntegral(dtype, true)
-                                                : true;
-  if (fits) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(context.schema().arguments[i].name,
-                                                 ": expected an integer for tensors of ",
-                                                 DTypeName(dtype)));
+  if (IsComplex(dtype)) return context.ScalarCategory(i).status();
+  ABSL_RETURN_IF_ERROR(CheckRealNumber(context, i));
+  if (!IsIntegral(dtype, false)) return absl::OkStatus();
+  const MetaValue& value = context.argument(i);
+  double factor = 0;
+  if (const double* real = value.get_if<double>()) factor = *real;
+  if (const auto* complex = value.get_if<std::complex<double>>()) factor = complex->real();
+  if (const SymExpr* e = value.get_if<SymExpr>()) {
+    if (dtype == DType::kInt64) return absl::OkStatus();
+    factor = static_cast<double>(e->AsInt().value_or(0));
+  }
+  return CheckIntegerFactor(context.schema().arguments[i].name, dtype, factor);
 }
 
 // The product of arguments `first` and `first` + 1, both of one dtype.

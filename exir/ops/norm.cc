@@ -56,6 +56,7 @@ absl::StatusOr<DType> BatchNorm(MetaContext& context, bool running) {
 
 absl::Status SetSavedStats(MetaContext& context, DType dtype, bool training) {
   ABSL_ASSIGN_OR_RETURN(const TensorMeta* input, context.Tensor(0));
+  if (training) ABSL_RETURN_IF_ERROR(CheckHasElements<SymInt>(input->sizes));
   const SymInt count = training ? input->sizes[1] : SymInt(0);
   context.SetTensor(1, dtype, {count});
   context.SetTensor(2, dtype, {count});

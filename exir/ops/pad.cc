@@ -8,10 +8,21 @@
 #include "exir/ops/layout_rules.h"
 #include "exir/ops/meta_args.h"
 #include "exir/ops/meta_checks.h"
+#include "exir/ops/pointwise.h"
+#include "exir/ops/pointwise_layout.h"
 #include "runtime/kernel/shape_rules/pad.h"
 
 namespace belay::exir {
 namespace {
+
+// Whether no number of the padding is above 0.
+bool TakesAwayOnly(const Padding<SymInt>& padding) {
+  bool away = true;
+  for (const auto* numbers : {&padding.before, &padding.after}) {
+    for (const SymInt& number : *numbers) away = away && number.AsInt().value_or(1) <= 0;
+  }
+  return away;
+}
 
 absl::Status ConstantPadMeta(MetaContext& context) {
   ABSL_ASSIGN_OR_RETURN(const TensorMeta* self, context.Tensor(0));
@@ -20,12 +31,13 @@ absl::Status ConstantPadMeta(MetaContext& context) {
                         ReadPadding("constant_pad_nd", MetaArgs(context), 1, self->rank()));
   ABSL_ASSIGN_OR_RETURN(std::vector<SymInt> sizes,
                         PaddedShape<SymInt>("constant_pad_nd", self->sizes, padding));
-  ABSL_ASSIGN_OR_RETURN(const DType category, context.ScalarCategory(2));
-  if (IsComplex(category) && !IsComplex(self->dtype)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("value: a complex number for ", DTypeName(self->dtype)));
+  if (!IsComplex(self->dtype)) ABSL_RETURN_IF_ERROR(CheckRealNumber(context, 2));
+  TensorMeta out = DenseInFormat(self->dtype, sizes, LooksChannelsLast(*self));
+  if (TakesAwayOnly(padding)) {  // PyTorch clones the part that stays
+    TensorMeta part = *self;
+    part.sizes = std::move(sizes);
+    ABSL_ASSIGN_OR_RETURN(out, ResultLike(self->dtype, part, MemoryFormat::kPreserve));
   }
-  TensorMeta out = DenseInFormat(self->dtype, std::move(sizes), LooksChannelsLast(*self));
   out.device = self->device;
   context.SetOutput(0, std::move(out));
   return absl::OkStatus();
@@ -41,9 +53,8 @@ absl::Status MirroredPadMeta(MetaContext& context) {
                         ReadPadding(op, MetaArgs(context), 1, self->rank(), kSpatial));
   ABSL_ASSIGN_OR_RETURN(std::vector<SymInt> sizes,
                         MirroredShape<SymInt>(op, kMode, self->sizes, kSpatial, padding));
-  const bool batched = self->rank() == kSpatial + 2;
-  TensorMeta out = DenseInFormat(self->dtype, std::move(sizes),
-                                 kSpatial > 1 && batched && LooksChannelsLast(*self));
+  TensorMeta out =
+      DenseInFormat(self->dtype, std::move(sizes), kSpatial > 1 && LooksChannelsLast(*self));
   out.device = self->device;
   context.SetOutput(0, std::move(out));
   return absl::OkStatus();

@@ -1,5 +1,6 @@
 #include "exir/ops/pointwise.h"
 
+#include <complex>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -18,6 +19,24 @@ absl::Status MetaError(const MetaContext& context, std::string_view message) {
 absl::Status ArgumentError(const MetaContext& context, int i, std::string_view message) {
   return MetaError(context,
                    absl::StrCat("argument '", context.schema().arguments[i].name, "': ", message));
+}
+
+absl::Status CheckRealNumber(const MetaContext& context, int i) {
+  ABSL_RETURN_IF_ERROR(context.ScalarCategory(i).status());
+  const auto* number = context.argument(i).get_if<std::complex<double>>();
+  if (number == nullptr || number->imag() == 0) return absl::OkStatus();
+  return ArgumentError(context, i, "expected a real number, came complex");
+}
+
+absl::Status CheckWritable(const MetaContext& context, int i, const TensorMeta& tensor) {
+  for (int d = 0; d < tensor.rank(); ++d) {
+    if (tensor.strides[d].AsInt() == 0 && tensor.sizes[d].AsInt().value_or(0) > 1) {
+      return ArgumentError(context, i,
+                           absl::StrCat("can't be written: its elements along dimension ", d,
+                                        " are one place in memory"));
+    }
+  }
+  return absl::OkStatus();
 }
 
 absl::Status PointwiseMeta::Add(int i) {

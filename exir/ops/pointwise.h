@@ -18,6 +18,14 @@ absl::Status MetaError(const MetaContext& context, std::string_view message);
 // "aten::add.Tensor: argument 'alpha': <message>".
 absl::Status ArgumentError(const MetaContext& context, int i, std::string_view message);
 
+// Argument `i`, a number of which the operator takes the real value. kInvalidArgument for a complex
+// number that has an imaginary part.
+absl::Status CheckRealNumber(const MetaContext& context, int i);
+
+// Argument `i`, which the operator writes: kInvalidArgument when some of its elements are one place
+// in memory.
+absl::Status CheckWritable(const MetaContext& context, int i, const TensorMeta& tensor);
+
 // One call: add the operands, promote, finish.
 class PointwiseMeta {
  public:

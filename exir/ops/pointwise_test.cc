@@ -2,6 +2,7 @@
 // errors.
 #include "exir/ops/pointwise.h"
 
+#include <complex>
 #include <memory>
 #include <optional>
 #include <string>
@@ -179,6 +180,36 @@ TEST_F(PointwiseTest, ArangeCountsSymbolically) {
               HasSubstr("must be of integers"));
 }
 
+TEST_F(PointwiseTest, ComplexNumbersThatAreRealCountAsReal) {
+  const std::complex<double> real = {2, 0}, complex = {2, 1};
+  EXPECT_EQ(InferTensor("aten.elu.default", {F32({3}), real}), "f32[3]");
+  EXPECT_EQ(InferTensor("aten.clamp.default", {F32({3}), real}), "f32[3]");
+  EXPECT_EQ(InferTensor("aten.arange.default", {real}), "f32[2]");
+  EXPECT_EQ(InferTensor("aten.constant_pad_nd.default",
+                        {F32({3}), MetaList{SymExpr(1), SymExpr(1)}, real}),
+            "f32[5]");
+  EXPECT_THAT(InferTensor("aten.elu.default", {F32({3}), complex}),
+              HasSubstr("argument 'alpha': expected a real number, came complex"));
+  EXPECT_THAT(InferTensor("aten.clamp.default", {F32({3}), complex}),
+              HasSubstr("expected a real number"));
+  EXPECT_THAT(InferTensor("aten.arange.default", {complex}), HasSubstr("expected a real number"));
+}
+
+TEST_F(PointwiseTest, ArangeComparesNumbersAsTheyAre) {
+  const auto arange = [&](MetaValue start, MetaValue end, MetaValue step, DType dtype) {
+    return InferTensor("aten.arange.start_step", {start, end, step, dtype});
+  };
+  EXPECT_EQ(arange(0.0, 0.69, 0.3, DType::kInt16), "i16[3]");
+  EXPECT_THAT(arange(0.0, 0.69, 0.3, DType::kInt64), HasSubstr("the step must not be zero"));
+  EXPECT_THAT(arange(0.5, SymExpr(0), SymExpr(1), DType::kInt64), HasSubstr("does not lead"));
+}
+
+TEST_F(PointwiseTest, TooManyElementsAreRefused) {
+  EXPECT_THAT(InferTensor("aten.zeros.default",
+                          {MetaValue(MetaList{SymExpr(2), SymExpr(int64_t{1} << 62), SymExpr(8)})}),
+              HasSubstr("too many elements"));
+}
+
 TEST_F(PointwiseTest, CreationTakesSymbolicSizes) {
   EXPECT_EQ(InferTensor("aten.full.default", {MetaList{S("s0"), SymExpr(3)}, true}), "b8[s0,3]");
   EXPECT_THAT(InferTensor("aten.zeros.default", {MetaValue(MetaList{S("s0"), SymExpr(-3)})}),
@@ -223,8 +254,9 @@ TEST_F(PointwiseTest, ElementBecomesAFreshSymbol) {
   EXPECT_EQ(
       InferScalar("aten._local_scalar_dense.default", {TensorMeta::Contiguous(DType::kBool, {1})}),
       "Eq(u1, 1)");
-  EXPECT_THAT(InferScalar("aten._local_scalar_dense.default", {F32({2})}),
-              HasSubstr("expected one element, came 2"));
+  EXPECT_EQ(InferScalar("aten._local_scalar_dense.default", {F32({2})}), "ToFloat(u2)");
+  EXPECT_THAT(InferScalar("aten._local_scalar_dense.default", {F32({0})}),
+              HasSubstr("expected an element, came none"));
 }
 
 TEST_F(PointwiseTest, AssertionsFailEarlyWhereTheyAlwaysFail) {

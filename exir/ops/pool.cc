@@ -65,6 +65,7 @@ absl::Status AvgPoolMeta(MetaContext& context) {
   }
   ABSL_ASSIGN_OR_RETURN(std::vector<SymInt> shape, PoolShape<SymInt>(self->sizes, params));
   if (kSpatial == 3) {
+    ABSL_RETURN_IF_ERROR(CheckHoldsKernel<SymInt>(self->sizes, params));
     context.SetTensor(0, self->dtype, std::move(shape));
   } else {
     context.SetOutput(0, PooledLike(*self, self->dtype, std::move(shape), kSpatial));

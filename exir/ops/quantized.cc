@@ -63,6 +63,10 @@ template <Given kGiven>
 absl::Status QuantizePerTensorMeta(MetaContext& context) {
   ABSL_ASSIGN_OR_RETURN(const TensorMeta* input, TensorOf(context, 0, kQuantizableTypes));
   ABSL_RETURN_IF_ERROR(CheckTensorParameters(context, kGiven));
+  if (kGiven == Given::kNumbers) {
+    ABSL_ASSIGN_OR_RETURN(const double scale, context.Double(1));
+    if (scale == 0) return absl::InvalidArgumentError("scale: expected a number other than 0");
+  }
   ABSL_ASSIGN_OR_RETURN(const DType dtype, context.Dtype(5));
   ABSL_RETURN_IF_ERROR(kGiven == Given::kTensorsAndRange ? QuantizedBounds(dtype).status()
                                                          : CheckRangeAt(context, 3, dtype));

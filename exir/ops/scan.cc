@@ -8,8 +8,10 @@
 namespace belay::exir {
 namespace {
 
+constexpr DTypeSet kSummable = kRealTypes | kComplexTypes | kUnsignedWideTypes;
+
 absl::Status CumulativeMeta(MetaContext& context) {
-  ABSL_ASSIGN_OR_RETURN(const TensorMeta* self, TensorOf(context, 0, kRealTypes | kComplexTypes));
+  ABSL_ASSIGN_OR_RETURN(const TensorMeta* self, TensorOf(context, 0, kSummable));
   ABSL_ASSIGN_OR_RETURN(const int64_t dim, context.StaticInt(1));
   ABSL_RETURN_IF_ERROR(NormalizeDim(dim, self->rank()).status());
   const DType natural = IsIntegral(self->dtype, true) ? DType::kInt64 : self->dtype;

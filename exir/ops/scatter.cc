@@ -9,6 +9,7 @@
 #include "exir/ops/families.h"
 #include "exir/ops/index_arguments.h"
 #include "exir/ops/meta_checks.h"
+#include "exir/ops/pointwise.h"
 #include "exir/ops/pointwise_layout.h"
 #include "runtime/kernel/shape_rules/index.h"
 #include "runtime/kernel/shape_rules/slice.h"
@@ -32,19 +33,32 @@ absl::StatusOr<const TensorMeta*> Source(const MetaContext& context, int i,
 }
 
 absl::Status CheckNumber(const MetaContext& context, int i, const TensorMeta& self) {
-  ABSL_ASSIGN_OR_RETURN(const DType category, context.ScalarCategory(i));
-  if (!IsComplex(category) || IsComplex(self.dtype)) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(context.schema().arguments[i].name,
-                                                 ": a complex number for ", DTypeName(self.dtype)));
+  if (IsComplex(self.dtype)) return context.ScalarCategory(i).status();
+  return CheckRealNumber(context, i);
+}
+
+// Whether index_put is PyTorch's masked_fill, which takes one value of any dtype and rank: a mask
+// alone among the indices, and nothing to add to.
+absl::StatusOr<bool> IsMaskedFill(const MetaContext& context) {
+  ABSL_ASSIGN_OR_RETURN(const std::vector<const TensorMeta*> indices, context.TensorList(1));
+  ABSL_ASSIGN_OR_RETURN(const TensorMeta* values, context.Tensor(2));
+  ABSL_ASSIGN_OR_RETURN(const bool accumulate, context.Bool(3));
+  int masks = 0, others = 0;
+  for (const TensorMeta* index : indices) {
+    if (index == nullptr) continue;
+    ++(index->dtype == DType::kBool || index->dtype == DType::kUint8 ? masks : others);
+  }
+  return !accumulate && masks == 1 && others == 0 && values->NumElements().AsInt() == 1;
 }
 
 template <bool kInPlace>
 absl::Status IndexPutMeta(MetaContext& context) {
   ABSL_ASSIGN_OR_RETURN(const TensorMeta* self, context.Tensor(0));
-  ABSL_ASSIGN_OR_RETURN(const TensorMeta* values, Source(context, 2, *self));
-  ABSL_RETURN_IF_ERROR(context.Bool(3).status());
+  ABSL_ASSIGN_OR_RETURN(const bool fills, IsMaskedFill(context));
+  ABSL_ASSIGN_OR_RETURN(const TensorMeta* values,
+                        fills ? context.Tensor(2) : Source(context, 2, *self));
   ABSL_ASSIGN_OR_RETURN(const IndexArguments indices, ReadIndexArguments(context, 1, *self));
-  if (!MayExpandTo<SymInt>(values->sizes, indices.shape.sizes)) {
+  if (!fills && !MayExpandTo<SymInt>(values->sizes, indices.shape.sizes)) {
     return absl::InvalidArgumentError(
         absl::StrCat("index_put: values of shape ", FormatDims<SymInt>(values->sizes),
                      " do not expand to ", FormatDims<SymInt>(indices.shape.sizes)));

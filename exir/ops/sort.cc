@@ -27,7 +27,8 @@ absl::Status SetValuesAndIndices(MetaContext& context, DType dtype, std::vector<
 // Both results have the layout of the input.
 template <int kDimAt>
 absl::Status SortMeta(MetaContext& context) {
-  ABSL_ASSIGN_OR_RETURN(const TensorMeta* self, TensorOf(context, 0, kRealTypes));
+  ABSL_ASSIGN_OR_RETURN(const TensorMeta* self,
+                        TensorOf(context, 0, kRealTypes | DTypeSet{DType::kUint16}));
   ABSL_RETURN_IF_ERROR(DimAt(context, kDimAt, self->rank()).status());
   for (int i = 0; i < 2; ++i) {
     ABSL_ASSIGN_OR_RETURN(TensorMeta result, ResultLike(i == 0 ? self->dtype : DType::kInt64, *self,
@@ -38,7 +39,7 @@ absl::Status SortMeta(MetaContext& context) {
 }
 
 absl::Status TopKMeta(MetaContext& context) {
-  ABSL_ASSIGN_OR_RETURN(const TensorMeta* self, TensorOf(context, 0, kRealTypes));
+  ABSL_ASSIGN_OR_RETURN(const TensorMeta* self, TensorOf(context, 0, kIntegralTypes | kFloatTypes));
   ABSL_ASSIGN_OR_RETURN(const SymInt k, context.Int(1));
   ABSL_ASSIGN_OR_RETURN(const int dim, DimAt(context, 2, self->rank()));
   ABSL_ASSIGN_OR_RETURN(std::vector<SymInt> shape, TopKShape<SymInt>(self->sizes, dim, k));

@@ -199,10 +199,8 @@ absl::Status InferIsContiguous(MetaContext& context) {
   ABSL_ASSIGN_OR_RETURN(const TensorMeta* self, context.Tensor(0));
   ABSL_ASSIGN_OR_RETURN(const MemoryFormat format,
                         context.MemoryFormatOr(1, MemoryFormat::kContiguous));
-  if (format == MemoryFormat::kPreserve)
-    return ArgumentError(context, 1, "expected a format other than preserve");
   bool result = false;
-  if (format == MemoryFormat::kContiguous) {
+  if (format == MemoryFormat::kContiguous || format == MemoryFormat::kPreserve) {
     result = self->is_contiguous();
   } else if (self->rank() == (format == MemoryFormat::kChannelsLast ? 4 : 5)) {
     const TensorMeta dense =
@@ -221,9 +219,7 @@ absl::Status InferIsContiguous(MetaContext& context) {
 absl::Status InferLocalScalarDense(MetaContext& context) {
   ABSL_ASSIGN_OR_RETURN(const TensorMeta* self, context.Tensor(0));
   const std::optional<int64_t> count = self->NumElements().AsInt();
-  if (count.has_value() && *count != 1) {
-    return ArgumentError(context, 0, absl::StrCat("expected one element, came ", *count));
-  }
+  if (count == 0) return ArgumentError(context, 0, "expected an element, came none");
   SymRange range = {SymRange::kUnboundedBelow, SymRange::kUnboundedAbove};
   if (self->dtype == DType::kBool) range = {0, 1};
   if (self->dtype == DType::kUint8) range = {0, 255};

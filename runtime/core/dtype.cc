@@ -197,9 +197,7 @@ std::optional<DType> PromoteTypes(DType a, DType b) {
   if (kFloat8Types.contains(a) || kFloat8Types.contains(b)) return std::nullopt;
   if (kUnsignedWideTypes.contains(b)) std::swap(a, b);
   if (kUnsignedWideTypes.contains(a)) {
-    if (IsFloatingPoint(b) || IsComplex(b)) return b;
-    if (b == DType::kBool) return a;
-    return std::nullopt;
+    return IsFloatingPoint(b) ? std::optional<DType>(b) : std::nullopt;
   }
   const int row = PromotionIndex(a);
   const int column = PromotionIndex(b);

@@ -79,6 +79,8 @@ absl::StatusOr<double> KernelContext::Double(int i) const {
   if (const double* v = value.get_if<double>()) return *v;
   if (const int64_t* v = value.get_if<int64_t>()) return static_cast<double>(*v);
   if (const bool* v = value.get_if<bool>()) return *v ? 1.0 : 0.0;
+  const std::complex<double>* v = value.get_if<std::complex<double>>();
+  if (v != nullptr && v->imag() == 0) return v->real();
   return WrongKind("argument", i, "float", value);
 }
 

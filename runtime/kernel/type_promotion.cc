@@ -36,6 +36,8 @@ absl::StatusOr<std::optional<DType>> Combine(std::optional<DType> higher,
     return IsComplex(*lower) ? std::optional<DType>(ToComplex(*higher)) : higher;
   }
   if (*higher != DType::kBool && !IsFloatingPoint(*lower) && !IsComplex(*lower)) return higher;
+  // Wide unsigned integers become complex beside an operand of a lower class only.
+  if (kUnsignedWideTypes.contains(*higher) && IsComplex(*lower)) return lower;
   const std::optional<DType> both = PromoteTypes(*higher, *lower);
   if (!both.has_value()) return NoCommonType(*higher, *lower);
   return both;

@@ -53,6 +53,21 @@ TEST(TypePromotionTest, ComplexNumberKeepsThePrecisionOfTheTensor) {
   EXPECT_EQ(*p.Result(), DType::kComplex128);
 }
 
+TEST(TypePromotionTest, WideUnsignedTensorTakesComplexOfALowerClassOnly) {
+  TypePromotion number;
+  number.AddTensor(DType::kUint16, 1);
+  number.AddScalar(DType::kComplex64);
+  EXPECT_EQ(*number.Result(), DType::kComplex64);
+  TypePromotion tensor;
+  tensor.AddTensor(DType::kUint16, 1);
+  tensor.AddTensor(DType::kComplex64, 1);
+  EXPECT_THAT(tensor.Result(), StatusIs(absl::StatusCode::kInvalidArgument));
+  TypePromotion mask;
+  mask.AddTensor(DType::kBool, 1);
+  mask.AddTensor(DType::kUint16, 0);
+  EXPECT_THAT(mask.Result(), StatusIs(absl::StatusCode::kInvalidArgument));
+}
+
 TEST(TypePromotionTest, TypesWithoutCommonTypeAreNamed) {
   TypePromotion p;
   p.AddTensor(DType::kUint16, 1);

@@ -39,13 +39,11 @@ absl::StatusOr<int64_t> ArangeLength(const RealNumber& start, const RealNumber& 
     return absl::InvalidArgumentError(absl::StrCat("a number of the range from ", first, " to ",
                                                    last, " by ", by, " is no 64-bit integer"));
   }
-  const bool forward = integral ? TruncateToInt(step) > 0 : by > 0;
-  const bool backward = integral ? TruncateToInt(step) < 0 : by < 0;
-  if (!forward && !backward) return absl::InvalidArgumentError("the step must not be zero");
-  const int order = integral ? (TruncateToInt(start) > TruncateToInt(end)) -
-                                   (TruncateToInt(start) < TruncateToInt(end))
-                             : (first > last) - (first < last);
-  if (forward ? order > 0 : order < 0) {
+  const bool forward = by > 0, backward = by < 0;
+  // The numbers are compared as they are; only a range of int64 is counted in integers.
+  if ((!forward && !backward) || (dtype == DType::kInt64 && TruncateToInt(step) == 0))
+    return absl::InvalidArgumentError("the step must not be zero");
+  if (forward ? first > last : first < last) {
     return absl::InvalidArgumentError(
         absl::StrCat("a step of ", by, " does not lead from ", first, " to ", last));
   }

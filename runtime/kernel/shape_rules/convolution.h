@@ -17,6 +17,14 @@ inline absl::StatusOr<Sizes> PerDimension(std::string_view name, absl::Span<cons
       absl::StrCat(name, ": expected 1 or ", count, " numbers, got ", FormatSizes(list)));
 }
 
+// As many numbers as there are spatial dimensions.
+inline absl::StatusOr<Sizes> ExactlyPerDimension(std::string_view name,
+                                                 absl::Span<const int64_t> list, int count) {
+  if (static_cast<int>(list.size()) == count) return Sizes(list);
+  return absl::InvalidArgumentError(
+      absl::StrCat(name, ": expected ", count, " numbers, got ", FormatSizes(list)));
+}
+
 inline absl::Status ExpectAtLeast(std::string_view name, absl::Span<const int64_t> list,
                                   int64_t least) {
   for (int64_t value : list) {
@@ -65,6 +73,18 @@ inline absl::StatusOr<ConvolutionParams> MakeConvolutionParams(
     }
   }
   return p;
+}
+
+// The gradients, unlike the convolution itself, want no output padding unless it is transposed.
+inline absl::Status CheckOutputPadding(const ConvolutionParams& p) {
+  for (int64_t padding : p.output_padding) {
+    if (!p.transposed && padding != 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("output_padding: ", FormatSizes(p.output_padding),
+                       " for a convolution that is not transposed"));
+    }
+  }
+  return absl::OkStatus();
 }
 
 // (n + 2 * padding - dilation * (kernel - 1) - 1) / stride + 1: how many places a window has.

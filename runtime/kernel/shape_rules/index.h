@@ -219,6 +219,15 @@ absl::StatusOr<IndexedShape<D>> IndexShape(absl::Span<const D> self,
   if (count == 0) {
     return absl::InvalidArgumentError("index: expected at least one index tensor");
   }
+  const bool known_places =
+      std::all_of(out.positions.begin(), out.positions.end(),
+                  [](const D& size) { return KnownInt(size).value_or(0) > 0; });
+  for (int d = 0; known_places && d < static_cast<int>(self.size()); ++d) {
+    if (indices[d] != nullptr && KnownInt(self[d]) == 0) {
+      return absl::OutOfRangeError(
+          absl::StrCat("index: dimension ", d, " of ", FormatDims<D>(self), " has no elements"));
+    }
+  }
   const bool neighbours = last - first + 1 == count;
   ABSL_RETURN_IF_ERROR(CheckRank(self.size() - count + out.positions.size()));
   out.first = neighbours ? first : 0;

@@ -2,8 +2,10 @@
 #ifndef BELAY_RUNTIME_KERNEL_SHAPE_RULES_MATMUL_H_
 #define BELAY_RUNTIME_KERNEL_SHAPE_RULES_MATMUL_H_
 
+#include <cmath>
 #include <string_view>
 
+#include "runtime/core/dtype.h"
 #include "runtime/core/str_cat.h"
 #include "runtime/kernel/shape_rules/broadcast.h"
 #include "runtime/kernel/shape_rules/strided.h"
@@ -15,6 +17,19 @@ absl::Status ExpectRank(std::string_view name, absl::Span<const D> dims, size_t 
   if (dims.size() == rank) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat(name, ": expected rank ", rank, ", got shape ", FormatDims<D>(dims)));
+}
+
+// A factor of a product of integers is cut to an integer, which must be one of the dtype; for
+// unsigned ones its magnitude must be. `name` is what it belongs to.
+inline absl::Status CheckIntegerFactor(std::string_view name, DType dtype, double factor) {
+  const int bits = static_cast<int>(DTypeSize(dtype)) * 8;
+  const double limit = dtype == DType::kUint8 ? 256.0 : std::ldexp(1.0, bits - 1);
+  const double cut = std::trunc(factor);
+  if (cut < limit && (dtype == DType::kUint8 ? cut > -limit : cut >= -limit)) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat(name, ": ", factor, " is beyond the integers of ", DTypeName(dtype)));
 }
 
 // [n,k] x [k,m] -> [n,m], with `batch` leading dimensions that must be equal.

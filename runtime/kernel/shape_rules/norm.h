@@ -26,6 +26,18 @@ absl::Status CheckBatchNormInput(absl::Span<const D> input) {
       absl::StrCat("input: expected at least two dimensions, got shape ", FormatDims<D>(input)));
 }
 
+// What statistics are taken of.
+template <class D>
+absl::Status CheckHasElements(absl::Span<const D> input) {
+  for (const D& size : input) {
+    if (KnownInt(size) == 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("input: shape ", FormatDims<D>(input), " has no elements"));
+    }
+  }
+  return absl::OkStatus();
+}
+
 // The last dimensions of `input` must be `normalized`. Returns the shape of the statistics: the
 // leading dimensions, then ones.
 template <class D>

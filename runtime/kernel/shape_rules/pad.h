@@ -84,6 +84,7 @@ absl::StatusOr<Dims<D>> MirroredShape(std::string_view op, PadMode mode, absl::S
                                                    FormatDims<D>(sizes)));
   }
   Dims<D> out;
+  bool something = false;  // one size of several may become zero, not all of them
   for (int d = 0; d < rank; ++d) {
     const D size = sizes[d] + padding.before[d] + padding.after[d];
     const bool padded = d >= rank - spatial;
@@ -94,7 +95,9 @@ absl::StatusOr<Dims<D>> MirroredShape(std::string_view op, PadMode mode, absl::S
           op, ": padding (", DimToString(padding.before[d]), ", ", DimToString(padding.after[d]),
           ") must be less than size ", DimToString(sizes[d]), " of dimension ", d));
     }
-    if (padded && KnownLessEqual(size, D(int64_t{0})) == true) {
+    const bool none = KnownLessEqual(size, D(int64_t{0})) == true;
+    something = something || (padded && !none);
+    if (padded && none && (KnownNegative(size) || (d == rank - 1 && !something))) {
       return absl::InvalidArgumentError(absl::StrCat(op, ": dimension ", d, " of size ",
                                                      DimToString(sizes[d]), " would get size ",
                                                      DimToString(size)));
@@ -116,7 +119,8 @@ absl::StatusOr<Dims<D>> RepeatedShape(absl::Span<const D> sizes, absl::Span<cons
   const size_t added = repeats.size() - sizes.size();
   Dims<D> out;
   for (size_t d = 0; d < repeats.size(); ++d) {
-    if (KnownNegative(repeats[d])) {
+    // A negative number of nothing is nothing.
+    if (KnownNegative(repeats[d]) && (d < added || KnownInt(sizes[d - added]) != 0)) {
       return absl::InvalidArgumentError(
           absl::StrCat("repeat: negative number in ", FormatDims<D>(repeats)));
     }

@@ -43,11 +43,10 @@ inline absl::StatusOr<PoolParams> MakePoolParams(absl::Span<const int64_t> kerne
     }
   }
   for (int d = 0; d < spatial; ++d) {
-    const CheckedInt reach = CheckedInt(p.dilation[d]) * (CheckedInt(p.kernel[d]) - 1) + 1;
-    if (!reach.ok() || p.padding[d] > reach.value() / 2) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("padding: ", FormatSizes(p.padding), " is more than half of the kernel ",
-                       FormatSizes(p.kernel), " with dilation ", FormatSizes(p.dilation)));
+    if (p.padding[d] > p.kernel[d] / 2) {
+      return absl::InvalidArgumentError(absl::StrCat("padding: ", FormatSizes(p.padding),
+                                                     " is more than half of the kernel ",
+                                                     FormatSizes(p.kernel)));
     }
   }
   return p;
@@ -81,6 +80,20 @@ absl::Status CheckPoolInput(absl::Span<const D> input, int spatial) {
   return absl::InvalidArgumentError(
       absl::StrCat("input: expected rank ", spatial + 1, " or ", spatial + 2,
                    " without empty dimensions but the batch, got shape ", FormatDims<D>(input)));
+}
+
+// avg_pool3d wants an input that is no smaller than the kernel, whatever the padding.
+template <class D>
+absl::Status CheckHoldsKernel(absl::Span<const D> input, const PoolParams& p) {
+  const int spatial = p.kernel.size(), leading = static_cast<int>(input.size()) - spatial;
+  for (int d = 0; d < spatial && leading >= 0; ++d) {
+    if (KnownInt(input[leading + d]).value_or(p.kernel[d]) < p.kernel[d]) {
+      return absl::InvalidArgumentError(absl::StrCat("input: shape ", FormatDims<D>(input),
+                                                     " is smaller than the kernel ",
+                                                     FormatSizes(p.kernel)));
+    }
+  }
+  return absl::OkStatus();
 }
 
 template <class D>

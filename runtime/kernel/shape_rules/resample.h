@@ -59,10 +59,10 @@ inline absl::StatusOr<PatchParams> MakePatchParams(absl::Span<const int64_t> ker
                                                    absl::Span<const int64_t> padding,
                                                    absl::Span<const int64_t> stride) {
   PatchParams p;
-  ABSL_ASSIGN_OR_RETURN(p.kernel, PerDimension("kernel_size", kernel, 2));
-  ABSL_ASSIGN_OR_RETURN(p.dilation, PerDimension("dilation", dilation, 2));
-  ABSL_ASSIGN_OR_RETURN(p.padding, PerDimension("padding", padding, 2));
-  ABSL_ASSIGN_OR_RETURN(p.stride, PerDimension("stride", stride, 2));
+  ABSL_ASSIGN_OR_RETURN(p.kernel, ExactlyPerDimension("kernel_size", kernel, 2));
+  ABSL_ASSIGN_OR_RETURN(p.dilation, ExactlyPerDimension("dilation", dilation, 2));
+  ABSL_ASSIGN_OR_RETURN(p.padding, ExactlyPerDimension("padding", padding, 2));
+  ABSL_ASSIGN_OR_RETURN(p.stride, ExactlyPerDimension("stride", stride, 2));
   ABSL_RETURN_IF_ERROR(ExpectAtLeast("kernel_size", p.kernel, 1));
   ABSL_RETURN_IF_ERROR(ExpectAtLeast("dilation", p.dilation, 1));
   ABSL_RETURN_IF_ERROR(ExpectAtLeast("padding", p.padding, 0));

@@ -135,8 +135,8 @@ struct NarrowRule {
     ABSL_ASSIGN_OR_RETURN(const int d, DimOfNonScalar("narrow", dim, in.rank()));
     const D& size = in.sizes[d];
     const D first = KnownNegative(start) ? start + size : start;
-    if (KnownNegative(first) || KnownNegative(length) ||
-        KnownLessEqual(first + length, size) == false || KnownLessEqual(first, size) == false) {
+    if (KnownNegative(first) || KnownNegative(length) || KnownLessEqual(first, size) == false ||
+        KnownLessEqual(length, size - first) == false) {
       return absl::OutOfRangeError(absl::StrCat("narrow: start ", DimToString(start),
                                                 " and length ", DimToString(length),
                                                 " are out of range for size ", DimToString(size)));

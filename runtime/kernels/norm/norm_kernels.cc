@@ -35,8 +35,7 @@ struct Moments {
   double mean = 0, var = 0;  // var is divided by the number of elements
 };
 
-constexpr Moments kNoMoments = {std::numeric_limits<double>::quiet_NaN(),
-                                std::numeric_limits<double>::quiet_NaN()};
+constexpr Moments kNoMoments = {0, std::numeric_limits<double>::quiet_NaN()};
 
 // Joins the elements of `part` to a sum: of the elements, or of their squared distances from a
 // center.
@@ -115,10 +114,10 @@ absl::Status LayerNorm(KernelContext& context) {
                 rstd_rows = SelectDims(rstd->strides, 0, tail);
   const int64_t n = *NumElements(normalized);
   if (n == 0) {
-    // Rows of nothing have no mean.
+    // The mean of nothing is 0 here, and its variance NaN.
     constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
     for (StridedIterator<2> it(rows, {mean_rows, rstd_rows}); !it.done(); it.Next()) {
-      write_mean(it.offset(0), kNan);
+      write_mean(it.offset(0), 0);
       write_rstd(it.offset(1), kNan);
     }
     return absl::OkStatus();
@@ -256,7 +255,7 @@ absl::Status BatchNorm(KernelContext& context) {
     const TensorView from =
         empty ? *input : PartOf(*input, c * input->strides[1], channel, in_channel);
     Moments m = {mean_in[c], var_in[c]};
-    if (!kInference) m = empty ? kNoMoments : MomentsOf(from);
+    if (!kInference) m = MomentsOf(from);
     const double rstd = 1 / std::sqrt(m.var + eps);
     if (!kInference) {
       write_mean(c * save_mean->strides[0], m.mean);
@@ -274,6 +273,9 @@ bool Accepts(const KernelContext& context) {
   const TensorView* input = context.argument(0).get_if<TensorView>();
   return input != nullptr && kTypes.contains(input->dtype);
 }
+bool AcceptsElements(const KernelContext& context) {
+  return Accepts(context) && context.argument(0).get_if<TensorView>()->numel() > 0;
+}
 
 constexpr KernelEngine kHighway = KernelEngine::kHighway;
 
@@ -284,7 +286,7 @@ constexpr Kernel kKernels[] = {
     {"aten._native_batch_norm_legit_no_training.default", "BatchNormInferenceSimd", kHighway,
      &BatchNorm<true>, &Accepts},
     {"aten._native_batch_norm_legit.no_stats", "BatchNormNoStatsSimd", kHighway, &BatchNorm<false>,
-     &Accepts},
+     &AcceptsElements},
 };
 
 }  // namespace

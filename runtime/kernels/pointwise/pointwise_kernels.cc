@@ -35,7 +35,14 @@ struct Plain {
   }
 };
 
-// (self, other, alpha)
+// ±2^k: a product with it needs no rounding but that of subnormal numbers.
+bool IsPowerOfTwo(double x) {
+  int exponent;
+  return std::abs(std::frexp(x, &exponent)) == 0.5;
+}
+
+// (self, other, alpha). The reference rounds a floating point sum and product once together; here
+// they are two steps, so only factors whose product is exact are taken.
 template <PromotionRule kRule, PointwiseOp kName>
 struct Scaled {
   static constexpr int kOperands = 2;
@@ -50,8 +57,9 @@ struct Scaled {
     const bool takes = alpha.is<int64_t>() || (alpha.is<bool>() && compute == DType::kBool) ||
                        (alpha.is<double>() && !IsIntegral(compute, /*include_bool=*/true));
     if (!takes) return Refused();
-    ABSL_ASSIGN_OR_RETURN(const EValue factor,
-                          ConvertScalar(alpha, IsHalf(compute) ? DType::kFloat32 : compute));
+    ABSL_ASSIGN_OR_RETURN(const EValue factor, ConvertScalar(alpha, compute));
+    const double* real = factor.get_if<double>();
+    if (real != nullptr && !IsPowerOfTwo(*real)) return Refused();
     request.params.Set(0, factor);
     request.op = kOp;
     request.exact_last = true;
@@ -85,13 +93,16 @@ absl::Status ClampToNumbers(PointwiseRequest& request, const EValue& low, const 
   return absl::OkStatus();
 }
 
-// (self, min?, max?), the bounds numbers that take part in promotion.
+// (self, min?, max?), the bounds numbers that take part in promotion, but for a self of floating
+// point type.
 absl::Status Clamp(const KernelContext& context, PointwiseRequest& request) {
   ABSL_RETURN_IF_ERROR(context.CheckArity(3, 1));
   ABSL_RETURN_IF_ERROR(request.call.Add(context, 0));
   if (context.is_none(1) && context.is_none(2)) return Refused();
+  const bool promotes = !IsFloatingPoint(request.call.operand(0).dtype);
   for (int i = 1; i <= 2; ++i) {
-    if (!context.is_none(i)) ABSL_RETURN_IF_ERROR(request.call.PromoteWith(context.argument(i)));
+    if (promotes && !context.is_none(i))
+      ABSL_RETURN_IF_ERROR(request.call.PromoteWith(context.argument(i)));
   }
   ABSL_ASSIGN_OR_RETURN(request.types, request.call.Promote(kOrderedRule));
   return ClampToNumbers(request, context.argument(1), context.argument(2));
@@ -114,14 +125,16 @@ absl::Status Hardtanh(const KernelContext& context, PointwiseRequest& request) {
   return ClampToNumbers(request, bounds[0], bounds[1]);
 }
 
-// Floating point self, and the numbers in arguments 1 … count in full precision.
+// Floating point self, and the numbers in arguments 1 … count in the precision of the arithmetic.
 absl::Status FloatWithNumbers(const KernelContext& context, int count, PointwiseOp op,
                               PointwiseRequest& request) {
   ABSL_RETURN_IF_ERROR(context.CheckArity(1 + count, 1));
   ABSL_RETURN_IF_ERROR(request.call.Add(context, 0));
+  const DType precision =
+      request.call.operand(0).dtype == DType::kFloat64 ? DType::kFloat64 : DType::kFloat32;
   for (int k = 0; k < count; ++k) {
-    ABSL_ASSIGN_OR_RETURN(const double value, context.Double(1 + k));
-    request.params.Set(k, EValue(value));
+    ABSL_ASSIGN_OR_RETURN(const EValue value, ConvertScalar(context.argument(1 + k), precision));
+    request.params.Set(k, value);
   }
   ABSL_ASSIGN_OR_RETURN(request.types, request.call.Promote(kFloatOnlyRule));
   request.op = op;

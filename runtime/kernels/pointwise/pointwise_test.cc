@@ -201,7 +201,7 @@ TEST(PointwiseTest, FormsOfOperatorsWithParameters) {
       ASSERT_TRUE(comparison.Compare({op, {tensor(dtype), tensor(DType::kInt32)}, {dtype}}));
     }
     ASSERT_TRUE(comparison.Compare(
-        {"aten.add.Tensor", {tensor(dtype), tensor(DType::kInt64), EValue(0.3)}, {dtype}}));
+        {"aten.add.Tensor", {tensor(dtype), tensor(DType::kInt64), EValue(0.25)}, {dtype}}));
   }
 }
 

@@ -68,14 +68,17 @@ absl::Status NoBounds() {
   return absl::InvalidArgumentError("arguments 1 and 2: at least one of min and max must be given");
 }
 
-// (self, min?, max?), the bounds numbers that take part in promotion.
+// (self, min?, max?), the bounds numbers that take part in promotion, but for a self of floating
+// point type.
 absl::Status Clamp(KernelContext& context) {
   ABSL_RETURN_IF_ERROR(context.CheckArity(3, 1));
   PointwiseCall call;
   ABSL_RETURN_IF_ERROR(call.Add(context, 0));
   if (context.is_none(1) && context.is_none(2)) return NoBounds();
+  const bool promotes = !IsFloatingPoint(call.operand(0).dtype);
   for (int i = 1; i <= 2; ++i) {
-    if (!context.is_none(i)) ABSL_RETURN_IF_ERROR(call.PromoteWith(context.argument(i)));
+    if (promotes && !context.is_none(i))
+      ABSL_RETURN_IF_ERROR(call.PromoteWith(context.argument(i)));
   }
   ABSL_ASSIGN_OR_RETURN(const PromotedTypes types, call.Promote(kOrderedRule));
   return ClampToNumbers(context, call, types, context.argument(1), context.argument(2));
@@ -131,15 +134,18 @@ absl::Status Hardtanh(KernelContext& context) {
   return ClampToNumbers(context, call, types, bounds[0], bounds[1]);
 }
 
-// Adds self and reads the numbers in arguments 1 … count into the params, in full precision.
+// Adds self and reads the numbers in arguments 1 … count into the params, in the precision of the
+// arithmetic.
 absl::StatusOr<PointwiseParams> AddWithNumbers(KernelContext& context, PointwiseCall& call,
                                                int count) {
   ABSL_RETURN_IF_ERROR(context.CheckArity(1 + count, 1));
   ABSL_RETURN_IF_ERROR(call.Add(context, 0));
+  const DType precision =
+      call.operand(0).dtype == DType::kFloat64 ? DType::kFloat64 : DType::kFloat32;
   PointwiseParams params;
   for (int k = 0; k < count; ++k) {
-    ABSL_ASSIGN_OR_RETURN(const double value, context.Double(1 + k));
-    params.Set(k, EValue(value));
+    ABSL_ASSIGN_OR_RETURN(const EValue value, ConvertScalar(context.argument(1 + k), precision));
+    params.Set(k, value);
   }
   return params;
 }
@@ -231,6 +237,7 @@ absl::Status Logit(KernelContext& context) {
   PointwiseCall call;
   ABSL_RETURN_IF_ERROR(call.Add(context, 0));
   ABSL_ASSIGN_OR_RETURN(const PromotedTypes types, call.Promote(kOrderedToFloatRule));
+  ABSL_RETURN_IF_ERROR(ConvertScalar(EValue(eps), types.compute).status());
   PointwiseParams params;
   params.Set(0, EValue(eps));
   return call.Execute(context, types, kUnary<[](FloatLike auto x, const PointwiseParams& p) {

@@ -176,16 +176,14 @@ absl::StatusOr<PointwiseParams> Alpha(const KernelContext& context, int i, DType
                                                    alpha.KindName(), " does not scale ",
                                                    DTypeName(compute)));
   }
-  const bool half = compute == DType::kFloat16 || compute == DType::kBFloat16;
-  ABSL_ASSIGN_OR_RETURN(const EValue converted,
-                        ConvertScalar(alpha, half ? DType::kFloat32 : compute));
+  ABSL_ASSIGN_OR_RETURN(const EValue converted, ConvertScalar(alpha, compute));
   PointwiseParams params;
   params.Set(0, converted);
   return params;
 }
 
-// (self, other, alpha)
-template <PromotionRule kRule, auto kApply>
+// (self, other, alpha). `kPlain` is the operator with a factor of one.
+template <PromotionRule kRule, auto kApply, auto kPlain>
 absl::Status RunScaled(KernelContext& context) {
   ABSL_RETURN_IF_ERROR(context.CheckArity(3, 1));
   PointwiseCall call;
@@ -193,18 +191,42 @@ absl::Status RunScaled(KernelContext& context) {
   ABSL_RETURN_IF_ERROR(call.Add(context, 1));
   ABSL_ASSIGN_OR_RETURN(const PromotedTypes types, call.Promote(kRule));
   ABSL_ASSIGN_OR_RETURN(const PointwiseParams params, Alpha(context, 2, types.compute));
-  return call.Execute(context, types, kBinary<kApply>, params, /*exact_last=*/true);
+  // A complex product turns infinities into NaN even with a factor of one.
+  const bool plain = params.Get<std::complex<double>>(0) == 1.0 && !IsComplex(types.compute);
+  return call.Execute(context, types, plain ? kBinary<kPlain> : kBinary<kApply>, params,
+                      /*exact_last=*/true);
+}
+
+// a + b * factor; of floating point numbers rounded once, as PyTorch does.
+template <class T>
+T SumWithProduct(T a, T b, T factor) {
+  if constexpr (FloatLike<T>) {
+    return std::fma(b, factor, a);
+  } else {
+    return Sum(a, Product(b, factor));
+  }
+}
+template <class T>
+T DifferenceFromProduct(T a, T b, T factor) {
+  if constexpr (FloatLike<T>) {
+    return std::fma(b, -factor, a);
+  } else {
+    return Difference(a, Product(b, factor));
+  }
 }
 
 constexpr auto kAddScaled = [](auto a, auto b, const PointwiseParams& p) {
-  return Sum(a, Product(b, p.Get<decltype(a)>(0)));
+  return SumWithProduct(a, b, p.Get<decltype(a)>(0));
 };
 constexpr auto kSubScaled = [](auto a, auto b, const PointwiseParams& p) {
-  return Difference(a, Product(b, p.Get<decltype(a)>(0)));
+  return DifferenceFromProduct(a, b, p.Get<decltype(a)>(0));
 };
 constexpr auto kReverseSubScaled = [](auto a, auto b, const PointwiseParams& p) {
-  return Difference(b, Product(a, p.Get<decltype(a)>(0)));
+  return DifferenceFromProduct(b, a, p.Get<decltype(a)>(0));
 };
+constexpr auto kAdd = [](auto a, auto b) { return Sum(a, b); };
+constexpr auto kSub = [](auto a, auto b) { return Difference(a, b); };
+constexpr auto kReverseSub = [](auto a, auto b) { return Difference(b, a); };
 
 constexpr auto kTrueQuotient = [](FloatOrComplex auto a, FloatOrComplex auto b) { return a / b; };
 constexpr auto kTruncatedQuotient = [](RealLike auto a, RealLike auto b) {
@@ -251,13 +273,24 @@ absl::Status PowTensorScalar(KernelContext& context) {
           absl::StrCat("argument 1: an integer to the power of ", *e, " is no integer"));
     }
   }
+  // An exponent that is too large for float32 counts as infinite; for other types it is refused.
+  const bool single = types.compute == DType::kFloat32;
+  ABSL_ASSIGN_OR_RETURN(EValue converted,
+                        ConvertScalar(exponent, single ? DType::kFloat64 : types.compute));
   const bool half = types.compute == DType::kFloat16 || types.compute == DType::kBFloat16;
-  ABSL_ASSIGN_OR_RETURN(const EValue converted,
-                        ConvertScalar(exponent, half ? DType::kFloat32 : types.compute));
+  if (half) {
+    ABSL_ASSIGN_OR_RETURN(converted, ConvertScalar(exponent, DType::kFloat32));
+  }
   PointwiseParams params;
   params.Set(0, converted);
   return call.Execute(context, types, kUnary<kPowerOfNumber>, params);
 }
+
+constexpr auto kAtan2 = [](FloatLike auto a, FloatLike auto b) { return std::atan2(a, b); };
+template <class Narrow>
+constexpr auto kRoundedAtan2 = [](FloatLike auto a, FloatLike auto b) {
+  return ConvertElement<decltype(a)>(ConvertElement<Narrow>(std::atan2(a, b)));
+};
 
 // (self, other, *, out!): the result is `out`, of any floating point type. An empty `out` stays as
 // it is: only the result has the elements then.
@@ -274,8 +307,10 @@ absl::Status Atan2Out(KernelContext& context) {
                                                    DTypeName(out->dtype)));
   }
   types.result = out->dtype;
-  const LoopTable& table =
-      kBinary<[](FloatLike auto a, FloatLike auto b) { return std::atan2(a, b); }>;
+  // What is written to a wider type is still of the precision of the common dtype.
+  const LoopTable& table = types.compute == DType::kFloat16    ? kBinary<kRoundedAtan2<Half>>
+                           : types.compute == DType::kBFloat16 ? kBinary<kRoundedAtan2<BFloat16>>
+                                                               : kBinary<kAtan2>;
   ABSL_RETURN_IF_ERROR(call.Execute(context, types, table));
   const TensorView* result = context.output_slot(0)->get_if<TensorView>();
   if (result->data == out->data || out->numel() == 0) return absl::OkStatus();
@@ -375,8 +410,8 @@ constexpr auto kGe = [](RealLike auto a, RealLike auto b) { return a >= b; };
 constexpr auto kCopysign = [](FloatLike auto a, FloatLike auto b) { return std::copysign(a, b); };
 
 constexpr Kernel kKernels[] = {
-    FunctionRow("aten.add.Scalar", "AddScalar", &RunScaled<kAnyRule, kAddScaled>),
-    FunctionRow("aten.add.Tensor", "Add", &RunScaled<kAnyRule, kAddScaled>),
+    FunctionRow("aten.add.Scalar", "AddScalar", &RunScaled<kAnyRule, kAddScaled, kAdd>),
+    FunctionRow("aten.add.Tensor", "Add", &RunScaled<kAnyRule, kAddScaled, kAdd>),
     Row<kOrderedToFloatRule, [](FloatLike auto a, FloatLike auto b) { return std::atan2(a, b); }>(
         "aten.atan2.default", "Atan2"),
     FunctionRow("aten.atan2.out", "Atan2Out", &Atan2Out),
@@ -431,9 +466,10 @@ constexpr Kernel kKernels[] = {
     Row<kNoBoolRule, kPower>("aten.pow.Tensor_Tensor", "Pow"),
     DivisionRow<kRemainder>("aten.remainder.Scalar", "RemainderScalar"),
     DivisionRow<kRemainder>("aten.remainder.Tensor", "Remainder"),
-    FunctionRow("aten.rsub.Scalar", "RsubScalar", &RunScaled<kNoBoolRule, kReverseSubScaled>),
-    FunctionRow("aten.sub.Scalar", "SubScalar", &RunScaled<kNoBoolRule, kSubScaled>),
-    FunctionRow("aten.sub.Tensor", "Sub", &RunScaled<kNoBoolRule, kSubScaled>),
+    FunctionRow("aten.rsub.Scalar", "RsubScalar",
+                &RunScaled<kNoBoolRule, kReverseSubScaled, kReverseSub>),
+    FunctionRow("aten.sub.Scalar", "SubScalar", &RunScaled<kNoBoolRule, kSubScaled, kSub>),
+    FunctionRow("aten.sub.Tensor", "Sub", &RunScaled<kNoBoolRule, kSubScaled, kSub>),
     FunctionRow("aten.where.self", "Where", &Where),
     // The same under the names of Python's operators.
     Row<kIntegerRule, kLeftShift>("aten.__lshift__.Scalar", "LShiftScalar"),

@@ -308,6 +308,7 @@ absl::Status ConvolutionBackward(KernelContext& context) {
   ABSL_ASSIGN_OR_RETURN(const TensorView* input, TensorOf(context, 1, "input", grad->dtype));
   ABSL_ASSIGN_OR_RETURN(const TensorView* weight, TensorOf(context, 2, "weight", grad->dtype));
   ABSL_ASSIGN_OR_RETURN(const ConvolutionParams params, ParamsOf(context, 4, input->rank()));
+  ABSL_RETURN_IF_ERROR(CheckOutputPadding(params));
   ABSL_ASSIGN_OR_RETURN(
       const Dims<CheckedInt> shape,
       ConvolutionShape<CheckedInt>(ToDims(input->sizes), ToDims(weight->sizes), nullptr, params));

@@ -175,7 +175,7 @@ absl::Status ScalarTensor(KernelContext& context) {
 }
 
 absl::StatusOr<RealNumber> RealArgument(const KernelContext& context, int i) {
-  if (context.argument(i).is<double>()) {
+  if (context.argument(i).is<double>() || context.argument(i).is<std::complex<double>>()) {
     ABSL_ASSIGN_OR_RETURN(const double value, context.Double(i));
     return RealNumber(value);
   }

@@ -58,6 +58,9 @@ absl::Status Roll(KernelContext& context) {
     }
     return absl::OkStatus();
   }
+  if (dims.size() == 1 && from.numel() == 0) {  // PyTorch does not look at the dimension then
+    return OutputOf(context, 0, from.dtype, from).status();
+  }
   Sizes shift_of(from.rank(), 0);
   for (int k = 0; k < dims.size(); ++k) {
     ABSL_ASSIGN_OR_RETURN(const int d, NormalizeDim(dims[k], from.rank()));
@@ -100,7 +103,7 @@ absl::Status RepeatIndices(KernelContext& context, const TensorView& repeats) {
     total = total + CheckedInt(repeat(k));
   }
   ABSL_ASSIGN_OR_RETURN(const int64_t expected, context.IntOr(1, total.value()));
-  if (!total.ok() || expected != total.value()) {
+  if (!total.ok() || (count > 0 && expected != total.value())) {
     return absl::InvalidArgumentError(absl::StrCat(
         "repeat_interleave: repeats sum to ", DimToString(total), ", output_size is ", expected));
   }

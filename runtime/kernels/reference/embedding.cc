@@ -12,6 +12,7 @@
 #include "runtime/kernels/reference/families.h"
 #include "runtime/kernels/reference/gather_walk.h"
 #include "runtime/kernels/reference/operands.h"
+#include "runtime/kernels/reference/rounding.h"
 #include "runtime/kernels/reference/strided_view.h"
 
 namespace belay {
@@ -79,6 +80,7 @@ absl::Status EmbeddingBackward(KernelContext& context) {
   }
   const Reader<double> read(from), read_out(*out);
   const Writer<double> write(*out);
+  const RoundFn round = RoundingTo(from.dtype);  // as each addition of PyTorch's is rounded
   Sizes outer = from.sizes;
   outer.erase(last);
   StridedIterator<1> gradient(outer, {from.strides});
@@ -87,8 +89,8 @@ absl::Status EmbeddingBackward(KernelContext& context) {
     const int64_t index = ReadIndex(places, it.offset(0));
     if (index == padding) continue;
     if (index < 0 || index >= rows) return IndexOutOfRange(index, rows, 0);
-    const double factor =
-        counts == nullptr ? 1.0 : 1.0 / static_cast<double>(std::max<int64_t>(counts[index], 1));
+    const double factor = round(
+        counts == nullptr ? 1.0 : 1.0 / static_cast<double>(std::max<int64_t>(counts[index], 1)));
     for (int64_t i = 0; i < from.sizes[last]; ++i) {
       const int64_t place = index * out->strides[0] + i * out->strides[1];
       const double value = read(gradient.offset(0) + i * from.strides[last]);

@@ -104,14 +104,15 @@ Matrices MatricesOf(const TensorView& t, int last) {
   return m;
 }
 
-absl::Status CheckScale(const KernelContext& context, int i, DType dtype) {
+// The factor in argument `i`, in the kind of number that the arithmetic takes: an integer for
+// integers, whose fraction is cut off.
+absl::StatusOr<EValue> ScaleOf(const KernelContext& context, int i, DType dtype) {
   ABSL_ASSIGN_OR_RETURN(const EValue value, context.Scalar(i));
-  if (value.is<std::complex<double>>() ? IsComplex(dtype)
-                                       : !value.is<double>() || !IsIntegral(dtype, true)) {
-    return absl::OkStatus();
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat("argument ", i, ": expected an integer for tensors of ", DTypeName(dtype)));
+  if (IsComplex(dtype) || (dtype == DType::kInt64 && value.is<int64_t>())) return value;
+  ABSL_ASSIGN_OR_RETURN(const double real, context.Double(i));
+  if (!IsIntegral(dtype, false)) return EValue(real);
+  ABSL_RETURN_IF_ERROR(CheckIntegerFactor(absl::StrCat("argument ", i), dtype, real));
+  return EValue(static_cast<int64_t>(real));
 }
 
 enum class Form { kMm, kBmm, kMv, kDot };
@@ -147,10 +148,8 @@ absl::Status MultiplyKernel(KernelContext& context) {
   if (kScaled) {
     ABSL_ASSIGN_OR_RETURN(addend, TensorOf(context, 0, "self", a->dtype));
     ABSL_RETURN_IF_ERROR(CheckExpandable<CheckedInt>("self", ToDims(addend->sizes), shape));
-    ABSL_RETURN_IF_ERROR(CheckScale(context, 3, a->dtype));
-    ABSL_RETURN_IF_ERROR(CheckScale(context, 4, a->dtype));
-    p.beta = context.argument(3);
-    p.alpha = context.argument(4);
+    ABSL_ASSIGN_OR_RETURN(p.beta, ScaleOf(context, 3, a->dtype));
+    ABSL_ASSIGN_OR_RETURN(p.alpha, ScaleOf(context, 4, a->dtype));
   }
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, a->dtype, shape));
 

@@ -18,7 +18,8 @@ struct Moments {
   double mean = 0, var = 0;  // var is divided by the number of elements
 };
 
-// Of the elements of a slice that begins at `base`. NaN without elements.
+// Of the elements of a slice that begins at `base`. Without elements the mean is 0 and the variance
+// NaN.
 Moments MomentsOf(const Reader<double>& in, int64_t base, const Sizes& sizes,
                   const Strides& strides) {
   Moments m;
@@ -27,7 +28,7 @@ Moments MomentsOf(const Reader<double>& in, int64_t base, const Sizes& sizes,
     m.mean += in(base + it.offset(0));
     ++count;
   }
-  m.mean /= count;
+  if (count > 0) m.mean /= count;
   for (StridedIterator<1> it(sizes, {strides}); !it.done(); it.Next()) {
     const double distance = in(base + it.offset(0)) - m.mean;
     m.var += distance * distance;
@@ -68,6 +69,7 @@ absl::Status BatchNorm(KernelContext& context) {
   if (!kRunning && !training) {
     return absl::InvalidArgumentError("training: batch norm without statistics expects true");
   }
+  if (training) ABSL_RETURN_IF_ERROR(CheckHasElements<CheckedInt>(ToDims(input->sizes)));
   ABSL_ASSIGN_OR_RETURN(const double momentum, context.Double(kArguments - 2));
   ABSL_ASSIGN_OR_RETURN(const double eps, context.Double(kArguments - 1));
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, input->dtype, *input));

@@ -302,6 +302,29 @@ TEST_F(PointwiseKernelTest, RandomNumbersAreInRangeAndDiffer) {
   EXPECT_NE(ToVector<BFloat16>(a.view()), ToVector<BFloat16>(b.view()));
 }
 
+TEST_F(PointwiseKernelTest, ScaledSumIsRoundedOnce) {
+  // (1 + 2^-12) * (1 + 2^-13) - 1: the product has bits below float32's last one.
+  const float x = 1 + 0x1p-12f;
+  const double alpha = 1 + 0x1p-13;
+  const TestTensor one = Vector<float>({1.0f}), minus = Vector<float>({-1.0f}),
+                   b = Vector<float>({x});
+  TestTensor out = TestTensor::Zeros(DType::kFloat32, {1});
+  ASSERT_OK(Run("aten.add.Tensor", {minus.view(), b.view(), EValue(alpha)}, out));
+  EXPECT_THAT(ToVector<float>(out.view()), ElementsAre(0x1p-12f + 0x1p-13f + 0x1p-25f));
+  ASSERT_OK(Run("aten.sub.Tensor", {one.view(), b.view(), EValue(alpha)}, out));
+  EXPECT_THAT(ToVector<float>(out.view()), ElementsAre(-(0x1p-12f + 0x1p-13f + 0x1p-25f)));
+}
+
+TEST_F(PointwiseKernelTest, NumbersBeyondTheArithmeticAreRefused) {
+  const TestTensor x = Vector<float>({-1.0f});
+  TestTensor out = TestTensor::Zeros(DType::kFloat32, {1});
+  EXPECT_THAT(Run("aten.leaky_relu.default", {EValue(x.view()), EValue(1e300)}, out),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("does not fit float32")));
+  EXPECT_THAT(Run("aten.logit.default", {EValue(x.view()), EValue(1e300)}, out),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("does not fit float32")));
+  ASSERT_OK(Run("aten.pow.Tensor_Scalar", {EValue(x.view()), EValue(1e300)}, out));
+}
+
 TEST_F(PointwiseKernelTest, RandpermIsAPermutation) {
   TestTensor out = TestTensor::Zeros(DType::kInt16, {300});
   ASSERT_OK(Run("aten.randperm.default",

@@ -204,6 +204,9 @@ absl::Status AvgPool(KernelContext& context) {
   ABSL_ASSIGN_OR_RETURN(const Divisor divisor, DivisorOf(context, 5, kSpatial > 1));
   ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape,
                         PoolShape<CheckedInt>(ToDims(self->sizes), params));
+  if (kSpatial == 3) {
+    ABSL_RETURN_IF_ERROR(CheckHoldsKernel<CheckedInt>(ToDims(self->sizes), params));
+  }
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, self->dtype, shape));
   const Images input = ImagesOf(*self, kSpatial), output = ImagesOf(*out, kSpatial);
   const FixedWindows windows(params, input);

@@ -89,7 +89,8 @@ absl::Status FakeQuantPerChannel(KernelContext& context) {
        !it.done(); it.Next()) {
     const double scale = round(grid.scale(it.offset(2)));
     const double zero_point = std::trunc(grid.zero_point(it.offset(3)));
-    double q = round(std::nearbyint(round(in(it.offset(0)) / scale)) + zero_point);
+    const double inverse = round(1 / scale);
+    double q = round(std::nearbyint(round(in(it.offset(0)) * inverse)) + zero_point);
     if (q < low) q = low;
     if (q > high) q = high;
     write(it.offset(1), round(q - zero_point) * scale);

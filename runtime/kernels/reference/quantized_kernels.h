@@ -150,6 +150,9 @@ absl::Status QuantizePerTensor(KernelContext& context) {
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, dtype, *input));
   QuantizedGrid grid = GridOf(*input, *out);
   ABSL_RETURN_IF_ERROR(SetTensorParameters(context, kGiven, DType::kFloat32, grid));
+  if (grid.scale(0) == 0) {  // of which Python does not take the inverse
+    return absl::InvalidArgumentError("scale: expected a number other than 0");
+  }
   Engine::Quantize(grid, DType::kFloat32, range, false);
   return absl::OkStatus();
 }

@@ -57,6 +57,13 @@ absl::Status Sum(KernelContext& context) {
   return absl::OkStatus();
 }
 
+// PyTorch divides complex numbers by the complex number count + 0i: what is not finite in one part
+// makes the other NaN.
+double DividedBy(double total, double count) { return total / count; }
+std::complex<double> DividedBy(std::complex<double> total, double count) {
+  return {(total.real() + total.imag() * 0.0) / count, (total.imag() - total.real() * 0.0) / count};
+}
+
 template <DimsAre kDims>
 absl::Status Mean(KernelContext& context) {
   constexpr int kDtypeAt = kDims == DimsAre::kAll ? 1 : 3;
@@ -76,7 +83,7 @@ absl::Status Mean(KernelContext& context) {
     ForEachResult(fold, *out, [&](int64_t base, int64_t offset) {
       T total = 0;
       ForEachFolded(fold, in, base, [&](T x) { total += x; });
-      write(offset, total / count);
+      write(offset, DividedBy(total, count));
     });
   };
   if (IsComplex(dtype)) {

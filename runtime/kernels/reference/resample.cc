@@ -77,6 +77,8 @@ struct Triangle {
 };
 
 Triangle TriangleAt(const Axis& axis, int64_t place, bool align_corners) {
+  // A size that stays is copied, whatever the scale.
+  if (axis.in == axis.out) return {place, place + 1, static_cast<double>(place) + 0.5, 1, 1};
   const double step = StepOf(axis, align_corners), support = std::fmax(step, 1);
   Triangle t;
   t.center = step * (static_cast<double>(place) + 0.5);
@@ -87,12 +89,21 @@ Triangle TriangleAt(const Axis& axis, int64_t place, bool align_corners) {
   return t;
 }
 
+// The columns of an image that is one pixel wide are all blended with the weights of its first row,
+// as PyTorch does on one thread: its loop over a row runs down the column then. Not so where the
+// height stays or channels come last.
+bool BlendsFirstRowOnly(const Upsample& u) {
+  const bool channels_last = u.output->strides[1] == 1 && u.output->sizes[1] > 1;
+  return u.axes[1].out == 1 && u.axes[0].in != u.axes[0].out && !channels_last;
+}
+
 void FillAntialiased(const Upsample& u, bool align_corners) {
+  const bool first_row_only = BlendsFirstRowOnly(u);
   const Reader<double> in(*u.input);
   const Writer<double> write(*u.output);
   ForEachPixel(
       *u.input, *u.output, [&](int64_t, int64_t image, int64_t y, int64_t x, int64_t offset) {
-        const Triangle v = TriangleAt(u.axes[0], y, align_corners);
+        const Triangle v = TriangleAt(u.axes[0], first_row_only ? 0 : y, align_corners);
         const Triangle h = TriangleAt(u.axes[1], x, align_corners);
         double sum = 0;
         for (int64_t i = v.first; i < v.last; ++i) {

@@ -43,8 +43,7 @@ void ForEachRow(const TensorView& self, int dim, const TensorView& first, const 
 template <bool kProduct>
 absl::Status Cumulate(KernelContext& context) {
   ABSL_RETURN_IF_ERROR(context.CheckArity(3, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self,
-                        TensorOf(context, 0, "self", kRealTypes | kComplexTypes));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* self, TensorOf(context, 0, "self", kNumberTypes));
   ABSL_ASSIGN_OR_RETURN(const int64_t dim_argument, context.Int(1));
   ABSL_ASSIGN_OR_RETURN(const int dim, NormalizeDim(dim_argument, self->rank()));
   const DType natural = IsIntegral(self->dtype, true) ? DType::kInt64 : self->dtype;

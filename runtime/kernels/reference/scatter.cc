@@ -40,10 +40,43 @@ uint64_t IndexPutScratch(const KernelContext& context) {
   return IndexWalk::ScratchBytes(context, 1);
 }
 
-// Writes argument 2 at the places of `out` that argument 1 names.
+// Whether argument 1 holds one mask and no other index.
+absl::StatusOr<bool> IsOneMask(const KernelContext& context) {
+  ABSL_ASSIGN_OR_RETURN(const ListView list, context.List(1));
+  int masks = 0, others = 0;
+  for (const EValue* element : list.elements) {
+    const TensorView* index = element == nullptr ? nullptr : element->get_if<TensorView>();
+    if (index == nullptr) continue;
+    ++(index->dtype == DType::kBool || index->dtype == DType::kUint8 ? masks : others);
+  }
+  return masks == 1 && others == 0;
+}
+
+// The first element. Precondition: it has one, of a dtype of kNumberTypes.
+EValue FirstNumber(const TensorView& t) {
+  if (IsComplex(t.dtype)) return EValue(Reader<std::complex<double>>(t)(0));
+  if (IsFloatingPoint(t.dtype)) return EValue(Reader<double>(t)(0));
+  return EValue(Reader<int64_t>(t)(0));
+}
+
+// Writes argument 2 at the places of `out` that argument 1 names. One value for the places of one
+// mask may be of any dtype and rank.
 absl::Status PutInto(const KernelContext& context, const TensorView& out) {
-  ABSL_ASSIGN_OR_RETURN(const TensorView* values, TensorOf(context, 2, "values", out.dtype));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* values, TensorOf(context, 2, "values", kNumberTypes));
   ABSL_ASSIGN_OR_RETURN(const bool accumulate, context.Bool(3));
+  ABSL_ASSIGN_OR_RETURN(const bool mask, IsOneMask(context));
+  ScalarElement value;
+  TensorView one;
+  if (mask && !accumulate && values->numel() == 1) {
+    ABSL_ASSIGN_OR_RETURN(value, ScalarElement::Create(FirstNumber(*values), out.dtype));
+    one.dtype = out.dtype;
+    one.data = value.data();
+    values = &one;
+  }
+  if (values->dtype != out.dtype) {
+    return absl::InvalidArgumentError(absl::StrCat("values: expected ", DTypeName(out.dtype),
+                                                   ", got ", DTypeName(values->dtype)));
+  }
   ABSL_ASSIGN_OR_RETURN(const IndexWalk walk, IndexWalk::Create(context, 1, out));
   ABSL_ASSIGN_OR_RETURN(const TensorView from, ExpandTo(*values, walk.result_sizes()));
   const ElementBlock block = walk.BlockToSelf(from.strides);

@@ -96,7 +96,8 @@ absl::StatusOr<int> DimAt(const KernelContext& context, int i, const TensorView&
 template <int kDimAt>
 absl::Status Sort(KernelContext& context) {
   ABSL_RETURN_IF_ERROR(context.CheckArity(kDimAt + 2, 2));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, TensorOf(context, 0, "self", kRealTypes));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* self,
+                        TensorOf(context, 0, "self", kRealTypes | DTypeSet{DType::kUint16}));
   ABSL_ASSIGN_OR_RETURN(const int dim, DimAt(context, kDimAt, *self));
   ABSL_ASSIGN_OR_RETURN(const bool descending, context.Bool(kDimAt + 1));
   ABSL_ASSIGN_OR_RETURN(const TensorView* values, OutputOf(context, 0, self->dtype, *self));
@@ -107,7 +108,8 @@ absl::Status Sort(KernelContext& context) {
 
 absl::Status TopK(KernelContext& context) {
   ABSL_RETURN_IF_ERROR(context.CheckArity(5, 2));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, TensorOf(context, 0, "self", kRealTypes));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* self,
+                        TensorOf(context, 0, "self", kIntegralTypes | kFloatTypes));
   ABSL_ASSIGN_OR_RETURN(const int64_t k, context.Int(1));
   ABSL_ASSIGN_OR_RETURN(const int dim, DimAt(context, 2, *self));
   ABSL_ASSIGN_OR_RETURN(const bool largest, context.Bool(3));

@@ -80,6 +80,7 @@ absl::Status SymIsContiguous(KernelContext& context) {
   }
   bool result = false;
   switch (given == nullptr ? MemoryFormat::kContiguous : *given) {
+    case MemoryFormat::kPreserve:
     case MemoryFormat::kContiguous:
       result = self->is_contiguous();
       break;
@@ -89,18 +90,16 @@ absl::Status SymIsContiguous(KernelContext& context) {
     case MemoryFormat::kChannelsLast3d:
       result = self->rank() == 5 && IsDenseInOrder(*self, ChannelsLastOrder(5));
       break;
-    case MemoryFormat::kPreserve:
-      return absl::InvalidArgumentError("argument 1: expected a memory format other than preserve");
   }
   context.SetScalarOutput(0, EValue(result));
   return absl::OkStatus();
 }
 
-// The only element as a number.
-absl::StatusOr<EValue> OnlyElement(const TensorView& self) {
-  if (self.numel() != 1) {
+// The first element as a number.
+absl::StatusOr<EValue> FirstElement(const TensorView& self) {
+  if (self.numel() < 1) {
     return absl::InvalidArgumentError(
-        absl::StrCat("argument 0: expected one element, got ", self.ToString()));
+        absl::StrCat("argument 0: expected an element, got ", self.ToString()));
   }
   EValue value;
   const bool known = DispatchDType<kAllTypes>(self.dtype, [&](auto tag) {
@@ -124,7 +123,7 @@ absl::StatusOr<EValue> OnlyElement(const TensorView& self) {
 absl::Status LocalScalarDense(KernelContext& context) {
   ABSL_RETURN_IF_ERROR(context.CheckArity(1, 1));
   ABSL_ASSIGN_OR_RETURN(const TensorView* self, context.Tensor(0));
-  ABSL_ASSIGN_OR_RETURN(const EValue value, OnlyElement(*self));
+  ABSL_ASSIGN_OR_RETURN(const EValue value, FirstElement(*self));
   context.SetScalarOutput(0, value);
   return absl::OkStatus();
 }
@@ -135,6 +134,13 @@ bool IsTrue(const EValue& value) {
   if (const double* d = value.get_if<double>()) return *d != 0;
   const auto* c = value.get_if<std::complex<double>>();
   return c != nullptr && *c != std::complex<double>();
+}
+
+// The only element as a number.
+absl::StatusOr<EValue> OnlyElement(const TensorView& self) {
+  if (self.numel() == 1) return FirstElement(self);
+  return absl::InvalidArgumentError(
+      absl::StrCat("argument 0: expected one element, got ", self.ToString()));
 }
 
 // The check that the program carries failed: its data are not what it was exported for.

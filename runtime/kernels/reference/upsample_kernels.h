@@ -113,7 +113,9 @@ struct Neighbours {
   double share = 0;
 };
 
+// A size that stays is copied, whatever the scale.
 inline Neighbours LinearNeighbours(const Axis& axis, int64_t place, bool align_corners) {
+  if (axis.in == axis.out) return {place, place, 0};
   const double step = StepOf(axis, align_corners);
   const double at = align_corners ? step * static_cast<double>(place)
                                   : std::fmax(step * (static_cast<double>(place) + 0.5) - 0.5, 0);
