@@ -81,11 +81,14 @@ class WireReader {
     type_ = static_cast<WireType>(tag & 7);
     if (type_ == kVarint) {
       if (ReadVarint(at_, end_, varint_)) return true;
-    } else if (type_ == kBytes && at_ != end_ && *at_ < 0x80 && *at_ < end_ - at_) {
-      size_ = *at_++;
-      value_ = at_;
-      at_ += size_;
-      return true;
+    } else if (type_ == kBytes && at_ != end_) {
+      const size_t size = *at_;
+      if (size < 0x80 && size < static_cast<size_t>(end_ - at_)) {
+        value_ = at_ + 1;
+        size_ = size;
+        at_ = value_ + size;
+        return true;
+      }
     }
     at_ = tag_;
     return NextOfAnyKind();
@@ -198,7 +201,11 @@ class WireReader {
 // The elements of a list, in order.
 class WireElements {
  public:
-  explicit WireElements(const WireList& list) : fields_(list.in), field_(list.field) {}
+  explicit WireElements(const WireList& list) : fields_(list.in), field_(list.field) {
+    // What is found when a file that is mapped changes between the two looks at it.
+    fields_.value_ = nullptr;
+    fields_.size_ = 0;
+  }
   // Precondition: called at most list.count times. The list was read without an error.
   WireMessage NextMessage();
   std::string_view NextText();

@@ -216,6 +216,9 @@ absl::Status BatchNorm(KernelContext& context) {
   ABSL_RETURN_IF_ERROR(context.CheckArity(kArguments, 3));
   ABSL_ASSIGN_OR_RETURN(const TensorView* input, TensorOf(context, 0, "input", kTypes));
   ABSL_RETURN_IF_ERROR(CheckBatchNormInput<CheckedInt>(ToDims(input->sizes)));
+  if (!kInference) {
+    ABSL_RETURN_IF_ERROR(CheckHasElements<CheckedInt>(ToDims(input->sizes)));
+  }
   const int64_t channels = input->sizes[1];
   ABSL_ASSIGN_OR_RETURN(const TensorView* weight, ChannelVector(context, 1, "weight", channels));
   ABSL_ASSIGN_OR_RETURN(const TensorView* bias, ChannelVector(context, 2, "bias", channels));
@@ -273,9 +276,6 @@ bool Accepts(const KernelContext& context) {
   const TensorView* input = context.argument(0).get_if<TensorView>();
   return input != nullptr && kTypes.contains(input->dtype);
 }
-bool AcceptsElements(const KernelContext& context) {
-  return Accepts(context) && context.argument(0).get_if<TensorView>()->numel() > 0;
-}
 
 constexpr KernelEngine kHighway = KernelEngine::kHighway;
 
@@ -286,7 +286,7 @@ constexpr Kernel kKernels[] = {
     {"aten._native_batch_norm_legit_no_training.default", "BatchNormInferenceSimd", kHighway,
      &BatchNorm<true>, &Accepts},
     {"aten._native_batch_norm_legit.no_stats", "BatchNormNoStatsSimd", kHighway, &BatchNorm<false>,
-     &AcceptsElements},
+     &Accepts},
 };
 
 }  // namespace
