@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "exir/ir/graph_editor.h"
 #include "runtime/core/status_macros.h"
+#include "runtime/kernel/type_promotion.h"
 
 namespace belay::exir {
 namespace {
@@ -26,7 +27,7 @@ class Lifter {
     do {
       fqn = absl::StrCat("_lifted_tensor_constant", next_++);
     } while (program_.state_dict.contains(fqn) || program_.constants.contains(fqn));
-    program_.state_dict.emplace(fqn, dtype == DType::kFloat32
+    program_.state_dict.emplace(fqn, IsFloatingPoint(dtype)
                                          ? ConstantTensor::Scalar(dtype, value)
                                          : ConstantTensor::ScalarInt(dtype, bits));
     size_t position = 0;
@@ -73,6 +74,27 @@ std::optional<DType> SymbolicDType(const ValueType& type) {
   return std::nullopt;
 }
 
+// The dtype of the tensor that stands for a number of dtype `natural` among the node's operands:
+// one with which they promote as with the number, which counts less than any tensor. `exact`: a
+// float32 holds the number.
+DType DTypeAmong(const Graph& graph, const Node& node, DType natural, bool exact) {
+  TypePromotion with_number, with_tensor;
+  for (const Argument& argument : node.arguments) {
+    const ValueId* value = argument.get_if<ValueId>();
+    const TensorMeta* meta = value == nullptr ? nullptr : graph.value(*value).tensor();
+    if (meta == nullptr) continue;
+    with_number.AddTensor(meta->dtype, static_cast<int>(meta->rank()));
+    with_tensor.AddTensor(meta->dtype, static_cast<int>(meta->rank()));
+  }
+  with_number.AddScalar(IsIntegral(natural, /*include_bool=*/false) ? DType::kInt64 : natural);
+  with_tensor.AddTensor(natural, 0);
+  const absl::StatusOr<DType> wanted = with_number.Result(), given = with_tensor.Result();
+  if (!wanted.ok() || !given.ok())
+    return natural;  // the operator's own check will say what is wrong
+  if (natural == DType::kFloat32 && !exact && *wanted == DType::kFloat64) return *wanted;
+  return *wanted == *given || !node.target->has_trait(kPointwise) ? natural : *wanted;
+}
+
 // A call of `target` with all arguments at their defaults.
 std::vector<Argument> DefaultArguments(const OpOverload* target) {
   std::vector<Argument> arguments;
@@ -108,7 +130,10 @@ absl::StatusOr<bool> Run(ExportedProgram& program) {
         const SchemaType& type = target->schema()->arguments[i].type;
         if (type.base != BaseType::kTensor || type.list) continue;
         const Argument& argument = graph.node(id).arguments[i];
-        if (const std::optional<Literal> literal = AsLiteral(argument)) {
+        if (std::optional<Literal> literal = AsLiteral(argument)) {
+          const bool exact =
+              static_cast<double>(static_cast<float>(literal->value)) == literal->value;
+          literal->dtype = DTypeAmong(graph, graph.node(id), literal->dtype, exact);
           if (!body.has_value()) {
             editor.SetArgument(id, i, lifter.Lift(literal->dtype, literal->value, literal->bits));
           } else {
@@ -125,8 +150,9 @@ absl::StatusOr<bool> Run(ExportedProgram& program) {
           }
           changed = true;
         } else if (const ValueId* value = argument.get_if<ValueId>()) {
-          const std::optional<DType> dtype = SymbolicDType(graph.value(*value).type);
+          std::optional<DType> dtype = SymbolicDType(graph.value(*value).type);
           if (!dtype.has_value()) continue;
+          dtype = DTypeAmong(graph, graph.node(id), *dtype, /*exact=*/false);
           if (scalar_tensor == nullptr) {
             return absl::UnimplementedError("aten.scalar_tensor.default is not registered");
           }

@@ -26,6 +26,68 @@ TEST(ScalarToTensorTest, LiteralsBecomeSharedConstants) {
                 PassTestOps());
 }
 
+// A number counts less than a tensor without dimensions, which a lifted constant is.
+TEST(ScalarToTensorTest, LiteralsDoNotPromoteTensorsWithoutDimensions) {
+  ExpectRewrite(R"(program aten {
+  graph(%x: i32[] user_input, %y: f16[] user_input, %z: i32[] user_input) {
+    %a: i32[] = aten.add.Tensor(%x, 1)
+    %b: f16[] = aten.mul.Tensor(%y, 2.5)
+    %c: f32[] = aten.mul.Tensor(%z, 2.5)
+    return (%a user_output, %b user_output, %c user_output)
+  }
+})",
+                ScalarToTensor().run, R"(program aten {
+  constants { state "_lifted_tensor_constant0": i32[] state "_lifted_tensor_constant1": f16[] state "_lifted_tensor_constant2": f32[] }
+  graph(%_lifted_tensor_constant0: i32[] buffer "_lifted_tensor_constant0", %_lifted_tensor_constant1: f16[] buffer "_lifted_tensor_constant1", %_lifted_tensor_constant2: f32[] buffer "_lifted_tensor_constant2", %x: i32[] user_input, %y: f16[] user_input, %z: i32[] user_input) {
+    %a: i32[] = aten.add.Tensor(%x, %_lifted_tensor_constant0)
+    %b: f16[] = aten.mul.Tensor(%y, %_lifted_tensor_constant1)
+    %c: f32[] = aten.mul.Tensor(%z, %_lifted_tensor_constant2)
+    return (%a user_output, %b user_output, %c user_output)
+  }
+})",
+                PassTestOps());
+}
+
+TEST(ScalarToTensorTest, LiteralsThatFloat32RoundsStayDoubleAmongDoubles) {
+  ExpectRewrite(R"(program aten {
+  graph(%x: f64[2] user_input) {
+    %a: f64[2] = aten.add.Tensor(%x, 0.1)
+    %b: f64[2] = aten.mul.Tensor(%a, 0.5)
+    return (%b user_output)
+  }
+})",
+                ScalarToTensor().run, R"(program aten {
+  constants { state "_lifted_tensor_constant0": f64[] state "_lifted_tensor_constant1": f32[] }
+  graph(%_lifted_tensor_constant0: f64[] buffer "_lifted_tensor_constant0", %_lifted_tensor_constant1: f32[] buffer "_lifted_tensor_constant1", %x: f64[2] user_input) {
+    %a: f64[2] = aten.add.Tensor(%x, %_lifted_tensor_constant0)
+    %b: f64[2] = aten.mul.Tensor(%a, %_lifted_tensor_constant1)
+    return (%b user_output)
+  }
+})",
+                PassTestOps());
+}
+
+TEST(ScalarToTensorTest, SymbolicSizesDoNotPromoteTensorsWithoutDimensions) {
+  ExpectRewrite(R"(program aten {
+  ranges { s0: [1, 8] }
+  graph(%x: f32[s0] user_input, %y: i8[] user_input) {
+    %n: symint(s0) = aten.sym_size.int(%x, 0)
+    %a: i8[] = aten.mul.Tensor(%y, %n)
+    return (%a user_output)
+  }
+})",
+                ScalarToTensor().run, R"(program aten {
+  ranges { s0: [1, 8] }
+  graph(%x: f32[s0] user_input, %y: i8[] user_input) {
+    %n: symint(s0) = aten.sym_size.int(%x, 0)
+    %scalar_tensor: i8[] = aten.scalar_tensor.default(%n, dtype=dtype:i8)
+    %a: i8[] = aten.mul.Tensor(%y, %scalar_tensor)
+    return (%a user_output)
+  }
+})",
+                PassTestOps());
+}
+
 TEST(ScalarToTensorTest, SymbolicSizesBecomeScalarTensors) {
   ExpectRewrite(R"(program aten {
   ranges { s0: [1, 8] }
