@@ -145,12 +145,27 @@ std::vector<Argument> RRelu(OpBuilder& b, const OpCall& c) {
       b.Call("aten.leaky_relu.default", {c["self"], (c.Double("lower") + c.Double("upper")) / 2})};
 }
 
+// The noise, which only training uses, comes back.
+std::vector<Argument> RReluWithNoise(OpBuilder& b, const OpCall& c) {
+  std::vector<Argument> results = RRelu(b, c);
+  results.push_back(Clone(b, c["noise"]));
+  return results;
+}
+std::vector<Argument> AddRelu(OpBuilder& b, const OpCall& c) {
+  const bool tensor = b.IsTensor(c["other"]);
+  return {Unary(
+      b, "relu",
+      b.Call(tensor ? "aten.add.Tensor" : "aten.add.Scalar", {c["self"], c["other"], c["alpha"]}))};
+}
+
 std::vector<Argument> Threshold(OpBuilder& b, const OpCall& c) {
   const Argument& x = c["self"];
   return {Where(b, Binary(b, "le", x, c["threshold"]), c["value"], x)};
 }
 
 constexpr Decomposition kDecompositions[] = {
+    {"aten._add_relu.Scalar", AddRelu},
+    {"aten._add_relu.Tensor", AddRelu},
     {"aten._prelu_kernel.default", PReluKernel},
     {"aten.celu.default", Celu},
     {"aten.glu.default", Glu},
@@ -164,6 +179,7 @@ constexpr Decomposition kDecompositions[] = {
     {"aten.prelu.default", PRelu},
     {"aten.relu6.default", Relu6},
     {"aten.rrelu.default", RRelu},
+    {"aten.rrelu_with_noise_functional.default", RReluWithNoise},
     {"aten.selu.default", Selu},
     {"aten.silu.default", Silu},
     {"aten.softplus.default", Softplus},

@@ -386,30 +386,6 @@ std::vector<Argument> Cross(OpBuilder& b, const OpCall& c) {
   return {};
 }
 
-std::vector<Argument> SignAndLogDet(OpBuilder& b, const OpCall& c) {
-  const Argument det = b.Call("aten._linalg_det.default", {c.arguments()[0]});
-  return {Unary(b, "sign", det), Unary(b, "log", Unary(b, "abs", det))};
-}
-std::vector<Argument> LogDet(OpBuilder& b, const OpCall& c) {
-  return {Unary(b, "log", b.Call("aten._linalg_det.default", {c["self"]}))};
-}
-
-std::vector<Argument> Solve(OpBuilder& b, const OpCall& c) {
-  const Argument &matrix = c["A"], &rhs = c["B"];
-  const bool left = c.Bool("left");
-  if (b.rank(matrix) < 2) b.Invalid("linalg_solve: expected a matrix");
-  if (!b.ok()) return {};
-  std::vector<SymInt> rows = b.sizes(matrix);
-  rows.pop_back();
-  const bool vector = b.rank(rhs) == 1 || b.sizes(rhs) == rows;
-  const Argument inverse = Inverse(b, matrix);
-  if (vector) {
-    return {Squeeze(b, b.Call("aten.matmul.default", {inverse, Unsqueeze(b, rhs, -1)}), -1)};
-  }
-  return {left ? b.Call("aten.matmul.default", {inverse, rhs})
-               : b.Call("aten.matmul.default", {rhs, inverse})};
-}
-
 constexpr Decomposition kDecompositions[] = {
     {"aten.bilinear.default", Bilinear},
     {"aten.chain_matmul.default", MultiDot},
@@ -420,13 +396,9 @@ constexpr Decomposition kDecompositions[] = {
     {"aten.linalg_cross.default", LinalgCross},
     {"aten.linalg_matrix_power.default", MatrixPower},
     {"aten.linalg_multi_dot.default", MultiDot},
-    {"aten.linalg_slogdet.default", SignAndLogDet},
-    {"aten.linalg_solve.default", Solve},
     {"aten.linalg_vander.default", LinalgVander},
     {"aten.linalg_vecdot.default", VecDot},
-    {"aten.logdet.default", LogDet},
     {"aten.matrix_power.default", MatrixPower},
-    {"aten.slogdet.default", SignAndLogDet},
     {"aten.tensordot.default", TensorDot},
     {"aten.vander.default", Vander},
 };

@@ -87,6 +87,7 @@ std::vector<Argument> ThnnConv2d(OpBuilder& b, const OpCall& c) {
 }
 
 constexpr Decomposition kDecompositions[] = {
+    {"aten._convolution.default", ConvolutionWithFlags},
     {"aten._convolution.deprecated", ConvolutionWithFlags},
     {"aten._convolution_mode.default", ConvolutionMode},
     {"aten.conv1d.default", Convolution<1, false>},

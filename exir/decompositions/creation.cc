@@ -1,6 +1,9 @@
 // Tensors out of sizes and numbers, and conversions.
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <numbers>
 #include <utility>
 #include <vector>
@@ -63,6 +66,105 @@ std::vector<Argument> ArangeEnd(OpBuilder& b, const OpCall& c) {
   const bool has_start = c.op()->schema()->ArgumentIndex("start").has_value();
   return {b.Call("aten.arange.start_step", {has_start ? c["start"] : Argument(0), c["end"], 1},
                  {{"dtype", c["dtype"]}})};
+}
+
+// Any values, laid out as the caller says.
+std::vector<Argument> EmptyPermuted(OpBuilder& b, const OpCall& c) {
+  const std::vector<SymInt> sizes = c.SymInts("size");
+  const std::vector<int64_t> layout = c.Ints("physical_layout");
+  if (b.ok() && layout.size() != sizes.size())
+    b.Invalid("empty_permuted: a layout of another rank");
+  std::vector<SymInt> physical;
+  std::vector<int64_t> place(sizes.size(), -1);
+  for (size_t i = 0; i < layout.size() && b.ok(); ++i) {
+    const int64_t dim = b.WrapDim(layout[i], static_cast<int64_t>(sizes.size()));
+    if (!b.ok()) break;
+    if (place[dim] >= 0) b.Invalid("empty_permuted: the layout is no permutation");
+    place[dim] = static_cast<int64_t>(i);
+    physical.push_back(sizes[dim]);
+  }
+  if (!b.ok()) return {};
+  const Argument memory = Full(b, physical, 0, c.DtypeOr("dtype", DType::kFloat32));
+  return {physical == sizes ? memory : Permute(b, memory, place)};
+}
+
+// The end belongs to it.
+std::vector<Argument> Range(OpBuilder& b, const OpCall& c) {
+  const bool has_step = c.op()->schema()->ArgumentIndex("step").has_value();
+  const double start = c.Double("start"), end = c.Double("end");
+  const double step = has_step ? c.Double("step") : 1;
+  if (b.ok() && (step == 0 || (end - start) / step < 0)) {
+    b.Invalid("range: the step does not lead to the end");
+  }
+  if (!b.ok()) return {};
+  const double steps = std::floor((end - start) / step);
+  if (!(steps < 1e9)) b.Invalid("range: too many steps");
+  if (!b.ok()) return {};
+  const DType dtype = c.DtypeOr("dtype", DType::kFloat32);
+  const DType compute = IsIntegral(dtype, true) ? DType::kInt64 : DType::kFloat64;
+  const Argument index = Cast(b, Arange(b, SymInt(static_cast<int64_t>(steps) + 1)), compute);
+  const Argument scaled = Mul(b, index, has_step ? c["step"] : Argument(1));
+  return {Cast(b, Add(b, scaled, c["start"]), dtype)};
+}
+
+// Rows and columns of the places on one side of a diagonal, row by row: the k-th place is in the
+// row in which the running count of places passes k.
+template <bool kUpper>
+std::vector<Argument> TriangleIndices(OpBuilder& b, const OpCall& c) {
+  const int64_t rows = c.Int("row"), columns = c.Int("col"), offset = c.Int("offset");
+  constexpr int64_t kMost = int64_t{1} << 24;
+  if (rows < 0 || columns < 0) b.Invalid("a matrix of negative size");
+  if (rows > kMost || columns > kMost || std::abs(offset) > kMost) b.Invalid("a matrix too large");
+  if (!b.ok()) return {};
+  int64_t total = 0;
+  for (int64_t i = 0; i < rows; ++i) {
+    const int64_t below = std::clamp<int64_t>(i + offset + (kUpper ? 0 : 1), 0, columns);
+    total += kUpper ? columns - below : below;
+  }
+  const DType dtype = c.DtypeOr("dtype", DType::kInt64);
+  if (total == 0) return {Full(b, {SymInt(2), SymInt(0)}, 0, dtype)};
+  const Argument row = Arange(b, SymInt(rows));
+  const Argument below = Clamp(b, Add(b, row, offset + (kUpper ? 0 : 1)), 0, columns);
+  const Argument counts = kUpper ? NumberMinus(b, columns, below) : below;
+  const Argument ends = b.Call("aten.cumsum.default", {counts, 0});
+  const Argument places = Arange(b, SymInt(total));
+  const Argument at = b.Call("aten.searchsorted.Tensor", {ends, places}, {{"right", true}});
+  Argument starts = Sub(b, ends, counts);
+  if (kUpper) starts = Sub(b, starts, below);
+  const Argument column = Sub(b, places, b.Call("aten.index_select.default", {starts, 0, at}));
+  return {Cast(b, Cat(b, {Unsqueeze(b, at, 0), Unsqueeze(b, column, 0)}, 0), dtype)};
+}
+
+// --- Complex numbers of their parts ---
+
+Argument ComplexOf(OpBuilder& b, const Argument& real, const Argument& imaginary) {
+  const std::vector<SymInt> sizes = BroadcastSizes(b, {real, imaginary});
+  const auto part = [&](const Argument& x) {
+    return Unsqueeze(b, b.sizes(x) == sizes ? x : Expand(b, x, sizes), -1);
+  };
+  const Argument pairs = Cat(b, {part(real), part(imaginary)}, static_cast<int64_t>(sizes.size()));
+  return b.Call("aten.view_as_complex.default", {pairs});
+}
+std::vector<Argument> Complex(OpBuilder& b, const OpCall& c) {
+  return {ComplexOf(b, c["real"], c["imag"])};
+}
+std::vector<Argument> Polar(OpBuilder& b, const OpCall& c) {
+  const Argument &size = c["abs"], &angle = c["angle"];
+  return {ComplexOf(b, Mul(b, size, Unary(b, "cos", angle)), Mul(b, size, Unary(b, "sin", angle)))};
+}
+
+// --- Frequencies ---
+
+template <bool kReal>
+std::vector<Argument> FrequencyBins(OpBuilder& b, const OpCall& c) {
+  const int64_t n = c.Int("n");
+  const double d = c.Double("d");
+  if (n < 1) b.Invalid("fftfreq: expected at least one bin");
+  if (!b.ok()) return {};
+  const DType dtype = c.DtypeOr("dtype", DType::kFloat32);
+  Argument index = Arange(b, SymInt(kReal ? n / 2 + 1 : n));
+  if (!kReal) index = Where(b, Binary(b, "lt", index, (n + 1) / 2), index, Sub(b, index, n));
+  return {Mul(b, Cast(b, index, dtype), 1 / (static_cast<double>(n) * d))};
 }
 
 // --- Even steps ---
@@ -142,6 +244,45 @@ std::vector<Argument> BlackmanWindow(OpBuilder& b, const OpCall& c) {
   return {CosineWindow(b, c, 0.42, 0.5, 0.08)};
 }
 
+// Of `length` + 1 points when `periodic`, the last of which goes.
+struct OpenWindow {
+  int64_t length = 0;
+  double last = 0;  // the place of the last point
+  DType dtype = DType::kFloat32, compute = DType::kFloat32;
+};
+OpenWindow WindowOf(OpBuilder& b, const OpCall& c) {
+  OpenWindow window;
+  window.length = c.Int("window_length");
+  const bool periodic =
+      !c.op()->schema()->ArgumentIndex("periodic").has_value() || c.Bool("periodic");
+  window.last = static_cast<double>(periodic ? window.length : window.length - 1);
+  window.dtype = c.DtypeOr("dtype", DType::kFloat32);
+  window.compute = ComputeDtype(window.dtype);
+  if (window.length < 0) b.Invalid("the window's length is negative");
+  return window;
+}
+std::vector<Argument> BartlettWindow(OpBuilder& b, const OpCall& c) {
+  const OpenWindow window = WindowOf(b, c);
+  if (!b.ok()) return {};
+  if (window.length <= 1) return {Full(b, {SymInt(window.length)}, 1.0, window.dtype)};
+  const Argument index = Cast(b, Arange(b, SymInt(window.length)), window.compute);
+  const Argument rising = Mul(b, index, 2 / window.last);
+  const Argument first = Binary(b, "le", index, std::floor(window.last / 2));
+  return {Cast(b, Where(b, first, rising, NumberMinus(b, 2.0, rising)), window.dtype)};
+}
+std::vector<Argument> KaiserWindow(OpBuilder& b, const OpCall& c) {
+  const OpenWindow window = WindowOf(b, c);
+  const double beta = c.op()->schema()->ArgumentIndex("beta").has_value() ? c.Double("beta") : 12.0;
+  if (!b.ok()) return {};
+  if (window.length <= 1) return {Full(b, {SymInt(window.length)}, 1.0, window.dtype)};
+  const Argument index = Cast(b, Arange(b, SymInt(window.length)), window.compute);
+  const Argument place = Sub(b, Mul(b, index, 2 / window.last), 1.0);
+  const Argument root = Unary(b, "sqrt", Clamp(b, NumberMinus(b, 1.0, Mul(b, place, place)), 0, 1));
+  const Argument top = Unary(b, "i0", Mul(b, root, beta));
+  const Argument whole = Unary(b, "i0", ScalarTensor(b, beta, window.compute));
+  return {Cast(b, Div(b, top, whole), window.dtype)};
+}
+
 // --- Random numbers ---
 
 // 1 with the probability that self says, or p.
@@ -196,15 +337,21 @@ std::vector<Argument> IsComplexNumber(OpBuilder& b, const OpCall& c) {
 constexpr Decomposition kDecompositions[] = {
     {"aten.arange.default", ArangeEnd},
     {"aten.arange.start", ArangeEnd},
+    {"aten.bartlett_window.default", BartlettWindow},
+    {"aten.bartlett_window.periodic", BartlettWindow},
     {"aten.bernoulli.default", Bernoulli},
     {"aten.bernoulli.p", Bernoulli},
     {"aten.blackman_window.default", BlackmanWindow},
     {"aten.blackman_window.periodic", BlackmanWindow},
+    {"aten.complex.default", Complex},
     {"aten.contiguous.default", ContiguousIn},
     {"aten.detach.default", Identity},
     {"aten.dim.default", NumberOfDimensions},
+    {"aten.empty_permuted.default", EmptyPermuted},
     {"aten.eye.default", Eye},
     {"aten.eye.m", Eye},
+    {"aten.fft_fftfreq.default", FrequencyBins<false>},
+    {"aten.fft_rfftfreq.default", FrequencyBins<true>},
     {"aten.hamming_window.default", HammingWindow},
     {"aten.hamming_window.periodic", HammingWindow},
     {"aten.hamming_window.periodic_alpha", HammingWindow},
@@ -214,6 +361,9 @@ constexpr Decomposition kDecompositions[] = {
     {"aten.is_complex.default", IsComplexNumber},
     {"aten.is_floating_point.default", IsFloating},
     {"aten.item.default", Same<"aten._local_scalar_dense.default">},
+    {"aten.kaiser_window.beta", KaiserWindow},
+    {"aten.kaiser_window.default", KaiserWindow},
+    {"aten.kaiser_window.periodic", KaiserWindow},
     {"aten.lift_fresh.default", Identity},
     {"aten.lift_fresh_copy.default", Copied},
     {"aten.linspace.Scalar_Tensor", LinSpace},
@@ -230,12 +380,18 @@ constexpr Decomposition kDecompositions[] = {
     {"aten.numel.default", NumberOfElements},
     {"aten.ones.default", Filled<1>},
     {"aten.ones_like.default", FilledLike<1>},
+    {"aten.polar.default", Polar},
+    {"aten.range.default", Range},
+    {"aten.range.step", Range},
     {"aten.size.int", SizeOf},
     {"aten.to.device", To},
     {"aten.to.dtype", To},
     {"aten.to.dtype_layout", To},
     {"aten.to.other", To},
+    {"aten._to_dense.default", ToDense},
     {"aten.to_dense.default", ToDense},
+    {"aten.tril_indices.default", TriangleIndices<false>},
+    {"aten.triu_indices.default", TriangleIndices<true>},
     {"aten.type_as.default", TypeAs},
     {"aten.zero.default", Zeroed},
     {"aten.zeros.default", Filled<0>},

@@ -114,6 +114,10 @@ class Decomposer {
         return absl::OkStatus();
       }
       if (inferred == nullptr || !Agrees(*declared, *inferred)) {
+        // What nobody uses may be of another size: PyTorch's kernels differ among themselves.
+        if (inferred != nullptr && graph.value(old).users.empty() && !graph.IsOutput(old)) {
+          return absl::OkStatus();
+        }
         return absl::InternalError(
             absl::StrCat("the decomposition of ", row.op, " gives ",
                          inferred == nullptr ? PrintArgument(graph, result) : PrintType(*inferred),

@@ -1,5 +1,6 @@
 // Lengths of vectors, distances and angles between them.
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <optional>
@@ -35,6 +36,25 @@ std::vector<Argument> Norm(OpBuilder& b, const OpCall& c) {
                      Has(c, "dtype") ? c["dtype"] : Argument())};
 }
 
+// Of the matrices in two dimensions, which are different and counted from the start.
+Argument SingularValues(OpBuilder& b, const Argument& x, const std::vector<int64_t>& dims) {
+  std::vector<int64_t> order;
+  for (int64_t d = 0; d < b.rank(x); ++d) {
+    if (d != dims[0] && d != dims[1]) order.push_back(d);
+  }
+  order.insert(order.end(), {dims[0], dims[1]});
+  const std::vector<Argument> svd =
+      b.CallAll("aten._linalg_svd.default", {Permute(b, x, order), false, false});
+  return b.ok() ? svd[1] : Argument();
+}
+// The two dimensions that a norm folded, of size 1, when they are kept.
+Argument Kept(OpBuilder& b, Argument norm, std::vector<int64_t> dims, bool keep) {
+  if (!keep) return norm;
+  std::sort(dims.begin(), dims.end());
+  for (int64_t dim : dims) norm = Unsqueeze(b, norm, dim);
+  return norm;
+}
+
 // Of matrices in two dimensions: the largest or smallest sum of a row or column.
 Argument MatrixNorm(OpBuilder& b, Argument x, double order, std::vector<int64_t> dims, bool keep) {
   if (dims.size() != 2) b.Invalid("matrix norm: expected two dimensions");
@@ -42,8 +62,9 @@ Argument MatrixNorm(OpBuilder& b, Argument x, double order, std::vector<int64_t>
   for (int64_t& dim : dims) dim = b.WrapDim(dim, b.rank(x));
   if (dims[0] == dims[1]) b.Invalid("matrix norm: the dimensions are the same");
   if (std::abs(order) == 2) {
-    b.Unsupported("matrix norms of order 2 (singular values)");
-    return Argument();
+    const Argument values = SingularValues(b, x, dims);
+    if (!b.ok()) return Argument();
+    return Kept(b, Select(b, values, -1, order > 0 ? 0 : -1), dims, keep);
   }
   if (!std::isinf(order) && std::abs(order) != 1) {
     b.Invalid(absl::StrCat("matrix norm: unknown order ", order));
@@ -59,7 +80,13 @@ Argument NamedMatrixNorm(OpBuilder& b, const Argument& x, const std::string& nam
                          const std::vector<int64_t>& dims, bool keep) {
   if (name == "fro") return VectorNorm(b, x, 2, dims, keep);
   if (name == "nuc") {
-    b.Unsupported("the nuclear norm (singular values)");
+    std::vector<int64_t> wrapped;
+    for (int64_t dim : dims) wrapped.push_back(b.WrapDim(dim, b.rank(x)));
+    if (wrapped.size() != 2 || wrapped[0] == wrapped[1]) {
+      b.Invalid("matrix norm: expected two different dimensions");
+    }
+    if (!b.ok()) return Argument();
+    return Kept(b, Sum(b, SingularValues(b, x, wrapped), {-1}), wrapped, keep);
   } else {
     b.Invalid(absl::StrCat("matrix norm: unknown order '", name, "'"));
   }

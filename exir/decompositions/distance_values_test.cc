@@ -37,10 +37,10 @@ TEST(DistanceValuesTest, LinalgNormIsOfVectorsOrMatrices) {
                {F({1, 1, 1}, {7})});
   ExpectValues("aten.linalg_matrix_norm.default(%a, 1, [2, 1])", {batch}, {F({1}, {12})});
   ExpectValues("aten.linalg_matrix_norm.str_ord(%a)", {batch}, {F({1}, {13})});
-  ExpectDecompositionError("aten.linalg_matrix_norm.default(%a, 2)", {x}, {F({}, {0})},
-                           absl::StatusCode::kUnimplemented, "singular values");
-  ExpectDecompositionError("aten.linalg_matrix_norm.str_ord(%a, \"nuc\")", {x}, {F({}, {0})},
-                           absl::StatusCode::kUnimplemented, "nuclear");
+  ExpectValues("aten.linalg_matrix_norm.default(%a, 2)", {x}, {F({}, {12.686516})});
+  ExpectValues("aten.linalg_matrix_norm.default(%a, -2, [1, 2], true)", {batch},
+               {F({1, 1, 1}, {2.8376584})});
+  ExpectValues("aten.linalg_matrix_norm.str_ord(%a, \"nuc\")", {x}, {F({}, {15.524175})});
 }
 
 TEST(DistanceValuesTest, WeightsOfGivenLength) {

@@ -1,5 +1,7 @@
 // Fourier transforms, of one dimension and of several.
 
+#include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -178,6 +180,122 @@ std::vector<Argument> Shift(OpBuilder& b, const OpCall& c) {
   return {b.Call("aten.roll.default", {x, shifts, dims})};
 }
 
+// --- Short transforms of overlapping frames ---
+
+struct Frames {
+  int64_t length = 0, hop = 0;
+  Argument window;  // of `length` elements, or None
+};
+// Where a window is shorter than a frame, zeros stand around it.
+Frames FramesOf(OpBuilder& b, const OpCall& c, DType dtype) {
+  Frames frames;
+  frames.length = c.Int("n_fft");
+  frames.hop = c.OptionalInt("hop_length").value_or(frames.length / 4);
+  const int64_t width = c.OptionalInt("win_length").value_or(frames.length);
+  if (frames.length < 1 || frames.hop < 1 || width < 1 || width > frames.length) {
+    b.Invalid("a short Fourier transform needs positive lengths, the window's at most n_fft");
+  }
+  if (!b.ok()) return frames;
+  frames.window = c["window"];
+  if (width < frames.length) {
+    if (frames.window.is_none()) frames.window = Full(b, {SymInt(width)}, 1.0, dtype);
+    const int64_t left = (frames.length - width) / 2;
+    frames.window =
+        b.Call("aten.constant_pad_nd.default",
+               {frames.window, std::vector<int64_t>{left, frames.length - width - left}, 0});
+  }
+  return frames;
+}
+bool OneSided(const OpCall& c, bool by_default) {
+  return c.IsNone("onesided") ? by_default : c.Bool("onesided");
+}
+
+std::vector<Argument> ShortTransform(OpBuilder& b, const OpCall& c) {
+  Argument x = c["self"];
+  const bool single = b.rank(x) == 1;
+  if (!single && b.rank(x) != 2) b.Invalid("stft: expected one or two dimensions");
+  if (!b.ok()) return {};
+  const bool complex_input = IsComplex(b.dtype(x));
+  const Frames frames = FramesOf(b, c, b.dtype(x));
+  if (single) x = Unsqueeze(b, x, 0);
+  const bool has_center = c.op()->schema()->ArgumentIndex("center").has_value();
+  if (has_center && c.Bool("center")) {
+    const int64_t side = frames.length / 2;
+    // Padding of several dimensions wants channels.
+    x = Squeeze(b,
+                b.Call("aten.pad.default",
+                       {Unsqueeze(b, x, 0), std::vector<int64_t>{side, side}, c["pad_mode"]}),
+                0);
+  }
+  if (!c.IsNone("align_to_window") && c.Bool("align_to_window")) {
+    b.Unsupported("stft: frames aligned to the window");
+  }
+  if (!b.ok()) return {};
+  Argument parts = b.Call("aten.unfold.default", {x, -1, frames.length, frames.hop});
+  if (!frames.window.is_none()) parts = Mul(b, parts, frames.window);
+  const int64_t norm = c.Bool("normalized") ? 1 : 0;
+  const std::vector<int64_t> last = {2};
+  const bool half = OneSided(c, !complex_input);
+  if (half && (complex_input || IsComplex(b.dtype(parts)))) {
+    b.Invalid("stft: one side of a complex signal's transform");
+  }
+  const Argument spectrum = IsComplex(b.dtype(parts))
+                                ? b.Call("aten._fft_c2c.default", {parts, last, norm, true})
+                                : b.Call("aten._fft_r2c.default", {parts, last, norm, half});
+  Argument result = Transpose(b, spectrum, 1, 2);
+  if (single) result = Squeeze(b, result, 0);
+  const bool complex_result = !c.IsNone("return_complex") && c.Bool("return_complex");
+  return {complex_result ? result : b.Call("aten.view_as_real.default", {result})};
+}
+
+// The frames, weighted again and added where they overlap, over what their weights add up to.
+std::vector<Argument> InverseShortTransform(OpBuilder& b, const OpCall& c) {
+  Argument x = c["self"];
+  if (!IsComplex(b.dtype(x))) b.Invalid("istft: expected complex numbers");
+  const bool single = b.rank(x) == 2;
+  if (c.Bool("return_complex")) b.Unsupported("istft: a complex result");
+  if (!b.ok()) return {};
+  if (single) x = Unsqueeze(b, x, 0);
+  const DType dtype = b.dtype(x) == DType::kComplex128 ? DType::kFloat64 : DType::kFloat32;
+  const Frames frames = FramesOf(b, c, dtype);
+  const std::optional<int64_t> bins = b.size(x, 1).AsInt(), count = b.size(x, 2).AsInt();
+  if (!bins.has_value() || !count.has_value()) b.Unsupported("istft of frames of unknown number");
+  if (!b.ok()) return {};
+  const int64_t norm = c.Bool("normalized") ? 1 : 2;
+  const std::vector<int64_t> last = {2};
+  x = Transpose(b, x, 1, 2);
+  Argument parts = OneSided(c, *bins != frames.length)
+                       ? b.Call("aten._fft_c2r.default", {x, last, norm, frames.length})
+                       : b.Call("aten.view_as_real.default",
+                                {b.Call("aten._fft_c2c.default", {x, last, norm, false})});
+  if (b.ok() && b.rank(parts) == 4) parts = Select(b, parts, 3, 0);
+  const int64_t total = frames.length + frames.hop * (*count - 1);
+  const auto overlapped = [&](const Argument& columns) {
+    const Argument image = b.Call(
+        "aten.col2im.default", {Transpose(b, columns, 1, 2), std::vector<int64_t>{1, total},
+                                std::vector<int64_t>{1, frames.length}, std::vector<int64_t>{1, 1},
+                                std::vector<int64_t>{0, 0}, std::vector<int64_t>{1, frames.hop}});
+    return Reshape(b, image, {b.size(columns, 0), SymInt(total)});
+  };
+  const Argument window =
+      frames.window.is_none() ? Full(b, {SymInt(frames.length)}, 1.0, dtype) : frames.window;
+  const Argument weights = Expand(b, Reshape(b, Mul(b, window, window), {1, 1, frames.length}),
+                                  {SymInt(1), SymInt(*count), SymInt(frames.length)});
+  Argument signal = overlapped(Mul(b, parts, window));
+  Argument weight = overlapped(weights);
+  const int64_t start = c.Bool("center") ? frames.length / 2 : 0;
+  const std::optional<int64_t> length = c.OptionalInt("length");
+  const int64_t end = length.has_value() ? start + *length : total - start;
+  signal = Slice(b, signal, 1, start, std::min(end, total));
+  weight = Slice(b, weight, 1, start, std::min(end, total));
+  Argument result = Div(b, signal, weight);
+  if (end > total) {
+    result =
+        b.Call("aten.constant_pad_nd.default", {result, std::vector<int64_t>{0, end - total}, 0});
+  }
+  return {single ? Squeeze(b, result, 0) : result};
+}
+
 constexpr Decomposition kDecompositions[] = {
     {"aten.fft_fft.default", Complex<OneDim, kForward>},
     {"aten.fft_fft2.default", Complex<SeveralDims, kForward>},
@@ -199,6 +317,9 @@ constexpr Decomposition kDecompositions[] = {
     {"aten.fft_rfft.default", OfReal<OneDim>},
     {"aten.fft_rfft2.default", OfReal<SeveralDims>},
     {"aten.fft_rfftn.default", OfReal<SeveralDims>},
+    {"aten.istft.default", InverseShortTransform},
+    {"aten.stft.center", ShortTransform},
+    {"aten.stft.default", ShortTransform},
 };
 
 }  // namespace

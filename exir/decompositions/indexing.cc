@@ -1,5 +1,6 @@
 // Reading and writing elements by position.
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <utility>
@@ -165,6 +166,162 @@ std::vector<Argument> EmbeddingBag(OpBuilder& b, const OpCall& c) {
                     c["sparse"], c["per_sample_weights"], c["include_last_offset"], padding});
 }
 
+// As many positions as the caller says.
+std::vector<Argument> NonzeroStatic(OpBuilder& b, const OpCall& c) {
+  const SymInt size = c.Sym("size");
+  const Argument found = Unary(b, "nonzero", c["self"]);
+  const Argument filler = Full(b, {size, SymInt(std::max<int64_t>(b.rank(c["self"]), 0))},
+                               c["fill_value"], DType::kInt64);
+  return {Slice(b, Cat(b, {found, filler}, 0), 0, 0, size)};
+}
+
+std::vector<Argument> IndexReduce(OpBuilder& b, const OpCall& c) {
+  const Argument &self = c["self"], &source = c["source"];
+  const int64_t rank = b.rank(self), dim = b.WrapDim(c.Int("dim"), rank);
+  if (rank == 0) b.Unsupported("index_reduce of a tensor without dimensions");
+  if (!b.ok()) return {};
+  std::vector<SymInt> line(static_cast<size_t>(rank), SymInt(1));
+  line[dim] = b.size(source, dim);
+  const Argument index = Expand(b, Reshape(b, c["index"], line), b.sizes(source));
+  return {b.Call("aten.scatter_reduce.two",
+                 {self, dim, Cast(b, index, DType::kInt64), source, c["reduce"]},
+                 {{"include_self", c["include_self"]}})};
+}
+
+std::vector<Argument> BucketOfNumber(OpBuilder& b, const OpCall& c) {
+  const Argument& boundaries = c["boundaries"];
+  return {b.Call("aten.bucketize.Tensor",
+                 {ScalarTensor(b, c["self"], b.dtype(boundaries)), boundaries},
+                 {{"out_int32", c["out_int32"]}, {"right", c["right"]}})};
+}
+std::vector<Argument> PlaceOfNumber(OpBuilder& b, const OpCall& c) {
+  const Argument& sorted = c["sorted_sequence"];
+  return {b.Call("aten.searchsorted.Tensor", {sorted, ScalarTensor(b, c["self"], b.dtype(sorted))},
+                 {{"out_int32", c["out_int32"]},
+                  {"right", c["right"]},
+                  {"side", c["side"]},
+                  {"sorter", c["sorter"]}})};
+}
+
+// How often each number occurs, or the sum of its weights.
+std::vector<Argument> BinCount(OpBuilder& b, const OpCall& c) {
+  const Argument& self = c["self"];
+  if (b.ok() && b.Range(b.size(self, 0)).min < 1) {
+    b.Unsupported("bincount of a tensor that may have no elements");
+  }
+  if (!b.ok()) return {};
+  const Argument largest =
+      Cast(b, b.Call("aten.amax.default", {self, std::vector<int64_t>{0}}), DType::kInt64);
+  const Argument minimum = Full(b, std::vector<SymInt>(), c["minlength"], DType::kInt64);
+  const Argument length = b.Call("aten._local_scalar_dense.default",
+                                 {b.Call("aten.maximum.default", {Add(b, largest, 1), minimum})});
+  const bool weighted = !c.IsNone("weights");
+  const DType dtype = !weighted                                  ? DType::kInt64
+                      : b.dtype(c["weights"]) == DType::kFloat32 ? DType::kFloat32
+                                                                 : DType::kFloat64;
+  const Argument zeros =
+      b.Call("aten.full.default", {OpArgument::List{length}, 0}, {{"dtype", dtype}});
+  const Argument amount = weighted ? Cast(b, c["weights"], dtype) : ScalarTensor(b, 1, dtype);
+  return {b.Call("aten.index_put.default",
+                 {zeros, Argument(Argument::List{Cast(b, self, DType::kInt64)}), amount, true})};
+}
+
+// --- Different elements ---
+
+// Where an element of a line differs from the one before it; the first does.
+Argument Beginnings(OpBuilder& b, const Argument& line) {
+  const SymInt count = b.size(line, 0);
+  const Argument differs = b.Call(
+      "aten.ne.Tensor", {Slice(b, line, 0, 1, count), Slice(b, line, 0, 0, count - SymInt(1))});
+  return Cat(b, {Full(b, {SymInt(1)}, true, DType::kBool), differs}, 0);
+}
+// The distances between the positions, to the end for the last.
+Argument Lengths(OpBuilder& b, const Argument& positions, const SymInt& end) {
+  const Argument last = Full(b, {SymInt(1)}, end, DType::kInt64);
+  const Argument ends = Cat(b, {positions, last}, 0);
+  const SymInt count = b.size(ends, 0);
+  return Sub(b, Slice(b, ends, 0, 1, count), Slice(b, ends, 0, 0, count - SymInt(1)));
+}
+
+template <bool kSorts>
+std::vector<Argument> Unique(OpBuilder& b, const OpCall& c) {
+  const Argument& self = c["self"];
+  if (!kSorts && !c.IsNone("dim") && b.rank(self) != 1) {
+    b.Unsupported("unique_consecutive along a dimension");
+  }
+  const Argument flat = Reshape(b, self, {-1});
+  const SymInt count = b.meta(self).NumElements();
+  if (b.ok() && b.Range(count).min < 1) {
+    b.Unsupported("different elements of a tensor that may have none");
+  }
+  if (!b.ok()) return {};
+  const std::vector<Argument> sorted =
+      kSorts ? b.CallAll("aten.sort.stable", {flat}, {{"stable", true}, {"dim", 0}})
+             : std::vector<Argument>{flat, Argument()};
+  if (!b.ok()) return {};
+  const Argument starts = Beginnings(b, sorted[0]);
+  const Argument positions = Select(b, Unary(b, "nonzero", starts), 1, 0);
+  const Argument none = Full(b, {SymInt(0)}, 0, DType::kInt64);
+  std::vector<Argument> results = {b.Call("aten.index_select.default", {sorted[0], 0, positions}),
+                                   none, none};
+  // PyTorch gives the places for consecutive elements only when asked.
+  if (c.Bool("return_inverse")) {
+    Argument number = Sub(b, b.Call("aten.cumsum.default", {starts, 0}), 1);
+    if (kSorts) number = b.Call("aten.scatter.src", {number, 0, sorted[1], number});
+    results[1] = Reshape(b, number, b.sizes(self));
+  }
+  if (c.Bool("return_counts")) results[2] = Lengths(b, positions, count);
+  return results;
+}
+
+// Rows along a dimension, in the order of their first differing elements.
+std::vector<Argument> UniqueAlong(OpBuilder& b, const OpCall& c) {
+  const Argument& self = c["self"];
+  const int64_t dim = b.WrapDim(c.Int("dim"), b.rank(self));
+  if (b.rank(self) == 0) b.Unsupported("unique_dim of a tensor without dimensions");
+  if (!b.ok()) return {};
+  const Argument front = Transpose(b, self, 0, dim);
+  const SymInt count = b.size(front, 0);
+  const Argument rows = Reshape(b, front, {count, Product([&] {
+                                             std::vector<SymInt> rest = b.sizes(front);
+                                             rest.erase(rest.begin());
+                                             return rest;
+                                           }())});
+  const std::optional<int64_t> columns = b.size(rows, 1).AsInt();
+  constexpr int64_t kMost = 256;
+  if (b.ok() && (!columns.has_value() || *columns > kMost || *columns < 1)) {
+    b.Unsupported("different rows of so many elements");
+  }
+  if (b.ok() && b.Range(count).min < 1) b.Unsupported("different rows of what may have none");
+  if (!b.ok()) return {};
+  // By the last column first; each sort keeps the order of the one before among equals.
+  Argument order = Arange(b, count);
+  for (int64_t k = *columns; k-- > 0 && b.ok();) {
+    const Argument keys = b.Call("aten.index_select.default", {Select(b, rows, 1, k), 0, order});
+    const std::vector<Argument> sorted =
+        b.CallAll("aten.sort.stable", {keys}, {{"stable", true}, {"dim", 0}});
+    if (!b.ok()) return {};
+    order = b.Call("aten.index_select.default", {order, 0, sorted[1]});
+  }
+  const Argument ordered = b.Call("aten.index_select.default", {rows, 0, order});
+  const Argument differs = b.Call(
+      "aten.any.dim", {b.Call("aten.ne.Tensor", {Slice(b, ordered, 0, 1, count),
+                                                 Slice(b, ordered, 0, 0, count - SymInt(1))}),
+                       1, false});
+  const Argument starts = Cat(b, {Full(b, {SymInt(1)}, true, DType::kBool), differs}, 0);
+  const Argument positions = Select(b, Unary(b, "nonzero", starts), 1, 0);
+  const Argument picked = b.Call("aten.index_select.default", {order, 0, positions});
+  const Argument none = Full(b, {SymInt(0)}, 0, DType::kInt64);
+  std::vector<Argument> results = {b.Call("aten.index_select.default", {self, dim, picked}), none,
+                                   none};
+  if (c.Bool("return_inverse")) {
+    const Argument number = Sub(b, b.Call("aten.cumsum.default", {starts, 0}), 1);
+    results[1] = b.Call("aten.scatter.src", {number, 0, order, number});
+  }
+  if (c.Bool("return_counts")) results[2] = Lengths(b, positions, count);
+  return results;
+}
+
 // The start is a tensor: its element is added to the places.
 std::vector<Argument> NarrowByTensor(OpBuilder& b, const OpCall& c) {
   const Argument &x = c["self"], &start = c["start"];
@@ -178,22 +335,32 @@ std::vector<Argument> NarrowByTensor(OpBuilder& b, const OpCall& c) {
 }
 
 constexpr Decomposition kDecompositions[] = {
+    // Its padding of -1 is none.
+    {"aten._embedding_bag_forward_only.default", Same<"aten._embedding_bag.default">},
+    {"aten._unique2.default", Unique<true>},
     {"aten._unsafe_index.Tensor", Same<"aten.index.Tensor">},
     {"aten._unsafe_index_put.default", Same<"aten.index_put.default">},
     {"aten._unsafe_masked_index.default", MaskedIndex},
     {"aten._unsafe_masked_index_put_accumulate.default", MaskedIndexPut},
     {"aten.argwhere.default", Same<"aten.nonzero.default">},
+    {"aten.bincount.default", BinCount},
+    {"aten.bucketize.Scalar", BucketOfNumber},
     {"aten.embedding_bag.default", EmbeddingBag},
     {"aten.embedding_bag.padding_idx", EmbeddingBag},
     {"aten.index_add.default", IndexAdd},
     {"aten.index_copy.default", IndexCopy},
     {"aten.index_fill.int_Scalar", IndexFill},
     {"aten.index_fill.int_Tensor", IndexFill},
+    {"aten.index_reduce.default", IndexReduce},
     {"aten.isin.Scalar_Tensor", IsIn},
     {"aten.isin.Tensor_Scalar", IsIn},
     {"aten.isin.Tensor_Tensor", IsIn},
     {"aten.masked_fill.Scalar", MaskedFill},
     {"aten.masked_fill.Tensor", MaskedFill},
+    {"aten.nonzero_static.default", NonzeroStatic},
+    {"aten.searchsorted.Scalar", PlaceOfNumber},
+    {"aten.unique_consecutive.default", Unique<false>},
+    {"aten.unique_dim.default", UniqueAlong},
     {"aten.nonzero_numpy.default", NonzeroPerDimension},
     {"aten.narrow.Tensor", NarrowByTensor},
     {"aten.one_hot.default", OneHot},

@@ -41,7 +41,9 @@ std::vector<Argument> Linear(OpBuilder& b, const OpCall& c) {
 }
 
 std::vector<Argument> Dot(OpBuilder& b, const OpCall& c) {
-  const Argument& x = c["self"];
+  Argument x = c["self"];
+  const bool conjugates = c.op()->op() == "vdot" && IsComplex(b.dtype(x));
+  if (conjugates) x = b.Call("aten._conj_physical.default", {x});
   return {SumAll(b, Mul(b, x, c.arguments()[1]))};
 }
 
@@ -161,12 +163,33 @@ std::vector<Argument> BaddbmmIn(OpBuilder& b, const OpCall& c) {
              {{"beta", c["beta"]}, {"alpha", c["alpha"]}})};
 }
 
+template <bool kBatched>
+std::vector<Argument> MatMulIn(OpBuilder& b, const OpCall& c) {
+  const DType dtype = c.DtypeOr("out_dtype", b.dtype(c["self"]));
+  return {b.Call(kBatched ? "aten.bmm.default" : "aten.mm.default",
+                 {Cast(b, c["self"], dtype), Cast(b, c["mat2"], dtype)})};
+}
+std::vector<Argument> AddmmIn(OpBuilder& b, const OpCall& c) {
+  const DType dtype = c.DtypeOr("out_dtype", b.dtype(c["mat1"]));
+  return {b.Call("aten.addmm.default",
+                 {Cast(b, c["self"], dtype), Cast(b, c["mat1"], dtype), Cast(b, c["mat2"], dtype)},
+                 {{"beta", c["beta"]}, {"alpha", c["alpha"]}})};
+}
+std::vector<Argument> AddmmActivation(OpBuilder& b, const OpCall& c) {
+  const Argument sum = b.Call("aten.addmm.default", {c["self"], c["mat1"], c["mat2"]},
+                              {{"beta", c["beta"]}, {"alpha", c["alpha"]}});
+  return {Unary(b, c.Bool("use_gelu") ? "gelu" : "relu", sum)};
+}
+
 constexpr Decomposition kDecompositions[] = {
+    {"aten._addmm_activation.default", AddmmActivation},
     {"aten.baddbmm.dtype", BaddbmmIn},
     {"aten.addbmm.default", AddBatchedMatMul},
+    {"aten.addmm.dtype", AddmmIn},
     {"aten.addmv.default", AddMatrixVector},
     {"aten.addr.default", AddOuter},
     {"aten.baddbmm.default", BatchedAddMatMul},
+    {"aten.bmm.dtype", MatMulIn<true>},
     {"aten.det.default", Determinant},
     {"aten.dot.default", Dot},
     {"aten.ger.default", Outer},
@@ -177,6 +200,7 @@ constexpr Decomposition kDecompositions[] = {
     {"aten.linalg_matmul.default", MatMul},
     {"aten.linear.default", Linear},
     {"aten.matmul.default", MatMul},
+    {"aten.mm.dtype", MatMulIn<false>},
     {"aten.mv.default", MatrixVector},
     {"aten.outer.default", Outer},
     {"aten.vdot.default", Dot},

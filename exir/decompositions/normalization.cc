@@ -17,6 +17,24 @@ std::vector<Argument> LayerNorm(OpBuilder& b, const OpCall& c) {
                  {c["input"], c["normalized_shape"], c["weight"], c["bias"], c["eps"]})};
 }
 
+// The running mean and variance, moved towards those of the batch.
+std::vector<Argument> MixedStatistics(OpBuilder& b, const OpCall& c) {
+  const Argument& input = c["input"];
+  std::vector<int64_t> others = AllDims(b.rank(input));
+  if (others.size() < 2) b.Invalid("batch_norm: expected at least two dimensions");
+  if (!b.ok()) return {};
+  others.erase(others.begin() + 1);
+  const Argument wide = Cast(b, input, ComputeDtype(b.dtype(input)));
+  const double momentum = c.Double("momentum");
+  const auto mixed = [&](const Argument& running, const Argument& batch) {
+    return Add(b, Mul(b, running, 1 - momentum),
+               Mul(b, Cast(b, batch, b.dtype(running)), momentum));
+  };
+  const Argument mean = mixed(c["running_mean"], Mean(b, wide, others));
+  return {mean, mixed(c["running_var"],
+                      b.Call("aten.var.correction", {wide, others}, {{"correction", 1}}))};
+}
+
 // The result, and the batch's mean and inverse deviation. In training mode the running statistics
 // are written.
 std::vector<Argument> BatchNormResults(OpBuilder& b, const OpCall& c) {
@@ -31,17 +49,38 @@ std::vector<Argument> BatchNormResults(OpBuilder& b, const OpCall& c) {
       b.CallAll("aten._native_batch_norm_legit.no_stats",
                 {input, c["weight"], c["bias"], true, c["momentum"], c["eps"]});
   if (mean.is_none() || var.is_none() || !b.ok()) return results;
-  std::vector<int64_t> others = AllDims(b.rank(input));
-  others.erase(others.begin() + 1);
-  const Argument wide = Cast(b, input, ComputeDtype(b.dtype(input)));
-  const double momentum = c.Double("momentum");
-  const auto update = [&](const Argument& running, const Argument& batch) {
-    const Argument mixed =
-        Add(b, Mul(b, running, 1 - momentum), Mul(b, Cast(b, batch, b.dtype(running)), momentum));
-    b.Call("aten.copy_.default", {running, mixed});
-  };
-  update(mean, Mean(b, wide, others));
-  update(var, b.Call("aten.var.correction", {wide, others}, {{"correction", 1}}));
+  const std::vector<Argument> mixed = MixedStatistics(b, c);
+  if (!b.ok()) return {};
+  b.Call("aten.copy_.default", {mean, mixed[0]});
+  b.Call("aten.copy_.default", {var, mixed[1]});
+  return results;
+}
+// The statistics come back instead of being written.
+std::vector<Argument> FunctionalBatchNorm(OpBuilder& b, const OpCall& c) {
+  const Argument &input = c["input"], &mean = c["running_mean"], &var = c["running_var"];
+  const bool legit = c.op()->schema()->ArgumentIndex("training").has_value();
+  if (legit && !c.Bool("training")) {
+    std::vector<Argument> results =
+        b.CallAll("aten._native_batch_norm_legit_no_training.default",
+                  {input, c["weight"], c["bias"], mean, var, c["momentum"], c["eps"]});
+    if (!b.ok()) return {};
+    results.insert(results.end(), {Clone(b, mean), Clone(b, var)});
+    return results;
+  }
+  std::vector<Argument> results =
+      b.CallAll("aten._native_batch_norm_legit.no_stats",
+                {input, c["weight"], c["bias"], true, c["momentum"], c["eps"]});
+  if (!b.ok()) return {};
+  if (!legit) results.push_back(Full(b, {SymInt(0)}, 0, DType::kUint8));  // what the gradient needs
+  for (const Argument& mixed : MixedStatistics(b, c)) results.push_back(mixed);
+  return results;
+}
+// As in evaluation.
+std::vector<Argument> BatchNormWithoutUpdate(OpBuilder& b, const OpCall& c) {
+  std::vector<Argument> results = b.CallAll("aten._native_batch_norm_legit_no_training.default",
+                                            {c["input"], c["weight"], c["bias"], c["running_mean"],
+                                             c["running_var"], c["momentum"], c["eps"]});
+  results.push_back(Full(b, {SymInt(0)}, 0, DType::kUint8));
   return results;
 }
 std::vector<Argument> BatchNorm(OpBuilder& b, const OpCall& c) {
@@ -144,6 +183,9 @@ std::vector<Argument> SafeSoftmax(OpBuilder& b, const OpCall& c) {
 }
 
 constexpr Decomposition kDecompositions[] = {
+    {"aten._batch_norm_no_update.default", BatchNormWithoutUpdate},
+    {"aten._batch_norm_with_update_functional.default", FunctionalBatchNorm},
+    {"aten._native_batch_norm_legit_functional.default", FunctionalBatchNorm},
     {"aten._safe_softmax.default", SafeSoftmax},
     {"aten.alpha_dropout.default", OtherDropout},
     {"aten.batch_norm.default", BatchNorm},

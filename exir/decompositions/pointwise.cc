@@ -119,7 +119,12 @@ std::vector<Argument> Frac(OpBuilder& b, const OpCall& c) {
   return {Sub(b, c["self"], Unary(b, "trunc", c["self"]))};
 }
 std::vector<Argument> Sgn(OpBuilder& b, const OpCall& c) {
-  if (IsComplex(b.dtype(c["self"]))) b.Unsupported("sgn of complex numbers");
+  const Argument& z = c["self"];
+  if (IsComplex(b.dtype(z))) {
+    // z / |z|, and 0 of 0.
+    const Argument size = Unary(b, "abs", z);
+    return {Div(b, z, Where(b, Binary(b, "eq", size, 0), 1.0, size))};
+  }
   return {Unary(b, "sign", c["self"])};
 }
 std::vector<Argument> RoundDecimals(OpBuilder& b, const OpCall& c) {
@@ -356,6 +361,58 @@ std::vector<Argument> FakeQuantizePerChannel(OpBuilder& b, const OpCall& c) {
   return {Cast(b, FakeQuantized(b, c, x, inverse, scale, zero_point), b.dtype(x))};
 }
 
+// With a mask of what was in range.
+template <bool kPerChannel>
+std::vector<Argument> FakeQuantizeWithMask(OpBuilder& b, const OpCall& c) {
+  std::vector<Argument> results =
+      kPerChannel ? FakeQuantizePerChannel(b, c) : FakeQuantizePerTensor(b, c);
+  const Argument& x = c["self"];
+  Argument scale = c["scale"], zero_point = c["zero_point"];
+  if (kPerChannel) {
+    std::vector<SymInt> sizes(b.rank(x), SymInt(1));
+    const int64_t axis = b.WrapDim(c.Int("axis"), b.rank(x));
+    if (!b.ok() || sizes.empty()) return {};
+    sizes[axis] = b.size(x, axis);
+    scale = Reshape(b, scale, sizes);
+    zero_point = Cast(b, Reshape(b, zero_point, sizes), DType::kFloat32);
+  } else {
+    scale = ScalarTensor(b, scale, DType::kFloat32);
+  }
+  const Argument steps =
+      Add(b, Unary(b, "round", Mul(b, x, Unary(b, "reciprocal", scale))), zero_point);
+  results.push_back(b.Call("aten.logical_and.default", {Binary(b, "ge", steps, c["quant_min"]),
+                                                        Binary(b, "le", steps, c["quant_max"])}));
+  return results;
+}
+
+// --- Of the special functions ---
+
+// log((1 + erf(x / √2)) / 2)
+std::vector<Argument> LogNormalCdf(OpBuilder& b, const OpCall& c) {
+  return ComputedFloat(b, c["self"], [&](const Argument& x) {
+    const Argument t = Mul(b, x, 1 / std::numbers::sqrt2);
+    const Argument far =
+        Sub(b, Unary(b, "log", Mul(b, Unary(b, "special_erfcx", Unary(b, "neg", t)), 0.5)),
+            Mul(b, t, t));
+    const Argument near = Unary(b, "log1p", Mul(b, Unary(b, "erfc", t), -0.5));
+    return Where(b, Binary(b, "lt", x, -1.0), far, near);
+  });
+}
+// The sum of lgamma(x - i / 2), and what does not depend on x.
+std::vector<Argument> MultivariateLogGamma(OpBuilder& b, const OpCall& c) {
+  const int64_t p = c.Int("p");
+  if (p < 1 || p > 1024) b.Invalid("mvlgamma: expected 1 <= p <= 1024");
+  if (!b.ok()) return {};
+  return ComputedFloat(b, c["self"], [&](const Argument& x) {
+    Argument sum;
+    for (int64_t i = 0; i < p && b.ok(); ++i) {
+      const Argument term = Unary(b, "lgamma", i == 0 ? x : Sub(b, x, static_cast<double>(i) / 2));
+      sum = i == 0 ? term : Add(b, sum, term);
+    }
+    return Add(b, sum, static_cast<double>(p * (p - 1)) * std::log(std::numbers::pi) / 4);
+  });
+}
+
 constexpr Decomposition kDecompositions[] = {
     {"aten.__and__.Scalar", Same<"aten.bitwise_and.Scalar">},
     {"aten.__and__.Tensor", Same<"aten.bitwise_and.Tensor">},
@@ -394,7 +451,9 @@ constexpr Decomposition kDecompositions[] = {
     {"aten.divide.Tensor_mode", Same<"aten.div.Tensor_mode">},
     {"aten.exp2.default", Exp2},
     {"aten.fake_quantize_per_channel_affine.default", FakeQuantizePerChannel},
+    {"aten.fake_quantize_per_channel_affine_cachemask.default", FakeQuantizeWithMask<true>},
     {"aten.fake_quantize_per_tensor_affine.default", FakeQuantizePerTensor},
+    {"aten.fake_quantize_per_tensor_affine_cachemask.default", FakeQuantizeWithMask<false>},
     {"aten.fake_quantize_per_tensor_affine.tensor_qparams", FakeQuantizePerTensor},
     {"aten.fix.default", Same<"aten.trunc.default">},
     {"aten.float_power.Scalar", FloatPower},
@@ -468,6 +527,17 @@ constexpr Decomposition kDecompositions[] = {
     {"aten.xlogy.Scalar_Other", XLogY<false>},
     {"aten.xlogy.Scalar_Self", XLogY<false>},
     {"aten.xlogy.Tensor", XLogY<false>},
+    {"aten.mvlgamma.default", MultivariateLogGamma},
+    {"aten.special_digamma.default", Same<"aten.digamma.default">},
+    {"aten.special_erfc.default", Same<"aten.erfc.default">},
+    {"aten.special_erfinv.default", Same<"aten.erfinv.default">},
+    {"aten.special_gammainc.default", Same<"aten.igamma.default">},
+    {"aten.special_gammaincc.default", Same<"aten.igammac.default">},
+    {"aten.special_gammaln.default", Same<"aten.lgamma.default">},
+    {"aten.special_i0.default", Same<"aten.i0.default">},
+    {"aten.special_log_ndtr.default", LogNormalCdf},
+    {"aten.special_multigammaln.default", MultivariateLogGamma},
+    {"aten.special_psi.default", Same<"aten.digamma.default">},
 };
 
 }  // namespace

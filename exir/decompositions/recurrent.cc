@@ -15,6 +15,7 @@ namespace {
 // One direction of one layer: its weights and where its state lies.
 struct Layer {
   Argument input_weight, hidden_weight, input_bias, hidden_bias;  // biases may be None
+  Argument projection = {};  // of the hidden state, which then is shorter than the cell's; or None
 };
 
 Argument Gates(OpBuilder& b, const Argument& input, const Argument& weight, const Argument& bias) {
@@ -42,7 +43,9 @@ std::vector<Argument> LstmStep(OpBuilder& b, const Layer& layer, const Argument&
   const Argument in = Unary(b, "sigmoid", parts[0]), forget = Unary(b, "sigmoid", parts[1]);
   const Argument cell = Unary(b, "tanh", parts[2]), out = Unary(b, "sigmoid", parts[3]);
   const Argument next = Add(b, Mul(b, forget, state[1]), Mul(b, in, cell));
-  return {Mul(b, out, Unary(b, "tanh", next)), next};
+  const Argument hidden = Mul(b, out, Unary(b, "tanh", next));
+  if (layer.projection.is_none()) return {hidden, next};
+  return {Gates(b, hidden, layer.projection, Argument()), next};
 }
 
 std::vector<Argument> GruStep(OpBuilder& b, const Layer& layer, const Argument& projected,
@@ -75,11 +78,13 @@ std::vector<Argument> Unroll(OpBuilder& b, const OpCall& c, std::vector<Argument
   if (!b.ok()) return {};
   if (c.Bool("train") && c.Double("dropout") != 0)
     b.Unsupported("dropout between layers in training");
-  const int64_t per_layer = biases ? 4 : 2;
+  // An LSTM whose states differ in size projects the hidden one.
+  const bool projects =
+      states.size() == 2 && b.size(states[0], -1) != b.size(states[1], -1) && b.ok();
+  const int64_t per_layer = (biases ? 4 : 2) + (projects ? 1 : 0);
   if (layers < 1 || static_cast<int64_t>(weights.size()) / per_layer / directions != layers ||
       static_cast<int64_t>(weights.size()) != layers * directions * per_layer) {
-    b.Unsupported(absl::StrCat("a recurrent layer with ", weights.size(),
-                               " parameters (projections are not supported)"));
+    b.Unsupported(absl::StrCat("a recurrent layer with ", weights.size(), " parameters"));
   }
   Argument input = c["input"];
   if (batch_first) input = Transpose(b, input, 0, 1);
@@ -92,7 +97,8 @@ std::vector<Argument> Unroll(OpBuilder& b, const OpCall& c, std::vector<Argument
     for (int64_t direction = 0; direction < directions && b.ok(); ++direction) {
       const int64_t index = layer * directions + direction;
       const Argument* w = &weights[index * per_layer];
-      const Layer parameters{w[0], w[1], biases ? w[2] : Argument(), biases ? w[3] : Argument()};
+      const Layer parameters{w[0], w[1], biases ? w[2] : Argument(), biases ? w[3] : Argument(),
+                             projects ? w[per_layer - 1] : Argument()};
       // All steps' inputs at once.
       const Argument projected = Gates(b, input, parameters.input_weight, parameters.input_bias);
       std::vector<Argument> state;
@@ -153,6 +159,7 @@ constexpr Decomposition kDecompositions[] = {
     {"aten.lstm.input", Lstm},
     {"aten.lstm_cell.default", LstmCell},
     {"aten.rnn_relu.input", Rnn<true>},
+    {"aten.rnn_relu_cell.default", OneStateCell<RnnStep<true>>},
     {"aten.rnn_tanh.input", Rnn<false>},
     {"aten.rnn_tanh_cell.default", OneStateCell<RnnStep<false>>},
 };

@@ -254,6 +254,103 @@ std::vector<Argument> Quantile(OpBuilder& b, const OpCall& c) {
   return {q_rank == 0 ? Squeeze(b, result, 0) : result};
 }
 
+// The lower of the two middle elements that are numbers; NaN of none.
+std::vector<Argument> NanMedianAlong(OpBuilder& b, const Argument& self, int64_t dim_argument,
+                                     bool keep) {
+  if (!IsFloatingPoint(b.dtype(self))) {
+    return b.CallAll("aten.median.dim", {self, dim_argument, keep});
+  }
+  const bool scalar = b.rank(self) == 0;
+  const Argument x = scalar ? Unsqueeze(b, self, 0) : self;
+  const int64_t dim = b.WrapDim(dim_argument, b.rank(x));
+  const std::vector<Argument> sorted =
+      b.CallAll("aten.sort.stable", {x}, {{"stable", true}, {"dim", dim}});
+  if (!b.ok()) return {};
+  const Argument numbers = Cast(b, Unary(b, "logical_not", Unary(b, "isnan", x)), DType::kInt64);
+  const Argument last = Sub(b, Sum(b, numbers, {dim}, true), 1);
+  const Argument middle =
+      Clamp(b, b.Call("aten.div.Scalar_mode", {last, 2}, {{"rounding_mode", Argument("floor")}}), 0,
+            Argument());
+  std::vector<Argument> results;
+  for (const Argument& all : sorted) {
+    const Argument picked = b.Call("aten.gather.default", {all, dim, middle});
+    results.push_back(keep && !scalar ? picked : Squeeze(b, picked, dim));
+  }
+  return results;
+}
+std::vector<Argument> NanMedianDim(OpBuilder& b, const OpCall& c) {
+  return NanMedianAlong(b, c["self"], c.Int("dim"), c.Bool("keepdim"));
+}
+std::vector<Argument> NanMedian(OpBuilder& b, const OpCall& c) {
+  const std::vector<Argument> results =
+      NanMedianAlong(b, Reshape(b, c["self"], {-1}), 0, /*keep=*/false);
+  if (!b.ok()) return {};
+  return {results[0]};
+}
+
+// The smallest of the most frequent elements, and where its last one stood.
+std::vector<Argument> Mode(OpBuilder& b, const OpCall& c) {
+  const bool scalar = b.rank(c["self"]) == 0;
+  const Argument x = scalar ? Unsqueeze(b, c["self"], 0) : c["self"];
+  const int64_t dim = b.WrapDim(c.Int("dim"), b.rank(x));
+  std::vector<Argument> sorted =
+      b.CallAll("aten.sort.stable", {x}, {{"stable", true}, {"dim", dim}});
+  if (!b.ok()) return {};
+  for (Argument& all : sorted) all = Transpose(b, all, dim, -1);
+  const Argument equal =
+      b.Call("aten.eq.Tensor", {Unsqueeze(b, sorted[0], -1), Unsqueeze(b, sorted[0], -2)});
+  const Argument counts = Sum(b, Cast(b, equal, DType::kInt64), {-1});
+  const Argument first = b.Call("aten.argmax.default", {counts, -1, true});
+  const Argument most = b.Call("aten.amax.default", {counts, std::vector<int64_t>{-1}, true});
+  const Argument last = Sub(b, Add(b, first, most), 1);
+  std::vector<Argument> results;
+  for (const Argument& all : sorted) {
+    const int64_t back = b.rank(all) - 1;
+    const Argument picked = Transpose(b, b.Call("aten.gather.default", {all, back, last}), dim, -1);
+    results.push_back(c.Bool("keepdim") && !scalar ? picked : Squeeze(b, picked, dim));
+  }
+  return results;
+}
+
+// --- Counts ---
+
+// How many elements lie in each of `bins` equal intervals; the last holds its end.
+std::vector<Argument> Histogram(OpBuilder& b, const OpCall& c) {
+  const int64_t bins = c.Int("bins");
+  const double low = c.Double("min"), high = c.Double("max");
+  const DType dtype = b.dtype(c["self"]);
+  constexpr int64_t kMost = int64_t{1} << 20;
+  if (bins < 1 || bins > kMost) b.Invalid("histc: expected at least one bin");
+  if (!(low <= high)) b.Invalid("histc: max is smaller than min");
+  if (!IsFloatingPoint(dtype)) b.Invalid("histc: expected floating point numbers");
+  const Argument x = Reshape(b, c["self"], {-1});
+  if (low == high && b.ok() && b.Range(b.size(x, 0)).min < 1) {
+    b.Unsupported("histc of a tensor that may have no elements, without a range");
+  }
+  if (!b.ok()) return {};
+  const std::vector<int64_t> all = {0};
+  Argument from = ScalarTensor(b, low, dtype), to = ScalarTensor(b, high, dtype);
+  if (low == high) {
+    from = b.Call("aten.amin.default", {x, all});
+    to = b.Call("aten.amax.default", {x, all});
+    // One value stands in the middle of a range around it.
+    const Argument same = b.Call("aten.eq.Tensor", {from, to});
+    from = Where(b, same, Sub(b, from, 1), from);
+    to = Where(b, same, Add(b, to, 1), to);
+  }
+  const Argument step = Div(b, Sub(b, to, from), bins);
+  const Argument edges = Cat(
+      b, {Add(b, Mul(b, Cast(b, Arange(b, SymInt(bins)), dtype), step), from), Unsqueeze(b, to, 0)},
+      0);
+  const Argument place =
+      Sub(b, b.Call("aten.searchsorted.Tensor", {edges, x}, {{"right", true}}), 1);
+  const Argument inside = b.Call("aten.logical_and.default", {b.Call("aten.ge.Tensor", {x, from}),
+                                                              b.Call("aten.le.Tensor", {x, to})});
+  return {b.Call("aten.index_put.default", {Full(b, {SymInt(bins)}, 0, dtype),
+                                            Argument(Argument::List{Clamp(b, place, 0, bins - 1)}),
+                                            Cast(b, inside, dtype), true})};
+}
+
 // --- Differences and areas ---
 
 std::vector<Argument> Diff(OpBuilder& b, const OpCall& c) {
@@ -316,10 +413,14 @@ constexpr Decomposition kDecompositions[] = {
     {"aten.cumulative_trapezoid.dx", Trapezoid<true>},
     {"aten.cumulative_trapezoid.x", Trapezoid<true>},
     {"aten.diff.default", Diff},
+    {"aten.histc.default", Histogram},
     {"aten.logsumexp.default", LogSumExp},
     {"aten.median.default", Median},
+    {"aten.mode.default", Mode},
     {"aten.msort.default", MSort},
     {"aten.nanmean.default", NanMean},
+    {"aten.nanmedian.default", NanMedian},
+    {"aten.nanmedian.dim", NanMedianDim},
     {"aten.nansum.default", NanSum},
     {"aten.nanquantile.default", Quantile<true>},
     {"aten.nanquantile.scalar", Quantile<true>},

@@ -132,16 +132,19 @@ std::vector<Argument> BilinearAntiAliased(OpBuilder& b, const OpCall& c) {
 
 // --- By indices along each dimension ---
 
-// in / out, or what the caller says; nullopt after an error.
-std::optional<double> Ratio(OpBuilder& b, const SymInt& in, const SymInt& out,
-                            const Argument& scale) {
+// in / out, or what the caller says: a number, or a tensor without dimensions where only the run
+// tells. nullopt after an error.
+std::optional<Argument> Ratio(OpBuilder& b, const SymInt& in, const SymInt& out,
+                              const Argument& scale) {
   const std::optional<double> factor = Number(scale);
-  if (factor.has_value() && *factor > 0) return 1 / *factor;
-  if (!in.AsInt().has_value() || !out.AsInt().has_value() || *out.AsInt() == 0) {
-    b.Unsupported("resampling between sizes of unknown value");
-    return std::nullopt;
+  if (factor.has_value() && *factor > 0) return Argument(1 / *factor);
+  const std::optional<int64_t> have = in.AsInt(), want = out.AsInt();
+  if (want == 0) b.Invalid("resampling to nothing");
+  if (!b.ok()) return std::nullopt;
+  if (have.has_value() && want.has_value()) {
+    return Argument(static_cast<double>(static_cast<float>(*have) / static_cast<float>(*want)));
   }
-  return static_cast<double>(static_cast<float>(*in.AsInt()) / static_cast<float>(*out.AsInt()));
+  return Div(b, ScalarTensor(b, in, DType::kFloat32), ScalarTensor(b, out, DType::kFloat32));
 }
 
 Argument Pick(OpBuilder& b, const Argument& x, int64_t dim, const Argument& places) {
@@ -181,18 +184,19 @@ std::vector<Argument> CubicWeights(OpBuilder& b, const Argument& t) {
   return {far(Add(b, t, 1.0)), near(t), near(rest), far(Add(b, rest, 1.0))};
 }
 
+template <bool kLists>
 std::vector<Argument> Bicubic(OpBuilder& b, const OpCall& c) {
-  const Target target = TargetOf<2, true>(b, c);
+  const Target target = TargetOf<2, kLists>(b, c);
   const bool corners = c.Bool("align_corners");
   if (!b.ok()) return {};
-  return Computed(b, c["input"], [&](Argument x) {
+  return Computed(b, InputOf(c), [&](Argument x) {
     const DType dtype = b.dtype(x);
     for (int64_t d = 0; d < 2 && b.ok(); ++d) {
       const SymInt in = b.size(x, d + 2), &out = target.sizes[static_cast<size_t>(d)];
       Argument place = Cast(b, Arange(b, out), dtype);
       if (corners) {
         if (!in.AsInt().has_value() || !out.AsInt().has_value()) {
-          b.Unsupported("resampling between sizes of unknown value");
+          b.Unsupported("bicubic resampling with aligned corners between sizes of unknown value");
           return Argument();
         }
         const double steps = static_cast<double>(*out.AsInt() - 1);
@@ -280,13 +284,15 @@ constexpr Decomposition kDecompositions[] = {
     {"aten._upsample_nearest_exact3d.vec", NearestExact<3, true>},
     {"aten.affine_grid_generator.default", AffineGrid},
     {"aten.grid_sampler.default", GridSampler},
-    {"aten.upsample_bicubic2d.vec", Bicubic},
+    {"aten.upsample_bicubic2d.default", Bicubic<false>},
+    {"aten.upsample_bicubic2d.vec", Bicubic<true>},
     {"aten.upsample_linear1d.default", Linear<1, false>},
     {"aten.upsample_linear1d.vec", Linear<1, true>},
     {"aten.upsample_nearest1d.default", Nearest<1, false>},
     {"aten.upsample_nearest1d.vec", Nearest<1, true>},
     {"aten.upsample_nearest3d.default", Nearest<3, false>},
     {"aten.upsample_nearest3d.vec", Nearest<3, true>},
+    {"aten.upsample_trilinear3d.default", Linear<3, false>},
     {"aten.upsample_trilinear3d.vec", Linear<3, true>},
 };
 

@@ -29,6 +29,14 @@ absl::Status RunningExtremeMeta(MetaContext& context) {
   return absl::OkStatus();
 }
 
+absl::Status LogCumulativeMeta(MetaContext& context) {
+  ABSL_ASSIGN_OR_RETURN(const TensorMeta* self, TensorOf(context, 0, kFloatTypes));
+  ABSL_ASSIGN_OR_RETURN(const int64_t dim, context.StaticInt(1));
+  ABSL_RETURN_IF_ERROR(NormalizeDim(dim, self->rank()).status());
+  context.SetTensor(0, self->dtype, self->sizes);
+  return absl::OkStatus();
+}
+
 constexpr OpDef kRows[] = {
     {.schema = "aten::cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
      .meta = &CumulativeMeta,
@@ -46,6 +54,10 @@ constexpr OpDef kRows[] = {
      .meta = &RunningExtremeMeta,
      .dtypes = "self:A ->values:A ->indices:{i64} A=real",
      .tolerance = {0, 0}},
+    {.schema = "aten::logcumsumexp(Tensor self, int dim) -> Tensor",
+     .meta = &LogCumulativeMeta,
+     .dtypes = "self:A ->:A A=float",
+     .tolerance = {1e-5, 1e-6}},
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 
 #include "runtime/core/status_macros.h"
@@ -69,6 +70,31 @@ absl::Status Cumulate(KernelContext& context) {
   return absl::OkStatus();
 }
 
+// The logarithm of the sum of exponentials, without leaving their range.
+absl::Status LogCumulate(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(2, 1));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* self, TensorOf(context, 0, "self", kFloatTypes));
+  ABSL_ASSIGN_OR_RETURN(const int64_t dim_argument, context.Int(1));
+  ABSL_ASSIGN_OR_RETURN(const int dim, NormalizeDim(dim_argument, self->rank()));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, self->dtype, *self));
+  const Reader<double> in(*self);
+  const Writer<double> write(*out);
+  ForEachRow(*self, dim, *out, *out, [&](const Row& row) {
+    double total = -std::numeric_limits<double>::infinity();
+    for (int64_t i = 0; i < row.count; ++i) {
+      const double x = in(row.offset[0] + i * row.step[0]);
+      const double high = std::fmax(total, x), low = std::fmin(total, x);
+      if (std::isnan(x) || std::isnan(total)) {
+        total = std::numeric_limits<double>::quiet_NaN();
+      } else if (high != low || !std::isinf(high)) {
+        total = high + std::log1p(std::exp(low - high));
+      }
+      write(row.offset[1] + i * row.step[1], total);
+    }
+  });
+  return absl::OkStatus();
+}
+
 // The last of equal elements is reported; NaN replaces every number, and the last NaN counts.
 template <bool kLargest>
 absl::Status RunningExtreme(KernelContext& context) {
@@ -110,6 +136,7 @@ constexpr KernelEngine kReference = KernelEngine::kReference;
 constexpr Kernel kKernels[] = {
     {"aten.cumsum.default", "Cumsum", kReference, &Cumulate<false>},
     {"aten.cumprod.default", "Cumprod", kReference, &Cumulate<true>},
+    {"aten.logcumsumexp.default", "LogCumsumExp", kReference, &LogCumulate},
     {"aten.cummax.default", "Cummax", kReference, &RunningExtreme<true>},
     {"aten.cummin.default", "Cummin", kReference, &RunningExtreme<false>},
 };

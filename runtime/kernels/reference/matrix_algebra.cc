@@ -1,0 +1,699 @@
+// Factorizations of matrices of any shape, systems of equations, matrix functions, in double
+// precision: LAPACK's conventions (row pivoting, signs of Householder reflections, orders of
+// eigenvalues and singular values), Jacobi's rotations for the latter two.
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <cstdint>
+#include <limits>
+#include <string_view>
+#include <utility>
+
+#include "runtime/core/status_macros.h"
+#include "runtime/core/str_cat.h"
+#include "runtime/kernel/kernel.h"
+#include "runtime/kernel/shape_rules/factorization.h"
+#include "runtime/kernels/reference/element_access.h"
+#include "runtime/kernels/reference/operands.h"
+
+namespace belay {
+namespace {
+
+// --- Shapes: the same rules as those of the meta kernels (exir/ops/matrix_algebra.cc) ---
+
+// Batches of matrices [...,rows,columns].
+struct MatrixShape {
+  Dims<CheckedInt> batch;
+  CheckedInt rows, columns;
+
+  Dims<CheckedInt> With(const CheckedInt& last) const {
+    Dims<CheckedInt> dims = batch;
+    dims.push_back(last);
+    return dims;
+  }
+  Dims<CheckedInt> With(const CheckedInt& rows_of, const CheckedInt& columns_of) const {
+    Dims<CheckedInt> dims = With(rows_of);
+    dims.push_back(columns_of);
+    return dims;
+  }
+};
+
+absl::StatusOr<MatrixShape> MatricesShape(absl::Span<const CheckedInt> dims) {
+  const size_t rank = dims.size();
+  if (rank < 2) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("expected matrices, got shape ", FormatDims<CheckedInt>(dims)));
+  }
+  MatrixShape shape{.batch = {}, .rows = dims[rank - 2], .columns = dims[rank - 1]};
+  for (size_t d = 0; d + 2 < rank; ++d) shape.batch.push_back(dims[d]);
+  return shape;
+}
+
+// A system of equations: the matrix is square, the right hand sides are as many rows (or columns
+// when the unknowns stand on the left), batches are equal.
+absl::Status CheckSystem(absl::Span<const CheckedInt> matrix, absl::Span<const CheckedInt> sides,
+                         bool left) {
+  if (absl::StatusOr<Dims<CheckedInt>> batch = SquareBatch<CheckedInt>(matrix); !batch.ok())
+    return batch.status();
+  bool fits = matrix.size() == sides.size();
+  for (size_t d = 0; fits && d + 2 < matrix.size(); ++d) {
+    fits = !KnownDifferent(matrix[d], sides[d]);
+  }
+  fits = fits && !KnownDifferent(matrix.back(), sides[sides.size() - (left ? 2 : 1)]);
+  if (fits) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("a system of shape ", FormatDims<CheckedInt>(matrix),
+                   " does not fit right hand sides of shape ", FormatDims<CheckedInt>(sides)));
+}
+
+// The row exchanges of a square factorization: [...,n].
+absl::Status CheckPivots(absl::Span<const CheckedInt> matrix, absl::Span<const CheckedInt> pivots) {
+  bool fits = pivots.size() + 1 == matrix.size();
+  for (size_t d = 0; fits && d < pivots.size(); ++d) fits = !KnownDifferent(matrix[d], pivots[d]);
+  if (fits) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("pivots of shape ", FormatDims<CheckedInt>(pivots),
+                                                 " do not belong to matrices of shape ",
+                                                 FormatDims<CheckedInt>(matrix)));
+}
+
+enum class QrMode : uint8_t { kReduced, kComplete, kOnlyR };
+
+absl::StatusOr<QrMode> ParseQrMode(std::string_view mode) {
+  if (mode == "reduced") return QrMode::kReduced;
+  if (mode == "complete") return QrMode::kComplete;
+  if (mode == "r") return QrMode::kOnlyR;
+  return absl::InvalidArgumentError("mode: expected reduced, complete or r");
+}
+
+constexpr DTypeSet kRealTypes = {DType::kFloat32, DType::kFloat64};
+constexpr DTypeSet kFactorTypes = kRealTypes | kComplexTypes;
+// Rotations converge quadratically; each sweep visits all pairs.
+constexpr int kMostSweeps = 60;
+constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
+
+double Conjugate(double x) { return x; }
+std::complex<double> Conjugate(std::complex<double> x) { return std::conj(x); }
+
+template <class Fn>
+auto WithFactorType(DType dtype, Fn&& fn) {
+  return IsComplex(dtype) ? fn(std::complex<double>()) : fn(double{});
+}
+
+// The offset of the i-th item of a batch, whose dimensions are the first `dims` of the tensor.
+int64_t BatchOffset(const TensorView& tensor, int dims, int64_t i) {
+  int64_t offset = 0;
+  for (int d = dims - 1; d >= 0; --d) {
+    offset += i % tensor.sizes[d] * tensor.strides[d];
+    i /= tensor.sizes[d];
+  }
+  return offset;
+}
+int64_t BatchCount(const TensorView& tensor, int dims) {
+  int64_t count = 1;
+  for (int d = 0; d < dims; ++d) count *= tensor.sizes[d];
+  return count;
+}
+
+// A dense matrix in working memory, by rows.
+template <class T>
+struct Matrix {
+  T* data = nullptr;
+  int64_t rows = 0, columns = 0;
+  T& operator()(int64_t i, int64_t k) const { return data[i * columns + k]; }
+};
+
+template <class T>
+void Load(const TensorView& from, int64_t item, const Matrix<T>& to) {
+  const Reader<T> read(from);
+  const int rank = from.rank();
+  const int64_t base = BatchOffset(from, rank - 2, item);
+  for (int64_t i = 0; i < to.rows; ++i) {
+    for (int64_t k = 0; k < to.columns; ++k) {
+      to(i, k) = read(base + i * from.strides[rank - 2] + k * from.strides[rank - 1]);
+    }
+  }
+}
+// at(i, k) for every element of the item.
+template <class T, class Fn>
+void Store(const TensorView& to, int64_t item, Fn&& at) {
+  const Writer<T> write(to);
+  const int rank = to.rank();
+  const int64_t base = BatchOffset(to, rank - 2, item);
+  for (int64_t i = 0; i < to.sizes[rank - 2]; ++i) {
+    for (int64_t k = 0; k < to.sizes[rank - 1]; ++k) {
+      write(base + i * to.strides[rank - 2] + k * to.strides[rank - 1], at(i, k));
+    }
+  }
+}
+template <class T, class Fn>
+void StoreVector(const TensorView& to, int64_t item, Fn&& at) {
+  const Writer<T> write(to);
+  const int rank = to.rank();
+  const int64_t base = BatchOffset(to, rank - 1, item);
+  for (int64_t i = 0; i < to.sizes[rank - 1]; ++i) write(base + i * to.strides[rank - 1], at(i));
+}
+
+// `count` square matrices of complex numbers of the larger of an argument's matrix dimensions.
+template <int kArgument, int kCount>
+uint64_t Scratch(const KernelContext& context) {
+  if (context.num_arguments() <= kArgument) return 0;
+  const absl::StatusOr<const TensorView*> a = context.Tensor(kArgument);
+  if (!a.ok() || (*a)->rank() < 2) return 0;
+  const int rank = (*a)->rank();
+  const CheckedInt n = std::max<int64_t>({(*a)->sizes[rank - 1], (*a)->sizes[rank - 2], 1});
+  return static_cast<uint64_t>(
+      (n * n * static_cast<int64_t>(kCount * sizeof(std::complex<double>))).value());
+}
+
+// --- Elimination ---
+
+// Replaces the matrix by its factors; pivot(k, row) says which row was exchanged with row k. The
+// code is the first zero pivot counted from 1.
+template <class T, class Fn>
+int64_t Factorize(const Matrix<T>& m, bool exchange, Fn&& pivot) {
+  int64_t failed = 0;
+  for (int64_t k = 0; k < std::min(m.rows, m.columns); ++k) {
+    int64_t best = k;
+    for (int64_t i = k + 1; exchange && i < m.rows; ++i) {
+      if (std::abs(m(i, k)) > std::abs(m(best, k))) best = i;
+    }
+    pivot(k, best);
+    for (int64_t j = 0; best != k && j < m.columns; ++j) std::swap(m(k, j), m(best, j));
+    if (m(k, k) == T(0)) {
+      if (failed == 0) failed = k + 1;
+      continue;
+    }
+    for (int64_t i = k + 1; i < m.rows; ++i) {
+      const T factor = m(i, k) /= m(k, k);
+      if (factor == T(0)) continue;
+      for (int64_t j = k + 1; j < m.columns; ++j) m(i, j) -= factor * m(k, j);
+    }
+  }
+  return failed;
+}
+
+// (A, *, pivot, check_errors)
+absl::Status LuFactor(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(3, 3));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* a, TensorOf(context, 0, "A", kFactorTypes));
+  ABSL_ASSIGN_OR_RETURN(const bool exchange, context.Bool(1));
+  ABSL_ASSIGN_OR_RETURN(const bool check_errors, context.Bool(2));
+  ABSL_ASSIGN_OR_RETURN(const MatrixShape shape, MatricesShape(ToDims(a->sizes)));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* lu, OutputOf(context, 0, a->dtype, *a));
+  ABSL_ASSIGN_OR_RETURN(
+      const TensorView* pivots,
+      OutputOf(context, 1, DType::kInt32, shape.With(SymMin(shape.rows, shape.columns))));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* info, OutputOf(context, 2, DType::kInt32, shape.batch));
+  const int rank = a->rank();
+  return WithFactorType(a->dtype, [&](auto zero) -> absl::Status {
+    using T = decltype(zero);
+    const int64_t rows = a->sizes[rank - 2], columns = a->sizes[rank - 1];
+    ABSL_ASSIGN_OR_RETURN(T* const memory, ScratchArray<T>(context, rows * columns));
+    const Matrix<T> m = {memory, rows, columns};
+    const Writer<int64_t> write_pivot(*pivots), write_info(*info);
+    for (int64_t item = 0; item < BatchCount(*a, rank - 2); ++item) {
+      Load(*a, item, m);
+      const int64_t pivots_at = BatchOffset(*pivots, rank - 2, item);
+      const int64_t failed = Factorize(m, exchange, [&](int64_t k, int64_t row) {
+        write_pivot(pivots_at + k * pivots->strides[rank - 2], row + 1);
+      });
+      if (failed != 0 && check_errors) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("the matrix is singular: element ", failed, " of U's diagonal is zero"));
+      }
+      write_info(BatchOffset(*info, rank - 2, item), failed);
+      Store<T>(*lu, item, [&](int64_t i, int64_t k) { return m(i, k); });
+    }
+    return absl::OkStatus();
+  });
+}
+
+// x := the solution of M x = x for a triangular M, whose elements at(i, k) gives.
+template <class T, class Fn>
+void SolveTriangle(int64_t n, bool upper, bool unit, Fn&& at, T* x) {
+  for (int64_t step = 0; step < n; ++step) {
+    const int64_t i = upper ? n - 1 - step : step;
+    T sum = x[i];
+    for (int64_t k = upper ? i + 1 : 0; k < (upper ? n : i); ++k) sum -= at(i, k) * x[k];
+    x[i] = unit ? sum : sum / at(i, i);
+  }
+}
+
+// (self, B, *, upper, left, unitriangular)
+absl::Status SolveTriangular(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(5, 1));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* a, TensorOf(context, 0, "self", kFactorTypes));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* b, TensorOf(context, 1, "B", a->dtype));
+  ABSL_ASSIGN_OR_RETURN(const bool upper, context.Bool(2));
+  ABSL_ASSIGN_OR_RETURN(const bool left, context.Bool(3));
+  ABSL_ASSIGN_OR_RETURN(const bool unit, context.Bool(4));
+  ABSL_RETURN_IF_ERROR(CheckSystem(ToDims(a->sizes), ToDims(b->sizes), left));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, b->dtype, *b));
+  const int rank = a->rank();
+  return WithFactorType(a->dtype, [&](auto zero) -> absl::Status {
+    using T = decltype(zero);
+    const int64_t n = a->sizes[rank - 1];
+    ABSL_ASSIGN_OR_RETURN(T* const memory, ScratchArray<T>(context, n * n + n));
+    const Matrix<T> m = {memory, n, n};
+    T* const x = memory + n * n;
+    const Reader<T> read(*b);
+    const Writer<T> write(*out);
+    // Along `down` lie the unknowns of one system.
+    const int down = left ? rank - 2 : rank - 1, across = left ? rank - 1 : rank - 2;
+    for (int64_t item = 0; item < BatchCount(*a, rank - 2); ++item) {
+      Load(*a, item, m);
+      const int64_t from = BatchOffset(*b, rank - 2, item), to = BatchOffset(*out, rank - 2, item);
+      for (int64_t column = 0; column < b->sizes[across]; ++column) {
+        for (int64_t i = 0; i < n; ++i) {
+          x[i] = read(from + column * b->strides[across] + i * b->strides[down]);
+        }
+        // x M = b is Mᵀ xᵀ = bᵀ.
+        SolveTriangle(
+            n, upper == left, unit, [&](int64_t i, int64_t k) { return left ? m(i, k) : m(k, i); },
+            x);
+        for (int64_t i = 0; i < n; ++i) {
+          write(to + column * out->strides[across] + i * out->strides[down], x[i]);
+        }
+      }
+    }
+    return absl::OkStatus();
+  });
+}
+
+// (LU, pivots, B, *, left, adjoint)
+absl::Status LuSolve(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(5, 1));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* lu, TensorOf(context, 0, "LU", kFactorTypes));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* pivots, TensorOf(context, 1, "pivots", DType::kInt32));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* b, TensorOf(context, 2, "B", lu->dtype));
+  ABSL_ASSIGN_OR_RETURN(const bool left, context.Bool(3));
+  ABSL_ASSIGN_OR_RETURN(const bool adjoint, context.Bool(4));
+  ABSL_RETURN_IF_ERROR(CheckSystem(ToDims(lu->sizes), ToDims(b->sizes), left));
+  ABSL_RETURN_IF_ERROR(CheckPivots(ToDims(lu->sizes), ToDims(pivots->sizes)));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, b->dtype, *b));
+  const int rank = lu->rank();
+  return WithFactorType(lu->dtype, [&](auto zero) -> absl::Status {
+    using T = decltype(zero);
+    const int64_t n = lu->sizes[rank - 1];
+    ABSL_ASSIGN_OR_RETURN(T* const memory, ScratchArray<T>(context, n * n + n));
+    const Matrix<T> m = {memory, n, n};
+    T* const x = memory + n * n;
+    const Reader<T> read(*b);
+    const Reader<int64_t> read_pivot(*pivots);
+    const Writer<T> write(*out);
+    const int down = left ? rank - 2 : rank - 1, across = left ? rank - 1 : rank - 2;
+    // With the unknowns on the left the transposed system is solved; of an adjoint one then the
+    // conjugate.
+    const bool transposed = adjoint == left;
+    const bool conjugated = adjoint;
+    const auto value = [&](T v) { return conjugated ? Conjugate(v) : v; };
+    for (int64_t item = 0; item < BatchCount(*lu, rank - 2); ++item) {
+      Load(*lu, item, m);
+      const int64_t from = BatchOffset(*b, rank - 2, item), to = BatchOffset(*out, rank - 2, item);
+      const int64_t pivots_at = BatchOffset(*pivots, rank - 2, item);
+      const auto exchange = [&](int64_t k) -> absl::Status {
+        const int64_t row = read_pivot(pivots_at + k * pivots->strides[rank - 2]) - 1;
+        if (row < 0 || row >= n) {
+          return absl::InvalidArgumentError(absl::StrCat("pivots: ", row + 1, " is no row"));
+        }
+        std::swap(x[k], x[row]);
+        return absl::OkStatus();
+      };
+      for (int64_t column = 0; column < b->sizes[across]; ++column) {
+        for (int64_t i = 0; i < n; ++i) {
+          x[i] = read(from + column * b->strides[across] + i * b->strides[down]);
+        }
+        if (!transposed) {
+          for (int64_t k = 0; k < n; ++k) ABSL_RETURN_IF_ERROR(exchange(k));
+          const auto at = [&](int64_t i, int64_t k) { return value(m(i, k)); };
+          SolveTriangle(n, /*upper=*/false, /*unit=*/true, at, x);
+          SolveTriangle(n, /*upper=*/true, /*unit=*/false, at, x);
+        } else {
+          const auto at = [&](int64_t i, int64_t k) { return value(m(k, i)); };
+          SolveTriangle(n, /*upper=*/false, /*unit=*/false, at, x);
+          SolveTriangle(n, /*upper=*/true, /*unit=*/true, at, x);
+          for (int64_t k = n; k-- > 0;) ABSL_RETURN_IF_ERROR(exchange(k));
+        }
+        for (int64_t i = 0; i < n; ++i) {
+          write(to + column * out->strides[across] + i * out->strides[down], x[i]);
+        }
+      }
+    }
+    return absl::OkStatus();
+  });
+}
+
+// --- Reflections ---
+
+// (A, mode)
+absl::Status Qr(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(2, 2));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* a, TensorOf(context, 0, "A", kRealTypes));
+  ABSL_ASSIGN_OR_RETURN(const std::string_view text, context.String(1));
+  ABSL_ASSIGN_OR_RETURN(const QrMode mode, ParseQrMode(text));
+  ABSL_ASSIGN_OR_RETURN(const MatrixShape shape, MatricesShape(ToDims(a->sizes)));
+  const CheckedInt inner =
+      mode == QrMode::kComplete ? shape.rows : SymMin(shape.rows, shape.columns);
+  const bool wants_q = mode != QrMode::kOnlyR;
+  const Dims<CheckedInt> empty = {CheckedInt(0)};
+  ABSL_ASSIGN_OR_RETURN(
+      const TensorView* q_out,
+      OutputOf(context, 0, a->dtype, wants_q ? shape.With(shape.rows, inner) : empty));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* r_out,
+                        OutputOf(context, 1, a->dtype, shape.With(inner, shape.columns)));
+  const int rank = a->rank();
+  const int64_t rows = a->sizes[rank - 2], columns = a->sizes[rank - 1];
+  const int64_t steps = std::min(rows, columns);
+  ABSL_ASSIGN_OR_RETURN(double* const memory,
+                        ScratchArray<double>(context, rows * columns + rows * rows + rows));
+  const Matrix<double> r = {memory, rows, columns}, q = {memory + rows * columns, rows, rows};
+  double* const v = memory + rows * columns + rows * rows;
+  for (int64_t item = 0; item < BatchCount(*a, rank - 2); ++item) {
+    Load(*a, item, r);
+    for (int64_t i = 0; i < rows; ++i) {
+      for (int64_t k = 0; k < rows; ++k) q(i, k) = i == k ? 1 : 0;
+    }
+    for (int64_t k = 0; k < steps; ++k) {
+      double below = 0;
+      for (int64_t i = k + 1; i < rows; ++i) below = std::hypot(below, r(i, k));
+      if (below == 0) continue;
+      const double alpha = r(k, k), beta = -std::copysign(std::hypot(alpha, below), alpha);
+      const double tau = (beta - alpha) / beta;
+      v[k] = 1;
+      for (int64_t i = k + 1; i < rows; ++i) v[i] = r(i, k) / (alpha - beta);
+      const auto reflect_rows = [&](const Matrix<double>& m, int64_t first) {
+        for (int64_t j = first; j < m.columns; ++j) {
+          double sum = 0;
+          for (int64_t i = k; i < rows; ++i) sum += v[i] * m(i, j);
+          for (int64_t i = k; i < rows; ++i) m(i, j) -= tau * v[i] * sum;
+        }
+      };
+      reflect_rows(r, k);
+      for (int64_t i = k + 1; i < rows; ++i) r(i, k) = 0;
+      if (!wants_q) continue;
+      // Q := Q H
+      for (int64_t i = 0; i < rows; ++i) {
+        double sum = 0;
+        for (int64_t j = k; j < rows; ++j) sum += q(i, j) * v[j];
+        for (int64_t j = k; j < rows; ++j) q(i, j) -= tau * sum * v[j];
+      }
+    }
+    if (wants_q) Store<double>(*q_out, item, [&](int64_t i, int64_t k) { return q(i, k); });
+    Store<double>(*r_out, item, [&](int64_t i, int64_t k) { return k < i ? 0.0 : r(i, k); });
+  }
+  return absl::OkStatus();
+}
+
+// --- Rotations ---
+
+// The rotation that makes the off-diagonal element of [[p, x], [x, q]] zero.
+struct Rotation {
+  double c = 1, s = 0;
+};
+Rotation Diagonalizing(double p, double x, double q) {
+  if (x == 0) return {};
+  const double zeta = (q - p) / (2 * x);
+  const double t = std::copysign(1 / (std::abs(zeta) + std::hypot(1.0, zeta)), zeta);
+  const double c = 1 / std::hypot(1.0, t);
+  return {c, c * t};
+}
+void RotateColumns(const Matrix<double>& m, int64_t i, int64_t k, Rotation r) {
+  for (int64_t row = 0; row < m.rows; ++row) {
+    const double x = m(row, i), y = m(row, k);
+    m(row, i) = r.c * x - r.s * y;
+    m(row, k) = r.s * x + r.c * y;
+  }
+}
+void RotateRows(const Matrix<double>& m, int64_t i, int64_t k, Rotation r) {
+  for (int64_t column = 0; column < m.columns; ++column) {
+    const double x = m(i, column), y = m(k, column);
+    m(i, column) = r.c * x - r.s * y;
+    m(k, column) = r.s * x + r.c * y;
+  }
+}
+
+// Columns so that before(i, k) holds for all i < k, by selection.
+template <class Before, class Swap>
+void OrderColumns(int64_t n, Before&& before, Swap&& swap) {
+  for (int64_t i = 0; i + 1 < n; ++i) {
+    int64_t best = i;
+    for (int64_t k = i + 1; k < n; ++k) {
+      if (before(k, best)) best = k;
+    }
+    if (best != i) swap(i, best);
+  }
+}
+void SwapColumns(const Matrix<double>& m, int64_t i, int64_t k) {
+  for (int64_t row = 0; row < m.rows; ++row) std::swap(m(row, i), m(row, k));
+}
+
+// (A, UPLO, compute_v)
+absl::Status Eigh(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(3, 2));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* a, TensorOf(context, 0, "A", kRealTypes));
+  ABSL_ASSIGN_OR_RETURN(const std::string_view triangle, context.String(1));
+  ABSL_ASSIGN_OR_RETURN(const bool vectors, context.Bool(2));
+  const bool upper = triangle == "U" || triangle == "u";
+  if (!upper && triangle != "L" && triangle != "l") {
+    return absl::InvalidArgumentError("UPLO: expected L or U");
+  }
+  ABSL_ASSIGN_OR_RETURN(Dims<CheckedInt> values_of, SquareBatch<CheckedInt>(ToDims(a->sizes)));
+  const int rank = a->rank();
+  const int64_t n = a->sizes[rank - 1];
+  values_of.push_back(n);
+  ABSL_ASSIGN_OR_RETURN(const TensorView* values, OutputOf(context, 0, a->dtype, values_of));
+  const Dims<CheckedInt> empty = {CheckedInt(0)};
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out,
+                        OutputOf(context, 1, a->dtype, vectors ? ToDims(a->sizes) : empty));
+  ABSL_ASSIGN_OR_RETURN(double* const memory, ScratchArray<double>(context, 2 * n * n));
+  const Matrix<double> m = {memory, n, n}, v = {memory + n * n, n, n};
+  for (int64_t item = 0; item < BatchCount(*a, rank - 2); ++item) {
+    Load(*a, item, m);
+    double norm = 0;
+    for (int64_t i = 0; i < n; ++i) {
+      for (int64_t k = 0; k < n; ++k) {
+        if (upper ? k < i : k > i) m(i, k) = m(k, i);
+        v(i, k) = i == k ? 1 : 0;
+      }
+    }
+    // Both triangles hold the same now.
+    for (int64_t i = 0; i < n; ++i) {
+      for (int64_t k = 0; k < n; ++k) norm = std::hypot(norm, m(i, k));
+    }
+    for (int sweep = 0; sweep < kMostSweeps; ++sweep) {
+      double off = 0;
+      for (int64_t i = 0; i < n; ++i) {
+        for (int64_t k = i + 1; k < n; ++k) off = std::hypot(off, m(i, k));
+      }
+      if (!(off > norm * 1e-18)) break;
+      for (int64_t i = 0; i < n; ++i) {
+        for (int64_t k = i + 1; k < n; ++k) {
+          const Rotation rotation = Diagonalizing(m(i, i), m(i, k), m(k, k));
+          if (rotation.s == 0) continue;
+          RotateColumns(m, i, k, rotation);
+          RotateRows(m, i, k, rotation);
+          m(i, k) = m(k, i) = 0;
+          RotateColumns(v, i, k, rotation);
+        }
+      }
+    }
+    OrderColumns(
+        n, [&](int64_t i, int64_t k) { return m(i, i) < m(k, k); },
+        [&](int64_t i, int64_t k) {
+          std::swap(m(i, i), m(k, k));
+          SwapColumns(v, i, k);
+        });
+    StoreVector<double>(*values, item, [&](int64_t i) { return m(i, i); });
+    if (vectors) Store<double>(*out, item, [&](int64_t i, int64_t k) { return v(i, k); });
+  }
+  return absl::OkStatus();
+}
+
+// Makes column `k` a unit vector that is orthogonal to the columns before it.
+void CompleteColumn(const Matrix<double>& m, int64_t k) {
+  for (int64_t axis = 0; axis < m.rows; ++axis) {
+    for (int64_t i = 0; i < m.rows; ++i) m(i, k) = i == axis ? 1 : 0;
+    for (int pass = 0; pass < 2; ++pass) {
+      for (int64_t j = 0; j < k; ++j) {
+        double dot = 0;
+        for (int64_t i = 0; i < m.rows; ++i) dot += m(i, j) * m(i, k);
+        for (int64_t i = 0; i < m.rows; ++i) m(i, k) -= dot * m(i, j);
+      }
+    }
+    double norm = 0;
+    for (int64_t i = 0; i < m.rows; ++i) norm = std::hypot(norm, m(i, k));
+    // One of the axes is at least this far from any subspace of fewer dimensions.
+    if (norm * norm * static_cast<double>(m.rows) < 0.5) continue;
+    for (int64_t i = 0; i < m.rows; ++i) m(i, k) /= norm;
+    return;
+  }
+}
+
+// (A, full_matrices, compute_uv, *, driver)
+absl::Status Svd(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(4, 3));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* a, TensorOf(context, 0, "A", kRealTypes));
+  ABSL_ASSIGN_OR_RETURN(const bool full, context.Bool(1));
+  ABSL_ASSIGN_OR_RETURN(const bool vectors, context.Bool(2));
+  ABSL_ASSIGN_OR_RETURN(const MatrixShape shape, MatricesShape(ToDims(a->sizes)));
+  const CheckedInt inner = SymMin(shape.rows, shape.columns);
+  const Dims<CheckedInt> empty = {CheckedInt(0)};
+  ABSL_ASSIGN_OR_RETURN(
+      const TensorView* u_out,
+      OutputOf(context, 0, a->dtype,
+               vectors ? shape.With(shape.rows, full ? shape.rows : inner) : empty));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* values,
+                        OutputOf(context, 1, a->dtype, shape.With(inner)));
+  ABSL_ASSIGN_OR_RETURN(
+      const TensorView* v_out,
+      OutputOf(context, 2, a->dtype,
+               vectors ? shape.With(full ? shape.columns : inner, shape.columns) : empty));
+  const int rank = a->rank();
+  // Of the transposed matrix when there are more columns than rows.
+  const bool wide = a->sizes[rank - 1] > a->sizes[rank - 2];
+  const int64_t tall = a->sizes[wide ? rank - 1 : rank - 2];
+  const int64_t n = a->sizes[wide ? rank - 2 : rank - 1];
+  ABSL_ASSIGN_OR_RETURN(double* const memory,
+                        ScratchArray<double>(context, tall * n + tall * tall + n * n + n));
+  const Matrix<double> w = {memory, tall, n};  // becomes U S
+  const Matrix<double> u = {memory + tall * n, tall, tall};
+  const Matrix<double> v = {memory + tall * n + tall * tall, n, n};
+  double* const s = memory + tall * n + tall * tall + n * n;
+  const Matrix<double> loaded = {u.data, a->sizes[rank - 2], a->sizes[rank - 1]};
+  for (int64_t item = 0; item < BatchCount(*a, rank - 2); ++item) {
+    Load(*a, item, loaded);
+    for (int64_t i = 0; i < tall; ++i) {
+      for (int64_t k = 0; k < n; ++k) w(i, k) = wide ? loaded(k, i) : loaded(i, k);
+    }
+    for (int64_t i = 0; i < n; ++i) {
+      for (int64_t k = 0; k < n; ++k) v(i, k) = i == k ? 1 : 0;
+    }
+    bool rotated = true;
+    for (int sweep = 0; rotated && sweep < kMostSweeps; ++sweep) {
+      rotated = false;
+      for (int64_t i = 0; i < n; ++i) {
+        for (int64_t k = i + 1; k < n; ++k) {
+          double p = 0, x = 0, q = 0;
+          for (int64_t row = 0; row < tall; ++row) {
+            p += w(row, i) * w(row, i);
+            x += w(row, i) * w(row, k);
+            q += w(row, k) * w(row, k);
+          }
+          if (!(std::abs(x) > kEpsilon * std::sqrt(p * q))) continue;
+          const Rotation rotation = Diagonalizing(p, x, q);
+          if (rotation.s == 0) continue;
+          rotated = true;
+          RotateColumns(w, i, k, rotation);
+          RotateColumns(v, i, k, rotation);
+        }
+      }
+    }
+    for (int64_t k = 0; k < n; ++k) {
+      s[k] = 0;
+      for (int64_t i = 0; i < tall; ++i) s[k] = std::hypot(s[k], w(i, k));
+    }
+    OrderColumns(
+        n, [&](int64_t i, int64_t k) { return s[i] > s[k]; },
+        [&](int64_t i, int64_t k) {
+          std::swap(s[i], s[k]);
+          SwapColumns(w, i, k);
+          SwapColumns(v, i, k);
+        });
+    StoreVector<double>(*values, item, [&](int64_t i) { return s[i]; });
+    if (!vectors) continue;
+    for (int64_t k = 0; k < tall; ++k) {
+      if (k < n && s[k] > s[0] * kEpsilon * static_cast<double>(tall)) {
+        for (int64_t i = 0; i < tall; ++i) u(i, k) = w(i, k) / s[k];
+      } else {
+        CompleteColumn(u, k);
+      }
+    }
+    const Matrix<double>& left = wide ? v : u;
+    const Matrix<double>& right = wide ? u : v;
+    Store<double>(*u_out, item, [&](int64_t i, int64_t k) { return left(i, k); });
+    Store<double>(*v_out, item, [&](int64_t i, int64_t k) { return right(k, i); });
+  }
+  return absl::OkStatus();
+}
+
+// --- Functions of matrices ---
+
+void Multiply(const Matrix<double>& x, const Matrix<double>& y, const Matrix<double>& out) {
+  for (int64_t i = 0; i < x.rows; ++i) {
+    for (int64_t k = 0; k < y.columns; ++k) out(i, k) = 0;
+    for (int64_t j = 0; j < x.columns; ++j) {
+      const double factor = x(i, j);
+      if (factor == 0) continue;
+      for (int64_t k = 0; k < y.columns; ++k) out(i, k) += factor * y(j, k);
+    }
+  }
+}
+
+// Taylor's series of the matrix divided by a power of two, squared as often.
+absl::Status MatrixExp(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(1, 1));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* a, TensorOf(context, 0, "self", kRealTypes));
+  ABSL_RETURN_IF_ERROR(SquareBatch<CheckedInt>(ToDims(a->sizes)).status());
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, a->dtype, *a));
+  const int rank = a->rank();
+  const int64_t n = a->sizes[rank - 1];
+  ABSL_ASSIGN_OR_RETURN(double* const memory, ScratchArray<double>(context, 4 * n * n));
+  const Matrix<double> m = {memory, n, n};
+  for (int64_t item = 0; item < BatchCount(*a, rank - 2); ++item) {
+    Matrix<double> sum = {memory + n * n, n, n}, term = {memory + 2 * n * n, n, n},
+                   next = {memory + 3 * n * n, n, n};
+    Load(*a, item, m);
+    double norm = 0;
+    for (int64_t i = 0; i < n; ++i) {
+      double row = 0;
+      for (int64_t k = 0; k < n; ++k) row += std::abs(m(i, k));
+      norm = std::max(norm, row);
+    }
+    int squarings = 0;
+    if (std::isfinite(norm) && norm > 0.5) squarings = std::max(0, std::ilogb(norm) + 2);
+    const double scale = std::ldexp(1.0, -squarings);
+    for (int64_t i = 0; i < n; ++i) {
+      for (int64_t k = 0; k < n; ++k) {
+        m(i, k) *= scale;
+        sum(i, k) = term(i, k) = i == k ? 1 : 0;
+      }
+    }
+    constexpr int kTerms = 18;  // 0.5^18 / 18! is far below what a double shows
+    for (int order = 1; order <= kTerms; ++order) {
+      Multiply(term, m, next);
+      for (int64_t i = 0; i < n; ++i) {
+        for (int64_t k = 0; k < n; ++k) sum(i, k) += next(i, k) /= order;
+      }
+      std::swap(term, next);
+    }
+    for (int i = 0; i < squarings; ++i) {
+      Multiply(sum, sum, next);
+      std::swap(sum, next);
+    }
+    Store<double>(*out, item, [&](int64_t i, int64_t k) { return sum(i, k); });
+  }
+  return absl::OkStatus();
+}
+
+constexpr KernelEngine kReference = KernelEngine::kReference;
+
+constexpr Kernel kKernels[] = {
+    {"aten._linalg_eigh.default", "Eigh", kReference, &Eigh, nullptr, &Scratch<0, 1>},
+    {"aten._linalg_svd.default", "Svd", kReference, &Svd, nullptr, &Scratch<0, 2>},
+    {"aten.linalg_lu_factor_ex.default", "LuFactor", kReference, &LuFactor, nullptr,
+     &Scratch<0, 1>},
+    {"aten.linalg_lu_solve.default", "LuSolve", kReference, &LuSolve, nullptr, &Scratch<0, 2>},
+    {"aten.linalg_matrix_exp.default", "MatrixExp", kReference, &MatrixExp, nullptr,
+     &Scratch<0, 2>},
+    {"aten.linalg_qr.default", "Qr", kReference, &Qr, nullptr, &Scratch<0, 2>},
+    {"aten.linalg_solve_triangular.default", "SolveTriangular", kReference, &SolveTriangular,
+     nullptr, &Scratch<0, 2>},
+};
+
+}  // namespace
+
+absl::Span<const Kernel> MatrixAlgebraKernels();  // reference_kernels.cc calls it
+absl::Span<const Kernel> MatrixAlgebraKernels() { return kKernels; }
+
+}  // namespace belay

@@ -1,0 +1,359 @@
+// Special functions of real numbers, in double precision: at least that of float32 over the whole
+// domain, a few units in the last place of float64 where it matters most. NaN gives NaN; poles and
+// places outside the domain give what PyTorch gives there. And what else is pointwise but not core.
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <numbers>
+
+#include "absl/types/span.h"
+#include "runtime/kernel/promotion_rules.h"
+#include "runtime/kernels/reference/pointwise.h"
+
+namespace belay {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNotANumber = std::numeric_limits<double>::quiet_NaN();
+constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
+// Series and continued fractions below converge in far fewer steps where they are used.
+constexpr int kMostSteps = 2000;
+
+// c[0] x^(n-1) + … + c[n-1]
+template <int n>
+double Polynomial(const double (&c)[n], double x) {
+  double result = 0;
+  for (double coefficient : c) result = result * x + coefficient;
+  return result;
+}
+
+// exp(x^2) erfc(x)
+double ScaledErfc(double x) {
+  if (x < 25) return std::exp(x * x) * std::erfc(x);
+  // 1/(x √π) (1 - 1/(2x²) + 3/(4x⁴) - …)
+  const double r = 1 / (2 * x * x);
+  return (1 - r * (1 - 3 * r * (1 - 5 * r * (1 - 7 * r * (1 - 9 * r))))) / x *
+         std::numbers::inv_sqrtpi;
+}
+
+// The inverse of the normal distribution function; infinite at 0 and 1.
+double NormalQuantile(double p) {
+  if (std::isnan(p) || p < 0 || p > 1) return kNotANumber;
+  if (p == 0) return -kInfinity;
+  if (p == 1) return kInfinity;
+  if (p == 0.5) return 0;
+  // Acklam's rational approximation, then two of Halley's steps.
+  constexpr double kCentralTop[] = {-3.969683028665376e+01, 2.209460984245205e+02,
+                                    -2.759285104469687e+02, 1.383577518672690e+02,
+                                    -3.066479806614716e+01, 2.506628277459239e+00};
+  constexpr double kCentralBottom[] = {-5.447609879822406e+01, 1.615858368580409e+02,
+                                       -1.556989798598866e+02, 6.680131188771972e+01,
+                                       -1.328068155288572e+01, 1};
+  constexpr double kTailTop[] = {-7.784894002430293e-03, -3.223964580411365e-01,
+                                 -2.400758277161838e+00, -2.549732539343734e+00,
+                                 4.374664141464968e+00,  2.938163982698783e+00};
+  constexpr double kTailBottom[] = {7.784695709041462e-03, 3.224671290700398e-01,
+                                    2.445134137142996e+00, 3.754408661907416e+00, 1};
+  const bool upper = p > 0.5;
+  const double tail = upper ? 1 - p : p;
+  double x;
+  if (tail < 0.02425) {
+    const double q = std::sqrt(-2 * std::log(tail));
+    x = Polynomial(kTailTop, q) / Polynomial(kTailBottom, q);
+  } else {
+    const double q = tail - 0.5, r = q * q;
+    x = Polynomial(kCentralTop, r) * q / Polynomial(kCentralBottom, r);
+  }
+  for (int i = 0; i < 2; ++i) {
+    const double error = 0.5 * std::erfc(-x / std::numbers::sqrt2) - tail;
+    const double step = error * std::sqrt(2 * std::numbers::pi) * std::exp(x * x / 2);
+    if (!std::isfinite(step)) break;
+    x -= step / (1 + x * step / 2);
+  }
+  return upper ? -x : x;
+}
+
+// The inverse of erf; infinite at ±1.
+double InverseErf(double y) {
+  const double size = std::abs(y);
+  if (std::isnan(y) || size > 1) return kNotANumber;
+  if (size > 0.5) {
+    return std::copysign(-NormalQuantile((1 - size) / 2) / std::numbers::sqrt2, y);
+  }
+  double x = y * std::sqrt(std::numbers::pi) / 2 * (1 + std::numbers::pi * y * y / 12);
+  for (int i = 0; i < 4; ++i) {
+    x -= (std::erf(x) - y) * std::sqrt(std::numbers::pi) / 2 * std::exp(x * x);
+  }
+  return x;
+}
+
+// log|Γ(x)|
+double LogGamma(double x) {
+  int sign = 0;
+  return ::lgamma_r(x, &sign);
+}
+
+// Γ'(x) / Γ(x)
+double Digamma(double x) {
+  if (x == 0) return std::copysign(kInfinity, -x);
+  if (x == -kInfinity) return kNotANumber;
+  double result = 0;
+  if (x < 0) {
+    if (x == std::trunc(x)) return kNotANumber;
+    result = -std::numbers::pi / std::tan(std::numbers::pi * (x - std::trunc(x)));
+    x = 1 - x;
+  }
+  for (; x < 10; ++x) result -= 1 / x;
+  constexpr double kSeries[] = {1.0 / 12,  -691.0 / 32760, 1.0 / 132, -1.0 / 240,
+                                1.0 / 252, -1.0 / 120,     1.0 / 12,  0};
+  return result + std::log(x) - 0.5 / x - Polynomial(kSeries, 1 / (x * x));
+}
+
+// The sum of 1 / (q + k)^x over k = 0, 1, …
+double HurwitzZeta(double x, double q) {
+  if (std::isnan(x) || std::isnan(q)) return kNotANumber;
+  if (x == 1) return kInfinity;
+  if (x < 1) return kNotANumber;
+  if (q <= 0) {
+    if (q == std::floor(q)) return kInfinity;
+    if (x != std::floor(x)) return kNotANumber;
+  }
+  // Euler and Maclaurin's formula: the first terms one by one, then the integral and corrections.
+  double sum = std::pow(q, -x), term = 0;
+  double a = q;
+  for (int i = 0; i < 9 || a <= 9; ++i) {
+    a += 1;
+    term = std::pow(a, -x);
+    sum += term;
+    if (std::abs(term) < kEpsilon * std::abs(sum)) return sum;
+    if (i > kMostSteps) break;
+  }
+  sum += term * a / (x - 1) - term / 2;
+  // (2k)! / B(2k)
+  constexpr double kDivisors[] = {12.0,
+                                  -720.0,
+                                  30240.0,
+                                  -1209600.0,
+                                  47900160.0,
+                                  -1.8924375803183791606e9,
+                                  7.47242496e10,
+                                  -2.950130727918164224e12,
+                                  1.1646782814350067249e14,
+                                  -4.5979787224074726105e15,
+                                  1.8152105401943546773e17,
+                                  -7.1661652561756670113e18};
+  double factor = 1, k = 0;
+  for (double divisor : kDivisors) {
+    factor *= x + k;
+    term /= a;
+    const double correction = factor * term / divisor;
+    sum += correction;
+    if (std::abs(correction) < kEpsilon * std::abs(sum)) break;
+    k += 1;
+    factor *= x + k;
+    term /= a;
+    k += 1;
+  }
+  return sum;
+}
+
+// Its derivative of order n >= 0.
+double Polygamma(double n, double x) {
+  if (n == 0) return Digamma(x);
+  const double sign = std::fmod(n, 2) == 0 ? -1 : 1;
+  return sign * std::exp(LogGamma(n + 1)) * HurwitzZeta(n + 1, x);
+}
+
+// x^a e^-x / Γ(a)
+double GammaFactor(double a, double x) { return std::exp(a * std::log(x) - x - LogGamma(a)); }
+
+double LowerGammaSeries(double a, double x) {
+  double term = 1 / a, sum = term;
+  for (int k = 1; k < kMostSteps; ++k) {
+    term *= x / (a + k);
+    sum += term;
+    if (term < sum * kEpsilon) break;
+  }
+  return sum * GammaFactor(a, x);
+}
+
+// Lentz's algorithm.
+double UpperGammaFraction(double a, double x) {
+  constexpr double kTiny = 1e-300;
+  double b = x + 1 - a, c = 1 / kTiny, d = 1 / b, h = d;
+  for (int k = 1; k < kMostSteps; ++k) {
+    const double an = -k * (k - a);
+    b += 2;
+    d = an * d + b;
+    if (std::abs(d) < kTiny) d = kTiny;
+    c = b + an / c;
+    if (std::abs(c) < kTiny) c = kTiny;
+    d = 1 / d;
+    const double factor = d * c;
+    h *= factor;
+    if (std::abs(factor - 1) < kEpsilon) break;
+  }
+  return h * GammaFactor(a, x);
+}
+
+// NaN inside the domain.
+double GammaAtEdge(double a, double x, double at_zero, double at_infinity) {
+  if (std::isnan(a) || std::isnan(x) || x < 0 || a < 0) return kNotANumber;
+  if (a == 0) return x > 0 ? at_infinity : kNotANumber;
+  if (x == 0) return at_zero;
+  if (std::isinf(a)) return std::isinf(x) ? kNotANumber : at_zero;
+  return at_infinity;
+}
+bool InsideGamma(double a, double x) {
+  return a > 0 && x > 0 && std::isfinite(a) && std::isfinite(x);
+}
+
+// The regularized incomplete gamma function of the first kind, and 1 minus it.
+double LowerGamma(double a, double x) {
+  if (!InsideGamma(a, x)) return GammaAtEdge(a, x, 0, 1);
+  return x < a + 1 ? LowerGammaSeries(a, x) : 1 - UpperGammaFraction(a, x);
+}
+
+double UpperGamma(double a, double x) {
+  if (!InsideGamma(a, x)) return GammaAtEdge(a, x, 1, 0);
+  return x < a + 1 ? 1 - LowerGammaSeries(a, x) : UpperGammaFraction(a, x);
+}
+
+// I_n(x) e^-x for x >= 0 by its power series, or far out by the asymptotic one.
+double ScaledBesselI(int n, double x) {
+  if (std::isinf(x)) return 0;
+  if (x <= 30) {
+    double term = n == 0 ? 1 : x / 2, sum = term;
+    const double quarter = x * x / 4;
+    for (int k = 1; k < kMostSteps && term > sum * kEpsilon; ++k) {
+      term *= quarter / (static_cast<double>(k) * (k + n));
+      sum += term;
+    }
+    return sum * std::exp(-x);
+  }
+  double term = 1, sum = 1;
+  const double mu = 4.0 * n * n;
+  for (int k = 1; k < 30; ++k) {
+    const double odd = 2 * k - 1;
+    const double next = term * -(mu - odd * odd) / (k * 8 * x);
+    if (std::abs(next) >= std::abs(term)) break;
+    term = next;
+    sum += term;
+    if (std::abs(term) < kEpsilon * std::abs(sum)) break;
+  }
+  return sum / std::sqrt(2 * std::numbers::pi * x);
+}
+
+// The modified Bessel functions I0 and I1, times exp(-|x|).
+double ScaledBesselI0(double x) { return std::isnan(x) ? x : ScaledBesselI(0, std::abs(x)); }
+double ScaledBesselI1(double x) {
+  return std::isnan(x) ? x : std::copysign(ScaledBesselI(1, std::abs(x)), x);
+}
+
+template <PromotionRule kRule, auto kApply>
+constexpr Kernel UnaryRow(std::string_view op, std::string_view name) {
+  return {op, name, KernelEngine::kReference,
+          [](KernelContext& context) { return RunPointwise(context, 1, kRule, kUnary<kApply>); }};
+}
+template <PromotionRule kRule, auto kApply>
+constexpr Kernel BinaryRow(std::string_view op, std::string_view name) {
+  return {op, name, KernelEngine::kReference,
+          [](KernelContext& context) { return RunPointwise(context, 2, kRule, kBinary<kApply>); }};
+}
+template <auto kFunction>
+constexpr Kernel Function(std::string_view op, std::string_view name) {
+  return UnaryRow<kOrderedToFloatRule, [](FloatLike auto x) {
+    return static_cast<decltype(x)>(kFunction(static_cast<double>(x)));
+  }>(op, name);
+}
+template <PromotionRule kRule, auto kFunction>
+constexpr Kernel FunctionOfTwo(std::string_view op, std::string_view name) {
+  return BinaryRow<kRule, [](FloatLike auto x, FloatLike auto y) {
+    return static_cast<decltype(x)>(kFunction(static_cast<double>(x), static_cast<double>(y)));
+  }>(op, name);
+}
+
+constexpr auto kErfc = [](double x) { return std::erfc(x); };
+constexpr auto kI0 = [](double x) { return ScaledBesselI0(x) * std::exp(std::abs(x)); };
+constexpr auto kI1 = [](double x) { return ScaledBesselI1(x) * std::exp(std::abs(x)); };
+constexpr auto kJ0 = [](double x) { return ::j0(x); };
+constexpr auto kJ1 = [](double x) { return ::j1(x); };
+constexpr auto kY0 = [](double x) { return x == 0 ? -kInfinity : x < 0 ? kNotANumber : ::y0(x); };
+constexpr auto kY1 = [](double x) { return x == 0 ? -kInfinity : x < 0 ? kNotANumber : ::y1(x); };
+
+// Half precision has its own neighbours.
+constexpr PromotionRule kWideFloatRule = {DTypeSet{DType::kFloat32, DType::kFloat64}};
+constexpr auto kNextAfter = [](FloatLike auto a, FloatLike auto b) { return std::nextafter(a, b); };
+
+// (n, self)
+absl::Status RunPolygamma(KernelContext& context) {
+  return RunPointwise(
+      context, 2, kOrderedToFloatRule, kBinary<[](FloatLike auto n, FloatLike auto x) {
+        return static_cast<decltype(x)>(Polygamma(static_cast<double>(n), static_cast<double>(x)));
+      }>);
+}
+
+template <IntegerLike T>
+uint64_t Magnitude(T x) {
+  return x < T{0} ? uint64_t{0} - static_cast<uint64_t>(x) : static_cast<uint64_t>(x);
+}
+constexpr auto kGcd = [](IntegerLike auto a, IntegerLike auto b) {
+  uint64_t x = Magnitude(a), y = Magnitude(b);
+  while (y != 0) {
+    const uint64_t r = x % y;
+    x = y;
+    y = r;
+  }
+  return static_cast<decltype(a)>(x);
+};
+constexpr auto kLcm = [](IntegerLike auto a, IntegerLike auto b) {
+  const uint64_t divisor = static_cast<uint64_t>(kGcd(a, b));
+  if (divisor == 0) return decltype(a){0};
+  return static_cast<decltype(a)>(Magnitude(a) / divisor * Magnitude(b));
+};
+// The other operand of NaN.
+constexpr auto kFmax = [](RealLike auto a, RealLike auto b) {
+  return a != a ? b : b != b ? a : a < b ? b : a;
+};
+constexpr auto kFmin = [](RealLike auto a, RealLike auto b) {
+  return a != a ? b : b != b ? a : b < a ? b : a;
+};
+
+constexpr Kernel kKernels[] = {
+    Function<&Digamma>("aten.digamma.default", "Digamma"),
+    Function<kErfc>("aten.erfc.default", "Erfc"),
+    Function<&InverseErf>("aten.erfinv.default", "Erfinv"),
+    BinaryRow<kOrderedRule, kFmax>("aten.fmax.default", "Fmax"),
+    BinaryRow<kOrderedRule, kFmin>("aten.fmin.default", "Fmin"),
+    BinaryRow<kIntegerRule, kGcd>("aten.gcd.default", "Gcd"),
+    Function<kI0>("aten.i0.default", "I0"),
+    FunctionOfTwo<kFloatOnlyRule, &LowerGamma>("aten.igamma.default", "Igamma"),
+    FunctionOfTwo<kFloatOnlyRule, &UpperGamma>("aten.igammac.default", "Igammac"),
+    BinaryRow<kIntegerRule, kLcm>("aten.lcm.default", "Lcm"),
+    Function<&LogGamma>("aten.lgamma.default", "Lgamma"),
+    BinaryRow<kWideFloatRule, kNextAfter>("aten.nextafter.default", "NextAfter"),
+    {"aten.polygamma.default", "Polygamma", KernelEngine::kReference, &RunPolygamma},
+    Function<kJ0>("aten.special_bessel_j0.default", "BesselJ0"),
+    Function<kJ1>("aten.special_bessel_j1.default", "BesselJ1"),
+    Function<kY0>("aten.special_bessel_y0.default", "BesselY0"),
+    Function<kY1>("aten.special_bessel_y1.default", "BesselY1"),
+    Function<&ScaledErfc>("aten.special_erfcx.default", "Erfcx"),
+    Function<&ScaledBesselI0>("aten.special_i0e.default", "I0e"),
+    Function<kI1>("aten.special_i1.default", "I1"),
+    Function<&ScaledBesselI1>("aten.special_i1e.default", "I1e"),
+    Function<kI0>("aten.special_modified_bessel_i0.default", "ModifiedBesselI0"),
+    Function<kI1>("aten.special_modified_bessel_i1.default", "ModifiedBesselI1"),
+    Function<&NormalQuantile>("aten.special_ndtri.default", "Ndtri"),
+    FunctionOfTwo<kOrderedToFloatRule, &HurwitzZeta>("aten.special_zeta.default", "Zeta"),
+    FunctionOfTwo<kOrderedToFloatRule, &HurwitzZeta>("aten.special_zeta.other_scalar",
+                                                     "ZetaOfNumber"),
+    FunctionOfTwo<kOrderedToFloatRule, &HurwitzZeta>("aten.special_zeta.self_scalar",
+                                                     "ZetaByNumber"),
+};
+
+}  // namespace
+
+absl::Span<const Kernel> SpecialFunctionsKernels();  // reference_kernels.cc calls it
+absl::Span<const Kernel> SpecialFunctionsKernels() { return kKernels; }
+
+}  // namespace belay

@@ -1,0 +1,180 @@
+// Special functions against PyTorch's values in double precision.
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <string_view>
+#include <vector>
+
+#include "runtime/core/testing.h"
+#include "runtime/kernel/kernel_registry.h"
+#include "runtime/kernels/reference/reference_kernels.h"
+
+namespace belay {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+class StaticOutputs : public OutputAllocator {
+ public:
+  absl::Status Resize(TensorView& tensor, absl::Span<const int64_t> sizes) override {
+    if (tensor.sizes.span() == sizes) return absl::OkStatus();
+    return absl::InvalidArgumentError("another size");
+  }
+};
+
+struct Row {
+  std::string_view op;
+  std::vector<double> arguments, values;
+};
+
+// The operator of numbers, as tensors without dimensions.
+double Apply(std::string_view op, std::vector<EValue> arguments) {
+  static const KernelRegistry& registry = *[] {
+    auto* all = new KernelRegistry;
+    EXPECT_OK(AddReferenceKernels(*all));
+    return all;
+  }();
+  const TestTensor result = TestTensor::Of<double>({}, {0});
+  EValue output(result.view());
+  std::vector<EValue*> slots;
+  for (EValue& argument : arguments) slots.push_back(&argument);
+  EValue* const outputs[] = {&output};
+  StaticOutputs allocator;
+  KernelContext context(slots, outputs, &allocator, {});
+  const Kernel* kernel = registry.Find(op, context);
+  if (kernel == nullptr) {
+    ADD_FAILURE() << op << " has no kernel";
+    return 0;
+  }
+  EXPECT_OK(kernel->run(context));
+  return *result.view().as<double>();
+}
+double Of(std::string_view op, double x) {
+  const TestTensor tensor = TestTensor::Of<double>({}, {x});
+  return Apply(op, {EValue(tensor.view())});
+}
+double Of(std::string_view op, double x, double y) {
+  const TestTensor first = TestTensor::Of<double>({}, {x}),
+                   second = TestTensor::Of<double>({}, {y});
+  return Apply(op, {EValue(first.view()), EValue(second.view())});
+}
+
+void ExpectClose(double got, double want, std::string_view what) {
+  if (std::isnan(want)) {
+    EXPECT_TRUE(std::isnan(got)) << what << ": " << got;
+  } else if (std::isinf(want)) {
+    EXPECT_EQ(got, want) << what;
+  } else {
+    EXPECT_NEAR(got, want, 2e-12 * std::abs(want) + 1e-15) << what;
+  }
+}
+
+TEST(SpecialFunctionsTest, OfOneNumber) {
+  const Row rows[] = {
+      {"aten.special_erfcx.default",
+       {-2, 0, 0.5, 3, 30, kNan},
+       {108.94090438997797, 1, 0.6156903441929258, 0.17900115118138998, 0.018795888861416754,
+        kNan}},
+      {"aten.erfinv.default",
+       {-0.999, -0.6, -1e-05, 0, 0.2, 0.75, 0.9999, 1, -1, 1.5},
+       {-2.3267537655135246, -0.5951160814499948, -8.862269254759594e-06, 0, 0.1791434546212917,
+        0.8134198475976185, 2.75106390571208, kInfinity, -kInfinity, kNan}},
+      {"aten.special_ndtri.default",
+       {1e-12, 0.01, 0.3, 0.5, 0.7, 0.999, 0, 1, -0.1},
+       {-7.034483825301131, -2.3263478740408408, -0.5244005127080409, 0, 0.5244005127080407,
+        3.090232306167813, -kInfinity, kInfinity, kNan}},
+      {"aten.lgamma.default",
+       {-0.5, 0.1, 1, 2.5, 40, -2},
+       {1.2655121234846454, 2.252712651734206, 0, 0.2846828704729192, 106.63176026064346,
+        kInfinity}},
+      {"aten.digamma.default",
+       {-0.5, 0.1, 1, 2.5, 40, 0, -3},
+       {0.03648997397857639, -10.423754940411076, -0.5772156649015328, 0.7031566406452431,
+        3.6763273740348428, -kInfinity, kNan}},
+      {"aten.special_i0e.default",
+       {-3, 0, 0.5, 20, 50, kInfinity},
+       {0.24300035416182536, 1, 0.6450352704491501, 0.089780311884826, 0.056561626647454184, 0}},
+      {"aten.special_i1e.default",
+       {-3, 0, 0.5, 20, 50},
+       {-0.19682671329730084, 0, 0.15642080318487173, 0.08750622218328867, 0.055993123892895395}},
+  };
+  for (const Row& row : rows) {
+    ASSERT_EQ(row.arguments.size(), row.values.size()) << row.op;
+    for (size_t i = 0; i < row.arguments.size(); ++i) {
+      ExpectClose(Of(row.op, row.arguments[i]), row.values[i], row.op);
+    }
+  }
+}
+
+TEST(SpecialFunctionsTest, OfTwoNumbers) {
+  const struct {
+    double a, x, lower, upper;
+  } gamma[] = {
+      {0.5, 0.2, 0.47291074313446185, 0.5270892568655381},
+      {2, 3, 0.8008517265285442, 0.1991482734714558},
+      {5, 1, 0.003659846827343713, 0.9963401531726563},
+      {0.3, 9, 0.9999917263039977, 8.273696002345569e-06},
+      {10, 10, 0.5420702855281478, 0.4579297144718523},
+      {2, 0, 0, 1},
+      {0, 2, 1, 0},
+      {-1, 2, kNan, kNan},
+      {2, kInfinity, 1, 0},
+  };
+  for (const auto& row : gamma) {
+    ExpectClose(Of("aten.igamma.default", row.a, row.x), row.lower, "igamma");
+    ExpectClose(Of("aten.igammac.default", row.a, row.x), row.upper, "igammac");
+  }
+  ExpectClose(Of("aten.special_zeta.default", 1.5, 1), 2.612375348685488, "zeta");
+  ExpectClose(Of("aten.special_zeta.default", 2, 0.3), 12.245364546107734, "zeta");
+  ExpectClose(Of("aten.special_zeta.default", 7, 12), 7.111595356135796e-08, "zeta");
+  ExpectClose(Of("aten.special_zeta.default", 1, 2), kInfinity, "zeta");
+  ExpectClose(Of("aten.special_zeta.default", 0.5, 2), kNan, "zeta");
+  const double places[] = {0.1, 0.5, 1, 2.5, 7, 40};
+  const double first[] = {101.43329915079275, 4.93480220054468,    1.6449340668482266,
+                          0.4903577561002349, 0.15354517795933756, 0.025315103841291032};
+  const double second[] = {-2001.8614573783439,  -16.828796644234316,   -2.404113806319188,
+                           -0.23620405164172736, -0.023530472985855234, -0.0006408202718352985};
+  for (int i = 0; i < 6; ++i) {
+    const TestTensor place = TestTensor::Of<double>({}, {places[i]});
+    ExpectClose(Apply("aten.polygamma.default", {EValue(int64_t{1}), EValue(place.view())}),
+                first[i], "polygamma");
+    ExpectClose(Apply("aten.polygamma.default", {EValue(int64_t{2}), EValue(place.view())}),
+                second[i], "polygamma");
+  }
+}
+
+TEST(SpecialFunctionsTest, Integers) {
+  const struct {
+    std::string_view op;
+    int64_t a, b, want;
+  } rows[] = {
+      {"aten.gcd.default", 12, -18, 6}, {"aten.gcd.default", 0, 5, 5},
+      {"aten.gcd.default", 0, 0, 0},    {"aten.lcm.default", 4, 6, 12},
+      {"aten.lcm.default", -4, 6, 12},  {"aten.lcm.default", 0, 6, 0},
+  };
+  KernelRegistry registry;
+  ASSERT_OK(AddReferenceKernels(registry));
+  for (const auto& row : rows) {
+    const TestTensor a = TestTensor::Of<int64_t>({1}, {row.a}),
+                     b = TestTensor::Of<int64_t>({1}, {row.b});
+    const TestTensor out = TestTensor::Of<int64_t>({1}, {-1});
+    EValue first(a.view()), second(b.view()), result(out.view());
+    EValue* const slots[] = {&first, &second};
+    EValue* const outputs[] = {&result};
+    StaticOutputs allocator;
+    KernelContext context(slots, outputs, &allocator, {});
+    ASSERT_OK(registry.Find(row.op, context)->run(context));
+    EXPECT_EQ(*out.view().as<int64_t>(), row.want) << row.op << " " << row.a << " " << row.b;
+  }
+}
+
+TEST(SpecialFunctionsTest, NanLosesAgainstNumbers) {
+  EXPECT_EQ(Of("aten.fmax.default", kNan, 2), 2);
+  EXPECT_EQ(Of("aten.fmax.default", 3, kNan), 3);
+  EXPECT_EQ(Of("aten.fmin.default", 3, 2), 2);
+  EXPECT_TRUE(std::isnan(Of("aten.fmin.default", kNan, kNan)));
+}
+
+}  // namespace
+}  // namespace belay
