@@ -2,6 +2,7 @@
 
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -122,6 +123,30 @@ EdgeVerifierOptions EdgeRules(bool dim_order) {
   return rules;
 }
 
+// Symbols that are part of a tensor's size get an upper bound where they have none.
+void BoundSizes(ExportedProgram& program, int64_t most) {
+  std::vector<std::string> symbols;
+  for (const Graph& graph : program.graphs) {
+    const auto collect = [&](ValueId id) {
+      const TensorMeta* tensor = graph.value(id).tensor();
+      if (tensor == nullptr) return;
+      for (const SymInt& size : tensor->sizes) {
+        if (!size.AsInt().has_value()) size.CollectSymbols(symbols);
+      }
+    };
+    for (ValueId id : graph.inputs()) collect(id);
+    for (NodeId node : graph.nodes()) {
+      for (const NodeOutput& output : graph.node(node).outputs) {
+        for (ValueId id : output.values) collect(id);
+      }
+    }
+  }
+  for (const std::string& symbol : symbols) {
+    SymRange& range = program.ranges[symbol];
+    if (range.max == SymRange::kUnboundedAbove) range.max = std::max(range.min, most);
+  }
+}
+
 absl::Status VerifyMethods(const MethodPrograms& methods, std::string_view phase) {
   for (const auto& [name, program] : methods) {
     const absl::Status status = VerifyEdge(program, EdgeRules(ToEdgeOptions().dim_order));
@@ -189,11 +214,14 @@ absl::StatusOr<ProgramImage> LowerPrograms(MethodPrograms methods, const Pipelin
     if (options.progress) options.progress(pass.name, 0.3);
   };
   for (auto& [name, program] : methods) {
+    if (options.unbounded_size.has_value()) BoundSizes(program, *options.unbounded_size);
     to_edge.decompose = KeepFor(program, options.partitioners);
     absl::StatusOr<ExportedProgram> edge =
         ToEdge(std::move(program), to_edge, report == nullptr ? nullptr : &report->passes);
     if (!edge.ok()) return Annotate(edge.status(), absl::StrCat("to_edge: method '", name, "'"));
     program = *std::move(edge);
+    // Lowering makes symbols, too.
+    if (options.unbounded_size.has_value()) BoundSizes(program, *options.unbounded_size);
   }
   clock.Stop();
 

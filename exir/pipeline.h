@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -47,6 +48,10 @@ struct PipelineReport {
 
 struct PipelineOptions {
   ImportOptions import;
+  // The most that a size may be which the program gives no upper bound (a Dim without max=, a size
+  // that the data decide): memory is planned for it, and larger inputs are refused. Without it such
+  // a program is an error.
+  std::optional<int64_t> unbounded_size;
   // Rounds in priority order; each is applied to all methods.
   std::vector<const Partitioner*> partitioners;
   const BackendSet* backends = nullptr;  // needed when there are partitioners

@@ -80,5 +80,28 @@ TEST_F(ToEdgeTest, AnEdgeProgramStaysAsItIs) {
   EXPECT_EQ(Convert(kEdge), PrintProgram(program));
 }
 
+constexpr std::string_view kUnbounded = R"(program aten {
+    ranges { s0: [2, inf] }
+    graph(%x: f32[s0] user_input) {
+      %y: f32[s0] = aten.sin.default(%x)
+      return (%y user_output)
+    }
+  })";
+
+TEST_F(ToEdgeTest, SizesWithoutBoundNeedOneFromTheCaller) {
+  for (const bool bounded : {false, true}) {
+    ASSERT_OK_AND_ASSIGN(ExportedProgram program, ParseProgram(kUnbounded, *ops_));
+    MethodPrograms methods;
+    methods.emplace_back("forward", std::move(program));
+    PipelineOptions options;
+    if (bounded) options.unbounded_size = 16;
+    const absl::StatusOr<ProgramImage> image = LowerPrograms(std::move(methods), options);
+    EXPECT_EQ(image.ok(), bounded) << image.status();
+    if (!bounded) {
+      EXPECT_THAT(image.status().ToString(), HasSubstr("dimension 0 is s0, which has no upper"));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace belay::exir

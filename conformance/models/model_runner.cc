@@ -1,5 +1,6 @@
 #include "conformance/models/model_runner.h"
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -116,6 +117,19 @@ absl::Status RunCase(const std::string& folder, const ModelCase& model_case,
   return absl::OkStatus();
 }
 
+// Of all recorded leaves: what a size that the program leaves unbounded gets as its bound.
+int64_t LargestSize(const Manifest& manifest) {
+  int64_t largest = 64;
+  for (const ModelCase& model_case : manifest.cases) {
+    for (const std::vector<Leaf>* leaves : {&model_case.inputs, &model_case.outputs}) {
+      for (const Leaf& leaf : *leaves) {
+        for (int64_t size : leaf.shape) largest = std::max(largest, size);
+      }
+    }
+  }
+  return largest;
+}
+
 }  // namespace
 
 absl::Status RunCases(const std::string& folder, const Manifest& manifest, Method& method) {
@@ -130,9 +144,11 @@ absl::Status RunCases(const std::string& folder, const Manifest& manifest, Metho
 
 absl::Status RunModel(const std::string& folder, const Manifest& manifest,
                       const std::string& archive, const Engine& engine) {
-  ABSL_ASSIGN_OR_RETURN(const exir::ProgramImage image,
-                        exir::LowerFiles({{"forward", absl::StrCat(folder, "/", archive)}},
-                                         *engine.ops, engine.pipeline));
+  exir::PipelineOptions pipeline = engine.pipeline;
+  if (!pipeline.unbounded_size.has_value()) pipeline.unbounded_size = LargestSize(manifest);
+  ABSL_ASSIGN_OR_RETURN(
+      const exir::ProgramImage image,
+      exir::LowerFiles({{"forward", absl::StrCat(folder, "/", archive)}}, *engine.ops, pipeline));
   ABSL_ASSIGN_OR_RETURN(const exir::SerializedProgram serialized, exir::SerializeProgram(image));
   const auto bytes = std::make_shared<const std::string>(serialized.ToString());
   ABSL_ASSIGN_OR_RETURN(

@@ -112,7 +112,7 @@ absl::StatusOr<schema::Tensor> MethodBuilder::DescribeTensor(const TensorMeta& m
           absl::StrCat("no memory can be planned for '", std::string(name), "': dimension ", d,
                        " is ", meta.sizes[d].ToString(),
                        ", which has no upper bound. Give the symbol a maximum when exporting "
-                       "(Dim(..., max=...))"));
+                       "(Dim(..., max=...)), or lower with a bound for all such sizes"));
     }
     tensor.add_sizes(range.max);
     dynamic |= uint32_t{1} << d;

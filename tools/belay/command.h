@@ -21,6 +21,7 @@ int Report(const absl::Status& status);
 
 struct LowerOptions {
   std::string input, output, report, dump_after, external_constants;
+  int64_t max_size = 0;                    // of sizes without an upper bound; 0: they are an error
   std::vector<std::string> methods;        // name=path
   std::vector<std::string> backends;       // names; "none" for none
   std::vector<std::string> compile_specs;  // BACKEND:KEY=VALUE

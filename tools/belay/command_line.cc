@@ -34,6 +34,8 @@ int RunCommandLine(std::vector<std::string> arguments, const Commands& commands,
   lower_app->add_option("--external-constants", lower.external_constants,
                         "writes the constants to NAME-DIGEST.data beside the program file");
   lower_app->add_option("--report", lower.report, "writes a JSON report to this file");
+  lower_app->add_option("--max-size", lower.max_size,
+                        "the most that a size may be which the program gives no upper bound");
   lower_app->add_option("--dump-after", lower.dump_after,
                         "prints the program as it is after this pass");
   lower_app->add_option("--threads", lower.threads, "threads for backends' preprocessing")

@@ -147,6 +147,7 @@ int Lower(const LowerOptions& options) {
   pipeline.backends = &AotBackends();
   pipeline.to_backend.threads = options.threads;
   pipeline.emit.write_state_in_place = options.write_state_in_place;
+  if (options.max_size > 0) pipeline.unbounded_size = options.max_size;
   pipeline.progress = [&](std::string_view phase, double done) { progress.Update(phase, done); };
   bool dumped = false;
   if (!options.dump_after.empty()) {
