@@ -1,5 +1,6 @@
 #include "exir/functionalize/training_to_aten.h"
 
+#include "exir/functionalize/batch_regions.h"
 #include "exir/functionalize/functionalize.h"
 #include "exir/functionalize/inline_regions.h"
 #include "exir/functionalize/rebase_as_strided.h"
@@ -18,8 +19,9 @@ Pass MarkAten() {
 }  // namespace
 
 std::vector<Pass> TrainingToAtenPasses(const DecomposeOptions& options) {
-  return {InlineRegions(),    Decompose(options), RebaseAsStrided(), Functionalize(options.table),
-          Decompose(options), MarkAten()};
+  return {InlineRegions(),   Decompose(options),           BatchRegions(),
+          RebaseAsStrided(), Functionalize(options.table), Decompose(options),
+          MarkAten()};
 }
 
 }  // namespace belay::exir

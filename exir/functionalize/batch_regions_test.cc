@@ -1,0 +1,94 @@
+#include "exir/functionalize/batch_regions.h"
+
+#include "exir/ops/standard_ops.h"
+#include "exir/testing/rewrite_test.h"
+#include "gtest/gtest.h"
+
+namespace belay::exir {
+namespace {
+
+const OpRegistry& Ops() {
+  static const OpRegistry& ops = *CreateStandardOps().value().release();
+  return ops;
+}
+
+// What builds a causal mask: two levels, each over one operand.
+TEST(BatchRegionsTest, PointwiseOperandsOfDifferentLevelsBroadcast) {
+  ExpectRewrite(R"(program training {
+  graph(%q: i64[3] user_input, %k: i64[5] user_input) {
+    torch._functorch.predispatch._vmap_increment_nesting(3, "error")
+    %a: i64[] = torch._functorch.predispatch._add_batch_dim(%q, 0, 1)
+    torch._functorch.predispatch._vmap_increment_nesting(5, "error")
+    %b: i64[] = torch._functorch.predispatch._add_batch_dim(%k, 0, 2)
+    %le: b8[] = aten.le.Tensor(%b, %a)
+    %r: b8[5] = torch._functorch.predispatch._remove_batch_dim(%le, 2, 5, 0)
+    torch._functorch.predispatch._vmap_decrement_nesting()
+    %s: b8[3,5] = torch._functorch.predispatch._remove_batch_dim(%r, 1, 3, 0)
+    torch._functorch.predispatch._vmap_decrement_nesting()
+    return (%s user_output)
+  }
+})",
+                BatchRegions().run, R"(program training {
+  graph(%q: i64[3] user_input, %k: i64[5] user_input) {
+    %unsqueeze: i64[1,5] = aten.unsqueeze.default(%k, 0)
+    %unsqueeze_1: i64[3,1] = aten.unsqueeze.default(%q, 1)
+    %le_1: b8[3,5] = aten.le.Tensor(%unsqueeze, %unsqueeze_1)
+    return (%le_1 user_output)
+  }
+})",
+                Ops());
+}
+
+TEST(BatchRegionsTest, DimensionsAreCountedBehindTheBatch) {
+  ExpectRewrite(R"(program training {
+  graph(%x: f32[2,3,4] user_input) {
+    %a: f32[2,4] = torch._functorch.predispatch._add_batch_dim(%x, 1, 1)
+    %s: f32[2] = aten.sum.dim_IntList(%a, [-1])
+    %r: f32[2,3] = torch._functorch.predispatch._remove_batch_dim(%s, 1, 3, 1)
+    return (%r user_output)
+  }
+})",
+                BatchRegions().run, R"(program training {
+  graph(%x: f32[2,3,4] user_input) {
+    %permute: f32[3,2,4]{strides=[4,12,1]} = aten.permute.default(%x, [1, 0, 2])
+    %sum: f32[3,2] = aten.sum.dim_IntList(%permute, [2])
+    %permute_1: f32[2,3]{strides=[1,2]} = aten.permute.default(%sum, [1, 0])
+    return (%permute_1 user_output)
+  }
+})",
+                Ops());
+}
+
+TEST(BatchRegionsTest, WhatIsNotBatchedIsRepeated) {
+  ExpectRewrite(R"(program training {
+  graph(%x: f32[2] user_input) {
+    %n: f32[2] = aten.neg.default(%x)
+    %r: f32[3,2] = torch._functorch.predispatch._remove_batch_dim(%n, 1, 3, 0)
+    return (%r user_output)
+  }
+})",
+                BatchRegions().run, R"(program training {
+  graph(%x: f32[2] user_input) {
+    %n: f32[2] = aten.neg.default(%x)
+    %unsqueeze: f32[1,2] = aten.unsqueeze.default(%n, 0)
+    %expand: f32[3,2]{strides=[0,1]} = aten.expand.default(%unsqueeze, [3, 2])
+    return (%expand user_output)
+  }
+})",
+                Ops());
+}
+
+TEST(BatchRegionsTest, OperatorsWithoutBatchedFormAreNamed) {
+  ExpectPassError(R"(program training {
+  graph(%x: f32[3,2,2] user_input) {
+    %a: f32[2,2] = torch._functorch.predispatch._add_batch_dim(%x, 0, 1)
+    %t: f32[2,2] = aten.triu.default(%a)
+    %r: f32[3,2,2] = torch._functorch.predispatch._remove_batch_dim(%t, 1, 3, 0)
+    return (%r user_output)
+  }
+})",
+                  BatchRegions().run, absl::StatusCode::kUnimplemented, "vmap of aten.triu", Ops());
+}
+
+}  // namespace
+}  // namespace belay::exir
