@@ -1,0 +1,191 @@
+// A model saved in both dialects computes the same in both, on inputs that nobody recorded: what
+// run_decompositions made of it in PyTorch, and what Belay makes of the program as it was traced.
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <random>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "conformance/models/compare.h"
+#include "conformance/models/manifest.h"
+#include "exir/ops/standard_ops.h"
+#include "exir/pipeline.h"
+#include "exir/serialize/serializer.h"
+#include "gtest/gtest.h"
+#include "runtime/core/mapped_file.h"
+#include "runtime/core/npy.h"
+#include "runtime/core/status_macros.h"
+#include "runtime/core/testing.h"
+#include "runtime/executor/method.h"
+#include "runtime/io/npy_values.h"
+#include "runtime/kernels/standard_kernels.h"
+
+namespace belay::conformance {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Models that are not compared, and why.
+struct Exception {
+  std::string_view model, reason;
+};
+constexpr Exception kExceptions[] = {
+    {"custom_operator", "the operator zoo::scaled_swish belongs to no library"},
+};
+
+struct Loaded {
+  std::unique_ptr<Program> program;
+  std::unique_ptr<Method> method;
+};
+
+class DialectsTest : public ::testing::Test {
+ protected:
+  DialectsTest() {
+    EXPECT_OK(AddStandardKernels(kernels_));
+    auto ops = exir::CreateStandardOps();
+    EXPECT_OK(ops.status());
+    ops_ = *std::move(ops);
+  }
+
+  static std::vector<fs::path> Folders() {
+    std::vector<fs::path> folders;
+    for (const char* zoo : {"conformance/models/zoo", "conformance/models/more"}) {
+      if (!fs::exists(zoo)) continue;
+      for (const auto& entry : fs::directory_iterator(zoo)) {
+        if (fs::exists(entry.path() / "model.pt2") && fs::exists(entry.path() / "training.pt2"))
+          folders.push_back(entry.path());
+      }
+    }
+    std::sort(folders.begin(), folders.end());
+    return folders;
+  }
+
+  absl::StatusOr<Loaded> Load(const fs::path& archive) {
+    exir::PipelineOptions options;
+    options.unbounded_size = 64;
+    ABSL_ASSIGN_OR_RETURN(const exir::ProgramImage image,
+                          exir::LowerFiles({{"forward", archive.string()}}, *ops_, options));
+    ABSL_ASSIGN_OR_RETURN(const exir::SerializedProgram serialized, exir::SerializeProgram(image));
+    const auto bytes = std::make_shared<const std::string>(serialized.ToString());
+    Loaded loaded;
+    ABSL_ASSIGN_OR_RETURN(
+        Program program,
+        Program::OpenBytes(
+            bytes,
+            absl::MakeConstSpan(reinterpret_cast<const std::byte*>(bytes->data()), bytes->size()),
+            {}));
+    loaded.program = std::make_unique<Program>(std::move(program));
+    ABSL_ASSIGN_OR_RETURN(Method method,
+                          Method::Load(*loaded.program, "forward", kernels_, backends_));
+    loaded.method = std::make_unique<Method>(std::move(method));
+    return loaded;
+  }
+
+  // The recorded inputs of a case, floating point numbers moved. Everything else stays: it may be
+  // an index, a length, a mask.
+  static absl::StatusOr<std::vector<NpyArray>> Inputs(const fs::path& folder, const ModelCase& c,
+                                                      uint32_t seed) {
+    std::mt19937 random(seed);
+    const auto moved = [&](double x) {
+      return x * 0.75 + (static_cast<double>(random() % 2001) / 1000 - 1) * 0.5;
+    };
+    std::vector<NpyArray> arrays(c.inputs.size());
+    for (size_t i = 0; i < arrays.size(); ++i) {
+      if (c.inputs[i].file.empty()) continue;
+      ABSL_ASSIGN_OR_RETURN(const auto file,
+                            MappedFile::Open((folder / "case_0" / c.inputs[i].file).string()));
+      ABSL_ASSIGN_OR_RETURN(arrays[i], ReadNpy(file->bytes()));
+      if (c.inputs[i].kind != "tensor") continue;
+      const TensorView view = arrays[i].view();
+      for (int64_t k = 0; k < view.numel(); ++k) {
+        if (view.dtype == DType::kFloat32) {
+          view.as<float>()[k] = static_cast<float>(moved(view.as<float>()[k]));
+        } else if (view.dtype == DType::kFloat64) {
+          view.as<double>()[k] = moved(view.as<double>()[k]);
+        }
+      }
+    }
+    return arrays;
+  }
+
+  static absl::Status Run(Method& method, const std::vector<NpyArray>& arrays) {
+    const MethodPlan& plan = method.plan();
+    for (size_t i = 0; i < plan.inputs.size(); ++i) {
+      EValue value = ConstantInput(plan, i);
+      if (InputTakesArray(plan, i)) {
+        ABSL_ASSIGN_OR_RETURN(value, InputFromNpy(plan, i, arrays[i]));
+      }
+      ABSL_RETURN_IF_ERROR(method.SetInput(i, value));
+    }
+    return method.Execute();
+  }
+
+  static void ExpectSame(const EValue& a, const EValue& b, const Manifest& manifest,
+                         std::string_view what) {
+    const auto* x = a.get_if<TensorView>();
+    const auto* y = b.get_if<TensorView>();
+    if (x != nullptr && y != nullptr) {
+      EXPECT_OK(
+          CompareTensors(*x, *y, std::max(manifest.atol, 1e-5), std::max(manifest.rtol, 1e-4)))
+          << what;
+      return;
+    }
+    EXPECT_EQ(a.KindName(), b.KindName()) << what;
+    if (const int64_t* v = a.get_if<int64_t>()) EXPECT_EQ(*v, *b.get_if<int64_t>()) << what;
+    if (const bool* v = a.get_if<bool>()) EXPECT_EQ(*v, *b.get_if<bool>()) << what;
+    if (const double* v = a.get_if<double>()) EXPECT_NEAR(*v, *b.get_if<double>(), 1e-6) << what;
+  }
+
+  std::unique_ptr<exir::OpRegistry> ops_;
+  KernelRegistry kernels_;
+  BackendRegistry backends_;
+};
+
+TEST_F(DialectsTest, BothComputeTheSame) {
+  int compared = 0;
+  for (const fs::path& folder : Folders()) {
+    SCOPED_TRACE(folder.string());
+    const std::string name = folder.filename().string();
+    const bool excepted = std::any_of(std::begin(kExceptions), std::end(kExceptions),
+                                      [&](const Exception& e) { return e.model == name; });
+    ASSERT_OK_AND_ASSIGN(const Manifest manifest,
+                         ReadManifest((folder / "manifest.json").string()));
+    auto aten = Load(folder / "model.pt2"), training = Load(folder / "training.pt2");
+    if (excepted) {
+      EXPECT_FALSE(aten.ok() && training.ok()) << name << " lowers now; remove the exception";
+      continue;
+    }
+    ASSERT_OK(aten.status());
+    ASSERT_OK(training.status());
+    ASSERT_EQ(aten->method->num_outputs(), training->method->num_outputs());
+    // State goes on from call to call.
+    for (uint32_t seed = 1; seed <= 3; ++seed) {
+      ASSERT_OK_AND_ASSIGN(const auto first, Inputs(folder, manifest.cases[0], seed));
+      ASSERT_OK_AND_ASSIGN(const auto second, Inputs(folder, manifest.cases[0], seed));
+      const absl::Status a = Run(*aten->method, first), b = Run(*training->method, second);
+      ASSERT_EQ(a.code(), b.code()) << a << " / " << b;
+      if (!a.ok()) continue;  // an assertion of the program
+      ++compared;
+      for (size_t k = 0; k < aten->method->num_outputs(); ++k) {
+        ExpectSame(aten->method->GetOutput(k), training->method->GetOutput(k), manifest,
+                   absl::StrCat("call ", seed, " output ", k));
+      }
+      for (size_t i = 0; i < first.size(); ++i) {
+        if (manifest.cases[0].inputs[i].kind != "tensor") continue;
+        EXPECT_OK(CompareTensors(first[i].view(), second[i].view(), std::max(manifest.atol, 1e-5),
+                                 std::max(manifest.rtol, 1e-4)))
+            << "call " << seed << " input " << i << " after it";
+      }
+    }
+  }
+  EXPECT_GT(compared, 60);
+}
+
+}  // namespace
+}  // namespace belay::conformance
