@@ -1,7 +1,11 @@
 // `belay lower`: archives → a program file.
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <iostream>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -116,6 +120,21 @@ absl::StatusOr<Partitioners> MakePartitioners(const LowerOptions& options) {
   return result;
 }
 
+// The report first: when it can't be written there is no program, and when the program can't be
+// written the report goes, too, unless it took the place of another one.
+absl::Status WriteReportAndProgram(const LowerOptions& options, std::string_view report,
+                                   const exir::SerializedProgram& program) {
+  bool added = false;
+  if (!options.report.empty()) {
+    struct stat info;
+    added = ::lstat(options.report.c_str(), &info) != 0;
+    ABSL_RETURN_IF_ERROR(WriteFileAtomically(options.report, absl::MakeConstSpan(&report, 1)));
+  }
+  absl::Status status = exir::WriteSerializedProgram(program, options.output);
+  if (!status.ok() && added) ::unlink(options.report.c_str());
+  return status;
+}
+
 }  // namespace
 
 int Lower(const LowerOptions& options) {
@@ -128,6 +147,11 @@ int Lower(const LowerOptions& options) {
       return kBadUsage;
     }
     methods.emplace_back(method.substr(0, equals), method.substr(equals + 1));
+  }
+  if (!options.report.empty() && options.report == options.output) {
+    std::cerr << "belay: the report can't be written to the program's file " << options.output
+              << "\n";
+    return kBadUsage;
   }
   if (methods.empty()) {
     std::cerr << "belay: lower needs an archive, or --method NAME=FILE\n";
@@ -170,18 +194,9 @@ int Lower(const LowerOptions& options) {
   const auto serialized = exir::SerializeProgram(
       *image, {.companions = true, .constants_companion = options.external_constants});
   if (!serialized.ok()) return Report(serialized.status());
-  if (const absl::Status status = exir::WriteSerializedProgram(*serialized, options.output);
-      !status.ok()) {
-    return Report(status);
-  }
   const std::string text = ToJson(report, serialized->size).dump(2) + "\n";
-  if (!options.report.empty()) {
-    const std::string_view piece = text;
-    if (const absl::Status status =
-            WriteFileAtomically(options.report, absl::MakeConstSpan(&piece, 1));
-        !status.ok()) {
-      return Report(status);
-    }
+  if (const absl::Status status = WriteReportAndProgram(options, text, *serialized); !status.ok()) {
+    return Report(status);
   }
   if (options.json) {
     std::cout << text;

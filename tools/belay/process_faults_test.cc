@@ -124,17 +124,43 @@ TEST_F(ProcessFaultsTest, AFullDiskLeavesFilesThatThereWereBefore) {
       {"lower", kArchive, "-o", Out("m.belay")},
       {"strip", Out("m.belay")},
       {"stress", Out("m.belay"), "--mutations", "1", "--write", Out("m.belay")},
-      {"lower", kArchive, "-o", Out("other.belay"), "--report", Out("m.belay")}};
+      // The report takes more than there is room for, and so does the program after a report.
+      {"lower", kArchive, "-o", Out("other.belay"), "--report", Out("m.belay")},
+      {"lower", kArchive, "-o", Out("m.belay"), "--report", "/dev/null"}};
   for (const std::vector<std::string>& command : commands) {
-    // The last writes a program first, which must fit.
-    const bool is_report = command.size() > 4 && command[4] == "--report";
-    const Ended ended = Run(command, is_report ? before.size() : kFull);
-    if (is_report) continue;  // whether the report fits depends on its numbers
+    const Ended ended = Run(command, kFull);
     EXPECT_EQ(ended.status, 3) << command[0];
     EXPECT_THAT(ended.errors, HasSubstr(absl::StrCat("cannot write ", Out("m.belay"))));
     EXPECT_EQ(Read(Out("m.belay")), before) << command[0];
     EXPECT_EQ(Files(), std::set<std::string>({"m.belay"})) << command[0];
   }
+}
+
+TEST_F(ProcessFaultsTest, NoProgramWithoutItsReportAndNoReportWithoutItsProgram) {
+  ASSERT_EQ(Run({"lower", kArchive, "-o", Out("m.belay"), "--report", Out("r.json")}).status, 0);
+  const std::string program = Read(Out("m.belay"));
+  ASSERT_LT(Read(Out("r.json")).size(), program.size());
+  fs::remove(Out("m.belay"));
+  fs::remove(Out("r.json"));
+  // The report can't be written.
+  for (const std::string& report : {std::string("/dev/full"), Out("none/r.json"), Out("")}) {
+    const Ended ended = Run(
+        {"lower", kArchive, "-o", Out("m.belay"), "--report", report, "--external-constants", "w"});
+    EXPECT_EQ(ended.status, 3) << report;
+    EXPECT_THAT(ended.errors, HasSubstr("cannot"));
+    EXPECT_TRUE(Files().empty()) << report;
+  }
+  // The report fits, the program does not.
+  const Ended ended =
+      Run({"lower", kArchive, "-o", Out("m.belay"), "--report", Out("r.json")}, program.size() - 1);
+  EXPECT_EQ(ended.status, 3);
+  EXPECT_THAT(ended.errors, HasSubstr(absl::StrCat("cannot write ", Out("m.belay"))));
+  EXPECT_TRUE(Files().empty());
+  // One file can't be both.
+  const Ended both = Run({"lower", kArchive, "-o", Out("m.belay"), "--report", Out("m.belay")});
+  EXPECT_EQ(both.status, 2);
+  EXPECT_THAT(both.errors, HasSubstr("the report can't be written to the program's file"));
+  EXPECT_TRUE(Files().empty());
 }
 
 TEST_F(ProcessFaultsTest, OutputsOnAFullDiskAreErrorsThatNameThem) {
@@ -163,7 +189,7 @@ TEST_F(ProcessFaultsTest, OutputsOnAFullDiskAreErrorsThatNameThem) {
   const Ended run =
       Run({"run", Out("m.belay"), "--random-inputs", "1", "--output-dir", Out("results")}, 16);
   EXPECT_NE(run.status, 0);  // not even the message has room
-  EXPECT_EQ(Files(), std::set<std::string>({"m.belay", "n.belay"}));
+  EXPECT_EQ(Files(), std::set<std::string>({"m.belay"}));
 }
 
 TEST_F(ProcessFaultsTest, KeysAndSignaturesAreWholeOrAbsent) {
