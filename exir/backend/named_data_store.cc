@@ -87,7 +87,7 @@ absl::Status NamedDataStore::Add(std::string_view key, Storage data,
     }
     const std::optional<uint64_t> both =
         CheckedMul(entry->alignment / std::gcd(entry->alignment, alignment), alignment);
-    if (!both.has_value()) {
+    if (!both.has_value() || *both > static_cast<uint64_t>(INT64_MAX)) {
       return absl::InvalidArgumentError(absl::StrCat("key ", Printable(key),
                                                      ": no alignment is a multiple of ",
                                                      entry->alignment, " and ", alignment));

@@ -57,6 +57,16 @@ TEST(NamedDataStoreTest, RepeatedKeyKeepsBothAlignments) {
   EXPECT_EQ(Show(store), "x=ab@12 ");
 }
 
+TEST(NamedDataStoreTest, RepeatedKeyHasAnAlignmentThatCanBeAskedForAgain) {
+  NamedDataStore store, merged;
+  EXPECT_TRUE(Add(store, "x", "ab", int64_t{1} << 62).ok());
+  // 3 * 2^62 is no int64_t.
+  EXPECT_THAT(Add(store, "x", "ab", 3), StatusIs(absl::StatusCode::kInvalidArgument,
+                                                 HasSubstr("no alignment is a multiple")));
+  EXPECT_EQ(Show(store), "x=ab@4611686018427387904 ");
+  EXPECT_OK(merged.Merge(store.output()));
+}
+
 TEST(NamedDataStoreTest, RepeatedKeyWithOtherBytesFailsAndChangesNothing) {
   NamedDataStore store;
   EXPECT_TRUE(Add(store, "x", "ab").ok());

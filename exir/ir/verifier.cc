@@ -11,6 +11,7 @@
 #include "exir/ir/argument_kind.h"
 #include "exir/ir/lowered_backend_module.h"
 #include "exir/ir/text.h"
+#include "runtime/core/printable.h"
 #include "runtime/core/str_cat.h"
 
 namespace belay::exir {
@@ -69,7 +70,8 @@ class Verifier {
   template <class Subject>
   void Report(int invariant, Subject subject, std::string_view problem) {
     if (count_++ < kMaxReported) {
-      violations_.push_back(absl::StrCat("V", invariant, " ", subject(), ": ", problem));
+      // Names are what a file says.
+      violations_.push_back(Printable(absl::StrCat("V", invariant, " ", subject(), ": ", problem)));
     }
   }
   void ReportNode(int invariant, const Graph& graph, NodeId node, std::string_view problem) {

@@ -422,6 +422,11 @@ TEST(Verifier, ReportsAHundredViolationsAndTheirNumber) {
   EXPECT_EQ(violations[100], "and 50 more");
 }
 
+TEST(Verifier, ShowsControlCharactersAsText) {
+  EXPECT_THAT(Violations("program aten { graph(%a: f32[2] parameter \"w\x1b[2J\") { return () } }"),
+              ElementsAre(HasSubstr("expected the parameter 'w\\x1b[2J' to exist")));
+}
+
 TEST(Verifier, IsLinear) {
   // One value with very many users, and one node with very many arguments: quadratic work would not
   // end.

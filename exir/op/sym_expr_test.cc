@@ -32,6 +32,17 @@ TEST(SymExprTest, EqualPolynomialsAreEqualExpressions) {
   EXPECT_FALSE(SymExpr(2) == SymExpr::Float(2));
 }
 
+TEST(SymExprTest, TruthValuesInSumsAndProductsAreNumbers) {
+  EXPECT_EQ(Text("s/true"), "s");
+  EXPECT_EQ(Text("true*s"), "s");
+  EXPECT_EQ(Text("true*true*s"), "s");
+  EXPECT_EQ(Text("false*s"), "0");
+  EXPECT_EQ(Text("true + s"), "s + 1");
+  EXPECT_EQ(Text("s - false"), "s");
+  EXPECT_EQ(Text("s/false"), Text("s/0"));
+  EXPECT_EQ(Text("true"), "true");
+}
+
 TEST(SymExprTest, ReadsSreprAndInfixAlike) {
   EXPECT_EQ(Parse("Add(Symbol('s77', positive=True, integer=True), Integer(-1))"),
             Parse("s77 - 1"));

@@ -53,8 +53,14 @@ SymFactor ToFactor(const SymExpr& e) {
   return {e, 1};
 }
 
+// What a constant counts for in sums and products, where truth values are 0 and 1.
+std::optional<SymNumber> Summand(const SymExpr& e) {
+  if (const std::optional<bool> b = e.AsBool()) return SymNumber::Int(*b ? 1 : 0);
+  return NumberOf(e);
+}
+
 SymTerm ToTerm(const SymExpr& e) {
-  if (const std::optional<SymNumber> n = NumberOf(e)) return {*n, {}};
+  if (const std::optional<SymNumber> n = Summand(e)) return {*n, {}};
   SymTerm term{SymNumber::Int(1), {}};
   if (e.kind() != Kind::kMul) {
     term.monomial.push_back(ToFactor(e));
@@ -210,7 +216,7 @@ SymExpr Product(std::vector<SymFactor> factors) {
     const SymFactor f = std::move(factors.back());
     factors.pop_back();
     if (f.exponent == 0) continue;
-    if (const std::optional<SymNumber> n = NumberOf(f.base)) {
+    if (const std::optional<SymNumber> n = Summand(f.base)) {
       const std::optional<SymNumber> power = Power(*n, f.exponent);
       const std::optional<SymNumber> product =
           power ? Multiply(all.coefficient, *power) : std::nullopt;
