@@ -124,8 +124,7 @@ absl::StatusOr<EValue*> CaseMemory::NewOutput(const exir::TensorMeta& meta,
     const std::optional<std::vector<int64_t>> sizes = Numbers(meta.sizes, {}),
                                               strides = Numbers(meta.strides, {});
     if (!sizes || !strides)
-      return absl::InternalError(
-          "the meta kernel gave symbolic strides for sizes that are numbers");
+      return absl::ResourceExhaustedError("the result has more elements than an int64 counts");
     ABSL_RETURN_IF_ERROR(Allocate(tensor, Sizes(*sizes), Strides(*strides)));
     return value;
   }

@@ -87,7 +87,7 @@ absl::Status CatMeta(MetaContext& context) {
     types.AddTensor(t->dtype, t->rank());
     channels_last = channels_last && LooksChannelsLast(*t) && t->rank() == tensors[0]->rank();
   }
-  ABSL_ASSIGN_OR_RETURN(std::vector<SymInt> sizes, shape.Result(dim));
+  ABSL_ASSIGN_OR_RETURN(std::vector<SymInt> sizes, shape.Result());
   ABSL_ASSIGN_OR_RETURN(const DType dtype, types.Result());
   return SetDense(context, *tensors[0], DenseInFormat(dtype, std::move(sizes), channels_last));
 }

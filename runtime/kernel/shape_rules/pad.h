@@ -169,10 +169,10 @@ class CatShape {
   }
 
   // kInvalidArgument when there was no operand. [0] when all of them counted as nothing.
-  absl::StatusOr<Dims<D>> Result(int64_t dim) const {
+  // PyTorch does not look at the dimension then.
+  absl::StatusOr<Dims<D>> Result() const {
     if (count_ == 0) return absl::InvalidArgumentError("cat: expected at least one tensor");
     if (started_) return sizes_;
-    ABSL_RETURN_IF_ERROR(NormalizeDim(dim, 1).status());
     Dims<D> nothing;
     nothing.push_back(D(int64_t{0}));
     return nothing;

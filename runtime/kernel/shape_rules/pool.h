@@ -125,7 +125,9 @@ absl::StatusOr<Dims<D>> AdaptivePoolShape(absl::Span<const D> input, absl::Span<
   }
   const int rank = static_cast<int>(input.size());
   bool fits = rank == spatial + 1 || rank == spatial + 2;
-  for (int d = fits ? rank - spatial : rank; d < rank; ++d) fits = fits && KnownInt(input[d]) != 0;
+  // In three dimensions the channels of a batch count too.
+  const int first = !fits ? rank : spatial == 3 ? 1 : rank - spatial;
+  for (int d = first; d < rank; ++d) fits = fits && KnownInt(input[d]) != 0;
   if (!fits) {
     return absl::InvalidArgumentError(absl::StrCat(
         "input: expected rank ", spatial + 1, " or ", spatial + 2, " with elements in the last ",

@@ -80,6 +80,10 @@ absl::StatusOr<Dims<D>> Col2ImShape(absl::Span<const D> input, absl::Span<const 
         absl::StrCat("col2im: expected an input of rank 2 or 3 and two output sizes, got shape ",
                      FormatDims<D>(input), " and sizes ", FormatDims<D>(size)));
   }
+  if (KnownInt(input[rank - 2]) == 0 || KnownInt(input[rank - 1]) == 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("col2im: patches ", FormatDims<D>(input), " have no elements"));
+  }
   const D& rows = input[rank - 2];
   const CheckedInt area = CheckedInt(p.kernel[0]) * p.kernel[1];
   const std::optional<int64_t> known_rows = KnownInt(rows);

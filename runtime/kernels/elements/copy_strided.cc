@@ -82,6 +82,8 @@ void CopyRun(const void* source, int64_t in_step, void* target, int64_t out_step
   if (out_step == 1 && in_step == 0) {
     const T x = in[0];
     for (int64_t i = 0; i < n; ++i) out[i] = x;
+  } else if (out_step == 1 && in_step == -1) {
+    for (int64_t i = 0; i < n; ++i) out[i] = in[-i];
   } else if (out_step == 1 && in_step == 2) {
     for (int64_t i = 0; i < n; ++i) out[i] = in[2 * i];
   } else if (out_step == 1) {
@@ -248,6 +250,20 @@ absl::Status CopyStrided(const TensorView& from, const TensorView& to) {
     MoveElements(plan, from.as<const std::byte>(), to.as<std::byte>(), DTypeSize(from.dtype));
   }
   return absl::OkStatus();
+}
+
+void CopyFlipped(const TensorView& from, uint32_t mask, const TensorView& to) {
+  if (from.numel() == 0) return;
+  TensorView flipped = from;
+  int64_t first = 0;
+  for (int d = 0; d < from.rank(); ++d) {
+    if (((mask >> d) & 1) == 0) continue;
+    first += (from.sizes[d] - 1) * from.strides[d];
+    flipped.strides[d] = -from.strides[d];
+  }
+  const size_t size = DTypeSize(from.dtype);
+  MoveElements(PlanOf(flipped, to), from.as<const std::byte>() + first * static_cast<int64_t>(size),
+               to.as<std::byte>(), size);
 }
 
 void FillStrided(const TensorView& to, const void* element) {

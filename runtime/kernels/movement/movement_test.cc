@@ -24,6 +24,14 @@ std::vector<std::pair<std::string, std::vector<TestArgument>>> OneTensorCalls() 
       {"aten.clone.default", {EValue()}},
       {"aten.constant_pad_nd.default", {Ints{2, 3, -1, 1}, Int(1)}},
       {"aten.diagonal_copy.default", {Int(1), Int(2), Int(3)}},
+      {"aten.flip.default", {Ints{}}},
+      {"aten.flip.default", {Ints{3}}},
+      {"aten.flip.default", {Ints{0, 2}}},
+      {"aten.flip.default", {Ints{0, 1, 2, 3}}},
+      {"aten.roll.default", {Ints{-3}, Ints{3}}},
+      {"aten.roll.default", {Ints{1, 17, 0}, Ints{0, 2, 1}}},
+      {"aten.roll.default", {Ints{2, -1, 5, 3}, Ints{0, 1, 2, 3}}},
+      {"aten.roll.default", {Ints{1, 2}, Ints{2, 2}}},
       {"aten.expand_copy.default", {Ints{2, 3, 4, 6, 10}, EValue(false)}},
       {"aten.permute_copy.default", {Ints{0, 2, 3, 1}}},
       {"aten.permute_copy.default", {Ints{3, 2, 1, 0}}},
@@ -71,6 +79,19 @@ TEST(MovementTest, TransposedPlanesOfAllSizes) {
                                         {TestTensorSpec{dtype, {2, rows, columns}}, Int(1), Int(2)},
                                         {dtype}}));
       }
+    }
+  }
+}
+
+TEST(MovementTest, FlippedAndRolledRowsOfAllLengths) {
+  using Ints = std::vector<int64_t>;
+  KernelComparison comparison;
+  for (DType dtype : {DType::kInt8, DType::kFloat16, DType::kFloat32, DType::kInt64}) {
+    for (int64_t n : KernelComparison::Lengths(dtype)) {
+      const TestTensorSpec rows = {dtype, {2, n}};
+      ASSERT_TRUE(comparison.Compare({"aten.flip.default", {rows, Ints{1}}, {dtype}}));
+      if (n == 0) continue;
+      ASSERT_TRUE(comparison.Compare({"aten.roll.default", {rows, Ints{n / 2}, Ints{1}}, {dtype}}));
     }
   }
 }

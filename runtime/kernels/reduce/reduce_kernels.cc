@@ -416,6 +416,7 @@ absl::Status Truth(KernelContext& context) {
 // The sum of squared distances from the mean, over count - correction (at least 0).
 void FillVariance(const Fold& fold, double correction, const TensorView& var,
                   const TensorView* mean) {
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   const double count = static_cast<double>(fold.count());
   const double divisor = std::fmax(count - correction, 0);
   const Reduction reduction(fold, var, mean == nullptr ? var : *mean);
@@ -431,13 +432,13 @@ void FillVariance(const Fold& fold, double correction, const TensorView& var,
       centers[i] /= count;
       if (std::isfinite(centers[i])) continue;
       // A running mean, which infinities turn into NaN as they do PyTorch's.
-      double center = count > 0 ? 0 : std::numeric_limits<double>::quiet_NaN(), seen = 0;
+      double center = count > 0 ? 0 : kNan, seen = 0;
       ForEachFolded(fold, in, base + i, [&](double x) { center += (x - center) / ++seen; });
       centers[i] = center;
     }
     FoldBlock<double>(reduction, squares, base, width, 0.0, centers, totals, add);
     for (int64_t i = 0; i < width; ++i) {
-      write_var(at[0] + i * step[0], totals[i] / divisor);
+      write_var(at[0] + i * step[0], count > 0 ? totals[i] / divisor : kNan);
       if (mean != nullptr) write_mean(at[1] + i * step[1], centers[i]);
     }
   });

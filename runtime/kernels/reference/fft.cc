@@ -31,8 +31,13 @@ int64_t ConvolutionLength(int64_t n) {
   return length;
 }
 
-// e^(2 pi i k / n), or of -k.
+// e^(2 pi i k / n), or of -k; exact at quarters of the circle. Precondition: 0 <= k < n.
 Complex Root(int64_t k, int64_t n, bool forward) {
+  if (4 * k % n == 0) {
+    constexpr double kCosine[] = {1, 0, -1, 0}, kSine[] = {0, 1, 0, -1};
+    const int64_t quarter = 4 * k / n;
+    return {kCosine[quarter], forward ? -kSine[quarter] : kSine[quarter]};
+  }
   const double angle = 2 * std::numbers::pi * static_cast<double>(k) / static_cast<double>(n);
   return {std::cos(angle), forward ? -std::sin(angle) : std::sin(angle)};
 }
@@ -169,6 +174,9 @@ absl::Status RealFft(KernelContext& context) {
   ForEachLine(self->sizes, last, self->strides, out->strides, [&](int64_t from, int64_t to) {
     for (int64_t i = 0; i < n; ++i) work[i] = in(from + i * self->strides[last]);
     Transform(work, n, true, work + n);
+    // The elements that are their own mirror images are real, be they finite or not.
+    work[0] = work[0].real();
+    if (n % 2 == 0) work[n / 2] = work[n / 2].real();
     for (int64_t i = 0; i < kept; ++i) write(to + i * out->strides[last], work[i] * scale);
   });
   for (int k = 0; k + 1 < dims.size(); ++k) {

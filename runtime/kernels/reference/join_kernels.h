@@ -56,7 +56,7 @@ absl::Status Cat(KernelContext& context) {
     ABSL_ASSIGN_OR_RETURN(const TensorView* t, ListTensor(tensors, k));
     ABSL_RETURN_IF_ERROR(shape.Add(ToDims(t->sizes), dim));
   }
-  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> dims, shape.Result(dim));
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> dims, shape.Result());
   ABSL_ASSIGN_OR_RETURN(const Sizes sizes, ToSizes(dims));
   ABSL_ASSIGN_OR_RETURN(TensorView * out, context.Output(0, sizes));
   CheckedInt start = 0;

@@ -161,22 +161,25 @@ double SquaredDistance(std::complex<double> a, std::complex<double> b) { return 
 // The sum of squared distances from the mean, over count - correction (at least 0).
 absl::Status FillVariance(const Fold& fold, double correction, const TensorView& var,
                           const TensorView* mean) {
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   const double count = static_cast<double>(fold.count());
   const double divisor = std::fmax(count - correction, 0);
   const auto run = [&](auto zero) {
     using T = decltype(zero);
+    T nothing(kNan);
+    if constexpr (kIsComplex<T>) nothing = {kNan, kNan};
     const Reader<T> in(*fold.self);
     const Writer<double> write_var(var);
     const Writer<T> write_mean(mean == nullptr ? var : *mean);
     ForEachResult(fold, var, mean == nullptr ? var : *mean,
                   [&](int64_t base, int64_t var_at, int64_t mean_at) {
                     // A running mean, which infinities turn into NaN as they do PyTorch's.
-                    T center = count > 0 ? T(0) : T(std::numeric_limits<double>::quiet_NaN());
+                    T center = count > 0 ? T(0) : nothing;
                     double seen = 0, total = 0;
                     ForEachFolded(fold, in, base, [&](T x) { center += (x - center) / ++seen; });
                     ForEachFolded(fold, in, base,
                                   [&](T x) { total += SquaredDistance(x, center); });
-                    write_var(var_at, total / divisor);
+                    write_var(var_at, count > 0 ? total / divisor : kNan);
                     if (mean != nullptr) write_mean(mean_at, center);
                   });
   };
