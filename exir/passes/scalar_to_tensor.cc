@@ -1,9 +1,11 @@
 #include "exir/passes/scalar_to_tensor.h"
 
+#include <cmath>
 #include <cstring>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -95,6 +97,39 @@ DType DTypeAmong(const Graph& graph, const Node& node, DType natural, bool exact
   return *wanted == *given || !node.target->has_trait(kPointwise) ? natural : *wanted;
 }
 
+// Whether a half precision dtype holds the number.
+bool HalfHolds(DType dtype, double value) {
+  const bool bfloat = dtype == DType::kBFloat16;
+  int exponent = 0;
+  const double mantissa = std::frexp(value, &exponent) * (bfloat ? 0x1p8 : 0x1p11);
+  const bool in_range =
+      bfloat ? exponent > -126 && exponent <= 128 : exponent > -14 && exponent <= 16;
+  return value == 0 || (in_range && mantissa == std::trunc(mantissa));
+}
+
+// The overload for a number in the place of the second tensor, whose arithmetic PyTorch does in
+// float32; a tensor of the half precision dtype would round the number. nullopt when it would not,
+// or where there is no such overload.
+std::optional<std::string_view> ScalarTwin(const Graph& graph, const Node& node, size_t argument,
+                                           double number) {
+  constexpr std::pair<std::string_view, std::string_view> kTwins[] = {
+      {"aten.add.Tensor", "aten.add.Scalar"},
+      {"aten.div.Tensor", "aten.div.Scalar"},
+      {"aten.mul.Tensor", "aten.mul.Scalar"},
+      {"aten.sub.Tensor", "aten.sub.Scalar"},
+  };
+  const ValueId* value = argument == 1 ? node.arguments[0].get_if<ValueId>() : nullptr;
+  const TensorMeta* meta = value == nullptr ? nullptr : graph.value(*value).tensor();
+  if (meta == nullptr || (meta->dtype != DType::kFloat16 && meta->dtype != DType::kBFloat16) ||
+      HalfHolds(meta->dtype, number)) {
+    return std::nullopt;
+  }
+  for (const auto& [op, twin] : kTwins) {
+    if (node.target->name() == op) return twin;
+  }
+  return std::nullopt;
+}
+
 // A call of `target` with all arguments at their defaults.
 std::vector<Argument> DefaultArguments(const OpOverload* target) {
   std::vector<Argument> arguments;
@@ -131,6 +166,19 @@ absl::StatusOr<bool> Run(ExportedProgram& program) {
         if (type.base != BaseType::kTensor || type.list) continue;
         const Argument& argument = graph.node(id).arguments[i];
         if (std::optional<Literal> literal = AsLiteral(argument)) {
+          const double number = literal->dtype == DType::kFloat32
+                                    ? literal->value
+                                    : static_cast<double>(literal->bits);
+          if (const auto name = ScalarTwin(graph, graph.node(id), i, number)) {
+            const OpOverload* twin = program.ops->Find(*name);
+            if (twin == nullptr) {
+              return absl::UnimplementedError(
+                  absl::StrCat(std::string(*name), " is not registered"));
+            }
+            editor.SetTarget(id, twin);
+            changed = true;
+            break;
+          }
           const bool exact =
               static_cast<double>(static_cast<float>(literal->value)) == literal->value;
           literal->dtype = DTypeAmong(graph, graph.node(id), literal->dtype, exact);

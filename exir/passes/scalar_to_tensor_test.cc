@@ -48,6 +48,27 @@ TEST(ScalarToTensorTest, LiteralsDoNotPromoteTensorsWithoutDimensions) {
                 PassTestOps());
 }
 
+TEST(ScalarToTensorTest, LiteralsThatHalfPrecisionRoundsStayNumbers) {
+  ExpectRewrite(R"(program aten {
+  graph(%x: f16[2] user_input, %y: bf16[] user_input) {
+    %a: f16[2] = aten.mul.Tensor(%x, 0.3)
+    %b: f16[2] = aten.add.Tensor(%a, 0.5)
+    %c: bf16[] = aten.add.Tensor(%y, 1001, alpha=2)
+    return (%b user_output, %c user_output)
+  }
+})",
+                ScalarToTensor().run, R"(program aten {
+  constants { state "_lifted_tensor_constant0": f32[] }
+  graph(%_lifted_tensor_constant0: f32[] buffer "_lifted_tensor_constant0", %x: f16[2] user_input, %y: bf16[] user_input) {
+    %a: f16[2] = aten.mul.Scalar(%x, 0.3)
+    %b: f16[2] = aten.add.Tensor(%a, %_lifted_tensor_constant0)
+    %c: bf16[] = aten.add.Scalar(%y, 1001, 2)
+    return (%b user_output, %c user_output)
+  }
+})",
+                PassTestOps());
+}
+
 TEST(ScalarToTensorTest, LiteralsThatFloat32RoundsStayDoubleAmongDoubles) {
   ExpectRewrite(R"(program aten {
   graph(%x: f64[2] user_input) {
