@@ -208,6 +208,7 @@ MORE.update({
     "pad_sequence.default": [(([T(2, 3), T(4, 3)], True), {})],
     "embedding_bag.default": [((T(4, 3), I(0, 2, 1), I(0, 1)), {})],
 })
+X8 = T(2, 3, 8)
 SPD = T(3, 3)
 SPD = SPD @ SPD.T + torch.eye(3)
 BN = (T(2, 3, 2), T(3), T(3), T(3), T(3).abs())
@@ -286,6 +287,13 @@ MORE.update({
                     ((T(2, 32), 8, 4, None, None, False, "reflect", False, False), {"return_complex": False})],
     "stft.default": [((T(2, 32), 8, 4), {"return_complex": True})],
     "istft.default": [((T(5, 6, dtype=C64), 8, 2), {}), ((T(2, 5, 6, dtype=C64), 8, 2, 8, T(8).abs() + 0.5, True, True), {"length": 9})],
+    "_upsample_bicubic2d_aa.vec": [((T(1, 1, 6, 6), [3, 4], False, None), {}), ((T(1, 1, 4, 4), None, True, [1.5, 0.5]), {}), ((T(1, 1, 3, 3), [7, 5], False, None), {})],
+    "_upsample_lanczos2d_aa.vec": [((T(1, 1, 8, 8), [3, 4], False, None), {}), ((T(1, 1, 4, 4), [6, 5], False, None), {})],
+    "_native_multi_head_attention.default": [((X8, X8, X8, 8, 2, T(24, 8), T(24), T(8, 8), T(8)), {}),
+        ((X8, X8, X8, 8, 2, T(24, 8), T(24), T(8, 8), T(8), T(2, 3) > 0.9, True, False, 1), {})],
+    "_transformer_encoder_layer_fwd.default": [
+        ((X8, 8, 2, T(24, 8), T(24), T(8, 8), T(8), g, n, 1e-5, T(8), T(8), T(8), T(8), T(6, 8), T(6), T(8, 6), T(8)), {})
+        for g, n in ((True, False), (False, True))],
     "vdot.default": [((T(3), T(3)), {}), ((T(3, dtype=C64), T(3, dtype=C64)), {})],
 })
 for base in ("divide", "multiply", "subtract", "true_divide", "greater", "greater_equal", "less",

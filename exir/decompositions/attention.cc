@@ -94,7 +94,72 @@ std::vector<Argument> FlashAttention(OpBuilder& b, const OpCall& c) {
           b.Call("aten.logsumexp.default", {scores, std::vector<int64_t>{-1}, false})};
 }
 
+// --- The layers that PyTorch fuses in inference ---
+
+// Multi-head attention of sequences that one matrix projects to queries, keys and values. The mask
+// is true where nothing is attended to: of kind 0 one per pair of places, 1 one per key, 2 of all
+// four dimensions. The result, and the weights of every head.
+std::pair<Argument, Argument> FusedAttention(OpBuilder& b, const OpCall& c,
+                                             const std::vector<Argument>& sequences,
+                                             std::string_view heads_name) {
+  const std::vector<SymInt> sizes = b.sizes(sequences[0]);
+  const int64_t heads = c.Int(heads_name), width = c.Int("embed_dim");
+  if (sizes.size() != 3 || heads < 1 || width % std::max<int64_t>(heads, 1) != 0) {
+    b.Invalid("attention: expected a batch of sequences and heads that divide the width");
+  }
+  if (!b.ok()) return {};
+  const int64_t head = width / heads;
+  const auto part = [&](int64_t k) {
+    const Argument weight = Slice(b, c["qkv_weight"], 0, k * width, (k + 1) * width);
+    const Argument bias = Slice(b, c["qkv_bias"], 0, k * width, (k + 1) * width);
+    const Argument projected = b.Call("aten.linear.default", {sequences[k], weight, bias});
+    const SymInt length = b.size(projected, 1);
+    return Transpose(b, Reshape(b, projected, {sizes[0], length, SymInt(heads), SymInt(head)}), 1,
+                     2);
+  };
+  const Argument scaled = Div(b, part(0), std::sqrt(static_cast<double>(head)));
+  Argument scores = b.Call("aten.matmul.default", {scaled, Transpose(b, part(1), -2, -1)});
+  if (!c.IsNone("mask")) {
+    Argument mask = c["mask"];
+    const int64_t kind = c.OptionalInt("mask_type").value_or(2);
+    if (kind == 1) mask = Unsqueeze(b, Unsqueeze(b, mask, 1), 1);
+    scores = b.dtype(mask) == DType::kBool
+                 ? Where(b, mask, -std::numeric_limits<double>::infinity(), scores)
+                 : Add(b, scores, mask);
+  }
+  const Argument weights = b.Call("aten._softmax.default", {scores, -1, false});
+  const Argument mixed = Transpose(b, b.Call("aten.matmul.default", {weights, part(2)}), 1, 2);
+  const Argument joined = Reshape(b, mixed, {sizes[0], sizes[1], SymInt(width)});
+  return {b.Call("aten.linear.default", {joined, c["proj_weight"], c["proj_bias"]}), weights};
+}
+
+std::vector<Argument> NativeMultiHeadAttention(OpBuilder& b, const OpCall& c) {
+  const auto [result, weights] =
+      FusedAttention(b, c, {c["query"], c["key"], c["value"]}, "num_head");
+  if (!b.ok()) return {};
+  if (!c.Bool("need_weights")) return {result, Argument()};
+  return {result, c.Bool("average_attn_weights") ? Mean(b, weights, {1}) : weights};
+}
+
+std::vector<Argument> TransformerEncoderLayer(OpBuilder& b, const OpCall& c) {
+  const Argument& source = c["src"];
+  const bool norm_first = c.Bool("norm_first");
+  const auto norm = [&](const Argument& x, std::string_view weight, std::string_view bias) {
+    return b.Call("aten.layer_norm.default", {x, {c["embed_dim"]}, c[weight], c[bias], c["eps"]});
+  };
+  const Argument first = norm_first ? norm(source, "norm_weight_1", "norm_bias_1") : source;
+  Argument x = Add(b, FusedAttention(b, c, {first, first, first}, "num_heads").first, source);
+  if (!norm_first) x = norm(x, "norm_weight_1", "norm_bias_1");
+  const Argument second = norm_first ? norm(x, "norm_weight_2", "norm_bias_2") : x;
+  const Argument wide = b.Call("aten.linear.default", {second, c["ffn_weight_1"], c["ffn_bias_1"]});
+  const Argument active = Unary(b, c.Bool("use_gelu") ? "gelu" : "relu", wide);
+  x = Add(b, b.Call("aten.linear.default", {active, c["ffn_weight_2"], c["ffn_bias_2"]}), x);
+  return {norm_first ? x : norm(x, "norm_weight_2", "norm_bias_2")};
+}
+
 constexpr Decomposition kDecompositions[] = {
+    {"aten._native_multi_head_attention.default", NativeMultiHeadAttention},
+    {"aten._transformer_encoder_layer_fwd.default", TransformerEncoderLayer},
     {"aten._scaled_dot_product_flash_attention_for_cpu.default", FlashAttention},
     {"aten.scaled_dot_product_attention.default", ScaledDotProductAttention},
 };

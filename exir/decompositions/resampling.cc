@@ -122,12 +122,12 @@ std::vector<Argument> Linear(OpBuilder& b, const OpCall& c) {
   });
 }
 
-std::vector<Argument> BilinearAntiAliased(OpBuilder& b, const OpCall& c) {
+template <OpName kOp>
+std::vector<Argument> AntiAliased(OpBuilder& b, const OpCall& c) {
   const Target target = TargetOf<2, true>(b, c);
   if (!b.ok()) return {};
-  return {
-      b.Call("aten._upsample_bilinear2d_aa.default",
-             {c["input"], target.sizes, c["align_corners"], target.scales[0], target.scales[1]})};
+  return {b.Call(kOp.name, {c["input"], target.sizes, c["align_corners"], target.scales[0],
+                            target.scales[1]})};
 }
 
 // --- By indices along each dimension ---
@@ -275,7 +275,9 @@ std::vector<Argument> GridSampler(OpBuilder& b, const OpCall& c) {
 }
 
 constexpr Decomposition kDecompositions[] = {
-    {"aten._upsample_bilinear2d_aa.vec", BilinearAntiAliased},
+    {"aten._upsample_bicubic2d_aa.vec", AntiAliased<"aten._upsample_bicubic2d_aa.default">},
+    {"aten._upsample_bilinear2d_aa.vec", AntiAliased<"aten._upsample_bilinear2d_aa.default">},
+    {"aten._upsample_lanczos2d_aa.vec", AntiAliased<"aten._upsample_lanczos2d_aa.default">},
     {"aten._upsample_nearest_exact1d.default", NearestExact<1, false>},
     {"aten._upsample_nearest_exact1d.vec", NearestExact<1, true>},
     {"aten._upsample_nearest_exact2d.default", NearestExact<2, false>},

@@ -134,7 +134,17 @@ constexpr OpDef kRows[] = {
      .meta = &UpsampleMeta<false>,
      .dtypes = "self:A ->:A A=float",
      .tolerance = kSampled},
+    {.schema = "aten::_upsample_bicubic2d_aa(Tensor self, SymInt[2] output_size, bool "
+               "align_corners, float? scales_h=None, float? scales_w=None) -> Tensor",
+     .meta = &UpsampleMeta<false>,
+     .dtypes = "self:A ->:A A=float",
+     .tolerance = kSampled},
     {.schema = "aten::_upsample_bilinear2d_aa(Tensor self, SymInt[2] output_size, bool "
+               "align_corners, float? scales_h=None, float? scales_w=None) -> Tensor",
+     .meta = &UpsampleMeta<false>,
+     .dtypes = "self:A ->:A A=float",
+     .tolerance = kSampled},
+    {.schema = "aten::_upsample_lanczos2d_aa(Tensor self, SymInt[2] output_size, bool "
                "align_corners, float? scales_h=None, float? scales_w=None) -> Tensor",
      .meta = &UpsampleMeta<false>,
      .dtypes = "self:A ->:A A=float",

@@ -363,6 +363,7 @@ constexpr OpDef kOps[] = {
     Scalar("torch::sym_max(Scalar a, Scalar b) -> Scalar", &Infer<ScalarOp::kMax>),
     Scalar("torch::sym_min(Scalar a, Scalar b) -> Scalar", &Infer<ScalarOp::kMin>),
     Scalar("torch::sym_not(Scalar a) -> Scalar", &Infer<ScalarOp::kNot>),
+    Scalar("torch::_sym_sqrt(Scalar a) -> Scalar", &Infer<ScalarOp::kSqrt>),
     Scalar("torch::sym_sqrt(Scalar a) -> Scalar", &Infer<ScalarOp::kSqrt>),
 };
 

@@ -7,6 +7,7 @@
 #include <complex>
 #include <cstdint>
 #include <limits>
+#include <numbers>
 #include <optional>
 
 #include "runtime/core/status_macros.h"
@@ -66,23 +67,51 @@ void FillNearest(const Upsample& u) {
                });
 }
 
-// A triangle around a place, as wide as two input pixels or, when the image shrinks, two output
-// pixels.
-struct Triangle {
-  int64_t first = 0, last = 0;
-  double center = 0, inverse = 1, total = 0;
-  double operator()(int64_t i) const {
-    return std::fmax(1 - std::fabs((static_cast<double>(i) - center + 0.5) * inverse), 0);
+// What weighs the pixels around a place, by their distance in pixels: of the input or, when the
+// image shrinks, of the output.
+struct TriangleFilter {
+  static constexpr double kReach = 1;
+  static double At(double x) { return std::fmax(1 - std::fabs(x), 0); }
+};
+struct CubicFilter {
+  static constexpr double kReach = 2;
+  static double At(double x) {
+    constexpr double kA = -0.5;
+    x = std::fabs(x);
+    if (x < 1) return ((kA + 2) * x - (kA + 3)) * x * x + 1;
+    return x < 2 ? (((x - 5) * x + 8) * x - 4) * kA : 0;
+  }
+};
+struct LanczosFilter {
+  static constexpr double kReach = 3;
+  static double At(double x) {
+    const auto sinc = [](double v) {
+      const double angle = v * std::numbers::pi;
+      return v == 0 ? 1 : std::sin(angle) / angle;
+    };
+    return std::fabs(x) < kReach ? sinc(x) * sinc(x / kReach) : 0;
   }
 };
 
-Triangle TriangleAt(const Axis& axis, int64_t place, bool align_corners) {
+// A filter around a place.
+template <class Filter>
+struct Window {
+  int64_t first = 0, last = 0;
+  double center = 0, inverse = 1, total = 0;
+  double operator()(int64_t i) const {
+    return Filter::At((static_cast<double>(i) - center + 0.5) * inverse);
+  }
+};
+
+template <class Filter>
+Window<Filter> WindowAt(const Axis& axis, int64_t place, bool align_corners) {
   // A size that stays is copied, whatever the scale.
   if (axis.in == axis.out) return {place, place + 1, static_cast<double>(place) + 0.5, 1, 1};
-  const double step = StepOf(axis, align_corners), support = std::fmax(step, 1);
-  Triangle t;
+  const double step = StepOf(axis, align_corners), width = std::fmax(step, 1);
+  const double support = width * Filter::kReach;
+  Window<Filter> t;
   t.center = step * (static_cast<double>(place) + 0.5);
-  t.inverse = 1 / support;
+  t.inverse = 1 / width;
   t.first = LimitedIndex(t.center - support + 0.5, 0, axis.in);
   t.last = LimitedIndex(t.center + support + 0.5, t.first, axis.in);
   for (int64_t i = t.first; i < t.last; ++i) t.total += t(i);
@@ -97,14 +126,15 @@ bool BlendsFirstRowOnly(const Upsample& u) {
   return u.axes[1].out == 1 && u.axes[0].in != u.axes[0].out && !channels_last;
 }
 
+template <class Filter>
 void FillAntialiased(const Upsample& u, bool align_corners) {
   const bool first_row_only = BlendsFirstRowOnly(u);
   const Reader<double> in(*u.input);
   const Writer<double> write(*u.output);
   ForEachPixel(
       *u.input, *u.output, [&](int64_t, int64_t image, int64_t y, int64_t x, int64_t offset) {
-        const Triangle v = TriangleAt(u.axes[0], first_row_only ? 0 : y, align_corners);
-        const Triangle h = TriangleAt(u.axes[1], x, align_corners);
+        const Window<Filter> v = WindowAt<Filter>(u.axes[0], first_row_only ? 0 : y, align_corners);
+        const Window<Filter> h = WindowAt<Filter>(u.axes[1], x, align_corners);
         double sum = 0;
         for (int64_t i = v.first; i < v.last; ++i) {
           double row = 0;
@@ -127,9 +157,10 @@ struct Engine {
     return absl::OkStatus();
   }
 };
+template <class Filter>
 struct AntialiasedEngine {
   static absl::Status Bilinear(KernelContext&, const Upsample& u, bool align_corners) {
-    FillAntialiased(u, align_corners);
+    FillAntialiased<Filter>(u, align_corners);
     return absl::OkStatus();
   }
 };
@@ -318,8 +349,12 @@ constexpr Kernel kKernels[] = {
      &UpsampleBilinearVec<Engine>},
     {"aten.upsample_bilinear2d.default", "UpsampleBilinear2d", kReference,
      &UpsampleBilinear<Engine>},
+    {"aten._upsample_bicubic2d_aa.default", "UpsampleBicubic2dAntialiased", kReference,
+     &UpsampleBilinear<AntialiasedEngine<CubicFilter>>},
     {"aten._upsample_bilinear2d_aa.default", "UpsampleBilinear2dAntialiased", kReference,
-     &UpsampleBilinear<AntialiasedEngine>},
+     &UpsampleBilinear<AntialiasedEngine<TriangleFilter>>},
+    {"aten._upsample_lanczos2d_aa.default", "UpsampleLanczos2dAntialiased", kReference,
+     &UpsampleBilinear<AntialiasedEngine<LanczosFilter>>},
     {"aten.upsample_nearest2d.vec", "UpsampleNearest2dVec", kReference,
      &UpsampleNearestVec<Engine>},
     {"aten.upsample_nearest2d.default", "UpsampleNearest2d", kReference, &UpsampleNearest<Engine>},

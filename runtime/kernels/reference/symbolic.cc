@@ -270,6 +270,7 @@ constexpr Kernel kKernels[] = {
     Row("torch.sym_max", "SymMax", &Run<ScalarOp::kMax>),
     Row("torch.sym_min", "SymMin", &Run<ScalarOp::kMin>),
     Row("torch.sym_not", "SymNot", &Run<ScalarOp::kNot>),
+    Row("torch._sym_sqrt", "SymSqrtTraced", &Run<ScalarOp::kSqrt>),
     Row("torch.sym_sqrt", "SymSqrt", &Run<ScalarOp::kSqrt>),
 };
 
