@@ -107,16 +107,14 @@ bool HalfHolds(DType dtype, double value) {
   return value == 0 || (in_range && mantissa == std::trunc(mantissa));
 }
 
-// The overload for a number in the place of the second tensor, whose arithmetic PyTorch does in
-// float32; a tensor of the half precision dtype would round the number. nullopt when it would not,
-// or where there is no such overload.
+// The overload for a number in the place of the second tensor, where PyTorch multiplies or divides
+// by it in float32; a tensor of the half precision dtype would round the number, as PyTorch does
+// before it adds. nullopt when it would not, and for other operators.
 std::optional<std::string_view> ScalarTwin(const Graph& graph, const Node& node, size_t argument,
                                            double number) {
   constexpr std::pair<std::string_view, std::string_view> kTwins[] = {
-      {"aten.add.Tensor", "aten.add.Scalar"},
       {"aten.div.Tensor", "aten.div.Scalar"},
       {"aten.mul.Tensor", "aten.mul.Scalar"},
-      {"aten.sub.Tensor", "aten.sub.Scalar"},
   };
   const ValueId* value = argument == 1 ? node.arguments[0].get_if<ValueId>() : nullptr;
   const TensorMeta* meta = value == nullptr ? nullptr : graph.value(*value).tensor();

@@ -10,8 +10,8 @@ namespace belay::exir {
 // `_lifted_tensor_constant<n>` before the first user input; a symbolic value becomes
 // `aten.scalar_tensor` (int32, float32 or bool). Equal literals share a constant. Where such a
 // tensor would promote the operands otherwise than the number does, or float32 would round it among
-// float64 operands, it has their dtype. Where half precision would round a number, it stays one in
-// the overload for numbers. Source: edge-pipeline.md §3 rows 6, 7, 14.
+// float64 operands, it has their dtype. A number that multiplies or divides half precision, which
+// would round it, stays one in the overload for numbers. Source: edge-pipeline.md §3 rows 6, 7, 14.
 Pass ScalarToTensor();
 
 }  // namespace belay::exir

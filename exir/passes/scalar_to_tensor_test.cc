@@ -52,8 +52,8 @@ TEST(ScalarToTensorTest, LiteralsThatHalfPrecisionRoundsStayNumbers) {
   ExpectRewrite(R"(program aten {
   graph(%x: f16[2] user_input, %y: bf16[] user_input) {
     %a: f16[2] = aten.mul.Tensor(%x, 0.3)
-    %b: f16[2] = aten.add.Tensor(%a, 0.5)
-    %c: bf16[] = aten.add.Tensor(%y, 1001, alpha=2)
+    %b: f16[2] = aten.add.Tensor(%a, 0.1)
+    %c: bf16[] = aten.div.Tensor(%y, 1001)
     return (%b user_output, %c user_output)
   }
 })",
@@ -62,7 +62,7 @@ TEST(ScalarToTensorTest, LiteralsThatHalfPrecisionRoundsStayNumbers) {
   graph(%_lifted_tensor_constant0: f32[] buffer "_lifted_tensor_constant0", %x: f16[2] user_input, %y: bf16[] user_input) {
     %a: f16[2] = aten.mul.Scalar(%x, 0.3)
     %b: f16[2] = aten.add.Tensor(%a, %_lifted_tensor_constant0)
-    %c: bf16[] = aten.add.Scalar(%y, 1001, 2)
+    %c: bf16[] = aten.div.Scalar(%y, 1001)
     return (%b user_output, %c user_output)
   }
 })",
