@@ -167,6 +167,9 @@ absl::Status RollMeta(MetaContext& context) {
     return absl::InvalidArgumentError(
         absl::StrCat("roll: ", shifts.size(), " shifts for ", dims.size(), " dims"));
   }
+  if (!dims.empty() && self->rank() == 0) {
+    return absl::OutOfRangeError("roll: a scalar tensor has no dimensions to roll along");
+  }
   if (dims.size() == 1 && HasNoElements(*self)) {  // PyTorch does not look at the dimension then
     ABSL_ASSIGN_OR_RETURN(TensorMeta same, ResultLike(self->dtype, *self, MemoryFormat::kPreserve));
     return SetDense(context, *self, std::move(same));

@@ -314,6 +314,7 @@ TEST_F(DataMovementTest, RollKeepsALayoutThatBothPartsHave) {
   EXPECT_EQ(Infer("aten.roll.default", {image, L({1}), L({})}), "f32[2,3,4,5]");
   EXPECT_EQ(Infer("aten.roll.default", {T({0, 3}), L({1}), L({7})}), "f32[0,3]");
   EXPECT_THAT(Infer("aten.roll.default", {image, L({1}), L({4})}), HasSubstr("out of range"));
+  EXPECT_THAT(Infer("aten.roll.default", {T({}), L({1}), L({-1})}), HasSubstr("no dimensions"));
 }
 
 TEST_F(DataMovementTest, StackJoinsAndSplits) {

@@ -195,10 +195,10 @@ constexpr Tolerance kSums = {1e-5, 1e-6};
 constexpr OpDef kOps[] = {
     {"aten::as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? "
      "storage_offset=None) -> Tensor",
-     &ViewScatterMeta<AsStridedRule<2, 4>>, kDataMovement | kViewCopy, kPart},
+     &ViewScatterMeta<AsStridedRule<2, 4>>, kDataMovement, kPart},
     {"aten::diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> "
      "Tensor",
-     &ViewScatterMeta<DiagonalRule<2>>, kDataMovement | kViewCopy, kPart},
+     &ViewScatterMeta<DiagonalRule<2>>, kDataMovement, kPart},
     {"aten::index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> "
      "Tensor",
      &IndexUpdateMeta<true>, 0, "self:A index:{i32,i64} source:A ->:A A=any", kSums},

@@ -116,8 +116,9 @@ constexpr int kMaxRolledDims = 4;  // of which each doubles the pieces
 bool AcceptsRoll(const KernelContext& context) {
   if (context.num_arguments() != 3 || !AcceptsElements(context)) return false;
   const absl::StatusOr<Sizes> dims = context.IntList(2);
-  return dims.ok() && dims->size() >= 1 && dims->size() <= kMaxRolledDims &&
-         context.argument(0).get_if<TensorView>()->numel() > 0;
+  const TensorView& self = *context.argument(0).get_if<TensorView>();
+  return dims.ok() && dims->size() >= 1 && dims->size() <= kMaxRolledDims && self.rank() > 0 &&
+         self.numel() > 0;
 }
 
 // (self, shifts, dims), with dimensions.

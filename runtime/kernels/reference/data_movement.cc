@@ -58,6 +58,9 @@ absl::Status Roll(KernelContext& context) {
     }
     return absl::OkStatus();
   }
+  if (from.rank() == 0) {
+    return absl::OutOfRangeError("roll: a scalar tensor has no dimensions to roll along");
+  }
   if (dims.size() == 1 && from.numel() == 0) {  // PyTorch does not look at the dimension then
     return OutputOf(context, 0, from.dtype, from).status();
   }
