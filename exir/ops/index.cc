@@ -74,11 +74,8 @@ absl::Status NonzeroMeta(MetaContext& context) {
 // `boundaries` are rows of sorted numbers, one per row of `values` or one for all.
 absl::Status SearchMeta(MetaContext& context, const TensorMeta& boundaries,
                         const TensorMeta& values, int out_int32) {
-  constexpr DTypeSet kTypes = kIntegralTypes | kFloatTypes;
-  if (!kTypes.contains(boundaries.dtype) || boundaries.dtype != values.dtype) {
-    return absl::InvalidArgumentError(absl::StrCat("boundaries of ", DTypeName(boundaries.dtype),
-                                                   " for values of ", DTypeName(values.dtype)));
-  }
+  ABSL_RETURN_IF_ERROR(
+      SearchType(boundaries.dtype, boundaries.rank(), values.dtype, values.rank()).status());
   ABSL_RETURN_IF_ERROR(CheckSearchShapes<SymInt>(boundaries.sizes, values.sizes));
   ABSL_ASSIGN_OR_RETURN(const bool narrow, context.Bool(out_int32));
   TensorMeta out = CopyOf(values, values.sizes);

@@ -12,8 +12,11 @@
 #include <string_view>
 
 #include "runtime/core/dtype.h"
+#include "runtime/core/status_macros.h"
+#include "runtime/core/str_cat.h"
 #include "runtime/kernel/shape_rules/broadcast.h"
 #include "runtime/kernel/shape_rules/strided.h"
+#include "runtime/kernel/type_promotion.h"
 
 namespace belay {
 
@@ -132,6 +135,19 @@ absl::StatusOr<Dims<D>> EmbeddingShape(absl::Span<const D> weight, absl::Span<co
   for (const D& size : indices) out.push_back(size);
   out.push_back(weight[1]);
   return out;
+}
+
+// searchsorted: the dtype in which values and boundaries are compared.
+inline absl::StatusOr<DType> SearchType(DType boundaries, int boundaries_rank, DType values,
+                                        int values_rank) {
+  constexpr DTypeSet kTypes = kIntegralTypes | kFloatTypes;
+  TypePromotion promotion;
+  promotion.AddTensor(boundaries, boundaries_rank);
+  promotion.AddTensor(values, values_rank);
+  ABSL_ASSIGN_OR_RETURN(const DType common, promotion.Result());
+  if (kTypes.contains(common)) return common;
+  return absl::InvalidArgumentError(
+      absl::StrCat("boundaries of ", DTypeName(boundaries), " for values of ", DTypeName(values)));
 }
 
 // searchsorted: `boundaries` is one row, or has a row for each of `values`.

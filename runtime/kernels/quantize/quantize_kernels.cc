@@ -9,7 +9,8 @@
 namespace belay {
 namespace {
 
-constexpr int64_t kShortRun = 8;  // not worth the way through buffers
+constexpr int64_t kShortRun = 8;      // not worth the way through buffers
+constexpr int64_t kShortTensor = 32;  // nor are so few elements in all
 constexpr DTypeSet kFloats = {DType::kFloat16, DType::kBFloat16, DType::kFloat32};
 // Integers that are floats.
 constexpr DTypeSet kSmallIntegers = {DType::kUint8, DType::kInt8, DType::kInt16};
@@ -48,6 +49,7 @@ Runs RunsOf(const QuantizedGrid& grid) {
 template <class Map>
 bool ForEachPiece(const QuantizedGrid& grid, Map&& map) {
   if (grid.input->numel() == 0) return true;  // perhaps without memory to point into
+  if (grid.input->numel() < kShortTensor) return false;
   const Runs runs = RunsOf(grid);
   if (runs.length < kShortRun && !runs.outer.empty()) return false;
   const int64_t in_bytes = static_cast<int64_t>(DTypeSize(grid.input->dtype)),

@@ -14,6 +14,7 @@
 #include "runtime/kernels/reference/index_select.h"
 #include "runtime/kernels/reference/index_walk.h"
 #include "runtime/kernels/reference/operands.h"
+#include "runtime/kernels/reference/rounding.h"
 #include "runtime/kernels/reference/strided_view.h"
 
 namespace belay {
@@ -132,11 +133,8 @@ int64_t LowerBound(int64_t size, T value, bool right, Boundary boundary) {
 
 absl::Status Search(KernelContext& context, const TensorView& boundaries, const TensorView& values,
                     bool narrow, bool right, const TensorView* sorter) {
-  constexpr DTypeSet kTypes = kIntegralTypes | kFloatTypes;
-  if (!kTypes.contains(boundaries.dtype) || boundaries.dtype != values.dtype) {
-    return absl::InvalidArgumentError(absl::StrCat("boundaries of ", DTypeName(boundaries.dtype),
-                                                   " for values of ", DTypeName(values.dtype)));
-  }
+  ABSL_ASSIGN_OR_RETURN(const DType common, SearchType(boundaries.dtype, boundaries.rank(),
+                                                       values.dtype, values.rank()));
   ABSL_RETURN_IF_ERROR(
       CheckSearchShapes<CheckedInt>(ToDims(boundaries.sizes), ToDims(values.sizes)));
   if (sorter != nullptr && !(sorter->sizes == boundaries.sizes)) {
@@ -156,10 +154,18 @@ absl::Status Search(KernelContext& context, const TensorView& boundaries, const 
   }
   const Writer<int64_t> write(*out);
   absl::Status status;
-  WithComputeType(values.dtype, [&](auto zero) {
+  const RoundFn round = RoundingTo(common);
+  WithComputeType(common, [&](auto zero) {
     using T = decltype(zero);
     if constexpr (!kIsComplex<T>) {
-      const Reader<T> read(values), read_boundary(boundaries);
+      const Reader<T> read_value(values), read_bound(boundaries);
+      // Elements as the common dtype holds them.
+      const auto held = [&](T x) -> T {
+        if constexpr (std::is_floating_point_v<T>) x = static_cast<T>(round(x));
+        return x;
+      };
+      const auto read = [&](int64_t at) { return held(read_value(at)); };
+      const auto read_boundary = [&](int64_t at) { return held(read_bound(at)); };
       for (StridedIterator<4> it(values.sizes,
                                  {values.strides, out->strides, row_of, sorter_row_of});
            !it.done(); it.Next()) {

@@ -180,6 +180,8 @@ absl::Status DequantizePerTensor(KernelContext& context) {
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, dtype, *input));
   QuantizedGrid grid = GridOf(*input, *out);
   ABSL_RETURN_IF_ERROR(SetTensorParameters(context, kGiven, dtype, grid));
+  // Tensors of at most single precision are multiplied by Python's number in single precision.
+  if (dtype != DType::kFloat64) grid.scale.value = RoundVia<float>(grid.scale.value);
   Engine::Dequantize(grid, dtype);
   return absl::OkStatus();
 }
