@@ -114,6 +114,12 @@ TEST(SymExprTest, FloorDivSimplifiesWhereItIsExact) {
   EXPECT_EQ(Text("FloorDiv(zf0, 2)"), "FloorDiv(zf0, 2)");
 }
 
+TEST(SymExprTest, QuotientsThatRemainOfADivisionAreDividedToo) {
+  EXPECT_EQ(Text("(s//5*3)//6"), "FloorDiv(s, 10)");
+  EXPECT_EQ(Text("(4*s + t//3)//4"), "s + FloorDiv(t, 12)");
+  EXPECT_EQ(Text("(8*s + 2*(t//3))//4"), "2*s + FloorDiv(t, 6)");
+}
+
 TEST(SymExprTest, OtherFunctionsSimplify) {
   EXPECT_EQ(Text("Mod(a*s, a)"), "0");
   EXPECT_EQ(Text("PythonMod(4*s + 5, 4)"), "1");
@@ -205,6 +211,22 @@ TEST(SymExprTest, EvaluatesToNothingWhereThereIsNoValue) {
     return std::optional<int64_t>(-1);
   }),
             std::nullopt);
+}
+
+TEST(SymExprTest, RangesHoldTheLastNumbers) {
+  constexpr int64_t kMax = INT64_MAX, kMin = INT64_MIN;
+  const SymRanges ranges = {{"s", {2, 10}}};
+  EXPECT_EQ(Parse("9223372036854775807").Range(ranges), (SymRange{kMax, kMax}));
+  const SymRange less = Parse("9223372036854775807 - s").Range(ranges);
+  EXPECT_LE(less.min, kMax - 10);
+  EXPECT_GE(less.max, kMax - 2);
+  const SymRange more = Parse("s + -9223372036854775808").Range(ranges);
+  EXPECT_LE(more.min, kMin + 2);
+  EXPECT_GE(more.max, kMin + 10);
+  // A sum beyond what an int64 holds, and back.
+  const SymRange back =
+      Parse("Max(s, 4611686018427387904) + 4611686018427387904 - s").Range(ranges);
+  EXPECT_LE(back.min, kMax - 9);
 }
 
 TEST(SymExprTest, RangesAreIntervals) {

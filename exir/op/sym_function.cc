@@ -93,6 +93,9 @@ SymExpr FloorDivByNumber(std::string_view name, const SymExpr& a, int64_t d) {
   const SymExpr numerator = FromPolynomial(SymPolynomial(std::move(rest)));
   if (divisor == 1) {
     out.push_back(numerator);
+  } else if (common > 1 || !out.empty()) {
+    // What remains may be a quotient itself. Fewer terms or a smaller divisor: that ends.
+    out.push_back(FloorDivByNumber(name, numerator, divisor));
   } else if (const std::optional<SymExpr> folded = Fold(name, {numerator, SymExpr(divisor)})) {
     out.push_back(*folded);
   } else {

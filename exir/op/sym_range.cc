@@ -18,7 +18,12 @@ constexpr int64_t kBelow = SymRange::kUnboundedBelow;
 constexpr SymRange kEverything = {kBelow, kAbove};
 constexpr SymRange kTruthValues = {0, 1};
 
-// Both ends of int64 stand for infinities, and what does not fit becomes one.
+// Both ends of int64 stand for infinities, and what does not fit becomes one. But no value is at
+// least infinite, and none is at most minus that: such ends are numbers that did not fit, or the
+// last int64 itself, of which further sums know only that they are as large as the one before it.
+SymRange WithFiniteInnerEnds(SymRange r) {
+  return {std::min(r.min, kAbove - 1), std::max(r.max, kBelow + 1)};
+}
 int64_t Saturate(__int128 value) {
   return value >= kAbove ? kAbove : value <= kBelow ? kBelow : static_cast<int64_t>(value);
 }
@@ -219,11 +224,15 @@ SymRange SymExpr::Range(const SymRanges& ranges) const {
       break;
   }
   std::vector<SymRange> r;
-  for (const SymExpr& argument : arguments()) r.push_back(argument.Range(ranges));
+  for (const SymExpr& argument : arguments()) {
+    r.push_back(WithFiniteInnerEnds(argument.Range(ranges)));
+  }
   if (kind() == Kind::kFunction) return FunctionRange(*this, r);
   SymRange result = kind() == Kind::kAdd ? SymRange{0, 0} : SymRange{1, 1};
-  for (const SymRange& x : r)
+  for (const SymRange& x : r) {
+    result = WithFiniteInnerEnds(result);
     result = kind() == Kind::kAdd ? AddRanges(result, x) : MultiplyRanges(result, x);
+  }
   return result;
 }
 
