@@ -12,7 +12,7 @@ cd "$root"
 read -ra startup <<<"${BAZEL_STARTUP:-}"
 read -ra more <<<"${BAZEL_FLAGS:-}"
 prefixes=("$@")
-((${#prefixes[@]})) || prefixes=(runtime/program/ runtime/executor/ runtime/core/npy exir/import/ exir/ir/text_lexer
+((${#prefixes[@]})) || prefixes=(runtime/program/ runtime/executor/method runtime/executor/slot_table runtime/core/npy exir/import/ exir/ir/text_lexer
   exir/ir/text_parser exir/ir/text_graph_parser exir/ir/text_value_parser exir/op/schema exir/op/sym_)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -37,7 +37,10 @@ for test in "${tests[@]}"; do
   inputs=("fuzz/corpus/$corpus")
   case $target in
     program_file) inputs+=(fuzz/negative/corpus/*.belay) ;;
-    pt2_zip) inputs+=(exir/import/testdata/*.pt2 fuzz/negative/corpus/*.pt2) ;;
+    pt2_zip)
+      mapfile -t small < <(find conformance/models/zoo -name model.pt2 -size -64k)
+      inputs+=(exir/import/testdata/*.pt2 fuzz/negative/corpus/*.pt2 "${small[@]}")
+      ;;
     torch_save) inputs+=(fuzz/negative/corpus/*.pt) ;;
     npy) inputs+=(fuzz/negative/corpus/*.npy) ;;
     text_form) inputs+=(fuzz/negative/corpus/*.txt) ;;

@@ -18,6 +18,7 @@
 #include "runtime/core/status_macros.h"
 #include "runtime/executor/method.h"
 #include "runtime/io/npy_values.h"
+#include "runtime/program/digest.h"
 #include "runtime/program/program.h"
 #include "runtime/schema/file_format.h"
 
@@ -112,6 +113,9 @@ Execution ExecuteMethod(const Program& program, const MethodPlan& plan, const En
   absl::StatusOr<Method> method =
       Method::Load(program, plan.name, engines.kernels, engines.backends);
   if (!method.ok()) return {"load", method.status()};
+  for (const InstructionInfo& info : method->instructions()) {
+    sum += info.op.size() + info.kernel.size() + info.engine.size();
+  }
   InputMaker inputs(plan, source);
   for (size_t i = 0; i < plan.inputs.size(); ++i) {
     absl::Status status = inputs.Set(i, *method);
@@ -165,6 +169,8 @@ Execution Execute(std::string_view file, const Engines& engines, ByteSource& inp
       Program::OpenBytes(bytes, absl::MakeConstSpan(bytes.get(), file.size()), options);
   if (!program.ok()) return {"open", program.status()};
   uint64_t sum = program->producer().size() + Sum(program->debug_info());
+  // Damage that opening need not see.
+  sum += VerifyDigests(*program).message().size();
   for (const SegmentPlan& segment : program->segments()) sum += Sum(segment.bytes);
   for (const NamedDataPlan& data : program->named_data()) {
     const auto found = program->FindNamedData(data.key);
