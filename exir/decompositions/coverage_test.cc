@@ -20,7 +20,6 @@ struct Reason {
 };
 constexpr std::string_view kScalarResult =
     "its result is a constant of the trace; never in an archive";
-constexpr std::string_view kNoKernel = "needs a special function that has no kernel";
 constexpr std::string_view kBackendOnly =
     "what PyTorch calls inside; archives have the operator above it";
 constexpr Reason kReasons[] = {

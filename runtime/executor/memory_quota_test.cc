@@ -91,7 +91,7 @@ TEST_F(MemoryQuotaTest, WhicheverAllocationFailsIsAnErrorAndLeavesNothing) {
   SetFile(SampleFile());
   ASSERT_OK(OpenAndLoad());  // what the fake backend remembers has its memory now
   const std::set<std::string> messages = FailEachAllocation([this] { return OpenAndLoad(); });
-  EXPECT_GT(memory_quota.steps, 100u);
+  EXPECT_GT(memory_quota.steps, 50u);
   EXPECT_THAT(messages, ::testing::Contains(HasSubstr("bytes of metadata")));
   EXPECT_THAT(messages, ::testing::Contains("no memory for 4194304 bytes"));
   EXPECT_THAT(messages, ::testing::Contains("no memory for 2097152 bytes"));

@@ -59,7 +59,9 @@ uint64_t PlansMemoryBound(const ProgramMessage& program, absl::Span<const Method
   Add(program.named_data, kNamedData, bound);
   for (const MethodMessage& method : methods) {
     bound.Add(1, sizeof(MethodPlan) + 1024);
-    bound.Add(method.name.size() + method.in_spec.size() + method.out_spec.size(), kTextByte);
+    for (const std::string_view text : {method.name, method.in_spec, method.out_spec}) {
+      bound.Add(text.size(), kTextByte);
+    }
     bound.Add(method.outputs.bytes.size(), kNumberByte);
     Add(method.values, kValue, bound);
     Add(method.inputs, kInput, bound);
