@@ -1,6 +1,7 @@
 #include "exir/passes/promote_mixed_dtypes.h"
 
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -83,9 +84,9 @@ absl::StatusOr<bool> Run(ExportedProgram& program) {
   for (Graph& graph : program.graphs) {
     GraphEditor editor(graph);
     for (NodeId id : graph.NodeList()) {
-      const Node& node = graph.node(id);
+      const std::string& name = graph.node(id).target->name();
       for (const auto& [op, argument] : kIntoResult) {
-        if (node.target->name() != op) continue;
+        if (name != op) continue;
         if (to_copy == nullptr)
           return absl::UnimplementedError("aten._to_copy.default is not registered");
         changed = CastIntoResult(editor, id, argument, to_copy) || changed;
@@ -93,9 +94,10 @@ absl::StatusOr<bool> Run(ExportedProgram& program) {
       }
       const Rule* rule = nullptr;
       for (const Rule& r : kRules) {
-        if (node.target->name() == r.op) rule = &r;
+        if (name == r.op) rule = &r;
       }
       if (rule == nullptr) continue;
+      const Node& node = graph.node(id);  // until something is inserted
       const ValueId* operands[2] = {node.arguments[0].get_if<ValueId>(),
                                     node.arguments[1].get_if<ValueId>()};
       if (operands[0] == nullptr || operands[1] == nullptr) continue;
