@@ -1,6 +1,9 @@
-// Shapes of factorizations of square matrices.
+// Shapes of factorizations of matrices and of systems of equations.
 #ifndef BELAY_RUNTIME_KERNEL_SHAPE_RULES_FACTORIZATION_H_
 #define BELAY_RUNTIME_KERNEL_SHAPE_RULES_FACTORIZATION_H_
+
+#include <cstdint>
+#include <string_view>
 
 #include "runtime/kernel/shape_rules/strided.h"
 
@@ -17,6 +20,72 @@ absl::StatusOr<Dims<D>> SquareBatch(absl::Span<const D> dims) {
   Dims<D> batch;
   for (size_t d = 0; d + 2 < rank; ++d) batch.push_back(dims[d]);
   return batch;
+}
+
+// Batches of matrices [...,rows,columns].
+template <class D>
+struct MatrixShape {
+  Dims<D> batch;
+  D rows, columns;
+
+  Dims<D> With(const D& last) const {
+    Dims<D> dims = batch;
+    dims.push_back(last);
+    return dims;
+  }
+  Dims<D> With(const D& rows_of, const D& columns_of) const {
+    Dims<D> dims = With(rows_of);
+    dims.push_back(columns_of);
+    return dims;
+  }
+};
+
+template <class D>
+absl::StatusOr<MatrixShape<D>> MatricesShape(absl::Span<const D> dims) {
+  const size_t rank = dims.size();
+  if (rank < 2) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("expected matrices, got shape ", FormatDims<D>(dims)));
+  }
+  MatrixShape<D> shape{.batch = {}, .rows = dims[rank - 2], .columns = dims[rank - 1]};
+  for (size_t d = 0; d + 2 < rank; ++d) shape.batch.push_back(dims[d]);
+  return shape;
+}
+
+// A system of equations: the matrix is square, the right hand sides are as many rows (or columns
+// when the unknowns stand on the left), batches are equal.
+template <class D>
+absl::Status CheckSystem(absl::Span<const D> matrix, absl::Span<const D> sides, bool left) {
+  if (absl::StatusOr<Dims<D>> batch = SquareBatch<D>(matrix); !batch.ok()) return batch.status();
+  bool fits = matrix.size() == sides.size();
+  for (size_t d = 0; fits && d + 2 < matrix.size(); ++d) {
+    fits = !KnownDifferent(matrix[d], sides[d]);
+  }
+  fits = fits && !KnownDifferent(matrix.back(), sides[sides.size() - (left ? 2 : 1)]);
+  if (fits) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("a system of shape ", FormatDims<D>(matrix),
+                                                 " does not fit right hand sides of shape ",
+                                                 FormatDims<D>(sides)));
+}
+
+// The row exchanges of a square factorization: [...,n].
+template <class D>
+absl::Status CheckPivots(absl::Span<const D> matrix, absl::Span<const D> pivots) {
+  bool fits = pivots.size() + 1 == matrix.size();
+  for (size_t d = 0; fits && d < pivots.size(); ++d) fits = !KnownDifferent(matrix[d], pivots[d]);
+  if (fits) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("pivots of shape ", FormatDims<D>(pivots),
+                                                 " do not belong to matrices of shape ",
+                                                 FormatDims<D>(matrix)));
+}
+
+enum class QrMode : uint8_t { kReduced, kComplete, kOnlyR };
+
+inline absl::StatusOr<QrMode> ParseQrMode(std::string_view mode) {
+  if (mode == "reduced") return QrMode::kReduced;
+  if (mode == "complete") return QrMode::kComplete;
+  if (mode == "r") return QrMode::kOnlyR;
+  return absl::InvalidArgumentError("mode: expected reduced, complete or r");
 }
 
 }  // namespace belay

@@ -245,7 +245,7 @@ void RunPow(const void* const* operands, void* out, size_t n, const PointwisePar
 
 template <class Op>
 VectorLoop LoopOf(DType type) {
-  const auto of = [](auto zero) -> VectorLoop {
+  return LoopForType(type, [](auto zero) -> VectorLoop {
     using T = decltype(zero);
     if constexpr (std::is_same_v<Op, Pow>) {
       return &RunPow<T>;
@@ -254,23 +254,7 @@ VectorLoop LoopOf(DType type) {
     } else {
       return nullptr;
     }
-  };
-  switch (type) {
-    case DType::kFloat32:
-      return of(float{});
-    case DType::kFloat64:
-      return of(double{});
-    case DType::kInt64:
-      return of(int64_t{});
-    case DType::kInt32:
-      return of(int32_t{});
-    case DType::kInt8:
-      return of(int8_t{});
-    case DType::kUint8:
-      return of(uint8_t{});
-    default:
-      return nullptr;
-  }
+  });
 }
 
 VectorLoop FindArithmeticLoopImpl(PointwiseOp op, DType type) {

@@ -120,22 +120,7 @@ void Run(const void* const* operands, void* result, size_t n, const PointwisePar
 
 template <class Op>
 VectorLoop LoopOf(DType type) {
-  switch (type) {
-    case DType::kFloat32:
-      return &Run<Op, float>;
-    case DType::kFloat64:
-      return &Run<Op, double>;
-    case DType::kInt64:
-      return &Run<Op, int64_t>;
-    case DType::kInt32:
-      return &Run<Op, int32_t>;
-    case DType::kInt8:
-      return &Run<Op, int8_t>;
-    case DType::kUint8:
-      return &Run<Op, uint8_t>;
-    default:
-      return nullptr;
-  }
+  return LoopForType(type, [](auto zero) -> VectorLoop { return &Run<Op, decltype(zero)>; });
 }
 
 VectorLoop FindComparisonLoopImpl(PointwiseOp op, DType type) {

@@ -71,6 +71,27 @@ inline bool IsQuickExponent(double e, bool integers) {
   return !integers && (e == 0.5 || e == -0.5 || e == -1 || e == -2);
 }
 
+// The loop that `of` gives for a zero of the type, where there are loops; else null.
+template <class Of>
+VectorLoop LoopForType(DType type, Of of) {
+  switch (type) {
+    case DType::kFloat32:
+      return of(float{});
+    case DType::kFloat64:
+      return of(double{});
+    case DType::kInt64:
+      return of(int64_t{});
+    case DType::kInt32:
+      return of(int32_t{});
+    case DType::kInt8:
+      return of(int8_t{});
+    case DType::kUint8:
+      return of(uint8_t{});
+    default:
+      return nullptr;
+  }
+}
+
 // Of one file each, for FindLoop.
 VectorLoop FindArithmeticLoop(PointwiseOp op, DType type);
 VectorLoop FindComparisonLoop(PointwiseOp op, DType type);

@@ -20,72 +20,6 @@
 namespace belay {
 namespace {
 
-// --- Shapes: the same rules as those of the meta kernels (exir/ops/matrix_algebra.cc) ---
-
-// Batches of matrices [...,rows,columns].
-struct MatrixShape {
-  Dims<CheckedInt> batch;
-  CheckedInt rows, columns;
-
-  Dims<CheckedInt> With(const CheckedInt& last) const {
-    Dims<CheckedInt> dims = batch;
-    dims.push_back(last);
-    return dims;
-  }
-  Dims<CheckedInt> With(const CheckedInt& rows_of, const CheckedInt& columns_of) const {
-    Dims<CheckedInt> dims = With(rows_of);
-    dims.push_back(columns_of);
-    return dims;
-  }
-};
-
-absl::StatusOr<MatrixShape> MatricesShape(absl::Span<const CheckedInt> dims) {
-  const size_t rank = dims.size();
-  if (rank < 2) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("expected matrices, got shape ", FormatDims<CheckedInt>(dims)));
-  }
-  MatrixShape shape{.batch = {}, .rows = dims[rank - 2], .columns = dims[rank - 1]};
-  for (size_t d = 0; d + 2 < rank; ++d) shape.batch.push_back(dims[d]);
-  return shape;
-}
-
-// A system of equations: the matrix is square, the right hand sides are as many rows (or columns
-// when the unknowns stand on the left), batches are equal.
-absl::Status CheckSystem(absl::Span<const CheckedInt> matrix, absl::Span<const CheckedInt> sides,
-                         bool left) {
-  if (absl::StatusOr<Dims<CheckedInt>> batch = SquareBatch<CheckedInt>(matrix); !batch.ok())
-    return batch.status();
-  bool fits = matrix.size() == sides.size();
-  for (size_t d = 0; fits && d + 2 < matrix.size(); ++d) {
-    fits = !KnownDifferent(matrix[d], sides[d]);
-  }
-  fits = fits && !KnownDifferent(matrix.back(), sides[sides.size() - (left ? 2 : 1)]);
-  if (fits) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("a system of shape ", FormatDims<CheckedInt>(matrix),
-                   " does not fit right hand sides of shape ", FormatDims<CheckedInt>(sides)));
-}
-
-// The row exchanges of a square factorization: [...,n].
-absl::Status CheckPivots(absl::Span<const CheckedInt> matrix, absl::Span<const CheckedInt> pivots) {
-  bool fits = pivots.size() + 1 == matrix.size();
-  for (size_t d = 0; fits && d < pivots.size(); ++d) fits = !KnownDifferent(matrix[d], pivots[d]);
-  if (fits) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("pivots of shape ", FormatDims<CheckedInt>(pivots),
-                                                 " do not belong to matrices of shape ",
-                                                 FormatDims<CheckedInt>(matrix)));
-}
-
-enum class QrMode : uint8_t { kReduced, kComplete, kOnlyR };
-
-absl::StatusOr<QrMode> ParseQrMode(std::string_view mode) {
-  if (mode == "reduced") return QrMode::kReduced;
-  if (mode == "complete") return QrMode::kComplete;
-  if (mode == "r") return QrMode::kOnlyR;
-  return absl::InvalidArgumentError("mode: expected reduced, complete or r");
-}
-
 constexpr DTypeSet kRealTypes = {DType::kFloat32, DType::kFloat64};
 constexpr DTypeSet kFactorTypes = kRealTypes | kComplexTypes;
 // Rotations converge quadratically; each sweep visits all pairs.
@@ -199,7 +133,8 @@ absl::Status LuFactor(KernelContext& context) {
   ABSL_ASSIGN_OR_RETURN(const TensorView* a, TensorOf(context, 0, "A", kFactorTypes));
   ABSL_ASSIGN_OR_RETURN(const bool exchange, context.Bool(1));
   ABSL_ASSIGN_OR_RETURN(const bool check_errors, context.Bool(2));
-  ABSL_ASSIGN_OR_RETURN(const MatrixShape shape, MatricesShape(ToDims(a->sizes)));
+  ABSL_ASSIGN_OR_RETURN(const MatrixShape<CheckedInt> shape,
+                        MatricesShape<CheckedInt>(ToDims(a->sizes)));
   ABSL_ASSIGN_OR_RETURN(const TensorView* lu, OutputOf(context, 0, a->dtype, *a));
   ABSL_ASSIGN_OR_RETURN(
       const TensorView* pivots,
@@ -248,7 +183,7 @@ absl::Status SolveTriangular(KernelContext& context) {
   ABSL_ASSIGN_OR_RETURN(const bool upper, context.Bool(2));
   ABSL_ASSIGN_OR_RETURN(const bool left, context.Bool(3));
   ABSL_ASSIGN_OR_RETURN(const bool unit, context.Bool(4));
-  ABSL_RETURN_IF_ERROR(CheckSystem(ToDims(a->sizes), ToDims(b->sizes), left));
+  ABSL_RETURN_IF_ERROR(CheckSystem<CheckedInt>(ToDims(a->sizes), ToDims(b->sizes), left));
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, b->dtype, *b));
   const int rank = a->rank();
   return WithFactorType(a->dtype, [&](auto zero) -> absl::Status {
@@ -289,8 +224,8 @@ absl::Status LuSolve(KernelContext& context) {
   ABSL_ASSIGN_OR_RETURN(const TensorView* b, TensorOf(context, 2, "B", lu->dtype));
   ABSL_ASSIGN_OR_RETURN(const bool left, context.Bool(3));
   ABSL_ASSIGN_OR_RETURN(const bool adjoint, context.Bool(4));
-  ABSL_RETURN_IF_ERROR(CheckSystem(ToDims(lu->sizes), ToDims(b->sizes), left));
-  ABSL_RETURN_IF_ERROR(CheckPivots(ToDims(lu->sizes), ToDims(pivots->sizes)));
+  ABSL_RETURN_IF_ERROR(CheckSystem<CheckedInt>(ToDims(lu->sizes), ToDims(b->sizes), left));
+  ABSL_RETURN_IF_ERROR(CheckPivots<CheckedInt>(ToDims(lu->sizes), ToDims(pivots->sizes)));
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, b->dtype, *b));
   const int rank = lu->rank();
   return WithFactorType(lu->dtype, [&](auto zero) -> absl::Status {
@@ -352,7 +287,8 @@ absl::Status Qr(KernelContext& context) {
   ABSL_ASSIGN_OR_RETURN(const TensorView* a, TensorOf(context, 0, "A", kRealTypes));
   ABSL_ASSIGN_OR_RETURN(const std::string_view text, context.String(1));
   ABSL_ASSIGN_OR_RETURN(const QrMode mode, ParseQrMode(text));
-  ABSL_ASSIGN_OR_RETURN(const MatrixShape shape, MatricesShape(ToDims(a->sizes)));
+  ABSL_ASSIGN_OR_RETURN(const MatrixShape<CheckedInt> shape,
+                        MatricesShape<CheckedInt>(ToDims(a->sizes)));
   const CheckedInt inner =
       mode == QrMode::kComplete ? shape.rows : SymMin(shape.rows, shape.columns);
   const bool wants_q = mode != QrMode::kOnlyR;
@@ -536,7 +472,8 @@ absl::Status Svd(KernelContext& context) {
   ABSL_ASSIGN_OR_RETURN(const TensorView* a, TensorOf(context, 0, "A", kRealTypes));
   ABSL_ASSIGN_OR_RETURN(const bool full, context.Bool(1));
   ABSL_ASSIGN_OR_RETURN(const bool vectors, context.Bool(2));
-  ABSL_ASSIGN_OR_RETURN(const MatrixShape shape, MatricesShape(ToDims(a->sizes)));
+  ABSL_ASSIGN_OR_RETURN(const MatrixShape<CheckedInt> shape,
+                        MatricesShape<CheckedInt>(ToDims(a->sizes)));
   const CheckedInt inner = SymMin(shape.rows, shape.columns);
   const Dims<CheckedInt> empty = {CheckedInt(0)};
   ABSL_ASSIGN_OR_RETURN(
