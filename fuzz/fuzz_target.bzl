@@ -2,6 +2,27 @@
 
 load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_library", "cc_test")
 
+# All but those of backends' blobs; the folders of their seeds have the same names.
+FUZZ_TARGETS = [
+    "command_line",
+    "companion_data",
+    "differential",
+    "generated_program",
+    "mutated_program",
+    "named_data",
+    "npy",
+    "operator_call",
+    "program_file",
+    "pt2_container",
+    "pt2_json",
+    "pt2_zip",
+    "sample_inputs",
+    "schema_string",
+    "sym_expr",
+    "text_form",
+    "torch_save",
+]
+
 def fuzz_target(name, srcs, deps, corpus = None, dictionary = None, local_defines = []):
     """Declares <name>_fuzzer (manual; build it with --config=fuzz) and <name>_replay_test.
 

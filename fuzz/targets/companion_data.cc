@@ -12,9 +12,9 @@
 #include "fuzz/oracles/execution.h"
 #include "fuzz/oracles/require.h"
 #include "fuzz/oracles/typed_status.h"
+#include "fuzz/targets/test_doubles.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/executor/testing/program_builder.h"
-#include "runtime/executor/testing/test_kernels.h"
 #include "runtime/program/header.h"
 
 namespace {
@@ -70,11 +70,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const Folder folder;
   static const TestProgram& program = *new TestProgram(MakeProgram());
   static const std::string& file = *new std::string(program.Serialize());
-  static const KernelRegistry& kernels = *[] {
-    auto* registry = new KernelRegistry;
-    ABSL_CHECK(registry->Add(TestKernels()).ok());
-    return registry;
-  }();
   static const BackendRegistry& backends = *new BackendRegistry;
   std::string bytes(reinterpret_cast<const char*>(data), size);
   for (int attempt = 0; attempt < 2; ++attempt) {
@@ -87,7 +82,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     folder.Write(bytes);
     fuzz::ByteSource inputs(bytes);
     fuzz::Require(fuzz::CheckExecution(
-        file, {.kernels = kernels, .backends = backends, .companion_root = folder.path()}, inputs));
+        file,
+        {.kernels = fuzz::KernelDoubles(), .backends = backends, .companion_root = folder.path()},
+        inputs));
     if (bytes.size() < 64) break;
     FixHeader(bytes);
   }

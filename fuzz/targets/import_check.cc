@@ -1,6 +1,5 @@
 #include "fuzz/targets/import_check.h"
 
-#include <memory>
 #include <string_view>
 #include <utility>
 
@@ -8,9 +7,9 @@
 #include "exir/import/testing/zip_writer.h"
 #include "exir/ir/constant.h"
 #include "exir/ir/verifier.h"
-#include "exir/ops/standard_ops.h"
 #include "fuzz/oracles/round_trip.h"
 #include "fuzz/oracles/typed_status.h"
+#include "fuzz/targets/recycled_ops.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
 
@@ -30,23 +29,14 @@ exir::ImportOptions TightImportOptions() {
 }
 
 absl::Status CheckImport(std::string archive, const exir::ImportOptions& options) {
-  // Operators that it does not know are added to it, so each archive gets its own.
-  static const auto make_ops = [] {
-    auto created = exir::CreateStandardOps();
-    ABSL_CHECK(created.ok());
-    return *std::move(created);
-  };
-  static std::unique_ptr<exir::OpRegistry>& ops =
-      *new std::unique_ptr<exir::OpRegistry>(make_ops());
-  static uint64_t uses = 0;
-  if (++uses % 4096 == 0) ops = make_ops();
+  const exir::OpRegistry& ops = RecycledOps();
 
   archive.shrink_to_fit();
   const exir::Storage file = exir::ToStorage(std::move(archive));
   ABSL_RETURN_IF_ERROR(CheckTyped(
       "inspect", exir::InspectArchive(file.owner, file.bytes, options).status(), kReaderCodes));
   const absl::StatusOr<exir::ExportedProgram> program =
-      exir::ImportBytes(file.owner, file.bytes, *ops, options);
+      exir::ImportBytes(file.owner, file.bytes, ops, options);
   ABSL_RETURN_IF_ERROR(CheckTyped("import", program.status(), kReaderCodes));
   if (!program.ok()) return absl::OkStatus();
   const absl::Status verified = exir::Verify(*program);
@@ -54,7 +44,7 @@ absl::Status CheckImport(std::string archive, const exir::ImportOptions& options
     return absl::InternalError(
         absl::StrCat("an imported program does not verify: ", verified.ToString()));
   }
-  return CheckRoundTrip(*program, *ops);
+  return CheckRoundTrip(*program, ops);
 }
 
 }  // namespace belay::fuzz

@@ -8,19 +8,12 @@
 #include "fuzz/mutate/mutator.h"
 #include "fuzz/oracles/execution.h"
 #include "fuzz/oracles/require.h"
-#include "runtime/core/status_macros.h"
-#include "runtime/executor/testing/fake_backend.h"
-#include "runtime/executor/testing/test_kernels.h"
+#include "fuzz/targets/test_doubles.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace belay;
-  static const fuzz::Engines& engines = *[] {
-    auto* kernels = new KernelRegistry;
-    ABSL_CHECK(kernels->Add(TestKernels()).ok());
-    auto* backends = new BackendRegistry;
-    ABSL_CHECK(backends->Add(new FakeBackend).ok());
-    return new fuzz::Engines{.kernels = *kernels, .backends = *backends, .test_doubles = true};
-  }();
+  const fuzz::Engines engines = {
+      .kernels = fuzz::KernelDoubles(), .backends = fuzz::BackendDoubles(), .test_doubles = true};
   std::string file(reinterpret_cast<const char*>(data), size);
   for (int attempt = 0; attempt < 2; ++attempt) {
     fuzz::ByteSource inputs(file);

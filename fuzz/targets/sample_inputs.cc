@@ -10,13 +10,12 @@
 #include "fuzz/generators/byte_source.h"
 #include "fuzz/oracles/require.h"
 #include "fuzz/oracles/typed_status.h"
+#include "fuzz/targets/test_doubles.h"
 #include "runtime/core/npy.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/executor/method.h"
-#include "runtime/executor/testing/fake_backend.h"
 #include "runtime/executor/testing/program_builder.h"
 #include "runtime/executor/testing/sample_program.h"
-#include "runtime/executor/testing/test_kernels.h"
 #include "runtime/io/npy_values.h"
 
 namespace {
@@ -59,17 +58,7 @@ absl::Status RunOnce(fuzz::ByteSource& source, Method& method) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  static const KernelRegistry& kernels = *[] {
-    auto* registry = new KernelRegistry;
-    ABSL_CHECK(registry->Add(TestKernels()).ok());
-    return registry;
-  }();
-  static const BackendRegistry& backends = *[] {
-    auto* registry = new BackendRegistry;
-    ABSL_CHECK(registry->Add(new FakeBackend).ok());
-    return registry;
-  }();
-  auto method = Method::Load(Sample(), "forward", kernels, backends);
+  auto method = Method::Load(Sample(), "forward", fuzz::KernelDoubles(), fuzz::BackendDoubles());
   fuzz::Require(method.status());
   fuzz::ByteSource source(data, size);
   for (int call = 0; call < 2; ++call) {
