@@ -228,11 +228,12 @@ std::vector<Argument> BinCount(OpBuilder& b, const OpCall& c) {
 
 // --- Different elements ---
 
-// Where an element of a line differs from the one before it; the first does.
-Argument Beginnings(OpBuilder& b, const Argument& line) {
-  const SymInt count = b.size(line, 0);
-  const Argument differs = b.Call(
-      "aten.ne.Tensor", {Slice(b, line, 0, 1, count), Slice(b, line, 0, 0, count - SymInt(1))});
+// Where an element of a line, or a row of a matrix, differs from the one before it; the first does.
+Argument Beginnings(OpBuilder& b, const Argument& lines) {
+  const SymInt count = b.size(lines, 0);
+  Argument differs = b.Call(
+      "aten.ne.Tensor", {Slice(b, lines, 0, 1, count), Slice(b, lines, 0, 0, count - SymInt(1))});
+  if (b.rank(lines) == 2) differs = b.Call("aten.any.dim", {differs, 1, false});
   return Cat(b, {Full(b, {SymInt(1)}, true, DType::kBool), differs}, 0);
 }
 // The distances between the positions, to the end for the last.
@@ -282,11 +283,10 @@ std::vector<Argument> UniqueAlong(OpBuilder& b, const OpCall& c) {
   if (!b.ok()) return {};
   const Argument front = Transpose(b, self, 0, dim);
   const SymInt count = b.size(front, 0);
-  const Argument rows = Reshape(b, front, {count, Product([&] {
-                                             std::vector<SymInt> rest = b.sizes(front);
-                                             rest.erase(rest.begin());
-                                             return rest;
-                                           }())});
+  if (!b.ok()) return {};
+  std::vector<SymInt> row = b.sizes(front);
+  row.erase(row.begin());
+  const Argument rows = Reshape(b, front, {count, Product(row)});
   const std::optional<int64_t> columns = b.size(rows, 1).AsInt();
   constexpr int64_t kMost = 256;
   if (b.ok() && (!columns.has_value() || *columns > kMost || *columns < 1)) {
@@ -303,12 +303,7 @@ std::vector<Argument> UniqueAlong(OpBuilder& b, const OpCall& c) {
     if (!b.ok()) return {};
     order = b.Call("aten.index_select.default", {order, 0, sorted[1]});
   }
-  const Argument ordered = b.Call("aten.index_select.default", {rows, 0, order});
-  const Argument differs = b.Call(
-      "aten.any.dim", {b.Call("aten.ne.Tensor", {Slice(b, ordered, 0, 1, count),
-                                                 Slice(b, ordered, 0, 0, count - SymInt(1))}),
-                       1, false});
-  const Argument starts = Cat(b, {Full(b, {SymInt(1)}, true, DType::kBool), differs}, 0);
+  const Argument starts = Beginnings(b, b.Call("aten.index_select.default", {rows, 0, order}));
   const Argument positions = Select(b, Unary(b, "nonzero", starts), 1, 0);
   const Argument picked = b.Call("aten.index_select.default", {order, 0, positions});
   const Argument none = Full(b, {SymInt(0)}, 0, DType::kInt64);
