@@ -3,6 +3,7 @@
 // a bound is refused with dimension, bound and value.
 #include <algorithm>
 #include <cstdint>
+#include <deque>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -99,22 +100,36 @@ class DynamicSizesTest : public ::testing::Test {
     return !model.symbols.empty();
   }
 
+  // The plan without what runs.
+  static MethodPlan InputsOf(const MethodPlan& plan) {
+    MethodPlan inputs;
+    inputs.values = plan.values;
+    inputs.inputs = plan.inputs;
+    return inputs;
+  }
+
   // Inputs for these values of the symbols.
   static std::vector<EValue> Inputs(const MethodPlan& plan,
                                     const std::map<std::string, int64_t>& symbols, uint64_t seed,
                                     std::vector<NpyArray>& arrays) {
-    MethodPlan fixed = plan;  // with the sizes that are wanted
+    MethodPlan fixed = InputsOf(plan);  // with the sizes that are wanted
     std::vector<EValue> values;
+    std::deque<Sizes> wanted;
     arrays.resize(plan.inputs.size());
     for (size_t i = 0; i < plan.inputs.size(); ++i) {
       auto* tensor = std::get_if<TensorPlan>(&fixed.values[plan.inputs[i].value]);
       int64_t scalar = 0;
+      Sizes sizes;
+      if (tensor != nullptr) sizes = tensor->sizes;
       for (const SizeConstraint& c : plan.inputs[i].constraints) {
         const int64_t size = symbols.at(c.symbol) * c.multiplier + c.offset;
-        if (tensor != nullptr) tensor->sizes[static_cast<int>(c.dim)] = size;
+        if (tensor != nullptr) sizes[static_cast<int>(c.dim)] = size;
         scalar = std::clamp(size, c.min, c.max);
       }
-      if (tensor != nullptr) tensor->dynamic_dims = 0;
+      if (tensor != nullptr) {
+        tensor->sizes = wanted.emplace_back(sizes);
+        tensor->dynamic_dims = 0;
+      }
       const bool is_int =
           std::get_if<ScalarKind>(&fixed.values[plan.inputs[i].value]) != nullptr &&
           std::get<ScalarKind>(fixed.values[plan.inputs[i].value]) == ScalarKind::kInt &&
@@ -206,9 +221,11 @@ TEST_F(DynamicSizesTest, ASizeBeyondItsBoundsIsRefusedWithDimensionBoundAndValue
       for (const SizeConstraint& c : plan.inputs[i].constraints) {
         for (const int64_t size : {c.max + 1, c.min - 1}) {
           if (size < 0) continue;
-          MethodPlan fixed = plan;
+          MethodPlan fixed = InputsOf(plan);
           auto& wrong = std::get<TensorPlan>(fixed.values[plan.inputs[i].value]);
-          wrong.sizes[static_cast<int>(c.dim)] = size;
+          Sizes sizes = wrong.sizes;
+          sizes[static_cast<int>(c.dim)] = size;
+          wrong.sizes = sizes;
           wrong.dynamic_dims = 0;
           fixed.inputs[i].constraints.clear();
           ASSERT_OK_AND_ASSIGN(const NpyArray array, RandomInput(fixed, i, 1, 1));

@@ -154,7 +154,7 @@ absl::Status MethodInputs::Set(size_t i, const EValue& value) {
 
 absl::Status MethodInputs::CheckSizes(size_t i, const TensorPlan& tensor,
                                       const TensorView& view) const {
-  if (view.rank() != tensor.sizes.size()) {
+  if (static_cast<size_t>(view.rank()) != tensor.sizes.size()) {
     return Mismatch(i, view,
                     absl::StrCat(": rank ", view.rank(), " instead of ", tensor.sizes.size()));
   }

@@ -212,13 +212,13 @@ absl::Status SlotTable::Resize(TensorView& tensor, absl::Span<const int64_t> siz
   const std::optional<uint32_t> value = ValueAt(&tensor);
   const TensorPlan* plan = value.has_value() ? tensor_plans_[*value] : nullptr;
   if (plan == nullptr) return absl::InternalError("the tensor is none of this method's");
-  if (sizes.size() != static_cast<size_t>(plan->sizes.size())) {
+  if (sizes.size() != plan->sizes.size()) {
     return absl::InvalidArgumentError(absl::StrCat("planned are ", plan->sizes.size(),
                                                    " dimensions ", FormatSizes(plan->sizes),
                                                    ", computed were ", FormatSizes(sizes)));
   }
   const bool fixed = plan->location != TensorPlan::Location::kArena;
-  for (int d = 0; d < plan->sizes.size(); ++d) {
+  for (int d = 0; d < static_cast<int>(sizes.size()); ++d) {
     const int64_t planned = fixed ? tensor.sizes[d] : plan->sizes[d];
     const bool dynamic = !fixed && ((plan->dynamic_dims >> d) & 1) != 0;
     if (dynamic ? sizes[d] > planned || sizes[d] < 0 : sizes[d] != planned) {

@@ -30,33 +30,38 @@ class InstructionValidator {
  public:
   // Appends to the instructions and operands of `plan`.
   InstructionValidator(const Limits& limits, uint64_t instructions, MethodPlan& plan)
-      : limits_(limits),
-        instructions_(instructions),
+      : instructions_(instructions),
         plan_(plan),
         overlap_(plan.values),
         flags_(plan.values.size(), 0),
-        first_calls_(plan.delegates.size()) {
+        first_calls_(plan.delegates.size()),
+        operand_limit_(std::min<uint64_t>(limits.operands, INT32_MAX)) {
     operators_.reserve(plan.operators.size());
     for (const std::string& op : plan.operators) {
       operators_.push_back({.in_place = IsInPlaceOperator(op), .over = OutputOverArgumentOf(op)});
     }
     for (size_t v = 0; v < plan.values.size(); ++v) {
       const ValuePlan& value = plan.values[v];
+      flags_[v] = kSingle;
       if (const auto* tensor = std::get_if<TensorPlan>(&value)) {
         if (tensor->location == TensorPlan::Location::kArena ||
             tensor->location == TensorPlan::Location::kState) {
-          flags_[v] = kWritable;
+          flags_[v] |= kWritable;
         }
       } else if (std::holds_alternative<ScalarKind>(value)) {
-        flags_[v] = kWritable;
+        flags_[v] |= kWritable;
       } else if (std::holds_alternative<ListPlan>(value)) {
         flags_[v] = kList;
       } else if (std::holds_alternative<None>(value)) {
-        flags_[v] = kDropped;
+        flags_[v] |= kDropped;
       }
     }
     for (const InputPlan& input : plan.inputs) {
-      flags_[input.value] = input.mutated ? kWritable : flags_[input.value] & ~kWritable;
+      if (input.mutated) {
+        flags_[input.value] |= kWritable;
+      } else {
+        flags_[input.value] &= ~kWritable;
+      }
     }
   }
 
@@ -79,7 +84,8 @@ class InstructionValidator {
     }
   }
 
-  absl::Status Finish(const MetadataPath& path) const {
+  absl::Status Finish(const MetadataPath& path) {
+    plan_.operands.resize(used_);
     for (size_t d = 0; d < first_calls_.size(); ++d) {
       if (!first_calls_[d].has_value()) {
         return MetadataPath(path, "delegates", d).Error("no instruction calls it");
@@ -94,6 +100,7 @@ class InstructionValidator {
     kWritable = 1,
     kList = 2,
     kDropped = 4,  // as an output
+    kSingle = 8,   // no list
   };
   struct OperatorFacts {
     bool in_place;
@@ -119,11 +126,10 @@ class InstructionValidator {
 
   // A list counts with its elements: they are looked at each time it is used.
   absl::Status CountOperand(uint32_t value, const MetadataPath& path) {
-    ++operands_;
-    if (flags_[value] & kList) operands_ += std::get<ListPlan>(plan_.values[value]).elements.size();
-    const uint64_t limit = std::min<uint64_t>(limits_.operands, INT32_MAX);
-    if (operands_ <= limit) return absl::OkStatus();
-    return path.LimitError("operands", operands_, limit);
+    ++counted_;
+    if (flags_[value] & kList) counted_ += std::get<ListPlan>(plan_.values[value]).elements.size();
+    if (counted_ <= operand_limit_) return absl::OkStatus();
+    return path.LimitError("operands", counted_, operand_limit_);
   }
 
   absl::Status CheckOutput(uint32_t value, const MetadataPath& path) const {
@@ -143,32 +149,45 @@ class InstructionValidator {
                                    "mutated input, or a scalar slot that is no input"));
   }
 
+  // Checks the arguments or outputs of a call, writes them to `operands`, which has place for a
+  // number per byte, and says how many they are.
+  template <bool kAreOutputs>
+  absl::Status ReadOperands(const WireNumbers& numbers, std::string_view field,
+                            const MetadataPath& path, uint32_t* operands, uint32_t& count) {
+    constexpr uint8_t kPlain = kAreOutputs ? kWritable | kDropped : kSingle;  // never a list
+    absl::Status status;
+    uint32_t read = 0;
+    const bool readable = ForEachUint32(numbers, [&](uint32_t value) {
+      if (value < flags_.size() && (flags_[value] & kPlain) && counted_ < operand_limit_)
+          [[likely]] {
+        ++counted_;
+      } else {
+        const MetadataPath at(path, field, read);
+        status = CheckOperand(value, at);
+        if (kAreOutputs && status.ok()) status = CheckOutput(value, at);
+        if (!status.ok()) return false;
+      }
+      operands[read++] = value;
+      return true;
+    });
+    count = read;
+    if (!readable) return NumbersError(MetadataPath(path, field));
+    return status;
+  }
+
   // Appends the operands of a call, checked, and says where they are.
   absl::Status AppendOperands(const CallMessage& call, const OperatorFacts& facts,
                               const MetadataPath& path, OperandRange& range) {
-    range.first = static_cast<uint32_t>(plan_.operands.size());  // below the limit, an int
-    absl::Status status;
-    bool readable = ForEachUint32(call.arguments, [&](uint32_t value) {
-      const MetadataPath at(path, "arguments", range.arguments);
-      status = CheckOperand(value, at);
-      if (!status.ok()) return false;
-      plan_.operands.push_back(value);
-      ++range.arguments;
-      return true;
-    });
-    ABSL_RETURN_IF_ERROR(status);
-    if (!readable) return NumbersError(MetadataPath(path, "arguments"));
-    readable = ForEachUint32(call.outputs, [&](uint32_t value) {
-      const MetadataPath at(path, "outputs", range.outputs);
-      status = CheckOperand(value, at);
-      if (status.ok()) status = CheckOutput(value, at);
-      if (!status.ok()) return false;
-      plan_.operands.push_back(value);
-      ++range.outputs;
-      return true;
-    });
-    ABSL_RETURN_IF_ERROR(status);
-    if (!readable) return NumbersError(MetadataPath(path, "outputs"));
+    std::vector<uint32_t>& operands = plan_.operands;  // longer than what is there until the end
+    const size_t needed = used_ + call.arguments.bytes.size() + call.outputs.bytes.size();
+    if (operands.size() < needed) operands.resize(std::max(2 * operands.size(), needed));
+    uint32_t* const first = operands.data() + used_;
+    range.first = static_cast<uint32_t>(used_);  // below the limit, an int
+    ABSL_RETURN_IF_ERROR(
+        ReadOperands<false>(call.arguments, "arguments", path, first, range.arguments));
+    ABSL_RETURN_IF_ERROR(
+        ReadOperands<true>(call.outputs, "outputs", path, first + range.arguments, range.outputs));
+    used_ += size_t{range.arguments} + range.outputs;
     return overlap_.Check(plan_.arguments_of(range), plan_.outputs_of(range), facts.in_place,
                           facts.over, path);
   }
@@ -279,7 +298,7 @@ class InstructionValidator {
       return path.Error(absl::StrCat("values ", move.from, " and ", move.to,
                                      " are not tensors of one dtype and rank"));
     }
-    for (int d = 0; d < source->sizes.size(); ++d) {
+    for (size_t d = 0; d < source->sizes.size(); ++d) {
       const uint32_t dynamic = source->dynamic_dims | target->dynamic_dims;
       if (((dynamic >> d) & 1) == 0 && source->sizes[d] != target->sizes[d]) {
         return path.Error(absl::StrCat("dimension ", d, " is ", source->sizes[d], " of value ",
@@ -319,14 +338,15 @@ class InstructionValidator {
     return absl::OkStatus();
   }
 
-  const Limits& limits_;
   const uint64_t instructions_;
   MethodPlan& plan_;
   OperandOverlap overlap_;
   std::vector<OperatorFacts> operators_;
   std::vector<uint8_t> flags_;                            // by value
   std::vector<std::optional<OperandRange>> first_calls_;  // by delegate
-  uint64_t operands_ = 0;
+  const uint64_t operand_limit_;
+  uint64_t counted_ = 0;  // operands, lists with their elements
+  size_t used_ = 0;       // of MethodPlan::operands
 };
 
 }  // namespace

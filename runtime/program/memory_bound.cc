@@ -25,7 +25,8 @@ struct Cost {
   uint64_t per_byte;
 };
 
-// `plan` is what an element becomes. Two bytes make an element of a list in an element.
+// `plan` is what an element becomes. What is planned of a dimension is less than kNumberByte. Two
+// bytes make an element of a list in an element.
 constexpr Cost kValue = {.each = sizeof(ValuePlan) + kBlock + /*flags*/ 2 +
                                  /*its range; what an instruction writes to*/ 32 + 120,
                          .per_byte = kNumberByte};
@@ -58,7 +59,7 @@ uint64_t PlansMemoryBound(const ProgramMessage& program, absl::Span<const Method
   Add(program.constants, kConstant, bound);
   Add(program.named_data, kNamedData, bound);
   for (const MethodMessage& method : methods) {
-    bound.Add(1, sizeof(MethodPlan) + 1024);
+    bound.Add(1, sizeof(MethodPlan) + 2048);
     for (const std::string_view text : {method.name, method.in_spec, method.out_spec}) {
       bound.Add(text.size(), kTextByte);
     }

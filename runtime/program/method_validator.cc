@@ -35,7 +35,7 @@ class MethodValidator {
     const TensorMemory memory = {.constants = constants_,
                                  .arena_bytes = plan_.arena_bytes,
                                  .state_bytes = plan_.state_bytes};
-    ABSL_ASSIGN_OR_RETURN(plan_.values, ValidateValues(method_.values, memory, limits_, path_));
+    ABSL_RETURN_IF_ERROR(ValidateValues(method_.values, memory, limits_, path_, plan_));
     owned_.assign(plan_.values.size(), 0);
     ABSL_RETURN_IF_ERROR(ValidateInputs());
     ABSL_RETURN_IF_ERROR(ValidateState());

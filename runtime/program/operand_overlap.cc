@@ -63,6 +63,16 @@ bool OperandOverlap::MayLieOver(const Range& output, const Range& argument,
           out.dynamic_dims == in.dynamic_dims);
 }
 
+bool OperandOverlap::MayMeet(const Range& output, absl::Span<const uint32_t> arguments) const {
+  bool may = output.is_list;
+  for (const uint32_t argument : arguments) {
+    const Range& range = ranges_[argument];
+    may |= range.is_list ||
+           (range.space == output.space && range.begin < output.end && output.begin < range.end);
+  }
+  return may;
+}
+
 absl::Status OperandOverlap::CheckArgument(const Range& argument, bool in_place,
                                            OutputOverArgument over, const MetadataPath& path) {
   // Outputs are disjoint: those that meet the argument are the ones before its end, backwards.
@@ -89,6 +99,7 @@ absl::Status OperandOverlap::CheckArgument(const Range& argument, bool in_place,
 absl::Status OperandOverlap::Check(absl::Span<const uint32_t> arguments,
                                    absl::Span<const uint32_t> outputs, bool in_place,
                                    OutputOverArgument over, const MetadataPath& path) {
+  if (outputs.size() == 1 && !MayMeet(ranges_[outputs[0]], arguments)) return absl::OkStatus();
   written_.clear();
   for (const uint32_t output : outputs) {
     // With more ranges than there are values, one is there twice, which is found below.
@@ -99,7 +110,7 @@ absl::Status OperandOverlap::Check(absl::Span<const uint32_t> arguments,
     if (!ForEachRange(output, add)) break;
   }
   if (written_.empty()) return absl::OkStatus();
-  std::sort(written_.begin(), written_.end());
+  if (written_.size() > 1) std::sort(written_.begin(), written_.end());
   for (size_t i = 1; i < written_.size(); ++i) {
     const Written& a = written_[i - 1];
     const Written& b = written_[i];

@@ -55,6 +55,8 @@ class OperandOverlap {
   template <class Visit>
   bool ForEachElement(uint32_t list, const Visit& visit) const;
   bool MayLieOver(const Range& output, const Range& argument, OutputOverArgument over) const;
+  // False for most calls, which have one output and nothing else to look at.
+  bool MayMeet(const Range& output, absl::Span<const uint32_t> arguments) const;
   absl::Status CheckArgument(const Range& argument, bool in_place, OutputOverArgument over,
                              const MetadataPath& path);
 

@@ -7,6 +7,7 @@
 #include <complex>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,13 +21,15 @@
 
 namespace belay {
 
+// Its dimensions are in its method's memory (MethodPlan::sizes, dim_orders), which it must not
+// outlive.
 struct TensorPlan {
   enum class Location : uint8_t { kConstant, kArena, kState, kExternal };
-  DType dtype;
-  Sizes sizes;            // upper bounds for dynamic dimensions
-  DimOrder dim_order;     // a permutation
-  uint32_t dynamic_dims;  // bit d
-  Location location;
+  DType dtype = DType::kFloat32;
+  Location location = Location::kExternal;
+  uint32_t dynamic_dims = 0;             // bit d
+  absl::Span<const int64_t> sizes;       // upper bounds for dynamic dimensions
+  absl::Span<const uint8_t> dim_order;   // a permutation
   uint64_t offset = 0;                   // kArena, kState: the tensor at its largest lies inside
   absl::Span<const std::byte> constant;  // kConstant: exactly the tensor's bytes
   uint64_t max_bytes = 0;                // of all elements, at their most
@@ -105,6 +108,9 @@ using InstructionPlan =
 // Lists hold no lists. External tensors are inputs, and no two values are the same input.
 struct MethodPlan {
   std::string name;
+  // Blocks of memory that hold the dimensions of all tensors in `values`.
+  std::vector<std::unique_ptr<int64_t[]>> sizes;
+  std::vector<std::unique_ptr<uint8_t[]>> dim_orders;
   std::vector<ValuePlan> values;
   std::vector<InputPlan> inputs;
   std::vector<uint32_t> outputs;

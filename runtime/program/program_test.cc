@@ -41,7 +41,7 @@ TEST(ProgramTest, OpensAValidProgram) {
   EXPECT_EQ(Text(method->delegates[0].blob), "blob");
   EXPECT_EQ(method->delegates[0].compile_specs[0].value, "fast");
   const auto& weight = std::get<TensorPlan>(method->values[v.weight]);
-  EXPECT_EQ(weight.sizes, Sizes({2, 3}));
+  EXPECT_EQ(Sizes(weight.sizes), Sizes({2, 3}));
   EXPECT_EQ(weight.constant.size(), 24u);
   EXPECT_EQ(reinterpret_cast<uintptr_t>(weight.constant.data()) % kTensorAlignment, 0u);
   EXPECT_EQ(method->state[0].initial->size(), 8u);

@@ -277,11 +277,11 @@ absl::StatusOr<std::vector<NamedDataPlan>> ValidateNamedData(
       const MetadataPath layout_path(path, "layout");
       TensorLayoutMessage layout;
       ABSL_RETURN_IF_ERROR(Read(data.layout, layout_path, layout));
-      TensorPlan tensor;
-      ABSL_ASSIGN_OR_RETURN(const uint64_t bytes, ValidateLayout(layout, layout_path, tensor));
-      if (bytes != plan.bytes.size()) {
-        return layout_path.Error(
-            absl::StrCat("a tensor of ", bytes, " bytes, the data has ", plan.bytes.size()));
+      LayoutPlan tensor;
+      ABSL_RETURN_IF_ERROR(ValidateLayout(layout, layout_path, tensor));
+      if (tensor.max_bytes != plan.bytes.size()) {
+        return layout_path.Error(absl::StrCat("a tensor of ", tensor.max_bytes,
+                                              " bytes, the data has ", plan.bytes.size()));
       }
     }
     named_data.push_back(std::move(plan));

@@ -28,39 +28,41 @@ absl::Status CheckPlace(uint64_t offset, uint64_t bytes, std::string_view memory
 
 }  // namespace
 
-absl::StatusOr<uint64_t> ValidateLayout(const TensorLayoutMessage& layout, const MetadataPath& path,
-                                        TensorPlan& plan) {
+absl::Status ValidateLayout(const TensorLayoutMessage& layout, const MetadataPath& path,
+                            LayoutPlan& plan) {
   const std::optional<DType> known = DTypeFromProgramFile(layout.dtype);
   if (!known.has_value()) {
     return MetadataPath(path, "dtype").Error(absl::StrCat(layout.dtype, " is no dtype"));
   }
-  const uint64_t rank = layout.sizes.count();
-  if (rank > kMaxRank) {
-    return MetadataPath(path, "sizes").Error(absl::StrCat("rank ", rank, " is above ", kMaxRank));
-  }
   plan.dtype = *known;
   plan.sizes.clear();
   plan.dim_order.clear();
-  const bool readable = ForEachInt64(layout.sizes, [&](int64_t size) {
-    plan.sizes.push_back(size);
-    return plan.sizes.size() < kMaxRank;
-  });
-  if (!readable) return NumbersError(MetadataPath(path, "sizes"));
   // Sizes of 0 count as 1 here, so that strides fit as well.
-  std::optional<int64_t> extent = static_cast<int64_t>(DTypeSize(*known));
-  for (int d = 0; d < plan.sizes.size(); ++d) {
-    if (plan.sizes[d] < 0) {
-      return MetadataPath(path, "sizes", d).Error(absl::StrCat(plan.sizes[d], " is negative"));
+  int64_t extent = static_cast<int64_t>(DTypeSize(*known));
+  bool empty = false;
+  absl::Status status;
+  const bool readable = ForEachInt64(layout.sizes, [&](int64_t size) {
+    const int d = plan.sizes.size();
+    const std::optional<int64_t> bytes = CheckedMul<int64_t>(extent, std::max<int64_t>(size, 1));
+    if (d < kMaxRank && size >= 0 && bytes.has_value()) [[likely]] {
+      plan.sizes.push_back(size);
+      empty |= size == 0;
+      extent = *bytes;
+      return true;
     }
-    extent = CheckedMul<int64_t>(*extent, std::max<int64_t>(plan.sizes[d], 1));
-    if (!extent.has_value()) {
-      return MetadataPath(path, "sizes").Error("the tensor's bytes overflow 64 bits");
-    }
-  }
-  if (layout.dim_order.size() != static_cast<size_t>(plan.sizes.size())) {
+    status = d == kMaxRank
+                 ? MetadataPath(path, "sizes")
+                       .Error(absl::StrCat("rank ", layout.sizes.count(), " is above ", kMaxRank))
+             : size < 0 ? MetadataPath(path, "sizes", d).Error(absl::StrCat(size, " is negative"))
+                        : MetadataPath(path, "sizes").Error("the tensor's bytes overflow 64 bits");
+    return false;
+  });
+  ABSL_RETURN_IF_ERROR(status);
+  if (!readable) return NumbersError(MetadataPath(path, "sizes"));
+  const auto rank = static_cast<size_t>(plan.sizes.size());
+  if (layout.dim_order.size() != rank) {
     return MetadataPath(path, "dim_order")
-        .Error(absl::StrCat("has ", layout.dim_order.size(), " entries, the rank is ",
-                            plan.sizes.size()));
+        .Error(absl::StrCat("has ", layout.dim_order.size(), " entries, the rank is ", rank));
   }
   for (const std::byte d : layout.dim_order) plan.dim_order.push_back(static_cast<uint8_t>(d));
   if (!IsPermutation(plan.dim_order)) {
@@ -68,14 +70,16 @@ absl::StatusOr<uint64_t> ValidateLayout(const TensorLayoutMessage& layout, const
         .Error(absl::StrCat("{", absl::StrJoin(plan.dim_order, ","),
                             "} is not a permutation of the dimensions"));
   }
-  const bool empty = std::find(plan.sizes.begin(), plan.sizes.end(), 0) != plan.sizes.end();
-  plan.max_bytes = empty ? 0 : static_cast<uint64_t>(*extent);
-  return plan.max_bytes;
+  plan.max_bytes = empty ? 0 : static_cast<uint64_t>(extent);
+  return absl::OkStatus();
 }
 
-absl::Status ValidateTensor(const TensorMessage& tensor, const TensorMemory& memory,
-                            const MetadataPath& path, TensorPlan& plan) {
-  ABSL_ASSIGN_OR_RETURN(const uint64_t bytes, ValidateLayout(tensor.layout, path, plan));
+absl::Status ValidateTensor(const TensorMessage& tensor, const LayoutPlan& layout,
+                            const TensorMemory& memory, const MetadataPath& path,
+                            TensorPlan& plan) {
+  const uint64_t bytes = layout.max_bytes;
+  plan.dtype = layout.dtype;
+  plan.max_bytes = bytes;
   plan.dynamic_dims = tensor.dynamic_dims;
   if ((plan.dynamic_dims >> plan.sizes.size()) != 0) {
     return MetadataPath(path, "dynamic_dims")

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "absl/status/statusor.h"
+#include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "runtime/core/dtype.h"
 #include "runtime/core/sizes.h"
@@ -14,11 +14,17 @@
 
 namespace belay {
 
-// `path` is that of the message with the fields dtype, sizes and dim_order. Fills in the plan's
-// fields of these names and max_bytes, in place because plans are large, and returns max_bytes,
-// which fits in int64.
-absl::StatusOr<uint64_t> ValidateLayout(const TensorLayoutMessage& layout, const MetadataPath& path,
-                                        TensorPlan& plan);
+struct LayoutPlan {
+  DType dtype = DType::kFloat32;
+  Sizes sizes;
+  DimOrder dim_order;      // a permutation
+  uint64_t max_bytes = 0;  // of all elements; fits in int64
+};
+
+// `path` is that of the message with the fields dtype, sizes and dim_order. Replaces all of `plan`,
+// in place because it is large.
+absl::Status ValidateLayout(const TensorLayoutMessage& layout, const MetadataPath& path,
+                            LayoutPlan& plan);
 
 // The memory that the tensors of a method may lie in.
 struct TensorMemory {
@@ -27,9 +33,10 @@ struct TensorMemory {
   uint64_t state_bytes = 0;
 };
 
-// Fills in `plan`.
-absl::Status ValidateTensor(const TensorMessage& tensor, const TensorMemory& memory,
-                            const MetadataPath& path, TensorPlan& plan);
+// Fills in what `tensor` says beside its layout, which was validated. The dimensions of `plan` are
+// those of `layout` already.
+absl::Status ValidateTensor(const TensorMessage& tensor, const LayoutPlan& layout,
+                            const TensorMemory& memory, const MetadataPath& path, TensorPlan& plan);
 
 }  // namespace belay
 

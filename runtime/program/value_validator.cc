@@ -1,7 +1,9 @@
 #include "runtime/program/value_validator.h"
 
+#include <algorithm>
 #include <complex>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -13,18 +15,48 @@
 namespace belay {
 namespace {
 
+// Copies lists of one number per dimension to where they stay: blocks that it adds to `blocks`.
+template <class T>
+class DimWriter {
+ public:
+  explicit DimWriter(std::vector<std::unique_ptr<T[]>>& blocks) : blocks_(blocks) {}
+
+  absl::Span<const T> Copy(const DimVector<T>& dims) {
+    const auto count = static_cast<size_t>(dims.size());
+    if (count > left_) {
+      size_ = std::min<size_t>(2 * size_, 4096);
+      blocks_.push_back(std::make_unique_for_overwrite<T[]>(size_));
+      next_ = blocks_.back().get();
+      left_ = size_;
+    }
+    T* const first = next_;
+    for (const T dim : dims) *next_++ = dim;
+    left_ -= count;
+    return absl::MakeConstSpan(first, count);
+  }
+
+ private:
+  std::vector<std::unique_ptr<T[]>>& blocks_;
+  T* next_ = nullptr;
+  size_t left_ = 0;         // of the last block
+  size_t size_ = kMaxRank;  // of the last block, at least
+};
+
 class ValueValidator {
  public:
-  ValueValidator(const TensorMemory& memory, const Limits& limits)
-      : memory_(memory), limits_(limits) {}
+  // Appends to the values of `plan`.
+  ValueValidator(const TensorMemory& memory, const Limits& limits, MethodPlan& plan)
+      : memory_(memory),
+        limits_(limits),
+        plan_(plan),
+        sizes_(plan.sizes),
+        dim_orders_(plan.dim_orders) {}
 
-  // Appends the value. Plans are large, so that they are made where they stay.
-  absl::Status Append(const WireMessage& message, const MetadataPath& path,
-                      std::vector<ValuePlan>& values) {
+  absl::Status Append(const WireMessage& message, const MetadataPath& path) {
     ValueMessage value;
     ABSL_RETURN_IF_ERROR(Read(message, path, value));
     const auto append = [&](auto plan) {
-      values.emplace_back(std::move(plan));
+      plan_.values.emplace_back(std::move(plan));
       return absl::OkStatus();
     };
     switch (value.kind) {
@@ -42,9 +74,9 @@ class ValueValidator {
         if (++tensors_ > limits_.tensors) {
           return path.LimitError("tensors", tensors_, limits_.tensors);
         }
-        return AppendTensor(value.message, MetadataPath(path, "tensor"), values);
+        return AppendTensor(value.message, MetadataPath(path, "tensor"));
       case ValueMessage::kList:
-        return AppendList(value.message, MetadataPath(path, "list"), values);
+        return AppendList(value.message, MetadataPath(path, "list"));
       case ValueMessage::kDType: {
         const std::optional<DType> dtype = DTypeFromProgramFile(value.number);
         if (dtype.has_value()) return append(*dtype);
@@ -75,17 +107,17 @@ class ValueValidator {
   }
 
  private:
-  absl::Status AppendTensor(const WireMessage& message, const MetadataPath& path,
-                            std::vector<ValuePlan>& values) {
+  absl::Status AppendTensor(const WireMessage& message, const MetadataPath& path) {
     TensorMessage tensor;
     ABSL_RETURN_IF_ERROR(Read(message, path, tensor));
-    return ValidateTensor(
-        tensor, memory_, path,
-        std::get<TensorPlan>(values.emplace_back(std::in_place_type<TensorPlan>)));
+    ABSL_RETURN_IF_ERROR(ValidateLayout(tensor.layout, path, layout_));
+    auto& plan = std::get<TensorPlan>(plan_.values.emplace_back(std::in_place_type<TensorPlan>));
+    plan.sizes = sizes_.Copy(layout_.sizes);
+    plan.dim_order = dim_orders_.Copy(layout_.dim_order);
+    return ValidateTensor(tensor, layout_, memory_, path, plan);
   }
 
-  absl::Status AppendList(const WireMessage& message, const MetadataPath& path,
-                          std::vector<ValuePlan>& values) {
+  absl::Status AppendList(const WireMessage& message, const MetadataPath& path) {
     WireNumbers elements;
     ABSL_RETURN_IF_ERROR(ReadList(message, path, elements));
     const uint64_t count = elements.count();
@@ -93,6 +125,7 @@ class ValueValidator {
     if (list_elements_ > limits_.list_elements) {
       return path.LimitError("list_elements", list_elements_, limits_.list_elements);
     }
+    std::vector<ValuePlan>& values = plan_.values;
     ListPlan plan;
     plan.elements.reserve(count);
     absl::Status status;
@@ -116,28 +149,28 @@ class ValueValidator {
 
   const TensorMemory& memory_;
   const Limits& limits_;
+  MethodPlan& plan_;
+  DimWriter<int64_t> sizes_;
+  DimWriter<uint8_t> dim_orders_;
+  LayoutPlan layout_;  // of the tensor that is read
   uint64_t list_elements_ = 0;
   uint64_t tensors_ = 0;
 };
 
 }  // namespace
 
-absl::StatusOr<std::vector<ValuePlan>> ValidateValues(const WireList& messages,
-                                                      const TensorMemory& memory,
-                                                      const Limits& limits,
-                                                      const MetadataPath& path) {
+absl::Status ValidateValues(const WireList& messages, const TensorMemory& memory,
+                            const Limits& limits, const MetadataPath& path, MethodPlan& plan) {
   if (messages.count > limits.values) {
     return MetadataPath(path, "values").LimitError("values", messages.count, limits.values);
   }
-  ValueValidator validator(memory, limits);
-  std::vector<ValuePlan> values;
-  values.reserve(messages.count);
+  ValueValidator validator(memory, limits, plan);
+  plan.values.reserve(messages.count);
   WireElements elements(messages);
   for (uint64_t i = 0; i < messages.count; ++i) {
-    ABSL_RETURN_IF_ERROR(
-        validator.Append(elements.NextMessage(), MetadataPath(path, "values", i), values));
+    ABSL_RETURN_IF_ERROR(validator.Append(elements.NextMessage(), MetadataPath(path, "values", i)));
   }
-  return values;
+  return absl::OkStatus();
 }
 
 }  // namespace belay

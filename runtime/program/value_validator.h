@@ -2,9 +2,7 @@
 #ifndef BELAY_RUNTIME_PROGRAM_VALUE_VALIDATOR_H_
 #define BELAY_RUNTIME_PROGRAM_VALUE_VALIDATOR_H_
 
-#include <vector>
-
-#include "absl/status/statusor.h"
+#include "absl/status/status.h"
 #include "runtime/program/limits.h"
 #include "runtime/program/metadata_path.h"
 #include "runtime/program/plan.h"
@@ -13,11 +11,10 @@
 
 namespace belay {
 
-// Parallel to the messages, which are a method's values. `path` is the method's.
-absl::StatusOr<std::vector<ValuePlan>> ValidateValues(const WireList& messages,
-                                                      const TensorMemory& memory,
-                                                      const Limits& limits,
-                                                      const MetadataPath& path);
+// Fills in the values of `plan`, parallel to the messages, and their dimensions. `path` is the
+// method's.
+absl::Status ValidateValues(const WireList& messages, const TensorMemory& memory,
+                            const Limits& limits, const MetadataPath& path, MethodPlan& plan);
 
 }  // namespace belay
 

@@ -11,9 +11,19 @@
 #include <cstdint>
 #include <string_view>
 
+#include "absl/base/attributes.h"
 #include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "runtime/core/utf8.h"
 #include "runtime/program/metadata_path.h"
+
+// A reader that is not inline lives in memory and takes twice as long; code for small devices is
+// compiled for size.
+#ifdef __OPTIMIZE_SIZE__
+#define BELAY_WIRE_READER_INLINE
+#else
+#define BELAY_WIRE_READER_INLINE ABSL_ATTRIBUTE_ALWAYS_INLINE
+#endif
 
 namespace belay {
 
@@ -39,19 +49,24 @@ struct WireList {
   uint64_t total_bytes = 0;  // of all elements
 };
 
-// The rest of a varint whose first byte has a continuation bit.
-bool ReadLongVarint(const uint8_t*& at, const uint8_t* end, uint64_t& number);
+// Where a varint ends, and what it is.
+struct Varint {
+  const uint8_t* end = nullptr;  // null when it does not end in time or has more than 64 bits
+  uint64_t number = 0;
+};
 
-// One varint at `at`, which is moved behind it. False when it does not end before `end` or has more
-// than 64 bits.
-inline bool ReadVarint(const uint8_t*& at, const uint8_t* end, uint64_t& number) {
-  if (at == end) return false;
-  number = *at;
-  if (number < 0x80) [[likely]] {
-    ++at;
-    return true;
+// What of the varint at `at` lies beyond its first byte, which has a continuation bit.
+Varint ReadLongVarint(const uint8_t* at, const uint8_t* end);
+
+// The varint at `at`, which must end before `end`.
+inline Varint ReadVarint(const uint8_t* at, const uint8_t* end) {
+  if (at == end) return {};
+  if (*at < 0x80) [[likely]]
+    return {.end = at + 1, .number = *at};
+  if (end - at > 1 && at[1] < 0x80) {
+    return {.end = at + 2, .number = (at[0] & 0x7fu) | static_cast<uint64_t>(at[1]) << 7};
   }
-  return ReadLongVarint(at, end, number);
+  return ReadLongVarint(at, end);
 }
 
 // Goes through the fields of one message:
@@ -71,27 +86,38 @@ class WireReader {
         depth_(message.depth) {}
 
   // Moves to the next field. False at the end, and when there is no more that could be read.
-  bool Next() {
+  BELAY_WIRE_READER_INLINE bool Next() {
     if (at_ == end_ || problem_ != nullptr) return false;
     tag_ = at_;
     const uint32_t tag = *at_;
-    if (tag >= 0x80 || tag < 8) return NextOfAnyKind();
-    ++at_;
-    number_ = tag >> 3;
-    type_ = static_cast<WireType>(tag & 7);
-    if (type_ == kVarint) {
-      if (ReadVarint(at_, end_, varint_)) return true;
-    } else if (type_ == kBytes && at_ != end_) {
-      const size_t size = *at_;
-      if (size < 0x80 && size < static_cast<size_t>(end_ - at_)) {
-        value_ = at_ + 1;
-        size_ = size;
-        at_ = value_ + size;
-        return true;
+    if (tag < 0x80 && tag >= 8) [[likely]] {
+      number_ = tag >> 3;
+      type_ = static_cast<WireType>(tag & 7);
+      if (type_ == kVarint || type_ == kBytes) [[likely]] {
+        const Varint varint = ReadVarint(at_ + 1, end_);
+        if (type_ == kVarint && varint.end != nullptr) {
+          varint_ = varint.number;
+          at_ = varint.end;
+          return true;
+        }
+        if (type_ == kBytes && varint.end != nullptr &&
+            varint.number <= static_cast<uint64_t>(end_ - varint.end)) {
+          value_ = varint.end;
+          size_ = static_cast<size_t>(varint.number);
+          at_ = value_ + size_;
+          return true;
+        }
       }
     }
-    at_ = tag_;
-    return NextOfAnyKind();
+    const Field field = ReadField(at_, end_, nesting_ - depth_);
+    at_ = field.at;
+    number_ = field.number;
+    type_ = field.type;
+    varint_ = field.varint;
+    value_ = field.value;
+    size_ = field.size;
+    problem_ = field.problem;
+    return problem_ == nullptr;
   }
   uint32_t number() const { return number_; }
 
@@ -107,9 +133,19 @@ class WireReader {
   void Read(int64_t& value) {
     if (IsOnce(kVarint)) value = static_cast<int64_t>(varint_);
   }
-  void Read(bool& value);
-  void Read(double& value);
-  void Read(std::string_view& text);  // UTF-8
+  void Read(bool& value) {
+    if (!IsOnce(kVarint)) return;
+    if (varint_ > 1) return Fail("a bool is 0 or 1");
+    value = varint_ == 1;
+  }
+  void Read(double& value) {
+    if (IsOnce(kFixed64)) value = Double(value_);
+  }
+  void Read(std::string_view& value) {  // UTF-8
+    if (!IsOnce(kBytes)) return;
+    if (!IsUtf8(text())) return Fail(kNotUtf8);
+    value = text();
+  }
   void Read(absl::Span<const std::byte>& value) {
     if (IsOnce(kBytes)) value = bytes();
   }
@@ -130,20 +166,27 @@ class WireReader {
     Read(value);
   }
   // The field as an element of a repeated one.
-  void AddMessage(WireList& list);
-  void AddText(WireList& list);  // UTF-8
+  void AddMessage(WireList& list) {
+    if (depth_ >= nesting_) return Fail(kTooDeep);
+    Add(list);
+  }
+  void AddText(WireList& list) {  // UTF-8
+    if (type_ == kBytes && !IsUtf8(text())) return Fail(kNotUtf8);
+    Add(list);
+  }
 
   // OK after the end. kDataLoss, saying what is wrong with which field of the message at `path`;
   // kResourceExhausted when messages are nested too deep.
   absl::Status Finish(const MetadataPath& path) const {
     if (problem_ == nullptr) [[likely]]
       return absl::OkStatus();
-    return Error(path);
+    return Error(problem_, number_, nesting_, path);
   }
 
  private:
   friend class WireElements;
   static const char kTooDeep[];
+  static constexpr char kNotUtf8[] = "the text is not UTF-8";
   enum WireType : uint32_t {
     kVarint = 0,
     kFixed64 = 1,
@@ -156,11 +199,28 @@ class WireReader {
   void Fail(const char* problem) {
     if (problem_ == nullptr) problem_ = problem;
   }
-  absl::Status Error(const MetadataPath& path) const;
-  bool NextOfAnyKind();
-  bool ReadTag(uint32_t& number, WireType& type);
-  bool SkipValue(WireType type);
-  bool SkipGroup(uint32_t number);
+  static absl::Status Error(const char* problem, uint32_t number, uint32_t nesting,
+                            const MetadataPath& path);
+  // A field of any wire type. What is not inline takes and returns values: a reader whose address
+  // nobody knows lives in registers.
+  struct Field {
+    const uint8_t* at = nullptr;  // behind it
+    uint32_t number = 0;
+    WireType type = kVarint;
+    uint64_t varint = 0;
+    const uint8_t* value = nullptr;  // of a length-delimited or fixed one
+    size_t size = 0;
+    const char* problem = nullptr;
+    bool ReadTag(const uint8_t* end);
+    bool ReadValue(const uint8_t* end);  // all but groups
+    bool ReadGroup(const uint8_t* end, uint32_t nesting);
+    bool Fail(const char* what) {
+      problem = what;
+      return false;
+    }
+  };
+  // `nesting` is what groups may have.
+  static Field ReadField(const uint8_t* at, const uint8_t* end, uint32_t nesting);
   bool Is(WireType type) {
     if (type_ == type) [[likely]]
       return true;
@@ -176,7 +236,19 @@ class WireReader {
     seen_ |= bit;
     return Is(type);
   }
-  void Add(WireList& list);
+  void Add(WireList& list) {
+    if (!Is(kBytes)) return;
+    const auto* tag = reinterpret_cast<const std::byte*>(tag_);
+    const auto* end = reinterpret_cast<const std::byte*>(at_);
+    const std::byte* begin = list.count == 0 ? tag : list.in.bytes.data();
+    list.in = {.bytes = absl::MakeConstSpan(begin, static_cast<size_t>(end - begin)),
+               .nesting = nesting_,
+               .depth = depth_};
+    list.field = number_;
+    ++list.count;
+    list.total_bytes += size_;  // at most the file's
+  }
+  static double Double(const uint8_t* value);
   std::string_view text() const {
     return std::string_view(reinterpret_cast<const char*>(value_), size_);
   }
@@ -190,28 +262,33 @@ class WireReader {
   uint64_t seen_ = 0;  // bit n: field n was read
   uint32_t nesting_, depth_;
   // This field.
-  const uint8_t* tag_;
-  const uint8_t* value_;  // of a length-delimited or fixed one
-  size_t size_;
-  uint64_t varint_;
-  uint32_t number_;
-  WireType type_;
+  const uint8_t* tag_ = nullptr;
+  const uint8_t* value_ = nullptr;
+  size_t size_ = 0;
+  uint64_t varint_ = 0;
+  uint32_t number_ = 0;
+  WireType type_ = kVarint;
 };
 
 // The elements of a list, in order.
 class WireElements {
  public:
-  explicit WireElements(const WireList& list) : fields_(list.in), field_(list.field) {
-    // What is found when a file that is mapped changes between the two looks at it.
-    fields_.value_ = nullptr;
-    fields_.size_ = 0;
-  }
+  explicit WireElements(const WireList& list) : fields_(list.in), field_(list.field) {}
   // Precondition: called at most list.count times. The list was read without an error.
-  WireMessage NextMessage();
-  std::string_view NextText();
+  BELAY_WIRE_READER_INLINE WireMessage NextMessage() {
+    Next();
+    return {.bytes = fields_.bytes(), .nesting = fields_.nesting_, .depth = fields_.depth_ + 1};
+  }
+  std::string_view NextText() {
+    Next();
+    return fields_.text();
+  }
 
  private:
-  void Next();
+  BELAY_WIRE_READER_INLINE void Next() {
+    while (fields_.Next() && fields_.number() != field_) {
+    }
+  }
   WireReader fields_;
   uint32_t field_;
 };
@@ -223,9 +300,10 @@ bool ForEachUint32(const WireNumbers& numbers, const Take& take) {
   const auto* at = reinterpret_cast<const uint8_t*>(numbers.bytes.data());
   const uint8_t* const end = at + numbers.bytes.size();
   while (at != end) {
-    uint64_t number;
-    if (!ReadVarint(at, end, number) || number > UINT32_MAX) return false;
-    if (!take(static_cast<uint32_t>(number))) break;
+    const Varint varint = ReadVarint(at, end);
+    if (varint.end == nullptr || varint.number > UINT32_MAX) return false;
+    if (!take(static_cast<uint32_t>(varint.number))) break;
+    at = varint.end;
   }
   return true;
 }
@@ -235,9 +313,10 @@ bool ForEachInt64(const WireNumbers& numbers, const Take& take) {
   const auto* at = reinterpret_cast<const uint8_t*>(numbers.bytes.data());
   const uint8_t* const end = at + numbers.bytes.size();
   while (at != end) {
-    uint64_t number;
-    if (!ReadVarint(at, end, number)) return false;
-    if (!take(static_cast<int64_t>(number))) break;
+    const Varint varint = ReadVarint(at, end);
+    if (varint.end == nullptr) return false;
+    if (!take(static_cast<int64_t>(varint.number))) break;
+    at = varint.end;
   }
   return true;
 }
@@ -246,5 +325,7 @@ bool ForEachInt64(const WireNumbers& numbers, const Take& take) {
 absl::Status NumbersError(const MetadataPath& path);
 
 }  // namespace belay
+
+#undef BELAY_WIRE_READER_INLINE
 
 #endif  // BELAY_RUNTIME_PROGRAM_WIRE_READER_H_
