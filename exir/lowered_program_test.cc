@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "exir/interpreter/interpreter.h"
 #include "exir/ir/graph_editor.h"
 #include "exir/ops/standard_ops.h"
@@ -315,6 +316,80 @@ TEST_F(LoweredProgramTest, ASizeWithoutABoundIsNamedWithItsSymbol) {
   })"),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        AllOf(HasSubstr("dimension 1 is s0"), HasSubstr("no upper bound"))));
+}
+
+// What the exporter assumed is checked before anything is computed, in both dialects.
+TEST_F(LoweredProgramTest, AViolatedGuardIsNamed) {
+  for (const char* dialect : {"training", "aten"}) {
+    SCOPED_TRACE(dialect);
+    ASSERT_OK(Load(absl::StrCat("program ", dialect, R"( {
+      ranges { s0: [2, 16] s1: [2, 16] }
+      guards { "2*L['x'].size()[0] > 3 + L['y'].size()[0]" "L['x'].stride()[0] == 1" }
+      graph(%x: f32[s0] user_input, %y: f32[s1] user_input) {
+        %a: f32[s0] = aten.relu.default(%x)
+        return (%a user_output)
+      }
+    })")));
+    ASSERT_EQ(report_.unchecked_guards.size(), 1);
+    EXPECT_EQ(report_.unchecked_guards[0].guard, "L['x'].stride()[0] == 1");
+    report_ = {};
+    Call(F32({4}, {1, -1, 2, -2}), F32({4}, {1, 2, 3, 4}));
+    const TestTensor x = F32({2}, {1, 2}), y = F32({3}, {1, 2, 3});
+    ASSERT_OK(method_->SetInput(0, EValue(x.view())));
+    ASSERT_OK(method_->SetInput(1, EValue(y.view())));
+    EXPECT_THAT(method_->Execute(),
+                StatusIs(absl::StatusCode::kFailedPrecondition,
+                         HasSubstr("2*L['x'].size()[0] > 3 + L['y'].size()[0]")));
+    Call(F32({4}, {1, -1, 2, -2}), F32({2}, {1, 2}));
+  }
+}
+
+TEST_F(LoweredProgramTest, InputsWhoseSizesAreExpressionsAreCompared) {
+  ASSERT_OK(Load(R"text(program aten {
+    ranges { s0: [2, 16] }
+    graph(%x: f32[s0] user_input, %y: f32["FloorDiv(s0, 2)"] user_input) {
+      %a: f32[s0] = aten.relu.default(%x)
+      return (%a user_output, %y user_output)
+    }
+  })text"));
+  Call(F32({5}, {1, -1, 2, -2, 3}), F32({2}, {1, 2}));
+  const TestTensor x = F32({4}, {1, 2, 3, 4}), y = F32({3}, {1, 2, 3});
+  ASSERT_OK(method_->SetInput(0, EValue(x.view())));
+  ASSERT_OK(method_->SetInput(1, EValue(y.view())));
+  EXPECT_THAT(method_->Execute(),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("input 'y': dimension 0: expected FloorDiv(s0, 2)")));
+}
+
+// Assertions of the program itself, which no range proves.
+TEST_F(LoweredProgramTest, AssertionsOfTheProgramRun) {
+  for (const char* dialect : {"training", "aten"}) {
+    SCOPED_TRACE(dialect);
+    ASSERT_OK(Load(absl::StrCat("program ", dialect, R"text( {
+      ranges { u0: [-inf, inf] }
+      graph(%x: i64[] user_input, %y: f32[2] user_input) {
+        %n: symint(u0) = aten._local_scalar_dense.default(%x)
+        aten.sym_constrain_range.default(%n, min=1, max=7)
+        %ne: symbool(Ne(u0, 4)) = _operator.ne(%n, 4)
+        aten._assert_scalar.default(%ne, "not four")
+        %ok: b8[] = aten.ne.Scalar(%x, 6)
+        aten._assert_async.msg(%ok, "not six")
+        %a: f32[2] = aten.relu.default(%y)
+        return (%a user_output)
+  }
+})text")));
+    const TestTensor y = F32({2}, {1, -2});
+    constexpr std::pair<int64_t, std::string_view> kCases[] = {
+        {3, ""}, {4, "not four"}, {6, "not six"}, {0, "1"}, {8, "7"}};
+    for (const auto& [n, message] : kCases) {
+      const TestTensor x = TestTensor::Of<int64_t>({}, {n});
+      ASSERT_OK(method_->SetInput(0, EValue(x.view())));
+      ASSERT_OK(method_->SetInput(1, EValue(y.view())));
+      const absl::Status status = method_->Execute();
+      EXPECT_EQ(status.ok(), message.empty()) << n << ": " << status;
+      EXPECT_THAT(status.ToString(), HasSubstr(std::string(message)));
+    }
+  }
 }
 
 TEST_F(LoweredProgramTest, SizesThatDependOnDataHaveBounds) {

@@ -15,6 +15,9 @@
 #include "exir/functionalize/training_to_aten.h"
 #include "exir/ir/text.h"
 #include "exir/passes/edge_verifier.h"
+#include "exir/passes/fuse_quantized_ops.h"
+#include "exir/passes/guards_to_assertions.h"
+#include "exir/passes/propagate_constants.h"
 #include "exir/passes/to_edge_passes.h"
 #include "runtime/core/status_macros.h"
 
@@ -162,12 +165,10 @@ absl::Status VerifyMethods(const MethodPrograms& methods, std::string_view phase
 absl::StatusOr<ExportedProgram> ToEdge(ExportedProgram program, const ToEdgeOptions& options,
                                        std::vector<PassReport>* reports) {
   if (program.dialect == IrDialect::kEdge) return program;
-  std::vector<Pass> passes;
-  if (program.dialect == IrDialect::kTraining) {
-    passes = TrainingToAtenPasses(options.decompose);
-  } else {
-    passes = {RebaseAsStrided(), Decompose(options.decompose)};
-  }
+  std::vector<Pass> passes = {GuardsToAssertions()};
+  std::vector<Pass> to_aten = {RebaseAsStrided(), Decompose(options.decompose)};
+  if (program.dialect == IrDialect::kTraining) to_aten = TrainingToAtenPasses(options.decompose);
+  for (Pass& pass : to_aten) passes.push_back(std::move(pass));
   for (Pass& pass : ToEdgePasses(options.dim_order)) passes.push_back(std::move(pass));
   if (options.check_ir_validity) passes.push_back(EdgeVerifier(EdgeRules(options.dim_order)));
   return RunPasses(std::move(program), passes, options.passes, reports);
@@ -220,6 +221,11 @@ absl::StatusOr<ProgramImage> LowerPrograms(MethodPrograms methods, const Pipelin
         ToEdge(std::move(program), to_edge, report == nullptr ? nullptr : &report->passes);
     if (!edge.ok()) return Annotate(edge.status(), absl::StrCat("to_edge: method '", name, "'"));
     program = *std::move(edge);
+    if (report != nullptr) {
+      for (const std::string& guard : program.guards) {
+        report->unchecked_guards.push_back({name, guard});
+      }
+    }
     // Lowering makes symbols, too.
     if (options.unbounded_size.has_value()) BoundSizes(program, *options.unbounded_size);
   }
@@ -257,11 +263,14 @@ absl::StatusOr<ProgramImage> LowerPrograms(MethodPrograms methods, const Pipelin
     }
   }
 
-  if (!options.passes.empty()) {
+  std::vector<Pass> passes;
+  if (options.quant_fusion_and_const_prop) passes = {FuseQuantizedOps(), PropagateConstants()};
+  passes.insert(passes.end(), options.passes.begin(), options.passes.end());
+  if (!passes.empty()) {
     clock.Start("passes", 0.75);
     for (auto& [name, program] : methods) {
       absl::StatusOr<ExportedProgram> changed =
-          RunPasses(std::move(program), options.passes, to_edge.passes,
+          RunPasses(std::move(program), passes, to_edge.passes,
                     report == nullptr ? nullptr : &report->passes);
       if (!changed.ok()) {
         return Annotate(changed.status(), absl::StrCat("passes: method '", name, "'"));

@@ -38,12 +38,18 @@ struct DelegationReport {
   size_t nodes = 0;  // operator nodes; for backend_id "" those left over
   uint64_t constant_bytes = 0;
 };
+// What the exporter assumed of a method's inputs and the program does not check
+// (exir/passes/guards_to_assertions.h).
+struct UncheckedGuard {
+  std::string method, guard;
+};
 struct PipelineReport {
   std::vector<PhaseReport> phases;
   std::vector<PassReport> passes;
   std::vector<MemoryReport> memory;
   std::vector<DelegationReport> delegation;
   std::vector<LeftOverNode> left_over;
+  std::vector<UncheckedGuard> unchecked_guards;
 };
 
 struct PipelineOptions {
@@ -56,7 +62,11 @@ struct PipelineOptions {
   std::vector<const Partitioner*> partitioners;
   const BackendSet* backends = nullptr;  // needed when there are partitioners
   ToBackendOptions to_backend;
-  // Run on every method after the last round, in this order; what they give must still be an edge
+  // After the last round: dequantise → operator → quantise becomes an operator on quantised numbers
+  // (exir/passes/fuse_quantized_ops.h), then what depends on constants alone is computed
+  // (exir/passes/propagate_constants.h). ExecuTorch's do_quant_fusion_and_const_prop.
+  bool quant_fusion_and_const_prop = false;
+  // Run on every method after that, in this order; what they give must still be an edge
   // program.
   std::vector<Pass> passes;
   EmitOptions emit;

@@ -53,21 +53,25 @@ class DialectsTest : public ::testing::Test {
     ops_ = *std::move(ops);
   }
 
-  static std::vector<fs::path> Folders() {
+  // Of the models that have all these archives.
+  static std::vector<fs::path> Folders(std::vector<std::string_view> archives) {
     std::vector<fs::path> folders;
     for (const char* zoo : {"conformance/models/zoo", "conformance/models/more"}) {
       if (!fs::exists(zoo)) continue;
       for (const auto& entry : fs::directory_iterator(zoo)) {
-        if (fs::exists(entry.path() / "model.pt2") && fs::exists(entry.path() / "training.pt2"))
-          folders.push_back(entry.path());
+        const auto has = [&](std::string_view archive) {
+          return fs::exists(entry.path() / archive);
+        };
+        if (std::all_of(archives.begin(), archives.end(), has)) folders.push_back(entry.path());
       }
     }
     std::sort(folders.begin(), folders.end());
     return folders;
   }
 
-  absl::StatusOr<Loaded> Load(const fs::path& archive) {
+  absl::StatusOr<Loaded> Load(const fs::path& archive, bool optimized = false) {
     exir::PipelineOptions options;
+    options.quant_fusion_and_const_prop = optimized;
     options.unbounded_size = 64;
     ABSL_ASSIGN_OR_RETURN(const exir::ProgramImage image,
                           exir::LowerFiles({{"forward", archive.string()}}, *ops_, options));
@@ -149,7 +153,7 @@ class DialectsTest : public ::testing::Test {
 
 TEST_F(DialectsTest, BothComputeTheSame) {
   int compared = 0;
-  for (const fs::path& folder : Folders()) {
+  for (const fs::path& folder : Folders({"model.pt2", "training.pt2"})) {
     SCOPED_TRACE(folder.string());
     const std::string name = folder.filename().string();
     const bool excepted = std::any_of(std::begin(kExceptions), std::end(kExceptions),
@@ -185,6 +189,38 @@ TEST_F(DialectsTest, BothComputeTheSame) {
     }
   }
   EXPECT_GT(compared, 60);
+}
+
+// Numbers that quantisation rounds may differ by a step.
+TEST_F(DialectsTest, QuantFusionAndConstantPropagationChangeNoResult) {
+  int compared = 0, smaller = 0;
+  for (const fs::path& folder : Folders({"model.pt2"})) {
+    SCOPED_TRACE(folder.string());
+    ASSERT_OK_AND_ASSIGN(const Manifest manifest,
+                         ReadManifest((folder / "manifest.json").string()));
+    auto plain = Load(folder / "model.pt2");
+    auto optimized = Load(folder / "model.pt2", /*optimized=*/true);
+    ASSERT_EQ(plain.status().code(), optimized.status().code())
+        << plain.status() << " / " << optimized.status();
+    if (!plain.ok()) continue;
+    const auto calls = [](const Loaded& l) { return l.method->plan().instructions.size(); };
+    EXPECT_LE(calls(*optimized), calls(*plain));
+    smaller += calls(*optimized) < calls(*plain) ? 1 : 0;
+    for (uint32_t seed = 1; seed <= 2; ++seed) {
+      ASSERT_OK_AND_ASSIGN(const auto first, Inputs(folder, manifest.cases[0], seed));
+      ASSERT_OK_AND_ASSIGN(const auto second, Inputs(folder, manifest.cases[0], seed));
+      const absl::Status a = Run(*plain->method, first), b = Run(*optimized->method, second);
+      ASSERT_EQ(a.code(), b.code()) << a << " / " << b;
+      if (!a.ok()) continue;
+      ++compared;
+      for (size_t k = 0; k < plain->method->num_outputs(); ++k) {
+        ExpectSame(plain->method->GetOutput(k), optimized->method->GetOutput(k), manifest,
+                   absl::StrCat("call ", seed, " output ", k));
+      }
+    }
+  }
+  EXPECT_GT(compared, 100);
+  EXPECT_GE(smaller, 2);
 }
 
 }  // namespace

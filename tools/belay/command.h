@@ -27,6 +27,7 @@ struct LowerOptions {
   std::vector<std::string> compile_specs;  // BACKEND:KEY=VALUE
   int threads = 1;
   bool write_state_in_place = false;
+  bool quant_fusion_and_const_prop = false;
   bool json = false;
 };
 int Lower(const LowerOptions& options);

@@ -42,6 +42,9 @@ int RunCommandLine(std::vector<std::string> arguments, const Commands& commands,
       ->check(CLI::Range(1, 1024));
   lower_app->add_flag("--write-state-in-place", lower.write_state_in_place,
                       "updates buffers where they are; a call that fails leaves them half written");
+  lower_app->add_flag("--quant-fusion-and-const-prop", lower.quant_fusion_and_const_prop,
+                      "computes on quantised numbers where there is an operator for it, and now "
+                      "what depends on constants alone");
   lower_app->add_flag("--json", lower.json, "prints the report as JSON");
   lower_app->footer(
       "Example: belay lower model.pt2 -o model.belay --backend demo --report report.json");

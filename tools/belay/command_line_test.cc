@@ -74,6 +74,7 @@ TEST(CommandLineTest, OptionsArrive) {
   EXPECT_THAT(lowered.methods, ElementsAre("a=a.pt2", "b=b.pt2"));
   EXPECT_EQ(lowered.threads, 4);
   EXPECT_TRUE(lowered.json);
+  EXPECT_FALSE(lowered.quant_fusion_and_const_prop);
   EXPECT_EQ(Parse({"run", "m.belay", "--random-inputs", "7"}).status, 11);
   EXPECT_TRUE(ran.random_inputs);
   EXPECT_EQ(ran.seed, 7u);

@@ -10,6 +10,7 @@
 #include "exir/import/import.h"
 #include "exir/ir/text.h"
 #include "exir/ops/standard_ops.h"
+#include "exir/passes/guards_to_assertions.h"
 #include "nlohmann/json.hpp"
 #include "runtime/core/mapped_file.h"
 #include "runtime/core/status_macros.h"
@@ -105,6 +106,15 @@ absl::StatusOr<int> InspectArchive(const InspectOptions& options) {
          {"target", program.signature.outputs[i].target},
          {"value", exir::PrintArgument(program.top(), program.top().outputs()[i])}});
   }
+  // Guards that no program of it would check stay in what the pass leaves.
+  exir::ExportedProgram checked = program.Clone();
+  ABSL_RETURN_IF_ERROR(exir::GuardsToAssertions().run(checked).status());
+  out["guards"] = json::array();
+  for (const std::string& guard : program.guards) {
+    const bool left =
+        std::find(checked.guards.begin(), checked.guards.end(), guard) != checked.guards.end();
+    out["guards"].push_back({{"guard", guard}, {"checked", !left}});
+  }
   if (options.json) {
     std::cout << out.dump(2) << "\n";
     return kDone;
@@ -120,6 +130,10 @@ absl::StatusOr<int> InspectArchive(const InspectOptions& options) {
     std::cout << "  output " << output["value"].get<std::string>() << " "
               << output["kind"].get<std::string>() << " " << output["target"].get<std::string>()
               << "\n";
+  }
+  for (const json& guard : out["guards"]) {
+    std::cout << "  guard " << guard["guard"].get<std::string>()
+              << (guard["checked"].get<bool>() ? "\n" : " (can't be checked)\n");
   }
   for (const auto& [op, count] : operators) std::cout << "  " << count << " x " << op << "\n";
   return kDone;

@@ -61,6 +61,10 @@ json ToJson(const exir::PipelineReport& report, uint64_t file_bytes) {
                                  {"nodes", d.nodes},
                                  {"constant_bytes", d.constant_bytes}});
   }
+  out["unchecked_guards"] = json::array();
+  for (const auto& g : report.unchecked_guards) {
+    out["unchecked_guards"].push_back({{"method", g.method}, {"guard", g.guard}});
+  }
   out["left_over"] = json::array();
   for (const auto& n : report.left_over) {
     out["left_over"].push_back({{"method", n.method},
@@ -171,6 +175,7 @@ int Lower(const LowerOptions& options) {
   pipeline.backends = &AotBackends();
   pipeline.to_backend.threads = options.threads;
   pipeline.emit.write_state_in_place = options.write_state_in_place;
+  pipeline.quant_fusion_and_const_prop = options.quant_fusion_and_const_prop;
   if (options.max_size > 0) pipeline.unbounded_size = options.max_size;
   pipeline.progress = [&](std::string_view phase, double done) { progress.Update(phase, done); };
   bool dumped = false;
@@ -197,6 +202,11 @@ int Lower(const LowerOptions& options) {
   const std::string text = ToJson(report, serialized->size).dump(2) + "\n";
   if (const absl::Status status = WriteReportAndProgram(options, text, *serialized); !status.ok()) {
     return Report(status);
+  }
+  for (const auto& g : report.unchecked_guards) {
+    std::cerr << "belay: method " << g.method
+              << ": the exporter assumed of the inputs what the program can't check: " << g.guard
+              << "\n";
   }
   if (options.json) {
     std::cout << text;

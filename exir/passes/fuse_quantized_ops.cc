@@ -1,0 +1,475 @@
+#include "exir/passes/fuse_quantized_ops.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "exir/ir/graph_editor.h"
+#include "exir/ir/infer.h"
+#include "runtime/core/status_macros.h"
+
+namespace belay::exir {
+namespace {
+
+// (input, scale, zero_point, quant_min, quant_max, dtype)
+constexpr std::string_view kQuantize = "quantized_decomposed.quantize_per_tensor.default";
+// The same and out_dtype.
+constexpr std::string_view kDequantize = "quantized_decomposed.dequantize_per_tensor.default";
+// (input, scales, zero_points, axis, quant_min, quant_max, dtype, out_dtype)
+constexpr std::string_view kDequantizeChannels =
+    "quantized_decomposed.dequantize_per_channel.default";
+// (input, scales, zero_points, quant_min, quant_max, dtype, group_size, output_dtype)
+constexpr std::string_view kDequantizeGroups =
+    "quantized_decomposed.dequantize_per_channel_group.default";
+
+// What gives elements of its first argument, a tensor or a list of tensors, and nothing else.
+constexpr std::string_view kMovements[] = {
+    "aten.alias_copy.default",
+    "aten.cat.default",
+    "aten.clone.default",
+    "aten.expand_copy.default",
+    "aten.flip.default",
+    "aten.permute_copy.default",
+    "aten.pixel_shuffle.default",
+    "aten.pixel_unshuffle.default",
+    "aten.repeat.default",
+    "aten.roll.default",
+    "aten.select_copy.int",
+    "aten.slice_copy.Tensor",
+    "aten.squeeze_copy.default",
+    "aten.squeeze_copy.dim",
+    "aten.squeeze_copy.dims",
+    "aten.t_copy.default",
+    "aten.transpose_copy.int",
+    "aten.unfold_copy.default",
+    "aten.unsqueeze_copy.default",
+    "aten.view_copy.default",
+    "dim_order_ops._clone_dim_order.default",
+};
+
+// Between these, quantising what was dequantised rounds to the number that was there, whatever its
+// distance from the zero point: no product overflows or becomes subnormal.
+constexpr double kLeastScale = 0x1p-100, kMostScale = 0x1p100;
+
+struct Quantization {
+  double scale = 1;
+  int64_t zero_point = 0, low = 0, high = 0;
+  DType dtype = DType::kInt8;
+  bool operator==(const Quantization&) const = default;
+};
+
+std::optional<Quantization> QuantizationOf(const Node& node) {
+  const auto* scale = node.arguments[1].get_if<double>();
+  const auto* zero_point = node.arguments[2].get_if<int64_t>();
+  const auto* low = node.arguments[3].get_if<int64_t>();
+  const auto* high = node.arguments[4].get_if<int64_t>();
+  const auto* dtype = node.arguments[5].get_if<DType>();
+  if (scale == nullptr || zero_point == nullptr || low == nullptr || high == nullptr ||
+      dtype == nullptr) {
+    return std::nullopt;
+  }
+  return Quantization{*scale, *zero_point, *low, *high, *dtype};
+}
+
+bool IsByte(DType dtype) { return dtype == DType::kInt8 || dtype == DType::kUint8; }
+
+// Whether no number of the dtype is outside of the range, and the numbers survive a round trip.
+bool IsLossless(const Quantization& q) {
+  if (!(q.scale >= kLeastScale && q.scale <= kMostScale)) return false;
+  const int64_t least = q.dtype == DType::kInt8 ? -128 : 0;
+  // float32 holds the difference from the zero point.
+  constexpr int64_t kMostZeroPoint = 1 << 15;
+  return IsByte(q.dtype) && q.low <= least && q.high >= least + 255 &&
+         q.zero_point >= -kMostZeroPoint && q.zero_point <= kMostZeroPoint;
+}
+
+bool IsMovement(const Node& node) {
+  return std::find(std::begin(kMovements), std::end(kMovements), node.target->name()) !=
+         std::end(kMovements);
+}
+
+class Fusion {
+ public:
+  Fusion(ExportedProgram& program, GraphId graph)
+      : program_(program), id_(graph), editor_(program.graphs[graph]), graph_(editor_.graph()) {}
+
+  absl::StatusOr<bool> Run() {
+    bool changed = false;
+    for (NodeId id : graph_.NodeList()) {
+      if (!graph_.contains(id)) continue;
+      const Node& node = graph_.node(id);
+      absl::StatusOr<bool> fused = false;
+      if (node.target->name() == kQuantize) {
+        fused = FuseInto(id);
+      } else if (node.target->name() == "aten.embedding.default") {
+        fused = FuseEmbedding(id);
+      }
+      ABSL_RETURN_IF_ERROR(fused.status());
+      changed = changed || *fused;
+    }
+    if (changed) editor_.EraseDeadNodes();
+    return changed;
+  }
+
+ private:
+  const OpOverload* Find(std::string_view name) const {
+    const OpOverload* op = program_.ops->Find(name);
+    if (op == nullptr || program_.dialect != IrDialect::kEdge) return op;
+    return program_.ops->ToEdge(op);
+  }
+
+  const TensorMeta* Tensor(const Argument& argument) const {
+    const ValueId* value = argument.get_if<ValueId>();
+    return value == nullptr ? nullptr : graph_.value(*value).tensor();
+  }
+
+  // The node that gives the argument alone, one value, if it is one of `op`.
+  const Node* Producer(const Argument& argument, std::string_view op) const {
+    const ValueId* value = argument.get_if<ValueId>();
+    if (value == nullptr) return nullptr;
+    const NodeId producer = graph_.value(*value).producer;
+    if (!producer.valid()) return nullptr;
+    const Node& node = graph_.node(producer);
+    return node.target->name() == op ? &node : nullptr;
+  }
+
+  // Whether only `user` reads the value.
+  bool IsReadOnlyBy(ValueId value, NodeId user) const {
+    const std::vector<NodeId>& users = graph_.value(value).users;
+    return users.size() == 1 && users[0] == user && !graph_.IsOutput(value);
+  }
+
+  // The dequantisation to float32 that gives the argument.
+  const Node* DequantizedBy(const Argument& argument) const {
+    const Node* node = Producer(argument, kDequantize);
+    const TensorMeta* result = Tensor(argument);
+    if (node == nullptr || result == nullptr || result->dtype != DType::kFloat32) return nullptr;
+    return QuantizationOf(*node).has_value() ? node : nullptr;
+  }
+
+  // Inserts a call before `before`, with what it gives inferred.
+  absl::StatusOr<ValueId> Insert(NodeId before, const OpOverload* target,
+                                 std::vector<Argument> arguments) {
+    ABSL_ASSIGN_OR_RETURN(const std::vector<MetaValue> results,
+                          InferOutputs(graph_, target, arguments, nullptr));
+    const Node& node = graph_.node(before);
+    GraphEditor::NewNode call{.name = std::string(target->op()),
+                              .target = target,
+                              .arguments = std::move(arguments),
+                              .argument_names = {},
+                              .provenance = node.provenance,
+                              .debug_handle = node.debug_handle,
+                              .delegation_tag = {}};
+    return editor_.InsertOp(before, std::move(call), ToValueType(results[0]));
+  }
+
+  // `id` quantises. What it quantises may be computed on quantised numbers.
+  absl::StatusOr<bool> FuseInto(NodeId id) {
+    const Node& quantize = graph_.node(id);
+    const std::optional<Quantization> to = QuantizationOf(quantize);
+    const ValueId* input = quantize.arguments[0].get_if<ValueId>();
+    if (!to.has_value() || input == nullptr || !IsReadOnlyBy(*input, id)) return false;
+    const NodeId producer = graph_.value(*input).producer;
+    if (!producer.valid()) return false;
+    if (IsMovement(graph_.node(producer))) return FuseMovement(id, producer, *to);
+    const std::string_view name = graph_.node(producer).target->name();
+    if (name == "aten.add.Tensor") return FuseAdd(id, producer, *to, /*relu=*/false);
+    if (name == "aten.relu.default") {
+      const ValueId* sum = graph_.node(producer).arguments[0].get_if<ValueId>();
+      const Node* add = Producer(graph_.node(producer).arguments[0], "aten.add.Tensor");
+      if (add == nullptr || !IsReadOnlyBy(*sum, producer)) return false;
+      return FuseAdd(id, graph_.value(*sum).producer, *to, /*relu=*/true);
+    }
+    return false;
+  }
+
+  // `last` moves elements, and maybe what it moves was moved before, down to a dequantisation.
+  absl::StatusOr<bool> FuseMovement(NodeId id, NodeId last, const Quantization& to) {
+    if (!IsLossless(to)) return false;
+    const auto source = [&](const Argument& argument) -> const Argument* {
+      const Node* node = DequantizedBy(argument);
+      if (node == nullptr || QuantizationOf(*node) != to) return nullptr;
+      const TensorMeta* numbers = Tensor(node->arguments[0]);
+      return numbers != nullptr && numbers->dtype == to.dtype ? &node->arguments[0] : nullptr;
+    };
+    std::vector<NodeId> chain = {last};  // from the end
+    for (;;) {
+      const ValueId* moved = graph_.node(chain.back()).arguments[0].get_if<ValueId>();
+      if (moved == nullptr || !IsReadOnlyBy(*moved, chain.back())) break;
+      const NodeId producer = graph_.value(*moved).producer;
+      if (!producer.valid() || !IsMovement(graph_.node(producer))) break;
+      chain.push_back(producer);
+    }
+    std::vector<Argument> arguments = graph_.node(chain.back()).arguments;
+    if (auto* list = arguments[0].get_if<Argument::List>()) {
+      for (Argument& element : *list) {
+        const Argument* numbers = source(element);
+        if (numbers == nullptr) return false;
+        element = Argument(*numbers);
+      }
+    } else {
+      const Argument* numbers = source(arguments[0]);
+      if (numbers == nullptr) return false;
+      arguments[0] = Argument(*numbers);
+    }
+    std::vector<ValueId> moved;
+    for (auto it = chain.rbegin(); it != chain.rend(); ++it) {
+      if (!moved.empty()) {
+        arguments = graph_.node(*it).arguments;
+        arguments[0] = moved.back();
+      }
+      absl::StatusOr<ValueId> value = Insert(id, graph_.node(*it).target, std::move(arguments));
+      if (!value.ok()) {
+        Erase(moved);
+        return false;
+      }
+      moved.push_back(*value);
+      const ValueId like = graph_.node(*it).outputs[0].values[0];
+      if (!TakeSizes(*value, like)) {
+        Erase(moved);
+        return false;
+      }
+    }
+    return ReplaceResult(id, moved);
+  }
+
+  absl::StatusOr<bool> FuseAdd(NodeId id, NodeId add, const Quantization& to, bool relu) {
+    const Node& node = graph_.node(add);
+    const Node* a = DequantizedBy(node.arguments[0]);
+    const Node* b = DequantizedBy(node.arguments[1]);
+    const OpOverload* target = Find("quantized_decomposed.add.default");
+    const bool alpha = node.arguments[2] == Argument(1) || node.arguments[2] == Argument(1.0);
+    if (a == nullptr || b == nullptr || target == nullptr || !alpha) return false;
+    const Quantization qa = *QuantizationOf(*a), qb = *QuantizationOf(*b);
+    const TensorMeta *ta = Tensor(a->arguments[0]), *tb = Tensor(b->arguments[0]);
+    if (!IsByte(to.dtype) || qa.dtype != to.dtype || qb.dtype != to.dtype) return false;
+    if (ta == nullptr || tb == nullptr || ta->dtype != to.dtype || tb->dtype != to.dtype ||
+        ta->sizes != tb->sizes) {
+      return false;
+    }
+    // What relu makes 0 is quantised to the zero point, within the range.
+    const int64_t low = relu ? std::clamp(to.zero_point, to.low, to.high) : to.low;
+    absl::StatusOr<ValueId> sum =
+        Insert(id, target,
+               {a->arguments[0], qa.scale, qa.zero_point, qa.low, qa.high, b->arguments[0],
+                qb.scale, qb.zero_point, qb.low, qb.high, to.scale, to.zero_point, low, to.high});
+    if (!sum.ok()) return false;
+    return ReplaceResult(id, {*sum});
+  }
+
+  // Gives a new value the sizes of the one in whose place it stands, which are in the program's own
+  // symbols. False when it lies otherwise in memory.
+  bool TakeSizes(ValueId value, ValueId like) {
+    TensorMeta type = *graph_.value(value).tensor();
+    const TensorMeta& declared = *graph_.value(like).tensor();
+    if (type.strides != declared.strides || type.rank() != declared.rank()) return false;
+    type.sizes = declared.sizes;
+    editor_.SetType(value, std::move(type));
+    return true;
+  }
+
+  void Erase(const std::vector<ValueId>& values) {
+    for (auto it = values.rbegin(); it != values.rend(); ++it) {
+      editor_.EraseNode(graph_.value(*it).producer);
+    }
+  }
+
+  // The result of `id` is the last of the new values from now on, if it is like it.
+  absl::StatusOr<bool> ReplaceResult(NodeId id, const std::vector<ValueId>& values) {
+    const ValueId old = graph_.node(id).outputs[0].values[0], value = values.back();
+    if (graph_.value(value).tensor()->dtype != graph_.value(old).tensor()->dtype ||
+        !TakeSizes(value, old)) {
+      Erase(values);
+      return false;
+    }
+    editor_.ReplaceAllUses(old, value);
+    editor_.EraseNode(id);
+    return true;
+  }
+
+  // ---- Embeddings
+
+  struct Rows {  // a quantised weight
+    Argument weight, scales, zero_points;
+    int64_t low = 0, high = 0;
+  };
+
+  std::optional<Rows> QuantizedRows(const Argument& argument) const {
+    const Node* node = Producer(argument, kDequantizeChannels);
+    int range = 4;
+    if (node != nullptr) {
+      const TensorMeta* weight = Tensor(node->arguments[0]);
+      const int64_t* axis = node->arguments[3].get_if<int64_t>();
+      if (weight == nullptr || weight->rank() != 2 || axis == nullptr ||
+          (*axis != 0 && *axis != -2)) {
+        return std::nullopt;
+      }
+    } else if ((node = Producer(argument, kDequantizeGroups)) != nullptr) {
+      range = 3;
+    } else {
+      return std::nullopt;
+    }
+    const int64_t *low = node->arguments[range].get_if<int64_t>(),
+                  *high = node->arguments[range + 1].get_if<int64_t>();
+    if (low == nullptr || high == nullptr) return std::nullopt;
+    return Rows{node->arguments[0], node->arguments[1], node->arguments[2], *low, *high};
+  }
+
+  absl::StatusOr<bool> FuseEmbedding(NodeId id) {
+    const std::optional<Rows> rows = QuantizedRows(graph_.node(id).arguments[0]);
+    if (!rows.has_value()) return false;
+    const TensorMeta *weight = Tensor(rows->weight), *scales = Tensor(rows->scales);
+    const ValueId old = graph_.node(id).outputs[0].values[0];
+    const TensorMeta* result = graph_.value(old).tensor();
+    // The dequantised weight is float32: other scales are converted first, which rounds elsewhere.
+    if (weight == nullptr || scales == nullptr || !IsByte(weight->dtype) ||
+        scales->dtype != DType::kFloat32 || result->dtype != DType::kFloat32) {
+      return false;
+    }
+    struct Packing {
+      int bits;
+      int64_t low, high;
+      std::string_view op;
+    };
+    constexpr Packing kPackings[] = {
+        {2, -2, 1, "quantized_decomposed.embedding_2bit.default"},
+        {4, -8, 7, "quantized_decomposed.embedding_4bit.default"},
+        {8, 0, 0, "quantized_decomposed.embedding_byte.default"},
+    };
+    for (const Packing& packing : kPackings) {
+      const bool bytes = packing.bits == 8;
+      if (!bytes && (rows->low != packing.low || rows->high != packing.high)) continue;
+      const OpOverload* target = Find(packing.op);
+      if (target == nullptr) continue;
+      Argument numbers = rows->weight;
+      std::optional<ConstantTensor> packed;
+      if (!bytes) {
+        packed = Pack(rows->weight, packing.bits);
+        if (!packed.has_value()) continue;
+      }
+      ABSL_ASSIGN_OR_RETURN(const std::optional<Argument> zero_points,
+                            AsFloat(id, rows->zero_points));
+      if (!zero_points.has_value()) return false;
+      if (packed.has_value()) numbers = AddConstant(*std::move(packed), rows->weight);
+      const Argument indices = graph_.node(id).arguments[1];
+      absl::StatusOr<ValueId> value =
+          Insert(id, target, {numbers, rows->scales, *zero_points, rows->low, rows->high, indices});
+      if (!value.ok()) return false;
+      return ReplaceResult(id, {*value});
+    }
+    return false;
+  }
+
+  // Zero points as float32, which is what embeddings take; none stays none.
+  absl::StatusOr<std::optional<Argument>> AsFloat(NodeId before, const Argument& zero_points) {
+    if (zero_points.is_none()) return std::optional<Argument>(Argument());
+    const TensorMeta* meta = Tensor(zero_points);
+    if (meta == nullptr) return std::nullopt;
+    if (meta->dtype == DType::kFloat32) return std::optional<Argument>(zero_points);
+    const bool edge = program_.dialect == IrDialect::kEdge;
+    const OpOverload* to =
+        Find(edge ? "dim_order_ops._to_dim_order_copy.default" : "aten._to_copy.default");
+    if (to == nullptr) return std::nullopt;
+    std::vector<Argument> arguments;
+    for (const SchemaArgument& argument : to->schema()->arguments) {
+      if (argument.name == "dtype") {
+        arguments.emplace_back(DType::kFloat32);
+      } else if (argument.name == "dim_order") {
+        Argument::List order;
+        for (int d = 0; d < meta->rank(); ++d) order.emplace_back(d);
+        arguments.emplace_back(std::move(order));
+      } else {
+        arguments.push_back(DefaultArgument(argument));
+      }
+    }
+    arguments[0] = zero_points;
+    ABSL_ASSIGN_OR_RETURN(const ValueId value, Insert(before, to, std::move(arguments)));
+    return std::optional<Argument>(value);
+  }
+
+  const ConstantTensor* ConstantOf(const Argument& argument) const {
+    const ValueId* value = argument.get_if<ValueId>();
+    if (id_ != ExportedProgram::kTop || value == nullptr) return nullptr;
+    const std::optional<size_t> input = program_.InputIndex(*value);
+    if (!input.has_value()) return nullptr;
+    const InputSpec& spec = program_.signature.inputs[*input];
+    for (const OutputSpec& output : program_.signature.outputs) {
+      if (IsMutation(output.kind) && output.target == spec.target) return nullptr;
+    }
+    return NamesTensor(spec.kind) ? program_.FindConstant(spec) : nullptr;
+  }
+
+  // The weight with several numbers in a byte, as embedding_4bit (the first in the upper half) and
+  // embedding_2bit (the first in the lowest bits) read it; nullopt when it is no constant, rows do
+  // not fill bytes or a number is out of range.
+  std::optional<ConstantTensor> Pack(const Argument& weight, int bits) const {
+    const ConstantTensor* tensor = ConstantOf(weight);
+    const int per_byte = 8 / bits;
+    const int64_t offset = int64_t{1} << (bits - 1);
+    if (tensor == nullptr || tensor->dtype() != DType::kInt8 || tensor->sizes().size() != 2 ||
+        tensor->sizes()[1] % per_byte != 0) {
+      return std::nullopt;
+    }
+    const absl::StatusOr<Storage> dense = tensor->Dense(ContiguousOrder(2));
+    if (!dense.ok()) return std::nullopt;
+    std::vector<std::byte> packed(dense->bytes.size() / per_byte);
+    for (size_t i = 0; i < packed.size() * per_byte; ++i) {
+      const int64_t number = static_cast<int8_t>(dense->bytes[i]);
+      if (number < -offset || number >= offset) return std::nullopt;
+      const int k = static_cast<int>(i % per_byte);
+      const int shift = bits == 4 ? 4 * (1 - k) : bits * k;
+      packed[i / per_byte] |= static_cast<std::byte>((number + offset) << shift);
+    }
+    auto constant = ConstantTensor::Contiguous(DType::kUint8,
+                                               {tensor->sizes()[0], tensor->sizes()[1] / per_byte},
+                                               Storage::Own(std::move(packed)));
+    if (!constant.ok()) return std::nullopt;
+    return *std::move(constant);
+  }
+
+  // A constant input beside `like`, named after it.
+  Argument AddConstant(ConstantTensor tensor, const Argument& like) {
+    const size_t position = *program_.InputIndex(*like.get_if<ValueId>()) + 1;
+    const std::string base =
+        absl::StrCat(program_.signature.inputs[position - 1].target, "_packed");
+    std::string fqn = base;
+    for (int n = 1; program_.state_dict.contains(fqn) || program_.constants.contains(fqn); ++n) {
+      fqn = absl::StrCat(base, "_", n);
+    }
+    std::vector<SymInt> sizes(tensor.sizes().begin(), tensor.sizes().end());
+    const ValueId value = editor_.InsertInput(
+        position, absl::StrCat(graph_.value(*like.get_if<ValueId>()).name, "_packed"),
+        TensorMeta::Contiguous(tensor.dtype(), std::move(sizes)));
+    program_.signature.inputs.insert(
+        program_.signature.inputs.begin() + static_cast<std::ptrdiff_t>(position),
+        {.kind = InputKind::kTensorConstant, .target = fqn, .persistent = true});
+    program_.constants.emplace(fqn, std::move(tensor));
+    return value;
+  }
+
+  ExportedProgram& program_;
+  GraphId id_;
+  GraphEditor editor_;
+  const Graph& graph_;
+};
+
+absl::StatusOr<bool> Run(ExportedProgram& program) {
+  bool changed = false;
+  for (uint32_t g = 0; g < program.graphs.size(); ++g) {
+    ABSL_ASSIGN_OR_RETURN(const bool fused, Fusion(program, GraphId(g)).Run());
+    changed = changed || fused;
+  }
+  return changed;
+}
+
+}  // namespace
+
+Pass FuseQuantizedOps() { return {"fuse_quantized_ops", Run}; }
+
+}  // namespace belay::exir

@@ -1,0 +1,23 @@
+#ifndef BELAY_EXIR_PASSES_FUSE_QUANTIZED_OPS_H_
+#define BELAY_EXIR_PASSES_FUSE_QUANTIZED_OPS_H_
+
+#include "exir/pass/pass.h"
+
+namespace belay::exir {
+
+// Replaces dequantise → operator → quantise by an operator on quantised numbers:
+//
+//   what only moves elements, all tensors quantised alike, also `cat`   → the same on the numbers
+//   add, or add and relu, of tensors of one shape                       → quantized_decomposed.add
+//   embedding in a weight quantised per row, or in groups of a row      → embedding_byte, or
+//     embedding_4bit or embedding_2bit (with packed weights) when the range is of so many bits
+//
+// The first and the last give equal bits, `add` can differ by one step, since the operator rounds
+// the reciprocal of the scale to float32. Dequantised values that something else reads stay as
+// well. PropagateConstants comes after: it computes the zero points that embeddings take as floats.
+// Source: edge-pipeline.md §5 (quantised fusion) and §6 row 1.
+Pass FuseQuantizedOps();
+
+}  // namespace belay::exir
+
+#endif  // BELAY_EXIR_PASSES_FUSE_QUANTIZED_OPS_H_

@@ -1,0 +1,350 @@
+#include "exir/passes/guards_to_assertions.h"
+
+#include <cctype>
+#include <charconv>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "exir/decompositions/op_builder.h"
+#include "exir/ir/graph_editor.h"
+#include "runtime/core/status_macros.h"
+
+namespace belay::exir {
+namespace {
+
+constexpr std::string_view kPlaceholder = "guard_operand_";
+
+// ---- Text → expression
+
+// Reads "['x']", "[0]", ".size()" and the like from a position of a guard.
+class PathReader {
+ public:
+  PathReader(std::string_view text, size_t position) : text_(text), pos_(position) {}
+  size_t position() const { return pos_; }
+
+  bool Consume(std::string_view token) {
+    if (text_.substr(pos_, token.size()) != token) return false;
+    pos_ += token.size();
+    return true;
+  }
+  std::optional<int64_t> Index() {
+    if (!Consume("[")) return std::nullopt;
+    int64_t value = 0;
+    const char* end = text_.data() + text_.size();
+    const std::from_chars_result r = std::from_chars(text_.data() + pos_, end, value);
+    if (r.ec != std::errc()) return std::nullopt;
+    pos_ = static_cast<size_t>(r.ptr - text_.data());
+    if (!Consume("]")) return std::nullopt;
+    return value;
+  }
+  std::optional<std::string_view> Key() {
+    if (!Consume("[")) return std::nullopt;
+    const char quote = pos_ < text_.size() ? text_[pos_] : '\0';
+    if (quote != '\'' && quote != '"') return std::nullopt;
+    const size_t end = text_.find(quote, pos_ + 1);
+    if (end == std::string_view::npos) return std::nullopt;
+    const std::string_view key = text_.substr(pos_ + 1, end - pos_ - 1);
+    pos_ = end + 1;
+    if (key.find('\\') != std::string_view::npos || !Consume("]")) return std::nullopt;
+    return key;
+  }
+
+ private:
+  std::string_view text_;
+  size_t pos_;
+};
+
+// As torch.export names a placeholder after where its value stands in the arguments.
+void AppendName(std::string_view key, std::string& name) {
+  if (!name.empty()) name += '_';
+  for (char c : key) {
+    const auto u = static_cast<unsigned char>(c);
+    name += std::isalnum(u) ? static_cast<char>(std::tolower(u)) : '_';
+  }
+}
+
+class GuardReader {
+ public:
+  explicit GuardReader(const ExportedProgram& program) : program_(program) {}
+
+  // nullopt when the guard speaks of something else than sizes and whole numbers of inputs.
+  std::optional<SymExpr> Read(std::string_view guard) {
+    std::string text;
+    std::vector<SymExpr> operands;
+    size_t from = 0;
+    for (size_t at; (at = guard.find("L[", from)) != std::string_view::npos;) {
+      const bool inside_word = at > 0 && (std::isalnum(static_cast<unsigned char>(guard[at - 1])) ||
+                                          guard[at - 1] == '_');
+      PathReader path(guard, at + 1);
+      std::optional<SymExpr> operand = inside_word ? std::nullopt : Operand(path);
+      if (!operand.has_value()) return std::nullopt;
+      absl::StrAppend(&text, std::string(guard.substr(from, at - from)), std::string(kPlaceholder),
+                      operands.size());
+      operands.push_back(*std::move(operand));
+      from = path.position();
+    }
+    text += guard.substr(from);
+    const absl::StatusOr<SymExpr> parsed = ParseSymExpr(text);
+    if (!parsed.ok()) return std::nullopt;
+    // Whatever else is a name, is no number of this program.
+    std::vector<std::string> symbols;
+    parsed->CollectSymbols(symbols);
+    for (const std::string& symbol : symbols) {
+      if (symbol.substr(0, kPlaceholder.size()) != kPlaceholder) return std::nullopt;
+    }
+    return parsed->Substitute([&](std::string_view symbol) -> std::optional<SymExpr> {
+      size_t index = 0;
+      const std::string_view digits = symbol.substr(kPlaceholder.size());
+      std::from_chars(digits.data(), digits.data() + digits.size(), index);
+      return index < operands.size() ? std::optional<SymExpr>(operands[index]) : std::nullopt;
+    });
+  }
+
+ private:
+  // "['x']", then further keys, then ".size()[k]" for a tensor.
+  std::optional<SymExpr> Operand(PathReader& path) {
+    const std::optional<std::string_view> argument = path.Key();
+    if (!argument.has_value()) return std::nullopt;
+    std::string name;
+    AppendName(*argument, name);
+    for (;;) {
+      if (path.Consume(".size()") || path.Consume(".shape")) {
+        const std::optional<int64_t> dim = path.Index();
+        const ValueId input = Find(name);
+        if (!dim.has_value() || !input.valid()) return std::nullopt;
+        const TensorMeta* tensor = program_.top().value(input).tensor();
+        if (tensor == nullptr || *dim < 0 || *dim >= tensor->rank()) return std::nullopt;
+        return tensor->sizes[*dim];
+      }
+      PathReader key = path, index = path;
+      if (const std::optional<std::string_view> k = key.Key()) {
+        AppendName(*k, name);
+        path = key;
+      } else if (const std::optional<int64_t> i = index.Index()) {
+        AppendName(absl::StrCat(*i), name);
+        path = index;
+      } else {
+        break;
+      }
+    }
+    const ValueId input = Find(name);
+    if (!input.valid()) return std::nullopt;
+    const auto* number = std::get_if<SymIntType>(&program_.top().value(input).type);
+    return number == nullptr ? std::nullopt : std::optional<SymExpr>(number->expr);
+  }
+
+  // The user input of this name. Invalid when there is none, and when another may be meant: names
+  // that would be equal have numbers behind them.
+  ValueId Find(std::string_view name) const {
+    const Graph& graph = program_.top();
+    ValueId found;
+    for (size_t i = 0; i < graph.inputs().size(); ++i) {
+      if (program_.signature.inputs[i].kind != InputKind::kUserInput) continue;
+      const std::string& input = graph.value(graph.inputs()[i]).name;
+      if (input == name) {
+        found = graph.inputs()[i];
+      } else if (input.size() > name.size() + 1 && input.substr(0, name.size()) == name &&
+                 input[name.size()] == '_' &&
+                 input.find_first_not_of("0123456789", name.size() + 1) == std::string::npos) {
+        return ValueId();
+      }
+    }
+    return found;
+  }
+
+  const ExportedProgram& program_;
+};
+
+// ---- What follows from what every call checks
+
+bool IsTrue(const SymExpr& e, const SymRanges& ranges) {
+  if (e.AsBool().has_value()) return *e.AsBool();
+  if (e.kind() != SymExpr::Kind::kFunction || e.arguments().size() != 2) return false;
+  const SymRange difference = (e.arguments()[0] - e.arguments()[1]).Range(ranges);
+  if (e.name() == "Eq") return difference.min == 0 && difference.max == 0;
+  if (e.name() == "Ne") return difference.min > 0 || difference.max < 0;
+  if (e.name() == "Ge") return difference.min >= 0;
+  if (e.name() == "Gt") return difference.min > 0;
+  if (e.name() == "Le") return difference.max <= 0;
+  if (e.name() == "Lt") return difference.max < 0;
+  return false;
+}
+
+// Whether each call compares the dimension: a number, or multiplier * symbol + offset.
+bool IsCompared(const SymExpr& size) {
+  SymExpr rest = size;
+  if (rest.kind() == SymExpr::Kind::kAdd && rest.arguments().size() == 2) {
+    const bool first = rest.arguments()[0].AsInt().has_value();
+    if (!first && !rest.arguments()[1].AsInt().has_value()) return false;
+    rest = SymExpr(rest.arguments()[first ? 1 : 0]);
+  }
+  if (rest.kind() == SymExpr::Kind::kMul && rest.arguments().size() == 2) {
+    const std::optional<int64_t> a = rest.arguments()[0].AsInt(), b = rest.arguments()[1].AsInt();
+    if (a.value_or(0) <= 0 && b.value_or(0) <= 0) return false;
+    rest = SymExpr(rest.arguments()[a.has_value() ? 1 : 0]);
+  }
+  return size.AsInt().has_value() || rest.kind() == SymExpr::Kind::kSymbol;
+}
+
+// ---- Expression → nodes
+
+class Assertions {
+ public:
+  explicit Assertions(ExportedProgram& program)
+      : program_(program), editor_(program.top()), graph_(editor_.graph()) {
+    first_ = graph_.first();
+    builder_.emplace(program_, editor_);
+    Move();
+  }
+
+  // False when there is no operator for something in it.
+  bool Add(const SymExpr& condition, const std::string& message) {
+    const std::optional<Argument> value = Bool(condition, 0);
+    if (value.has_value()) {
+      builder_->Call("aten._assert_scalar.default", {*value, Argument(message)});
+    }
+    if (value.has_value() && builder_->ok()) return true;
+    // What was made and is not read goes with the dead code.
+    builder_.emplace(program_, editor_);
+    Move();
+    return false;
+  }
+
+  // The dimension as it comes has a symbol of its own, or it would be its expression.
+  void AddSize(ValueId input, int dim) {
+    const SymExpr size = graph_.value(input).tensor()->sizes[dim];
+    const std::string& name = graph_.value(input).name;
+    const std::string message =
+        absl::StrCat("input '", name, "': dimension ", dim, ": expected ", size.ToString());
+    const OpOverload* sym_size = program_.ops->Find("aten.sym_size.int");
+    const Argument expected = builder_->Size(size);
+    if (builder_->ok() && sym_size != nullptr) {
+      std::string symbol = "input_size";
+      for (int n = 0; program_.ranges.contains(symbol); ++n) symbol = absl::StrCat("input_size", n);
+      program_.ranges[symbol] = size.Range(program_.ranges);
+      const ValueId came = editor_.InsertOp(first_,
+                                            {.name = "sym_size",
+                                             .target = sym_size,
+                                             .arguments = {Argument(input), Argument(int64_t{dim})},
+                                             .argument_names = {},
+                                             .provenance = {},
+                                             .debug_handle = 0,
+                                             .delegation_tag = {}},
+                                            SymIntType{SymExpr::Symbol(symbol)});
+      const Argument equal = builder_->Call("_operator.eq", {Argument(came), expected});
+      builder_->Call("aten._assert_scalar.default", {equal, Argument(message)});
+    }
+    if (builder_->ok()) return;
+    builder_.emplace(program_, editor_);
+    Move();
+  }
+
+ private:
+  void Move() {
+    if (first_.valid()) {
+      builder_->MoveTo(first_);
+    } else {
+      builder_->MoveToEnd();
+    }
+  }
+
+  std::optional<Argument> Bool(const SymExpr& e, int depth) {
+    constexpr int kMaxDepth = 64;
+    if (const std::optional<bool> known = e.AsBool()) return Argument(*known);
+    if (e.kind() != SymExpr::Kind::kFunction || depth > kMaxDepth) return std::nullopt;
+    constexpr std::pair<std::string_view, std::string_view> kRelations[] = {
+        {"Eq", "_operator.eq"}, {"Ne", "_operator.ne"}, {"Lt", "_operator.lt"},
+        {"Le", "_operator.le"}, {"Gt", "_operator.gt"}, {"Ge", "_operator.ge"}};
+    for (const auto& [name, op] : kRelations) {
+      if (e.name() != name || e.arguments().size() != 2) continue;
+      for (const SymExpr& side : e.arguments()) {
+        if (side.value_kind() != SymExpr::ValueKind::kInt) return std::nullopt;
+      }
+      const Argument left = builder_->Size(e.arguments()[0]);
+      const Argument right = builder_->Size(e.arguments()[1]);
+      return Checked(builder_->Call(op, {left, right}));
+    }
+    if (e.name() == "Not" && e.arguments().size() == 1) {
+      const std::optional<Argument> inner = Bool(e.arguments()[0], depth + 1);
+      return inner.has_value() ? Checked(builder_->Call("torch.sym_not", {*inner})) : std::nullopt;
+    }
+    if ((e.name() != "And" && e.name() != "Or") || e.arguments().empty()) return std::nullopt;
+    std::optional<Argument> all;
+    for (const SymExpr& argument : e.arguments()) {
+      const std::optional<Argument> next = Bool(argument, depth + 1);
+      if (!next.has_value()) return std::nullopt;
+      all = all.has_value()
+                ? Checked(builder_->Call(e.name() == "And" ? "_operator.and_" : "_operator.or_",
+                                         {*all, *next}))
+                : next;
+      if (!all.has_value()) return std::nullopt;
+    }
+    return all;
+  }
+
+  std::optional<Argument> Checked(Argument argument) const {
+    return builder_->ok() ? std::optional<Argument>(std::move(argument)) : std::nullopt;
+  }
+
+  ExportedProgram& program_;
+  GraphEditor editor_;
+  const Graph& graph_;
+  NodeId first_;
+  std::optional<OpBuilder> builder_;
+};
+
+absl::StatusOr<bool> Run(ExportedProgram& program) {
+  struct Condition {
+    SymExpr expr;
+    std::string guard;
+  };
+  std::vector<Condition> conditions;
+  std::vector<std::string> unchecked;
+  const size_t guards = program.guards.size();
+  for (std::string& guard : program.guards) {
+    const std::optional<SymExpr> expr = GuardReader(program).Read(guard);
+    // False in the exporter's call: it does not mean what was read.
+    const bool refuted = expr.has_value() &&
+                         expr->EvaluateBool([&](std::string_view symbol) -> std::optional<int64_t> {
+                           const auto hint = program.hints.find(std::string(symbol));
+                           if (hint == program.hints.end()) return std::nullopt;
+                           return hint->second;
+                         }) == false;
+    if (!expr.has_value() || refuted) {
+      unchecked.push_back(std::move(guard));
+    } else if (!IsTrue(*expr, program.ranges)) {
+      conditions.push_back({*expr, std::move(guard)});
+    }
+  }
+  std::vector<std::pair<ValueId, int>> sizes;
+  const Graph& graph = program.top();
+  for (size_t i = 0; i < graph.inputs().size(); ++i) {
+    const TensorMeta* tensor = graph.value(graph.inputs()[i]).tensor();
+    if (program.signature.inputs[i].kind != InputKind::kUserInput || tensor == nullptr) continue;
+    for (int d = 0; d < tensor->rank(); ++d) {
+      if (!IsCompared(tensor->sizes[d])) sizes.emplace_back(graph.inputs()[i], d);
+    }
+  }
+  if (!conditions.empty() || !sizes.empty()) {
+    Assertions assertions(program);
+    for (const auto& [input, dim] : sizes) assertions.AddSize(input, dim);
+    for (Condition& condition : conditions) {
+      if (!assertions.Add(condition.expr, condition.guard)) {
+        unchecked.push_back(std::move(condition.guard));
+      }
+    }
+  }
+  const bool changed = unchecked.size() != guards || !conditions.empty() || !sizes.empty();
+  program.guards = std::move(unchecked);
+  return changed;
+}
+
+}  // namespace
+
+Pass GuardsToAssertions() { return {"guards_to_assertions", Run}; }
+
+}  // namespace belay::exir

@@ -1,0 +1,168 @@
+#include "exir/passes/guards_to_assertions.h"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "exir/ir/text.h"
+#include "exir/ir/verifier.h"
+#include "exir/passes/pass_testing.h"
+#include "exir/testing/programs.h"
+#include "exir/testing/rewrite_test.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "runtime/core/testing.h"
+
+namespace belay::exir {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+TEST(GuardsToAssertionsTest, AGuardIsAssertedFirst) {
+  ExpectRewrite(R"text(program training {
+  ranges { s0: [2, 64] s1: [2, 64] }
+  guards { "2*L['x'].size()[0] > 3 + L['y'].size()[1]" }
+  graph(%x: f32[s0,3] user_input, %y: f32[4,s1] user_input) {
+    %a: f32[s0,3] = aten.relu.default(%x)
+    return (%a user_output, %y user_output)
+  }
+})text",
+                GuardsToAssertions().run, R"text(program training {
+  ranges { s0: [2, 64] s1: [2, 64] }
+  graph(%x: f32[s0,3] user_input, %y: f32[4,s1] user_input) {
+    %sym_size_1: symint(s1) = aten.sym_size.int(%y, 1)
+    %add: symint(s1 + 3) = _operator.add(%sym_size_1, 3)
+    %sym_size: symint(s0) = aten.sym_size.int(%x, 0)
+    %mul: symint(2*s0) = _operator.mul(2, %sym_size)
+    %gt: symbool(Gt(2*s0, s1 + 3)) = _operator.gt(%mul, %add)
+    aten._assert_scalar.default(%gt, "2*L['x'].size()[0] > 3 + L['y'].size()[1]") name="_assert_scalar"
+    %a: f32[s0,3] = aten.relu.default(%x)
+    return (%a user_output, %y user_output)
+  }
+})text",
+                PassTestOps());
+}
+
+// (guard, whether it is asserted; else it follows from what each call checks)
+struct Case {
+  const char* guard;
+  bool asserted;
+};
+constexpr Case kChecked[] = {
+    {"L['x'].size()[0] >= 2", false},
+    {"L['x'].size()[0] != 1", false},
+    {"L['x'].size()[0] <= 64", false},
+    {"L['x'].size()[0] == L['d']['a'][0].size()[0]", false},
+    {"L['x'].size()[0]*2 == 2*L['d']['a'][0].size()[0]", false},
+    {"L['x'].size()[1] == 8", false},
+    {"L['x'].size()[0] > 2", true},
+    {"L['x'].size()[0] < 64", true},
+    {"(L['x'].size()[0] % 4) == 0", true},
+    {"(L['x'].size()[0] // 2) != 7", true},
+    {"L['n'] > 3", true},
+    {"2 + L['n'] <= 8 and L['x'].shape[0] > 4", true},
+    {"not (L['n'] == 5 or L['n'] == 6)", true},
+    {"L['x'].size()[0] == L['n']*L['n']", true},
+    {"L['d'][\"a\"][0].size()[1] == Max(L['n'], 3)", true},
+};
+// What can't be checked.
+constexpr const char* kUncheckable[] = {
+    "L['x'].size()[2] == 1",                    // no such dimension
+    "L['z'].size()[0] == 1",                    // no such input
+    "L['x'].stride()[0] == 8",                  // no size
+    "L['x'].dtype == torch.float32",            //
+    "L['n'].size()[0] == 1",                    // no tensor
+    "L['x'] == 3",                              // no number
+    "L['m'].size()[0] == 4",                    // m or m_1: names that were equal
+    "s0 == 4",                                  // no argument
+    "ALL['x'].size()[0] == 4",                  // another word
+    "L['x'].size()[0] ** 0.5 == 2",             // no whole numbers
+    "L['x'].size()[0] / 3 == 2",                // the same
+    "mystery(L['x'].size()[0]) == 2",           // unknown function
+    "L['x'].size()[0]",                         // no condition
+    "L['x'].size()[0] ==",                      // no expression
+    "L['x",                                     // cut off
+    "L['x'].size()[99999999999999999999] > 1",  //
+    "L['x'].size()[0] > 9",                     // false in the exporter's call
+    "",
+};
+
+std::string Program(std::string_view guard) {
+  std::string quoted;
+  for (char c : guard) {
+    if (c == '"') quoted += '\\';
+    quoted += c;
+  }
+  return absl::StrCat(R"(program training {
+  ranges { s0: [2, 64] s1: [0, 9] s2: [2, 9] s3: [2, 9] }
+  hints { s0: 8 }
+  guards { ")",
+                      quoted, R"(" }
+  graph(%x: f32[s0,8] user_input, %d_a_0: f32[s0,s2] user_input, %n: symint(s1) user_input,
+        %m: f32[s3] user_input, %m_1: f32[4] user_input) {
+    %a: f32[s0,8] = aten.relu.default(%x)
+    return (%a user_output)
+  }
+})");
+}
+
+int Assertions(const ExportedProgram& program) {
+  int count = 0;
+  for (NodeId id : program.top().nodes()) {
+    count += program.top().node(id).target->name() == "aten._assert_scalar.default";
+  }
+  return count;
+}
+
+TEST(GuardsToAssertionsTest, WhatCanBeCheckedIsNoGuardAnyMore) {
+  for (const Case& c : kChecked) {
+    SCOPED_TRACE(c.guard);
+    ExportedProgram program = ParseOrDie(Program(c.guard), PassTestOps());
+    ASSERT_OK_AND_ASSIGN(const bool changed, GuardsToAssertions().run(program));
+    EXPECT_TRUE(changed);
+    EXPECT_OK(Verify(program));
+    EXPECT_THAT(program.guards, IsEmpty());
+    EXPECT_EQ(Assertions(program), c.asserted) << PrintProgram(program);
+  }
+}
+
+TEST(GuardsToAssertionsTest, WhatCanNotBeCheckedIsKept) {
+  for (const char* guard : kUncheckable) {
+    SCOPED_TRACE(guard);
+    ExportedProgram program = ParseOrDie(Program(guard), PassTestOps());
+    ASSERT_OK(GuardsToAssertions().run(program).status());
+    EXPECT_OK(Verify(program));
+    EXPECT_THAT(program.guards, ElementsAre(guard));
+    EXPECT_EQ(Assertions(program), 0);
+  }
+}
+
+TEST(GuardsToAssertionsTest, SizesThatAreExpressionsAreCompared) {
+  ExportedProgram program = ParseOrDie(R"text(program aten {
+  ranges { s0: [2, 64] }
+  graph(%x: f32[s0] user_input, %y: f32["FloorDiv(s0, 3)"] user_input, %z: f32[2*s0 + 1] user_input) {
+    return (%x user_output)
+  }
+})text",
+                                       PassTestOps());
+  ASSERT_OK(GuardsToAssertions().run(program).status());
+  EXPECT_OK(Verify(program));
+  ASSERT_EQ(Assertions(program), 1);
+  const Node& assertion = program.top().node(program.top().last());
+  EXPECT_EQ(assertion.arguments[1], Argument("input 'y': dimension 0: expected FloorDiv(s0, 3)"));
+}
+
+TEST(GuardsToAssertionsTest, ProgramsWithoutGuardsStay) {
+  ExpectUnchanged(R"(program aten {
+  ranges { s0: [2, 64] }
+  graph(%x: f32[s0] user_input, %y: f32[2*s0] user_input) {
+    return (%x user_output)
+  }
+})",
+                  GuardsToAssertions().run, PassTestOps());
+}
+
+}  // namespace
+}  // namespace belay::exir

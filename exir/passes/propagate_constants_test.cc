@@ -1,0 +1,272 @@
+#include "exir/passes/propagate_constants.h"
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "exir/ir/text.h"
+#include "exir/ir/verifier.h"
+#include "exir/passes/pass_testing.h"
+#include "exir/testing/programs.h"
+#include "exir/testing/rewrite_test.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "runtime/core/testing.h"
+
+namespace belay::exir {
+namespace {
+
+using ::testing::ElementsAre;
+
+Pass Propagate(uint64_t growth = 1 << 20) {
+  return PropagateConstants({.max_growth_bytes = growth, .max_tensor_bytes = 1 << 20});
+}
+
+ConstantTensor Floats(Sizes sizes, const std::vector<float>& values) {
+  std::vector<std::byte> bytes(values.size() * sizeof(float));
+  std::memcpy(bytes.data(), values.data(), bytes.size());
+  return *ConstantTensor::Contiguous(DType::kFloat32, std::move(sizes),
+                                     Storage::Own(std::move(bytes)));
+}
+
+std::vector<float> Elements(const ConstantTensor& tensor) {
+  const TensorView view = tensor.view();
+  return {view.as<float>(), view.as<float>() + view.numel()};
+}
+
+constexpr char kChain[] = R"(program aten {
+  constants { state "w": f32[2,3] state "b": f32[3] }
+  graph(%w: f32[2,3] parameter "w", %b: f32[3] buffer "b", %x: f32[3,2] user_input) {
+    %s: f32[2,3] = aten.add.Tensor(%w, %b)
+    %t: f32[3,2] = aten.permute_copy.default(%s, [1,0])
+    %y: f32[3,2] = aten.mul.Tensor(%x, %t)
+    return (%y user_output)
+  }
+})";
+
+TEST(PropagateConstantsTest, ChainsOfConstantsBecomeOne) {
+  ExpectRewrite(kChain, Propagate().run, R"(program aten {
+  constants { constant "_prop_tensor_constant0": f32[3,2] }
+  graph(%_prop_tensor_constant0: f32[3,2] tensor_constant "_prop_tensor_constant0",
+        %x: f32[3,2] user_input) {
+    %y: f32[3,2] = aten.mul.Tensor(%x, %_prop_tensor_constant0)
+    return (%y user_output)
+  }
+})",
+                PassTestOps());
+}
+
+TEST(PropagateConstantsTest, ComputesWhatTheKernelsCompute) {
+  ExportedProgram program = ParseOrDie(kChain, PassTestOps());
+  program.state_dict.insert_or_assign("w", Floats({2, 3}, {1, 2, 3, 4, 5, 6}));
+  program.state_dict.insert_or_assign("b", Floats({3}, {10, 20, 30}));
+  ASSERT_OK_AND_ASSIGN(const bool changed, Propagate().run(program));
+  EXPECT_TRUE(changed);
+  EXPECT_THAT(Elements(program.constants.at("_prop_tensor_constant0")),
+              ElementsAre(11, 14, 22, 25, 33, 36));
+  EXPECT_TRUE(program.state_dict.empty());
+}
+
+TEST(PropagateConstantsTest, EachOfManyIsComputedFromItsOwnConstant) {
+  constexpr int kMany = 100;
+  std::string constants, inputs, nodes, results;
+  for (int i = 0; i < kMany; ++i) {
+    absl::StrAppend(&constants, " constant \"c", i, "\": f32[1]");
+    absl::StrAppend(&inputs, "%c", i, ": f32[1] tensor_constant \"c", i, "\", ");
+    absl::StrAppend(&nodes, "%n", i, ": f32[1] = aten.neg.default(%c", i, ")\n%y", i,
+                    ": f32[1] = aten.mul.Tensor(%x, %n", i, ")\n");
+    absl::StrAppend(&results, i == 0 ? "" : ", ", "%y", i, " user_output");
+  }
+  ExportedProgram program =
+      ParseOrDie(absl::StrCat("program aten { constants {", constants, " } graph(", inputs,
+                              "%x: f32[1] user_input) {", nodes, "return (", results, ") } }"),
+                 PassTestOps());
+  for (int i = 0; i < kMany; ++i) {
+    program.constants.insert_or_assign(absl::StrCat("c", i), Floats({1}, {static_cast<float>(i)}));
+  }
+  ASSERT_OK(Propagate().run(program).status());
+  ASSERT_EQ(program.constants.size(), kMany);
+  for (int i = 0; i < kMany; ++i) {  // from the last to the first
+    EXPECT_THAT(Elements(program.constants.at(absl::StrCat("_prop_tensor_constant", i))),
+                ElementsAre(static_cast<float>(i + 1 - kMany)));
+  }
+}
+
+TEST(PropagateConstantsTest, EveryReadResultOfANodeIsAConstant) {
+  ExpectRewrite(R"(program aten {
+  constants { state "w": f32[4,3] }
+  graph(%w: f32[4,3] parameter "w", %x: f32[4] user_input) {
+    %v: f32[4], %i: i64[4] = aten.max.dim(%w, 1)
+    %y: f32[4] = aten.mul.Tensor(%x, %v)
+    return (%y user_output, %w user_output)
+  }
+})",
+                Propagate().run, R"(program aten {
+  constants { state "w": f32[4,3] constant "_prop_tensor_constant0": f32[4] }
+  graph(%w: f32[4,3] parameter "w",
+        %_prop_tensor_constant0: f32[4] tensor_constant "_prop_tensor_constant0",
+        %x: f32[4] user_input) {
+    %y: f32[4] = aten.mul.Tensor(%x, %_prop_tensor_constant0)
+    return (%y user_output, %w user_output)
+  }
+})",
+                PassTestOps());
+}
+
+// What must stay as it is, and why.
+constexpr std::pair<const char*, const char*> kKept[] = {
+    {"a mutated buffer", R"(program aten {
+  constants { state "b": f32[3] }
+  graph(%b: f32[3] buffer "b", %x: f32[3] user_input) {
+    %s: f32[3] = aten.neg.default(%b)
+    %y: f32[3] = aten.mul.Tensor(%x, %s)
+    return (%y buffer_mutation "b", %s user_output)
+  }
+})"},
+    {"a parameter with a gradient", R"(program aten {
+  constants { state "w": f32[3] }
+  graph(%w: f32[3] parameter "w", %x: f32[3] user_input) {
+    %s: f32[3] = aten.neg.default(%w)
+    %y: f32[3] = aten.mul.Tensor(%x, %s)
+    return (%y gradient_to_parameter "w")
+  }
+})"},
+    {"a dequantisation", R"(program aten {
+  constants { state "w": i8[3] }
+  graph(%w: i8[3] parameter "w", %x: f32[3] user_input) {
+    %s: f32[3] = quantized_decomposed.dequantize_per_tensor.default(%w, 0.5, 0, -128, 127, dtype:i8)
+    %y: f32[3] = aten.mul.Tensor(%x, %s)
+    return (%y user_output)
+  }
+})"},
+    {"random numbers", R"(program aten {
+  constants { state "w": f32[3] }
+  graph(%w: f32[3] parameter "w", %x: f32[3] user_input) {
+    %s: f32[3] = aten.rand_like.default(%w)
+    %y: f32[3] = aten.mul.Tensor(%x, %s)
+    return (%y user_output)
+  }
+})"},
+    {"a size that data decide", R"(program aten {
+  ranges { u0: [0, 3] }
+  constants { state "w": f32[3] }
+  graph(%w: f32[3] parameter "w", %x: f32[1] user_input) {
+    %i: i64[u0,1] = aten.nonzero.default(%w)
+    %y: f32[u0,1] = aten.mul.Tensor(%x, %i)
+    return (%y user_output)
+  }
+})"},
+    {"a fill", R"(program aten {
+  constants { state "w": f32[3] }
+  graph(%w: f32[3] parameter "w", %x: f32[3] user_input) {
+    %s: f32[3] = aten.full_like.default(%w, 2.0)
+    %y: f32[3] = aten.mul.Tensor(%x, %s)
+    return (%y user_output)
+  }
+})"},
+    {"a returned result", R"(program aten {
+  constants { state "w": f32[3] }
+  graph(%w: f32[3] parameter "w", %x: f32[3] user_input) {
+    %s: f32[3] = aten.neg.default(%w)
+    return (%s user_output)
+  }
+})"},
+    {"a call that fails", R"(program aten {
+  constants { state "w": f32[0,3] state "i": i64[1] }
+  graph(%w: f32[0,3] parameter "w", %i: i64[1] buffer "i", %x: f32[3] user_input) {
+    %e: f32[1,3] = aten.embedding.default(%w, %i)
+    %y: f32[1,3] = aten.mul.Tensor(%x, %e)
+    return (%y user_output)
+  }
+})"},
+};
+
+TEST(PropagateConstantsTest, WhatMayNotBeComputedStays) {
+  for (const auto& [why, program] : kKept) {
+    SCOPED_TRACE(why);
+    ExpectUnchanged(program, Propagate().run, PassTestOps());
+  }
+}
+
+// Only what is trained is no constant.
+TEST(PropagateConstantsTest, OtherParametersOfATrainedProgramAreConstants) {
+  ExpectRewrite(R"(program aten {
+  constants { state "v": f32[3] state "w": f32[3] }
+  graph(%w: f32[3] parameter "w", %v: f32[3] parameter "v", %x: f32[3] user_input) {
+    %s: f32[3] = aten.neg.default(%v)
+    %y: f32[3] = aten.mul.Tensor(%w, %s)
+    return (%y gradient_to_parameter "w")
+  }
+})",
+                Propagate().run, R"(program aten {
+  constants { state "w": f32[3] constant "_prop_tensor_constant0": f32[3] }
+  graph(%w: f32[3] parameter "w",
+        %_prop_tensor_constant0: f32[3] tensor_constant "_prop_tensor_constant0",
+        %x: f32[3] user_input) {
+    %y: f32[3] = aten.mul.Tensor(%w, %_prop_tensor_constant0)
+    return (%y gradient_to_parameter "w")
+  }
+})",
+                PassTestOps());
+}
+
+TEST(PropagateConstantsTest, NamesThatShareStorageWithAMutatedBufferStay) {
+  ExportedProgram program = ParseOrDie(R"(program aten {
+  constants { state "a": f32[3] state "b": f32[3] }
+  graph(%a: f32[3] buffer "a", %b: f32[3] buffer "b", %x: f32[3] user_input) {
+    %s: f32[3] = aten.neg.default(%a)
+    %y: f32[3] = aten.mul.Tensor(%x, %s)
+    return (%y buffer_mutation "b")
+  }
+})",
+                                       PassTestOps());
+  program.state_dict.insert_or_assign("a", program.state_dict.at("b"));
+  ASSERT_OK_AND_ASSIGN(const bool changed, Propagate().run(program));
+  EXPECT_FALSE(changed);
+}
+
+constexpr char kGrows[] = R"(program aten {
+  constants { state "w": f32[16] }
+  graph(%w: f32[16] parameter "w", %x: f32[64,16] user_input) {
+    %n: f32[16] = aten.neg.default(%w)
+    %s: f32[64,16] = aten.repeat.default(%n, [64,1])
+    %y: f32[64,16] = aten.mul.Tensor(%x, %s)
+    return (%y user_output)
+  }
+})";
+
+TEST(PropagateConstantsTest, GrowthHasABoundBehindWhichSmallerResultsAreComputed) {
+  ExpectRewrite(kGrows, Propagate(100).run, R"(program aten {
+  constants { constant "_prop_tensor_constant0": f32[16] }
+  graph(%_prop_tensor_constant0: f32[16] tensor_constant "_prop_tensor_constant0",
+        %x: f32[64,16] user_input) {
+    %s: f32[64,16] = aten.repeat.default(%_prop_tensor_constant0, [64,1])
+    %y: f32[64,16] = aten.mul.Tensor(%x, %s)
+    return (%y user_output)
+  }
+})",
+                PassTestOps());
+  // What goes makes room.
+  for (const uint64_t growth : {64u * 64 - 64, 64u * 64 - 65}) {
+    ExportedProgram program = ParseOrDie(kGrows, PassTestOps());
+    ASSERT_OK_AND_ASSIGN(const bool changed, Propagate(growth).run(program));
+    EXPECT_TRUE(changed);
+    EXPECT_EQ(program.top().num_nodes(), growth == 64 * 64 - 64 ? 1 : 2);
+  }
+}
+
+TEST(PropagateConstantsTest, GivesTheSameBytesEachTime) {
+  std::string first;
+  for (int i = 0; i < 3; ++i) {
+    ExportedProgram program = ParseOrDie(kChain, PassTestOps());
+    ASSERT_OK(Propagate().run(program).status());
+    ASSERT_OK(Verify(program));
+    const std::string text = PrintProgram(program);
+    if (i == 0) first = text;
+    EXPECT_EQ(text, first);
+  }
+}
+
+}  // namespace
+}  // namespace belay::exir
