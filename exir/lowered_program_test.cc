@@ -1,6 +1,7 @@
 // What programs do once they are lowered: control flow, state, bounds. Results are compared with
 // the interpreter's, call by call.
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -389,6 +390,33 @@ TEST_F(LoweredProgramTest, AssertionsOfTheProgramRun) {
       EXPECT_EQ(status.ok(), message.empty()) << n << ": " << status;
       EXPECT_THAT(status.ToString(), HasSubstr(std::string(message)));
     }
+  }
+}
+
+// Batch normalization in training gives results and moves the running statistics.
+TEST_F(LoweredProgramTest, OperatorsThatGiveResultsAndWriteBesidesDoBoth) {
+  ASSERT_OK(Load(R"(program training {
+    constants { state "m": f32[2] state "v": f32[2] }
+    graph(%m: f32[2] buffer "m", %v: f32[2] buffer "v", %x: f32[3,2] user_input) {
+      %y: f32[3,2], %mean: f32[2], %dev: f32[2] = aten._native_batch_norm_legit.default(%x, none, none, %m, %v, true, 0.1, 0.0)
+      %moved: f32[2] = aten.neg.default(%m)
+      return (%y user_output, %moved user_output, %v user_output)
+    }
+  })"));
+  const TestTensor x = F32({3, 2}, {1, 10, 2, 20, 3, 30});
+  const auto near = [](const std::vector<float>& want) {
+    return ::testing::Pointwise(::testing::FloatNear(1e-5f), want);
+  };
+  const float one = std::sqrt(1.5f);
+  const std::vector<float> y = {-one, -one, 0, 0, one, one};
+  for (const auto& [mean, variance] : {std::pair(0.2f, 0.1f), std::pair(0.38f, 0.19f)}) {
+    ASSERT_OK(method_->SetInput(0, EValue(x.view())));
+    ASSERT_OK(method_->Execute());
+    EXPECT_THAT(ToVector<float>(*method_->GetOutput(0).get_if<TensorView>()), near(y));
+    EXPECT_THAT(ToVector<float>(*method_->GetOutput(1).get_if<TensorView>()),
+                near({-mean, -10 * mean}));
+    EXPECT_THAT(ToVector<float>(*method_->GetOutput(2).get_if<TensorView>()),
+                near({variance, 100 * variance}));
   }
 }
 

@@ -346,6 +346,32 @@ MORE.update({
     "zero.default": [((T(2),), {})], "norm_except_dim.default": [((T(2, 3),), {})],
     "dropout.default": [((T(2, 3), 0.5, False), {})],
 })
+L3 = T(2, 4, 4) + 3 * torch.eye(4)
+MORE.update({
+    "gradient.scalarint": [((T(5, 4),), {}), ((T(5, 4),), {"spacing": 2.0, "dim": 1, "edge_order": 2}),
+                           ((torch.arange(6),), {"spacing": 3})],
+    "gradient.scalararray": [((T(5, 4),), {"spacing": 0.5, "dim": [1, 0]})],
+    "gradient.array": [((T(3, 4, 5),), {"dim": [0, -1]})],
+    "gradient.scalarrayint": [((T(5, 4),), {"spacing": [2.0, 0.5]})],
+    "gradient.scalarrayarray": [((T(5, 4),), {"spacing": [2.0, 3], "dim": [0, 1], "edge_order": 2})],
+    "gradient.tensorarrayint": [((T(5, 3),), {"spacing": [torch.tensor([0.0, 1, 3, 4, 8])], "dim": 0}),
+                                ((T(5, 3),), {"spacing": [torch.tensor([0.0, 1, 3, 4, 8])], "dim": 0, "edge_order": 2})],
+    "gradient.tensorarray": [((T(4, 3),), {"spacing": [torch.tensor([0.0, 1, 3, 4]), torch.tensor([1.0, 2, 5])], "dim": [0, 1]})],
+    "histogram.bin_ct": [((T(50), 5), {}), ((T(5, 8), 4), {"range": [-1.0, 1.0], "density": True}),
+                         ((T(20), 3), {"weight": T(20).abs()}), ((torch.full((4,), 2.5), 2), {}),
+                         ((torch.tensor([0, 0.25, 0.5, 1, -1, 2, float("nan")]), 4), {"range": [0.0, 1.0]})],
+    "histogram.bins_tensor": [((T(50), torch.tensor([-2.0, -1, 0, 0.5, 3])), {}),
+                              ((T(4, 5), torch.tensor([-1.0, 0, 2])), {"weight": T(4, 5).abs(), "density": True})],
+    "segment_reduce.default": [((T(6, 2), "sum"), {"lengths": I(2, 3, 1)}), ((T(6, 2), "max"), {"lengths": I(2, 0, 4)}),
+                               ((T(6), "mean"), {"lengths": I(2, 0, 4)}), ((T(6), "mean"), {"lengths": I(2, 0, 4), "initial": 3.0}),
+                               ((T(6, 2, 2), "prod"), {"lengths": I(1, 5), "initial": 2.0}),
+                               ((T(6), "min"), {"offsets": I(0, 1, 1, 6)}),
+                               ((torch.tensor([1, float("nan"), 3, 2.0]), "max"), {"lengths": I(2, 2)})],
+    "linalg_lu.default": [((L3,), {}), ((T(5, 3),), {}), ((T(3, 5),), {})],
+    "lu_unpack.default": [(torch.linalg.lu_factor(L3), {}), (torch.linalg.lu_factor(T(5, 3)), {}),
+                          ((*torch.linalg.lu_factor(T(3, 3)), False, True), {}),
+                          ((*torch.linalg.lu_factor(T(3, 3)), True, False), {})],
+})
 for name, inverse in (("fft", 0), ("ifft", 1), ("rfft", 0), ("irfft", 1), ("hfft", 1), ("ihfft", 0)):
     real = name in ("rfft", "ihfft")
     def X(*s):

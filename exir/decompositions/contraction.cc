@@ -343,7 +343,7 @@ Argument Powers(OpBuilder& b, const Argument& x, const Argument& count) {
   return b.Call("aten.pow.Tensor_Tensor", {Unsqueeze(b, x, -1), exponents});
 }
 std::vector<Argument> LinalgVander(OpBuilder& b, const OpCall& c) {
-  const Argument& x = c["x"];
+  const Argument x = b.rank(c["x"]) == 0 ? Unsqueeze(b, c["x"], 0) : c["x"];
   return {Powers(b, x, c.Or("N", b.Size(b.size(x, -1))))};
 }
 std::vector<Argument> Vander(OpBuilder& b, const OpCall& c) {

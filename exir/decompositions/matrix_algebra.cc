@@ -106,6 +106,59 @@ std::vector<Argument> LuFactor(OpBuilder& b, const OpCall& c) {
   return {results[0], results[1]};
 }
 
+// An identity matrix for each of a batch.
+Argument Identities(OpBuilder& b, const std::vector<SymInt>& batch, int64_t rows, int64_t columns,
+                    DType dtype) {
+  const Argument eye = b.Call("aten.eye.m", {rows, columns}, {{"dtype", dtype}});
+  std::vector<SymInt> wide = batch;
+  wide.insert(wide.end(), {SymInt(rows), SymInt(columns)});
+  return Expand(b, eye, wide);
+}
+// P, L and U of what a factorization packs into one matrix and a list of swapped rows.
+std::vector<Argument> Unpacked(OpBuilder& b, const Argument& lu, const Argument& pivots, bool data,
+                               bool permutation) {
+  if (b.rank(lu) < 2) b.Invalid("expected a matrix");
+  if (!b.ok()) return {};
+  const DType dtype = b.dtype(lu);
+  const std::vector<SymInt> sizes = b.sizes(lu);
+  const std::vector<SymInt> batch(sizes.begin(), sizes.end() - 2);
+  const std::optional<int64_t> m = b.size(lu, -2).AsInt(), n = b.size(lu, -1).AsInt();
+  if (!m.has_value() || !n.has_value()) {
+    b.Unsupported("factors of a matrix of unknown size");
+    return {};
+  }
+  const int64_t k = std::min(*m, *n), dim = b.rank(lu) - 2;
+  std::vector<Argument> results(3, Full(b, {SymInt(0)}, 0, dtype));
+  if (permutation) {
+    // Solving with the swaps alone undoes them; the rows behind the last swap stay.
+    Argument all = pivots;
+    if (*m > k) {
+      std::vector<SymInt> wide = batch;
+      wide.push_back(SymInt(*m - k));
+      const Argument rest =
+          b.Call("aten.arange.start", {k + 1, *m + 1}, {{"dtype", DType::kInt32}});
+      all = Cat(b, {pivots, Expand(b, rest, wide)}, dim);
+    }
+    const Argument eye = Identities(b, batch, *m, *m, dtype);
+    results[0] = Transposed(b, b.Call("aten.linalg_lu_solve.default", {eye, all, eye}));
+  }
+  if (data) {
+    const Argument lower = b.Call("aten.tril.default", {Slice(b, lu, dim + 1, 0, k), -1});
+    results[1] = Add(b, lower, Identities(b, batch, *m, k, dtype));
+    results[2] = b.Call("aten.triu.default", {Slice(b, lu, dim, 0, k)});
+  }
+  return results;
+}
+std::vector<Argument> Lu(OpBuilder& b, const OpCall& c) {
+  const std::vector<Argument> factors =
+      b.CallAll("aten.linalg_lu_factor_ex.default", {c["A"]}, {{"pivot", c["pivot"]}});
+  if (!b.ok()) return {};
+  return Unpacked(b, factors[0], factors[1], /*data=*/true, c.Bool("pivot"));
+}
+std::vector<Argument> LuUnpack(OpBuilder& b, const OpCall& c) {
+  return Unpacked(b, c["LU_data"], c["LU_pivots"], c.Bool("unpack_data"), c.Bool("unpack_pivots"));
+}
+
 Argument SolveTriangle(OpBuilder& b, Argument matrix, Argument sides, bool upper,
                        bool unit = false) {
   BroadcastBatches(b, matrix, sides);
@@ -394,7 +447,9 @@ constexpr Decomposition kDecompositions[] = {
     {"aten.linalg_eigh.default", Eigh},
     {"aten.linalg_eigvalsh.default", EigenvaluesOfSymmetric},
     {"aten.linalg_householder_product.default", HouseholderProduct},
+    {"aten.linalg_lu.default", Lu},
     {"aten.linalg_lu_factor.default", LuFactor},
+    {"aten.lu_unpack.default", LuUnpack},
     {"aten.linalg_matrix_rank.atol_rtol_float", Rank},
     {"aten.linalg_matrix_rank.atol_rtol_tensor", Rank},
     {"aten.linalg_matrix_rank.default", Rank},

@@ -35,6 +35,12 @@ std::vector<Argument> Square(OpBuilder& b, const OpCall& c) { return {Pow(b, c["
 std::vector<Argument> ReverseSub(OpBuilder& b, const OpCall& c) {
   Argument self = c["self"], other = c["other"];
   if (b.IsTensor(other)) return {b.Call("aten.sub.Tensor", {other, self}, {{"alpha", c["alpha"]}})};
+  const DType own = b.dtype(self);
+  if (own == DType::kFloat16 || own == DType::kBFloat16) {
+    // The number is rounded like the tensor's elements.
+    return {
+        b.Call("aten.sub.Tensor", {ScalarTensor(b, other, own), self}, {{"alpha", c["alpha"]}})};
+  }
   // Before the sign changes: an unsigned integer has none.
   const DType dtype = Promote(b, {&self, &other});
   const Argument scaled = c["alpha"] == Argument(1) ? self : Mul(b, self, c["alpha"]);

@@ -140,7 +140,9 @@ Argument Covariance(OpBuilder& b, const Argument& self, const OpArgument& correc
   const Argument products = b.Call("aten.mm.default", {centred, Transpose(b, centred, 0, 1)});
   const Argument result =
       Div(b, products, static_cast<double>(std::max<int64_t>(*count - *less, 0)));
-  return b.rank(self) == 2 ? result : Reshape(b, result, std::vector<int64_t>());
+  // Of one variable the result is a number.
+  const bool many = b.rank(self) == 2 && b.size(self, 0).AsInt() != 1;
+  return many ? result : Reshape(b, result, std::vector<int64_t>());
 }
 std::vector<Argument> Cov(OpBuilder& b, const OpCall& c) {
   return {Covariance(b, c["self"], c["correction"], c["fweights"], c["aweights"])};

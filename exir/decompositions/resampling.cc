@@ -269,9 +269,9 @@ std::vector<Argument> AffineGrid(OpBuilder& b, const OpCall& c) {
 }
 
 std::vector<Argument> GridSampler(OpBuilder& b, const OpCall& c) {
-  if (b.rank(c["input"]) != 4) b.Unsupported("grid_sampler of volumes");
-  if (!b.ok()) return {};
-  return {b.Call("aten.grid_sampler_2d.default", {c.arguments().begin(), c.arguments().end()})};
+  return {b.Call(
+      b.rank(c["input"]) == 5 ? "aten.grid_sampler_3d.default" : "aten.grid_sampler_2d.default",
+      {c.arguments().begin(), c.arguments().end()})};
 }
 
 constexpr Decomposition kDecompositions[] = {

@@ -89,6 +89,25 @@ std::optional<FunctionalTwin> TwinOfOut(const OpRegistry& ops, const OpOverload&
   return std::nullopt;
 }
 
+// foo, which gives something and writes to arguments besides, has foo_functional.
+std::optional<FunctionalTwin> TwinWithBoth(const OpRegistry& ops, const OpOverload& op) {
+  const FunctionSchema& schema = *op.schema();
+  const OpOverload* twin =
+      ops.Find(absl::StrCat(op.ns(), ".", op.op(), "_functional.", op.overload()));
+  if (twin == nullptr || twin->schema() == nullptr || twin->schema()->IsMutable()) {
+    return std::nullopt;
+  }
+  size_t written = 0;
+  for (const SchemaArgument& argument : schema.arguments) {
+    written += argument.alias.has_value() && argument.alias->write ? 1 : 0;
+  }
+  if (twin->schema()->arguments.size() != schema.arguments.size() ||
+      twin->schema()->returns.size() != schema.returns.size() + written) {
+    return std::nullopt;
+  }
+  return FunctionalTwin{Kind::kBoth, twin, nullptr};
+}
+
 }  // namespace
 
 std::optional<FunctionalTwin> FunctionalTwinOf(const OpRegistry& ops, const OpOverload& op) {
@@ -104,7 +123,10 @@ std::optional<FunctionalTwin> FunctionalTwinOf(const OpRegistry& ops, const OpOv
   const FunctionSchema& schema = *op.schema();
   const bool first = !schema.arguments.empty() && schema.arguments[0].alias.has_value() &&
                      schema.arguments[0].alias->write;
-  if (!first) return TwinOfOut(ops, op);
+  if (!first) {
+    const std::optional<FunctionalTwin> both = TwinWithBoth(ops, op);
+    return both.has_value() ? both : TwinOfOut(ops, op);
+  }
   // One written argument, the first, and the result is it: foo_ is foo.
   if (!LooksMutating(op) || schema.arguments.empty() || schema.returns.size() != 1) {
     return std::nullopt;

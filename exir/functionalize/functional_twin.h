@@ -17,9 +17,10 @@ struct FunctionalTwin {
     kAlias,   // writes nothing: detach_
     kView,    // only changes what the tensor shows: squeeze_ becomes squeeze
     kOut,     // gives the new values of the last arguments, one for each return; takes the others
+    kBoth,    // gives what the operator gives, and then the new values of what it writes, in order
   };
   Kind kind = Kind::kValues;
-  const OpOverload* op = nullptr;  // of kValues, kView and kOut; null: `compute` does it
+  const OpOverload* op = nullptr;  // of kValues, kView, kOut and kBoth; null: `compute` does it
   std::vector<Argument> (*compute)(OpBuilder& b, const OpCall& call) = nullptr;
 };
 

@@ -130,6 +130,7 @@ class GraphFunctionalizer {
       ForEachValueRef(argument, [&](ValueId& value) { value = Now(value); });
     }
     if (twin->kind == FunctionalTwin::Kind::kOut) return ReplaceOut(*twin, id, arguments);
+    if (twin->kind == FunctionalTwin::Kind::kBoth) return ReplaceBoth(*twin, id, arguments);
     const ValueId* written = node.arguments[0].get_if<ValueId>();
     if (written == nullptr || !Writes(schema.arguments[0])) {
       return absl::UnimplementedError("a write to something else than the first argument");
@@ -177,6 +178,31 @@ class GraphFunctionalizer {
       view.Write(builder_, *value.get_if<ValueId>());
       ABSL_RETURN_IF_ERROR(builder_.status());
       for (ValueId result : node.outputs[k].values) view_of_[result] = &view;
+    }
+    replaced_.push_back(id);
+    return absl::OkStatus();
+  }
+
+  absl::Status ReplaceBoth(const FunctionalTwin& twin, NodeId id,
+                           const std::vector<Argument>& arguments) {
+    const Node node = editor_.graph().node(id);
+    const FunctionSchema& schema = *node.target->schema();
+    const std::vector<Argument> values = builder_.CallAll(twin.op, arguments);
+    ABSL_RETURN_IF_ERROR(builder_.status());
+    size_t next = node.outputs.size();
+    for (size_t k = 0; k < schema.arguments.size(); ++k) {
+      if (!Writes(schema.arguments[k])) continue;
+      const ValueId* written = node.arguments[k].get_if<ValueId>();
+      if (written == nullptr || next >= values.size() || !builder_.IsTensor(values[next])) {
+        return absl::UnimplementedError("a result that is no tensor, or that goes nowhere");
+      }
+      const Argument value = Cast(builder_, values[next++], builder_.dtype(arguments[k]));
+      ABSL_RETURN_IF_ERROR(builder_.status());
+      ViewOf(*written).Write(builder_, *value.get_if<ValueId>());
+      ABSL_RETURN_IF_ERROR(builder_.status());
+    }
+    for (size_t k = 0; k < node.outputs.size(); ++k) {
+      for (ValueId result : node.outputs[k].values) editor_.ReplaceAllUses(result, values[k]);
     }
     replaced_.push_back(id);
     return absl::OkStatus();

@@ -276,6 +276,7 @@ constexpr Example kExamples[] = {
     {"aten.avg_pool2d_backward.default",
      "f32[1,2,3,3] f32[1,2,4,4] [2,2] [2,2] [1,1] false true 3"},
     {"aten.grid_sampler_2d.default", "f32[2,3,4,5] f32[2,3,2,2] 0 1 true"},
+    {"aten.grid_sampler_3d.default", "f32[2,3,2,4,5] f32[2,3,2,2,3] 0 1 true"},
     {"aten.col2im.default", "f32[2,12,9] [4,4] [2,2] [1,1] [0,0] [1,1]"},
     {"aten._fft_c2r.default", "c64[3,4] [0,1] 0 6"},
     {"aten._trilinear.default", "f32[3,4] f32[2,4,4] f32[3,4] [1,3] [0] [1,2] [2,3] 1"},

@@ -122,10 +122,7 @@ absl::Status VectorNormMeta(MetaContext& context) {
   ABSL_ASSIGN_OR_RETURN(Fold fold, FoldOf(context, kFloatOrComplex, DimsAre::kList, 2, 3));
   ABSL_ASSIGN_OR_RETURN(const DType dtype, context.DtypeOr(4, fold.self->dtype));
   ABSL_ASSIGN_OR_RETURN(const double order, context.Double(1));
-  if (!kFloatOrComplex.contains(dtype)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("dtype: expected a floating point or complex type, got ", DTypeName(dtype)));
-  }
+  ABSL_RETURN_IF_ERROR(CheckNormDType(fold.self->dtype, dtype));
   // The norms below 0 and the maximum norm have no value for a vector without elements.
   if (order < 0 || order > 1.7e308) {
     ABSL_RETURN_IF_ERROR(CheckNotEmpty<SymInt>(fold.self->sizes, fold.mask));

@@ -13,7 +13,7 @@
 namespace belay::exir {
 namespace {
 
-constexpr DTypeSet kNearestTypes = kFloatTypes | DTypeSet{DType::kUint8};
+constexpr DTypeSet kImageTypes = kFloatTypes | DTypeSet{DType::kUint8};
 constexpr DTypeSet kPatchTypes = kFloatTypes | kComplexTypes | kBoolType;
 
 // n * scale, rounded towards zero.
@@ -74,34 +74,34 @@ absl::Status UpsampleVec(MetaContext& context, DTypeSet allowed, int scales_at) 
 }
 
 absl::Status UpsampleBilinearVecMeta(MetaContext& context) {
-  return UpsampleVec(context, kFloatTypes, 3);
+  return UpsampleVec(context, kImageTypes, 3);
 }
 absl::Status UpsampleNearestVecMeta(MetaContext& context) {
-  return UpsampleVec(context, kNearestTypes, 2);
+  return UpsampleVec(context, kImageTypes, 2);
 }
 
-template <bool kNearest>
 absl::Status UpsampleMeta(MetaContext& context) {
-  ABSL_ASSIGN_OR_RETURN(const TensorMeta* input,
-                        TensorOf(context, 0, kNearest ? kNearestTypes : kFloatTypes));
+  ABSL_ASSIGN_OR_RETURN(const TensorMeta* input, TensorOf(context, 0, kImageTypes));
   ABSL_ASSIGN_OR_RETURN(const std::vector<SymInt> size, context.IntList(1));
   ABSL_ASSIGN_OR_RETURN(std::vector<SymInt> shape, UpsampleShape<SymInt>(input->sizes, size));
   context.SetOutput(0, DenseInFormat(input->dtype, std::move(shape), LooksChannelsLast(*input)));
   return absl::OkStatus();
 }
 
+template <int kSpatial>
 absl::Status GridSamplerMeta(MetaContext& context) {
   ABSL_ASSIGN_OR_RETURN(const TensorMeta* input, TensorOf(context, 0, kFloatTypes));
   ABSL_ASSIGN_OR_RETURN(const TensorMeta* grid, TensorOf(context, 1, input->dtype));
   for (int i : {2, 3}) {
     ABSL_ASSIGN_OR_RETURN(const int64_t mode, context.StaticInt(i));
-    if (mode < 0 || mode > 2) {
+    // Volumes are not sampled bicubically.
+    if (mode < 0 || mode > (kSpatial == 3 && i == 2 ? 1 : 2)) {
       return absl::InvalidArgumentError(
-          absl::StrCat(context.schema().arguments[i].name, ": expected 0, 1 or 2, got ", mode));
+          absl::StrCat(context.schema().arguments[i].name, ": there is no mode ", mode));
     }
   }
   ABSL_ASSIGN_OR_RETURN(std::vector<SymInt> shape,
-                        GridSampleShape<SymInt>(input->sizes, grid->sizes));
+                        GridSampleShape<SymInt>(input->sizes, grid->sizes, kSpatial));
   context.SetTensor(0, input->dtype, std::move(shape));
   return absl::OkStatus();
 }
@@ -127,27 +127,27 @@ constexpr OpDef kRows[] = {
                "align_corners, float[]? scale_factors) -> Tensor",
      .meta = &UpsampleBilinearVecMeta,
      .traits = kCore,
-     .dtypes = "input:A ->:A A=float",
+     .dtypes = "input:A ->:A A=float+{u8}",
      .tolerance = kSampled},
     {.schema = "aten::upsample_bilinear2d(Tensor self, SymInt[2] output_size, bool align_corners, "
                "float? scales_h=None, float? scales_w=None) -> Tensor",
-     .meta = &UpsampleMeta<false>,
-     .dtypes = "self:A ->:A A=float",
+     .meta = &UpsampleMeta,
+     .dtypes = "self:A ->:A A=float+{u8}",
      .tolerance = kSampled},
     {.schema = "aten::_upsample_bicubic2d_aa(Tensor self, SymInt[2] output_size, bool "
                "align_corners, float? scales_h=None, float? scales_w=None) -> Tensor",
-     .meta = &UpsampleMeta<false>,
-     .dtypes = "self:A ->:A A=float",
+     .meta = &UpsampleMeta,
+     .dtypes = "self:A ->:A A=float+{u8}",
      .tolerance = kSampled},
     {.schema = "aten::_upsample_bilinear2d_aa(Tensor self, SymInt[2] output_size, bool "
                "align_corners, float? scales_h=None, float? scales_w=None) -> Tensor",
-     .meta = &UpsampleMeta<false>,
-     .dtypes = "self:A ->:A A=float",
+     .meta = &UpsampleMeta,
+     .dtypes = "self:A ->:A A=float+{u8}",
      .tolerance = kSampled},
     {.schema = "aten::_upsample_lanczos2d_aa(Tensor self, SymInt[2] output_size, bool "
                "align_corners, float? scales_h=None, float? scales_w=None) -> Tensor",
-     .meta = &UpsampleMeta<false>,
-     .dtypes = "self:A ->:A A=float",
+     .meta = &UpsampleMeta,
+     .dtypes = "self:A ->:A A=float+{u8}",
      .tolerance = kSampled},
     {.schema = "aten::upsample_nearest2d.vec(Tensor input, SymInt[]? output_size, float[]? "
                "scale_factors) -> Tensor",
@@ -157,13 +157,19 @@ constexpr OpDef kRows[] = {
      .tolerance = {0, 0}},
     {.schema = "aten::upsample_nearest2d(Tensor self, SymInt[2] output_size, float? scales_h=None, "
                "float? scales_w=None) -> Tensor",
-     .meta = &UpsampleMeta<true>,
+     .meta = &UpsampleMeta,
      .dtypes = "self:A ->:A A=float+{u8}",
      .tolerance = {0, 0}},
     {.schema = "aten::grid_sampler_2d(Tensor input, Tensor grid, int interpolation_mode, int "
                "padding_mode, bool align_corners) -> Tensor",
-     .meta = &GridSamplerMeta,
+     .meta = &GridSamplerMeta<2>,
      .traits = kCore,
+     .dtypes = "input:A grid:A ->:A A=float",
+     .tolerance = kSampled,
+     .domain = {-1.5, 1.5}},
+    {.schema = "aten::grid_sampler_3d(Tensor input, Tensor grid, int interpolation_mode, int "
+               "padding_mode, bool align_corners) -> Tensor",
+     .meta = &GridSamplerMeta<3>,
      .dtypes = "input:A grid:A ->:A A=float",
      .tolerance = kSampled,
      .domain = {-1.5, 1.5}},

@@ -128,7 +128,10 @@ absl::Status IndexUpdateMeta(MetaContext& context) {
   ABSL_RETURN_IF_ERROR(
       CheckIndexUpdateShapes<SymInt>(context.schema().op, self->sizes, dim, index->sizes, &sizes)
           .status());
-  return SetClone(context, *self);
+  TensorMeta out = TensorMeta::Contiguous(self->dtype, self->sizes);
+  out.device = self->device;
+  context.SetOutput(0, std::move(out));
+  return absl::OkStatus();
 }
 
 // index_copy_: the result is self.

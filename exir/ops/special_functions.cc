@@ -1,6 +1,11 @@
 // Special functions and what else is pointwise but not core.
+#include <utility>
+
 #include "exir/ops/families.h"
+#include "exir/ops/meta_checks.h"
 #include "exir/ops/pointwise.h"
+#include "exir/ops/pointwise_layout.h"
+#include "runtime/core/status_macros.h"
 
 namespace belay::exir {
 namespace {
@@ -22,12 +27,27 @@ constexpr MetaFn kSameInteger = &InferBinary<kIntegerRule>;
 constexpr MetaFn kSameFloat = &InferBinary<kFloatOnlyRule>;
 constexpr MetaFn kToFloat = &InferBinary<kOrderedToFloatRule>;
 
+absl::Status FrexpMeta(MetaContext& context) {
+  ABSL_ASSIGN_OR_RETURN(const TensorMeta* self, TensorOf(context, 0, kFloatTypes));
+  ABSL_ASSIGN_OR_RETURN(const TensorMeta like,
+                        ResultLike(self->dtype, *self, MemoryFormat::kPreserve));
+  for (const auto& [k, dtype] : {std::pair(0, self->dtype), std::pair(1, DType::kInt32)}) {
+    TensorMeta out = like;
+    out.dtype = dtype;
+    out.device = self->device;
+    context.SetOutput(k, std::move(out));
+  }
+  return absl::OkStatus();
+}
+
 constexpr OpDef kOps[] = {
     Function("aten::digamma(Tensor self) -> Tensor", {0.1, 10}),
     Function("aten::erfc(Tensor self) -> Tensor", {-3, 3}),
     Function("aten::erfinv(Tensor self) -> Tensor", {-0.99, 0.99}),
     OfTwo("aten::fmax(Tensor self, Tensor other) -> Tensor", kSameReal, kExact),
     OfTwo("aten::fmin(Tensor self, Tensor other) -> Tensor", kSameReal, kExact),
+    {"aten::frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)", &FrexpMeta, 0,
+     "self:A ->mantissa:A ->exponent:{i32} A=float", kExact},
     OfTwo("aten::gcd(Tensor self, Tensor other) -> Tensor", kSameInteger, kExact),
     Function("aten::i0(Tensor self) -> Tensor", {-5, 5}),
     OfTwo("aten::igamma(Tensor self, Tensor other) -> Tensor", kSameFloat, kSpecial, {0.1, 10}),

@@ -117,6 +117,17 @@ absl::StatusOr<Dims<D>> ConvolutionShape(absl::Span<const D> input, absl::Span<c
         "input: expected ", DimToString(channels), " channels for weight ", FormatDims<D>(weight),
         " and ", p.groups, " groups, got shape ", FormatDims<D>(input)));
   }
+  // Only a batch or channels may be none.
+  const auto is_zero = [](const D& size) { return KnownInt(size) == 0; };
+  if (p.transposed && is_zero(weight[1])) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("weight: shape ", FormatDims<D>(weight), " gives no channels"));
+  }
+  for (size_t d = 2; d < input.size(); ++d) {
+    if (!is_zero(input[d]) || is_zero(input[0]) || is_zero(input[1])) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("input: shape ", FormatDims<D>(input), " has no elements at dimension ", d));
+  }
   Dims<D> out;
   out.push_back(input[0]);
   out.push_back(p.transposed ? weight[1] * groups : weight[0]);

@@ -99,14 +99,20 @@ absl::StatusOr<Dims<D>> IndexSelectShape(absl::Span<const D> self, int64_t dim,
 }
 
 // index_add, index_copy and index_fill: `source` (null for index_fill) is a slice of `self` per
-// index. Returns the dimension counted from 0.
+// index; of index_copy, a self or source without dimensions is one of one element. Returns the
+// dimension counted from 0.
 template <class D>
 absl::StatusOr<int> CheckIndexUpdateShapes(std::string_view op, absl::Span<const D> self,
                                            int64_t dim, absl::Span<const D> index,
                                            const absl::Span<const D>* source) {
   ABSL_ASSIGN_OR_RETURN(const int d, NormalizeDim(dim, static_cast<int>(self.size())));
   bool fits = index.size() <= 1;
-  if (source != nullptr) {
+  const bool scalar = source != nullptr && (self.empty() || source->empty());
+  if (scalar && op == "index_copy") {
+    const D from = source->empty() ? D(int64_t{1}) : (*source)[0];
+    fits =
+        fits && self.size() <= 1 && source->size() <= 1 && !KnownDifferent(from, ProductOf(index));
+  } else if (source != nullptr) {
     const D count = ProductOf(index);
     fits = fits && source->size() == self.size();
     for (int i = 0; fits && i < static_cast<int>(self.size()); ++i) {

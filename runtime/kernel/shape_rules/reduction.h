@@ -2,6 +2,7 @@
 #ifndef BELAY_RUNTIME_KERNEL_SHAPE_RULES_REDUCTION_H_
 #define BELAY_RUNTIME_KERNEL_SHAPE_RULES_REDUCTION_H_
 
+#include "runtime/core/dtype.h"
 #include "runtime/kernel/shape_rules/strided.h"
 
 namespace belay {
@@ -41,6 +42,16 @@ absl::Status CheckNotEmpty(absl::Span<const D> dims, uint32_t folded) {
       return absl::InvalidArgumentError(absl::StrCat(
           "dimension ", d, " of shape ", FormatDims<D>(dims), " is folded but has no elements"));
     }
+  }
+  return absl::OkStatus();
+}
+
+// The dtype in which a norm is computed: as complex as the input, and no narrower.
+inline absl::Status CheckNormDType(DType input, DType dtype) {
+  if (IsComplex(input) != IsComplex(dtype) || PromoteTypes(input, dtype) != dtype ||
+      !(IsFloatingPoint(dtype) || IsComplex(dtype))) {
+    return absl::InvalidArgumentError(absl::StrCat("dtype: expected one that holds ",
+                                                   DTypeName(input), ", got ", DTypeName(dtype)));
   }
   return absl::OkStatus();
 }

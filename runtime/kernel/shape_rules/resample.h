@@ -36,17 +36,21 @@ absl::StatusOr<Dims<D>> UpsampleShape(absl::Span<const D> input, absl::Span<cons
 
 // input [n,c,h,w], grid [n,oh,ow,2] -> [n,c,oh,ow].
 template <class D>
-absl::StatusOr<Dims<D>> GridSampleShape(absl::Span<const D> input, absl::Span<const D> grid) {
-  if (input.size() != 4 || grid.size() != 4 || KnownDifferent(input[0], grid[0]) ||
-      KnownDifferent(grid[3], D(int64_t{2})) || KnownInt(input[2]) == 0 ||
-      KnownInt(input[3]) == 0) {
+absl::StatusOr<Dims<D>> GridSampleShape(absl::Span<const D> input, absl::Span<const D> grid,
+                                        int spatial = 2) {
+  const size_t rank = static_cast<size_t>(spatial) + 2;
+  bool fits = input.size() == rank && grid.size() == rank && !KnownDifferent(input[0], grid[0]) &&
+              !KnownDifferent(grid[rank - 1], D(int64_t{spatial}));
+  for (size_t d = 2; fits && d < rank; ++d) fits = KnownInt(input[d]) != 0;
+  if (!fits) {
     return absl::InvalidArgumentError(
-        absl::StrCat("grid_sampler_2d: expected input [n,c,h,w] with pixels and grid [n,oh,ow,2], "
-                     "got ",
-                     FormatDims<D>(input), " and ", FormatDims<D>(grid)));
+        absl::StrCat("grid_sampler_", spatial, "d: expected ",
+                     spatial == 2 ? "input [n,c,h,w] with pixels and grid [n,oh,ow,2]"
+                                  : "input [n,c,d,h,w] with pixels and grid [n,od,oh,ow,3]",
+                     ", got ", FormatDims<D>(input), " and ", FormatDims<D>(grid)));
   }
-  Dims<D> out;
-  for (const D& d : {input[0], input[1], grid[1], grid[2]}) out.push_back(d);
+  Dims<D> out = {input[0], input[1]};
+  for (size_t d = 1; d + 1 < rank; ++d) out.push_back(grid[d]);
   return out;
 }
 

@@ -62,7 +62,6 @@ struct Scaled {
     if (real != nullptr && !IsPowerOfTwo(*real)) return Refused();
     request.params.Set(0, factor);
     request.op = kOp;
-    request.exact_last = true;
     return absl::OkStatus();
   }
 };

@@ -193,8 +193,7 @@ absl::Status RunScaled(KernelContext& context) {
   ABSL_ASSIGN_OR_RETURN(const PointwiseParams params, Alpha(context, 2, types.compute));
   // A complex product turns infinities into NaN even with a factor of one.
   const bool plain = params.Get<std::complex<double>>(0) == 1.0 && !IsComplex(types.compute);
-  return call.Execute(context, types, plain ? kBinary<kPlain> : kBinary<kApply>, params,
-                      /*exact_last=*/true);
+  return call.Execute(context, types, plain ? kBinary<kPlain> : kBinary<kApply>, params);
 }
 
 // a + b * factor; of floating point numbers rounded once, as PyTorch does.

@@ -221,10 +221,7 @@ absl::Status VectorNorm(KernelContext& context) {
   ABSL_ASSIGN_OR_RETURN(const Fold fold, FoldOf(context, kFloatOrComplex, DimsAre::kList, 2, 3));
   ABSL_ASSIGN_OR_RETURN(const double order, context.Double(1));
   ABSL_ASSIGN_OR_RETURN(const DType dtype, context.DtypeOr(4, fold.self->dtype));
-  if (!kFloatOrComplex.contains(dtype)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("dtype: expected a floating point or complex type, got ", DTypeName(dtype)));
-  }
+  ABSL_RETURN_IF_ERROR(CheckNormDType(fold.self->dtype, dtype));
   if (order < 0 || order > std::numeric_limits<double>::max()) {
     ABSL_RETURN_IF_ERROR(CheckNotEmpty<CheckedInt>(ToDims(fold.self->sizes), fold.mask));
   }

@@ -147,8 +147,82 @@ void FillAntialiased(const Upsample& u, bool align_corners) {
       });
 }
 
+// ---- Images of bytes, in whole numbers
+
+// The weights along one dimension for bytes: fn(index, weight) for each pixel that a place blends.
+struct LinearWeights {
+  template <class Fn>
+  static void At(const Axis& axis, int64_t place, bool align_corners, Fn&& fn) {
+    const Neighbours n = LinearNeighbours(axis, place, align_corners);
+    if (n.first == n.second) return fn(n.first, (1 - n.share) + n.share);
+    fn(n.first, 1 - n.share);
+    fn(n.second, n.share);
+  }
+};
+template <class Filter>
+struct FilterWeights {
+  template <class Fn>
+  static void At(const Axis& axis, int64_t place, bool align_corners, Fn&& fn) {
+    const Window<Filter> window = WindowAt<Filter>(axis, place, align_corners);
+    for (int64_t i = window.first; i < window.last; ++i) fn(i, window(i) / window.total);
+  }
+};
+
+// One dimension: weights as whole numbers of 16 bits, multiplied by a power of two that is the same
+// for all places.
+template <class Weights>
+class ByteAxis {
+ public:
+  ByteAxis(const Axis& axis, bool align_corners) : axis_(axis), align_corners_(align_corners) {
+    constexpr int kMost = 22;
+    double largest = 0;
+    for (int64_t place = 0; place < axis.out; ++place) {
+      Weights::At(axis_, place, align_corners_,
+                  [&](int64_t, double w) { largest = std::fmax(largest, w); });
+    }
+    while (shift_ < kMost && 0.5 + largest * std::ldexp(1.0, shift_ + 1) < 0x1p15) ++shift_;
+  }
+  // The blend of bytes, rounded to a byte.
+  template <class Fn>
+  int64_t Blend(int64_t place, Fn&& byte) const {
+    int64_t sum = int64_t{1} << shift_ >> 1;
+    Weights::At(axis_, place, align_corners_, [&](int64_t i, double w) {
+      const double scaled = std::ldexp(w, shift_);
+      sum += static_cast<int64_t>(scaled < 0 ? scaled - 0.5 : scaled + 0.5) * byte(i);
+    });
+    return std::clamp<int64_t>(sum >> shift_, 0, 255);
+  }
+
+ private:
+  const Axis& axis_;
+  bool align_corners_;
+  int shift_ = 0;
+};
+
+// Columns first, each rounded to a byte, then rows. Of an image of one column PyTorch blends bytes
+// wrongly, or stops; here it is like the others.
+template <class Weights>
+void FillBytes(const Upsample& u, bool align_corners) {
+  if (u.output->numel() == 0) return;
+  const ByteAxis<Weights> rows(u.axes[0], align_corners), columns(u.axes[1], align_corners);
+  const Reader<int64_t> in(*u.input);
+  const Writer<int64_t> write(*u.output);
+  ForEachPixel(*u.input, *u.output,
+               [&](int64_t, int64_t image, int64_t y, int64_t x, int64_t offset) {
+                 write(offset, rows.Blend(y, [&](int64_t i) {
+                   return columns.Blend(x, [&](int64_t k) {
+                     return in(image + i * u.input->strides[2] + k * u.input->strides[3]);
+                   });
+                 }));
+               });
+}
+
 struct Engine {
   static absl::Status Bilinear(KernelContext&, const Upsample& u, bool align_corners) {
+    if (u.input->dtype == DType::kUint8) {
+      FillBytes<LinearWeights>(u, align_corners);
+      return absl::OkStatus();
+    }
     FillBilinear(u, align_corners);
     return absl::OkStatus();
   }
@@ -160,7 +234,11 @@ struct Engine {
 template <class Filter>
 struct AntialiasedEngine {
   static absl::Status Bilinear(KernelContext&, const Upsample& u, bool align_corners) {
-    FillAntialiased<Filter>(u, align_corners);
+    if (u.input->dtype == DType::kUint8) {
+      FillBytes<FilterWeights<Filter>>(u, align_corners);
+    } else {
+      FillAntialiased<Filter>(u, align_corners);
+    }
     return absl::OkStatus();
   }
 };
@@ -276,6 +354,73 @@ absl::Status GridSampler2d(KernelContext& context) {
   return absl::OkStatus();
 }
 
+// Eight neighbours instead of four, or the nearest.
+absl::Status GridSampler3d(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(5, 1));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* input, TensorOf(context, 0, "input", kFloatTypes));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* grid, TensorOf(context, 1, "grid", input->dtype));
+  ABSL_ASSIGN_OR_RETURN(const int64_t interpolation, context.Int(2));
+  ABSL_ASSIGN_OR_RETURN(const int64_t padding, context.Int(3));
+  ABSL_ASSIGN_OR_RETURN(const bool align_corners, context.Bool(4));
+  if (interpolation < 0 || interpolation > 1 || padding < 0 || padding > 2) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("grid_sampler_3d: there is no interpolation_mode ", interpolation,
+                     " with padding_mode ", padding));
+  }
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape,
+                        GridSampleShape<CheckedInt>(ToDims(input->sizes), ToDims(grid->sizes), 3));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, input->dtype, shape));
+
+  constexpr int kSpatial = 3;
+  GridAxis axes[kSpatial];
+  for (int d = 0; d < kSpatial; ++d) {
+    axes[d] = {input->sizes[d + 2], padding, align_corners, input->dtype != DType::kFloat64};
+  }
+  const Reader<double> in(*input), place(*grid);
+  const Writer<double> write(*out);
+  // The grid's strides over the output's dimensions; channels share a place.
+  const Strides steps = {grid->strides[0], 0, grid->strides[1], grid->strides[2], grid->strides[3]};
+  const Strides images = {input->strides[0], input->strides[1], 0, 0, 0};
+  for (StridedIterator<3> it(out->sizes, {out->strides, steps, images}); !it.done(); it.Next()) {
+    double at[kSpatial];
+    for (int d = 0; d < kSpatial; ++d) {
+      // x comes first: the last dimension.
+      const double x = place(it.offset(1) + (kSpatial - 1 - d) * grid->strides[4]);
+      at[d] = axes[d].Padded(axes[d].FromGrid(x));
+      // NaN gives what limiting it in PyTorch's order does.
+      if (padding != kZeros && std::isnan(at[d])) at[d] = static_cast<double>(axes[d].size - 1);
+    }
+    // What lies outside of the volume is left out, whatever its weight.
+    const auto weighed = [&](const double(&where)[kSpatial], double weight) {
+      int64_t offset = it.offset(2);
+      for (int d = 0; d < kSpatial; ++d) {
+        const int64_t i = axes[d].Index(where[d]);
+        if (i < 0) return 0.0;
+        offset += i * input->strides[d + 2];
+      }
+      return weight * in(offset);
+    };
+    if (interpolation == kNearest) {
+      write(it.offset(0),
+            weighed({std::nearbyint(at[0]), std::nearbyint(at[1]), std::nearbyint(at[2])}, 1));
+      continue;
+    }
+    double sum = 0;
+    for (int corner = 0; corner < 1 << kSpatial; ++corner) {
+      double weight = 1, where[kSpatial];
+      for (int d = 0; d < kSpatial; ++d) {
+        const double low = std::floor(at[d]), share = at[d] - low;
+        const bool high = (corner >> d & 1) != 0;
+        weight *= high ? share : 1 - share;
+        where[d] = high ? low + 1 : low;
+      }
+      sum += weighed(where, weight);
+    }
+    write(it.offset(0), sum);
+  }
+  return absl::OkStatus();
+}
+
 // ---- col2im
 
 // The place of the window that puts its element `k` at `pixel`, or -1.
@@ -359,6 +504,7 @@ constexpr Kernel kKernels[] = {
      &UpsampleNearestVec<Engine>},
     {"aten.upsample_nearest2d.default", "UpsampleNearest2d", kReference, &UpsampleNearest<Engine>},
     {"aten.grid_sampler_2d.default", "GridSampler2d", kReference, &GridSampler2d},
+    {"aten.grid_sampler_3d.default", "GridSampler3d", kReference, &GridSampler3d},
     {"aten.col2im.default", "Col2Im", kReference, &Col2Im},
 };
 

@@ -7,7 +7,10 @@
 #include <numbers>
 
 #include "absl/types/span.h"
+#include "runtime/core/status_macros.h"
 #include "runtime/kernel/promotion_rules.h"
+#include "runtime/kernels/reference/element_access.h"
+#include "runtime/kernels/reference/operands.h"
 #include "runtime/kernels/reference/pointwise.h"
 
 namespace belay {
@@ -250,6 +253,25 @@ double ScaledBesselI1(double x) {
   return std::isnan(x) ? x : std::copysign(ScaledBesselI(1, std::abs(x)), x);
 }
 
+// x as mantissa * 2^exponent, the mantissa in [0.5, 1); zeros, infinities and NaN are mantissas.
+absl::Status Frexp(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(1, 2));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* self, TensorOf(context, 0, "self", kFloatTypes));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* mantissas, OutputOf(context, 0, self->dtype, *self));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* exponents, OutputOf(context, 1, DType::kInt32, *self));
+  const Reader<double> read(*self);
+  const Writer<double> write_mantissa(*mantissas);
+  const Writer<int64_t> write_exponent(*exponents);
+  for (StridedIterator<3> it(self->sizes, {self->strides, mantissas->strides, exponents->strides});
+       !it.done(); it.Next()) {
+    const double x = read(it.offset(0));
+    int exponent = 0;
+    write_mantissa(it.offset(1), std::isfinite(x) ? std::frexp(x, &exponent) : x);
+    write_exponent(it.offset(2), exponent);
+  }
+  return absl::OkStatus();
+}
+
 template <PromotionRule kRule, auto kApply>
 constexpr Kernel UnaryRow(std::string_view op, std::string_view name) {
   return {op, name, KernelEngine::kReference,
@@ -333,6 +355,7 @@ constexpr Kernel kKernels[] = {
     Function<&LogGamma>("aten.lgamma.default", "Lgamma"),
     BinaryRow<kWideFloatRule, kNextAfter>("aten.nextafter.default", "NextAfter"),
     {"aten.polygamma.default", "Polygamma", KernelEngine::kReference, &RunPolygamma},
+    {"aten.frexp.Tensor", "Frexp", KernelEngine::kReference, &Frexp},
     Function<kJ0>("aten.special_bessel_j0.default", "BesselJ0"),
     Function<kJ1>("aten.special_bessel_j1.default", "BesselJ1"),
     Function<kY0>("aten.special_bessel_y0.default", "BesselY0"),

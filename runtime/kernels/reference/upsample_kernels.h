@@ -19,7 +19,7 @@
 
 namespace belay {
 
-inline constexpr DTypeSet kNearestTypes = kFloatTypes | DTypeSet{DType::kUint8};
+inline constexpr DTypeSet kImageTypes = kFloatTypes | DTypeSet{DType::kUint8};
 
 // `x` rounded towards zero and limited to [low, high]; NaN gives `low`.
 inline int64_t LimitedIndex(double x, int64_t low, int64_t high) {
@@ -139,7 +139,7 @@ template <class Engine>
 absl::Status UpsampleBilinearVec(KernelContext& context) {
   ABSL_RETURN_IF_ERROR(context.CheckArity(4, 1));
   ABSL_ASSIGN_OR_RETURN(const bool align_corners, context.Bool(2));
-  ABSL_ASSIGN_OR_RETURN(const Upsample u, UpsampleVec(context, kFloatTypes, 3));
+  ABSL_ASSIGN_OR_RETURN(const Upsample u, UpsampleVec(context, kImageTypes, 3));
   return Engine::Bilinear(context, u, align_corners);
 }
 
@@ -147,21 +147,21 @@ template <class Engine>
 absl::Status UpsampleBilinear(KernelContext& context) {
   ABSL_RETURN_IF_ERROR(context.CheckArity(5, 1));
   ABSL_ASSIGN_OR_RETURN(const bool align_corners, context.Bool(2));
-  ABSL_ASSIGN_OR_RETURN(const Upsample u, UpsampleSized(context, kFloatTypes, 3));
+  ABSL_ASSIGN_OR_RETURN(const Upsample u, UpsampleSized(context, kImageTypes, 3));
   return Engine::Bilinear(context, u, align_corners);
 }
 
 template <class Engine>
 absl::Status UpsampleNearestVec(KernelContext& context) {
   ABSL_RETURN_IF_ERROR(context.CheckArity(3, 1));
-  ABSL_ASSIGN_OR_RETURN(const Upsample u, UpsampleVec(context, kNearestTypes, 2));
+  ABSL_ASSIGN_OR_RETURN(const Upsample u, UpsampleVec(context, kImageTypes, 2));
   return Engine::Nearest(context, u);
 }
 
 template <class Engine>
 absl::Status UpsampleNearest(KernelContext& context) {
   ABSL_RETURN_IF_ERROR(context.CheckArity(4, 1));
-  ABSL_ASSIGN_OR_RETURN(const Upsample u, UpsampleSized(context, kNearestTypes, 2));
+  ABSL_ASSIGN_OR_RETURN(const Upsample u, UpsampleSized(context, kImageTypes, 2));
   return Engine::Nearest(context, u);
 }
 

@@ -1,0 +1,183 @@
+// Elements gathered into buckets: histograms by value, segments by place.
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "exir/decompositions/families.h"
+#include "exir/decompositions/op_shorthand.h"
+
+namespace belay::exir {
+namespace {
+
+// --- Histograms ---
+
+// A list of numbers; `count` of them.
+std::vector<double> Numbers(OpBuilder& b, const OpCall& c, std::string_view name, size_t count) {
+  std::vector<double> numbers;
+  for (const Argument& element : c.List(name)) {
+    if (const auto* d = element.get_if<double>()) numbers.push_back(*d);
+    if (const auto* i = element.get_if<int64_t>()) numbers.push_back(static_cast<double>(*i));
+  }
+  if (numbers.size() != count) b.Invalid(absl::StrCat(name, ": expected ", count, " numbers"));
+  return numbers;
+}
+
+// How much lies between neighbouring edges, which grow; the last interval holds its end. What lies
+// outside, and NaN, is not counted.
+std::vector<Argument> Counts(OpBuilder& b, const OpCall& c, const Argument& x,
+                             const Argument& edges, const SymInt& bins) {
+  const DType dtype = b.dtype(x);
+  const Argument from = Select(b, edges, 0, 0), to = Select(b, edges, 0, -1);
+  const Argument place =
+      Sub(b, b.Call("aten.searchsorted.Tensor", {edges, x}, {{"right", true}}), 1);
+  const Argument inside = b.Call("aten.logical_and.default", {b.Call("aten.ge.Tensor", {x, from}),
+                                                              b.Call("aten.le.Tensor", {x, to})});
+  Argument amount = Cast(b, inside, dtype);
+  if (!c.IsNone("weight")) {
+    if (b.dtype(c["weight"]) != dtype || b.sizes(c["weight"]) != b.sizes(c["self"])) {
+      b.Invalid("histogram: expected a weight of dtype and shape of the input");
+    }
+    amount = Where(b, inside, Reshape(b, c["weight"], {-1}), 0);
+  }
+  Argument counts = b.Call(
+      "aten.index_put.default",
+      {Full(b, {bins}, 0, dtype),
+       Argument(Argument::List{Clamp(b, place, 0, b.Size(bins - SymInt(1)))}), amount, true});
+  if (c.Bool("density")) {
+    const Argument widths =
+        Sub(b, Slice(b, edges, 0, 1, bins + SymInt(1)), Slice(b, edges, 0, 0, bins));
+    counts = Div(b, Div(b, counts, SumAll(b, counts)), widths);
+  }
+  return {counts, edges};
+}
+
+Argument Values(OpBuilder& b, const OpCall& c) {
+  const DType dtype = b.dtype(c["self"]);
+  if (dtype != DType::kFloat32 && dtype != DType::kFloat64) {
+    b.Invalid("histogram: expected float32 or float64");
+  }
+  return Reshape(b, c["self"], {-1});
+}
+
+// So many intervals of one width, between two numbers or from the least element to the greatest.
+std::vector<Argument> HistogramOfCount(OpBuilder& b, const OpCall& c) {
+  const int64_t bins = c.Int("bins");
+  constexpr int64_t kMost = int64_t{1} << 20;
+  if (bins < 1 || bins > kMost) b.Invalid("bins: expected at least one");
+  const Argument x = Values(b, c);
+  const DType dtype = b.dtype(x);
+  Argument edges;
+  if (!c.IsNone("range")) {
+    const std::vector<double> range = Numbers(b, c, "range", 2);
+    if (!b.ok()) return {};
+    double from = range[0], to = range[1];
+    if (!(from <= to)) b.Invalid("range: expected two numbers in order");
+    if (from == to) {
+      from -= 0.5;
+      to += 0.5;
+    }
+    edges = b.Call("aten.linspace.default", {from, to, bins + 1}, {{"dtype", dtype}});
+  } else {
+    if (b.ok() && b.Range(b.size(x, 0)).min < 1) {
+      b.Unsupported("histogram of a tensor that may have no elements, without a range");
+    }
+    if (!b.ok()) return {};
+    const std::vector<int64_t> all = {0};
+    Argument from = b.Call("aten.amin.default", {x, all});
+    Argument to = b.Call("aten.amax.default", {x, all});
+    const Argument same = b.Call("aten.eq.Tensor", {from, to});
+    from = Where(b, same, Sub(b, from, 0.5), from);
+    to = Where(b, same, Add(b, to, 0.5), to);
+    edges = b.Call("aten.linspace.Tensor_Tensor", {from, to, bins + 1}, {{"dtype", dtype}});
+  }
+  return Counts(b, c, x, edges, SymInt(bins));
+}
+
+std::vector<Argument> HistogramOfEdges(OpBuilder& b, const OpCall& c) {
+  const Argument& edges = c["bins"];
+  const Argument x = Values(b, c);
+  if (b.rank(edges) != 1 || b.dtype(edges) != b.dtype(x)) {
+    b.Invalid("bins: expected a vector of the input's dtype");
+  }
+  if (b.ok() && b.Range(b.size(edges, 0)).min < 2)
+    b.Unsupported("histogram of perhaps no interval");
+  if (!b.ok()) return {};
+  return Counts(b, c, x, Clone(b, edges), b.size(edges, 0) - SymInt(1));
+}
+
+// --- Segments ---
+
+// Consecutive rows, so many (lengths) or from here to there (offsets), become one.
+std::vector<Argument> SegmentReduce(OpBuilder& b, const OpCall& c) {
+  const Argument& data = c["data"];
+  const std::string reduce = c.String("reduce");
+  const DType dtype = b.dtype(data);
+  if (!c.IsNone("indices")) b.Unsupported("segment_reduce by indices");
+  if (c.IsNone("lengths") == c.IsNone("offsets")) b.Invalid("expected lengths or offsets");
+  if (!b.ok()) return {};
+  const bool by_length = !c.IsNone("lengths");
+  const Argument& given = by_length ? c["lengths"] : c["offsets"];
+  const int64_t axis = b.WrapDim(c.Int("axis"), b.rank(data));
+  if (axis != 0 || b.rank(given) != 1) b.Unsupported("segment_reduce along an inner dimension");
+  if (!IsFloatingPoint(dtype)) b.Invalid("segment_reduce: expected floating point numbers");
+  struct Kind {
+    std::string_view reduce, scatter;
+    double start;
+  };
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  constexpr Kind kKinds[] = {{"sum", "sum", 0},
+                             {"mean", "sum", 0},
+                             {"prod", "prod", 1},
+                             {"max", "amax", -kInfinity},
+                             {"min", "amin", kInfinity}};
+  const Kind* kind = nullptr;
+  for (const Kind& k : kKinds) {
+    if (k.reduce == reduce) kind = &k;
+  }
+  if (kind == nullptr) b.Invalid("reduce: expected sum, mean, prod, max or min");
+  if (!b.ok()) return {};
+  Argument lengths = Cast(b, given, DType::kInt64), ends;
+  if (by_length) {
+    ends = b.Call("aten.cumsum.default", {lengths, 0});
+  } else {
+    const SymInt count = b.size(given, 0);
+    ends = Slice(b, lengths, 0, 1, count);
+    lengths = Sub(b, ends, Slice(b, lengths, 0, 0, count - SymInt(1)));
+  }
+  // A row belongs to the first segment that ends behind it.
+  const std::vector<SymInt> sizes = b.sizes(data);
+  Argument segment =
+      b.Call("aten.searchsorted.Tensor", {ends, Arange(b, sizes[0])}, {{"right", true}});
+  std::vector<SymInt> column(sizes.size(), SymInt(1)), out = sizes;
+  out[0] = b.size(ends, 0);
+  column[0] = sizes[0];
+  segment = Expand(b, Reshape(b, segment, column), sizes);
+  const bool started = !c.IsNone("initial");
+  const OpArgument start = started ? OpArgument(c.Double("initial")) : OpArgument(kind->start);
+  Argument result = b.Call("aten.scatter_reduce.two", {Full(b, out, start, dtype), 0, segment, data,
+                                                       std::string(kind->scatter)});
+  if (reduce == "mean") {
+    column[0] = out[0];
+    const Argument count = Reshape(b, lengths, column);
+    const Argument mean = Div(b, result, Cast(b, count, dtype));
+    // Of nothing: what it starts with, if something was given.
+    result = started ? Where(b, b.Call("aten.eq.Scalar", {count, 0}), result, mean) : mean;
+  }
+  return {result};
+}
+
+constexpr Decomposition kDecompositions[] = {
+    {"aten.histogram.bin_ct", HistogramOfCount},
+    {"aten.histogram.bins_tensor", HistogramOfEdges},
+    {"aten.segment_reduce.default", SegmentReduce},
+};
+
+}  // namespace
+
+absl::Span<const Decomposition> BucketsDecompositions() { return kDecompositions; }
+
+}  // namespace belay::exir
