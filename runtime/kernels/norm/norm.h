@@ -22,9 +22,9 @@ RowStatistics LayerNormRowF32(const float* in, size_t n, const float* weight, co
 // out[i] = (in[i] - mean) * factor + offset. Error: 4 ULP of the largest |out| or |offset|.
 void NormalizeF32(const float* in, size_t n, float mean, float factor, float offset, float* out);
 
-// Layer norm, group norm, batch norm for inference and batch norm without running statistics, on
-// float32, float16 and bfloat16 tensors of any layout; half precision computes as float and is
-// rounded once. Means and variances of groups and batches are added in double precision.
+// Layer norm, group norm and the forms of batch norm, on float32, float16 and bfloat16 tensors of
+// any layout; half precision computes as float and is rounded once. Means and variances of groups
+// and batches are added in double precision.
 absl::Span<const Kernel> NormHighwayKernels();
 
 }  // namespace belay

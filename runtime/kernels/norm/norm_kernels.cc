@@ -209,64 +209,23 @@ absl::Status GroupNorm(KernelContext& context) {
 
 // ---- Batch norm
 
-// input, weight?, bias?, then the running statistics for inference, or training; momentum, eps
-template <bool kInference>
+template <BatchNormMode kMode>
 absl::Status BatchNorm(KernelContext& context) {
-  constexpr int kArguments = kInference ? 7 : 6;
-  ABSL_RETURN_IF_ERROR(context.CheckArity(kArguments, 3));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* input, TensorOf(context, 0, "input", kTypes));
-  ABSL_RETURN_IF_ERROR(CheckBatchNormInput<CheckedInt>(ToDims(input->sizes)));
-  if (!kInference) {
-    ABSL_RETURN_IF_ERROR(CheckHasElements<CheckedInt>(ToDims(input->sizes)));
-  }
-  const int64_t channels = input->sizes[1];
-  ABSL_ASSIGN_OR_RETURN(const TensorView* weight, ChannelVector(context, 1, "weight", channels));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* bias, ChannelVector(context, 2, "bias", channels));
-  const TensorView* running_mean = nullptr;
-  const TensorView* running_var = nullptr;
-  DType dtype = input->dtype;
-  if constexpr (kInference) {
-    ABSL_ASSIGN_OR_RETURN(running_mean, ChannelVector(context, 3, "running_mean", channels));
-    ABSL_ASSIGN_OR_RETURN(running_var, ChannelVector(context, 4, "running_var", channels));
-    if (running_mean == nullptr || running_var == nullptr) {
-      return absl::InvalidArgumentError("batch norm: the running statistics are missing");
-    }
-    ABSL_ASSIGN_OR_RETURN(dtype, ParameterDtype(context, input->dtype, {1, 2, 3, 4}));
-  } else {
-    ABSL_ASSIGN_OR_RETURN(dtype, ParameterDtype(context, input->dtype, {1, 2}));
-    ABSL_ASSIGN_OR_RETURN(const bool training, context.Bool(3));
-    if (!training) {
-      return absl::InvalidArgumentError("training: batch norm without statistics expects true");
-    }
-  }
-  ABSL_RETURN_IF_ERROR(context.Double(kArguments - 2).status());
-  ABSL_ASSIGN_OR_RETURN(const double eps, context.Double(kArguments - 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, input->dtype, *input));
-  const CheckedInt saved = kInference ? 0 : channels;
-  ABSL_ASSIGN_OR_RETURN(const TensorView* save_mean,
-                        OutputOf(context, 1, dtype, absl::MakeConstSpan(&saved, 1)));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* save_rstd,
-                        OutputOf(context, 2, dtype, absl::MakeConstSpan(&saved, 1)));
-  const Writer<double> write_mean(*save_mean), write_rstd(*save_rstd);
-  const OptionalVector scale(weight, 1), shift(bias, 0), mean_in(running_mean, 0),
-      var_in(running_var, 1);
-  const Sizes channel = SelectDims(input->sizes, 0, 0b10);
-  const Strides in_channel = SelectDims(input->strides, 0, 0b10),
-                out_channel = SelectDims(out->strides, 0, 0b10);
-  for (int64_t c = 0; c < channels; ++c) {
-    const bool empty = input->numel() == 0;
-    const TensorView from =
-        empty ? *input : PartOf(*input, c * input->strides[1], channel, in_channel);
-    Moments m = {mean_in[c], var_in[c]};
-    if (!kInference) m = MomentsOf(from);
-    const double rstd = 1 / std::sqrt(m.var + eps);
-    if (!kInference) {
-      write_mean(c * save_mean->strides[0], m.mean);
-      write_rstd(c * save_rstd->strides[0], rstd);
-    }
-    if (empty) continue;
-    Normalize(from, PartOf(*out, c * out->strides[1], channel, out_channel), m.mean,
-              rstd * scale[c], shift[c]);
+  ABSL_ASSIGN_OR_RETURN(const BatchNormCall call, ReadBatchNorm(context, kMode, kTypes));
+  const TensorView &input = *call.input, &out = *call.out;
+  const OptionalVector scale(call.weight, 1), shift(call.bias, 0), mean_in(call.running_mean, 0),
+      var_in(call.running_var, 1);
+  const Sizes channel = SelectDims(input.sizes, 0, 0b10);
+  const Strides in_channel = SelectDims(input.strides, 0, 0b10),
+                out_channel = SelectDims(out.strides, 0, 0b10);
+  if (input.numel() == 0) return absl::OkStatus();  // never in training
+  for (int64_t c = 0; c < input.sizes[1]; ++c) {
+    const TensorView from = PartOf(input, c * input.strides[1], channel, in_channel);
+    const Moments m = call.training ? MomentsOf(from) : Moments{mean_in[c], var_in[c]};
+    const double rstd = 1 / std::sqrt(m.var + call.eps);
+    if (call.training) call.SaveStatistics(c, m.mean, m.var, rstd);
+    Normalize(from, PartOf(out, c * out.strides[1], channel, out_channel), m.mean, rstd * scale[c],
+              shift[c]);
   }
   return absl::OkStatus();
 }
@@ -284,9 +243,11 @@ constexpr Kernel kKernels[] = {
      &LayerNormScratch},
     {"aten.native_group_norm.default", "GroupNormSimd", kHighway, &GroupNorm, &Accepts},
     {"aten._native_batch_norm_legit_no_training.default", "BatchNormInferenceSimd", kHighway,
-     &BatchNorm<true>, &Accepts},
-    {"aten._native_batch_norm_legit.no_stats", "BatchNormNoStatsSimd", kHighway, &BatchNorm<false>,
-     &Accepts},
+     &BatchNorm<BatchNormMode::kInference>, &Accepts},
+    {"aten._native_batch_norm_legit.default", "BatchNormSimd", kHighway,
+     &BatchNorm<BatchNormMode::kRunning>, &Accepts},
+    {"aten._native_batch_norm_legit.no_stats", "BatchNormNoStatsSimd", kHighway,
+     &BatchNorm<BatchNormMode::kNoStats>, &Accepts},
 };
 
 }  // namespace

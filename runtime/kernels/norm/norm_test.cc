@@ -48,20 +48,23 @@ KernelCall GroupNorm(DType dtype, DType parameter, const Sizes& sizes, int64_t g
   return call;
 }
 
+// kRunning does not train here: it would write to its arguments, for which `conformance` has cases.
+enum class BatchForm { kInference, kRunning, kNoStats };
+
 KernelCall BatchNorm(DType dtype, DType parameter, const Sizes& sizes, Layout layout,
-                     bool inference) {
+                     BatchForm form) {
   KernelCall call;
   const TestTensorSpec weight = {parameter, {sizes[1]}},
                        positive = {parameter, {sizes[1]}, Layout::kRowMajor, Values::kPositive, 0};
   call.arguments = {TestTensorSpec{dtype, sizes, layout, Values::kNormal, 0}, weight, weight};
-  if (inference) {
-    call.op = "aten._native_batch_norm_legit_no_training.default";
+  call.op = form == BatchForm::kInference ? "aten._native_batch_norm_legit_no_training.default"
+            : form == BatchForm::kRunning ? "aten._native_batch_norm_legit.default"
+                                          : "aten._native_batch_norm_legit.no_stats";
+  if (form != BatchForm::kNoStats) {
     call.arguments.push_back(weight);
     call.arguments.push_back(positive);
-  } else {
-    call.op = "aten._native_batch_norm_legit.no_stats";
-    call.arguments.push_back(EValue(true));
   }
+  if (form != BatchForm::kInference) call.arguments.push_back(EValue(form == BatchForm::kNoStats));
   call.arguments.push_back(EValue(0.1));
   call.arguments.push_back(EValue(1e-5));
   call.outputs = {dtype, parameter, parameter};
@@ -81,11 +84,13 @@ TEST(NormTest, EveryLength) {
               LayerNorm(dtype, parameter, {3, n}, {n}, Layout::kRowMajor, n % 2 == 0)));
           ASSERT_TRUE(
               comparison.Compare(GroupNorm(dtype, parameter, {2, 6, n}, 2, Layout::kRowMajor)));
-          ASSERT_TRUE(
-              comparison.Compare(BatchNorm(dtype, parameter, {2, 3, n}, Layout::kRowMajor, false)));
+          ASSERT_TRUE(comparison.Compare(
+              BatchNorm(dtype, parameter, {2, 3, n}, Layout::kRowMajor, BatchForm::kNoStats)));
         }
-        ASSERT_TRUE(
-            comparison.Compare(BatchNorm(dtype, parameter, {2, 3, n}, Layout::kRowMajor, true)));
+        for (BatchForm form : {BatchForm::kInference, BatchForm::kRunning}) {
+          ASSERT_TRUE(
+              comparison.Compare(BatchNorm(dtype, parameter, {2, 3, n}, Layout::kRowMajor, form)));
+        }
       }
     }
   }
@@ -101,8 +106,9 @@ TEST(NormTest, EveryLayout) {
              {LayerNorm(dtype, dtype, sizes, {7}, layout, true),
               LayerNorm(dtype, dtype, sizes, {6, 5, 7}, layout, true),
               GroupNorm(dtype, dtype, sizes, 3, layout), GroupNorm(dtype, dtype, sizes, 1, layout),
-              BatchNorm(dtype, dtype, sizes, layout, true),
-              BatchNorm(dtype, dtype, sizes, layout, false)}) {
+              BatchNorm(dtype, dtype, sizes, layout, BatchForm::kInference),
+              BatchNorm(dtype, dtype, sizes, layout, BatchForm::kRunning),
+              BatchNorm(dtype, dtype, sizes, layout, BatchForm::kNoStats)}) {
           call.output_layout = out;
           ASSERT_TRUE(comparison.Compare(call));
         }

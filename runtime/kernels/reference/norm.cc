@@ -37,76 +37,23 @@ Moments MomentsOf(const Reader<double>& in, int64_t base, const Sizes& sizes,
   return m;
 }
 
-enum class BatchNormMode { kInference, kRunning, kNoStats };
-
 template <BatchNormMode kMode>
 absl::Status BatchNorm(KernelContext& context) {
-  constexpr bool kRunning = kMode != BatchNormMode::kNoStats;
-  constexpr int kArguments = kMode == BatchNormMode::kInference ? 7 : kRunning ? 8 : 6;
-  ABSL_RETURN_IF_ERROR(context.CheckArity(kArguments, 3));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* input, TensorOf(context, 0, "input", kFloatTypes));
-  ABSL_RETURN_IF_ERROR(CheckBatchNormInput<CheckedInt>(ToDims(input->sizes)));
-  const int64_t channels = input->sizes[1];
-  ABSL_ASSIGN_OR_RETURN(const TensorView* weight, ChannelVector(context, 1, "weight", channels));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* bias, ChannelVector(context, 2, "bias", channels));
-  const TensorView* running_mean = nullptr;
-  const TensorView* running_var = nullptr;
-  DType dtype = input->dtype;
-  if (kRunning) {
-    ABSL_ASSIGN_OR_RETURN(running_mean, ChannelVector(context, 3, "running_mean", channels));
-    ABSL_ASSIGN_OR_RETURN(running_var, ChannelVector(context, 4, "running_var", channels));
-    if (running_mean == nullptr || running_var == nullptr) {
-      return absl::InvalidArgumentError("batch norm: the running statistics are missing");
-    }
-    ABSL_ASSIGN_OR_RETURN(dtype, ParameterDtype(context, input->dtype, {1, 2, 3, 4}));
-  } else {
-    ABSL_ASSIGN_OR_RETURN(dtype, ParameterDtype(context, input->dtype, {1, 2}));
-  }
-  bool training = false;
-  if (kMode != BatchNormMode::kInference) {
-    ABSL_ASSIGN_OR_RETURN(training, context.Bool(kRunning ? 5 : 3));
-  }
-  if (!kRunning && !training) {
-    return absl::InvalidArgumentError("training: batch norm without statistics expects true");
-  }
-  if (training) ABSL_RETURN_IF_ERROR(CheckHasElements<CheckedInt>(ToDims(input->sizes)));
-  ABSL_ASSIGN_OR_RETURN(const double momentum, context.Double(kArguments - 2));
-  ABSL_ASSIGN_OR_RETURN(const double eps, context.Double(kArguments - 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, input->dtype, *input));
-  const CheckedInt saved = training ? channels : 0;
-  ABSL_ASSIGN_OR_RETURN(const TensorView* save_mean,
-                        OutputOf(context, 1, dtype, absl::MakeConstSpan(&saved, 1)));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* save_rstd,
-                        OutputOf(context, 2, dtype, absl::MakeConstSpan(&saved, 1)));
-
-  const Reader<double> in(*input);
-  const Writer<double> write(*out), write_mean(*save_mean), write_rstd(*save_rstd);
-  const OptionalVector scale(weight, 1), shift(bias, 0), mean_in(running_mean, 0),
-      var_in(running_var, 1);
-  const Sizes sizes = SelectDims(input->sizes, 0, 0b10);
-  const Strides in_strides = SelectDims(input->strides, 0, 0b10);
-  const Strides out_strides = SelectDims(out->strides, 0, 0b10);
-  for (int64_t c = 0; c < channels; ++c) {
-    const int64_t from = c * input->strides[1], to = c * out->strides[1];
-    Moments m = {mean_in[c], var_in[c]};
-    if (training) {
-      m = MomentsOf(in, from, sizes, in_strides);
-      if (kRunning) {
-        const double n = static_cast<double>(*NumElements(sizes));
-        ABSL_ASSIGN_OR_RETURN(const TensorView* mean, context.MutableTensor(3));
-        ABSL_ASSIGN_OR_RETURN(const TensorView* var, context.MutableTensor(4));
-        const double mean_now = mean_in[c], var_now = var_in[c];
-        Writer<double> write_running_mean(*mean), write_running_var(*var);
-        write_running_mean(c * mean->strides[0], mean_now + momentum * (m.mean - mean_now));
-        write_running_var(c * var->strides[0],
-                          var_now + momentum * (m.var * n / (n - 1) - var_now));
-      }
-    }
-    const double rstd = 1 / std::sqrt(m.var + eps);
-    if (training) {
-      write_mean(c * save_mean->strides[0], m.mean);
-      write_rstd(c * save_rstd->strides[0], rstd);
-    }
+  ABSL_ASSIGN_OR_RETURN(const BatchNormCall call, ReadBatchNorm(context, kMode, kFloatTypes));
+  const TensorView &input = *call.input, &out = *call.out;
+  const Reader<double> in(input);
+  const Writer<double> write(out);
+  const OptionalVector scale(call.weight, 1), shift(call.bias, 0), mean_in(call.running_mean, 0),
+      var_in(call.running_var, 1);
+  const Sizes sizes = SelectDims(input.sizes, 0, 0b10);
+  const Strides in_strides = SelectDims(input.strides, 0, 0b10);
+  const Strides out_strides = SelectDims(out.strides, 0, 0b10);
+  for (int64_t c = 0; c < input.sizes[1]; ++c) {
+    const int64_t from = c * input.strides[1], to = c * out.strides[1];
+    const Moments m =
+        call.training ? MomentsOf(in, from, sizes, in_strides) : Moments{mean_in[c], var_in[c]};
+    const double rstd = 1 / std::sqrt(m.var + call.eps);
+    if (call.training) call.SaveStatistics(c, m.mean, m.var, rstd);
     const double factor = rstd * scale[c], offset = shift[c];
     for (StridedIterator<2> it(sizes, {in_strides, out_strides}); !it.done(); it.Next()) {
       write(to + it.offset(1), (in(from + it.offset(0)) - m.mean) * factor + offset);

@@ -56,6 +56,27 @@ struct GroupNormCall {
 };
 absl::StatusOr<GroupNormCall> ReadGroupNorm(KernelContext& context, DTypeSet types);
 
+// Of the forms of batch norm: (input, weight?, bias?, running_mean, running_var, training,
+// momentum, eps) -> (out, save_mean, save_rstd); inference lacks training, which it is not; without
+// statistics there are no running ones, and training is true.
+enum class BatchNormMode { kInference, kRunning, kNoStats };
+struct BatchNormCall {
+  const TensorView* input = nullptr;
+  const TensorView *weight = nullptr, *bias = nullptr;               // null for none
+  const TensorView *running_mean = nullptr, *running_var = nullptr;  // null for kNoStats
+  // The same in calls that change them, else null.
+  const TensorView *new_mean = nullptr, *new_var = nullptr;
+  bool training = false;
+  double momentum = 0, eps = 0;
+  const TensorView *out = nullptr, *save_mean = nullptr, *save_rstd = nullptr;
+
+  // Keeps what a channel of a training call had: the saved statistics, and the running ones moved
+  // towards it. `var` is divided by the number of elements.
+  void SaveStatistics(int64_t channel, double mean, double var, double rstd) const;
+};
+absl::StatusOr<BatchNormCall> ReadBatchNorm(KernelContext& context, BatchNormMode mode,
+                                            DTypeSet types);
+
 // Reads a parameter that may be missing; its strides are 0 then.
 struct LayerReader {
   LayerReader(const TensorView* t, int rank, double fallback)
