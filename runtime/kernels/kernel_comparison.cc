@@ -203,7 +203,11 @@ struct KernelComparison::Memory {
       if (!floating && std::abs(x) > 1e6) x = 100;
       if (spec.dtype == DType::kBool) x = std::fmod(std::floor(std::abs(x)), 3);
       if (spec.dtype == DType::kUint8) x = std::abs(x);
-      if (spec.below != 0) x = static_cast<double>(random() % static_cast<uint64_t>(spec.below));
+      if (spec.below > 0) x = static_cast<double>(random() % static_cast<uint64_t>(spec.below));
+      if (spec.below < 0) {
+        x = static_cast<double>(random() % static_cast<uint64_t>(-2 * spec.below)) +
+            static_cast<double>(spec.below);
+      }
       WriteDouble(spec.dtype, block.data(), i, x);
     }
     block.Seal();
@@ -297,6 +301,14 @@ void KernelComparison::MakeArguments(const KernelCall& call, Memory& memory) {
     } else if (const auto* specs = std::get_if<std::vector<TestTensorSpec>>(&argument)) {
       std::vector<EValue*> elements;
       for (const TestTensorSpec& spec : *specs) elements.push_back(memory.NewTensor(spec, random_));
+      memory.arguments.push_back(memory.NewList(std::move(elements)));
+    } else if (const auto* some =
+                   std::get_if<std::vector<std::optional<TestTensorSpec>>>(&argument)) {
+      std::vector<EValue*> elements;
+      for (const std::optional<TestTensorSpec>& spec : *some) {
+        elements.push_back(spec.has_value() ? memory.NewTensor(*spec, random_)
+                                            : memory.New(EValue()));
+      }
       memory.arguments.push_back(memory.NewList(std::move(elements)));
     } else {
       memory.arguments.push_back(memory.New(std::get<EValue>(argument)));

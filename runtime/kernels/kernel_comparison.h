@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <variant>
@@ -42,11 +43,12 @@ struct TestTensorSpec {
   Sizes sizes;
   Layout layout = Layout::kRowMajor;
   Values values = Values::kNormal;
-  int64_t below = 0;  // if not 0, elements are integers in [0, below)
+  int64_t below = 0;  // if not 0, elements are integers in [0, below), or [below, -below)
 };
 
 using TestArgument =
-    std::variant<EValue, TestTensorSpec, std::vector<int64_t>, std::vector<TestTensorSpec>>;
+    std::variant<EValue, TestTensorSpec, std::vector<int64_t>, std::vector<TestTensorSpec>,
+                 std::vector<std::optional<TestTensorSpec>>>;
 
 // What an error is measured in.
 enum class UlpOf : uint8_t {

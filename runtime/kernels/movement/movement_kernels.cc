@@ -10,6 +10,7 @@
 #include "runtime/kernels/reference/join_kernels.h"
 #include "runtime/kernels/reference/pad_kernels.h"
 #include "runtime/kernels/reference/view_kernels.h"
+#include "runtime/kernels/reference/view_scatter.h"
 
 namespace belay {
 namespace {
@@ -152,18 +153,26 @@ constexpr Kernel kKernels[] = {
 #define BELAY_VIEW_KERNEL(op, name, run) {op, name "Simd", kHighway, run},
 #include "runtime/kernels/reference/view_kernels.inc"
     {"aten._to_copy.default", "CopySimd", kHighway, (&CopyAll<7, kCopy>)},
+    {"aten.as_strided_scatter.default", "AsStridedScatterSimd", kHighway, &AsStridedScatter<kCopy>},
     {"aten.cat.default", "CatSimd", kHighway, &Cat<kCopy>},
     {"aten.clone.default", "CopySimd", kHighway, (&CopyAll<2, kCopy>)},
     {"aten.constant_pad_nd.default", "ConstantPadSimd", kHighway, (&ConstantPad<kCopy, &Fill>)},
     {"aten.copy.default", "CopyFromSimd", kHighway, &Copy<kCopy>},
     {"aten.copy_.default", "CopyInPlaceSimd", kHighway, &CopyInPlace<kCopy>},
+    {"aten.diagonal_scatter.default", "DiagonalScatterSimd", kHighway,
+     (&ViewScatter<DiagonalRule<2>, kCopy>)},
     {"aten.flip.default", "FlipSimd", kHighway, &Flip, &AcceptsElements},
     {"aten.index_select.default", "IndexSelectSimd", kHighway, &IndexSelect<kCopy>},
     {"aten.pixel_shuffle.default", "PixelShuffleSimd", kHighway, (&PixelShuffle<false, kCopy>)},
     {"aten.pixel_unshuffle.default", "PixelUnshuffleSimd", kHighway, (&PixelShuffle<true, kCopy>)},
     {"aten.repeat.default", "RepeatSimd", kHighway, &Repeat, &AcceptsRepeat},
     {"aten.roll.default", "RollSimd", kHighway, &Roll, &AcceptsRoll},
+    {"aten.select_scatter.default", "SelectScatterSimd", kHighway,
+     (&ViewScatter<SelectRule<2>, kCopy>)},
+    {"aten.slice_scatter.default", "SliceScatterSimd", kHighway,
+     (&ViewScatter<SliceRule<2>, kCopy>)},
     {"aten.stack.default", "StackSimd", kHighway, &Stack<kCopy>},
+    {"belay.set_row_.default", "SetRowSimd", kHighway, &SetRow<kCopy>},
     {"dim_order_ops._clone_dim_order.default", "CopySimd", kHighway, (&CopyAll<3, kCopy>)},
     {"dim_order_ops._to_dim_order_copy.default", "CopySimd", kHighway, (&CopyAll<7, kCopy>)},
 };

@@ -162,5 +162,27 @@ TEST(MovementTest, CopiesFromOtherShapes) {
   }
 }
 
+TEST(MovementTest, PartsReplaced) {
+  KernelComparison comparison;
+  for (DType dtype : kDTypes) {
+    for (Layout layout : kLayouts) {
+      for (int64_t dim : {0, 1, 2, 3}) {
+        const Sizes sizes = {5, 6, 7, 9};
+        Sizes part = sizes, slice = sizes;
+        part[static_cast<int>(dim)] = 2;
+        slice.erase(static_cast<int>(dim));
+        const TestTensorSpec self = {dtype, sizes, layout, Values::kNormal, 0};
+        ASSERT_TRUE(comparison.Compare(
+            {"aten.slice_scatter.default",
+             {self, TestTensorSpec{dtype, part}, Int(dim), Int(1), Int(5), Int(2)},
+             {dtype}}));
+        ASSERT_TRUE(comparison.Compare({"aten.select_scatter.default",
+                                        {self, TestTensorSpec{dtype, slice}, Int(dim), Int(-2)},
+                                        {dtype}}));
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace belay

@@ -37,6 +37,53 @@ void DequantizeRunImpl(const float* in, size_t n, float zero, float scale, float
   });
 }
 
+// A plain loop, of which compilers make the best vectors.
+template <class T>
+HWY_INLINE void DequantizeIntegers(const T* HWY_RESTRICT in, size_t n, float zero, float scale,
+                                   float* HWY_RESTRICT out) {
+  for (size_t i = 0; i < n; ++i) out[i] = (static_cast<float>(in[i]) - zero) * scale;
+}
+void DequantizeInt8RunImpl(const int8_t* in, size_t n, float zero, float scale, float* out) {
+  DequantizeIntegers(in, n, zero, scale, out);
+}
+void DequantizeUint8RunImpl(const uint8_t* in, size_t n, float zero, float scale, float* out) {
+  DequantizeIntegers(in, n, zero, scale, out);
+}
+void DequantizeInt16RunImpl(const int16_t* in, size_t n, float zero, float scale, float* out) {
+  DequantizeIntegers(in, n, zero, scale, out);
+}
+
+void AddRunsImpl(const float* HWY_RESTRICT a, const float* HWY_RESTRICT b, size_t n,
+                 float* HWY_RESTRICT out) {
+  for (size_t i = 0; i < n; ++i) out[i] = a[i] + b[i];
+}
+
+bool WidenExtentImpl(const float* HWY_RESTRICT in, size_t n, float& low, float& high) {
+  const hn::ScalableTag<float> d;
+  const size_t lanes = hn::Lanes(d);
+  // Two of each, so that one need not wait for the other. What is not there is as high as `low`.
+  auto low0 = hn::Set(d, low), low1 = low0, high0 = hn::Set(d, high), high1 = high0;
+  auto nan = hn::MaskFalse(d);
+  size_t i = 0;
+  for (; i + 2 * lanes <= n; i += 2 * lanes) {
+    const auto x = hn::LoadU(d, in + i), y = hn::LoadU(d, in + i + lanes);
+    low0 = hn::Min(low0, x);
+    low1 = hn::Min(low1, y);
+    high0 = hn::Max(high0, x);
+    high1 = hn::Max(high1, y);
+    nan = hn::Or(nan, hn::Or(hn::IsNaN(x), hn::IsNaN(y)));
+  }
+  for (; i < n; i += lanes) {
+    const auto x = hn::LoadNOr(hn::Set(d, low), d, in + i, n - i);
+    low0 = hn::Min(low0, x);
+    high0 = hn::Max(high0, x);
+    nan = hn::Or(nan, hn::IsNaN(x));
+  }
+  low = hn::ReduceMin(d, hn::Min(low0, low1));
+  high = hn::ReduceMax(d, hn::Max(high0, high1));
+  return hn::AllFalse(d, nan);
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace belay
 HWY_AFTER_NAMESPACE();
@@ -51,6 +98,28 @@ void QuantizeRun(const float* in, size_t n, const QuantizeStep& step, float* out
 }
 void DequantizeRun(const float* in, size_t n, float zero, float scale, float* out) {
   HWY_DYNAMIC_DISPATCH(DequantizeRunImpl)(in, n, zero, scale, out);
+}
+
+HWY_EXPORT(DequantizeInt8RunImpl);
+HWY_EXPORT(DequantizeUint8RunImpl);
+HWY_EXPORT(DequantizeInt16RunImpl);
+void DequantizeInt8Run(const int8_t* in, size_t n, float zero, float scale, float* out) {
+  HWY_DYNAMIC_DISPATCH(DequantizeInt8RunImpl)(in, n, zero, scale, out);
+}
+void DequantizeUint8Run(const uint8_t* in, size_t n, float zero, float scale, float* out) {
+  HWY_DYNAMIC_DISPATCH(DequantizeUint8RunImpl)(in, n, zero, scale, out);
+}
+void DequantizeInt16Run(const int16_t* in, size_t n, float zero, float scale, float* out) {
+  HWY_DYNAMIC_DISPATCH(DequantizeInt16RunImpl)(in, n, zero, scale, out);
+}
+
+HWY_EXPORT(AddRunsImpl);
+HWY_EXPORT(WidenExtentImpl);
+void AddRuns(const float* a, const float* b, size_t n, float* out) {
+  HWY_DYNAMIC_DISPATCH(AddRunsImpl)(a, b, n, out);
+}
+bool WidenExtent(const float* in, size_t n, float& low, float& high) {
+  return HWY_DYNAMIC_DISPATCH(WidenExtentImpl)(in, n, low, high);
 }
 
 }  // namespace belay

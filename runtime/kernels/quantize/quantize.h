@@ -8,6 +8,7 @@
 #define BELAY_RUNTIME_KERNELS_QUANTIZE_QUANTIZE_H_
 
 #include <cstddef>
+#include <cstdint>
 
 #include "absl/types/span.h"
 #include "runtime/kernel/kernel.h"
@@ -25,7 +26,23 @@ void QuantizeRun(const float* in, size_t n, const QuantizeStep& step, float* out
 // out[i] = (in[i] - zero) * scale. `out` may be `in`.
 void DequantizeRun(const float* in, size_t n, float zero, float scale, float* out);
 
+// The same of integers of these types that lie side by side, without a way through buffers.
+void DequantizeInt8Run(const int8_t* in, size_t n, float zero, float scale, float* out);
+void DequantizeUint8Run(const uint8_t* in, size_t n, float zero, float scale, float* out);
+void DequantizeInt16Run(const int16_t* in, size_t n, float zero, float scale, float* out);
+
+// out[i] = (a[i] + b[i]).
+void AddRuns(const float* a, const float* b, size_t n, float* out);
+
+// Widens [low, high] to n elements. False when one of them is NaN; then the bounds are undefined.
+bool WidenExtent(const float* in, size_t n, float& low, float& high);
+
+// Also of quantized_decomposed.add.
 absl::Span<const Kernel> QuantizeHighwayKernels();
+
+// choose_qparams and its kin, whose text is shared, too
+// (runtime/kernels/reference/quantization_parameters.h).
+absl::Span<const Kernel> QuantizationParametersHighwayKernels();
 
 }  // namespace belay
 

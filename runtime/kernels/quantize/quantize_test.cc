@@ -107,5 +107,75 @@ TEST(QuantizeTest, PerTokenAndGroup) {
   }
 }
 
+TEST(QuantizeTest, OneDenseTensorOfEveryLength) {
+  KernelComparison comparison;
+  for (const Quantized& q : kQuantized) {
+    if (q.dtype == DType::kInt32) continue;
+    for (int64_t n : KernelComparison::Lengths(q.dtype)) {
+      // Zero points at the edge of what floats hold, and beyond.
+      for (int64_t zero_point : {int64_t{0}, int64_t{-5}, int64_t{1} << 22, int64_t{1} << 25}) {
+        KernelCall call = {
+            "quantized_decomposed.dequantize_per_tensor.default",
+            {TestTensorSpec{q.dtype, {3, n}, Layout::kReversed, Values::kWide, 0}, EValue(0.037),
+             EValue(zero_point), EValue(q.low), EValue(q.high), EValue(q.dtype), EValue()},
+            {DType::kFloat32}};
+        call.output_layout = Layout::kReversed;
+        ASSERT_TRUE(comparison.Compare(call));
+      }
+    }
+  }
+}
+
+TEST(QuantizeTest, SumsOfEveryTypeLengthAndLayout) {
+  KernelComparison comparison;
+  for (const Quantized& q : kQuantized) {
+    if (q.dtype == DType::kInt32) continue;
+    for (Layout layout : {Layout::kRowMajor, Layout::kReversed, Layout::kGaps}) {
+      for (int64_t n : KernelComparison::Lengths(q.dtype)) {
+        for (double scale : {0.031, 1e30}) {
+          ASSERT_TRUE(comparison.Compare(
+              {"quantized_decomposed.add.default",
+               {TestTensorSpec{q.dtype, {2, n}, layout, Values::kWide, 0}, EValue(scale),
+                EValue(int64_t{3}), EValue(q.low), EValue(q.high),
+                TestTensorSpec{q.dtype, {2, n}, Layout::kRowMajor, Values::kWide, 0}, EValue(0.07),
+                EValue(int64_t{-2}), EValue(q.low), EValue(q.high), EValue(0.05),
+                EValue(int64_t{1}), EValue(q.low), EValue(q.high)},
+               {q.dtype}}));
+        }
+      }
+    }
+  }
+}
+
+TEST(QuantizeTest, ParametersOfTensorsAndRows) {
+  KernelComparison comparison;
+  for (DType dtype : kFloats) {
+    for (Layout layout : {Layout::kRowMajor, Layout::kReversed, Layout::kGaps}) {
+      for (int64_t n : KernelComparison::Lengths(dtype)) {
+        if (n == 0) continue;  // has no extent
+        for (const char* op : {"quantized_decomposed.choose_qparams.tensor",
+                               "quantized_decomposed.choose_qparams_symmetric.tensor"}) {
+          ASSERT_TRUE(comparison.Compare(
+              {op,
+               {TestTensorSpec{dtype, {2, n}, layout, Values::kNormal, 0}, EValue(int64_t{-128}),
+                EValue(int64_t{127}), EValue(1e-5), EValue(DType::kInt8)},
+               {DType::kFloat64, DType::kInt64}}));
+        }
+        for (Values values : {Values::kNormal, Values::kPositive, Values::kSpecial}) {
+          const TestTensorSpec input = {dtype, {3, n}, layout, values, 0};
+          const DType scale = dtype == DType::kFloat16 ? DType::kFloat32 : dtype;
+          ASSERT_TRUE(comparison.Compare({"quantized_decomposed.choose_qparams_per_token.default",
+                                          {input, EValue(DType::kInt8)},
+                                          {scale, scale}}));
+          ASSERT_TRUE(comparison.Compare(
+              {"quantized_decomposed.choose_qparams_per_token_asymmetric.default",
+               {input, EValue(DType::kInt8)},
+               {DType::kFloat64, DType::kInt64}}));
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace belay

@@ -40,6 +40,10 @@ class ElementBlock {
 
   ElementBlock Reversed() const { return ElementBlock(sizes_, to_, from_); }
 
+  const Sizes& sizes() const { return sizes_; }
+  const Strides& from_strides() const { return from_; }
+  const Strides& to_strides() const { return to_; }
+
   // Copies a block between tensors whose elements have `bytes` bytes; the pointers are those of its
   // first elements.
   void Copy(const void* from, void* to, size_t bytes) const;
@@ -69,6 +73,16 @@ class IndexWalk {
 
   const Sizes& result_sizes() const { return result_; }
 
+  // What Run loops over, for kernels with loops of their own: the positions, which are dimensions
+  // first_position() … of the result, and index tensors expanded to them.
+  struct Operand {
+    TensorView index;
+    int dim;  // of self
+  };
+  absl::Span<const Operand> operands() const { return absl::MakeConstSpan(operands_, count_); }
+  const Sizes& positions() const { return positions_; }
+  int first_position() const { return first_; }
+
   // Calls fn(self_offset, result_offset) for each place, with the offsets of the first element of
   // its block in `self` and in a tensor of the result's sizes with these strides. kOutOfRange at
   // the first index that is none.
@@ -81,11 +95,6 @@ class IndexWalk {
   ElementBlock BlockToSelf(const Strides& result_strides) const;
 
  private:
-  struct Operand {
-    TensorView index;  // expanded to the positions
-    int dim;           // of self
-  };
-
   absl::Status AddMask(const TensorView& mask, int k, absl::Span<std::byte>& scratch);
 
   TensorView self_;

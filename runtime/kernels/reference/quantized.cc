@@ -57,6 +57,24 @@ void Dequantize(const QuantizedGrid& grid, DType input_type) {
   }
 }
 
+void AddQuantized(const QuantizedSum& sum) {
+  const Reader<double> read_a(*sum.a), read_b(*sum.b);
+  const Writer<double> write(*sum.out);
+  const auto dequantize = [&](int i, double q) {
+    return static_cast<float>(q - static_cast<double>(sum.zero_point[i])) * sum.scale[i];
+  };
+  const float inverse = 1.0f / sum.scale[2];
+  const double low = static_cast<double>(sum.range.low), high = static_cast<double>(sum.range.high);
+  for (StridedIterator<3> it(sum.a->sizes, {sum.a->strides, sum.b->strides, sum.out->strides});
+       !it.done(); it.Next()) {
+    const float x = dequantize(0, read_a(it.offset(0))) + dequantize(1, read_b(it.offset(1)));
+    double q = static_cast<double>(sum.zero_point[2]) + std::nearbyint(inverse * x);
+    if (q < low) q = low;
+    if (q > high) q = high;
+    write(it.offset(2), q);
+  }
+}
+
 namespace {
 
 struct Engine {
@@ -65,6 +83,7 @@ struct Engine {
     belay::Quantize(grid, type, range, add_first);
   }
   static void Dequantize(const QuantizedGrid& grid, DType type) { belay::Dequantize(grid, type); }
+  static void Add(const QuantizedSum& sum) { belay::AddQuantized(sum); }
   static absl::Status Copy(const TensorView& from, const TensorView& to) {
     return CopyElements(from, to);
   }
@@ -98,50 +117,6 @@ absl::Status FakeQuantPerChannel(KernelContext& context) {
   return absl::OkStatus();
 }
 
-// a + b, dequantised, added and quantised again in float32. With `kOut` the last argument is
-// written to as well.
-template <bool kOut>
-absl::Status QuantizedAdd(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(kOut ? 15 : 14, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* a, TensorOf(context, 0, "a", kQuantizedTypes));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* b, TensorOf(context, 5, "b", a->dtype));
-  ABSL_RETURN_IF_ERROR(CheckSameShape<CheckedInt>("b", ToDims(b->sizes), ToDims(a->sizes)));
-  double scale[3];
-  int64_t zero_point[3];
-  QuantizedRange range[3];
-  constexpr int kAt[] = {1, 6, 10};
-  for (int i = 0; i < 3; ++i) {
-    ABSL_ASSIGN_OR_RETURN(scale[i], context.Double(kAt[i]));
-    ABSL_ASSIGN_OR_RETURN(zero_point[i], context.Int(kAt[i] + 1));
-    ABSL_ASSIGN_OR_RETURN(range[i], RangeAt(context, kAt[i] + 2, Given::kNumbers));
-    ABSL_RETURN_IF_ERROR(CheckQuantizedRange(a->dtype, range[i].low, range[i].high));
-  }
-  if (kOut) {
-    ABSL_ASSIGN_OR_RETURN(const TensorView* target, TensorOf(context, 14, "out", a->dtype));
-    ABSL_RETURN_IF_ERROR(
-        CheckSameShape<CheckedInt>("out", ToDims(target->sizes), ToDims(a->sizes)));
-  }
-  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, a->dtype, *a));
-  const Reader<double> read_a(*a), read_b(*b);
-  const Writer<double> write(*out);
-  const auto dequantize = [&](int i, double q) {
-    return static_cast<float>(q - static_cast<double>(zero_point[i])) *
-           static_cast<float>(scale[i]);
-  };
-  const float inverse = 1.0f / static_cast<float>(scale[2]);
-  for (StridedIterator<3> it(a->sizes, {a->strides, b->strides, out->strides}); !it.done();
-       it.Next()) {
-    const float sum = dequantize(0, read_a(it.offset(0))) + dequantize(1, read_b(it.offset(1)));
-    double q = static_cast<double>(zero_point[2]) + std::nearbyint(inverse * sum);
-    if (q < static_cast<double>(range[2].low)) q = static_cast<double>(range[2].low);
-    if (q > static_cast<double>(range[2].high)) q = static_cast<double>(range[2].high);
-    write(it.offset(2), q);
-  }
-  if (!kOut) return absl::OkStatus();
-  ABSL_ASSIGN_OR_RETURN(const TensorView* target, context.MutableTensor(14));
-  return target->data == out->data ? absl::OkStatus() : CopyElements(*out, *target);
-}
-
 constexpr KernelEngine kReference = KernelEngine::kReference;
 
 constexpr Kernel kKernels[] = {
@@ -149,8 +124,6 @@ constexpr Kernel kKernels[] = {
 #include "runtime/kernels/reference/quantized_kernels.inc"
     {"quantized_decomposed.fake_quant_per_channel.default", "FakeQuantPerChannel", kReference,
      &FakeQuantPerChannel},
-    {"quantized_decomposed.add.default", "QuantizedAdd", kReference, &QuantizedAdd<false>},
-    {"quantized_decomposed.add.out", "QuantizedAddOut", kReference, &QuantizedAdd<true>},
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 // Kernels that quantise and dequantise per tensor, channel, row and group, by what works on the
 // elements: one text for every engine. An engine has the static functions Quantize and Dequantize
-// as declared here, and Copy like CopyElements.
+// as declared here, Add like AddQuantized, and Copy like CopyElements.
 #ifndef BELAY_RUNTIME_KERNELS_REFERENCE_QUANTIZED_KERNELS_H_
 #define BELAY_RUNTIME_KERNELS_REFERENCE_QUANTIZED_KERNELS_H_
 
@@ -97,6 +97,16 @@ struct QuantizedRange {
 // `input_type` is the dtype in which the difference is taken, when it is not that of an integer.
 void Quantize(const QuantizedGrid& grid, DType input_type, QuantizedRange range, bool add_first);
 void Dequantize(const QuantizedGrid& grid, DType input_type);
+
+// a + b, dequantised, added and quantised again in float32; of each of a, b and out a scale and a
+// zero point.
+struct QuantizedSum {
+  const TensorView *a = nullptr, *b = nullptr, *out = nullptr;
+  float scale[3] = {};
+  int64_t zero_point[3] = {};
+  QuantizedRange range;  // of the result
+};
+void AddQuantized(const QuantizedSum& sum);
 
 // ---- Per tensor
 
@@ -343,6 +353,43 @@ absl::Status DequantizePerGroup(KernelContext& context) {
   ABSL_ASSIGN_OR_RETURN(const QuantizedGrid grid, GroupGrid(context, *input, *out, group_size));
   Engine::Dequantize(grid, input->dtype);
   return absl::OkStatus();
+}
+
+// ---- Sums
+
+// a + b, dequantised, added and quantised again in float32. With `kOut` the last argument is
+// written to as well.
+template <class Engine, bool kOut>
+absl::Status QuantizedAdd(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(kOut ? 15 : 14, 1));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* a, TensorOf(context, 0, "a", kQuantizedTypes));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* b, TensorOf(context, 5, "b", a->dtype));
+  ABSL_RETURN_IF_ERROR(CheckSameShape<CheckedInt>("b", ToDims(b->sizes), ToDims(a->sizes)));
+  double scale[3];
+  int64_t zero_point[3];
+  QuantizedRange range[3];
+  constexpr int kAt[] = {1, 6, 10};
+  for (int i = 0; i < 3; ++i) {
+    ABSL_ASSIGN_OR_RETURN(scale[i], context.Double(kAt[i]));
+    ABSL_ASSIGN_OR_RETURN(zero_point[i], context.Int(kAt[i] + 1));
+    ABSL_ASSIGN_OR_RETURN(range[i], RangeAt(context, kAt[i] + 2, Given::kNumbers));
+    ABSL_RETURN_IF_ERROR(CheckQuantizedRange(a->dtype, range[i].low, range[i].high));
+  }
+  if (kOut) {
+    ABSL_ASSIGN_OR_RETURN(const TensorView* target, TensorOf(context, 14, "out", a->dtype));
+    ABSL_RETURN_IF_ERROR(
+        CheckSameShape<CheckedInt>("out", ToDims(target->sizes), ToDims(a->sizes)));
+  }
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, a->dtype, *a));
+  QuantizedSum sum = {a, b, out, {}, {}, range[2]};
+  for (int i = 0; i < 3; ++i) {
+    sum.scale[i] = static_cast<float>(scale[i]);
+    sum.zero_point[i] = zero_point[i];
+  }
+  Engine::Add(sum);
+  if (!kOut) return absl::OkStatus();
+  ABSL_ASSIGN_OR_RETURN(const TensorView* target, context.MutableTensor(14));
+  return target->data == out->data ? absl::OkStatus() : Engine::Copy(*out, *target);
 }
 
 template <class Engine>

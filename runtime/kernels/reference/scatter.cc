@@ -21,6 +21,7 @@
 #include "runtime/kernels/reference/operands.h"
 #include "runtime/kernels/reference/scalar_element.h"
 #include "runtime/kernels/reference/strided_view.h"
+#include "runtime/kernels/reference/view_scatter.h"
 
 namespace belay {
 namespace {
@@ -442,71 +443,13 @@ absl::Status MaskedScatter(KernelContext& context) {
   return absl::OkStatus();
 }
 
-// select_scatter, slice_scatter, diagonal_scatter: src replaces the part of self that the rule
-// selects.
-template <class Rule>
-absl::Status ViewScatter(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(Rule::kArguments, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, context.Tensor(0));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* src, context.Tensor(1));
-  ABSL_ASSIGN_OR_RETURN(TensorView * out, context.Output(0, self->sizes));
-  ABSL_ASSIGN_OR_RETURN(const TensorView part, ApplyRule<Rule>(*out, context));
-  if (!(part.sizes == src->sizes)) {
-    return absl::InvalidArgumentError(absl::StrCat("src of shape ", FormatSizes(src->sizes),
-                                                   " does not replace a part of shape ",
-                                                   FormatSizes(part.sizes)));
-  }
-  ABSL_RETURN_IF_ERROR(CopyElements(*self, *out));
-  return CopyElements(*src, part);
-}
-
-// The arguments speak of the places of self's elements: the output must have the same.
-absl::Status AsStridedScatter(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(5, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, context.Tensor(0));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* planned, context.PlannedOutput(0));
-  const Strides expected = self->strides;
-  const bool dense = IsDense(self->sizes, self->strides);
-  ABSL_ASSIGN_OR_RETURN(TensorView * out, context.Output(0, self->sizes));
-  if (!dense || !(out->strides == expected) || planned->rank() != self->rank()) {
-    return absl::UnimplementedError(
-        absl::StrCat("as_strided_scatter: self ", self->ToString(),
-                     " and the output must be dense with equal strides, got ", out->ToString()));
-  }
-  return ViewScatter<AsStridedRule<2, 4>>(context);
-}
-
-// (self!, row, index, count): row `index` of self, which gets `count` rows. What loops over rows
-// write their results with; all calls of one loop give the same count.
-absl::Status SetRow(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(4, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* row, context.Tensor(1));
-  ABSL_ASSIGN_OR_RETURN(const int64_t index, context.Int(2));
-  ABSL_ASSIGN_OR_RETURN(const int64_t count, context.Int(3));
-  if (index < 0 || index >= count) {
-    return absl::InvalidArgumentError(absl::StrCat("row ", index, " of ", count));
-  }
-  if (row->rank() >= kMaxRank) {
-    return absl::InvalidArgumentError(absl::StrCat("a row of rank ", row->rank()));
-  }
-  Sizes sizes = {count};
-  for (int64_t size : row->sizes) sizes.push_back(size);
-  ABSL_ASSIGN_OR_RETURN(TensorView * out, context.Output(0, sizes));
-  if (out->dtype != row->dtype) {
-    return absl::InvalidArgumentError(absl::StrCat("a row of dtype ", DTypeName(row->dtype),
-                                                   " in a tensor of ", DTypeName(out->dtype)));
-  }
-  TensorView place = *row;
-  place.strides = Strides(absl::MakeConstSpan(out->strides.data() + 1, row->rank()));
-  place.data = ElementAddress(*out, index * out->strides[0]);
-  return CopyElements(*row, place);
-}
-
 constexpr KernelEngine kReference = KernelEngine::kReference;
 
 constexpr Kernel kKernels[] = {
-    {"aten.as_strided_scatter.default", "AsStridedScatter", kReference, &AsStridedScatter},
-    {"aten.diagonal_scatter.default", "DiagonalScatter", kReference, &ViewScatter<DiagonalRule<2>>},
+    {"aten.as_strided_scatter.default", "AsStridedScatter", kReference,
+     &AsStridedScatter<&CopyElements>},
+    {"aten.diagonal_scatter.default", "DiagonalScatter", kReference,
+     (&ViewScatter<DiagonalRule<2>, &CopyElements>)},
     {"aten.index_add.default", "IndexAdd", kReference, &IndexAdd},
     {"aten.index_copy.default", "IndexCopy", kReference, &IndexCopy},
     {"aten.index_copy_.default", "IndexCopyInPlace", kReference, &IndexCopyInPlace},
@@ -526,9 +469,11 @@ constexpr Kernel kKernels[] = {
      &ScatterScratch},
     {"aten.scatter_reduce.two", "ScatterReduce", kReference, &ScatterReduce, nullptr,
      &ScatterReduceScratch},
-    {"aten.select_scatter.default", "SelectScatter", kReference, &ViewScatter<SelectRule<2>>},
-    {"aten.slice_scatter.default", "SliceScatter", kReference, &ViewScatter<SliceRule<2>>},
-    {"belay.set_row_.default", "SetRow", kReference, &SetRow},
+    {"aten.select_scatter.default", "SelectScatter", kReference,
+     (&ViewScatter<SelectRule<2>, &CopyElements>)},
+    {"aten.slice_scatter.default", "SliceScatter", kReference,
+     (&ViewScatter<SliceRule<2>, &CopyElements>)},
+    {"belay.set_row_.default", "SetRow", kReference, &SetRow<&CopyElements>},
 };
 
 }  // namespace

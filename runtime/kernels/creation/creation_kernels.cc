@@ -1,0 +1,79 @@
+#include <algorithm>
+
+#include "runtime/kernels/creation/creation.h"
+#include "runtime/kernels/elements/convert_run.h"
+#include "runtime/kernels/elements/copy_strided.h"
+#include "runtime/kernels/elements/run_source.h"
+#include "runtime/kernels/reference/creation_kernels.h"
+#include "runtime/kernels/reference/scalar_element.h"
+
+namespace belay {
+namespace {
+
+// Fills a vector: count(start, n, T* out) for each piece, in place where elements are T and lie
+// together.
+template <class T, class Count>
+void CountInto(const TensorView& output, DType type, const Count& count) {
+  const int64_t total = output.numel();
+  if (total == 0) return;
+  if (output.dtype == type && output.strides[0] == 1) {
+    count(0, static_cast<size_t>(total), output.as<T>());
+    return;
+  }
+  RunSink sink(output.data, output.dtype, output.sizes, output.strides, type);
+  RunStorage buffer;
+  for (int64_t start = 0; start < total; start += kRunBufferLength) {
+    const int64_t n = std::min(kRunBufferLength, total - start);
+    count(start, static_cast<size_t>(n), static_cast<T*>(sink.Place(n, buffer)));
+    sink.Commit(n, buffer);
+  }
+}
+
+struct Engine {
+  static absl::Status Fill(const TensorView& output, const EValue& value) {
+    ABSL_ASSIGN_OR_RETURN(const ScalarElement element, ScalarElement::Create(value, output.dtype));
+    if (output.numel() == 1) {
+      element.StoreTo(output.data);
+    } else {
+      FillStrided(output, element.data());
+    }
+    return absl::OkStatus();
+  }
+  static void CountIntegers(const TensorView& output, uint64_t first, uint64_t step) {
+    CountInto<int64_t>(output, DType::kInt64, [&](int64_t start, size_t n, int64_t* out) {
+      CountInt64(first, step, start, n, out);
+    });
+  }
+  static void CountFloats(const TensorView& output, double first, double step) {
+    if (output.dtype == DType::kFloat32) {
+      CountInto<float>(output, DType::kFloat32, [&](int64_t start, size_t n, float* out) {
+        CountFloat32(first, step, start, n, out);
+      });
+    } else {
+      CountInto<double>(output, DType::kFloat64, [&](int64_t start, size_t n, double* out) {
+        CountFloat64(first, step, start, n, out);
+      });
+    }
+  }
+  static absl::Status Copy(const TensorView& from, const TensorView& to) {
+    return CopyStrided(from, to);
+  }
+};
+
+// Numbers are counted in dtypes that have conversions.
+bool Accepts(const KernelContext& context) {
+  const absl::StatusOr<const TensorView*> out = context.PlannedOutput(0);
+  return out.ok() && kRunTypes.contains((*out)->dtype);
+}
+
+constexpr Kernel kKernels[] = {
+#define BELAY_CREATION_KERNEL(op, name, run) \
+  {op, name "Simd", KernelEngine::kHighway, run, &Accepts},
+#include "runtime/kernels/reference/creation_kernels.inc"
+};
+
+}  // namespace
+
+absl::Span<const Kernel> CreationHighwayKernels() { return kKernels; }
+
+}  // namespace belay

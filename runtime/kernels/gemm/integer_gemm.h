@@ -1,0 +1,46 @@
+// Products of integer matrices, as PyTorch has them: in the operands' dtype, wrapping. Exact, so
+// results have the bits of the reference kernels.
+#ifndef BELAY_RUNTIME_KERNELS_GEMM_INTEGER_GEMM_H_
+#define BELAY_RUNTIME_KERNELS_GEMM_INTEGER_GEMM_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/types/span.h"
+#include "runtime/kernel/kernel.h"
+#include "runtime/kernels/gemm/gemm.h"
+
+namespace belay {
+
+// C[m,n] = A[m,k] B[k,n], of at most kGemmPanelColumns columns. Rows of A are lda elements apart,
+// those of C ldc. B is a panel: rows of kGemmPanelColumns elements.
+template <class T>
+struct IntegerPanel {
+  size_t m = 0, n = 0, k = 0;
+  const T* a = nullptr;
+  size_t lda = 0;
+  const T* b = nullptr;
+  T* c = nullptr;
+  size_t ldc = 0;
+};
+void MultiplyIntegers(const IntegerPanel<int32_t>& panel);
+void MultiplyIntegers(const IntegerPanel<int64_t>& panel);
+
+// The same of bytes, four depths at a time: rows of A are `quads` times four bytes, row q of the
+// panel has for each of its kGemmPanelColumns columns the bytes of depths 4q … 4q + 3. What C holds
+// is right modulo 256, whether bytes have signs or not.
+inline constexpr size_t kQuad = 4;
+struct BytePanel {
+  size_t m = 0, n = 0, quads = 0;
+  const uint8_t* a = nullptr;
+  const int8_t* b = nullptr;
+  int32_t* c = nullptr;
+  size_t ldc = 0;
+};
+void MultiplyBytes(const BytePanel& panel);
+
+absl::Span<const Kernel> IntegerGemmKernels();
+
+}  // namespace belay
+
+#endif  // BELAY_RUNTIME_KERNELS_GEMM_INTEGER_GEMM_H_

@@ -1,0 +1,161 @@
+// mixed_mm and mixed_linear of float32: panels of the weight are read in place where its columns
+// lie together, else copied as bytes.
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/core/status_macros.h"
+#include "runtime/kernels/elements/copy_strided.h"
+#include "runtime/kernels/gemm/mixed_gemm.h"
+#include "runtime/kernels/reference/operands.h"
+#include "runtime/kernels/reference/quantized_weights.h"
+#include "runtime/kernels/reference/strided_view.h"
+
+namespace belay {
+namespace {
+
+constexpr int64_t kColumns = static_cast<int64_t>(kGemmPanelColumns);
+
+bool HasFloatRows(const TensorView& t) { return t.strides[1] == 1 || t.sizes[1] <= 1; }
+
+// Where the parts of the working memory begin, in floats.
+struct Scratch {
+  uint64_t panel = 0, scale = 0, zero = 0, a = 0;
+  uint64_t total() const { return panel + scale + zero + a; }
+};
+
+// `groups` is how many parameters a column has, at most.
+Scratch ScratchFor(const TensorView& input, int64_t groups, bool linear) {
+  const uint64_t k = static_cast<uint64_t>(input.sizes[1]);
+  Scratch s;
+  s.panel = k * kGemmPanelColumns / sizeof(float);
+  s.scale = s.zero = linear ? static_cast<uint64_t>(groups) * kGemmPanelColumns : k;
+  if (!HasFloatRows(input)) s.a = static_cast<uint64_t>(input.numel());
+  return s;
+}
+
+// The scales (or zero points; null for none) of all depths.
+void LoadDepthParameters(const TensorView* t, int64_t depth, float* out) {
+  for (int64_t k = 0; k < depth; ++k) {
+    out[k] = t == nullptr ? 0 : t->as<const float>()[k * t->strides[0]];
+  }
+}
+
+// Those of the columns of a panel, group by group.
+void LoadColumnParameters(const MixedProductCall& call, const TensorView* t, int64_t first,
+                          int64_t count, float* out) {
+  const int64_t depth = call.input->sizes[1];
+  for (int64_t k = 0; k < depth; k += call.group, out += kColumns) {
+    for (int64_t j = 0; j < kColumns; ++j) {
+      out[j] =
+          t == nullptr || j >= count ? 0 : t->as<const float>()[call.ParameterAt(*t, first + j, k)];
+    }
+  }
+}
+
+// Columns [first, first + count) of the weight, with zeros up to kColumns.
+absl::Status PackColumns(const MixedProductCall& call, int64_t first, int64_t count,
+                         int8_t* panel) {
+  const int64_t depth = call.input->sizes[1];
+  if (count < kColumns) std::memset(panel, 0, static_cast<size_t>(depth * kColumns));
+  TensorView from = *call.weight, to;
+  from.data = ElementAddress(*call.weight, first * call.column_stride());
+  from.sizes = {depth, count};
+  from.strides = {call.depth_stride(), call.column_stride()};
+  to.dtype = DType::kInt8;
+  to.sizes = from.sizes;
+  to.strides = {kColumns, 1};
+  to.data = panel;
+  return CopyStrided(from, to);
+}
+
+template <bool kLinear, bool kOut>
+absl::Status MixedProduct(KernelContext& context) {
+  ABSL_ASSIGN_OR_RETURN(const MixedProductCall call, ReadMixedProduct(context, kLinear, kOut));
+  const TensorView &input = *call.input, &out = *call.out;
+  if (out.numel() == 0) return FinishMixedProduct(context, call, kOut);
+  const int64_t depth = input.sizes[1], columns = out.sizes[1];
+  if (input.dtype != DType::kFloat32 || out.dtype != DType::kFloat32 || !HasFloatRows(out))
+    return absl::InternalError("the call changed after the kernel was chosen");
+  const int64_t groups = depth == 0 ? 0 : (depth + call.group - 1) / call.group;
+  const Scratch parts = ScratchFor(input, groups, kLinear);
+  ABSL_ASSIGN_OR_RETURN(float* scratch,
+                        ScratchArray<float>(context, static_cast<int64_t>(parts.total())));
+  int8_t* const packed = reinterpret_cast<int8_t*>(scratch);
+  float* const scale = scratch + parts.panel;
+  float* const zero = scale + parts.scale;
+  MixedPanel panel;
+  panel.m = static_cast<size_t>(out.sizes[0]);
+  panel.k = static_cast<size_t>(depth);
+  panel.a = input.as<const float>();
+  panel.lda = static_cast<size_t>(input.strides[0]);
+  panel.ldc = static_cast<size_t>(out.strides[0]);
+  panel.group = kLinear ? static_cast<size_t>(call.group) : 0;
+  panel.scale = scale;
+  panel.zero = zero;
+  if (parts.a != 0) {
+    float* const rows = zero + parts.zero;
+    ABSL_RETURN_IF_ERROR(
+        CopyStrided(input, TensorView::Contiguous(DType::kFloat32, input.sizes, rows)));
+    panel.a = rows;
+    panel.lda = panel.k;
+  }
+  if (!kLinear) {
+    LoadDepthParameters(call.scales, depth, scale);
+    LoadDepthParameters(call.zero_points, depth, zero);
+  }
+  for (int64_t first = 0; first < columns; first += kColumns) {
+    const int64_t count = std::min(columns - first, kColumns);
+    if (kLinear) {
+      LoadColumnParameters(call, call.scales, first, count, scale);
+      LoadColumnParameters(call, call.zero_points, first, count, zero);
+    }
+    if (depth > 0 && call.column_stride() == 1 && count == kColumns) {
+      panel.b = call.weight->as<const int8_t>() + first;
+      panel.ldb = static_cast<size_t>(call.depth_stride());
+    } else if (depth > 0) {
+      ABSL_RETURN_IF_ERROR(PackColumns(call, first, count, packed));
+      panel.b = packed;
+      panel.ldb = kGemmPanelColumns;
+    }
+    panel.n = static_cast<size_t>(count);
+    panel.c = out.as<float>() + first;
+    MultiplyMixed(panel);
+  }
+  return FinishMixedProduct(context, call, kOut);
+}
+
+bool Accepts(const KernelContext& context) {
+  if (context.num_arguments() < 4) return false;
+  const TensorView* input = context.argument(0).get_if<TensorView>();
+  const absl::StatusOr<const TensorView*> out = context.PlannedOutput(0);
+  return input != nullptr && input->dtype == DType::kFloat32 && input->rank() == 2 && out.ok() &&
+         (*out)->dtype == DType::kFloat32 && (*out)->rank() == 2 && HasFloatRows(**out);
+}
+
+// A column of depth k has as many groups as it has scales, or fewer.
+template <bool kLinear>
+uint64_t ScratchBytes(const KernelContext& context) {
+  const TensorView* input = context.argument(0).get_if<TensorView>();
+  const TensorView* scales = context.argument(2).get_if<TensorView>();
+  const int64_t groups = scales != nullptr && scales->rank() == 2 ? scales->sizes[1] : 1;
+  return ScratchFor(*input, groups, kLinear).total() * sizeof(float);
+}
+
+constexpr KernelEngine kHighway = KernelEngine::kHighway;
+
+constexpr Kernel kKernels[] = {
+    {"quantized_decomposed.mixed_mm.default", "MixedMmSimd", kHighway, &MixedProduct<false, false>,
+     &Accepts, &ScratchBytes<false>},
+    {"quantized_decomposed.mixed_mm.out", "MixedMmOutSimd", kHighway, &MixedProduct<false, true>,
+     &Accepts, &ScratchBytes<false>},
+    {"quantized_decomposed.mixed_linear.default", "MixedLinearSimd", kHighway,
+     &MixedProduct<true, false>, &Accepts, &ScratchBytes<true>},
+    {"quantized_decomposed.mixed_linear.out", "MixedLinearOutSimd", kHighway,
+     &MixedProduct<true, true>, &Accepts, &ScratchBytes<true>},
+};
+
+}  // namespace
+
+absl::Span<const Kernel> MixedGemmKernels() { return kKernels; }
+
+}  // namespace belay

@@ -1,0 +1,324 @@
+// From calls to batches of places: their indices are copied to a buffer of the kernel's own,
+// checked there and used from there, because a program may have laid them over the result.
+#include <algorithm>
+
+#include "runtime/core/status_macros.h"
+#include "runtime/core/str_cat.h"
+#include "runtime/kernel/shape_rules/index.h"
+#include "runtime/kernels/elements/copy_strided.h"
+#include "runtime/kernels/index/index.h"
+#include "runtime/kernels/reference/index_walk.h"
+#include "runtime/kernels/reference/operands.h"
+#include "runtime/kernels/reference/strided_view.h"
+
+namespace belay {
+namespace {
+
+constexpr int64_t kBatch = 512;
+
+bool HasNoElements(const Sizes& sizes) {
+  return std::any_of(sizes.begin(), sizes.end(), [](int64_t size) { return size == 0; });
+}
+
+// A loop over positions: for each the place in a table that index tensors name, and the place in a
+// dense tensor, whose own dimensions the positions are.
+struct IndexLoop {
+  struct Operand {
+    TensorView index;  // over the positions
+    IndexedDim dim;
+    int number = 0;  // of the dimension, for errors
+  };
+  Operand operands[kMaxRank];
+  int count = 0;
+  Sizes positions;
+  Strides dense;                  // over the positions
+  ElementBlock block;             // of one place, from table to dense
+  DType dtype = DType::kFloat32;  // of the elements
+};
+
+// Joins the positions' dimensions that lie together in all operands, and drops those of one.
+void JoinPositions(IndexLoop& loop) {
+  for (int d = loop.positions.size() - 1; d >= 0; --d) {
+    if (loop.positions.size() == 1) return;
+    const bool single = loop.positions[d] == 1;
+    bool joins = d > 0 && loop.dense[d - 1] == loop.dense[d] * loop.positions[d];
+    for (int k = 0; joins && k < loop.count; ++k) {
+      const Strides& s = loop.operands[k].index.strides;
+      joins = s[d - 1] == s[d] * loop.positions[d];
+    }
+    if (!single && !joins) continue;
+    // Dimension d goes; the one before, if it joins, gets its size and strides.
+    const int keep = single ? -1 : d - 1;
+    if (keep >= 0) {
+      loop.positions[keep] *= loop.positions[d];
+      loop.dense[keep] = loop.dense[d];
+    }
+    loop.positions.erase(d);
+    loop.dense.erase(d);
+    for (int k = 0; k < loop.count; ++k) {
+      Strides& s = loop.operands[k].index.strides;
+      if (keep >= 0) s[keep] = s[d];
+      s.erase(d);
+    }
+  }
+}
+
+// The places of one batch, in elements.
+struct Places {
+  int64_t table[kBatch], dense[kBatch];
+};
+
+void LoadIndices(const TensorView& t, int64_t offset, int64_t step, int64_t n, int64_t* out) {
+  if (t.dtype == DType::kInt32) {
+    const int32_t* in = t.as<const int32_t>() + offset;
+    for (int64_t i = 0; i < n; ++i) out[i] = in[i * step];
+  } else {
+    const int64_t* in = t.as<const int64_t>() + offset;
+    for (int64_t i = 0; i < n; ++i) out[i] = in[i * step];
+  }
+}
+
+// Fills places [at, at + n) of a batch: `start` along the last dimension of the positions, from the
+// row of positions whose offsets are given.
+absl::Status LoadPlaces(const IndexLoop& loop, const int64_t* offsets, int64_t dense_offset,
+                        int64_t start, int64_t n, int64_t at, Places& places) {
+  const int last = loop.positions.size() - 1;
+  for (int64_t i = 0; i < n; ++i) {
+    places.table[at + i] = 0;
+    places.dense[at + i] = dense_offset + (start + i) * (last < 0 ? 0 : loop.dense[last]);
+  }
+  size_t first_bad = static_cast<size_t>(n);
+  int64_t bad = 0;
+  const IndexLoop::Operand* of = nullptr;
+  for (int k = 0; k < loop.count; ++k) {
+    const IndexLoop::Operand& operand = loop.operands[k];
+    const int64_t step = last < 0 ? 0 : operand.index.strides[last];
+    int64_t indices[kBatch];
+    LoadIndices(operand.index, offsets[k] + start * step, step, n, indices);
+    const size_t outside =
+        AddPlaces(indices, static_cast<size_t>(n), operand.dim, places.table + at);
+    if (outside >= first_bad) continue;
+    first_bad = outside;
+    bad = indices[outside];
+    of = &operand;
+  }
+  return of == nullptr ? absl::OkStatus() : IndexOutOfRange(bad, of->dim.size, of->number);
+}
+
+// The block cut into pieces that lie together in both tensors.
+struct Pieces {
+  Sizes outer;
+  Strides table, dense;  // of the outer dimensions
+  int64_t length = 1;    // elements of a piece
+};
+
+Pieces PiecesOf(const ElementBlock& block) {
+  Pieces p;
+  int d = block.sizes().size();
+  while (d > 0 && (block.sizes()[d - 1] == 1 || (block.from_strides()[d - 1] == p.length &&
+                                                 block.to_strides()[d - 1] == p.length))) {
+    p.length *= block.sizes()[--d];
+  }
+  for (int i = 0; i < d; ++i) {
+    if (block.sizes()[i] == 1) continue;
+    p.outer.push_back(block.sizes()[i]);
+    p.table.push_back(block.from_strides()[i]);
+    p.dense.push_back(block.to_strides()[i]);
+  }
+  return p;
+}
+
+// Moves the blocks of a batch: from the table to the dense tensor, or back.
+template <bool kPut>
+absl::Status MoveBatch(const IndexLoop& loop, const Pieces& pieces, const Places& places, int64_t n,
+                       std::byte* table, std::byte* dense) {
+  const int64_t unit = static_cast<int64_t>(DTypeSize(loop.dtype));
+  // Few blocks of scattered elements: a strided copy of each.
+  if (pieces.length == 1 && n <= 4 && !pieces.outer.empty()) {
+    for (int64_t i = 0; i < n; ++i) {
+      TensorView in_table, in_dense;
+      in_table.dtype = in_dense.dtype = loop.dtype;
+      in_table.sizes = in_dense.sizes = pieces.outer;
+      in_table.strides = pieces.table;
+      in_dense.strides = pieces.dense;
+      in_table.data = table + places.table[i] * unit;
+      in_dense.data = dense + places.dense[i] * unit;
+      ABSL_RETURN_IF_ERROR(kPut ? CopyStrided(in_dense, in_table)
+                                : CopyStrided(in_table, in_dense));
+    }
+    return absl::OkStatus();
+  }
+  const size_t bytes = static_cast<size_t>(pieces.length * unit);
+  for (StridedIterator<2> it(pieces.outer, {pieces.table, pieces.dense}); !it.done(); it.Next()) {
+    std::byte* const t = table + it.offset(0) * unit;
+    std::byte* const e = dense + it.offset(1) * unit;
+    if (kPut) {
+      CopyBlocks(e, places.dense, t, places.table, static_cast<size_t>(n), unit, bytes);
+    } else {
+      CopyBlocks(t, places.table, e, places.dense, static_cast<size_t>(n), unit, bytes);
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Runs the loop; `table` and `dense` have elements of one dtype, of which a block may have none:
+// then indices are checked all the same.
+template <bool kPut>
+absl::Status RunLoop(IndexLoop& loop, const TensorView& table, const TensorView& dense) {
+  if (HasNoElements(loop.positions)) return absl::OkStatus();
+  loop.dtype = table.dtype;
+  const bool empty = HasNoElements(loop.block.sizes());
+  JoinPositions(loop);
+  const Pieces pieces = PiecesOf(loop.block);
+  const int last = loop.positions.size() - 1;
+  const int64_t row = last < 0 ? 1 : loop.positions[last];
+  std::byte *const from = table.as<std::byte>(), *const to = dense.as<std::byte>();
+  Places places;
+  int64_t filled = 0;
+  const auto flush = [&]() -> absl::Status {
+    const int64_t n = filled;
+    filled = 0;
+    if (empty || n == 0) return absl::OkStatus();
+    return MoveBatch<kPut>(loop, pieces, places, n, from, to);
+  };
+  // The offsets of a row of positions in each operand.
+  Sizes at(std::max(last, 0), 0);
+  int64_t offsets[kMaxRank] = {}, dense_offset = 0;
+  while (true) {
+    for (int64_t start = 0; start < row;) {
+      const int64_t n = std::min(row - start, kBatch - filled);
+      const absl::Status status = LoadPlaces(loop, offsets, dense_offset, start, n, filled, places);
+      if (!status.ok()) return status;
+      filled += n;
+      start += n;
+      if (filled == kBatch) ABSL_RETURN_IF_ERROR(flush());
+    }
+    int d = last - 1;
+    for (; d >= 0; --d) {
+      const bool wraps = ++at[d] == loop.positions[d];
+      const int64_t step = wraps ? 1 - loop.positions[d] : 1;
+      for (int k = 0; k < loop.count; ++k) offsets[k] += step * loop.operands[k].index.strides[d];
+      dense_offset += step * loop.dense[d];
+      if (!wraps) break;
+      at[d] = 0;
+    }
+    if (d < 0) return flush();
+  }
+}
+
+// What a list of indices into `table` means for a dense tensor of the result's sizes.
+IndexLoop LoopOf(const IndexWalk& walk, const TensorView& table, const Strides& dense) {
+  IndexLoop loop;
+  for (const IndexWalk::Operand& operand : walk.operands()) {
+    loop.operands[loop.count++] = {
+        operand.index,
+        {table.sizes[operand.dim], table.strides[operand.dim], /*wraps=*/true},
+        operand.dim};
+  }
+  loop.positions = walk.positions();
+  for (int d = 0; d < loop.positions.size(); ++d) {
+    loop.dense.push_back(dense[walk.first_position() + d]);
+  }
+  loop.block = walk.BlockFromSelf(dense);
+  return loop;
+}
+
+uint64_t MaskScratch(const KernelContext& context) { return IndexWalk::ScratchBytes(context, 1); }
+
+// (self, indices)
+absl::Status Index(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(2, 1));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* self, context.Tensor(0));
+  const TensorView from = *self;
+  ABSL_ASSIGN_OR_RETURN(const IndexWalk walk, IndexWalk::Create(context, 1, from));
+  ABSL_ASSIGN_OR_RETURN(TensorView * out,
+                        OutputOf(context, 0, from.dtype, ToDims(walk.result_sizes())));
+  if (HasNoElements(walk.result_sizes())) return absl::OkStatus();
+  if (walk.operands().empty()) return CopyStrided(from, *out);
+  IndexLoop loop = LoopOf(walk, from, out->strides);
+  return RunLoop<false>(loop, from, *out);
+}
+
+// (weight, indices, padding_idx, scale_grad_by_freq, sparse)
+absl::Status Embedding(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(5, 1));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* weight, context.Tensor(0));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* indices, TensorOf(context, 1, "indices", kIndexTypes));
+  const TensorView table = *weight;
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> dims,
+                        EmbeddingShape<CheckedInt>(ToDims(table.sizes), ToDims(indices->sizes)));
+  IndexLoop loop;
+  loop.operands[loop.count++] = {*indices, {table.sizes[0], table.strides[0], false}, 0};
+  loop.positions = indices->sizes;
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, table.dtype, dims));
+  const int last = out->rank() - 1;
+  loop.dense = out->strides;
+  loop.dense.erase(last);
+  loop.block = ElementBlock({table.sizes[1]}, {table.strides[1]}, {out->strides[last]});
+  return RunLoop<false>(loop, table, *out);
+}
+
+// (self, indices, values, accumulate). Sums, and masks, for which values follow rules of their own,
+// are left to the reference kernel.
+bool AcceptsIndexPut(const KernelContext& context) {
+  if (context.num_arguments() != 4) return false;
+  const absl::StatusOr<bool> accumulate = context.Bool(3);
+  const absl::StatusOr<ListView> list = context.List(1);
+  if (!accumulate.ok() || *accumulate || !list.ok()) return false;
+  bool any = false;
+  for (const EValue* element : list->elements) {
+    const TensorView* index = element == nullptr ? nullptr : element->get_if<TensorView>();
+    if (index == nullptr) continue;
+    if (!kIndexTypes.contains(index->dtype)) return false;
+    any = true;
+  }
+  return any;
+}
+
+absl::Status PutInto(const KernelContext& context, const TensorView& out) {
+  ABSL_ASSIGN_OR_RETURN(const TensorView* values, TensorOf(context, 2, "values", kNumberTypes));
+  ABSL_ASSIGN_OR_RETURN(const bool accumulate, context.Bool(3));
+  if (values->dtype != out.dtype) {
+    return absl::InvalidArgumentError(absl::StrCat("values: expected ", DTypeName(out.dtype),
+                                                   ", got ", DTypeName(values->dtype)));
+  }
+  ABSL_ASSIGN_OR_RETURN(const IndexWalk walk, IndexWalk::Create(context, 1, out));
+  if (accumulate || walk.operands().empty())
+    return absl::InternalError("the call changed after the kernel was chosen");
+  ABSL_ASSIGN_OR_RETURN(const TensorView from, ExpandTo(*values, walk.result_sizes()));
+  if (HasNoElements(walk.result_sizes())) return absl::OkStatus();
+  IndexLoop loop = LoopOf(walk, out, from.strides);
+  return RunLoop<true>(loop, out, from);
+}
+
+absl::Status IndexPut(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(4, 1));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* self, TensorOf(context, 0, "self", kNumberTypes));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, self->dtype, *self));
+  ABSL_RETURN_IF_ERROR(CopyStrided(*self, *out));
+  return PutInto(context, *out);
+}
+
+absl::Status IndexPutInPlace(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(4, 1));
+  ABSL_RETURN_IF_ERROR(TensorOf(context, 0, "self", kNumberTypes).status());
+  ABSL_ASSIGN_OR_RETURN(TensorView * self, context.MutableTensor(0));
+  ABSL_RETURN_IF_ERROR(PutInto(context, *self));
+  return ReturnSelf(context, *self);
+}
+
+constexpr KernelEngine kHighway = KernelEngine::kHighway;
+
+constexpr Kernel kKernels[] = {
+    {"aten.embedding.default", "EmbeddingSimd", kHighway, &Embedding},
+    {"aten.index.Tensor", "IndexSimd", kHighway, &Index, nullptr, &MaskScratch},
+    {"aten.index_put.default", "IndexPutSimd", kHighway, &IndexPut, &AcceptsIndexPut},
+    {"aten.index_put_.default", "IndexPutInPlaceSimd", kHighway, &IndexPutInPlace,
+     &AcceptsIndexPut},
+};
+
+}  // namespace
+
+absl::Span<const Kernel> IndexHighwayKernels() { return kKernels; }
+
+}  // namespace belay

@@ -1,0 +1,16 @@
+// Embeddings of quantised weights.
+#ifndef BELAY_RUNTIME_KERNELS_QUANTIZE_QUANTIZED_EMBEDDING_H_
+#define BELAY_RUNTIME_KERNELS_QUANTIZE_QUANTIZED_EMBEDDING_H_
+
+#include "absl/types/span.h"
+#include "runtime/kernel/kernel.h"
+
+namespace belay {
+
+// embedding_byte, embedding_4bit and embedding_2bit with float32 scales, into any floating point
+// type. Each step is rounded as in the reference kernels: equal bits.
+absl::Span<const Kernel> QuantizedEmbeddingHighwayKernels();
+
+}  // namespace belay
+
+#endif  // BELAY_RUNTIME_KERNELS_QUANTIZE_QUANTIZED_EMBEDDING_H_

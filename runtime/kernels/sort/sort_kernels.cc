@@ -1,0 +1,141 @@
+#include <algorithm>
+
+#include "runtime/core/status_macros.h"
+#include "runtime/kernel/shape_rules/reduction.h"
+#include "runtime/kernels/elements/convert_run.h"
+#include "runtime/kernels/elements/run_source.h"
+#include "runtime/kernels/reference/element_access.h"
+#include "runtime/kernels/reference/gather_walk.h"
+#include "runtime/kernels/reference/operands.h"
+#include "runtime/kernels/sort/sort.h"
+
+namespace belay {
+namespace {
+
+constexpr int64_t kLongestNarrowRow = int64_t{1} << 32;
+
+// How a row is sorted: read as T, by keys of type Key.
+template <class T, class Key>
+struct SortBy {
+  using Type = T;
+  using KeyType = Key;
+};
+template <class Fn>
+auto WithSort(DType dtype, Fn&& fn) {
+  if (dtype == DType::kFloat64) return fn(SortBy<double, WideSortKey>{}, DType::kFloat64);
+  if (dtype == DType::kInt64) return fn(SortBy<int64_t, WideSortKey>{}, DType::kInt64);
+  if (IsFloatingPoint(dtype)) return fn(SortBy<float, SortKey>{}, DType::kFloat32);
+  return fn(SortBy<int32_t, SortKey>{}, DType::kInt32);
+}
+
+// Moves the elements at the places of sorted keys to a row.
+template <class T, class Key>
+void TakeElements(const void* from, int64_t step, const Key* keys, int64_t n, void* to,
+                  int64_t to_step) {
+  const T* in = static_cast<const T*>(from);
+  T* out = static_cast<T*>(to);
+  for (int64_t i = 0; i < n; ++i) out[i * to_step] = in[PlaceOf(keys[i]) * step];
+}
+
+template <class Key>
+void TakeElements(DType dtype, const void* from, int64_t step, const Key* keys, int64_t n, void* to,
+                  int64_t to_step) {
+  if (dtype == DType::kBool) {
+    // Any byte but 0 is true.
+    const uint8_t* in = static_cast<const uint8_t*>(from);
+    bool* out = static_cast<bool*>(to);
+    for (int64_t i = 0; i < n; ++i) out[i * to_step] = in[PlaceOf(keys[i]) * step] != 0;
+    return;
+  }
+  switch (DTypeSize(dtype)) {
+    case 1:
+      return TakeElements<uint8_t>(from, step, keys, n, to, to_step);
+    case 2:
+      return TakeElements<uint16_t>(from, step, keys, n, to, to_step);
+    case 4:
+      return TakeElements<uint32_t>(from, step, keys, n, to, to_step);
+    default:
+      return TakeElements<uint64_t>(from, step, keys, n, to, to_step);
+  }
+}
+
+// Sorts each row along a dimension; of all tensors the dtype and rank fit.
+template <class By>
+absl::Status SortRows(const KernelContext& context, By, DType read_as, const TensorView& from,
+                      int dim, bool descending, const TensorView& values,
+                      const TensorView& indices) {
+  using Key = typename By::KeyType;
+  const int64_t count = from.sizes[dim];
+  if (count >= kLongestNarrowRow)
+    return absl::InternalError("the call changed after the kernel was chosen");
+  ABSL_ASSIGN_OR_RETURN(Key * keys, ScratchArray<Key>(context, 2 * count));
+  Sizes rows = from.sizes;
+  rows[dim] = 1;
+  for (StridedIterator<3> it(rows, {from.strides, values.strides, indices.strides}); !it.done();
+       it.Next()) {
+    const void* row = ElementAddress(from, it.offset(0));
+    RunSource source(row, from.dtype, {count}, {from.strides[dim]}, read_as);
+    RunStorage buffer;
+    for (int64_t start = 0; start < count; start += kRunBufferLength) {
+      const int64_t n = std::min(kRunBufferLength, count - start);
+      MakeSortKeys(static_cast<const typename By::Type*>(source.Next(n, buffer)),
+                   static_cast<size_t>(n), start, descending, keys + start);
+    }
+    const Key* sorted = SortKeys(keys, keys + count, static_cast<size_t>(count));
+    TakeElements(from.dtype, row, from.strides[dim], sorted, count,
+                 ElementAddress(values, it.offset(1)), values.strides[dim]);
+    int64_t* places = indices.as<int64_t>() + it.offset(2);
+    const int64_t step = indices.strides[dim];
+    for (int64_t i = 0; i < count; ++i) places[i * step] = PlaceOf(sorted[i]);
+  }
+  return absl::OkStatus();
+}
+
+// dim at `kDimAt`, descending after it.
+template <int kDimAt>
+absl::Status Sort(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(kDimAt + 2, 2));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* self, TensorOf(context, 0, "self", kRunTypes));
+  ABSL_ASSIGN_OR_RETURN(const int64_t dim_argument, context.Int(kDimAt));
+  ABSL_ASSIGN_OR_RETURN(const int dim, NormalizeDim(dim_argument, self->rank()));
+  ABSL_ASSIGN_OR_RETURN(const bool descending, context.Bool(kDimAt + 1));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* values, OutputOf(context, 0, self->dtype, *self));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* indices, OutputOf(context, 1, DType::kInt64, *self));
+  if (self->numel() == 0) return absl::OkStatus();
+  const TensorView from = AtLeastVector(*self), to = AtLeastVector(*values),
+                   places = AtLeastVector(*indices);
+  return WithSort(from.dtype, [&](auto by, DType read_as) {
+    return SortRows(context, by, read_as, from, dim, descending, to, places);
+  });
+}
+
+bool Accepts(const KernelContext& context) {
+  if (context.num_arguments() < 1) return false;
+  const TensorView* self = context.argument(0).get_if<TensorView>();
+  if (self == nullptr || !kRunTypes.contains(self->dtype)) return false;
+  return std::all_of(self->sizes.begin(), self->sizes.end(),
+                     [](int64_t size) { return size < kLongestNarrowRow; });
+}
+
+// Two rows of keys, along whichever dimension.
+uint64_t KeyScratch(const KernelContext& context) {
+  const TensorView* self = context.argument(0).get_if<TensorView>();
+  int64_t longest = 1;
+  for (int64_t size : self->sizes) longest = std::max(longest, size);
+  return WithSort(self->dtype, [&](auto by, DType) {
+    return 2 * static_cast<uint64_t>(longest) * sizeof(typename decltype(by)::KeyType);
+  });
+}
+
+constexpr KernelEngine kHighway = KernelEngine::kHighway;
+
+constexpr Kernel kKernels[] = {
+    {"aten.sort.default", "SortSimd", kHighway, &Sort<1>, &Accepts, &KeyScratch},
+    {"aten.sort.stable", "SortStableSimd", kHighway, &Sort<2>, &Accepts, &KeyScratch},
+};
+
+}  // namespace
+
+absl::Span<const Kernel> SortHighwayKernels() { return kKernels; }
+
+}  // namespace belay

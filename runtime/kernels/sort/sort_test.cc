@@ -1,0 +1,53 @@
+// Sorting against the reference kernel: equal elements keep their order, NaN is the largest.
+#include "gtest/gtest.h"
+#include "runtime/kernels/kernel_comparison.h"
+
+namespace belay {
+namespace {
+
+constexpr DType kDTypes[] = {DType::kFloat32, DType::kFloat16, DType::kBFloat16, DType::kFloat64,
+                             DType::kInt64,   DType::kInt32,   DType::kInt16,    DType::kInt8,
+                             DType::kUint8,   DType::kBool};
+
+TEST(SortTest, EveryTypeLengthAndOrder) {
+  KernelComparison comparison;
+  for (DType dtype : kDTypes) {
+    for (int64_t n : KernelComparison::Lengths(dtype)) {
+      for (bool descending : {false, true}) {
+        for (Values values : {Values::kNormal, Values::kFew, Values::kSpecial, Values::kWide}) {
+          if (dtype == DType::kBool && values != Values::kNormal) continue;
+          const TestTensorSpec self = {dtype, {2, n}, Layout::kRowMajor, values, 0};
+          ASSERT_TRUE(comparison.Compare({"aten.sort.default",
+                                          {self, EValue(int64_t{-1}), EValue(descending)},
+                                          {dtype, DType::kInt64}}));
+        }
+      }
+    }
+  }
+}
+
+TEST(SortTest, StableAlongEveryDimensionAndLayout) {
+  KernelComparison comparison;
+  for (DType dtype : {DType::kFloat32, DType::kInt64, DType::kBFloat16}) {
+    for (Layout layout : {Layout::kRowMajor, Layout::kReversed, Layout::kGaps}) {
+      for (int64_t dim = 0; dim < 3; ++dim) {
+        KernelCall call = {"aten.sort.stable",
+                           {TestTensorSpec{dtype, {7, 130, 9}, layout, Values::kFew, 0},
+                            EValue(true), EValue(dim), EValue(false)},
+                           {dtype, DType::kInt64}};
+        ASSERT_TRUE(comparison.Compare(call));
+        call.output_layout = layout;
+        ASSERT_TRUE(comparison.Compare(call));
+      }
+    }
+    for (const Sizes& sizes : {Sizes{}, Sizes{3, 0}}) {
+      ASSERT_TRUE(comparison.Compare(
+          {"aten.sort.stable",
+           {TestTensorSpec{dtype, sizes}, EValue(), EValue(int64_t{-1}), EValue(true)},
+           {dtype, DType::kInt64}}));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace belay
