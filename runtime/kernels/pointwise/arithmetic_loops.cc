@@ -78,6 +78,21 @@ struct ClampBoth : UnaryOp {
     return high < raised ? high : raised;
   }
 };
+// Between bounds of its own for each element; NaN where one of the three is.
+struct ClampBetween : UnaryOp {
+  static constexpr int kOperands = 3;
+  template <class T>
+  static HWY_INLINE T Of(T x, T low, T high) {
+    const T raised = x < low ? low : x;
+    const T clamped = high < raised ? high : raised;
+    if constexpr (kInteger<T>) {
+      return clamped;
+    } else {
+      const T bounded = high != high ? high : clamped;
+      return low != low ? low : bounded;
+    }
+  }
+};
 struct ClampHigh : UnaryOp {
   template <class T>
   static HWY_INLINE T Of(T x, T, T high) {
@@ -212,6 +227,9 @@ void Run(const void* const* operands, void* result, size_t n, const PointwisePar
   T* out = static_cast<T*>(result);
   if constexpr (Op::kOperands == 1) {
     for (size_t i = 0; i < n; ++i) out[i] = Op::Of(a[i], p, q);
+  } else if constexpr (Op::kOperands == 3) {
+    const T *b = static_cast<const T*>(operands[1]), *c = static_cast<const T*>(operands[2]);
+    for (size_t i = 0; i < n; ++i) out[i] = Op::Of(a[i], b[i], c[i]);
   } else {
     const T* b = static_cast<const T*>(operands[1]);
     for (size_t i = 0; i < n; ++i) out[i] = Op::Of(a[i], b[i], p, q);
@@ -284,7 +302,8 @@ VectorLoop FindArithmeticLoop(PointwiseOp op, DType type) {
 VectorLoop FindLoop(PointwiseOp op, DType type) {
   if (op <= PointwiseOp::kXor) return FindArithmeticLoop(op, type);
   if (op <= PointwiseOp::kWhere) return FindComparisonLoop(op, type);
-  return FindFloatLoop(op, type);
+  if (op <= PointwiseOp::kTrunc) return FindFloatLoop(op, type);
+  return FindTrigonometricLoop(op, type);
 }
 
 bool IsComparison(PointwiseOp op) { return op > PointwiseOp::kXor && op < PointwiseOp::kWhere; }

@@ -19,6 +19,7 @@ namespace belay {
   X(Abs)                        \
   X(Add)                        \
   X(And)                        \
+  X(ClampBetween)               \
   X(ClampHigh)                  \
   X(ClampLow)                   \
   X(ClampBoth)                  \
@@ -33,7 +34,7 @@ namespace belay {
   X(Gt)                         \
   X(IsInf)                      \
   X(IsNan) X(Le) X(LogicalAnd) X(LogicalNot) X(LogicalOr) X(LogicalXor) X(Lt) X(Ne) X(Where)
-// and float_loops.cc.
+// and float_loops.cc;
 #define BELAY_FLOAT_OPS(X) \
   X(Ceil)                  \
   X(Cos)                   \
@@ -48,11 +49,16 @@ namespace belay {
   X(Log)                   \
   X(Log10)                 \
   X(Log1p) X(Log2) X(Reciprocal) X(Round) X(Rsqrt) X(Sigmoid) X(Sin) X(Sqrt) X(Tanh) X(Trunc)
+// trigonometric_loops.cc has those that models seldom need.
+#define BELAY_TRIGONOMETRIC_OPS(X) \
+  X(Acos)                          \
+  X(Acosh)                         \
+  X(Asin) X(Asinh) X(Atan) X(Atanh) X(Cosh) X(Sinh) X(Tan)
 
 enum class PointwiseOp : uint8_t {
 #define BELAY_ENUMERATOR(name) k##name,
   BELAY_ARITHMETIC_OPS(BELAY_ENUMERATOR) BELAY_COMPARISON_OPS(BELAY_ENUMERATOR)
-      BELAY_FLOAT_OPS(BELAY_ENUMERATOR)
+      BELAY_FLOAT_OPS(BELAY_ENUMERATOR) BELAY_TRIGONOMETRIC_OPS(BELAY_ENUMERATOR)
 #undef BELAY_ENUMERATOR
 };
 
@@ -96,6 +102,7 @@ VectorLoop LoopForType(DType type, Of of) {
 VectorLoop FindArithmeticLoop(PointwiseOp op, DType type);
 VectorLoop FindComparisonLoop(PointwiseOp op, DType type);
 VectorLoop FindFloatLoop(PointwiseOp op, DType type);
+VectorLoop FindTrigonometricLoop(PointwiseOp op, DType type);
 
 }  // namespace belay
 

@@ -107,6 +107,21 @@ absl::Status Clamp(const KernelContext& context, PointwiseRequest& request) {
   return ClampToNumbers(request, context.argument(1), context.argument(2));
 }
 
+// (self, min?, max?), the bounds tensors. A NaN in any of the three is the result.
+absl::Status ClampTensor(const KernelContext& context, PointwiseRequest& request) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(3, 1));
+  const bool has_min = !context.is_none(1), has_max = !context.is_none(2);
+  if (!has_min && !has_max) return Refused();
+  ABSL_RETURN_IF_ERROR(request.call.Add(context, 0));
+  if (has_min) ABSL_RETURN_IF_ERROR(request.call.Add(context, 1));
+  if (has_max) ABSL_RETURN_IF_ERROR(request.call.Add(context, 2));
+  ABSL_ASSIGN_OR_RETURN(request.types, request.call.Promote(kOrderedRule));
+  request.op = !has_max   ? PointwiseOp::kMaximum
+               : !has_min ? PointwiseOp::kMinimum
+                          : PointwiseOp::kClampBetween;
+  return absl::OkStatus();
+}
+
 // (self, min_val, max_val): the bounds do not take part in promotion.
 absl::Status Hardtanh(const KernelContext& context, PointwiseRequest& request) {
   ABSL_RETURN_IF_ERROR(context.CheckArity(3, 1));

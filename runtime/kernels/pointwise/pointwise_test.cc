@@ -38,6 +38,7 @@ DType ResultOf(const Row& row, DType dtype) {
 
 bool IsMaskedFill(const Row& row) { return Contains(row.op, "masked_fill"); }
 bool IsWhere(const Row& row) { return Contains(row.op, "where"); }
+bool IsClamp(const Row& row) { return row.op == "aten.clamp.Tensor"; }
 bool IsBinary(const Row& row) {
   return Contains(row.read, "Plain<2") || Contains(row.read, "Scaled<");
 }
@@ -68,6 +69,8 @@ KernelCall CallOf(const Row& row, DType dtype, const Sizes& a, const Sizes& b, V
                        mask = {DType::kBool, b, layout_b, Values::kNormal, 0};
   if (IsWhere(row)) {
     call.arguments = {mask, first, second};
+  } else if (IsClamp(row)) {
+    call.arguments = {first, second, TestTensorSpec{dtype, b, layout_b, Values::kPositive, 0}};
   } else if (IsMaskedFill(row)) {
     call.arguments = {first, mask};
     call.arguments.push_back(HasNumber(row) ? TestArgument(EValue(int64_t{1}))
@@ -149,10 +152,10 @@ TEST(PointwiseTest, EveryLayoutAndBroadcast) {
           ASSERT_TRUE(comparison.Compare(call));
           call.output_layout = Layout::kReversed;
           ASSERT_TRUE(comparison.Compare(call));
-          if (!IsBinary(row) && !IsWhere(row) && !IsMaskedFill(row)) break;
+          if (!IsBinary(row) && !IsWhere(row) && !IsMaskedFill(row) && !IsClamp(row)) break;
         }
       }
-      if (!IsBinary(row) && !IsWhere(row) && !IsMaskedFill(row)) continue;
+      if (!IsBinary(row) && !IsWhere(row) && !IsMaskedFill(row) && !IsClamp(row)) continue;
       for (const auto& [x, y] : std::vector<std::pair<Sizes, Sizes>>{{{3, 5, 70}, {70}},
                                                                      {{3, 5, 70}, {5, 1}},
                                                                      {{3, 1, 7}, {5, 1}},
@@ -177,6 +180,13 @@ TEST(PointwiseTest, FormsOfOperatorsWithParameters) {
                                                 {EValue(), EValue(int64_t{2})},
                                                 {EValue(int64_t{3}), EValue(int64_t{-3})}}) {
       ASSERT_TRUE(comparison.Compare({"aten.clamp.default", {tensor(dtype), low, high}, {dtype}}));
+    }
+    for (Values values : {Values::kFew, Values::kSpecial}) {
+      const TestTensorSpec bound = {dtype, {131}, Layout::kRowMajor, values, 0};
+      for (const auto& [low, high] : std::vector<std::pair<TestArgument, TestArgument>>{
+               {bound, EValue()}, {EValue(), bound}, {bound, tensor(dtype)}}) {
+        ASSERT_TRUE(comparison.Compare({"aten.clamp.Tensor", {tensor(dtype), low, high}, {dtype}}));
+      }
     }
     for (int64_t e : {0, 1, 2, 3}) {
       ASSERT_TRUE(

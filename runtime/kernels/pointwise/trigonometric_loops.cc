@@ -1,0 +1,144 @@
+#include "runtime/kernels/pointwise/loops.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "runtime/kernels/pointwise/trigonometric_loops.cc"
+#include "hwy/foreach_target.h"
+// Must come after foreach_target.h.
+#include <cmath>
+#include <limits>
+
+#include "hwy/highway.h"
+#include "runtime/kernels/math-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace belay {
+namespace HWY_NAMESPACE {
+
+// The function of the C library where lanes are not all in a vector function's domain, which is
+// `lowest` <= |x| <= `highest`.
+template <class D, class V>
+HWY_INLINE V InDomain(D d, V x, V y, float lowest, float highest, float (*exact)(float)) {
+  const V size = hn::Abs(x);
+  const auto inside = hn::And(hn::Ge(size, hn::Set(d, lowest)), hn::Le(size, hn::Set(d, highest)));
+  if (HWY_LIKELY(hn::AllTrue(d, inside))) return y;
+  HWY_ALIGN float in[hn::MaxLanes(d)], out[hn::MaxLanes(d)];
+  hn::Store(x, d, in);
+  hn::Store(hn::IfThenElse(inside, y, hn::Set(d, std::numeric_limits<float>::quiet_NaN())), d, out);
+  for (size_t i = 0; i < hn::Lanes(d); ++i) {
+    if (std::isnan(out[i])) out[i] = exact(in[i]);
+  }
+  return hn::Load(d, out);
+}
+inline float ExactTan(float x) { return std::tan(x); }
+
+// What |x| <= 1 makes of `y`, and NaN elsewhere.
+template <class D, class V>
+HWY_INLINE V InUnit(D d, V x, V y) {
+  return hn::IfThenElse(hn::Le(hn::Abs(x), hn::Set(d, 1.0f)), y,
+                        hn::Set(d, std::numeric_limits<float>::quiet_NaN()));
+}
+
+// Half of e^|x|, without overflow where the half is finite.
+template <class D, class V>
+HWY_INLINE V HalfExp(D d, V x) {
+  const V root = SafeExp(d, hn::Mul(hn::Set(d, 0.5f), hn::Abs(x)));
+  return hn::Mul(hn::Mul(hn::Set(d, 0.5f), root), root);
+}
+template <class D, class V>
+HWY_INLINE V VectorCosh(D d, V x) {
+  const V half = HalfExp(d, x);
+  return hn::Add(half, hn::Div(hn::Set(d, 0.25f), half));
+}
+template <class D, class V>
+HWY_INLINE V VectorSinh(D d, V x) {
+  const V half = HalfExp(d, x), size = hn::Abs(x);
+  const V large = hn::CopySign(hn::Sub(half, hn::Div(hn::Set(d, 0.25f), half)), x);
+  // Next to zero the difference of exponentials is taken without them.
+  const V bounded = hn::Clamp(x, hn::Set(d, -1.0f), hn::Set(d, 1.0f));
+  const V near = hn::IfThenElse(hn::Lt(size, hn::Set(d, 1e-5f)), x, hn::Sinh(d, bounded));
+  return hn::IfThenElse(hn::Lt(size, hn::Set(d, 1.0f)), near, large);
+}
+
+// Odd functions that are the identity next to zero.
+template <class D, class V>
+HWY_INLINE V Odd(D d, V x, V y) {
+  return hn::IfThenElse(hn::Lt(hn::Abs(x), hn::Set(d, 1e-5f)), x, hn::CopySign(y, x));
+}
+
+template <class D, class V>
+HWY_INLINE V VectorAsinh(D d, V x) {
+  // Beyond, the square is the size of 1 no more, and might overflow: log(2|x|).
+  const V size = hn::Abs(x), edge = hn::Set(d, 1e4f);
+  const V far = hn::Add(SafeLog(d, size), hn::Set(d, 0.693147181f));
+  return Odd(d, x, hn::IfThenElse(hn::Gt(size, edge), far, hn::Asinh(d, hn::Min(size, edge))));
+}
+template <class D, class V>
+HWY_INLINE V VectorAcosh(D d, V x) {
+  const V one = hn::Set(d, 1.0f), edge = hn::Set(d, 1e4f);
+  const V far = hn::Add(SafeLog(d, x), hn::Set(d, 0.693147181f));
+  const V near = hn::Acosh(d, hn::Clamp(x, one, edge));
+  const V y = hn::IfThenElse(hn::Gt(x, edge), far, near);
+  return hn::IfThenElse(hn::Ge(x, one), y, hn::Set(d, std::numeric_limits<float>::quiet_NaN()));
+}
+template <class D, class V>
+HWY_INLINE V VectorAtanh(D d, V x) {
+  const V size = hn::Abs(x), one = hn::Set(d, 1.0f);
+  const V y = hn::IfThenElse(hn::Eq(size, one), hn::Set(d, std::numeric_limits<float>::infinity()),
+                             hn::Atanh(d, size));
+  return InUnit(d, x, Odd(d, x, y));
+}
+template <class D, class V>
+HWY_INLINE V VectorAtan(D d, V x) {
+  return hn::IfThenElse(hn::IsNaN(x), x, Odd(d, x, hn::Atan(d, hn::Abs(x))));
+}
+
+#define BELAY_DEFINE(name, expression)                                                     \
+  void name(const void* const* operands, void* result, size_t n, const PointwiseParams&) { \
+    const hn::ScalableTag<float> d;                                                        \
+    const float* in = static_cast<const float*>(operands[0]);                              \
+    float* out = static_cast<float*>(result);                                              \
+    for (size_t i = 0; i < n; i += hn::Lanes(d)) {                                         \
+      const size_t count = HWY_MIN(hn::Lanes(d), n - i);                                   \
+      /* What is not there must not be out of a domain. */                                 \
+      const auto x = hn::LoadNOr(hn::Set(d, 1.0f), d, in + i, count);                      \
+      hn::StoreN(expression, d, out + i, count);                                           \
+    }                                                                                      \
+  }
+BELAY_DEFINE(Acos, InUnit(d, x, hn::Acos(d, x)))
+BELAY_DEFINE(Acosh, VectorAcosh(d, x))
+BELAY_DEFINE(Asin, InUnit(d, x, Odd(d, x, hn::Asin(d, hn::Abs(x)))))
+BELAY_DEFINE(Asinh, hn::IfThenElse(hn::IsNaN(x), x, VectorAsinh(d, x)))
+BELAY_DEFINE(Atan, VectorAtan(d, x))
+BELAY_DEFINE(Atanh, VectorAtanh(d, x))
+BELAY_DEFINE(Cosh, hn::IfThenElse(hn::IsNaN(x), x, VectorCosh(d, x)))
+BELAY_DEFINE(Sinh, hn::IfThenElse(hn::IsNaN(x), x, VectorSinh(d, x)))
+BELAY_DEFINE(Tan, InDomain(d, x, hn::Div(hn::Sin(d, x), hn::Cos(d, x)), 1e-5f, 39000.0f, &ExactTan))
+#undef BELAY_DEFINE
+
+VectorLoop FindTrigonometricLoopImpl(PointwiseOp op, DType type) {
+  if (type != DType::kFloat32) return nullptr;
+  switch (op) {
+#define BELAY_CASE(name)     \
+  case PointwiseOp::k##name: \
+    return static_cast<VectorLoop>(&name);
+    BELAY_TRIGONOMETRIC_OPS(BELAY_CASE)
+#undef BELAY_CASE
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace belay
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace belay {
+
+HWY_EXPORT(FindTrigonometricLoopImpl);
+VectorLoop FindTrigonometricLoop(PointwiseOp op, DType type) {
+  return HWY_DYNAMIC_DISPATCH(FindTrigonometricLoopImpl)(op, type);
+}
+
+}  // namespace belay
+#endif  // HWY_ONCE
