@@ -178,7 +178,6 @@ void ForEachOuter(const Plan& plan, int rank, Fn&& fn) {
 
 void MoveElements(Plan plan, const std::byte* from, std::byte* to, size_t size) {
   const int64_t bytes = static_cast<int64_t>(size);
-  const CopyLoops loops = HWY_DYNAMIC_DISPATCH(CopyLoopsImpl)(size);
   if (plan.rank == 0) {
     std::memmove(to, from, size);
     return;
@@ -191,6 +190,7 @@ void MoveElements(Plan plan, const std::byte* from, std::byte* to, size_t size) 
     });
     return;
   }
+  const CopyLoops loops = HWY_DYNAMIC_DISPATCH(CopyLoopsImpl)(size);
   // The source's innermost dimension is another one: a transposed plane.
   for (int d = 0; d < last && plan.to[last] == 1; ++d) {
     if (plan.from[d] != 1) continue;
@@ -238,6 +238,11 @@ void ConvertElements(const Plan& plan, const TensorView& from, const TensorView&
 
 absl::Status CopyStrided(const TensorView& from, const TensorView& to) {
   const bool converts = from.dtype != to.dtype;
+  if (!converts && from.sizes == to.sizes && from.is_contiguous() && to.is_contiguous()) {
+    const size_t bytes = from.nbytes();
+    if (bytes != 0) std::memmove(to.data, from.data, bytes);
+    return absl::OkStatus();
+  }
   const bool known = converts ? kRunTypes.contains(from.dtype) && kRunTypes.contains(to.dtype)
                               : DTypeSize(from.dtype) <= 8;
   // Its errors, and the dtypes that have no loops here.

@@ -28,8 +28,7 @@ struct IndexLoop {
     IndexedDim dim;
     int number = 0;  // of the dimension, for errors
   };
-  Operand operands[kMaxRank];
-  int count = 0;
+  absl::Span<Operand> operands;
   Sizes positions;
   Strides dense;                  // over the positions
   ElementBlock block;             // of one place, from table to dense
@@ -42,7 +41,7 @@ void JoinPositions(IndexLoop& loop) {
     if (loop.positions.size() == 1) return;
     const bool single = loop.positions[d] == 1;
     bool joins = d > 0 && loop.dense[d - 1] == loop.dense[d] * loop.positions[d];
-    for (int k = 0; joins && k < loop.count; ++k) {
+    for (size_t k = 0; joins && k < loop.operands.size(); ++k) {
       const Strides& s = loop.operands[k].index.strides;
       joins = s[d - 1] == s[d] * loop.positions[d];
     }
@@ -55,8 +54,8 @@ void JoinPositions(IndexLoop& loop) {
     }
     loop.positions.erase(d);
     loop.dense.erase(d);
-    for (int k = 0; k < loop.count; ++k) {
-      Strides& s = loop.operands[k].index.strides;
+    for (IndexLoop::Operand& operand : loop.operands) {
+      Strides& s = operand.index.strides;
       if (keep >= 0) s[keep] = s[d];
       s.erase(d);
     }
@@ -90,7 +89,7 @@ absl::Status LoadPlaces(const IndexLoop& loop, const int64_t* offsets, int64_t d
   size_t first_bad = static_cast<size_t>(n);
   int64_t bad = 0;
   const IndexLoop::Operand* of = nullptr;
-  for (int k = 0; k < loop.count; ++k) {
+  for (size_t k = 0; k < loop.operands.size(); ++k) {
     const IndexLoop::Operand& operand = loop.operands[k];
     const int64_t step = last < 0 ? 0 : operand.index.strides[last];
     int64_t indices[kBatch];
@@ -197,7 +196,9 @@ absl::Status RunLoop(IndexLoop& loop, const TensorView& table, const TensorView&
     for (; d >= 0; --d) {
       const bool wraps = ++at[d] == loop.positions[d];
       const int64_t step = wraps ? 1 - loop.positions[d] : 1;
-      for (int k = 0; k < loop.count; ++k) offsets[k] += step * loop.operands[k].index.strides[d];
+      for (size_t k = 0; k < loop.operands.size(); ++k) {
+        offsets[k] += step * loop.operands[k].index.strides[d];
+      }
       dense_offset += step * loop.dense[d];
       if (!wraps) break;
       at[d] = 0;
@@ -206,21 +207,30 @@ absl::Status RunLoop(IndexLoop& loop, const TensorView& table, const TensorView&
   }
 }
 
-// What a list of indices into `table` means for a dense tensor of the result's sizes.
-IndexLoop LoopOf(const IndexWalk& walk, const TensorView& table, const Strides& dense) {
+// Runs the loop that a list of at most kMost indices into `table` means for a dense tensor of the
+// result's sizes.
+template <bool kPut, size_t kMost>
+absl::Status RunOperands(const IndexWalk& walk, const TensorView& table, const TensorView& dense) {
+  IndexLoop::Operand operands[kMost];
   IndexLoop loop;
-  for (const IndexWalk::Operand& operand : walk.operands()) {
-    loop.operands[loop.count++] = {
-        operand.index,
-        {table.sizes[operand.dim], table.strides[operand.dim], /*wraps=*/true},
-        operand.dim};
+  for (size_t k = 0; k < walk.operands().size(); ++k) {
+    const auto& [index, dim] = walk.operands()[k];
+    operands[k] = {index, {table.sizes[dim], table.strides[dim], /*wraps=*/true}, dim};
   }
+  loop.operands = absl::MakeSpan(operands, walk.operands().size());
   loop.positions = walk.positions();
   for (int d = 0; d < loop.positions.size(); ++d) {
-    loop.dense.push_back(dense[walk.first_position() + d]);
+    loop.dense.push_back(dense.strides[walk.first_position() + d]);
   }
-  loop.block = walk.BlockFromSelf(dense);
-  return loop;
+  loop.block = walk.BlockFromSelf(dense.strides);
+  return RunLoop<kPut>(loop, table, dense);
+}
+
+template <bool kPut>
+absl::Status RunWalk(const IndexWalk& walk, const TensorView& table, const TensorView& dense) {
+  // Room for many takes time, and most calls have one.
+  if (walk.operands().size() == 1) return RunOperands<kPut, 1>(walk, table, dense);
+  return RunOperands<kPut, kMaxRank>(walk, table, dense);
 }
 
 uint64_t MaskScratch(const KernelContext& context) { return IndexWalk::ScratchBytes(context, 1); }
@@ -235,8 +245,7 @@ absl::Status Index(KernelContext& context) {
                         OutputOf(context, 0, from.dtype, ToDims(walk.result_sizes())));
   if (HasNoElements(walk.result_sizes())) return absl::OkStatus();
   if (walk.operands().empty()) return CopyStrided(from, *out);
-  IndexLoop loop = LoopOf(walk, from, out->strides);
-  return RunLoop<false>(loop, from, *out);
+  return RunWalk<false>(walk, from, *out);
 }
 
 // (weight, indices, padding_idx, scale_grad_by_freq, sparse)
@@ -247,8 +256,9 @@ absl::Status Embedding(KernelContext& context) {
   const TensorView table = *weight;
   ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> dims,
                         EmbeddingShape<CheckedInt>(ToDims(table.sizes), ToDims(indices->sizes)));
+  IndexLoop::Operand operand = {*indices, {table.sizes[0], table.strides[0], false}, 0};
   IndexLoop loop;
-  loop.operands[loop.count++] = {*indices, {table.sizes[0], table.strides[0], false}, 0};
+  loop.operands = absl::MakeSpan(&operand, 1);
   loop.positions = indices->sizes;
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, table.dtype, dims));
   const int last = out->rank() - 1;
@@ -287,8 +297,7 @@ absl::Status PutInto(const KernelContext& context, const TensorView& out) {
     return absl::InternalError("the call changed after the kernel was chosen");
   ABSL_ASSIGN_OR_RETURN(const TensorView from, ExpandTo(*values, walk.result_sizes()));
   if (HasNoElements(walk.result_sizes())) return absl::OkStatus();
-  IndexLoop loop = LoopOf(walk, out, from.strides);
-  return RunLoop<true>(loop, out, from);
+  return RunWalk<true>(walk, out, from);
 }
 
 absl::Status IndexPut(KernelContext& context) {
