@@ -53,6 +53,19 @@ void DequantizeInt16RunImpl(const int16_t* in, size_t n, float zero, float scale
   DequantizeIntegers(in, n, zero, scale, out);
 }
 
+template <class T>
+HWY_INLINE void EachOf(const void* in, size_t n, const float* HWY_RESTRICT zero,
+                       const float* HWY_RESTRICT scale, float* HWY_RESTRICT out) {
+  const T* HWY_RESTRICT x = static_cast<const T*>(in);
+  for (size_t i = 0; i < n; ++i) out[i] = (static_cast<float>(x[i]) - zero[i]) * scale[i];
+}
+void DequantizeEachImpl(DType dtype, const void* in, size_t n, const float* zero,
+                        const float* scale, float* out) {
+  if (dtype == DType::kInt8) return EachOf<int8_t>(in, n, zero, scale, out);
+  if (dtype == DType::kUint8) return EachOf<uint8_t>(in, n, zero, scale, out);
+  EachOf<int16_t>(in, n, zero, scale, out);
+}
+
 void AddRunsImpl(const float* HWY_RESTRICT a, const float* HWY_RESTRICT b, size_t n,
                  float* HWY_RESTRICT out) {
   for (size_t i = 0; i < n; ++i) out[i] = a[i] + b[i];
@@ -113,6 +126,11 @@ void DequantizeInt16Run(const int16_t* in, size_t n, float zero, float scale, fl
   HWY_DYNAMIC_DISPATCH(DequantizeInt16RunImpl)(in, n, zero, scale, out);
 }
 
+HWY_EXPORT(DequantizeEachImpl);
+void DequantizeEach(DType dtype, const void* in, size_t n, const float* zero, const float* scale,
+                    float* out) {
+  HWY_DYNAMIC_DISPATCH(DequantizeEachImpl)(dtype, in, n, zero, scale, out);
+}
 HWY_EXPORT(AddRunsImpl);
 HWY_EXPORT(WidenExtentImpl);
 void AddRuns(const float* a, const float* b, size_t n, float* out) {

@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "absl/types/span.h"
+#include "runtime/core/dtype.h"
 #include "runtime/kernel/kernel.h"
 
 namespace belay {
@@ -31,7 +32,11 @@ void DequantizeInt8Run(const int8_t* in, size_t n, float zero, float scale, floa
 void DequantizeUint8Run(const uint8_t* in, size_t n, float zero, float scale, float* out);
 void DequantizeInt16Run(const int16_t* in, size_t n, float zero, float scale, float* out);
 
-// out[i] = (a[i] + b[i]).
+// out[i] = (in[i] - zero[i]) * scale[i], of elements of int8, uint8 or int16.
+void DequantizeEach(DType dtype, const void* in, size_t n, const float* zero, const float* scale,
+                    float* out);
+
+// out[i] = a[i] + b[i].
 void AddRuns(const float* a, const float* b, size_t n, float* out);
 
 // Widens [low, high] to n elements. False when one of them is NaN; then the bounds are undefined.

@@ -77,41 +77,91 @@ bool ForEachPiece(const QuantizedGrid& grid, Map&& map) {
   return true;
 }
 
-bool IsOneNumber(const QuantizedParameter& p) {
-  return std::all_of(p.strides.begin(), p.strides.end(), [](int64_t s) { return s == 0; });
-}
-
-// Dequantises a tensor without gaps into float32 in the same layout, with one scale and one zero
-// point. False: it is another call. Most models have no other, and many a tensor of theirs is
-// small, so this comes before everything that must be asked of others.
-bool DequantizeDense(const QuantizedGrid& grid, double zero, double scale) {
-  const TensorView &in = *grid.input, &out = *grid.output;
-  if (out.dtype != DType::kFloat32 || !(grid.in == grid.out) || !IsDense(grid.sizes, grid.in)) {
-    return false;
-  }
-  const size_t n = static_cast<size_t>(out.numel());
-  const float z = static_cast<float>(zero), s = static_cast<float>(scale);
-  switch (in.dtype) {
-    case DType::kInt8:
-      DequantizeInt8Run(in.as<const int8_t>(), n, z, s, out.as<float>());
-      return true;
-    case DType::kUint8:
-      DequantizeUint8Run(in.as<const uint8_t>(), n, z, s, out.as<float>());
-      return true;
-    case DType::kInt16:
-      DequantizeInt16Run(in.as<const int16_t>(), n, z, s, out.as<float>());
-      return true;
-    default:
-      return false;
-  }
-}
-
 constexpr int64_t kExactZero = 1 << 22;
 
 // Whether zero point and scale are floats, and small enough for differences to be exact.
 bool IsExact(double zero, double scale) {
   return std::abs(zero) <= kExactZero && static_cast<double>(static_cast<float>(zero)) == zero &&
          static_cast<double>(static_cast<float>(scale)) == scale;
+}
+
+// Dequantises n elements that lie side by side, of one of kSmallIntegers.
+void DequantizeTogether(DType dtype, const void* in, size_t n, float zero, float scale,
+                        float* out) {
+  if (dtype == DType::kInt8)
+    return DequantizeInt8Run(static_cast<const int8_t*>(in), n, zero, scale, out);
+  if (dtype == DType::kUint8)
+    return DequantizeUint8Run(static_cast<const uint8_t*>(in), n, zero, scale, out);
+  DequantizeInt16Run(static_cast<const int16_t*>(in), n, zero, scale, out);
+}
+
+bool IsOneNumber(const QuantizedParameter& p) {
+  return std::all_of(p.strides.begin(), p.strides.end(), [](int64_t s) { return s == 0; });
+}
+
+// The next three dequantise kSmallIntegers into float32 without a way through buffers, which is
+// long for small tensors and short runs. False: it is another call; then the result must be
+// computed otherwise, also where a part of it is written.
+bool DequantizeDense(const QuantizedGrid& grid) {
+  const TensorView &in = *grid.input, &out = *grid.output;
+  if (!IsOneNumber(grid.scale) || !IsOneNumber(grid.zero_point)) return false;
+  if (!(grid.in == grid.out) || !IsDense(grid.sizes, grid.in)) return false;
+  const double zero = grid.zero_point(0), scale = grid.scale(0);
+  if (!IsExact(zero, scale)) return false;
+  DequantizeTogether(in.dtype, in.data, static_cast<size_t>(out.numel()), static_cast<float>(zero),
+                     static_cast<float>(scale), out.as<float>());
+  return true;
+}
+
+// Runs that have one scale and zero point and lie together.
+bool DequantizeRuns(const QuantizedGrid& grid) {
+  const Runs runs = RunsOf(grid);
+  if (runs.length < 4 || !IsContiguous(runs.inner, runs.in) ||
+      !IsContiguous(runs.inner, runs.out)) {
+    return false;
+  }
+  const int64_t in_bytes = static_cast<int64_t>(DTypeSize(grid.input->dtype));
+  for (StridedIterator<4> it(runs.outer,
+                             {grid.in, grid.out, grid.scale.strides, grid.zero_point.strides});
+       !it.done(); it.Next()) {
+    const double zero = grid.zero_point(it.offset(3)), scale = grid.scale(it.offset(2));
+    if (!IsExact(zero, scale)) return false;
+    DequantizeTogether(grid.input->dtype,
+                       grid.input->as<const std::byte>() + it.offset(0) * in_bytes,
+                       static_cast<size_t>(runs.length), static_cast<float>(zero),
+                       static_cast<float>(scale), grid.output->as<float>() + it.offset(1));
+  }
+  return true;
+}
+
+// Rows whose elements have a scale and zero point each, the same in all rows.
+bool DequantizeColumns(const QuantizedGrid& grid) {
+  constexpr int64_t kColumns = 256;
+  const int last = grid.sizes.size() - 1;
+  if (last < 0 || grid.in[last] != 1 || grid.out[last] != 1) return false;
+  for (int d = 0; d < last; ++d) {
+    if (grid.scale.strides[d] != 0 || grid.zero_point.strides[d] != 0) return false;
+  }
+  Sizes rows = grid.sizes;
+  rows.erase(last);
+  const int64_t in_bytes = static_cast<int64_t>(DTypeSize(grid.input->dtype));
+  for (int64_t first = 0; first < grid.sizes[last]; first += kColumns) {
+    const int64_t n = std::min(kColumns, grid.sizes[last] - first);
+    float zeros[kColumns], scales[kColumns];
+    for (int64_t i = 0; i < n; ++i) {
+      const double zero = grid.zero_point((first + i) * grid.zero_point.strides[last]),
+                   scale = grid.scale((first + i) * grid.scale.strides[last]);
+      if (!IsExact(zero, scale)) return false;
+      zeros[i] = static_cast<float>(zero);
+      scales[i] = static_cast<float>(scale);
+    }
+    for (StridedIterator<2> it(rows, {grid.in, grid.out}); !it.done(); it.Next()) {
+      DequantizeEach(
+          grid.input->dtype, grid.input->as<const std::byte>() + (it.offset(0) + first) * in_bytes,
+          static_cast<size_t>(n), zeros, scales, grid.output->as<float>() + it.offset(1) + first);
+    }
+  }
+  return true;
 }
 
 struct Engine {
@@ -193,9 +243,9 @@ struct Engine {
       return false;
     }
     if (grid.input->numel() == 0) return true;
-    if (IsOneNumber(grid.scale) && IsOneNumber(grid.zero_point)) {
-      const double zero = grid.zero_point(0), scale = grid.scale(0);
-      if (IsExact(zero, scale) && DequantizeDense(grid, zero, scale)) return true;
+    if (grid.output->dtype == DType::kFloat32 &&
+        (DequantizeDense(grid) || DequantizeRuns(grid) || DequantizeColumns(grid))) {
+      return true;
     }
     bool small = true;
     const bool done =

@@ -126,6 +126,25 @@ TEST(QuantizeTest, OneDenseTensorOfEveryLength) {
   }
 }
 
+TEST(QuantizeTest, ColumnsOfEveryNumber) {
+  KernelComparison comparison;
+  for (const Quantized& q : kQuantized) {
+    if (q.dtype == DType::kInt32) continue;
+    for (int64_t n : KernelComparison::Lengths(q.dtype)) {
+      if (n == 0) continue;  // without scales
+      for (int64_t axis : {0, 1}) {
+        const Sizes channels = {axis == 0 ? 3 : n};
+        ASSERT_TRUE(comparison.Compare(
+            {"quantized_decomposed.dequantize_per_channel.default",
+             {TestTensorSpec{q.dtype, {3, n}, Layout::kRowMajor, Values::kWide, 0},
+              Scales(channels), ZeroPoints(channels), EValue(axis), EValue(q.low), EValue(q.high),
+              EValue(q.dtype), EValue()},
+             {DType::kFloat32}}));
+      }
+    }
+  }
+}
+
 TEST(QuantizeTest, SumsOfEveryTypeLengthAndLayout) {
   KernelComparison comparison;
   for (const Quantized& q : kQuantized) {
