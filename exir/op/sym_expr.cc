@@ -216,7 +216,7 @@ SymExpr SymExprAccess::MakeSymbol(std::string_view name) {
   return SymExpr(std::shared_ptr<const SymExpr::Node>(std::move(node)));
 }
 
-int SymExprAccess::Compare(const SymExpr& a, const SymExpr& b) {
+int SymExprAccess::Compare(const SymExpr& a, const SymExpr& b, bool by_identity) {
   if (a.node_ == b.node_) return a.int_ < b.int_ ? -1 : a.int_ > b.int_ ? 1 : 0;
   const int rank_a = Rank(a), rank_b = Rank(b);
   if (rank_a != rank_b) return rank_a < rank_b ? -1 : 1;
@@ -226,10 +226,13 @@ int SymExprAccess::Compare(const SymExpr& a, const SymExpr& b) {
   }
   if (a.kind() == Kind::kBool) return static_cast<int>(*a.AsBool()) - static_cast<int>(*b.AsBool());
   if (const int order = a.name().compare(b.name()); order != 0) return order < 0 ? -1 : 1;
-  if (IsOpaque(a)) return std::less<const SymExpr::Node*>()(a.node_.get(), b.node_.get()) ? -1 : 1;
+  if (IsOpaque(a)) {
+    if (!by_identity) return 0;
+    return std::less<const SymExpr::Node*>()(a.node_.get(), b.node_.get()) ? -1 : 1;
+  }
   const absl::Span<const SymExpr> x = a.arguments(), y = b.arguments();
   for (size_t i = 0; i < x.size() && i < y.size(); ++i) {
-    if (const int order = Compare(x[i], y[i]); order != 0) return order;
+    if (const int order = Compare(x[i], y[i], by_identity); order != 0) return order;
   }
   return x.size() == y.size() ? 0 : x.size() < y.size() ? -1 : 1;
 }

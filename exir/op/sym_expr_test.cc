@@ -360,6 +360,21 @@ TEST(SymExprTest, KnowsWhatKindOfValueItIs) {
   EXPECT_EQ(Parse("Where(s > 1, 0.5, s)").value_kind(), K::kFloat);
 }
 
+TEST(SymExprTest, OpaquesAreSortedAlikeWhereverTheyAre) {
+  // One of two orders is not that of their places in memory.
+  const SymExpr a = SymExpr::Float(std::nan("")), b = SymExpr::Float(std::nan(""));
+  const SymExpr s = SymExpr::Symbol("s0");
+  EXPECT_EQ((a + 2 * b).ToString(), "Opaque() + 2*Opaque()");
+  EXPECT_EQ((b + 2 * a).ToString(), "Opaque() + 2*Opaque()");
+  EXPECT_EQ((2 * a + b).ToString(), "2*Opaque() + Opaque()");
+  EXPECT_EQ((2 * b + a).ToString(), "2*Opaque() + Opaque()");
+  EXPECT_EQ((a * s + 2 * b * s).ToString(), (b * s + 2 * a * s).ToString());
+  EXPECT_EQ(SymMax(a + 1, b + 2).ToString(), SymMax(b + 1, a + 2).ToString());
+  EXPECT_FALSE(a == b);
+  EXPECT_EQ(a + s, s + a);
+  EXPECT_EQ(a - a, SymExpr(0));
+}
+
 TEST(SymExprTest, CollectsSymbolsOnce) {
   std::vector<std::string> symbols;
   Parse("s1*s0 + FloorDiv(s1, u3)").CollectSymbols(symbols);

@@ -150,7 +150,7 @@ SymExpr Extremum(std::string_view name, std::vector<SymExpr> x) {
       flat.push_back(std::move(e));
     }
   }
-  std::sort(flat.begin(), flat.end());
+  SortStably(flat, SymExprAccess::CompareForms);
   flat.erase(std::unique(flat.begin(), flat.end()), flat.end());
   constexpr size_t kMaxCompared = 8;  // pairwise
   if (flat.size() <= kMaxCompared) {
@@ -167,7 +167,7 @@ SymExpr Extremum(std::string_view name, std::vector<SymExpr> x) {
       }
       if (!beaten) kept.push_back(e);
     }
-    std::sort(kept.begin(), kept.end());
+    SortStably(kept, SymExprAccess::CompareForms);
     flat = std::move(kept);
   }
   if (flat.size() == 1) return flat[0];
@@ -187,7 +187,7 @@ SymExpr Junction(std::string_view name, std::vector<SymExpr> x) {
       return SymExpr::Bool(!unit);
     }
   }
-  std::sort(flat.begin(), flat.end());
+  SortStably(flat, SymExprAccess::CompareForms);
   flat.erase(std::unique(flat.begin(), flat.end()), flat.end());
   if (flat.empty()) return SymExpr::Bool(unit);
   if (flat.size() == 1 && flat[0].value_kind() == ValueKind::kBool) return flat[0];

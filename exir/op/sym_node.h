@@ -2,8 +2,12 @@
 #ifndef BELAY_EXIR_OP_SYM_NODE_H_
 #define BELAY_EXIR_OP_SYM_NODE_H_
 
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "exir/op/sym_expr.h"
@@ -37,9 +41,31 @@ struct SymExprAccess {
   static SymExpr MakeFloat(double value);
   static SymExpr MakeBool(bool value);
   static SymExpr MakeSymbol(std::string_view name);
-  // A total order by structure; Opaques by identity.
-  static int Compare(const SymExpr& a, const SymExpr& b);
+  // A total order by structure; Opaques by identity, which differs from run to run.
+  static int Compare(const SymExpr& a, const SymExpr& b) { return Compare(a, b, true); }
+  // The same but for Opaques, which are all alike: what is sorted by it and stays in its order
+  // otherwise is printed in the same order by every run.
+  static int CompareForms(const SymExpr& a, const SymExpr& b) { return Compare(a, b, false); }
+  static int Compare(const SymExpr& a, const SymExpr& b, bool by_identity);
 };
+
+// Sorts by `compare`, which is less than 0 when its first argument comes first; what is alike stays
+// in its order. std::stable_sort, but for the function of <memory> that is deprecated.
+template <class Container, class Compare>
+void SortStably(Container& items, const Compare& compare) {
+  const auto precedes = [&](const auto& a, const auto& b) { return compare(a, b) < 0; };
+  if (std::is_sorted(items.begin(), items.end(), precedes)) return;
+  std::vector<size_t> order(items.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    const int c = compare(items[a], items[b]);
+    return c != 0 ? c < 0 : a < b;
+  });
+  Container sorted;
+  sorted.reserve(items.size());
+  for (size_t i : order) sorted.push_back(std::move(items[i]));
+  items = std::move(sorted);
+}
 
 inline bool IsFunction(const SymExpr& e, std::string_view name) {
   return e.kind() == SymExpr::Kind::kFunction && e.name() == name;

@@ -16,9 +16,9 @@ constexpr size_t kMaxDividendTerms = 64;
 constexpr size_t kMaxDivisorTerms = 8;
 
 // Higher powers and longer products come first, the number last: s0**2 + s0 + 1.
-int CompareMonomials(const SymMonomial& a, const SymMonomial& b) {
+int CompareMonomials(const SymMonomial& a, const SymMonomial& b, bool by_identity) {
   for (size_t i = 0; i < a.size() && i < b.size(); ++i) {
-    if (const int c = SymExprAccess::Compare(a[i].base, b[i].base); c != 0) return c;
+    if (const int c = SymExprAccess::Compare(a[i].base, b[i].base, by_identity); c != 0) return c;
     if (a[i].exponent != b[i].exponent) return a[i].exponent > b[i].exponent ? -1 : 1;
   }
   return a.size() == b.size() ? 0 : a.size() > b.size() ? -1 : 1;
@@ -26,8 +26,8 @@ int CompareMonomials(const SymMonomial& a, const SymMonomial& b) {
 
 // Sorts and merges the factors; false on overflow.
 bool NormaliseMonomial(SymMonomial& m) {
-  std::sort(m.begin(), m.end(), [](const SymFactor& a, const SymFactor& b) {
-    return SymExprAccess::Compare(a.base, b.base) < 0;
+  SortStably(m, [](const SymFactor& a, const SymFactor& b) {
+    return SymExprAccess::CompareForms(a.base, b.base);
   });
   size_t out = 0;
   for (size_t i = 0; i < m.size();) {
@@ -159,14 +159,15 @@ std::optional<SymPolynomial> Normalise(std::vector<SymTerm> terms) {
   for (SymTerm& t : terms) {
     if (t.coefficient.is_float && t.coefficient.is_zero()) t.monomial.clear();  // 0.0 * s is 0.0
   }
-  std::sort(terms.begin(), terms.end(), [](const SymTerm& a, const SymTerm& b) {
-    return CompareMonomials(a.monomial, b.monomial) < 0;
+  SortStably(terms, [](const SymTerm& a, const SymTerm& b) {
+    return CompareMonomials(a.monomial, b.monomial, /*by_identity=*/false);
   });
   SymPolynomial result;
   for (size_t i = 0; i < terms.size();) {
     SymNumber coefficient = SymNumber::Int(0);
     size_t j = i;
-    for (; j < terms.size() && CompareMonomials(terms[i].monomial, terms[j].monomial) == 0; ++j) {
+    for (; j < terms.size() && CompareMonomials(terms[i].monomial, terms[j].monomial, true) == 0;
+         ++j) {
       const std::optional<SymNumber> sum = Add(coefficient, terms[j].coefficient);
       if (!sum.has_value()) return std::nullopt;
       coefficient = *sum;

@@ -50,7 +50,8 @@ TEST(TypedStatusTest, SaysWhatIsWrongWithOthers) {
 }
 
 TEST(RoundTripTest, HoldsForWhatIsPrintedRight) {
-  for (const std::string_view text : {"2*s0 + 1", "FloorDiv(s0, 2)", "Eq(s0, 4)", "0.5*s"}) {
+  for (const std::string_view text :
+       {"2*s0 + 1", "FloorDiv(s0, 2)", "Eq(s0, 4)", "0.5*s", "Opaque() + 2*Opaque()"}) {
     ASSERT_OK_AND_ASSIGN(const exir::SymExpr expression, exir::ParseSymExpr(text));
     EXPECT_OK(CheckRoundTrip(expression));
   }
