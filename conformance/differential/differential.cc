@@ -46,6 +46,11 @@ bool Decomposes(const ExportedProgram& program) {
     for (const exir::NodeId id : graph.nodes()) {
       const OpOverload* op = graph.node(id).target;
       if (NeedsTwin(*op)) op = TwinOf(*op, *program.ops);
+      // What writes beside its results becomes an operator that gives both.
+      const OpOverload* both = program.ops->Find(absl::StrCat(
+          std::string(graph.node(id).target->ns()), ".", std::string(graph.node(id).target->op()),
+          "_functional.", std::string(graph.node(id).target->overload())));
+      if (both != nullptr) op = both;
       if (op != nullptr && exir::StandardDecompositions().Find(op) != nullptr) return true;
     }
   }

@@ -18,7 +18,6 @@ struct Exception {
   std::string_view op, reason;
 };
 constexpr Exception kExceptions[] = {
-    {"aten._native_batch_norm_legit.default", "writes two arguments and returns other results"},
     {"aten.resize_.default", "the contents after growing are not specified"},
     {"aten.sym_storage_offset.default", "tensors of the runtime begin with their first element"},
 };

@@ -27,8 +27,11 @@ std::vector<Argument> MixedStatistics(OpBuilder& b, const OpCall& c) {
   const Argument wide = Cast(b, input, ComputeDtype(b.dtype(input)));
   const double momentum = c.Double("momentum");
   const auto mixed = [&](const Argument& running, const Argument& batch) {
-    return Add(b, Mul(b, running, 1 - momentum),
-               Mul(b, Cast(b, batch, b.dtype(running)), momentum));
+    const DType dtype = b.dtype(running), compute = ComputeDtype(dtype);
+    return Cast(b,
+                Add(b, Mul(b, Cast(b, running, compute), 1 - momentum),
+                    Mul(b, Cast(b, batch, compute), momentum)),
+                dtype);
   };
   const Argument mean = mixed(c["running_mean"], Mean(b, wide, others));
   return {mean, mixed(c["running_var"],

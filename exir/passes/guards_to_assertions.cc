@@ -1,11 +1,15 @@
 #include "exir/passes/guards_to_assertions.h"
 
+#include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -190,6 +194,76 @@ bool IsCompared(const SymExpr& size) {
   return size.AsInt().has_value() || rest.kind() == SymExpr::Kind::kSymbol;
 }
 
+// ---- Equalities
+
+using SizePlace = std::pair<ValueId, int>;  // a dimension of an input
+
+// Replaces a symbol in all types of the program.
+void Substitute(ExportedProgram& program, std::string_view symbol, const SymExpr& expr) {
+  const auto replaced = [&](const SymExpr& e) {
+    return e.Substitute([&](std::string_view name) {
+      return name == symbol ? std::optional<SymExpr>(expr) : std::nullopt;
+    });
+  };
+  for (Graph& graph : program.graphs) {
+    GraphEditor editor(graph);
+    for (uint32_t v = 0; v < graph.value_id_limit(); ++v) {
+      const ValueId id(v);
+      ValueType type = graph.value(id).type;
+      std::visit(
+          [&](auto& t) {
+            using T = std::decay_t<decltype(t)>;
+            if constexpr (std::is_same_v<T, TensorMeta>) {
+              for (SymInt& size : t.sizes) size = replaced(size);
+              for (SymInt& stride : t.strides) stride = replaced(stride);
+              t.storage_offset = replaced(t.storage_offset);
+            } else if constexpr (std::is_same_v<T, SymIntType> || std::is_same_v<T, SymFloatType> ||
+                                 std::is_same_v<T, SymBoolType>) {
+              t.expr = replaced(t.expr);
+            }
+          },
+          type);
+      if (!(type == graph.value(id).type)) editor.SetType(id, std::move(type));
+    }
+  }
+}
+
+// A symbol that an equality says is an expression of others, so that the sizes of which it speaks
+// are one and operators find them equal.
+struct Definition {
+  std::string symbol;
+  SymExpr expr;
+};
+std::optional<Definition> AsDefinition(const ExportedProgram& program, const SymExpr& condition) {
+  if (condition.kind() != SymExpr::Kind::kFunction || condition.name() != "Eq" ||
+      condition.arguments().size() != 2) {
+    return std::nullopt;
+  }
+  const Graph& graph = program.top();
+  for (int side = 0; side < 2; ++side) {
+    const SymExpr& symbol = condition.arguments()[side];
+    const SymExpr& expr = condition.arguments()[1 - side];
+    if (symbol.kind() != SymExpr::Kind::kSymbol || expr.AsInt().has_value()) continue;
+    std::vector<std::string> others;
+    expr.CollectSymbols(others);
+    bool usable = std::find(others.begin(), others.end(), symbol.name()) == others.end();
+    // Memory is planned for the most that a size can be.
+    const SymRange own = symbol.Range(program.ranges), range = expr.Range(program.ranges);
+    usable = usable && (range.max != SymRange::kUnboundedAbove || own.max == range.max);
+    // Numbers that are inputs stay what they are, and sizes do not become numbers.
+    others.push_back(std::string(symbol.name()));
+    for (ValueId input : graph.inputs()) {
+      const auto* number = std::get_if<SymIntType>(&graph.value(input).type);
+      if (number == nullptr) continue;
+      for (const std::string& other : others) {
+        usable = usable && !(number->expr == SymExpr::Symbol(other));
+      }
+    }
+    if (usable) return Definition{std::string(symbol.name()), expr};
+  }
+  return std::nullopt;
+}
+
 // ---- Expression → nodes
 
 class Assertions {
@@ -215,11 +289,12 @@ class Assertions {
   }
 
   // The dimension as it comes has a symbol of its own, or it would be its expression.
-  void AddSize(ValueId input, int dim) {
+  // `guard` may be empty.
+  void AddSize(ValueId input, int dim, std::string_view guard) {
     const SymExpr size = graph_.value(input).tensor()->sizes[dim];
     const std::string& name = graph_.value(input).name;
-    const std::string message =
-        absl::StrCat("input '", name, "': dimension ", dim, ": expected ", size.ToString());
+    const std::string message = absl::StrCat("input '", name, "': dimension ", dim, ": expected ",
+                                             guard.empty() ? size.ToString() : std::string(guard));
     const OpOverload* sym_size = program_.ops->Find("aten.sym_size.int");
     const Argument expected = builder_->Size(size);
     if (builder_->ok() && sym_size != nullptr) {
@@ -305,6 +380,7 @@ absl::StatusOr<bool> Run(ExportedProgram& program) {
   std::vector<Condition> conditions;
   std::vector<std::string> unchecked;
   const size_t guards = program.guards.size();
+  std::map<SizePlace, std::string> guard_of;  // of dimensions whose symbol a guard defines
   for (std::string& guard : program.guards) {
     const std::optional<SymExpr> expr = GuardReader(program).Read(guard);
     // False in the exporter's call: it does not mean what was read.
@@ -314,13 +390,36 @@ absl::StatusOr<bool> Run(ExportedProgram& program) {
                            if (hint == program.hints.end()) return std::nullopt;
                            return hint->second;
                          }) == false;
+    std::optional<Definition> definition;
+    if (expr.has_value() && !refuted) definition = AsDefinition(program, *expr);
     if (!expr.has_value() || refuted) {
       unchecked.push_back(std::move(guard));
+    } else if (definition.has_value()) {
+      const SymExpr symbol = SymExpr::Symbol(definition->symbol);
+      for (ValueId input : program.top().inputs()) {
+        const TensorMeta* tensor = program.top().value(input).tensor();
+        for (int d = 0; tensor != nullptr && d < tensor->rank(); ++d) {
+          if (tensor->sizes[d] == symbol) guard_of[{input, d}] = guard;
+        }
+      }
+      const SymRange range = symbol.Range(program.ranges);
+      conditions.push_back({SymExpr::Function("Ge", {definition->expr, range.min}), guard});
+      if (range.max != SymRange::kUnboundedAbove) {
+        conditions.push_back({SymExpr::Function("Le", {definition->expr, range.max}), guard});
+      }
+      Substitute(program, definition->symbol, definition->expr);
+      for (Condition& earlier : conditions) {
+        earlier.expr = earlier.expr.Substitute([&](std::string_view name) {
+          return name == definition->symbol ? std::optional<SymExpr>(definition->expr)
+                                            : std::nullopt;
+        });
+      }
     } else if (!IsTrue(*expr, program.ranges)) {
       conditions.push_back({*expr, std::move(guard)});
     }
   }
-  std::vector<std::pair<ValueId, int>> sizes;
+  std::erase_if(conditions, [&](const Condition& c) { return IsTrue(c.expr, program.ranges); });
+  std::vector<SizePlace> sizes;
   const Graph& graph = program.top();
   for (size_t i = 0; i < graph.inputs().size(); ++i) {
     const TensorMeta* tensor = graph.value(graph.inputs()[i]).tensor();
@@ -331,7 +430,11 @@ absl::StatusOr<bool> Run(ExportedProgram& program) {
   }
   if (!conditions.empty() || !sizes.empty()) {
     Assertions assertions(program);
-    for (const auto& [input, dim] : sizes) assertions.AddSize(input, dim);
+    for (const SizePlace& place : sizes) {
+      const auto guard = guard_of.find(place);
+      assertions.AddSize(place.first, place.second,
+                         guard == guard_of.end() ? std::string_view() : guard->second);
+    }
     for (Condition& condition : conditions) {
       if (!assertions.Add(condition.expr, condition.guard)) {
         unchecked.push_back(std::move(condition.guard));

@@ -13,8 +13,10 @@ namespace belay::exir {
 // sizes and whole numbers, names no input, or was false in the exporter's own call. Nothing of the
 // text is executed.
 //
-// So is a dimension of an input whose size is an expression that inputs are not compared by, such
-// as s0 // 2. Source: pt2-format.md §10, §14 item 28.
+// An equality that gives a symbol of a size ("(L['x'].size()[0] // 2) == L['y'].size()[0]") puts
+// what it says in the symbol's place in the whole program, so that operators find the sizes equal.
+// A dimension of an input whose size is an expression that inputs are not compared by, such as
+// s0 // 2, is asserted to have it. Source: pt2-format.md §10, §14 item 28.
 Pass GuardsToAssertions();
 
 }  // namespace belay::exir

@@ -154,6 +154,33 @@ TEST(GuardsToAssertionsTest, SizesThatAreExpressionsAreCompared) {
   EXPECT_EQ(assertion.arguments[1], Argument("input 'y': dimension 0: expected FloorDiv(s0, 3)"));
 }
 
+TEST(GuardsToAssertionsTest, EqualitiesDefineSymbols) {
+  ExportedProgram program = ParseOrDie(R"text(program aten {
+  ranges { s0: [2, 64] s1: [2, 20] s2: [0, 100] }
+  hints { s0: 8 s1: 4 s2: 24 }
+  guards {
+    "L['z'].size()[0] != 30"
+    "(L['x'].size()[0] // 2) == L['y'].size()[0]"
+    "L['z'].size()[0] == 3*L['x'].size()[0]"
+  }
+  graph(%x: f32[s0] user_input, %y: f32[s1] user_input, %z: f32[s2] user_input) {
+    %t: f32[s1] = aten.relu.default(%y)
+    return (%t user_output)
+  }
+})text",
+                                       PassTestOps());
+  ASSERT_OK(GuardsToAssertions().run(program).status());
+  EXPECT_OK(Verify(program));
+  EXPECT_THAT(program.guards, IsEmpty());
+  const std::string text = PrintProgram(program);
+  EXPECT_THAT(text, testing::HasSubstr("%z: f32[3*s0] user_input"));
+  EXPECT_THAT(text, testing::HasSubstr("%t: f32[FloorDiv(s0, 2)]"));
+  // z is not 30; y is half of x, at least 2 and at most 20; z is at most 100.
+  EXPECT_EQ(Assertions(program), 5) << text;
+  EXPECT_THAT(text, testing::HasSubstr("\"input 'y': dimension 0: expected (L['x'].size()[0] // 2) "
+                                       "== L['y'].size()[0]\""));
+}
+
 TEST(GuardsToAssertionsTest, ProgramsWithoutGuardsStay) {
   ExpectUnchanged(R"(program aten {
   ranges { s0: [2, 64] }
