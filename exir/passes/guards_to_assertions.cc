@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "exir/decompositions/op_builder.h"
 #include "exir/ir/graph_editor.h"
@@ -198,13 +199,10 @@ bool IsCompared(const SymExpr& size) {
 
 using SizePlace = std::pair<ValueId, int>;  // a dimension of an input
 
-// Replaces a symbol in all types of the program.
-void Substitute(ExportedProgram& program, std::string_view symbol, const SymExpr& expr) {
-  const auto replaced = [&](const SymExpr& e) {
-    return e.Substitute([&](std::string_view name) {
-      return name == symbol ? std::optional<SymExpr>(expr) : std::nullopt;
-    });
-  };
+using Replace = absl::FunctionRef<SymExpr(const SymExpr&)>;
+
+// Replaces the expressions in all types of the program.
+void ReplaceInTypes(ExportedProgram& program, Replace replaced) {
   for (Graph& graph : program.graphs) {
     GraphEditor editor(graph);
     for (uint32_t v = 0; v < graph.value_id_limit(); ++v) {
@@ -226,6 +224,44 @@ void Substitute(ExportedProgram& program, std::string_view symbol, const SymExpr
       if (!(type == graph.value(id).type)) editor.SetType(id, std::move(type));
     }
   }
+}
+
+// `whole` divided by (whole // divisor) is the divisor when the division leaves nothing: what
+// reshape(-1, divisor) makes of it.
+SymExpr WithoutDivisions(const SymExpr& e, const SymExpr& whole, const SymExpr& divisor) {
+  if (e.arguments().empty()) return e;
+  std::vector<SymExpr> arguments;
+  for (const SymExpr& argument : e.arguments()) {
+    arguments.push_back(WithoutDivisions(argument, whole, divisor));
+  }
+  if (e.kind() == SymExpr::Kind::kFunction) {
+    const bool quotient = e.name() == "FloorDiv" && arguments.size() == 2 &&
+                          arguments[0] == whole && arguments[1] == FloorDiv(whole, divisor);
+    return quotient ? divisor : SymExpr::Function(e.name(), std::move(arguments));
+  }
+  SymExpr result = arguments[0];
+  for (size_t i = 1; i < arguments.size(); ++i) {
+    result = e.kind() == SymExpr::Kind::kAdd ? result + arguments[i] : result * arguments[i];
+  }
+  return result;
+}
+
+// The two sides of "whole % divisor == 0" with a number as divisor.
+std::optional<std::pair<SymExpr, SymExpr>> AsDivisible(const SymExpr& condition) {
+  if (condition.kind() != SymExpr::Kind::kFunction || condition.name() != "Eq" ||
+      condition.arguments().size() != 2) {
+    return std::nullopt;
+  }
+  for (int side = 0; side < 2; ++side) {
+    const SymExpr& rest = condition.arguments()[side];
+    if (condition.arguments()[1 - side].AsInt() != 0 || rest.kind() != SymExpr::Kind::kFunction ||
+        (rest.name() != "PythonMod" && rest.name() != "Mod") || rest.arguments().size() != 2 ||
+        rest.arguments()[1].AsInt().value_or(0) < 1) {
+      continue;
+    }
+    return std::pair(rest.arguments()[0], rest.arguments()[1]);
+  }
+  return std::nullopt;
 }
 
 // A symbol that an equality says is an expression of others, so that the sizes of which it speaks
@@ -407,14 +443,20 @@ absl::StatusOr<bool> Run(ExportedProgram& program) {
       if (range.max != SymRange::kUnboundedAbove) {
         conditions.push_back({SymExpr::Function("Le", {definition->expr, range.max}), guard});
       }
-      Substitute(program, definition->symbol, definition->expr);
-      for (Condition& earlier : conditions) {
-        earlier.expr = earlier.expr.Substitute([&](std::string_view name) {
+      const auto replaced = [&](const SymExpr& e) {
+        return e.Substitute([&](std::string_view name) {
           return name == definition->symbol ? std::optional<SymExpr>(definition->expr)
                                             : std::nullopt;
         });
-      }
+      };
+      ReplaceInTypes(program, replaced);
+      for (Condition& earlier : conditions) earlier.expr = replaced(earlier.expr);
     } else if (!IsTrue(*expr, program.ranges)) {
+      if (const auto divisible = AsDivisible(*expr)) {
+        ReplaceInTypes(program, [&](const SymExpr& e) {
+          return WithoutDivisions(e, divisible->first, divisible->second);
+        });
+      }
       conditions.push_back({*expr, std::move(guard)});
     }
   }

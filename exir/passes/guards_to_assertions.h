@@ -15,6 +15,7 @@ namespace belay::exir {
 //
 // An equality that gives a symbol of a size ("(L['x'].size()[0] // 2) == L['y'].size()[0]") puts
 // what it says in the symbol's place in the whole program, so that operators find the sizes equal.
+// "whole % 4 == 0" makes whole // (whole // 4), which reshape(-1, 4) gives, 4.
 // A dimension of an input whose size is an expression that inputs are not compared by, such as
 // s0 // 2, is asserted to have it. Source: pt2-format.md §10, §14 item 28.
 Pass GuardsToAssertions();

@@ -181,6 +181,22 @@ TEST(GuardsToAssertionsTest, EqualitiesDefineSymbols) {
                                        "== L['y'].size()[0]\""));
 }
 
+// x.reshape(-1, 4) of dimensions that are both unknown.
+TEST(GuardsToAssertionsTest, WhatDividesLeavesTheDivisor) {
+  ExportedProgram program = ParseOrDie(R"text(program aten {
+  ranges { s0: [2, 64] s1: [2, 64] }
+  guards { "((L['x'].size()[1]*L['x'].size()[0]) % 4) == 0" }
+  graph(%x: f32[s0,s1] user_input) {
+    %y: f32[FloorDiv(s0*s1, 4),FloorDiv(s0*s1, FloorDiv(s0*s1, 4))]{strides=[Max(1, FloorDiv(s0*s1, FloorDiv(s0*s1, 4))),1]} = aten.view.default(%x, [-1,4])
+    return (%y user_output)
+  }
+})text",
+                                       PassTestOps());
+  ASSERT_OK(GuardsToAssertions().run(program).status());
+  EXPECT_THAT(PrintProgram(program), testing::HasSubstr("%y: f32[FloorDiv(s0*s1, 4),4] = "));
+  EXPECT_EQ(Assertions(program), 1);
+}
+
 TEST(GuardsToAssertionsTest, ProgramsWithoutGuardsStay) {
   ExpectUnchanged(R"(program aten {
   ranges { s0: [2, 64] }
