@@ -264,6 +264,18 @@ std::optional<std::pair<SymExpr, SymExpr>> AsDivisible(const SymExpr& condition)
   return std::nullopt;
 }
 
+// Two expressions of which neither is a number; the one that is written shorter second.
+std::optional<std::pair<SymExpr, SymExpr>> AsEquality(const SymExpr& condition) {
+  if (condition.kind() != SymExpr::Kind::kFunction || condition.name() != "Eq" ||
+      condition.arguments().size() != 2) {
+    return std::nullopt;
+  }
+  SymExpr a = condition.arguments()[0], b = condition.arguments()[1];
+  if (a.AsInt().has_value() || b.AsInt().has_value()) return std::nullopt;
+  if (a.ToString().size() < b.ToString().size()) std::swap(a, b);
+  return std::pair(std::move(a), std::move(b));
+}
+
 // A symbol that an equality says is an expression of others, so that the sizes of which it speaks
 // are one and operators find them equal.
 struct Definition {
@@ -452,7 +464,10 @@ absl::StatusOr<bool> Run(ExportedProgram& program) {
       ReplaceInTypes(program, replaced);
       for (Condition& earlier : conditions) earlier.expr = replaced(earlier.expr);
     } else if (!IsTrue(*expr, program.ranges)) {
-      if (const auto divisible = AsDivisible(*expr)) {
+      if (const auto equal = AsEquality(*expr)) {
+        ReplaceInTypes(program,
+                       [&](const SymExpr& e) { return e == equal->first ? equal->second : e; });
+      } else if (const auto divisible = AsDivisible(*expr)) {
         ReplaceInTypes(program, [&](const SymExpr& e) {
           return WithoutDivisions(e, divisible->first, divisible->second);
         });

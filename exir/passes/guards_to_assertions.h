@@ -14,7 +14,8 @@ namespace belay::exir {
 // text is executed.
 //
 // An equality that gives a symbol of a size ("(L['x'].size()[0] // 2) == L['y'].size()[0]") puts
-// what it says in the symbol's place in the whole program, so that operators find the sizes equal.
+// what it says in the symbol's place in the whole program, so that operators find the sizes equal;
+// one between other expressions puts the shorter in the place of the longer.
 // "whole % 4 == 0" makes whole // (whole // 4), which reshape(-1, 4) gives, 4.
 // A dimension of an input whose size is an expression that inputs are not compared by, such as
 // s0 // 2, is asserted to have it. Source: pt2-format.md §10, §14 item 28.

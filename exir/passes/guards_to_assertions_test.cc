@@ -197,6 +197,22 @@ TEST(GuardsToAssertionsTest, WhatDividesLeavesTheDivisor) {
   EXPECT_EQ(Assertions(program), 1);
 }
 
+// The halves of x.chunk(2).
+TEST(GuardsToAssertionsTest, EqualExpressionsAreOne) {
+  ExportedProgram program = ParseOrDie(R"text(program aten {
+  ranges { s0: [2, 64] }
+  guards { "((1 + L['x'].size()[0]) // 2) == (L['x'].size()[0] + (-1)*((1 + L['x'].size()[0]) // 2))" }
+  graph(%x: f32[s0] user_input) {
+    [%a: f32[FloorDiv(s0 + 1, 2)], %b: f32[s0 - FloorDiv(s0 + 1, 2)]{offset=FloorDiv(s0 + 1, 2)}] = aten.chunk.default(%x, 2)
+    return (%a user_output, %b user_output)
+  }
+})text",
+                                       PassTestOps());
+  ASSERT_OK(GuardsToAssertions().run(program).status());
+  EXPECT_THAT(PrintProgram(program), testing::HasSubstr("%b: f32[FloorDiv(s0 + 1, 2)]"));
+  EXPECT_EQ(Assertions(program), 1);
+}
+
 TEST(GuardsToAssertionsTest, ProgramsWithoutGuardsStay) {
   ExpectUnchanged(R"(program aten {
   ranges { s0: [2, 64] }
