@@ -12,6 +12,8 @@
 #include <variant>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "exir/decompositions/op_builder.h"
@@ -22,6 +24,8 @@ namespace belay::exir {
 namespace {
 
 constexpr std::string_view kPlaceholder = "guard_operand_";
+// Each goes through the whole program. Further equalities are asserted like other guards.
+constexpr int kMaxReplacements = 256;
 
 // ---- Text → expression
 
@@ -74,7 +78,19 @@ void AppendName(std::string_view key, std::string& name) {
 
 class GuardReader {
  public:
-  explicit GuardReader(const ExportedProgram& program) : program_(program) {}
+  // The program's types may change meanwhile, its inputs may not.
+  explicit GuardReader(const ExportedProgram& program) : program_(program) {
+    const Graph& graph = program.top();
+    for (size_t i = 0; i < graph.inputs().size(); ++i) {
+      if (program.signature.inputs[i].kind != InputKind::kUserInput) continue;
+      const std::string& name = graph.value(graph.inputs()[i]).name;
+      inputs_[name] = graph.inputs()[i];
+      const size_t digits = name.find_last_not_of("0123456789") + 1;
+      if (digits < name.size() && digits > 1 && name[digits - 1] == '_') {
+        ambiguous_.insert(name.substr(0, digits - 1));
+      }
+    }
+  }
 
   // nullopt when the guard speaks of something else than sizes and whole numbers of inputs.
   std::optional<SymExpr> Read(std::string_view guard) {
@@ -145,23 +161,14 @@ class GuardReader {
   // The user input of this name. Invalid when there is none, and when another may be meant: names
   // that would be equal have numbers behind them.
   ValueId Find(std::string_view name) const {
-    const Graph& graph = program_.top();
-    ValueId found;
-    for (size_t i = 0; i < graph.inputs().size(); ++i) {
-      if (program_.signature.inputs[i].kind != InputKind::kUserInput) continue;
-      const std::string& input = graph.value(graph.inputs()[i]).name;
-      if (input == name) {
-        found = graph.inputs()[i];
-      } else if (input.size() > name.size() + 1 && input.substr(0, name.size()) == name &&
-                 input[name.size()] == '_' &&
-                 input.find_first_not_of("0123456789", name.size() + 1) == std::string::npos) {
-        return ValueId();
-      }
-    }
-    return found;
+    const auto found = inputs_.find(std::string(name));
+    return found == inputs_.end() || ambiguous_.contains(std::string(name)) ? ValueId()
+                                                                            : found->second;
   }
 
   const ExportedProgram& program_;
+  absl::flat_hash_map<std::string, ValueId> inputs_;  // of the user, by name
+  absl::flat_hash_set<std::string> ambiguous_;
 };
 
 // ---- What follows from what every call checks
@@ -429,8 +436,10 @@ absl::StatusOr<bool> Run(ExportedProgram& program) {
   std::vector<std::string> unchecked;
   const size_t guards = program.guards.size();
   std::map<SizePlace, std::string> guard_of;  // of dimensions whose symbol a guard defines
+  GuardReader reader(program);
+  int replacements = 0;
   for (std::string& guard : program.guards) {
-    const std::optional<SymExpr> expr = GuardReader(program).Read(guard);
+    const std::optional<SymExpr> expr = reader.Read(guard);
     // False in the exporter's call: it does not mean what was read.
     const bool refuted = expr.has_value() &&
                          expr->EvaluateBool([&](std::string_view symbol) -> std::optional<int64_t> {
@@ -439,7 +448,8 @@ absl::StatusOr<bool> Run(ExportedProgram& program) {
                            return hint->second;
                          }) == false;
     std::optional<Definition> definition;
-    if (expr.has_value() && !refuted) definition = AsDefinition(program, *expr);
+    const bool may_replace = replacements < kMaxReplacements;
+    if (expr.has_value() && !refuted && may_replace) definition = AsDefinition(program, *expr);
     if (!expr.has_value() || refuted) {
       unchecked.push_back(std::move(guard));
     } else if (definition.has_value()) {
@@ -462,12 +472,15 @@ absl::StatusOr<bool> Run(ExportedProgram& program) {
         });
       };
       ReplaceInTypes(program, replaced);
+      ++replacements;
       for (Condition& earlier : conditions) earlier.expr = replaced(earlier.expr);
     } else if (!IsTrue(*expr, program.ranges)) {
-      if (const auto equal = AsEquality(*expr)) {
+      if (const auto equal = may_replace ? AsEquality(*expr) : std::nullopt) {
+        ++replacements;
         ReplaceInTypes(program,
                        [&](const SymExpr& e) { return e == equal->first ? equal->second : e; });
-      } else if (const auto divisible = AsDivisible(*expr)) {
+      } else if (const auto divisible = may_replace ? AsDivisible(*expr) : std::nullopt) {
+        ++replacements;
         ReplaceInTypes(program, [&](const SymExpr& e) {
           return WithoutDivisions(e, divisible->first, divisible->second);
         });

@@ -213,6 +213,27 @@ TEST(GuardsToAssertionsTest, EqualExpressionsAreOne) {
   EXPECT_EQ(Assertions(program), 1);
 }
 
+// So many equalities that not each may go through the program; the others are asserted.
+TEST(GuardsToAssertionsTest, ManyEqualitiesAreAllChecked) {
+  constexpr int kMany = 300;
+  std::string ranges, guards, inputs;
+  for (int i = 0; i <= kMany; ++i) {
+    absl::StrAppend(&ranges, " s", i, ": [1, 100]");
+    absl::StrAppend(&inputs, i == 0 ? "" : ", ", "%x", i, ": f32[s", i, "] user_input");
+    if (i > 0) {
+      absl::StrAppend(&guards, " \"L['x", i, "'].size()[0] == (1 + L['x0'].size()[0]) // 2\"");
+    }
+  }
+  ExportedProgram program =
+      ParseOrDie(absl::StrCat("program aten { ranges {", ranges, " } guards {", guards, " } graph(",
+                              inputs, ") { return (%x0 user_output) } }"),
+                 PassTestOps());
+  ASSERT_OK(GuardsToAssertions().run(program).status());
+  EXPECT_OK(Verify(program));
+  EXPECT_THAT(program.guards, IsEmpty());
+  EXPECT_EQ(Assertions(program), kMany);
+}
+
 TEST(GuardsToAssertionsTest, ProgramsWithoutGuardsStay) {
   ExpectUnchanged(R"(program aten {
   ranges { s0: [2, 64] }
