@@ -233,6 +233,37 @@ absl::Status RunWalk(const IndexWalk& walk, const TensorView& table, const Tenso
   return RunOperands<kPut, kMaxRank>(walk, table, dense);
 }
 
+// Whether RunRows computes it: rows of a row-major table for places that lie together, to rows of a
+// row-major result.
+bool AreRows(const TensorView& table, const TensorView& index, const TensorView& out) {
+  return table.rank() > 0 && table.is_contiguous() && index.is_contiguous() && out.is_contiguous();
+}
+
+// The same loop for what most calls are, without what it takes to begin for all others. `width` is
+// how many elements a row has.
+absl::Status RunRows(const TensorView& table, bool wraps, const TensorView& index, int64_t width,
+                     const TensorView& out) {
+  const int64_t total = index.numel();
+  const IndexedDim dim = {table.sizes[0], width, wraps};
+  const int64_t unit = static_cast<int64_t>(DTypeSize(table.dtype));
+  Places places;
+  int64_t indices[kBatch];
+  for (int64_t first = 0; first < total; first += kBatch) {
+    const int64_t n = std::min(kBatch, total - first);
+    LoadIndices(index, first, 1, n, indices);
+    for (int64_t i = 0; i < n; ++i) {
+      places.table[i] = 0;
+      places.dense[i] = (first + i) * width;
+    }
+    const size_t outside = AddPlaces(indices, static_cast<size_t>(n), dim, places.table);
+    if (outside < static_cast<size_t>(n)) return IndexOutOfRange(indices[outside], dim.size, 0);
+    if (width == 0) continue;
+    CopyBlocks(table.as<const std::byte>(), places.table, out.as<std::byte>(), places.dense,
+               static_cast<size_t>(n), unit, static_cast<size_t>(width * unit));
+  }
+  return absl::OkStatus();
+}
+
 uint64_t MaskScratch(const KernelContext& context) { return IndexWalk::ScratchBytes(context, 1); }
 
 // (self, indices)
@@ -245,6 +276,10 @@ absl::Status Index(KernelContext& context) {
                         OutputOf(context, 0, from.dtype, ToDims(walk.result_sizes())));
   if (HasNoElements(walk.result_sizes())) return absl::OkStatus();
   if (walk.operands().empty()) return CopyStrided(from, *out);
+  const IndexWalk::Operand& first = walk.operands()[0];
+  if (walk.operands().size() == 1 && first.dim == 0 && AreRows(from, first.index, *out)) {
+    return RunRows(from, /*wraps=*/true, first.index, out->numel() / first.index.numel(), *out);
+  }
   return RunWalk<false>(walk, from, *out);
 }
 
@@ -256,11 +291,14 @@ absl::Status Embedding(KernelContext& context) {
   const TensorView table = *weight;
   ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> dims,
                         EmbeddingShape<CheckedInt>(ToDims(table.sizes), ToDims(indices->sizes)));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, table.dtype, dims));
+  if (AreRows(table, *indices, *out)) {
+    return RunRows(table, /*wraps=*/false, *indices, table.sizes[1], *out);
+  }
   IndexLoop::Operand operand = {*indices, {table.sizes[0], table.strides[0], false}, 0};
   IndexLoop loop;
   loop.operands = absl::MakeSpan(&operand, 1);
   loop.positions = indices->sizes;
-  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, table.dtype, dims));
   const int last = out->rank() - 1;
   loop.dense = out->strides;
   loop.dense.erase(last);

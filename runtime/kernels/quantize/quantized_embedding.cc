@@ -18,7 +18,18 @@ void UnpackRun(const TensorView& weight, int64_t row, int64_t first, int64_t n, 
   constexpr int kPerByte = 8 / kBits;
   const int64_t step = weight.strides[1];
   const In* in = weight.as<const In>() + row * weight.strides[0];
-  for (int64_t i = 0; i < n; ++i) {
+  int64_t i = 0;
+  if (step == 1 && first % kPerByte == 0) {
+    // Whole bytes, of which compilers make vectors.
+    const In* bytes = in + first / kPerByte;
+    for (int64_t b = 0; b < n / kPerByte; ++b) {
+      for (int k = 0; k < kPerByte; ++k) {
+        out[b * kPerByte + k] = static_cast<Out>(UnpackElement<kBits>(int{bytes[b]}, k));
+      }
+    }
+    i = n / kPerByte * kPerByte;
+  }
+  for (; i < n; ++i) {
     const int64_t at = first + i;
     out[i] = static_cast<Out>(UnpackElement<kBits>(static_cast<int>(in[at / kPerByte * step]),
                                                    static_cast<int>(at % kPerByte)));
