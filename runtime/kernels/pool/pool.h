@@ -28,9 +28,9 @@ void MaxPoolRowF32(const PoolRow& row, float* out, int64_t* index);
 // The sum of each window. Error: that of a float sum in the order of rows, then columns.
 void SumPoolRowF32(const PoolRow& row, float* out);
 
-// max_pool2d_with_indices, avg_pool2d and adaptive averages of one to three dimensions, on float32,
-// float16 and bfloat16 tensors of any layout. Maxima are exact, adaptive averages within 1 ULP,
-// those of avg_pool2d within what summing a window in float costs: a unit of the largest sum per
+// max_pool2d_with_indices, averages and adaptive averages of one to three dimensions, on float32,
+// float16 and bfloat16 tensors of any layout. Maxima are exact, adaptive averages within 1 ULP, the
+// other averages within what summing a window in float costs: a unit of the largest sum per
 // element.
 absl::Span<const Kernel> PoolHighwayKernels();
 

@@ -61,73 +61,98 @@ uint64_t ImagesScratch(const KernelContext& context) {
   return (CopyOf(*input) + CopyOf(**out)) * sizeof(float);
 }
 
+// Of one, two or three spatial dimensions.
 struct Call {
   const TensorView* input;
   PoolParams params;
   Dims<CheckedInt> shape;
+  int spatial;
 };
 
 // Places are computed with 32 bits in the kernels: everything that they reach must fit.
-bool Fits(const TensorView& input, const PoolParams& p) {
+bool Fits(const TensorView& input, const PoolParams& p, int spatial) {
   constexpr int64_t kMost = std::numeric_limits<int32_t>::max() / 4;
   const int rank = input.rank();
-  const CheckedInt plane = CheckedInt(input.sizes[rank - 2]) * input.sizes[rank - 1];
-  for (int d = 0; d < 2; ++d) {
-    const CheckedInt reach = CheckedInt(input.sizes[rank - 2 + d]) +
-                             p.kernel[d] * CheckedInt(p.dilation[d]) + p.padding[d] +
-                             CheckedInt(64) * p.stride[d];
+  for (int d = 1; d <= spatial; ++d) {
+    const int at = spatial - d;
+    const CheckedInt reach = CheckedInt(input.sizes[rank - d]) +
+                             p.kernel[at] * CheckedInt(p.dilation[at]) + p.padding[at] +
+                             CheckedInt(64) * p.stride[at];
     if (!(reach < kMost)) return false;
   }
-  return plane < kMost;
+  if (spatial == 1) return true;
+  return CheckedInt(input.sizes[rank - 2]) * input.sizes[rank - 1] < kMost;
 }
 
 // self, kernel_size, stride, padding, then dilation where `dilation` is its position, and ceil_mode
 // at `ceil_mode`.
 absl::StatusOr<Call> CallOf(const KernelContext& context, std::optional<int> dilation,
-                            int ceil_mode) {
+                            int ceil_mode, int spatial) {
   ABSL_ASSIGN_OR_RETURN(const TensorView* input, TensorOf(context, 0, "self", kTypes));
   ABSL_ASSIGN_OR_RETURN(const Sizes kernel, context.IntList(1));
   ABSL_ASSIGN_OR_RETURN(const Sizes stride, context.IntList(2));
   ABSL_ASSIGN_OR_RETURN(const Sizes padding, context.IntList(3));
-  Sizes dilations = {1, 1};
+  Sizes dilations(spatial, 1);
   if (dilation.has_value()) {
     ABSL_ASSIGN_OR_RETURN(dilations, context.IntList(*dilation));
   }
   ABSL_ASSIGN_OR_RETURN(const bool ceil, context.Bool(ceil_mode));
   ABSL_ASSIGN_OR_RETURN(PoolParams params,
-                        MakePoolParams(kernel, stride, padding, dilations, ceil, 2));
+                        MakePoolParams(kernel, stride, padding, dilations, ceil, spatial));
   ABSL_ASSIGN_OR_RETURN(Dims<CheckedInt> shape,
                         PoolShape<CheckedInt>(ToDims(input->sizes), params));
-  if (!Fits(*input, params))
+  if (spatial == 3) {
+    ABSL_RETURN_IF_ERROR(CheckHoldsKernel<CheckedInt>(ToDims(input->sizes), params));
+  }
+  if (!Fits(*input, params, spatial))
     return absl::InvalidArgumentError("pooling: the image or the window is too large");
-  return Call{input, params, shape};
+  return Call{input, params, shape, spatial};
 }
 
-// Calls fn(row, y, offset of the row's first output) for every row of outputs.
+// A call as one of three dimensions (depth, height, width): those that it lacks have one element.
+struct Geometry {
+  int64_t size[3] = {1, 1, 1}, out[3] = {1, 1, 1}, kernel[3] = {1, 1, 1}, stride[3] = {1, 1, 1},
+          padding[3] = {0, 0, 0}, dilation[3] = {1, 1, 1};
+};
+Geometry GeometryOf(const Call& call, const TensorView& out) {
+  Geometry g;
+  const int rank = out.rank();
+  for (int d = 1; d <= call.spatial; ++d) {
+    const int from = call.spatial - d, to = 3 - d;
+    g.size[to] = call.input->sizes[rank - d];
+    g.out[to] = out.sizes[rank - d];
+    g.kernel[to] = call.params.kernel[from];
+    g.stride[to] = call.params.stride[from];
+    g.padding[to] = call.params.padding[from];
+    g.dilation[to] = call.params.dilation[from];
+  }
+  return g;
+}
+
+// Calls fn(row, z, offset of the row's first output) for every row of outputs; the row's plane is
+// the first of its image.
 template <class Fn>
-void ForEachRow(const Call& call, const float* images, const TensorView& out, const Fn& fn) {
-  const TensorView& in = *call.input;
-  const PoolParams& p = call.params;
-  const int rank = in.rank();
-  const int64_t height = in.sizes[rank - 2], width = in.sizes[rank - 1];
-  const int64_t out_height = out.sizes[rank - 2], out_width = out.sizes[rank - 1];
+void ForEachRow(const Geometry& g, const float* images, const TensorView& out, const Fn& fn) {
   if (out.numel() == 0) return;
   PoolRow row;
-  row.height = height;
-  row.width = width;
-  row.kernel_height = p.kernel[0];
-  row.row_dilation = p.dilation[0];
-  row.kernel_width = p.kernel[1];
-  row.stride = p.stride[1];
-  row.padding = p.padding[1];
-  row.dilation = p.dilation[1];
-  row.outputs = out_width;
-  const int64_t planes = out.numel() / (out_height * out_width);
-  for (int64_t n = 0; n < planes; ++n) {
-    row.plane = images + n * height * width;
-    for (int64_t y = 0; y < out_height; ++y) {
-      row.first_row = y * p.stride[0] - p.padding[0];
-      fn(row, y, (n * out_height + y) * out_width);
+  row.height = g.size[1];
+  row.width = g.size[2];
+  row.kernel_height = g.kernel[1];
+  row.row_dilation = g.dilation[1];
+  row.kernel_width = g.kernel[2];
+  row.stride = g.stride[2];
+  row.padding = g.padding[2];
+  row.dilation = g.dilation[2];
+  row.outputs = g.out[2];
+  const int64_t count = out.numel() / (g.out[0] * g.out[1] * g.out[2]);
+  int64_t at = 0;
+  for (int64_t n = 0; n < count; ++n) {
+    row.plane = images + n * g.size[0] * g.size[1] * g.size[2];
+    for (int64_t z = 0; z < g.out[0]; ++z) {
+      for (int64_t y = 0; y < g.out[1]; ++y, at += g.out[2]) {
+        row.first_row = y * g.stride[1] - g.padding[1];
+        fn(row, z, at);
+      }
     }
   }
 }
@@ -135,16 +160,17 @@ void ForEachRow(const Call& call, const float* images, const TensorView& out, co
 // self, kernel_size, stride, padding, dilation, ceil_mode
 absl::Status MaxPool2d(KernelContext& context) {
   ABSL_RETURN_IF_ERROR(context.CheckArity(6, 2));
-  ABSL_ASSIGN_OR_RETURN(const Call call, CallOf(context, 4, 5));
+  ABSL_ASSIGN_OR_RETURN(const Call call, CallOf(context, 4, 5, 2));
   const DType dtype = call.input->dtype;
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, dtype, call.shape));
   ABSL_ASSIGN_OR_RETURN(const TensorView* index, OutputOf(context, 1, DType::kInt64, call.shape));
   if (!index->is_contiguous())
     return absl::InternalError("the layout changed after the kernel was chosen");
   ABSL_ASSIGN_OR_RETURN(const FloatImages images, FloatImages::Create(context, *call.input, *out));
-  ForEachRow(call, images.in(), *out, [&](const PoolRow& row, int64_t, int64_t at) {
-    MaxPoolRowF32(row, images.result() + at, index->as<int64_t>() + at);
-  });
+  ForEachRow(GeometryOf(call, *out), images.in(), *out,
+             [&](const PoolRow& row, int64_t, int64_t at) {
+               MaxPoolRowF32(row, images.result() + at, index->as<int64_t>() + at);
+             });
   return images.Finish();
 }
 
@@ -158,31 +184,70 @@ Extent ExtentOf(int64_t start, int64_t kernel, int64_t size, int64_t padding) {
   return {std::max<int64_t>(0, std::min(end, size) - std::max<int64_t>(start, 0)), end - start};
 }
 
-// self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override?
-absl::Status AvgPool2d(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(7, 1));
-  ABSL_ASSIGN_OR_RETURN(const Call call, CallOf(context, std::nullopt, 4));
+// The sums of a row's windows over all of their planes; `room` is for as many.
+void SumRow(const Geometry& g, PoolRow row, int64_t z, float* room, float* to) {
+  const float* const image = row.plane;
+  bool any = false;
+  for (int64_t k = 0; k < g.kernel[0]; ++k) {
+    const int64_t depth = z * g.stride[0] - g.padding[0] + k;
+    if (depth < 0 || depth >= g.size[0]) continue;
+    row.plane = image + depth * row.height * row.width;
+    SumPoolRowF32(row, any ? room : to);
+    for (int64_t x = 0; any && x < row.outputs; ++x) to[x] += room[x];
+    any = true;
+  }
+  if (!any) std::fill_n(to, row.outputs, 0.0f);
+}
+
+// self, kernel_size, stride, padding, ceil_mode, count_include_pad, and of several dimensions
+// divisor_override?
+template <int kSpatial>
+absl::Status AvgPool(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(kSpatial == 1 ? 6 : 7, 1));
+  ABSL_ASSIGN_OR_RETURN(const Call call, CallOf(context, std::nullopt, 4, kSpatial));
   ABSL_ASSIGN_OR_RETURN(const bool include_pad, context.Bool(5));
-  ABSL_ASSIGN_OR_RETURN(const int64_t divisor, context.IntOr(6, 0));
-  if (!context.is_none(6) && divisor == 0)
-    return absl::InvalidArgumentError("divisor_override: expected a number other than 0");
+  int64_t divisor = 0;
+  if (kSpatial > 1 && !context.is_none(6)) {
+    ABSL_ASSIGN_OR_RETURN(divisor, context.Int(6));
+    if (divisor == 0)
+      return absl::InvalidArgumentError("divisor_override: expected a number other than 0");
+  }
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, call.input->dtype, call.shape));
   ABSL_ASSIGN_OR_RETURN(const FloatImages images, FloatImages::Create(context, *call.input, *out));
-  const PoolParams& p = call.params;
-  ForEachRow(call, images.in(), *out, [&](const PoolRow& row, int64_t, int64_t at) {
+  const Geometry g = GeometryOf(call, *out);
+  // Behind the images' room.
+  float* room = nullptr;
+  if (kSpatial == 3) {
+    const int64_t used = static_cast<int64_t>(CopyOf(*call.input) + CopyOf(*out));
+    ABSL_ASSIGN_OR_RETURN(room, ScratchArray<float>(context, used + g.out[2]));
+    room += used;
+  }
+  ForEachRow(g, images.in(), *out, [&](const PoolRow& row, int64_t z, int64_t at) {
     float* to = images.result() + at;
-    SumPoolRowF32(row, to);
-    const Extent rows = ExtentOf(row.first_row, row.kernel_height, row.height, p.padding[0]);
+    if (kSpatial == 3) {
+      SumRow(g, row, z, room, to);
+    } else {
+      SumPoolRowF32(row, to);
+    }
+    const Extent planes =
+        ExtentOf(z * g.stride[0] - g.padding[0], g.kernel[0], g.size[0], g.padding[0]);
+    const Extent rows = ExtentOf(row.first_row, row.kernel_height, row.height, g.padding[1]);
     for (int64_t x = 0; x < row.outputs; ++x) {
       const Extent columns =
           ExtentOf(x * row.stride - row.padding, row.kernel_width, row.width, row.padding);
       const int64_t count = divisor != 0  ? divisor
-                            : include_pad ? rows.padded * columns.padded
-                                          : rows.inside * columns.inside;
+                            : include_pad ? planes.padded * rows.padded * columns.padded
+                                          : planes.inside * rows.inside * columns.inside;
       to[x] /= static_cast<float>(count);
     }
   });
   return images.Finish();
+}
+
+uint64_t ImagesAndRowScratch(const KernelContext& context) {
+  const absl::StatusOr<const TensorView*> out = context.PlannedOutput(0);
+  if (!out.ok() || (*out)->rank() == 0) return 0;
+  return ImagesScratch(context) + static_cast<uint64_t>((*out)->sizes.back()) * sizeof(float);
 }
 
 // ---- Adaptive pools
@@ -256,29 +321,35 @@ bool AcceptsAdaptive(const KernelContext& context) {
   return self != nullptr && kTypes.contains(self->dtype);
 }
 
-bool AcceptsInput(const KernelContext& context, int arguments, int outputs) {
+bool AcceptsInput(const KernelContext& context, int arguments, int outputs, int spatial) {
   if (context.num_arguments() != arguments || context.num_outputs() != outputs) return false;
   const TensorView* self = context.argument(0).get_if<TensorView>();
   return self != nullptr && kTypes.contains(self->dtype) &&
-         (self->rank() == 3 || self->rank() == 4);
+         (self->rank() == spatial + 1 || self->rank() == spatial + 2);
 }
 
 bool AcceptsMaxPool(const KernelContext& context) {
-  if (!AcceptsInput(context, 6, 2)) return false;
+  if (!AcceptsInput(context, 6, 2, 2)) return false;
   const auto index = context.PlannedOutput(1);
   return index.ok() && (*index)->dtype == DType::kInt64 && (*index)->is_contiguous() &&
-         CallOf(context, 4, 5).ok();
+         CallOf(context, 4, 5, 2).ok();
 }
 
+template <int kSpatial>
 bool AcceptsAvgPool(const KernelContext& context) {
-  return AcceptsInput(context, 7, 1) && CallOf(context, std::nullopt, 4).ok();
+  return AcceptsInput(context, kSpatial == 1 ? 6 : 7, 1, kSpatial) &&
+         CallOf(context, std::nullopt, 4, kSpatial).ok();
 }
 
 constexpr Kernel kKernels[] = {
     {"aten.max_pool2d_with_indices.default", "MaxPool2dSimd", KernelEngine::kHighway, &MaxPool2d,
      &AcceptsMaxPool, &ImagesScratch},
-    {"aten.avg_pool2d.default", "AvgPool2dSimd", KernelEngine::kHighway, &AvgPool2d,
-     &AcceptsAvgPool, &ImagesScratch},
+    {"aten.avg_pool1d.default", "AvgPool1dSimd", KernelEngine::kHighway, &AvgPool<1>,
+     &AcceptsAvgPool<1>, &ImagesScratch},
+    {"aten.avg_pool2d.default", "AvgPool2dSimd", KernelEngine::kHighway, &AvgPool<2>,
+     &AcceptsAvgPool<2>, &ImagesScratch},
+    {"aten.avg_pool3d.default", "AvgPool3dSimd", KernelEngine::kHighway, &AvgPool<3>,
+     &AcceptsAvgPool<3>, &ImagesAndRowScratch},
     {"aten.adaptive_avg_pool1d.default", "AdaptiveAvgPool1dSimd", KernelEngine::kHighway,
      &AdaptiveAvgPool<1>, &AcceptsAdaptive, &ImagesScratch},
     {"aten._adaptive_avg_pool2d.default", "AdaptiveAvgPool2dSimd", KernelEngine::kHighway,

@@ -38,6 +38,39 @@ TEST(PoolTest, WindowsOfAllShapes) {
   }
 }
 
+TEST(PoolTest, AveragesOfOneAndThreeDimensions) {
+  KernelComparison comparison;
+  for (DType dtype : kDTypes) {
+    for (Layout layout : {Layout::kRowMajor, Layout::kGaps, Layout::kReversed}) {
+      for (int64_t size : {3, 8, 17, 40}) {
+        for (int64_t kernel : {1, 2, 3}) {
+          for (int64_t stride : {1, 2, 3}) {
+            const int64_t padding = kernel / 2;
+            for (bool ceil : {false, true}) {
+              ASSERT_TRUE(comparison.Compare(
+                  {"aten.avg_pool1d.default",
+                   {TestTensorSpec{dtype, {2, 3, size}, layout, Values::kNormal, 0}, Ints{kernel},
+                    Ints{stride}, Ints{padding}, EValue(ceil), EValue(stride == 2)},
+                   {dtype},
+                   static_cast<double>(kernel),
+                   UlpOf::kLargest}));
+              ASSERT_TRUE(comparison.Compare(
+                  {"aten.avg_pool3d.default",
+                   {TestTensorSpec{dtype, {2, 6, 5, size}, layout, Values::kNormal, 0},
+                    Ints{kernel, kernel, kernel}, Ints{stride, stride, stride},
+                    Ints{padding, padding, padding}, EValue(ceil), EValue(stride == 2),
+                    stride == 3 ? EValue(int64_t{7}) : EValue()},
+                   {dtype},
+                   static_cast<double>(kernel * kernel * kernel),
+                   UlpOf::kLargest}));
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST(PoolTest, AdaptiveAveragesOfAllSizesAndLayouts) {
   KernelComparison comparison;
   for (DType dtype : kDTypes) {
