@@ -221,10 +221,12 @@ std::vector<Argument> Chunk(OpBuilder& b, const OpCall& c) {
   const std::optional<int64_t> length = size.AsInt();
   if (!b.ok()) return {};
   if (!length.has_value()) {
-    const SymInt each = FloorDiv(size, SymInt(chunks));
-    if (!(each * SymInt(chunks) == size)) b.Unsupported("chunk: a dimension of unknown size");
-    return {b.Call("aten.split_with_sizes.default",
-                   {x, std::vector<SymInt>(static_cast<size_t>(chunks), each), dim})};
+    // There are as many as were asked for, or the program would have another number of results; a
+    // size of which fewer come is an error when it comes.
+    const SymInt each = FloorDiv(size + SymInt(chunks - 1), SymInt(chunks));
+    std::vector<SymInt> sizes(static_cast<size_t>(chunks), each);
+    sizes.back() = size - each * SymInt(chunks - 1);
+    return {b.Call("aten.split_with_sizes.default", {x, sizes, dim})};
   }
   const int64_t step = *length / chunks + (*length % chunks != 0);
   std::vector<int64_t> sizes;

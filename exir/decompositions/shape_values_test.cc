@@ -71,6 +71,9 @@ TEST(ShapeValuesTest, Pieces) {
         "aten.tensor_split.indices(%a, [2, 4])"}) {
     ExpectValues(call, {x}, uneven, kNumbersList);
   }
+  for (const char* call : {"aten.chunk.default(%a, 3)", "aten.unsafe_chunk.default(%a, 3)"}) {
+    ExpectValues(call, {x}, uneven, {.rtol = 1e-5, .atol = 1e-6, .symbolic = true, .list = true});
+  }
   // Four chunks of two would be eight.
   ExpectValues("aten.chunk.default(%a, 4)", {x}, uneven, kNumbersList);
   ExpectValues("aten.chunk.default(%a, 2, -1)", {Matrix()},
