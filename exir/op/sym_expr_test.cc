@@ -56,6 +56,14 @@ TEST(SymExprTest, ReadsSreprAndInfixAlike) {
   EXPECT_EQ(Parse("Float('0.5', precision=53)"), SymExpr::Float(0.5));
   EXPECT_EQ(Parse("Integer(-9223372036854775808)"), SymExpr(INT64_MIN));
   EXPECT_EQ(Parse("-9223372036854775808"), SymExpr(INT64_MIN));
+  EXPECT_EQ(Parse("s0 - 9223372036854775808"), SymExpr::Symbol("s0") + INT64_MIN);
+  EXPECT_EQ(Text("s0 - 9223372036854775808 * s1"), "s0 - 9223372036854775808*s1");
+  EXPECT_EQ(Parse("~-9223372036854775808"), SymExpr::Function("Not", {SymExpr(INT64_MIN)}));
+  for (const std::string_view beyond :
+       {"9223372036854775808", "s0 + 9223372036854775808", "s0 - 9223372036854775808 // 2",
+        "s0 - 9223372036854775808 % 2", "s0 - 9223372036854775808 ** 2", "-92233720368547758080"}) {
+    EXPECT_FALSE(ParseSymExpr(beyond).ok()) << beyond;
+  }
   EXPECT_EQ(Parse("-2**2"), SymExpr(-4));
   EXPECT_EQ(Parse("Max(Integer(1), s0,)"), Parse("Max(s0, 1)"));
   EXPECT_EQ(Parse("Mul(Rational(1, 2), s0)"), Parse("s0/2"));

@@ -1,6 +1,7 @@
 // ParseSymExpr. One recursive-descent parser for srepr and infix: srepr is calls of known heads.
 #include <cctype>
 #include <charconv>
+#include <initializer_list>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -150,7 +151,13 @@ class Parser {
     std::vector<SymExpr> x;
     bool negative = false;
     for (;;) {
-      ABSL_ASSIGN_OR_RETURN(SymExpr e, Multiplication());
+      std::optional<SymExpr> first;
+      // The sign of a product is that of its first factor; that of a quotient may not be.
+      if (negative && ConsumeLeast({"**", "/", "%"})) {
+        first = SymExpr(std::numeric_limits<int64_t>::min());
+        negative = false;
+      }
+      ABSL_ASSIGN_OR_RETURN(SymExpr e, Multiplication(std::move(first)));
       x.push_back(negative ? SymExpr(-1) * e : std::move(e));
       if (Consume("+")) {
         negative = false;
@@ -162,7 +169,7 @@ class Parser {
     }
   }
 
-  Result Multiplication() {
+  Result Multiplication(std::optional<SymExpr> first) {
     std::vector<SymFactor> factors;  // collected, so that a product is normalised as a whole
     const auto product = [&factors] {
       SymExpr p =
@@ -170,8 +177,10 @@ class Parser {
       factors.clear();
       return p;
     };
-    ABSL_ASSIGN_OR_RETURN(SymExpr first, Sign());
-    factors.push_back({std::move(first), 1});
+    if (!first.has_value()) {
+      ABSL_ASSIGN_OR_RETURN(first, Sign());
+    }
+    factors.push_back({*std::move(first), 1});
     for (;;) {
       SkipSpace();
       const bool floor_div = Consume("//");
@@ -190,6 +199,22 @@ class Parser {
     }
   }
 
+  // Behind a minus: the least int64, which has no positive counterpart. Not before any of these.
+  bool ConsumeLeast(std::initializer_list<std::string_view> operators) {
+    constexpr std::string_view kLeast = "9223372036854775808";
+    SkipSpace();
+    if (text_.substr(pos_, kLeast.size()) != kLeast || IsDigit(Peek(kLeast.size()))) return false;
+    const size_t start = pos_;
+    pos_ += kLeast.size();
+    SkipSpace();
+    for (const std::string_view op : operators) {
+      if (text_.substr(pos_, op.size()) != op) continue;
+      pos_ = start;
+      return false;
+    }
+    return true;
+  }
+
   Result Sign() {
     bool negative = false;
     bool invert = false;
@@ -203,14 +228,11 @@ class Parser {
         break;
       }
     }
-    // The least int64 has no positive counterpart.
-    constexpr std::string_view kLeast = "9223372036854775808";
-    if (negative && text_.substr(pos_, kLeast.size()) == kLeast && !IsDigit(Peek(kLeast.size()))) {
-      pos_ += kLeast.size();
-      return SymExpr(std::numeric_limits<int64_t>::min());
+    SymExpr e(std::numeric_limits<int64_t>::min());
+    if (!negative || !ConsumeLeast({"**"})) {
+      ABSL_ASSIGN_OR_RETURN(e, Power());
+      if (negative) e = SymExpr(-1) * e;
     }
-    ABSL_ASSIGN_OR_RETURN(SymExpr e, Power());
-    if (negative) e = SymExpr(-1) * e;
     return invert ? SymExpr::Function("Not", {std::move(e)}) : std::move(e);
   }
 
