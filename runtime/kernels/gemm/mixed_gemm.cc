@@ -1,5 +1,7 @@
 #include "runtime/kernels/gemm/mixed_gemm.h"
 
+#include <algorithm>
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "runtime/kernels/gemm/mixed_gemm.cc"
 #include "hwy/foreach_target.h"
@@ -92,7 +94,13 @@ HWY_AFTER_NAMESPACE();
 namespace belay {
 
 HWY_EXPORT(MultiplyMixedImpl);
-void MultiplyMixed(const MixedPanel& panel) { HWY_DYNAMIC_DISPATCH(MultiplyMixedImpl)(panel); }
+void MultiplyMixed(const MixedPanel& panel) {
+  if (panel.k != 0) return HWY_DYNAMIC_DISPATCH(MultiplyMixedImpl)(panel);
+  // Of nothing there are no pointers to begin with.
+  for (size_t row = 0; row < panel.m; ++row) {
+    std::fill_n(panel.c + row * panel.ldc, panel.n, 0.0f);
+  }
+}
 
 }  // namespace belay
 #endif  // HWY_ONCE
