@@ -74,7 +74,7 @@ class MethodCode::Missing {
       lines.push_back(absl::StrCat("backend ", Quoted(id), " (", Times(count), "): registered are ",
                                    known.empty() ? "none" : absl::StrJoin(known, ", ")));
     }
-    return absl::StrJoin(lines, "; ");
+    return ListFirst(lines, "; ");
   }
 
  private:

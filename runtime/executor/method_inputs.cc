@@ -267,7 +267,7 @@ absl::Status MethodInputs::CheckReady() const {
       if (!IsSet(i)) missing.push_back(Describe(i));
     }
     return absl::FailedPreconditionError(
-        absl::StrCat("not all inputs are set: ", absl::StrJoin(missing, ", ")));
+        absl::StrCat("not all inputs are set: ", ListFirst(missing, ", ")));
   }
   ABSL_RETURN_IF_ERROR(CheckSymbols());
   return CheckMutatedApart();

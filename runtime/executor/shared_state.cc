@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "runtime/core/checked_math.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/program/metadata_path.h"
@@ -93,8 +92,8 @@ absl::StatusOr<TensorView> SharedState::Find(std::string_view name) const {
   if (it != buffers_.end()) return it->second.view;
   std::vector<std::string> names;
   for (const auto& [known, buffer] : buffers_) names.push_back(Quoted(known));
-  return absl::NotFoundError(absl::StrCat("there is no state ", Quoted(name),
-                                          "; there are: ", absl::StrJoin(names, ", ")));
+  return absl::NotFoundError(
+      absl::StrCat("there is no state ", Quoted(name), "; there are: ", ListFirst(names, ", ")));
 }
 
 void SharedState::Reset() {

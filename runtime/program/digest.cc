@@ -7,7 +7,6 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "runtime/program/metadata_path.h"
 #include "runtime/schema/file_format.h"
 
@@ -36,7 +35,7 @@ absl::Status VerifyDigests(const Program& program) {
   }
   if (damaged.empty()) return absl::OkStatus();
   return absl::DataLossError(absl::StrCat(damaged.size(), " of ", program.segments().size(),
-                                          " segments are damaged: ", absl::StrJoin(damaged, "; ")));
+                                          " segments are damaged: ", ListFirst(damaged, "; ")));
 }
 
 }  // namespace belay

@@ -1,10 +1,12 @@
 #include "runtime/program/metadata_path.h"
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "runtime/core/str_cat.h"
 
 namespace belay {
@@ -32,6 +34,16 @@ std::string Quoted(std::string_view text) {
   constexpr size_t kShown = 100;
   const bool cut = text.size() > kShown;
   return absl::StrCat("'", absl::CHexEscape(ToAbsl(text.substr(0, kShown))), cut ? "…'" : "'");
+}
+
+std::string ListFirst(absl::Span<const std::string> texts, std::string_view separator,
+                      uint64_t total) {
+  const absl::Span<const std::string> shown = texts.first(std::min(texts.size(), kMostListed));
+  std::string list = absl::StrJoin(shown, ToAbsl(separator));
+  total = std::max<uint64_t>(total, texts.size());
+  if (total > shown.size())
+    absl::StrAppend(&list, ToAbsl(separator), "and ", total - shown.size(), " more");
+  return list;
 }
 
 }  // namespace belay

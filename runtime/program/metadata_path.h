@@ -3,11 +3,13 @@
 #ifndef BELAY_RUNTIME_PROGRAM_METADATA_PATH_H_
 #define BELAY_RUNTIME_PROGRAM_METADATA_PATH_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "absl/types/span.h"
 
 namespace belay {
 
@@ -41,6 +43,13 @@ class MetadataPath {
 // `text` from a file, in quotes, with everything escaped that a terminal might interpret, and
 // shortened when it is long.
 std::string Quoted(std::string_view text);
+
+// What a message lists of many things that a file may have.
+inline constexpr size_t kMostListed = 32;
+// "'a', 'b'": the texts with the separator between them. When there are `total` of them, more than
+// were given or than kMostListed, the message ends with how many are not shown.
+std::string ListFirst(absl::Span<const std::string> texts, std::string_view separator,
+                      uint64_t total = 0);
 
 }  // namespace belay
 

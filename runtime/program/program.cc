@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "runtime/core/mapped_file.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/program/metadata_path.h"
@@ -53,7 +52,7 @@ absl::StatusOr<const MethodPlan*> Program::FindMethod(std::string_view name) con
   std::vector<std::string> names;
   for (const MethodPlan& method : methods_) names.push_back(Quoted(method.name));
   return absl::NotFoundError(absl::StrCat("no method ", Quoted(name), " in the program, which has ",
-                                          names.empty() ? "none" : absl::StrJoin(names, ", ")));
+                                          names.empty() ? "none" : ListFirst(names, ", ")));
 }
 
 absl::StatusOr<absl::Span<const std::byte>> Program::FindNamedData(std::string_view key) const {

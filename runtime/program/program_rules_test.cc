@@ -38,6 +38,9 @@ schema::Instruction& At(schema::Method& method, uint32_t instruction) {
 const RuleCase kRuleCases[] = {
     {"UnknownRequiredFeature", EDIT(program.add_required_features("time travel")), kNewer,
      "'time travel'"},
+    {"ManyUnknownRequiredFeatures",
+     EDIT(for (int i = 0; i < 50'000; ++i) program.add_required_features("magic")), kNewer,
+     "'magic', and 49968 more"},
 
     // Segments.
     {"T3SegmentKindMissing", EDIT(program.mutable_segments(0)->set_kind(schema::Segment::UNKNOWN)),

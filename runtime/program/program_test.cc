@@ -119,6 +119,13 @@ TEST(MetadataPathTest, QuotesWhatATerminalMightInterpret) {
   EXPECT_EQ(Quoted(std::string(1000, 'a')).size(), 1 + 100 + std::string("…'").size());
 }
 
+TEST(MetadataPathTest, ListsTheFirstOfMany) {
+  EXPECT_EQ(ListFirst({"a", "b"}, ", "), "a, b");
+  EXPECT_EQ(ListFirst({"a", "b"}, ", ", 5), "a, b, and 3 more");
+  const std::string many = ListFirst(std::vector<std::string>(100, "x"), "; ");
+  EXPECT_THAT(many, testing::EndsWith("; x; and 68 more"));
+}
+
 // --- Limits ---
 
 struct LimitCase {

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "runtime/core/arena.h"
 #include "runtime/core/memory_check.h"
 #include "runtime/core/status_macros.h"
@@ -27,9 +26,12 @@ absl::Status CheckFeatures(const WireList& features) {
   if (features.count == 0) return absl::OkStatus();
   std::vector<std::string> names;
   WireElements elements(features);
-  for (uint64_t i = 0; i < features.count; ++i) names.push_back(Quoted(elements.NextText()));
-  return absl::UnimplementedError(absl::StrCat(
-      "the program needs features that this reader does not know: ", absl::StrJoin(names, ", ")));
+  for (uint64_t i = 0; i < std::min<uint64_t>(features.count, kMostListed); ++i) {
+    names.push_back(Quoted(elements.NextText()));
+  }
+  return absl::UnimplementedError(
+      absl::StrCat("the program needs features that this reader does not know: ",
+                   ListFirst(names, ", ", features.count)));
 }
 
 absl::StatusOr<std::vector<MethodMessage>> ReadMethods(const WireList& list, const Limits& limits,
