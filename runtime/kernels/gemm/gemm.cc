@@ -22,7 +22,8 @@ HWY_INLINE void Tile(const GemmF32Args& g, size_t row, size_t column, size_t col
   const TagF32 d;
   using V = hn::Vec<TagF32>;
   const size_t lanes = hn::Lanes(d);
-  const float* HWY_RESTRICT a = g.a + row * g.lda;
+  // Without products A and B have no elements, and may have no memory.
+  const float* HWY_RESTRICT a = g.k == 0 ? nullptr : g.a + row * g.lda;
   // Arrays of vectors: targets with vectors of unknown size are disabled (third_party/highway).
   V sum0[kRows], sum1[kRows];
   for (size_t r = 0; r < kRows; ++r) sum0[r] = sum1[r] = hn::Zero(d);
@@ -75,7 +76,7 @@ void GemmF32Impl(const GemmF32Args& g) {
         for (; i < width; ++i) to[i] = 0;
       }
     } else {
-      b = g.b + j;
+      b = g.k == 0 ? nullptr : g.b + j;
       stride = g.ldb;
     }
     size_t i = 0;
