@@ -6,6 +6,7 @@
 #include "runtime/core/str_cat.h"
 #include "runtime/kernel/shape_rules/matmul.h"
 #include "runtime/kernels/elements/copy_strided.h"
+#include "runtime/kernels/gemm/factors.h"
 #include "runtime/kernels/gemm/gemm.h"
 #include "runtime/kernels/pointwise/loops.h"
 #include "runtime/kernels/reference/operands.h"
@@ -19,16 +20,6 @@ constexpr DTypeSet kTypes = {DType::kFloat32, DType::kFloat16, DType::kBFloat16}
 bool HasRows(const TensorView& t) {
   const int last = t.rank() - 1;
   return t.dtype == DType::kFloat32 && (t.strides[last] == 1 || t.sizes[last] == 1);
-}
-
-// One matrix of a batch.
-TensorView MatrixOf(const TensorView& t, int64_t batch) {
-  if (t.rank() == 2) return t;
-  TensorView m = t;
-  m.data = ElementAddress(t, batch * t.strides[0]);
-  m.sizes.erase(0);
-  m.strides.erase(0);
-  return m;
 }
 
 // A panel of columns of a matrix that has no rows of floats.
@@ -179,28 +170,14 @@ absl::Status Addmm(KernelContext& context) {
   return Multiply(context, p, 0);
 }
 
-// Argument i if it is a tensor of these types and this rank.
-const TensorView* FactorOf(const KernelContext& context, int i, int rank) {
-  const TensorView* t = context.argument(i).get_if<TensorView>();
-  const bool fits = t != nullptr && kTypes.contains(t->dtype) && t->rank() == rank;
-  return fits ? t : nullptr;
-}
-
-bool AcceptsFactors(const KernelContext& context, int first, int rank) {
-  const TensorView *a = FactorOf(context, first, rank), *b = FactorOf(context, first + 1, rank);
-  const absl::StatusOr<const TensorView*> out = context.PlannedOutput(0);
-  return a != nullptr && b != nullptr && a->dtype == b->dtype && out.ok() &&
-         (*out)->dtype == a->dtype && (*out)->rank() == rank;
-}
-
 bool AcceptsMm(const KernelContext& context) {
-  return context.num_arguments() == 2 && AcceptsFactors(context, 0, 2);
+  return context.num_arguments() == 2 && AcceptsFactors(context, 0, 2, kTypes);
 }
 bool AcceptsBmm(const KernelContext& context) {
-  return context.num_arguments() == 2 && AcceptsFactors(context, 0, 3);
+  return context.num_arguments() == 2 && AcceptsFactors(context, 0, 3, kTypes);
 }
 bool AcceptsAddmm(const KernelContext& context) {
-  if (context.num_arguments() != 5 || !AcceptsFactors(context, 1, 2)) return false;
+  if (context.num_arguments() != 5 || !AcceptsFactors(context, 1, 2, kTypes)) return false;
   const TensorView* addend = context.argument(0).get_if<TensorView>();
   const absl::StatusOr<double> beta = context.Double(3), alpha = context.Double(4);
   return addend != nullptr && addend->dtype == context.argument(1).get_if<TensorView>()->dtype &&

@@ -7,6 +7,7 @@
 #include "runtime/core/status_macros.h"
 #include "runtime/kernel/shape_rules/matmul.h"
 #include "runtime/kernels/elements/copy_strided.h"
+#include "runtime/kernels/gemm/factors.h"
 #include "runtime/kernels/gemm/integer_gemm.h"
 #include "runtime/kernels/reference/operands.h"
 #include "runtime/kernels/reference/strided_view.h"
@@ -35,20 +36,10 @@ Scratch ScratchFor(DType dtype, int64_t m, int64_t k) {
   return {rows * kGemmPanelColumns * size, depth_bytes * kGemmPanelColumns, rows * depth_bytes};
 }
 
-// One matrix of a batch.
-TensorView MatrixOf(const TensorView& t, int64_t batch) {
-  if (t.rank() == 2) return t;
-  TensorView m = t;
-  if (t.numel() > 0) m.data = ElementAddress(t, batch * t.strides[0]);
-  m.sizes.erase(0);
-  m.strides.erase(0);
-  return m;
-}
-
 // Columns [first, first + count) of a matrix.
 TensorView ColumnsOf(const TensorView& t, int64_t first, int64_t count) {
   TensorView part = t;
-  if (t.numel() > 0) part.data = ElementAddress(t, first * t.strides[1]);
+  part.data = PartAddress(t, first * t.strides[1]);
   part.sizes[1] = count;
   return part;
 }
@@ -203,24 +194,14 @@ absl::Status Addmm(KernelContext& context) {
   return Multiply(context, *a, *b, addend, 0);
 }
 
-// The factors in arguments `first` and the next, of the rank of a batch.
-bool AcceptsFactors(const KernelContext& context, int first, int rank) {
-  const TensorView* a = context.argument(first).get_if<TensorView>();
-  const TensorView* b = context.argument(first + 1).get_if<TensorView>();
-  const absl::StatusOr<const TensorView*> out = context.PlannedOutput(0);
-  return a != nullptr && b != nullptr && kTypes.contains(a->dtype) && a->rank() == rank &&
-         b->rank() == rank && b->dtype == a->dtype && out.ok() && (*out)->dtype == a->dtype &&
-         (*out)->rank() == rank;
-}
-
 bool AcceptsMm(const KernelContext& context) {
-  return context.num_arguments() == 2 && AcceptsFactors(context, 0, 2);
+  return context.num_arguments() == 2 && AcceptsFactors(context, 0, 2, kTypes);
 }
 bool AcceptsBmm(const KernelContext& context) {
-  return context.num_arguments() == 2 && AcceptsFactors(context, 0, 3);
+  return context.num_arguments() == 2 && AcceptsFactors(context, 0, 3, kTypes);
 }
 bool AcceptsAddmm(const KernelContext& context) {
-  if (context.num_arguments() != 5 || !AcceptsFactors(context, 1, 2)) return false;
+  if (context.num_arguments() != 5 || !AcceptsFactors(context, 1, 2, kTypes)) return false;
   const TensorView* addend = context.argument(0).get_if<TensorView>();
   return addend != nullptr && addend->dtype == context.argument(1).get_if<TensorView>()->dtype &&
          IsOne(context.argument(3)) && IsOne(context.argument(4));

@@ -58,7 +58,7 @@ absl::Status PackColumns(const MixedProductCall& call, int64_t first, int64_t co
   const int64_t depth = call.input->sizes[1];
   if (count < kColumns) std::memset(panel, 0, static_cast<size_t>(depth * kColumns));
   TensorView from = *call.weight, to;
-  if (from.numel() > 0) from.data = ElementAddress(*call.weight, first * call.column_stride());
+  from.data = PartAddress(from, first * call.column_stride());
   from.sizes = {depth, count};
   from.strides = {call.depth_stride(), call.column_stride()};
   to.dtype = DType::kInt8;

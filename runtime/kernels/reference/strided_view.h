@@ -49,6 +49,12 @@ inline void* ElementAddress(const TensorView& base, int64_t offset) {
   return static_cast<std::byte*>(base.data) + offset * static_cast<int64_t>(DTypeSize(base.dtype));
 }
 
+// Where the part of `base` begins that is `offset` elements behind its first one. A tensor without
+// elements may have no memory: all its parts are where it is.
+inline void* PartAddress(const TensorView& base, int64_t offset) {
+  return base.numel() == 0 ? base.data : ElementAddress(base, offset);
+}
+
 // `from` repeated to `sizes`; kInvalidArgument when it does not expand to them.
 absl::StatusOr<TensorView> ExpandTo(const TensorView& from, absl::Span<const int64_t> sizes);
 

@@ -72,7 +72,7 @@ absl::Status SetRow(KernelContext& context) {
   }
   TensorView place = *row;
   place.strides = Strides(absl::MakeConstSpan(out->strides.data() + 1, row->rank()));
-  if (row->numel() > 0) place.data = ElementAddress(*out, index * out->strides[0]);
+  place.data = PartAddress(*out, index * out->strides[0]);
   return kCopy(*row, place);
 }
 

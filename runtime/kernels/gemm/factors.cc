@@ -1,0 +1,25 @@
+#include "runtime/kernels/gemm/factors.h"
+
+#include "runtime/kernels/reference/strided_view.h"
+
+namespace belay {
+
+TensorView MatrixOf(const TensorView& t, int64_t batch) {
+  if (t.rank() == 2) return t;
+  TensorView m = t;
+  m.data = PartAddress(t, batch * t.strides[0]);
+  m.sizes.erase(0);
+  m.strides.erase(0);
+  return m;
+}
+
+bool AcceptsFactors(const KernelContext& context, int first, int rank, DTypeSet dtypes) {
+  const TensorView* a = context.argument(first).get_if<TensorView>();
+  const TensorView* b = context.argument(first + 1).get_if<TensorView>();
+  const absl::StatusOr<const TensorView*> out = context.PlannedOutput(0);
+  return a != nullptr && b != nullptr && dtypes.contains(a->dtype) && a->rank() == rank &&
+         b->rank() == rank && b->dtype == a->dtype && out.ok() && (*out)->dtype == a->dtype &&
+         (*out)->rank() == rank;
+}
+
+}  // namespace belay
