@@ -21,6 +21,12 @@ namespace {
 constexpr DTypeSet kByteTypes = {DType::kInt8, DType::kUint8};
 constexpr DTypeSet kIndexTypes = {DType::kInt32, DType::kInt64};
 
+absl::Status CheckResultDType(DType dtype) {
+  if (kFloatTypes.contains(dtype)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("dtype: expected a floating point type, got ", DTypeName(dtype)));
+}
+
 }  // namespace
 
 absl::Status QuantizedEmbeddingCall::CheckRow(int64_t row) const {
@@ -44,10 +50,7 @@ absl::StatusOr<QuantizedEmbeddingCall> ReadQuantizedEmbedding(KernelContext& con
   DType dtype = call.scales->dtype;
   if (has_dtype) {
     ABSL_ASSIGN_OR_RETURN(dtype, context.DtypeOr(6, call.scales->dtype));
-    if (!kFloatTypes.contains(dtype)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("dtype: expected a floating point type, got ", DTypeName(dtype)));
-    }
+    ABSL_RETURN_IF_ERROR(CheckResultDType(dtype));
   }
   Dims<CheckedInt> zero_dims;
   if (call.zero_points != nullptr) zero_dims = ToDims(call.zero_points->sizes);
@@ -78,10 +81,7 @@ absl::StatusOr<MixedProductCall> ReadMixedProduct(KernelContext& context, bool l
   if (linear) {
     ABSL_ASSIGN_OR_RETURN(dtype, context.DtypeOr(4, call.input->dtype));
   }
-  if (!kFloatTypes.contains(dtype)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("dtype: expected a floating point type, got ", DTypeName(dtype)));
-  }
+  ABSL_RETURN_IF_ERROR(CheckResultDType(dtype));
   Dims<CheckedInt> zero_dims;
   if (call.zero_points != nullptr) zero_dims = ToDims(call.zero_points->sizes);
   ABSL_ASSIGN_OR_RETURN(

@@ -297,13 +297,27 @@ void CubicWeights(double t, double (&w)[4]) {
   w[3] = far(2 - t);
 }
 
-absl::Status GridSampler2d(KernelContext& context) {
+// The arguments of a grid sampler.
+struct GridSample {
+  const TensorView *input = nullptr, *grid = nullptr;
+  int64_t interpolation = 0, padding = 0;
+  bool align_corners = false;
+};
+
+absl::StatusOr<GridSample> ReadGridSample(const KernelContext& context) {
   ABSL_RETURN_IF_ERROR(context.CheckArity(5, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* input, TensorOf(context, 0, "input", kFloatTypes));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* grid, TensorOf(context, 1, "grid", input->dtype));
-  ABSL_ASSIGN_OR_RETURN(const int64_t interpolation, context.Int(2));
-  ABSL_ASSIGN_OR_RETURN(const int64_t padding, context.Int(3));
-  ABSL_ASSIGN_OR_RETURN(const bool align_corners, context.Bool(4));
+  GridSample call;
+  ABSL_ASSIGN_OR_RETURN(call.input, TensorOf(context, 0, "input", kFloatTypes));
+  ABSL_ASSIGN_OR_RETURN(call.grid, TensorOf(context, 1, "grid", call.input->dtype));
+  ABSL_ASSIGN_OR_RETURN(call.interpolation, context.Int(2));
+  ABSL_ASSIGN_OR_RETURN(call.padding, context.Int(3));
+  ABSL_ASSIGN_OR_RETURN(call.align_corners, context.Bool(4));
+  return call;
+}
+
+absl::Status GridSampler2d(KernelContext& context) {
+  ABSL_ASSIGN_OR_RETURN(const GridSample call, ReadGridSample(context));
+  const auto& [input, grid, interpolation, padding, align_corners] = call;
   if (interpolation < 0 || interpolation > 2 || padding < 0 || padding > 2) {
     return absl::InvalidArgumentError(
         absl::StrCat("grid_sampler_2d: expected modes 0, 1 or 2, got interpolation_mode ",
@@ -356,12 +370,8 @@ absl::Status GridSampler2d(KernelContext& context) {
 
 // Eight neighbours instead of four, or the nearest.
 absl::Status GridSampler3d(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(5, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* input, TensorOf(context, 0, "input", kFloatTypes));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* grid, TensorOf(context, 1, "grid", input->dtype));
-  ABSL_ASSIGN_OR_RETURN(const int64_t interpolation, context.Int(2));
-  ABSL_ASSIGN_OR_RETURN(const int64_t padding, context.Int(3));
-  ABSL_ASSIGN_OR_RETURN(const bool align_corners, context.Bool(4));
+  ABSL_ASSIGN_OR_RETURN(const GridSample call, ReadGridSample(context));
+  const auto& [input, grid, interpolation, padding, align_corners] = call;
   if (interpolation < 0 || interpolation > 1 || padding < 0 || padding > 2) {
     return absl::InvalidArgumentError(
         absl::StrCat("grid_sampler_3d: there is no interpolation_mode ", interpolation,
