@@ -33,10 +33,7 @@ std::string NoKernelTakes(absl::Span<const uint32_t> arguments, const SlotTable&
   for (const uint32_t value : arguments.first(std::min(arguments.size(), kShown))) {
     kinds.push_back(slots.slot(value).KindName());
   }
-  if (arguments.size() > kShown) {
-    kinds.push_back(absl::StrCat("and ", arguments.size() - kShown, " more"));
-  }
-  return absl::StrCat("no kernel takes (", absl::StrJoin(kinds, ", "), ")");
+  return absl::StrCat("no kernel takes (", ListFirst(kinds, ", ", arguments.size()), ")");
 }
 
 }  // namespace
