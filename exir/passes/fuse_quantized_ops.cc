@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "exir/ir/graph_editor.h"
 #include "exir/ir/infer.h"
+#include "exir/passes/constant_input.h"
 #include "runtime/core/status_macros.h"
 
 namespace belay::exir {
@@ -443,12 +444,10 @@ class Fusion {
       fqn = absl::StrCat(base, "_", n);
     }
     std::vector<SymInt> sizes(tensor.sizes().begin(), tensor.sizes().end());
-    const ValueId value = editor_.InsertInput(
-        position, absl::StrCat(graph_.value(*like.get_if<ValueId>()).name, "_packed"),
-        TensorMeta::Contiguous(tensor.dtype(), std::move(sizes)));
-    program_.signature.inputs.insert(
-        program_.signature.inputs.begin() + static_cast<std::ptrdiff_t>(position),
-        {.kind = InputKind::kTensorConstant, .target = fqn, .persistent = true});
+    const ValueId value =
+        InsertConstantInput(program_, editor_, position,
+                            absl::StrCat(graph_.value(*like.get_if<ValueId>()).name, "_packed"),
+                            fqn, TensorMeta::Contiguous(tensor.dtype(), std::move(sizes)));
     program_.constants.emplace(fqn, std::move(tensor));
     return value;
   }

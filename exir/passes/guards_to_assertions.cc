@@ -253,12 +253,13 @@ SymExpr WithoutDivisions(const SymExpr& e, const SymExpr& whole, const SymExpr& 
   return result;
 }
 
+bool IsEquality(const SymExpr& e) {
+  return e.kind() == SymExpr::Kind::kFunction && e.name() == "Eq" && e.arguments().size() == 2;
+}
+
 // The two sides of "whole % divisor == 0" with a number as divisor.
 std::optional<std::pair<SymExpr, SymExpr>> AsDivisible(const SymExpr& condition) {
-  if (condition.kind() != SymExpr::Kind::kFunction || condition.name() != "Eq" ||
-      condition.arguments().size() != 2) {
-    return std::nullopt;
-  }
+  if (!IsEquality(condition)) return std::nullopt;
   for (int side = 0; side < 2; ++side) {
     const SymExpr& rest = condition.arguments()[side];
     if (condition.arguments()[1 - side].AsInt() != 0 || rest.kind() != SymExpr::Kind::kFunction ||
@@ -273,10 +274,7 @@ std::optional<std::pair<SymExpr, SymExpr>> AsDivisible(const SymExpr& condition)
 
 // Two expressions of which neither is a number; the one that is written shorter second.
 std::optional<std::pair<SymExpr, SymExpr>> AsEquality(const SymExpr& condition) {
-  if (condition.kind() != SymExpr::Kind::kFunction || condition.name() != "Eq" ||
-      condition.arguments().size() != 2) {
-    return std::nullopt;
-  }
+  if (!IsEquality(condition)) return std::nullopt;
   SymExpr a = condition.arguments()[0], b = condition.arguments()[1];
   if (a.AsInt().has_value() || b.AsInt().has_value()) return std::nullopt;
   if (a.ToString().size() < b.ToString().size()) std::swap(a, b);
@@ -290,10 +288,7 @@ struct Definition {
   SymExpr expr;
 };
 std::optional<Definition> AsDefinition(const ExportedProgram& program, const SymExpr& condition) {
-  if (condition.kind() != SymExpr::Kind::kFunction || condition.name() != "Eq" ||
-      condition.arguments().size() != 2) {
-    return std::nullopt;
-  }
+  if (!IsEquality(condition)) return std::nullopt;
   const Graph& graph = program.top();
   for (int side = 0; side < 2; ++side) {
     const SymExpr& symbol = condition.arguments()[side];

@@ -16,8 +16,10 @@
 #include "exir/interpreter/operator_call.h"
 #include "exir/ir/graph_editor.h"
 #include "exir/ir/infer.h"
+#include "exir/passes/constant_input.h"
 #include "runtime/core/checked_math.h"
 #include "runtime/core/dtype.h"
+#include "runtime/core/one_dtype_copy.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/tensor_view.h"
 #include "runtime/kernels/reference/reference_kernels.h"
@@ -318,12 +320,8 @@ class Propagation {
       return ConstantTensor::Create(tensor.dtype, tensor.sizes, tensor.strides, 0,
                                     Storage::Own(std::move(raw)));
     }
-    const size_t item = DTypeSize(tensor.dtype);
-    std::byte* to = raw.data();
-    for (StridedIterator<1> it(tensor.sizes, {tensor.strides}); !it.done(); it.Next()) {
-      std::memcpy(to, static_cast<const std::byte*>(tensor.data) + it.offset(0) * item, item);
-      to += item;
-    }
+    ABSL_RETURN_IF_ERROR(CopyElementsOfOneDType(
+        tensor, TensorView::Contiguous(tensor.dtype, tensor.sizes, raw.data())));
     return ConstantTensor::Contiguous(tensor.dtype, tensor.sizes, Storage::Own(std::move(raw)));
   }
 
@@ -349,22 +347,12 @@ class Propagation {
       const TensorMeta meta = *graph_.value(value).tensor();
       ABSL_ASSIGN_OR_RETURN(ConstantTensor constant,
                             MakeConstant(*data_.at(value)->tensor(), meta));
-      std::string fqn;
-      do {
-        fqn = absl::StrCat("_prop_tensor_constant", next_++);
-      } while (program_.state_dict.contains(fqn) || program_.constants.contains(fqn));
+      const std::string fqn = UnusedTensorName(program_, "_prop_tensor_constant", next_);
       TensorMeta type = meta;
       type.strides.assign(constant.strides().begin(), constant.strides().end());
       type.storage_offset = 0;
-      size_t position = 0;
-      while (position < program_.signature.inputs.size() &&
-             program_.signature.inputs[position].kind != InputKind::kUserInput) {
-        ++position;
-      }
-      const ValueId input = editor_.InsertInput(position, fqn, std::move(type));
-      program_.signature.inputs.insert(
-          program_.signature.inputs.begin() + static_cast<std::ptrdiff_t>(position),
-          {.kind = InputKind::kTensorConstant, .target = fqn, .persistent = true});
+      const ValueId input = InsertConstantInput(program_, editor_, EndOfConstants(program_), fqn,
+                                                fqn, std::move(type));
       program_.constants.emplace(fqn, std::move(constant));
       editor_.ReplaceAllUses(value, input);
     }

@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "exir/ir/graph_editor.h"
+#include "exir/passes/constant_input.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/kernel/type_promotion.h"
 
@@ -25,22 +26,12 @@ class Lifter {
   ValueId Lift(DType dtype, double value, int64_t bits) {
     const auto [it, inserted] = lifted_.try_emplace({dtype, bits}, ValueId());
     if (!inserted) return it->second;
-    std::string fqn;
-    do {
-      fqn = absl::StrCat("_lifted_tensor_constant", next_++);
-    } while (program_.state_dict.contains(fqn) || program_.constants.contains(fqn));
+    const std::string fqn = UnusedTensorName(program_, "_lifted_tensor_constant", next_);
     program_.state_dict.emplace(fqn, IsFloatingPoint(dtype)
                                          ? ConstantTensor::Scalar(dtype, value)
                                          : ConstantTensor::ScalarInt(dtype, bits));
-    size_t position = 0;
-    while (position < program_.signature.inputs.size() &&
-           program_.signature.inputs[position].kind != InputKind::kUserInput) {
-      ++position;
-    }
-    it->second = top_.InsertInput(position, fqn, TensorMeta::Contiguous(dtype, {}));
-    program_.signature.inputs.insert(
-        program_.signature.inputs.begin() + position,
-        {.kind = InputKind::kBuffer, .target = fqn, .persistent = true});
+    it->second = InsertConstantInput(program_, top_, EndOfConstants(program_), fqn, fqn,
+                                     TensorMeta::Contiguous(dtype, {}), InputKind::kBuffer);
     return it->second;
   }
   GraphEditor& top() { return top_; }
