@@ -28,7 +28,7 @@ struct Cost {
 // `plan` is what an element becomes. What is planned of a dimension is less than kNumberByte. Two
 // bytes make an element of a list in an element.
 constexpr Cost kValue = {.each = sizeof(ValuePlan) + kBlock + /*flags*/ 2 +
-                                 /*its range; what an instruction writes to*/ 32 + 120,
+                                 /*what an instruction writes to*/ 120,
                          .per_byte = kNumberByte};
 constexpr Cost kInput = {.each = sizeof(InputPlan) + 2 * kBlock,
                          .per_byte = kTextByte + (sizeof(SizeConstraint) + kBlock) / 2};

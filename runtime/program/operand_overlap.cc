@@ -22,28 +22,37 @@ absl::Status OverlapError(uint32_t a, uint32_t b, bool same_value, const Metadat
 
 }  // namespace
 
-OperandOverlap::OperandOverlap(const std::vector<ValuePlan>& values)
-    : values_(values), ranges_(values.size()) {
-  for (uint32_t v = 0; v < values.size(); ++v) {
-    ranges_[v].value = v;
-    ranges_[v].is_list = std::holds_alternative<ListPlan>(values[v]);
-    const auto* tensor = std::get_if<TensorPlan>(&values[v]);
-    if (tensor == nullptr) continue;
-    ranges_[v].space = tensor->location;
-    if (tensor->location == TensorPlan::Location::kArena) {
-      ranges_[v].begin = tensor->offset;
-      ranges_[v].end = tensor->offset + tensor->max_bytes;  // inside the arena
-    } else {
-      ranges_[v].begin = v;
-      ranges_[v].end = uint64_t{v} + 1;
-    }
+OperandOverlap::Range OperandOverlap::RangeOf(uint32_t value) const {
+  const ValuePlan& plan = values_[value];
+  Range range;
+  range.value = value;
+  const auto* tensor = std::get_if<TensorPlan>(&plan);
+  if (tensor == nullptr) {
+    range.is_list = std::holds_alternative<ListPlan>(plan);
+    return range;
   }
+  range.space = tensor->location;
+  if (tensor->location == TensorPlan::Location::kArena) {
+    range.begin = tensor->offset;
+    range.end = tensor->offset + tensor->max_bytes;  // inside the arena
+  } else {
+    range.begin = value;
+    range.end = uint64_t{value} + 1;
+  }
+  return range;
+}
+
+template <class Visit>
+bool OperandOverlap::ForEachRange(uint32_t value, const Visit& visit) const {
+  const Range range = RangeOf(value);
+  if (range.begin != range.end) return visit(range);
+  return !range.is_list || ForEachElement(value, visit);
 }
 
 template <class Visit>
 bool OperandOverlap::ForEachElement(uint32_t list, const Visit& visit) const {
   for (const uint32_t element : std::get<ListPlan>(values_[list]).elements) {
-    const Range& range = ranges_[element];  // lists hold no lists
+    const Range range = RangeOf(element);  // lists hold no lists
     if (range.begin != range.end && !visit(range)) return false;
   }
   return true;
@@ -66,7 +75,7 @@ bool OperandOverlap::MayLieOver(const Range& output, const Range& argument,
 bool OperandOverlap::MayMeet(const Range& output, absl::Span<const uint32_t> arguments) const {
   bool may = output.is_list;
   for (const uint32_t argument : arguments) {
-    const Range& range = ranges_[argument];
+    const Range range = RangeOf(argument);
     may |= range.is_list ||
            (range.space == output.space && range.begin < output.end && output.begin < range.end);
   }
@@ -99,7 +108,7 @@ absl::Status OperandOverlap::CheckArgument(const Range& argument, bool in_place,
 absl::Status OperandOverlap::Check(absl::Span<const uint32_t> arguments,
                                    absl::Span<const uint32_t> outputs, bool in_place,
                                    OutputOverArgument over, const MetadataPath& path) {
-  if (outputs.size() == 1 && !MayMeet(ranges_[outputs[0]], arguments)) return absl::OkStatus();
+  if (outputs.size() == 1 && !MayMeet(RangeOf(outputs[0]), arguments)) return absl::OkStatus();
   written_.clear();
   for (const uint32_t output : outputs) {
     // With more ranges than there are values, one is there twice, which is found below.

@@ -18,13 +18,14 @@ namespace belay {
 // a method, so that its memory is allocated once.
 class OperandOverlap {
  public:
-  explicit OperandOverlap(const std::vector<ValuePlan>& values);
+  // `values` must outlive it.
+  explicit OperandOverlap(const std::vector<ValuePlan>& values) : values_(values) {}
 
   // kInvalidArgument when the memory of an output overlaps that of another operand, where a list
   // stands for its elements, and scalars and tensors without elements have no memory; an argument
   // that is the output itself is allowed once if `in_place`, and another tensor in exactly the
   // output's place in the arena if `over` allows it. O(n log n) in the operands, lists with their
-  // elements; in memory O(n) in the values.
+  // elements.
   absl::Status Check(absl::Span<const uint32_t> arguments, absl::Span<const uint32_t> outputs,
                      bool in_place, OutputOverArgument over, const MetadataPath& path);
 
@@ -45,13 +46,10 @@ class OperandOverlap {
   struct Written : Range {
     uint32_t uses = 0;  // as an argument
   };
+  Range RangeOf(uint32_t value) const;
   // Calls `visit` with the ranges of a value that are not empty, until it returns false.
   template <class Visit>
-  bool ForEachRange(uint32_t value, const Visit& visit) const {
-    const Range& range = ranges_[value];
-    if (range.begin != range.end) return visit(range);
-    return !range.is_list || ForEachElement(value, visit);
-  }
+  bool ForEachRange(uint32_t value, const Visit& visit) const;
   template <class Visit>
   bool ForEachElement(uint32_t list, const Visit& visit) const;
   bool MayLieOver(const Range& output, const Range& argument, OutputOverArgument over) const;
@@ -61,7 +59,6 @@ class OperandOverlap {
                              const MetadataPath& path);
 
   const std::vector<ValuePlan>& values_;
-  std::vector<Range> ranges_;     // by value
   std::vector<Written> written_;  // by one instruction
 };
 

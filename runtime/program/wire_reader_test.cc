@@ -145,6 +145,32 @@ TEST_P(BadMessageTest, SaysWhatIsWrongWithWhichField) {
 INSTANTIATE_TEST_SUITE_P(All, BadMessageTest, ::testing::ValuesIn(kBadCases),
                          [](const auto& info) { return info.param.name; });
 
+// A number is read in one way far from the end and in another near it.
+TEST(WireReaderTest, ReadsNumbersOfAllLengthsWhereverTheyStand) {
+  std::vector<uint64_t> numbers = {0};
+  for (int bit = 0; bit < 64; ++bit) {
+    const uint64_t power = uint64_t{1} << bit;
+    for (const uint64_t number : {power - 1, power, power + 1, ~power}) numbers.push_back(number);
+  }
+  for (const uint64_t number : numbers) {
+    std::string text;
+    uint64_t left = number;
+    for (; left >= 0x80; left >>= 7) text += static_cast<char>(left | 0x80);
+    text += static_cast<char>(left);
+    for (const std::string& shape :
+         {text, text.substr(0, text.size() - 1) + static_cast<char>(text.back() | 0x80) + '\0'}) {
+      if (shape.size() > 10) continue;
+      for (const std::string& behind : {Repeat("\xff", 16), std::string(16, '\0'), std::string()}) {
+        const std::string bytes = shape + behind;
+        const auto* at = reinterpret_cast<const uint8_t*>(bytes.data());
+        const Varint read = ReadVarint(at, at + bytes.size());
+        ASSERT_EQ(read.end, at + shape.size()) << number << " in " << shape.size();
+        EXPECT_EQ(read.number, number);
+      }
+    }
+  }
+}
+
 TEST(WireReaderTest, ReadsEveryKind) {
   const std::string bytes =
       "\x08\xff\xff\xff\xff\x0f"  // 1: 2^32 - 1
