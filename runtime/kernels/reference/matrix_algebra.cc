@@ -446,10 +446,14 @@ absl::Status Eigh(KernelContext& context) {
   return absl::OkStatus();
 }
 
-// Makes column `k` a unit vector that is orthogonal to the columns before it.
-void CompleteColumn(const Matrix<double>& m, int64_t k) {
-  for (int64_t axis = 0; axis < m.rows; ++axis) {
-    for (int64_t i = 0; i < m.rows; ++i) m(i, k) = i == axis ? 1 : 0;
+// Makes column `k` a unit vector that is orthogonal to the columns before it, of the first axis
+// from `axis` on that is far enough from them; moves `axis` behind it. Those before are in the span
+// of the columns or nearly so, and stay there as columns are added: all columns of a matrix
+// together cost O(rows^3).
+void CompleteColumn(const Matrix<double>& m, int64_t k, int64_t& axis) {
+  while (axis < m.rows) {
+    const int64_t tried = axis++;
+    for (int64_t i = 0; i < m.rows; ++i) m(i, k) = i == tried ? 1 : 0;
     for (int pass = 0; pass < 2; ++pass) {
       for (int64_t j = 0; j < k; ++j) {
         double dot = 0;
@@ -539,11 +543,12 @@ absl::Status Svd(KernelContext& context) {
         });
     StoreVector<double>(*values, item, [&](int64_t i) { return s[i]; });
     if (!vectors) continue;
-    for (int64_t k = 0; k < tall; ++k) {
+    int64_t axis = 0;
+    for (int64_t k = 0; k < (full ? tall : n); ++k) {
       if (k < n && s[k] > s[0] * kEpsilon * static_cast<double>(tall)) {
         for (int64_t i = 0; i < tall; ++i) u(i, k) = w(i, k) / s[k];
       } else {
-        CompleteColumn(u, k);
+        CompleteColumn(u, k, axis);
       }
     }
     const Matrix<double>& left = wide ? v : u;

@@ -17,7 +17,8 @@ namespace {
 struct Shape {
   int64_t rows, columns;
 };
-constexpr Shape kShapes[] = {{1, 1}, {3, 3}, {5, 3}, {3, 5}, {6, 6}, {0, 0}, {4, 0}};
+constexpr Shape kShapes[] = {{1, 1}, {3, 3}, {5, 3},  {3, 5}, {6, 6},
+                             {0, 0}, {4, 0}, {60, 2}, {2, 60}};
 
 // One matrix of doubles by rows.
 struct Dense {
