@@ -167,7 +167,7 @@ TEST(OperatorCallGeneratorTest, CallsEveryOperator) {
       const std::string bytes = RandomBytes(1000 * k + seed, 100);
       ByteSource source(bytes);
       const absl::StatusOr<Program> program =
-          OpenFileBytes(GenerateOperatorCallFile(source, {&operators[k], 1}));
+          OpenFileBytes(GenerateOperatorCallFile(source, {&operators[k], 1}, TensorSizes::kSmall));
       if (!program.ok()) continue;
       ++opened;
       for (const std::string& name : program->methods()[0].operators) called.insert(name);

@@ -37,10 +37,11 @@ class BoundedSymbols : public exir::SymbolSource {
 
 class CallGenerator {
  public:
-  CallGenerator(ByteSource& source, const exir::OpOverload& op)
+  CallGenerator(ByteSource& source, const exir::OpOverload& op, TensorSizes style)
       : source_(source), op_(op), method_(program_.AddMethod("forward")) {
     dtype_ = GenerateDType(source_);
     sizes_ = GenerateSizes(source_, kMaxRank, kMaxElements);
+    if (style == TensorSizes::kVastBesideZero) MakeVast();
   }
 
   std::string Generate() {
@@ -70,6 +71,18 @@ class CallGenerator {
     MetaValue meta;
   };
 
+  // Without elements the other sizes may be of any magnitude, as long as their product is a number.
+  void MakeVast() {
+    if (sizes_.empty()) return;
+    const int rank = sizes_.size();
+    const auto zero = static_cast<int>(source_.Below(static_cast<uint64_t>(rank)));
+    const auto bits = static_cast<uint64_t>(59 / std::max(rank - 1, 1));
+    for (int d = 0; d < rank; ++d) {
+      if (source_.Chance(70)) sizes_[d] = int64_t{1} << (bits - source_.Below(4));
+    }
+    sizes_[zero] = 0;
+  }
+
   Value AddTensor() {
     if (source_.Chance(25)) dtype_ = GenerateDType(source_);
     Sizes sizes = sizes_;
@@ -91,8 +104,10 @@ class CallGenerator {
     }
     std::vector<SymExpr> symbolic(sizes.begin(), sizes.end());
     TensorMeta meta = TensorMeta::Contiguous(dtype_, std::move(symbolic));
-    if (source_.Chance(30)) {
-      const auto bytes = static_cast<size_t>(NumElements(sizes).value_or(0)) * DTypeSize(dtype_);
+    // A vast tensor that got elements is an input, which nobody has to hold.
+    const bool small = NumElements(sizes).value_or(INT64_MAX) <= kMaxOutputElements;
+    if (source_.Chance(30) && small) {
+      const auto bytes = static_cast<size_t>(*NumElements(sizes)) * DTypeSize(dtype_);
       std::string content(source_.Bytes(std::min<size_t>(bytes, 32)));
       content.resize(bytes, content.empty() ? '\0' : content.back());
       if (dtype_ == DType::kBool) {
@@ -232,7 +247,11 @@ class CallGenerator {
       for (int d = 0; d < meta->rank(); ++d) {
         const std::optional<int64_t> size = meta->sizes[static_cast<size_t>(d)].AsInt();
         if (!size.has_value()) dynamic_dims |= uint32_t{1} << d;
-        sizes.push_back(std::clamp<int64_t>(size.value_or(16), 0, kMaxOutputElements));
+        sizes.push_back(size.value_or(16));
+      }
+      // Those of no elements stay as they are.
+      if (NumElements(sizes) != 0) {
+        for (int64_t& size : sizes) size = std::clamp<int64_t>(size, 0, kMaxOutputElements);
       }
       const std::optional<int64_t> elements = NumElements(sizes);
       if (!elements.has_value() || *elements > kMaxOutputElements) sizes = sizes_;
@@ -267,9 +286,10 @@ std::vector<const exir::OpOverload*> CallableOperators(const exir::OpRegistry& o
 }
 
 std::string GenerateOperatorCallFile(ByteSource& source,
-                                     absl::Span<const exir::OpOverload* const> operators) {
+                                     absl::Span<const exir::OpOverload* const> operators,
+                                     TensorSizes sizes) {
   if (operators.empty()) return "";
-  return CallGenerator(source, *operators[source.Below(operators.size())]).Generate();
+  return CallGenerator(source, *operators[source.Below(operators.size())], sizes).Generate();
 }
 
 }  // namespace belay::fuzz

@@ -2,6 +2,7 @@
 #ifndef BELAY_FUZZ_GENERATORS_OPERATOR_CALL_GENERATOR_H_
 #define BELAY_FUZZ_GENERATORS_OPERATOR_CALL_GENERATOR_H_
 
+#include <cstdint>
 #include <string>
 
 #include "absl/types/span.h"
@@ -14,11 +15,17 @@ namespace belay::fuzz {
 // call. By name.
 std::vector<const exir::OpOverload*> CallableOperators(const exir::OpRegistry& ops);
 
+enum class TensorSizes : uint8_t {
+  kSmall,
+  kVastBesideZero,  // most tensors have no elements, and other sizes of up to 2^59
+};
+
 // A program whose method "forward" calls one of `operators` once: arguments of the kinds that its
 // schema says, most of the time, and outputs of the types that it infers, or of any. Tensors are
-// inputs or constants and small.
+// inputs or constants and have few elements.
 std::string GenerateOperatorCallFile(ByteSource& source,
-                                     absl::Span<const exir::OpOverload* const> operators);
+                                     absl::Span<const exir::OpOverload* const> operators,
+                                     TensorSizes sizes);
 
 }  // namespace belay::fuzz
 

@@ -41,8 +41,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     return callable;
   }();
   fuzz::ByteSource source(data, size);
-  const bool highway = (source.Byte() & 1) != 0;
-  const std::string file = fuzz::GenerateOperatorCallFile(source, operators);
+  const uint8_t kind = source.Byte();
+  const bool highway = (kind & 1) != 0;
+  const std::string file = fuzz::GenerateOperatorCallFile(
+      source, operators,
+      (kind >> 1) % 8 == 7 ? fuzz::TensorSizes::kVastBesideZero : fuzz::TensorSizes::kSmall);
   fuzz::Require(fuzz::CheckExecution(
       file, {.kernels = highway ? preferred : reference, .backends = backends}, source));
   return 0;

@@ -1,5 +1,6 @@
 #include "runtime/kernel/kernel.h"
 
+#include <algorithm>
 #include <complex>
 #include <cstdint>
 #include <string_view>
@@ -21,6 +22,23 @@ template <class T>
 absl::StatusOr<T> ArgumentAs(const EValue& value, int i, std::string_view expected) {
   if (const T* v = value.get_if<T>()) return *v;
   return WrongKind("argument", i, expected, value);
+}
+
+absl::Status CheckWrittenApart(const KernelContext& context, const TensorView& written, int i) {
+  const auto meets = [&](const EValue* value) {
+    const TensorView* other = value == nullptr ? nullptr : value->get_if<TensorView>();
+    return other != nullptr && MayOverlap(written, *other);
+  };
+  for (int k = 0; k < context.num_arguments(); ++k) {
+    if (k == i) continue;
+    const ListView* list = context.argument(k).get_if<ListView>();
+    if (list == nullptr ? meets(&context.argument(k))
+                        : std::any_of(list->elements.begin(), list->elements.end(), meets)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("argument ", i, " is written and its memory overlaps that of argument ", k));
+    }
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<TensorView*> ResizeOutput(OutputAllocator* allocator, int i, EValue& slot,
@@ -59,6 +77,7 @@ absl::StatusOr<const TensorView*> KernelContext::OptionalTensor(int i) const {
 
 absl::StatusOr<TensorView*> KernelContext::MutableTensor(int i) const {
   if (TensorView* v = arguments_[i]->get_if<TensorView>()) {
+    ABSL_RETURN_IF_ERROR(CheckWrittenApart(*this, *v, i));
     if (allocator_ == nullptr) return v;
     const absl::Status status = allocator_->CheckMutable(*arguments_[i]);
     if (status.ok()) return v;

@@ -56,7 +56,9 @@ class KernelContext {
   absl::StatusOr<const TensorView*> Tensor(int i) const;
   // nullptr for none.
   absl::StatusOr<const TensorView*> OptionalTensor(int i) const;
-  // The tensor that an operator with a mutable argument ("self!") writes to.
+  // The tensor that an operator with a mutable argument ("self!") writes to. kInvalidArgument when
+  // its memory may overlap that of another argument: only outputs are proved apart when a program
+  // is opened, and the argument need not be one.
   absl::StatusOr<TensorView*> MutableTensor(int i) const;
   absl::StatusOr<int64_t> Int(int i) const;    // an int or bool value
   absl::StatusOr<double> Double(int i) const;  // any real number

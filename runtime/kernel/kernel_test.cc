@@ -72,6 +72,21 @@ TEST_F(KernelContextTest, TensorsAreSeenInTheirSlot) {
   EXPECT_THAT(context.MutableTensor(2), StatusIs(kInvalid));
 }
 
+TEST_F(KernelContextTest, WhatIsWrittenLiesApartFromOtherArguments) {
+  const TestTensor t = TestTensor::Zeros(DType::kFloat32, {4});
+  TensorView first = t.view(), last = t.view();
+  first.sizes[0] = last.sizes[0] = 2;
+  last.data = last.as<float>() + 2;
+  EXPECT_OK(Context({first, last}).MutableTensor(0).status());
+  EXPECT_THAT(Context({t.view(), last}).MutableTensor(1),
+              StatusIs(kInvalid, HasSubstr("argument 1 is written and its memory overlaps that of "
+                                           "argument 0")));
+  EValue element = last, nothing;
+  EValue* const elements[] = {&nothing, &element, nullptr};
+  EXPECT_THAT(Context({t.view(), ListView{elements}}).MutableTensor(0),
+              StatusIs(kInvalid, HasSubstr("argument 1")));
+}
+
 TEST_F(KernelContextTest, NumbersConvertWithoutLossOnly) {
   const KernelContext context =
       Context({int64_t{3}, true, 2.5, std::complex<double>(1, 2), None{}});

@@ -335,6 +335,7 @@ absl::Status PutInto(const KernelContext& context, const TensorView& out) {
     return absl::InternalError("the call changed after the kernel was chosen");
   ABSL_ASSIGN_OR_RETURN(const TensorView from, ExpandTo(*values, walk.result_sizes()));
   if (HasNoElements(walk.result_sizes())) return absl::OkStatus();
+  ABSL_RETURN_IF_ERROR(CheckBroadcastSteps("index_put", walk.result_sizes()));
   return RunWalk<true>(walk, out, from);
 }
 

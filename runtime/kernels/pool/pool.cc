@@ -13,6 +13,15 @@ namespace belay {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+// The first place of a window's dimension, which begins at `start`, that is not before 0.
+HWY_INLINE int64_t FirstPlace(int64_t start, int64_t dilation) {
+  return start >= 0 ? 0 : (-start + dilation - 1) / dilation;
+}
+// Behind the last of its `kernel` places that is before `size`.
+HWY_INLINE int64_t EndOfPlaces(int64_t start, int64_t dilation, int64_t size, int64_t kernel) {
+  return start >= size ? 0 : HWY_MIN(kernel, (size - start + dilation - 1) / dilation);
+}
+
 // Calls visit(values, places, inside) for each position in the window, in order, for the windows x,
 // x + 1, … of one vector.
 template <class D, class Visit>
@@ -24,11 +33,19 @@ HWY_INLINE void WalkWindows(D d, const PoolRow& row, int64_t x, const Visit& vis
       hn::Lt(lane, hn::Set(di, static_cast<int32_t>(HWY_MIN(row.outputs - x, int64_t{64}))));
   const auto column0 = hn::Add(hn::Mul(lane, hn::Set(di, static_cast<int32_t>(row.stride))),
                                hn::Set(di, static_cast<int32_t>(x * row.stride - row.padding)));
-  for (int64_t j = 0; j < row.kernel_height; ++j) {
+  // Of a window much larger than its image only the places that meet it are visited.
+  const int64_t first_column = x * row.stride - row.padding;
+  const int64_t last_column =
+      first_column +
+      (HWY_MIN(static_cast<int64_t>(hn::Lanes(d)), row.outputs - x) - 1) * row.stride;
+  const int64_t j0 = FirstPlace(row.first_row, row.row_dilation),
+                j1 = EndOfPlaces(row.first_row, row.row_dilation, row.height, row.kernel_height),
+                k0 = FirstPlace(last_column, row.dilation),
+                k1 = EndOfPlaces(first_column, row.dilation, row.width, row.kernel_width);
+  for (int64_t j = j0; j < j1; ++j) {
     const int64_t y = row.first_row + j * row.row_dilation;
-    if (y < 0 || y >= row.height) continue;
     const auto start = hn::Set(di, static_cast<int32_t>(y * row.width));
-    for (int64_t k = 0; k < row.kernel_width; ++k) {
+    for (int64_t k = k0; k < k1; ++k) {
       const auto column = hn::Add(column0, hn::Set(di, static_cast<int32_t>(k * row.dilation)));
       const auto inside = hn::And(live, hn::AndNot(hn::Lt(column, zero), hn::Lt(column, width)));
       if (hn::AllFalse(di, inside)) continue;

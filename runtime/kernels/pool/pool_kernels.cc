@@ -188,9 +188,9 @@ Extent ExtentOf(int64_t start, int64_t kernel, int64_t size, int64_t padding) {
 void SumRow(const Geometry& g, PoolRow row, int64_t z, float* room, float* to) {
   const float* const image = row.plane;
   bool any = false;
-  for (int64_t k = 0; k < g.kernel[0]; ++k) {
-    const int64_t depth = z * g.stride[0] - g.padding[0] + k;
-    if (depth < 0 || depth >= g.size[0]) continue;
+  const int64_t start = z * g.stride[0] - g.padding[0];
+  for (int64_t depth = std::max<int64_t>(start, 0);
+       depth < std::min(start + g.kernel[0], g.size[0]); ++depth) {
     row.plane = image + depth * row.height * row.width;
     SumPoolRowF32(row, any ? room : to);
     for (int64_t x = 0; any && x < row.outputs; ++x) to[x] += room[x];

@@ -106,6 +106,7 @@ void Correlate(const Volume& target, const Volume& source, const WeightLayout& l
     if (size == 0) return;
   }
   const Volume& w = *layout.weight;
+  const bool has_weights = std::find(w.size, w.size + 5, 0) == w.size + 5;
   const int64_t target_group = target.size[1] / layout.groups;
   const int64_t source_group = source.size[1] / layout.groups;
   const int64_t a_width = target_is_a ? target.size[4] : source.size[4];
@@ -184,7 +185,7 @@ void Correlate(const Volume& target, const Volume& source, const WeightLayout& l
             const int64_t count = std::min(kTile, target.size[4] - x0);
             Acc sum[kTile];
             std::fill_n(sum, count, start);
-            add_row(n, t, z, y, x0, count, sum);
+            if (has_weights) add_row(n, t, z, y, x0, count, sum);
             T* out = static_cast<T*>(target.data) + n * target.stride[0] + t * target.stride[1] +
                      z * target.stride[2] + y * target.stride[3] + x0 * target.stride[4];
             for (int64_t x = 0; x < count; ++x) {
@@ -201,8 +202,8 @@ void Correlate(const Volume& target, const Volume& source, const WeightLayout& l
 template <class T>
 void WeightGradient(const Volume& weight, const Volume& a, const Volume& b,
                     const Relation& relation, int64_t groups) {
+  if (std::find(weight.size, weight.size + 5, 0) != weight.size + 5) return;
   const int64_t rows_per_group = weight.size[0] / groups;
-  if (weight.size[1] == 0) return;  // of however many rows
   for (int64_t r = 0; r < weight.size[0]; ++r) {
     for (int64_t c = 0; c < weight.size[1]; ++c) {
       const T* a_image = static_cast<const T*>(a.data) + r * a.stride[1];

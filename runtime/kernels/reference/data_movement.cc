@@ -25,6 +25,7 @@ absl::Status Flip(KernelContext& context) {
   ABSL_ASSIGN_OR_RETURN(const uint32_t mask, DimMask(dims, self->rank()));
   const TensorView from = *self;
   ABSL_ASSIGN_OR_RETURN(TensorView * out, context.Output(0, from.sizes));
+  if (from.numel() == 0) return absl::OkStatus();
   return CopyMapped(from, *out,
                     [&](int d, int64_t i) { return (mask >> d) & 1 ? from.sizes[d] - 1 - i : i; });
 }
@@ -67,7 +68,7 @@ absl::Status Roll(KernelContext& context) {
   Sizes shift_of(from.rank(), 0);
   for (int k = 0; k < dims.size(); ++k) {
     ABSL_ASSIGN_OR_RETURN(const int d, NormalizeDim(dims[k], from.rank()));
-    if (from.rank() == 0 || from.sizes[d] == 0) continue;
+    if (from.numel() == 0) continue;
     shift_of[d] = (shift_of[d] + shifts[k] % from.sizes[d]) % from.sizes[d];
   }
   ABSL_ASSIGN_OR_RETURN(TensorView * out, context.Output(0, from.sizes));
@@ -179,6 +180,7 @@ absl::Status Triangle(KernelContext& context) {
   }
   ABSL_ASSIGN_OR_RETURN(TensorView * out, context.Output(0, self->sizes));
   ABSL_RETURN_IF_ERROR(CopyElements(*self, *out));
+  if (out->numel() == 0) return absl::OkStatus();  // of however many rows
   const int64_t rows = out->sizes[rank - 2], columns = out->sizes[rank - 1];
   const size_t bytes = DTypeSize(out->dtype);
   Sizes batch = out->sizes;

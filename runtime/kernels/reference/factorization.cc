@@ -10,16 +10,12 @@
 #include "runtime/core/str_cat.h"
 #include "runtime/kernel/shape_rules/factorization.h"
 #include "runtime/kernels/reference/element_access.h"
+#include "runtime/kernels/reference/factor_types.h"
 #include "runtime/kernels/reference/families.h"
 #include "runtime/kernels/reference/operands.h"
 
 namespace belay {
 namespace {
-
-constexpr DTypeSet kFactorTypes = DTypeSet{DType::kFloat32, DType::kFloat64} | kComplexTypes;
-
-double Conjugate(double x) { return x; }
-std::complex<double> Conjugate(std::complex<double> x) { return std::conj(x); }
 
 // One matrix of a batch.
 struct Place {
@@ -54,19 +50,13 @@ absl::StatusOr<const TensorView*> MatricesOf(const KernelContext& context) {
   return a;
 }
 
-template <class Fn>
-auto WithFactorType(DType dtype, Fn&& fn) {
-  return IsComplex(dtype) ? fn(std::complex<double>()) : fn(double{});
-}
-
 // Two n x n matrices of the widest type.
 uint64_t MatrixScratchBytes(const KernelContext& context) {
   if (context.num_arguments() < 1) return 0;
   const absl::StatusOr<const TensorView*> a = context.Tensor(0);
   if (!a.ok() || (*a)->rank() < 2) return 0;
   const CheckedInt n = (*a)->sizes.back();
-  return static_cast<uint64_t>(
-      (n * n * static_cast<int64_t>(2 * sizeof(std::complex<double>))).value());
+  return ScratchBytesOf<std::complex<double>>(n * n * 2);
 }
 
 // The row of the largest element of column k, from row k on.
@@ -74,7 +64,7 @@ template <class T>
 int64_t PivotRow(const T* m, int64_t n, int64_t k) {
   int64_t best = k;
   for (int64_t i = k + 1; i < n; ++i) {
-    if (std::abs(m[i * n + k]) > std::abs(m[best * n + k])) best = i;
+    if (PivotSize(m[i * n + k]) > PivotSize(m[best * n + k])) best = i;
   }
   return best;
 }
@@ -101,7 +91,7 @@ absl::Status Inverse(KernelContext& context) {
   const int64_t n = a->sizes.back();
   return WithFactorType(a->dtype, [&](auto zero) -> absl::Status {
     using T = decltype(zero);
-    ABSL_ASSIGN_OR_RETURN(T* const m, ScratchArray<T>(context, 2 * n * n));
+    ABSL_ASSIGN_OR_RETURN(T* const m, ScratchArray<T>(context, CheckedInt(n) * n * 2));
     T* const inverse = m + n * n;
     const Reader<T> read(*a);
     const Writer<T> write(*out);
@@ -156,7 +146,7 @@ absl::Status Cholesky(KernelContext& context) {
   const int64_t n = a->sizes.back();
   return WithFactorType(a->dtype, [&](auto zero) -> absl::Status {
     using T = decltype(zero);
-    ABSL_ASSIGN_OR_RETURN(T* const l, ScratchArray<T>(context, n * n));
+    ABSL_ASSIGN_OR_RETURN(T* const l, ScratchArray<T>(context, CheckedInt(n) * n));
     const Reader<T> read(*a);
     const Writer<T> write(*out);
     const Writer<int64_t> write_info(*info);
@@ -205,7 +195,7 @@ absl::Status Det(KernelContext& context) {
   const bool transpose = a->is_contiguous() && !IsComplex(a->dtype);
   return WithFactorType(a->dtype, [&](auto zero) -> absl::Status {
     using T = decltype(zero);
-    ABSL_ASSIGN_OR_RETURN(T* const m, ScratchArray<T>(context, n * n));
+    ABSL_ASSIGN_OR_RETURN(T* const m, ScratchArray<T>(context, CheckedInt(n) * n));
     const Reader<T> read(*a);
     const Writer<T> write(*lu), write_det(*det);
     const Writer<int64_t> write_pivot(*pivots);

@@ -152,7 +152,7 @@ int64_t LongestLine(const Sizes& sizes, const Sizes& dims, int64_t least) {
 absl::StatusOr<Complex*> WorkOf(const KernelContext& context, int64_t longest, int64_t besides) {
   const CheckedInt length = WorkLength(longest) + besides;
   if (!length.ok()) return absl::InvalidArgumentError("fft: the transform is too long");
-  return ScratchArray<Complex>(context, length.value());
+  return ScratchArray<Complex>(context, length);
 }
 
 absl::Status RealFft(KernelContext& context) {
@@ -239,10 +239,6 @@ absl::Status InverseRealFft(KernelContext& context) {
   return absl::OkStatus();
 }
 
-uint64_t WorkBytes(CheckedInt length) {
-  return static_cast<uint64_t>((length * static_cast<int64_t>(sizeof(Complex))).value());
-}
-
 // A line along whichever dimension.
 uint64_t LineScratchBytes(const KernelContext& context) {
   if (context.num_arguments() < 1) return 0;
@@ -250,7 +246,7 @@ uint64_t LineScratchBytes(const KernelContext& context) {
   if (!self.ok()) return 0;
   int64_t longest = 1;
   for (int64_t size : (*self)->sizes) longest = std::max(longest, size);
-  return WorkBytes(WorkLength(longest));
+  return ScratchBytesOf<Complex>(WorkLength(longest));
 }
 
 // That, or a line of the output, and the whole input.
@@ -262,7 +258,7 @@ uint64_t InverseScratchBytes(const KernelContext& context) {
   int64_t longest = 1;
   for (int64_t size : (*self)->sizes) longest = std::max(longest, size);
   for (int64_t size : (*out)->sizes) longest = std::max(longest, size);
-  return WorkBytes(WorkLength(longest) + (*self)->numel());
+  return ScratchBytesOf<Complex>(WorkLength(longest) + (*self)->numel());
 }
 
 constexpr KernelEngine kReference = KernelEngine::kReference;

@@ -61,6 +61,7 @@ absl::Status MaskedSelect(KernelContext& context) {
   ABSL_ASSIGN_OR_RETURN(const Sizes sizes, ToSizes(dims));
   ABSL_ASSIGN_OR_RETURN(const TensorView from, ExpandTo(*self, sizes));
   ABSL_ASSIGN_OR_RETURN(const TensorView places, ExpandTo(*mask, sizes));
+  ABSL_RETURN_IF_ERROR(CheckBroadcastSteps("masked_select", sizes));
   int64_t count = 0;
   for (StridedIterator<1> it(sizes, {places.strides}); !it.done(); it.Next()) {
     count += ReadMask(places, it.offset(0)) ? 1 : 0;

@@ -216,6 +216,7 @@ absl::Status Trilinear(KernelContext& context) {
     if (!fold) out_dims.push_back(sizes[d]);
   }
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, first->dtype, out_dims));
+  ABSL_RETURN_IF_ERROR(CheckBroadcastSteps("_trilinear", sizes));
   kept[3] = out->strides;
   DispatchDType<kFloatTypes>(first->dtype, [&](auto tag) {
     using T = CppType<tag.value>;

@@ -15,24 +15,16 @@
 #include "runtime/kernel/kernel.h"
 #include "runtime/kernel/shape_rules/factorization.h"
 #include "runtime/kernels/reference/element_access.h"
+#include "runtime/kernels/reference/factor_types.h"
 #include "runtime/kernels/reference/operands.h"
 
 namespace belay {
 namespace {
 
 constexpr DTypeSet kRealTypes = {DType::kFloat32, DType::kFloat64};
-constexpr DTypeSet kFactorTypes = kRealTypes | kComplexTypes;
 // Rotations converge quadratically; each sweep visits all pairs.
 constexpr int kMostSweeps = 60;
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
-
-double Conjugate(double x) { return x; }
-std::complex<double> Conjugate(std::complex<double> x) { return std::conj(x); }
-
-template <class Fn>
-auto WithFactorType(DType dtype, Fn&& fn) {
-  return IsComplex(dtype) ? fn(std::complex<double>()) : fn(double{});
-}
 
 // The offset of the i-th item of a batch, whose dimensions are the first `dims` of the tensor.
 int64_t BatchOffset(const TensorView& tensor, int dims, int64_t i) {
@@ -96,8 +88,7 @@ uint64_t Scratch(const KernelContext& context) {
   if (!a.ok() || (*a)->rank() < 2) return 0;
   const int rank = (*a)->rank();
   const CheckedInt n = std::max<int64_t>({(*a)->sizes[rank - 1], (*a)->sizes[rank - 2], 1});
-  return static_cast<uint64_t>(
-      (n * n * static_cast<int64_t>(kCount * sizeof(std::complex<double>))).value());
+  return ScratchBytesOf<std::complex<double>>(n * n * kCount);
 }
 
 // --- Elimination ---
@@ -110,7 +101,7 @@ int64_t Factorize(const Matrix<T>& m, bool exchange, Fn&& pivot) {
   for (int64_t k = 0; k < std::min(m.rows, m.columns); ++k) {
     int64_t best = k;
     for (int64_t i = k + 1; exchange && i < m.rows; ++i) {
-      if (std::abs(m(i, k)) > std::abs(m(best, k))) best = i;
+      if (PivotSize(m(i, k)) > PivotSize(m(best, k))) best = i;
     }
     pivot(k, best);
     for (int64_t j = 0; best != k && j < m.columns; ++j) std::swap(m(k, j), m(best, j));
@@ -141,10 +132,15 @@ absl::Status LuFactor(KernelContext& context) {
       OutputOf(context, 1, DType::kInt32, shape.With(SymMin(shape.rows, shape.columns))));
   ABSL_ASSIGN_OR_RETURN(const TensorView* info, OutputOf(context, 2, DType::kInt32, shape.batch));
   const int rank = a->rank();
+  if (a->numel() ==
+      0) {  // matrices without elements: however many rows they have, there is no step
+    FillZero(*info);
+    return absl::OkStatus();
+  }
   return WithFactorType(a->dtype, [&](auto zero) -> absl::Status {
     using T = decltype(zero);
     const int64_t rows = a->sizes[rank - 2], columns = a->sizes[rank - 1];
-    ABSL_ASSIGN_OR_RETURN(T* const memory, ScratchArray<T>(context, rows * columns));
+    ABSL_ASSIGN_OR_RETURN(T* const memory, ScratchArray<T>(context, CheckedInt(rows) * columns));
     const Matrix<T> m = {memory, rows, columns};
     const Writer<int64_t> write_pivot(*pivots), write_info(*info);
     for (int64_t item = 0; item < BatchCount(*a, rank - 2); ++item) {
@@ -185,11 +181,12 @@ absl::Status SolveTriangular(KernelContext& context) {
   ABSL_ASSIGN_OR_RETURN(const bool unit, context.Bool(4));
   ABSL_RETURN_IF_ERROR(CheckSystem<CheckedInt>(ToDims(a->sizes), ToDims(b->sizes), left));
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, b->dtype, *b));
+  if (out->numel() == 0) return absl::OkStatus();  // of however many systems
   const int rank = a->rank();
   return WithFactorType(a->dtype, [&](auto zero) -> absl::Status {
     using T = decltype(zero);
     const int64_t n = a->sizes[rank - 1];
-    ABSL_ASSIGN_OR_RETURN(T* const memory, ScratchArray<T>(context, n * n + n));
+    ABSL_ASSIGN_OR_RETURN(T* const memory, ScratchArray<T>(context, CheckedInt(n) * n + n));
     const Matrix<T> m = {memory, n, n};
     T* const x = memory + n * n;
     const Reader<T> read(*b);
@@ -227,11 +224,12 @@ absl::Status LuSolve(KernelContext& context) {
   ABSL_RETURN_IF_ERROR(CheckSystem<CheckedInt>(ToDims(lu->sizes), ToDims(b->sizes), left));
   ABSL_RETURN_IF_ERROR(CheckPivots<CheckedInt>(ToDims(lu->sizes), ToDims(pivots->sizes)));
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, b->dtype, *b));
+  if (out->numel() == 0) return absl::OkStatus();  // of however many systems
   const int rank = lu->rank();
   return WithFactorType(lu->dtype, [&](auto zero) -> absl::Status {
     using T = decltype(zero);
     const int64_t n = lu->sizes[rank - 1];
-    ABSL_ASSIGN_OR_RETURN(T* const memory, ScratchArray<T>(context, n * n + n));
+    ABSL_ASSIGN_OR_RETURN(T* const memory, ScratchArray<T>(context, CheckedInt(n) * n + n));
     const Matrix<T> m = {memory, n, n};
     T* const x = memory + n * n;
     const Reader<T> read(*b);
@@ -298,11 +296,13 @@ absl::Status Qr(KernelContext& context) {
       OutputOf(context, 0, a->dtype, wants_q ? shape.With(shape.rows, inner) : empty));
   ABSL_ASSIGN_OR_RETURN(const TensorView* r_out,
                         OutputOf(context, 1, a->dtype, shape.With(inner, shape.columns)));
+  if (q_out->numel() == 0 && r_out->numel() == 0) return absl::OkStatus();
   const int rank = a->rank();
   const int64_t rows = a->sizes[rank - 2], columns = a->sizes[rank - 1];
   const int64_t steps = std::min(rows, columns);
-  ABSL_ASSIGN_OR_RETURN(double* const memory,
-                        ScratchArray<double>(context, rows * columns + rows * rows + rows));
+  ABSL_ASSIGN_OR_RETURN(
+      double* const memory,
+      ScratchArray<double>(context, CheckedInt(rows) * columns + CheckedInt(rows) * rows + rows));
   const Matrix<double> r = {memory, rows, columns}, q = {memory + rows * columns, rows, rows};
   double* const v = memory + rows * columns + rows * rows;
   for (int64_t item = 0; item < BatchCount(*a, rank - 2); ++item) {
@@ -402,7 +402,8 @@ absl::Status Eigh(KernelContext& context) {
   const Dims<CheckedInt> empty = {CheckedInt(0)};
   ABSL_ASSIGN_OR_RETURN(const TensorView* out,
                         OutputOf(context, 1, a->dtype, vectors ? ToDims(a->sizes) : empty));
-  ABSL_ASSIGN_OR_RETURN(double* const memory, ScratchArray<double>(context, 2 * n * n));
+  if (values->numel() == 0) return absl::OkStatus();  // of however many matrices
+  ABSL_ASSIGN_OR_RETURN(double* const memory, ScratchArray<double>(context, CheckedInt(n) * n * 2));
   const Matrix<double> m = {memory, n, n}, v = {memory + n * n, n, n};
   for (int64_t item = 0; item < BatchCount(*a, rank - 2); ++item) {
     Load(*a, item, m);
@@ -490,13 +491,16 @@ absl::Status Svd(KernelContext& context) {
       const TensorView* v_out,
       OutputOf(context, 2, a->dtype,
                vectors ? shape.With(full ? shape.columns : inner, shape.columns) : empty));
+  if (u_out->numel() == 0 && values->numel() == 0 && v_out->numel() == 0) return absl::OkStatus();
   const int rank = a->rank();
   // Of the transposed matrix when there are more columns than rows.
   const bool wide = a->sizes[rank - 1] > a->sizes[rank - 2];
   const int64_t tall = a->sizes[wide ? rank - 1 : rank - 2];
   const int64_t n = a->sizes[wide ? rank - 2 : rank - 1];
-  ABSL_ASSIGN_OR_RETURN(double* const memory,
-                        ScratchArray<double>(context, tall * n + tall * tall + n * n + n));
+  ABSL_ASSIGN_OR_RETURN(
+      double* const memory,
+      ScratchArray<double>(context,
+                           CheckedInt(tall) * n + CheckedInt(tall) * tall + CheckedInt(n) * n + n));
   const Matrix<double> w = {memory, tall, n};  // becomes U S
   const Matrix<double> u = {memory + tall * n, tall, tall};
   const Matrix<double> v = {memory + tall * n + tall * tall, n, n};
@@ -578,9 +582,10 @@ absl::Status MatrixExp(KernelContext& context) {
   ABSL_ASSIGN_OR_RETURN(const TensorView* a, TensorOf(context, 0, "self", kRealTypes));
   ABSL_RETURN_IF_ERROR(SquareBatch<CheckedInt>(ToDims(a->sizes)).status());
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, a->dtype, *a));
+  if (out->numel() == 0) return absl::OkStatus();
   const int rank = a->rank();
   const int64_t n = a->sizes[rank - 1];
-  ABSL_ASSIGN_OR_RETURN(double* const memory, ScratchArray<double>(context, 4 * n * n));
+  ABSL_ASSIGN_OR_RETURN(double* const memory, ScratchArray<double>(context, CheckedInt(n) * n * 4));
   const Matrix<double> m = {memory, n, n};
   for (int64_t item = 0; item < BatchCount(*a, rank - 2); ++item) {
     Matrix<double> sum = {memory + n * n, n, n}, term = {memory + 2 * n * n, n, n},

@@ -31,6 +31,15 @@ absl::StatusOr<const TensorView*> TensorOf(const KernelContext& context, int i,
                                                  ", got ", DTypeName(tensor->dtype)));
 }
 
+absl::Status CheckBroadcastSteps(std::string_view op, absl::Span<const int64_t> sizes) {
+  CheckedInt steps = 1;
+  for (const int64_t size : sizes) steps = steps * size;
+  if (steps.ok() && steps.value() <= kMostBroadcastSteps) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat(op, ": the operands broadcast to ",
+                                                   FormatSizes(sizes), ", which is more than ",
+                                                   kMostBroadcastSteps, " elements"));
+}
+
 absl::StatusOr<const TensorView*> OptionalTensorOf(const KernelContext& context, int i,
                                                    std::string_view name, DTypeSet allowed) {
   if (context.is_none(i)) return static_cast<const TensorView*>(nullptr);

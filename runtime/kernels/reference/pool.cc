@@ -302,7 +302,7 @@ absl::Status AdaptiveMaxPool(KernelContext& context) {
 
 // Room for the gradient of one image in double precision.
 absl::StatusOr<double*> ImageScratch(const KernelContext& context, const Images& images) {
-  return ScratchArray<double>(context, images.size[1] * images.size[2]);
+  return ScratchArray<double>(context, CheckedInt(images.size[1]) * images.size[2]);
 }
 
 // Spreads gradients over images: `add(image, y, x, gradient offset, other offset)` adds the share
@@ -310,6 +310,7 @@ absl::StatusOr<double*> ImageScratch(const KernelContext& context, const Images&
 template <class Add>
 absl::Status Spread(KernelContext& context, const TensorView& grad, const TensorView& other,
                     const TensorView& out, Add&& add) {
+  if (out.numel() == 0) return absl::OkStatus();  // however large its other sizes are
   const Images from = ImagesOf(grad, 2), beside = ImagesOf(other, 2), to = ImagesOf(out, 2);
   ABSL_ASSIGN_OR_RETURN(double* image, ImageScratch(context, to));
   const Writer<double> write(out);
@@ -410,9 +411,7 @@ uint64_t ImageScratchBytes(const KernelContext& context) {
   const absl::StatusOr<const TensorView*> self = context.Tensor(1);
   if (!self.ok() || (*self)->rank() < 2) return 0;
   const int rank = (*self)->rank();
-  const CheckedInt bytes = CheckedInt((*self)->sizes[rank - 1]) * (*self)->sizes[rank - 2] *
-                           static_cast<int64_t>(sizeof(double));
-  return static_cast<uint64_t>(bytes.value());
+  return ScratchBytesOf<double>(CheckedInt((*self)->sizes[rank - 1]) * (*self)->sizes[rank - 2]);
 }
 
 constexpr KernelEngine kReference = KernelEngine::kReference;

@@ -80,6 +80,7 @@ absl::Status PutInto(const KernelContext& context, const TensorView& out) {
   }
   ABSL_ASSIGN_OR_RETURN(const IndexWalk walk, IndexWalk::Create(context, 1, out));
   ABSL_ASSIGN_OR_RETURN(const TensorView from, ExpandTo(*values, walk.result_sizes()));
+  ABSL_RETURN_IF_ERROR(CheckBroadcastSteps("index_put", walk.result_sizes()));
   const ElementBlock block = walk.BlockToSelf(from.strides);
   const size_t bytes = DTypeSize(out.dtype);
   const UpdateFn update = UpdateOf(accumulate ? Update::kAdd : Update::kAssign, out.dtype);

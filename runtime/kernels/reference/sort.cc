@@ -117,7 +117,9 @@ absl::Status TopK(KernelContext& context) {
                         TopKShape<CheckedInt>(ToDims(self->sizes), dim, k));
   ABSL_ASSIGN_OR_RETURN(const TensorView* values, OutputOf(context, 0, self->dtype, shape));
   ABSL_ASSIGN_OR_RETURN(const TensorView* indices, OutputOf(context, 1, DType::kInt64, shape));
-  return TakeSorted(context, *self, dim, largest, k, *values, *indices);
+  // A number is taken whatever k is.
+  const int64_t take = self->rank() == 0 ? 1 : k;
+  return TakeSorted(context, *self, dim, largest, take, *values, *indices);
 }
 
 // One element of each row: the one that stands `place`th in ascending order, or for `kNanWins` the
@@ -183,8 +185,7 @@ uint64_t RowScratchBytes(const KernelContext& context) {
   if (!self.ok()) return 0;
   int64_t longest = 1;
   for (int64_t size : (*self)->sizes) longest = std::max(longest, size);
-  const CheckedInt bytes = CheckedInt(longest) * static_cast<int64_t>(sizeof(Entry<double>));
-  return static_cast<uint64_t>(bytes.value());
+  return ScratchBytesOf<Entry<double>>(longest);
 }
 
 constexpr KernelEngine kReference = KernelEngine::kReference;

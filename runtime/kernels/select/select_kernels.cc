@@ -92,6 +92,7 @@ struct Before {
 // turns away most elements a block at a time.
 void SelectTop(RunSource& source, int64_t count, int64_t take, bool largest, Entry* best) {
   constexpr int64_t kBlock = 64;
+  if (take == 0) return;
   const Before before = {largest};
   RunStorage buffer;
   int64_t kept = 0;
@@ -155,7 +156,7 @@ absl::Status TopK(KernelContext& context) {
 bool AcceptsTopK(const KernelContext& context) {
   if (context.num_arguments() != 5) return false;
   const TensorView* self = context.argument(0).get_if<TensorView>();
-  return self != nullptr && kFloats.contains(self->dtype);
+  return self != nullptr && kFloats.contains(self->dtype) && self->rank() > 0;
 }
 
 uint64_t TopKScratch(const KernelContext& context) {
