@@ -14,6 +14,10 @@ namespace hn = hwy::HWY_NAMESPACE;
 // Lanes of a vector, never more than what the scratch is sized for.
 using TagF32 = hn::CappedTag<float, kGemmPanelColumns / 2>;
 
+// How many products are summed one after the other: near the square root of k, where errors are
+// smallest, and enough to pay for the trip to memory between two blocks.
+HWY_INLINE size_t BlockOf(size_t k) { return k <= 1024 ? 32 : k <= 4096 ? 64 : 128; }
+
 // kRows rows of C by two vectors, of which `columns` columns are wanted. `b` has rows `stride`
 // apart, each two full vectors.
 template <size_t kRows>
@@ -27,12 +31,33 @@ HWY_INLINE void Tile(const GemmF32Args& g, size_t row, size_t column, size_t col
   // Arrays of vectors: targets with vectors of unknown size are disabled (third_party/highway).
   V sum0[kRows], sum1[kRows];
   for (size_t r = 0; r < kRows; ++r) sum0[r] = sum1[r] = hn::Zero(d);
-  for (size_t p = 0; p < g.k; ++p, b += stride) {
-    const V b0 = hn::LoadU(d, b), b1 = hn::LoadU(d, b + lanes);
-    for (size_t r = 0; r < kRows; ++r) {
-      const V x = hn::Set(d, a[r * g.lda + p]);
-      sum0[r] = hn::MulAdd(x, b0, sum0[r]);
-      sum1[r] = hn::MulAdd(x, b1, sum1[r]);
+  // Sums of a long k are made of the sums of blocks, whose errors grow with the block's length and
+  // the number of blocks instead of with k. The sum so far waits in memory.
+  HWY_ALIGN float before[2 * kRows * HWY_MAX_BYTES / sizeof(float)];
+  const size_t block = BlockOf(g.k);
+  for (size_t p = 0; p < g.k;) {
+    const bool later = p != 0;
+    if (later) {
+      for (size_t r = 0; r < kRows; ++r) {
+        hn::Store(sum0[r], d, before + 2 * r * lanes);
+        hn::Store(sum1[r], d, before + (2 * r + 1) * lanes);
+        sum0[r] = sum1[r] = hn::Zero(d);
+      }
+    }
+    const size_t end = HWY_MIN(g.k, p + block);
+    for (; p < end; ++p, b += stride) {
+      const V b0 = hn::LoadU(d, b), b1 = hn::LoadU(d, b + lanes);
+      for (size_t r = 0; r < kRows; ++r) {
+        const V x = hn::Set(d, a[r * g.lda + p]);
+        sum0[r] = hn::MulAdd(x, b0, sum0[r]);
+        sum1[r] = hn::MulAdd(x, b1, sum1[r]);
+      }
+    }
+    if (later) {
+      for (size_t r = 0; r < kRows; ++r) {
+        sum0[r] = hn::Add(sum0[r], hn::Load(d, before + 2 * r * lanes));
+        sum1[r] = hn::Add(sum1[r], hn::Load(d, before + (2 * r + 1) * lanes));
+      }
     }
   }
   const V alpha = hn::Set(d, g.alpha);

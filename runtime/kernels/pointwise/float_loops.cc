@@ -64,13 +64,13 @@ HWY_INLINE V SafeLog1p(D d, V x) {
   return hn::IfThenElse(hn::Lt(hn::Abs(x), hn::Set(d, 1e-10f)), x, y);
 }
 
-// 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))
+// 0.5 x (1 + tanh(y)), y = sqrt(2/pi) (x + 0.044715 x^3), as x / (1 + exp(-2 y)): nothing cancels
+// where tanh is near -1.
 template <class D, class V>
 HWY_INLINE V TanhGelu(D d, V x) {
   const V x3 = hn::Mul(hn::Mul(x, x), x);
-  const V inner = hn::Mul(hn::Set(d, 0.797884561f), hn::MulAdd(hn::Set(d, 0.044715f), x3, x));
-  const V half = hn::Mul(hn::Set(d, 0.5f), x);
-  return hn::MulAdd(half, SafeTanh(d, inner), half);
+  const V minus2y = hn::Mul(hn::Set(d, -1.595769122f), hn::MulAdd(hn::Set(d, 0.044715f), x3, x));
+  return hn::Div(x, hn::Add(hn::Set(d, 1.0f), SafeExp(d, minus2y)));
 }
 
 // x times the normal distribution's mass below x, from whichever tail is small, so that nothing

@@ -253,8 +253,10 @@ absl::Status DivMode(KernelContext& context) {
                         call.Promote(mode.empty() ? kToFloatRule : kNumericRule));
   if (mode.empty())
     return call.Execute(context, types, kBinary<kTrueQuotient>, {}, /*exact_last=*/true);
-  if (mode == "trunc") return call.Execute(context, types, kDivision<kTruncatedQuotient>);
-  return call.Execute(context, types, kDivision<kFlooredQuotient>);
+  // A divisor of one element is not rounded to half precision, in any mode.
+  if (mode == "trunc")
+    return call.Execute(context, types, kDivision<kTruncatedQuotient>, {}, /*exact_last=*/true);
+  return call.Execute(context, types, kDivision<kFlooredQuotient>, {}, /*exact_last=*/true);
 }
 
 // (self, exponent) with a number as exponent.
@@ -377,10 +379,10 @@ constexpr Kernel ExactRow(std::string_view op, std::string_view name) {
             return RunPointwise(context, 2, kRule, kBinary<kApply>, true);
           }};
 }
-template <auto kApply>
+template <auto kApply, bool kExactLast = false>
 constexpr Kernel DivisionRow(std::string_view op, std::string_view name) {
   return {op, name, KernelEngine::kReference, [](KernelContext& context) {
-            return RunPointwise(context, 2, kNumericRule, kDivision<kApply>);
+            return RunPointwise(context, 2, kNumericRule, kDivision<kApply>, kExactLast);
           }};
 }
 constexpr Kernel FunctionRow(std::string_view op, std::string_view name,
@@ -432,7 +434,7 @@ constexpr Kernel kKernels[] = {
     FunctionRow("aten.div.Tensor_mode", "DivMode", &DivMode),
     Row<kAnyToBoolRule, kEq>("aten.eq.Scalar", "EqScalar"),
     Row<kAnyToBoolRule, kEq>("aten.eq.Tensor", "Eq"),
-    DivisionRow<kFlooredQuotient>("aten.floor_divide.default", "FloorDivide"),
+    DivisionRow<kFlooredQuotient, true>("aten.floor_divide.default", "FloorDivide"),
     DivisionRow<kFmod>("aten.fmod.Scalar", "FmodScalar"),
     DivisionRow<kFmod>("aten.fmod.Tensor", "Fmod"),
     Row<kOrderedToBoolRule, kGe>("aten.ge.Scalar", "GeScalar"),

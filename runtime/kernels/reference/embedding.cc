@@ -45,8 +45,11 @@ uint64_t EmbeddingBackwardScratch(const KernelContext& context) {
   if (context.num_outputs() < 1) return 0;
   const absl::StatusOr<const TensorView*> out = context.PlannedOutput(0);
   if (!out.ok() || (*out)->rank() != 2) return 0;
-  return static_cast<uint64_t>((*out)->sizes[0]) * sizeof(int64_t);
+  return ScratchBytesOf<int64_t>((*out)->sizes[0]);
 }
+
+// How many elements of a row PyTorch adds at once.
+constexpr int64_t kRowBlock = 32;
 
 // embedding_dense_backward(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq)
 absl::Status EmbeddingBackward(KernelContext& context) {
@@ -91,10 +94,13 @@ absl::Status EmbeddingBackward(KernelContext& context) {
     if (index < 0 || index >= rows) return IndexOutOfRange(index, rows, 0);
     const double factor = round(
         counts == nullptr ? 1.0 : 1.0 / static_cast<double>(std::max<int64_t>(counts[index], 1)));
-    for (int64_t i = 0; i < from.sizes[last]; ++i) {
+    // In half precision the product is rounded, too, behind the last whole block of a row.
+    const int64_t width = from.sizes[last];
+    const int64_t blocks = DTypeSize(from.dtype) == 2 ? width - width % kRowBlock : width;
+    for (int64_t i = 0; i < width; ++i) {
       const int64_t place = index * out->strides[0] + i * out->strides[1];
-      const double value = read(gradient.offset(0) + i * from.strides[last]);
-      write(place, read_out(place) + value * factor);
+      const double product = read(gradient.offset(0) + i * from.strides[last]) * factor;
+      write(place, read_out(place) + (i < blocks ? product : round(product)));
     }
   }
   return absl::OkStatus();

@@ -315,23 +315,36 @@ absl::Status RunPolygamma(KernelContext& context) {
       }>);
 }
 
+// In T, where the least number has no magnitude and stays what it is.
 template <IntegerLike T>
-uint64_t Magnitude(T x) {
-  return x < T{0} ? uint64_t{0} - static_cast<uint64_t>(x) : static_cast<uint64_t>(x);
+T Magnitude(T x) {
+  return x < T{0} ? static_cast<T>(uint64_t{0} - static_cast<uint64_t>(x)) : x;
 }
+template <IntegerLike T>
+bool IsMinusOne(T x) {
+  return x < T{0} && x + 1 == 0;
+}
+// The magnitudes that Euclid's algorithm meets are T's, so that with the least number it may end
+// with a negative one, as PyTorch's does.
 constexpr auto kGcd = [](IntegerLike auto a, IntegerLike auto b) {
-  uint64_t x = Magnitude(a), y = Magnitude(b);
-  while (y != 0) {
-    const uint64_t r = x % y;
-    x = y;
-    y = r;
+  using T = decltype(a);
+  T x = Magnitude(a), y = Magnitude(static_cast<T>(b));
+  while (x != T{0}) {
+    const T divisor = x;
+    // Of the least number and -1 there is no quotient.
+    x = IsMinusOne(divisor) ? T{0} : static_cast<T>(y % divisor);
+    y = divisor;
   }
-  return static_cast<decltype(a)>(x);
+  return y;
 };
 constexpr auto kLcm = [](IntegerLike auto a, IntegerLike auto b) {
-  const uint64_t divisor = static_cast<uint64_t>(kGcd(a, b));
-  if (divisor == 0) return decltype(a){0};
-  return static_cast<decltype(a)>(Magnitude(a) / divisor * Magnitude(b));
+  using T = decltype(a);
+  const T divisor = kGcd(a, b);
+  if (divisor == T{0}) return T{0};
+  // Of the least number and -1 the quotient is the former, wrapped.
+  const T quotient = IsMinusOne(divisor) ? static_cast<T>(uint64_t{0} - static_cast<uint64_t>(a))
+                                         : static_cast<T>(a / divisor);
+  return Magnitude(static_cast<T>(static_cast<uint64_t>(quotient) * static_cast<uint64_t>(b)));
 };
 // The other operand of NaN.
 constexpr auto kFmax = [](RealLike auto a, RealLike auto b) {

@@ -149,9 +149,16 @@ TEST(SpecialFunctionsTest, Integers) {
     std::string_view op;
     int64_t a, b, want;
   } rows[] = {
-      {"aten.gcd.default", 12, -18, 6}, {"aten.gcd.default", 0, 5, 5},
-      {"aten.gcd.default", 0, 0, 0},    {"aten.lcm.default", 4, 6, 12},
-      {"aten.lcm.default", -4, 6, 12},  {"aten.lcm.default", 0, 6, 0},
+      {"aten.gcd.default", 12, -18, 6},
+      {"aten.gcd.default", 0, 5, 5},
+      {"aten.gcd.default", 0, 0, 0},
+      {"aten.lcm.default", 4, 6, 12},
+      {"aten.lcm.default", -4, 6, 12},
+      {"aten.lcm.default", 0, 6, 0},
+      {"aten.gcd.default", INT64_MIN, 6, -2},
+      {"aten.gcd.default", INT64_MIN, -1, 1},
+      {"aten.gcd.default", INT64_MIN, INT64_MIN, INT64_MIN},
+      {"aten.lcm.default", INT64_MAX, 2, 2},
   };
   KernelRegistry registry;
   ASSERT_OK(AddReferenceKernels(registry));

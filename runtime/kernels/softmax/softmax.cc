@@ -56,9 +56,31 @@ void SoftmaxRowF32Impl(const float* in, size_t n, float* out) {
   if (i < n) hn::StoreN(hn::Div(hn::LoadN(d, out + i, n - i), divisor), d, out + i, n - i);
 }
 
+// log(sum of exp(x - top)). Each element that is the largest adds 1: without one of them the rest
+// keeps the digits that the logarithm of a sum near 1 is made of.
+HWY_INLINE float LogOfSum(const float* in, size_t n, float top) {
+  if (!std::isfinite(top)) return std::log(SumOfExponentials<false>(in, n, top, nullptr));
+  const hn::ScalableTag<float> d;
+  const size_t lanes = hn::Lanes(d);
+  const auto offset = hn::Set(d, top);
+  auto sum = hn::Zero(d);
+  size_t largest = 0;
+  for (size_t i = 0; i < n; i += lanes) {
+    const size_t count = HWY_MIN(lanes, n - i);
+    const auto live = hn::FirstN(d, count);
+    const auto x = hn::LoadN(d, in + i, count);
+    const auto is_top = hn::And(live, hn::Eq(x, offset));
+    largest += hn::CountTrue(d, is_top);
+    sum =
+        hn::Add(sum, hn::IfThenElseZero(hn::AndNot(is_top, live), SafeExp(d, hn::Sub(x, offset))));
+  }
+  const double others = static_cast<double>(largest) - 1;
+  return static_cast<float>(std::log1p(others + static_cast<double>(hn::ReduceSum(d, sum))));
+}
+
 void LogSoftmaxRowF32Impl(const float* in, size_t n, float* out) {
   const float top = MaxOf(in, n);
-  const float log_sum = std::log(SumOfExponentials<false>(in, n, top, nullptr));
+  const float log_sum = LogOfSum(in, n, top);
   const hn::ScalableTag<float> d;
   const size_t lanes = hn::Lanes(d);
   const auto a = hn::Set(d, top), b = hn::Set(d, log_sum);
