@@ -13,6 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "runtime/core/checked_math.h"
 #include "runtime/core/mapped_file.h"
+#include "runtime/core/memory_check.h"
 #include "runtime/core/printable.h"
 #include "runtime/core/status_macros.h"
 
@@ -281,6 +282,11 @@ absl::StatusOr<std::string> NpyBytes(const TensorView& tensor) {
       {'\1', '\0', static_cast<char>(header.size() & 0xff), static_cast<char>(header.size() >> 8)};
   bytes += header;
   const size_t begin = bytes.size();
+  MemoryBound bound;
+  bound.Add(1, begin);
+  bound.Add(1, tensor.nbytes());
+  bound.Add(1, 1);  // A string ends with a zero.
+  ABSL_RETURN_IF_ERROR(CheckMemory(bound.bytes(), "the bytes of a .npy file"));
   bytes.resize(begin + tensor.nbytes());
   ABSL_RETURN_IF_ERROR(CopyElements(
       tensor, TensorView::Contiguous(tensor.dtype, tensor.sizes, bytes.data() + begin)));

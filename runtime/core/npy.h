@@ -32,7 +32,8 @@ struct NpyArray {
 absl::StatusOr<NpyArray> ReadNpy(absl::Span<const std::byte> bytes);
 
 // The bytes of a version 1 file in C order, whatever the strides of `tensor`. kUnimplemented when
-// NumPy has no such type (bfloat16, complex32, float8): convert first.
+// NumPy has no such type (bfloat16, complex32, float8): convert first. kResourceExhausted when
+// there is no memory for them.
 absl::StatusOr<std::string> NpyBytes(const TensorView& tensor);
 
 // NpyBytes through WriteFileAtomically.

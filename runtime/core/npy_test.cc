@@ -230,6 +230,15 @@ TEST(NpyBytesTest, ScalarsAndEmptyTensorsReadBack) {
   }
 }
 
+TEST(NpyBytesTest, TensorsLargerThanTheMemoryAreErrors) {
+  // One element in memory, repeated.
+  uint8_t element = 7;
+  TensorView view = TensorView::Contiguous(DType::kUint8, {int64_t{1} << 60}, &element);
+  view.strides[0] = 0;
+  EXPECT_THAT(NpyBytes(view), StatusIs(absl::StatusCode::kResourceExhausted,
+                                       HasSubstr("no memory for the bytes of a .npy file")));
+}
+
 TEST(WriteNpyTest, WritesTheFile) {
   const std::string path = testing::TempDir() + "/write_npy_test.npy";
   ASSERT_OK(WriteNpy(path, TestTensor::Of<float>({2, 3}, {1, 2, 3, 4, 5, 6})));
