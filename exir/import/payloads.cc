@@ -131,16 +131,23 @@ class PayloadReader {
     return record;
   }
 
+  // The tensor in the record, which is parsed once however many names it has.
   absl::StatusOr<ConstantTensor> ReadPickledRecord(std::string_view fqn, const std::string& path) {
-    ABSL_ASSIGN_OR_RETURN(Storage file, ReadRecord(fqn, path));
-    absl::StatusOr<std::vector<SavedTensor>> saved =
-        ReadTorchSave(std::move(file), path, options_, inflated_);
-    if (!saved.ok()) return Annotate(absl::StrCat("tensor '", fqn, "'"), saved.status());
-    if (saved->size() != 1 || !(*saved)[0].name.empty()) {
-      return absl::UnimplementedError(
-          absl::StrCat("tensor '", fqn, "': '", path, "' is no plain tensor"));
+    auto it = pickled_.find(path);
+    if (it == pickled_.end()) {
+      ABSL_ASSIGN_OR_RETURN(Storage file, ReadRecord(fqn, path));
+      it = pickled_.emplace(path, ReadPlainTensor(std::move(file), path)).first;
     }
-    return std::move((*saved)[0].tensor);
+    if (!it->second.ok()) return Annotate(absl::StrCat("tensor '", fqn, "'"), it->second.status());
+    return it->second;
+  }
+
+  absl::StatusOr<ConstantTensor> ReadPlainTensor(Storage file, const std::string& path) {
+    ABSL_ASSIGN_OR_RETURN(std::vector<SavedTensor> saved,
+                          ReadTorchSave(std::move(file), path, options_, inflated_));
+    if (saved.size() != 1 || !saved[0].name.empty())
+      return absl::UnimplementedError(absl::StrCat("'", path, "' is no plain tensor"));
+    return std::move(saved[0].tensor);
   }
 
   // torch makes zeros of tensors without data (fake and meta tensors).
@@ -160,6 +167,7 @@ class PayloadReader {
   Payloads& payloads_;
   ValueTypeReader types_;
   absl::flat_hash_map<std::string, Storage> records_;
+  absl::flat_hash_map<std::string, absl::StatusOr<ConstantTensor>> pickled_;
 };
 
 // The first of `paths` that is in the archive; "" when none is.

@@ -166,6 +166,54 @@ TEST(PayloadsTest, KeepsWhatIsNotUsableForWhoeverNeedsIt) {
               StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("dtype number 99")));
 }
 
+// A torch.save file of the tensor [1.0], compressed, whose pickle is longer than `bytes`.
+std::string PickledTensor(uint32_t bytes) {
+  const auto text = [](const std::string& content) {
+    std::string out = "X";
+    for (int shift = 0; shift < 32; shift += 8)
+      out.push_back(static_cast<char>(content.size() >> shift));
+    return out + content;
+  };
+  const std::string pickle = absl::StrCat(
+      "\x80\x02", "ctorch._utils\n_rebuild_tensor_v2\n((", text("storage"),
+      "ctorch\nFloatStorage\n", text("0"), text("cpu"), "K\x01tQ", std::string("K\0", 2),
+      "(K\x01t(K\x01t\x89", "ccollections\nOrderedDict\n)RtR", text(std::string(bytes, 's')), "b.");
+  return WriteZip(
+      {{.name = "archive/data.pkl", .content = pickle, .deflate = true},
+       {.name = "archive/data/0", .content = std::string("\0\0\x80\x3f", 4), .alignment = 64}});
+}
+
+TEST(PayloadsTest, APickledRecordIsReadOnceHoweverManyNamesItHas) {
+  std::string entries;
+  for (int i = 0; i < 1000; ++i) {
+    absl::StrAppend(&entries, i == 0 ? "" : ", ",
+                    Entry(absl::StrCat("w", i), "weight_0", "null", /*pickled=*/true));
+  }
+  ImportOptions options;
+  options.max_inflated_bytes = 150'000;  // enough for one pickle
+  ASSERT_OK_AND_ASSIGN(const Payloads payloads,
+                       Read(WithWeights(entries, {{"weight_0", PickledTensor(100'000)}}), options));
+  ASSERT_EQ(payloads.weights.size(), 1000u);
+  const ConstantTensor& first = payloads.weights.at("w0");
+  EXPECT_EQ(first.view().as<float>()[0], 1.0f);
+  for (const auto& [name, tensor] : payloads.weights)
+    EXPECT_EQ(tensor.storage().bytes.data(), first.storage().bytes.data()) << name;
+}
+
+TEST(PayloadsTest, EachNameOfAPickledRecordThatIsNoTensorSaysSo) {
+  const std::string dict = WriteZip({{.name = "archive/data.pkl", .content = "\x80\x02}."}});
+  ASSERT_OK_AND_ASSIGN(const Payloads payloads,
+                       Read(WithWeights(absl::StrCat(Entry("a", "weight_0", "null", true), ", ",
+                                                     Entry("b", "weight_0", "null", true)),
+                                        {{"weight_0", dict}})));
+  for (const char* name : {"a", "b"}) {
+    EXPECT_THAT(
+        payloads.unusable.at(name),
+        StatusIs(absl::StatusCode::kUnimplemented,
+                 absl::StrCat("tensor '", name, "': 'data/weights/weight_0' is no plain tensor")));
+  }
+}
+
 TEST(PayloadsTest, RejectsMalformedConfigs) {
   EXPECT_THAT(Read(WithWeights(absl::StrCat(Entry("a", "weight_0", MetaJson({1})), ", ",
                                             Entry("a", "weight_0", MetaJson({1}))),
