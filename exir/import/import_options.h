@@ -22,6 +22,9 @@ struct ImportOptions {
   uint64_t max_json_bytes = uint64_t{1} << 30;
   // Of one pickle; it holds names and shapes, never elements.
   uint64_t max_pickle_bytes = 16 << 20;
+  // That one pickle makes; a tensor takes about 20, an instruction of one byte may make one. With
+  // both limits as here, reading a pickle takes at most 20 times max_pickle_bytes of memory.
+  uint64_t max_pickle_values = 1 << 20;
   // Of all entries that are stored compressed, together.
   uint64_t max_inflated_bytes = uint64_t{1} << 30;
   // Of all tensors whose record in the archive is empty and that become zeros, together.

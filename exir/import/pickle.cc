@@ -1,5 +1,6 @@
 #include "exir/import/pickle.h"
 
+#include <algorithm>
 #include <bit>
 #include <optional>
 #include <string>
@@ -7,6 +8,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "runtime/core/checked_math.h"
+#include "runtime/core/memory_check.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
 
@@ -54,15 +56,23 @@ enum Opcode : uint8_t {
 
 class Machine {
  public:
-  Machine(absl::Span<const std::byte> bytes, absl::FunctionRef<bool(std::string_view)> allowed)
-      : bytes_(bytes), allowed_(allowed) {}
+  Machine(absl::Span<const std::byte> bytes, absl::FunctionRef<bool(std::string_view)> allowed,
+          uint64_t max_values)
+      : bytes_(bytes), allowed_(allowed), max_values_(max_values) {}
 
   absl::StatusOr<Pickle> Run() {
+    ABSL_RETURN_IF_ERROR(CheckMemoryForAll());
     while (true) {
       opcode_at_ = at_;
       ABSL_ASSIGN_OR_RETURN(const uint64_t opcode, Number(1));
       if (opcode == kStop) break;
       ABSL_RETURN_IF_ERROR(Step(static_cast<uint8_t>(opcode)));
+      // An instruction makes one value or one mark at most.
+      if (pickle_.values.size() > max_values_ || marks_.size() > max_values_) {
+        return absl::ResourceExhaustedError(
+            absl::StrCat("pickle, byte ", opcode_at_,
+                         ": it makes more than max_pickle_values = ", max_values_, " values"));
+      }
     }
     if (stack_.size() != 1 || !marks_.empty())
       return Error("the pickle does not end with one value");
@@ -71,6 +81,20 @@ class Machine {
   }
 
  private:
+  // What instructions may make of the bytes, at their most.
+  absl::Status CheckMemoryForAll() const {
+    // A value while its list grows by doubling, the block of its first items, and a mark.
+    constexpr uint64_t kValue = 3 * (sizeof(PickleValue) + sizeof(size_t)) + 32;
+    // A value that is remembered is pushed by two bytes, and moved to the items of another; it is
+    // remembered by five.
+    constexpr uint64_t kByte = 12;
+    MemoryBound bound;
+    bound.Add(std::min<uint64_t>(bytes_.size(), max_values_), kValue);
+    bound.Add(1, kValue);  // the one that is too many
+    bound.Add(bytes_.size(), kByte);
+    return CheckMemory(bound.bytes(), absl::StrCat("a pickle of ", bytes_.size(), " bytes"));
+  }
+
   absl::Status Error(std::string_view what) const {
     return absl::InvalidArgumentError(absl::StrCat("pickle, byte ", opcode_at_, ": ", what));
   }
@@ -291,6 +315,11 @@ class Machine {
       const PickleValue& pairs = pickle_.values[arguments.items[0]];
       if (pairs.kind != Kind::kList && pairs.kind != Kind::kTuple)
         return Error("OrderedDict takes a list");
+      // The same list may be passed again and again.
+      const uint64_t copies = 2 * pairs.items.size();
+      copied_ += copies;
+      if (copied_ > bytes_.size()) return Error("lists are copied too often");
+      items.reserve(copies);
       for (uint32_t index : pairs.items) {
         const PickleValue& pair = pickle_.values[index];
         if ((pair.kind != Kind::kList && pair.kind != Kind::kTuple) || pair.items.size() != 2) {
@@ -298,9 +327,6 @@ class Machine {
         }
         items.insert(items.end(), pair.items.begin(), pair.items.end());
       }
-      // The same list may be passed again and again.
-      copied_ += items.size();
-      if (copied_ > bytes_.size()) return Error("lists are copied too often");
     }
     stack_.resize(stack_.size() - 2);
     Push(Kind::kDict).items = std::move(items);
@@ -309,6 +335,7 @@ class Machine {
 
   absl::Span<const std::byte> bytes_;
   absl::FunctionRef<bool(std::string_view)> allowed_;
+  const uint64_t max_values_;
   uint64_t at_ = 0;
   uint64_t opcode_at_ = 0;
   uint64_t copied_ = 0;
@@ -321,8 +348,9 @@ class Machine {
 }  // namespace
 
 absl::StatusOr<Pickle> ParsePickle(absl::Span<const std::byte> bytes,
-                                   absl::FunctionRef<bool(std::string_view)> allowed) {
-  return Machine(bytes, allowed).Run();
+                                   absl::FunctionRef<bool(std::string_view)> allowed,
+                                   uint64_t max_values) {
+  return Machine(bytes, allowed, max_values).Run();
 }
 
 }  // namespace belay::exir

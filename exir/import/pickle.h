@@ -51,9 +51,11 @@ struct Pickle {
 //   kUnimplemented    an opcode or a global that is not allowed, an integer beyond int64
 //   kDataLoss         the pickle ends too early
 //   kInvalidArgument  it makes no sense
+//   kResourceExhausted  it makes more than `max_values` values, or there is no memory for them
 // Time and memory are linear in the number of bytes.
 absl::StatusOr<Pickle> ParsePickle(absl::Span<const std::byte> bytes,
-                                   absl::FunctionRef<bool(std::string_view)> allowed);
+                                   absl::FunctionRef<bool(std::string_view)> allowed,
+                                   uint64_t max_values);
 
 }  // namespace belay::exir
 

@@ -14,10 +14,10 @@ using Kind = PickleValue::Kind;
 using ::testing::HasSubstr;
 
 // The bytes must outlive the result.
-absl::StatusOr<Pickle> Parse(const std::string& bytes) {
+absl::StatusOr<Pickle> Parse(const std::string& bytes, uint64_t max_values = 1 << 20) {
   return ParsePickle(
       absl::MakeConstSpan(reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()),
-      [](std::string_view name) { return name == "torch make"; });
+      [](std::string_view name) { return name == "torch make"; }, max_values);
 }
 
 std::string Bytes(std::initializer_list<int> bytes) {
@@ -164,6 +164,28 @@ TEST(PickleTest, CopiesStayLinear) {
   for (int i = 0; i < 1000; ++i) bytes += "ccollections\nOrderedDict\nh\x01\x85R";
   EXPECT_THAT(Parse(bytes + "."),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("copied too often")));
+}
+
+TEST(PickleTest, LimitsTheNumberOfValues) {
+  // As many values as are allowed, in a list.
+  EXPECT_OK(Parse("](NN}e.", 4));
+  for (const char* one : {"N", "]", "}", ")", "\x88", "K\x01", "(t"}) {
+    std::string bytes = "](";
+    for (int i = 0; i < 4; ++i) bytes += one;
+    EXPECT_THAT(Parse(bytes + "e.", 4),
+                StatusIs(absl::StatusCode::kResourceExhausted,
+                         HasSubstr("it makes more than max_pickle_values = 4 values")))
+        << one;
+  }
+  EXPECT_THAT(Parse("(((((", 4), StatusIs(absl::StatusCode::kResourceExhausted));
+}
+
+TEST(PickleTest, PicklesOfOneByteInstructionsEndAtTheLimit) {
+  // As long, and with as many values, as ImportOptions allows.
+  for (const char one : {']', '}', ')', 'N', '('}) {
+    const std::string bytes(16 << 20, one);
+    EXPECT_THAT(Parse(bytes), StatusIs(absl::StatusCode::kResourceExhausted)) << one;
+  }
 }
 
 }  // namespace

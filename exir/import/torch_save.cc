@@ -272,7 +272,7 @@ absl::StatusOr<std::vector<SavedTensor>> ReadTorchSave(Storage file, std::string
     }
   }
   ABSL_ASSIGN_OR_RETURN(const Storage data, read("data.pkl"));
-  absl::StatusOr<Pickle> pickle = ParsePickle(data.bytes, IsAllowed);
+  absl::StatusOr<Pickle> pickle = ParsePickle(data.bytes, IsAllowed, options.max_pickle_values);
   if (!pickle.ok()) return Annotate(what, pickle.status());
 
   TensorReader reader(*pickle, *zip, root, what, options.verify_checksums, inflated);

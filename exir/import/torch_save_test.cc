@@ -182,5 +182,15 @@ TEST(TorchSaveTest, RejectsOtherFiles) {
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("max_pickle_bytes")));
 }
 
+TEST(TorchSaveTest, LimitsTheValuesOfThePickle) {
+  const std::string file = File("\x80\x02]" + std::string(1 << 20, 'N') + ".", {});
+  EXPECT_THAT(Read(file), StatusIs(absl::StatusCode::kResourceExhausted,
+                                   HasSubstr("max_pickle_values = 1048576")));
+  ImportOptions options;
+  options.max_pickle_values = 3;
+  EXPECT_THAT(Read(File(Dict({{"number", Int(3)}, {"other", Int(4)}}), {}), options),
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("max_pickle_values = 3")));
+}
+
 }  // namespace
 }  // namespace belay::exir
