@@ -50,7 +50,7 @@ absl::StatusOr<Argument> GraphReader::Use(std::string_view name, JsonRef where, 
   if (!scope.problems.empty()) {
     const auto problem = scope.problems.find(it->second);
     if (problem != scope.problems.end())
-      ReportUnsupported(scope, absl::StrCat("uses '", name, "', ", problem->second));
+      ReportUnsupported(scope, absl::StrCat("uses '", Shortened(name), "', ", problem->second));
   }
   return Argument(it->second);
 }
@@ -161,8 +161,7 @@ absl::StatusOr<Argument> GraphReader::ReadLiteral(const JsonUnion& u, Scope& sco
     return Argument(OperatorName{std::move(name)});
   }
   // Whatever a later version of the format adds.
-  ReportUnsupported(scope,
-                    absl::StrCat("an argument has the unknown kind '", tag.substr(0, 200), "'"));
+  ReportUnsupported(scope, absl::StrCat("an argument has the unknown kind '", Shortened(tag), "'"));
   return Argument();
 }
 
@@ -178,7 +177,7 @@ absl::StatusOr<Argument> GraphReader::ReadPlainArgument(const JsonUnion& u, Scop
     ABSL_ASSIGN_OR_RETURN(const std::string_view name, ReadName(value));
     // Objects among the inputs are reported by their class, those among the constants here.
     if (scope.names.contains(name)) return Use(name, value, scope);
-    ReportUnsupported(scope, absl::StrCat("uses '", name.substr(0, 200), "', a custom object"));
+    ReportUnsupported(scope, absl::StrCat("uses '", Shortened(name), "', a custom object"));
     return Argument();
   }
   bool known = false;
@@ -200,13 +199,17 @@ absl::StatusOr<Argument> GraphReader::ReadArgument(JsonRef ref, Scope& scope, in
 absl::Status GraphReader::AddResult(std::string_view name, BorderArgument::Kind kind, bool token,
                                     JsonRef where, Scope& scope, GraphEditor::NewOutput& output) {
   if (name.empty()) return where.Error("the name is empty");
+  // Before its type is made: many results of one name would make it again and again.
+  if (!scope.result_names.insert(name).second) {
+    return where.Error(absl::StrCat("a value called '", name.substr(0, 200), "' is there already"));
+  }
   ValueType type = TokenType{};
   std::string problem;
   if (!token) {
     ABSL_ASSIGN_OR_RETURN(type, FindType(name, kind, where, scope, &problem));
   }
   if (std::holds_alternative<CustomObjectType>(type)) {
-    ReportUnsupported(scope, absl::StrCat("gives '", name, "', ", problem));
+    ReportUnsupported(scope, absl::StrCat("gives '", Shortened(name), "', ", problem));
     problem.clear();
   }
   scope.results.push_back({name, std::move(problem)});
@@ -272,7 +275,7 @@ absl::StatusOr<GraphEditor::NewOutput> GraphReader::ReadNodeOutput(JsonRef ref, 
   } else if (tag == "as_custom_obj") {
     status = add_named(value, Kind::kCustomObject);
   } else {
-    ReportUnsupported(scope, absl::StrCat("a result has the kind '", tag.substr(0, 200), "'"));
+    ReportUnsupported(scope, absl::StrCat("a result has the kind '", Shortened(tag), "'"));
     output.kind = NodeOutput::Kind::kNone;
   }
   if (!status.ok()) return status;

@@ -77,8 +77,8 @@ absl::Status GraphReader::CheckDepth(JsonRef where, int depth) const {
       where.path->ToString(), ": nested deeper than max_nesting = ", options_.max_nesting));
 }
 
-void GraphReader::ReportUnsupported(const Scope& scope, std::string what) {
-  unsupported_.Add(scope.where, std::move(what));
+void GraphReader::ReportUnsupported(const Scope& scope, std::string_view what) {
+  unsupported_.Add(scope.where, what);
 }
 
 absl::Status GraphReader::ReadTop(JsonRef ref, const ArchiveSignature& signature) {
@@ -194,7 +194,7 @@ absl::StatusOr<ValueType> GraphReader::FindType(std::string_view name, BorderArg
       if (reading.only_use_matters) {
         *problem = std::move(reading.problem);
       } else if (!reading.problem.empty()) {
-        ReportUnsupported(scope, absl::StrCat("'", name, "' is ", reading.problem));
+        ReportUnsupported(scope, absl::StrCat("'", Shortened(name), "' is ", reading.problem));
       }
       return ValueType(std::move(reading.meta));
     }
@@ -218,7 +218,7 @@ absl::StatusOr<ValueType> GraphReader::FindType(std::string_view name, BorderArg
   JsonStruct<1> s;
   ABSL_RETURN_IF_ERROR(s.Read(value, kFields));
   ABSL_ASSIGN_OR_RETURN(const std::string_view class_name, s[0].String());
-  *problem = absl::StrCat("a custom object of class ", class_name);
+  *problem = absl::StrCat("a custom object of class ", Shortened(class_name));
   return ValueType(CustomObjectType{std::string(class_name)});
 }
 
@@ -324,7 +324,7 @@ absl::Status GraphReader::ReadNodeHead(JsonRef ref, Scope& scope, NodeReading& r
 
   scope.where = DescribeNode(node.name, target, node.provenance);
   for (const Refused& refused : kRefused) {
-    if (node.target->name() == refused.name) ReportUnsupported(scope, std::string(refused.why));
+    if (node.target->name() == refused.name) ReportUnsupported(scope, refused.why);
   }
   return absl::OkStatus();
 }
@@ -397,6 +397,7 @@ absl::Status GraphReader::EnterResults(JsonRef ref, NodeId node, Scope& scope) {
     }
   }
   scope.results.clear();
+  scope.result_names.clear();
   return absl::OkStatus();
 }
 

@@ -78,7 +78,7 @@ class GraphReader {
   absl::StatusOr<Argument> Use(std::string_view name, JsonRef where, Scope& scope);
   absl::StatusOr<const OpOverload*> ResolveTarget(std::string_view target, JsonRef where);
   absl::Status CheckDepth(JsonRef where, int depth) const;
-  void ReportUnsupported(const Scope& scope, std::string what);
+  void ReportUnsupported(const Scope& scope, std::string_view what);
 
   const ImportOptions& options_;
   ValueTypeReader& types_;

@@ -324,6 +324,51 @@ TEST(GraphReaderTest, ReportsEverythingUnsupportedAtOnce) {
   EXPECT_THAT(status, Unsupported("'y' is a tensor of dtype number 99"));
 }
 
+TEST(GraphReaderTest, ReportsShortenLongNamesAtEachUse) {
+  // Each use would be a line of megabytes.
+  const std::string name(5 << 20, 'c');
+  const std::string object =
+      absl::StrCat("{\"name\": \"obj_a\", \"class_fqn\": \"my.", name, "\"}");
+  std::string uses;
+  for (int i = 0; i < 100'000; ++i)
+    absl::StrAppend(&uses, i == 0 ? "" : ", ", R"({"name": "obj_a"})");
+  const absl::Status status =
+      ImportChanged(
+          {
+              {R"({"as_tensor": {"name": "x"}}],)",
+               absl::StrCat(R"({"as_tensor": {"name": "x"}}, {"as_custom_obj": )",
+                            R"({"name": "obj_a", "class_fqn": "my.Class"}}],)")},
+              {R"({"user_input": {"arg": {"as_tensor": {"name": "x"}}}}])",
+               absl::StrCat(R"({"user_input": {"arg": {"as_tensor": {"name": "x"}}}}, )",
+                            R"({"custom_obj": {"arg": {"name": "obj_a", )",
+                            R"("class_fqn": "my.Class"}, "custom_obj_name": "a"}}])")},
+              {"\"custom_obj_values\": {",
+               absl::StrCat("\"custom_obj_values\": {\"obj_a\": ", object)},
+              {"\"nodes\": [",
+               absl::StrCat("\"nodes\": [",
+                            NodeJson("torch.ops.mine.op.default",
+                                     {Input("", "{\"as_tensors\": [" + uses + "]}")}, "", name),
+                            ", ")},
+          })
+          .status();
+  EXPECT_THAT(status, Unsupported("the program uses 100000 things not supported"));
+  EXPECT_THAT(status, Unsupported(": uses 'obj_a', a custom object of class my.cccc"));
+  EXPECT_THAT(status, Unsupported("ccc…"));
+  EXPECT_LT(status.message().size(), 20'000u) << "messages of the importer are shortened";
+}
+
+TEST(GraphReaderTest, ResultsOfOneNameAreFoundBeforeTheirTypesAreMade) {
+  // Each would hold the name of the class.
+  std::string results;
+  for (int i = 0; i < 100'000; ++i)
+    absl::StrAppend(&results, i == 0 ? "" : ", ", R"({"as_custom_obj": {"name": "y"}})");
+  Changes changes = WithNodes(NodeJson("torch.ops.mine.op.default", {}, results));
+  changes.push_back({"\"custom_obj_values\": {",
+                     absl::StrCat("\"custom_obj_values\": {\"y\": {\"name\": \"y\", ",
+                                  "\"class_fqn\": \"", std::string(10 << 20, 'c'), "\"}")});
+  EXPECT_THAT(ImportChanged(changes), Unsupported("1 thing not supported"));
+}
+
 TEST(GraphReaderTest, SparseTensorsMatterOnlyWhereTheyAreUsed) {
   const std::string sparse =
       R"({"dtype": 7, "sizes": [{"as_int": 2}, {"as_int": 3}], "strides": [{"as_int": 3}, {"as_int": 1}], "layout": 1})";

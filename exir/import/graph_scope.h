@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "exir/import/graph_reader.h"
 
 namespace belay::exir {
@@ -59,6 +60,7 @@ struct GraphReader::Scope {
   absl::flat_hash_map<std::string_view, ValueId> names;  // of what is defined so far
   absl::flat_hash_map<ValueId, std::string> problems;    // of values that may not be used
   std::vector<Result> results;                           // of the node that is being read
+  absl::flat_hash_set<std::string_view> result_names;    // the names among them
   std::string where;                                     // what is being read, for messages
 };
 

@@ -1,0 +1,57 @@
+#include "exir/import/unsupported.h"
+
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "runtime/core/str_cat.h"
+#include "runtime/core/testing.h"
+
+namespace belay::exir {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+TEST(UnsupportedTest, NothingIsNoError) {
+  const UnsupportedReport report;
+  EXPECT_TRUE(report.empty());
+  EXPECT_OK(report.ToStatus());
+}
+
+TEST(UnsupportedTest, ListsTheFirstAndCountsAll) {
+  UnsupportedReport report;
+  report.Add("input 'x'", "it is 0");
+  EXPECT_THAT(report.ToStatus(), StatusIs(absl::StatusCode::kUnimplemented,
+                                          "the program uses 1 thing not supported:\n"
+                                          "  input 'x': it is 0"));
+  for (int i = 1; i < 123; ++i) report.Add("input 'x'", absl::StrCat("it is ", i));
+  EXPECT_FALSE(report.empty());
+  const absl::Status status = report.ToStatus();
+  EXPECT_THAT(status, StatusIs(absl::StatusCode::kUnimplemented,
+                               HasSubstr("the program uses 123 things not supported:")));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("it is 99\n  and 23 more"));
+  EXPECT_THAT(std::string(status.message()), Not(HasSubstr("it is 100")));
+}
+
+TEST(UnsupportedTest, MemoryDoesNotGrowWithWhatIsAdded) {
+  // Terabytes, were they kept.
+  const std::string where(10 << 20, 'a'), what(10 << 20, 'b');
+  UnsupportedReport report;
+  for (int i = 0; i < 1'000'000; ++i) report.Add(where, what);
+  const absl::Status status = report.ToStatus();
+  EXPECT_THAT(status, StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("and 999900 more")));
+  EXPECT_LT(status.message().size(), 100'000u);
+}
+
+TEST(UnsupportedTest, ShortensBetweenCharacters) {
+  EXPECT_EQ(Shortened("short"), "short");
+  EXPECT_EQ(Shortened(std::string(400, 'a')), std::string(400, 'a'));
+  EXPECT_EQ(Shortened(std::string(401, 'a')), std::string(400, 'a') + "…");
+  std::string text = "a";
+  for (int i = 0; i < 300; ++i) text += "ä";
+  EXPECT_EQ(Shortened(text), text.substr(0, 399) + "…");
+}
+
+}  // namespace
+}  // namespace belay::exir
