@@ -1,13 +1,20 @@
 #include "runtime/io/npy_values.h"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <optional>
 #include <random>
+#include <string_view>
+#include <type_traits>
 #include <utility>
 #include <variant>
 
-#include "absl/strings/str_cat.h"
 #include "runtime/core/element.h"
 #include "runtime/core/status_macros.h"
+#include "runtime/core/str_cat.h"
+#include "runtime/program/metadata_path.h"
 
 namespace belay {
 namespace {
@@ -23,13 +30,68 @@ const ValuePlan& InputValue(const MethodPlan& plan, size_t i) {
   return plan.values[plan.inputs[i].value];
 }
 
+std::string_view NumberName(bool) { return "a bool"; }
+std::string_view NumberName(int64_t) { return "an int"; }
+std::string_view NumberName(double) { return "a float"; }
+
+// What an input that is a number may hold.
+constexpr DTypeSet kNumberTypes = kRealTypes | kUnsignedWideTypes | kFloat8Types;
+
+// The number of another type that equals `value`; nullopt when there is none. NaN is a float.
+template <class To, class From>
+std::optional<To> Exactly(From value) {
+  if constexpr (kIsReducedFloat<From>) {
+    return Exactly<To>(static_cast<float>(value));
+  } else if constexpr (std::is_same_v<To, bool>) {
+    if (value != From{0} && value != From{1}) return std::nullopt;
+    return value != From{0};
+  } else if constexpr (std::is_same_v<To, double>) {
+    if constexpr (std::is_integral_v<From> && sizeof(From) == sizeof(uint64_t)) {
+      const auto bits = static_cast<uint64_t>(value);
+      const uint64_t magnitude = std::is_signed_v<From> && value < 0 ? uint64_t{0} - bits : bits;
+      const int digits = 64 - std::countl_zero(magnitude) - std::countr_zero(magnitude);
+      if (digits > std::numeric_limits<double>::digits) return std::nullopt;
+    }
+    return static_cast<double>(value);
+  } else if constexpr (std::is_floating_point_v<From>) {
+    // 2^63 is exact; the comparisons are false for NaN.
+    constexpr From kLimit = static_cast<From>(9223372036854775808.0);
+    if (!(value >= -kLimit && value < kLimit) || value != std::trunc(value)) return std::nullopt;
+    return static_cast<To>(value);
+  } else if constexpr (std::is_same_v<From, uint64_t>) {
+    if (value > static_cast<uint64_t>(std::numeric_limits<To>::max())) return std::nullopt;
+    return static_cast<To>(value);
+  } else {
+    return static_cast<To>(value);
+  }
+}
+
+// For messages.
 template <class T>
-T ScalarOf(const NpyArray& array) {
-  T result{};
-  DispatchDType<kRealTypes>(array.dtype, [&](auto tag) {
-    result = ConvertElement<T>(*array.view().as<CppType<tag.value>>());
+std::string NumberText(T value) {
+  if constexpr (kIsFloating<T>) {
+    return absl::StrCat(static_cast<double>(value));
+  } else if constexpr (std::is_unsigned_v<T>) {
+    return absl::StrCat(static_cast<uint64_t>(value));
+  } else {
+    return absl::StrCat(static_cast<int64_t>(value));
+  }
+}
+
+// The one element of `array` as input i's number.
+template <class T>
+absl::StatusOr<EValue> ScalarOf(const MethodPlan& plan, size_t i, const NpyArray& array) {
+  std::optional<T> number;
+  std::string got("no number");
+  DispatchDType<kNumberTypes>(array.dtype, [&](auto tag) {
+    const auto element = *array.view().as<CppType<tag.value>>();
+    number = Exactly<T>(element);
+    if (!number.has_value()) got = NumberText(element);
   });
-  return result;
+  if (number.has_value()) return EValue(*number);
+  return absl::InvalidArgumentError(
+      absl::StrCat("input ", i, " ", Quoted(plan.inputs[i].name), " takes ", NumberName(T{}),
+                   "; the array holds ", got, " (", DTypeName(array.dtype), "), which is none"));
 }
 
 template <class T>
@@ -80,13 +142,13 @@ absl::StatusOr<EValue> InputFromNpy(const MethodPlan& plan, size_t i, const NpyA
                      "' is a scalar and takes an array of rank 0, not ", array.view().ToString()));
   }
   if (kind(ScalarKind::kInt) || std::holds_alternative<int64_t>(value)) {
-    return EValue(ScalarOf<int64_t>(array));
+    return ScalarOf<int64_t>(plan, i, array);
   }
   if (kind(ScalarKind::kDouble) || std::holds_alternative<double>(value)) {
-    return EValue(ScalarOf<double>(array));
+    return ScalarOf<double>(plan, i, array);
   }
   if (kind(ScalarKind::kBool) || std::holds_alternative<bool>(value)) {
-    return EValue(ScalarOf<bool>(array));
+    return ScalarOf<bool>(plan, i, array);
   }
   return absl::InvalidArgumentError(
       absl::StrCat("input ", i, " '", plan.inputs[i].name, "' takes no array"));

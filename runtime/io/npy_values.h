@@ -22,8 +22,10 @@ namespace belay {
 bool InputTakesArray(const MethodPlan& plan, size_t i);
 
 // The value of input i that the array holds: a view of the array's elements, or a scalar. The array
-// must outlive it. kInvalidArgument when a scalar input gets an array with dimensions. Dtypes and
-// sizes are Method::SetInput's business. Precondition: i < plan.inputs.size().
+// must outlive it. kInvalidArgument when a scalar input gets an array with dimensions, or of a
+// number that its type does not have (2.7, 2^63 for an integer; 2 for a bool); any dtype of real
+// numbers may hold one that it has. Dtypes and sizes of tensors are Method::SetInput's business.
+// Precondition: i < plan.inputs.size().
 absl::StatusOr<EValue> InputFromNpy(const MethodPlan& plan, size_t i, const NpyArray& array);
 
 // The value that a constant input (None, a string, a number fixed at export) takes; nullptr-like
