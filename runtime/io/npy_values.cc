@@ -11,6 +11,7 @@
 #include <utility>
 #include <variant>
 
+#include "runtime/core/checked_math.h"
 #include "runtime/core/element.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
@@ -192,8 +193,15 @@ absl::StatusOr<NpyArray> RandomInput(const MethodPlan& plan, size_t i, uint64_t 
   array.sizes = tensor->sizes;
   for (const SizeConstraint& c : plan.inputs[i].constraints) {
     // Sizes that hang on one symbol stay in step when all take their symbol's size.
-    const int64_t wanted = c.symbol.empty() ? dynamic_size : c.multiplier * dynamic_size + c.offset;
-    if (wanted >= c.min && wanted <= c.max) array.sizes[c.dim] = wanted;
+    const CheckedInt wanted = c.symbol.empty() ? CheckedInt(dynamic_size)
+                                               : CheckedInt(c.multiplier) * dynamic_size + c.offset;
+    if (!wanted.ok()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("input ", i, " ", Quoted(plan.inputs[i].name), ": the size of dimension ",
+                       c.dim, ", ", c.multiplier, " * ", Quoted(c.symbol), " + ", c.offset,
+                       ", exceeds int64 where the symbol is ", dynamic_size));
+    }
+    if (c.min <= wanted && wanted <= c.max) array.sizes[c.dim] = wanted.value();
   }
   ABSL_ASSIGN_OR_RETURN(array.data, AlignedBuffer::Create(array.view().nbytes()));
   const int64_t count = array.view().numel();

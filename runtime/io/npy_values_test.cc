@@ -129,5 +129,29 @@ TEST(NpyValuesTest, ScalarsRefuseNumbersThatTheirTypeLacks) {
   }
 }
 
+TEST(NpyValuesTest, RandomInputsOfSizesThatOverflowAreErrors) {
+  constexpr int64_t kSize[] = {8};
+  constexpr uint8_t kOrder[] = {0};
+  TensorPlan tensor;
+  tensor.dynamic_dims = 1;
+  tensor.sizes = kSize;
+  tensor.dim_order = kOrder;
+  MethodPlan plan = PlanOf(tensor);
+  struct Case {
+    int64_t multiplier, offset;
+  };
+  for (const Case c : {Case{int64_t{1} << 62, 0}, Case{1, INT64_MAX}, Case{-2, INT64_MIN}}) {
+    plan.inputs[0].constraints = {{0, 0, 8, "s0", c.multiplier, c.offset}};
+    EXPECT_THAT(
+        RandomInput(plan, 0, /*seed=*/3, /*dynamic_size=*/2),
+        StatusIs(absl::StatusCode::kInvalidArgument,
+                 HasSubstr(absl::StrCat("input 0 'x': the size of dimension 0, ", c.multiplier,
+                                        " * 's0' + ", c.offset, ", exceeds int64"))));
+  }
+  plan.inputs[0].constraints = {{0, 0, 8, "s0", 3, -1}};
+  ASSERT_OK_AND_ASSIGN(const NpyArray array, RandomInput(plan, 0, 3, 2));
+  EXPECT_EQ(array.sizes, Sizes{5});
+}
+
 }  // namespace
 }  // namespace belay
