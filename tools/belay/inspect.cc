@@ -28,7 +28,7 @@ using nlohmann::json;
 absl::StatusOr<int> InspectProgram(const InspectOptions& options) {
   ABSL_ASSIGN_OR_RETURN(const Program program, Program::Open(options.file));
   if (options.verify) ABSL_RETURN_IF_ERROR(VerifyDigests(program));
-  const json out = ProgramJson(program);
+  ABSL_ASSIGN_OR_RETURN(const json out, ProgramJson(program));
   if (options.json) {
     std::cout << out.dump(2) << "\n";
     return kDone;

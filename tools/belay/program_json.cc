@@ -1,17 +1,24 @@
 #include "tools/belay/program_json.h"
 
+#include <algorithm>
 #include <cmath>
 #include <complex>
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "runtime/core/dtype.h"
+#include "runtime/core/memory_check.h"
 #include "runtime/core/sizes.h"
+#include "runtime/core/status_macros.h"
 #include "runtime/schema/file_format.h"
+#include "tools/belay/program_json_memory.h"
 
 namespace belay::tools {
 namespace {
@@ -69,8 +76,21 @@ json Number(double value) {
   return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
 }
 
+// The backend of each blob. Segments that are empty may be at one address, so several delegates may
+// have one blob; then it is the last one's.
+using BackendOfBlob = absl::flat_hash_map<std::pair<const std::byte*, size_t>, const std::string*>;
+BackendOfBlob BackendsOf(const Program& program) {
+  BackendOfBlob backends;
+  for (const MethodPlan& method : program.methods()) {
+    for (const DelegatePlan& delegate : method.delegates)
+      backends[{delegate.blob.data(), delegate.blob.size()}] = &delegate.backend_id;
+  }
+  return backends;
+}
+
 // Every byte of the file by owner; the sizes add up to the file's.
 json SizeByOwner(const Program& program) {
+  const BackendOfBlob backends = BackendsOf(program);
   json owners = json::array();
   const auto add = [&](const std::string& owner, uint64_t bytes) {
     owners.push_back({{"owner", owner}, {"bytes", bytes}});
@@ -84,12 +104,8 @@ json SizeByOwner(const Program& program) {
     at = segment.offset + segment.bytes.size();
     std::string owner(SegmentName(segment.kind));
     if (segment.kind == SegmentPlan::Kind::kDelegate) {
-      for (const MethodPlan& method : program.methods()) {
-        for (const DelegatePlan& delegate : method.delegates) {
-          if (delegate.blob.data() == segment.bytes.data())
-            owner = absl::StrCat("delegate ", delegate.backend_id);
-        }
-      }
+      const auto backend = backends.find({segment.bytes.data(), segment.bytes.size()});
+      if (backend != backends.end()) absl::StrAppend(&owner, " ", *backend->second);
     }
     add(owner, segment.bytes.size());
   }
@@ -98,20 +114,44 @@ json SizeByOwner(const Program& program) {
   return owners;
 }
 
-// Which segment a constant lies in, and where.
-json ConstantPlace(const Program& program, absl::Span<const std::byte> constant) {
-  for (size_t i = 0; i < program.segments().size(); ++i) {
-    const SegmentPlan& segment = program.segments()[i];
-    const std::byte* begin = segment.bytes.data();
-    if (segment.kind == SegmentPlan::Kind::kConstants && !constant.empty() &&
-        constant.data() >= begin && constant.data() < begin + segment.bytes.size()) {
-      return {{"segment", i}, {"offset", constant.data() - begin}, {"bytes", constant.size()}};
+// Finds the segment that a constant lies in.
+class ConstantPlaces {
+ public:
+  explicit ConstantPlaces(absl::Span<const SegmentPlan> segments) : segments_(segments) {
+    for (size_t i = 0; i < segments.size(); ++i) {
+      if (segments[i].kind == SegmentPlan::Kind::kConstants && !segments[i].bytes.empty())
+        by_address_.push_back(i);
     }
+    std::sort(by_address_.begin(), by_address_.end(), [&](size_t a, size_t b) {
+      return std::less<>()(segments_[a].bytes.data(), segments_[b].bytes.data());
+    });
   }
-  return {{"bytes", constant.size()}};
-}
 
-json TensorJson(const Program& program, const TensorPlan& tensor) {
+  // Which segment, and where in it; only the size of what is in none.
+  json Find(absl::Span<const std::byte> constant) const {
+    const auto behind =
+        std::upper_bound(by_address_.begin(), by_address_.end(), constant.data(),
+                         [&](const std::byte* data, size_t segment) {
+                           return std::less<>()(data, segments_[segment].bytes.data());
+                         });
+    if (!constant.empty() && behind != by_address_.begin()) {
+      const size_t segment = *(behind - 1);
+      const absl::Span<const std::byte> bytes = segments_[segment].bytes;
+      if (std::less<>()(constant.data(), bytes.data() + bytes.size())) {
+        return {{"segment", segment},
+                {"offset", constant.data() - bytes.data()},
+                {"bytes", constant.size()}};
+      }
+    }
+    return {{"bytes", constant.size()}};
+  }
+
+ private:
+  absl::Span<const SegmentPlan> segments_;
+  std::vector<size_t> by_address_;  // of those that have bytes
+};
+
+json TensorJson(const ConstantPlaces& places, const TensorPlan& tensor) {
   json out{{"kind", "tensor"},
            {"type", absl::StrCat(DTypeShortName(tensor.dtype), FormatSizes(tensor.sizes))},
            {"dim_order", json::array()},
@@ -119,7 +159,7 @@ json TensorJson(const Program& program, const TensorPlan& tensor) {
   for (const uint8_t dim : tensor.dim_order) out["dim_order"].push_back(dim);
   switch (tensor.location) {
     case TensorPlan::Location::kConstant:
-      out["constant"] = ConstantPlace(program, tensor.constant);
+      out["constant"] = places.Find(tensor.constant);
       break;
     case TensorPlan::Location::kArena:
       out["arena"] = tensor.offset;
@@ -134,15 +174,15 @@ json TensorJson(const Program& program, const TensorPlan& tensor) {
   return out;
 }
 
-json ValueJson(const Program& program, const ValuePlan& value) {
+json ValueJson(const ConstantPlaces& places, const ValuePlan& value) {
   struct Visitor {
-    const Program& program;
+    const ConstantPlaces& places;
     json operator()(None) const { return {{"kind", "none"}}; }
     json operator()(int64_t v) const { return {{"kind", "int"}, {"value", v}}; }
     json operator()(double v) const { return {{"kind", "double"}, {"value", Number(v)}}; }
     json operator()(bool v) const { return {{"kind", "bool"}, {"value", v}}; }
     json operator()(const std::string& v) const { return {{"kind", "string"}, {"value", v}}; }
-    json operator()(const TensorPlan& v) const { return TensorJson(program, v); }
+    json operator()(const TensorPlan& v) const { return TensorJson(places, v); }
     json operator()(const ListPlan& v) const {
       return {{"kind", "list"}, {"elements", v.elements}};
     }
@@ -159,7 +199,7 @@ json ValueJson(const Program& program, const ValuePlan& value) {
       return {{"kind", "slot"}, {"type", std::string(ScalarName(v))}};
     }
   };
-  return std::visit(Visitor{program}, value);
+  return std::visit(Visitor{places}, value);
 }
 
 json InstructionJson(const MethodPlan& method, const InstructionPlan& instruction) {
@@ -208,7 +248,7 @@ json DelegateJson(const DelegatePlan& delegate) {
   return out;
 }
 
-json MethodJson(const Program& program, const MethodPlan& method) {
+json MethodJson(const ConstantPlaces& places, const MethodPlan& method) {
   json out{{"name", method.name},
            {"arena_bytes", method.arena_bytes},
            {"state_bytes", method.state_bytes},
@@ -222,7 +262,7 @@ json MethodJson(const Program& program, const MethodPlan& method) {
   for (const InputPlan& input : method.inputs) out["inputs"].push_back(InputJson(method, input));
   for (const uint32_t output : method.outputs)
     out["outputs"].push_back(DescribeValue(method.values[output]));
-  for (const ValuePlan& value : method.values) out["values"].push_back(ValueJson(program, value));
+  for (const ValuePlan& value : method.values) out["values"].push_back(ValueJson(places, value));
   std::map<std::string, int> calls;
   int delegate_calls = 0;
   for (const InstructionPlan& instruction : method.instructions) {
@@ -239,7 +279,7 @@ json MethodJson(const Program& program, const MethodPlan& method) {
     json entry{{"name", state.name},
                {"value", state.value},
                {"type", DescribeValue(method.values[state.value])}};
-    if (state.initial.has_value()) entry["initial"] = ConstantPlace(program, *state.initial);
+    if (state.initial.has_value()) entry["initial"] = places.Find(*state.initial);
     out["state"].push_back(std::move(entry));
   }
   return out;
@@ -247,7 +287,10 @@ json MethodJson(const Program& program, const MethodPlan& method) {
 
 }  // namespace
 
-json ProgramJson(const Program& program) {
+absl::StatusOr<json> ProgramJson(const Program& program) {
+  ABSL_RETURN_IF_ERROR(
+      CheckMemory(ProgramJsonMemory(program), "the description of the program as JSON"));
+  const ConstantPlaces places(program.segments());
   json out{{"kind", "program"},
            {"producer", program.producer()},
            {"format", absl::StrCat(kFormatMajor, ".", program.minor_version())},
@@ -256,7 +299,7 @@ json ProgramJson(const Program& program) {
            {"size", SizeByOwner(program)}};
   for (const char* list : {"methods", "named_data", "segments"}) out[list] = json::array();
   for (const MethodPlan& method : program.methods())
-    out["methods"].push_back(MethodJson(program, method));
+    out["methods"].push_back(MethodJson(places, method));
   for (const NamedDataPlan& data : program.named_data()) {
     out["named_data"].push_back(
         {{"key", data.key}, {"bytes", data.bytes.size()}, {"alignment", data.alignment}});
