@@ -8,6 +8,7 @@
 
 #include "exir/import/testing/archive.h"
 #include "exir/import/testing/zip_writer.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/core/npy.h"
 #include "runtime/core/test_in_directory.h"
@@ -22,6 +23,7 @@ using exir::ArchiveFiles;
 using exir::DefaultFiles;
 using exir::PackArchive;
 using exir::ProgramJson;
+using ::testing::HasSubstr;
 
 constexpr char kMlp[] = "conformance/models/zoo/mlp/model.pt2";
 
@@ -106,6 +108,25 @@ TEST_F(CommandTest, LowerRefusesWeightsThatAreTooShort) {
   }
   ASSERT_TRUE(found);
   ExpectLowerFails(Write("short.pt2", PackArchive(files)), kBadInput, "'w'");
+}
+
+TEST_F(CommandTest, InspectTellsManyGuardsThatAreCheckedFromThoseThatAreNot) {
+  // Nothing in the program is called as these ask; compared with each other, it would be 10^11
+  // comparisons.
+  constexpr int kMany = 400'000;
+  std::string guards = "\"L['x'].size()[0] == 2\"";
+  for (int i = 0; i < kMany; ++i)
+    guards += ", \"L['another_input'].size()[0] == " + std::to_string(1'000'000 + i) + "\"";
+  const std::string file =
+      Write("guards.pt2", PackArchive(DefaultFiles(ProgramJson(
+                              {{"\"guards_code\": []", "\"guards_code\": [" + guards + "]"}}))));
+  InspectOptions options;
+  options.file = file;
+  const Outcome outcome = Capture([&] { return Inspect(options); });
+  ASSERT_EQ(outcome.status, kDone) << outcome.errors;
+  EXPECT_THAT(outcome.output, HasSubstr("  guard L['x'].size()[0] == 2\n"));
+  EXPECT_THAT(outcome.output, HasSubstr("size()[0] == 1000000 (can't be checked)\n"));
+  EXPECT_THAT(outcome.output, HasSubstr("size()[0] == 1399999 (can't be checked)\n"));
 }
 
 TEST_F(CommandTest, LowerListsUnknownOperators) {

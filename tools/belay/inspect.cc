@@ -1,11 +1,12 @@
 // `belay inspect`: what is in an archive or a program file.
-#include <algorithm>
 #include <iostream>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "exir/import/import.h"
 #include "exir/ir/text.h"
@@ -109,12 +110,10 @@ absl::StatusOr<int> InspectArchive(const InspectOptions& options) {
   // Guards that no program of it would check stay in what the pass leaves.
   exir::ExportedProgram checked = program.Clone();
   ABSL_RETURN_IF_ERROR(exir::GuardsToAssertions().run(checked).status());
+  const absl::flat_hash_set<std::string_view> left(checked.guards.begin(), checked.guards.end());
   out["guards"] = json::array();
-  for (const std::string& guard : program.guards) {
-    const bool left =
-        std::find(checked.guards.begin(), checked.guards.end(), guard) != checked.guards.end();
-    out["guards"].push_back({{"guard", guard}, {"checked", !left}});
-  }
+  for (const std::string& guard : program.guards)
+    out["guards"].push_back({{"guard", guard}, {"checked", !left.contains(guard)}});
   if (options.json) {
     std::cout << out.dump(2) << "\n";
     return kDone;
