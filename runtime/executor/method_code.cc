@@ -252,13 +252,14 @@ absl::Status MethodCode::MakeDelegate(const DelegateCallPlan& call, Record& reco
 
 absl::Status MethodCode::CheckOutputs(const Record& record) {
   const int outputs = record.context.num_outputs();
+  absl::Status first;
   for (int k = 0; k < outputs; ++k) {
     const absl::Status status = slots_->CheckOutput(output_values_[record.first_output + k]);
-    if (!status.ok()) [[unlikely]] {
-      return absl::Status(status.code(), absl::StrCat("output ", k, ": ", status.message()));
+    if (!status.ok() && first.ok()) [[unlikely]] {
+      first = absl::Status(status.code(), absl::StrCat("output ", k, ": ", status.message()));
     }
   }
-  return absl::OkStatus();
+  return first;
 }
 
 absl::Status MethodCode::Move(const Record& record) {
@@ -319,11 +320,11 @@ absl::Status MethodCode::Run(const ExecuteOptions& options) {
     switch (record.kind) {
       case Record::Kind::kKernel:
         status = record.run(record.context);
-        if (status.ok()) status = CheckOutputs(record);
+        status.Update(CheckOutputs(record));
         break;
       case Record::Kind::kDelegate:
         status = record.handle->Execute(record.context);
-        if (status.ok()) status = CheckOutputs(record);
+        status.Update(CheckOutputs(record));
         break;
       case Record::Kind::kMoveTensor:
       case Record::Kind::kMoveScalar:

@@ -79,6 +79,8 @@ class MethodCode {
   absl::Status MakeDelegate(const DelegateCallPlan& call, Record& record);
   absl::Status CheckMayContinue(const ExecuteOptions& options, uint64_t executed,
                                 uint64_t limit) const;
+  // After every kernel and delegate, also those that failed: all slots hold their kind again. The
+  // error is that of the first output that did not.
   absl::Status CheckOutputs(const Record& record);
   absl::Status Move(const Record& record);
   bool ConditionHolds(const Record& record) const;

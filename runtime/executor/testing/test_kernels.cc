@@ -153,6 +153,14 @@ absl::Status WrongKind(KernelContext& context) {
   return absl::OkStatus();
 }
 
+// Leaves none in every output, and fails if its argument says so.
+absl::Status Unset(KernelContext& context) {
+  if (context.num_arguments() != 1) return absl::InvalidArgumentError("expected one argument");
+  ABSL_ASSIGN_OR_RETURN(const bool fail, context.Bool(0));
+  for (int i = 0; i < context.num_outputs(); ++i) context.SetScalarOutput(i, None{});
+  return fail ? absl::InternalError("out of luck") : absl::OkStatus();
+}
+
 constexpr KernelEngine kEngine = KernelEngine::kReference;
 constexpr Kernel kKernels[] = {
     {"test.add.Tensor", "Add", kEngine, &Add, &AcceptsAdd},
@@ -167,6 +175,7 @@ constexpr Kernel kKernels[] = {
     {"test.fail.default", "Fail", kEngine, &Fail},
     {"test.none.default", "SetNone", kEngine, &SetNone},
     {"test.wrong_kind.default", "WrongKind", kEngine, &WrongKind},
+    {"test.unset.default", "Unset", kEngine, &Unset},
 };
 
 }  // namespace

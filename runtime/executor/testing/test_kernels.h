@@ -12,6 +12,7 @@
 //   test.fail.default() -> ()            always kInternal "out of luck"
 //   test.none.default(a) -> none         sets its output to an int
 //   test.wrong_kind.default() -> any     sets its output to a string
+//   test.unset.default(fail) -> any…     sets all its outputs to none; kInternal if `fail`
 #ifndef BELAY_RUNTIME_EXECUTOR_TESTING_TEST_KERNELS_H_
 #define BELAY_RUNTIME_EXECUTOR_TESTING_TEST_KERNELS_H_
 
