@@ -73,6 +73,8 @@ absl::StatusOr<MethodInputs> MethodInputs::Create(SlotTable* slots, uint64_t max
   inputs.set_.resize(count, 0);
   inputs.copy_of_.resize(count, nullptr);
   uint64_t bytes = 0;
+  size_t tensors = 0;
+  bool mutates = false;
   std::vector<uint64_t> offsets(count, 0);
   for (uint32_t i = 0; i < count; ++i) {
     const InputPlan& input = plan.inputs[i];
@@ -85,8 +87,9 @@ absl::StatusOr<MethodInputs> MethodInputs::Create(SlotTable* slots, uint64_t max
       if (!std::holds_alternative<ScalarKind>(plan.values[input.value])) inputs.set_[i] = 1;
       continue;
     }
+    ++tensors;
     if (input.mutated) {
-      inputs.mutated_.push_back(i);
+      mutates = true;
       continue;
     }
     const std::optional<uint64_t> end = CheckedAdd(bytes, tensor->max_bytes);
@@ -99,6 +102,12 @@ absl::StatusOr<MethodInputs> MethodInputs::Create(SlotTable* slots, uint64_t max
     }
     offsets[i] = bytes;
     bytes = *aligned;
+  }
+  if (mutates) {
+    inputs.spans_.reserve(tensors);
+    for (uint32_t i = 0; i < count; ++i) {
+      if (slots->tensor_plan(plan.inputs[i].value) != nullptr) inputs.spans_.push_back({0, 0, i});
+    }
   }
   std::sort(inputs.terms_.begin(), inputs.terms_.end(), [](const Term& a, const Term& b) {
     return std::tie(a.constraint->symbol, a.input, a.constraint->dim) <
@@ -115,7 +124,7 @@ absl::StatusOr<MethodInputs> MethodInputs::Create(SlotTable* slots, uint64_t max
 }
 
 void MethodInputs::AddMemory(const MethodPlan& plan, MemoryBound& bound) {
-  bound.Add(plan.inputs.size(), 2 * sizeof(uint64_t) + sizeof(std::byte*) + 3 * sizeof(uint32_t));
+  bound.Add(plan.inputs.size(), 2 * sizeof(uint64_t) + sizeof(std::byte*) + sizeof(Span));
   for (const InputPlan& input : plan.inputs) {
     bound.Add(input.constraints.size(), 3 * sizeof(Term));  // in a list that grows by doubling
   }
@@ -259,7 +268,7 @@ bool MethodInputs::IsSet(size_t i) const {
   return view == nullptr || view->data != nullptr || view->numel() == 0;
 }
 
-absl::Status MethodInputs::CheckReady() const {
+absl::Status MethodInputs::CheckReady() {
   for (size_t i = 0; i < set_.size(); ++i) {
     if (IsSet(i)) continue;
     std::vector<std::string> missing;
@@ -308,15 +317,32 @@ absl::Status MethodInputs::CheckSymbols() const {
   return absl::OkStatus();
 }
 
-absl::Status MethodInputs::CheckMutatedApart() const {
-  for (const uint32_t m : mutated_) {
-    const TensorView* written = slots_->slot(plan(m).value).get_if<TensorView>();
-    for (size_t i = 0; i < set_.size() && written != nullptr; ++i) {
-      const TensorView* other = slots_->slot(plan(i).value).get_if<TensorView>();
-      if (i == m || other == nullptr || !MayOverlap(*written, *other)) continue;
+absl::Status MethodInputs::CheckMutatedApart() {
+  if (spans_.empty()) return absl::OkStatus();
+  for (Span& span : spans_) {
+    // Inputs are dense in the planned order, as Set() made them.
+    const TensorView* view = slots_->slot(plan(span.input).value).get_if<TensorView>();
+    span.begin = view == nullptr ? 0 : reinterpret_cast<uintptr_t>(view->data);
+    span.end = view == nullptr ? 0 : span.begin + view->nbytes();
+  }
+  std::sort(spans_.begin(), spans_.end(), [](const Span& a, const Span& b) {
+    return std::tie(a.begin, a.input) < std::tie(b.begin, b.input);
+  });
+  // Those that end last of what begins before: of all, and of what is written to.
+  const Span* last = nullptr;
+  const Span* last_written = nullptr;
+  for (const Span& span : spans_) {
+    if (span.begin == span.end) continue;
+    const bool written = plan(span.input).mutated;
+    const Span* before = written ? last : last_written;
+    if (before != nullptr && before->end > span.begin) {
+      const auto [m, other] =
+          written ? std::pair(span.input, before->input) : std::pair(before->input, span.input);
       return absl::InvalidArgumentError(
-          absl::StrCat(Describe(m), " is written to and shares memory with ", Describe(i)));
+          absl::StrCat(Describe(m), " is written to and shares memory with ", Describe(other)));
     }
+    if (last == nullptr || span.end > last->end) last = &span;
+    if (written && (last_written == nullptr || span.end > last_written->end)) last_written = &span;
   }
   return absl::OkStatus();
 }

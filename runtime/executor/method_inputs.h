@@ -29,8 +29,9 @@ class MethodInputs {
 
   // See Method::SetInput.
   absl::Status Set(size_t i, const EValue& value);
-  // Whether everything is there and agrees. Allocates nothing unless it fails. See Method::Execute.
-  absl::Status CheckReady() const;
+  // Whether everything is there and agrees. Allocates nothing unless it fails. O(n log n) in the
+  // inputs. See Method::Execute.
+  absl::Status CheckReady();
 
   uint64_t memory_bytes() const { return copies_.size(); }
 
@@ -39,6 +40,11 @@ class MethodInputs {
   struct Term {
     uint32_t input;
     const SizeConstraint* constraint;
+  };
+  // The addresses of an input's elements, from the first byte to behind the last.
+  struct Span {
+    uintptr_t begin, end;
+    uint32_t input;
   };
 
   explicit MethodInputs(SlotTable* slots) : slots_(slots) {}
@@ -53,12 +59,12 @@ class MethodInputs {
   std::string Describe(size_t i) const;
   std::string Expected(size_t i) const;
   absl::Status CheckSymbols() const;
-  absl::Status CheckMutatedApart() const;
+  absl::Status CheckMutatedApart();
 
   SlotTable* slots_;
   std::vector<uint8_t> set_;
   std::vector<Term> terms_;
-  std::vector<uint32_t> mutated_;
+  std::vector<Span> spans_;  // of the tensors, if the method mutates any; made anew by each call
   AlignedBuffer copies_;
   std::vector<std::byte*> copy_of_;  // by input; null for what is never copied
 };

@@ -1,7 +1,9 @@
 #include "runtime/executor/method_inputs.h"
 
 #include <cmath>
+#include <cstdint>
 #include <cstring>
+#include <memory>
 #include <vector>
 
 #include "runtime/core/testing.h"
@@ -195,6 +197,79 @@ TEST_F(MethodTest, MutatedInputsAreWrittenInPlace) {
   const TestTensor transposed = TestTensor::Dense<float>({2, 2}, {1, 0}, {1, 2, 3, 4});
   EXPECT_THAT(method.SetInput(0, transposed.view()),
               StatusIs(kInvalid, HasSubstr("the program writes to it")));
+}
+
+TEST_F(MethodTest, MutatedInputsShareMemoryWithNone) {
+  forward_.MutatedInput("a", DType::kUint8, {4});
+  forward_.Input("b", DType::kUint8, {8});
+  forward_.MutatedInput("c", DType::kUint8, {2});
+  forward_.Input("d", DType::kUint8, {8});
+  forward_.MutatedInput("e", DType::kUint8, {0});
+  ASSERT_OK_AND_ASSIGN(Method method, Load());
+  struct Case {
+    int a, b, c, d, e;  // where they begin
+    const char* message;
+  };
+  const Case cases[] = {
+      {0, 4, 12, 14, 0, nullptr},
+      {20, 12, 10, 2, 24, nullptr},
+      // Two that are read may lie over each other.
+      {0, 4, 12, 4, 5, nullptr},
+      {0, 5, 13, 7, 6, "input 2 'c' is written to and shares memory with input 3 'd'"},
+      {0, 3, 20, 12, 0, "input 0 'a' is written to and shares memory with input 1 'b'"},
+      {7, 0, 20, 12, 0, "input 0 'a' is written to and shares memory with input 1 'b'"},
+      {0, 8, 3, 20, 0, "input 2 'c' is written to and shares memory with input 0 'a'"},
+      {2, 8, 2, 20, 0, "input 2 'c' is written to and shares memory with input 0 'a'"},
+      // Inside of one that begins long before, with another between.
+      {20, 0, 6, 1, 0, "input 2 'c' is written to and shares memory with input 3 'd'"},
+      {20, 0, 6, 10, 0, "input 2 'c' is written to and shares memory with input 1 'b'"},
+  };
+  std::byte memory[32] = {};
+  for (const Case& c : cases) {
+    const int begins[] = {c.a, c.b, c.c, c.d, c.e};
+    const int64_t sizes[] = {4, 8, 2, 8, 0};
+    for (size_t i = 0; i < 5; ++i) {
+      ASSERT_OK(method.SetInput(
+          i, TensorView::Contiguous(DType::kUint8, Sizes({sizes[i]}), memory + begins[i])));
+    }
+    if (c.message == nullptr) {
+      EXPECT_OK(method.Execute());
+    } else {
+      EXPECT_THAT(method.Execute(), StatusIs(kInvalid, c.message));
+    }
+  }
+}
+
+// Compared one by one, 2^20 mutated inputs would be 2^40 pairs.
+TEST(MethodInputsTest, ManyMutatedInputsAreComparedInTheirOrder) {
+  constexpr size_t kMany = size_t{1} << 20;
+  const int64_t sizes[] = {1};
+  const uint8_t order[] = {0};
+  MethodPlan plan;
+  TensorPlan tensor;
+  tensor.dtype = DType::kUint8;
+  tensor.sizes = sizes;
+  tensor.dim_order = order;
+  tensor.max_bytes = 1;
+  plan.values.assign(kMany, tensor);
+  plan.inputs.resize(kMany);
+  for (uint32_t i = 0; i < kMany; ++i) {
+    plan.inputs[i].value = i;
+    plan.inputs[i].mutated = true;
+  }
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<SlotTable> slots, SlotTable::Create(plan));
+  ASSERT_OK_AND_ASSIGN(MethodInputs inputs, MethodInputs::Create(slots.get(), 0));
+  std::vector<std::byte> memory(kMany);
+  const auto set = [&](size_t i, size_t place) {
+    return inputs.Set(i, TensorView::Contiguous(DType::kUint8, Sizes({1}), memory.data() + place));
+  };
+  // An odd number: each place once.
+  for (size_t i = 0; i < kMany; ++i) ASSERT_OK(set(i, i * 77777 % kMany));
+  EXPECT_OK(inputs.CheckReady());
+  ASSERT_OK(set(5, 6 * 77777));
+  EXPECT_THAT(inputs.CheckReady(),
+              StatusIs(kInvalid, HasSubstr("input 6 '' is written to and shares memory with "
+                                           "input 5 ''")));
 }
 
 TEST_F(MethodTest, InputsAskForNoMoreMemoryThanTheLimit) {
