@@ -1,27 +1,91 @@
 #include "runtime/executor/shared_state.h"
 
+#include <algorithm>
 #include <cstring>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/core/checked_math.h"
+#include "runtime/core/memory_check.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/program/metadata_path.h"
 
 namespace belay {
 namespace {
 
-// Constants lie once in a file, so that equal initial content is at one address.
-bool SameInitial(const StatePlan& a, const StatePlan& b) {
-  if (a.initial.has_value() != b.initial.has_value()) return false;
-  if (!a.initial.has_value() || a.initial->data() == b.initial->data()) return true;
-  return a.initial->size() == b.initial->size() &&
-         (a.initial->empty() ||
-          std::memcmp(a.initial->data(), b.initial->data(), a.initial->size()) == 0);
+// Of a buffer, around what the map holds of it and in the list of contents.
+constexpr uint64_t kEntry = 64 + 3 * 32;
+
+// What the program's segments hold, in the file and beside it.
+uint64_t SegmentBytes(const Program& program) {
+  MemoryBound bound;
+  for (const SegmentPlan& segment : program.segments()) bound.Add(1, segment.bytes.size());
+  return bound.bytes();
 }
+
+// Which initial contents are equal. Constants lie once in a file as a rule, so that equal content
+// is at one address. What isn't is compared once: contents that were found equal are one from then
+// on, so that n of them need n - 1 comparisons. Where they do not overlap, that is less than the
+// program's bytes; a file in which they do may ask for no more.
+class InitialContents {
+ public:
+  // Adds all, before the first Same().
+  void Add(const StatePlan& state) {
+    if (state.initial.has_value()) contents_.push_back({*state.initial, 0});
+  }
+  void Sort() {
+    std::sort(contents_.begin(), contents_.end(), Before);
+    contents_.erase(std::unique(contents_.begin(), contents_.end(),
+                                [](const Content& a, const Content& b) {
+                                  return !Before(a, b) && !Before(b, a);
+                                }),
+                    contents_.end());
+    for (size_t i = 0; i < contents_.size(); ++i) contents_[i].equal = i;
+  }
+  //   kResourceExhausted  more than `max_bytes` would be compared, in all calls
+  absl::StatusOr<bool> Same(const StatePlan& a, const StatePlan& b, uint64_t max_bytes) {
+    if (a.initial.has_value() != b.initial.has_value()) return false;
+    if (!a.initial.has_value() || a.initial->data() == b.initial->data()) return true;
+    if (a.initial->size() != b.initial->size()) return false;
+    const size_t first = Root(*a.initial), second = Root(*b.initial);
+    if (first == second || a.initial->empty()) return true;
+    const uint64_t bytes = a.initial->size();
+    if (bytes > max_bytes - compared_) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("comparing the initial content of shared state takes more than the ",
+                       max_bytes, " bytes of the program's segments: constants overlap"));
+    }
+    compared_ += bytes;
+    if (std::memcmp(a.initial->data(), b.initial->data(), a.initial->size()) != 0) return false;
+    contents_[second].equal = first;
+    return true;
+  }
+
+ private:
+  struct Content {
+    absl::Span<const std::byte> bytes;
+    size_t equal;  // another one, or itself
+  };
+  static bool Before(const Content& a, const Content& b) {
+    return std::pair(a.bytes.data(), a.bytes.size()) < std::pair(b.bytes.data(), b.bytes.size());
+  }
+  size_t Root(absl::Span<const std::byte> bytes) {
+    size_t i = static_cast<size_t>(
+        std::lower_bound(contents_.begin(), contents_.end(), Content{bytes, 0}, Before) -
+        contents_.begin());
+    for (; contents_[i].equal != i; i = contents_[i].equal) {
+      contents_[i].equal = contents_[contents_[i].equal].equal;
+    }
+    return i;
+  }
+
+  std::vector<Content> contents_;  // by address and size
+  uint64_t compared_ = 0;
+};
 
 bool SameTensor(const TensorPlan& a, const TensorPlan& b) {
   return a.dtype == b.dtype && a.sizes == b.sizes && a.dim_order == b.dim_order;
@@ -40,9 +104,28 @@ absl::StatusOr<SharedState> SharedState::Create(const Program& program,
     for (const MethodPlan& plan : program.methods()) plans.push_back(&plan);
   }
   SharedState shared;
+  const auto unlike = [](std::string_view name, const Buffer& buffer, const MethodPlan& method,
+                         const TensorPlan& tensor, std::string_view detail) {
+    const auto describe = [](const TensorPlan& t) {
+      return absl::StrCat(std::string(DTypeShortName(t.dtype)), FormatSizes(t.sizes));
+    };
+    return absl::InvalidArgumentError(
+        absl::StrCat("state ", Quoted(name), " can't be shared: it is ",
+                     describe(std::get<TensorPlan>(buffer.method->values[buffer.plan->value])),
+                     " in method ", Quoted(buffer.method->name), " and ", describe(tensor),
+                     " in method ", Quoted(method.name), detail));
+  };
+  InitialContents contents;
+  MemoryBound bound;
+  for (const MethodPlan* method : plans) {
+    bound.Add(method->state.size(), sizeof(std::pair<const std::string, Buffer>) + kEntry);
+    for (const StatePlan& state : method->state) bound.Add(state.name.size(), 1);
+  }
+  ABSL_RETURN_IF_ERROR(CheckMemory(bound.bytes(), "the tables of shared state"));
   for (const MethodPlan* method : plans) {
     for (const StatePlan& state : method->state) {
       const auto& tensor = std::get<TensorPlan>(method->values[state.value]);
+      contents.Add(state);
       const auto [it, inserted] = shared.buffers_.try_emplace(state.name);
       Buffer& buffer = it->second;
       if (inserted) {
@@ -55,15 +138,10 @@ absl::StatusOr<SharedState> SharedState::Create(const Program& program,
         continue;
       }
       const auto& other = std::get<TensorPlan>(buffer.method->values[buffer.plan->value]);
-      const bool same_tensor = SameTensor(tensor, other);
-      if (same_tensor && SameInitial(state, *buffer.plan)) continue;
-      const auto describe = [](const TensorPlan& t) {
-        return absl::StrCat(std::string(DTypeShortName(t.dtype)), FormatSizes(t.sizes));
-      };
-      return absl::InvalidArgumentError(absl::StrCat(
-          "state ", Quoted(state.name), " can't be shared: it is ", describe(other), " in method ",
-          Quoted(buffer.method->name), " and ", describe(tensor), " in method ",
-          Quoted(method->name), same_tensor ? ", with other initial content or order" : ""));
+      if (SameTensor(tensor, other)) continue;
+      return unlike(
+          state.name, buffer, *method, tensor,
+          tensor.dtype == other.dtype && tensor.sizes == other.sizes ? ", in another order" : "");
     }
   }
   uint64_t bytes = 0;
@@ -78,6 +156,17 @@ absl::StatusOr<SharedState> SharedState::Create(const Program& program,
                                                        program.limits().arena_bytes));
     }
     bytes = *aligned;
+  }
+  contents.Sort();
+  const uint64_t comparable = SegmentBytes(program);
+  for (const MethodPlan* method : plans) {
+    for (const StatePlan& state : method->state) {
+      const Buffer& buffer = shared.buffers_.find(state.name)->second;
+      ABSL_ASSIGN_OR_RETURN(const bool same, contents.Same(state, *buffer.plan, comparable));
+      if (same) continue;
+      return unlike(state.name, buffer, *method, std::get<TensorPlan>(method->values[state.value]),
+                    ", with other initial content");
+    }
   }
   ABSL_ASSIGN_OR_RETURN(shared.memory_, AlignedBuffer::Create(bytes));
   for (auto& [name, buffer] : shared.buffers_) {

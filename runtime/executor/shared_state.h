@@ -23,9 +23,9 @@ class SharedState {
   // State of these methods, or of all for none. It has its initial content.
   //   kNotFound           no such method
   //   kInvalidArgument    buffers of one name differ in dtype, sizes, order or initial content;
-  //   names
-  //                       the buffer and both methods
-  //   kResourceExhausted  no memory, or Limits::arena_bytes
+  //                       names the buffer and both methods
+  //   kResourceExhausted  no memory, or Limits::arena_bytes; or so many constants overlap that
+  //                       comparing initial contents would take more than the program's bytes
   static absl::StatusOr<SharedState> Create(const Program& program,
                                             absl::Span<const std::string> methods = {});
 

@@ -117,6 +117,57 @@ TEST_F(SharedStateTest, WhatCannotBeSharedIsNamed) {
               StatusIs(kInvalid, HasSubstr("shared is none of this name")));
 }
 
+TEST(SharedStateContentTest, EqualContentMayLieAtSeveralPlaces) {
+  TestProgram made;
+  const std::vector<std::vector<float>> contents = {{1, 2}, {1, 2}, {3, 4}, {1, 2}};
+  std::vector<uint32_t> initial;
+  for (const std::vector<float>& content : contents) {
+    initial.push_back(made.AddConstant(content) + 1);
+  }
+  const auto add = [&](const std::string& name, uint32_t s, uint32_t t) {
+    TestMethod method = made.AddMethod(name);
+    method.State("s", kF32, {2}, initial[s]);
+    method.State("t", kF32, {2}, initial[t]);
+  };
+  add("a", 0, 1);
+  add("b", 1, 3);
+  add("c", 3, 0);
+  add("unlike", 0, 2);
+  ASSERT_OK_AND_ASSIGN(const Program program, OpenFileBytes(made.Serialize()));
+  ASSERT_OK_AND_ASSIGN(const SharedState state, SharedState::Create(program, {"a", "b", "c"}));
+  ASSERT_OK_AND_ASSIGN(const TensorView t, state.Find("t"));
+  EXPECT_THAT(ToVector<float>(t), ElementsAre(1, 2));
+  EXPECT_THAT(SharedState::Create(program),
+              StatusIs(kInvalid, HasSubstr("state 't' can't be shared: it is f32[2] in method 'a' "
+                                           "and f32[2] in method 'unlike', with other initial "
+                                           "content")));
+}
+
+// Each of 256 methods has 512 buffers of 64 MiB; that all are equal would be found after comparing
+// 8 TiB.
+TEST(SharedStateContentTest, OverlappingConstantsAreNotComparedForEver) {
+  constexpr uint64_t kMethods = 256, kBuffers = 512, kBytes = uint64_t{1} << 26;
+  TestProgram made;
+  const uint32_t segment = made.AddSegment(schema::Segment::CONSTANTS,
+                                           std::string(kBytes + kMethods * kBuffers * 64, '\0'));
+  for (uint64_t i = 0; i < kMethods * kBuffers; ++i) {
+    schema::Constant* constant = made.metadata().add_constants();
+    constant->set_segment(segment);
+    constant->set_offset(i * 64);
+    constant->set_size(kBytes);
+  }
+  for (uint64_t m = 0; m < kMethods; ++m) {
+    TestMethod method = made.AddMethod(std::to_string(1000 + m));
+    for (uint64_t b = 0; b < kBuffers; ++b) {
+      method.State(std::to_string(b), DType::kUint8, {static_cast<int64_t>(kBytes)},
+                   static_cast<uint32_t>(m * kBuffers + b + 1));
+    }
+  }
+  ASSERT_OK_AND_ASSIGN(const Program program, OpenFileBytes(made.Serialize()));
+  EXPECT_THAT(SharedState::Create(program),
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("constants overlap")));
+}
+
 // Each method is within the limit, both together are not.
 TEST(SharedStateLimitTest, MemoryIsLimited) {
   TestProgram made;
