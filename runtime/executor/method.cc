@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/core/memory_budget.h"
 #include "runtime/core/memory_check.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/executor/method_code.h"
@@ -40,11 +41,11 @@ absl::StatusOr<Method> Method::Load(const Program& program, std::string_view nam
   MethodInputs::AddMemory(*plan, bound);
   ABSL_RETURN_IF_ERROR(
       CheckMemory(bound.bytes(), absl::StrCat("the tables of method ", Quoted(plan->name))));
-  ABSL_ASSIGN_OR_RETURN(std::unique_ptr<SlotTable> slots, SlotTable::Create(*plan));
+  MemoryBudget arena("arena_bytes", program.limits().arena_bytes);
+  ABSL_ASSIGN_OR_RETURN(std::unique_ptr<SlotTable> slots, SlotTable::Create(*plan, arena));
   ABSL_ASSIGN_OR_RETURN(MethodCode code,
                         MethodCode::Resolve(program, slots.get(), kernels, backends));
-  ABSL_ASSIGN_OR_RETURN(MethodInputs inputs,
-                        MethodInputs::Create(slots.get(), program.limits().arena_bytes));
+  ABSL_ASSIGN_OR_RETURN(MethodInputs inputs, MethodInputs::Create(slots.get(), arena));
   ABSL_RETURN_IF_ERROR(slots->AllocateMemory(state));
   if (state == nullptr) slots->ResetState();
   ABSL_RETURN_IF_ERROR(code.Prepare());

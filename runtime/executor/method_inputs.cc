@@ -66,7 +66,7 @@ bool IsAligned(const void* data, DType dtype) {
 
 }  // namespace
 
-absl::StatusOr<MethodInputs> MethodInputs::Create(SlotTable* slots, uint64_t max_bytes) {
+absl::StatusOr<MethodInputs> MethodInputs::Create(SlotTable* slots, MemoryBudget& memory) {
   MethodInputs inputs(slots);
   const MethodPlan& plan = slots->plan();
   const size_t count = plan.inputs.size();
@@ -95,13 +95,8 @@ absl::StatusOr<MethodInputs> MethodInputs::Create(SlotTable* slots, uint64_t max
     const std::optional<uint64_t> end = CheckedAdd(bytes, tensor->max_bytes);
     const std::optional<uint64_t> aligned =
         end.has_value() ? CheckedAlignUp(*end, kArenaAlignment) : std::nullopt;
-    if (!aligned.has_value() || *aligned > max_bytes) {
-      return absl::ResourceExhaustedError(
-          absl::StrCat("method ", Quoted(plan.name), ": memory for copies of inputs 0 to ", i,
-                       " exceeds the limit 'arena_bytes' of ", max_bytes));
-    }
     offsets[i] = bytes;
-    bytes = *aligned;
+    bytes = aligned.value_or(UINT64_MAX);  // which is more than any budget
   }
   if (mutates) {
     inputs.spans_.reserve(tensors);
@@ -113,6 +108,8 @@ absl::StatusOr<MethodInputs> MethodInputs::Create(SlotTable* slots, uint64_t max
     return std::tie(a.constraint->symbol, a.input, a.constraint->dim) <
            std::tie(b.constraint->symbol, b.input, b.constraint->dim);
   });
+  ABSL_RETURN_IF_ERROR(memory.Take(
+      bytes, absl::StrCat("method ", Quoted(plan.name), ": memory for copies of inputs")));
   ABSL_ASSIGN_OR_RETURN(inputs.copies_, AlignedBuffer::Create(bytes));
   for (size_t i = 0; i < count; ++i) {
     const TensorPlan* tensor = slots->tensor_plan(plan.inputs[i].value);

@@ -11,6 +11,7 @@
 #include "absl/types/span.h"
 #include "runtime/core/arena.h"
 #include "runtime/core/evalue.h"
+#include "runtime/core/memory_budget.h"
 #include "runtime/core/memory_check.h"
 #include "runtime/executor/slot_table.h"
 #include "runtime/program/plan.h"
@@ -21,8 +22,8 @@ class MethodInputs {
  public:
   // Reserves memory for inputs whose elements must be put in order. `slots` must outlive the
   // result.
-  //   kResourceExhausted  no memory, or more than `max_bytes`
-  static absl::StatusOr<MethodInputs> Create(SlotTable* slots, uint64_t max_bytes);
+  //   kResourceExhausted  no memory, or `memory`, from which it is taken
+  static absl::StatusOr<MethodInputs> Create(SlotTable* slots, MemoryBudget& memory);
 
   // What Create() holds at most, but for the memory of inputs.
   static void AddMemory(const MethodPlan& plan, MemoryBound& bound);

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "runtime/core/memory_budget.h"
 #include "runtime/core/testing.h"
 #include "runtime/executor/testing/method_fixture.h"
 
@@ -257,8 +258,10 @@ TEST(MethodInputsTest, ManyMutatedInputsAreComparedInTheirOrder) {
     plan.inputs[i].value = i;
     plan.inputs[i].mutated = true;
   }
-  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<SlotTable> slots, SlotTable::Create(plan));
-  ASSERT_OK_AND_ASSIGN(MethodInputs inputs, MethodInputs::Create(slots.get(), 0));
+  MemoryBudget memory_budget("arena_bytes", 0);
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<SlotTable> slots,
+                       SlotTable::Create(plan, memory_budget));
+  ASSERT_OK_AND_ASSIGN(MethodInputs inputs, MethodInputs::Create(slots.get(), memory_budget));
   std::vector<std::byte> memory(kMany);
   const auto set = [&](size_t i, size_t place) {
     return inputs.Set(i, TensorView::Contiguous(DType::kUint8, Sizes({1}), memory.data() + place));
@@ -275,6 +278,34 @@ TEST(MethodInputsTest, ManyMutatedInputsAreComparedInTheirOrder) {
 TEST_F(MethodTest, InputsAskForNoMoreMemoryThanTheLimit) {
   forward_.Input("x", kF32, {int64_t{1} << 50});
   EXPECT_THAT(Load(), StatusIs(kExhausted, HasSubstr("'arena_bytes'")));
+  for (int i = 0; i < 3; ++i) forward_.Input("more", kF32, {int64_t{1} << 60});
+  EXPECT_THAT(Load(), StatusIs(kExhausted, HasSubstr("'arena_bytes'")));
+}
+
+TEST_F(MethodTest, ArenaStateAndCopiesOfInputsHaveOneLimit) {
+  forward_.Arena(kF32, {16});
+  forward_.State("s", kF32, {16});
+  forward_.Input("x", kF32, {16});
+  Program::Options options;
+  options.limits.arena_bytes = 3 * 64;
+  ASSERT_OK_AND_ASSIGN(const Method method, Load(options));
+  EXPECT_EQ(method.memory_bytes(), 3 * 64u);
+  options.limits.arena_bytes = 3 * 64 - 1;
+  EXPECT_THAT(Load(options),
+              StatusIs(kExhausted, HasSubstr("method 'forward': memory for copies of inputs of 64 "
+                                             "bytes exceeds the limit 'arena_bytes' of 191")));
+}
+
+// Any number of values may be one constant.
+TEST_F(MethodTest, CopiesOfMisalignedConstantsAreLimited) {
+  const uint32_t constant = program_.AddConstant<float>({1, 2, 3, 4});
+  for (int i = 0; i < 4; ++i) forward_.Constant(constant, kF32, {4});
+  Program::Options options;
+  options.limits.arena_bytes = 63;
+  EXPECT_OK(LoadFile(program_.Serialize(), options));
+  EXPECT_THAT(LoadFile(program_.Serialize(), options, /*misalignment=*/2),
+              StatusIs(kExhausted, HasSubstr("a copy of a misaligned constant of 16 bytes exceeds "
+                                             "the limit 'arena_bytes' of 63, of which 15")));
 }
 
 }  // namespace

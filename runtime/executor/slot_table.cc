@@ -35,9 +35,12 @@ EValue ZeroOf(ScalarKind kind) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<SlotTable>> SlotTable::Create(const MethodPlan& plan) {
+absl::StatusOr<std::unique_ptr<SlotTable>> SlotTable::Create(const MethodPlan& plan,
+                                                             MemoryBudget& memory) {
   std::unique_ptr<SlotTable> table(new SlotTable(plan));
-  ABSL_RETURN_IF_ERROR(table->MakeSlots());
+  ABSL_RETURN_IF_ERROR(memory.Take(plan.arena_bytes, "the arena"));
+  ABSL_RETURN_IF_ERROR(memory.Take(plan.state_bytes, "the state"));
+  ABSL_RETURN_IF_ERROR(table->MakeSlots(memory));
   return table;
 }
 
@@ -55,18 +58,19 @@ void SlotTable::AddMemory(const MethodPlan& plan, MemoryBound& bound) {
   }
 }
 
-absl::StatusOr<void*> SlotTable::ConstantData(const TensorPlan& tensor) {
+absl::StatusOr<void*> SlotTable::ConstantData(const TensorPlan& tensor, MemoryBudget& memory) {
   const std::byte* data = tensor.constant.data();
   const bool aligned = reinterpret_cast<uintptr_t>(data) % ElementAlignment(tensor.dtype) == 0;
   // Nothing writes to a constant: no instruction has one as an output, and CheckMutable() refuses.
   if (aligned || tensor.constant.empty()) return const_cast<std::byte*>(data);
+  ABSL_RETURN_IF_ERROR(memory.Take(tensor.constant.size(), "a copy of a misaligned constant"));
   ABSL_ASSIGN_OR_RETURN(AlignedBuffer copy, AlignedBuffer::Create(tensor.constant.size()));
   std::memcpy(copy.data(), data, tensor.constant.size());
   copied_constants_.push_back(std::move(copy));
   return copied_constants_.back().data();
 }
 
-absl::Status SlotTable::MakeSlots() {
+absl::Status SlotTable::MakeSlots(MemoryBudget& memory) {
   const size_t count = plan_.values.size();
   slots_.resize(count);
   kinds_.resize(count, Kind::kFixed);
@@ -86,7 +90,7 @@ absl::Status SlotTable::MakeSlots() {
       kinds_[v] = Kind::kTensor;
       tensor_plans_[v] = tensor;
       if (tensor->location == TensorPlan::Location::kConstant) {
-        ABSL_ASSIGN_OR_RETURN(tensor_data_[v], ConstantData(*tensor));
+        ABSL_ASSIGN_OR_RETURN(tensor_data_[v], ConstantData(*tensor, memory));
       }
     } else if (const auto* list = std::get_if<ListPlan>(&value)) {
       kinds_[v] = Kind::kList;

@@ -12,6 +12,7 @@
 #include "absl/types/span.h"
 #include "runtime/core/arena.h"
 #include "runtime/core/evalue.h"
+#include "runtime/core/memory_budget.h"
 #include "runtime/core/memory_check.h"
 #include "runtime/executor/shared_state.h"
 #include "runtime/kernel/kernel.h"
@@ -25,8 +26,10 @@ namespace belay {
 class SlotTable final : public OutputAllocator {
  public:
   // Every tensor at its largest size; only constants have data. `plan` must outlive the result.
-  //   kResourceExhausted  no memory for constants that must be copied because they are misaligned
-  static absl::StatusOr<std::unique_ptr<SlotTable>> Create(const MethodPlan& plan);
+  //   kResourceExhausted  no memory for constants that must be copied because they are misaligned;
+  //                       or `memory`, from which those, arena and state are taken
+  static absl::StatusOr<std::unique_ptr<SlotTable>> Create(const MethodPlan& plan,
+                                                           MemoryBudget& memory);
 
   // What Create() holds at most, but for copies of constants.
   static void AddMemory(const MethodPlan& plan, MemoryBound& bound);
@@ -64,10 +67,10 @@ class SlotTable final : public OutputAllocator {
   enum class Kind : uint8_t { kTensor, kList, kInt, kDouble, kBool, kFixed };
 
   explicit SlotTable(const MethodPlan& plan) : plan_(plan) {}
-  absl::Status MakeSlots();
+  absl::Status MakeSlots(MemoryBudget& memory);
   // nullopt when `address` is not inside the slots.
   std::optional<uint32_t> ValueAt(const void* address) const;
-  absl::StatusOr<void*> ConstantData(const TensorPlan& tensor);
+  absl::StatusOr<void*> ConstantData(const TensorPlan& tensor, MemoryBudget& memory);
   EValue InitialValue(uint32_t value);
   bool HoldsItsKind(uint32_t value) const;
   absl::Status RestoreSlot(uint32_t value);

@@ -1,0 +1,36 @@
+// How much of a limit is left to those who share it.
+#ifndef BELAY_RUNTIME_CORE_MEMORY_BUDGET_H_
+#define BELAY_RUNTIME_CORE_MEMORY_BUDGET_H_
+
+#include <cstdint>
+#include <string_view>
+
+#include "absl/status/status.h"
+
+namespace belay {
+
+// Memory that is taken bit by bit and never given back. Nothing is allocated here: who allocates
+// what a file says takes it first. Used by one thread at a time.
+class MemoryBudget {
+ public:
+  // `limit` is the name of the limit, for messages. What is taken is taken from `whole` as well.
+  // Both must outlive the object.
+  MemoryBudget(std::string_view limit, uint64_t bytes, MemoryBudget* whole = nullptr)
+      : limit_(limit), bytes_(bytes), whole_(whole) {}
+
+  uint64_t left() const { return bytes_ - taken_; }
+
+  // kResourceExhausted, naming `what`, the limit and the numbers, when less is left; nothing is
+  // taken then.
+  absl::Status Take(uint64_t bytes, std::string_view what);
+
+ private:
+  std::string_view limit_;
+  uint64_t bytes_;
+  MemoryBudget* whole_;
+  uint64_t taken_ = 0;
+};
+
+}  // namespace belay
+
+#endif  // BELAY_RUNTIME_CORE_MEMORY_BUDGET_H_
