@@ -83,11 +83,17 @@ class ChainHandle final : public DelegateHandle {
   }
 
   absl::Status Execute(KernelContext& context) override {
+    ExecutionBudget budget;
+    return ExecuteWithin(context, budget);
+  }
+
+  absl::Status ExecuteWithin(KernelContext& context, ExecutionBudget& budget) override {
     ABSL_RETURN_IF_ERROR(context.CheckArity(num_arguments_, 1));
     ABSL_ASSIGN_OR_RETURN(TensorView value, Argument(context, 0));
     size_t next_constant = 0;
     int next_argument = 1;
     for (size_t i = 0; i < instructions_.size(); ++i) {
+      ABSL_RETURN_IF_ERROR(budget.TakeInstruction());
       const ChainInstruction& instruction = instructions_[i];
       TensorView other;
       Sizes sizes = value.sizes;
@@ -206,11 +212,13 @@ absl::StatusOr<std::unique_ptr<DelegateHandle>> MakeChain(
   std::vector<AlignedBuffer> copies;
   copies.reserve(constants.size());
   for (absl::Span<const std::byte> constant : constants) {
+    ABSL_RETURN_IF_ERROR(context.memory->Take(constant.size(), "a copy of a constant"));
     ABSL_ASSIGN_OR_RETURN(AlignedBuffer copy, AlignedBuffer::Create(constant.size()));
     if (!constant.empty()) std::memcpy(copy.data(), constant.data(), constant.size());
     copies.push_back(std::move(copy));
   }
   const uint64_t bytes = static_cast<uint64_t>(largest) * sizeof(float);
+  ABSL_RETURN_IF_ERROR(context.memory->Take(2 * bytes, "memory for intermediate results"));
   ABSL_ASSIGN_OR_RETURN(AlignedBuffer a, AlignedBuffer::Create(bytes));
   ABSL_ASSIGN_OR_RETURN(AlignedBuffer b, AlignedBuffer::Create(bytes));
   return std::make_unique<ChainHandle>(std::move(instructions), std::move(copies),

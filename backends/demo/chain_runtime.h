@@ -30,7 +30,7 @@ struct ChainInstruction {
 //   kInvalidArgument    the instructions do not use exactly the call's arguments and the constants,
 //                       or the call has not one output
 //   kDataLoss           no instructions, a constant of another size, or one as an operand of kMm
-//   kResourceExhausted  no memory, or more than 2^28 elements
+//   kResourceExhausted  no memory, `context.memory`, or more than 2^28 elements
 // The handle's Execute: kInvalidArgument when an argument is not a contiguous f32, or sizes do not
 // fit.
 absl::StatusOr<std::unique_ptr<DelegateHandle>> MakeChain(

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -17,6 +18,7 @@ namespace {
 
 constexpr uint64_t kMaxWorkingBytes = uint64_t{4} << 30;
 constexpr int kMaxOperands = 3;
+constexpr std::string_view kTables = "the blob's tables";
 
 struct Step {
   DemoKernelCall call;
@@ -36,6 +38,11 @@ class DemoHandle final : public DelegateHandle {
   }
 
   absl::Status Execute(KernelContext& context) override {
+    ExecutionBudget budget;
+    return ExecuteWithin(context, budget);
+  }
+
+  absl::Status ExecuteWithin(KernelContext& context, ExecutionBudget& budget) override {
     ABSL_RETURN_IF_ERROR(context.CheckArity(static_cast<int>(argument_ranks_.size()),
                                             static_cast<int>(outputs_.size())));
     for (size_t i = 0; i < argument_ranks_.size(); ++i) {
@@ -47,7 +54,10 @@ class DemoHandle final : public DelegateHandle {
       }
       values_[i] = *tensor;
     }
-    for (size_t s = 0; s < steps_.size(); ++s) ABSL_RETURN_IF_ERROR(RunStep(context, s));
+    for (size_t s = 0; s < steps_.size(); ++s) {
+      ABSL_RETURN_IF_ERROR(budget.TakeInstruction());
+      ABSL_RETURN_IF_ERROR(RunStep(context, s));
+    }
     for (size_t k = 0; k < outputs_.size(); ++k) {
       if (written_[k]) continue;
       const TensorView& value = values_[outputs_[k]];
@@ -79,13 +89,13 @@ class DemoHandle final : public DelegateHandle {
       bounds.push_back(tensor->sizes);
       values_.emplace_back();
     }
-    ABSL_RETURN_IF_ERROR(AddConstants(blob, bounds));
+    ABSL_RETURN_IF_ERROR(AddConstants(context, blob, bounds));
     first_result_ = values_.size();
     for (const DemoInstruction& instruction : program.instructions()) {
       ABSL_RETURN_IF_ERROR(AddStep(instruction, bounds));
     }
     ABSL_RETURN_IF_ERROR(AddOutputs(context, program, bounds));
-    return Allocate();
+    return Allocate(context);
   }
 
   // Room for all that the blob counts, if there is memory for it.
@@ -103,7 +113,8 @@ class DemoHandle final : public DelegateHandle {
     bound.Add(instructions, sizeof(Step) + kMaxOperands * sizeof(uint32_t) + kBlock);
     bound.Add(outputs, sizeof(uint32_t) + 1);
     bound.Add(1, 4096);  // the handle, and the blocks of the lists
-    ABSL_RETURN_IF_ERROR(CheckMemory(bound.bytes(), "the blob's tables"));
+    ABSL_RETURN_IF_ERROR(context.memory->Take(bound.bytes(), kTables));
+    ABSL_RETURN_IF_ERROR(CheckMemory(bound.bytes(), kTables));
     argument_ranks_.reserve(arguments);
     bounds.reserve(values);
     values_.reserve(values);
@@ -113,10 +124,13 @@ class DemoHandle final : public DelegateHandle {
     return absl::OkStatus();
   }
 
-  absl::Status AddConstants(const DemoBlob& blob, std::vector<Sizes>& bounds) {
+  absl::Status AddConstants(const DelegateInitContext& context, const DemoBlob& blob,
+                            std::vector<Sizes>& bounds) {
     const bool aligned = reinterpret_cast<uintptr_t>(blob.constants.data()) % alignof(float) == 0;
     const std::byte* base = blob.constants.data();
     if (!aligned) {
+      ABSL_RETURN_IF_ERROR(
+          context.memory->Take(blob.constants.size(), "a copy of misaligned constants"));
       ABSL_ASSIGN_OR_RETURN(constants_, AlignedBuffer::Create(blob.constants.size()));
       std::memcpy(constants_.data(), base, blob.constants.size());
       base = constants_.data();
@@ -213,7 +227,7 @@ class DemoHandle final : public DelegateHandle {
     return absl::OkStatus();
   }
 
-  absl::Status Allocate() {
+  absl::Status Allocate(const DelegateInitContext& context) {
     uint64_t total = 0;
     for (Step& step : steps_) {
       if (step.output >= 0) continue;
@@ -229,6 +243,7 @@ class DemoHandle final : public DelegateHandle {
       }
       total = *next;
     }
+    ABSL_RETURN_IF_ERROR(context.memory->Take(total, "memory for intermediate results"));
     ABSL_ASSIGN_OR_RETURN(memory_, AlignedBuffer::Create(total));
     return absl::OkStatus();
   }

@@ -16,7 +16,7 @@ class DemoRuntime final : public BackendRuntime {
   //   kDataLoss           the blob is malformed
   //   kInvalidArgument    it does not fit the call
   //   kUnimplemented      its version or an operator is unknown
-  //   kResourceExhausted  intermediate results need more than 4 GiB
+  //   kResourceExhausted  intermediate results need more than 4 GiB, or than is left to delegates
   absl::StatusOr<std::unique_ptr<DelegateHandle>> Init(
       const DelegateInitContext& context, absl::Span<const std::byte> blob) const override;
 };

@@ -13,6 +13,7 @@
 #include "exir/testing/programs.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "runtime/core/memory_budget.h"
 #include "runtime/core/testing.h"
 
 namespace belay::demo {
@@ -61,11 +62,13 @@ absl::StatusOr<std::vector<float>> RunBlob(absl::Span<const std::byte> blob,
   for (const EValue& bound : bounds) bound_pointers.push_back(&bound);
   const EValue* output_pointer = &output_bound;
   const EmptyData data;
+  MemoryBudget memory("delegate_bytes", uint64_t{1} << 30);
   const DelegateInitContext init{.method = "forward",
                                  .compile_specs = {},
                                  .named_data = &data,
                                  .arguments = bound_pointers,
-                                 .outputs = absl::MakeConstSpan(&output_pointer, 1)};
+                                 .outputs = absl::MakeConstSpan(&output_pointer, 1),
+                                 .memory = &memory};
   ABSL_ASSIGN_OR_RETURN(const std::unique_ptr<DelegateHandle> handle,
                         DemoRuntime().Init(init, blob));
   std::vector<EValue*> arguments;

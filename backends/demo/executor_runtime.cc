@@ -19,7 +19,8 @@ class ExecutorHandle final : public DelegateHandle {
     // The method refers to the program, which must have its last address first.
     auto handle = std::make_unique<ExecutorHandle>(std::move(program));
     ABSL_ASSIGN_OR_RETURN(Method method,
-                          Method::Load(handle->program_, "forward", kernels, backends));
+                          Method::Load(handle->program_, "forward", kernels, backends,
+                                       /*state=*/nullptr, context.memory));
     if (method.num_inputs() != context.arguments.size() ||
         method.num_outputs() != context.outputs.size()) {
       return absl::InvalidArgumentError(absl::StrCat(
@@ -38,12 +39,17 @@ class ExecutorHandle final : public DelegateHandle {
   explicit ExecutorHandle(Program program) : program_(std::move(program)) {}
 
   absl::Status Execute(KernelContext& context) override {
+    ExecutionBudget budget;
+    return ExecuteWithin(context, budget);
+  }
+
+  absl::Status ExecuteWithin(KernelContext& context, ExecutionBudget& budget) override {
     ABSL_RETURN_IF_ERROR(context.CheckArity(static_cast<int>(method_->num_inputs()),
                                             static_cast<int>(method_->num_outputs())));
     for (size_t i = 0; i < method_->num_inputs(); ++i) {
       ABSL_RETURN_IF_ERROR(method_->SetInput(i, context.argument(static_cast<int>(i))));
     }
-    ABSL_RETURN_IF_ERROR(method_->Execute());
+    ABSL_RETURN_IF_ERROR(method_->ExecuteWithin(budget));
     for (size_t i = 0; i < method_->num_outputs(); ++i) {
       const int index = static_cast<int>(i);
       const EValue& result = method_->GetOutput(i);
@@ -78,6 +84,7 @@ Limits ExecutorRuntime::DefaultLimits() {
   Limits limits;
   limits.arena_bytes = uint64_t{1} << 30;
   limits.scratch_bytes = uint64_t{1} << 30;
+  limits.delegate_bytes = uint64_t{1} << 30;
   limits.executed_instructions = 10'000'000;
   return limits;
 }
@@ -88,6 +95,8 @@ absl::StatusOr<std::unique_ptr<DelegateHandle>> ExecutorRuntime::Init(
   ABSL_ASSIGN_OR_RETURN(
       Program program,
       Program::OpenBytes(nullptr, blob, {.limits = limits_, .companion_root = ""}));
+  ABSL_RETURN_IF_ERROR(
+      context.memory->Take(program.plans_bytes(), "what the program in the blob says"));
   return ExecutorHandle::Create(context, std::move(program), kernels_, backends_);
 }
 

@@ -21,7 +21,8 @@ class ExecutorRuntime final : public BackendRuntime {
   ExecutorRuntime(const KernelRegistry& kernels, const BackendRegistry& backends,
                   const Limits& limits = DefaultLimits())
       : kernels_(kernels), backends_(backends), limits_(limits) {}
-  // 1 GiB of memory, 10^7 executed instructions.
+  // 1 GiB of each kind of memory, 10^7 executed instructions; all of it also within the limits of
+  // the program that the delegate is part of.
   static Limits DefaultLimits();
 
   std::string_view id() const override { return "ExecutorBackend"; }

@@ -23,6 +23,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/backend/backend_registry.h"
+#include "runtime/core/memory_budget.h"
 #include "runtime/core/testing.h"
 #include "runtime/executor/method.h"
 #include "runtime/kernels/standard_kernels.h"
@@ -556,11 +557,13 @@ absl::Status Init(const BackendRuntime& runtime, std::string_view blob) {
   const EValue tensor = TensorView::Contiguous(DType::kFloat32, {2}, nullptr);
   const EValue* values[] = {&tensor};
   const EmptyData data;
+  MemoryBudget memory("delegate_bytes", uint64_t{1} << 30);
   const DelegateInitContext context{.method = "forward",
                                     .compile_specs = {},
                                     .named_data = &data,
                                     .arguments = values,
-                                    .outputs = values};
+                                    .outputs = values,
+                                    .memory = &memory};
   return runtime.Init(context, {reinterpret_cast<const std::byte*>(blob.data()), blob.size()})
       .status();
 }

@@ -73,11 +73,13 @@ static_assert(3 * sizeof(ChainInstruction) <= 2 * kTableBytesPerByte &&
                   7 * kTableBytesPerByte &&
               3 * sizeof(std::string) + 64 <= 15 * kTableBytesPerByte);
 
-absl::Status CheckTables(absl::Span<const std::byte> blob) {
+absl::Status CheckTables(const DelegateInitContext& context, absl::Span<const std::byte> blob) {
   MemoryBound bound;
   bound.Add(blob.size(), kTableBytesPerByte);
   bound.Add(1, 1024);  // the handle
-  return CheckMemory(bound.bytes(), "the blob's tables");
+  constexpr std::string_view kTables = "the blob's tables";
+  ABSL_RETURN_IF_ERROR(context.memory->Take(bound.bytes(), kTables));
+  return CheckMemory(bound.bytes(), kTables);
 }
 
 absl::StatusOr<std::vector<ChainInstruction>> ParseCompilerDemo(absl::Span<const std::byte> blob) {
@@ -128,7 +130,7 @@ class MappingDemoHandle final : public DelegateHandle {
 
 absl::StatusOr<std::unique_ptr<DelegateHandle>> CompilerDemoRuntime::Init(
     const DelegateInitContext& context, absl::Span<const std::byte> blob) const {
-  ABSL_RETURN_IF_ERROR(CheckTables(blob));
+  ABSL_RETURN_IF_ERROR(CheckTables(context, blob));
   ABSL_ASSIGN_OR_RETURN(std::vector<ChainInstruction> instructions, ParseCompilerDemo(blob));
   for (const CompileSpecView& spec : context.compile_specs) {
     if (spec.key != "max_value" || spec.value.size() != 1) continue;
@@ -144,8 +146,8 @@ absl::StatusOr<std::unique_ptr<DelegateHandle>> CompilerDemoRuntime::Init(
 }
 
 absl::StatusOr<std::unique_ptr<DelegateHandle>> DelegateMappingDemoRuntime::Init(
-    const DelegateInitContext&, absl::Span<const std::byte> blob) const {
-  ABSL_RETURN_IF_ERROR(CheckTables(blob));
+    const DelegateInitContext& context, absl::Span<const std::byte> blob) const {
+  ABSL_RETURN_IF_ERROR(CheckTables(context, blob));
   static constexpr std::string_view kNames[] = {"conv_relu_op", "sin_decomp_from_tan",
                                                 "cos_decomp_from_tan", "div_decomp_from_tan"};
   Reader reader(blob);
@@ -169,7 +171,7 @@ absl::StatusOr<std::unique_ptr<DelegateHandle>> DelegateMappingDemoRuntime::Init
 
 absl::StatusOr<std::unique_ptr<DelegateHandle>> NamedDataDemoRuntime::Init(
     const DelegateInitContext& context, absl::Span<const std::byte> blob) const {
-  ABSL_RETURN_IF_ERROR(CheckTables(blob));
+  ABSL_RETURN_IF_ERROR(CheckTables(context, blob));
   ABSL_ASSIGN_OR_RETURN(const int64_t numel, ChainNumel(context));
   std::vector<ChainInstruction> instructions;
   for (absl::string_view line :
@@ -188,7 +190,7 @@ absl::StatusOr<std::unique_ptr<DelegateHandle>> NamedDataDemoRuntime::Init(
 
 absl::StatusOr<std::unique_ptr<DelegateHandle>> PreprocessAllDemoRuntime::Init(
     const DelegateInitContext& context, absl::Span<const std::byte> blob) const {
-  ABSL_RETURN_IF_ERROR(CheckTables(blob));
+  ABSL_RETURN_IF_ERROR(CheckTables(context, blob));
   ABSL_ASSIGN_OR_RETURN(const int64_t numel, ChainNumel(context));
   Reader reader(blob);
   if (!reader.Take(id_) || !reader.Take("#") || !reader.TakeNumber().has_value() ||

@@ -86,6 +86,10 @@ absl::StatusOr<std::unique_ptr<belay::DelegateHandle>> NpuRuntime::Init(
         "the blob has ", header.arguments, " arguments and ", header.outputs,
         " outputs, the call has ", context.arguments.size(), " and ", context.outputs.size()));
   }
+  // Of what all delegates of a method may hold together.
+  const uint64_t registers = uint64_t{header.arguments} + header.instructions;
+  ABSL_RETURN_IF_ERROR(context.memory->Take(
+      size + registers * (sizeof(TensorView) + sizeof(AlignedBuffer)), "the blob's tables"));
   auto handle = std::make_unique<NpuHandle>();
   handle->arguments = static_cast<int>(header.arguments);
   for (const EValue* argument : context.arguments) {
@@ -118,6 +122,7 @@ absl::StatusOr<std::unique_ptr<belay::DelegateHandle>> NpuRuntime::Init(
       return absl::DataLossError("an instruction's operands are no registers of one size");
     }
     TensorView result = registers[instruction.a];
+    ABSL_RETURN_IF_ERROR(context.memory->Take(result.nbytes(), "memory of a register"));
     ABSL_ASSIGN_OR_RETURN(AlignedBuffer memory, AlignedBuffer::Create(result.nbytes()));
     result.data = memory.data();
     handle->memory.push_back(std::move(memory));

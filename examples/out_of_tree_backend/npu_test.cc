@@ -11,6 +11,7 @@
 #include "npu_backend.h"
 #include "npu_blob.h"
 #include "npu_runtime.h"
+#include "runtime/core/memory_budget.h"
 #include "runtime/core/testing.h"
 
 namespace npu {
@@ -82,11 +83,13 @@ absl::Status Init(const std::vector<uint32_t>& words, size_t size) {
   const belay::EValue tensor = belay::TensorView::Contiguous(belay::DType::kFloat32, {2}, nullptr);
   const belay::EValue* values[] = {&tensor};
   const NoData data;
+  belay::MemoryBudget memory("delegate_bytes", uint64_t{1} << 30);
   const belay::DelegateInitContext context{.method = "forward",
                                            .compile_specs = {},
                                            .named_data = &data,
                                            .arguments = values,
-                                           .outputs = values};
+                                           .outputs = values,
+                                           .memory = &memory};
   return NpuRuntime()
       .Init(context, {reinterpret_cast<const std::byte*>(words.data()), size})
       .status();

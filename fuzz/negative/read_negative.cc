@@ -149,6 +149,7 @@ Limits TightLimits() {
   limits.metadata_bytes = 8 << 20;
   limits.arena_bytes = 16 << 20;
   limits.scratch_bytes = 16 << 20;
+  limits.delegate_bytes = 16 << 20;
   limits.executed_instructions = 1'000'000;
   return limits;
 }

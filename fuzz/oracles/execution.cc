@@ -156,6 +156,7 @@ Limits TightLimits() {
   limits.operands = 1 << 13;
   limits.arena_bytes = 64 << 10;
   limits.scratch_bytes = 1 << 20;
+  limits.delegate_bytes = 4 << 20;
   limits.executed_instructions = 2000;
   return limits;
 }

@@ -9,7 +9,9 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "runtime/backend/execution_budget.h"
 #include "runtime/core/evalue.h"
+#include "runtime/core/memory_budget.h"
 #include "runtime/kernel/kernel.h"
 
 namespace belay {
@@ -36,6 +38,10 @@ struct DelegateInitContext {
   // of other calls are like them. What the blob says must agree.
   absl::Span<const EValue* const> arguments;
   absl::Span<const EValue* const> outputs;
+  // What is left of Limits::delegate_bytes for the delegates of the method; never null. A handle
+  // takes what it will hold from it before it allocates: working memory, copies, tables; all whose
+  // size the program decides.
+  MemoryBudget* memory;
 };
 
 // One loaded delegate, which serves every call of its lowered module in the method. Used by one
@@ -47,6 +53,11 @@ class DelegateHandle {
   // memory by `context.Output(i, sizes)`. Allocates nothing. Errors are passed on, annotated with
   // backend, method and delegate.
   virtual absl::Status Execute(KernelContext& context) = 0;
+  // The same on account of a call of Method::Execute, which calls this. To be implemented by
+  // delegates that work step by step: they take each from `budget`, or hand it on.
+  virtual absl::Status ExecuteWithin(KernelContext& context, ExecutionBudget& budget) {
+    return Execute(context);
+  }
   // Gives what the delegate keeps from call to call its initial content. Allocates nothing.
   virtual void ResetState() {}
 };
@@ -62,7 +73,8 @@ class BackendRuntime {
   // Checks all of `blob` (untrusted bytes, alive as long as the program) and prepares the call.
   //   kInvalidArgument, kDataLoss  the blob is malformed or does not fit the call
   //   kUnimplemented               the blob's version is newer, or it needs something this build
-  //   lacks
+  //                                lacks
+  //   kResourceExhausted           no memory, or `context.memory`
   virtual absl::StatusOr<std::unique_ptr<DelegateHandle>> Init(
       const DelegateInitContext& context, absl::Span<const std::byte> blob) const = 0;
 };

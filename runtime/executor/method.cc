@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "runtime/core/memory_budget.h"
 #include "runtime/core/memory_check.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/executor/method_code.h"
@@ -32,7 +31,7 @@ Method::~Method() = default;
 
 absl::StatusOr<Method> Method::Load(const Program& program, std::string_view name,
                                     const KernelRegistry& kernels, const BackendRegistry& backends,
-                                    SharedState* state) {
+                                    SharedState* state, MemoryBudget* memory) {
   ABSL_ASSIGN_OR_RETURN(const MethodPlan* plan, program.FindMethod(name));
   MemoryBound bound;
   bound.Add(1, uint64_t{1} << 16);  // this object, and an error message
@@ -41,14 +40,18 @@ absl::StatusOr<Method> Method::Load(const Program& program, std::string_view nam
   MethodInputs::AddMemory(*plan, bound);
   ABSL_RETURN_IF_ERROR(
       CheckMemory(bound.bytes(), absl::StrCat("the tables of method ", Quoted(plan->name))));
-  MemoryBudget arena("arena_bytes", program.limits().arena_bytes);
+  if (memory != nullptr) {
+    ABSL_RETURN_IF_ERROR(
+        memory->Take(bound.bytes(), absl::StrCat("the tables of method ", Quoted(plan->name))));
+  }
+  MemoryBudget arena("arena_bytes", program.limits().arena_bytes, memory);
   ABSL_ASSIGN_OR_RETURN(std::unique_ptr<SlotTable> slots, SlotTable::Create(*plan, arena));
   ABSL_ASSIGN_OR_RETURN(MethodCode code,
                         MethodCode::Resolve(program, slots.get(), kernels, backends));
   ABSL_ASSIGN_OR_RETURN(MethodInputs inputs, MethodInputs::Create(slots.get(), arena));
   ABSL_RETURN_IF_ERROR(slots->AllocateMemory(state));
   if (state == nullptr) slots->ResetState();
-  ABSL_RETURN_IF_ERROR(code.Prepare());
+  ABSL_RETURN_IF_ERROR(code.Prepare(memory));
   return Method(
       std::make_unique<Impl>(Impl{plan, std::move(slots), std::move(inputs), std::move(code)}));
 }
@@ -62,6 +65,11 @@ absl::Status Method::SetInput(size_t i, const EValue& value) { return impl_->inp
 absl::Status Method::Execute(const ExecuteOptions& options) {
   ABSL_RETURN_IF_ERROR(impl_->inputs.CheckReady());
   return impl_->code.Run(options);
+}
+
+absl::Status Method::ExecuteWithin(ExecutionBudget& budget) {
+  ABSL_RETURN_IF_ERROR(impl_->inputs.CheckReady());
+  return impl_->code.RunWithin(budget);
 }
 
 const EValue& Method::GetOutput(size_t i) const {

@@ -12,7 +12,9 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "runtime/backend/backend_registry.h"
+#include "runtime/backend/execution_budget.h"
 #include "runtime/core/evalue.h"
+#include "runtime/core/memory_budget.h"
 #include "runtime/executor/execute_options.h"
 #include "runtime/executor/instruction_info.h"
 #include "runtime/executor/shared_state.h"
@@ -33,12 +35,14 @@ class Method {
   //   kInvalidArgument     `state` lacks a buffer of the method, or has another of its name
   // The program, the registries, the state and what they refer to must outlive the result.
   // `state` is where the method's state lies, with the content that it has; without, the method has
-  // state of its own, with its initial content.
+  // state of its own, with its initial content. `memory`, which need not outlive the call, is what
+  // all that the method holds is taken from, besides the limits: for programs inside of delegates.
   static absl::StatusOr<Method> Load(const Program& program ABSL_ATTRIBUTE_LIFETIME_BOUND,
                                      std::string_view name,
                                      const KernelRegistry& kernels ABSL_ATTRIBUTE_LIFETIME_BOUND,
                                      const BackendRegistry& backends ABSL_ATTRIBUTE_LIFETIME_BOUND,
-                                     SharedState* state ABSL_ATTRIBUTE_LIFETIME_BOUND = nullptr);
+                                     SharedState* state ABSL_ATTRIBUTE_LIFETIME_BOUND = nullptr,
+                                     MemoryBudget* memory = nullptr);
   Method(Method&&) noexcept;
   Method& operator=(Method&&) noexcept;
   ~Method();
@@ -70,6 +74,9 @@ class Method {
   // it, and Execute may be called again.
   absl::Status Execute(const ExecuteOptions& options);
   absl::Status Execute() { return Execute(ExecuteOptions()); }
+  // The same on account of another call: for programs inside of delegates. The program's limit of
+  // executed instructions holds as well.
+  absl::Status ExecuteWithin(ExecutionBudget& budget);
 
   // Output i of the last Execute(). Tensors lie in the method's memory, or are an input, constant
   // or state that is passed through; valid until the next call of Execute or SetInput.

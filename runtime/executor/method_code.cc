@@ -1,8 +1,6 @@
 #include "runtime/executor/method_code.h"
 
 #include <algorithm>
-#include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -23,7 +21,8 @@ namespace belay {
 
 namespace {
 
-// Enough for what is kept of a missing operator or backend, with all copies of its line.
+// Enough for what is kept of a missing operator or backend, with all copies of
+// its line.
 constexpr uint64_t kMissingEntry = 8192;
 
 // "no kernel takes (tensor, int)"
@@ -201,7 +200,11 @@ absl::Status MethodCode::ResolveKernel(const KernelCallPlan& call, size_t instru
   return absl::OkStatus();
 }
 
-absl::Status MethodCode::Prepare() {
+absl::Status MethodCode::Prepare(MemoryBudget* memory) {
+  if (memory != nullptr) {
+    ABSL_RETURN_IF_ERROR(memory->Take(scratch_needed_, "working memory of kernels"));
+  }
+  MemoryBudget delegates("delegate_bytes", program_->limits().delegate_bytes, memory);
   ABSL_ASSIGN_OR_RETURN(scratch_, AlignedBuffer::Create(scratch_needed_));
   handles_.resize(plan_->delegates.size());
   for (size_t i = 0; i < records_.size(); ++i) {
@@ -211,13 +214,14 @@ absl::Status MethodCode::Prepare() {
         ContextOf(record, record.context.num_arguments(), record.context.num_outputs());
     if (record.kind == Record::Kind::kDelegate) {
       const auto& call = std::get<DelegateCallPlan>(plan_->instructions[i]);
-      ABSL_RETURN_IF_ERROR(MakeDelegate(call, record));
+      ABSL_RETURN_IF_ERROR(MakeDelegate(call, delegates, record));
     }
   }
   return absl::OkStatus();
 }
 
-absl::Status MethodCode::MakeDelegate(const DelegateCallPlan& call, Record& record) {
+absl::Status MethodCode::MakeDelegate(const DelegateCallPlan& call, MemoryBudget& memory,
+                                      Record& record) {
   const DelegatePlan& delegate = plan_->delegates[call.delegate];
   if (handles_[call.delegate] != nullptr) {
     record.handle = handles_[call.delegate].get();
@@ -233,7 +237,8 @@ absl::Status MethodCode::MakeDelegate(const DelegateCallPlan& call, Record& reco
       .compile_specs = specs,
       .named_data = named_data_.get(),
       .arguments = absl::MakeConstSpan(operands, call.operands.arguments),
-      .outputs = absl::MakeConstSpan(operands + call.operands.arguments, call.operands.outputs)};
+      .outputs = absl::MakeConstSpan(operands + call.operands.arguments, call.operands.outputs),
+      .memory = &memory};
   absl::StatusOr<std::unique_ptr<DelegateHandle>> handle =
       record.backend->Init(context, delegate.blob);
   if (handle.ok() && *handle == nullptr) {
@@ -282,39 +287,30 @@ bool MethodCode::ConditionHolds(const Record& record) const {
   return *tensor->as<const uint8_t>() != 0;  // one element, as validated
 }
 
-absl::Status MethodCode::CheckMayContinue(const ExecuteOptions& options, uint64_t executed,
-                                          uint64_t limit) const {
-  if (limit != 0 && executed == limit) [[unlikely]] {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("stopped after the ", limit,
-                     " instructions that the limit 'executed_instructions' allows"));
-  }
-  if (options.cancel != nullptr && options.cancel->load(std::memory_order_relaxed)) [[unlikely]] {
-    return absl::CancelledError(absl::StrCat("stopped after ", executed,
-                                             " instructions, as 'ExecuteOptions::cancel' asks"));
-  }
-  if (options.deadline.has_value() && std::chrono::steady_clock::now() > *options.deadline)
-      [[unlikely]] {
-    return absl::DeadlineExceededError(
-        absl::StrCat("stopped after ", executed,
-                     " instructions, because 'ExecuteOptions::deadline' has passed"));
-  }
-  return absl::OkStatus();
+absl::Status MethodCode::Run(const ExecuteOptions& options) {
+  ExecutionBudget budget;
+  budget.deadline = options.deadline;
+  budget.cancel = options.cancel;
+  if (options.executed_instructions != 0) budget.allowed = options.executed_instructions;
+  return RunWithin(budget);
 }
 
-absl::Status MethodCode::Run(const ExecuteOptions& options) {
-  uint64_t limit = program_->limits().executed_instructions;
-  if (options.executed_instructions != 0 && (limit == 0 || options.executed_instructions < limit)) {
-    limit = options.executed_instructions;
-  }
+absl::Status MethodCode::RunWithin(ExecutionBudget& budget) {
+  const uint64_t limit = program_->limits().executed_instructions;
+  const uint64_t allowed = budget.allowed;
+  const uint64_t left = allowed > budget.executed ? allowed - budget.executed : 0;
+  if (limit != 0 && limit < left) budget.allowed = budget.executed + limit;
+  absl::Status status = RunRecords(budget);
+  budget.allowed = allowed;
+  return status;
+}
+
+absl::Status MethodCode::RunRecords(ExecutionBudget& budget) {
   const size_t count = records_.size();
-  uint64_t executed = 0;
   for (size_t i = 0; i < count;) {
-    if (absl::Status status = CheckMayContinue(options, executed, limit); !status.ok())
-        [[unlikely]] {
+    if (absl::Status status = budget.TakeInstruction(); !status.ok()) [[unlikely]] {
       return Annotate(status, i);
     }
-    ++executed;
     Record& record = records_[i];
     absl::Status status;
     switch (record.kind) {
@@ -323,7 +319,7 @@ absl::Status MethodCode::Run(const ExecuteOptions& options) {
         status.Update(CheckOutputs(record));
         break;
       case Record::Kind::kDelegate:
-        status = record.handle->Execute(record.context);
+        status = record.handle->ExecuteWithin(record.context, budget);
         status.Update(CheckOutputs(record));
         break;
       case Record::Kind::kMoveTensor:

@@ -1,4 +1,5 @@
-// The instructions of a loaded method: kernels and delegates resolved, arguments in place.
+// The instructions of a loaded method: kernels and delegates resolved,
+// arguments in place.
 #ifndef BELAY_RUNTIME_EXECUTOR_METHOD_CODE_H_
 #define BELAY_RUNTIME_EXECUTOR_METHOD_CODE_H_
 
@@ -10,8 +11,10 @@
 
 #include "absl/status/statusor.h"
 #include "runtime/backend/backend_registry.h"
+#include "runtime/backend/execution_budget.h"
 #include "runtime/core/arena.h"
 #include "runtime/core/evalue.h"
+#include "runtime/core/memory_budget.h"
 #include "runtime/core/memory_check.h"
 #include "runtime/executor/execute_options.h"
 #include "runtime/executor/instruction_info.h"
@@ -23,25 +26,30 @@ namespace belay {
 
 class MethodCode {
  public:
-  // Finds all kernels and backends. `program`, `slots` and what the registries refer to must
-  // outlive the result.
-  //   kNotFound           lists every operator without a kernel and every missing backend
-  //   kResourceExhausted  Limits::scratch_bytes
+  // Finds all kernels and backends. `program`, `slots` and what the registries
+  // refer to must outlive the result.
+  //   kNotFound           lists every operator without a kernel and every
+  //   missing backend kResourceExhausted  Limits::scratch_bytes
   static absl::StatusOr<MethodCode> Resolve(const Program& program, SlotTable* slots,
                                             const KernelRegistry& kernels,
                                             const BackendRegistry& backends);
-  // What Resolve() holds at most, and Prepare() but for working memory and what the backends'
-  // handles have.
+  // What Resolve() holds at most, and Prepare() but for working memory and what
+  // the backends' handles have.
   static void AddMemory(const MethodPlan& plan, MemoryBound& bound);
   MethodCode(MethodCode&&) noexcept;
   MethodCode& operator=(MethodCode&&) noexcept;
   ~MethodCode();
 
-  // Allocates working memory and makes the delegates. Once, after the slots have their memory.
-  absl::Status Prepare();
+  // Allocates working memory and makes the delegates. Once, after the slots
+  // have their memory.
+  //   kResourceExhausted  Limits::delegate_bytes, or `memory`, from which all
+  //   is taken unless null
+  absl::Status Prepare(MemoryBudget* memory);
 
   // Walks over the instructions. Allocates nothing unless it fails.
   absl::Status Run(const ExecuteOptions& options);
+  // The same on account of another call.
+  absl::Status RunWithin(ExecutionBudget& budget);
 
   // Of the delegates.
   void ResetState();
@@ -55,8 +63,8 @@ class MethodCode {
     Kind kind;
     absl::Status (*run)(KernelContext& context) = nullptr;  // kKernel
     DelegateHandle* handle = nullptr;                       // kDelegate
-    // Kernels and delegates: operands_[first_operand …), arguments and then outputs, and the
-    // outputs' values in output_values_[first_output …).
+    // Kernels and delegates: operands_[first_operand …), arguments and then
+    // outputs, and the outputs' values in output_values_[first_output …).
     KernelContext context{{}, {}, nullptr, {}};
     size_t first_operand = 0;
     size_t first_output = 0;
@@ -76,11 +84,10 @@ class MethodCode {
   KernelContext ContextOf(const Record& record, size_t arguments, size_t outputs);
   absl::Status ResolveKernel(const KernelCallPlan& call, size_t instruction,
                              const KernelRegistry& kernels, Missing& missing, Record& record);
-  absl::Status MakeDelegate(const DelegateCallPlan& call, Record& record);
-  absl::Status CheckMayContinue(const ExecuteOptions& options, uint64_t executed,
-                                uint64_t limit) const;
-  // After every kernel and delegate, also those that failed: all slots hold their kind again. The
-  // error is that of the first output that did not.
+  absl::Status MakeDelegate(const DelegateCallPlan& call, MemoryBudget& memory, Record& record);
+  absl::Status RunRecords(ExecutionBudget& budget);
+  // After every kernel and delegate, also those that failed: all slots hold
+  // their kind again. The error is that of the first output that did not.
   absl::Status CheckOutputs(const Record& record);
   absl::Status Move(const Record& record);
   bool ConditionHolds(const Record& record) const;

@@ -53,6 +53,7 @@ TEST(RandomDamageTest, IsSurvived) {
   Program::Options options;
   options.limits.arena_bytes = 1 << 20;
   options.limits.scratch_bytes = 1 << 20;
+  options.limits.delegate_bytes = 1 << 20;
   options.limits.executed_instructions = 1000;
 
   int opened = 0, loaded = 0, executed = 0;

@@ -79,6 +79,9 @@ class Program {
   absl::Span<const SegmentPlan> segments() const { return segments_; }
   absl::Span<const std::byte> bytes() const { return bytes_; }
   uint64_t metadata_bytes() const { return metadata_bytes_; }
+  // What methods(), segments() and so on take in memory, at most; as computed before they were
+  // made.
+  uint64_t plans_bytes() const { return plans_bytes_; }
   // Of the file's format; the major version is kFormatMajor.
   uint32_t minor_version() const { return minor_version_; }
   const std::string& producer() const { return producer_; }
@@ -91,6 +94,7 @@ class Program {
   std::shared_ptr<const void> owner_;
   absl::Span<const std::byte> bytes_;
   uint64_t metadata_bytes_ = 0;
+  uint64_t plans_bytes_ = 0;
   uint32_t minor_version_ = 0;
   std::string producer_;
   std::vector<MethodPlan> methods_;

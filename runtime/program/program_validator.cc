@@ -86,11 +86,12 @@ absl::StatusOr<Program> ProgramValidator::Validate(std::shared_ptr<const void> o
   ABSL_ASSIGN_OR_RETURN(const std::vector<MethodMessage> methods,
                         ReadMethods(metadata.methods, limits, root));
   // All that is allocated from here on, but for what CheckMemory knows itself.
-  ABSL_RETURN_IF_ERROR(
-      CheckMemory(PlansMemoryBound(metadata, methods),
-                  absl::StrCat("the content of ", header.metadata.size(), " bytes of metadata")));
+  const uint64_t plans_bytes = PlansMemoryBound(metadata, methods);
+  ABSL_RETURN_IF_ERROR(CheckMemory(
+      plans_bytes, absl::StrCat("the content of ", header.metadata.size(), " bytes of metadata")));
 
   Program program;
+  program.plans_bytes_ = plans_bytes;
   ABSL_ASSIGN_OR_RETURN(Segments segments,
                         ValidateSegments(metadata.segments, header, file, options));
   if (options.verifier != nullptr) {
