@@ -320,7 +320,8 @@ absl::Status MethodInputs::CheckMutatedApart() {
     // Inputs are dense in the planned order, as Set() made them.
     const TensorView* view = slots_->slot(plan(span.input).value).get_if<TensorView>();
     span.begin = view == nullptr ? 0 : reinterpret_cast<uintptr_t>(view->data);
-    span.end = view == nullptr ? 0 : span.begin + view->nbytes();
+    const size_t bytes = view == nullptr ? 0 : view->nbytes();
+    span.end = CheckedAdd<uintptr_t>(span.begin, bytes).value_or(UINTPTR_MAX);
   }
   std::sort(spans_.begin(), spans_.end(), [](const Span& a, const Span& b) {
     return std::tie(a.begin, a.input) < std::tie(b.begin, b.input);
