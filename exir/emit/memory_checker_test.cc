@@ -196,6 +196,29 @@ TEST(MemoryCheckerTest, M5AcceptsAnElementwiseOutputOverADyingInputOfTheSameSize
   }
 }
 
+TEST(MemoryCheckerTest, M5ComparesSymbolicSizes) {
+  for (const uint32_t shape : {1u, 2u}) {
+    Builder b;
+    const uint32_t x = b.Tensor(16, 0), y = b.Tensor(16, 0);
+    for (const uint32_t v : {x, y}) {
+      b.method.mutable_values(static_cast<int>(v))->mutable_tensor()->set_dynamic_dims(1);
+    }
+    b.Call({}, {x});
+    b.Call({x}, {y}, /*op=*/1);
+    b.Output(y);
+    b.method.set_arena_bytes(64);
+    const std::vector<uint32_t> order = {0, 1};
+    const std::vector<bool> none(2);
+    const absl::Status status = CheckMemoryPlan(
+        b.method, {.written = b.method, .order = order, .elided = none, .has_effects = none},
+        {1, shape});
+    EXPECT_EQ(status.ok(), shape == 1) << status;
+    if (shape == 2) {
+      EXPECT_NE(status.message().find("its symbolic sizes differ"), absl::string_view::npos);
+    }
+  }
+}
+
 // Structured random methods: sequences, branches and loops over tensors that were written before.
 class RandomMethod {
  public:

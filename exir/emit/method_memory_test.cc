@@ -3,6 +3,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "exir/emit/memory_checker.h"
@@ -250,6 +251,22 @@ TEST(MethodMemoryTest, ElementwiseResultsOfOtherDynamicSizesHaveMemoryOfTheirOwn
     b.Call("aten.relu.default", {x}, {y});
     b.Output(y);
     EXPECT_EQ(b.Arrange().arena_bytes, shape == 1 ? 256u : 512u);
+  }
+}
+
+// Both operands die and have the bounds of the result; one may be broadcast.
+TEST(MethodMemoryTest, ElementwiseResultsLieOverTheOperandWithTheirSymbolicSizesOnly) {
+  for (const auto& [first, second] : {std::pair(1u, 2u), std::pair(2u, 1u), std::pair(2u, 3u)}) {
+    Builder b;
+    const uint32_t x = b.Tensor({-64}, first), y = b.Tensor({-64}, second);
+    const uint32_t sum = b.Tensor({-64}, 1);
+    b.Call(kMake, {}, {x});
+    b.Call(kMake, {}, {y});
+    b.Call("aten.add.Tensor", {x, y, b.Int(1)}, {sum});
+    b.Output(sum);
+    EXPECT_EQ(b.Arrange().arena_bytes, first == 1 || second == 1 ? 512u : 768u);
+    EXPECT_EQ(b.OffsetOf(sum) == b.OffsetOf(x), first == 1);
+    EXPECT_EQ(b.OffsetOf(sum) == b.OffsetOf(y), second == 1);
   }
 }
 

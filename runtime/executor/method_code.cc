@@ -16,13 +16,13 @@
 #include "runtime/core/status_macros.h"
 #include "runtime/executor/instruction_source.h"
 #include "runtime/program/metadata_path.h"
+#include "runtime/schema/in_place_operators.h"
 
 namespace belay {
 
 namespace {
 
-// Enough for what is kept of a missing operator or backend, with all copies of
-// its line.
+// Enough for what is kept of a missing operator or backend, with all copies of its line.
 constexpr uint64_t kMissingEntry = 8192;
 
 // "no kernel takes (tensor, int)"
@@ -136,7 +136,8 @@ absl::StatusOr<MethodCode> MethodCode::Resolve(const Program& program, SlotTable
 }
 
 void MethodCode::AddMemory(const MethodPlan& plan, MemoryBound& bound) {
-  constexpr uint64_t kOperand = sizeof(EValue*) + 3 * sizeof(uint32_t);
+  // The last is an overlay, in a list that grows by doubling.
+  constexpr uint64_t kOperand = sizeof(EValue*) + 3 * sizeof(uint32_t) + 3 * sizeof(Overlay);
   bound.Add(plan.instructions.size(), sizeof(Record));
   bound.Add(plan.operands.size(), kOperand);
   for (const DelegatePlan& delegate : plan.delegates) {
@@ -188,6 +189,7 @@ absl::Status MethodCode::ResolveKernel(const KernelCallPlan& call, size_t instru
     return absl::OkStatus();
   }
   record.run = record.kernel->run;
+  AddOverlays(call, record);
   if (record.kernel->scratch_bytes == nullptr) return absl::OkStatus();
   const uint64_t bytes = record.kernel->scratch_bytes(record.context);
   if (bytes > program_->limits().scratch_bytes) {
@@ -197,6 +199,45 @@ absl::Status MethodCode::ResolveKernel(const KernelCallPlan& call, size_t instru
                     instruction);
   }
   scratch_needed_ = std::max(scratch_needed_, bytes);
+  return absl::OkStatus();
+}
+
+void MethodCode::AddOverlays(const KernelCallPlan& call, Record& record) {
+  const absl::Span<const uint32_t> outputs = plan_->outputs_of(call.operands);
+  // The operators have one output, and those of the same bytes compare the number of elements.
+  if (outputs.size() != 1 ||
+      OutputOverArgumentOf(plan_->operators[call.op]) != OutputOverArgument::kElementwise) {
+    return;
+  }
+  const TensorPlan* output = slots_->tensor_plan(outputs[0]);
+  if (output == nullptr || output->location != TensorPlan::Location::kArena ||
+      output->is_static()) {
+    return;
+  }
+  record.first_overlay = static_cast<uint32_t>(overlays_.size());
+  for (const uint32_t value : plan_->arguments_of(call.operands)) {
+    const TensorPlan* argument = slots_->tensor_plan(value);
+    // As validated, tensors that overlap have one place.
+    if (argument == nullptr || value == outputs[0] ||
+        argument->location != TensorPlan::Location::kArena || argument->offset != output->offset ||
+        argument->max_bytes == 0) {
+      continue;
+    }
+    overlays_.push_back({value, outputs[0]});
+    ++record.num_overlays;
+  }
+}
+
+absl::Status MethodCode::CheckOverlays(const Record& record) const {
+  for (uint32_t k = 0; k < record.num_overlays; ++k) {
+    const Overlay& overlay = overlays_[record.first_overlay + k];
+    const TensorView& argument = *slots_->slot(overlay.argument).get_if<TensorView>();
+    const TensorView& output = *slots_->slot(overlay.output).get_if<TensorView>();
+    if (argument.sizes == output.sizes) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "value ", overlay.output, ", the output, lies over value ", overlay.argument,
+        ", an argument, and has other sizes: ", output.ToString(), " and ", argument.ToString()));
+  }
   return absl::OkStatus();
 }
 
@@ -317,6 +358,8 @@ absl::Status MethodCode::RunRecords(ExecutionBudget& budget) {
       case Record::Kind::kKernel:
         status = record.run(record.context);
         status.Update(CheckOutputs(record));
+        if (record.num_overlays != 0 && status.ok()) [[unlikely]]
+          status = CheckOverlays(record);
         break;
       case Record::Kind::kDelegate:
         status = record.handle->ExecuteWithin(record.context, budget);

@@ -1,5 +1,4 @@
-// The instructions of a loaded method: kernels and delegates resolved,
-// arguments in place.
+// The instructions of a loaded method: kernels and delegates resolved, arguments in place.
 #ifndef BELAY_RUNTIME_EXECUTOR_METHOD_CODE_H_
 #define BELAY_RUNTIME_EXECUTOR_METHOD_CODE_H_
 
@@ -26,24 +25,22 @@ namespace belay {
 
 class MethodCode {
  public:
-  // Finds all kernels and backends. `program`, `slots` and what the registries
-  // refer to must outlive the result.
-  //   kNotFound           lists every operator without a kernel and every
-  //   missing backend kResourceExhausted  Limits::scratch_bytes
+  // Finds all kernels and backends. `program`, `slots` and what the registries refer to must
+  // outlive the result.
+  //   kNotFound           lists every operator without a kernel and every missing backend
+  //   kResourceExhausted  Limits::scratch_bytes
   static absl::StatusOr<MethodCode> Resolve(const Program& program, SlotTable* slots,
                                             const KernelRegistry& kernels,
                                             const BackendRegistry& backends);
-  // What Resolve() holds at most, and Prepare() but for working memory and what
-  // the backends' handles have.
+  // What Resolve() holds at most, and Prepare() but for working memory and what the backends'
+  // handles have.
   static void AddMemory(const MethodPlan& plan, MemoryBound& bound);
   MethodCode(MethodCode&&) noexcept;
   MethodCode& operator=(MethodCode&&) noexcept;
   ~MethodCode();
 
-  // Allocates working memory and makes the delegates. Once, after the slots
-  // have their memory.
-  //   kResourceExhausted  Limits::delegate_bytes, or `memory`, from which all
-  //   is taken unless null
+  // Allocates working memory and makes the delegates. Once, after the slots have their memory.
+  //   kResourceExhausted  Limits::delegate_bytes, or `memory`, from which all is taken unless null
   absl::Status Prepare(MemoryBudget* memory);
 
   // Walks over the instructions. Allocates nothing unless it fails.
@@ -63,8 +60,8 @@ class MethodCode {
     Kind kind;
     absl::Status (*run)(KernelContext& context) = nullptr;  // kKernel
     DelegateHandle* handle = nullptr;                       // kDelegate
-    // Kernels and delegates: operands_[first_operand …), arguments and then
-    // outputs, and the outputs' values in output_values_[first_output …).
+    // Kernels and delegates: operands_[first_operand …), arguments and then outputs, and the
+    // outputs' values in output_values_[first_output …).
     KernelContext context{{}, {}, nullptr, {}};
     size_t first_operand = 0;
     size_t first_output = 0;
@@ -72,8 +69,14 @@ class MethodCode {
     uint32_t from = 0, to = 0;
     // Jumps. A condition is a value index.
     uint32_t condition = 0, target = 0;
+    // Kernels: overlays_[first_overlay …).
+    uint32_t first_overlay = 0, num_overlays = 0;
     const Kernel* kernel = nullptr;
     const BackendRuntime* backend = nullptr;
+  };
+  // An output of dynamic sizes that lies over an argument (in_place_operators.h); values.
+  struct Overlay {
+    uint32_t argument, output;
   };
   // What the backends' named data come from; at a fixed address.
   class ProgramNamedData;
@@ -86,9 +89,14 @@ class MethodCode {
                              const KernelRegistry& kernels, Missing& missing, Record& record);
   absl::Status MakeDelegate(const DelegateCallPlan& call, MemoryBudget& memory, Record& record);
   absl::Status RunRecords(ExecutionBudget& budget);
-  // After every kernel and delegate, also those that failed: all slots hold
-  // their kind again. The error is that of the first output that did not.
+  // After every kernel and delegate, also those that failed: all slots hold their kind again. The
+  // error is that of the first output that did not.
   absl::Status CheckOutputs(const Record& record);
+  void AddOverlays(const KernelCallPlan& call, Record& record);
+  // After a kernel, whose output may be wrong: it lies over arguments element by element, so that
+  // their sizes must be the same, not only their bounds. One that is broadcast is read again after
+  // it was written over.
+  absl::Status CheckOverlays(const Record& record) const;
   absl::Status Move(const Record& record);
   bool ConditionHolds(const Record& record) const;
   // Says where in the program `status` comes from.
@@ -101,6 +109,7 @@ class MethodCode {
   std::vector<Record> records_;
   std::vector<EValue*> operands_;
   std::vector<uint32_t> output_values_;
+  std::vector<Overlay> overlays_;
   std::vector<std::unique_ptr<DelegateHandle>> handles_;
   uint64_t scratch_needed_ = 0;
   AlignedBuffer scratch_;

@@ -1,0 +1,85 @@
+// Outputs of elementwise operators that lie over an argument: right results, or an error.
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "runtime/core/testing.h"
+#include "runtime/executor/method.h"
+#include "runtime/executor/testing/program_builder.h"
+#include "runtime/kernels/standard_kernels.h"
+
+namespace belay {
+namespace {
+
+using ::testing::ElementsAreArray;
+using ::testing::HasSubstr;
+
+constexpr DType kF32 = DType::kFloat32;
+constexpr int64_t kBound = 1000;
+
+// a = relu(x); b = relu(y); out = a + b, over a or over b.
+class OverlayTest : public ::testing::Test {
+ protected:
+  OverlayTest() { EXPECT_OK(AddStandardKernels(kernels_)); }
+
+  absl::StatusOr<Method> Load(bool over_first) {
+    TestProgram made;
+    TestMethod method = made.AddMethod("forward");
+    const TestConstraint any = {.dim = 0, .min = 0, .max = kBound};
+    const uint32_t x = method.Input("x", kF32, {kBound}, {any});
+    const uint32_t y = method.Input("y", kF32, {kBound}, {any});
+    const uint32_t a = method.Arena(kF32, {kBound}, 1), b = method.Arena(kF32, {kBound}, 1);
+    const uint32_t out = method.Arena(kF32, {kBound}, 1);
+    const auto tensor = [&](uint32_t value) {
+      return method.proto().mutable_values(static_cast<int>(value))->mutable_tensor();
+    };
+    tensor(out)->set_arena_offset(tensor(over_first ? a : b)->arena_offset());
+    method.Call("aten.relu.default", {x}, {a});
+    method.Call("aten.relu.default", {y}, {b});
+    method.Call("aten.add.Tensor", {a, b, method.Int(1)}, {out});
+    method.Output(out);
+    ABSL_ASSIGN_OR_RETURN(Program program, OpenFileBytes(made.Serialize()));
+    program_.emplace(std::move(program));
+    return Method::Load(*program_, "forward", kernels_, backends_);
+  }
+
+  KernelRegistry kernels_;
+  BackendRegistry backends_;
+  std::optional<Program> program_;
+};
+
+TEST_F(OverlayTest, SizesMustBeEqualAtEachCall) {
+  for (const bool over_first : {true, false}) {
+    ASSERT_OK_AND_ASSIGN(Method method, Load(over_first));
+    // By turns, so that neither operand has the sizes of the call before.
+    const std::pair<int64_t, int64_t> sizes[] = {
+        {kBound, kBound}, {1, kBound}, {kBound, 1}, {3, 3}, {1, 3},
+        {1, 1},           {3, 1},      {0, 1},      {1, 0}, {kBound, kBound}};
+    for (const auto& [m, n] : sizes) {
+      std::vector<float> x, y, sum;
+      for (int64_t i = 0; i < m; ++i) x.push_back(static_cast<float>(i + 2));
+      for (int64_t i = 0; i < n; ++i) y.push_back(static_cast<float>(10 * i + 1));
+      const int64_t count = m == 1 ? n : m;
+      for (int64_t i = 0; i < count; ++i) sum.push_back(x[m == 1 ? 0 : i] + y[n == 1 ? 0 : i]);
+      const TestTensor x_tensor = TestTensor::Of<float>({m}, x);
+      const TestTensor y_tensor = TestTensor::Of<float>({n}, y);
+      ASSERT_OK(method.SetInput(0, x_tensor.view()));
+      ASSERT_OK(method.SetInput(1, y_tensor.view()));
+      if ((over_first ? m : n) != count) {
+        EXPECT_THAT(method.Execute(),
+                    StatusIs(absl::StatusCode::kInvalidArgument,
+                             HasSubstr(over_first ? "value 4, the output, lies over value 2, an "
+                                                    "argument, and has other sizes: f32["
+                                                  : "value 4, the output, lies over value 3")));
+        continue;
+      }
+      ASSERT_OK(method.Execute());
+      EXPECT_THAT(ToVector<float>(*method.GetOutput(0).get_if<TensorView>()),
+                  ElementsAreArray(sum));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace belay
