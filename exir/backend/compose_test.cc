@@ -155,6 +155,76 @@ TEST_F(ComposeTest, ComposedProgramIsLoweredAgain) {
   EXPECT_EQ(alone.top().num_nodes(), 1u);
 }
 
+// --- Modules that keep state ---
+
+constexpr std::string_view kCounter = R"(
+  module#0 backend "recorder" specs [] { program edge {
+    constants { state "n": f32[2] }
+    graph(%n: f32[2] buffer "n", %x: f32[2] user_input) {
+      %sum: f32[2] = edge.aten.add.Tensor(%n, %x)
+      return (%sum buffer_mutation "n", %sum user_output)
+    } } }
+})";
+
+TEST_F(ComposeTest, CallsOfAModuleThatKeepsStateGoTogetherOrStay) {
+  const auto lower = [&](std::string_view first, std::string_view second, std::string_view inner) {
+    const auto tag = [](std::string_view t) {
+      return t.empty() ? std::string() : absl::StrCat("  tag=\"", t, "\"");
+    };
+    return ToBackend(Parse(absl::StrCat(R"(program edge {
+      graph(%p: b8[] user_input, %x: f32[2] user_input, %y: f32[2] user_input) {
+        %a: f32[2] = higher_order.executorch_call_delegate(module#0, %x))",
+                                        tag(first), R"(
+        %c: f32[2] = higher_order.cond(%p, graph#1, graph#2, [%y]))",
+                                        tag(second), R"(
+        %s: f32[2] = edge.aten.add.Tensor(%a, %c)
+        return (%s user_output)
+      }
+      graph t(%z: f32[2]) {
+        %b: f32[2] = higher_order.executorch_call_delegate(module#0, %z))",
+                                        tag(inner), R"(
+        return (%b)
+      }
+      graph f(%z: f32[2]) { return (%z) })",
+                                        kCounter)),
+                     TextPartitioner(), backends_);
+  };
+  const auto split = [](std::string_view a, std::string_view b) {
+    return StatusIs(
+        absl::StatusCode::kInvalidArgument,
+        AllOf(HasSubstr("all calls of a module that keeps state"), HasSubstr("module#0"),
+              HasSubstr(std::string(a)), HasSubstr(std::string(b))));
+  };
+  EXPECT_THAT(lower("t0", "", ""), split("has tag 't0'", "one stays"));
+  EXPECT_THAT(lower("", "t0", ""), split("one stays", "has tag 't0'"));
+  EXPECT_THAT(lower("", "", "t0"), split("one stays", "has tag 't0'"));
+  EXPECT_THAT(lower("t0", "t1", ""), split("has tag 't0'", "has tag 't1'"));
+  EXPECT_THAT(lower("t0", "", "t0"), split("has tag 't0'", "has tag 't0'"));
+  EXPECT_OK(lower("", "", ""));
+  EXPECT_OK(lower("t0", "t0", ""));
+}
+
+// Nothing flows from the first call to the second, but the second sees what the first left.
+TEST_F(ComposeTest, CallsOfAModuleThatKeepsStateKeepTheirOrder) {
+  const auto lower = [&](std::string_view tag) {
+    return ToBackend(Parse(absl::StrCat(R"(program edge {
+      graph(%x: f32[2] user_input, %y: f32[2] user_input) {
+        %n: f32[2] = edge.aten.neg.default(%x)  tag="t0"
+        %a: f32[2] = higher_order.executorch_call_delegate(module#0, %n)
+        %b: f32[2] = higher_order.executorch_call_delegate(module#0, %y)
+        %m: f32[2] = edge.aten.neg.default(%b)  tag=")",
+                                        tag, R"("
+        %s: f32[2] = edge.aten.add.Tensor(%a, %m)
+        return (%s user_output)
+      })",
+                                        kCounter)),
+                     TextPartitioner(), backends_);
+  };
+  EXPECT_OK(lower("t1"));
+  EXPECT_THAT(lower("t0"), StatusIs(absl::StatusCode::kFailedPrecondition,
+                                    AllOf(HasSubstr("dependency cycles"), HasSubstr("'t0'"))));
+}
+
 TEST_F(ComposeTest, SymbolsAreReplacedByWhatTheArgumentsHave) {
   const auto module = Lower(R"(program edge {
     ranges { s0: [2, 8] u0: [0, 64] }

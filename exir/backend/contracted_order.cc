@@ -6,6 +6,7 @@
 #include <queue>
 #include <string>
 
+#include "absl/container/flat_hash_map.h"
 #include "exir/ir/text.h"
 #include "runtime/core/status_macros.h"
 
@@ -16,7 +17,9 @@ namespace {
 class Contraction {
  public:
   Contraction(const Graph& graph, const GraphPlan& plan)
-      : graph_(graph), plan_(plan), num_units_(plan.partitions.size() + graph.node_id_limit()) {}
+      : graph_(graph), plan_(plan), num_units_(plan.partitions.size() + graph.node_id_limit()) {
+    for (const auto& [earlier, later] : plan.in_sequence) followers_[earlier].push_back(later);
+  }
 
   size_t num_units() const { return num_units_; }
   size_t UnitOf(NodeId node) const {
@@ -32,7 +35,8 @@ class Contraction {
                              : PlanUnit{Host(unit), -1};
   }
 
-  // fn(from node, to node) for each use of a result of the unit by another unit.
+  // fn(from node, to node) for each use of a result of the unit by another unit, and for each node
+  // of another unit that must follow one of this.
   template <class Fn>
   void ForEachEdge(size_t unit, const Fn& fn) const {
     if (!IsPartition(unit)) {
@@ -52,11 +56,18 @@ class Contraction {
         }
       }
     }
+    if (followers_.empty()) return;
+    const auto followers = followers_.find(node);
+    if (followers == followers_.end()) return;
+    for (NodeId later : followers->second) {
+      if (UnitOf(later) != unit) fn(node, later);
+    }
   }
 
   const Graph& graph_;
   const GraphPlan& plan_;
   size_t num_units_;
+  absl::flat_hash_map<NodeId, std::vector<NodeId>> followers_;
 };
 
 std::string NodeWithTag(const Graph& graph, const GraphPlan& plan, NodeId node) {

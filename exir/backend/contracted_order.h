@@ -11,8 +11,8 @@
 namespace belay::exir {
 
 // Fills plan.order: of all topological orders the one that is smallest by original position, a
-// partition standing where the last of its nodes stood that others use. There is one exactly when
-// all partitions are convex and none need each other.
+// partition standing where the last of its nodes stood that others use. plan.in_sequence counts
+// like data flow. There is one exactly when all partitions are convex and none need each other.
 //   kFailedPrecondition  there is none: names a tag on the cycle and prints a shortest path that
 //                        leaves its partition and comes back
 // O((nodes + uses) log nodes).

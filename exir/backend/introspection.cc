@@ -7,6 +7,17 @@
 #include "runtime/core/status_macros.h"
 
 namespace belay::exir {
+namespace {
+
+bool WritesToItsTensors(const ExportedProgram& program) {
+  return std::any_of(program.signature.outputs.begin(), program.signature.outputs.end(),
+                     [](const OutputSpec& spec) {
+                       return spec.kind == OutputKind::kBufferMutation ||
+                              spec.kind == OutputKind::kParameterMutation;
+                     });
+}
+
+}  // namespace
 
 std::vector<DelegateCall> DelegateCalls(const ExportedProgram& program, GraphId graph) {
   std::vector<DelegateCall> calls;
@@ -29,6 +40,20 @@ std::vector<DelegateCall> DelegateCalls(const ExportedProgram& program) {
     calls.insert(calls.end(), more.begin(), more.end());
   }
   return calls;
+}
+
+bool KeepsState(const LoweredBackendModule& module) {
+  std::vector<const LoweredBackendModule*> pending = {&module};
+  absl::flat_hash_set<const LoweredBackendModule*> seen = {&module};
+  while (!pending.empty()) {
+    const ExportedProgram& program = pending.back()->original;
+    pending.pop_back();
+    if (WritesToItsTensors(program)) return true;
+    for (const auto& inner : program.lowered_modules) {
+      if (inner != nullptr && seen.insert(inner.get()).second) pending.push_back(inner.get());
+    }
+  }
+  return false;
 }
 
 int64_t MaxDebugHandle(const ExportedProgram& program) {

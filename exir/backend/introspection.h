@@ -28,6 +28,10 @@ std::vector<DelegateCall> DelegateCalls(const ExportedProgram& program, GraphId 
 // Those of all graphs, in order of the graphs' ids. Delegates inside of delegates do not count.
 std::vector<DelegateCall> DelegateCalls(const ExportedProgram& program);
 
+// Whether what a call gives depends on earlier calls: the module writes to tensors that it owns, or
+// a module that it calls does.
+bool KeepsState(const LoweredBackendModule& module);
+
 // The largest debug handle in all graphs, and in all programs of delegates, theirs included.
 int64_t MaxDebugHandle(const ExportedProgram& program);
 

@@ -6,6 +6,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "exir/backend/constant_ownership.h"
 #include "exir/backend/contracted_order.h"
+#include "exir/backend/module_state.h"
 #include "exir/ir/text.h"
 #include "runtime/core/status_macros.h"
 
@@ -109,6 +110,18 @@ GraphPlan GroupByTag(const ExportedProgram& program, GraphId id, const TagTable&
   return plan;
 }
 
+// Each call of a module with the next one of it.
+std::vector<std::pair<NodeId, NodeId>> InSequence(const std::vector<StatefulCall>& calls) {
+  std::vector<std::pair<NodeId, NodeId>> pairs;
+  absl::flat_hash_map<ModuleId, NodeId> last;
+  for (const StatefulCall& call : calls) {
+    const auto [it, added] = last.try_emplace(call.module, call.node);
+    if (!added && it->second != call.node) pairs.emplace_back(it->second, call.node);
+    it->second = call.node;
+  }
+  return pairs;
+}
+
 // Arguments in order of first use, results in order of definition.
 void FindBoundary(const ExportedProgram& program, const MethodPlan& method, GraphPlan& plan) {
   const Graph& graph = program.graphs[plan.graph];
@@ -174,12 +187,14 @@ absl::StatusOr<MethodPlan> PlanPartitions(const ExportedProgram& program,
                                           std::vector<std::string>* notes) {
   ABSL_ASSIGN_OR_RETURN(const TagTable tags, TagTable::Create(program, answer, validate, notes));
   MethodPlan plan;
+  const StatefulCalls calls = FindStatefulCalls(program);
   std::vector<GraphId> pending = {ExportedProgram::kTop};
   while (!pending.empty()) {
     const GraphId id = pending.back();
     pending.pop_back();
     const Graph& graph = program.graphs[id];
     GraphPlan graph_plan = GroupByTag(program, id, tags, answer);
+    if (!calls.empty()) graph_plan.in_sequence = InSequence(calls[id.index()]);
     ABSL_RETURN_IF_ERROR(OrderContracted(graph, graph_plan));
     const size_t first_body = pending.size();
     for (NodeId node : graph.nodes()) {
@@ -191,6 +206,7 @@ absl::StatusOr<MethodPlan> PlanPartitions(const ExportedProgram& program,
     std::reverse(pending.begin() + static_cast<ptrdiff_t>(first_body), pending.end());
     plan.graphs.push_back(std::move(graph_plan));
   }
+  ABSL_RETURN_IF_ERROR(CheckStatefulCalls(program, calls, plan));
   ABSL_RETURN_IF_ERROR(AssignConstants(program, answer, validate, plan, notes));
   for (GraphPlan& graph : plan.graphs) FindBoundary(program, plan, graph);
   CollectByBackend(plan);

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "exir/backend/partitioner.h"
@@ -45,7 +46,9 @@ struct GraphPlan {
   GraphId graph;
   std::vector<Partition> partitions = {};  // in the order of the tags
   std::vector<int32_t> partition_of = {};  // by node index; -1: stays
-  std::vector<PlanUnit> order = {};        // a topological order of what the graph becomes
+  // Nodes that use no result of each other, but must keep their order: (earlier, later).
+  std::vector<std::pair<NodeId, NodeId>> in_sequence = {};
+  std::vector<PlanUnit> order = {};  // a topological order of what the graph becomes
 };
 
 struct MethodPlan {

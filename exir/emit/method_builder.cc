@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "exir/backend/introspection.h"
 #include "exir/ir/lowered_backend_module.h"
 #include "exir/ir/text.h"
 #include "runtime/core/status_macros.h"
@@ -412,8 +413,9 @@ std::string MethodBuilder::OperandForm(ValueIndex value) const {
   return text;
 }
 
-uint32_t MethodBuilder::DelegateIndex(ModuleId module, const std::vector<ValueIndex>& arguments,
-                                      const std::vector<ValueIndex>& outputs) {
+absl::StatusOr<uint32_t> MethodBuilder::DelegateIndex(ModuleId module,
+                                                      const std::vector<ValueIndex>& arguments,
+                                                      const std::vector<ValueIndex>& outputs) {
   std::string key = absl::StrCat(module.index(), " ", arguments.size());
   for (const auto* operands : {&arguments, &outputs}) {
     for (const ValueIndex operand : *operands) {
@@ -424,6 +426,12 @@ uint32_t MethodBuilder::DelegateIndex(ModuleId module, const std::vector<ValueIn
   const auto [it, inserted] = delegates_.try_emplace(std::move(key), method_.delegates_size());
   if (!inserted) return it->second;
   const LoweredBackendModule& lowered = *program_.lowered_modules[module];
+  if (!delegated_.insert(module).second && KeepsState(lowered)) {
+    return absl::UnimplementedError(absl::StrCat(
+        "module#", module.index(), " (backend ", lowered.backend_id,
+        ") keeps state and is called with operands of different forms: each form would "
+        "have a state of its own"));
+  }
   schema::Delegate* entry = method_.add_delegates();
   entry->set_backend_id(lowered.backend_id);
   entry->set_segment(pool_.AddDelegateBlob(lowered.processed));
@@ -458,7 +466,7 @@ absl::Status MethodBuilder::EmitDelegateCall(const Graph& graph, NodeId id, Scop
     arguments.push_back(value);
   }
   ABSL_ASSIGN_OR_RETURN(const std::vector<ValueIndex> outputs, AddResults(graph, id, scope));
-  const uint32_t delegate = DelegateIndex(*module, arguments, outputs);
+  ABSL_ASSIGN_OR_RETURN(const uint32_t delegate, DelegateIndex(*module, arguments, outputs));
   schema::DelegateCall* call = AddInstruction().mutable_delegate();
   call->set_delegate(delegate);
   for (ValueIndex v : arguments) call->add_arguments(v);

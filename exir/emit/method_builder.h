@@ -9,6 +9,7 @@
 
 #include "absl/container/btree_map.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "exir/emit/constant_pool.h"
 #include "exir/emit/emitter.h"
@@ -45,8 +46,9 @@ class MethodBuilder {
   absl::Status EmitDelegateCall(const Graph& graph, NodeId id, Scope& scope);
   // The index of the module's entry. Calls of one module whose operands are alike share it, so that
   // the backend makes it once and it keeps one state (lowering.md §7.18).
-  uint32_t DelegateIndex(ModuleId module, const std::vector<ValueIndex>& arguments,
-                         const std::vector<ValueIndex>& outputs);
+  //   kUnimplemented  calls of a module that keeps state whose operands are not alike
+  absl::StatusOr<uint32_t> DelegateIndex(ModuleId module, const std::vector<ValueIndex>& arguments,
+                                         const std::vector<ValueIndex>& outputs);
   // What a delegate that takes the value may rely on: everything but where it lies.
   std::string OperandForm(ValueIndex value) const;
   absl::Status EmitCond(const Graph& graph, NodeId id, Scope& scope);
@@ -118,6 +120,7 @@ class MethodBuilder {
   absl::flat_hash_map<std::string, ValueIndex> literals_;
   absl::flat_hash_map<std::string, uint32_t> operators_;
   absl::flat_hash_map<std::string, uint32_t> delegates_;  // by module and forms of the operands
+  absl::flat_hash_set<ModuleId> delegated_;               // the modules of these
   std::vector<uint32_t> shapes_;                          // by value; those behind its end are 0
   absl::flat_hash_map<std::string, uint32_t> shape_numbers_;
   std::vector<std::string> unsupported_;

@@ -457,7 +457,7 @@ absl::StatusOr<std::vector<Datum>> Interpreter::Impl::RunDelegate(Frame& frame, 
     operands.push_back(std::move(operand));
     inputs.push_back(operands.back().value());
   }
-  return delegates_.at(std::pair(frame.id, id))->Run(inputs, run);
+  return delegates_.at(*node.arguments[0].get_if<ModuleId>())->Run(inputs, run);
 }
 
 }  // namespace belay::exir

@@ -109,10 +109,11 @@ absl::Status Interpreter::Impl::Prepare(int nesting, std::vector<std::string>& m
         return absl::InvalidArgumentError(
             absl::StrCat("a delegate call without a lowered module: ", DescribeNode(graph, id)));
       }
-      auto delegate =
+      std::unique_ptr<Impl>& delegate = delegates_[*module];
+      if (delegate != nullptr) continue;
+      delegate =
           std::make_unique<Impl>(program_.lowered_modules[*module]->original, kernels_, options_);
       ABSL_RETURN_IF_ERROR(delegate->Prepare(nesting + 1, missing));
-      delegates_.emplace(std::pair(GraphId(g), id), std::move(delegate));
     }
   }
 
@@ -161,7 +162,7 @@ Datum* Interpreter::Impl::FindState(std::string_view name) {
   if (const auto it = state_.find(std::string(name)); it != state_.end()) {
     return &constants_[it->second.input];
   }
-  for (const auto& [node, delegate] : delegates_) {
+  for (const auto& [module, delegate] : delegates_) {
     if (Datum* datum = delegate->FindState(name)) return datum;
   }
   return nullptr;
@@ -171,13 +172,13 @@ absl::Status Interpreter::Impl::ResetState() {
   for (const auto& [name, state] : state_) {
     ABSL_RETURN_IF_ERROR(CopyElements(*state.initial.tensor(), *constants_[state.input].tensor()));
   }
-  for (const auto& [node, delegate] : delegates_) ABSL_RETURN_IF_ERROR(delegate->ResetState());
+  for (const auto& [module, delegate] : delegates_) ABSL_RETURN_IF_ERROR(delegate->ResetState());
   return absl::OkStatus();
 }
 
 void Interpreter::Impl::CollectStateNames(std::vector<std::string>& names) const {
   for (const auto& [name, state] : state_) names.push_back(name);
-  for (const auto& [node, delegate] : delegates_) delegate->CollectStateNames(names);
+  for (const auto& [module, delegate] : delegates_) delegate->CollectStateNames(names);
 }
 
 // --- Inputs and outputs ---

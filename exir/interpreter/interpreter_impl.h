@@ -93,7 +93,8 @@ class Interpreter::Impl {
     Datum initial;
   };
   absl::btree_map<std::string, State> state_;
-  absl::btree_map<std::pair<GraphId, NodeId>, std::unique_ptr<Impl>> delegates_;
+  // One for all calls of a module: they share its state.
+  absl::btree_map<ModuleId, std::unique_ptr<Impl>> delegates_;
 };
 
 }  // namespace belay::exir

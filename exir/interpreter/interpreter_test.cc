@@ -380,6 +380,37 @@ TEST_F(InterpreterTest, DelegatesMeanWhatWasLowered) {
   EXPECT_THAT(Floats(results[0]), ElementsAre(-2));
 }
 
+TEST_F(InterpreterTest, CallsOfOneModuleShareItsState) {
+  ASSERT_OK_AND_ASSIGN(Interpreter interpreter, Make(R"(program edge {
+    graph(%p: b8[] user_input, %x: f32[1] user_input) {
+      %y: f32[1] = higher_order.executorch_call_delegate(module#0, %x) name="first"
+      %c: f32[1] = higher_order.cond(%p, graph#1, graph#2, [%y])
+      return (%c user_output)
+    }
+    graph t(%y: f32[1]) {
+      %z: f32[1] = higher_order.executorch_call_delegate(module#0, %y) name="second"
+      return (%z)
+    }
+    graph f(%y: f32[1]) {
+      %m: f32[1] = edge.aten.neg.default(%y)
+      return (%m)
+    }
+    module#0 backend "b" specs [] { program edge {
+      constants { state "n": f32[1] }
+      graph(%n: f32[1] buffer "n", %x: f32[1] user_input) {
+        %sum: f32[1] = edge.aten.add.Tensor(%n, %x)
+        return (%sum buffer_mutation "n", %sum user_output)
+      } } }
+  })"));
+  const TestTensor x = TestTensor::Of<float>({1}, {2}), yes = TestTensor::Of<bool>({}, {true}),
+                   no = TestTensor::Of<bool>({}, {false});
+  ASSERT_OK_AND_ASSIGN(auto results, interpreter.Run({F32(yes), F32(x)}));
+  EXPECT_THAT(Floats(results[0]), ElementsAre(4));  // 2, then 2 + 2
+  ASSERT_OK_AND_ASSIGN(results, interpreter.Run({F32(no), F32(x)}));
+  EXPECT_THAT(Floats(results[0]), ElementsAre(-6));
+  EXPECT_EQ(interpreter.StateNames(), std::vector<std::string>{"n"});
+}
+
 // --- Observation ---
 
 TEST_F(InterpreterTest, ObserverSeesEveryNodeInOrder) {

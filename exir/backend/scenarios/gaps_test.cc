@@ -49,6 +49,41 @@ TEST_F(GapsTest, module_called_twice_has_one_entry) {
   }
 }
 
+// It has one state, so it must be one entry.
+TEST_F(GapsTest, module_with_state_called_twice_has_one_entry_or_is_an_error) {
+  const auto emit = [&](std::string_view shape, std::string_view state) {
+    MethodPrograms methods;
+    methods.emplace_back("forward", Parse(absl::StrCat(R"(program edge {
+      ranges { s0: [2, 4] }
+      graph(%x: f32[s0] user_input, %y: f32[)",
+                                                       shape, R"(] user_input) {
+        %a: f32[s0] = higher_order.executorch_call_delegate(module#0, %x)
+        %b: f32[)",
+                                                       shape, R"(] =
+            higher_order.executorch_call_delegate(module#0, %y)
+        return (%a user_output, %b user_output)
+      }
+      module#0 backend "recorder" specs [] { program edge {
+        ranges { s0: [2, 4] }
+        constants { state "n": f32[] }
+        graph(%n: f32[] buffer "n", %x: f32[s0] user_input) {
+          %more: f32[] = edge.aten.neg.default(%n)
+          %sum: f32[s0] = edge.aten.add.Tensor(%n, %x)
+          return ()",
+                                                       state, R"(%sum user_output)
+        } } }
+    })")));
+    return EmitProgram(methods);
+  };
+  constexpr std::string_view kState = "%more buffer_mutation \"n\", ";
+  ASSERT_OK_AND_ASSIGN(const ProgramImage alike, emit("s0", kState));
+  EXPECT_EQ(alike.metadata.methods(0).delegates_size(), 1);
+  EXPECT_THAT(emit("4", kState), StatusIs(absl::StatusCode::kUnimplemented,
+                                          HasSubstr("module#0 (backend recorder) keeps state")));
+  ASSERT_OK_AND_ASSIGN(const ProgramImage stateless, emit("4", ""));
+  EXPECT_EQ(stateless.metadata.methods(0).delegates_size(), 2);
+}
+
 constexpr std::string_view kConstants = R"(program edge {
   constants { state "p": f32[2] constant "c": f32[2] constant "n": f32[2] }
   graph(%p: f32[2] parameter "p", %n: f32[2] buffer "n" nonpersistent,
