@@ -1,6 +1,7 @@
 #include "exir/backend/partitioners/capability.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <string_view>
 
@@ -12,39 +13,86 @@
 namespace belay::exir {
 namespace {
 
-// Nodes and groups of nodes, and which of them are supported.
+// Whether a node's results are taken out of it one by one.
+bool HasSeveralResults(const Node& node) {
+  return node.outputs.size() != 1 || node.outputs[0].kind == NodeOutput::Kind::kList ||
+         node.target->schema() == nullptr;
+}
+
+// A node, or the taking of one result of a node with several.
+struct Step {
+  NodeId node;
+  ValueId result = {};  // invalid: the node itself
+};
+
+// Steps and groups of steps, and which of them are supported.
 class Units {
  public:
-  Units(const Graph& graph, const std::function<bool(NodeId)>& supported)
+  Units(const Graph& graph, const std::function<bool(NodeId)>& supported,
+        const std::function<bool(ValueId)>& supports_result)
       : graph_(graph), unit_(graph.node_id_limit(), 0) {
-    for (NodeId node : graph.nodes()) {
-      unit_[node.index()] = nodes_.size();
-      nodes_.push_back({node});
-      supported_.push_back(supported(node));
+    std::vector<bool> returned(supports_result == nullptr ? 0 : graph.value_id_limit());
+    if (supports_result != nullptr) {
+      taken_at_.resize(graph.value_id_limit(), kNotTaken);
+      for (const Argument& output : graph.outputs()) {
+        ForEachValue(output, [&](ValueId value) { returned[value.index()] = true; });
+      }
+    }
+    const auto add = [&](Step step, bool is_supported) {
+      steps_.push_back(step);
+      members_.push_back({step});
+      supported_.push_back(is_supported);
+    };
+    for (NodeId id : graph.nodes()) {
+      unit_[id.index()] = members_.size();
+      add({id}, supported(id));
+      const Node& node = graph.node(id);
+      if (supports_result == nullptr || !HasSeveralResults(node)) continue;
+      for (ValueId value : node.results()) {
+        if (graph.value(value).users.empty() && !returned[value.index()]) continue;
+        taken_at_[value.index()] = members_.size();
+        add({id, value}, supports_result(value));
+      }
     }
   }
 
-  // Moves the nodes into the unit of the first.
+  // Moves the nodes into the unit of the first, and with them what takes results from one of them
+  // for another.
   void Join(const std::vector<NodeId>& nodes) {
     const size_t to = unit_[nodes.front().index()];
     for (NodeId node : nodes) {
       const size_t from = unit_[node.index()];
       if (from == to) continue;
-      nodes_[from].clear();
-      nodes_[to].push_back(node);
+      members_[from].clear();
+      members_[to].push_back({node});
       unit_[node.index()] = to;
+    }
+    if (taken_at_.empty()) return;
+    for (NodeId node : nodes) {
+      for (ValueId value : graph_.node(node).results()) {
+        const std::vector<NodeId>& users = graph_.value(value).users;
+        size_t& at = taken_at_[value.index()];
+        if (at == kNotTaken || at == to ||
+            std::none_of(users.begin(), users.end(),
+                         [&](NodeId user) { return unit_[user.index()] == to; })) {
+          continue;
+        }
+        members_[at].clear();
+        members_[to].push_back({node, value});
+        at = to;
+      }
     }
   }
 
   // Units from the inputs to the outputs; those on a cycle, or behind one, are missing.
   std::vector<size_t> TopologicalOrder() const {
-    std::vector<uint32_t> pending(nodes_.size());
-    for (size_t u = 0; u < nodes_.size(); ++u) {
+    std::vector<uint32_t> pending(members_.size());
+    for (size_t u = 0; u < members_.size(); ++u) {
       ForEachUser(u, [&](size_t user) { ++pending[user]; });
     }
     std::vector<size_t> order;
-    for (size_t u = 0; u < nodes_.size(); ++u) {
-      if (pending[u] == 0 && !nodes_[u].empty()) order.push_back(u);
+    for (size_t u = 0; u < members_.size(); ++u) {
+      if (pending[u] == 0 && !members_[u].empty()) order.push_back(u);
     }
     for (size_t i = 0; i < order.size(); ++i) {
       ForEachUser(order[i], [&](size_t user) {
@@ -57,20 +105,20 @@ class Units {
   // By unit: the number of the cycle that it is on; -1 when it is on none. Units that need each
   // other are on one cycle. (Tarjan's strongly connected components, without recursion.)
   std::vector<int32_t> Cycles() const {
-    std::vector<uint32_t> begin(nodes_.size() + 1, 0), users;
-    for (size_t u = 0; u < nodes_.size(); ++u) {
+    std::vector<uint32_t> begin(members_.size() + 1, 0), users;
+    for (size_t u = 0; u < members_.size(); ++u) {
       begin[u] = static_cast<uint32_t>(users.size());
       ForEachUser(u, [&](size_t user) { users.push_back(static_cast<uint32_t>(user)); });
     }
-    begin[nodes_.size()] = static_cast<uint32_t>(users.size());
+    begin[members_.size()] = static_cast<uint32_t>(users.size());
     constexpr uint32_t kUnseen = 0;
-    std::vector<int32_t> cycles(nodes_.size(), -1);
-    std::vector<uint32_t> seen_at(nodes_.size(), kUnseen), low(nodes_.size(), 0);
-    std::vector<bool> open(nodes_.size(), false);
+    std::vector<int32_t> cycles(members_.size(), -1);
+    std::vector<uint32_t> seen_at(members_.size(), kUnseen), low(members_.size(), 0);
+    std::vector<bool> open(members_.size(), false);
     std::vector<uint32_t> next_user(begin.begin(), begin.end() - 1), path, pending;
     uint32_t time = kUnseen;
     int32_t num_cycles = 0;
-    for (uint32_t start = 0; start < nodes_.size(); ++start) {
+    for (uint32_t start = 0; start < members_.size(); ++start) {
       if (seen_at[start] != kUnseen) continue;
       path.push_back(start);
       while (!path.empty()) {
@@ -108,7 +156,7 @@ class Units {
   // By unit: supported ones have the number of their partition, counted from the outputs; the
   // others the largest number of a partition that they lead to, or -1.
   std::vector<int32_t> Levels(const std::vector<size_t>& order) const {
-    std::vector<int32_t> levels(nodes_.size(), -1);
+    std::vector<int32_t> levels(members_.size(), -1);
     for (size_t i = order.size(); i-- > 0;) {
       const size_t u = order[i];
       int32_t level = supported_[u] ? 0 : -1;
@@ -120,28 +168,48 @@ class Units {
     return levels;
   }
 
-  size_t size() const { return nodes_.size(); }
+  size_t size() const { return members_.size(); }
+  const std::vector<Step>& steps() const { return steps_; }  // in graph order
   size_t UnitOf(NodeId node) const { return unit_[node.index()]; }
+  size_t UnitOf(const Step& step) const {
+    return step.result.valid() ? taken_at_[step.result.index()] : UnitOf(step.node);
+  }
   bool supported(size_t unit) const { return supported_[unit]; }
-  const std::vector<NodeId>& nodes(size_t unit) const { return nodes_[unit]; }
 
  private:
+  static constexpr size_t kNotTaken = std::numeric_limits<size_t>::max();
+
   template <class Fn>
   void ForEachUser(size_t u, const Fn& fn) const {
-    for (NodeId node : nodes_[u]) {
-      for (const NodeOutput& output : graph_.node(node).outputs) {
+    for (const Step& step : members_[u]) {
+      if (step.result.valid()) {
+        ForEachUserOf(step.result, u, fn);
+        continue;
+      }
+      for (const NodeOutput& output : graph_.node(step.node).outputs) {
         for (ValueId value : output.values) {
-          for (NodeId user : graph_.value(value).users) {
-            if (unit_[user.index()] != u) fn(unit_[user.index()]);
+          const size_t at = taken_at_.empty() ? kNotTaken : taken_at_[value.index()];
+          if (at == kNotTaken) {
+            ForEachUserOf(value, u, fn);
+          } else if (at != u) {
+            fn(at);
           }
         }
       }
     }
   }
+  template <class Fn>
+  void ForEachUserOf(ValueId value, size_t u, const Fn& fn) const {
+    for (NodeId user : graph_.value(value).users) {
+      if (unit_[user.index()] != u) fn(unit_[user.index()]);
+    }
+  }
 
   const Graph& graph_;
-  std::vector<size_t> unit_;                // by node
-  std::vector<std::vector<NodeId>> nodes_;  // by unit, numbered in graph order
+  std::vector<Step> steps_;
+  std::vector<size_t> unit_;      // by node
+  std::vector<size_t> taken_at_;  // by value: the unit that takes it; empty: none is taken
+  std::vector<std::vector<Step>> members_;  // by unit, numbered in graph order
   std::vector<bool> supported_;
 };
 
@@ -203,10 +271,11 @@ std::vector<PartitionProposal> Propose(const Graph& graph, const Units& units,
   std::vector<int> met(static_cast<size_t>(num_levels), 0);
   std::vector<bool> done(units.size(), false);
   int64_t next_id = 0;
-  for (NodeId node = graph.last(); node.valid(); node = graph.previous(node)) {
-    const size_t u = units.UnitOf(node);
+  for (size_t i = units.steps().size(); i-- > 0;) {
+    const Step& step = units.steps()[i];
+    const size_t u = units.UnitOf(step);
     if (!units.supported(u)) continue;
-    proposals[levels[u]].nodes.push_back(node);
+    if (!step.result.valid()) proposals[levels[u]].nodes.push_back(step.node);
     if (done[u]) continue;
     done[u] = true;
     if (++met[levels[u]] <= id_of) proposals[levels[u]].id = next_id;
@@ -215,6 +284,10 @@ std::vector<PartitionProposal> Propose(const Graph& graph, const Units& units,
   for (PartitionProposal& proposal : proposals) {
     std::reverse(proposal.nodes.begin(), proposal.nodes.end());
   }
+  // What only takes results goes where their nodes go.
+  proposals.erase(std::remove_if(proposals.begin(), proposals.end(),
+                                 [](const PartitionProposal& p) { return p.nodes.empty(); }),
+                  proposals.end());
   if (!options.allow_single_node) {
     const absl::flat_hash_set<std::string> non_compute(options.non_compute_ops.begin(),
                                                        options.non_compute_ops.end());
@@ -241,7 +314,7 @@ std::vector<PartitionProposal> ProposePartitions(const Graph& graph,
                                                  const std::function<bool(NodeId)>& supported,
                                                  const ProposalOptions& options) {
   // The smaller partition is merged into the larger, and of two single nodes the newer is kept.
-  return Propose(graph, Units(graph, supported), options, /*id_of=*/2);
+  return Propose(graph, Units(graph, supported, options.supports_result), options, /*id_of=*/2);
 }
 
 absl::StatusOr<std::vector<PartitionProposal>> ProposeGroupedPartitions(
@@ -265,7 +338,7 @@ absl::StatusOr<std::vector<PartitionProposal>> ProposeGroupedPartitions(
     }
     grouped.insert(members.begin(), members.end());
   }
-  const Units singles(graph, supported);
+  const Units singles(graph, supported, options.supports_result);
   std::vector<std::vector<NodeId>> members;
   for (const std::vector<NodeId>& group : groups) {
     std::vector<NodeId> taken;

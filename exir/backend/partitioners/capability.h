@@ -29,6 +29,10 @@ struct ProposalOptions {
   // double.
   std::vector<std::string> non_compute_ops = {"aten.view.default", "aten.view_copy.default"};
   std::vector<std::string> allowed_single_node_ops = {};
+  // Whether a node that takes this result of a node with several, as ExecuTorch's graphs have one
+  // for each that is used, would be supported. One that is not keeps its node and those that use
+  // the result apart. Unset: there are no such nodes.
+  std::function<bool(ValueId)> supports_result = nullptr;
 };
 
 // A node joins the last partition (seen from the outputs) that it can join: one that no way from it

@@ -106,6 +106,50 @@ TEST(CapabilityTest, WayBackThroughAnotherPartitionKeepsPartitionsApart) {
   EXPECT_TRUE(ToBackend(program, partitioner, backends).ok());
 }
 
+// ExecuTorch's graphs have a node for each used result of a node with several.
+TEST(CapabilityTest, TakingAResultCountsAsANodeOfItsOwn) {
+  const ExportedProgram program = Parse(R"(%a: f32[2] = edge.aten.relu.default(%x)
+      %v: f32[2], %i: f32[1], %j: f32[1] = edge.aten.native_layer_norm.default(%a, [2], none, none, 1e-05) name="t"
+      %r: f32[2] = edge.aten.relu.default(%v)
+      %s: f32[2] = edge.aten.relu.default(%x))",
+                                        "%r user_output, %s user_output");
+  const auto propose = [&](const std::function<bool(ValueId)>& supports_result) {
+    ProposalOptions options;
+    options.supports_result = supports_result;
+    return Propose(program, options);
+  };
+  EXPECT_THAT(Propose(program), ElementsAre("1: a t r s"));
+  EXPECT_THAT(propose([](ValueId) { return false; }), ElementsAre("1: r s", "3: a t"));
+  EXPECT_THAT(propose([](ValueId) { return true; }), ElementsAre("1: a t r s"));
+}
+
+// Such nodes take ids, and partitions of nothing else disappear.
+TEST(CapabilityTest, TakingAResultOfAnUnsupportedNode) {
+  const ExportedProgram program = ParseOrDie(R"(program edge {
+    graph(%x: f32[2] user_input) {
+      %a: f32[2] = edge.aten.relu.default(%x)
+      %v: f32[2], %i: f32[1], %j: f32[1] = edge.aten.native_layer_norm.default(%a, [2], none, none, 1e-05) name="t"
+      %n: f32[2] = edge.aten.neg.default(%v)
+      %r: f32[2] = edge.aten.relu.default(%n)
+      return (%r user_output, %i user_output)
+    }
+  })",
+                                             TestOps());
+  const Graph& graph = program.top();
+  const auto propose = [&](bool results) {
+    ProposalOptions options;
+    options.supports_result = [&](ValueId) { return results; };
+    return Show(graph, ProposePartitions(
+                           graph,
+                           [&](NodeId node) {
+                             return graph.node(node).target->name() == "aten.relu.default";
+                           },
+                           options));
+  };
+  EXPECT_THAT(propose(false), ElementsAre("0: r", "1: a"));
+  EXPECT_THAT(propose(true), ElementsAre("1: r", "3: a"));
+}
+
 TEST(CapabilityTest, SingleNodeFilterCountsComputeNodes) {
   const ExportedProgram program = Parse(R"(%a: f32[2] = edge.aten.relu.default(%x)
                                %b: f32[2] = edge.aten.neg.default(%a)
@@ -175,6 +219,23 @@ TEST(GroupsTest, GroupThatIsNotConvexIsGivenUp) {
                                %c: f32[2] = edge.aten.relu.default(%b))",
                                         "%c user_output");
   EXPECT_THAT(ProposeGroups(program, {{"a", "c"}}), ElementsAre("0: c", "1: a"));
+}
+
+TEST(GroupsTest, GroupMayHoldANodeAndThoseThatTakeItsResults) {
+  const ExportedProgram program =
+      Parse(R"(%v: f32[2], %i: f32[1], %j: f32[1] = edge.aten.native_layer_norm.default(%x, [2], none, none, 1e-05) name="t"
+      %r: f32[2] = edge.aten.relu.default(%v))",
+            "%r user_output");
+  const Graph& graph = program.top();
+  for (const bool results : {false, true}) {
+    ProposalOptions options;
+    options.supports_result = [&](ValueId) { return results; };
+    const auto proposals = ProposeGroupedPartitions(
+        graph, {{FindNode(graph, "t"), FindNode(graph, "r")}},
+        [&](NodeId node) { return IsSupported(graph, node); }, options);
+    ASSERT_OK(proposals.status());
+    EXPECT_THAT(Show(graph, *proposals), ElementsAre("0: t r"));
+  }
 }
 
 TEST(AllNodePartitionerTest, TakesAllNodesAndConstants) {
