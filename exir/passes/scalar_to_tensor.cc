@@ -1,8 +1,6 @@
 #include "exir/passes/scalar_to_tensor.h"
 
 #include <cmath>
-#include <cstring>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,41 +20,34 @@ class Lifter {
  public:
   explicit Lifter(ExportedProgram& program) : program_(program), top_(program.top()) {}
 
-  // The constant's value in the top graph. Bodies get none: they have no constants of their own.
+  // A new constant's value in the top graph: each use has its own, so that each goes where its user
+  // goes. Bodies get none: they have no constants of their own.
   ValueId Lift(DType dtype, double value, int64_t bits) {
-    const auto [it, inserted] = lifted_.try_emplace({dtype, bits}, ValueId());
-    if (!inserted) return it->second;
     const std::string fqn = UnusedTensorName(program_, "_lifted_tensor_constant", next_);
     program_.state_dict.emplace(fqn, IsFloatingPoint(dtype)
                                          ? ConstantTensor::Scalar(dtype, value)
                                          : ConstantTensor::ScalarInt(dtype, bits));
-    it->second = InsertConstantInput(program_, top_, EndOfConstants(program_), fqn, fqn,
-                                     TensorMeta::Contiguous(dtype, {}), InputKind::kBuffer);
-    return it->second;
+    return InsertConstantInput(program_, top_, EndOfConstants(program_), fqn, fqn,
+                               TensorMeta::Contiguous(dtype, {}), InputKind::kBuffer);
   }
   GraphEditor& top() { return top_; }
 
  private:
   ExportedProgram& program_;
   GraphEditor top_;
-  std::map<std::pair<DType, int64_t>, ValueId> lifted_;
   int next_ = 0;
 };
 
 struct Literal {
   DType dtype;
   double value;
-  int64_t bits;  // tells literals of one dtype apart
+  int64_t bits;  // of a number that is not floating point: the number
 };
 
 std::optional<Literal> AsLiteral(const Argument& argument) {
   if (const auto* b = argument.get_if<bool>()) return Literal{DType::kBool, 0, *b ? 1 : 0};
   if (const auto* i = argument.get_if<int64_t>()) return Literal{DType::kInt64, 0, *i};
-  if (const auto* d = argument.get_if<double>()) {
-    Literal literal{DType::kFloat32, *d, 0};
-    std::memcpy(&literal.bits, d, sizeof(literal.bits));
-    return literal;
-  }
+  if (const auto* d = argument.get_if<double>()) return Literal{DType::kFloat32, *d, 0};
   return std::nullopt;
 }
 
@@ -180,9 +171,12 @@ absl::StatusOr<bool> Run(ExportedProgram& program) {
             arguments[0] = Argument::List{};
             arguments[1] = argument;
             arguments[2] = literal->dtype;
-            const ValueId value = editor.InsertOp(
-                id, {.name = "scalar", .target = full, .arguments = std::move(arguments)},
-                TensorMeta::Contiguous(literal->dtype, {}));
+            const ValueId value = editor.InsertOp(id,
+                                                  {.name = "scalar",
+                                                   .target = full,
+                                                   .arguments = std::move(arguments),
+                                                   .provenance = graph.node(id).provenance},
+                                                  TensorMeta::Contiguous(literal->dtype, {}));
             editor.SetArgument(id, i, value);
           }
           changed = true;
@@ -196,10 +190,12 @@ absl::StatusOr<bool> Run(ExportedProgram& program) {
           std::vector<Argument> arguments = DefaultArguments(scalar_tensor);
           arguments[0] = *value;
           arguments[1] = *dtype;
-          const ValueId tensor = editor.InsertOp(
-              id,
-              {.name = "scalar_tensor", .target = scalar_tensor, .arguments = std::move(arguments)},
-              TensorMeta::Contiguous(*dtype, {}));
+          const ValueId tensor = editor.InsertOp(id,
+                                                 {.name = "scalar_tensor",
+                                                  .target = scalar_tensor,
+                                                  .arguments = std::move(arguments),
+                                                  .provenance = graph.node(id).provenance},
+                                                 TensorMeta::Contiguous(*dtype, {}));
           editor.SetArgument(id, i, tensor);
           changed = true;
         }

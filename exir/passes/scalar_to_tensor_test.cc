@@ -1,13 +1,19 @@
 #include "exir/passes/scalar_to_tensor.h"
 
+#include <memory>
+#include <string>
+
+#include "exir/ir/graph_editor.h"
 #include "exir/passes/pass_testing.h"
+#include "exir/testing/programs.h"
 #include "exir/testing/rewrite_test.h"
 #include "gtest/gtest.h"
+#include "runtime/core/testing.h"
 
 namespace belay::exir {
 namespace {
 
-TEST(ScalarToTensorTest, LiteralsBecomeSharedConstants) {
+TEST(ScalarToTensorTest, EachLiteralBecomesAConstantOfItsOwn) {
   ExpectRewrite(R"(program aten {
   graph(%x: f32[2] user_input) {
     %a: f32[2] = aten.add.Tensor(%x, 2.5)
@@ -16,10 +22,10 @@ TEST(ScalarToTensorTest, LiteralsBecomeSharedConstants) {
   }
 })",
                 ScalarToTensor().run, R"(program aten {
-  constants { state "_lifted_tensor_constant0": f32[] }
-  graph(%_lifted_tensor_constant0: f32[] buffer "_lifted_tensor_constant0", %x: f32[2] user_input) {
+  constants { state "_lifted_tensor_constant0": f32[] state "_lifted_tensor_constant1": f32[] }
+  graph(%_lifted_tensor_constant0: f32[] buffer "_lifted_tensor_constant0", %_lifted_tensor_constant1: f32[] buffer "_lifted_tensor_constant1", %x: f32[2] user_input) {
     %a: f32[2] = aten.add.Tensor(%x, %_lifted_tensor_constant0)
-    %b: f32[2] = aten.mul.Tensor(%a, %_lifted_tensor_constant0)
+    %b: f32[2] = aten.mul.Tensor(%a, %_lifted_tensor_constant1)
     return (%b user_output)
   }
 })",
@@ -128,6 +134,46 @@ TEST(ScalarToTensorTest, SymbolicSizesBecomeScalarTensors) {
   }
 })",
                 PassTestOps());
+}
+
+// So that they share the debug handle of the node that they are for.
+TEST(ScalarToTensorTest, WhatIsMadeComesFromWhereItsUserComesFrom) {
+  ExportedProgram program = ParseOrDie(R"(program aten {
+  ranges { s0: [1, 8] }
+  graph(%p: b8[] user_input, %x: f32[s0] user_input) {
+    %n: symint(s0) = aten.sym_size.int(%x, 0)
+    %a: f32[s0] = aten.mul.Tensor(%x, %n)
+    %c: f32[s0] = higher_order.cond(%p, graph#1, graph#2, [%a])
+    return (%c user_output)
+  }
+  graph body(%y: f32[s0]) {
+    %b: f32[s0] = aten.mul.Tensor(%y, 2.5)
+    return (%b)
+  }
+  graph other(%y: f32[s0]) { return (%y) }
+})",
+                                       PassTestOps());
+  Provenance provenance;
+  provenance.origin = std::make_shared<const std::string>("mul@1");
+  for (Graph& graph : program.graphs) {
+    for (NodeId node : graph.NodeList()) {
+      if (graph.node(node).target->name() == "aten.mul.Tensor") {
+        GraphEditor(graph).SetProvenance(node, provenance);
+      }
+    }
+  }
+  ASSERT_OK_AND_ASSIGN(const bool changed, ScalarToTensor().run(program));
+  EXPECT_TRUE(changed);
+  int made = 0;
+  for (const Graph& graph : program.graphs) {
+    for (NodeId node : graph.nodes()) {
+      const std::string& op = graph.node(node).target->name();
+      if (op != "aten.scalar_tensor.default" && op != "aten.full.default") continue;
+      EXPECT_EQ(graph.node(node).provenance.origin, provenance.origin) << op;
+      ++made;
+    }
+  }
+  EXPECT_EQ(made, 2);
 }
 
 }  // namespace
