@@ -183,12 +183,13 @@ DecomposeOptions KeepFor(const ExportedProgram& program,
   std::vector<Request> requests;
   for (const Partitioner* partitioner : partitioners) {
     PreservedOps preserved = partitioner->OpsToNotDecompose(program);
-    Request request{{}, std::move(preserved.filter)};
-    for (const OpOverload* op : preserved.ops) {
+    Request request;
+    for (const OpOverload* op : OpsToKeep(preserved)) {
       const FunctionSchema* schema = op->schema();
       if (schema == nullptr || schema->IsMutable() || schema->IsView()) continue;
       request.ops.insert(op->aten());
     }
+    request.filter = std::move(preserved.filter);
     if (!request.ops.empty()) requests.push_back(std::move(request));
   }
   DecomposeOptions options;

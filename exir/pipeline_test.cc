@@ -103,5 +103,36 @@ TEST_F(ToEdgeTest, SizesWithoutBoundNeedOneFromTheCaller) {
   }
 }
 
+class KeepingPartitioner final : public Partitioner {
+ public:
+  explicit KeepingPartitioner(PreservedOps preserved) : preserved_(std::move(preserved)) {}
+  absl::StatusOr<PartitionResult> Partition(const ExportedProgram&) const override {
+    return PartitionResult();
+  }
+  PreservedOps OpsToNotDecompose(const ExportedProgram&) const override { return preserved_; }
+
+ private:
+  PreservedOps preserved_;
+};
+
+// ExecuTorch decomposes for each partitioner anew, so that only the last one's stay.
+TEST_F(ToEdgeTest, WhatOneOfSeveralPartitionersAsksForIsKept) {
+  ASSERT_OK_AND_ASSIGN(const ExportedProgram program, ParseProgram(R"(program aten {
+    graph(%x: f32[2,3] user_input, %w: f32[4,3] user_input, %b: f32[4] user_input) {
+      %y: f32[2,4] = aten.linear.default(%x, %w, %b)
+      return (%y user_output)
+    }
+  })",
+                                                                   *ops_));
+  const KeepingPartitioner linear({{ops_->Find("aten.linear.default")}, nullptr}), none({});
+  ToEdgeOptions options;
+  options.decompose = KeepFor(program, {&linear, &none});
+  ASSERT_OK_AND_ASSIGN(const ExportedProgram edge, ToEdge(program.Clone(), options));
+  EXPECT_THAT(PrintProgram(edge), HasSubstr("edge.aten.linear.default"));
+  options.decompose = KeepFor(program, {&none});
+  ASSERT_OK_AND_ASSIGN(const ExportedProgram decomposed, ToEdge(program.Clone(), options));
+  EXPECT_THAT(PrintProgram(decomposed), Not(HasSubstr("linear")));
+}
+
 }  // namespace
 }  // namespace belay::exir

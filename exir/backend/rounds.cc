@@ -1,6 +1,9 @@
 #include "exir/backend/rounds.h"
 
+#include <algorithm>
+#include <iterator>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
@@ -8,6 +11,33 @@
 #include "runtime/core/status_macros.h"
 
 namespace belay::exir {
+
+std::vector<const OpOverload*> OpsToKeep(const PreservedOps& preserved) {
+  constexpr std::string_view kNever[] = {
+      "aten._to_copy.default",
+      "aten.mul.Tensor",
+      "aten.add.Tensor",
+      "aten.sub.Tensor",
+      "aten.div.Tensor",
+      "aten.item.default",
+      "aten._local_scalar_dense.default",
+      "aten.unbind.int",
+      "aten.split_with_sizes.default",
+  };
+  if (preserved.filter == nullptr) return preserved.ops;
+  std::vector<const OpOverload*> kept;
+  for (const OpOverload* op : preserved.ops) {
+    const FunctionSchema* schema = op->schema();
+    if (schema == nullptr || schema->IsMutable()) continue;
+    if (std::any_of(schema->returns.begin(), schema->returns.end(),
+                    [](const auto& result) { return result.alias.has_value(); })) {
+      continue;
+    }
+    if (std::find(std::begin(kNever), std::end(kNever), op->name()) != std::end(kNever)) continue;
+    kept.push_back(op);
+  }
+  return kept;
+}
 
 absl::Status CheckPreservedOps(const MethodPrograms& methods,
                                const MethodPartitioners& partitioners) {
@@ -17,7 +47,7 @@ absl::Status CheckPreservedOps(const MethodPrograms& methods,
       if (method != name) continue;
       const PreservedOps preserved = partitioner->OpsToNotDecompose(program);
       absl::flat_hash_set<const OpOverload*> ops;
-      for (const OpOverload* op : preserved.ops) ops.insert(op->aten());
+      for (const OpOverload* op : OpsToKeep(preserved)) ops.insert(op->aten());
       if (ops.empty()) continue;
       for (uint32_t g = 0; g < program.graphs.size(); ++g) {
         const Graph& graph = program.graphs[GraphId(g)];

@@ -24,6 +24,11 @@ absl::StatusOr<MethodPrograms> ToBackendRounds(const MethodPrograms& methods,
                                                const BackendSet& backends,
                                                const ToBackendOptions& options = {});
 
+// The operators of a request that are kept: all, or with a filter those that can be kept at some
+// nodes and decomposed at others, as ExecuTorch has it. Those write to nothing, return no aliases,
+// and are not on a list of operators that conversions of dtypes and numbers make.
+std::vector<const OpOverload*> OpsToKeep(const PreservedOps& preserved);
+
 // The check alone.
 absl::Status CheckPreservedOps(const MethodPrograms& methods,
                                const MethodPartitioners& partitioners);

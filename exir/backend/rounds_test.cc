@@ -83,6 +83,36 @@ TEST(RoundsTest, PreservedOperatorThatIsLeftOverIsAnError) {
   EXPECT_TRUE(CheckPreservedOps(Methods(), rounds[0]).ok());
 }
 
+// Row 19: a request for them with a filter is one for nothing; without, they must be delegated.
+TEST(RoundsTest, SomeOperatorsAreNotKeptByAFilter) {
+  struct Asking final : Partitioner {
+    absl::StatusOr<PartitionResult> Partition(const ExportedProgram&) const override {
+      return PartitionResult();
+    }
+    PreservedOps OpsToNotDecompose(const ExportedProgram&) const override { return preserved; }
+    PreservedOps preserved;
+  };
+  MethodPrograms methods;
+  methods.emplace_back("forward", ParseOrDie(R"(program edge {
+    graph(%x: f32[2] user_input) {
+      %a: f32[2] = edge.aten.add.Tensor(%x, %x)
+      return (%a user_output)
+    }
+  })",
+                                             TestOps()));
+  Asking asking;
+  asking.preserved.ops = {TestOps().Find("aten.add.Tensor"), TestOps().Find("aten.add_.Tensor"),
+                          TestOps().Find("aten.view.default"), TestOps().Find("aten.relu.default")};
+  for (const OpOverload* op : asking.preserved.ops) ASSERT_NE(op, nullptr);
+  EXPECT_EQ(CheckPreservedOps(methods, {{"forward", &asking}}).code(),
+            absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(OpsToKeep(asking.preserved), asking.preserved.ops);
+  asking.preserved.filter = [](const ExportedProgram&, GraphId, NodeId) { return true; };
+  EXPECT_TRUE(CheckPreservedOps(methods, {{"forward", &asking}}).ok());
+  EXPECT_EQ(OpsToKeep(asking.preserved),
+            std::vector<const OpOverload*>{TestOps().Find("aten.relu.default")});
+}
+
 TEST(DuplicateDequantizeTest, EachUserHasItsOwn) {
   const auto ops = CreateStandardOps();
   ASSERT_TRUE(ops.ok());
