@@ -54,9 +54,8 @@ class Assigner {
     ABSL_RETURN_IF_ERROR(ReadTags());
     for (size_t i = 0; i < tags_.size(); ++i) {
       if (tags_[i] == nullptr) continue;
-      if (!mutated_by_.contains(program_.signature.inputs[i].target)) {
-        ABSL_RETURN_IF_ERROR(AssignImmutable(i));
-      }
+      if (no_copy_.contains(i)) ABSL_RETURN_IF_ERROR(CheckNotCopied(i));
+      if (!mutated_by_.contains(program_.signature.inputs[i].target)) AssignImmutable(i);
     }
     AssignMutated();
     for (size_t i = 0; i < owners_.size(); ++i) {
@@ -86,6 +85,8 @@ class Assigner {
 
   absl::Status ReadTags() {
     tags_.assign(graph_.inputs().size(), nullptr);
+    absl::flat_hash_set<std::string_view> known;
+    for (const auto& [tag, delegation] : answer_.delegation) known.insert(tag);
     for (const PartitionResult::InputTag& tagged : answer_.inputs) {
       const auto it = input_index_.find(tagged.input);
       if (it == input_index_.end()) {
@@ -94,6 +95,11 @@ class Assigner {
                                                        ", which is no input of the top graph"));
       }
       const size_t i = it->second;
+      if (!known.contains(tagged.tag) && !(validate_ && tagged.tag.empty())) {
+        Note(absl::StrCat("%", NameOf(i), " has tag '", tagged.tag,
+                          "', which is not in the map from tags to backends; it stays"));
+        continue;
+      }
       if (!NamesTensor(program_.signature.inputs[i].kind)) {
         return absl::InvalidArgumentError(absl::StrCat(
             "placeholder node for non-params, non-buffer, and non-tensor constants should not be "
@@ -144,26 +150,28 @@ class Assigner {
     return groups;
   }
 
-  absl::Status AssignImmutable(size_t i) {
+  absl::Status CheckNotCopied(size_t i) const {
+    for (const UserGroup& group : Groups(i)) {
+      const std::string tag =
+          group.partition == kHost ? "None" : top_.partitions[group.partition].tag;
+      if (group.partition != kHost && tag == *tags_[i]) continue;
+      return absl::InvalidArgumentError(
+          absl::StrCat("constant data node (", NameOf(i), ") is tagged with (", *tags_[i],
+                       ") and must not be copied, but has user (",
+                       group.first.valid() ? graph_.node(group.first).name : "output",
+                       ") which has tag (", tag, ")"));
+    }
+    return absl::OkStatus();
+  }
+
+  void AssignImmutable(size_t i) {
     const std::vector<UserGroup> groups = Groups(i);
     const auto own = partition_of_tag_.find(*tags_[i]);
     if (groups.empty()) {
-      if (own == partition_of_tag_.end()) return absl::OkStatus();
+      if (own == partition_of_tag_.end()) return;
       owners_[i].emplace_back(own->second, NameOf(i));
       plan_.input_moves[i] = true;
-      return absl::OkStatus();
-    }
-    if (groups.size() > 1 && no_copy_.contains(i)) {
-      for (const UserGroup& group : groups) {
-        const std::string tag =
-            group.partition == kHost ? "None" : top_.partitions[group.partition].tag;
-        if (tag == *tags_[i]) continue;
-        return absl::InvalidArgumentError(
-            absl::StrCat("constant data node (", NameOf(i), ") is tagged with (", *tags_[i],
-                         ") and must not be copied, but has user (",
-                         group.first.valid() ? graph_.node(group.first).name : "output",
-                         ") which has tag (", tag, ")"));
-      }
+      return;
     }
     bool stays = false, reaches_own = false, reaches_any = false;
     for (size_t g = 0; g < groups.size(); ++g) {
@@ -183,7 +191,6 @@ class Assigner {
                         "', but no node of this tag uses it; ",
                         reaches_any ? "it moves to the delegates that do" : "it stays"));
     }
-    return absl::OkStatus();
   }
 
   // --- Mutated buffers ---

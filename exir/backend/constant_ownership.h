@@ -19,6 +19,7 @@ namespace belay::exir {
 //
 // A mutated buffer goes to a delegate only when that has all uses of the buffer and computes its
 // new value; everything else would give two owners their own states. Mutated parameters stay.
+// Tags that are not in the map mean nothing.
 //   kInvalidArgument  a tag on an input that is no constant, two tags on one input, a no_copy
 //                     constant whose users don't all have its tag
 // O(inputs + outputs + uses).

@@ -33,20 +33,32 @@ class TagTable {
             absl::StrCat("the map from tags to backends has the tag '", tag, "' twice"));
       }
     }
-    if (validate && answer.delegation.empty() && !(answer.nodes.empty() && answer.inputs.empty())) {
+    if (validate && !answer.has_delegation) {
       return absl::InvalidArgumentError(
           "the partitioner needs a `partition_tags` field containing a mapping of tags to delegate "
-          "spec: it tagged nodes, but its map from tags to backends is empty");
+          "spec: its answer has no map from tags to backends");
     }
     table.tags_.resize(program.graphs.size());
     absl::flat_hash_set<std::string_view> unknown;
     std::vector<std::vector<const std::string*>> texts(program.graphs.size());
     for (const PartitionResult::NodeTag& tagged : answer.nodes) {
-      if (!program.graphs.contains(tagged.graph) ||
-          !program.graphs[tagged.graph].contains(tagged.node)) {
+      const bool exists = program.graphs.contains(tagged.graph) &&
+                          program.graphs[tagged.graph].contains(tagged.node);
+      const auto it = index.find(tagged.tag);
+      if (!exists && (it != index.end() || (validate && tagged.tag.empty()))) {
         return absl::InvalidArgumentError(
             absl::StrCat("tag '", tagged.tag, "' is on node ", tagged.node.index(), " of graph ",
                          tagged.graph.index(), ", which does not exist"));
+      }
+      const auto note_unknown = [&](std::string_view what) {
+        if (!unknown.insert(tagged.tag).second || notes == nullptr) return;
+        notes->push_back(
+            absl::StrCat("tag '", tagged.tag,
+                         "' is not in the map from tags to backends; its nodes stay: ", what));
+      };
+      if (!exists) {
+        note_unknown("one that does not exist");
+        continue;
       }
       const Graph& graph = program.graphs[tagged.graph];
       if (validate && tagged.tag.empty()) {
@@ -66,13 +78,10 @@ class TagTable {
                                                        "': ", DescribeNode(graph, tagged.node)));
       }
       earlier = &tagged.tag;
-      const auto it = index.find(tagged.tag);
       if (it != index.end()) {
         tags[tagged.node.index()] = it->second;
-      } else if (unknown.insert(tagged.tag).second && notes != nullptr) {
-        notes->push_back(absl::StrCat("tag '", tagged.tag,
-                                      "' is not in the map from tags to backends; its nodes stay: ",
-                                      DescribeNode(graph, tagged.node)));
+      } else {
+        note_unknown(DescribeNode(graph, tagged.node));
       }
     }
     return table;

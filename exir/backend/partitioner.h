@@ -24,7 +24,8 @@ struct DelegationSpec {
 };
 
 // Tags: all nodes (of one graph) with the same tag become one delegate call. A node without a tag
-// stays, and so does one whose tag is not in `delegation`. When a node with bodies (cond) is
+// stays, and so does one whose tag is not in `delegation`: such tags mean nothing, on whatever they
+// are. When a node with bodies (cond) is
 // tagged, its bodies move with it and tags inside them mean nothing.
 struct PartitionResult {
   struct NodeTag {
@@ -44,8 +45,9 @@ struct PartitionResult {
   std::vector<InputTag> inputs;
   // Constants that must not be duplicated when users outside the tag exist (lowering.md row 33).
   std::vector<ValueId> no_copy;
-  // Tag → where it goes. The order is the order of work.
+  // Tag → where it goes. The order is the order of work. An empty map delegates nothing.
   std::vector<std::pair<std::string, DelegationSpec>> delegation;
+  bool has_delegation = true;  // false: an answer without a map, which is an error
   // Why nodes were not taken, for reports: one reason per node.
   struct Rejection {
     GraphId graph = ExportedProgram::kTop;

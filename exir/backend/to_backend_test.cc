@@ -71,13 +71,6 @@ TEST_F(ToBackendTest, TwoBackendsOfOneIdAreRefused) {
   ExpectError(backends_.Add(&again), absl::StatusCode::kAlreadyExists, {"'recorder'"});
 }
 
-TEST_F(ToBackendTest, TagsWithoutAMapAreRefused) {
-  TextPartitioner partitioner;
-  partitioner.only_given_delegation = true;
-  ExpectError(Error(kTwoNodes, partitioner), absl::StatusCode::kInvalidArgument,
-              {"needs a `partition_tags` field containing a mapping of tags to delegate spec"});
-}
-
 TEST_F(ToBackendTest, EmptyTagIsRefused) {
   TextPartitioner partitioner;
   partitioner.delegation = {{"", {"recorder", {}}}};
@@ -107,6 +100,34 @@ TEST_F(ToBackendTest, ConstantTaggedTwiceIsRefused) {
               {"constant %w is tagged twice: 't0' and 't1'"});
 }
 
+TEST_F(ToBackendTest, ConstantThatMustNotBeCopiedIsRefusedWhereverItsUserIs) {
+  const auto error = [&](std::string_view first, std::string_view second) {
+    TextPartitioner partitioner;
+    partitioner.constants = {{"w", "t0"}};
+    partitioner.no_copy = {"w"};
+    partitioner.delegation = {{"t0", {"recorder", {}}}, {"t1", {"recorder", {}}}};
+    return Error(absl::StrCat(R"(program edge {
+      constants { state "w": f32[2] }
+      graph(%w: f32[2] buffer "w", %x: f32[2] user_input) {
+        %a: f32[2] = edge.aten.mul.Tensor(%x, %w))",
+                              first, R"(
+        %b: f32[2] = edge.aten.neg.default(%x)  tag="t0"
+        return ()",
+                              second, R"(%a user_output, %b user_output)
+      } })"),
+                 partitioner);
+  };
+  ExpectError(error("  tag=\"t1\"", ""), absl::StatusCode::kInvalidArgument,
+              {"constant data node (w) is tagged with (t0)", "has user (a) which has tag (t1)"});
+  ExpectError(error("", ""), absl::StatusCode::kInvalidArgument,
+              {"constant data node (w) is tagged with (t0)", "has user (a) which has tag (None)"});
+  EXPECT_OK(error("  tag=\"t0\"", ""));
+  // Mutated buffers as well.
+  ExpectError(error("", "%a buffer_mutation \"w\", "), absl::StatusCode::kInvalidArgument,
+              {"constant data node (w) is tagged with (t0)", "has user (a) which has tag (None)"});
+  EXPECT_OK(error("  tag=\"t0\"", "%a buffer_mutation \"w\", "));
+}
+
 TEST_F(ToBackendTest, SharedConstantThatMustNotBeCopiedIsRefused) {
   TextPartitioner partitioner;
   partitioner.constants = {{"w", "t0"}};
@@ -125,6 +146,46 @@ struct FixedPartitioner final : public Partitioner {
   }
   PartitionResult result;
 };
+
+TEST_F(ToBackendTest, AnswerWithoutAMapIsRefused) {
+  PartitionResult result;
+  EXPECT_OK(Error(kTwoNodes, FixedPartitioner(result)));
+  result.has_delegation = false;
+  ExpectError(Error(kTwoNodes, FixedPartitioner(result)), absl::StatusCode::kInvalidArgument,
+              {"needs a `partition_tags` field containing a mapping of tags to delegate spec"});
+}
+
+// Rows 27, 28.
+TEST_F(ToBackendTest, TagsThatAreNotInTheMapMeanNothing) {
+  const ExportedProgram program = Parse(kTwoNodes);
+  const Graph& top = program.top();
+  PartitionResult result;
+  result.nodes = {{ExportedProgram::kTop, top.first(), "ghost"},
+                  {ExportedProgram::kTop, NodeId(), "ghost"}};
+  result.inputs = {{top.inputs()[0], "ghost"}, {top.inputs()[1], "ghost"}};
+  std::vector<std::string> notes;
+  const ToBackendOptions options{.notes = &notes};
+  ASSERT_OK_AND_ASSIGN(ExportedProgram lowered,
+                       ToBackend(program, FixedPartitioner(result), backends_, options));
+  EXPECT_EQ(PrintProgram(lowered), PrintProgram(program));
+  ASSERT_EQ(notes.size(), 3u);
+  EXPECT_THAT(notes[0], HasSubstr("tag 'ghost' is not in the map"));
+  EXPECT_THAT(notes[1], HasSubstr("%w has tag 'ghost', which is not in the map"));
+  EXPECT_THAT(notes[2], HasSubstr("%x has tag 'ghost', which is not in the map"));
+
+  // The constant stays although a delegate uses it.
+  result.nodes = {{ExportedProgram::kTop, top.first(), "t0"}};
+  result.delegation = {{"t0", {"recorder", {}}}};
+  ASSERT_OK_AND_ASSIGN(lowered, ToBackend(program, FixedPartitioner(result), backends_));
+  EXPECT_EQ(lowered.signature.inputs.size(), 2u);
+  EXPECT_TRUE(lowered.state_dict.contains("w"));
+  ASSERT_EQ(lowered.lowered_modules.size(), 1u);
+  EXPECT_TRUE(lowered.lowered_modules[ModuleId(0)]->original.state_dict.empty());
+
+  result.inputs = {{top.inputs()[1], "t0"}};
+  ExpectError(Error(kTwoNodes, FixedPartitioner(result)), absl::StatusCode::kInvalidArgument,
+              {"should not be tagged: x"});
+}
 
 TEST_F(ToBackendTest, NodeTaggedTwiceIsRefused) {
   PartitionResult result;

@@ -65,6 +65,7 @@ TEST_F(InspectionScenarioTest, none_partition_tags) {
     absl::StatusOr<PartitionResult> Partition(const ExportedProgram& program) const override {
       PartitionResult result;
       result.nodes.push_back({ExportedProgram::kTop, program.top().first(), "t"});
+      result.has_delegation = false;
       return result;
     }
   };
