@@ -250,5 +250,43 @@ TEST(NamedDataStoreTest, DelegatesOfAllGraphsAreMerged) {
                         "aten.add.Tensor with different data"));
 }
 
+TEST(NamedDataStoreTest, DataAreCollectedInTheOrderOfTheCalls) {
+  const auto preprocess = [](ExportedProgram program, auto) {
+    NamedDataStore store;
+    const std::string& op = program.top().node(program.top().first()).target->name();
+    ABSL_CHECK(store.Add(op, TextStorage(op)).ok());
+    return PreprocessResult{.processed = {}, .debug_handle_map = {}, .named_data = store.output()};
+  };
+  const FunctionBackend first("first", preprocess), second("second", preprocess);
+  BackendSet backends;
+  ASSERT_TRUE(backends.Add(&first).ok());
+  ASSERT_TRUE(backends.Add(&second).ok());
+  TextPartitioner partitioner;
+  partitioner.delegation = {{"late", {"first", {}}}, {"early", {"second", {}}}};
+  ASSERT_OK_AND_ASSIGN(ExportedProgram lowered, ToBackend(ParseOrDie(R"(program edge {
+    graph(%p: b8[] user_input, %x: f32[2] user_input) {
+      %c: f32[2] = higher_order.cond(%p, graph#1, graph#2, [%x])
+      %a: f32[2] = edge.aten.add.Tensor(%c, %c)  tag="early"
+      %b: f32[2] = edge.aten.sub.Tensor(%a, %x)  tag="late"
+      return (%b user_output)
+    }
+    graph t(%y: f32[2]) {
+      %t: f32[2] = edge.aten.relu.default(%y)  tag="late"
+      return (%t)
+    }
+    graph f(%y: f32[2]) { return (%y) }
+  })",
+                                                                     TestOps()),
+                                                          partitioner, backends));
+  ASSERT_EQ(TextOf(lowered.lowered_modules[ModuleId(0)]->named_data.buffers[0]), "aten.sub.Tensor");
+  MethodPrograms methods;
+  methods.emplace_back("forward", std::move(lowered));
+  ASSERT_OK_AND_ASSIGN(const NamedDataOutput data, CollectNamedData(methods));
+  ASSERT_EQ(data.buffers.size(), 3u);
+  EXPECT_EQ(TextOf(data.buffers[0]), "aten.add.Tensor");
+  EXPECT_EQ(TextOf(data.buffers[1]), "aten.sub.Tensor");
+  EXPECT_EQ(TextOf(data.buffers[2]), "aten.relu.default");
+}
+
 }  // namespace
 }  // namespace belay::exir

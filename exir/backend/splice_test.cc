@@ -712,6 +712,21 @@ TEST(SpliceTest, SecondRoundKeepsOrSwallowsDelegates) {
   EXPECT_EQ(nested.top().node(nested.top().first()).debug_handle, 2);
 }
 
+TEST(SpliceTest, PartitionOfWhichNothingIsUsedIsACallWithoutResults) {
+  const ExportedProgram program = ParseOrDie(R"(program edge {
+    graph(%x: f32[2] user_input) {
+      %a: f32[2] = edge.aten.neg.default(%x)
+      %b: f32[2] = edge.aten.relu.default(%x)  tag="t"
+      return (%a user_output)
+    }
+  })",
+                                             TestOps());
+  ASSERT_OK_AND_ASSIGN(const ExportedProgram lowered, Lower(program, {}));
+  ASSERT_EQ(lowered.lowered_modules.size(), 1);
+  ASSERT_EQ(lowered.top().num_nodes(), 2);
+  EXPECT_TRUE(lowered.top().node(lowered.top().last()).results().empty());
+}
+
 TEST(SpliceTest, NoTagsChangeNothing) {
   const ExportedProgram program = ParseOrDie(R"(program edge {
     graph(%x: f32[2] user_input) {

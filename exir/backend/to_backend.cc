@@ -4,6 +4,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "exir/backend/introspection.h"
 #include "exir/backend/named_data_store.h"
 #include "exir/backend/partition_check.h"
 #include "exir/backend/splice.h"
@@ -223,11 +224,21 @@ absl::StatusOr<ExportedProgram> ToBackend(const ExportedProgram& program,
 absl::StatusOr<NamedDataOutput> CollectNamedData(const MethodPrograms& methods) {
   NamedDataStore store;
   for (const auto& [name, program] : methods) {
-    for (const auto& module : program.lowered_modules) {
-      if (module == nullptr || module->named_data.empty()) continue;
-      ABSL_RETURN_IF_ERROR(Annotate(
-          store.Merge(module->named_data),
-          absl::StrCat("named data of backend ", module->backend_id, ", method '", name, "'")));
+    // Calls as they stand, then those of the bodies, depth first.
+    std::vector<GraphId> pending;
+    if (program.graphs.size() > 0) pending.push_back(ExportedProgram::kTop);
+    while (!pending.empty()) {
+      const GraphId graph = pending.back();
+      pending.pop_back();
+      for (const DelegateCall& call : DelegateCalls(program, graph)) {
+        if (call.module == nullptr || call.module->named_data.empty()) continue;
+        ABSL_RETURN_IF_ERROR(
+            Annotate(store.Merge(call.module->named_data),
+                     absl::StrCat("named data of backend ", call.module->backend_id, ", method '",
+                                  name, "'")));
+      }
+      const std::vector<ControlFlowBody> bodies = ControlFlowBodies(program.graphs[graph]);
+      for (size_t i = bodies.size(); i-- > 0;) pending.push_back(bodies[i].body);
     }
   }
   return store.output();

@@ -13,12 +13,6 @@
 namespace belay::exir {
 namespace {
 
-// Whether a node's results are taken out of it one by one.
-bool HasSeveralResults(const Node& node) {
-  return node.outputs.size() != 1 || node.outputs[0].kind == NodeOutput::Kind::kList ||
-         node.target->schema() == nullptr;
-}
-
 // A node, or the taking of one result of a node with several.
 struct Step {
   NodeId node;
@@ -309,6 +303,11 @@ std::vector<PartitionProposal> Propose(const Graph& graph, const Units& units,
 }
 
 }  // namespace
+
+bool HasSeveralResults(const Node& node) {
+  return node.outputs.size() != 1 || node.outputs[0].kind == NodeOutput::Kind::kList ||
+         node.target->schema() == nullptr;
+}
 
 std::vector<PartitionProposal> ProposePartitions(const Graph& graph,
                                                  const std::function<bool(NodeId)>& supported,

@@ -22,6 +22,9 @@ struct PartitionProposal {
   std::vector<NodeId> nodes;  // in graph order
 };
 
+// Whether a node has several results, or a list of them, which are taken out of it one by one.
+bool HasSeveralResults(const Node& node);
+
 struct ProposalOptions {
   // False: partitions with at most one compute node are dropped.
   bool allow_single_node = true;
