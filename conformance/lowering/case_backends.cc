@@ -71,7 +71,7 @@ class RecordingBackend final : public CaseBackend {
   using CaseBackend::CaseBackend;
   absl::StatusOr<PreprocessResult> Compile(ExportedProgram& program, Specs) const override {
     exir::DelegateMappingBuilder builder(exir::DelegateMappingBuilder::Identifiers::kGenerated);
-    for (NodeId node : program.top().nodes()) {
+    for (NodeId node : NodesOf(program.top())) {
       if (program.top().node(node).debug_handle == 0) continue;
       ABSL_RETURN_IF_ERROR(builder.InsertNodes(program.top(), {node}).status());
     }
@@ -88,7 +88,7 @@ class NamedIdBackend final : public CaseBackend {
   absl::StatusOr<PreprocessResult> Compile(ExportedProgram& program, Specs) const override {
     std::vector<std::string> ops;
     std::map<std::string, std::vector<NodeId>> nodes;
-    for (NodeId node : program.top().nodes()) {
+    for (NodeId node : NodesOf(program.top())) {
       if (program.top().node(node).debug_handle == 0) continue;
       const std::string op = OpName(program.top().node(node));
       if (nodes[op].empty()) ops.push_back(op);
@@ -125,7 +125,7 @@ class TogetherBackend final : public CaseBackend {
       for (const exir::PartitionInput& partition : partitions) {
         const Graph& graph = partition.program.top();
         std::vector<std::string> ops, specs;
-        for (NodeId node : graph.nodes()) ops.push_back(OpName(graph.node(node)));
+        for (NodeId node : NodesOf(graph)) ops.push_back(OpName(graph.node(node)));
         for (const CompileSpec& spec : partition.compile_specs) {
           specs.push_back(absl::StrCat(spec.key, "=", absl::BytesToHexString(spec.value)));
         }
@@ -197,7 +197,7 @@ class RejectingBackend final : public CaseBackend {
   using CaseBackend::CaseBackend;
   absl::StatusOr<PreprocessResult> Compile(ExportedProgram& program, Specs specs) const override {
     const std::vector<std::string> supported = Split(SpecOr(specs, "supported", ""));
-    for (NodeId node : program.top().nodes()) {
+    for (NodeId node : NodesOf(program.top())) {
       const std::string op = OpName(program.top().node(node));
       if (std::find(supported.begin(), supported.end(), op) != supported.end()) continue;
       return absl::UnimplementedError(
@@ -232,8 +232,11 @@ class NestingBackend final : public CaseBackend {
   absl::StatusOr<PreprocessResult> Compile(ExportedProgram& program, Specs specs) const override {
     exir::CapabilityPartitionerOptions options;
     options.tag_constants = false;
-    const exir::CapabilityPartitioner partitioner(
-        {"RecordingBackend", {}}, exir::SupportOps(Split(SpecOr(specs, "inner_ops", ""))), options);
+    const std::vector<std::string> ops = Split(SpecOr(specs, "inner_ops", ""));
+    const bool results = std::find(ops.begin(), ops.end(), "getitem") != ops.end();
+    options.proposal.supports_result = [results](exir::ValueId) { return results; };
+    const exir::CapabilityPartitioner partitioner({"RecordingBackend", {}}, exir::SupportOps(ops),
+                                                  options);
     ABSL_ASSIGN_OR_RETURN(const ExportedProgram inner,
                           exir::ToBackend(program, partitioner, owner_->set()));
     std::vector<std::string> parts;
@@ -269,7 +272,6 @@ class ReplyBackend final : public CaseBackend {
       for (size_t i = 0; i < replies.size(); ++i) {
         if (mode.empty()) mode = SpecOr(partitions[i].compile_specs, "reply", "");
         replies[i].processed = Text(absl::StrCat(method, ":", i));
-        Number(replies[i]);
       }
       results.emplace_back(method, std::move(replies));
     }
@@ -290,6 +292,10 @@ class ReplyBackend final : public CaseBackend {
     } else if (mode == "none_entry") {
       // Results are values, so none can be missing in the middle of a list.
       return absl::UnimplementedError("ReplyBackend: there is no empty result");
+    }
+    // ExecuTorch makes the modules in the order of the reply.
+    for (auto& [method, replies] : results) {
+      for (PreprocessResult& reply : replies) Number(reply);
     }
     return results;
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <numeric>
 #include <utility>
 
 #include "absl/strings/escaping.h"
@@ -24,6 +25,33 @@ std::string CompareState(const Json& expected, const Json& came) {
   Json::Object wanted = expected.object();
   wanted["unreferenced_other"] = 0;
   return FirstDifference(wanted, came, ".state");
+}
+
+// A key that several delegates store is aligned for all of them; ExecuTorch aligns it for the first
+// (§7.17).
+Json AlignedForAll(const Json& merged, const Json::Array& delegates) {
+  const auto align = [&](const Json& entries, const std::string& tag) {
+    Json::Object aligned = entries.object();
+    for (auto& [key, entry] : aligned) {
+      int64_t alignment = entry["alignment"].number();
+      for (const Json& delegate : delegates) {
+        const Json& data = delegate["named_data"];
+        const Json& own = tag.empty() ? data["pte"][key] : data["external"][tag][key];
+        const int64_t wanted = own["alignment"].number();
+        if (alignment > 0 && wanted > 0) alignment = std::lcm(alignment, wanted);
+      }
+      (*entry.get_if<Json::Object>())["alignment"] = alignment;
+    }
+    return aligned;
+  };
+  Json::Object result = merged.object();
+  result["pte"] = align(merged["pte"], "");
+  Json::Object external;
+  for (const auto& [tag, entries] : merged["external"].object()) {
+    external[tag] = align(entries, tag);
+  }
+  result["external"] = std::move(external);
+  return result;
 }
 
 Json NamedData(const exir::NamedDataOutput& data) {
@@ -87,7 +115,7 @@ void CaseComparison::RecordHandles(const MethodPrograms& programs) {
       }
       std::map<std::string, int64_t> count;
       const exir::Graph& graph = program.graphs[id];
-      for (exir::NodeId node : graph.nodes()) {
+      for (exir::NodeId node : NodesOf(graph)) {
         const std::string op = OpName(graph.node(node));
         const int64_t occurrence = count[op]++;
         if (graph.node(node).debug_handle == 0) continue;
@@ -135,7 +163,7 @@ std::string CaseComparison::Compare(const Json& expected, const MethodPrograms& 
       return data.ok() ? absl::StrCat("expected ", wanted.Dump(), ", came merged data") : "";
     }
     if (!data.ok()) return data.status().ToString();
-    return FirstDifference(wanted, NamedData(*data), "merged_named_data");
+    return FirstDifference(AlignedForAll(wanted, delegates), NamedData(*data), "merged_named_data");
   }
   return "";
 }

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "absl/strings/escaping.h"
@@ -175,6 +176,9 @@ class TagPartitioner final : public exir::Partitioner {
       if (tag["op"].text() == "getitem" || tag["op"].text() == "get_attr") continue;
       ABSL_ASSIGN_OR_RETURN(const auto place, FindNode(program, tag));
       result.nodes.push_back({place.first, place.second, tag["tag"].text()});
+      if (tag["with_attrs"] == Json(true)) {
+        TagNumbers(program.graphs[place.first], place, tag["tag"].text(), result);
+      }
     }
     ABSL_RETURN_IF_ERROR(TagConstants(program, round_["constants"], method_, result));
     for (const Json& fqn : round_["no_copy"].array()) {
@@ -189,7 +193,10 @@ class TagPartitioner final : public exir::Partitioner {
       ExportedProgram copy = program.Clone();
       ABSL_RETURN_IF_ERROR(Tamper(round_["tamper"], copy));
     }
-    if (round_["return_no_tags"] == Json(true)) return result;
+    if (round_["return_no_tags"] == Json(true)) {
+      result.has_delegation = false;
+      return result;
+    }
     for (const Json& tag : round_["tag_order"].array()) {
       const Json& spec = round_["specs"][tag.text()];
       if (spec.contains("methods")) {
@@ -205,11 +212,58 @@ class TagPartitioner final : public exir::Partitioner {
   }
 
  private:
+  // The numbers that are operands of the node: attributes of its body.
+  static void TagNumbers(const Graph& graph, const std::pair<GraphId, NodeId>& place,
+                         const std::string& tag, PartitionResult& result) {
+    for (const Argument& argument : graph.node(place.second).arguments) {
+      exir::ForEachValue(argument, [&](exir::ValueId value) {
+        const NodeId producer = graph.value(value).producer;
+        if (producer.valid() && IsNumberOfBody(graph.node(producer))) {
+          result.nodes.push_back({place.first, producer, tag});
+        }
+      });
+    }
+  }
+
   const Json round_;
   const std::string method_;
 };
 
 // Capability and group partitioning, the graphs depth first.
+// Operators as PyTorch's partitioner names them: those of the edge dialect after its module, those
+// of higher order after theirs. Other names are those of no node: its default "torch.ops.aten.view"
+// is that of no edge operator.
+std::vector<std::string> ReadQualifiedNames(const Json& names) {
+  constexpr std::string_view kEdge = "executorch.exir.dialects.edge._ops.", kTorch = "torch.ops.";
+  std::vector<std::string> ops;
+  for (const Json& name : names.array()) {
+    std::string_view op = name.text();
+    if (op.starts_with(kEdge)) {
+      ops.emplace_back(op.substr(kEdge.size()));
+    } else if (op.starts_with(kTorch)) {
+      op.remove_prefix(kTorch.size());
+      if (op.starts_with("higher_order.") || op.starts_with("aten.sym_")) ops.emplace_back(op);
+    }
+  }
+  return ops;
+}
+
+// The results that have a getitem node in ExecuTorch's graph, in the order of these.
+std::vector<exir::ValueId> GetitemsOf(const Graph& graph) {
+  std::set<exir::ValueId> returned;
+  for (const Argument& output : graph.outputs()) {
+    exir::ForEachValue(output, [&](exir::ValueId value) { returned.insert(value); });
+  }
+  std::vector<exir::ValueId> values;
+  for (NodeId node : graph.nodes()) {
+    if (!exir::HasSeveralResults(graph.node(node))) continue;
+    for (exir::ValueId value : graph.node(node).results()) {
+      if (!graph.value(value).users.empty() || returned.contains(value)) values.push_back(value);
+    }
+  }
+  return values;
+}
+
 class SupportPartitioner final : public exir::Partitioner {
  public:
   SupportPartitioner(const Json& round, std::string method, Proposals* proposals)
@@ -225,39 +279,48 @@ class SupportPartitioner final : public exir::Partitioner {
     exir::ProposalOptions options;
     if (round_["kind"].text() == "capability") {
       options.allow_single_node = round_["allows_single_node_partition"] == Json(true);
-      for (const Json& op : round_["non_compute_ops"].array()) {
-        options.non_compute_ops.push_back(op.text());
-      }
-      for (const Json& op : round_["allowed_single_node_partition_ops"].array()) {
-        options.allowed_single_node_ops.push_back(op.text());
-      }
+      options.non_compute_ops = ReadQualifiedNames(round_["non_compute_ops"]);
+      options.allowed_single_node_ops =
+          ReadQualifiedNames(round_["allowed_single_node_partition_ops"]);
     }
     int64_t base = 0;
     for (const auto& [path, id] : PathsOf(program)) {
       const Graph& graph = program.graphs[id];
       std::vector<std::vector<NodeId>> groups;
       std::set<NodeId> grouped;
+      const std::vector<exir::ValueId> getitems = GetitemsOf(graph);
+      std::set<exir::ValueId> grouped_results;
       for (const Json& group : round_["groups"].array()) {
         if (group.array().empty() || JoinPath(group.array()[0]["graph"]) != path) continue;
         groups.emplace_back();
         for (const Json& place : group.array()) {
+          if (place["op"].text() == "getitem") {
+            const auto nth = static_cast<size_t>(place["occurrence"].number());
+            if (nth < getitems.size()) grouped_results.insert(getitems[nth]);
+            continue;
+          }
           ABSL_ASSIGN_OR_RETURN(const auto found, FindNode(program, place));
           groups.back().push_back(found.second);
           grouped.insert(found.second);
         }
       }
       const auto supported = [&](NodeId node) {
-        return grouped.contains(node) || ops_.contains(OpName(graph.node(node)));
+        return grouped.contains(node) ||
+               (ops_.contains(OpName(graph.node(node))) && !IsNumberOfBody(graph.node(node)));
+      };
+      options.supports_result = [&](exir::ValueId value) {
+        return ops_.contains("getitem") || grouped_results.contains(value);
       };
       std::vector<exir::PartitionProposal> proposals;
       if (round_["kind"].text() == "groups") {
-        ABSL_ASSIGN_OR_RETURN(proposals, exir::ProposeGroupedPartitions(graph, groups, supported));
+        ABSL_ASSIGN_OR_RETURN(proposals,
+                              exir::ProposeGroupedPartitions(graph, groups, supported, options));
       } else {
         proposals = exir::ProposePartitions(graph, supported, options);
       }
       std::map<std::string, int64_t> count;
       std::map<NodeId, Json> place;
-      for (NodeId node : graph.nodes()) {
+      for (NodeId node : NodesOf(graph)) {
         const std::string op = OpName(graph.node(node));
         place[node] = Json::Object{{"op", op}, {"occurrence", count[op]++}};
       }

@@ -27,6 +27,18 @@ bool IsDelegateCall(const Node& node) {
   return node.target->name() == "higher_order.executorch_call_delegate";
 }
 
+// The tensor of IsNumberOfBody().
+exir::ConstantTensor NumberOf(const Node& node) {
+  const DType dtype = *node.arguments[2].get_if<DType>();
+  const Argument& number = node.arguments[1];
+  const double* real = number.get_if<double>();
+  const int64_t* integer = number.get_if<int64_t>();
+  const bool* truth = number.get_if<bool>();
+  const int64_t whole = integer != nullptr ? *integer : truth != nullptr && *truth ? 1 : 0;
+  if (!IsFloatingPoint(dtype)) return exir::ConstantTensor::ScalarInt(dtype, whole);
+  return exir::ConstantTensor::Scalar(dtype, real != nullptr ? *real : static_cast<double>(whole));
+}
+
 std::vector<GraphId> BodiesOf(const Node& node) {
   std::vector<GraphId> bodies;
   for (const Argument& argument : node.arguments) {
@@ -101,13 +113,17 @@ class Builder {
       if (fqns_.contains(spec.target)) return Json::Object{{"const", spec.target}};
       const exir::ConstantTensor* tensor = program_.FindConstant(spec);
       if (tensor == nullptr) return Json::Object{{"const", "missing"}};
-      Json::Array shape;
-      for (int64_t size : tensor->sizes()) shape.push_back(size);
-      return Json::Object{{"const", Json::Object{{"sha256", TensorSha256(*tensor)},
-                                                 {"dtype", DTypeName(tensor->dtype())},
-                                                 {"shape", std::move(shape)}}}};
+      return ContentRef(*tensor);
     }
     return Json::Object{{"custom_obj", spec.target}};
+  }
+
+  static Json ContentRef(const exir::ConstantTensor& tensor) {
+    Json::Array shape;
+    for (int64_t size : tensor.sizes()) shape.push_back(size);
+    return Json::Object{{"const", Json::Object{{"sha256", TensorSha256(tensor)},
+                                               {"dtype", DTypeName(tensor.dtype())},
+                                               {"shape", std::move(shape)}}}};
   }
 
   Json Ref(const Graph& graph, ValueId value) const {
@@ -117,8 +133,7 @@ class Builder {
     const Node& node = graph.node(producer);
     const int64_t id = ids_.at(producer);
     const std::vector<ValueId> results = node.results();
-    if (IsDelegateCall(node) && results.size() == 1 &&
-        std::holds_alternative<exir::SymIntType>(graph.value(value).type)) {
+    if (IsDelegateCall(node) && results.size() == 1 && graph.value(value).tensor() == nullptr) {
       return Json::Object{{"node", id}};
     }
     const auto position = std::find(results.begin(), results.end(), value) - results.begin();
@@ -231,6 +246,10 @@ class Builder {
     std::map<std::string, int> count;
     for (NodeId node_id : graph.nodes()) {
       const Node& node = graph.node(node_id);
+      if (IsNumberOfBody(node)) {
+        inputs_[node.results()[0]] = ContentRef(NumberOf(node));
+        continue;
+      }
       const auto own = static_cast<int64_t>(ids_.size());
       const std::string op = OpName(node);
       Json::Object entry = {{"id", own}, {"op", op}};
@@ -496,8 +515,27 @@ GraphPaths PathsOf(const ExportedProgram& program) {
   return paths;
 }
 
-NodeId FindOccurrence(const Graph& graph, std::string_view op, int64_t occurrence) {
+bool IsNumberOfBody(const Node& node) {
+  if (!node.name.starts_with("scalar") || node.target->name() != "aten.full.default" ||
+      node.arguments.size() < 3 || node.results().size() != 1 || !node.arguments[2].is<DType>()) {
+    return false;
+  }
+  const auto* sizes = node.arguments[0].get_if<Argument::List>();
+  const Argument& number = node.arguments[1];
+  return sizes != nullptr && sizes->empty() &&
+         (number.is<double>() || number.is<int64_t>() || number.is<bool>());
+}
+
+std::vector<NodeId> NodesOf(const Graph& graph) {
+  std::vector<NodeId> nodes;
   for (NodeId node : graph.nodes()) {
+    if (!IsNumberOfBody(graph.node(node))) nodes.push_back(node);
+  }
+  return nodes;
+}
+
+NodeId FindOccurrence(const Graph& graph, std::string_view op, int64_t occurrence) {
+  for (NodeId node : NodesOf(graph)) {
     if (OpName(graph.node(node)) == op && occurrence-- == 0) return node;
   }
   return NodeId();

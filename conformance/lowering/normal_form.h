@@ -20,6 +20,11 @@ namespace belay::conformance {
 using GraphPaths = std::vector<std::pair<std::string, exir::GraphId>>;
 // All graphs, depth first.
 GraphPaths PathsOf(const exir::ExportedProgram& program);
+// Whether a node makes the tensor of a number in a body. In ExecuTorch it is an attribute of the
+// body, so it is a constant here and none of the nodes.
+bool IsNumberOfBody(const exir::Node& node);
+// All others, in order.
+std::vector<exir::NodeId> NodesOf(const exir::Graph& graph);
 // The node that is the n-th of its operator in its graph; invalid when there is none.
 exir::NodeId FindOccurrence(const exir::Graph& graph, std::string_view op, int64_t occurrence);
 // As the cases name operators: "aten.add.Tensor", "cond", "executorch_call_delegate".

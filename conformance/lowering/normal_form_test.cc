@@ -1,0 +1,81 @@
+#include "conformance/lowering/normal_form.h"
+
+#include <memory>
+#include <string>
+
+#include "exir/ops/standard_ops.h"
+#include "exir/testing/programs.h"
+#include "gtest/gtest.h"
+#include "runtime/core/testing.h"
+
+namespace belay::conformance {
+namespace {
+
+class NormalFormTest : public ::testing::Test {
+ protected:
+  void SetUp() override { ASSERT_OK_AND_ASSIGN(ops_, exir::CreateStandardOps()); }
+  exir::ExportedProgram Parse(std::string_view text) { return exir::ParseOrDie(text, *ops_); }
+  static NormalForm Form(const exir::ExportedProgram& program) {
+    return ToNormalForm(program, {}, [](const exir::LoweredBackendModule*) { return int64_t{0}; });
+  }
+
+  std::unique_ptr<exir::OpRegistry> ops_;
+};
+
+TEST_F(NormalFormTest, NumbersOfBodiesAreConstantsAndNoNodes) {
+  const exir::ExportedProgram program = Parse(R"(program edge {
+    graph(%p: b8[] user_input, %x: f32[2] user_input) {
+      %c: f32[2] = higher_order.cond(%p, graph#1, graph#2, [%x])
+      return (%c user_output)
+    }
+    graph t(%y: f32[2]) {
+      %scalar: f32[] = edge.aten.full.default([], 2.5, dtype=dtype:f32)
+      %full: f32[] = edge.aten.full.default([], 2.5, dtype=dtype:f32)
+      %a: f32[2] = edge.aten.mul.Tensor(%y, %scalar)
+      %b: f32[2] = edge.aten.mul.Tensor(%a, %full)
+      return (%b)
+    }
+    graph f(%y: f32[2]) { return (%y) }
+  })");
+  const exir::Graph& body = program.graphs[exir::GraphId(1)];
+  EXPECT_EQ(NodesOf(body).size(), 3u);
+  EXPECT_EQ(FindOccurrence(body, "aten.full.default", 0), body.next(body.first()));
+  const NormalForm form = Form(program);
+  ASSERT_EQ(form.graphs.size(), 3u);
+  const Json::Array& entries = form.graphs[1].second;
+  ASSERT_EQ(entries.size(), 5u);  // %y, full, mul, mul, output
+  EXPECT_EQ(entries[1]["op"].text(), "aten.full.default");
+  EXPECT_EQ(entries[1]["id"].number(), 0);
+  const Json& number = entries[2]["args"].array().at(1)["const"];
+  const float value = 2.5F;
+  EXPECT_EQ(number["sha256"].text(),
+            Sha256({reinterpret_cast<const std::byte*>(&value), sizeof(value)}));
+  EXPECT_EQ(number["dtype"].text(), "float32");
+  EXPECT_TRUE(number["shape"].array().empty());
+  EXPECT_EQ(entries[3]["args"].array().at(1)["node"].number(), 0);
+}
+
+TEST_F(NormalFormTest, OnlyResultOfADelegateThatIsNoTensorHasNoNumber) {
+  const auto value = [&](std::string_view type) {
+    const exir::ExportedProgram program = Parse(absl::StrCat(R"(program edge {
+      ranges { s0: [1, 8] }
+      graph(%n: symint(s0) user_input) {
+        %r: )",
+                                                             type, R"( =
+            higher_order.executorch_call_delegate(module#0, %n)
+        return (%r user_output)
+      }
+      module#0 backend "b" specs [] { program edge {
+        ranges { s0: [1, 8] }
+        graph(%n: symint(s0) user_input) { return (%n user_output) } } }
+    })"));
+    const NormalForm form = Form(program);
+    return form.graphs[0].second.back()["outputs"].array().at(0)["value"].Dump();
+  };
+  EXPECT_EQ(value("symint(s0)"), R"({"node":0})");
+  EXPECT_EQ(value("symfloat(2.5)"), R"({"node":0})");
+  EXPECT_EQ(value("f32[2]"), R"({"node":0,"out":0})");
+}
+
+}  // namespace
+}  // namespace belay::conformance
