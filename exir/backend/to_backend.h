@@ -73,8 +73,8 @@ absl::StatusOr<MethodPrograms> ToBackend(const MethodPrograms& methods,
                                          const BackendSet& backends,
                                          const ToBackendOptions& options = {});
 
-// The named data of all delegates that the methods call, equal bytes once, in the order of the calls
-// in the top graph and then in the bodies, depth first (lowering.md row 47).
+// The named data of all delegates that the methods call, equal bytes once, in the order of the
+// calls in the top graph and then in the bodies, depth first (lowering.md row 47).
 //   kAlreadyExists  two delegates store different bytes under one key; names the method and the
 //   backend
 //                   of the later
