@@ -222,10 +222,10 @@ TEST(GroupsTest, GroupThatIsNotConvexIsGivenUp) {
 }
 
 TEST(GroupsTest, GroupMayHoldANodeAndThoseThatTakeItsResults) {
-  const ExportedProgram program =
-      Parse(R"(%v: f32[2], %i: f32[1], %j: f32[1] = edge.aten.native_layer_norm.default(%x, [2], none, none, 1e-05) name="t"
+  const ExportedProgram program = Parse(
+      R"(%v: f32[2], %i: f32[1], %j: f32[1] = edge.aten.native_layer_norm.default(%x, [2], none, none, 1e-05) name="t"
       %r: f32[2] = edge.aten.relu.default(%v))",
-            "%r user_output");
+      "%r user_output");
   const Graph& graph = program.top();
   for (const bool results : {false, true}) {
     ProposalOptions options;
