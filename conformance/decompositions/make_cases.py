@@ -384,6 +384,46 @@ MORE["fft_irfft.default"].append(((T(3, 4),), {}))
 MORE["fft_fftshift.default"] = [((T(5),), {}), ((T(2, 5), [1]), {})]
 MORE["fft_ifftshift.default"] = [((T(5),), {}), ((T(4, 3), [0]), {})]
 
+
+
+def N(*v, dtype=torch.int32):
+    return torch.tensor(v, dtype=dtype)
+
+
+U8 = torch.uint8
+Z = torch.tensor([[1 + 2j, 3 - 1j, 2j], [2, 1j, 1]], dtype=C64)
+BATCH = torch.arange(8, dtype=torch.int32).view(2, 2, 2)
+HALVES = torch.tensor([-1.4, -0.3, 0.2, 0.7, 1.3, 0.05, -0.9, 2.1], dtype=torch.bfloat16)
+EXTRA = {  # of other dtypes and at the edges; they come after the others
+    "dot.default": [((N(200, 3, 5, dtype=U8), N(2, 100, 7, dtype=U8)), {}), ((N(2, 3), N(-4, 5)), {})],
+    "vdot.default": [((N(200, 3, dtype=U8), N(2, 100, dtype=U8)), {})],
+    "mv.default": [((BATCH[0], N(2, 3)), {}), ((BATCH[1].to(U8) * 30, N(9, 7, dtype=U8)), {})],
+    "matmul.default": [((N(2, 3), N(4, 5)), {}), ((BATCH[1], N(4, 5)), {})],
+    "baddbmm.default": [((BATCH, BATCH, BATCH), {"beta": 2.7, "alpha": -1.6}), ((BATCH.to(U8),) * 3, {"beta": -1, "alpha": 0.5})],
+    "addbmm.default": [((BATCH[0], BATCH, BATCH), {"beta": 2.7, "alpha": 1.6})],
+    "addmv.default": [((N(3, 4), BATCH[1], N(1, 2)), {"beta": 0.9, "alpha": 2.9}), ((N(3, 4, dtype=U8), BATCH[1].to(U8), N(1, 2, dtype=U8)), {})],
+    "addr.default": [((BATCH[0] > 1, N(1, 0) > 0, N(1, 1) > 0), {}),
+                     ((BATCH[0] > 1, N(1, 0) > 0, N(1, 1) > 0), {"beta": False, "alpha": 3})],
+    "linalg_vander.default": [((N(1, 2, 3, dtype=U8),), {"N": 9}), ((N(2, -3),), {"N": 22})],
+    "take_along_dim.default": [((T(2, 3), I(-1, -3).view(2, 1), 1), {}), ((T(2, 3), I(0, -2, 1).view(1, 3), 0), {})],
+    "diff.default": [((T(2, 3), 0, -1, T(2, 1), T(2, 1)), {})],
+    "cov.default": [((Z,), {}), ((Z[0],), {})],
+    "corrcoef.default": [((Z,), {})],
+    "linspace.default": [((4.3, 1, 50), {"dtype": U8}), ((-4.3, 4.9, 12), {"dtype": torch.int32}), ((-1, 5, 3), {"dtype": U8})],
+    "logspace.default": [((0.7, 2.9, 5, 2.7), {"dtype": torch.int64})],
+    "histc.default": [((HALVES, 5), {}), ((HALVES, 7, -1, 1), {}), ((HALVES.half(), 7, -1, 1), {}), ((HALVES[:1], 3), {})],
+    "lerp.Scalar": [((Z, Z * 3, w), {}) for w in (0.25 + 1j, 0.1 + 0.1j)],
+    "isreal.default": [((torch.tensor([1 + 1j, 2, complex(1, np.nan), complex(np.nan, -0.0)], dtype=C64),), {})],
+    "index_reduce.default": [((torch.tensor(3.0), 0, I(0), torch.tensor(5.0), r), {"include_self": i})
+                             for r, i in (("prod", True), ("mean", False))],
+    "linalg_pinv.rcond_tensor": [((torch.ones(0, 3, 2, 5), torch.ones(0)), {})],
+    "segment_reduce.default": [((torch.arange(10.0).view(5, 2) + 1, r), {"lengths": I(1, 0, 2, 0), "unsafe": True, "initial": 1.0})
+                               for r in ("prod", "mean")],
+}
+for name in ("trapezoid", "cumulative_trapezoid"):
+    EXTRA[name + ".x"] = [((T(3), N(200, 100, 244, dtype=U8)), {}), ((N(200, 100, 244, dtype=U8),) * 2, {})]
+    EXTRA[name + ".dx"] = [((N(200, 100, 244, dtype=U8),), {}), ((N(1, 100, 243),), {"dx": 2})]
+
 # What the decomposition does not cover on purpose, random operators, and what has no stable result.
 SKIP = re.compile(r"rand|alpha_dropout|feature_dropout|bernoulli|normal|multinomial|rrelu|empty|new_empty|exponential")
 
@@ -434,6 +474,12 @@ def call(op, args, kwargs):
     return case
 
 
+def append(cases, case):
+    case["id"] = "%d" % len(cases)
+    case.update(check="values", rtol=1e-4, atol=1e-5, tags=[])
+    cases.append(case)
+
+
 def main():
     db = database()
     wanted = set(sys.argv[1:])
@@ -460,9 +506,9 @@ def main():
             if shape in seen or (len(case["args"]) and sum(k == kind for k in seen) > 1):
                 continue
             seen.add(shape)
-            case["id"] = "%d" % len(cases)
-            case.update(check="values", rtol=1e-4, atol=1e-5, tags=[])
-            cases.append(case)
+            append(cases, case)
+        for args, kwargs in EXTRA.get(name, []):
+            append(cases, call(op, args, kwargs))
         if not cases:
             without.append(name)
             continue

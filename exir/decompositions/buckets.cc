@@ -153,15 +153,19 @@ std::vector<Argument> SegmentReduce(OpBuilder& b, const OpCall& c) {
   Argument segment =
       b.Call("aten.searchsorted.Tensor", {ends, Arange(b, sizes[0])}, {{"right", true}});
   std::vector<SymInt> column(sizes.size(), SymInt(1)), out = sizes;
-  out[0] = b.size(ends, 0);
+  const SymInt segments = b.size(ends, 0);
+  // Unchecked lengths may leave rows over.
+  const bool rest = c.Bool("unsafe");
+  out[0] = rest ? segments + SymInt(1) : segments;
   column[0] = sizes[0];
   segment = Expand(b, Reshape(b, segment, column), sizes);
   const bool started = !c.IsNone("initial");
   const OpArgument start = started ? OpArgument(c.Double("initial")) : OpArgument(kind->start);
   Argument result = b.Call("aten.scatter_reduce.two", {Full(b, out, start, dtype), 0, segment, data,
                                                        std::string(kind->scatter)});
+  if (rest) result = Clone(b, Slice(b, result, 0, 0, segments));
   if (reduce == "mean") {
-    column[0] = out[0];
+    column[0] = segments;
     const Argument count = Reshape(b, lengths, column);
     const Argument mean = Div(b, result, Cast(b, count, dtype));
     // Of nothing: what it starts with, if something was given.

@@ -337,7 +337,10 @@ std::vector<Argument> MatrixPower(OpBuilder& b, const OpCall& c) {
 }
 
 // x^0, x^1, … in a new last dimension.
-Argument Powers(OpBuilder& b, const Argument& x, const Argument& count) {
+Argument Powers(OpBuilder& b, const Argument& vector, const Argument& count) {
+  // Of integers as int64.
+  const bool integers = IsIntegral(b.dtype(vector), /*include_bool=*/true);
+  const Argument x = integers ? Cast(b, vector, DType::kInt64) : vector;
   const DType dtype = b.dtype(x);
   const Argument exponents = Cast(b, Arange(b, count), dtype);
   return b.Call("aten.pow.Tensor_Tensor", {Unsqueeze(b, x, -1), exponents});

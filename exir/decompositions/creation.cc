@@ -169,13 +169,20 @@ std::vector<Argument> FrequencyBins(OpBuilder& b, const OpCall& c) {
 
 // --- Even steps ---
 
+// In what PyTorch computes numbers of this dtype.
+DType StepDtype(DType dtype) {
+  return IsIntegral(dtype, true) ? DType::kFloat64 : ComputeDtype(dtype);
+}
 // `steps` numbers from `start` to `end`, computed from the nearer end. Either may be a tensor
-// without dimensions.
-Argument LinearSteps(OpBuilder& b, const OpCall& c, DType compute) {
+// without dimensions. Integers run from an integer to an integer.
+Argument LinearSteps(OpBuilder& b, const OpCall& c, DType dtype) {
+  const DType compute = StepDtype(dtype);
   const int64_t steps = c.Int("steps");
   if (steps < 0) b.Invalid("linspace: the number of steps is negative");
   const auto value = [&](std::string_view name) {
-    return b.IsTensor(c[name]) ? Cast(b, c[name], compute) : c[name];
+    if (!b.IsTensor(c[name])) return NumberIn(b, c[name], dtype);
+    const bool integers = IsIntegral(dtype, /*include_bool=*/true);
+    return Cast(b, integers ? Cast(b, c[name], dtype) : c[name], compute);
   };
   const Argument start = value("start"), end = value("end");
   if (!b.ok()) return Argument();
@@ -188,7 +195,11 @@ Argument LinearSteps(OpBuilder& b, const OpCall& c, DType compute) {
   const Argument rest = NumberMinus(b, steps - 1, index);
   const Argument first_half = Binary(b, "lt", index, static_cast<double>(steps) / 2);
   if (!b.IsTensor(start) && !b.IsTensor(end)) {
-    const double from = c.Double("start"), to = c.Double("end");
+    const auto real = [](const Argument& number, double otherwise) {
+      const int64_t* integer = number.get_if<int64_t>();
+      return integer == nullptr ? otherwise : static_cast<double>(*integer);
+    };
+    const double from = real(start, c.Double("start")), to = real(end, c.Double("end"));
     const double step = (to - from) / static_cast<double>(steps - 1);
     return Where(b, first_half, Add(b, Mul(b, index, step), from),
                  NumberMinus(b, to, Mul(b, rest, step)));
@@ -200,17 +211,13 @@ Argument LinearSteps(OpBuilder& b, const OpCall& c, DType compute) {
   const Argument step = Div(b, Sub(b, to, from), steps - 1);
   return Where(b, first_half, Add(b, Mul(b, index, step), from), Sub(b, to, Mul(b, rest, step)));
 }
-// In what PyTorch computes numbers of this dtype.
-DType StepDtype(DType dtype) {
-  return IsIntegral(dtype, true) ? DType::kFloat64 : ComputeDtype(dtype);
-}
 std::vector<Argument> LinSpace(OpBuilder& b, const OpCall& c) {
   const DType dtype = c.DtypeOr("dtype", DType::kFloat32);
-  return {Cast(b, LinearSteps(b, c, StepDtype(dtype)), dtype)};
+  return {Cast(b, LinearSteps(b, c, dtype), dtype)};
 }
 std::vector<Argument> LogSpace(OpBuilder& b, const OpCall& c) {
   const DType dtype = c.DtypeOr("dtype", DType::kFloat32);
-  const Argument exponents = LinearSteps(b, c, StepDtype(dtype));
+  const Argument exponents = LinearSteps(b, c, dtype);
   return {Cast(b, b.Call("aten.pow.Scalar", {c["base"], exponents}), dtype)};
 }
 

@@ -109,6 +109,24 @@ TEST(IndexingValuesTest, Fills) {
                {x, I({3}, {1, 1, 0}), F({2, 3}, {1, 1, 1, 0, 0, 2})}, {F({2, 2}, {3, 6, 7, 4})});
 }
 
+TEST(IndexingValuesTest, ReducesANumberByANumberOnly) {
+  ExpectValues("aten.index_reduce.default(%a, 0, %b, %c, \"amax\")",
+               {F({}, {3}), I({1}, {0}), F({}, {5})}, {F({}, {5})});
+  ExpectDecompositionError("aten.index_reduce.default(%a, 0, %b, %c, \"amax\")",
+                           {F({}, {3}), I({1}, {0}), F({1}, {5})}, {F({}, {0})},
+                           absl::StatusCode::kInvalidArgument, "the source has dimensions");
+}
+
+TEST(CreationValuesTest, IntegersRunFromAnIntegerToAnInteger) {
+  ExpectValues("aten.linspace.default(-4.75, 4.75, 5, dtype=dtype:i64)", {},
+               {I({5}, {-4, -2, 0, 2, 4})});
+  ExpectValues("aten.linspace.Tensor_Scalar(%a, 4.75, 5, dtype=dtype:i64)", {F({}, {-4.75})},
+               {I({5}, {-4, -2, 0, 2, 4})});
+  ExpectDecompositionError("aten.linspace.default(0, 1e30, 2, dtype=dtype:i64)", {},
+                           {I({2}, {0, 0})}, absl::StatusCode::kInvalidArgument,
+                           "does not fit into int64");
+}
+
 TEST(IndexingValuesTest, PositionsThroughAllDimensions) {
   const Values x = F({2, 2}, {1, 2, 3, 4});
   ExpectValues("aten.take.default(%a, %b)", {x, I({1, 2}, {3, 0})}, {F({1, 2}, {4, 1})});

@@ -45,6 +45,9 @@ std::vector<Argument> IndexAdd(OpBuilder& b, const OpCall& c) {
 }
 std::vector<Argument> IndexFill(OpBuilder& b, const OpCall& c) {
   const Argument& value = c["value"];
+  if (b.IsTensor(value) && IsComplex(b.dtype(value)) && !IsComplex(b.dtype(c["self"]))) {
+    b.Invalid("index_fill: a complex value of real numbers");
+  }
   return {PutSlices(b, c,
                     b.IsTensor(value) ? Cast(b, value, b.dtype(c["self"]))
                                       : ScalarTensor(b, value, b.dtype(c["self"])),
@@ -84,7 +87,9 @@ std::vector<Argument> TakeAlongDim(OpBuilder& b, const OpCall& c) {
   }
   if (!(from == b.sizes(self))) self = Expand(b, self, from);
   if (!(to == b.sizes(indices))) indices = Expand(b, indices, to);
-  return {b.Call("aten.gather.default", {self, dim, indices})};
+  // Positions count modulo the size.
+  const Argument wrapped = Binary(b, "remainder", indices, b.Size(from[dim]));
+  return {b.Call("aten.gather.default", {self, dim, wrapped})};
 }
 
 // --- Indices in range ---
@@ -176,16 +181,23 @@ std::vector<Argument> NonzeroStatic(OpBuilder& b, const OpCall& c) {
 }
 
 std::vector<Argument> IndexReduce(OpBuilder& b, const OpCall& c) {
-  const Argument &self = c["self"], &source = c["source"];
-  const int64_t rank = b.rank(self), dim = b.WrapDim(c.Int("dim"), rank);
-  if (rank == 0) b.Unsupported("index_reduce of a tensor without dimensions");
+  Argument self = c["self"], source = c["source"];
+  const bool scalar = b.rank(self) == 0;
+  const int64_t dim = b.WrapDim(c.Int("dim"), b.rank(self));
+  if (scalar && b.rank(source) != 0) b.Invalid("index_reduce: the source has dimensions");
   if (!b.ok()) return {};
+  if (scalar) {
+    self = Reshape(b, self, {1});
+    source = Reshape(b, source, {1});
+  }
+  const int64_t rank = b.rank(self);
   std::vector<SymInt> line(static_cast<size_t>(rank), SymInt(1));
   line[dim] = b.size(source, dim);
   const Argument index = Expand(b, Reshape(b, c["index"], line), b.sizes(source));
-  return {b.Call("aten.scatter_reduce.two",
-                 {self, dim, Cast(b, index, DType::kInt64), source, c["reduce"]},
-                 {{"include_self", c["include_self"]}})};
+  const Argument result = b.Call("aten.scatter_reduce.two",
+                                 {self, dim, Cast(b, index, DType::kInt64), source, c["reduce"]},
+                                 {{"include_self", c["include_self"]}});
+  return {scalar ? Reshape(b, result, std::vector<int64_t>()) : result};
 }
 
 std::vector<Argument> BucketOfNumber(OpBuilder& b, const OpCall& c) {

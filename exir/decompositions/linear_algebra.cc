@@ -40,15 +40,22 @@ std::vector<Argument> Linear(OpBuilder& b, const OpCall& c) {
   return {b.Call("aten.view.default", {result, sizes})};
 }
 
+// The sum in x's own dtype, integers too.
+Argument SumKept(OpBuilder& b, const Argument& x, const std::vector<int64_t>& dims) {
+  const DType dtype = b.dtype(x);
+  if (!IsIntegral(dtype, /*include_bool=*/true)) return Sum(b, x, dims);
+  return b.Call("aten.sum.dim_IntList", {x, dims}, {{"dtype", dtype}});
+}
+
 std::vector<Argument> Dot(OpBuilder& b, const OpCall& c) {
   Argument x = c["self"];
   const bool conjugates = c.op()->op() == "vdot" && IsComplex(b.dtype(x));
   if (conjugates) x = b.Call("aten._conj_physical.default", {x});
-  return {SumAll(b, Mul(b, x, c.arguments()[1]))};
+  return {SumKept(b, Mul(b, x, c.arguments()[1]), {})};
 }
 
 std::vector<Argument> MatrixVector(OpBuilder& b, const OpCall& c) {
-  return {Sum(b, Mul(b, c["self"], c["vec"]), {1})};
+  return {SumKept(b, Mul(b, c["self"], c["vec"]), {1})};
 }
 
 // The batch dimensions of both, broadcast.
@@ -74,8 +81,8 @@ std::vector<Argument> MatMul(OpBuilder& b, const OpCall& c) {
   const int64_t xr = b.rank(x), yr = b.rank(y);
   if (!b.ok()) return {};
   if (xr == 0 || yr == 0) b.Invalid("matmul: an operand has no dimensions");
-  if (xr == 1 && yr == 1) return {SumAll(b, Mul(b, x, y))};
-  if (xr == 2 && yr == 1) return {Sum(b, Mul(b, x, y), {1})};
+  if (xr == 1 && yr == 1) return {SumKept(b, Mul(b, x, y), {})};
+  if (xr == 2 && yr == 1) return {SumKept(b, Mul(b, x, y), {1})};
   if (xr == 1 && yr == 2)
     return {Squeeze(b, b.Call("aten.mm.default", {Unsqueeze(b, x, 0), y}), 0)};
   if (xr == 2 && yr == 2) return {b.Call("aten.mm.default", {x, y})};
@@ -114,11 +121,13 @@ std::vector<Argument> Outer(OpBuilder& b, const OpCall& c) {
   return {Mul(b, Unsqueeze(b, c["self"], 1), c["vec2"])};
 }
 
-// beta * self + alpha * product
+// beta * self + alpha * product, both factors in the dtype of the product.
 Argument ScaledSum(OpBuilder& b, const OpCall& c, Argument product) {
-  if (c["alpha"] != Argument(1)) product = Mul(b, product, c["alpha"]);
-  if (c["beta"] == Argument(0) || c["beta"] == Argument(0.0)) return product;
-  const Argument self = c["beta"] == Argument(1) ? c["self"] : Mul(b, c["self"], c["beta"]);
+  const Argument alpha = NumberIn(b, c["alpha"], b.dtype(product));
+  const Argument beta = NumberIn(b, c["beta"], b.dtype(product));
+  if (alpha != Argument(1)) product = Mul(b, product, alpha);
+  if (beta == Argument(0) || beta == Argument(0.0)) return product;
+  const Argument self = beta == Argument(1) ? c["self"] : Mul(b, c["self"], beta);
   return Add(b, self, product);
 }
 
@@ -127,13 +136,31 @@ std::vector<Argument> BatchedAddMatMul(OpBuilder& b, const OpCall& c) {
 }
 std::vector<Argument> AddBatchedMatMul(OpBuilder& b, const OpCall& c) {
   const Argument product = b.Call("aten.bmm.default", {c["batch1"], c["batch2"]});
-  return {ScaledSum(b, c, Sum(b, product, {0}))};
+  return {ScaledSum(b, c, SumKept(b, product, {0}))};
 }
 std::vector<Argument> AddMatrixVector(OpBuilder& b, const OpCall& c) {
-  return {ScaledSum(b, c, Sum(b, Mul(b, c["mat"], c["vec"]), {1}))};
+  return {ScaledSum(b, c, SumKept(b, Mul(b, c["mat"], c["vec"]), {1}))};
 }
 std::vector<Argument> AddOuter(OpBuilder& b, const OpCall& c) {
-  return {ScaledSum(b, c, Mul(b, Unsqueeze(b, c["vec1"], 1), c["vec2"]))};
+  const Argument& self = c["self"];
+  const Argument product = Mul(b, Unsqueeze(b, c["vec1"], 1), c["vec2"]);
+  const DType dtype = PromotedDtype(b, self, product);
+  for (const char* name : {"beta", "alpha"}) {
+    if (c[name].is<double>() && IsIntegral(dtype, /*include_bool=*/true)) {
+      b.Invalid(absl::StrCat("addr: ", name, " of integers is no integer"));
+    }
+    if (c[name].is<bool>() && dtype != DType::kBool) {
+      b.Invalid(absl::StrCat("addr: ", name, " of numbers is a boolean"));
+    }
+  }
+  if (dtype != DType::kBool) return {ScaledSum(b, c, product)};
+  // (beta and self) or (alpha and product)
+  const auto holds = [&](const Argument& factor) {
+    return factor != Argument(0) && factor != Argument(false);
+  };
+  const Argument nothing = Full(b, BroadcastSizes(b, {self, product}), false, DType::kBool);
+  return {b.Call("aten.logical_or.default",
+                 {holds(c["beta"]) ? self : nothing, holds(c["alpha"]) ? product : nothing})};
 }
 
 // The factorization of an _ex operator, checked.

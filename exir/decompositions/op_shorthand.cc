@@ -1,5 +1,7 @@
 #include "exir/decompositions/op_shorthand.h"
 
+#include <cmath>
+#include <cstdint>
 #include <numeric>
 
 #include "runtime/core/str_cat.h"
@@ -31,6 +33,24 @@ Argument ScalarTensor(OpBuilder& b, const OpArgument& number, DType dtype) {
   return b.Call("aten.scalar_tensor.default", {number}, {{"dtype", dtype}});
 }
 
+Argument NumberIn(OpBuilder& b, const Argument& number, DType dtype) {
+  const double* real = number.get_if<double>();
+  const int64_t* integer = number.get_if<int64_t>();
+  if (!IsIntegral(dtype, /*include_bool=*/false) || (real == nullptr && integer == nullptr)) {
+    return number;
+  }
+  if (integer != nullptr && dtype == DType::kInt64) return number;
+  const double value = real != nullptr ? std::trunc(*real) : static_cast<double>(*integer);
+  const double count = std::exp2(8 * static_cast<double>(DTypeSize(dtype)));
+  const bool is_byte = dtype == DType::kUint8;
+  const double end = is_byte ? count : count / 2;
+  if (!(value < end && (is_byte ? value > -end : value >= -end))) {
+    b.Invalid(
+        absl::StrCat(real != nullptr ? *real : value, " does not fit into ", DTypeName(dtype)));
+    return number;
+  }
+  return Argument(static_cast<int64_t>(is_byte && value < 0 ? value + count : value));
+}
 Argument Where(OpBuilder& b, const Argument& condition, const OpArgument& x, const OpArgument& y) {
   const bool x_tensor = IsTensor(b, x), y_tensor = IsTensor(b, y);
   const Argument a = b.Resolve(x), c = b.Resolve(y);

@@ -38,6 +38,10 @@ Argument NumberMinus(OpBuilder& b, const OpArgument& number, const Argument& x);
 
 // A tensor without dimensions.
 Argument ScalarTensor(OpBuilder& b, const OpArgument& number, DType dtype);
+// A number as PyTorch converts it to an element: for integers what stands before the point, and
+// bytes take negative numbers modulo 256. kInvalidArgument for one that is out of range. Any other
+// argument, and a number for another dtype, is given as it is.
+Argument NumberIn(OpBuilder& b, const Argument& number, DType dtype);
 // Numbers become tensors of the other's dtype.
 Argument Where(OpBuilder& b, const Argument& condition, const OpArgument& x, const OpArgument& y);
 Argument Clamp(OpBuilder& b, const Argument& x, const OpArgument& min, const OpArgument& max);

@@ -1,6 +1,7 @@
 // Elementwise operators that are others in disguise, or a few others.
 
 #include <cmath>
+#include <complex>
 #include <cstdint>
 #include <limits>
 #include <numbers>
@@ -63,6 +64,13 @@ std::vector<Argument> Lerp(OpBuilder& b, const OpCall& c) {
   const bool tensor = b.IsTensor(weight);
   const DType dtype = tensor ? Promote(b, {&start, &end, &weight}) : Promote(b, {&start, &end});
   const Argument difference = Sub(b, end, start);
+  if (const auto* w = weight.get_if<std::complex<double>>()) {
+    if (!IsComplex(dtype)) b.Invalid("lerp: a complex weight of real numbers");
+    const Argument result = std::abs(*w) < 0.5
+                                ? Add(b, start, Mul(b, difference, weight))
+                                : Sub(b, end, Mul(b, difference, Argument(1.0 - *w)));
+    return {Cast(b, result, dtype)};
+  }
   if (!tensor) {
     const double w = c.Double("weight");
     const Argument result = std::abs(w) < 0.5 ? Add(b, start, Mul(b, difference, w))
@@ -255,7 +263,7 @@ std::vector<Argument> IsInfinity(OpBuilder& b, const OpCall& c) {
   return {Binary(b, "eq", x, kSign * kInfinity)};
 }
 std::vector<Argument> IsReal(OpBuilder& b, const OpCall& c) {
-  if (IsComplex(b.dtype(c["self"]))) b.Unsupported("isreal of complex numbers");
+  if (IsComplex(b.dtype(c["self"]))) return {Binary(b, "eq", Unary(b, "imag", c["self"]), 0)};
   return {Always(b, c["self"], true)};
 }
 

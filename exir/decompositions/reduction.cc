@@ -137,7 +137,9 @@ Argument Covariance(OpBuilder& b, const Argument& self, const OpArgument& correc
   if (!count.has_value() || less == nullptr) b.Unsupported("cov: an unknown number of columns");
   if (!b.ok()) return Argument();
   const Argument centred = Sub(b, x, Mean(b, x, {1}, true));
-  const Argument products = b.Call("aten.mm.default", {centred, Transpose(b, centred, 0, 1)});
+  const Argument conjugate =
+      IsComplex(b.dtype(x)) ? b.Call("aten._conj_physical.default", {centred}) : centred;
+  const Argument products = b.Call("aten.mm.default", {centred, Transpose(b, conjugate, 0, 1)});
   const Argument result =
       Div(b, products, static_cast<double>(std::max<int64_t>(*count - *less, 0)));
   // Of one variable the result is a number.
@@ -150,9 +152,14 @@ std::vector<Argument> Cov(OpBuilder& b, const OpCall& c) {
 std::vector<Argument> Corrcoef(OpBuilder& b, const OpCall& c) {
   const Argument cov = Covariance(b, c["self"], 1, Argument(), Argument());
   if (b.rank(cov) == 0) return {Div(b, cov, cov)};
-  const Argument deviation = Unary(b, "sqrt", b.Call("aten.diagonal.default", {cov}));
+  const bool complex = IsComplex(b.dtype(cov));
+  const Argument variance = b.Call("aten.diagonal.default", {cov});
+  const Argument deviation = Unary(b, "sqrt", complex ? Unary(b, "real", variance) : variance);
   const Argument rows = Div(b, cov, Unsqueeze(b, deviation, 1));
-  return {Clamp(b, Div(b, rows, Unsqueeze(b, deviation, 0)), -1, 1)};
+  const Argument result = Div(b, rows, Unsqueeze(b, deviation, 0));
+  if (!complex) return {Clamp(b, result, -1, 1)};
+  const Argument parts = Clamp(b, Unary(b, "view_as_real", result), -1, 1);
+  return {Unary(b, "view_as_complex", parts)};
 }
 
 // --- Order ---
@@ -340,12 +347,9 @@ std::vector<Argument> Histogram(OpBuilder& b, const OpCall& c) {
     from = Where(b, same, Sub(b, from, 1), from);
     to = Where(b, same, Add(b, to, 1), to);
   }
-  const Argument step = Div(b, Sub(b, to, from), bins);
-  const Argument edges = Cat(
-      b, {Add(b, Mul(b, Cast(b, Arange(b, SymInt(bins)), dtype), step), from), Unsqueeze(b, to, 0)},
-      0);
-  const Argument place =
-      Sub(b, b.Call("aten.searchsorted.Tensor", {edges, x}, {{"right", true}}), 1);
+  // Each step rounds to the elements' dtype, as PyTorch's do.
+  const Argument scaled = Mul(b, Sub(b, x, from), ScalarTensor(b, bins, dtype));
+  const Argument place = Cast(b, Div(b, scaled, Sub(b, to, from)), DType::kInt64);
   const Argument inside = b.Call("aten.logical_and.default", {b.Call("aten.ge.Tensor", {x, from}),
                                                               b.Call("aten.le.Tensor", {x, to})});
   return {b.Call("aten.index_put.default", {Full(b, {SymInt(bins)}, 0, dtype),
@@ -356,15 +360,18 @@ std::vector<Argument> Histogram(OpBuilder& b, const OpCall& c) {
 // --- Differences and areas ---
 
 std::vector<Argument> Diff(OpBuilder& b, const OpCall& c) {
-  const int64_t dim = b.WrapDim(c.Int("dim"), b.rank(c["self"]));
+  const Argument& self = c["self"];
+  const int64_t dim = b.WrapDim(c.Int("dim"), b.rank(self));
+  const int64_t n = c.Int("n");
+  if (b.rank(self) == 0) b.Invalid("diff: the input has no dimensions");
+  if (n < 0 || n > 1024) b.Invalid(absl::StrCat("diff: n is ", n));
+  if (!b.ok()) return {};
+  if (n == 0) return {Clone(b, self)};
   std::vector<Argument> parts;
   if (!c.IsNone("prepend")) parts.push_back(c["prepend"]);
-  parts.push_back(c["self"]);
+  parts.push_back(self);
   if (!c.IsNone("append")) parts.push_back(c["append"]);
   Argument x = parts.size() == 1 ? parts[0] : Cat(b, parts, dim);
-  const int64_t n = c.Int("n");
-  if (n > 1024) b.Invalid(absl::StrCat("diff: n is ", n));
-  if (n == 0) return {Clone(b, x)};
   for (int64_t i = 0; i < n && b.ok(); ++i) {
     const SymInt length = b.size(x, dim);
     const Argument later = Slice(b, x, dim, 1, length);
@@ -380,11 +387,18 @@ template <bool kCumulative>
 std::vector<Argument> Trapezoid(OpBuilder& b, const OpCall& c) {
   const Argument& y = c["y"];
   const int64_t dim = b.WrapDim(c.Int("dim"), b.rank(y));
+  if (!b.ok()) return {};
+  if (!kCumulative && !Has(c, "x") && b.rank(y) > 0 && b.Range(b.size(y, dim)).min > 0) {
+    // Of even strips: everything but half of the ends.
+    const Argument ends = Add(b, Select(b, y, dim, 0), Select(b, y, dim, -1));
+    return {Mul(b, Sub(b, Sum(b, y, {dim}), Mul(b, ends, 0.5)), c["dx"])};
+  }
   const auto later = [&](const Argument& v, int64_t d) { return Slice(b, v, d, 1, b.size(v, d)); };
   const auto earlier = [&](const Argument& v, int64_t d) {
     return Slice(b, v, d, 0, b.size(v, d) - SymInt(1));
   };
-  Argument strips = Mul(b, Add(b, later(y, dim), earlier(y, dim)), 0.5);
+  // Halved at the end: integers stay integers, as narrow as they are, until then.
+  Argument strips = Add(b, later(y, dim), earlier(y, dim));
   if (Has(c, "x")) {
     Argument x = c["x"];
     if (b.rank(x) == 1 && b.rank(y) > 1) {
@@ -398,7 +412,8 @@ std::vector<Argument> Trapezoid(OpBuilder& b, const OpCall& c) {
   } else {
     strips = Mul(b, strips, c["dx"]);
   }
-  return {kCumulative ? b.Call("aten.cumsum.default", {strips, dim}) : Sum(b, strips, {dim})};
+  return {Div(b, kCumulative ? b.Call("aten.cumsum.default", {strips, dim}) : Sum(b, strips, {dim}),
+              2.0)};
 }
 
 constexpr Decomposition kDecompositions[] = {

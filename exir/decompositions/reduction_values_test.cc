@@ -134,6 +134,19 @@ TEST(ReductionValuesTest, DifferencesAndAreas) {
   ExpectValues("aten.cumulative_trapezoid.dx(%a)", {y}, {F({3}, {2, 4.5, 8.5})}, numbers);
   ExpectValues("aten.cumulative_trapezoid.x(%a, %b, dim=0)",
                {F({2, 2}, {1, 2, 3, 4}), F({2}, {0, 2})}, {F({1, 2}, {4, 6})}, numbers);
+  ExpectDecompositionError("aten.diff.default(%a, -1)", {y}, {y},
+                           absl::StatusCode::kInvalidArgument, "n is -1");
+  ExpectDecompositionError("aten.diff.default(%a)", {F({}, {1})}, {F({}, {0})},
+                           absl::StatusCode::kInvalidArgument, "no dimensions");
+}
+
+TEST(LinearAlgebraValuesTest, FactorsOfIntegersAreIntegers) {
+  const Values x = I({2}, {1, 2}), y = I({2, 2}, {1, 2, 3, 4});
+  ExpectValues("aten.addmv.default(%a, %b, %a, beta=2.75, alpha=-1.5)", {x, y}, {I({2}, {-3, -7})});
+  ExpectDecompositionError("aten.addr.default(%b, %a, %a, beta=0.5)", {x, y}, {y},
+                           absl::StatusCode::kInvalidArgument, "beta of integers is no integer");
+  ExpectDecompositionError("aten.addr.default(%b, %a, %a, alpha=true)", {x, y}, {y},
+                           absl::StatusCode::kInvalidArgument, "alpha of numbers is a boolean");
 }
 
 }  // namespace
