@@ -155,6 +155,15 @@ TEST_F(PointwiseTest, ErrorsNameTheArgument) {
               HasSubstr("argument 'other'"));
   EXPECT_THAT(InferTensor("aten.add.Tensor", {F32({2}), MetaValue()}),
               HasSubstr("argument 'other'"));
+  EXPECT_THAT(InferTensor("aten.polygamma.default", {SymExpr(-1), F32({2})}),
+              HasSubstr("argument 'n': expected none below 0, came -1"));
+}
+
+TEST_F(PointwiseTest, NextAfterKeepsHalfPrecision) {
+  const TensorMeta half = TensorMeta::Contiguous(DType::kFloat16, {2});
+  const TensorMeta brain = TensorMeta::Contiguous(DType::kBFloat16, {2});
+  EXPECT_EQ(InferTensor("aten.nextafter.default", {half, half}), "f16[2]");
+  EXPECT_EQ(InferTensor("aten.nextafter.default", {half, brain}), "f32[2]");
 }
 
 TEST_F(PointwiseTest, GluHalvesASymbolicDimension) {

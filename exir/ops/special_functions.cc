@@ -6,6 +6,7 @@
 #include "exir/ops/pointwise.h"
 #include "exir/ops/pointwise_layout.h"
 #include "runtime/core/status_macros.h"
+#include "runtime/core/str_cat.h"
 
 namespace belay::exir {
 namespace {
@@ -21,7 +22,6 @@ constexpr OpDef OfTwo(std::string_view schema, MetaFn meta, Tolerance tolerance 
                       Domain domain = {}) {
   return {schema, meta, kPointwise, "", tolerance, domain};
 }
-constexpr PromotionRule kWideFloatRule = {DTypeSet{DType::kFloat32, DType::kFloat64}};
 constexpr MetaFn kSameReal = &InferBinary<kOrderedRule>;
 constexpr MetaFn kSameInteger = &InferBinary<kIntegerRule>;
 constexpr MetaFn kSameFloat = &InferBinary<kFloatOnlyRule>;
@@ -40,6 +40,15 @@ absl::Status FrexpMeta(MetaContext& context) {
   return absl::OkStatus();
 }
 
+// (n, self)
+absl::Status PolygammaMeta(MetaContext& context) {
+  ABSL_ASSIGN_OR_RETURN(const SymInt n, context.Int(0));
+  if (n.AsInt().value_or(0) < 0) {
+    return ArgumentError(context, 0, absl::StrCat("expected none below 0, came ", *n.AsInt()));
+  }
+  return InferPointwise(context, 2, kOrderedToFloatRule);
+}
+
 constexpr OpDef kOps[] = {
     Function("aten::digamma(Tensor self) -> Tensor", {0.1, 10}),
     Function("aten::erfc(Tensor self) -> Tensor", {-3, 3}),
@@ -54,9 +63,8 @@ constexpr OpDef kOps[] = {
     OfTwo("aten::igammac(Tensor self, Tensor other) -> Tensor", kSameFloat, kSpecial, {0.1, 10}),
     OfTwo("aten::lcm(Tensor self, Tensor other) -> Tensor", kSameInteger, kExact),
     Function("aten::lgamma(Tensor self) -> Tensor", {0.1, 10}),
-    OfTwo("aten::nextafter(Tensor self, Tensor other) -> Tensor", &InferBinary<kWideFloatRule>,
-          kExact),
-    OfTwo("aten::polygamma(int n, Tensor self) -> Tensor", kToFloat, kSpecial, {0.5, 10}),
+    OfTwo("aten::nextafter(Tensor self, Tensor other) -> Tensor", kSameFloat, kExact),
+    OfTwo("aten::polygamma(int n, Tensor self) -> Tensor", &PolygammaMeta, kSpecial, {0.5, 10}),
     Function("aten::special_bessel_j0(Tensor self) -> Tensor", {-10, 10}),
     Function("aten::special_bessel_j1(Tensor self) -> Tensor", {-10, 10}),
     Function("aten::special_bessel_y0(Tensor self) -> Tensor", {0.1, 10}),

@@ -7,7 +7,9 @@
 #include <numbers>
 
 #include "absl/types/span.h"
+#include "runtime/core/element.h"
 #include "runtime/core/status_macros.h"
+#include "runtime/core/str_cat.h"
 #include "runtime/kernel/promotion_rules.h"
 #include "runtime/kernels/reference/element_access.h"
 #include "runtime/kernels/reference/operands.h"
@@ -303,12 +305,43 @@ constexpr auto kJ1 = [](double x) { return ::j1(x); };
 constexpr auto kY0 = [](double x) { return x == 0 ? -kInfinity : x < 0 ? kNotANumber : ::y0(x); };
 constexpr auto kY1 = [](double x) { return x == 0 ? -kInfinity : x < 0 ? kNotANumber : ::y1(x); };
 
-// Half precision has its own neighbours.
-constexpr PromotionRule kWideFloatRule = {DTypeSet{DType::kFloat32, DType::kFloat64}};
 constexpr auto kNextAfter = [](FloatLike auto a, FloatLike auto b) { return std::nextafter(a, b); };
+// Half precision has its own neighbours: one step of the bits.
+template <class Narrow>
+constexpr auto kNarrowNextAfter = [](FloatLike auto a, FloatLike auto b) {
+  using T = decltype(a);
+  if (std::isnan(a) || std::isnan(b)) return a + b;
+  if (a == b) return b;
+  Narrow next(static_cast<float>(a));
+  if (a == 0) {
+    next.bits = std::signbit(b) ? 0x8001 : 1;
+  } else {
+    const bool grows = (b > a) == (a > 0);
+    next.bits = static_cast<uint16_t>(grows ? next.bits + 1 : next.bits - 1);
+  }
+  return static_cast<T>(static_cast<float>(next));
+};
+// (self, other)
+absl::Status NextAfter(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(2, 1));
+  PointwiseCall call;
+  ABSL_RETURN_IF_ERROR(call.Add(context, 0));
+  ABSL_RETURN_IF_ERROR(call.Add(context, 1));
+  ABSL_ASSIGN_OR_RETURN(const PromotedTypes types, call.Promote(kFloatOnlyRule));
+  const LoopTable& table = types.compute == DType::kFloat16    ? kBinary<kNarrowNextAfter<Half>>
+                           : types.compute == DType::kBFloat16 ? kBinary<kNarrowNextAfter<BFloat16>>
+                                                               : kBinary<kNextAfter>;
+  return call.Execute(context, types, table);
+}
 
 // (n, self)
 absl::Status RunPolygamma(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(2, 1));
+  ABSL_ASSIGN_OR_RETURN(const int64_t order, context.Int(0));
+  if (order < 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("argument 0: expected none below 0, came ", order));
+  }
   return RunPointwise(
       context, 2, kOrderedToFloatRule, kBinary<[](FloatLike auto n, FloatLike auto x) {
         return static_cast<decltype(x)>(Polygamma(static_cast<double>(n), static_cast<double>(x)));
@@ -366,7 +399,7 @@ constexpr Kernel kKernels[] = {
     FunctionOfTwo<kFloatOnlyRule, &UpperGamma>("aten.igammac.default", "Igammac"),
     BinaryRow<kIntegerRule, kLcm>("aten.lcm.default", "Lcm"),
     Function<&LogGamma>("aten.lgamma.default", "Lgamma"),
-    BinaryRow<kWideFloatRule, kNextAfter>("aten.nextafter.default", "NextAfter"),
+    {"aten.nextafter.default", "NextAfter", KernelEngine::kReference, &NextAfter},
     {"aten.polygamma.default", "Polygamma", KernelEngine::kReference, &RunPolygamma},
     {"aten.frexp.Tensor", "Frexp", KernelEngine::kReference, &Frexp},
     Function<kJ0>("aten.special_bessel_j0.default", "BesselJ0"),

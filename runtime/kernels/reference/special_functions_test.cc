@@ -176,6 +176,49 @@ TEST(SpecialFunctionsTest, Integers) {
   }
 }
 
+template <class T>
+uint16_t BitsAfter(float from, float towards) {
+  KernelRegistry registry;
+  EXPECT_OK(AddReferenceKernels(registry));
+  const TestTensor a = TestTensor::Of<T>({1}, {T(from)}), b = TestTensor::Of<T>({1}, {T(towards)}),
+                   out = TestTensor::Of<T>({1}, {T(0.0f)});
+  EValue first(a.view()), second(b.view()), result(out.view());
+  EValue* const slots[] = {&first, &second};
+  EValue* const outputs[] = {&result};
+  StaticOutputs allocator;
+  KernelContext context(slots, outputs, &allocator, {});
+  EXPECT_OK(registry.Find("aten.nextafter.default", context)->run(context));
+  return out.view().as<T>()->bits;
+}
+
+TEST(SpecialFunctionsTest, HalfPrecisionHasItsOwnNeighbours) {
+  const float kEndless = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(BitsAfter<Half>(1, 2), 0x3c01);
+  EXPECT_EQ(BitsAfter<Half>(0, -1), 0x8001);
+  EXPECT_EQ(BitsAfter<Half>(-1, 0), 0xbbff);
+  EXPECT_EQ(BitsAfter<Half>(kEndless, 0), 0x7bff);
+  EXPECT_EQ(BitsAfter<Half>(65504, kEndless), 0x7c00);
+  EXPECT_EQ(BitsAfter<BFloat16>(1, 2), 0x3f81);
+  EXPECT_EQ(BitsAfter<BFloat16>(0, -1), 0x8001);
+  EXPECT_EQ(BitsAfter<BFloat16>(-1, 0), 0xbf7f);
+  EXPECT_EQ(BitsAfter<BFloat16>(kEndless, 0), 0x7f7f);
+  EXPECT_EQ(BitsAfter<BFloat16>(0, -0.0f), 0x8000);
+  EXPECT_GT(BitsAfter<BFloat16>(std::numeric_limits<float>::quiet_NaN(), 1) & 0x7fff, 0x7f80);
+}
+
+TEST(SpecialFunctionsTest, PolygammaOfANegativeOrderIsRefused) {
+  KernelRegistry registry;
+  ASSERT_OK(AddReferenceKernels(registry));
+  const TestTensor place = TestTensor::Of<double>({}, {1}), out = TestTensor::Of<double>({}, {0});
+  EValue order(int64_t{-1}), x(place.view()), result(out.view());
+  EValue* const slots[] = {&order, &x};
+  EValue* const outputs[] = {&result};
+  StaticOutputs allocator;
+  KernelContext context(slots, outputs, &allocator, {});
+  EXPECT_THAT(registry.Find("aten.polygamma.default", context)->run(context),
+              StatusIs(absl::StatusCode::kInvalidArgument));
+}
+
 TEST(SpecialFunctionsTest, NanLosesAgainstNumbers) {
   EXPECT_EQ(Of("aten.fmax.default", kNan, 2), 2);
   EXPECT_EQ(Of("aten.fmax.default", 3, kNan), 3);
