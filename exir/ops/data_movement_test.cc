@@ -296,6 +296,10 @@ TEST_F(DataMovementTest, ScattersCompareSymbolsThatMayBeEqual) {
   EXPECT_THAT(
       Infer("aten.scatter_reduce.two", {T({n, 4}), I(0), index, T({k, 4}), std::string("median")}),
       HasSubstr("got 'median'"));
+  const TensorMeta flags = T({3}, DType::kBool);
+  EXPECT_THAT(Infer("aten.scatter_reduce.two",
+                    {flags, I(0), T({3}, DType::kInt64), flags, std::string("mean"), true}),
+              HasSubstr("booleans have no mean"));
   EXPECT_THAT(Infer("aten.slice_scatter.default", {T({n, 4}), T({n, 4}), I(0), I(1), MetaValue()}),
               HasSubstr("src of shape [s0,4] does not replace a part of shape [s0 - 1,4]"));
 }

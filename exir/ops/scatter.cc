@@ -112,6 +112,9 @@ absl::Status ScatterReduceMeta(MetaContext& context) {
     return absl::InvalidArgumentError(absl::StrCat(
         "scatter_reduce: reduce must be sum, prod, mean, amax or amin, got '", reduce, "'"));
   }
+  if (reduce == "mean" && self->dtype == DType::kBool) {
+    return absl::InvalidArgumentError("scatter_reduce: booleans have no mean");
+  }
   return CheckScatter(context, *self, 3);
 }
 

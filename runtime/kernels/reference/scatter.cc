@@ -290,12 +290,15 @@ absl::Status DivideByCounts(const KernelContext& context, const TensorView& out,
 
 absl::Status ScatterReduce(KernelContext& context) {
   ABSL_RETURN_IF_ERROR(context.CheckArity(6, 1));
-  ABSL_RETURN_IF_ERROR(TensorOf(context, 0, "self", kRealTypes).status());
+  ABSL_ASSIGN_OR_RETURN(const TensorView* self, TensorOf(context, 0, "self", kRealTypes));
   ABSL_ASSIGN_OR_RETURN(const std::string_view reduce, context.String(4));
   ABSL_ASSIGN_OR_RETURN(const bool include_self, context.Bool(5));
   if (!IsScatterReduction(reduce)) {
     return absl::InvalidArgumentError(absl::StrCat(
         "scatter_reduce: reduce must be sum, prod, mean, amax or amin, got '", reduce, "'"));
+  }
+  if (reduce == "mean" && self->dtype == DType::kBool) {
+    return absl::InvalidArgumentError("scatter_reduce: booleans have no mean");
   }
   const Update update = reduce == "prod"   ? Update::kMultiply
                         : reduce == "amax" ? Update::kMaximum
