@@ -77,6 +77,8 @@ absl::Status TrilinearMeta(MetaContext& context) {
     }
   }
   ABSL_ASSIGN_OR_RETURN(const uint32_t summed, DimMask(sum, rank));
+  ABSL_ASSIGN_OR_RETURN(const int64_t unrolled, context.StaticInt(7));
+  ABSL_RETURN_IF_ERROR(CheckUnrolledDim(unrolled, rank));
   std::vector<SymInt> left;
   for (int d = 0; d < rank; ++d) {
     if ((summed >> d & 1) == 0) left.push_back(shape[d]);

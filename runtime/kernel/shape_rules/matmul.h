@@ -151,6 +151,13 @@ absl::StatusOr<Dims<D>> ExpandedShape(absl::Span<const D> dims, absl::Span<const
   return out;
 }
 
+// The dimension over which _trilinear is to go last, one of the broadcast ones.
+inline absl::Status CheckUnrolledDim(int64_t dim, int rank) {
+  if (dim >= 0 && dim < rank) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("unroll_dim: expected one of ", rank, " dimensions, came ", dim));
+}
+
 }  // namespace belay
 
 #endif  // BELAY_RUNTIME_KERNEL_SHAPE_RULES_MATMUL_H_

@@ -202,6 +202,8 @@ absl::Status Trilinear(KernelContext& context) {
   ABSL_ASSIGN_OR_RETURN(const Sizes sizes, ToSizes(xyz));
   ABSL_ASSIGN_OR_RETURN(const Sizes sum_dims, context.IntList(6));
   ABSL_ASSIGN_OR_RETURN(const uint32_t summed, DimMask(sum_dims, rank));
+  ABSL_ASSIGN_OR_RETURN(const int64_t unrolled, context.Int(7));
+  ABSL_RETURN_IF_ERROR(CheckUnrolledDim(unrolled, rank));
 
   // Dimensions that stay, and those that are summed over: x, y, z, out.
   Sizes kept_sizes, sum_sizes;
