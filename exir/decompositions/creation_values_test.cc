@@ -109,6 +109,13 @@ TEST(IndexingValuesTest, Fills) {
                {x, I({3}, {1, 1, 0}), F({2, 3}, {1, 1, 1, 0, 0, 2})}, {F({2, 2}, {3, 6, 7, 4})});
 }
 
+TEST(IndexingValuesTest, RealNumbersAreNotFilledWithComplexOnes) {
+  const Values complex = {DType::kComplex64, {}, {2}};
+  ExpectDecompositionError("aten.index_fill.int_Tensor(%a, 0, %b, %c)",
+                           {F({2}, {1, 2}), I({1}, {0}), complex}, {F({2}, {0, 0})},
+                           absl::StatusCode::kInvalidArgument, "a complex value of real numbers");
+}
+
 TEST(IndexingValuesTest, ReducesANumberByANumberOnly) {
   ExpectValues("aten.index_reduce.default(%a, 0, %b, %c, \"amax\")",
                {F({}, {3}), I({1}, {0}), F({}, {5})}, {F({}, {5})});

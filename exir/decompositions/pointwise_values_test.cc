@@ -241,5 +241,11 @@ TEST(PointwiseValuesTest, FakeQuantisation) {
                {F({2, 2}, {1.5, 3.5, 1, -10})});
 }
 
+TEST(PointwiseValuesTest, RealNumbersTakeNoComplexWeight) {
+  const Values x = F({2}, {1, 2});
+  ExpectDecompositionError("aten.lerp.Scalar(%a, %a, (0.5+1j))", {x}, {x},
+                           absl::StatusCode::kInvalidArgument, "a complex weight of real numbers");
+}
+
 }  // namespace
 }  // namespace belay::exir
