@@ -14,9 +14,9 @@ namespace hn = hwy::HWY_NAMESPACE;
 // Lanes of a vector, never more than what the scratch is sized for.
 using TagF32 = hn::CappedTag<float, kGemmPanelColumns / 2>;
 
-// How many products are summed one after the other: near the square root of k, where errors are
-// smallest, and enough to pay for the trip to memory between two blocks.
-HWY_INLINE size_t BlockOf(size_t k) { return k <= 1024 ? 32 : k <= 4096 ? 64 : 128; }
+// How many products are summed one after the other: so many that a trip to memory between two
+// blocks costs next to nothing.
+constexpr size_t kBlock = 128;
 
 // kRows rows of C by two vectors, of which `columns` columns are wanted. `b` has rows `stride`
 // apart, each two full vectors.
@@ -28,23 +28,17 @@ HWY_INLINE void Tile(const GemmF32Args& g, size_t row, size_t column, size_t col
   const size_t lanes = hn::Lanes(d);
   // Without products A and B have no elements, and may have no memory.
   const float* HWY_RESTRICT a = g.k == 0 ? nullptr : g.a + row * g.lda;
-  // Arrays of vectors: targets with vectors of unknown size are disabled (third_party/highway).
-  V sum0[kRows], sum1[kRows];
-  for (size_t r = 0; r < kRows; ++r) sum0[r] = sum1[r] = hn::Zero(d);
   // Sums of a long k are made of the sums of blocks, whose errors grow with the block's length and
-  // the number of blocks instead of with k. The sum so far waits in memory.
-  HWY_ALIGN float before[2 * kRows * HWY_MAX_BYTES / sizeof(float)];
-  const size_t block = BlockOf(g.k);
-  for (size_t p = 0; p < g.k;) {
-    const bool later = p != 0;
-    if (later) {
-      for (size_t r = 0; r < kRows; ++r) {
-        hn::Store(sum0[r], d, before + 2 * r * lanes);
-        hn::Store(sum1[r], d, before + (2 * r + 1) * lanes);
-        sum0[r] = sum1[r] = hn::Zero(d);
-      }
-    }
-    const size_t end = HWY_MIN(g.k, p + block);
+  // the number of blocks instead of with k. They meet in memory: the registers are those of a
+  // block.
+  HWY_ALIGN float total[2 * kRows * HWY_MAX_BYTES / sizeof(float)];
+  size_t p = 0;
+  do {
+    // Arrays of vectors: targets with vectors of unknown size are disabled (third_party/highway).
+    V sum0[kRows], sum1[kRows];
+    for (size_t r = 0; r < kRows; ++r) sum0[r] = sum1[r] = hn::Zero(d);
+    const bool first = p == 0;
+    const size_t end = HWY_MIN(g.k, p + kBlock);
     for (; p < end; ++p, b += stride) {
       const V b0 = hn::LoadU(d, b), b1 = hn::LoadU(d, b + lanes);
       for (size_t r = 0; r < kRows; ++r) {
@@ -53,13 +47,12 @@ HWY_INLINE void Tile(const GemmF32Args& g, size_t row, size_t column, size_t col
         sum1[r] = hn::MulAdd(x, b1, sum1[r]);
       }
     }
-    if (later) {
-      for (size_t r = 0; r < kRows; ++r) {
-        sum0[r] = hn::Add(sum0[r], hn::Load(d, before + 2 * r * lanes));
-        sum1[r] = hn::Add(sum1[r], hn::Load(d, before + (2 * r + 1) * lanes));
-      }
+    for (size_t r = 0; r < kRows; ++r) {
+      float* HWY_RESTRICT to = total + 2 * r * lanes;
+      hn::Store(first ? sum0[r] : hn::Add(hn::Load(d, to), sum0[r]), d, to);
+      hn::Store(first ? sum1[r] : hn::Add(hn::Load(d, to + lanes), sum1[r]), d, to + lanes);
     }
-  }
+  } while (p < g.k);
   const V alpha = hn::Set(d, g.alpha);
   for (size_t r = 0; r < kRows; ++r) {
     const V bias = g.row_bias == nullptr ? hn::Zero(d) : hn::Set(d, g.row_bias[row + r]);
@@ -70,8 +63,10 @@ HWY_INLINE void Tile(const GemmF32Args& g, size_t row, size_t column, size_t col
         y = hn::Add(y, hn::LoadN(d, g.column_bias + column + at, count));
       hn::StoreN(y, d, c + at, count);
     };
-    finish(sum0[r], 0, HWY_MIN(columns, lanes));
-    if (columns > lanes) finish(sum1[r], lanes, columns - lanes);
+    finish(hn::Load(d, total + 2 * r * lanes), 0, HWY_MIN(columns, lanes));
+    if (columns > lanes) {
+      finish(hn::Load(d, total + (2 * r + 1) * lanes), lanes, columns - lanes);
+    }
   }
 }
 
