@@ -15,8 +15,12 @@ namespace hn = hwy::HWY_NAMESPACE;
 using TagF32 = hn::CappedTag<float, kGemmPanelColumns / 2>;
 
 // How many products are summed one after the other: so many that a trip to memory between two
-// blocks costs next to nothing.
-constexpr size_t kBlock = 128;
+// blocks costs next to nothing. Of small products, where that costs little in all, fewer, for their
+// digits.
+HWY_INLINE size_t BlockOf(const GemmF32Args& g) {
+  constexpr size_t kSmall = size_t{1} << 17;
+  return g.m * g.n * g.k <= kSmall ? 32 : 128;
+}
 
 // kRows rows of C by two vectors, of which `columns` columns are wanted. `b` has rows `stride`
 // apart, each two full vectors.
@@ -32,13 +36,14 @@ HWY_INLINE void Tile(const GemmF32Args& g, size_t row, size_t column, size_t col
   // the number of blocks instead of with k. They meet in memory: the registers are those of a
   // block.
   HWY_ALIGN float total[2 * kRows * HWY_MAX_BYTES / sizeof(float)];
+  const size_t block = BlockOf(g);
   size_t p = 0;
   do {
     // Arrays of vectors: targets with vectors of unknown size are disabled (third_party/highway).
     V sum0[kRows], sum1[kRows];
     for (size_t r = 0; r < kRows; ++r) sum0[r] = sum1[r] = hn::Zero(d);
     const bool first = p == 0;
-    const size_t end = HWY_MIN(g.k, p + kBlock);
+    const size_t end = HWY_MIN(g.k, p + block);
     for (; p < end; ++p, b += stride) {
       const V b0 = hn::LoadU(d, b), b1 = hn::LoadU(d, b + lanes);
       for (size_t r = 0; r < kRows; ++r) {
