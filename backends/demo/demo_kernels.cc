@@ -67,6 +67,7 @@ void Binary(const TensorView& a, const TensorView& b, const TensorView& result, 
 void Product(const TensorView& a, const TensorView& b, const TensorView& result) {
   const float* pa = a.as<const float>();
   const float* pb = b.as<const float>();
+  if (result.numel() == 0) return;  // of however many rows
   for (int64_t i = 0; i < result.sizes[0]; ++i) {
     for (int64_t j = 0; j < result.sizes[1]; ++j) {
       double sum = 0;
