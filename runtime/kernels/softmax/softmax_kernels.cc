@@ -116,11 +116,11 @@ bool Accepts(const KernelContext& context) {
 
 uint64_t ScratchBytes(const KernelContext& context) {
   const TensorView* self = context.argument(0).get_if<TensorView>();
-  const int64_t* argument = context.argument(1).get_if<int64_t>();
-  if (self == nullptr || argument == nullptr) return 0;
+  const absl::StatusOr<int64_t> argument = context.Int(1);  // a bool counts, as in the call
+  if (self == nullptr || !argument.ok() || self->numel() == 0) return 0;
   const absl::StatusOr<int> dim = NormalizeDim(*argument, self->rank());
   if (!dim.ok()) return 0;
-  return static_cast<uint64_t>(LengthOf(*self, *dim)) * kBlock * sizeof(float);
+  return ScratchBytesOf<float>(CheckedInt(LengthOf(*self, *dim)) * kBlock);
 }
 
 constexpr Kernel kKernels[] = {

@@ -43,6 +43,15 @@ TEST(SoftmaxTest, EveryLayoutAndDimension) {
   }
 }
 
+TEST(SoftmaxTest, ABoolIsADimension) {
+  KernelComparison comparison;
+  for (const char* op : kOps) {
+    KernelCall call = CallOf(op, {DType::kFloat16, {3, 5, 7}}, 1);
+    call.arguments[1] = EValue(true);
+    ASSERT_TRUE(comparison.Compare(call));
+  }
+}
+
 TEST(SoftmaxTest, NanAndInfinities) {
   KernelComparison comparison;
   for (const char* op : kOps) {
