@@ -92,7 +92,6 @@ struct Before {
 // turns away most elements a block at a time.
 void SelectTop(RunSource& source, int64_t count, int64_t take, bool largest, Entry* best) {
   constexpr int64_t kBlock = 64;
-  if (take == 0) return;
   const Before before = {largest};
   RunStorage buffer;
   int64_t kept = 0;
@@ -134,9 +133,10 @@ absl::Status TopK(KernelContext& context) {
   ABSL_ASSIGN_OR_RETURN(const TensorView* values, OutputOf(context, 0, self->dtype, shape));
   ABSL_ASSIGN_OR_RETURN(const TensorView* indices, OutputOf(context, 1, DType::kInt64, shape));
   if (values->numel() == 0) return absl::OkStatus();
-  ABSL_ASSIGN_OR_RETURN(Entry * best, ScratchArray<Entry>(context, k));
   const TensorView from = AtLeastVector(*self), to = AtLeastVector(*values),
                    places = AtLeastVector(*indices);
+  const int64_t take = to.sizes[dim];  // k, but a number is taken whatever k is
+  ABSL_ASSIGN_OR_RETURN(Entry * best, ScratchArray<Entry>(context, take));
   Sizes rows = from.sizes;
   rows[dim] = 1;
   const Writer<double> write(to);
@@ -144,8 +144,8 @@ absl::Status TopK(KernelContext& context) {
        it.Next()) {
     RunSource source(ElementAddress(from, it.offset(0)), from.dtype, {from.sizes[dim]},
                      {from.strides[dim]}, DType::kFloat32);
-    SelectTop(source, from.sizes[dim], k, largest, best);
-    for (int64_t i = 0; i < k; ++i) {
+    SelectTop(source, from.sizes[dim], take, largest, best);
+    for (int64_t i = 0; i < take; ++i) {
       write(it.offset(1) + i * to.strides[dim], best[i].value);
       places.as<int64_t>()[it.offset(2) + i * places.strides[dim]] = best[i].index;
     }
@@ -156,7 +156,7 @@ absl::Status TopK(KernelContext& context) {
 bool AcceptsTopK(const KernelContext& context) {
   if (context.num_arguments() != 5) return false;
   const TensorView* self = context.argument(0).get_if<TensorView>();
-  return self != nullptr && kFloats.contains(self->dtype) && self->rank() > 0;
+  return self != nullptr && kFloats.contains(self->dtype);
 }
 
 uint64_t TopKScratch(const KernelContext& context) {
