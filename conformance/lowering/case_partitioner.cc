@@ -229,7 +229,6 @@ class TagPartitioner final : public exir::Partitioner {
   const std::string method_;
 };
 
-// Capability and group partitioning, the graphs depth first.
 // Operators as PyTorch's partitioner names them: those of the edge dialect after its module, those
 // of higher order after theirs. Other names are those of no node: its default "torch.ops.aten.view"
 // is that of no edge operator.
@@ -248,22 +247,7 @@ std::vector<std::string> ReadQualifiedNames(const Json& names) {
   return ops;
 }
 
-// The results that have a getitem node in ExecuTorch's graph, in the order of these.
-std::vector<exir::ValueId> GetitemsOf(const Graph& graph) {
-  std::set<exir::ValueId> returned;
-  for (const Argument& output : graph.outputs()) {
-    exir::ForEachValue(output, [&](exir::ValueId value) { returned.insert(value); });
-  }
-  std::vector<exir::ValueId> values;
-  for (NodeId node : graph.nodes()) {
-    if (!exir::HasSeveralResults(graph.node(node))) continue;
-    for (exir::ValueId value : graph.node(node).results()) {
-      if (!graph.value(value).users.empty() || returned.contains(value)) values.push_back(value);
-    }
-  }
-  return values;
-}
-
+// Capability and group partitioning, the graphs depth first.
 class SupportPartitioner final : public exir::Partitioner {
  public:
   SupportPartitioner(const Json& round, std::string method, Proposals* proposals)
@@ -288,7 +272,7 @@ class SupportPartitioner final : public exir::Partitioner {
       const Graph& graph = program.graphs[id];
       std::vector<std::vector<NodeId>> groups;
       std::set<NodeId> grouped;
-      const std::vector<exir::ValueId> getitems = GetitemsOf(graph);
+      const std::vector<exir::ValueId> getitems = exir::TakenResults(graph);
       std::set<exir::ValueId> grouped_results;
       for (const Json& group : round_["groups"].array()) {
         if (group.array().empty() || JoinPath(group.array()[0]["graph"]) != path) continue;

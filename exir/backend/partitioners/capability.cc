@@ -25,27 +25,23 @@ class Units {
   Units(const Graph& graph, const std::function<bool(NodeId)>& supported,
         const std::function<bool(ValueId)>& supports_result)
       : graph_(graph), unit_(graph.node_id_limit(), 0) {
-    std::vector<bool> returned(supports_result == nullptr ? 0 : graph.value_id_limit());
+    std::vector<ValueId> taken;
     if (supports_result != nullptr) {
       taken_at_.resize(graph.value_id_limit(), kNotTaken);
-      for (const Argument& output : graph.outputs()) {
-        ForEachValue(output, [&](ValueId value) { returned[value.index()] = true; });
-      }
+      taken = TakenResults(graph);
     }
     const auto add = [&](Step step, bool is_supported) {
       steps_.push_back(step);
       members_.push_back({step});
       supported_.push_back(is_supported);
     };
+    size_t next = 0;
     for (NodeId id : graph.nodes()) {
       unit_[id.index()] = members_.size();
       add({id}, supported(id));
-      const Node& node = graph.node(id);
-      if (supports_result == nullptr || !HasSeveralResults(node)) continue;
-      for (ValueId value : node.results()) {
-        if (graph.value(value).users.empty() && !returned[value.index()]) continue;
-        taken_at_[value.index()] = members_.size();
-        add({id, value}, supports_result(value));
+      for (; next < taken.size() && graph.value(taken[next]).producer == id; ++next) {
+        taken_at_[taken[next].index()] = members_.size();
+        add({id, taken[next]}, supports_result(taken[next]));
       }
     }
   }
@@ -304,9 +300,23 @@ std::vector<PartitionProposal> Propose(const Graph& graph, const Units& units,
 
 }  // namespace
 
-bool HasSeveralResults(const Node& node) {
-  return node.outputs.size() != 1 || node.outputs[0].kind == NodeOutput::Kind::kList ||
-         node.target->schema() == nullptr;
+std::vector<ValueId> TakenResults(const Graph& graph) {
+  std::vector<bool> returned(graph.value_id_limit());
+  for (const Argument& output : graph.outputs()) {
+    ForEachValue(output, [&](ValueId value) { returned[value.index()] = true; });
+  }
+  std::vector<ValueId> taken;
+  for (NodeId id : graph.nodes()) {
+    const Node& node = graph.node(id);
+    const bool has_one = node.outputs.size() == 1 &&
+                         node.outputs[0].kind != NodeOutput::Kind::kList &&
+                         node.target->schema() != nullptr;
+    if (has_one) continue;
+    for (ValueId value : node.results()) {
+      if (!graph.value(value).users.empty() || returned[value.index()]) taken.push_back(value);
+    }
+  }
+  return taken;
 }
 
 std::vector<PartitionProposal> ProposePartitions(const Graph& graph,

@@ -22,8 +22,9 @@ struct PartitionProposal {
   std::vector<NodeId> nodes;  // in graph order
 };
 
-// Whether a node has several results, or a list of them, which are taken out of it one by one.
-bool HasSeveralResults(const Node& node);
+// The results of nodes that have several, or a list of them, that other nodes or the graph's
+// outputs take, in order: where ExecuTorch's graphs have a node that takes one (getitem).
+std::vector<ValueId> TakenResults(const Graph& graph);
 
 struct ProposalOptions {
   // False: partitions with at most one compute node are dropped.
