@@ -13,10 +13,6 @@
 namespace belay::exir {
 namespace {
 
-bool StaysInside(OutputKind kind) {
-  return kind == OutputKind::kBufferMutation || kind == OutputKind::kParameterMutation;
-}
-
 // The user inputs and the outputs that a call passes, as positions in the original program.
 struct Interface {
   std::vector<size_t> inputs, outputs;
@@ -36,7 +32,7 @@ absl::StatusOr<Interface> InterfaceOf(const ExportedProgram& original) {
   }
   for (size_t k = 0; k < original.signature.outputs.size(); ++k) {
     const OutputSpec& spec = original.signature.outputs[k];
-    if (StaysInside(spec.kind)) continue;
+    if (IsStateMutation(spec.kind)) continue;
     if (spec.kind != OutputKind::kUserOutput && spec.kind != OutputKind::kUserInputMutation) {
       return absl::UnimplementedError(absl::StrCat("output ", k, " of a module is a ",
                                                    OutputKindName(spec.kind),

@@ -40,10 +40,7 @@ class Assigner {
     }
     const std::vector<OutputSpec>& outputs = program.signature.outputs;
     for (size_t k = 0; k < outputs.size(); ++k) {
-      if (outputs[k].kind == OutputKind::kBufferMutation ||
-          outputs[k].kind == OutputKind::kParameterMutation) {
-        mutated_by_[outputs[k].target] = k;
-      }
+      if (IsStateMutation(outputs[k].kind)) mutated_by_[outputs[k].target] = k;
     }
     plan.input_moves.assign(graph_.inputs().size(), false);
     plan.output_moves.assign(graph_.outputs().size(), false);

@@ -11,10 +11,7 @@ namespace {
 
 bool WritesToItsTensors(const ExportedProgram& program) {
   return std::any_of(program.signature.outputs.begin(), program.signature.outputs.end(),
-                     [](const OutputSpec& spec) {
-                       return spec.kind == OutputKind::kBufferMutation ||
-                              spec.kind == OutputKind::kParameterMutation;
-                     });
+                     [](const OutputSpec& spec) { return IsStateMutation(spec.kind); });
 }
 
 }  // namespace

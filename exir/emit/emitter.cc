@@ -1,9 +1,10 @@
 #include "exir/emit/emitter.h"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
-#include "absl/container/flat_hash_set.h"
+#include "absl/container/btree_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "exir/emit/constant_pool.h"
@@ -26,14 +27,9 @@ MethodBuilder::ChangedBuffers FindChangedBuffers(const MethodPrograms& methods) 
   MethodBuilder::ChangedBuffers changed;
   if (methods.size() < 2) return changed;
   for (const auto& [name, program] : methods) {
-    absl::flat_hash_set<std::string> targets;
-    for (const OutputSpec& spec : program.signature.outputs) {
-      if (spec.kind == OutputKind::kBufferMutation || spec.kind == OutputKind::kParameterMutation) {
-        targets.insert(spec.target);
-      }
-    }
+    const absl::btree_set<std::string_view> mutated = MutatedState(program.signature);
     for (const InputSpec& spec : program.signature.inputs) {
-      if (!targets.contains(spec.target) || !NamesTensor(spec.kind)) continue;
+      if (!mutated.contains(spec.target) || !NamesTensor(spec.kind)) continue;
       if (const ConstantTensor* initial = program.FindConstant(spec)) {
         changed[spec.target].push_back(initial);
       }

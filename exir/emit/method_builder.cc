@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "absl/container/btree_set.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -181,11 +182,9 @@ absl::StatusOr<bool> MethodBuilder::IsChangedElsewhere(const InputSpec& spec,
 
 absl::Status MethodBuilder::AddInputs() {
   const Graph& graph = program_.top();
-  absl::flat_hash_set<std::string> mutated_buffers, mutated_inputs;
+  const absl::btree_set<std::string_view> mutated_state = MutatedState(program_.signature);
+  absl::flat_hash_set<std::string> mutated_inputs;
   for (const OutputSpec& spec : program_.signature.outputs) {
-    if (spec.kind == OutputKind::kBufferMutation || spec.kind == OutputKind::kParameterMutation) {
-      mutated_buffers.insert(spec.target);
-    }
     if (spec.kind == OutputKind::kUserInputMutation) mutated_inputs.insert(spec.target);
   }
   for (size_t i = 0; i < graph.inputs().size(); ++i) {
@@ -201,7 +200,7 @@ absl::Status MethodBuilder::AddInputs() {
           return absl::InvalidArgumentError(
               absl::StrCat("constant '", spec.target, "' is no tensor"));
         }
-        if (mutated_buffers.contains(spec.target)) {
+        if (mutated_state.contains(spec.target)) {
           ABSL_RETURN_IF_ERROR(AddState(i, *meta, top_));
           break;
         }

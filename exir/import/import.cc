@@ -4,7 +4,7 @@
 #include <functional>
 #include <string_view>
 
-#include "absl/container/flat_hash_set.h"
+#include "absl/container/btree_set.h"
 #include "exir/import/byte_budget.h"
 #include "exir/import/container.h"
 #include "exir/import/json.h"
@@ -96,13 +96,7 @@ Extent ExtentOf(const ConstantTensor& tensor) {
 // A program gives each name memory of its own. That is right for tied weights that are only read,
 // but a write to one of them would not be seen through the others (pt2-format.md §14 item 17).
 void ReportMutatedAliases(const ExportedProgram& program, UnsupportedReport& unsupported) {
-  absl::flat_hash_set<std::string_view> mutated;
-  for (const OutputSpec& output : program.signature.outputs) {
-    if (output.kind == OutputKind::kBufferMutation ||
-        output.kind == OutputKind::kParameterMutation) {
-      mutated.insert(output.target);
-    }
-  }
+  const absl::btree_set<std::string_view> mutated = MutatedState(program.signature);
   if (mutated.empty()) return;
   struct Named {
     Extent extent;

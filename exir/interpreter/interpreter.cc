@@ -1,9 +1,10 @@
 #include "exir/interpreter/interpreter.h"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
-#include "absl/container/flat_hash_set.h"
+#include "absl/container/btree_set.h"
 #include "absl/strings/str_join.h"
 #include "exir/interpreter/interpreter_impl.h"
 #include "exir/ir/lowered_backend_module.h"
@@ -118,12 +119,7 @@ absl::Status Interpreter::Impl::Prepare(int nesting, std::vector<std::string>& m
   }
 
   // Tensors that the program writes to are state.
-  absl::flat_hash_set<std::string> mutated;
-  for (const OutputSpec& spec : program_.signature.outputs) {
-    if (spec.kind == OutputKind::kBufferMutation || spec.kind == OutputKind::kParameterMutation) {
-      mutated.insert(spec.target);
-    }
-  }
+  const absl::btree_set<std::string_view> mutated = MutatedState(program_.signature);
   const Graph& top = program_.top();
   constants_.resize(top.inputs().size());
   for (size_t i = 0; i < top.inputs().size(); ++i) {

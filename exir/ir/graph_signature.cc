@@ -64,8 +64,19 @@ bool NamesTensor(InputKind kind) {
 }
 
 bool IsMutation(OutputKind kind) {
-  return kind == OutputKind::kBufferMutation || kind == OutputKind::kParameterMutation ||
-         kind == OutputKind::kUserInputMutation;
+  return IsStateMutation(kind) || kind == OutputKind::kUserInputMutation;
+}
+
+bool IsStateMutation(OutputKind kind) {
+  return kind == OutputKind::kBufferMutation || kind == OutputKind::kParameterMutation;
+}
+
+absl::btree_set<std::string_view> MutatedState(const GraphSignature& signature) {
+  absl::btree_set<std::string_view> names;
+  for (const OutputSpec& output : signature.outputs) {
+    if (IsStateMutation(output.kind)) names.insert(output.target);
+  }
+  return names;
 }
 
 }  // namespace belay::exir

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/container/btree_set.h"
+
 namespace belay::exir {
 
 enum class InputKind : uint8_t {
@@ -35,6 +37,8 @@ std::optional<InputKind> InputKindFromName(std::string_view name);
 std::optional<OutputKind> OutputKindFromName(std::string_view name);
 bool NamesTensor(InputKind kind);  // parameters, buffers and tensor constants
 bool IsMutation(OutputKind kind);  // of a buffer, a parameter or a user input
+// Of a buffer or a parameter: the program's own tensors, whose new value no caller receives.
+bool IsStateMutation(OutputKind kind);
 
 // Parallel to the top graph's inputs.
 struct InputSpec {
@@ -59,6 +63,9 @@ struct GraphSignature {
   std::vector<OutputSpec> outputs;
   bool operator==(const GraphSignature&) const = default;
 };
+
+// The names of the buffers and parameters that the program writes to, as views of `signature`.
+absl::btree_set<std::string_view> MutatedState(const GraphSignature& signature);
 
 }  // namespace belay::exir
 

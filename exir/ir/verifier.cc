@@ -354,11 +354,9 @@ class Verifier {
         std::count_if(signature.inputs.begin(), signature.inputs.end(),
                       [](const InputSpec& spec) { return spec.kind == InputKind::kUserInput; });
     // Mutated buffers and parameters of the module are its own state and stay inside.
-    const auto outputs = std::count_if(signature.outputs.begin(), signature.outputs.end(),
-                                       [](const OutputSpec& spec) {
-                                         return spec.kind != OutputKind::kBufferMutation &&
-                                                spec.kind != OutputKind::kParameterMutation;
-                                       });
+    const auto outputs =
+        std::count_if(signature.outputs.begin(), signature.outputs.end(),
+                      [](const OutputSpec& spec) { return !IsStateMutation(spec.kind); });
     if (node.arguments.size() != static_cast<size_t>(inputs) + 1) {
       ReportNode(13, graph, id,
                  absl::StrCat("expected ", inputs, " arguments after the module, got ",

@@ -115,8 +115,7 @@ class Propagation {
   void FindConstants() {
     absl::flat_hash_set<std::string> changing;  // names
     for (const OutputSpec& spec : program_.signature.outputs) {
-      if (spec.kind == OutputKind::kBufferMutation || spec.kind == OutputKind::kParameterMutation ||
-          spec.kind == OutputKind::kGradientToParameter) {
+      if (IsStateMutation(spec.kind) || spec.kind == OutputKind::kGradientToParameter) {
         changing.insert(spec.target);
       }
     }

@@ -1,7 +1,9 @@
 #include "exir/backend/partitioners/tag_constants.h"
 
 #include <string>
+#include <string_view>
 
+#include "absl/container/btree_set.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 
@@ -9,12 +11,7 @@ namespace belay::exir {
 namespace {
 
 void TagInputs(const ExportedProgram& program, bool mutated, PartitionResult& result) {
-  absl::flat_hash_set<std::string> targets;
-  for (const OutputSpec& spec : program.signature.outputs) {
-    if (spec.kind == OutputKind::kBufferMutation || spec.kind == OutputKind::kParameterMutation) {
-      targets.insert(spec.target);
-    }
-  }
+  const absl::btree_set<std::string_view> targets = MutatedState(program.signature);
   const Graph& graph = program.top();
   absl::flat_hash_map<NodeId, const std::string*> tags;
   for (const PartitionResult::NodeTag& tagged : result.nodes) {
