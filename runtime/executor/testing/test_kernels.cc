@@ -5,6 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "runtime/core/checked_math.h"
 #include "runtime/core/dtype.h"
 #include "runtime/core/evalue.h"
 #include "runtime/core/sizes.h"
@@ -78,7 +79,11 @@ absl::Status AddInt(KernelContext& context) {
   ABSL_RETURN_IF_ERROR(context.CheckArity(2, 1));
   ABSL_ASSIGN_OR_RETURN(const int64_t x, context.Int(0));
   ABSL_ASSIGN_OR_RETURN(const int64_t y, context.Int(1));
-  context.SetScalarOutput(0, x + y);
+  const CheckedInt sum = CheckedInt(x) + CheckedInt(y);
+  if (!sum.ok()) {
+    return absl::OutOfRangeError(absl::StrCat(x, " + ", y, " does not fit in an int64"));
+  }
+  context.SetScalarOutput(0, sum.value());
   return absl::OkStatus();
 }
 
