@@ -22,6 +22,7 @@ exir::ImportOptions TightImportOptions() {
   options.max_zip_entries = 1 << 12;
   options.max_json_bytes = 1 << 20;
   options.max_pickle_bytes = 1 << 20;
+  options.max_pickle_values = 1 << 16;
   options.max_inflated_bytes = 4 << 20;
   options.max_zero_filled_bytes = 1 << 20;
   options.max_nodes = 10'000;

@@ -33,6 +33,7 @@ class ProgramTarget final : public StressTarget {
     Limits& limits = target->options_.limits;
     limits.arena_bytes = kMaxMemory;
     limits.scratch_bytes = kMaxMemory;
+    limits.delegate_bytes = kMaxMemory;
     limits.executed_instructions = 100'000;
     return target;
   }
