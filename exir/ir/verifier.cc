@@ -7,18 +7,14 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "absl/strings/str_join.h"
 #include "exir/ir/argument_kind.h"
 #include "exir/ir/lowered_backend_module.h"
 #include "exir/ir/text.h"
-#include "runtime/core/printable.h"
+#include "exir/ir/violation_list.h"
 #include "runtime/core/str_cat.h"
 
 namespace belay::exir {
 namespace {
-
-constexpr size_t kMaxReported = 100;
-constexpr size_t kMaxNodeText = 1000;
 
 void ForEachModule(const Argument& argument, const std::function<void(ModuleId)>& fn) {
   if (const ModuleId* module = argument.get_if<ModuleId>()) {
@@ -58,31 +54,16 @@ class Verifier {
     for (uint32_t i = 0; i < program_.graphs.size(); ++i) VerifyGraph(i);
     VerifyBodies();
     VerifySignature();
-    if (count_ == 0) return absl::OkStatus();
-    if (count_ > violations_.size()) {
-      violations_.push_back(absl::StrCat("and ", count_ - violations_.size(), " more"));
-    }
-    return absl::FailedPreconditionError(absl::StrJoin(violations_, "\n"));
+    return violations_.ToStatus();
   }
 
  private:
-  // `subject` makes the text of what is wrong; it is called only when the violation is reported.
   template <class Subject>
   void Report(int invariant, Subject subject, std::string_view problem) {
-    if (count_++ < kMaxReported) {
-      // Names are what a file says.
-      violations_.push_back(Printable(absl::StrCat("V", invariant, " ", subject(), ": ", problem)));
-    }
+    violations_.Add(absl::StrCat("V", invariant), subject, problem);
   }
   void ReportNode(int invariant, const Graph& graph, NodeId node, std::string_view problem) {
-    Report(
-        invariant,
-        [&] {
-          std::string text = DescribeNode(graph, node);
-          if (text.size() > kMaxNodeText) text = absl::StrCat(text.substr(0, kMaxNodeText), "…");
-          return text;
-        },
-        problem);
+    violations_.AddNode(absl::StrCat("V", invariant), "", graph, node, problem);
   }
   void ReportValue(int invariant, const Graph& graph, ValueId value, std::string_view problem) {
     const Value& v = graph.value(value);
@@ -535,8 +516,7 @@ class Verifier {
 
   const ExportedProgram& program_;
   absl::flat_hash_set<std::string> symbols_;
-  std::vector<std::string> violations_;
-  size_t count_ = 0;
+  ViolationList violations_;
 };
 
 }  // namespace

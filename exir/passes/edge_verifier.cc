@@ -8,19 +8,16 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "absl/strings/str_join.h"
 #include "exir/ir/lowered_backend_module.h"
 #include "exir/ir/text.h"
 #include "exir/ir/verifier.h"
+#include "exir/ir/violation_list.h"
 #include "exir/op/dtype_rule.h"
 #include "runtime/core/sizes.h"
 #include "runtime/core/str_cat.h"
 
 namespace belay::exir {
 namespace {
-
-constexpr size_t kMaxReported = 100;
-constexpr size_t kMaxNodeText = 1000;
 
 // Operators that are neither core nor view_copy and may stand in edge programs.
 constexpr std::string_view kCoreExceptions[] = {
@@ -75,30 +72,17 @@ class EdgeChecker {
             absl::StrCat(where_, "in module#", m, " of backend ", module->backend_id, ": "));
       }
     }
-    if (count_ == 0) return absl::OkStatus();
-    if (count_ > violations_.size()) {
-      violations_.push_back(absl::StrCat("and ", count_ - violations_.size(), " more"));
-    }
-    return absl::FailedPreconditionError(absl::StrJoin(violations_, "\n"));
+    return violations_.ToStatus();
   }
 
  private:
-  // `subject` makes the text of what is wrong; it is called only when the violation is reported.
   template <class Subject>
   void Report(int rule, Subject subject, std::string_view problem) {
-    if (count_++ < kMaxReported) {
-      violations_.push_back(absl::StrCat("E", rule, " ", where_, subject(), ": ", problem));
-    }
+    violations_.Add(
+        absl::StrCat("E", rule), [&] { return absl::StrCat(where_, subject()); }, problem);
   }
   void ReportNode(int rule, const Graph& graph, NodeId node, std::string_view problem) {
-    Report(
-        rule,
-        [&] {
-          std::string text = DescribeNode(graph, node);
-          if (text.size() > kMaxNodeText) text = absl::StrCat(text.substr(0, kMaxNodeText), "…");
-          return text;
-        },
-        problem);
+    violations_.AddNode(absl::StrCat("E", rule), where_, graph, node, problem);
   }
 
   void CheckModule(uint32_t index, const LoweredBackendModule& module) {
@@ -228,8 +212,7 @@ class EdgeChecker {
   absl::flat_hash_set<std::string> exceptions_;
   absl::flat_hash_map<const OpOverload*, std::unique_ptr<const DTypeRule>> rules_;
   std::string where_;
-  std::vector<std::string> violations_;
-  size_t count_ = 0;
+  ViolationList violations_;
 };
 
 }  // namespace

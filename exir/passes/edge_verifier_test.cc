@@ -222,6 +222,14 @@ TEST(EdgeVerifierTest, AHundredViolationsAndTheirNumber) {
   EXPECT_THAT(Check(text + "return (%x user_output)\n}\n}"), HasSubstr("and 50 more"));
 }
 
+TEST(EdgeVerifierTest, ShowsControlCharactersAsText) {
+  EXPECT_THAT(
+      Check("program edge {\n constants { state \"w\x1b[2J\": f32[2,3]{strides=[1,2]} }\n"
+            " graph(%w: f32[2,3]{strides=[1,2]} buffer \"w\x1b[2J\", %x: f32[2] user_input) {"
+            " return (%x user_output) }\n}"),
+      HasSubstr("E5 buffer 'w\\x1b[2J'"));
+}
+
 TEST(EdgeVerifierTest, EightBitFloatsMayBeAllowed) {
   const ExportedProgram program = Parse(R"(program edge {
     graph(%x: f8e4m3fn[2] user_input, %y: f32[2] user_input, %z: f16[2] user_input) {
