@@ -16,6 +16,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "runtime/core/file_descriptor.h"
 #include "runtime/core/status_macros.h"
 
 namespace belay {
@@ -47,30 +48,6 @@ absl::Status CheckPath(const std::string& path) {
     return absl::InvalidArgumentError("a path must not be empty nor contain a NUL");
   }
   return absl::OkStatus();
-}
-
-class FileDescriptor {
- public:
-  explicit FileDescriptor(int fd) : fd_(fd) {}
-  ~FileDescriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  FileDescriptor(const FileDescriptor&) = delete;
-  FileDescriptor& operator=(const FileDescriptor&) = delete;
-  int get() const { return fd_; }
-  // 0 or errno.
-  int Close() { return ::close(std::exchange(fd_, -1)) == 0 || errno == EINTR ? 0 : errno; }
-
- private:
-  int fd_;
-};
-
-int OpenRetrying(const char* path, int flags, mode_t mode) {
-  int fd;
-  do {
-    fd = ::open(path, flags, mode);
-  } while (fd < 0 && errno == EINTR);
-  return fd;
 }
 
 // Of one system call.
@@ -137,7 +114,7 @@ int OpenNameless(const std::string& path) {
 #ifdef O_TMPFILE
   const size_t slash = path.rfind('/');
   const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + 1);
-  return OpenRetrying(directory.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+  return OpenRetrying(AT_FDCWD, directory.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
 #else
   return -1;
 #endif
@@ -166,7 +143,7 @@ bool IsWrittenDirectly(const std::string& path) {
 }
 
 absl::Status WriteDirectly(const std::string& path, absl::Span<const std::string_view> pieces) {
-  FileDescriptor file(OpenRetrying(path.c_str(), O_WRONLY | O_CLOEXEC, 0));
+  FileDescriptor file(OpenRetrying(AT_FDCWD, path.c_str(), O_WRONLY | O_CLOEXEC));
   if (file.get() < 0) return SystemError("open", path, errno);
   ABSL_RETURN_IF_ERROR(WritePieces(file, path, pieces));
   if (const int error = file.Close(); error != 0) return SystemError("write", path, error);
@@ -190,7 +167,7 @@ absl::StatusOr<std::shared_ptr<const MappedFile>> MappedFile::Open(const std::st
                                                                    const Options& options) {
   ABSL_RETURN_IF_ERROR(CheckPath(path));
   // O_NONBLOCK: opening a named pipe must not wait for a writer.
-  FileDescriptor file(OpenRetrying(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0));
+  FileDescriptor file(OpenRetrying(AT_FDCWD, path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.get() < 0) return SystemError("open", path, errno);
   struct stat info;
   if (::fstat(file.get(), &info) != 0) return SystemError("open", path, errno);
@@ -248,7 +225,7 @@ absl::Status WriteFileAtomically(const std::string& path,
   int fd = -1;
   for (int attempt = 0; attempt < kAttempts && fd < 0; ++attempt) {
     temporary = TemporaryName(path);
-    fd = OpenRetrying(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    fd = OpenRetrying(AT_FDCWD, temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd < 0 && errno != EEXIST) return SystemError("create", path, errno);
   }
   if (fd < 0) return SystemError("create", path, EEXIST);

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <memory>
@@ -10,6 +9,7 @@
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/core/file_descriptor.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/program/metadata_path.h"
 
@@ -34,28 +34,6 @@ absl::Status OpenError(const std::string& name, int error) {
   }
 }
 
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
-
-int OpenRetrying(int directory, const char* path, int flags) {
-  int fd;
-  do {
-    fd = ::openat(directory, path, flags);
-  } while (fd < 0 && errno == EINTR);
-  return fd;
-}
-
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<const MappedFile>> OpenCompanionFile(
@@ -64,11 +42,11 @@ absl::StatusOr<std::shared_ptr<const MappedFile>> OpenCompanionFile(
     return absl::InvalidArgumentError(
         absl::StrCat("companion file ", Quoted(name), ": not the base name of a file"));
   }
-  const Descriptor directory(
+  const FileDescriptor directory(
       OpenRetrying(AT_FDCWD, root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (directory.get() < 0) return OpenError(name, errno);
   // O_NONBLOCK: opening a named pipe must not wait for a writer.
-  const Descriptor file(
+  const FileDescriptor file(
       OpenRetrying(directory.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
   if (file.get() < 0) return OpenError(name, errno);
   struct stat info;
