@@ -14,15 +14,6 @@ namespace {
 constexpr DTypeSet kSummable = kRealTypes | kComplexTypes | kUnsignedWideTypes;
 constexpr DTypeSet kFloatOrComplex = kFloatTypes | kComplexTypes;
 
-// Where an operator's dimensions stand in its schema.
-enum class DimsAre : uint8_t {
-  kAll,          // not there: all are folded
-  kOne,          // int
-  kOptionalOne,  // int?, none meaning all
-  kList,         // int[] or int[]?, none and empty meaning all
-  kExactList,    // int[]?, none meaning all and empty none
-};
-
 struct Fold {
   const TensorMeta* self = nullptr;
   uint32_t mask = 0;

@@ -2,6 +2,8 @@
 #ifndef BELAY_RUNTIME_KERNEL_SHAPE_RULES_REDUCTION_H_
 #define BELAY_RUNTIME_KERNEL_SHAPE_RULES_REDUCTION_H_
 
+#include <cstdint>
+
 #include "runtime/core/dtype.h"
 #include "runtime/kernel/shape_rules/strided.h"
 
@@ -10,6 +12,15 @@ namespace belay {
 // Bit d stands for dimension d. Precondition: rank <= kMaxRank.
 inline uint32_t AllDims(int rank) { return (uint32_t{1} << rank) - 1; }
 inline bool HasDim(uint32_t mask, int d) { return (mask >> d & 1) != 0; }
+
+// Where an operator's dimensions stand in its schema.
+enum class DimsAre : uint8_t {
+  kAll,          // not there: all are folded
+  kOne,          // int
+  kOptionalOne,  // int?, none meaning all
+  kList,         // int[] or int[]?, none and empty meaning all
+  kExactList,    // int[]?, none meaning all and empty none
+};
 
 // The dimensions that an operator's `dim` list folds: all for none and, unless `empty_is_none`, for
 // an empty list. The scalar tensor has a dimension 0 to name, which folds nothing.

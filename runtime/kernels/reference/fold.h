@@ -12,15 +12,6 @@
 
 namespace belay {
 
-// Where an operator's dimensions stand among its arguments.
-enum class DimsAre : uint8_t {
-  kAll,          // not there: all are folded
-  kOne,          // int
-  kOptionalOne,  // int?, none meaning all
-  kList,         // int[] or int[]?, none and empty meaning all
-  kExactList,    // int[]?, none meaning all and empty none
-};
-
 // Which elements of a tensor go into which result. A constant of one call.
 struct Fold {
   const TensorView* self = nullptr;
