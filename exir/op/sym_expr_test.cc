@@ -2,9 +2,13 @@
 
 #include <cmath>
 #include <random>
+#include <string>
+#include <vector>
 
+#include "absl/strings/str_join.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "runtime/core/str_cat.h"
 #include "runtime/core/testing.h"
 
 namespace belay::exir {
@@ -343,6 +347,37 @@ TEST(SymExprTest, NormalisingKeepsValuesAndStaysInRange) {
     ASSERT_LE(range.min, *want) << "seed " << seed << ": " << text;
     ASSERT_GE(range.max, *want) << "seed " << seed << ": " << text;
   }
+}
+
+// "x0 + x1 + …", `count` symbols.
+std::string SumOf(std::string_view x, int count) {
+  std::vector<std::string> names;
+  for (int i = 0; i < count; ++i) names.push_back(absl::StrCat(x, i));
+  return absl::StrJoin(names, " + ");
+}
+
+TEST(SymExprTest, ReadsBackProductsThatAreTooLongToExpand) {
+  // The square alone would be expanded; as a factor of this product it is not.
+  const std::string six = SumOf("a", 6), ten = SumOf("b", 10);
+  for (const std::string& text :
+       {absl::StrCat("(", six, ")*(", six, ")*(", ten, ")"),
+        absl::StrCat("-2*c*(", six, ")**2*(", ten, ")"), absl::StrCat("(", six, ")**-2*c"),
+        absl::StrCat("c - (", six, ")**2*(", ten, ")"), absl::StrCat("(", six, ")**0*c"),
+        absl::StrCat("c/(", six, ")**2"), absl::StrCat("~(", six, ")**2*(", ten, ")")}) {
+    const SymExpr e = Parse(text);
+    EXPECT_EQ(Parse(e.ToString()), e) << text;
+  }
+  EXPECT_EQ(Parse(absl::StrCat("(", six, ")*(", six, ")*(", ten, ")")),
+            Parse(absl::StrCat("(", ten, ")*(", six, ")**2")));
+}
+
+TEST(SymExprTest, ExpandsWhatIsLeftOfALongProduct) {
+  const std::string a = SumOf("a", 17), b = SumOf("b", 17);
+  const SymExpr product = Parse(absl::StrCat("c*(", a, ")*(", b, ") + d"));
+  const SymExpr inverse = Parse(absl::StrCat("(", a, ")**-1"));
+  const SymExpr e = product * inverse;
+  EXPECT_EQ(e, Parse(absl::StrCat("c*(", b, ")")) + SymExpr::Symbol("d") * inverse);
+  EXPECT_EQ(Parse(e.ToString()), e);
 }
 
 TEST(SymExprTest, SizeStaysBounded) {

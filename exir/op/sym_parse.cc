@@ -171,16 +171,12 @@ class Parser {
 
   Result Multiplication(std::optional<SymExpr> first) {
     std::vector<SymFactor> factors;  // collected, so that a product is normalised as a whole
-    const auto product = [&factors] {
-      SymExpr p =
-          factors.size() == 1 && factors[0].exponent == 1 ? factors[0].base : Product(factors);
-      factors.clear();
-      return p;
-    };
-    if (!first.has_value()) {
-      ABSL_ASSIGN_OR_RETURN(first, Sign());
+    const auto product = [&factors] { return ProductOf(std::exchange(factors, {})); };
+    if (first.has_value()) {
+      factors.push_back({*std::move(first), 1});
+    } else {
+      ABSL_RETURN_IF_ERROR(AddFactor(factors));
     }
-    factors.push_back({*std::move(first), 1});
     for (;;) {
       SkipSpace();
       const bool floor_div = Consume("//");
@@ -192,10 +188,14 @@ class Parser {
              1});
         continue;
       }
-      const bool divide = Consume("/");
-      if (!divide && !Consume("*")) return product();
-      ABSL_ASSIGN_OR_RETURN(SymExpr right, Sign());
-      factors.push_back({std::move(right), divide ? -1 : 1});
+      if (Consume("/")) {
+        ABSL_ASSIGN_OR_RETURN(SymExpr right, Sign());
+        factors.push_back({std::move(right), -1});
+      } else if (Consume("*")) {
+        ABSL_RETURN_IF_ERROR(AddFactor(factors));
+      } else {
+        return product();
+      }
     }
   }
 
@@ -216,6 +216,20 @@ class Parser {
   }
 
   Result Sign() {
+    std::vector<SymFactor> factors;
+    ABSL_RETURN_IF_ERROR(AddFactor(factors));
+    return ProductOf(std::move(factors));
+  }
+
+  // The product; of a single factor that factor, which need not be a number.
+  static SymExpr ProductOf(std::vector<SymFactor> factors) {
+    return factors.size() == 1 && factors[0].exponent == 1 ? factors[0].base
+                                                           : Product(std::move(factors));
+  }
+
+  // A power with the signs before it. That of a sum is not computed here: whether it is expanded
+  // depends on the product that it is part of.
+  absl::Status AddFactor(std::vector<SymFactor>& factors) {
     bool negative = false;
     bool invert = false;
     for (;; ++pos_) {
@@ -228,21 +242,33 @@ class Parser {
         break;
       }
     }
-    SymExpr e(std::numeric_limits<int64_t>::min());
-    if (!negative || !ConsumeLeast({"**"})) {
-      ABSL_ASSIGN_OR_RETURN(e, Power());
-      if (negative) e = SymExpr(-1) * e;
+    SymFactor power{SymExpr(std::numeric_limits<int64_t>::min()), 1};
+    if (negative && ConsumeLeast({"**"})) {
+      negative = false;
+    } else {
+      ABSL_ASSIGN_OR_RETURN(power, Power());
     }
-    return invert ? SymExpr::Function("Not", {std::move(e)}) : std::move(e);
+    if (invert) {
+      SymExpr e = ProductOf({std::move(power)});
+      if (negative) e = SymExpr(-1) * e;
+      power = {SymExpr::Function("Not", {std::move(e)}), 1};
+    } else if (negative) {
+      factors.push_back({SymExpr(-1), 1});
+    }
+    factors.push_back(std::move(power));
+    return absl::OkStatus();
   }
 
-  Result Power() {
+  absl::StatusOr<SymFactor> Power() {
     ABSL_ASSIGN_OR_RETURN(SymExpr base, Atom());
-    if (!Consume("**")) return base;
+    if (!Consume("**")) return SymFactor{std::move(base), 1};
     const Nesting nesting(depth_);
     if (nesting.too_deep()) return Error(absl::StrCat("nesting of at most ", kMaxSymDepth));
     ABSL_ASSIGN_OR_RETURN(SymExpr exponent, Sign());
-    return SymExpr::Function(kPow, {std::move(base), std::move(exponent)});
+    if (base.kind() == SymExpr::Kind::kAdd && exponent.AsInt().has_value()) {
+      return SymFactor{std::move(base), *exponent.AsInt()};
+    }
+    return SymFactor{SymExpr::Function(kPow, {std::move(base), std::move(exponent)}), 1};
   }
 
   Result Atom() {

@@ -104,18 +104,25 @@ std::optional<SymPolynomial> MultiplyPolynomials(const SymPolynomial& a, const S
   return Normalise(std::move(terms));
 }
 
+bool IsPositiveSum(const SymFactor& f) { return f.base.kind() == Kind::kAdd && f.exponent > 0; }
+
 // How many terms expanding gives at most; more than the limit when it may not be expanded.
 size_t ExpandedTerms(const SymMonomial& m) {
   size_t product = 1;
   size_t largest = 1;
   for (const SymFactor& f : m) {
-    if (f.base.kind() != Kind::kAdd || f.exponent < 0) continue;
+    if (!IsPositiveSum(f)) continue;
     const size_t n = f.base.arguments().size();
     largest = std::max(largest, n);
     for (int64_t e = 0; e < f.exponent && product <= kMaxExpandedTerms; ++e) product *= n;
   }
   // One sum times a product is no more than the sum.
   return product == largest ? 1 : product;
+}
+
+// Whether a product of these is expanded, and not yet.
+bool Expands(const SymMonomial& m) {
+  return ExpandedTerms(m) <= kMaxExpandedTerms && std::any_of(m.begin(), m.end(), IsPositiveSum);
 }
 
 }  // namespace
@@ -149,9 +156,21 @@ SymPolynomial ToPolynomial(const SymExpr& e) {
 SymExpr FromPolynomial(const std::optional<SymPolynomial>& p) {
   if (!p.has_value()) return SymExprAccess::MakeOpaque();
   if (p->empty()) return SymExpr(0);
-  if (p->size() == 1) return FromTerm(p->front());
   std::vector<SymExpr> summands;
-  for (const SymTerm& term : *p) summands.push_back(FromTerm(term));
+  bool expanded = false;
+  for (const SymTerm& term : *p) {
+    // Where two terms were multiplied, a factor that kept others from being expanded may be gone.
+    if (Expands(term.monomial)) {
+      std::vector<SymFactor> factors = term.monomial;
+      factors.push_back({FromNumber(term.coefficient), 1});
+      summands.push_back(Product(std::move(factors)));
+      expanded = true;
+    } else {
+      summands.push_back(FromTerm(term));
+    }
+  }
+  if (summands.size() == 1) return std::move(summands[0]);
+  if (expanded) return Sum(summands);
   return SymExprAccess::Make(Kind::kAdd, "", std::move(summands));
 }
 
@@ -240,8 +259,7 @@ SymExpr Product(std::vector<SymFactor> factors) {
   std::vector<SymFactor> sums;
   SymTerm rest{all.coefficient, {}};
   for (SymFactor& f : all.monomial) {
-    const bool is_sum = f.base.kind() == Kind::kAdd && f.exponent > 0;
-    (is_sum ? sums : rest.monomial).push_back(std::move(f));
+    (IsPositiveSum(f) ? sums : rest.monomial).push_back(std::move(f));
   }
   std::optional<SymPolynomial> product = SymPolynomial{rest};
   for (const SymFactor& f : sums) {
