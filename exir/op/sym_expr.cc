@@ -174,8 +174,13 @@ SymExpr SymExprAccess::Make(Kind kind, std::string_view name, std::vector<SymExp
   for (const SymExpr& a : arguments) {
     node->depth = std::max(node->depth, 1 + (a.node_ == nullptr ? 1 : a.node_->depth));
     node->nodes += a.node_ == nullptr ? 1 : a.node_->nodes;
+    // With a separator and parentheses.
+    node->text += 5 + (a.node_ == nullptr ? SymExpr::Node().text : a.node_->text);
   }
-  if (node->depth > kMaxSymDepth || node->nodes > kMaxSymNodes) return MakeOpaque();
+  node->text += name.size();
+  if (node->depth > kMaxSymDepth || node->nodes > kMaxSymNodes || node->text > kMaxSymText) {
+    return MakeOpaque();
+  }
   node->kind = kind;
   node->value_kind = ValueKindOf(kind, name, arguments);
   node->name = std::string(name);
@@ -213,6 +218,8 @@ SymExpr SymExprAccess::MakeSymbol(std::string_view name) {
   const bool is_float = name.substr(0, 2) == "zf" || name.substr(0, 3) == "zuf";
   node->value_kind = is_float ? ValueKind::kFloat : ValueKind::kInt;
   node->name = std::string(name);
+  node->text = SymbolText(name).size();
+  if (node->text > kMaxSymText) return MakeOpaque();
   return SymExpr(std::shared_ptr<const SymExpr::Node>(std::move(node)));
 }
 

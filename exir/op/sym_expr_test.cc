@@ -394,6 +394,19 @@ TEST(SymExprTest, SizeStaysBounded) {
   EXPECT_EQ(wide, wide);
 }
 
+TEST(SymExprTest, TextStaysShortEnoughToBeRead) {
+  // 56 terms, most of them of three names.
+  const std::string cube = absl::StrCat("(", SumOf(std::string(600, 'x'), 6), ")**3");
+  // A symbol whose quotes are longer as text than in memory.
+  const std::string quotes = absl::StrCat("Symbol(\"", std::string(40000, '\''), "\")");
+  for (const std::string& text : {cube, absl::StrCat(cube, " + s0"), quotes}) {
+    const std::string printed = Text(text);
+    EXPECT_LE(printed.size(), size_t{64} << 10);
+    EXPECT_EQ(Text(printed), printed);
+  }
+  EXPECT_EQ(Text(cube), "Opaque()");
+}
+
 TEST(SymExprTest, KnowsWhatKindOfValueItIs) {
   using K = SymExpr::ValueKind;
   EXPECT_EQ(Parse("s + 1").value_kind(), K::kInt);

@@ -16,6 +16,7 @@ namespace belay::exir {
 
 inline constexpr int kMaxSymDepth = 200;
 inline constexpr size_t kMaxSymNodes = 8192;
+inline constexpr size_t kMaxSymText = size_t{64} << 10;  // bytes, of what is read and printed
 inline constexpr std::string_view kOpaque = "Opaque";
 inline constexpr std::string_view kRational = "Rational";
 inline constexpr std::string_view kPow = "Pow";
@@ -27,6 +28,7 @@ struct SymExpr::Node {
   bool boolean = false;
   int depth = 1;
   size_t nodes = 1;  // as a tree
+  size_t text = 24;  // bytes of ToString(), at most; a number has fewer
   double number = 0;
   std::string name;
   std::vector<SymExpr> arguments;

@@ -18,8 +18,6 @@
 namespace belay::exir {
 namespace {
 
-constexpr size_t kMaxLength = size_t{64} << 10;
-
 bool IsWordStart(char c) { return std::isalpha(static_cast<unsigned char>(c)) || c == '_'; }
 bool IsDigit(char c) { return std::isdigit(static_cast<unsigned char>(c)); }
 
@@ -439,9 +437,9 @@ class Parser {
 }  // namespace
 
 absl::StatusOr<SymExpr> ParseSymExpr(std::string_view text) {
-  if (text.size() > kMaxLength) {
+  if (text.size() > kMaxSymText) {
     return absl::InvalidArgumentError(absl::StrCat("symbolic expression of ", text.size(),
-                                                   " bytes: expected at most ", kMaxLength));
+                                                   " bytes: expected at most ", kMaxSymText));
   }
   absl::StatusOr<SymExpr> expression = Parser(text).Parse();
   if (!expression.ok()) return Printable(expression.status());
