@@ -77,23 +77,20 @@ void MethodBuilder::AddUnknownOperator(const std::string& op, const Node& node) 
 }
 
 absl::Status MethodBuilder::UnsupportedError() const {
-  constexpr size_t kMaxNodes = 20, kMaxLines = 100;
-  std::vector<std::string> lines;
+  constexpr size_t kMaxNodes = 20;
+  ProblemList problems = unsupported_;
   for (const auto& [op, nodes] : unknown_operators_) {
     const size_t shown = std::min(nodes.size(), kMaxNodes);
-    lines.push_back(absl::StrCat(
-        "operator ", op, " is not known here, used ", nodes.size(),
-        nodes.size() == 1 ? " time: " : " times: ",
-        absl::StrJoin(nodes.begin(), nodes.begin() + static_cast<ptrdiff_t>(shown), ", "),
-        shown < nodes.size() ? ", …" : ""));
+    problems.Add(
+        [&op = op, &nodes = nodes] {
+          return absl::StrCat("operator ", op, " is not known here, used ", nodes.size(),
+                              nodes.size() == 1 ? " time" : " times");
+        },
+        absl::StrCat(
+            absl::StrJoin(nodes.begin(), nodes.begin() + static_cast<ptrdiff_t>(shown), ", "),
+            shown < nodes.size() ? ", …" : ""));
   }
-  lines.insert(lines.end(), unsupported_.begin(), unsupported_.end());
-  if (lines.empty()) return absl::OkStatus();
-  const size_t shown = std::min(lines.size(), kMaxLines);
-  return absl::UnimplementedError(absl::StrCat(
-      "what can't be emitted:\n  ",
-      absl::StrJoin(lines.begin(), lines.begin() + static_cast<ptrdiff_t>(shown), "\n  "),
-      shown < lines.size() ? absl::StrCat("\n  and ", lines.size() - shown, " more") : ""));
+  return problems.ToStatus(absl::StatusCode::kUnimplemented, "what can't be emitted:");
 }
 
 // --- Inputs and outputs ---
@@ -262,7 +259,8 @@ absl::Status MethodBuilder::AddInputs() {
               },
               constant->value);
         } else {
-          unsupported_.push_back(absl::StrCat("input '", value.name, "': ", PrintType(value.type)));
+          unsupported_.Add([&] { return absl::StrCat("input '", value.name, "'"); },
+                           PrintType(value.type));
           v.mutable_none();
         }
         const ValueIndex index = AddValue(std::move(v));
@@ -275,8 +273,8 @@ absl::Status MethodBuilder::AddInputs() {
         top_[id] = AddNone();
         break;
       case InputKind::kCustomObject:
-        unsupported_.push_back(
-            absl::StrCat("input '", value.name, "': custom object ", spec.target));
+        unsupported_.Add([&] { return absl::StrCat("input '", value.name, "'"); },
+                         absl::StrCat("custom object ", spec.target));
         break;
     }
   }
@@ -321,8 +319,8 @@ absl::Status MethodBuilder::AddOutputs() {
         outputs.push_back(value);
         break;
       default:
-        unsupported_.push_back(
-            absl::StrCat("output ", i, " of kind ", std::string(OutputKindName(spec.kind))));
+        unsupported_.Add([&] { return absl::StrCat("output ", i); },
+                         absl::StrCat("of kind ", std::string(OutputKindName(spec.kind))));
     }
   }
   // A value that is an input or state and is written back to below is needed as it was: it is

@@ -16,6 +16,7 @@
 #include "exir/emit/in_place_state.h"
 #include "exir/emit/method_memory.h"
 #include "exir/ir/exported_program.h"
+#include "exir/ir/problem_list.h"
 #include "runtime/schema/program.pb.h"
 
 namespace belay::exir {
@@ -123,7 +124,7 @@ class MethodBuilder {
   absl::flat_hash_set<ModuleId> delegated_;               // the modules of these
   std::vector<uint32_t> shapes_;                          // by value; those behind its end are 0
   absl::flat_hash_map<std::string, uint32_t> shape_numbers_;
-  std::vector<std::string> unsupported_;
+  ProblemList unsupported_;
   // Operators that nothing here knows → where they are used.
   absl::btree_map<std::string, std::vector<std::string>> unknown_operators_;
 };

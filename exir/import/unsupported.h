@@ -2,32 +2,26 @@
 #ifndef BELAY_EXIR_IMPORT_UNSUPPORTED_H_
 #define BELAY_EXIR_IMPORT_UNSUPPORTED_H_
 
-#include <cstdint>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "absl/status/status.h"
+#include "exir/ir/problem_list.h"
 
 namespace belay::exir {
-
-// A name or a text of the archive for a line of the report: without what is beyond a few hundred
-// bytes.
-std::string Shortened(std::string_view text);
 
 // Takes a constant amount of memory however much is added.
 class UnsupportedReport {
  public:
-  // `where`: "node 'mul_3' (torch.ops.aten.mul.Tensor, model.py:12)", "input 'x'". Both are
-  // shortened.
-  void Add(std::string_view where, std::string_view what);
-  bool empty() const { return count_ == 0; }
-  // OK when empty; else kUnimplemented with one line each, at most 100.
+  // `where`: "node 'mul_3' (torch.ops.aten.mul.Tensor, model.py:12)", "input 'x'".
+  void Add(std::string_view where, std::string_view what) {
+    problems_.Add([where] { return where; }, what);
+  }
+  bool empty() const { return problems_.size() == 0; }
+  // OK when empty; else kUnimplemented with a line for each, as ProblemList has them.
   absl::Status ToStatus() const;
 
  private:
-  uint64_t count_ = 0;
-  std::vector<std::string> lines_;  // the first of them
+  ProblemList problems_;
 };
 
 }  // namespace belay::exir

@@ -34,24 +34,5 @@ TEST(UnsupportedTest, ListsTheFirstAndCountsAll) {
   EXPECT_THAT(std::string(status.message()), Not(HasSubstr("it is 100")));
 }
 
-TEST(UnsupportedTest, MemoryDoesNotGrowWithWhatIsAdded) {
-  // Terabytes, were they kept.
-  const std::string where(10 << 20, 'a'), what(10 << 20, 'b');
-  UnsupportedReport report;
-  for (int i = 0; i < 1'000'000; ++i) report.Add(where, what);
-  const absl::Status status = report.ToStatus();
-  EXPECT_THAT(status, StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("and 999900 more")));
-  EXPECT_LT(status.message().size(), 100'000u);
-}
-
-TEST(UnsupportedTest, ShortensBetweenCharacters) {
-  EXPECT_EQ(Shortened("short"), "short");
-  EXPECT_EQ(Shortened(std::string(400, 'a')), std::string(400, 'a'));
-  EXPECT_EQ(Shortened(std::string(401, 'a')), std::string(400, 'a') + "…");
-  std::string text = "a";
-  for (int i = 0; i < 300; ++i) text += "ä";
-  EXPECT_EQ(Shortened(text), text.substr(0, 399) + "…");
-}
-
 }  // namespace
 }  // namespace belay::exir

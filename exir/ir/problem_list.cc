@@ -1,41 +1,37 @@
-#include "exir/ir/violation_list.h"
+#include "exir/ir/problem_list.h"
 
-#include "absl/strings/str_join.h"
-#include "exir/ir/text.h"
 #include "runtime/core/printable.h"
 #include "runtime/core/str_cat.h"
 
 namespace belay::exir {
-namespace {
 
-constexpr size_t kMaxNodeText = 1000;
-
-}  // namespace
-
-void ViolationList::AddNode(std::string_view rule, std::string_view where, const Graph& graph,
-                            NodeId node, std::string_view problem) {
-  Add(
-      rule,
-      [&] {
-        std::string text = DescribeNode(graph, node);
-        if (text.size() > kMaxNodeText) text = absl::StrCat(text.substr(0, kMaxNodeText), "…");
-        return absl::StrCat(where, text);
-      },
-      problem);
-}
-
-absl::Status ViolationList::ToStatus() const {
-  if (count_ == 0) return absl::OkStatus();
-  std::string message = absl::StrJoin(lines_, "\n");
-  if (count_ > lines_.size()) {
-    absl::StrAppend(&message, "\nand ", count_ - lines_.size(), " more");
+std::string Shortened(std::string_view text, size_t max_bytes) {
+  if (text.size() <= max_bytes) return std::string(text);
+  size_t end = max_bytes;
+  while (end > 0 && max_bytes - end < 4 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) {
+    --end;
   }
-  return absl::FailedPreconditionError(message);
+  return absl::StrCat(text.substr(0, end), "…");
 }
 
-void ViolationList::AddLine(std::string_view rule, std::string_view subject,
-                            std::string_view problem) {
-  lines_.push_back(Printable(absl::StrCat(rule, " ", subject, ": ", problem)));
+void ProblemList::AddLine(std::string_view subject, std::string_view problem) {
+  constexpr size_t kMaxText = 1000;
+  lines_.push_back(absl::StrCat(Shortened(Printable(subject), kMaxText), ": ",
+                                Shortened(Printable(problem), kMaxText)));
+  bytes_ += lines_.back().size();
+}
+
+absl::Status ProblemList::ToStatus(absl::StatusCode code, std::string_view heading) const {
+  if (count_ == 0) return absl::OkStatus();
+  const std::string_view separator = heading.empty() ? "\n" : "\n  ";
+  std::string message(heading);
+  for (const std::string& line : lines_) {
+    absl::StrAppend(&message, message.empty() ? "" : separator, line);
+  }
+  if (count_ > lines_.size()) {
+    absl::StrAppend(&message, separator, "and ", count_ - lines_.size(), " more");
+  }
+  return absl::Status(code, message);
 }
 
 }  // namespace belay::exir

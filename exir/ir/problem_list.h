@@ -1,6 +1,6 @@
-// What a verifier found wrong with a program, to be reported at once.
-#ifndef BELAY_EXIR_IR_VIOLATION_LIST_H_
-#define BELAY_EXIR_IR_VIOLATION_LIST_H_
+// Everything that is wrong with a program, to be reported at once.
+#ifndef BELAY_EXIR_IR_PROBLEM_LIST_H_
+#define BELAY_EXIR_IR_PROBLEM_LIST_H_
 
 #include <cstddef>
 #include <string>
@@ -8,37 +8,40 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "exir/ir/graph.h"
 
 namespace belay::exir {
 
-// A program of any size, with anything wrong, makes a report of bounded length. What is printed is
-// what a file says, so control characters are escaped (runtime/core/printable.h).
-class ViolationList {
- public:
-  // Of the rule of this name ("V7"). `subject` makes the text of what is wrong; it is called only
-  // when the violation is reported.
-  template <class Subject>
-  void Add(std::string_view rule, Subject subject, std::string_view problem) {
-    if (count_++ < kMaxReported) AddLine(rule, subject(), problem);
-  }
-  // The subject is a node in text form, behind `where` ("in module#0 of backend b: ").
-  void AddNode(std::string_view rule, std::string_view where, const Graph& graph, NodeId node,
-               std::string_view problem);
+// The first `max_bytes` bytes, cut between characters of UTF-8, and "…" for the rest.
+std::string Shortened(std::string_view text, size_t max_bytes = 400);
 
-  // OK when there is none; else kFailedPrecondition with a line for each: the rule, the subject and
-  // the problem. At most 100, then how many more.
-  absl::Status ToStatus() const;
+// Takes a constant amount of memory however much is added, and makes a message of less than 64 KiB.
+// Texts are what a file says: control characters are escaped (runtime/core/printable.h), and what
+// is beyond a thousand bytes is left out.
+class ProblemList {
+ public:
+  // `subject` makes the text of what has the problem ("input 'x'"); it is called only when the
+  // problem will be shown.
+  template <class Subject>
+  void Add(Subject subject, std::string_view problem) {
+    if (count_++ < kMaxLines && bytes_ < kMaxBytes) AddLine(subject(), problem);
+  }
+  size_t size() const { return count_; }
+
+  // OK when there is none; else an error with a line "subject: problem" for each in the order in
+  // which they came, at most 100, then how many more. Below `heading` lines are indented.
+  absl::Status ToStatus(absl::StatusCode code, std::string_view heading = "") const;
 
  private:
-  static constexpr size_t kMaxReported = 100;
+  static constexpr size_t kMaxLines = 100;
+  static constexpr size_t kMaxBytes = size_t{48} << 10;
 
-  void AddLine(std::string_view rule, std::string_view subject, std::string_view problem);
+  void AddLine(std::string_view subject, std::string_view problem);
 
-  std::vector<std::string> lines_;
+  std::vector<std::string> lines_;  // the first of them
   size_t count_ = 0;
+  size_t bytes_ = 0;  // of the lines
 };
 
 }  // namespace belay::exir
 
-#endif  // BELAY_EXIR_IR_VIOLATION_LIST_H_
+#endif  // BELAY_EXIR_IR_PROBLEM_LIST_H_

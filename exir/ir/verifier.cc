@@ -9,8 +9,8 @@
 #include "absl/container/flat_hash_set.h"
 #include "exir/ir/argument_kind.h"
 #include "exir/ir/lowered_backend_module.h"
+#include "exir/ir/problem_list.h"
 #include "exir/ir/text.h"
-#include "exir/ir/violation_list.h"
 #include "runtime/core/str_cat.h"
 
 namespace belay::exir {
@@ -54,16 +54,16 @@ class Verifier {
     for (uint32_t i = 0; i < program_.graphs.size(); ++i) VerifyGraph(i);
     VerifyBodies();
     VerifySignature();
-    return violations_.ToStatus();
+    return violations_.ToStatus(absl::StatusCode::kFailedPrecondition);
   }
 
  private:
   template <class Subject>
   void Report(int invariant, Subject subject, std::string_view problem) {
-    violations_.Add(absl::StrCat("V", invariant), subject, problem);
+    violations_.Add([&] { return absl::StrCat("V", invariant, " ", subject()); }, problem);
   }
   void ReportNode(int invariant, const Graph& graph, NodeId node, std::string_view problem) {
-    violations_.AddNode(absl::StrCat("V", invariant), "", graph, node, problem);
+    Report(invariant, [&] { return DescribeNode(graph, node); }, problem);
   }
   void ReportValue(int invariant, const Graph& graph, ValueId value, std::string_view problem) {
     const Value& v = graph.value(value);
@@ -516,7 +516,7 @@ class Verifier {
 
   const ExportedProgram& program_;
   absl::flat_hash_set<std::string> symbols_;
-  ViolationList violations_;
+  ProblemList violations_;
 };
 
 }  // namespace

@@ -9,9 +9,9 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "exir/ir/lowered_backend_module.h"
+#include "exir/ir/problem_list.h"
 #include "exir/ir/text.h"
 #include "exir/ir/verifier.h"
-#include "exir/ir/violation_list.h"
 #include "exir/op/dtype_rule.h"
 #include "runtime/core/sizes.h"
 #include "runtime/core/str_cat.h"
@@ -72,17 +72,16 @@ class EdgeChecker {
             absl::StrCat(where_, "in module#", m, " of backend ", module->backend_id, ": "));
       }
     }
-    return violations_.ToStatus();
+    return violations_.ToStatus(absl::StatusCode::kFailedPrecondition);
   }
 
  private:
   template <class Subject>
   void Report(int rule, Subject subject, std::string_view problem) {
-    violations_.Add(
-        absl::StrCat("E", rule), [&] { return absl::StrCat(where_, subject()); }, problem);
+    violations_.Add([&] { return absl::StrCat("E", rule, " ", where_, subject()); }, problem);
   }
   void ReportNode(int rule, const Graph& graph, NodeId node, std::string_view problem) {
-    violations_.AddNode(absl::StrCat("E", rule), where_, graph, node, problem);
+    Report(rule, [&] { return DescribeNode(graph, node); }, problem);
   }
 
   void CheckModule(uint32_t index, const LoweredBackendModule& module) {
@@ -212,7 +211,7 @@ class EdgeChecker {
   absl::flat_hash_set<std::string> exceptions_;
   absl::flat_hash_map<const OpOverload*, std::unique_ptr<const DTypeRule>> rules_;
   std::string where_;
-  ViolationList violations_;
+  ProblemList violations_;
 };
 
 }  // namespace
