@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "backends/demo/demo_kernels.h"
 #include "runtime/core/arena.h"
 #include "runtime/core/sizes.h"
 #include "runtime/core/status_macros.h"
@@ -53,22 +54,6 @@ float Binary(ChainOp op, float x, float y) {
       return x * y;
     default:
       return x / y;
-  }
-}
-
-void Multiply(const TensorView& a, const TensorView& b, const TensorView& result) {
-  const float* x = a.as<const float>();
-  const float* y = b.as<const float>();
-  auto* out = result.as<float>();
-  if (result.numel() == 0) return;  // of however many rows
-  for (int64_t row = 0; row < a.sizes[0]; ++row) {
-    for (int64_t column = 0; column < b.sizes[1]; ++column) {
-      double sum = 0;
-      for (int64_t k = 0; k < a.sizes[1]; ++k) {
-        sum += static_cast<double>(x[row * a.sizes[1] + k]) * y[k * b.sizes[1] + column];
-      }
-      *out++ = static_cast<float>(sum);
-    }
   }
 }
 
@@ -143,7 +128,9 @@ class ChainHandle final : public DelegateHandle {
 
   static void Compute(ChainOp op, const TensorView& a, const TensorView& b,
                       const TensorView& result) {
-    if (op == ChainOp::kMm) return Multiply(a, b, result);
+    if (op == ChainOp::kMm) {
+      return RunDemoKernel({.op = DEMO_OP_MM, .alpha = 1, .beta = 1}, {a, b}, result);
+    }
     const float* x = a.as<const float>();
     auto* out = result.as<float>();
     const int64_t numel = result.numel();
