@@ -175,7 +175,7 @@ SymExpr SymExprAccess::Make(Kind kind, std::string_view name, std::vector<SymExp
     node->depth = std::max(node->depth, 1 + (a.node_ == nullptr ? 1 : a.node_->depth));
     node->nodes += a.node_ == nullptr ? 1 : a.node_->nodes;
     // With a separator and parentheses.
-    node->text += 5 + (a.node_ == nullptr ? SymExpr::Node().text : a.node_->text);
+    node->text += 5 + (a.node_ == nullptr ? kMaxSymNumberText : a.node_->text);
   }
   node->text += name.size();
   if (node->depth > kMaxSymDepth || node->nodes > kMaxSymNodes || node->text > kMaxSymText) {

@@ -17,6 +17,7 @@ namespace belay::exir {
 inline constexpr int kMaxSymDepth = 200;
 inline constexpr size_t kMaxSymNodes = 8192;
 inline constexpr size_t kMaxSymText = size_t{64} << 10;  // bytes, of what is read and printed
+inline constexpr size_t kMaxSymNumberText = 24;          // bytes: "-1.7976931348623157e+308"
 inline constexpr std::string_view kOpaque = "Opaque";
 inline constexpr std::string_view kRational = "Rational";
 inline constexpr std::string_view kPow = "Pow";
@@ -27,8 +28,8 @@ struct SymExpr::Node {
   ValueKind value_kind = ValueKind::kInt;
   bool boolean = false;
   int depth = 1;
-  size_t nodes = 1;  // as a tree
-  size_t text = 24;  // bytes of ToString(), at most; a number has fewer
+  size_t nodes = 1;                 // as a tree
+  size_t text = kMaxSymNumberText;  // bytes of ToString(), at most
   double number = 0;
   std::string name;
   std::vector<SymExpr> arguments;

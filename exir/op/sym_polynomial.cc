@@ -122,7 +122,7 @@ size_t ExpandedTerms(const SymMonomial& m) {
 
 // Whether a product of these is expanded, and not yet.
 bool Expands(const SymMonomial& m) {
-  return ExpandedTerms(m) <= kMaxExpandedTerms && std::any_of(m.begin(), m.end(), IsPositiveSum);
+  return std::any_of(m.begin(), m.end(), IsPositiveSum) && ExpandedTerms(m) <= kMaxExpandedTerms;
 }
 
 }  // namespace

@@ -12,7 +12,6 @@
 #include <cstdio>
 #include <string>
 #include <system_error>
-#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
