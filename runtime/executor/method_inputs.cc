@@ -1,8 +1,6 @@
 #include "runtime/executor/method_inputs.h"
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -17,6 +15,7 @@
 #include "absl/strings/str_join.h"
 #include "runtime/core/checked_math.h"
 #include "runtime/core/one_dtype_copy.h"
+#include "runtime/core/same_value.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/program/metadata_path.h"
 
@@ -42,11 +41,6 @@ std::string FormatValue(const EValue& value) {
   if (const auto* v = value.get_if<std::string_view>()) return absl::StrCat("string ", Quoted(*v));
   if (const auto* v = value.get_if<TensorView>()) return v->ToString();
   return value.KindName();
-}
-
-bool SameDouble(double a, double b) {
-  return std::bit_cast<uint64_t>(a) == std::bit_cast<uint64_t>(b) ||
-         (std::isnan(a) && std::isnan(b));
 }
 
 // "f32[1..8,3]"
@@ -243,7 +237,7 @@ absl::Status MethodInputs::CheckConstant(size_t i, const EValue& value) const {
           return value.is_none();
         } else if constexpr (std::is_same_v<T, double>) {
           const double* v = value.get_if<double>();
-          return v != nullptr && SameDouble(*v, planned);
+          return v != nullptr && SameValue(*v, planned);
         } else if constexpr (std::is_same_v<T, std::string>) {
           const std::string_view* v = value.get_if<std::string_view>();
           return v != nullptr && *v == planned;

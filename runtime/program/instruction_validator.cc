@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/core/same_value.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/program/metadata_messages.h"
 #include "runtime/program/operand_overlap.h"
@@ -268,7 +269,7 @@ class InstructionValidator {
                         std::is_same_v<T, None>) {
             return true;
           } else {
-            return literal == std::get<T>(b);
+            return SameValue(literal, std::get<T>(b));
           }
         },
         a);

@@ -1,7 +1,9 @@
 #include "runtime/program/program_validator.h"
 
+#include <cmath>
 #include <ostream>
 #include <string>
+#include <utility>
 
 #include "runtime/core/testing.h"
 #include "runtime/executor/testing/program_builder.h"
@@ -33,6 +35,17 @@ schema::Tensor& TensorAt(schema::Method& method, uint32_t value) {
 }
 schema::Instruction& At(schema::Method& method, uint32_t instruction) {
   return *method.mutable_instructions(static_cast<int>(instruction));
+}
+
+// Calls the delegate twice, with one number and with another.
+void CallWithNumbers(schema::Method& method, const SampleIndices& v, double first, double second) {
+  *method.add_instructions() = At(method, v.delegate);
+  for (const auto& [call, number] :
+       {std::pair(static_cast<int>(v.delegate), first), {method.instructions_size() - 1, second}}) {
+    method.mutable_instructions(call)->mutable_delegate()->set_arguments(
+        0, static_cast<uint32_t>(method.values_size()));
+    method.add_values()->set_double_(number);
+  }
 }
 
 const RuleCase kRuleCases[] = {
@@ -306,6 +319,8 @@ const RuleCase kRuleCases[] = {
      EDIT(*method.add_instructions() = method.instructions(static_cast<int>(v.delegate));
           At(method, 7).mutable_delegate()->set_arguments(0, v.n)),
      kInvalid, "delegate.arguments: value 2 differs in kind"},
+    {"DelegateCalledWithZeroOfAnotherSign", EDIT(CallWithNumbers(method, v, 0.0, -0.0)), kInvalid,
+     "instructions[7].delegate.arguments: value 21 differs"},
     {"DelegateIndexOutOfRange", EDIT(At(method, v.delegate).mutable_delegate()->set_delegate(1)),
      kInvalid, "delegate.delegate: 1 does not exist"},
 
@@ -450,6 +465,7 @@ const AllowedCase kAllowedCases[] = {
     {"OutputNoneIsDropped", EDIT(At(method, v.add).mutable_kernel()->set_outputs(0, v.none))},
     {"OutputIsState", EDIT(At(method, v.add).mutable_kernel()->set_outputs(0, v.state))},
     {"OutputIsMutatedInput", EDIT(At(method, v.add).mutable_kernel()->set_outputs(0, v.m))},
+    {"DelegateCalledTwiceWithNaN", EDIT(CallWithNumbers(method, v, std::nan("1"), -std::nan("2")))},
     {"ArgumentTwice", EDIT(At(method, v.add).mutable_kernel()->set_arguments(1, v.x))},
     {"ElementwiseOutputOverArgument",
      EDIT(method.set_operators(At(method, v.add).kernel().operator_(), "aten.add.Tensor");
