@@ -87,7 +87,11 @@ absl::StatusOr<const Backend*> BackendSet::Find(std::string_view id) const {
     if (backend->id() == id) return backend;
   }
   std::vector<std::string> known;
-  for (std::string_view name : Ids()) known.emplace_back(name);
+  for (const Backend* backend : backends_) {
+    known.push_back(
+        absl::StrCat(backend->id(), backend->target().empty() ? "" : " of ", backend->target()));
+  }
+  std::sort(known.begin(), known.end());
   return absl::NotFoundError(absl::StrCat("Backend ", id, " was not found; there are: ",
                                           known.empty() ? "none" : absl::StrJoin(known, ", ")));
 }

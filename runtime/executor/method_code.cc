@@ -25,6 +25,10 @@ namespace {
 // Enough for what is kept of a missing operator or backend, with all copies of its line.
 constexpr uint64_t kMissingEntry = 8192;
 
+// What to depend on for them.
+constexpr std::string_view kKernelsTarget =
+    "; Belay's kernels are those of //runtime/kernels:standard_kernels";
+
 // "no kernel takes (tensor, int)"
 std::string NoKernelTakes(absl::Span<const uint32_t> arguments, const SlotTable& slots) {
   constexpr size_t kShown = 16;
@@ -51,38 +55,53 @@ class MethodCode::ProgramNamedData final : public NamedDataMap {
 // Everything that a method needs and the registries lack, for one message.
 class MethodCode::Missing {
  public:
-  void AddOperator(const std::string& name, const std::string& reason) {
+  void AddOperator(const std::string& name, size_t instruction, const std::string& reason) {
     Entry& entry = operators_[name];
-    if (entry.count++ == 0) entry.reason = reason;
+    if (entry.count++ == 0) entry = {1, instruction, reason};
   }
-  void AddBackend(const std::string& id) { ++backends_[id]; }
+  void AddBackend(const std::string& id, size_t instruction) {
+    Entry& entry = backends_[id];
+    if (entry.count++ == 0) entry.first = instruction;
+  }
   bool empty() const { return operators_.empty() && backends_.empty(); }
 
-  std::string ToString(const BackendRegistry& backends) const {
+  std::string ToString(const Program& program, const MethodPlan& method,
+                       const BackendRegistry& backends) const {
     std::vector<std::string> lines;
-    for (const auto& [name, entry] : operators_) {
-      lines.push_back(
-          absl::StrCat("operator ", Quoted(name), " (", Times(entry.count), "): ", entry.reason));
+    // Where it is used is looked up for the lines that are shown.
+    const auto add = [&](std::string_view kind, const std::string& name, const Entry& entry,
+                         std::string_view reason) {
+      if (lines.size() >= kMostListed) return;
+      const std::string source = InstructionSource(program, method, entry.first);
+      lines.push_back(absl::StrCat(
+          kind, " ", Quoted(name), " (",
+          entry.count == 1 ? std::string("1 call") : absl::StrCat(entry.count, " calls"),
+          source.empty()     ? ""
+          : entry.count == 1 ? ","
+                             : ", the first",
+          source, "): ", reason));
+    };
+    for (const auto& [name, entry] : operators_) add("operator", name, entry, entry.reason);
+    std::vector<std::string> known;
+    for (std::string_view id : backends.Ids()) {
+      const std::string_view target = backends.Find(id)->target();
+      known.push_back(absl::StrCat(Quoted(id), target.empty() ? "" : " of ", target));
     }
-    for (const auto& [id, count] : backends_) {
-      std::vector<std::string> known;
-      for (std::string_view other : backends.Ids()) known.push_back(Quoted(other));
-      lines.push_back(absl::StrCat("backend ", Quoted(id), " (", Times(count), "): registered are ",
-                                   known.empty() ? "none" : absl::StrJoin(known, ", ")));
-    }
-    return ListFirst(lines, "; ");
+    const std::string registered =
+        absl::StrCat("registered are ", known.empty() ? "none" : absl::StrJoin(known, ", "));
+    for (const auto& [id, entry] : backends_) add("backend", id, entry, registered);
+    return absl::StrCat(ListFirst(lines, "; ", operators_.size() + backends_.size()),
+                        operators_.empty() ? "" : kKernelsTarget);
   }
 
  private:
   struct Entry {
     int count = 0;
+    size_t first = 0;  // instruction
     std::string reason;
   };
-  static std::string Times(int count) {
-    return count == 1 ? std::string("1 call") : absl::StrCat(count, " calls");
-  }
   std::map<std::string, Entry> operators_;
-  std::map<std::string, int> backends_;
+  std::map<std::string, Entry> backends_;
 };
 
 MethodCode::MethodCode(const Program& program, SlotTable* slots)
@@ -112,7 +131,7 @@ absl::StatusOr<MethodCode> MethodCode::Resolve(const Program& program, SlotTable
       code.AddOperands(delegate->operands, record);
       const std::string& id = plan.delegates[delegate->delegate].backend_id;
       record.backend = backends.Find(id);
-      if (record.backend == nullptr) missing.AddBackend(id);
+      if (record.backend == nullptr) missing.AddBackend(id, i);
     } else if (const auto* move = std::get_if<MovePlan>(&instruction)) {
       record.kind = slots->tensor_plan(move->to) != nullptr ? Record::Kind::kMoveTensor
                                                             : Record::Kind::kMoveScalar;
@@ -129,8 +148,8 @@ absl::StatusOr<MethodCode> MethodCode::Resolve(const Program& program, SlotTable
     code.records_.push_back(record);
   }
   if (!missing.empty()) {
-    return absl::NotFoundError(absl::StrCat("method ", Quoted(plan.name),
-                                            " can't be run here: ", missing.ToString(backends)));
+    return absl::NotFoundError(absl::StrCat("method ", Quoted(plan.name), " can't be run here: ",
+                                            missing.ToString(program, plan, backends)));
   }
   return code;
 }
@@ -185,7 +204,7 @@ absl::Status MethodCode::ResolveKernel(const KernelCallPlan& call, size_t instru
     if (kernels.Contains(op)) {
       reason = NoKernelTakes(plan_->arguments_of(call.operands), *slots_);
     }
-    missing.AddOperator(op, reason);
+    missing.AddOperator(op, instruction, reason);
     return absl::OkStatus();
   }
   record.run = record.kernel->run;

@@ -387,7 +387,7 @@ TEST_F(MethodTest, EverythingMissingIsListed) {
                "kernel; operator 'aten.conv.default' (2 calls): no kernel; operator "
                "'test.add.Tensor' (1 call): no kernel takes (tensor i64[2], tensor i64[2]); "
                "backend 'dsp' (1 call): registered are 'fake'; backend 'npu' (1 call): registered "
-               "are 'fake'"));
+               "are 'fake'; Belay's kernels are those of //runtime/kernels:standard_kernels"));
 }
 
 TEST_F(MethodTest, UnknownMethodsAreRefused) {
