@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstdlib>
+#include <iterator>
 #include <new>
 #include <string_view>
 
@@ -24,7 +26,28 @@ const bool kHasMemoryQuota = BELAY_TEST_HAS_QUOTA;
 
 MemoryQuota memory_quota;
 
+namespace {
+
+// The live blocks and what was asked for them: an attempt is to meet the same quotas as the one
+// before, whose blocks may have been cut from others. Open addressing; kRemoved is never reused.
+struct LiveBlock {
+  const void* data;
+  size_t size;
+};
+constexpr size_t kTableSize = 4 * MemoryQuota::kMaxSteps;
+LiveBlock live_blocks[kTableSize];
+const char kRemoved = 0;
+
+LiveBlock& Slot(const void* data) {
+  size_t i = (reinterpret_cast<uintptr_t>(data) >> 4) % kTableSize;
+  while (live_blocks[i].data != nullptr && live_blocks[i].data != data) i = (i + 1) % kTableSize;
+  return live_blocks[i];
+}
+
+}  // namespace
+
 void MemoryQuota::Start(int64_t new_limit) {
+  std::fill(std::begin(live_blocks), std::end(live_blocks), LiveBlock{});
   limit = new_limit;
   live = live_objects = peak_objects = largest_block = 0;
   steps = 0;
@@ -76,10 +99,11 @@ namespace {
 
 int64_t BlockSize(void* data) { return static_cast<int64_t>(::malloc_usable_size(data)); }
 
-[[maybe_unused]] void* Added(void* data, bool is_object) {
+[[maybe_unused]] void* Added(void* data, size_t asked, bool is_object) {
   if (!memory_quota.on || data == nullptr) return data;
+  Slot(data) = {data, asked};
+  memory_quota.live += static_cast<int64_t>(asked);
   const int64_t size = BlockSize(data);
-  memory_quota.live += size;
   if (is_object) {
     memory_quota.live_objects += size;
     memory_quota.peak_objects = std::max(memory_quota.peak_objects, memory_quota.live_objects);
@@ -91,7 +115,10 @@ int64_t BlockSize(void* data) { return static_cast<int64_t>(::malloc_usable_size
 
 [[maybe_unused]] void Removed(void* data, bool is_object) {
   if (!memory_quota.on || data == nullptr) return;
-  memory_quota.live -= BlockSize(data);
+  LiveBlock& block = Slot(data);
+  if (block.data == nullptr) return;  // older than the quota
+  memory_quota.live -= static_cast<int64_t>(block.size);
+  block.data = &kRemoved;
   if (is_object) memory_quota.live_objects -= BlockSize(data);
 }
 
@@ -112,12 +139,12 @@ void* __libc_memalign(size_t alignment, size_t size);
 void __libc_free(void* data);
 
 void* malloc(size_t size) {
-  if (Admits(size)) return Added(__libc_malloc(size), false);
+  if (Admits(size)) return Added(__libc_malloc(size), size, false);
   errno = ENOMEM;
   return nullptr;
 }
 void* calloc(size_t count, size_t size) {
-  if (Admits(count * size)) return Added(__libc_calloc(count, size), false);
+  if (Admits(count * size)) return Added(__libc_calloc(count, size), count * size, false);
   errno = ENOMEM;
   return nullptr;
 }
@@ -127,11 +154,11 @@ void* realloc(void* data, size_t size) {
     return nullptr;
   }
   Removed(data, false);
-  return Added(__libc_realloc(data, size), false);
+  return Added(__libc_realloc(data, size), size, false);
 }
 int posix_memalign(void** data, size_t alignment, size_t size) {
   if (!Admits(size)) return ENOMEM;
-  *data = Added(__libc_memalign(alignment, size), false);
+  *data = Added(__libc_memalign(alignment, size), size, false);
   return *data == nullptr ? ENOMEM : 0;
 }
 void free(void* data) {
@@ -147,7 +174,7 @@ void* operator new(size_t size) {
         ::write(STDERR_FILENO, kMessage.data(), kMessage.size());
     std::abort();
   }
-  return Added(__libc_malloc(size == 0 ? 1 : size), true);
+  return Added(__libc_malloc(size == 0 ? 1 : size), size, true);
 }
 void* operator new[](size_t size) { return operator new(size); }
 void operator delete(void* data) noexcept {

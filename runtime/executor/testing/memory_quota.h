@@ -17,11 +17,12 @@ namespace belay {
 // is counted.
 extern const bool kHasMemoryQuota;
 
-// What was allocated since Start(), in bytes of the allocator's blocks. For one thread.
+// What was allocated since Start(). For one thread.
 struct MemoryQuota {
   bool on = false;
   int64_t limit = INT64_MAX;
-  int64_t live = 0;
+  int64_t live = 0;  // in bytes that were asked for
+  // In bytes of the allocator's blocks.
   int64_t live_objects = 0;  // by operator new: what ends the process when it fails
   int64_t peak_objects = 0;
   int64_t largest_block = 0;  // by malloc: what may fail
