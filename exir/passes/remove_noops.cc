@@ -71,6 +71,23 @@ bool RemoveRequantization(Graph& graph, GraphEditor& editor, NodeId id) {
   return changed;
 }
 
+// Whether a program that returns `result` may return `source`, the same tensor, in its place. A
+// slice is a view, and dropout outside of training is its input: PyTorch's caller gets an alias of
+// the source, too. Bodies of control flow may not return what they are given, and the new value of
+// a buffer is another one than the buffer.
+bool MayReturnInstead(const ExportedProgram& program, const Graph& graph, ValueId result,
+                      const Node& node) {
+  if (&graph != &program.top() || node.target->name() == "aten._to_copy.default") return false;
+  for (size_t i = 0; i < graph.outputs().size(); ++i) {
+    const ValueId* value = graph.outputs()[i].get_if<ValueId>();
+    if (value != nullptr && *value == result &&
+        program.signature.outputs[i].kind != OutputKind::kUserOutput) {
+      return false;
+    }
+  }
+  return true;
+}
+
 absl::StatusOr<bool> Run(ExportedProgram& program) {
   bool changed = false;
   for (Graph& graph : program.graphs) {
@@ -87,11 +104,8 @@ absl::StatusOr<bool> Run(ExportedProgram& program) {
       const TensorMeta* from = graph.value(*input).tensor();
       const TensorMeta* to = graph.value(result).tensor();
       if (from == nullptr || to == nullptr || !SameTensor(*from, *to)) continue;
-      // A slice of equal symbolic sizes takes everything only if it takes every element: step 1 and
-      // equal sizes say so, but a returned value must not become an alias of an input or of another
-      // result.
-      if (graph.IsOutput(result)) continue;
       const ValueId source = *input;
+      if (graph.IsOutput(result) && !MayReturnInstead(program, graph, result, node)) continue;
       editor.ReplaceAllUses(result, source);
       editor.EraseNode(id);
       changed = true;

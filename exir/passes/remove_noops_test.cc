@@ -89,6 +89,25 @@ TEST(RemoveNoopsTest, KeepsQuantisationWithOtherParametersOrThatClamps) {
   }
 }
 
+TEST(RemoveNoopsTest, AReturnedSliceOfTheWholeIsItsInput) {
+  ExpectRewrite(R"(program aten {
+  constants { state "b": f32[4,3] }
+  graph(%b: f32[4,3] buffer "b", %x: f32[4,3] user_input) {
+    %y: f32[4,3] = aten.slice_copy.Tensor(%x, 0, 0, 9223372036854775807)
+    %z: f32[4,3] = aten.slice_copy.Tensor(%x, 0, 0, 9223372036854775807)
+    return (%y buffer_mutation "b", %z user_output)
+  }
+})",
+                RemoveNoops().run, R"(program aten {
+  constants { state "b": f32[4,3] }
+  graph(%b: f32[4,3] buffer "b", %x: f32[4,3] user_input) {
+    %y: f32[4,3] = aten.slice_copy.Tensor(%x, 0, 0, 9223372036854775807)
+    return (%y buffer_mutation "b", %x user_output)
+  }
+})",
+                PassTestOps());
+}
+
 TEST(RemoveNoopsTest, KeepsCopyToAnotherTypeAndReturnedCopies) {
   ExpectUnchanged(R"(program aten {
   graph(%x: f32[2] user_input) {
