@@ -5,12 +5,14 @@
 #include <utility>
 
 #include "absl/container/btree_set.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "exir/emit/constant_pool.h"
 #include "exir/emit/method_builder.h"
 #include "exir/ir/lowered_backend_module.h"
 #include "runtime/core/status_macros.h"
+#include "runtime/core/utf8.h"
 
 namespace belay::exir {
 namespace {
@@ -54,6 +56,11 @@ absl::StatusOr<ProgramImage> EmitProgram(const MethodPrograms& methods, const Em
   std::vector<std::string> unsupported;
   for (size_t i = 0; i < sorted.size(); ++i) {
     const auto& [name, program] = *sorted[i];
+    if (name.empty() || !IsUtf8(name)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("method '", absl::CHexEscape(name),
+                       name.empty() ? "': a method has a name" : "': the name is not UTF-8"));
+    }
     if (i > 0 && sorted[i - 1]->first == name) {
       return absl::InvalidArgumentError(absl::StrCat("two methods are named '", name, "'"));
     }

@@ -6,12 +6,14 @@
 
 #include "absl/container/btree_set.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "exir/backend/introspection.h"
 #include "exir/ir/lowered_backend_module.h"
 #include "exir/ir/text.h"
 #include "runtime/core/status_macros.h"
+#include "runtime/core/utf8.h"
 #include "runtime/schema/file_format.h"
 
 namespace belay::exir {
@@ -433,6 +435,11 @@ absl::StatusOr<uint32_t> MethodBuilder::DelegateIndex(ModuleId module,
   entry->set_backend_id(lowered.backend_id);
   entry->set_segment(pool_.AddDelegateBlob(lowered.processed));
   for (const CompileSpec& spec : lowered.compile_specs) {
+    if (!IsUtf8(spec.key)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("module#", module.index(), " (backend ", lowered.backend_id, "): the key '",
+                       absl::CHexEscape(spec.key), "' of a compile spec is not UTF-8"));
+    }
     schema::CompileSpec* s = entry->add_compile_specs();
     s->set_key(spec.key);
     s->set_value(spec.value);

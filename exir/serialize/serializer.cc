@@ -7,11 +7,13 @@
 #include <map>
 #include <utility>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "exir/emit/constant_pool.h"
 #include "exir/serialize/file_layout.h"
 #include "runtime/core/mapped_file.h"
 #include "runtime/core/status_macros.h"
+#include "runtime/core/utf8.h"
 #include "runtime/schema/companion_name.h"
 #include "runtime/schema/file_format.h"
 
@@ -48,9 +50,10 @@ absl::StatusOr<std::string> CompanionName(const std::string& tag, const std::str
     absl::StrAppend(&name, absl::Hex(static_cast<unsigned char>(c), absl::kZeroPad2));
   }
   absl::StrAppend(&name, ".data");
-  if (IsCompanionName(name)) return name;
+  if (IsCompanionName(name) && IsUtf8(name)) return name;
   return absl::InvalidArgumentError(
-      absl::StrCat("companion file '", tag, "': the tag can't be part of a file's base name"));
+      absl::StrCat("companion file '", absl::CHexEscape(tag),
+                   "': the tag can't be part of a file's base name, which is text in UTF-8"));
 }
 
 // Gives companion files their names and bytes, and their segments offsets.

@@ -139,7 +139,7 @@ TEST_F(SerializerTest, OnePieceHasNoCompanions) {
 TEST_F(SerializerTest, TagsThatAreNoBaseNamesAreRefused) {
   for (const std::string& tag :
        {std::string("../up"), std::string("a/b"), std::string("a\\b"), std::string("c:"),
-        std::string("a\nb"), std::string("a\0b", 3), std::string(240, 'x')}) {
+        std::string("a\nb"), std::string("a\0b", 3), std::string("w\xff"), std::string(240, 'x')}) {
     EXPECT_THAT(WriteProgramFile(Image(), Path("p.belay"), {.constants_companion = tag}),
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("base name")));
   }

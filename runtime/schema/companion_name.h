@@ -6,8 +6,9 @@
 
 namespace belay {
 
-// Whether `name` may name a companion file: not empty, at most 255 bytes, printable, no directory
-// separator of any system, not "." and not "..".
+// Whether `name` may name a companion file: not empty, at most 255 bytes, no control characters of
+// ASCII, no directory separator of any system, not "." and not "..". That it is UTF-8, as all text
+// of the metadata, is checked elsewhere.
 constexpr bool IsCompanionName(std::string_view name) {
   if (name.empty() || name.size() > 255 || name == "." || name == "..") return false;
   for (const char c : name) {
