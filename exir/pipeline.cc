@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
@@ -76,6 +77,10 @@ bool IsDelegateCall(const Node& node, const OpRegistry& ops) {
 void ReportDelegation(const std::string& method, const ExportedProgram& program,
                       const std::vector<PartitionResult::Rejection>& rejections,
                       PipelineReport& report) {
+  absl::flat_hash_map<std::pair<GraphId, NodeId>, const std::string*> reasons;
+  for (const PartitionResult::Rejection& rejection : rejections) {
+    reasons[{rejection.graph, rejection.node}] = &rejection.reason;
+  }
   DelegationReport left{.method = method, .backend_id = ""};
   std::vector<DelegationReport> backends;
   for (uint32_t g = 0; g < program.graphs.size(); ++g) {
@@ -84,16 +89,13 @@ void ReportDelegation(const std::string& method, const ExportedProgram& program,
       const Node& node = graph.node(id);
       if (!IsDelegateCall(node, *program.ops)) {
         ++left.nodes;
-        LeftOverNode entry{.method = method,
-                           .node = node.name,
-                           .op = node.target->text_name(),
-                           .source = node.provenance.ToString(),
-                           .reason = "no partitioner asked for it"};
-        for (const PartitionResult::Rejection& rejection : rejections) {
-          if (rejection.graph == GraphId(g) && rejection.node == id)
-            entry.reason = rejection.reason;
-        }
-        report.left_over.push_back(std::move(entry));
+        const auto reason = reasons.find({GraphId(g), id});
+        report.left_over.push_back(
+            {.method = method,
+             .node = node.name,
+             .op = node.target->text_name(),
+             .source = node.provenance.ToString(),
+             .reason = reason == reasons.end() ? "no partitioner asked for it" : *reason->second});
         continue;
       }
       const ModuleId* module = node.arguments[0].get_if<ModuleId>();
@@ -150,12 +152,10 @@ void BoundSizes(ExportedProgram& program, int64_t most) {
   }
 }
 
-absl::Status VerifyMethods(const MethodPrograms& methods, std::string_view phase) {
+absl::Status VerifyMethods(const MethodPrograms& methods) {
   for (const auto& [name, program] : methods) {
     const absl::Status status = VerifyEdge(program, EdgeRules(ToEdgeOptions().dim_order));
-    if (!status.ok()) {
-      return Annotate(status, absl::StrCat(std::string(phase), ": method '", name, "'"));
-    }
+    if (!status.ok()) return Annotate(status, absl::StrCat("method '", name, "'"));
   }
   return absl::OkStatus();
 }
@@ -175,7 +175,8 @@ absl::StatusOr<ExportedProgram> ToEdge(ExportedProgram program, const ToEdgeOpti
 }
 
 DecomposeOptions KeepFor(const ExportedProgram& program,
-                         absl::Span<const Partitioner* const> partitioners) {
+                         absl::Span<const Partitioner* const> partitioners,
+                         std::vector<std::string>* notes) {
   struct Request {
     absl::flat_hash_set<const OpOverload*> ops;
     std::function<bool(const ExportedProgram&, GraphId, NodeId)> filter;
@@ -188,6 +189,11 @@ DecomposeOptions KeepFor(const ExportedProgram& program,
       const FunctionSchema* schema = op->schema();
       if (schema == nullptr || schema->IsMutable() || schema->IsView()) continue;
       request.ops.insert(op->aten());
+    }
+    for (const OpOverload* op : preserved.ops) {
+      if (notes == nullptr || request.ops.contains(op->aten())) continue;
+      notes->push_back(
+          absl::StrCat("operator ", op->name(), ", which a partitioner asks to keep, is not kept"));
     }
     request.filter = std::move(preserved.filter);
     if (!request.ops.empty()) requests.push_back(std::move(request));
@@ -217,7 +223,8 @@ absl::StatusOr<ProgramImage> LowerPrograms(MethodPrograms methods, const Pipelin
   };
   for (auto& [name, program] : methods) {
     if (options.unbounded_size.has_value()) BoundSizes(program, *options.unbounded_size);
-    to_edge.decompose = KeepFor(program, options.partitioners);
+    to_edge.decompose =
+        KeepFor(program, options.partitioners, report == nullptr ? nullptr : &report->notes);
     absl::StatusOr<ExportedProgram> edge =
         ToEdge(std::move(program), to_edge, report == nullptr ? nullptr : &report->passes);
     if (!edge.ok()) return Annotate(edge.status(), absl::StrCat("to_edge: method '", name, "'"));
@@ -236,20 +243,18 @@ absl::StatusOr<ProgramImage> LowerPrograms(MethodPrograms methods, const Pipelin
   if (!options.partitioners.empty() && options.backends == nullptr) {
     return absl::InvalidArgumentError("partitioners were given, but no backends");
   }
-  for (const Partitioner* partitioner : options.partitioners) {
-    MethodPartitioners all;
-    for (const auto& [name, program] : methods) all.emplace_back(name, partitioner);
+  if (!options.partitioners.empty()) {
+    std::vector<MethodPartitioners> rounds;
+    for (const Partitioner* partitioner : options.partitioners) {
+      MethodPartitioners& round = rounds.emplace_back();
+      for (const auto& [name, program] : methods) round.emplace_back(name, partitioner);
+    }
+    ToBackendOptions to_backend = options.to_backend;
+    if (report != nullptr && to_backend.notes == nullptr) to_backend.notes = &report->notes;
     absl::StatusOr<MethodPrograms> lowered =
-        ToBackend(methods, all, *options.backends, options.to_backend);
+        ToBackendRounds(methods, rounds, *options.backends, to_backend, VerifyMethods);
     if (!lowered.ok()) return Annotate(lowered.status(), "to_backend");
     methods = *std::move(lowered);
-    ABSL_RETURN_IF_ERROR(VerifyMethods(methods, "to_backend"));
-  }
-  for (const Partitioner* partitioner : options.partitioners) {
-    MethodPartitioners all;
-    for (const auto& [name, program] : methods) all.emplace_back(name, partitioner);
-    const absl::Status kept = CheckPreservedOps(methods, all);
-    if (!kept.ok()) return Annotate(kept, "to_backend");
   }
   clock.Stop();
   if (report != nullptr) {
@@ -278,7 +283,8 @@ absl::StatusOr<ProgramImage> LowerPrograms(MethodPrograms methods, const Pipelin
       }
       program = *std::move(changed);
     }
-    ABSL_RETURN_IF_ERROR(VerifyMethods(methods, "passes"));
+    const absl::Status verified = VerifyMethods(methods);
+    if (!verified.ok()) return Annotate(verified, "passes");
     clock.Stop();
   }
 

@@ -50,6 +50,9 @@ struct PipelineReport {
   std::vector<DelegationReport> delegation;
   std::vector<LeftOverNode> left_over;
   std::vector<UncheckedGuard> unchecked_guards;
+  // What was probably not meant but has one safe meaning, one line each (ToBackendOptions::notes),
+  // and operators that a partitioner asked to keep in vain.
+  std::vector<std::string> notes;
 };
 
 struct PipelineOptions {
@@ -99,9 +102,11 @@ absl::StatusOr<ExportedProgram> ToEdge(ExportedProgram program, const ToEdgeOpti
                                        std::vector<PassReport>* reports = nullptr);
 
 // Keeps what the partitioners ask to keep (Partitioner::OpsToNotDecompose) of `program`, but for
-// operators that write or whose results are aliases, which never stay.
+// operators that write or whose results are aliases, which never stay, and those that OpsToKeep
+// leaves out (exir/backend/rounds.h); a line for each goes to `notes` unless that is null.
 DecomposeOptions KeepFor(const ExportedProgram& program,
-                         absl::Span<const Partitioner* const> partitioners);
+                         absl::Span<const Partitioner* const> partitioners,
+                         std::vector<std::string>* notes = nullptr);
 
 // (method name, path of its archive) → program. Errors are annotated with the phase, the method and
 // the path. After ToEdge, after each round and after `options.passes` every method is verified to

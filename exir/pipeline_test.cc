@@ -15,7 +15,9 @@ namespace belay::exir {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::Not;
 
 class ToEdgeTest : public ::testing::Test {
@@ -129,9 +131,27 @@ TEST_F(ToEdgeTest, WhatOneOfSeveralPartitionersAsksForIsKept) {
   options.decompose = KeepFor(program, {&linear, &none});
   ASSERT_OK_AND_ASSIGN(const ExportedProgram edge, ToEdge(program.Clone(), options));
   EXPECT_THAT(PrintProgram(edge), HasSubstr("edge.aten.linear.default"));
-  options.decompose = KeepFor(program, {&none});
+  std::vector<std::string> notes;
+  options.decompose = KeepFor(program, {&none}, &notes);
+  EXPECT_THAT(notes, IsEmpty());
   ASSERT_OK_AND_ASSIGN(const ExportedProgram decomposed, ToEdge(program.Clone(), options));
   EXPECT_THAT(PrintProgram(decomposed), Not(HasSubstr("linear")));
+}
+
+TEST_F(ToEdgeTest, WhatCannotBeKeptIsNoted) {
+  ASSERT_OK_AND_ASSIGN(const ExportedProgram program, ParseProgram(R"(program aten {
+    graph(%x: f32[2,3] user_input) {
+      return (%x user_output)
+    }
+  })",
+                                                                   *ops_));
+  const KeepingPartitioner partitioner(
+      {{ops_->Find("aten.linear.default"), ops_->Find("aten.view.default"),
+        ops_->Find("aten.add_.Tensor")},
+       nullptr});
+  std::vector<std::string> notes;
+  KeepFor(program, {&partitioner}, &notes);
+  EXPECT_THAT(notes, ElementsAre(HasSubstr("aten.view.default"), HasSubstr("aten.add_.Tensor")));
 }
 
 }  // namespace

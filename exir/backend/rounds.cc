@@ -67,18 +67,20 @@ absl::Status CheckPreservedOps(const MethodPrograms& methods,
       absl::StrCat("operators that were kept for a partitioner are left over:", problems));
 }
 
-absl::StatusOr<MethodPrograms> ToBackendRounds(const MethodPrograms& methods,
-                                               absl::Span<const MethodPartitioners> rounds,
-                                               const BackendSet& backends,
-                                               const ToBackendOptions& options) {
+absl::StatusOr<MethodPrograms> ToBackendRounds(
+    const MethodPrograms& methods, absl::Span<const MethodPartitioners> rounds,
+    const BackendSet& backends, const ToBackendOptions& options,
+    const std::function<absl::Status(const MethodPrograms&)>& check) {
   MethodPrograms current;
   for (const auto& [name, program] : methods) current.emplace_back(name, program.Clone());
   for (size_t i = 0; i < rounds.size(); ++i) {
     absl::StatusOr<MethodPrograms> next = ToBackend(current, rounds[i], backends, options);
-    if (!next.ok()) {
-      if (rounds.size() == 1) return next.status();
-      return absl::Status(next.status().code(),
-                          absl::StrCat("round ", i, ": ", FromAbsl(next.status().message())));
+    absl::Status status = next.status();
+    if (status.ok() && check != nullptr) status = check(*next);
+    if (!status.ok()) {
+      if (rounds.size() == 1) return status;
+      return absl::Status(status.code(),
+                          absl::StrCat("round ", i, ": ", FromAbsl(status.message())));
     }
     current = *std::move(next);
   }

@@ -4,8 +4,10 @@
 #ifndef BELAY_EXIR_BACKEND_ROUNDS_H_
 #define BELAY_EXIR_BACKEND_ROUNDS_H_
 
+#include <functional>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "exir/backend/to_backend.h"
@@ -18,11 +20,12 @@ namespace belay::exir {
 //   filter
 //                        accepts, is neither decomposed nor delegated after the last round; lists
 //                        all such nodes, bodies included. Quantisation primitives may stay.
-//   whatever ToBackend returns, annotated with the round when there are several
-absl::StatusOr<MethodPrograms> ToBackendRounds(const MethodPrograms& methods,
-                                               absl::Span<const MethodPartitioners> rounds,
-                                               const BackendSet& backends,
-                                               const ToBackendOptions& options = {});
+//   whatever ToBackend returns, or `check` says about what a round gave, annotated with the round
+//   when there are several
+absl::StatusOr<MethodPrograms> ToBackendRounds(
+    const MethodPrograms& methods, absl::Span<const MethodPartitioners> rounds,
+    const BackendSet& backends, const ToBackendOptions& options = {},
+    const std::function<absl::Status(const MethodPrograms&)>& check = nullptr);
 
 // The operators of a request that are kept: all, or with a filter those that can be kept at some
 // nodes and decomposed at others, as ExecuTorch has it. Those write to nothing, return no aliases,

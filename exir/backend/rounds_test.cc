@@ -59,6 +59,21 @@ TEST(RoundsTest, ErrorsNameTheRound) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("round 1: "));
 }
 
+TEST(RoundsTest, WhatARoundGivesIsChecked) {
+  const FunctionBackend first("first");
+  BackendSet backends;
+  ASSERT_TRUE(backends.Add(&first).ok());
+  const CapabilityPartitioner relu({"first", {}}, SupportOps({"aten.relu.default"}));
+  const CapabilityPartitioner neg({"first", {}}, SupportOps({"aten.neg.default"}));
+  const std::vector<MethodPartitioners> rounds = {{{"forward", &relu}}, {{"forward", &neg}}};
+  const auto check = [](const MethodPrograms& methods) {
+    return methods[0].second.lowered_modules.size() < 2 ? absl::OkStatus()
+                                                        : absl::OutOfRangeError("too many");
+  };
+  const absl::Status status = ToBackendRounds(Methods(), rounds, backends, {}, check).status();
+  EXPECT_THAT(status, StatusIs(absl::StatusCode::kOutOfRange, "round 1: too many"));
+}
+
 TEST(RoundsTest, PreservedOperatorThatIsLeftOverIsAnError) {
   const FunctionBackend backend("first");
   BackendSet backends;
