@@ -136,6 +136,37 @@ absl::StatusOr<PlannedMethod> PlanMethod(const std::string& name, const Exported
   return method;
 }
 
+// A buffer that moves into a delegate is that method's own from then on. Notes where another method
+// has a buffer of its name, which would have shared it.
+void NoteSharedState(const MethodPrograms& methods, const std::vector<PlannedMethod>& planned,
+                     std::vector<std::string>& notes) {
+  absl::flat_hash_map<std::string_view, std::vector<const std::string*>> holders;
+  for (const auto& [name, program] : methods) {
+    absl::flat_hash_set<std::string_view> seen;
+    for (const InputSpec& input : program.signature.inputs) {
+      if (input.kind == InputKind::kBuffer && seen.insert(input.target).second) {
+        holders[input.target].push_back(&name);
+      }
+    }
+  }
+  for (const PlannedMethod& method : planned) {
+    for (const GraphPlan& graph : method.plan.graphs) {
+      for (const Partition& partition : graph.partitions) {
+        for (const OwnedMutation& mutation : partition.mutations) {
+          const std::string& target = method.program->signature.outputs[mutation.output].target;
+          for (const std::string* other : holders[target]) {
+            if (*other == *method.name) continue;
+            notes.push_back(absl::StrCat("buffer '", target, "' moves to the delegate of tag '",
+                                         partition.tag, "' of method '", *method.name,
+                                         "'; method '", *other,
+                                         "' has one of its own from now on"));
+          }
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<const LoweredBackendModule>> ToBackend(
@@ -177,6 +208,8 @@ absl::StatusOr<MethodPrograms> ToBackend(const MethodPrograms& methods,
     if (!method.ok()) return Annotate(method.status(), absl::StrCat("method '", name, "'"));
     planned.push_back(*std::move(method));
   }
+
+  if (options.notes != nullptr) NoteSharedState(methods, planned, *options.notes);
 
   std::vector<std::string> order;  // of backends, first seen first
   absl::flat_hash_set<std::string> seen;
