@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <tuple>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/core/mapped_file.h"
@@ -81,6 +82,8 @@ std::string FormatKey(const std::array<uint8_t, 32>& key) {
 }
 
 Ed25519SecretKey GenerateSecretKey() {
+  // Random numbers are thread-safe after this; it fails when the system has none, and so do they.
+  std::ignore = sodium_init();
   Ed25519SecretKey key;
   randombytes_buf(key.seed.data(), key.seed.size());
   return key;
