@@ -128,7 +128,7 @@ class DemoHandle final : public DelegateHandle {
                             std::vector<Sizes>& bounds) {
     const bool aligned = reinterpret_cast<uintptr_t>(blob.constants.data()) % alignof(float) == 0;
     const std::byte* base = blob.constants.data();
-    if (!aligned) {
+    if (!aligned && !blob.constants.empty()) {
       ABSL_RETURN_IF_ERROR(
           context.memory->Take(blob.constants.size(), "a copy of misaligned constants"));
       ABSL_ASSIGN_OR_RETURN(constants_, AlignedBuffer::Create(blob.constants.size()));
