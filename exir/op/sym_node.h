@@ -14,7 +14,9 @@
 
 namespace belay::exir {
 
-inline constexpr int kMaxSymDepth = 200;
+// So that what recurses needs less than 256 KiB of stack, also without optimisation (hardening.md
+// §6.8).
+inline constexpr int kMaxSymDepth = 100;
 inline constexpr size_t kMaxSymNodes = 8192;
 inline constexpr size_t kMaxSymText = size_t{64} << 10;  // bytes, of what is read and printed
 inline constexpr size_t kMaxSymNumberText = 24;          // bytes: "-1.7976931348623157e+308"

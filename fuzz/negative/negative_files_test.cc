@@ -29,8 +29,11 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr uint64_t kMemoryBytes = 64 << 20;  // that reading one file may take
-constexpr unsigned kWatchdogSeconds = 60;    // far above what any takes
+// What reading one file may take (hardening.md §6.6 to §6.8).
+constexpr uint64_t kMemoryBytes = 64 << 20;
+constexpr uint64_t kStackBytes = 256 << 10;
+constexpr rlim_t kProcessorSeconds = 1;    // of its own, however busy the machine is
+constexpr unsigned kWatchdogSeconds = 60;  // for what waits
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool kSanitizer = true;
@@ -73,7 +76,12 @@ uint64_t DataBytes() {
   return 0;
 }
 
-// The outcome in a process of its own, which has so much memory and no more.
+void Limit(__rlimit_resource resource, rlim_t most) {
+  const rlimit bound = {most, most};
+  if (setrlimit(resource, &bound) != 0) _exit(1);
+}
+
+// The outcome in a process of its own, which has so much and no more.
 std::string BoundedOutcome(const NegativeFile& file) {
   int ends[2];
   if (pipe(ends) != 0) return "no pipe";
@@ -81,9 +89,9 @@ std::string BoundedOutcome(const NegativeFile& file) {
   if (child == 0) {
     close(ends[0]);
     alarm(kWatchdogSeconds);
-    const rlim_t limit = DataBytes() + kMemoryBytes;
-    const rlimit bound = {limit, limit};
-    setrlimit(RLIMIT_DATA, &bound);
+    Limit(RLIMIT_DATA, DataBytes() + kMemoryBytes);
+    Limit(RLIMIT_STACK, kStackBytes);
+    Limit(RLIMIT_CPU, kProcessorSeconds);
     const std::string outcome = Outcome(file);
     const ssize_t written = write(ends[1], outcome.data(), outcome.size());
     _exit(written == static_cast<ssize_t>(outcome.size()) ? 0 : 1);
