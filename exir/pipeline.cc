@@ -12,6 +12,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "exir/backend/rounds.h"
+#include "exir/flop_count.h"
 #include "exir/functionalize/rebase_as_strided.h"
 #include "exir/functionalize/training_to_aten.h"
 #include "exir/ir/text.h"
@@ -89,6 +90,7 @@ void ReportDelegation(const std::string& method, const ExportedProgram& program,
       const Node& node = graph.node(id);
       if (!IsDelegateCall(node, *program.ops)) {
         ++left.nodes;
+        left.flops += FlopsOf(program, graph, node);
         const auto reason = reasons.find({GraphId(g), id});
         report.left_over.push_back(
             {.method = method,
@@ -110,6 +112,7 @@ void ReportDelegation(const std::string& method, const ExportedProgram& program,
             DelegationReport{.method = method, .backend_id = lowered.backend_id});
       }
       ++entry->delegate_calls;
+      entry->flops += FlopsOf(program, graph, node);
       for (const Graph& inner : lowered.original.graphs) entry->nodes += inner.num_nodes();
       entry->constant_bytes += ConstantBytes(lowered.original);
     }

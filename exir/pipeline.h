@@ -36,6 +36,7 @@ struct DelegationReport {
   std::string method, backend_id;
   size_t delegate_calls = 0;
   size_t nodes = 0;  // operator nodes; for backend_id "" those left over
+  double flops = 0;  // of those nodes (exir/flop_count.h)
   uint64_t constant_bytes = 0;
 };
 // What the exporter assumed of a method's inputs and the program does not check
