@@ -3,6 +3,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "exir/ir/graph_editor.h"
 
 namespace belay::exir {
@@ -71,27 +72,29 @@ bool RemoveRequantization(Graph& graph, GraphEditor& editor, NodeId id) {
   return changed;
 }
 
-// Whether a program that returns `result` may return `source`, the same tensor, in its place. A
+// What a graph returns, and whether it may return another value of the same type in its place. A
 // slice is a view, and dropout outside of training is its input: PyTorch's caller gets an alias of
 // the source, too. Bodies of control flow may not return what they are given, and the new value of
 // a buffer is another one than the buffer.
-bool MayReturnInstead(const ExportedProgram& program, const Graph& graph, ValueId result,
-                      const Node& node) {
-  if (&graph != &program.top() || node.target->name() == "aten._to_copy.default") return false;
+absl::flat_hash_map<ValueId, bool> ReturnedValues(const ExportedProgram& program,
+                                                  const Graph& graph) {
+  const bool is_top = &graph == &program.top();
+  absl::flat_hash_map<ValueId, bool> returned;
   for (size_t i = 0; i < graph.outputs().size(); ++i) {
-    const ValueId* value = graph.outputs()[i].get_if<ValueId>();
-    if (value != nullptr && *value == result &&
-        program.signature.outputs[i].kind != OutputKind::kUserOutput) {
-      return false;
-    }
+    const bool free = is_top && program.signature.outputs[i].kind == OutputKind::kUserOutput;
+    ForEachValue(graph.outputs()[i], [&](ValueId value) {
+      const auto [entry, inserted] = returned.emplace(value, free);
+      entry->second = entry->second && free;
+    });
   }
-  return true;
+  return returned;
 }
 
 absl::StatusOr<bool> Run(ExportedProgram& program) {
   bool changed = false;
   for (Graph& graph : program.graphs) {
     GraphEditor editor(graph);
+    const absl::flat_hash_map<ValueId, bool> returned = ReturnedValues(program, graph);
     std::vector<NodeId> dequantizations;  // of what had no effect
     for (NodeId id : graph.NodeList()) {
       const Node& node = graph.node(id);
@@ -105,7 +108,11 @@ absl::StatusOr<bool> Run(ExportedProgram& program) {
       const TensorMeta* to = graph.value(result).tensor();
       if (from == nullptr || to == nullptr || !SameTensor(*from, *to)) continue;
       const ValueId source = *input;
-      if (graph.IsOutput(result) && !MayReturnInstead(program, graph, result, node)) continue;
+      if (const auto place = returned.find(result);
+          place != returned.end() &&
+          (!place->second || node.target->name() == "aten._to_copy.default")) {
+        continue;
+      }
       editor.ReplaceAllUses(result, source);
       editor.EraseNode(id);
       changed = true;
