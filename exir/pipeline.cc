@@ -309,7 +309,7 @@ absl::StatusOr<ProgramImage> LowerFiles(
     clock.Start("import", 0.3 * static_cast<double>(programs.size()) / methods.size());
     absl::StatusOr<ExportedProgram> program = ImportFile(path, ops, options.import);
     if (!program.ok()) {
-      return Annotate(program.status(), absl::StrCat("import: method '", name, "': ", path));
+      return Annotate(program.status(), absl::StrCat("import: method '", name, "'"));
     }
     programs.emplace_back(name, *std::move(program));
     clock.Stop();
