@@ -2,6 +2,7 @@
 #ifndef BELAY_TOOLS_BELAY_COMMAND_H_
 #define BELAY_TOOLS_BELAY_COMMAND_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -18,11 +19,13 @@ inline constexpr int kUnsupported = 4;  // the complete list is on stderr
 
 // Prints "belay: …" on stderr and gives the status that the error's code stands for.
 int Report(const absl::Status& status);
+// The same for what is wrong with the options: kBadUsage.
+int ReportBadUsage(const absl::Status& status);
 
 struct LowerOptions {
   std::string input, output, report, dump_after, external_constants;
   int64_t max_size = 0;                    // of sizes without an upper bound; 0: they are an error
-  std::vector<std::string> methods;        // name=path
+  std::vector<std::string> methods;        // name=path, or name=path:model
   std::vector<std::string> backends;       // names; "none" for none
   std::vector<std::string> compile_specs;  // BACKEND:KEY=VALUE
   int threads = 1;
@@ -55,7 +58,8 @@ struct VerifyOptions {
   std::vector<std::string> inputs;    // files; random ones when there are none
   std::vector<std::string> backends;  // names; those of the program file when empty
   uint64_t seed = 0;
-  int calls = 1;  // on the same state
+  int calls = 1;         // on the same state
+  int64_t max_size = 0;  // as LowerOptions::max_size, where the archive is lowered
   double atol = 1e-5, rtol = 1e-4;
   bool json = false;
 };

@@ -15,9 +15,11 @@ namespace {
 // The only state of the process that handlers see. Written before the first mutation.
 constinit char crash_message[128] = {};
 constinit std::atomic<uint64_t> current_mutation = 0;
+constinit std::atomic<bool> armed = false;
 
 // Async-signal-safe.
 void ReportCrash() {
+  if (!armed.load(std::memory_order_relaxed)) return;
   char digits[24];
   size_t at = sizeof(digits);
   digits[--at] = '\n';
@@ -40,6 +42,7 @@ void OnSignal(int signal) {
 
 void InstallCrashReport(std::string_view message) {
   crash_message[message.copy(crash_message, sizeof(crash_message) - 1)] = '\0';
+  armed.store(true, std::memory_order_relaxed);
   struct sigaction action = {};
   action.sa_handler = &OnSignal;
   action.sa_flags = static_cast<int>(SA_RESETHAND);
@@ -56,5 +59,7 @@ void InstallCrashReport(std::string_view message) {
 void SetCurrentMutation(uint64_t index) {
   current_mutation.store(index, std::memory_order_relaxed);
 }
+
+void DisarmCrashReport() { armed.store(false, std::memory_order_relaxed); }
 
 }  // namespace belay::tools

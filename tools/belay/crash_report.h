@@ -11,6 +11,8 @@ namespace belay::tools {
 // 127 bytes) and the number of the current mutation to standard error.
 void InstallCrashReport(std::string_view message);
 void SetCurrentMutation(uint64_t index);
+// After the last mutation: a process that ends now says nothing about mutations.
+void DisarmCrashReport();
 
 }  // namespace belay::tools
 

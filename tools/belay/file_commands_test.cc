@@ -148,6 +148,16 @@ TEST_F(FileCommandsTest, StressCountsEveryMutation) {
   }
 }
 
+TEST_F(FileCommandsTest, StressReportsOfAPathThatIsNotUtf8) {
+  const std::string file = Write("p\xff.belay", Read(LowerMlp()));
+  const StressOptions options{.file = file, .mutations = 3, .json = true};
+  const Outcome outcome = Capture([&] { return Stress(options); });
+  EXPECT_EQ(outcome.status, kDone) << outcome.errors;
+  EXPECT_EQ(outcome.errors, "");
+  const nlohmann::json report = nlohmann::json::parse(outcome.output, nullptr, false);
+  EXPECT_TRUE(report.is_object()) << outcome.output;
+}
+
 TEST_F(FileCommandsTest, StressWritesAMutationToLookAt) {
   const std::string program = LowerMlp();
   const StressOptions options{

@@ -8,6 +8,7 @@
 #include "runtime/core/status_macros.h"
 #include "runtime/kernels/standard_kernels.h"
 #include "tools/belay/command.h"
+#include "tools/belay/printing.h"
 
 namespace belay::tools {
 
@@ -39,7 +40,7 @@ int Ops(const OpsOptions& options) {
                 << (reference ? " reference" : "          ") << (highway ? " highway" : "") << "\n";
     }
   }
-  if (options.json) std::cout << list.dump(2) << "\n";
+  if (options.json) std::cout << JsonText(list);
   return kDone;
 }
 

@@ -1,12 +1,21 @@
 #include <iostream>
 
+#include "runtime/core/str_cat.h"
 #include "tools/belay/command.h"
+#include "tools/belay/printing.h"
 
 namespace belay::tools {
+namespace {
+
+void PrintError(const absl::Status& status) {
+  std::cerr << "belay: " << ForTerminal(FromAbsl(status.message())) << "\n";
+}
+
+}  // namespace
 
 int Report(const absl::Status& status) {
   if (status.ok()) return kDone;
-  std::cerr << "belay: " << status.message() << "\n";
+  PrintError(status);
   switch (status.code()) {
     case absl::StatusCode::kUnimplemented:
       return kUnsupported;
@@ -15,6 +24,11 @@ int Report(const absl::Status& status) {
     default:
       return kBadInput;
   }
+}
+
+int ReportBadUsage(const absl::Status& status) {
+  PrintError(status);
+  return kBadUsage;
 }
 
 }  // namespace belay::tools

@@ -100,6 +100,7 @@ int VerifySignature(const VerifySignatureOptions& options) {
   const auto file = MappedFile::Open(options.file);
   if (!file.ok()) return Report(file.status());
   absl::Status status = verifier->VerifyFile(options.file, (*file)->bytes());
+  if (!status.ok()) status = InFile(status, options.file);
   const std::string_view bytes(reinterpret_cast<const char*>((*file)->bytes().data()),
                                (*file)->bytes().size());
   if (status.ok() && bytes.substr(0, sizeof(kMagic)) == std::string_view(kMagic, sizeof(kMagic))) {
@@ -111,7 +112,7 @@ int VerifySignature(const VerifySignatureOptions& options) {
     std::cout << options.file << ": the signature is right\n";
     return kDone;
   }
-  Report(InFile(status, options.file));
+  Report(status);
   return status.code() == absl::StatusCode::kDataLoss ||
                  status.code() == absl::StatusCode::kPermissionDenied
              ? kNegative

@@ -17,6 +17,7 @@
 #include "runtime/core/status_macros.h"
 #include "tools/belay/command.h"
 #include "tools/belay/crash_report.h"
+#include "tools/belay/printing.h"
 #include "tools/belay/stress_target.h"
 #if GOOGLE_PROTOBUF_VERSION < 4022000
 #include "google/protobuf/stubs/logging.h"
@@ -74,9 +75,10 @@ absl::StatusOr<int> StressFile(const StressOptions& options) {
     ++kinds[fuzz::MutationKindName(mutation.kind)];
     if (options.mutations == 1) {
       std::cerr << fuzz::MutationKindName(mutation.kind) << ", " << outcome.stage << ": "
-                << outcome.status.ToString() << "\n";
+                << ForTerminal(outcome.status.ToString()) << "\n";
     }
   }
+  DisarmCrashReport();
   if (options.json) {
     nlohmann::json out{{"file", options.file},
                        {"seed", options.seed},
@@ -90,11 +92,11 @@ absl::StatusOr<int> StressFile(const StressOptions& options) {
       out["outcomes"].push_back(
           {{"stage", outcome.first}, {"code", outcome.second}, {"count", count}});
     }
-    std::cout << out.dump(2) << "\n";
+    std::cout << JsonText(out);
     return kDone;
   }
-  std::cout << options.file << ": " << options.mutations << " mutations of seed " << options.seed
-            << "\n";
+  std::cout << OneLine(options.file) << ": " << options.mutations << " mutations of seed "
+            << options.seed << "\n";
   for (const auto& [outcome, count] : counts) {
     std::cout << "  " << count << " " << outcome.first << ": " << outcome.second << "\n";
   }

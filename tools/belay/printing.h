@@ -1,0 +1,26 @@
+// Texts for people and for machines, made of what files say.
+#ifndef BELAY_TOOLS_BELAY_PRINTING_H_
+#define BELAY_TOOLS_BELAY_PRINTING_H_
+
+#include <string>
+#include <string_view>
+
+#include "nlohmann/json.hpp"
+
+namespace belay::tools {
+
+// `text`, of any length, with its control characters but for line feeds and tabs as \xHH
+// (runtime/core/printable.h): for messages and programs of several lines.
+std::string ForTerminal(std::string_view text);
+
+// A name in a line of output: line feeds and tabs are \xHH as well, and what is beyond 16 KiB is
+// cut off.
+std::string OneLine(std::string_view text);
+
+// What --json prints and reports hold, with a line feed at the end. Bytes that are not UTF-8
+// (paths may have such, and names in archives) are U+FFFD.
+std::string JsonText(const nlohmann::json& json);
+
+}  // namespace belay::tools
+
+#endif  // BELAY_TOOLS_BELAY_PRINTING_H_
