@@ -11,10 +11,10 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "nlohmann/json.hpp"
-#include "runtime/core/npy.h"
 #include "runtime/core/status_macros.h"
-#include "runtime/io/npy_values.h"
+#include "tools/belay/call_inputs.h"
 #include "tools/belay/command.h"
+#include "tools/belay/printing.h"
 #include "tools/belay/session.h"
 
 namespace belay::tools {
@@ -42,15 +42,10 @@ absl::StatusOr<nlohmann::json> Measure(const BenchOptions& options) {
   ABSL_ASSIGN_OR_RETURN(const auto session,
                         OpenSession(options.program, options.method, options.engine));
   Method& method = *session->method;
-  std::vector<NpyArray> arrays(method.num_inputs());
-  for (size_t i = 0; i < arrays.size(); ++i) {
-    EValue value = ConstantInput(method.plan(), i);
-    if (InputTakesArray(method.plan(), i)) {
-      ABSL_ASSIGN_OR_RETURN(arrays[i],
-                            RandomInput(method.plan(), i, /*seed=*/1, /*dynamic_size=*/4));
-      ABSL_ASSIGN_OR_RETURN(value, InputFromNpy(method.plan(), i, arrays[i]));
-    }
-    ABSL_RETURN_IF_ERROR(method.SetInput(i, value));
+  ABSL_ASSIGN_OR_RETURN(const CallInputs inputs,
+                        RandomInputs(method.plan(), /*seed=*/1, /*dynamic_size=*/4));
+  for (size_t i = 0; i < inputs.values.size(); ++i) {
+    ABSL_RETURN_IF_ERROR(method.SetInput(i, inputs.values[i]));
   }
   const auto once = [&]() -> absl::StatusOr<double> {
     const absl::Time start = absl::Now();
@@ -92,10 +87,10 @@ int Bench(const BenchOptions& options) {
   const absl::StatusOr<nlohmann::json> result = Measure(options);
   if (!result.ok()) return Report(result.status());
   if (options.json) {
-    std::cout << result->dump(2) << "\n";
+    std::cout << JsonText(*result);
     return kDone;
   }
-  for (const auto& [key, value] : result->items()) std::cout << key << ": " << value << "\n";
+  for (const auto& [key, value] : result->items()) std::cout << key << ": " << JsonText(value);
   return kDone;
 }
 

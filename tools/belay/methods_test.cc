@@ -95,6 +95,14 @@ TEST_F(MethodsTest, AMissingMethodOfASequenceIsNamed) {
   EXPECT_THAT(outcome.errors, HasSubstr("'encode'"));
 }
 
+TEST_F(MethodsTest, AFolderOfASequenceThatIsNotThereIsNamed) {
+  ASSERT_EQ(LowerMethods({"decode=" + Zoo("llama_kv_decode/model.pt2")}).status, kDone);
+  const Outcome outcome = RunSequence({"decode=nosuchdir"});
+  EXPECT_EQ(outcome.status, kBadInput);
+  EXPECT_THAT(outcome.errors, HasSubstr("nosuchdir"));
+  EXPECT_EQ(outcome.output, "");
+}
+
 TEST_F(MethodsTest, UnknownOperatorsOfAllMethodsAreListedWithCountsAndSources) {
   const Outcome outcome =
       LowerMethods({"a=" + Zoo("custom_operator/model.pt2"),

@@ -11,58 +11,31 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "backends/runtime_backends.h"
 #include "nlohmann/json.hpp"
 #include "runtime/core/mapped_file.h"
-#include "runtime/core/npy.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/executor/shared_state.h"
 #include "runtime/io/npy_values.h"
+#include "tools/belay/call_inputs.h"
 #include "tools/belay/command.h"
+#include "tools/belay/printing.h"
 #include "tools/belay/session.h"
 
 namespace belay::tools {
 namespace {
 
-absl::StatusOr<NpyArray> ReadInput(const std::string& path) {
-  ABSL_ASSIGN_OR_RETURN(const auto file, MappedFile::Open(path));
-  absl::StatusOr<NpyArray> array = ReadNpy(file->bytes());
-  if (!array.ok())
-    return absl::Status(array.status().code(), absl::StrCat(path, ": ", array.status().message()));
-  return array;
-}
+// One call: of which method, with what.
+struct Call {
+  std::string method;
+  std::string folder;  // with input_<i>.npy
+};
 
-// The files for the inputs that take one, in order. Arrays must outlive the execution.
-absl::StatusOr<std::vector<NpyArray>> SetInputs(Method& method,
-                                                const std::vector<std::string>& files,
-                                                const RunOptions& options) {
-  const MethodPlan& plan = method.plan();
-  std::vector<NpyArray> arrays(plan.inputs.size());
-  size_t next = 0;
-  for (size_t i = 0; i < plan.inputs.size(); ++i) {
-    EValue value = ConstantInput(plan, i);
-    if (InputTakesArray(plan, i)) {
-      if (options.random_inputs) {
-        ABSL_ASSIGN_OR_RETURN(arrays[i], RandomInput(plan, i, options.seed, /*dynamic_size=*/2));
-      } else if (next < files.size()) {
-        ABSL_ASSIGN_OR_RETURN(arrays[i], ReadInput(files[next++]));
-      } else if (value.is_none()) {
-        return absl::InvalidArgumentError(absl::StrCat("input ", i, " '", plan.inputs[i].name,
-                                                       "' is missing: ", files.size(),
-                                                       " files were given"));
-      } else {
-        ABSL_RETURN_IF_ERROR(method.SetInput(i, value));  // fixed at export, and not given again
-        continue;
-      }
-      ABSL_ASSIGN_OR_RETURN(value, InputFromNpy(plan, i, arrays[i]));
-    }
-    ABSL_RETURN_IF_ERROR(method.SetInput(i, value));
-  }
-  if (next < files.size()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(files.size(), " input files were given, the method takes ", next));
-  }
-  return arrays;
+// What one call is given.
+absl::StatusOr<CallInputs> MakeInputs(const MethodPlan& plan, const Call& call,
+                                      const RunOptions& options) {
+  if (!options.sequence.empty()) return InputsFromFolder(plan, call.folder);
+  if (options.random_inputs) return RandomInputs(plan, options.seed, /*dynamic_size=*/2);
+  return InputsFromFiles(plan, options.inputs);
 }
 
 absl::Status WriteOutputs(const Method& method, const std::string& directory) {
@@ -90,12 +63,6 @@ std::string Describe(const EValue& value) {
   return value.KindName();
 }
 
-// One call: of which method, with what.
-struct Call {
-  std::string method;
-  std::string folder;  // with input_<i>.npy
-};
-
 // DIR or METHOD=DIR.
 Call ParseCall(const std::string& text, const std::string& method) {
   const size_t split = text.find('=');
@@ -107,11 +74,12 @@ Call ParseCall(const std::string& text, const std::string& method) {
 struct Methods {
   std::unique_ptr<Session> session;
   std::unique_ptr<SharedState> state;
-  std::map<std::string, Method> others;  // on `state`; empty when one method is called
+  // On `state`; empty when one method is called.
+  std::map<std::string, std::unique_ptr<Method>> others;
 
   Method& operator[](const std::string& name) {
     const auto it = others.find(name);
-    return it == others.end() ? *session->method : it->second;
+    return it == others.end() ? *session->method : *it->second;
   }
 };
 
@@ -128,9 +96,8 @@ absl::StatusOr<Methods> LoadMethods(const RunOptions& options, const std::vector
       SharedState::Create(program, std::vector<std::string>(names.begin(), names.end())));
   methods.state = std::make_unique<SharedState>(std::move(state));
   for (const std::string& name : names) {
-    ABSL_ASSIGN_OR_RETURN(Method method, Method::Load(program, name, methods.session->kernels,
-                                                      RuntimeBackends(), methods.state.get()));
-    methods.others.emplace(name, std::move(method));
+    ABSL_ASSIGN_OR_RETURN(methods.others[name],
+                          LoadMethod(program, name, methods.session->kernels, methods.state.get()));
   }
   return methods;
 }
@@ -148,15 +115,10 @@ absl::StatusOr<int> RunAll(const RunOptions& options) {
   report["calls"] = nlohmann::json::array();
   for (size_t c = 0; c < calls.size(); ++c) {
     Method& method = methods[calls[c].method];
-    std::vector<std::string> files = options.inputs;
-    if (!options.sequence.empty()) {
-      files.clear();
-      for (size_t i = 0; i < method.num_inputs(); ++i) {
-        const std::string path = absl::StrCat(calls[c].folder, "/input_", i, ".npy");
-        if (std::filesystem::exists(path)) files.push_back(path);
-      }
+    ABSL_ASSIGN_OR_RETURN(const CallInputs inputs, MakeInputs(method.plan(), calls[c], options));
+    for (size_t i = 0; i < inputs.values.size(); ++i) {
+      ABSL_RETURN_IF_ERROR(method.SetInput(i, inputs.values[i]));
     }
-    ABSL_ASSIGN_OR_RETURN(const std::vector<NpyArray> arrays, SetInputs(method, files, options));
     std::vector<double> ms;
     for (int r = 0; r < options.repeat; ++r) {
       const absl::Time start = absl::Now();
@@ -176,7 +138,7 @@ absl::StatusOr<int> RunAll(const RunOptions& options) {
       ABSL_RETURN_IF_ERROR(WriteOutputs(method, directory));
     }
   }
-  if (options.json) std::cout << report.dump(2) << "\n";
+  if (options.json) std::cout << JsonText(report);
   return kDone;
 }
 

@@ -11,32 +11,41 @@
 
 namespace belay::tools {
 
+absl::Status AddEngine(const std::string& engine, KernelRegistry& kernels) {
+  if (engine == "reference") return AddReferenceKernels(kernels);
+  if (engine == "highway") return AddStandardKernels(kernels);
+  return absl::InvalidArgumentError(
+      absl::StrCat("there is no engine '", engine, "'; there are: highway, reference"));
+}
+
+absl::StatusOr<std::unique_ptr<Method>> LoadMethod(const Program& program, const std::string& name,
+                                                   const KernelRegistry& kernels,
+                                                   SharedState* state) {
+  ABSL_RETURN_IF_ERROR(program.FindMethod(name).status());
+  absl::StatusOr<Method> method = Method::Load(program, name, kernels, RuntimeBackends(), state);
+  if (method.ok()) return std::make_unique<Method>(*std::move(method));
+  // The method is there: what was not found is what it is executed with.
+  if (absl::IsNotFound(method.status())) {
+    return absl::UnimplementedError(method.status().message());
+  }
+  return method.status();
+}
+
 absl::StatusOr<std::unique_ptr<Session>> OpenSession(const std::string& path,
                                                      const std::string& method,
                                                      const std::string& engine) {
   const absl::Time start = absl::Now();
   auto session = std::make_unique<Session>();
-  if (engine == "reference") {
-    ABSL_RETURN_IF_ERROR(AddReferenceKernels(session->kernels));
-  } else if (engine == "highway") {
-    ABSL_RETURN_IF_ERROR(AddStandardKernels(session->kernels));
-  } else {
-    return absl::InvalidArgumentError(
-        absl::StrCat("there is no engine '", engine, "'; there are: highway, reference"));
-  }
-  absl::StatusOr<Program> program = Program::Open(path);
-  if (!program.ok()) {
-    return absl::Status(program.status().code(),
-                        absl::StrCat(path, ": ", program.status().message()));
-  }
-  session->program = std::make_unique<Program>(*std::move(program));
-  absl::StatusOr<Method> loaded =
-      Method::Load(*session->program, method, session->kernels, RuntimeBackends());
+  ABSL_RETURN_IF_ERROR(AddEngine(engine, session->kernels));
+  ABSL_ASSIGN_OR_RETURN(Program program, Program::Open(path));
+  session->program = std::make_unique<Program>(std::move(program));
+  absl::StatusOr<std::unique_ptr<Method>> loaded =
+      LoadMethod(*session->program, method, session->kernels);
   if (!loaded.ok()) {
     return absl::Status(loaded.status().code(),
                         absl::StrCat(path, ": ", loaded.status().message()));
   }
-  session->method = std::make_unique<Method>(*std::move(loaded));
+  session->method = *std::move(loaded);
   session->load_seconds = absl::ToDoubleSeconds(absl::Now() - start);
   return session;
 }

@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "runtime/executor/method.h"
+#include "runtime/executor/shared_state.h"
 #include "runtime/kernel/kernel_registry.h"
 #include "runtime/program/program.h"
 
@@ -20,7 +21,17 @@ struct Session {
   double load_seconds = 0;  // from the path to a method that can be executed
 };
 
-// `engine` is "highway" (with reference kernels for the rest) or "reference".
+// Kernels of "highway" (with reference kernels for the rest) or of "reference"; kInvalidArgument
+// for another engine.
+absl::Status AddEngine(const std::string& engine, KernelRegistry& kernels);
+
+// Method::Load with the backends of this binary. Kernels and backends that it has not are
+// kUnimplemented, all of them listed; kNotFound is a method that the program has not.
+absl::StatusOr<std::unique_ptr<Method>> LoadMethod(const Program& program, const std::string& name,
+                                                   const KernelRegistry& kernels,
+                                                   SharedState* state = nullptr);
+
+// Errors name the path.
 absl::StatusOr<std::unique_ptr<Session>> OpenSession(const std::string& path,
                                                      const std::string& method,
                                                      const std::string& engine);

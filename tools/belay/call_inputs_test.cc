@@ -1,0 +1,116 @@
+#include "tools/belay/call_inputs.h"
+
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "runtime/core/npy.h"
+#include "runtime/core/test_in_directory.h"
+#include "runtime/core/testing.h"
+
+namespace belay::tools {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+constexpr auto kInvalidArgument = absl::StatusCode::kInvalidArgument;
+constexpr auto kNotFound = absl::StatusCode::kNotFound;
+
+// forward(x: f32[2], k = 2, none = None, y: f32[2]).
+MethodPlan Plan() {
+  MethodPlan plan;
+  TensorPlan tensor;
+  tensor.dtype = DType::kFloat32;
+  tensor.sizes = Sizes{2};
+  plan.values.emplace_back(tensor);
+  plan.values.emplace_back(int64_t{2});
+  plan.values.emplace_back(None());
+  plan.values.emplace_back(tensor);
+  const char* names[] = {"x", "k", "none", "y"};
+  for (uint32_t i = 0; i < 4; ++i) {
+    InputPlan input;
+    input.name = names[i];
+    input.value = i;
+    plan.inputs.push_back(input);
+  }
+  return plan;
+}
+
+class CallInputsTest : public TestInDirectory {
+ protected:
+  void SetUp() override {
+    TestInDirectory::SetUp();
+    WriteArray("x.npy", TestTensor::Of<float>({2}, {1, 2}));
+    WriteArray("y.npy", TestTensor::Of<float>({2}, {3, 4}));
+    WriteArray("two.npy", TestTensor::Of<int64_t>({}, {2}));
+    WriteArray("three.npy", TestTensor::Of<int64_t>({}, {3}));
+  }
+  void WriteArray(const std::string& name, const TestTensor& tensor) const {
+    ASSERT_TRUE(WriteNpy(Path(name), tensor.view()).ok());
+  }
+  absl::StatusOr<CallInputs> FromFiles(const std::vector<std::string>& names) const {
+    std::vector<std::string> files;
+    for (const std::string& name : names) files.push_back(Path(name));
+    return InputsFromFiles(plan_, files);
+  }
+  void ExpectRight(const absl::StatusOr<CallInputs>& inputs) const {
+    ASSERT_OK(inputs.status());
+    ASSERT_EQ(inputs->values.size(), 4u);
+    EXPECT_EQ(*inputs->values[0].get_if<TensorView>()->as<float>(), 1);
+    EXPECT_EQ(*inputs->values[1].get_if<int64_t>(), 2);
+    EXPECT_TRUE(inputs->values[2].is_none());
+    EXPECT_EQ(*inputs->values[3].get_if<TensorView>()->as<float>(), 3);
+  }
+
+  const MethodPlan plan_ = Plan();
+};
+
+TEST_F(CallInputsTest, FixedInputsMayBeGivenOrLeftOut) {
+  ExpectRight(FromFiles({"x.npy", "y.npy"}));
+  ExpectRight(FromFiles({"x.npy", "two.npy", "y.npy"}));
+}
+
+TEST_F(CallInputsTest, AFixedInputTakesItsOwnValueOnly) {
+  EXPECT_THAT(
+      FromFiles({"x.npy", "three.npy", "y.npy"}),
+      StatusIs(kInvalidArgument, AllOf(HasSubstr("three.npy"), HasSubstr("'k'"), HasSubstr("fixed"),
+                                       HasSubstr("to 2"), HasSubstr("holds 3"))));
+}
+
+TEST_F(CallInputsTest, AnotherNumberOfFilesIsRefused) {
+  EXPECT_THAT(FromFiles({}), StatusIs(kInvalidArgument, HasSubstr("input 0 'x' is missing")));
+  EXPECT_THAT(FromFiles({"x.npy"}),
+              StatusIs(kInvalidArgument, HasSubstr("input 3 'y' is missing")));
+  EXPECT_THAT(FromFiles({"x.npy", "two.npy", "y.npy", "y.npy"}),
+              StatusIs(kInvalidArgument, HasSubstr("the method takes 2, or 3")));
+}
+
+TEST_F(CallInputsTest, FoldersNameInputsByTheirIndex) {
+  WriteArray("input_0.npy", TestTensor::Of<float>({2}, {1, 2}));
+  EXPECT_THAT(InputsFromFolder(plan_, directory_.string()),
+              StatusIs(kNotFound, AllOf(HasSubstr("'y'"), HasSubstr("input_3.npy"))));
+  WriteArray("input_3.npy", TestTensor::Of<float>({2}, {3, 4}));
+  ExpectRight(InputsFromFolder(plan_, directory_.string()));
+  WriteArray("input_1.npy", TestTensor::Of<int64_t>({}, {2}));
+  ExpectRight(InputsFromFolder(plan_, directory_.string()));
+}
+
+TEST_F(CallInputsTest, FilesOfInputsThatTakeNoneAreRefused) {
+  WriteArray("input_0.npy", TestTensor::Of<float>({2}, {1, 2}));
+  WriteArray("input_3.npy", TestTensor::Of<float>({2}, {3, 4}));
+  WriteArray("input_4.npy", TestTensor::Of<float>({2}, {3, 4}));
+  EXPECT_THAT(InputsFromFolder(plan_, directory_.string()),
+              StatusIs(kInvalidArgument, HasSubstr("the method has 4 inputs")));
+  std::filesystem::rename(Path("input_4.npy"), Path("input_2.npy"));
+  EXPECT_THAT(InputsFromFolder(plan_, directory_.string()),
+              StatusIs(kInvalidArgument, HasSubstr("'none' takes no array")));
+}
+
+TEST_F(CallInputsTest, AFolderThatIsNotThereIsNamed) {
+  EXPECT_THAT(InputsFromFolder(plan_, Path("nosuchdir")),
+              StatusIs(kNotFound, HasSubstr("nosuchdir")));
+}
+
+}  // namespace
+}  // namespace belay::tools
