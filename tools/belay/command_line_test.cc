@@ -88,19 +88,37 @@ TEST(CommandLineTest, NothingIsKeptFromTheCallBefore) {
 }
 
 TEST(CommandLineTest, WrongUsageIsSaidAndCallsNothing) {
-  for (const std::vector<std::string>& wrong :
-       std::vector<std::vector<std::string>>{{},
-                                             {"fly"},
-                                             {"lower", "m.pt2"},
-                                             {"lower", "m.pt2", "-o", "m.belay", "--threads", "0"},
-                                             {"run", "m.belay", "--repeat", "many"},
-                                             {"run", "m.belay", "--wings"},
-                                             {"verify", "a", "b", "--reference", "c"},
-                                             {"verify", "a", "--atol", "-1"}}) {
+  for (const std::vector<std::string>& wrong : std::vector<std::vector<std::string>>{
+           {},
+           {"fly"},
+           {"lower", "m.pt2"},
+           {"lower", "m.pt2", "-o", "m.belay", "--threads", "0"},
+           {"run", "m.belay", "--repeat", "many"},
+           {"run", "m.belay", "--wings"},
+           {"verify", "a", "b", "--reference", "c"},
+           {"verify", "a", "--atol", "-1"},
+           {"verify", "a", "--rtol", "nan"},
+           {"verify", "a", "--max-size", "0"},
+           {"verify", "a", "--input", "x", "--random-inputs", "1"},
+           {"lower", "a", "-o", "b", "--max-size", "0"},
+           {"lower", "a", "-o", "b", "--max-size", "-5"},
+           {"lower", "a", "-o", "b", "--report", ""},
+           {"lower", "a", "-o", "b", "--external-constants", ""},
+           {"lower", "a", "-o", "b", "--json", "--dump-after", "p"},
+           {"run", "a", "--engine", "foo"},
+           {"run", "a", "--input", "x", "--random-inputs", "1"},
+           {"run", "a", "--input", "x", "--sequence", "d"},
+           {"run", "a", "--random-inputs", "1", "--sequence", "d"},
+           {"run", "a", "--repeat", "0"},
+           {"verify", "a", "--engine", "foo"},
+           {"bench", "a", "--engine", "foo"},
+           {"bench", "a", "--seconds", "0"},
+           {"stress", "a", "--mutations", "-3"}}) {
     const Outcome outcome = Parse(wrong);
     EXPECT_EQ(outcome.status, kBadUsage) << ::testing::PrintToString(wrong);
     EXPECT_NE(outcome.error, "") << ::testing::PrintToString(wrong);
     EXPECT_EQ(outcome.out, "") << ::testing::PrintToString(wrong);
+    EXPECT_LT(outcome.error.size(), 300u) << outcome.error;  // bounds without hundreds of digits
   }
 }
 

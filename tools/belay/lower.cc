@@ -1,127 +1,129 @@
 // `belay lower`: archives → a program file.
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <iostream>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "backends/aot_backends.h"
+#include "exir/import/import.h"
 #include "exir/ir/text.h"
 #include "exir/ops/standard_ops.h"
 #include "exir/pipeline.h"
 #include "exir/serialize/serializer.h"
-#include "nlohmann/json.hpp"
 #include "runtime/core/mapped_file.h"
 #include "runtime/core/status_macros.h"
+#include "runtime/core/utf8.h"
+#include "runtime/schema/companion_name.h"
+#include "tools/belay/archive_model.h"
+#include "tools/belay/chosen_backends.h"
 #include "tools/belay/command.h"
+#include "tools/belay/lower_report.h"
+#include "tools/belay/printing.h"
 #include "tools/belay/progress.h"
+#include "tools/belay/same_file.h"
 
 namespace belay::tools {
 namespace {
 
-using nlohmann::json;
-
-json ToJson(const exir::PipelineReport& report, uint64_t file_bytes) {
-  json out;
-  out["file_bytes"] = file_bytes;
-  out["phases"] = json::array();
-  for (const auto& p : report.phases) {
-    out["phases"].push_back(
-        {{"name", p.name}, {"seconds", p.seconds}, {"peak_rss_bytes", p.peak_rss_bytes}});
-  }
-  out["passes"] = json::array();
-  for (const auto& p : report.passes) {
-    out["passes"].push_back({{"name", p.name},
-                             {"seconds", p.seconds},
-                             {"changed", p.changed},
-                             {"nodes_before", p.nodes_before},
-                             {"nodes_after", p.nodes_after}});
-  }
-  out["memory"] = json::array();
-  for (const auto& m : report.memory) {
-    out["memory"].push_back({{"method", m.method},
-                             {"planner", m.memory.planner},
-                             {"arena_bytes", m.memory.arena_bytes},
-                             {"lower_bound_bytes", m.memory.lower_bound},
-                             {"unshared_lower_bound_bytes", m.memory.written_lower_bound},
-                             {"elided_instructions", m.memory.elided_instructions},
-                             {"reordered", m.memory.reordered},
-                             {"state_bytes", m.state_bytes}});
-  }
-  out["delegation"] = json::array();
-  for (const auto& d : report.delegation) {
-    out["delegation"].push_back({{"method", d.method},
-                                 {"backend", d.backend_id},
-                                 {"delegate_calls", d.delegate_calls},
-                                 {"nodes", d.nodes},
-                                 {"constant_bytes", d.constant_bytes}});
-  }
-  out["unchecked_guards"] = json::array();
-  for (const auto& g : report.unchecked_guards) {
-    out["unchecked_guards"].push_back({{"method", g.method}, {"guard", g.guard}});
-  }
-  out["left_over"] = json::array();
-  for (const auto& n : report.left_over) {
-    out["left_over"].push_back({{"method", n.method},
-                                {"node", n.node},
-                                {"op", n.op},
-                                {"source", n.source},
-                                {"reason", n.reason}});
-  }
-  return out;
-}
-
-void PrintReport(const exir::PipelineReport& report, uint64_t file_bytes, const std::string& path) {
-  std::cout << path << ": " << file_bytes << " bytes\n";
-  for (const auto& p : report.phases)
-    std::cout << "  " << p.name << ": " << 1e3 * p.seconds << " ms\n";
-  for (const auto& m : report.memory) {
-    std::cout << "  method " << m.method << ": arena " << m.memory.arena_bytes
-              << " bytes (at least " << m.memory.lower_bound << " needed), state " << m.state_bytes
-              << " bytes\n";
-  }
-  for (const auto& d : report.delegation) {
-    if (d.backend_id.empty()) {
-      std::cout << "  method " << d.method << ": " << d.nodes << " nodes run on kernels\n";
-    } else {
-      std::cout << "  method " << d.method << ": " << d.nodes << " nodes in " << d.delegate_calls
-                << " delegates of " << d.backend_id << "\n";
-    }
-  }
-}
-
-struct Partitioners {
-  std::vector<std::unique_ptr<exir::Partitioner>> owned;
-  std::vector<const exir::Partitioner*> list;
+struct MethodArchive {
+  std::string method;
+  std::string archive;  // FILE or FILE:MODEL
 };
 
-absl::StatusOr<Partitioners> MakePartitioners(const LowerOptions& options) {
-  Partitioners result;
-  for (const std::string& names : options.backends) {
-    for (const auto piece : absl::StrSplit(names, ',', absl::SkipEmpty())) {
-      const std::string name(piece.data(), piece.size());
-      if (name == "none") continue;
-      std::vector<exir::CompileSpec> specs;
-      for (const std::string& spec : options.compile_specs) {
-        const size_t colon = spec.find(':'), equals = spec.find('=');
-        if (colon == std::string::npos || equals == std::string::npos || equals < colon) {
-          return absl::InvalidArgumentError(
-              absl::StrCat("--compile-spec takes BACKEND:KEY=VALUE, not '", spec, "'"));
-        }
-        if (spec.substr(0, colon) != name) continue;
-        specs.push_back({spec.substr(colon + 1, equals - colon - 1), spec.substr(equals + 1)});
-      }
-      ABSL_ASSIGN_OR_RETURN(auto partitioner, CreatePartitioner(name, specs));
-      result.list.push_back(partitioner.get());
-      result.owned.push_back(std::move(partitioner));
+absl::StatusOr<std::vector<MethodArchive>> MethodsOf(const LowerOptions& options) {
+  std::vector<MethodArchive> methods;
+  if (!options.input.empty()) methods.push_back({"forward", options.input});
+  for (const std::string& text : options.methods) {
+    const size_t equals = text.find('=');
+    if (equals == 0 || equals == std::string::npos || equals + 1 == text.size()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--method takes NAME=FILE, not '", OneLine(text), "'"));
+    }
+    MethodArchive method{text.substr(0, equals), text.substr(equals + 1)};
+    if (!IsUtf8(method.method)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--method: the name in '", OneLine(text), "' is not UTF-8"));
+    }
+    const bool again = std::any_of(methods.begin(), methods.end(),
+                                   [&](const auto& m) { return m.method == method.method; });
+    if (again) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the method '", OneLine(method.method), "' is given twice",
+                       options.input.empty() || method.method != "forward"
+                           ? ""
+                           : "; the archive without a name is 'forward'"));
+    }
+    methods.push_back(std::move(method));
+  }
+  if (methods.empty()) {
+    return absl::InvalidArgumentError("lower needs an archive, or --method NAME=FILE");
+  }
+  return methods;
+}
+
+// No file is written over another one that the command reads or writes.
+absl::Status CheckFiles(const LowerOptions& options, const std::vector<MethodArchive>& methods) {
+  if (IsSameFile(options.report, options.output)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the report can't be written to the program's file ", options.output));
+  }
+  for (const MethodArchive& method : methods) {
+    const std::string archive = ParseArchiveModel(method.archive).path;
+    for (const std::string& written : {options.output, options.report}) {
+      if (!IsSameFile(written, archive)) continue;
+      return absl::InvalidArgumentError(
+          absl::StrCat(written, " can't be written: it is the archive ", archive));
     }
   }
-  return result;
+  const std::string& companion = options.external_constants;
+  // A digest of 32 digits comes behind it.
+  const std::string name = absl::StrCat(companion, "-", std::string(32, '0'), ".data");
+  if (!companion.empty() && !(IsUtf8(companion) && IsCompanionName(name))) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--external-constants takes the beginning of a file's name, without folders, in UTF-8, not "
+        "'",
+        OneLine(companion), "'"));
+  }
+  return absl::OkStatus();
+}
+
+// As exir::LowerFiles does it, but that each archive's model is chosen.
+absl::StatusOr<exir::MethodPrograms> Import(const std::vector<MethodArchive>& methods,
+                                            const exir::OpRegistry& ops,
+                                            const exir::PipelineOptions& options,
+                                            exir::PipelineReport& report) {
+  const absl::Time start = absl::Now();
+  exir::MethodPrograms programs;
+  for (const auto& [name, archive] : methods) {
+    options.progress("import", 0.3 * static_cast<double>(programs.size()) / methods.size());
+    const auto import = [&, &archive = archive,
+                         &name = name]() -> absl::StatusOr<exir::ExportedProgram> {
+      ABSL_ASSIGN_OR_RETURN(const ArchiveModel chosen, ChooseModel(archive, name));
+      exir::ImportOptions import_options = options.import;
+      import_options.model_name = chosen.model;
+      return exir::ImportFile(chosen.path, ops, import_options);
+    };
+    absl::StatusOr<exir::ExportedProgram> program = import();
+    if (!program.ok()) {
+      return absl::Status(program.status().code(), absl::StrCat("import: method '", name,
+                                                                "': ", program.status().message()));
+    }
+    programs.emplace_back(name, *std::move(program));
+  }
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  report.phases.push_back({"import", absl::ToDoubleSeconds(absl::Now() - start),
+                           static_cast<uint64_t>(usage.ru_maxrss) * 1024});
+  return programs;
 }
 
 // The report first: when it can't be written there is no program, and when the program can't be
@@ -142,36 +144,20 @@ absl::Status WriteReportAndProgram(const LowerOptions& options, std::string_view
 }  // namespace
 
 int Lower(const LowerOptions& options) {
-  std::vector<std::pair<std::string, std::string>> methods;
-  if (!options.input.empty()) methods.emplace_back("forward", options.input);
-  for (const std::string& method : options.methods) {
-    const size_t equals = method.find('=');
-    if (equals == 0 || equals == std::string::npos) {
-      std::cerr << "belay: --method takes NAME=FILE, not '" << method << "'\n";
-      return kBadUsage;
-    }
-    methods.emplace_back(method.substr(0, equals), method.substr(equals + 1));
+  const absl::StatusOr<std::vector<MethodArchive>> methods = MethodsOf(options);
+  if (!methods.ok()) return ReportBadUsage(methods.status());
+  if (const absl::Status status = CheckFiles(options, *methods); !status.ok()) {
+    return ReportBadUsage(status);
   }
-  if (!options.report.empty() && options.report == options.output) {
-    std::cerr << "belay: the report can't be written to the program's file " << options.output
-              << "\n";
-    return kBadUsage;
-  }
-  if (methods.empty()) {
-    std::cerr << "belay: lower needs an archive, or --method NAME=FILE\n";
-    return kBadUsage;
-  }
-  absl::StatusOr<Partitioners> partitioners = MakePartitioners(options);
-  if (!partitioners.ok()) {
-    Report(partitioners.status());
-    return kBadUsage;
-  }
+  const absl::StatusOr<Partitioners> partitioners =
+      ChooseBackends(options.backends, options.compile_specs);
+  if (!partitioners.ok()) return ReportBadUsage(partitioners.status());
   const auto ops = exir::CreateStandardOps();
   if (!ops.ok()) return Report(ops.status());
 
   Progress progress;
   exir::PipelineOptions pipeline;
-  pipeline.partitioners = partitioners->list;
+  pipeline.partitioners = partitioners->Pointers();
   pipeline.backends = &AotBackends();
   pipeline.to_backend.threads = options.threads;
   pipeline.emit.write_state_in_place = options.write_state_in_place;
@@ -182,15 +168,17 @@ int Lower(const LowerOptions& options) {
   if (!options.dump_after.empty()) {
     pipeline.after_pass = [&](const exir::PassReport& pass, const exir::ExportedProgram& program) {
       if (pass.name != options.dump_after) return;
-      std::cout << exir::PrintProgram(program);
+      std::cout << ForTerminal(exir::PrintProgram(program));
       dumped = true;
     };
   }
   exir::PipelineReport report;
-  const auto image = exir::LowerFiles(methods, **ops, pipeline, &report);
+  absl::StatusOr<exir::MethodPrograms> programs = Import(*methods, **ops, pipeline, report);
+  if (!programs.ok()) return Report(programs.status());
+  const auto image = exir::LowerPrograms(*std::move(programs), pipeline, &report);
   if (!image.ok()) return Report(image.status());
   if (!options.dump_after.empty() && !dumped) {
-    std::cerr << "belay: --dump-after: no pass is called '" << options.dump_after
+    std::cerr << "belay: --dump-after: no pass is called '" << OneLine(options.dump_after)
               << "'; the passes are:";
     for (const auto& pass : report.passes) std::cerr << " " << pass.name;
     std::cerr << "\n";
@@ -199,19 +187,19 @@ int Lower(const LowerOptions& options) {
   const auto serialized = exir::SerializeProgram(
       *image, {.companions = true, .constants_companion = options.external_constants});
   if (!serialized.ok()) return Report(serialized.status());
-  const std::string text = ToJson(report, serialized->size).dump(2) + "\n";
+  const std::string text = JsonText(LowerReportJson(report, serialized->size));
   if (const absl::Status status = WriteReportAndProgram(options, text, *serialized); !status.ok()) {
     return Report(status);
   }
   for (const auto& g : report.unchecked_guards) {
-    std::cerr << "belay: method " << g.method
-              << ": the exporter assumed of the inputs what the program can't check: " << g.guard
-              << "\n";
+    std::cerr << "belay: method " << OneLine(g.method)
+              << ": the exporter assumed of the inputs what the program can't check: "
+              << OneLine(g.guard) << "\n";
   }
   if (options.json) {
     std::cout << text;
   } else if (options.dump_after.empty()) {
-    PrintReport(report, serialized->size, options.output);
+    PrintLowerReport(report, serialized->size, options.output);
   }
   return kDone;
 }

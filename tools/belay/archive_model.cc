@@ -1,0 +1,57 @@
+#include "tools/belay/archive_model.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "exir/import/container.h"
+#include "runtime/core/mapped_file.h"
+#include "runtime/core/printable.h"
+#include "runtime/core/status_macros.h"
+#include "runtime/program/metadata_path.h"
+
+namespace belay::tools {
+
+ArchiveModel ParseArchiveModel(const std::string& text) {
+  const size_t colon = text.rfind(':');
+  std::error_code ignored;
+  if (colon == std::string::npos || colon == 0 || colon + 1 == text.size() ||
+      std::filesystem::exists(text, ignored)) {
+    return {text, ""};
+  }
+  return {text.substr(0, colon), text.substr(colon + 1)};
+}
+
+absl::StatusOr<ArchiveModel> ChooseModel(const std::string& text, const std::string& method) {
+  ArchiveModel chosen = ParseArchiveModel(text);
+  ABSL_ASSIGN_OR_RETURN(std::shared_ptr<const MappedFile> file, MappedFile::Open(chosen.path));
+  const absl::Span<const std::byte> bytes = file->bytes();
+  const absl::StatusOr<exir::Container> container =
+      exir::Container::Open(exir::Storage{std::move(file), bytes}, exir::ImportOptions());
+  const auto in_file = [&](const absl::Status& status) {
+    return absl::Status(status.code(), absl::StrCat(chosen.path, ": ", status.message()));
+  };
+  if (!container.ok()) return in_file(Printable(container.status()));
+  const std::vector<std::string>& names = container->model_names();
+  const auto has = [&](const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  if (chosen.model.empty() && names.size() == 1) return chosen;
+  std::vector<std::string> wanted = {chosen.model};
+  if (chosen.model.empty()) wanted = {method};
+  if (chosen.model.empty() && method == "forward") wanted.push_back("model");
+  for (const std::string& name : wanted) {
+    if (has(name)) return ArchiveModel{chosen.path, name};
+  }
+  std::vector<std::string> shown;
+  for (const std::string& name : names) shown.push_back(Quoted(name));
+  return in_file(absl::NotFoundError(absl::StrCat("the archive has no model ", Quoted(wanted[0]),
+                                                  ", it has ", ListFirst(shown, ", "),
+                                                  "; FILE:MODEL names the one to take")));
+}
+
+}  // namespace belay::tools

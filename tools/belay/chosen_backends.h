@@ -1,0 +1,28 @@
+// The backends that --backend and --compile-spec ask for.
+#ifndef BELAY_TOOLS_BELAY_CHOSEN_BACKENDS_H_
+#define BELAY_TOOLS_BELAY_CHOSEN_BACKENDS_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "exir/backend/partitioner.h"
+
+namespace belay::tools {
+
+// Rounds in order of priority.
+struct Partitioners {
+  std::vector<std::unique_ptr<exir::Partitioner>> owned;
+  std::vector<const exir::Partitioner*> Pointers() const;
+};
+
+// `backends` are names, comma separated, or "none"; `compile_specs` are BACKEND:KEY=VALUE. Any
+// error is bad usage: a backend that there is not, "none" beside others, a specification that is
+// malformed or of a backend that is not chosen, and what the backend says of its own.
+absl::StatusOr<Partitioners> ChooseBackends(const std::vector<std::string>& backends,
+                                            const std::vector<std::string>& compile_specs);
+
+}  // namespace belay::tools
+
+#endif  // BELAY_TOOLS_BELAY_CHOSEN_BACKENDS_H_

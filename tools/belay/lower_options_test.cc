@@ -1,0 +1,121 @@
+// Options of `lower` that would be lost or do harm: bad usage, before any work.
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+#include "runtime/core/test_in_directory.h"
+#include "tools/belay/captured_outcome.h"
+#include "tools/belay/command.h"
+
+namespace belay::tools {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+
+constexpr char kMlp[] = "conformance/models/zoo/mlp/model.pt2";
+
+class LowerOptionsTest : public TestInDirectory {
+ protected:
+  LowerOptions Options() const { return {.input = kMlp, .output = Path("p.belay")}; }
+  void ExpectBadUsage(const LowerOptions& options, const std::string& message) const {
+    const std::vector<std::string> before = Files();
+    const Outcome outcome = Capture([&] { return Lower(options); });
+    EXPECT_EQ(outcome.status, kBadUsage) << outcome.errors;
+    EXPECT_THAT(outcome.errors, HasSubstr(message));
+    EXPECT_EQ(outcome.output, "");
+    EXPECT_EQ(Files(), before);
+  }
+};
+
+TEST_F(LowerOptionsTest, CompileSpecsBelongToBackendsThatAreChosen) {
+  LowerOptions options = Options();
+  for (const char* garbage : {"garbage", "a=b", "demo:", "demo:=v", ":k=v", "a=b:c"}) {
+    options.compile_specs = {garbage};
+    for (const std::vector<std::string>& backends :
+         std::vector<std::vector<std::string>>{{}, {"none"}, {"demo"}}) {
+      options.backends = backends;
+      ExpectBadUsage(options, "takes BACKEND:KEY=VALUE");
+    }
+  }
+  options.compile_specs = {"other:k=v"};
+  for (const char* backends : {"none", "demo"}) {
+    options.backends = {backends};
+    ExpectBadUsage(options, "'other:k=v' is for a backend that --backend does not choose");
+  }
+}
+
+TEST_F(LowerOptionsTest, NoneStandsAlone) {
+  LowerOptions options = Options();
+  options.backends = {"none,demo"};
+  ExpectBadUsage(options, "takes 'none' alone");
+}
+
+TEST_F(LowerOptionsTest, MethodsHaveDifferentNamesInUtf8) {
+  LowerOptions options = Options();
+  options.methods = {std::string("forward=") + kMlp};
+  ExpectBadUsage(options, "'forward' is given twice");
+  options.methods = {std::string("a=") + kMlp, std::string("a=") + kMlp};
+  ExpectBadUsage(options, "'a' is given twice");
+  options.methods = {std::string("=") + kMlp};
+  ExpectBadUsage(options, "takes NAME=FILE");
+  options.methods = {"a="};
+  ExpectBadUsage(options, "takes NAME=FILE");
+  options.methods = {std::string("a\xff=") + kMlp};
+  ExpectBadUsage(options, "not UTF-8");
+}
+
+TEST_F(LowerOptionsTest, CompanionFilesHaveNamesThatProgramsMayHold) {
+  LowerOptions options = Options();
+  for (const std::string& name :
+       {std::string("a/b"), std::string("w\xff"), std::string("a\nb"), std::string(218, 'x')}) {
+    options.external_constants = name;
+    ExpectBadUsage(options, "--external-constants");
+  }
+  options.external_constants = std::string(150, 'x');
+  EXPECT_EQ(Capture([&] { return Lower(options); }).status, kDone);
+}
+
+TEST_F(LowerOptionsTest, NoFileIsWrittenOverAnotherOfTheCommand) {
+  fs::copy(kMlp, Path("m.pt2"));
+  fs::create_symlink(Path("m.pt2"), Path("link"));
+  fs::create_hard_link(Path("m.pt2"), Path("hard"));
+  LowerOptions options = Options();
+  options.report = (directory_ / "." / "p.belay").string();
+  ExpectBadUsage(options, "the report can't be written");
+  options.report = "";
+  options.input = Path("m.pt2");
+  for (const char* name : {"m.pt2", "link", "hard", "./m.pt2"}) {
+    options.output = Path(name);
+    ExpectBadUsage(options, "it is the archive");
+    options.output = Path("p.belay");
+    options.report = Path(name);
+    ExpectBadUsage(options, "it is the archive");
+    options.report = "";
+  }
+  options.input = kMlp;
+  options.methods = {"a=" + Path("m.pt2")};
+  options.output = Path("link");
+  ExpectBadUsage(options, "it is the archive");
+}
+
+TEST_F(LowerOptionsTest, ControlCharactersOfNamesReachNoTerminal) {
+  const Outcome outcome = Capture([&] {
+    LowerOptions options = Options();
+    options.input = "";
+    options.methods = {std::string("a\x1b[2J\nb=") + kMlp};
+    return Lower(options);
+  });
+  ASSERT_EQ(outcome.status, kDone) << outcome.errors;
+  EXPECT_EQ(outcome.output.find('\x1b'), std::string::npos);
+  EXPECT_THAT(outcome.output, HasSubstr("method a\\x1b[2J\\x0ab: "));
+  const Outcome inspect = Capture([&] { return Inspect(InspectOptions{.file = Path("p.belay")}); });
+  EXPECT_THAT(inspect.output, HasSubstr("method a\\x1b[2J\\x0ab: "));
+}
+
+}  // namespace
+}  // namespace belay::tools
