@@ -1,0 +1,137 @@
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "exir/import/testing/archive.h"
+#include "exir/import/testing/zip_writer.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+#include "runtime/core/test_in_directory.h"
+#include "runtime/executor/testing/program_builder.h"
+#include "runtime/executor/testing/sample_program.h"
+#include "tools/belay/captured_outcome.h"
+#include "tools/belay/command.h"
+#include "tools/belay/two_model_archive.h"
+
+namespace belay::tools {
+namespace {
+
+using exir::DefaultFiles;
+using exir::PackArchive;
+using exir::ProgramJson;
+using nlohmann::json;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr char kMlp[] = "conformance/models/zoo/mlp/model.pt2";
+
+class InspectTest : public TestInDirectory {
+ protected:
+  static Outcome Run(const InspectOptions& options) {
+    return Capture([&] { return Inspect(options); });
+  }
+};
+
+TEST_F(InspectTest, ShowsEveryModelOfAnArchive) {
+  const std::string file = Write("two.pt2", TwoModelArchive());
+  const Outcome text = Run({.file = file});
+  ASSERT_EQ(text.status, kDone) << text.errors;
+  EXPECT_THAT(text.output, AllOf(HasSubstr("2 models"), HasSubstr("model prefill: PT2 archive"),
+                                 HasSubstr("model decode: "), HasSubstr("x aten.relu.default"),
+                                 HasSubstr("x aten.neg.default")));
+  const Outcome out = Run({.file = file, .json = true});
+  ASSERT_EQ(out.status, kDone) << out.errors;
+  const json report = json::parse(out.output, nullptr, false);
+  ASSERT_EQ(report["models"].size(), 2u) << out.output;
+  EXPECT_EQ(report["models"][0]["name"], "prefill");
+  EXPECT_EQ(report["models"][1]["nodes"], 2);
+  const Outcome graph = Run({.file = file, .graph = true});
+  EXPECT_EQ(graph.status, kDone) << graph.errors;
+  EXPECT_THAT(graph.output, AllOf(HasSubstr("model prefill: "), HasSubstr("aten.neg.default(")));
+}
+
+TEST_F(InspectTest, ShowsAnArchiveOfAnotherSchemaVersion) {
+  const std::string file =
+      Write("new.pt2", PackArchive(DefaultFiles(ProgramJson({{"\"major\": 8", "\"major\": 9"}}))));
+  const Outcome outcome = Run({.file = file, .size = true, .verify = true});
+  EXPECT_EQ(outcome.status, kUnsupported);
+  EXPECT_THAT(outcome.output, AllOf(HasSubstr("schema 9.20"), HasSubstr("can't be imported"),
+                                    HasSubstr("(100 %)")));
+  EXPECT_THAT(outcome.errors, HasSubstr("9"));
+}
+
+TEST_F(InspectTest, SizesOfAnArchiveAddUpToTheFile) {
+  const std::string file = Write("m.pt2", PackArchive(DefaultFiles(ProgramJson())));
+  for (const std::string& path : {file, std::string(kMlp)}) {
+    const Outcome outcome = Run({.file = path, .json = true, .size = true});
+    ASSERT_EQ(outcome.status, kDone) << outcome.errors;
+    const json report = json::parse(outcome.output, nullptr, false);
+    uint64_t sum = 0;
+    for (const json& owner : report["size"]) sum += owner["bytes"].get<uint64_t>();
+    EXPECT_EQ(sum, Read(path).size());
+  }
+  EXPECT_THAT(Run({.file = file, .size = true}).output,
+              AllOf(HasSubstr("24 bytes: model/data/weights/weight_0\n"),
+                    HasSubstr(absl::StrCat(Read(file).size(), " bytes in all (100 %)"))));
+}
+
+TEST_F(InspectTest, VerifyReadsEveryEntryOfAnArchive) {
+  EXPECT_THAT(Run({.file = kMlp, .verify = true}).output, HasSubstr("all checksums match"));
+  // An entry that importing does not read.
+  std::vector<exir::ZipWriterEntry> entries;
+  for (const auto& [name, content] : DefaultFiles(ProgramJson())) {
+    entries.push_back({.name = "model/" + name, .content = content});
+  }
+  entries.push_back({.name = "model/extra/notes", .content = "text", .crc32 = 0x12345678});
+  const std::string file = Write("damaged.pt2", exir::WriteZip(entries));
+  EXPECT_EQ(Run({.file = file}).status, kDone);
+  const Outcome outcome = Run({.file = file, .verify = true});
+  EXPECT_EQ(outcome.status, kBadInput);
+  EXPECT_THAT(outcome.errors, HasSubstr("model/extra/notes"));
+}
+
+TEST_F(InspectTest, PrintsValuesAndInstructionsOfAProgramFile) {
+  const Outcome outcome =
+      Run({.file = Write("p.belay", SampleProgram().Serialize()), .graph = true});
+  ASSERT_EQ(outcome.status, kDone) << outcome.errors;
+  EXPECT_THAT(outcome.output,
+              AllOf(HasSubstr("  %0: tensor "), HasSubstr("  0: %"),
+                    HasSubstr("delegate 0 of fake"), HasSubstr("unless %"), HasSubstr(" go to ")));
+}
+
+TEST_F(InspectTest, ErrorsAreOneLineThatNamesTheFileOnce) {
+  for (const std::string& file :
+       {Path("none"), Write("empty", ""), Write("short.belay", "BELAY"), Write("x.pt2", "PK"),
+        Write("cut.belay", SampleProgram().Serialize().substr(0, 300)),
+        Write("cut.pt2", Read(kMlp).substr(0, 1000))}) {
+    const Outcome outcome = Run({.file = file});
+    EXPECT_EQ(outcome.status, kBadInput);
+    const size_t first = outcome.errors.find(file);
+    EXPECT_NE(first, std::string::npos) << outcome.errors;
+    EXPECT_EQ(outcome.errors.find(file, first + 1), std::string::npos) << outcome.errors;
+    EXPECT_EQ(outcome.errors.find('\n'), outcome.errors.size() - 1) << outcome.errors;
+  }
+}
+
+TEST_F(InspectTest, NamesOfAFileReachNoTerminalRaw) {
+  TestProgram program;
+  TestMethod method = program.AddMethod("for\x1b[2Jward\n");
+  const uint32_t x = method.Input("x\x07\ny", DType::kFloat32, {2});
+  method.Call("op\x1b\n.default", {x}, {});
+  method.Output(method.String("text\x1b\n"));
+  const std::string file = Write(
+      "p.belay", program.Serialize([](schema::Program& p) { p.set_producer("by\x1b]0;\n"); }));
+  for (const bool graph : {false, true}) {
+    const Outcome outcome = Run({.file = file, .graph = graph});
+    ASSERT_EQ(outcome.status, kDone) << outcome.errors;
+    EXPECT_THAT(outcome.output,
+                AllOf(Not(HasSubstr("\x1b")), Not(HasSubstr("\x07")),
+                      HasSubstr("method for\\x1b[2Jward\\x0a: "), HasSubstr("input x\\x07\\x0ay: "),
+                      HasSubstr("1 x op\\x1b\\x0a.default\n"), HasSubstr("by by\\x1b]0;\\x0a\n")));
+  }
+}
+
+}  // namespace
+}  // namespace belay::tools
