@@ -3,6 +3,7 @@
 #ifndef BELAY_TOOLS_BELAY_FIRST_DIFFERENCE_H_
 #define BELAY_TOOLS_BELAY_FIRST_DIFFERENCE_H_
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -32,7 +33,8 @@ struct Engine {
   const exir::BackendSet* aot = nullptr;
   const BackendRegistry* runtime = nullptr;
   const KernelRegistry* kernels = nullptr;
-  const KernelRegistry* reference = nullptr;  // of the interpreter
+  const KernelRegistry* reference = nullptr;   // of the interpreter
+  std::optional<int64_t> unbounded_size = {};  // PipelineOptions::unbounded_size
 };
 
 struct NodeDifference {

@@ -90,5 +90,12 @@ TEST_F(FirstDifferenceTest, TolerancesGrowWithCoarserTypes) {
               StatusIs(absl::StatusCode::kFailedPrecondition));
 }
 
+TEST(CompareValuesTest, NumbersMayBeRounded) {
+  EXPECT_OK(CompareValues(EValue(1.0), EValue(1.0 + 1e-7), {}));
+  EXPECT_FALSE(CompareValues(EValue(1.0), EValue(1.1), {}).ok());
+  EXPECT_FALSE(CompareValues(EValue(1.0), EValue(int64_t{1}), {}).ok());
+  EXPECT_FALSE(CompareValues(EValue(int64_t{1}), EValue(int64_t{2}), {}).ok());
+}
+
 }  // namespace
 }  // namespace belay::tools

@@ -1,153 +1,40 @@
 // `belay verify`: what a program file computes against what its archive means.
+#include <functional>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "backends/aot_backends.h"
 #include "backends/runtime_backends.h"
 #include "exir/import/import.h"
 #include "exir/interpreter/interpreter.h"
 #include "exir/ops/standard_ops.h"
 #include "exir/pipeline.h"
-#include "exir/serialize/serializer.h"
 #include "nlohmann/json.hpp"
-#include "runtime/core/mapped_file.h"
-#include "runtime/core/npy.h"
 #include "runtime/core/status_macros.h"
-#include "runtime/io/npy_values.h"
+#include "runtime/core/str_cat.h"
 #include "runtime/kernels/standard_kernels.h"
+#include "tools/belay/archive_model.h"
+#include "tools/belay/call_inputs.h"
+#include "tools/belay/chosen_backends.h"
 #include "tools/belay/command.h"
 #include "tools/belay/first_difference.h"
-#include "tools/belay/session.h"
+#include "tools/belay/printing.h"
+#include "tools/belay/reference_program.h"
+#include "tools/belay/verified_method.h"
 
 namespace belay::tools {
 namespace {
 
 using nlohmann::json;
 
-absl::Status Annotate(const absl::Status& status, std::string_view what) {
-  return absl::Status(status.code(), absl::StrCat(std::string(what), ": ", status.message()));
-}
-
-// The arrays of one call and the values that lie in them.
-struct Inputs {
-  std::vector<NpyArray> arrays;
-  std::vector<EValue> values;
-};
-
-absl::StatusOr<Inputs> MakeInputs(const MethodPlan& plan, const VerifyOptions& options,
-                                  uint64_t call) {
-  Inputs inputs;
-  inputs.arrays.resize(plan.inputs.size());
-  size_t next = 0;
-  for (size_t i = 0; i < plan.inputs.size(); ++i) {
-    EValue value = ConstantInput(plan, i);
-    if (InputTakesArray(plan, i) && value.is_none()) {
-      if (options.inputs.empty()) {
-        ABSL_ASSIGN_OR_RETURN(inputs.arrays[i],
-                              RandomInput(plan, i, options.seed + call, /*dynamic_size=*/2));
-      } else if (next < options.inputs.size()) {
-        const std::string& path = options.inputs[next++];
-        ABSL_ASSIGN_OR_RETURN(const auto file, MappedFile::Open(path));
-        absl::StatusOr<NpyArray> array = ReadNpy(file->bytes());
-        if (!array.ok()) return Annotate(array.status(), path);
-        inputs.arrays[i] = *std::move(array);
-      } else {
-        return absl::InvalidArgumentError(absl::StrCat("input ", i, " '", plan.inputs[i].name,
-                                                       "' is missing: ", options.inputs.size(),
-                                                       " files were given"));
-      }
-      ABSL_ASSIGN_OR_RETURN(value, InputFromNpy(plan, i, inputs.arrays[i]));
-    }
-    inputs.values.push_back(value);
-  }
-  if (next < options.inputs.size()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(options.inputs.size(), " input files were given, the method takes ", next));
-  }
-  return inputs;
-}
-
-// Partitioners by the names of backends, or for the backends whose delegates a program has.
-absl::StatusOr<std::vector<std::unique_ptr<exir::Partitioner>>> MakePartitioners(
-    const VerifyOptions& options, const MethodPlan* plan, const exir::ExportedProgram& program) {
-  std::vector<std::unique_ptr<exir::Partitioner>> partitioners;
-  for (const std::string& names : options.backends) {
-    for (const auto piece : absl::StrSplit(names, ',', absl::SkipEmpty())) {
-      if (piece == "none") continue;
-      ABSL_ASSIGN_OR_RETURN(auto partitioner,
-                            CreatePartitioner(std::string_view(piece.data(), piece.size()), {}));
-      partitioners.push_back(std::move(partitioner));
-    }
-  }
-  if (!options.backends.empty() || plan == nullptr || plan->delegates.empty()) return partitioners;
-  std::set<std::string_view> wanted;
-  for (const DelegatePlan& delegate : plan->delegates) wanted.insert(delegate.backend_id);
-  for (std::string_view name : AotBackendNames()) {
-    ABSL_ASSIGN_OR_RETURN(auto partitioner, CreatePartitioner(name, {}));
-    const absl::StatusOr<exir::PartitionResult> answer = partitioner->Partition(program);
-    if (!answer.ok()) continue;
-    for (const auto& [tag, spec] : answer->delegation) {
-      if (!wanted.contains(spec.backend_id)) continue;
-      partitioners.push_back(std::move(partitioner));
-      break;
-    }
-  }
-  return partitioners;
-}
-
-// A method of a program file, or of the archive lowered in memory.
-struct Subject {
-  KernelRegistry kernels;
-  std::unique_ptr<Session> session;
-  std::unique_ptr<Program> program;
-  std::unique_ptr<Method> method;  // when there is no session
-  Method& Get() { return session != nullptr ? *session->method : *method; }
-};
-
-absl::StatusOr<std::unique_ptr<Subject>> OpenSubject(
-    const VerifyOptions& options, const exir::ExportedProgram& program,
-    const std::vector<const exir::Partitioner*>& partitioners) {
-  auto subject = std::make_unique<Subject>();
-  if (!options.program.empty()) {
-    ABSL_ASSIGN_OR_RETURN(subject->session,
-                          OpenSession(options.program, options.method, options.engine));
-    return subject;
-  }
-  if (options.engine == "reference") {
-    ABSL_RETURN_IF_ERROR(AddReferenceKernels(subject->kernels));
-  } else if (options.engine == "highway") {
-    ABSL_RETURN_IF_ERROR(AddStandardKernels(subject->kernels));
-  } else {
-    return absl::InvalidArgumentError(
-        absl::StrCat("there is no engine '", options.engine, "'; there are: highway, reference"));
-  }
-  exir::MethodPrograms methods;
-  methods.emplace_back(options.method, program.Clone());
-  exir::PipelineOptions pipeline;
-  pipeline.partitioners = partitioners;
-  pipeline.backends = &AotBackends();
-  ABSL_ASSIGN_OR_RETURN(const exir::ProgramImage image,
-                        exir::LowerPrograms(std::move(methods), pipeline));
-  ABSL_ASSIGN_OR_RETURN(const exir::SerializedProgram serialized, exir::SerializeProgram(image));
-  const auto bytes = std::make_shared<const std::string>(serialized.ToString());
-  ABSL_ASSIGN_OR_RETURN(
-      Program opened,
-      Program::OpenBytes(
-          bytes,
-          absl::MakeConstSpan(reinterpret_cast<const std::byte*>(bytes->data()), bytes->size()),
-          Program::Options()));
-  subject->program = std::make_unique<Program>(std::move(opened));
-  ABSL_ASSIGN_OR_RETURN(Method method, Method::Load(*subject->program, options.method,
-                                                    subject->kernels, RuntimeBackends()));
-  subject->method = std::make_unique<Method>(std::move(method));
-  return subject;
-}
+// --- Comparing a call ---
 
 struct Finding {
   int call = 0;
@@ -155,132 +42,287 @@ struct Finding {
   std::string difference;
 };
 
-// Everything that differs in one call.
-absl::StatusOr<std::vector<Finding>> CompareCall(Method& method, exir::Interpreter& interpreter,
-                                                 const VerifyOptions& options, int call) {
-  ABSL_ASSIGN_OR_RETURN(const Inputs given, MakeInputs(method.plan(), options, call));
-  ABSL_ASSIGN_OR_RETURN(const Inputs expected_inputs, MakeInputs(method.plan(), options, call));
-  absl::StatusOr<std::vector<exir::Datum>> expected = interpreter.Run(expected_inputs.values);
-  if (!expected.ok()) return Annotate(expected.status(), "interpreter");
-  for (size_t i = 0; i < given.values.size(); ++i) {
-    ABSL_RETURN_IF_ERROR(method.SetInput(i, given.values[i]));
-  }
-  ABSL_RETURN_IF_ERROR(method.Execute());
-  if (expected->size() != method.num_outputs()) {
-    return absl::InvalidArgumentError(absl::StrCat("the archive's program gives ", expected->size(),
-                                                   " results, the file's ", method.num_outputs(),
-                                                   ": it was made from another archive"));
-  }
-  const Tolerances tolerances{.atol = options.atol, .rtol = options.rtol};
+// What can be seen of a call.
+struct Observed {
+  std::vector<EValue> outputs;
+  std::vector<EValue> inputs;  // afterwards
+  std::function<absl::StatusOr<TensorView>(const std::string& name)> state;
+};
+
+Observed Observe(const InterpretedCall& call, const exir::Interpreter& interpreter) {
+  Observed observed;
+  for (const exir::Datum& result : call.results) observed.outputs.push_back(result.value());
+  observed.inputs = call.inputs.values;
+  observed.state = [&interpreter](const std::string& name) { return interpreter.GetState(name); };
+  return observed;
+}
+
+// Everything that differs. `names` are states; those that `got` has not are a delegate's.
+std::vector<Finding> Differences(int call, const Observed& want, const Observed& got,
+                                 const std::vector<std::string>& names,
+                                 const Tolerances& tolerances) {
   std::vector<Finding> findings;
-  const auto compare = [&](std::string where, const EValue& want, const EValue& got) {
-    const absl::Status status = CompareValues(want, got, tolerances);
-    if (!status.ok()) findings.push_back({call, std::move(where), std::string(status.message())});
+  const auto compare = [&](std::string where, const EValue& expected, const EValue& came) {
+    const absl::Status status = CompareValues(expected, came, tolerances);
+    if (status.ok()) return;
+    findings.push_back({call, std::move(where), std::string(FromAbsl(status.message()))});
   };
-  for (size_t i = 0; i < expected->size(); ++i) {
-    compare(absl::StrCat("output ", i), (*expected)[i].value(), method.GetOutput(i));
+  for (size_t i = 0; i < want.outputs.size(); ++i) {
+    compare(absl::StrCat("output ", i), want.outputs[i], got.outputs[i]);
   }
-  for (size_t i = 0; i < given.values.size(); ++i) {
-    if (given.values[i].is_tensor()) {
-      compare(absl::StrCat("input ", i, " afterwards"), expected_inputs.values[i], given.values[i]);
-    }
+  for (size_t i = 0; i < want.inputs.size(); ++i) {
+    if (!want.inputs[i].is_tensor()) continue;
+    compare(absl::StrCat("input ", i, " afterwards"), want.inputs[i], got.inputs[i]);
   }
-  for (const std::string& name : interpreter.StateNames()) {
-    const absl::StatusOr<TensorView> state = method.GetState(name);
-    if (!state.ok()) continue;  // a delegate's
-    ABSL_ASSIGN_OR_RETURN(const TensorView want, interpreter.GetState(name));
-    compare(absl::StrCat("state '", name, "'"), EValue(want), EValue(*state));
+  for (const std::string& name : names) {
+    const absl::StatusOr<TensorView> expected = want.state(name), came = got.state(name);
+    if (!expected.ok() || !came.ok()) continue;
+    compare(absl::StrCat("state '", name, "'"), EValue(*expected), EValue(*came));
   }
   return findings;
 }
 
-absl::StatusOr<int> VerifyAll(const VerifyOptions& options) {
-  ABSL_ASSIGN_OR_RETURN(const auto ops, exir::CreateStandardOps());
-  absl::StatusOr<exir::ExportedProgram> archive = exir::ImportFile(options.archive, *ops, {});
-  if (!archive.ok()) return Annotate(archive.status(), options.archive);
-  ABSL_ASSIGN_OR_RETURN(const exir::ExportedProgram program, exir::ToEdge(*std::move(archive)));
-  ABSL_ASSIGN_OR_RETURN(auto partitioners, MakePartitioners(options, nullptr, program));
-  const auto pointers = [&] {
-    std::vector<const exir::Partitioner*> list;
-    for (const auto& partitioner : partitioners) list.push_back(partitioner.get());
-    return list;
+absl::StatusOr<std::vector<Finding>> CompareCall(Method& method, const ReferenceProgram& reference,
+                                                 const InterpretedCall& expected,
+                                                 const InputsOfCall& inputs, int call,
+                                                 const Tolerances& tolerances) {
+  ABSL_ASSIGN_OR_RETURN(const CallInputs given, inputs(call));
+  for (size_t i = 0; i < given.values.size(); ++i) {
+    ABSL_RETURN_IF_ERROR(method.SetInput(i, given.values[i]));
+  }
+  ABSL_RETURN_IF_ERROR(method.Execute());
+  if (expected.results.size() != method.num_outputs()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the archive's program gives ", expected.results.size(), " results, the file's ",
+        method.num_outputs(), ": it was made from another archive"));
+  }
+  Observed got;
+  for (size_t i = 0; i < method.num_outputs(); ++i) got.outputs.push_back(method.GetOutput(i));
+  got.inputs = given.values;
+  got.state = [&](const std::string& name) { return method.GetState(name); };
+  return Differences(call, Observe(expected, reference.interpreter()), got,
+                     reference.interpreter().StateNames(), tolerances);
+}
+
+// --- Finding out where it comes from ---
+
+// What the archive is, and how it is lowered.
+struct Subject {
+  const VerifyOptions& options;
+  const exir::ExportedProgram& edge;
+  const KernelRegistry& reference_kernels;
+  const InputsOfCall& inputs;
+  const Tolerances& tolerances;
+};
+
+// Partitioners for the backends whose delegates a program has.
+absl::StatusOr<Partitioners> PartitionersOf(const MethodPlan& plan,
+                                            const exir::ExportedProgram& program) {
+  Partitioners partitioners;
+  std::set<std::string_view> wanted;
+  for (const DelegatePlan& delegate : plan.delegates) wanted.insert(delegate.backend_id);
+  if (wanted.empty()) return partitioners;
+  for (std::string_view name : AotBackendNames()) {
+    ABSL_ASSIGN_OR_RETURN(auto partitioner, CreatePartitioner(name, {}));
+    const absl::StatusOr<exir::PartitionResult> answer = partitioner->Partition(program);
+    if (!answer.ok()) continue;
+    for (const auto& [tag, spec] : answer->delegation) {
+      if (!wanted.contains(spec.backend_id)) continue;
+      partitioners.owned.push_back(std::move(partitioner));
+      break;
+    }
+  }
+  return partitioners;
+}
+
+// The first thing that making an edge program of the archive's changes in this call; nullopt when
+// there is none.
+absl::StatusOr<std::optional<Finding>> EdgeDifference(const Subject& subject,
+                                                      const ReferenceProgram& reference,
+                                                      const InterpretedCall& expected, int call) {
+  if (!reference.why_edge().empty()) return std::nullopt;
+  ABSL_ASSIGN_OR_RETURN(exir::Interpreter edge,
+                        exir::Interpreter::Create(subject.edge, subject.reference_kernels));
+  for (int earlier = 0; earlier < call; ++earlier) {
+    ABSL_RETURN_IF_ERROR(Interpret(edge, subject.inputs, earlier).status());
+  }
+  ABSL_ASSIGN_OR_RETURN(const InterpretedCall came, Interpret(edge, subject.inputs, call));
+  if (came.results.size() != expected.results.size()) {
+    return absl::InternalError("the edge program has another number of results");
+  }
+  std::vector<Finding> findings =
+      Differences(call, Observe(expected, reference.interpreter()), Observe(came, edge),
+                  reference.interpreter().StateNames(), subject.tolerances);
+  if (findings.empty()) return std::nullopt;
+  return std::move(findings[0]);
+}
+
+absl::StatusOr<std::optional<NodeDifference>> FindNode(const Subject& subject,
+                                                       const MethodPlan& plan,
+                                                       const Partitioners& chosen) {
+  KernelRegistry kernels;
+  ABSL_RETURN_IF_ERROR(AddEngine(subject.options.engine, kernels));
+  Partitioners of_file;
+  if (subject.options.backends.empty()) {
+    ABSL_ASSIGN_OR_RETURN(of_file, PartitionersOf(plan, subject.edge));
+  }
+  Engine engine{.partitioners = (subject.options.backends.empty() ? of_file : chosen).Pointers(),
+                .aot = &AotBackends(),
+                .runtime = &RuntimeBackends(),
+                .kernels = &kernels,
+                .reference = &subject.reference_kernels,
+                .unbounded_size = {}};
+  if (subject.options.max_size > 0) engine.unbounded_size = subject.options.max_size;
+  std::vector<CallInputs> alive;
+  const auto inputs = [&]() -> absl::StatusOr<std::vector<EValue>> {
+    ABSL_ASSIGN_OR_RETURN(CallInputs made, subject.inputs(0));
+    alive.push_back(std::move(made));
+    return alive.back().values;
   };
-  ABSL_ASSIGN_OR_RETURN(const auto subject, OpenSubject(options, program, pointers()));
-  Method& method = subject->Get();
-  KernelRegistry reference;
-  ABSL_RETURN_IF_ERROR(AddReferenceKernels(reference));
-  absl::StatusOr<exir::Interpreter> interpreter = exir::Interpreter::Create(program, reference);
-  if (!interpreter.ok()) return Annotate(interpreter.status(), "interpreter");
+  return FindFirstDifference(subject.edge, inputs, engine, subject.tolerances);
+}
+
+// Where a difference comes from, as far as it could be found out.
+struct Origin {
+  std::optional<NodeDifference> node;  // lowering makes it
+  std::optional<Finding> edge;         // or it is there before anything is lowered
+  std::string unknown;                 // or why there is no answer; "" when all is right
+};
+
+Origin FindOrigin(const Subject& subject, const ReferenceProgram& reference,
+                  const InterpretedCall& expected, int call, const MethodPlan& plan,
+                  const Partitioners& chosen) {
+  Origin origin;
+  absl::StatusOr<std::optional<NodeDifference>> node = FindNode(subject, plan, chosen);
+  if (node.ok()) origin.node = *std::move(node);
+  if (origin.node.has_value()) return origin;
+  absl::StatusOr<std::optional<Finding>> edge = EdgeDifference(subject, reference, expected, call);
+  if (edge.ok()) origin.edge = *std::move(edge);
+  if (origin.edge.has_value()) return origin;
+  const absl::Status& failed = node.ok() ? edge.status() : node.status();
+  origin.unknown = std::string(FromAbsl(failed.message()));
+  return origin;
+}
+
+// --- Printing ---
+
+// On standard error: what the file was compared with. The list of what can't be interpreted is in
+// the JSON report.
+void PrintReference(std::string_view why_edge) {
+  std::cerr << "belay: compared with the archive's program";
+  if (!why_edge.empty()) {
+    std::cerr << " after it was made an edge program; as it is, it can't be interpreted: "
+              << OneLine(why_edge.substr(0, why_edge.find('\n')));
+  }
+  std::cerr << "\n";
+}
+
+void PrintJson(const VerifyOptions& options, const std::string& why_edge,
+               const std::vector<Finding>& findings, const Origin& origin) {
+  json report{{"equal", findings.empty()},
+              {"calls", options.calls},
+              {"reference", why_edge.empty() ? "archive" : "edge"},
+              {"differences", json::array()}};
+  if (!why_edge.empty()) report["reference_reason"] = why_edge;
+  for (const Finding& finding : findings) {
+    report["differences"].push_back(
+        {{"call", finding.call}, {"where", finding.where}, {"difference", finding.difference}});
+  }
+  if (origin.edge.has_value()) {
+    report["edge_program"] = {{"where", origin.edge->where},
+                              {"difference", origin.edge->difference}};
+  }
+  if (origin.node.has_value()) {
+    report["first_node"] = {{"node", origin.node->node},
+                            {"backend", origin.node->backend},
+                            {"difference", origin.node->difference},
+                            {"alone", origin.node->alone}};
+  }
+  if (!origin.unknown.empty()) report["first_node_unknown"] = origin.unknown;
+  std::cout << JsonText(report);
+}
+
+void PrintOrigin(const Origin& origin) {
+  if (origin.node.has_value()) {
+    const NodeDifference& node = *origin.node;
+    std::cout << "the first node that differs" << (node.alone ? " when it alone is looked at" : "")
+              << ": " << OneLine(node.node) << "\n  "
+              << (node.backend.empty()
+                      ? std::string("computed by a kernel")
+                      : absl::StrCat("computed by a delegate of ", OneLine(node.backend)))
+              << "\n  " << OneLine(node.difference) << "\n";
+  } else if (origin.edge.has_value()) {
+    std::cout << "it is there before anything is lowered, in the edge program made of the archive: "
+              << OneLine(origin.edge->where) << ": " << OneLine(origin.edge->difference) << "\n";
+  } else if (!origin.unknown.empty()) {
+    std::cout << "which node differs first could not be found out: " << ForTerminal(origin.unknown)
+              << "\n";
+  } else {
+    std::cout
+        << "every node of the archive's program gives what it should when it is lowered now: the "
+           "file was made from another archive, by another version, or is damaged (belay inspect "
+           "--verify), or the state of earlier calls matters\n";
+  }
+}
+
+absl::StatusOr<int> VerifyAll(const VerifyOptions& options, const Partitioners& partitioners) {
+  ABSL_ASSIGN_OR_RETURN(const auto ops, exir::CreateStandardOps());
+  ABSL_ASSIGN_OR_RETURN(const ArchiveModel chosen, ChooseModel(options.archive, options.method));
+  exir::ImportOptions import;
+  import.model_name = chosen.model;
+  ABSL_ASSIGN_OR_RETURN(const exir::ExportedProgram archive,
+                        exir::ImportFile(chosen.path, *ops, import));
+  ABSL_ASSIGN_OR_RETURN(const exir::ExportedProgram edge, exir::ToEdge(archive.Clone()));
+  ABSL_ASSIGN_OR_RETURN(const auto session,
+                        OpenVerifiedMethod(options, edge, partitioners.Pointers()));
+  Method& method = *session->method;
+  KernelRegistry reference_kernels;
+  ABSL_RETURN_IF_ERROR(AddReferenceKernels(reference_kernels));
+  const InputsOfCall inputs = [&](int call) {
+    return options.inputs.empty()
+               ? RandomInputs(method.plan(), options.seed + call, /*dynamic_size=*/2)
+               : InputsFromFiles(method.plan(), options.inputs);
+  };
+  ABSL_ASSIGN_OR_RETURN(ReferenceProgram reference,
+                        ReferenceProgram::Create(archive, edge, reference_kernels, inputs));
+  const Tolerances tolerances{.atol = options.atol, .rtol = options.rtol};
+  const Subject subject{options, edge, reference_kernels, inputs, tolerances};
 
   std::vector<Finding> findings;
+  Origin origin;
   for (int call = 0; call < options.calls && findings.empty(); ++call) {
-    ABSL_ASSIGN_OR_RETURN(findings, CompareCall(method, *interpreter, options, call));
+    ABSL_ASSIGN_OR_RETURN(const InterpretedCall expected, reference.Run(call));
+    ABSL_ASSIGN_OR_RETURN(findings,
+                          CompareCall(method, reference, expected, inputs, call, tolerances));
+    if (findings.empty()) continue;
+    origin = FindOrigin(subject, reference, expected, call, method.plan(), partitioners);
   }
-
-  std::optional<NodeDifference> node;
-  if (!findings.empty()) {
-    KernelRegistry kernels;
-    ABSL_RETURN_IF_ERROR(options.engine == "reference" ? AddReferenceKernels(kernels)
-                                                       : AddStandardKernels(kernels));
-    ABSL_ASSIGN_OR_RETURN(partitioners, MakePartitioners(options, &method.plan(), program));
-    const Engine engine{.partitioners = pointers(),
-                        .aot = &AotBackends(),
-                        .runtime = &RuntimeBackends(),
-                        .kernels = &kernels,
-                        .reference = &reference};
-    std::vector<Inputs> alive;
-    const auto inputs = [&]() -> absl::StatusOr<std::vector<EValue>> {
-      ABSL_ASSIGN_OR_RETURN(Inputs made, MakeInputs(method.plan(), options, 0));
-      alive.push_back(std::move(made));
-      return alive.back().values;
-    };
-    ABSL_ASSIGN_OR_RETURN(node, FindFirstDifference(program, inputs, engine,
-                                                    {.atol = options.atol, .rtol = options.rtol}));
-  }
-
+  const std::string& why_edge = reference.why_edge();
+  PrintReference(why_edge);
+  const int status = findings.empty() ? kDone : kNegative;
   if (options.json) {
-    json report{
-        {"equal", findings.empty()}, {"calls", options.calls}, {"differences", json::array()}};
-    for (const Finding& finding : findings) {
-      report["differences"].push_back(
-          {{"call", finding.call}, {"where", finding.where}, {"difference", finding.difference}});
-    }
-    if (node.has_value()) {
-      report["first_node"] = {{"node", node->node},
-                              {"backend", node->backend},
-                              {"difference", node->difference},
-                              {"alone", node->alone}};
-    }
-    std::cout << report.dump(2) << "\n";
-    return findings.empty() ? kDone : kNegative;
+    PrintJson(options, why_edge, findings, origin);
+    return status;
   }
   if (findings.empty()) {
     std::cout << "equal: " << method.num_outputs() << " results in " << options.calls
               << (options.calls == 1 ? " call\n" : " calls\n");
-    return kDone;
+    return status;
   }
   for (const Finding& finding : findings) {
-    std::cout << "call " << finding.call << ", " << finding.where << ": " << finding.difference
-              << "\n";
+    std::cout << "call " << finding.call << ", " << OneLine(finding.where) << ": "
+              << OneLine(finding.difference) << "\n";
   }
-  if (!node.has_value()) {
-    std::cout << "every node of the archive's program gives what it should when it is lowered now: "
-                 "the file was made from another archive, by another version, or is damaged (belay "
-                 "inspect --verify), or the state of earlier calls matters\n";
-    return kNegative;
-  }
-  std::cout << "the first node that differs" << (node->alone ? " when it alone is looked at" : "")
-            << ": " << node->node << "\n  "
-            << (node->backend.empty() ? std::string("computed by a kernel")
-                                      : absl::StrCat("computed by a delegate of ", node->backend))
-            << "\n  " << node->difference << "\n";
-  return kNegative;
+  PrintOrigin(origin);
+  return status;
 }
 
 }  // namespace
 
 int Verify(const VerifyOptions& options) {
-  const absl::StatusOr<int> status = VerifyAll(options);
+  const absl::StatusOr<Partitioners> partitioners = ChooseBackends(options.backends, {});
+  if (!partitioners.ok()) return ReportBadUsage(partitioners.status());
+  const absl::StatusOr<int> status = VerifyAll(options, *partitioners);
   return status.ok() ? *status : Report(status.status());
 }
 

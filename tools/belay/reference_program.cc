@@ -1,0 +1,59 @@
+#include "tools/belay/reference_program.h"
+
+#include "absl/strings/str_cat.h"
+#include "runtime/core/status_macros.h"
+#include "runtime/core/str_cat.h"
+
+namespace belay::tools {
+namespace {
+
+absl::Status OfInterpreter(const absl::Status& status) {
+  return absl::Status(status.code(), absl::StrCat("interpreter: ", status.message()));
+}
+
+absl::StatusOr<exir::Interpreter> CreateInterpreter(const exir::ExportedProgram& program,
+                                                    const KernelRegistry& kernels) {
+  absl::StatusOr<exir::Interpreter> interpreter = exir::Interpreter::Create(program, kernels);
+  if (!interpreter.ok()) return OfInterpreter(interpreter.status());
+  return interpreter;
+}
+
+}  // namespace
+
+absl::StatusOr<InterpretedCall> Interpret(exir::Interpreter& interpreter,
+                                          const InputsOfCall& inputs, int call) {
+  InterpretedCall done;
+  ABSL_ASSIGN_OR_RETURN(done.inputs, inputs(call));
+  absl::StatusOr<std::vector<exir::Datum>> results = interpreter.Run(done.inputs.values);
+  if (!results.ok()) return OfInterpreter(results.status());
+  done.results = *std::move(results);
+  return done;
+}
+
+absl::StatusOr<ReferenceProgram> ReferenceProgram::Create(const exir::ExportedProgram& archive,
+                                                          const exir::ExportedProgram& edge,
+                                                          const KernelRegistry& kernels,
+                                                          InputsOfCall inputs) {
+  absl::StatusOr<exir::Interpreter> interpreter = CreateInterpreter(archive, kernels);
+  std::string why_edge;
+  if (!interpreter.ok()) {
+    why_edge = std::string(FromAbsl(interpreter.status().message()));
+    interpreter = CreateInterpreter(edge, kernels);
+    if (!interpreter.ok()) return interpreter.status();
+  }
+  return ReferenceProgram(edge, kernels, std::move(inputs), *std::move(interpreter),
+                          std::move(why_edge));
+}
+
+absl::StatusOr<InterpretedCall> ReferenceProgram::Run(int call) {
+  absl::StatusOr<InterpretedCall> done = Interpret(interpreter_, inputs_, call);
+  if (done.ok() || !why_edge_.empty()) return done;
+  why_edge_ = std::string(FromAbsl(done.status().message()));
+  ABSL_ASSIGN_OR_RETURN(interpreter_, CreateInterpreter(*edge_, *kernels_));
+  for (int earlier = 0; earlier < call; ++earlier) {
+    ABSL_RETURN_IF_ERROR(Interpret(interpreter_, inputs_, earlier).status());
+  }
+  return Interpret(interpreter_, inputs_, call);
+}
+
+}  // namespace belay::tools

@@ -1,0 +1,93 @@
+#include "tools/belay/reference_program.h"
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "exir/ops/standard_ops.h"
+#include "exir/testing/programs.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "runtime/core/arena.h"
+#include "runtime/core/npy.h"
+#include "runtime/core/status_macros.h"
+#include "runtime/core/str_cat.h"
+#include "runtime/core/testing.h"
+#include "runtime/kernels/standard_kernels.h"
+
+namespace belay::tools {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// The value before the call is the result; `body` makes %a, the one after it, of %n and %x.
+std::string Counter(std::string_view size, std::string_view body) {
+  return absl::StrCat(R"(program edge {
+    ranges { s0: [1, 8] }
+    constants { state "n": f32[1] }
+    graph(%n: f32[1] buffer "n", %x: f32[)",
+                      size, R"(] user_input) {
+      )",
+                      body, R"(
+      return (%a buffer_mutation "n", %n user_output)
+    } })");
+}
+
+class ReferenceProgramTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_OK_AND_ASSIGN(ops_, exir::CreateStandardOps());
+    ASSERT_OK(AddReferenceKernels(kernels_));
+  }
+  // Ones; as many as the call's number + 1.
+  static absl::StatusOr<CallInputs> Ones(int call) {
+    CallInputs inputs;
+    NpyArray array;
+    array.dtype = DType::kFloat32;
+    array.sizes = Sizes{call + 1};
+    ABSL_ASSIGN_OR_RETURN(array.data, AlignedBuffer::Create(array.view().nbytes()));
+    for (int i = 0; i <= call; ++i) array.view().as<float>()[i] = 1;
+    inputs.arrays.push_back(std::move(array));
+    inputs.values.emplace_back(inputs.arrays[0].view());
+    return inputs;
+  }
+
+  std::unique_ptr<exir::OpRegistry> ops_;
+  KernelRegistry kernels_;
+};
+
+constexpr std::string_view kSum = "%a: f32[1] = edge.aten.sum.dim_IntList(%x, [0], true)";
+constexpr std::string_view kCount = R"(%s: f32[1] = edge.aten.sum.dim_IntList(%x, [0], true)
+      %a: f32[1] = edge.aten.add.Tensor(%n, %s))";
+
+TEST_F(ReferenceProgramTest, InterpretsTheArchivesProgramWhereItCan) {
+  const auto archive = exir::ParseOrDie(Counter("s0", kSum), *ops_);
+  const auto edge = exir::ParseOrDie(Counter("s0", kCount), *ops_);
+  ASSERT_OK_AND_ASSIGN(ReferenceProgram reference,
+                       ReferenceProgram::Create(archive, edge, kernels_, &Ones));
+  for (int call = 0; call < 3; ++call) {
+    ASSERT_OK_AND_ASSIGN(const InterpretedCall done, reference.Run(call));
+    EXPECT_THAT(ToVector<float>(*done.results[0].tensor()), ElementsAre(call));
+  }
+  EXPECT_EQ(reference.why_edge(), "");
+}
+
+TEST_F(ReferenceProgramTest, TheEdgeProgramTakesOverWithTheStateOfTheCallsBefore) {
+  const auto archive = exir::ParseOrDie(Counter("1", kCount), *ops_);  // one element only
+  const auto edge = exir::ParseOrDie(Counter("s0", kCount), *ops_);
+  ASSERT_OK_AND_ASSIGN(ReferenceProgram reference,
+                       ReferenceProgram::Create(archive, edge, kernels_, &Ones));
+  ASSERT_OK(reference.Run(0));
+  EXPECT_EQ(reference.why_edge(), "");
+  ASSERT_OK(reference.Run(1));
+  EXPECT_THAT(reference.why_edge(), HasSubstr("interpreter: "));
+  ASSERT_OK_AND_ASSIGN(const InterpretedCall done, reference.Run(2));
+  EXPECT_THAT(ToVector<float>(*done.results[0].tensor()), ElementsAre(1 + 2));
+  ASSERT_OK_AND_ASSIGN(const TensorView state, reference.interpreter().GetState("n"));
+  EXPECT_THAT(ToVector<float>(state), ElementsAre(1 + 2 + 3));
+}
+
+}  // namespace
+}  // namespace belay::tools

@@ -1,0 +1,44 @@
+#include "tools/belay/verified_method.h"
+
+#include <string>
+#include <utility>
+
+#include "backends/aot_backends.h"
+#include "exir/pipeline.h"
+#include "exir/serialize/serializer.h"
+#include "runtime/core/status_macros.h"
+#include "runtime/program/program.h"
+
+namespace belay::tools {
+
+absl::StatusOr<std::unique_ptr<Session>> OpenVerifiedMethod(
+    const VerifyOptions& options, const exir::ExportedProgram& program,
+    const std::vector<const exir::Partitioner*>& partitioners) {
+  if (!options.program.empty()) {
+    return OpenSession(options.program, options.method, options.engine);
+  }
+  auto session = std::make_unique<Session>();
+  ABSL_RETURN_IF_ERROR(AddEngine(options.engine, session->kernels));
+  exir::MethodPrograms methods;
+  methods.emplace_back(options.method, program.Clone());
+  exir::PipelineOptions pipeline;
+  pipeline.partitioners = partitioners;
+  pipeline.backends = &AotBackends();
+  if (options.max_size > 0) pipeline.unbounded_size = options.max_size;
+  ABSL_ASSIGN_OR_RETURN(const exir::ProgramImage image,
+                        exir::LowerPrograms(std::move(methods), pipeline));
+  ABSL_ASSIGN_OR_RETURN(const exir::SerializedProgram serialized, exir::SerializeProgram(image));
+  const auto bytes = std::make_shared<const std::string>(serialized.ToString());
+  ABSL_ASSIGN_OR_RETURN(
+      Program opened,
+      Program::OpenBytes(
+          bytes,
+          absl::MakeConstSpan(reinterpret_cast<const std::byte*>(bytes->data()), bytes->size()),
+          Program::Options()));
+  session->program = std::make_unique<Program>(std::move(opened));
+  ABSL_ASSIGN_OR_RETURN(session->method,
+                        LoadMethod(*session->program, options.method, session->kernels));
+  return session;
+}
+
+}  // namespace belay::tools

@@ -1,0 +1,115 @@
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "exir/import/testing/archive.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+#include "runtime/core/test_in_directory.h"
+#include "tools/belay/captured_outcome.h"
+#include "tools/belay/command.h"
+
+namespace belay::tools {
+namespace {
+
+using exir::DefaultFiles;
+using exir::PackArchive;
+using exir::ProgramJson;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr char kZoo[] = "conformance/models/zoo";
+
+class VerifyTest : public TestInDirectory {
+ protected:
+  // relu(x + w), or -(x + w).
+  std::string WriteArchive(const std::string& name, bool negated = false) const {
+    std::vector<std::pair<std::string, std::string>> changes;
+    if (negated) changes = {{"torch.ops.aten.relu.default", "torch.ops.aten.neg.default"}};
+    return Write(name, PackArchive(DefaultFiles(ProgramJson(changes))));
+  }
+  std::string LowerFile(const std::string& archive, int64_t max_size = 0) const {
+    const LowerOptions options{.input = archive, .output = Path("p.belay"), .max_size = max_size};
+    const Outcome outcome = Capture([&] { return Lower(options); });
+    EXPECT_EQ(outcome.status, kDone) << outcome.errors;
+    return Path("p.belay");
+  }
+};
+
+TEST_F(VerifyTest, TheReferenceIsTheProgramOfTheArchive) {
+  const Outcome outcome =
+      Capture([&] { return Verify({.archive = WriteArchive("m.pt2"), .program = ""}); });
+  EXPECT_EQ(outcome.status, kDone) << outcome.errors;
+  EXPECT_THAT(outcome.errors, HasSubstr("compared with the archive's program\n"));
+}
+
+TEST_F(VerifyTest, TheEdgeProgramStandsForAnArchiveThatCantBeInterpreted) {
+  VerifyOptions options{.archive = std::string(kZoo) + "/mlp/training.pt2", .program = ""};
+  options.calls = 2;
+  const Outcome text = Capture([&] { return Verify(options); });
+  EXPECT_EQ(text.status, kDone) << text.errors;
+  EXPECT_THAT(text.errors, HasSubstr("after it was made an edge program; as it is, it can't be "
+                                     "interpreted: "));
+  options.json = true;
+  const Outcome outcome = Capture([&] { return Verify(options); });
+  EXPECT_EQ(outcome.status, kDone) << outcome.errors;
+  const auto report = nlohmann::json::parse(outcome.output, nullptr, false);
+  EXPECT_EQ(report["reference"], "edge") << outcome.output;
+  EXPECT_THAT(report["reference_reason"].get<std::string>(), HasSubstr("aten.linear.default"));
+}
+
+TEST_F(VerifyTest, AFileOfAnotherArchiveDiffersThoughLoweringIsRight) {
+  const std::string archive = WriteArchive("m.pt2");
+  const std::string program = LowerFile(WriteArchive("other.pt2", /*negated=*/true));
+  const Outcome outcome = Capture([&] { return Verify({.archive = archive, .program = program}); });
+  EXPECT_EQ(outcome.status, kNegative) << outcome.errors;
+  EXPECT_THAT(outcome.output, AllOf(HasSubstr("call 0, output 0: "),
+                                    HasSubstr("gives what it should when it is lowered now")));
+}
+
+TEST_F(VerifyTest, ADifferenceIsToldWhenItsNodeCantBeLocated) {
+  const std::string archive = "conformance/models/more/unbounded_batch/model.pt2";
+  VerifyOptions options{.archive = archive, .program = LowerFile(archive, 64)};
+  options.atol = options.rtol = -1;  // not even equal numbers are close enough
+  for (const bool json : {false, true}) {
+    options.json = json;
+    options.max_size = 0;
+    const Outcome unknown = Capture([&] { return Verify(options); });
+    EXPECT_EQ(unknown.status, kNegative) << unknown.errors;
+    EXPECT_THAT(unknown.output, HasSubstr("output 0"));
+    options.max_size = 64;
+    const Outcome located = Capture([&] { return Verify(options); });
+    EXPECT_EQ(located.status, kNegative) << located.errors;
+    EXPECT_THAT(located.output, HasSubstr(json ? "\"first_node\"" : "the first node that differs"));
+  }
+}
+
+TEST_F(VerifyTest, SizesWithoutABoundAreBoundedToLowerThem) {
+  VerifyOptions options{.archive = "conformance/models/more/unbounded_batch/model.pt2",
+                        .program = ""};
+  EXPECT_NE(Capture([&] { return Verify(options); }).status, kDone);
+  options.max_size = 64;
+  const Outcome outcome = Capture([&] { return Verify(options); });
+  EXPECT_EQ(outcome.status, kDone) << outcome.errors << outcome.output;
+}
+
+TEST_F(VerifyTest, BackendsThatThereAreNotAreBadUsage) {
+  VerifyOptions options{.archive = WriteArchive("m.pt2"), .program = ""};
+  options.backends = {"nosuch"};
+  const Outcome outcome = Capture([&] { return Verify(options); });
+  EXPECT_EQ(outcome.status, kBadUsage);
+  EXPECT_THAT(outcome.errors, HasSubstr("'nosuch'"));
+}
+
+TEST_F(VerifyTest, ErrorsNameTheArchiveOnce) {
+  const std::string file = Write("x.pt2", "PK");
+  const Outcome outcome = Capture([&] { return Verify({.archive = file, .program = ""}); });
+  EXPECT_EQ(outcome.status, kBadInput);
+  const size_t first = outcome.errors.find(file);
+  ASSERT_NE(first, std::string::npos) << outcome.errors;
+  EXPECT_EQ(outcome.errors.find(file, first + 1), std::string::npos) << outcome.errors;
+}
+
+}  // namespace
+}  // namespace belay::tools
