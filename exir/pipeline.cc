@@ -90,14 +90,16 @@ void ReportDelegation(const std::string& method, const ExportedProgram& program,
       const Node& node = graph.node(id);
       if (!IsDelegateCall(node, *program.ops)) {
         ++left.nodes;
-        left.flops += FlopsOf(program, graph, node);
+        const double flops = FlopsOf(program, graph, node);
+        left.flops += flops;
         const auto reason = reasons.find({GraphId(g), id});
         report.left_over.push_back(
             {.method = method,
              .node = node.name,
              .op = node.target->text_name(),
              .source = node.provenance.ToString(),
-             .reason = reason == reasons.end() ? "no partitioner asked for it" : *reason->second});
+             .reason = reason == reasons.end() ? "no partitioner asked for it" : *reason->second,
+             .flops = flops});
         continue;
       }
       const ModuleId* module = node.arguments[0].get_if<ModuleId>();

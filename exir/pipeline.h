@@ -31,6 +31,7 @@ struct PhaseReport {
 };
 struct LeftOverNode {
   std::string method, node, op, source, reason;
+  double flops = 0;  // exir/flop_count.h
 };
 struct DelegationReport {
   std::string method, backend_id;

@@ -35,6 +35,7 @@ bool ParseFrame(std::string_view text, std::string_view* file, int64_t* line) {
 }  // namespace
 
 bool FindUserFrame(std::string_view stack_trace, std::string_view* file, int64_t* line) {
+  bool inside_torch = false;
   // From the end: the innermost frame comes last.
   while (!stack_trace.empty()) {
     const size_t newline = stack_trace.rfind('\n');
@@ -42,14 +43,15 @@ bool FindUserFrame(std::string_view stack_trace, std::string_view* file, int64_t
     std::string_view found;
     int64_t number = 0;
     if (ParseFrame(stack_trace.substr(begin), &found, &number) && !found.empty() &&
-        found.front() != '<' && !InsideTorch(found)) {
+        found.front() != '<' && !(inside_torch && InsideTorch(found))) {
       *file = found;
       *line = number;
-      return true;
+      if (!InsideTorch(found)) return true;
+      inside_torch = true;
     }
     stack_trace = stack_trace.substr(0, begin == 0 ? 0 : begin - 1);
   }
-  return false;
+  return inside_torch;
 }
 
 namespace {

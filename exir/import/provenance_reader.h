@@ -35,8 +35,8 @@ class ProvenanceReader {
   simdjson::dom::parser parser_;  // for the JSON inside from_node
 };
 
-// The innermost frame of a Python stack trace that is neither inside torch nor generated code.
-// False when there is none.
+// The innermost frame of a Python stack trace that is neither inside torch nor generated code; of
+// what torch's own modules made, the innermost one inside torch. False when there is none.
 bool FindUserFrame(std::string_view stack_trace, std::string_view* file, int64_t* line);
 // The path of the innermost module of nn_module_stack: "layers.0.attn". "" when there is none.
 std::string_view InnermostModule(std::string_view nn_module_stack);

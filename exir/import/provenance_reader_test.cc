@@ -30,7 +30,10 @@ TEST(ProvenanceReaderTest, FindsTheInnermostFrameOutsideTorch) {
   EXPECT_EQ(UserFrame("File \"model.py\", line 7, in f\n    a\n  File \"<eval_with_key>.12\", line "
                       "3, in forward\n    b"),
             (Frame{"model.py", 7}));
-  EXPECT_EQ(UserFrame("File \"torch/nn/modules/conv.py\", line 56, in forward\n    y"), Frame{});
+  EXPECT_EQ(UserFrame("File \"torch/nn/modules/container.py\", line 253, in forward\n    x\n"
+                      "File \"torch/nn/modules/conv.py\", line 56, in forward\n    y\n"
+                      "File \"<eval_with_key>.12\", line 3, in forward\n    b"),
+            (Frame{"torch/nn/modules/conv.py", 56}));
 }
 
 TEST(ProvenanceReaderTest, ToleratesOtherTexts) {

@@ -86,6 +86,12 @@ int RunCommandLine(std::vector<std::string> arguments, const Commands& commands,
       ->add_option("--max-size", lower.max_size,
                    "the most that a size may be which the program gives no upper bound")
       ->check(AtLeast<int64_t>(1));
+  lower_app
+      ->add_option(
+          "--min-delegated-flops", lower.min_delegated_flops,
+          "the least share of the floating-point operations (products, convolutions, "
+          "attention) that delegates must compute, 0 to 1; with less, status 1 and no file")
+      ->check(CLI::Range(0.0, 1.0));
   CLI::Option* dump_after = lower_app
                                 ->add_option("--dump-after", lower.dump_after,
                                              "prints the program as it is after this pass")

@@ -184,6 +184,18 @@ int Lower(const LowerOptions& options) {
     std::cerr << "\n";
     return kBadUsage;
   }
+  if (const double share = DelegatedFlops(report); share < options.min_delegated_flops) {
+    std::cerr << "belay: delegates compute " << 100 * share
+              << " % of the floating-point operations, --min-delegated-flops asks for "
+              << 100 * options.min_delegated_flops << " %; not delegated are:\n";
+    for (const auto& n : report.left_over) {
+      if (n.flops == 0) continue;
+      std::cerr << "  method " << OneLine(n.method) << ": " << OneLine(n.node) << ", "
+                << OneLine(n.op) << (n.source.empty() ? "" : " at ") << OneLine(n.source) << ": "
+                << OneLine(n.reason) << "\n";
+    }
+    return kNegative;
+  }
   const auto serialized = exir::SerializeProgram(
       *image, {.companions = true, .constants_companion = options.external_constants});
   if (!serialized.ok()) return Report(serialized.status());
@@ -196,6 +208,7 @@ int Lower(const LowerOptions& options) {
               << ": the exporter assumed of the inputs what the program can't check: "
               << OneLine(g.guard) << "\n";
   }
+  for (const std::string& note : report.notes) std::cerr << "belay: " << OneLine(note) << "\n";
   if (options.json) {
     std::cout << text;
   } else if (options.dump_after.empty()) {

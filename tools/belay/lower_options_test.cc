@@ -49,6 +49,21 @@ TEST_F(LowerOptionsTest, CompileSpecsBelongToBackendsThatAreChosen) {
   }
 }
 
+TEST_F(LowerOptionsTest, TooLittleDelegatedIsNegativeAndWritesNothing) {
+  LowerOptions options = Options();
+  options.min_delegated_flops = 0.5;
+  const std::vector<std::string> before = Files();
+  const Outcome none = Capture([&] { return Lower(options); });
+  EXPECT_EQ(none.status, kNegative);
+  EXPECT_THAT(none.errors, HasSubstr("delegates compute 0 % of the floating-point operations"));
+  EXPECT_THAT(none.errors, HasSubstr("addmm"));
+  EXPECT_EQ(Files(), before);
+  options.backends = {"demo"};
+  options.min_delegated_flops = 1;
+  const Outcome all = Capture([&] { return Lower(options); });
+  EXPECT_EQ(all.status, kDone) << all.errors;
+}
+
 TEST_F(LowerOptionsTest, NoneStandsAlone) {
   LowerOptions options = Options();
   options.backends = {"none,demo"};

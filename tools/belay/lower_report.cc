@@ -8,6 +8,15 @@ namespace belay::tools {
 
 using nlohmann::json;
 
+double DelegatedFlops(const exir::PipelineReport& report) {
+  double all = 0, delegated = 0;
+  for (const auto& d : report.delegation) {
+    all += d.flops;
+    if (!d.backend_id.empty()) delegated += d.flops;
+  }
+  return all == 0 ? 1 : delegated / all;
+}
+
 json LowerReportJson(const exir::PipelineReport& report, uint64_t file_bytes) {
   json out;
   out["file_bytes"] = file_bytes;
@@ -41,12 +50,15 @@ json LowerReportJson(const exir::PipelineReport& report, uint64_t file_bytes) {
                                  {"backend", d.backend_id},
                                  {"delegate_calls", d.delegate_calls},
                                  {"nodes", d.nodes},
+                                 {"flops", d.flops},
                                  {"constant_bytes", d.constant_bytes}});
   }
+  out["delegated_flops"] = DelegatedFlops(report);
   out["unchecked_guards"] = json::array();
   for (const auto& g : report.unchecked_guards) {
     out["unchecked_guards"].push_back({{"method", g.method}, {"guard", g.guard}});
   }
+  out["notes"] = report.notes;
   out["left_over"] = json::array();
   for (const auto& n : report.left_over) {
     out["left_over"].push_back({{"method", n.method},
@@ -69,12 +81,13 @@ void PrintLowerReport(const exir::PipelineReport& report, uint64_t file_bytes,
               << " bytes\n";
   }
   for (const auto& d : report.delegation) {
+    std::cout << "  method " << OneLine(d.method) << ": " << d.nodes << " nodes";
     if (d.backend_id.empty()) {
-      std::cout << "  method " << OneLine(d.method) << ": " << d.nodes << " nodes run on kernels\n";
+      std::cout << " run on kernels";
     } else {
-      std::cout << "  method " << OneLine(d.method) << ": " << d.nodes << " nodes in "
-                << d.delegate_calls << " delegates of " << OneLine(d.backend_id) << "\n";
+      std::cout << " in " << d.delegate_calls << " delegates of " << OneLine(d.backend_id);
     }
+    std::cout << ", " << 1e-6 * d.flops << " million floating-point operations\n";
   }
 }
 

@@ -10,6 +10,10 @@
 
 namespace belay::tools {
 
+// The share of the methods' floating-point operations (exir/flop_count.h) that delegates compute; 1
+// when there are none.
+double DelegatedFlops(const exir::PipelineReport& report);
+
 // The report of --report and --json.
 nlohmann::json LowerReportJson(const exir::PipelineReport& report, uint64_t file_bytes);
 
