@@ -1,6 +1,8 @@
 #include "exir/passes/scalar_to_tensor.h"
 
 #include <cmath>
+#include <complex>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "exir/ir/graph_editor.h"
 #include "exir/passes/constant_input.h"
+#include "runtime/core/element.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/kernel/type_promotion.h"
 
@@ -22,11 +25,10 @@ class Lifter {
 
   // A new constant's value in the top graph: each use has its own, so that each goes where its user
   // goes. Bodies get none: they have no constants of their own.
-  ValueId Lift(DType dtype, double value, int64_t bits) {
+  ValueId Lift(ConstantTensor constant) {
+    const DType dtype = constant.dtype();
     const std::string fqn = UnusedTensorName(program_, "_lifted_tensor_constant", next_);
-    program_.state_dict.emplace(fqn, IsFloatingPoint(dtype)
-                                         ? ConstantTensor::Scalar(dtype, value)
-                                         : ConstantTensor::ScalarInt(dtype, bits));
+    program_.state_dict.emplace(fqn, std::move(constant));
     return InsertConstantInput(program_, top_, EndOfConstants(program_), fqn, fqn,
                                TensorMeta::Contiguous(dtype, {}), InputKind::kBuffer);
   }
@@ -40,27 +42,66 @@ class Lifter {
 
 struct Literal {
   DType dtype;
-  double value;
-  int64_t bits;  // of a number that is not floating point: the number
+  std::complex<double> value;
+  int64_t bits = 0;  // of an integer or a truth value: the number itself
+
+  // Whether float32 parts hold it; integers are never made floats here.
+  bool exact() const {
+    const auto holds = [](double x) {
+      return std::isnan(x) || static_cast<double>(static_cast<float>(x)) == x;
+    };
+    return holds(value.real()) && holds(value.imag());
+  }
 };
 
 std::optional<Literal> AsLiteral(const Argument& argument) {
-  if (const auto* b = argument.get_if<bool>()) return Literal{DType::kBool, 0, *b ? 1 : 0};
-  if (const auto* i = argument.get_if<int64_t>()) return Literal{DType::kInt64, 0, *i};
-  if (const auto* d = argument.get_if<double>()) return Literal{DType::kFloat32, *d, 0};
+  if (const auto* b = argument.get_if<bool>()) return Literal{DType::kBool, *b ? 1.0 : 0.0, *b};
+  if (const auto* i = argument.get_if<int64_t>())
+    return Literal{DType::kInt64, static_cast<double>(*i), *i};
+  if (const auto* d = argument.get_if<double>()) return Literal{DType::kFloat32, *d};
+  if (const auto* c = argument.get_if<std::complex<double>>())
+    return Literal{DType::kComplex64, *c};
   return std::nullopt;
 }
 
+template <class Part>
+ConstantTensor ComplexConstant(DType dtype, Part real, Part imaginary) {
+  const Part parts[] = {real, imaginary};
+  std::vector<std::byte> bytes(sizeof(parts));
+  std::memcpy(bytes.data(), parts, sizeof(parts));
+  absl::StatusOr<ConstantTensor> tensor =
+      ConstantTensor::Contiguous(dtype, {}, Storage::Own(std::move(bytes)));
+  ABSL_CHECK(tensor.ok());  // the bytes are as many as the dtype has
+  return *std::move(tensor);
+}
+
+ConstantTensor ConstantOf(const Literal& literal, DType dtype) {
+  const double real = literal.value.real(), imaginary = literal.value.imag();
+  switch (dtype) {
+    case DType::kComplex32:
+      return ComplexConstant(dtype, FloatToHalfBits(static_cast<float>(real)),
+                             FloatToHalfBits(static_cast<float>(imaginary)));
+    case DType::kComplex64:
+      return ComplexConstant(dtype, static_cast<float>(real), static_cast<float>(imaginary));
+    case DType::kComplex128:
+      return ComplexConstant(dtype, real, imaginary);
+    default:
+      return IsFloatingPoint(dtype) ? ConstantTensor::Scalar(dtype, real)
+                                    : ConstantTensor::ScalarInt(dtype, literal.bits);
+  }
+}
+
+// Of integers int64, as PyTorch has it: products of sizes need not fit int32.
 std::optional<DType> SymbolicDType(const ValueType& type) {
-  if (std::holds_alternative<SymIntType>(type)) return DType::kInt32;
+  if (std::holds_alternative<SymIntType>(type)) return DType::kInt64;
   if (std::holds_alternative<SymFloatType>(type)) return DType::kFloat32;
   if (std::holds_alternative<SymBoolType>(type)) return DType::kBool;
   return std::nullopt;
 }
 
 // The dtype of the tensor that stands for a number of dtype `natural` among the node's operands:
-// one with which they promote as with the number, which counts less than any tensor. `exact`: a
-// float32 holds the number.
+// one with which they promote as with the number, which counts less than any tensor. `exact`:
+// float32 holds the number, or both of its parts.
 DType DTypeAmong(const Graph& graph, const Node& node, DType natural, bool exact) {
   TypePromotion with_number, with_tensor;
   for (const Argument& argument : node.arguments) {
@@ -70,12 +111,15 @@ DType DTypeAmong(const Graph& graph, const Node& node, DType natural, bool exact
     with_number.AddTensor(meta->dtype, static_cast<int>(meta->rank()));
     with_tensor.AddTensor(meta->dtype, static_cast<int>(meta->rank()));
   }
-  with_number.AddScalar(IsIntegral(natural, /*include_bool=*/false) ? DType::kInt64 : natural);
+  with_number.AddScalar(natural);
   with_tensor.AddTensor(natural, 0);
   const absl::StatusOr<DType> wanted = with_number.Result(), given = with_tensor.Result();
   if (!wanted.ok() || !given.ok())
     return natural;  // the operator's own check will say what is wrong
-  if (natural == DType::kFloat32 && !exact && *wanted == DType::kFloat64) return *wanted;
+  if (!exact && (*wanted == DType::kFloat64 || *wanted == DType::kComplex128)) {
+    if (natural == DType::kFloat32) return DType::kFloat64;
+    if (natural == DType::kComplex64) return DType::kComplex128;
+  }
   return *wanted == *given || !node.target->has_trait(kPointwise) ? natural : *wanted;
 }
 
@@ -91,9 +135,10 @@ bool HalfHolds(DType dtype, double value) {
 
 // The overload for a number in the place of the second tensor, where PyTorch multiplies or divides
 // by it in float32; a tensor of the half precision dtype would round the number, as PyTorch does
-// before it adds. nullopt when it would not, and for other operators.
+// before it adds. nullopt when it would not, and for other operators. `number`: nullopt when it is
+// not known yet.
 std::optional<std::string_view> ScalarTwin(const Graph& graph, const Node& node, size_t argument,
-                                           double number) {
+                                           std::optional<double> number) {
   constexpr std::pair<std::string_view, std::string_view> kTwins[] = {
       {"aten.div.Tensor", "aten.div.Scalar"},
       {"aten.mul.Tensor", "aten.mul.Scalar"},
@@ -101,7 +146,7 @@ std::optional<std::string_view> ScalarTwin(const Graph& graph, const Node& node,
   const ValueId* value = argument == 1 ? node.arguments[0].get_if<ValueId>() : nullptr;
   const TensorMeta* meta = value == nullptr ? nullptr : graph.value(*value).tensor();
   if (meta == nullptr || (meta->dtype != DType::kFloat16 && meta->dtype != DType::kBFloat16) ||
-      HalfHolds(meta->dtype, number)) {
+      (number.has_value() && HalfHolds(meta->dtype, *number))) {
     return std::nullopt;
   }
   for (const auto& [op, twin] : kTwins) {
@@ -128,74 +173,108 @@ std::vector<Argument> DefaultArguments(const OpOverload* target) {
   return arguments;
 }
 
+// Calls of the operators that make tensors, before the node that they are for.
+class TensorMaker {
+ public:
+  TensorMaker(const OpRegistry& ops, GraphEditor& editor, NodeId user)
+      : ops_(ops), editor_(editor), user_(user) {}
+
+  absl::StatusOr<ValueId> Full(Argument number, DType dtype) {
+    return Call("aten.full.default", "scalar", dtype,
+                {{"size", Argument::List{}}, {"fill_value", std::move(number)}});
+  }
+  absl::StatusOr<ValueId> ScalarTensor(ValueId number, DType dtype) {
+    return Call("aten.scalar_tensor.default", "scalar_tensor", dtype, {{"s", number}});
+  }
+  absl::StatusOr<ValueId> Cast(ValueId tensor, DType dtype) {
+    return Call("aten._to_copy.default", "_to_copy", dtype, {{"self", tensor}});
+  }
+
+ private:
+  // With `dtype`, what is given, and all other arguments at their defaults.
+  absl::StatusOr<ValueId> Call(std::string_view op, std::string name, DType dtype,
+                               std::vector<std::pair<std::string_view, Argument>> given) {
+    const OpOverload* target = ops_.Find(op);
+    if (target == nullptr)
+      return absl::UnimplementedError(absl::StrCat(std::string(op), " is not registered"));
+    std::vector<Argument> arguments = DefaultArguments(target);
+    given.emplace_back("dtype", dtype);
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      for (auto& [argument, value] : given) {
+        if (target->schema()->arguments[i].name == argument) arguments[i] = std::move(value);
+      }
+    }
+    return editor_.InsertOp(user_,
+                            {.name = std::move(name),
+                             .target = target,
+                             .arguments = std::move(arguments),
+                             .provenance = editor_.graph().node(user_).provenance},
+                            TensorMeta::Contiguous(dtype, {}));
+  }
+
+  const OpRegistry& ops_;
+  GraphEditor& editor_;
+  NodeId user_;
+};
+
 absl::StatusOr<bool> Run(ExportedProgram& program) {
   bool changed = false;
   Lifter lifter(program);
-  const OpOverload* scalar_tensor = program.ops->Find("aten.scalar_tensor.default");
-  const OpOverload* full = program.ops->Find("aten.full.default");
   for (uint32_t g = 0; g < program.graphs.size(); ++g) {
     std::optional<GraphEditor> body;
     if (GraphId(g) != ExportedProgram::kTop) body.emplace(program.graphs[GraphId(g)]);
     GraphEditor& editor = body.has_value() ? *body : lifter.top();
     const Graph& graph = editor.graph();
+    // Whether the number stays one, in the overload for numbers.
+    const auto keep_number = [&](NodeId id, size_t argument,
+                                 std::optional<double> number) -> absl::StatusOr<bool> {
+      const auto name = ScalarTwin(graph, graph.node(id), argument, number);
+      if (!name.has_value()) return false;
+      const OpOverload* twin = program.ops->Find(*name);
+      if (twin == nullptr)
+        return absl::UnimplementedError(absl::StrCat(std::string(*name), " is not registered"));
+      editor.SetTarget(id, twin);
+      changed = true;
+      return true;
+    };
     for (NodeId id : graph.NodeList()) {
       const OpOverload* target = graph.node(id).target;
       if (target->schema() == nullptr) continue;
+      TensorMaker make(*program.ops, editor, id);
       for (size_t i = 0; i < target->schema()->arguments.size(); ++i) {
         const SchemaType& type = target->schema()->arguments[i].type;
         if (type.base != BaseType::kTensor || type.list) continue;
         const Argument& argument = graph.node(id).arguments[i];
-        if (std::optional<Literal> literal = AsLiteral(argument)) {
-          const double number = literal->dtype == DType::kFloat32
-                                    ? literal->value
-                                    : static_cast<double>(literal->bits);
-          if (const auto name = ScalarTwin(graph, graph.node(id), i, number)) {
-            const OpOverload* twin = program.ops->Find(*name);
-            if (twin == nullptr) {
-              return absl::UnimplementedError(
-                  absl::StrCat(std::string(*name), " is not registered"));
-            }
-            editor.SetTarget(id, twin);
-            changed = true;
-            break;
+        if (const std::optional<Literal> literal = AsLiteral(argument)) {
+          if (!IsComplex(literal->dtype)) {
+            ABSL_ASSIGN_OR_RETURN(const bool kept, keep_number(id, i, literal->value.real()));
+            if (kept) break;
           }
-          const bool exact =
-              static_cast<double>(static_cast<float>(literal->value)) == literal->value;
-          literal->dtype = DTypeAmong(graph, graph.node(id), literal->dtype, exact);
-          if (!body.has_value()) {
-            editor.SetArgument(id, i, lifter.Lift(literal->dtype, literal->value, literal->bits));
+          const DType dtype = DTypeAmong(graph, graph.node(id), literal->dtype, literal->exact());
+          ValueId tensor;
+          if (body.has_value()) {
+            ABSL_ASSIGN_OR_RETURN(tensor, make.Full(argument, dtype));
           } else {
-            if (full == nullptr)
-              return absl::UnimplementedError("aten.full.default is not registered");
-            std::vector<Argument> arguments = DefaultArguments(full);
-            arguments[0] = Argument::List{};
-            arguments[1] = argument;
-            arguments[2] = literal->dtype;
-            const ValueId value = editor.InsertOp(id,
-                                                  {.name = "scalar",
-                                                   .target = full,
-                                                   .arguments = std::move(arguments),
-                                                   .provenance = graph.node(id).provenance},
-                                                  TensorMeta::Contiguous(literal->dtype, {}));
-            editor.SetArgument(id, i, value);
+            tensor = lifter.Lift(ConstantOf(*literal, dtype));
           }
+          editor.SetArgument(id, i, tensor);
           changed = true;
         } else if (const ValueId* value = argument.get_if<ValueId>()) {
-          std::optional<DType> dtype = SymbolicDType(graph.value(*value).type);
-          if (!dtype.has_value()) continue;
-          dtype = DTypeAmong(graph, graph.node(id), *dtype, /*exact=*/false);
-          if (scalar_tensor == nullptr) {
-            return absl::UnimplementedError("aten.scalar_tensor.default is not registered");
+          const std::optional<DType> natural = SymbolicDType(graph.value(*value).type);
+          if (!natural.has_value()) continue;
+          if (*natural != DType::kBool) {
+            ABSL_ASSIGN_OR_RETURN(const bool kept, keep_number(id, i, std::nullopt));
+            if (kept) break;
           }
-          std::vector<Argument> arguments = DefaultArguments(scalar_tensor);
-          arguments[0] = *value;
-          arguments[1] = *dtype;
-          const ValueId tensor = editor.InsertOp(id,
-                                                 {.name = "scalar_tensor",
-                                                  .target = scalar_tensor,
-                                                  .arguments = std::move(arguments),
-                                                  .provenance = graph.node(id).provenance},
-                                                 TensorMeta::Contiguous(*dtype, {}));
+          const DType dtype = DTypeAmong(graph, graph.node(id), *natural, /*exact=*/false);
+          // Among narrow integers the number wraps, which a cast does; making the tensor refuses
+          // what does not fit.
+          const bool wraps = *natural == DType::kInt64 && IsIntegral(dtype, /*include_bool=*/false);
+          ABSL_ASSIGN_OR_RETURN(ValueId tensor,
+                                make.ScalarTensor(*value, wraps ? DType::kInt64 : dtype));
+          if (wraps && dtype != DType::kInt64) {
+            ABSL_ASSIGN_OR_RETURN(tensor, make.Cast(tensor, dtype));
+          }
           editor.SetArgument(id, i, tensor);
           changed = true;
         }

@@ -1,7 +1,9 @@
 #include "exir/passes/scalar_to_tensor.h"
 
+#include <complex>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "exir/ir/graph_editor.h"
 #include "exir/passes/pass_testing.h"
@@ -75,6 +77,30 @@ TEST(ScalarToTensorTest, LiteralsThatHalfPrecisionRoundsStayNumbers) {
                 PassTestOps());
 }
 
+TEST(ScalarToTensorTest, SymbolicNumbersStayNumbersAmongHalfPrecision) {
+  ExpectRewrite(R"(program aten {
+  ranges { s0: [1, 8] }
+  graph(%x: f16[s0] user_input, %y: bf16[] user_input) {
+    %n: symint(s0) = aten.sym_size.int(%x, 0)
+    %f: symfloat(IntTrueDiv(s0, 3)) = _operator.truediv(%n, 3)
+    %a: f16[s0] = aten.mul.Tensor(%x, %f)
+    %b: bf16[] = aten.div.Tensor(%y, %n)
+    return (%a user_output, %b user_output)
+  }
+})",
+                ScalarToTensor().run, R"(program aten {
+  ranges { s0: [1, 8] }
+  graph(%x: f16[s0] user_input, %y: bf16[] user_input) {
+    %n: symint(s0) = aten.sym_size.int(%x, 0)
+    %f: symfloat(IntTrueDiv(s0, 3)) = _operator.truediv(%n, 3)
+    %a: f16[s0] = aten.mul.Scalar(%x, %f)
+    %b: bf16[] = aten.div.Scalar(%y, %n)
+    return (%a user_output, %b user_output)
+  }
+})",
+                PassTestOps());
+}
+
 TEST(ScalarToTensorTest, LiteralsThatFloat32RoundsStayDoubleAmongDoubles) {
   ExpectRewrite(R"(program aten {
   graph(%x: f64[2] user_input) {
@@ -94,6 +120,65 @@ TEST(ScalarToTensorTest, LiteralsThatFloat32RoundsStayDoubleAmongDoubles) {
                 PassTestOps());
 }
 
+TEST(ScalarToTensorTest, ComplexLiteralsBecomeConstantsThatPromoteAsTheyDo) {
+  constexpr std::string_view kBefore = R"(program aten {
+  graph(%x: f32[2] user_input, %y: f64[2] user_input, %n: i64[] user_input) {
+    %a: c64[2] = aten.mul.Tensor(%x, complex:[0.0,1.0])
+    %b: c128[2] = aten.add.Tensor(%y, complex:[0.5,2.0])
+    %c: c128[2] = aten.mul.Tensor(%y, complex:[0.0,0.1])
+    %d: c64[] = aten.mul.Tensor(%n, complex:[1.0,2.0])
+    %e: c128[2] = aten.mul.Tensor(%c, 0.1)
+    return (%a user_output, %b user_output, %c user_output, %d user_output, %e user_output)
+  }
+})";
+  ExpectRewrite(kBefore, ScalarToTensor().run, R"(program aten {
+  constants { state "_lifted_tensor_constant0": c64[] state "_lifted_tensor_constant1": c64[] state "_lifted_tensor_constant2": c128[] state "_lifted_tensor_constant3": c64[] state "_lifted_tensor_constant4": f64[] }
+  graph(%_lifted_tensor_constant0: c64[] buffer "_lifted_tensor_constant0", %_lifted_tensor_constant1: c64[] buffer "_lifted_tensor_constant1", %_lifted_tensor_constant2: c128[] buffer "_lifted_tensor_constant2", %_lifted_tensor_constant3: c64[] buffer "_lifted_tensor_constant3", %_lifted_tensor_constant4: f64[] buffer "_lifted_tensor_constant4", %x: f32[2] user_input, %y: f64[2] user_input, %n: i64[] user_input) {
+    %a: c64[2] = aten.mul.Tensor(%x, %_lifted_tensor_constant0)
+    %b: c128[2] = aten.add.Tensor(%y, %_lifted_tensor_constant1)
+    %c: c128[2] = aten.mul.Tensor(%y, %_lifted_tensor_constant2)
+    %d: c64[] = aten.mul.Tensor(%n, %_lifted_tensor_constant3)
+    %e: c128[2] = aten.mul.Tensor(%c, %_lifted_tensor_constant4)
+    return (%a user_output, %b user_output, %c user_output, %d user_output, %e user_output)
+  }
+})",
+                PassTestOps());
+  ExportedProgram program = ParseOrDie(kBefore, PassTestOps());
+  ASSERT_OK(ScalarToTensor().run(program).status());
+  const auto constant = [&](int number) {
+    return program.state_dict.at("_lifted_tensor_constant" + std::to_string(number)).view();
+  };
+  EXPECT_EQ(constant(1).as<std::complex<float>>()[0], std::complex<float>(0.5f, 2));
+  EXPECT_EQ(constant(2).as<std::complex<double>>()[0], std::complex<double>(0, 0.1));
+}
+
+TEST(ScalarToTensorTest, ComplexLiteralsInBodiesAreMadeThere) {
+  ExpectRewrite(R"(program aten {
+  graph(%p: b8[] user_input, %x: c64[2] user_input) {
+    %c: c64[2] = higher_order.cond(%p, graph#1, graph#2, [%x])
+    return (%c user_output)
+  }
+  graph body(%y: c64[2]) {
+    %b: c64[2] = aten.mul.Tensor(%y, complex:[0.0,1.0])
+    return (%b)
+  }
+  graph other(%y: c64[2]) { return (%y) }
+})",
+                ScalarToTensor().run, R"(program aten {
+  graph(%p: b8[] user_input, %x: c64[2] user_input) {
+    %c: c64[2] = higher_order.cond(%p, graph#1, graph#2, [%x])
+    return (%c user_output)
+  }
+  graph body(%y: c64[2]) {
+    %scalar: c64[] = aten.full.default([], complex:[0.0,1.0], dtype=dtype:c64)
+    %b: c64[2] = aten.mul.Tensor(%y, %scalar)
+    return (%b)
+  }
+  graph other(%y: c64[2]) { return (%y) }
+})",
+                PassTestOps());
+}
+
 TEST(ScalarToTensorTest, SymbolicSizesDoNotPromoteTensorsWithoutDimensions) {
   ExpectRewrite(R"(program aten {
   ranges { s0: [1, 8] }
@@ -107,8 +192,9 @@ TEST(ScalarToTensorTest, SymbolicSizesDoNotPromoteTensorsWithoutDimensions) {
   ranges { s0: [1, 8] }
   graph(%x: f32[s0] user_input, %y: i8[] user_input) {
     %n: symint(s0) = aten.sym_size.int(%x, 0)
-    %scalar_tensor: i8[] = aten.scalar_tensor.default(%n, dtype=dtype:i8)
-    %a: i8[] = aten.mul.Tensor(%y, %scalar_tensor)
+    %scalar_tensor: i64[] = aten.scalar_tensor.default(%n, dtype=dtype:i64)
+    %_to_copy: i8[] = aten._to_copy.default(%scalar_tensor, dtype=dtype:i8)
+    %a: i8[] = aten.mul.Tensor(%y, %_to_copy)
     return (%a user_output)
   }
 })",
@@ -128,7 +214,7 @@ TEST(ScalarToTensorTest, SymbolicSizesBecomeScalarTensors) {
   ranges { s0: [1, 8] }
   graph(%x: f32[s0] user_input) {
     %n: symint(s0) = aten.sym_size.int(%x, 0)
-    %scalar_tensor: i32[] = aten.scalar_tensor.default(%n, dtype=dtype:i32)
+    %scalar_tensor: i64[] = aten.scalar_tensor.default(%n, dtype=dtype:i64)
     %a: f32[s0] = aten.mul.Tensor(%x, %scalar_tensor)
     return (%a user_output)
   }
