@@ -267,6 +267,74 @@ TEST(SymExprTest, RangesAreIntervals) {
   EXPECT_EQ(range("9223372036854775806*u + s"), (SymRange{kInf, kInf}));
 }
 
+TEST(SymExprTest, RangesOfFloatsAreIntervalsOfTheirOwn) {
+  const SymRanges ranges = {{"s", {8, 100}}, {"t", {-3, 4}}, {"zf0", {0, 5}}};
+  const auto range = [&](std::string_view text) { return Parse(text).Range(ranges); };
+  constexpr int64_t kInf = SymRange::kUnboundedAbove, kNone = SymRange::kUnboundedBelow;
+  EXPECT_EQ(range("TruncToInt(FloatTrueDiv(ToFloat(s), 0.5))"), (SymRange{16, 200}));
+  const SymRange quotient = range("TruncToInt(FloatTrueDiv(0.7*ToFloat(s), 0.1))");
+  EXPECT_GE(quotient.min, 54);
+  EXPECT_LE(quotient.min, 56);
+  EXPECT_GE(quotient.max, 700);
+  EXPECT_LE(quotient.max, 701);
+  EXPECT_EQ(range("TruncToInt(FloatPow(ToFloat(s), 0.5))"), (SymRange{2, 10}));
+  EXPECT_EQ(range("FloatPow(ToFloat(t), 2.0)"), (SymRange{0, 16}));
+  EXPECT_EQ(range("FloatPow(ToFloat(t), 3.0)"), (SymRange{-27, 64}));
+  EXPECT_EQ(range("FloatPow(ToFloat(t), 0.5)"), (SymRange{kNone, kInf}));
+  EXPECT_EQ(range("OpaqueUnaryFn_sqrt(s)"), (SymRange{2, 11}));
+  EXPECT_EQ(range("TruncToInt(IntTrueDiv(s, 2))"), (SymRange{4, 50}));
+  EXPECT_EQ(range("CeilToInt(IntTrueDiv(s, 3))"), (SymRange{3, 34}));
+  EXPECT_EQ(range("RoundToInt(0.25*ToFloat(s))"), (SymRange{2, 25}));
+  EXPECT_EQ(range("FloatTrueDiv(1.0, zf0)"), (SymRange{kNone, kInf}));
+  EXPECT_EQ(range("FloorDiv(ToFloat(s), 0.25)"), (SymRange{32, 400}));
+  EXPECT_EQ(range("PythonMod(ToFloat(s), 2.5)"), (SymRange{0, 3}));
+  EXPECT_EQ(range("PythonMod(ToFloat(t), -2.5)"), (SymRange{-3, 0}));
+  EXPECT_EQ(range("Max(0.5*ToFloat(t), 0.25)"), (SymRange{0, 2}));
+  EXPECT_EQ(range("Abs(0.5*ToFloat(t))"), (SymRange{0, 2}));
+  EXPECT_EQ(range("Where(s > 7, 0.5*ToFloat(s), 1e9)"), (SymRange{4, 50}));
+  EXPECT_EQ(range("RoundDecimal(IntTrueDiv(s, 2), 1)").max, 51);
+  EXPECT_EQ(range("s/2 + 1"), (SymRange{5, 51}));
+  EXPECT_EQ(range("ToFloat(s)*inf"), (SymRange{kInf, kInf}));
+}
+
+TEST(SymExprTest, RangesOfBitsAreThoseOfTheirWidth) {
+  const SymRanges ranges = {{"s", {8, 100}}, {"t", {-3, 4}}, {"u", {0, SymRange::kUnboundedAbove}}};
+  const auto range = [&](std::string_view text) { return Parse(text).Range(ranges); };
+  EXPECT_EQ(range("BitwiseFn_bitwise_and(s, 7)"), (SymRange{0, 7}));
+  EXPECT_EQ(range("BitwiseFn_bitwise_and(u, 7) + 1"), (SymRange{1, 8}));
+  EXPECT_EQ(range("BitwiseFn_bitwise_and(s, u)"), (SymRange{0, 100}));
+  EXPECT_EQ(range("BitwiseFn_bitwise_and(t, -2)"), (SymRange{-8, 7}));
+  EXPECT_EQ(range("BitwiseFn_bitwise_or(s, 16)"), (SymRange{16, 127}));
+  EXPECT_EQ(range("BitwiseFn_bitwise_or(t, s)"), (SymRange{-128, 127}));
+  EXPECT_EQ(range("BitwiseFn_bitwise_or(u, 1)"), (SymRange{1, SymRange::kUnboundedAbove}));
+}
+
+TEST(SymExprTest, FloatsStayInTheirRanges) {
+  std::mt19937 random(7);
+  const auto pick = [&](unsigned n) { return random() % n; };
+  const std::string_view numbers[] = {"0.1", "0.7", "2.5", "3.0", "0.3", "-0.9", "1e-3"};
+  const std::string_view calls[] = {"FloatTrueDiv", "FloatPow", "Max", "PythonMod", "FloorDiv"};
+  for (int i = 0; i < 5000; ++i) {
+    std::string text = "ToFloat(s)";
+    for (int k = 0; k < 3; ++k) {
+      const std::string_view number = numbers[pick(7)];
+      text = pick(2) == 0 ? absl::StrCat(calls[pick(5)], "(", text, ", ", number, ")")
+                          : absl::StrCat("(", text, pick(2) == 0 ? "*" : " + ", number, ")");
+    }
+    const int64_t s = 8 + static_cast<int64_t>(pick(93));
+    const SymExpr e = Parse(text);
+    const std::optional<double> value =
+        e.EvaluateFloat([s](std::string_view) { return std::optional<int64_t>(s); });
+    if (!value.has_value() || std::abs(*value) > 1e18) continue;
+    const SymRange range = e.Range({{"s", {8, 100}}});
+    ASSERT_LE(static_cast<double>(range.min), *value) << text << " for " << s;
+    ASSERT_GE(static_cast<double>(range.max), *value) << text << " for " << s;
+    const SymExpr integer = SymExpr::Function("TruncToInt", {e});
+    ASSERT_LE(integer.Range({{"s", {8, 100}}}).min, static_cast<int64_t>(*value)) << text;
+    ASSERT_GE(integer.Range({{"s", {8, 100}}}).max, static_cast<int64_t>(*value)) << text;
+  }
+}
+
 // A random expression in a, b and c, and its value computed on the side.
 class RandomExpression {
  public:
