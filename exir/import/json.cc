@@ -40,13 +40,44 @@ absl::Status Mismatch(const JsonRef& ref, std::string_view expected) {
   return ref.Error(absl::StrCat("expected ", expected, ", found ", TypeName(ref.value)));
 }
 
-// Puts quotes around NaN, Infinity and -Infinity outside strings. nullopt when there are none: the
-// usual case.
-std::optional<std::string> QuoteBareConstants(std::string_view text) {
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+
+// The length of the integer at the start of `text`: its sign and digits. 0 when something else
+// stands there, or a number with a fraction or an exponent.
+size_t IntegerLength(std::string_view text) {
+  size_t end = text.starts_with('-') ? 1 : 0;
+  while (end < text.size() && IsDigit(text[end])) ++end;
+  const bool has_digits = end > 0 && IsDigit(text[end - 1]);
+  const bool goes_on =
+      end < text.size() && (text[end] == '.' || text[end] == 'e' || text[end] == 'E');
+  return has_digits && !goes_on ? end : 0;
+}
+
+// An integer that 64 bits do not hold, as a double, or as the text of an infinity where that has
+// none either. nullopt: the integer may stay.
+std::optional<std::string> LongIntegerAsDouble(std::string_view integer) {
+  constexpr size_t kDigitsOfDoubles = 308;
+  const bool negative = integer[0] == '-';
+  const std::string_view digits = integer.substr(negative ? 1 : 0);
+  const std::string_view last = negative ? "9223372036854775808" : "18446744073709551615";
+  const bool fits = digits.size() < last.size() || (digits.size() == last.size() && digits <= last);
+  if (fits || digits[0] == '0') return std::nullopt;
+  if (digits.size() <= kDigitsOfDoubles) return absl::StrCat(integer, ".0");
+  return negative ? "\"-Infinity\"" : "\"Infinity\"";
+}
+
+// What Python writes and simdjson refuses, in other words: quotes around NaN, Infinity and
+// -Infinity outside strings, and integers that 64 bits do not hold as doubles. nullopt when there
+// are none: the usual case.
+std::optional<std::string> WithoutPythonNumbers(std::string_view text) {
   static constexpr std::string_view kTokens[] = {"NaN", "Infinity", "-Infinity"};
   std::string out;
   size_t copied = 0;
-  bool in_string = false, found = false;
+  const auto replace = [&](size_t at, size_t length, std::string_view by) {
+    out.append(text.substr(copied, at - copied)).append(by);
+    copied = at + length;
+  };
+  bool in_string = false;
   for (size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
     if (in_string) {
@@ -55,17 +86,26 @@ std::optional<std::string> QuoteBareConstants(std::string_view text) {
       continue;
     }
     in_string = c == '"';
-    if (c != 'N' && c != 'I' && c != '-') continue;
+    if (c != 'N' && c != 'I' && c != '-' && !IsDigit(c)) continue;
     for (std::string_view token : kTokens) {
       if (text.substr(i, token.size()) != token) continue;
-      out.append(text.substr(copied, i - copied)).append("\"").append(token).append("\"");
+      replace(i, token.size(), absl::StrCat("\"", token, "\""));
       i += token.size() - 1;
-      copied = i + 1;
-      found = true;
       break;
     }
+    if (c != '-' && !IsDigit(c)) continue;
+    if (const size_t length = IntegerLength(text.substr(i)); length > 0) {
+      const std::optional<std::string> number = LongIntegerAsDouble(text.substr(i, length));
+      if (number.has_value()) replace(i, length, *number);
+    }
+    // To the end of the token, digits of fractions and exponents included.
+    while (i + 1 < text.size() &&
+           (IsDigit(text[i + 1]) || text[i + 1] == '.' || text[i + 1] == 'e' ||
+            text[i + 1] == 'E' || text[i + 1] == '+' || text[i + 1] == '-')) {
+      ++i;
+    }
   }
-  if (!found) return std::nullopt;
+  if (copied == 0) return std::nullopt;
   out.append(text.substr(copied));
   return out;
 }
@@ -220,8 +260,8 @@ absl::StatusOr<JsonDocument> JsonDocument::Parse(absl::Span<const std::byte> tex
   const std::string_view view(reinterpret_cast<const char*>(text.data()), text.size());
   simdjson::error_code error = ParseInto(view, limits.max_depth, document.state_->document);
   if (error != simdjson::SUCCESS && error != simdjson::DEPTH_ERROR && error != simdjson::MEMALLOC) {
-    const std::optional<std::string> quoted = QuoteBareConstants(view);
-    if (quoted.has_value()) error = ParseInto(*quoted, limits.max_depth, document.state_->document);
+    const std::optional<std::string> plain = WithoutPythonNumbers(view);
+    if (plain.has_value()) error = ParseInto(*plain, limits.max_depth, document.state_->document);
   }
   if (error == simdjson::DEPTH_ERROR) {
     return absl::ResourceExhaustedError(absl::StrCat(

@@ -136,8 +136,9 @@ struct JsonLimits {
 class JsonDocument {
  public:
   // `name` is what errors call the document. kInvalidArgument: not JSON (bare NaN, Infinity and
-  // -Infinity are taken for strings of the same letters). kResourceExhausted: too large, too deep,
-  // or no memory.
+  // -Infinity are taken for strings of the same letters; integers that neither int64 nor uint64
+  // holds for the nearest double, or for an infinity). kResourceExhausted: too large, too deep, or
+  // no memory.
   static absl::StatusOr<JsonDocument> Parse(absl::Span<const std::byte> text, std::string_view name,
                                             const JsonLimits& limits);
   JsonRef root() const { return {state_->document.root(), &state_->path}; }

@@ -62,6 +62,37 @@ TEST(JsonTest, ReadsNotANumberAndInfinityInBothSpellings) {
   }
 }
 
+TEST(JsonTest, IntegersThat64BitsDoNotHoldAreDoubles) {
+  const std::string long_number(400, '7');
+  ASSERT_OK_AND_ASSIGN(
+      const JsonDocument document,
+      Parse("{\"18446744073709551616 \\\" 18446744073709551616\": [18446744073709551616, "
+            "-9223372036854775809,9223372036854775807, -9223372036854775808, "
+            "18446744073709551615, 0.5,\n123456789012345678901.5e-3, NaN, 1E30, " +
+            long_number + ",-" + long_number + "]}"));
+  std::vector<double> values;
+  int ints = 0;
+  EXPECT_OK(ForEachField(document.root(), [&](std::string_view key, JsonRef list) {
+    EXPECT_EQ(key, "18446744073709551616 \" 18446744073709551616");
+    return ForEachElement(list, [&](JsonRef item) -> absl::Status {
+      ints += item.Int().ok();
+      ABSL_ASSIGN_OR_RETURN(const double value, item.Double());
+      values.push_back(value);
+      return absl::OkStatus();
+    });
+  }));
+  ASSERT_EQ(values.size(), 11u);
+  EXPECT_EQ(ints, 2);
+  EXPECT_EQ(values[0], 18446744073709551616.0);
+  EXPECT_EQ(values[1], -9223372036854775808.0);
+  EXPECT_EQ(values[5], 0.5);
+  EXPECT_EQ(values[6], 123456789012345678901.5e-3);
+  EXPECT_TRUE(std::isnan(values[7]));
+  EXPECT_EQ(values[8], 1e30);
+  EXPECT_EQ(values[9], std::numeric_limits<double>::infinity());
+  EXPECT_EQ(values[10], -std::numeric_limits<double>::infinity());
+}
+
 TEST(JsonTest, BareConstantsDoNotExcuseOtherErrors) {
   EXPECT_THAT(Parse("[NaN,]"),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("doc: not valid JSON")));
@@ -70,8 +101,10 @@ TEST(JsonTest, BareConstantsDoNotExcuseOtherErrors) {
 }
 
 TEST(JsonTest, RejectsWhatIsNotJson) {
-  for (const char* text : {"", " ", "{", "[1,]", "{\"a\":}", "[1] 2", "\xff\xfe", "[\"\xff\"]",
-                           "{'a': 1}", "[01]", "[123456789012345678901]"}) {
+  for (const char* text :
+       {"", " ", "{", "[1,]", "{\"a\":}", "[1] 2", "\xff\xfe", "[\"\xff\"]", "{'a': 1}", "[01]",
+        "[1234567890123456789012,]", "[01234567890123456789012]", "[-]",
+        "[123456789012345678901234x]", "[1e999]"}) {
     EXPECT_THAT(Parse(text), StatusIs(absl::StatusCode::kInvalidArgument)) << text;
   }
 }

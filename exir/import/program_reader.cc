@@ -1,5 +1,6 @@
 #include "exir/import/program_reader.h"
 
+#include <cmath>
 #include <optional>
 
 #include "absl/strings/numbers.h"
@@ -65,6 +66,7 @@ absl::StatusOr<int64_t> ReadBound(JsonRef ref, int64_t unbounded) {
     ABSL_ASSIGN_OR_RETURN(const double value, ref.Double());
     if (value >= static_cast<double>(kHuge) || value <= -static_cast<double>(kHuge))
       return unbounded;
+    if (value == std::trunc(value)) return static_cast<int64_t>(value);
   }
   ABSL_ASSIGN_OR_RETURN(const int64_t value, ref.Int());
   return value >= kHuge || value <= -kHuge ? unbounded : value;

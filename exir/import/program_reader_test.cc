@@ -97,7 +97,8 @@ TEST(ProgramReaderTest, RangesHintsAndGuardsAreKept) {
       {"\"guards_code\": []", "\"guards_code\": [\"L['x'].size()[0] >= 2\"]"},
       {"\"range_constraints\": {}",
        R"("range_constraints": {"s77": {"min_val": 2, "max_val": 9223372036854775806}, "2*s77": {"min_val": 4, "max_val": null},
-                         "u0": {"min_val": null, "max_val": "Infinity"}, "u1": {"min_val": -3, "max_val": 18446744073709551615}})"}};
+                         "u0": {"min_val": null, "max_val": "Infinity"}, "u1": {"min_val": -3, "max_val": 18446744073709551615},
+                         "u2": {"min_val": 2.0, "max_val": 18446744073709551616}})"}};
   ArchiveFiles files = DefaultFiles(ProgramJson(changes));
   const std::string config = absl::StrCat(
       "{\"config\": {\"w\": {\"path_name\": \"weight_0\", \"tensor_meta\": ", MetaJson({1, 3}),
@@ -108,7 +109,8 @@ TEST(ProgramReaderTest, RangesHintsAndGuardsAreKept) {
               ElementsAre(::testing::Pair("s77", SymRange{2, SymRange::kUnboundedAbove}),
                           ::testing::Pair(
                               "u0", SymRange{SymRange::kUnboundedBelow, SymRange::kUnboundedAbove}),
-                          ::testing::Pair("u1", SymRange{-3, SymRange::kUnboundedAbove})));
+                          ::testing::Pair("u1", SymRange{-3, SymRange::kUnboundedAbove}),
+                          ::testing::Pair("u2", SymRange{2, SymRange::kUnboundedAbove})));
   EXPECT_THAT(program.hints, ElementsAre(::testing::Pair("s77", 4)));
   EXPECT_THAT(program.guards, ElementsAre("L['x'].size()[0] >= 2"));
 }

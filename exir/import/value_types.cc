@@ -70,8 +70,9 @@ absl::StatusOr<SymExpr> ValueTypeReader::ReadExpression(JsonRef ref) {
     JsonUnion hint;
     ABSL_RETURN_IF_ERROR(hint.Read(s[1]));
     if (hint.tag() == "as_int") {
-      ABSL_ASSIGN_OR_RETURN(const int64_t value, hint.value().Int());
-      hints_.try_emplace(std::string(expression.name()), value);
+      // A hint decides nothing, and torch writes products of sizes that no int64 holds.
+      const absl::StatusOr<int64_t> value = hint.value().Int();
+      if (value.ok()) hints_.try_emplace(std::string(expression.name()), *value);
     }
   }
   return expression;

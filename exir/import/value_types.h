@@ -39,7 +39,7 @@ class ValueTypeReader {
   // An expression's text, as in the keys of range_constraints.
   absl::StatusOr<SymExpr> ParseExpression(std::string_view text, JsonRef where);
 
-  // Trace-time values of the bare symbols met so far.
+  // Trace-time values of the bare symbols met so far; not of those that no int64 holds.
   absl::btree_map<std::string, int64_t>& hints() { return hints_; }
 
  private:

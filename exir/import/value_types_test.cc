@@ -58,6 +58,10 @@ TEST_F(ValueTypesTest, CollectsHintsOfBareSymbols) {
   ASSERT_OK(reader_.ReadSymInt(Json(R"({"as_expr": {"expr_str": "2*s1", "hint": {"as_int": 6}}})"))
                 .status());
   ASSERT_OK(reader_.ReadSymInt(Json(R"({"as_expr": {"expr_str": "u0"}})")).status());
+  ASSERT_OK(reader_
+                .ReadSymInt(Json(
+                    R"({"as_expr": {"expr_str": "s2", "hint": {"as_int": 36893488147419103232}}})"))
+                .status());
   EXPECT_THAT(reader_.hints(), ::testing::ElementsAre(::testing::Pair("s0", 4)));
 }
 

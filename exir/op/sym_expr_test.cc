@@ -69,6 +69,10 @@ TEST(SymExprTest, ReadsSreprAndInfixAlike) {
     EXPECT_FALSE(ParseSymExpr(beyond).ok()) << beyond;
   }
   EXPECT_EQ(Parse("-2**2"), SymExpr(-4));
+  EXPECT_EQ(Parse("Float('1.0e+309', precision=53)"), SymExpr::Float(HUGE_VAL));
+  EXPECT_EQ(Parse("Float('-1.0e+309', precision=53)"), SymExpr::Float(-HUGE_VAL));
+  EXPECT_EQ(Parse("Float('1.0e-400', precision=53)"), SymExpr::Float(0));
+  EXPECT_EQ(Parse("1e999*s0"), Parse("inf*s0"));
   EXPECT_EQ(Parse("Max(Integer(1), s0,)"), Parse("Max(s0, 1)"));
   EXPECT_EQ(Parse("Mul(Rational(1, 2), s0)"), Parse("s0/2"));
   EXPECT_EQ(Parse("true"), SymExpr::Bool(true));

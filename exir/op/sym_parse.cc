@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/numbers.h"
 #include "exir/op/sym_expr.h"
 #include "exir/op/sym_node.h"
 #include "exir/op/sym_number.h"
@@ -305,11 +306,18 @@ class Parser {
     return SymExpr::Float(value);
   }
 
-  template <class T>
-  static bool Read(std::string_view token, T& value) {
+  static bool Read(std::string_view token, int64_t& value) {
     const std::from_chars_result r =
         std::from_chars(token.data(), token.data() + token.size(), value);
     return r.ec == std::errc() && r.ptr == token.data() + token.size();
+  }
+  // A float that no double holds is infinite or 0: sympy's exponents have no end.
+  static bool Read(std::string_view token, double& value) {
+    const std::from_chars_result r =
+        std::from_chars(token.data(), token.data() + token.size(), value);
+    if (r.ptr != token.data() + token.size()) return false;
+    return r.ec == std::errc() ||
+           (r.ec == std::errc::result_out_of_range && absl::SimpleAtod(ToAbsl(token), &value));
   }
 
   std::string_view Identifier() {
