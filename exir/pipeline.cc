@@ -135,25 +135,25 @@ EdgeVerifierOptions EdgeRules(bool dim_order) {
 
 // Symbols that are part of a tensor's size get an upper bound where they have none.
 void BoundSizes(ExportedProgram& program, int64_t most) {
-  std::vector<std::string> symbols;
   for (const Graph& graph : program.graphs) {
-    const auto collect = [&](ValueId id) {
+    const auto bound = [&](ValueId id) {
       const TensorMeta* tensor = graph.value(id).tensor();
       if (tensor == nullptr) return;
+      std::vector<std::string> symbols;
       for (const SymInt& size : tensor->sizes) {
         if (!size.AsInt().has_value()) size.CollectSymbols(symbols);
       }
+      for (const std::string& symbol : symbols) {
+        SymRange& range = program.ranges[symbol];
+        if (range.max == SymRange::kUnboundedAbove) range.max = std::max(range.min, most);
+      }
     };
-    for (ValueId id : graph.inputs()) collect(id);
+    for (ValueId id : graph.inputs()) bound(id);
     for (NodeId node : graph.nodes()) {
       for (const NodeOutput& output : graph.node(node).outputs) {
-        for (ValueId id : output.values) collect(id);
+        for (ValueId id : output.values) bound(id);
       }
     }
-  }
-  for (const std::string& symbol : symbols) {
-    SymRange& range = program.ranges[symbol];
-    if (range.max == SymRange::kUnboundedAbove) range.max = std::max(range.min, most);
   }
 }
 

@@ -242,8 +242,6 @@ class Verifier {
     ForEachExpression(type, [&](const SymExpr& expr) {
       if (!expr.AsInt().has_value()) expr.CollectSymbols(symbols);
     });
-    std::sort(symbols.begin(), symbols.end());
-    symbols.erase(std::unique(symbols.begin(), symbols.end()), symbols.end());
     for (const std::string& symbol : symbols) {
       if (symbols_.contains(symbol)) continue;
       ReportValue(
@@ -272,15 +270,19 @@ class Verifier {
   // All symbols that something defines: ranges, inputs of any graph, and nodes that make unbacked
   // ones.
   void CollectSymbols() {
-    std::vector<std::string> symbols;
-    for (const auto& [symbol, range] : program_.ranges) symbols.push_back(symbol);
-    const auto define = [&symbols](const SymExpr& expr) {
-      if (expr.kind() == SymExpr::Kind::kSymbol) symbols.emplace_back(expr.name());
+    for (const auto& [symbol, range] : program_.ranges) symbols_.insert(symbol);
+    const auto define = [this](const SymExpr& expr) {
+      if (expr.kind() == SymExpr::Kind::kSymbol) symbols_.emplace(expr.name());
     };
+    std::vector<std::string> symbols;  // of one expression
     for (const Graph& graph : program_.graphs) {
       for (ValueId input : graph.inputs()) {
-        ForEachExpression(graph.value(input).type,
-                          [&symbols](const SymExpr& expr) { expr.CollectSymbols(symbols); });
+        ForEachExpression(graph.value(input).type, [&](const SymExpr& expr) {
+          if (expr.AsInt().has_value()) return;
+          symbols.clear();
+          expr.CollectSymbols(symbols);
+          symbols_.insert(symbols.begin(), symbols.end());
+        });
       }
       for (NodeId id : graph.nodes()) {
         const Node& node = graph.node(id);
@@ -298,7 +300,6 @@ class Verifier {
         }
       }
     }
-    symbols_.insert(symbols.begin(), symbols.end());
   }
 
   void VerifyDialect(const Graph& graph, NodeId id) {

@@ -55,6 +55,21 @@ constexpr std::string_view kTwoNodes = R"(program aten {
   }
 })";
 
+TEST(Verifier, ManySymbolsTakeTimeInProportion) {
+  // Of inputs in falling order, each of which would be put before all others.
+  ExportedProgram program = Parse("program aten { graph() { return () } }");
+  constexpr int kSymbols = 100000;
+  Graph& graph = program.graphs[ExportedProgram::kTop];
+  GraphEditor editor(graph);
+  for (int i = 0; i < kSymbols; ++i) {
+    const std::string name = absl::StrCat("s", 2 * kSymbols - i);
+    editor.AddInput(absl::StrCat("x", i),
+                    TensorMeta::Contiguous(DType::kFloat32, {SymExpr::Symbol(name)}));
+    program.signature.inputs.push_back({.kind = InputKind::kUserInput});
+  }
+  EXPECT_OK(Verify(program));
+}
+
 TEST(Verifier, AcceptsAProgramWithEverything) {
   EXPECT_THAT(Violations(R"(program aten {
     ranges { s0: [2, 64] }

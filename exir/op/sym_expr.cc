@@ -4,6 +4,7 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/str_format.h"
@@ -151,6 +152,11 @@ std::string MulText(const SymExpr& e) {
   return text;
 }
 
+void AppendSymbols(const SymExpr& e, std::vector<std::string_view>& out) {
+  if (e.kind() == Kind::kSymbol) out.push_back(e.name());
+  for (const SymExpr& a : e.arguments()) AppendSymbols(a, out);
+}
+
 std::string AddText(const SymExpr& e) {
   std::string text;
   for (const SymExpr& argument : e.arguments()) {
@@ -284,11 +290,20 @@ SymExpr SymMax(const SymExpr& a, const SymExpr& b) { return SymExpr::Function("M
 SymExpr SymMin(const SymExpr& a, const SymExpr& b) { return SymExpr::Function("Min", {a, b}); }
 
 void SymExpr::CollectSymbols(std::vector<std::string>& out) const {
-  if (kind() == Kind::kSymbol) {
-    const auto at = std::lower_bound(out.begin(), out.end(), name());
-    if (at == out.end() || *at != name()) out.insert(at, std::string(name()));
+  std::vector<std::string_view> names;
+  AppendSymbols(*this, names);
+  if (names.empty()) return;
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  std::vector<std::string> symbols(names.begin(), names.end());
+  if (out.empty()) {
+    out = std::move(symbols);
+    return;
   }
-  for (const SymExpr& a : arguments()) a.CollectSymbols(out);
+  const std::vector<std::string> before = std::move(out);
+  out.clear();
+  std::set_union(before.begin(), before.end(), symbols.begin(), symbols.end(),
+                 std::back_inserter(out));
 }
 
 SymExpr SymExpr::Substitute(

@@ -507,6 +507,10 @@ TEST(SymExprTest, CollectsSymbolsOnce) {
   std::vector<std::string> symbols;
   Parse("s1*s0 + FloorDiv(s1, u3)").CollectSymbols(symbols);
   EXPECT_EQ(symbols, (std::vector<std::string>{"s0", "s1", "u3"}));
+  Parse("s2 - s0 + a").CollectSymbols(symbols);
+  EXPECT_EQ(symbols, (std::vector<std::string>{"a", "s0", "s1", "s2", "u3"}));
+  SymExpr(3).CollectSymbols(symbols);
+  EXPECT_EQ(symbols.size(), 5u);
 }
 
 TEST(SymExprTest, RefusesWhatIsNoExpression) {
