@@ -7,6 +7,7 @@
 #include "absl/container/btree_set.h"
 #include "exir/import/byte_budget.h"
 #include "exir/import/container.h"
+#include "exir/import/import_notes.h"
 #include "exir/import/json.h"
 #include "exir/import/payloads.h"
 #include "exir/import/program_reader.h"
@@ -159,10 +160,14 @@ absl::StatusOr<ExportedProgram> Import(const Container& container, const OpRegis
   }
   ABSL_ASSIGN_OR_RETURN(Payloads payloads,
                         ReadPayloads(container, model, options, inflated, zero_filled));
+  const NoteNames zeros = std::move(payloads.zero_filled);
   ABSL_RETURN_IF_ERROR(AttachPayloads(std::move(payloads), program, unsupported));
   ReportMutatedAliases(program, unsupported);
   ABSL_RETURN_IF_ERROR(unsupported.ToStatus());
   ABSL_RETURN_IF_ERROR(VerifyImported(program));
+  if (options.notes != nullptr) {
+    for (std::string& note : ImportNotes(program, zeros)) options.notes->push_back(std::move(note));
+  }
   return program;
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace belay::exir {
 
@@ -15,6 +16,10 @@ struct ImportOptions {
   // Whether to compare the CRC-32 of every entry that is read, weights included. It costs one pass
   // over them.
   bool verify_checksums = true;
+  // Receives, when not null, what is no error but should be known of an archive that was imported:
+  // weights without data, other devices, ranges of unknown symbols (import_notes.h has the list).
+  // One line for each kind, with the first names and their count; nothing when the import fails.
+  std::vector<std::string>* notes = nullptr;
 
   uint64_t max_file_bytes = uint64_t{1} << 40;
   uint64_t max_zip_entries = 1 << 18;

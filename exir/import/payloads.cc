@@ -157,6 +157,7 @@ class PayloadReader {
     ABSL_RETURN_IF_ERROR(
         zero_filled_.Take(bytes, absl::StrCat("tensor '", fqn, "', whose record is empty")));
     ABSL_ASSIGN_OR_RETURN(Storage zeros, AllocateZeros(bytes, fqn));
+    if (bytes > 0) payloads_.zero_filled.Add(fqn);
     return MakeTensor(fqn, layout.View(), std::move(zeros), "its record");
   }
 

@@ -11,6 +11,7 @@
 #include "exir/import/byte_budget.h"
 #include "exir/import/container.h"
 #include "exir/import/import_options.h"
+#include "exir/import/note_names.h"
 #include "exir/ir/exported_program.h"
 
 namespace belay::exir {
@@ -21,6 +22,7 @@ struct Payloads {
   // Named in the archive, but not usable (custom objects, tensor subclasses), and why: an error
   // only when the program refers to it.
   absl::btree_map<std::string, absl::Status> unusable;
+  NoteNames zero_filled;  // those with elements, but an empty record
 };
 
 // Stored records are used in place and never copied; names with the same record share it. Corrupt

@@ -92,6 +92,7 @@ TEST(PayloadsTest, EmptyRecordsAreZerosOfTheDeclaredSizes) {
   ASSERT_EQ(z.storage().bytes.size(), 24u);
   for (std::byte b : z.storage().bytes) EXPECT_EQ(b, std::byte{0});
   EXPECT_EQ(payloads.weights.at("e").sizes(), Sizes({0, 3}));
+  EXPECT_EQ(payloads.zero_filled.ToString(), "'z'");
 
   ImportOptions options;
   options.max_zero_filled_bytes = 23;

@@ -1,0 +1,75 @@
+#include "exir/import/import_notes.h"
+
+#include <string>
+#include <vector>
+
+#include "exir/import/import_options.h"
+#include "exir/import/testing/archive.h"
+#include "exir/import/testing/node_json.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "runtime/core/testing.h"
+
+namespace belay::exir {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+// The notes on an archive that is imported.
+std::vector<std::string> NotesOn(const ArchiveFiles& files) {
+  std::vector<std::string> notes;
+  ImportOptions options;
+  options.notes = &notes;
+  EXPECT_OK(ImportText(PackArchive(files), options));
+  return notes;
+}
+
+TEST(ImportNotesTest, ThereIsNothingToSayOfAnOrdinaryArchive) {
+  EXPECT_THAT(NotesOn(DefaultFiles(ProgramJson())), IsEmpty());
+}
+
+TEST(ImportNotesTest, WeightsWithoutDataAreNamed) {
+  ArchiveFiles files = DefaultFiles(ProgramJson());
+  const std::string empty;
+  SetFile(files, "data/weights/weight_0", &empty);
+  EXPECT_THAT(NotesOn(files),
+              ElementsAre("1 tensor without data in the archive, filled with zeros: 'w'"));
+  // Of no elements there is no data to miss.
+  const std::string config =
+      "{\"config\": {\"w\": {\"path_name\": \"weight_0\", \"tensor_meta\": " + MetaJson({2, 3}) +
+      "}, \"e\": {\"path_name\": \"weight_1\", \"tensor_meta\": " + MetaJson({0, 3}) + "}}}";
+  const std::string record(24, '\0');
+  SetFile(files, "data/weights/weight_0", &record);
+  SetFile(files, "data/weights/weight_1", &empty);
+  SetFile(files, "data/weights/model_weights_config.json", &config);
+  EXPECT_THAT(NotesOn(files), IsEmpty());
+}
+
+TEST(ImportNotesTest, ValuesOnOtherDevicesAreNamed) {
+  std::string meta = MetaJson({2, 3});
+  meta.replace(meta.find("cpu"), 3, "cuda");
+  EXPECT_THAT(
+      NotesOn(DefaultFiles(ProgramJson({{"\"x\": " + MetaJson({2, 3}), "\"x\": " + meta},
+                                        {Tensor("add"), Tensor("add", meta)}}))),
+      ElementsAre("2 values on another device, taken to the CPU: 'x (cuda)', 'add (cuda)'"));
+}
+
+TEST(ImportNotesTest, SymbolsThatTheGraphsLackAreNamed) {
+  EXPECT_THAT(NotesOn(DefaultFiles(
+                  ProgramJson({{"\"range_constraints\": {}",
+                                R"("range_constraints": {"s0": {"min_val": 2, "max_val": 8}})"}}))),
+              ElementsAre("1 symbol with a range, but in no type of the graphs: 's0'"));
+}
+
+TEST(ImportNotesTest, AnImportThatFailsSaysNothing) {
+  std::vector<std::string> notes;
+  ImportOptions options;
+  options.notes = &notes;
+  ArchiveFiles files = DefaultFiles("{}");
+  EXPECT_FALSE(ImportText(PackArchive(files), options).ok());
+  EXPECT_THAT(notes, IsEmpty());
+}
+
+}  // namespace
+}  // namespace belay::exir
