@@ -1,6 +1,7 @@
 #include "exir/import/json.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -24,8 +25,11 @@ std::string_view TypeName(element value) {
       return "an integer";
     case element_type::UINT64:
       return "an integer beyond int64";
-    case element_type::DOUBLE:
-      return "a number with a fraction or exponent";
+    case element_type::DOUBLE: {
+      double number = 0;
+      const bool beyond = value.get(number) == simdjson::SUCCESS && std::abs(number) >= 0x1p63;
+      return beyond ? "a number beyond int64" : "a number with a fraction or exponent";
+    }
     case element_type::STRING:
       return "a string";
     case element_type::BOOL:

@@ -84,6 +84,10 @@ TEST(JsonTest, IntegersThat64BitsDoNotHoldAreDoubles) {
   ASSERT_EQ(values.size(), 11u);
   EXPECT_EQ(ints, 2);
   EXPECT_EQ(values[0], 18446744073709551616.0);
+  ASSERT_OK_AND_ASSIGN(const JsonDocument number, Parse("18446744073709551616"));
+  EXPECT_THAT(number.root().Int(),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("expected an integer, found a number beyond int64")));
   EXPECT_EQ(values[1], -9223372036854775808.0);
   EXPECT_EQ(values[5], 0.5);
   EXPECT_EQ(values[6], 123456789012345678901.5e-3);
