@@ -68,6 +68,9 @@ TEST(SymExprTest, ReadsSreprAndInfixAlike) {
         "s0 - 9223372036854775808 % 2", "s0 - 9223372036854775808 ** 2", "-92233720368547758080"}) {
     EXPECT_FALSE(ParseSymExpr(beyond).ok()) << beyond;
   }
+  for (const std::string_view keyword : {"s//not()", "s//not", "2*or", "s % and(s)", "-a.not"}) {
+    EXPECT_FALSE(ParseSymExpr(keyword).ok()) << keyword;
+  }
   EXPECT_EQ(Parse("-2**2"), SymExpr(-4));
   EXPECT_EQ(Parse("Float('1.0e+309', precision=53)"), SymExpr::Float(HUGE_VAL));
   EXPECT_EQ(Parse("Float('-1.0e+309', precision=53)"), SymExpr::Float(-HUGE_VAL));

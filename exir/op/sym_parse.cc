@@ -332,6 +332,8 @@ class Parser {
       ++pos_;
       name = Identifier();
     }
+    // Names in other places than those of the operators would not be read back.
+    if (name == "and" || name == "or" || name == "not") return Error("an expression");
     SkipSpace();
     if (Peek() == '(') return Call(name);
     if (name == "true" || name == "True") return SymExpr::Bool(true);
