@@ -302,16 +302,23 @@ absl::StatusOr<ProgramImage> LowerPrograms(MethodPrograms methods, const Pipelin
   return image;
 }
 
-absl::StatusOr<ProgramImage> LowerFiles(
-    const std::vector<std::pair<std::string, std::string>>& methods, const OpRegistry& ops,
-    const PipelineOptions& options, PipelineReport* report) {
+absl::StatusOr<ProgramImage> LowerFiles(const std::vector<MethodArchive>& methods,
+                                        const OpRegistry& ops, const PipelineOptions& options,
+                                        PipelineReport* report) {
   PhaseClock clock(options, report);
   MethodPrograms programs;
-  for (const auto& [name, path] : methods) {
+  for (const auto& [name, path, model] : methods) {
     clock.Start("import", 0.3 * static_cast<double>(programs.size()) / methods.size());
-    absl::StatusOr<ExportedProgram> program = ImportFile(path, ops, options.import);
+    std::vector<std::string> notes;
+    ImportOptions import = options.import;
+    import.model_name = model;
+    import.notes = &notes;
+    absl::StatusOr<ExportedProgram> program = ImportFile(path, ops, import);
     if (!program.ok()) {
       return Annotate(program.status(), absl::StrCat("import: method '", name, "'"));
+    }
+    for (const std::string& note : notes) {
+      if (report != nullptr) report->notes.push_back(absl::StrCat("method '", name, "': ", note));
     }
     programs.emplace_back(name, *std::move(program));
     clock.Stop();

@@ -52,8 +52,8 @@ struct PipelineReport {
   std::vector<DelegationReport> delegation;
   std::vector<LeftOverNode> left_over;
   std::vector<UncheckedGuard> unchecked_guards;
-  // What was probably not meant but has one safe meaning, one line each (ToBackendOptions::notes),
-  // and operators that a partitioner asked to keep in vain.
+  // What was probably not meant but has one safe meaning, one line each (ImportOptions::notes,
+  // ToBackendOptions::notes), and operators that a partitioner asked to keep in vain.
   std::vector<std::string> notes;
 };
 
@@ -110,13 +110,19 @@ DecomposeOptions KeepFor(const ExportedProgram& program,
                          absl::Span<const Partitioner* const> partitioners,
                          std::vector<std::string>* notes = nullptr);
 
-// (method name, path of its archive) → program. Errors are annotated with the phase, the method and
+// Where a method comes from.
+struct MethodArchive {
+  std::string method, path;
+  std::string model = {};  // ImportOptions::model_name, which it stands for
+};
+
+// Archives → program. Errors are annotated with the phase, the method and
 // the path. After ToEdge, after each round and after `options.passes` every method is verified to
 // be an edge program (kFailedPrecondition, VerifyEdge's message), but that operators need not be
 // core: those without a kernel are listed when the program is emitted or loaded.
-absl::StatusOr<ProgramImage> LowerFiles(
-    const std::vector<std::pair<std::string, std::string>>& methods, const OpRegistry& ops,
-    const PipelineOptions& options, PipelineReport* report = nullptr);
+absl::StatusOr<ProgramImage> LowerFiles(const std::vector<MethodArchive>& methods,
+                                        const OpRegistry& ops, const PipelineOptions& options,
+                                        PipelineReport* report = nullptr);
 // The same from programs already read.
 absl::StatusOr<ProgramImage> LowerPrograms(MethodPrograms methods, const PipelineOptions& options,
                                            PipelineReport* report = nullptr);

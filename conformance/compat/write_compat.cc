@@ -63,7 +63,7 @@ absl::Status Add(const Frozen& row, const fs::path& folder, const exir::OpRegist
     options.partitioners = {partitioner.get()};
     options.backends = &AotBackends();
   }
-  std::vector<std::pair<std::string, std::string>> archives;
+  std::vector<exir::MethodArchive> archives;
   for (const auto& [method, model] : row.methods) {
     archives.emplace_back(method, absl::StrCat(kZoo, "/", model, "/", row.archive));
   }

@@ -1,5 +1,4 @@
 // `belay lower`: archives → a program file.
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,10 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
-#include "absl/time/time.h"
 #include "backends/aot_backends.h"
-#include "exir/import/import.h"
 #include "exir/ir/text.h"
 #include "exir/ops/standard_ops.h"
 #include "exir/pipeline.h"
@@ -34,13 +30,13 @@
 namespace belay::tools {
 namespace {
 
-struct MethodArchive {
-  std::string method;
+struct MethodOption {
+  std::string name;
   std::string archive;  // FILE or FILE:MODEL
 };
 
-absl::StatusOr<std::vector<MethodArchive>> MethodsOf(const LowerOptions& options) {
-  std::vector<MethodArchive> methods;
+absl::StatusOr<std::vector<MethodOption>> MethodsOf(const LowerOptions& options) {
+  std::vector<MethodOption> methods;
   if (!options.input.empty()) methods.push_back({"forward", options.input});
   for (const std::string& text : options.methods) {
     const size_t equals = text.find('=');
@@ -48,17 +44,17 @@ absl::StatusOr<std::vector<MethodArchive>> MethodsOf(const LowerOptions& options
       return absl::InvalidArgumentError(
           absl::StrCat("--method takes NAME=FILE, not '", OneLine(text), "'"));
     }
-    MethodArchive method{text.substr(0, equals), text.substr(equals + 1)};
-    if (!IsUtf8(method.method)) {
+    MethodOption method{text.substr(0, equals), text.substr(equals + 1)};
+    if (!IsUtf8(method.name)) {
       return absl::InvalidArgumentError(
           absl::StrCat("--method: the name in '", OneLine(text), "' is not UTF-8"));
     }
     const bool again = std::any_of(methods.begin(), methods.end(),
-                                   [&](const auto& m) { return m.method == method.method; });
+                                   [&](const auto& m) { return m.name == method.name; });
     if (again) {
       return absl::InvalidArgumentError(
-          absl::StrCat("the method '", OneLine(method.method), "' is given twice",
-                       options.input.empty() || method.method != "forward"
+          absl::StrCat("the method '", OneLine(method.name), "' is given twice",
+                       options.input.empty() || method.name != "forward"
                            ? ""
                            : "; the archive without a name is 'forward'"));
     }
@@ -71,12 +67,12 @@ absl::StatusOr<std::vector<MethodArchive>> MethodsOf(const LowerOptions& options
 }
 
 // No file is written over another one that the command reads or writes.
-absl::Status CheckFiles(const LowerOptions& options, const std::vector<MethodArchive>& methods) {
+absl::Status CheckFiles(const LowerOptions& options, const std::vector<MethodOption>& methods) {
   if (IsSameFile(options.report, options.output)) {
     return absl::InvalidArgumentError(
         absl::StrCat("the report can't be written to the program's file ", options.output));
   }
-  for (const MethodArchive& method : methods) {
+  for (const MethodOption& method : methods) {
     const std::string archive = ParseArchiveModel(method.archive).path;
     for (const std::string& written : {options.output, options.report}) {
       if (!IsSameFile(written, archive)) continue;
@@ -96,34 +92,15 @@ absl::Status CheckFiles(const LowerOptions& options, const std::vector<MethodArc
   return absl::OkStatus();
 }
 
-// As exir::LowerFiles does it, but that each archive's model is chosen.
-absl::StatusOr<exir::MethodPrograms> Import(const std::vector<MethodArchive>& methods,
-                                            const exir::OpRegistry& ops,
-                                            const exir::PipelineOptions& options,
-                                            exir::PipelineReport& report) {
-  const absl::Time start = absl::Now();
-  exir::MethodPrograms programs;
-  for (const auto& [name, archive] : methods) {
-    options.progress("import", 0.3 * static_cast<double>(programs.size()) / methods.size());
-    const auto import = [&, &archive = archive,
-                         &name = name]() -> absl::StatusOr<exir::ExportedProgram> {
-      ABSL_ASSIGN_OR_RETURN(const ArchiveModel chosen, ChooseModel(archive, name));
-      exir::ImportOptions import_options = options.import;
-      import_options.model_name = chosen.model;
-      return exir::ImportFile(chosen.path, ops, import_options);
-    };
-    absl::StatusOr<exir::ExportedProgram> program = import();
-    if (!program.ok()) {
-      return absl::Status(program.status().code(), absl::StrCat("import: method '", name,
-                                                                "': ", program.status().message()));
-    }
-    programs.emplace_back(name, *std::move(program));
+// The archives with the models that become the methods.
+absl::StatusOr<std::vector<exir::MethodArchive>> ChooseModels(
+    const std::vector<MethodOption>& methods) {
+  std::vector<exir::MethodArchive> archives;
+  for (const MethodOption& method : methods) {
+    ABSL_ASSIGN_OR_RETURN(ArchiveModel chosen, ChooseModel(method.archive, method.name));
+    archives.push_back({method.name, std::move(chosen.path), std::move(chosen.model)});
   }
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  report.phases.push_back({"import", absl::ToDoubleSeconds(absl::Now() - start),
-                           static_cast<uint64_t>(usage.ru_maxrss) * 1024});
-  return programs;
+  return archives;
 }
 
 // The report first: when it can't be written there is no program, and when the program can't be
@@ -144,7 +121,7 @@ absl::Status WriteReportAndProgram(const LowerOptions& options, std::string_view
 }  // namespace
 
 int Lower(const LowerOptions& options) {
-  const absl::StatusOr<std::vector<MethodArchive>> methods = MethodsOf(options);
+  const absl::StatusOr<std::vector<MethodOption>> methods = MethodsOf(options);
   if (!methods.ok()) return ReportBadUsage(methods.status());
   if (const absl::Status status = CheckFiles(options, *methods); !status.ok()) {
     return ReportBadUsage(status);
@@ -173,9 +150,9 @@ int Lower(const LowerOptions& options) {
     };
   }
   exir::PipelineReport report;
-  absl::StatusOr<exir::MethodPrograms> programs = Import(*methods, **ops, pipeline, report);
-  if (!programs.ok()) return Report(programs.status());
-  const auto image = exir::LowerPrograms(*std::move(programs), pipeline, &report);
+  const absl::StatusOr<std::vector<exir::MethodArchive>> archives = ChooseModels(*methods);
+  if (!archives.ok()) return Report(archives.status());
+  const auto image = exir::LowerFiles(*archives, **ops, pipeline, &report);
   if (!image.ok()) return Report(image.status());
   if (!options.dump_after.empty() && !dumped) {
     std::cerr << "belay: --dump-after: no pass is called '" << OneLine(options.dump_after)
