@@ -55,6 +55,14 @@ HWY_INLINE void WalkWindows(D d, const PoolRow& row, int64_t x, const Visit& vis
   }
 }
 
+// The number in its image of the first place of window `x` that is not before 0 in either
+// dimension, be it behind the end or not: what PyTorch gives for a window that meets no element.
+HWY_INLINE int64_t FirstPlaceOfWindow(const PoolRow& row, int64_t x) {
+  const int64_t column = x * row.stride - row.padding;
+  const int64_t y = row.first_row + FirstPlace(row.first_row, row.row_dilation) * row.row_dilation;
+  return y * row.width + column + FirstPlace(column, row.dilation) * row.dilation;
+}
+
 void MaxPoolRowF32Impl(const PoolRow& row, float* HWY_RESTRICT out, int64_t* HWY_RESTRICT index) {
   const hn::ScalableTag<float> d;
   const hn::RebindToSigned<decltype(d)> di;
@@ -74,7 +82,10 @@ void MaxPoolRowF32Impl(const PoolRow& row, float* HWY_RESTRICT out, int64_t* HWY
     const size_t count = static_cast<size_t>(HWY_MIN(lanes, row.outputs - x));
     hn::StoreN(best, d, out + x, count);
     hn::Store(at, di, places);
-    for (size_t i = 0; i < count; ++i) index[x + static_cast<int64_t>(i)] = places[i];
+    for (size_t i = 0; i < count; ++i) {
+      const int64_t output = x + static_cast<int64_t>(i);
+      index[output] = places[i] >= 0 ? places[i] : FirstPlaceOfWindow(row, output);
+    }
   }
 }
 

@@ -21,8 +21,9 @@ struct PoolRow {
 };
 
 // The largest element of each window and where it is (row * width + column). Of equals the first
-// counts; NaN wins over every number, and of several the last. A window has at least one element
-// inside the plane. Exact.
+// counts; NaN wins over every number, and of several the last. A window without an element inside
+// the plane has -infinity, at its first row and column that are not before 0, be they behind the
+// end or not (as the reference kernel and PyTorch). Exact.
 void MaxPoolRowF32(const PoolRow& row, float* out, int64_t* index);
 
 // The sum of each window. Error: that of a float sum in the order of rows, then columns.
