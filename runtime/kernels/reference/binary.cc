@@ -76,18 +76,22 @@ T FlooredRemainder(T a, T b) {
 }
 
 // Python's //, as CPython and PyTorch compute it for floating point numbers: exact where a / b
-// rounds up to an integer.
+// rounds up to an integer. Each step is rounded by `round`.
+template <FloatLike T, class Round>
+T FlooredFloatQuotient(T a, T b, Round round) {
+  if (b == 0) return a / b;
+  const T r = std::fmod(a, b);
+  T q = round(round(a - r) / b);
+  if (r != 0 && ((b < 0) != (r < 0))) q = round(q - 1);
+  if (q == 0) return std::copysign(T{0}, a / b);
+  T floored = std::floor(q);
+  if (round(q - floored) > T{0.5}) floored = round(floored + 1);
+  return floored;
+}
 template <RealLike T>
 T FlooredQuotient(T a, T b) {
   if constexpr (FloatLike<T>) {
-    if (b == 0) return a / b;
-    const T r = std::fmod(a, b);
-    T q = (a - r) / b;
-    if (r != 0 && ((b < 0) != (r < 0))) q -= 1;
-    if (q == 0) return std::copysign(T{0}, a / b);
-    T floored = std::floor(q);
-    if (q - floored > T{0.5}) floored += 1;
-    return floored;
+    return FlooredFloatQuotient(a, b, [](T x) { return x; });
   } else {
     const T r = TruncatedRemainder(a, b);
     const T q = TruncatedQuotient(a, b);
@@ -231,6 +235,16 @@ constexpr auto kTrueQuotient = [](FloatOrComplex auto a, FloatOrComplex auto b) 
 constexpr auto kTruncatedQuotient = [](RealLike auto a, RealLike auto b) {
   return TruncatedQuotient(a, b);
 };
+// Of half precision: every step is rounded to it.
+template <class Narrow>
+constexpr auto kRounded =
+    [](FloatLike auto x) { return ConvertElement<decltype(x)>(ConvertElement<Narrow>(x)); };
+template <class Narrow>
+constexpr auto kRoundedTruncatedQuotient =
+    [](FloatLike auto a, FloatLike auto b) { return std::trunc(kRounded<Narrow>(a / b)); };
+template <class Narrow>
+constexpr auto kRoundedFlooredQuotient =
+    [](FloatLike auto a, FloatLike auto b) { return FlooredFloatQuotient(a, b, kRounded<Narrow>); };
 constexpr auto kFlooredQuotient = [](RealLike auto a, RealLike auto b) {
   return FlooredQuotient(a, b);
 };
@@ -253,10 +267,20 @@ absl::Status DivMode(KernelContext& context) {
                         call.Promote(mode.empty() ? kToFloatRule : kNumericRule));
   if (mode.empty())
     return call.Execute(context, types, kBinary<kTrueQuotient>, {}, /*exact_last=*/true);
-  // A divisor of one element is not rounded to half precision, in any mode.
-  if (mode == "trunc")
-    return call.Execute(context, types, kDivision<kTruncatedQuotient>, {}, /*exact_last=*/true);
-  return call.Execute(context, types, kDivision<kFlooredQuotient>, {}, /*exact_last=*/true);
+  // A divisor of one element is not rounded to half precision, in any mode, and what is computed
+  // with it only at the end.
+  const absl::StatusOr<const TensorView*> divisor = context.Tensor(1);
+  const bool rounds = divisor.ok() && (*divisor)->numel() != 1;
+  const bool trunc = mode == "trunc";
+  const LoopTable* table = trunc ? &kDivision<kTruncatedQuotient> : &kDivision<kFlooredQuotient>;
+  if (rounds && types.compute == DType::kFloat16) {
+    table =
+        trunc ? &kBinary<kRoundedTruncatedQuotient<Half>> : &kBinary<kRoundedFlooredQuotient<Half>>;
+  } else if (rounds && types.compute == DType::kBFloat16) {
+    table = trunc ? &kBinary<kRoundedTruncatedQuotient<BFloat16>>
+                  : &kBinary<kRoundedFlooredQuotient<BFloat16>>;
+  }
+  return call.Execute(context, types, *table, {}, /*exact_last=*/true);
 }
 
 // (self, exponent) with a number as exponent.
