@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "exir/op/dtype_rule.h"
 #include "exir/op/op_registry.h"
 #include "exir/ops/standard_ops.h"
 #include "runtime/core/testing.h"
@@ -338,6 +339,27 @@ TEST_F(DataMovementTest, WhatSharesMemoryIsNotWritten) {
   self.strides = {0, 1};
   EXPECT_THAT(Infer("aten.copy_.default", {self, T({3})}),
               HasSubstr("argument 'self': can't be written: its elements along dimension 0"));
+}
+
+TEST_F(DataMovementTest, SearchesTakeValuesOfAnotherDtypeInEdgePrograms) {
+  const struct {
+    std::string_view op, boundaries;
+  } kSearches[] = {{"aten.bucketize.Tensor", "boundaries"},
+                   {"aten.searchsorted.Tensor", "sorted_sequence"}};
+  for (const auto& [op, boundaries] : kSearches) {
+    const OpOverload* overload = ops_->Find(op);
+    ASSERT_NE(overload, nullptr) << op;
+    ASSERT_OK_AND_ASSIGN(const DTypeRule rule,
+                         DTypeRule::Create(*overload->schema(), overload->def()->dtypes));
+    std::vector<DTypeRule::NamedDType> dtypes = {
+        {"self", DType::kFloat32}, {boundaries, DType::kInt16}, {"__ret_0", DType::kInt64}};
+    if (overload->schema()->ArgumentIndex("sorter").has_value()) {
+      dtypes.push_back({"sorter", std::nullopt});
+    }
+    EXPECT_OK(rule.Validate(dtypes)) << op;
+    dtypes[1].dtype = DType::kBool;
+    EXPECT_FALSE(rule.Validate(dtypes).ok()) << op;
+  }
 }
 
 TEST_F(DataMovementTest, MutableOperatorsReturnSelf) {

@@ -117,7 +117,7 @@ absl::Status BucketizeMeta(MetaContext& context) {
 constexpr OpDef kOps[] = {
     {"aten::bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32=False, bool "
      "right=False) -> Tensor",
-     &BucketizeMeta, 0, "self:A boundaries:A ->:{i32,i64} A=int+float"},
+     &BucketizeMeta, 0, "self:A boundaries:B ->:{i32,i64} A=int+float B=int+float"},
     {"aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor",
      &GatherMeta, kCore, "self:A index:{i32,i64} ->:A A=any"},
     {"aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", &IndexMeta,
@@ -130,7 +130,8 @@ constexpr OpDef kOps[] = {
      "self:A ->:{i64} A=any"},
     {"aten::searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool "
      "right=False, str? side=None, Tensor? sorter=None) -> Tensor",
-     &SearchSortedMeta, 0, "sorted_sequence:A self:A sorter:{i64} ->:{i32,i64} A=int+float"},
+     &SearchSortedMeta, 0,
+     "sorted_sequence:A self:B sorter:{i64} ->:{i32,i64} A=int+float B=int+float"},
 };
 
 }  // namespace
