@@ -1,17 +1,14 @@
 // What decompositions compute is what PyTorch gives.
 #include <algorithm>
-#include <cctype>
-#include <filesystem>
-#include <set>
 #include <string>
 #include <vector>
 
+#include "conformance/decompositions/case_program.h"
 #include "conformance/differential/call_corpus.h"
 #include "conformance/ops/op_case.h"
 #include "conformance/ops/op_compare.h"
 #include "exir/decompositions/decompose.h"
 #include "exir/interpreter/interpreter.h"
-#include "exir/ir/graph_editor.h"
 #include "exir/ir/text.h"
 #include "exir/ops/standard_ops.h"
 #include "gtest/gtest.h"
@@ -21,13 +18,7 @@
 namespace belay::conformance {
 namespace {
 
-using exir::Argument;
 using exir::ExportedProgram;
-using exir::GraphEditor;
-using exir::TensorMeta;
-using exir::ValueId;
-
-constexpr std::string_view kFolder = "conformance/decompositions/cases";
 
 // Cases that are not as PyTorch's, and why.
 struct Exception {
@@ -37,65 +28,6 @@ std::vector<Exception> Exceptions() {
   return {
 #include "conformance/decompositions/exceptions.inc"
   };
-}
-
-std::vector<std::string> Files() {
-  std::vector<std::string> files;
-  for (const auto& entry : std::filesystem::directory_iterator(kFolder)) {
-    if (entry.path().extension() == ".json") files.push_back(entry.path().stem().string());
-  }
-  std::sort(files.begin(), files.end());
-  return files;
-}
-
-TensorMeta MetaOf(const CaseTensor& tensor) {
-  std::vector<exir::SymExpr> sizes(tensor.sizes.begin(), tensor.sizes.end());
-  return TensorMeta::Contiguous(tensor.dtype, std::move(sizes));
-}
-
-// One node with the results that the case expects.
-absl::StatusOr<ExportedProgram> ProgramOf(const exir::OpOverload& op, const SampleCall& call,
-                                          const OpCase& op_case, const exir::OpRegistry& ops) {
-  ExportedProgram program(&ops);
-  program.dialect = exir::IrDialect::kTraining;
-  program.graphs.push_back(exir::Graph());
-  GraphEditor editor(program.top());
-  std::vector<ValueId> inputs;
-  for (const SampleTensor& tensor : call.tensors) {
-    std::vector<exir::SymExpr> sizes(tensor.sizes.begin(), tensor.sizes.end());
-    inputs.push_back(editor.AddInput("x", TensorMeta::Contiguous(tensor.dtype, std::move(sizes))));
-    program.signature.inputs.push_back({});
-  }
-  GraphEditor::NewNode node;
-  node.name = "result";
-  node.target = &op;
-  node.arguments = call.arguments;
-  for (Argument& argument : node.arguments) {
-    ForEachValueRef(argument, [&](ValueId& id) { id = inputs[id.index()]; });
-  }
-  std::vector<GraphEditor::NewOutput> outputs;
-  for (const CaseValue& want : *op_case.expect) {
-    GraphEditor::NewOutput& output = outputs.emplace_back();
-    if (const auto* tensor = std::get_if<CaseTensor>(&want)) {
-      output.values.emplace_back("result", MetaOf(*tensor));
-    } else if (const auto* list = std::get_if<std::vector<std::optional<CaseTensor>>>(&want)) {
-      output.kind = exir::NodeOutput::Kind::kList;
-      for (const auto& element : *list) {
-        if (!element.has_value()) return absl::UnimplementedError("a list with holes");
-        output.values.emplace_back("result", MetaOf(*element));
-      }
-    } else {
-      return absl::UnimplementedError("a result that is no tensor");
-    }
-  }
-  const exir::NodeId id = editor.InsertNode(exir::NodeId(), std::move(node), std::move(outputs));
-  std::vector<Argument> results;
-  for (ValueId value : editor.graph().node(id).results()) {
-    results.emplace_back(value);
-    program.signature.outputs.push_back({});
-  }
-  editor.SetOutputs(std::move(results));
-  return program;
 }
 
 absl::Status RunCase(const exir::OpOverload& op, const OpCase& op_case, const exir::OpRegistry& ops,
@@ -150,8 +82,8 @@ exir::OpRegistry* DecompositionCasesTest::ops_;
 KernelRegistry* DecompositionCasesTest::kernels_;
 
 TEST_P(DecompositionCasesTest, GivesWhatPyTorchGave) {
-  ASSERT_OK_AND_ASSIGN(const OpCaseFile file,
-                       ReadOpCaseFile(std::string(kFolder) + "/" + GetParam() + ".json"));
+  ASSERT_OK_AND_ASSIGN(const OpCaseFile file, ReadOpCaseFile(std::string(kDecompositionCases) +
+                                                             "/" + GetParam() + ".json"));
   const exir::OpOverload* op = ops_->Find(file.op);
   ASSERT_NE(op, nullptr) << file.op;
   EXPECT_NE(exir::StandardDecompositions().Find(op), nullptr) << file.op;
@@ -170,12 +102,9 @@ TEST_P(DecompositionCasesTest, GivesWhatPyTorchGave) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Cases, DecompositionCasesTest, ::testing::ValuesIn(Files()), [](const auto& info) {
-      std::string name = info.param;
-      std::replace_if(name.begin(), name.end(), [](char c) { return !std::isalnum(c); }, '_');
-      return name;
-    });
+INSTANTIATE_TEST_SUITE_P(Cases, DecompositionCasesTest,
+                         ::testing::ValuesIn(DecompositionCaseFiles()),
+                         [](const auto& info) { return TestNameOf(info.param); });
 
 }  // namespace
 }  // namespace belay::conformance

@@ -104,7 +104,8 @@ std::pair<Argument, Argument> FusedAttention(OpBuilder& b, const OpCall& c,
                                              std::string_view heads_name) {
   const std::vector<SymInt> sizes = b.sizes(sequences[0]);
   const int64_t heads = c.Int(heads_name), width = c.Int("embed_dim");
-  if (sizes.size() != 3 || heads < 1 || width % std::max<int64_t>(heads, 1) != 0) {
+  constexpr int64_t kMost = int64_t{1} << 40;
+  if (sizes.size() != 3 || heads < 1 || width < 1 || width > kMost || width % heads != 0) {
     b.Invalid("attention: expected a batch of sequences and heads that divide the width");
   }
   if (!b.ok()) return {};

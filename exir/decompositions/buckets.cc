@@ -121,6 +121,7 @@ std::vector<Argument> SegmentReduce(OpBuilder& b, const OpCall& c) {
   if (!b.ok()) return {};
   const bool by_length = !c.IsNone("lengths");
   const Argument& given = by_length ? c["lengths"] : c["offsets"];
+  if (b.rank(data) == 0) b.Invalid("segment_reduce: the data have no dimensions");
   const int64_t axis = b.WrapDim(c.Int("axis"), b.rank(data));
   if (axis != 0 || b.rank(given) != 1) b.Unsupported("segment_reduce along an inner dimension");
   if (!IsFloatingPoint(dtype)) b.Invalid("segment_reduce: expected floating point numbers");
@@ -150,6 +151,7 @@ std::vector<Argument> SegmentReduce(OpBuilder& b, const OpCall& c) {
   }
   // A row belongs to the first segment that ends behind it.
   const std::vector<SymInt> sizes = b.sizes(data);
+  if (!b.ok()) return {};
   Argument segment =
       b.Call("aten.searchsorted.Tensor", {ends, Arange(b, sizes[0])}, {{"right", true}});
   std::vector<SymInt> column(sizes.size(), SymInt(1)), out = sizes;

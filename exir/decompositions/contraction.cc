@@ -125,6 +125,9 @@ std::vector<int> ParseLabels(OpBuilder& b, std::string_view text, int64_t rank) 
     if (i == dots) {
       for (int64_t k = rank - letters; k-- > 0;) labels.push_back(kEllipsis + static_cast<int>(k));
       i += 2;
+    } else if (text[i] == '.' || text[i] == '-' || text[i] == '>') {
+      b.Invalid(absl::StrCat("einsum: '", text, "' names no dimensions"));
+      return {};
     } else {
       labels.push_back(text[i]);
     }
@@ -198,6 +201,7 @@ std::vector<Argument> Einsum(OpBuilder& b, const OpCall& c) {
     const std::string_view text = std::string_view(equation).substr(arrow + 2);
     const bool has_dots = text.find("...") != text.npos;
     output = ParseLabels(b, text, static_cast<int64_t>(text.size()) - (has_dots ? 3 : 0) + dots);
+    if (!b.ok()) return {};
     for (int label : output) {
       if (count.count(label) == 0) return invalid("an output that no operand has");
     }
@@ -227,8 +231,16 @@ Argument ContractDims(OpBuilder& b, const Argument& x, const Argument& y,
   std::vector<int> keep;
   for (size_t i = 0; i < x_dims.size(); ++i) {
     const int64_t from = b.WrapDim(y_dims[i], b.rank(y)), to = b.WrapDim(x_dims[i], b.rank(x));
+    if (first.labels.empty() || second.labels.empty()) {
+      b.Invalid("a sum over a dimension of a tensor without dimensions");
+    }
     if (!b.ok()) return Argument();
-    second.labels[static_cast<size_t>(from)] = static_cast<int>(to);
+    int& label = second.labels[static_cast<size_t>(from)];
+    if (label < 100 || Has(second.labels, static_cast<int>(to))) {
+      b.Invalid("a sum over one dimension twice");
+      return Argument();
+    }
+    label = static_cast<int>(to);
   }
   for (int label : first.labels) {
     if (!Has(second.labels, label)) keep.push_back(label);
@@ -315,7 +327,8 @@ std::vector<Argument> MatrixPower(OpBuilder& b, const OpCall& c) {
   Argument base = c["self"];
   int64_t n = c.Int("n");
   if (b.rank(base) < 2) b.Invalid("matrix_power: expected a matrix");
-  if (!b.ok() || n == std::numeric_limits<int64_t>::min()) return {};
+  if (n == std::numeric_limits<int64_t>::min()) b.Invalid("matrix_power: n is out of range");
+  if (!b.ok()) return {};
   if (n == 0) {
     const Argument rows = Unsqueeze(b, Arange(b, b.size(base, -1)), 1);
     const Argument one = b.Call("aten.eq.Tensor", {rows, Arange(b, b.size(base, -1))});

@@ -8,6 +8,7 @@
 
 #include "exir/decompositions/families.h"
 #include "exir/decompositions/op_shorthand.h"
+#include "runtime/core/str_cat.h"
 
 namespace belay::exir {
 namespace {
@@ -33,6 +34,13 @@ std::vector<Argument> NamedPadding(OpBuilder& b, const OpCall& c) {
   const std::string padding = c.String("padding");
   const std::vector<int64_t> stride = c.Ints("stride"), dilation = c.Ints("dilation");
   const bool batched = b.rank(input) != kSpatial + 1;
+  // _convolution_mode's lists are of any length.
+  for (const std::vector<int64_t>* list : {&stride, &dilation}) {
+    if (b.ok() && list->size() != 1 && list->size() != kSpatial) {
+      b.Invalid(absl::StrCat(list == &stride ? "stride" : "dilation", ": expected 1 or ", kSpatial,
+                             " numbers, came ", list->size()));
+    }
+  }
   if (!b.ok()) return {};
   if (padding != "same" && padding != "valid") {
     b.Invalid(absl::StrCat("padding: expected \"same\" or \"valid\", came \"", padding, "\""));

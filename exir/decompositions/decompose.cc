@@ -59,8 +59,8 @@ class Decomposer {
     }
     const NodeId before = graph.previous(id);
     builder_.MoveTo(id);
-    const std::vector<Argument> results =
-        row.decompose(builder_, OpCall(builder_, graph.node(id).target, graph.node(id).arguments));
+    const std::vector<Argument> results = RunDecomposition(
+        row, builder_, OpCall(builder_, graph.node(id).target, graph.node(id).arguments));
     if (!builder_.ok()) return annotate(builder_.status());
     for (NodeId made = graph.previous(id); made.valid() && made != before;
          made = graph.previous(made)) {

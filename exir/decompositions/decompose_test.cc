@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "exir/decompositions/expect_values.h"
 #include "exir/ops/standard_ops.h"
 #include "exir/testing/programs.h"
 #include "exir/testing/rewrite_test.h"
@@ -185,6 +186,44 @@ TEST(DecomposeTest, ErrorNamesTheNode) {
 })",
                   Decompose().run, absl::StatusCode::kUnimplemented,
                   "at %y: f32[2,2] = aten.scaled_dot_product_attention", Ops());
+}
+
+TEST(DecomposeTest, ListsAreAsLongAsTheSchemaSays) {
+  const auto expect = [](std::string_view call, const std::vector<Values>& inputs,
+                         std::string_view message) {
+    ExpectDecompositionError(call, inputs, {F({1}, {0})}, absl::StatusCode::kInvalidArgument,
+                             message);
+  };
+  const Values image = Random({1, 1, 4, 4}), signal = Random({1, 2, 5});
+  expect("aten.upsample_bicubic2d.default(%a, [5], false)", {image},
+         "the argument 'output_size' has 1 elements, expected 2");
+  expect("aten.upsample_nearest1d.default(%a, [])", {signal},
+         "the argument 'output_size' has 0 elements, expected 1");
+  expect("aten.im2col.default(%a, [2, 2], [], [0, 0], [1, 1])", {image},
+         "the argument 'dilation' has 0 elements, expected 2");
+  expect("aten.im2col.default(%a, [2, 2], [1], [0, 0], [1, 1])", {image}, "two numbers");
+  expect("aten.conv1d.padding(%a, %b, none, [], \"same\")", {signal, Random({3, 2, 3})},
+         "the argument 'stride' has 0 elements, expected 1\n  at %y0");
+  expect("aten.conv2d.default(%a, %b, none, [1, 1, 1])", {image, Random({3, 1, 3, 3})},
+         "the argument 'stride' has 3 elements, expected 2");
+  // One number for all, and none where that is the default.
+  ExpectValues("aten.max_pool2d.default(%a, [2], [])", {F({1, 1, 2, 4}, {1, 2, 3, 4, 5, 6, 7, 8})},
+               {F({1, 1, 1, 2}, {6, 8})}, {.symbolic = false});
+}
+
+TEST(DecomposeTest, OperandsWithoutDimensionsAreErrors) {
+  const auto expect = [](std::string_view call, const std::vector<Values>& inputs,
+                         std::string_view message) {
+    ExpectDecompositionError(call, inputs, {F({1}, {0})}, absl::StatusCode::kInvalidArgument,
+                             message);
+  };
+  const Values number = F({}, {3});
+  expect("aten.upsample_trilinear3d.default(%a, [3, 4, 5], false)", {number}, "expected a batch");
+  expect("aten.fft_rfft.default(%a, 4, 0)", {number}, "without dimensions");
+  expect("aten.tensordot.default(%a, %b, [1], [0])", {F({1, 2}, {1, 2}), number},
+         "without dimensions");
+  expect("aten.segment_reduce.default(%a, \"sum\", lengths=%b)", {number, I({1}, {1})},
+         "no dimensions");
 }
 
 TEST(DecomposeTest, DifferenceToTheDeclaredTypeIsAnError) {

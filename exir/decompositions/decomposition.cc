@@ -1,11 +1,21 @@
 #include "exir/decompositions/decomposition.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "exir/decompositions/families.h"
 
 namespace belay::exir {
+
+std::vector<Argument> RunDecomposition(const Decomposition& row, OpBuilder& b, const OpCall& call) {
+  absl::Status status = call.CheckLists();
+  if (!status.ok()) {
+    b.Fail(std::move(status));
+    return {};
+  }
+  return row.decompose(b, call);
+}
 
 DecompositionTable::DecompositionTable(absl::Span<const absl::Span<const Decomposition>> families) {
   for (const absl::Span<const Decomposition> family : families) {

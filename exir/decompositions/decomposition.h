@@ -25,6 +25,10 @@ struct Decomposition {
   DecomposeFn decompose = nullptr;
 };
 
+// What `row` makes of the call. Fails before the row runs for a list of a wrong length
+// (OpCall::CheckLists), so that a row may index lists of as many elements as the schema says.
+std::vector<Argument> RunDecomposition(const Decomposition& row, OpBuilder& b, const OpCall& call);
+
 // Immutable.
 class DecompositionTable {
  public:

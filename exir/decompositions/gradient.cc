@@ -67,16 +67,24 @@ Argument Uniform(OpBuilder& b, const Argument& x, int64_t dim, const OpArgument&
   return Cat(b, {Div(b, first, step), inner, Div(b, last, step)}, dim);
 }
 
-// Between points whose coordinates are a vector.
+// Between points whose coordinates are a vector: one per point, or, as PyTorch broadcasts, three
+// whose two distances all points have.
 Argument AtCoordinates(OpBuilder& b, const Argument& x, int64_t dim, const Argument& places,
                        int64_t order) {
   if (b.rank(places) != 1) b.Invalid("gradient: expected vectors of coordinates");
   if (!b.ok()) return Argument();
+  SymInt count = b.size(places, 0);
+  // Of one that is unknown nothing but as many as points can be told.
   const SymInt size = b.size(x, dim);
+  if (!count.AsInt().has_value() || !size.AsInt().has_value()) count = size;
+  if (b.Range(count).max <= order) {
+    b.Invalid(absl::StrCat("gradient: expected more than ", order, " coordinates"));
+  }
   const Argument steps =
-      Sub(b, Slice(b, places, 0, 1, size), Slice(b, places, 0, 0, size - SymInt(1)));
+      Sub(b, Slice(b, places, 0, 1, count), Slice(b, places, 0, 0, count - SymInt(1)));
   std::vector<SymInt> shape(static_cast<size_t>(b.rank(x)), SymInt(1));
-  shape[static_cast<size_t>(dim)] = size - SymInt(1);
+  if (!b.ok() || shape.empty()) return Argument();
+  shape[static_cast<size_t>(dim)] = count - SymInt(1);
   const Argument wide = Reshape(b, steps, shape);
   const Planes p(b, x, dim), d(b, wide, dim);
   const auto sum = [&](const Argument& u, const Argument& v) { return Add(b, u, v); };

@@ -366,7 +366,9 @@ void RejectHermitian(OpBuilder& b, const OpCall& c) {
 std::vector<Argument> PseudoInverse(OpBuilder& b, const OpCall& c) {
   const Argument& self = c["self"];
   RejectHermitian(b, c);
-  if (b.ok() && (IsEmpty(b, self) || b.meta(self).NumElements() == SymInt(0))) {
+  const bool empty = IsEmpty(b, self) || b.meta(self).NumElements() == SymInt(0);
+  if (!b.ok()) return {};
+  if (empty) {
     return {BatchOfZeros(b, self, {b.size(self, -1), b.size(self, -2)}, b.dtype(self))};
   }
   const std::vector<Argument> svd = b.CallAll("aten._linalg_svd.default", {self, false, true});

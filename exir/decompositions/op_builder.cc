@@ -171,7 +171,7 @@ absl::StatusOr<std::vector<Argument>> OpBuilder::Insert(const OpOverload* op,
     }
     ++depth_;
     std::vector<Argument> results =
-        decomposition->decompose(*this, OpCall(*this, op, std::move(arguments)));
+        RunDecomposition(*decomposition, *this, OpCall(*this, op, std::move(arguments)));
     --depth_;
     ABSL_RETURN_IF_ERROR(status_);
     return results;

@@ -1,5 +1,7 @@
 #include "exir/decompositions/op_call.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "exir/ir/infer.h"
@@ -7,6 +9,42 @@
 #include "runtime/core/str_cat.h"
 
 namespace belay::exir {
+namespace {
+
+// What PyTorch expands from one number to all spatial dimensions.
+bool DescribesWindow(std::string_view name) {
+  static constexpr std::string_view kNames[] = {"dilation", "kernel_size", "output_padding",
+                                                "padding", "stride"};
+  return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
+}
+
+bool IsEmptyList(const std::optional<SchemaDefault>& value) {
+  const auto* list = value.has_value() ? std::get_if<std::vector<int64_t>>(&*value) : nullptr;
+  return list != nullptr && list->empty();
+}
+
+}  // namespace
+
+absl::Status OpCall::CheckLists() const {
+  const std::vector<SchemaArgument>& schema = op_->schema()->arguments;
+  for (size_t i = 0; i < schema.size() && i < arguments_.size(); ++i) {
+    const Argument::List* list = arguments_[i].get_if<Argument::List>();
+    const std::optional<int> length = schema[i].type.list_size;
+    if (list == nullptr || !length.has_value()) continue;
+    const bool window = DescribesWindow(schema[i].name);
+    // PyTorch writes [1] for any number of dimensions too.
+    if (*length == 1 && !window && schema[i].name != "output_size") continue;
+    const size_t count = list->size();
+    if (count == static_cast<size_t>(*length) || (window && count == 1) ||
+        (count == 0 && IsEmptyList(schema[i].default_value))) {
+      continue;
+    }
+    return absl::InvalidArgumentError(absl::StrCat(op_->name(), ": the argument '", schema[i].name,
+                                                   "' has ", count, " elements, expected ",
+                                                   *length));
+  }
+  return absl::OkStatus();
+}
 
 const Argument& OpCall::operator[](std::string_view name) const {
   static const Argument& none = *new Argument();

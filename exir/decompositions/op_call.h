@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "exir/decompositions/op_builder.h"
 
 namespace belay::exir {
@@ -19,6 +20,12 @@ class OpCall {
   // Precondition: `op` has a schema, `arguments` has one per schema argument.
   OpCall(OpBuilder& builder, const OpOverload* op, std::vector<Argument> arguments)
       : builder_(builder), op_(op), arguments_(std::move(arguments)) {}
+
+  // kInvalidArgument that names the argument for a list whose length the schema says (`int[2]`) and
+  // that has another one. Of what describes a window (stride and the like) one number counts for
+  // all, and none where that is the default; the lengths of other lists of any number (`int[1]
+  // dim`) are the operator's.
+  absl::Status CheckLists() const;
 
   const OpOverload* op() const { return op_; }
   const std::vector<Argument>& arguments() const { return arguments_; }

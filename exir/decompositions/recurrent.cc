@@ -90,6 +90,10 @@ std::vector<Argument> Unroll(OpBuilder& b, const OpCall& c, std::vector<Argument
   if (batch_first) input = Transpose(b, input, 0, 1);
   const std::optional<int64_t> length = b.size(input, 0).AsInt();
   if (!length.has_value()) b.Unsupported("a recurrent layer over a sequence of unknown length");
+  constexpr int64_t kMost = 1 << 16;  // steps, of which each becomes nodes
+  if (length.value_or(0) > kMost) {
+    b.Unsupported(absl::StrCat("a recurrent layer over ", *length, " steps, more than ", kMost));
+  }
   if (!b.ok()) return {};
   std::vector<std::vector<Argument>> finals(states.size());
   for (int64_t layer = 0; layer < layers && b.ok(); ++layer) {

@@ -186,11 +186,14 @@ std::vector<Argument> BroadcastTensors(OpBuilder& b, const OpCall& c) {
 
 // --- Pieces along a dimension, views all of them ---
 
+constexpr int64_t kMostPieces = 1 << 20;
+
 std::vector<Argument> Unbind(OpBuilder& b, const OpCall& c) {
   const Argument& x = c["self"];
   const int64_t dim = b.WrapDim(c.Int("dim"), b.rank(x));
   const std::optional<int64_t> count = b.size(x, dim).AsInt();
   if (!count.has_value()) b.Unsupported("unbind: a dimension of unknown size");
+  if (count.value_or(0) > kMostPieces) b.Invalid("unbind: too many pieces");
   Argument::List parts;
   for (int64_t i = 0; b.ok() && i < *count; ++i) parts.push_back(Select(b, x, dim, i));
   return {Argument(parts)};
@@ -203,6 +206,7 @@ std::vector<Argument> Split(OpBuilder& b, const OpCall& c) {
   if (!length.has_value()) b.Unsupported("split: a dimension of unknown size");
   if (!b.ok()) return {};
   if (step < 0 || (step == 0 && *length != 0)) b.Invalid("split: the size is not positive");
+  if (step > 0 && *length / step >= kMostPieces) b.Invalid("split: too many pieces");
   if (!b.ok()) return {};
   std::vector<int64_t> sizes;
   for (int64_t at = 0; at < *length; at += std::min(step, *length - at)) {
@@ -216,7 +220,7 @@ std::vector<Argument> Split(OpBuilder& b, const OpCall& c) {
 std::vector<Argument> Chunk(OpBuilder& b, const OpCall& c) {
   const Argument& x = c["self"];
   const int64_t dim = b.WrapDim(c.Int("dim"), b.rank(x)), chunks = c.Int("chunks");
-  if (chunks < 1 || chunks > 1 << 20) b.Invalid("chunk: the number of chunks");
+  if (chunks < 1 || chunks > kMostPieces) b.Invalid("chunk: the number of chunks");
   const SymInt size = b.size(x, dim);
   const std::optional<int64_t> length = size.AsInt();
   if (!b.ok()) return {};
@@ -248,7 +252,7 @@ Argument SplitAt(OpBuilder& b, const Argument& x, int64_t dim, const std::vector
 }
 // As many pieces as asked for, the first ones longer by one; all the same when `even`.
 Argument SplitInto(OpBuilder& b, const Argument& x, int64_t dim, int64_t sections, bool even) {
-  if (sections < 1 || sections > 1 << 20) b.Invalid("split: the number of sections");
+  if (sections < 1 || sections > kMostPieces) b.Invalid("split: the number of sections");
   const SymInt size = b.size(x, dim);
   const std::optional<int64_t> length = size.AsInt();
   if (!b.ok()) return Argument();
