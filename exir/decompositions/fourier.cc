@@ -47,6 +47,9 @@ Argument Resize(OpBuilder& b, const Argument& x, int64_t dim, const SymInt& size
     b.Unsupported("a Fourier transform that resizes a dimension of unknown size");
     return x;
   }
+  if (*want < 1) b.Invalid(absl::StrCat("a Fourier transform of ", *want, " points"));
+  if (b.rank(x) <= dim) b.Invalid("a Fourier transform of a tensor without dimensions");
+  if (!b.ok()) return x;
   if (*want < *have) return Slice(b, x, dim, 0, *want);
   std::vector<int64_t> pad(static_cast<size_t>(2 * (b.rank(x) - dim)), 0);
   pad.back() = *want - *have;
@@ -192,7 +195,9 @@ Frames FramesOf(OpBuilder& b, const OpCall& c, DType dtype) {
   frames.length = c.Int("n_fft");
   frames.hop = c.OptionalInt("hop_length").value_or(frames.length / 4);
   const int64_t width = c.OptionalInt("win_length").value_or(frames.length);
-  if (frames.length < 1 || frames.hop < 1 || width < 1 || width > frames.length) {
+  constexpr int64_t kMost = int64_t{1} << 40;  // so that what is computed of it fits
+  if (frames.length < 1 || frames.hop < 1 || width < 1 || width > frames.length ||
+      frames.length > kMost || frames.hop > kMost) {
     b.Invalid("a short Fourier transform needs positive lengths, the window's at most n_fft");
   }
   if (!b.ok()) return frames;
@@ -264,12 +269,21 @@ std::vector<Argument> InverseShortTransform(OpBuilder& b, const OpCall& c) {
   const int64_t norm = c.Bool("normalized") ? 1 : 2;
   const std::vector<int64_t> last = {2};
   x = Transpose(b, x, 1, 2);
-  Argument parts = OneSided(c, *bins != frames.length)
-                       ? b.Call("aten._fft_c2r.default", {x, last, norm, frames.length})
-                       : b.Call("aten.view_as_real.default",
-                                {b.Call("aten._fft_c2c.default", {x, last, norm, false})});
-  if (b.ok() && b.rank(parts) == 4) parts = Select(b, parts, 3, 0);
-  const int64_t total = frames.length + frames.hop * (*count - 1);
+  const int64_t half = frames.length / 2 + 1;
+  const bool one_sided = OneSided(c, *bins != frames.length);
+  if (*bins != (one_sided ? half : frames.length)) {
+    b.Invalid(absl::StrCat("istft: expected ", one_sided ? half : frames.length,
+                           " frequencies, came ", *bins));
+  }
+  // The result is real: the other half of the frequencies says nothing more.
+  if (!one_sided) x = Slice(b, x, 2, 0, half);
+  const Argument parts = b.Call("aten._fft_c2r.default", {x, last, norm, frames.length});
+  int64_t total;
+  if (__builtin_mul_overflow(frames.hop, *count - 1, &total) ||
+      __builtin_add_overflow(total, frames.length, &total) || total < 1) {
+    b.Invalid("istft: too many frames, or none");
+  }
+  if (!b.ok()) return {};
   const auto overlapped = [&](const Argument& columns) {
     const Argument image = b.Call(
         "aten.col2im.default", {Transpose(b, columns, 1, 2), std::vector<int64_t>{1, total},
@@ -285,7 +299,10 @@ std::vector<Argument> InverseShortTransform(OpBuilder& b, const OpCall& c) {
   Argument weight = overlapped(weights);
   const int64_t start = c.Bool("center") ? frames.length / 2 : 0;
   const std::optional<int64_t> length = c.OptionalInt("length");
-  const int64_t end = length.has_value() ? start + *length : total - start;
+  int64_t end = total - start;
+  if (length.has_value() && (*length < 0 || __builtin_add_overflow(start, *length, &end))) {
+    b.Invalid(absl::StrCat("istft: a length of ", *length));
+  }
   signal = Slice(b, signal, 1, start, std::min(end, total));
   weight = Slice(b, weight, 1, start, std::min(end, total));
   Argument result = Div(b, signal, weight);

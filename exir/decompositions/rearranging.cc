@@ -14,6 +14,42 @@
 namespace belay::exir {
 namespace {
 
+// Wrapped around in the last dimensions, the last one first; negative numbers cut instead, before
+// anything is wrapped.
+Argument Circular(OpBuilder& b, const Argument& x, const std::vector<SymInt>& pad) {
+  Argument result = x;
+  bool copied = false;
+  const SymInt zero = 0;
+  const auto cut = [&](const SymInt& by) { return b.Range(by).max < 0 ? zero - by : zero; };
+  for (size_t i = 0; i < pad.size() / 2 && b.ok(); ++i) {
+    const int64_t dim = b.rank(x) - 1 - static_cast<int64_t>(i);
+    const SymInt &before = pad[2 * i], &after = pad[2 * i + 1];
+    const SymInt front = cut(before), back = cut(after), whole = b.size(x, dim);
+    const SymInt length = whole - front - back;
+    if (b.ok() && b.Range(length).max < 0) {
+      b.Invalid(absl::StrCat("pad: cuts more than the ", whole.ToString(),
+                             " elements of dimension ", dim));
+    }
+    for (const SymInt& by : {before, after}) {
+      if (b.ok() && b.Range(by - length).min > 0) {
+        b.Invalid(absl::StrCat("pad: wraps ", by.ToString(), " elements of ", length.ToString()));
+      }
+    }
+    if (!(length == whole)) result = Slice(b, result, dim, front, whole - back);
+    std::vector<Argument> parts;
+    if (front == zero && !(before == zero)) {
+      parts.push_back(Slice(b, result, dim, length - before, length));
+    }
+    parts.push_back(result);
+    if (back == zero && !(after == zero)) parts.push_back(Slice(b, result, dim, 0, after));
+    if (parts.size() > 1) {
+      result = Cat(b, parts, dim);
+      copied = true;
+    }
+  }
+  return copied ? result : Clone(b, result);
+}
+
 // constant, reflect, replicate, circular
 std::vector<Argument> PadIn(OpBuilder& b, const OpCall& c, const std::string& mode) {
   const Argument& x = c["self"];
@@ -34,18 +70,10 @@ std::vector<Argument> PadIn(OpBuilder& b, const OpCall& c, const std::string& mo
     b.Invalid(absl::StrCat("pad: unknown mode '", mode, "'"));
     return {};
   }
-  Argument result = x;
-  for (int64_t i = 0; i < count && b.ok(); ++i) {
-    const int64_t dim = b.rank(x) - 1 - i;
-    const SymInt length = b.size(x, dim), before = pad[2 * i], after = pad[2 * i + 1];
-    std::vector<Argument> parts;
-    const SymInt zero = 0;
-    if (!(before == zero)) parts.push_back(Slice(b, result, dim, length - before, length));
-    parts.push_back(result);
-    if (!(after == zero)) parts.push_back(Slice(b, result, dim, 0, after));
-    if (parts.size() > 1) result = Cat(b, parts, dim);
+  if (b.rank(x) != count + 1 && b.rank(x) != count + 2) {
+    b.Invalid(absl::StrCat("pad: expected ", count + 1, " dimensions or ", count + 2));
   }
-  return {result};
+  return {Circular(b, x, pad)};
 }
 
 std::vector<Argument> Pad(OpBuilder& b, const OpCall& c) { return PadIn(b, c, c.String("mode")); }
@@ -273,9 +301,16 @@ std::vector<Argument> Im2Col(OpBuilder& b, const OpCall& c) {
                              padding = c.Ints("padding"), stride = c.Ints("stride");
   const bool batched = b.rank(x) == 4;
   if (!batched && b.rank(x) != 3) b.Invalid("im2col: expected three dimensions or four");
+  for (const auto* list : {&kernel, &dilation, &padding, &stride}) {
+    if (b.ok() && list->size() != 2) b.Invalid("im2col: expected two numbers for each size");
+  }
   for (int d = 0; d < 2 && b.ok(); ++d) {
     if (kernel[d] < 1 || dilation[d] < 1 || stride[d] < 1 || padding[d] < 0) {
       b.Invalid("im2col: a size is not positive");
+    }
+    constexpr int64_t kMost = int64_t{1} << 31;  // so that products fit
+    if (kernel[d] >= kMost || dilation[d] >= kMost || stride[d] >= kMost || padding[d] >= kMost) {
+      b.Invalid("im2col: a size is too large");
     }
   }
   if (!b.ok()) return {};

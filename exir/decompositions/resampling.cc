@@ -23,17 +23,19 @@ std::optional<double> Number(const Argument& argument) {
   return std::nullopt;
 }
 
+const Argument& InputOf(const OpCall& c) { return c.arguments()[0]; }
+
 // Of the overloads with a list of sizes or a list of factors.
 Target FromLists(OpBuilder& b, const OpCall& c, int64_t spatial) {
   Target target;
-  const Argument& input = c["input"];
-  if (b.rank(input) != spatial + 2) b.Invalid("expected a batch of channels of images");
+  const Argument& input = InputOf(c);
   if (!c.IsNone("output_size")) {
     target.sizes = c.SymInts("output_size");
     target.scales.resize(static_cast<size_t>(spatial));
   } else {
     target.scales = c.List("scale_factors");
     for (size_t i = 0; i < target.scales.size() && b.ok(); ++i) {
+      if (static_cast<int64_t>(i) == spatial) break;
       const std::optional<double> factor = Number(target.scales[i]);
       if (!factor.has_value() || !(*factor > 0) || *factor > 1 << 20) {
         b.Invalid("scale_factors: expected positive numbers");
@@ -50,28 +52,40 @@ Target FromLists(OpBuilder& b, const OpCall& c, int64_t spatial) {
       }
     }
   }
-  if (b.ok() && (static_cast<int64_t>(target.sizes.size()) != spatial ||
-                 static_cast<int64_t>(target.scales.size()) != spatial)) {
-    b.Invalid("expected a size or a factor for each spatial dimension");
-  }
   return target;
 }
 
-template <int kSpatial, bool kLists>
-Target TargetOf(OpBuilder& b, const OpCall& c) {
-  if (kLists) return FromLists(b, c, kSpatial);
+// Of one size per dimension, with scales under their own names.
+Target FromSizes(const OpCall& c, int spatial) {
   Target target;
   target.sizes = c.SymInts("output_size");
-  if (kSpatial == 1) {
+  if (spatial == 1) {
     target.scales = {c["scales"]};
   } else {
-    if (kSpatial == 3) target.scales.push_back(c["scales_d"]);
+    if (spatial == 3) target.scales.push_back(c["scales_d"]);
     target.scales.push_back(c["scales_h"]);
     target.scales.push_back(c["scales_w"]);
   }
   return target;
 }
-const Argument& InputOf(const OpCall& c) { return c.arguments()[0]; }
+
+// With as many sizes and scales as spatial dimensions, which the input has behind two others; fails
+// otherwise.
+template <int kSpatial, bool kLists>
+Target TargetOf(OpBuilder& b, const OpCall& c) {
+  if (b.rank(InputOf(c)) != kSpatial + 2) b.Invalid("expected a batch of channels of images");
+  Target target = kLists ? FromLists(b, c, kSpatial) : FromSizes(c, kSpatial);
+  if (b.ok() && (target.sizes.size() != kSpatial || target.scales.size() != kSpatial)) {
+    b.Invalid(
+        absl::StrCat("expected a size or a factor for each of ", kSpatial, " spatial dimensions"));
+  }
+  for (const SymInt& size : target.sizes) {
+    if (b.ok() && b.Range(size).max < 1) {
+      b.Invalid(absl::StrCat("output_size: expected positive numbers, came ", size.ToString()));
+    }
+  }
+  return target;
+}
 
 // --- Nearest and linear: along one or two dimensions they are what kernels do ---
 
@@ -132,19 +146,22 @@ std::vector<Argument> AntiAliased(OpBuilder& b, const OpCall& c) {
 
 // --- By indices along each dimension ---
 
-// in / out, or what the caller says: a number, or a tensor without dimensions where only the run
-// tells. nullopt after an error.
+// in / out in float32 or float64, or what the caller says: a number, or a tensor without dimensions
+// where only the run tells. nullopt after an error.
 std::optional<Argument> Ratio(OpBuilder& b, const SymInt& in, const SymInt& out,
-                              const Argument& scale) {
+                              const Argument& scale, DType dtype) {
   const std::optional<double> factor = Number(scale);
   if (factor.has_value() && *factor > 0) return Argument(1 / *factor);
   const std::optional<int64_t> have = in.AsInt(), want = out.AsInt();
   if (want == 0) b.Invalid("resampling to nothing");
   if (!b.ok()) return std::nullopt;
   if (have.has_value() && want.has_value()) {
+    if (dtype == DType::kFloat64) {
+      return Argument(static_cast<double>(*have) / static_cast<double>(*want));
+    }
     return Argument(static_cast<double>(static_cast<float>(*have) / static_cast<float>(*want)));
   }
-  return Div(b, ScalarTensor(b, in, DType::kFloat32), ScalarTensor(b, out, DType::kFloat32));
+  return Div(b, ScalarTensor(b, in, dtype), ScalarTensor(b, out, dtype));
 }
 
 Argument Pick(OpBuilder& b, const Argument& x, int64_t dim, const Argument& places) {
@@ -160,7 +177,9 @@ std::vector<Argument> NearestExact(OpBuilder& b, const OpCall& c) {
   Argument x = InputOf(c);
   for (int64_t d = 0; d < kSpatial && b.ok(); ++d) {
     const SymInt& out = target.sizes[static_cast<size_t>(d)];
-    const auto ratio = Ratio(b, b.size(x, d + 2), out, target.scales[static_cast<size_t>(d)]);
+    // PyTorch looks places up in float32, of float64 images too.
+    const auto ratio =
+        Ratio(b, b.size(x, d + 2), out, target.scales[static_cast<size_t>(d)], DType::kFloat32);
     if (!ratio.has_value()) return {};
     const Argument middle = Add(b, Cast(b, Arange(b, out), DType::kFloat32), 0.5);
     x = Pick(b, x, d + 2, Unary(b, "floor", Mul(b, middle, *ratio)));
@@ -184,41 +203,73 @@ std::vector<Argument> CubicWeights(OpBuilder& b, const Argument& t) {
   return {far(Add(b, t, 1.0)), near(t), near(rest), far(Add(b, rest, 1.0))};
 }
 
+// How far apart the output's places lie in the input, as Ratio.
+std::optional<Argument> StepOf(OpBuilder& b, const SymInt& in, const SymInt& out, bool corners,
+                               const Argument& scale, DType dtype) {
+  if (!corners) return Ratio(b, in, out, scale, dtype);
+  if (!in.AsInt().has_value() || !out.AsInt().has_value()) {
+    b.Unsupported("bicubic resampling with aligned corners between sizes of unknown value");
+    return std::nullopt;
+  }
+  const double steps = static_cast<double>(*out.AsInt()) - 1;
+  return Argument(steps > 0 ? (static_cast<double>(*in.AsInt()) - 1) / steps : 0.0);
+}
+
+// How many bits behind the point PyTorch gives the weights of bytes, so that the largest fits into
+// 16 bits: one bit less where a place meets an element, whose weight then is 1.
+int BitsOfWeights(const SymInt& out, bool corners, const Argument& step) {
+  constexpr int64_t kMost = int64_t{1} << 20;
+  const std::optional<double> distance = Number(step);
+  if (!distance.has_value() || out.AsInt().value_or(kMost) >= kMost) return 14;
+  for (int64_t i = 0; i < *out.AsInt(); ++i) {
+    const double index = static_cast<double>(i);
+    const double place = corners ? index * *distance : (index + 0.5) * *distance - 0.5;
+    const double off = std::abs(place - std::round(place));
+    if ((1.25 * off - 2.25) * off * off >= -std::exp2(-16)) return 14;
+  }
+  return 15;
+}
+
+// Along the width, then along the height. Bytes, which PyTorch computes with integers, are rounded
+// after each.
 template <bool kLists>
 std::vector<Argument> Bicubic(OpBuilder& b, const OpCall& c) {
   const Target target = TargetOf<2, kLists>(b, c);
   const bool corners = c.Bool("align_corners");
+  const DType dtype = b.dtype(InputOf(c));
+  const bool bytes = dtype == DType::kUint8;
+  if (!bytes && !IsFloatingPoint(dtype)) {
+    b.Invalid("bicubic resampling: expected floating point numbers or bytes");
+  }
   if (!b.ok()) return {};
-  return Computed(b, InputOf(c), [&](Argument x) {
-    const DType dtype = b.dtype(x);
-    for (int64_t d = 0; d < 2 && b.ok(); ++d) {
-      const SymInt in = b.size(x, d + 2), &out = target.sizes[static_cast<size_t>(d)];
-      Argument place = Cast(b, Arange(b, out), dtype);
-      if (corners) {
-        if (!in.AsInt().has_value() || !out.AsInt().has_value()) {
-          b.Unsupported("bicubic resampling with aligned corners between sizes of unknown value");
-          return Argument();
-        }
-        const double steps = static_cast<double>(*out.AsInt() - 1);
-        place = Mul(b, place, steps > 0 ? static_cast<double>(*in.AsInt() - 1) / steps : 0.0);
-      } else {
-        const auto ratio = Ratio(b, in, out, target.scales[static_cast<size_t>(d)]);
-        if (!ratio.has_value()) return Argument();
-        place = Sub(b, Mul(b, Add(b, place, 0.5), *ratio), 0.5);
+  Argument x = Cast(b, InputOf(c), bytes ? DType::kFloat32 : ComputeDtype(dtype));
+  const DType place_dtype = bytes ? DType::kFloat64 : b.dtype(x);
+  for (int64_t d : {1, 0}) {
+    const SymInt in = b.size(x, d + 2), &out = target.sizes[static_cast<size_t>(d)];
+    const std::optional<Argument> step =
+        StepOf(b, in, out, corners, target.scales[static_cast<size_t>(d)], place_dtype);
+    if (!step.has_value()) return {};
+    const Argument index = Cast(b, Arange(b, out), place_dtype);
+    const Argument place =
+        corners ? Mul(b, index, *step) : Sub(b, Mul(b, Add(b, index, 0.5), *step), 0.5);
+    const Argument below = Unary(b, "floor", place);
+    std::vector<Argument> weights = CubicWeights(b, Sub(b, place, below));
+    const double unit = std::exp2(BitsOfWeights(out, corners, *step));
+    Argument sum;
+    for (int64_t k = 0; k < 4 && b.ok(); ++k) {
+      Argument weight = weights[static_cast<size_t>(k)];
+      if (bytes) {
+        const Argument half = Mul(b, Unary(b, "sign", weight), 0.5);
+        weight = Unary(b, "trunc", Add(b, Mul(b, weight, unit), half));
+        weight = Cast(b, weight, DType::kFloat32);  // exact, and so are the sums
       }
-      const Argument below = Unary(b, "floor", place);
-      const std::vector<Argument> weights = CubicWeights(b, Sub(b, place, below));
-      Argument sum;
-      for (int64_t k = 0; k < 4 && b.ok(); ++k) {
-        Argument weight = weights[static_cast<size_t>(k)];
-        if (d == 0) weight = Unsqueeze(b, weight, 1);
-        const Argument term = Mul(b, Pick(b, x, d + 2, Add(b, below, k - 1)), weight);
-        sum = k == 0 ? term : Add(b, sum, term);
-      }
-      x = sum;
+      if (d == 0) weight = Unsqueeze(b, weight, 1);
+      const Argument term = Mul(b, Pick(b, x, d + 2, Add(b, below, k - 1)), weight);
+      sum = k == 0 ? term : Add(b, sum, term);
     }
-    return x;
-  });
+    x = bytes ? Clamp(b, Unary(b, "floor", Div(b, Add(b, sum, unit / 2), unit)), 0, 255) : sum;
+  }
+  return {Cast(b, x, dtype)};
 }
 
 // --- Grids ---
