@@ -424,6 +424,50 @@ for name in ("trapezoid", "cumulative_trapezoid"):
     EXTRA[name + ".x"] = [((T(3), N(200, 100, 244, dtype=U8)), {}), ((N(200, 100, 244, dtype=U8),) * 2, {})]
     EXTRA[name + ".dx"] = [((N(200, 100, 244, dtype=U8),), {}), ((N(1, 100, 243),), {"dx": 2})]
 
+I16 = torch.int16
+F16, BF16, F64 = torch.float16, torch.bfloat16, torch.float64
+BYTES = torch.tensor([[0, 0, 255, 255], [0, 0, 255, 255], [255, 255, 0, 0], [0, 255, 0, 255]], dtype=U8)[None, None]
+RAMP = ((torch.arange(24.0) * 7 % 11) - 5).view(1, 1, 4, 6)
+BINS = torch.complex(((torch.arange(48.0) * 7 % 13) - 6).view(8, 6), ((torch.arange(48.0) * 5 % 11) - 5).view(8, 6))
+STEPS = (torch.arange(12.0) - 5.3) * 0.37
+SEEN = torch.tensor([True, False, True])
+EXTRA.update({
+    "gradient.tensorarrayint": [((torch.arange(33.0).view(11, 3) ** 2,), {"spacing": [torch.tensor([1.0, 2, 5])], "dim": 0})],
+    "gradient.tensorarray": [((torch.arange(54.0).view(3, 3, 6) ** 2,),
+                              {"spacing": [torch.tensor([1.0, 2, 5]), torch.tensor([0.0, 3, 4])], "dim": [1, 2]})],
+    "upsample_bicubic2d.vec": [((BYTES, [9, 9], a, None), {}) for a in (False, True)] +
+                              [((BYTES, None, False, [1.7, 0.6]), {}), ((RAMP.double() / 7, [7, 5], False, None), {})],
+    "upsample_bicubic2d.default": [((BYTES, [3, 7], False), {})],
+    "istft.default": [((BINS, 8, 2), {"onesided": False}), ((BINS[None], 8, 3, 6), {"window": torch.arange(6.0) + 1})],
+    "bucketize.Scalar": [((0.5, N(0, 0, 1, dtype=I16)), {}), ((2.5, N(1, 2, 3)), {"out_int32": True}),
+                         ((300, N(0, 40, 50, dtype=torch.int8)), {}), ((1, HALVES.sort().values), {})],
+    "searchsorted.Scalar": [((N(0, 0, 1, dtype=I16), 0.5), {}), ((N(0, 0, 1), 0), {"right": True})],
+    "addcmul.default": [((N(3, 4),) * 3, {"value": 1.5}), ((N(3, 4), N(5, 6), N(7, -8)), {"value": -2.9}),
+                        ((N(3, 4, dtype=U8),) * 3, {"value": 2.5})],
+    "fake_quantize_per_tensor_affine.default": [((STEPS.to(d), 0.1, 3, -8, 12), {}) for d in (F16, BF16, F64)],
+    "fake_quantize_per_tensor_affine_cachemask.default": [((STEPS.to(d), 0.1, 3, -8, 12), {}) for d in (F16, BF16, F64)],
+    "remainder.Scalar_Tensor": [((2.5, I(1, 2, 3)), {}), ((5, SEEN | True), {}), ((2.7, HALVES), {}), ((-300, N(7, 50, -3, dtype=torch.int8)), {})],
+    "bitwise_and.Scalar_Tensor": [((6, SEEN), {}), ((True, SEEN), {})],
+    "bitwise_or.Scalar_Tensor": [((-129, N(1, 2, -3, dtype=torch.int8)), {})],
+    "bitwise_xor.Scalar_Tensor": [((True, N(1, 2, dtype=U8)), {}), ((-1, N(1, 2, dtype=U8)), {})],
+    "bitwise_left_shift.Scalar_Tensor": [((3, SEEN), {})],
+    "bitwise_right_shift.Scalar_Tensor": [((300, N(1, 2, dtype=U8)), {})],
+    "_pad_circular.default": [((RAMP[0, 0].clone(), p), {}) for p in ([-1, 2], [2, -3], [-2, -1])] +
+                             [((RAMP.clone(), p), {}) for p in ([-1, 2, 1, -1], [3, 3, -2, 2], [0, 0, -1, 0])],
+    "isclose.default": [((torch.tensor([1.0, 2, 1e4, 0.1], dtype=d), torch.tensor([1.002, 2.02, 1.01e4, 0.1001], dtype=d)),
+                         {"rtol": 1e-2, "atol": 1e-3}) for d in (F16, BF16)] +
+                       [((N(1000, 7), N(1009, 7)), {"rtol": 0.01})],
+    "nan_to_num.default": [((torch.tensor([np.inf, -np.inf, np.nan, 1], dtype=d),), {"nan": 7.1, "posinf": 1e5, "neginf": -1e39})
+                           for d in (F16, BF16, torch.float32)],
+    "range.default": [((0.5, 5), {"dtype": torch.int64}), ((-1.5, 5.5), {"dtype": U8})],
+    "range.step": [((-1.5, 5.5, 2.5), {"dtype": torch.int32}), ((5.5, -1.5, -1.5), {"dtype": I16}), ((-0.5, 5, 1.5), {"dtype": F16})],
+    "median.default": [((torch.empty(0),), {}), ((torch.empty(2, 0, dtype=F16),), {})],
+    "nanmedian.default": [((torch.empty(0),), {})],
+    "addmv.default": EXTRA["addmv.default"] + [((torch.ones(1), torch.ones(0, 3), torch.ones(3)), {"beta": b}) for b in (1, 2.5)],
+    "divide.Tensor_mode": [(((torch.arange(1, 61) * 37 % 101).to(d), ((torch.arange(1, 61) * 11 % 17) / 7 + 0.3).to(d)), {"rounding_mode": "trunc"})
+                           for d in (F16, BF16)],
+})
+
 # What the decomposition does not cover on purpose, random operators, and what has no stable result.
 SKIP = re.compile(r"rand|alpha_dropout|feature_dropout|bernoulli|normal|multinomial|rrelu|empty|new_empty|exponential")
 

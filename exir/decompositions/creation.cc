@@ -91,8 +91,20 @@ std::vector<Argument> EmptyPermuted(OpBuilder& b, const OpCall& c) {
 // The end belongs to it.
 std::vector<Argument> Range(OpBuilder& b, const OpCall& c) {
   const bool has_step = c.op()->schema()->ArgumentIndex("step").has_value();
-  const double start = c.Double("start"), end = c.Double("end");
-  const double step = has_step ? c.Double("step") : 1;
+  const DType dtype = c.DtypeOr("dtype", DType::kFloat32);
+  const bool integers = IsIntegral(dtype, /*include_bool=*/true);
+  // Integers are counted from an integer by an integer.
+  const auto number = [&](const Argument& given) {
+    return integers ? NumberIn(b, given, DType::kInt64) : given;
+  };
+  const auto real = [&](const Argument& given, double otherwise) {
+    const int64_t* integer = given.get_if<int64_t>();
+    return integer != nullptr ? static_cast<double>(*integer) : otherwise;
+  };
+  const Argument first = number(c["start"]), by = has_step ? number(c["step"]) : Argument(1);
+  const double start = real(first, c.Double("start"));
+  const double end = real(number(c["end"]), c.Double("end"));
+  const double step = real(by, has_step ? c.Double("step") : 1);
   if (b.ok() && (step == 0 || (end - start) / step < 0)) {
     b.Invalid("range: the step does not lead to the end");
   }
@@ -100,11 +112,9 @@ std::vector<Argument> Range(OpBuilder& b, const OpCall& c) {
   const double steps = std::floor((end - start) / step);
   if (!(steps < 1e9)) b.Invalid("range: too many steps");
   if (!b.ok()) return {};
-  const DType dtype = c.DtypeOr("dtype", DType::kFloat32);
-  const DType compute = IsIntegral(dtype, true) ? DType::kInt64 : DType::kFloat64;
+  const DType compute = integers ? DType::kInt64 : DType::kFloat64;
   const Argument index = Cast(b, Arange(b, SymInt(static_cast<int64_t>(steps) + 1)), compute);
-  const Argument scaled = Mul(b, index, has_step ? c["step"] : Argument(1));
-  return {Cast(b, Add(b, scaled, c["start"]), dtype)};
+  return {Cast(b, Add(b, Mul(b, index, by), first), dtype)};
 }
 
 // Rows and columns of the places on one side of a diagonal, row by row: the k-th place is in the
@@ -114,7 +124,9 @@ std::vector<Argument> TriangleIndices(OpBuilder& b, const OpCall& c) {
   const int64_t rows = c.Int("row"), columns = c.Int("col"), offset = c.Int("offset");
   constexpr int64_t kMost = int64_t{1} << 24;
   if (rows < 0 || columns < 0) b.Invalid("a matrix of negative size");
-  if (rows > kMost || columns > kMost || std::abs(offset) > kMost) b.Invalid("a matrix too large");
+  if (rows > kMost || columns > kMost || offset > kMost || offset < -kMost) {
+    b.Invalid("a matrix too large");
+  }
   if (!b.ok()) return {};
   int64_t total = 0;
   for (int64_t i = 0; i < rows; ++i) {
@@ -163,7 +175,7 @@ std::vector<Argument> FrequencyBins(OpBuilder& b, const OpCall& c) {
   if (!b.ok()) return {};
   const DType dtype = c.DtypeOr("dtype", DType::kFloat32);
   Argument index = Arange(b, SymInt(kReal ? n / 2 + 1 : n));
-  if (!kReal) index = Where(b, Binary(b, "lt", index, (n + 1) / 2), index, Sub(b, index, n));
+  if (!kReal) index = Where(b, Binary(b, "lt", index, n / 2 + n % 2), index, Sub(b, index, n));
   return {Mul(b, Cast(b, index, dtype), 1 / (static_cast<double>(n) * d))};
 }
 
@@ -262,7 +274,7 @@ OpenWindow WindowOf(OpBuilder& b, const OpCall& c) {
   window.length = c.Int("window_length");
   const bool periodic =
       !c.op()->schema()->ArgumentIndex("periodic").has_value() || c.Bool("periodic");
-  window.last = static_cast<double>(periodic ? window.length : window.length - 1);
+  window.last = static_cast<double>(window.length) - (periodic ? 0 : 1);
   window.dtype = c.DtypeOr("dtype", DType::kFloat32);
   window.compute = ComputeDtype(window.dtype);
   if (window.length < 0) b.Invalid("the window's length is negative");

@@ -191,6 +191,7 @@ std::vector<Argument> IndexReduce(OpBuilder& b, const OpCall& c) {
     source = Reshape(b, source, {1});
   }
   const int64_t rank = b.rank(self);
+  if (!b.ok()) return {};
   std::vector<SymInt> line(static_cast<size_t>(rank), SymInt(1));
   line[dim] = b.size(source, dim);
   const Argument index = Expand(b, Reshape(b, c["index"], line), b.sizes(source));
@@ -202,13 +203,12 @@ std::vector<Argument> IndexReduce(OpBuilder& b, const OpCall& c) {
 
 std::vector<Argument> BucketOfNumber(OpBuilder& b, const OpCall& c) {
   const Argument& boundaries = c["boundaries"];
-  return {b.Call("aten.bucketize.Tensor",
-                 {ScalarTensor(b, c["self"], b.dtype(boundaries)), boundaries},
+  return {b.Call("aten.bucketize.Tensor", {PromotedNumber(b, c["self"], boundaries), boundaries},
                  {{"out_int32", c["out_int32"]}, {"right", c["right"]}})};
 }
 std::vector<Argument> PlaceOfNumber(OpBuilder& b, const OpCall& c) {
   const Argument& sorted = c["sorted_sequence"];
-  return {b.Call("aten.searchsorted.Tensor", {sorted, ScalarTensor(b, c["self"], b.dtype(sorted))},
+  return {b.Call("aten.searchsorted.Tensor", {sorted, PromotedNumber(b, c["self"], sorted)},
                  {{"out_int32", c["out_int32"]},
                   {"right", c["right"]},
                   {"side", c["side"]},

@@ -98,6 +98,7 @@ std::vector<Argument> MatMul(OpBuilder& b, const OpCall& c) {
   }
   const Argument left = xr == 1 ? Unsqueeze(b, x, 0) : x;
   const Argument right = yr == 1 ? Unsqueeze(b, y, 1) : y;
+  if (!b.ok()) return {};
   const std::vector<SymInt> ls = b.sizes(left), rs = b.sizes(right);
   std::vector<SymInt> batch =
       BroadcastBatch(b, {ls.begin(), ls.end() - 2}, {rs.begin(), rs.end() - 2});
@@ -139,6 +140,10 @@ std::vector<Argument> AddBatchedMatMul(OpBuilder& b, const OpCall& c) {
   return {ScaledSum(b, c, SumKept(b, product, {0}))};
 }
 std::vector<Argument> AddMatrixVector(OpBuilder& b, const OpCall& c) {
+  // Without rows PyTorch gives what there is to add to as it is, of one element too.
+  if (b.size(c["mat"], 0) == SymInt(0) && c["beta"] != Argument(0) && c["beta"] != Argument(0.0)) {
+    return {Mul(b, c["self"], NumberIn(b, c["beta"], b.dtype(c["self"])))};
+  }
   return {ScaledSum(b, c, SumKept(b, Mul(b, c["mat"], c["vec"]), {1}))};
 }
 std::vector<Argument> AddOuter(OpBuilder& b, const OpCall& c) {

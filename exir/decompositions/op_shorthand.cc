@@ -15,6 +15,20 @@ bool IsTensor(OpBuilder& b, const OpArgument& argument) {
   return plain != nullptr && b.IsTensor(*plain);
 }
 
+void AddTo(TypePromotion& promotion, OpBuilder& b, const Argument& operand) {
+  if (b.IsTensor(operand)) {
+    promotion.AddTensor(b.dtype(operand), static_cast<int>(b.rank(operand)));
+  } else if (const ValueId* computed = operand.get_if<ValueId>()) {
+    const bool is_int = std::holds_alternative<SymIntType>(b.graph().value(*computed).type);
+    promotion.AddScalar(is_int ? DType::kInt64 : DType::kFloat32);
+  } else {
+    promotion.AddScalar(operand.is<int64_t>()                ? DType::kInt64
+                        : operand.is<bool>()                 ? DType::kBool
+                        : operand.is<std::complex<double>>() ? DType::kComplex64
+                                                             : DType::kFloat32);
+  }
+}
+
 }  // namespace
 
 Argument Unary(OpBuilder& b, std::string_view name, const Argument& x) {
@@ -80,19 +94,7 @@ DType ResultFloat(DType dtype) { return IsIntegral(dtype, true) ? DType::kFloat3
 
 DType Promote(OpBuilder& b, const std::vector<Argument*>& operands, bool to_float) {
   TypePromotion promotion;
-  for (const Argument* operand : operands) {
-    if (b.IsTensor(*operand)) {
-      promotion.AddTensor(b.dtype(*operand), static_cast<int>(b.rank(*operand)));
-    } else if (const ValueId* computed = operand->get_if<ValueId>()) {
-      const bool is_int = std::holds_alternative<SymIntType>(b.graph().value(*computed).type);
-      promotion.AddScalar(is_int ? DType::kInt64 : DType::kFloat32);
-    } else {
-      promotion.AddScalar(operand->is<int64_t>()                ? DType::kInt64
-                          : operand->is<bool>()                 ? DType::kBool
-                          : operand->is<std::complex<double>>() ? DType::kComplex64
-                                                                : DType::kFloat32);
-    }
-  }
+  for (const Argument* operand : operands) AddTo(promotion, b, *operand);
   const absl::StatusOr<DType> common = promotion.Result();
   if (!b.ok()) return DType::kFloat32;
   if (!common.ok()) {
@@ -108,12 +110,19 @@ DType Promote(OpBuilder& b, const std::vector<Argument*>& operands, bool to_floa
 
 DType PromotedDtype(OpBuilder& b, const Argument& x, const Argument& y) {
   TypePromotion promotion;
-  promotion.AddTensor(b.dtype(x), static_cast<int>(b.rank(x)));
-  promotion.AddTensor(b.dtype(y), static_cast<int>(b.rank(y)));
+  AddTo(promotion, b, x);
+  AddTo(promotion, b, y);
   const absl::StatusOr<DType> result = promotion.Result();
   if (result.ok()) return *result;
   b.Fail(result.status());
   return DType::kFloat32;
+}
+
+Argument PromotedNumber(OpBuilder& b, const Argument& number, const Argument& tensor) {
+  const DType dtype = PromotedDtype(b, number, tensor);
+  // A conversion between integers wraps, and scalar_tensor refuses.
+  const bool wraps = number.is<int64_t>() && IsIntegral(dtype, /*include_bool=*/false);
+  return Cast(b, ScalarTensor(b, number, wraps ? DType::kInt64 : dtype), dtype);
 }
 
 Argument Sum(OpBuilder& b, const Argument& x, const std::vector<int64_t>& dims, bool keep) {

@@ -71,8 +71,12 @@ std::vector<Argument> ComputedFloat(OpBuilder& b, const Argument& x, Fn fn) {
   const DType dtype = b.dtype(x);
   return {Cast(b, fn(Cast(b, x, FloatDtype(dtype))), ResultFloat(dtype))};
 }
-// The dtype of the result of an elementwise operator on both, by PyTorch's promotion.
+// The dtype of the result of an elementwise operator on both, by PyTorch's promotion. Either may be
+// a number.
 DType PromotedDtype(OpBuilder& b, const Argument& x, const Argument& y);
+// `number` without dimensions and in PromotedDtype of both, as PyTorch makes an operand of it: an
+// integer that is out of range wraps.
+Argument PromotedNumber(OpBuilder& b, const Argument& number, const Argument& tensor);
 
 Argument Sum(OpBuilder& b, const Argument& x, const std::vector<int64_t>& dims, bool keep = false);
 Argument SumAll(OpBuilder& b, const Argument& x);

@@ -21,7 +21,8 @@ constexpr double kNotANumber = std::numeric_limits<double>::quiet_NaN();
 // x op y, where either may be a number.
 Argument AnyBinary(OpBuilder& b, std::string_view name, const Argument& x, const Argument& y) {
   if (b.IsTensor(x)) return Binary(b, name, x, y);
-  return Binary(b, name, ScalarTensor(b, x, b.dtype(y)), y);
+  const Argument number = PromotedNumber(b, x, y);
+  return Binary(b, name, number, Cast(b, y, b.dtype(number)));
 }
 Argument Maximum(OpBuilder& b, const Argument& x, const Argument& y) {
   return b.Call("aten.maximum.default", {x, y});
@@ -54,7 +55,8 @@ std::vector<Argument> AddCombined(OpBuilder& b, const OpCall& c) {
   Argument self = c["self"], x = c["tensor1"], y = c["tensor2"];
   const DType dtype = Promote(b, {&self, &x, &y}, kDivide);
   Argument term = kDivide ? Div(b, x, y) : Mul(b, x, y);
-  if (!(c["value"] == Argument(1))) term = Mul(b, term, c["value"]);
+  const Argument value = NumberIn(b, c["value"], dtype);
+  if (!(value == Argument(1))) term = Mul(b, term, value);
   return {Cast(b, Add(b, self, term), dtype)};
 }
 
@@ -146,7 +148,7 @@ std::vector<Argument> RoundDecimals(OpBuilder& b, const OpCall& c) {
   if (decimals == 0) return {Unary(b, "round", c["self"])};
   if (IsIntegralTensor(b, c["self"])) b.Invalid("round: decimals are for floating point numbers");
   return Computed(b, c["self"], [&](const Argument& x) {
-    const double scale = std::pow(10.0, static_cast<double>(std::abs(decimals)));
+    const double scale = std::pow(10.0, std::abs(static_cast<double>(decimals)));
     return decimals > 0 ? Div(b, Unary(b, "round", Mul(b, x, scale)), scale)
                         : Mul(b, Unary(b, "round", Div(b, x, scale)), scale);
   });
@@ -240,10 +242,16 @@ std::vector<Argument> NanToNum(OpBuilder& b, const OpCall& c) {
   const DType dtype = b.dtype(x);
   if (IsIntegralTensor(b, x)) return {Clone(b, x)};
   if (IsComplex(dtype)) b.Unsupported("nan_to_num of complex numbers");
-  const Argument finite = Where(b, Unary(b, "isnan", x), c.Or("nan", 0.0), x);
+  // A number beyond the largest becomes infinite.
+  const auto number = [&](std::string_view name, double otherwise) {
+    const double value = c.IsNone(name) ? otherwise : c.Double(name);
+    if (!(std::abs(value) > Largest(dtype))) return ScalarTensor(b, value, dtype);
+    return Cast(b, ScalarTensor(b, value, DType::kFloat64), dtype);
+  };
+  const Argument finite = Where(b, Unary(b, "isnan", x), number("nan", 0.0), x);
   const Argument below =
-      Where(b, Binary(b, "eq", x, -kInfinity), c.Or("neginf", -Largest(dtype)), finite);
-  return {Where(b, Binary(b, "eq", x, kInfinity), c.Or("posinf", Largest(dtype)), below)};
+      Where(b, Binary(b, "eq", x, -kInfinity), number("neginf", -Largest(dtype)), finite);
+  return {Where(b, Binary(b, "eq", x, kInfinity), number("posinf", Largest(dtype)), below)};
 }
 
 Argument Always(OpBuilder& b, const Argument& x, bool value) {
@@ -280,8 +288,9 @@ std::vector<Argument> IsClose(OpBuilder& b, const OpCall& c) {
     either(b.Call("aten.logical_and.default", {Unary(b, "isnan", x), Unary(b, "isnan", y)}));
   }
   if (rtol == 0 && atol == 0) return {close};
-  Argument p = x, q = y;
-  Promote(b, {&p, &q}, true);
+  // Half precision rounds at each step.
+  const DType dtype = ResultFloat(PromotedDtype(b, x, y));
+  const Argument p = Cast(b, x, dtype), q = Cast(b, y, dtype);
   const Argument allowed = Add(b, Unary(b, "abs", Mul(b, q, rtol)), atol);
   const Argument distance = Unary(b, "abs", Sub(b, p, q));
   const Argument finite = b.Call("aten.isfinite.default", {distance});
@@ -349,10 +358,17 @@ std::vector<Argument> RightShift(OpBuilder& b, const OpCall& c) {
 
 // --- Fake quantisation ---
 
-// (clamp(round(x / scale) + zero_point) - zero_point) * scale
+// round(x / scale) + zero_point, in float32 or float64: 0-dimensional scales do not widen half.
+Argument Steps(OpBuilder& b, const Argument& x, const Argument& inverse,
+               const OpArgument& zero_point) {
+  const Argument wide = Cast(b, x, ComputeDtype(b.dtype(x)));
+  return Add(b, Unary(b, "round", Mul(b, wide, inverse)), zero_point);
+}
+// (clamp(steps) - zero_point) * scale
 Argument FakeQuantized(OpBuilder& b, const OpCall& c, const Argument& x, const Argument& inverse,
                        const OpArgument& scale, const OpArgument& zero_point) {
-  const Argument steps = Add(b, Unary(b, "round", Mul(b, x, inverse)), zero_point);
+  // A step fits into float32, in which PyTorch goes on.
+  const Argument steps = Cast(b, Steps(b, x, inverse, zero_point), DType::kFloat32);
   return Mul(b, Sub(b, Clamp(b, steps, c["quant_min"], c["quant_max"]), zero_point), scale);
 }
 std::vector<Argument> FakeQuantizePerTensor(OpBuilder& b, const OpCall& c) {
@@ -392,8 +408,7 @@ std::vector<Argument> FakeQuantizeWithMask(OpBuilder& b, const OpCall& c) {
   } else {
     scale = ScalarTensor(b, scale, DType::kFloat32);
   }
-  const Argument steps =
-      Add(b, Unary(b, "round", Mul(b, x, Unary(b, "reciprocal", scale))), zero_point);
+  const Argument steps = Steps(b, x, Unary(b, "reciprocal", scale), zero_point);
   results.push_back(b.Call("aten.logical_and.default", {Binary(b, "ge", steps, c["quant_min"]),
                                                         Binary(b, "le", steps, c["quant_max"])}));
   return results;

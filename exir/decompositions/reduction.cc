@@ -135,13 +135,16 @@ Argument Covariance(OpBuilder& b, const Argument& self, const OpArgument& correc
   const Argument* shift = std::get_if<Argument>(&correction.value());
   const int64_t* less = shift == nullptr ? nullptr : shift->get_if<int64_t>();
   if (!count.has_value() || less == nullptr) b.Unsupported("cov: an unknown number of columns");
+  int64_t degrees = 0;
+  if (b.ok() && __builtin_sub_overflow(*count, *less, &degrees)) {
+    b.Invalid(absl::StrCat("cov: a correction of ", *less));
+  }
   if (!b.ok()) return Argument();
   const Argument centred = Sub(b, x, Mean(b, x, {1}, true));
   const Argument conjugate =
       IsComplex(b.dtype(x)) ? b.Call("aten._conj_physical.default", {centred}) : centred;
   const Argument products = b.Call("aten.mm.default", {centred, Transpose(b, conjugate, 0, 1)});
-  const Argument result =
-      Div(b, products, static_cast<double>(std::max<int64_t>(*count - *less, 0)));
+  const Argument result = Div(b, products, static_cast<double>(std::max<int64_t>(degrees, 0)));
   // Of one variable the result is a number.
   const bool many = b.rank(self) == 2 && b.size(self, 0).AsInt() != 1;
   return many ? result : Reshape(b, result, std::vector<int64_t>());
@@ -174,7 +177,13 @@ std::vector<Argument> ArgSort(OpBuilder& b, const OpCall& c) {
 std::vector<Argument> MSort(OpBuilder& b, const OpCall& c) {
   return {b.Call("aten.sort.default", {c["self"], 0})};
 }
+// NaN, when there are no elements for certain.
+std::optional<Argument> MedianOfNothing(OpBuilder& b, const Argument& x) {
+  if (!IsFloatingPoint(b.dtype(x)) || b.meta(x).NumElements() != SymInt(0)) return std::nullopt;
+  return ScalarTensor(b, std::numeric_limits<double>::quiet_NaN(), b.dtype(x));
+}
 std::vector<Argument> Median(OpBuilder& b, const OpCall& c) {
+  if (const std::optional<Argument> none = MedianOfNothing(b, c["self"])) return {*none};
   return {b.Call("aten.median.dim", {Reshape(b, c["self"], {-1}), 0})};
 }
 
@@ -291,6 +300,7 @@ std::vector<Argument> NanMedianDim(OpBuilder& b, const OpCall& c) {
   return NanMedianAlong(b, c["self"], c.Int("dim"), c.Bool("keepdim"));
 }
 std::vector<Argument> NanMedian(OpBuilder& b, const OpCall& c) {
+  if (const std::optional<Argument> none = MedianOfNothing(b, c["self"])) return {*none};
   const std::vector<Argument> results =
       NanMedianAlong(b, Reshape(b, c["self"], {-1}), 0, /*keep=*/false);
   if (!b.ok()) return {};
