@@ -43,8 +43,10 @@ Target FromLists(OpBuilder& b, const OpCall& c, int64_t spatial) {
       }
       const SymInt size = b.size(input, static_cast<int64_t>(i) + 2);
       if (const std::optional<int64_t> known = size.AsInt()) {
-        target.sizes.push_back(
-            SymInt(static_cast<int64_t>(std::floor(static_cast<double>(*known) * *factor))));
+        const double resized = std::floor(static_cast<double>(*known) * *factor);
+        if (!(resized < 0x1p62)) b.Invalid("scale_factors: the result is too large");
+        if (!b.ok()) break;
+        target.sizes.push_back(SymInt(static_cast<int64_t>(resized)));
       } else if (std::floor(*factor) == *factor) {
         target.sizes.push_back(size * SymInt(static_cast<int64_t>(*factor)));
       } else {
