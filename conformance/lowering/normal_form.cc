@@ -53,6 +53,27 @@ std::vector<std::string> BodyLabels(const std::string& op) {
   return {"body"};
 }
 
+// Exact: a number that no double has is none.
+std::optional<double> AsNumber(const Argument& argument) {
+  constexpr int64_t kExact = int64_t{1} << 53;
+  if (const auto* v = argument.get_if<double>()) return *v;
+  const auto* v = argument.get_if<int64_t>();
+  if (v == nullptr || *v > kExact || *v < -kExact) return std::nullopt;
+  return static_cast<double>(*v);
+}
+
+// As the makers of the cases tell defaults: 1.0 is 1, but true is not.
+bool IsDefault(const Argument& argument, const Argument& declared) {
+  const auto* list = argument.get_if<Argument::List>();
+  const auto* declared_list = declared.get_if<Argument::List>();
+  if (list != nullptr && declared_list != nullptr) {
+    return std::equal(list->begin(), list->end(), declared_list->begin(), declared_list->end(),
+                      IsDefault);
+  }
+  const std::optional<double> a = AsNumber(argument), b = AsNumber(declared);
+  return a.has_value() && b.has_value() ? *a == *b : argument == declared;
+}
+
 // Symbols become d0, d1, … in order of first appearance.
 class Symbols {
  public:
@@ -183,8 +204,8 @@ class Builder {
         continue;
       }
       const exir::SchemaArgument& declared = schema->arguments[i];
-      const bool is_default =
-          declared.default_value.has_value() && argument == exir::DefaultArgument(declared);
+      const bool is_default = declared.default_value.has_value() &&
+                              IsDefault(argument, exir::DefaultArgument(declared));
       if (declared.keyword_only) {
         if (is_default) continue;
         keywords[declared.name] = Arg(graph, argument);

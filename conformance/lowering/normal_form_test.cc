@@ -77,5 +77,25 @@ TEST_F(NormalFormTest, OnlyResultOfADelegateThatIsNoTensorHasNoNumber) {
   EXPECT_EQ(value("f32[2]"), R"({"node":0,"out":0})");
 }
 
+TEST_F(NormalFormTest, DefaultsAreRecognisedByNumberButNoBoolIsANumber) {
+  const auto arguments = [&](std::string_view call) {
+    const exir::ExportedProgram program = Parse(absl::StrCat(R"(program edge {
+      graph(%x: f32[2,3] user_input) {
+        %r: f32[2,3] = edge.)",
+                                                             call, R"(
+        return (%r user_output)
+      } })"));
+    const Json entry = Form(program).graphs[0].second.at(1);
+    return absl::StrCat(entry["args"].Dump(), entry["kwargs"].Dump());
+  };
+  EXPECT_EQ(arguments("aten.hardtanh.default(%x, -1.0, 1.0)"), R"([{"input":0}]null)");
+  EXPECT_EQ(arguments("aten.hardtanh.default(%x, -1, 1)"), R"([{"input":0}]null)");
+  EXPECT_EQ(arguments("aten.hardtanh.default(%x, -1.0, 1.5)"), R"([{"input":0},-1,1.5]null)");
+  EXPECT_EQ(arguments("aten.hardtanh.default(%x, -1, true)"), R"([{"input":0},-1,true]null)");
+  EXPECT_EQ(arguments("aten.add.Tensor(%x, %x, alpha=1.0)"), R"([{"input":0},{"input":0}]null)");
+  EXPECT_EQ(arguments("aten.add.Tensor(%x, %x, alpha=2.0)"),
+            R"([{"input":0},{"input":0}]{"alpha":2})");
+}
+
 }  // namespace
 }  // namespace belay::conformance
