@@ -104,6 +104,12 @@ class Symbols {
     }
     if (std::holds_alternative<exir::SymFloatType>(type)) return Json::Object{{"sym", "SymFloat"}};
     if (std::holds_alternative<exir::SymBoolType>(type)) return Json::Object{{"sym", "SymBool"}};
+    if (const auto* constant = std::get_if<exir::ConstantType>(&type)) {
+      constexpr const char* kNames[] = {"", "int", "float", "bool", "str"};
+      if (constant->value.index() > 0) {
+        return Json::Object{{"scalar", kNames[constant->value.index()]}};
+      }
+    }
     return Json();
   }
 

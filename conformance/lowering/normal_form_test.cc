@@ -97,5 +97,22 @@ TEST_F(NormalFormTest, DefaultsAreRecognisedByNumberButNoBoolIsANumber) {
             R"([{"input":0},{"input":0}]{"alpha":2})");
 }
 
+TEST_F(NormalFormTest, FixedInputsHaveTheNamesOfTheirPythonTypes) {
+  const exir::ExportedProgram program = Parse(R"(program edge {
+    graph(%x: f32[2] user_input, %i: const(4) constant_input,
+          %f: const(4.5) constant_input, %b: const(true) constant_input,
+          %s: const("add") constant_input, %n: const(none) constant_input) {
+      return (%x user_output)
+    } })");
+  const Json::Array entries = Form(program).graphs[0].second;
+  ASSERT_EQ(entries.size(), 7u);
+  EXPECT_EQ(entries[1]["type"].Dump(), R"({"scalar":"int"})");
+  EXPECT_EQ(entries[2]["type"].Dump(), R"({"scalar":"float"})");
+  EXPECT_EQ(entries[3]["type"].Dump(), R"({"scalar":"bool"})");
+  EXPECT_EQ(entries[4]["type"].Dump(), R"({"scalar":"str"})");
+  EXPECT_TRUE(entries[5]["type"].is_null());
+  EXPECT_NE(RecordingText(program, {}).find("input 1 scalar\n"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace belay::conformance
