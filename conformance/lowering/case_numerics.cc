@@ -1,5 +1,6 @@
 #include "conformance/lowering/case_numerics.h"
 
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -305,6 +306,31 @@ absl::Status CompareEngines(const Recording& recording, const std::vector<exir::
   return absl::OkStatus();
 }
 
+// The program as a runtime gets it: from memory, or from files when it has companions.
+absl::StatusOr<Program> Open(const exir::ProgramImage& image) {
+  ABSL_ASSIGN_OR_RETURN(
+      const exir::SerializedProgram serialized,
+      exir::SerializeProgram(image, {.companions = true, .constants_companion = {}}));
+  if (serialized.companions.empty()) {
+    const auto bytes = std::make_shared<const std::string>(serialized.ToString());
+    return Program::OpenBytes(
+        bytes,
+        absl::MakeConstSpan(reinterpret_cast<const std::byte*>(bytes->data()), bytes->size()), {});
+  }
+  std::error_code error;
+  const std::filesystem::path parent = std::filesystem::temp_directory_path(error);
+  std::string directory = (parent / "lowering_case_XXXXXX").string();
+  if (error || ::mkdtemp(directory.data()) == nullptr) {
+    return absl::UnavailableError(absl::StrCat("cannot make a directory ", directory));
+  }
+  const std::string path = directory + "/program";
+  const absl::Status written = exir::WriteSerializedProgram(serialized, path);
+  absl::StatusOr<Program> program = written.ok() ? Program::Open(path) : written;
+  // What is mapped stays.
+  std::filesystem::remove_all(directory, error);
+  return program;
+}
+
 absl::Status Check(const std::string& directory, const Json& after,
                    const exir::MethodPrograms& given, const exir::MethodPrograms& made,
                    std::vector<std::string>& notes) {
@@ -327,15 +353,7 @@ absl::Status Check(const std::string& directory, const Json& after,
   std::optional<Program> program;
   const absl::StatusOr<exir::ProgramImage> image = exir::EmitProgram(prepared, {});
   if (image.ok()) {
-    ABSL_ASSIGN_OR_RETURN(const exir::SerializedProgram serialized, exir::SerializeProgram(*image));
-    const auto bytes = std::make_shared<const std::string>(serialized.ToString());
-    Program::Options options;
-    ABSL_ASSIGN_OR_RETURN(
-        program,
-        Program::OpenBytes(
-            bytes,
-            absl::MakeConstSpan(reinterpret_cast<const std::byte*>(bytes->data()), bytes->size()),
-            options));
+    ABSL_ASSIGN_OR_RETURN(program, Open(*image));
   } else if (absl::IsUnimplemented(image.status()) ||
              absl::StrContains(image.status().message(), "no memory can be planned")) {
     notes.push_back(absl::StrCat("not executed in the runtime: ", image.status().message()));
