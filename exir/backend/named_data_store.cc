@@ -21,6 +21,22 @@ namespace {
 
 constexpr size_t kFingerprintBytes = 32;
 
+using Entries = absl::btree_map<std::string, NamedDataEntry>;
+
+// The entries of one file in the order of their buffers, which are numbered as data are added.
+struct FileEntries {
+  std::string tag;
+  std::vector<const Entries::value_type*> entries;
+};
+FileEntries AsAdded(std::string_view tag, const Entries& map) {
+  FileEntries file{std::string(tag), {}};
+  for (const Entries::value_type& entry : map) file.entries.push_back(&entry);
+  std::stable_sort(file.entries.begin(), file.entries.end(), [](const auto* a, const auto* b) {
+    return a->second.buffer < b->second.buffer;
+  });
+  return file;
+}
+
 bool SameBytes(absl::Span<const std::byte> a, absl::Span<const std::byte> b) {
   if (a.size() != b.size()) return false;
   return a.empty() || a.data() == b.data() || std::memcmp(a.data(), b.data(), a.size()) == 0;
@@ -130,9 +146,17 @@ absl::Status NamedDataStore::AddTensor(std::string_view key, const ConstantTenso
 }
 
 absl::Status NamedDataStore::Merge(const NamedDataOutput& output) {
-  const auto merge = [&](const std::string& tag,
-                         const absl::btree_map<std::string, NamedDataEntry>& entries) {
-    for (const auto& [key, entry] : entries) {
+  std::vector<FileEntries> files;
+  for (const auto& [tag, entries] : output.external_data) {
+    if (!entries.empty()) files.push_back(AsAdded(tag, entries));
+  }
+  std::stable_sort(files.begin(), files.end(), [](const FileEntries& a, const FileEntries& b) {
+    return a.entries[0]->second.buffer < b.entries[0]->second.buffer;
+  });
+  files.insert(files.begin(), AsAdded("", output.program_data));
+  for (const FileEntries& file : files) {
+    for (const Entries::value_type* added : file.entries) {
+      const auto& [key, entry] = *added;
       if (entry.buffer >= output.buffers.size()) {
         return absl::InvalidArgumentError(absl::StrCat(
             "key ", Printable(key), " names buffer ", entry.buffer, " of ", output.buffers.size()));
@@ -142,13 +166,8 @@ absl::Status NamedDataStore::Merge(const NamedDataOutput& output) {
             absl::StrCat("key ", Printable(key), " has alignment ", entry.alignment));
       }
       ABSL_RETURN_IF_ERROR(Add(key, output.buffers[entry.buffer],
-                               {static_cast<int64_t>(entry.alignment), tag, entry.layout}));
+                               {static_cast<int64_t>(entry.alignment), file.tag, entry.layout}));
     }
-    return absl::OkStatus();
-  };
-  ABSL_RETURN_IF_ERROR(merge("", output.program_data));
-  for (const auto& [tag, entries] : output.external_data) {
-    ABSL_RETURN_IF_ERROR(merge(tag, entries));
   }
   return absl::OkStatus();
 }

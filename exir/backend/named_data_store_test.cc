@@ -155,6 +155,32 @@ TEST(NamedDataStoreTest, MergeSharesAppendsAndUnites) {
   EXPECT_EQ(store.Merge(conflict.output()).code(), absl::StatusCode::kAlreadyExists);
 }
 
+TEST(NamedDataStoreTest, MergeKeepsTheOrderInWhichDataWereAdded) {
+  NamedDataStore store, merged;
+  EXPECT_OK(Add(store, "z", "1"));
+  EXPECT_OK(Add(store, "b", "2", 1, "second"));
+  EXPECT_OK(Add(store, "m", "3"));
+  EXPECT_OK(Add(store, "d", "4", 1, "first"));
+  EXPECT_OK(Add(store, "a", "5", 1, "second"));
+  EXPECT_OK(Add(store, "k", "1"));  // shares a buffer
+  EXPECT_OK(merged.Merge(store.output()));
+  std::string buffers;
+  for (const Storage& buffer : merged.output().buffers) buffers += TextOf(buffer);
+  // The program's own first, then file by file.
+  EXPECT_EQ(buffers, "13254");
+  EXPECT_EQ(Show(merged), Show(store));
+}
+
+TEST(NamedDataStoreTest, MergeStopsAtAConflictInThatOrder) {
+  NamedDataStore store, other;
+  EXPECT_OK(Add(store, "m", "1"));
+  EXPECT_OK(Add(other, "z", "2"));
+  EXPECT_OK(Add(other, "m", "3"));
+  EXPECT_OK(Add(other, "a", "4"));
+  EXPECT_EQ(store.Merge(other.output()).code(), absl::StatusCode::kAlreadyExists);
+  EXPECT_EQ(Show(store), "m=1@1 z=2@1 ");
+}
+
 TEST(NamedDataStoreTest, ExternalizeFillsFilesInKeyOrder) {
   NamedDataStore store;
   EXPECT_TRUE(Add(store, "c", "333333").ok());
