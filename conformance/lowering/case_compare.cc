@@ -5,7 +5,9 @@
 #include <numeric>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
+#include "conformance/lowering/recording_text.h"
 #include "exir/ir/lowered_backend_module.h"
 #include "runtime/core/str_cat.h"
 
@@ -73,6 +75,65 @@ Json NamedData(const exir::NamedDataOutput& data) {
                       {"external", std::move(external)}};
 }
 
+// Where nodes have another order, buffers have other numbers; digests say which are one.
+Json WithoutBufferNumbers(const Json& data) {
+  Json::Object copy = data.object();
+  if (data["buffer"].get_if<int64_t>() != nullptr) copy.erase("buffer");  // no key of that name
+  for (auto& [key, value] : copy) {
+    if (value.get_if<Json::Object>() != nullptr) value = WithoutBufferNumbers(value);
+  }
+  return copy;
+}
+
+bool IsBlob(const Json& expected, const exir::Storage& blob) {
+  const std::string text = TextOf(blob);
+  return (!expected.contains("processed_text") || expected["processed_text"].text() == text) &&
+         (!expected.contains("processed_bytes_base64") ||
+          expected["processed_bytes_base64"].text() == absl::Base64Escape(text)) &&
+         (!expected.contains("processed_bytes_sha256") ||
+          expected["processed_bytes_sha256"].text() == Sha256(blob.bytes));
+}
+
+// The words of a blob but for numbers of nodes.
+void AddWords(const std::string& text, std::vector<std::string>& words) {
+  std::string word;
+  for (const char c : text + " ") {
+    if (absl::ascii_isalnum(c) || std::string_view("_.%@").find(c) != std::string_view::npos) {
+      word += c;
+    } else if (!word.empty()) {
+      words.push_back(word[0] == '%' ? "%" : word);
+      word.clear();
+    }
+  }
+}
+
+// Json graphs with what is compared.
+Json NormalGraphs(const Json& graphs) {
+  Json::Object normal;
+  for (const auto& [path, entries] : graphs.object()) normal[path] = Normalise(entries.array());
+  return normal;
+}
+
+Json GraphsOf(const NormalForm& form) {
+  Json::Object graphs;
+  for (const auto& [path, entries] : form.graphs) graphs[path] = entries;
+  return graphs;
+}
+
+// "" or the first difference, in the words of the graph it is in.
+std::string CompareGraphs(const Json& expected, const Json& came) {
+  if (expected.object().size() != came.object().size()) {
+    return absl::StrCat("expected ", expected.object().size(), " graphs, came ",
+                        came.object().size());
+  }
+  for (const auto& [path, entries] : expected.object()) {
+    const std::string difference =
+        FirstDifference(Normalise(entries.array()), Normalise(came[path].array()));
+    if (!difference.empty()) return absl::StrCat("graph '", path, "'", difference);
+  }
+  return "";
+}
+
 std::string ComparePartitions(const Json::Array& wanted, const Proposals& proposals) {
   const auto normal = [](const Json::Array& partitions) {
     std::set<std::string> texts;
@@ -94,6 +155,15 @@ std::string ComparePartitions(const Json::Array& wanted, const Proposals& propos
   text += ", came";
   for (const std::string& line : came) absl::StrAppend(&text, " ", line);
   return text;
+}
+
+Json::Array SpecsOf(const LoweredBackendModule& module) {
+  Json::Array specs;
+  for (const exir::CompileSpec& spec : module.compile_specs) {
+    specs.push_back(
+        Json::Object{{"key", spec.key}, {"value_base64", absl::Base64Escape(spec.value)}});
+  }
+  return specs;
 }
 
 std::string KeyText(const exir::DelegateId& id) {
@@ -136,42 +206,148 @@ NormalForm CaseComparison::Form(const ExportedProgram& program) const {
 std::string CaseComparison::Compare(const Json& expected, const MethodPrograms& programs,
                                     const Proposals& proposals) {
   NumberDelegates(programs);
-  for (const auto& [name, program] : programs) {
-    const std::string difference = CompareProgram(expected["methods"][name], program);
-    if (!difference.empty()) return absl::StrCat("method ", name, difference);
-  }
   if (expected["methods"].object().size() != programs.size()) {
-    return "the number of methods differs";
+    return absl::StrCat("expected ", expected["methods"].object().size(), " methods, came ",
+                        programs.size());
+  }
+  for (const auto& [name, program] : programs) {
+    if (!expected["methods"].contains(name)) return absl::StrCat("no method '", name, "' expected");
+  }
+  Reordered came;
+  for (const auto& [name, program] : programs) came.form.methods[name] = GraphsOf(Form(program));
+  for (const LoweredBackendModule* module : modules_) {
+    came.numbers.push_back(came.numbers.size());
+    came.changed.push_back(false);
+    came.form.delegates.push_back({module->backend_id, SpecsOf(*module),
+                                   GraphsOf(Form(module->original)),
+                                   SourceText(SourcesOf(*module, method_of_[module]))});
+  }
+  std::string difference = CompareInOrder(expected, programs, came);
+  const OpenOrder open = OpenOrderOf(expected);
+  if (!difference.empty() && !open.empty() &&
+      expected["delegates"].array().size() == modules_.size()) {
+    came = InOrderOf(ExpectedForm(expected, programs), open, came.form);
+    difference = CompareInOrder(expected, programs, came);
+    if (difference.empty()) difference = came.wrong_order;
+  }
+  if (!difference.empty()) return difference;
+  if (expected.contains("partitions")) {
+    difference = ComparePartitions(expected["partitions"].array(), proposals);
+    if (!difference.empty()) return difference;
+  }
+  if (!expected.contains("merged_named_data")) return "";
+  const Json& wanted = expected["merged_named_data"];
+  const absl::StatusOr<exir::NamedDataOutput> data = exir::CollectNamedData(programs);
+  if (wanted.contains("error")) {
+    return data.ok() ? absl::StrCat("expected ", wanted.Dump(), ", came merged data") : "";
+  }
+  if (!data.ok()) return data.status().ToString();
+  const Json aligned = AlignedForAll(wanted, expected["delegates"].array());
+  const Json merged = NamedData(*data);
+  return came.any_moved() ? FirstDifference(WithoutBufferNumbers(aligned),
+                                            WithoutBufferNumbers(merged), "merged_named_data")
+                          : FirstDifference(aligned, merged, "merged_named_data");
+}
+
+// The makers of a case that did not see the edge program take each order for the right one.
+OpenOrder CaseComparison::OpenOrderOf(const Json& expected) const {
+  const auto is_open = [&](const Json& order) {
+    return !order_is_known_ || order.text() == "topological_only";
+  };
+  OpenOrder open;
+  for (const auto& [name, method] : expected["methods"].object()) {
+    for (const auto& [path, entries] : method["graphs"].object()) {
+      if (is_open(method["order"][path])) open.graphs.emplace(name, path);
+    }
+  }
+  const Json::Array& delegates = expected["delegates"].array();
+  for (size_t i = 0; i < delegates.size(); ++i) {
+    if (is_open(delegates[i]["order"])) open.delegates.insert(i);
+  }
+  return open;
+}
+
+LoweredForm CaseComparison::ExpectedForm(const Json& expected,
+                                         const MethodPrograms& programs) const {
+  LoweredForm form;
+  for (const auto& [name, program] : programs) {
+    form.methods[name] = NormalGraphs(expected["methods"][name]["graphs"]);
+  }
+  for (const Json& delegate : expected["delegates"].array()) {
+    form.delegates.push_back({delegate["backend_id"].text(), delegate["compile_specs"],
+                              NormalGraphs(delegate["program"]),
+                              SourceText(ExpectedSources(delegate["debug_handle_map"]))});
+  }
+  return form;
+}
+
+std::string CaseComparison::CompareInOrder(const Json& expected, const MethodPrograms& programs,
+                                           const Reordered& came) {
+  for (const auto& [name, program] : programs) {
+    const Json& method = expected["methods"][name];
+    std::string difference = CompareGraphs(method["graphs"], came.form.methods.at(name));
+    if (!difference.empty()) return absl::StrCat("method ", name, ", ", difference);
+    const NormalForm form = Form(program);
+    difference = FirstDifference(method["signature"], form.signature, ".signature");
+    if (difference.empty()) difference = CompareState(method["state"], form.state);
+    if (!difference.empty()) return absl::StrCat("method ", name, difference);
   }
   const Json::Array& delegates = expected["delegates"].array();
   if (delegates.size() != modules_.size()) {
     return absl::StrCat("expected ", delegates.size(), " delegates, came ", modules_.size());
   }
-  for (size_t i = 0; i < modules_.size(); ++i) {
-    const std::string difference =
-        CompareModule(delegates[i], *modules_[i], method_of_[modules_[i]]);
+  // Blobs may list what is in another order: those that do are compared word by word.
+  std::vector<std::string> wanted_words, words;
+  for (size_t i = 0; i < delegates.size(); ++i) {
+    const LoweredBackendModule& module = *modules_[came.numbers[i]];
+    std::string difference = CompareModule(delegates[i], module, method_of_[&module],
+                                           came.form.delegates[i].graphs, came.changed[i]);
+    if (difference.empty() && !IsBlob(delegates[i], module.processed)) {
+      difference = CompareBlob(delegates[i], module);
+      if (came.any_moved() && module.backend_id == "RecordingBackend") {
+        difference = CompareRecording(delegates[i], module, came.form, i);
+      } else if (came.any_moved()) {
+        difference.clear();
+        AddWords(delegates[i]["processed_text"].text(), wanted_words);
+        AddWords(TextOf(module.processed), words);
+      }
+    }
     if (!difference.empty()) return absl::StrCat("delegate ", i, ": ", difference);
   }
-  if (expected.contains("partitions")) {
-    const std::string difference = ComparePartitions(expected["partitions"].array(), proposals);
-    if (!difference.empty()) return difference;
+  std::sort(wanted_words.begin(), wanted_words.end());
+  std::sort(words.begin(), words.end());
+  if (wanted_words == words) return "";
+  const auto [wanted_word, word] =
+      std::mismatch(wanted_words.begin(), wanted_words.end(), words.begin(), words.end());
+  return absl::StrCat("the words of the blobs differ, in their order first: expected ",
+                      wanted_word == wanted_words.end() ? "no more" : *wanted_word, ", came ",
+                      word == words.end() ? "no more" : *word);
+}
+
+// The blob says what the program was as it came; put in order, that is the expected blob.
+std::string CaseComparison::CompareRecording(const Json& expected,
+                                             const LoweredBackendModule& module,
+                                             const LoweredForm& form, size_t number) const {
+  if (TextOf(module.processed) != RecordingText(module.original, fqns_)) {
+    return absl::StrCat("the blob is not that of its program:\n", TextOf(module.processed));
   }
-  if (expected.contains("merged_named_data")) {
-    const Json& wanted = expected["merged_named_data"];
-    const absl::StatusOr<exir::NamedDataOutput> data = exir::CollectNamedData(programs);
-    if (wanted.contains("error")) {
-      return data.ok() ? absl::StrCat("expected ", wanted.Dump(), ", came merged data") : "";
-    }
-    if (!data.ok()) return data.status().ToString();
-    return FirstDifference(AlignedForAll(wanted, delegates), NamedData(*data), "merged_named_data");
+  std::vector<std::string> backend_ids;
+  for (const LoweredForm::Delegate& delegate : form.delegates) {
+    backend_ids.push_back(delegate.backend_id);
   }
-  return "";
+  const std::string text = RecordingText(form.delegates[number].graphs, backend_ids);
+  const auto* bytes = reinterpret_cast<const std::byte*>(text.data());
+  if (IsBlob(expected, exir::Storage::Own({bytes, bytes + text.size()}))) return "";
+  return absl::StrCat("expected the blob\n", expected["processed_text"].text(),
+                      "came, in that order\n", text);
 }
 
 std::string CaseComparison::CompareWhole(const Json& expected, const LoweredBackendModule& module,
                                          const std::string& method) {
-  std::string difference = CompareModule(expected, module, method);
   const NormalForm form = Form(module.original);
+  std::string difference =
+      CompareModule(expected, module, method, GraphsOf(form), /*changed=*/false);
+  if (difference.empty()) difference = CompareBlob(expected, module);
   if (difference.empty()) {
     difference = FirstDifference(expected["signature"], form.signature, "signature");
   }
@@ -202,56 +378,29 @@ void CaseComparison::NumberDelegates(const MethodPrograms& programs) {
   }
 }
 
-std::string CaseComparison::CompareProgram(const Json& expected,
-                                           const ExportedProgram& program) const {
-  const NormalForm form = Form(program);
-  if (form.graphs.size() != expected["graphs"].object().size()) return ": number of graphs";
-  for (const auto& [path, entries] : form.graphs) {
-    const bool exact = order_is_known_ && expected["order"][path].text() == "exact";
-    const std::string difference = CompareGraphs(expected["graphs"][path].array(), entries, exact);
-    if (!difference.empty()) return absl::StrCat(", graph '", path, "'", difference);
+std::string CaseComparison::CompareBlob(const Json& expected, const LoweredBackendModule& module) {
+  if (IsBlob(expected, module.processed)) return "";
+  if (expected.contains("processed_text")) {
+    return absl::StrCat("expected the blob\n", expected["processed_text"].text(), "of digest ",
+                        expected["processed_bytes_sha256"].text(), ", came\n",
+                        TextOf(module.processed), "of digest ", Sha256(module.processed.bytes));
   }
-  std::string difference = FirstDifference(expected["signature"], form.signature, ".signature");
-  if (difference.empty()) difference = CompareState(expected["state"], form.state);
-  return difference;
+  return absl::StrCat("expected the blob ", expected["processed_bytes_base64"].text(), ", came ",
+                      absl::Base64Escape(TextOf(module.processed)));
 }
 
 std::string CaseComparison::CompareModule(const Json& expected, const LoweredBackendModule& module,
-                                          const std::string& method) {
+                                          const std::string& method, const Json& graphs,
+                                          bool changed) {
   if (expected["backend_id"].text() != module.backend_id) {
     return absl::StrCat("expected backend ", expected["backend_id"].text(), ", came ",
                         module.backend_id);
   }
-  Json::Array specs;
-  for (const exir::CompileSpec& spec : module.compile_specs) {
-    specs.push_back(
-        Json::Object{{"key", spec.key}, {"value_base64", absl::Base64Escape(spec.value)}});
-  }
-  std::string difference = FirstDifference(expected["compile_specs"], specs, "compile_specs");
+  std::string difference =
+      FirstDifference(expected["compile_specs"], SpecsOf(module), "compile_specs");
   if (!difference.empty()) return difference;
-  const NormalForm form = Form(module.original);
-  const bool exact = !expected.contains("order") || expected["order"].text() == "exact";
-  for (const auto& [path, entries] : form.graphs) {
-    difference = CompareGraphs(expected["program"][path].array(), entries, exact);
-    if (!difference.empty()) return absl::StrCat("program, graph '", path, "'", difference);
-  }
-  if (form.graphs.size() != expected["program"].object().size()) return "number of graphs";
-  if (exact) {
-    if (expected.contains("processed_text") &&
-        expected["processed_text"].text() != TextOf(module.processed)) {
-      return absl::StrCat("expected the blob\n", expected["processed_text"].text(), "came\n",
-                          TextOf(module.processed));
-    }
-    if (expected.contains("processed_bytes_base64") &&
-        expected["processed_bytes_base64"].text() != absl::Base64Escape(TextOf(module.processed))) {
-      return absl::StrCat("expected the blob ", expected["processed_bytes_base64"].text(),
-                          ", came ", absl::Base64Escape(TextOf(module.processed)));
-    }
-    if (expected.contains("processed_bytes_sha256") &&
-        expected["processed_bytes_sha256"].text() != Sha256(module.processed.bytes)) {
-      return "the digest of the blob differs";
-    }
-  }
+  difference = CompareGraphs(expected["program"], graphs);
+  if (!difference.empty()) return absl::StrCat("program, ", difference);
   if (expected.contains("constants_owned")) {
     std::set<std::string> owned, wanted;
     for (const auto* map : {&module.original.state_dict, &module.original.constants}) {
@@ -263,21 +412,54 @@ std::string CaseComparison::CompareModule(const Json& expected, const LoweredBac
     if (owned != wanted) return "the constants that it owns differ";
   }
   if (!expected["named_data"].is_null()) {
-    difference =
-        FirstDifference(expected["named_data"], NamedData(module.named_data), "named_data");
+    const Json& wanted = expected["named_data"];
+    const Json data = NamedData(module.named_data);
+    difference = changed ? FirstDifference(WithoutBufferNumbers(wanted), WithoutBufferNumbers(data),
+                                           "named_data")
+                         : FirstDifference(wanted, data, "named_data");
     if (!difference.empty()) return difference;
   } else if (!module.named_data.empty()) {
     return "named data came, none were expected";
   }
-  return CompareDebugMap(expected["debug_handle_map"], module, method);
+  return CompareDebugMap(expected["debug_handle_map"], module, method, changed);
+}
+
+CaseComparison::Sources CaseComparison::ExpectedSources(const Json& map) {
+  Sources sources;
+  for (const auto& [key, nodes] : map["nodes"].object()) {
+    for (const Json& node : nodes.array()) {
+      if (node["op"].text() != "getitem") sources[key].insert(node.Dump());
+    }
+  }
+  return sources;
+}
+
+CaseComparison::Sources CaseComparison::SourcesOf(const LoweredBackendModule& module,
+                                                  const std::string& method) const {
+  Sources sources;
+  const auto handles = handles_.find(method);
+  for (const auto& [id, list] : module.debug_handle_map) {
+    for (int64_t handle : list) {
+      if (handles == handles_.end() || !handles->second.contains(handle)) continue;
+      for (const Json& node : handles->second.at(handle)) sources[KeyText(id)].insert(node.Dump());
+    }
+  }
+  return sources;
+}
+
+std::string CaseComparison::SourceText(const Sources& sources) {
+  std::set<std::string> all;
+  for (const auto& [key, nodes] : sources) all.insert(nodes.begin(), nodes.end());
+  std::string text;
+  for (const std::string& node : all) absl::StrAppend(&text, node, " ");
+  return text;
 }
 
 std::string CaseComparison::CompareDebugMap(const Json& expected,
                                             const LoweredBackendModule& module,
-                                            const std::string& method) {
-  std::map<std::string, std::set<std::string>> wanted, came;
-  const auto handles = handles_.find(method);
-  bool known = handles != handles_.end();
+                                            const std::string& method, bool changed) {
+  Sources wanted, came;
+  bool known = handles_.contains(method);
   if (known) {
     // Without a record of the edge program (`transform_and_lower`) the lists are empty.
     const Json::Object& nodes = expected["nodes"].object();
@@ -286,16 +468,8 @@ std::string CaseComparison::CompareDebugMap(const Json& expected,
             });
   }
   if (known) {
-    for (const auto& [key, nodes] : expected["nodes"].object()) {
-      for (const Json& node : nodes.array()) {
-        if (node["op"].text() != "getitem") wanted[key].insert(node.Dump());
-      }
-    }
-    for (const auto& [id, list] : module.debug_handle_map) {
-      for (int64_t handle : list) {
-        for (const Json& node : handles->second[handle]) came[KeyText(id)].insert(node.Dump());
-      }
-    }
+    wanted = ExpectedSources(expected);
+    came = SourcesOf(module, method);
   } else {
     // How many handles each has.
     for (const auto& [key, list] : expected["raw"].object()) {
@@ -305,13 +479,21 @@ std::string CaseComparison::CompareDebugMap(const Json& expected,
       came[KeyText(id)].insert(absl::StrCat(list.size()));
     }
   }
-  if (!module.debug_handle_map.empty() && expected.contains("keys")) {
-    const bool strings =
-        std::holds_alternative<std::string>(module.debug_handle_map.begin()->first);
-    if ((expected["keys"].text() == "string") != strings) return "the kind of ids differs";
+  const bool strings = !module.debug_handle_map.empty() &&
+                       std::holds_alternative<std::string>(module.debug_handle_map.begin()->first);
+  if (!module.debug_handle_map.empty() && expected.contains("keys") &&
+      (expected["keys"].text() == "string") != strings) {
+    return absl::StrCat("expected ids of kind ", expected["keys"].text(),
+                        " in the debug map, came ", strings ? "string" : "int");
   }
-  if (wanted == came) return "";
-  const auto show = [](const std::map<std::string, std::set<std::string>>& map) {
+  // Nodes are numbered in their order.
+  const auto without_keys = [](const Sources& sources) {
+    std::multiset<std::set<std::string>> lists;
+    for (const auto& [key, nodes] : sources) lists.insert(nodes);
+    return lists;
+  };
+  if (changed && !strings ? without_keys(wanted) == without_keys(came) : wanted == came) return "";
+  const auto show = [](const Sources& map) {
     std::string text;
     for (const auto& [key, nodes] : map) {
       absl::StrAppend(&text, key, ":");

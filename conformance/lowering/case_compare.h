@@ -11,6 +11,7 @@
 #include "conformance/lowering/case_partitioner.h"
 #include "conformance/lowering/json_value.h"
 #include "conformance/lowering/normal_form.h"
+#include "conformance/lowering/open_order.h"
 #include "exir/backend/to_backend.h"
 
 namespace belay::conformance {
@@ -25,7 +26,7 @@ class CaseComparison {
   // are compared by their raw handles.
   void RecordHandles(const exir::MethodPrograms& programs);
   // The makers of the case did not see the edge program before it was lowered
-  // (`transform_and_lower`), so what they say of the order of its nodes means nothing.
+  // (`transform_and_lower`), so what they say of the order of nodes means nothing.
   void IgnoreOrder() { order_is_known_ = false; }
 
   // The fields of expected.json.
@@ -36,13 +37,27 @@ class CaseComparison {
                            const std::string& method);
 
  private:
+  // Nodes of the edge program by id of a debug map.
+  using Sources = std::map<std::string, std::set<std::string>>;
+
   NormalForm Form(const exir::ExportedProgram& program) const;
   void NumberDelegates(const exir::MethodPrograms& programs);
-  std::string CompareProgram(const Json& expected, const exir::ExportedProgram& program) const;
+  OpenOrder OpenOrderOf(const Json& expected) const;
+  LoweredForm ExpectedForm(const Json& expected, const exir::MethodPrograms& programs) const;
+  // Methods and delegates.
+  std::string CompareInOrder(const Json& expected, const exir::MethodPrograms& programs,
+                             const Reordered& came);
+  // All but the blob. `graphs` are its program's, and whether their order was changed.
   std::string CompareModule(const Json& expected, const exir::LoweredBackendModule& module,
-                            const std::string& method);
+                            const std::string& method, const Json& graphs, bool changed);
+  static std::string CompareBlob(const Json& expected, const exir::LoweredBackendModule& module);
+  std::string CompareRecording(const Json& expected, const exir::LoweredBackendModule& module,
+                               const LoweredForm& form, size_t number) const;
+  static Sources ExpectedSources(const Json& map);
+  Sources SourcesOf(const exir::LoweredBackendModule& module, const std::string& method) const;
+  static std::string SourceText(const Sources& sources);
   std::string CompareDebugMap(const Json& expected, const exir::LoweredBackendModule& module,
-                              const std::string& method);
+                              const std::string& method, bool changed);
 
   const std::set<std::string>& fqns_;
   bool order_is_known_ = true;

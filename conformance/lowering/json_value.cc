@@ -121,6 +121,16 @@ std::string Json::Dump() const {
   return "null";
 }
 
+absl::StatusOr<Json> ParseJson(std::string_view text) {
+  simdjson::dom::parser parser;
+  simdjson::dom::element root;
+  const simdjson::error_code error = parser.parse(text.data(), text.size()).get(root);
+  if (error != simdjson::SUCCESS) {
+    return absl::InvalidArgumentError(simdjson::error_message(error));
+  }
+  return Convert(root);
+}
+
 absl::StatusOr<Json> ReadJsonFile(const std::string& path) {
   simdjson::dom::parser parser;
   simdjson::dom::element root;

@@ -56,7 +56,8 @@ class Json {
   std::variant<std::monostate, bool, int64_t, double, std::string, Array, Object> value_;
 };
 
-// kInvalidArgument when the file does not hold one JSON document.
+// kInvalidArgument when the text or the file does not hold one JSON document.
+absl::StatusOr<Json> ParseJson(std::string_view text);
 absl::StatusOr<Json> ReadJsonFile(const std::string& path);
 // The keys of a member of the document, in the file's order.
 absl::StatusOr<std::vector<std::string>> ReadKeys(const std::string& path, std::string_view member);

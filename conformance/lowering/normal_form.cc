@@ -3,7 +3,6 @@
 #include <sodium.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <optional>
 
@@ -392,107 +391,6 @@ class Builder {
   std::map<NodeId, int64_t> ids_;
 };
 
-// --- RecordingBackend's text ---
-
-std::string FloatText(double value) {
-  const auto bits = std::bit_cast<uint64_t>(value);
-  return absl::StrCat("f:", absl::Hex(bits, absl::kZeroPad16));
-}
-
-std::string RefText(const Json& a) {
-  if (const auto* list = a.get_if<Json::Array>()) {
-    std::string text;
-    for (size_t i = 0; i < list->size(); ++i) {
-      absl::StrAppend(&text, i > 0 ? "," : "", RefText((*list)[i]));
-    }
-    return absl::StrCat("[", text, "]");
-  }
-  if (a.contains("node")) {
-    std::string text = absl::StrCat("%", a["node"].number());
-    if (a.contains("out")) absl::StrAppend(&text, ".", a["out"].number());
-    return text;
-  }
-  if (a.contains("input")) return absl::StrCat("%in", a["input"].number());
-  if (a.contains("param")) return absl::StrCat("@param:", a["param"].text());
-  if (a.contains("buffer")) return absl::StrCat("@buffer:", a["buffer"].text());
-  if (a.contains("const")) {
-    const Json& constant = a["const"];
-    return absl::StrCat("@const:", constant.get_if<std::string>() != nullptr
-                                       ? constant.text()
-                                       : absl::StrCat("sha256:", constant["sha256"].text()));
-  }
-  if (a.contains("float")) {
-    const std::string& text = a["float"].text();
-    return FloatText(text == "nan" ? NAN : text == "inf" ? INFINITY : -INFINITY);
-  }
-  for (const char* key : {"dtype", "device", "memory_format", "layout"}) {
-    if (a.contains(key)) return absl::StrCat(key, ":", a[key].text());
-  }
-  if (const double* v = a.get_if<double>()) return FloatText(*v);
-  return a.Dump();
-}
-
-std::string TypeText(const Json& type) {
-  if (type.is_null()) return "none";
-  if (const auto* list = type.get_if<Json::Array>()) {
-    std::string text;
-    for (size_t i = 0; i < list->size(); ++i) {
-      absl::StrAppend(&text, i > 0 ? ";" : "", TypeText((*list)[i]));
-    }
-    return absl::StrCat("(", text, ")");
-  }
-  if (type.contains("symint")) return "symint";
-  if (!type.contains("shape")) return "scalar";
-  std::string text;
-  for (const Json& size : type["shape"].array()) {
-    absl::StrAppend(&text, text.empty() ? "" : ",",
-                    size.get_if<std::string>() != nullptr ? size.text() : size.Dump());
-  }
-  return absl::StrCat(type["dtype"].text(), "[", text, "]");
-}
-
-// --- Comparison ---
-
-// Replaces {"node": id, …} by the key of the node.
-Json WithKeys(const Json& value, const std::map<int64_t, std::string>& keys) {
-  if (const auto* list = value.get_if<Json::Array>()) {
-    Json::Array copy;
-    for (const Json& element : *list) copy.push_back(WithKeys(element, keys));
-    return copy;
-  }
-  if (const auto* object = value.get_if<Json::Object>()) {
-    Json::Object copy;
-    for (const auto& [name, element] : *object) {
-      const auto key = name == "node" ? keys.find(element.number()) : keys.end();
-      copy[name] = key != keys.end() ? Json(key->second) : WithKeys(element, keys);
-    }
-    return copy;
-  }
-  return value;
-}
-
-// Nodes under keys that say what they compute; sorted.
-Json::Array ByStructure(const Json::Array& entries) {
-  std::map<int64_t, std::string> keys;
-  Json::Array nodes, others;
-  for (const Json& entry : entries) {
-    if (!entry.contains("id")) {
-      others.push_back(entry);
-      continue;
-    }
-    Json::Object node = WithKeys(entry, keys).object();
-    node.erase("id");
-    const std::string dump = Json(node).Dump();
-    keys[entry["id"].number()] =
-        Sha256(absl::MakeConstSpan(reinterpret_cast<const std::byte*>(dump.data()), dump.size()));
-    nodes.push_back(std::move(node));
-  }
-  std::sort(nodes.begin(), nodes.end(),
-            [](const Json& a, const Json& b) { return a.Dump() < b.Dump(); });
-  for (const Json& other : others) nodes.push_back(WithKeys(other, keys));
-  return nodes;
-}
-
 }  // namespace
 
 std::string OpName(const Node& node) {
@@ -574,63 +472,6 @@ NormalForm ToNormalForm(
   return Builder(program, fqns, delegate_index).Run();
 }
 
-std::string RecordingText(const ExportedProgram& program, const std::set<std::string>& fqns) {
-  std::vector<std::string> backend_ids;
-  const NormalForm form =
-      ToNormalForm(program, fqns, [&](const exir::LoweredBackendModule* module) {
-        backend_ids.push_back(module->backend_id);
-        return static_cast<int64_t>(backend_ids.size() - 1);
-      });
-  std::string text;
-  for (const auto& [path, entries] : form.graphs) {
-    if (!path.empty()) absl::StrAppend(&text, "graph ", path, "\n");
-    for (const Json& entry : entries) {
-      const std::string& kind = entry["kind"].text();
-      if (kind == "placeholder") {
-        if (entry["input"].text() == "user_input") {
-          absl::StrAppend(&text, "input ", entry["index"].number());
-        } else {
-          const std::string& input = entry["input"].text();
-          const char* key = entry["target"].get_if<std::string>() == nullptr ? "const"
-                            : input == "parameter"                           ? "param"
-                            : input == "buffer"                              ? "buffer"
-                                                                             : "const";
-          absl::StrAppend(&text, "constant ", RefText(Json::Object{{key, entry["target"]}}));
-        }
-        absl::StrAppend(&text, " ", TypeText(entry["type"]), "\n");
-      } else if (kind == "output") {
-        for (const Json& output : entry["outputs"].array()) {
-          absl::StrAppend(&text, "output ", output["kind"].text());
-          if (output.contains("target")) {
-            const Json& target = output["target"];
-            absl::StrAppend(&text, " ",
-                            target.get_if<std::string>() ? target.text() : RefText(target));
-          }
-          absl::StrAppend(&text, " ", RefText(output["value"]), "\n");
-        }
-        for (const Json& value : entry["args"].array()) {
-          absl::StrAppend(&text, "output ", RefText(value), "\n");
-        }
-      } else {
-        std::string arguments;
-        for (const Json& argument : entry["args"].array()) {
-          absl::StrAppend(&arguments, arguments.empty() ? "" : ", ", RefText(argument));
-        }
-        for (const Json& name : entry["keyword_order"].array()) {
-          absl::StrAppend(&arguments, arguments.empty() ? "" : ", ", name.text(), "=",
-                          RefText(entry["kwargs"][name.text()]));
-        }
-        const std::string op =
-            kind == "delegate" ? absl::StrCat("delegate:", backend_ids[entry["delegate"].number()])
-                               : entry["op"].text();
-        absl::StrAppend(&text, "%", entry["id"].number(), " = ", op, "(", arguments,
-                        ") : ", TypeText(entry["type"]), "\n");
-      }
-    }
-  }
-  return text.empty() ? "\n" : text;
-}
-
 Json::Array Normalise(const Json::Array& entries) {
   Json::Array kept;
   for (const Json& entry : entries) {
@@ -643,12 +484,6 @@ Json::Array Normalise(const Json::Array& entries) {
     kept.push_back(std::move(copy));
   }
   return kept;
-}
-
-std::string CompareGraphs(const Json::Array& expected, const Json::Array& came, bool exact_order) {
-  const Json::Array a = Normalise(expected), b = Normalise(came);
-  if (exact_order) return FirstDifference(a, b);
-  return FirstDifference(ByStructure(a), ByStructure(b));
 }
 
 }  // namespace belay::conformance

@@ -46,14 +46,8 @@ NormalForm ToNormalForm(
     const exir::ExportedProgram& program, const std::set<std::string>& fqns,
     const std::function<int64_t(const exir::LoweredBackendModule*)>& delegate_index);
 
-// What the cases' RecordingBackend writes.
-std::string RecordingText(const exir::ExportedProgram& program, const std::set<std::string>& fqns);
-
-// The expected entries of one graph in the form in which NormalForm has them.
+// The entries of one graph, expected or as they came, with what is compared: without `getitem`.
 Json::Array Normalise(const Json::Array& entries);
-// "" when equal; else the first difference. With `exact_order` false, entries may be in any
-// topological order: nodes are matched by what they compute.
-std::string CompareGraphs(const Json::Array& expected, const Json::Array& came, bool exact_order);
 
 }  // namespace belay::conformance
 

@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 
+#include "conformance/lowering/recording_text.h"
 #include "exir/ops/standard_ops.h"
 #include "exir/testing/programs.h"
 #include "gtest/gtest.h"
