@@ -154,12 +154,19 @@ class Runner {
       for (const auto& partitioner : partitioners) asked.push_back(partitioner.get());
       exir::ToEdgeOptions options = OptionsToEdge();
       options.decompose = exir::KeepFor(program, asked);
+      // ExecuTorch drops what the exporter assumed of sizes, and Belay makes assertions of it:
+      // nodes that no case counts.
+      has_guards_ = has_guards_ || !program.guards.empty();
+      ExportedProgram guarded = program.Clone();
+      program.guards.clear();
       absl::StatusOr<ExportedProgram> edge = exir::ToEdge(std::move(program), options);
       if (!edge.ok()) {
         lowering_error_ = edge.status();
         return Outcome();
       }
       source_.emplace_back(name, *std::move(edge));
+      ABSL_ASSIGN_OR_RETURN(guarded, exir::ToEdge(std::move(guarded), options));
+      guarded_.emplace_back(name, std::move(guarded));
     }
     if (case_["entry"].text() == "manager") {
       comparison_.RecordHandles(source_);
@@ -301,8 +308,13 @@ class Runner {
   CaseOutcome Judge(const std::string& difference) {
     CaseOutcome outcome;
     if (lowering_error_.ok()) {
-      const std::string wrong =
+      std::string wrong =
           CheckNumerics(directory_, case_["after"], source_, lowered_, outcome.notes);
+      if (wrong.empty() && has_guards_) {
+        std::vector<std::string> same_notes;
+        wrong = CheckNumerics(directory_, case_["after"], guarded_, guarded_, same_notes);
+        if (!wrong.empty()) wrong = absl::StrCat("with assertions, not lowered: ", wrong);
+      }
       if (!wrong.empty()) return Failed(wrong);
     }
     const std::string name = directory_.substr(directory_.rfind('/') + 1);
@@ -365,6 +377,8 @@ class Runner {
   CaseComparison comparison_;
   Proposals proposals_;
   MethodPrograms source_, lowered_;  // edge programs before and after
+  MethodPrograms guarded_;           // before, with assertions of what the exporter assumed
+  bool has_guards_ = false;
   absl::Status lowering_error_;
   Module whole_;
 };

@@ -73,6 +73,33 @@ bool IsDefault(const Argument& argument, const Argument& declared) {
   return a.has_value() && b.has_value() ? *a == *b : argument == declared;
 }
 
+// "FloorDiv(d0 + 1, 2)" as Python prints it: "((d0 + 1)//2)", and once more in parentheses where it
+// is an operand.
+std::string WithPythonDivisions(const std::string& text) {
+  constexpr std::string_view kCall = "FloorDiv(";
+  const size_t begin = text.find(kCall);
+  if (begin == std::string::npos) return text;
+  size_t comma = begin, end = begin + kCall.size();
+  for (int depth = 1; end < text.size(); ++end) {
+    depth += text[end] == '(' ? 1 : text[end] == ')' ? -1 : 0;
+    if (depth == 1 && text[end] == ',') comma = end;
+    if (depth == 0) break;
+  }
+  const auto side = [](const std::string& operand) {
+    const std::string printed = WithPythonDivisions(operand);
+    const bool simple = printed[0] != '(' && printed.find_first_of(" *") == std::string::npos;
+    return simple ? printed : absl::StrCat("(", printed, ")");
+  };
+  const std::string before = text.substr(0, begin), after = text.substr(end + 1);
+  const bool is_operand = (!before.empty() && before.back() == '*') || after[0] == '*' ||
+                          before.ends_with("+ ") || before.ends_with("- ") ||
+                          after.starts_with(" +") || after.starts_with(" -");
+  return absl::StrCat(before, is_operand ? "((" : "(",
+                      side(text.substr(begin + kCall.size(), comma - begin - kCall.size())), "//",
+                      side(text.substr(comma + 2, end - comma - 2)), is_operand ? "))" : ")",
+                      WithPythonDivisions(after));
+}
+
 // Symbols become d0, d1, … in order of first appearance.
 class Symbols {
  public:
@@ -82,11 +109,10 @@ class Symbols {
     for (const std::string& name : names) {
       map_.emplace(name, absl::StrCat("d", map_.size()));
     }
-    return e
-        .Substitute([&](std::string_view name) {
-          return std::optional(exir::SymExpr::Symbol(map_.at(std::string(name))));
-        })
-        .ToString();
+    return WithPythonDivisions(e.Substitute([&](std::string_view name) {
+                                  return std::optional(
+                                      exir::SymExpr::Symbol(map_.at(std::string(name))));
+                                }).ToString());
   }
   Json Dimension(const exir::SymExpr& e) {
     if (const std::optional<int64_t> number = e.AsInt()) return *number;

@@ -98,6 +98,27 @@ TEST_F(NormalFormTest, DefaultsAreRecognisedByNumberButNoBoolIsANumber) {
             R"([{"input":0},{"input":0}]{"alpha":2})");
 }
 
+TEST_F(NormalFormTest, DivisionsOfSizesArePrintedAsInPython) {
+  const auto size = [&](std::string_view expression) {
+    const exir::ExportedProgram program = Parse(absl::StrCat(R"(program edge {
+      graph(%x: f32[a,b] user_input, %y: f32[)",
+                                                             expression, R"(] user_input) {
+        return (%x user_output)
+      } })"));
+    return Form(program).graphs[0].second.at(1)["type"]["shape"].array().at(0).text();
+  };
+  EXPECT_EQ(size("FloorDiv(a, 2)"), "(d0//2)");
+  EXPECT_EQ(size("FloorDiv(a, 2) + 1"), "((d0//2)) + 1");
+  EXPECT_EQ(size("FloorDiv(a, 4)*4"), "4*((d0//4))");
+  EXPECT_EQ(size("FloorDiv(a + 1, 2)"), "((d0 + 1)//2)");
+  EXPECT_EQ(size("FloorDiv(a*b, 2)"), "((d0*d1)//2)");
+  EXPECT_EQ(size("FloorDiv(a - 3, 2) + 1"), "(((d0 - 3)//2)) + 1");
+  EXPECT_EQ(size("FloorDiv(a, FloorDiv(b, 3))"), "(d0//((d1//3)))");
+  EXPECT_EQ(size("FloorDiv(a, 2)*FloorDiv(b, 2)"), "((d0//2))*((d1//2))");
+  EXPECT_EQ(size("PythonMod(FloorDiv(a, 2), 3)"), "PythonMod((d0//2), 3)");
+  EXPECT_EQ(size("Max(3, a)"), "Max(3, d0)");
+}
+
 TEST_F(NormalFormTest, FixedInputsHaveTheNamesOfTheirPythonTypes) {
   const exir::ExportedProgram program = Parse(R"(program edge {
     graph(%x: f32[2] user_input, %i: const(4) constant_input,
