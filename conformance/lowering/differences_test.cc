@@ -28,6 +28,21 @@ Json Method(Json::Array top, Json::Array inputs) {
                                {"signature", Json::Object{{"inputs", std::move(inputs)}}}}}};
 }
 
+TEST(DifferencesTest, GroupsThatNeedEachOther) {
+  constexpr std::string_view kReason = "of groups that can't all be kept together";
+  const auto rounds = [](const char* kind) {
+    return Json::Object{{"rounds", Json::Array{Json::Object{{"kind", kind}}}}};
+  };
+  const auto error = [](const char* message) {
+    return Json::Object{{"error", Json::Object{{"message", message}, {"stage", "fuse"}}}};
+  };
+  EXPECT_TRUE(
+      Applies(kReason, rounds("groups"), error("Invalid partition, found dependency cycles")));
+  EXPECT_FALSE(
+      Applies(kReason, rounds("tags"), error("Invalid partition, found dependency cycles")));
+  EXPECT_FALSE(Applies(kReason, rounds("groups"), error("Cannot determine insertion point")));
+}
+
 TEST(DifferencesTest, ConstantTwiceInADelegateOrInTheProgram) {
   constexpr std::string_view kReason = "a delegate has a constant once";
   const Json w = Placeholder("parameter", "w"), v = Placeholder("parameter", "v"),
