@@ -31,12 +31,15 @@ class CasePartitionerTest : public ::testing::Test {
   }
 
   static Json Round(Json::Object more = {}) {
-    more["kind"] = "tags";
-    more["constants"] = "none";
-    more["tags"] = Json::Array{Json::Object{
-        {"graph", Json::Array()}, {"op", "aten.sin.default"}, {"occurrence", 0}, {"tag", "t0"}}};
-    more["tag_order"] = Json::Array{"t0"};
-    more["specs"] = Json::Object{{"t0", Json::Object{{"backend_id", "RecordingBackend"}}}};
+    more.insert(
+        {{"kind", "tags"},
+         {"constants", "none"},
+         {"tags", Json::Array{Json::Object{{"graph", Json::Array()},
+                                           {"op", "aten.sin.default"},
+                                           {"occurrence", 0},
+                                           {"tag", "t0"}}}},
+         {"tag_order", Json::Array{"t0"}},
+         {"specs", Json::Object{{"t0", Json::Object{{"backend_id", "RecordingBackend"}}}}}});
     return more;
   }
   absl::StatusOr<std::string> Lower(const Json& round) {
@@ -97,6 +100,21 @@ TEST_F(CasePartitionerTest, UnknownFieldsAndValuesAreRefused) {
       StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("'mystery'")));
   EXPECT_THAT(Lower(Json::Object{{"kind", "demo"}, {"name", "mystery"}}),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("mystery")));
+}
+
+TEST_F(CasePartitionerTest, WhatTheProgramDoesNotHaveIsAnErrorOfTheCase) {
+  const auto fails = [&](const Json& round, const char* what) {
+    const absl::Status status = Lower(round).status();
+    EXPECT_TRUE(IsErrorOfCase(status)) << status;
+    EXPECT_THAT(status, StatusIs(absl::StatusCode::kNotFound, HasSubstr(what)));
+  };
+  const auto tags = [](Json::Object tag) { return Round({{"tags", Json::Array{std::move(tag)}}}); };
+  fails(Round({{"no_copy", Json::Array{"w"}}}), "a constant (no_copy): \"w\"");
+  fails(Round({{"constants", Json::Array{Json::Object{{"fqn", "w"}, {"tag", "t0"}}}}}),
+        "a constant: {\"fqn\":\"w\"");
+  fails(tags({{"user_input", 2}, {"tag", "t0"}}), "a user input: {");
+  fails(tags({{"op", "aten.sin.default"}, {"occurrence", 1}, {"tag", "t0"}}), "a node: {");
+  EXPECT_FALSE(IsErrorOfCase(absl::NotFoundError("Backend X was not found.")));
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "conformance/lowering/case_compare.h"
 #include "conformance/lowering/case_compose.h"
 #include "conformance/lowering/case_errors.h"
+#include "conformance/lowering/case_format.h"
 #include "conformance/lowering/case_numerics.h"
 #include "conformance/lowering/case_partitioner.h"
 #include "conformance/lowering/differences.h"
@@ -34,15 +35,6 @@ using exir::ExportedProgram;
 using exir::LoweredBackendModule;
 using exir::MethodPrograms;
 using Module = std::shared_ptr<const LoweredBackendModule>;
-
-absl::Status CheckFields(const Json& json, const std::set<std::string_view>& known) {
-  for (const auto& [key, value] : json.object()) {
-    if (!known.contains(key)) {
-      return absl::InvalidArgumentError(absl::StrCat("unknown field '", key, "'"));
-    }
-  }
-  return absl::OkStatus();
-}
 
 // A program that only calls the module: what a module lowered as a whole is executed as.
 absl::StatusOr<ExportedProgram> CallOf(const Module& module, const exir::OpRegistry& ops) {
@@ -105,18 +97,8 @@ class Runner {
   absl::Status Read() {
     ABSL_ASSIGN_OR_RETURN(case_, ReadJsonFile(directory_ + "/case.json"));
     ABSL_ASSIGN_OR_RETURN(expected_, ReadJsonFile(directory_ + "/expected.json"));
-    ABSL_RETURN_IF_ERROR(
-        CheckFields(case_, {"name", "shows", "entry", "methods", "to_edge", "pt2_decomposed",
-                            "after", "rounds", "inner", "whole", "outer"}));
-    ABSL_RETURN_IF_ERROR(CheckFields(case_["to_edge"], {"check_ir_validity", "skip_dim_order"}));
-    ABSL_RETURN_IF_ERROR(CheckFields(
-        expected_, {"error", "methods", "delegates", "partitions", "merged_named_data",
-                    "source_graph_changed", "source_state_changed", "single_program_entry",
-                    "lowered_module", "composed", "after_rounds"}));
-    const std::string& entry = case_["entry"].text();
-    if (entry != "manager" && entry != "transform_and_lower" && entry != "compose") {
-      return absl::InvalidArgumentError(absl::StrCat("unknown entry '", entry, "'"));
-    }
+    ABSL_RETURN_IF_ERROR(CheckCaseFormat(case_));
+    ABSL_RETURN_IF_ERROR(CheckExpectedFormat(expected_));
     return absl::OkStatus();
   }
 
@@ -213,14 +195,14 @@ class Runner {
           exir::ToBackendRounds(lowered_, by_round, backends_.set(), options);
       lowering_error_ = next.status();
       if (next.ok()) lowered_ = *std::move(next);
-      return absl::OkStatus();
+      return IsErrorOfCase(lowering_error_) ? lowering_error_ : absl::OkStatus();
     }
     for (size_t r = 0; r < by_round.size(); ++r) {
       options.validate_partitions = !(rounds[r]["validation_disabled"] == Json(true));
       absl::StatusOr<MethodPrograms> next =
           exir::ToBackend(lowered_, by_round[r], backends_.set(), options);
       lowering_error_ = next.status();
-      if (!next.ok()) return absl::OkStatus();
+      if (!next.ok()) return IsErrorOfCase(next.status()) ? next.status() : absl::OkStatus();
       lowered_ = *std::move(next);
     }
     return absl::OkStatus();
