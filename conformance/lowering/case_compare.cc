@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <numeric>
 #include <utility>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
+#include "conformance/lowering/compare_parts.h"
 #include "conformance/lowering/recording_text.h"
 #include "exir/ir/lowered_backend_module.h"
 #include "runtime/core/str_cat.h"
@@ -20,40 +19,6 @@ using exir::MethodPrograms;
 
 std::string TextOf(const exir::Storage& storage) {
   return std::string(reinterpret_cast<const char*>(storage.bytes.data()), storage.bytes.size());
-}
-
-// No tensor that nothing names is left behind, as ExecuTorch does when it copies constants (§7.5).
-std::string CompareState(const Json& expected, const Json& came) {
-  Json::Object wanted = expected.object();
-  wanted["unreferenced_other"] = 0;
-  return FirstDifference(wanted, came, ".state");
-}
-
-// A key that several delegates store is aligned for all of them; ExecuTorch aligns it for the first
-// (§7.17).
-Json AlignedForAll(const Json& merged, const Json::Array& delegates) {
-  const auto align = [&](const Json& entries, const std::string& tag) {
-    Json::Object aligned = entries.object();
-    for (auto& [key, entry] : aligned) {
-      int64_t alignment = entry["alignment"].number();
-      for (const Json& delegate : delegates) {
-        const Json& data = delegate["named_data"];
-        const Json& own = tag.empty() ? data["pte"][key] : data["external"][tag][key];
-        const int64_t wanted = own["alignment"].number();
-        if (alignment > 0 && wanted > 0) alignment = std::lcm(alignment, wanted);
-      }
-      (*entry.get_if<Json::Object>())["alignment"] = alignment;
-    }
-    return aligned;
-  };
-  Json::Object result = merged.object();
-  result["pte"] = align(merged["pte"], "");
-  Json::Object external;
-  for (const auto& [tag, entries] : merged["external"].object()) {
-    external[tag] = align(entries, tag);
-  }
-  result["external"] = std::move(external);
-  return result;
 }
 
 Json NamedData(const exir::NamedDataOutput& data) {
@@ -75,16 +40,6 @@ Json NamedData(const exir::NamedDataOutput& data) {
                       {"external", std::move(external)}};
 }
 
-// Where nodes have another order, buffers have other numbers; digests say which are one.
-Json WithoutBufferNumbers(const Json& data) {
-  Json::Object copy = data.object();
-  if (data["buffer"].get_if<int64_t>() != nullptr) copy.erase("buffer");  // no key of that name
-  for (auto& [key, value] : copy) {
-    if (value.get_if<Json::Object>() != nullptr) value = WithoutBufferNumbers(value);
-  }
-  return copy;
-}
-
 bool IsBlob(const Json& expected, const exir::Storage& blob) {
   const std::string text = TextOf(blob);
   return (!expected.contains("processed_text") || expected["processed_text"].text() == text) &&
@@ -94,67 +49,10 @@ bool IsBlob(const Json& expected, const exir::Storage& blob) {
           expected["processed_bytes_sha256"].text() == Sha256(blob.bytes));
 }
 
-// The words of a blob but for numbers of nodes.
-void AddWords(const std::string& text, std::vector<std::string>& words) {
-  std::string word;
-  for (const char c : text + " ") {
-    if (absl::ascii_isalnum(c) || std::string_view("_.%@").find(c) != std::string_view::npos) {
-      word += c;
-    } else if (!word.empty()) {
-      words.push_back(word[0] == '%' ? "%" : word);
-      word.clear();
-    }
-  }
-}
-
-// Json graphs with what is compared.
-Json NormalGraphs(const Json& graphs) {
-  Json::Object normal;
-  for (const auto& [path, entries] : graphs.object()) normal[path] = Normalise(entries.array());
-  return normal;
-}
-
 Json GraphsOf(const NormalForm& form) {
   Json::Object graphs;
   for (const auto& [path, entries] : form.graphs) graphs[path] = entries;
   return graphs;
-}
-
-// "" or the first difference, in the words of the graph it is in.
-std::string CompareGraphs(const Json& expected, const Json& came) {
-  if (expected.object().size() != came.object().size()) {
-    return absl::StrCat("expected ", expected.object().size(), " graphs, came ",
-                        came.object().size());
-  }
-  for (const auto& [path, entries] : expected.object()) {
-    const std::string difference =
-        FirstDifference(Normalise(entries.array()), Normalise(came[path].array()));
-    if (!difference.empty()) return absl::StrCat("graph '", path, "'", difference);
-  }
-  return "";
-}
-
-std::string ComparePartitions(const Json::Array& wanted, const Proposals& proposals) {
-  const auto normal = [](const Json::Array& partitions) {
-    std::set<std::string> texts;
-    for (const Json& partition : partitions) {
-      Json::Object copy = partition.object();
-      Json::Array nodes;
-      for (const Json& node : partition["nodes"].array()) {
-        if (node["op"].text() != "getitem") nodes.push_back(node);
-      }
-      copy["nodes"] = std::move(nodes);
-      texts.insert(Json(copy).Dump());
-    }
-    return texts;
-  };
-  const std::set<std::string> expected = normal(wanted), came = normal(proposals);
-  if (expected == came) return "";
-  std::string text = "partitions: expected";
-  for (const std::string& line : expected) absl::StrAppend(&text, " ", line);
-  text += ", came";
-  for (const std::string& line : came) absl::StrAppend(&text, " ", line);
-  return text;
 }
 
 Json::Array SpecsOf(const LoweredBackendModule& module) {
@@ -230,6 +128,7 @@ std::string CaseComparison::Compare(const Json& expected, const MethodPrograms& 
     difference = CompareInOrder(expected, programs, came);
     if (difference.empty()) difference = came.wrong_order;
   }
+  document_ = Document(programs, proposals, came);
   if (!difference.empty()) return difference;
   if (expected.contains("partitions")) {
     difference = ComparePartitions(expected["partitions"].array(), proposals);
@@ -247,6 +146,51 @@ std::string CaseComparison::Compare(const Json& expected, const MethodPrograms& 
   return came.any_moved() ? FirstDifference(WithoutBufferNumbers(aligned),
                                             WithoutBufferNumbers(merged), "merged_named_data")
                           : FirstDifference(aligned, merged, "merged_named_data");
+}
+
+Json CaseComparison::Document(const MethodPrograms& programs, const Proposals& proposals,
+                              const Reordered& came) const {
+  Json::Object methods;
+  for (const auto& [name, program] : programs) {
+    NormalForm form = Form(program);
+    methods[name] = Json::Object{{"graphs", came.form.methods.at(name)},
+                                 {"signature", std::move(form.signature)},
+                                 {"state", std::move(form.state)}};
+  }
+  Json::Array delegates;
+  for (size_t i = 0; i < modules_.size(); ++i) {
+    delegates.push_back(
+        ModuleDocument(*modules_[came.numbers[i]], came.form.delegates[i].graphs,
+                       came.changed[i] ? RecordedInOrder(came.form, i) : std::nullopt));
+  }
+  return Json::Object{{"methods", std::move(methods)},
+                      {"delegates", std::move(delegates)},
+                      {"partitions", proposals}};
+}
+
+Json CaseComparison::ModuleDocument(const LoweredBackendModule& module, const Json& graphs,
+                                    const std::optional<std::string>& recorded) const {
+  const std::string text = recorded.value_or(TextOf(module.processed));
+  const auto* bytes = reinterpret_cast<const std::byte*>(text.data());
+  Json::Array owned;
+  for (const std::string& name : OwnedBy(module)) owned.push_back(name);
+  return Json::Object{{"backend_id", module.backend_id},
+                      {"compile_specs", SpecsOf(module)},
+                      {"program", graphs},
+                      {"processed_text", text},
+                      {"processed_bytes_sha256", Sha256(absl::MakeConstSpan(bytes, text.size()))},
+                      {"constants_owned", std::move(owned)},
+                      {"named_data", NamedData(module.named_data)}};
+}
+
+std::set<std::string> CaseComparison::OwnedBy(const LoweredBackendModule& module) const {
+  std::set<std::string> owned;
+  for (const auto* map : {&module.original.state_dict, &module.original.constants}) {
+    for (const auto& [name, tensor] : *map) {
+      owned.insert(fqns_.contains(name) ? name : "sha256:" + TensorSha256(tensor));
+    }
+  }
+  return owned;
 }
 
 // The makers of a case that did not see the edge program take each order for the right one.
@@ -297,7 +241,7 @@ std::string CaseComparison::CompareInOrder(const Json& expected, const MethodPro
     return absl::StrCat("expected ", delegates.size(), " delegates, came ", modules_.size());
   }
   // Blobs may list what is in another order: those that do are compared word by word.
-  std::vector<std::string> wanted_words, words;
+  std::string wanted_text, text;
   for (size_t i = 0; i < delegates.size(); ++i) {
     const LoweredBackendModule& module = *modules_[came.numbers[i]];
     std::string difference = CompareModule(delegates[i], module, method_of_[&module],
@@ -307,21 +251,30 @@ std::string CaseComparison::CompareInOrder(const Json& expected, const MethodPro
       if (came.any_moved() && module.backend_id == "RecordingBackend") {
         difference = CompareRecording(delegates[i], module, came.form, i);
       } else if (came.any_moved()) {
-        difference.clear();
-        AddWords(delegates[i]["processed_text"].text(), wanted_words);
-        AddWords(TextOf(module.processed), words);
+        difference = CompareDigest(delegates[i]);
+        absl::StrAppend(&wanted_text, delegates[i]["processed_text"].text(), "\n");
+        absl::StrAppend(&text, TextOf(module.processed), "\n");
       }
     }
     if (!difference.empty()) return absl::StrCat("delegate ", i, ": ", difference);
   }
-  std::sort(wanted_words.begin(), wanted_words.end());
-  std::sort(words.begin(), words.end());
+  const std::vector<std::string> wanted_words = WordsOf(wanted_text), words = WordsOf(text);
   if (wanted_words == words) return "";
   const auto [wanted_word, word] =
       std::mismatch(wanted_words.begin(), wanted_words.end(), words.begin(), words.end());
-  return absl::StrCat("the words of the blobs differ, in their order first: expected ",
+  return absl::StrCat("the words of the blobs differ, sorted first in: expected ",
                       wanted_word == wanted_words.end() ? "no more" : *wanted_word, ", came ",
                       word == words.end() ? "no more" : *word);
+}
+
+std::optional<std::string> CaseComparison::RecordedInOrder(const LoweredForm& form,
+                                                           size_t number) const {
+  if (form.delegates[number].backend_id != "RecordingBackend") return std::nullopt;
+  std::vector<std::string> backend_ids;
+  for (const LoweredForm::Delegate& delegate : form.delegates) {
+    backend_ids.push_back(delegate.backend_id);
+  }
+  return RecordingText(form.delegates[number].graphs, backend_ids);
 }
 
 // The blob says what the program was as it came; put in order, that is the expected blob.
@@ -331,11 +284,7 @@ std::string CaseComparison::CompareRecording(const Json& expected,
   if (TextOf(module.processed) != RecordingText(module.original, fqns_)) {
     return absl::StrCat("the blob is not that of its program:\n", TextOf(module.processed));
   }
-  std::vector<std::string> backend_ids;
-  for (const LoweredForm::Delegate& delegate : form.delegates) {
-    backend_ids.push_back(delegate.backend_id);
-  }
-  const std::string text = RecordingText(form.delegates[number].graphs, backend_ids);
+  const std::string text = RecordedInOrder(form, number).value_or("");
   const auto* bytes = reinterpret_cast<const std::byte*>(text.data());
   if (IsBlob(expected, exir::Storage::Own({bytes, bytes + text.size()}))) return "";
   return absl::StrCat("expected the blob\n", expected["processed_text"].text(),
@@ -345,6 +294,11 @@ std::string CaseComparison::CompareRecording(const Json& expected,
 std::string CaseComparison::CompareWhole(const Json& expected, const LoweredBackendModule& module,
                                          const std::string& method) {
   const NormalForm form = Form(module.original);
+  document_ = Json::Object{
+      {"methods", Json::Object{{method, Json::Object{{"graphs", GraphsOf(form)},
+                                                     {"signature", form.signature},
+                                                     {"state", form.state}}}}},
+      {"delegates", Json::Array{ModuleDocument(module, GraphsOf(form), std::nullopt)}}};
   std::string difference =
       CompareModule(expected, module, method, GraphsOf(form), /*changed=*/false);
   if (difference.empty()) difference = CompareBlob(expected, module);
@@ -402,12 +356,8 @@ std::string CaseComparison::CompareModule(const Json& expected, const LoweredBac
   difference = CompareGraphs(expected["program"], graphs);
   if (!difference.empty()) return absl::StrCat("program, ", difference);
   if (expected.contains("constants_owned")) {
-    std::set<std::string> owned, wanted;
-    for (const auto* map : {&module.original.state_dict, &module.original.constants}) {
-      for (const auto& [name, tensor] : *map) {
-        owned.insert(fqns_.contains(name) ? name : "sha256:" + TensorSha256(tensor));
-      }
-    }
+    std::set<std::string> wanted;
+    const std::set<std::string> owned = OwnedBy(module);
     for (const Json& name : expected["constants_owned"].array()) wanted.insert(name.text());
     if (owned != wanted) return "the constants that it owns differ";
   }

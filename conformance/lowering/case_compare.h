@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -35,6 +36,9 @@ class CaseComparison {
   // Its field `lowered_module`.
   std::string CompareWhole(const Json& expected, const exir::LoweredBackendModule& module,
                            const std::string& method);
+  // What was compared last, in the form of expected.json and its order: `methods`, `delegates`,
+  // `partitions`. A program lowered as a whole is a method and the only delegate.
+  const Json& document() const { return document_; }
 
  private:
   // Nodes of the edge program by id of a debug map.
@@ -53,6 +57,14 @@ class CaseComparison {
   static std::string CompareBlob(const Json& expected, const exir::LoweredBackendModule& module);
   std::string CompareRecording(const Json& expected, const exir::LoweredBackendModule& module,
                                const LoweredForm& form, size_t number) const;
+  // RecordingBackend's text of the program as the form has it; nullopt for another backend.
+  std::optional<std::string> RecordedInOrder(const LoweredForm& form, size_t number) const;
+  Json Document(const exir::MethodPrograms& programs, const Proposals& proposals,
+                const Reordered& came) const;
+  Json ModuleDocument(const exir::LoweredBackendModule& module, const Json& graphs,
+                      const std::optional<std::string>& recorded) const;
+  // Names of tensors, or their digests.
+  std::set<std::string> OwnedBy(const exir::LoweredBackendModule& module) const;
   static Sources ExpectedSources(const Json& map);
   Sources SourcesOf(const exir::LoweredBackendModule& module, const std::string& method) const;
   static std::string SourceText(const Sources& sources);
@@ -65,6 +77,7 @@ class CaseComparison {
   std::map<const exir::LoweredBackendModule*, int64_t> index_;
   std::vector<const exir::LoweredBackendModule*> modules_;
   std::map<const exir::LoweredBackendModule*, std::string> method_of_;
+  Json document_;
 };
 
 }  // namespace belay::conformance

@@ -8,14 +8,16 @@
 namespace belay::conformance {
 namespace {
 
-bool Applies(std::string_view reason, const Json& description, const Json& expected) {
+const Difference& Row(std::string_view reason) {
   for (const Difference& row : Differences()) {
-    if (row.reason.find(reason) != std::string_view::npos) {
-      return row.applies(description, expected);
-    }
+    if (row.reason.find(reason) != std::string_view::npos) return row;
   }
   ADD_FAILURE() << "no difference with the reason " << reason;
-  return false;
+  return Differences()[0];
+}
+
+bool Applies(std::string_view reason, const Json& description, const Json& expected) {
+  return Row(reason).applies(description, expected);
 }
 
 Json Placeholder(const char* kind, Json target) {
@@ -77,6 +79,81 @@ TEST(DifferencesTest, MutatedBufferInADelegateAndElsewhere) {
   EXPECT_TRUE(Applies(kReason, Json(), expected("buffer_mutation", {c, b})));
   EXPECT_FALSE(Applies(kReason, Json(), expected("buffer_mutation", {c})));
   EXPECT_FALSE(Applies(kReason, Json(), expected("user_output", {c, b})));
+}
+
+TEST(DifferencesTest, BufferThatAMethodWritesAndADelegateHas) {
+  constexpr std::string_view kReason = "a mutated buffer that a partition and others use";
+  const auto document = [](bool writes, Json::Array owned) {
+    Json::Object methods = Method({}, {Json::Object{{"kind", "buffer"}, {"target", "b"}}}).object();
+    const Json output =
+        Json::Object{{"kind", writes ? "buffer_mutation" : "user_output"}, {"target", "b"}};
+    Json::Object& signature =
+        *methods["forward"].get_if<Json::Object>()->at("signature").get_if<Json::Object>();
+    signature["outputs"] = Json::Array{output};
+    return Json::Object{
+        {"methods", std::move(methods)},
+        {"delegates", Json::Array{Json::Object{{"constants_owned", std::move(owned)}}}}};
+  };
+  EXPECT_TRUE(Applies(kReason, Json(), document(true, {"b"})));
+  EXPECT_FALSE(Applies(kReason, Json(), document(true, {"c"})));
+  EXPECT_FALSE(Applies(kReason, Json(), document(false, {"b"})));
+  // Belay: the method writes it, and no delegate has it.
+  const Difference& row = Row(kReason);
+  EXPECT_TRUE(row.fits(document(true, {"b"}), document(true, {"c"})));
+  EXPECT_FALSE(row.fits(document(true, {"b"}), document(true, {"b"})));
+  EXPECT_FALSE(row.fits(document(true, {"b"}), document(false, {"c"})));
+}
+
+TEST(DifferencesTest, TupleThatCrosses) {
+  constexpr std::string_view kReason = "results are no nodes";
+  const auto expected = [](Json entry) {
+    return Json::Object{{"methods", Method({std::move(entry)}, {})}};
+  };
+  const Json tuple = Json::Object{{"kind", "placeholder"}, {"type", Json::Array{Json(), Json()}}},
+             tensor = Json::Object{{"kind", "placeholder"}, {"type", Json::Object{}}},
+             result = Json::Object{{"node", 0}, {"out", 0}},
+             result_of_result = Json::Object{{"node", 0}, {"out", Json::Array{0, 1}}};
+  const Json tags = Json::Object{
+      {"rounds", Json::Array{Json::Object{
+                     {"tags", Json::Array{Json::Object{{"op", "getitem"}, {"tag", "t"}}}}}}}};
+  EXPECT_TRUE(Applies(kReason, Json(), expected(tuple)));
+  EXPECT_TRUE(Applies(kReason, Json(), expected(result_of_result)));
+  // A tag on a result is none where nothing came of it.
+  EXPECT_FALSE(Applies(kReason, tags, expected(tensor)));
+  EXPECT_FALSE(Applies(kReason, tags, expected(result)));
+  EXPECT_TRUE(Applies(kReason, tags, Json::Object{{"error", Json::Object{}}}));
+  EXPECT_FALSE(Applies(kReason, Json(), Json::Object{{"error", Json::Object{}}}));
+  EXPECT_TRUE(Row(kReason).fits(expected(tuple), expected(result)));
+  EXPECT_FALSE(Row(kReason).fits(expected(tuple), expected(tuple)));
+}
+
+TEST(DifferencesTest, AttributesAndResultsThatLackAValue) {
+  const auto error = [](const char* message) {
+    return Json::Object{{"error", Json::Object{{"message", message}}}};
+  };
+  const Json module = error("Node.meta lowered_module_0 is missing val field."),
+             result = error("Node.meta getitem is missing val field.");
+  EXPECT_TRUE(Applies("left untagged", Json(), module));
+  EXPECT_FALSE(Applies("left untagged", Json(), result));
+  EXPECT_FALSE(Applies("crosses by itself", Json(), module));
+  EXPECT_TRUE(Applies("crosses by itself", Json(), result));
+}
+
+TEST(DifferencesTest, WhatCameIsWhatTheRowSays) {
+  const auto document = [](const char* path, const char* kind, const char* op) {
+    const Json entry = Json::Object{{"kind", kind}, {"op", op}};
+    return Json::Object{
+        {"methods",
+         Json::Object{
+             {"forward", Json::Object{{"graphs", Json::Object{{path, Json::Array{entry}}}}}}}}};
+  };
+  const Difference& loops = Row("bodies of while_loop");
+  EXPECT_TRUE(loops.fits(Json(), document("while_loop#0/body", "delegate", "call")));
+  EXPECT_FALSE(loops.fits(Json(), document("while_loop#0/body", "op", "aten.sin.default")));
+  EXPECT_FALSE(loops.fits(Json(), document("", "delegate", "call")));
+  const Difference& copies = Row("the mutation of an input");
+  EXPECT_TRUE(copies.fits(Json(), document("", "op", "aten.sin.default")));
+  EXPECT_FALSE(copies.fits(Json(), document("", "op", "aten.copy.default")));
 }
 
 TEST(DifferencesTest, PartitionOfWhichNothingIsUsed) {

@@ -253,6 +253,28 @@ class Builder {
     entry["keyword_order"] = std::move(keyword_order);
   }
 
+  // As ExecuTorch leaves it at the call: of all outputs of the delegate's program in the order of
+  // the nodes that compute them, mutations included.
+  Json CallType(const exir::LoweredBackendModule& module) {
+    const Graph& graph = module.original.top();
+    std::map<NodeId, size_t> position;
+    for (NodeId node : graph.nodes()) position.emplace(node, position.size() + 1);
+    std::vector<std::pair<size_t, ValueId>> outputs;
+    for (const Argument& output : graph.outputs()) {
+      const ValueId* value = output.get_if<ValueId>();
+      if (value == nullptr) continue;
+      const NodeId producer = graph.value(*value).producer;
+      outputs.emplace_back(producer.valid() ? position[producer] : 0, *value);
+    }
+    std::stable_sort(outputs.begin(), outputs.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    Json::Array types;
+    for (const auto& [place, value] : outputs) {
+      types.push_back(symbols_.Type(graph.value(value).type));
+    }
+    return types;
+  }
+
   Json ResultType(const Graph& graph, const Node& node) {
     const bool single = node.outputs.size() == 1 &&
                         node.outputs[0].kind == exir::NodeOutput::Kind::kValue &&
@@ -313,6 +335,7 @@ class Builder {
         const exir::LoweredBackendModule* module =
             program_.lowered_modules[*node.arguments[0].get_if<exir::ModuleId>()].get();
         entry["delegate"] = delegate_index_(module);
+        entry["type"] = CallType(*module);
         form_.delegates.emplace_back(path, module);
       } else if (!bodies.empty()) {
         entry["kind"] = "control";
@@ -326,7 +349,7 @@ class Builder {
         entry["graphs"] = std::move(graphs);
       }
       ids_[node_id] = own;
-      entry["type"] = ResultType(graph, node);
+      if (!entry.contains("type")) entry["type"] = ResultType(graph, node);
       entries.push_back(std::move(entry));
     }
     Json::Object output = {{"kind", "output"}};

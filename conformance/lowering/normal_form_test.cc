@@ -56,6 +56,23 @@ TEST_F(NormalFormTest, NumbersOfBodiesAreConstantsAndNoNodes) {
   EXPECT_EQ(entries[3]["args"].array().at(1)["node"].number(), 0);
 }
 
+TEST_F(NormalFormTest, CallsListTheOutputsOfTheProgramInTheOrderOfItsNodes) {
+  const exir::ExportedProgram program = Parse(R"(program edge {
+    graph(%x: f32[2] user_input) {
+      %r: f32[3] = higher_order.executorch_call_delegate(module#0, %x)
+      return (%r user_output)
+    }
+    module#0 backend "b" specs [] { program edge {
+      graph(%b: f32[2] buffer "b", %x: f32[2] user_input) {
+        %s: f32[3] = edge.aten.full.default([3], 1.0)
+        %m: f32[2] = edge.aten.add.Tensor(%b, %x)
+        return (%m buffer_mutation "b", %s user_output)
+      } } }
+  })");
+  EXPECT_EQ(Form(program).graphs[0].second.at(1)["type"].Dump(),
+            R"([{"dtype":"float32","shape":[3]},{"dtype":"float32","shape":[2]}])");
+}
+
 TEST_F(NormalFormTest, OnlyResultOfADelegateThatIsNoTensorHasNoNumber) {
   const auto value = [&](std::string_view type) {
     const exir::ExportedProgram program = Parse(absl::StrCat(R"(program edge {

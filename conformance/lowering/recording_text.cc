@@ -16,6 +16,14 @@ std::string FloatText(double value) {
   return absl::StrCat("f:", absl::Hex(bits, absl::kZeroPad16));
 }
 
+// ".0", ".0.1" where ExecuTorch takes a result of a result, or "".
+std::string ResultText(const Json& out) {
+  if (out.get_if<int64_t>() != nullptr) return absl::StrCat(".", out.number());
+  std::string text;
+  for (const Json& position : out.array()) absl::StrAppend(&text, ".", position.number());
+  return text;
+}
+
 std::string RefText(const Json& a) {
   if (const auto* list = a.get_if<Json::Array>()) {
     std::string text;
@@ -24,12 +32,8 @@ std::string RefText(const Json& a) {
     }
     return absl::StrCat("[", text, "]");
   }
-  if (a.contains("node")) {
-    std::string text = absl::StrCat("%", a["node"].number());
-    if (a.contains("out")) absl::StrAppend(&text, ".", a["out"].number());
-    return text;
-  }
-  if (a.contains("input")) return absl::StrCat("%in", a["input"].number());
+  if (a.contains("node")) return absl::StrCat("%", a["node"].number(), ResultText(a["out"]));
+  if (a.contains("input")) return absl::StrCat("%in", a["input"].number(), ResultText(a["out"]));
   if (a.contains("param")) return absl::StrCat("@param:", a["param"].text());
   if (a.contains("buffer")) return absl::StrCat("@buffer:", a["buffer"].text());
   if (a.contains("const")) {
