@@ -501,6 +501,10 @@ TEST(SymExprTest, OpaquesAreSortedAlikeWhereverTheyAre) {
   EXPECT_EQ((2 * b + a).ToString(), "2*Opaque() + Opaque()");
   EXPECT_EQ((a * s + 2 * b * s).ToString(), (b * s + 2 * a * s).ToString());
   EXPECT_EQ(SymMax(a + 1, b + 2).ToString(), SymMax(b + 1, a + 2).ToString());
+  for (const char* text : {"Opaque()**(-1)*Opaque()", "Opaque()*Opaque()**(-1)",
+                           "2*Opaque()**2*Opaque()*Opaque()**3 + Opaque()**2*Opaque()"}) {
+    EXPECT_EQ(Text(text), text);
+  }
   EXPECT_FALSE(a == b);
   EXPECT_EQ(a + s, s + a);
   EXPECT_EQ(a - a, SymExpr(0));

@@ -253,6 +253,8 @@ SymExpr Product(std::vector<SymFactor> factors) {
     }
   }
   if (all.coefficient.is_zero()) return FromNumber(all.coefficient);
+  // In the order in which they were given, which is what Opaques keep.
+  std::reverse(all.monomial.begin(), all.monomial.end());
   if (!NormaliseMonomial(all.monomial)) return SymExprAccess::MakeOpaque();
   if (ExpandedTerms(all.monomial) > kMaxExpandedTerms) return FromTerm(all);
 
