@@ -15,20 +15,16 @@
 #include "exir/flop_count.h"
 #include "exir/functionalize/rebase_as_strided.h"
 #include "exir/functionalize/training_to_aten.h"
-#include "exir/ir/text.h"
 #include "exir/passes/edge_verifier.h"
 #include "exir/passes/fuse_quantized_ops.h"
 #include "exir/passes/guards_to_assertions.h"
 #include "exir/passes/propagate_constants.h"
 #include "exir/passes/to_edge_passes.h"
+#include "runtime/core/annotate.h"
 #include "runtime/core/status_macros.h"
 
 namespace belay::exir {
 namespace {
-
-absl::Status Annotate(const absl::Status& status, std::string_view what) {
-  return absl::Status(status.code(), absl::StrCat(std::string(what), ": ", status.message()));
-}
 
 // Times phases and tells the caller how far the whole is.
 class PhaseClock {
@@ -114,7 +110,7 @@ void ReportDelegation(const std::string& method, const ExportedProgram& program,
             DelegationReport{.method = method, .backend_id = lowered.backend_id});
       }
       ++entry->delegate_calls;
-      entry->flops += FlopsOf(program, graph, node);
+      entry->flops += FlopsOf(lowered.original);
       for (const Graph& inner : lowered.original.graphs) entry->nodes += inner.num_nodes();
       entry->constant_bytes += ConstantBytes(lowered.original);
     }
@@ -311,14 +307,14 @@ absl::StatusOr<ProgramImage> LowerFiles(const std::vector<MethodArchive>& method
     clock.Start("import", 0.3 * static_cast<double>(programs.size()) / methods.size());
     std::vector<std::string> notes;
     ImportOptions import = options.import;
-    import.model_name = model;
-    import.notes = &notes;
+    if (!model.empty()) import.model_name = model;
+    if (report != nullptr) import.notes = &notes;
     absl::StatusOr<ExportedProgram> program = ImportFile(path, ops, import);
     if (!program.ok()) {
       return Annotate(program.status(), absl::StrCat("import: method '", name, "'"));
     }
     for (const std::string& note : notes) {
-      if (report != nullptr) report->notes.push_back(absl::StrCat("method '", name, "': ", note));
+      report->notes.push_back(absl::StrCat("method '", name, "': ", note));
     }
     programs.emplace_back(name, *std::move(program));
     clock.Stop();

@@ -113,7 +113,7 @@ DecomposeOptions KeepFor(const ExportedProgram& program,
 // Where a method comes from.
 struct MethodArchive {
   std::string method, path;
-  std::string model = {};  // ImportOptions::model_name, which it stands for
+  std::string model = {};  // ImportOptions::model_name, unless ""
 };
 
 // Archives → program. Errors are annotated with the phase, the method and

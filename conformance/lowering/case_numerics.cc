@@ -16,6 +16,7 @@
 #include "exir/ir/graph_editor.h"
 #include "exir/ir/lowered_backend_module.h"
 #include "exir/serialize/serializer.h"
+#include "runtime/core/annotate.h"
 #include "runtime/core/mapped_file.h"
 #include "runtime/core/npy.h"
 #include "runtime/core/status_macros.h"
@@ -33,10 +34,6 @@ using exir::Interpreter;
 // Those of the program that made the files.
 constexpr double kTolerance = 1e-4;
 constexpr int kCalls = 3;
-
-absl::Status Annotate(const absl::Status& status, const std::string& what) {
-  return absl::Status(status.code(), absl::StrCat(what, ": ", status.message()));
-}
 
 absl::StatusOr<NpyArray> ReadArray(const std::string& path) {
   ABSL_ASSIGN_OR_RETURN(const auto file, MappedFile::Open(path));

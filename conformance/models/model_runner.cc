@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "conformance/models/compare.h"
 #include "exir/serialize/serializer.h"
+#include "runtime/core/annotate.h"
 #include "runtime/core/mapped_file.h"
 #include "runtime/core/npy.h"
 #include "runtime/core/status_macros.h"
@@ -18,10 +19,6 @@
 
 namespace belay::conformance {
 namespace {
-
-absl::Status Annotate(const absl::Status& status, const std::string& what) {
-  return absl::Status(status.code(), absl::StrCat(what, ": ", status.message()));
-}
 
 absl::StatusOr<NpyArray> ReadNpyFile(const std::string& path) {
   ABSL_ASSIGN_OR_RETURN(const auto file, MappedFile::Open(path));

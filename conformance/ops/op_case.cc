@@ -8,6 +8,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/strings/escaping.h"
+#include "runtime/core/annotate.h"
 #include "runtime/core/checked_math.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
@@ -355,10 +356,7 @@ absl::StatusOr<OpCaseFile> ReadOpCaseFile(const std::string& path) {
   if (!file) return absl::NotFoundError(absl::StrCat(path, ": can't be read"));
   const std::string json((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   absl::StatusOr<OpCaseFile> cases = ParseOpCaseFile(json);
-  if (!cases.ok()) {
-    return absl::Status(cases.status().code(),
-                        absl::StrCat(path, ": ", std::string(cases.status().message())));
-  }
+  if (!cases.ok()) return Annotate(cases.status(), path);
   return cases;
 }
 

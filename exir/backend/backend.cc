@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "absl/strings/str_join.h"
+#include "runtime/core/annotate.h"
 #include "runtime/core/status_macros.h"
 
 namespace belay::exir {
@@ -13,9 +14,8 @@ namespace {
 
 absl::Status AnnotatePartition(const absl::Status& status, std::string_view method, size_t index,
                                std::string_view tag) {
-  return absl::Status(status.code(),
-                      absl::StrCat("method '", method, "', partition ", index, " (tag '", tag,
-                                   "'): ", FromAbsl(status.message())));
+  return Annotate(status,
+                  absl::StrCat("method '", method, "', partition ", index, " (tag '", tag, "')"));
 }
 
 }  // namespace

@@ -39,8 +39,8 @@ class NamedDataStore {
   //   kInvalidArgument  it is in neither order, or options.layout is another one
   absl::Status AddTensor(std::string_view key, const ConstantTensor& tensor,
                          const NamedDataOptions& options = {});
-  // Adds all entries: those of the program file, then the external ones, in key order. On a
-  // conflict those before it stay.
+  // Adds all entries: those of the program file, then the external ones, in the order of their
+  // buffers. On a conflict those before it stay.
   absl::Status Merge(const NamedDataOutput& output);
   // Moves the program file's entries to companion files of at most `cap` bytes each (a buffer
   // counts once): buffers in the order of their keys, a new file when the next would not fit. A

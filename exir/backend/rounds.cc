@@ -8,6 +8,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "exir/ir/text.h"
+#include "runtime/core/annotate.h"
 #include "runtime/core/status_macros.h"
 
 namespace belay::exir {
@@ -79,8 +80,7 @@ absl::StatusOr<MethodPrograms> ToBackendRounds(
     if (status.ok() && check != nullptr) status = check(*next);
     if (!status.ok()) {
       if (rounds.size() == 1) return status;
-      return absl::Status(status.code(),
-                          absl::StrCat("round ", i, ": ", FromAbsl(status.message())));
+      return Annotate(status, absl::StrCat("round ", i));
     }
     current = *std::move(next);
   }

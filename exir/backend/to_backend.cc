@@ -10,15 +10,11 @@
 #include "exir/backend/splice.h"
 #include "exir/backend/subprogram.h"
 #include "exir/ir/verifier.h"
+#include "runtime/core/annotate.h"
 #include "runtime/core/status_macros.h"
 
 namespace belay::exir {
 namespace {
-
-absl::Status Annotate(const absl::Status& status, std::string_view where) {
-  if (status.ok()) return status;
-  return absl::Status(status.code(), absl::StrCat(where, ": ", FromAbsl(status.message())));
-}
 
 std::shared_ptr<const LoweredBackendModule> MakeModule(std::string_view backend_id,
                                                        ExportedProgram original,

@@ -6,6 +6,7 @@
 
 #include "exir/decompositions/op_builder.h"
 #include "exir/decompositions/op_call.h"
+#include "exir/ir/at_node.h"
 #include "exir/ir/graph_editor.h"
 #include "exir/ir/text.h"
 #include "runtime/core/status_macros.h"
@@ -48,34 +49,31 @@ class Decomposer {
  private:
   absl::Status Replace(const Decomposition& row, NodeId id) {
     const Graph& graph = editor_.graph();
-    const auto annotate = [&](const absl::Status& status) {
-      return absl::Status(status.code(), absl::StrCat(FromAbsl(status.message()), "\n  at ",
-                                                      DescribeNode(graph, id)));
-    };
+    const auto at_node = [&](const absl::Status& status) { return AtNode(status, graph, id); };
     const int generation = generations_.get(id) + 1;
     if (generation > kMaxGenerations) {
-      return annotate(absl::InternalError(
+      return at_node(absl::InternalError(
           absl::StrCat("the decomposition of ", row.op, " leads back to itself")));
     }
     const NodeId before = graph.previous(id);
     builder_.MoveTo(id);
     const std::vector<Argument> results = RunDecomposition(
         row, builder_, OpCall(builder_, graph.node(id).target, graph.node(id).arguments));
-    if (!builder_.ok()) return annotate(builder_.status());
+    if (!builder_.ok()) return at_node(builder_.status());
     for (NodeId made = graph.previous(id); made.valid() && made != before;
          made = graph.previous(made)) {
       generations_[made] = generation;
     }
     const std::vector<NodeOutput> outputs = graph.node(id).outputs;
     if (results.size() != outputs.size()) {
-      return annotate(absl::InternalError(absl::StrCat("the decomposition of ", row.op, " gives ",
-                                                       results.size(), " results instead of ",
-                                                       outputs.size())));
+      return at_node(absl::InternalError(absl::StrCat("the decomposition of ", row.op, " gives ",
+                                                      results.size(), " results instead of ",
+                                                      outputs.size())));
     }
     std::vector<std::pair<ValueId, std::string>> names;
     for (size_t k = 0; k < outputs.size(); ++k) {
       const absl::Status status = ReplaceOutput(row, outputs[k], results[k], names);
-      if (!status.ok()) return annotate(status);
+      if (!status.ok()) return at_node(status);
     }
     editor_.EraseNode(id);
     for (const auto& [value, name] : names) editor_.RenameValue(value, name);

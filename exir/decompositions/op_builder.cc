@@ -9,6 +9,7 @@
 #include "exir/ir/infer.h"
 #include "exir/ir/text.h"
 #include "exir/ir/verifier.h"
+#include "runtime/core/annotate.h"
 #include "runtime/core/status_macros.h"
 
 namespace belay::exir {
@@ -143,8 +144,7 @@ absl::StatusOr<std::vector<Argument>> OpBuilder::Complete(const OpOverload* op,
   absl::StatusOr<std::vector<Argument>> complete =
       CompleteArguments(*op->schema(), std::move(given), false);
   if (complete.ok()) return complete;
-  return absl::Status(complete.status().code(),
-                      absl::StrCat(op->name(), ": ", FromAbsl(complete.status().message())));
+  return Annotate(complete.status(), op->name());
 }
 
 const OpOverload* OpBuilder::InDialect(const OpOverload* op) const {

@@ -11,6 +11,7 @@
 #include "exir/emit/constant_pool.h"
 #include "exir/emit/method_builder.h"
 #include "exir/ir/lowered_backend_module.h"
+#include "runtime/core/annotate.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/utf8.h"
 
@@ -76,10 +77,7 @@ absl::StatusOr<ProgramImage> EmitProgram(const MethodPrograms& methods, const Em
       unsupported.push_back(absl::StrCat("method '", name, "': ", written.status().message()));
       continue;
     }
-    if (!written.ok()) {
-      return absl::Status(written.status().code(),
-                          absl::StrCat("method '", name, "': ", written.status().message()));
-    }
+    if (!written.ok()) return Annotate(written.status(), absl::StrCat("method '", name, "'"));
     if (!unsupported.empty()) continue;
     ABSL_ASSIGN_OR_RETURN(MethodMemory arranged, ArrangeMemory(*written, options.memory));
     if (memory != nullptr) {

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "exir/backend/introspection.h"
+#include "exir/ir/at_node.h"
 #include "exir/ir/lowered_backend_module.h"
 #include "exir/ir/text.h"
 #include "runtime/core/status_macros.h"
@@ -21,11 +22,6 @@ namespace {
 
 uint64_t AlignUp(uint64_t value) {
   return (value + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment;
-}
-
-absl::Status At(const absl::Status& status, const Graph& graph, NodeId node) {
-  return absl::Status(status.code(),
-                      absl::StrCat(status.message(), "\n  at ", DescribeNode(graph, node)));
 }
 
 // Random numbers come in the order in which they are asked for; delegates and what is not known may
@@ -365,7 +361,7 @@ absl::Status MethodBuilder::EmitGraph(const Graph& graph, Scope& scope) {
     current_graph_ = &graph;
     current_node_ = id;
     if (const absl::Status status = EmitNode(graph, id, scope); !status.ok()) {
-      return At(status, graph, id);
+      return AtNode(status, graph, id);
     }
   }
   return absl::OkStatus();

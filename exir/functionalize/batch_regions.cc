@@ -13,6 +13,7 @@
 #include "exir/decompositions/decomposition.h"
 #include "exir/decompositions/op_builder.h"
 #include "exir/decompositions/op_shorthand.h"
+#include "exir/ir/at_node.h"
 #include "exir/ir/graph_editor.h"
 #include "exir/ir/text.h"
 #include "runtime/core/status_macros.h"
@@ -85,10 +86,7 @@ class Batcher {
       builder_.MoveTo(id);
       absl::Status status = Visit(id);
       if (status.ok()) status = builder_.status();
-      if (!status.ok()) {
-        return absl::Status(status.code(), absl::StrCat(FromAbsl(status.message()), "\n  at ",
-                                                        DescribeNode(graph, id)));
-      }
+      if (!status.ok()) return AtNode(status, graph, id);
     }
     for (auto it = replaced_.rbegin(); it != replaced_.rend(); ++it) {
       for (const NodeOutput& output : graph.node(*it).outputs) {

@@ -13,6 +13,7 @@
 #include "exir/decompositions/op_shorthand.h"
 #include "exir/functionalize/functional_twin.h"
 #include "exir/functionalize/view_chain.h"
+#include "exir/ir/at_node.h"
 #include "exir/ir/graph_editor.h"
 #include "exir/ir/text.h"
 #include "runtime/core/status_macros.h"
@@ -52,10 +53,7 @@ class GraphFunctionalizer {
     if (!writes) return false;
     for (NodeId id : graph.NodeList()) {
       absl::Status status = Visit(id);
-      if (!status.ok()) {
-        return absl::Status(status.code(), absl::StrCat(FromAbsl(status.message()), "\n  at ",
-                                                        DescribeNode(graph, id)));
-      }
+      if (!status.ok()) return AtNode(status, graph, id);
     }
     ABSL_RETURN_IF_ERROR(UpdateOutputs());
     for (size_t i = replaced_.size(); i-- > 0;) editor_.EraseNode(replaced_[i]);

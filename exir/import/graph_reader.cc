@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "exir/import/graph_scope.h"
+#include "runtime/core/annotate.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
 
@@ -30,10 +31,6 @@ constexpr Refused kRefused[] = {
     {"higher_order.executorch_call_delegate", "calls a delegate that ExecuTorch lowered"},
 };
 constexpr std::string_view kWithEffects = "higher_order.with_effects";
-
-absl::Status Annotate(const absl::Status& status, std::string_view prefix) {
-  return absl::Status(status.code(), absl::StrCat(prefix, ": ", FromAbsl(status.message())));
-}
 
 std::string DescribeNode(std::string_view name, std::string_view target,
                          const Provenance& provenance) {

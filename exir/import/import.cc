@@ -14,6 +14,7 @@
 #include "exir/import/unsupported.h"
 #include "exir/ir/text.h"
 #include "exir/ir/verifier.h"
+#include "runtime/core/annotate.h"
 #include "runtime/core/mapped_file.h"
 #include "runtime/core/printable.h"
 #include "runtime/core/status_macros.h"
@@ -21,10 +22,6 @@
 
 namespace belay::exir {
 namespace {
-
-absl::Status Annotate(const absl::Status& status, std::string_view prefix) {
-  return absl::Status(status.code(), absl::StrCat(prefix, ": ", FromAbsl(status.message())));
-}
 
 // A verified program is what the caller gets; that it is not one is the file's fault.
 absl::Status VerifyImported(const ExportedProgram& program) {

@@ -2,9 +2,9 @@
 
 #include <string_view>
 #include <utility>
-#include <variant>
 
 #include "absl/container/flat_hash_set.h"
+#include "exir/ir/type_expressions.h"
 #include "runtime/core/printable.h"
 #include "runtime/core/str_cat.h"
 
@@ -43,16 +43,8 @@ std::vector<std::string> ImportNotes(const ExportedProgram& program, const NoteN
       if (const TensorMeta* tensor = value.tensor()) {
         if (tensor->device.type != "cpu")
           elsewhere.Add(absl::StrCat(value.name, " (", tensor->device.type, ")"));
-        for (const SymInt& size : tensor->sizes) use(size);
-        for (const SymInt& stride : tensor->strides) use(stride);
-        use(tensor->storage_offset);
-      } else if (const auto* integer = std::get_if<SymIntType>(&value.type)) {
-        use(integer->expr);
-      } else if (const auto* real = std::get_if<SymFloatType>(&value.type)) {
-        use(real->expr);
-      } else if (const auto* truth = std::get_if<SymBoolType>(&value.type)) {
-        use(truth->expr);
       }
+      ForEachExpression(value.type, use);
     });
   }
   for (const auto& [symbol, range] : program.ranges) {

@@ -10,6 +10,7 @@
 #include "exir/import/tensor_payload.h"
 #include "exir/import/torch_save.h"
 #include "exir/import/value_types.h"
+#include "runtime/core/annotate.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
 
@@ -17,10 +18,6 @@ namespace belay::exir {
 namespace {
 
 constexpr size_t kMaxConfigDepth = 32;
-
-absl::Status Annotate(std::string_view prefix, const absl::Status& status) {
-  return absl::Status(status.code(), absl::StrCat(prefix, ": ", FromAbsl(status.message())));
-}
 
 // A tensor_meta whose numbers are all known.
 struct StaticLayout {
@@ -126,7 +123,7 @@ class PayloadReader {
   absl::StatusOr<Storage> ReadRecord(std::string_view fqn, const std::string& path) {
     if (const auto it = records_.find(path); it != records_.end()) return it->second;
     absl::StatusOr<Storage> record = container_.Read(path, inflated_);
-    if (!record.ok()) return Annotate(absl::StrCat("tensor '", fqn, "'"), record.status());
+    if (!record.ok()) return Annotate(record.status(), absl::StrCat("tensor '", fqn, "'"));
     records_.emplace(path, *record);
     return record;
   }
@@ -138,7 +135,7 @@ class PayloadReader {
       ABSL_ASSIGN_OR_RETURN(Storage file, ReadRecord(fqn, path));
       it = pickled_.emplace(path, ReadPlainTensor(std::move(file), path)).first;
     }
-    if (!it->second.ok()) return Annotate(absl::StrCat("tensor '", fqn, "'"), it->second.status());
+    if (!it->second.ok()) return Annotate(it->second.status(), absl::StrCat("tensor '", fqn, "'"));
     return it->second;
   }
 

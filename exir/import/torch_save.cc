@@ -9,6 +9,7 @@
 #include "exir/import/pickle.h"
 #include "exir/import/tensor_payload.h"
 #include "exir/import/zip_reader.h"
+#include "runtime/core/annotate.h"
 #include "runtime/core/checked_math.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
@@ -226,10 +227,6 @@ class TensorReader {
   absl::flat_hash_map<std::string, Storage> storages_;
 };
 
-absl::Status Annotate(std::string_view what, const absl::Status& status) {
-  return absl::Status(status.code(), absl::StrCat(what, ": ", FromAbsl(status.message())));
-}
-
 std::string_view AsText(const Storage& storage) {
   return {reinterpret_cast<const char*>(storage.bytes.data()), storage.bytes.size()};
 }
@@ -242,7 +239,7 @@ absl::StatusOr<std::vector<SavedTensor>> ReadTorchSave(Storage file, std::string
   std::vector<SavedTensor> tensors;
   if (file.bytes.empty()) return tensors;
   absl::StatusOr<ZipReader> zip = ZipReader::Open(std::move(file), options.max_zip_entries);
-  if (!zip.ok()) return Annotate(what, zip.status());
+  if (!zip.ok()) return Annotate(zip.status(), what);
   if (zip->entries().empty())
     return absl::DataLossError(absl::StrCat(what, ": the archive is empty"));
   const std::string_view first = zip->entries().front().name;
@@ -260,7 +257,7 @@ absl::StatusOr<std::vector<SavedTensor>> ReadTorchSave(Storage file, std::string
                        " bytes, more than max_pickle_bytes = ", options.max_pickle_bytes));
     }
     absl::StatusOr<Storage> content = zip->Read(*entry, inflated, options.verify_checksums);
-    if (!content.ok()) return Annotate(what, content.status());
+    if (!content.ok()) return Annotate(content.status(), what);
     return content;
   };
   if (zip->Find(absl::StrCat(root, "byteorder")) != nullptr) {
@@ -273,7 +270,7 @@ absl::StatusOr<std::vector<SavedTensor>> ReadTorchSave(Storage file, std::string
   }
   ABSL_ASSIGN_OR_RETURN(const Storage data, read("data.pkl"));
   absl::StatusOr<Pickle> pickle = ParsePickle(data.bytes, IsAllowed, options.max_pickle_values);
-  if (!pickle.ok()) return Annotate(what, pickle.status());
+  if (!pickle.ok()) return Annotate(pickle.status(), what);
 
   TensorReader reader(*pickle, *zip, root, what, options.verify_checksums, inflated);
   const PickleValue& top = (*pickle)[pickle->root];

@@ -6,7 +6,9 @@
 
 #include "exir/import/call_arguments.h"
 #include "exir/interpreter/interpreter_impl.h"
+#include "exir/ir/at_node.h"
 #include "exir/ir/text.h"
+#include "runtime/core/annotate.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
 
@@ -19,8 +21,7 @@ absl::Status Interpreter::Impl::RunGraph(Frame& frame, RunState& run) {
   }
   for (NodeId id : frame.graph->nodes()) {
     if (const absl::Status status = RunNode(frame, id, run); !status.ok()) {
-      return absl::Status(
-          status.code(), absl::StrCat(status.message(), "\n  at ", DescribeNode(*frame.graph, id)));
+      return AtNode(status, *frame.graph, id);
     }
     for (ValueId value : last_uses_[frame.id.index()].get(id)) {
       frame.values[value.index()] = Datum();
@@ -252,8 +253,7 @@ absl::StatusOr<std::vector<Datum>> Interpreter::Impl::RunBody(Frame& outer, cons
     ABSL_RETURN_IF_ERROR(CheckInput(absl::StrCat("operand ", i, " of body '", graph.name(), "'"),
                                     value.type, operands[i]));
     if (const absl::Status status = Bind(value.type, operands[i], frame.symbols); !status.ok()) {
-      return absl::Status(status.code(), absl::StrCat("operand ", i, " of body '", graph.name(),
-                                                      "': ", status.message()));
+      return Annotate(status, absl::StrCat("operand ", i, " of body '", graph.name(), "'"));
     }
     frame.values[input.index()] = std::move(operands[i]);
   }

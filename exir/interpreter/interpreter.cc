@@ -9,6 +9,7 @@
 #include "exir/interpreter/interpreter_impl.h"
 #include "exir/ir/lowered_backend_module.h"
 #include "exir/ir/text.h"
+#include "runtime/core/annotate.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
 
@@ -314,10 +315,7 @@ absl::Status Interpreter::Impl::BindInputs(absl::Span<const EValue> inputs, Fram
       const Value& value = top.value(top.inputs()[i]);
       const absl::Status status =
           Bind(value.type, frame.values[top.inputs()[i].index()], frame.symbols);
-      if (!status.ok()) {
-        return absl::Status(status.code(),
-                            absl::StrCat("input '", value.name, "': ", status.message()));
-      }
+      if (!status.ok()) return Annotate(status, absl::StrCat("input '", value.name, "'"));
     }
   }
   return absl::OkStatus();

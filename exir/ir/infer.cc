@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "exir/ir/at_node.h"
 #include "exir/ir/graph_editor.h"
 #include "exir/ir/text.h"
 #include "runtime/core/status_macros.h"
@@ -40,11 +41,6 @@ class AnonymousSymbols : public SymbolSource {
  private:
   int next_ = 0;
 };
-
-absl::Status Annotate(const absl::Status& status, const Graph& graph, NodeId node) {
-  return absl::Status(status.code(),
-                      absl::StrCat(status.message(), "\n  at ", DescribeNode(graph, node)));
-}
 
 // Whether the inferred tensor contradicts the declared one.
 bool Contradicts(const TensorMeta& declared, const TensorMeta& inferred) {
@@ -163,7 +159,7 @@ absl::StatusOr<bool> RefreshLayouts(ExportedProgram& program) {
       if (node.target->def() == nullptr || node.target->def()->meta == nullptr) continue;
       absl::StatusOr<std::vector<MetaValue>> inferred =
           InferOutputs(graph, node.target, node.arguments, &symbols);
-      if (!inferred.ok()) return Annotate(inferred.status(), graph, id);
+      if (!inferred.ok()) return AtNode(inferred.status(), graph, id);
       const std::vector<NodeOutput> outputs = node.outputs;
       for (size_t k = 0; k < outputs.size() && k < inferred->size(); ++k) {
         const MetaList* list = (*inferred)[k].get_if<MetaList>();

@@ -11,6 +11,7 @@
 #include "exir/ir/lowered_backend_module.h"
 #include "exir/ir/problem_list.h"
 #include "exir/ir/text.h"
+#include "exir/ir/type_expressions.h"
 #include "runtime/core/str_cat.h"
 
 namespace belay::exir {
@@ -23,22 +24,6 @@ void ForEachModule(const Argument& argument, const std::function<void(ModuleId)>
     for (const Argument& element : *list) ForEachModule(element, fn);
   } else if (const Dict* dict = argument.get_if<Dict>()) {
     for (const auto& [key, element] : dict->entries) ForEachModule(element, fn);
-  }
-}
-
-// Calls `fn` for each symbolic expression of a type.
-template <class Fn>
-void ForEachExpression(const ValueType& type, Fn fn) {
-  if (const TensorMeta* tensor = std::get_if<TensorMeta>(&type)) {
-    for (const SymInt& size : tensor->sizes) fn(size);
-    for (const SymInt& stride : tensor->strides) fn(stride);
-    fn(tensor->storage_offset);
-  } else if (const SymIntType* sym_int = std::get_if<SymIntType>(&type)) {
-    fn(sym_int->expr);
-  } else if (const SymFloatType* sym_float = std::get_if<SymFloatType>(&type)) {
-    fn(sym_float->expr);
-  } else if (const SymBoolType* sym_bool = std::get_if<SymBoolType>(&type)) {
-    fn(sym_bool->expr);
   }
 }
 

@@ -8,6 +8,7 @@
 #include "absl/time/time.h"
 #include "exir/ir/text.h"
 #include "exir/ir/verifier.h"
+#include "runtime/core/annotate.h"
 #include "runtime/core/status_macros.h"
 
 namespace belay::exir {
@@ -31,8 +32,7 @@ absl::StatusOr<ExportedProgram> RunPasses(ExportedProgram program, absl::Span<co
     const absl::Time start = absl::Now();
     const absl::StatusOr<bool> changed = pass.run(program);
     if (!changed.ok()) {
-      return absl::Status(changed.status().code(),
-                          absl::StrCat("pass ", pass.name, ": ", changed.status().message()));
+      return Annotate(changed.status(), absl::StrCat("pass ", pass.name));
     }
     report.seconds = absl::ToDoubleSeconds(absl::Now() - start);
     report.changed = *changed;

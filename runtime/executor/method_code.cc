@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "runtime/core/annotate.h"
 #include "runtime/core/one_dtype_copy.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/executor/instruction_source.h"
@@ -321,7 +322,7 @@ absl::Status MethodCode::CheckOutputs(const Record& record) {
   for (int k = 0; k < outputs; ++k) {
     const absl::Status status = slots_->CheckOutput(output_values_[record.first_output + k]);
     if (!status.ok() && first.ok()) [[unlikely]] {
-      first = absl::Status(status.code(), absl::StrCat("output ", k, ": ", status.message()));
+      first = belay::Annotate(status, absl::StrCat("output ", k));
     }
   }
   return first;

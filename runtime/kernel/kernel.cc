@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "runtime/core/annotate.h"
 #include "runtime/core/status_macros.h"
 
 namespace belay {
@@ -49,9 +50,7 @@ absl::StatusOr<TensorView*> ResizeOutput(OutputAllocator* allocator, int i, EVal
     return absl::FailedPreconditionError(absl::StrCat("output ", i, " has no allocator"));
   }
   const absl::Status status = allocator->Resize(*tensor, sizes);
-  if (!status.ok()) {
-    return absl::Status(status.code(), absl::StrCat("output ", i, ": ", status.message()));
-  }
+  if (!status.ok()) return Annotate(status, absl::StrCat("output ", i));
   return tensor;
 }
 
@@ -81,7 +80,7 @@ absl::StatusOr<TensorView*> KernelContext::MutableTensor(int i) const {
     if (allocator_ == nullptr) return v;
     const absl::Status status = allocator_->CheckMutable(*arguments_[i]);
     if (status.ok()) return v;
-    return absl::Status(status.code(), absl::StrCat("argument ", i, ": ", status.message()));
+    return Annotate(status, absl::StrCat("argument ", i));
   }
   return WrongKind("argument", i, "tensor", argument(i));
 }

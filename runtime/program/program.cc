@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/core/annotate.h"
 #include "runtime/core/mapped_file.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/program/metadata_path.h"
@@ -34,8 +35,7 @@ absl::StatusOr<Program> Program::Open(const std::string& path, const Options& op
   absl::StatusOr<Program> program =
       ProgramValidator::Validate(std::move(file), bytes, resolved, path);
   if (program.ok()) return program;
-  return absl::Status(program.status().code(),
-                      absl::StrCat(path, ": ", program.status().message()));
+  return Annotate(program.status(), path);
 }
 
 absl::StatusOr<Program> Program::OpenBytes(std::shared_ptr<const void> owner,

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/core/annotate.h"
 #include "runtime/core/checked_math.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/program/companion_files.h"
@@ -107,9 +108,8 @@ class FileWalk {
   uint64_t end_;
 };
 
-absl::Status Annotate(const absl::Status& status, const std::string& name) {
-  return absl::Status(status.code(),
-                      absl::StrCat("companion file ", Quoted(name), ": ", status.message()));
+std::string Companion(const std::string& name) {
+  return absl::StrCat("companion file ", Quoted(name));
 }
 
 // A segment in a companion file.
@@ -132,7 +132,7 @@ absl::Status PlaceInCompanion(const std::string& name, const std::vector<Member>
                         {.access = options.access, .max_bytes = options.limits.file_bytes}));
   const absl::StatusOr<absl::Span<const std::byte>> digests =
       ReadCompanionHeader(file->bytes(), members.size());
-  if (!digests.ok()) return Annotate(digests.status(), name);
+  if (!digests.ok()) return Annotate(digests.status(), Companion(name));
   FileWalk walk(file->bytes(), kHeaderBytes + digests->size());
   absl::Span<const std::byte> rest = *digests;
   for (size_t k = 0; k < members.size(); ++k) {
@@ -146,10 +146,10 @@ absl::Status PlaceInCompanion(const std::string& name, const std::vector<Member>
                        "of its segment ", k, " is not that of ", path.ToString()));
     }
     const absl::Status status = walk.Place(plan, members[k].size, path);
-    if (!status.ok()) return Annotate(status, name);
+    if (!status.ok()) return Annotate(status, Companion(name));
   }
   const absl::Status status = walk.Finish(MetadataPath(metadata, "segments"));
-  if (!status.ok()) return Annotate(status, name);
+  if (!status.ok()) return Annotate(status, Companion(name));
   segments.owners.push_back(std::move(file));
   return absl::OkStatus();
 }

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/core/annotate.h"
 #include "runtime/core/mapped_file.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/program/digest.h"
@@ -112,10 +113,7 @@ absl::Status Ed25519Verifier::VerifyFile(const std::string& path,
     if (path.empty()) return absl::NotFoundError("no signature of the program was given");
     absl::StatusOr<std::shared_ptr<const MappedFile>> sidecar =
         MappedFile::Open(absl::StrCat(path, ".sig"));
-    if (!sidecar.ok()) {
-      return absl::Status(sidecar.status().code(),
-                          absl::StrCat("the signature: ", sidecar.status().message()));
-    }
+    if (!sidecar.ok()) return Annotate(sidecar.status(), "the signature");
     opened = *std::move(sidecar);
     content = std::string_view(reinterpret_cast<const char*>(opened->bytes().data()),
                                opened->bytes().size());

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "exir/import/container.h"
+#include "runtime/core/annotate.h"
 #include "runtime/core/mapped_file.h"
 #include "runtime/core/printable.h"
 #include "runtime/core/status_macros.h"
@@ -32,10 +33,7 @@ absl::StatusOr<ArchiveModel> ChooseModel(const std::string& text, const std::str
   const absl::Span<const std::byte> bytes = file->bytes();
   const absl::StatusOr<exir::Container> container =
       exir::Container::Open(exir::Storage{std::move(file), bytes}, exir::ImportOptions());
-  const auto in_file = [&](const absl::Status& status) {
-    return absl::Status(status.code(), absl::StrCat(chosen.path, ": ", status.message()));
-  };
-  if (!container.ok()) return in_file(Printable(container.status()));
+  if (!container.ok()) return Annotate(Printable(container.status()), chosen.path);
   const std::vector<std::string>& names = container->model_names();
   const auto has = [&](const std::string& name) {
     return std::find(names.begin(), names.end(), name) != names.end();
@@ -49,9 +47,10 @@ absl::StatusOr<ArchiveModel> ChooseModel(const std::string& text, const std::str
   }
   std::vector<std::string> shown;
   for (const std::string& name : names) shown.push_back(Quoted(name));
-  return in_file(absl::NotFoundError(absl::StrCat("the archive has no model ", Quoted(wanted[0]),
-                                                  ", it has ", ListFirst(shown, ", "),
-                                                  "; FILE:MODEL names the one to take")));
+  return Annotate(absl::NotFoundError(absl::StrCat("the archive has no model ", Quoted(wanted[0]),
+                                                   ", it has ", ListFirst(shown, ", "),
+                                                   "; FILE:MODEL names the one to take")),
+                  chosen.path);
 }
 
 }  // namespace belay::tools

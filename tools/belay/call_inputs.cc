@@ -9,7 +9,9 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "runtime/core/annotate.h"
 #include "runtime/core/mapped_file.h"
+#include "runtime/core/same_value.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/io/npy_values.h"
 #include "runtime/program/metadata_path.h"
@@ -21,7 +23,7 @@ absl::StatusOr<NpyArray> ReadArray(const std::string& path) {
   ABSL_ASSIGN_OR_RETURN(const auto file, MappedFile::Open(path));
   absl::StatusOr<NpyArray> array = ReadNpy(file->bytes());
   if (array.ok()) return array;
-  return absl::Status(array.status().code(), absl::StrCat(path, ": ", array.status().message()));
+  return Annotate(array.status(), path);
 }
 
 std::string Describe(const MethodPlan& plan, size_t i) {
@@ -38,12 +40,9 @@ std::string NumberText(const EValue& value) {
 }
 
 bool SameNumber(const EValue& a, const EValue& b) {
-  const auto same = [](const auto* x, const auto* y) { return x && y && (*x == *y); };
-  const double* x = a.get_if<double>();
-  const double* y = b.get_if<double>();
+  const auto same = [](const auto* x, const auto* y) { return x && y && SameValue(*x, *y); };
   return same(a.get_if<int64_t>(), b.get_if<int64_t>()) ||
-         same(a.get_if<bool>(), b.get_if<bool>()) || same(x, y) ||
-         (x && y && *x != *x && *y != *y);  // both NaN
+         same(a.get_if<bool>(), b.get_if<bool>()) || same(a.get_if<double>(), b.get_if<double>());
 }
 
 // `paths[i]` is input i's file; none where the program's own value is meant.
@@ -56,10 +55,7 @@ absl::StatusOr<CallInputs> ReadInputs(const MethodPlan& plan,
     if (paths[i].has_value()) {
       ABSL_ASSIGN_OR_RETURN(inputs.arrays[i], ReadArray(*paths[i]));
       const absl::StatusOr<EValue> given = InputFromNpy(plan, i, inputs.arrays[i]);
-      if (!given.ok()) {
-        return absl::Status(given.status().code(),
-                            absl::StrCat(*paths[i], ": ", given.status().message()));
-      }
+      if (!given.ok()) return Annotate(given.status(), *paths[i]);
       if (IsFixed(plan, i) && !SameNumber(*given, value)) {
         return absl::InvalidArgumentError(
             absl::StrCat(*paths[i], ": ", Describe(plan, i), " was fixed at export to ",

@@ -18,6 +18,7 @@
 #include "exir/ops/standard_ops.h"
 #include "exir/passes/guards_to_assertions.h"
 #include "nlohmann/json.hpp"
+#include "runtime/core/annotate.h"
 #include "runtime/core/mapped_file.h"
 #include "runtime/core/printable.h"
 #include "runtime/core/status_macros.h"
@@ -65,8 +66,7 @@ absl::StatusOr<uint64_t> VerifyEntries(const std::string& path) {
   };
   absl::StatusOr<uint64_t> unknown = verify();
   if (unknown.ok()) return unknown;
-  const absl::Status status = Printable(unknown.status());
-  return absl::Status(status.code(), absl::StrCat(path, ": ", status.message()));
+  return Annotate(Printable(unknown.status()), path);
 }
 
 json HeaderJson(const ArchiveInfo::Model& model) {

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "nlohmann/json.hpp"
+#include "runtime/core/annotate.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/program/digest.h"
 #include "runtime/program/program.h"
@@ -90,20 +91,16 @@ void PrintMethod(const json& method) {
   }
 }
 
-absl::Status InFile(const absl::Status& status, const std::string& path) {
-  return absl::Status(status.code(), absl::StrCat(path, ": ", status.message()));
-}
-
 }  // namespace
 
 absl::Status InspectProgram(const InspectOptions& options) {
   ABSL_ASSIGN_OR_RETURN(const Program program, Program::Open(options.file));
   if (options.verify) {
     const absl::Status status = VerifyDigests(program);
-    if (!status.ok()) return InFile(status, options.file);
+    if (!status.ok()) return Annotate(status, options.file);
   }
   const absl::StatusOr<json> out = ProgramJson(program);
-  if (!out.ok()) return InFile(out.status(), options.file);
+  if (!out.ok()) return Annotate(out.status(), options.file);
   if (options.json) {
     std::cout << JsonText(*out);
     return absl::OkStatus();

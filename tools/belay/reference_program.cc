@@ -1,20 +1,17 @@
 #include "tools/belay/reference_program.h"
 
 #include "absl/strings/str_cat.h"
+#include "runtime/core/annotate.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
 
 namespace belay::tools {
 namespace {
 
-absl::Status OfInterpreter(const absl::Status& status) {
-  return absl::Status(status.code(), absl::StrCat("interpreter: ", status.message()));
-}
-
 absl::StatusOr<exir::Interpreter> CreateInterpreter(const exir::ExportedProgram& program,
                                                     const KernelRegistry& kernels) {
   absl::StatusOr<exir::Interpreter> interpreter = exir::Interpreter::Create(program, kernels);
-  if (!interpreter.ok()) return OfInterpreter(interpreter.status());
+  if (!interpreter.ok()) return Annotate(interpreter.status(), "interpreter");
   return interpreter;
 }
 
@@ -25,7 +22,7 @@ absl::StatusOr<InterpretedCall> Interpret(exir::Interpreter& interpreter,
   InterpretedCall done;
   ABSL_ASSIGN_OR_RETURN(done.inputs, inputs(call));
   absl::StatusOr<std::vector<exir::Datum>> results = interpreter.Run(done.inputs.values);
-  if (!results.ok()) return OfInterpreter(results.status());
+  if (!results.ok()) return Annotate(results.status(), "interpreter");
   done.results = *std::move(results);
   return done;
 }

@@ -6,6 +6,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "backends/runtime_backends.h"
+#include "runtime/core/annotate.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/kernels/standard_kernels.h"
 
@@ -41,10 +42,7 @@ absl::StatusOr<std::unique_ptr<Session>> OpenSession(const std::string& path,
   session->program = std::make_unique<Program>(std::move(program));
   absl::StatusOr<std::unique_ptr<Method>> loaded =
       LoadMethod(*session->program, method, session->kernels);
-  if (!loaded.ok()) {
-    return absl::Status(loaded.status().code(),
-                        absl::StrCat(path, ": ", loaded.status().message()));
-  }
+  if (!loaded.ok()) return Annotate(loaded.status(), path);
   session->method = *std::move(loaded);
   session->load_seconds = absl::ToDoubleSeconds(absl::Now() - start);
   return session;

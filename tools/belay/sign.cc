@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/core/annotate.h"
 #include "runtime/core/mapped_file.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/program/program.h"
@@ -27,10 +28,6 @@ absl::StatusOr<std::string> ReadKey(const std::string& path) {
     return absl::InvalidArgumentError(absl::StrCat(path, " is too long for a key"));
   }
   return std::string(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
-}
-
-absl::Status InFile(const absl::Status& status, const std::string& path) {
-  return absl::Status(status.code(), absl::StrCat(path, ": ", status.message()));
 }
 
 // A new file with these permissions; never over an existing one.
@@ -67,7 +64,7 @@ absl::Status MakeKeys(const std::string& name) {
 absl::Status SignWithKey(const SignOptions& options) {
   ABSL_ASSIGN_OR_RETURN(const std::string text, ReadKey(options.key));
   const absl::StatusOr<Ed25519SecretKey> key = ParseSecretKey(text);
-  if (!key.ok()) return InFile(key.status(), options.key);
+  if (!key.ok()) return Annotate(key.status(), options.key);
   ABSL_ASSIGN_OR_RETURN(const auto file, MappedFile::Open(options.file));
   const std::string signature = belay::Sign(file->bytes(), *key);
   const std::string_view piece = signature;
@@ -82,7 +79,7 @@ absl::StatusOr<Ed25519Verifier> MakeVerifier(const VerifySignatureOptions& optio
   for (const std::string& path : options.keys) {
     ABSL_ASSIGN_OR_RETURN(const std::string text, ReadKey(path));
     const absl::StatusOr<Ed25519PublicKey> key = ParsePublicKey(text);
-    if (!key.ok()) return InFile(key.status(), path);
+    if (!key.ok()) return Annotate(key.status(), path);
     verifier.keys.push_back(*key);
   }
   return Ed25519Verifier(std::move(verifier));
@@ -100,7 +97,7 @@ int VerifySignature(const VerifySignatureOptions& options) {
   const auto file = MappedFile::Open(options.file);
   if (!file.ok()) return Report(file.status());
   absl::Status status = verifier->VerifyFile(options.file, (*file)->bytes());
-  if (!status.ok()) status = InFile(status, options.file);
+  if (!status.ok()) status = Annotate(status, options.file);
   const std::string_view bytes(reinterpret_cast<const char*>((*file)->bytes().data()),
                                (*file)->bytes().size());
   if (status.ok() && bytes.substr(0, sizeof(kMagic)) == std::string_view(kMagic, sizeof(kMagic))) {

@@ -13,6 +13,7 @@
 #include "fuzz/mutate/mutator.h"
 #include "google/protobuf/stubs/common.h"
 #include "nlohmann/json.hpp"
+#include "runtime/core/annotate.h"
 #include "runtime/core/mapped_file.h"
 #include "runtime/core/status_macros.h"
 #include "tools/belay/command.h"
@@ -40,9 +41,8 @@ absl::StatusOr<int> StressFile(const StressOptions& options) {
       is_program ? CreateProgramTarget(DirectoryOf(options.file)) : CreateArchiveTarget());
   const StressOutcome whole = target->Try(valid);
   if (!whole.status.ok()) {
-    return absl::Status(whole.status.code(),
-                        absl::StrCat(options.file, ": the file itself fails (", whole.stage,
-                                     "): ", whole.status.message()));
+    return Annotate(whole.status,
+                    absl::StrCat(options.file, ": the file itself fails (", whole.stage, ")"));
   }
   const fuzz::Mutator mutator({std::move(valid)});
   if (!options.write.empty()) {

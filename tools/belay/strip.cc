@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "exir/serialize/file_layout.h"
+#include "runtime/core/annotate.h"
 #include "runtime/core/mapped_file.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/program/program.h"
@@ -67,10 +68,7 @@ absl::StatusOr<exir::FilePieces> WithoutDebugInfo(const Program& program) {
 absl::Status StripFile(const StripOptions& options) {
   ABSL_ASSIGN_OR_RETURN(const Program program, Program::Open(options.file));
   absl::StatusOr<exir::FilePieces> stripped = WithoutDebugInfo(program);
-  if (!stripped.ok()) {
-    return absl::Status(stripped.status().code(),
-                        absl::StrCat(options.file, ": ", stripped.status().message()));
-  }
+  if (!stripped.ok()) return Annotate(stripped.status(), options.file);
   const std::string& output = options.output.empty() ? options.file : options.output;
   ABSL_RETURN_IF_ERROR(WriteFileAtomically(output, stripped->pieces));
   std::cout << output << ": " << stripped->size << " bytes, " << program.bytes().size()
