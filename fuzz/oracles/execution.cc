@@ -7,6 +7,7 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <optional>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "absl/strings/match.h"
 #include "fuzz/generators/tensor_generator.h"
 #include "fuzz/oracles/typed_status.h"
+#include "runtime/core/checked_math.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/executor/method.h"
 #include "runtime/io/npy_values.h"
@@ -54,6 +56,13 @@ uint64_t Sum(const TensorView& tensor) {
   return sum;
 }
 
+// What the constraint allows that is nearest to the size at 2.
+int64_t SizeForTwo(const SizeConstraint& c) {
+  const std::optional<int64_t> twice = CheckedMul<int64_t>(2, c.multiplier);
+  const std::optional<int64_t> size = twice ? CheckedAdd(*twice, c.offset) : std::nullopt;
+  return size.has_value() ? std::clamp(*size, c.min, c.max) : c.max;
+}
+
 class InputMaker {
  public:
   InputMaker(const MethodPlan& plan, ByteSource& source) : plan_(plan), source_(source) {
@@ -70,9 +79,7 @@ class InputMaker {
       Sizes sizes = tensor->sizes;
       for (const SizeConstraint& c : input.constraints) {
         const auto d = static_cast<int>(c.dim);
-        sizes[d] = source_.Chance(90)
-                       ? std::clamp<int64_t>(2 * c.multiplier + c.offset, c.min, c.max)
-                       : source_.Between(c.min, c.max);
+        sizes[d] = source_.Chance(90) ? SizeForTwo(c) : source_.Between(c.min, c.max);
       }
       const bool as_planned = !source_.Chance(20);
       absl::StatusOr<GeneratedTensor> made =
