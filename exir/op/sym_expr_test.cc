@@ -246,6 +246,18 @@ TEST(SymExprTest, RangesHoldTheLastNumbers) {
   const SymRange back =
       Parse("Max(s, 4611686018427387904) + 4611686018427387904 - s").Range(ranges);
   EXPECT_LE(back.min, kMax - 9);
+  for (const char* text : {"FloorDiv(-9223372036854775808, -s)", "Abs(s - 9223372036854775808)",
+                           "FloorDiv(9223372036854775807, s)"}) {
+    const SymExpr expression = Parse(text);
+    const SymRange range = expression.Range(ranges);
+    for (int64_t s = 2; s <= 10; ++s) {
+      const std::optional<int64_t> value =
+          expression.EvaluateInt([s](std::string_view) { return std::optional<int64_t>(s); });
+      ASSERT_TRUE(value.has_value()) << text;
+      EXPECT_LE(range.min, *value) << text;
+      EXPECT_GE(range.max, *value) << text;
+    }
+  }
 }
 
 TEST(SymExprTest, RangesAreIntervals) {

@@ -25,8 +25,9 @@ constexpr SymRange kTruthValues = {0, 1};
 // Both ends of int64 stand for infinities, and what does not fit becomes one. But no value is at
 // least infinite, and none is at most minus that: such ends are numbers that did not fit, or the
 // last int64 itself, of which further sums know only that they are as large as the one before it.
+// The negative of a finite end is finite, too.
 SymRange WithFiniteInnerEnds(SymRange r) {
-  return {std::min(r.min, kAbove - 1), std::max(r.max, kBelow + 1)};
+  return {std::min(r.min, kAbove - 1), std::max(r.max, -(kAbove - 1))};
 }
 int64_t Saturate(__int128 value) {
   return value >= kAbove ? kAbove : value <= kBelow ? kBelow : static_cast<int64_t>(value);
