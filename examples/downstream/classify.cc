@@ -1,0 +1,66 @@
+// What a device does with a program file: opens it, executes it, reads the answer.
+//   classify PROGRAM IMAGES.npy LABELS.npy
+#include <algorithm>
+#include <cstdio>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "runtime/backend/backend_registry.h"
+#include "runtime/core/mapped_file.h"
+#include "runtime/core/npy.h"
+#include "runtime/core/status_macros.h"
+#include "runtime/executor/method.h"
+#include "runtime/kernels/standard_kernels.h"
+#include "runtime/program/program.h"
+
+namespace {
+
+absl::StatusOr<belay::NpyArray> ReadArray(const std::string& path) {
+  ABSL_ASSIGN_OR_RETURN(const auto file, belay::MappedFile::Open(path));
+  return belay::ReadNpy(file->bytes());
+}
+
+// How many images [n, 1, 8, 8] get the score of their label [n] as the highest.
+absl::StatusOr<std::string> Classify(const std::string& path, const std::string& images_path,
+                                     const std::string& labels_path) {
+  belay::KernelRegistry kernels;
+  ABSL_RETURN_IF_ERROR(belay::AddStandardKernels(kernels));
+  const belay::BackendRegistry backends;  // the program was lowered to none
+  ABSL_ASSIGN_OR_RETURN(const belay::Program program, belay::Program::Open(path));
+  ABSL_ASSIGN_OR_RETURN(belay::Method method,
+                        belay::Method::Load(program, "forward", kernels, backends));
+  ABSL_ASSIGN_OR_RETURN(const belay::NpyArray images, ReadArray(images_path));
+  ABSL_ASSIGN_OR_RETURN(const belay::NpyArray labels, ReadArray(labels_path));
+  ABSL_RETURN_IF_ERROR(method.SetInput(0, belay::EValue(images.view())));
+  ABSL_RETURN_IF_ERROR(method.Execute());
+  const belay::TensorView* scores = method.GetOutput(0).get_if<belay::TensorView>();
+  if (scores == nullptr || scores->dtype != belay::DType::kFloat32 || !scores->is_contiguous() ||
+      scores->sizes.size() != 2 || scores->sizes[1] == 0 || labels.sizes.size() != 1 ||
+      labels.dtype != belay::DType::kInt64 || labels.sizes[0] != scores->sizes[0]) {
+    return absl::InvalidArgumentError("expected f32[images, classes] and i64[images] labels");
+  }
+  const int64_t count = scores->sizes[0], classes = scores->sizes[1];
+  int64_t correct = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    const float* row = scores->as<float>() + classes * i;
+    correct += std::max_element(row, row + classes) - row == labels.view().as<int64_t>()[i] ? 1 : 0;
+  }
+  return absl::StrCat(correct, " of ", count, " images are classified as labelled");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 4) {
+    std::fprintf(stderr, "usage: classify PROGRAM IMAGES.npy LABELS.npy\n");
+    return 2;
+  }
+  const absl::StatusOr<std::string> result = Classify(argv[1], argv[2], argv[3]);
+  if (!result.ok()) {
+    std::fprintf(stderr, "%s\n", result.status().ToString().c_str());
+    return 3;
+  }
+  std::printf("%s\n", result->c_str());
+  return 0;
+}
