@@ -15,7 +15,6 @@
 #include "exir/ops/standard_ops.h"
 #include "exir/pipeline.h"
 #include "gtest/gtest.h"
-#include "runtime/core/mapped_file.h"
 #include "runtime/core/npy.h"
 #include "runtime/core/testing.h"
 #include "runtime/kernels/reference/reference_kernels.h"
@@ -45,11 +44,6 @@ std::vector<std::string> Models() {
   return names;
 }
 
-absl::StatusOr<NpyArray> ReadArray(const std::string& path) {
-  ABSL_ASSIGN_OR_RETURN(const auto file, MappedFile::Open(path));
-  return ReadNpy(file->bytes());
-}
-
 // The array in the dtype of the leaf, which NumPy may not have; numbers as scalars.
 EValue ToValue(const Leaf& leaf, const NpyArray& array) {
   TensorView view = array.view();
@@ -63,7 +57,7 @@ EValue ToValue(const Leaf& leaf, const NpyArray& array) {
 absl::Status Check(const std::string& folder, const Leaf& leaf, const EValue& got,
                    const Manifest& manifest) {
   if (leaf.kind == "none" || leaf.file.empty()) return absl::OkStatus();
-  ABSL_ASSIGN_OR_RETURN(const NpyArray array, ReadArray(folder + "/" + leaf.file));
+  ABSL_ASSIGN_OR_RETURN(const NpyArray array, ReadNpyFile(folder + "/" + leaf.file));
   const EValue want = ToValue(leaf, array);
   if (const TensorView* tensor = want.get_if<TensorView>()) {
     const TensorView* came = got.get_if<TensorView>();
@@ -87,7 +81,7 @@ absl::Status RunCase(const std::string& folder, const ModelCase& model_case,
       inputs.emplace_back();
       continue;
     }
-    ABSL_ASSIGN_OR_RETURN(arrays[i], ReadArray(folder + "/" + leaf.file));
+    ABSL_ASSIGN_OR_RETURN(arrays[i], ReadNpyFile(folder + "/" + leaf.file));
     inputs.push_back(ToValue(leaf, arrays[i]));
   }
   ABSL_ASSIGN_OR_RETURN(const std::vector<exir::Datum> results, interpreter.Run(inputs));

@@ -44,12 +44,11 @@ Json Graphs(const std::vector<const char*>& ops) {
 Json Delegate(const std::vector<const char*>& ops, Json::Array owned = {}) {
   const Json graphs = Graphs(ops);
   const std::string text = RecordingText(graphs, std::vector<std::string>());
-  const auto* bytes = reinterpret_cast<const std::byte*>(text.data());
   return Json::Object{{"backend_id", "RecordingBackend"},
                       {"compile_specs", Json::Array()},
                       {"program", graphs},
                       {"processed_text", text},
-                      {"processed_bytes_sha256", Sha256(absl::MakeConstSpan(bytes, text.size()))},
+                      {"processed_bytes_sha256", Sha256(text)},
                       {"constants_owned", std::move(owned)}};
 }
 
@@ -134,12 +133,9 @@ TEST(CompareBesidesTest, WhatBelongsToADelegateWhoseProgramIsExpected) {
 
 TEST(CompareBesidesTest, ExpectedRecordingsAreThoseOfTheirPrograms) {
   const std::string text = kExpected["delegates"].array()[0]["processed_text"].text() + "garbage";
-  const auto* bytes = reinterpret_cast<const std::byte*>(text.data());
   const Json garbage = With(kExpected, "processed_text", text);
   EXPECT_THAT(CompareBesides(garbage, kCame, {}), HasSubstr("is not that of the expected blob, "));
-  EXPECT_THAT(CompareBesides(With(garbage, "processed_bytes_sha256",
-                                  Sha256(absl::MakeConstSpan(bytes, text.size()))),
-                             kCame, {}),
+  EXPECT_THAT(CompareBesides(With(garbage, "processed_bytes_sha256", Sha256(text)), kCame, {}),
               HasSubstr("the expected blob is not that of the expected program"));
 }
 

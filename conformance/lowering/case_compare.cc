@@ -171,14 +171,13 @@ Json CaseComparison::Document(const MethodPrograms& programs, const Proposals& p
 Json CaseComparison::ModuleDocument(const LoweredBackendModule& module, const Json& graphs,
                                     const std::optional<std::string>& recorded) const {
   const std::string text = recorded.value_or(TextOf(module.processed));
-  const auto* bytes = reinterpret_cast<const std::byte*>(text.data());
   Json::Array owned;
   for (const std::string& name : OwnedBy(module)) owned.push_back(name);
   return Json::Object{{"backend_id", module.backend_id},
                       {"compile_specs", SpecsOf(module)},
                       {"program", graphs},
                       {"processed_text", text},
-                      {"processed_bytes_sha256", Sha256(absl::MakeConstSpan(bytes, text.size()))},
+                      {"processed_bytes_sha256", Sha256(text)},
                       {"constants_owned", std::move(owned)},
                       {"named_data", NamedData(module.named_data)}};
 }

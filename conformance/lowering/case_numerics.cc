@@ -17,7 +17,6 @@
 #include "exir/ir/lowered_backend_module.h"
 #include "exir/serialize/serializer.h"
 #include "runtime/core/annotate.h"
-#include "runtime/core/mapped_file.h"
 #include "runtime/core/npy.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/executor/method.h"
@@ -34,13 +33,6 @@ using exir::Interpreter;
 // Those of the program that made the files.
 constexpr double kTolerance = 1e-4;
 constexpr int kCalls = 3;
-
-absl::StatusOr<NpyArray> ReadArray(const std::string& path) {
-  ABSL_ASSIGN_OR_RETURN(const auto file, MappedFile::Open(path));
-  absl::StatusOr<NpyArray> array = ReadNpy(file->bytes());
-  if (!array.ok()) return Annotate(array.status(), path);
-  return array;
-}
 
 // The array as an input of this type: NumPy has no bfloat16, and numbers are arrays of rank 0.
 EValue InputValue(const exir::ValueType& type, const NpyArray& array) {
@@ -164,12 +156,12 @@ class Recording {
       while (true) {
         const std::string path = absl::StrCat(directory, "/", prefix, kind, arrays->size(), ".npy");
         if (!std::filesystem::exists(path)) break;
-        ABSL_ASSIGN_OR_RETURN(NpyArray array, ReadArray(path));
+        ABSL_ASSIGN_OR_RETURN(NpyArray array, ReadNpyFile(path));
         arrays->push_back(std::move(array));
       }
     }
     for (const auto& [what, file] : after.object()) {
-      ABSL_ASSIGN_OR_RETURN(NpyArray array, ReadArray(directory + "/" + file.text()));
+      ABSL_ASSIGN_OR_RETURN(NpyArray array, ReadNpyFile(directory + "/" + file.text()));
       recording.after_.emplace_back(what, std::move(array));
     }
     return recording;

@@ -24,7 +24,6 @@
 #include "exir/ir/graph_editor.h"
 #include "exir/ir/text.h"
 #include "exir/pipeline.h"
-#include "runtime/core/mapped_file.h"
 #include "runtime/core/npy.h"
 #include "runtime/core/status_macros.h"
 
@@ -275,8 +274,7 @@ class Runner {
     while (true) {
       const std::string path = absl::StrCat(directory_, "/input_", parameters.size(), ".npy");
       if (!std::filesystem::exists(path)) break;
-      ABSL_ASSIGN_OR_RETURN(const auto file, MappedFile::Open(path));
-      ABSL_ASSIGN_OR_RETURN(const NpyArray array, ReadNpy(file->bytes()));
+      ABSL_ASSIGN_OR_RETURN(const NpyArray array, ReadNpyFile(path));
       std::vector<exir::SymInt> sizes;
       for (int64_t size : array.sizes) sizes.emplace_back(size);
       parameters.push_back(exir::TensorMeta::Contiguous(array.dtype, std::move(sizes)));

@@ -62,8 +62,7 @@ std::string ComparePartitions(const Json::Array& wanted, const Json::Array& prop
 std::string CompareDigest(const Json& delegate) {
   if (!delegate.contains("processed_text")) return "";
   const std::string& text = delegate["processed_text"].text();
-  const auto* bytes = reinterpret_cast<const std::byte*>(text.data());
-  const std::string digest = Sha256(absl::MakeConstSpan(bytes, text.size()));
+  const std::string digest = Sha256(text);
   if (delegate["processed_bytes_sha256"].text() == digest) return "";
   return absl::StrCat("the expected digest ", delegate["processed_bytes_sha256"].text(),
                       " is not that of the expected blob, ", digest);

@@ -458,6 +458,10 @@ std::string Sha256(absl::Span<const std::byte> bytes) {
   return hex;
 }
 
+std::string Sha256(std::string_view text) {
+  return Sha256(absl::MakeConstSpan(reinterpret_cast<const std::byte*>(text.data()), text.size()));
+}
+
 std::string TensorSha256(const exir::ConstantTensor& tensor) {
   const absl::StatusOr<exir::Storage> dense = tensor.Dense();
   return dense.ok() ? Sha256(dense->bytes) : "";

@@ -30,6 +30,7 @@ exir::NodeId FindOccurrence(const exir::Graph& graph, std::string_view op, int64
 // As the cases name operators: "aten.add.Tensor", "cond", "executorch_call_delegate".
 std::string OpName(const exir::Node& node);
 std::string Sha256(absl::Span<const std::byte> bytes);
+std::string Sha256(std::string_view text);
 std::string TensorSha256(const exir::ConstantTensor& tensor);
 
 struct NormalForm {

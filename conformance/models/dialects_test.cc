@@ -18,7 +18,6 @@
 #include "exir/pipeline.h"
 #include "exir/serialize/serializer.h"
 #include "gtest/gtest.h"
-#include "runtime/core/mapped_file.h"
 #include "runtime/core/npy.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/testing.h"
@@ -102,9 +101,8 @@ class DialectsTest : public ::testing::Test {
     std::vector<NpyArray> arrays(c.inputs.size());
     for (size_t i = 0; i < arrays.size(); ++i) {
       if (c.inputs[i].file.empty()) continue;
-      ABSL_ASSIGN_OR_RETURN(const auto file,
-                            MappedFile::Open((folder / "case_0" / c.inputs[i].file).string()));
-      ABSL_ASSIGN_OR_RETURN(arrays[i], ReadNpy(file->bytes()));
+      ABSL_ASSIGN_OR_RETURN(arrays[i],
+                            ReadNpyFile((folder / "case_0" / c.inputs[i].file).string()));
       if (c.inputs[i].kind != "tensor") continue;
       const TensorView view = arrays[i].view();
       for (int64_t k = 0; k < view.numel(); ++k) {

@@ -10,7 +10,6 @@
 #include "conformance/models/compare.h"
 #include "exir/serialize/serializer.h"
 #include "runtime/core/annotate.h"
-#include "runtime/core/mapped_file.h"
 #include "runtime/core/npy.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/executor/method.h"
@@ -19,13 +18,6 @@
 
 namespace belay::conformance {
 namespace {
-
-absl::StatusOr<NpyArray> ReadNpyFile(const std::string& path) {
-  ABSL_ASSIGN_OR_RETURN(const auto file, MappedFile::Open(path));
-  absl::StatusOr<NpyArray> array = ReadNpy(file->bytes());
-  if (!array.ok()) return Annotate(array.status(), path);
-  return array;
-}
 
 // The recorded array as a tensor of the leaf's own dtype, which NumPy may not have.
 absl::StatusOr<TensorView> Recorded(const Leaf& leaf, const NpyArray& array) {

@@ -13,7 +13,6 @@
 #include "backends/runtime_backends.h"
 #include "exir/ops/standard_ops.h"
 #include "exir/serialize/serializer.h"
-#include "runtime/core/mapped_file.h"
 #include "runtime/core/npy.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/executor/method.h"
@@ -25,11 +24,6 @@ namespace {
 
 double MillisecondsSince(absl::Time start) {
   return absl::ToDoubleMilliseconds(absl::Now() - start);
-}
-
-absl::StatusOr<NpyArray> ReadArray(const std::string& path) {
-  ABSL_ASSIGN_OR_RETURN(const auto file, MappedFile::Open(path));
-  return ReadNpy(file->bytes());
 }
 
 // Step 1: from the archive to a program file.
@@ -70,8 +64,8 @@ absl::StatusOr<DigitsResult> RunDigits(const DigitsOptions& options) {
   result.load_ms = MillisecondsSince(start);
   result.file_bytes = program.bytes().size();
 
-  ABSL_ASSIGN_OR_RETURN(const NpyArray images, ReadArray(options.images));
-  ABSL_ASSIGN_OR_RETURN(const NpyArray labels, ReadArray(options.labels));
+  ABSL_ASSIGN_OR_RETURN(const NpyArray images, ReadNpyFile(options.images));
+  ABSL_ASSIGN_OR_RETURN(const NpyArray labels, ReadNpyFile(options.labels));
   if (images.dtype != DType::kFloat32 || images.sizes.size() != 4 ||
       labels.dtype != DType::kInt64 || labels.sizes.size() != 1 ||
       labels.sizes[0] != images.sizes[0]) {

@@ -4,7 +4,6 @@
 #include <string>
 
 #include "gtest/gtest.h"
-#include "runtime/core/mapped_file.h"
 #include "runtime/core/npy.h"
 #include "runtime/core/testing.h"
 
@@ -22,8 +21,7 @@ TEST_P(DigitsTest, EveryLabelIsWhatPyTorchPredicts) {
       .program = testing::TempDir() + "/digits_" + (GetParam().empty() ? "kernels" : GetParam()),
       .backend = GetParam()};
   ASSERT_OK_AND_ASSIGN(const DigitsResult result, RunDigits(options));
-  ASSERT_OK_AND_ASSIGN(const auto file, MappedFile::Open(data + "torch_scores.npy"));
-  ASSERT_OK_AND_ASSIGN(const NpyArray scores, ReadNpy(file->bytes()));
+  ASSERT_OK_AND_ASSIGN(const NpyArray scores, ReadNpyFile(data + "torch_scores.npy"));
   ASSERT_EQ(scores.sizes, (Sizes{360, 10}));
   ASSERT_EQ(result.predicted.size(), 360u);
   for (int i = 0; i < 360; ++i) {

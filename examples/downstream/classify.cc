@@ -7,7 +7,6 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/backend/backend_registry.h"
-#include "runtime/core/mapped_file.h"
 #include "runtime/core/npy.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/executor/method.h"
@@ -15,11 +14,6 @@
 #include "runtime/program/program.h"
 
 namespace {
-
-absl::StatusOr<belay::NpyArray> ReadArray(const std::string& path) {
-  ABSL_ASSIGN_OR_RETURN(const auto file, belay::MappedFile::Open(path));
-  return belay::ReadNpy(file->bytes());
-}
 
 // How many images [n, 1, 8, 8] get the score of their label [n] as the highest.
 absl::StatusOr<std::string> Classify(const std::string& path, const std::string& images_path,
@@ -30,8 +24,8 @@ absl::StatusOr<std::string> Classify(const std::string& path, const std::string&
   ABSL_ASSIGN_OR_RETURN(const belay::Program program, belay::Program::Open(path));
   ABSL_ASSIGN_OR_RETURN(belay::Method method,
                         belay::Method::Load(program, "forward", kernels, backends));
-  ABSL_ASSIGN_OR_RETURN(const belay::NpyArray images, ReadArray(images_path));
-  ABSL_ASSIGN_OR_RETURN(const belay::NpyArray labels, ReadArray(labels_path));
+  ABSL_ASSIGN_OR_RETURN(const belay::NpyArray images, belay::ReadNpyFile(images_path));
+  ABSL_ASSIGN_OR_RETURN(const belay::NpyArray labels, belay::ReadNpyFile(labels_path));
   ABSL_RETURN_IF_ERROR(method.SetInput(0, belay::EValue(images.view())));
   ABSL_RETURN_IF_ERROR(method.Execute());
   const belay::TensorView* scores = method.GetOutput(0).get_if<belay::TensorView>();

@@ -8,9 +8,10 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "exir/functionalize/autocast_rules.h"
+#include "exir/ir/at_node.h"
 #include "exir/ir/graph_editor.h"
-#include "exir/ir/text.h"
 #include "runtime/core/status_macros.h"
+#include "runtime/core/str_cat.h"
 
 namespace belay::exir {
 namespace {
@@ -26,7 +27,7 @@ bool IsRegion(const Node& node) {
 }
 
 absl::Status Wrong(const Graph& graph, NodeId node, std::string_view what) {
-  return absl::InvalidArgumentError(absl::StrCat(what, "\n  at ", DescribeNode(graph, node)));
+  return AtNode(absl::InvalidArgumentError(ToAbsl(what)), graph, node);
 }
 
 class Inliner {

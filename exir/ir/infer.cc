@@ -58,9 +58,10 @@ absl::StatusOr<bool> RefreshValue(GraphEditor& editor, NodeId node, ValueId valu
   const TensorMeta* meta = inferred.get_if<TensorMeta>();
   if (declared == nullptr || meta == nullptr) return false;
   if (Contradicts(*declared, *meta)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the program declares '", editor.graph().value(value).name, "' as ", PrintType(*declared),
-        ", its operator gives ", PrintType(*meta), "\n  at ", DescribeNode(editor.graph(), node)));
+    return AtNode(absl::InvalidArgumentError(absl::StrCat(
+                      "the program declares '", editor.graph().value(value).name, "' as ",
+                      PrintType(*declared), ", its operator gives ", PrintType(*meta))),
+                  editor.graph(), node);
   }
   // The order of the dimensions is inferred, the sizes are the program's.
   const absl::StatusOr<DimOrder> order = DimOrderOf(*meta);

@@ -11,6 +11,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "runtime/core/annotate.h"
 #include "runtime/core/checked_math.h"
 #include "runtime/core/mapped_file.h"
 #include "runtime/core/memory_check.h"
@@ -256,6 +257,13 @@ absl::StatusOr<NpyArray> Read(absl::Span<const std::byte> bytes) {
 absl::StatusOr<NpyArray> ReadNpy(absl::Span<const std::byte> bytes) {
   absl::StatusOr<NpyArray> array = Read(bytes);
   if (!array.ok()) return Printable(array.status());
+  return array;
+}
+
+absl::StatusOr<NpyArray> ReadNpyFile(const std::string& path) {
+  ABSL_ASSIGN_OR_RETURN(const auto file, MappedFile::Open(path));
+  absl::StatusOr<NpyArray> array = ReadNpy(file->bytes());
+  if (!array.ok()) return Annotate(array.status(), path);
   return array;
 }
 

@@ -27,9 +27,14 @@ struct NpyArray {
 // Reads a whole file: versions 1 to 3, little endian, C and Fortran order. Untrusted input; memory
 // is taken only for elements that are there.
 //   kInvalidArgument    not a .npy file, a malformed header, too few or too many bytes, a bool that
-//   is neither 0 nor 1 kUnimplemented      well formed, but big endian or of a type that has no
-//   DType (the message names it) kResourceExhausted  no memory
+//                       is neither 0 nor 1
+//   kUnimplemented      well formed, but big endian or of a type that has no DType (the message
+//                       names it)
+//   kResourceExhausted  no memory
 absl::StatusOr<NpyArray> ReadNpy(absl::Span<const std::byte> bytes);
+
+// The file of this name. Errors are those of MappedFile::Open and ReadNpy, and name it.
+absl::StatusOr<NpyArray> ReadNpyFile(const std::string& path);
 
 // The bytes of a version 1 file in C order, whatever the strides of `tensor`. kUnimplemented when
 // NumPy has no such type (bfloat16, complex32, float8): convert first. kResourceExhausted when

@@ -250,6 +250,18 @@ TEST(WriteNpyTest, WritesTheFile) {
   EXPECT_EQ(file->bytes(), Bytes(NumpyFloatFile()));
 }
 
+TEST(ReadNpyFileTest, ReadsTheFileAndNamesItInErrors) {
+  const std::string path = testing::TempDir() + "/read_npy_file_test.npy";
+  ASSERT_OK(WriteFileAtomically(path, {NumpyFloatFile()}));
+  ASSERT_OK_AND_ASSIGN(const NpyArray array, ReadNpyFile(path));
+  EXPECT_EQ(ToVector<float>(array.view()), (std::vector<float>{1, 2, 3, 4, 5, 6}));
+  ASSERT_OK(WriteFileAtomically(path, {"no array"}));
+  EXPECT_THAT(ReadNpyFile(path),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(path + ": ")));
+  EXPECT_THAT(ReadNpyFile(path + ".missing"),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr(path + ".missing")));
+}
+
 TEST(ReadNpyTest, ErrorsShowControlCharactersAsText) {
   const std::string header = "{'descr': '<\x1b[2J', 'fortran_order': False, 'shape': (), }\n";
   const std::string file =

@@ -10,7 +10,6 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/core/annotate.h"
-#include "runtime/core/mapped_file.h"
 #include "runtime/core/same_value.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/io/npy_values.h"
@@ -18,13 +17,6 @@
 
 namespace belay::tools {
 namespace {
-
-absl::StatusOr<NpyArray> ReadArray(const std::string& path) {
-  ABSL_ASSIGN_OR_RETURN(const auto file, MappedFile::Open(path));
-  absl::StatusOr<NpyArray> array = ReadNpy(file->bytes());
-  if (array.ok()) return array;
-  return Annotate(array.status(), path);
-}
 
 std::string Describe(const MethodPlan& plan, size_t i) {
   return absl::StrCat("input ", i, " ", Quoted(plan.inputs[i].name));
@@ -53,7 +45,7 @@ absl::StatusOr<CallInputs> ReadInputs(const MethodPlan& plan,
   for (size_t i = 0; i < plan.inputs.size(); ++i) {
     EValue value = ConstantInput(plan, i);
     if (paths[i].has_value()) {
-      ABSL_ASSIGN_OR_RETURN(inputs.arrays[i], ReadArray(*paths[i]));
+      ABSL_ASSIGN_OR_RETURN(inputs.arrays[i], ReadNpyFile(*paths[i]));
       const absl::StatusOr<EValue> given = InputFromNpy(plan, i, inputs.arrays[i]);
       if (!given.ok()) return Annotate(given.status(), *paths[i]);
       if (IsFixed(plan, i) && !SameNumber(*given, value)) {

@@ -6,7 +6,6 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "runtime/core/mapped_file.h"
 #include "runtime/core/npy.h"
 #include "runtime/core/test_in_directory.h"
 #include "runtime/core/testing.h"
@@ -41,11 +40,9 @@ class MethodsTest : public TestInDirectory {
   }
   // Result 0 of a call of RunSequence against a file of float32.
   void ExpectOutput(int call, const std::string& golden) {
-    ASSERT_OK_AND_ASSIGN(const auto got_file,
-                         MappedFile::Open(Path("out/" + std::to_string(call) + "/0.npy")));
-    ASSERT_OK_AND_ASSIGN(const auto want_file, MappedFile::Open(golden));
-    ASSERT_OK_AND_ASSIGN(const NpyArray got, ReadNpy(got_file->bytes()));
-    ASSERT_OK_AND_ASSIGN(const NpyArray want, ReadNpy(want_file->bytes()));
+    ASSERT_OK_AND_ASSIGN(const NpyArray got,
+                         ReadNpyFile(Path("out/" + std::to_string(call) + "/0.npy")));
+    ASSERT_OK_AND_ASSIGN(const NpyArray want, ReadNpyFile(golden));
     const std::vector<float> a = ToVector<float>(got.view()), b = ToVector<float>(want.view());
     ASSERT_EQ(a.size(), b.size());
     for (size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], 1e-4) << "call " << call;
