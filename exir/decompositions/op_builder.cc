@@ -292,9 +292,9 @@ absl::StatusOr<OpBuilder::Definition> OpBuilder::Define(const SymExpr& expr, int
     ABSL_ASSIGN_OR_RETURN(result, DefineSymbol(expr));
   } else {
     static constexpr std::pair<std::string_view, std::string_view> kFunctions[] = {
-        {"FloorDiv", "_operator.floordiv"}, {"CleanDiv", "_operator.floordiv"},
-        {"PythonMod", "_operator.mod"},     {"Mod", "_operator.mod"},
-        {"Max", "torch.sym_max"},           {"Min", "torch.sym_min"},
+        {"FloorDiv", "_operator.floordiv"}, {"PythonMod", "_operator.mod"},
+        {"Mod", "_operator.mod"},           {"Max", "torch.sym_max"},
+        {"Min", "torch.sym_min"},
     };
     std::string_view op;
     if (expr.kind() == SymExpr::Kind::kAdd) op = "_operator.add";

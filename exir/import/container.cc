@@ -6,6 +6,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_join.h"
+#include "runtime/core/first_bytes.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
 
@@ -23,20 +24,14 @@ bool StartsWith(absl::Span<const std::byte> bytes, std::string_view prefix) {
       .starts_with(prefix);
 }
 
-// What a file that is no zip file is, as far as its first bytes tell.
 absl::Status NotAZip(absl::Span<const std::byte> bytes) {
   if (bytes.empty()) return absl::DataLossError("the file is empty");
   if (StartsWith(bytes, "\x80\x02") || StartsWith(bytes, "\x80\x04")) {
     return absl::UnimplementedError(
         "the file is a pickle, not a .pt2 archive: save the program with torch.export.save");
   }
-  std::string first;
-  for (std::byte b : bytes.first(std::min<size_t>(bytes.size(), 8))) {
-    absl::StrAppend(&first, first.empty() ? "" : " ",
-                    absl::Hex(static_cast<unsigned>(b), absl::kZeroPad2));
-  }
   return absl::InvalidArgumentError(
-      absl::StrCat("not a .pt2 archive: a zip file begins with 50 4b, this one with ", first));
+      absl::StrCat("not a .pt2 archive, which is a zip file: ", DescribeFirstBytes(bytes)));
 }
 
 }  // namespace

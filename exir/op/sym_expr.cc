@@ -284,7 +284,7 @@ bool operator==(const SymExpr& a, const SymExpr& b) { return SymExprAccess::Comp
 bool operator<(const SymExpr& a, const SymExpr& b) { return SymExprAccess::Compare(a, b) < 0; }
 
 SymExpr FloorDiv(const SymExpr& a, const SymExpr& b) {
-  return SymExpr::Function("FloorDiv", {a, b});
+  return SymExpr::Function(kFloorDiv, {a, b});
 }
 SymExpr SymMax(const SymExpr& a, const SymExpr& b) { return SymExpr::Function("Max", {a, b}); }
 SymExpr SymMin(const SymExpr& a, const SymExpr& b) { return SymExpr::Function("Min", {a, b}); }

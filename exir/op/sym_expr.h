@@ -44,7 +44,7 @@ class SymExpr {
     kAdd,       // arguments summed
     kMul,       // arguments multiplied
     kFunction,  // name(arguments…): FloorDiv, Mod, PythonMod, Max, Min, Pow, Eq, Ne, Lt, Le, Gt,
-                // Ge, And, Or, Not, Where, CleanDiv, CeilDiv, IntTrueDiv, ToFloat, TruncToInt, …;
+                // Ge, And, Or, Not, Where, CeilDiv, IntTrueDiv, ToFloat, TruncToInt, …;
                 // unknown names are kept and evaluate to nothing
   };
 

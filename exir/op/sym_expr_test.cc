@@ -131,6 +131,9 @@ TEST(SymExprTest, FloorDivSimplifiesWhereItIsExact) {
   EXPECT_EQ(Text("FloorDiv(s, 0)"), "FloorDiv(s, 0)");
   EXPECT_EQ(Text("FloorDiv(-7, 2)"), "-4");
   EXPECT_EQ(Text("FloorDiv(zf0, 2)"), "FloorDiv(zf0, 2)");
+  // Another name for the same.
+  EXPECT_EQ(Text("CleanDiv(s, t)"), "FloorDiv(s, t)");
+  EXPECT_EQ(Text("CleanDiv(3, 3.0)"), Text("FloorDiv(3, 3.0)"));
 }
 
 TEST(SymExprTest, QuotientsThatRemainOfADivisionAreDividedToo) {
@@ -145,7 +148,12 @@ TEST(SymExprTest, OtherFunctionsSimplify) {
   EXPECT_EQ(Text("Max(s, s)"), "s");
   EXPECT_EQ(Text("Max(s + 1, Max(s + 3, 2))"), "Max(2, s + 3)");
   EXPECT_EQ(Text("Min(s + 1, s)"), "s");
+  // Of these the first two have no difference that is an int64.
+  EXPECT_EQ(Text("Max(-9223372036854775807 - 1, 1, 1e300, s)"), "Max(1e+300, s)");
   EXPECT_EQ(Text("Eq(s + 1, s)"), "false");
+  // s has no difference to it that is an int64, but it has one to s.
+  EXPECT_EQ(Text("Ne(s, s - 9223372036854775807 - 1)"), "true");
+  EXPECT_EQ(Text("Ne(s - 9223372036854775807 - 1, s)"), "true");
   EXPECT_EQ(Text("Le(s, s)"), "true");
   EXPECT_EQ(Text("Or(s > 1, true)"), "true");
   EXPECT_EQ(Text("And(s > 1, s > 1)"), "Gt(s, 1)");
@@ -303,6 +311,9 @@ TEST(SymExprTest, RangesOfFloatsAreIntervalsOfTheirOwn) {
   EXPECT_EQ(range("OpaqueUnaryFn_sqrt(s)"), (SymRange{2, 11}));
   EXPECT_EQ(range("TruncToInt(IntTrueDiv(s, 2))"), (SymRange{4, 50}));
   EXPECT_EQ(range("CeilToInt(IntTrueDiv(s, 3))"), (SymRange{3, 34}));
+  // A divisor that is no integer may be between 0 and 1.
+  EXPECT_EQ(range("FloorToInt(IntTrueDiv(-1, zf0))"), (SymRange{kNone, kInf}));
+  EXPECT_EQ(range("CeilToInt(IntTrueDiv(4, s/64))"), (SymRange{3, 32}));
   EXPECT_EQ(range("RoundToInt(0.25*ToFloat(s))"), (SymRange{2, 25}));
   EXPECT_EQ(range("FloatTrueDiv(1.0, zf0)"), (SymRange{kNone, kInf}));
   EXPECT_EQ(range("FloorDiv(ToFloat(s), 0.25)"), (SymRange{32, 400}));

@@ -20,6 +20,7 @@ constexpr std::pair<std::string_view, std::string_view> kSynonyms[] = {
     {"StrictGreaterThan", "Gt"}, {"GreaterThan", "Ge"},
     {"PowByNatural", "Pow"},     {"ceiling", "CeilToInt"},
     {"floor", "FloorToInt"},     {"sqrt", "OpaqueUnaryFn_sqrt"},
+    {"CleanDiv", "FloorDiv"},  // which says that nothing remains
 };
 
 SymExpr Raw(std::string_view name, std::vector<SymExpr> arguments) {
@@ -60,11 +61,12 @@ bool IsIntegral(const SymExpr& e) {
 }
 
 // a // d for a number d > 0: terms with a coefficient that d divides come out, the rest is reduced.
-SymExpr FloorDivByNumber(std::string_view name, const SymExpr& a, int64_t d) {
-  if (IsFunction(a, name) && a.arguments()[1].AsInt().has_value() &&
+SymExpr FloorDivByNumber(const SymExpr& a, int64_t d) {
+  if (IsFunction(a, kFloorDiv) && a.arguments()[1].AsInt().has_value() &&
       *a.arguments()[1].AsInt() > 0) {
     const std::optional<int64_t> product = CheckedMul(*a.arguments()[1].AsInt(), d);
-    if (product.has_value()) return SymExpr::Function(name, {a.arguments()[0], SymExpr(*product)});
+    if (product.has_value())
+      return SymExpr::Function(kFloorDiv, {a.arguments()[0], SymExpr(*product)});
   }
   std::vector<SymExpr> out;
   std::vector<SymTerm> rest;
@@ -95,24 +97,23 @@ SymExpr FloorDivByNumber(std::string_view name, const SymExpr& a, int64_t d) {
     out.push_back(numerator);
   } else if (common > 1 || !out.empty()) {
     // What remains may be a quotient itself. Fewer terms or a smaller divisor: that ends.
-    out.push_back(FloorDivByNumber(name, numerator, divisor));
-  } else if (const std::optional<SymExpr> folded = Fold(name, {numerator, SymExpr(divisor)})) {
+    out.push_back(FloorDivByNumber(numerator, divisor));
+  } else if (const std::optional<SymExpr> folded = Fold(kFloorDiv, {numerator, SymExpr(divisor)})) {
     out.push_back(*folded);
   } else {
-    out.push_back(Raw(name, {numerator, SymExpr(divisor)}));
+    out.push_back(Raw(kFloorDiv, {numerator, SymExpr(divisor)}));
   }
   return out.size() == 1 ? out[0] : Sum(out);
 }
 
-// FloorDiv and CleanDiv.
-SymExpr FloorDivision(std::string_view name, std::vector<SymExpr> x) {
+SymExpr FloorDivision(std::vector<SymExpr> x) {
   const SymExpr &a = x[0], &b = x[1];
-  if (!IsIntegral(a) || !IsIntegral(b) || b.AsInt() == 0) return Raw(name, std::move(x));
+  if (!IsIntegral(a) || !IsIntegral(b) || b.AsInt() == 0) return Raw(kFloorDiv, std::move(x));
   if (b.AsInt() == 1 || a.AsInt() == 0) return a;
-  if (b.AsInt().has_value() && *b.AsInt() > 0) return FloorDivByNumber(name, a, *b.AsInt());
+  if (b.AsInt().has_value() && *b.AsInt() > 0) return FloorDivByNumber(a, *b.AsInt());
   if (const std::optional<SymPolynomial> q = ExactQuotient(ToPolynomial(a), ToPolynomial(b)))
     return FromPolynomial(q);
-  return Raw(name, std::move(x));
+  return Raw(kFloorDiv, std::move(x));
 }
 
 // PythonMod and Mod.
@@ -133,10 +134,17 @@ SymExpr Modulo(std::string_view name, std::vector<SymExpr> x) {
   return Raw(name, {reduced, b});
 }
 
-// a - b, when it is a number whatever the symbols are.
-std::optional<SymNumber> ConstantDifference(const SymExpr& a, const SymExpr& b) {
+// Whether a is less than b (-1), equal (0) or greater (1), when it is so whatever the symbols are.
+std::optional<int> ConstantOrder(const SymExpr& a, const SymExpr& b) {
+  if (a == b) return 0;
   if (a.value_kind() == ValueKind::kBool || b.value_kind() == ValueKind::kBool) return std::nullopt;
-  return NumberOf(a - b);
+  const std::optional<SymNumber> left = NumberOf(a), right = NumberOf(b);
+  if (left.has_value() && right.has_value()) return CompareNumbers(*left, *right);
+  const SymNumber zero = SymNumber::Int(0);
+  if (const std::optional<SymNumber> d = NumberOf(a - b)) return CompareNumbers(*d, zero);
+  // The least integer has no opposite: of such a difference only one of the two is a number.
+  if (const std::optional<SymNumber> d = NumberOf(b - a)) return CompareNumbers(zero, *d);
+  return std::nullopt;
 }
 
 // Max and Min: flat, sorted, without repetition, and without those that another one beats by a
@@ -155,19 +163,19 @@ SymExpr Extremum(std::string_view name, std::vector<SymExpr> x) {
   constexpr size_t kMaxCompared = 8;  // pairwise
   if (flat.size() <= kMaxCompared) {
     const int wanted = name == "Max" ? 1 : -1;
-    std::vector<SymExpr> kept;
-    for (const SymExpr& e : flat) {
-      bool beaten = false;
-      for (SymExpr& k : kept) {
-        const std::optional<SymNumber> difference = ConstantDifference(e, k);
-        if (!difference.has_value()) continue;
-        if (CompareNumbers(*difference, SymNumber::Int(0)) == wanted) k = e;
-        beaten = true;
-        break;
+    // All pairs: two that the same one beats need not compare with each other, their difference
+    // may be no int64.
+    std::vector<bool> beaten(flat.size());
+    for (size_t i = 0; i < flat.size(); ++i) {
+      for (size_t j = i + 1; j < flat.size(); ++j) {
+        if (const std::optional<int> order = ConstantOrder(flat[j], flat[i]))
+          beaten[*order == wanted ? i : j] = true;
       }
-      if (!beaten) kept.push_back(e);
     }
-    SortStably(kept, SymExprAccess::CompareForms);
+    std::vector<SymExpr> kept;
+    for (size_t i = 0; i < flat.size(); ++i) {
+      if (!beaten[i]) kept.push_back(std::move(flat[i]));
+    }
     flat = std::move(kept);
   }
   if (flat.size() == 1) return flat[0];
@@ -212,16 +220,13 @@ SymExpr Negation(const SymExpr& e) {
 }
 
 SymExpr Relation(std::string_view name, std::vector<SymExpr> x) {
-  std::optional<SymNumber> difference = ConstantDifference(x[0], x[1]);
-  if (x[0] == x[1]) difference = SymNumber::Int(0);
-  if (difference.has_value()) {
-    const int order = CompareNumbers(*difference, SymNumber::Int(0));
-    if (name == "Eq") return SymExpr::Bool(order == 0);
-    if (name == "Ne") return SymExpr::Bool(order != 0);
-    if (name == "Lt") return SymExpr::Bool(order < 0);
-    if (name == "Le") return SymExpr::Bool(order <= 0);
-    if (name == "Gt") return SymExpr::Bool(order > 0);
-    return SymExpr::Bool(order >= 0);
+  if (const std::optional<int> order = ConstantOrder(x[0], x[1])) {
+    if (name == "Eq") return SymExpr::Bool(*order == 0);
+    if (name == "Ne") return SymExpr::Bool(*order != 0);
+    if (name == "Lt") return SymExpr::Bool(*order < 0);
+    if (name == "Le") return SymExpr::Bool(*order <= 0);
+    if (name == "Gt") return SymExpr::Bool(*order > 0);
+    return SymExpr::Bool(*order >= 0);
   }
   if ((name == "Eq" || name == "Ne") && x[0] < x[1]) std::swap(x[0], x[1]);  // numbers last
   return Raw(name, std::move(x));
@@ -257,8 +262,7 @@ SymExpr SymExpr::Function(std::string_view name, std::vector<SymExpr> x) {
   if (name == kOpaque) return SymExprAccess::MakeOpaque();
   if (std::optional<SymExpr> constant = Fold(name, x)) return *std::move(constant);
   if (name == kPow && n == 2 && x[1].AsInt().has_value()) return Product({{x[0], *x[1].AsInt()}});
-  if ((name == "FloorDiv" || name == "CleanDiv") && n == 2)
-    return FloorDivision("FloorDiv", std::move(x));
+  if (name == kFloorDiv && n == 2) return FloorDivision(std::move(x));
   if ((name == "PythonMod" || name == "Mod") && n == 2) return Modulo(name, std::move(x));
   if ((name == "Max" || name == "Min") && n > 0) return Extremum(name, std::move(x));
   if (name == "And" || name == "Or") return Junction(name, std::move(x));

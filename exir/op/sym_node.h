@@ -23,6 +23,7 @@ inline constexpr size_t kMaxSymNumberText = 24;          // bytes: "-1.797693134
 inline constexpr std::string_view kOpaque = "Opaque";
 inline constexpr std::string_view kRational = "Rational";
 inline constexpr std::string_view kPow = "Pow";
+inline constexpr std::string_view kFloorDiv = "FloorDiv";
 
 // Immutable once made.
 struct SymExpr::Node {

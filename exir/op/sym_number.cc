@@ -189,7 +189,6 @@ constexpr FunctionRow kFunctions[] = {
     {"BitwiseFn_bitwise_or", 2, 2, &BitOrFn},
     {"CeilDiv", 2, 2, &OnInts<CeilDivInts>},
     {"CeilToInt", 1, 1, &CeilToIntFn},
-    {"CleanDiv", 2, 2, &OnInts<FloorDivInts>},
     {"Eq", 2, 2, &EqFn},
     {"FloatPow", 2, 2, &FloatPowFn},
     {"FloatTrueDiv", 2, 2, &TrueDivFn},

@@ -193,7 +193,7 @@ SymRange FunctionRange(const SymExpr& e, const std::vector<SymRange>& r) {
       if (exponent.has_value()) return PowRange(r[0], *exponent);
       return r[0].min >= 1 && r[1].min >= 0 ? SymRange{1, kAbove} : kEverything;
     }
-    if (name == "FloorDiv") return FloorDivRange(r[0], r[1]);
+    if (name == kFloorDiv) return FloorDivRange(r[0], r[1]);
     if (name == "CeilDiv") return CeilDivRange(r[0], r[1]);
     if (name == "PythonMod" || name == "Mod") return ModRange(r[0], r[1], name == "PythonMod");
     if (name == "BitwiseFn_bitwise_and" || name == "BitwiseFn_bitwise_or")
@@ -328,9 +328,11 @@ struct Bounds {
 // integers, or it knows no better than from the integers around its arguments.
 std::optional<Reals> RealFunction(std::string_view name, const std::vector<Bounds>& x) {
   if (name == "IntTrueDiv" && x.size() == 2) {
-    Reals divisor = x[1].reals;  // an integer other than 0
-    if (divisor.min == 0) divisor.min = 1;
-    if (divisor.max == 0) divisor.max = -1;
+    Reals divisor = x[1].reals;
+    if (x[1].integral) {  // and not 0
+      if (divisor.min == 0) divisor.min = 1;
+      if (divisor.max == 0) divisor.max = -1;
+    }
     return divisor.min > divisor.max ? kAllReals : DivideReals(x[0].reals, divisor);
   }
   if (name == "FloatTrueDiv" && x.size() == 2) return DivideReals(x[0].reals, x[1].reals);
@@ -360,7 +362,7 @@ std::optional<Reals> RealFunction(std::string_view name, const std::vector<Bound
     const Reals& r = x[0].reals;
     return Reals{std::max({r.min, -r.max, 0.0}), std::max(r.max, -r.min)};
   }
-  if (name == "FloorDiv" && x.size() == 2) {
+  if (name == kFloorDiv && x.size() == 2) {
     const Reals quotient = DivideReals(x[0].reals, x[1].reals);
     return Reals{std::floor(quotient.min), std::floor(quotient.max)};
   }
