@@ -261,7 +261,7 @@ std::string Executor(void (*edit)(schema::Program& program) = nullptr, size_t in
 const NegativeBytes kExecutor[] = {
     {"C1_empty", "no bytes", kLoss, "it has 0 bytes, a header alone has 64",
      [] { return std::string(); }},
-    {"C8_wrong_magic", "another magic", kLoss, "its first bytes are not the magic",
+    {"C8_wrong_magic", "another magic", kLoss, "it begins with 50 45",
      [] { return "PELAY\r\n\x1a" + Executor().substr(8); }},
     {"D1_damaged", "a flipped bit", kLoss, "the metadata is damaged",
      [] {

@@ -13,6 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "runtime/core/annotate.h"
 #include "runtime/core/checked_math.h"
+#include "runtime/core/first_bytes.h"
 #include "runtime/core/mapped_file.h"
 #include "runtime/core/memory_check.h"
 #include "runtime/core/printable.h"
@@ -192,8 +193,12 @@ uint32_t LittleEndian(std::string_view bytes) {
 
 // Takes the magic, the version and the header off `file`; what stays are the elements.
 absl::StatusOr<std::string_view> TakeHeader(std::string_view& file) {
-  if (file.substr(0, kMagic.size()) != kMagic)
-    return Malformed("the file does not begin with \\x93NUMPY");
+  if (!file.starts_with(kMagic)) {
+    return Malformed(
+        absl::StrCat("the file does not begin with \\x93NUMPY, ",
+                     DescribeFirstBytes(absl::MakeConstSpan(
+                         reinterpret_cast<const std::byte*>(file.data()), file.size()))));
+  }
   file.remove_prefix(kMagic.size());
   if (file.size() < 2) return Malformed("the file ends in the version");
   const int major = static_cast<uint8_t>(file[0]), minor = static_cast<uint8_t>(file[1]);

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "runtime/core/checked_math.h"
+#include "runtime/core/first_bytes.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/schema/file_format.h"
 
@@ -46,12 +47,12 @@ absl::Status CheckCrc(std::string_view what, absl::Span<const std::byte> bytes, 
 // Magic, header checksum, major version, declared size.
 absl::Status CheckStart(absl::Span<const std::byte> file, const char (&magic)[8],
                         std::string_view what, size_t file_size_at) {
+  if (file.size() >= sizeof(magic) && std::memcmp(file.data(), magic, sizeof(magic)) != 0) {
+    return absl::DataLossError(absl::StrCat("not a ", what, ": ", DescribeFirstBytes(file)));
+  }
   if (file.size() < kHeaderBytes) {
     return absl::DataLossError(absl::StrCat("not a ", what, ": it has ", file.size(),
                                             " bytes, a header alone has ", kHeaderBytes));
-  }
-  if (std::memcmp(file.data(), magic, sizeof(magic)) != 0) {
-    return absl::DataLossError(absl::StrCat("not a ", what, ": its first bytes are not the magic"));
   }
   ABSL_RETURN_IF_ERROR(
       CheckCrc("header", file.first(kHeaderCrcAt), LittleEndian<uint32_t>(file, kHeaderCrcAt)));

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "CLI/CLI.hpp"
+#include "tools/belay/printing.h"
 
 namespace belay::tools {
 namespace {
@@ -283,6 +284,30 @@ int RunCommandLine(std::vector<std::string> arguments, const Commands& commands,
   ops_app->footer("Example: belay ops --json");
   ops_app->callback([&] { status = commands.ops(ops); });
 
+  // CLI11 would say that a subcommand is required.
+  std::string names;
+  bool is_named = false;
+  for (const CLI::App* subcommand : app.get_subcommands(nullptr)) {
+    names += " " + subcommand->get_name();
+    is_named = is_named || (!arguments.empty() && arguments[0] == subcommand->get_name());
+  }
+  if (!is_named && !arguments.empty() && !arguments[0].starts_with('-')) {
+    error << "belay: there is no subcommand " << OneLine(arguments[0]) << "; there are:" << names
+          << "\n";
+    return kBadUsage;
+  }
+  app.failure_message([](const CLI::App* parsed, const CLI::Error& problem) {
+    const std::vector<CLI::App*> chosen = parsed->get_subcommands();
+    std::string what = problem.what();
+    if (problem.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError)) {
+      // CLI11 names them in the opposite order.
+      what = "not expected:";
+      for (const std::string& argument : parsed->remaining(/*recurse=*/true))
+        what += " " + argument;
+    }
+    return "belay: " + OneLine(what) + "\n'belay " +
+           (chosen.empty() ? "" : chosen[0]->get_name() + " ") + "--help' says what there is.\n";
+  });
   try {
     std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
     app.parse(arguments);

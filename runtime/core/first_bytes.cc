@@ -1,0 +1,57 @@
+#include "runtime/core/first_bytes.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "runtime/core/str_cat.h"
+
+namespace belay {
+namespace {
+
+using std::string_view_literals::operator""sv;
+
+struct FileKind {
+  size_t at;
+  std::string_view bytes;
+  std::string_view name;
+};
+
+// Files that people have beside those that were meant. Magic numbers:
+// runtime/schema/file_format.md, APPNOTE.TXT of zip, numpy.lib.format, the protocol byte of pickle,
+// the file_identifier in ExecuTorch's program.fbs and TensorFlow Lite's schema.fbs, the
+// specifications of GGUF and Git LFS.
+constexpr FileKind kFileKinds[] = {
+    {0, "BELAY\r\n\x1a"sv, "a program file of Belay"sv},
+    {0, "BELAY\r\n\x1c"sv, "a companion file of a program of Belay"sv},
+    {0, "BELAY"sv, "a file of Belay that was changed on its way, as a transfer of text does"sv},
+    {0, "PK\x03\x04"sv, "a zip file, as the .pt2 archives that 'belay lower' takes are"sv},
+    {0, "\x93NUMPY"sv, "a NumPy array"sv},
+    {0, "\x80\x02"sv, "a pickle"sv},
+    {0, "\x80\x04"sv, "a pickle"sv},
+    {0, "\x1f\x8b"sv, "compressed by gzip"sv},
+    {0, "GGUF"sv, "a GGUF file"sv},
+    {4, "ET12"sv,
+     "a program of ExecuTorch (.pte): 'belay lower' takes the .pt2 that it was made of"sv},
+    {4, "TFL3"sv, "a model of TensorFlow Lite"sv},
+    {0, "version https://git-lfs"sv, "what Git LFS keeps in place of a file: fetch it"sv},
+};
+
+}  // namespace
+
+std::string DescribeFirstBytes(absl::Span<const std::byte> file) {
+  if (file.empty()) return "it is empty";
+  const std::string_view text(reinterpret_cast<const char*>(file.data()),
+                              std::min<size_t>(file.size(), 24));
+  for (const FileKind& kind : kFileKinds) {
+    if (text.size() > kind.at && text.substr(kind.at).starts_with(kind.bytes)) {
+      return absl::StrCat("it is ", kind.name);
+    }
+  }
+  std::string hex = "it begins with";
+  for (char byte : text.substr(0, 8)) {
+    absl::StrAppend(&hex, " ", absl::Hex(static_cast<unsigned char>(byte), absl::kZeroPad2));
+  }
+  return hex;
+}
+
+}  // namespace belay
