@@ -1,5 +1,6 @@
 #include "exir/import/note_names.h"
 
+#include "absl/strings/escaping.h"
 #include "runtime/core/str_cat.h"
 
 namespace belay::exir {
@@ -17,7 +18,7 @@ void NoteNames::Add(std::string_view name) {
 std::string NoteNames::ToString() const {
   std::string text;
   for (const std::string& name : first_) {
-    absl::StrAppend(&text, text.empty() ? "'" : ", '", name, "'");
+    absl::StrAppend(&text, text.empty() ? "'" : ", '", absl::Utf8SafeCHexEscape(ToAbsl(name)), "'");
   }
   if (count_ > first_.size()) absl::StrAppend(&text, " and ", count_ - first_.size(), " more");
   return text;

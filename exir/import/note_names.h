@@ -16,7 +16,8 @@ class NoteNames {
   void Add(std::string_view name);
   bool empty() const { return count_ == 0; }
   size_t count() const { return count_; }
-  // "'a', 'b'" or "'a', 'b', 'c', 'd', 'e' and 12 more": at most five, each cut to 80 bytes.
+  // "'a', 'b'" or "'a', 'b', 'c', 'd', 'e' and 12 more": at most five, each cut to 80 bytes and
+  // written as in C: a line feed of a name is no end of a line.
   std::string ToString() const;
 
  private:

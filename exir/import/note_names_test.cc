@@ -22,9 +22,19 @@ TEST(NoteNamesTest, ListsTheFirstAndCountsTheRest) {
 }
 
 TEST(NoteNamesTest, StaysShort) {
+  for (const char c : {'x', '\x01'}) {
+    NoteNames names;
+    for (int i = 0; i < 1000; ++i) names.Add(std::string(100000, c));
+    EXPECT_LT(names.ToString().size(), 1800u);
+  }
+}
+
+TEST(NoteNamesTest, IsOneLine) {
   NoteNames names;
-  for (int i = 0; i < 1000; ++i) names.Add(std::string(100000, 'x'));
-  EXPECT_LT(names.ToString().size(), 600u);
+  names.Add("a\nb");
+  names.Add("it's");
+  names.Add("größe");
+  EXPECT_EQ(names.ToString(), R"('a\nb', 'it\'s', 'größe')");
 }
 
 }  // namespace

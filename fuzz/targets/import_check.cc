@@ -1,7 +1,9 @@
 #include "fuzz/targets/import_check.h"
 
+#include <cstddef>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "exir/import/import.h"
 #include "exir/import/testing/zip_writer.h"
@@ -10,10 +12,16 @@
 #include "fuzz/oracles/round_trip.h"
 #include "fuzz/oracles/typed_status.h"
 #include "fuzz/targets/recycled_ops.h"
+#include "runtime/core/printable.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
 
 namespace belay::fuzz {
+namespace {
+
+constexpr size_t kMaxNoteBytes = 2000;
+
+}  // namespace
 
 exir::ImportOptions TightImportOptions() {
   exir::ImportOptions options;
@@ -29,8 +37,10 @@ exir::ImportOptions TightImportOptions() {
   return options;
 }
 
-absl::Status CheckImport(std::string archive, const exir::ImportOptions& options) {
+absl::Status CheckImport(std::string archive, exir::ImportOptions options) {
   const exir::OpRegistry& ops = RecycledOps();
+  std::vector<std::string> notes;
+  options.notes = &notes;
 
   archive.shrink_to_fit();
   const exir::Storage file = exir::ToStorage(std::move(archive));
@@ -39,6 +49,13 @@ absl::Status CheckImport(std::string archive, const exir::ImportOptions& options
   const absl::StatusOr<exir::ExportedProgram> program =
       exir::ImportBytes(file.owner, file.bytes, ops, options);
   ABSL_RETURN_IF_ERROR(CheckTyped("import", program.status(), kReaderCodes));
+  for (const std::string& note : notes) {
+    if (!program.ok() || note.size() > kMaxNoteBytes || note != Printable(note) ||
+        note.find('\n') != std::string::npos) {
+      return absl::InternalError(
+          absl::StrCat("a note that is no line for a terminal, or of no program: ", note));
+    }
+  }
   if (!program.ok()) return absl::OkStatus();
   const absl::Status verified = exir::Verify(*program);
   if (!verified.ok()) {

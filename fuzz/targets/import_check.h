@@ -14,8 +14,8 @@ namespace belay::fuzz {
 exir::ImportOptions TightImportOptions();
 
 // Inspecting and importing give a typed status; a program that is imported verifies and survives
-// its text form.
-absl::Status CheckImport(std::string archive, const exir::ImportOptions& options);
+// its text form, and the notes about it are lines for a terminal.
+absl::Status CheckImport(std::string archive, exir::ImportOptions options);
 
 }  // namespace belay::fuzz
 
