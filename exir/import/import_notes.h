@@ -13,7 +13,7 @@ namespace belay::exir {
 
 // At most one note for each of: tensors that have elements, but no bytes in the archive
 // (`zero_filled`); values on another device than the CPU; symbols that have a range, but are in no
-// value's type. Lines for a terminal, of less than 2000 bytes each. Takes time linear in the
+// value's type. Lines for a terminal, of a few hundred bytes each. Takes time linear in the
 // program.
 std::vector<std::string> ImportNotes(const ExportedProgram& program, const NoteNames& zero_filled);
 

@@ -16,12 +16,12 @@ class NoteNames {
   void Add(std::string_view name);
   bool empty() const { return count_ == 0; }
   size_t count() const { return count_; }
-  // "'a', 'b'" or "'a', 'b', 'c', 'd', 'e' and 12 more": at most five, each cut to 80 bytes and
-  // written as in C: a line feed of a name is no end of a line.
+  // "'a', 'b'" or "'a', 'b', 'c', 'd', 'e' and 12 more": at most five, each written as in C, so
+  // that a line feed in a name is no end of a line, and cut to 80 bytes.
   std::string ToString() const;
 
  private:
-  std::vector<std::string> first_;
+  std::vector<std::string> first_;  // as they are written
   size_t count_ = 0;
 };
 

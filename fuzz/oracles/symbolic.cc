@@ -11,7 +11,6 @@
 #include "runtime/core/str_cat.h"
 
 namespace belay::fuzz {
-
 namespace {
 
 using exir::SymExpr;
@@ -55,19 +54,20 @@ absl::Status CheckSymExpr(const SymExpr& expression) {
       const std::optional<int64_t> number = symbol(name);
       return number.has_value() ? std::optional<SymExpr>(SymExpr(*number)) : std::nullopt;
     });
+    // All are asked of every expression; what is not of its kind only has to come back.
+    const std::optional<int64_t> integer = expression.EvaluateInt(symbol);
+    const std::optional<double> real = expression.EvaluateFloat(symbol);
+    const std::optional<bool> truth = expression.EvaluateBool(symbol);
     switch (expression.value_kind()) {
       case SymExpr::ValueKind::kInt:
-        ABSL_RETURN_IF_ERROR(
-            CheckValue(expression, range, expression.EvaluateInt(symbol), substituted.AsInt()));
+        ABSL_RETURN_IF_ERROR(CheckValue(expression, range, integer, substituted.AsInt()));
         break;
       case SymExpr::ValueKind::kBool:
-        ABSL_RETURN_IF_ERROR(
-            CheckValue(expression, range, expression.EvaluateBool(symbol), substituted.AsBool()));
+        ABSL_RETURN_IF_ERROR(CheckValue(expression, range, truth, substituted.AsBool()));
         break;
       case SymExpr::ValueKind::kFloat:
         // Sums of floats are not the same in every order.
-        ABSL_RETURN_IF_ERROR(
-            CheckValue<double>(expression, range, expression.EvaluateFloat(symbol), std::nullopt));
+        ABSL_RETURN_IF_ERROR(CheckValue<double>(expression, range, real, std::nullopt));
         break;
     }
   }

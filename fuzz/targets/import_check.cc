@@ -19,7 +19,7 @@
 namespace belay::fuzz {
 namespace {
 
-constexpr size_t kMaxNoteBytes = 2000;
+constexpr size_t kMaxNoteBytes = 1000;
 
 }  // namespace
 

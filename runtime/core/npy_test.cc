@@ -12,10 +12,6 @@
 #include "runtime/core/mapped_file.h"
 #include "runtime/core/testing.h"
 
-// Without it asan ends the process where malloc returns null.
-extern "C" const char* __asan_default_options();
-extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }
-
 namespace belay {
 namespace {
 

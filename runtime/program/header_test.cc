@@ -5,9 +5,11 @@
 #include <ostream>
 #include <string>
 
+#include "runtime/core/first_bytes.h"
 #include "runtime/core/testing.h"
 #include "runtime/executor/testing/program_builder.h"
 #include "runtime/executor/testing/sample_program.h"
+#include "runtime/schema/file_format.h"
 
 namespace belay {
 namespace {
@@ -97,6 +99,16 @@ std::string WithMetadataSize(uint64_t size) {
   const auto crc = crc32(0, reinterpret_cast<const Bytef*>(file.data()), 60);
   Store<uint32_t>(file, 60, static_cast<uint32_t>(crc));
   return file;
+}
+
+// runtime/core, which uses no other package, has the magics once more.
+TEST(HeaderTest, FilesOfBelayAreKnownByTheirFirstBytes) {
+  const auto describe = [](const char(&magic)[8]) {
+    return DescribeFirstBytes(
+        absl::MakeConstSpan(reinterpret_cast<const std::byte*>(magic), sizeof(magic)));
+  };
+  EXPECT_EQ(describe(kMagic), "it is a program file of Belay");
+  EXPECT_EQ(describe(kCompanionMagic), "it is a companion file of a program of Belay");
 }
 
 TEST(HeaderTest, MetadataMustFitIntoTheFile) {

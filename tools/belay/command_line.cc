@@ -46,6 +46,24 @@ CLI::Option* AddEngine(CLI::App* app, std::string& engine) {
       ->check(CLI::IsMember({"highway", "reference"}));
 }
 
+// Asked before parsing: CLI11 says of an unknown one that a subcommand is required.
+bool HasSubcommand(const CLI::App& app, const std::string& name) {
+  const auto has_name = [&](const CLI::App* subcommand) { return subcommand->get_name() == name; };
+  return !app.get_subcommands(has_name).empty();
+}
+
+std::string FailureMessage(const CLI::App* parsed, const CLI::Error& problem) {
+  std::string what = problem.what();
+  if (problem.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError)) {
+    // CLI11 names them in the opposite order.
+    what = "not expected:";
+    for (const std::string& argument : parsed->remaining(/*recurse=*/true)) what += " " + argument;
+  }
+  const std::vector<CLI::App*> chosen = parsed->get_subcommands();
+  return "belay: " + OneLine(what) + "\n'belay " +
+         (chosen.empty() ? "" : chosen[0]->get_name() + " ") + "--help' says what there is.\n";
+}
+
 }  // namespace
 
 int RunCommandLine(std::vector<std::string> arguments, const Commands& commands, std::ostream& out,
@@ -284,30 +302,15 @@ int RunCommandLine(std::vector<std::string> arguments, const Commands& commands,
   ops_app->footer("Example: belay ops --json");
   ops_app->callback([&] { status = commands.ops(ops); });
 
-  // CLI11 would say that a subcommand is required.
-  std::string names;
-  bool is_named = false;
-  for (const CLI::App* subcommand : app.get_subcommands(nullptr)) {
-    names += " " + subcommand->get_name();
-    is_named = is_named || (!arguments.empty() && arguments[0] == subcommand->get_name());
-  }
-  if (!is_named && !arguments.empty() && !arguments[0].starts_with('-')) {
-    error << "belay: there is no subcommand " << OneLine(arguments[0]) << "; there are:" << names
-          << "\n";
+  if (!arguments.empty() && !arguments[0].starts_with('-') && !HasSubcommand(app, arguments[0])) {
+    error << "belay: there is no subcommand " << OneLine(arguments[0]) << "; there are:";
+    for (const CLI::App* subcommand : app.get_subcommands(nullptr)) {
+      error << " " << subcommand->get_name();
+    }
+    error << "\n";
     return kBadUsage;
   }
-  app.failure_message([](const CLI::App* parsed, const CLI::Error& problem) {
-    const std::vector<CLI::App*> chosen = parsed->get_subcommands();
-    std::string what = problem.what();
-    if (problem.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError)) {
-      // CLI11 names them in the opposite order.
-      what = "not expected:";
-      for (const std::string& argument : parsed->remaining(/*recurse=*/true))
-        what += " " + argument;
-    }
-    return "belay: " + OneLine(what) + "\n'belay " +
-           (chosen.empty() ? "" : chosen[0]->get_name() + " ") + "--help' says what there is.\n";
-  });
+  app.failure_message(&FailureMessage);
   try {
     std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
     app.parse(arguments);

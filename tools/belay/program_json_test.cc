@@ -13,10 +13,6 @@
 #include "runtime/program/program.h"
 #include "tools/belay/program_json_memory.h"
 
-// Without it asan ends the process where malloc returns null.
-extern "C" const char* __asan_default_options();
-extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }
-
 namespace belay::tools {
 namespace {
 
