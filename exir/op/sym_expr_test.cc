@@ -478,6 +478,18 @@ TEST(SymExprTest, ExpandsWhatIsLeftOfALongProduct) {
   EXPECT_EQ(Parse(e.ToString()), e);
 }
 
+TEST(SymExprTest, SumsOfMoreTermsThanAreExpandedStayFactors) {
+  const std::string x = absl::StrCat("(", SumOf("x", 300), ")"),
+                    y = absl::StrCat("(", SumOf("y", 200), ")");
+  for (const std::string& text : {x + "**4", x + "*" + y, y + "*" + x}) {
+    const SymExpr e = Parse(text);
+    EXPECT_LT(e.ToString().size(), 2 * text.size());
+    EXPECT_EQ(Parse(e.ToString()), e);
+  }
+  // One alone is no more than it was.
+  EXPECT_EQ(Parse("2*" + x).arguments().size(), 300u);
+}
+
 TEST(SymExprTest, SizeStaysBounded) {
   const SymExpr a = SymExpr::Symbol("a"), b = SymExpr::Symbol("b"), c = SymExpr::Symbol("c");
   SymExpr product = a + b + c + 1;

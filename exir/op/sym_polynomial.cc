@@ -109,15 +109,16 @@ bool IsPositiveSum(const SymFactor& f) { return f.base.kind() == Kind::kAdd && f
 // How many terms expanding gives at most; more than the limit when it may not be expanded.
 size_t ExpandedTerms(const SymMonomial& m) {
   size_t product = 1;
-  size_t largest = 1;
+  bool has_sum = false, has_several = false;
   for (const SymFactor& f : m) {
     if (!IsPositiveSum(f)) continue;
+    has_several = has_several || has_sum || f.exponent > 1;
+    has_sum = true;
     const size_t n = f.base.arguments().size();
-    largest = std::max(largest, n);
     for (int64_t e = 0; e < f.exponent && product <= kMaxExpandedTerms; ++e) product *= n;
   }
   // One sum times a product is no more than the sum.
-  return product == largest ? 1 : product;
+  return has_several ? product : 1;
 }
 
 // Whether a product of these is expanded, and not yet.
