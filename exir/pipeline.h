@@ -1,8 +1,9 @@
 // The front door: Import → ToEdge → ToBackend → ToProgram.
 //
 //   auto ops = CreateStandardOps();
-//   ABSL_ASSIGN_OR_RETURN(ProgramImage image, LowerFiles({{"forward", "model.pt2"}}, **ops,
-//   options)); ABSL_RETURN_IF_ERROR(WriteProgramFile(image, "model.belay"));
+//   ABSL_ASSIGN_OR_RETURN(ProgramImage image,
+//                         LowerFiles({{"forward", "model.pt2"}}, **ops, options));
+//   ABSL_RETURN_IF_ERROR(WriteProgramFile(image, "model.belay"));
 #ifndef BELAY_EXIR_PIPELINE_H_
 #define BELAY_EXIR_PIPELINE_H_
 
@@ -98,8 +99,9 @@ struct ToEdgeOptions {
 // `decompose.keep` keeps; who keeps some sees to it that they end up in delegates (KeepFor,
 // CheckPreservedOps in exir/backend/rounds.h).
 //   kUnimplemented       the program does what Belay does not know; lists all such nodes where it
-//   can kFailedPrecondition  what came is not an edge program (exir/passes/edge_verifier.h); all
-//   violations
+//                        can
+//   kFailedPrecondition  what came is not an edge program (exir/passes/edge_verifier.h); all
+//                        violations
 absl::StatusOr<ExportedProgram> ToEdge(ExportedProgram program, const ToEdgeOptions& options = {},
                                        std::vector<PassReport>* reports = nullptr);
 

@@ -179,10 +179,7 @@ class RefusedArgumentsTest : public ::testing::TestWithParam<std::string> {
  protected:
   static void SetUpTestSuite() {
     ops_ = exir::CreateStandardOps().value().release();
-    const char* given = std::getenv("BELAY_TEST_SEED");
-    seed_ = given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device{}();
-    std::printf("seed %llu (BELAY_TEST_SEED)\n", static_cast<unsigned long long>(seed_));
-    std::fflush(stdout);  // before a crash
+    seed_ = TestSeed();
   }
   static void TearDownTestSuite() { delete ops_; }
   static exir::OpRegistry* ops_;

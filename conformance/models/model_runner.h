@@ -25,7 +25,8 @@ struct Engine {
 // manifest's tolerance.
 //   kFailedPrecondition  a result differs: case, output and element are named
 //   kUnimplemented       the model needs something that is not supported yet: everything missing is
-//   listed anything else        lowering, loading or executing failed
+//                        listed
+//   anything else        lowering, loading or executing failed
 absl::Status RunModel(const std::string& folder, const Manifest& manifest,
                       const std::string& archive, const Engine& engine);
 

@@ -32,7 +32,8 @@ class NamedDataStore {
   // Keys are unique over the program file and all companion files. The same key with the same bytes
   // is no change but for the alignment.
   //   kInvalidArgument  the key is empty, it or the tag is not UTF-8, or the alignment is not
-  //   positive kAlreadyExists    the key is there with other bytes; nothing changed
+  //                     positive
+  //   kAlreadyExists    the key is there with other bytes; nothing changed
   absl::Status Add(std::string_view key, Storage data, const NamedDataOptions& options = {});
   // The elements of a tensor that is dense in row-major or channels-last order, as they are stored,
   // with its layout.

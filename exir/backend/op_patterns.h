@@ -27,10 +27,9 @@ class OpPatterns {
   // defines the operator; each may have the namespace in front ("ns::op"). The pattern's inputs are
   // the operator's arguments, its outputs the returns, in order. On error nothing changed.
   //   kInvalidArgument     the name or schema does not parse or names another namespace; the
-  //   pattern
-  //                        is of another registry, has bodies, constants or mutations, other
-  //                        numbers of inputs or outputs than the operator, or leads back to it; the
-  //                        operator writes to an argument
+  //                        pattern is of another registry, has bodies, constants or mutations,
+  //                        other numbers of inputs or outputs than the operator, or leads back to
+  //                        it; the operator writes to an argument
   //   kNotFound            no operator of this name
   //   kAlreadyExists       the schema's operator exists, or the operator has a pattern
   //   kFailedPrecondition  the pattern does not verify

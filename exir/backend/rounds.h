@@ -17,9 +17,8 @@ namespace belay::exir {
 // Applies each round to what the one before it left; earlier delegates are ordinary nodes to later
 // partitioners.
 //   kFailedPrecondition  an operator that a partitioner asked to preserve, at a node that its
-//   filter
-//                        accepts, is neither decomposed nor delegated after the last round; lists
-//                        all such nodes, bodies included. Quantisation primitives may stay.
+//                        filter accepts, is neither decomposed nor delegated after the last round;
+//                        lists all such nodes, bodies included. Quantization primitives may stay.
 //   whatever ToBackend returns, or `check` says about what a round gave, annotated with the round
 //   when there are several
 absl::StatusOr<MethodPrograms> ToBackendRounds(

@@ -76,8 +76,7 @@ absl::StatusOr<MethodPrograms> ToBackend(const MethodPrograms& methods,
 // The named data of all delegates that the methods call, equal bytes once, in the order of the
 // calls in the top graph and then in the bodies, depth first (lowering.md row 47).
 //   kAlreadyExists  two delegates store different bytes under one key; names the method and the
-//   backend
-//                   of the later
+//                   backend of the later
 absl::StatusOr<NamedDataOutput> CollectNamedData(const MethodPrograms& methods);
 
 }  // namespace belay::exir

@@ -31,8 +31,8 @@ struct MemoryReport {
 // Methods are emitted sorted by name; constants and delegate blobs are stored once per content,
 // over all methods.
 //   kInvalidArgument     a program is not of the edge dialect, or no memory can be planned for a
-//   tensor (a dynamic size
-//                        without a bound: names the node, the dimension and the symbol)
+//                        tensor (a dynamic size without a bound: names the node, the dimension and
+//                        the symbol)
 //   kUnimplemented       something that instructions can't express yet; all such nodes are listed
 //   kInternal            the memory-plan checker refused the plan
 absl::StatusOr<ProgramImage> EmitProgram(const MethodPrograms& methods,

@@ -23,15 +23,13 @@ struct PlannedMethod {
 // Checks that `method` computes what `planned.written` does, each of whose values has memory of its
 // own:
 //   O1  `order` has each instruction once; instructions stay between the jumps and jump targets
-//   that
-//       they stand between; reads and writes of one value keep their order, and so do instructions
-//       with effects, delegates, and operators without results;
+//       that they stand between; reads and writes of one value keep their order, and so do
+//       instructions with effects, delegates, and operators without results;
 //   O2  `method` has the same values, but for places in memory, inputs, outputs and state, and
 //       exactly the instructions that are not elided, jumps leading to where they led;
 //   V1  an elided instruction only hands on bytes: its results are in the very bytes of its
-//   argument
-//       (or its operands in those of its result) that the operator would have copied, recomputed
-//       index by index from the operator's definition, and are static.
+//       argument (or its operands in those of its result) that the operator would have copied,
+//       recomputed index by index from the operator's definition, and are static.
 // And by data flow over the instructions (jumps included; a value read by a later iteration of a
 // loop is live around it; outputs are live to the end; a list keeps its elements alive):
 //   M1  what an instruction writes shares no byte with another value that is live after it, but for

@@ -7,6 +7,7 @@
 #include "exir/emit/method_memory.h"
 #include "gtest/gtest.h"
 #include "runtime/core/dtype.h"
+#include "runtime/core/testing.h"
 
 namespace belay::exir {
 namespace {
@@ -274,7 +275,7 @@ class RandomMethod {
 };
 
 TEST(MemoryCheckerTest, PlansOfRandomMethodsWithBranchesAndLoopsAreRight) {
-  const uint32_t seed = std::random_device()();
+  const uint32_t seed = static_cast<uint32_t>(TestSeed());
   for (uint32_t i = 0; i < 3000; ++i) {
     RandomMethod method(seed + i);
     ASSERT_EQ(method.b.Arrange(), "") << "seed " << seed + i;
@@ -282,7 +283,7 @@ TEST(MemoryCheckerTest, PlansOfRandomMethodsWithBranchesAndLoopsAreRight) {
 }
 
 TEST(MemoryCheckerTest, SeededPlannerFaultsAreCaught) {
-  const uint32_t seed = std::random_device()();
+  const uint32_t seed = static_cast<uint32_t>(TestSeed());
   std::mt19937 random(seed);
   int faults = 0;
   for (uint32_t i = 0; i < 300; ++i) {

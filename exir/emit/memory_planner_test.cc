@@ -3,6 +3,7 @@
 #include <random>
 
 #include "gtest/gtest.h"
+#include "runtime/core/testing.h"
 
 namespace belay::exir {
 namespace {
@@ -48,9 +49,7 @@ TEST(MemoryPlannerTest, FillsTheSmallestHoleThatFits) {
 }
 
 TEST(MemoryPlannerTest, RandomPlansAreValidAndCloseToTheLowerBound) {
-  const uint32_t seed = std::random_device()();
-  SCOPED_TRACE(seed);
-  std::mt19937 random(seed);
+  std::mt19937 random(TestSeed());
   for (int round = 0; round < 100; ++round) {
     std::vector<Lifetime> lifetimes(1 + random() % 60);
     for (Lifetime& l : lifetimes) {

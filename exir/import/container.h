@@ -29,8 +29,7 @@ class Container {
   // Whatever ZipReader::Open returns, and
   //   kInvalidArgument   not a zip file, or one with nothing that is known
   //   kUnimplemented     something else that PyTorch writes (AOTInductor, TorchScript, torch.save),
-  //   a version of the
-  //                      container that is not known, big-endian data
+  //                      a version of the container that is not known, big-endian data
   //   kNotFound          an archive without a model
   static absl::StatusOr<Container> Open(Storage file, const ImportOptions& options);
 

@@ -28,8 +28,8 @@ namespace belay::exir {
 //   kDataLoss           the file is truncated or damaged
 //   kInvalidArgument    not an archive, or its content contradicts itself or the format
 //   kUnimplemented      something that is not supported; everything of that kind in the graphs is
-//   listed at once. Operators
-//                       that `ops` does not know are no error: they become opaque ones
+//                       listed at once. Operators that `ops` does not know are no error: they
+//                       become opaque ones
 //   kResourceExhausted  a limit of `options`, by its name
 // `ops` must outlive the program.
 absl::StatusOr<ExportedProgram> ImportFile(const std::string& path, const OpRegistry& ops,

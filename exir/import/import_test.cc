@@ -186,9 +186,7 @@ TEST(ImportTest, TruncatedFilesAreErrors) {
 }
 
 TEST(ImportTest, FlippedBitsAreErrorsOrHarmless) {
-  const uint32_t seed = std::random_device()();
-  SCOPED_TRACE(absl::StrCat("seed ", seed));
-  std::mt19937 random(seed);
+  std::mt19937 random(TestSeed());
   for (const char* name : kArchives) {
     const std::string file = ReadFile(DataPath(name));
     for (int round = 0; round < 150; ++round) {
@@ -206,9 +204,7 @@ TEST(ImportTest, FlippedBitsAreErrorsOrHarmless) {
 }
 
 TEST(ImportTest, MutatedJsonIsAnErrorOrHarmless) {
-  const uint32_t seed = std::random_device()();
-  SCOPED_TRACE(absl::StrCat("seed ", seed));
-  std::mt19937 random(seed);
+  std::mt19937 random(TestSeed());
   const std::string program = ProgramJson();
   // Pieces of JSON to put in the place of others.
   std::vector<std::string> pieces = {

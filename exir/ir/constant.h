@@ -53,7 +53,7 @@ class ConstantTensor {
   // bytes when they are that already and aligned to the element size, else a copy.
   //   kInvalidArgument    `order` is no permutation of the dimensions
   //   kResourceExhausted  no memory for the copy, or an expanded tensor that would be blown up
-  //   beyond 4 GiB
+  //                       beyond 4 GiB
   absl::StatusOr<Storage> Dense(absl::Span<const uint8_t> order = {}) const;
 
  private:

@@ -60,9 +60,7 @@ TEST(Lexer, TakesRawTextUpToAStopOutsideOfParentheses) {
 TEST(Quote, RoundTripsEveryByteString) {
   std::string all;
   for (int c = 0; c < 256; ++c) all += static_cast<char>(c);
-  const unsigned seed = std::random_device()();
-  SCOPED_TRACE(seed);
-  std::mt19937 random(seed);
+  std::mt19937 random(TestSeed());
   constexpr std::string_view kPieces = "\"\\nx\xc3\xb6\xe4\xb8\xad\n\t\x01";
   std::vector<std::string> texts = {
       "", all, "größe \u4e2d\U0001f600", "\xc3", "\xed\xa0\x80", "\xf4\x90\x80\x80"};
@@ -100,9 +98,7 @@ TEST(FormatDouble, IsShortestAndNeverAnInteger) {
 }
 
 TEST(FormatDouble, RoundTripsEveryNumber) {
-  const unsigned seed = std::random_device()();
-  SCOPED_TRACE(seed);
-  std::mt19937_64 random(seed);
+  std::mt19937_64 random(TestSeed());
   std::vector<uint64_t> samples = {0x0000000000000001, 0x000fffffffffffff, 0x7fefffffffffffff,
                                    0x8000000000000000};
   for (int i = 0; i < 10000; ++i) samples.push_back(random());

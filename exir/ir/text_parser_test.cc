@@ -191,9 +191,7 @@ TEST(ParseProgram, SurvivesDamagedText) {
   program.lowered_modules.push_back(std::move(module));
   const std::string text = PrintProgram(program);
   ExpectRoundTrip(program);
-  const unsigned seed = std::random_device()();
-  SCOPED_TRACE(seed);
-  std::mt19937 random(seed);
+  std::mt19937 random(TestSeed());
   const std::string alphabet = "%[](){}\"\\,:=#@ 09.-+einfs\n";
   int parsed = 0;
   for (int i = 0; i < 3000; ++i) {

@@ -479,9 +479,7 @@ Argument RandomArgument(std::mt19937_64& random, const std::vector<ValueId>& val
 }
 
 TEST(Text, RandomArgumentsRoundTrip) {
-  const unsigned seed = std::random_device()();
-  SCOPED_TRACE(seed);
-  std::mt19937_64 random(seed);
+  std::mt19937_64 random(TestSeed());
   for (int round = 0; round < 20; ++round) {
     ExportedProgram program = WithBody("");
     GraphEditor editor(program.top());

@@ -5,15 +5,20 @@
 // is in its alias's set, and all tensors of one alias have the same one.
 //
 // The text (OpDef::dtypes): rows are separated by '|', words by spaces.
-//   self:A        the tensor argument `self` (of any tensor type; a list stands for its first
-//   element) has alias A
-//   ->:A          the only tensor return; ->1:A the return at position 1; ->values:A the one of
-//   that name A=real        alias A's set; sets join with '+': A=float+bool index:{i32,i64}   short
-//   for an alias that nothing else has
+//   self:A           the tensor argument `self` (of any tensor type; a list stands for its first
+//                    element) has alias A
+//   ->:A             the only tensor return; ->1:A the return at position 1; ->values:A the one of
+//                    that name
+//   A=real           alias A's set; sets join with '+': A=float+bool
+//   index:{i32,i64}  short for an alias that nothing else has
 // Aliases start with a capital letter. Sets:
-//   any      the legal dtypes below        int      uint8 int8 int16 int32 int64      bool     bool
-//   real     bool, int and float           float    float16 bfloat16 float32 float64  complex
-//   complex64 complex128 {f32,u8} exactly these (DTypeShortName)
+//   any       the legal dtypes below
+//   int       uint8 int8 int16 int32 int64
+//   bool      bool
+//   real      bool, int and float
+//   float     float16 bfloat16 float32 float64
+//   complex   complex64 complex128
+//   {f32,u8}  exactly these (DTypeShortName)
 #ifndef BELAY_EXIR_OP_DTYPE_RULE_H_
 #define BELAY_EXIR_OP_DTYPE_RULE_H_
 

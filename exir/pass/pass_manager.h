@@ -32,7 +32,7 @@ struct PassManagerOptions {
 // Runs `passes` on the program and gives it back changed.
 //   whatever a pass returns, annotated with its name
 //   kInternal  the program does not verify after a pass (Verify's message), or check_changed found
-//   a false answer
+//              a false answer
 absl::StatusOr<ExportedProgram> RunPasses(ExportedProgram program, absl::Span<const Pass> passes,
                                           const PassManagerOptions& options = {},
                                           std::vector<PassReport>* reports = nullptr);

@@ -1,4 +1,4 @@
-// For tests: statuses as gtest matchers, and small tensors.
+// For tests: statuses as gtest matchers, small tensors, and the seed of randomized tests.
 #ifndef BELAY_RUNTIME_CORE_TESTING_H_
 #define BELAY_RUNTIME_CORE_TESTING_H_
 
@@ -21,6 +21,12 @@
 #include "runtime/core/tensor_view.h"
 
 namespace belay {
+
+// What every randomized test draws from. Fixed unless the environment sets BELAY_TEST_SEED: to a
+// number, or to "random" for another one in each process (bazel test
+// --test_env=BELAY_TEST_SEED=random). The first call prints it to stdout, which Bazel shows when
+// the test fails. Thread-safe.
+uint64_t TestSeed();
 
 inline const absl::Status& StatusOf(const absl::Status& status) { return status; }
 template <class T>

@@ -1,6 +1,5 @@
 // Files with flipped bytes are refused, or run and fail, or run and succeed: never more.
 #include <cstdio>
-#include <cstdlib>
 #include <random>
 #include <string>
 #include <vector>
@@ -37,11 +36,7 @@ TEST(RandomDamageTest, IsSurvived) {
   TestProgram sample = SampleProgram();
   std::string valid = sample.Serialize();
   valid.replace(valid.rfind("blob"), 4, "add1");
-  const char* given = std::getenv("BELAY_TEST_SEED");
-  const uint64_t seed =
-      given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device{}();
-  std::printf("seed %llu (BELAY_TEST_SEED)\n", static_cast<unsigned long long>(seed));
-  std::mt19937_64 random(seed);
+  std::mt19937_64 random(TestSeed());
   const auto below = [&](size_t n) { return static_cast<size_t>(random() % n); };
   const google::protobuf::LogSilencer quiet;  // it reports strings that are not UTF-8
 

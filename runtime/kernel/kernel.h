@@ -29,7 +29,8 @@ class OutputAllocator {
   // Gives `tensor` these sizes, strides in its own dim order, and memory. On error nothing changed.
   //   kInvalidArgument   the output is static and its sizes differ
   //   kOutOfRange        some size is above the bound planned for the dimension (message:
-  //   dimension, bound, value) kResourceExhausted no memory
+  //                      dimension, bound, value)
+  //   kResourceExhausted no memory
   virtual absl::Status Resize(TensorView& tensor, absl::Span<const int64_t> sizes) = 0;
   // Whether the tensor in this argument's slot may be written to.
   //   kInvalidArgument   it is a constant, or the caller's memory that the program must not change

@@ -8,6 +8,7 @@
 
 #include "gtest/gtest.h"
 #include "runtime/core/element.h"
+#include "runtime/core/testing.h"
 #include "runtime/kernels/instruction_set.h"
 #include "runtime/kernels/reference/reference_kernels.h"
 #include "runtime/kernels/standard_kernels.h"
@@ -163,6 +164,19 @@ struct KernelComparison::Memory {
   std::optional<KernelContext> context;
 
   EValue* New(EValue value) { return &slots.emplace_back(value); }
+  // Makes all floating point operands positive.
+  void TakeMagnitudes() {
+    for (EValue& slot : slots) {
+      if (const double* number = slot.get_if<double>()) slot = EValue(std::abs(*number));
+      const TensorView* tensor = slot.get_if<TensorView>();
+      if (tensor == nullptr || !IsFloatingPoint(tensor->dtype)) continue;
+      for (StridedIterator<1> it(tensor->sizes, {tensor->strides}); !it.done(); it.Next()) {
+        WriteDouble(tensor->dtype, tensor->as<std::byte>(), it.offset(0),
+                    std::abs(ReadDouble(*tensor, it.offset(0))));
+      }
+    }
+    for (Block& block : inputs) block.Seal();
+  }
   EValue* NewList(std::vector<EValue*> elements) {
     return New(EValue(ListView{lists.emplace_back(std::move(elements))}));
   }
@@ -220,7 +234,7 @@ struct KernelComparison::Memory {
   }
 };
 
-KernelComparison::KernelComparison() : seed_(std::random_device()()), random_(seed_) {
+KernelComparison::KernelComparison() : random_(TestSeed()) {
   EXPECT_TRUE(AddReferenceKernels(reference_).ok());
   EXPECT_TRUE(AddHighwayKernels(highway_).ok());
 }
@@ -340,10 +354,20 @@ std::unique_ptr<KernelComparison::Pair> KernelComparison::Prepare(const KernelCa
 }
 
 bool KernelComparison::Compare(const KernelCall& call, bool may_refuse) {
-  Memory memory;
+  Memory memory, magnitudes;
   memory.misalign = random_() % 4;
+  const std::mt19937 before = random_;
   MakeArguments(call, memory);
   std::string error;
+  if (call.ulp_of == UlpOf::kMagnitudes) {
+    random_ = before;
+    MakeArguments(call, magnitudes);
+    magnitudes.TakeMagnitudes();
+    if (!Run(reference_, call, magnitudes, nullptr, &error)) {
+      ADD_FAILURE() << Describe(call) << ": the reference kernel, of magnitudes: " << error;
+      return false;
+    }
+  }
   if (!Run(reference_, call, memory, nullptr, &error)) {
     ADD_FAILURE() << Describe(call) << ": the reference kernel: " << error;
     return false;
@@ -371,11 +395,17 @@ bool KernelComparison::Compare(const KernelCall& call, bool may_refuse) {
       const double allowed = !IsFloatingPoint(w.dtype)   ? 0
                              : half && call.max_ulp != 0 ? 1
                                                          : call.max_ulp;
+      const TensorView& m = call.ulp_of == UlpOf::kMagnitudes ? magnitudes.views[o] : w;
       int64_t index = 0;
-      for (StridedIterator<2> it(w.sizes, {w.strides, g.strides}); !it.done(); it.Next(), ++index) {
+      for (StridedIterator<3> it(w.sizes, {w.strides, g.strides, m.strides}); !it.done();
+           it.Next(), ++index) {
         const double x = ReadDouble(w, it.offset(0)), y = ReadDouble(g, it.offset(1));
         if (std::isnan(x) ? std::isnan(y) : x == y) continue;
-        const double at = call.ulp_of == UlpOf::kLargest ? largest : x;
+        double at = call.ulp_of == UlpOf::kLargest ? largest : x;
+        if (call.ulp_of == UlpOf::kMagnitudes) {
+          const double magnitude = ReadDouble(m, it.offset(2));
+          at = std::isfinite(magnitude) ? std::max(std::abs(x), magnitude) : largest;
+        }
         // A result may overflow where another just does not.
         const bool same_limit =
             std::isinf(x) != std::isinf(y) && x * y > 0 && allowed > 0 &&
@@ -384,8 +414,7 @@ bool KernelComparison::Compare(const KernelCall& call, bool may_refuse) {
         if (!(std::abs(x - y) <= allowed * Ulp(w.dtype, at))) {
           ADD_FAILURE() << Describe(call) << " on " << set << ": output " << o << ", element "
                         << index << ": want " << x << ", got " << y << " ("
-                        << std::abs(x - y) / Ulp(w.dtype, at) << " ULP, allowed " << allowed
-                        << "); seed " << seed_;
+                        << std::abs(x - y) / Ulp(w.dtype, at) << " ULP, allowed " << allowed << ")";
           return false;
         }
       }

@@ -53,7 +53,13 @@ using TestArgument =
 // What an error is measured in.
 enum class UlpOf : uint8_t {
   kElement,  // units in the last place of the wanted element, in the output's dtype
-  kLargest,  // … of the largest element of the output: for sums, whose terms may cancel
+  kLargest,  // … of the largest element of the output
+  // … of what the reference kernel makes of the operands' absolute values, where that is more: for
+  // sums and products of matrices, whose terms may cancel. A sum of n products has an error of at
+  // most (n + 1) u S, where u is half a unit in the last place of 1 and S the sum of the products'
+  // absolute values (Higham, "Accuracy and Stability of Numerical Algorithms", 2002, §3.1), and
+  // u S <= ulp(S).
+  kMagnitudes,
 };
 
 struct KernelCall {
@@ -97,7 +103,6 @@ class KernelComparison {
   bool Run(const KernelRegistry& registry, const KernelCall& call, Memory& memory,
            const std::vector<Sizes>* planned, std::string* error);
 
-  uint32_t seed_;
   std::mt19937 random_;
   KernelRegistry reference_, highway_;
 };

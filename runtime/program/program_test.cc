@@ -2,7 +2,6 @@
 
 #include <complex>
 #include <cstdio>
-#include <cstdlib>
 #include <fstream>
 #include <ostream>
 #include <random>
@@ -215,11 +214,7 @@ uint64_t MetadataSize(const std::string& file) {
 // Flipped bytes, with right checksums so that the damage gets through to the validator.
 TEST(ProgramTest, SurvivesRandomDamage) {
   const std::string valid = SampleProgram().Serialize();
-  const char* given = std::getenv("BELAY_TEST_SEED");
-  const uint64_t seed =
-      given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device{}();
-  std::printf("seed %llu (BELAY_TEST_SEED)\n", static_cast<unsigned long long>(seed));
-  std::mt19937_64 random(seed);
+  std::mt19937_64 random(TestSeed());
   const auto below = [&](size_t n) { return static_cast<size_t>(random() % n); };
   const google::protobuf::LogSilencer quiet;  // it reports strings that are not UTF-8
   int opened = 0;

@@ -61,9 +61,7 @@ TEST_F(CommandTest, LowerRefusesAnEmptyFile) {
 }
 
 TEST_F(CommandTest, LowerRefusesRandomBytes) {
-  const uint32_t seed = std::random_device()();
-  SCOPED_TRACE(seed);
-  std::mt19937 random(seed);
+  std::mt19937 random(TestSeed());
   std::string bytes(5000, '\0');
   for (char& c : bytes) c = static_cast<char>(random());
   ExpectLowerFails(Write("random.pt2", bytes), kBadInput, "random.pt2");

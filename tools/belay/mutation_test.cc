@@ -57,8 +57,6 @@ uint64_t Setting(const char* name, uint64_t otherwise) {
   return given == nullptr ? otherwise : std::strtoull(given, nullptr, 10);
 }
 
-uint64_t Seed() { return Setting("BELAY_TEST_SEED", 1); }
-
 // Each model's share of a number of mutations, rounded up.
 uint64_t Share(uint64_t mutations) {
   return (mutations + std::size(kModels) - 1) / std::size(kModels);
@@ -113,8 +111,6 @@ class MutationTest : public ::testing::TestWithParam<Model> {
   // Tries mutations 0, 1, … of `make`.
   template <class Make>
   void TryAll(const StressTarget& target, uint64_t mutations, Make make) {
-    std::printf("seed %llu (BELAY_TEST_SEED)\n", static_cast<unsigned long long>(Seed()));
-    std::fflush(stdout);
     InstallCrashReport(absl::StrCat(std::string(GetParam().name), " ",
                                     std::string(GetParam().backend), ", mutation "));
 #if GOOGLE_PROTOBUF_VERSION < 4022000
@@ -146,7 +142,7 @@ TEST_P(MutationTest, OfAProgramIsRefusedOrRunsWithinLimits) {
   if (whole.status.code() != absl::StatusCode::kOutOfRange) ASSERT_OK(whole.status);
   const fuzz::Mutator mutator({program});
   TryAll(*target, Share(Setting("BELAY_PROGRAM_MUTATIONS", 100)),
-         [&](uint64_t i) { return mutator.Mutate(Seed(), i).bytes; });
+         [&](uint64_t i) { return mutator.Mutate(TestSeed(), i).bytes; });
 }
 
 // --- Archives ---
@@ -257,7 +253,7 @@ TEST_P(MutationTest, OfAnArchiveIsRefusedOrBecomesAnEdgeProgram) {
                        ArchiveMutator::Create(ArchivePath(GetParam())));
   ASSERT_OK_AND_ASSIGN(const auto target, CreateArchiveTarget());
   TryAll(*target, Share(Setting("BELAY_ARCHIVE_MUTATIONS", 100)),
-         [&](uint64_t i) { return mutator.Mutate(Seed(), i); });
+         [&](uint64_t i) { return mutator.Mutate(TestSeed(), i); });
 }
 
 INSTANTIATE_TEST_SUITE_P(Zoo, MutationTest, ::testing::ValuesIn(kModels), [](const auto& info) {
