@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "exir/backend/rounds.h"
+#include "exir/backend/partitioner_sequence.h"
 #include "exir/flop_count.h"
 #include "exir/functionalize/rebase_as_strided.h"
 #include "exir/functionalize/training_to_aten.h"
@@ -253,7 +253,7 @@ absl::StatusOr<ProgramImage> LowerPrograms(MethodPrograms methods, const Pipelin
     ToBackendOptions to_backend = options.to_backend;
     if (report != nullptr && to_backend.notes == nullptr) to_backend.notes = &report->notes;
     absl::StatusOr<MethodPrograms> lowered =
-        ToBackendRounds(methods, rounds, *options.backends, to_backend, VerifyMethods);
+        ToBackendInSequence(methods, rounds, *options.backends, to_backend, VerifyMethods);
     if (!lowered.ok()) return Annotate(lowered.status(), "to_backend");
     methods = *std::move(lowered);
   }

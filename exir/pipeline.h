@@ -68,7 +68,7 @@ struct PipelineOptions {
   std::vector<const Partitioner*> partitioners;
   const BackendSet* backends = nullptr;  // needed when there are partitioners
   ToBackendOptions to_backend;
-  // After the last round: dequantise → operator → quantise becomes an operator on quantised numbers
+  // After the last round: dequantize → operator → quantize becomes an operator on quantized numbers
   // (exir/passes/fuse_quantized_ops.h), then what depends on constants alone is computed
   // (exir/passes/propagate_constants.h). ExecuTorch's do_quant_fusion_and_const_prop.
   bool quant_fusion_and_const_prop = false;
@@ -82,7 +82,7 @@ struct PipelineOptions {
   std::function<void(const PassReport&, const ExportedProgram&)> after_pass;
 };
 
-// ExecuTorch's EdgeCompileConfig (edge-pipeline.md §2).
+// ExecuTorch's EdgeCompileConfig (docs/edge-dialect.md §2).
 struct ToEdgeOptions {
   PassManagerOptions passes;
   DecomposeOptions decompose;
@@ -97,7 +97,7 @@ struct ToEdgeOptions {
 // default) is made functional and ATEN first: regions are inlined, composite operators decomposed,
 // writes replaced. In both, operators that have a decomposition are decomposed, but for those that
 // `decompose.keep` keeps; who keeps some sees to it that they end up in delegates (KeepFor,
-// CheckPreservedOps in exir/backend/rounds.h).
+// CheckPreservedOps in exir/backend/partitioner_sequence.h).
 //   kUnimplemented       the program does what Belay does not know; lists all such nodes where it
 //                        can
 //   kFailedPrecondition  what came is not an edge program (exir/passes/edge_verifier.h); all
@@ -107,7 +107,7 @@ absl::StatusOr<ExportedProgram> ToEdge(ExportedProgram program, const ToEdgeOpti
 
 // Keeps what the partitioners ask to keep (Partitioner::OpsToNotDecompose) of `program`, but for
 // operators that write or whose results are aliases, which never stay, and those that OpsToKeep
-// leaves out (exir/backend/rounds.h); a line for each goes to `notes` unless that is null.
+// leaves out (exir/backend/partitioner_sequence.h); a line for each goes to `notes` unless that is null.
 DecomposeOptions KeepFor(const ExportedProgram& program,
                          absl::Span<const Partitioner* const> partitioners,
                          std::vector<std::string>* notes = nullptr);

@@ -5,7 +5,7 @@
 #include "backends/demo/demo_backend.h"
 #include "backends/demo/demo_partitioner.h"
 #include "backends/demo/executor_backend.h"
-#include "backends/demo/founding_backends.h"
+#include "backends/demo/executorch_backends.h"
 
 namespace belay::demo {
 

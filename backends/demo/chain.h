@@ -20,7 +20,7 @@ struct Chain {
   std::vector<exir::ValueId> constants;  // inputs that hold constants, in order
 };
 
-// Source: the C++ demo backend's convention (lowering.md §6), which lets a blob name operators
+// Source: the C++ demo backend's convention (docs/lowering.md §6), which lets a blob name operators
 // only.
 //   kUnimplemented  `program` is no chain of `ops` (names of one- and two-operand operators) over
 //                   static contiguous float32 tensors, with other arguments at their defaults;

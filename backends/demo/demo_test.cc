@@ -54,7 +54,7 @@ class Allocator final : public OutputAllocator {
   std::vector<std::vector<float>> memory_;
 };
 
-// Initialises with arguments and one output of `bound` sizes and calls with `inputs`.
+// Initializes with arguments and one output of `bound` sizes and calls with `inputs`.
 absl::StatusOr<std::vector<float>> RunBlob(absl::Span<const std::byte> blob,
                                            std::vector<EValue> bounds, EValue output_bound,
                                            std::vector<EValue> inputs) {

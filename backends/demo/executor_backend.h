@@ -1,7 +1,7 @@
 // A backend whose blob is a whole program file, which its runtime loads and executes.
 //
 // What a backend does that hands its part to another process or device: the demo of it stays in the
-// process. Source: lowering.md §6 (rpc demos).
+// process. Source: docs/lowering.md §6 (rpc demos).
 #ifndef BELAY_BACKENDS_DEMO_EXECUTOR_BACKEND_H_
 #define BELAY_BACKENDS_DEMO_EXECUTOR_BACKEND_H_
 

@@ -2,7 +2,7 @@
 
 #include "backends/demo/demo_runtime.h"
 #include "backends/demo/executor_runtime.h"
-#include "backends/demo/founding_runtimes.h"
+#include "backends/demo/executorch_runtimes.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/kernels/standard_kernels.h"
 

@@ -43,7 +43,7 @@ absl::Status RunCase(const exir::OpOverload& op, const OpCase& op_case, const ex
   ABSL_ASSIGN_OR_RETURN(exir::Interpreter interpreter, exir::Interpreter::Create(program, kernels));
   std::vector<EValue> inputs;
   for (const SampleTensor& tensor : call.tensors) inputs.emplace_back(tensor.view());
-  ABSL_ASSIGN_OR_RETURN(const std::vector<exir::Datum> results, interpreter.Run(inputs));
+  ABSL_ASSIGN_OR_RETURN(const std::vector<exir::OwnedValue> results, interpreter.Run(inputs));
   std::vector<CaseTensor> wanted;
   for (const CaseValue& want : *op_case.expect) {
     if (const auto* tensor = std::get_if<CaseTensor>(&want)) wanted.push_back(*tensor);

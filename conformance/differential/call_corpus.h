@@ -33,7 +33,7 @@ struct SampleCall {
   // One per schema argument; ValueId(k) stands for tensors[k].
   std::vector<exir::Argument> arguments;
   std::vector<SampleTensor> tensors;
-  // Of what the operator gives only the type is specified: random numbers, uninitialised memory.
+  // Of what the operator gives only the type is specified: random numbers, uninitialized memory.
   bool unspecified = false;
 };
 

@@ -12,9 +12,9 @@ namespace belay::conformance {
 namespace {
 
 using exir::Argument;
-using exir::Datum;
 using exir::Graph;
 using exir::GraphId;
+using exir::OwnedValue;
 using exir::TensorMeta;
 using exir::ValueId;
 using exir::ValueType;
@@ -28,13 +28,13 @@ TensorMeta Stacked(const TensorMeta& element, const exir::SymExpr& count) {
 }
 
 // `count` times the element.
-std::optional<Datum> Stack(const Datum& element, int64_t count) {
+std::optional<OwnedValue> Stack(const OwnedValue& element, int64_t count) {
   const TensorView& view = *element.tensor();
   if (view.rank() >= kMaxRank) return std::nullopt;
   Sizes sizes = view.sizes;
   sizes.insert(0, count);
-  absl::StatusOr<Datum> stacked =
-      Datum::Allocate(view.dtype, sizes, ContiguousStrides(sizes), uint64_t{1} << 20);
+  absl::StatusOr<OwnedValue> stacked =
+      OwnedValue::Allocate(view.dtype, sizes, ContiguousStrides(sizes), uint64_t{1} << 20);
   if (!stacked.ok()) return std::nullopt;
   for (int64_t i = 0; i < count; ++i) {
     if (!CopyElements(view, *stacked->Slice(i).tensor()).ok()) return std::nullopt;
@@ -108,7 +108,7 @@ bool ProgramMaker::AddCond(Scope& scope, int nesting) {
   if (!test.has_value()) return false;
   Graph yes, no;
   std::vector<ValueType> types;
-  std::vector<Datum> results;
+  std::vector<OwnedValue> results;
   std::vector<Argument> operands;
   {
     Scope first(yes, &scope), second(no, &scope);
@@ -159,7 +159,7 @@ bool ProgramMaker::AddWhileLoop(Scope& scope, int nesting) {
   if (!start.has_value()) return false;
   Graph test, body;
   std::vector<Argument> operands;
-  Datum result;
+  OwnedValue result;
   ValueType type;
   const ValueType counter_type = scope.editor.graph().value(*start).type;
   {
@@ -204,18 +204,18 @@ bool ProgramMaker::AddWhileLoop(Scope& scope, int nesting) {
 bool ProgramMaker::AddMap(Scope& scope, int nesting) {
   const auto rows = PickFloat(scope);
   if (!rows.has_value()) return false;
-  const Datum& all = scope.data[rows->index()];
+  const OwnedValue& all = scope.data[rows->index()];
   const TensorMeta meta = Meta(scope, *rows);
   if (meta.rank() == 0 || all.tensor()->sizes[0] == 0 || !meta.is_contiguous()) return false;
   const int64_t count = all.tensor()->sizes[0];
   Graph body;
   std::vector<Argument> operands;
-  std::optional<Datum> result;
+  std::optional<OwnedValue> result;
   ValueType type;
   {
     Scope inner(body, &scope);
     inner.editor.SetName("map_body");
-    absl::StatusOr<Datum> row = all.Slice(0).Copy();
+    absl::StatusOr<OwnedValue> row = all.Slice(0).Copy();
     if (!row.ok()) return false;
     const ValueType row_type = TensorMeta::Contiguous(
         meta.dtype, std::vector<exir::SymExpr>(meta.sizes.begin() + 1, meta.sizes.end()));
@@ -243,19 +243,19 @@ bool ProgramMaker::AddMap(Scope& scope, int nesting) {
 bool ProgramMaker::AddScan(Scope& scope, int nesting) {
   const auto init = PickFloat(scope), rows = PickFloat(scope);
   if (!init.has_value() || !rows.has_value()) return false;
-  const Datum& all = scope.data[rows->index()];
+  const OwnedValue& all = scope.data[rows->index()];
   const TensorMeta meta = Meta(scope, *rows);
   if (meta.rank() == 0 || all.tensor()->sizes[0] == 0 || !meta.is_contiguous()) return false;
   const int64_t count = all.tensor()->sizes[0];
   Graph body;
   std::vector<Argument> operands;
-  std::optional<Datum> result;
-  Datum final_state;
+  std::optional<OwnedValue> result;
+  OwnedValue final_state;
   std::vector<ValueType> types;
   {
     Scope inner(body, &scope);
     inner.editor.SetName("scan_body");
-    absl::StatusOr<Datum> row = all.Slice(0).Copy();
+    absl::StatusOr<OwnedValue> row = all.Slice(0).Copy();
     if (!row.ok()) return false;
     const ValueType row_type = TensorMeta::Contiguous(
         meta.dtype, std::vector<exir::SymExpr>(meta.sizes.begin() + 1, meta.sizes.end()));

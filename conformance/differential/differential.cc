@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "exir/decompositions/decomposition.h"
+#include "exir/decompositions/standard_decompositions.h"
 #include "exir/ir/graph_editor.h"
 #include "exir/ir/text.h"
 #include "exir/ir/verifier.h"

@@ -22,22 +22,23 @@ namespace belay::conformance {
 namespace {
 
 using exir::Argument;
-using exir::Datum;
 using exir::ExportedProgram;
+using exir::OwnedValue;
 using exir::ValueId;
 
-absl::StatusOr<Datum> CopyOf(const EValue& value) {
+absl::StatusOr<OwnedValue> CopyOf(const EValue& value) {
   if (const TensorView* tensor = value.get_if<TensorView>()) {
-    return Datum::Borrow(*tensor, /*writable=*/false).Copy();
+    return OwnedValue::Borrow(*tensor, /*writable=*/false).Copy();
   }
-  return Datum::Scalar(value);
+  return OwnedValue::Scalar(value);
 }
 
 // Writable copies of the inputs.
-absl::StatusOr<std::vector<Datum>> Own(const std::vector<SampleTensor>& inputs) {
-  std::vector<Datum> owned;
+absl::StatusOr<std::vector<OwnedValue>> Own(const std::vector<SampleTensor>& inputs) {
+  std::vector<OwnedValue> owned;
   for (const SampleTensor& input : inputs) {
-    ABSL_ASSIGN_OR_RETURN(Datum datum, Datum::Borrow(input.view(), /*writable=*/true).Copy());
+    ABSL_ASSIGN_OR_RETURN(OwnedValue datum,
+                          OwnedValue::Borrow(input.view(), /*writable=*/true).Copy());
     owned.push_back(std::move(datum));
   }
   return owned;
@@ -66,7 +67,7 @@ double EpsilonOf(DType dtype) {
 }
 
 // The largest finite absolute value; 0 of what is no tensor of floats.
-double Magnitude(const Datum& datum) {
+double Magnitude(const OwnedValue& datum) {
   const TensorView* view = datum.tensor();
   if (view == nullptr) return 0;
   double largest = 0;
@@ -103,19 +104,19 @@ class KernelCheck {
       : program_(program), reference_(reference) {}
 
   // `state`: what buffers and parameters that the program writes hold.
-  absl::Status Start(const std::vector<Datum>& user_inputs,
-                     const std::map<std::string, Datum>& state) {
+  absl::Status Start(const std::vector<OwnedValue>& user_inputs,
+                     const std::map<std::string, OwnedValue>& state) {
     values_.clear();
     size_t next = 0;
     for (size_t i = 0; i < program_.signature.inputs.size(); ++i) {
       const exir::InputSpec& spec = program_.signature.inputs[i];
-      Datum& datum = values_[program_.top().inputs()[i].index()];
+      OwnedValue& datum = values_[program_.top().inputs()[i].index()];
       if (spec.kind == exir::InputKind::kUserInput) {
         datum = user_inputs[next++];
       } else if (const auto it = state.find(spec.target); it != state.end()) {
         datum = it->second;
       } else if (const exir::ConstantTensor* constant = program_.FindConstant(spec)) {
-        ABSL_ASSIGN_OR_RETURN(datum, Datum::Constant(*constant));
+        ABSL_ASSIGN_OR_RETURN(datum, OwnedValue::Constant(*constant));
       }
     }
     return absl::OkStatus();
@@ -147,8 +148,8 @@ class KernelCheck {
     size_t k = 0;
     for (size_t i = 0; i < returns.size(); ++i) {
       if (node.outputs[i].kind == exir::NodeOutput::Kind::kNone) continue;
-      for (const Datum& want : returns[i].values) {
-        const Datum& got = *event.results[k++];
+      for (const OwnedValue& want : returns[i].values) {
+        const OwnedValue& got = *event.results[k++];
         const TensorView* tensor = want.tensor();
         const double scale =
             tensor == nullptr ? 1 : EpsilonOf(tensor->dtype) / EpsilonOf(DType::kFloat32);
@@ -160,11 +161,11 @@ class KernelCheck {
         const bool padded = op.op() == "convolution" || op.op().ends_with("_norm");
         const double around = sums ? std::max(magnitude, Magnitude(want)) : 0;
         const std::string difference =
-            DatumDifference(want, got,
-                            {.rtol = tolerance.rtol * scale,
-                             .atol = (tolerance.atol + tolerance.rtol * around) * scale,
-                             .bits = false,
-                             .finite_only = padded});
+            OwnedValueDifference(want, got,
+                                 {.rtol = tolerance.rtol * scale,
+                                  .atol = (tolerance.atol + tolerance.rtol * around) * scale,
+                                  .bits = false,
+                                  .finite_only = padded});
         if (!difference.empty()) {
           return absl::FailedPreconditionError(
               absl::StrCat("the preferred kernel differs from the reference kernel: ", difference,
@@ -194,10 +195,11 @@ class KernelCheck {
 
   const ExportedProgram& program_;
   const KernelRegistry& reference_;
-  std::map<uint32_t, Datum> values_;
+  std::map<uint32_t, OwnedValue> values_;
 };
 
-absl::Status CopyState(const exir::Interpreter& interpreter, std::map<std::string, Datum>& state) {
+absl::Status CopyState(const exir::Interpreter& interpreter,
+                       std::map<std::string, OwnedValue>& state) {
   for (const std::string& name : interpreter.StateNames()) {
     ABSL_ASSIGN_OR_RETURN(const TensorView view, interpreter.GetState(name));
     ABSL_ASSIGN_OR_RETURN(state[name], CopyOf(EValue(view)));
@@ -216,16 +218,16 @@ absl::StatusOr<std::vector<RunOutcome>> InterpretWith(const ExportedProgram& pro
                         exir::Interpreter::Create(program, kernels, options));
   std::vector<RunOutcome> outcomes;
   for (const std::vector<SampleTensor>& run : runs) {
-    ABSL_ASSIGN_OR_RETURN(std::vector<Datum> inputs, Own(run));
+    ABSL_ASSIGN_OR_RETURN(std::vector<OwnedValue> inputs, Own(run));
     if (check != nullptr) {
-      std::map<std::string, Datum> state;
+      std::map<std::string, OwnedValue> state;
       ABSL_RETURN_IF_ERROR(CopyState(interpreter, state));
       ABSL_RETURN_IF_ERROR(check->Start(inputs, state));
     }
     std::vector<EValue> values;
-    for (const Datum& input : inputs) values.push_back(input.value());
+    for (const OwnedValue& input : inputs) values.push_back(input.value());
     RunOutcome& outcome = outcomes.emplace_back();
-    absl::StatusOr<std::vector<Datum>> outputs = interpreter.Run(values);
+    absl::StatusOr<std::vector<OwnedValue>> outputs = interpreter.Run(values);
     outcome.status = outputs.status();
     if (!outputs.ok()) break;
     outcome.outputs = *std::move(outputs);
@@ -299,11 +301,11 @@ std::string ElementText(DType dtype, const std::byte* element) {
   }
 }
 
-std::string Differences(const std::vector<Datum>& want, const std::vector<Datum>& got,
+std::string Differences(const std::vector<OwnedValue>& want, const std::vector<OwnedValue>& got,
                         const std::vector<bool>& unspecified, std::string_view what,
                         Closeness closeness) {
   if (want.size() != got.size()) {
-    return absl::StrCat("expected ", want.size(), " ", what, "s, came ", got.size());
+    return absl::StrCat("expected ", want.size(), " ", what, "s, got ", got.size());
   }
   for (size_t i = 0; i < want.size(); ++i) {
     std::string difference;
@@ -311,11 +313,11 @@ std::string Differences(const std::vector<Datum>& want, const std::vector<Datum>
       const TensorView* a = want[i].tensor();
       const TensorView* b = got[i].tensor();
       if (a != nullptr && (b == nullptr || a->dtype != b->dtype || !(a->sizes == b->sizes))) {
-        difference = absl::StrCat("expected ", want[i].value().KindName(), ", came ",
+        difference = absl::StrCat("expected ", want[i].value().KindName(), ", got ",
                                   got[i].value().KindName());
       }
     } else {
-      difference = DatumDifference(want[i], got[i], closeness);
+      difference = OwnedValueDifference(want[i], got[i], closeness);
     }
     if (!difference.empty()) return absl::StrCat(what, " ", i, ": ", difference);
   }
@@ -358,7 +360,7 @@ absl::StatusOr<std::vector<RunOutcome>> Execute(const Program& program,
   ABSL_ASSIGN_OR_RETURN(Method method, Method::Load(program, "forward", kernels, backends));
   std::vector<RunOutcome> outcomes;
   for (const std::vector<SampleTensor>& run : runs) {
-    ABSL_ASSIGN_OR_RETURN(std::vector<Datum> inputs, Own(run));
+    ABSL_ASSIGN_OR_RETURN(std::vector<OwnedValue> inputs, Own(run));
     RunOutcome& outcome = outcomes.emplace_back();
     for (size_t i = 0; i < inputs.size() && outcome.status.ok(); ++i) {
       outcome.status = method.SetInput(i, inputs[i].value());
@@ -366,7 +368,7 @@ absl::StatusOr<std::vector<RunOutcome>> Execute(const Program& program,
     if (outcome.status.ok()) outcome.status = method.Execute();
     if (!outcome.status.ok()) break;
     for (size_t i = 0; i < method.num_outputs(); ++i) {
-      ABSL_ASSIGN_OR_RETURN(Datum output, CopyOf(method.GetOutput(i)));
+      ABSL_ASSIGN_OR_RETURN(OwnedValue output, CopyOf(method.GetOutput(i)));
       outcome.outputs.push_back(std::move(output));
     }
     outcome.inputs = std::move(inputs);
@@ -378,11 +380,12 @@ absl::StatusOr<std::vector<RunOutcome>> Execute(const Program& program,
   return outcomes;
 }
 
-std::string DatumDifference(const Datum& want, const Datum& got, Closeness closeness) {
+std::string OwnedValueDifference(const OwnedValue& want, const OwnedValue& got,
+                                 Closeness closeness) {
   const TensorView* a = want.tensor();
   const TensorView* b = got.tensor();
   const std::string kinds =
-      absl::StrCat("expected ", want.value().KindName(), ", came ", got.value().KindName());
+      absl::StrCat("expected ", want.value().KindName(), ", got ", got.value().KindName());
   if (a == nullptr || b == nullptr) {
     if (a != nullptr || b != nullptr) return kinds;
     const EValue& v = want.value();
@@ -405,7 +408,7 @@ std::string DatumDifference(const Datum& want, const Datum& got, Closeness close
     const std::byte* y = static_cast<const std::byte*>(b->data) + it.offset(1) * size;
     if (CloseElements(a->dtype, x, y, closeness)) continue;
     return absl::StrCat(a->ToString(), ", element ", index, ": expected ", ElementText(a->dtype, x),
-                        ", came ", ElementText(a->dtype, y));
+                        ", got ", ElementText(a->dtype, y));
   }
   return "";
 }
@@ -418,7 +421,7 @@ std::string FirstDifference(absl::Span<const RunOutcome> want, absl::Span<const 
       const auto text = [&](absl::Span<const RunOutcome> side) {
         return k < side.size() ? side[k].status.ToString() : std::string("no call");
       };
-      return absl::StrCat(call, "expected ", text(want), "; came ", text(got));
+      return absl::StrCat(call, "expected ", text(want), ", got ", text(got));
     }
     if (!want[k].status.ok()) return "";
     std::string difference =
@@ -430,7 +433,7 @@ std::string FirstDifference(absl::Span<const RunOutcome> want, absl::Span<const 
       if (!difference.empty()) break;
       const auto it = got[k].state.find(name);
       if (it == got[k].state.end()) continue;
-      difference = DatumDifference(datum, it->second, closeness);
+      difference = OwnedValueDifference(datum, it->second, closeness);
       if (!difference.empty()) difference = absl::StrCat("state ", name, ": ", difference);
     }
     if (!difference.empty()) return call + difference;

@@ -11,8 +11,8 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "conformance/differential/call_corpus.h"
-#include "exir/interpreter/datum.h"
 #include "exir/interpreter/interpreter.h"
+#include "exir/interpreter/owned_value.h"
 #include "exir/ir/exported_program.h"
 #include "runtime/kernel/kernel_registry.h"
 #include "runtime/program/program.h"
@@ -22,9 +22,9 @@ namespace belay::conformance {
 // What one call left behind. Everything is a copy.
 struct RunOutcome {
   absl::Status status;
-  std::vector<exir::Datum> outputs;
-  std::vector<exir::Datum> inputs;  // after the call
-  absl::btree_map<std::string, exir::Datum> state;
+  std::vector<exir::OwnedValue> outputs;
+  std::vector<exir::OwnedValue> inputs;  // after the call
+  absl::btree_map<std::string, exir::OwnedValue> state;
 };
 
 using Runs = std::vector<std::vector<SampleTensor>>;  // the user inputs of each call
@@ -44,7 +44,7 @@ absl::StatusOr<std::vector<RunOutcome>> InterpretAndCheckKernels(
     const exir::ExportedProgram& program, const KernelRegistry& kernels,
     const KernelRegistry& reference, const Runs& runs);
 
-// The program as a file, opened. What emission, serialisation and opening return.
+// The program as a file, opened. What emission, serialization and opening return.
 absl::StatusOr<Program> LowerEdgeProgram(const exir::ExportedProgram& edge);
 
 absl::StatusOr<std::vector<RunOutcome>> Execute(const Program& program,
@@ -64,7 +64,8 @@ struct Closeness {
 std::string FirstDifference(absl::Span<const RunOutcome> want, absl::Span<const RunOutcome> got,
                             const std::vector<bool>& unspecified, Closeness closeness);
 // "" or what differs.
-std::string DatumDifference(const exir::Datum& want, const exir::Datum& got, Closeness closeness);
+std::string OwnedValueDifference(const exir::OwnedValue& want, const exir::OwnedValue& got,
+                                 Closeness closeness);
 
 }  // namespace belay::conformance
 

@@ -12,7 +12,6 @@ namespace belay::conformance {
 namespace {
 
 using exir::Argument;
-using exir::Datum;
 using exir::Graph;
 using exir::GraphEditor;
 using exir::InputKind;
@@ -20,6 +19,7 @@ using exir::MetaList;
 using exir::MetaValue;
 using exir::NodeOutput;
 using exir::OpOverload;
+using exir::OwnedValue;
 using exir::SymExpr;
 using exir::TensorMeta;
 using exir::ValueId;
@@ -30,9 +30,9 @@ constexpr uint64_t kMaxBytes = 1 << 20;
 constexpr int kMaxValues = 40;
 
 // A dense copy that may be written.
-Datum Own(const SampleTensor& sample) {
+OwnedValue Own(const SampleTensor& sample) {
   const TensorView view = sample.view();
-  absl::StatusOr<Datum> datum = Datum::Borrow(view, /*writable=*/true).Copy();
+  absl::StatusOr<OwnedValue> datum = OwnedValue::Borrow(view, /*writable=*/true).Copy();
   ABSL_CHECK(datum.ok());
   return *std::move(datum);
 }
@@ -193,7 +193,7 @@ bool ProgramMaker::Try(Scope& scope, const OpOverload& op, std::vector<Argument>
                               {.engine = KernelEngine::kReference, .max_tensor_bytes = kMaxBytes});
   if (!returns.ok()) return false;
   std::vector<GraphEditor::NewOutput> outputs;
-  std::vector<Datum> data;
+  std::vector<OwnedValue> data;
   for (size_t i = 0; i < metas->size(); ++i) {
     const MetaValue& meta = (*metas)[i];
     GraphEditor::NewOutput& output = outputs.emplace_back();
@@ -208,7 +208,7 @@ bool ProgramMaker::Try(Scope& scope, const OpOverload& op, std::vector<Argument>
       output.values.emplace_back("", ToValueType(meta));
     }
     for (auto& [name, type] : output.values) name = std::string(op.op());
-    for (Datum& datum : (*returns)[i].values) data.push_back(std::move(datum));
+    for (OwnedValue& datum : (*returns)[i].values) data.push_back(std::move(datum));
   }
   GraphEditor::NewNode node;
   node.name = std::string(op.op());
@@ -228,7 +228,7 @@ bool ProgramMaker::Try(Scope& scope, const OpOverload& op, std::vector<Argument>
 bool ProgramMaker::TryInPlace(Scope& scope, const OpOverload& op, std::vector<Argument> arguments) {
   const ValueId* self = arguments.empty() ? nullptr : arguments[0].get_if<ValueId>();
   if (self == nullptr) return false;
-  const Datum written = scope.data[self->index()];
+  const OwnedValue written = scope.data[self->index()];
   if (written.tensor() == nullptr || !written.writable() || !HasOwnPlaces(*written.tensor())) {
     return false;
   }
@@ -324,7 +324,7 @@ std::optional<ValueId> ProgramMaker::SizeValue(Scope& scope, int64_t size) {
 
 // --- Values ---
 
-void ProgramMaker::Know(Scope& scope, ValueId id, Datum datum) {
+void ProgramMaker::Know(Scope& scope, ValueId id, OwnedValue datum) {
   scope.data[id.index()] = datum;
   scope.values.push_back({id, std::move(datum)});
   if (scope.values.size() > kMaxValues) scope.values.pop_front();
@@ -350,7 +350,7 @@ ValueId ProgramMaker::NewSource(Scope& scope, const SampleTensor& sample, bool s
                       scope.outer->editor.graph().value(operand).type);
 }
 
-ValueId ProgramMaker::AddBodyInput(Scope& body, ValueId operand, const Datum& datum,
+ValueId ProgramMaker::AddBodyInput(Scope& body, ValueId operand, const OwnedValue& datum,
                                    ValueType type) {
   body.operands.emplace_back(operand);
   const ValueId id = body.editor.AddInput("a", std::move(type));
@@ -410,7 +410,7 @@ ValueId ProgramMaker::NewTopSource(Scope& scope, const SampleTensor& sample, boo
   signature.inputs.insert(signature.inputs.begin() + static_cast<ptrdiff_t>(position),
                           std::move(spec));
   // The program keeps the bytes.
-  Know(scope, id, writable ? Own(sample) : Datum::Borrow(sample.view(), /*writable=*/false));
+  Know(scope, id, writable ? Own(sample) : OwnedValue::Borrow(sample.view(), /*writable=*/false));
   return id;
 }
 

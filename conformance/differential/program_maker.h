@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "conformance/differential/program_generator.h"
-#include "exir/interpreter/datum.h"
 #include "exir/interpreter/operator_call.h"
+#include "exir/interpreter/owned_value.h"
 #include "exir/ir/graph_editor.h"
 
 namespace belay::conformance {
@@ -28,7 +28,7 @@ class ProgramMaker : private exir::SymbolSource {
   // A tensor of the program and what it is on the first call.
   struct Known {
     exir::ValueId id;
-    exir::Datum datum;
+    exir::OwnedValue datum;
   };
   // A graph that is being made.
   struct Scope {
@@ -37,7 +37,7 @@ class ProgramMaker : private exir::SymbolSource {
     Scope* outer;                          // null for the top graph
     std::vector<exir::Argument> operands;  // of a body: what its call gives it, in the outer graph
     std::deque<Known> values;
-    std::map<uint32_t, exir::Datum> data;        // of every value, scalars included
+    std::map<uint32_t, exir::OwnedValue> data;   // of every value, scalars included
     std::map<std::string, exir::ValueId> sizes;  // the value that is a symbol
   };
   struct How {
@@ -65,9 +65,9 @@ class ProgramMaker : private exir::SymbolSource {
   exir::ValueId Bind(Scope& scope, const SampleTensor& sample, How how);
   exir::ValueId NewSource(Scope& scope, const SampleTensor& sample, bool symbols);
   exir::ValueId NewTopSource(Scope& scope, const SampleTensor& sample, bool symbols);
-  exir::ValueId AddBodyInput(Scope& body, exir::ValueId operand, const exir::Datum& datum,
+  exir::ValueId AddBodyInput(Scope& body, exir::ValueId operand, const exir::OwnedValue& datum,
                              exir::ValueType type);
-  void Know(Scope& scope, exir::ValueId id, exir::Datum datum);
+  void Know(Scope& scope, exir::ValueId id, exir::OwnedValue datum);
   const exir::TensorMeta& Meta(const Scope& scope, exir::ValueId id) const {
     return *scope.editor.graph().value(id).tensor();
   }

@@ -84,7 +84,7 @@ absl::Status RunCase(const std::string& folder, const ModelCase& model_case,
     ABSL_ASSIGN_OR_RETURN(arrays[i], ReadNpyFile(folder + "/" + leaf.file));
     inputs.push_back(ToValue(leaf, arrays[i]));
   }
-  ABSL_ASSIGN_OR_RETURN(const std::vector<exir::Datum> results, interpreter.Run(inputs));
+  ABSL_ASSIGN_OR_RETURN(const std::vector<exir::OwnedValue> results, interpreter.Run(inputs));
   if (results.size() != model_case.outputs.size()) {
     return absl::FailedPreconditionError("another number of results");
   }

@@ -9,7 +9,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "backends/demo/founding_backends.h"
+#include "backends/demo/executorch_backends.h"
 #include "conformance/lowering/normal_form.h"
 #include "conformance/lowering/recording_text.h"
 #include "exir/backend/delegate_mapping_builder.h"

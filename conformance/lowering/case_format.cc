@@ -19,7 +19,7 @@ class Checker {
 
   void Case(const Json& json) {
     Fields(json, "the case",
-           {"name", "shows", "entry", "methods", "to_edge", "pt2_decomposed", "after", "rounds",
+           {"name", "shows", "entry", "methods", "to_edge", "pt2_decomposed", "after", "partitioner_sequence",
             "inner", "whole", "outer"});
     Word(json["entry"], "entry", {"manager", "transform_and_lower", "compose"});
     Fields(json["to_edge"], "to_edge", {"check_ir_validity", "skip_dim_order"});
@@ -30,7 +30,7 @@ class Checker {
     }
     Fields(json["whole"], "whole", {"kind", "backend_id", "compile_specs"});
     Specs(json["whole"]["compile_specs"], "whole");
-    Each(json["rounds"], "rounds",
+    Each(json["partitioner_sequence"], "partitioner_sequence",
          [this](const Json& round, const std::string& where) { Round(round, where); });
   }
 

@@ -26,7 +26,7 @@
 namespace belay::conformance {
 namespace {
 
-using exir::Datum;
+using exir::OwnedValue;
 using exir::ExportedProgram;
 using exir::Interpreter;
 
@@ -105,7 +105,7 @@ class InterpreterEngine final : public Engine {
   absl::StatusOr<std::vector<EValue>> Call(const std::vector<EValue>& inputs) override {
     ABSL_ASSIGN_OR_RETURN(results_, interpreter_.Run(inputs));
     std::vector<EValue> values;
-    for (const Datum& result : results_) values.push_back(result.value());
+    for (const OwnedValue& result : results_) values.push_back(result.value());
     return values;
   }
   absl::StatusOr<TensorView> State(const std::string& name) override {
@@ -115,7 +115,7 @@ class InterpreterEngine final : public Engine {
 
  private:
   Interpreter interpreter_;
-  std::vector<Datum> results_;
+  std::vector<OwnedValue> results_;
 };
 
 class RuntimeEngine final : public Engine {

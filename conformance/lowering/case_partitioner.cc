@@ -9,7 +9,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_join.h"
-#include "backends/demo/founding_backends.h"
+#include "backends/demo/executorch_backends.h"
 #include "conformance/lowering/case_format.h"
 #include "conformance/lowering/normal_form.h"
 #include "exir/backend/partitioners/capability_partitioner.h"

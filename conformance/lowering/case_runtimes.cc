@@ -22,7 +22,7 @@ class CaseRuntimes::Handle final : public DelegateHandle {
   absl::Status Execute(KernelContext& context) override {
     std::vector<EValue> inputs;
     for (int i = 0; i < context.num_arguments(); ++i) inputs.push_back(context.argument(i));
-    ABSL_ASSIGN_OR_RETURN(const std::vector<exir::Datum> results, interpreter_->Run(inputs));
+    ABSL_ASSIGN_OR_RETURN(const std::vector<exir::OwnedValue> results, interpreter_->Run(inputs));
     if (static_cast<int>(results.size()) != context.num_outputs()) {
       return absl::InternalError(absl::StrCat("the program gives ", results.size(),
                                               " results, the call has ", context.num_outputs()));

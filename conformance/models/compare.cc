@@ -46,7 +46,7 @@ absl::Status CompareTensors(const TensorView& want, const TensorView& got, doubl
                             double rtol) {
   if (want.dtype != got.dtype || !(want.sizes == got.sizes)) {
     return absl::FailedPreconditionError(
-        absl::StrCat("expected ", want.ToString(), ", came ", got.ToString()));
+        absl::StrCat("expected ", want.ToString(), ", got ", got.ToString()));
   }
   int64_t differing = 0, index = 0;
   std::string first;
@@ -57,7 +57,7 @@ absl::Status CompareTensors(const TensorView& want, const TensorView& got, doubl
       const T w = want.as<T>()[it.offset(0)], g = got.as<T>()[it.offset(1)];
       if (Matches(w, g, atol, rtol)) continue;
       if (differing++ == 0)
-        first = absl::StrCat("element ", index, ": expected ", Text(w), ", came ", Text(g));
+        first = absl::StrCat("element ", index, ": expected ", Text(w), ", got ", Text(g));
     }
   });
   if (!known) return absl::UnimplementedError(absl::StrCat("can't compare ", want.ToString()));

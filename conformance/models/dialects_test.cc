@@ -189,7 +189,7 @@ TEST_F(DialectsTest, BothComputeTheSame) {
   EXPECT_GT(compared, 60);
 }
 
-// Numbers that quantisation rounds may differ by a step.
+// Numbers that quantization rounds may differ by a step.
 TEST_F(DialectsTest, QuantFusionAndConstantPropagationChangeNoResult) {
   int compared = 0, smaller = 0;
   for (const fs::path& folder : Folders({"model.pt2"})) {

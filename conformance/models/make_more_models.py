@@ -67,7 +67,7 @@ def embedding_bags():
     ], None
 
 
-@model("activations that write, randomised ReLU in evaluation")
+@model("activations that write, randomized ReLU in evaluation")
 def activations_in_place():
     class Net(nn.Module):
         def __init__(self):

@@ -49,9 +49,9 @@ absl::StatusOr<TensorView> AsTensor(const EValue& value, int64_t& storage) {
 absl::Status CheckLeaf(const std::string& folder, const Leaf& leaf, const EValue& got,
                        const Manifest& manifest) {
   if (leaf.kind == "none") {
-    return got.is_none() ? absl::OkStatus()
-                         : absl::FailedPreconditionError(
-                               absl::StrCat("expected None, came ", got.KindName()));
+    return got.is_none()
+               ? absl::OkStatus()
+               : absl::FailedPreconditionError(absl::StrCat("expected None, got ", got.KindName()));
   }
   if (leaf.file.empty())
     return absl::UnimplementedError(absl::StrCat("a result of kind ", leaf.kind, " has no file"));

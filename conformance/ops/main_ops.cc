@@ -141,7 +141,7 @@ int Run() {
   } else if (absl::GetFlag(FLAGS_engine) == KernelEngineName(KernelEngine::kHighway)) {
     engine = KernelEngine::kHighway;
   } else {
-    std::cerr << "--engine: expected reference or highway, came '" << absl::GetFlag(FLAGS_engine)
+    std::cerr << "--engine: expected reference or highway, got '" << absl::GetFlag(FLAGS_engine)
               << "'\n";
     return kBadUsage;
   }

@@ -189,7 +189,7 @@ absl::StatusOr<CaseValue> ReadMarker(element value, std::string_view place) {
 template <class T>
 absl::StatusOr<CaseValue> ReadWord(element value, std::string_view word, std::string_view place) {
   ABSL_ASSIGN_OR_RETURN(const std::string_view text, As<std::string_view>(value, place));
-  if (text != word) return Wrong(place, absl::StrCat("expected '", word, "', came '", text, "'"));
+  if (text != word) return Wrong(place, absl::StrCat("expected '", word, "', got '", text, "'"));
   return CaseValue(T{});
 }
 template <class T>

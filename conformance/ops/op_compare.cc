@@ -119,14 +119,14 @@ Difference CompareNumber(double want, double got, const OpCase& op_case) {
   const bool same = op_case.check == CaseCheck::kBits
                         ? BothNan(want, got) || std::memcmp(&want, &got, sizeof(double)) == 0
                         : CloseTo(want, got, op_case);
-  return same ? "" : absl::StrFormat("expected %.17g, came %.17g", want, got);
+  return same ? "" : absl::StrFormat("expected %.17g, got %.17g", want, got);
 }
 
 }  // namespace
 
 Difference CompareTensor(const CaseTensor& want, const TensorView& got, const OpCase& op_case) {
   if (want.dtype != got.dtype || !(want.sizes == got.sizes)) {
-    return absl::StrCat("expected ", ShapeText(want.dtype, want.sizes), ", came ",
+    return absl::StrCat("expected ", ShapeText(want.dtype, want.sizes), ", got ",
                         ShapeText(got.dtype, got.sizes));
   }
   if (op_case.check == CaseCheck::kMeta || !want.data.has_value()) return "";
@@ -143,7 +143,7 @@ Difference CompareTensor(const CaseTensor& want, const TensorView& got, const Op
     if (SameElement(want.dtype, w, g, op_case)) continue;
     if (wrong++ == 0) {
       first = absl::StrCat(IndexText(position, got.sizes), " expected ", ElementText(want.dtype, w),
-                           ", came ", ElementText(want.dtype, g));
+                           ", got ", ElementText(want.dtype, g));
     }
   }
   if (wrong == 0) return "";
@@ -154,38 +154,38 @@ Difference CompareTensor(const CaseTensor& want, const TensorView& got, const Op
 Difference CompareScalar(const CaseValue& want, const EValue& got, const OpCase& op_case) {
   if (const int64_t* w = std::get_if<int64_t>(&want)) {
     const int64_t* g = got.get_if<int64_t>();
-    if (g == nullptr) return absl::StrCat("expected int ", *w, ", came ", got.KindName());
-    return *w == *g ? "" : absl::StrCat("expected ", *w, ", came ", *g);
+    if (g == nullptr) return absl::StrCat("expected int ", *w, ", got ", got.KindName());
+    return *w == *g ? "" : absl::StrCat("expected ", *w, ", got ", *g);
   }
   if (const bool* w = std::get_if<bool>(&want)) {
     const bool* g = got.get_if<bool>();
-    if (g == nullptr) return absl::StrCat("expected a bool, came ", got.KindName());
+    if (g == nullptr) return absl::StrCat("expected a bool, got ", got.KindName());
     return *w == *g
                ? ""
-               : absl::StrCat("expected ", *w ? "true" : "false", ", came ", *g ? "true" : "false");
+               : absl::StrCat("expected ", *w ? "true" : "false", ", got ", *g ? "true" : "false");
   }
   if (const double* w = std::get_if<double>(&want)) {
     const double* g = got.get_if<double>();
-    if (g == nullptr) return absl::StrCat("expected a float, came ", got.KindName());
+    if (g == nullptr) return absl::StrCat("expected a float, got ", got.KindName());
     return CompareNumber(*w, *g, op_case);
   }
   if (const auto* w = std::get_if<std::complex<double>>(&want)) {
     const auto* g = got.get_if<std::complex<double>>();
-    if (g == nullptr) return absl::StrCat("expected a complex number, came ", got.KindName());
+    if (g == nullptr) return absl::StrCat("expected a complex number, got ", got.KindName());
     const Difference real = CompareNumber(w->real(), g->real(), op_case);
     return real.empty() ? CompareNumber(w->imag(), g->imag(), op_case) : real;
   }
   if (std::holds_alternative<None>(want)) {
-    return got.is_none() ? "" : absl::StrCat("expected none, came ", got.KindName());
+    return got.is_none() ? "" : absl::StrCat("expected none, got ", got.KindName());
   }
-  return absl::StrCat("expected a value of a kind that no operator returns, came ", got.KindName());
+  return absl::StrCat("expected a value of a kind that no operator returns, got ", got.KindName());
 }
 
 Difference CompareLayout(const CaseTensor& want, const TensorView& got) {
   if (got.numel() <= 1) return "";
   for (int d = 0; d < got.sizes.size(); ++d) {
     if (got.sizes[d] != 1 && want.strides[d] != got.strides[d]) {
-      return absl::StrCat("expected strides ", FormatSizes(want.strides), ", came ",
+      return absl::StrCat("expected strides ", FormatSizes(want.strides), ", got ",
                           FormatSizes(got.strides), " of shape ", FormatSizes(got.sizes));
     }
   }

@@ -77,17 +77,17 @@ TEST(OpCompareTest, ElementsAreComparedByIndex) {
   want.strides = {1, 2};
   const TestTensor got = TestTensor::Of<float>({2, 2}, {1, 2, 3, 4});
   EXPECT_EQ(CompareTensor(want, got, Bits()), "");
-  EXPECT_EQ(CompareLayout(want, got), "expected strides [1,2], came [2,1] of shape [2,2]");
+  EXPECT_EQ(CompareLayout(want, got), "expected strides [1,2], got [2,1] of shape [2,2]");
   const TestTensor wrong = TestTensor::Of<float>({2, 2}, {1, 2, 9, 4});
   EXPECT_EQ(CompareTensor(want, wrong, Bits()),
-            "[1,0] expected 3, came 9 (1 of 4 elements of f32[2,2] differ)");
+            "[1,0] expected 3, got 9 (1 of 4 elements of f32[2,2] differ)");
 }
 
 TEST(OpCompareTest, DtypeAndShapeMatchAlways) {
   const OpCase meta = {.check = CaseCheck::kMeta};
   EXPECT_EQ(CompareTensor(Floats({1}), TestTensor::Of<float>({1}, {2}), meta), "");
   EXPECT_EQ(CompareTensor(Floats({1}), TestTensor::Of<float>({1, 1}, {2}), meta),
-            "expected f32[1], came f32[1,1]");
+            "expected f32[1], got f32[1,1]");
   EXPECT_NE(CompareTensor(Floats({1}), TestTensor::Of<double>({1}, {2}), meta), "");
 }
 

@@ -205,7 +205,7 @@ Difference CompareMeta(const CaseTensor& want, const TensorMeta& got) {
     const std::optional<int64_t> size = got.sizes[d].AsInt();
     same = !size.has_value() || *size == want.sizes[d];
   }
-  return same ? "" : absl::StrCat("expected ", MetaText(MetaOf(want)), ", came ", MetaText(got));
+  return same ? "" : absl::StrCat("expected ", MetaText(MetaOf(want)), ", got ", MetaText(got));
 }
 
 // Everything of one run. A failure is a CaseResult that comes back early.
@@ -235,7 +235,7 @@ class CaseRun {
     status = MakeOutputs();
     if (!status.ok()) return Rejected("meta", status);
     if (IsAnsweredByTheCompiler(op_, kernels)) {
-      if (case_.error.has_value()) return Fail("error", "expected a rejection, came a result");
+      if (case_.error.has_value()) return Fail("error", "expected a rejection, got a result");
       for (size_t i = 0; i < output_slots_.size(); ++i) {
         const exir::SymInt* number = context_->outputs()[i].get_if<exir::SymInt>();
         if (number == nullptr || !number->AsInt().has_value()) {
@@ -261,7 +261,7 @@ class CaseRun {
     if (!status.ok()) return Rejected("kernel", status);
     if (case_.error.has_value()) {
       return Fail("error", absl::StrCat("expected a rejection (", case_.error->error_class, ": ",
-                                        FirstLine(case_.error->torch_message), "), came a result"));
+                                        FirstLine(case_.error->torch_message), "), got a result"));
     }
     return CompareResults();
   }
@@ -278,8 +278,8 @@ class CaseRun {
   CaseResult Rejected(std::string stage, const absl::Status& status) const {
     if (!case_.error.has_value()) return Fail(std::move(stage), StatusText(status));
     if (IsRejection(status)) return {};
-    return Fail("error", absl::StrCat("expected a rejection (", case_.error->error_class,
-                                      "), came ", StatusText(status)));
+    return Fail("error", absl::StrCat("expected a rejection (", case_.error->error_class, "), got ",
+                                      StatusText(status)));
   }
 
   absl::Status MakeArguments() {
@@ -318,13 +318,13 @@ class CaseRun {
     if (std::holds_alternative<CaseAny>(want)) return "";
     if (const CaseTensor* tensor = std::get_if<CaseTensor>(&want)) {
       const TensorMeta* meta = got.get_if<TensorMeta>();
-      return meta == nullptr ? "expected a tensor, came something else"
+      return meta == nullptr ? "expected a tensor, got something else"
                              : CompareMeta(*tensor, *meta);
     }
     if (const auto* tensors = std::get_if<std::vector<std::optional<CaseTensor>>>(&want)) {
       const MetaList* list = got.get_if<MetaList>();
       if (list == nullptr || list->size() != tensors->size()) {
-        return absl::StrCat("expected ", tensors->size(), " tensors, came ",
+        return absl::StrCat("expected ", tensors->size(), " tensors, got ",
                             list == nullptr ? "something else" : absl::StrCat(list->size()));
       }
       for (size_t k = 0; k < list->size(); ++k) {
@@ -334,19 +334,19 @@ class CaseRun {
       return "";
     }
     if (std::holds_alternative<None>(want))
-      return got.is_none() ? "" : "expected none, came a result";
+      return got.is_none() ? "" : "expected none, got a result";
     if (got.get_if<TensorMeta>() != nullptr || got.is_none())
-      return "expected a scalar, came something else";
+      return "expected a scalar, got something else";
     // A scalar that inference knows must be the right one.
     const SymExpr* e = got.get_if<SymExpr>();
     const int64_t* i = std::get_if<int64_t>(&want);
     if (e != nullptr && i != nullptr && e->AsInt().has_value() && *e->AsInt() != *i) {
-      return absl::StrCat("expected ", *i, ", came ", e->ToString());
+      return absl::StrCat("expected ", *i, ", got ", e->ToString());
     }
     const bool* b = std::get_if<bool>(&want);
     const bool* known = got.get_if<bool>();
     if (b != nullptr && known != nullptr && *b != *known)
-      return absl::StrCat("expected ", *b, ", came ", *known);
+      return absl::StrCat("expected ", *b, ", got ", *known);
     return "";
   }
 
@@ -384,7 +384,7 @@ class CaseRun {
     if (std::holds_alternative<CaseAny>(want)) return "";
     if (const CaseTensor* tensor = std::get_if<CaseTensor>(&want)) {
       const TensorView* view = got.get_if<TensorView>();
-      if (view == nullptr) return absl::StrCat("expected a tensor, came ", got.KindName());
+      if (view == nullptr) return absl::StrCat("expected a tensor, got ", got.KindName());
       if (view->data == nullptr && view->numel() != 0)
         return "the kernel gave the result no memory";
       const Difference difference = CompareTensor(*tensor, *view, case_);
@@ -394,7 +394,7 @@ class CaseRun {
     if (const auto* tensors = std::get_if<std::vector<std::optional<CaseTensor>>>(&want)) {
       const ListView* list = got.get_if<ListView>();
       if (list == nullptr || list->elements.size() != tensors->size()) {
-        return absl::StrCat("expected ", tensors->size(), " tensors, came ", got.KindName());
+        return absl::StrCat("expected ", tensors->size(), " tensors, got ", got.KindName());
       }
       for (size_t k = 0; k < tensors->size(); ++k) {
         const Difference difference =
@@ -459,14 +459,14 @@ std::vector<std::string> OpRunner::CheckDeclaration(const OpCaseFile& file) cons
   if (!schema.ok()) return {std::string(schema.status().message())};
   if (schema->ToString() != op->schema()->ToString()) {
     differences.push_back(
-        absl::StrCat("expected schema ", schema->ToString(), ", came ", op->schema()->ToString()));
+        absl::StrCat("expected schema ", schema->ToString(), ", got ", op->schema()->ToString()));
   }
   for (const auto& [tag, trait] :
        {std::pair{"core", exir::kCore}, std::pair{"view_copy", exir::kViewCopy}}) {
     const auto it = file.tags.find(tag);
     if (it != file.tags.end() && it->second != op->has_trait(trait)) {
       differences.push_back(absl::StrCat("expected tag ", tag, it->second ? " set" : " not set",
-                                         ", came the opposite"));
+                                         ", got the opposite"));
     }
   }
   return differences;

@@ -62,11 +62,11 @@ bool SameAtSizes(const std::vector<SymInt>& want, const std::vector<SymInt>& got
 
 Difference Compare(const MetaValue& want, const MetaValue& got) {
   if (want.value.index() != got.value.index())
-    return "expected a result of the same kind as for numbers, came another";
+    return "expected a result of the same kind as for numbers, got another";
   if (const MetaList* list = want.get_if<MetaList>()) {
     const MetaList& other = *got.get_if<MetaList>();
     if (list->size() != other.size())
-      return absl::StrCat("expected ", list->size(), " tensors, came ", other.size());
+      return absl::StrCat("expected ", list->size(), " tensors, got ", other.size());
     for (size_t i = 0; i < list->size(); ++i) {
       const Difference difference = Compare((*list)[i], other[i]);
       if (!difference.empty()) return difference;
@@ -75,23 +75,23 @@ Difference Compare(const MetaValue& want, const MetaValue& got) {
   if (const exir::SymExpr* e = want.get_if<exir::SymExpr>()) {
     const exir::SymExpr& other = *got.get_if<exir::SymExpr>();
     if (!SameAtSizes({*e}, {other}))
-      return absl::StrCat("expected ", e->ToString(), ", came ", other.ToString());
+      return absl::StrCat("expected ", e->ToString(), ", got ", other.ToString());
   }
   const TensorMeta* tensor = want.get_if<TensorMeta>();
   if (tensor == nullptr) return "";
   const TensorMeta& other = *got.get_if<TensorMeta>();
   if (tensor->dtype != other.dtype) {
-    return absl::StrCat("expected ", DTypeName(tensor->dtype), ", came ", DTypeName(other.dtype));
+    return absl::StrCat("expected ", DTypeName(tensor->dtype), ", got ", DTypeName(other.dtype));
   }
   if (!SameAtSizes(tensor->sizes, other.sizes)) {
-    return absl::StrCat("expected sizes ", Text(tensor->sizes), ", came ", Text(other.sizes));
+    return absl::StrCat("expected sizes ", Text(tensor->sizes), ", got ", Text(other.sizes));
   }
   // Strides tell nothing of tensors without elements.
   const bool empty = tensor->NumElements().AsInt() == 0;
   for (int d = 0; d < tensor->rank() && !empty; ++d) {
     if (tensor->sizes[d].AsInt() != 1 && !SameAtSizes({tensor->strides[d]}, {other.strides[d]})) {
-      return absl::StrCat("expected strides ", Text(tensor->strides), ", came ",
-                          Text(other.strides), " of sizes ", Text(other.sizes));
+      return absl::StrCat("expected strides ", Text(tensor->strides), ", got ", Text(other.strides),
+                          " of sizes ", Text(other.sizes));
     }
   }
   return "";

@@ -88,7 +88,7 @@ absl::StatusOr<std::string> OperatorStatus(const std::string& cases) {
       "operator "
       "overload with vectors from PyTorch\n(`opcases/`). *Shape*: sizes, dtype and layout are "
       "inferred, symbolic sizes included. *Reference*: a plain kernel, compared with all vectors.\n"
-      "*Highway*: the vectorised kernels, which take the calls that they are for; the reference "
+      "*Highway*: the vectorized kernels, which take the calls that they are for; the reference "
       "kernel computes the rest. *Dtypes*: of the first tensor\nin the vectors that expect a "
       "result. There is no separate CPU backend: kernels run in the runtime.\n\n",
       paths.size(), " operators: ", shapes, " with shape inference, ", references,

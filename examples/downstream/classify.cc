@@ -40,7 +40,7 @@ absl::StatusOr<std::string> Classify(const std::string& path, const std::string&
     const float* row = scores->as<float>() + classes * i;
     correct += std::max_element(row, row + classes) - row == labels.view().as<int64_t>()[i] ? 1 : 0;
   }
-  return absl::StrCat(correct, " of ", count, " images are classified as labelled");
+  return absl::StrCat(correct, " of ", count, " images are classified as labeled");
 }
 
 }  // namespace

@@ -3,4 +3,4 @@
 set -euo pipefail
 output=$("$@")
 echo "$output"
-[[ $output == "358 of 360 images are classified as labelled" ]]
+[[ $output == "358 of 360 images are classified as labeled" ]]

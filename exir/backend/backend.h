@@ -1,6 +1,6 @@
 // What a backend is ahead of time: it compiles sub-programs to blobs.
 //
-// Source: lowering.md §1 rows 1–7, §3. Backends are values in a registry that is passed in; nothing
+// Source: docs/lowering.md §1 rows 1–7, §3. Backends are values in a registry that is passed in; nothing
 // registers itself.
 #ifndef BELAY_EXIR_BACKEND_BACKEND_H_
 #define BELAY_EXIR_BACKEND_BACKEND_H_
@@ -21,7 +21,7 @@ struct PreprocessResult {
   Storage processed;  // may be empty
   DebugHandleMap debug_handle_map = {};
   NamedDataOutput named_data = {};
-  std::string delegate_info = {};  // opaque, for reports; never serialised
+  std::string delegate_info = {};  // opaque, for reports; never serialized
 };
 
 // One partition as a backend gets it. The program is the backend's own: isolated from the owner,

@@ -1,6 +1,6 @@
 // Puts a lowered module into other programs, or makes it a program of its own.
 //
-// Source: lowering.md rows 22, 23, 25.
+// Source: docs/lowering.md rows 22, 23, 25.
 #ifndef BELAY_EXIR_BACKEND_COMPOSE_H_
 #define BELAY_EXIR_BACKEND_COMPOSE_H_
 

@@ -1,4 +1,4 @@
-// Lowered modules in other programs, and as programs: lowering.md rows 21 – 25, test_delegate.
+// Lowered modules in other programs, and as programs: docs/lowering.md rows 21 – 25, test_delegate.
 #include "exir/backend/compose.h"
 
 #include <memory>

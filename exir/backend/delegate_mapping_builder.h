@@ -1,6 +1,6 @@
 // Collects which debug handles a backend's instructions come from.
 //
-// Source: lowering.md §4.2–4.4, tables/delegate_mapping_builder; the weak points of §7.13 are
+// Source: docs/lowering.md §4.2–4.4, tables/delegate_mapping_builder; the weak points of §7.13 are
 // repaired: a failed insert takes no identifier, 0 is no handle, and identifiers are of one kind.
 #ifndef BELAY_EXIR_BACKEND_DELEGATE_MAPPING_BUILDER_H_
 #define BELAY_EXIR_BACKEND_DELEGATE_MAPPING_BUILDER_H_

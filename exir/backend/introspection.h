@@ -1,6 +1,6 @@
 // Looks at lowered programs: which calls there are, what was delegated, what was not.
 //
-// Source: lowering.md rows 49, 55.
+// Source: docs/lowering.md rows 49, 55.
 #ifndef BELAY_EXIR_BACKEND_INTROSPECTION_H_
 #define BELAY_EXIR_BACKEND_INTROSPECTION_H_
 

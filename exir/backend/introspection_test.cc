@@ -3,9 +3,9 @@
 #include <string>
 #include <vector>
 
-#include "exir/backend/target_device.h"
 #include "exir/backend/testing/recording_backend.h"
 #include "exir/backend/to_backend.h"
+#include "exir/backend/transforms/target_device.h"
 #include "exir/testing/programs.h"
 #include "exir/testing/test_ops.h"
 #include "gmock/gmock.h"

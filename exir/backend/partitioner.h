@@ -1,6 +1,6 @@
 // What decides which parts of a program go to which backend.
 //
-// Source: lowering.md §1c. A partitioner reads a const program and answers with tags, so it can't
+// Source: docs/lowering.md §1c. A partitioner reads a const program and answers with tags, so it can't
 // change what it partitions: purity by type.
 #ifndef BELAY_EXIR_BACKEND_PARTITIONER_H_
 #define BELAY_EXIR_BACKEND_PARTITIONER_H_
@@ -43,7 +43,7 @@ struct PartitionResult {
   };
   std::vector<NodeTag> nodes;
   std::vector<InputTag> inputs;
-  // Constants that must not be duplicated when users outside the tag exist (lowering.md row 33).
+  // Constants that must not be duplicated when users outside the tag exist (docs/lowering.md row 33).
   std::vector<ValueId> no_copy;
   // Tag → where it goes. The order is the order of work. An empty map delegates nothing.
   std::vector<std::pair<std::string, DelegationSpec>> delegation;
@@ -57,7 +57,7 @@ struct PartitionResult {
   std::vector<Rejection> rejections;
 };
 
-// Operators that should reach the partitioner undecomposed, and which nodes of them (lowering.md
+// Operators that should reach the partitioner undecomposed, and which nodes of them (docs/lowering.md
 // row 19).
 struct PreservedOps {
   std::vector<const OpOverload*> ops;

@@ -19,7 +19,7 @@
 #include "absl/strings/str_join.h"
 #include "exir/backend/delegate_mapping_builder.h"
 #include "exir/backend/named_data_store.h"
-#include "exir/backend/op_patterns.h"
+#include "exir/backend/transforms/op_patterns.h"
 #include "exir/ir/graph_editor.h"
 #include "exir/op/op_variants.h"
 #include "exir/ops/standard_ops.h"

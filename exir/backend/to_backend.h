@@ -1,4 +1,4 @@
-// Lowering: replaces partitions of edge programs by delegate calls. Source: lowering.md §1b, §2,
+// Lowering: replaces partitions of edge programs by delegate calls. Source: docs/lowering.md §1b, §2,
 // §3, §11.
 //
 // There is one path for a whole program, one method and many methods. It is all or nothing (on
@@ -74,7 +74,7 @@ absl::StatusOr<MethodPrograms> ToBackend(const MethodPrograms& methods,
                                          const ToBackendOptions& options = {});
 
 // The named data of all delegates that the methods call, equal bytes once, in the order of the
-// calls in the top graph and then in the bodies, depth first (lowering.md row 47).
+// calls in the top graph and then in the bodies, depth first (docs/lowering.md row 47).
 //   kAlreadyExists  two delegates store different bytes under one key; names the method and the
 //                   backend of the later
 absl::StatusOr<NamedDataOutput> CollectNamedData(const MethodPrograms& methods);

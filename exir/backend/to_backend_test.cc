@@ -55,7 +55,7 @@ void ExpectError(const absl::Status& status, absl::StatusCode code,
   }
 }
 
-// --- lowering.md §10 ---
+// --- docs/lowering.md §10 ---
 
 TEST_F(ToBackendTest, UnknownBackendIsNotFoundAndListsThoseThereAre) {
   TextPartitioner partitioner;

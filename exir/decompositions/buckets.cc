@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "exir/builder/op_shorthand.h"
 #include "exir/decompositions/families.h"
-#include "exir/decompositions/op_shorthand.h"
 
 namespace belay::exir {
 namespace {
@@ -26,7 +26,7 @@ std::vector<double> Numbers(OpBuilder& b, const OpCall& c, std::string_view name
   return numbers;
 }
 
-// How much lies between neighbouring edges, which grow; the last interval holds its end. What lies
+// How much lies between neighboring edges, which grow; the last interval holds its end. What lies
 // outside, and NaN, is not counted.
 std::vector<Argument> Counts(OpBuilder& b, const OpCall& c, const Argument& x,
                              const Argument& edges, const SymInt& bins) {

@@ -7,14 +7,14 @@
 #include <utility>
 #include <vector>
 
+#include "exir/builder/op_shorthand.h"
 #include "exir/decompositions/families.h"
-#include "exir/decompositions/op_shorthand.h"
 
 namespace belay::exir {
 namespace {
 
 // A tensor whose dimensions have labels, all different.
-struct Labelled {
+struct Labeled {
   Argument tensor;
   std::vector<int> labels;
 };
@@ -28,7 +28,7 @@ int64_t Place(const std::vector<int>& labels, int label) {
 
 // Sums the dimensions away of which `drop` says so.
 template <class Fn>
-Labelled SumAway(OpBuilder& b, Labelled x, Fn drop) {
+Labeled SumAway(OpBuilder& b, Labeled x, Fn drop) {
   std::vector<int64_t> dims;
   std::vector<int> left;
   for (size_t d = 0; d < x.labels.size(); ++d) {
@@ -44,13 +44,13 @@ Labelled SumAway(OpBuilder& b, Labelled x, Fn drop) {
 }
 
 // The dimensions in the order of `labels`, which x has all.
-Argument Arrange(OpBuilder& b, const Labelled& x, const std::vector<int>& labels) {
+Argument Arrange(OpBuilder& b, const Labeled& x, const std::vector<int>& labels) {
   std::vector<int64_t> order;
   for (int label : labels) order.push_back(Place(x.labels, label));
   return std::is_sorted(order.begin(), order.end()) ? x.tensor : Permute(b, x.tensor, order);
 }
 
-std::vector<SymInt> SizesOf(OpBuilder& b, const Labelled& x, const std::vector<int>& labels) {
+std::vector<SymInt> SizesOf(OpBuilder& b, const Labeled& x, const std::vector<int>& labels) {
   const std::vector<SymInt> all = b.sizes(x.tensor);
   std::vector<SymInt> sizes;
   for (int label : labels) {
@@ -61,9 +61,9 @@ std::vector<SymInt> SizesOf(OpBuilder& b, const Labelled& x, const std::vector<i
 }
 
 // Sums over what both have and `keep` does not need.
-Labelled Contract(OpBuilder& b, Labelled x, Labelled y, const std::vector<int>& keep) {
+Labeled Contract(OpBuilder& b, Labeled x, Labeled y, const std::vector<int>& keep) {
   // A dimension of size 1 against a larger one is broadcast: it says nothing.
-  const auto drop_ones = [&](Labelled& one, const Labelled& other) {
+  const auto drop_ones = [&](Labeled& one, const Labeled& other) {
     for (size_t d = one.labels.size(); d-- > 0 && b.ok();) {
       if (!Has(other.labels, one.labels[d])) continue;
       const SymInt mine = b.size(one.tensor, static_cast<int64_t>(d));
@@ -76,7 +76,7 @@ Labelled Contract(OpBuilder& b, Labelled x, Labelled y, const std::vector<int>& 
   };
   drop_ones(x, y);
   drop_ones(y, x);
-  const auto needless = [&](const Labelled& other) {
+  const auto needless = [&](const Labeled& other) {
     return [&](int label) { return !Has(keep, label) && !Has(other.labels, label); };
   };
   x = SumAway(b, std::move(x), needless(y));
@@ -136,7 +136,7 @@ std::vector<int> ParseLabels(OpBuilder& b, std::string_view text, int64_t rank) 
 }
 
 // Repeated labels become one: the diagonal.
-Labelled Diagonals(OpBuilder& b, Labelled x) {
+Labeled Diagonals(OpBuilder& b, Labeled x) {
   for (size_t d = 0; d < x.labels.size() && b.ok(); ++d) {
     for (size_t e = x.labels.size(); e-- > d + 1;) {
       if (x.labels[e] != x.labels[d]) continue;
@@ -172,7 +172,7 @@ std::vector<Argument> Einsum(OpBuilder& b, const OpCall& c) {
   }
   const size_t arrow = equation.find("->");
   const std::string_view inputs = std::string_view(equation).substr(0, arrow);
-  std::vector<Labelled> operands;
+  std::vector<Labeled> operands;
   std::map<int, int> count;
   for (size_t start = 0; start <= inputs.size();) {
     const size_t end = std::min(inputs.find(',', start), inputs.size());
@@ -206,7 +206,7 @@ std::vector<Argument> Einsum(OpBuilder& b, const OpCall& c) {
       if (count.count(label) == 0) return invalid("an output that no operand has");
     }
   }
-  Labelled result = std::move(operands[0]);
+  Labeled result = std::move(operands[0]);
   for (size_t i = 1; i < operands.size() && b.ok(); ++i) {
     std::vector<int> keep = output;
     for (size_t k = i + 1; k < operands.size(); ++k) {
@@ -225,7 +225,7 @@ std::vector<Argument> Einsum(OpBuilder& b, const OpCall& c) {
 // Sums over pairs of dimensions; what is left of x, then of y.
 Argument ContractDims(OpBuilder& b, const Argument& x, const Argument& y,
                       const std::vector<int64_t>& x_dims, const std::vector<int64_t>& y_dims) {
-  Labelled first{x, {}}, second{y, {}};
+  Labeled first{x, {}}, second{y, {}};
   for (int64_t d = 0; d < b.rank(x); ++d) first.labels.push_back(static_cast<int>(d));
   for (int64_t d = 0; d < b.rank(y); ++d) second.labels.push_back(100 + static_cast<int>(d));
   std::vector<int> keep;
@@ -274,8 +274,8 @@ std::vector<Argument> Bilinear(OpBuilder& b, const OpCall& c) {
   const Argument rows = Reshape(b, x, {-1, b.size(x, -1)});
   const Argument columns = Reshape(b, y, {-1, b.size(y, -1)});
   // n: rows, o: outputs, i and j: inputs.
-  const Labelled half = Contract(b, {rows, {'n', 'i'}}, {weight, {'o', 'i', 'j'}}, {'n', 'o', 'j'});
-  Labelled all = Contract(b, half, {columns, {'n', 'j'}}, {'n', 'o'});
+  const Labeled half = Contract(b, {rows, {'n', 'i'}}, {weight, {'o', 'i', 'j'}}, {'n', 'o', 'j'});
+  Labeled all = Contract(b, half, {columns, {'n', 'j'}}, {'n', 'o'});
   if (!b.ok()) return {};
   sizes.back() = b.size(weight, 0);
   Argument result = Reshape(b, Arrange(b, all, {'n', 'o'}), sizes);

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "exir/builder/op_shorthand.h"
 #include "exir/decompositions/families.h"
-#include "exir/decompositions/op_shorthand.h"
 #include "runtime/core/str_cat.h"
 
 namespace belay::exir {
@@ -38,12 +38,12 @@ std::vector<Argument> NamedPadding(OpBuilder& b, const OpCall& c) {
   for (const std::vector<int64_t>* list : {&stride, &dilation}) {
     if (b.ok() && list->size() != 1 && list->size() != kSpatial) {
       b.Invalid(absl::StrCat(list == &stride ? "stride" : "dilation", ": expected 1 or ", kSpatial,
-                             " numbers, came ", list->size()));
+                             " numbers, got ", list->size()));
     }
   }
   if (!b.ok()) return {};
   if (padding != "same" && padding != "valid") {
-    b.Invalid(absl::StrCat("padding: expected \"same\" or \"valid\", came \"", padding, "\""));
+    b.Invalid(absl::StrCat("padding: expected \"same\" or \"valid\", got \"", padding, "\""));
   }
   if (!batched) input = Unsqueeze(b, input, 0);
   std::vector<int64_t> both(kSpatial, 0), extra;

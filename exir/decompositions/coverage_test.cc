@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "exir/decompositions/decomposition.h"
+#include "exir/decompositions/standard_decompositions.h"
 #include "exir/ops/standard_ops.h"
 #include "gtest/gtest.h"
 

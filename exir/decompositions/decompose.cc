@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "exir/decompositions/op_builder.h"
-#include "exir/decompositions/op_call.h"
+#include "exir/builder/op_builder.h"
+#include "exir/builder/op_call.h"
 #include "exir/ir/at_node.h"
 #include "exir/ir/graph_editor.h"
 #include "exir/ir/text.h"

@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "exir/decompositions/decomposition.h"
+#include "exir/decompositions/standard_decompositions.h"
 #include "exir/ir/exported_program.h"
 #include "exir/pass/pass.h"
 
@@ -12,7 +12,7 @@ namespace belay::exir {
 
 struct DecomposeOptions {
   const DecompositionTable* table = nullptr;  // null: StandardDecompositions()
-  // Whether a node that has a decomposition stays as it is, for a partitioner (lowering.md row 19).
+  // Whether a node that has a decomposition stays as it is, for a partitioner (docs/lowering.md row 19).
   // Asked in execution order, about nodes that decompositions made too. Empty: none stays.
   std::function<bool(const ExportedProgram&, GraphId, NodeId)> keep;
 };

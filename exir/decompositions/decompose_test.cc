@@ -23,7 +23,7 @@ TEST(DecompositionTableTest, EveryRowHasASchema) {
     ASSERT_NE(overload, nullptr) << op;
     EXPECT_NE(overload->schema(), nullptr) << op;
     EXPECT_EQ(StandardDecompositions().Find(overload)->op, op);
-    EXPECT_FALSE(overload->schema()->IsMutable()) << op << ": functionalisation comes first";
+    EXPECT_FALSE(overload->schema()->IsMutable()) << op << ": functionalization comes first";
   }
 }
 

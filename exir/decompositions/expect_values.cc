@@ -120,9 +120,9 @@ absl::StatusOr<std::vector<Values>> Run(const ExportedProgram& program,
   std::vector<EValue> arguments;
   for (const Values& input : inputs) tensors.push_back(ToTensor(input));
   for (const TestTensor& tensor : tensors) arguments.emplace_back(tensor.view());
-  ABSL_ASSIGN_OR_RETURN(const std::vector<Datum> results, interpreter.Run(arguments));
+  ABSL_ASSIGN_OR_RETURN(const std::vector<OwnedValue> results, interpreter.Run(arguments));
   std::vector<Values> values;
-  for (const Datum& result : results) {
+  for (const OwnedValue& result : results) {
     if (result.tensor() == nullptr) return absl::InternalError("a result is no tensor");
     values.push_back(ToValues(*result.tensor()));
   }
@@ -144,8 +144,8 @@ void ExpectEqual(const std::vector<Values>& got, const std::vector<Values>& want
     ASSERT_EQ(got[k].sizes, want[k].sizes) << "result " << k << " of\n" << context;
     for (size_t i = 0; i < want[k].elements.size(); ++i) {
       ASSERT_TRUE(Close(got[k].elements[i], want[k].elements[i], options))
-          << "result " << k << ", element " << i << ": expected " << want[k].elements[i]
-          << ", came " << got[k].elements[i] << "\n"
+          << "result " << k << ", element " << i << ": expected " << want[k].elements[i] << ", got "
+          << got[k].elements[i] << "\n"
           << context;
     }
   }

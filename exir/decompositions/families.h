@@ -3,7 +3,7 @@
 #define BELAY_EXIR_DECOMPOSITIONS_FAMILIES_H_
 
 #include "absl/types/span.h"
-#include "exir/decompositions/decomposition.h"
+#include "exir/builder/decomposition_table.h"
 
 namespace belay::exir {
 

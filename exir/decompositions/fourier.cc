@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "exir/builder/op_shorthand.h"
 #include "exir/decompositions/families.h"
-#include "exir/decompositions/op_shorthand.h"
 
 namespace belay::exir {
 namespace {
@@ -20,7 +20,7 @@ int64_t Normalization(OpBuilder& b, const OpCall& c, Direction direction) {
   if (norm == "ortho") return 1;
   if (norm == "backward") return direction == kForward ? 0 : 2;
   if (norm == "forward") return direction == kForward ? 2 : 0;
-  b.Invalid(absl::StrCat("norm: expected backward, ortho or forward, came ", norm));
+  b.Invalid(absl::StrCat("norm: expected backward, ortho or forward, got ", norm));
   return 0;
 }
 
@@ -31,7 +31,7 @@ Argument AsComplex(OpBuilder& b, const Argument& x) {
 }
 Argument AsFloat(OpBuilder& b, const Argument& x) {
   const DType dtype = b.dtype(x);
-  if (IsComplex(dtype)) b.Invalid("expected a real tensor, came a complex one");
+  if (IsComplex(dtype)) b.Invalid("expected a real tensor, got a complex one");
   return IsIntegral(dtype, /*include_bool=*/true) ? Cast(b, x, DType::kFloat32) : x;
 }
 Argument Conjugate(OpBuilder& b, const Argument& x) {
@@ -273,7 +273,7 @@ std::vector<Argument> InverseShortTransform(OpBuilder& b, const OpCall& c) {
   const bool one_sided = OneSided(c, *bins != frames.length);
   if (*bins != (one_sided ? half : frames.length)) {
     b.Invalid(absl::StrCat("istft: expected ", one_sided ? half : frames.length,
-                           " frequencies, came ", *bins));
+                           " frequencies, got ", *bins));
   }
   // The result is real: the other half of the frequencies says nothing more.
   if (!one_sided) x = Slice(b, x, 2, 0, half);

@@ -1,4 +1,4 @@
-// Numerical gradients along dimensions: differences of neighbours.
+// Numerical gradients along dimensions: differences of neighbors.
 
 #include <cstdint>
 #include <string>
@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "exir/builder/op_shorthand.h"
 #include "exir/decompositions/families.h"
-#include "exir/decompositions/op_shorthand.h"
 
 namespace belay::exir {
 namespace {

@@ -1,12 +1,12 @@
-// Normalisation, dropout, softmax.
+// Normalization, dropout, softmax.
 
 #include <cstdint>
 #include <limits>
 #include <utility>
 #include <vector>
 
+#include "exir/builder/op_shorthand.h"
 #include "exir/decompositions/families.h"
-#include "exir/decompositions/op_shorthand.h"
 #include "runtime/core/str_cat.h"
 
 namespace belay::exir {

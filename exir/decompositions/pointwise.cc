@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "exir/builder/op_shorthand.h"
 #include "exir/decompositions/families.h"
-#include "exir/decompositions/op_shorthand.h"
 
 namespace belay::exir {
 namespace {
@@ -356,7 +356,7 @@ std::vector<Argument> RightShift(OpBuilder& b, const OpCall& c) {
   return BitwiseOfNumber(b, c, "bitwise_right_shift");
 }
 
-// --- Fake quantisation ---
+// --- Fake quantization ---
 
 // round(x / scale) + zero_point, in float32 or float64: 0-dimensional scales do not widen half.
 Argument Steps(OpBuilder& b, const Argument& x, const Argument& inverse,

@@ -230,7 +230,7 @@ TEST(PointwiseValuesTest, WhereWithNumbersPromotesAsNumbersDo) {
   ExpectValues("aten.where.ScalarSelf(%a, 7, %b)", {condition, H({2}, {1, 2})}, {H({2}, {7, 2})});
 }
 
-TEST(PointwiseValuesTest, FakeQuantisation) {
+TEST(PointwiseValuesTest, FakeQuantization) {
   const Values x = F({4}, {-10, -0.26, 0.26, 10});
   ExpectValues("aten.fake_quantize_per_tensor_affine.default(%a, 0.5, 1, 0, 7)", {x},
                {F({4}, {-0.5, -0.5, 0.5, 3})});

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "exir/builder/op_shorthand.h"
 #include "exir/decompositions/families.h"
-#include "exir/decompositions/op_shorthand.h"
 #include "runtime/core/str_cat.h"
 
 namespace belay::exir {

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "exir/builder/op_shorthand.h"
 #include "exir/decompositions/families.h"
-#include "exir/decompositions/op_shorthand.h"
 
 namespace belay::exir {
 namespace {
@@ -140,10 +140,10 @@ Argument Covariance(OpBuilder& b, const Argument& self, const OpArgument& correc
     b.Invalid(absl::StrCat("cov: a correction of ", *less));
   }
   if (!b.ok()) return Argument();
-  const Argument centred = Sub(b, x, Mean(b, x, {1}, true));
+  const Argument centered = Sub(b, x, Mean(b, x, {1}, true));
   const Argument conjugate =
-      IsComplex(b.dtype(x)) ? b.Call("aten._conj_physical.default", {centred}) : centred;
-  const Argument products = b.Call("aten.mm.default", {centred, Transpose(b, conjugate, 0, 1)});
+      IsComplex(b.dtype(x)) ? b.Call("aten._conj_physical.default", {centered}) : centered;
+  const Argument products = b.Call("aten.mm.default", {centered, Transpose(b, conjugate, 0, 1)});
   const Argument result = Div(b, products, static_cast<double>(std::max<int64_t>(degrees, 0)));
   // Of one variable the result is a number.
   const bool many = b.rank(self) == 2 && b.size(self, 0).AsInt() != 1;
@@ -392,7 +392,7 @@ std::vector<Argument> Diff(OpBuilder& b, const OpCall& c) {
   return {x};
 }
 
-// The areas of the strips between neighbours.
+// The areas of the strips between neighbors.
 template <bool kCumulative>
 std::vector<Argument> Trapezoid(OpBuilder& b, const OpCall& c) {
   const Argument& y = c["y"];

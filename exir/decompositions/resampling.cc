@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
+#include "exir/builder/op_shorthand.h"
 #include "exir/decompositions/families.h"
-#include "exir/decompositions/op_shorthand.h"
 
 namespace belay::exir {
 namespace {
@@ -83,7 +83,7 @@ Target TargetOf(OpBuilder& b, const OpCall& c) {
   }
   for (const SymInt& size : target.sizes) {
     if (b.ok() && b.Range(size).max < 1) {
-      b.Invalid(absl::StrCat("output_size: expected positive numbers, came ", size.ToString()));
+      b.Invalid(absl::StrCat("output_size: expected positive numbers, got ", size.ToString()));
     }
   }
   return target;
@@ -189,7 +189,7 @@ std::vector<Argument> NearestExact(OpBuilder& b, const OpCall& c) {
   return {x};
 }
 
-// The weights of the four neighbours of a place that is `t` behind the second.
+// The weights of the four neighbors of a place that is `t` behind the second.
 std::vector<Argument> CubicWeights(OpBuilder& b, const Argument& t) {
   constexpr double kA = -0.75;
   const auto near = [&](const Argument& x) {

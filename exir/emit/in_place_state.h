@@ -1,4 +1,4 @@
-// Which updates of buffers can be made where the buffer is (edge-pipeline.md §6, reinplace).
+// Which updates of buffers can be made where the buffer is (docs/edge-dialect.md §6, reinplace).
 #ifndef BELAY_EXIR_EMIT_IN_PLACE_STATE_H_
 #define BELAY_EXIR_EMIT_IN_PLACE_STATE_H_
 

@@ -471,7 +471,7 @@ absl::Status MethodBuilder::EmitDelegateCall(const Graph& graph, NodeId id, Scop
   call->set_delegate(delegate);
   for (ValueIndex v : arguments) call->add_arguments(v);
   for (ValueIndex v : outputs) call->add_outputs(v);
-  // The handles of everything the delegate computes, for symbolising its events.
+  // The handles of everything the delegate computes, for symbolizing its events.
   schema::InstructionDebugInfo* info = debug_.mutable_instructions(debug_.instructions_size() - 1);
   info->clear_debug_handles();
   for (const Graph& inner : lowered.original.graphs) {

@@ -46,7 +46,7 @@ class MethodBuilder {
   absl::Status EmitNode(const Graph& graph, NodeId id, Scope& scope);
   absl::Status EmitDelegateCall(const Graph& graph, NodeId id, Scope& scope);
   // The index of the module's entry. Calls of one module whose operands are alike share it, so that
-  // the backend makes it once and it keeps one state (lowering.md §7.18).
+  // the backend makes it once and it keeps one state (docs/lowering.md §7.18).
   //   kUnimplemented  calls of a module that keeps state whose operands are not alike
   absl::StatusOr<uint32_t> DelegateIndex(ModuleId module, const std::vector<ValueIndex>& arguments,
                                          const std::vector<ValueIndex>& outputs);

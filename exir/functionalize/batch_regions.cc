@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "exir/decompositions/decomposition.h"
-#include "exir/decompositions/op_builder.h"
-#include "exir/decompositions/op_shorthand.h"
+#include "exir/builder/op_builder.h"
+#include "exir/builder/op_shorthand.h"
+#include "exir/decompositions/standard_decompositions.h"
 #include "exir/ir/at_node.h"
 #include "exir/ir/graph_editor.h"
 #include "exir/ir/text.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "exir/decompositions/op_shorthand.h"
+#include "exir/builder/op_shorthand.h"
 #include "runtime/core/str_cat.h"
 
 namespace belay::exir {

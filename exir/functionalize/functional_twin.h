@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "exir/decompositions/op_builder.h"
-#include "exir/decompositions/op_call.h"
+#include "exir/builder/op_builder.h"
+#include "exir/builder/op_call.h"
 
 namespace belay::exir {
 

@@ -8,9 +8,9 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_join.h"
-#include "exir/decompositions/op_builder.h"
-#include "exir/decompositions/op_call.h"
-#include "exir/decompositions/op_shorthand.h"
+#include "exir/builder/op_builder.h"
+#include "exir/builder/op_call.h"
+#include "exir/builder/op_shorthand.h"
 #include "exir/functionalize/functional_twin.h"
 #include "exir/functionalize/view_chain.h"
 #include "exir/ir/at_node.h"

@@ -2,7 +2,7 @@
 #ifndef BELAY_EXIR_FUNCTIONALIZE_FUNCTIONALIZE_H_
 #define BELAY_EXIR_FUNCTIONALIZE_FUNCTIONALIZE_H_
 
-#include "exir/decompositions/decomposition.h"
+#include "exir/decompositions/standard_decompositions.h"
 #include "exir/pass/pass.h"
 
 namespace belay::exir {

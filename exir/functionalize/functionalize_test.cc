@@ -21,7 +21,7 @@ struct Case {
   const char* after;
 };
 
-// `name` is the behaviour.
+// `name` is the behavior.
 const Case kCases[] = {
     {"InPlaceOperatorOnABufferBecomesAMutationOutput", R"(program training {
   constants { state "n": i64[] }

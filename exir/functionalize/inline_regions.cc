@@ -127,8 +127,8 @@ class Inliner {
     const Graph& body = program_.graphs[*body_id];
     if (region.arguments.size() - modes - 1 != body.inputs().size()) {
       return Wrong(editor.graph(), place,
-                   absl::StrCat("the region's body takes ", body.inputs().size(),
-                                " operands, came ", region.arguments.size() - modes - 1));
+                   absl::StrCat("the region's body takes ", body.inputs().size(), " operands, got ",
+                                region.arguments.size() - modes - 1));
     }
     ValueMap values;
     for (size_t i = 0; i < body.inputs().size(); ++i) {

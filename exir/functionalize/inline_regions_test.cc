@@ -132,7 +132,7 @@ TEST(InlineRegionsTest, RefusesWrongArguments) {
   ExpectPassError(
       head + "%y: f32[2] = higher_order.wrap_with_set_grad_enabled(false, graph#1, %x)" + kBody,
       InlineRegions().run, absl::StatusCode::kInvalidArgument,
-      "the region's body takes 2 operands, came 1", Ops());
+      "the region's body takes 2 operands, got 1", Ops());
   ExpectPassError(head + "%y: f32[2] = higher_order.wrap_with_autocast(graph#1, %x)" + kBody,
                   InlineRegions().run, absl::StatusCode::kInvalidArgument, "modes", Ops());
 }

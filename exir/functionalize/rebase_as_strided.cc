@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "absl/strings/str_join.h"
-#include "exir/decompositions/op_builder.h"
-#include "exir/decompositions/op_shorthand.h"
+#include "exir/builder/op_builder.h"
+#include "exir/builder/op_shorthand.h"
 #include "exir/ir/graph_editor.h"
 #include "exir/ir/text.h"
 #include "runtime/core/status_macros.h"

@@ -4,8 +4,8 @@
 #include <string>
 #include <utility>
 
-#include "exir/decompositions/op_call.h"
-#include "exir/decompositions/op_shorthand.h"
+#include "exir/builder/op_call.h"
+#include "exir/builder/op_shorthand.h"
 #include "runtime/core/str_cat.h"
 
 namespace belay::exir {

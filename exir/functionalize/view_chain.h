@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "exir/decompositions/op_builder.h"
+#include "exir/builder/op_builder.h"
 
 namespace belay::exir {
 

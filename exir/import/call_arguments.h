@@ -1,5 +1,5 @@
 // Completes the arguments of a call from the operator's schema: an archive leaves out those that
-// are at their default, and names the others. Source: pt2-format.md §9 "Inputs", §14 items 7,
+// are at their default, and names the others. Source: docs/pt2-format.md §9 "Inputs", §14 items 7,
 // 8, 10.
 #ifndef BELAY_EXIR_IMPORT_CALL_ARGUMENTS_H_
 #define BELAY_EXIR_IMPORT_CALL_ARGUMENTS_H_

@@ -1,4 +1,4 @@
-// Which kind of archive a file is, and where things are in it. Source: pt2-format.md §1–§3.
+// Which kind of archive a file is, and where things are in it. Source: docs/pt2-format.md §1–§3.
 #ifndef BELAY_EXIR_IMPORT_CONTAINER_H_
 #define BELAY_EXIR_IMPORT_CONTAINER_H_
 

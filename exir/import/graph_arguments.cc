@@ -1,4 +1,4 @@
-// The arguments and results of nodes: the union Argument of pt2-format.md §6, read in the two ways
+// The arguments and results of nodes: the union Argument of docs/pt2-format.md §6, read in the two ways
 // in which it is used.
 #include <complex>
 #include <optional>

@@ -1,4 +1,4 @@
-// Reads graphs: inputs, nodes, the bodies of higher-order operators, outputs. Source: pt2-format.md
+// Reads graphs: inputs, nodes, the bodies of higher-order operators, outputs. Source: docs/pt2-format.md
 // §6, §9, §14.
 #ifndef BELAY_EXIR_IMPORT_GRAPH_READER_H_
 #define BELAY_EXIR_IMPORT_GRAPH_READER_H_

@@ -92,7 +92,7 @@ Extent ExtentOf(const ConstantTensor& tensor) {
 }
 
 // A program gives each name memory of its own. That is right for tied weights that are only read,
-// but a write to one of them would not be seen through the others (pt2-format.md §14 item 17).
+// but a write to one of them would not be seen through the others (docs/pt2-format.md §14 item 17).
 void ReportMutatedAliases(const ExportedProgram& program, UnsupportedReport& unsupported) {
   const absl::btree_set<std::string_view> mutated = MutatedState(program.signature);
   if (mutated.empty()) return;

@@ -3,7 +3,7 @@
 //   ABSL_ASSIGN_OR_RETURN(auto ops, CreateStandardOps());
 //   ABSL_ASSIGN_OR_RETURN(ExportedProgram program, ImportFile("model.pt2", *ops));
 //
-// Archives of torch 2.5 and later are read (pt2-format.md §1, §16), in both dialects. Weights stay
+// Archives of torch 2.5 and later are read (docs/pt2-format.md §1, §16), in both dialects. Weights stay
 // where they are in the file and are never copied. The file may come from anybody: whatever is in
 // it, the outcome is a verified program or an error.
 #ifndef BELAY_EXIR_IMPORT_IMPORT_H_

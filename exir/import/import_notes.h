@@ -1,4 +1,4 @@
-// What whoever imports an archive should know of it, though it is no error. Source: pt2-format.md
+// What whoever imports an archive should know of it, though it is no error. Source: docs/pt2-format.md
 // §4, §10, §14 item 22.
 #ifndef BELAY_EXIR_IMPORT_IMPORT_NOTES_H_
 #define BELAY_EXIR_IMPORT_IMPORT_NOTES_H_

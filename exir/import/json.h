@@ -1,4 +1,4 @@
-// A thin strict layer over simdjson for documents whose shape is known. Source: pt2-format.md §5.
+// A thin strict layer over simdjson for documents whose shape is known. Source: docs/pt2-format.md §5.
 //
 // Values are read through JsonRef, which knows where it stands, so that every error says so:
 // "models/model.json: graph_module.graph.nodes[12].inputs[1].arg: expected an integer, found a

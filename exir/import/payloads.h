@@ -1,4 +1,4 @@
-// Reads the tensors of a model from its archive, whatever the era. Source: pt2-format.md §3, §4,
+// Reads the tensors of a model from its archive, whatever the era. Source: docs/pt2-format.md §3, §4,
 // §11.
 #ifndef BELAY_EXIR_IMPORT_PAYLOADS_H_
 #define BELAY_EXIR_IMPORT_PAYLOADS_H_

@@ -1,5 +1,5 @@
 // A parser for the subset of Python's pickle language that torch.save uses for tensors. Source:
-// pt2-format.md §11.
+// docs/pt2-format.md §11.
 //
 // Nothing is executed and nothing is imported: the result is a tree of plain values in which a call
 // is just a name with its arguments. Opcodes and names outside the allow-lists end the parsing.

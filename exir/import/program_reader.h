@@ -1,5 +1,5 @@
 // Reads models/<name>.json: everything of an exported program but its tensors. Source:
-// pt2-format.md §6, §8–§10, §12.
+// docs/pt2-format.md §6, §8–§10, §12.
 #ifndef BELAY_EXIR_IMPORT_PROGRAM_READER_H_
 #define BELAY_EXIR_IMPORT_PROGRAM_READER_H_
 

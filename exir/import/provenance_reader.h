@@ -1,4 +1,4 @@
-// Where a node comes from, out of the metadata that the exporter left. Source: pt2-format.md §9
+// Where a node comes from, out of the metadata that the exporter left. Source: docs/pt2-format.md §9
 // "Metadata".
 #ifndef BELAY_EXIR_IMPORT_PROVENANCE_READER_H_
 #define BELAY_EXIR_IMPORT_PROVENANCE_READER_H_

@@ -1,4 +1,4 @@
-// The signature of an exported program as the archive writes it. Source: pt2-format.md §8.
+// The signature of an exported program as the archive writes it. Source: docs/pt2-format.md §8.
 #ifndef BELAY_EXIR_IMPORT_SIGNATURE_READER_H_
 #define BELAY_EXIR_IMPORT_SIGNATURE_READER_H_
 

@@ -1,5 +1,5 @@
 // Reads tensors from a file that torch.save wrote, without executing its pickle. Source:
-// pt2-format.md §11.
+// docs/pt2-format.md §11.
 #ifndef BELAY_EXIR_IMPORT_TORCH_SAVE_H_
 #define BELAY_EXIR_IMPORT_TORCH_SAVE_H_
 

@@ -1,5 +1,5 @@
 // Reads what an archive says about values: tensor metas, symbolic expressions, enumerations.
-// Source: pt2-format.md §6, §7, §10.
+// Source: docs/pt2-format.md §6, §7, §10.
 #ifndef BELAY_EXIR_IMPORT_VALUE_TYPES_H_
 #define BELAY_EXIR_IMPORT_VALUE_TYPES_H_
 
@@ -11,8 +11,8 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "exir/import/json.h"
-#include "exir/op/sym_expr.h"
 #include "exir/op/tensor_meta.h"
+#include "exir/symbolic/sym_expr.h"
 #include "runtime/core/evalue.h"
 
 namespace belay::exir {

@@ -1,4 +1,4 @@
-// A strict reader of ZIP files over bytes in memory. Source: pt2-format.md §2; hardening.md §3 P4,
+// A strict reader of ZIP files over bytes in memory. Source: docs/pt2-format.md §2; docs/hardening.md §3 P4,
 // §6 item 11.
 //
 // Everything is checked when the file is opened: the central directory rules, the local headers

@@ -24,14 +24,14 @@ absl::Status Interpreter::Impl::RunGraph(Frame& frame, RunState& run) {
       return AtNode(status, *frame.graph, id);
     }
     for (ValueId value : last_uses_[frame.id.index()].get(id)) {
-      frame.values[value.index()] = Datum();
+      frame.values[value.index()] = OwnedValue();
     }
   }
   return absl::OkStatus();
 }
 
 absl::Status Interpreter::Impl::RunNode(Frame& frame, NodeId id, RunState& run) {
-  ABSL_ASSIGN_OR_RETURN(std::vector<Datum> results, Execute(frame, id, run));
+  ABSL_ASSIGN_OR_RETURN(std::vector<OwnedValue> results, Execute(frame, id, run));
   const std::vector<ValueId> values = frame.graph->node(id).results();
   if (results.size() != values.size()) {
     return absl::InternalError(
@@ -49,21 +49,21 @@ absl::Status Interpreter::Impl::RunNode(Frame& frame, NodeId id, RunState& run) 
     frame.values[values[i].index()] = std::move(results[i]);
   }
   if (options_.observer == nullptr) return absl::OkStatus();
-  std::vector<const Datum*> seen;
+  std::vector<const OwnedValue*> seen;
   for (ValueId value : values) seen.push_back(&frame.values[value.index()]);
   return options_.observer(NodeEvent{
       .program = program_, .graph = frame.id, .node = id, .callers = run.callers, .results = seen});
 }
 
-absl::StatusOr<std::vector<Datum>> Interpreter::Impl::Execute(Frame& frame, NodeId id,
-                                                              RunState& run) {
+absl::StatusOr<std::vector<OwnedValue>> Interpreter::Impl::Execute(Frame& frame, NodeId id,
+                                                                   RunState& run) {
   const Node& node = frame.graph->node(id);
   const OpOverload* op = node.target->aten();
   if (op->dialect() != Dialect::kHigherOrder) {
     return RunOperator(frame, *op, node.arguments, node.outputs);
   }
   run.callers.push_back(node.name);
-  absl::StatusOr<std::vector<Datum>> results;
+  absl::StatusOr<std::vector<OwnedValue>> results;
   const std::string& name = op->name();
   if (name == "higher_order.cond") {
     results = RunCond(frame, node, run);
@@ -85,10 +85,10 @@ absl::StatusOr<std::vector<Datum>> Interpreter::Impl::Execute(Frame& frame, Node
     if (body == node.arguments.end()) {
       results = absl::InvalidArgumentError("a region without a body");
     } else {
-      std::vector<Datum> operands;
+      std::vector<OwnedValue> operands;
       absl::Status status;
       for (auto argument = body + 1; argument != node.arguments.end() && status.ok(); ++argument) {
-        absl::StatusOr<Datum> operand = Evaluate(frame, *argument);
+        absl::StatusOr<OwnedValue> operand = Evaluate(frame, *argument);
         status = operand.status();
         if (operand.ok()) operands.push_back(*std::move(operand));
       }
@@ -103,7 +103,7 @@ absl::StatusOr<std::vector<Datum>> Interpreter::Impl::Execute(Frame& frame, Node
   return results;
 }
 
-absl::StatusOr<std::vector<Datum>> Interpreter::Impl::RunOperator(
+absl::StatusOr<std::vector<OwnedValue>> Interpreter::Impl::RunOperator(
     Frame& frame, const OpOverload& op, absl::Span<const Argument> arguments,
     absl::Span<const NodeOutput> outputs) {
   std::vector<Operand> operands;
@@ -115,10 +115,10 @@ absl::StatusOr<std::vector<Datum>> Interpreter::Impl::RunOperator(
       std::vector<CallResult> returns,
       CallOperator(op, absl::MakeSpan(operands), kernels_,
                    {.engine = options_.engine, .max_tensor_bytes = options_.max_tensor_bytes}));
-  std::vector<Datum> results;
+  std::vector<OwnedValue> results;
   for (size_t i = 0; i < outputs.size() && i < returns.size(); ++i) {
     if (outputs[i].kind == NodeOutput::Kind::kNone) continue;
-    for (Datum& value : returns[i].values) results.push_back(std::move(value));
+    for (OwnedValue& value : returns[i].values) results.push_back(std::move(value));
   }
   return results;
 }
@@ -155,20 +155,20 @@ absl::StatusOr<Operand> Interpreter::Impl::ToOperand(Frame& frame, const Argumen
       argument.variant());
 }
 
-absl::StatusOr<Datum> Interpreter::Impl::Evaluate(const Frame& frame,
-                                                  const Argument& argument) const {
+absl::StatusOr<OwnedValue> Interpreter::Impl::Evaluate(const Frame& frame,
+                                                       const Argument& argument) const {
   return std::visit(
-      [&](const auto& v) -> absl::StatusOr<Datum> {
+      [&](const auto& v) -> absl::StatusOr<OwnedValue> {
         using T = std::decay_t<decltype(v)>;
         if constexpr (std::is_same_v<T, ValueId>) {
           return frame.values[v.index()];
         } else if constexpr (std::is_same_v<T, std::string>) {
-          return Datum::String(v);
+          return OwnedValue::String(v);
         } else if constexpr (std::is_same_v<T, None> || std::is_same_v<T, int64_t> ||
                              std::is_same_v<T, double> || std::is_same_v<T, bool> ||
                              std::is_same_v<T, std::complex<double>> || std::is_same_v<T, DType> ||
                              std::is_same_v<T, MemoryFormat>) {
-          return Datum::Scalar(EValue(v));
+          return OwnedValue::Scalar(EValue(v));
         } else {
           return absl::UnimplementedError(
               absl::StrCat(PrintArgument(*frame.graph, argument), " has no run-time value"));
@@ -177,13 +177,13 @@ absl::StatusOr<Datum> Interpreter::Impl::Evaluate(const Frame& frame,
       argument.variant());
 }
 
-absl::StatusOr<std::vector<Datum>> Interpreter::Impl::EvaluateList(const Frame& frame,
-                                                                   const Argument& argument) const {
+absl::StatusOr<std::vector<OwnedValue>> Interpreter::Impl::EvaluateList(
+    const Frame& frame, const Argument& argument) const {
   const Argument::List* list = argument.get_if<Argument::List>();
   if (list == nullptr) return absl::InvalidArgumentError("operands must be a list");
-  std::vector<Datum> values;
+  std::vector<OwnedValue> values;
   for (const Argument& element : *list) {
-    ABSL_ASSIGN_OR_RETURN(Datum value, Evaluate(frame, element));
+    ABSL_ASSIGN_OR_RETURN(OwnedValue value, Evaluate(frame, element));
     values.push_back(std::move(value));
   }
   return values;
@@ -193,24 +193,24 @@ absl::StatusOr<std::vector<Datum>> Interpreter::Impl::EvaluateList(const Frame& 
 
 namespace {
 
-absl::StatusOr<bool> Truth(const Datum& datum) {
+absl::StatusOr<bool> Truth(const OwnedValue& datum) {
   if (const bool* v = datum.value().get_if<bool>()) return *v;
   const TensorView* tensor = datum.tensor();
   if (tensor != nullptr && tensor->dtype == DType::kBool && tensor->numel() == 1) {
     return *tensor->as<bool>();
   }
   return absl::InvalidArgumentError(
-      absl::StrCat("expected one bool, came ", datum.value().KindName()));
+      absl::StrCat("expected one bool, got ", datum.value().KindName()));
 }
 
 // The extent of dimension 0, which all must share.
-absl::StatusOr<int64_t> Rows(const std::vector<Datum>& tensors) {
+absl::StatusOr<int64_t> Rows(const std::vector<OwnedValue>& tensors) {
   int64_t rows = -1;
-  for (const Datum& datum : tensors) {
+  for (const OwnedValue& datum : tensors) {
     const TensorView* tensor = datum.tensor();
     if (tensor == nullptr || tensor->rank() == 0) {
       return absl::InvalidArgumentError(
-          absl::StrCat("expected a tensor with dimensions, came ", datum.value().KindName()));
+          absl::StrCat("expected a tensor with dimensions, got ", datum.value().KindName()));
     }
     if (rows >= 0 && tensor->sizes[0] != rows) {
       return absl::InvalidArgumentError(
@@ -230,9 +230,10 @@ absl::Status Interpreter::Impl::CountIteration(RunState& run) const {
       absl::StrCat("loops ran more than ", options_.max_iterations, " iterations"));
 }
 
-absl::StatusOr<std::vector<Datum>> Interpreter::Impl::RunBody(Frame& outer, const Argument& body,
-                                                              std::vector<Datum> operands,
-                                                              RunState& run) {
+absl::StatusOr<std::vector<OwnedValue>> Interpreter::Impl::RunBody(Frame& outer,
+                                                                   const Argument& body,
+                                                                   std::vector<OwnedValue> operands,
+                                                                   RunState& run) {
   const GraphId* id = body.get_if<GraphId>();
   if (id == nullptr || !program_.graphs.contains(*id)) {
     return absl::InvalidArgumentError("expected a body");
@@ -245,7 +246,7 @@ absl::StatusOr<std::vector<Datum>> Interpreter::Impl::RunBody(Frame& outer, cons
   }
   Frame frame{.graph = &graph,
               .id = *id,
-              .values = std::vector<Datum>(graph.value_id_limit()),
+              .values = std::vector<OwnedValue>(graph.value_id_limit()),
               .symbols = outer.symbols};
   for (size_t i = 0; i < operands.size(); ++i) {
     const ValueId input = graph.inputs()[i];
@@ -258,33 +259,34 @@ absl::StatusOr<std::vector<Datum>> Interpreter::Impl::RunBody(Frame& outer, cons
     frame.values[input.index()] = std::move(operands[i]);
   }
   ABSL_RETURN_IF_ERROR(RunGraph(frame, run));
-  std::vector<Datum> results;
+  std::vector<OwnedValue> results;
   for (const Argument& output : graph.outputs()) {
-    ABSL_ASSIGN_OR_RETURN(Datum result, Evaluate(frame, output));
+    ABSL_ASSIGN_OR_RETURN(OwnedValue result, Evaluate(frame, output));
     results.push_back(std::move(result));
   }
   return results;
 }
 
-absl::StatusOr<std::vector<Datum>> Interpreter::Impl::RunCond(Frame& frame, const Node& node,
-                                                              RunState& run) {
+absl::StatusOr<std::vector<OwnedValue>> Interpreter::Impl::RunCond(Frame& frame, const Node& node,
+                                                                   RunState& run) {
   // cond(predicate, true body, false body, operands)
-  ABSL_ASSIGN_OR_RETURN(const Datum predicate, Evaluate(frame, node.arguments[0]));
+  ABSL_ASSIGN_OR_RETURN(const OwnedValue predicate, Evaluate(frame, node.arguments[0]));
   ABSL_ASSIGN_OR_RETURN(const bool branch, Truth(predicate));
-  ABSL_ASSIGN_OR_RETURN(std::vector<Datum> operands, EvaluateList(frame, node.arguments[3]));
+  ABSL_ASSIGN_OR_RETURN(std::vector<OwnedValue> operands, EvaluateList(frame, node.arguments[3]));
   return RunBody(frame, node.arguments[branch ? 1 : 2], std::move(operands), run);
 }
 
-absl::StatusOr<std::vector<Datum>> Interpreter::Impl::RunWhileLoop(Frame& frame, const Node& node,
-                                                                   RunState& run) {
+absl::StatusOr<std::vector<OwnedValue>> Interpreter::Impl::RunWhileLoop(Frame& frame,
+                                                                        const Node& node,
+                                                                        RunState& run) {
   // while_loop(condition, body, carried, additional)
-  ABSL_ASSIGN_OR_RETURN(std::vector<Datum> carried, EvaluateList(frame, node.arguments[2]));
-  ABSL_ASSIGN_OR_RETURN(const std::vector<Datum> additional,
+  ABSL_ASSIGN_OR_RETURN(std::vector<OwnedValue> carried, EvaluateList(frame, node.arguments[2]));
+  ABSL_ASSIGN_OR_RETURN(const std::vector<OwnedValue> additional,
                         EvaluateList(frame, node.arguments[3]));
   while (true) {
-    std::vector<Datum> operands = carried;
+    std::vector<OwnedValue> operands = carried;
     operands.insert(operands.end(), additional.begin(), additional.end());
-    ABSL_ASSIGN_OR_RETURN(const std::vector<Datum> test,
+    ABSL_ASSIGN_OR_RETURN(const std::vector<OwnedValue> test,
                           RunBody(frame, node.arguments[0], operands, run));
     if (test.size() != 1) {
       return absl::InvalidArgumentError(
@@ -293,7 +295,7 @@ absl::StatusOr<std::vector<Datum>> Interpreter::Impl::RunWhileLoop(Frame& frame,
     ABSL_ASSIGN_OR_RETURN(const bool go_on, Truth(test[0]));
     if (!go_on) return carried;
     ABSL_RETURN_IF_ERROR(CountIteration(run));
-    ABSL_ASSIGN_OR_RETURN(std::vector<Datum> next,
+    ABSL_ASSIGN_OR_RETURN(std::vector<OwnedValue> next,
                           RunBody(frame, node.arguments[1], std::move(operands), run));
     if (next.size() != carried.size()) {
       return absl::InvalidArgumentError(absl::StrCat("the loop carries ", carried.size(),
@@ -303,8 +305,9 @@ absl::StatusOr<std::vector<Datum>> Interpreter::Impl::RunWhileLoop(Frame& frame,
   }
 }
 
-absl::StatusOr<Datum> Interpreter::Impl::Stack(const Frame& frame, const std::vector<Datum>& rows,
-                                               const ValueType& type) const {
+absl::StatusOr<OwnedValue> Interpreter::Impl::Stack(const Frame& frame,
+                                                    const std::vector<OwnedValue>& rows,
+                                                    const ValueType& type) const {
   Sizes sizes;
   DType dtype = DType::kFloat32;
   if (rows.empty()) {
@@ -331,7 +334,7 @@ absl::StatusOr<Datum> Interpreter::Impl::Stack(const Frame& frame, const std::ve
     const TensorView* first = rows[0].tensor();
     if (first == nullptr || first->rank() >= kMaxRank) {
       return absl::InvalidArgumentError(
-          absl::StrCat("expected a row of tensors, came ", rows[0].value().KindName()));
+          absl::StrCat("expected a row of tensors, got ", rows[0].value().KindName()));
     }
     dtype = first->dtype;
     sizes = first->sizes;
@@ -340,9 +343,9 @@ absl::StatusOr<Datum> Interpreter::Impl::Stack(const Frame& frame, const std::ve
       return absl::ResourceExhaustedError(absl::StrCat("a tensor of sizes ", FormatSizes(sizes)));
     }
   }
-  ABSL_ASSIGN_OR_RETURN(
-      Datum stacked,
-      Datum::Allocate(dtype, sizes, belay::ContiguousStrides(sizes), options_.max_tensor_bytes));
+  ABSL_ASSIGN_OR_RETURN(OwnedValue stacked,
+                        OwnedValue::Allocate(dtype, sizes, belay::ContiguousStrides(sizes),
+                                             options_.max_tensor_bytes));
   for (size_t i = 0; i < rows.size(); ++i) {
     const TensorView* row = rows[i].tensor();
     if (row == nullptr || row->dtype != dtype || !(row->sizes == rows[0].tensor()->sizes)) {
@@ -354,21 +357,22 @@ absl::StatusOr<Datum> Interpreter::Impl::Stack(const Frame& frame, const std::ve
   return stacked;
 }
 
-absl::StatusOr<std::vector<Datum>> Interpreter::Impl::RunMap(Frame& frame, const Node& node,
-                                                             RunState& run) {
+absl::StatusOr<std::vector<OwnedValue>> Interpreter::Impl::RunMap(Frame& frame, const Node& node,
+                                                                  RunState& run) {
   // map_impl(body, tensors whose rows it sees, additional)
-  ABSL_ASSIGN_OR_RETURN(const std::vector<Datum> mapped, EvaluateList(frame, node.arguments[1]));
-  ABSL_ASSIGN_OR_RETURN(const std::vector<Datum> additional,
+  ABSL_ASSIGN_OR_RETURN(const std::vector<OwnedValue> mapped,
+                        EvaluateList(frame, node.arguments[1]));
+  ABSL_ASSIGN_OR_RETURN(const std::vector<OwnedValue> additional,
                         EvaluateList(frame, node.arguments[2]));
   ABSL_ASSIGN_OR_RETURN(const int64_t rows, Rows(mapped));
   const std::vector<ValueId> values = node.results();
-  std::vector<std::vector<Datum>> columns(values.size());
+  std::vector<std::vector<OwnedValue>> columns(values.size());
   for (int64_t i = 0; i < rows; ++i) {
     ABSL_RETURN_IF_ERROR(CountIteration(run));
-    std::vector<Datum> operands;
-    for (const Datum& datum : mapped) operands.push_back(datum.Slice(i));
+    std::vector<OwnedValue> operands;
+    for (const OwnedValue& datum : mapped) operands.push_back(datum.Slice(i));
     operands.insert(operands.end(), additional.begin(), additional.end());
-    ABSL_ASSIGN_OR_RETURN(std::vector<Datum> row,
+    ABSL_ASSIGN_OR_RETURN(std::vector<OwnedValue> row,
                           RunBody(frame, node.arguments[0], std::move(operands), run));
     if (row.size() != columns.size()) {
       return absl::InvalidArgumentError(
@@ -376,22 +380,23 @@ absl::StatusOr<std::vector<Datum>> Interpreter::Impl::RunMap(Frame& frame, const
     }
     for (size_t k = 0; k < row.size(); ++k) columns[k].push_back(std::move(row[k]));
   }
-  std::vector<Datum> results;
+  std::vector<OwnedValue> results;
   for (size_t k = 0; k < columns.size(); ++k) {
-    ABSL_ASSIGN_OR_RETURN(Datum result,
+    ABSL_ASSIGN_OR_RETURN(OwnedValue result,
                           Stack(frame, columns[k], frame.graph->value(values[k]).type));
     results.push_back(std::move(result));
   }
   return results;
 }
 
-absl::StatusOr<std::vector<Datum>> Interpreter::Impl::RunScan(Frame& frame, const Node& node,
-                                                              RunState& run) {
+absl::StatusOr<std::vector<OwnedValue>> Interpreter::Impl::RunScan(Frame& frame, const Node& node,
+                                                                   RunState& run) {
   // scan(body, initial, tensors whose rows it sees, additional); results are the carried values,
   // then the stacked others.
-  ABSL_ASSIGN_OR_RETURN(std::vector<Datum> carried, EvaluateList(frame, node.arguments[1]));
-  ABSL_ASSIGN_OR_RETURN(const std::vector<Datum> scanned, EvaluateList(frame, node.arguments[2]));
-  ABSL_ASSIGN_OR_RETURN(const std::vector<Datum> additional,
+  ABSL_ASSIGN_OR_RETURN(std::vector<OwnedValue> carried, EvaluateList(frame, node.arguments[1]));
+  ABSL_ASSIGN_OR_RETURN(const std::vector<OwnedValue> scanned,
+                        EvaluateList(frame, node.arguments[2]));
+  ABSL_ASSIGN_OR_RETURN(const std::vector<OwnedValue> additional,
                         EvaluateList(frame, node.arguments[3]));
   ABSL_ASSIGN_OR_RETURN(const int64_t rows, Rows(scanned));
   const std::vector<ValueId> values = node.results();
@@ -399,13 +404,13 @@ absl::StatusOr<std::vector<Datum>> Interpreter::Impl::RunScan(Frame& frame, cons
     return absl::InvalidArgumentError(absl::StrCat("the scan carries ", carried.size(),
                                                    " values and has ", values.size(), " results"));
   }
-  std::vector<std::vector<Datum>> columns(values.size() - carried.size());
+  std::vector<std::vector<OwnedValue>> columns(values.size() - carried.size());
   for (int64_t i = 0; i < rows; ++i) {
     ABSL_RETURN_IF_ERROR(CountIteration(run));
-    std::vector<Datum> operands = carried;
-    for (const Datum& datum : scanned) operands.push_back(datum.Slice(i));
+    std::vector<OwnedValue> operands = carried;
+    for (const OwnedValue& datum : scanned) operands.push_back(datum.Slice(i));
     operands.insert(operands.end(), additional.begin(), additional.end());
-    ABSL_ASSIGN_OR_RETURN(std::vector<Datum> row,
+    ABSL_ASSIGN_OR_RETURN(std::vector<OwnedValue> row,
                           RunBody(frame, node.arguments[0], std::move(operands), run));
     if (row.size() != values.size()) {
       return absl::InvalidArgumentError(
@@ -419,17 +424,17 @@ absl::StatusOr<std::vector<Datum>> Interpreter::Impl::RunScan(Frame& frame, cons
       }
     }
   }
-  std::vector<Datum> results = std::move(carried);
-  for (const std::vector<Datum>& column : columns) {
+  std::vector<OwnedValue> results = std::move(carried);
+  for (const std::vector<OwnedValue>& column : columns) {
     const ValueType& type = frame.graph->value(values[results.size()]).type;
-    ABSL_ASSIGN_OR_RETURN(Datum result, Stack(frame, column, type));
+    ABSL_ASSIGN_OR_RETURN(OwnedValue result, Stack(frame, column, type));
     results.push_back(std::move(result));
   }
   return results;
 }
 
-absl::StatusOr<std::vector<Datum>> Interpreter::Impl::RunWithEffects(Frame& frame,
-                                                                     const Node& node) {
+absl::StatusOr<std::vector<OwnedValue>> Interpreter::Impl::RunWithEffects(Frame& frame,
+                                                                          const Node& node) {
   // with_effects(token, operator, its arguments…); results are the token, then the operator's.
   const OpOverload* op = program_.ops->Find(node.arguments[1].get_if<OperatorName>()->name);
   std::vector<GivenArgument> given;
@@ -441,19 +446,19 @@ absl::StatusOr<std::vector<Datum>> Interpreter::Impl::RunWithEffects(Frame& fram
                         CompleteArguments(*op->schema(), std::move(given), false));
   if (node.outputs.empty()) return absl::InvalidArgumentError("there is no token");
   ABSL_ASSIGN_OR_RETURN(
-      std::vector<Datum> results,
+      std::vector<OwnedValue> results,
       RunOperator(frame, *op, arguments, absl::MakeConstSpan(node.outputs).subspan(1)));
-  results.insert(results.begin(), Datum());
+  results.insert(results.begin(), OwnedValue());
   return results;
 }
 
-absl::StatusOr<std::vector<Datum>> Interpreter::Impl::RunDelegate(Frame& frame, NodeId id,
-                                                                  RunState& run) {
+absl::StatusOr<std::vector<OwnedValue>> Interpreter::Impl::RunDelegate(Frame& frame, NodeId id,
+                                                                       RunState& run) {
   const Node& node = frame.graph->node(id);
-  std::vector<Datum> operands;
+  std::vector<OwnedValue> operands;
   std::vector<EValue> inputs;
   for (size_t i = 1; i < node.arguments.size(); ++i) {
-    ABSL_ASSIGN_OR_RETURN(Datum operand, Evaluate(frame, node.arguments[i]));
+    ABSL_ASSIGN_OR_RETURN(OwnedValue operand, Evaluate(frame, node.arguments[i]));
     operands.push_back(std::move(operand));
     inputs.push_back(operands.back().value());
   }

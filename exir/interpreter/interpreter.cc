@@ -135,7 +135,7 @@ absl::Status Interpreter::Impl::Prepare(int nesting, std::vector<std::string>& m
       return absl::InvalidArgumentError(
           absl::StrCat("constant '", spec.target, "' has no tensor in the program"));
     }
-    ABSL_ASSIGN_OR_RETURN(Datum datum, Datum::Constant(*constant));
+    ABSL_ASSIGN_OR_RETURN(OwnedValue datum, OwnedValue::Constant(*constant));
     // Operators of TRAINING programs write to buffers without saying so in the signature.
     const bool written =
         mutated.contains(spec.target) ||
@@ -155,12 +155,12 @@ absl::Status Interpreter::Impl::Prepare(int nesting, std::vector<std::string>& m
   return absl::OkStatus();
 }
 
-Datum* Interpreter::Impl::FindState(std::string_view name) {
+OwnedValue* Interpreter::Impl::FindState(std::string_view name) {
   if (const auto it = state_.find(std::string(name)); it != state_.end()) {
     return &constants_[it->second.input];
   }
   for (const auto& [module, delegate] : delegates_) {
-    if (Datum* datum = delegate->FindState(name)) return datum;
+    if (OwnedValue* datum = delegate->FindState(name)) return datum;
   }
   return nullptr;
 }
@@ -190,7 +190,7 @@ absl::Status Interpreter::Impl::BindSymbol(const SymExpr& expr, int64_t value,
     if (*known == value) return absl::OkStatus();
     return absl::InvalidArgumentError(
         absl::StrCat(what, ": expected ", expr.ToString(), expr.AsInt().has_value() ? "" : " = ",
-                     expr.AsInt().has_value() ? "" : absl::StrCat(*known), ", came ", value));
+                     expr.AsInt().has_value() ? "" : absl::StrCat(*known), ", got ", value));
   }
   if (expr.kind() != SymExpr::Kind::kSymbol) return absl::OkStatus();
   const auto range = program_.ranges.find(std::string(expr.name()));
@@ -204,7 +204,7 @@ absl::Status Interpreter::Impl::BindSymbol(const SymExpr& expr, int64_t value,
 }
 
 absl::Status Interpreter::Impl::CheckInput(const std::string& what, const ValueType& type,
-                                           const Datum& datum) const {
+                                           const OwnedValue& datum) const {
   const EValue& value = datum.value();
   const TensorMeta* meta = std::get_if<TensorMeta>(&type);
   bool fits = true;
@@ -220,10 +220,10 @@ absl::Status Interpreter::Impl::CheckInput(const std::string& what, const ValueT
   }
   if (fits) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat(what, ": expected ", PrintType(type), ", came ", value.KindName()));
+      absl::StrCat(what, ": expected ", PrintType(type), ", got ", value.KindName()));
 }
 
-absl::Status Interpreter::Impl::Bind(const ValueType& type, const Datum& datum,
+absl::Status Interpreter::Impl::Bind(const ValueType& type, const OwnedValue& datum,
                                      Symbols& symbols) const {
   if (const TensorMeta* meta = std::get_if<TensorMeta>(&type)) {
     const TensorView* tensor = datum.tensor();
@@ -263,15 +263,15 @@ absl::Status Interpreter::Impl::BindInputs(absl::Span<const EValue> inputs, Fram
     }
     const std::string what = absl::StrCat("input ", next, " '", value.name, "'");
     const EValue& given = inputs[next++];
-    Datum& datum = frame.values[id.index()];
+    OwnedValue& datum = frame.values[id.index()];
     if (const auto* constant = std::get_if<ConstantType>(&value.type)) {
       std::visit(
           [&](const auto& v) {
             using T = std::decay_t<decltype(v)>;
             if constexpr (std::is_same_v<T, std::string>) {
-              datum = Datum::String(v);
+              datum = OwnedValue::String(v);
             } else {
-              datum = Datum::Scalar(EValue(v));
+              datum = OwnedValue::Scalar(EValue(v));
             }
           },
           constant->value);
@@ -291,7 +291,7 @@ absl::Status Interpreter::Impl::BindInputs(absl::Span<const EValue> inputs, Fram
                                                constant->value);
       if (!same) {
         return absl::InvalidArgumentError(absl::StrCat(what, ": expected ", PrintType(value.type),
-                                                       ", which was fixed at export, came another ",
+                                                       ", which was fixed at export, got another ",
                                                        want.KindName()));
       }
       continue;
@@ -301,11 +301,11 @@ absl::Status Interpreter::Impl::BindInputs(absl::Span<const EValue> inputs, Fram
           tensor->sizes.size() != tensor->strides.size()) {
         return absl::InvalidArgumentError(absl::StrCat(what, ": no valid tensor"));
       }
-      datum = Datum::Borrow(*tensor, program_.dialect == IrDialect::kTraining);
+      datum = OwnedValue::Borrow(*tensor, program_.dialect == IrDialect::kTraining);
     } else if (const auto* text = given.get_if<std::string_view>()) {
-      datum = Datum::String(*text);
+      datum = OwnedValue::String(*text);
     } else {
-      datum = Datum::Scalar(given);
+      datum = OwnedValue::Scalar(given);
     }
     ABSL_RETURN_IF_ERROR(CheckInput(what, value.type, datum));
   }
@@ -321,16 +321,16 @@ absl::Status Interpreter::Impl::BindInputs(absl::Span<const EValue> inputs, Fram
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<Datum>> Interpreter::Impl::TakeResults(Frame& frame) {
+absl::StatusOr<std::vector<OwnedValue>> Interpreter::Impl::TakeResults(Frame& frame) {
   const Graph& top = program_.top();
-  std::vector<Datum> results;
-  std::vector<std::pair<Datum, TensorView>> writes;
+  std::vector<OwnedValue> results;
+  std::vector<std::pair<OwnedValue, TensorView>> writes;
   for (size_t i = 0; i < top.outputs().size(); ++i) {
     const OutputSpec& spec = program_.signature.outputs[i];
     if (spec.kind == OutputKind::kToken) continue;
-    ABSL_ASSIGN_OR_RETURN(const Datum value, Evaluate(frame, top.outputs()[i]));
+    ABSL_ASSIGN_OR_RETURN(const OwnedValue value, Evaluate(frame, top.outputs()[i]));
     // Copied before anything is written: it may be a view of what is.
-    ABSL_ASSIGN_OR_RETURN(Datum copy, value.Copy());
+    ABSL_ASSIGN_OR_RETURN(OwnedValue copy, value.Copy());
     if (!IsMutation(spec.kind)) {
       results.push_back(std::move(copy));
       continue;
@@ -359,11 +359,11 @@ absl::StatusOr<std::vector<Datum>> Interpreter::Impl::TakeResults(Frame& frame) 
   return results;
 }
 
-absl::StatusOr<std::vector<Datum>> Interpreter::Impl::Run(absl::Span<const EValue> inputs,
-                                                          RunState& run) {
+absl::StatusOr<std::vector<OwnedValue>> Interpreter::Impl::Run(absl::Span<const EValue> inputs,
+                                                               RunState& run) {
   Frame frame{.graph = &program_.top(),
               .id = ExportedProgram::kTop,
-              .values = std::vector<Datum>(program_.top().value_id_limit()),
+              .values = std::vector<OwnedValue>(program_.top().value_id_limit()),
               .symbols = {}};
   ABSL_RETURN_IF_ERROR(BindInputs(inputs, frame));
   ABSL_RETURN_IF_ERROR(RunGraph(frame, run));
@@ -390,7 +390,7 @@ absl::StatusOr<Interpreter> Interpreter::Create(const ExportedProgram& program,
   return Interpreter(std::move(impl));
 }
 
-absl::StatusOr<std::vector<Datum>> Interpreter::Run(absl::Span<const EValue> inputs) {
+absl::StatusOr<std::vector<OwnedValue>> Interpreter::Run(absl::Span<const EValue> inputs) {
   Impl::RunState run;
   return impl_->Run(inputs, run);
 }
@@ -403,7 +403,7 @@ std::vector<std::string> Interpreter::StateNames() const {
 }
 
 absl::StatusOr<TensorView> Interpreter::GetState(std::string_view name) const {
-  if (const Datum* datum = impl_->FindState(name)) return *datum->tensor();
+  if (const OwnedValue* datum = impl_->FindState(name)) return *datum->tensor();
   return absl::NotFoundError(
       absl::StrCat("there is no state '", name, "'; there is ", absl::StrJoin(StateNames(), ", ")));
 }
@@ -412,7 +412,7 @@ absl::Status Interpreter::SetState(std::string_view name, const TensorView& valu
   ABSL_ASSIGN_OR_RETURN(const TensorView state, GetState(name));
   if (state.dtype != value.dtype || !(state.sizes == value.sizes)) {
     return absl::InvalidArgumentError(absl::StrCat("state '", name, "': expected ",
-                                                   state.ToString(), ", came ", value.ToString()));
+                                                   state.ToString(), ", got ", value.ToString()));
   }
   return CopyElements(value, state);
 }

@@ -2,7 +2,7 @@
 // runtime are compared with.
 //
 //   ABSL_ASSIGN_OR_RETURN(Interpreter interpreter, Interpreter::Create(program, kernels));
-//   ABSL_ASSIGN_OR_RETURN(std::vector<Datum> results, interpreter.Run({EValue(x), EValue(y)}));
+//   ABSL_ASSIGN_OR_RETURN(std::vector<OwnedValue> results, interpreter.Run({EValue(x), EValue(y)}));
 //
 // Numerics are those of the runtime's kernels, by default of the reference kernels. Every dialect
 // is executed: view operators give views that share memory, operators that write to an argument
@@ -21,7 +21,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "exir/interpreter/datum.h"
+#include "exir/interpreter/owned_value.h"
 #include "exir/ir/exported_program.h"
 #include "runtime/core/evalue.h"
 #include "runtime/kernel/kernel_registry.h"
@@ -36,7 +36,7 @@ struct NodeEvent {
   NodeId node;
   // The calls that lead here, outermost first: names of control-flow nodes and delegate calls.
   absl::Span<const std::string> callers;
-  absl::Span<const Datum* const> results;  // parallel to Node::results()
+  absl::Span<const OwnedValue* const> results;  // parallel to Node::results()
 };
 // An error ends the execution and becomes its status.
 using NodeObserver = std::function<absl::Status(const NodeEvent&)>;
@@ -66,7 +66,7 @@ class Interpreter {
   Interpreter& operator=(Interpreter&&) noexcept;
   ~Interpreter();
 
-  // `inputs` are the user inputs in the order of the signature (specialised ones included: they
+  // `inputs` are the user inputs in the order of the signature (specialized ones included: they
   // take their value, or none). Results are the user outputs, in memory of their own. Inputs that
   // the program mutates are written in the caller's memory, and state is updated, after everything
   // else succeeded (operators that write in place, as TRAINING programs have them, write at once).
@@ -74,7 +74,7 @@ class Interpreter {
   //   kResourceExhausted  a loop ran longer, or a tensor is larger, than the options allow
   //   kInternal           a node gave something else than the program declares
   //   whatever an operator returns, annotated with the node
-  absl::StatusOr<std::vector<Datum>> Run(absl::Span<const EValue> inputs);
+  absl::StatusOr<std::vector<OwnedValue>> Run(absl::Span<const EValue> inputs);
 
   // The current value of a mutated buffer or parameter of this program; valid until the next Run,
   // SetState or ResetState. State that a delegate owns is found by its name too.

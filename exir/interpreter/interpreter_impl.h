@@ -26,10 +26,10 @@ class Interpreter::Impl {
   // Makes state, constants and the interpreters of delegates. `missing` collects what can't be
   // executed.
   absl::Status Prepare(int nesting, std::vector<std::string>& missing);
-  absl::StatusOr<std::vector<Datum>> Run(absl::Span<const EValue> inputs, RunState& run);
+  absl::StatusOr<std::vector<OwnedValue>> Run(absl::Span<const EValue> inputs, RunState& run);
 
   // nullptr when there is none.
-  Datum* FindState(std::string_view name);
+  OwnedValue* FindState(std::string_view name);
   absl::Status ResetState();
   void CollectStateNames(std::vector<std::string>& names) const;
 
@@ -39,7 +39,7 @@ class Interpreter::Impl {
   struct Frame {
     const Graph* graph;
     GraphId id;
-    std::vector<Datum> values;
+    std::vector<OwnedValue> values;
     Symbols symbols;
   };
   // A graph's values that no later node uses, by the node after which they are free.
@@ -50,47 +50,49 @@ class Interpreter::Impl {
 
   // Inputs and outputs.
   absl::Status BindInputs(absl::Span<const EValue> inputs, Frame& frame) const;
-  absl::StatusOr<std::vector<Datum>> TakeResults(Frame& frame);
-  absl::Status CheckInput(const std::string& what, const ValueType& type, const Datum& datum) const;
+  absl::StatusOr<std::vector<OwnedValue>> TakeResults(Frame& frame);
+  absl::Status CheckInput(const std::string& what, const ValueType& type,
+                          const OwnedValue& datum) const;
   // Learns symbols from a value of this type, and checks the sizes that are known. kInvalidArgument
   // saying what was expected and what came.
-  absl::Status Bind(const ValueType& type, const Datum& datum, Symbols& symbols) const;
+  absl::Status Bind(const ValueType& type, const OwnedValue& datum, Symbols& symbols) const;
   absl::Status BindSymbol(const SymExpr& expr, int64_t value, const std::string& what,
                           Symbols& symbols) const;
 
   // Nodes.
   absl::Status RunGraph(Frame& frame, RunState& run);
   absl::Status RunNode(Frame& frame, NodeId id, RunState& run);
-  absl::StatusOr<std::vector<Datum>> Execute(Frame& frame, NodeId id, RunState& run);
+  absl::StatusOr<std::vector<OwnedValue>> Execute(Frame& frame, NodeId id, RunState& run);
   // What the values of `outputs` are; undefined results are left out.
-  absl::StatusOr<std::vector<Datum>> RunOperator(Frame& frame, const OpOverload& op,
-                                                 absl::Span<const Argument> arguments,
-                                                 absl::Span<const NodeOutput> outputs);
-  absl::StatusOr<std::vector<Datum>> RunBody(Frame& outer, const Argument& body,
-                                             std::vector<Datum> operands, RunState& run);
-  absl::StatusOr<std::vector<Datum>> RunCond(Frame& frame, const Node& node, RunState& run);
-  absl::StatusOr<std::vector<Datum>> RunWhileLoop(Frame& frame, const Node& node, RunState& run);
-  absl::StatusOr<std::vector<Datum>> RunMap(Frame& frame, const Node& node, RunState& run);
-  absl::StatusOr<std::vector<Datum>> RunScan(Frame& frame, const Node& node, RunState& run);
-  absl::StatusOr<std::vector<Datum>> RunWithEffects(Frame& frame, const Node& node);
-  absl::StatusOr<std::vector<Datum>> RunDelegate(Frame& frame, NodeId id, RunState& run);
-  absl::StatusOr<Datum> Stack(const Frame& frame, const std::vector<Datum>& rows,
-                              const ValueType& type) const;
+  absl::StatusOr<std::vector<OwnedValue>> RunOperator(Frame& frame, const OpOverload& op,
+                                                      absl::Span<const Argument> arguments,
+                                                      absl::Span<const NodeOutput> outputs);
+  absl::StatusOr<std::vector<OwnedValue>> RunBody(Frame& outer, const Argument& body,
+                                                  std::vector<OwnedValue> operands, RunState& run);
+  absl::StatusOr<std::vector<OwnedValue>> RunCond(Frame& frame, const Node& node, RunState& run);
+  absl::StatusOr<std::vector<OwnedValue>> RunWhileLoop(Frame& frame, const Node& node,
+                                                       RunState& run);
+  absl::StatusOr<std::vector<OwnedValue>> RunMap(Frame& frame, const Node& node, RunState& run);
+  absl::StatusOr<std::vector<OwnedValue>> RunScan(Frame& frame, const Node& node, RunState& run);
+  absl::StatusOr<std::vector<OwnedValue>> RunWithEffects(Frame& frame, const Node& node);
+  absl::StatusOr<std::vector<OwnedValue>> RunDelegate(Frame& frame, NodeId id, RunState& run);
+  absl::StatusOr<OwnedValue> Stack(const Frame& frame, const std::vector<OwnedValue>& rows,
+                                   const ValueType& type) const;
   absl::Status CountIteration(RunState& run) const;
 
   absl::StatusOr<Operand> ToOperand(Frame& frame, const Argument& argument) const;
-  absl::StatusOr<Datum> Evaluate(const Frame& frame, const Argument& argument) const;
-  absl::StatusOr<std::vector<Datum>> EvaluateList(const Frame& frame,
-                                                  const Argument& argument) const;
+  absl::StatusOr<OwnedValue> Evaluate(const Frame& frame, const Argument& argument) const;
+  absl::StatusOr<std::vector<OwnedValue>> EvaluateList(const Frame& frame,
+                                                       const Argument& argument) const;
 
   const ExportedProgram& program_;
   const KernelRegistry& kernels_;
   InterpreterOptions options_;
-  std::vector<LastUses> last_uses_;  // by graph
-  std::vector<Datum> constants_;     // by input of the top graph; state too
+  std::vector<LastUses> last_uses_;    // by graph
+  std::vector<OwnedValue> constants_;  // by input of the top graph; state too
   struct State {
     size_t input;
-    Datum initial;
+    OwnedValue initial;
   };
   absl::btree_map<std::string, State> state_;
   // One for all calls of a module: they share its state.

@@ -34,12 +34,14 @@ class InterpreterTest : public ::testing::Test {
   absl::StatusOr<Interpreter> Make(std::string_view text, InterpreterOptions options = {}) {
     return Interpreter::Create(Program(text), kernels_, std::move(options));
   }
-  absl::StatusOr<std::vector<Datum>> Run(std::string_view text, std::vector<EValue> inputs,
-                                         InterpreterOptions options = {}) {
+  absl::StatusOr<std::vector<OwnedValue>> Run(std::string_view text, std::vector<EValue> inputs,
+                                              InterpreterOptions options = {}) {
     ABSL_ASSIGN_OR_RETURN(Interpreter interpreter, Make(text, std::move(options)));
     return interpreter.Run(inputs);
   }
-  static std::vector<float> Floats(const Datum& datum) { return ToVector<float>(*datum.tensor()); }
+  static std::vector<float> Floats(const OwnedValue& datum) {
+    return ToVector<float>(*datum.tensor());
+  }
   static EValue F32(const TestTensor& tensor) { return EValue(tensor.view()); }
 
   std::unique_ptr<OpRegistry> ops_;
@@ -113,7 +115,7 @@ TEST_F(InterpreterTest, SymbolicSizesAndArithmetic) {
   const TestTensor odd = TestTensor::Of<float>({3}, {1, 2, 3});
   EXPECT_THAT(Run(kText, {F32(x), F32(odd), EValue(int64_t{2})}),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       AllOf(HasSubstr("input 'y'"), HasSubstr("= 4, came 3"))));
+                       AllOf(HasSubstr("input 'y'"), HasSubstr("= 4, got 3"))));
   const TestTensor one = TestTensor::Of<float>({1, 2}, {1, 2});
   const TestTensor two = TestTensor::Of<float>({2}, {1, 2});
   EXPECT_THAT(Run(kText, {F32(one), F32(two), EValue(int64_t{1})}),
@@ -466,13 +468,13 @@ TEST_F(InterpreterTest, WrongInputs) {
   for (const TestTensor* wrong : {&wide, &ints}) {
     EXPECT_THAT(Run(kCounter, {F32(*wrong)}),
                 StatusIs(absl::StatusCode::kInvalidArgument,
-                         AllOf(HasSubstr("input 0 'x': expected f32[1], came"))));
+                         AllOf(HasSubstr("input 0 'x': expected f32[1], got"))));
   }
   EXPECT_THAT(Run(kCounter, {EValue(int64_t{1})}),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("came int")));
   const TestTensor two = TestTensor::Of<float>({2}, {2, 2});
   EXPECT_THAT(Run(kCounter, {F32(two)}),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("expected 1, came 2")));
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("expected 1, got 2")));
 }
 
 TEST_F(InterpreterTest, InputsFixedAtExport) {

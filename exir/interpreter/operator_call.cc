@@ -35,10 +35,10 @@ class ResultMemory : public OutputAllocator {
  public:
   explicit ResultMemory(uint64_t max_bytes) : max_bytes_(max_bytes) {}
 
-  void AddResult(Datum* datum) {
+  void AddResult(OwnedValue* datum) {
     if (const TensorView* tensor = datum->slot()->get_if<TensorView>()) results_[tensor] = datum;
   }
-  void AddArgument(const Datum* datum) { arguments_[&datum->value()] = datum; }
+  void AddArgument(const OwnedValue* datum) { arguments_[&datum->value()] = datum; }
 
   absl::Status Resize(TensorView& tensor, absl::Span<const int64_t> sizes) override {
     if (tensor.sizes.span() == sizes && (tensor.data != nullptr || tensor.numel() == 0)) {
@@ -59,8 +59,9 @@ class ResultMemory : public OutputAllocator {
     }
     const DimOrder order =
         DimOrderOf(tensor.sizes, tensor.strides).value_or(ContiguousOrder(tensor.rank()));
-    ABSL_ASSIGN_OR_RETURN(Datum datum, Datum::Allocate(tensor.dtype, *wanted,
-                                                       DenseStrides(*wanted, order), max_bytes_));
+    ABSL_ASSIGN_OR_RETURN(
+        OwnedValue datum,
+        OwnedValue::Allocate(tensor.dtype, *wanted, DenseStrides(*wanted, order), max_bytes_));
     *it->second = std::move(datum);  // `tensor` is in it
     return absl::OkStatus();
   }
@@ -73,11 +74,11 @@ class ResultMemory : public OutputAllocator {
 
  private:
   uint64_t max_bytes_;
-  absl::flat_hash_map<const TensorView*, Datum*> results_;
-  absl::flat_hash_map<const EValue*, const Datum*> arguments_;
+  absl::flat_hash_map<const TensorView*, OwnedValue*> results_;
+  absl::flat_hash_map<const EValue*, const OwnedValue*> arguments_;
 };
 
-MetaValue MetaOfValue(const Datum& datum) {
+MetaValue MetaOfValue(const OwnedValue& datum) {
   const EValue& value = datum.value();
   if (datum.tensor() != nullptr) return datum.Meta();
   if (const auto* v = value.get_if<int64_t>()) return SymExpr(*v);
@@ -193,7 +194,7 @@ class Call {
     return &literals_.emplace_back(ListView{absl::MakeConstSpan(lists_.back())});
   }
 
-  absl::StatusOr<Datum> NewTensor(const TensorMeta& meta) const {
+  absl::StatusOr<OwnedValue> NewTensor(const TensorMeta& meta) const {
     if (meta.rank() > kMaxRank || meta.strides.size() != meta.sizes.size()) {
       return absl::InternalError(absl::StrCat("the meta kernel of ", op_.name(), " gives ",
                                               meta.sizes.size(), " sizes and ", meta.strides.size(),
@@ -207,13 +208,13 @@ class Call {
       }
       const std::optional<Sizes> strides = Numbers(meta.strides);
       if (strides.has_value() && IsDense(*sizes, *strides)) {
-        return Datum::Allocate(meta.dtype, *sizes, *strides, options_.max_tensor_bytes);
+        return OwnedValue::Allocate(meta.dtype, *sizes, *strides, options_.max_tensor_bytes);
       }
       const std::optional<DimOrder> order =
           strides.has_value() ? DimOrderOf(*sizes, *strides) : std::nullopt;
-      return Datum::Allocate(meta.dtype, *sizes,
-                             DenseStrides(*sizes, order.value_or(ContiguousOrder(sizes->size()))),
-                             options_.max_tensor_bytes);
+      return OwnedValue::Allocate(
+          meta.dtype, *sizes, DenseStrides(*sizes, order.value_or(ContiguousOrder(sizes->size()))),
+          options_.max_tensor_bytes);
     }
     Sizes bounds;
     for (const SymInt& size : meta.sizes) {
@@ -222,7 +223,7 @@ class Call {
                                                           : std::max<int64_t>(bound, 0));
     }
     if (!NumElements(bounds).has_value()) bounds = Sizes(meta.rank(), 1);
-    return Datum::Planned(meta.dtype, bounds, belay::ContiguousStrides(bounds));
+    return OwnedValue::Planned(meta.dtype, bounds, belay::ContiguousStrides(bounds));
   }
 
   // True when the result will be a view, and needs no kernel.
@@ -240,7 +241,7 @@ class Call {
       if (!op_.has_trait(kComposite)) return true;
     }
     if (const TensorMeta* tensor = meta.get_if<TensorMeta>()) {
-      ABSL_ASSIGN_OR_RETURN(Datum datum, NewTensor(*tensor));
+      ABSL_ASSIGN_OR_RETURN(OwnedValue datum, NewTensor(*tensor));
       result.values.push_back(std::move(datum));
     } else if (const MetaList* list = meta.get_if<MetaList>()) {
       result.is_list = true;
@@ -250,14 +251,14 @@ class Call {
           return absl::InternalError(absl::StrCat("the meta kernel of ", op_.name(),
                                                   " gives a list of other things than tensors"));
         }
-        ABSL_ASSIGN_OR_RETURN(Datum datum, NewTensor(*item));
+        ABSL_ASSIGN_OR_RETURN(OwnedValue datum, NewTensor(*item));
         result.values.push_back(std::move(datum));
       }
     } else {
       result.values.emplace_back();
     }
     std::vector<EValue*> slots;
-    for (Datum& datum : result.values) {
+    for (OwnedValue& datum : result.values) {
       memory_.AddResult(&datum);
       slots.push_back(datum.slot());
     }
@@ -301,7 +302,7 @@ class Call {
   // layout is.
   absl::Status ReplaceByViews(const MetaContext& context) {
     for (size_t i : views_) {
-      const Datum& self = *arguments_[0].datum;
+      const OwnedValue& self = *arguments_[0].datum;
       MetaList metas;
       const MetaList* list = context.outputs()[i].get_if<MetaList>();
       if (list != nullptr) {
@@ -309,7 +310,7 @@ class Call {
       } else {
         metas.push_back(context.outputs()[i]);
       }
-      std::vector<Datum> views;
+      std::vector<OwnedValue> views;
       for (size_t k = 0; k < metas.size(); ++k) {
         const TensorMeta* meta = metas[k].get_if<TensorMeta>();
         const std::optional<Sizes> sizes = meta == nullptr ? std::nullopt : Numbers(meta->sizes);
@@ -321,7 +322,7 @@ class Call {
           return absl::InternalError(
               absl::StrCat("the meta kernel of ", op_.name(), " gives no layout of its view"));
         }
-        absl::StatusOr<Datum> view = self.View(meta->dtype, *sizes, *strides, *offset);
+        absl::StatusOr<OwnedValue> view = self.View(meta->dtype, *sizes, *strides, *offset);
         if (op_.has_trait(kComposite) &&
             (!view.ok() || !SameElements(*view->tensor(), *results_[i].values[k].tensor()))) {
           view = results_[i].values[k];

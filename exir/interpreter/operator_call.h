@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "exir/interpreter/datum.h"
+#include "exir/interpreter/owned_value.h"
 #include "exir/op/op_registry.h"
 #include "runtime/kernel/kernel_registry.h"
 
@@ -17,11 +17,11 @@ namespace belay::exir {
 
 // An argument: a run-time value, a literal, or a list of either.
 struct Operand {
-  Datum* datum = nullptr;  // must outlive the call; operators that write to it write here
+  OwnedValue* datum = nullptr;  // must outlive the call; operators that write to it write here
   MetaValue literal;  // when there is no datum and no list; layouts and devices reach no kernel
   std::optional<std::vector<Operand>> list;
 
-  static Operand Of(Datum* datum) { return {.datum = datum, .literal = {}, .list = {}}; }
+  static Operand Of(OwnedValue* datum) { return {.datum = datum, .literal = {}, .list = {}}; }
   static Operand Literal(MetaValue value) {
     return {.datum = nullptr, .literal = std::move(value), .list = {}};
   }
@@ -33,7 +33,8 @@ struct Operand {
 // One return of an operator.
 struct CallResult {
   bool is_list = false;
-  std::vector<Datum> values;  // exactly one unless it is a list; none (Datum) for undefined tensors
+  std::vector<OwnedValue>
+      values;  // exactly one unless it is a list; none (OwnedValue) for undefined tensors
 };
 
 struct CallOptions {

@@ -1,6 +1,6 @@
 // What may stand in an argument of a node or among the outputs of a graph.
 //
-// Every kind of pt2-format.md §6 "Argument tags" has a representation: single values and literals
+// Every kind of docs/pt2-format.md §6 "Argument tags" has a representation: single values and literals
 // are alternatives of their own; every list tag (as_tensors, as_ints, as_sym_ints,
 // as_optional_tensors, as_nested_tensors, as_int_lists, …) is a List of arguments, because an
 // operator's schema, not the tag, says what the elements are.

@@ -21,7 +21,7 @@ namespace belay::exir {
 
 struct LoweredBackendModule;  // exir/ir/lowered_backend_module.h
 
-// Which operators may stand in the graphs (pt2-format.md §13).
+// Which operators may stand in the graphs (docs/pt2-format.md §13).
 enum class IrDialect : uint8_t { kTraining, kAten, kEdge };
 std::string_view IrDialectName(IrDialect dialect);  // "TRAINING", "ATEN", "EDGE"
 
@@ -41,7 +41,7 @@ struct ExportedProgram {
   Graph& top() { return graphs[kTop]; }
 
   // The tensor behind an input of kind parameter, buffer or tensor constant; nullptr when there is
-  // none. Looks into the map that the spec says first, then into the other (pt2-format.md §4).
+  // none. Looks into the map that the spec says first, then into the other (docs/pt2-format.md §4).
   const ConstantTensor* FindConstant(const InputSpec& spec) const;
   // The position among the top graph's inputs of the value; nullopt when it is none.
   std::optional<size_t> InputIndex(ValueId value) const;
@@ -59,9 +59,9 @@ struct ExportedProgram {
   SymRanges ranges;        // by symbol; a symbol without entry is [0, ∞)
   // Trace-time values of symbols, where the archive gives them.
   absl::btree_map<std::string, int64_t> hints;
-  // Pytree specs of the call as the archive has them (pt2-format.md §12); "" when unknown.
+  // Pytree specs of the call as the archive has them (docs/pt2-format.md §12); "" when unknown.
   std::string in_spec, out_spec;
-  // Python expressions over the inputs that the exporter assumed; for people (pt2-format.md §14
+  // Python expressions over the inputs that the exporter assumed; for people (docs/pt2-format.md §14
   // item 28).
   std::vector<std::string> guards;
   PrimaryMap<ModuleId, std::shared_ptr<const LoweredBackendModule>> lowered_modules;

@@ -16,8 +16,8 @@
 #include "exir/ir/argument.h"
 #include "exir/ir/entity.h"
 #include "exir/op/op_registry.h"
-#include "exir/op/sym_expr.h"
 #include "exir/op/tensor_meta.h"
+#include "exir/symbolic/sym_expr.h"
 
 namespace belay::exir {
 
@@ -42,7 +42,7 @@ struct CustomObjectType {
 struct TokenType {
   bool operator==(const TokenType&) const = default;
 };
-// A graph input that was specialised at export: it takes exactly this value (pt2-format.md §8
+// A graph input that was specialized at export: it takes exactly this value (docs/pt2-format.md §8
 // constant_input).
 struct ConstantType {
   std::variant<None, int64_t, double, bool, std::string> value;
@@ -103,7 +103,7 @@ struct Node {
   std::vector<std::string> argument_names;
   std::vector<NodeOutput> outputs;
   Provenance provenance;
-  int64_t debug_handle = 0;    // 0: none yet (lowering.md §4.1)
+  int64_t debug_handle = 0;    // 0: none yet (docs/lowering.md §4.1)
   std::string delegation_tag;  // "": not tagged
 
   // The produced values in order, lists opened: position k here is what external contracts call

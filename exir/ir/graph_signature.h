@@ -1,4 +1,4 @@
-// What each input and output of a program's top graph is. Source: pt2-format.md §8.
+// What each input and output of a program's top graph is. Source: docs/pt2-format.md §8.
 #ifndef BELAY_EXIR_IR_GRAPH_SIGNATURE_H_
 #define BELAY_EXIR_IR_GRAPH_SIGNATURE_H_
 

@@ -1,5 +1,5 @@
 // What a backend made of a part of a program. Immutable once it is in a program; shared by copies
-// of the program. How it comes about: exir/backend/to_backend.h. Source: lowering.md §1 rows 3,
+// of the program. How it comes about: exir/backend/to_backend.h. Source: docs/lowering.md §1 rows 3,
 // 7, 21.
 #ifndef BELAY_EXIR_IR_LOWERED_BACKEND_MODULE_H_
 #define BELAY_EXIR_IR_LOWERED_BACKEND_MODULE_H_
@@ -25,11 +25,11 @@ struct CompileSpec {
 };
 
 // A backend's own ids for its instructions (all ints or all strings) → debug handles, ascending
-// (lowering.md §4).
+// (docs/lowering.md §4).
 using DelegateId = std::variant<int64_t, std::string>;
 using DebugHandleMap = absl::btree_map<DelegateId, std::vector<int64_t>>;
 
-// Where a named blob lies and what it is (lowering.md §3.7).
+// Where a named blob lies and what it is (docs/lowering.md §3.7).
 struct NamedDataEntry {
   size_t buffer = 0;       // index into NamedDataOutput::buffers
   uint64_t alignment = 1;  // any positive number
@@ -61,7 +61,7 @@ struct LoweredBackendModule {
   ExportedProgram original;
   NamedDataOutput named_data;
   DebugHandleMap debug_handle_map;
-  std::string delegate_info;  // the backend's own text for reports; never serialised
+  std::string delegate_info;  // the backend's own text for reports; never serialized
 };
 
 }  // namespace belay::exir

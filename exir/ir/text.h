@@ -59,7 +59,7 @@
 namespace belay::exir {
 
 // Canonical and complete: values are printed under their names. Lowered modules are printed with
-// their original program nested (lowering.md row 49 "print_delegated_graph"): `module#0 backend
+// their original program nested (docs/lowering.md row 49 "print_delegated_graph"): `module#0 backend
 // "demo" specs [...] { program … }`.
 std::string PrintProgram(const ExportedProgram& program);
 // One node as in the program, without provenance: what error messages show. "%mm: f32[2,4] =

@@ -14,8 +14,8 @@
 #include "exir/ir/argument.h"
 #include "exir/ir/graph.h"
 #include "exir/ir/text_lexer.h"
-#include "exir/op/sym_expr.h"
 #include "exir/op/tensor_meta.h"
+#include "exir/symbolic/sym_expr.h"
 
 namespace belay::exir {
 

@@ -24,7 +24,7 @@
 //   - V13: Delegate calls name a module of the program, with as many arguments and results as its
 //     original program has user inputs, and outputs that are not mutations it owns.
 //   - V14: The operators are those of the dialect: no edge overloads in an ATen program; no raw
-//     ATen overloads (other than scalar functions, see edge-pipeline.md §5) in an edge program.
+//     ATen overloads (other than scalar functions, see docs/edge-dialect.md §5) in an edge program.
 //   - V15: No two inputs carry the same target unless both are of the same kind and dtype (tied
 //     weights).
 #ifndef BELAY_EXIR_IR_VERIFIER_H_

@@ -274,7 +274,7 @@ absl::Status DTypeRule::Validate(absl::Span<const NamedDType> dtypes) const {
   }
   if (Accepts(assigned)) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat(op_, ": expected dtypes ", ToString(), ", came ", absl::StrJoin(came, " ")));
+      absl::StrCat(op_, ": expected dtypes ", ToString(), ", got ", absl::StrJoin(came, " ")));
 }
 
 std::string DTypeRule::ToString() const {

@@ -1,4 +1,4 @@
-// Which dtypes an edge operator's tensors may have together (edge-pipeline.md §4).
+// Which dtypes an edge operator's tensors may have together (docs/edge-dialect.md §4).
 //
 // A rule has rows; a row binds every tensor argument and every tensor return to an alias, and every
 // alias to a set of dtypes. An assignment of dtypes is legal when some row accepts it: each dtype

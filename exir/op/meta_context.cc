@@ -54,7 +54,7 @@ absl::Status WrongKind(const FunctionSchema& schema, int i, std::string_view exp
       i < static_cast<int>(schema.arguments.size()) ? schema.arguments[i].name : "?";
   return absl::InvalidArgumentError(absl::StrCat(schema.ns, "::", schema.op, ".", schema.overload,
                                                  ": argument '", name, "': expected ", expected,
-                                                 ", came ", KindName(came)));
+                                                 ", got ", KindName(came)));
 }
 
 std::optional<SymInt> AsSymInt(const MetaValue& value) {

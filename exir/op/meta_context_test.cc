@@ -35,11 +35,11 @@ TEST_F(MetaContextTest, NamesTheArgumentAndWhatCame) {
   const MetaContext c = Make({SymExpr(1), tensor_, std::string("x"), MetaList{true}});
   EXPECT_THAT(c.Tensor(0),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       "my::op.default: argument 'self': expected a tensor, came int 1"));
+                       "my::op.default: argument 'self': expected a tensor, got int 1"));
   EXPECT_THAT(
       c.IntList(1),
       StatusIs(absl::StatusCode::kInvalidArgument,
-               ::testing::HasSubstr("'size': expected a list of ints, came tensor f32[2,s0]")));
+               ::testing::HasSubstr("'size': expected a list of ints, got tensor f32[2,s0]")));
   EXPECT_THAT(c.Double(2), StatusIs(absl::StatusCode::kInvalidArgument,
                                     ::testing::HasSubstr("came string 'x'")));
   EXPECT_THAT(c.TensorList(3), StatusIs(absl::StatusCode::kInvalidArgument));

@@ -23,7 +23,7 @@ enum OpTrait : uint32_t {
   kNondeterministic = 1 << 6,  // random
   kSideEffect = 1 << 7,        // must survive dead-code elimination: asserts
   kComposite = 1 << 8,         // decomposes into other operators; has no kernel in an edge program
-  kQuantization = 1 << 9,      // quantise and dequantise primitives
+  kQuantization = 1 << 9,      // quantize and dequantize primitives
   kSymbolic = 1 << 10,         // arithmetic on scalars, no tensors in the results
   kCompositeExplicit = 1 << 11,  // one kernel for all devices that does not decompose
 };
@@ -48,7 +48,7 @@ struct OpDef {
   std::string_view schema;  // as PyTorch prints it; the namespace is part of it
   MetaFn meta = nullptr;    // null: no meta kernel (opaque to shape inference)
   uint32_t traits = 0;
-  // The edge dialect's dtype constraint (edge-pipeline.md §4), "" when any combination of legal
+  // The edge dialect's dtype constraint (docs/edge-dialect.md §4), "" when any combination of legal
   // dtypes will do. Rows are separated by '|'; a row binds every tensor argument and return to an
   // alias and each alias to a set:
   //   "self:A other:A ->:A  A=real"         two tables of one row: all three have one dtype, a real

@@ -32,7 +32,7 @@ constexpr std::string_view kHigherOrderOps[] = {
     "wrap_with_set_grad_enabled",
 };
 constexpr std::string_view kScalarNamespaces[] = {"_operator", "math", "torch"};
-// lowering.md §5.2.
+// docs/lowering.md §5.2.
 constexpr std::string_view kBackendNamespaces[] = {"DO_NOT_USE_TEST_ONLY", "executorch_prim",
                                                    "quantized_decomposed"};
 constexpr std::string_view kEdgePrefix = "edge.";

@@ -51,7 +51,7 @@ class OpOverload {
   bool has_trait(OpTrait trait) const { return def_ != nullptr && (def_->traits & trait) != 0; }
   // The ATen overload that an edge or backend overload wraps; itself otherwise.
   const OpOverload* aten() const { return aten_ == nullptr ? this : aten_; }
-  // What a backend operator needs one of (lowering.md §5.3).
+  // What a backend operator needs one of (docs/lowering.md §5.3).
   bool has_meta_kernel() const { return def_ != nullptr && def_->meta != nullptr; }
   bool has_composite_explicit_kernel() const { return has_trait(kCompositeExplicit); }
   bool has_composite_implicit_kernel() const { return has_trait(kComposite); }
@@ -105,7 +105,7 @@ class OpRegistry {
   // The edge overload of an ATen overload. Precondition: `aten` is of this registry. An overload of
   // another dialect is returned as it is.
   const OpOverload* ToEdge(const OpOverload* aten) const;
-  // The backend overload of an ATen or edge overload (lowering.md §5.2, §5.3). kInvalidArgument
+  // The backend overload of an ATen or edge overload (docs/lowering.md §5.2, §5.3). kInvalidArgument
   // when its namespace is not one of backend operators, kFailedPrecondition as long as it has no
   // kernel: neither meta, composite explicit nor composite implicit.
   absl::StatusOr<const OpOverload*> ToBackend(const OpOverload* overload) const;

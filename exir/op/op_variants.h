@@ -1,6 +1,6 @@
 // The variants of an operator: functional, in-place, out.
 //
-// Source: lowering.md §5.8. Variants have the same signature: the same arguments but for out
+// Source: docs/lowering.md §5.8. Variants have the same signature: the same arguments but for out
 // arguments, alias annotations and the four arguments that say where a new tensor lies (dtype,
 // layout, device, pin_memory); returns do not count.
 #ifndef BELAY_EXIR_OP_OP_VARIANTS_H_

@@ -172,7 +172,7 @@ class Parser {
     const std::string came = pos_ < text_.size() ? absl::StrCat("'", text_.substr(pos_, 16), "'")
                                                  : std::string("the end");
     return absl::InvalidArgumentError(absl::StrCat("schema '", text_.substr(0, 200), "': position ",
-                                                   pos_, ": expected ", expected, ", came ", came));
+                                                   pos_, ": expected ", expected, ", got ", came));
   }
 
   void SkipSpace() {

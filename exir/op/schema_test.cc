@@ -119,7 +119,7 @@ TEST(SchemaTest, RefusesWithThePositionAndWhatWasExpected) {
   EXPECT_THAT(FunctionSchema::Parse("aten::add(Tensor self, Tensor) -> Tensor"),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        ::testing::HasSubstr(
-                           "position 29: expected an argument's name, came ') -> Tensor'")));
+                           "position 29: expected an argument's name, got ') -> Tensor'")));
   for (std::string_view text : {"",
                                 "add(Tensor x) -> Tensor",
                                 "aten::",

@@ -7,13 +7,13 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "exir/op/sym_expr.h"
+#include "exir/symbolic/sym_expr.h"
 #include "runtime/core/dtype.h"
 #include "runtime/core/sizes.h"
 
 namespace belay::exir {
 
-// The numbers are those of the PT2 archive (pt2-format.md §7).
+// The numbers are those of the PT2 archive (docs/pt2-format.md §7).
 enum class Layout : uint8_t {
   kUnknown = 0,
   kSparseCoo = 1,

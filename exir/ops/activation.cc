@@ -70,7 +70,7 @@ absl::Status InferGelu(MetaContext& context) {
   ABSL_ASSIGN_OR_RETURN(const std::string approximate, context.String(1));
   if (approximate != "none" && approximate != "tanh") {
     return ArgumentError(context, 1,
-                         absl::StrCat("expected none or tanh, came '", approximate, "'"));
+                         absl::StrCat("expected none or tanh, got '", approximate, "'"));
   }
   return InferPointwise(context, 1, kFloatOnlyRule);
 }
@@ -80,11 +80,11 @@ absl::Status InferGlu(MetaContext& context) {
   ABSL_ASSIGN_OR_RETURN(const TensorMeta* self, context.Tensor(0));
   ABSL_ASSIGN_OR_RETURN(const int64_t dim_argument, context.StaticInt(1));
   if (self->rank() == 0)
-    return ArgumentError(context, 0, "expected a tensor with dimensions, came one without");
+    return ArgumentError(context, 0, "expected a tensor with dimensions, got one without");
   ABSL_ASSIGN_OR_RETURN(const int dim, NormalizeDim(dim_argument, self->rank()));
   if (self->sizes[dim].AsInt().value_or(0) % 2 != 0) {
     return ArgumentError(context, 0,
-                         absl::StrCat("expected an even size at dimension ", dim, ", came ",
+                         absl::StrCat("expected an even size at dimension ", dim, ", got ",
                                       self->sizes[dim].ToString()));
   }
   TensorMeta half = *self;

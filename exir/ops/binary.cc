@@ -82,7 +82,7 @@ absl::Status InferDivMode(MetaContext& context) {
   ABSL_ASSIGN_OR_RETURN(const std::string mode, context.String(2));
   if (mode != "trunc" && mode != "floor") {
     return ArgumentError(context, 2,
-                         absl::StrCat("expected trunc, floor or none, came '", mode, "'"));
+                         absl::StrCat("expected trunc, floor or none, got '", mode, "'"));
   }
   return InferPointwise(context, 2, kNumericRule);
 }
@@ -135,7 +135,7 @@ absl::Status InferAtan2Out(MetaContext& context) {
     context.SetTensor(0, out->dtype, std::move(shape));
   } else {
     return ArgumentError(context, 2,
-                         absl::StrCat("expected sizes ", FormatDims<SymInt>(shape), ", came ",
+                         absl::StrCat("expected sizes ", FormatDims<SymInt>(shape), ", got ",
                                       FormatDims<SymInt>(out->sizes)));
   }
   return absl::OkStatus();
@@ -159,9 +159,9 @@ absl::Status InferMaskedFill(MetaContext& context) {
   ABSL_RETURN_IF_ERROR(meta.AddMask(1, {DType::kBool}));
   if (const TensorMeta* value = context.argument(2).get_if<TensorMeta>()) {
     if (value->rank() != 0) {
-      return ArgumentError(context, 2,
-                           absl::StrCat("expected a tensor without dimensions, came ",
-                                        value->rank(), " dimensions"));
+      return ArgumentError(
+          context, 2,
+          absl::StrCat("expected a tensor without dimensions, got ", value->rank(), " dimensions"));
     }
   } else {
     ABSL_RETURN_IF_ERROR(context.ScalarCategory(2).status());

@@ -72,8 +72,8 @@ absl::Status InferEmptyStrided(MetaContext& context) {
   ABSL_ASSIGN_OR_RETURN(std::vector<SymInt> sizes, SizesOf(context, 0));
   ABSL_ASSIGN_OR_RETURN(std::vector<SymInt> strides, context.IntList(1));
   if (sizes.size() != strides.size()) {
-    return ArgumentError(
-        context, 1, absl::StrCat("expected ", sizes.size(), " strides, came ", strides.size()));
+    return ArgumentError(context, 1,
+                         absl::StrCat("expected ", sizes.size(), " strides, got ", strides.size()));
   }
   for (const SymInt& stride : strides) {
     if (stride.AsInt().value_or(0) < 0)
@@ -119,9 +119,9 @@ absl::Status InferFill(MetaContext& context) {
   ABSL_ASSIGN_OR_RETURN(const TensorMeta* self, context.Tensor(0));
   if (const TensorMeta* value = context.argument(1).get_if<TensorMeta>()) {
     if (value->rank() != 0) {
-      return ArgumentError(context, 1,
-                           absl::StrCat("expected a tensor without dimensions, came ",
-                                        value->rank(), " dimensions"));
+      return ArgumentError(
+          context, 1,
+          absl::StrCat("expected a tensor without dimensions, got ", value->rank(), " dimensions"));
     }
   } else {
     ABSL_RETURN_IF_ERROR(context.ScalarCategory(1).status());

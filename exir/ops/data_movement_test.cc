@@ -235,7 +235,7 @@ TEST_F(DataMovementTest, CopiesKeepTheMemoryFormat) {
   EXPECT_EQ(Infer("aten.index_put.default", {image, TL({T({2}, DType::kInt64)}), T({})}), same);
   EXPECT_EQ(Infer("dim_order_ops._clone_dim_order.default", {image}), same);
   EXPECT_THAT(Infer("dim_order_ops._clone_dim_order.default", {image, false, L({3, 2, 1, 0})}),
-              HasSubstr("expected contiguous or channels last, came [3,2,1,0]"));
+              HasSubstr("expected contiguous or channels last, got [3,2,1,0]"));
   EXPECT_THAT(Infer("aten.clone.default", {T({n, 3}), MemoryFormat::kChannelsLast}),
               HasSubstr("expected 4 dimensions"));
 }

@@ -1,5 +1,5 @@
 // dim_order_ops: copies and allocations that say where elements lie by a list of dimensions instead
-// of a memory format (edge-pipeline.md §3 row 13).
+// of a memory format (docs/edge-dialect.md §3 row 13).
 
 #include <algorithm>
 #include <utility>
@@ -25,11 +25,11 @@ absl::StatusOr<TensorMeta> InDimOrder(const MetaContext& context, int i, DType d
   const bool contiguous = is(ContiguousOrder(order.size()));
   if (!contiguous && !is(ChannelsLastOrder(order.size()))) {
     return absl::InvalidArgumentError(
-        absl::StrCat("dim_order: expected contiguous or channels last, came ", FormatSizes(order)));
+        absl::StrCat("dim_order: expected contiguous or channels last, got ", FormatSizes(order)));
   }
   if (static_cast<int>(sizes.size()) != order.size()) {
     return absl::InvalidArgumentError(absl::StrCat("dim_order: ", FormatSizes(order),
-                                                   " is for rank ", order.size(), ", came ",
+                                                   " is for rank ", order.size(), ", got ",
                                                    FormatDims<SymInt>(sizes)));
   }
   return DenseInFormat(dtype, std::move(sizes), !contiguous);

@@ -1,4 +1,4 @@
-// Batch, layer and group normalisation, and the gradients of the latter two.
+// Batch, layer and group normalization, and the gradients of the latter two.
 
 #include <string_view>
 #include <vector>

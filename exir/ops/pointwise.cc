@@ -25,7 +25,7 @@ absl::Status CheckRealNumber(const MetaContext& context, int i) {
   ABSL_RETURN_IF_ERROR(context.ScalarCategory(i).status());
   const auto* number = context.argument(i).get_if<std::complex<double>>();
   if (number == nullptr || number->imag() == 0) return absl::OkStatus();
-  return ArgumentError(context, i, "expected a real number, came complex");
+  return ArgumentError(context, i, "expected a real number, got complex");
 }
 
 absl::Status CheckWritable(const MetaContext& context, int i, const TensorMeta& tensor) {
@@ -58,9 +58,9 @@ void PointwiseMeta::AddTensor(const TensorMeta& tensor) {
 absl::Status PointwiseMeta::AddMask(int i, DTypeSet types) {
   ABSL_ASSIGN_OR_RETURN(const TensorMeta* tensor, context_.Tensor(i));
   if (!types.contains(tensor->dtype)) {
-    return ArgumentError(context_, i,
-                         absl::StrCat("expected dtype ", FormatDTypeSet(types), ", came ",
-                                      DTypeName(tensor->dtype)));
+    return ArgumentError(
+        context_, i,
+        absl::StrCat("expected dtype ", FormatDTypeSet(types), ", got ", DTypeName(tensor->dtype)));
   }
   operands_.push_back(*tensor);
   return absl::OkStatus();
@@ -68,7 +68,7 @@ absl::Status PointwiseMeta::AddMask(int i, DTypeSet types) {
 
 absl::Status PointwiseMeta::PromoteWith(int i) {
   if (context_.is_none(i))
-    return ArgumentError(context_, i, "expected a tensor or a number, came none");
+    return ArgumentError(context_, i, "expected a tensor or a number, got none");
   ABSL_ASSIGN_OR_RETURN(const DType category, context_.ScalarCategory(i));
   promotion_.AddScalar(category);
   return absl::OkStatus();

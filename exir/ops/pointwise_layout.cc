@@ -176,7 +176,7 @@ absl::StatusOr<TensorMeta> ResultInFormat(DType dtype, std::vector<SymInt> sizes
       if (rank != expected) {
         return absl::InvalidArgumentError(absl::StrCat(
             format == MemoryFormat::kChannelsLast ? "channels_last" : "channels_last_3d",
-            ": expected ", expected, " dimensions, came ", rank));
+            ": expected ", expected, " dimensions, got ", rank));
       }
       return TensorMeta::Dense(dtype, std::move(sizes), ChannelsLastOrder(rank));
     }

@@ -148,15 +148,15 @@ TEST_F(PointwiseTest, ErrorsNameTheArgument) {
       InferTensor("aten.add.Tensor", {TensorMeta::Contiguous(DType::kInt8, {2}), SymExpr(1), 0.5}),
       HasSubstr("argument 'alpha': a float does not scale int8"));
   EXPECT_THAT(InferTensor("aten.where.self", {F32({2}), F32({2}), F32({2})}),
-              HasSubstr("argument 'condition': expected dtype uint8, bool, came float32"));
+              HasSubstr("argument 'condition': expected dtype uint8, bool, got float32"));
   EXPECT_THAT(InferTensor("aten.gelu.default", {F32({2}), std::string("erf")}),
-              HasSubstr("argument 'approximate': expected none or tanh, came 'erf'"));
+              HasSubstr("argument 'approximate': expected none or tanh, got 'erf'"));
   EXPECT_THAT(InferTensor("aten.add.Tensor", {F32({2}), std::string("x")}),
               HasSubstr("argument 'other'"));
   EXPECT_THAT(InferTensor("aten.add.Tensor", {F32({2}), MetaValue()}),
               HasSubstr("argument 'other'"));
   EXPECT_THAT(InferTensor("aten.polygamma.default", {SymExpr(-1), F32({2})}),
-              HasSubstr("argument 'n': expected none below 0, came -1"));
+              HasSubstr("argument 'n': expected none below 0, got -1"));
 }
 
 TEST_F(PointwiseTest, NextAfterKeepsHalfPrecision) {
@@ -198,7 +198,7 @@ TEST_F(PointwiseTest, ComplexNumbersThatAreRealCountAsReal) {
                         {F32({3}), MetaList{SymExpr(1), SymExpr(1)}, real}),
             "f32[5]");
   EXPECT_THAT(InferTensor("aten.elu.default", {F32({3}), complex}),
-              HasSubstr("argument 'alpha': expected a real number, came complex"));
+              HasSubstr("argument 'alpha': expected a real number, got complex"));
   EXPECT_THAT(InferTensor("aten.clamp.default", {F32({3}), complex}),
               HasSubstr("expected a real number"));
   EXPECT_THAT(InferTensor("aten.arange.default", {complex}), HasSubstr("expected a real number"));
@@ -265,7 +265,7 @@ TEST_F(PointwiseTest, ElementBecomesAFreshSymbol) {
       "Eq(u1, 1)");
   EXPECT_EQ(InferScalar("aten._local_scalar_dense.default", {F32({2})}), "ToFloat(u2)");
   EXPECT_THAT(InferScalar("aten._local_scalar_dense.default", {F32({0})}),
-              HasSubstr("expected an element, came none"));
+              HasSubstr("expected an element, got none"));
 }
 
 TEST_F(PointwiseTest, AssertionsFailEarlyWhereTheyAlwaysFail) {
@@ -277,7 +277,7 @@ TEST_F(PointwiseTest, AssertionsFailEarlyWhereTheyAlwaysFail) {
   EXPECT_THAT(
       Infer("aten._assert_tensor_metadata.default",
             {F32({2}), MetaValue(), MetaValue(), DType::kInt8}),
-      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("expected dtype int8, came float32")));
+      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("expected dtype int8, got float32")));
 }
 
 }  // namespace

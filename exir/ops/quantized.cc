@@ -1,4 +1,4 @@
-// Quantisation and its inverse, per tensor, channel, row and group, and the choice of parameters.
+// Quantization and its inverse, per tensor, channel, row and group, and the choice of parameters.
 
 #include <string_view>
 #include <vector>
@@ -38,7 +38,7 @@ absl::StatusOr<DType> FloatTypeAt(const MetaContext& context, int i) {
       absl::StrCat(NameOf(context, i), ": expected a floating point type, got ", DTypeName(dtype)));
 }
 
-// Argument 0, which has the quantised dtype that argument `i` names.
+// Argument 0, which has the quantized dtype that argument `i` names.
 absl::StatusOr<const TensorMeta*> QuantizedInput(const MetaContext& context, int i) {
   ABSL_ASSIGN_OR_RETURN(const DType dtype, context.Dtype(i));
   ABSL_RETURN_IF_ERROR(QuantizedBounds(dtype).status());
@@ -124,7 +124,7 @@ absl::Status CheckTokenParameters(const MetaContext& context, const TensorMeta& 
     ABSL_ASSIGN_OR_RETURN(const TensorMeta* t,
                           TensorOf(context, i, i == 1 ? kFloatTypes : kRealTypes));
     ABSL_RETURN_IF_ERROR(CheckTokenParameter<SymInt>(NameOf(context, i), t->sizes, input.sizes));
-    // Quantisation wants as many numbers as there are rows.
+    // Quantization wants as many numbers as there are rows.
     if (!exact) continue;
     const SymInt rows = ProductOf<SymInt>(SymDims(input.sizes).subspan(0, input.rank() - 1));
     if (KnownDifferent(t->NumElements(), rows)) {
@@ -246,7 +246,7 @@ absl::Status QuantizedAddMeta(MetaContext& context) {
   return absl::OkStatus();
 }
 
-constexpr Tolerance kStep = {0, 1};  // of the quantised numbers
+constexpr Tolerance kStep = {0, 1};  // of the quantized numbers
 constexpr Tolerance kDequantized = {2e-6, 1e-7};
 
 #define BELAY_QUANTIZED "quantized_decomposed::"

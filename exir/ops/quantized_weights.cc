@@ -1,4 +1,4 @@
-// Operators on quantised weights that are dequantised on the way: embeddings of 8, 4 and 2 bits,
+// Operators on quantized weights that are dequantized on the way: embeddings of 8, 4 and 2 bits,
 // and matrix products of floating point inputs with int8 weights.
 
 #include <vector>

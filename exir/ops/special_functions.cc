@@ -44,7 +44,7 @@ absl::Status FrexpMeta(MetaContext& context) {
 absl::Status PolygammaMeta(MetaContext& context) {
   ABSL_ASSIGN_OR_RETURN(const SymInt n, context.Int(0));
   if (n.AsInt().value_or(0) < 0) {
-    return ArgumentError(context, 0, absl::StrCat("expected none below 0, came ", *n.AsInt()));
+    return ArgumentError(context, 0, absl::StrCat("expected none below 0, got ", *n.AsInt()));
   }
   return InferPointwise(context, 2, kOrderedToFloatRule);
 }

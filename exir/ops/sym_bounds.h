@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "exir/op/sym_expr.h"
+#include "exir/symbolic/sym_expr.h"
 
 namespace belay::exir {
 

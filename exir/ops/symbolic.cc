@@ -219,7 +219,7 @@ absl::Status InferIsContiguous(MetaContext& context) {
 absl::Status InferLocalScalarDense(MetaContext& context) {
   ABSL_ASSIGN_OR_RETURN(const TensorMeta* self, context.Tensor(0));
   const std::optional<int64_t> count = self->NumElements().AsInt();
-  if (count == 0) return ArgumentError(context, 0, "expected an element, came none");
+  if (count == 0) return ArgumentError(context, 0, "expected an element, got none");
   SymRange range = {SymRange::kUnboundedBelow, SymRange::kUnboundedAbove};
   if (self->dtype == DType::kBool) range = {0, 1};
   if (self->dtype == DType::kUint8) range = {0, 255};
@@ -252,7 +252,7 @@ absl::Status InferAssertTensor(MetaContext& context) {
   ABSL_ASSIGN_OR_RETURN(const TensorMeta* self, context.Tensor(0));
   const std::optional<int64_t> count = self->NumElements().AsInt();
   if (count.has_value() && *count != 1) {
-    return ArgumentError(context, 0, absl::StrCat("expected one element, came ", *count));
+    return ArgumentError(context, 0, absl::StrCat("expected one element, got ", *count));
   }
   return absl::OkStatus();
 }
@@ -269,7 +269,7 @@ absl::Status InferAssertTensorMetadata(MetaContext& context) {
     }
     if (!same) {
       return ArgumentError(context, 0,
-                           absl::StrCat("expected sizes ", FormatDims<SymInt>(sizes), ", came ",
+                           absl::StrCat("expected sizes ", FormatDims<SymInt>(sizes), ", got ",
                                         FormatDims<SymInt>(a->sizes)));
     }
   }
@@ -277,7 +277,7 @@ absl::Status InferAssertTensorMetadata(MetaContext& context) {
   if (dtype != a->dtype) {
     return ArgumentError(
         context, 0,
-        absl::StrCat("expected dtype ", DTypeName(dtype), ", came ", DTypeName(a->dtype)));
+        absl::StrCat("expected dtype ", DTypeName(dtype), ", got ", DTypeName(a->dtype)));
   }
   return absl::OkStatus();
 }

@@ -6,7 +6,7 @@
 namespace belay::exir {
 
 // Makes constants whose dimensions are in neither the contiguous nor the channels-last order
-// contiguous. This is the one pass that copies weights, and only those. Source: edge-pipeline.md §3
+// contiguous. This is the one pass that copies weights, and only those. Source: docs/edge-dialect.md §3
 // row 15.
 Pass ContiguousConstants();
 

@@ -1,7 +1,7 @@
 // Whether a program is one of the edge dialect: which operators, which orders of dimensions, which
 // dtypes.
 //
-// Source: edge-pipeline.md §4, §5. What makes a program well formed is exir/ir/verifier.h's.
+// Source: docs/edge-dialect.md §4, §5. What makes a program well formed is exir/ir/verifier.h's.
 #ifndef BELAY_EXIR_PASSES_EDGE_VERIFIER_H_
 #define BELAY_EXIR_PASSES_EDGE_VERIFIER_H_
 

@@ -6,7 +6,7 @@
 namespace belay::exir {
 
 // Erases nodes whose results nobody uses and that have no side effect, in all graphs. Source:
-// edge-pipeline.md §3 row 16.
+// docs/edge-dialect.md §3 row 16.
 Pass EliminateDeadCode();
 
 }  // namespace belay::exir

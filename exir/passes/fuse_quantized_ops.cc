@@ -54,7 +54,7 @@ constexpr std::string_view kMovements[] = {
     "dim_order_ops._clone_dim_order.default",
 };
 
-// Between these, quantising what was dequantised rounds to the number that was there, whatever its
+// Between these, quantizing what was dequantized rounds to the number that was there, whatever its
 // distance from the zero point: no product overflows or becomes subnormal.
 constexpr double kLeastScale = 0x1p-100, kMostScale = 0x1p100;
 
@@ -146,7 +146,7 @@ class Fusion {
     return users.size() == 1 && users[0] == user && !graph_.IsOutput(value);
   }
 
-  // The dequantisation to float32 that gives the argument.
+  // The dequantization to float32 that gives the argument.
   const Node* DequantizedBy(const Argument& argument) const {
     const Node* node = Producer(argument, kDequantize);
     const TensorMeta* result = Tensor(argument);
@@ -170,7 +170,7 @@ class Fusion {
     return editor_.InsertOp(before, std::move(call), ToValueType(results[0]));
   }
 
-  // `id` quantises. What it quantises may be computed on quantised numbers.
+  // `id` quantizes. What it quantizes may be computed on quantized numbers.
   absl::StatusOr<bool> FuseInto(NodeId id) {
     const Node& quantize = graph_.node(id);
     const std::optional<Quantization> to = QuantizationOf(quantize);
@@ -190,7 +190,7 @@ class Fusion {
     return false;
   }
 
-  // `last` moves elements, and maybe what it moves was moved before, down to a dequantisation.
+  // `last` moves elements, and maybe what it moves was moved before, down to a dequantization.
   absl::StatusOr<bool> FuseMovement(NodeId id, NodeId last, const Quantization& to) {
     if (!IsLossless(to)) return false;
     const auto source = [&](const Argument& argument) -> const Argument* {
@@ -254,7 +254,7 @@ class Fusion {
         ta->sizes != tb->sizes) {
       return false;
     }
-    // What relu makes 0 is quantised to the zero point, within the range.
+    // What relu makes 0 is quantized to the zero point, within the range.
     const int64_t low = relu ? std::clamp(to.zero_point, to.low, to.high) : to.low;
     absl::StatusOr<ValueId> sum =
         Insert(id, target,
@@ -296,7 +296,7 @@ class Fusion {
 
   // ---- Embeddings
 
-  struct Rows {  // a quantised weight
+  struct Rows {  // a quantized weight
     Argument weight, scales, zero_points;
     int64_t low = 0, high = 0;
   };
@@ -328,7 +328,7 @@ class Fusion {
     const TensorMeta *weight = Tensor(rows->weight), *scales = Tensor(rows->scales);
     const ValueId old = graph_.node(id).outputs[0].values[0];
     const TensorMeta* result = graph_.value(old).tensor();
-    // The dequantised weight is float32: other scales are converted first, which rounds elsewhere.
+    // The dequantized weight is float32: other scales are converted first, which rounds elsewhere.
     if (weight == nullptr || scales == nullptr || !IsByte(weight->dtype) ||
         scales->dtype != DType::kFloat32 || result->dtype != DType::kFloat32) {
       return false;

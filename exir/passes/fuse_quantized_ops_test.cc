@@ -161,7 +161,7 @@ TEST(FuseQuantizedOpsTest, NumbersOutsideOfASmallRangeStayBytes) {
   EXPECT_TRUE(program.constants.empty());
 }
 
-// Dequantise, clone and quantise: of other parameters, a range that clamps, a value that is read
+// Dequantize, clone and quantize: of other parameters, a range that clamps, a value that is read
 // elsewhere, a scale that does not survive.
 constexpr std::pair<const char*, const char*> kOther[] = {
     {"0.5, 3, -128, 127, dtype:i8", "0.5, 4, -128, 127, dtype:i8"},

@@ -7,7 +7,7 @@ namespace belay::exir {
 
 // Numbers the nodes that have no debug handle yet: from 1 (or above the largest there is), breadth
 // first over the top graph and then the bodies of control flow; nodes of one origin share a handle.
-// Source: lowering.md §4.1.
+// Source: docs/lowering.md §4.1.
 Pass GenerateDebugHandles();
 
 }  // namespace belay::exir

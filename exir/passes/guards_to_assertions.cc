@@ -16,7 +16,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
-#include "exir/decompositions/op_builder.h"
+#include "exir/builder/op_builder.h"
 #include "exir/ir/graph_editor.h"
 #include "runtime/core/status_macros.h"
 

@@ -18,7 +18,7 @@ namespace belay::exir {
 // one between other expressions puts the shorter in the place of the longer.
 // "whole % 4 == 0" makes whole // (whole // 4), which reshape(-1, 4) gives, 4.
 // A dimension of an input whose size is an expression that inputs are not compared by, such as
-// s0 // 2, is asserted to have it. Source: pt2-format.md §10, §14 item 28.
+// s0 // 2, is asserted to have it. Source: docs/pt2-format.md §10, §14 item 28.
 Pass GuardsToAssertions();
 
 }  // namespace belay::exir

@@ -12,8 +12,8 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
-#include "exir/interpreter/datum.h"
 #include "exir/interpreter/operator_call.h"
+#include "exir/interpreter/owned_value.h"
 #include "exir/ir/graph_editor.h"
 #include "exir/ir/infer.h"
 #include "exir/passes/constant_input.h"
@@ -255,9 +255,9 @@ class Propagation {
       if (found != data_.end()) return Operand::Of(found->second.get());
       const auto root = roots_.find(*value);
       if (root == roots_.end()) return absl::NotFoundError("not a constant");
-      ABSL_ASSIGN_OR_RETURN(Datum datum, Datum::Constant(root->second));
-      return Operand::Of(
-          data_.emplace(*value, std::make_unique<Datum>(std::move(datum))).first->second.get());
+      ABSL_ASSIGN_OR_RETURN(OwnedValue datum, OwnedValue::Constant(root->second));
+      return Operand::Of(data_.emplace(*value, std::make_unique<OwnedValue>(std::move(datum)))
+                             .first->second.get());
     }
     if (const Argument::List* list = argument.get_if<Argument::List>()) {
       std::vector<Operand> elements;
@@ -283,9 +283,9 @@ class Propagation {
                                        {.engine = KernelEngine::kReference,
                                         .max_tensor_bytes = options_.max_tensor_bytes,
                                         .views = false}));
-    std::vector<Datum> values;
+    std::vector<OwnedValue> values;
     for (CallResult& result : results) {
-      for (Datum& datum : result.values) {
+      for (OwnedValue& datum : result.values) {
         if (result.is_list || !datum.is_none()) values.push_back(std::move(datum));
       }
     }
@@ -304,7 +304,7 @@ class Propagation {
       }
     }
     for (size_t k = 0; k < expected.size(); ++k) {
-      data_[expected[k]] = std::make_unique<Datum>(std::move(values[k]));
+      data_[expected[k]] = std::make_unique<OwnedValue>(std::move(values[k]));
     }
     return absl::OkStatus();
   }
@@ -427,7 +427,7 @@ class Propagation {
   absl::flat_hash_set<NodeId> computable_;  // nodes whose results are
   absl::flat_hash_set<NodeId> left_;        // of those: stay nevertheless
   absl::flat_hash_set<NodeId> computed_;
-  absl::flat_hash_map<ValueId, std::unique_ptr<Datum>> data_;
+  absl::flat_hash_map<ValueId, std::unique_ptr<OwnedValue>> data_;
   std::optional<absl::flat_hash_set<ValueId>> outputs_;  // returned
   absl::flat_hash_set<ValueId> dropped_;                 // inputs that nothing reads any more
   uint64_t added_ = 0, freed_ = 0;

@@ -22,8 +22,8 @@ struct PropagateConstantsOptions {
 // Not constant: what the program mutates, or shares its storage; parameters and buffers whose
 // gradients it returns, which somebody trains. Not computed: random operators, those with effects
 // or with sizes that data decide, results that are returned, fills and the like, which are smaller
-// as nodes, and dequantisations, which would undo what quantisation saved. A call that fails is
-// left for the runtime to fail. Source: edge-pipeline.md §6 row 1.
+// as nodes, and dequantizations, which would undo what quantization saved. A call that fails is
+// left for the runtime to fail. Source: docs/edge-dialect.md §6 row 1.
 Pass PropagateConstants(PropagateConstantsOptions options = {});
 
 }  // namespace belay::exir

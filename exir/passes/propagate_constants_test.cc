@@ -132,7 +132,7 @@ constexpr std::pair<const char*, const char*> kKept[] = {
     return (%y gradient_to_parameter "w")
   }
 })"},
-    {"a dequantisation", R"(program aten {
+    {"a dequantization", R"(program aten {
   constants { state "w": i8[3] }
   graph(%w: i8[3] parameter "w", %x: f32[3] user_input) {
     %s: f32[3] = quantized_decomposed.dequantize_per_tensor.default(%w, 0.5, 0, -128, 127, dtype:i8)

@@ -6,7 +6,7 @@
 namespace belay::exir {
 
 // Removes inputs of `cat` that have no elements; a `cat` of nothing but such inputs becomes
-// `full(shape, 0)`. Source: edge-pipeline.md §3 row 9.
+// `full(shape, 0)`. Source: docs/edge-dialect.md §3 row 9.
 Pass PruneEmptyTensors();
 
 }  // namespace belay::exir

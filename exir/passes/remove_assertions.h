@@ -6,7 +6,7 @@
 namespace belay::exir {
 
 // Erases `aten._assert_tensor_metadata`: what it asserts at run time, the types of an exported
-// program state already. Source: edge-pipeline.md §3 row 1.
+// program state already. Source: docs/edge-dialect.md §3 row 1.
 Pass RemoveAssertions();
 
 }  // namespace belay::exir

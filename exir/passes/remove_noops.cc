@@ -41,8 +41,8 @@ bool IsWholeRange(const Node& node) {
   return false;
 }
 
-// Quantising what was dequantised with the same parameters gives what was there before. `node` is
-// the dequantisation.
+// Quantizing what was dequantized with the same parameters gives what was there before. `node` is
+// the dequantization.
 bool RemoveRequantization(Graph& graph, GraphEditor& editor, NodeId id) {
   const Node& node = graph.node(id);
   if (node.arguments.size() < kQuantizationArguments || !IsWholeRange(node)) return false;

@@ -46,7 +46,7 @@ TEST(RemoveNoopsTest, RemovesSliceOfTheWhole) {
                 PassTestOps());
 }
 
-// x → dequantise → slice of the whole → quantise with `zero_point` → y → z
+// x → dequantize → slice of the whole → quantize with `zero_point` → y → z
 std::string Requantized(std::string_view zero_point, std::string_view low) {
   return absl::StrCat(R"(program aten {
   graph(%x: i8[4] user_input) {

@@ -6,7 +6,7 @@
 namespace belay::exir {
 
 // Drops inputs of kind parameter that nothing uses, with their tensors (unless another input names
-// the same one). Buffers stay, since state may be read from outside. Source: edge-pipeline.md §3
+// the same one). Buffers stay, since state may be read from outside. Source: docs/edge-dialect.md §3
 // row 0.
 Pass RemoveUnusedParameters();
 

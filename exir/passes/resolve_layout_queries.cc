@@ -3,7 +3,7 @@
 #include <string_view>
 #include <vector>
 
-#include "exir/decompositions/op_builder.h"
+#include "exir/builder/op_builder.h"
 #include "exir/ir/graph_editor.h"
 #include "exir/ir/infer.h"
 #include "runtime/core/status_macros.h"

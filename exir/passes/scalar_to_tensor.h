@@ -13,7 +13,7 @@ namespace belay::exir {
 // float32 (the parts of complex64) would round it among float64 or complex128 operands, it has
 // their dtype, to which a symbolic integer is cast: it wraps. A number that multiplies or divides
 // half precision, which would round it or, of a symbolic one, may, stays one in the overload for
-// numbers. Source: edge-pipeline.md §3 rows 6, 7, 14; row 7 has int32 for symbolic integers, which
+// numbers. Source: docs/edge-dialect.md §3 rows 6, 7, 14; row 7 has int32 for symbolic integers, which
 // need not fit it.
 Pass ScalarToTensor();
 

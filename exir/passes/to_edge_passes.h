@@ -8,7 +8,7 @@
 
 namespace belay::exir {
 
-// In the order of edge-pipeline.md §3. A new pass is a file of its own and a line in
+// In the order of docs/edge-dialect.md §3. A new pass is a file of its own and a line in
 // to_edge_passes.cc. Without `dim_order`, operators keep memory formats and there are no
 // dim_order_ops.
 std::vector<Pass> ToEdgePasses(bool dim_order = true);

@@ -40,7 +40,7 @@ class RandomPrograms {
   // a Provenance::origin of its own.
   ExportedProgram Next();
   // Marks nodes (Node::delegation_tag) with "t0" to "t<tags-1>": in half of the cases runs of
-  // neighbours, which always can be delegated, in the others anything.
+  // neighbors, which always can be delegated, in the others anything.
   void Tag(ExportedProgram& program, int tags);
 
   // A number below `limit`; true in so many of a hundred cases.

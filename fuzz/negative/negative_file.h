@@ -28,7 +28,7 @@ enum class NegativePlacement : uint8_t { kFile, kSymbolicLink, kHardLink, kDirec
 
 struct NegativeFile {
   std::string
-      name;  // "C1_header_short.belay": the class of hardening.md §3, what it is, the reader
+      name;  // "C1_header_short.belay": the class of docs/hardening.md §3, what it is, the reader
   NegativeReader reader;
   absl::StatusCode code;
   std::string message;  // a piece of the error's

@@ -1,6 +1,6 @@
 // The negative corpus: files that every reader of this project must refuse with the right error.
 //
-// One family of classes of hardening.md §3 and one reader is a function below; each of its files is
+// One family of classes of docs/hardening.md §3 and one reader is a function below; each of its files is
 // a row of a table beside it.
 #ifndef BELAY_FUZZ_NEGATIVE_NEGATIVE_FILES_H_
 #define BELAY_FUZZ_NEGATIVE_NEGATIVE_FILES_H_

@@ -29,7 +29,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// What reading one file may take (hardening.md §6.6 to §6.8).
+// What reading one file may take (docs/hardening.md §6.6 to §6.8).
 constexpr uint64_t kMemoryBytes = 64 << 20;
 constexpr uint64_t kStackBytes = 256 << 10;
 constexpr rlim_t kProcessorSeconds = 1;    // of its own, however busy the machine is

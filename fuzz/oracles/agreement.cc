@@ -29,9 +29,9 @@
 namespace belay::fuzz {
 namespace {
 
-using exir::Datum;
 using exir::ExportedProgram;
 using exir::Interpreter;
+using exir::OwnedValue;
 
 constexpr int kCalls = 2;
 constexpr uint64_t kMaxBytes = 1 << 20;
@@ -42,18 +42,19 @@ absl::Status Annotate(const absl::Status& status, std::string_view what) {
 }
 
 // The same for every engine, in memory of its own, since programs may write to inputs.
-absl::StatusOr<std::vector<Datum>> MakeInputs(const ExportedProgram& program, uint64_t seed) {
+absl::StatusOr<std::vector<OwnedValue>> MakeInputs(const ExportedProgram& program, uint64_t seed) {
   Random random(seed);
   const auto rows = static_cast<int64_t>(1 + random.Below(5));
-  std::vector<Datum> inputs;
+  std::vector<OwnedValue> inputs;
   for (size_t i = 0; i < program.signature.inputs.size(); ++i) {
     if (program.signature.inputs[i].kind != exir::InputKind::kUserInput) continue;
     const exir::TensorMeta* meta = program.top().value(program.top().inputs()[i]).tensor();
     if (meta == nullptr) return absl::InvalidArgumentError("an input that is no tensor");
     Sizes sizes;
     for (const exir::SymInt& size : meta->sizes) sizes.push_back(size.AsInt().value_or(rows));
-    ABSL_ASSIGN_OR_RETURN(Datum datum,
-                          Datum::Allocate(meta->dtype, sizes, ContiguousStrides(sizes), kMaxBytes));
+    ABSL_ASSIGN_OR_RETURN(
+        OwnedValue datum,
+        OwnedValue::Allocate(meta->dtype, sizes, ContiguousStrides(sizes), kMaxBytes));
     for (int64_t k = 0; k < datum.tensor()->numel(); ++k) {
       const auto number = static_cast<double>(random.Below(33)) / 8 - 2;
       DispatchDType<kRealTypes>(meta->dtype, [&](auto tag) {
@@ -65,22 +66,22 @@ absl::StatusOr<std::vector<Datum>> MakeInputs(const ExportedProgram& program, ui
   return inputs;
 }
 
-std::vector<EValue> Values(const std::vector<Datum>& data) {
+std::vector<EValue> Values(const std::vector<OwnedValue>& data) {
   std::vector<EValue> values;
-  for (const Datum& datum : data) values.push_back(datum.value());
+  for (const OwnedValue& datum : data) values.push_back(datum.value());
   return values;
 }
 
 // What one call left behind.
 struct Outcome {
-  std::vector<Datum> results;
-  std::vector<Datum> inputs;
-  std::vector<std::pair<std::string, Datum>> state;
+  std::vector<OwnedValue> results;
+  std::vector<OwnedValue> inputs;
+  std::vector<std::pair<std::string, OwnedValue>> state;
 };
 
-absl::StatusOr<Datum> CopyOf(const EValue& value) {
+absl::StatusOr<OwnedValue> CopyOf(const EValue& value) {
   const auto* tensor = value.get_if<TensorView>();
-  return tensor == nullptr ? Datum::Scalar(value) : Datum::Borrow(*tensor, false).Copy();
+  return tensor == nullptr ? OwnedValue::Scalar(value) : OwnedValue::Borrow(*tensor, false).Copy();
 }
 
 struct Reference {
@@ -92,7 +93,7 @@ struct Reference {
 
 void Observe(const exir::NodeEvent& event, Reference& reference) {
   if (event.graph != ExportedProgram::kTop) reference.decides = true;
-  for (const Datum* datum : event.results) {
+  for (const OwnedValue* datum : event.results) {
     const TensorView* tensor = datum->tensor();
     if (tensor == nullptr) continue;
     if (tensor->dtype != DType::kFloat32) {
@@ -124,7 +125,7 @@ absl::StatusOr<Reference> Interpret(const ExportedProgram& program, const Kernel
     ABSL_ASSIGN_OR_RETURN(outcome.results, interpreter.Run(Values(outcome.inputs)));
     for (const std::string& name : reference.state_names) {
       ABSL_ASSIGN_OR_RETURN(const TensorView view, interpreter.GetState(name));
-      ABSL_ASSIGN_OR_RETURN(Datum copy, CopyOf(view));
+      ABSL_ASSIGN_OR_RETURN(OwnedValue copy, CopyOf(view));
       outcome.state.emplace_back(name, std::move(copy));
     }
     reference.calls.push_back(std::move(outcome));
@@ -163,13 +164,13 @@ absl::StatusOr<std::vector<Outcome>> RunLowered(const ExportedProgram& program,
     }
     ABSL_RETURN_IF_ERROR(method.Execute());
     for (size_t i = 0; i < method.num_outputs(); ++i) {
-      ABSL_ASSIGN_OR_RETURN(Datum copy, CopyOf(method.GetOutput(i)));
+      ABSL_ASSIGN_OR_RETURN(OwnedValue copy, CopyOf(method.GetOutput(i)));
       outcome.results.push_back(std::move(copy));
     }
     for (const std::string& name : reference.state_names) {
       const absl::StatusOr<TensorView> view = method.GetState(name);
       if (!view.ok()) continue;  // a delegate owns it
-      ABSL_ASSIGN_OR_RETURN(Datum copy, CopyOf(*view));
+      ABSL_ASSIGN_OR_RETURN(OwnedValue copy, CopyOf(*view));
       outcome.state.emplace_back(name, std::move(copy));
     }
     calls.push_back(std::move(outcome));
@@ -196,10 +197,10 @@ absl::Status Compare(const EValue& want, const EValue& got, std::optional<double
     const bool equal = i != nullptr && k != nullptr ? *i == *k : want.KindName() == got.KindName();
     if (equal) return absl::OkStatus();
     return absl::InternalError(
-        absl::StrCat("expected ", want.KindName(), ", came ", got.KindName()));
+        absl::StrCat("expected ", want.KindName(), ", got ", got.KindName()));
   }
   if (a->dtype != b->dtype || !(a->sizes == b->sizes)) {
-    return absl::InternalError(absl::StrCat("expected ", a->ToString(), ", came ", b->ToString()));
+    return absl::InternalError(absl::StrCat("expected ", a->ToString(), ", got ", b->ToString()));
   }
   if (!bound.has_value()) return absl::OkStatus();
   if (*bound == 0) {
@@ -209,7 +210,7 @@ absl::Status Compare(const EValue& want, const EValue& got, std::optional<double
   for (StridedIterator<2> it(a->sizes, {a->strides, b->strides}); !it.done(); it.Next()) {
     const float x = a->as<float>()[it.offset(0)], y = b->as<float>()[it.offset(1)];
     if (std::abs(static_cast<double>(x) - y) > *bound || std::isnan(x) != std::isnan(y)) {
-      return absl::InternalError(absl::StrCat("expected ", x, ", came ", y, ", allowed ", *bound));
+      return absl::InternalError(absl::StrCat("expected ", x, ", got ", y, ", allowed ", *bound));
     }
   }
   return absl::OkStatus();
@@ -221,9 +222,9 @@ absl::Status CompareCalls(const Reference& want, const std::vector<Outcome>& got
     const Outcome &a = want.calls[call], &b = got[call];
     if (a.results.size() != b.results.size()) {
       return absl::InternalError(
-          absl::StrCat("expected ", a.results.size(), " results, came ", b.results.size()));
+          absl::StrCat("expected ", a.results.size(), " results, got ", b.results.size()));
     }
-    const auto compare = [&](std::string_view what, const Datum& x, const Datum& y) {
+    const auto compare = [&](std::string_view what, const OwnedValue& x, const OwnedValue& y) {
       return Annotate(Compare(x.value(), y.value(), bound),
                       absl::StrCat("call ", call, ": ", what));
     };

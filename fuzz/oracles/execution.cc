@@ -190,7 +190,7 @@ Execution Execute(std::string_view file, const Engines& engines, ByteSource& inp
     Execution one = ExecuteMethod(*program, plan, engines, inputs, sum);
     if (execution.status.ok()) execution = std::move(one);
   }
-  // What was summed up must not be optimised away.
+  // What was summed up must not be optimized away.
   asm volatile("" : : "r"(sum));
   return execution;
 }

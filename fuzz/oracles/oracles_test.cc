@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "exir/op/schema.h"
-#include "exir/op/sym_expr.h"
+#include "exir/symbolic/sym_expr.h"
 #include "exir/testing/programs.h"
 #include "exir/testing/test_ops.h"
 #include "fuzz/oracles/execution.h"

@@ -6,7 +6,7 @@
 #include "exir/ir/exported_program.h"
 #include "exir/op/op_registry.h"
 #include "exir/op/schema.h"
-#include "exir/op/sym_expr.h"
+#include "exir/symbolic/sym_expr.h"
 #include "runtime/core/npy.h"
 
 namespace belay::fuzz {

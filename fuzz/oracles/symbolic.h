@@ -3,7 +3,7 @@
 #define BELAY_FUZZ_ORACLES_SYMBOLIC_H_
 
 #include "absl/status/status.h"
-#include "exir/op/sym_expr.h"
+#include "exir/symbolic/sym_expr.h"
 
 namespace belay::fuzz {
 

@@ -23,7 +23,7 @@ struct Head {
   std::string_view name;
   size_t min_arguments, max_arguments;
 };
-// pt2-format.md §10, and what infix text and older programs have besides.
+// docs/pt2-format.md §10, and what infix text and older programs have besides.
 constexpr Head kHeads[] = {
     {"Add", 1, 3},
     {"Mul", 1, 3},

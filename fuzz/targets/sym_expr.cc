@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "exir/op/sym_expr.h"
+#include "exir/symbolic/sym_expr.h"
 #include "fuzz/oracles/require.h"
 #include "fuzz/oracles/symbolic.h"
 #include "fuzz/oracles/typed_status.h"

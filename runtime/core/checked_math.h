@@ -1,5 +1,5 @@
 // Arithmetic on numbers that came from a file or from a caller. Every size, offset and count from
-// outside goes through these; tools/lint holds it (hardening.md §6 item 9).
+// outside goes through these; tools/lint holds it (docs/hardening.md §6 item 9).
 #ifndef BELAY_RUNTIME_CORE_CHECKED_MATH_H_
 #define BELAY_RUNTIME_CORE_CHECKED_MATH_H_
 

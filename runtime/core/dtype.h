@@ -1,6 +1,6 @@
 // Element types of tensors, and the three numberings under which they are known outside.
 //
-// Source: pt2-format.md §7. A PT2 archive, c10 (which `.pte` files and debug output use) and
+// Source: docs/pt2-format.md §7. A PT2 archive, c10 (which `.pte` files and debug output use) and
 // Belay's own program file number the same types differently. Each numbering has a type of its own,
 // so that a number of one can't be taken for a number of another; the only ways across are the
 // functions below.

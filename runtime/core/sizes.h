@@ -117,7 +117,7 @@ bool IsPermutation(absl::Span<const uint8_t> order);
 bool IsContiguous(absl::Span<const int64_t> sizes, absl::Span<const int64_t> strides);
 // Each element has its own place and there are no gaps, in some order of the dimensions.
 bool IsDense(absl::Span<const int64_t> sizes, absl::Span<const int64_t> strides);
-// The order with descending strides, ties broken by position (edge-pipeline.md §6 "TensorSpec").
+// The order with descending strides, ties broken by position (docs/edge-dialect.md §6 "TensorSpec").
 // nullopt when some stride is 0 on a dimension of size > 1.
 std::optional<DimOrder> DimOrderOf(absl::Span<const int64_t> sizes,
                                    absl::Span<const int64_t> strides);

@@ -26,7 +26,7 @@ namespace belay {
 // Not thread-safe: one Method per thread; many may share a Program. Move-only.
 class Method {
  public:
-  // Resolves every kernel and delegate of the method, allocates its memory, initialises its state.
+  // Resolves every kernel and delegate of the method, allocates its memory, initializes its state.
   // Afterwards Execute() allocates nothing.
   //   kNotFound            no such method; or operators without a kernel or backends that are
   //                        missing (all of them are listed)
@@ -58,7 +58,7 @@ class Method {
   // order). An input that must equal a constant need not be set.
   //   kOutOfRange        i
   //   kInvalidArgument   dtype, rank, a static size, the kind of value, or a value other than the
-  //                      constant that the program was specialised for; names the input, what was
+  //                      constant that the program was specialized for; names the input, what was
   //                      expected and what came
   //   kOutOfRange        a dynamic size beyond its bounds; names dimension, bound and value
   absl::Status SetInput(size_t i, const EValue& value);

@@ -250,7 +250,7 @@ absl::Status MethodInputs::CheckConstant(size_t i, const EValue& value) const {
       },
       slots_->plan().values[plan(i).value]);
   if (equal) return absl::OkStatus();
-  return Mismatch(i, value, ": the program was specialised for that value");
+  return Mismatch(i, value, ": the program was specialized for that value");
 }
 
 bool MethodInputs::IsSet(size_t i) const {

@@ -166,7 +166,7 @@ TEST_F(MethodTest, ConstantInputsMustBeEqual) {
   EXPECT_THAT(method.SetInput(0, int64_t{4}),
               StatusIs(kInvalid,
                        "input 0 'i': expected int 3, got int 4: the program was "
-                       "specialised for that value"));
+                       "specialized for that value"));
   EXPECT_OK(method.SetInput(1, 0.5));
   EXPECT_THAT(method.SetInput(1, 0.5000001), StatusIs(kInvalid));
   EXPECT_OK(method.SetInput(2, -std::nan("")));

@@ -90,7 +90,7 @@ void WriteDouble(DType dtype, std::byte* data, int64_t offset, double value) {
   });
 }
 
-// The distance between neighbours at a value.
+// The distance between neighbors at a value.
 double Ulp(DType dtype, double value) {
   int bits = 23, least = -126;
   if (dtype == DType::kFloat64) bits = 52, least = -1022;

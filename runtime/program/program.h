@@ -3,7 +3,7 @@
 //
 // The wire contract is runtime/schema/file_format.md. Every index, offset, size, rank, shape,
 // alignment, jump target and list entry is checked in one pass in linear time. No content of a file
-// causes a crash, an exception, an unbounded allocation or an endless loop (hardening.md §6).
+// causes a crash, an exception, an unbounded allocation or an endless loop (docs/hardening.md §6).
 #ifndef BELAY_RUNTIME_PROGRAM_PROGRAM_H_
 #define BELAY_RUNTIME_PROGRAM_PROGRAM_H_
 
@@ -85,7 +85,7 @@ class Program {
   // Of the file's format; the major version is kFormatMajor.
   uint32_t minor_version() const { return minor_version_; }
   const std::string& producer() const { return producer_; }
-  // Serialised schema.DebugInfo; empty when the file has none.
+  // Serialized schema.DebugInfo; empty when the file has none.
   absl::Span<const std::byte> debug_info() const { return debug_info_; }
   const Limits& limits() const { return limits_; }
 

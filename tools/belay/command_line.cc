@@ -120,7 +120,7 @@ int RunCommandLine(std::vector<std::string> arguments, const Commands& commands,
   lower_app->add_flag("--write-state-in-place", lower.write_state_in_place,
                       "updates buffers where they are; a call that fails leaves them half written");
   lower_app->add_flag("--quant-fusion-and-const-prop", lower.quant_fusion_and_const_prop,
-                      "computes on quantised numbers where there is an operator for it, and now "
+                      "computes on quantized numbers where there is an operator for it, and now "
                       "what depends on constants alone");
   lower_app->add_flag("--json", lower.json, "prints the report as JSON")->excludes(dump_after);
   lower_app->footer(

@@ -95,7 +95,7 @@ class Search {
     ABSL_ASSIGN_OR_RETURN(exir::Interpreter interpreter,
                           exir::Interpreter::Create(tapped, *engine_.reference));
     ABSL_ASSIGN_OR_RETURN(const std::vector<EValue> given, inputs_());
-    ABSL_ASSIGN_OR_RETURN(const std::vector<exir::Datum> expected, interpreter.Run(given));
+    ABSL_ASSIGN_OR_RETURN(const std::vector<exir::OwnedValue> expected, interpreter.Run(given));
 
     exir::MethodPrograms methods;
     methods.emplace_back("forward", tapped.Clone());
@@ -181,7 +181,7 @@ absl::Status CompareValues(const EValue& want, const EValue& got, const Toleranc
     return absl::OkStatus();
   }
   return absl::FailedPreconditionError(
-      absl::StrCat("expected ", want.KindName(), ", came another ", got.KindName()));
+      absl::StrCat("expected ", want.KindName(), ", got another ", got.KindName()));
 }
 
 absl::StatusOr<std::optional<NodeDifference>> FindFirstDifference(

@@ -21,7 +21,7 @@ absl::StatusOr<InterpretedCall> Interpret(exir::Interpreter& interpreter,
                                           const InputsOfCall& inputs, int call) {
   InterpretedCall done;
   ABSL_ASSIGN_OR_RETURN(done.inputs, inputs(call));
-  absl::StatusOr<std::vector<exir::Datum>> results = interpreter.Run(done.inputs.values);
+  absl::StatusOr<std::vector<exir::OwnedValue>> results = interpreter.Run(done.inputs.values);
   if (!results.ok()) return Annotate(results.status(), "interpreter");
   done.results = *std::move(results);
   return done;

@@ -20,7 +20,7 @@ using InputsOfCall = std::function<absl::StatusOr<CallInputs>(int call)>;
 
 struct InterpretedCall {
   CallInputs inputs;  // as the call left them
-  std::vector<exir::Datum> results;
+  std::vector<exir::OwnedValue> results;
 };
 
 // One more call. The error is the interpreter's, or that of making the inputs.

@@ -51,7 +51,7 @@ struct Observed {
 
 Observed Observe(const InterpretedCall& call, const exir::Interpreter& interpreter) {
   Observed observed;
-  for (const exir::Datum& result : call.results) observed.outputs.push_back(result.value());
+  for (const exir::OwnedValue& result : call.results) observed.outputs.push_back(result.value());
   observed.inputs = call.inputs.values;
   observed.state = [&interpreter](const std::string& name) { return interpreter.GetState(name); };
   return observed;
@@ -75,7 +75,7 @@ std::vector<Finding> Differences(int call, const Observed& want, const Observed&
     compare(absl::StrCat("input ", i, " afterwards"), want.inputs[i], got.inputs[i]);
   }
   for (const std::string& name : names) {
-    const absl::StatusOr<TensorView> expected = want.state(name), came = got.state(name);
+    const absl::StatusOr<TensorView> expected = want.state(name), got = got.state(name);
     if (!expected.ok() || !came.ok()) continue;
     compare(absl::StrCat("state '", name, "'"), EValue(*expected), EValue(*came));
   }

@@ -1,7 +1,7 @@
 // Proposes partitions of the nodes that a backend supports: few and large, each convex, no two in
 // need of each other.
 //
-// Source: lowering.md §2.24, §2.25, §11.9. The partitions are those of torch 2.13's
+// Source: docs/lowering.md §2.24, §2.25, §11.9. The partitions are those of torch 2.13's
 // CapabilityBasedPartitioner, found in linear time; where that would propose partitions that need
 // each other (a way back through a third partition and an unsupported node), this keeps them apart.
 #ifndef BELAY_EXIR_BACKEND_PARTITIONERS_CAPABILITY_H_

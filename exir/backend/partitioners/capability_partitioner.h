@@ -1,6 +1,6 @@
 // Partitioners that are made of a description of what a backend takes.
 //
-// Source: lowering.md rows 36–38.
+// Source: docs/lowering.md rows 36–38.
 #ifndef BELAY_EXIR_BACKEND_PARTITIONERS_CAPABILITY_PARTITIONER_H_
 #define BELAY_EXIR_BACKEND_PARTITIONERS_CAPABILITY_PARTITIONER_H_
 
@@ -82,7 +82,7 @@ class PatternPartitioner final : public Partitioner {
   PatternPartitionerOptions options_;
 };
 
-// What to do with one operator (lowering.md row 38).
+// What to do with one operator (docs/lowering.md row 38).
 struct NodeConfig {
   // OpOverload::name(), or the same without the namespace: "add.Tensor" is that operator of any
   // namespace that has no configuration of its own.

@@ -1,4 +1,4 @@
-// Groups of nodes that stay together: lowering.md §2.25 and the scenarios of
+// Groups of nodes that stay together: docs/lowering.md §2.25 and the scenarios of
 // test_group_partitioner.
 #include <algorithm>
 #include <set>
@@ -58,7 +58,7 @@ std::vector<std::set<std::string>> Grouped(const ExportedProgram& program,
 
 using Names = std::set<std::string>;
 
-// Quantise and dequantise (here relu) of an input that two linears (here mm-like adds) share: each
+// Quantize and dequantize (here relu) of an input that two linears (here mm-like adds) share: each
 // group holds its linear and the conversion that it owns; the shared one goes with the first.
 TEST(GroupsScenarioTest, SharedConversionWithTwoLinears) {
   const ExportedProgram program = Parse(R"(%q: f32[2] = edge.aten.relu.default(%x)

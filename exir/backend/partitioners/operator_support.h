@@ -1,6 +1,6 @@
 // Which nodes a backend takes, said by functions that are put together.
 //
-// Source: lowering.md rows 37, 39.
+// Source: docs/lowering.md rows 37, 39.
 #ifndef BELAY_EXIR_BACKEND_PARTITIONERS_OPERATOR_SUPPORT_H_
 #define BELAY_EXIR_BACKEND_PARTITIONERS_OPERATOR_SUPPORT_H_
 

@@ -1,4 +1,4 @@
-// Which nodes are taken, what excludes them, and configurations by operator: lowering.md rows 37 –
+// Which nodes are taken, what excludes them, and configurations by operator: docs/lowering.md rows 37 –
 // 39 and the scenarios of Arm's test_custom_partition.
 #include "exir/backend/partitioners/operator_support.h"
 

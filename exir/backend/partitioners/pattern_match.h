@@ -1,6 +1,6 @@
 // Where a pattern of operators occurs in a graph.
 //
-// Source: lowering.md row 37 (b).
+// Source: docs/lowering.md row 37 (b).
 #ifndef BELAY_EXIR_BACKEND_PARTITIONERS_PATTERN_MATCH_H_
 #define BELAY_EXIR_BACKEND_PARTITIONERS_PATTERN_MATCH_H_
 

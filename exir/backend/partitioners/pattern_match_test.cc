@@ -1,4 +1,4 @@
-// Patterns in graphs and the partitioner that takes them: lowering.md row 37.
+// Patterns in graphs and the partitioner that takes them: docs/lowering.md row 37.
 #include "exir/backend/partitioners/pattern_match.h"
 
 #include <memory>

@@ -1,6 +1,6 @@
 // Tags the constants that delegates take along. Called after the nodes are tagged.
 //
-// Source: lowering.md rows 34, 35, §11.2.
+// Source: docs/lowering.md rows 34, 35, §11.2.
 #ifndef BELAY_EXIR_BACKEND_PARTITIONERS_TAG_CONSTANTS_H_
 #define BELAY_EXIR_BACKEND_PARTITIONERS_TAG_CONSTANTS_H_
 

@@ -225,7 +225,7 @@ struct IndexedShape {
 
 // `indices[d]` is the shape of the index tensor of dimension d, null where there is none; one entry
 // per dimension of `self`. The positions take the place of the indexed dimensions when those are
-// neighbours, and come first otherwise.
+// neighbors, and come first otherwise.
 template <class D>
 absl::StatusOr<IndexedShape<D>> IndexShape(absl::Span<const D> self,
                                            absl::Span<const absl::Span<const D>* const> indices) {
@@ -250,9 +250,9 @@ absl::StatusOr<IndexedShape<D>> IndexShape(absl::Span<const D> self,
           absl::StrCat("index: dimension ", d, " of ", FormatDims<D>(self), " has no elements"));
     }
   }
-  const bool neighbours = last - first + 1 == count;
+  const bool neighbors = last - first + 1 == count;
   ABSL_RETURN_IF_ERROR(CheckRank(self.size() - count + out.positions.size()));
-  out.first = neighbours ? first : 0;
+  out.first = neighbors ? first : 0;
   for (int d = 0; d <= static_cast<int>(self.size()); ++d) {
     if (d == out.first) {
       for (const D& size : out.positions) out.sizes.push_back(size);

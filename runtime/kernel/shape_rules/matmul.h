@@ -155,7 +155,7 @@ absl::StatusOr<Dims<D>> ExpandedShape(absl::Span<const D> dims, absl::Span<const
 inline absl::Status CheckUnrolledDim(int64_t dim, int rank) {
   if (dim >= 0 && dim < rank) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat("unroll_dim: expected one of ", rank, " dimensions, came ", dim));
+      absl::StrCat("unroll_dim: expected one of ", rank, " dimensions, got ", dim));
 }
 
 }  // namespace belay

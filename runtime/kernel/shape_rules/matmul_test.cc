@@ -11,7 +11,7 @@ TEST(CheckUnrolledDimTest, IsOneOfTheBroadcastDimensions) {
   EXPECT_OK(CheckUnrolledDim(0, 4));
   EXPECT_OK(CheckUnrolledDim(3, 4));
   EXPECT_THAT(CheckUnrolledDim(4, 4), StatusIs(absl::StatusCode::kInvalidArgument,
-                                               "unroll_dim: expected one of 4 dimensions, came 4"));
+                                               "unroll_dim: expected one of 4 dimensions, got 4"));
   EXPECT_THAT(CheckUnrolledDim(-1, 4), StatusIs(absl::StatusCode::kInvalidArgument));
 }
 

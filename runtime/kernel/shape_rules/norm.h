@@ -1,4 +1,4 @@
-// Shapes of normalisations.
+// Shapes of normalizations.
 #ifndef BELAY_RUNTIME_KERNEL_SHAPE_RULES_NORM_H_
 #define BELAY_RUNTIME_KERNEL_SHAPE_RULES_NORM_H_
 

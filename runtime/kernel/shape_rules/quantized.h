@@ -1,4 +1,4 @@
-// What quantisation asks of dtypes, ranges and the shapes of its parameters.
+// What quantization asks of dtypes, ranges and the shapes of its parameters.
 #ifndef BELAY_RUNTIME_KERNEL_SHAPE_RULES_QUANTIZED_H_
 #define BELAY_RUNTIME_KERNEL_SHAPE_RULES_QUANTIZED_H_
 
@@ -11,12 +11,12 @@
 
 namespace belay {
 
-// What floating point tensors may be quantised, and into what.
+// What floating point tensors may be quantized, and into what.
 inline constexpr DTypeSet kQuantizableTypes = {DType::kFloat16, DType::kBFloat16, DType::kFloat32};
 inline constexpr DTypeSet kQuantizedTypes = {DType::kUint8, DType::kInt8, DType::kUint16,
                                              DType::kInt16, DType::kInt32};
 
-// The least and the largest number of a quantised dtype.
+// The least and the largest number of a quantized dtype.
 inline absl::StatusOr<std::pair<int64_t, int64_t>> QuantizedBounds(DType dtype) {
   if (!kQuantizedTypes.contains(dtype)) {
     return absl::InvalidArgumentError(absl::StrCat(

@@ -1,4 +1,4 @@
-// Shapes of operators on quantised weights.
+// Shapes of operators on quantized weights.
 #ifndef BELAY_RUNTIME_KERNEL_SHAPE_RULES_QUANTIZED_WEIGHTS_H_
 #define BELAY_RUNTIME_KERNEL_SHAPE_RULES_QUANTIZED_WEIGHTS_H_
 

@@ -4,10 +4,10 @@
 
 #include "runtime/core/status_macros.h"
 #include "runtime/kernel/shape_rules/convolution.h"
+#include "runtime/kernels/call/operands.h"
 #include "runtime/kernels/conv/conv.h"
 #include "runtime/kernels/elements/copy_strided.h"
 #include "runtime/kernels/gemm/gemm.h"
-#include "runtime/kernels/reference/operands.h"
 
 namespace belay {
 namespace {

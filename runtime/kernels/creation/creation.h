@@ -1,5 +1,5 @@
 // Tensors of one number, and of numbers at equal distances. Results have the bits of the reference
-// kernels, whose text is shared (runtime/kernels/reference/creation_kernels.h).
+// kernels, whose text is shared (runtime/kernels/call/creation_kernels.h).
 #ifndef BELAY_RUNTIME_KERNELS_CREATION_CREATION_H_
 #define BELAY_RUNTIME_KERNELS_CREATION_CREATION_H_
 

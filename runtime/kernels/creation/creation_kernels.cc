@@ -1,11 +1,11 @@
 #include <algorithm>
 
+#include "runtime/kernels/call/creation_kernels.h"
+#include "runtime/kernels/call/scalar_element.h"
 #include "runtime/kernels/creation/creation.h"
 #include "runtime/kernels/elements/convert_run.h"
 #include "runtime/kernels/elements/copy_strided.h"
 #include "runtime/kernels/elements/run_source.h"
-#include "runtime/kernels/reference/creation_kernels.h"
-#include "runtime/kernels/reference/scalar_element.h"
 
 namespace belay {
 namespace {
@@ -69,7 +69,7 @@ bool Accepts(const KernelContext& context) {
 constexpr Kernel kKernels[] = {
 #define BELAY_CREATION_KERNEL(op, name, run) \
   {op, name "Simd", KernelEngine::kHighway, run, &Accepts},
-#include "runtime/kernels/reference/creation_kernels.inc"
+#include "runtime/kernels/call/creation_kernels.inc"
 };
 
 }  // namespace

@@ -8,7 +8,7 @@
 
 #include "runtime/core/dtype.h"
 #include "runtime/core/sizes.h"
-#include "runtime/kernels/reference/element_run.h"
+#include "runtime/kernels/call/element_run.h"
 
 namespace belay {
 

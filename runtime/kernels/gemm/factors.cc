@@ -1,6 +1,6 @@
 #include "runtime/kernels/gemm/factors.h"
 
-#include "runtime/kernels/reference/strided_view.h"
+#include "runtime/kernels/call/strided_view.h"
 
 namespace belay {
 

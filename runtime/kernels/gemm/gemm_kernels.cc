@@ -5,12 +5,12 @@
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
 #include "runtime/kernel/shape_rules/matmul.h"
+#include "runtime/kernels/call/operands.h"
+#include "runtime/kernels/call/strided_view.h"
 #include "runtime/kernels/elements/copy_strided.h"
 #include "runtime/kernels/gemm/factors.h"
 #include "runtime/kernels/gemm/gemm.h"
 #include "runtime/kernels/pointwise/loops.h"
-#include "runtime/kernels/reference/operands.h"
-#include "runtime/kernels/reference/strided_view.h"
 
 namespace belay {
 namespace {

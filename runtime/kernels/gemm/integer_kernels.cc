@@ -6,11 +6,11 @@
 
 #include "runtime/core/status_macros.h"
 #include "runtime/kernel/shape_rules/matmul.h"
+#include "runtime/kernels/call/operands.h"
+#include "runtime/kernels/call/strided_view.h"
 #include "runtime/kernels/elements/copy_strided.h"
 #include "runtime/kernels/gemm/factors.h"
 #include "runtime/kernels/gemm/integer_gemm.h"
-#include "runtime/kernels/reference/operands.h"
-#include "runtime/kernels/reference/strided_view.h"
 
 namespace belay {
 namespace {

@@ -4,11 +4,11 @@
 #include <cstring>
 
 #include "runtime/core/status_macros.h"
+#include "runtime/kernels/call/operands.h"
+#include "runtime/kernels/call/quantized_weights.h"
+#include "runtime/kernels/call/strided_view.h"
 #include "runtime/kernels/elements/copy_strided.h"
 #include "runtime/kernels/gemm/mixed_gemm.h"
-#include "runtime/kernels/reference/operands.h"
-#include "runtime/kernels/reference/quantized_weights.h"
-#include "runtime/kernels/reference/strided_view.h"
 
 namespace belay {
 namespace {

@@ -5,11 +5,11 @@
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
 #include "runtime/kernel/shape_rules/index.h"
+#include "runtime/kernels/call/index_walk.h"
+#include "runtime/kernels/call/operands.h"
+#include "runtime/kernels/call/strided_view.h"
 #include "runtime/kernels/elements/copy_strided.h"
 #include "runtime/kernels/index/index.h"
-#include "runtime/kernels/reference/index_walk.h"
-#include "runtime/kernels/reference/operands.h"
-#include "runtime/kernels/reference/strided_view.h"
 
 namespace belay {
 namespace {

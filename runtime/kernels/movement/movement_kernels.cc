@@ -4,13 +4,13 @@
 #include "absl/types/span.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/kernel/shape_rules/view.h"
+#include "runtime/kernels/call/index_select.h"
+#include "runtime/kernels/call/join_kernels.h"
+#include "runtime/kernels/call/pad_kernels.h"
+#include "runtime/kernels/call/view_kernels.h"
+#include "runtime/kernels/call/view_scatter.h"
 #include "runtime/kernels/elements/copy_strided.h"
 #include "runtime/kernels/movement/movement.h"
-#include "runtime/kernels/reference/index_select.h"
-#include "runtime/kernels/reference/join_kernels.h"
-#include "runtime/kernels/reference/pad_kernels.h"
-#include "runtime/kernels/reference/view_kernels.h"
-#include "runtime/kernels/reference/view_scatter.h"
 
 namespace belay {
 namespace {
@@ -151,7 +151,7 @@ constexpr KernelEngine kHighway = KernelEngine::kHighway;
 
 constexpr Kernel kKernels[] = {
 #define BELAY_VIEW_KERNEL(op, name, run) {op, name "Simd", kHighway, run},
-#include "runtime/kernels/reference/view_kernels.inc"
+#include "runtime/kernels/call/view_kernels.inc"
     {"aten._to_copy.default", "CopySimd", kHighway, (&CopyAll<7, kCopy>)},
     {"aten.as_strided_scatter.default", "AsStridedScatterSimd", kHighway, &AsStridedScatter<kCopy>},
     {"aten.cat.default", "CatSimd", kHighway, &Cat<kCopy>},

@@ -1,4 +1,4 @@
-// Normalisation of runs of floats.
+// Normalization of runs of floats.
 #ifndef BELAY_RUNTIME_KERNELS_NORM_NORM_H_
 #define BELAY_RUNTIME_KERNELS_NORM_NORM_H_
 

@@ -7,12 +7,12 @@
 
 #include "runtime/core/status_macros.h"
 #include "runtime/kernel/shape_rules/norm.h"
+#include "runtime/kernels/call/norm_parameters.h"
+#include "runtime/kernels/call/operands.h"
 #include "runtime/kernels/elements/copy_strided.h"
 #include "runtime/kernels/elements/run_source.h"
 #include "runtime/kernels/norm/norm.h"
 #include "runtime/kernels/reduce/reduce.h"
-#include "runtime/kernels/reference/norm_parameters.h"
-#include "runtime/kernels/reference/operands.h"
 
 namespace belay {
 namespace {

@@ -1,4 +1,4 @@
-// Normalisations against the reference kernels.
+// Normalizations against the reference kernels.
 #include "gtest/gtest.h"
 #include "runtime/kernels/kernel_comparison.h"
 

@@ -10,7 +10,7 @@
 #include <cstdint>
 
 #include "runtime/core/dtype.h"
-#include "runtime/kernels/reference/pointwise.h"
+#include "runtime/kernels/call/pointwise.h"
 
 namespace belay {
 

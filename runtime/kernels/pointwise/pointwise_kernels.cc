@@ -8,9 +8,9 @@
 #include "runtime/core/status_macros.h"
 #include "runtime/kernel/promotion_rules.h"
 #include "runtime/kernel/shape_rules/dims.h"
+#include "runtime/kernels/call/element_run.h"
 #include "runtime/kernels/pointwise/pointwise.h"
 #include "runtime/kernels/pointwise/pointwise_run.h"
-#include "runtime/kernels/reference/element_run.h"
 
 namespace belay {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "absl/status/status.h"
 #include "runtime/kernel/kernel.h"
+#include "runtime/kernels/call/pointwise.h"
 #include "runtime/kernels/pointwise/loops.h"
-#include "runtime/kernels/reference/pointwise.h"
 
 namespace belay {
 

@@ -4,10 +4,10 @@
 
 #include "runtime/core/status_macros.h"
 #include "runtime/kernel/shape_rules/pool.h"
+#include "runtime/kernels/call/operands.h"
 #include "runtime/kernels/elements/copy_strided.h"
 #include "runtime/kernels/pool/pool.h"
 #include "runtime/kernels/reduce/reduce.h"
-#include "runtime/kernels/reference/operands.h"
 
 namespace belay {
 namespace {

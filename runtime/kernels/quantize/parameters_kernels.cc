@@ -1,8 +1,8 @@
 #include <algorithm>
 
+#include "runtime/kernels/call/quantization_parameters.h"
 #include "runtime/kernels/elements/run_source.h"
 #include "runtime/kernels/quantize/quantize.h"
-#include "runtime/kernels/reference/quantization_parameters.h"
 
 namespace belay {
 namespace {
@@ -45,7 +45,7 @@ bool Accepts(const KernelContext& context) {
 
 constexpr Kernel kKernels[] = {
 #define BELAY_CHOOSE_KERNEL(op, name, run) {op, name "Simd", KernelEngine::kHighway, run, &Accepts},
-#include "runtime/kernels/reference/quantization_parameters.inc"
+#include "runtime/kernels/call/quantization_parameters.inc"
 };
 
 }  // namespace

@@ -1,7 +1,7 @@
-// Quantisation and its inverse, per tensor, channel, row and group.
+// Quantization and its inverse, per tensor, channel, row and group.
 //
 // Every step is rounded as in the reference kernels, whose text is shared
-// (runtime/kernels/reference/quantized_kernels.h): results have the same bits. Runs of elements
+// (runtime/kernels/call/quantized_kernels.h): results have the same bits. Runs of elements
 // with one scale and one zero point are computed in float32; where PyTorch's definition computes in
 // another dtype, or runs are of a few elements, the reference's loops do.
 #ifndef BELAY_RUNTIME_KERNELS_QUANTIZE_QUANTIZE_H_
@@ -46,7 +46,7 @@ bool WidenExtent(const float* in, size_t n, float& low, float& high);
 absl::Span<const Kernel> QuantizeHighwayKernels();
 
 // choose_qparams and its kin, whose text is shared, too
-// (runtime/kernels/reference/quantization_parameters.h).
+// (runtime/kernels/call/quantization_parameters.h).
 absl::Span<const Kernel> QuantizationParametersHighwayKernels();
 
 }  // namespace belay

@@ -1,11 +1,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "runtime/kernels/call/quantized_kernels.h"
 #include "runtime/kernels/elements/convert_run.h"
 #include "runtime/kernels/elements/copy_strided.h"
 #include "runtime/kernels/elements/run_source.h"
 #include "runtime/kernels/quantize/quantize.h"
-#include "runtime/kernels/reference/quantized_kernels.h"
 
 namespace belay {
 namespace {
@@ -85,7 +85,7 @@ bool IsExact(double zero, double scale) {
          static_cast<double>(static_cast<float>(scale)) == scale;
 }
 
-// Dequantises n elements that lie side by side, of one of kSmallIntegers.
+// Dequantizes n elements that lie side by side, of one of kSmallIntegers.
 void DequantizeTogether(DType dtype, const void* in, size_t n, float zero, float scale,
                         float* out) {
   if (dtype == DType::kInt8)
@@ -99,7 +99,7 @@ bool IsOneNumber(const QuantizedParameter& p) {
   return std::all_of(p.strides.begin(), p.strides.end(), [](int64_t s) { return s == 0; });
 }
 
-// The next three dequantise kSmallIntegers into float32 without a way through buffers, which is
+// The next three dequantize kSmallIntegers into float32 without a way through buffers, which is
 // long for small tensors and short runs. False: it is another call; then the result must be
 // computed otherwise, also where a part of it is written.
 bool DequantizeDense(const QuantizedGrid& grid) {
@@ -267,7 +267,7 @@ bool Accepts(const KernelContext& context) {
 constexpr Kernel kKernels[] = {
 #define BELAY_QUANTIZED_KERNEL(op, name, run) \
   {op, name "Simd", KernelEngine::kHighway, run, &Accepts},
-#include "runtime/kernels/reference/quantized_kernels.inc"
+#include "runtime/kernels/call/quantized_kernels.inc"
 };
 
 }  // namespace

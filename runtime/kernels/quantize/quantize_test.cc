@@ -1,4 +1,4 @@
-// Quantisation and its inverse against the reference kernels: equal bits.
+// Quantization and its inverse against the reference kernels: equal bits.
 #include "gtest/gtest.h"
 #include "runtime/kernels/kernel_comparison.h"
 

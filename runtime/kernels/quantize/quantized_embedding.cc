@@ -3,11 +3,11 @@
 #include <algorithm>
 
 #include "runtime/core/status_macros.h"
+#include "runtime/kernels/call/element_access.h"
+#include "runtime/kernels/call/quantized_weights.h"
 #include "runtime/kernels/elements/convert_run.h"
 #include "runtime/kernels/elements/run_source.h"
 #include "runtime/kernels/quantize/quantize.h"
-#include "runtime/kernels/reference/element_access.h"
-#include "runtime/kernels/reference/quantized_weights.h"
 
 namespace belay {
 namespace {
@@ -36,7 +36,7 @@ void UnpackRun(const TensorView& weight, int64_t row, int64_t first, int64_t n, 
   }
 }
 
-// Dequantises n elements of a row, which have one scale and zero point. Those of 4 and 2 bits have
+// Dequantizes n elements of a row, which have one scale and zero point. Those of 4 and 2 bits have
 // a sign whether their bytes have one or not.
 template <int kBits>
 void DequantizePacked(const TensorView& weight, int64_t row, int64_t first, int64_t n, float zero,

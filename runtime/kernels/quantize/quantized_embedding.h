@@ -1,4 +1,4 @@
-// Embeddings of quantised weights.
+// Embeddings of quantized weights.
 #ifndef BELAY_RUNTIME_KERNELS_QUANTIZE_QUANTIZED_EMBEDDING_H_
 #define BELAY_RUNTIME_KERNELS_QUANTIZE_QUANTIZED_EMBEDDING_H_
 

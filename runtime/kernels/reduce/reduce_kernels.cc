@@ -8,11 +8,11 @@
 
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
+#include "runtime/kernels/call/fold.h"
+#include "runtime/kernels/call/operands.h"
 #include "runtime/kernels/elements/convert_run.h"
 #include "runtime/kernels/elements/run_source.h"
 #include "runtime/kernels/reduce/reduce.h"
-#include "runtime/kernels/reference/fold.h"
-#include "runtime/kernels/reference/operands.h"
 
 namespace belay {
 namespace {

@@ -12,8 +12,8 @@
 #include "runtime/core/str_cat.h"
 #include "runtime/kernel/promotion_rules.h"
 #include "runtime/kernel/shape_rules/dims.h"
+#include "runtime/kernels/call/pointwise.h"
 #include "runtime/kernels/reference/families.h"
-#include "runtime/kernels/reference/pointwise.h"
 
 namespace belay {
 namespace {

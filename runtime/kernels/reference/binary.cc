@@ -13,8 +13,8 @@
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
 #include "runtime/kernel/promotion_rules.h"
+#include "runtime/kernels/call/pointwise.h"
 #include "runtime/kernels/reference/families.h"
-#include "runtime/kernels/reference/pointwise.h"
 
 namespace belay {
 namespace {

@@ -13,8 +13,8 @@
 #include "runtime/core/element.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/kernel/shape_rules/convolution.h"
+#include "runtime/kernels/call/operands.h"
 #include "runtime/kernels/reference/families.h"
-#include "runtime/kernels/reference/operands.h"
 
 namespace belay {
 namespace {
@@ -116,7 +116,7 @@ void Correlate(const Volume& target, const Volume& source, const WeightLayout& l
     return RelatedPlaces(relation, d, k, target_is_a ? t : s, target_is_a ? s : t);
   };
 
-  // Adds to the sums of `count` neighbours from `x0` on in row (z, y) of channel t.
+  // Adds to the sums of `count` neighbors from `x0` on in row (z, y) of channel t.
   const auto add_row = [&](int64_t n, int64_t t, int64_t z, int64_t y, int64_t x0, int64_t count,
                            Acc* sum) {
     const int64_t group = t / target_group;
@@ -134,7 +134,7 @@ void Correlate(const Volume& target, const Volume& source, const WeightLayout& l
         const int64_t iy = Counterpart(places(1, ky), target_is_a, y);
         if (iy < 0) continue;
         for (int64_t kx = 0; kx < w.size[4]; ++kx) {
-          // Neighbours `to`, `to` + to_step, … come from `from`, `from` + from_step, ….
+          // Neighbors `to`, `to` + to_step, … come from `from`, `from` + from_step, ….
           const Span1 span = RelatedPlaces(relation, 2, kx, a_width, b_width);
           int64_t first = span.first, last = span.last, from, to, from_step = 1, to_step = 1;
           if (target_is_a) {

@@ -1,7 +1,7 @@
 // Operators that make tensors out of sizes and numbers.
 //
 // Arguments named layout, device, pin_memory and memory_format are not read: there is one of each,
-// and the output has its layout already. What PyTorch leaves uninitialised is zero.
+// and the output has its layout already. What PyTorch leaves uninitialized is zero.
 #include <cmath>
 #include <complex>
 #include <iterator>
@@ -14,8 +14,8 @@
 #include "runtime/core/str_cat.h"
 #include "runtime/kernel/shape_rules/dims.h"
 #include "runtime/kernel/type_promotion.h"
-#include "runtime/kernels/reference/creation_kernels.h"
-#include "runtime/kernels/reference/element_run.h"
+#include "runtime/kernels/call/creation_kernels.h"
+#include "runtime/kernels/call/element_run.h"
 #include "runtime/kernels/reference/families.h"
 #include "runtime/kernels/reference/random_stream.h"
 
@@ -176,7 +176,7 @@ constexpr Kernel Row(std::string_view op, std::string_view name,
 
 constexpr Kernel kKernels[] = {
 #define BELAY_CREATION_KERNEL(op, name, run) Row(op, name, run),
-#include "runtime/kernels/reference/creation_kernels.inc"
+#include "runtime/kernels/call/creation_kernels.inc"
     Row("aten.rand.default", "Rand", &Random<false>),
     Row("aten.rand_like.default", "RandLike", &RandomLike<false>),
     Row("aten.randn.default", "Randn", &Random<true>),

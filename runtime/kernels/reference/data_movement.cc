@@ -8,12 +8,12 @@
 #include "runtime/core/str_cat.h"
 #include "runtime/kernel/shape_rules/pad.h"
 #include "runtime/kernel/shape_rules/slice.h"
+#include "runtime/kernels/call/join_kernels.h"
+#include "runtime/kernels/call/operands.h"
+#include "runtime/kernels/call/strided_view.h"
+#include "runtime/kernels/call/tensor_list.h"
 #include "runtime/kernels/reference/families.h"
-#include "runtime/kernels/reference/join_kernels.h"
 #include "runtime/kernels/reference/mapped_copy.h"
-#include "runtime/kernels/reference/operands.h"
-#include "runtime/kernels/reference/strided_view.h"
-#include "runtime/kernels/reference/tensor_list.h"
 
 namespace belay {
 namespace {

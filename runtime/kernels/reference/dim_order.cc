@@ -1,8 +1,8 @@
 // dim_order_ops. The output's dim order is part of its plan; the argument tells nothing more.
 
 #include "absl/status/status.h"
+#include "runtime/kernels/call/operands.h"
 #include "runtime/kernels/reference/families.h"
-#include "runtime/kernels/reference/operands.h"
 
 namespace belay {
 namespace {

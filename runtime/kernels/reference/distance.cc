@@ -6,9 +6,9 @@
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
 #include "runtime/kernel/shape_rules/matmul.h"
-#include "runtime/kernels/reference/element_access.h"
+#include "runtime/kernels/call/element_access.h"
+#include "runtime/kernels/call/operands.h"
 #include "runtime/kernels/reference/families.h"
-#include "runtime/kernels/reference/operands.h"
 
 namespace belay {
 namespace {

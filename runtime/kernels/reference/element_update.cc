@@ -5,7 +5,7 @@
 #include <type_traits>
 
 #include "runtime/core/element.h"
-#include "runtime/kernels/reference/operands.h"
+#include "runtime/kernels/call/operands.h"
 
 namespace belay {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "runtime/core/tensor_view.h"
-#include "runtime/kernels/reference/scalar_element.h"
+#include "runtime/kernels/call/scalar_element.h"
 
 namespace belay {
 

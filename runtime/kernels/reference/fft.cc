@@ -10,9 +10,9 @@
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
 #include "runtime/kernel/shape_rules/fft.h"
-#include "runtime/kernels/reference/element_access.h"
+#include "runtime/kernels/call/element_access.h"
+#include "runtime/kernels/call/operands.h"
 #include "runtime/kernels/reference/families.h"
-#include "runtime/kernels/reference/operands.h"
 
 namespace belay {
 namespace {
@@ -69,7 +69,7 @@ CheckedInt WorkLength(int64_t n) {
   return CheckedInt(2) * n + CheckedInt(2) * ConvolutionLength(std::max<int64_t>(n, 1));
 }
 
-// In place, not normalised. `work` has room for WorkLength(n) - n elements.
+// In place, not normalized. `work` has room for WorkLength(n) - n elements.
 void Transform(Complex* x, int64_t n, bool forward, Complex* work) {
   if (IsPowerOfTwo(n)) return TransformPowerOfTwo(x, n, forward);
   // x_k c_k convolved with conj(c), times c again, where c_k = e^(-+ pi i k^2 / n).

@@ -8,14 +8,14 @@
 #include "runtime/core/element.h"
 #include "runtime/core/str_cat.h"
 #include "runtime/kernel/shape_rules/index.h"
-#include "runtime/kernels/reference/element_access.h"
+#include "runtime/kernels/call/element_access.h"
+#include "runtime/kernels/call/gather_walk.h"
+#include "runtime/kernels/call/index_select.h"
+#include "runtime/kernels/call/index_walk.h"
+#include "runtime/kernels/call/operands.h"
+#include "runtime/kernels/call/rounding.h"
+#include "runtime/kernels/call/strided_view.h"
 #include "runtime/kernels/reference/families.h"
-#include "runtime/kernels/reference/gather_walk.h"
-#include "runtime/kernels/reference/index_select.h"
-#include "runtime/kernels/reference/index_walk.h"
-#include "runtime/kernels/reference/operands.h"
-#include "runtime/kernels/reference/rounding.h"
-#include "runtime/kernels/reference/strided_view.h"
 
 namespace belay {
 namespace {

@@ -14,9 +14,9 @@
 #include "runtime/core/str_cat.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/kernel/shape_rules/factorization.h"
-#include "runtime/kernels/reference/element_access.h"
+#include "runtime/kernels/call/element_access.h"
+#include "runtime/kernels/call/operands.h"
 #include "runtime/kernels/reference/factor_types.h"
-#include "runtime/kernels/reference/operands.h"
 
 namespace belay {
 namespace {

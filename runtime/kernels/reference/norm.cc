@@ -1,4 +1,4 @@
-// Batch, layer and group normalisation: (x - mean) / sqrt(var + eps) * weight + bias, where mean
+// Batch, layer and group normalization: (x - mean) / sqrt(var + eps) * weight + bias, where mean
 // and variance are those of a slice of the input, or given. Computed in double precision.
 
 #include <cmath>
@@ -6,10 +6,10 @@
 
 #include "runtime/core/status_macros.h"
 #include "runtime/kernel/shape_rules/norm.h"
-#include "runtime/kernels/reference/element_access.h"
+#include "runtime/kernels/call/element_access.h"
+#include "runtime/kernels/call/norm_parameters.h"
+#include "runtime/kernels/call/operands.h"
 #include "runtime/kernels/reference/families.h"
-#include "runtime/kernels/reference/norm_parameters.h"
-#include "runtime/kernels/reference/operands.h"
 
 namespace belay {
 namespace {

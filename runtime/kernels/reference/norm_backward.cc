@@ -1,4 +1,4 @@
-// Gradients of layer and group normalisation, in double precision.
+// Gradients of layer and group normalization, in double precision.
 //
 // With y = (x - mean) * rstd * weight + bias over slices of n elements, and g = dy * weight:
 //   dx = rstd * (g - sum(g) / n - (x - mean) * rstd * sum(g * (x - mean) * rstd) / n)
@@ -8,10 +8,10 @@
 
 #include "runtime/core/status_macros.h"
 #include "runtime/kernel/shape_rules/norm.h"
-#include "runtime/kernels/reference/element_access.h"
+#include "runtime/kernels/call/element_access.h"
+#include "runtime/kernels/call/norm_parameters.h"
+#include "runtime/kernels/call/operands.h"
 #include "runtime/kernels/reference/families.h"
-#include "runtime/kernels/reference/norm_parameters.h"
-#include "runtime/kernels/reference/operands.h"
 
 namespace belay {
 namespace {
@@ -48,7 +48,7 @@ struct SliceSums {
     g_x += g_value * x;
     ++count;
   }
-  // `g_value` and `x`, normalised, of one element.
+  // `g_value` and `x`, normalized, of one element.
   double Gradient(double g_value, double x, double rstd) const {
     return rstd * (g_value - g / count - x * g_x / count);
   }

@@ -7,12 +7,12 @@
 #include "absl/status/status.h"
 #include "runtime/core/checked_math.h"
 #include "runtime/kernel/shape_rules/pad.h"
+#include "runtime/kernels/call/operands.h"
+#include "runtime/kernels/call/pad_kernels.h"
+#include "runtime/kernels/call/scalar_element.h"
+#include "runtime/kernels/call/strided_view.h"
 #include "runtime/kernels/reference/families.h"
 #include "runtime/kernels/reference/mapped_copy.h"
-#include "runtime/kernels/reference/operands.h"
-#include "runtime/kernels/reference/pad_kernels.h"
-#include "runtime/kernels/reference/scalar_element.h"
-#include "runtime/kernels/reference/strided_view.h"
 
 namespace belay {
 namespace {

@@ -1,6 +1,6 @@
 // The kernels of the pointwise, creation and scalar families on what the conformance cases don't
 // have: dtypes without vectors, arguments of wrong kinds, long and odd layouts.
-#include "runtime/kernels/reference/pointwise.h"
+#include "runtime/kernels/call/pointwise.h"
 
 #include <cmath>
 #include <complex>

@@ -8,9 +8,9 @@
 
 #include "runtime/core/status_macros.h"
 #include "runtime/kernel/shape_rules/pool.h"
-#include "runtime/kernels/reference/element_access.h"
+#include "runtime/kernels/call/element_access.h"
+#include "runtime/kernels/call/operands.h"
 #include "runtime/kernels/reference/families.h"
-#include "runtime/kernels/reference/operands.h"
 
 namespace belay {
 namespace {

@@ -1,7 +1,7 @@
-// The choice of scales and zero points for quantisation. As in quantized.cc each step is rounded to
+// The choice of scales and zero points for quantization. As in quantized.cc each step is rounded to
 // the dtype in which PyTorch's definition takes it.
 
-#include "runtime/kernels/reference/quantization_parameters.h"
+#include "runtime/kernels/call/quantization_parameters.h"
 
 #include <cmath>
 
@@ -27,7 +27,7 @@ struct Engine {
 
 constexpr Kernel kKernels[] = {
 #define BELAY_CHOOSE_KERNEL(op, name, run) {op, name, KernelEngine::kReference, run},
-#include "runtime/kernels/reference/quantization_parameters.inc"
+#include "runtime/kernels/call/quantization_parameters.inc"
 };
 
 }  // namespace

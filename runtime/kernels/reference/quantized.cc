@@ -1,4 +1,4 @@
-// Quantisation and its inverse, per tensor, channel, row and group.
+// Quantization and its inverse, per tensor, channel, row and group.
 //
 // Bits matter here: each arithmetic step is rounded to the dtype in which PyTorch's definition
 // (torch/ao/quantization/fx/_decomposed.py) takes it.
@@ -10,11 +10,11 @@
 #include "runtime/core/str_cat.h"
 #include "runtime/kernel/shape_rules/quantized.h"
 #include "runtime/kernel/shape_rules/same_shape.h"
-#include "runtime/kernels/reference/element_access.h"
+#include "runtime/kernels/call/element_access.h"
+#include "runtime/kernels/call/operands.h"
+#include "runtime/kernels/call/quantized_kernels.h"
+#include "runtime/kernels/call/rounding.h"
 #include "runtime/kernels/reference/families.h"
-#include "runtime/kernels/reference/operands.h"
-#include "runtime/kernels/reference/quantized_kernels.h"
-#include "runtime/kernels/reference/rounding.h"
 
 namespace belay {
 
@@ -89,7 +89,7 @@ struct Engine {
   }
 };
 
-// Quantised and dequantised again, in float32, with a division by the scale.
+// Quantized and dequantized again, in float32, with a division by the scale.
 absl::Status FakeQuantPerChannel(KernelContext& context) {
   ABSL_RETURN_IF_ERROR(context.CheckArity(6, 1));
   ABSL_ASSIGN_OR_RETURN(const TensorView* input, TensorOf(context, 0, "input", DType::kFloat32));
@@ -121,7 +121,7 @@ constexpr KernelEngine kReference = KernelEngine::kReference;
 
 constexpr Kernel kKernels[] = {
 #define BELAY_QUANTIZED_KERNEL(op, name, run) {op, name, kReference, run},
-#include "runtime/kernels/reference/quantized_kernels.inc"
+#include "runtime/kernels/call/quantized_kernels.inc"
     {"quantized_decomposed.fake_quant_per_channel.default", "FakeQuantPerChannel", kReference,
      &FakeQuantPerChannel},
 };

@@ -10,9 +10,9 @@
 #include "runtime/core/element.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
+#include "runtime/kernels/call/fold.h"
+#include "runtime/kernels/call/operands.h"
 #include "runtime/kernels/reference/families.h"
-#include "runtime/kernels/reference/fold.h"
-#include "runtime/kernels/reference/operands.h"
 
 namespace belay {
 namespace {

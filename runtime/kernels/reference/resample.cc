@@ -1,5 +1,5 @@
 // Images of other sizes, sampled at other places, or put together from patches. Places and weights
-// are computed in double precision, except that the nearest neighbour is chosen in float, as
+// are computed in double precision, except that the nearest neighbor is chosen in float, as
 // PyTorch does.
 
 #include <algorithm>
@@ -13,10 +13,10 @@
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
 #include "runtime/kernel/shape_rules/resample.h"
-#include "runtime/kernels/reference/element_access.h"
+#include "runtime/kernels/call/element_access.h"
+#include "runtime/kernels/call/operands.h"
+#include "runtime/kernels/call/upsample_kernels.h"
 #include "runtime/kernels/reference/families.h"
-#include "runtime/kernels/reference/operands.h"
-#include "runtime/kernels/reference/upsample_kernels.h"
 
 namespace belay {
 namespace {
@@ -47,8 +47,8 @@ void FillBilinear(const Upsample& u, bool align_corners) {
   const int64_t row = u.input->strides[2], column = u.input->strides[3];
   ForEachPixel(*u.input, *u.output,
                [&](int64_t, int64_t image, int64_t y, int64_t x, int64_t offset) {
-                 const Neighbours v = LinearNeighbours(u.axes[0], y, align_corners);
-                 const Neighbours h = LinearNeighbours(u.axes[1], x, align_corners);
+                 const Neighbors v = LinearNeighbors(u.axes[0], y, align_corners);
+                 const Neighbors h = LinearNeighbors(u.axes[1], x, align_corners);
                  const auto at = [&](int64_t i) {
                    return (1 - h.share) * in(image + i * row + h.first * column) +
                           h.share * in(image + i * row + h.second * column);
@@ -153,7 +153,7 @@ void FillAntialiased(const Upsample& u, bool align_corners) {
 struct LinearWeights {
   template <class Fn>
   static void At(const Axis& axis, int64_t place, bool align_corners, Fn&& fn) {
-    const Neighbours n = LinearNeighbours(axis, place, align_corners);
+    const Neighbors n = LinearNeighbors(axis, place, align_corners);
     if (n.first == n.second) return fn(n.first, (1 - n.share) + n.share);
     fn(n.first, 1 - n.share);
     fn(n.second, n.share);
@@ -288,7 +288,7 @@ struct GridAxis {
   }
 };
 
-// Weights of the four neighbours of a place that lies `t` behind the second of them.
+// Weights of the four neighbors of a place that lies `t` behind the second of them.
 void CubicWeights(double t, double (&w)[4]) {
   constexpr double kA = -0.75;
   const auto near = [](double x) { return ((kA + 2) * x - (kA + 3)) * x * x + 1; };
@@ -370,7 +370,7 @@ absl::Status GridSampler2d(KernelContext& context) {
   return absl::OkStatus();
 }
 
-// Eight neighbours instead of four, or the nearest.
+// Eight neighbors instead of four, or the nearest.
 absl::Status GridSampler3d(KernelContext& context) {
   ABSL_ASSIGN_OR_RETURN(const GridSample call, ReadGridSample(context));
   const auto& [input, grid, interpolation, padding, align_corners] = call;

@@ -7,9 +7,9 @@
 
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
-#include "runtime/kernels/reference/element_access.h"
+#include "runtime/kernels/call/element_access.h"
+#include "runtime/kernels/call/operands.h"
 #include "runtime/kernels/reference/families.h"
-#include "runtime/kernels/reference/operands.h"
 
 namespace belay {
 namespace {

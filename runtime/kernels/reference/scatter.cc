@@ -14,14 +14,14 @@
 #include "runtime/core/str_cat.h"
 #include "runtime/kernel/shape_rules/index.h"
 #include "runtime/kernel/shape_rules/slice.h"
-#include "runtime/kernels/reference/element_access.h"
+#include "runtime/kernels/call/element_access.h"
+#include "runtime/kernels/call/gather_walk.h"
+#include "runtime/kernels/call/operands.h"
+#include "runtime/kernels/call/scalar_element.h"
+#include "runtime/kernels/call/strided_view.h"
+#include "runtime/kernels/call/view_scatter.h"
 #include "runtime/kernels/reference/element_update.h"
 #include "runtime/kernels/reference/families.h"
-#include "runtime/kernels/reference/gather_walk.h"
-#include "runtime/kernels/reference/operands.h"
-#include "runtime/kernels/reference/scalar_element.h"
-#include "runtime/kernels/reference/strided_view.h"
-#include "runtime/kernels/reference/view_scatter.h"
 
 namespace belay {
 namespace {

@@ -7,9 +7,9 @@
 #include <type_traits>
 
 #include "runtime/core/status_macros.h"
+#include "runtime/kernels/call/fold.h"
+#include "runtime/kernels/call/operands.h"
 #include "runtime/kernels/reference/families.h"
-#include "runtime/kernels/reference/fold.h"
-#include "runtime/kernels/reference/operands.h"
 
 namespace belay {
 namespace {

@@ -11,9 +11,9 @@
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
 #include "runtime/kernel/promotion_rules.h"
-#include "runtime/kernels/reference/element_access.h"
-#include "runtime/kernels/reference/operands.h"
-#include "runtime/kernels/reference/pointwise.h"
+#include "runtime/kernels/call/element_access.h"
+#include "runtime/kernels/call/operands.h"
+#include "runtime/kernels/call/pointwise.h"
 
 namespace belay {
 namespace {
@@ -306,7 +306,7 @@ constexpr auto kY0 = [](double x) { return x == 0 ? -kInfinity : x < 0 ? kNotANu
 constexpr auto kY1 = [](double x) { return x == 0 ? -kInfinity : x < 0 ? kNotANumber : ::y1(x); };
 
 constexpr auto kNextAfter = [](FloatLike auto a, FloatLike auto b) { return std::nextafter(a, b); };
-// Half precision has its own neighbours: one step of the bits.
+// Half precision has its own neighbors: one step of the bits.
 template <class Narrow>
 constexpr auto kNarrowNextAfter = [](FloatLike auto a, FloatLike auto b) {
   using T = decltype(a);
@@ -340,7 +340,7 @@ absl::Status RunPolygamma(KernelContext& context) {
   ABSL_ASSIGN_OR_RETURN(const int64_t order, context.Int(0));
   if (order < 0) {
     return absl::InvalidArgumentError(
-        absl::StrCat("argument 0: expected none below 0, came ", order));
+        absl::StrCat("argument 0: expected none below 0, got ", order));
   }
   return RunPointwise(
       context, 2, kOrderedToFloatRule, kBinary<[](FloatLike auto n, FloatLike auto x) {

@@ -191,7 +191,7 @@ uint16_t BitsAfter(float from, float towards) {
   return out.view().as<T>()->bits;
 }
 
-TEST(SpecialFunctionsTest, HalfPrecisionHasItsOwnNeighbours) {
+TEST(SpecialFunctionsTest, HalfPrecisionHasItsOwnNeighbors) {
   const float kEndless = std::numeric_limits<float>::infinity();
   EXPECT_EQ(BitsAfter<Half>(1, 2), 0x3c01);
   EXPECT_EQ(BitsAfter<Half>(0, -1), 0x8001);

@@ -7,8 +7,8 @@
 #include "absl/types/span.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/kernel/promotion_rules.h"
+#include "runtime/kernels/call/pointwise.h"
 #include "runtime/kernels/reference/families.h"
-#include "runtime/kernels/reference/pointwise.h"
 
 namespace belay {
 namespace {

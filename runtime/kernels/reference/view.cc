@@ -8,11 +8,11 @@
 #include "runtime/core/str_cat.h"
 #include "runtime/kernel/shape_rules/slice.h"
 #include "runtime/kernel/shape_rules/view.h"
-#include "runtime/kernels/reference/element_access.h"
+#include "runtime/kernels/call/element_access.h"
+#include "runtime/kernels/call/operands.h"
+#include "runtime/kernels/call/strided_view.h"
+#include "runtime/kernels/call/view_kernels.h"
 #include "runtime/kernels/reference/families.h"
-#include "runtime/kernels/reference/operands.h"
-#include "runtime/kernels/reference/strided_view.h"
-#include "runtime/kernels/reference/view_kernels.h"
 
 namespace belay {
 namespace {
@@ -104,7 +104,7 @@ constexpr CopyFn kCopy = &CopyElements, kCopyReshaped = &CopyReshaped;
 
 constexpr Kernel kKernels[] = {
 #define BELAY_VIEW_KERNEL(op, name, run) {op, name, KernelEngine::kReference, run},
-#include "runtime/kernels/reference/view_kernels.inc"
+#include "runtime/kernels/call/view_kernels.inc"
 
 #define BELAY_VIEW_KERNEL(op, name, run) {"aten." op, name, KernelEngine::kReference, run}
 #define BELAY_VIEW_PAIR(op, copy, name, run) \

@@ -1,7 +1,7 @@
-// Images of other sizes: nearest neighbours and bilinear interpolation.
+// Images of other sizes: nearest neighbors and bilinear interpolation.
 //
 // The arguments are read and places and weights are computed as in the reference kernels, whose
-// text is shared (runtime/kernels/reference/upsample_kernels.h). Nearest neighbours have the same
+// text is shared (runtime/kernels/call/upsample_kernels.h). Nearest neighbors have the same
 // bits; bilinear interpolation weighs in float, with an error of 4 ULP of the largest element.
 #ifndef BELAY_RUNTIME_KERNELS_RESIZE_RESIZE_H_
 #define BELAY_RUNTIME_KERNELS_RESIZE_RESIZE_H_

@@ -2,9 +2,9 @@
 #include <limits>
 
 #include "runtime/core/status_macros.h"
+#include "runtime/kernels/call/upsample_kernels.h"
 #include "runtime/kernels/elements/copy_strided.h"
 #include "runtime/kernels/elements/run_source.h"
-#include "runtime/kernels/reference/upsample_kernels.h"
 #include "runtime/kernels/resize/resize.h"
 #include "runtime/kernels/select/select.h"
 
@@ -16,7 +16,7 @@ constexpr DTypeSet kTypes = {DType::kFloat32, DType::kFloat16, DType::kBFloat16,
 // The working memory, for rows of `in` and `out` elements: places and shares of the columns, two
 // rows of the input, their blend, and a row of the output.
 struct Room {
-  int64_t* place;           // [out], of nearest neighbours
+  int64_t* place;           // [out], of nearest neighbors
   int32_t *first, *second;  // [out]
   float* share;             // [out]
   float *rows[2], *blend;   // [in]
@@ -73,7 +73,7 @@ struct Engine {
       return absl::InvalidArgumentError("upsample: the image is too wide");
     ABSL_ASSIGN_OR_RETURN(const Room room, RoomOf(context, width, out_width));
     for (int64_t x = 0; x < out_width; ++x) {
-      const Neighbours h = LinearNeighbours(u.axes[1], x, align_corners);
+      const Neighbors h = LinearNeighbors(u.axes[1], x, align_corners);
       room.first[x] = static_cast<int32_t>(h.first);
       room.second[x] = static_cast<int32_t>(h.second);
       room.share[x] = static_cast<float>(h.share);
@@ -81,7 +81,7 @@ struct Engine {
     for (int64_t n = 0; n < out.sizes[0]; ++n) {
       for (int64_t c = 0; c < out.sizes[1]; ++c) {
         for (int64_t y = 0; y < out.sizes[2]; ++y) {
-          const Neighbours v = LinearNeighbours(u.axes[0], y, align_corners);
+          const Neighbors v = LinearNeighbors(u.axes[0], y, align_corners);
           const float* a = FloatsOf(RowOf(in, n, c, v.first), room.rows[0]);
           const float* b = FloatsOf(RowOf(in, n, c, v.second), room.rows[1]);
           BlendRows(a, b, static_cast<float>(v.share), static_cast<size_t>(width), room.blend);

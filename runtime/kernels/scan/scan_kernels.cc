@@ -1,9 +1,9 @@
 #include <algorithm>
 
 #include "runtime/core/status_macros.h"
+#include "runtime/kernels/call/operands.h"
+#include "runtime/kernels/call/strided_view.h"
 #include "runtime/kernels/elements/run_source.h"
-#include "runtime/kernels/reference/operands.h"
-#include "runtime/kernels/reference/strided_view.h"
 #include "runtime/kernels/scan/scan.h"
 
 namespace belay {

@@ -2,8 +2,8 @@
 
 #include "runtime/core/status_macros.h"
 #include "runtime/kernel/shape_rules/dims.h"
+#include "runtime/kernels/call/operands.h"
 #include "runtime/kernels/elements/copy_strided.h"
-#include "runtime/kernels/reference/operands.h"
 #include "runtime/kernels/softmax/softmax.h"
 
 namespace belay {

@@ -2,11 +2,11 @@
 
 #include "runtime/core/status_macros.h"
 #include "runtime/kernel/shape_rules/reduction.h"
+#include "runtime/kernels/call/element_access.h"
+#include "runtime/kernels/call/gather_walk.h"
+#include "runtime/kernels/call/operands.h"
 #include "runtime/kernels/elements/convert_run.h"
 #include "runtime/kernels/elements/run_source.h"
-#include "runtime/kernels/reference/element_access.h"
-#include "runtime/kernels/reference/gather_walk.h"
-#include "runtime/kernels/reference/operands.h"
 #include "runtime/kernels/sort/sort.h"
 
 namespace belay {

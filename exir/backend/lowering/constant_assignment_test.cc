@@ -1,0 +1,343 @@
+// Which constants and mutations move into delegates, program text in, program text out (docs/lowering.md
+// §2.4, §2.14, §2.15, §11.4 to §11.6).
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "exir/backend/testing/expect_lowered.h"
+#include "exir/backend/testing/recording_backend.h"
+#include "exir/backend/to_backend.h"
+#include "exir/ir/text.h"
+#include "exir/testing/programs.h"
+#include "exir/testing/test_ops.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "runtime/core/testing.h"
+
+namespace belay::exir {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+constexpr std::string_view kMutation = R"(program edge {
+    constants { state "b": f32[2] }
+    graph(%b: f32[2] buffer "b", %x: f32[2] user_input) {
+      %add: f32[2] = edge.aten.add.Tensor(%b, %x)  tag="t"
+      %add_1: f32[2] = edge.aten.add.Tensor(%x, %add)  tag="t"
+      return (%add buffer_mutation "b", %add_1 user_output)
+    }
+  })";
+
+TEST(ConstantOwnershipTest, MutationConsumed) {
+  ExpectLowered(kMutation, Constants({{"b", "t"}}), R"(program edge {
+    graph(%x: f32[2] user_input) {
+      %add_1: f32[2] = higher_order.executorch_call_delegate(module#0, %x)  handle=1 name="executorch_call_delegate"
+      return (%add_1 user_output)
+    }
+    module#0 backend "recorder" specs [] {
+      program edge {
+        constants { state "b": f32[2] }
+        graph(%b: f32[2] buffer "b", %x: f32[2] user_input) {
+          %add: f32[2] = edge.aten.add.Tensor(%b, %x)
+          %add_1: f32[2] = edge.aten.add.Tensor(%x, %add)
+          return (%add buffer_mutation "b", %add_1 user_output)
+        }
+      }
+    }
+  })");
+}
+
+TEST(ConstantOwnershipTest, MutationKept) {
+  ExpectLowered(kMutation, {}, R"(program edge {
+    constants { state "b": f32[2] }
+    graph(%b: f32[2] buffer "b", %x: f32[2] user_input) {
+      %add: f32[2], %add_1: f32[2] = higher_order.executorch_call_delegate(module#0, %b, %x)  handle=1 name="executorch_call_delegate"
+      return (%add buffer_mutation "b", %add_1 user_output)
+    }
+    module#0 backend "recorder" specs [] {
+      program edge {
+        graph(%b: f32[2] user_input, %x: f32[2] user_input) {
+          %add: f32[2] = edge.aten.add.Tensor(%b, %x)
+          %add_1: f32[2] = edge.aten.add.Tensor(%x, %add)
+          return (%add user_output, %add_1 user_output)
+        }
+      }
+    }
+  })");
+}
+
+TEST(ConstantOwnershipTest, MutationsComeFirst) {
+  ExpectLowered(R"(program edge {
+    constants { constant "b": f32[2] }
+    graph(%b: f32[2] buffer "b" nonpersistent, %x: f32[2] user_input) {
+      %u: f32[2] = edge.aten.relu.default(%x)  tag="t"
+      %n: f32[2] = edge.aten.add.Tensor(%b, %u)  tag="t"
+      %v: f32[2] = edge.aten.relu.default(%n)  tag="t"
+      return (%n buffer_mutation "b", %u user_output, %v user_output)
+    }
+  })",
+                AllConstants(), R"(program edge {
+    graph(%x: f32[2] user_input) {
+      %u: f32[2], %v: f32[2] = higher_order.executorch_call_delegate(module#0, %x)  handle=1 name="executorch_call_delegate"
+      return (%u user_output, %v user_output)
+    }
+    module#0 backend "recorder" specs [] {
+      program edge {
+        constants { constant "b": f32[2] }
+        graph(%b: f32[2] buffer "b" nonpersistent, %x: f32[2] user_input) {
+          %u: f32[2] = edge.aten.relu.default(%x)
+          %n: f32[2] = edge.aten.add.Tensor(%b, %u)
+          %v: f32[2] = edge.aten.relu.default(%n)
+          return (%n buffer_mutation "b", %u user_output, %v user_output)
+        }
+      }
+    }
+  })");
+}
+
+TEST(ConstantOwnershipTest, MutatedValueMayBeReturnedAndUsedOutside) {
+  ExpectLowered(R"(program edge {
+    constants { state "b": f32[2] }
+    graph(%b: f32[2] buffer "b", %x: f32[2] user_input) {
+      %n: f32[2] = edge.aten.add.Tensor(%b, %x)  tag="t"
+      %r: f32[2] = edge.aten.relu.default(%n)
+      return (%n buffer_mutation "b", %n user_output, %r user_output)
+    }
+  })",
+                AllConstants(), R"(program edge {
+    graph(%x: f32[2] user_input) {
+      %n: f32[2] = higher_order.executorch_call_delegate(module#0, %x)  handle=1 name="executorch_call_delegate"
+      %r: f32[2] = edge.aten.relu.default(%n)
+      return (%n user_output, %r user_output)
+    }
+    module#0 backend "recorder" specs [] {
+      program edge {
+        constants { state "b": f32[2] }
+        graph(%b: f32[2] buffer "b", %x: f32[2] user_input) {
+          %n: f32[2] = edge.aten.add.Tensor(%b, %x)
+          return (%n buffer_mutation "b", %n user_output)
+        }
+      }
+    }
+  })");
+}
+
+TEST(ConstantOwnershipTest, CallWithOnlyConsumedMutationsStays) {
+  ExpectLowered(R"(program edge {
+    constants { state "b": f32[2] }
+    graph(%b: f32[2] buffer "b", %x: f32[2] user_input) {
+      %n: f32[2] = edge.aten.add.Tensor(%b, %x)  tag="t"
+      return (%n buffer_mutation "b", %x user_output)
+    }
+  })",
+                AllConstants(), R"(program edge {
+    graph(%x: f32[2] user_input) {
+      higher_order.executorch_call_delegate(module#0, %x)  handle=1 name="executorch_call_delegate"
+      return (%x user_output)
+    }
+    module#0 backend "recorder" specs [] {
+      program edge {
+        constants { state "b": f32[2] }
+        graph(%b: f32[2] buffer "b", %x: f32[2] user_input) {
+          %n: f32[2] = edge.aten.add.Tensor(%b, %x)
+          return (%n buffer_mutation "b")
+        }
+      }
+    }
+  })");
+}
+
+// A reader in another tag or outside would not see the updates of a delegate that has the buffer.
+TEST(ConstantOwnershipTest, MutatedBufferWithAForeignReaderStays) {
+  for (const std::string reader : {"  tag=\"r\"", ""}) {
+    std::vector<std::string> notes;
+    const ExportedProgram program = ParseOrDie(R"(program edge {
+      constants { state "b": f32[2] }
+      graph(%b: f32[2] buffer "b", %x: f32[2] user_input) {
+        %r: f32[2] = edge.aten.mul.Tensor(%b, %x))" +
+                                                   reader + R"(
+        %n: f32[2] = edge.aten.add.Tensor(%b, %x)  tag="w"
+        return (%n buffer_mutation "b", %r user_output)
+      }
+    })",
+                                               TestOps());
+    ASSERT_OK_AND_ASSIGN(const ExportedProgram lowered,
+                         Lower(program, Constants({{"b", "w"}}), &notes));
+    EXPECT_EQ(lowered.signature.inputs[0].target, "b");
+    EXPECT_EQ(lowered.signature.outputs[0].kind, OutputKind::kBufferMutation);
+    EXPECT_EQ(lowered.state_dict.size(), 1);
+    for (const auto& module : lowered.lowered_modules) {
+      EXPECT_THAT(module->original.state_dict, IsEmpty());
+    }
+    ASSERT_EQ(notes.size(), 1);
+    EXPECT_EQ(notes[0],
+              "buffer %b is mutated and tagged 'w', but %r uses it outside of tag 'w', which "
+              "computes its new value; it stays and is an argument");
+  }
+}
+
+TEST(ConstantOwnershipTest, SharedConstant) {
+  ExpectLowered(R"(program edge {
+    constants { state "c": f32[2] }
+    graph(%c: f32[2] buffer "c", %x: f32[2] user_input) {
+      %m: f32[2] = edge.aten.mul.Tensor(%x, %c)
+      %a: f32[2] = edge.aten.add.Tensor(%m, %c)  tag="first_tag0"
+      return (%a user_output)
+    }
+  })",
+                AllConstants(), R"(program edge {
+    constants { state "c": f32[2] }
+    graph(%c: f32[2] buffer "c", %x: f32[2] user_input) {
+      %m: f32[2] = edge.aten.mul.Tensor(%x, %c)
+      %a: f32[2] = higher_order.executorch_call_delegate(module#0, %m)  handle=1 name="executorch_call_delegate"
+      return (%a user_output)
+    }
+    module#0 backend "recorder" specs [] {
+      program edge {
+        constants { state "c": f32[2] }
+        graph(%c_copy_0: f32[2] buffer "c", %m: f32[2] user_input) {
+          %a: f32[2] = edge.aten.add.Tensor(%m, %c_copy_0)
+          return (%a user_output)
+        }
+      }
+    }
+  })");
+}
+
+TEST(ConstantOwnershipTest, ConstantOfThreeTagsIsInEachOnceAndSharesBytes) {
+  const ExportedProgram program = ParseOrDie(R"(program edge {
+    constants { state "c": f32[2] }
+    graph(%c: f32[2] parameter "c", %x: f32[2] user_input) {
+      %a: f32[2] = edge.aten.add.Tensor(%x, %c)  tag="t0"
+      %a2: f32[4] = edge.aten.cat.default([%a, %c])  tag="t0"
+      %b: f32[2] = edge.aten.add.Tensor(%x, %c)  tag="t1"
+      %d: f32[2] = edge.aten.mul.Tensor(%b, %c)  tag="t2"
+      return (%a2 user_output, %d user_output)
+    }
+  })",
+                                             TestOps());
+  ASSERT_OK_AND_ASSIGN(const ExportedProgram lowered, Lower(program, AllConstants()));
+  EXPECT_THAT(lowered.state_dict, IsEmpty());
+  ASSERT_EQ(lowered.lowered_modules.size(), 3);
+  std::vector<std::string> names;
+  for (const auto& module : lowered.lowered_modules) {
+    const ExportedProgram& part = module->original;
+    ASSERT_EQ(part.state_dict.size(), 1);
+    EXPECT_EQ(part.state_dict.at("c").storage().bytes.data(),
+              program.state_dict.at("c").storage().bytes.data());
+    names.push_back(part.top().value(part.top().inputs()[0]).name);
+  }
+  EXPECT_THAT(names, ElementsAre("c", "c_copy_0", "c_copy_1"));
+}
+
+TEST(ConstantOwnershipTest, ConstantThatIsReturnedIsNoError) {
+  const ExportedProgram program = ParseOrDie(R"(program edge {
+    constants { state "c": f32[2] }
+    graph(%c: f32[2] parameter "c", %x: f32[2] user_input) {
+      %a: f32[2] = edge.aten.add.Tensor(%x, %c)  tag="t"
+      return (%a user_output, %c user_output)
+    }
+  })",
+                                             TestOps());
+  ASSERT_OK_AND_ASSIGN(const ExportedProgram lowered, Lower(program, AllConstants()));
+  EXPECT_EQ(lowered.state_dict.size(), 1);
+  EXPECT_EQ(lowered.lowered_modules[ModuleId(0)]->original.state_dict.size(), 1);
+}
+
+TEST(ConstantOwnershipTest, InputsAreParametersBuffersConstantsArguments) {
+  const ExportedProgram program = ParseOrDie(R"(program edge {
+    constants { state "b": f32[2]  state "p": f32[2]  constant "k": f32[2] }
+    graph(%k: f32[2] tensor_constant "k", %b: f32[2] buffer "b", %p: f32[2] parameter "p",
+          %x: f32[2] user_input) {
+      %r: f32[2] = edge.aten.add.Tensor(%x, %k)  tag="t"
+      %s: f32[2] = edge.aten.add.Tensor(%r, %b)  tag="t"
+      %u: f32[2] = edge.aten.add.Tensor(%s, %p)  tag="t"
+      return (%u user_output)
+    }
+  })",
+                                             TestOps());
+  ASSERT_OK_AND_ASSIGN(const ExportedProgram lowered, Lower(program, AllConstants()));
+  const ExportedProgram& part = lowered.lowered_modules[ModuleId(0)]->original;
+  std::vector<std::string> names;
+  for (ValueId input : part.top().inputs()) names.push_back(part.top().value(input).name);
+  EXPECT_THAT(names, ElementsAre("p", "b", "k", "x"));
+}
+
+TEST(ConstantOwnershipTest, UnusedTaggedConstantMovesAndTaggedConstantWithoutNodesStays) {
+  const ExportedProgram program = ParseOrDie(R"(program edge {
+    constants { state "p": f32[2]  state "q": f32[2] }
+    graph(%p: f32[2] parameter "p", %q: f32[2] parameter "q", %x: f32[2] user_input) {
+      %r: f32[2] = edge.aten.relu.default(%x)  tag="t"
+      return (%r user_output)
+    }
+  })",
+                                             TestOps());
+  ASSERT_OK_AND_ASSIGN(const ExportedProgram lowered,
+                       Lower(program, Constants({{"p", "t"}, {"q", "nowhere"}})));
+  EXPECT_EQ(lowered.state_dict.count("p"), 0);
+  EXPECT_EQ(lowered.state_dict.count("q"), 1);
+  EXPECT_EQ(lowered.lowered_modules[ModuleId(0)]->original.state_dict.count("p"), 1);
+}
+
+TEST(ConstantOwnershipTest, TensorStaysAsLongAsAnotherInputNamesIt) {
+  const ExportedProgram program = ParseOrDie(R"(program edge {
+    constants { state "w": f32[2] }
+    graph(%p: f32[2] parameter "w", %q: f32[2] parameter "w", %x: f32[2] user_input) {
+      %r: f32[2] = edge.aten.add.Tensor(%x, %p)  tag="t"
+      %s: f32[2] = edge.aten.add.Tensor(%r, %q)
+      return (%s user_output)
+    }
+  })",
+                                             TestOps());
+  ASSERT_OK_AND_ASSIGN(const ExportedProgram lowered, Lower(program, AllConstants()));
+  EXPECT_EQ(lowered.state_dict.count("w"), 1);
+  EXPECT_EQ(lowered.signature.inputs.size(), 2);
+}
+
+TEST(ConstantOwnershipTest, ConstantOfAnotherTagMovesToItsUserWithANote) {
+  const ExportedProgram program = ParseOrDie(R"(program edge {
+    constants { state "w": f32[2] }
+    graph(%w: f32[2] parameter "w", %x: f32[2] user_input) {
+      %r: f32[2] = edge.aten.add.Tensor(%x, %w)  tag="t"
+      %s: f32[2] = edge.aten.relu.default(%r)  tag="u"
+      return (%s user_output)
+    }
+  })",
+                                             TestOps());
+  std::vector<std::string> notes;
+  ASSERT_OK_AND_ASSIGN(const ExportedProgram lowered,
+                       Lower(program, Constants({{"w", "u"}}), &notes));
+  EXPECT_THAT(lowered.state_dict, IsEmpty());
+  EXPECT_EQ(lowered.lowered_modules[ModuleId(0)]->original.state_dict.count("w"), 1);
+  EXPECT_THAT(notes, ElementsAre("constant %w is tagged 'u', but no node of this tag uses it; it "
+                                 "moves to the delegates that do"));
+}
+
+// Each method would have its own state, where the two shared one.
+TEST(ConstantOwnershipTest, BufferThatAnotherMethodHasTooMovesWithANote) {
+  const FunctionBackend recorder("recorder"), other("other");
+  BackendSet backends;
+  ASSERT_OK(backends.Add(&recorder));
+  ASSERT_OK(backends.Add(&other));
+  MethodPrograms methods;
+  methods.emplace_back("prefill", ParseOrDie(kMutation, TestOps()));
+  methods.emplace_back("decode", ParseOrDie(R"(program edge {
+    constants { state "b": f32[2] }
+    graph(%b: f32[2] buffer "b", %x: f32[2] user_input) {
+      %r: f32[2] = edge.aten.mul.Tensor(%b, %x)
+      return (%r user_output)
+    }
+  })",
+                                            TestOps()));
+  const TextPartitioner partitioner = Constants({{"b", "t"}});
+  std::vector<std::string> notes;
+  ToBackendOptions options;
+  options.notes = &notes;
+  ASSERT_OK(ToBackend(methods, {{"prefill", &partitioner}}, backends, options));
+  EXPECT_THAT(notes, ElementsAre("buffer 'b' moves to the delegate of tag 't' of method 'prefill'; "
+                                 "method 'decode' has one of its own from now on"));
+}
+
+}  // namespace
+}  // namespace belay::exir

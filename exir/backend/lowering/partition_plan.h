@@ -1,0 +1,69 @@
+// How one program is cut: what lowering works out from a partitioner's answer before it builds
+// anything. Part of the implementation of to_backend.h.
+#ifndef BELAY_EXIR_BACKEND_LOWERING_PARTITION_PLAN_H_
+#define BELAY_EXIR_BACKEND_LOWERING_PARTITION_PLAN_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "exir/backend/partitioner.h"
+#include "exir/ir/exported_program.h"
+
+namespace belay::exir {
+
+// A constant that a delegate owns.
+struct OwnedConstant {
+  size_t input;      // position among the top graph's inputs
+  std::string name;  // of the sub-program's input
+};
+// A mutation that moves into a delegate.
+struct OwnedMutation {
+  size_t output;  // position among the top graph's outputs
+  ValueId value;  // the buffer's new value
+};
+
+// The nodes of one graph with one tag: one delegate call.
+struct Partition {
+  GraphId graph;
+  std::string tag;
+  const DelegationSpec* delegation = nullptr;
+  std::vector<NodeId> nodes;                  // in graph order
+  std::vector<OwnedConstant> constants = {};  // in signature order
+  std::vector<OwnedMutation> mutations = {};  // in order of the values, then of the outputs
+  std::vector<ValueId> arguments = {};        // of the call, in order of first use
+  std::vector<ValueId> results = {};          // of the call, in order of definition
+};
+
+// A node that stays, or all nodes of a partition.
+struct PlanUnit {
+  NodeId node;
+  int32_t partition = -1;  // >= 0: index into GraphPlan::partitions
+};
+
+struct GraphPlan {
+  GraphId graph;
+  std::vector<Partition> partitions = {};  // in the order of the tags
+  std::vector<int32_t> partition_of = {};  // by node index; -1: stays
+  // Nodes that use no result of each other, but must keep their order: (earlier, later).
+  std::vector<std::pair<NodeId, NodeId>> in_sequence = {};
+  std::vector<PlanUnit> order = {};  // a topological order of what the graph becomes
+};
+
+struct MethodPlan {
+  // The top graph, then the bodies of nodes that stay: depth first, in the order of the nodes and
+  // their arguments.
+  std::vector<GraphPlan> graphs;
+  // By position in the top graph: whether input or output leave the program.
+  std::vector<bool> input_moves, output_moves;
+  // By backend in the order in which tags first name them: partitions as (index into graphs, index
+  // into partitions), in the order in which the backend gets them.
+  std::vector<std::pair<std::string, std::vector<std::pair<size_t, size_t>>>> by_backend;
+
+  bool empty() const { return by_backend.empty(); }
+};
+
+}  // namespace belay::exir
+
+#endif  // BELAY_EXIR_BACKEND_LOWERING_PARTITION_PLAN_H_

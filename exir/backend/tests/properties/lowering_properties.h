@@ -1,0 +1,84 @@
+// The invariants of lowering, checked on random programs. Source: docs/lowering.md §8.
+//
+//   (a) interpreting the lowered programs gives what interpreting the originals gives, state and
+//       mutated inputs included, again and again
+//   (b) every tagged node is in exactly one delegate, with the others of its tag and graph; every
+//       other node remains once
+//   (c) the constants of program and delegates are those of the original by name, and no tensor is
+//       left that nothing names
+//   (d) a call has as many arguments as its program has user inputs, as many results as it has user
+//       outputs
+//   (e) programs and delegates' programs verify
+//   (f) lowering fails exactly when tags need each other in a cycle, and then names a tag
+//   (g) the program given is unchanged, whether lowering succeeds or fails
+//   (h) the same bytes come at every run and with any number of threads
+//   (i) the handles in a delegate's map are handles of its program
+//
+// What comes out is tagged and lowered once more, delegate calls like other nodes; then all but (f)
+// is checked again.
+#ifndef BELAY_EXIR_BACKEND_TESTS_PROPERTIES_LOWERING_PROPERTIES_H_
+#define BELAY_EXIR_BACKEND_TESTS_PROPERTIES_LOWERING_PROPERTIES_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "exir/backend/to_backend.h"
+#include "exir/testing/random_program.h"
+#include "runtime/kernel/kernel_registry.h"
+
+namespace belay::exir {
+
+// What is lowered: nodes carry their tags. Tags that are not in `delegation` mean nothing.
+struct LoweringCase {
+  MethodPrograms methods;
+  std::vector<std::pair<std::string, DelegationSpec>> delegation;
+  enum class Constants : uint8_t { kNone, kByUsers, kRandom } constants = Constants::kNone;
+  uint64_t seed = 0;  // of random tags of constants, and of inputs
+
+  std::string ToString() const;  // in text form
+};
+
+class LoweringProperties {
+ public:
+  // ToBackend for several methods, or something in its place that a test has broken.
+  using Lowering =
+      std::function<absl::StatusOr<MethodPrograms>(const MethodPrograms&, const MethodPartitioners&,
+                                                   const BackendSet&, const ToBackendOptions&)>;
+
+  // `ops` and `kernels` must outlive it.
+  LoweringProperties(const OpRegistry& ops, const KernelRegistry& kernels);
+  LoweringProperties(const OpRegistry& ops, const KernelRegistry& kernels, Lowering lowering)
+      : ops_(ops), kernels_(kernels), lowering_(std::move(lowering)) {}
+
+  LoweringCase Random(uint64_t seed) const;
+  // "" when all hold, else "(x) …" for the first that does not.
+  std::string Check(const LoweringCase& lowering_case) const;
+  // Smaller, but violating the same property.
+  void Shrink(LoweringCase& lowering_case) const;
+
+  // What the cases were like: that all of it occurs is for the test to see.
+  struct Coverage {
+    int lowered = 0, cyclic = 0;
+    int lowered_again = 0, nested = 0;  // delegates inside of delegates
+    int owns_constants = 0, owns_state = 0, body_calls = 0, dynamic = 0, several_methods = 0;
+  };
+  const Coverage& coverage() const { return coverage_; }
+
+ private:
+  std::string CheckMethod(const ExportedProgram& source, const ExportedProgram& lowered,
+                          uint64_t seed) const;
+  void Cover(const ExportedProgram& lowered) const;
+
+  mutable Coverage coverage_;
+  const OpRegistry& ops_;
+  const KernelRegistry& kernels_;
+  Lowering lowering_;
+};
+
+}  // namespace belay::exir
+
+#endif  // BELAY_EXIR_BACKEND_TESTS_PROPERTIES_LOWERING_PROPERTIES_H_

@@ -1,0 +1,279 @@
+// exir/backend/test/test_utils.py, test_delegation_info, exir/tests/test_graph_module.py,
+// exir/program/test/test_program.py and test_fake_program.py.
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "exir/backend/partitioner_sequence.h"
+#include "exir/backend/tests/scenarios/scenario.h"
+#include "exir/emit/emitter.h"
+#include "exir/ir/text.h"
+#include "exir/testing/programs.h"
+
+namespace belay::exir {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::UnorderedElementsAre;
+
+class InspectionScenarioTest : public ScenarioTest {};
+
+constexpr std::string_view kMixed = R"(program edge {
+  graph(%a: f32[2,2] user_input, %x: f32[2,2] user_input) {
+    %y: f32[2,2] = edge.aten.mm.default(%a, %x)
+    %y2: f32[2,2] = edge.aten.add.Tensor(%y, %x)
+    %z: f32[2,2] = edge.aten.sub.Tensor(%y2, %a)
+    %w: f32[2,2] = edge.aten.mm.default(%z, %x)
+    %v: f32[2,2] = edge.aten.add.Tensor(%w, %a)
+    return (%v user_output)
+  }
+})";
+
+// Graphs are compared in everything: what upstream calls identical, and literals besides.
+TEST_F(InspectionScenarioTest, identical_graphs) {
+  const std::string_view texts[] = {
+      "program edge { graph(%x: f32[2] user_input, %unused: f32[2] user_input) { "
+      "%a: f32[2] = edge.aten.neg.default(%x) return (%a user_output) } }",
+      "program edge { graph(%x: f32[2] user_input) { "
+      "%a: f32[2] = edge.aten.add.Tensor(%x, %x, alpha=2) return (%a user_output) } }",
+      kMixed};
+  for (std::string_view text : texts) {
+    const ExportedProgram program = Parse(text);
+    EXPECT_TRUE(Equal(program, program.Clone()));
+    EXPECT_TRUE(Equal(program, Parse(text)));
+  }
+  EXPECT_FALSE(Equal(Parse(texts[0]), Parse(texts[1])));
+  EXPECT_FALSE(Equal(
+      Parse(texts[1]),
+      Parse("program edge { graph(%x: f32[2] user_input) { "
+            "%a: f32[2] = edge.aten.add.Tensor(%x, %x, alpha=3) return (%a user_output) } }")));
+}
+
+TEST_F(InspectionScenarioTest, not_identical_with_different_outputs) {
+  EXPECT_FALSE(
+      Equal(Parse("program edge { graph(%x: f32[2] user_input) { return (%x user_output) } }"),
+            Parse("program edge { graph(%x: f32[2] user_input) { return (%x user_output, %x "
+                  "user_output) } }")));
+}
+
+TEST_F(InspectionScenarioTest, none_partition_tags) {
+  struct NoTags final : public Partitioner {
+    absl::StatusOr<PartitionResult> Partition(const ExportedProgram& program) const override {
+      PartitionResult result;
+      result.nodes.push_back({ExportedProgram::kTop, program.top().first(), "t"});
+      result.has_delegation = false;
+      return result;
+    }
+  };
+  EXPECT_THAT(
+      ToBackend(Parse(kMixed), NoTags(), backends_),
+      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("needs a `partition_tags` field")));
+}
+
+TEST_F(InspectionScenarioTest, get_non_lowered_nodes) {
+  ASSERT_OK_AND_ASSIGN(const ExportedProgram lowered,
+                       LowerOps(Parse(kMixed), {"aten.mm.default", "aten.add.Tensor"}));
+  EXPECT_EQ(NonLoweredNodes(lowered.top()).size(), 1u);
+}
+
+TEST_F(InspectionScenarioTest, get_delegates) {
+  ASSERT_OK_AND_ASSIGN(const ExportedProgram lowered,
+                       LowerOps(Parse(kMixed), {"aten.mm.default", "aten.add.Tensor"}));
+  EXPECT_EQ(DelegateCalls(lowered).size(), 2u);
+}
+
+TEST_F(InspectionScenarioTest, print_delegated_graph) {
+  ASSERT_OK_AND_ASSIGN(const ExportedProgram lowered,
+                       LowerOps(Parse(kMixed), {"aten.mm.default", "aten.add.Tensor"}));
+  EXPECT_THAT(PrintProgram(lowered),
+              AllOf(HasSubstr("module#0 backend \"recorder\""), HasSubstr("edge.aten.mm.default")));
+}
+
+TEST_F(InspectionScenarioTest, get_delegated_payload) {
+  EXPECT_THAT(DelegateCalls(Parse(kMixed)), IsEmpty());
+  ASSERT_OK_AND_ASSIGN(const ExportedProgram lowered,
+                       LowerOps(Parse(kMixed), {"aten.mm.default", "aten.add.Tensor"}));
+  for (const DelegateCall& call : DelegateCalls(lowered)) {
+    EXPECT_EQ(call.module->backend_id, "recorder");
+    EXPECT_THAT(call.module->compile_specs, IsEmpty());
+    EXPECT_FALSE(call.module->processed.bytes.empty());
+  }
+}
+
+// --- delegation info ---
+
+TEST_F(InspectionScenarioTest, delegation_info) {
+  ASSERT_OK_AND_ASSIGN(const ExportedProgram lowered,
+                       LowerOps(Parse(kMixed), {"aten.mm.default", "aten.add.Tensor"}));
+  const DelegationInfo info = CountDelegation(lowered);
+  EXPECT_EQ(info.delegate_calls, 2u);
+  EXPECT_EQ(info.delegated_nodes, 4u);
+  EXPECT_EQ(info.non_delegated_nodes, 1u);  // upstream counts the getitems of the calls, too
+  EXPECT_EQ(info.by_op.at("aten.mm.default").delegated, 2u);
+  EXPECT_THAT(info.ToTable(), AllOf(HasSubstr("aten.sub.Tensor"), HasSubstr("Total")));
+}
+
+// --- test_graph_module.py ---
+
+constexpr std::string_view kBodies = R"(program edge {
+  graph(%p: b8[] user_input, %x: f32[2] user_input) {
+    %c: f32[2] = higher_order.cond(%p, graph#1, graph#2, [%x])
+    %d: f32[2] = higher_order.map_impl(graph#3, [%c], [])
+    return (%d user_output)
+  }
+  graph t(%y: f32[2]) {
+    %n: f32[2] = edge.aten.sin.default(%y)
+    return (%n)
+  }
+  graph f(%y: f32[2]) { return (%y) }
+  graph body(%y: f32[]) {
+    %n: f32[] = edge.aten.cos.default(%y)
+    return (%n)
+  }
+})";
+
+TEST_F(InspectionScenarioTest, control_flow_submodules) {
+  const ExportedProgram program = Parse(kBodies);
+  const std::vector<ControlFlowBody> bodies = ControlFlowBodies(program.top());
+  ASSERT_EQ(bodies.size(), 3u);
+  EXPECT_EQ(bodies[0].argument, 1u);
+  EXPECT_EQ(bodies[1].argument, 2u);
+  EXPECT_EQ(bodies[2].argument, 0u);
+  EXPECT_EQ(program.graphs[bodies[2].body].name(), "body");
+  EXPECT_EQ(program.top().node(bodies[2].node).name, "d");
+}
+
+TEST_F(InspectionScenarioTest, contains_any_call_target) {
+  const ExportedProgram program = Parse(kBodies);
+  const auto calls = [&](std::vector<std::string> names) {
+    std::vector<const OpOverload*> ops;
+    for (const std::string& name : names) ops.push_back(ops_->Find(name));
+    return CallsAnyOf(program, ops);
+  };
+  EXPECT_TRUE(calls({"aten.cos.default"}));   // in a body, behind an edge overload
+  EXPECT_TRUE(calls({"higher_order.cond"}));  // on top
+  EXPECT_FALSE(calls({"aten.neg.default"}));
+  EXPECT_FALSE(calls({}));
+}
+
+TEST_F(InspectionScenarioTest, nodes_breadth_first) {
+  std::vector<std::string> names;
+  const ExportedProgram program = Parse(kBodies);
+  ForEachNode(program, [&](GraphId graph, NodeId node) {
+    names.push_back(program.graphs[graph].node(node).target->name());
+  });
+  EXPECT_THAT(names, ElementsAre("higher_order.cond", "higher_order.map_impl", "aten.sin.default",
+                                 "aten.cos.default"));
+}
+
+// --- test_program.py ---
+
+TEST_F(InspectionScenarioTest, to_backend_replaces_subgraph) {
+  MethodPrograms methods;
+  MethodPartitioners partitioners;
+  const CapabilityPartitioner partitioner({"recorder", {}}, SupportOps({"aten.mm.default"}));
+  for (const char* name : {"forward", "foo"}) {
+    methods.emplace_back(name, Parse(kMixed));
+    partitioners.emplace_back(name, &partitioner);
+  }
+  ASSERT_OK_AND_ASSIGN(const MethodPrograms lowered, ToBackend(methods, partitioners, backends_));
+  for (const auto& [name, program] : methods) EXPECT_THAT(DelegateCalls(program), IsEmpty());
+  for (const auto& [name, program] : lowered) EXPECT_EQ(DelegateCalls(program).size(), 2u);
+  ASSERT_OK_AND_ASSIGN(const ProgramImage image, EmitProgram(lowered));
+  for (const schema::Method& method : image.metadata.methods()) {
+    EXPECT_EQ(method.delegates_size(), 2);
+  }
+}
+
+TEST_F(InspectionScenarioTest, to_backend_selective) {
+  MethodPrograms methods;
+  for (const char* name : {"forward", "foo"}) methods.emplace_back(name, Parse(kMixed));
+  const CapabilityPartitioner partitioner({"recorder", {}}, SupportOps({"aten.mm.default"}));
+  ASSERT_OK_AND_ASSIGN(const MethodPrograms lowered,
+                       ToBackend(methods, {{"forward", &partitioner}}, backends_));
+  EXPECT_EQ(DelegateCalls(lowered[0].second).size(), 2u);
+  EXPECT_THAT(DelegateCalls(lowered[1].second), IsEmpty());
+  EXPECT_TRUE(Equal(lowered[1].second, methods[1].second));
+}
+
+class PreservingPartitioner final : public Partitioner {
+ public:
+  PreservingPartitioner(std::vector<const OpOverload*> preserve, std::vector<std::string> take)
+      : preserve_(std::move(preserve)), inner_({"recorder", {}}, SupportOps(std::move(take))) {}
+  absl::StatusOr<PartitionResult> Partition(const ExportedProgram& program) const override {
+    return inner_.Partition(program);
+  }
+  PreservedOps OpsToNotDecompose(const ExportedProgram&) const override {
+    return {preserve_, nullptr};
+  }
+
+ private:
+  std::vector<const OpOverload*> preserve_;
+  CapabilityPartitioner inner_;
+};
+
+TEST_F(InspectionScenarioTest, to_edge_transform_and_lower) {
+  const PreservingPartitioner partitioner({ops_->Find("aten.mm.default")}, {"aten.mm.default"});
+  MethodPrograms methods;
+  methods.emplace_back("forward", Parse(kMixed));
+  const std::vector<MethodPartitioners> rounds = {{{"forward", &partitioner}}};
+  ASSERT_OK_AND_ASSIGN(const MethodPrograms lowered,
+                       ToBackendInSequence(methods, rounds, backends_));
+  EXPECT_FALSE(CallsAnyOf(lowered[0].second, {ops_->Find("aten.mm.default")}));
+}
+
+TEST_F(InspectionScenarioTest, to_edge_transform_and_lower_with_exception) {
+  const PreservingPartitioner partitioner(
+      {ops_->Find("aten.mm.default"), ops_->Find("aten.sub.Tensor")}, {"aten.mm.default"});
+  MethodPrograms methods;
+  methods.emplace_back("forward", Parse(kMixed));
+  const std::vector<MethodPartitioners> rounds = {{{"forward", &partitioner}}};
+  EXPECT_THAT(ToBackendInSequence(methods, rounds, backends_),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       AllOf(HasSubstr("node z with operator aten.sub.Tensor was not decomposed or "
+                                       "delegated"),
+                             Not(HasSubstr("aten.mm.default")))));
+}
+
+// Left-over operators are found in bodies, too, however deep (weak point 27).
+TEST_F(InspectionScenarioTest, preserved_operator_in_a_body_is_found) {
+  const PreservingPartitioner partitioner({ops_->Find("aten.cos.default")}, {"aten.sin.default"});
+  MethodPrograms methods;
+  methods.emplace_back("forward", Parse(kBodies));
+  EXPECT_THAT(CheckPreservedOps(methods, {{"forward", &partitioner}}),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("aten.cos.default")));
+}
+
+// --- test_fake_program.py: what partitioners see is the program itself, and const ---
+
+TEST_F(InspectionScenarioTest, partitioner_sees_the_program_and_copies_no_bytes) {
+  const ExportedProgram program = Parse(R"(program edge {
+    constants { state "w": f32[2] }
+    graph(%w: f32[2] parameter "w", %x: f32[2] user_input) {
+      %a: f32[2] = edge.aten.add.Tensor(%x, %w)
+      return (%a user_output)
+    }
+  })");
+  struct Looker final : public Partitioner {
+    absl::StatusOr<PartitionResult> Partition(const ExportedProgram& seen) const override {
+      data = seen.state_dict.at("w").storage().bytes.data();
+      inputs = seen.signature.inputs.size();
+      return PartitionResult();
+    }
+    mutable const std::byte* data = nullptr;
+    mutable size_t inputs = 0;
+  };
+  const Looker looker;
+  ASSERT_OK_AND_ASSIGN(const ExportedProgram lowered, ToBackend(program, looker, backends_));
+  EXPECT_EQ(looker.data, program.state_dict.at("w").storage().bytes.data());
+  EXPECT_EQ(looker.inputs, 2u);
+  EXPECT_EQ(lowered.state_dict.at("w").storage().bytes.data(), looker.data);
+  EXPECT_TRUE(Equal(lowered, program));
+}
+
+}  // namespace
+}  // namespace belay::exir

@@ -1,0 +1,67 @@
+// What the tests of ExecuTorch's scenarios share: programs from text, backends, and the comparison
+// of a lowered program with what was lowered, by executing both.
+#ifndef BELAY_EXIR_BACKEND_TESTS_SCENARIOS_SCENARIO_H_
+#define BELAY_EXIR_BACKEND_TESTS_SCENARIOS_SCENARIO_H_
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "exir/backend/introspection.h"
+#include "exir/backend/partitioners/capability_partitioner.h"
+#include "exir/backend/testing/recording_backend.h"
+#include "exir/backend/to_backend.h"
+#include "exir/interpreter/interpreter.h"
+#include "exir/ir/exported_program.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "runtime/core/testing.h"
+#include "runtime/kernel/kernel_registry.h"
+
+namespace belay::exir {
+
+// Backends: "recorder" gives the names of the operators, joined by ','; "first" and "second" do as
+// the multi-method demo does: <id>#<number of operators of all partitions>#<operators>#<specs>,
+// with CONST<name> for each constant in front.
+class ScenarioTest : public ::testing::Test {
+ protected:
+  ScenarioTest();
+
+  ExportedProgram Parse(std::string_view text) const;
+  // With TextPartitioner: nodes with `tag="…"`, all constants their users have tags for.
+  absl::StatusOr<ExportedProgram> LowerTagged(
+      const ExportedProgram& program,
+      std::vector<std::pair<std::string, DelegationSpec>> delegation = {}) const;
+  // All nodes of these operators, in few large partitions, to a backend.
+  absl::StatusOr<ExportedProgram> LowerOps(const ExportedProgram& program,
+                                           std::vector<std::string> ops,
+                                           std::string backend = "recorder") const;
+
+  // Both give the same results and the same state, call after call. Booleans alternate, other
+  // inputs have small numbers of both signs.
+  void ExpectSameResults(const ExportedProgram& expected, const ExportedProgram& came,
+                         int calls = 3) const;
+
+  // Operators of the nodes of a graph, delegate calls as "delegate".
+  static std::vector<std::string> OpsOf(const ExportedProgram& program,
+                                        GraphId graph = ExportedProgram::kTop);
+  static std::vector<std::string> OpsOfModule(const LoweredBackendModule& module) {
+    return OpsOf(module.original);
+  }
+  static std::vector<std::string> Payloads(const ExportedProgram& program);
+  // How many constants of kind parameter, and of others, are inputs.
+  static size_t CountParameters(const ExportedProgram& program);
+  static size_t CountOtherConstants(const ExportedProgram& program);
+  static size_t CountMutations(const ExportedProgram& program);
+
+  const OpRegistry* ops_;
+  KernelRegistry kernels_;
+  const std::unique_ptr<const Backend> recorder_, first_, second_;
+  BackendSet backends_;
+};
+
+}  // namespace belay::exir
+
+#endif  // BELAY_EXIR_BACKEND_TESTS_SCENARIOS_SCENARIO_H_

@@ -1,0 +1,60 @@
+#include "exir/backend/transforms/edge_to_backend_ops.h"
+
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+
+#include "absl/container/flat_hash_map.h"
+#include "exir/ir/graph_editor.h"
+
+namespace belay::exir {
+namespace {
+
+constexpr std::string_view kPrimNamespace = "executorch_prim";
+constexpr std::string_view kPrimOverload = "Scalar";
+// Operators have the names of the functions.
+constexpr std::string_view kPrims[] = {
+    "add",     "ceil",      "eq",      "floordiv", "ge",      "gt",      "le",
+    "lt",      "mod",       "mul",     "neg",      "round",   "sub",     "trunc",
+    "truediv", "sym_float", "sym_int", "sym_ite",  "sym_max", "sym_min", "sym_not",
+};
+
+// What the target becomes; itself when it stays.
+const OpOverload* BackendOf(const OpRegistry& ops, const OpOverload* target) {
+  if (target->dialect() == Dialect::kScalar) {
+    if (std::find(std::begin(kPrims), std::end(kPrims), target->op()) == std::end(kPrims)) {
+      return target;
+    }
+    const absl::StatusOr<const OpOverload*> found =
+        ops.LookupIn(Dialect::kBackend, kPrimNamespace, target->op(), kPrimOverload);
+    const bool fits = found.ok() && (*found)->schema() != nullptr && target->schema() != nullptr &&
+                      (*found)->schema()->arguments.size() == target->schema()->arguments.size();
+    return fits ? *found : target;
+  }
+  if (target->dialect() != Dialect::kAten && target->dialect() != Dialect::kEdge) return target;
+  const absl::StatusOr<const OpOverload*> found = ops.ToBackend(target);
+  return found.ok() ? *found : target;
+}
+
+absl::StatusOr<bool> Run(ExportedProgram& program) {
+  bool changed = false;
+  absl::flat_hash_map<const OpOverload*, const OpOverload*> known;
+  for (Graph& graph : program.graphs) {
+    GraphEditor editor(graph);
+    for (NodeId id : graph.NodeList()) {
+      const OpOverload* target = graph.node(id).target;
+      const auto [it, added] = known.emplace(target, target);
+      if (added) it->second = BackendOf(*program.ops, target);
+      if (it->second == target) continue;
+      editor.SetTarget(id, it->second);
+      changed = true;
+    }
+  }
+  return changed;
+}
+
+}  // namespace
+
+Pass EdgeToBackendOps() { return {"edge_to_backend_ops", Run}; }
+
+}  // namespace belay::exir

@@ -1,0 +1,163 @@
+// Row 57 of docs/lowering.md.
+#include "exir/backend/transforms/quantized_partition.h"
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "exir/ir/text.h"
+#include "exir/ir/verifier.h"
+#include "exir/ops/standard_ops.h"
+#include "exir/testing/programs.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "runtime/core/testing.h"
+
+namespace belay::exir {
+namespace {
+
+using ::testing::HasSubstr;
+
+class QuantizedPartitionTest : public ::testing::Test {
+ protected:
+  QuantizedPartitionTest() {
+    for (const char* schema : {"mine::qadd(Tensor a, Tensor b) -> Tensor",
+                               "mine::qrelu(Tensor a, float scale) -> Tensor",
+                               "mine::two(Tensor a) -> (Tensor, Tensor)"}) {
+      EXPECT_OK(ops_->Define({.schema = schema}));
+    }
+  }
+  ExportedProgram Parse(std::string_view text) { return ParseOrDie(text, *ops_); }
+  const OpOverload* Op(std::string_view name) { return ops_->ToEdge(ops_->Find(name)); }
+  absl::StatusOr<QuantizedReplacement> Replace(ExportedProgram& program,
+                                               const std::vector<std::string>& names,
+                                               std::string_view op,
+                                               const std::vector<Argument>& more = {}) {
+    std::vector<NodeId> nodes;
+    for (const std::string& name : names) nodes.push_back(FindNode(program.top(), name));
+    return ReplaceQuantizedPartition(program.top(), nodes, Op(op), more);
+  }
+
+  const std::unique_ptr<OpRegistry> ops_ = *CreateStandardOps();
+};
+
+constexpr std::string_view kAdd = R"(program edge {
+  graph(%x: i8[2] user_input, %y: f32[2] user_input, %z: f32[2] user_input) {
+    %d: f32[2] = edge.quantized_decomposed.dequantize_per_tensor.default(%x, 0.5, 0, -128, 127, dtype:i8)
+    %a: f32[2] = edge.aten.add.Tensor(%d, %y)  @"m.py":4 handle=3
+    %r: f32[2] = edge.aten.relu.default(%a)  @"m.py":5 handle=4
+    %q: i8[2] = edge.quantized_decomposed.quantize_per_tensor.default(%r, 0.25, 0, -128, 127, dtype:i8)
+    %e: f32[2] = edge.quantized_decomposed.dequantize_per_tensor.default(%q, 0.25, 0, -128, 127, dtype:i8)
+    return (%e user_output)
+  }
+})";
+
+TEST_F(QuantizedPartitionTest, OneOperatorTakesThePlaceOfAll) {
+  ExportedProgram program = Parse(kAdd);
+  ASSERT_OK_AND_ASSIGN(const QuantizedReplacement replaced,
+                       Replace(program, {"a", "r"}, "mine.qadd"));
+  EXPECT_EQ(replaced.dequantizes.size(), 1u);
+  EXPECT_EQ(replaced.quantizes.size(), 1u);
+  ASSERT_OK(Verify(program));
+  EXPECT_EQ(PrintProgram(program), PrintProgram(Parse(R"(program edge {
+  graph(%x: i8[2] user_input, %y: f32[2] user_input, %z: f32[2] user_input) {
+    %q: i8[2] = edge.mine.qadd.default(%x, %y)  @"m.py":5 handle=4 name="qadd"
+    %e: f32[2] = edge.quantized_decomposed.dequantize_per_tensor.default(%q, 0.25, 0, -128, 127, dtype:i8)
+    return (%e user_output)
+  }
+})")));
+}
+
+TEST_F(QuantizedPartitionTest, SharedDequantizeStaysAndMoreArgumentsFollow) {
+  ExportedProgram program = Parse(R"(program edge {
+  graph(%x: i8[2] user_input) {
+    %d: f32[2] = edge.quantized_decomposed.dequantize_per_tensor.default(%x, 0.5, 0, -128, 127, dtype:i8)
+    %r: f32[2] = edge.aten.relu.default(%d)
+    %q: i8[2] = edge.quantized_decomposed.quantize_per_tensor.default(%r, 0.25, 0, -128, 127, dtype:i8)
+    return (%q user_output, %d user_output)
+  }
+})");
+  ASSERT_OK(Replace(program, {"r"}, "mine.qrelu", {Argument(0.25)}));
+  ASSERT_OK(Verify(program));
+  EXPECT_EQ(PrintProgram(program), PrintProgram(Parse(R"(program edge {
+  graph(%x: i8[2] user_input) {
+    %d: f32[2] = edge.quantized_decomposed.dequantize_per_tensor.default(%x, 0.5, 0, -128, 127, dtype:i8)
+    %q: i8[2] = edge.mine.qrelu.default(%x, 0.25)  name="qrelu"
+    return (%q user_output, %d user_output)
+  }
+})")));
+}
+
+TEST_F(QuantizedPartitionTest, ErrorsChangeNothing) {
+  ExportedProgram program = Parse(kAdd);
+  const std::string before = PrintProgram(program);
+  const auto invalid = [](std::string_view text) {
+    return StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(text));
+  };
+  EXPECT_THAT(Replace(program, {}, "mine.qadd"), invalid("no nodes"));
+  EXPECT_THAT(ReplaceQuantizedPartition(program.top(), {NodeId(99)}, Op("mine.qadd")),
+              invalid("node 99 is not in the graph"));
+  EXPECT_THAT(Replace(program, {"a"}, "mine.qadd"), invalid("%r: f32[2]"));
+  EXPECT_THAT(Replace(program, {"r"}, "mine.qadd"), invalid("no dequantize node gives anything"));
+  EXPECT_THAT(Replace(program, {"a", "r"}, "mine.two"), invalid("mine::two("));
+  EXPECT_THAT(Replace(program, {"a", "r", "q"}, "mine.qadd"), invalid("expected quantize nodes"));
+  EXPECT_THAT(Replace(program, {"e"}, "mine.qadd"), invalid("the graph returns %e"));
+  EXPECT_EQ(PrintProgram(program), before);
+  ExportedProgram unread = Parse(R"(program edge {
+  graph(%x: i8[2] user_input) {
+    %d: f32[2] = edge.quantized_decomposed.dequantize_per_tensor.default(%x, 0.5, 0, -128, 127, dtype:i8)
+    %r: f32[2] = edge.aten.relu.default(%d)
+    return (%d user_output)
+  }
+})");
+  EXPECT_THAT(Replace(unread, {"r"}, "mine.qrelu"), invalid("no quantize node reads"));
+}
+
+TEST_F(QuantizedPartitionTest, ResultsThatAreNeededBeforeAreAnError) {
+  ExportedProgram program = Parse(R"(program edge {
+  graph(%x: i8[2] user_input) {
+    %d: f32[2] = edge.quantized_decomposed.dequantize_per_tensor.default(%x, 0.5, 0, -128, 127, dtype:i8)
+    %r: f32[2] = edge.aten.relu.default(%d)
+    %q: i8[2] = edge.quantized_decomposed.quantize_per_tensor.default(%r, 0.25, 0, -128, 127, dtype:i8)
+    %e: f32[2] = edge.quantized_decomposed.dequantize_per_tensor.default(%q, 0.25, 0, -128, 127, dtype:i8)
+    %s: f32[2] = edge.aten.add.Tensor(%e, %d)
+    %p: i8[2] = edge.quantized_decomposed.quantize_per_tensor.default(%s, 0.25, 0, -128, 127, dtype:i8)
+    return (%p user_output)
+  }
+})");
+  EXPECT_THAT(Replace(program, {"r", "s"}, "mine.qadd"),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("which it needs")));
+}
+
+TEST_F(QuantizedPartitionTest, FirstQuantizeAndLastDequantizeAreRemoved) {
+  ExportedProgram program = Parse(R"(program edge {
+  graph(%x: f32[2] user_input, %y: f32[2] user_input) {
+    %q: i8[2] = edge.quantized_decomposed.quantize_per_tensor.default(%x, 0.25, 0, -128, 127, dtype:i8)
+    %p: i8[2] = edge.quantized_decomposed.quantize_per_tensor.default(%x, 0.25, 0, -128, 127, dtype:i8)
+    %a: i8[2] = edge.mine.qadd.default(%q, %p)
+    %o: i8[2] = edge.quantized_decomposed.quantize_per_tensor.default(%y, 0.25, 0, -128, 127, dtype:i8)
+    %s: f32[2] = edge.aten.neg.default(%y)
+    %b: i8[2] = edge.mine.qadd.default(%a, %o)
+    %e: f32[2] = edge.quantized_decomposed.dequantize_per_tensor.default(%b, 0.25, 0, -128, 127, dtype:i8)
+    return (%e user_output, %s user_output)
+  }
+})");
+  const RemovedConversions removed = RemoveFirstQuantizeAndLastDequantize(program);
+  EXPECT_EQ(removed.quantizes, 2u);
+  EXPECT_EQ(removed.dequantizes, 1u);
+  ASSERT_OK(Verify(program));
+  // %y has a user that needs floats, so it keeps its conversion.
+  EXPECT_EQ(PrintProgram(program), PrintProgram(Parse(R"(program edge {
+  graph(%x: i8[2] user_input, %y: f32[2] user_input) {
+    %a: i8[2] = edge.mine.qadd.default(%x, %x)
+    %o: i8[2] = edge.quantized_decomposed.quantize_per_tensor.default(%y, 0.25, 0, -128, 127, dtype:i8)
+    %s: f32[2] = edge.aten.neg.default(%y)
+    %b: i8[2] = edge.mine.qadd.default(%a, %o)
+    return (%b user_output, %s user_output)
+  }
+})")));
+}
+
+}  // namespace
+}  // namespace belay::exir

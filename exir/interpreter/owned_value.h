@@ -1,0 +1,66 @@
+// A run-time value together with the memory that it lies in.
+#ifndef BELAY_EXIR_INTERPRETER_OWNED_VALUE_H_
+#define BELAY_EXIR_INTERPRETER_OWNED_VALUE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "exir/ir/constant.h"
+#include "exir/op/tensor_meta.h"
+#include "runtime/core/evalue.h"
+#include "runtime/core/sizes.h"
+#include "runtime/core/tensor_view.h"
+
+namespace belay::exir {
+
+// Copying a OwnedValue copies no elements: copies and views share memory, which lives as long as one of
+// them (borrowed memory: as long as its owner says). Thread-compatible.
+class OwnedValue {
+ public:
+  OwnedValue() = default;  // none
+  // A number, dtype or none.
+  static OwnedValue Scalar(EValue value);
+  static OwnedValue String(std::string_view text);
+  // Memory of the caller's, which must outlive all that is computed from it.
+  static OwnedValue Borrow(const TensorView& tensor, bool writable);
+  // Shares the constant's bytes; copies them when they are not aligned to the dtype.
+  static absl::StatusOr<OwnedValue> Constant(const ConstantTensor& constant);
+  // A tensor with memory of its own, zeroed. Sizes whose strides lie over each other or are
+  // negative are kInvalidArgument; more than `max_bytes` are kResourceExhausted.
+  static absl::StatusOr<OwnedValue> Allocate(DType dtype, const Sizes& sizes,
+                                             const Strides& strides, uint64_t max_bytes);
+  // A tensor that gets its memory when a kernel resizes it; `sizes` are upper bounds.
+  static OwnedValue Planned(DType dtype, const Sizes& sizes, const Strides& strides);
+
+  // The tensor over the same storage. `offset` counts elements of `dtype` from the beginning of the
+  // storage, as PyTorch does. kOutOfRange when some element lies outside. Precondition: a tensor.
+  absl::StatusOr<OwnedValue> View(DType dtype, const Sizes& sizes, const Strides& strides,
+                                  int64_t offset) const;
+  // The index-th slice along dimension 0. Preconditions: a tensor of rank >= 1, index in range.
+  OwnedValue Slice(int64_t index) const;
+  // A dense copy in the same order of dimensions, that shares nothing. What is no tensor is
+  // returned as it is.
+  absl::StatusOr<OwnedValue> Copy() const;
+
+  const EValue& value() const { return value_; }
+  EValue* slot() { return &value_; }
+  const TensorView* tensor() const { return value_.get_if<TensorView>(); }
+  bool is_none() const { return value_.is_none(); }
+  bool writable() const { return writable_; }
+  // Dtype, sizes, strides and place in the storage. Precondition: a tensor.
+  TensorMeta Meta() const;
+
+ private:
+  EValue value_;
+  std::shared_ptr<const void> owner_;
+  std::byte* storage_ = nullptr;
+  size_t storage_bytes_ = 0;
+  bool writable_ = true;
+};
+
+}  // namespace belay::exir
+
+#endif  // BELAY_EXIR_INTERPRETER_OWNED_VALUE_H_

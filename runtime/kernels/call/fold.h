@@ -1,0 +1,74 @@
+// Folding dimensions of a tensor: the loops that all reductions share.
+#ifndef BELAY_RUNTIME_KERNELS_CALL_FOLD_H_
+#define BELAY_RUNTIME_KERNELS_CALL_FOLD_H_
+
+#include <cmath>
+#include <cstdint>
+
+#include "absl/status/statusor.h"
+#include "runtime/kernel/kernel.h"
+#include "runtime/kernel/shape_rules/reduction.h"
+#include "runtime/kernels/call/element_access.h"
+
+namespace belay {
+
+// Which elements of a tensor go into which result. A constant of one call.
+struct Fold {
+  const TensorView* self = nullptr;
+  uint32_t mask = 0;
+  bool keepdim = false;
+  Sizes kept, folded;
+  Strides kept_strides, folded_strides;  // of `self`
+  Dims<CheckedInt> shape;                // of the result
+
+  int64_t count() const { return *NumElements(folded); }  // elements that go into one result
+  // An output's strides over the dimensions that stay.
+  Strides OutputStrides(const TensorView& out) const;
+};
+
+// Of argument 0, which has one of the dtypes.
+absl::StatusOr<Fold> FoldOf(const KernelContext& context, DTypeSet allowed, DimsAre dims_are,
+                            int dims_at, int keepdim_at);
+// Of one dimension; the scalar tensor has none to fold.
+Fold FoldOneDim(const TensorView& self, int dim);
+
+// Calls fn(x) for each element of the slice that begins at `base`, in row-major order.
+template <class T, class Fn>
+void ForEachFolded(const Fold& fold, const Reader<T>& in, int64_t base, Fn&& fn) {
+  for (StridedIterator<1> it(fold.folded, {fold.folded_strides}); !it.done(); it.Next()) {
+    fn(in(base + it.offset(0)));
+  }
+}
+
+// Calls fn(base, offset) for each result, where `base` is the first of its elements and `offset`
+// its own place.
+template <class Fn>
+void ForEachResult(const Fold& fold, const TensorView& out, Fn&& fn) {
+  for (StridedIterator<2> it(fold.kept, {fold.kept_strides, fold.OutputStrides(out)}); !it.done();
+       it.Next()) {
+    fn(it.offset(0), it.offset(1));
+  }
+}
+template <class Fn>
+void ForEachResult(const Fold& fold, const TensorView& first, const TensorView& second, Fn&& fn) {
+  for (StridedIterator<3> it(
+           fold.kept, {fold.kept_strides, fold.OutputStrides(first), fold.OutputStrides(second)});
+       !it.done(); it.Next()) {
+    fn(it.offset(0), it.offset(1), it.offset(2));
+  }
+}
+
+// Whether `x` comes before `best` in the search for the largest (or smallest) element: NaN is both,
+// and the first of equal elements wins.
+template <bool kLargest, class T>
+bool Beats(T x, T best) {
+  if constexpr (std::is_floating_point_v<T>) {
+    if (std::isnan(best)) return false;
+    if (std::isnan(x)) return true;
+  }
+  return kLargest ? x > best : x < best;
+}
+
+}  // namespace belay
+
+#endif  // BELAY_RUNTIME_KERNELS_CALL_FOLD_H_

@@ -1,0 +1,77 @@
+// The loops of operators that index one dimension: gather and scatter by an index per element,
+// index_select and index_add by an index per slice. Indices are checked at the moment they are used
+// (index_walk.h says why).
+#ifndef BELAY_RUNTIME_KERNELS_CALL_GATHER_WALK_H_
+#define BELAY_RUNTIME_KERNELS_CALL_GATHER_WALK_H_
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "runtime/kernels/call/index_walk.h"
+#include "runtime/kernels/call/strided_view.h"
+
+namespace belay {
+
+// A scalar as a vector of one element.
+inline TensorView AtLeastVector(TensorView view) {
+  if (view.rank() == 0) {
+    view.sizes = {1};
+    view.strides = {1};
+  }
+  return view;
+}
+
+// Calls fn(self_offset, other_offset) for each element of `index`: the element of `self` at the
+// same place but, in dimension `dim`, at the index; and that of `other` at the same place.
+// Precondition: the sizes fit (CheckGatherShapes), `other` as `index` or as src. kOutOfRange at the
+// first index that is not in [0, size).
+template <class Fn>
+absl::Status WalkGather(const TensorView& self_view, int dim, const TensorView& index_view,
+                        const TensorView& other_view, Fn&& fn) {
+  if (index_view.numel() == 0) return absl::OkStatus();
+  const TensorView self = AtLeastVector(self_view), index = AtLeastVector(index_view),
+                   other = AtLeastVector(other_view);
+  const int64_t size = self.sizes[dim], stride = self.strides[dim];
+  Strides rest = self.strides;
+  rest[dim] = 0;
+  for (StridedIterator<3> it(index.sizes, {index.strides, other.strides, rest}); !it.done();
+       it.Next()) {
+    const int64_t i = ReadIndex(index, it.offset(0));
+    if (i < 0 || i >= size) return IndexOutOfRange(i, size, dim);
+    fn(it.offset(2) + i * stride, it.offset(1));
+  }
+  return absl::OkStatus();
+}
+
+// Calls fn(self_slice, other_slice) for each element of the vector or scalar `index`: slice
+// index[k] of `self` and slice k of `other` along `dim`; without `other` (null), slice index[k]
+// comes twice. fn returns a status; slices without elements are passed over. Indices count from the
+// end where `wrap`. Precondition: the sizes fit (CheckIndexUpdateShapes).
+template <class Fn>
+absl::Status WalkSlices(const TensorView& self_view, int dim, const TensorView& index,
+                        const TensorView* other_view, bool wrap, Fn&& fn) {
+  const TensorView self = AtLeastVector(self_view);
+  const TensorView other = other_view == nullptr ? self : AtLeastVector(*other_view);
+  const int64_t size = self.sizes[dim], count = index.numel();
+  TensorView self_slice = self, other_slice = other;
+  self_slice.sizes.erase(dim);
+  self_slice.strides.erase(dim);
+  other_slice.sizes.erase(dim);
+  other_slice.strides.erase(dim);
+  const bool empty = self_slice.numel() == 0;
+  for (int64_t k = 0; k < count; ++k) {
+    int64_t i = ReadIndex(index, index.rank() == 0 ? 0 : k * index.strides[0]);
+    if (i < (wrap ? -size : 0) || i >= size) return IndexOutOfRange(i, size, dim);
+    if (empty) continue;
+    if (i < 0) i += size;
+    self_slice.data = ElementAddress(self, i * self.strides[dim]);
+    other_slice.data =
+        other_view == nullptr ? self_slice.data : ElementAddress(other, k * other.strides[dim]);
+    ABSL_RETURN_IF_ERROR(fn(self_slice, other_slice));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace belay
+
+#endif  // BELAY_RUNTIME_KERNELS_CALL_GATHER_WALK_H_

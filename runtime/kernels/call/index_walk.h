@@ -1,0 +1,144 @@
+// The loop of index.Tensor and index_put: over the places that a Tensor?[] names.
+//
+// Elements of index tensors are checked at the moment they are used: a program may have laid them
+// over the memory that the kernel writes.
+#ifndef BELAY_RUNTIME_KERNELS_CALL_INDEX_WALK_H_
+#define BELAY_RUNTIME_KERNELS_CALL_INDEX_WALK_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "runtime/kernel/kernel.h"
+#include "runtime/kernel/shape_rules/index.h"
+
+namespace belay {
+
+inline constexpr DTypeSet kIndexTypes = {DType::kInt32, DType::kInt64};
+
+// Element `offset` of an index tensor. Precondition: its dtype is one of kIndexTypes.
+inline int64_t ReadIndex(const TensorView& index, int64_t offset) {
+  return index.dtype == DType::kInt32 ? index.as<const int32_t>()[offset]
+                                      : index.as<const int64_t>()[offset];
+}
+
+// A bool in memory may be any byte.
+inline bool ReadMask(const TensorView& mask, int64_t offset) {
+  return mask.as<const uint8_t>()[offset] != 0;
+}
+
+absl::Status IndexOutOfRange(int64_t index, int64_t size, int dim);
+
+// The elements of a tensor that one place stands for: those of the dimensions that are not indexed.
+class ElementBlock {
+ public:
+  ElementBlock() = default;
+  // Precondition: as many strides of either tensor as sizes.
+  ElementBlock(const Sizes& sizes, const Strides& from, const Strides& to);
+
+  ElementBlock Reversed() const { return ElementBlock(sizes_, to_, from_); }
+
+  const Sizes& sizes() const { return sizes_; }
+  const Strides& from_strides() const { return from_; }
+  const Strides& to_strides() const { return to_; }
+
+  // Copies a block between tensors whose elements have `bytes` bytes; the pointers are those of its
+  // first elements.
+  void Copy(const void* from, void* to, size_t bytes) const;
+  // Calls fn(from_offset, to_offset) for each element.
+  template <class Fn>
+  void ForEach(Fn&& fn) const {
+    for (StridedIterator<2> it(sizes_, {from_, to_}); !it.done(); it.Next()) {
+      fn(it.offset(0), it.offset(1));
+    }
+  }
+
+ private:
+  Sizes sizes_;
+  Strides from_, to_;
+  int64_t contiguous_ = 0;  // how many elements lie in a row in both; 0: not all of them
+};
+
+class IndexWalk {
+ public:
+  // How much scratch the masks in list argument `i` need.
+  static uint64_t ScratchBytes(const KernelContext& context, int i);
+
+  // Reads argument `i` of the call as indices into `self`. Masks become positions in the call's
+  // scratch memory.
+  static absl::StatusOr<IndexWalk> Create(const KernelContext& context, int i,
+                                          const TensorView& self);
+
+  const Sizes& result_sizes() const { return result_; }
+
+  // What Run loops over, for kernels with loops of their own: the positions, which are dimensions
+  // first_position() … of the result, and index tensors expanded to them.
+  struct Operand {
+    TensorView index;
+    int dim;  // of self
+  };
+  absl::Span<const Operand> operands() const { return absl::MakeConstSpan(operands_, count_); }
+  const Sizes& positions() const { return positions_; }
+  int first_position() const { return first_; }
+
+  // Calls fn(self_offset, result_offset) for each place, with the offsets of the first element of
+  // its block in `self` and in a tensor of the result's sizes with these strides. kOutOfRange at
+  // the first index that is none.
+  template <class Fn>
+  absl::Status Run(const Strides& result_strides, Fn&& fn) const;
+
+  // The block of a place, from `self` to such a tensor.
+  ElementBlock BlockFromSelf(const Strides& result_strides) const;
+  // The other way round.
+  ElementBlock BlockToSelf(const Strides& result_strides) const;
+
+ private:
+  absl::Status AddMask(const TensorView& mask, int k, absl::Span<std::byte>& scratch);
+
+  TensorView self_;
+  Operand operands_[kMaxRank];
+  int count_ = 0;
+  int next_dim_ = 0;
+  Sizes positions_;
+  Sizes result_;
+  int first_ = 0;  // of the position dimensions in the result
+};
+
+template <class Fn>
+absl::Status IndexWalk::Run(const Strides& result_strides, Fn&& fn) const {
+  for (int64_t size : result_) {
+    if (size == 0) return absl::OkStatus();
+  }
+  const int rank = positions_.size();
+  int64_t place[kMaxRank] = {};
+  int64_t offsets[kMaxRank] = {};
+  int64_t result_offset = 0;
+  while (true) {
+    int64_t self_offset = 0;
+    for (int k = 0; k < count_; ++k) {
+      const Operand& operand = operands_[k];
+      const int64_t size = self_.sizes[operand.dim];
+      const int64_t index = ReadIndex(operand.index, offsets[k]);
+      if (index < -size || index >= size) return IndexOutOfRange(index, size, operand.dim);
+      self_offset += (index < 0 ? index + size : index) * self_.strides[operand.dim];
+    }
+    fn(self_offset, result_offset);
+    int d = rank - 1;
+    for (; d >= 0; --d) {
+      // One place further, or back to the first.
+      const bool wraps = ++place[d] == positions_[d];
+      const int64_t step = wraps ? 1 - positions_[d] : 1;
+      for (int k = 0; k < count_; ++k) offsets[k] += step * operands_[k].index.strides[d];
+      result_offset += step * result_strides[first_ + d];
+      if (!wraps) break;
+      place[d] = 0;
+    }
+    if (d < 0) return absl::OkStatus();
+  }
+}
+
+}  // namespace belay
+
+#endif  // BELAY_RUNTIME_KERNELS_CALL_INDEX_WALK_H_

@@ -1,0 +1,147 @@
+// Kernels that copy whole tensors: copies, joins, pixel shuffles; by what moves the elements.
+#ifndef BELAY_RUNTIME_KERNELS_CALL_JOIN_KERNELS_H_
+#define BELAY_RUNTIME_KERNELS_CALL_JOIN_KERNELS_H_
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "runtime/core/status_macros.h"
+#include "runtime/core/str_cat.h"
+#include "runtime/kernel/kernel.h"
+#include "runtime/kernel/shape_rules/pad.h"
+#include "runtime/kernel/shape_rules/slice.h"
+#include "runtime/kernels/call/strided_view.h"
+#include "runtime/kernels/call/tensor_list.h"
+#include "runtime/kernels/call/view_kernels.h"
+
+namespace belay {
+
+// clone, _to_copy: the output's dtype and dim order say everything.
+template <int kArguments, CopyFn kCopy>
+absl::Status CopyAll(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(kArguments, 1));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* self, context.Tensor(0));
+  ABSL_ASSIGN_OR_RETURN(TensorView * out, context.Output(0, self->sizes));
+  return kCopy(*self, *out);
+}
+
+template <CopyFn kCopy>
+absl::Status Copy(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(3, 1));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* self, context.Tensor(0));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* src, context.Tensor(1));
+  ABSL_ASSIGN_OR_RETURN(const TensorView view, ExpandTo(*src, self->sizes));
+  ABSL_ASSIGN_OR_RETURN(TensorView * out, context.Output(0, self->sizes));
+  return kCopy(view, *out);
+}
+
+template <CopyFn kCopy>
+absl::Status CopyInPlace(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(3, 1));
+  ABSL_ASSIGN_OR_RETURN(TensorView * self, context.MutableTensor(0));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* src, context.Tensor(1));
+  ABSL_ASSIGN_OR_RETURN(const TensorView view, ExpandTo(*src, self->sizes));
+  ABSL_RETURN_IF_ERROR(kCopy(view, *self));
+  return ReturnSelf(context, *self);
+}
+
+template <CopyFn kCopy>
+absl::Status Cat(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(2, 1));
+  ABSL_ASSIGN_OR_RETURN(const ListView tensors, context.List(0));
+  ABSL_ASSIGN_OR_RETURN(const int64_t dim, context.Int(1));
+  const int count = static_cast<int>(tensors.elements.size());
+  CatShape<CheckedInt> shape;
+  for (int k = 0; k < count; ++k) {
+    ABSL_ASSIGN_OR_RETURN(const TensorView* t, ListTensor(tensors, k));
+    ABSL_RETURN_IF_ERROR(shape.Add(ToDims(t->sizes), dim));
+  }
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> dims, shape.Result());
+  ABSL_ASSIGN_OR_RETURN(const Sizes sizes, ToSizes(dims));
+  ABSL_ASSIGN_OR_RETURN(TensorView * out, context.Output(0, sizes));
+  CheckedInt start = 0;
+  for (int k = 0; k < count; ++k) {
+    ABSL_ASSIGN_OR_RETURN(const TensorView* t, ListTensor(tensors, k));
+    if (CatShape<CheckedInt>::Skips(ToDims(t->sizes))) continue;
+    const CheckedInt length = t->sizes[shape.dim()];
+    ABSL_ASSIGN_OR_RETURN(const TensorView place,
+                          ViewOf(*out, SliceDims(LayoutOf(*out), shape.dim(), start, length)));
+    ABSL_RETURN_IF_ERROR(kCopy(*t, place));
+    start = start + length;
+  }
+  return absl::OkStatus();
+}
+
+template <CopyFn kCopy>
+absl::Status Stack(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(2, 1));
+  ABSL_ASSIGN_OR_RETURN(const ListView tensors, context.List(0));
+  ABSL_ASSIGN_OR_RETURN(const int64_t dim, context.Int(1));
+  const int count = static_cast<int>(tensors.elements.size());
+  if (count == 0) return absl::InvalidArgumentError("stack: expected at least one tensor");
+  ABSL_ASSIGN_OR_RETURN(const TensorView* first, ListTensor(tensors, 0));
+  ABSL_RETURN_IF_ERROR(CheckRank(first->sizes.size() + 1));
+  ABSL_ASSIGN_OR_RETURN(const int d, NormalizeDim(dim, first->rank() + 1));
+  Dims<CheckedInt> dims = ToDims(first->sizes);
+  dims.insert(d, count);
+  ABSL_ASSIGN_OR_RETURN(const Sizes sizes, ToSizes(dims));
+  ABSL_ASSIGN_OR_RETURN(TensorView * out, context.Output(0, sizes));
+  for (int k = 0; k < count; ++k) {
+    ABSL_ASSIGN_OR_RETURN(const TensorView* t, ListTensor(tensors, k));
+    ABSL_ASSIGN_OR_RETURN(const TensorView place,
+                          ViewOf(*out, SelectDims(LayoutOf(*out), d, CheckedInt(k))));
+    ABSL_RETURN_IF_ERROR(kCopy(*t, place));
+  }
+  return absl::OkStatus();
+}
+
+// `view` with dimension `d` cut into [size / factor, factor].
+inline TensorView CutDim(TensorView view, int d, int64_t factor) {
+  view.sizes[d] /= factor;
+  view.sizes.insert(d + 1, factor);
+  view.strides.insert(d + 1, view.strides[d]);
+  view.strides[d] *= factor;
+  return view;
+}
+
+// Both directions pair [.., c, r, r, h, w] with [.., c, h, r, w, r].
+template <bool kInverse, CopyFn kCopy>
+absl::Status PixelShuffle(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(2, 1));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* self, context.Tensor(0));
+  ABSL_ASSIGN_OR_RETURN(const int64_t factor, context.Int(1));
+  ABSL_RETURN_IF_ERROR(CheckRank(self->sizes.size() + 2));
+  const TensorView from = *self;
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> dims,
+                        PixelShuffleShape<CheckedInt>(ToDims(from.sizes), factor, kInverse));
+  ABSL_ASSIGN_OR_RETURN(Sizes sizes, ToSizes(dims));
+  if (kInverse && from.numel() == 0) {
+    // Unchanged where the compiler knew that it is empty.
+    ABSL_ASSIGN_OR_RETURN(const TensorView* planned, context.PlannedOutput(0));
+    const int channels = from.rank() - 3;
+    if (planned->rank() == from.rank() && planned->sizes[channels] == from.sizes[channels]) {
+      sizes = from.sizes;
+    }
+  }
+  ABSL_ASSIGN_OR_RETURN(TensorView * out, context.Output(0, sizes));
+  if (out->numel() == 0) return absl::OkStatus();
+  const int c = from.rank() - 3;
+  // The side with few channels as [.., c, h, r, w, r], then in the order of the other one.
+  TensorView large = CutDim(CutDim(kInverse ? from : *out, c + 2, factor), c + 1, factor);
+  const auto move = [&](auto& list) {
+    const int64_t h = list[c + 1], rh = list[c + 2], w = list[c + 3], rw = list[c + 4];
+    list[c + 1] = rh;
+    list[c + 2] = rw;
+    list[c + 3] = h;
+    list[c + 4] = w;
+  };
+  move(large.sizes);
+  move(large.strides);
+  const TensorView small =
+      CutDim(CutDim(kInverse ? *out : from, c, factor * factor), c + 1, factor);
+  return kInverse ? kCopy(large, small) : kCopy(small, large);
+}
+
+}  // namespace belay
+
+#endif  // BELAY_RUNTIME_KERNELS_CALL_JOIN_KERNELS_H_

@@ -1,0 +1,97 @@
+#include "runtime/kernels/call/operands.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "runtime/core/status_macros.h"
+#include "runtime/core/str_cat.h"
+
+namespace belay {
+namespace {
+
+std::string FormatTypes(DTypeSet set) {
+  std::string text;
+  for (int value = 1; value < kNumDTypes; ++value) {
+    const DType dtype = static_cast<DType>(value);
+    if (set.contains(dtype)) absl::StrAppend(&text, text.empty() ? "" : ", ", DTypeName(dtype));
+  }
+  return text;
+}
+
+}  // namespace
+
+absl::StatusOr<const TensorView*> TensorOf(const KernelContext& context, int i,
+                                           std::string_view name, DTypeSet allowed) {
+  ABSL_ASSIGN_OR_RETURN(const TensorView* tensor, context.Tensor(i));
+  if (allowed.contains(tensor->dtype)) return tensor;
+  return absl::InvalidArgumentError(absl::StrCat(name, ": expected one of ", FormatTypes(allowed),
+                                                 ", got ", DTypeName(tensor->dtype)));
+}
+
+absl::Status CheckBroadcastSteps(std::string_view op, absl::Span<const int64_t> sizes) {
+  CheckedInt steps = 1;
+  for (const int64_t size : sizes) steps = steps * size;
+  if (steps.ok() && steps.value() <= kMostBroadcastSteps) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat(op, ": the operands broadcast to ",
+                                                   FormatSizes(sizes), ", which is more than ",
+                                                   kMostBroadcastSteps, " elements"));
+}
+
+absl::StatusOr<const TensorView*> OptionalTensorOf(const KernelContext& context, int i,
+                                                   std::string_view name, DTypeSet allowed) {
+  if (context.is_none(i)) return static_cast<const TensorView*>(nullptr);
+  return TensorOf(context, i, name, allowed);
+}
+
+absl::StatusOr<const TensorView*> TensorOf(const KernelContext& context, int i,
+                                           std::string_view name, DType dtype) {
+  return TensorOf(context, i, name, DTypeSet{dtype});
+}
+
+absl::StatusOr<TensorView*> OutputOf(KernelContext& context, int i, DType dtype,
+                                     absl::Span<const CheckedInt> dims) {
+  ABSL_ASSIGN_OR_RETURN(const TensorView* planned, context.PlannedOutput(i));
+  if (planned->dtype != dtype) {
+    return absl::InvalidArgumentError(absl::StrCat("output ", i, ": expected ", DTypeName(dtype),
+                                                   ", got ", DTypeName(planned->dtype)));
+  }
+  ABSL_ASSIGN_OR_RETURN(const Sizes sizes, ToSizes(dims));
+  return context.Output(i, sizes);
+}
+
+absl::StatusOr<TensorView*> OutputOf(KernelContext& context, int i, DType dtype,
+                                     const TensorView& sizes_of) {
+  return OutputOf(context, i, dtype, ToDims(sizes_of.sizes));
+}
+
+absl::StatusOr<uint32_t> BoolMask(const KernelContext& context, int i, int n) {
+  ABSL_ASSIGN_OR_RETURN(const ListView list, context.List(i));
+  if (static_cast<int>(list.elements.size()) != n || n > 32) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("argument ", i, ": expected ", n, " bools, got ", list.elements.size()));
+  }
+  uint32_t mask = 0;
+  for (int k = 0; k < n; ++k) {
+    const EValue* element = list.elements[k];
+    const bool* bit = element == nullptr ? nullptr : element->get_if<bool>();
+    if (bit == nullptr) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("argument ", i, ": element ", k, " is no bool"));
+    }
+    if (*bit) mask |= uint32_t{1} << k;
+  }
+  return mask;
+}
+
+void FillZero(const TensorView& tensor) {
+  const size_t size = DTypeSize(tensor.dtype);
+  std::byte* const data = static_cast<std::byte*>(tensor.data);
+  for (StridedIterator<1> it(tensor.sizes, {tensor.strides}); !it.done(); it.Next()) {
+    std::fill_n(data + it.offset(0) * static_cast<int64_t>(size), size, std::byte{0});
+  }
+}
+
+}  // namespace belay

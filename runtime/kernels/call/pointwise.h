@@ -1,0 +1,198 @@
+// The one driver of all operators whose output elements depend on one element of each operand.
+//
+// A family's file gives an operator's arithmetic as a generic lambda; UnaryTable and so on
+// instantiate it for the compute classes that its constraint admits. The driver promotes,
+// broadcasts, converts, and calls the loops on runs.
+#ifndef BELAY_RUNTIME_KERNELS_CALL_POINTWISE_H_
+#define BELAY_RUNTIME_KERNELS_CALL_POINTWISE_H_
+
+#include <complex>
+#include <concepts>
+#include <cstdint>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "runtime/core/element.h"
+#include "runtime/kernel/kernel.h"
+#include "runtime/kernel/type_promotion.h"
+#include "runtime/kernels/call/element_run.h"
+
+namespace belay {
+
+// What operators constrain their arithmetic with.
+template <class T>
+concept IntegerLike = std::is_integral_v<T>;
+template <class T>
+concept FloatLike = std::is_floating_point_v<T>;
+template <class T>
+concept ComplexLike = kIsComplex<T>;
+template <class T>
+concept RealLike = IntegerLike<T> || FloatLike<T>;
+template <class T>
+concept FloatOrComplex = FloatLike<T> || ComplexLike<T>;
+
+// The scalar arguments of an operator as its loops read them.
+class PointwiseParams {
+ public:
+  // Precondition: a number.
+  void Set(int k, const EValue& value);
+  template <class T>
+  T Get(int k) const {
+    if constexpr (kIsComplex<T>) {
+      return complex_[k];
+    } else if constexpr (std::is_floating_point_v<T>) {
+      return static_cast<T>(complex_[k].real());
+    } else {
+      return static_cast<T>(integer_[k]);
+    }
+  }
+
+ private:
+  std::complex<double> complex_[3] = {};
+  int64_t integer_[3] = {};
+};
+
+inline constexpr int kMaxOperands = 3;
+
+// Computes `n` elements. False: an integer divisor is zero; the output is then unspecified.
+using PointwiseLoop = bool (*)(const RunBuffer* operands, RunBuffer& out, int n,
+                               const PointwiseParams& params);
+
+// A loop per class; null where the operator is not defined.
+struct LoopTable {
+  struct Entry {
+    PointwiseLoop loop = nullptr;
+    ComputeClass out = ComputeClass::kInt;
+  };
+  Entry entries[kNumComputeClasses] = {};
+  int operands = 0;
+};
+
+// One call: add the operands, promote, execute.
+class PointwiseCall {
+ public:
+  // Argument `i`, a tensor or a number, with its dtype taking part in promotion.
+  absl::Status Add(const KernelContext& context, int i);
+  void AddTensor(const TensorView& tensor);
+  // One that is converted to the common dtype but has no say in it: a mask.
+  void AddMask(const TensorView& tensor);
+  // A number that only takes part in promotion.
+  absl::Status PromoteWith(const EValue& value);
+
+  absl::StatusOr<PromotedTypes> Promote(const PromotionRule& rule) const {
+    return belay::Promote(rule, promotion_);
+  }
+
+  // Broadcasts, resizes output 0 and fills it. kInvalidArgument when shapes clash, the output is
+  // not of types.result, the table has no loop for types.compute, or an integer is divided by zero.
+  // `exact_last`: PyTorch's arithmetic takes the last operand, if it has one element, in full
+  // precision in the half precision types instead of rounding it to the common dtype.
+  absl::Status Execute(KernelContext& context, const PromotedTypes& types, const LoopTable& table,
+                       const PointwiseParams& params = {}, bool exact_last = false);
+
+  // What was added, for drivers with other loops.
+  struct Operand {
+    Sizes sizes;
+    Strides strides;
+    DType dtype = DType::kFloat32;  // of the elements in memory
+    bool number = false;            // the element is `inline_value`
+    const void* data = nullptr;
+    alignas(16) std::byte inline_value[16] = {};
+  };
+  int num_operands() const { return count_; }
+  const Operand& operand(int k) const { return operands_[k]; }
+
+ private:
+  Operand& Append(const TensorView& tensor);
+
+  int count_ = 0;
+  Operand operands_[kMaxOperands];
+  TypePromotion promotion_;
+};
+
+// The whole of an operator without parameters: CheckArity(`arguments`, 1), operands are arguments 0
+// … table.operands - 1.
+absl::Status RunPointwise(KernelContext& context, int arguments, const PromotionRule& rule,
+                          const LoopTable& table, bool exact_last = false);
+
+// ---- Tables from lambdas. An operator is defined for a class when its lambda can be called with
+// elements of it, and with the params as last argument if it wants them. A result of type bool is a
+// truth value.
+
+namespace pointwise_internal {
+
+template <class Result>
+using Out = std::conditional_t<std::is_same_v<Result, bool>, int64_t, Result>;
+
+template <auto kApply, class T, size_t... kOperands>
+constexpr bool TakesParams(std::index_sequence<kOperands...>) {
+  return std::is_invocable_v<decltype(kApply), decltype((static_cast<void>(kOperands), T{}))...,
+                             const PointwiseParams&>;
+}
+template <auto kApply, class T, size_t... kOperands>
+constexpr bool TakesElements(std::index_sequence<kOperands...>) {
+  return std::is_invocable_v<decltype(kApply), decltype((static_cast<void>(kOperands), T{}))...>;
+}
+
+template <auto kApply, bool kRejectZero, class T, size_t... kOperands>
+bool Loop(const RunBuffer* operands, RunBuffer& out, int n, const PointwiseParams& params) {
+  const T* const in[] = {operands[kOperands].template as<T>()...};
+  if constexpr (kRejectZero && std::is_integral_v<T>) {
+    for (int i = 0; i < n; ++i) {
+      if (in[sizeof...(kOperands) - 1][i] == T{0}) return false;
+    }
+  }
+  if constexpr (TakesParams<kApply, T>(std::index_sequence<kOperands...>())) {
+    using Result = Out<decltype(kApply(in[kOperands][0]..., params))>;
+    Result* result = out.as<Result>();
+    for (int i = 0; i < n; ++i) result[i] = kApply(in[kOperands][i]..., params);
+  } else {
+    using Result = Out<decltype(kApply(in[kOperands][0]...))>;
+    Result* result = out.as<Result>();
+    for (int i = 0; i < n; ++i) result[i] = kApply(in[kOperands][i]...);
+  }
+  return true;
+}
+
+template <auto kApply, bool kRejectZero, class T, size_t... kOperands>
+constexpr LoopTable::Entry MakeEntry(std::index_sequence<kOperands...> operands) {
+  if constexpr (TakesParams<kApply, T>(operands)) {
+    using Result = Out<decltype(kApply((static_cast<void>(kOperands), T{})...,
+                                       std::declval<const PointwiseParams&>()))>;
+    return {&Loop<kApply, kRejectZero, T, kOperands...>, kComputeClass<Result>};
+  } else if constexpr (TakesElements<kApply, T>(operands)) {
+    using Result = Out<decltype(kApply((static_cast<void>(kOperands), T{})...))>;
+    return {&Loop<kApply, kRejectZero, T, kOperands...>, kComputeClass<Result>};
+  } else {
+    return {};
+  }
+}
+
+template <auto kApply, int kCount, bool kRejectZero>
+constexpr LoopTable MakeTable() {
+  constexpr auto kOperands = std::make_index_sequence<kCount>();
+  return {{MakeEntry<kApply, kRejectZero, int64_t>(kOperands),
+           MakeEntry<kApply, kRejectZero, uint64_t>(kOperands),
+           MakeEntry<kApply, kRejectZero, float>(kOperands),
+           MakeEntry<kApply, kRejectZero, double>(kOperands),
+           MakeEntry<kApply, kRejectZero, std::complex<double>>(kOperands)},
+          kCount};
+}
+
+}  // namespace pointwise_internal
+
+template <auto kApply>
+inline constexpr LoopTable kUnary = pointwise_internal::MakeTable<kApply, 1, false>();
+template <auto kApply>
+inline constexpr LoopTable kBinary = pointwise_internal::MakeTable<kApply, 2, false>();
+// With an integer as last operand that must not be zero.
+template <auto kApply>
+inline constexpr LoopTable kDivision = pointwise_internal::MakeTable<kApply, 2, true>();
+template <auto kApply>
+inline constexpr LoopTable kTernary = pointwise_internal::MakeTable<kApply, 3, false>();
+
+}  // namespace belay
+
+#endif  // BELAY_RUNTIME_KERNELS_CALL_POINTWISE_H_

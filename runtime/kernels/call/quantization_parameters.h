@@ -1,0 +1,134 @@
+// The choice of scales and zero points, by what finds the extent of a slice: one text for every
+// engine. An engine has the static function
+//
+//   Extent ExtentOf(const TensorView& input, int64_t base, const Sizes& sizes,
+//                   const Strides& strides);
+//
+// of the elements with these sizes and strides from element `base` of the input.
+#ifndef BELAY_RUNTIME_KERNELS_CALL_QUANTIZATION_PARAMETERS_H_
+#define BELAY_RUNTIME_KERNELS_CALL_QUANTIZATION_PARAMETERS_H_
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "runtime/core/status_macros.h"
+#include "runtime/core/str_cat.h"
+#include "runtime/kernel/shape_rules/quantized.h"
+#include "runtime/kernels/call/element_access.h"
+#include "runtime/kernels/call/fold.h"
+#include "runtime/kernels/call/operands.h"
+#include "runtime/kernels/call/rounding.h"
+
+namespace belay {
+
+// The least and the largest element of a slice, and 0; of no use where one is NaN.
+struct Extent {
+  double low = 0, high = 0;
+  bool nan = false;
+};
+
+// Scale and zero point for a whole tensor.
+template <class Engine, bool kSymmetric>
+absl::Status ChooseParameters(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(5, 2));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* input, TensorOf(context, 0, "input", kQuantizableTypes));
+  ABSL_ASSIGN_OR_RETURN(const int64_t quant_min, context.Int(1));
+  ABSL_ASSIGN_OR_RETURN(const int64_t quant_max, context.Int(2));
+  ABSL_ASSIGN_OR_RETURN(const double eps, context.Double(3));
+  ABSL_ASSIGN_OR_RETURN(const DType dtype, context.Dtype(4));
+  ABSL_RETURN_IF_ERROR(CheckChosenRange(dtype, quant_min, quant_max));
+  if (input->numel() == 0) return absl::InvalidArgumentError("input: expected elements, got none");
+  const CheckedInt one = 1;
+  ABSL_ASSIGN_OR_RETURN(const TensorView* scale_out,
+                        OutputOf(context, 0, DType::kFloat64, absl::MakeConstSpan(&one, 1)));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* zero_point_out,
+                        OutputOf(context, 1, DType::kInt64, absl::MakeConstSpan(&one, 1)));
+  const Extent extent = Engine::ExtentOf(*input, 0, input->sizes, input->strides);
+  if (extent.nan) return absl::InvalidArgumentError("input: expected numbers, got NaN");
+
+  const RoundFn round = RoundingTo(input->dtype), round32 = RoundingTo(DType::kFloat32);
+  // The range may be as wide as two int64 are apart.
+  const double steps = static_cast<double>(quant_max) - static_cast<double>(quant_min);
+  const double wide =
+      kSymmetric ? std::fmax(-extent.low, extent.high) : round(extent.high - extent.low);
+  const double scale = std::fmax(round(wide / (kSymmetric ? steps / 2 : steps)), round32(eps));
+  double zero_point = 0;
+  if (!kSymmetric) {
+    const double low = static_cast<double>(quant_min), high = static_cast<double>(quant_max);
+    zero_point = low - std::nearbyint(round32(extent.low / scale));
+    zero_point = std::fmin(std::fmax(zero_point, low), high);
+  } else if (dtype == DType::kUint8) {
+    zero_point = 128;
+  }
+  Writer<double> write_scale(*scale_out), write_zero_point(*zero_point_out);
+  write_scale(0, scale);
+  write_zero_point(0, zero_point);
+  return absl::OkStatus();
+}
+
+// The last dimension, which has elements.
+inline absl::StatusOr<Fold> TokenRows(const TensorView& input) {
+  ABSL_RETURN_IF_ERROR(TokenShape<CheckedInt>(ToDims(input.sizes)).status());
+  return FoldOneDim(input, input.rank() - 1);
+}
+
+// Symmetric, for int8: the largest magnitude of each row is 127.
+template <class Engine>
+absl::Status ChoosePerToken(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(2, 2));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* input, TensorOf(context, 0, "input", kFloatTypes));
+  ABSL_ASSIGN_OR_RETURN(const DType dtype, context.Dtype(1));
+  if (dtype != DType::kInt8) {
+    return absl::InvalidArgumentError(absl::StrCat("dtype: expected int8, got ", DTypeName(dtype)));
+  }
+  ABSL_ASSIGN_OR_RETURN(const Fold fold, TokenRows(*input));
+  const DType type = input->dtype == DType::kFloat16 ? DType::kFloat32 : input->dtype;
+  ABSL_ASSIGN_OR_RETURN(const TensorView* scales, OutputOf(context, 0, type, fold.shape));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* zero_points, OutputOf(context, 1, type, fold.shape));
+  const RoundFn round = RoundingTo(type);
+  const Writer<double> write_scale(*scales), write_zero_point(*zero_points);
+  ForEachResult(fold, *scales, *zero_points, [&](int64_t base, int64_t scale_at, int64_t zero_at) {
+    const Extent extent = Engine::ExtentOf(*input, base, fold.folded, fold.folded_strides);
+    const double largest = extent.nan ? std::numeric_limits<double>::quiet_NaN()
+                                      : std::fmax(round(1e-5), std::fmax(-extent.low, extent.high));
+    write_scale(scale_at, largest / 127);
+    write_zero_point(zero_at, 0);
+  });
+  return absl::OkStatus();
+}
+
+// Asymmetric, for int8, by rows; as XNNPACK does it.
+template <class Engine>
+absl::Status ChoosePerTokenAsymmetric(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(2, 2));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* input, TensorOf(context, 0, "input", kFloatTypes));
+  ABSL_RETURN_IF_ERROR(context.Dtype(1).status());
+  ABSL_ASSIGN_OR_RETURN(const Fold fold, TokenRows(*input));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* scales,
+                        OutputOf(context, 0, DType::kFloat64, fold.shape));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* zero_points,
+                        OutputOf(context, 1, DType::kInt64, fold.shape));
+  const RoundFn round = RoundingTo(input->dtype);
+  const Writer<double> write_scale(*scales), write_zero_point(*zero_points);
+  ForEachResult(fold, *scales, *zero_points, [&](int64_t base, int64_t scale_at, int64_t zero_at) {
+    constexpr double kLow = -128, kHigh = 127;
+    Extent extent = Engine::ExtentOf(*input, base, fold.folded, fold.folded_strides);
+    if (extent.nan) extent.low = extent.high = std::numeric_limits<double>::quiet_NaN();
+    double scale = round(round(extent.high - extent.low) / (kHigh - kLow));
+    const double eps = round(std::numeric_limits<float>::epsilon());
+    if (scale < eps) scale = eps;
+    const double low = round(extent.low / scale), high = round(extent.high / scale);
+    const bool from_low = round(round(kLow + low) + round(kHigh + high)) > 0;
+    double zero_point = from_low ? round(kLow - low) : round(kHigh - high);
+    if (zero_point < kLow) zero_point = kLow;
+    if (zero_point > kHigh) zero_point = kHigh;
+    write_scale(scale_at, scale);
+    write_zero_point(zero_at, std::nearbyint(zero_point));
+  });
+  return absl::OkStatus();
+}
+
+}  // namespace belay
+
+#endif  // BELAY_RUNTIME_KERNELS_CALL_QUANTIZATION_PARAMETERS_H_

@@ -1,0 +1,33 @@
+// Rounding to narrower floating point types, for operators that PyTorch defines step by step.
+#ifndef BELAY_RUNTIME_KERNELS_CALL_ROUNDING_H_
+#define BELAY_RUNTIME_KERNELS_CALL_ROUNDING_H_
+
+#include "runtime/core/element.h"
+
+namespace belay {
+
+using RoundFn = double (*)(double);
+
+template <class T>
+double RoundVia(double x) {
+  return static_cast<double>(static_cast<ComputeType<T>>(ConvertElement<T>(x)));
+}
+
+// The function that rounds a number to what `dtype` holds: float16, bfloat16 or float32. Numbers of
+// other types stay.
+inline RoundFn RoundingTo(DType dtype) {
+  switch (dtype) {
+    case DType::kFloat16:
+      return &RoundVia<Half>;
+    case DType::kBFloat16:
+      return &RoundVia<BFloat16>;
+    case DType::kFloat32:
+      return &RoundVia<float>;
+    default:
+      return &RoundVia<double>;
+  }
+}
+
+}  // namespace belay
+
+#endif  // BELAY_RUNTIME_KERNELS_CALL_ROUNDING_H_

@@ -1,0 +1,81 @@
+// Operators that replace a part of a tensor, by what moves the elements.
+#ifndef BELAY_RUNTIME_KERNELS_CALL_VIEW_SCATTER_H_
+#define BELAY_RUNTIME_KERNELS_CALL_VIEW_SCATTER_H_
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "runtime/core/status_macros.h"
+#include "runtime/core/str_cat.h"
+#include "runtime/kernel/kernel.h"
+#include "runtime/kernel/shape_rules/slice.h"
+#include "runtime/kernels/call/strided_view.h"
+
+namespace belay {
+
+// select_scatter, slice_scatter, diagonal_scatter: src replaces the part of self that the rule
+// selects.
+template <class Rule, CopyFn kCopy>
+absl::Status ViewScatter(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(Rule::kArguments, 1));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* self, context.Tensor(0));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* src, context.Tensor(1));
+  ABSL_ASSIGN_OR_RETURN(TensorView * out, context.Output(0, self->sizes));
+  ABSL_ASSIGN_OR_RETURN(const TensorView part, ApplyRule<Rule>(*out, context));
+  if (!(part.sizes == src->sizes)) {
+    return absl::InvalidArgumentError(absl::StrCat("src of shape ", FormatSizes(src->sizes),
+                                                   " does not replace a part of shape ",
+                                                   FormatSizes(part.sizes)));
+  }
+  ABSL_RETURN_IF_ERROR(kCopy(*self, *out));
+  return kCopy(*src, part);
+}
+
+// The arguments speak of the places of self's elements: the output must have the same.
+template <CopyFn kCopy>
+absl::Status AsStridedScatter(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(5, 1));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* self, context.Tensor(0));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* planned, context.PlannedOutput(0));
+  const Strides expected = self->strides;
+  const bool dense = IsDense(self->sizes, self->strides);
+  ABSL_ASSIGN_OR_RETURN(TensorView * out, context.Output(0, self->sizes));
+  if (!dense || !(out->strides == expected) || planned->rank() != self->rank()) {
+    return absl::UnimplementedError(
+        absl::StrCat("as_strided_scatter: self ", self->ToString(),
+                     " and the output must be dense with equal strides, got ", out->ToString()));
+  }
+  return ViewScatter<AsStridedRule<2, 4>, kCopy>(context);
+}
+
+// (self!, row, index, count): row `index` of self, which gets `count` rows. What loops over rows
+// write their results with; all calls of one loop give the same count.
+template <CopyFn kCopy>
+absl::Status SetRow(KernelContext& context) {
+  ABSL_RETURN_IF_ERROR(context.CheckArity(4, 1));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* row, context.Tensor(1));
+  ABSL_ASSIGN_OR_RETURN(const int64_t index, context.Int(2));
+  ABSL_ASSIGN_OR_RETURN(const int64_t count, context.Int(3));
+  if (index < 0 || index >= count) {
+    return absl::InvalidArgumentError(absl::StrCat("row ", index, " of ", count));
+  }
+  if (row->rank() >= kMaxRank) {
+    return absl::InvalidArgumentError(absl::StrCat("a row of rank ", row->rank()));
+  }
+  Sizes sizes = {count};
+  for (int64_t size : row->sizes) sizes.push_back(size);
+  ABSL_ASSIGN_OR_RETURN(TensorView * out, context.Output(0, sizes));
+  if (out->dtype != row->dtype) {
+    return absl::InvalidArgumentError(absl::StrCat("a row of dtype ", DTypeName(row->dtype),
+                                                   " in a tensor of ", DTypeName(out->dtype)));
+  }
+  TensorView place = *row;
+  place.strides = Strides(absl::MakeConstSpan(out->strides.data() + 1, row->rank()));
+  place.data = PartAddress(*out, index * out->strides[0]);
+  return kCopy(*row, place);
+}
+
+}  // namespace belay
+
+#endif  // BELAY_RUNTIME_KERNELS_CALL_VIEW_SCATTER_H_
