@@ -9,7 +9,7 @@ const Kernel* ChooseKernel(const KernelRegistry& kernels, std::string_view op,
                            std::optional<KernelEngine> engine, const KernelContext& context) {
   for (const Kernel* kernel : kernels.Candidates(op)) {
     if (engine.has_value() && kernel->engine != *engine) continue;
-    if (kernel->accepts == nullptr || kernel->accepts(context)) return kernel;
+    if (kernel->Accepts(context)) return kernel;
   }
   return nullptr;
 }
@@ -17,11 +17,10 @@ const Kernel* ChooseKernel(const KernelRegistry& kernels, std::string_view op,
 absl::Status RunKernel(const Kernel& kernel, absl::Span<EValue* const> arguments,
                        absl::Span<EValue* const> outputs, OutputAllocator* allocator) {
   const KernelContext plan(arguments, outputs, allocator, {});
-  ABSL_ASSIGN_OR_RETURN(
-      const AlignedBuffer scratch,
-      AlignedBuffer::Create(kernel.scratch_bytes == nullptr ? 0 : kernel.scratch_bytes(plan)));
+  ABSL_ASSIGN_OR_RETURN(const AlignedBuffer scratch,
+                        AlignedBuffer::Create(kernel.ScratchBytes(plan)));
   KernelContext context(arguments, outputs, allocator, scratch.span());
-  return kernel.run(context);
+  return kernel.Run(context);
 }
 
 }  // namespace belay::exir

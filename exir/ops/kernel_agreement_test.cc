@@ -341,11 +341,11 @@ absl::Status RunKernel(const KernelRegistry& kernels, std::string_view op,
   const KernelContext plan(in, out, &allocator, {});
   const Kernel* kernel = kernels.Find(op, plan);
   if (kernel == nullptr) return absl::NotFoundError(std::string(op));
-  const uint64_t bytes = kernel->scratch_bytes == nullptr ? 0 : kernel->scratch_bytes(plan);
+  const uint64_t bytes = kernel->ScratchBytes(plan);
   if (bytes > (uint64_t{1} << 24)) return absl::ResourceExhaustedError("scratch");
   ABSL_ASSIGN_OR_RETURN(const AlignedBuffer scratch, AlignedBuffer::Create(bytes));
   KernelContext context(in, out, &allocator, scratch.span());
-  return kernel->run(context);
+  return kernel->Run(context);
 }
 
 // Refusals that depend on elements, which the meta kernel does not see.

@@ -93,7 +93,7 @@ void Method::ResetState() {
 std::vector<InstructionInfo> Method::instructions() const { return impl_->code.Describe(); }
 
 uint64_t Method::memory_bytes() const {
-  return impl_->slots->memory_bytes() + impl_->inputs.memory_bytes() + impl_->code.scratch_bytes();
+  return impl_->slots->memory_bytes() + impl_->inputs.memory_bytes() + impl_->code.memory_bytes();
 }
 
 }  // namespace belay

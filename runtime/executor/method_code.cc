@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "runtime/core/annotate.h"
@@ -208,10 +209,10 @@ absl::Status MethodCode::ResolveKernel(const KernelCallPlan& call, size_t instru
     missing.AddOperator(op, instruction, reason);
     return absl::OkStatus();
   }
-  record.run = record.kernel->run;
   AddOverlays(call, record);
-  if (record.kernel->scratch_bytes == nullptr) return absl::OkStatus();
-  const uint64_t bytes = record.kernel->scratch_bytes(record.context);
+  record.call = calls_needed_;
+  calls_needed_ += (record.kernel->call_bytes + kCallAlignment - 1) & ~(kCallAlignment - 1);
+  const uint64_t bytes = record.kernel->ScratchBytes(record.context);
   if (bytes > program_->limits().scratch_bytes) {
     return Annotate(absl::ResourceExhaustedError(absl::StrCat(
                         "it needs ", bytes, " bytes to work in, the limit 'scratch_bytes' is ",
@@ -264,16 +265,26 @@ absl::Status MethodCode::CheckOverlays(const Record& record) const {
 absl::Status MethodCode::Prepare(MemoryBudget* memory) {
   if (memory != nullptr) {
     ABSL_RETURN_IF_ERROR(memory->Take(scratch_needed_, "working memory of kernels"));
+    ABSL_RETURN_IF_ERROR(memory->Take(calls_needed_, "calls of kernels"));
   }
   MemoryBudget delegates("delegate_bytes", program_->limits().delegate_bytes, memory);
   ABSL_ASSIGN_OR_RETURN(scratch_, AlignedBuffer::Create(scratch_needed_));
+  ABSL_ASSIGN_OR_RETURN(calls_, AlignedBuffer::Create(calls_needed_));
   handles_.resize(plan_->delegates.size());
   for (size_t i = 0; i < records_.size(); ++i) {
     Record& record = records_[i];
     if (record.kind != Record::Kind::kKernel && record.kind != Record::Kind::kDelegate) continue;
     record.context =
         ContextOf(record, record.context.num_arguments(), record.context.num_outputs());
-    if (record.kind == Record::Kind::kDelegate) {
+    if (record.kind == Record::Kind::kKernel) {
+      if (record.kernel->read_call == nullptr) continue;
+      const auto& call = std::get<KernelCallPlan>(plan_->instructions[i]);
+      record.reads_call =
+          !IsFixed(plan_->arguments_of(call.operands)) ||
+          !record.kernel
+               ->read_call(record.context, record.kernel->signature, calls_.data() + record.call)
+               .ok();
+    } else {
       const auto& call = std::get<DelegateCallPlan>(plan_->instructions[i]);
       ABSL_RETURN_IF_ERROR(MakeDelegate(call, delegates, record));
     }
@@ -314,6 +325,26 @@ absl::Status MethodCode::MakeDelegate(const DelegateCallPlan& call, MemoryBudget
   record.handle = handle->get();
   handles_[call.delegate] = *std::move(handle);
   return absl::OkStatus();
+}
+
+bool MethodCode::IsFixed(absl::Span<const uint32_t> arguments) const {
+  const auto fixed = [&](uint32_t value) {
+    return !std::holds_alternative<ScalarKind>(plan_->values[value]);
+  };
+  return absl::c_all_of(arguments, [&](uint32_t value) {
+    const auto* list = std::get_if<ListPlan>(&plan_->values[value]);
+    return list == nullptr ? fixed(value) : absl::c_all_of(list->elements, fixed);
+  });
+}
+
+absl::Status MethodCode::RunKernel(Record& record) {
+  const Kernel& kernel = *record.kernel;
+  if (kernel.read_call == nullptr) return kernel.run(record.context);
+  std::byte* const call = calls_.data() + record.call;
+  if (record.reads_call) {
+    ABSL_RETURN_IF_ERROR(kernel.read_call(record.context, kernel.signature, call));
+  }
+  return kernel.run_call(record.context, call);
 }
 
 absl::Status MethodCode::CheckOutputs(const Record& record) {
@@ -376,7 +407,7 @@ absl::Status MethodCode::RunRecords(ExecutionBudget& budget) {
     absl::Status status;
     switch (record.kind) {
       case Record::Kind::kKernel:
-        status = record.run(record.context);
+        status = RunKernel(record);
         status.Update(CheckOutputs(record));
         if (record.num_overlays != 0 && status.ok()) [[unlikely]]
           status = CheckOverlays(record);

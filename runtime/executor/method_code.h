@@ -52,14 +52,14 @@ class MethodCode {
   void ResetState();
 
   std::vector<InstructionInfo> Describe() const;
-  uint64_t scratch_bytes() const { return scratch_.size(); }
+  // Of working memory and of the kernels' calls.
+  uint64_t memory_bytes() const { return scratch_.size() + calls_.size(); }
 
  private:
   struct Record {
     enum class Kind : uint8_t { kKernel, kDelegate, kMoveTensor, kMoveScalar, kJumpIfFalse, kJump };
     Kind kind;
-    absl::Status (*run)(KernelContext& context) = nullptr;  // kKernel
-    DelegateHandle* handle = nullptr;                       // kDelegate
+    DelegateHandle* handle = nullptr;  // kDelegate
     // Kernels and delegates: operands_[first_operand …), arguments and then outputs, and the
     // outputs' values in output_values_[first_output …).
     KernelContext context{{}, {}, nullptr, {}};
@@ -72,6 +72,10 @@ class MethodCode {
     // Kernels: overlays_[first_overlay …).
     uint32_t first_overlay = 0, num_overlays = 0;
     const Kernel* kernel = nullptr;
+    // Where the kernel's call lies in calls_, and whether it is read before each run: an argument
+    // is computed, or it could not be read.
+    size_t call = 0;
+    bool reads_call = false;
     const BackendRuntime* backend = nullptr;
   };
   // An output of dynamic sizes that lies over an argument (in_place_operators.h); values.
@@ -84,6 +88,10 @@ class MethodCode {
 
   MethodCode(const Program& program, SlotTable* slots);
   void AddOperands(const OperandRange& range, Record& record);
+  // Whether a kernel that reads these arguments reads the same at every run: none of them is a
+  // scalar that is computed. Tensors are read through their slots.
+  bool IsFixed(absl::Span<const uint32_t> arguments) const;
+  absl::Status RunKernel(Record& record);
   KernelContext ContextOf(const Record& record, size_t arguments, size_t outputs);
   absl::Status ResolveKernel(const KernelCallPlan& call, size_t instruction,
                              const KernelRegistry& kernels, Missing& missing, Record& record);
@@ -112,7 +120,8 @@ class MethodCode {
   std::vector<Overlay> overlays_;
   std::vector<std::unique_ptr<DelegateHandle>> handles_;
   uint64_t scratch_needed_ = 0;
-  AlignedBuffer scratch_;
+  size_t calls_needed_ = 0;
+  AlignedBuffer scratch_, calls_;
 };
 
 }  // namespace belay

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <complex>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -190,6 +191,37 @@ absl::StatusOr<const TensorView*> KernelContext::PlannedOutput(int i) const {
   }
   if (const TensorView* v = outputs_[i]->get_if<TensorView>()) return v;
   return WrongKind("output", i, "tensor", *outputs_[i]);
+}
+
+namespace {
+
+// Memory for a call that is read for one question.
+struct CallMemory {
+  alignas(kCallAlignment) std::byte bytes[kMaxCallBytes];
+};
+
+}  // namespace
+
+bool Kernel::Accepts(const KernelContext& context) const {
+  if (read_call == nullptr) return accepts == nullptr || accepts(context);
+  if (accepts_call == nullptr) return true;
+  CallMemory call;
+  return read_call(context, signature, call.bytes).ok() && accepts_call(context, call.bytes);
+}
+
+uint64_t Kernel::ScratchBytes(const KernelContext& context) const {
+  if (read_call == nullptr) return scratch_bytes == nullptr ? 0 : scratch_bytes(context);
+  if (scratch_bytes_of_call == nullptr) return 0;
+  CallMemory call;
+  return read_call(context, signature, call.bytes).ok() ? scratch_bytes_of_call(context, call.bytes)
+                                                        : 0;
+}
+
+absl::Status Kernel::Run(KernelContext& context) const {
+  if (read_call == nullptr) return run(context);
+  CallMemory call;
+  ABSL_RETURN_IF_ERROR(read_call(context, signature, call.bytes));
+  return run_call(context, call.bytes);
 }
 
 std::string_view KernelEngineName(KernelEngine engine) {

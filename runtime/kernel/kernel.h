@@ -37,6 +37,11 @@ class OutputAllocator {
   virtual absl::Status CheckMutable(const EValue& argument) { return absl::OkStatus(); }
 };
 
+// An argument that the operator writes to, as a call that was read holds it.
+struct MutableArgument {
+  int position = -1;
+};
+
 // The arguments of one call. Made once per instruction at load; calling a kernel allocates nothing.
 // Accessors return an error (kInvalidArgument, naming the argument's position and both kinds) when
 // the value is of another kind, because program files decide what stands in an argument.
@@ -61,6 +66,9 @@ class KernelContext {
   // its memory may overlap that of another argument: only outputs are proved apart when a program
   // is opened, and the argument need not be one.
   absl::StatusOr<TensorView*> MutableTensor(int i) const;
+  absl::StatusOr<TensorView*> MutableTensor(MutableArgument argument) const {
+    return MutableTensor(argument.position);
+  }
   absl::StatusOr<int64_t> Int(int i) const;    // an int or bool value
   absl::StatusOr<double> Double(int i) const;  // any real number
   absl::StatusOr<bool> Bool(int i) const;      // a bool value
@@ -104,18 +112,40 @@ class KernelContext {
 enum class KernelEngine : uint8_t { kReference = 1, kHighway = 2 };
 std::string_view KernelEngineName(KernelEngine engine);  // "reference", "highway"
 
+// What a call as a kernel reads it may take: Kernel::call_bytes.
+inline constexpr size_t kMaxCallBytes = 2048, kCallAlignment = 16;
+
 // One row of a kernel table. A constant; rows live in static arrays.
+//
+// A row is made by KernelRow (kernel_arguments.h): its call is read by the names of the operator's
+// schema, once when a program is loaded if no argument is computed, else before each run. `run`
+// alone is for a kernel that looks at its arguments by itself.
 struct Kernel {
   std::string_view op;    // "aten.add.Tensor", "aten.relu.default", "sym.mul.default"
   std::string_view name;  // for reports: "AddF32"
   KernelEngine engine;
-  absl::Status (*run)(KernelContext& context);
+  absl::Status (*run)(KernelContext& context) = nullptr;
   // Asked once, when a program is loaded, with all tensors at their largest sizes (data may be
   // null): whether this kernel computes the call for these dtypes, ranks, layouts and constant
   // arguments, and all smaller sizes. null: it takes all.
   bool (*accepts)(const KernelContext& context) = nullptr;
   // Working memory that suffices for the call at these and all smaller sizes. null: none.
   uint64_t (*scratch_bytes)(const KernelContext& context) = nullptr;
+
+  // Rows of KernelRow: what stands for the three above. `signature`: "self dim keepdim -> 2".
+  std::string_view signature = "";
+  size_t call_bytes = 0;
+  absl::Status (*read_call)(const KernelContext& context, std::string_view signature,
+                            void* memory) = nullptr;
+  absl::Status (*run_call)(KernelContext& context, const void* call) = nullptr;
+  bool (*accepts_call)(const KernelContext& context, const void* call) = nullptr;
+  uint64_t (*scratch_bytes_of_call)(const KernelContext& context, const void* call) = nullptr;
+
+  // What the functions above say, with a call that is read for the occasion.
+  bool Accepts(const KernelContext& context) const;
+  // 0 for a call that can't be read: it fails before it works.
+  uint64_t ScratchBytes(const KernelContext& context) const;
+  absl::Status Run(KernelContext& context) const;
 };
 
 }  // namespace belay

@@ -38,7 +38,7 @@ const Kernel* KernelRegistry::Find(std::string_view op, const KernelContext& con
   if (it == rows_.end()) return nullptr;
   const std::vector<const Kernel*>& rows = it->second;
   for (auto row = rows.rbegin(); row != rows.rend(); ++row) {
-    if ((*row)->accepts == nullptr || (*row)->accepts(context)) return *row;
+    if ((*row)->Accepts(context)) return *row;
   }
   return nullptr;
 }

@@ -80,11 +80,11 @@ TEST_F(AnyCallTest, IsRefusedOrDone) {
         }
         KernelContext context(argument_slots, output_slots, &no_outputs_, absl::MakeSpan(scratch));
         SCOPED_TRACE(kernel->name);
-        const bool accepted = kernel->accepts == nullptr || kernel->accepts(context);
+        const bool accepted = kernel->Accepts(context);
         if (!accepted) continue;
         ++taken;
-        if (kernel->scratch_bytes != nullptr) kernel->scratch_bytes(context);
-        kernel->run(context).IgnoreError();
+        kernel->ScratchBytes(context);
+        kernel->Run(context).IgnoreError();
       }
     }
   }

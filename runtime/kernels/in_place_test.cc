@@ -148,7 +148,7 @@ class InPlaceTest : public testing::Test {
     FixedAllocator allocator;
     KernelContext context(arguments, results, &allocator, {});
     const Kernel* kernel = kernels.Find(op, context);
-    if (kernel == nullptr || !kernel->run(context).ok()) return std::nullopt;
+    if (kernel == nullptr || !kernel->Run(context).ok()) return std::nullopt;
     const std::byte* data = static_cast<const std::byte*>(output.data);
     return std::vector<std::byte>(data, data + output.nbytes());
   }

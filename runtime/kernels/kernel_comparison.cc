@@ -280,7 +280,7 @@ bool KernelComparison::Run(const KernelRegistry& registry, const KernelCall& cal
     *error = "no kernel takes the call";
     return false;
   }
-  const size_t bytes = kernel->scratch_bytes == nullptr ? 0 : kernel->scratch_bytes(plan);
+  const size_t bytes = kernel->ScratchBytes(plan);
   std::vector<std::byte>& scratch = memory.scratch;
   scratch.assign(bytes + 64, kGuardByte);
   std::byte* aligned =
@@ -288,7 +288,7 @@ bool KernelComparison::Run(const KernelRegistry& registry, const KernelCall& cal
   memory.kernel = kernel;
   memory.context.emplace(memory.arguments, memory.results, &allocator,
                          absl::MakeSpan(aligned, bytes));
-  const absl::Status status = kernel->run(*memory.context);
+  const absl::Status status = kernel->Run(*memory.context);
   memory.views.clear();
   for (EValue* t : tensors) memory.views.push_back(*t->get_if<TensorView>());
   if (!status.ok()) {
@@ -332,8 +332,8 @@ void KernelComparison::MakeArguments(const KernelCall& call, Memory& memory) {
 
 class KernelComparison::PreparedPair : public KernelComparison::Pair {
  public:
-  void RunReference() override { (void)reference.kernel->run(*reference.context); }
-  void RunHighway() override { (void)highway.kernel->run(*highway.context); }
+  void RunReference() override { (void)reference.kernel->Run(*reference.context); }
+  void RunHighway() override { (void)highway.kernel->Run(*highway.context); }
   Memory reference, highway;
 };
 

@@ -64,13 +64,13 @@ class OddArgumentsTest : public ::testing::Test, public OutputAllocator {
       const KernelContext probe(in, out, this, {});
       const Kernel* kernel = registry->Find(op, probe);
       ASSERT_NE(kernel, nullptr);
-      const uint64_t bytes = kernel->scratch_bytes == nullptr ? 0 : kernel->scratch_bytes(probe);
+      const uint64_t bytes = kernel->ScratchBytes(probe);
       std::vector<std::max_align_t> scratch;
       if (bytes < 1 << 20) scratch.resize(bytes / sizeof(std::max_align_t) + 1);
       KernelContext context(in, out, this,
                             absl::MakeSpan(reinterpret_cast<std::byte*>(scratch.data()),
                                            scratch.size() * sizeof(std::max_align_t)));
-      EXPECT_EQ(kernel->run(context).code(), code) << kernel->name;
+      EXPECT_EQ(kernel->Run(context).code(), code) << kernel->name;
     }
   }
 

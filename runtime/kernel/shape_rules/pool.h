@@ -13,6 +13,9 @@ struct PoolParams {
   bool ceil_mode = false;
 };
 
+inline constexpr DTypeSet kAveragePoolTypes = kFloatTypes | DTypeSet{DType::kInt64};
+inline constexpr DTypeSet kMaxPoolTypes = kIntegralTypes | kFloatTypes;
+
 // An empty stride means the kernel's. Where PyTorch wants exactly `spatial` numbers a list of one
 // counts for all, except that for one dimension nothing else is taken.
 inline absl::StatusOr<PoolParams> MakePoolParams(absl::Span<const int64_t> kernel,
@@ -162,6 +165,156 @@ absl::Status AdaptiveGradientShape(absl::Span<const D> gradient, absl::Span<cons
                                                  " is not that of a pooled ",
                                                  FormatDims<D>(input)));
 }
+
+// kernel_size, stride, padding, ceil_mode, and dilation of operators that have it.
+template <class Arguments>
+absl::StatusOr<PoolParams> ReadPoolParams(const Arguments& arguments, int spatial) {
+  ABSL_ASSIGN_OR_RETURN(const Sizes kernel, arguments.StaticIntList("kernel_size"));
+  ABSL_ASSIGN_OR_RETURN(const Sizes stride, arguments.StaticIntList("stride"));
+  ABSL_ASSIGN_OR_RETURN(const Sizes padding, arguments.StaticIntList("padding"));
+  Sizes dilation = {1};
+  if (arguments.Has("dilation")) {
+    ABSL_ASSIGN_OR_RETURN(dilation, arguments.StaticIntList("dilation"));
+  }
+  ABSL_ASSIGN_OR_RETURN(const bool ceil_mode, arguments.Bool("ceil_mode"));
+  return MakePoolParams(kernel, stride, padding, dilation, ceil_mode, spatial);
+}
+
+// What a window's sum is divided by.
+struct PoolDivisor {
+  int64_t override_by = 0;  // 0: the number of elements
+  bool count_include_pad = true;
+};
+template <class Arguments>
+absl::StatusOr<PoolDivisor> ReadPoolDivisor(const Arguments& arguments) {
+  PoolDivisor divisor;
+  ABSL_ASSIGN_OR_RETURN(divisor.count_include_pad, arguments.Bool("count_include_pad"));
+  if (!arguments.Has("divisor_override") || arguments.IsNone("divisor_override")) return divisor;
+  ABSL_ASSIGN_OR_RETURN(divisor.override_by, arguments.StaticInt("divisor_override"));
+  if (divisor.override_by != 0) return divisor;
+  return absl::InvalidArgumentError("divisor_override: expected a number other than 0");
+}
+
+// avg_pool1d, avg_pool2d, avg_pool3d.
+template <class Arguments, int kSpatial>
+struct AvgPoolCall {
+  typename Arguments::TensorRef self;
+  PoolParams params;
+  PoolDivisor divisor;
+
+  static absl::StatusOr<AvgPoolCall> Read(const Arguments& arguments) {
+    AvgPoolCall call;
+    ABSL_ASSIGN_OR_RETURN(call.self, arguments.Tensor("self", kAveragePoolTypes));
+    ABSL_ASSIGN_OR_RETURN(call.params, ReadPoolParams(arguments, kSpatial));
+    ABSL_ASSIGN_OR_RETURN(call.divisor, ReadPoolDivisor(arguments));
+    return call;
+  }
+  absl::StatusOr<Dims<typename Arguments::Dim>> Shape() const {
+    using D = typename Arguments::Dim;
+    const auto& sizes = Arguments::SizesOf(self);
+    if (kSpatial == 3) ABSL_RETURN_IF_ERROR(CheckHoldsKernel<D>(sizes, params));
+    return PoolShape<D>(sizes, params);
+  }
+};
+
+// max_pool2d_with_indices, max_pool3d_with_indices.
+template <class Arguments, int kSpatial>
+struct MaxPoolCall {
+  typename Arguments::TensorRef self;
+  PoolParams params;
+
+  static absl::StatusOr<MaxPoolCall> Read(const Arguments& arguments) {
+    MaxPoolCall call;
+    ABSL_ASSIGN_OR_RETURN(call.self, arguments.Tensor("self", kMaxPoolTypes));
+    ABSL_ASSIGN_OR_RETURN(call.params, ReadPoolParams(arguments, kSpatial));
+    return call;
+  }
+  absl::StatusOr<Dims<typename Arguments::Dim>> Shape() const {
+    return PoolShape<typename Arguments::Dim>(Arguments::SizesOf(self), params);
+  }
+};
+
+// adaptive_avg_pool1d, _adaptive_avg_pool2d, adaptive_max_pool2d and their kin.
+template <class Arguments, int kSpatial>
+struct AdaptivePoolCall {
+  typename Arguments::TensorRef self;
+  Dims<typename Arguments::Dim> output_size;
+
+  static absl::StatusOr<AdaptivePoolCall> Read(const Arguments& arguments) {
+    AdaptivePoolCall call;
+    ABSL_ASSIGN_OR_RETURN(call.self, arguments.Tensor("self", kFloatTypes));
+    ABSL_ASSIGN_OR_RETURN(call.output_size, arguments.IntList("output_size"));
+    return call;
+  }
+  absl::StatusOr<Dims<typename Arguments::Dim>> Shape() const {
+    return AdaptivePoolShape<typename Arguments::Dim>(Arguments::SizesOf(self), output_size,
+                                                      kSpatial);
+  }
+};
+
+// avg_pool2d_backward.
+template <class Arguments>
+struct AvgPoolBackwardCall {
+  typename Arguments::TensorRef grad_output, self;
+  PoolParams params;
+  PoolDivisor divisor;
+
+  static absl::StatusOr<AvgPoolBackwardCall> Read(const Arguments& arguments) {
+    AvgPoolBackwardCall call;
+    ABSL_ASSIGN_OR_RETURN(call.grad_output, arguments.Tensor("grad_output", kFloatTypes));
+    ABSL_ASSIGN_OR_RETURN(call.self, arguments.Tensor("self", DTypeSet{call.grad_output->dtype}));
+    ABSL_ASSIGN_OR_RETURN(call.params, ReadPoolParams(arguments, 2));
+    ABSL_ASSIGN_OR_RETURN(call.divisor, ReadPoolDivisor(arguments));
+    return call;
+  }
+  // kInvalidArgument unless the gradient has the pooled tensor's shape.
+  absl::Status CheckShapes() const {
+    using D = typename Arguments::Dim;
+    ABSL_ASSIGN_OR_RETURN(const Dims<D> shape, PoolShape<D>(Arguments::SizesOf(self), params));
+    ABSL_RETURN_IF_ERROR(CheckSameShape<D>("grad_output", Arguments::SizesOf(grad_output), shape));
+    return absl::OkStatus();
+  }
+};
+
+// max_pool2d_with_indices_backward.
+template <class Arguments>
+struct MaxPoolBackwardCall {
+  typename Arguments::TensorRef grad_output, self, indices;
+  PoolParams params;
+
+  static absl::StatusOr<MaxPoolBackwardCall> Read(const Arguments& arguments) {
+    MaxPoolBackwardCall call;
+    ABSL_ASSIGN_OR_RETURN(call.grad_output, arguments.Tensor("grad_output", kFloatTypes));
+    ABSL_ASSIGN_OR_RETURN(call.self, arguments.Tensor("self", DTypeSet{call.grad_output->dtype}));
+    ABSL_ASSIGN_OR_RETURN(call.params, ReadPoolParams(arguments, 2));
+    ABSL_ASSIGN_OR_RETURN(call.indices, arguments.Tensor("indices", DTypeSet{DType::kInt64}));
+    return call;
+  }
+  // kInvalidArgument unless the gradient and the indices have the pooled tensor's shape.
+  absl::Status CheckShapes() const {
+    using D = typename Arguments::Dim;
+    ABSL_ASSIGN_OR_RETURN(const Dims<D> shape, PoolShape<D>(Arguments::SizesOf(self), params));
+    ABSL_RETURN_IF_ERROR(CheckSameShape<D>("grad_output", Arguments::SizesOf(grad_output), shape));
+    return CheckSameShape<D>("indices", Arguments::SizesOf(indices), shape);
+  }
+};
+
+// _adaptive_avg_pool2d_backward.
+template <class Arguments>
+struct AdaptivePoolBackwardCall {
+  typename Arguments::TensorRef grad_output, self;
+
+  static absl::StatusOr<AdaptivePoolBackwardCall> Read(const Arguments& arguments) {
+    AdaptivePoolBackwardCall call;
+    ABSL_ASSIGN_OR_RETURN(call.grad_output, arguments.Tensor("grad_output", kFloatTypes));
+    ABSL_ASSIGN_OR_RETURN(call.self, arguments.Tensor("self", DTypeSet{call.grad_output->dtype}));
+    return call;
+  }
+  absl::Status CheckShapes() const {
+    return AdaptiveGradientShape<typename Arguments::Dim>(Arguments::SizesOf(grad_output),
+                                                          Arguments::SizesOf(self), 2);
+  }
+};
 
 }  // namespace belay
 

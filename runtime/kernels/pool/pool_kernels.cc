@@ -1,8 +1,9 @@
 #include <algorithm>
 #include <limits>
-#include <optional>
+#include <string_view>
 
 #include "runtime/core/status_macros.h"
+#include "runtime/kernel/kernel_arguments.h"
 #include "runtime/kernel/shape_rules/pool.h"
 #include "runtime/kernels/call/operands.h"
 #include "runtime/kernels/elements/copy_strided.h"
@@ -54,20 +55,12 @@ class FloatImages {
   float* result_ = nullptr;
 };
 
-uint64_t ImagesScratch(const KernelContext& context) {
-  const TensorView* input = context.argument(0).get_if<TensorView>();
+template <class Call>
+uint64_t ImagesScratch(const KernelContext& context, const Call& call) {
   const absl::StatusOr<const TensorView*> out = context.PlannedOutput(0);
-  if (input == nullptr || !out.ok()) return 0;
-  return (CopyOf(*input) + CopyOf(**out)) * sizeof(float);
+  if (!out.ok()) return 0;
+  return (CopyOf(*call.self) + CopyOf(**out)) * sizeof(float);
 }
-
-// Of one, two or three spatial dimensions.
-struct Call {
-  const TensorView* input;
-  PoolParams params;
-  Dims<CheckedInt> shape;
-  int spatial;
-};
 
 // Places are computed with 32 bits in the kernels: everything that they reach must fit.
 bool Fits(const TensorView& input, const PoolParams& p, int spatial) {
@@ -84,29 +77,13 @@ bool Fits(const TensorView& input, const PoolParams& p, int spatial) {
   return CheckedInt(input.sizes[rank - 2]) * input.sizes[rank - 1] < kMost;
 }
 
-// self, kernel_size, stride, padding, then dilation where `dilation` is its position, and ceil_mode
-// at `ceil_mode`.
-absl::StatusOr<Call> CallOf(const KernelContext& context, std::optional<int> dilation,
-                            int ceil_mode, int spatial) {
-  ABSL_ASSIGN_OR_RETURN(const TensorView* input, TensorOf(context, 0, "self", kTypes));
-  ABSL_ASSIGN_OR_RETURN(const Sizes kernel, context.IntList(1));
-  ABSL_ASSIGN_OR_RETURN(const Sizes stride, context.IntList(2));
-  ABSL_ASSIGN_OR_RETURN(const Sizes padding, context.IntList(3));
-  Sizes dilations(spatial, 1);
-  if (dilation.has_value()) {
-    ABSL_ASSIGN_OR_RETURN(dilations, context.IntList(*dilation));
-  }
-  ABSL_ASSIGN_OR_RETURN(const bool ceil, context.Bool(ceil_mode));
-  ABSL_ASSIGN_OR_RETURN(PoolParams params,
-                        MakePoolParams(kernel, stride, padding, dilations, ceil, spatial));
-  ABSL_ASSIGN_OR_RETURN(Dims<CheckedInt> shape,
-                        PoolShape<CheckedInt>(ToDims(input->sizes), params));
-  if (spatial == 3) {
-    ABSL_RETURN_IF_ERROR(CheckHoldsKernel<CheckedInt>(ToDims(input->sizes), params));
-  }
-  if (!Fits(*input, params, spatial))
+// The shape of the result. kInvalidArgument also for what the kernels can't place.
+template <int kSpatial, class Call>
+absl::StatusOr<Dims<CheckedInt>> ShapeOf(const Call& call) {
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
+  if (!Fits(*call.self, call.params, kSpatial))
     return absl::InvalidArgumentError("pooling: the image or the window is too large");
-  return Call{input, params, shape, spatial};
+  return shape;
 }
 
 // A call as one of three dimensions (depth, height, width): those that it lacks have one element.
@@ -114,17 +91,17 @@ struct Geometry {
   int64_t size[3] = {1, 1, 1}, out[3] = {1, 1, 1}, kernel[3] = {1, 1, 1}, stride[3] = {1, 1, 1},
           padding[3] = {0, 0, 0}, dilation[3] = {1, 1, 1};
 };
-Geometry GeometryOf(const Call& call, const TensorView& out) {
+Geometry GeometryOf(const TensorView& input, const PoolParams& params, const TensorView& out) {
   Geometry g;
-  const int rank = out.rank();
-  for (int d = 1; d <= call.spatial; ++d) {
-    const int from = call.spatial - d, to = 3 - d;
-    g.size[to] = call.input->sizes[rank - d];
+  const int rank = out.rank(), spatial = params.kernel.size();
+  for (int d = 1; d <= spatial; ++d) {
+    const int from = spatial - d, to = 3 - d;
+    g.size[to] = input.sizes[rank - d];
     g.out[to] = out.sizes[rank - d];
-    g.kernel[to] = call.params.kernel[from];
-    g.stride[to] = call.params.stride[from];
-    g.padding[to] = call.params.padding[from];
-    g.dilation[to] = call.params.dilation[from];
+    g.kernel[to] = params.kernel[from];
+    g.stride[to] = params.stride[from];
+    g.padding[to] = params.padding[from];
+    g.dilation[to] = params.dilation[from];
   }
   return g;
 }
@@ -157,17 +134,14 @@ void ForEachRow(const Geometry& g, const float* images, const TensorView& out, c
   }
 }
 
-// self, kernel_size, stride, padding, dilation, ceil_mode
-absl::Status MaxPool2d(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(6, 2));
-  ABSL_ASSIGN_OR_RETURN(const Call call, CallOf(context, 4, 5, 2));
-  const DType dtype = call.input->dtype;
-  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, dtype, call.shape));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* index, OutputOf(context, 1, DType::kInt64, call.shape));
+absl::Status MaxPool2d(KernelContext& context, const MaxPoolCall<KernelArguments, 2>& call) {
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, (ShapeOf<2>(call)));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, call.self->dtype, shape));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* index, OutputOf(context, 1, DType::kInt64, shape));
   if (!index->is_contiguous())
     return absl::InternalError("the layout changed after the kernel was chosen");
-  ABSL_ASSIGN_OR_RETURN(const FloatImages images, FloatImages::Create(context, *call.input, *out));
-  ForEachRow(GeometryOf(call, *out), images.in(), *out,
+  ABSL_ASSIGN_OR_RETURN(const FloatImages images, FloatImages::Create(context, *call.self, *out));
+  ForEachRow(GeometryOf(*call.self, call.params, *out), images.in(), *out,
              [&](const PoolRow& row, int64_t, int64_t at) {
                MaxPoolRowF32(row, images.result() + at, index->as<int64_t>() + at);
              });
@@ -199,26 +173,17 @@ void SumRow(const Geometry& g, PoolRow row, int64_t z, float* room, float* to) {
   if (!any) std::fill_n(to, row.outputs, 0.0f);
 }
 
-// self, kernel_size, stride, padding, ceil_mode, count_include_pad, and of several dimensions
-// divisor_override?
 template <int kSpatial>
-absl::Status AvgPool(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(kSpatial == 1 ? 6 : 7, 1));
-  ABSL_ASSIGN_OR_RETURN(const Call call, CallOf(context, std::nullopt, 4, kSpatial));
-  ABSL_ASSIGN_OR_RETURN(const bool include_pad, context.Bool(5));
-  int64_t divisor = 0;
-  if (kSpatial > 1 && !context.is_none(6)) {
-    ABSL_ASSIGN_OR_RETURN(divisor, context.Int(6));
-    if (divisor == 0)
-      return absl::InvalidArgumentError("divisor_override: expected a number other than 0");
-  }
-  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, call.input->dtype, call.shape));
-  ABSL_ASSIGN_OR_RETURN(const FloatImages images, FloatImages::Create(context, *call.input, *out));
-  const Geometry g = GeometryOf(call, *out);
+absl::Status AvgPool(KernelContext& context, const AvgPoolCall<KernelArguments, kSpatial>& call) {
+  const auto [divisor, include_pad] = call.divisor;
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, ShapeOf<kSpatial>(call));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, call.self->dtype, shape));
+  ABSL_ASSIGN_OR_RETURN(const FloatImages images, FloatImages::Create(context, *call.self, *out));
+  const Geometry g = GeometryOf(*call.self, call.params, *out);
   // Behind the images' room.
   float* room = nullptr;
   if (kSpatial == 3) {
-    const int64_t used = static_cast<int64_t>(CopyOf(*call.input) + CopyOf(*out));
+    const int64_t used = static_cast<int64_t>(CopyOf(*call.self) + CopyOf(*out));
     ABSL_ASSIGN_OR_RETURN(room, ScratchArray<float>(context, used + g.out[2]));
     room += used;
   }
@@ -244,10 +209,11 @@ absl::Status AvgPool(KernelContext& context) {
   return images.Finish();
 }
 
-uint64_t ImagesAndRowScratch(const KernelContext& context) {
+uint64_t ImagesAndRowScratch(const KernelContext& context,
+                             const AvgPoolCall<KernelArguments, 3>& call) {
   const absl::StatusOr<const TensorView*> out = context.PlannedOutput(0);
   if (!out.ok() || (*out)->rank() == 0) return 0;
-  return ImagesScratch(context) + static_cast<uint64_t>((*out)->sizes.back()) * sizeof(float);
+  return ImagesScratch(context, call) + static_cast<uint64_t>((*out)->sizes.back()) * sizeof(float);
 }
 
 // ---- Adaptive pools
@@ -274,12 +240,10 @@ double SumOfBox(const float* in, Span x, int64_t rows, int64_t row_step) {
 }
 
 template <int kSpatial>
-absl::Status AdaptiveAvgPool(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(2, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, TensorOf(context, 0, "self", kTypes));
-  ABSL_ASSIGN_OR_RETURN(const Sizes size, context.IntList(1));
-  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape,
-                        AdaptivePoolShape<CheckedInt>(ToDims(self->sizes), ToDims(size), kSpatial));
+absl::Status AdaptiveAvgPool(KernelContext& context,
+                             const AdaptivePoolCall<KernelArguments, kSpatial>& call) {
+  const TensorView* const self = call.self;
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, self->dtype, shape));
   if (out->numel() == 0) return absl::OkStatus();
   ABSL_ASSIGN_OR_RETURN(const FloatImages images, FloatImages::Create(context, *self, *out));
@@ -315,47 +279,49 @@ absl::Status AdaptiveAvgPool(KernelContext& context) {
   return images.Finish();
 }
 
-bool AcceptsAdaptive(const KernelContext& context) {
-  if (context.num_arguments() != 2) return false;
-  const TensorView* self = context.argument(0).get_if<TensorView>();
-  return self != nullptr && kTypes.contains(self->dtype);
+template <int kSpatial>
+bool AcceptsAdaptive(const KernelContext& context,
+                     const AdaptivePoolCall<KernelArguments, kSpatial>& call) {
+  return kTypes.contains(call.self->dtype);
 }
 
-bool AcceptsInput(const KernelContext& context, int arguments, int outputs, int spatial) {
-  if (context.num_arguments() != arguments || context.num_outputs() != outputs) return false;
-  const TensorView* self = context.argument(0).get_if<TensorView>();
-  return self != nullptr && kTypes.contains(self->dtype) &&
-         (self->rank() == spatial + 1 || self->rank() == spatial + 2);
-}
-
-bool AcceptsMaxPool(const KernelContext& context) {
-  if (!AcceptsInput(context, 6, 2, 2)) return false;
+bool AcceptsMaxPool(const KernelContext& context, const MaxPoolCall<KernelArguments, 2>& call) {
   const auto index = context.PlannedOutput(1);
-  return index.ok() && (*index)->dtype == DType::kInt64 && (*index)->is_contiguous() &&
-         CallOf(context, 4, 5, 2).ok();
+  return kTypes.contains(call.self->dtype) && index.ok() && (*index)->dtype == DType::kInt64 &&
+         (*index)->is_contiguous() && ShapeOf<2>(call).ok();
 }
 
 template <int kSpatial>
-bool AcceptsAvgPool(const KernelContext& context) {
-  return AcceptsInput(context, kSpatial == 1 ? 6 : 7, 1, kSpatial) &&
-         CallOf(context, std::nullopt, 4, kSpatial).ok();
+bool AcceptsAvgPool(const KernelContext& context,
+                    const AvgPoolCall<KernelArguments, kSpatial>& call) {
+  return kTypes.contains(call.self->dtype) && ShapeOf<kSpatial>(call).ok();
+}
+
+constexpr KernelEngine kHighway = KernelEngine::kHighway;
+constexpr std::string_view kAvgPool =
+    "self kernel_size stride padding ceil_mode count_include_pad divisor_override";
+
+template <int kSpatial>
+constexpr Kernel AdaptiveRow(std::string_view op, std::string_view name) {
+  return KernelRow<&AdaptiveAvgPool<kSpatial>, &AcceptsAdaptive<kSpatial>,
+                   &ImagesScratch<AdaptivePoolCall<KernelArguments, kSpatial>>>(
+      op, "self output_size", name, kHighway);
 }
 
 constexpr Kernel kKernels[] = {
-    {"aten.max_pool2d_with_indices.default", "MaxPool2dSimd", KernelEngine::kHighway, &MaxPool2d,
-     &AcceptsMaxPool, &ImagesScratch},
-    {"aten.avg_pool1d.default", "AvgPool1dSimd", KernelEngine::kHighway, &AvgPool<1>,
-     &AcceptsAvgPool<1>, &ImagesScratch},
-    {"aten.avg_pool2d.default", "AvgPool2dSimd", KernelEngine::kHighway, &AvgPool<2>,
-     &AcceptsAvgPool<2>, &ImagesScratch},
-    {"aten.avg_pool3d.default", "AvgPool3dSimd", KernelEngine::kHighway, &AvgPool<3>,
-     &AcceptsAvgPool<3>, &ImagesAndRowScratch},
-    {"aten.adaptive_avg_pool1d.default", "AdaptiveAvgPool1dSimd", KernelEngine::kHighway,
-     &AdaptiveAvgPool<1>, &AcceptsAdaptive, &ImagesScratch},
-    {"aten._adaptive_avg_pool2d.default", "AdaptiveAvgPool2dSimd", KernelEngine::kHighway,
-     &AdaptiveAvgPool<2>, &AcceptsAdaptive, &ImagesScratch},
-    {"aten._adaptive_avg_pool3d.default", "AdaptiveAvgPool3dSimd", KernelEngine::kHighway,
-     &AdaptiveAvgPool<3>, &AcceptsAdaptive, &ImagesScratch},
+    KernelRow<&MaxPool2d, &AcceptsMaxPool, &ImagesScratch<MaxPoolCall<KernelArguments, 2>>>(
+        "aten.max_pool2d_with_indices.default",
+        "self kernel_size stride padding dilation ceil_mode -> 2", "MaxPool2dSimd", kHighway),
+    KernelRow<&AvgPool<1>, &AcceptsAvgPool<1>, &ImagesScratch<AvgPoolCall<KernelArguments, 1>>>(
+        "aten.avg_pool1d.default", "self kernel_size stride padding ceil_mode count_include_pad",
+        "AvgPool1dSimd", kHighway),
+    KernelRow<&AvgPool<2>, &AcceptsAvgPool<2>, &ImagesScratch<AvgPoolCall<KernelArguments, 2>>>(
+        "aten.avg_pool2d.default", kAvgPool, "AvgPool2dSimd", kHighway),
+    KernelRow<&AvgPool<3>, &AcceptsAvgPool<3>, &ImagesAndRowScratch>(
+        "aten.avg_pool3d.default", kAvgPool, "AvgPool3dSimd", kHighway),
+    AdaptiveRow<1>("aten.adaptive_avg_pool1d.default", "AdaptiveAvgPool1dSimd"),
+    AdaptiveRow<2>("aten._adaptive_avg_pool2d.default", "AdaptiveAvgPool2dSimd"),
+    AdaptiveRow<3>("aten._adaptive_avg_pool3d.default", "AdaptiveAvgPool3dSimd"),
 };
 
 }  // namespace

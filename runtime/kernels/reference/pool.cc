@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "runtime/core/status_macros.h"
+#include "runtime/kernel/kernel_arguments.h"
 #include "runtime/kernel/shape_rules/pool.h"
 #include "runtime/kernels/call/element_access.h"
 #include "runtime/kernels/call/operands.h"
@@ -14,9 +15,6 @@
 
 namespace belay {
 namespace {
-
-constexpr DTypeSet kAverageTypes = kFloatTypes | DTypeSet{DType::kInt64};
-constexpr DTypeSet kMaxTypes = kIntegralTypes | kFloatTypes;
 
 using Wide = __int128;  // products of extents
 
@@ -135,9 +133,7 @@ void ForEachElement(const Window (&w)[3], const Images& images, Fn&& fn) {
 }
 
 // What the sum over a window is divided by.
-struct Divisor {
-  int64_t override_by = 0;  // 0: none
-  bool count_include_pad = true;
+struct Divisor : PoolDivisor {
   Wide operator()(const Window (&w)[3]) const {
     if (override_by != 0) return override_by;
     Wide count = 1;
@@ -169,47 +165,14 @@ void Average(const TensorView& self, const TensorView& out, const Windows& windo
                 });
 }
 
-// kernel_size, stride, padding and, if `dilated`, dilation, then ceil_mode, from `first` on.
-absl::StatusOr<PoolParams> ParamsOf(const KernelContext& context, int first, bool dilated,
-                                    int spatial) {
-  ABSL_ASSIGN_OR_RETURN(const Sizes kernel, context.IntList(first));
-  ABSL_ASSIGN_OR_RETURN(const Sizes stride, context.IntList(first + 1));
-  ABSL_ASSIGN_OR_RETURN(const Sizes padding, context.IntList(first + 2));
-  Sizes dilation = {1};
-  if (dilated) {
-    ABSL_ASSIGN_OR_RETURN(dilation, context.IntList(first + 3));
-  }
-  ABSL_ASSIGN_OR_RETURN(const bool ceil_mode, context.Bool(first + (dilated ? 4 : 3)));
-  return MakePoolParams(kernel, stride, padding, dilation, ceil_mode, spatial);
-}
-
-// count_include_pad at `i`, divisor_override after it.
-absl::StatusOr<Divisor> DivisorOf(const KernelContext& context, int i, bool with_override) {
-  Divisor divisor;
-  ABSL_ASSIGN_OR_RETURN(divisor.count_include_pad, context.Bool(i));
-  if (with_override && !context.is_none(i + 1)) {
-    ABSL_ASSIGN_OR_RETURN(divisor.override_by, context.Int(i + 1));
-    if (divisor.override_by == 0) {
-      return absl::InvalidArgumentError("divisor_override: expected a number other than 0");
-    }
-  }
-  return divisor;
-}
-
 template <int kSpatial>
-absl::Status AvgPool(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(kSpatial == 1 ? 6 : 7, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, TensorOf(context, 0, "self", kAverageTypes));
-  ABSL_ASSIGN_OR_RETURN(const PoolParams params, ParamsOf(context, 1, false, kSpatial));
-  ABSL_ASSIGN_OR_RETURN(const Divisor divisor, DivisorOf(context, 5, kSpatial > 1));
-  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape,
-                        PoolShape<CheckedInt>(ToDims(self->sizes), params));
-  if (kSpatial == 3) {
-    ABSL_RETURN_IF_ERROR(CheckHoldsKernel<CheckedInt>(ToDims(self->sizes), params));
-  }
+absl::Status AvgPool(KernelContext& context, const AvgPoolCall<KernelArguments, kSpatial>& call) {
+  const TensorView* const self = call.self;
+  const Divisor divisor = {call.divisor};
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, self->dtype, shape));
   const Images input = ImagesOf(*self, kSpatial), output = ImagesOf(*out, kSpatial);
-  const FixedWindows windows(params, input);
+  const FixedWindows windows(call.params, input);
   if (self->dtype == DType::kInt64) {
     Average<int64_t>(*self, *out, windows, divisor, input, output);
   } else {
@@ -218,18 +181,11 @@ absl::Status AvgPool(KernelContext& context) {
   return absl::OkStatus();
 }
 
-// The sizes of an adaptive pool's output.
-absl::StatusOr<Dims<CheckedInt>> AdaptiveShape(const KernelContext& context, const TensorView& self,
-                                               int spatial) {
-  ABSL_ASSIGN_OR_RETURN(const Sizes size, context.IntList(1));
-  return AdaptivePoolShape<CheckedInt>(ToDims(self.sizes), ToDims(size), spatial);
-}
-
 template <int kSpatial>
-absl::Status AdaptiveAvgPool(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(2, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, TensorOf(context, 0, "self", kFloatTypes));
-  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, AdaptiveShape(context, *self, kSpatial));
+absl::Status AdaptiveAvgPool(KernelContext& context,
+                             const AdaptivePoolCall<KernelArguments, kSpatial>& call) {
+  const TensorView* const self = call.self;
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, self->dtype, shape));
   const Images input = ImagesOf(*self, kSpatial), output = ImagesOf(*out, kSpatial);
   Average<double>(*self, *out, AdaptiveWindows{input, output}, Divisor(), input, output);
@@ -275,24 +231,22 @@ void MaximumOfAnyType(const TensorView& self, const TensorView& out, const Tenso
 }
 
 template <int kSpatial>
-absl::Status MaxPool(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(6, 2));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, TensorOf(context, 0, "self", kMaxTypes));
-  ABSL_ASSIGN_OR_RETURN(const PoolParams params, ParamsOf(context, 1, true, kSpatial));
-  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape,
-                        PoolShape<CheckedInt>(ToDims(self->sizes), params));
+absl::Status MaxPool(KernelContext& context, const MaxPoolCall<KernelArguments, kSpatial>& call) {
+  const TensorView* const self = call.self;
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, self->dtype, shape));
   ABSL_ASSIGN_OR_RETURN(const TensorView* indices, OutputOf(context, 1, DType::kInt64, shape));
   const Images input = ImagesOf(*self, kSpatial), output = ImagesOf(*out, kSpatial);
-  MaximumOfAnyType(*self, *out, *indices, FixedWindows(params, input), input, output, kSpatial);
+  MaximumOfAnyType(*self, *out, *indices, FixedWindows(call.params, input), input, output,
+                   kSpatial);
   return absl::OkStatus();
 }
 
 template <int kSpatial>
-absl::Status AdaptiveMaxPool(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(2, 2));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, TensorOf(context, 0, "self", kFloatTypes));
-  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, AdaptiveShape(context, *self, kSpatial));
+absl::Status AdaptiveMaxPool(KernelContext& context,
+                             const AdaptivePoolCall<KernelArguments, kSpatial>& call) {
+  const TensorView* const self = call.self;
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, self->dtype, shape));
   ABSL_ASSIGN_OR_RETURN(const TensorView* indices, OutputOf(context, 1, DType::kInt64, shape));
   const Images input = ImagesOf(*self, kSpatial), output = ImagesOf(*out, kSpatial);
@@ -352,42 +306,30 @@ absl::Status SpreadEvenly(KernelContext& context, const TensorView& grad, const 
                 });
 }
 
-absl::Status AvgPoolBackward(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(8, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* grad, TensorOf(context, 0, "grad_output", kFloatTypes));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, TensorOf(context, 1, "self", grad->dtype));
-  ABSL_ASSIGN_OR_RETURN(const PoolParams params, ParamsOf(context, 2, false, 2));
-  ABSL_ASSIGN_OR_RETURN(const Divisor divisor, DivisorOf(context, 6, true));
-  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape,
-                        PoolShape<CheckedInt>(ToDims(self->sizes), params));
-  ABSL_RETURN_IF_ERROR(CheckSameShape<CheckedInt>("grad_output", ToDims(grad->sizes), shape));
+absl::Status AvgPoolBackward(KernelContext& context,
+                             const AvgPoolBackwardCall<KernelArguments>& call) {
+  const TensorView *const grad = call.grad_output, *const self = call.self;
+  ABSL_RETURN_IF_ERROR(call.CheckShapes());
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, grad->dtype, *self));
   const Images input = ImagesOf(*out, 2);
-  return SpreadEvenly(context, *grad, *out, FixedWindows(params, input), divisor);
+  return SpreadEvenly(context, *grad, *out, FixedWindows(call.params, input), {call.divisor});
 }
 
-absl::Status AdaptiveAvgPoolBackward(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(2, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* grad, TensorOf(context, 0, "grad_output", kFloatTypes));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, TensorOf(context, 1, "self", grad->dtype));
-  ABSL_RETURN_IF_ERROR(
-      AdaptiveGradientShape<CheckedInt>(ToDims(grad->sizes), ToDims(self->sizes), 2));
+absl::Status AdaptiveAvgPoolBackward(KernelContext& context,
+                                     const AdaptivePoolBackwardCall<KernelArguments>& call) {
+  const TensorView *const grad = call.grad_output, *const self = call.self;
+  ABSL_RETURN_IF_ERROR(call.CheckShapes());
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, grad->dtype, *self));
   const Images input = ImagesOf(*out, 2), output = ImagesOf(*grad, 2);
   return SpreadEvenly(context, *grad, *out, AdaptiveWindows{input, output}, Divisor());
 }
 
 // The gradient goes where the index says. kOutOfRange when that is outside the image.
-absl::Status MaxPoolBackward(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(8, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* grad, TensorOf(context, 0, "grad_output", kFloatTypes));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, TensorOf(context, 1, "self", grad->dtype));
-  ABSL_ASSIGN_OR_RETURN(const PoolParams params, ParamsOf(context, 2, true, 2));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* indices, TensorOf(context, 7, "indices", DType::kInt64));
-  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape,
-                        PoolShape<CheckedInt>(ToDims(self->sizes), params));
-  ABSL_RETURN_IF_ERROR(CheckSameShape<CheckedInt>("grad_output", ToDims(grad->sizes), shape));
-  ABSL_RETURN_IF_ERROR(CheckSameShape<CheckedInt>("indices", ToDims(indices->sizes), shape));
+absl::Status MaxPoolBackward(KernelContext& context,
+                             const MaxPoolBackwardCall<KernelArguments>& call) {
+  const TensorView *const grad = call.grad_output, *const self = call.self;
+  const TensorView* const indices = call.indices;
+  ABSL_RETURN_IF_ERROR(call.CheckShapes());
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, grad->dtype, *self));
   const Images input = ImagesOf(*out, 2);
   const int64_t pixels = input.size[1] * input.size[2];
@@ -405,34 +347,53 @@ absl::Status MaxPoolBackward(KernelContext& context) {
                 });
 }
 
-// One image of argument 1 in double precision.
-uint64_t ImageScratchBytes(const KernelContext& context) {
-  if (context.num_arguments() < 2) return 0;
-  const absl::StatusOr<const TensorView*> self = context.Tensor(1);
-  if (!self.ok() || (*self)->rank() < 2) return 0;
-  const int rank = (*self)->rank();
-  return ScratchBytesOf<double>(CheckedInt((*self)->sizes[rank - 1]) * (*self)->sizes[rank - 2]);
+// One image of the input in double precision.
+template <class Call>
+uint64_t ImageScratchBytes(const KernelContext& context, const Call& call) {
+  const int rank = call.self->rank();
+  if (rank < 2) return 0;
+  return ScratchBytesOf<double>(CheckedInt(call.self->sizes[rank - 1]) *
+                                call.self->sizes[rank - 2]);
 }
 
 constexpr KernelEngine kReference = KernelEngine::kReference;
 
+constexpr std::string_view kMaxPool = "self kernel_size stride padding dilation ceil_mode -> 2";
+constexpr std::string_view kAvgPool =
+    "self kernel_size stride padding ceil_mode count_include_pad divisor_override";
+
 constexpr Kernel kKernels[] = {
-    {"aten.avg_pool1d.default", "AvgPool1d", kReference, &AvgPool<1>},
-    {"aten.avg_pool2d.default", "AvgPool2d", kReference, &AvgPool<2>},
-    {"aten.avg_pool3d.default", "AvgPool3d", kReference, &AvgPool<3>},
-    {"aten.max_pool2d_with_indices.default", "MaxPool2d", kReference, &MaxPool<2>},
-    {"aten.max_pool3d_with_indices.default", "MaxPool3d", kReference, &MaxPool<3>},
-    {"aten.adaptive_avg_pool1d.default", "AdaptiveAvgPool1d", kReference, &AdaptiveAvgPool<1>},
-    {"aten._adaptive_avg_pool2d.default", "AdaptiveAvgPool2d", kReference, &AdaptiveAvgPool<2>},
-    {"aten._adaptive_avg_pool3d.default", "AdaptiveAvgPool3d", kReference, &AdaptiveAvgPool<3>},
-    {"aten.adaptive_max_pool2d.default", "AdaptiveMaxPool2d", kReference, &AdaptiveMaxPool<2>},
-    {"aten.adaptive_max_pool3d.default", "AdaptiveMaxPool3d", kReference, &AdaptiveMaxPool<3>},
-    {"aten.avg_pool2d_backward.default", "AvgPool2dBackward", kReference, &AvgPoolBackward, nullptr,
-     &ImageScratchBytes},
-    {"aten.max_pool2d_with_indices_backward.default", "MaxPool2dBackward", kReference,
-     &MaxPoolBackward, nullptr, &ImageScratchBytes},
-    {"aten._adaptive_avg_pool2d_backward.default", "AdaptiveAvgPool2dBackward", kReference,
-     &AdaptiveAvgPoolBackward, nullptr, &ImageScratchBytes},
+    KernelRow<&AvgPool<1>>("aten.avg_pool1d.default",
+                           "self kernel_size stride padding ceil_mode count_include_pad",
+                           "AvgPool1d", kReference),
+    KernelRow<&AvgPool<2>>("aten.avg_pool2d.default", kAvgPool, "AvgPool2d", kReference),
+    KernelRow<&AvgPool<3>>("aten.avg_pool3d.default", kAvgPool, "AvgPool3d", kReference),
+    KernelRow<&MaxPool<2>>("aten.max_pool2d_with_indices.default", kMaxPool, "MaxPool2d",
+                           kReference),
+    KernelRow<&MaxPool<3>>("aten.max_pool3d_with_indices.default", kMaxPool, "MaxPool3d",
+                           kReference),
+    KernelRow<&AdaptiveAvgPool<1>>("aten.adaptive_avg_pool1d.default", "self output_size",
+                                   "AdaptiveAvgPool1d", kReference),
+    KernelRow<&AdaptiveAvgPool<2>>("aten._adaptive_avg_pool2d.default", "self output_size",
+                                   "AdaptiveAvgPool2d", kReference),
+    KernelRow<&AdaptiveAvgPool<3>>("aten._adaptive_avg_pool3d.default", "self output_size",
+                                   "AdaptiveAvgPool3d", kReference),
+    KernelRow<&AdaptiveMaxPool<2>>("aten.adaptive_max_pool2d.default", "self output_size -> 2",
+                                   "AdaptiveMaxPool2d", kReference),
+    KernelRow<&AdaptiveMaxPool<3>>("aten.adaptive_max_pool3d.default", "self output_size -> 2",
+                                   "AdaptiveMaxPool3d", kReference),
+    KernelRow<&AvgPoolBackward, nullptr, &ImageScratchBytes<AvgPoolBackwardCall<KernelArguments>>>(
+        "aten.avg_pool2d_backward.default",
+        "grad_output self kernel_size stride padding ceil_mode count_include_pad divisor_override",
+        "AvgPool2dBackward", kReference),
+    KernelRow<&MaxPoolBackward, nullptr, &ImageScratchBytes<MaxPoolBackwardCall<KernelArguments>>>(
+        "aten.max_pool2d_with_indices_backward.default",
+        "grad_output self kernel_size stride padding dilation ceil_mode indices",
+        "MaxPool2dBackward", kReference),
+    KernelRow<&AdaptiveAvgPoolBackward, nullptr,
+              &ImageScratchBytes<AdaptivePoolBackwardCall<KernelArguments>>>(
+        "aten._adaptive_avg_pool2d_backward.default", "grad_output self",
+        "AdaptiveAvgPool2dBackward", kReference),
 };
 
 }  // namespace

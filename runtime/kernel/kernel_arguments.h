@@ -1,0 +1,168 @@
+// The arguments of one call by the names of the operator's schema: what a call is read from.
+//
+// Every operator with parameters has one call struct beside its shape rule
+// (runtime/kernel/shape_rules/), a template over the class of arguments, and one reader:
+//
+//   template <class Arguments>
+//   struct PoolCall {
+//     typename Arguments::TensorRef self;
+//     Sizes kernel_size, stride, padding, dilation;
+//     bool ceil_mode;
+//     static absl::StatusOr<PoolCall> Read(const Arguments& arguments);
+//   };
+//
+// The kernels of every engine take PoolCall<KernelArguments>, the compiler's meta kernel
+// PoolCall<MetaArguments> (exir/ops/meta_arguments.h). A class of arguments has
+//
+//   Dim                             a number that may be known only when the program runs
+//   TensorRef                       a pointer to what is known of a tensor
+//   SizesOf(TensorRef)              its sizes as dims
+//   bool Has(name)                  whether the operator has such an argument at all
+//   bool IsNone(name)
+//   StatusOr<TensorRef> Tensor(name, DTypeSet = kAllTypes)      one of these dtypes
+//   StatusOr<TensorRef> OptionalTensor(name, DTypeSet = …)      nullptr for none
+//   StatusOr<Dim> Int(name)
+//   StatusOr<int64_t> StaticInt(name)                           never an expression
+//   StatusOr<Dims<Dim>> IntList(name)                           at most kMaxRank
+//   StatusOr<Sizes> StaticIntList(name)                         at most kMaxRank
+//   StatusOr<int> ListSize(name), StatusOr<Dim> ListInt(name, k)   of lists of any length
+//   StatusOr<double> Double(name), StatusOr<bool> Bool(name), StatusOr<DType> Dtype(name), …
+//
+// Errors are kInvalidArgument, naming the argument, what was expected and what it got. Asking for a
+// name that the operator has not is kInternal: a mistake in the kernel.
+#ifndef BELAY_RUNTIME_KERNEL_KERNEL_ARGUMENTS_H_
+#define BELAY_RUNTIME_KERNEL_KERNEL_ARGUMENTS_H_
+
+#include <cstdint>
+#include <new>
+#include <optional>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "runtime/core/checked_math.h"
+#include "runtime/kernel/kernel.h"
+#include "runtime/kernel/shape_rules/dims.h"
+
+namespace belay {
+
+// Reads a kernel's arguments. A lone int counts as a list of one. Cheap to make; the context and
+// the signature's text outlive it. What it hands out points into the slots of the call.
+class KernelArguments {
+ public:
+  using Dim = CheckedInt;
+  using TensorRef = const TensorView*;
+  static Dims<CheckedInt> SizesOf(TensorRef tensor) { return ToDims(tensor->sizes); }
+
+  KernelArguments(const KernelContext& context, std::string_view signature);
+
+  // kInvalidArgument unless the call has as many arguments and outputs as the signature.
+  absl::Status CheckArity() const;
+
+  bool Has(std::string_view name) const { return Position(name) >= 0; }
+  bool IsNone(std::string_view name) const;
+  absl::StatusOr<const TensorView*> Tensor(std::string_view name,
+                                           DTypeSet allowed = kAllTypes) const;
+  absl::StatusOr<const TensorView*> OptionalTensor(std::string_view name,
+                                                   DTypeSet allowed = kAllTypes) const;
+  absl::StatusOr<MutableArgument> Mutable(std::string_view name) const;
+  absl::StatusOr<CheckedInt> Int(std::string_view name) const;
+  absl::StatusOr<int64_t> StaticInt(std::string_view name) const;
+  absl::StatusOr<std::optional<int64_t>> OptionalInt(std::string_view name) const;
+  absl::StatusOr<double> Double(std::string_view name) const;  // any real number
+  absl::StatusOr<std::optional<double>> OptionalDouble(std::string_view name) const;
+  absl::StatusOr<bool> Bool(std::string_view name) const;
+  // int64, double, bool or complex, as given.
+  absl::StatusOr<EValue> Scalar(std::string_view name) const;
+  absl::StatusOr<std::string_view> String(std::string_view name) const;
+  absl::StatusOr<DType> Dtype(std::string_view name) const;
+  absl::StatusOr<DType> DtypeOr(std::string_view name, DType fallback) const;  // for none
+  absl::StatusOr<Dims<CheckedInt>> IntList(std::string_view name) const;
+  absl::StatusOr<Sizes> StaticIntList(std::string_view name) const;
+  absl::StatusOr<int> ListSize(std::string_view name) const;
+  absl::StatusOr<CheckedInt> ListInt(std::string_view name, int k) const;
+  absl::StatusOr<ListView> List(std::string_view name) const;
+  // A bool[n] argument as bits; bit k stands for element k. n <= 32.
+  absl::StatusOr<uint32_t> BoolMask(std::string_view name, int n) const;
+  // As it stands in the call: for operators that take anything. None for a name that is not there.
+  const EValue& operator[](std::string_view name) const;
+
+ private:
+  static constexpr int kMostArguments = 24;
+  int Position(std::string_view name) const;  // -1 for none of that name
+  // What `read` of the context gives for the argument; its error names the argument.
+  template <class T>
+  absl::StatusOr<T> Get(std::string_view name,
+                        absl::StatusOr<T> (KernelContext::*read)(int) const) const;
+
+  const KernelContext& context_;
+  std::string_view names_[kMostArguments];
+  int count_ = 0;
+  int outputs_ = 1;
+};
+
+namespace kernel_internal {
+
+template <class T>
+struct CallOfRun;
+template <class Call>
+struct CallOfRun<absl::Status (*)(KernelContext&, const Call&)> {
+  using type = Call;
+};
+
+template <class Call>
+absl::Status ReadCall(const KernelContext& context, std::string_view signature, void* memory) {
+  const KernelArguments arguments(context, signature);
+  absl::Status arity = arguments.CheckArity();
+  if (!arity.ok()) return arity;
+  absl::StatusOr<Call> call = Call::Read(arguments);
+  if (!call.ok()) return call.status();
+  new (memory) Call(*std::move(call));
+  return absl::OkStatus();
+}
+
+template <auto kRun>
+absl::Status RunCall(KernelContext& context, const void* call) {
+  using Call = typename CallOfRun<decltype(kRun)>::type;
+  return kRun(context, *static_cast<const Call*>(call));
+}
+
+template <class Call, auto kFunction>
+auto Ask(const KernelContext& context, const void* call) {
+  return kFunction(context, *static_cast<const Call*>(call));
+}
+
+}  // namespace kernel_internal
+
+// A row for a kernel whose call is read once: kRun is
+//   absl::Status Run(KernelContext& context, const Call& call);
+// where Call has `static absl::StatusOr<Call> Read(const KernelArguments&)` and needs no
+// destructor. kAccepts and kScratchBytes, if any, are
+//   bool Accepts(const KernelContext& context, const Call& call);
+//   uint64_t ScratchBytes(const KernelContext& context, const Call& call);
+// A call that can't be read is not accepted by a row with kAccepts; one without takes it, and gives
+// the error when it runs. `signature` has the names of the schema's arguments in order, and the
+// number of results if that is not one: "self dim keepdim -> 2". exir/ops/kernel_signatures_test
+// holds it equal to the schema.
+template <auto kRun, auto kAccepts = nullptr, auto kScratchBytes = nullptr>
+constexpr Kernel KernelRow(std::string_view op, std::string_view signature, std::string_view name,
+                           KernelEngine engine) {
+  using Call = typename kernel_internal::CallOfRun<decltype(kRun)>::type;
+  static_assert(std::is_trivially_destructible_v<Call>);
+  static_assert(sizeof(Call) <= kMaxCallBytes && alignof(Call) <= kCallAlignment);
+  Kernel row = {.op = op, .name = name, .engine = engine};
+  row.signature = signature;
+  row.call_bytes = sizeof(Call);
+  row.read_call = &kernel_internal::ReadCall<Call>;
+  row.run_call = &kernel_internal::RunCall<kRun>;
+  if constexpr (kAccepts != nullptr) row.accepts_call = &kernel_internal::Ask<Call, kAccepts>;
+  if constexpr (kScratchBytes != nullptr) {
+    row.scratch_bytes_of_call = &kernel_internal::Ask<Call, kScratchBytes>;
+  }
+  return row;
+}
+
+}  // namespace belay
+
+#endif  // BELAY_RUNTIME_KERNEL_KERNEL_ARGUMENTS_H_

@@ -1,0 +1,136 @@
+#include "runtime/kernel/kernel_arguments.h"
+
+#include <cstdint>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "runtime/core/testing.h"
+
+namespace belay {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr absl::StatusCode kInvalid = absl::StatusCode::kInvalidArgument;
+
+class KernelArgumentsTest : public testing::Test {
+ protected:
+  KernelContext Context(std::vector<EValue> arguments, std::vector<EValue> outputs = {None{}}) {
+    arguments_ = std::move(arguments);
+    outputs_ = std::move(outputs);
+    argument_slots_.clear();
+    output_slots_.clear();
+    for (EValue& v : arguments_) argument_slots_.push_back(&v);
+    for (EValue& v : outputs_) output_slots_.push_back(&v);
+    return KernelContext(argument_slots_, output_slots_, nullptr, {});
+  }
+
+  std::vector<EValue> arguments_, outputs_;
+  std::vector<EValue*> argument_slots_, output_slots_;
+};
+
+TEST_F(KernelArgumentsTest, AreFoundByName) {
+  const KernelContext context = Context({int64_t{7}, true, None{}, 0.5});
+  const KernelArguments arguments(context, "dim keepdim dtype eps");
+  EXPECT_OK(arguments.CheckArity());
+  EXPECT_EQ(arguments.StaticInt("dim").value(), 7);
+  EXPECT_EQ(arguments.Int("dim").value().value(), 7);
+  EXPECT_TRUE(arguments.Bool("keepdim").value());
+  EXPECT_TRUE(arguments.IsNone("dtype"));
+  EXPECT_EQ(arguments.DtypeOr("dtype", DType::kInt8).value(), DType::kInt8);
+  EXPECT_EQ(arguments.OptionalInt("dtype").value(), std::nullopt);
+  EXPECT_EQ(arguments.OptionalDouble("eps").value(), 0.5);
+}
+
+TEST_F(KernelArgumentsTest, ErrorsNameTheArgument) {
+  const KernelContext context = Context({int64_t{7}, true});
+  const KernelArguments arguments(context, "dim keepdim");
+  EXPECT_THAT(arguments.Bool("dim"),
+              StatusIs(kInvalid, HasSubstr("argument 'dim': expected bool, got int")));
+  EXPECT_THAT(arguments.Tensor("keepdim"),
+              StatusIs(kInvalid, HasSubstr("argument 'keepdim': expected tensor, got bool")));
+  EXPECT_THAT(arguments.StaticIntList("keepdim"), StatusIs(kInvalid, HasSubstr("'keepdim'")));
+}
+
+TEST_F(KernelArgumentsTest, TensorsHaveOneOfTheAllowedDtypes) {
+  TensorView view;
+  view.dtype = DType::kInt64;
+  const KernelContext context = Context({view, None{}});
+  const KernelArguments arguments(context, "self weight");
+  EXPECT_EQ(arguments.Tensor("self").value(), arguments_[0].get_if<TensorView>());
+  EXPECT_THAT(arguments.Tensor("self", kFloatTypes),
+              StatusIs(kInvalid, HasSubstr("self: expected one of")));
+  EXPECT_EQ(arguments.OptionalTensor("weight").value(), nullptr);
+}
+
+TEST_F(KernelArgumentsTest, ANameThatTheOperatorHasNotIsAMistakeOfTheKernel) {
+  const KernelContext context = Context({int64_t{7}});
+  const KernelArguments arguments(context, "dim");
+  EXPECT_FALSE(arguments.Has("keepdim"));
+  EXPECT_TRUE(arguments.IsNone("keepdim"));
+  EXPECT_THAT(arguments.Bool("keepdim"),
+              StatusIs(absl::StatusCode::kInternal, HasSubstr("'keepdim'")));
+}
+
+TEST_F(KernelArgumentsTest, CountsAreThoseOfTheSignature) {
+  const KernelContext context = Context({int64_t{7}, true}, {None{}, None{}});
+  EXPECT_OK(KernelArguments(context, "dim keepdim -> 2").CheckArity());
+  EXPECT_THAT(KernelArguments(context, "dim keepdim").CheckArity(), StatusIs(kInvalid));
+  EXPECT_THAT(KernelArguments(context, "dim -> 2").CheckArity(), StatusIs(kInvalid));
+}
+
+TEST_F(KernelArgumentsTest, ListsOfNumbers) {
+  EValue one(int64_t{3}), two(int64_t{4});
+  EValue* elements[] = {&one, &two};
+  const KernelContext context = Context({EValue(ListView{elements}), int64_t{5}});
+  const KernelArguments arguments(context, "size lone");
+  EXPECT_THAT(arguments.StaticIntList("size").value(), ElementsAre(3, 4));
+  EXPECT_EQ(arguments.ListSize("size").value(), 2);
+  EXPECT_EQ(arguments.ListInt("size", 1).value().value(), 4);
+  EXPECT_THAT(arguments.ListInt("size", 2), StatusIs(kInvalid));
+  EXPECT_THAT(arguments.StaticIntList("lone").value(), ElementsAre(5));
+}
+
+// A call that is read by name, run, asked and measured.
+struct ScaleCall {
+  int64_t factor = 0;
+  static absl::StatusOr<ScaleCall> Read(const KernelArguments& arguments) {
+    ScaleCall call;
+    absl::StatusOr<int64_t> factor = arguments.StaticInt("factor");
+    if (!factor.ok()) return factor.status();
+    call.factor = *factor;
+    return call;
+  }
+};
+absl::Status Scale(KernelContext& context, const ScaleCall& call) {
+  context.SetScalarOutput(0, call.factor * 10);
+  return absl::OkStatus();
+}
+bool TakesEven(const KernelContext&, const ScaleCall& call) { return call.factor % 2 == 0; }
+uint64_t Room(const KernelContext&, const ScaleCall& call) {
+  return static_cast<uint64_t>(call.factor) * 3;
+}
+constexpr Kernel kScale =
+    KernelRow<&Scale, &TakesEven, &Room>("test.scale", "factor", "Scale", KernelEngine::kReference);
+
+TEST_F(KernelArgumentsTest, ARowReadsItsCallForEachQuestion) {
+  KernelContext context = Context({int64_t{4}});
+  EXPECT_TRUE(kScale.Accepts(context));
+  EXPECT_EQ(kScale.ScratchBytes(context), 12u);
+  EXPECT_OK(kScale.Run(context));
+  EXPECT_EQ(*outputs_[0].get_if<int64_t>(), 40);
+  KernelContext odd = Context({int64_t{3}});
+  EXPECT_FALSE(kScale.Accepts(odd));
+}
+
+TEST_F(KernelArgumentsTest, ACallThatCannotBeReadIsNotAcceptedAndFailsWhenItRuns) {
+  KernelContext context = Context({true, true});
+  EXPECT_FALSE(kScale.Accepts(context));
+  EXPECT_EQ(kScale.ScratchBytes(context), 0u);
+  EXPECT_THAT(kScale.Run(context), StatusIs(kInvalid, HasSubstr("expected 1 arguments")));
+}
+
+}  // namespace
+}  // namespace belay
