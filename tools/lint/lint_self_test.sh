@@ -87,5 +87,41 @@ expect pass checked_math "an exception"
 write backends/a/BUILD.bazel "$(library //backends/a/b)" "$(library @highway//:hwy)" "$(library //exir:pipeline)"
 expect pass layering "what a backend may use"
 
+# Pages and rules that are cited.
+page=docs/rules'.'md
+cites() { # cites pass|fail WHAT LINE…: a header that says so
+  write exir/ir/cites.h "${@:3}"
+  expect "$1" doc_references "$2"
+  rm "$tree/exir/ir/cites.h"
+}
+expect fail doc_references "a tree without pages"
+write $page '## §1 One' '### §1a First' '- **row 1** x' '- **row 2** y' '## §2 Two' '- **§2.1** x' '- **§2.2** y' '- **§2.3** z' \
+  '## §3 Three' '- **item 1** x' '- **item 2** y, as §2.3 says' '- **P4** z' '- **(a)** w' '## §4 Four'
+write exir/ir/notes'.'md "[the rules](../../$page) §2.1, \`$page\` row 2" '## 2. Own' 'A bare §2 is its own.'
+cites pass "all kinds of citations" "// Source: $page §1 rows 1, 2, §1a, §2.1–2.3, §3 item 2, §3.1, §3 P4," '// §3(a) and §2; row 1.' \
+  "#include \"a.h\"  // $page rows 1 –" '// 2, §2–§4. Later a bare §2.2 counts, but RFC 8259 §9 and rows 7, 8 of a table do not.'
+cites pass "names that are no citations" '// https://example.com/none.md §9' "// PyTorch's docs/none.md, FILE.md" \
+  'std::ofstream(folder + "/docs/none.md"); Open("none.md");' "// \$PWD/$page §1, //${page/\//:} §2" '// notes.md §2'
+cites fail "a page that is not there" '// docs/no'ne.md''
+cites fail "a page in another folder" '// rules'.md''
+cites fail "a page that an error names" 'Error("see docs/no'ne.md'");'
+cites fail "a section that is not there" "// $page §5"
+cites fail "a rule that is not there" "// $page §2.4"
+cites fail "a row that is not there" "// $page row 3"
+cites fail "a row of another section" "// $page §2 row 1"
+cites fail "an item that is not there" "// $page §3 item 3"
+cites fail "a class that is not there" "// $page §3 P5"
+cites fail "a letter that is not there" "// $page §3(b)"
+cites fail "the second of a list" "// $page §1 rows 2, 9"
+cites fail "the end of a range" "// $page §2.1 – 2.4"
+cites fail "the next line" "// $page" '// §2.9'
+cites fail "the next line of a list" "// $page rows 1," '// 9'
+cites fail "a bare section later" "// $page §1" 'int x;' '// The rule of §2.9.'
+cites fail "a section of a page with headings alone" '// notes.md §3'
+plant doc_references "a citation in a BUILD file" exir/ir/BUILD.bazel "# $page §9"
+plant doc_references "a broken link" exir/ir/README'.'md "[rules](../$page)"
+plant doc_references "a bare section that the page lacks" docs/more'.'md '## §1 One' 'As §2 says.'
+plant doc_references "a mark set twice" docs/more'.'md '## §1 One' '- **row 1** x' '- **row 1** y'
+
 if ((failures)); then exit 1; fi
 echo "all found"
