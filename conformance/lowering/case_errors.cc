@@ -38,7 +38,7 @@ struct Rule {
 
 using Kind = Quote::Kind;
 
-// The first that matches counts. Codes are those of lowering.md §10.
+// The first that matches counts. Codes are those of docs/lowering.md §10.
 const std::vector<Rule>& Rules() {
   static const auto& rules = *new std::vector<Rule>{
       {"",

@@ -9,7 +9,7 @@
 
 namespace belay::conformance {
 
-// `expected` is the object `error` of expected.json. The status must have a code that lowering.md
+// `expected` is the object `error` of expected.json. The status must have a code that docs/lowering.md
 // §10 gives this kind of error, and its message must name what the expected message names: tags,
 // nodes, keys, methods, backends, and what the backend itself said. Node names are compared by the
 // operator in them. "" when it fits, else what was expected and what came.

@@ -18,7 +18,7 @@
 namespace belay::conformance {
 
 struct Difference {
-  // The weak point of lowering.md that is repaired.
+  // The weak point of docs/lowering.md that is repaired.
   std::string_view reference;
   std::string_view reason;
   // The test that shows what Belay does.

@@ -1,4 +1,4 @@
-// Conformance vectors of operators, as they stand in a file (opcases/README.md says what each field
+// Conformance vectors of operators, as they stand in a file (conformance/opcases/README.md says what each field
 // means).
 //
 // Reading is strict: an unknown field, an unknown kind of value or a tensor whose bytes do not fit

@@ -1,4 +1,4 @@
-// The rules by which a result is compared with the expected one (opcases/README.md, "Checks").
+// The rules by which a result is compared with the expected one (conformance/opcases/README.md, "Checks").
 #ifndef BELAY_CONFORMANCE_OPS_OP_COMPARE_H_
 #define BELAY_CONFORMANCE_OPS_OP_COMPARE_H_
 

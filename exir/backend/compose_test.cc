@@ -370,7 +370,7 @@ TEST_F(ComposeTest, WhatNoCallCanPassIsUnimplemented) {
   EXPECT_THAT(ProgramOfModule(nullptr), StatusIs(absl::StatusCode::kInvalidArgument));
 }
 
-// Row 21: a module's properties can't be assigned once it is in a program.
+// docs/lowering.md row 21: a module's properties can't be assigned once it is in a program.
 TEST_F(ComposeTest, ModulesInProgramsAreConst) {
   const auto module = Lower(kAddMul);
   static_assert(std::is_const_v<std::remove_reference_t<decltype(*module)>>);

@@ -1,7 +1,7 @@
 // Blobs by key that delegates share. Equal bytes are stored once.
 //
 // Source: docs/lowering.md §3.7, tables/named_data_store. A key that is added again keeps the least
-// common multiple of its alignments (weak point 17).
+// common multiple of its alignments (docs/lowering.md §7.17).
 #ifndef BELAY_EXIR_BACKEND_NAMED_DATA_STORE_H_
 #define BELAY_EXIR_BACKEND_NAMED_DATA_STORE_H_
 

@@ -99,7 +99,7 @@ TEST(PartitionerSequenceTest, PreservedOperatorThatIsLeftOverIsAnError) {
   EXPECT_TRUE(CheckPreservedOps(Methods(), rounds[0]).ok());
 }
 
-// Row 19: a request for them with a filter is one for nothing; without, they must be delegated.
+// docs/lowering.md row 19: a request for them with a filter is one for nothing; without, they must be delegated.
 TEST(PartitionerSequenceTest, SomeOperatorsAreNotKeptByAFilter) {
   struct Asking final : Partitioner {
     absl::StatusOr<PartitionResult> Partition(const ExportedProgram&) const override {

@@ -155,7 +155,7 @@ TEST_F(ToBackendTest, AnswerWithoutAMapIsRefused) {
               {"needs a `partition_tags` field containing a mapping of tags to delegate spec"});
 }
 
-// Rows 27, 28.
+// docs/lowering.md rows 27, 28.
 TEST_F(ToBackendTest, TagsThatAreNotInTheMapMeanNothing) {
   const ExportedProgram program = Parse(kTwoNodes);
   const Graph& top = program.top();

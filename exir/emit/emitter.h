@@ -16,7 +16,8 @@ struct EmitOptions {
   bool debug_info = true;
   // Write to buffers and mutated inputs as soon as nothing reads the old content any more, where
   // an operator can (in_place_state.h), instead of copying all of it at the end. A call that fails
-  // or is stopped then leaves them partly written; otherwise they stay as they were before.
+  // or is stopped then leaves them partly written; otherwise each holds its old or its new content,
+  // whole (runtime/executor/method.h).
   bool write_state_in_place = false;
   MethodMemoryOptions memory;
 };

@@ -28,7 +28,8 @@ absl::Status CheckFileBytes(uint64_t bytes, const Limits& limits);
 //   kResourceExhausted  Limits::file_bytes, Limits::metadata_bytes
 absl::StatusOr<FileHeader> ReadHeader(absl::Span<const std::byte> file, const Limits& limits);
 
-// The header of a companion file (file_format.md §6), which holds `segments` segments.
+// The header of a companion file (runtime/schema/file_format.md §6), which holds `segments`
+// segments.
 //   kDataLoss       not a companion file, truncated, damaged, or of another number of segments
 //   kUnimplemented  another major version
 // Returns the digests of its segments, one after the other.

@@ -58,8 +58,8 @@ class Program {
   //   kNotFound, kPermissionDenied, kUnavailable  the file can't be read
   //   kDataLoss           not a program file, truncated, or damaged (wrong magic, checksum, sizes)
   //   kUnimplemented      a newer format or an unknown required feature (both versions are named)
-  //   kInvalidArgument    a rule of file_format.md is broken; the message names the rule, the place
-  //                       and the values
+  //   kInvalidArgument    a rule of runtime/schema/file_format.md is broken; the message names the
+  //                       rule, the place and the values
   //   kResourceExhausted  a limit
   //   what Options::verifier returns
   static absl::StatusOr<Program> Open(const std::string& path, const Options& options);

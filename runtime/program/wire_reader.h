@@ -1,9 +1,9 @@
 // Reads messages in the wire format of Protocol Buffers without making anything of them: numbers,
 // text and messages stay where they are in the file. No recursion, no allocation; linear.
 //
-// Stricter than the format asks (file_format.md §2), so that no two readers can differ on a file: a
-// field that is not repeated is there once at most, lists of numbers are packed, numbers fit their
-// type, a field has the wire type of its declaration.
+// Stricter than the format asks (runtime/schema/file_format.md §2), so that no two readers can
+// differ on a file: a field that is not repeated is there once at most, lists of numbers are packed,
+// numbers fit their type, a field has the wire type of its declaration.
 #ifndef BELAY_RUNTIME_PROGRAM_WIRE_READER_H_
 #define BELAY_RUNTIME_PROGRAM_WIRE_READER_H_
 

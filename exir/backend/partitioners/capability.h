@@ -55,7 +55,7 @@ absl::StatusOr<std::vector<PartitionProposal>> ProposeGroupedPartitions(
     const Graph& graph, const std::vector<std::vector<NodeId>>& groups,
     const std::function<bool(NodeId)>& supported, const ProposalOptions& options = {});
 
-// Lowering.md row 37: takes the nodes of the lists and what `supported` takes besides, which may be
+// docs/lowering.md row 37: takes the nodes of the lists and what `supported` takes besides, which may be
 // null. `together`: each list is a group.
 //   kInvalidArgument  neither lists nor `supported`; otherwise as ProposeGroupedPartitions
 absl::StatusOr<std::vector<PartitionProposal>> ProposeFromNodeLists(

@@ -1,7 +1,7 @@
 // Edge operators → backend operators, for after partitioning.
 //
 // Source: docs/lowering.md §5.9. Which operators are replaced does not depend on what was looked up
-// before (weak point 26): it is those that have a backend overload, all of them.
+// before (docs/lowering.md §7.26): it is those that have a backend overload, all of them.
 #ifndef BELAY_EXIR_BACKEND_TRANSFORMS_EDGE_TO_BACKEND_OPS_H_
 #define BELAY_EXIR_BACKEND_TRANSFORMS_EDGE_TO_BACKEND_OPS_H_
 

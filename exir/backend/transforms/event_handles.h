@@ -1,7 +1,7 @@
 // Which nodes an event of the runtime comes from, by the maps in a program's debug section.
 //
 // Source: docs/lowering.md §4.6 – 4.8. Methods of any name; identifiers match exactly, ints as ints and
-// texts as texts (weak point 12).
+// texts as texts (docs/lowering.md §7.12).
 #ifndef BELAY_EXIR_BACKEND_TRANSFORMS_EVENT_HANDLES_H_
 #define BELAY_EXIR_BACKEND_TRANSFORMS_EVENT_HANDLES_H_
 

@@ -1,4 +1,4 @@
-// Row 57 of docs/lowering.md.
+// docs/lowering.md row 57.
 #include "exir/backend/transforms/quantized_partition.h"
 
 #include <memory>

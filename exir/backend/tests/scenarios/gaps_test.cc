@@ -212,7 +212,7 @@ TEST_F(GapsTest, symint_output_partition) {
 }
 
 // Tags are the partitioner's answer, not part of what lowering makes: a second round with the same
-// names means other nodes, and the first round's specs stay (weak point 8).
+// names means other nodes, and the first round's specs stay (docs/lowering.md §7.8).
 TEST_F(GapsTest, repeated_to_backend_with_clashing_tag_names) {
   const ExportedProgram program = Parse(R"(program edge {
     graph(%x: f32[2] user_input) {
@@ -242,7 +242,7 @@ TEST_F(GapsTest, repeated_to_backend_with_clashing_tag_names) {
   ExpectSameResults(program, twice);
 }
 
-// The segment of a blob that several keys share is aligned for all of them (weak point 17).
+// The segment of a blob that several keys share is aligned for all of them (docs/lowering.md §7.17).
 TEST_F(GapsTest, alignment_of_aliased_named_data) {
   class AliasBackend final : public Backend {
    public:
@@ -267,7 +267,7 @@ TEST_F(GapsTest, alignment_of_aliased_named_data) {
   EXPECT_EQ(image.segments[image.metadata.named_data(0).segment()].alignment % 512, 0u);
 }
 
-// One path: a program alone, and among methods (weak point 15).
+// One path: a program alone, and among methods (docs/lowering.md §7.15).
 TEST_F(GapsTest, one_program_and_one_method_are_lowered_alike) {
   const ExportedProgram program = Parse(kConstants);
   TextPartitioner partitioner;
@@ -280,7 +280,7 @@ TEST_F(GapsTest, one_program_and_one_method_are_lowered_alike) {
   EXPECT_TRUE(Equal(alone, among[0].second));
 }
 
-// A body's operand with the name of a parameter is no parameter (weak point 21).
+// A body's operand with the name of a parameter is no parameter (docs/lowering.md §7.21).
 TEST_F(GapsTest, names_mean_nothing) {
   const ExportedProgram program = Parse(R"(program edge {
     constants { state "w": f32[2] }

@@ -239,7 +239,7 @@ TEST_F(InspectionScenarioTest, to_edge_transform_and_lower_with_exception) {
                              Not(HasSubstr("aten.mm.default")))));
 }
 
-// Left-over operators are found in bodies, too, however deep (weak point 27).
+// Left-over operators are found in bodies, too, however deep (docs/lowering.md §7.27).
 TEST_F(InspectionScenarioTest, preserved_operator_in_a_body_is_found) {
   const PreservingPartitioner partitioner({ops_->Find("aten.cos.default")}, {"aten.sin.default"});
   MethodPrograms methods;

@@ -321,7 +321,7 @@ TEST_F(NamedDataScenarioTest, weights_of_two_methods_are_stored_once) {
   EXPECT_EQ(data.buffers.size(), 4u);
 }
 
-// A while loop's bodies count, too (weak point 11).
+// A while loop's bodies count, too (docs/lowering.md §7.11).
 TEST_F(NamedDataScenarioTest, while_loop_bodies_count) {
   ASSERT_OK_AND_ASSIGN(const NamedDataOutput data, Collect(R"(program edge {
     graph(%i: i64[] user_input, %x: f32[2] user_input) {

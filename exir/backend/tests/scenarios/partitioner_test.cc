@@ -231,7 +231,7 @@ TEST_F(PartitionerScenarioTest, buffer_mutation_unsupported) {
 }
 
 // Mutated through other nodes, and a constant that only stands beside the buffer in the node that
-// computes the new value (weak point 6).
+// computes the new value (docs/lowering.md §7.6).
 TEST_F(PartitionerScenarioTest, tag_mutated_buffer) {
   const ExportedProgram program = Parse(R"(program edge {
     constants { state "b": f32[1] state "c": f32[1] }
