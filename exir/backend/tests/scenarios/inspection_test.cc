@@ -8,6 +8,7 @@
 #include "exir/backend/tests/scenarios/scenario.h"
 #include "exir/emit/emitter.h"
 #include "exir/ir/text.h"
+#include "exir/pipeline.h"
 #include "exir/testing/programs.h"
 
 namespace belay::exir {
@@ -216,27 +217,57 @@ class PreservingPartitioner final : public Partitioner {
   CapabilityPartitioner inner_;
 };
 
+// What torch.export gives: linear and silu have decompositions.
+constexpr std::string_view kExported = R"(program aten {
+  constants { state "w": f32[2,2] state "b": f32[2] }
+  graph(%w: f32[2,2] parameter "w", %b: f32[2] parameter "b", %x: f32[2,2] user_input) {
+    %y: f32[2,2] = aten.linear.default(%x, %w, %b)
+    %z: f32[2,2] = aten.silu.default(%y)
+    return (%z user_output)
+  }
+})";
+
+// exir.to_edge_transform_and_lower: what a partitioner asks to keep is not decomposed, and is
+// there for it to take.
 TEST_F(InspectionScenarioTest, to_edge_transform_and_lower) {
-  const PreservingPartitioner partitioner({ops_->Find("aten.mm.default")}, {"aten.mm.default"});
-  MethodPrograms methods;
-  methods.emplace_back("forward", Parse(kMixed));
-  const std::vector<MethodPartitioners> rounds = {{{"forward", &partitioner}}};
-  ASSERT_OK_AND_ASSIGN(const MethodPrograms lowered,
-                       ToBackendInSequence(methods, rounds, backends_));
-  EXPECT_FALSE(CallsAnyOf(lowered[0].second, {ops_->Find("aten.mm.default")}));
+  const std::vector<std::string> take = {"aten.linear.default", "aten.addmm.default"};
+  const PreservingPartitioner keeps({ops_->Find("aten.linear.default")}, take),
+      decomposes({}, take);
+  for (const PreservingPartitioner* partitioner : {&keeps, &decomposes}) {
+    MethodPrograms methods;
+    methods.emplace_back("forward", Parse(kExported));
+    PipelineOptions options;
+    options.partitioners = {partitioner};
+    options.backends = &backends_;
+    PipelineReport report;
+    ASSERT_OK_AND_ASSIGN(const ProgramImage image,
+                         LowerPrograms(std::move(methods), options, &report));
+    const schema::Method& method = image.metadata.methods(0);
+    ASSERT_EQ(method.delegates_size(), 1);
+    EXPECT_EQ(TextOf(image.segments[method.delegates(0).segment()].pieces[0]),
+              partitioner == &keeps ? "aten.linear.default" : "aten.addmm.default");
+    // No partitioner asks for silu, which is decomposed.
+    for (const std::string& op : method.operators()) {
+      EXPECT_THAT(op, AllOf(Not(HasSubstr("silu")), Not(HasSubstr("linear"))));
+    }
+    EXPECT_GT(report.left_over.size(), 0u);
+  }
 }
 
 TEST_F(InspectionScenarioTest, to_edge_transform_and_lower_with_exception) {
   const PreservingPartitioner partitioner(
-      {ops_->Find("aten.mm.default"), ops_->Find("aten.sub.Tensor")}, {"aten.mm.default"});
+      {ops_->Find("aten.linear.default"), ops_->Find("aten.silu.default")},
+      {"aten.linear.default"});
   MethodPrograms methods;
-  methods.emplace_back("forward", Parse(kMixed));
-  const std::vector<MethodPartitioners> rounds = {{{"forward", &partitioner}}};
-  EXPECT_THAT(ToBackendInSequence(methods, rounds, backends_),
+  methods.emplace_back("forward", Parse(kExported));
+  PipelineOptions options;
+  options.partitioners = {&partitioner};
+  options.backends = &backends_;
+  EXPECT_THAT(LowerPrograms(std::move(methods), options),
               StatusIs(absl::StatusCode::kFailedPrecondition,
-                       AllOf(HasSubstr("node z with operator aten.sub.Tensor was not decomposed or "
-                                       "delegated"),
-                             Not(HasSubstr("aten.mm.default")))));
+                       AllOf(HasSubstr("node z with operator aten.silu.default was not decomposed "
+                                       "or delegated"),
+                             Not(HasSubstr("aten.linear.default")))));
 }
 
 // Left-over operators are found in bodies, too, however deep (docs/lowering.md §7.27).

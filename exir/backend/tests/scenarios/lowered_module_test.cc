@@ -263,7 +263,7 @@ TEST_F(LoweredModuleScenarioTest, create_submodule_list_return) {
   ExpectSameResults(program, lowered);
 }
 
-// --- test_serde.py: the text form keeps everything, the report of a delegate and its map too ---
+// --- test_serde.py: the text form keeps all but the bytes of constants: what a backend gave too ---
 
 TEST_F(LoweredModuleScenarioTest, serde_round_trip) {
   class FullBackend final : public Backend {
@@ -298,6 +298,19 @@ TEST_F(LoweredModuleScenarioTest, serde_round_trip) {
   const absl::StatusOr<ExportedProgram> read = ParseProgram(text, *ops_);
   ASSERT_OK(read);
   EXPECT_TRUE(Equal(*read, lowered));
+  // Equal() compares what the text shows; that this is all that the backend gave is seen here.
+  ASSERT_EQ(read->lowered_modules.size(), 1);
+  const LoweredBackendModule& module = *read->lowered_modules[ModuleId(0)];
+  EXPECT_EQ(module.backend_id, "full");
+  ASSERT_EQ(module.compile_specs.size(), 1u);
+  EXPECT_EQ(module.compile_specs[0].key, "k");
+  EXPECT_EQ(module.compile_specs[0].value, std::string("\0", 1));
+  EXPECT_EQ(TextOf(module.processed), std::string("\0\xff", 2));
+  ASSERT_EQ(module.named_data.buffers.size(), 1u);
+  EXPECT_EQ(TextOf(module.named_data.buffers[0]), "weights");
+  EXPECT_EQ(module.named_data.program_data.at("k").alignment, 16u);
+  EXPECT_EQ(module.debug_handle_map.at(int64_t{1}), (std::vector<int64_t>{2, 3}));
+  EXPECT_EQ(module.delegate_info, "info");
 }
 
 }  // namespace

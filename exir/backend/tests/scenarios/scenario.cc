@@ -1,6 +1,8 @@
 #include "exir/backend/tests/scenarios/scenario.h"
 
 #include <algorithm>
+#include <cstring>
+#include <map>
 #include <optional>
 
 #include "exir/ir/verifier.h"
@@ -87,6 +89,33 @@ class TotalBackend final : public Backend {
   std::string id_;
 };
 
+// The parser gives constants zeros, with which many a wrong program computes what the right one does.
+// Gives each storage numbers instead of which none is 0 and no two are equal; tensors that share a
+// storage go on doing so.
+void FillConstants(ExportedProgram& program) {
+  std::map<const std::byte*, Storage> filled;  // by the zeros' address
+  int number = 0;
+  for (ConstantMap* constants : {&program.state_dict, &program.constants}) {
+    for (auto& [name, tensor] : *constants) {
+      ASSERT_EQ(tensor.dtype(), DType::kFloat32) << name;
+      Storage& storage = filled[tensor.storage().bytes.data()];
+      if (storage.owner == nullptr) {
+        std::vector<float> numbers(tensor.storage().bytes.size() / sizeof(float));
+        for (float& x : numbers) {
+          ++number;
+          x = 0.125f * static_cast<float>(number % 2 == 0 ? -number : number);
+        }
+        std::vector<std::byte> bytes(numbers.size() * sizeof(float));
+        if (!bytes.empty()) std::memcpy(bytes.data(), numbers.data(), bytes.size());
+        storage = Storage::Own(std::move(bytes));
+      }
+      ASSERT_OK_AND_ASSIGN(tensor,
+                           ConstantTensor::Create(tensor.dtype(), tensor.sizes(), tensor.strides(),
+                                                  tensor.storage_offset(), storage));
+    }
+  }
+}
+
 // A value for an input, different for each input and call.
 struct Input {
   std::optional<TestTensor> tensor;
@@ -125,27 +154,37 @@ Input MakeInput(const ValueType& type, size_t index, int call) {
   return input;
 }
 
-void ExpectSame(const EValue& expected, const EValue& came) {
-  const TensorView* a = expected.get_if<TensorView>();
-  const TensorView* b = came.get_if<TensorView>();
-  ASSERT_EQ(a == nullptr, b == nullptr);
-  if (a == nullptr) {
-    const auto same = [&](auto zero) {
-      using T = decltype(zero);
-      const T* x = expected.get_if<T>();
-      const T* y = came.get_if<T>();
-      ASSERT_EQ(x == nullptr, y == nullptr);
-      if (x != nullptr) EXPECT_EQ(*x, *y);
-    };
-    same(int64_t{});
-    same(double{});
-    same(bool{});
-    return;
+// What a value holds, element by element.
+std::vector<double> Numbers(const EValue& value) {
+  if (const int64_t* number = value.get_if<int64_t>()) return {static_cast<double>(*number)};
+  if (const double* number = value.get_if<double>()) return {*number};
+  if (const bool* number = value.get_if<bool>()) return {*number ? 1.0 : 0.0};
+  const TensorView* tensor = value.get_if<TensorView>();
+  if (tensor == nullptr) return {};
+  const auto read = [&](auto zero) {
+    const auto elements = ToVector<decltype(zero)>(*tensor);
+    return std::vector<double>(elements.begin(), elements.end());
+  };
+  switch (tensor->dtype) {
+    case DType::kFloat32:
+      return read(float{});
+    case DType::kInt64:
+      return read(int64_t{});
+    case DType::kBool:
+      return read(bool{});
+    default:
+      ADD_FAILURE() << "no results of dtype " << DTypeName(tensor->dtype);
+      return {};
   }
-  ASSERT_EQ(a->dtype, b->dtype);
-  ASSERT_TRUE(a->sizes == b->sizes);
-  if (a->dtype == DType::kFloat32) EXPECT_EQ(ToVector<float>(*a), ToVector<float>(*b));
-  if (a->dtype == DType::kInt64) EXPECT_EQ(ToVector<int64_t>(*a), ToVector<int64_t>(*b));
+}
+
+void ExpectSame(const EValue& expected, const EValue& came) {
+  ASSERT_EQ(std::string(expected.KindName()), std::string(came.KindName()));
+  if (const TensorView* tensor = expected.get_if<TensorView>()) {
+    ASSERT_EQ(tensor->dtype, came.get_if<TensorView>()->dtype);
+    ASSERT_TRUE(tensor->sizes == came.get_if<TensorView>()->sizes);
+  }
+  EXPECT_EQ(Numbers(expected), Numbers(came));
 }
 
 }  // namespace
@@ -163,6 +202,7 @@ ScenarioTest::ScenarioTest()
 
 ExportedProgram ScenarioTest::Parse(std::string_view text) const {
   ExportedProgram program = ParseOrDie(text, *ops_);
+  FillConstants(program);
   EXPECT_OK(Verify(program));
   return program;
 }
@@ -192,6 +232,7 @@ void ScenarioTest::ExpectSameResults(const ExportedProgram& expected, const Expo
   ASSERT_OK(Verify(came));
   ASSERT_OK_AND_ASSIGN(Interpreter original, Interpreter::Create(expected, kernels_));
   ASSERT_OK_AND_ASSIGN(Interpreter lowered, Interpreter::Create(came, kernels_));
+  std::vector<double> numbers;  // of all results
   for (int call = 0; call < calls; ++call) {
     SCOPED_TRACE(call);
     std::vector<Input> inputs[2];
@@ -207,7 +248,11 @@ void ScenarioTest::ExpectSameResults(const ExportedProgram& expected, const Expo
     ASSERT_OK_AND_ASSIGN(const std::vector<OwnedValue> a, original.Run(values[0]));
     ASSERT_OK_AND_ASSIGN(const std::vector<OwnedValue> b, lowered.Run(values[1]));
     ASSERT_EQ(a.size(), b.size());
-    for (size_t i = 0; i < a.size(); ++i) ExpectSame(a[i].value(), b[i].value());
+    for (size_t i = 0; i < a.size(); ++i) {
+      ExpectSame(a[i].value(), b[i].value());
+      const std::vector<double> more = Numbers(a[i].value());
+      numbers.insert(numbers.end(), more.begin(), more.end());
+    }
     // Inputs that were mutated, and state, wherever it lives now.
     for (size_t i = 0; i < values[0].size(); ++i) ExpectSame(values[0][i], values[1][i]);
     for (const std::string& name : original.StateNames()) {
@@ -216,6 +261,9 @@ void ScenarioTest::ExpectSameResults(const ExportedProgram& expected, const Expo
       ExpectSame(EValue(state), EValue(other));
     }
   }
+  const auto is_zero = [](double number) { return number == 0; };
+  EXPECT_FALSE(!numbers.empty() && std::all_of(numbers.begin(), numbers.end(), is_zero))
+      << "zeros were compared with zeros";
 }
 
 std::vector<std::string> ScenarioTest::OpsOf(const ExportedProgram& program, GraphId graph) {

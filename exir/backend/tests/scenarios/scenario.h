@@ -29,6 +29,7 @@ class ScenarioTest : public ::testing::Test {
  protected:
   ScenarioTest();
 
+  // Verified. Constants have numbers, of which none is 0.
   ExportedProgram Parse(std::string_view text) const;
   // With TextPartitioner: nodes with `tag="…"`, all constants their users have tags for.
   absl::StatusOr<ExportedProgram> LowerTagged(
@@ -39,8 +40,8 @@ class ScenarioTest : public ::testing::Test {
                                            std::vector<std::string> ops,
                                            std::string backend = "recorder") const;
 
-  // Both give the same results and the same state, call after call. Booleans alternate, other
-  // inputs have small numbers of both signs.
+  // Both give the same results and the same state, call after call, and not zeros alone. Booleans
+  // alternate, other inputs have small numbers of both signs.
   void ExpectSameResults(const ExportedProgram& expected, const ExportedProgram& came,
                          int calls = 3) const;
 
