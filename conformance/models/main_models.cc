@@ -1,5 +1,5 @@
 // Runs the models of a zoo: lowers each archive, executes every recorded case, compares with what
-// PyTorch gave.
+// PyTorch gave. What was not executed is listed with the reason.
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -13,14 +13,16 @@
 #include "absl/flags/flag.h"
 #include "absl/flags/parse.h"
 #include "absl/flags/usage.h"
+#include "absl/flags/usage_config.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "backends/aot_backends.h"
 #include "backends/runtime_backends.h"
 #include "conformance/models/manifest.h"
 #include "conformance/models/model_runner.h"
 #include "examples/custom_operator/scaled_swish_kernel.h"
 #include "examples/custom_operator/scaled_swish_op.h"
+#include "exir/backend/introspection.h"
 #include "exir/ops/standard_ops.h"
 #include "runtime/kernels/standard_kernels.h"
 
@@ -30,17 +32,18 @@ ABSL_FLAG(std::vector<std::string>, archives, {},
           "files to run, e.g. model.pt2; all that the manifests name when empty");
 ABSL_FLAG(std::string, engine, "highway",
           "kernels: reference, or highway (with the reference kernels for the rest)");
-ABSL_FLAG(std::vector<std::string>, backend, {}, "backends to delegate to, in order of priority");
-ABSL_FLAG(
-    std::string, known_failures, "",
-    "file with lines `model/archive reason`: those count as skipped, and as failed once they pass");
+ABSL_FLAG(std::vector<std::string>, backend, {},
+          "backends to delegate to, in order of priority; each must take a node of some model");
+ABSL_FLAG(bool, allow_undelegated, false,
+          "backends may take no node at all, as the backend null does");
+ABSL_FLAG(bool, allow_unsupported, false,
+          "models that need what is not supported are no reason for exit status 1");
+ABSL_FLAG(std::string, known_failures, "",
+          "file with lines `model/archive reason`: those count as skipped, and as failed once they "
+          "pass; `*/archive reason` covers what is not supported");
 
 namespace belay::conformance {
 namespace {
-
-struct Item {
-  std::string folder, archive, id;
-};
 
 // Bazel's sharding: this process takes every n-th item.
 std::pair<size_t, size_t> Shard() {
@@ -69,6 +72,18 @@ absl::StatusOr<std::map<std::string, std::string>> ReadKnownFailures(const std::
 std::string FirstLine(const absl::Status& status) {
   const std::string text = status.ToString();
   return text.substr(0, std::min(text.find('\n'), size_t{400}));
+}
+
+// Counts the nodes that delegates have in the end, by backend.
+exir::Pass CountDelegated(std::map<std::string, size_t>& nodes) {
+  return {"count_delegated", [&nodes](exir::ExportedProgram& program) -> absl::StatusOr<bool> {
+            for (const exir::DelegateCall& call : exir::DelegateCalls(program)) {
+              for (const exir::Graph& graph : call.module->original.graphs) {
+                nodes[call.module->backend_id] += graph.num_nodes();
+              }
+            }
+            return false;
+          }};
 }
 
 int Run() {
@@ -122,6 +137,8 @@ int Run() {
     engine.pipeline.partitioners.push_back(partitioner->get());
     partitioners.push_back(*std::move(partitioner));
   }
+  std::map<std::string, size_t> delegated;
+  if (!partitioners.empty()) engine.pipeline.passes.push_back(CountDelegated(delegated));
 
   const std::vector<std::string> only = absl::GetFlag(FLAGS_only),
                                  archives = absl::GetFlag(FLAGS_archives);
@@ -136,7 +153,8 @@ int Run() {
   std::sort(names.begin(), names.end());
   const auto [shard, shards] = Shard();
   size_t index = 0;
-  int passed = 0, failed = 0, skipped = 0;
+  int passed = 0, failed = 0;
+  std::vector<std::string> skipped, unsupported;  // what was not executed, with the reason
   for (const std::string& name : only) {
     if (!std::binary_search(names.begin(), names.end(), name)) {
       std::cout << "FAIL " << name << ": there is no such model\n";
@@ -160,27 +178,42 @@ int Run() {
       if (expected == known->end() && status.code() == absl::StatusCode::kUnimplemented) {
         expected = known->find("*/" + archive);
       }
-      if (expected != known->end()) {
-        if (status.ok()) {
-          std::cout << "FAIL " << id << ": passes now; remove it from the known failures\n";
-          ++failed;
-        } else {
-          std::cout << "SKIP " << id << ": " << expected->second << " (" << FirstLine(status)
-                    << ")\n";
-          ++skipped;
-        }
-      } else if (status.ok()) {
+      if (status.ok() && expected == known->end()) {
         ++passed;
+      } else if (status.ok()) {
+        std::cout << "FAIL " << id << ": passes now; remove it from the known failures\n";
+        ++failed;
+      } else if (expected != known->end()) {
+        skipped.push_back(absl::StrCat(id, ": ", expected->second, " (", FirstLine(status), ")"));
+      } else if (status.code() == absl::StatusCode::kUnimplemented) {
+        unsupported.push_back(absl::StrCat(id, ": ", FirstLine(status)));
       } else {
-        const bool unsupported = status.code() == absl::StatusCode::kUnimplemented &&
-                                 absl::GetFlag(FLAGS_known_failures).empty();
-        std::cout << (unsupported ? "SKIP " : "FAIL ") << id << ": " << FirstLine(status) << "\n";
-        ++(unsupported ? skipped : failed);
+        std::cout << "FAIL " << id << ": " << FirstLine(status) << "\n";
+        ++failed;
       }
     }
   }
-  std::cout << passed << " passed, " << failed << " failed, " << skipped << " skipped\n";
-  return failed == 0 ? 0 : 1;
+  skipped.insert(skipped.end(), unsupported.begin(), unsupported.end());
+  for (const std::string& line : skipped) std::cout << "SKIP " << line << "\n";
+  const bool ran = passed > 0 || failed > 0 || !skipped.empty();
+  bool complete = unsupported.empty() || absl::GetFlag(FLAGS_allow_unsupported);
+  for (const std::string& name : absl::GetFlag(FLAGS_backend)) {
+    const size_t nodes = delegated[name];
+    const bool too_few =
+        nodes == 0 && ran && name != "null" && !absl::GetFlag(FLAGS_allow_undelegated);
+    std::cout << (too_few ? "FAIL " : "") << "backend " << name << ": took " << nodes << " nodes"
+              << (too_few ? "; --allow_undelegated makes this no failure" : "") << "\n";
+    if (too_few) complete = false;
+  }
+  std::cout << passed << " passed, " << failed << " failed, " << skipped.size() << " skipped";
+  if (!unsupported.empty()) {
+    std::cout << ", of which " << unsupported.size() << " need what is not supported"
+              << (absl::GetFlag(FLAGS_allow_unsupported)
+                      ? ""
+                      : "; --allow_unsupported makes this no failure");
+  }
+  std::cout << "\n";
+  return failed == 0 && complete ? 0 : 1;
 }
 
 }  // namespace
@@ -190,7 +223,13 @@ int main(int argc, char** argv) {
   absl::SetProgramUsageMessage(
       "Lowers the models of a zoo and compares results with the recorded ones.\n"
       "  tools/bazel run //conformance:models -- --zoo=DIR [--only=a,b] [--archives=model.pt2] "
-      "[--engine=reference]");
+      "[--engine=reference] [--backend=demo]");
+  // --help lists the flags of this file.
+  absl::FlagsUsageConfig config;
+  config.contains_help_flags = [](absl::string_view file) {
+    return absl::EndsWith(file, "main_models.cc");
+  };
+  absl::SetFlagsUsageConfig(config);
   absl::ParseCommandLine(argc, argv);
   return belay::conformance::Run();
 }

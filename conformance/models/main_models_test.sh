@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# main_models_test.sh MODELS ZOO: what the harness prints and returns when it did not execute all, or delegated nothing.
+set -uo pipefail
+
+models=$1 zoo=$2
+failures=0
+
+# expect STATUS TEXT FLAGS...: the harness ends with this status and prints this.
+expect() {
+  local status=$1 text=$2 output came
+  shift 2
+  output=$("$models" "$@" 2>&1)
+  came=$?
+  if [[ $came != "$status" || $output != *"$text"* ]]; then
+    echo "FAIL $*: expected status $status and '$text', got $came and:"
+    echo "$output"
+    failures=$((failures + 1))
+  fi
+}
+
+# A model whose first result was not recorded: comparing it is not supported.
+incomplete=$TEST_TMPDIR/incomplete
+mkdir -p "$incomplete"
+cp -rL "$zoo/mlp" "$incomplete/"
+chmod -R u+w "$incomplete"
+sed -i 's/, "file": "output_0.npy"//' "$incomplete/mlp/manifest.json"
+reason='a result of kind tensor has no file'
+model=(--only=mlp --archives=model.pt2)
+expect 1 "SKIP mlp/model.pt2: UNIMPLEMENTED: case 0: output 0: $reason" --zoo="$incomplete" "${model[@]}"
+expect 1 '0 passed, 0 failed, 1 skipped, of which 1 need what is not supported' --zoo="$incomplete" "${model[@]}"
+expect 0 "$reason" --zoo="$incomplete" "${model[@]}" --allow_unsupported
+echo 'mlp/model.pt2 its result was not recorded' >"$TEST_TMPDIR/known.txt"
+expect 0 'SKIP mlp/model.pt2: its result was not recorded (' --zoo="$incomplete" "${model[@]}" \
+  --known_failures="$TEST_TMPDIR/known.txt"
+expect 1 'FAIL mlp/model.pt2: passes now' --zoo="$zoo" "${model[@]}" --known_failures="$TEST_TMPDIR/known.txt"
+
+expect 0 '1 passed, 0 failed, 0 skipped' --zoo="$zoo" "${model[@]}"
+expect 0 'backend null: took 0 nodes' --zoo="$zoo" "${model[@]}" --backend=null
+expect 0 'backend demo: took ' --zoo="$zoo" "${model[@]}" --backend=demo
+# Nothing that the demo backend knows.
+nothing=(--zoo="$zoo" --only=sort_gather_scatter --archives=model.pt2 --backend=demo)
+expect 1 'FAIL backend demo: took 0 nodes' "${nothing[@]}"
+expect 0 'backend demo: took 0 nodes' "${nothing[@]}" --allow_undelegated
+
+expect 1 '--backend (backends to delegate to' --help # Abseil's status for help.
+
+exit $((failures > 0))
