@@ -300,7 +300,10 @@ TEST(NamedDataStoreTest, DataAreCollectedInTheOrderOfTheCalls) {
       %t: f32[2] = edge.aten.relu.default(%y)  tag="late"
       return (%t)
     }
-    graph f(%y: f32[2]) { return (%y) }
+    graph f(%y: f32[2]) {
+      %f: f32[2] = edge.aten.neg.default(%y)  tag="early"
+      return (%f)
+    }
   })",
                                                                      TestOps()),
                                                           partitioner, backends));
@@ -308,10 +311,11 @@ TEST(NamedDataStoreTest, DataAreCollectedInTheOrderOfTheCalls) {
   MethodPrograms methods;
   methods.emplace_back("forward", std::move(lowered));
   ASSERT_OK_AND_ASSIGN(const NamedDataOutput data, CollectNamedData(methods));
-  ASSERT_EQ(data.buffers.size(), 3u);
+  ASSERT_EQ(data.buffers.size(), 4u);
   EXPECT_EQ(TextOf(data.buffers[0]), "aten.add.Tensor");
   EXPECT_EQ(TextOf(data.buffers[1]), "aten.sub.Tensor");
   EXPECT_EQ(TextOf(data.buffers[2]), "aten.relu.default");
+  EXPECT_EQ(TextOf(data.buffers[3]), "aten.neg.default");
 }
 
 }  // namespace

@@ -96,6 +96,35 @@ TEST(ConstantOwnershipTest, MutationsComeFirst) {
   })");
 }
 
+TEST(ConstantOwnershipTest, MutationsComeInTheOrderOfTheirNewValues) {
+  ExpectLowered(R"(program edge {
+    constants { state "b1": f32[2]  state "b2": f32[2] }
+    graph(%b2: f32[2] buffer "b2", %b1: f32[2] buffer "b1", %x: f32[2] user_input) {
+      %n1: f32[2] = edge.aten.add.Tensor(%b1, %x)  tag="t"
+      %n2: f32[2] = edge.aten.mul.Tensor(%b2, %x)  tag="t"
+      %v: f32[2] = edge.aten.relu.default(%n2)  tag="t"
+      return (%n2 buffer_mutation "b2", %n1 buffer_mutation "b1", %v user_output)
+    }
+  })",
+                AllConstants(), R"(program edge {
+    graph(%x: f32[2] user_input) {
+      %v: f32[2] = higher_order.executorch_call_delegate(module#0, %x)  handle=1 name="executorch_call_delegate"
+      return (%v user_output)
+    }
+    module#0 backend "recorder" specs [] {
+      program edge {
+        constants { state "b1": f32[2]  state "b2": f32[2] }
+        graph(%b2: f32[2] buffer "b2", %b1: f32[2] buffer "b1", %x: f32[2] user_input) {
+          %n1: f32[2] = edge.aten.add.Tensor(%b1, %x)
+          %n2: f32[2] = edge.aten.mul.Tensor(%b2, %x)
+          %v: f32[2] = edge.aten.relu.default(%n2)
+          return (%n1 buffer_mutation "b1", %n2 buffer_mutation "b2", %v user_output)
+        }
+      }
+    }
+  })");
+}
+
 TEST(ConstantOwnershipTest, MutatedValueMayBeReturnedAndUsedOutside) {
   ExpectLowered(R"(program edge {
     constants { state "b": f32[2] }

@@ -126,6 +126,39 @@ TEST(SpliceTest, NodesThatStayKeepTheirOrder) {
   })");
 }
 
+// Nothing else fixes where the call stands: at %b, the last node that the program returns a result
+// of. %d is read by nobody.
+TEST(SpliceTest, CallOfWhichResultsAreOnlyReturnedStandsAtTheLastOfThem) {
+  ExpectLowered(R"(program edge {
+    graph(%x: f32[2] user_input) {
+      %a: f32[2] = edge.aten.relu.default(%x)  tag="t"
+      %h: f32[2] = edge.aten.neg.default(%x)
+      %b: f32[2] = edge.aten.add.Tensor(%a, %x)  tag="t"
+      %k: f32[2] = edge.aten.neg.default(%h)
+      %d: f32[2] = edge.aten.relu.default(%b)  tag="t"
+      return (%a user_output, %b user_output, %k user_output)
+    }
+  })",
+                {}, R"(program edge {
+    graph(%x: f32[2] user_input) {
+      %h: f32[2] = edge.aten.neg.default(%x)
+      %a: f32[2], %b: f32[2] = higher_order.executorch_call_delegate(module#0, %x)  handle=1 name="executorch_call_delegate"
+      %k: f32[2] = edge.aten.neg.default(%h)
+      return (%a user_output, %b user_output, %k user_output)
+    }
+    module#0 backend "recorder" specs [] {
+      program edge {
+        graph(%x: f32[2] user_input) {
+          %a: f32[2] = edge.aten.relu.default(%x)
+          %b: f32[2] = edge.aten.add.Tensor(%a, %x)
+          %d: f32[2] = edge.aten.relu.default(%b)
+          return (%a user_output, %b user_output)
+        }
+      }
+    }
+  })");
+}
+
 // Results of operators with several outputs cross one by one.
 TEST(SpliceTest, OnlyUsedResultsOfASplitCross) {
   ExpectLowered(R"(program edge {
