@@ -151,5 +151,26 @@ TEST(DuplicateDequantizeTest, EachUserHasItsOwn) {
   EXPECT_FALSE(again);
 }
 
+// Operators that are not quantization's, and those that quantize, may have several users.
+TEST(DuplicateDequantizeTest, OtherNodesAreSharedAsBefore) {
+  const auto ops = CreateStandardOps();
+  ASSERT_TRUE(ops.ok());
+  ExportedProgram program = ParseOrDie(R"(program edge {
+    graph(%x: f32[2] user_input) {
+      %n: f32[2] = edge.aten.neg.default(%x)
+      %q: i8[2] = edge.quantized_decomposed.quantize_per_tensor.default(%n, 0.5, 0, -128, 127, dtype:i8)
+      %a: f32[2] = edge.aten.relu.default(%n)
+      %b: i8[2] = edge.aten.neg.default(%q)
+      %c: i8[2] = edge.aten.relu.default(%q)
+      return (%a user_output, %b user_output, %c user_output)
+    }
+  })",
+                                       **ops);
+  const ExportedProgram before = program.Clone();
+  ASSERT_OK_AND_ASSIGN(const bool changed, DuplicateDequantize().run(program));
+  EXPECT_FALSE(changed);
+  EXPECT_TRUE(Equal(program, before));
+}
+
 }  // namespace
 }  // namespace belay::exir

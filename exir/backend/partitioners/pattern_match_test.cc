@@ -1,6 +1,7 @@
 // Patterns in graphs and the partitioner that takes them: docs/lowering.md row 37.
 #include "exir/backend/partitioners/pattern_match.h"
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -303,6 +304,30 @@ TEST(GraphPartitionTest, ListsOfNodesBecomePartitions) {
   EXPECT_THAT(sizes({{nodes[0], nodes[1]}, {nodes[3]}}, nullptr), ElementsAre(1, 2));
   EXPECT_THAT(sizes({{nodes[0]}}, [&](NodeId node) { return node == nodes[3]; }),
               ElementsAre(1, 1));
+}
+
+// %c may go with %a or with %d, but not with both: the way through %n would lead back.
+TEST(GraphPartitionTest, ListsMayBeKeptTogether) {
+  const ExportedProgram program = Program(kXY, R"(%a: f32[2] = edge.aten.relu.default(%x)
+                                   %n: f32[2] = edge.aten.neg.default(%a)
+                                   %c: f32[2] = edge.aten.relu.default(%a)
+                                   %d: f32[2] = edge.aten.add.Tensor(%n, %c))",
+                                          "%d user_output");
+  const Graph& graph = program.top();
+  const auto supported = [&](NodeId node) { return graph.node(node).name != "n"; };
+  const std::vector<NodeId> a_and_c = {FindNode(graph, "a"), FindNode(graph, "c")};
+  for (const bool together : {false, true}) {
+    ASSERT_OK_AND_ASSIGN(const std::vector<PartitionProposal> proposals,
+                         ProposeFromNodeLists(graph, {a_and_c}, supported, together));
+    std::vector<std::string> partitions;
+    for (const PartitionProposal& proposal : proposals) {
+      std::string& names = partitions.emplace_back();
+      for (NodeId node : proposal.nodes) names += graph.node(node).name;
+    }
+    std::sort(partitions.begin(), partitions.end());
+    EXPECT_EQ(partitions, together ? std::vector<std::string>({"ac", "d"})
+                                   : std::vector<std::string>({"a", "cd"}));
+  }
 }
 
 }  // namespace

@@ -81,16 +81,18 @@ absl::StatusOr<Plan> MakePlan(const Graph& graph, const absl::flat_hash_set<Node
 // own operands count.
 absl::Status CheckPlace(const Graph& graph, const Plan& plan,
                         const SecondaryMap<NodeId, uint32_t>& positions, NodeId place) {
+  absl::Status status;
   for (const Argument& argument : plan.arguments) {
-    const ValueId* value = argument.get_if<ValueId>();
-    if (value == nullptr || graph.IsInput(*value)) continue;
-    const NodeId producer = graph.value(*value).producer;
-    if (positions.get(producer) < positions.get(place)) continue;
-    return absl::FailedPreconditionError(
-        absl::StrCat("what the partition gives is needed to compute ",
-                     DescribeNode(graph, producer), ", which it needs"));
+    ForEachValue(argument, [&](ValueId value) {
+      // Inputs of the graph have no producer, and 0 as its position.
+      const NodeId producer = graph.value(value).producer;
+      if (!status.ok() || positions.get(producer) < positions.get(place)) return;
+      status = absl::FailedPreconditionError(
+          absl::StrCat("what the partition gives is needed to compute ",
+                       DescribeNode(graph, producer), ", which it needs"));
+    });
   }
-  return absl::OkStatus();
+  return status;
 }
 
 }  // namespace
