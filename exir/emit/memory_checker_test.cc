@@ -12,11 +12,15 @@
 namespace belay::exir {
 namespace {
 
+// Operators of a Builder, besides the first.
+constexpr uint32_t kInPlace = 3, kOut = 4, kAnd = 5;
+
 // A method under construction: all tensors are f32 of `elements` elements in the arena.
 class Builder {
  public:
   Builder() {
-    for (const char* op : {"test.any.default", "aten.relu.default", "aten.alias_copy.default"}) {
+    for (const char* op : {"test.any.default", "aten.relu.default", "aten.alias_copy.default",
+                           "test.any_.default", "test.any.out", "aten.__and__.Tensor"}) {
       method.add_operators(op);
     }
   }
@@ -59,6 +63,20 @@ class Builder {
   std::string Check() {
     if (method.arena_bytes() == 0) method.set_arena_bytes(1 << 20);
     return std::string(CheckMemoryPlan(method).message());
+  }
+  // The same when the instructions run in this order.
+  std::string CheckInOrder(const std::vector<uint32_t>& order) const {
+    schema::Method planned = method;
+    planned.set_arena_bytes(1 << 20);
+    for (size_t p = 0; p < order.size(); ++p) {
+      *planned.mutable_instructions(static_cast<int>(p)) =
+          method.instructions(static_cast<int>(order[p]));
+    }
+    const std::vector<bool> none(order.size());
+    return std::string(
+        CheckMemoryPlan(
+            planned, {.written = method, .order = order, .elided = none, .has_effects = none}, {})
+            .message());
   }
   // Arranges the method, orders and shares, and returns the verdict.
   std::string Arrange() {
@@ -165,6 +183,108 @@ TEST(MemoryCheckerTest, M4RefusesWritesToConstantsAndReadsBeforeWrites) {
   unwritten.Output(x);
   EXPECT_NE(unwritten.Check().find("M4: value 0 [0, 64) is read by instruction 2"),
             std::string::npos);
+}
+
+// What stands behind an instruction that was seen to be reached is looked at, too.
+TEST(MemoryCheckerTest, M4FollowsJumpsToTheEnd) {
+  Builder b;
+  const uint32_t x = b.Tensor(16, 0), y = b.Tensor(16, 64), condition = b.Slot();
+  b.JumpIfFalse(condition, 3);  // 0
+  b.JumpIfFalse(condition, 3);  // 1
+  b.Call({x}, {y});             // 2
+  EXPECT_EQ(b.Check(),
+            "the memory plan is wrong:\n  M4: value 0 [0, 64) is read by instruction 2 but not "
+            "written on every way there");
+}
+
+// The first way to instruction 3 writes x, the one that is found later does not: what follows is
+// looked at again.
+TEST(MemoryCheckerTest, M4SeesAWayBackThatWritesLess) {
+  for (const bool writes : {false, true}) {
+    Builder b;
+    const uint32_t x = b.Tensor(16, 0), y = b.Tensor(16, 64), condition = b.Slot();
+    if (writes) b.Call({}, {x});
+    const uint32_t first = writes ? 1 : 0;
+    b.JumpIfFalse(condition, first + 5);  // 0: to 5, or
+    b.Call({}, {x});                      // 1
+    b.JumpIfFalse(condition, first + 6);  // 2, where 5 leads as well
+    b.Call({x}, {y});                     // 3
+    b.Jump(first + 6);                    // 4
+    b.Jump(first + 2);                    // 5
+    EXPECT_EQ(b.Check().find("M4: value 0 [0, 64) is read by instruction 3") != std::string::npos,
+              !writes)
+        << b.Check();
+    EXPECT_EQ(b.Check().empty(), writes) << b.Check();
+  }
+}
+
+TEST(MemoryCheckerTest, OperatorsInPlaceWriteTheirFirstArgument) {
+  const std::pair<uint32_t, bool> operators[] = {
+      {0, false}, {kInPlace, true}, {kOut, true}, {kAnd, false}};
+  for (const auto& [op, writes] : operators) {
+    // A constant
+    Builder constant;
+    constant.Call({constant.Constant()}, {}, op);
+    EXPECT_EQ(constant.Check().find("M4: instruction 0 writes to the constant value 0") !=
+                  std::string::npos,
+              writes)
+        << constant.Check();
+    // is not written, and a tensor not behind what reads it.
+    Builder order;
+    const uint32_t x = order.Tensor(16, 0), y = order.Tensor(16, 64);
+    order.Call({}, {x});      // 0
+    order.Call({x}, {}, op);  // 1
+    order.Call({x}, {y});     // 2
+    EXPECT_EQ(order.Check(), "");
+    const std::string moved = order.CheckInOrder({0, 2, 1});
+    EXPECT_EQ(moved.find("O1: instruction 2 runs before 1 and reads value 0, which that writes") !=
+                  std::string::npos,
+              writes)
+        << moved;
+  }
+}
+
+// The condition of a jump may be a tensor of one bool.
+TEST(MemoryCheckerTest, ConditionsOfJumpsAreRead) {
+  const auto condition_in_arena = [](Builder& b, uint64_t offset) {
+    const uint32_t condition = b.Tensor(1, offset);
+    b.method.mutable_values(static_cast<int>(condition))
+        ->mutable_tensor()
+        ->set_dtype(static_cast<uint32_t>(DType::kBool));
+    return condition;
+  };
+  Builder unwritten;
+  unwritten.JumpIfFalse(condition_in_arena(unwritten, 0), 1);
+  EXPECT_NE(unwritten.Check().find("M4: value 0 [0, 1) is read by instruction 0"),
+            std::string::npos)
+      << unwritten.Check();
+  Builder overwritten;
+  const uint32_t condition = condition_in_arena(overwritten, 0), x = overwritten.Tensor(16, 0);
+  overwritten.Call({}, {condition});      // 0
+  overwritten.Call({}, {x});              // 1
+  overwritten.JumpIfFalse(condition, 3);  // 2
+  EXPECT_NE(overwritten.Check().find("M1: instruction 1 writes value 1 [0, 64) over value 0"),
+            std::string::npos)
+      << overwritten.Check();
+}
+
+TEST(MemoryCheckerTest, O1RefusesAWriteBeforeWhatReadsTheValue) {
+  Builder b;
+  const uint32_t x = b.Tensor(16, 0), y = b.Tensor(16, 64), z = b.Tensor(16, 128);
+  b.Call({}, {x});   // 0
+  b.Call({x}, {y});  // 1
+  b.Call({x}, {z});  // 2
+  b.Call({}, {x});   // 3: a new value
+  for (const uint32_t v : {x, y, z}) b.Output(v);
+  EXPECT_EQ(b.CheckInOrder({0, 1, 2, 3}), "");
+  EXPECT_EQ(b.CheckInOrder({0, 2, 1, 3}), "");  // both read the first
+  const std::pair<std::vector<uint32_t>, std::string> wrong[] = {
+      {{0, 1, 3, 2}, "O1: instruction 3 runs before 2 and writes value 0, which that reads"},
+      {{0, 2, 3, 1}, "O1: instruction 3 runs before 1 and writes value 0, which that reads"},
+  };
+  for (const auto& [order, problem] : wrong) {
+    EXPECT_NE(b.CheckInOrder(order).find(problem), std::string::npos) << b.CheckInOrder(order);
+  }
 }
 
 TEST(MemoryCheckerTest, M5RefusesAnOutputOnAnInput) {
