@@ -270,6 +270,24 @@ TEST(MethodMemoryTest, ElementwiseResultsLieOverTheOperandWithTheirSymbolicSizes
   }
 }
 
+// The rows are added to the first of them, which lies in the operand: element by element, the
+// second row would be added to what the first became.
+TEST(MethodMemoryTest, ElementwiseResultsDoNotLieOverAnOperandThatIsAlsoReadOutOfStep) {
+  for (const int64_t rows : {2, 1}) {
+    Builder b;
+    const uint32_t x = b.Tensor({rows, 16}), first = b.Tensor({1, 16}), y = b.Tensor({rows, 16});
+    b.Call(kMake, {}, {x});
+    b.Call("aten.slice_copy.Tensor", {x, b.Int(0), b.Int(0), b.Int(1), b.Int(1)}, {first});
+    b.Call("aten.add.Tensor", {x, first, b.Int(1)}, {y});
+    b.Output(y);
+    const MethodMemory memory = b.Arrange();
+    EXPECT_EQ(memory.elided_instructions, 1u);
+    EXPECT_EQ(b.OffsetOf(first), b.OffsetOf(x));
+    EXPECT_EQ(b.OffsetOf(y) == b.OffsetOf(x), rows == 1);  // one row is read in step
+    EXPECT_EQ(memory.arena_bytes, rows == 1 ? 64u : 256u);
+  }
+}
+
 TEST(MethodMemoryTest, DynamicViewsStayAndCopyOntoThemselves) {
   Builder b;
   const uint32_t x = b.Tensor({-8, 4}, 1), v = b.Tensor({-32}, 2), y = b.Tensor({1});

@@ -1,0 +1,62 @@
+// Which updates of buffers are made where the buffer is: program text in, operators out.
+#include "exir/emit/in_place_state.h"
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "exir/ops/standard_ops.h"
+#include "exir/testing/programs.h"
+#include "gtest/gtest.h"
+
+namespace belay::exir {
+namespace {
+
+// "node operator" of each node that works in place, in the order of the graph.
+std::string InPlace(std::string_view text) {
+  static const OpRegistry* const ops = CreateStandardOps()->release();
+  const ExportedProgram program = ParseOrDie(text, *ops);
+  const InPlaceNodes found = FindInPlaceNodes(program);
+  std::string nodes;
+  for (NodeId id : program.top().nodes()) {
+    const auto it = found.find(id);
+    if (it == found.end()) continue;
+    nodes += (nodes.empty() ? "" : ", ") + program.top().node(id).name + " ";
+    nodes += it->second;
+  }
+  return nodes;
+}
+
+TEST(InPlaceStateTest, AChainOfUpdatesOfABufferAndOfAnInput) {
+  EXPECT_EQ(InPlace(R"(program edge {
+    constants { state "b": f32[4,2] }
+    graph(%b: f32[4,2] buffer "b", %c: f32[4] user_input, %i: i64[1] user_input,
+          %x: f32[1,2] user_input, %y: f32[1] user_input) {
+      %p: f32[4,2] = edge.aten.index_put.default(%b, [%i], %x)
+      %q: f32[4,2] = edge.aten.index_copy.default(%p, 0, %i, %x)
+      %r: f32[4] = edge.aten.index_put.default(%c, [%i], %y)
+      return (%q buffer_mutation "b", %r user_input_mutation "c")
+    }
+  })"),
+            "p aten.index_put_.default, q aten.index_copy_.default, r aten.index_put_.default");
+}
+
+// Written back as it is, the result would be read with the buffer's strides.
+TEST(InPlaceStateTest, ABufferOfOtherStridesIsCopied) {
+  constexpr std::string_view kSame = "f32[4,2]{strides=[1,4]}", kOther = "f32[4,2]";
+  for (const std::string_view result : {kSame, kOther}) {
+    const std::string text = R"(program edge {
+      constants { state "b": f32[4,2]{strides=[1,4]} }
+      graph(%b: f32[4,2]{strides=[1,4]} buffer "b", %i: i64[1] user_input,
+            %x: f32[1,2] user_input) {
+        %p: )" + std::string(result) +
+                             R"( = edge.aten.index_put.default(%b, [%i], %x)
+        return (%p buffer_mutation "b")
+      }
+    })";
+    EXPECT_EQ(InPlace(text), result == kSame ? "p aten.index_put_.default" : "");
+  }
+}
+
+}  // namespace
+}  // namespace belay::exir
