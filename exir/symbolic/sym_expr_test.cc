@@ -294,6 +294,22 @@ TEST(SymExprTest, RangesAreIntervals) {
   EXPECT_EQ(range("9223372036854775806*u + s"), (SymRange{kInf, kInf}));
 }
 
+// What is beyond the last int64 has that as its end, whichever number it is.
+TEST(SymExprTest, InfiniteEndsDecideNoRelation) {
+  constexpr int64_t kAbove = SymRange::kUnboundedAbove, kBelow = SymRange::kUnboundedBelow;
+  const SymRanges ranges = {{"u", {1, kAbove}},  {"v", {kAbove, kAbove}}, {"w", {kAbove, kAbove}},
+                            {"k", {kBelow, -1}}, {"m", {kBelow, kBelow}}, {"n", {kBelow, kBelow}}};
+  const SymRange open = {0, 1};
+  for (const char* text :
+       {"u <= v", "v >= u", "v < u", "u > v", "v <= w", "v < w", "Eq(v, w)", "Ne(v, w)", "m <= k",
+        "k >= m", "k < m", "m > k", "m <= n", "Eq(m, n)"}) {
+    EXPECT_EQ(Parse(text).Range(ranges), open) << text;
+  }
+  for (const char* text : {"k < u", "k <= u", "m < v", "Ne(k, u)"}) {
+    EXPECT_EQ(Parse(text).Range(ranges), (SymRange{1, 1})) << text;
+  }
+}
+
 TEST(SymExprTest, RangesOfFloatsAreIntervalsOfTheirOwn) {
   const SymRanges ranges = {{"s", {8, 100}}, {"t", {-3, 4}}, {"zf0", {0, 5}}};
   const auto range = [&](std::string_view text) { return Parse(text).Range(ranges); };

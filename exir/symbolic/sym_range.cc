@@ -127,6 +127,8 @@ SymRange BitwiseRange(bool is_and, SymRange a, SymRange b) {
   return result;
 }
 
+// An infinite end says nothing about what stands there and decides nothing: inner ends are finite
+// (WithFiniteInnerEnds), so that no two ends that are compared are both infinite.
 SymRange RelationRange(std::string_view name, SymRange a, SymRange b) {
   const SymRange yes = {1, 1}, no = {0, 0};
   if (name == "Gt" || name == "Ge") {
@@ -135,17 +137,14 @@ SymRange RelationRange(std::string_view name, SymRange a, SymRange b) {
   }
   const bool below = a.max < b.min, above = b.max < a.min;
   if (name == "Eq") {
-    const bool same =
-        a.min == a.max && b.min == b.max && a.min == b.min && a.min != kAbove && a.min != kBelow;
+    const bool same = a.min == a.max && b.min == b.max && a.min == b.min;
     return below || above ? no : same ? yes : kTruthValues;
   }
   if (name == "Ne") {
     const SymRange eq = RelationRange("Eq", a, b);
     return {1 - eq.max, 1 - eq.min};
   }
-  // An infinite end says nothing about what stands there, so only finite ones decide "at most".
-  const bool at_most = a.max <= b.min && a.max != kAbove && b.min != kBelow;
-  const bool at_least = b.max <= a.min && b.max != kAbove && a.min != kBelow;
+  const bool at_most = a.max <= b.min, at_least = b.max <= a.min;
   if (name == "Lt") return below ? yes : at_least ? no : kTruthValues;
   return at_most ? yes : above ? no : kTruthValues;
 }
