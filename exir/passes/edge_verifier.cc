@@ -99,7 +99,6 @@ class EdgeChecker {
       for (NodeId node : graph.nodes()) CheckNode(graph, node);
     }
     for (const InputSpec& spec : program.signature.inputs) {
-      if (!NamesTensor(spec.kind)) continue;
       const ConstantTensor* tensor = program.FindConstant(spec);
       if (tensor == nullptr || tensor->is_contiguous()) continue;
       if (DenseStrides(tensor->sizes(), ChannelsLastOrder(tensor->sizes().size())) ==

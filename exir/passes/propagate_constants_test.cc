@@ -68,6 +68,30 @@ TEST(PropagateConstantsTest, ComputesWhatTheKernelsCompute) {
   EXPECT_TRUE(program.state_dict.empty());
 }
 
+// What is read as channels last is stored so, and read element by element as before.
+TEST(PropagateConstantsTest, ResultsInChannelsLastOrderKeepIt) {
+  ExportedProgram program = ParseOrDie(R"(program aten {
+  constants { state "w": f32[1,2,1,3]{strides=[6,1,6,2]} }
+  graph(%w: f32[1,2,1,3]{strides=[6,1,6,2]} parameter "w",
+        %x: f32[1,2,1,3]{strides=[6,1,6,2]} user_input) {
+    %n: f32[1,2,1,3]{strides=[6,1,6,2]} = aten.neg.default(%w)
+    %y: f32[1,2,1,3]{strides=[6,1,6,2]} = aten.mul.Tensor(%x, %n)
+    return (%y user_output)
+  }
+})",
+                                       PassTestOps());
+  ConstantTensor& w = program.state_dict.at("w");
+  w = *ConstantTensor::Create(DType::kFloat32, w.sizes(), w.strides(), 0,
+                              Floats({6}, {1, 2, 3, 4, 5, 6}).storage());
+  ASSERT_OK_AND_ASSIGN(const bool changed, Propagate().run(program));
+  EXPECT_TRUE(changed);
+  ASSERT_OK(Verify(program));
+  ASSERT_EQ(program.constants.size(), 1u);
+  const ConstantTensor& n = program.constants.begin()->second;
+  EXPECT_EQ(n.strides(), Strides({6, 1, 6, 2}));
+  EXPECT_THAT(Elements(n), ElementsAre(-1, -2, -3, -4, -5, -6));  // as they lie
+}
+
 TEST(PropagateConstantsTest, EachOfManyIsComputedFromItsOwnConstant) {
   constexpr int kMany = 100;
   std::string constants, inputs, nodes, results;
