@@ -370,6 +370,24 @@ TEST_F(MethodTest, ScratchIsReserved) {
                                                             "limit 'scratch_bytes' is 399")));
 }
 
+TEST_F(MethodTest, ScratchCountsAgainstTheMemoryBudget) {
+  const uint32_t x = forward_.Input("x", kF32, {100}), y = forward_.Arena(kF32, {100});
+  forward_.Call("test.scratch.default", {x}, {y});
+  forward_.Output(y);
+  ASSERT_OK_AND_ASSIGN(const Program program, OpenFileBytes(program_.Serialize()));
+  const auto load = [&](MemoryBudget& memory) {
+    return Method::Load(program, "forward", kernels_, backends_, nullptr, &memory).status();
+  };
+  constexpr uint64_t kPlenty = 1 << 30;
+  MemoryBudget plenty("memory", kPlenty);
+  ASSERT_OK(load(plenty));
+  // What is left for the scratch, which is taken last, is a byte too little.
+  MemoryBudget little("memory", kPlenty - plenty.left() - 1);
+  EXPECT_THAT(load(little),
+              StatusIs(kExhausted, HasSubstr("working memory of kernels of 400 bytes exceeds")));
+  EXPECT_EQ(little.left(), 399u);
+}
+
 TEST_F(MethodTest, EverythingMissingIsListed) {
   const uint32_t x = forward_.Input("x", DType::kInt64, {2});
   const uint32_t y = forward_.Arena(kF32, {2}), z = forward_.Arena(kF32, {2});

@@ -117,6 +117,24 @@ TEST_F(SharedStateTest, WhatCannotBeSharedIsNamed) {
               StatusIs(kInvalid, HasSubstr("shared is none of this name")));
 }
 
+// The same sizes in another order: the elements would be others.
+TEST_F(SharedStateTest, StateOfOtherStridesIsNotShared) {
+  for (const auto& [name, order] :
+       {std::pair("t_columns", std::string("\1\0", 2)), {"t_rows", std::string("\0\1", 2)}}) {
+    TestMethod method = program_.AddMethod(name);
+    const uint32_t m = method.State("m", kF32, {2, 3});
+    method.proto().mutable_values(static_cast<int>(m))->mutable_tensor()->set_dim_order(order);
+  }
+  ASSERT_OK_AND_ASSIGN(const Program* program, Open());
+  EXPECT_THAT(SharedState::Create(*program, {"t_columns", "t_rows"}),
+              StatusIs(kInvalid, HasSubstr("f32[2,3] in method 't_columns' and f32[2,3] in method "
+                                           "'t_rows', in another order")));
+  ASSERT_OK_AND_ASSIGN(SharedState rows, SharedState::Create(*program, {"t_rows"}));
+  EXPECT_OK(LoadShared(*program, "t_rows", &rows).status());
+  EXPECT_THAT(LoadShared(*program, "t_columns", &rows),
+              StatusIs(kInvalid, HasSubstr("method 't_columns' has the state 'm', f32[2,3]")));
+}
+
 TEST(SharedStateContentTest, EqualContentMayLieAtSeveralPlaces) {
   TestProgram made;
   const std::vector<std::vector<float>> contents = {{1, 2}, {1, 2}, {3, 4}, {1, 2}};

@@ -48,6 +48,15 @@ void CallWithNumbers(schema::Method& method, const SampleIndices& v, double firs
   }
 }
 
+// Makes the first instruction an elementwise one whose argument lies where its result does.
+void PutCopyOverSum(schema::Method& method, const SampleIndices& v) {
+  method.set_operators(static_cast<int>(At(method, v.add).kernel().operator_()), "aten.add.Tensor");
+  *method.mutable_values(static_cast<int>(v.copy)) = method.values(static_cast<int>(v.sum));
+  At(method, v.add).mutable_kernel()->set_arguments(0, v.copy);
+  At(method, v.move).mutable_move()->set_from(v.weight);
+  At(method, v.move).mutable_move()->set_to(v.total);
+}
+
 const RuleCase kRuleCases[] = {
     {"UnknownRequiredFeature", EDIT(program.add_required_features("time travel")), kNewer,
      "'time travel'"},
@@ -371,6 +380,16 @@ const RuleCase kRuleCases[] = {
      EDIT(At(method, v.add).mutable_kernel()->set_arguments(0, v.sum)), kInvalid,
      "value 9 is written and is another operand"},
     {"ElementwiseOutputOverArgumentOfOtherSizes",
+     EDIT(PutCopyOverSum(method, v); TensorAt(method, v.copy).mutable_sizes()->SwapElements(0, 1)),
+     kInvalid, "value 9 is written and overlaps value 10"},
+    {"ElementwiseOutputOverArgumentOfOtherOrder",
+     EDIT(PutCopyOverSum(method, v);
+          TensorAt(method, v.copy).set_dim_order(std::string("\1\0", 2))),
+     kInvalid, "value 9 is written and overlaps value 10"},
+    {"ElementwiseOutputOverArgumentOfOtherDynamicSizes",
+     EDIT(PutCopyOverSum(method, v); TensorAt(method, v.copy).set_dynamic_dims(2)), kInvalid,
+     "value 9 is written and overlaps value 10"},
+    {"ElementwiseOutputOverArgumentOfFewerBytes",
      EDIT(method.set_operators(At(method, v.add).kernel().operator_(), "aten.add.Tensor");
           TensorAt(method, v.copy).set_arena_offset(TensorAt(method, v.sum).arena_offset());
           TensorAt(method, v.copy).clear_sizes(); TensorAt(method, v.copy).add_sizes(1);
@@ -467,12 +486,7 @@ const AllowedCase kAllowedCases[] = {
     {"OutputIsMutatedInput", EDIT(At(method, v.add).mutable_kernel()->set_outputs(0, v.m))},
     {"DelegateCalledTwiceWithNaN", EDIT(CallWithNumbers(method, v, std::nan("1"), -std::nan("2")))},
     {"ArgumentTwice", EDIT(At(method, v.add).mutable_kernel()->set_arguments(1, v.x))},
-    {"ElementwiseOutputOverArgument",
-     EDIT(method.set_operators(At(method, v.add).kernel().operator_(), "aten.add.Tensor");
-          *method.mutable_values(static_cast<int>(v.copy)) = method.values(static_cast<int>(v.sum));
-          At(method, v.move).mutable_move()->set_from(v.weight);
-          At(method, v.move).mutable_move()->set_to(v.total);
-          At(method, v.add).mutable_kernel()->set_arguments(0, v.copy))},
+    {"ElementwiseOutputOverArgument", EDIT(PutCopyOverSum(method, v))},
     {"OutputOfOtherShapeOverSameBytes",
      EDIT(method.set_operators(At(method, v.add).kernel().operator_(), "aten.view_copy.default");
           *method.mutable_values(static_cast<int>(v.copy)) = method.values(static_cast<int>(v.sum));

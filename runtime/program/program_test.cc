@@ -197,6 +197,23 @@ TEST(ProgramTest, LimitsAreTheLargestNumbersThatAreAllowed) {
   }
 }
 
+// A list of two counts as itself and two more, as an argument and as an output, at each use.
+TEST(ProgramTest, ElementsOfListsCountAsOperands) {
+  TestProgram made;
+  TestMethod method = made.AddMethod("forward");
+  const uint32_t x = method.Arena(DType::kFloat32, {1}), y = method.Arena(DType::kFloat32, {1});
+  const uint32_t out = method.Arena(DType::kFloat32, {1}), list = method.List({x, y});
+  method.Call("test.split.default", {out}, {list});
+  for (int i = 0; i < 2; ++i) method.Call("test.cat.default", {list}, {out});
+  const std::string file = made.Serialize();
+  Program::Options options;
+  options.limits.operands = 3 * (1 + 3);
+  EXPECT_OK(OpenFileBytes(file, options));
+  --options.limits.operands;
+  EXPECT_THAT(OpenFileBytes(file, options),
+              StatusIs(kExhausted, HasSubstr("12 exceeds the limit 'operands' of 11")));
+}
+
 TEST(ProgramTest, ArenaAndStateTogetherDoNotWrap) {
   const std::string file = SampleProgram().Serialize(
       [](schema::Program& program) { program.mutable_methods(0)->set_arena_bytes(~uint64_t{0}); });

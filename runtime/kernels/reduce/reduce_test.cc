@@ -1,9 +1,13 @@
 // Reductions against the reference kernels: every operator, dtype, layout and set of dimensions.
+#include <cmath>
 #include <string>
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "runtime/core/testing.h"
+#include "runtime/kernel/kernel_registry.h"
 #include "runtime/kernels/kernel_comparison.h"
+#include "runtime/kernels/reduce/reduce.h"
 
 namespace belay {
 namespace {
@@ -171,6 +175,32 @@ TEST(ReduceTest, NanInfinitiesAndNothing) {
       }
     }
   }
+}
+
+// The lane of the first factor holds 4/3 * 2^-1060, of which a double keeps 14 bits; multiplied one
+// after the other as the reference kernel does, the factors lose none before the last.
+TEST(ReduceTest, ProductsKeepWhatASubnormalNumberOnTheWayWouldLose) {
+  class StaticOutputs final : public OutputAllocator {
+    absl::Status Resize(TensorView&, absl::Span<const int64_t>) override {
+      return absl::OkStatus();
+    }
+  };
+  std::vector<double> factors(2 * kReduceLanes, 1.0);
+  factors[0] = std::ldexp(4.0 / 3, -1000);
+  factors[1] = std::ldexp(1, 30);
+  factors[kReduceLanes] = std::ldexp(1, -60);
+  const TestTensor self = TestTensor::Of<double>({static_cast<int64_t>(factors.size())}, factors);
+  const TestTensor product = TestTensor::Of<double>({}, {0});
+  EValue arguments[] = {EValue(self.view()), EValue()}, output(product.view());
+  EValue *const argument_slots[] = {&arguments[0], &arguments[1]}, *const outputs[] = {&output};
+  StaticOutputs allocator;
+  KernelContext context(argument_slots, outputs, &allocator, {});
+  KernelRegistry kernels;
+  ASSERT_OK(kernels.Add(ReduceHighwayKernels()));
+  const Kernel* kernel = kernels.Find("aten.prod.default", context);
+  ASSERT_NE(kernel, nullptr);
+  ASSERT_OK(kernel->run(context));
+  EXPECT_EQ(*product.view().as<double>(), std::ldexp(4.0 / 3, -1030));
 }
 
 TEST(ReduceTest, FormsWithoutDimensionsAndWithOtherDtypes) {
