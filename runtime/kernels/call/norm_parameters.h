@@ -1,13 +1,12 @@
-// The operands that normalizations and their gradients share.
+// What the kernels of normalizations and their gradients share.
 #ifndef BELAY_RUNTIME_KERNELS_CALL_NORM_PARAMETERS_H_
 #define BELAY_RUNTIME_KERNELS_CALL_NORM_PARAMETERS_H_
 
 #include <cstdint>
-#include <initializer_list>
-#include <string_view>
 
 #include "absl/status/statusor.h"
-#include "runtime/kernel/kernel.h"
+#include "runtime/kernel/kernel_arguments.h"
+#include "runtime/kernel/shape_rules/norm.h"
 #include "runtime/kernels/call/element_access.h"
 
 namespace belay {
@@ -22,60 +21,27 @@ DimVector<T> SelectDims(const DimVector<T>& dims, int first, uint32_t without = 
   return out;
 }
 
-// The dtype of parameters and statistics: that of the parameters that are there, else the input's.
-// kInvalidArgument unless all have one dtype: the input's, or float32 for a half precision input.
-absl::StatusOr<DType> ParameterDtype(const KernelContext& context, DType input,
-                                     std::initializer_list<int> parameters);
-
-// Argument `i`, one number per channel, or nullptr for none.
-absl::StatusOr<const TensorView*> ChannelVector(const KernelContext& context, int i,
-                                                std::string_view name, int64_t channels);
-
-// Argument `i`, weight or bias over the normalized dimensions of layer norm, or nullptr for none.
-absl::StatusOr<const TensorView*> LayerParameter(const KernelContext& context, int i,
-                                                 std::string_view name, const Sizes& normalized);
-
-// The operands of native_layer_norm, checked: (input, normalized_shape, weight?, bias?, eps) ->
-// (out, mean, rstd), outputs resized.
-struct LayerNormCall {
-  const TensorView* input = nullptr;
-  Sizes normalized;
-  const TensorView *weight = nullptr, *bias = nullptr;  // null for none
-  double eps = 0;
+// What a normalization returns, resized.
+struct NormResults {
   const TensorView *out = nullptr, *mean = nullptr, *rstd = nullptr;
 };
-absl::StatusOr<LayerNormCall> ReadLayerNorm(KernelContext& context, DTypeSet types);
+absl::StatusOr<NormResults> LayerNormResults(KernelContext& context,
+                                             const LayerNormCall<KernelArguments>& call);
+absl::StatusOr<NormResults> GroupNormResults(KernelContext& context,
+                                             const GroupNormCall<KernelArguments>& call);
 
-// Of native_group_norm: (input, weight?, bias?, N, C, HxW, group, eps) -> (out, mean, rstd).
-struct GroupNormCall {
-  const TensorView* input = nullptr;
-  const TensorView *weight = nullptr, *bias = nullptr;  // null for none
-  int64_t n = 0, channels = 0, groups = 0;
-  double eps = 0;
-  const TensorView *out = nullptr, *mean = nullptr, *rstd = nullptr;
-};
-absl::StatusOr<GroupNormCall> ReadGroupNorm(KernelContext& context, DTypeSet types);
-
-// Of the forms of batch norm: (input, weight?, bias?, running_mean, running_var, training,
-// momentum, eps) -> (out, save_mean, save_rstd); inference lacks training, which it is not; without
-// statistics there are no running ones, and training is true.
-enum class BatchNormMode { kInference, kRunning, kNoStats };
-struct BatchNormCall {
-  const TensorView* input = nullptr;
-  const TensorView *weight = nullptr, *bias = nullptr;               // null for none
-  const TensorView *running_mean = nullptr, *running_var = nullptr;  // null for kNoStats
-  // The same in calls that change them, else null.
+// What batch norm returns and changes: `mean` and `rstd` are the saved statistics.
+struct BatchNormResults : NormResults {
+  // The running statistics of calls that change them, else null.
   const TensorView *new_mean = nullptr, *new_var = nullptr;
-  bool training = false;
-  double momentum = 0, eps = 0;
-  const TensorView *out = nullptr, *save_mean = nullptr, *save_rstd = nullptr;
 
   // Keeps what a channel of a training call had: the saved statistics, and the running ones moved
   // towards it. `var` is divided by the number of elements.
-  void SaveStatistics(int64_t channel, double mean, double var, double rstd) const;
+  void SaveStatistics(const BatchNormCall<KernelArguments>& call, int64_t channel, double mean_now,
+                      double var, double rstd_now) const;
 };
-absl::StatusOr<BatchNormCall> ReadBatchNorm(KernelContext& context, BatchNormMode mode,
-                                            DTypeSet types);
+absl::StatusOr<BatchNormResults> ResultsOf(KernelContext& context,
+                                           const BatchNormCall<KernelArguments>& call);
 
 // Reads a parameter that may be missing; its strides are 0 then.
 struct LayerReader {

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "runtime/core/status_macros.h"
+#include "runtime/kernel/kernel_arguments.h"
 #include "runtime/kernel/shape_rules/norm.h"
 #include "runtime/kernels/call/norm_parameters.h"
 #include "runtime/kernels/call/operands.h"
@@ -103,9 +104,11 @@ absl::StatusOr<const float*> ParameterRow(const TensorView* t, float* room) {
   return static_cast<const float*>(room);
 }
 
-absl::Status LayerNorm(KernelContext& context) {
-  ABSL_ASSIGN_OR_RETURN(const LayerNormCall call, ReadLayerNorm(context, kTypes));
-  const auto& [input, normalized, weight, bias, eps, out, mean, rstd] = call;
+absl::Status LayerNorm(KernelContext& context, const LayerNormCall<KernelArguments>& call) {
+  ABSL_ASSIGN_OR_RETURN(const NormResults results, LayerNormResults(context, call));
+  const auto& [out, mean, rstd] = results;
+  const TensorView *const input = call.input, *const weight = call.weight, *const bias = call.bias;
+  ABSL_ASSIGN_OR_RETURN(const Sizes normalized, ToSizes(call.normalized_shape));
   const Writer<double> write_mean(*mean), write_rstd(*rstd);
   const int leading = input->rank() - normalized.size();
   const uint32_t tail = ~uint32_t{0} << leading;
@@ -148,8 +151,8 @@ absl::Status LayerNorm(KernelContext& context) {
           CopyStrided(from, TensorView::Contiguous(DType::kFloat32, normalized, scratch)));
       source = scratch;
     }
-    const RowStatistics s =
-        LayerNormRowF32(source, static_cast<size_t>(n), scale, shift, static_cast<float>(eps), row);
+    const RowStatistics s = LayerNormRowF32(source, static_cast<size_t>(n), scale, shift,
+                                            static_cast<float>(call.eps), row);
     if (!in_place) {
       ABSL_RETURN_IF_ERROR(
           CopyStrided(TensorView::Contiguous(DType::kFloat32, normalized, scratch), to));
@@ -162,21 +165,21 @@ absl::Status LayerNorm(KernelContext& context) {
 
 // Of rows of the input at its largest: how long they are may be known only at the call, of how many
 // dimensions they are is known before.
-uint64_t LayerNormScratch(const KernelContext& context) {
-  if (context.num_arguments() < 2) return 0;
-  const absl::StatusOr<const TensorView*> input = context.Tensor(0);
-  const absl::StatusOr<Sizes> normalized = context.IntList(1);
-  if (!input.ok() || !normalized.ok() || normalized->size() > (*input)->rank()) return 0;
-  const Sizes row = SelectDims((*input)->sizes, (*input)->rank() - normalized->size());
+uint64_t LayerNormScratch(const KernelContext& context,
+                          const LayerNormCall<KernelArguments>& call) {
+  const int rank = call.input->rank(), normalized = call.normalized_shape.size();
+  if (normalized > rank) return 0;
+  const Sizes row = SelectDims(call.input->sizes, rank - normalized);
   return 3 * static_cast<uint64_t>(NumElements(row).value_or(0)) * sizeof(float);
 }
 
 // ---- Group norm
 
-// (input, weight?, bias?, N, C, HxW, group, eps)
-absl::Status GroupNorm(KernelContext& context) {
-  ABSL_ASSIGN_OR_RETURN(const GroupNormCall call, ReadGroupNorm(context, kTypes));
-  const auto& [input, weight, bias, n, channels, groups, eps, out, mean, rstd] = call;
+absl::Status GroupNorm(KernelContext& context, const GroupNormCall<KernelArguments>& call) {
+  ABSL_ASSIGN_OR_RETURN(const NormResults results, GroupNormResults(context, call));
+  const auto& [out, mean, rstd] = results;
+  const TensorView *const input = call.input, *const weight = call.weight, *const bias = call.bias;
+  const int64_t n = call.n.value(), channels = call.channels.value(), groups = call.groups;
   const Writer<double> write_mean(*mean), write_rstd(*rstd);
   const OptionalVector scale(weight, 1), shift(bias, 0);
   const int64_t per_group = channels / groups;
@@ -193,7 +196,7 @@ absl::Status GroupNorm(KernelContext& context) {
               ? kNoMoments
               : MomentsOf(PartOf(*input, i * input->strides[0] + first * input->strides[1], sizes,
                                  strides));
-      const double r = 1 / std::sqrt(m.var + eps);
+      const double r = 1 / std::sqrt(m.var + call.eps);
       write_mean(i * mean->strides[0] + g * mean->strides[1], m.mean);
       write_rstd(i * rstd->strides[0] + g * rstd->strides[1], r);
       if (input->numel() == 0) continue;  // of however many channels
@@ -209,10 +212,9 @@ absl::Status GroupNorm(KernelContext& context) {
 
 // ---- Batch norm
 
-template <BatchNormMode kMode>
-absl::Status BatchNorm(KernelContext& context) {
-  ABSL_ASSIGN_OR_RETURN(const BatchNormCall call, ReadBatchNorm(context, kMode, kTypes));
-  const TensorView &input = *call.input, &out = *call.out;
+absl::Status BatchNorm(KernelContext& context, const BatchNormCall<KernelArguments>& call) {
+  ABSL_ASSIGN_OR_RETURN(const BatchNormResults results, ResultsOf(context, call));
+  const TensorView &input = *call.input, &out = *results.out;
   const OptionalVector scale(call.weight, 1), shift(call.bias, 0), mean_in(call.running_mean, 0),
       var_in(call.running_var, 1);
   const Sizes channel = SelectDims(input.sizes, 0, 0b10);
@@ -223,31 +225,40 @@ absl::Status BatchNorm(KernelContext& context) {
     const TensorView from = PartOf(input, c * input.strides[1], channel, in_channel);
     const Moments m = call.training ? MomentsOf(from) : Moments{mean_in[c], var_in[c]};
     const double rstd = 1 / std::sqrt(m.var + call.eps);
-    if (call.training) call.SaveStatistics(c, m.mean, m.var, rstd);
+    if (call.training) results.SaveStatistics(call, c, m.mean, m.var, rstd);
     Normalize(from, PartOf(out, c * out.strides[1], channel, out_channel), m.mean, rstd * scale[c],
               shift[c]);
   }
   return absl::OkStatus();
 }
 
-bool Accepts(const KernelContext& context) {
-  if (context.num_arguments() < 1) return false;
-  const TensorView* input = context.argument(0).get_if<TensorView>();
-  return input != nullptr && kTypes.contains(input->dtype);
+template <class Call>
+bool Accepts(const KernelContext& context, const Call& call) {
+  return kTypes.contains(call.input->dtype);
 }
 
 constexpr KernelEngine kHighway = KernelEngine::kHighway;
 
+constexpr std::string_view kLayerNorm = "input normalized_shape weight bias eps -> 3";
+constexpr std::string_view kGroupNorm = "input weight bias N C HxW group eps -> 3";
+constexpr std::string_view kInference =
+    "input weight bias running_mean running_var momentum eps -> 3";
+constexpr std::string_view kRunning =
+    "input weight bias running_mean running_var training momentum eps -> 3";
+constexpr std::string_view kNoStats = "input weight bias training momentum eps -> 3";
+
 constexpr Kernel kKernels[] = {
-    {"aten.native_layer_norm.default", "LayerNormSimd", kHighway, &LayerNorm, &Accepts,
-     &LayerNormScratch},
-    {"aten.native_group_norm.default", "GroupNormSimd", kHighway, &GroupNorm, &Accepts},
-    {"aten._native_batch_norm_legit_no_training.default", "BatchNormInferenceSimd", kHighway,
-     &BatchNorm<BatchNormMode::kInference>, &Accepts},
-    {"aten._native_batch_norm_legit.default", "BatchNormSimd", kHighway,
-     &BatchNorm<BatchNormMode::kRunning>, &Accepts},
-    {"aten._native_batch_norm_legit.no_stats", "BatchNormNoStatsSimd", kHighway,
-     &BatchNorm<BatchNormMode::kNoStats>, &Accepts},
+    KernelRow<&LayerNorm, &Accepts<LayerNormCall<KernelArguments>>, &LayerNormScratch>(
+        "aten.native_layer_norm.default", kLayerNorm, "LayerNormSimd", kHighway),
+    KernelRow<&GroupNorm, &Accepts<GroupNormCall<KernelArguments>>>(
+        "aten.native_group_norm.default", kGroupNorm, "GroupNormSimd", kHighway),
+    KernelRow<&BatchNorm, &Accepts<BatchNormCall<KernelArguments>>>(
+        "aten._native_batch_norm_legit_no_training.default", kInference, "BatchNormInferenceSimd",
+        kHighway),
+    KernelRow<&BatchNorm, &Accepts<BatchNormCall<KernelArguments>>>(
+        "aten._native_batch_norm_legit.default", kRunning, "BatchNormSimd", kHighway),
+    KernelRow<&BatchNorm, &Accepts<BatchNormCall<KernelArguments>>>(
+        "aten._native_batch_norm_legit.no_stats", kNoStats, "BatchNormNoStatsSimd", kHighway),
 };
 
 }  // namespace

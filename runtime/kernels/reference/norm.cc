@@ -3,8 +3,10 @@
 
 #include <cmath>
 #include <cstdint>
+#include <string_view>
 
 #include "runtime/core/status_macros.h"
+#include "runtime/kernel/kernel_arguments.h"
 #include "runtime/kernel/shape_rules/norm.h"
 #include "runtime/kernels/call/element_access.h"
 #include "runtime/kernels/call/norm_parameters.h"
@@ -37,10 +39,9 @@ Moments MomentsOf(const Reader<double>& in, int64_t base, const Sizes& sizes,
   return m;
 }
 
-template <BatchNormMode kMode>
-absl::Status BatchNorm(KernelContext& context) {
-  ABSL_ASSIGN_OR_RETURN(const BatchNormCall call, ReadBatchNorm(context, kMode, kFloatTypes));
-  const TensorView &input = *call.input, &out = *call.out;
+absl::Status BatchNorm(KernelContext& context, const BatchNormCall<KernelArguments>& call) {
+  ABSL_ASSIGN_OR_RETURN(const BatchNormResults results, ResultsOf(context, call));
+  const TensorView &input = *call.input, &out = *results.out;
   const Reader<double> in(input);
   const Writer<double> write(out);
   const OptionalVector scale(call.weight, 1), shift(call.bias, 0), mean_in(call.running_mean, 0),
@@ -53,7 +54,7 @@ absl::Status BatchNorm(KernelContext& context) {
     const Moments m =
         call.training ? MomentsOf(in, from, sizes, in_strides) : Moments{mean_in[c], var_in[c]};
     const double rstd = 1 / std::sqrt(m.var + call.eps);
-    if (call.training) call.SaveStatistics(c, m.mean, m.var, rstd);
+    if (call.training) results.SaveStatistics(call, c, m.mean, m.var, rstd);
     const double factor = rstd * scale[c], offset = shift[c];
     for (StridedIterator<2> it(sizes, {in_strides, out_strides}); !it.done(); it.Next()) {
       write(to + it.offset(1), (in(from + it.offset(0)) - m.mean) * factor + offset);
@@ -62,9 +63,11 @@ absl::Status BatchNorm(KernelContext& context) {
   return absl::OkStatus();
 }
 
-absl::Status LayerNorm(KernelContext& context) {
-  ABSL_ASSIGN_OR_RETURN(const LayerNormCall call, ReadLayerNorm(context, kFloatTypes));
-  const auto& [input, normalized, weight, bias, eps, out, out_mean, out_rstd] = call;
+absl::Status LayerNorm(KernelContext& context, const LayerNormCall<KernelArguments>& call) {
+  ABSL_ASSIGN_OR_RETURN(const NormResults results, LayerNormResults(context, call));
+  const auto& [out, out_mean, out_rstd] = results;
+  const TensorView *const input = call.input, *const weight = call.weight, *const bias = call.bias;
+  ABSL_ASSIGN_OR_RETURN(const Sizes normalized, ToSizes(call.normalized_shape));
 
   const int leading = input->rank() - normalized.size();
   const uint32_t tail = ~uint32_t{0} << leading;
@@ -79,7 +82,7 @@ absl::Status LayerNorm(KernelContext& context) {
             SelectDims(out_mean->strides, 0, tail), SelectDims(out_rstd->strides, 0, tail)});
        !row.done(); row.Next()) {
     const Moments m = MomentsOf(in, row.offset(0), normalized, in_strides);
-    const double rstd = 1 / std::sqrt(m.var + eps);
+    const double rstd = 1 / std::sqrt(m.var + call.eps);
     write_mean(row.offset(2), m.mean);
     write_rstd(row.offset(3), rstd);
     for (StridedIterator<4> it(normalized, {in_strides, out_strides, scale.strides, shift.strides});
@@ -91,9 +94,11 @@ absl::Status LayerNorm(KernelContext& context) {
   return absl::OkStatus();
 }
 
-absl::Status GroupNorm(KernelContext& context) {
-  ABSL_ASSIGN_OR_RETURN(const GroupNormCall call, ReadGroupNorm(context, kFloatTypes));
-  const auto& [input, weight, bias, n, channels, groups, eps, out, out_mean, out_rstd] = call;
+absl::Status GroupNorm(KernelContext& context, const GroupNormCall<KernelArguments>& call) {
+  ABSL_ASSIGN_OR_RETURN(const NormResults results, GroupNormResults(context, call));
+  const auto& [out, out_mean, out_rstd] = results;
+  const TensorView *const input = call.input, *const weight = call.weight, *const bias = call.bias;
+  const int64_t n = call.n.value(), channels = call.channels.value(), groups = call.groups;
 
   const Reader<double> in(*input);
   const Writer<double> write(*out), write_mean(*out_mean), write_rstd(*out_rstd);
@@ -109,7 +114,7 @@ absl::Status GroupNorm(KernelContext& context) {
     for (int64_t g = 0; g < groups; ++g) {
       const int64_t from = i * input->strides[0] + g * per_group * input->strides[1];
       const Moments m = MomentsOf(in, from, sizes, in_strides);
-      const double rstd = 1 / std::sqrt(m.var + eps);
+      const double rstd = 1 / std::sqrt(m.var + call.eps);
       write_mean(i * out_mean->strides[0] + g * out_mean->strides[1], m.mean);
       write_rstd(i * out_rstd->strides[0] + g * out_rstd->strides[1], rstd);
       if (input->numel() == 0) continue;  // of however many channels
@@ -126,15 +131,25 @@ absl::Status GroupNorm(KernelContext& context) {
   return absl::OkStatus();
 }
 
+constexpr std::string_view kLayerNorm = "input normalized_shape weight bias eps -> 3";
+constexpr std::string_view kGroupNorm = "input weight bias N C HxW group eps -> 3";
+constexpr std::string_view kInference =
+    "input weight bias running_mean running_var momentum eps -> 3";
+constexpr std::string_view kRunning =
+    "input weight bias running_mean running_var training momentum eps -> 3";
+constexpr std::string_view kNoStats = "input weight bias training momentum eps -> 3";
+
 constexpr Kernel kKernels[] = {
-    {"aten._native_batch_norm_legit_no_training.default", "BatchNormInference",
-     KernelEngine::kReference, &BatchNorm<BatchNormMode::kInference>},
-    {"aten._native_batch_norm_legit.default", "BatchNorm", KernelEngine::kReference,
-     &BatchNorm<BatchNormMode::kRunning>},
-    {"aten._native_batch_norm_legit.no_stats", "BatchNormNoStats", KernelEngine::kReference,
-     &BatchNorm<BatchNormMode::kNoStats>},
-    {"aten.native_layer_norm.default", "LayerNorm", KernelEngine::kReference, &LayerNorm},
-    {"aten.native_group_norm.default", "GroupNorm", KernelEngine::kReference, &GroupNorm},
+    KernelRow<&LayerNorm>("aten.native_layer_norm.default", kLayerNorm, "LayerNorm",
+                          KernelEngine::kReference),
+    KernelRow<&GroupNorm>("aten.native_group_norm.default", kGroupNorm, "GroupNorm",
+                          KernelEngine::kReference),
+    KernelRow<&BatchNorm>("aten._native_batch_norm_legit_no_training.default", kInference,
+                          "BatchNormInference", KernelEngine::kReference),
+    KernelRow<&BatchNorm>("aten._native_batch_norm_legit.default", kRunning, "BatchNorm",
+                          KernelEngine::kReference),
+    KernelRow<&BatchNorm>("aten._native_batch_norm_legit.no_stats", kNoStats, "BatchNormNoStats",
+                          KernelEngine::kReference),
 };
 
 }  // namespace

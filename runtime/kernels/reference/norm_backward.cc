@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "runtime/core/status_macros.h"
+#include "runtime/kernel/kernel_arguments.h"
 #include "runtime/kernel/shape_rules/norm.h"
 #include "runtime/kernels/call/element_access.h"
 #include "runtime/kernels/call/norm_parameters.h"
@@ -23,9 +24,9 @@ struct Gradients {
   const TensorView* bias = nullptr;
 };
 
-absl::StatusOr<Gradients> GradientsOf(KernelContext& context, int mask_at, const TensorView& input,
-                                      DType dtype, absl::Span<const CheckedInt> parameters) {
-  ABSL_ASSIGN_OR_RETURN(const uint32_t mask, BoolMask(context, mask_at, 3));
+absl::StatusOr<Gradients> GradientsOf(KernelContext& context, uint32_t mask,
+                                      const TensorView& input, DType dtype,
+                                      absl::Span<const CheckedInt> parameters) {
   Gradients gradients;
   const TensorView** const slots[] = {&gradients.input, &gradients.weight, &gradients.bias};
   for (int i = 0; i < 3; ++i) {
@@ -54,25 +55,15 @@ struct SliceSums {
   }
 };
 
-absl::Status LayerNormBackward(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(8, 3));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* grad, TensorOf(context, 0, "grad_out", kFloatTypes));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* input, TensorOf(context, 1, "input", grad->dtype));
-  ABSL_ASSIGN_OR_RETURN(const Sizes normalized, context.IntList(2));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* mean, TensorOf(context, 3, "mean", kFloatTypes));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* rstd, TensorOf(context, 4, "rstd", kFloatTypes));
-  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> stats,
-                        LayerNormStatsShape<CheckedInt>(ToDims(input->sizes), ToDims(normalized)));
-  ABSL_RETURN_IF_ERROR(
-      CheckSameShape<CheckedInt>("grad_out", ToDims(grad->sizes), ToDims(input->sizes)));
-  for (const TensorView* stat : {mean, rstd}) {
-    ABSL_RETURN_IF_ERROR(CheckSameShape<CheckedInt>("mean, rstd", ToDims(stat->sizes), stats));
-  }
-  ABSL_ASSIGN_OR_RETURN(const TensorView* weight, LayerParameter(context, 5, "weight", normalized));
-  ABSL_RETURN_IF_ERROR(LayerParameter(context, 6, "bias", normalized).status());
-  ABSL_ASSIGN_OR_RETURN(const DType dtype, ParameterDtype(context, input->dtype, {5, 6}));
-  ABSL_ASSIGN_OR_RETURN(const Gradients out,
-                        GradientsOf(context, 7, *input, dtype, ToDims(normalized)));
+absl::Status LayerNormBackward(KernelContext& context,
+                               const LayerNormBackwardCall<KernelArguments>& call) {
+  ABSL_RETURN_IF_ERROR(call.CheckShapes());
+  const TensorView *const grad = call.grad_out, *const input = call.input, *const mean = call.mean,
+                          *const rstd = call.rstd, *const weight = call.weight;
+  ABSL_ASSIGN_OR_RETURN(const Sizes normalized, ToSizes(call.normalized_shape));
+  ABSL_ASSIGN_OR_RETURN(
+      const Gradients out,
+      GradientsOf(context, call.output_mask, *input, call.parameter_dtype, call.normalized_shape));
 
   const int leading = input->rank() - normalized.size();
   const uint32_t tail = ~uint32_t{0} << leading;
@@ -128,29 +119,15 @@ absl::Status LayerNormBackward(KernelContext& context) {
   return absl::OkStatus();
 }
 
-absl::Status GroupNormBackward(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(10, 3));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* grad, TensorOf(context, 0, "grad_out", kFloatTypes));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* input, TensorOf(context, 1, "input", grad->dtype));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* mean, TensorOf(context, 2, "mean", kFloatTypes));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* rstd, TensorOf(context, 3, "rstd", kFloatTypes));
-  ABSL_ASSIGN_OR_RETURN(const int64_t n, context.Int(5));
-  ABSL_ASSIGN_OR_RETURN(const int64_t channels, context.Int(6));
-  ABSL_ASSIGN_OR_RETURN(const int64_t hxw, context.Int(7));
-  ABSL_ASSIGN_OR_RETURN(const int64_t groups, context.Int(8));
-  ABSL_ASSIGN_OR_RETURN(
-      const Dims<CheckedInt> stats,
-      GroupNormStatsShape<CheckedInt>(ToDims(input->sizes), n, channels, hxw, groups));
-  ABSL_RETURN_IF_ERROR(
-      CheckSameShape<CheckedInt>("grad_out", ToDims(grad->sizes), ToDims(input->sizes)));
-  for (const TensorView* stat : {mean, rstd}) {
-    ABSL_RETURN_IF_ERROR(CheckSameShape<CheckedInt>("mean, rstd", ToDims(stat->sizes), stats));
-  }
-  ABSL_ASSIGN_OR_RETURN(const TensorView* weight, ChannelVector(context, 4, "weight", channels));
-  ABSL_ASSIGN_OR_RETURN(const DType dtype, ParameterDtype(context, input->dtype, {4}));
-  const CheckedInt count = channels;
+absl::Status GroupNormBackward(KernelContext& context,
+                               const GroupNormBackwardCall<KernelArguments>& call) {
+  ABSL_RETURN_IF_ERROR(call.CheckShapes());
+  const TensorView *const grad = call.grad_out, *const input = call.input, *const mean = call.mean,
+                          *const rstd = call.rstd, *const weight = call.weight;
+  const int64_t n = call.n.value(), channels = call.channels.value(), groups = call.groups;
   ABSL_ASSIGN_OR_RETURN(const Gradients out,
-                        GradientsOf(context, 9, *input, dtype, absl::MakeConstSpan(&count, 1)));
+                        GradientsOf(context, call.output_mask, *input, call.parameter_dtype,
+                                    absl::MakeConstSpan(&call.channels, 1)));
 
   const int64_t per_group = channels / groups;
   const Sizes plane = SelectDims(input->sizes, 2);
@@ -215,10 +192,13 @@ absl::Status GroupNormBackward(KernelContext& context) {
 }
 
 constexpr Kernel kKernels[] = {
-    {"aten.native_layer_norm_backward.default", "LayerNormBackward", KernelEngine::kReference,
-     &LayerNormBackward},
-    {"aten.native_group_norm_backward.default", "GroupNormBackward", KernelEngine::kReference,
-     &GroupNormBackward},
+    KernelRow<&LayerNormBackward>(
+        "aten.native_layer_norm_backward.default",
+        "grad_out input normalized_shape mean rstd weight bias output_mask -> 3",
+        "LayerNormBackward", KernelEngine::kReference),
+    KernelRow<&GroupNormBackward>("aten.native_group_norm_backward.default",
+                                  "grad_out input mean rstd weight N C HxW group output_mask -> 3",
+                                  "GroupNormBackward", KernelEngine::kReference),
 };
 
 }  // namespace

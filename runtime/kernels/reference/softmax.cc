@@ -5,6 +5,8 @@
 #include <limits>
 
 #include "runtime/core/status_macros.h"
+#include "runtime/kernel/kernel_arguments.h"
+#include "runtime/kernel/shape_rules/softmax.h"
 #include "runtime/kernels/call/element_access.h"
 #include "runtime/kernels/call/operands.h"
 #include "runtime/kernels/reference/families.h"
@@ -13,15 +15,9 @@ namespace belay {
 namespace {
 
 template <bool kLog>
-absl::Status Softmax(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(3, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, TensorOf(context, 0, "self", kFloatTypes));
-  ABSL_ASSIGN_OR_RETURN(const int64_t dim_argument, context.Int(1));
-  ABSL_ASSIGN_OR_RETURN(const int dim, NormalizeDim(dim_argument, self->rank()));
-  ABSL_ASSIGN_OR_RETURN(const bool half_to_float, context.Bool(2));
-  if (half_to_float) {
-    return absl::InvalidArgumentError("half_to_float: expected false, as on every CPU");
-  }
+absl::Status Softmax(KernelContext& context, const SoftmaxCall<KernelArguments>& call) {
+  const TensorView* const self = call.self;
+  const int dim = call.dim;
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, self->dtype, *self));
 
   // The scalar tensor is a row of one.
@@ -51,8 +47,10 @@ absl::Status Softmax(KernelContext& context) {
 }
 
 constexpr Kernel kKernels[] = {
-    {"aten._softmax.default", "Softmax", KernelEngine::kReference, &Softmax<false>},
-    {"aten._log_softmax.default", "LogSoftmax", KernelEngine::kReference, &Softmax<true>},
+    KernelRow<&Softmax<false>>("aten._softmax.default", "self dim half_to_float", "Softmax",
+                               KernelEngine::kReference),
+    KernelRow<&Softmax<true>>("aten._log_softmax.default", "self dim half_to_float", "LogSoftmax",
+                              KernelEngine::kReference),
 };
 
 }  // namespace

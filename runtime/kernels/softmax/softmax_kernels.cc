@@ -1,7 +1,8 @@
 #include <algorithm>
 
 #include "runtime/core/status_macros.h"
-#include "runtime/kernel/shape_rules/dims.h"
+#include "runtime/kernel/kernel_arguments.h"
+#include "runtime/kernel/shape_rules/softmax.h"
 #include "runtime/kernels/call/operands.h"
 #include "runtime/kernels/elements/copy_strided.h"
 #include "runtime/kernels/softmax/softmax.h"
@@ -55,14 +56,9 @@ Rows RowsOf(const TensorView& in, const TensorView& out, int dim) {
 }
 
 template <void (*kRow)(const float*, size_t, float*)>
-absl::Status Run(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(3, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, TensorOf(context, 0, "self", kTypes));
-  ABSL_ASSIGN_OR_RETURN(const int64_t argument, context.Int(1));
-  ABSL_ASSIGN_OR_RETURN(const int dim, NormalizeDim(argument, self->rank()));
-  ABSL_ASSIGN_OR_RETURN(const bool half_to_float, context.Bool(2));
-  if (half_to_float)
-    return absl::InvalidArgumentError("half_to_float: expected false, as on every CPU");
+absl::Status Run(KernelContext& context, const SoftmaxCall<KernelArguments>& call) {
+  const TensorView* const self = call.self;
+  const int dim = call.dim;
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, self->dtype, *self));
   const int64_t n = LengthOf(*self, dim);
   if (self->numel() == 0) return absl::OkStatus();
@@ -108,26 +104,21 @@ absl::Status Run(KernelContext& context) {
   return absl::OkStatus();
 }
 
-bool Accepts(const KernelContext& context) {
-  if (context.num_arguments() != 3 || context.num_outputs() != 1) return false;
-  const TensorView* self = context.argument(0).get_if<TensorView>();
-  return self != nullptr && kTypes.contains(self->dtype);
+bool Accepts(const KernelContext& context, const SoftmaxCall<KernelArguments>& call) {
+  return kTypes.contains(call.self->dtype);
 }
 
-uint64_t ScratchBytes(const KernelContext& context) {
-  const TensorView* self = context.argument(0).get_if<TensorView>();
-  const absl::StatusOr<int64_t> argument = context.Int(1);  // a bool counts, as in the call
-  if (self == nullptr || !argument.ok() || self->numel() == 0) return 0;
-  const absl::StatusOr<int> dim = NormalizeDim(*argument, self->rank());
-  if (!dim.ok()) return 0;
-  return ScratchBytesOf<float>(CheckedInt(LengthOf(*self, *dim)) * kBlock);
+uint64_t ScratchBytes(const KernelContext& context, const SoftmaxCall<KernelArguments>& call) {
+  if (call.self->numel() == 0) return 0;
+  return ScratchBytesOf<float>(CheckedInt(LengthOf(*call.self, call.dim)) * kBlock);
 }
 
 constexpr Kernel kKernels[] = {
-    {"aten._softmax.default", "SoftmaxSimd", KernelEngine::kHighway, &Run<&SoftmaxRowF32>, &Accepts,
-     &ScratchBytes},
-    {"aten._log_softmax.default", "LogSoftmaxSimd", KernelEngine::kHighway, &Run<&LogSoftmaxRowF32>,
-     &Accepts, &ScratchBytes},
+    KernelRow<&Run<&SoftmaxRowF32>, &Accepts, &ScratchBytes>(
+        "aten._softmax.default", "self dim half_to_float", "SoftmaxSimd", KernelEngine::kHighway),
+    KernelRow<&Run<&LogSoftmaxRowF32>, &Accepts, &ScratchBytes>(
+        "aten._log_softmax.default", "self dim half_to_float", "LogSoftmaxSimd",
+        KernelEngine::kHighway),
 };
 
 }  // namespace
