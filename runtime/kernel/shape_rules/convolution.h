@@ -2,8 +2,10 @@
 #ifndef BELAY_RUNTIME_KERNEL_SHAPE_RULES_CONVOLUTION_H_
 #define BELAY_RUNTIME_KERNEL_SHAPE_RULES_CONVOLUTION_H_
 
+#include <cstdint>
 #include <string_view>
 
+#include "runtime/core/dtype.h"
 #include "runtime/kernel/shape_rules/same_shape.h"
 
 namespace belay {
@@ -158,6 +160,74 @@ absl::StatusOr<Dims<D>> ConvolutionShape(absl::Span<const D> input, absl::Span<c
   }
   return out;
 }
+
+inline constexpr DTypeSet kConvolutionTypes = kIntegralTypes | kFloatTypes;
+
+// stride, padding, dilation, transposed, output_padding and groups, for an input of this rank.
+template <class Arguments>
+absl::StatusOr<ConvolutionParams> ReadConvolutionParams(const Arguments& arguments, int rank) {
+  ABSL_ASSIGN_OR_RETURN(const Sizes stride, arguments.StaticIntList("stride"));
+  ABSL_ASSIGN_OR_RETURN(const Sizes padding, arguments.StaticIntList("padding"));
+  ABSL_ASSIGN_OR_RETURN(const Sizes dilation, arguments.StaticIntList("dilation"));
+  ABSL_ASSIGN_OR_RETURN(const bool transposed, arguments.Bool("transposed"));
+  ABSL_ASSIGN_OR_RETURN(const Sizes output_padding, arguments.StaticIntList("output_padding"));
+  ABSL_ASSIGN_OR_RETURN(const int64_t groups, arguments.StaticInt("groups"));
+  return MakeConvolutionParams(stride, padding, dilation, transposed, output_padding, groups,
+                               rank - 2);
+}
+
+// convolution: of one to three dimensions, all operands of one dtype.
+template <class Arguments>
+struct ConvolutionCall {
+  typename Arguments::TensorRef input, weight, bias;  // the last null for none
+  ConvolutionParams params;
+
+  static absl::StatusOr<ConvolutionCall> Read(const Arguments& arguments) {
+    ConvolutionCall call;
+    ABSL_ASSIGN_OR_RETURN(call.input, arguments.Tensor("input", kConvolutionTypes));
+    const DTypeSet same = {call.input->dtype};
+    ABSL_ASSIGN_OR_RETURN(call.weight, arguments.Tensor("weight", same));
+    ABSL_ASSIGN_OR_RETURN(call.bias, arguments.OptionalTensor("bias", same));
+    ABSL_ASSIGN_OR_RETURN(call.params, ReadConvolutionParams(arguments, call.input->rank()));
+    return call;
+  }
+  absl::StatusOr<Dims<typename Arguments::Dim>> Shape() const {
+    using D = typename Arguments::Dim;
+    Dims<D> bias_sizes;
+    if (bias != nullptr) bias_sizes = Arguments::SizesOf(bias);
+    return ConvolutionShape<D>(Arguments::SizesOf(input), Arguments::SizesOf(weight),
+                               bias == nullptr ? nullptr : &bias_sizes, params);
+  }
+};
+
+// convolution_backward: gradients of input, weight and bias, those of `output_mask`'s bits.
+template <class Arguments>
+struct ConvolutionBackwardCall {
+  typename Arguments::TensorRef grad_output, input, weight;
+  ConvolutionParams params;
+  uint32_t output_mask = 0;
+
+  static absl::StatusOr<ConvolutionBackwardCall> Read(const Arguments& arguments) {
+    ConvolutionBackwardCall call;
+    ABSL_ASSIGN_OR_RETURN(call.grad_output, arguments.Tensor("grad_output", kFloatTypes));
+    const DTypeSet same = {call.grad_output->dtype};
+    ABSL_ASSIGN_OR_RETURN(call.input, arguments.Tensor("input", same));
+    ABSL_ASSIGN_OR_RETURN(call.weight, arguments.Tensor("weight", same));
+    ABSL_ASSIGN_OR_RETURN(call.params, ReadConvolutionParams(arguments, call.input->rank()));
+    ABSL_RETURN_IF_ERROR(CheckOutputPadding(call.params));
+    ABSL_ASSIGN_OR_RETURN(call.output_mask, arguments.BoolMask("output_mask", 3));
+    return call;
+  }
+  // The shape of the convolution's result, which the gradient must have.
+  absl::StatusOr<Dims<typename Arguments::Dim>> Shape() const {
+    using D = typename Arguments::Dim;
+    ABSL_ASSIGN_OR_RETURN(Dims<D> shape,
+                          ConvolutionShape<D>(Arguments::SizesOf(input), Arguments::SizesOf(weight),
+                                              nullptr, params));
+    ABSL_RETURN_IF_ERROR(CheckSameShape<D>("grad_output", Arguments::SizesOf(grad_output), shape));
+    return shape;
+  }
+};
 
 }  // namespace belay
 

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "runtime/core/status_macros.h"
+#include "runtime/kernel/kernel_arguments.h"
 #include "runtime/kernel/shape_rules/convolution.h"
 #include "runtime/kernels/call/operands.h"
 #include "runtime/kernels/conv/conv.h"
@@ -299,30 +300,9 @@ absl::StatusOr<const float*> FloatsOf(const TensorView* t, float*& room) {
   return static_cast<const float*>(copy);
 }
 
-absl::StatusOr<ConvolutionParams> ParamsOf(const KernelContext& context, int rank) {
-  ABSL_ASSIGN_OR_RETURN(const Sizes stride, context.IntList(3));
-  ABSL_ASSIGN_OR_RETURN(const Sizes padding, context.IntList(4));
-  ABSL_ASSIGN_OR_RETURN(const Sizes dilation, context.IntList(5));
-  ABSL_ASSIGN_OR_RETURN(const bool transposed, context.Bool(6));
-  ABSL_ASSIGN_OR_RETURN(const Sizes output_padding, context.IntList(7));
-  ABSL_ASSIGN_OR_RETURN(const int64_t groups, context.Int(8));
-  return MakeConvolutionParams(stride, padding, dilation, transposed, output_padding, groups,
-                               rank - 2);
-}
-
-// input, weight, bias?, stride, padding, dilation, transposed, output_padding, groups
-absl::Status Convolution(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(9, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* input, TensorOf(context, 0, "input", kTypes));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* weight, TensorOf(context, 1, "weight", input->dtype));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* bias,
-                        OptionalTensorOf(context, 2, "bias", DTypeSet{input->dtype}));
-  ABSL_ASSIGN_OR_RETURN(const ConvolutionParams p, ParamsOf(context, input->rank()));
-  Dims<CheckedInt> bias_dims;
-  if (bias != nullptr) bias_dims = ToDims(bias->sizes);
-  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape,
-                        ConvolutionShape<CheckedInt>(ToDims(input->sizes), ToDims(weight->sizes),
-                                                     bias == nullptr ? nullptr : &bias_dims, p));
+absl::Status Convolution(KernelContext& context, const ConvolutionCall<KernelArguments>& call) {
+  const auto& [input, weight, bias, p] = call;
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, input->dtype, shape));
   if (out->numel() == 0) return absl::OkStatus();
   const Geometry g = GeometryOf(*input, *weight, *out, p);
@@ -347,34 +327,28 @@ absl::Status Convolution(KernelContext& context) {
   return CopyStrided(TensorView::Contiguous(DType::kFloat32, out->sizes, to), *out);
 }
 
-bool Accepts(const KernelContext& context) {
-  if (context.num_arguments() != 9 || context.num_outputs() != 1) return false;
-  const TensorView* input = context.argument(0).get_if<TensorView>();
-  const TensorView* weight = context.argument(1).get_if<TensorView>();
+bool Accepts(const KernelContext& context, const ConvolutionCall<KernelArguments>& call) {
   const absl::StatusOr<const TensorView*> out = context.PlannedOutput(0);
-  if (input == nullptr || weight == nullptr || !out.ok() || !kTypes.contains(input->dtype) ||
-      input->rank() < 3 || input->rank() > 5 || weight->rank() != input->rank() ||
-      (*out)->rank() != input->rank()) {
-    return false;
-  }
-  return ParamsOf(context, input->rank()).ok();
+  const int rank = call.input->rank();
+  return kTypes.contains(call.input->dtype) && call.weight->rank() == rank && out.ok() &&
+         (*out)->rank() == rank;
 }
 
-uint64_t ScratchBytes(const KernelContext& context) {
-  const TensorView* input = context.argument(0).get_if<TensorView>();
-  const TensorView* weight = context.argument(1).get_if<TensorView>();
+uint64_t ScratchBytes(const KernelContext& context, const ConvolutionCall<KernelArguments>& call) {
+  if (!Accepts(context, call)) return 0;
   const absl::StatusOr<const TensorView*> out = context.PlannedOutput(0);
-  const absl::StatusOr<ConvolutionParams> p = ParamsOf(context, input->rank());
-  if (!out.ok() || !p.ok() || p->groups < 1) return 0;
-  const Geometry g = GeometryOf(*input, *weight, **out, *p);
-  return (OwnScratch(g, p->transposed) + CopyOf(input) + CopyOf(weight) +
-          CopyOf(context.argument(2).get_if<TensorView>()) + CopyOf(*out)) *
+  const auto& [input, weight, bias, p] = call;
+  const Geometry g = GeometryOf(*input, *weight, **out, p);
+  return (OwnScratch(g, p.transposed) + CopyOf(input) + CopyOf(weight) + CopyOf(bias) +
+          CopyOf(*out)) *
          sizeof(float);
 }
 
 constexpr Kernel kKernels[] = {
-    {"aten.convolution.default", "ConvolutionSimd", KernelEngine::kHighway, &Convolution, &Accepts,
-     &ScratchBytes},
+    KernelRow<&Convolution, &Accepts, &ScratchBytes>(
+        "aten.convolution.default",
+        "input weight bias stride padding dilation transposed output_padding groups",
+        "ConvolutionSimd", KernelEngine::kHighway),
 };
 
 }  // namespace

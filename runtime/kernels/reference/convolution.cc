@@ -12,6 +12,7 @@
 
 #include "runtime/core/element.h"
 #include "runtime/core/status_macros.h"
+#include "runtime/kernel/kernel_arguments.h"
 #include "runtime/kernel/shape_rules/convolution.h"
 #include "runtime/kernels/call/operands.h"
 #include "runtime/kernels/reference/families.h"
@@ -19,7 +20,6 @@
 namespace belay {
 namespace {
 
-constexpr DTypeSet kConvolutionTypes = kIntegralTypes | kFloatTypes;
 constexpr int64_t kTile = 64;
 
 template <class T>
@@ -255,17 +255,6 @@ void BiasGradient(const TensorView& out, const Volume& grad) {
   }
 }
 
-absl::StatusOr<ConvolutionParams> ParamsOf(const KernelContext& context, int first, int rank) {
-  ABSL_ASSIGN_OR_RETURN(const Sizes stride, context.IntList(first));
-  ABSL_ASSIGN_OR_RETURN(const Sizes padding, context.IntList(first + 1));
-  ABSL_ASSIGN_OR_RETURN(const Sizes dilation, context.IntList(first + 2));
-  ABSL_ASSIGN_OR_RETURN(const bool transposed, context.Bool(first + 3));
-  ABSL_ASSIGN_OR_RETURN(const Sizes output_padding, context.IntList(first + 4));
-  ABSL_ASSIGN_OR_RETURN(const int64_t groups, context.Int(first + 5));
-  return MakeConvolutionParams(stride, padding, dilation, transposed, output_padding, groups,
-                               rank - 2);
-}
-
 // No place of the kernel may be so far out that its position overflows. Shapes have been checked,
 // but with a transposed convolution padding can take back what the kernel adds.
 absl::Status CheckReach(const Volume& weight, const Volume& a, const Relation& r) {
@@ -279,42 +268,25 @@ absl::Status CheckReach(const Volume& weight, const Volume& a, const Relation& r
   return absl::OkStatus();
 }
 
-absl::Status Convolution(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(9, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* input, TensorOf(context, 0, "input", kConvolutionTypes));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* weight, TensorOf(context, 1, "weight", input->dtype));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* bias,
-                        OptionalTensorOf(context, 2, "bias", DTypeSet{input->dtype}));
-  ABSL_ASSIGN_OR_RETURN(const ConvolutionParams params, ParamsOf(context, 3, input->rank()));
-  Dims<CheckedInt> bias_dims;
-  if (bias != nullptr) bias_dims = ToDims(bias->sizes);
-  ABSL_ASSIGN_OR_RETURN(
-      const Dims<CheckedInt> shape,
-      ConvolutionShape<CheckedInt>(ToDims(input->sizes), ToDims(weight->sizes),
-                                   bias == nullptr ? nullptr : &bias_dims, params));
+absl::Status Convolution(KernelContext& context, const ConvolutionCall<KernelArguments>& call) {
+  const auto& [input, weight, bias, params] = call;
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, input->dtype, shape));
   const Volume target = VolumeOf(*out), source = VolumeOf(*input), kernel = VolumeOf(*weight);
   const Relation relation = RelationOf(params);
   ABSL_RETURN_IF_ERROR(CheckReach(kernel, params.transposed ? source : target, relation));
   const WeightLayout layout = {&kernel, !params.transposed, params.groups};
-  DispatchDType<kConvolutionTypes>(input->dtype, [&](auto tag) {
-    Correlate<CppType<tag.value>>(target, source, layout, bias, relation, !params.transposed);
+  DispatchDType<kConvolutionTypes>(call.input->dtype, [&](auto tag) {
+    Correlate<CppType<tag.value>>(target, source, layout, call.bias, relation,
+                                  !call.params.transposed);
   });
   return absl::OkStatus();
 }
 
-absl::Status ConvolutionBackward(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(11, 3));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* grad, TensorOf(context, 0, "grad_output", kFloatTypes));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* input, TensorOf(context, 1, "input", grad->dtype));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* weight, TensorOf(context, 2, "weight", grad->dtype));
-  ABSL_ASSIGN_OR_RETURN(const ConvolutionParams params, ParamsOf(context, 4, input->rank()));
-  ABSL_RETURN_IF_ERROR(CheckOutputPadding(params));
-  ABSL_ASSIGN_OR_RETURN(
-      const Dims<CheckedInt> shape,
-      ConvolutionShape<CheckedInt>(ToDims(input->sizes), ToDims(weight->sizes), nullptr, params));
-  ABSL_RETURN_IF_ERROR(CheckSameShape<CheckedInt>("grad_output", ToDims(grad->sizes), shape));
-  ABSL_ASSIGN_OR_RETURN(const uint32_t mask, BoolMask(context, 10, 3));
+absl::Status ConvolutionBackward(KernelContext& context,
+                                 const ConvolutionBackwardCall<KernelArguments>& call) {
+  const auto& [grad, input, weight, params, mask] = call;
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
   const Volume grad_out = VolumeOf(*grad), in = VolumeOf(*input), kernel = VolumeOf(*weight);
   const Relation relation = RelationOf(params);
   ABSL_RETURN_IF_ERROR(CheckReach(kernel, params.transposed ? in : grad_out, relation));
@@ -330,15 +302,16 @@ absl::Status ConvolutionBackward(KernelContext& context) {
                             OutputOf(context, i, grad->dtype, absl::MakeConstSpan(&shape[1], 1)));
     }
   }
-  DispatchDType<kFloatTypes>(grad->dtype, [&](auto tag) {
+  const ConvolutionParams& p = call.params;
+  DispatchDType<kFloatTypes>(call.grad_output->dtype, [&](auto tag) {
     using T = CppType<tag.value>;
     if (out[0] != nullptr) {
-      const WeightLayout layout = {&kernel, params.transposed, params.groups};
-      Correlate<T>(VolumeOf(*out[0]), grad_out, layout, nullptr, relation, params.transposed);
+      const WeightLayout layout = {&kernel, p.transposed, p.groups};
+      Correlate<T>(VolumeOf(*out[0]), grad_out, layout, nullptr, relation, p.transposed);
     }
     if (out[1] != nullptr) {
-      WeightGradient<T>(VolumeOf(*out[1]), params.transposed ? in : grad_out,
-                        params.transposed ? grad_out : in, relation, params.groups);
+      WeightGradient<T>(VolumeOf(*out[1]), p.transposed ? in : grad_out,
+                        p.transposed ? grad_out : in, relation, p.groups);
     }
     if (out[2] != nullptr) BiasGradient<T>(*out[2], grad_out);
   });
@@ -346,9 +319,15 @@ absl::Status ConvolutionBackward(KernelContext& context) {
 }
 
 constexpr Kernel kKernels[] = {
-    {"aten.convolution.default", "Convolution", KernelEngine::kReference, &Convolution},
-    {"aten.convolution_backward.default", "ConvolutionBackward", KernelEngine::kReference,
-     &ConvolutionBackward},
+    KernelRow<&Convolution>(
+        "aten.convolution.default",
+        "input weight bias stride padding dilation transposed output_padding groups", "Convolution",
+        KernelEngine::kReference),
+    KernelRow<&ConvolutionBackward>(
+        "aten.convolution_backward.default",
+        "grad_output input weight bias_sizes stride padding dilation transposed output_padding "
+        "groups output_mask -> 3",
+        "ConvolutionBackward", KernelEngine::kReference),
 };
 
 }  // namespace
