@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_format.h"
 #include "runtime/core/checked_math.h"
+#include "runtime/core/python_integers.h"
 
 namespace belay::exir {
 namespace {
@@ -24,43 +25,17 @@ Result Int(std::optional<int64_t> n) {
   return SymValue::Number(SymNumber::Int(*n));
 }
 
-int64_t FloorQuotient(int64_t a, int64_t b) {
-  return a / b - ((a % b != 0 && (a < 0) != (b < 0)) ? 1 : 0);
-}
-
-std::optional<int64_t> FloorDivInts(int64_t a, int64_t b) {
-  if (b == 0 || (b == -1 && a == std::numeric_limits<int64_t>::min())) return std::nullopt;
-  return FloorQuotient(a, b);
-}
 std::optional<int64_t> CeilDivInts(int64_t a, int64_t b) {
-  const std::optional<int64_t> floor = FloorDivInts(a, b);
+  const std::optional<int64_t> floor = PythonFloorDiv(a, b);
   if (!floor.has_value()) return std::nullopt;
   return a % b == 0 ? *floor : *floor + 1;
 }
-std::optional<int64_t> PythonModInts(int64_t a, int64_t b) {
-  if (b == 0) return std::nullopt;
-  if (b == -1) return 0;
-  const int64_t r = a % b;
-  return r != 0 && (r < 0) != (b < 0) ? r + b : r;
-}
+// With the sign of a, as in C.
 std::optional<int64_t> ModInts(int64_t a, int64_t b) {
   if (b == 0) return std::nullopt;
   return b == -1 ? 0 : a % b;
 }
-std::optional<int64_t> ShiftLeft(int64_t a, int64_t b) {
-  if (b < 0 || b > 62) return std::nullopt;
-  return CheckedMul<int64_t>(a, int64_t{1} << b);
-}
-std::optional<int64_t> ShiftRight(int64_t a, int64_t b) {
-  if (b < 0) return std::nullopt;
-  return a >> (b > 63 ? 63 : b);
-}
-
-// Truncates a double to an int, when it has that range.
-Result ToInt(double value) {
-  if (!(value >= -9223372036854775808.0 && value < 9223372036854775808.0)) return std::nullopt;
-  return Int(static_cast<int64_t>(value));
-}
+Result ToInt(double value) { return Int(TruncateToInt64(value)); }
 
 template <std::optional<int64_t> (*kFn)(int64_t, int64_t)>
 Result OnInts(Arguments a) {
@@ -69,15 +44,15 @@ Result OnInts(Arguments a) {
 }
 Result FloorDivFn(Arguments a) {
   const SymNumber &x = a[0].number, &y = a[1].number;
-  if (x.is_int() && y.is_int()) return Int(FloorDivInts(x.num, y.num));
+  if (x.is_int() && y.is_int()) return Int(PythonFloorDiv(x.num, y.num));
   if (y.is_zero()) return std::nullopt;
   return Number(SymNumber::Real(std::floor(x.AsDouble() / y.AsDouble())));
 }
 Result ModularIndexingFn(Arguments a) {
   if (!a[0].number.is_int() || !a[1].number.is_int() || !a[2].number.is_int()) return std::nullopt;
-  const std::optional<int64_t> quotient = FloorDivInts(a[0].number.num, a[1].number.num);
+  const std::optional<int64_t> quotient = PythonFloorDiv(a[0].number.num, a[1].number.num);
   if (!quotient.has_value()) return std::nullopt;
-  return Int(PythonModInts(*quotient, a[2].number.num));
+  return Int(PythonMod(*quotient, a[2].number.num));
 }
 Result TrueDivFn(Arguments a) {
   if (a[1].number.is_zero()) return std::nullopt;
@@ -98,7 +73,7 @@ Result TruncToFloatFn(Arguments a) {
 // Rounding a fraction is exact; doubles are rounded as they are.
 Result FloorToIntFn(Arguments a) {
   const SymNumber& x = a[0].number;
-  return x.is_float ? ToInt(std::floor(x.real)) : Int(FloorDivInts(x.num, x.den));
+  return x.is_float ? ToInt(std::floor(x.real)) : Int(PythonFloorDiv(x.num, x.den));
 }
 Result CeilToIntFn(Arguments a) {
   const SymNumber& x = a[0].number;
@@ -197,7 +172,7 @@ constexpr FunctionRow kFunctions[] = {
     {"Ge", 2, 2, &GeFn},
     {"Gt", 2, 2, &GtFn},
     {"IntTrueDiv", 2, 2, &TrueDivFn},
-    {"LShift", 2, 2, &OnInts<ShiftLeft>},
+    {"LShift", 2, 2, &OnInts<PythonShiftLeft>},
     {"Le", 2, 2, &LeFn},
     {"Lt", 2, 2, &LtFn},
     {"Max", 1, kAny, &MaxFn},
@@ -209,8 +184,8 @@ constexpr FunctionRow kFunctions[] = {
     {"OpaqueUnaryFn_sqrt", 1, 1, &SqrtFn},
     {"Or", 0, kAny, &OrFn},
     {"Pow", 2, 2, &PowFn},
-    {"PythonMod", 2, 2, &OnInts<PythonModInts>},
-    {"RShift", 2, 2, &OnInts<ShiftRight>},
+    {"PythonMod", 2, 2, &OnInts<PythonMod>},
+    {"RShift", 2, 2, &OnInts<PythonShiftRight>},
     {"Rational", 2, 2, &RationalFn},
     {"RoundDecimal", 2, 2, &RoundDecimalFn},
     {"RoundToInt", 1, 1, &RoundToIntFn},

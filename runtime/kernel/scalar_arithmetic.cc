@@ -5,6 +5,7 @@
 
 #include "absl/status/status.h"
 #include "runtime/core/checked_math.h"
+#include "runtime/core/python_integers.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
 
@@ -60,9 +61,7 @@ absl::StatusOr<EValue> Checked(ScalarOp op, std::optional<int64_t> value) {
 }
 
 absl::StatusOr<EValue> ToInteger(ScalarOp op, double value) {
-  // 2^63 is exact; the comparison is false for NaN.
-  if (!(value >= -9223372036854775808.0 && value < 9223372036854775808.0)) return Overflow(op);
-  return EValue(static_cast<int64_t>(value));
+  return Checked(op, TruncateToInt64(value));
 }
 
 // a < b: -1, equal: 0, a > b: 1; 2 when one is NaN.
@@ -89,33 +88,10 @@ double Modulo(double a, double b) {
   return (b < 0) != (remainder < 0) ? remainder + b : remainder;
 }
 
-absl::StatusOr<EValue> IntegerPower(ScalarOp op, int64_t base, int64_t exponent) {
-  int64_t result = 1;
-  // After 63 squarings at most, base is 0, 1 or -1, or has overflowed where it matters.
-  while (exponent > 0) {
-    if ((exponent & 1) != 0) {
-      const std::optional<int64_t> product = CheckedMul(result, base);
-      if (!product.has_value()) return Overflow(op);
-      result = *product;
-    }
-    exponent >>= 1;
-    if (exponent == 0) break;
-    const std::optional<int64_t> square = CheckedMul(base, base);
-    if (!square.has_value()) return Overflow(op);
-    base = *square;
-  }
-  return EValue(result);
-}
-
 absl::StatusOr<EValue> Shift(ScalarOp op, const Number& a, const Number& b) {
   if (b.integer < 0) return Undefined(op, a, b);
-  if (op == ScalarOp::kRShift) return EValue(a.integer >> (b.integer > 63 ? 63 : b.integer));
-  if (a.integer == 0) return EValue(int64_t{0});
-  if (b.integer > 62) {
-    if (a.integer == -1 && b.integer == 63) return EValue(INT64_MIN);
-    return Overflow(op);
-  }
-  return Checked(op, CheckedMul(a.integer, int64_t{1} << b.integer));
+  return Checked(op, op == ScalarOp::kRShift ? PythonShiftRight(a.integer, b.integer)
+                                             : PythonShiftLeft(a.integer, b.integer));
 }
 
 absl::StatusOr<EValue> OnIntegers(ScalarOp op, const Number& a, const Number& b) {
@@ -126,24 +102,18 @@ absl::StatusOr<EValue> OnIntegers(ScalarOp op, const Number& a, const Number& b)
       return Checked(op, CheckedSub(a.integer, b.integer));
     case ScalarOp::kMul:
       return Checked(op, CheckedMul(a.integer, b.integer));
-    case ScalarOp::kFloorDiv: {
+    case ScalarOp::kFloorDiv:
       if (b.integer == 0) return Undefined(op, a, b);
-      const CheckedInt quotient = FloorDiv(CheckedInt(a.integer), CheckedInt(b.integer));
-      return Checked(op, quotient.ok() ? std::optional<int64_t>(quotient.value()) : std::nullopt);
-    }
-    case ScalarOp::kMod: {
+      return Checked(op, PythonFloorDiv(a.integer, b.integer));
+    case ScalarOp::kMod:
       if (b.integer == 0) return Undefined(op, a, b);
-      if (b.integer == -1) return EValue(int64_t{0});
-      const int64_t remainder = a.integer % b.integer;
-      return EValue(remainder != 0 && ((b.integer < 0) != (remainder < 0)) ? remainder + b.integer
-                                                                           : remainder);
-    }
+      return Checked(op, PythonMod(a.integer, b.integer));
     case ScalarOp::kPow:
       if (b.integer < 0) {
         if (a.integer == 0) return Undefined(op, a, b);
         return EValue(std::pow(a.real, b.real));
       }
-      return IntegerPower(op, a.integer, b.integer);
+      return Checked(op, PythonPow(a.integer, b.integer));
     case ScalarOp::kAnd:
       if (a.is_bool && b.is_bool) return EValue((a.integer & b.integer) != 0);
       return EValue(a.integer & b.integer);
