@@ -62,8 +62,8 @@ std::vector<Finding> Differences(int call, const Observed& want, const Observed&
                                  const std::vector<std::string>& names,
                                  const Tolerances& tolerances) {
   std::vector<Finding> findings;
-  const auto compare = [&](std::string where, const EValue& expected, const EValue& came) {
-    const absl::Status status = CompareValues(expected, came, tolerances);
+  const auto compare = [&](std::string where, const EValue& expected, const EValue& actual) {
+    const absl::Status status = CompareValues(expected, actual, tolerances);
     if (status.ok()) return;
     findings.push_back({call, std::move(where), std::string(FromAbsl(status.message()))});
   };
@@ -75,9 +75,9 @@ std::vector<Finding> Differences(int call, const Observed& want, const Observed&
     compare(absl::StrCat("input ", i, " afterwards"), want.inputs[i], got.inputs[i]);
   }
   for (const std::string& name : names) {
-    const absl::StatusOr<TensorView> expected = want.state(name), got = got.state(name);
-    if (!expected.ok() || !came.ok()) continue;
-    compare(absl::StrCat("state '", name, "'"), EValue(*expected), EValue(*came));
+    const absl::StatusOr<TensorView> expected = want.state(name), actual = got.state(name);
+    if (!expected.ok() || !actual.ok()) continue;
+    compare(absl::StrCat("state '", name, "'"), EValue(*expected), EValue(*actual));
   }
   return findings;
 }
