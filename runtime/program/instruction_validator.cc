@@ -69,17 +69,18 @@ class InstructionValidator {
   absl::Status Append(const WireMessage& message, const MetadataPath& path) {
     InstructionMessage instruction;
     ABSL_RETURN_IF_ERROR(Read(message, path, instruction));
-    switch (instruction.kind) {
+    const WireMessage inside = instruction.kind.as<WireMessage>();
+    switch (instruction.kind.field) {
       case InstructionMessage::kKernel:
-        return AppendKernel(instruction.message, MetadataPath(path, "kernel"));
+        return AppendKernel(inside, MetadataPath(path, "kernel"));
       case InstructionMessage::kDelegate:
-        return AppendDelegate(instruction.message, MetadataPath(path, "delegate"));
+        return AppendDelegate(inside, MetadataPath(path, "delegate"));
       case InstructionMessage::kMove:
-        return AppendMove(instruction.message, MetadataPath(path, "move"));
+        return AppendMove(inside, MetadataPath(path, "move"));
       case InstructionMessage::kJumpIfFalse:
-        return AppendJumpIfFalse(instruction.message, MetadataPath(path, "jump_if_false"));
+        return AppendJumpIfFalse(inside, MetadataPath(path, "jump_if_false"));
       case InstructionMessage::kJump:
-        return AppendJump(instruction.message, MetadataPath(path, "jump"));
+        return AppendJump(inside, MetadataPath(path, "jump"));
       default:
         return MetadataPath(path, "kind").Error("is missing or unknown");
     }
@@ -153,12 +154,12 @@ class InstructionValidator {
   // Checks the arguments or outputs of a call, writes them to `operands`, which has place for a
   // number per byte, and says how many they are.
   template <bool kAreOutputs>
-  absl::Status ReadOperands(const WireNumbers& numbers, std::string_view field,
+  absl::Status ReadOperands(const wire::Uint32s& numbers, std::string_view field,
                             const MetadataPath& path, uint32_t* operands, uint32_t& count) {
     constexpr uint8_t kPlain = kAreOutputs ? kWritable | kDropped : kSingle;  // never a list
     absl::Status status;
     uint32_t read = 0;
-    const bool readable = ForEachUint32(numbers, [&](uint32_t value) {
+    const bool readable = ForEachNumber(numbers, [&](uint32_t value) {
       if (value < flags_.size() && (flags_[value] & kPlain) && counted_ < operand_limit_)
           [[likely]] {
         ++counted_;
@@ -177,7 +178,8 @@ class InstructionValidator {
   }
 
   // Appends the operands of a call, checked, and says where they are.
-  absl::Status AppendOperands(const CallMessage& call, const OperatorFacts& facts,
+  template <class Call>
+  absl::Status AppendOperands(const Call& call, const OperatorFacts& facts,
                               const MetadataPath& path, OperandRange& range) {
     std::vector<uint32_t>& operands = plan_.operands;  // longer than what is there until the end
     const size_t needed = used_ + call.arguments.bytes.size() + call.outputs.bytes.size();
@@ -194,31 +196,31 @@ class InstructionValidator {
   }
 
   absl::Status AppendKernel(const WireMessage& message, const MetadataPath& path) {
-    CallMessage call;
+    KernelCallMessage call;
     ABSL_RETURN_IF_ERROR(Read(message, path, call));
-    if (call.callee >= operators_.size()) {
+    if (call.operator_ >= operators_.size()) {
       return MetadataPath(path, "operator")
-          .Error(absl::StrCat(call.callee, " does not exist, there are ", operators_.size()));
+          .Error(absl::StrCat(call.operator_, " does not exist, there are ", operators_.size()));
     }
     KernelCallPlan plan;
-    plan.op = call.callee;
-    ABSL_RETURN_IF_ERROR(AppendOperands(call, operators_[call.callee], path, plan.operands));
+    plan.op = call.operator_;
+    ABSL_RETURN_IF_ERROR(AppendOperands(call, operators_[call.operator_], path, plan.operands));
     plan_.instructions.emplace_back(plan);
     return absl::OkStatus();
   }
 
   absl::Status AppendDelegate(const WireMessage& message, const MetadataPath& path) {
-    CallMessage call;
+    DelegateCallMessage call;
     ABSL_RETURN_IF_ERROR(Read(message, path, call));
-    if (call.callee >= first_calls_.size()) {
+    if (call.delegate >= first_calls_.size()) {
       return MetadataPath(path, "delegate")
-          .Error(absl::StrCat(call.callee, " does not exist, there are ", first_calls_.size()));
+          .Error(absl::StrCat(call.delegate, " does not exist, there are ", first_calls_.size()));
     }
     DelegateCallPlan plan;
-    plan.delegate = call.callee;
+    plan.delegate = call.delegate;
     ABSL_RETURN_IF_ERROR(AppendOperands(
         call, {.in_place = false, .over = OutputOverArgument::kNever}, path, plan.operands));
-    std::optional<OperandRange>& first = first_calls_[call.callee];
+    std::optional<OperandRange>& first = first_calls_[call.delegate];
     if (first.has_value()) {
       // The delegate is made for its first call and must fit the others.
       ABSL_RETURN_IF_ERROR(CheckAlike(plan_.arguments_of(*first), plan_.arguments_of(plan.operands),

@@ -1,365 +1,326 @@
-// The reader's field numbers and types are those of program.proto: what its generated code writes
-// is what is read.
+// The table of fields is held against program.proto, and each row against what Protocol Buffers
+// writes for it.
 #include "runtime/program/metadata_messages.h"
 
-#include <complex>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <ostream>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "google/protobuf/descriptor.h"
+#include "google/protobuf/descriptor.pb.h"
+#include "google/protobuf/dynamic_message.h"
 #include "runtime/core/testing.h"
-#include "runtime/schema/program.pb.h"
 
 namespace belay {
 namespace {
 
-// A message's bytes, and what Read makes of them.
-template <class Message>
-struct Written {
-  explicit Written(const google::protobuf::MessageLite& written)
-      : bytes(written.SerializeAsString()) {
-    EXPECT_OK(Read(message(), MetadataPath(), read));
-  }
-  WireMessage message() const {
-    return {.bytes =
-                absl::MakeConstSpan(reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()),
-            .nesting = 20,
-            .depth = 0};
-  }
-  std::string bytes;
-  Message read;
+using google::protobuf::Descriptor;
+using google::protobuf::FieldDescriptor;
+
+// program.proto.
+const google::protobuf::DescriptorPool& Schema() {
+  static const auto* const pool = [] {
+    std::ifstream file("runtime/schema/program_proto-descriptor-set.proto.bin", std::ios::binary);
+    google::protobuf::FileDescriptorSet files;
+    auto* const made = new google::protobuf::DescriptorPool;
+    EXPECT_TRUE(files.ParseFromIstream(&file) && files.file_size() == 1);
+    EXPECT_NE(made->BuildFile(files.file(0)), nullptr);
+    return made;
+  }();
+  return *pool;
+}
+
+const Descriptor& SchemaOf(const std::string& message) {
+  const Descriptor* found = Schema().FindMessageTypeByName("belay.schema." + message);
+  if (found == nullptr) ADD_FAILURE() << "program.proto has no message " << message;
+  return found == nullptr ? *google::protobuf::DescriptorProto::descriptor() : *found;
+}
+
+// --- The rows ---
+
+struct Row {
+  std::string kind, name, oneof;
+  bool operator==(const Row&) const = default;
+};
+void PrintTo(const Row& row, std::ostream* out) {
+  *out << row.kind << " " << row.name << " " << row.oneof;
+}
+using Rows = std::map<int, Row>;  // by number
+
+struct Table {
+  std::map<std::string, Rows> messages;
+  std::set<std::pair<std::string, int>> unread;
 };
 
-std::string_view Text(absl::Span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+// The table of metadata_messages.inc. What it says twice is a failure.
+Table TableOfReader() {
+  Table table;
+  const auto add = [](Rows& rows, int number, Row row) {
+    EXPECT_TRUE(rows.emplace(number, row).second) << row.name << ": the number is there twice";
+  };
+#define BELAY_MESSAGE(message)       \
+  {                                  \
+    const std::string in = #message; \
+    Rows& rows = table.messages[in]; \
+    EXPECT_TRUE(rows.empty()) << in << " is there twice";
+#define BELAY_FIELD(number, kind, name) add(rows, number, {#kind, #name, ""});
+#define BELAY_ONEOF(oneof)
+#define BELAY_MEMBER(number, kind, name, oneof, constant) add(rows, number, {#kind, #name, #oneof});
+#define BELAY_UNREAD(number, kind, name) \
+  add(rows, number, {#kind, #name, ""}); \
+  table.unread.insert({in, number});
+#define BELAY_END(message) }
+#include "runtime/program/metadata_messages.inc"
+  return table;
 }
-std::vector<uint32_t> Numbers(const WireNumbers& numbers) {
-  std::vector<uint32_t> all;
-  EXPECT_TRUE(ForEachUint32(numbers, [&](uint32_t n) {
-    all.push_back(n);
+
+std::string KindOf(const FieldDescriptor& field) {
+  std::string kind;
+  switch (field.type()) {
+    case FieldDescriptor::TYPE_BOOL:
+      kind = "Bool";
+      break;
+    case FieldDescriptor::TYPE_UINT32:
+      kind = "Uint32";
+      break;
+    case FieldDescriptor::TYPE_UINT64:
+      kind = "Uint64";
+      break;
+    case FieldDescriptor::TYPE_INT64:
+      kind = "Int64";
+      break;
+    case FieldDescriptor::TYPE_DOUBLE:
+      kind = "Double";
+      break;
+    case FieldDescriptor::TYPE_ENUM:
+      kind = "Enum";
+      break;
+    case FieldDescriptor::TYPE_STRING:
+      kind = "Text";
+      break;
+    case FieldDescriptor::TYPE_BYTES:
+      kind = "Bytes";
+      break;
+    case FieldDescriptor::TYPE_MESSAGE:
+      kind = "Message";
+      break;
+    default:
+      kind = field.type_name();
+  }
+  return kind + (field.is_repeated() ? "s" : "");
+}
+
+Rows RowsOf(const Descriptor& message) {
+  Rows rows;
+  for (int i = 0; i < message.field_count(); ++i) {
+    const FieldDescriptor& field = *message.field(i);
+    const auto* oneof = field.real_containing_oneof();
+    const std::string name(field.name());
+    rows[field.number()] = {KindOf(field), name == "operator" ? "operator_" : name,
+                            oneof == nullptr ? "" : std::string(oneof->name())};
+  }
+  return rows;
+}
+
+TEST(MetadataMessagesTest, TheTableIsTheSchema) {
+  const Table table = TableOfReader();
+  // Every message that can be reached through fields that are read, and no other one.
+  std::set<std::string> reached = {"Program", "DebugInfo"};
+  std::vector<std::string> pending(reached.begin(), reached.end());
+  std::set<std::string> with_fields;
+  while (!pending.empty()) {
+    const std::string name = pending.back();
+    pending.pop_back();
+    const Descriptor& message = SchemaOf(name);
+    if (message.field_count() == 0) continue;
+    with_fields.insert(name);
+    const auto rows = table.messages.find(name);
+    EXPECT_EQ(rows == table.messages.end() ? Rows() : rows->second, RowsOf(message)) << name;
+    for (int i = 0; i < message.field_count(); ++i) {
+      const FieldDescriptor& field = *message.field(i);
+      if (field.message_type() == nullptr) continue;
+      if (table.unread.contains({name, field.number()})) continue;
+      const std::string inner(field.message_type()->name());
+      if (reached.insert(inner).second) pending.push_back(inner);
+    }
+  }
+  std::set<std::string> in_table;
+  for (const auto& [name, rows] : table.messages) in_table.insert(name);
+  EXPECT_EQ(in_table, with_fields);
+}
+
+// --- What is read ---
+
+// A value as text, one per element.
+using Elements = std::vector<std::string>;
+absl::Span<const std::byte> BytesOf(const std::string& text) {
+  return absl::MakeConstSpan(reinterpret_cast<const std::byte*>(text.data()), text.size());
+}
+std::string Bytes(absl::Span<const std::byte> bytes) {
+  return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+}
+template <class T>
+Elements Of(const T& number) {
+  return {absl::StrCat(number)};
+}
+Elements Of(const std::string_view& text) { return {std::string(text)}; }
+Elements Of(const absl::Span<const std::byte>& bytes) { return {Bytes(bytes)}; }
+Elements Of(const WireMessage& message) {
+  return message.found() ? Elements{Bytes(message.bytes)} : Elements{};
+}
+template <class T>
+Elements Of(const WireNumbers<T>& numbers) {
+  Elements all;
+  EXPECT_TRUE(ForEachNumber(numbers, [&](T n) {
+    all.push_back(absl::StrCat(n));
     return true;
   }));
   return all;
 }
-using Expected = std::vector<uint32_t>;
+Elements Of(const WireMessages& list) {
+  Elements all;
+  WireElements elements(list);
+  for (uint64_t i = 0; i < list.count; ++i) all.push_back(Bytes(elements.NextMessage().bytes));
+  return all;
+}
+Elements Of(const WireTexts& list) {
+  Elements all;
+  WireElements elements(list);
+  for (uint64_t i = 0; i < list.count; ++i) all.emplace_back(elements.NextText());
+  return all;
+}
 
-TEST(MetadataMessagesTest, Program) {
-  schema::Program program;
-  program.set_producer("belay");
-  program.add_required_features("f");
-  program.add_segments()->set_size(1);
-  program.add_segments()->set_size(2);
-  program.add_constants()->set_size(3);
-  program.add_methods()->set_name("m");
-  program.add_named_data()->set_key("k");
-  program.set_debug_segment(4);
-  const Written<ProgramMessage> written(program);
-  const ProgramMessage& read = written.read;
-  EXPECT_EQ(read.producer, "belay");
-  EXPECT_EQ(WireElements(read.required_features).NextText(), "f");
-  EXPECT_EQ(read.segments.count, 2u);
-  EXPECT_EQ(read.constants.count, 1u);
-  MethodMessage method;
-  ASSERT_OK(Read(WireElements(read.methods).NextMessage(), MetadataPath(), method));
-  EXPECT_EQ(method.name, "m");
+// A message as Protocol Buffers writes it: a different value in each field, three in each repeated
+// one.
+class Sample {
+ public:
+  explicit Sample(const std::string& name)
+      : descriptor_(SchemaOf(name)), message_(factory_.GetPrototype(&descriptor_)->New()) {}
+
+  // Sets every field that is in no oneof.
+  void SetAll() {
+    for (int i = 0; i < descriptor_.field_count(); ++i) {
+      if (descriptor_.field(i)->containing_oneof() == nullptr) Set(descriptor_.field(i)->number());
+    }
+  }
+  // Sets the field, and the elements that reading must give.
+  void Set(int number) {
+    const FieldDescriptor* field = descriptor_.FindFieldByNumber(number);
+    ASSERT_NE(field, nullptr) << number;
+    Elements& elements = elements_[number];
+    elements.clear();
+    for (int i = 0; i < (field->is_repeated() ? 3 : 1); ++i) {
+      elements.push_back(SetElement(*field, 1000 * number + 300 * i));
+    }
+  }
+  Elements operator[](int number) const { return elements_.at(number); }
+
+  // What the runtime reads; refers to this object.
+  template <class Struct>
+  Struct Read() {
+    bytes_ = message_->SerializeAsString();
+    Struct read;
+    EXPECT_OK(
+        belay::Read({.bytes = BytesOf(bytes_), .nesting = 20, .depth = 0}, MetadataPath(), read));
+    return read;
+  }
+
+ private:
+  std::string SetElement(const FieldDescriptor& field, int seed) {
+    const google::protobuf::Reflection& reflection = *message_->GetReflection();
+    const auto set = [&](auto value, auto setter, auto adder) {
+      field.is_repeated() ? (reflection.*adder)(message_.get(), &field, value)
+                          : (reflection.*setter)(message_.get(), &field, value);
+      return absl::StrCat(value);
+    };
+    using R = google::protobuf::Reflection;
+    switch (field.cpp_type()) {
+      case FieldDescriptor::CPPTYPE_BOOL:
+        return set(true, &R::SetBool, &R::AddBool);
+      case FieldDescriptor::CPPTYPE_UINT32:
+        return set(UINT32_MAX - static_cast<uint32_t>(seed), &R::SetUInt32, &R::AddUInt32);
+      case FieldDescriptor::CPPTYPE_UINT64:
+        return set(UINT64_MAX - static_cast<uint64_t>(seed), &R::SetUInt64, &R::AddUInt64);
+      case FieldDescriptor::CPPTYPE_INT64:
+        return set(int64_t{-seed}, &R::SetInt64, &R::AddInt64);
+      case FieldDescriptor::CPPTYPE_DOUBLE:
+        return set(seed + 0.5, &R::SetDouble, &R::AddDouble);
+      case FieldDescriptor::CPPTYPE_ENUM:
+        return set(seed, &R::SetEnumValue, &R::AddEnumValue);
+      case FieldDescriptor::CPPTYPE_STRING: {
+        // Bytes need not be UTF-8.
+        const std::string text =
+            absl::StrCat(field.type() == FieldDescriptor::TYPE_BYTES ? "\xff" : "t", seed);
+        field.is_repeated() ? reflection.AddString(message_.get(), &field, text)
+                            : reflection.SetString(message_.get(), &field, text);
+        return text;
+      }
+      case FieldDescriptor::CPPTYPE_MESSAGE: {
+        google::protobuf::Message* inside = field.is_repeated()
+                                                ? reflection.AddMessage(message_.get(), &field)
+                                                : reflection.MutableMessage(message_.get(), &field);
+        inside->GetReflection()->MutableUnknownFields(inside)->AddVarint(100, seed);
+        return inside->SerializeAsString();
+      }
+      default:
+        ADD_FAILURE() << "no value for " << field.full_name();
+        return "";
+    }
+  }
+
+  const Descriptor& descriptor_;
+  google::protobuf::DynamicMessageFactory factory_;
+  std::unique_ptr<google::protobuf::Message> message_;
+  std::map<int, Elements> elements_;
+  std::string bytes_;
+};
+
+// "kMemoryFormat" for "memory_format".
+bool IsConstantOf(std::string constant, std::string name) {
+  std::erase(name, '_');
+  return absl::EqualsIgnoreCase(constant, "k" + name);
+}
+
+// One test per message: what is written in each field is read, and what is not written is left.
+#define BELAY_MESSAGE(message)                        \
+  TEST(MetadataMessagesTest, Reads##message) {        \
+    using Struct = message##Message;                  \
+    const std::string in = #message;                  \
+    const Struct nothing = Sample(in).Read<Struct>(); \
+    Sample all(in);                                   \
+    all.SetAll();                                     \
+    [[maybe_unused]] const Struct everything = all.Read<Struct>();
+#define BELAY_FIELD(number, kind, name)          \
+  EXPECT_EQ(Of(nothing.name), Of(wire::kind{})); \
+  EXPECT_EQ(Of(everything.name), all[number]) << #name;
+#define BELAY_ONEOF(oneof) EXPECT_EQ(nothing.oneof.field, 0u);
+#define BELAY_MEMBER(number, kind, name, oneof, constant)              \
+  {                                                                    \
+    Sample one(in);                                                    \
+    one.Set(number);                                                   \
+    const Struct read = one.Read<Struct>();                            \
+    EXPECT_EQ(read.oneof.field, Struct::constant);                     \
+    EXPECT_EQ(Of(read.oneof.as<wire::kind>()), one[number]) << #name;  \
+    EXPECT_TRUE(IsConstantOf(#constant, #name)) << #constant << #name; \
+  }
+#define BELAY_UNREAD(number, kind, name)
+#define BELAY_END(message) }
+#include "runtime/program/metadata_messages.inc"
+
+TEST(MetadataMessagesTest, AnEmptyMessageInsideIsFound) {
+  const std::string bytes("\x32\0", 2);
   NamedDataMessage data;
-  ASSERT_OK(Read(WireElements(read.named_data).NextMessage(), MetadataPath(), data));
-  EXPECT_EQ(data.key, "k");
-  EXPECT_EQ(read.debug_segment, 4u);
-}
-
-TEST(MetadataMessagesTest, SegmentsConstantsNamedData) {
-  schema::Segment segment;
-  segment.set_kind(schema::Segment::DEBUG);
-  segment.set_offset(1);
-  segment.set_size(2);
-  segment.set_alignment(3);
-  segment.set_sha256("sha");
-  segment.set_companion("file");
-  const Written<SegmentMessage> s(segment);
-  EXPECT_EQ(s.read.kind, 4u);
-  EXPECT_EQ(s.read.offset, 1u);
-  EXPECT_EQ(s.read.size, 2u);
-  EXPECT_EQ(s.read.alignment, 3u);
-  EXPECT_EQ(Text(s.read.sha256), "sha");
-  EXPECT_EQ(s.read.companion, "file");
-
-  schema::Constant constant;
-  constant.set_segment(1);
-  constant.set_offset(2);
-  constant.set_size(3);
-  const Written<ConstantMessage> c(constant);
-  EXPECT_EQ(c.read.segment, 1u);
-  EXPECT_EQ(c.read.offset, 2u);
-  EXPECT_EQ(c.read.size, 3u);
-
-  schema::NamedData data;
-  data.set_key("key");
-  data.set_segment(1);
-  data.set_offset(2);
-  data.set_size(3);
-  data.set_alignment(4);
-  EXPECT_FALSE(Written<NamedDataMessage>(data).read.has_layout);
-  data.mutable_layout()->set_dtype(7);
-  data.mutable_layout()->add_sizes(8);
-  data.mutable_layout()->set_dim_order("o");
-  const Written<NamedDataMessage> d(data);
-  EXPECT_EQ(d.read.key, "key");
-  EXPECT_EQ(d.read.segment, 1u);
-  EXPECT_EQ(d.read.offset, 2u);
-  EXPECT_EQ(d.read.size, 3u);
-  EXPECT_EQ(d.read.alignment, 4u);
-  ASSERT_TRUE(d.read.has_layout);
-  TensorLayoutMessage layout;
-  ASSERT_OK(Read(d.read.layout, MetadataPath(), layout));
-  EXPECT_EQ(layout.dtype, 7u);
-  EXPECT_EQ(Numbers(layout.sizes), Expected{8});
-  EXPECT_EQ(Text(layout.dim_order), "o");
-}
-
-TEST(MetadataMessagesTest, Method) {
-  schema::Method method;
-  method.set_name("name");
-  method.add_values()->set_int_(1);
-  method.add_values()->set_int_(2);
-  method.add_inputs()->set_name("x");
-  method.add_outputs(1);
-  method.add_outputs(300);
-  method.add_operators("op");
-  for (int i = 0; i < 3; ++i) method.add_delegates()->set_segment(1);
-  for (int i = 0; i < 4; ++i) method.add_instructions()->mutable_jump();
-  method.set_arena_bytes(8);
-  method.set_state_bytes(9);
-  for (int i = 0; i < 5; ++i) method.add_state()->set_value(1);
-  method.set_in_spec("in");
-  method.set_out_spec("out");
-  const Written<MethodMessage> written(method);
-  const MethodMessage& read = written.read;
-  EXPECT_EQ(read.name, "name");
-  EXPECT_EQ(read.values.count, 2u);
-  EXPECT_EQ(read.inputs.count, 1u);
-  EXPECT_EQ(Numbers(read.outputs), (Expected{1, 300}));
-  EXPECT_EQ(WireElements(read.operators).NextText(), "op");
-  EXPECT_EQ(read.delegates.count, 3u);
-  EXPECT_EQ(read.instructions.count, 4u);
-  EXPECT_EQ(read.arena_bytes, 8u);
-  EXPECT_EQ(read.state_bytes, 9u);
-  EXPECT_EQ(read.state.count, 5u);
-  EXPECT_EQ(read.in_spec, "in");
-  EXPECT_EQ(read.out_spec, "out");
-}
-
-TEST(MetadataMessagesTest, InputsConstraintsState) {
-  schema::Input input;
-  input.set_value(1);
-  input.set_name("x");
-  input.add_constraints()->set_dim(2);
-  input.set_mutated(true);
-  const Written<InputMessage> i(input);
-  EXPECT_EQ(i.read.value, 1u);
-  EXPECT_EQ(i.read.name, "x");
-  EXPECT_EQ(i.read.constraints.count, 1u);
-  EXPECT_TRUE(i.read.mutated);
-
-  schema::SizeConstraint constraint;
-  constraint.set_dim(1);
-  constraint.set_min(-2);
-  constraint.set_max(3);
-  constraint.set_symbol("s0");
-  constraint.set_multiplier(4);
-  constraint.set_offset(-5);
-  const Written<SizeConstraintMessage> c(constraint);
-  EXPECT_EQ(c.read.dim, 1u);
-  EXPECT_EQ(c.read.min, -2);
-  EXPECT_EQ(c.read.max, 3);
-  EXPECT_EQ(c.read.symbol, "s0");
-  EXPECT_EQ(c.read.multiplier, 4);
-  EXPECT_EQ(c.read.offset, -5);
-
-  schema::StateBuffer state;
-  state.set_name("cache");
-  state.set_value(1);
-  state.set_initial(2);
-  const Written<StateBufferMessage> s(state);
-  EXPECT_EQ(s.read.name, "cache");
-  EXPECT_EQ(s.read.value, 1u);
-  EXPECT_EQ(s.read.initial, 2u);
-}
-
-TEST(MetadataMessagesTest, Literals) {
-  schema::Value value;
-  EXPECT_EQ(Written<ValueMessage>(value).read.kind, ValueMessage::kMissing);
-  value.mutable_none();
-  EXPECT_EQ(Written<ValueMessage>(value).read.kind, ValueMessage::kNone);
-  value.set_int_(-7);
-  EXPECT_EQ(Written<ValueMessage>(value).read.kind, ValueMessage::kInt);
-  EXPECT_EQ(Written<ValueMessage>(value).read.int_value, -7);
-  value.set_double_(0.5);
-  EXPECT_EQ(Written<ValueMessage>(value).read.kind, ValueMessage::kDouble);
-  EXPECT_EQ(Written<ValueMessage>(value).read.double_value, 0.5);
-  value.set_bool_(true);
-  EXPECT_EQ(Written<ValueMessage>(value).read.kind, ValueMessage::kBool);
-  EXPECT_TRUE(Written<ValueMessage>(value).read.bool_value);
-  value.set_string("text");
-  {
-    const Written<ValueMessage> written(value);
-    EXPECT_EQ(written.read.kind, ValueMessage::kString);
-    EXPECT_EQ(written.read.string, "text");
-  }
-  value.set_dtype(7);
-  EXPECT_EQ(Written<ValueMessage>(value).read.kind, ValueMessage::kDType);
-  EXPECT_EQ(Written<ValueMessage>(value).read.number, 7u);
-  value.set_memory_format(2);
-  EXPECT_EQ(Written<ValueMessage>(value).read.kind, ValueMessage::kMemoryFormat);
-  EXPECT_EQ(Written<ValueMessage>(value).read.number, 2u);
-}
-
-TEST(MetadataMessagesTest, ComplexScalarList) {
-  schema::Value value;
-  value.mutable_complex()->set_real(1);
-  value.mutable_complex()->set_imag(-2);
-  const Written<ValueMessage> c(value);
-  EXPECT_EQ(c.read.kind, ValueMessage::kComplex);
-  std::complex<double> complex;
-  ASSERT_OK(ReadComplex(c.read.message, MetadataPath(), complex));
-  EXPECT_EQ(complex, std::complex<double>(1, -2));
-
-  value.mutable_scalar()->set_kind(schema::ScalarSlot::BOOL);
-  const Written<ValueMessage> s(value);
-  EXPECT_EQ(s.read.kind, ValueMessage::kScalar);
-  uint32_t kind = 0;
-  ASSERT_OK(ReadScalarSlot(s.read.message, MetadataPath(), kind));
-  EXPECT_EQ(kind, 3u);
-
-  value.mutable_list()->add_elements(3);
-  value.mutable_list()->add_elements(1000);
-  const Written<ValueMessage> l(value);
-  EXPECT_EQ(l.read.kind, ValueMessage::kList);
-  WireNumbers elements;
-  ASSERT_OK(ReadList(l.read.message, MetadataPath(), elements));
-  EXPECT_EQ(Numbers(elements), (Expected{3, 1000}));
-}
-
-TEST(MetadataMessagesTest, Tensors) {
-  schema::Tensor tensor;
-  EXPECT_EQ(Written<TensorMessage>(tensor).read.location, TensorMessage::kMissing);
-  tensor.set_dtype(7);
-  tensor.add_sizes(2);
-  tensor.add_sizes(3);
-  tensor.set_dim_order(std::string("\1\0", 2));
-  tensor.set_dynamic_dims(1);
-  tensor.set_constant(5);
-  {
-    const Written<TensorMessage> written(tensor);
-    EXPECT_EQ(written.read.layout.dtype, 7u);
-    EXPECT_EQ(Numbers(written.read.layout.sizes), (Expected{2, 3}));
-    EXPECT_EQ(Text(written.read.layout.dim_order), std::string("\1\0", 2));
-    EXPECT_EQ(written.read.dynamic_dims, 1u);
-    EXPECT_EQ(written.read.location, TensorMessage::kConstant);
-    EXPECT_EQ(written.read.constant, 5u);
-  }
-  tensor.set_arena_offset(64);
-  EXPECT_EQ(Written<TensorMessage>(tensor).read.location, TensorMessage::kArenaOffset);
-  EXPECT_EQ(Written<TensorMessage>(tensor).read.offset, 64u);
-  tensor.set_state_offset(128);
-  EXPECT_EQ(Written<TensorMessage>(tensor).read.location, TensorMessage::kStateOffset);
-  EXPECT_EQ(Written<TensorMessage>(tensor).read.offset, 128u);
-  tensor.mutable_external();
-  EXPECT_EQ(Written<TensorMessage>(tensor).read.location, TensorMessage::kExternal);
-
-  schema::Value value;
-  *value.mutable_tensor() = tensor;
-  EXPECT_EQ(Written<ValueMessage>(value).read.kind, ValueMessage::kTensor);
-}
-
-TEST(MetadataMessagesTest, Delegates) {
-  schema::Delegate delegate;
-  delegate.set_backend_id("demo");
-  delegate.set_segment(2);
-  delegate.add_compile_specs()->set_key("k");
-  delegate.mutable_compile_specs(0)->set_value("\xff");
-  const Written<DelegateMessage> written(delegate);
-  EXPECT_EQ(written.read.backend_id, "demo");
-  EXPECT_EQ(written.read.segment, 2u);
-  CompileSpecMessage spec;
-  ASSERT_OK(Read(WireElements(written.read.compile_specs).NextMessage(), MetadataPath(), spec));
-  EXPECT_EQ(spec.key, "k");
-  EXPECT_EQ(Text(spec.value), "\xff");
-}
-
-TEST(MetadataMessagesTest, Instructions) {
-  schema::Instruction instruction;
-  EXPECT_EQ(Written<InstructionMessage>(instruction).read.kind, InstructionMessage::kMissing);
-  const auto call = [](auto* message) {
-    message->add_arguments(1);
-    message->add_arguments(2);
-    message->add_outputs(3);
-  };
-  call(instruction.mutable_kernel());
-  instruction.mutable_kernel()->set_operator_(4);
-  {
-    const Written<InstructionMessage> written(instruction);
-    EXPECT_EQ(written.read.kind, InstructionMessage::kKernel);
-    CallMessage read;
-    ASSERT_OK(Read(written.read.message, MetadataPath(), read));
-    EXPECT_EQ(read.callee, 4u);
-    EXPECT_EQ(Numbers(read.arguments), (Expected{1, 2}));
-    EXPECT_EQ(Numbers(read.outputs), Expected{3});
-  }
-  call(instruction.mutable_delegate());
-  instruction.mutable_delegate()->set_delegate(5);
-  {
-    const Written<InstructionMessage> written(instruction);
-    EXPECT_EQ(written.read.kind, InstructionMessage::kDelegate);
-    CallMessage read;
-    ASSERT_OK(Read(written.read.message, MetadataPath(), read));
-    EXPECT_EQ(read.callee, 5u);
-    EXPECT_EQ(Numbers(read.arguments), (Expected{1, 2}));
-    EXPECT_EQ(Numbers(read.outputs), Expected{3});
-  }
-  instruction.mutable_move()->set_from(6);
-  instruction.mutable_move()->set_to(7);
-  {
-    const Written<InstructionMessage> written(instruction);
-    EXPECT_EQ(written.read.kind, InstructionMessage::kMove);
-    MoveMessage read;
-    ASSERT_OK(Read(written.read.message, MetadataPath(), read));
-    EXPECT_EQ(read.from, 6u);
-    EXPECT_EQ(read.to, 7u);
-  }
-  instruction.mutable_jump_if_false()->set_condition(8);
-  instruction.mutable_jump_if_false()->set_target(9);
-  {
-    const Written<InstructionMessage> written(instruction);
-    EXPECT_EQ(written.read.kind, InstructionMessage::kJumpIfFalse);
-    JumpIfFalseMessage read;
-    ASSERT_OK(Read(written.read.message, MetadataPath(), read));
-    EXPECT_EQ(read.condition, 8u);
-    EXPECT_EQ(read.target, 9u);
-  }
-  instruction.mutable_jump()->set_target(10);
-  {
-    const Written<InstructionMessage> written(instruction);
-    EXPECT_EQ(written.read.kind, InstructionMessage::kJump);
-    JumpMessage read;
-    ASSERT_OK(Read(written.read.message, MetadataPath(), read));
-    EXPECT_EQ(read.target, 10u);
-  }
-}
-
-TEST(MetadataMessagesTest, DebugInfo) {
-  schema::DebugInfo debug;
-  schema::InstructionDebugInfo* instruction = debug.add_methods()->add_instructions();
-  instruction->set_node("n");
-  instruction->set_source("s");
-  instruction->set_module("m");
-  const Written<DebugInfoMessage> written(debug);
-  MethodDebugInfoMessage method;
-  ASSERT_OK(Read(WireElements(written.read.methods).NextMessage(), MetadataPath(), method));
-  InstructionDebugInfoMessage read;
-  ASSERT_OK(Read(WireElements(method.instructions).NextMessage(), MetadataPath(), read));
-  EXPECT_EQ(read.node, "n");
-  EXPECT_EQ(read.source, "s");
-  EXPECT_EQ(read.module, "m");
+  EXPECT_FALSE(data.layout.found());
+  ASSERT_OK(Read({.bytes = BytesOf(bytes), .nesting = 20, .depth = 0}, MetadataPath(), data));
+  EXPECT_TRUE(data.layout.found());
+  EXPECT_TRUE(data.layout.bytes.empty());
 }
 
 }  // namespace

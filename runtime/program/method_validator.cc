@@ -264,7 +264,7 @@ class MethodValidator {
   absl::Status ValidateOutputs() {
     plan_.outputs.reserve(method_.outputs.count());
     absl::Status status;
-    const bool readable = ForEachUint32(method_.outputs, [&](uint32_t value) {
+    const bool readable = ForEachNumber(method_.outputs, [&](uint32_t value) {
       const MetadataPath path(path_, "outputs", plan_.outputs.size());
       status = CheckValue(value, path);
       if (status.ok() && std::holds_alternative<ListPlan>(plan_.values[value])) {

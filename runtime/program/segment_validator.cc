@@ -273,7 +273,7 @@ absl::StatusOr<std::vector<NamedDataPlan>> ValidateNamedData(
                               segments[data.segment].alignment, " is not aligned to ",
                               plan.alignment));
     }
-    if (data.has_layout) {
+    if (data.layout.found()) {
       const MetadataPath layout_path(path, "layout");
       TensorLayoutMessage layout;
       ABSL_RETURN_IF_ERROR(Read(data.layout, layout_path, layout));

@@ -41,7 +41,7 @@ absl::Status ValidateLayout(const TensorLayoutMessage& layout, const MetadataPat
   int64_t extent = static_cast<int64_t>(DTypeSize(*known));
   bool empty = false;
   absl::Status status;
-  const bool readable = ForEachInt64(layout.sizes, [&](int64_t size) {
+  const bool readable = ForEachNumber(layout.sizes, [&](int64_t size) {
     const int d = plan.sizes.size();
     const std::optional<int64_t> bytes = CheckedMul<int64_t>(extent, std::max<int64_t>(size, 1));
     if (d < kMaxRank && size >= 0 && bytes.has_value()) [[likely]] {
@@ -86,26 +86,27 @@ absl::Status ValidateTensor(const TensorMessage& tensor, const LayoutPlan& layou
         .Error(absl::StrCat("bits ", plan.dynamic_dims, " name a dimension beyond rank ",
                             plan.sizes.size()));
   }
-  switch (tensor.location) {
+  switch (tensor.location.field) {
     case TensorMessage::kConstant: {
       const MetadataPath constant_path(path, "constant");
-      if (tensor.constant >= memory.constants.size()) {
+      const uint32_t constant = tensor.location.as<uint32_t>();
+      if (constant >= memory.constants.size()) {
         return constant_path.Error(
-            absl::StrCat(tensor.constant, " does not exist, there are ", memory.constants.size()));
+            absl::StrCat(constant, " does not exist, there are ", memory.constants.size()));
       }
       if (!plan.is_static()) return constant_path.Error("a constant can't have dynamic sizes");
       plan.location = TensorPlan::Location::kConstant;
-      plan.constant = memory.constants[tensor.constant];
+      plan.constant = memory.constants[constant];
       if (plan.constant.size() != bytes) {
         return constant_path.Error(absl::StrCat(
-            "constant ", tensor.constant, " has ", plan.constant.size(), " bytes, the tensor ",
+            "constant ", constant, " has ", plan.constant.size(), " bytes, the tensor ",
             DTypeName(plan.dtype), FormatSizes(plan.sizes), " has ", bytes));
       }
       return absl::OkStatus();
     }
     case TensorMessage::kArenaOffset:
       plan.location = TensorPlan::Location::kArena;
-      plan.offset = tensor.offset;
+      plan.offset = tensor.location.as<uint64_t>();
       ABSL_RETURN_IF_ERROR(CheckPlace(plan.offset, bytes, "arena", memory.arena_bytes,
                                       MetadataPath(path, "arena_offset")));
       return absl::OkStatus();
@@ -113,7 +114,7 @@ absl::Status ValidateTensor(const TensorMessage& tensor, const LayoutPlan& layou
       const MetadataPath state_path(path, "state_offset");
       if (!plan.is_static()) return state_path.Error("state can't have dynamic sizes");
       plan.location = TensorPlan::Location::kState;
-      plan.offset = tensor.offset;
+      plan.offset = tensor.location.as<uint64_t>();
       ABSL_RETURN_IF_ERROR(CheckPlace(plan.offset, bytes, "state", memory.state_bytes, state_path));
       return absl::OkStatus();
     }

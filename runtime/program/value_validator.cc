@@ -59,46 +59,48 @@ class ValueValidator {
       plan_.values.emplace_back(std::move(plan));
       return absl::OkStatus();
     };
-    switch (value.kind) {
+    switch (value.kind.field) {
       case ValueMessage::kNone:
         return append(None{});
       case ValueMessage::kInt:
-        return append(value.int_value);
+        return append(value.kind.as<int64_t>());
       case ValueMessage::kDouble:
-        return append(value.double_value);
+        return append(value.kind.as<double>());
       case ValueMessage::kBool:
-        return append(value.bool_value);
+        return append(value.kind.as<bool>());
       case ValueMessage::kString:
-        return append(std::string(value.string));
+        return append(std::string(value.kind.as<std::string_view>()));
       case ValueMessage::kTensor:
         if (++tensors_ > limits_.tensors) {
           return path.LimitError("tensors", tensors_, limits_.tensors);
         }
-        return AppendTensor(value.message, MetadataPath(path, "tensor"));
+        return AppendTensor(value.kind.as<WireMessage>(), MetadataPath(path, "tensor"));
       case ValueMessage::kList:
-        return AppendList(value.message, MetadataPath(path, "list"));
+        return AppendList(value.kind.as<WireMessage>(), MetadataPath(path, "list"));
       case ValueMessage::kDType: {
-        const std::optional<DType> dtype = DTypeFromProgramFile(value.number);
+        const uint32_t number = value.kind.as<uint32_t>();
+        const std::optional<DType> dtype = DTypeFromProgramFile(number);
         if (dtype.has_value()) return append(*dtype);
-        return MetadataPath(path, "dtype").Error(absl::StrCat(value.number, " is no dtype"));
+        return MetadataPath(path, "dtype").Error(absl::StrCat(number, " is no dtype"));
       }
       case ValueMessage::kMemoryFormat: {
-        const uint32_t format = value.number;
+        const uint32_t format = value.kind.as<uint32_t>();
         if (format >= 1 && format <= 4) return append(static_cast<MemoryFormat>(format));
         return MetadataPath(path, "memory_format")
             .Error(absl::StrCat(format, " is no memory format"));
       }
       case ValueMessage::kComplex: {
-        std::complex<double> complex;
-        ABSL_RETURN_IF_ERROR(ReadComplex(value.message, MetadataPath(path, "complex"), complex));
-        return append(complex);
+        ComplexMessage complex;
+        ABSL_RETURN_IF_ERROR(
+            Read(value.kind.as<WireMessage>(), MetadataPath(path, "complex"), complex));
+        return append(std::complex<double>(complex.real, complex.imag));
       }
       case ValueMessage::kScalar: {
         const MetadataPath scalar(path, "scalar");
-        uint32_t kind = 0;
-        ABSL_RETURN_IF_ERROR(ReadScalarSlot(value.message, scalar, kind));
-        if (kind >= 1 && kind <= 3) return append(static_cast<ScalarKind>(kind));
-        return scalar.Error(absl::StrCat(kind, " is no kind of scalar"));
+        ScalarSlotMessage slot;
+        ABSL_RETURN_IF_ERROR(Read(value.kind.as<WireMessage>(), scalar, slot));
+        if (slot.kind >= 1 && slot.kind <= 3) return append(static_cast<ScalarKind>(slot.kind));
+        return scalar.Error(absl::StrCat(slot.kind, " is no kind of scalar"));
       }
       default:
         break;
@@ -110,7 +112,8 @@ class ValueValidator {
   absl::Status AppendTensor(const WireMessage& message, const MetadataPath& path) {
     TensorMessage tensor;
     ABSL_RETURN_IF_ERROR(Read(message, path, tensor));
-    ABSL_RETURN_IF_ERROR(ValidateLayout(tensor.layout, path, layout_));
+    ABSL_RETURN_IF_ERROR(
+        ValidateLayout({tensor.dtype, tensor.sizes, tensor.dim_order}, path, layout_));
     auto& plan = std::get<TensorPlan>(plan_.values.emplace_back(std::in_place_type<TensorPlan>));
     plan.sizes = sizes_.Copy(layout_.sizes);
     plan.dim_order = dim_orders_.Copy(layout_.dim_order);
@@ -118,9 +121,9 @@ class ValueValidator {
   }
 
   absl::Status AppendList(const WireMessage& message, const MetadataPath& path) {
-    WireNumbers elements;
-    ABSL_RETURN_IF_ERROR(ReadList(message, path, elements));
-    const uint64_t count = elements.count();
+    ListMessage list;
+    ABSL_RETURN_IF_ERROR(Read(message, path, list));
+    const uint64_t count = list.elements.count();
     list_elements_ += count;  // below the metadata's bytes
     if (list_elements_ > limits_.list_elements) {
       return path.LimitError("list_elements", list_elements_, limits_.list_elements);
@@ -129,7 +132,7 @@ class ValueValidator {
     ListPlan plan;
     plan.elements.reserve(count);
     absl::Status status;
-    const bool readable = ForEachUint32(elements, [&](uint32_t element) {
+    const bool readable = ForEachNumber(list.elements, [&](uint32_t element) {
       const MetadataPath at(path, "elements", plan.elements.size());
       if (element >= values.size()) {
         status = at.Error(absl::StrCat(element, " is not a value before the list itself, which is ",

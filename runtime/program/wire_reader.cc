@@ -21,8 +21,8 @@ uint64_t LittleEndian64(const uint8_t* at) {
 
 }  // namespace
 
-uint64_t WireNumbers::count() const {
-  return static_cast<uint64_t>(std::count_if(bytes.begin(), bytes.end(), [](std::byte b) {
+uint64_t CountNumbers(absl::Span<const std::byte> numbers) {
+  return static_cast<uint64_t>(std::count_if(numbers.begin(), numbers.end(), [](std::byte b) {
     return (b & std::byte{0x80}) == std::byte{0};
   }));
 }

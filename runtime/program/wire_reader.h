@@ -7,9 +7,11 @@
 #ifndef BELAY_RUNTIME_PROGRAM_WIRE_READER_H_
 #define BELAY_RUNTIME_PROGRAM_WIRE_READER_H_
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <type_traits>
 
 #include "absl/base/attributes.h"
 #include "absl/status/status.h"
@@ -32,13 +34,18 @@ struct WireMessage {
   absl::Span<const std::byte> bytes;
   uint32_t nesting = 0;  // the limit of this name
   uint32_t depth = 0;    // messages around it
+  // Whether there was one, which may be empty.
+  bool found() const { return bytes.data() != nullptr; }
 };
 
-// A packed list of numbers.
+// How many packed numbers there are if all end: bytes without a continuation bit.
+uint64_t CountNumbers(absl::Span<const std::byte> bytes);
+
+// A packed list of numbers: uint32_t, or int64_t in two's complement.
+template <class T>
 struct WireNumbers {
   absl::Span<const std::byte> bytes;
-  // How many they are if all end: bytes without a continuation bit.
-  uint64_t count() const;
+  uint64_t count() const { return CountNumbers(bytes); }
 };
 
 // The elements of a repeated field, messages or strings, which may stand between other fields.
@@ -47,6 +54,29 @@ struct WireList {
   uint32_t field = 0;
   uint64_t count = 0;
   uint64_t total_bytes = 0;  // of all elements
+};
+struct WireMessages : WireList {};
+struct WireTexts : WireList {};
+
+// A oneof, of whose members at most one is there.
+struct WireOneof {
+  uint32_t field = 0;   // the number of the member, 0 without one
+  uint64_t number = 0;  // a number, a bool, or the bits of a double
+  WireMessage message;  // a message, or the bytes of a text
+
+  // The member, as what Read reads. 0 or empty when it is another one.
+  template <class T>
+  T as() const {
+    if constexpr (std::is_same_v<T, WireMessage>) {
+      return message;
+    } else if constexpr (std::is_same_v<T, std::string_view>) {
+      return {reinterpret_cast<const char*>(message.bytes.data()), message.bytes.size()};
+    } else if constexpr (std::is_same_v<T, double>) {
+      return std::bit_cast<double>(number);
+    } else {
+      return static_cast<T>(number);
+    }
+  }
 };
 
 // Where a varint ends, and what it is.
@@ -149,7 +179,8 @@ class WireReader {
   void Read(absl::Span<const std::byte>& value) {
     if (IsOnce(kBytes)) value = bytes();
   }
-  void Read(WireNumbers& numbers) {
+  template <class T>
+  void Read(WireNumbers<T>& numbers) {
     if (IsOnce(kBytes)) numbers.bytes = bytes();
   }
   void Read(WireMessage& message) {
@@ -157,20 +188,30 @@ class WireReader {
     if (depth_ >= nesting_) return Fail(kTooDeep);
     message = {.bytes = bytes(), .nesting = nesting_, .depth = depth_ + 1};
   }
-  // The field as one of a oneof, whose number is kept in `member`, 0 before.
+  // The field as the member of a oneof that has this type.
   template <class T>
-  void ReadMember(uint32_t& member, T& value) {
-    if (member != 0 && member != number_)
+  void ReadMember(WireOneof& oneof) {
+    if (oneof.field != 0 && oneof.field != number_)
       return Fail("it is there beside another one of its oneof");
-    member = number_;
+    oneof.field = number_;
+    T value{};
     Read(value);
+    if constexpr (std::is_same_v<T, WireMessage>) {
+      oneof.message = value;
+    } else if constexpr (std::is_same_v<T, std::string_view>) {
+      oneof.message.bytes = bytes();
+    } else if constexpr (std::is_same_v<T, double>) {
+      oneof.number = std::bit_cast<uint64_t>(value);
+    } else {
+      oneof.number = static_cast<uint64_t>(value);
+    }
   }
   // The field as an element of a repeated one.
-  void AddMessage(WireList& list) {
+  void Read(WireMessages& list) {
     if (depth_ >= nesting_) return Fail(kTooDeep);
     Add(list);
   }
-  void AddText(WireList& list) {  // UTF-8
+  void Read(WireTexts& list) {  // UTF-8
     if (type_ == kBytes && !IsUtf8(text())) return Fail(kNotUtf8);
     Add(list);
   }
@@ -294,28 +335,16 @@ class WireElements {
 };
 
 // Calls `take` with each number of the list until it returns false. False when one can't be read or
-// has more than 32 bits; the numbers before it were taken.
-template <class Take>
-bool ForEachUint32(const WireNumbers& numbers, const Take& take) {
-  const auto* at = reinterpret_cast<const uint8_t*>(numbers.bytes.data());
-  const uint8_t* const end = at + numbers.bytes.size();
-  while (at != end) {
-    const Varint varint = ReadVarint(at, end);
-    if (varint.end == nullptr || varint.number > UINT32_MAX) return false;
-    if (!take(static_cast<uint32_t>(varint.number))) break;
-    at = varint.end;
-  }
-  return true;
-}
-// The same of 64 bits, in two's complement.
-template <class Take>
-bool ForEachInt64(const WireNumbers& numbers, const Take& take) {
+// has more bits than T; the numbers before it were taken.
+template <class T, class Take>
+bool ForEachNumber(const WireNumbers<T>& numbers, const Take& take) {
   const auto* at = reinterpret_cast<const uint8_t*>(numbers.bytes.data());
   const uint8_t* const end = at + numbers.bytes.size();
   while (at != end) {
     const Varint varint = ReadVarint(at, end);
     if (varint.end == nullptr) return false;
-    if (!take(static_cast<int64_t>(varint.number))) break;
+    if (std::is_same_v<T, uint32_t> && varint.number > UINT32_MAX) return false;
+    if (!take(static_cast<T>(varint.number))) break;
     at = varint.end;
   }
   return true;

@@ -31,11 +31,11 @@ struct Everything {
   double real = 0;
   std::string_view text;
   absl::Span<const std::byte> bytes;
-  WireNumbers numbers;
+  WireNumbers<uint32_t> numbers;
   WireMessage message;
-  uint32_t member = 0;
-  uint64_t first = 0, second = 0;
-  WireList messages, texts;
+  WireOneof oneof;
+  WireMessages messages;
+  WireTexts texts;
 };
 
 absl::Status ReadEverything(const WireMessage& message, Everything& out) {
@@ -71,16 +71,16 @@ absl::Status ReadEverything(const WireMessage& message, Everything& out) {
         fields.Read(out.message);
         break;
       case 10:
-        fields.ReadMember(out.member, out.first);
+        fields.ReadMember<uint64_t>(out.oneof);
         break;
       case 11:
-        fields.ReadMember(out.member, out.second);
+        fields.ReadMember<int64_t>(out.oneof);
         break;
       case 12:
-        fields.AddMessage(out.messages);
+        fields.Read(out.messages);
         break;
       case 13:
-        fields.AddText(out.texts);
+        fields.Read(out.texts);
         break;
     }
   }
@@ -199,7 +199,7 @@ TEST(WireReaderTest, ReadsEveryKind) {
   EXPECT_EQ(read.bytes.size(), 1u);
   EXPECT_EQ(read.numbers.count(), 2u);
   std::vector<uint32_t> numbers;
-  EXPECT_TRUE(ForEachUint32(read.numbers, [&](uint32_t n) {
+  EXPECT_TRUE(ForEachNumber(read.numbers, [&](uint32_t n) {
     numbers.push_back(n);
     return true;
   }));
@@ -208,8 +208,8 @@ TEST(WireReaderTest, ReadsEveryKind) {
   Everything inner;
   ASSERT_OK(ReadEverything(read.message, inner));
   EXPECT_EQ(inner.small, 7u);
-  EXPECT_EQ(read.member, 11u);
-  EXPECT_EQ(read.second, 9u);
+  EXPECT_EQ(read.oneof.field, 11u);
+  EXPECT_EQ(read.oneof.as<int64_t>(), 9);
 }
 
 TEST(WireReaderTest, SkipsWhatIsUnknown) {
@@ -266,12 +266,12 @@ TEST(WireReaderTest, CountsHowDeepMessagesAre) {
 TEST(WireReaderTest, NumbersOfAListMustEndAndFit) {
   const auto all = [](auto) { return true; };
   for (const std::string_view bytes : {"\x80", "\x01\x80\x80\x80\x80\x10"}) {
-    EXPECT_FALSE(ForEachUint32({.bytes = Message(bytes).bytes}, all));
+    EXPECT_FALSE(ForEachNumber(WireNumbers<uint32_t>{Message(bytes).bytes}, all));
   }
-  EXPECT_FALSE(ForEachInt64({.bytes = Message("\x80").bytes}, all));
+  EXPECT_FALSE(ForEachNumber(WireNumbers<int64_t>{Message("\x80").bytes}, all));
   int64_t last = 0;
   const std::string minus = Repeat("\xff", 9) + "\x01";
-  EXPECT_TRUE(ForEachInt64({.bytes = Message(minus).bytes}, [&](int64_t n) {
+  EXPECT_TRUE(ForEachNumber(WireNumbers<int64_t>{Message(minus).bytes}, [&](int64_t n) {
     last = n;
     return true;
   }));
