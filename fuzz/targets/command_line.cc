@@ -2,9 +2,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -20,38 +22,46 @@ using namespace belay::tools;
 // No parser gives it.
 constexpr int kCalled = 77;
 
-int Called(bool promised, std::string_view what) {
-  if (!promised) belay::fuzz::Require(absl::InternalError(std::string(what)));
-  return kCalled;
+// Whether a value keeps the rules of its option.
+bool Keeps(const OptionRules&, bool) { return true; }
+bool Keeps(const OptionRules&, const std::optional<uint64_t>&) { return true; }
+bool Keeps(const OptionRules& rules, const std::string& text) {
+  return (!rules.not_empty || !text.empty()) &&
+         (rules.one_of.empty() || std::ranges::count(rules.one_of, text) > 0);
+}
+bool Keeps(const OptionRules& rules, const std::vector<std::string>& texts) {
+  return (!rules.required || !texts.empty()) &&
+         (rules.most_values == 0 || texts.size() <= static_cast<size_t>(rules.most_values));
+}
+template <class Number>
+bool Keeps(const OptionRules& rules, const Number& number) {
+  return (!rules.least.has_value() || static_cast<double>(number) >= *rules.least) &&
+         (!rules.most.has_value() || static_cast<double>(number) <= *rules.most);
 }
 
-constexpr Commands kCommands = {
-    .lower =
-        [](const LowerOptions& options) {
-          return Called(options.threads >= 1 && options.threads <= 1024, "lower --threads");
-        },
-    .run = [](const RunOptions& options) { return Called(options.repeat > 0, "run --repeat"); },
-    .inspect = [](const InspectOptions&) { return kCalled; },
-    .verify =
-        [](const VerifyOptions& options) {
-          return Called(options.calls > 0 && options.atol >= 0 && options.rtol >= 0,
-                        "verify --calls, --atol, --rtol");
-        },
-    .bench =
-        [](const BenchOptions& options) { return Called(options.seconds > 0, "bench --seconds"); },
-    .strip = [](const StripOptions&) { return kCalled; },
-    .stress =
-        [](const StressOptions& options) {
-          return Called(options.mutations > 0, "stress --mutations");
-        },
-    .keygen = [](const KeygenOptions&) { return kCalled; },
-    .sign = [](const SignOptions&) { return kCalled; },
-    .verify_signature =
-        [](const VerifySignatureOptions& options) {
-          return Called(!options.keys.empty(), "verify-signature --key");
-        },
-    .ops = [](const OpsOptions&) { return kCalled; },
-};
+// The subcommands, each of which looks at its options instead of running: they are what they are
+// without a command line, or keep their rules.
+std::vector<Command> CheckingCommands() {
+  std::vector<Command> commands = AllCommands();
+  for (Command& command : commands) {
+    command.run = [name = command.name, options = command.options] {
+      const std::vector<Command> untouched = AllCommands();
+      const auto same = std::ranges::find(untouched, name, &Command::name);
+      for (size_t i = 0; i < options.size(); ++i) {
+        std::visit(
+            [&]<class T>(const T* value) {
+              const T& unset = *std::get<T*>(same->options[i].variable);
+              if (*value == unset && !options[i].rules.required) return;
+              if (Keeps(options[i].rules, *value)) return;
+              belay::fuzz::Require(absl::InternalError(absl::StrCat(name, " ", options[i].name)));
+            },
+            options[i].variable);
+      }
+      return kCalled;
+    };
+  }
+  return commands;
+}
 
 }  // namespace
 
@@ -64,7 +74,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   std::ostringstream out, error;
-  const int status = RunCommandLine(arguments, kCommands, out, error);
+  const int status = RunCommandLine(arguments, CheckingCommands(), out, error);
   const bool said = !out.str().empty() || !error.str().empty();
   if (status != kCalled && status != kDone && status != kBadUsage) {
     belay::fuzz::Require(absl::InternalError(absl::StrCat("exit status ", status)));

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <fstream>
 #include <iostream>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -92,6 +93,23 @@ int Bench(const BenchOptions& options) {
   }
   for (const auto& [key, value] : result->items()) std::cout << key << ": " << JsonText(value);
   return kDone;
+}
+
+Command BenchCommand() {
+  const auto bench = std::make_shared<BenchOptions>();
+  return {
+      .name = "bench",
+      .about = "Measures loading and executing a method with random inputs.",
+      .options = {{"program", &bench->program, "the program file", {.required = true}},
+                  {"--method", &bench->method, "the method"},
+                  {"--seconds", &bench->seconds, "how long to measure", {.least = 0.001}},
+                  {"--threads", &bench->threads, "threads to execute with"},
+                  EngineOption(&bench->engine),
+                  {"--json", &bench->json, "prints JSON"}},
+      .footer = "Example: belay bench model.belay --seconds 3 --json",
+      .owned = bench,
+      .run = [bench] { return Bench(*bench); },
+  };
 }
 
 }  // namespace belay::tools

@@ -1,21 +1,17 @@
-// The subcommands of `belay`. Each gets its parsed options and returns the process's exit status.
+// The subcommands of `belay`. Each function gets the options and returns the process's exit status;
+// the file where it is defined says how the command line sets the options.
 #ifndef BELAY_TOOLS_BELAY_COMMAND_H_
 #define BELAY_TOOLS_BELAY_COMMAND_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "tools/belay/command_line.h"
 
 namespace belay::tools {
-
-// Exit statuses, the same for all subcommands.
-inline constexpr int kDone = 0;
-inline constexpr int kNegative = 1;  // verify found a difference, a gate failed
-inline constexpr int kBadUsage = 2;
-inline constexpr int kBadInput = 3;     // a file can't be read, or what is in it is wrong
-inline constexpr int kUnsupported = 4;  // the complete list is on stderr
 
 // Prints "belay: …" on stderr and gives the status that the error's code stands for.
 int Report(const absl::Status& status);
@@ -40,8 +36,7 @@ struct RunOptions {
   std::string program, method = "forward", output_dir, engine = "highway";
   std::vector<std::string> inputs;
   std::vector<std::string> sequence;
-  uint64_t seed = 0;
-  bool random_inputs = false;
+  std::optional<uint64_t> seed;  // draws the inputs
   int repeat = 1;
   bool json = false;
 };
@@ -111,6 +106,22 @@ struct VerifySignatureOptions {
 };
 // kNegative when the signature is not of the file, or of no such key.
 int VerifySignature(const VerifySignatureOptions& options);
+
+// What the command line knows of each.
+Command LowerCommand();
+Command RunCommand();
+Command InspectCommand();
+Command VerifyCommand();
+Command BenchCommand();
+Command StripCommand();
+Command StressCommand();
+Command KeygenCommand();
+Command SignCommand();
+Command VerifySignatureCommand();
+Command OpsCommand();
+
+// All of them, in the order of the help.
+std::vector<Command> AllCommands();
 
 }  // namespace belay::tools
 

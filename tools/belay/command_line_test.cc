@@ -1,11 +1,15 @@
 #include "tools/belay/command_line.h"
 
+#include <cstdint>
+#include <optional>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tools/belay/command.h"
 
 namespace belay::tools {
 namespace {
@@ -14,40 +18,37 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-LowerOptions lowered;
-RunOptions ran;
-
-// Exit statuses that no parser gives, to see which one was called.
-constexpr Commands kCommands = {
-    .lower =
-        [](const LowerOptions& options) {
-          lowered = options;
-          return 10;
-        },
-    .run =
-        [](const RunOptions& options) {
-          ran = options;
-          return 11;
-        },
-    .inspect = [](const InspectOptions&) { return 12; },
-    .verify = [](const VerifyOptions&) { return 13; },
-    .bench = [](const BenchOptions&) { return 14; },
-    .strip = [](const StripOptions&) { return 15; },
-    .stress = [](const StressOptions&) { return 16; },
-    .keygen = [](const KeygenOptions&) { return 17; },
-    .sign = [](const SignOptions&) { return 18; },
-    .verify_signature = [](const VerifySignatureOptions&) { return 19; },
-    .ops = [](const OpsOptions&) { return 20; },
-};
+// The commands, each of which returns an exit status that no parser gives instead of running: the
+// first 10, the second 11 and so on.
+std::vector<Command> FakeCommands() {
+  std::vector<Command> commands = AllCommands();
+  for (size_t i = 0; i < commands.size(); ++i) {
+    commands[i].run = [i] { return 10 + static_cast<int>(i); };
+  }
+  return commands;
+}
 
 struct Outcome {
   int status;
   std::string out, error;
 };
-Outcome Parse(const std::vector<std::string>& arguments) {
+Outcome Parse(const std::vector<std::string>& arguments,
+              const std::vector<Command>& commands = FakeCommands()) {
   std::ostringstream out, error;
-  const int status = RunCommandLine(arguments, kCommands, out, error);
+  const int status = RunCommandLine(arguments, commands, out, error);
   return {status, out.str(), error.str()};
+}
+
+// What the option of the command is.
+template <class T>
+T Value(const std::vector<Command>& commands, std::string_view command, std::string_view name) {
+  for (const Command& c : commands) {
+    for (const Option& option : c.options) {
+      if (c.name == command && option.name == name) return *std::get<T*>(option.variable);
+    }
+  }
+  ADD_FAILURE() << "no option " << name << " of " << command;
+  return T();
 }
 
 TEST(CommandLineTest, CallsTheSubcommandThatIsNamed) {
@@ -65,26 +66,30 @@ TEST(CommandLineTest, CallsTheSubcommandThatIsNamed) {
 }
 
 TEST(CommandLineTest, OptionsArrive) {
+  using Texts = std::vector<std::string>;
+  std::vector<Command> commands = FakeCommands();
   EXPECT_EQ(Parse({"lower", "m.pt2", "-o", "m.belay", "--method", "a=a.pt2", "--method", "b=b.pt2",
-                   "--threads", "4", "--json"})
+                   "--threads", "4", "--json"},
+                  commands)
                 .status,
             10);
-  EXPECT_EQ(lowered.input, "m.pt2");
-  EXPECT_EQ(lowered.output, "m.belay");
-  EXPECT_THAT(lowered.methods, ElementsAre("a=a.pt2", "b=b.pt2"));
-  EXPECT_EQ(lowered.threads, 4);
-  EXPECT_TRUE(lowered.json);
-  EXPECT_FALSE(lowered.quant_fusion_and_const_prop);
-  EXPECT_EQ(Parse({"run", "m.belay", "--random-inputs", "7"}).status, 11);
-  EXPECT_TRUE(ran.random_inputs);
-  EXPECT_EQ(ran.seed, 7u);
+  EXPECT_EQ(Value<std::string>(commands, "lower", "archive"), "m.pt2");
+  EXPECT_EQ(Value<std::string>(commands, "lower", "-o,--output"), "m.belay");
+  EXPECT_THAT(Value<Texts>(commands, "lower", "--method"), ElementsAre("a=a.pt2", "b=b.pt2"));
+  EXPECT_EQ(Value<int>(commands, "lower", "--threads"), 4);
+  EXPECT_TRUE(Value<bool>(commands, "lower", "--json"));
+  EXPECT_FALSE(Value<bool>(commands, "lower", "--quant-fusion-and-const-prop"));
+  commands = FakeCommands();
+  EXPECT_EQ(Parse({"run", "m.belay", "--random-inputs", "7"}, commands).status, 11);
+  EXPECT_EQ(Value<std::optional<uint64_t>>(commands, "run", "--random-inputs"), 7u);
 }
 
 TEST(CommandLineTest, NothingIsKeptFromTheCallBefore) {
   EXPECT_EQ(Parse({"run", "m.belay", "--input", "x.npy"}).status, 11);
-  EXPECT_EQ(Parse({"run", "m.belay"}).status, 11);
-  EXPECT_THAT(ran.inputs, IsEmpty());
-  EXPECT_FALSE(ran.random_inputs);
+  const std::vector<Command> commands = FakeCommands();
+  EXPECT_EQ(Parse({"run", "m.belay"}, commands).status, 11);
+  EXPECT_THAT(Value<std::vector<std::string>>(commands, "run", "--input"), IsEmpty());
+  EXPECT_EQ(Value<std::optional<uint64_t>>(commands, "run", "--random-inputs"), std::nullopt);
 }
 
 TEST(CommandLineTest, WrongUsageIsSaidAndCallsNothing) {

@@ -296,7 +296,7 @@ TEST_F(CommandTest, RunRefusesMissingAndSurplusInputs) {
 TEST_F(CommandTest, RunWritesResults) {
   const std::string program = LowerMlp();
   RunOptions options{.program = program};
-  options.random_inputs = true;
+  options.seed = 0;
   options.output_dir = Path("results");
   const Outcome outcome = Capture([&] { return tools::Run(options); });
   EXPECT_EQ(outcome.status, kDone) << outcome.errors;

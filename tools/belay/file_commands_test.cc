@@ -39,7 +39,7 @@ class FileCommandsTest : public TestInDirectory {
   // The first output of the program with random inputs.
   std::string Result(const std::string& program) const {
     RunOptions options{.program = program, .output_dir = Path("out")};
-    options.random_inputs = true;
+    options.seed = 0;
     EXPECT_EQ(Capture([&] { return tools::Run(options); }).status, kDone);
     return Read(Path("out/0.npy"));
   }

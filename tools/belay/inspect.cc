@@ -26,4 +26,28 @@ int Inspect(const InspectOptions& options) {
   return Report(*is_program ? InspectProgram(options) : InspectArchive(options));
 }
 
+Command InspectCommand() {
+  const auto inspect = std::make_shared<InspectOptions>();
+  return {
+      .name = "inspect",
+      .about = "Shows what is in an archive (.pt2) or a program file (.belay).",
+      .options = {{"file", &inspect->file, "the file", {.required = true}},
+                  {"--json", &inspect->json, "prints JSON"},
+                  {"--graph", &inspect->graph,
+                   "prints an archive's programs in text form, or a program file's values and "
+                   "instructions"},
+                  {"--size", &inspect->size, "accounts for every byte of the file"},
+                  {"--verify", &inspect->verify,
+                   "checks the digest of every segment of a program file, or the checksum of every "
+                   "entry of an archive"}},
+      .footer =
+          "All models of an archive are shown; exit status 4 when one is of a version that can't "
+          "be\n"
+          "imported.\n"
+          "Example: belay inspect model.belay --size",
+      .owned = inspect,
+      .run = [inspect] { return Inspect(*inspect); },
+  };
+}
+
 }  // namespace belay::tools

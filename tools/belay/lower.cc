@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iostream>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -192,6 +193,69 @@ int Lower(const LowerOptions& options) {
     PrintLowerReport(report, serialized->size, options.output);
   }
   return kDone;
+}
+
+Command LowerCommand() {
+  const auto lower = std::make_shared<LowerOptions>();
+  return {
+      .name = "lower",
+      .about = "Lowers exported programs (.pt2) to one program file.",
+      .options =
+          {{"archive",
+            &lower->input,
+            "FILE or FILE:MODEL: the archive that becomes the method 'forward'",
+            {.not_empty = true}},
+           {"-o,--output",
+            &lower->output,
+            "the program file to write",
+            {.required = true, .not_empty = true}},
+           {"--method",
+            &lower->methods,
+            "NAME=FILE or NAME=FILE:MODEL: one more method (repeatable)",
+            {.repeatable = true}},
+           {"--backend", &lower->backends,
+            "backends in order of priority, comma separated; 'none' for none"},
+           {"--compile-spec",
+            &lower->compile_specs,
+            "BACKEND:KEY=VALUE, given to the backend (repeatable)",
+            {.repeatable = true}},
+           {"--external-constants",
+            &lower->external_constants,
+            "writes the constants to NAME-DIGEST.data beside the program file",
+            {.not_empty = true}},
+           {"--report", &lower->report, "writes a JSON report to this file", {.not_empty = true}},
+           {"--max-size",
+            &lower->max_size,
+            "the most that a size may be which the program gives no upper bound",
+            {.least = 1}},
+           {"--min-delegated-flops",
+            &lower->min_delegated_flops,
+            "the least share of the floating-point operations (products, convolutions, "
+            "attention) that delegates must compute, 0 to 1; with less, status 1 and no file",
+            {.least = 0, .most = 1}},
+           {"--dump-after",
+            &lower->dump_after,
+            "prints the program as it is after this pass",
+            {.not_empty = true}},
+           {"--threads",
+            &lower->threads,
+            "threads for backends' preprocessing",
+            {.least = 1, .most = 1024}},
+           {"--write-state-in-place", &lower->write_state_in_place,
+            "updates buffers where they are; a call that fails leaves them half written"},
+           {"--quant-fusion-and-const-prop", &lower->quant_fusion_and_const_prop,
+            "computes on quantized numbers where there is an operator for it, and now what depends "
+            "on constants alone"},
+           {"--json", &lower->json, "prints the report as JSON", {.excludes = {"--dump-after"}}}},
+      .footer =
+          "Of an archive with several models, --method NAME=FILE takes the one called NAME, "
+          "and an\n"
+          "archive without a name the one called 'forward' or 'model'; FILE:MODEL takes MODEL.\n"
+          "Example: belay lower model.pt2 -o model.belay --backend demo --report report.json\n"
+          "         belay lower --method prefill=llm.pt2 --method decode=llm.pt2:step -o llm.belay",
+      .owned = lower,
+      .run = [lower] { return Lower(*lower); },
+  };
 }
 
 }  // namespace belay::tools

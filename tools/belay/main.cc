@@ -37,20 +37,7 @@ int main(int argc, char** argv) {
   using namespace belay::tools;
   EnterCallersDirectory();
   std::signal(SIGXFSZ, SIG_IGN);  // too large a file is an error of the write
-  const Commands commands = {
-      .lower = &Lower,
-      .run = &Run,
-      .inspect = &Inspect,
-      .verify = &Verify,
-      .bench = &Bench,
-      .strip = &Strip,
-      .stress = &Stress,
-      .keygen = &Keygen,
-      .sign = &SignFile,
-      .verify_signature = &VerifySignature,
-      .ops = &Ops,
-  };
   return AfterWritingOutput(
-      RunCommandLine(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc), commands,
-                     std::cout, std::cerr));
+      RunCommandLine(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc),
+                     AllCommands(), std::cout, std::cerr));
 }

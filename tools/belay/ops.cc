@@ -1,6 +1,7 @@
 // `belay ops`: every operator and what supports it.
 #include <iomanip>
 #include <iostream>
+#include <memory>
 #include <string>
 
 #include "exir/ops/standard_ops.h"
@@ -42,6 +43,18 @@ int Ops(const OpsOptions& options) {
   }
   if (options.json) std::cout << JsonText(list);
   return kDone;
+}
+
+Command OpsCommand() {
+  const auto ops = std::make_shared<OpsOptions>();
+  return {
+      .name = "ops",
+      .about = "Lists every operator and what supports it.",
+      .options = {{"--json", &ops->json, "prints JSON"}},
+      .footer = "Example: belay ops --json",
+      .owned = ops,
+      .run = [ops] { return Ops(*ops); },
+  };
 }
 
 }  // namespace belay::tools

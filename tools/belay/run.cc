@@ -34,7 +34,7 @@ struct Call {
 absl::StatusOr<CallInputs> MakeInputs(const MethodPlan& plan, const Call& call,
                                       const RunOptions& options) {
   if (!options.sequence.empty()) return InputsFromFolder(plan, call.folder);
-  if (options.random_inputs) return RandomInputs(plan, options.seed, /*dynamic_size=*/2);
+  if (options.seed.has_value()) return RandomInputs(plan, *options.seed, /*dynamic_size=*/2);
   return InputsFromFiles(plan, options.inputs);
 }
 
@@ -147,6 +147,40 @@ absl::StatusOr<int> RunAll(const RunOptions& options) {
 int Run(const RunOptions& options) {
   const absl::StatusOr<int> status = RunAll(options);
   return status.ok() ? *status : Report(status.status());
+}
+
+Command RunCommand() {
+  const auto run = std::make_shared<RunOptions>();
+  return {
+      .name = "run",
+      .about = "Executes a method of a program file.",
+      .options = {{"program", &run->program, "the program file", {.required = true}},
+                  {"--method", &run->method, "the method"},
+                  {"--input",
+                   &run->inputs,
+                   ".npy files in the order of the method's inputs (repeatable); those of inputs "
+                   "fixed at export all or none",
+                   {.repeatable = true}},
+                  {"--random-inputs",
+                   &run->seed,
+                   "draws the inputs with this seed instead",
+                   {.excludes = {"--input"}}},
+                  {"--sequence",
+                   &run->sequence,
+                   "folders with input_<i>.npy for input i, DIR or METHOD=DIR: one call each, all "
+                   "on the same state",
+                   {.repeatable = true, .excludes = {"--input", "--random-inputs"}}},
+                  {"--output-dir",
+                   &run->output_dir,
+                   "writes the results there as 0.npy, 1.npy, …",
+                   {.not_empty = true}},
+                  {"--repeat", &run->repeat, "executes so many times", {.least = 1}},
+                  EngineOption(&run->engine),
+                  {"--json", &run->json, "prints a report as JSON"}},
+      .footer = "Example: belay run model.belay --input x.npy --output-dir results",
+      .owned = run,
+      .run = [run] { return Run(*run); },
+  };
 }
 
 }  // namespace belay::tools

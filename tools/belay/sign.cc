@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <iostream>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -114,6 +115,47 @@ int VerifySignature(const VerifySignatureOptions& options) {
                  status.code() == absl::StatusCode::kPermissionDenied
              ? kNegative
              : kBadInput;
+}
+
+Command KeygenCommand() {
+  const auto keygen = std::make_shared<KeygenOptions>();
+  return {
+      .name = "keygen",
+      .about = "Makes a key pair: NAME.key and NAME.pub.",
+      .options = {{"name", &keygen->name, "where to", {.required = true}}},
+      .footer = "Example: belay keygen release",
+      .owned = keygen,
+      .run = [keygen] { return Keygen(*keygen); },
+  };
+}
+
+Command SignCommand() {
+  const auto sign = std::make_shared<SignOptions>();
+  return {
+      .name = "sign",
+      .about = "Signs a file: writes FILE.sig beside it.",
+      .options = {{"file", &sign->file, "the file", {.required = true}},
+                  {"--key", &sign->key, "the secret key, from keygen", {.required = true}}},
+      .footer = "Example: belay sign model.belay --key release.key",
+      .owned = sign,
+      .run = [sign] { return SignFile(*sign); },
+  };
+}
+
+Command VerifySignatureCommand() {
+  const auto verify = std::make_shared<VerifySignatureOptions>();
+  return {
+      .name = "verify-signature",
+      .about = "Checks FILE.sig, and for programs the digests of companion files.",
+      .options = {{"file", &verify->file, "the file", {.required = true}},
+                  {"--key",
+                   &verify->keys,
+                   "public keys that are trusted (repeatable)",
+                   {.required = true, .repeatable = true}}},
+      .footer = "Example: belay verify-signature model.belay --key release.pub",
+      .owned = verify,
+      .run = [verify] { return VerifySignature(*verify); },
+  };
 }
 
 }  // namespace belay::tools

@@ -112,4 +112,26 @@ int Stress(const StressOptions& options) {
   return status.ok() ? *status : Report(status.status());
 }
 
+Command StressCommand() {
+  const auto stress = std::make_shared<StressOptions>();
+  return {
+      .name = "stress",
+      .about =
+          "Breaks a program file (.belay) or an archive (.pt2) in many ways, and reads, loads "
+          "and executes what comes out: each mutation is an error or stays within limits.",
+      .options = {{"file", &stress->file, "the file, which is not changed", {.required = true}},
+                  {"--mutations", &stress->mutations, "how many", {.least = 1}},
+                  {"--seed", &stress->seed, "what the mutations depend on"},
+                  {"--first", &stress->first, "the index of the first mutation"},
+                  {"--write",
+                   &stress->write,
+                   "writes the first mutation to this file",
+                   {.not_empty = true}},
+                  {"--json", &stress->json, "prints JSON"}},
+      .footer = "Example: belay stress model.belay --mutations 20000 --seed 7",
+      .owned = stress,
+      .run = [stress] { return Stress(*stress); },
+  };
+}
+
 }  // namespace belay::tools

@@ -1,5 +1,6 @@
 // `belay strip`: a program file without its debug information.
 #include <iostream>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -79,5 +80,21 @@ absl::Status StripFile(const StripOptions& options) {
 }  // namespace
 
 int Strip(const StripOptions& options) { return Report(StripFile(options)); }
+
+Command StripCommand() {
+  const auto strip = std::make_shared<StripOptions>();
+  return {
+      .name = "strip",
+      .about = "Removes the debug information from a program file.",
+      .options = {{"program", &strip->file, "the program file", {.required = true}},
+                  {"-o,--output",
+                   &strip->output,
+                   "where to; by default the file is replaced",
+                   {.not_empty = true}}},
+      .footer = "Example: belay strip model.belay -o model.stripped.belay",
+      .owned = strip,
+      .run = [strip] { return Strip(*strip); },
+  };
+}
 
 }  // namespace belay::tools

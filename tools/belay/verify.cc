@@ -326,4 +326,67 @@ int Verify(const VerifyOptions& options) {
   return status.ok() ? *status : Report(status.status());
 }
 
+Command VerifyCommand() {
+  struct Parsed : VerifyOptions {
+    std::vector<std::string> files;
+    std::string reference;
+  };
+  const auto verify = std::make_shared<Parsed>();
+  return {
+      .name = "verify",
+      .about =
+          "Compares what a program file computes with what its archive means, and names the "
+          "first node that differs.",
+      .options =
+          {{"files",
+            &verify->files,
+            "the archive (.pt2, FILE or FILE:MODEL), and the program file; without one, the "
+            "archive is lowered",
+            {.required = true, .most_values = 2}},
+           {"--reference", &verify->reference,
+            "the archive; then the one file named is the program"},
+           {"--method", &verify->method, "the method"},
+           {"--input",
+            &verify->inputs,
+            ".npy files in the order of the method's inputs (repeatable); random numbers without "
+            "it",
+            {.repeatable = true}},
+           {"--random-inputs",
+            &verify->seed,
+            "the seed of random inputs",
+            {.excludes = {"--input"}}},
+           {"--calls", &verify->calls, "how many calls, on the same state", {.least = 1}},
+           {"--max-size",
+            &verify->max_size,
+            "the most that a size may be which the archive gives no upper bound, when it is "
+            "lowered",
+            {.least = 1}},
+           {"--backend", &verify->backends,
+            "backends to lower with, comma separated; those of the program file else"},
+           {"--atol", &verify->atol, "the absolute difference that is allowed", {.least = 0}},
+           {"--rtol", &verify->rtol, "the relative difference that is allowed", {.least = 0}},
+           EngineOption(&verify->engine),
+           {"--json", &verify->json, "prints JSON"}},
+      .footer =
+          "Of an archive with several models, the one called like the method is meant, and for\n"
+          "'forward' also one called 'model'; FILE:MODEL names another.\n"
+          "Example: belay verify model.pt2 model.belay --input x.npy\n"
+          "Exit status 1 when something differs.",
+      .owned = verify,
+      .run =
+          [verify] {
+            std::vector<std::string> files = verify->files;
+            if (!verify->reference.empty()) files.insert(files.begin(), verify->reference);
+            verify->archive = files[0];
+            if (files.size() == 2) verify->program = files[1];
+            return Verify(*verify);
+          },
+      .problem =
+          [verify] {
+            const bool surplus = !verify->reference.empty() && verify->files.size() == 2;
+            return surplus ? "verify takes one file besides --reference" : "";
+          },
+  };
+}
+
 }  // namespace belay::tools

@@ -1,0 +1,13 @@
+#include "tools/belay/command.h"
+
+namespace belay::tools {
+
+std::vector<Command> AllCommands() {
+  return {
+      LowerCommand(), RunCommand(),    InspectCommand(), VerifyCommand(), BenchCommand(),
+      StripCommand(), StressCommand(), KeygenCommand(),  SignCommand(),   VerifySignatureCommand(),
+      OpsCommand(),
+  };
+}
+
+}  // namespace belay::tools
