@@ -80,7 +80,7 @@ FNR == 1 {
 # A rule starts and ends in the first column.
 line ~ /^[A-Za-z_\[]/ && line !~ /^\]/ { finish_rule(); kind = line; sub(/\(.*/, "", kind) }
 line ~ /default_testonly *= *(True|1)/ { all_tests = 1 }
-kind ~ /_test$/ || line ~ /^ +[a-z_]+_test\($/ || line ~ /testonly *= *(True|1)/ || all_tests { is_test = 1 }
+kind ~ /_tests?$/ || line ~ /^ +[a-z_]+_test\($/ || line ~ /testonly *= *(True|1)/ || all_tests { is_test = 1 }
 kind ~ /^\[?(load|package_group|package)$/ { next }
 
 line ~ /visibility *= *\[/ { skipping = 1 }

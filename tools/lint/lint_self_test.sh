@@ -27,6 +27,7 @@ library() { # library LABEL: a rule that uses LABEL.
   printf '%s\n' 'cc_library(' '    name = "x",' "    deps = [\"$1\"]," ')'
 }
 test_rule() { library "$1" | sed 's/cc_library/cc_test/'; }
+tests_rule() { library "$1" | sed 's/cc_library/belay_tests/'; }
 
 # A planted file: must fail there, and pass again without it.
 plant() { # plant LINT WHAT FILE LINE…
@@ -44,6 +45,7 @@ cp "$lint/../../.clang-format" "$tree"
 write exir/ir/graph.cc 'int Size() { return 1; }' '// TO''DO(graphs): count.'
 write exir/ir/BUILD.bazel 'load("//conformance:conformance.bzl", "suite")' \
   'package(default_visibility = ["//exir:__subpackages__"])' "$(library //exir/op)" "$(test_rule //exir/ops:all)" \
+  "$(tests_rule //exir/ops:all)" \
   'cc_library(' '    name = "y",' '    visibility = [' '        "//tools:__pkg__",' '    ],' ')'
 for name in format naming layering; do expect pass "$name" "a clean tree"; done
 
