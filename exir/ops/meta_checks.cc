@@ -1,32 +1,20 @@
 #include "exir/ops/meta_checks.h"
 
 #include <cstdint>
-#include <string>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
+#include "runtime/kernel/type_promotion.h"
 
 namespace belay::exir {
-namespace {
-
-std::string FormatTypes(DTypeSet set) {
-  std::string text;
-  for (int value = 1; value < kNumDTypes; ++value) {
-    const DType dtype = static_cast<DType>(value);
-    if (set.contains(dtype)) absl::StrAppend(&text, text.empty() ? "" : ", ", DTypeName(dtype));
-  }
-  return text;
-}
-
-}  // namespace
 
 absl::StatusOr<const TensorMeta*> TensorOf(const MetaContext& context, int i, DTypeSet allowed) {
   ABSL_ASSIGN_OR_RETURN(const TensorMeta* tensor, context.Tensor(i));
   if (allowed.contains(tensor->dtype)) return tensor;
   return absl::InvalidArgumentError(absl::StrCat(context.schema().arguments[i].name,
-                                                 ": expected one of ", FormatTypes(allowed),
+                                                 ": expected one of ", FormatDTypeSet(allowed),
                                                  ", got ", DTypeName(tensor->dtype)));
 }
 

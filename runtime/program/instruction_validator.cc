@@ -13,6 +13,7 @@
 #include "runtime/core/status_macros.h"
 #include "runtime/program/metadata_messages.h"
 #include "runtime/program/operand_overlap.h"
+#include "runtime/program/value_validator.h"
 #include "runtime/schema/in_place_operators.h"
 
 namespace belay {
@@ -109,14 +110,8 @@ class InstructionValidator {
     OutputOverArgument over;
   };
 
-  absl::Status CheckValue(uint32_t value, const MetadataPath& path) const {
-    if (value < plan_.values.size()) return absl::OkStatus();
-    return path.Error(
-        absl::StrCat("value ", value, " does not exist, there are ", plan_.values.size()));
-  }
-
   absl::Status CheckOperand(uint32_t value, const MetadataPath& path) {
-    ABSL_RETURN_IF_ERROR(CheckValue(value, path));
+    ABSL_RETURN_IF_ERROR(CheckValue(plan_, value, path));
     return CountOperand(value, path);
   }
 
@@ -281,8 +276,8 @@ class InstructionValidator {
     MoveMessage move;
     ABSL_RETURN_IF_ERROR(Read(message, path, move));
     const MetadataPath from_path(path, "from"), to_path(path, "to");
-    ABSL_RETURN_IF_ERROR(CheckValue(move.from, from_path));
-    ABSL_RETURN_IF_ERROR(CheckValue(move.to, to_path));
+    ABSL_RETURN_IF_ERROR(CheckValue(plan_, move.from, from_path));
+    ABSL_RETURN_IF_ERROR(CheckValue(plan_, move.to, to_path));
     const ValuePlan& from = plan_.values[move.from];
     const ValuePlan& to = plan_.values[move.to];
     if (!(flags_[move.to] & kWritable)) {
@@ -317,7 +312,7 @@ class InstructionValidator {
     JumpIfFalseMessage jump;
     ABSL_RETURN_IF_ERROR(Read(message, path, jump));
     const MetadataPath condition(path, "condition");
-    ABSL_RETURN_IF_ERROR(CheckValue(jump.condition, condition));
+    ABSL_RETURN_IF_ERROR(CheckValue(plan_, jump.condition, condition));
     const ValuePlan& value = plan_.values[jump.condition];
     const auto* tensor = std::get_if<TensorPlan>(&value);
     const bool is_bool = tensor != nullptr ? tensor->dtype == DType::kBool && tensor->is_static() &&

@@ -48,12 +48,6 @@ class MethodValidator {
   }
 
  private:
-  absl::Status CheckValue(uint32_t value, const MetadataPath& path) const {
-    if (value < plan_.values.size()) return absl::OkStatus();
-    return path.Error(
-        absl::StrCat("value ", value, " does not exist, there are ", plan_.values.size()));
-  }
-
   absl::Status ValidateMemory() {
     plan_.arena_bytes = method_.arena_bytes;
     plan_.state_bytes = method_.state_bytes;
@@ -79,7 +73,7 @@ class MethodValidator {
 
   absl::StatusOr<InputPlan> ValidateInput(const InputMessage& input, const MetadataPath& path) {
     const MetadataPath value_path(path, "value");
-    ABSL_RETURN_IF_ERROR(CheckValue(input.value, value_path));
+    ABSL_RETURN_IF_ERROR(CheckValue(plan_, input.value, value_path));
     if (owned_[input.value]) {
       return value_path.Error(absl::StrCat("value ", input.value, " is another input already"));
     }
@@ -207,7 +201,7 @@ class MethodValidator {
             .Error(absl::StrCat(Quoted(plan.name), " is the name of an earlier buffer"));
       }
       const MetadataPath value_path(path, "value");
-      ABSL_RETURN_IF_ERROR(CheckValue(plan.value, value_path));
+      ABSL_RETURN_IF_ERROR(CheckValue(plan_, plan.value, value_path));
       const auto* tensor = std::get_if<TensorPlan>(&plan_.values[plan.value]);
       if (tensor == nullptr || tensor->location != TensorPlan::Location::kState) {
         return value_path.Error(absl::StrCat("value ", plan.value, " is no tensor in the state"));
@@ -266,7 +260,7 @@ class MethodValidator {
     absl::Status status;
     const bool readable = ForEachNumber(method_.outputs, [&](uint32_t value) {
       const MetadataPath path(path_, "outputs", plan_.outputs.size());
-      status = CheckValue(value, path);
+      status = CheckValue(plan_, value, path);
       if (status.ok() && std::holds_alternative<ListPlan>(plan_.values[value])) {
         status = path.Error(absl::StrCat("value ", value, " is a list"));
       }

@@ -176,4 +176,10 @@ absl::Status ValidateValues(const WireList& messages, const TensorMemory& memory
   return absl::OkStatus();
 }
 
+absl::Status CheckValue(const MethodPlan& plan, uint32_t value, const MetadataPath& path) {
+  if (value < plan.values.size()) return absl::OkStatus();
+  return path.Error(
+      absl::StrCat("value ", value, " does not exist, there are ", plan.values.size()));
+}
+
 }  // namespace belay

@@ -2,6 +2,8 @@
 #ifndef BELAY_RUNTIME_PROGRAM_VALUE_VALIDATOR_H_
 #define BELAY_RUNTIME_PROGRAM_VALUE_VALIDATOR_H_
 
+#include <cstdint>
+
 #include "absl/status/status.h"
 #include "runtime/program/limits.h"
 #include "runtime/program/metadata_path.h"
@@ -15,6 +17,9 @@ namespace belay {
 // method's.
 absl::Status ValidateValues(const WireList& messages, const TensorMemory& memory,
                             const Limits& limits, const MetadataPath& path, MethodPlan& plan);
+
+// kInvalidArgument unless there is such a value. The values of `plan` are filled in.
+absl::Status CheckValue(const MethodPlan& plan, uint32_t value, const MetadataPath& path);
 
 }  // namespace belay
 

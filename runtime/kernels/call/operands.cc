@@ -2,33 +2,21 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <string>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
+#include "runtime/kernel/type_promotion.h"
 
 namespace belay {
-namespace {
-
-std::string FormatTypes(DTypeSet set) {
-  std::string text;
-  for (int value = 1; value < kNumDTypes; ++value) {
-    const DType dtype = static_cast<DType>(value);
-    if (set.contains(dtype)) absl::StrAppend(&text, text.empty() ? "" : ", ", DTypeName(dtype));
-  }
-  return text;
-}
-
-}  // namespace
 
 absl::StatusOr<const TensorView*> TensorOf(const KernelContext& context, int i,
                                            std::string_view name, DTypeSet allowed) {
   ABSL_ASSIGN_OR_RETURN(const TensorView* tensor, context.Tensor(i));
   if (allowed.contains(tensor->dtype)) return tensor;
-  return absl::InvalidArgumentError(absl::StrCat(name, ": expected one of ", FormatTypes(allowed),
-                                                 ", got ", DTypeName(tensor->dtype)));
+  return absl::InvalidArgumentError(absl::StrCat(
+      name, ": expected one of ", FormatDTypeSet(allowed), ", got ", DTypeName(tensor->dtype)));
 }
 
 absl::Status CheckBroadcastSteps(std::string_view op, absl::Span<const int64_t> sizes) {
