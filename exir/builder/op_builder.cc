@@ -9,6 +9,7 @@
 #include "exir/ir/infer.h"
 #include "exir/ir/text.h"
 #include "exir/ir/verifier.h"
+#include "exir/op/op_variants.h"
 #include "runtime/core/annotate.h"
 #include "runtime/core/status_macros.h"
 
@@ -150,9 +151,7 @@ absl::StatusOr<std::vector<Argument>> OpBuilder::Complete(const OpOverload* op,
 const OpOverload* OpBuilder::InDialect(const OpOverload* op) const {
   if (program_.dialect != IrDialect::kEdge || op->schema() == nullptr) return op;
   if (op->schema()->IsView()) {
-    const OpOverload* copy =
-        ops().Find(absl::StrCat(op->ns(), ".", op->op(), "_copy.", op->overload()));
-    if (copy != nullptr) op = copy;
+    if (const OpOverload* copy = ToViewCopy(ops(), op)) op = copy;
   }
   return AllowedIn(IrDialect::kEdge, *op) ? op : ops().ToEdge(op);
 }

@@ -140,7 +140,7 @@ class OpBuilder {
                                                 const std::vector<OpArgument>& arguments,
                                                 const OpKeywords& keywords);
   // The overload that stands for this ATen one in the program's dialect: in an edge program the
-  // edge overload, of the copying twin for a view.
+  // edge overload, of the copying variant for a view.
   const OpOverload* InDialect(const OpOverload* op) const;
   absl::StatusOr<std::vector<Argument>> Insert(const OpOverload* op,
                                                std::vector<Argument> arguments);

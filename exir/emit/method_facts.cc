@@ -2,14 +2,12 @@
 
 #include <algorithm>
 
+#include "runtime/schema/in_place_operators.h"
+
 namespace belay::exir {
 namespace {
 
-// aten.copy_.default writes to its first argument, aten.add.out to its last.
-bool WritesFirstArgument(std::string_view op) {
-  const std::string_view base = op.substr(0, op.rfind('.'));
-  return base.ends_with('_') && !base.ends_with("__");
-}
+// aten.add.out writes to its last argument.
 bool WritesLastArgument(std::string_view op) { return op.ends_with(".out"); }
 
 }  // namespace
@@ -34,7 +32,7 @@ Operands OperandsOf(const schema::Method& method, const schema::Instruction& ins
       for (uint32_t v : call.outputs()) write(v);
       const std::string_view op = OperatorOf(method, instruction);
       if (call.arguments_size() > 0) {
-        if (WritesFirstArgument(op)) write(call.arguments(0));
+        if (IsInPlaceOperator(op)) write(call.arguments(0));
         if (WritesLastArgument(op)) write(call.arguments(call.arguments_size() - 1));
       }
       break;

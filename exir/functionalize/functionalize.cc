@@ -11,12 +11,13 @@
 #include "exir/builder/op_builder.h"
 #include "exir/builder/op_call.h"
 #include "exir/builder/op_shorthand.h"
-#include "exir/functionalize/functional_twin.h"
+#include "exir/functionalize/functional_form.h"
 #include "exir/functionalize/view_chain.h"
 #include "exir/ir/at_node.h"
 #include "exir/ir/graph_editor.h"
 #include "exir/ir/text.h"
 #include "runtime/core/status_macros.h"
+#include "runtime/schema/in_place_operators.h"
 
 namespace belay::exir {
 namespace {
@@ -121,29 +122,29 @@ class GraphFunctionalizer {
     const Graph& graph = editor_.graph();
     const Node node = graph.node(id);
     const FunctionSchema& schema = *node.target->schema();
-    const std::optional<FunctionalTwin> twin = FunctionalTwinOf(*program_.ops, *node.target);
-    if (!twin.has_value()) return absl::InternalError("no functional twin");  // see Missing
+    const std::optional<FunctionalForm> form = FunctionalFormOf(*program_.ops, *node.target);
+    if (!form.has_value()) return absl::InternalError("no functional variant");  // see Missing
     std::vector<Argument> arguments = node.arguments;
     for (Argument& argument : arguments) {
       ForEachValueRef(argument, [&](ValueId& value) { value = Now(value); });
     }
-    if (twin->kind == FunctionalTwin::Kind::kOut) return ReplaceOut(*twin, id, arguments);
-    if (twin->kind == FunctionalTwin::Kind::kBoth) return ReplaceBoth(*twin, id, arguments);
+    if (form->kind == FunctionalForm::Kind::kOut) return ReplaceOut(*form, id, arguments);
+    if (form->kind == FunctionalForm::Kind::kBoth) return ReplaceBoth(*form, id, arguments);
     const ValueId* written = node.arguments[0].get_if<ValueId>();
     if (written == nullptr || !Writes(schema.arguments[0])) {
       return absl::UnimplementedError("a write to something else than the first argument");
     }
     View* view = &ViewOf(*written);
-    if (twin->kind == FunctionalTwin::Kind::kView) {
-      const std::vector<Argument> shown = builder_.CallAll(twin->op, arguments);
+    if (form->kind == FunctionalForm::Kind::kView) {
+      const std::vector<Argument> shown = builder_.CallAll(form->op, arguments);
       ABSL_RETURN_IF_ERROR(builder_.status());
       const ValueId* value = shown.empty() ? nullptr : shown[0].get_if<ValueId>();
       if (value == nullptr) return absl::InternalError("a view that is no tensor");
-      views_.emplace_back(*view, twin->op, arguments, 0, 0, *value);
+      views_.emplace_back(*view, form->op, arguments, 0, 0, *value);
       view = &views_.back();
       view_of_[*written] = view;
-    } else if (twin->kind == FunctionalTwin::Kind::kValues) {
-      ABSL_RETURN_IF_ERROR(WriteValues(*twin, node, arguments, *view));
+    } else if (form->kind == FunctionalForm::Kind::kValues) {
+      ABSL_RETURN_IF_ERROR(WriteValues(*form, node, arguments, *view));
     }
     // The operator's result is what it wrote.
     for (ValueId value : node.results()) view_of_[value] = view;
@@ -151,14 +152,14 @@ class GraphFunctionalizer {
     return absl::OkStatus();
   }
 
-  absl::Status ReplaceOut(const FunctionalTwin& twin, NodeId id, std::vector<Argument> arguments) {
+  absl::Status ReplaceOut(const FunctionalForm& form, NodeId id, std::vector<Argument> arguments) {
     const Node node = editor_.graph().node(id);
     const size_t outs = node.target->schema()->returns.size();
     const size_t first = arguments.size() - outs;
     const std::vector<Argument> targets(arguments.begin() + static_cast<ptrdiff_t>(first),
                                         arguments.end());
     arguments.resize(first);
-    const std::vector<Argument> values = builder_.CallAll(twin.op, arguments);
+    const std::vector<Argument> values = builder_.CallAll(form.op, arguments);
     ABSL_RETURN_IF_ERROR(builder_.status());
     for (size_t k = 0; k < outs; ++k) {
       const ValueId* written = node.arguments[first + k].get_if<ValueId>();
@@ -181,11 +182,11 @@ class GraphFunctionalizer {
     return absl::OkStatus();
   }
 
-  absl::Status ReplaceBoth(const FunctionalTwin& twin, NodeId id,
+  absl::Status ReplaceBoth(const FunctionalForm& form, NodeId id,
                            const std::vector<Argument>& arguments) {
     const Node node = editor_.graph().node(id);
     const FunctionSchema& schema = *node.target->schema();
-    const std::vector<Argument> values = builder_.CallAll(twin.op, arguments);
+    const std::vector<Argument> values = builder_.CallAll(form.op, arguments);
     ABSL_RETURN_IF_ERROR(builder_.status());
     size_t next = node.outputs.size();
     for (size_t k = 0; k < schema.arguments.size(); ++k) {
@@ -206,14 +207,14 @@ class GraphFunctionalizer {
     return absl::OkStatus();
   }
 
-  absl::Status WriteValues(const FunctionalTwin& twin, const Node& node,
+  absl::Status WriteValues(const FunctionalForm& form, const Node& node,
                            const std::vector<Argument>& arguments, View& view) {
     const Argument target = arguments[0];
     std::vector<Argument> values;
-    if (twin.compute != nullptr) {
-      values = twin.compute(builder_, OpCall(builder_, node.target, arguments));
+    if (form.compute != nullptr) {
+      values = form.compute(builder_, OpCall(builder_, node.target, arguments));
     } else {
-      values = builder_.CallAll(twin.op, arguments);
+      values = builder_.CallAll(form.op, arguments);
     }
     ABSL_RETURN_IF_ERROR(builder_.status());
     if (values.empty() || !builder_.IsTensor(values[0])) {
@@ -230,7 +231,7 @@ class GraphFunctionalizer {
                                                        " is written to a tensor ",
                                                        PrintType(builder_.meta(target))));
       }
-      if (twin.compute != nullptr) value = Expand(builder_, value, sizes);
+      if (form.compute != nullptr) value = Expand(builder_, value, sizes);
     }
     ABSL_RETURN_IF_ERROR(builder_.status());
     view.Write(builder_, *value.get_if<ValueId>());
@@ -303,21 +304,22 @@ class GraphFunctionalizer {
   std::vector<NodeId> replaced_;
 };
 
-// What writes and has no functional twin that could take its place.
+// What writes and has no functional variant that could take its place.
 std::vector<std::string> Missing(const ExportedProgram& program, const DecompositionTable& table) {
   std::vector<std::string> missing;
   for (const Graph& graph : program.graphs) {
     for (NodeId id : graph.nodes()) {
       const OpOverload* op = graph.node(id).target;
       if (op->schema() == nullptr) {
-        if (LooksMutating(*op)) missing.push_back(DescribeNode(graph, id));
+        if (op->ns() == "aten" && IsInPlaceOperator(op->op()))
+          missing.push_back(DescribeNode(graph, id));
         continue;
       }
       if (!op->schema()->IsMutable()) continue;
-      const std::optional<FunctionalTwin> twin = FunctionalTwinOf(*program.ops, *op);
+      const std::optional<FunctionalForm> form = FunctionalFormOf(*program.ops, *op);
       const bool computable =
-          twin.has_value() && (twin->op == nullptr || twin->op->def()->meta != nullptr ||
-                               table.Find(twin->op) != nullptr);
+          form.has_value() && (form->op == nullptr || form->op->def()->meta != nullptr ||
+                               table.Find(form->op) != nullptr);
       if (!computable) missing.push_back(DescribeNode(graph, id));
     }
   }
@@ -332,7 +334,7 @@ Pass Functionalize(const DecompositionTable* table) {
             const std::vector<std::string> missing = Missing(program, rows);
             if (!missing.empty()) {
               return absl::UnimplementedError(
-                  absl::StrCat("operators that write and have no functional twin:\n  ",
+                  absl::StrCat("operators that write and have no functional variant:\n  ",
                                absl::StrJoin(missing, "\n  ")));
             }
             bool changed = false;

@@ -17,7 +17,7 @@ namespace belay::exir {
 // Expects that operators whose results may be aliases without the schema saying so are decomposed
 // (reshape, to, contiguous: their schemas do say so, but they are aliases only at times). `table`
 // (null: StandardDecompositions()) decomposes functional operators without a meta kernel.
-//   kUnimplemented    one list of all nodes that write and have no functional twin; a body of
+//   kUnimplemented    one list of all nodes that write and have no functional variant; a body of
 //                     control flow that writes its operands; a write to an expanded tensor
 //   kInvalidArgument  a result that has not the sizes of the tensor to which it is written
 Pass Functionalize(const DecompositionTable* table = nullptr);

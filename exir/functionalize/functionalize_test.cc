@@ -219,7 +219,7 @@ const Case kCases[] = {
     return (%view_4 user_output)
   }
 })"},
-    {"CompositeTwinIsDecomposedAtOnce", R"(program training {
+    {"CompositeVariantIsDecomposedAtOnce", R"(program training {
   graph(%x: f32[2] user_input) {
     %c: f32[2] = aten.clone.default(%x)
     %silu_: f32[2] = aten.silu_.default(%c)
@@ -275,7 +275,7 @@ TEST(FunctionalizeTest, LeavesFunctionalProgramsAlone) {
                   Functionalize().run, Ops());
 }
 
-TEST(FunctionalizeTest, ListsAllOperatorsWithoutATwin) {
+TEST(FunctionalizeTest, ListsAllOperatorsWithoutAFunctionalVariant) {
   const std::string before = R"(program training {
   graph(%x: f32[2] user_input, %i: i64[1] user_input) {
     %r: f32[2] = aten.resize_.default(%x, [2])

@@ -10,7 +10,7 @@
 namespace belay::exir {
 
 // In this order: regions are inlined; operators decomposed, so that only real views are aliases;
-// as_strided based on the owner of its memory; writes replaced; what the functional twins brought
+// as_strided based on the owner of its memory; writes replaced; what the functional variants brought
 // decomposed; and the dialect is ATEN.
 std::vector<Pass> TrainingToAtenPasses(const DecomposeOptions& options = {});
 

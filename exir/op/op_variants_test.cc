@@ -28,6 +28,15 @@ constexpr OpDef kOps[] = {
     {.schema = "aten::full.out(int[] size, Scalar fill_value, *, Tensor(a!) out) -> Tensor(a!)"},
     {.schema = "aten::relu(Tensor self) -> Tensor"},
     {.schema = "aten::odd(Tensor self, Tensor(a!) other) -> ()"},
+    {.schema = "aten::__and__.Tensor(Tensor self, Tensor other) -> Tensor"},
+    {.schema = "aten::__iand__.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)"},
+    {.schema = "aten::dropout(Tensor input, float p, bool train) -> Tensor"},
+    {.schema = "aten::dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)"},
+    {.schema = "aten::norm(Tensor input, Tensor(a!) mean) -> Tensor"},
+    {.schema = "aten::norm_functional(Tensor input, Tensor mean) -> (Tensor, Tensor mean_out)"},
+    {.schema = "aten::view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)"},
+    {.schema = "aten::view_copy.dtype(Tensor self, ScalarType dtype) -> Tensor"},
+    {.schema = "aten::real(Tensor(a) self) -> Tensor(a)"},
 };
 
 class OpVariantsTest : public ::testing::Test {
@@ -76,6 +85,68 @@ TEST_F(OpVariantsTest, BothDirections) {
   EXPECT_EQ(Variant("aten.add_.Tensor", SchemaKind::kOut), "aten.add.out");
   EXPECT_EQ(Variant("aten.add.out", SchemaKind::kInplace), "aten.add_.Tensor");
   EXPECT_EQ(Variant("aten.full.out", SchemaKind::kFunctional), "aten.full.default");
+}
+
+TEST_F(OpVariantsTest, PythonsInPlaceMethodsAreInPlace) {
+  EXPECT_EQ(KindOf(*ops_->Find("aten.__iand__.Tensor")->schema()), SchemaKind::kInplace);
+  EXPECT_EQ(Variant("aten.__iand__.Tensor", SchemaKind::kFunctional), "aten.__and__.Tensor");
+  EXPECT_EQ(Variant("aten.__and__.Tensor", SchemaKind::kInplace), "aten.__iand__.Tensor");
+}
+
+TEST_F(OpVariantsTest, WhatIsWrittenInPlaceMayHaveAnotherName) {
+  EXPECT_EQ(Variant("aten.dropout_", SchemaKind::kFunctional), "aten.dropout.default");
+  EXPECT_EQ(Variant("aten.dropout", SchemaKind::kInplace), "aten.dropout_.default");
+}
+
+TEST_F(OpVariantsTest, MutableOperatorHasTheFunctionalOneThatReturnsWhatItWrites) {
+  EXPECT_EQ(Variant("aten.norm", SchemaKind::kFunctional), "aten.norm_functional.default");
+  EXPECT_THAT(Variant("aten.odd", SchemaKind::kFunctional), HasSubstr("can't be found"));
+}
+
+TEST_F(OpVariantsTest, CopyOfAView) {
+  EXPECT_EQ(ToViewCopy(*ops_, ops_->Find("aten.view.dtype")), ops_->Find("aten.view_copy.dtype"));
+  EXPECT_EQ(ToViewCopy(*ops_, ops_->Find("aten.real")), nullptr);
+}
+
+// The schema that DeriveVariant gives, or its error.
+std::string Derived(std::string_view functional, SchemaKind kind) {
+  const auto schema = DeriveVariant(*FunctionSchema::Parse(functional), kind);
+  return schema.ok() ? schema->ToString() : std::string(schema.status().message());
+}
+
+TEST(DeriveVariantTest, InPlace) {
+  EXPECT_EQ(Derived("aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+                    SchemaKind::kInplace),
+            "aten::add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)");
+  EXPECT_EQ(
+      Derived("aten::__and__.Scalar(Tensor self, Scalar other) -> Tensor", SchemaKind::kInplace),
+      "aten::__iand__.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)");
+  EXPECT_EQ(Derived("aten::dropout(Tensor input, float p) -> Tensor", SchemaKind::kInplace),
+            "aten::dropout_(Tensor(a!) self, float p) -> Tensor(a!)");
+  EXPECT_EQ(Derived("aten::t(Tensor(a) self) -> Tensor(a)", SchemaKind::kInplace),
+            "aten::t_(Tensor(a!) self) -> Tensor(a!)");
+}
+
+TEST(DeriveVariantTest, Out) {
+  EXPECT_EQ(Derived("aten::relu(Tensor self) -> Tensor", SchemaKind::kOut),
+            "aten::relu.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)");
+  EXPECT_EQ(Derived("aten::add.Scalar(Tensor self, *, Scalar alpha=1) -> Tensor", SchemaKind::kOut),
+            "aten::add.Scalar_out(Tensor self, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)");
+  EXPECT_EQ(Derived("aten::sort(Tensor self) -> (Tensor values, Tensor indices)", SchemaKind::kOut),
+            "aten::sort.out(Tensor self, *, Tensor(a!) values, Tensor(b!) indices) -> (Tensor(a!) "
+            "values, Tensor(b!) indices)");
+  EXPECT_EQ(Derived("aten::two(Tensor self) -> (Tensor, Tensor)", SchemaKind::kOut),
+            "aten::two.out(Tensor self, *, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!), "
+            "Tensor(b!))");
+}
+
+TEST(DeriveVariantTest, SaysWhatHasNone) {
+  EXPECT_THAT(Derived("aten::relu_(Tensor(a!) self) -> Tensor(a!)", SchemaKind::kOut),
+              HasSubstr("has no out variant"));
+  EXPECT_THAT(Derived("aten::item(Tensor self) -> Scalar", SchemaKind::kOut),
+              HasSubstr("has no out variant"));
+  EXPECT_THAT(Derived("aten::full(int[] size) -> Tensor", SchemaKind::kInplace),
+              HasSubstr("has no inplace variant"));
 }
 
 TEST_F(OpVariantsTest, MissingVariantListsTheOverloads) {

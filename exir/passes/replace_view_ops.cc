@@ -7,21 +7,10 @@
 #include "absl/strings/str_join.h"
 #include "exir/ir/graph_editor.h"
 #include "exir/ir/text.h"
+#include "exir/op/op_variants.h"
 
 namespace belay::exir {
 namespace {
-
-// "aten.view.dtype" → "aten.view_copy.dtype"; nullptr when there is none with the same arguments.
-const OpOverload* CopyTwin(const OpRegistry& ops, const OpOverload* view) {
-  const OpOverload* twin =
-      ops.Find(absl::StrCat(std::string(view->ns()), ".", std::string(view->op()), "_copy.",
-                            std::string(view->overload())));
-  if (twin == nullptr || twin->schema() == nullptr ||
-      twin->schema()->arguments.size() != view->schema()->arguments.size()) {
-    return nullptr;
-  }
-  return twin;
-}
 
 absl::StatusOr<bool> Run(ExportedProgram& program) {
   bool changed = false;
@@ -31,18 +20,18 @@ absl::StatusOr<bool> Run(ExportedProgram& program) {
     for (NodeId id : graph.NodeList()) {
       const OpOverload* target = graph.node(id).target;
       if (target->schema() == nullptr || !target->schema()->IsView()) continue;
-      const OpOverload* twin = CopyTwin(*program.ops, target);
-      if (twin == nullptr) {
+      const OpOverload* copy = ToViewCopy(*program.ops, target);
+      if (copy == nullptr) {
         missing.push_back(DescribeNode(graph, id));
         continue;
       }
-      editor.SetTarget(id, twin);
+      editor.SetTarget(id, copy);
       changed = true;
     }
   }
   if (!missing.empty()) {
-    return absl::UnimplementedError(
-        absl::StrCat("view operators without a copying twin:\n  ", absl::StrJoin(missing, "\n  ")));
+    return absl::UnimplementedError(absl::StrCat("view operators without a copying variant:\n  ",
+                                                 absl::StrJoin(missing, "\n  ")));
   }
   return changed;
 }

@@ -6,9 +6,9 @@
 namespace belay::exir {
 
 // Retargets operators whose result aliases an argument (view, permute, slice, t, …) to their
-// `*_copy` twins, so that every value of an edge program owns its elements. Layouts that follow
+// `*_copy` variants, so that every value of an edge program owns its elements. Layouts that follow
 // from it are the business of RefreshLayoutsPass. kUnimplemented listing every view operator that
-// has no twin. Source: docs/edge-dialect.md §3 rows 2, 4, 5.
+// has none. Source: docs/edge-dialect.md §3 rows 2, 4, 5.
 Pass ReplaceViewOps();
 
 }  // namespace belay::exir

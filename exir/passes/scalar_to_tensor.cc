@@ -137,9 +137,9 @@ bool HalfHolds(DType dtype, double value) {
 // by it in float32; a tensor of the half precision dtype would round the number, as PyTorch does
 // before it adds. nullopt when it would not, and for other operators. `number`: nullopt when it is
 // not known yet.
-std::optional<std::string_view> ScalarTwin(const Graph& graph, const Node& node, size_t argument,
-                                           std::optional<double> number) {
-  constexpr std::pair<std::string_view, std::string_view> kTwins[] = {
+std::optional<std::string_view> ScalarOverload(const Graph& graph, const Node& node,
+                                               size_t argument, std::optional<double> number) {
+  constexpr std::pair<std::string_view, std::string_view> kScalarOverloads[] = {
       {"aten.div.Tensor", "aten.div.Scalar"},
       {"aten.mul.Tensor", "aten.mul.Scalar"},
   };
@@ -149,8 +149,8 @@ std::optional<std::string_view> ScalarTwin(const Graph& graph, const Node& node,
       (number.has_value() && HalfHolds(meta->dtype, *number))) {
     return std::nullopt;
   }
-  for (const auto& [op, twin] : kTwins) {
-    if (node.target->name() == op) return twin;
+  for (const auto& [op, scalar] : kScalarOverloads) {
+    if (node.target->name() == op) return scalar;
   }
   return std::nullopt;
 }
@@ -228,12 +228,12 @@ absl::StatusOr<bool> Run(ExportedProgram& program) {
     // Whether the number stays one, in the overload for numbers.
     const auto keep_number = [&](NodeId id, size_t argument,
                                  std::optional<double> number) -> absl::StatusOr<bool> {
-      const auto name = ScalarTwin(graph, graph.node(id), argument, number);
+      const auto name = ScalarOverload(graph, graph.node(id), argument, number);
       if (!name.has_value()) return false;
-      const OpOverload* twin = program.ops->Find(*name);
-      if (twin == nullptr)
+      const OpOverload* scalar = program.ops->Find(*name);
+      if (scalar == nullptr)
         return absl::UnimplementedError(absl::StrCat(std::string(*name), " is not registered"));
-      editor.SetTarget(id, twin);
+      editor.SetTarget(id, scalar);
       changed = true;
       return true;
     };

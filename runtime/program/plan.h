@@ -101,10 +101,10 @@ using InstructionPlan =
 // What instructions write to is a tensor in the arena or in the state, an input that is `mutated`,
 // a scalar slot that is no input, or a list of tensors in the arena or in the state; an output that
 // is None is dropped. The memory of an output is disjoint from that of all other operands of its
-// instruction, except that an operator whose name says that it works in place (IsInPlaceOperator)
-// may have an argument that is the output, and one of runtime/schema/in_place_operators.h an
-// argument in exactly the output's place. Every delegate is called; all its calls have operands of
-// the same kinds and sizes, literals of the same value.
+// instruction, except that an operator whose name says that it works in place may have an argument
+// that is the output, and one of the tables of runtime/schema/in_place_operators.h an argument in
+// exactly the output's place. Every delegate is called; all its calls have operands of the same
+// kinds and sizes, literals of the same value.
 // Lists hold no lists. External tensors are inputs, and no two values are the same input.
 struct MethodPlan {
   std::string name;
@@ -130,13 +130,6 @@ struct MethodPlan {
     return absl::MakeConstSpan(operands).subspan(range.first + range.arguments, range.outputs);
   }
 };
-
-// Whether the operator writes to an argument that is its output too: "aten.copy_.default". Its name
-// without the overload ends with exactly one underscore.
-constexpr bool IsInPlaceOperator(std::string_view name) {
-  const std::string_view base = name.substr(0, name.rfind('.'));
-  return base.ends_with('_') && !base.ends_with("__");
-}
 
 }  // namespace belay
 

@@ -1,6 +1,6 @@
-// Operators whose output may lie exactly over one of their arguments (file_format.md §5). The
-// compiler places such outputs, the reader allows them, and every kernel of such an operator reads
-// an element before it writes the element in the same place.
+// Operators that write to an argument, and operators whose output may lie exactly over one of their
+// arguments (file_format.md §5): the compiler places such outputs, the reader allows them, and every
+// kernel of such an operator reads an element before it writes the element in the same place.
 #ifndef BELAY_RUNTIME_SCHEMA_IN_PLACE_OPERATORS_H_
 #define BELAY_RUNTIME_SCHEMA_IN_PLACE_OPERATORS_H_
 
@@ -10,6 +10,13 @@
 #include <string_view>
 
 namespace belay {
+
+// Whether the operator writes to an argument that is its output too: "aten.copy_.default", "copy_".
+// Its name without the overload ends with exactly one underscore.
+constexpr bool IsInPlaceOperator(std::string_view name) {
+  const std::string_view base = name.substr(0, name.rfind('.'));
+  return base.ends_with('_') && !base.ends_with("__");
+}
 
 enum class OutputOverArgument : uint8_t {
   kNever,
