@@ -1,5 +1,6 @@
 #include "exir/ir/argument.h"
 
+#include <algorithm>
 #include <bit>
 
 namespace belay::exir {
@@ -95,6 +96,17 @@ Argument DefaultArgument(const SchemaArgument& argument) {
     return Repeated(result, static_cast<size_t>(type.list_size.value_or(1)));
   }
   return result;
+}
+
+std::vector<Argument> ArgumentsByName(const FunctionSchema& schema,
+                                      std::vector<std::pair<std::string_view, Argument>> given) {
+  std::vector<Argument> arguments;
+  for (const SchemaArgument& declared : schema.arguments) {
+    const auto it = std::find_if(given.begin(), given.end(),
+                                 [&](const auto& entry) { return entry.first == declared.name; });
+    arguments.push_back(it == given.end() ? DefaultArgument(declared) : std::move(it->second));
+  }
+  return arguments;
 }
 
 }  // namespace belay::exir

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -85,6 +86,11 @@ void ForEachGraph(const Argument& argument, const std::function<void(GraphId)>& 
 // is float and a lone element of a list repeated as often as the schema says. None when it has no
 // default.
 Argument DefaultArgument(const SchemaArgument& argument);
+
+// The arguments of a call in the schema's order: what is `given`, by name, and DefaultArgument of the
+// others. What the operator does not take is passed over.
+std::vector<Argument> ArgumentsByName(const FunctionSchema& schema,
+                                      std::vector<std::pair<std::string_view, Argument>> given);
 
 }  // namespace belay::exir
 

@@ -81,5 +81,13 @@ TEST(DefaultArgument, IsWhatACallPasses) {
   EXPECT_EQ(at("p"), Argument(-INFINITY));
 }
 
+TEST(ArgumentsByNameTest, OthersAreAtTheirDefaults) {
+  ASSERT_OK_AND_ASSIGN(const FunctionSchema schema,
+                       FunctionSchema::Parse("x::f(Tensor self, int a=3, Tensor? b=None) -> ()"));
+  EXPECT_EQ(ArgumentsByName(schema, {{"self", "x"}}), (std::vector<Argument>{"x", 3, Argument()}));
+  EXPECT_EQ(ArgumentsByName(schema, {{"b", 2}, {"a", 1}, {"other", 0}}),
+            (std::vector<Argument>{Argument(), 1, 2}));
+}
+
 }  // namespace
 }  // namespace belay::exir

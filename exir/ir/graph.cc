@@ -11,6 +11,11 @@ std::string_view TextOf(const std::shared_ptr<const std::string>& text) {
   return text == nullptr ? std::string_view() : std::string_view(*text);
 }
 
+const Argument& NoArgument() {
+  static const Argument& none = *new Argument();
+  return none;
+}
+
 }  // namespace
 
 bool ConstantType::operator==(const ConstantType& other) const {
@@ -32,6 +37,14 @@ bool operator==(const Provenance& a, const Provenance& b) {
          TextOf(a.module) == TextOf(b.module) && TextOf(a.module_type) == TextOf(b.module_type) &&
          TextOf(a.function) == TextOf(b.function) && TextOf(a.origin) == TextOf(b.origin);
 }
+
+const Argument& Node::argument(std::string_view argument_name) const {
+  const std::optional<int> index = target->ArgumentIndex(argument_name);
+  if (!index.has_value() || static_cast<size_t>(*index) >= arguments.size()) return NoArgument();
+  return arguments[*index];
+}
+
+const Argument& Node::operand() const { return arguments.empty() ? NoArgument() : arguments[0]; }
 
 std::vector<ValueId> Node::results() const {
   std::vector<ValueId> results;

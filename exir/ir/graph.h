@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -105,6 +106,17 @@ struct Node {
   Provenance provenance;
   int64_t debug_handle = 0;    // 0: none yet (docs/lowering.md §4.1)
   std::string delegation_tag;  // "": not tagged
+
+  // The argument that the operator calls so (OpOverload::ArgumentIndex); None when it has none of
+  // the name, or the call is shorter.
+  const Argument& argument(std::string_view argument_name) const;
+  // The same where it is a value; nullptr where it is something else.
+  const ValueId* value_argument(std::string_view argument_name) const {
+    return argument(argument_name).get_if<ValueId>();
+  }
+  // The first argument, what most operators compute their result of: `self`, `input`, `tensors`. None
+  // for a call without arguments.
+  const Argument& operand() const;
 
   // The produced values in order, lists opened: position k here is what external contracts call
   // getitem index k.

@@ -69,6 +69,19 @@ TEST_F(GraphEditorTest, InsertsInOrder) {
   EXPECT_LT(positions[graph_.first()], positions[graph_.last()]);
 }
 
+TEST_F(GraphEditorTest, ArgumentsAreReadByName) {
+  const ValueId sum = editor_.InsertOp(
+      NodeId(),
+      {.name = "sum", .target = Op("aten.add.Tensor"), .arguments = {x_, Argument(2), Argument(1)}},
+      F32({2}));
+  const Node& node = graph_.node(Producer(sum));
+  EXPECT_EQ(node.argument("other"), Argument(2));
+  EXPECT_TRUE(node.argument("weight").is_none());
+  EXPECT_EQ(*node.value_argument("self"), x_);
+  EXPECT_EQ(node.value_argument("alpha"), nullptr);
+  EXPECT_EQ(node.operand(), Argument(x_));
+}
+
 TEST_F(GraphEditorTest, MovesAndReorders) {
   const NodeId a = Producer(Relu("a", x_)), b = Producer(Relu("b", x_)),
                c = Producer(Relu("c", x_));

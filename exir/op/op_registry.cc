@@ -1,6 +1,7 @@
 #include "exir/op/op_registry.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
@@ -18,18 +19,24 @@ namespace {
 
 constexpr std::string_view kHigherOrderNamespace = "higher_order";
 constexpr std::string_view kCallDelegate = "executorch_call_delegate";
-constexpr std::string_view kHigherOrderOps[] = {
-    "associative_scan",
-    "auto_functionalized",
-    "auto_functionalized_v2",
-    "cond",
-    kCallDelegate,
-    "map_impl",
-    "scan",
-    "while_loop",
-    "with_effects",
-    "wrap_with_autocast",
-    "wrap_with_set_grad_enabled",
+
+struct HigherOrderOp {
+  std::string_view name;
+  // Of the arguments that each call begins with; what else it has follows.
+  std::array<std::string_view, 5> arguments = {};
+};
+constexpr HigherOrderOp kHigherOrderOps[] = {
+    {"associative_scan"},
+    {"auto_functionalized"},
+    {"auto_functionalized_v2"},
+    {"cond", {"predicate", "true_graph", "false_graph", "operands"}},
+    {kCallDelegate, {"module"}},
+    {"map_impl", {"body", "rows", "additional"}},
+    {"scan", {"body", "initial", "rows", "additional"}},
+    {"while_loop", {"condition", "body", "carried", "additional"}},
+    {"with_effects", {"token", "operator"}},
+    {"wrap_with_autocast", {"device", "dtype", "enabled", "cache_enabled", "body"}},
+    {"wrap_with_set_grad_enabled", {"enabled", "body"}},
 };
 constexpr std::string_view kScalarNamespaces[] = {"_operator", "math", "torch"};
 // docs/lowering.md §5.2.
@@ -76,6 +83,13 @@ NameParts SplitName(std::string_view name) {
 }
 
 }  // namespace
+
+std::optional<int> OpOverload::ArgumentIndex(std::string_view name) const {
+  if (schema_ != nullptr) return schema_->ArgumentIndex(name);
+  const auto it = std::find(argument_names_.begin(), argument_names_.end(), name);
+  if (name.empty() || it == argument_names_.end()) return std::nullopt;
+  return static_cast<int>(it - argument_names_.begin());
+}
 
 struct OpRegistry::Impl {
   // A row that is not one of the tables'.
@@ -193,10 +207,12 @@ OpRegistry::~OpRegistry() = default;
 absl::StatusOr<std::unique_ptr<OpRegistry>> OpRegistry::Create(
     absl::Span<const absl::Span<const OpDef>> tables) {
   auto impl = std::make_unique<Impl>();
-  for (std::string_view name : kHigherOrderOps) {
-    const OpOverload* op = impl->AddKnown(Impl::New(
-        Dialect::kHigherOrder, {std::string(kHigherOrderNamespace), std::string(name), ""}));
-    if (name == kCallDelegate) impl->call_delegate = op;
+  for (const HigherOrderOp& row : kHigherOrderOps) {
+    std::unique_ptr<OpOverload> made = Impl::New(
+        Dialect::kHigherOrder, {std::string(kHigherOrderNamespace), std::string(row.name), ""});
+    made->argument_names_ = row.arguments;
+    const OpOverload* op = impl->AddKnown(std::move(made));
+    if (row.name == kCallDelegate) impl->call_delegate = op;
   }
   std::vector<std::string> wrong;
   std::vector<std::string> repeated;

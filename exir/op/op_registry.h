@@ -24,8 +24,7 @@ enum class Dialect : uint8_t {
   kAten,         // torch.ops.<ns>.<op>.<overload>, any namespace
   kEdge,         // the same with dtype constraints
   kBackend,      // operators for after partitioning
-  kHigherOrder,  // cond, while_loop, map_impl, scan, executorch_call_delegate: no schema, arguments
-                 // by position
+  kHigherOrder,  // cond, while_loop, map_impl, scan, executorch_call_delegate: no schema
   kScalar,       // Python functions on scalars: _operator.mul, torch.sym_max, math.trunc
 };
 
@@ -49,6 +48,9 @@ class OpOverload {
   const OpDef* def() const { return def_; }
   bool known() const { return def_ != nullptr || dialect_ == Dialect::kHigherOrder; }
   bool has_trait(OpTrait trait) const { return def_ != nullptr && (def_->traits & trait) != 0; }
+  // Where the argument of this name stands: the schema's, or one of those that a higher-order
+  // operator begins with (op_registry.cc names them). nullopt when there is none of the name.
+  std::optional<int> ArgumentIndex(std::string_view name) const;
   // The ATen overload that an edge or backend overload wraps; itself otherwise.
   const OpOverload* aten() const { return aten_ == nullptr ? this : aten_; }
   // What a backend operator needs one of (docs/lowering.md §5.3).
@@ -64,6 +66,7 @@ class OpOverload {
   const FunctionSchema* schema_ = nullptr;
   const OpDef* def_ = nullptr;
   const OpOverload* aten_ = nullptr;
+  absl::Span<const std::string_view> argument_names_;  // of a higher-order operator
 };
 
 // All overloads of one name in one dialect. Immutable; compared by address.

@@ -203,6 +203,19 @@ TEST_F(OpRegistryTest, ScalarAndHigherOrderFunctionsHaveNoOverload) {
   EXPECT_EQ(registry_->CallDelegate(), registry_->Find("higher_order.executorch_call_delegate"));
 }
 
+TEST_F(OpRegistryTest, ArgumentsHaveNames) {
+  const OpOverload* add = registry_->Find("aten.add.Tensor");
+  EXPECT_EQ(add->ArgumentIndex("other"), 1);
+  EXPECT_EQ(registry_->ToEdge(add)->ArgumentIndex("alpha"), 2);
+  EXPECT_EQ(add->ArgumentIndex("weight"), std::nullopt);
+  const OpOverload* cond = registry_->Find("higher_order.cond");
+  EXPECT_EQ(cond->ArgumentIndex("operands"), 3);
+  EXPECT_EQ(cond->ArgumentIndex("rows"), std::nullopt);
+  EXPECT_EQ(registry_->CallDelegate()->ArgumentIndex("module"), 0);
+  EXPECT_EQ(registry_->CallDelegate()->ArgumentIndex(""), std::nullopt);
+  EXPECT_EQ(registry_->FindOrOpaque("mylib.foo")->ArgumentIndex("x"), std::nullopt);
+}
+
 TEST_F(OpRegistryTest, UnknownOperatorsAreOpaque) {
   const OpOverload* custom = registry_->FindOrOpaque("mylib.foo");
   EXPECT_FALSE(custom->known());
