@@ -14,16 +14,18 @@ bool WritesToItsTensors(const ExportedProgram& program) {
                      [](const OutputSpec& spec) { return IsStateMutation(spec.kind); });
 }
 
+// nullptr for a node that calls no delegate.
+const ModuleId* CalledModule(const Node& node) {
+  return node.argument("module").get_if<ModuleId>();
+}
+
 }  // namespace
 
 std::vector<DelegateCall> DelegateCalls(const ExportedProgram& program, GraphId graph) {
   std::vector<DelegateCall> calls;
   const Graph& g = program.graphs[graph];
   for (NodeId node : g.nodes()) {
-    if (g.node(node).target != program.ops->CallDelegate() || g.node(node).arguments.empty()) {
-      continue;
-    }
-    const ModuleId* module = g.node(node).arguments[0].get_if<ModuleId>();
+    const ModuleId* module = CalledModule(g.node(node));
     if (module == nullptr || !program.lowered_modules.contains(*module)) continue;
     calls.push_back({graph, node, *module, program.lowered_modules[*module].get()});
   }
@@ -101,9 +103,7 @@ bool CallsAnyOf(const ExportedProgram& program, const std::vector<const OpOverlo
 std::vector<NodeId> NonLoweredNodes(const Graph& graph) {
   std::vector<NodeId> nodes;
   for (NodeId node : graph.nodes()) {
-    if (graph.node(node).target->name() != "higher_order.executorch_call_delegate") {
-      nodes.push_back(node);
-    }
+    if (CalledModule(graph.node(node)) == nullptr) nodes.push_back(node);
   }
   return nodes;
 }

@@ -1,9 +1,7 @@
 #include "exir/backend/partitioner_sequence.h"
 
 #include <algorithm>
-#include <iterator>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
@@ -14,27 +12,15 @@
 namespace belay::exir {
 
 std::vector<const OpOverload*> OpsToKeep(const PreservedOps& preserved) {
-  constexpr std::string_view kNever[] = {
-      "aten._to_copy.default",
-      "aten.mul.Tensor",
-      "aten.add.Tensor",
-      "aten.sub.Tensor",
-      "aten.div.Tensor",
-      "aten.item.default",
-      "aten._local_scalar_dense.default",
-      "aten.unbind.int",
-      "aten.split_with_sizes.default",
-  };
   if (preserved.filter == nullptr) return preserved.ops;
   std::vector<const OpOverload*> kept;
   for (const OpOverload* op : preserved.ops) {
     const FunctionSchema* schema = op->schema();
-    if (schema == nullptr || schema->IsMutable()) continue;
+    if (schema == nullptr || schema->IsMutable() || op->has_trait(kAlwaysDecomposed)) continue;
     if (std::any_of(schema->returns.begin(), schema->returns.end(),
                     [](const auto& result) { return result.alias.has_value(); })) {
       continue;
     }
-    if (std::find(std::begin(kNever), std::end(kNever), op->name()) != std::end(kNever)) continue;
     kept.push_back(op);
   }
   return kept;

@@ -311,8 +311,7 @@ class Verifier {
       });
     }
     if (node.target != program_.ops->CallDelegate() || !exist) return;
-    const ModuleId* module =
-        node.arguments.empty() ? nullptr : node.arguments[0].get_if<ModuleId>();
+    const ModuleId* module = node.argument("module").get_if<ModuleId>();
     if (module == nullptr) {
       return ReportNode(13, graph, id, "expected a module as the first argument, got none");
     }
@@ -518,19 +517,7 @@ bool AllowedIn(IrDialect dialect, const OpOverload& op) {
     case Dialect::kAten:
       break;
   }
-  if (dialect != IrDialect::kEdge || op.has_trait(kSymbolic)) return true;
-  constexpr std::string_view kExempt[] = {
-      "aten._assert_async.msg",
-      "aten._assert_scalar.default",
-      "aten._local_scalar_dense.default",
-      "aten.scalar_tensor.default",
-      "aten.sym_constrain_range.default",
-      "aten.sym_constrain_range_for_size.default",
-      "aten.sym_numel.default",
-      "aten.sym_size.int",
-      "aten.sym_stride.int",
-  };
-  return std::find(std::begin(kExempt), std::end(kExempt), op.name()) != std::end(kExempt);
+  return dialect != IrDialect::kEdge || op.has_trait(kSymbolic) || op.has_trait(kAtenInEdge);
 }
 
 absl::Status Verify(const ExportedProgram& program) { return Verifier(program).Verify(); }

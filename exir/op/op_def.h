@@ -26,6 +26,22 @@ enum OpTrait : uint32_t {
   kQuantization = 1 << 9,      // quantize and dequantize primitives
   kSymbolic = 1 << 10,         // arithmetic on scalars, no tensors in the results
   kCompositeExplicit = 1 << 11,  // one kernel for all devices that does not decompose
+  kQuantizes = 1 << 12,          // makes quantized numbers of real ones
+  kDequantizes = 1 << 13,        // and real ones of quantized ones
+  kCreation = 1 << 14,           // makes a tensor of a number, or of nothing
+  kAtenInEdge = 1 << 15,  // stands in edge programs as the ATen operator, without dtype constraint
+  kAlwaysDecomposed = 1 << 16,  // no partitioner's filter keeps it
+  // The elements of the result are elements of the first argument, a tensor or a list of tensors.
+  kMovesElements = 1 << 17,
+  // What the bytes of the result are to those of the first argument, where strides allow:
+  kKeepsBytes = 1 << 18,         // the same, of the same sizes
+  kReshapesBytes = 1 << 19,      // the same elements in the same order
+  kReinterpretsBytes = 1 << 20,  // the same, of another dtype
+  kPermutesBytes = 1 << 21,  // the same with dimensions in another order: `dims`, `dim0`, `dim1`
+  kCutsBytes =
+      1 << 22,  // a part of dimension `dim` from `start` on, or at `index` without the dimension
+  kSplitsBytes = 1 << 23,  // all parts of dimension `dim`: a list
+  kJoinsBytes = 1 << 24,   // the first argument's tensors one behind the other in dimension `dim`
 };
 
 // |got - want| <= atol + rtol * |want| for float32; other dtypes scale by their epsilon.
@@ -44,6 +60,18 @@ struct Domain {
 // expected, what came). Right for symbolic sizes.
 using MetaFn = absl::Status (*)(MetaContext& context);
 
+// How floating point operations are counted (exir/flop_count.h).
+enum class FlopRule : uint8_t {
+  kNone,         // not at all
+  kProduct,      // sums over the last dimension of `factor`
+  kConvolution,  // of `input` with `weight`, `transposed` or not
+  kAttention,    // of `query`, `key` and `value`
+};
+struct FlopFact {
+  FlopRule rule = FlopRule::kNone;
+  std::string_view factor = "";  // an argument
+};
+
 struct OpDef {
   std::string_view schema;  // as PyTorch prints it; the namespace is part of it
   MetaFn meta = nullptr;    // null: no meta kernel (opaque to shape inference)
@@ -57,6 +85,7 @@ struct OpDef {
   std::string_view dtypes = "";
   Tolerance tolerance = {};
   Domain domain = {};
+  FlopFact flops = {};
 };
 
 }  // namespace belay::exir

@@ -257,31 +257,32 @@ constexpr OpDef kOps[] = {
         &InferArange<3>, kCore),
     Row("aten::empty.memory_format(SymInt[] size, *, " BELAY_OPTIONS
         ", MemoryFormat? memory_format=None) -> Tensor",
-        &InferEmpty, kCore),
+        &InferEmpty, kCore | kCreation),
     Row("aten::empty_like(Tensor self, *, " BELAY_OPTIONS
         ", MemoryFormat? memory_format=None) -> Tensor",
-        &InferLike<1>),
+        &InferLike<1>, kCreation),
     Row("aten::empty_strided(SymInt[] size, SymInt[] stride, *, " BELAY_OPTIONS ") -> Tensor",
-        &InferEmptyStrided, kCore),
+        &InferEmptyStrided, kCore | kCreation),
     Row("aten::fill.Scalar(Tensor self, Scalar value) -> Tensor", &InferFill, kCore),
     Row("aten::fill.Tensor(Tensor self, Tensor value) -> Tensor", &InferFill),
     Row("aten::full(SymInt[] size, Scalar fill_value, *, " BELAY_OPTIONS ") -> Tensor", &InferFull,
-        kCore),
+        kCore | kCreation),
     Row("aten::full_like(Tensor self, Scalar fill_value, *, " BELAY_OPTIONS
         ", MemoryFormat? memory_format=None) -> Tensor",
-        &InferLike<2>, kCore),
-    Row("aten::new_empty(Tensor self, SymInt[] size, *, " BELAY_OPTIONS ") -> Tensor",
-        &InferNew<2>),
+        &InferLike<2>, kCore | kCreation),
+    Row("aten::new_empty(Tensor self, SymInt[] size, *, " BELAY_OPTIONS ") -> Tensor", &InferNew<2>,
+        kCreation),
     Row("aten::new_full(Tensor self, SymInt[] size, Scalar fill_value, *, " BELAY_OPTIONS
         ") -> Tensor",
-        &InferNew<3>),
-    Row("aten::new_ones(Tensor self, SymInt[] size, *, " BELAY_OPTIONS ") -> Tensor", &InferNew<2>),
-    Row("aten::new_zeros(Tensor self, SymInt[] size, *, " BELAY_OPTIONS ") -> Tensor",
-        &InferNew<2>),
-    Row("aten::ones(SymInt[] size, *, " BELAY_OPTIONS ") -> Tensor", &InferSized<0, 1>),
+        &InferNew<3>, kCreation),
+    Row("aten::new_ones(Tensor self, SymInt[] size, *, " BELAY_OPTIONS ") -> Tensor", &InferNew<2>,
+        kCreation),
+    Row("aten::new_zeros(Tensor self, SymInt[] size, *, " BELAY_OPTIONS ") -> Tensor", &InferNew<2>,
+        kCreation),
+    Row("aten::ones(SymInt[] size, *, " BELAY_OPTIONS ") -> Tensor", &InferSized<0, 1>, kCreation),
     Row("aten::ones_like(Tensor self, *, " BELAY_OPTIONS
         ", MemoryFormat? memory_format=None) -> Tensor",
-        &InferLike<1>),
+        &InferLike<1>, kCreation),
     Row("aten::rand(SymInt[] size, *, " BELAY_OPTIONS ") -> Tensor", &InferRandom,
         kCore | kNondeterministic),
     Row("aten::rand_like(Tensor self, *, " BELAY_OPTIONS
@@ -296,11 +297,12 @@ constexpr OpDef kOps[] = {
         "device=None, bool? "
         "pin_memory=None) -> Tensor",
         &InferRandperm, kCore | kNondeterministic),
-    Row("aten::scalar_tensor(Scalar s, *, " BELAY_OPTIONS ") -> Tensor", &InferScalarTensor, kCore),
-    Row("aten::zeros(SymInt[] size, *, " BELAY_OPTIONS ") -> Tensor", &InferSized<0, 1>),
+    Row("aten::scalar_tensor(Scalar s, *, " BELAY_OPTIONS ") -> Tensor", &InferScalarTensor,
+        kCore | kAtenInEdge),
+    Row("aten::zeros(SymInt[] size, *, " BELAY_OPTIONS ") -> Tensor", &InferSized<0, 1>, kCreation),
     Row("aten::zeros_like(Tensor self, *, " BELAY_OPTIONS
         ", MemoryFormat? memory_format=None) -> Tensor",
-        &InferLike<1>),
+        &InferLike<1>, kCreation),
 };
 
 #undef BELAY_OPTIONS

@@ -73,14 +73,15 @@ absl::Status EmptyMeta(MetaContext& context) {
 constexpr OpDef kOps[] = {
     {"dim_order_ops::_clone_dim_order(Tensor self, *, bool non_blocking=False, int[]? "
      "dim_order=None) -> Tensor",
-     &CopyMeta<-1, 2>, kDataMovement | kPointwise, "self:A ->:A A=any"},
+     &CopyMeta<-1, 2>, kDataMovement | kPointwise | kMovesElements | kKeepsBytes,
+     "self:A ->:A A=any"},
     {"dim_order_ops::_empty_dim_order(int[] size, *, ScalarType? dtype=None, Layout? layout=None, "
      "Device? device=None, bool? pin_memory=None, int[]? dim_order=None) -> Tensor",
-     &EmptyMeta, kNondeterministic},
+     &EmptyMeta, kNondeterministic | kCreation},
     {"dim_order_ops::_to_dim_order_copy(Tensor self, *, ScalarType? dtype=None, Layout? "
      "layout=None, Device? device=None, bool? pin_memory=None, bool non_blocking=False, int[]? "
      "dim_order=None) -> Tensor",
-     &CopyMeta<1, 6>, kPointwise},
+     &CopyMeta<1, 6>, kPointwise | kKeepsBytes},
 };
 
 }  // namespace

@@ -257,49 +257,49 @@ constexpr OpDef kRows[] = {
      "quantize_per_tensor(Tensor input, float scale, int zero_point, " BELAY_RANGE
      "ScalarType dtype) -> Tensor",
      .meta = &QuantizePerTensorMeta<Given::kNumbers>,
-     .traits = kQuantization,
+     .traits = kQuantization | kQuantizes,
      .tolerance = kStep},
     {.schema = BELAY_QUANTIZED
      "quantize_per_tensor.tensor(Tensor input, Tensor scale, Tensor zero_point, " BELAY_RANGE
      "ScalarType dtype) -> Tensor",
      .meta = &QuantizePerTensorMeta<Given::kTensors>,
-     .traits = kQuantization,
+     .traits = kQuantization | kQuantizes,
      .tolerance = kStep},
     {.schema = BELAY_QUANTIZED
      "quantize_per_tensor.tensor2(Tensor input, Tensor scale, Tensor zero_point, Tensor quant_min, "
      "Tensor quant_max, ScalarType dtype) -> Tensor",
      .meta = &QuantizePerTensorMeta<Given::kTensorsAndRange>,
-     .traits = kQuantization,
+     .traits = kQuantization | kQuantizes,
      .tolerance = kStep},
     {.schema = BELAY_QUANTIZED
      "dequantize_per_tensor(Tensor input, float scale, int zero_point, " BELAY_RANGE
      "ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor",
      .meta = &DequantizePerTensorMeta<Given::kNumbers>,
-     .traits = kQuantization,
+     .traits = kQuantization | kDequantizes,
      .tolerance = kDequantized},
     {.schema = BELAY_QUANTIZED
      "dequantize_per_tensor.tensor(Tensor input, Tensor scale, Tensor zero_point, " BELAY_RANGE
      "ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor",
      .meta = &DequantizePerTensorMeta<Given::kTensors>,
-     .traits = kQuantization,
+     .traits = kQuantization | kDequantizes,
      .tolerance = kDequantized},
     {.schema = BELAY_QUANTIZED
      "dequantize_per_tensor.tensor2(Tensor input, Tensor scale, Tensor zero_point, Tensor "
      "quant_min, Tensor quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor",
      .meta = &DequantizePerTensorMeta<Given::kTensorsAndRange>,
-     .traits = kQuantization,
+     .traits = kQuantization | kDequantizes,
      .tolerance = kDequantized},
     {.schema = BELAY_QUANTIZED
      "quantize_per_channel(Tensor input, Tensor scales, Tensor zero_points, int axis, " BELAY_RANGE
      "ScalarType dtype) -> Tensor",
      .meta = &QuantizePerChannelMeta,
-     .traits = kQuantization,
+     .traits = kQuantization | kQuantizes,
      .tolerance = kStep},
     {.schema = BELAY_QUANTIZED
      "dequantize_per_channel(Tensor input, Tensor scales, Tensor? zero_points, int "
      "axis, " BELAY_RANGE "ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor",
      .meta = &DequantizePerChannelMeta,
-     .traits = kQuantization,
+     .traits = kQuantization | kDequantizes,
      .tolerance = kDequantized},
     {.schema = BELAY_QUANTIZED
      "fake_quant_per_channel(Tensor input, Tensor scales, Tensor zero_points, int axis, int "
@@ -311,25 +311,25 @@ constexpr OpDef kRows[] = {
      "quantize_per_token(Tensor input, Tensor scales, Tensor zero_points, " BELAY_RANGE
      "ScalarType dtype) -> Tensor",
      .meta = &QuantizePerTokenMeta,
-     .traits = kQuantization,
+     .traits = kQuantization | kQuantizes,
      .tolerance = kStep},
     {.schema = BELAY_QUANTIZED
      "dequantize_per_token(Tensor input, Tensor scales, Tensor zero_points, " BELAY_RANGE
      "ScalarType dtype, ScalarType output_dtype) -> Tensor",
      .meta = &DequantizePerTokenMeta,
-     .traits = kQuantization,
+     .traits = kQuantization | kDequantizes,
      .tolerance = kDequantized},
     {.schema = BELAY_QUANTIZED
      "quantize_per_channel_group(Tensor input, Tensor scales, Tensor zero_points, " BELAY_RANGE
      "ScalarType dtype, int group_size) -> Tensor",
      .meta = &QuantizePerGroupMeta,
-     .traits = kQuantization,
+     .traits = kQuantization | kQuantizes,
      .tolerance = kStep},
     {.schema = BELAY_QUANTIZED
      "dequantize_per_channel_group(Tensor input, Tensor scales, Tensor? zero_points, " BELAY_RANGE
      "ScalarType dtype, int group_size, ScalarType output_dtype) -> Tensor",
      .meta = &DequantizePerGroupMeta,
-     .traits = kQuantization,
+     .traits = kQuantization | kDequantizes,
      .tolerance = kDequantized},
     {.schema = BELAY_QUANTIZED "choose_qparams.tensor(Tensor input, " BELAY_RANGE
                                "float eps, ScalarType dtype) -> (Tensor, Tensor)",

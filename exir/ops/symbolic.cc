@@ -308,8 +308,8 @@ constexpr OpDef Scalar(std::string_view schema, MetaFn meta) {
 constexpr OpDef Property(std::string_view schema, MetaFn meta) {
   return {schema, meta, kCore | kSymbolic, "", kExact};
 }
-constexpr OpDef Assertion(std::string_view schema, MetaFn meta) {
-  return {schema, meta, kSideEffect, "", kExact};
+constexpr OpDef Assertion(std::string_view schema, MetaFn meta, uint32_t traits = 0) {
+  return {schema, meta, kSideEffect | traits, "", kExact};
 }
 
 constexpr OpDef kOps[] = {
@@ -333,8 +333,10 @@ constexpr OpDef kOps[] = {
     Scalar("_operator::sub(Scalar a, Scalar b) -> Scalar", &Infer<ScalarOp::kSub>),
     Scalar("_operator::truediv(Scalar a, Scalar b) -> Scalar", &Infer<ScalarOp::kTrueDiv>),
     Assertion("aten::_assert_async(Tensor self) -> ()", &InferAssertTensor),
-    Assertion("aten::_assert_async.msg(Tensor self, str assert_msg) -> ()", &InferAssertTensor),
-    Assertion("aten::_assert_scalar(Scalar self, str assert_msg) -> ()", &InferAssertScalar),
+    Assertion("aten::_assert_async.msg(Tensor self, str assert_msg) -> ()", &InferAssertTensor,
+              kAtenInEdge),
+    Assertion("aten::_assert_scalar(Scalar self, str assert_msg) -> ()", &InferAssertScalar,
+              kAtenInEdge),
     Assertion("aten::_assert_tensor_metadata(Tensor a, SymInt[]? size=None, SymInt[]? stride=None, "
               "ScalarType? "
               "dtype=None, *, Device? device=None, Layout? layout=None) -> ()",
@@ -342,12 +344,12 @@ constexpr OpDef kOps[] = {
     Assertion("aten::_linalg_check_errors(Tensor info, str api_name, *, bool is_matrix) -> ()",
               &InferLinalgCheckErrors),
     {"aten::_local_scalar_dense(Tensor self) -> Scalar", &InferLocalScalarDense,
-     kCore | kDataDependent | kSymbolic, "", kExact},
+     kCore | kDataDependent | kSymbolic | kAlwaysDecomposed, "", kExact},
     Assertion("aten::sym_constrain_range(Scalar size, *, int? min=None, int? max=None) -> ()",
-              &InferConstrainRange),
+              &InferConstrainRange, kAtenInEdge),
     Assertion(
         "aten::sym_constrain_range_for_size(Scalar size, *, int? min=None, int? max=None) -> ()",
-        &InferConstrainRange),
+        &InferConstrainRange, kAtenInEdge),
     Property("aten::sym_is_contiguous(Tensor self, MemoryFormat memory_format=0) -> SymBool",
              &InferIsContiguous),
     Property("aten::sym_numel(Tensor self) -> SymInt", &InferNumel),

@@ -31,37 +31,14 @@ namespace {
 // counted as freed, which can only forbid.
 constexpr size_t kMaxFreedNodes = 256;
 
-// Makers of tensors from numbers: the node is smaller than the tensor.
-constexpr std::string_view kFills[] = {
-    "aten.empty.memory_format",
-    "aten.empty_like.default",
-    "aten.empty_strided.default",
-    "aten.full.default",
-    "aten.full_like.default",
-    "aten.new_empty.default",
-    "aten.new_empty_strided.default",
-    "aten.new_full.default",
-    "aten.new_ones.default",
-    "aten.new_zeros.default",
-    "aten.ones.default",
-    "aten.ones_like.default",
-    "aten.zeros.default",
-    "aten.zeros_like.default",
-    "dim_order_ops._empty_dim_order.default",
-};
-
-bool IsDequantization(const OpOverload* target) {
-  return target->has_trait(kQuantization) && target->op().substr(0, 10) == "dequantize";
-}
-
 bool MayCompute(const OpOverload* target) {
   if (target->schema() == nullptr || !target->has_meta_kernel()) return false;
-  for (OpTrait trait : {kDataDependent, kNondeterministic, kSideEffect, kSymbolic}) {
+  // What creates a tensor of a number is smaller than the tensor.
+  for (OpTrait trait :
+       {kDataDependent, kNondeterministic, kSideEffect, kSymbolic, kDequantizes, kCreation}) {
     if (target->has_trait(trait)) return false;
   }
-  if (target->schema()->IsMutable() || target->schema()->IsView()) return false;
-  if (IsDequantization(target)) return false;
-  return std::find(std::begin(kFills), std::end(kFills), target->name()) == std::end(kFills);
+  return !target->schema()->IsMutable() && !target->schema()->IsView();
 }
 
 class Propagation {

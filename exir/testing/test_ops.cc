@@ -8,9 +8,12 @@ namespace belay::exir {
 namespace {
 
 constexpr OpDef kOps[] = {
-    {.schema = "aten::_assert_async.msg(Tensor self, str assert_msg) -> ()", .traits = kSideEffect},
-    {.schema = "aten::_assert_scalar(Scalar self, str assert_msg) -> ()", .traits = kSideEffect},
-    {.schema = "aten::_local_scalar_dense(Tensor self) -> Scalar", .traits = kDataDependent},
+    {.schema = "aten::_assert_async.msg(Tensor self, str assert_msg) -> ()",
+     .traits = kSideEffect | kAtenInEdge},
+    {.schema = "aten::_assert_scalar(Scalar self, str assert_msg) -> ()",
+     .traits = kSideEffect | kAtenInEdge},
+    {.schema = "aten::_local_scalar_dense(Tensor self) -> Scalar",
+     .traits = kDataDependent | kAtenInEdge},
     {.schema = "aten::_softmax(Tensor self, int dim, bool half_to_float) -> Tensor"},
     {.schema = "aten::_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, "
                "Device? device=None, bool? pin_memory=None, bool non_blocking=False, "

@@ -5,22 +5,25 @@
 #include <vector>
 
 #include "exir/ir/graph_editor.h"
+#include "exir/op/op_table.h"
 
 namespace belay::exir {
 namespace {
 
-bool IsDequantize(const OpOverload& target) {
-  return target.has_trait(kQuantization) &&
-         std::string_view(target.op()).starts_with("dequantize_per_tensor");
-}
+constexpr std::string_view kDequantizations[] = {
+    "quantized_decomposed.dequantize_per_tensor.default",
+    "quantized_decomposed.dequantize_per_tensor.tensor",
+    "quantized_decomposed.dequantize_per_tensor.tensor2",
+};
 
 absl::StatusOr<bool> Run(ExportedProgram& program) {
+  const OpTable<std::string_view> dequantizations(*program.ops, kDequantizations);
   bool changed = false;
   for (Graph& graph : program.graphs) {
     GraphEditor editor(graph);
     const SecondaryMap<NodeId, uint32_t> positions = graph.Positions();
     for (NodeId node : graph.NodeList()) {
-      if (!IsDequantize(*graph.node(node).target)) continue;
+      if (!dequantizations.contains(graph.node(node).target)) continue;
       const ValueId value = graph.node(node).results()[0];
       std::vector<NodeId> users = graph.value(value).users;
       std::sort(users.begin(), users.end(),

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
@@ -12,10 +11,6 @@
 
 namespace belay::exir {
 namespace {
-
-bool NameStartsWith(const OpOverload& op, std::string_view prefix) {
-  return op.has_trait(kQuantization) && op.op().substr(0, prefix.size()) == prefix;
-}
 
 // What is to be replaced, found before anything changes.
 struct Plan {
@@ -41,9 +36,9 @@ absl::StatusOr<Plan> MakePlan(const Graph& graph, const absl::flat_hash_set<Node
       ForEachValue(argument, [&](ValueId value) {
         const NodeId producer = graph.value(value).producer;
         if ((producer.valid() && inside.contains(producer)) || !taken.insert(value).second) return;
-        if (producer.valid() && IsDequantize(*graph.node(producer).target)) {
+        if (producer.valid() && graph.node(producer).target->has_trait(kDequantizes)) {
           plan.dequantizes.push_back(producer);
-          plan.arguments.push_back(graph.node(producer).arguments[0]);
+          plan.arguments.push_back(graph.node(producer).argument("input"));
         } else {
           plan.arguments.emplace_back(value);
         }
@@ -57,7 +52,7 @@ absl::StatusOr<Plan> MakePlan(const Graph& graph, const absl::flat_hash_set<Node
       }
       for (NodeId user : graph.value(value).users) {
         if (inside.contains(user)) continue;
-        if (!IsQuantize(*graph.node(user).target)) {
+        if (!graph.node(user).target->has_trait(kQuantizes)) {
           return absl::InvalidArgumentError(
               absl::StrCat("expected quantize nodes to read what the partition gives, got ",
                            DescribeNode(graph, user)));
@@ -96,9 +91,6 @@ absl::Status CheckPlace(const Graph& graph, const Plan& plan,
 }
 
 }  // namespace
-
-bool IsQuantize(const OpOverload& op) { return NameStartsWith(op, "quantize_"); }
-bool IsDequantize(const OpOverload& op) { return NameStartsWith(op, "dequantize_"); }
 
 absl::StatusOr<QuantizedReplacement> ReplaceQuantizedPartition(Graph& graph,
                                                                absl::Span<const NodeId> nodes,
@@ -177,8 +169,8 @@ RemovedConversions RemoveFirstQuantizeAndLastDequantize(ExportedProgram& program
     const Node& first = graph.node(users[0]);
     const bool same = std::all_of(users.begin(), users.end(), [&](NodeId user) {
       const Node& node = graph.node(user);
-      return IsQuantize(*node.target) && node.target == first.target &&
-             node.arguments == first.arguments && node.arguments[0] == Argument(input);
+      return node.target->has_trait(kQuantizes) && node.target == first.target &&
+             node.arguments == first.arguments && node.argument("input") == Argument(input);
     });
     // What is mutated stays as it is.
     const bool mutated = std::any_of(program.signature.outputs.begin(),
@@ -203,8 +195,8 @@ RemovedConversions RemoveFirstQuantizeAndLastDequantize(ExportedProgram& program
       continue;
     }
     const Node& node = graph.node(graph.value(*value).producer);
-    if (!IsDequantize(*node.target)) continue;
-    outputs[k] = node.arguments[0];
+    if (!node.target->has_trait(kDequantizes)) continue;
+    outputs[k] = node.argument("input");
     ++removed.dequantizes;
   }
   if (removed.dequantizes > 0) editor.SetOutputs(std::move(outputs));

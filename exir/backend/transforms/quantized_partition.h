@@ -14,10 +14,6 @@
 
 namespace belay::exir {
 
-// Operators with the trait kQuantization, told apart by name.
-bool IsQuantize(const OpOverload& op);
-bool IsDequantize(const OpOverload& op);
-
 struct QuantizedReplacement {
   NodeId node;  // what computes now
   // What was around it and is erased; ids of the graph before.
