@@ -16,6 +16,7 @@
 #include "exir/ir/at_node.h"
 #include "exir/ir/graph_editor.h"
 #include "exir/ir/text.h"
+#include "exir/op/op_table.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
 
@@ -31,42 +32,66 @@ std::string_view VmapFunction(const Node& node) {
   return name.substr(kPrefix.size());
 }
 
-// Operators on one tensor that name dimensions of it: where.
-struct DimRow {
+// How a batch of an operator is computed. Pointwise operators are not listed.
+enum class Form : uint8_t {
+  kNothing,  // it says what the mapped function saw, and there is nothing to see at run time
+  kSame,     // on one tensor, and does not care how many dimensions there are
+  kDims,     // on one tensor, of which it names dimensions
+  kNewDim,   // the same, and they may be one more
+  kPermute,
+  kReshape,
+  kExpand,
+  kJoin,
+  kMatrix,    // product of matrices
+  kMatrices,  // of a batch of them
+  kIndex,
+};
+struct Row {
   std::string_view op;
-  size_t argument;
+  Form form;
+  std::string_view dims = "dim";  // the argument with dimensions
 };
-constexpr DimRow kDimRows[] = {
-    {"aten._log_softmax.default", 1},
-    {"aten._softmax.default", 1},
-    {"aten.amax.default", 1},
-    {"aten.amin.default", 1},
-    {"aten.any.dim", 1},
-    {"aten.argmax.default", 1},
-    {"aten.argmin.default", 1},
-    {"aten.cumprod.default", 1},
-    {"aten.cumsum.default", 1},
-    {"aten.flip.default", 1},
-    {"aten.linalg_vector_norm.default", 2},
-    {"aten.max.dim", 1},
-    {"aten.mean.dim", 1},
-    {"aten.min.dim", 1},
-    {"aten.prod.dim_int", 1},
-    {"aten.select.int", 1},
-    {"aten.slice.Tensor", 1},
-    {"aten.sort.default", 1},
-    {"aten.split_with_sizes.default", 2},
-    {"aten.squeeze.dim", 1},
-    {"aten.squeeze.dims", 1},
-    {"aten.sum.dim_IntList", 1},
-    {"aten.topk.default", 2},
-    {"aten.unsqueeze.default", 1},
-    {"aten.var.correction", 1},
-};
-// Those that do not care how many dimensions there are.
-constexpr std::string_view kSameOps[] = {
-    "aten._to_copy.default",  "aten.alias.default",           "aten.clone.default",
-    "aten.full_like.default", "aten.lift_fresh_copy.default",
+// Sorted.
+constexpr Row kRows[] = {
+    {"aten._assert_tensor_metadata.default", Form::kNothing},
+    {"aten._log_softmax.default", Form::kDims},
+    {"aten._softmax.default", Form::kDims},
+    {"aten._to_copy.default", Form::kSame},
+    {"aten._unsafe_view.default", Form::kReshape},
+    {"aten.alias.default", Form::kSame},
+    {"aten.amax.default", Form::kDims},
+    {"aten.amin.default", Form::kDims},
+    {"aten.any.dim", Form::kDims},
+    {"aten.argmax.default", Form::kDims},
+    {"aten.argmin.default", Form::kDims},
+    {"aten.bmm.default", Form::kMatrices},
+    {"aten.cat.default", Form::kJoin},
+    {"aten.clone.default", Form::kSame},
+    {"aten.cumprod.default", Form::kDims},
+    {"aten.cumsum.default", Form::kDims},
+    {"aten.expand.default", Form::kExpand},
+    {"aten.flip.default", Form::kDims, "dims"},
+    {"aten.full_like.default", Form::kSame},
+    {"aten.index.Tensor", Form::kIndex},
+    {"aten.lift_fresh_copy.default", Form::kSame},
+    {"aten.linalg_vector_norm.default", Form::kDims},
+    {"aten.max.dim", Form::kDims},
+    {"aten.mean.dim", Form::kDims},
+    {"aten.min.dim", Form::kDims},
+    {"aten.mm.default", Form::kMatrix},
+    {"aten.permute.default", Form::kPermute},
+    {"aten.prod.dim_int", Form::kDims},
+    {"aten.select.int", Form::kDims},
+    {"aten.slice.Tensor", Form::kDims},
+    {"aten.sort.default", Form::kDims},
+    {"aten.split_with_sizes.default", Form::kDims},
+    {"aten.squeeze.dim", Form::kDims},
+    {"aten.squeeze.dims", Form::kDims},
+    {"aten.sum.dim_IntList", Form::kDims},
+    {"aten.topk.default", Form::kDims},
+    {"aten.unsqueeze.default", Form::kNewDim},
+    {"aten.var.correction", Form::kDims},
+    {"aten.view.default", Form::kReshape},
 };
 
 // A tensor with the dimensions of some levels in front.
@@ -78,7 +103,9 @@ struct Batched {
 class Batcher {
  public:
   Batcher(ExportedProgram& program, Graph& graph)
-      : editor_(graph), builder_(program, editor_, &StandardDecompositions()) {}
+      : editor_(graph),
+        builder_(program, editor_, &StandardDecompositions()),
+        rows_(*program.ops, kRows) {}
 
   absl::StatusOr<bool> Run() {
     const Graph& graph = editor_.graph();
@@ -155,7 +182,7 @@ class Batcher {
     const Node& node = editor_.graph().node(id);
     ABSL_ASSIGN_OR_RETURN(const int64_t dim_argument, IntAt(node, 1));
     ABSL_ASSIGN_OR_RETURN(const int64_t level, IntAt(node, 2));
-    Batched x = At(node.arguments[0]);
+    Batched x = At(node.operand());
     const int64_t dim = builder_.WrapDim(dim_argument, Rank(x));
     if (Rank(x) < 1) builder_.Invalid("vmap: a tensor without dimensions is mapped over");
     if (!builder_.ok()) return builder_.status();
@@ -178,7 +205,7 @@ class Batcher {
     if (node.arguments.size() < 4) return absl::InvalidArgumentError("vmap: arguments are missing");
     const Argument size = node.arguments[2];
     const ValueId old = node.outputs[0].values[0];  // what is made below moves nodes
-    Batched x = At(node.arguments[0]);
+    Batched x = At(node.operand());
     const auto place = std::find(x.levels.begin(), x.levels.end(), level);
     if (place != x.levels.end()) {
       const int64_t dim = builder_.WrapDim(dim_argument, Rank(x) + 1);
@@ -245,9 +272,8 @@ class Batcher {
 
   absl::Status Batch(NodeId id) {
     const Node node = editor_.graph().node(id);
-    const std::string_view op = node.target->name();
-    // It says what the mapped function saw, and there is nothing to see at run time.
-    if (op == "aten._assert_tensor_metadata.default") return absl::OkStatus();
+    const Row* row = rows_.Find(node.target);
+    if (row != nullptr && row->form == Form::kNothing) return absl::OkStatus();
     std::vector<Argument> arguments = node.arguments;
     // All tensors of the call and the levels of any.
     std::set<int64_t> all;
@@ -270,51 +296,63 @@ class Batcher {
       }
       return Call(id, node.target, std::move(arguments), levels);
     }
-    if (std::find(std::begin(kSameOps), std::end(kSameOps), op) != std::end(kSameOps)) {
-      arguments[0] = At(arguments[0]).tensor;
-      return Call(id, node.target, std::move(arguments), levels);
+    const auto unknown = [&] {
+      return absl::UnimplementedError(absl::StrCat("vmap of ", node.target->name()));
+    };
+    if (row == nullptr) return unknown();
+    const Batched self = At(node.operand());
+    switch (row->form) {
+      case Form::kNothing:
+        break;
+      case Form::kSame:
+        arguments.front() = self.tensor;
+        return Call(id, node.target, std::move(arguments), levels);
+      case Form::kDims:
+      case Form::kNewDim: {
+        if (self.levels != levels) break;  // the tensor that is batched is another
+        arguments.front() = self.tensor;
+        Argument& dims = arguments[*node.target->ArgumentIndex(row->dims)];
+        const int64_t seen = Rank(self) + (row->form == Form::kNewDim ? 1 : 0);
+        ABSL_ASSIGN_OR_RETURN(dims, ShiftedDims(dims, seen, count));
+        return Call(id, node.target, std::move(arguments), levels);
+      }
+      case Form::kPermute: {
+        ABSL_ASSIGN_OR_RETURN(const Argument dims,
+                              ShiftedDims(node.argument("dims"), Rank(self), count));
+        Argument::List order;
+        for (int64_t d = 0; d < count; ++d) order.push_back(d);
+        for (const Argument& dim : *dims.get_if<Argument::List>()) order.push_back(dim);
+        return Call(id, node.target, {self.tensor, Argument(std::move(order))}, levels);
+      }
+      case Form::kReshape: {
+        const OpArgument sizes = Sizes(levels, node.argument("size"));
+        return Replace(id, Reshape(builder_, self.tensor, sizes), levels);
+      }
+      case Form::kExpand: {
+        const Argument::List* sizes = node.argument("size").get_if<Argument::List>();
+        if (sizes == nullptr) return absl::InvalidArgumentError("vmap: expand without sizes");
+        const Argument x = Aligned(self, levels, static_cast<int64_t>(sizes->size()));
+        return Replace(id, Expand(builder_, x, Sizes(levels, node.argument("size"))), levels);
+      }
+      case Form::kJoin: {
+        const Argument::List* list = node.argument("tensors").get_if<Argument::List>();
+        if (list == nullptr) return absl::InvalidArgumentError("vmap: cat without tensors");
+        Argument::List parts;
+        for (const Argument& part : *list) parts.push_back(Full(At(part), levels));
+        ABSL_ASSIGN_OR_RETURN(const Argument dim, ShiftedDims(node.argument("dim"), rank, count));
+        return Call(id, node.target, {Argument(std::move(parts)), dim}, levels);
+      }
+      case Form::kMatrix:
+      case Form::kMatrices: {
+        const int64_t seen = row->form == Form::kMatrix ? 2 : 3;
+        const Argument x = Aligned(self, levels, seen);
+        const Argument y = Aligned(At(node.argument("mat2")), levels, seen);
+        return Replace(id, builder_.Call("aten.matmul.default", {x, y}), levels);
+      }
+      case Form::kIndex:
+        return BatchIndex(id, self, node.argument("indices"), levels);
     }
-    const Batched self = At(arguments.empty() ? Argument() : arguments[0]);
-    for (const DimRow& row : kDimRows) {
-      if (row.op != op) continue;
-      if (self.levels != levels) break;  // the tensor that is batched is another
-      arguments[0] = self.tensor;
-      const int64_t seen = Rank(self) + (op == "aten.unsqueeze.default" ? 1 : 0);
-      ABSL_ASSIGN_OR_RETURN(arguments[row.argument],
-                            ShiftedDims(arguments[row.argument], seen, count));
-      return Call(id, node.target, std::move(arguments), levels);
-    }
-    if (op == "aten.permute.default") {
-      ABSL_ASSIGN_OR_RETURN(const Argument dims, ShiftedDims(arguments[1], Rank(self), count));
-      Argument::List order;
-      for (int64_t d = 0; d < count; ++d) order.push_back(d);
-      for (const Argument& dim : *dims.get_if<Argument::List>()) order.push_back(dim);
-      return Call(id, node.target, {self.tensor, Argument(std::move(order))}, levels);
-    }
-    if (op == "aten.view.default" || op == "aten._unsafe_view.default") {
-      return Replace(id, Reshape(builder_, self.tensor, Sizes(levels, arguments[1])), levels);
-    }
-    if (op == "aten.expand.default") {
-      const Argument::List* sizes = arguments[1].get_if<Argument::List>();
-      if (sizes == nullptr) return absl::InvalidArgumentError("vmap: expand without sizes");
-      const Argument x = Aligned(self, levels, static_cast<int64_t>(sizes->size()));
-      return Replace(id, Expand(builder_, x, Sizes(levels, arguments[1])), levels);
-    }
-    if (op == "aten.cat.default") {
-      const Argument::List* list = arguments[0].get_if<Argument::List>();
-      if (list == nullptr) return absl::InvalidArgumentError("vmap: cat without tensors");
-      Argument::List parts;
-      for (const Argument& part : *list) parts.push_back(Full(At(part), levels));
-      ABSL_ASSIGN_OR_RETURN(const Argument dim, ShiftedDims(arguments[1], rank, count));
-      return Call(id, node.target, {Argument(std::move(parts)), dim}, levels);
-    }
-    if (op == "aten.mm.default" || op == "aten.bmm.default") {
-      const int64_t seen = op == "aten.mm.default" ? 2 : 3;
-      const Argument x = Aligned(self, levels, seen), y = Aligned(At(arguments[1]), levels, seen);
-      return Replace(id, builder_.Call("aten.matmul.default", {x, y}), levels);
-    }
-    if (op == "aten.index.Tensor") return BatchIndex(id, self, arguments[1], levels);
-    return absl::UnimplementedError(absl::StrCat("vmap of ", op));
+    return unknown();
   }
 
   // self[indices], where every index is a tensor: the levels of self are indexed, too.
@@ -413,6 +451,7 @@ class Batcher {
 
   GraphEditor editor_;
   OpBuilder builder_;
+  const OpTable<Row> rows_;
   absl::flat_hash_map<ValueId, Batched> batched_;
   std::map<int64_t, SymInt> sizes_;  // by level
   std::vector<NodeId> replaced_;

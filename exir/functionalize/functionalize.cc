@@ -130,8 +130,8 @@ class GraphFunctionalizer {
     }
     if (form->kind == FunctionalForm::Kind::kOut) return ReplaceOut(*form, id, arguments);
     if (form->kind == FunctionalForm::Kind::kBoth) return ReplaceBoth(*form, id, arguments);
-    const ValueId* written = node.arguments[0].get_if<ValueId>();
-    if (written == nullptr || !Writes(schema.arguments[0])) {
+    const ValueId* written = node.operand().get_if<ValueId>();
+    if (written == nullptr || !Writes(schema.arguments.front())) {
       return absl::UnimplementedError("a write to something else than the first argument");
     }
     View* view = &ViewOf(*written);
@@ -209,7 +209,7 @@ class GraphFunctionalizer {
 
   absl::Status WriteValues(const FunctionalForm& form, const Node& node,
                            const std::vector<Argument>& arguments, View& view) {
-    const Argument target = arguments[0];
+    const Argument target = arguments.front();
     std::vector<Argument> values;
     if (form.compute != nullptr) {
       values = form.compute(builder_, OpCall(builder_, node.target, arguments));

@@ -16,15 +16,8 @@
 namespace belay::exir {
 namespace {
 
-constexpr std::string_view kGradRegion = "higher_order.wrap_with_set_grad_enabled";
-constexpr std::string_view kAutocastRegion = "higher_order.wrap_with_autocast";
-
 // The dtype of the region; none outside of one and where it is switched off.
 using Autocast = std::optional<DType>;
-
-bool IsRegion(const Node& node) {
-  return node.target->name() == kGradRegion || node.target->name() == kAutocastRegion;
-}
 
 absl::Status Wrong(const Graph& graph, NodeId node, std::string_view what) {
   return AtNode(absl::InvalidArgumentError(ToAbsl(what)), graph, node);
@@ -32,7 +25,10 @@ absl::Status Wrong(const Graph& graph, NodeId node, std::string_view what) {
 
 class Inliner {
  public:
-  explicit Inliner(ExportedProgram& program) : program_(program) {}
+  explicit Inliner(ExportedProgram& program)
+      : program_(program),
+        grad_region_(program.ops->Find("higher_order.wrap_with_set_grad_enabled")),
+        autocast_region_(program.ops->Find("higher_order.wrap_with_autocast")) {}
 
   absl::StatusOr<bool> Run() {
     bool changed = false;
@@ -59,6 +55,10 @@ class Inliner {
 
  private:
   using ValueMap = absl::flat_hash_map<ValueId, Argument>;
+
+  bool IsRegion(const Node& node) const {
+    return node.target == grad_region_ || node.target == autocast_region_;
+  }
 
   absl::StatusOr<bool> RunGraph(GraphId id, Autocast autocast) {
     GraphEditor editor(program_.graphs[id]);
@@ -105,21 +105,19 @@ class Inliner {
   absl::StatusOr<std::vector<Argument>> CopyBody(GraphEditor& editor, NodeId place,
                                                  const Node& region, const ValueMap& outer,
                                                  Autocast autocast) {
-    const bool grad = region.target->name() == kGradRegion;
-    const size_t modes = grad ? 1 : 4;  // (enabled), (device, dtype, enabled, cache)
-    const GraphId* body_id =
-        region.arguments.size() > modes ? region.arguments[modes].get_if<GraphId>() : nullptr;
+    const GraphId* body_id = region.argument("body").get_if<GraphId>();
+    const size_t modes = *region.target->ArgumentIndex("body");  // arguments before it
     if (body_id == nullptr) {
       return Wrong(editor.graph(), place, "expected a region's modes and then its body");
     }
-    if (!grad) {
-      const std::string* device = region.arguments[0].get_if<std::string>();
-      const bool* enabled = region.arguments[2].get_if<bool>();
+    if (region.target == autocast_region_) {
+      const std::string* device = region.argument("device").get_if<std::string>();
+      const bool* enabled = region.argument("enabled").get_if<bool>();
       if (device == nullptr || enabled == nullptr) {
         return Wrong(editor.graph(), place, "expected (device, dtype, enabled, cache_enabled)");
       }
       if (*device == "cpu") {
-        const DType* dtype = region.arguments[1].get_if<DType>();
+        const DType* dtype = region.argument("dtype").get_if<DType>();
         autocast = *enabled ? Autocast(dtype == nullptr ? DType::kBFloat16 : *dtype) : Autocast();
       }
     }
@@ -232,16 +230,12 @@ class Inliner {
         }
         TensorMeta type = *tensor;
         type.dtype = dtype;
-        GraphEditor::NewNode conversion{.name = "_to_copy",
-                                        .target = cast,
-                                        .arguments = {},
-                                        .provenance = graph.node(node).provenance,
-                                        .debug_handle = graph.node(node).debug_handle};
-        for (const SchemaArgument& a : cast->schema()->arguments) {
-          conversion.arguments.push_back(a.name == "self"    ? Argument(value)
-                                         : a.name == "dtype" ? Argument(dtype)
-                                                             : DefaultArgument(a));
-        }
+        GraphEditor::NewNode conversion{
+            .name = "_to_copy",
+            .target = cast,
+            .arguments = ArgumentsByName(*cast->schema(), {{"self", value}, {"dtype", dtype}}),
+            .provenance = graph.node(node).provenance,
+            .debug_handle = graph.node(node).debug_handle};
         value = editor.InsertOp(node, std::move(conversion), std::move(type));
         argument_changed = true;
       });
@@ -253,6 +247,7 @@ class Inliner {
   }
 
   ExportedProgram& program_;
+  const OpOverload *const grad_region_, *const autocast_region_;
   bool inlined_ = false;
   absl::flat_hash_map<GraphId, Autocast> autocast_of_;
 };

@@ -10,15 +10,22 @@
 #include "exir/builder/op_shorthand.h"
 #include "exir/ir/graph_editor.h"
 #include "exir/ir/text.h"
+#include "exir/op/op_table.h"
 #include "runtime/core/status_macros.h"
 
 namespace belay::exir {
 namespace {
 
-bool CountsPlaces(const OpOverload& op) {
-  return op.name() == "aten.as_strided.default" || op.name() == "aten.as_strided_copy.default" ||
-         op.name() == "aten.as_strided_scatter.default";
-}
+// Operators that count places in memory.
+struct CountsPlaces {
+  std::string_view op;
+  bool scatter = false;
+};
+constexpr CountsPlaces kCountsPlaces[] = {
+    {"aten.as_strided.default"},
+    {"aten.as_strided_copy.default"},
+    {"aten.as_strided_scatter.default", /*scatter=*/true},
+};
 
 // The value that owns the memory of `value`; nullopt when elements are reinterpreted on the way.
 std::optional<ValueId> Owner(const Graph& graph, ValueId value) {
@@ -28,7 +35,7 @@ std::optional<ValueId> Owner(const Graph& graph, ValueId value) {
     const Node& node = graph.node(producer);
     const FunctionSchema* schema = node.target->schema();
     if (schema == nullptr || !schema->IsView()) return value;
-    const ValueId* operand = node.arguments.empty() ? nullptr : node.arguments[0].get_if<ValueId>();
+    const ValueId* operand = node.operand().get_if<ValueId>();
     const TensorMeta* from = operand == nullptr ? nullptr : graph.value(*operand).tensor();
     const TensorMeta* to = graph.value(value).tensor();
     if (from == nullptr || to == nullptr || from->dtype != to->dtype) return std::nullopt;
@@ -39,27 +46,30 @@ std::optional<ValueId> Owner(const Graph& graph, ValueId value) {
 class Rebaser {
  public:
   Rebaser(ExportedProgram& program, Graph& graph, std::vector<std::string>& impossible)
-      : editor_(graph), builder_(program, editor_), impossible_(impossible) {}
+      : editor_(graph),
+        builder_(program, editor_),
+        counts_places_(*program.ops, kCountsPlaces),
+        impossible_(impossible) {}
 
   absl::StatusOr<bool> Run() {
     const Graph& graph = editor_.graph();
     bool changed = false;
     for (NodeId id : graph.NodeList()) {
-      if (!CountsPlaces(*graph.node(id).target)) continue;
-      ABSL_ASSIGN_OR_RETURN(const bool node_changed, Rebase(id));
+      const CountsPlaces* row = counts_places_.Find(graph.node(id).target);
+      if (row == nullptr) continue;
+      ABSL_ASSIGN_OR_RETURN(const bool node_changed, Rebase(id, row->scatter));
       changed = changed || node_changed;
     }
     return changed;
   }
 
  private:
-  absl::StatusOr<bool> Rebase(NodeId id) {
+  absl::StatusOr<bool> Rebase(NodeId id, bool scatter) {
     const Graph& graph = editor_.graph();
-    const bool scatter = graph.node(id).target->op() == "as_strided_scatter";
-    const ValueId* operand = graph.node(id).arguments[0].get_if<ValueId>();
+    const ValueId* operand = graph.node(id).value_argument("self");
     const TensorMeta* shown = operand == nullptr ? nullptr : graph.value(*operand).tensor();
     if (shown == nullptr) return false;
-    const size_t offset_index = graph.node(id).arguments.size() - 1;  // storage_offset comes last
+    const int offset_index = *graph.node(id).target->ArgumentIndex("storage_offset");
     const SymInt offset = shown->storage_offset;
     const std::optional<ValueId> owner = Owner(graph, *operand);
     if (!owner.has_value()) return Impossible(id, "the elements' type was reinterpreted");
@@ -88,7 +98,7 @@ class Rebaser {
       editor_.SetArgument(id, offset_index, place);
     }
     ABSL_RETURN_IF_ERROR(builder_.status());
-    editor_.SetArgument(id, 0, base);
+    editor_.SetArgument(id, *editor_.graph().node(id).target->ArgumentIndex("self"), base);
     return true;
   }
 
@@ -99,6 +109,7 @@ class Rebaser {
 
   GraphEditor editor_;
   OpBuilder builder_;
+  const OpTable<CountsPlaces> counts_places_;
   std::vector<std::string>& impossible_;
 };
 

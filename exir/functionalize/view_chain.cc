@@ -6,6 +6,7 @@
 
 #include "exir/builder/op_call.h"
 #include "exir/builder/op_shorthand.h"
+#include "exir/op/op_table.h"
 #include "runtime/core/str_cat.h"
 
 namespace belay::exir {
@@ -115,7 +116,7 @@ constexpr Row kInverses[] = {
 // says where each goes. as_strided counts places in memory, so the base must be contiguous.
 Argument WriteByNumber(const Write& w, const std::vector<Argument>& arguments, size_t operand) {
   OpBuilder& b = w.b;
-  const bool strided = w.call.op()->name() == "aten.as_strided.default";
+  const bool strided = w.call.op()->aten() == b.ops().Find("aten.as_strided.default");
   if (strided && !b.meta(w.base).is_contiguous()) {
     b.Unsupported("a write through as_strided to a tensor that is not contiguous");
     return Argument();
@@ -143,9 +144,7 @@ Argument WriteThroughView(OpBuilder& b, const OpOverload* op,
   if (!b.ok()) return Argument();
   const OpCall call(b, op, arguments);
   const Write write{b, call, result, base, value};
-  for (const Row& row : kInverses) {
-    if (row.op == op->name()) return row.write(write);
-  }
+  if (const Row* row = OpTable<Row>(b.ops(), kInverses).Find(op)) return row->write(write);
   return WriteByNumber(write, arguments, operand);
 }
 
@@ -178,9 +177,10 @@ void View::Recompute(OpBuilder& b) {
   std::vector<Argument> arguments = arguments_;
   arguments[operand_] = parent_->current_;
   Argument shown;
-  if (op_->name() == "aten.view.default") {
+  if (op_->aten() == b.ops().Find("aten.view.default")) {
     // The memory's value need not have the strides that the view was made for.
-    shown = Reshape(b, arguments[0], arguments[1]);
+    const OpCall call(b, op_, std::move(arguments));
+    shown = Reshape(b, call["self"], call["size"]);
   } else {
     const std::vector<Argument> made = b.CallAll(op_, std::move(arguments));
     if (!b.ok() || made.empty()) return;

@@ -9,13 +9,14 @@
 #include "absl/strings/str_cat.h"
 #include "exir/ir/graph_editor.h"
 #include "exir/ir/text.h"
+#include "exir/op/op_table.h"
 #include "runtime/core/status_macros.h"
 
 namespace belay::exir {
 namespace {
 
 struct Rule {
-  std::string_view from, to;
+  std::string_view op, to;
 };
 constexpr Rule kRules[] = {
     {"aten._to_copy.default", "dim_order_ops._to_dim_order_copy.default"},
@@ -38,7 +39,7 @@ absl::StatusOr<std::optional<DimOrder>> OrderFor(const Graph& graph, const Node&
     case MemoryFormat::kPreserve:
       break;
   }
-  if (const ValueId* input = node.arguments[0].get_if<ValueId>()) {
+  if (const ValueId* input = node.operand().get_if<ValueId>()) {
     if (const TensorMeta* meta = graph.value(*input).tensor()) {
       const absl::StatusOr<DimOrder> order = DimOrderOf(*meta);
       if (order.ok() && !(*order == ContiguousOrder(out->rank())) &&
@@ -52,43 +53,33 @@ absl::StatusOr<std::optional<DimOrder>> OrderFor(const Graph& graph, const Node&
 }
 
 absl::StatusOr<bool> Run(ExportedProgram& program) {
+  const OpTable<Rule> rules(*program.ops, kRules);
   bool changed = false;
   for (Graph& graph : program.graphs) {
     GraphEditor editor(graph);
     for (NodeId id : graph.NodeList()) {
       const Node& node = graph.node(id);
-      const Rule* rule = nullptr;
-      for (const Rule& r : kRules) {
-        if (node.target->name() == r.from) rule = &r;
-      }
+      const Rule* rule = rules.Find(node.target);
       if (rule == nullptr) continue;
       const OpOverload* to = program.ops->Find(rule->to);
       if (to == nullptr) {
         return absl::UnimplementedError(
             absl::StrCat("operator ", std::string(rule->to), " is not registered"));
       }
-      const FunctionSchema& old_schema = *node.target->schema();
-      const FunctionSchema& new_schema = *to->schema();
       MemoryFormat format = MemoryFormat::kPreserve;
-      if (const auto index = old_schema.ArgumentIndex("memory_format")) {
-        if (const auto* f = node.arguments[*index].get_if<MemoryFormat>()) format = *f;
-      }
+      if (const auto* f = node.argument("memory_format").get_if<MemoryFormat>()) format = *f;
       ABSL_ASSIGN_OR_RETURN(const std::optional<DimOrder> order, OrderFor(graph, node, format));
-      std::vector<Argument> arguments;
-      for (const SchemaArgument& argument : new_schema.arguments) {
-        if (argument.name == "dim_order" && order.has_value()) {
-          Argument::List list;
-          for (uint8_t d : *order) list.push_back(int64_t{d});
-          arguments.push_back(std::move(list));
-        } else if (const auto index = old_schema.ArgumentIndex(argument.name)) {
-          arguments.push_back(node.arguments[*index]);
-        } else if (argument.default_value.has_value() &&
-                   std::holds_alternative<bool>(*argument.default_value)) {
-          arguments.push_back(std::get<bool>(*argument.default_value));
-        } else {
-          arguments.push_back(None{});
-        }
+      // What the operators have in common, by name.
+      std::vector<std::pair<std::string_view, Argument>> given;
+      for (size_t i = 0; i < node.arguments.size(); ++i) {
+        given.emplace_back(node.target->schema()->arguments[i].name, node.arguments[i]);
       }
+      if (order.has_value()) {
+        Argument::List list;
+        for (uint8_t d : *order) list.push_back(int64_t{d});
+        given.emplace_back("dim_order", std::move(list));
+      }
+      std::vector<Argument> arguments = ArgumentsByName(*to->schema(), std::move(given));
       const ValueId result = node.outputs[0].values[0];
       TensorMeta meta = *graph.value(result).tensor();
       editor.SetTarget(id, to);

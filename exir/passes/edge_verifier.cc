@@ -1,6 +1,7 @@
 #include "exir/passes/edge_verifier.h"
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -13,13 +14,15 @@
 #include "exir/ir/text.h"
 #include "exir/ir/verifier.h"
 #include "exir/op/dtype_rule.h"
+#include "exir/op/op_table.h"
 #include "runtime/core/sizes.h"
 #include "runtime/core/str_cat.h"
 
 namespace belay::exir {
 namespace {
 
-// Operators that are neither core nor view_copy and may stand in edge programs.
+// Operators that are neither core nor view_copy and may stand in edge programs. By name: the registry
+// need not know them.
 constexpr std::string_view kCoreExceptions[] = {
     "aten._upsample_bilinear2d_aa.default",
     "aten.dequantize.self",
@@ -32,17 +35,16 @@ constexpr std::string_view kCoreExceptions[] = {
 constexpr std::string_view kMemoryFormatOps[] = {"aten._to_copy.default", "aten.clone.default",
                                                  "aten.empty.memory_format"};
 
-bool IsOneOf(std::string_view name, absl::Span<const std::string_view> names) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 bool IsFloat8(std::optional<DType> dtype) {
   return dtype.has_value() && kFloat8Types.contains(*dtype);
 }
 
 class EdgeChecker {
  public:
-  explicit EdgeChecker(const EdgeVerifierOptions& options) : options_(options) {
+  EdgeChecker(const OpRegistry& ops, const EdgeVerifierOptions& options)
+      : options_(options),
+        exceptions_(std::begin(kCoreExceptions), std::end(kCoreExceptions)),
+        memory_format_ops_(ops, kMemoryFormatOps) {
     for (const OpOverload* op : options.preserved) preserved_.insert(op->aten());
     exceptions_.insert(options.core_exceptions.begin(), options.core_exceptions.end());
   }
@@ -127,8 +129,7 @@ class EdgeChecker {
                               " is not in the core ATen opset; decompose it, keep it for a "
                               "partitioner, or list it as an exception"));
     }
-    const bool memory_format =
-        op.dialect() == Dialect::kEdge && IsOneOf(op.name(), kMemoryFormatOps);
+    const bool memory_format = op.dialect() == Dialect::kEdge && memory_format_ops_.contains(&op);
     if (options_.dim_order && memory_format) {
       ReportNode(4, graph, node,
                  absl::StrCat("operator ", op.name(), " should not be used in dim order mode"));
@@ -145,8 +146,8 @@ class EdgeChecker {
 
   bool IsCore(const OpOverload& op) const {
     return op.has_trait(kCore) || op.has_trait(kViewCopy) || op.has_trait(kSymbolic) ||
-           IsOneOf(op.name(), kCoreExceptions) || exceptions_.contains(op.name()) ||
-           preserved_.contains(op.aten()) || AllowedIn(IrDialect::kEdge, *op.aten());
+           exceptions_.contains(op.name()) || preserved_.contains(op.aten()) ||
+           AllowedIn(IrDialect::kEdge, *op.aten());
   }
 
   static std::optional<DType> DTypeOf(const Graph& graph, ValueId value) {
@@ -208,6 +209,7 @@ class EdgeChecker {
   const EdgeVerifierOptions& options_;
   absl::flat_hash_set<const OpOverload*> preserved_;
   absl::flat_hash_set<std::string> exceptions_;
+  const OpTable<std::string_view> memory_format_ops_;
   absl::flat_hash_map<const OpOverload*, std::unique_ptr<const DTypeRule>> rules_;
   std::string where_;
   ProblemList violations_;
@@ -216,7 +218,7 @@ class EdgeChecker {
 }  // namespace
 
 absl::Status VerifyEdge(const ExportedProgram& program, const EdgeVerifierOptions& options) {
-  return EdgeChecker(options).Run(program);
+  return EdgeChecker(*program.ops, options).Run(program);
 }
 
 Pass EdgeVerifier(EdgeVerifierOptions options) {

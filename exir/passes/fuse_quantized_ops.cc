@@ -18,42 +18,6 @@
 namespace belay::exir {
 namespace {
 
-// (input, scale, zero_point, quant_min, quant_max, dtype)
-constexpr std::string_view kQuantize = "quantized_decomposed.quantize_per_tensor.default";
-// The same and out_dtype.
-constexpr std::string_view kDequantize = "quantized_decomposed.dequantize_per_tensor.default";
-// (input, scales, zero_points, axis, quant_min, quant_max, dtype, out_dtype)
-constexpr std::string_view kDequantizeChannels =
-    "quantized_decomposed.dequantize_per_channel.default";
-// (input, scales, zero_points, quant_min, quant_max, dtype, group_size, output_dtype)
-constexpr std::string_view kDequantizeGroups =
-    "quantized_decomposed.dequantize_per_channel_group.default";
-
-// What gives elements of its first argument, a tensor or a list of tensors, and nothing else.
-constexpr std::string_view kMovements[] = {
-    "aten.alias_copy.default",
-    "aten.cat.default",
-    "aten.clone.default",
-    "aten.expand_copy.default",
-    "aten.flip.default",
-    "aten.permute_copy.default",
-    "aten.pixel_shuffle.default",
-    "aten.pixel_unshuffle.default",
-    "aten.repeat.default",
-    "aten.roll.default",
-    "aten.select_copy.int",
-    "aten.slice_copy.Tensor",
-    "aten.squeeze_copy.default",
-    "aten.squeeze_copy.dim",
-    "aten.squeeze_copy.dims",
-    "aten.t_copy.default",
-    "aten.transpose_copy.int",
-    "aten.unfold_copy.default",
-    "aten.unsqueeze_copy.default",
-    "aten.view_copy.default",
-    "dim_order_ops._clone_dim_order.default",
-};
-
 // Between these, quantizing what was dequantized rounds to the number that was there, whatever its
 // distance from the zero point: no product overflows or becomes subnormal.
 constexpr double kLeastScale = 0x1p-100, kMostScale = 0x1p100;
@@ -66,11 +30,11 @@ struct Quantization {
 };
 
 std::optional<Quantization> QuantizationOf(const Node& node) {
-  const auto* scale = node.arguments[1].get_if<double>();
-  const auto* zero_point = node.arguments[2].get_if<int64_t>();
-  const auto* low = node.arguments[3].get_if<int64_t>();
-  const auto* high = node.arguments[4].get_if<int64_t>();
-  const auto* dtype = node.arguments[5].get_if<DType>();
+  const auto* scale = node.argument("scale").get_if<double>();
+  const auto* zero_point = node.argument("zero_point").get_if<int64_t>();
+  const auto* low = node.argument("quant_min").get_if<int64_t>();
+  const auto* high = node.argument("quant_max").get_if<int64_t>();
+  const auto* dtype = node.argument("dtype").get_if<DType>();
   if (scale == nullptr || zero_point == nullptr || low == nullptr || high == nullptr ||
       dtype == nullptr) {
     return std::nullopt;
@@ -90,15 +54,22 @@ bool IsLossless(const Quantization& q) {
          q.zero_point >= -kMostZeroPoint && q.zero_point <= kMostZeroPoint;
 }
 
-bool IsMovement(const Node& node) {
-  return std::find(std::begin(kMovements), std::end(kMovements), node.target->name()) !=
-         std::end(kMovements);
-}
+bool IsMovement(const Node& node) { return node.target->has_trait(kMovesElements); }
 
 class Fusion {
  public:
   Fusion(ExportedProgram& program, GraphId graph)
-      : program_(program), id_(graph), editor_(program.graphs[graph]), graph_(editor_.graph()) {}
+      : program_(program),
+        id_(graph),
+        editor_(program.graphs[graph]),
+        graph_(editor_.graph()),
+        quantize_(Aten("quantized_decomposed.quantize_per_tensor.default")),
+        dequantize_(Aten("quantized_decomposed.dequantize_per_tensor.default")),
+        dequantize_channels_(Aten("quantized_decomposed.dequantize_per_channel.default")),
+        dequantize_groups_(Aten("quantized_decomposed.dequantize_per_channel_group.default")),
+        add_(Aten("aten.add.Tensor")),
+        relu_(Aten("aten.relu.default")),
+        embedding_(Aten("aten.embedding.default")) {}
 
   absl::StatusOr<bool> Run() {
     bool changed = false;
@@ -106,9 +77,9 @@ class Fusion {
       if (!graph_.contains(id)) continue;
       const Node& node = graph_.node(id);
       absl::StatusOr<bool> fused = false;
-      if (node.target->name() == kQuantize) {
+      if (node.target->aten() == quantize_) {
         fused = FuseInto(id);
-      } else if (node.target->name() == "aten.embedding.default") {
+      } else if (node.target->aten() == embedding_) {
         fused = FuseEmbedding(id);
       }
       ABSL_RETURN_IF_ERROR(fused.status());
@@ -119,8 +90,10 @@ class Fusion {
   }
 
  private:
+  const OpOverload* Aten(std::string_view name) const { return program_.ops->Find(name); }
+  // In the program's dialect.
   const OpOverload* Find(std::string_view name) const {
-    const OpOverload* op = program_.ops->Find(name);
+    const OpOverload* op = Aten(name);
     if (op == nullptr || program_.dialect != IrDialect::kEdge) return op;
     return program_.ops->ToEdge(op);
   }
@@ -131,13 +104,13 @@ class Fusion {
   }
 
   // The node that gives the argument alone, one value, if it is one of `op`.
-  const Node* Producer(const Argument& argument, std::string_view op) const {
+  const Node* Producer(const Argument& argument, const OpOverload* op) const {
     const ValueId* value = argument.get_if<ValueId>();
     if (value == nullptr) return nullptr;
     const NodeId producer = graph_.value(*value).producer;
     if (!producer.valid()) return nullptr;
     const Node& node = graph_.node(producer);
-    return node.target->name() == op ? &node : nullptr;
+    return node.target->aten() == op ? &node : nullptr;
   }
 
   // Whether only `user` reads the value.
@@ -148,7 +121,7 @@ class Fusion {
 
   // The dequantization to float32 that gives the argument.
   const Node* DequantizedBy(const Argument& argument) const {
-    const Node* node = Producer(argument, kDequantize);
+    const Node* node = Producer(argument, dequantize_);
     const TensorMeta* result = Tensor(argument);
     if (node == nullptr || result == nullptr || result->dtype != DType::kFloat32) return nullptr;
     return QuantizationOf(*node).has_value() ? node : nullptr;
@@ -174,16 +147,16 @@ class Fusion {
   absl::StatusOr<bool> FuseInto(NodeId id) {
     const Node& quantize = graph_.node(id);
     const std::optional<Quantization> to = QuantizationOf(quantize);
-    const ValueId* input = quantize.arguments[0].get_if<ValueId>();
+    const ValueId* input = quantize.value_argument("input");
     if (!to.has_value() || input == nullptr || !IsReadOnlyBy(*input, id)) return false;
     const NodeId producer = graph_.value(*input).producer;
     if (!producer.valid()) return false;
     if (IsMovement(graph_.node(producer))) return FuseMovement(id, producer, *to);
-    const std::string_view name = graph_.node(producer).target->name();
-    if (name == "aten.add.Tensor") return FuseAdd(id, producer, *to, /*relu=*/false);
-    if (name == "aten.relu.default") {
-      const ValueId* sum = graph_.node(producer).arguments[0].get_if<ValueId>();
-      const Node* add = Producer(graph_.node(producer).arguments[0], "aten.add.Tensor");
+    const OpOverload* op = graph_.node(producer).target->aten();
+    if (op == add_) return FuseAdd(id, producer, *to, /*relu=*/false);
+    if (op == relu_) {
+      const ValueId* sum = graph_.node(producer).value_argument("self");
+      const Node* add = Producer(graph_.node(producer).argument("self"), add_);
       if (add == nullptr || !IsReadOnlyBy(*sum, producer)) return false;
       return FuseAdd(id, graph_.value(*sum).producer, *to, /*relu=*/true);
     }
@@ -196,35 +169,34 @@ class Fusion {
     const auto source = [&](const Argument& argument) -> const Argument* {
       const Node* node = DequantizedBy(argument);
       if (node == nullptr || QuantizationOf(*node) != to) return nullptr;
-      const TensorMeta* numbers = Tensor(node->arguments[0]);
-      return numbers != nullptr && numbers->dtype == to.dtype ? &node->arguments[0] : nullptr;
+      const Argument& input = node->argument("input");
+      const TensorMeta* numbers = Tensor(input);
+      return numbers != nullptr && numbers->dtype == to.dtype ? &input : nullptr;
     };
     std::vector<NodeId> chain = {last};  // from the end
     for (;;) {
-      const ValueId* moved = graph_.node(chain.back()).arguments[0].get_if<ValueId>();
+      const ValueId* moved = graph_.node(chain.back()).operand().get_if<ValueId>();
       if (moved == nullptr || !IsReadOnlyBy(*moved, chain.back())) break;
       const NodeId producer = graph_.value(*moved).producer;
       if (!producer.valid() || !IsMovement(graph_.node(producer))) break;
       chain.push_back(producer);
     }
-    std::vector<Argument> arguments = graph_.node(chain.back()).arguments;
-    if (auto* list = arguments[0].get_if<Argument::List>()) {
+    Argument operand = graph_.node(chain.back()).operand();
+    if (auto* list = operand.get_if<Argument::List>()) {
       for (Argument& element : *list) {
         const Argument* numbers = source(element);
         if (numbers == nullptr) return false;
         element = Argument(*numbers);
       }
     } else {
-      const Argument* numbers = source(arguments[0]);
+      const Argument* numbers = source(operand);
       if (numbers == nullptr) return false;
-      arguments[0] = Argument(*numbers);
+      operand = Argument(*numbers);
     }
     std::vector<ValueId> moved;
     for (auto it = chain.rbegin(); it != chain.rend(); ++it) {
-      if (!moved.empty()) {
-        arguments = graph_.node(*it).arguments;
-        arguments[0] = moved.back();
-      }
+      std::vector<Argument> arguments = graph_.node(*it).arguments;
+      arguments.front() = moved.empty() ? operand : Argument(moved.back());
       absl::StatusOr<ValueId> value = Insert(id, graph_.node(*it).target, std::move(arguments));
       if (!value.ok()) {
         Erase(moved);
@@ -242,13 +214,15 @@ class Fusion {
 
   absl::StatusOr<bool> FuseAdd(NodeId id, NodeId add, const Quantization& to, bool relu) {
     const Node& node = graph_.node(add);
-    const Node* a = DequantizedBy(node.arguments[0]);
-    const Node* b = DequantizedBy(node.arguments[1]);
+    const Node* a = DequantizedBy(node.argument("self"));
+    const Node* b = DequantizedBy(node.argument("other"));
     const OpOverload* target = Find("quantized_decomposed.add.default");
-    const bool alpha = node.arguments[2] == Argument(1) || node.arguments[2] == Argument(1.0);
-    if (a == nullptr || b == nullptr || target == nullptr || !alpha) return false;
+    const Argument& alpha = node.argument("alpha");
+    const bool plain = alpha == Argument(1) || alpha == Argument(1.0);
+    if (a == nullptr || b == nullptr || target == nullptr || !plain) return false;
     const Quantization qa = *QuantizationOf(*a), qb = *QuantizationOf(*b);
-    const TensorMeta *ta = Tensor(a->arguments[0]), *tb = Tensor(b->arguments[0]);
+    const Argument &x = a->argument("input"), &y = b->argument("input");
+    const TensorMeta *ta = Tensor(x), *tb = Tensor(y);
     if (!IsByte(to.dtype) || qa.dtype != to.dtype || qb.dtype != to.dtype) return false;
     if (ta == nullptr || tb == nullptr || ta->dtype != to.dtype || tb->dtype != to.dtype ||
         ta->sizes != tb->sizes) {
@@ -258,8 +232,20 @@ class Fusion {
     const int64_t low = relu ? std::clamp(to.zero_point, to.low, to.high) : to.low;
     absl::StatusOr<ValueId> sum =
         Insert(id, target,
-               {a->arguments[0], qa.scale, qa.zero_point, qa.low, qa.high, b->arguments[0],
-                qb.scale, qb.zero_point, qb.low, qb.high, to.scale, to.zero_point, low, to.high});
+               ArgumentsByName(*target->schema(), {{"a", x},
+                                                   {"a_scale", qa.scale},
+                                                   {"a_zero_point", qa.zero_point},
+                                                   {"a_quant_min", qa.low},
+                                                   {"a_quant_max", qa.high},
+                                                   {"b", y},
+                                                   {"b_scale", qb.scale},
+                                                   {"b_zero_point", qb.zero_point},
+                                                   {"b_quant_min", qb.low},
+                                                   {"b_quant_max", qb.high},
+                                                   {"out_scale", to.scale},
+                                                   {"out_zero_point", to.zero_point},
+                                                   {"out_quant_min", low},
+                                                   {"out_quant_max", to.high}}));
     if (!sum.ok()) return false;
     return ReplaceResult(id, {*sum});
   }
@@ -302,28 +288,26 @@ class Fusion {
   };
 
   std::optional<Rows> QuantizedRows(const Argument& argument) const {
-    const Node* node = Producer(argument, kDequantizeChannels);
-    int range = 4;
+    const Node* node = Producer(argument, dequantize_channels_);
     if (node != nullptr) {
-      const TensorMeta* weight = Tensor(node->arguments[0]);
-      const int64_t* axis = node->arguments[3].get_if<int64_t>();
+      const TensorMeta* weight = Tensor(node->argument("input"));
+      const int64_t* axis = node->argument("axis").get_if<int64_t>();
       if (weight == nullptr || weight->rank() != 2 || axis == nullptr ||
           (*axis != 0 && *axis != -2)) {
         return std::nullopt;
       }
-    } else if ((node = Producer(argument, kDequantizeGroups)) != nullptr) {
-      range = 3;
-    } else {
+    } else if ((node = Producer(argument, dequantize_groups_)) == nullptr) {
       return std::nullopt;
     }
-    const int64_t *low = node->arguments[range].get_if<int64_t>(),
-                  *high = node->arguments[range + 1].get_if<int64_t>();
+    const int64_t *low = node->argument("quant_min").get_if<int64_t>(),
+                  *high = node->argument("quant_max").get_if<int64_t>();
     if (low == nullptr || high == nullptr) return std::nullopt;
-    return Rows{node->arguments[0], node->arguments[1], node->arguments[2], *low, *high};
+    return Rows{node->argument("input"), node->argument("scales"), node->argument("zero_points"),
+                *low, *high};
   }
 
   absl::StatusOr<bool> FuseEmbedding(NodeId id) {
-    const std::optional<Rows> rows = QuantizedRows(graph_.node(id).arguments[0]);
+    const std::optional<Rows> rows = QuantizedRows(graph_.node(id).argument("weight"));
     if (!rows.has_value()) return false;
     const TensorMeta *weight = Tensor(rows->weight), *scales = Tensor(rows->scales);
     const ValueId old = graph_.node(id).outputs[0].values[0];
@@ -358,9 +342,15 @@ class Fusion {
                             AsFloat(id, rows->zero_points));
       if (!zero_points.has_value()) return false;
       if (packed.has_value()) numbers = AddConstant(*std::move(packed), rows->weight);
-      const Argument indices = graph_.node(id).arguments[1];
+      const Argument indices = graph_.node(id).argument("indices");
       absl::StatusOr<ValueId> value =
-          Insert(id, target, {numbers, rows->scales, *zero_points, rows->low, rows->high, indices});
+          Insert(id, target,
+                 ArgumentsByName(*target->schema(), {{"weight", numbers},
+                                                     {"weight_scales", rows->scales},
+                                                     {"weight_zero_points", *zero_points},
+                                                     {"weight_quant_min", rows->low},
+                                                     {"weight_quant_max", rows->high},
+                                                     {"indices", indices}}));
       if (!value.ok()) return false;
       return ReplaceResult(id, {*value});
     }
@@ -377,19 +367,11 @@ class Fusion {
     const OpOverload* to =
         Find(edge ? "dim_order_ops._to_dim_order_copy.default" : "aten._to_copy.default");
     if (to == nullptr) return std::nullopt;
-    std::vector<Argument> arguments;
-    for (const SchemaArgument& argument : to->schema()->arguments) {
-      if (argument.name == "dtype") {
-        arguments.emplace_back(DType::kFloat32);
-      } else if (argument.name == "dim_order") {
-        Argument::List order;
-        for (int d = 0; d < meta->rank(); ++d) order.emplace_back(d);
-        arguments.emplace_back(std::move(order));
-      } else {
-        arguments.push_back(DefaultArgument(argument));
-      }
-    }
-    arguments[0] = zero_points;
+    Argument::List order;
+    for (int d = 0; d < meta->rank(); ++d) order.emplace_back(d);
+    std::vector<Argument> arguments = ArgumentsByName(
+        *to->schema(),
+        {{"self", zero_points}, {"dtype", DType::kFloat32}, {"dim_order", std::move(order)}});
     ABSL_ASSIGN_OR_RETURN(const ValueId value, Insert(before, to, std::move(arguments)));
     return std::optional<Argument>(value);
   }
@@ -456,6 +438,11 @@ class Fusion {
   GraphId id_;
   GraphEditor editor_;
   const Graph& graph_;
+  // Of the ATen dialect; null where the registry has none.
+  const OpOverload *const quantize_, *const dequantize_, *const dequantize_channels_,
+                                                             *const dequantize_groups_,
+                                                                 *const add_, *const relu_,
+                                                                                  *const embedding_;
 };
 
 absl::StatusOr<bool> Run(ExportedProgram& program) {

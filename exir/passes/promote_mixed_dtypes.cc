@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "exir/ir/graph_editor.h"
+#include "exir/op/op_table.h"
 
 namespace belay::exir {
 namespace {
@@ -39,84 +40,80 @@ ValueId InsertCast(GraphEditor& editor, NodeId before, const OpOverload* to_copy
                    DType dtype) {
   TensorMeta meta = *editor.graph().value(operand).tensor();
   meta.dtype = dtype;
-  // _to_copy(Tensor self, *, ScalarType? dtype, Layout?, Device?, bool? pin_memory, bool
-  // non_blocking, MemoryFormat?)
-  std::vector<Argument> arguments(to_copy->schema()->arguments.size());
-  arguments[0] = operand;
-  arguments[1] = dtype;
-  arguments[5] = false;
-  return editor.InsertOp(before,
-                         {.name = "_to_copy",
-                          .target = to_copy,
-                          .arguments = std::move(arguments),
-                          .provenance = editor.graph().node(before).provenance},
-                         std::move(meta));
+  return editor.InsertOp(
+      before,
+      {.name = "_to_copy",
+       .target = to_copy,
+       .arguments = ArgumentsByName(*to_copy->schema(), {{"self", operand}, {"dtype", dtype}}),
+       .provenance = editor.graph().node(before).provenance},
+      std::move(meta));
 }
 
 // Operators that bring what they put into their result to its dtype: the argument.
-constexpr std::pair<std::string_view, int> kIntoResult[] = {
-    {"aten.cat.default", 0},
-    {"aten.select_scatter.default", 1},
-    {"aten.slice_scatter.default", 1},
+struct IntoResult {
+  std::string_view op, argument;
+};
+constexpr IntoResult kIntoResult[] = {
+    {"aten.cat.default", "tensors"},
+    {"aten.select_scatter.default", "src"},
+    {"aten.slice_scatter.default", "src"},
 };
 
 // Whether something was cast.
-bool CastIntoResult(GraphEditor& editor, NodeId id, int argument, const OpOverload* to_copy) {
+bool CastIntoResult(GraphEditor& editor, NodeId id, std::string_view argument,
+                    const OpOverload* to_copy) {
   const Graph& graph = editor.graph();
   const TensorMeta* result = graph.value(graph.node(id).outputs[0].values[0]).tensor();
   if (result == nullptr) return false;
   const DType dtype = result->dtype;
   bool changed = false;
-  Argument operands = graph.node(id).arguments[argument];
+  Argument operands = graph.node(id).argument(argument);
   ForEachValueRef(operands, [&](ValueId& operand) {
     const TensorMeta* meta = graph.value(operand).tensor();
     if (meta == nullptr || meta->dtype == dtype) return;
     operand = InsertCast(editor, id, to_copy, operand, dtype);
     changed = true;
   });
-  if (changed) editor.SetArgument(id, static_cast<size_t>(argument), std::move(operands));
+  if (changed) {
+    editor.SetArgument(id, *graph.node(id).target->ArgumentIndex(argument), std::move(operands));
+  }
   return changed;
 }
 
 absl::StatusOr<bool> Run(ExportedProgram& program) {
   bool changed = false;
   const OpOverload* to_copy = program.ops->Find("aten._to_copy.default");
+  const OpTable<Rule> rules(*program.ops, kRules);
+  const OpTable<IntoResult> into_result(*program.ops, kIntoResult);
   for (Graph& graph : program.graphs) {
     GraphEditor editor(graph);
     for (NodeId id : graph.NodeList()) {
-      const std::string& name = graph.node(id).target->name();
-      for (const auto& [op, argument] : kIntoResult) {
-        if (name != op) continue;
+      const OpOverload* target = graph.node(id).target;
+      if (const IntoResult* row = into_result.Find(target)) {
         if (to_copy == nullptr)
           return absl::UnimplementedError("aten._to_copy.default is not registered");
-        changed = CastIntoResult(editor, id, argument, to_copy) || changed;
-        break;
+        changed = CastIntoResult(editor, id, row->argument, to_copy) || changed;
       }
-      const Rule* rule = nullptr;
-      for (const Rule& r : kRules) {
-        if (name == r.op) rule = &r;
-      }
+      const Rule* rule = rules.Find(target);
       if (rule == nullptr) continue;
       const Node& node = graph.node(id);  // until something is inserted
-      const ValueId* operands[2] = {node.arguments[0].get_if<ValueId>(),
-                                    node.arguments[1].get_if<ValueId>()};
-      if (operands[0] == nullptr || operands[1] == nullptr) continue;
-      const TensorMeta* a = graph.value(*operands[0]).tensor();
-      const TensorMeta* b = graph.value(*operands[1]).tensor();
+      const ValueId *self = node.value_argument("self"), *other = node.value_argument("other");
+      if (self == nullptr || other == nullptr) continue;
+      const TensorMeta* a = graph.value(*self).tensor();
+      const TensorMeta* b = graph.value(*other).tensor();
       if (a == nullptr || b == nullptr) continue;
       std::optional<DType> common = CommonDType(*a, *b);
       if (!common.has_value()) continue;  // the operator's own check will say what is wrong
-      // div.Tensor_mode(self, other, *, str? rounding_mode): with a mode, integers stay integers.
-      const bool to_float =
-          rule->int_to_float && (node.arguments.size() < 3 || node.arguments[2].is_none());
+      // With a rounding mode, integers stay integers.
+      const bool to_float = rule->int_to_float && node.argument("rounding_mode").is_none();
       if (to_float && IsIntegral(*common, /*include_bool=*/true)) common = DType::kFloat32;
       if (to_copy == nullptr)
         return absl::UnimplementedError("aten._to_copy.default is not registered");
-      for (int k = 0; k < 2; ++k) {
-        const ValueId operand = *graph.node(id).arguments[k].get_if<ValueId>();
+      for (std::string_view name : {"self", "other"}) {
+        const ValueId operand = *graph.node(id).value_argument(name);
         if (graph.value(operand).tensor()->dtype == *common) continue;
         const ValueId cast = InsertCast(editor, id, to_copy, operand, *common);
-        editor.SetArgument(id, k, cast);
+        editor.SetArgument(id, *target->ArgumentIndex(name), cast);
         changed = true;
       }
     }

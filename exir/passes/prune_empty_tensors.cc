@@ -15,13 +15,15 @@ bool IsEmpty(const TensorMeta& tensor) {
 }
 
 absl::StatusOr<bool> Run(ExportedProgram& program) {
+  const OpOverload* cat = program.ops->Find("aten.cat.default");
+  const OpOverload* full = program.ops->Find("aten.full.default");
   bool changed = false;
   for (Graph& graph : program.graphs) {
     GraphEditor editor(graph);
     for (NodeId id : graph.NodeList()) {
       const Node& node = graph.node(id);
-      if (node.target->name() != "aten.cat.default") continue;
-      const Argument::List* tensors = node.arguments[0].get_if<Argument::List>();
+      if (node.target->aten() != cat) continue;
+      const Argument::List* tensors = node.argument("tensors").get_if<Argument::List>();
       const TensorMeta* out = graph.value(node.outputs[0].values[0]).tensor();
       if (tensors == nullptr || out == nullptr) continue;
       Argument::List kept;
@@ -34,20 +36,16 @@ absl::StatusOr<bool> Run(ExportedProgram& program) {
       }
       if (kept.size() == tensors->size()) continue;
       if (!kept.empty()) {
-        editor.SetArgument(id, 0, std::move(kept));
+        editor.SetArgument(id, *cat->ArgumentIndex("tensors"), std::move(kept));
         changed = true;
         continue;
       }
-      const OpOverload* full = program.ops->Find("aten.full.default");
       if (full == nullptr || !out->is_static()) continue;
       Argument::List sizes;
       for (const SymInt& size : out->sizes) sizes.push_back(*size.AsInt());
-      // full(SymInt[] size, Scalar fill_value, *, ScalarType? dtype, Layout?, Device?, bool?
-      // pin_memory)
-      std::vector<Argument> arguments(full->schema()->arguments.size());
-      arguments[0] = std::move(sizes);
-      arguments[1] = int64_t{0};
-      arguments[2] = out->dtype;
+      std::vector<Argument> arguments = ArgumentsByName(
+          *full->schema(),
+          {{"size", std::move(sizes)}, {"fill_value", int64_t{0}}, {"dtype", out->dtype}});
       editor.SetTarget(id, full);
       editor.SetArguments(id, std::move(arguments));
       changed = true;

@@ -15,26 +15,28 @@ bool SameTensor(const TensorMeta& a, const TensorMeta& b) {
          a.device == b.device && a.layout == b.layout;
 }
 
-bool IsCandidate(const Node& node) {
-  const std::string_view name = node.target->name();
-  if (name == "aten.to.dtype" || name == "aten._to_copy.default") return true;
-  if (name == "aten.slice_copy.Tensor") return true;
-  // dropout(input, p, train)
-  if (name == "aten.dropout.default")
-    return node.arguments.size() == 3 && node.arguments[2] == Argument(false);
-  return false;
-}
+struct Ops {
+  explicit Ops(const OpRegistry& ops)
+      : to(ops.Find("aten.to.dtype")),
+        to_copy(ops.Find("aten._to_copy.default")),
+        slice(ops.Find("aten.slice_copy.Tensor")),
+        dropout(ops.Find("aten.dropout.default")),
+        quantize(ops.Find("quantized_decomposed.quantize_per_tensor.default")),
+        dequantize(ops.Find("quantized_decomposed.dequantize_per_tensor.default")) {}
+  const OpOverload *to, *to_copy, *slice, *dropout, *quantize, *dequantize;
+};
 
-// (input, scale, zero point, smallest, largest, dtype)
-constexpr std::string_view kQuantize = "quantized_decomposed.quantize_per_tensor.default";
-constexpr std::string_view kDequantize = "quantized_decomposed.dequantize_per_tensor.default";
-constexpr size_t kQuantizationArguments = 6;
+bool IsCandidate(const Ops& ops, const Node& node) {
+  const OpOverload* op = node.target->aten();
+  if (op == ops.to || op == ops.to_copy || op == ops.slice) return true;
+  return op == ops.dropout && node.argument("train") == Argument(false);
+}
 
 // Whether numbers of the type can be outside of what a node clamps to.
 bool IsWholeRange(const Node& node) {
-  const int64_t* low = node.arguments[3].get_if<int64_t>();
-  const int64_t* high = node.arguments[4].get_if<int64_t>();
-  const DType* dtype = node.arguments[5].get_if<DType>();
+  const int64_t* low = node.argument("quant_min").get_if<int64_t>();
+  const int64_t* high = node.argument("quant_max").get_if<int64_t>();
+  const DType* dtype = node.argument("dtype").get_if<DType>();
   if (low == nullptr || high == nullptr || dtype == nullptr) return false;
   if (*dtype == DType::kInt8) return *low <= -128 && *high >= 127;
   if (*dtype == DType::kUint8) return *low <= 0 && *high >= 255;
@@ -43,21 +45,22 @@ bool IsWholeRange(const Node& node) {
 
 // Quantizing what was dequantized with the same parameters gives what was there before. `node` is
 // the dequantization.
-bool RemoveRequantization(Graph& graph, GraphEditor& editor, NodeId id) {
+bool RemoveRequantization(const Ops& ops, Graph& graph, GraphEditor& editor, NodeId id) {
+  constexpr std::string_view kParameters[] = {"scale", "zero_point", "quant_min", "quant_max",
+                                              "dtype"};
   const Node& node = graph.node(id);
-  if (node.arguments.size() < kQuantizationArguments || !IsWholeRange(node)) return false;
-  const ValueId* before = node.arguments[0].get_if<ValueId>();
+  if (!IsWholeRange(node)) return false;
+  const ValueId* before = node.value_argument("input");
   if (before == nullptr || node.outputs.size() != 1) return false;
   const ValueId source = *before;
   bool changed = false;
   const std::vector<NodeId> users = graph.value(node.outputs[0].values[0]).users;
   for (NodeId user_id : users) {
     const Node& user = graph.node(user_id);
-    if (user.target->name() != kQuantize || user.arguments.size() < kQuantizationArguments)
-      continue;
+    if (user.target->aten() != ops.quantize) continue;
     bool same = true;
-    for (size_t k = 1; k < kQuantizationArguments; ++k) {
-      same = same && user.arguments[k] == graph.node(id).arguments[k];
+    for (std::string_view parameter : kParameters) {
+      same = same && user.argument(parameter) == graph.node(id).argument(parameter);
     }
     const ValueId after = user.outputs[0].values[0];
     const TensorMeta* a = graph.value(source).tensor();
@@ -91,6 +94,7 @@ absl::flat_hash_map<ValueId, bool> ReturnedValues(const ExportedProgram& program
 }
 
 absl::StatusOr<bool> Run(ExportedProgram& program) {
+  const Ops ops(*program.ops);
   bool changed = false;
   for (Graph& graph : program.graphs) {
     GraphEditor editor(graph);
@@ -98,8 +102,8 @@ absl::StatusOr<bool> Run(ExportedProgram& program) {
     std::vector<NodeId> dequantizations;  // of what had no effect
     for (NodeId id : graph.NodeList()) {
       const Node& node = graph.node(id);
-      if (!IsCandidate(node) || node.arguments.empty()) continue;
-      const ValueId* input = node.arguments[0].get_if<ValueId>();
+      if (!IsCandidate(ops, node)) continue;
+      const ValueId* input = node.operand().get_if<ValueId>();
       if (input == nullptr || node.outputs.size() != 1 ||
           node.outputs[0].kind != NodeOutput::Kind::kValue)
         continue;
@@ -109,19 +113,18 @@ absl::StatusOr<bool> Run(ExportedProgram& program) {
       if (from == nullptr || to == nullptr || !SameTensor(*from, *to)) continue;
       const ValueId source = *input;
       if (const auto place = returned.find(result);
-          place != returned.end() &&
-          (!place->second || node.target->name() == "aten._to_copy.default")) {
+          place != returned.end() && (!place->second || node.target->aten() == ops.to_copy)) {
         continue;
       }
       editor.ReplaceAllUses(result, source);
       editor.EraseNode(id);
       changed = true;
       if (const NodeId producer = graph.value(source).producer;
-          producer.valid() && graph.node(producer).target->name() == kDequantize) {
+          producer.valid() && graph.node(producer).target->aten() == ops.dequantize) {
         dequantizations.push_back(producer);
       }
     }
-    for (NodeId id : dequantizations) RemoveRequantization(graph, editor, id);
+    for (NodeId id : dequantizations) RemoveRequantization(ops, graph, editor, id);
   }
   return changed;
 }

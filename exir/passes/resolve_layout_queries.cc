@@ -6,23 +6,22 @@
 #include "exir/builder/op_builder.h"
 #include "exir/ir/graph_editor.h"
 #include "exir/ir/infer.h"
+#include "exir/op/op_table.h"
 #include "runtime/core/status_macros.h"
 
 namespace belay::exir {
 namespace {
 
-bool AsksForLayout(const Node& node) {
-  const std::string_view name = node.target->name();
-  return name == "aten.sym_storage_offset.default" || name == "aten.sym_stride.int" ||
-         name == "aten.sym_is_contiguous.default";
-}
+constexpr std::string_view kQueries[] = {"aten.sym_storage_offset.default", "aten.sym_stride.int",
+                                         "aten.sym_is_contiguous.default"};
 
 absl::StatusOr<bool> Run(ExportedProgram& program) {
+  const OpTable<std::string_view> asks_for_layout(*program.ops, kQueries);
   bool changed = false;
   for (Graph& graph : program.graphs) {
     std::vector<NodeId> queries;
     for (NodeId id : graph.nodes()) {
-      if (AsksForLayout(graph.node(id))) queries.push_back(id);
+      if (asks_for_layout.contains(graph.node(id).target)) queries.push_back(id);
     }
     if (queries.empty()) continue;
     GraphEditor editor(graph);

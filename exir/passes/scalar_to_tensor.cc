@@ -9,11 +9,12 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "exir/ir/graph_editor.h"
+#include "exir/op/op_table.h"
 #include "exir/passes/constant_input.h"
 #include "runtime/core/element.h"
 #include "runtime/core/status_macros.h"
+#include "runtime/core/str_cat.h"
 #include "runtime/kernel/type_promotion.h"
 
 namespace belay::exir {
@@ -135,42 +136,22 @@ bool HalfHolds(DType dtype, double value) {
 
 // The overload for a number in the place of the second tensor, where PyTorch multiplies or divides
 // by it in float32; a tensor of the half precision dtype would round the number, as PyTorch does
-// before it adds. nullopt when it would not, and for other operators. `number`: nullopt when it is
-// not known yet.
-std::optional<std::string_view> ScalarOverload(const Graph& graph, const Node& node,
-                                               size_t argument, std::optional<double> number) {
-  constexpr std::pair<std::string_view, std::string_view> kScalarOverloads[] = {
-      {"aten.div.Tensor", "aten.div.Scalar"},
-      {"aten.mul.Tensor", "aten.mul.Scalar"},
-  };
-  const ValueId* value = argument == 1 ? node.arguments[0].get_if<ValueId>() : nullptr;
-  const TensorMeta* meta = value == nullptr ? nullptr : graph.value(*value).tensor();
-  if (meta == nullptr || (meta->dtype != DType::kFloat16 && meta->dtype != DType::kBFloat16) ||
-      (number.has_value() && HalfHolds(meta->dtype, *number))) {
-    return std::nullopt;
-  }
-  for (const auto& [op, scalar] : kScalarOverloads) {
-    if (node.target->name() == op) return scalar;
-  }
-  return std::nullopt;
-}
+// before it adds.
+struct ScalarOverload {
+  std::string_view op, scalar;
+};
+constexpr ScalarOverload kScalarOverloads[] = {
+    {"aten.div.Tensor", "aten.div.Scalar"},
+    {"aten.mul.Tensor", "aten.mul.Scalar"},
+};
 
-// A call of `target` with all arguments at their defaults.
-std::vector<Argument> DefaultArguments(const OpOverload* target) {
-  std::vector<Argument> arguments;
-  for (const SchemaArgument& a : target->schema()->arguments) {
-    Argument value;
-    if (a.default_value.has_value()) {
-      std::visit(
-          [&](const auto& v) {
-            using T = std::decay_t<decltype(v)>;
-            if constexpr (std::is_constructible_v<Argument, T>) value = Argument(v);
-          },
-          *a.default_value);
-    }
-    arguments.push_back(std::move(value));
-  }
-  return arguments;
+// Whether the number in the place of `other` rounds in the dtype of `self`. `number`: nullopt when it
+// is not known yet.
+bool RoundsInHalf(const Graph& graph, const Node& node, std::optional<double> number) {
+  const ValueId* value = node.value_argument("self");
+  const TensorMeta* meta = value == nullptr ? nullptr : graph.value(*value).tensor();
+  return meta != nullptr && (meta->dtype == DType::kFloat16 || meta->dtype == DType::kBFloat16) &&
+         !(number.has_value() && HalfHolds(meta->dtype, *number));
 }
 
 // Calls of the operators that make tensors, before the node that they are for.
@@ -195,19 +176,12 @@ class TensorMaker {
   absl::StatusOr<ValueId> Call(std::string_view op, std::string name, DType dtype,
                                std::vector<std::pair<std::string_view, Argument>> given) {
     const OpOverload* target = ops_.Find(op);
-    if (target == nullptr)
-      return absl::UnimplementedError(absl::StrCat(std::string(op), " is not registered"));
-    std::vector<Argument> arguments = DefaultArguments(target);
+    if (target == nullptr) return absl::UnimplementedError(absl::StrCat(op, " is not registered"));
     given.emplace_back("dtype", dtype);
-    for (size_t i = 0; i < arguments.size(); ++i) {
-      for (auto& [argument, value] : given) {
-        if (target->schema()->arguments[i].name == argument) arguments[i] = std::move(value);
-      }
-    }
     return editor_.InsertOp(user_,
                             {.name = std::move(name),
                              .target = target,
-                             .arguments = std::move(arguments),
+                             .arguments = ArgumentsByName(*target->schema(), std::move(given)),
                              .provenance = editor_.graph().node(user_).provenance},
                             TensorMeta::Contiguous(dtype, {}));
   }
@@ -218,6 +192,7 @@ class TensorMaker {
 };
 
 absl::StatusOr<bool> Run(ExportedProgram& program) {
+  const OpTable<ScalarOverload> scalar_overloads(*program.ops, kScalarOverloads);
   bool changed = false;
   Lifter lifter(program);
   for (uint32_t g = 0; g < program.graphs.size(); ++g) {
@@ -226,13 +201,14 @@ absl::StatusOr<bool> Run(ExportedProgram& program) {
     GraphEditor& editor = body.has_value() ? *body : lifter.top();
     const Graph& graph = editor.graph();
     // Whether the number stays one, in the overload for numbers.
-    const auto keep_number = [&](NodeId id, size_t argument,
+    const auto keep_number = [&](NodeId id, std::string_view argument,
                                  std::optional<double> number) -> absl::StatusOr<bool> {
-      const auto name = ScalarOverload(graph, graph.node(id), argument, number);
-      if (!name.has_value()) return false;
-      const OpOverload* scalar = program.ops->Find(*name);
+      const Node& node = graph.node(id);
+      const ScalarOverload* row = scalar_overloads.Find(node.target);
+      if (row == nullptr || argument != "other" || !RoundsInHalf(graph, node, number)) return false;
+      const OpOverload* scalar = program.ops->Find(row->scalar);
       if (scalar == nullptr)
-        return absl::UnimplementedError(absl::StrCat(std::string(*name), " is not registered"));
+        return absl::UnimplementedError(absl::StrCat(row->scalar, " is not registered"));
       editor.SetTarget(id, scalar);
       changed = true;
       return true;
@@ -242,12 +218,13 @@ absl::StatusOr<bool> Run(ExportedProgram& program) {
       if (target->schema() == nullptr) continue;
       TensorMaker make(*program.ops, editor, id);
       for (size_t i = 0; i < target->schema()->arguments.size(); ++i) {
+        const std::string& name = target->schema()->arguments[i].name;
         const SchemaType& type = target->schema()->arguments[i].type;
         if (type.base != BaseType::kTensor || type.list) continue;
         const Argument& argument = graph.node(id).arguments[i];
         if (const std::optional<Literal> literal = AsLiteral(argument)) {
           if (!IsComplex(literal->dtype)) {
-            ABSL_ASSIGN_OR_RETURN(const bool kept, keep_number(id, i, literal->value.real()));
+            ABSL_ASSIGN_OR_RETURN(const bool kept, keep_number(id, name, literal->value.real()));
             if (kept) break;
           }
           const DType dtype = DTypeAmong(graph, graph.node(id), literal->dtype, literal->exact());
@@ -263,7 +240,7 @@ absl::StatusOr<bool> Run(ExportedProgram& program) {
           const std::optional<DType> natural = SymbolicDType(graph.value(*value).type);
           if (!natural.has_value()) continue;
           if (*natural != DType::kBool) {
-            ABSL_ASSIGN_OR_RETURN(const bool kept, keep_number(id, i, std::nullopt));
+            ABSL_ASSIGN_OR_RETURN(const bool kept, keep_number(id, name, std::nullopt));
             if (kept) break;
           }
           const DType dtype = DTypeAmong(graph, graph.node(id), *natural, /*exact=*/false);
