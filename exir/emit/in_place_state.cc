@@ -5,24 +5,19 @@
 #include <utility>
 #include <vector>
 
+#include "exir/op/op_table.h"
+
 namespace belay::exir {
 namespace {
 
 struct Form {
-  std::string_view functional, in_place;
+  std::string_view op, in_place;
 };
 // What has a kernel in place that writes only what changes.
 constexpr Form kForms[] = {
     {"aten.index_copy.default", "aten.index_copy_.default"},
     {"aten.index_put.default", "aten.index_put_.default"},
 };
-
-std::string_view InPlaceForm(const OpOverload& op) {
-  for (const Form& form : kForms) {
-    if (op.known() && op.name() == form.functional) return form.in_place;
-  }
-  return "";
-}
 
 bool SameLayout(const TensorMeta& a, const TensorMeta& b) {
   return a.dtype == b.dtype && a.sizes == b.sizes && a.strides == b.strides;
@@ -31,7 +26,7 @@ bool SameLayout(const TensorMeta& a, const TensorMeta& b) {
 class Search {
  public:
   explicit Search(const ExportedProgram& program)
-      : graph_(program.top()), position_(graph_.node_id_limit(), 0) {
+      : graph_(program.top()), forms_(*program.ops, kForms), position_(graph_.node_id_limit(), 0) {
     size_t position = 0;
     for (NodeId id : graph_.nodes()) position_[id.index()] = position++;
   }
@@ -45,15 +40,15 @@ class Search {
       const NodeId producer = graph_.value(value).producer;
       if (!graph_.contains(producer)) return;
       const Node& node = graph_.node(producer);
-      const std::string_view form = InPlaceForm(*node.target);
-      if (form.empty()) return;
-      const ValueId* self = node.arguments[0].get_if<ValueId>();
+      const Form* form = forms_.Find(node.target);
+      if (form == nullptr) return;
+      const ValueId* self = node.value_argument("self");
       const TensorMeta* meta = graph_.value(value).tensor();
       if (self == nullptr || meta == nullptr || !SameLayout(*meta, *buffer) ||
           !DiesAt(*self, producer)) {
         return;
       }
-      chain.emplace_back(producer, form);
+      chain.emplace_back(producer, form->in_place);
       value = *self;
     }
     nodes.insert(chain.begin(), chain.end());
@@ -74,6 +69,7 @@ class Search {
   }
 
   const Graph& graph_;
+  const OpTable<Form> forms_;
   std::vector<size_t> position_;  // by node
 };
 

@@ -223,14 +223,11 @@ class Checker {
       const schema::KernelCall& call = instruction.kernel();
       for (uint32_t v : call.arguments()) add(v, reads);
       for (uint32_t v : call.outputs()) add(v, writes);
-      std::string_view op = OperatorName(written_, instruction);
+      const std::string_view op = OperatorName(written_, instruction);
       if (call.arguments_size() > 0 && op.ends_with(".out")) {
         add(call.arguments(call.arguments_size() - 1), writes);
       }
-      op = op.substr(0, op.rfind('.'));
-      if (call.arguments_size() > 0 && op.ends_with("_") && !op.ends_with("__")) {
-        add(call.arguments(0), writes);
-      }
+      if (call.arguments_size() > 0 && IsInPlaceOperator(op)) add(call.arguments(0), writes);
     } else if (instruction.has_delegate()) {
       for (uint32_t v : instruction.delegate().arguments()) add(v, reads);
       for (uint32_t v : instruction.delegate().outputs()) add(v, writes);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "exir/emit/method_memory.h"
+#include "exir/ops/standard_ops.h"
 #include "gtest/gtest.h"
 #include "runtime/core/dtype.h"
 #include "runtime/core/testing.h"
@@ -80,7 +81,9 @@ class Builder {
   }
   // Arranges the method, orders and shares, and returns the verdict.
   std::string Arrange() {
-    WrittenMethod written{method, {}, {}, {}};
+    static const OpRegistry& ops = *CreateStandardOps()->release();
+    WrittenMethod written{method, {}, {}, {}, {}};
+    for (const std::string& op : method.operators()) written.operators.push_back(ops.Find(op));
     for (int i = 0; i < method.instructions_size(); ++i) written.debug.add_instructions();
     written.has_effects.resize(method.instructions_size());
     written.shapes.resize(method.values_size());

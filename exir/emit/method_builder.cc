@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "exir/backend/introspection.h"
+#include "exir/emit/method_facts.h"
 #include "exir/ir/at_node.h"
 #include "exir/ir/lowered_backend_module.h"
 #include "exir/ir/text.h"
@@ -26,20 +27,26 @@ uint64_t AlignUp(uint64_t value) {
 
 // Random numbers come in the order in which they are asked for; delegates and what is not known may
 // do anything; operators without results are there for what they do.
-bool HasEffects(const schema::Method& method, const schema::Instruction& instruction,
-                const OpRegistry& ops) {
+bool HasEffects(const WrittenMethod& written, const schema::Instruction& instruction) {
   if (instruction.has_delegate()) return true;
   if (!instruction.has_kernel()) return false;
   const schema::KernelCall& call = instruction.kernel();
   if (call.outputs_size() == 0) return true;
-  const std::string& name = method.operators(static_cast<int>(call.operator_()));
-  if (name.starts_with("belay.")) return false;
-  const OpOverload* op = ops.Find(name);
-  return op == nullptr || !op->known() || op->has_trait(kNondeterministic) ||
-         op->has_trait(kSideEffect);
+  if (OperatorOf(written.method, instruction).starts_with("belay.")) return false;
+  const OpOverload* op = written.operators[call.operator_()];
+  return op == nullptr || op->has_trait(kNondeterministic) || op->has_trait(kSideEffect);
 }
 
 }  // namespace
+
+const MethodBuilder::HigherOrder MethodBuilder::kHigherOrder[6] = {
+    {"higher_order.cond", &MethodBuilder::EmitCond},
+    {"higher_order.executorch_call_delegate", &MethodBuilder::EmitDelegateCall},
+    {"higher_order.map_impl", &MethodBuilder::EmitMap},
+    {"higher_order.scan", &MethodBuilder::EmitScan},
+    {"higher_order.while_loop", &MethodBuilder::EmitWhileLoop},
+    {"higher_order.with_effects", &MethodBuilder::EmitWithEffects},
+};
 
 MethodBuilder::MethodBuilder(const std::string& name, const ExportedProgram& program,
                              const ChangedBuffers& changed, const EmitOptions& options,
@@ -47,6 +54,7 @@ MethodBuilder::MethodBuilder(const std::string& name, const ExportedProgram& pro
     : name_(name),
       program_(program),
       changed_(changed),
+      higher_order_(*program.ops, kHigherOrder),
       in_place_(options.write_state_in_place ? FindInPlaceNodes(program) : InPlaceNodes()),
       pool_(pool) {
   method_.set_name(name);
@@ -60,9 +68,12 @@ absl::StatusOr<WrittenMethod> MethodBuilder::Build() {
   current_graph_ = nullptr;
   ABSL_RETURN_IF_ERROR(AddOutputs());
   ABSL_RETURN_IF_ERROR(UnsupportedError());
-  WrittenMethod written{std::move(method_), std::move(debug_), {}, std::move(shapes_)};
+  WrittenMethod written{std::move(method_), std::move(debug_), {}, std::move(shapes_), {}};
+  for (const std::string& op : written.method.operators()) {
+    written.operators.push_back(program_.ops->Find(op));
+  }
   for (const schema::Instruction& instruction : written.method.instructions()) {
-    written.has_effects.push_back(HasEffects(written.method, instruction, *program_.ops));
+    written.has_effects.push_back(HasEffects(written, instruction));
   }
   written.shapes.resize(written.method.values_size(), 0);
   return written;
@@ -369,15 +380,11 @@ absl::Status MethodBuilder::EmitGraph(const Graph& graph, Scope& scope) {
 
 absl::Status MethodBuilder::EmitNode(const Graph& graph, NodeId id, Scope& scope) {
   const Node& node = graph.node(id);
-  const std::string& name = node.target->name();
-  if (name == "higher_order.executorch_call_delegate") return EmitDelegateCall(graph, id, scope);
-  if (name == "higher_order.cond") return EmitCond(graph, id, scope);
-  if (name == "higher_order.while_loop") return EmitWhileLoop(graph, id, scope);
-  if (name == "higher_order.map_impl") return EmitMap(graph, id, scope);
-  if (name == "higher_order.scan") return EmitScan(graph, id, scope);
-  if (name == "higher_order.with_effects") return EmitWithEffects(graph, id, scope);
+  if (const HigherOrder* row = higher_order_.Find(node.target)) {
+    return (this->*row->emit)(graph, id, scope);
+  }
   if (!node.target->known() || node.target->dialect() == Dialect::kHigherOrder) {
-    AddUnknownOperator(name, node);
+    AddUnknownOperator(node.target->name(), node);
     // Values for the results, so that later nodes can be looked at too.
     return AddResults(graph, id, scope).status();
   }
@@ -387,12 +394,12 @@ absl::Status MethodBuilder::EmitNode(const Graph& graph, NodeId id, Scope& scope
     arguments.push_back(value);
   }
   if (const auto it = in_place_.find(id); it != in_place_.end() && &graph == &program_.top()) {
-    scope[node.results()[0]] = arguments[0];
-    AddKernelCall(std::string(it->second), arguments, {arguments[0]});
+    scope[node.results()[0]] = arguments.front();
+    AddKernelCall(std::string(it->second), arguments, {arguments.front()});
     return absl::OkStatus();
   }
   ABSL_ASSIGN_OR_RETURN(const std::vector<ValueIndex> outputs, AddResults(graph, id, scope));
-  AddKernelCall(name, arguments, outputs);
+  AddKernelCall(node.target->name(), arguments, outputs);
   return absl::OkStatus();
 }
 
@@ -455,13 +462,13 @@ absl::StatusOr<uint32_t> MethodBuilder::DelegateIndex(ModuleId module,
 
 absl::Status MethodBuilder::EmitDelegateCall(const Graph& graph, NodeId id, Scope& scope) {
   const Node& node = graph.node(id);
-  const ModuleId* module = node.arguments[0].get_if<ModuleId>();
+  const ModuleId* module = node.argument("module").get_if<ModuleId>();
   if (module == nullptr || !program_.lowered_modules.contains(*module)) {
     return absl::InvalidArgumentError("a delegate call without a lowered module");
   }
   const LoweredBackendModule& lowered = *program_.lowered_modules[*module];
   std::vector<ValueIndex> arguments;
-  for (size_t i = 1; i < node.arguments.size(); ++i) {
+  for (size_t i = *node.target->ArgumentIndex("module") + 1; i < node.arguments.size(); ++i) {
     ABSL_ASSIGN_OR_RETURN(const ValueIndex value, ArgumentValue(graph, node.arguments[i], scope));
     arguments.push_back(value);
   }

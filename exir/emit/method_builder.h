@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/container/btree_map.h"
@@ -17,6 +18,7 @@
 #include "exir/emit/method_memory.h"
 #include "exir/ir/exported_program.h"
 #include "exir/ir/problem_list.h"
+#include "exir/op/op_table.h"
 #include "runtime/schema/program.pb.h"
 
 namespace belay::exir {
@@ -40,6 +42,13 @@ class MethodBuilder {
   // What the values of one graph instance became; a body that is emitted twice has two.
   using Scope = SecondaryMap<ValueId, std::optional<ValueIndex>>;
 
+  // How a higher-order operator is emitted.
+  struct HigherOrder {
+    std::string_view op;
+    absl::Status (MethodBuilder::*emit)(const Graph& graph, NodeId id, Scope& scope);
+  };
+  static const HigherOrder kHigherOrder[6];
+
   absl::Status AddInputs();
   absl::Status AddOutputs();
   absl::Status EmitGraph(const Graph& graph, Scope& scope);
@@ -56,14 +65,9 @@ class MethodBuilder {
   absl::Status EmitWhileLoop(const Graph& graph, NodeId id, Scope& scope);
   absl::Status EmitMap(const Graph& graph, NodeId id, Scope& scope);
   absl::Status EmitScan(const Graph& graph, NodeId id, Scope& scope);
-  // A loop over the rows of tensors: results are the carried values, then the stacked others.
-  struct RowLoop {
-    const Argument& body;
-    const Argument* initial;  // null: carries nothing
-    const Argument& rows;
-    const Argument& additional;
-  };
-  absl::Status EmitRowLoop(const Graph& graph, NodeId id, Scope& scope, const RowLoop& loop);
+  // A loop over the rows of tensors: results are the carried values (`initial`, where there are
+  // some), then the stacked others.
+  absl::Status EmitRowLoop(const Graph& graph, NodeId id, Scope& scope);
   // The value of a size of the result of a loop over rows, which the loop may never compute.
   absl::StatusOr<ValueIndex> SizeBeforeLoop(const Graph& graph, NodeId id, const Scope& scope,
                                             const SymInt& size);
@@ -111,6 +115,7 @@ class MethodBuilder {
   const std::string& name_;
   const ExportedProgram& program_;
   const ChangedBuffers& changed_;
+  const OpTable<HigherOrder> higher_order_;
   const InPlaceNodes in_place_;
   ConstantPool& pool_;
   schema::Method method_;

@@ -33,17 +33,17 @@ absl::StatusOr<std::vector<MethodBuilder::ValueIndex>> MethodBuilder::EmitBody(
 }
 
 absl::Status MethodBuilder::EmitCond(const Graph& graph, NodeId id, Scope& scope) {
-  // cond(pred, true_graph, false_graph, operands)
   const Node& node = graph.node(id);
   if (node.arguments.size() != 4) return absl::InvalidArgumentError("cond takes 4 arguments");
-  const GraphId* bodies[2] = {node.arguments[1].get_if<GraphId>(),
-                              node.arguments[2].get_if<GraphId>()};
+  const GraphId* bodies[2] = {node.argument("true_graph").get_if<GraphId>(),
+                              node.argument("false_graph").get_if<GraphId>()};
   if (bodies[0] == nullptr || bodies[1] == nullptr) {
     return absl::InvalidArgumentError("cond without two bodies");
   }
-  ABSL_ASSIGN_OR_RETURN(const ValueIndex predicate, ArgumentValue(graph, node.arguments[0], scope));
+  ABSL_ASSIGN_OR_RETURN(const ValueIndex predicate,
+                        ArgumentValue(graph, node.argument("predicate"), scope));
   ABSL_ASSIGN_OR_RETURN(const std::vector<ValueIndex> operands,
-                        OperandValues(graph, node.arguments[3], scope));
+                        OperandValues(graph, node.argument("operands"), scope));
   std::vector<ValueIndex> results;
   for (ValueId value : node.results()) {
     ABSL_ASSIGN_OR_RETURN(const ValueIndex result, AddResult(graph, value));
@@ -73,18 +73,17 @@ absl::Status MethodBuilder::EmitCond(const Graph& graph, NodeId id, Scope& scope
 }
 
 absl::Status MethodBuilder::EmitWhileLoop(const Graph& graph, NodeId id, Scope& scope) {
-  // while_loop(cond_graph, body_graph, carried, additional)
   const Node& node = graph.node(id);
   if (node.arguments.size() != 4) return absl::InvalidArgumentError("while_loop takes 4 arguments");
-  const GraphId* condition = node.arguments[0].get_if<GraphId>();
-  const GraphId* body = node.arguments[1].get_if<GraphId>();
+  const GraphId* condition = node.argument("condition").get_if<GraphId>();
+  const GraphId* body = node.argument("body").get_if<GraphId>();
   if (condition == nullptr || body == nullptr) {
     return absl::InvalidArgumentError("while_loop without two bodies");
   }
   ABSL_ASSIGN_OR_RETURN(const std::vector<ValueIndex> initial,
-                        OperandValues(graph, node.arguments[2], scope));
+                        OperandValues(graph, node.argument("carried"), scope));
   ABSL_ASSIGN_OR_RETURN(const std::vector<ValueIndex> additional,
-                        OperandValues(graph, node.arguments[3], scope));
+                        OperandValues(graph, node.argument("additional"), scope));
   const std::vector<ValueId> results = node.results();
   if (results.size() != initial.size()) {
     return absl::InvalidArgumentError(absl::StrCat("while_loop carries ", initial.size(),
@@ -137,19 +136,15 @@ void MethodBuilder::CarryOver(std::vector<ValueIndex> outputs,
 }
 
 absl::Status MethodBuilder::EmitMap(const Graph& graph, NodeId id, Scope& scope) {
-  // map_impl(body, tensors whose rows it sees, additional)
   const Node& node = graph.node(id);
   if (node.arguments.size() != 3) return absl::InvalidArgumentError("map_impl takes 3 arguments");
-  return EmitRowLoop(graph, id, scope,
-                     {node.arguments[0], nullptr, node.arguments[1], node.arguments[2]});
+  return EmitRowLoop(graph, id, scope);
 }
 
 absl::Status MethodBuilder::EmitScan(const Graph& graph, NodeId id, Scope& scope) {
-  // scan(body, initial, tensors whose rows it sees, additional)
   const Node& node = graph.node(id);
   if (node.arguments.size() != 4) return absl::InvalidArgumentError("scan takes 4 arguments");
-  return EmitRowLoop(graph, id, scope,
-                     {node.arguments[0], &node.arguments[1], node.arguments[2], node.arguments[3]});
+  return EmitRowLoop(graph, id, scope);
 }
 
 absl::StatusOr<MethodBuilder::ValueIndex> MethodBuilder::SizeBeforeLoop(const Graph& graph,
@@ -182,19 +177,19 @@ absl::StatusOr<MethodBuilder::ValueIndex> MethodBuilder::SizeBeforeLoop(const Gr
   return result;
 }
 
-absl::Status MethodBuilder::EmitRowLoop(const Graph& graph, NodeId id, Scope& scope,
-                                        const RowLoop& loop) {
-  const GraphId* body_id = loop.body.get_if<GraphId>();
+absl::Status MethodBuilder::EmitRowLoop(const Graph& graph, NodeId id, Scope& scope) {
+  const Node& node = graph.node(id);
+  const GraphId* body_id = node.argument("body").get_if<GraphId>();
   if (body_id == nullptr) return absl::InvalidArgumentError("a loop without a body");
   const Graph& body = program_.graphs[*body_id];
   std::vector<ValueIndex> initial;
-  if (loop.initial != nullptr) {
-    ABSL_ASSIGN_OR_RETURN(initial, OperandValues(graph, *loop.initial, scope));
+  if (node.target->ArgumentIndex("initial").has_value()) {
+    ABSL_ASSIGN_OR_RETURN(initial, OperandValues(graph, node.argument("initial"), scope));
   }
   ABSL_ASSIGN_OR_RETURN(const std::vector<ValueIndex> mapped,
-                        OperandValues(graph, loop.rows, scope));
+                        OperandValues(graph, node.argument("rows"), scope));
   ABSL_ASSIGN_OR_RETURN(const std::vector<ValueIndex> additional,
-                        OperandValues(graph, loop.additional, scope));
+                        OperandValues(graph, node.argument("additional"), scope));
   const std::vector<ValueId> results = graph.node(id).results();
   if (mapped.empty()) return absl::InvalidArgumentError("a loop over the rows of no tensor");
   if (results.size() < initial.size()) {
@@ -273,18 +268,17 @@ absl::Status MethodBuilder::EmitRowLoop(const Graph& graph, NodeId id, Scope& sc
 }
 
 absl::Status MethodBuilder::EmitWithEffects(const Graph& graph, NodeId id, Scope& scope) {
-  // with_effects(token, operator, its arguments…); results are the token, then the operator's. The
-  // order of instructions is that of the nodes, so tokens are nothing.
+  // Behind `operator` come its arguments; results are the token, then the operator's. The order of
+  // instructions is that of the nodes, so tokens are nothing.
   const Node& node = graph.node(id);
-  const OperatorName* name =
-      node.arguments.size() < 2 ? nullptr : node.arguments[1].get_if<OperatorName>();
+  const OperatorName* name = node.argument("operator").get_if<OperatorName>();
   const OpOverload* op = name == nullptr ? nullptr : program_.ops->Find(name->name);
   if (op == nullptr || op->schema() == nullptr) {
     AddUnknownOperator(name == nullptr ? node.target->name() : name->name, node);
     return AddResults(graph, id, scope).status();
   }
   std::vector<GivenArgument> given;
-  for (size_t i = 2; i < node.arguments.size(); ++i) {
+  for (size_t i = *node.target->ArgumentIndex("operator") + 1; i < node.arguments.size(); ++i) {
     given.push_back(
         {i < node.argument_names.size() ? node.argument_names[i] : "", node.arguments[i]});
   }

@@ -63,7 +63,7 @@ std::vector<Candidate> Candidates(const WrittenMethod& written,
   }
   std::vector<Candidate> candidates;
   for (const SharingOptions& way : ways) {
-    StorageSharing views(method);
+    StorageSharing views(method, written.operators);
     if (options.share) views.ShareViews(way);
     std::vector<std::vector<uint32_t>> orders = {WrittenOrder(method)};
     if (options.reorder) orders.push_back(FrugalOrder(method, views, written.has_effects));
@@ -151,7 +151,8 @@ absl::StatusOr<MethodMemory> ArrangeMemory(WrittenMethod& written,
                                            const MethodMemoryOptions& options) {
   MethodMemory memory;
   {
-    Candidate plain{StorageSharing(written.method), WrittenOrder(written.method), {}, {}, 0};
+    Candidate plain{
+        StorageSharing(written.method, written.operators), WrittenOrder(written.method), {}, {}, 0};
     Measure(written.method, plain);
     memory.written_lower_bound = plain.lower_bound;
   }

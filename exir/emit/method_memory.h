@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "exir/op/op_registry.h"
 #include "runtime/schema/program.pb.h"
 
 namespace belay::exir {
@@ -25,6 +26,8 @@ struct WrittenMethod {
   std::vector<bool> has_effects;
   // By value: equal for tensors of equal symbolic sizes.
   std::vector<uint32_t> shapes;
+  // By index in method.operators: what the registry knows of it; null when it knows nothing.
+  std::vector<const OpOverload*> operators;
 };
 
 struct MethodMemory {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "exir/emit/memory_checker.h"
+#include "exir/ops/standard_ops.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/core/dtype.h"
@@ -90,6 +91,11 @@ class Builder {
   void Output(uint32_t v) { written.method.add_outputs(v); }
 
   MethodMemory Arrange(const MethodMemoryOptions& options = {}) {
+    static const OpRegistry& ops = *CreateStandardOps()->release();
+    written.operators.clear();
+    for (const std::string& op : written.method.operators()) {
+      written.operators.push_back(ops.Find(op));
+    }
     const absl::StatusOr<MethodMemory> memory = ArrangeMemory(written, options);
     EXPECT_TRUE(memory.ok()) << memory.status();
     EXPECT_EQ(written.debug.instructions_size(), written.method.instructions_size());

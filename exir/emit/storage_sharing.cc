@@ -5,7 +5,6 @@
 
 #include "exir/emit/lifetimes.h"
 #include "exir/emit/method_facts.h"
-#include "exir/emit/view_bytes.h"
 #include "runtime/schema/file_format.h"
 #include "runtime/schema/in_place_operators.h"
 
@@ -21,8 +20,10 @@ bool SameTensor(const schema::Tensor& a, const schema::Tensor& b) {
 
 }  // namespace
 
-StorageSharing::StorageSharing(const schema::Method& method)
+StorageSharing::StorageSharing(const schema::Method& method,
+                               absl::Span<const OpOverload* const> operators)
     : method_(&method),
+      operators_(operators),
       in_arena_(method.values_size()),
       links_(method.values_size()),
       bytes_(method.values_size()),
@@ -67,9 +68,14 @@ void StorageSharing::Merge(uint32_t storage, Place into) {
   if (holds_output_[storage]) holds_output_[into.storage] = true;
 }
 
+KernelCallView StorageSharing::CallAt(uint32_t i) const {
+  const schema::KernelCall& call = method_->instructions(static_cast<int>(i)).kernel();
+  return {*method_, call, operators_[call.operator_()]};
+}
+
 bool StorageSharing::ShareView(uint32_t i, const SharingOptions& options) {
   const schema::KernelCall& call = method_->instructions(static_cast<int>(i)).kernel();
-  const auto pieces = ViewOfArgument(*method_, call);
+  const auto pieces = ViewOfArgument(CallAt(i));
   if (!pieces.has_value()) return false;
   const uint32_t whole = call.arguments(0);
   const schema::Tensor& tensor = method_->values(static_cast<int>(whole)).tensor();
@@ -106,7 +112,7 @@ bool StorageSharing::ShareView(uint32_t i, const SharingOptions& options) {
 
 bool StorageSharing::ShareJoin(uint32_t i) {
   const schema::KernelCall& call = method_->instructions(static_cast<int>(i)).kernel();
-  const auto pieces = JoinedOperands(*method_, call);
+  const auto pieces = JoinedOperands(CallAt(i));
   if (!pieces.has_value()) return false;
   const uint32_t result = call.outputs(0);
   if (!in_arena_[result] || writers_[result] != 1) return false;
@@ -136,11 +142,7 @@ bool StorageSharing::ShareJoin(uint32_t i) {
 
 bool StorageSharing::ShareDynamicView(uint32_t i) {
   const schema::KernelCall& call = method_->instructions(static_cast<int>(i)).kernel();
-  const std::string_view op = OperatorOf(*method_, method_->instructions(static_cast<int>(i)));
-  if (OutputOverArgumentOf(op) != OutputOverArgument::kSameBytes ||
-      !HasBytesOfArgument(*method_, call)) {
-    return false;
-  }
+  if (!HasBytesOfArgument(CallAt(i))) return false;
   const uint32_t from = call.arguments(0), to = call.outputs(0);
   if (from == to || !in_arena_[from] || !in_arena_[to] || writers_[from] != 1 ||
       writers_[to] != 1) {

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "exir/emit/view_bytes.h"
+#include "exir/op/op_registry.h"
 #include "runtime/schema/program.pb.h"
 
 namespace belay::exir {
@@ -22,8 +24,9 @@ struct SharingOptions {
 // for; those merged into it lie inside.
 class StorageSharing {
  public:
-  // Every arena tensor in a storage of its own. `method` must outlive the object.
-  explicit StorageSharing(const schema::Method& method);
+  // Every arena tensor in a storage of its own. `operators` are those of the method
+  // (WrittenMethod::operators). Both must outlive the object.
+  StorageSharing(const schema::Method& method, absl::Span<const OpOverload* const> operators);
 
   // Places results of calls that only hand on bytes in the storage of what they hand on. Static
   // ones need no instruction; dynamic ones keep theirs, which then copies bytes onto themselves.
@@ -59,8 +62,10 @@ class StorageSharing {
   bool ShareView(uint32_t instruction, const SharingOptions& options);
   bool ShareJoin(uint32_t instruction);
   bool ShareDynamicView(uint32_t instruction);
+  KernelCallView CallAt(uint32_t instruction) const;
 
   const schema::Method* method_;
+  absl::Span<const OpOverload* const> operators_;
   std::vector<bool> in_arena_;       // by value
   mutable std::vector<Link> links_;  // by value
   std::vector<uint64_t> bytes_;      // by value; of roots

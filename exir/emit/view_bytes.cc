@@ -1,19 +1,18 @@
 #include "exir/emit/view_bytes.h"
 
 #include <algorithm>
-#include <string>
-#include <string_view>
 #include <utility>
 
 #include "exir/emit/method_facts.h"
 #include "runtime/core/dtype.h"
 #include "runtime/core/sizes.h"
+#include "runtime/schema/in_place_operators.h"
 
 namespace belay::exir {
 namespace {
 
 // A tensor as elements in memory, strides in bytes.
-struct Layout {
+struct ByteLayout {
   uint64_t element = 0;
   uint32_t dtype = 0;
   std::vector<int64_t> sizes, strides;
@@ -43,11 +42,11 @@ struct Layout {
   }
 };
 
-std::optional<Layout> LayoutOf(const schema::Method& method, uint32_t value) {
+std::optional<ByteLayout> LayoutOf(const schema::Method& method, uint32_t value) {
   const schema::Value& v = method.values(static_cast<int>(value));
   if (!v.has_tensor() || v.tensor().dynamic_dims() != 0) return std::nullopt;
   const schema::Tensor& tensor = v.tensor();
-  Layout layout;
+  ByteLayout layout;
   layout.dtype = tensor.dtype();
   layout.element = DTypeSize(static_cast<DType>(tensor.dtype()));
   layout.sizes.assign(tensor.sizes().begin(), tensor.sizes().end());
@@ -62,82 +61,49 @@ std::optional<Layout> LayoutOf(const schema::Method& method, uint32_t value) {
   return layout;
 }
 
-std::optional<int64_t> IntOf(const schema::Method& method, uint32_t value) {
-  const schema::Value& v = method.values(static_cast<int>(value));
-  if (v.kind_case() != schema::Value::kInt) return std::nullopt;
-  return v.int_();
+std::optional<int64_t> IntOf(const schema::Value& value) {
+  if (value.kind_case() != schema::Value::kInt) return std::nullopt;
+  return value.int_();
 }
 
-std::optional<int> DimOf(const schema::Method& method, const schema::KernelCall& call, int argument,
-                         int rank) {
-  if (argument >= call.arguments_size()) return std::nullopt;
-  const std::optional<int64_t> dim = IntOf(method, call.arguments(argument));
+std::optional<int> WrapDim(std::optional<int64_t> dim, int rank) {
   if (!dim.has_value() || *dim < -rank || *dim >= rank) return std::nullopt;
   return static_cast<int>(*dim < 0 ? *dim + rank : *dim);
 }
 
-constexpr std::string_view kReshapes[] = {
-    "aten._reshape_alias_copy.default", "aten._unsafe_view.default",
-    "aten.expand_copy.default",         "aten.reshape.default",
-    "aten.squeeze_copy.default",        "aten.squeeze_copy.dim",
-    "aten.squeeze_copy.dims",           "aten.unsqueeze_copy.default",
-    "aten.view_copy.default",
-};
-// May change the dtype: the bytes stay.
-constexpr std::string_view kReinterpretations[] = {
-    "aten.view_as_complex_copy.default",
-    "aten.view_as_real_copy.default",
-    "aten.view_copy.dtype",
-};
-constexpr std::string_view kCopies[] = {
-    "aten.alias_copy.default",
-    "aten.clone.default",
-    "aten.detach_copy.default",
-    "aten.lift_fresh_copy.default",
-    "dim_order_ops._clone_dim_order.default",
-    "dim_order_ops._to_dim_order_copy.default",
-};
-
-template <size_t kSize>
-bool IsOneOf(std::string_view op, const std::string_view (&names)[kSize]) {
-  return std::find(std::begin(names), std::end(names), op) != std::end(names);
-}
-
 // The same elements in the same order of memory: `to` has the sizes of `from`, up to ones.
-bool SameExtents(const Layout& from, const Layout& to) {
+bool SameExtents(const ByteLayout& from, const ByteLayout& to) {
   return from.dtype == to.dtype && from.Extents() == to.Extents();
 }
 
-bool IsReshape(const Layout& from, const Layout& to) {
+bool IsReshape(const ByteLayout& from, const ByteLayout& to) {
   if (from.dtype != to.dtype || from.numel() != to.numel()) return false;
   return (from.IsRowMajor() && to.IsRowMajor()) || from.Extents() == to.Extents();
 }
 
-// `from` with its dimensions in another order.
-std::optional<Layout> Permuted(const schema::Method& method, const schema::KernelCall& call,
-                               std::string_view op, const Layout& from) {
+// `from` with its dimensions in the order that the call says: `dims`, or `dim0` and `dim1` exchanged,
+// or the other way around.
+std::optional<ByteLayout> Permuted(const KernelCallView& call, const ByteLayout& from) {
   std::vector<int> order(from.rank());
   for (int d = 0; d < from.rank(); ++d) order[d] = d;
-  if (op == "aten.permute_copy.default") {
-    if (call.arguments_size() < 2) return std::nullopt;
-    const schema::Value& list = method.values(static_cast<int>(call.arguments(1)));
-    if (!list.has_list() || list.list().elements_size() != from.rank()) return std::nullopt;
+  if (const schema::Value* list = call.argument("dims")) {
+    if (!list->has_list() || list->list().elements_size() != from.rank()) return std::nullopt;
     for (int d = 0; d < from.rank(); ++d) {
-      const std::optional<int64_t> dim = IntOf(method, list.list().elements(d));
-      if (!dim.has_value() || *dim < -from.rank() || *dim >= from.rank()) return std::nullopt;
-      order[d] = static_cast<int>(*dim < 0 ? *dim + from.rank() : *dim);
+      const uint32_t element = list->list().elements(d);
+      const std::optional<int> dim =
+          WrapDim(IntOf(call.method.values(static_cast<int>(element))), from.rank());
+      if (!dim.has_value()) return std::nullopt;
+      order[d] = *dim;
     }
-  } else if (op == "aten.transpose_copy.int") {
-    const std::optional<int> a = DimOf(method, call, 1, from.rank());
-    const std::optional<int> b = DimOf(method, call, 2, from.rank());
+  } else if (call.argument("dim0") != nullptr) {
+    const std::optional<int> a = WrapDim(call.Int("dim0"), from.rank());
+    const std::optional<int> b = WrapDim(call.Int("dim1"), from.rank());
     if (!a.has_value() || !b.has_value()) return std::nullopt;
     std::swap(order[*a], order[*b]);
-  } else if (op == "aten.t_copy.default") {
-    std::reverse(order.begin(), order.end());
   } else {
-    return std::nullopt;
+    std::reverse(order.begin(), order.end());
   }
-  Layout result = from;
+  ByteLayout result = from;
   for (int d = 0; d < from.rank(); ++d) {
     result.sizes[d] = from.sizes[order[d]];
     result.strides[d] = from.strides[order[d]];
@@ -152,69 +118,87 @@ struct Part {
   bool drop_dim = false;
 };
 
-std::optional<std::vector<Part>> Parts(const schema::Method& method, const schema::KernelCall& call,
-                                       std::string_view op, const Layout& from,
-                                       const std::vector<Layout>& results) {
-  const bool is_slice = op == "aten.slice_copy.Tensor", is_select = op == "aten.select_copy.int",
-             is_narrow = op == "aten.narrow_copy.default";
-  const bool is_split =
-      op == "aten.split_copy.Tensor" || op == "aten.split_with_sizes_copy.default";
-  const bool is_unbind = op == "aten.unbind_copy.int";
-  if (!is_slice && !is_select && !is_narrow && !is_split && !is_unbind) return std::nullopt;
-  const std::optional<int> dim = DimOf(method, call, is_split ? 2 : 1, from.rank());
+// The parts of `from` that a list of results is: of a given length, or single rows.
+std::optional<std::vector<Part>> AllParts(const KernelCallView& call, const ByteLayout& from,
+                                          const std::vector<ByteLayout>& results) {
+  const std::optional<int> dim = WrapDim(call.Int("dim"), from.rank());
   if (!dim.has_value()) return std::nullopt;
-  const int64_t size = from.sizes[*dim];
+  const bool rows =
+      call.argument("split_size") == nullptr && call.argument("split_sizes") == nullptr;
   std::vector<Part> parts;
-  if (is_split || is_unbind) {
-    int64_t start = 0;
-    for (const Layout& result : results) {
-      const int64_t length = is_unbind ? 1 : result.rank() > *dim ? result.sizes[*dim] : 0;
-      parts.push_back({*dim, start, length, is_unbind});
-      start += length;
-    }
-    if (start != size) return std::nullopt;
-    return parts;
+  int64_t start = 0;
+  for (const ByteLayout& result : results) {
+    const int64_t length = rows ? 1 : result.rank() > *dim ? result.sizes[*dim] : 0;
+    parts.push_back({*dim, start, length, rows});
+    start += length;
   }
-  if (call.arguments_size() < 3 || results.size() != 1) return std::nullopt;
-  const schema::Value& given = method.values(static_cast<int>(call.arguments(2)));
-  std::optional<int64_t> start = IntOf(method, call.arguments(2));
-  if (is_slice && given.has_none()) start = 0;
+  if (start != from.sizes[*dim]) return std::nullopt;
+  return parts;
+}
+
+// The part of `from` that the result is: from `start` on, in steps of 1 where there is a `step`, or
+// the row `index`.
+std::optional<std::vector<Part>> OnePart(const KernelCallView& call, const ByteLayout& from,
+                                         const std::vector<ByteLayout>& results) {
+  const std::optional<int> dim = WrapDim(call.Int("dim"), from.rank());
+  if (!dim.has_value() || results.size() != 1) return std::nullopt;
+  const bool row = call.argument("index") != nullptr, steps = call.argument("step") != nullptr;
+  const int64_t size = from.sizes[*dim];
+  std::optional<int64_t> start = call.Int(row ? "index" : "start");
+  if (const schema::Value* given = call.argument("start"); steps && given->has_none()) start = 0;
   if (!start.has_value()) return std::nullopt;
   if (*start < 0) *start += size;
-  if (is_slice) {
-    if (call.arguments_size() < 5 || IntOf(method, call.arguments(4)) != 1) return std::nullopt;
+  if (steps) {
+    if (call.Int("step") != 1) return std::nullopt;
     start = std::clamp<int64_t>(*start, 0, size);
   }
-  const int64_t length = is_select ? 1 : results[0].rank() > *dim ? results[0].sizes[*dim] : 0;
+  const int64_t length = row ? 1 : results[0].rank() > *dim ? results[0].sizes[*dim] : 0;
   if (*start < 0 || length < 0 || *start + length > size) return std::nullopt;
-  parts.push_back({*dim, *start, length, is_select});
-  return parts;
+  return std::vector<Part>{{*dim, *start, length, row}};
+}
+
+std::optional<std::vector<Part>> Parts(const KernelCallView& call, const ByteLayout& from,
+                                       const std::vector<ByteLayout>& results) {
+  if (call.has_trait(kSplitsBytes)) return AllParts(call, from, results);
+  if (call.has_trait(kCutsBytes)) return OnePart(call, from, results);
+  return std::nullopt;
 }
 
 }  // namespace
 
-std::optional<std::vector<ViewPiece>> ViewOfArgument(const schema::Method& method,
-                                                     const schema::KernelCall& call) {
+const schema::Value* KernelCallView::argument(std::string_view name) const {
+  const std::optional<int> index = op == nullptr ? std::nullopt : op->ArgumentIndex(name);
+  if (!index.has_value() || *index >= call.arguments_size()) return nullptr;
+  return &method.values(static_cast<int>(call.arguments(*index)));
+}
+
+std::optional<int64_t> KernelCallView::Int(std::string_view name) const {
+  const schema::Value* value = argument(name);
+  return value == nullptr ? std::nullopt : IntOf(*value);
+}
+
+std::optional<std::vector<ViewPiece>> ViewOfArgument(const KernelCallView& view) {
+  const schema::Method& method = view.method;
+  const schema::KernelCall& call = view.call;
   if (call.arguments_size() == 0 || call.outputs_size() != 1) return std::nullopt;
-  const std::string_view op = method.operators(static_cast<int>(call.operator_()));
-  const std::optional<Layout> from = LayoutOf(method, call.arguments(0));
+  const std::optional<ByteLayout> from = LayoutOf(method, call.arguments(0));
   if (!from.has_value()) return std::nullopt;
   std::vector<uint32_t> values;
-  std::vector<Layout> results;
+  std::vector<ByteLayout> results;
   bool known = true;
   ForEachElement(method, call.outputs(0), [&](uint32_t v) {
-    const std::optional<Layout> layout = LayoutOf(method, v);
+    const std::optional<ByteLayout> layout = LayoutOf(method, v);
     known = known && layout.has_value();
     values.push_back(v);
     if (layout.has_value()) results.push_back(*layout);
   });
   if (!known || results.empty()) return std::nullopt;
 
-  if (const auto parts = Parts(method, call, op, *from, results)) {
+  if (const auto parts = Parts(view, *from, results)) {
     std::vector<ViewPiece> pieces;
     for (size_t k = 0; k < results.size(); ++k) {
       const Part& part = (*parts)[k];
-      Layout cut = *from;
+      ByteLayout cut = *from;
       cut.sizes[part.dim] = part.length;
       if (part.drop_dim) {
         cut.sizes.erase(cut.sizes.begin() + part.dim);
@@ -227,55 +211,60 @@ std::optional<std::vector<ViewPiece>> ViewOfArgument(const schema::Method& metho
     return pieces;
   }
   if (results.size() != 1) return std::nullopt;
-  const Layout& to = results[0];
+  const ByteLayout& to = results[0];
   bool same = false;
-  if (IsOneOf(op, kReshapes)) {
+  if (view.has_trait(kReshapesBytes)) {
     same = IsReshape(*from, to);
-  } else if (IsOneOf(op, kReinterpretations)) {
+  } else if (view.has_trait(kReinterpretsBytes)) {
     same = from->IsRowMajor() && to.IsRowMajor() &&
            static_cast<uint64_t>(from->numel()) * from->element ==
                static_cast<uint64_t>(to.numel()) * to.element;
-  } else if (IsOneOf(op, kCopies)) {
+  } else if (view.has_trait(kKeepsBytes)) {
     same = from->sizes == to.sizes && SameExtents(*from, to);
-  } else if (const auto permuted = Permuted(method, call, op, *from)) {
-    same = permuted->sizes == to.sizes && SameExtents(*permuted, to);
+  } else if (view.has_trait(kPermutesBytes)) {
+    const std::optional<ByteLayout> permuted = Permuted(view, *from);
+    same = permuted.has_value() && permuted->sizes == to.sizes && SameExtents(*permuted, to);
   }
   if (!same) return std::nullopt;
   return std::vector<ViewPiece>{{values[0], 0, false}};
 }
 
-bool HasBytesOfArgument(const schema::Method& method, const schema::KernelCall& call) {
-  if (call.arguments_size() == 0 || call.outputs_size() != 1) return false;
+bool HasBytesOfArgument(const KernelCallView& view) {
+  const schema::Method& method = view.method;
+  const schema::KernelCall& call = view.call;
+  if (view.op == nullptr || call.arguments_size() == 0 || call.outputs_size() != 1 ||
+      OutputOverArgumentOf(view.op->name()) != OutputOverArgument::kSameBytes) {
+    return false;
+  }
   const schema::Value& from = method.values(static_cast<int>(call.arguments(0)));
   const schema::Value& to = method.values(static_cast<int>(call.outputs(0)));
   if (!from.has_tensor() || !to.has_tensor()) return false;
   const schema::Tensor &a = from.tensor(), &b = to.tensor();
   if (a.dtype() != b.dtype() || TensorBytes(a) != TensorBytes(b)) return false;
-  const std::string_view op = method.operators(static_cast<int>(call.operator_()));
-  if (IsOneOf(op, kCopies)) return a.dim_order() == b.dim_order();
+  if (view.has_trait(kKeepsBytes)) return a.dim_order() == b.dim_order();
   // Sizes of 1 are not known here, so that only tensors in row-major order of all dimensions count.
-  return IsOneOf(op, kReshapes) && op != "aten.expand_copy.default" &&
+  return view.has_trait(kReshapesBytes) &&
          std::is_sorted(a.dim_order().begin(), a.dim_order().end()) &&
          std::is_sorted(b.dim_order().begin(), b.dim_order().end());
 }
 
-std::optional<std::vector<ViewPiece>> JoinedOperands(const schema::Method& method,
-                                                     const schema::KernelCall& call) {
-  const std::string_view op = method.operators(static_cast<int>(call.operator_()));
-  if (op != "aten.cat.default" || call.arguments_size() != 2 || call.outputs_size() != 1) {
+std::optional<std::vector<ViewPiece>> JoinedOperands(const KernelCallView& view) {
+  const schema::Method& method = view.method;
+  const schema::KernelCall& call = view.call;
+  if (!view.has_trait(kJoinsBytes) || call.arguments_size() == 0 || call.outputs_size() != 1) {
     return std::nullopt;
   }
-  const std::optional<Layout> to = LayoutOf(method, call.outputs(0));
+  const std::optional<ByteLayout> to = LayoutOf(method, call.outputs(0));
   const schema::Value& list = method.values(static_cast<int>(call.arguments(0)));
   if (!to.has_value() || !list.has_list()) return std::nullopt;
-  const std::optional<int> dim = DimOf(method, call, 1, to->rank());
+  const std::optional<int> dim = WrapDim(view.Int("dim"), to->rank());
   if (!dim.has_value()) return std::nullopt;
   std::vector<ViewPiece> pieces;
   int64_t start = 0;
   for (uint32_t v : list.list().elements()) {
-    const std::optional<Layout> operand = LayoutOf(method, v);
+    const std::optional<ByteLayout> operand = LayoutOf(method, v);
     if (!operand.has_value() || operand->rank() != to->rank()) return std::nullopt;
-    Layout part = *to;
+    ByteLayout part = *to;
     part.sizes[*dim] = operand->sizes[*dim];
     if (part.sizes != operand->sizes || !SameExtents(part, *operand)) return std::nullopt;
     pieces.push_back({v, static_cast<uint64_t>(start * to->strides[*dim]), true});
