@@ -2,7 +2,7 @@
 #include <string>
 
 #include "fuzz/corpus/seeds.h"
-#include "fuzz/mutate/random.h"
+#include "runtime/core/random.h"
 #include "runtime/core/str_cat.h"
 
 namespace belay::fuzz {

@@ -4,10 +4,10 @@
 #include <vector>
 
 #include "fuzz/corpus/seeds.h"
-#include "fuzz/mutate/mutator.h"
 #include "runtime/core/str_cat.h"
 #include "runtime/executor/testing/program_builder.h"
 #include "runtime/executor/testing/sample_program.h"
+#include "tools/mutate/mutator.h"
 
 namespace belay::fuzz {
 namespace {
@@ -202,7 +202,7 @@ std::string Companion() {
 // The first mutations of each kind, and of some: what the fuzzer would find at once.
 void AddMutations(Seeds& seeds, const std::string& corpus, const std::vector<std::string>& files,
                   uint64_t seed, uint64_t count) {
-  const Mutator mutator(files);
+  const mutate::Mutator mutator(files);
   for (uint64_t i = 0; i < count; ++i) {
     seeds.push_back({corpus, absl::StrCat("mutation_", i), mutator.Mutate(seed, i).bytes});
   }

@@ -15,8 +15,8 @@
 #include "fuzz/generators/operator_call_generator.h"
 #include "fuzz/generators/program_generator.h"
 #include "fuzz/generators/tensor_generator.h"
-#include "fuzz/mutate/random.h"
 #include "gtest/gtest.h"
+#include "runtime/core/random.h"
 #include "runtime/core/testing.h"
 #include "runtime/executor/testing/program_builder.h"
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "fuzz/generators/tensor_generator.h"
-#include "fuzz/mutate/mutator.h"
 #include "runtime/core/str_cat.h"
+#include "tools/mutate/mutator.h"
 
 namespace belay::fuzz {
 namespace {
@@ -204,7 +204,7 @@ std::string GenerateProgramFile(ByteSource& source, absl::Span<const std::string
   std::string file = GenerateProgram(source, operators).Serialize();
   if (edited) {
     Random random(seed);
-    file = EditProgramFile(random, file);
+    file = mutate::EditProgramFile(random, file);
   }
   return file;
 }

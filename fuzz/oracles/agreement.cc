@@ -16,7 +16,7 @@
 #include "exir/interpreter/interpreter.h"
 #include "exir/ir/text.h"
 #include "exir/serialize/serializer.h"
-#include "fuzz/mutate/random.h"
+#include "runtime/core/random.h"
 #include "runtime/core/arena.h"
 #include "runtime/core/element.h"
 #include "runtime/core/status_macros.h"

@@ -8,9 +8,9 @@
 #include "exir/testing/programs.h"
 #include "fuzz/generators/byte_source.h"
 #include "fuzz/generators/edge_program_generator.h"
-#include "fuzz/mutate/random.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "runtime/core/random.h"
 #include "runtime/core/testing.h"
 
 namespace belay::fuzz {

@@ -9,8 +9,8 @@
 
 #include "exir/ops/standard_ops.h"
 #include "fuzz/generators/operator_call_generator.h"
-#include "fuzz/mutate/random.h"
 #include "fuzz/oracles/execution.h"
+#include "runtime/core/random.h"
 #include "runtime/core/str_cat.h"
 #include "runtime/core/testing.h"
 #include "runtime/kernels/reference/reference_kernels.h"

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "fuzz/mutate/random.h"
+#include "runtime/core/random.h"
 #include "runtime/core/str_cat.h"
 #include "runtime/core/testing.h"
 

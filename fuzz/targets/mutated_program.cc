@@ -6,11 +6,11 @@
 
 #include "backends/runtime_backends.h"
 #include "fuzz/generators/byte_source.h"
-#include "fuzz/mutate/mutator.h"
 #include "fuzz/oracles/execution.h"
 #include "fuzz/oracles/require.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/kernels/standard_kernels.h"
+#include "tools/mutate/mutator.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace belay;
@@ -20,7 +20,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     return registry;
   }();
   std::string file(reinterpret_cast<const char*>(data), size);
-  fuzz::FixHeader(file);
+  mutate::FixHeader(file);
   fuzz::ByteSource inputs(file);
   fuzz::Require(
       fuzz::CheckExecution(file, {.kernels = kernels, .backends = RuntimeBackends()}, inputs));

@@ -5,10 +5,10 @@
 #include <string>
 
 #include "fuzz/generators/byte_source.h"
-#include "fuzz/mutate/mutator.h"
 #include "fuzz/oracles/execution.h"
 #include "fuzz/oracles/require.h"
 #include "fuzz/targets/test_doubles.h"
+#include "tools/mutate/mutator.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace belay;
@@ -19,7 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     fuzz::ByteSource inputs(file);
     fuzz::Require(fuzz::CheckExecution(file, engines, inputs));
     const std::string given = file;
-    fuzz::FixHeader(file);
+    mutate::FixHeader(file);
     if (file == given) break;
   }
   return 0;

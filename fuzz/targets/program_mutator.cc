@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "fuzz/mutate/mutator.h"
+#include "tools/mutate/mutator.h"
 
 // Of the engine; absent where corpora are replayed.
 extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size)
@@ -16,10 +16,9 @@ extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size)
 
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size,
                                           unsigned int seed) {
-  using belay::fuzz::Random;
-  Random random(seed);
+  belay::Random random(seed);
   const std::string_view given(reinterpret_cast<const char*>(data), size);
-  if (!belay::fuzz::IsProgramFile(given) || random.OneIn(20)) {
+  if (!belay::mutate::IsProgramFile(given) || random.OneIn(20)) {
     return LLVMFuzzerMutate == nullptr ? size : LLVMFuzzerMutate(data, size, max_size);
   }
   std::string file;
@@ -27,19 +26,19 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max
     file = given;
     switch (random.Below(3)) {
       case 0:
-        belay::fuzz::FlipBits(random, file);
+        belay::mutate::FlipBits(random, file);
         break;
       case 1:
-        belay::fuzz::SetNumbers(random, file);
+        belay::mutate::SetNumbers(random, file);
         break;
       default:
-        belay::fuzz::Splice(random, given, file);
+        belay::mutate::Splice(random, given, file);
     }
   } else {
-    file = belay::fuzz::EditProgramFile(random, given);
+    file = belay::mutate::EditProgramFile(random, given);
   }
   if (file.size() > max_size) return size;
-  belay::fuzz::FixHeader(file);
+  belay::mutate::FixHeader(file);
   std::memcpy(data, file.data(), file.size());
   return file.size();
 }
@@ -48,11 +47,11 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max
 extern "C" size_t LLVMFuzzerCustomCrossOver(const uint8_t* data1, size_t size1,
                                             const uint8_t* data2, size_t size2, uint8_t* out,
                                             size_t max_out_size, unsigned int seed) {
-  belay::fuzz::Random random(seed);
+  belay::Random random(seed);
   std::string file(reinterpret_cast<const char*>(data1), size1);
   const std::string_view donor(reinterpret_cast<const char*>(data2), size2);
-  belay::fuzz::Splice(random, donor, file);
-  belay::fuzz::FixHeader(file);
+  belay::mutate::Splice(random, donor, file);
+  belay::mutate::FixHeader(file);
   const size_t size = std::min(file.size(), max_out_size);
   std::memcpy(out, file.data(), size);
   return size;

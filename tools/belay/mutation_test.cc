@@ -19,12 +19,12 @@
 #include "exir/ops/standard_ops.h"
 #include "exir/pipeline.h"
 #include "exir/serialize/serializer.h"
-#include "fuzz/mutate/mutator.h"
 #include "google/protobuf/stubs/common.h"
 #include "runtime/core/mapped_file.h"
 #include "runtime/core/testing.h"
 #include "tools/belay/crash_report.h"
 #include "tools/belay/stress_target.h"
+#include "tools/mutate/mutator.h"
 #if GOOGLE_PROTOBUF_VERSION < 4022000
 #include "google/protobuf/stubs/logging.h"
 #endif
@@ -140,7 +140,7 @@ TEST_P(MutationTest, OfAProgramIsRefusedOrRunsWithinLimits) {
   const StressOutcome whole = target->Try(program);
   // Random numbers are no indices for every model.
   if (whole.status.code() != absl::StatusCode::kOutOfRange) ASSERT_OK(whole.status);
-  const fuzz::Mutator mutator({program});
+  const mutate::Mutator mutator({program});
   TryAll(*target, Share(Setting("BELAY_PROGRAM_MUTATIONS", 100)),
          [&](uint64_t i) { return mutator.Mutate(TestSeed(), i).bytes; });
 }
@@ -165,13 +165,13 @@ class ArchiveMutator {
            .content = std::string(reinterpret_cast<const char*>(content.bytes.data()),
                                   content.bytes.size())});
     }
-    mutator.bytes_ = std::make_unique<fuzz::Mutator>(std::vector<std::string>{
+    mutator.bytes_ = std::make_unique<mutate::Mutator>(std::vector<std::string>{
         std::string(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size())});
     return mutator;
   }
 
   std::string Mutate(uint64_t seed, uint64_t index) const {
-    fuzz::Random random(seed, index);
+    Random random(seed, index);
     if (texts_.empty() || random.OneIn(8)) return bytes_->Mutate(seed, index).bytes;
     std::vector<exir::ZipWriterEntry> entries = entries_;
     for (size_t edits = random.OneIn(4) ? 2 : 1; edits > 0; --edits) {
@@ -205,16 +205,16 @@ class ArchiveMutator {
     return text.substr(at, text.find_first_of(",]} \n", at) - at);
   }
   // Somewhere where a value begins; npos when there is none near.
-  static size_t FindValue(fuzz::Random& random, std::string_view text) {
+  static size_t FindValue(Random& random, std::string_view text) {
     const size_t before = text.find_first_of(":,[", random.Below(text.size()));
     if (before == std::string_view::npos) return before;
     return text.find_first_not_of(" \n", before + 1);
   }
 
-  static void EditText(fuzz::Random& random, std::string& text) {
+  static void EditText(Random& random, std::string& text) {
     if (text.empty()) return;
     if (random.OneIn(6)) {
-      fuzz::FlipBits(random, text);
+      mutate::FlipBits(random, text);
       return;
     }
     const size_t at = FindValue(random, text);
@@ -245,7 +245,7 @@ class ArchiveMutator {
 
   std::vector<exir::ZipWriterEntry> entries_;
   std::vector<size_t> texts_;
-  std::unique_ptr<fuzz::Mutator> bytes_;
+  std::unique_ptr<mutate::Mutator> bytes_;
 };
 
 TEST_P(MutationTest, OfAnArchiveIsRefusedOrBecomesAnEdgeProgram) {

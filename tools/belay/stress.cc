@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "fuzz/mutate/mutator.h"
 #include "google/protobuf/stubs/common.h"
 #include "nlohmann/json.hpp"
 #include "runtime/core/annotate.h"
@@ -20,6 +19,7 @@
 #include "tools/belay/crash_report.h"
 #include "tools/belay/printing.h"
 #include "tools/belay/stress_target.h"
+#include "tools/mutate/mutator.h"
 #if GOOGLE_PROTOBUF_VERSION < 4022000
 #include "google/protobuf/stubs/logging.h"
 #endif
@@ -35,7 +35,7 @@ std::string DirectoryOf(const std::string& path) {
 absl::StatusOr<int> StressFile(const StressOptions& options) {
   ABSL_ASSIGN_OR_RETURN(const auto file, MappedFile::Open(options.file));
   std::string valid(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
-  const bool is_program = fuzz::IsProgramFile(valid);
+  const bool is_program = mutate::IsProgramFile(valid);
   ABSL_ASSIGN_OR_RETURN(
       const std::unique_ptr<StressTarget> target,
       is_program ? CreateProgramTarget(DirectoryOf(options.file)) : CreateArchiveTarget());
@@ -44,7 +44,7 @@ absl::StatusOr<int> StressFile(const StressOptions& options) {
     return Annotate(whole.status,
                     absl::StrCat(options.file, ": the file itself fails (", whole.stage, ")"));
   }
-  const fuzz::Mutator mutator({std::move(valid)});
+  const mutate::Mutator mutator({std::move(valid)});
   if (!options.write.empty()) {
     const std::string bytes = mutator.Mutate(options.seed, options.first).bytes;
     const std::string_view piece = bytes;
@@ -62,7 +62,7 @@ absl::StatusOr<int> StressFile(const StressOptions& options) {
   for (uint64_t k = 0; k < options.mutations; ++k) {
     const uint64_t index = options.first + k;
     SetCurrentMutation(index);
-    const fuzz::Mutation mutation = mutator.Mutate(options.seed, index);
+    const mutate::Mutation mutation = mutator.Mutate(options.seed, index);
     const auto start = std::chrono::steady_clock::now();
     const StressOutcome outcome = target->Try(mutation.bytes);
     const double seconds =
@@ -72,9 +72,9 @@ absl::StatusOr<int> StressFile(const StressOptions& options) {
       slowest = index;
     }
     ++counts[{outcome.stage, absl::StatusCodeToString(outcome.status.code())}];
-    ++kinds[fuzz::MutationKindName(mutation.kind)];
+    ++kinds[mutate::MutationKindName(mutation.kind)];
     if (options.mutations == 1) {
-      std::cerr << fuzz::MutationKindName(mutation.kind) << ", " << outcome.stage << ": "
+      std::cerr << mutate::MutationKindName(mutation.kind) << ", " << outcome.stage << ": "
                 << ForTerminal(outcome.status.ToString()) << "\n";
     }
   }

@@ -1,12 +1,12 @@
 // Random numbers that are the same on every machine and with every standard library, so that a seed
-// means the same mutation everywhere.
-#ifndef BELAY_FUZZ_MUTATE_RANDOM_H_
-#define BELAY_FUZZ_MUTATE_RANDOM_H_
+// means the same everywhere.
+#ifndef BELAY_RUNTIME_CORE_RANDOM_H_
+#define BELAY_RUNTIME_CORE_RANDOM_H_
 
 #include <cstddef>
 #include <cstdint>
 
-namespace belay::fuzz {
+namespace belay {
 
 // SplitMix64. A value.
 class Random {
@@ -47,6 +47,6 @@ class Random {
   uint64_t state_;
 };
 
-}  // namespace belay::fuzz
+}  // namespace belay
 
-#endif  // BELAY_FUZZ_MUTATE_RANDOM_H_
+#endif  // BELAY_RUNTIME_CORE_RANDOM_H_

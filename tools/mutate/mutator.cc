@@ -1,4 +1,4 @@
-#include "fuzz/mutate/mutator.h"
+#include "tools/mutate/mutator.h"
 
 #include <zlib.h>
 
@@ -6,11 +6,11 @@
 #include <optional>
 #include <utility>
 
-#include "fuzz/mutate/wire_tree.h"
 #include "runtime/schema/file_format.h"
 #include "runtime/schema/program.pb.h"
+#include "tools/mutate/wire_tree.h"
 
-namespace belay::fuzz {
+namespace belay::mutate {
 namespace {
 
 // What a segment may grow by when its size is edited.
@@ -227,4 +227,4 @@ Mutation Mutator::Mutate(uint64_t seed, uint64_t index) const {
   return mutation;
 }
 
-}  // namespace belay::fuzz
+}  // namespace belay::mutate

@@ -1,7 +1,7 @@
 // A Protocol Buffers message as a tree of fields, without its schema, to be edited and written
 // again.
-#ifndef BELAY_FUZZ_MUTATE_WIRE_TREE_H_
-#define BELAY_FUZZ_MUTATE_WIRE_TREE_H_
+#ifndef BELAY_TOOLS_MUTATE_WIRE_TREE_H_
+#define BELAY_TOOLS_MUTATE_WIRE_TREE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -10,9 +10,9 @@
 #include <string_view>
 #include <vector>
 
-#include "fuzz/mutate/random.h"
+#include "runtime/core/random.h"
 
-namespace belay::fuzz {
+namespace belay::mutate {
 
 struct WireField {
   enum class Type : uint8_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
@@ -36,6 +36,6 @@ std::string WriteWire(const std::vector<WireField>& fields);
 // renumbered; unknown ones come. The result is at most about 64 kB larger. Linear in the tree.
 void EditFields(Random& random, std::vector<WireField>& fields);
 
-}  // namespace belay::fuzz
+}  // namespace belay::mutate
 
-#endif  // BELAY_FUZZ_MUTATE_WIRE_TREE_H_
+#endif  // BELAY_TOOLS_MUTATE_WIRE_TREE_H_

@@ -5,17 +5,17 @@
 //
 // In program files the checksums and sizes around a mutation are put right again, most of the time:
 // otherwise nothing would get past the header.
-#ifndef BELAY_FUZZ_MUTATE_MUTATOR_H_
-#define BELAY_FUZZ_MUTATE_MUTATOR_H_
+#ifndef BELAY_TOOLS_MUTATE_MUTATOR_H_
+#define BELAY_TOOLS_MUTATE_MUTATOR_H_
 
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "fuzz/mutate/random.h"
+#include "runtime/core/random.h"
 
-namespace belay::fuzz {
+namespace belay::mutate {
 
 enum class MutationKind : uint8_t {
   kFlipBits,    // of some bytes
@@ -60,6 +60,6 @@ void Truncate(Random& random, std::string& bytes);
 // `donor` may be the bytes' own origin.
 void Splice(Random& random, std::string_view donor, std::string& bytes);
 
-}  // namespace belay::fuzz
+}  // namespace belay::mutate
 
-#endif  // BELAY_FUZZ_MUTATE_MUTATOR_H_
+#endif  // BELAY_TOOLS_MUTATE_MUTATOR_H_

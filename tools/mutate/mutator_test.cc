@@ -1,17 +1,17 @@
-#include "fuzz/mutate/mutator.h"
+#include "tools/mutate/mutator.h"
 
 #include <map>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "fuzz/mutate/wire_tree.h"
 #include "google/protobuf/stubs/logging.h"
 #include "runtime/core/testing.h"
 #include "runtime/executor/testing/program_builder.h"
 #include "runtime/executor/testing/sample_program.h"
+#include "tools/mutate/wire_tree.h"
 
-namespace belay::fuzz {
+namespace belay::mutate {
 namespace {
 
 std::string Metadata(const std::string& file) {
@@ -101,7 +101,7 @@ TEST(MutatorTest, FixedHeadersAreRight) {
   file[20] = file[40] = file[58] = file[62] = 'x';
   file[40] = 0;
   file[20] = right[20];
-  fuzz::FixHeader(file);
+  mutate::FixHeader(file);
   EXPECT_EQ(file, right);
 }
 
@@ -136,4 +136,4 @@ TEST(MutatorTest, MutationsReachDeep) {
 }
 
 }  // namespace
-}  // namespace belay::fuzz
+}  // namespace belay::mutate

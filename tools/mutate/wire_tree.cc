@@ -1,9 +1,9 @@
-#include "fuzz/mutate/wire_tree.h"
+#include "tools/mutate/wire_tree.h"
 
 #include <algorithm>
 #include <utility>
 
-namespace belay::fuzz {
+namespace belay::mutate {
 namespace {
 
 // Of a schema with more levels the rest is bytes.
@@ -273,4 +273,4 @@ void EditFields(Random& random, std::vector<WireField>& fields) {
   for (size_t edits = 1 + random.Below(4); edits > 0; --edits) EditOnce(random, fields, growth);
 }
 
-}  // namespace belay::fuzz
+}  // namespace belay::mutate
