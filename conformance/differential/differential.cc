@@ -4,13 +4,16 @@
 #include <optional>
 #include <utility>
 
+#include "conformance/differential/kernel_check.h"
 #include "exir/decompositions/standard_decompositions.h"
+#include "exir/emit/emitter.h"
 #include "exir/ir/graph_editor.h"
 #include "exir/ir/text.h"
 #include "exir/ir/verifier.h"
 #include "exir/ops/standard_ops.h"
 #include "exir/pipeline.h"
 #include "exir/testing/random_program.h"
+#include "runtime/backend/backend_registry.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
 #include "runtime/kernels/standard_kernels.h"
@@ -22,7 +25,7 @@ using exir::ExportedProgram;
 using exir::OpOverload;
 
 // Of results that are decomposed into other operators than the interpreter runs.
-constexpr Closeness kDecomposed = {.rtol = 1e-3, .atol = 1e-3, .bits = false, .finite_only = true};
+constexpr exir::Closeness kDecomposed = {.atol = 1e-3, .rtol = 1e-3, .finite_only = true};
 
 // Whether the operator's results have no specified contents.
 bool Unspecified(const OpOverload& op) {
@@ -57,11 +60,42 @@ bool Decomposes(const ExportedProgram& program) {
   return false;
 }
 
+std::vector<exir::OwnedValue> ToOwned(const std::vector<SampleTensor>& samples) {
+  std::vector<exir::OwnedValue> owned;
+  for (const SampleTensor& sample : samples) {
+    absl::StatusOr<exir::OwnedValue> copy =
+        exir::OwnedValue::Borrow(sample.view(), /*writable=*/true).Copy();
+    ABSL_CHECK(copy.ok());
+    owned.push_back(*std::move(copy));
+  }
+  return owned;
+}
+
 Verdict Problem(std::string_view stage, const absl::Status& status) {
   return {.problem = absl::StrCat(stage, ": ", status.ToString()), .refusal = ""};
 }
 Verdict Difference(std::string_view stage, std::string_view difference) {
   return {.problem = absl::StrCat(stage, ": ", difference), .refusal = ""};
+}
+
+absl::StatusOr<std::vector<exir::CallOutcome>> Interpret(const ExportedProgram& program,
+                                                         const KernelRegistry& kernels,
+                                                         const exir::CallSequence& calls) {
+  ABSL_ASSIGN_OR_RETURN(exir::Interpreter interpreter, exir::Interpreter::Create(program, kernels));
+  return exir::RunCalls(interpreter, calls);
+}
+absl::StatusOr<Program> LowerEdgeProgram(const ExportedProgram& edge) {
+  exir::MethodPrograms methods;
+  methods.emplace_back("forward", edge.Clone());
+  ABSL_ASSIGN_OR_RETURN(const exir::ProgramImage image, exir::EmitProgram(methods));
+  return exir::OpenImage(image);
+}
+absl::StatusOr<std::vector<exir::CallOutcome>> Execute(const Program& program,
+                                                       const KernelRegistry& kernels,
+                                                       const exir::CallSequence& calls) {
+  const BackendRegistry backends;
+  ABSL_ASSIGN_OR_RETURN(Method method, Method::Load(program, "forward", kernels, backends));
+  return exir::RunCalls(method, calls);
 }
 
 // Without what differs from program to program.
@@ -84,7 +118,7 @@ absl::StatusOr<std::unique_ptr<DifferentialSetup>> DifferentialSetup::Create(
 }
 
 Verdict CheckProgram(const DifferentialSetup& setup, const ExportedProgram& program,
-                     const Runs& all_runs) {
+                     const exir::CallSequence& all_calls) {
   if (const absl::Status status = Verify(program); !status.ok()) {
     return Problem("the program does not verify", status);
   }
@@ -94,14 +128,14 @@ Verdict CheckProgram(const DifferentialSetup& setup, const ExportedProgram& prog
   if (!oracle.ok()) return Problem("writes as copies", oracle.status());
   // Lowering drops what nobody uses, and with it what is wrong with its operands.
   for (exir::Graph& graph : oracle->graphs) exir::GraphEditor(graph).EraseDeadNodes();
-  auto wanted = Interpret(*oracle, setup.reference, {}, all_runs);
+  auto wanted = Interpret(*oracle, setup.reference, all_calls);
   if (!wanted.ok()) return Problem("interpreter", wanted.status());
   // Where a call fails for sizes other than those that the program was made with, or in a body,
   // anything may come: a decomposition may take what its operator does not.
-  Runs runs = all_runs;
+  exir::CallSequence calls = all_calls;
   if (!wanted->back().status.ok() && (!program.ranges.empty() || program.graphs.size() > 1)) {
     wanted->pop_back();
-    runs.resize(wanted->size());
+    calls.resize(wanted->size());
   }
 
   auto edge = exir::ToEdge(program.Clone());
@@ -109,10 +143,10 @@ Verdict CheckProgram(const DifferentialSetup& setup, const ExportedProgram& prog
     return {.problem = "", .refusal = "to_edge: " + Reason(edge.status())};
   }
   if (!edge.ok()) return Problem("to_edge", edge.status());
-  const auto edge_wanted = Interpret(*edge, setup.reference, {}, runs);
+  const auto edge_wanted = Interpret(*edge, setup.reference, calls);
   if (!edge_wanted.ok()) return Problem("interpreter of the edge program", edge_wanted.status());
-  std::string difference = FirstDifference(*wanted, *edge_wanted, unspecified,
-                                           Decomposes(program) ? kDecomposed : Closeness());
+  std::string difference = FirstDifference(
+      *wanted, *edge_wanted, Decomposes(program) ? kDecomposed : exir::kSameBits, unspecified);
   if (!difference.empty()) return Difference("edge program on the interpreter", difference);
 
   const auto lowered = LowerEdgeProgram(*edge);
@@ -120,25 +154,25 @@ Verdict CheckProgram(const DifferentialSetup& setup, const ExportedProgram& prog
     return {.problem = "", .refusal = "emit: " + Reason(lowered.status())};
   }
   if (!lowered.ok()) return Problem("lowering", lowered.status());
-  const auto executed = Execute(*lowered, setup.reference, runs);
+  const auto executed = Execute(*lowered, setup.reference, calls);
   if (!executed.ok()) return Problem("loading with reference kernels", executed.status());
-  difference = FirstDifference(*edge_wanted, *executed, unspecified, {});
+  difference = FirstDifference(*edge_wanted, *executed, exir::kSameBits, unspecified);
   if (!difference.empty()) return Difference("runtime with reference kernels", difference);
 
-  const auto preferred = InterpretAndCheckKernels(*edge, setup.standard, setup.reference, runs);
+  const auto preferred = InterpretAndCheckKernels(*edge, setup.standard, setup.reference, calls);
   if (!preferred.ok()) return Problem("interpreter with preferred kernels", preferred.status());
-  for (const RunOutcome& outcome : *preferred) {
+  for (const exir::CallOutcome& outcome : *preferred) {
     if (absl::IsFailedPrecondition(outcome.status)) {
       return Problem("kernels", outcome.status);
     }
   }
-  const auto executed_preferred = Execute(*lowered, setup.standard, runs);
+  const auto executed_preferred = Execute(*lowered, setup.standard, calls);
   if (!executed_preferred.ok()) {
     return Problem("loading with preferred kernels", executed_preferred.status());
   }
   // With dynamic sizes the runtime chooses kernels for the largest sizes.
-  difference = FirstDifference(*preferred, *executed_preferred, unspecified,
-                               program.ranges.empty() ? Closeness() : kDecomposed);
+  difference = FirstDifference(*preferred, *executed_preferred,
+                               program.ranges.empty() ? exir::kSameBits : kDecomposed, unspecified);
   if (!difference.empty()) return Difference("runtime with preferred kernels", difference);
   return {};
 }
@@ -171,14 +205,14 @@ DifferentialReport RunDifferential(const DifferentialSetup& setup,
     ProgramGenerator generator(seed, *setup.ops, setup.reference, std::move(dealt),
                                {.max_calls = 8, .training = options.training});
     const GeneratedProgram generated = generator.Next();
-    Runs runs = {generated.samples};
-    for (int k = 0; k < 2; ++k) runs.push_back(MakeInputs(generated, dice));
+    exir::CallSequence calls = {ToOwned(generated.samples)};
+    for (int k = 0; k < 2; ++k) calls.push_back(ToOwned(MakeInputs(generated, dice)));
     ++report.programs;
     report.dynamic += generated.dynamic;
     report.mutating += generated.mutates;
     report.control_flow += generated.control_flow;
     report.calls += static_cast<int>(generated.called.size());
-    const Verdict verdict = CheckProgram(setup, generated.program, runs);
+    const Verdict verdict = CheckProgram(setup, generated.program, calls);
     if (!verdict.refusal.empty()) {
       ++report.refused;
       ++report.refusals[verdict.refusal];
@@ -195,10 +229,10 @@ DifferentialReport RunDifferential(const DifferentialSetup& setup,
       exir::ShrinkProgram(
           smaller,
           [&](const ExportedProgram& candidate) {
-            return CheckProgram(setup, candidate, runs).problem.starts_with(stage);
+            return CheckProgram(setup, candidate, calls).problem.starts_with(stage);
           },
           /*budget=*/40);
-      problem = CheckProgram(setup, smaller, runs).problem;
+      problem = CheckProgram(setup, smaller, calls).problem;
     }
     report.problems.push_back(absl::StrCat("seed ", options.seed, ", program ", i,
                                            options.training ? " (training)" : "", ": ", problem,

@@ -12,8 +12,8 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "conformance/differential/call_corpus.h"
-#include "conformance/differential/engines.h"
 #include "conformance/differential/program_generator.h"
+#include "exir/engine/call.h"
 #include "exir/op/op_registry.h"
 #include "runtime/kernel/kernel_registry.h"
 
@@ -41,7 +41,7 @@ struct Verdict {
 // what decompositions compute differently, and for the results of operators without specified
 // contents.
 Verdict CheckProgram(const DifferentialSetup& setup, const exir::ExportedProgram& program,
-                     const Runs& runs);
+                     const exir::CallSequence& calls);
 
 struct DifferentialOptions {
   uint64_t seed = 1;

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "conformance/models/compare.h"
 #include "conformance/models/manifest.h"
+#include "exir/engine/compare.h"
 #include "exir/import/import.h"
 #include "exir/interpreter/interpreter.h"
 #include "exir/ops/standard_ops.h"
@@ -58,17 +58,11 @@ absl::Status Check(const std::string& folder, const Leaf& leaf, const EValue& go
                    const Manifest& manifest) {
   if (leaf.kind == "none" || leaf.file.empty()) return absl::OkStatus();
   ABSL_ASSIGN_OR_RETURN(const NpyArray array, ReadNpyFile(folder + "/" + leaf.file));
-  const EValue want = ToValue(leaf, array);
-  if (const TensorView* tensor = want.get_if<TensorView>()) {
-    const TensorView* came = got.get_if<TensorView>();
-    if (came == nullptr) return absl::FailedPreconditionError("came " + got.KindName());
-    return CompareTensors(*tensor, *came, manifest.atol, manifest.rtol);
+  TensorView want = array.view();
+  if (leaf.kind == "tensor" && DTypeSize(want.dtype) == DTypeSize(leaf.dtype)) {
+    want.dtype = leaf.dtype;
   }
-  const bool same =
-      want.is<int64_t>()  ? got.is<int64_t>() && *want.get_if<int64_t>() == *got.get_if<int64_t>()
-      : want.is<double>() ? got.is<double>() && *want.get_if<double>() == *got.get_if<double>()
-                          : got.is<bool>() && *want.get_if<bool>() == *got.get_if<bool>();
-  return same ? absl::OkStatus() : absl::FailedPreconditionError("another number came");
+  return exir::CompareRecorded(want, got, {.atol = manifest.atol, .rtol = manifest.rtol});
 }
 
 absl::Status RunCase(const std::string& folder, const ModelCase& model_case,

@@ -12,11 +12,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "conformance/models/compare.h"
 #include "conformance/models/manifest.h"
+#include "exir/engine/call.h"
+#include "exir/engine/compare.h"
 #include "exir/ops/standard_ops.h"
 #include "exir/pipeline.h"
-#include "exir/serialize/serializer.h"
 #include "gtest/gtest.h"
 #include "runtime/core/npy.h"
 #include "runtime/core/status_macros.h"
@@ -74,15 +74,8 @@ class DialectsTest : public ::testing::Test {
     options.unbounded_size = 64;
     ABSL_ASSIGN_OR_RETURN(const exir::ProgramImage image,
                           exir::LowerFiles({{"forward", archive.string()}}, *ops_, options));
-    ABSL_ASSIGN_OR_RETURN(const exir::SerializedProgram serialized, exir::SerializeProgram(image));
-    const auto bytes = std::make_shared<const std::string>(serialized.ToString());
     Loaded loaded;
-    ABSL_ASSIGN_OR_RETURN(
-        Program program,
-        Program::OpenBytes(
-            bytes,
-            absl::MakeConstSpan(reinterpret_cast<const std::byte*>(bytes->data()), bytes->size()),
-            {}));
+    ABSL_ASSIGN_OR_RETURN(Program program, exir::OpenImage(image));
     loaded.program = std::make_unique<Program>(std::move(program));
     ABSL_ASSIGN_OR_RETURN(Method method,
                           Method::Load(*loaded.program, "forward", kernels_, backends_));
@@ -130,18 +123,10 @@ class DialectsTest : public ::testing::Test {
 
   static void ExpectSame(const EValue& a, const EValue& b, const Manifest& manifest,
                          std::string_view what) {
-    const auto* x = a.get_if<TensorView>();
-    const auto* y = b.get_if<TensorView>();
-    if (x != nullptr && y != nullptr) {
-      EXPECT_OK(
-          CompareTensors(*x, *y, std::max(manifest.atol, 1e-5), std::max(manifest.rtol, 1e-4)))
-          << what;
-      return;
-    }
-    EXPECT_EQ(a.KindName(), b.KindName()) << what;
-    if (const int64_t* v = a.get_if<int64_t>()) EXPECT_EQ(*v, *b.get_if<int64_t>()) << what;
-    if (const bool* v = a.get_if<bool>()) EXPECT_EQ(*v, *b.get_if<bool>()) << what;
-    if (const double* v = a.get_if<double>()) EXPECT_NEAR(*v, *b.get_if<double>(), 1e-6) << what;
+    const exir::Closeness of_numbers = {.atol = 1e-6};
+    const exir::Closeness of_tensors = {.atol = std::max(manifest.atol, 1e-5),
+                                        .rtol = std::max(manifest.rtol, 1e-4)};
+    EXPECT_OK(exir::CompareValues(a, b, a.is_tensor() ? of_tensors : of_numbers)) << what;
   }
 
   std::unique_ptr<exir::OpRegistry> ops_;
@@ -180,9 +165,8 @@ TEST_F(DialectsTest, BothComputeTheSame) {
       }
       for (size_t i = 0; i < first.size(); ++i) {
         if (manifest.cases[0].inputs[i].kind != "tensor") continue;
-        EXPECT_OK(CompareTensors(first[i].view(), second[i].view(), std::max(manifest.atol, 1e-5),
-                                 std::max(manifest.rtol, 1e-4)))
-            << "call " << seed << " input " << i << " after it";
+        ExpectSame(EValue(first[i].view()), EValue(second[i].view()), manifest,
+                   absl::StrCat("call ", seed, " input ", i, " after it"));
       }
     }
   }

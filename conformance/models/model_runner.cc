@@ -1,14 +1,13 @@
 #include "conformance/models/model_runner.h"
 
 #include <algorithm>
-#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "conformance/models/compare.h"
-#include "exir/serialize/serializer.h"
+#include "exir/engine/call.h"
+#include "exir/engine/compare.h"
 #include "runtime/core/annotate.h"
 #include "runtime/core/npy.h"
 #include "runtime/core/status_macros.h"
@@ -27,25 +26,6 @@ absl::StatusOr<TensorView> Recorded(const Leaf& leaf, const NpyArray& array) {
   return view;
 }
 
-// The value as a tensor; scalars become tensors of rank 0 that lie in `storage`.
-absl::StatusOr<TensorView> AsTensor(const EValue& value, int64_t& storage) {
-  if (const TensorView* tensor = value.get_if<TensorView>()) return *tensor;
-  if (const int64_t* v = value.get_if<int64_t>()) {
-    storage = *v;
-    return TensorView::Contiguous(DType::kInt64, {}, &storage);
-  }
-  if (const double* v = value.get_if<double>()) {
-    static_assert(sizeof(double) == sizeof(int64_t));
-    __builtin_memcpy(&storage, v, sizeof(double));
-    return TensorView::Contiguous(DType::kFloat64, {}, &storage);
-  }
-  if (const bool* v = value.get_if<bool>()) {
-    __builtin_memcpy(&storage, v, sizeof(bool));
-    return TensorView::Contiguous(DType::kBool, {}, &storage);
-  }
-  return absl::FailedPreconditionError(absl::StrCat("the result is ", value.KindName()));
-}
-
 absl::Status CheckLeaf(const std::string& folder, const Leaf& leaf, const EValue& got,
                        const Manifest& manifest) {
   if (leaf.kind == "none") {
@@ -57,9 +37,7 @@ absl::Status CheckLeaf(const std::string& folder, const Leaf& leaf, const EValue
     return absl::UnimplementedError(absl::StrCat("a result of kind ", leaf.kind, " has no file"));
   ABSL_ASSIGN_OR_RETURN(const NpyArray array, ReadNpyFile(absl::StrCat(folder, "/", leaf.file)));
   ABSL_ASSIGN_OR_RETURN(const TensorView want, Recorded(leaf, array));
-  int64_t storage = 0;
-  ABSL_ASSIGN_OR_RETURN(const TensorView tensor, AsTensor(got, storage));
-  return CompareTensors(want, tensor, manifest.atol, manifest.rtol);
+  return exir::CompareRecorded(want, got, {.atol = manifest.atol, .rtol = manifest.rtol});
 }
 
 absl::Status RunCase(const std::string& folder, const ModelCase& model_case,
@@ -138,14 +116,7 @@ absl::Status RunModel(const std::string& folder, const Manifest& manifest,
   ABSL_ASSIGN_OR_RETURN(
       const exir::ProgramImage image,
       exir::LowerFiles({{"forward", absl::StrCat(folder, "/", archive)}}, *engine.ops, pipeline));
-  ABSL_ASSIGN_OR_RETURN(const exir::SerializedProgram serialized, exir::SerializeProgram(image));
-  const auto bytes = std::make_shared<const std::string>(serialized.ToString());
-  ABSL_ASSIGN_OR_RETURN(
-      const Program program,
-      Program::OpenBytes(
-          bytes,
-          absl::MakeConstSpan(reinterpret_cast<const std::byte*>(bytes->data()), bytes->size()),
-          Program::Options()));
+  ABSL_ASSIGN_OR_RETURN(const Program program, exir::OpenImage(image));
   ABSL_ASSIGN_OR_RETURN(Method method,
                         Method::Load(program, "forward", *engine.kernels, *engine.backends));
   return RunCases(folder, manifest, method);

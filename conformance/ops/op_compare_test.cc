@@ -80,7 +80,7 @@ TEST(OpCompareTest, ElementsAreComparedByIndex) {
   EXPECT_EQ(CompareLayout(want, got), "expected strides [1,2], got [2,1] of shape [2,2]");
   const TestTensor wrong = TestTensor::Of<float>({2, 2}, {1, 2, 9, 4});
   EXPECT_EQ(CompareTensor(want, wrong, Bits()),
-            "[1,0] expected 3, got 9 (1 of 4 elements of f32[2,2] differ)");
+            "1 of 4 elements differ; element 2: expected 3, got 9");
 }
 
 TEST(OpCompareTest, DtypeAndShapeMatchAlways) {

@@ -1,16 +1,14 @@
 #include "tools/belay/first_difference.h"
 
 #include <algorithm>
-#include <memory>
 #include <utility>
 
-#include "conformance/models/compare.h"
+#include "exir/engine/call.h"
 #include "exir/interpreter/interpreter.h"
 #include "exir/ir/graph_editor.h"
 #include "exir/ir/lowered_backend_module.h"
 #include "exir/ir/text.h"
 #include "exir/pipeline.h"
-#include "exir/serialize/serializer.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/executor/method.h"
 #include "runtime/program/program.h"
@@ -57,10 +55,9 @@ std::string BackendOf(const ExportedProgram& lowered, const std::string& node) {
 
 class Search {
  public:
-  Search(const ExportedProgram& program,
-         const std::function<absl::StatusOr<std::vector<EValue>>()>& inputs, const Engine& engine,
-         const Tolerances& tolerances)
-      : program_(program), inputs_(inputs), engine_(engine), tolerances_(tolerances) {}
+  Search(const ExportedProgram& program, absl::Span<const EValue> inputs,
+         const LoweringSetup& setup, const exir::Closeness& closeness)
+      : program_(program), inputs_(inputs), setup_(setup), closeness_(closeness) {}
 
   absl::StatusOr<std::optional<NodeDifference>> Run() {
     const std::vector<NodeId> nodes = program_.top().NodeList();
@@ -93,48 +90,38 @@ class Search {
     const ExportedProgram tapped = Tap(program_, nodes, node_of_tap);
 
     ABSL_ASSIGN_OR_RETURN(exir::Interpreter interpreter,
-                          exir::Interpreter::Create(tapped, *engine_.reference));
-    ABSL_ASSIGN_OR_RETURN(const std::vector<EValue> given, inputs_());
-    ABSL_ASSIGN_OR_RETURN(const std::vector<exir::OwnedValue> expected, interpreter.Run(given));
+                          exir::Interpreter::Create(tapped, *setup_.reference));
+    const exir::CallOutcome expected = exir::RunCall(interpreter, inputs_);
+    ABSL_RETURN_IF_ERROR(expected.status);
 
     exir::MethodPrograms methods;
     methods.emplace_back("forward", tapped.Clone());
-    // Who computes what, once all rounds are done.
+    // Who computes what, once all partitioners are done.
     ExportedProgram lowered(nullptr);
     exir::PipelineOptions pipeline;
-    pipeline.partitioners = engine_.partitioners;
-    pipeline.backends = engine_.aot;
-    pipeline.unbounded_size = engine_.unbounded_size;
+    pipeline.partitioners = setup_.partitioners;
+    pipeline.backends = setup_.aot;
+    pipeline.unbounded_size = setup_.unbounded_size;
     pipeline.passes = {{"keep_lowered", [&](ExportedProgram& program) -> absl::StatusOr<bool> {
                           lowered = program.Clone();
                           return false;
                         }}};
     ABSL_ASSIGN_OR_RETURN(const exir::ProgramImage image,
                           exir::LowerPrograms(std::move(methods), pipeline));
-    ABSL_ASSIGN_OR_RETURN(const exir::SerializedProgram serialized, exir::SerializeProgram(image));
-    const auto bytes = std::make_shared<const std::string>(serialized.ToString());
-    ABSL_ASSIGN_OR_RETURN(
-        const Program file,
-        Program::OpenBytes(
-            bytes,
-            absl::MakeConstSpan(reinterpret_cast<const std::byte*>(bytes->data()), bytes->size()),
-            Program::Options()));
+    ABSL_ASSIGN_OR_RETURN(const Program file, exir::OpenImage(image));
     ABSL_ASSIGN_OR_RETURN(Method method,
-                          Method::Load(file, "forward", *engine_.kernels, *engine_.runtime));
-    ABSL_ASSIGN_OR_RETURN(const std::vector<EValue> inputs, inputs_());
-    for (size_t i = 0; i < inputs.size() && i < method.num_inputs(); ++i) {
-      ABSL_RETURN_IF_ERROR(method.SetInput(i, inputs[i]));
-    }
-    ABSL_RETURN_IF_ERROR(method.Execute());
+                          Method::Load(file, "forward", *setup_.kernels, *setup_.runtime));
+    const exir::CallOutcome got = exir::RunCall(method, inputs_);
+    ABSL_RETURN_IF_ERROR(got.status);
 
     const size_t taps = node_of_tap.size();
-    if (expected.size() != method.num_outputs() || expected.size() < taps) {
+    if (expected.outputs.size() != got.outputs.size() || got.outputs.size() < taps) {
       return absl::InternalError("the program lost results when it was lowered");
     }
-    const size_t first = expected.size() - taps;
+    const size_t first = got.outputs.size() - taps;
     for (size_t k = 0; k < taps; ++k) {
-      const absl::Status status =
-          CompareValues(expected[first + k].value(), method.GetOutput(first + k), tolerances_);
+      const absl::Status status = exir::CompareValues(expected.outputs[first + k].value(),
+                                                      got.outputs[first + k].value(), closeness_);
       if (status.ok()) continue;
       const exir::Graph& graph = program_.top();
       return std::optional<NodeDifference>(
@@ -146,49 +133,17 @@ class Search {
   }
 
   const ExportedProgram& program_;
-  const std::function<absl::StatusOr<std::vector<EValue>>()>& inputs_;
-  const Engine& engine_;
-  const Tolerances& tolerances_;
+  const absl::Span<const EValue> inputs_;
+  const LoweringSetup& setup_;
+  const exir::Closeness& closeness_;
 };
 
 }  // namespace
 
-absl::Status CompareValues(const EValue& want, const EValue& got, const Tolerances& tolerances) {
-  const TensorView* expected = want.get_if<TensorView>();
-  const TensorView* came = got.get_if<TensorView>();
-  if (expected != nullptr && came != nullptr) {
-    Tolerances t = tolerances;
-    const auto at_least = [&](double precision) {
-      t.rtol = std::max(t.rtol, precision);
-      t.atol = std::max(t.atol, precision);
-    };
-    if (expected->dtype == DType::kFloat16) at_least(2e-3);
-    if (expected->dtype == DType::kBFloat16) at_least(2e-2);
-    return conformance::CompareTensors(*expected, *came, t.atol, t.rtol);
-  }
-  const double* number = want.get_if<double>();
-  const double* other = got.get_if<double>();
-  if (number != nullptr && other != nullptr) {  // rounded as tensors are
-    double a = *number, b = *other;
-    return conformance::CompareTensors(TensorView::Contiguous(DType::kFloat64, {}, &a),
-                                       TensorView::Contiguous(DType::kFloat64, {}, &b),
-                                       tolerances.atol, tolerances.rtol);
-  }
-  const auto same = [](const auto* a, const auto* b) { return a != nullptr && b && *a == *b; };
-  if ((want.is_none() && got.is_none()) || same(want.get_if<int64_t>(), got.get_if<int64_t>()) ||
-      same(want.get_if<bool>(), got.get_if<bool>()) ||
-      same(want.get_if<std::string_view>(), got.get_if<std::string_view>())) {
-    return absl::OkStatus();
-  }
-  return absl::FailedPreconditionError(
-      absl::StrCat("expected ", want.KindName(), ", got another ", got.KindName()));
-}
-
 absl::StatusOr<std::optional<NodeDifference>> FindFirstDifference(
-    const ExportedProgram& program,
-    const std::function<absl::StatusOr<std::vector<EValue>>()>& inputs, const Engine& engine,
-    const Tolerances& tolerances) {
-  return Search(program, inputs, engine, tolerances).Run();
+    const ExportedProgram& program, absl::Span<const EValue> inputs, const LoweringSetup& setup,
+    const exir::Closeness& closeness) {
+  return Search(program, inputs, setup, closeness).Run();
 }
 
 }  // namespace belay::tools

@@ -4,7 +4,6 @@
 #define BELAY_TOOLS_BELAY_FIRST_DIFFERENCE_H_
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,6 +12,7 @@
 #include "absl/types/span.h"
 #include "exir/backend/backend.h"
 #include "exir/backend/partitioner.h"
+#include "exir/engine/compare.h"
 #include "exir/ir/exported_program.h"
 #include "runtime/backend/backend_registry.h"
 #include "runtime/core/evalue.h"
@@ -20,16 +20,9 @@
 
 namespace belay::tools {
 
-// What is close enough. Numbers of 16 bits and fewer are given what their precision needs.
-struct Tolerances {
-  double atol = 1e-5, rtol = 1e-4;
-};
-// OK, or kFailedPrecondition saying where two values differ first, what was expected and what came.
-absl::Status CompareValues(const EValue& want, const EValue& got, const Tolerances& tolerances);
-
 // How programs are lowered and executed.
-struct Engine {
-  std::vector<const exir::Partitioner*> partitioners;  // rounds
+struct LoweringSetup {
+  std::vector<const exir::Partitioner*> partitioners;  // in their sequence
   const exir::BackendSet* aot = nullptr;
   const BackendRegistry* runtime = nullptr;
   const KernelRegistry* kernels = nullptr;
@@ -47,12 +40,11 @@ struct NodeDifference {
 // Gives the nodes of the top graph as further results, some at a time: the program with them is
 // lowered and executed, and interpreted, and the values are compared in order. Where the values of
 // all are as they should be, looks for the first whose value differs when it alone is a result.
-// nullopt when there is none. `inputs` makes the program's inputs, anew for each execution.
+// nullopt when there is none. `inputs` are not changed.
 //   whatever lowering and executing return
 absl::StatusOr<std::optional<NodeDifference>> FindFirstDifference(
-    const exir::ExportedProgram& program,
-    const std::function<absl::StatusOr<std::vector<EValue>>()>& inputs, const Engine& engine,
-    const Tolerances& tolerances);
+    const exir::ExportedProgram& program, absl::Span<const EValue> inputs,
+    const LoweringSetup& setup, const exir::Closeness& closeness);
 
 }  // namespace belay::tools
 

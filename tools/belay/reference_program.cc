@@ -17,13 +17,11 @@ absl::StatusOr<exir::Interpreter> CreateInterpreter(const exir::ExportedProgram&
 
 }  // namespace
 
-absl::StatusOr<InterpretedCall> Interpret(exir::Interpreter& interpreter,
-                                          const InputsOfCall& inputs, int call) {
-  InterpretedCall done;
-  ABSL_ASSIGN_OR_RETURN(done.inputs, inputs(call));
-  absl::StatusOr<std::vector<exir::OwnedValue>> results = interpreter.Run(done.inputs.values);
-  if (!results.ok()) return Annotate(results.status(), "interpreter");
-  done.results = *std::move(results);
+absl::StatusOr<exir::CallOutcome> Interpret(exir::Interpreter& interpreter,
+                                            const InputsOfCall& inputs, int call) {
+  ABSL_ASSIGN_OR_RETURN(const CallInputs given, inputs(call));
+  exir::CallOutcome done = exir::RunCall(interpreter, given.values);
+  ABSL_RETURN_IF_ERROR(Annotate(done.status, "interpreter"));
   return done;
 }
 
@@ -42,8 +40,8 @@ absl::StatusOr<ReferenceProgram> ReferenceProgram::Create(const exir::ExportedPr
                           std::move(why_edge));
 }
 
-absl::StatusOr<InterpretedCall> ReferenceProgram::Run(int call) {
-  absl::StatusOr<InterpretedCall> done = Interpret(interpreter_, inputs_, call);
+absl::StatusOr<exir::CallOutcome> ReferenceProgram::Run(int call) {
+  absl::StatusOr<exir::CallOutcome> done = Interpret(interpreter_, inputs_, call);
   if (done.ok() || !why_edge_.empty()) return done;
   why_edge_ = std::string(FromAbsl(done.status().message()));
   ABSL_ASSIGN_OR_RETURN(interpreter_, CreateInterpreter(*edge_, *kernels_));

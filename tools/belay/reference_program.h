@@ -5,9 +5,9 @@
 #include <functional>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/status/statusor.h"
+#include "exir/engine/call.h"
 #include "exir/interpreter/interpreter.h"
 #include "exir/ir/exported_program.h"
 #include "runtime/kernel/kernel_registry.h"
@@ -15,17 +15,12 @@
 
 namespace belay::tools {
 
-// The inputs of the call with this number, anew each time: programs write to inputs.
+// The inputs of the call with this number.
 using InputsOfCall = std::function<absl::StatusOr<CallInputs>(int call)>;
 
-struct InterpretedCall {
-  CallInputs inputs;  // as the call left them
-  std::vector<exir::OwnedValue> results;
-};
-
 // One more call. The error is the interpreter's, or that of making the inputs.
-absl::StatusOr<InterpretedCall> Interpret(exir::Interpreter& interpreter,
-                                          const InputsOfCall& inputs, int call);
+absl::StatusOr<exir::CallOutcome> Interpret(exir::Interpreter& interpreter,
+                                            const InputsOfCall& inputs, int call);
 
 // Interprets the program as the archive has it, so that nothing that lowering does stands on both
 // sides of a comparison. Where the interpreter does not execute that one, the edge program made of
@@ -41,10 +36,8 @@ class ReferenceProgram {
 
   // Precondition: the calls 0 to call - 1 were run, in this order. What interpreting the edge
   // program returns, when that of the archive fails.
-  absl::StatusOr<InterpretedCall> Run(int call);
+  absl::StatusOr<exir::CallOutcome> Run(int call);
 
-  // Of the program that made the last results: its state.
-  const exir::Interpreter& interpreter() const { return interpreter_; }
   // Why the edge program was interpreted; "" when the archive's was.
   const std::string& why_edge() const { return why_edge_; }
 

@@ -68,8 +68,8 @@ TEST_F(ReferenceProgramTest, InterpretsTheArchivesProgramWhereItCan) {
   ASSERT_OK_AND_ASSIGN(ReferenceProgram reference,
                        ReferenceProgram::Create(archive, edge, kernels_, &Ones));
   for (int call = 0; call < 3; ++call) {
-    ASSERT_OK_AND_ASSIGN(const InterpretedCall done, reference.Run(call));
-    EXPECT_THAT(ToVector<float>(*done.results[0].tensor()), ElementsAre(call));
+    ASSERT_OK_AND_ASSIGN(const exir::CallOutcome done, reference.Run(call));
+    EXPECT_THAT(ToVector<float>(*done.outputs[0].tensor()), ElementsAre(call));
   }
   EXPECT_EQ(reference.why_edge(), "");
 }
@@ -83,10 +83,9 @@ TEST_F(ReferenceProgramTest, TheEdgeProgramTakesOverWithTheStateOfTheCallsBefore
   EXPECT_EQ(reference.why_edge(), "");
   ASSERT_OK(reference.Run(1));
   EXPECT_THAT(reference.why_edge(), HasSubstr("interpreter: "));
-  ASSERT_OK_AND_ASSIGN(const InterpretedCall done, reference.Run(2));
-  EXPECT_THAT(ToVector<float>(*done.results[0].tensor()), ElementsAre(1 + 2));
-  ASSERT_OK_AND_ASSIGN(const TensorView state, reference.interpreter().GetState("n"));
-  EXPECT_THAT(ToVector<float>(state), ElementsAre(1 + 2 + 3));
+  ASSERT_OK_AND_ASSIGN(const exir::CallOutcome done, reference.Run(2));
+  EXPECT_THAT(ToVector<float>(*done.outputs[0].tensor()), ElementsAre(1 + 2));
+  EXPECT_THAT(ToVector<float>(*done.state.at("n").tensor()), ElementsAre(1 + 2 + 3));
 }
 
 }  // namespace

@@ -1,11 +1,10 @@
 #include "tools/belay/verified_method.h"
 
-#include <string>
 #include <utility>
 
 #include "backends/aot_backends.h"
+#include "exir/engine/call.h"
 #include "exir/pipeline.h"
-#include "exir/serialize/serializer.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/program/program.h"
 
@@ -27,14 +26,7 @@ absl::StatusOr<std::unique_ptr<Session>> OpenVerifiedMethod(
   if (options.max_size > 0) pipeline.unbounded_size = options.max_size;
   ABSL_ASSIGN_OR_RETURN(const exir::ProgramImage image,
                         exir::LowerPrograms(std::move(methods), pipeline));
-  ABSL_ASSIGN_OR_RETURN(const exir::SerializedProgram serialized, exir::SerializeProgram(image));
-  const auto bytes = std::make_shared<const std::string>(serialized.ToString());
-  ABSL_ASSIGN_OR_RETURN(
-      Program opened,
-      Program::OpenBytes(
-          bytes,
-          absl::MakeConstSpan(reinterpret_cast<const std::byte*>(bytes->data()), bytes->size()),
-          Program::Options()));
+  ABSL_ASSIGN_OR_RETURN(Program opened, exir::OpenImage(image));
   session->program = std::make_unique<Program>(std::move(opened));
   ABSL_ASSIGN_OR_RETURN(session->method,
                         LoadMethod(*session->program, options.method, session->kernels));

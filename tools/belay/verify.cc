@@ -1,5 +1,4 @@
 // `belay verify`: what a program file computes against what its archive means.
-#include <functional>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -12,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "backends/aot_backends.h"
 #include "backends/runtime_backends.h"
+#include "exir/engine/call.h"
 #include "exir/import/import.h"
 #include "exir/interpreter/interpreter.h"
 #include "exir/ops/standard_ops.h"
@@ -38,70 +38,31 @@ using nlohmann::json;
 
 struct Finding {
   int call = 0;
-  std::string where;  // "output 0", "state 'n'"
-  std::string difference;
+  exir::CallDifference difference;
 };
 
-// What can be seen of a call.
-struct Observed {
-  std::vector<EValue> outputs;
-  std::vector<EValue> inputs;  // afterwards
-  std::function<absl::StatusOr<TensorView>(const std::string& name)> state;
-};
-
-Observed Observe(const InterpretedCall& call, const exir::Interpreter& interpreter) {
-  Observed observed;
-  for (const exir::OwnedValue& result : call.results) observed.outputs.push_back(result.value());
-  observed.inputs = call.inputs.values;
-  observed.state = [&interpreter](const std::string& name) { return interpreter.GetState(name); };
-  return observed;
-}
-
-// Everything that differs. `names` are states; those that `got` has not are a delegate's.
-std::vector<Finding> Differences(int call, const Observed& want, const Observed& got,
-                                 const std::vector<std::string>& names,
-                                 const Tolerances& tolerances) {
+// Everything that differs.
+std::vector<Finding> Differences(int call, const exir::CallOutcome& want,
+                                 const exir::CallOutcome& got, const exir::Closeness& closeness) {
   std::vector<Finding> findings;
-  const auto compare = [&](std::string where, const EValue& expected, const EValue& actual) {
-    const absl::Status status = CompareValues(expected, actual, tolerances);
-    if (status.ok()) return;
-    findings.push_back({call, std::move(where), std::string(FromAbsl(status.message()))});
-  };
-  for (size_t i = 0; i < want.outputs.size(); ++i) {
-    compare(absl::StrCat("output ", i), want.outputs[i], got.outputs[i]);
-  }
-  for (size_t i = 0; i < want.inputs.size(); ++i) {
-    if (!want.inputs[i].is_tensor()) continue;
-    compare(absl::StrCat("input ", i, " afterwards"), want.inputs[i], got.inputs[i]);
-  }
-  for (const std::string& name : names) {
-    const absl::StatusOr<TensorView> expected = want.state(name), actual = got.state(name);
-    if (!expected.ok() || !actual.ok()) continue;
-    compare(absl::StrCat("state '", name, "'"), EValue(*expected), EValue(*actual));
+  for (exir::CallDifference& difference : exir::CompareCalls(want, got, closeness)) {
+    findings.push_back({call, std::move(difference)});
   }
   return findings;
 }
 
-absl::StatusOr<std::vector<Finding>> CompareCall(Method& method, const ReferenceProgram& reference,
-                                                 const InterpretedCall& expected,
+absl::StatusOr<std::vector<Finding>> CompareCall(Method& method, const exir::CallOutcome& expected,
                                                  const InputsOfCall& inputs, int call,
-                                                 const Tolerances& tolerances) {
+                                                 const exir::Closeness& closeness) {
   ABSL_ASSIGN_OR_RETURN(const CallInputs given, inputs(call));
-  for (size_t i = 0; i < given.values.size(); ++i) {
-    ABSL_RETURN_IF_ERROR(method.SetInput(i, given.values[i]));
-  }
-  ABSL_RETURN_IF_ERROR(method.Execute());
-  if (expected.results.size() != method.num_outputs()) {
+  const exir::CallOutcome got = exir::RunCall(method, given.values);
+  ABSL_RETURN_IF_ERROR(got.status);
+  if (expected.outputs.size() != got.outputs.size()) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "the archive's program gives ", expected.results.size(), " results, the file's ",
-        method.num_outputs(), ": it was made from another archive"));
+        "the archive's program gives ", expected.outputs.size(), " results, the file's ",
+        got.outputs.size(), ": it was made from another archive"));
   }
-  Observed got;
-  for (size_t i = 0; i < method.num_outputs(); ++i) got.outputs.push_back(method.GetOutput(i));
-  got.inputs = given.values;
-  got.state = [&](const std::string& name) { return method.GetState(name); };
-  return Differences(call, Observe(expected, reference.interpreter()), got,
-                     reference.interpreter().StateNames(), tolerances);
+  return Differences(call, expected, got, closeness);
 }
 
 // --- Finding out where it comes from ---
@@ -112,7 +73,7 @@ struct Subject {
   const exir::ExportedProgram& edge;
   const KernelRegistry& reference_kernels;
   const InputsOfCall& inputs;
-  const Tolerances& tolerances;
+  const exir::Closeness& closeness;
 };
 
 // Partitioners for the backends whose delegates a program has.
@@ -139,20 +100,15 @@ absl::StatusOr<Partitioners> PartitionersOf(const MethodPlan& plan,
 // there is none.
 absl::StatusOr<std::optional<Finding>> EdgeDifference(const Subject& subject,
                                                       const ReferenceProgram& reference,
-                                                      const InterpretedCall& expected, int call) {
+                                                      const exir::CallOutcome& expected, int call) {
   if (!reference.why_edge().empty()) return std::nullopt;
   ABSL_ASSIGN_OR_RETURN(exir::Interpreter edge,
                         exir::Interpreter::Create(subject.edge, subject.reference_kernels));
   for (int earlier = 0; earlier < call; ++earlier) {
     ABSL_RETURN_IF_ERROR(Interpret(edge, subject.inputs, earlier).status());
   }
-  ABSL_ASSIGN_OR_RETURN(const InterpretedCall came, Interpret(edge, subject.inputs, call));
-  if (came.results.size() != expected.results.size()) {
-    return absl::InternalError("the edge program has another number of results");
-  }
-  std::vector<Finding> findings =
-      Differences(call, Observe(expected, reference.interpreter()), Observe(came, edge),
-                  reference.interpreter().StateNames(), subject.tolerances);
+  ABSL_ASSIGN_OR_RETURN(const exir::CallOutcome got, Interpret(edge, subject.inputs, call));
+  std::vector<Finding> findings = Differences(call, expected, got, subject.closeness);
   if (findings.empty()) return std::nullopt;
   return std::move(findings[0]);
 }
@@ -166,20 +122,16 @@ absl::StatusOr<std::optional<NodeDifference>> FindNode(const Subject& subject,
   if (subject.options.backends.empty()) {
     ABSL_ASSIGN_OR_RETURN(of_file, PartitionersOf(plan, subject.edge));
   }
-  Engine engine{.partitioners = (subject.options.backends.empty() ? of_file : chosen).Pointers(),
-                .aot = &AotBackends(),
-                .runtime = &RuntimeBackends(),
-                .kernels = &kernels,
-                .reference = &subject.reference_kernels,
-                .unbounded_size = {}};
-  if (subject.options.max_size > 0) engine.unbounded_size = subject.options.max_size;
-  std::vector<CallInputs> alive;
-  const auto inputs = [&]() -> absl::StatusOr<std::vector<EValue>> {
-    ABSL_ASSIGN_OR_RETURN(CallInputs made, subject.inputs(0));
-    alive.push_back(std::move(made));
-    return alive.back().values;
-  };
-  return FindFirstDifference(subject.edge, inputs, engine, subject.tolerances);
+  LoweringSetup setup{
+      .partitioners = (subject.options.backends.empty() ? of_file : chosen).Pointers(),
+      .aot = &AotBackends(),
+      .runtime = &RuntimeBackends(),
+      .kernels = &kernels,
+      .reference = &subject.reference_kernels,
+      .unbounded_size = {}};
+  if (subject.options.max_size > 0) setup.unbounded_size = subject.options.max_size;
+  ABSL_ASSIGN_OR_RETURN(const CallInputs inputs, subject.inputs(0));
+  return FindFirstDifference(subject.edge, inputs.values, setup, subject.closeness);
 }
 
 // Where a difference comes from, as far as it could be found out.
@@ -190,7 +142,7 @@ struct Origin {
 };
 
 Origin FindOrigin(const Subject& subject, const ReferenceProgram& reference,
-                  const InterpretedCall& expected, int call, const MethodPlan& plan,
+                  const exir::CallOutcome& expected, int call, const MethodPlan& plan,
                   const Partitioners& chosen) {
   Origin origin;
   absl::StatusOr<std::optional<NodeDifference>> node = FindNode(subject, plan, chosen);
@@ -225,12 +177,13 @@ void PrintJson(const VerifyOptions& options, const std::string& why_edge,
               {"differences", json::array()}};
   if (!why_edge.empty()) report["reference_reason"] = why_edge;
   for (const Finding& finding : findings) {
-    report["differences"].push_back(
-        {{"call", finding.call}, {"where", finding.where}, {"difference", finding.difference}});
+    report["differences"].push_back({{"call", finding.call},
+                                     {"where", finding.difference.where},
+                                     {"difference", finding.difference.difference}});
   }
   if (origin.edge.has_value()) {
-    report["edge_program"] = {{"where", origin.edge->where},
-                              {"difference", origin.edge->difference}};
+    report["edge_program"] = {{"where", origin.edge->difference.where},
+                              {"difference", origin.edge->difference.difference}};
   }
   if (origin.node.has_value()) {
     report["first_node"] = {{"node", origin.node->node},
@@ -253,7 +206,8 @@ void PrintOrigin(const Origin& origin) {
               << "\n  " << OneLine(node.difference) << "\n";
   } else if (origin.edge.has_value()) {
     std::cout << "it is there before anything is lowered, in the edge program made of the archive: "
-              << OneLine(origin.edge->where) << ": " << OneLine(origin.edge->difference) << "\n";
+              << OneLine(origin.edge->difference.where) << ": "
+              << OneLine(origin.edge->difference.difference) << "\n";
   } else if (!origin.unknown.empty()) {
     std::cout << "which node differs first could not be found out: " << ForTerminal(origin.unknown)
               << "\n";
@@ -285,15 +239,14 @@ absl::StatusOr<int> VerifyAll(const VerifyOptions& options, const Partitioners& 
   };
   ABSL_ASSIGN_OR_RETURN(ReferenceProgram reference,
                         ReferenceProgram::Create(archive, edge, reference_kernels, inputs));
-  const Tolerances tolerances{.atol = options.atol, .rtol = options.rtol};
-  const Subject subject{options, edge, reference_kernels, inputs, tolerances};
+  const exir::Closeness closeness{.atol = options.atol, .rtol = options.rtol, .by_precision = true};
+  const Subject subject{options, edge, reference_kernels, inputs, closeness};
 
   std::vector<Finding> findings;
   Origin origin;
   for (int call = 0; call < options.calls && findings.empty(); ++call) {
-    ABSL_ASSIGN_OR_RETURN(const InterpretedCall expected, reference.Run(call));
-    ABSL_ASSIGN_OR_RETURN(findings,
-                          CompareCall(method, reference, expected, inputs, call, tolerances));
+    ABSL_ASSIGN_OR_RETURN(const exir::CallOutcome expected, reference.Run(call));
+    ABSL_ASSIGN_OR_RETURN(findings, CompareCall(method, expected, inputs, call, closeness));
     if (findings.empty()) continue;
     origin = FindOrigin(subject, reference, expected, call, method.plan(), partitioners);
   }
@@ -310,8 +263,8 @@ absl::StatusOr<int> VerifyAll(const VerifyOptions& options, const Partitioners& 
     return status;
   }
   for (const Finding& finding : findings) {
-    std::cout << "call " << finding.call << ", " << OneLine(finding.where) << ": "
-              << OneLine(finding.difference) << "\n";
+    std::cout << "call " << finding.call << ", " << OneLine(finding.difference.where) << ": "
+              << OneLine(finding.difference.difference) << "\n";
   }
   PrintOrigin(origin);
   return status;

@@ -1,7 +1,6 @@
 #include "exir/backend/tests/properties/lowering_properties.h"
 
 #include <algorithm>
-#include <cstring>
 #include <deque>
 #include <map>
 #include <optional>
@@ -10,6 +9,7 @@
 
 #include "exir/backend/delegate_mapping_builder.h"
 #include "exir/backend/testing/recording_backend.h"
+#include "exir/engine/call.h"
 #include "exir/interpreter/interpreter.h"
 #include "exir/ir/graph_editor.h"
 #include "exir/ir/lowered_backend_module.h"
@@ -168,12 +168,12 @@ void CollectConstants(const ExportedProgram& program, std::set<std::string>& nam
 }
 
 std::string CheckConstants(const ExportedProgram& before, const ExportedProgram& after) {
-  std::set<std::string> expected, came;
+  std::set<std::string> expected, found;
   std::string wrong;
   CollectConstants(before, expected, wrong);
-  CollectConstants(after, came, wrong);
+  CollectConstants(after, found, wrong);
   if (!wrong.empty()) return wrong;
-  return expected == came ? "" : "names were lost or made";
+  return expected == found ? "" : "names were lost or made";
 }
 
 size_t CountUserInputs(const ExportedProgram& program) {
@@ -286,7 +286,7 @@ bool HasCycle(const ExportedProgram& program, const std::set<std::string>& tags,
 
 // --- (a) ---
 
-// Random inputs for a program, made anew for each engine.
+// Random inputs for a program.
 std::vector<OwnedValue> RandomInputs(const ExportedProgram& program, uint64_t seed) {
   std::mt19937_64 random(seed);
   const int64_t rows = 1 + static_cast<int64_t>(random() % 5);
@@ -309,63 +309,24 @@ std::vector<OwnedValue> RandomInputs(const ExportedProgram& program, uint64_t se
 }
 
 // Bit by bit: the same kernels ran on the same numbers.
-bool SameBits(const EValue& a, const EValue& b) {
-  const TensorView* x = a.get_if<TensorView>();
-  const TensorView* y = b.get_if<TensorView>();
-  if (x == nullptr || y == nullptr) {
-    const int64_t *i = a.get_if<int64_t>(), *k = b.get_if<int64_t>();
-    return x == y && (a.is_none() == b.is_none()) && (i == nullptr) == (k == nullptr) &&
-           (i == nullptr || *i == *k);
-  }
-  if (x->dtype != y->dtype || !(x->sizes == y->sizes)) return false;
-  const auto size = static_cast<int64_t>(DTypeSize(x->dtype));
-  for (StridedIterator<2> it(x->sizes, {x->strides, y->strides}); !it.done(); it.Next()) {
-    if (std::memcmp(static_cast<const std::byte*>(x->data) + it.offset(0) * size,
-                    static_cast<const std::byte*>(y->data) + it.offset(1) * size,
-                    static_cast<size_t>(size)) != 0) {
-      return false;
-    }
-  }
-  return true;
-}
-
 std::string CompareRuns(const ExportedProgram& before, const ExportedProgram& after,
                         const KernelRegistry& kernels, uint64_t seed) {
   absl::StatusOr<Interpreter> expected = Interpreter::Create(before, kernels);
-  absl::StatusOr<Interpreter> came = Interpreter::Create(after, kernels);
+  absl::StatusOr<Interpreter> lowered = Interpreter::Create(after, kernels);
   if (!expected.ok()) return absl::StrCat("before lowering: ", expected.status().ToString());
-  if (!came.ok()) return came.status().ToString();
-  for (uint64_t call = 0; call < 2; ++call) {
-    const std::vector<OwnedValue> inputs[2] = {RandomInputs(before, seed + call),
-                                               RandomInputs(before, seed + call)};
-    std::vector<EValue> values[2];
-    for (int k = 0; k < 2; ++k) {
-      for (const OwnedValue& input : inputs[k]) values[k].push_back(input.value());
-    }
-    const absl::StatusOr<std::vector<OwnedValue>> want = expected->Run(values[0]);
-    const absl::StatusOr<std::vector<OwnedValue>> got = came->Run(values[1]);
-    if (!want.ok()) return absl::StrCat("before lowering: ", want.status().ToString());
-    if (!got.ok()) return got.status().ToString();
-    if (want->size() != got->size()) return "number of results";
-    for (size_t i = 0; i < want->size(); ++i) {
-      if (!SameBits((*want)[i].value(), (*got)[i].value())) {
-        return absl::StrCat("call ", call, ": result ", i, " differs");
-      }
-    }
-    for (size_t i = 0; i < inputs[0].size(); ++i) {
-      if (!SameBits(inputs[0][i].value(), inputs[1][i].value())) {
-        return absl::StrCat("call ", call, ": input ", i, " differs afterwards");
-      }
-    }
-    for (const std::string& name : expected->StateNames()) {
-      const absl::StatusOr<TensorView> a = expected->GetState(name), b = came->GetState(name);
-      if (!b.ok()) return b.status().ToString();
-      if (!SameBits(EValue(*a), EValue(*b))) {
-        return absl::StrCat("call ", call, ": state '", name, "' differs");
-      }
-    }
+  if (!lowered.ok()) return lowered.status().ToString();
+  const CallSequence calls = {RandomInputs(before, seed), RandomInputs(before, seed + 1)};
+  const std::vector<CallOutcome> want = RunCalls(*expected, calls);
+  const std::vector<CallOutcome> got = RunCalls(*lowered, calls);
+  if (const absl::Status& status = want.back().status; !status.ok()) {
+    return absl::StrCat("before lowering: ", status.ToString());
   }
-  return "";
+  std::string difference = FirstDifference(want, got, kIdentical);
+  for (const auto& [name, value] : want[0].state) {
+    if (!difference.empty()) break;
+    if (!got[0].state.contains(name)) difference = absl::StrCat("state '", name, "' is lost");
+  }
+  return difference;
 }
 
 }  // namespace
@@ -480,10 +441,10 @@ std::string LoweringProperties::Check(const LoweringCase& lowering_case) const {
     ++coverage_.lowered_again;
     wrong = CheckMethod(source, *twice, lowering_case.seed);
     if (!wrong.empty()) return absl::StrCat(wrong, ", lowered again");
-    Origins expected, came;
+    Origins expected, found;
     CollectOrigins(source, true, expected);
-    CollectOrigins(*twice, true, came);
-    if (expected != came) return "(b) nodes were lost or doubled when lowered again";
+    CollectOrigins(*twice, true, found);
+    if (expected != found) return "(b) nodes were lost or doubled when lowered again";
     for (const auto& module : twice->lowered_modules) {
       coverage_.nested += module->original.lowered_modules.size() > 0 ? 1 : 0;
     }
