@@ -232,7 +232,7 @@ void MethodCode::AddOverlays(const KernelCallPlan& call, Record& record) {
   }
   const TensorPlan* output = slots_->tensor_plan(outputs[0]);
   if (output == nullptr || output->location != TensorPlan::Location::kArena ||
-      output->is_static()) {
+      output->is_static() || output->max_bytes == 0) {
     return;
   }
   record.first_overlay = static_cast<uint32_t>(overlays_.size());
