@@ -9,7 +9,8 @@
 #include <vector>
 
 #include "conformance/models/manifest.h"
-#include "exir/engine/compare.h"
+#include "conformance/models/model_runner.h"
+#include "exir/engine/call.h"
 #include "exir/import/import.h"
 #include "exir/interpreter/interpreter.h"
 #include "exir/ops/standard_ops.h"
@@ -54,17 +55,6 @@ EValue ToValue(const Leaf& leaf, const NpyArray& array) {
   return EValue(view);
 }
 
-absl::Status Check(const std::string& folder, const Leaf& leaf, const EValue& got,
-                   const Manifest& manifest) {
-  if (leaf.kind == "none" || leaf.file.empty()) return absl::OkStatus();
-  ABSL_ASSIGN_OR_RETURN(const NpyArray array, ReadNpyFile(folder + "/" + leaf.file));
-  TensorView want = array.view();
-  if (leaf.kind == "tensor" && DTypeSize(want.dtype) == DTypeSize(leaf.dtype)) {
-    want.dtype = leaf.dtype;
-  }
-  return exir::CompareRecorded(want, got, {.atol = manifest.atol, .rtol = manifest.rtol});
-}
-
 absl::Status RunCase(const std::string& folder, const ModelCase& model_case,
                      const Manifest& manifest, exir::Interpreter& interpreter) {
   std::vector<NpyArray> arrays(model_case.inputs.size());
@@ -78,25 +68,7 @@ absl::Status RunCase(const std::string& folder, const ModelCase& model_case,
     ABSL_ASSIGN_OR_RETURN(arrays[i], ReadNpyFile(folder + "/" + leaf.file));
     inputs.push_back(ToValue(leaf, arrays[i]));
   }
-  ABSL_ASSIGN_OR_RETURN(const std::vector<exir::OwnedValue> results, interpreter.Run(inputs));
-  if (results.size() != model_case.outputs.size()) {
-    return absl::FailedPreconditionError("another number of results");
-  }
-  for (size_t i = 0; i < results.size(); ++i) {
-    const absl::Status status = Check(folder, model_case.outputs[i], results[i].value(), manifest);
-    if (!status.ok()) {
-      return absl::Status(status.code(),
-                          "output " + std::to_string(i) + ": " + std::string(status.message()));
-    }
-  }
-  for (const auto& [index, leaf] : model_case.inputs_after) {
-    ABSL_RETURN_IF_ERROR(Check(folder, leaf, inputs[index], manifest));
-  }
-  for (const auto& [name, leaf] : model_case.buffers_after) {
-    ABSL_ASSIGN_OR_RETURN(const TensorView state, interpreter.GetState(name));
-    ABSL_RETURN_IF_ERROR(Check(folder, leaf, EValue(state), manifest));
-  }
-  return absl::OkStatus();
+  return CheckCase(folder, model_case, manifest, exir::RunCall(interpreter, inputs));
 }
 
 class InterpreterZooTest : public ::testing::TestWithParam<std::string> {

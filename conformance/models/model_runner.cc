@@ -18,14 +18,6 @@
 namespace belay::conformance {
 namespace {
 
-// The recorded array as a tensor of the leaf's own dtype, which NumPy may not have.
-absl::StatusOr<TensorView> Recorded(const Leaf& leaf, const NpyArray& array) {
-  TensorView view = array.view();
-  if (leaf.kind == "tensor" && DTypeSize(view.dtype) == DTypeSize(leaf.dtype))
-    view.dtype = leaf.dtype;
-  return view;
-}
-
 absl::Status CheckLeaf(const std::string& folder, const Leaf& leaf, const EValue& got,
                        const Manifest& manifest) {
   if (leaf.kind == "none") {
@@ -36,7 +28,11 @@ absl::Status CheckLeaf(const std::string& folder, const Leaf& leaf, const EValue
   if (leaf.file.empty())
     return absl::UnimplementedError(absl::StrCat("a result of kind ", leaf.kind, " has no file"));
   ABSL_ASSIGN_OR_RETURN(const NpyArray array, ReadNpyFile(absl::StrCat(folder, "/", leaf.file)));
-  ABSL_ASSIGN_OR_RETURN(const TensorView want, Recorded(leaf, array));
+  TensorView want = array.view();
+  // In the leaf's own dtype, which NumPy may not have.
+  if (leaf.kind == "tensor" && DTypeSize(want.dtype) == DTypeSize(leaf.dtype)) {
+    want.dtype = leaf.dtype;
+  }
   return exir::CompareRecorded(want, got, {.atol = manifest.atol, .rtol = manifest.rtol});
 }
 
@@ -48,40 +44,17 @@ absl::Status RunCase(const std::string& folder, const ModelCase& model_case,
                                                       " inputs, the case has ",
                                                       model_case.inputs.size()));
   }
-  std::vector<NpyArray> inputs(model_case.inputs.size());
-  for (size_t i = 0; i < inputs.size(); ++i) {
+  std::vector<NpyArray> arrays(model_case.inputs.size());
+  std::vector<EValue> inputs;
+  for (size_t i = 0; i < arrays.size(); ++i) {
     const Leaf& leaf = model_case.inputs[i];
-    EValue value = ConstantInput(plan, i);
+    inputs.push_back(ConstantInput(plan, i));
     if (!leaf.file.empty() && InputTakesArray(plan, i)) {
-      ABSL_ASSIGN_OR_RETURN(inputs[i], ReadNpyFile(absl::StrCat(folder, "/", leaf.file)));
-      ABSL_ASSIGN_OR_RETURN(value, InputFromNpy(plan, i, inputs[i]));
+      ABSL_ASSIGN_OR_RETURN(arrays[i], ReadNpyFile(absl::StrCat(folder, "/", leaf.file)));
+      ABSL_ASSIGN_OR_RETURN(inputs[i], InputFromNpy(plan, i, arrays[i]));
     }
-    ABSL_RETURN_IF_ERROR(method.SetInput(i, value));
   }
-  ABSL_RETURN_IF_ERROR(method.Execute());
-  if (method.num_outputs() != model_case.outputs.size()) {
-    return absl::FailedPreconditionError(absl::StrCat("the program gives ", method.num_outputs(),
-                                                      " outputs, the case has ",
-                                                      model_case.outputs.size()));
-  }
-  for (size_t i = 0; i < model_case.outputs.size(); ++i) {
-    const absl::Status status =
-        CheckLeaf(folder, model_case.outputs[i], method.GetOutput(i), manifest);
-    if (!status.ok()) return Annotate(status, absl::StrCat("output ", i));
-  }
-  for (const auto& [index, leaf] : model_case.inputs_after) {
-    if (index >= inputs.size())
-      return absl::InvalidArgumentError("inputs_after names an input that does not exist");
-    ABSL_ASSIGN_OR_RETURN(const EValue after, InputFromNpy(plan, index, inputs[index]));
-    const absl::Status status = CheckLeaf(folder, leaf, after, manifest);
-    if (!status.ok()) return Annotate(status, absl::StrCat("input ", index, " after the call"));
-  }
-  for (const auto& [name, leaf] : model_case.buffers_after) {
-    ABSL_ASSIGN_OR_RETURN(const TensorView state, method.GetState(name));
-    const absl::Status status = CheckLeaf(folder, leaf, EValue(state), manifest);
-    if (!status.ok()) return Annotate(status, absl::StrCat("buffer '", name, "' after the call"));
-  }
-  return absl::OkStatus();
+  return CheckCase(folder, model_case, manifest, exir::RunCall(method, inputs));
 }
 
 // Of all recorded leaves: what a size that the program leaves unbounded gets as its bound.
@@ -98,6 +71,37 @@ int64_t LargestSize(const Manifest& manifest) {
 }
 
 }  // namespace
+
+absl::Status CheckCase(const std::string& folder, const ModelCase& model_case,
+                       const Manifest& manifest, const exir::CallOutcome& got) {
+  ABSL_RETURN_IF_ERROR(got.status);
+  if (got.outputs.size() != model_case.outputs.size()) {
+    return absl::FailedPreconditionError(absl::StrCat("the program gives ", got.outputs.size(),
+                                                      " outputs, the case has ",
+                                                      model_case.outputs.size()));
+  }
+  const auto check = [&](const Leaf& leaf, const exir::OwnedValue& value, const std::string& what) {
+    return Annotate(CheckLeaf(folder, leaf, value.value(), manifest), what);
+  };
+  for (size_t i = 0; i < got.outputs.size(); ++i) {
+    ABSL_RETURN_IF_ERROR(check(model_case.outputs[i], got.outputs[i], absl::StrCat("output ", i)));
+  }
+  for (const auto& [index, leaf] : model_case.inputs_after) {
+    if (index >= got.inputs.size())
+      return absl::InvalidArgumentError("inputs_after names an input that does not exist");
+    ABSL_RETURN_IF_ERROR(
+        check(leaf, got.inputs[index], absl::StrCat("input ", index, " after the call")));
+  }
+  for (const auto& [name, leaf] : model_case.buffers_after) {
+    const auto state = got.state.find(name);
+    if (state == got.state.end()) {
+      return absl::NotFoundError(absl::StrCat("there is no state '", name, "'"));
+    }
+    ABSL_RETURN_IF_ERROR(
+        check(leaf, state->second, absl::StrCat("buffer '", name, "' after the call")));
+  }
+  return absl::OkStatus();
+}
 
 absl::Status RunCases(const std::string& folder, const Manifest& manifest, Method& method) {
   for (size_t k = 0; k < manifest.cases.size(); ++k) {

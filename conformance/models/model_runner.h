@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "conformance/models/manifest.h"
+#include "exir/engine/call.h"
 #include "exir/op/op_registry.h"
 #include "exir/pipeline.h"
 #include "runtime/backend/backend_registry.h"
@@ -20,6 +21,12 @@ struct Engine {
   const BackendRegistry* backends;
   exir::PipelineOptions pipeline;
 };
+
+// What a call left behind against what was recorded, whichever engine ran it. OK, the call's own
+// error, kNotFound for state that there is not, or kFailedPrecondition: the value and the element
+// that differ are named. Precondition: the inputs were those of the case.
+absl::Status CheckCase(const std::string& folder, const ModelCase& model_case,
+                       const Manifest& manifest, const exir::CallOutcome& got);
 
 // Archive `archive` (a file name) of the model in `folder`. OK when every case matches within the
 // manifest's tolerance.

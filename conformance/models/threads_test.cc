@@ -10,9 +10,9 @@
 #include "absl/strings/str_cat.h"
 #include "backends/aot_backends.h"
 #include "backends/runtime_backends.h"
+#include "exir/engine/call.h"
 #include "exir/ops/standard_ops.h"
 #include "exir/pipeline.h"
-#include "exir/serialize/serializer.h"
 #include "runtime/core/testing.h"
 #include "runtime/executor/method.h"
 #include "runtime/io/npy_values.h"
@@ -25,7 +25,6 @@ constexpr const char* kModels[] = {"digits_cnn", "counter_buffer",    "while_loo
                                    "conv_kinds", "dynamic_batch_mlp", "digits_cnn_int8"};
 
 struct Lowered {
-  std::string bytes;
   std::unique_ptr<Program> program;
   std::vector<std::string> expected;  // the outputs of two calls
 };
@@ -40,15 +39,7 @@ absl::Status LowerAndOpen(const std::string& model, Lowered& lowered) {
       const exir::ProgramImage image,
       exir::LowerFiles({{"forward", absl::StrCat("conformance/models/zoo/", model, "/model.pt2")}},
                        *ops, options));
-  ABSL_ASSIGN_OR_RETURN(const exir::SerializedProgram serialized, exir::SerializeProgram(image));
-  lowered.bytes = serialized.ToString();
-  ABSL_ASSIGN_OR_RETURN(
-      Program program,
-      Program::OpenBytes(
-          nullptr,
-          absl::MakeConstSpan(reinterpret_cast<const std::byte*>(lowered.bytes.data()),
-                              lowered.bytes.size()),
-          Program::Options()));
+  ABSL_ASSIGN_OR_RETURN(Program program, exir::OpenImage(image));
   lowered.program = std::make_unique<Program>(std::move(program));
   return absl::OkStatus();
 }
