@@ -120,13 +120,6 @@ std::vector<SampleCall> CallsOfTwin(const OpOverload& op, const OperatorCalls& f
 
 }  // namespace
 
-TensorView SampleTensor::view() const {
-  return {.dtype = dtype,
-          .sizes = sizes,
-          .strides = strides,
-          .data = const_cast<std::byte*>(bytes.data())};
-}
-
 absl::StatusOr<SampleCall> ToSampleCall(const OpOverload& op, const OpCase& op_case) {
   SampleCall call{.id = op_case.id,
                   .arguments = {},

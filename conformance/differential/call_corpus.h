@@ -3,44 +3,21 @@
 #ifndef BELAY_CONFORMANCE_DIFFERENTIAL_CALL_CORPUS_H_
 #define BELAY_CONFORMANCE_DIFFERENTIAL_CALL_CORPUS_H_
 
-#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "conformance/ops/op_case.h"
-#include "exir/ir/argument.h"
 #include "exir/op/op_registry.h"
-#include "runtime/core/dtype.h"
-#include "runtime/core/sizes.h"
-#include "runtime/core/tensor_view.h"
+#include "exir/testing/generator/sample_call.h"
 
 namespace belay::conformance {
 
-// A dense tensor with its contents.
-struct SampleTensor {
-  DType dtype = DType::kFloat32;
-  Sizes sizes;
-  Strides strides;  // dense, in some order of the dimensions
-  std::vector<std::byte> bytes;
-
-  TensorView view() const;  // read-only by contract
-};
-
-struct SampleCall {
-  std::string id;
-  // One per schema argument; ValueId(k) stands for tensors[k].
-  std::vector<exir::Argument> arguments;
-  std::vector<SampleTensor> tensors;
-  // Of what the operator gives only the type is specified: random numbers, uninitialized memory.
-  bool unspecified = false;
-};
-
-struct OperatorCalls {
-  const exir::OpOverload* op = nullptr;
-  std::vector<SampleCall> calls;
-};
+using exir::OperatorCalls;
+using exir::SampleCall;
+using exir::SampleTensor;
 
 class CallCorpus {
  public:

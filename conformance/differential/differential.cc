@@ -1,7 +1,6 @@
 #include "conformance/differential/differential.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "conformance/differential/kernel_check.h"
@@ -12,7 +11,8 @@
 #include "exir/ir/verifier.h"
 #include "exir/ops/standard_ops.h"
 #include "exir/pipeline.h"
-#include "exir/testing/random_program.h"
+#include "exir/testing/generator/shrink_program.h"
+#include "exir/testing/generator/writes_as_copies.h"
 #include "runtime/backend/backend_registry.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
@@ -58,17 +58,6 @@ bool Decomposes(const ExportedProgram& program) {
     }
   }
   return false;
-}
-
-std::vector<exir::OwnedValue> ToOwned(const std::vector<SampleTensor>& samples) {
-  std::vector<exir::OwnedValue> owned;
-  for (const SampleTensor& sample : samples) {
-    absl::StatusOr<exir::OwnedValue> copy =
-        exir::OwnedValue::Borrow(sample.view(), /*writable=*/true).Copy();
-    ABSL_CHECK(copy.ok());
-    owned.push_back(*std::move(copy));
-  }
-  return owned;
 }
 
 Verdict Problem(std::string_view stage, const absl::Status& status) {
@@ -194,19 +183,23 @@ DifferentialReport RunDifferential(const DifferentialSetup& setup,
   for (int i = 0; i < options.programs; ++i) {
     // A generator for each, so that a seed is enough to make a program again.
     const uint64_t seed = options.seed * 1'000'003 + static_cast<uint64_t>(i);
-    Dice dice(seed ^ 0x5eed);
+    Random random(seed);
     // Rotated, so that all operators are dealt over the programs.
     std::vector<const OperatorCalls*> dealt;
     const size_t count = std::min<size_t>(deck.size(), 12);
     for (size_t k = 0; k < count; ++k) {
       dealt.push_back(k < 2 ? deck[(static_cast<size_t>(i) * 2 + k + options.seed) % deck.size()]
-                            : dice.Pick(deck));
+                            : random.Pick(deck));
     }
-    ProgramGenerator generator(seed, *setup.ops, setup.reference, std::move(dealt),
-                               {.max_calls = 8, .training = options.training});
-    const GeneratedProgram generated = generator.Next();
-    exir::CallSequence calls = {ToOwned(generated.samples)};
-    for (int k = 0; k < 2; ++k) calls.push_back(ToOwned(MakeInputs(generated, dice)));
+    exir::RandomProgramOptions how;
+    if (options.training) how.dialect = exir::IrDialect::kTraining;
+    const exir::RandomProgram generated =
+        exir::RandomPrograms(random, *setup.ops, setup.reference, std::move(dealt), how).Next();
+    exir::CallSequence calls = {{}};
+    for (const exir::SampleTensor& sample : generated.samples) calls[0].push_back(sample.Copy());
+    for (int k = 0; k < 2; ++k) {
+      calls.push_back(exir::MakeInputs(generated.program, random, generated.samples));
+    }
     ++report.programs;
     report.dynamic += generated.dynamic;
     report.mutating += generated.mutates;

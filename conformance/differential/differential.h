@@ -12,9 +12,9 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "conformance/differential/call_corpus.h"
-#include "conformance/differential/program_generator.h"
 #include "exir/engine/call.h"
 #include "exir/op/op_registry.h"
+#include "exir/testing/generator/random_program.h"
 #include "runtime/kernel/kernel_registry.h"
 
 namespace belay::conformance {

@@ -8,7 +8,7 @@
 
 namespace belay::fuzz {
 
-// What exir/testing/random_program.h makes of the rest of the source: well typed, executable,
+// What exir/testing/generator/edge_programs.h makes of the rest of the source: well typed, executable,
 // small, with control flow, mutation and dynamic sizes in some. `ops` has the standard operators
 // and must outlive the program.
 exir::ExportedProgram GenerateEdgeProgram(ByteSource& source, const exir::OpRegistry& ops);

@@ -14,7 +14,7 @@
 #include "exir/engine/call.h"
 #include "exir/interpreter/interpreter.h"
 #include "exir/ir/text.h"
-#include "runtime/core/element.h"
+#include "exir/testing/generator/random_program.h"
 #include "runtime/core/random.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
@@ -30,32 +30,7 @@ using exir::ExportedProgram;
 using exir::Interpreter;
 using exir::OwnedValue;
 
-constexpr uint64_t kCalls = 2;
-constexpr uint64_t kMaxBytes = 1 << 20;
-
-absl::StatusOr<std::vector<OwnedValue>> MakeInputs(const ExportedProgram& program, uint64_t seed) {
-  Random random(seed);
-  const auto rows = static_cast<int64_t>(1 + random.Below(5));
-  std::vector<OwnedValue> inputs;
-  for (size_t i = 0; i < program.signature.inputs.size(); ++i) {
-    if (program.signature.inputs[i].kind != exir::InputKind::kUserInput) continue;
-    const exir::TensorMeta* meta = program.top().value(program.top().inputs()[i]).tensor();
-    if (meta == nullptr) return absl::InvalidArgumentError("an input that is no tensor");
-    Sizes sizes;
-    for (const exir::SymInt& size : meta->sizes) sizes.push_back(size.AsInt().value_or(rows));
-    ABSL_ASSIGN_OR_RETURN(
-        OwnedValue datum,
-        OwnedValue::Allocate(meta->dtype, sizes, ContiguousStrides(sizes), kMaxBytes));
-    for (int64_t k = 0; k < datum.tensor()->numel(); ++k) {
-      const auto number = static_cast<double>(random.Below(33)) / 8 - 2;
-      DispatchDType<kRealTypes>(meta->dtype, [&](auto tag) {
-        datum.tensor()->as<CppType<tag.value>>()[k] = ConvertElement<CppType<tag.value>>(number);
-      });
-    }
-    inputs.push_back(std::move(datum));
-  }
-  return inputs;
-}
+constexpr int kCalls = 2;
 
 struct Reference {
   std::vector<exir::CallOutcome> calls;
@@ -125,10 +100,9 @@ absl::Status AgreementChecker::Check(const ExportedProgram& program, uint64_t se
     return absl::InternalError(absl::StrCat(engine, ": ", status.message(), "\nseed ", seed, "\n",
                                             exir::PrintProgram(program)));
   };
+  Random random(seed);
   exir::CallSequence calls;
-  for (uint64_t call = 0; call < kCalls; ++call) {
-    ABSL_ASSIGN_OR_RETURN(calls.emplace_back(), MakeInputs(program, seed + call));
-  }
+  for (int k = 0; k < kCalls; ++k) calls.push_back(exir::MakeInputs(program, random));
   const absl::StatusOr<Reference> want = Interpret(program, reference_, calls);
   if (!want.ok()) return violated("interpreter", want.status());
   // A rounding error of a few ULP in one factor is multiplied by the others.

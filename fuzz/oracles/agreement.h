@@ -22,7 +22,7 @@ class AgreementChecker {
   // the largest intermediate value, for programs without control flow and without indices (where a
   // rounding error decides, anything may come).
   //   kInternal  names the engine, the call and the result, and prints the program
-  // Precondition: user inputs are tensors, and sizes without a number may be 1 to 5.
+  // Precondition: user inputs are tensors.
   absl::Status Check(const exir::ExportedProgram& program, uint64_t seed) const;
 
  private:

@@ -5,12 +5,17 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
+#include <vector>
 
 namespace belay {
 
 // SplitMix64. A value.
 class Random {
  public:
+  // Small choices are these bytes, which must outlive it, as long as there are some, then random:
+  // near bytes give choices that are alike. For fuzzing.
+  explicit Random(std::string_view choices) : choices_(choices) {}
   explicit Random(uint64_t seed) : state_(seed) {}
   // The generator of item `index` of a run with this seed.
   Random(uint64_t seed, uint64_t index) : state_(seed) { state_ = Next() ^ (index * kStep); }
@@ -22,7 +27,19 @@ class Random {
     return z ^ (z >> 31);
   }
   // In [0, n); 0 for n = 0.
-  size_t Below(size_t n) { return n == 0 ? 0 : static_cast<size_t>(Next() % n); }
+  size_t Below(size_t n) {
+    if (n == 0) return 0;
+    if (choices_.empty() || n > 256) return static_cast<size_t>(Next() % n);
+    const auto choice = static_cast<uint8_t>(choices_[0]);
+    choices_.remove_prefix(1);
+    return choice % n;
+  }
+  bool Chance(int percent) { return Below(100) < static_cast<size_t>(percent); }
+  // Precondition: there are some.
+  template <class T>
+  const T& Pick(const std::vector<T>& items) {
+    return items[Below(items.size())];
+  }
   bool OneIn(size_t n) { return Below(n) == 0; }
   // Mostly small, or near a power of two, or at an end: what index and size checks get wrong.
   uint64_t Interesting() {
@@ -44,7 +61,8 @@ class Random {
 
  private:
   static constexpr uint64_t kStep = 0x9e3779b97f4a7c15u;
-  uint64_t state_;
+  uint64_t state_ = 0;
+  std::string_view choices_;
 };
 
 }  // namespace belay

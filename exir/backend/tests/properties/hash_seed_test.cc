@@ -16,7 +16,7 @@
 #include "exir/ir/text.h"
 #include "exir/ops/standard_ops.h"
 #include "exir/serialize/serializer.h"
-#include "exir/testing/random_program.h"
+#include "exir/testing/generator/edge_programs.h"
 #include "gtest/gtest.h"
 
 namespace belay::exir {
@@ -38,9 +38,9 @@ int PrintLowered() {
   BackendSet backends;
   if (!backends.Add(&recorder).ok()) return 1;
   for (uint64_t seed = 1; seed <= kPrograms; ++seed) {
-    RandomPrograms random(seed, **ops);
-    ExportedProgram program = random.Next();
-    random.Tag(program, 4);
+    Random random(seed);
+    ExportedProgram program = RandomEdgePrograms(random, **ops).Next();
+    TagNodes(random, 4, program);
     TextPartitioner partitioner;
     partitioner.tag_constants = true;
     const absl::StatusOr<ExportedProgram> lowered = ToBackend(program, partitioner, backends);

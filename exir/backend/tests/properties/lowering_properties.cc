@@ -4,7 +4,6 @@
 #include <deque>
 #include <map>
 #include <optional>
-#include <random>
 #include <set>
 
 #include "exir/backend/delegate_mapping_builder.h"
@@ -15,6 +14,9 @@
 #include "exir/ir/lowered_backend_module.h"
 #include "exir/ir/text.h"
 #include "exir/ir/verifier.h"
+#include "exir/testing/generator/edge_programs.h"
+#include "exir/testing/generator/shrink_program.h"
+#include "runtime/core/random.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
 
@@ -38,9 +40,9 @@ class CasePartitioner final : public Partitioner {
     tags.only_given_delegation = true;
     tags.tag_constants = case_.constants == LoweringCase::Constants::kByUsers;
     if (case_.constants == LoweringCase::Constants::kRandom) {
-      std::mt19937_64 random(case_.seed);
+      Random random(case_.seed);
       for (size_t i = 0; i < program.signature.inputs.size(); ++i) {
-        const uint64_t number = random();
+        const uint64_t number = random.Next();
         if (!NamesTensor(program.signature.inputs[i].kind) || number % 2 == 0) continue;
         tags.constants.emplace_back(program.top().value(program.top().inputs()[i]).name,
                                     absl::StrCat("t", number / 2 % kTags));
@@ -286,28 +288,6 @@ bool HasCycle(const ExportedProgram& program, const std::set<std::string>& tags,
 
 // --- (a) ---
 
-// Random inputs for a program.
-std::vector<OwnedValue> RandomInputs(const ExportedProgram& program, uint64_t seed) {
-  std::mt19937_64 random(seed);
-  const int64_t rows = 1 + static_cast<int64_t>(random() % 5);
-  std::vector<OwnedValue> inputs;
-  for (size_t i = 0; i < program.signature.inputs.size(); ++i) {
-    if (program.signature.inputs[i].kind != InputKind::kUserInput) continue;
-    const TensorMeta* meta = program.top().value(program.top().inputs()[i]).tensor();
-    Sizes sizes;
-    for (const SymInt& size : meta->sizes) sizes.push_back(size.AsInt().value_or(rows));
-    absl::StatusOr<OwnedValue> datum =
-        OwnedValue::Allocate(meta->dtype, sizes, belay::ContiguousStrides(sizes), 1 << 20);
-    ABSL_CHECK(datum.ok());
-    for (int64_t k = 0; k < datum->tensor()->numel(); ++k) {
-      datum->tensor()->as<float>()[k] =
-          static_cast<float>(static_cast<int64_t>(random() % 33) - 16) / 8;
-    }
-    inputs.push_back(*std::move(datum));
-  }
-  return inputs;
-}
-
 // Bit by bit: the same kernels ran on the same numbers.
 std::string CompareRuns(const ExportedProgram& before, const ExportedProgram& after,
                         const KernelRegistry& kernels, uint64_t seed) {
@@ -315,7 +295,9 @@ std::string CompareRuns(const ExportedProgram& before, const ExportedProgram& af
   absl::StatusOr<Interpreter> lowered = Interpreter::Create(after, kernels);
   if (!expected.ok()) return absl::StrCat("before lowering: ", expected.status().ToString());
   if (!lowered.ok()) return lowered.status().ToString();
-  const CallSequence calls = {RandomInputs(before, seed), RandomInputs(before, seed + 1)};
+  Random random(seed);
+  CallSequence calls;
+  for (int k = 0; k < 2; ++k) calls.push_back(MakeInputs(before, random));
   const std::vector<CallOutcome> want = RunCalls(*expected, calls);
   const std::vector<CallOutcome> got = RunCalls(*lowered, calls);
   if (const absl::Status& status = want.back().status; !status.ok()) {
@@ -349,14 +331,15 @@ std::string LoweringCase::ToString() const {
   return text;
 }
 
-LoweringCase LoweringProperties::Random(uint64_t seed) const {
-  RandomPrograms random(seed, ops_);
+LoweringCase LoweringProperties::RandomCase(uint64_t seed) const {
+  Random random(seed);
+  RandomEdgePrograms programs(random, ops_, {.max_calls = 14});
   LoweringCase lowering_case;
   lowering_case.seed = seed;
   const uint64_t methods = random.Chance(70) ? 1 : 2 + random.Below(2);
   for (uint64_t m = 0; m < methods; ++m) {
-    ExportedProgram program = random.Next();
-    random.Tag(program, kTags);
+    ExportedProgram program = programs.Next();
+    TagNodes(random, kTags, program);
     lowering_case.methods.emplace_back(absl::StrCat("m", m), std::move(program));
   }
   // One tag may be unknown; the order of the others is random too.
@@ -433,8 +416,8 @@ std::string LoweringProperties::Check(const LoweringCase& lowering_case) const {
     }
 
     ExportedProgram tagged = program.Clone();
-    RandomPrograms random(lowering_case.seed, ops_);
-    random.Tag(tagged, kTags);
+    Random random(lowering_case.seed);
+    TagNodes(random, kTags, tagged);
     if (HasCycle(tagged, tags, ExportedProgram::kTop)) continue;
     const absl::StatusOr<ExportedProgram> twice = ToBackend(tagged, partitioner, backends);
     if (!twice.ok()) return absl::StrCat("(f) lowering again: ", twice.status().ToString());

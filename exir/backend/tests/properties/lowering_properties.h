@@ -27,7 +27,7 @@
 #include <vector>
 
 #include "exir/backend/to_backend.h"
-#include "exir/testing/random_program.h"
+#include "exir/op/op_registry.h"
 #include "runtime/kernel/kernel_registry.h"
 
 namespace belay::exir {
@@ -54,7 +54,7 @@ class LoweringProperties {
   LoweringProperties(const OpRegistry& ops, const KernelRegistry& kernels, Lowering lowering)
       : ops_(ops), kernels_(kernels), lowering_(std::move(lowering)) {}
 
-  LoweringCase Random(uint64_t seed) const;
+  LoweringCase RandomCase(uint64_t seed) const;
   // "" when all hold, else "(x) …" for the first that does not.
   std::string Check(const LoweringCase& lowering_case) const;
   // Smaller, but violating the same property.

@@ -12,6 +12,8 @@
 #include "exir/ir/graph_editor.h"
 #include "exir/ir/lowered_backend_module.h"
 #include "exir/ops/standard_ops.h"
+#include "exir/testing/generator/edge_programs.h"
+#include "exir/testing/generator/shrink_program.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/core/testing.h"
@@ -41,7 +43,7 @@ TEST_F(LoweringPropertiesTest, HoldOnRandomPrograms) {
   const int programs = absl::GetFlag(FLAGS_programs);
   for (int i = 0; i < programs; ++i) {
     const uint64_t seed = first + static_cast<uint64_t>(i);
-    LoweringCase lowering_case = properties_->Random(seed);
+    LoweringCase lowering_case = properties_->RandomCase(seed);
     const std::string wrong = properties_->Check(lowering_case);
     if (wrong.empty()) continue;
     properties_->Shrink(lowering_case);
@@ -69,7 +71,8 @@ TEST_F(LoweringPropertiesTest, HoldOnRandomPrograms) {
 
 // A fault is made small: the program that is left has nothing that the fault does not need.
 TEST_F(LoweringPropertiesTest, ShrinkingKeepsTheFault) {
-  RandomPrograms random(absl::GetFlag(FLAGS_seed), *ops_, {.max_nodes = 40});
+  Random random(absl::GetFlag(FLAGS_seed));
+  RandomEdgePrograms programs(random, *ops_, {.max_calls = 40});
   const auto has_tanh = [&](const ExportedProgram& program) {
     for (const Graph& graph : program.graphs) {
       for (NodeId node : graph.nodes()) {
@@ -78,9 +81,9 @@ TEST_F(LoweringPropertiesTest, ShrinkingKeepsTheFault) {
     }
     return false;
   };
-  ExportedProgram program = random.Next();
-  while (!has_tanh(program)) program = random.Next();
-  random.Tag(program, 3);
+  ExportedProgram program = programs.Next();
+  while (!has_tanh(program)) program = programs.Next();
+  TagNodes(random, 3, program);
   ShrinkProgram(program, has_tanh);
   EXPECT_TRUE(has_tanh(program));
   EXPECT_LE(program.top().num_nodes(), 2);
@@ -250,7 +253,7 @@ TEST_F(LoweringPropertiesTest, FaultsAreFound) {
     const uint64_t first = absl::GetFlag(FLAGS_seed);
     for (uint64_t seed = first; seed < first + 200 && wrong.empty(); ++seed) {
       planted = false;
-      const LoweringCase lowering_case = properties.Random(seed);
+      const LoweringCase lowering_case = properties.RandomCase(seed);
       wrong = properties.Check(lowering_case);
       if (!wrong.empty()) EXPECT_TRUE(planted) << wrong;
     }
@@ -259,8 +262,8 @@ TEST_F(LoweringPropertiesTest, FaultsAreFound) {
 }
 
 TEST_F(LoweringPropertiesTest, SameSeedSamePrograms) {
-  EXPECT_EQ(properties_->Random(5).ToString(), properties_->Random(5).ToString());
-  EXPECT_NE(properties_->Random(5).ToString(), properties_->Random(6).ToString());
+  EXPECT_EQ(properties_->RandomCase(5).ToString(), properties_->RandomCase(5).ToString());
+  EXPECT_NE(properties_->RandomCase(5).ToString(), properties_->RandomCase(6).ToString());
 }
 
 }  // namespace

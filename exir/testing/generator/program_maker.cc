@@ -1,50 +1,36 @@
-#include "conformance/differential/program_maker.h"
+#include "exir/testing/generator/program_maker.h"
 
 #include <algorithm>
-#include <cstring>
+#include <memory>
 #include <utility>
 
 #include "exir/ir/infer.h"
+#include "exir/testing/generator/writes_as_copies.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
 
-namespace belay::conformance {
+namespace belay::exir {
 namespace {
-
-using exir::Argument;
-using exir::Graph;
-using exir::GraphEditor;
-using exir::InputKind;
-using exir::MetaList;
-using exir::MetaValue;
-using exir::NodeOutput;
-using exir::OpOverload;
-using exir::OwnedValue;
-using exir::SymExpr;
-using exir::TensorMeta;
-using exir::ValueId;
-using exir::ValueType;
 
 constexpr int64_t kMaxElements = 4096;
 constexpr uint64_t kMaxBytes = 1 << 20;
 constexpr int kMaxValues = 40;
 
-// A dense copy that may be written.
-OwnedValue Own(const SampleTensor& sample) {
-  const TensorView view = sample.view();
-  absl::StatusOr<OwnedValue> datum = OwnedValue::Borrow(view, /*writable=*/true).Copy();
-  ABSL_CHECK(datum.ok());
-  return *std::move(datum);
-}
-
 // Whose result's type for other sizes is not the general one.
 bool IsStaticOnly(const OpOverload& op) {
   constexpr std::string_view kNames[] = {
+      // running statistics of a fixed size do not fit channels that are a symbol once decomposed
+      "_native_batch_norm_legit",
       "native_dropout",     // the mask of an empty input has the input's dtype
       "pixel_unshuffle",    // an empty image keeps its sizes
       "sym_is_contiguous",  // depends on which sizes are 0 or 1
   };
   return std::find(std::begin(kNames), std::end(kNames), op.op()) != std::end(kNames);
+}
+
+ValueType TypeOf(const ConstantTensor& constant) {
+  return TensorMeta::Contiguous(constant.dtype(),
+                                {constant.sizes().begin(), constant.sizes().end()});
 }
 
 // Whether no two elements share a place.
@@ -63,37 +49,45 @@ bool HasOwnPlaces(const TensorView& view) {
 
 }  // namespace
 
-ProgramMaker::ProgramMaker(Dice& dice, const exir::OpRegistry& ops, const KernelRegistry& kernels,
-                           const GeneratorOptions& options,
+ProgramMaker::ProgramMaker(Random& random, const OpRegistry& ops, const KernelRegistry& kernels,
+                           const RandomProgramOptions& options,
                            std::function<const OperatorCalls&()> deal)
-    : dice_(dice),
+    : random_(random),
       ops_(ops),
       kernels_(kernels),
       options_(options),
       deal_(std::move(deal)),
       made_(&ops) {}
 
-GeneratedProgram ProgramMaker::Make() {
-  made_.program.dialect = options_.training ? exir::IrDialect::kTraining : exir::IrDialect::kAten;
+RandomProgram ProgramMaker::Make() {
+  made_.program.dialect = options_.dialect;
   made_.program.graphs.push_back(Graph());
-  made_.dynamic = dice_.Chance(40);
-  const bool control_flow = dice_.Chance(20);
+  made_.dynamic = options_.dynamic_sizes && random_.Chance(40);
+  const bool control_flow = options_.control_flow && random_.Chance(20);
   // Bodies are added as they are made: editors refer to graphs, so the top graph is added last.
   Graph top;
   {
     Scope scope(top, nullptr);
-    const int calls = 1 + static_cast<int>(dice_.Below(static_cast<uint64_t>(options_.max_calls)));
-    for (int i = 0; i < calls; ++i) {
+    const int calls =
+        1 + static_cast<int>(random_.Below(static_cast<uint64_t>(options_.max_calls)));
+    for (const auto& [spec, constant] : options_.constants) {
+      if (!random_.Chance(50)) continue;
+      AddConstant(scope, spec, constant, TypeOf(constant));
+    }
+    constexpr int kMore = 10;  // where none succeeded
+    for (int i = 0; i < calls + (top.num_nodes() == 0 ? kMore : 0); ++i) {
       AddSomeCall(scope);
-      if (control_flow && dice_.Chance(40)) AddControlFlow(scope, 0);
+      if (control_flow && random_.Chance(40)) AddControlFlow(scope, 0);
     }
     AddOutputs(scope);
   }
-  made_.program.graphs[exir::ExportedProgram::kTop] = std::move(top);
+  made_.program.graphs[ExportedProgram::kTop] = std::move(top);
+  // Those inside of a body that was given up.
+  made_.program.EraseUnusedBodies();
   return std::move(made_);
 }
 
-SymExpr ProgramMaker::Fresh(exir::SymRange range) {
+SymExpr ProgramMaker::Fresh(SymRange range) {
   const std::string name = absl::StrCat("u", next_unbacked_++);
   made_.program.ranges[name] = range;
   return SymExpr::Symbol(name);
@@ -105,21 +99,22 @@ bool ProgramMaker::AddSomeCall(Scope& scope) {
   const OperatorCalls& calls = deal_();
   if (calls.calls.empty()) return false;
   for (int attempt = 0; attempt < 6; ++attempt) {
-    if (AddCall(scope, calls, dice_.Pick(calls.calls))) return true;
+    if (AddCall(scope, calls, random_.Pick(calls.calls))) return true;
   }
   return false;
 }
 
 bool ProgramMaker::AddCall(Scope& scope, const OperatorCalls& calls, const SampleCall& sample) {
   const bool writes = calls.op->schema()->IsMutable();
-  if (writes && (!options_.training || in_body_)) return false;
+  if (writes && (options_.dialect != IrDialect::kTraining || in_body_)) return false;
   if (made_.dynamic && IsStaticOnly(*calls.op)) return false;
-  const bool random = sample.unspecified || calls.op->has_trait(exir::kNondeterministic);
+  const bool random = sample.unspecified || calls.op->has_trait(kNondeterministic);
   if (random && in_body_) return false;
   const How ways[] = {{.reuse = true, .symbols = made_.dynamic},
                       {.reuse = false, .symbols = made_.dynamic},
                       {.reuse = false, .symbols = false}};
   for (const How& how : ways) {
+    if (made_.dynamic && options_.dynamic_size.has_value() && !how.symbols) return false;
     std::vector<Argument> arguments = sample.arguments;
     std::vector<ValueId> bound;
     for (const SampleTensor& tensor : sample.tensors) bound.push_back(Bind(scope, tensor, how));
@@ -134,8 +129,12 @@ bool ProgramMaker::AddCall(Scope& scope, const OperatorCalls& calls, const Sampl
         if (list == nullptr) continue;
         for (Argument& element : *list) {
           const int64_t* number = element.get_if<int64_t>();
-          if (number == nullptr || !dice_.Chance(60)) continue;
-          if (const auto size = SizeValue(scope, *number)) element = Argument(*size);
+          if (number == nullptr) continue;
+          const bool always = *number == options_.dynamic_size;
+          if (!always && !random_.Chance(60)) continue;
+          const auto size = SizeValue(scope, *number);
+          if (always && !size.has_value()) return false;
+          if (size.has_value()) element = Argument(*size);
         }
       }
     }
@@ -149,6 +148,16 @@ bool ProgramMaker::AddCall(Scope& scope, const OperatorCalls& calls, const Sampl
   return false;
 }
 
+NodeId ProgramMaker::Insert(Scope& scope, GraphEditor::NewNode node,
+                            std::vector<GraphEditor::NewOutput> outputs) {
+  if (options_.dialect == IrDialect::kEdge) {
+    const int64_t number = next_node_++;
+    node.debug_handle = number > 1 && random_.Chance(15) ? number - 1 : number;
+    node.provenance.origin = std::make_shared<const std::string>(absl::StrCat("n", number, "@1"));
+  }
+  return scope.editor.InsertNode(NodeId(), std::move(node), std::move(outputs));
+}
+
 bool ProgramMaker::SizesAreLegal(const MetaValue& meta) const {
   if (const MetaList* list = meta.get_if<MetaList>()) {
     return list->size() <= 64 && std::all_of(list->begin(), list->end(),
@@ -158,7 +167,7 @@ bool ProgramMaker::SizesAreLegal(const MetaValue& meta) const {
   if (tensor == nullptr) return true;
   int64_t elements = 1;
   for (const SymExpr& size : tensor->sizes) {
-    const exir::SymRange range = size.Range(made_.program.ranges);
+    const SymRange range = size.Range(made_.program.ranges);
     if (range.min < 0 || range.max > kMaxElements) return false;
     elements *= std::max<int64_t>(range.max, 1);
     if (elements > kMaxElements) return false;
@@ -166,18 +175,18 @@ bool ProgramMaker::SizesAreLegal(const MetaValue& meta) const {
   return true;
 }
 
-exir::Operand ProgramMaker::ToOperand(Scope& scope, const Argument& argument) const {
+Operand ProgramMaker::ToOperand(Scope& scope, const Argument& argument) const {
   if (const ValueId* id = argument.get_if<ValueId>()) {
-    return exir::Operand::Of(&scope.data[id->index()]);
+    return Operand::Of(&scope.data[id->index()]);
   }
   if (const Argument::List* list = argument.get_if<Argument::List>()) {
-    std::vector<exir::Operand> elements;
+    std::vector<Operand> elements;
     for (const Argument& element : *list) elements.push_back(ToOperand(scope, element));
-    return exir::Operand::List(std::move(elements));
+    return Operand::List(std::move(elements));
   }
   absl::StatusOr<MetaValue> literal = ToMetaValue(scope.editor.graph(), argument);
   ABSL_CHECK(literal.ok());
-  return exir::Operand::Literal(*std::move(literal));
+  return Operand::Literal(*std::move(literal));
 }
 
 bool ProgramMaker::Try(Scope& scope, const OpOverload& op, std::vector<Argument> arguments,
@@ -187,9 +196,9 @@ bool ProgramMaker::Try(Scope& scope, const OpOverload& op, std::vector<Argument>
   for (const MetaValue& meta : *metas) {
     if (!SizesAreLegal(meta)) return false;
   }
-  std::vector<exir::Operand> operands;
+  std::vector<Operand> operands;
   for (const Argument& argument : arguments) operands.push_back(ToOperand(scope, argument));
-  auto returns = CallOperator(op, absl::MakeSpan(operands), kernels_,
+  auto returns = CallOperator(*op.aten(), absl::MakeSpan(operands), kernels_,
                               {.engine = KernelEngine::kReference, .max_tensor_bytes = kMaxBytes});
   if (!returns.ok()) return false;
   std::vector<GraphEditor::NewOutput> outputs;
@@ -214,8 +223,7 @@ bool ProgramMaker::Try(Scope& scope, const OpOverload& op, std::vector<Argument>
   node.name = std::string(op.op());
   node.target = &op;
   node.arguments = std::move(arguments);
-  const exir::NodeId id =
-      scope.editor.InsertNode(exir::NodeId(), std::move(node), std::move(outputs));
+  const NodeId id = Insert(scope, std::move(node), std::move(outputs));
   const std::vector<ValueId> results = scope.editor.graph().node(id).results();
   ABSL_CHECK(results.size() == data.size());
   for (size_t i = 0; i < results.size(); ++i) {
@@ -265,7 +273,7 @@ bool ProgramMaker::TryInPlace(Scope& scope, const OpOverload& op, std::vector<Ar
   const OpOverload* copy = ops_.Find("aten.copy_.default");
   if (twin == nullptr || copy == nullptr) return false;
   std::vector<Argument> twin_arguments;
-  for (const exir::SchemaArgument& argument : twin->schema()->arguments) {
+  for (const SchemaArgument& argument : twin->schema()->arguments) {
     const std::optional<int> i = op.schema()->ArgumentIndex(argument.name);
     twin_arguments.push_back(i.has_value() ? arguments[*i] : DefaultArgument(argument));
   }
@@ -274,22 +282,21 @@ bool ProgramMaker::TryInPlace(Scope& scope, const OpOverload& op, std::vector<Ar
   const TensorMeta* result = (*metas)[0].get_if<TensorMeta>();
   const TensorMeta& meta = Meta(scope, *self);
   if (result == nullptr || result->dtype != meta.dtype || result->sizes != meta.sizes) return false;
-  std::vector<exir::Operand> operands;
+  std::vector<Operand> operands;
   for (const Argument& argument : twin_arguments) operands.push_back(ToOperand(scope, argument));
-  const exir::CallOptions options = {.engine = KernelEngine::kReference,
-                                     .max_tensor_bytes = kMaxBytes};
+  const CallOptions options = {.engine = KernelEngine::kReference, .max_tensor_bytes = kMaxBytes};
   auto computed = CallOperator(*twin, absl::MakeSpan(operands), kernels_, options);
   if (!computed.ok()) return false;
-  exir::Operand copy_operands[] = {exir::Operand::Of(&scope.data[self->index()]),
-                                   exir::Operand::Of(&(*computed)[0].values[0]),
-                                   exir::Operand::Literal(MetaValue(false))};
+  Operand copy_operands[] = {Operand::Of(&scope.data[self->index()]),
+                             Operand::Of(&(*computed)[0].values[0]),
+                             Operand::Literal(MetaValue(false))};
   if (!CallOperator(*copy, absl::MakeSpan(copy_operands), kernels_, options).ok()) return false;
   GraphEditor::NewNode node;
   node.name = std::string(op.op());
   node.target = &op;
   const ValueType type = scope.editor.graph().value(*self).type;
   node.arguments = std::move(arguments);
-  Know(scope, scope.editor.InsertOp(exir::NodeId(), std::move(node), type), written);
+  Know(scope, scope.editor.InsertOp(NodeId(), std::move(node), type), written);
   made_.mutates = true;
   return true;
 }
@@ -297,6 +304,10 @@ bool ProgramMaker::TryInPlace(Scope& scope, const OpOverload& op, std::vector<Ar
 std::optional<ValueId> ProgramMaker::Call(Scope& scope, std::string_view name,
                                           std::vector<Argument> given) {
   const OpOverload* op = ops_.Find(name);
+  // Questions about sizes are ATen's in every dialect.
+  if (options_.dialect == IrDialect::kEdge && !name.starts_with("aten.sym_")) {
+    op = ops_.FindText(absl::StrCat("edge.", name));
+  }
   ABSL_CHECK(op != nullptr);
   for (size_t i = given.size(); i < op->schema()->arguments.size(); ++i) {
     given.push_back(DefaultArgument(op->schema()->arguments[i]));
@@ -331,14 +342,14 @@ void ProgramMaker::Know(Scope& scope, ValueId id, OwnedValue datum) {
 }
 
 ValueId ProgramMaker::Bind(Scope& scope, const SampleTensor& sample, How how) {
-  if (how.reuse && dice_.Chance(70)) {
+  if (how.reuse && random_.Chance(70)) {
     std::vector<ValueId> fitting;
     for (const Known& known : scope.values) {
       const TensorView& view = *known.datum.tensor();
       if (view.dtype == sample.dtype && view.sizes == sample.sizes) fitting.push_back(known.id);
     }
     // Recent ones more often, so that there are chains.
-    if (!fitting.empty()) return dice_.Chance(50) ? fitting.back() : dice_.Pick(fitting);
+    if (!fitting.empty()) return random_.Chance(50) ? fitting.back() : random_.Pick(fitting);
   }
   return NewSource(scope, sample, how.symbols);
 }
@@ -363,11 +374,15 @@ ValueId ProgramMaker::NewTopSource(Scope& scope, const SampleTensor& sample, boo
   bool dynamic = false;
   for (int64_t size : sample.sizes) {
     const bool known = symbols_.count(size) != 0;
-    if (symbols && size >= 2 && (known || symbols_.size() < 3) && dice_.Chance(70)) {
+    if (symbols && size >= 2 && options_.dynamic_size.value_or(size) == size &&
+        (known || symbols_.size() < 3) &&
+        (options_.dynamic_size.has_value() || random_.Chance(70))) {
       if (!known) {
         const std::string name = absl::StrCat("s", symbols_.size());
         symbols_[size] = name;
-        made_.program.ranges[name] = {.min = static_cast<int64_t>(dice_.Below(3)), .max = size + 3};
+        made_.program.ranges[name] = {
+            .min = std::max(options_.least_size, static_cast<int64_t>(random_.Below(3))),
+            .max = size + 3};
         made_.program.hints[name] = size;
       }
       sizes.push_back(SymExpr::Symbol(symbols_[size]));
@@ -380,37 +395,42 @@ ValueId ProgramMaker::NewTopSource(Scope& scope, const SampleTensor& sample, boo
       DimOrderOf(sample.sizes, sample.strides).value_or(ContiguousOrder(sample.sizes.size()));
   const ValueType type = TensorMeta::Dense(sample.dtype, std::move(sizes), order.span());
   const int number = next_source_++;
-  exir::GraphSignature& signature = made_.program.signature;
-  if (dynamic || dice_.Chance(60)) {
+  GraphSignature& signature = made_.program.signature;
+  if (dynamic || !options_.constants.empty() || random_.Chance(60)) {
     const ValueId id = scope.editor.AddInput(absl::StrCat("x", number), type);
     signature.inputs.push_back({});
     made_.samples.push_back(sample);
-    Know(scope, id, Own(sample));
+    Know(scope, id, sample.Copy());
     return id;
   }
-  // State and constants come before user inputs.
   constexpr InputKind kKinds[] = {InputKind::kParameter, InputKind::kBuffer, InputKind::kBuffer,
                                   InputKind::kTensorConstant};
-  exir::InputSpec spec{.kind = kKinds[dice_.Below(std::size(kKinds))],
-                       .target = absl::StrCat("t", number)};
-  if (spec.kind == InputKind::kBuffer) spec.persistent = dice_.Chance(70);
-  const bool state = spec.kind != InputKind::kTensorConstant && spec.persistent;
-  absl::StatusOr<exir::ConstantTensor> constant =
-      exir::ConstantTensor::Create(sample.dtype, sample.sizes, sample.strides, 0,
-                                   exir::Storage::Own(std::vector<std::byte>(sample.bytes)));
+  InputSpec spec{.kind = kKinds[random_.Below(std::size(kKinds))],
+                 .target = absl::StrCat("t", number)};
+  if (spec.kind == InputKind::kBuffer) spec.persistent = random_.Chance(70);
+  const absl::StatusOr<ConstantTensor> constant =
+      ConstantTensor::Create(sample.dtype, sample.sizes, sample.strides, 0,
+                             Storage::Own(std::vector<std::byte>(sample.bytes)));
   ABSL_CHECK(constant.ok());
-  (state ? made_.program.state_dict : made_.program.constants)
-      .emplace(spec.target, *std::move(constant));
-  const size_t position = static_cast<size_t>(
-      std::find_if(signature.inputs.begin(), signature.inputs.end(),
-                   [](const exir::InputSpec& s) { return s.kind == InputKind::kUserInput; }) -
-      signature.inputs.begin());
-  const ValueId id = scope.editor.InsertInput(position, absl::StrCat("k", number), type);
-  const bool writable = spec.kind == InputKind::kBuffer;
-  signature.inputs.insert(signature.inputs.begin() + static_cast<ptrdiff_t>(position),
-                          std::move(spec));
-  // The program keeps the bytes.
-  Know(scope, id, writable ? Own(sample) : OwnedValue::Borrow(sample.view(), /*writable=*/false));
+  return AddConstant(scope, std::move(spec), *constant, type);
+}
+
+ValueId ProgramMaker::AddConstant(Scope& scope, InputSpec spec, const ConstantTensor& constant,
+                                  const ValueType& type) {
+  absl::StatusOr<OwnedValue> value = OwnedValue::Constant(constant);
+  if (value.ok() && spec.kind == InputKind::kBuffer) value = value->Copy();
+  ABSL_CHECK(value.ok());
+  const bool state = spec.kind != InputKind::kTensorConstant && spec.persistent;
+  (state ? made_.program.state_dict : made_.program.constants).emplace(spec.target, constant);
+  // State and constants come before user inputs.
+  std::vector<InputSpec>& inputs = made_.program.signature.inputs;
+  const auto position = std::find_if(inputs.begin(), inputs.end(), [](const InputSpec& s) {
+    return s.kind == InputKind::kUserInput;
+  });
+  const ValueId id = scope.editor.InsertInput(static_cast<size_t>(position - inputs.begin()),
+                                              absl::StrCat("k_", spec.target), type);
+  inputs.insert(position, std::move(spec));
+  Know(scope, id, *std::move(value));
   return id;
 }
 
@@ -420,7 +440,7 @@ std::optional<ValueId> ProgramMaker::PickFloat(Scope& scope) {
     if (known.datum.tensor()->dtype == DType::kFloat32) fitting.push_back(known.id);
   }
   if (fitting.empty()) return std::nullopt;
-  return dice_.Pick(fitting);
+  return random_.Pick(fitting);
 }
 
 ValueId ProgramMaker::LastLike(const Scope& scope, ValueId like) const {
@@ -436,13 +456,13 @@ ValueId ProgramMaker::LastLike(const Scope& scope, ValueId like) const {
 void ProgramMaker::AddOutputs(Scope& scope) {
   const Graph& graph = scope.editor.graph();
   std::vector<Argument> outputs;
-  exir::GraphSignature& signature = made_.program.signature;
-  if (!options_.training) {
+  GraphSignature& signature = made_.program.signature;
+  if (options_.mutation && options_.dialect != IrDialect::kTraining) {
     for (size_t i = 0; i < signature.inputs.size(); ++i) {
-      const exir::InputSpec& spec = signature.inputs[i];
+      const InputSpec& spec = signature.inputs[i];
       const bool buffer = spec.kind == InputKind::kBuffer;
-      if (!(buffer && dice_.Chance(40)) &&
-          !(spec.kind == InputKind::kUserInput && dice_.Chance(10))) {
+      if (!(buffer && random_.Chance(40)) &&
+          !(spec.kind == InputKind::kUserInput && random_.Chance(10))) {
         continue;
       }
       const ValueId input = graph.inputs()[i];
@@ -455,10 +475,10 @@ void ProgramMaker::AddOutputs(Scope& scope) {
         }
       }
       if (fitting.empty()) continue;
-      outputs.emplace_back(dice_.Pick(fitting));
+      outputs.emplace_back(random_.Pick(fitting));
       signature.outputs.push_back(
-          buffer ? exir::OutputSpec{exir::OutputKind::kBufferMutation, spec.target}
-                 : exir::OutputSpec{exir::OutputKind::kUserInputMutation, graph.value(input).name});
+          buffer ? OutputSpec{OutputKind::kBufferMutation, spec.target}
+                 : OutputSpec{OutputKind::kUserInputMutation, graph.value(input).name});
       made_.mutates = true;
     }
   }
@@ -466,15 +486,19 @@ void ProgramMaker::AddOutputs(Scope& scope) {
     outputs.emplace_back(id);
     signature.outputs.push_back({});
   };
-  for (const exir::NodeId node : graph.nodes()) {
+  for (const NodeId node : graph.nodes()) {
     for (ValueId id : graph.node(node).results()) {
-      if (graph.value(id).users.empty() || dice_.Chance(25)) add(id);
+      if (graph.value(id).users.empty() || random_.Chance(25)) add(id);
     }
   }
-  if (!graph.inputs().empty() && dice_.Chance(10)) {
-    add(graph.inputs()[dice_.Below(graph.inputs().size())]);
+  if (!graph.inputs().empty() && random_.Chance(10)) {
+    add(graph.inputs()[random_.Below(graph.inputs().size())]);
+  }
+  if (options_.dialect == IrDialect::kEdge && random_.Chance(5)) {
+    outputs.emplace_back(7);
+    signature.outputs.push_back({});
   }
   scope.editor.SetOutputs(std::move(outputs));
 }
 
-}  // namespace belay::conformance
+}  // namespace belay::exir

@@ -1,28 +1,19 @@
 // The part of ProgramMaker that makes conditions and loops.
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
-#include "conformance/differential/program_maker.h"
 #include "exir/ir/infer.h"
+#include "exir/testing/generator/program_maker.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
 
-namespace belay::conformance {
+namespace belay::exir {
 namespace {
-
-using exir::Argument;
-using exir::Graph;
-using exir::GraphId;
-using exir::OwnedValue;
-using exir::TensorMeta;
-using exir::ValueId;
-using exir::ValueType;
 
 constexpr int kMaxNesting = 2;
 
-TensorMeta Stacked(const TensorMeta& element, const exir::SymExpr& count) {
-  std::vector<exir::SymExpr> sizes = {count};
+TensorMeta Stacked(const TensorMeta& element, const SymExpr& count) {
+  std::vector<SymExpr> sizes = {count};
   sizes.insert(sizes.end(), element.sizes.begin(), element.sizes.end());
   return TensorMeta::Contiguous(element.dtype, std::move(sizes));
 }
@@ -46,20 +37,20 @@ std::optional<OwnedValue> Stack(const OwnedValue& element, int64_t count) {
 
 GraphId ProgramMaker::Keep(Graph graph) {
   // What nobody uses may fail in one engine and be dropped by another.
-  exir::GraphEditor(graph).EraseDeadNodes();
+  GraphEditor(graph).EraseDeadNodes();
   return made_.program.graphs.push_back(std::move(graph));
 }
 
 void ProgramMaker::FillBody(Scope& body, int nesting) {
   const bool was_in_body = std::exchange(in_body_, true);
-  const int calls = static_cast<int>(dice_.Below(4));
+  const int calls = static_cast<int>(random_.Below(4));
   for (int i = 0; i < calls; ++i) AddSomeCall(body);
-  if (nesting + 1 < kMaxNesting && dice_.Chance(15)) AddControlFlow(body, nesting + 1);
+  if (nesting + 1 < kMaxNesting && random_.Chance(15)) AddControlFlow(body, nesting + 1);
   // Something of a type that may be returned.
   if (const auto value = PickFloat(body)) {
     constexpr std::string_view kOps[] = {"aten.sin.default", "aten.neg.default", "aten.abs.default",
                                          "aten.tanh.default"};
-    Call(body, kOps[dice_.Below(std::size(kOps))], {Argument(*value)});
+    Call(body, kOps[random_.Below(std::size(kOps))], {Argument(*value)});
   }
   in_body_ = was_in_body;
 }
@@ -67,23 +58,22 @@ void ProgramMaker::FillBody(Scope& body, int nesting) {
 std::vector<ValueId> ProgramMaker::InsertControl(Scope& scope, std::string_view op,
                                                  std::vector<Argument> arguments,
                                                  std::vector<ValueType> types) {
-  exir::GraphEditor::NewNode node;
+  GraphEditor::NewNode node;
   node.name = std::string(op);
   node.target = ops_.Find(absl::StrCat("higher_order.", op));
   node.arguments = std::move(arguments);
   node.argument_names.resize(node.arguments.size());
-  std::vector<exir::GraphEditor::NewOutput> outputs;
+  std::vector<GraphEditor::NewOutput> outputs;
   for (ValueType& type : types) {
-    outputs.push_back({exir::NodeOutput::Kind::kValue, {{std::string(op), std::move(type)}}});
+    outputs.push_back({NodeOutput::Kind::kValue, {{std::string(op), std::move(type)}}});
   }
-  const exir::NodeId id =
-      scope.editor.InsertNode(exir::NodeId(), std::move(node), std::move(outputs));
+  const NodeId id = Insert(scope, std::move(node), std::move(outputs));
   made_.control_flow = true;
   return scope.editor.graph().node(id).results();
 }
 
 void ProgramMaker::AddControlFlow(Scope& scope, int nesting) {
-  switch (dice_.Below(4)) {
+  switch (random_.Below(4)) {
     case 0:
       AddCond(scope, nesting);
       return;
@@ -114,9 +104,10 @@ bool ProgramMaker::AddCond(Scope& scope, int nesting) {
     Scope first(yes, &scope), second(no, &scope);
     first.editor.SetName("true_graph");
     second.editor.SetName("false_graph");
-    const int given = 1 + static_cast<int>(dice_.Below(2));
+    const int given = 1 + static_cast<int>(random_.Below(2));
     for (int i = 0; i < given; ++i) {
-      const ValueId operand = i == 0 ? *decides : scope.values[dice_.Below(scope.values.size())].id;
+      const ValueId operand =
+          i == 0 ? *decides : scope.values[random_.Below(scope.values.size())].id;
       AddBodyInput(first, operand, scope.data[operand.index()],
                    scope.editor.graph().value(operand).type);
     }
@@ -186,7 +177,7 @@ bool ProgramMaker::AddWhileLoop(Scope& scope, int nesting) {
     }
     const auto again =
         Call(condition, "aten.lt.Scalar",
-             {Argument(test.inputs()[0]), Argument(static_cast<int64_t>(dice_.Below(4)))});
+             {Argument(test.inputs()[0]), Argument(static_cast<int64_t>(random_.Below(4)))});
     if (!again.has_value()) return false;
     condition.editor.SetOutputs({Argument(*again)});
   }
@@ -218,11 +209,11 @@ bool ProgramMaker::AddMap(Scope& scope, int nesting) {
     absl::StatusOr<OwnedValue> row = all.Slice(0).Copy();
     if (!row.ok()) return false;
     const ValueType row_type = TensorMeta::Contiguous(
-        meta.dtype, std::vector<exir::SymExpr>(meta.sizes.begin() + 1, meta.sizes.end()));
+        meta.dtype, std::vector<SymExpr>(meta.sizes.begin() + 1, meta.sizes.end()));
     const ValueId input = AddBodyInput(inner, *rows, *row, row_type);
     FillBody(inner, nesting);
     ValueId last = inner.values.back().id;
-    if (dice_.Chance(50) || !Meta(inner, last).is_contiguous()) last = LastLike(inner, input);
+    if (random_.Chance(50) || !Meta(inner, last).is_contiguous()) last = LastLike(inner, input);
     if (!Meta(inner, last).is_contiguous()) return false;
     result = Stack(inner.data[last.index()], count);
     type = Stacked(Meta(inner, last), meta.sizes[0]);
@@ -258,7 +249,7 @@ bool ProgramMaker::AddScan(Scope& scope, int nesting) {
     absl::StatusOr<OwnedValue> row = all.Slice(0).Copy();
     if (!row.ok()) return false;
     const ValueType row_type = TensorMeta::Contiguous(
-        meta.dtype, std::vector<exir::SymExpr>(meta.sizes.begin() + 1, meta.sizes.end()));
+        meta.dtype, std::vector<SymExpr>(meta.sizes.begin() + 1, meta.sizes.end()));
     const ValueType init_type = scope.editor.graph().value(*init).type;
     const ValueId state = AddBodyInput(inner, *init, scope.data[init->index()], init_type);
     const ValueId input = AddBodyInput(inner, *rows, *row, row_type);
@@ -282,4 +273,4 @@ bool ProgramMaker::AddScan(Scope& scope, int nesting) {
   return true;
 }
 
-}  // namespace belay::conformance
+}  // namespace belay::exir

@@ -1,0 +1,45 @@
+// Calls that operators are known to take, as material for random programs.
+#ifndef BELAY_EXIR_TESTING_GENERATOR_SAMPLE_CALL_H_
+#define BELAY_EXIR_TESTING_GENERATOR_SAMPLE_CALL_H_
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "exir/interpreter/owned_value.h"
+#include "exir/ir/argument.h"
+#include "exir/op/op_registry.h"
+#include "runtime/core/dtype.h"
+#include "runtime/core/sizes.h"
+#include "runtime/core/tensor_view.h"
+
+namespace belay::exir {
+
+// A dense tensor with its contents.
+struct SampleTensor {
+  DType dtype = DType::kFloat32;
+  Sizes sizes;
+  Strides strides;  // dense, in some order of the dimensions
+  std::vector<std::byte> bytes;
+
+  TensorView view() const;  // read-only by contract
+  OwnedValue Copy() const;  // may be written
+};
+
+struct SampleCall {
+  std::string id;
+  // One per schema argument; ValueId(k) stands for tensors[k].
+  std::vector<Argument> arguments;
+  std::vector<SampleTensor> tensors;
+  // Of what the operator gives only the type is specified: random numbers, uninitialized memory.
+  bool unspecified = false;
+};
+
+struct OperatorCalls {
+  const OpOverload* op = nullptr;
+  std::vector<SampleCall> calls;
+};
+
+}  // namespace belay::exir
+
+#endif  // BELAY_EXIR_TESTING_GENERATOR_SAMPLE_CALL_H_
