@@ -54,6 +54,14 @@ Dims<CheckedInt> ToDims(absl::Span<const int64_t> sizes);
 // rank of 0 counts as 1.
 absl::StatusOr<int> NormalizeDim(int64_t dim, int rank);
 
+// The argument `dim` of a call, counted from 0.
+template <class Arguments>
+absl::StatusOr<int> ReadDim(const Arguments& arguments, int rank) {
+  const absl::StatusOr<int64_t> dim = arguments.StaticInt("dim");
+  if (!dim.ok()) return dim.status();
+  return NormalizeDim(*dim, rank);
+}
+
 template <class D>
 std::string FormatDims(absl::Span<const D> dims) {
   std::string s = "[";

@@ -7,6 +7,8 @@
 #include <type_traits>
 
 #include "runtime/core/status_macros.h"
+#include "runtime/kernel/kernel_arguments.h"
+#include "runtime/kernel/shape_rules/sort.h"
 #include "runtime/kernels/call/fold.h"
 #include "runtime/kernels/call/operands.h"
 #include "runtime/kernels/reference/families.h"
@@ -87,53 +89,35 @@ absl::Status TakeSorted(const KernelContext& context, const TensorView& self, in
   return IsFloatingPoint(self.dtype) ? run(double{}) : run(int64_t{});
 }
 
-absl::StatusOr<int> DimAt(const KernelContext& context, int i, const TensorView& self) {
-  ABSL_ASSIGN_OR_RETURN(const int64_t dim, context.Int(i));
-  return NormalizeDim(dim, self.rank());
-}
-
-// dim at `kDimAt`, descending after it.
-template <int kDimAt>
-absl::Status Sort(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(kDimAt + 2, 2));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self,
-                        TensorOf(context, 0, "self", kRealTypes | DTypeSet{DType::kUint16}));
-  ABSL_ASSIGN_OR_RETURN(const int dim, DimAt(context, kDimAt, *self));
-  ABSL_ASSIGN_OR_RETURN(const bool descending, context.Bool(kDimAt + 1));
+absl::Status Sort(KernelContext& context, const SortCall<KernelArguments>& call) {
+  const TensorView* const self = call.self;
   ABSL_ASSIGN_OR_RETURN(const TensorView* values, OutputOf(context, 0, self->dtype, *self));
   ABSL_ASSIGN_OR_RETURN(const TensorView* indices, OutputOf(context, 1, DType::kInt64, *self));
-  return TakeSorted(context, *self, dim, descending, self->rank() == 0 ? 1 : self->sizes[dim],
-                    *values, *indices);
+  return TakeSorted(context, *self, call.dim, call.descending,
+                    self->rank() == 0 ? 1 : self->sizes[call.dim], *values, *indices);
 }
 
-absl::Status TopK(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(5, 2));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self,
-                        TensorOf(context, 0, "self", kIntegralTypes | kFloatTypes));
-  ABSL_ASSIGN_OR_RETURN(const int64_t k, context.Int(1));
-  ABSL_ASSIGN_OR_RETURN(const int dim, DimAt(context, 2, *self));
-  ABSL_ASSIGN_OR_RETURN(const bool largest, context.Bool(3));
-  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape,
-                        TopKShape<CheckedInt>(ToDims(self->sizes), dim, k));
+absl::Status TopK(KernelContext& context, const TopKCall<KernelArguments>& call) {
+  const TensorView* const self = call.self;
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
   ABSL_ASSIGN_OR_RETURN(const TensorView* values, OutputOf(context, 0, self->dtype, shape));
   ABSL_ASSIGN_OR_RETURN(const TensorView* indices, OutputOf(context, 1, DType::kInt64, shape));
   // A number is taken whatever k is.
-  const int64_t take = self->rank() == 0 ? 1 : k;
-  return TakeSorted(context, *self, dim, largest, take, *values, *indices);
+  const int64_t take = self->rank() == 0 ? 1 : call.k.value();
+  return TakeSorted(context, *self, call.dim, call.largest, take, *values, *indices);
 }
 
 // One element of each row: the one that stands `place`th in ascending order, or for `kNanWins` the
 // first NaN.
-template <bool kNanWins>
-absl::Status SelectSorted(KernelContext& context, const TensorView& self, int dim, bool keepdim,
-                          int64_t place) {
-  const uint32_t mask = self.rank() == 0 ? 0 : uint32_t{1} << dim;
-  ABSL_RETURN_IF_ERROR(CheckNotEmpty<CheckedInt>(ToDims(self.sizes), mask));
-  const Dims<CheckedInt> shape = FoldedShape<CheckedInt>(ToDims(self.sizes), mask, keepdim);
+template <bool kNanWins, class Call>
+absl::Status SelectSorted(KernelContext& context, const Call& call, int64_t place) {
+  const TensorView& self = *call.self;
+  const int dim = call.dim;
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
   ABSL_ASSIGN_OR_RETURN(const TensorView* values, OutputOf(context, 0, self.dtype, shape));
   ABSL_ASSIGN_OR_RETURN(const TensorView* indices, OutputOf(context, 1, DType::kInt64, shape));
   Strides value_strides = values->strides, index_strides = indices->strides;
-  if (self.rank() > 0 && !keepdim) {
+  if (self.rank() > 0 && !call.keepdim) {
     value_strides.insert(dim, 0);
     index_strides.insert(dim, 0);
   }
@@ -156,46 +140,39 @@ absl::Status SelectSorted(KernelContext& context, const TensorView& self, int di
   return IsFloatingPoint(self.dtype) ? run(double{}) : run(int64_t{});
 }
 
-absl::Status Median(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(3, 2));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self,
-                        TensorOf(context, 0, "self", kIntegralTypes | kFloatTypes));
-  ABSL_ASSIGN_OR_RETURN(const int dim, DimAt(context, 1, *self));
-  ABSL_ASSIGN_OR_RETURN(const bool keepdim, context.Bool(2));
-  const int64_t count = self->rank() == 0 ? 1 : self->sizes[dim];
-  return SelectSorted<true>(context, *self, dim, keepdim, (count - 1) / 2);
+absl::Status Median(KernelContext& context, const MedianCall<KernelArguments>& call) {
+  const int64_t count = call.self->rank() == 0 ? 1 : call.self->sizes[call.dim];
+  return SelectSorted<true>(context, call, (count - 1) / 2);
 }
 
-absl::Status KthValue(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(4, 2));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self,
-                        TensorOf(context, 0, "self", kIntegralTypes | kFloatTypes));
-  ABSL_ASSIGN_OR_RETURN(const int64_t k, context.Int(1));
-  ABSL_ASSIGN_OR_RETURN(const int dim, DimAt(context, 2, *self));
-  ABSL_ASSIGN_OR_RETURN(const bool keepdim, context.Bool(3));
-  if (k == 0) return absl::InvalidArgumentError("k: expected at least 1, got 0");
-  ABSL_RETURN_IF_ERROR(TopKShape<CheckedInt>(ToDims(self->sizes), dim, k).status());
-  return SelectSorted<false>(context, *self, dim, keepdim, k - 1);
+absl::Status KthValue(KernelContext& context, const KthValueCall<KernelArguments>& call) {
+  return SelectSorted<false>(context, call, (call.k - CheckedInt(1)).value());
 }
 
-// One row along whichever dimension.
-uint64_t RowScratchBytes(const KernelContext& context) {
-  if (context.num_arguments() < 1) return 0;
-  const absl::StatusOr<const TensorView*> self = context.Tensor(0);
-  if (!self.ok()) return 0;
+// One row along whichever dimension: which one it is may be known only at the call.
+template <class Call>
+uint64_t RowScratchBytes(const KernelContext& context, const Call& call) {
   int64_t longest = 1;
-  for (int64_t size : (*self)->sizes) longest = std::max(longest, size);
+  for (int64_t size : call.self->sizes) longest = std::max(longest, size);
   return ScratchBytesOf<Entry<double>>(longest);
 }
 
-constexpr KernelEngine kReference = KernelEngine::kReference;
+template <class Call, absl::Status (*kRun)(KernelContext&, const Call&)>
+constexpr Kernel Row(std::string_view op, std::string_view signature, std::string_view name) {
+  return KernelRow<kRun, nullptr, &RowScratchBytes<Call>>(op, signature, name,
+                                                          KernelEngine::kReference);
+}
 
 constexpr Kernel kKernels[] = {
-    {"aten.sort.default", "Sort", kReference, &Sort<1>, nullptr, &RowScratchBytes},
-    {"aten.sort.stable", "SortStable", kReference, &Sort<2>, nullptr, &RowScratchBytes},
-    {"aten.topk.default", "TopK", kReference, &TopK, nullptr, &RowScratchBytes},
-    {"aten.kthvalue.default", "KthValue", kReference, &KthValue, nullptr, &RowScratchBytes},
-    {"aten.median.dim", "MedianDim", kReference, &Median, nullptr, &RowScratchBytes},
+    Row<SortCall<KernelArguments>, &Sort>("aten.sort.default", "self dim descending -> 2", "Sort"),
+    Row<SortCall<KernelArguments>, &Sort>("aten.sort.stable", "self stable dim descending -> 2",
+                                          "SortStable"),
+    Row<TopKCall<KernelArguments>, &TopK>("aten.topk.default", "self k dim largest sorted -> 2",
+                                          "TopK"),
+    Row<KthValueCall<KernelArguments>, &KthValue>("aten.kthvalue.default",
+                                                  "self k dim keepdim -> 2", "KthValue"),
+    Row<MedianCall<KernelArguments>, &Median>("aten.median.dim", "self dim keepdim -> 2",
+                                              "MedianDim"),
 };
 
 }  // namespace

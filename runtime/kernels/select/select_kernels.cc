@@ -2,8 +2,9 @@
 #include <cmath>
 
 #include "runtime/core/status_macros.h"
+#include "runtime/kernel/kernel_arguments.h"
 #include "runtime/kernel/shape_rules/index.h"
-#include "runtime/kernel/shape_rules/reduction.h"
+#include "runtime/kernel/shape_rules/sort.h"
 #include "runtime/kernels/call/element_access.h"
 #include "runtime/kernels/call/gather_walk.h"
 #include "runtime/kernels/call/operands.h"
@@ -120,16 +121,10 @@ void SelectTop(RunSource& source, int64_t count, int64_t take, bool largest, Ent
   std::sort_heap(best, best + kept, before);
 }
 
-// (self, k, dim, largest, sorted)
-absl::Status TopK(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(5, 2));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, TensorOf(context, 0, "self", kFloats));
-  ABSL_ASSIGN_OR_RETURN(const int64_t k, context.Int(1));
-  ABSL_ASSIGN_OR_RETURN(const int64_t dim_argument, context.Int(2));
-  ABSL_ASSIGN_OR_RETURN(const int dim, NormalizeDim(dim_argument, self->rank()));
-  ABSL_ASSIGN_OR_RETURN(const bool largest, context.Bool(3));
-  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape,
-                        TopKShape<CheckedInt>(ToDims(self->sizes), dim, k));
+absl::Status TopK(KernelContext& context, const TopKCall<KernelArguments>& call) {
+  const TensorView* const self = call.self;
+  const int dim = call.dim;
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
   ABSL_ASSIGN_OR_RETURN(const TensorView* values, OutputOf(context, 0, self->dtype, shape));
   ABSL_ASSIGN_OR_RETURN(const TensorView* indices, OutputOf(context, 1, DType::kInt64, shape));
   if (values->numel() == 0) return absl::OkStatus();
@@ -144,7 +139,7 @@ absl::Status TopK(KernelContext& context) {
        it.Next()) {
     RunSource source(ElementAddress(from, it.offset(0)), from.dtype, {from.sizes[dim]},
                      {from.strides[dim]}, DType::kFloat32);
-    SelectTop(source, from.sizes[dim], take, largest, best);
+    SelectTop(source, from.sizes[dim], take, call.largest, best);
     for (int64_t i = 0; i < take; ++i) {
       write(it.offset(1) + i * to.strides[dim], best[i].value);
       places.as<int64_t>()[it.offset(2) + i * places.strides[dim]] = best[i].index;
@@ -153,25 +148,23 @@ absl::Status TopK(KernelContext& context) {
   return absl::OkStatus();
 }
 
-bool AcceptsTopK(const KernelContext& context) {
-  if (context.num_arguments() != 5) return false;
-  const TensorView* self = context.argument(0).get_if<TensorView>();
-  return self != nullptr && kFloats.contains(self->dtype);
+bool AcceptsTopK(const KernelContext& context, const TopKCall<KernelArguments>& call) {
+  return kFloats.contains(call.self->dtype);
 }
 
-uint64_t TopKScratch(const KernelContext& context) {
+uint64_t TopKScratch(const KernelContext& context, const TopKCall<KernelArguments>& call) {
   const absl::StatusOr<const TensorView*> values = context.PlannedOutput(0);
   if (!values.ok()) return 0;
-  const int64_t* k = context.argument(1).get_if<int64_t>();
   // A number that is computed at run time is at most the length of the output.
-  int64_t most = k == nullptr ? 1 : std::max<int64_t>(*k, 1);
+  int64_t most = std::max<int64_t>(call.k.value(), 1);
   for (int64_t size : (*values)->sizes) most = std::max(most, size);
   return static_cast<uint64_t>(most) * sizeof(Entry);
 }
 
 constexpr Kernel kKernels[] = {
     {"aten.gather.default", "GatherSimd", KernelEngine::kHighway, &Gather, &AcceptsGather},
-    {"aten.topk.default", "TopKSimd", KernelEngine::kHighway, &TopK, &AcceptsTopK, &TopKScratch},
+    KernelRow<&TopK, &AcceptsTopK, &TopKScratch>(
+        "aten.topk.default", "self k dim largest sorted -> 2", "TopKSimd", KernelEngine::kHighway),
 };
 
 }  // namespace

@@ -1,7 +1,8 @@
 #include <algorithm>
 
 #include "runtime/core/status_macros.h"
-#include "runtime/kernel/shape_rules/reduction.h"
+#include "runtime/kernel/kernel_arguments.h"
+#include "runtime/kernel/shape_rules/sort.h"
 #include "runtime/kernels/call/element_access.h"
 #include "runtime/kernels/call/gather_walk.h"
 #include "runtime/kernels/call/operands.h"
@@ -91,38 +92,30 @@ absl::Status SortRows(const KernelContext& context, By, DType read_as, const Ten
   return absl::OkStatus();
 }
 
-// dim at `kDimAt`, descending after it.
-template <int kDimAt>
-absl::Status Sort(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(kDimAt + 2, 2));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, TensorOf(context, 0, "self", kRunTypes));
-  ABSL_ASSIGN_OR_RETURN(const int64_t dim_argument, context.Int(kDimAt));
-  ABSL_ASSIGN_OR_RETURN(const int dim, NormalizeDim(dim_argument, self->rank()));
-  ABSL_ASSIGN_OR_RETURN(const bool descending, context.Bool(kDimAt + 1));
+absl::Status Sort(KernelContext& context, const SortCall<KernelArguments>& call) {
+  const TensorView* const self = call.self;
   ABSL_ASSIGN_OR_RETURN(const TensorView* values, OutputOf(context, 0, self->dtype, *self));
   ABSL_ASSIGN_OR_RETURN(const TensorView* indices, OutputOf(context, 1, DType::kInt64, *self));
   if (self->numel() == 0) return absl::OkStatus();
   const TensorView from = AtLeastVector(*self), to = AtLeastVector(*values),
                    places = AtLeastVector(*indices);
   return WithSort(from.dtype, [&](auto by, DType read_as) {
-    return SortRows(context, by, read_as, from, dim, descending, to, places);
+    return SortRows(context, by, read_as, from, call.dim, call.descending, to, places);
   });
 }
 
-bool Accepts(const KernelContext& context) {
-  if (context.num_arguments() < 1) return false;
-  const TensorView* self = context.argument(0).get_if<TensorView>();
-  if (self == nullptr || !kRunTypes.contains(self->dtype)) return false;
-  return std::all_of(self->sizes.begin(), self->sizes.end(),
+bool Accepts(const KernelContext& context, const SortCall<KernelArguments>& call) {
+  const Sizes& sizes = call.self->sizes;
+  return kRunTypes.contains(call.self->dtype) &&
+         std::all_of(sizes.begin(), sizes.end(),
                      [](int64_t size) { return size < kLongestNarrowRow; });
 }
 
 // Two rows of keys, along whichever dimension.
-uint64_t KeyScratch(const KernelContext& context) {
-  const TensorView* self = context.argument(0).get_if<TensorView>();
+uint64_t KeyScratch(const KernelContext& context, const SortCall<KernelArguments>& call) {
   int64_t longest = 1;
-  for (int64_t size : self->sizes) longest = std::max(longest, size);
-  return WithSort(self->dtype, [&](auto by, DType) {
+  for (int64_t size : call.self->sizes) longest = std::max(longest, size);
+  return WithSort(call.self->dtype, [&](auto by, DType) {
     return 2 * static_cast<uint64_t>(longest) * sizeof(typename decltype(by)::KeyType);
   });
 }
@@ -130,8 +123,10 @@ uint64_t KeyScratch(const KernelContext& context) {
 constexpr KernelEngine kHighway = KernelEngine::kHighway;
 
 constexpr Kernel kKernels[] = {
-    {"aten.sort.default", "SortSimd", kHighway, &Sort<1>, &Accepts, &KeyScratch},
-    {"aten.sort.stable", "SortStableSimd", kHighway, &Sort<2>, &Accepts, &KeyScratch},
+    KernelRow<&Sort, &Accepts, &KeyScratch>("aten.sort.default", "self dim descending -> 2",
+                                            "SortSimd", kHighway),
+    KernelRow<&Sort, &Accepts, &KeyScratch>("aten.sort.stable", "self stable dim descending -> 2",
+                                            "SortStableSimd", kHighway),
 };
 
 }  // namespace
