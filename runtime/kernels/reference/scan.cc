@@ -7,6 +7,8 @@
 
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
+#include "runtime/kernel/kernel_arguments.h"
+#include "runtime/kernel/shape_rules/scan.h"
 #include "runtime/kernels/call/element_access.h"
 #include "runtime/kernels/call/operands.h"
 #include "runtime/kernels/reference/families.h"
@@ -42,23 +44,18 @@ void ForEachRow(const TensorView& self, int dim, const TensorView& first, const 
 
 // Elements are converted to the result's dtype first.
 template <bool kProduct>
-absl::Status Cumulate(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(3, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, TensorOf(context, 0, "self", kNumberTypes));
-  ABSL_ASSIGN_OR_RETURN(const int64_t dim_argument, context.Int(1));
-  ABSL_ASSIGN_OR_RETURN(const int dim, NormalizeDim(dim_argument, self->rank()));
-  const DType natural = IsIntegral(self->dtype, true) ? DType::kInt64 : self->dtype;
-  ABSL_ASSIGN_OR_RETURN(const DType dtype, context.DtypeOr(2, natural));
-  if (!kNumberTypes.contains(dtype)) {
+absl::Status Cumulate(KernelContext& context, const CumulateCall<KernelArguments>& call) {
+  const TensorView* const self = call.self;
+  if (!kNumberTypes.contains(call.dtype)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("dtype: ", DTypeName(dtype), " is not supported"));
+        absl::StrCat("dtype: ", DTypeName(call.dtype), " is not supported"));
   }
-  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, dtype, *self));
-  WithComputeType(dtype, [&](auto zero) {
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, call.dtype, *self));
+  WithComputeType(call.dtype, [&](auto zero) {
     using T = decltype(zero);
     const Reader<T> in(*self);
     const Writer<T> write(*out);
-    ForEachRow(*self, dim, *out, *out, [&](const Row& row) {
+    ForEachRow(*self, call.dim, *out, *out, [&](const Row& row) {
       T total = kProduct ? T(1) : T(0);
       for (int64_t i = 0; i < row.count; ++i) {
         const T x = in(row.offset[0] + i * row.step[0]);
@@ -71,15 +68,12 @@ absl::Status Cumulate(KernelContext& context) {
 }
 
 // The logarithm of the sum of exponentials, without leaving their range.
-absl::Status LogCumulate(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(2, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, TensorOf(context, 0, "self", kFloatTypes));
-  ABSL_ASSIGN_OR_RETURN(const int64_t dim_argument, context.Int(1));
-  ABSL_ASSIGN_OR_RETURN(const int dim, NormalizeDim(dim_argument, self->rank()));
+absl::Status LogCumulate(KernelContext& context, const LogCumulateCall<KernelArguments>& call) {
+  const TensorView* const self = call.self;
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, self->dtype, *self));
   const Reader<double> in(*self);
   const Writer<double> write(*out);
-  ForEachRow(*self, dim, *out, *out, [&](const Row& row) {
+  ForEachRow(*self, call.dim, *out, *out, [&](const Row& row) {
     double total = -std::numeric_limits<double>::infinity();
     for (int64_t i = 0; i < row.count; ++i) {
       const double x = in(row.offset[0] + i * row.step[0]);
@@ -97,11 +91,9 @@ absl::Status LogCumulate(KernelContext& context) {
 
 // The last of equal elements is reported; NaN replaces every number, and the last NaN counts.
 template <bool kLargest>
-absl::Status RunningExtreme(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(2, 2));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, TensorOf(context, 0, "self", kRealTypes));
-  ABSL_ASSIGN_OR_RETURN(const int64_t dim_argument, context.Int(1));
-  ABSL_ASSIGN_OR_RETURN(const int dim, NormalizeDim(dim_argument, self->rank()));
+absl::Status RunningExtreme(KernelContext& context,
+                            const RunningExtremeCall<KernelArguments>& call) {
+  const TensorView* const self = call.self;
   ABSL_ASSIGN_OR_RETURN(const TensorView* values, OutputOf(context, 0, self->dtype, *self));
   ABSL_ASSIGN_OR_RETURN(const TensorView* indices, OutputOf(context, 1, DType::kInt64, *self));
   const auto run = [&](auto zero) {
@@ -109,7 +101,7 @@ absl::Status RunningExtreme(KernelContext& context) {
     const Reader<T> in(*self);
     const Writer<T> write(*values);
     const Writer<int64_t> write_index(*indices);
-    ForEachRow(*self, dim, *values, *indices, [&](const Row& row) {
+    ForEachRow(*self, call.dim, *values, *indices, [&](const Row& row) {
       T best = 0;
       int64_t index = 0;
       for (int64_t i = 0; i < row.count; ++i) {
@@ -134,11 +126,11 @@ absl::Status RunningExtreme(KernelContext& context) {
 constexpr KernelEngine kReference = KernelEngine::kReference;
 
 constexpr Kernel kKernels[] = {
-    {"aten.cumsum.default", "Cumsum", kReference, &Cumulate<false>},
-    {"aten.cumprod.default", "Cumprod", kReference, &Cumulate<true>},
-    {"aten.logcumsumexp.default", "LogCumsumExp", kReference, &LogCumulate},
-    {"aten.cummax.default", "Cummax", kReference, &RunningExtreme<true>},
-    {"aten.cummin.default", "Cummin", kReference, &RunningExtreme<false>},
+    KernelRow<&Cumulate<false>>("aten.cumsum.default", "self dim dtype", "Cumsum", kReference),
+    KernelRow<&Cumulate<true>>("aten.cumprod.default", "self dim dtype", "Cumprod", kReference),
+    KernelRow<&LogCumulate>("aten.logcumsumexp.default", "self dim", "LogCumsumExp", kReference),
+    KernelRow<&RunningExtreme<true>>("aten.cummax.default", "self dim -> 2", "Cummax", kReference),
+    KernelRow<&RunningExtreme<false>>("aten.cummin.default", "self dim -> 2", "Cummin", kReference),
 };
 
 }  // namespace

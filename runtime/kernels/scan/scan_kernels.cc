@@ -1,6 +1,8 @@
 #include <algorithm>
 
 #include "runtime/core/status_macros.h"
+#include "runtime/kernel/kernel_arguments.h"
+#include "runtime/kernel/shape_rules/scan.h"
 #include "runtime/kernels/call/operands.h"
 #include "runtime/kernels/call/strided_view.h"
 #include "runtime/kernels/elements/run_source.h"
@@ -71,37 +73,28 @@ void Scan(const TensorView& in, const TensorView& out, int dim, DType type,
   }
 }
 
-// (self, dim, dtype?)
-absl::Status Cumsum(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(3, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, TensorOf(context, 0, "self", kFloats | kIntegers));
-  ABSL_ASSIGN_OR_RETURN(const int64_t dim_argument, context.Int(1));
-  ABSL_ASSIGN_OR_RETURN(const int dim, NormalizeDim(dim_argument, self->rank()));
-  const bool integral = kIntegers.contains(self->dtype);
-  const DType natural = integral ? DType::kInt64 : self->dtype;
-  ABSL_ASSIGN_OR_RETURN(const DType dtype, context.DtypeOr(2, natural));
-  if (dtype != natural) return absl::InternalError("the call changed after the kernel was chosen");
-  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, dtype, *self));
-  if (integral) {
-    Scan<int64_t, int64_t>(*self, *out, dim, DType::kInt64, &RunningSumI64, &RunningStepI64);
+absl::Status Cumsum(KernelContext& context, const CumulateCall<KernelArguments>& call) {
+  const TensorView* const self = call.self;
+  if (call.dtype != SumDType(self->dtype))
+    return absl::InternalError("the call changed after the kernel was chosen");
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, call.dtype, *self));
+  if (kIntegers.contains(self->dtype)) {
+    Scan<int64_t, int64_t>(*self, *out, call.dim, DType::kInt64, &RunningSumI64, &RunningStepI64);
   } else {
-    Scan<float, double>(*self, *out, dim, DType::kFloat32, &RunningSumF32, &RunningStepF32);
+    Scan<float, double>(*self, *out, call.dim, DType::kFloat32, &RunningSumF32, &RunningStepF32);
   }
   return absl::OkStatus();
 }
 
 // Into the dtype that sums have by themselves.
-bool Accepts(const KernelContext& context) {
-  if (context.num_arguments() != 3) return false;
-  const TensorView* self = context.argument(0).get_if<TensorView>();
-  if (self == nullptr || !(kFloats | kIntegers).contains(self->dtype)) return false;
-  const DType natural = kIntegers.contains(self->dtype) ? DType::kInt64 : self->dtype;
-  const absl::StatusOr<DType> dtype = context.DtypeOr(2, natural);
-  return dtype.ok() && *dtype == natural;
+bool Accepts(const KernelContext& context, const CumulateCall<KernelArguments>& call) {
+  const DType dtype = call.self->dtype;
+  return (kFloats | kIntegers).contains(dtype) && call.dtype == SumDType(dtype);
 }
 
 constexpr Kernel kKernels[] = {
-    {"aten.cumsum.default", "CumsumSimd", KernelEngine::kHighway, &Cumsum, &Accepts},
+    KernelRow<&Cumsum, &Accepts>("aten.cumsum.default", "self dim dtype", "CumsumSimd",
+                                 KernelEngine::kHighway),
 };
 
 }  // namespace
