@@ -1,11 +1,9 @@
 // Products of matrices and vectors.
 
-#include <complex>
 #include <vector>
 
 #include "exir/ops/families.h"
-#include "exir/ops/meta_checks.h"
-#include "exir/ops/pointwise.h"
+#include "exir/ops/meta_arguments.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/kernel/shape_rules/matmul.h"
 
@@ -14,124 +12,73 @@ namespace {
 
 constexpr Tolerance kProduct = {1e-5, 1e-6};
 
-// Factors with an imaginary part are for complex matrices.
-absl::Status CheckScale(const MetaContext& context, int i, DType dtype) {
-  if (IsComplex(dtype)) return context.ScalarCategory(i).status();
-  ABSL_RETURN_IF_ERROR(CheckRealNumber(context, i));
-  if (!IsIntegral(dtype, false)) return absl::OkStatus();
-  const MetaValue& value = context.argument(i);
-  double factor = 0;
-  if (const double* real = value.get_if<double>()) factor = *real;
-  if (const auto* complex = value.get_if<std::complex<double>>()) factor = complex->real();
-  if (const SymExpr* e = value.get_if<SymExpr>()) {
-    if (dtype == DType::kInt64) return absl::OkStatus();
-    factor = static_cast<double>(e->AsInt().value_or(0));
-  }
-  return CheckIntegerFactor(context.schema().arguments[i].name, dtype, factor);
-}
-
-// The product of arguments `first` and `first` + 1, both of one dtype.
-template <absl::StatusOr<Dims<SymInt>> (*kShape)(SymDims, SymDims)>
-absl::Status Product(MetaContext& context, int first) {
-  ABSL_ASSIGN_OR_RETURN(const TensorMeta* a, TensorOf(context, first, kMatrixTypes));
-  ABSL_ASSIGN_OR_RETURN(const TensorMeta* b, TensorOf(context, first + 1, a->dtype));
-  ABSL_ASSIGN_OR_RETURN(std::vector<SymInt> shape, kShape(a->sizes, b->sizes));
-  context.SetTensor(0, a->dtype, std::move(shape));
+// Products and scaled sums.
+template <class Call>
+absl::Status ProductMeta(MetaContext& context, const Call& call) {
+  ABSL_ASSIGN_OR_RETURN(std::vector<SymInt> shape, call.Shape());
+  context.SetTensor(0, call.a->dtype, std::move(shape));
   return absl::OkStatus();
 }
+template <ProductForm kForm>
+constexpr auto* kProductMeta = &MetaKernel<&ProductMeta<ProductCall<MetaArguments, kForm>>>;
+template <ProductForm kForm>
+constexpr auto* kScaledSumMeta = &MetaKernel<&ProductMeta<ScaledSumCall<MetaArguments, kForm>>>;
 
-template <absl::StatusOr<Dims<SymInt>> (*kShape)(SymDims, SymDims)>
-absl::Status ProductMeta(MetaContext& context) {
-  return Product<kShape>(context, 0);
-}
-
-// beta * self + alpha * product.
-template <absl::StatusOr<Dims<SymInt>> (*kShape)(SymDims, SymDims)>
-absl::Status ScaledSumMeta(MetaContext& context) {
-  ABSL_RETURN_IF_ERROR(Product<kShape>(context, 1));
-  const TensorMeta product = *context.outputs()[0].get_if<TensorMeta>();
-  ABSL_ASSIGN_OR_RETURN(const TensorMeta* self, TensorOf(context, 0, product.dtype));
-  ABSL_RETURN_IF_ERROR(CheckExpandable<SymInt>("self", self->sizes, product.sizes));
-  ABSL_RETURN_IF_ERROR(CheckScale(context, 3, product.dtype));
-  return CheckScale(context, 4, product.dtype);
-}
-
-absl::StatusOr<Dims<SymInt>> MmShape(SymDims a, SymDims b) { return MatMulShape<SymInt>(a, b, 0); }
-absl::StatusOr<Dims<SymInt>> BmmShape(SymDims a, SymDims b) { return MatMulShape<SymInt>(a, b, 1); }
-
-absl::Status TrilinearMeta(MetaContext& context) {
-  ABSL_ASSIGN_OR_RETURN(const TensorMeta* first, TensorOf(context, 0, kFloatTypes));
-  ABSL_ASSIGN_OR_RETURN(const std::vector<int64_t> expand1, context.StaticIntList(3));
-  ABSL_ASSIGN_OR_RETURN(const std::vector<int64_t> sum, context.StaticIntList(6));
-  const int rank = static_cast<int>(first->sizes.size() + expand1.size());
-  std::vector<SymInt> shape;
-  for (int i = 0; i < 3; ++i) {
-    ABSL_ASSIGN_OR_RETURN(const TensorMeta* operand, TensorOf(context, i, first->dtype));
-    ABSL_ASSIGN_OR_RETURN(const std::vector<int64_t> expand, context.StaticIntList(3 + i));
-    ABSL_ASSIGN_OR_RETURN(const Dims<SymInt> expanded,
-                          ExpandedShape<SymInt>(operand->sizes, expand, rank));
-    if (i == 0) {
-      shape = expanded;
-    } else {
-      ABSL_ASSIGN_OR_RETURN(shape, BroadcastShape<SymInt>(shape, expanded));
-    }
-  }
-  ABSL_ASSIGN_OR_RETURN(const uint32_t summed, DimMask(sum, rank));
-  ABSL_ASSIGN_OR_RETURN(const int64_t unrolled, context.StaticInt(7));
-  ABSL_RETURN_IF_ERROR(CheckUnrolledDim(unrolled, rank));
+absl::Status TrilinearMeta(MetaContext& context, const TrilinearCall<MetaArguments>& call) {
+  ABSL_ASSIGN_OR_RETURN(const std::vector<SymInt> shape, call.Broadcast());
   std::vector<SymInt> left;
-  for (int d = 0; d < rank; ++d) {
-    if ((summed >> d & 1) == 0) left.push_back(shape[d]);
+  for (int d = 0; d < call.rank; ++d) {
+    if ((call.summed >> d & 1) == 0) left.push_back(shape[d]);
   }
-  context.SetTensor(0, first->dtype, std::move(left));
+  context.SetTensor(0, call.operands[0]->dtype, std::move(left));
   return absl::OkStatus();
 }
 
 constexpr OpDef kRows[] = {
     {.schema = "aten::mm(Tensor self, Tensor mat2) -> Tensor",
-     .meta = &ProductMeta<MmShape>,
+     .meta = kProductMeta<ProductForm::kMm>,
      .traits = kCore,
      .dtypes = "self:A mat2:A ->:A A=int+float+complex",
      .tolerance = kProduct,
      .flops = {FlopRule::kProduct, "self"}},
     {.schema = "aten::bmm(Tensor self, Tensor mat2) -> Tensor",
-     .meta = &ProductMeta<BmmShape>,
+     .meta = kProductMeta<ProductForm::kBmm>,
      .traits = kCore,
      .dtypes = "self:A mat2:A ->:A A=int+float+complex",
      .tolerance = kProduct,
      .flops = {FlopRule::kProduct, "self"}},
     {.schema = "aten::mv(Tensor self, Tensor vec) -> Tensor",
-     .meta = &ProductMeta<MatVecShape<SymInt>>,
+     .meta = kProductMeta<ProductForm::kMv>,
      .dtypes = "self:A vec:A ->:A A=int+float+complex",
      .tolerance = kProduct,
      .flops = {FlopRule::kProduct, "self"}},
     {.schema = "aten::dot(Tensor self, Tensor tensor) -> Tensor",
-     .meta = &ProductMeta<DotShape<SymInt>>,
+     .meta = kProductMeta<ProductForm::kDot>,
      .dtypes = "self:A tensor:A ->:A A=int+float+complex",
      .tolerance = kProduct,
      .flops = {FlopRule::kProduct, "self"}},
     {.schema = "aten::addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar "
                "alpha=1) -> Tensor",
-     .meta = &ScaledSumMeta<MmShape>,
+     .meta = kScaledSumMeta<ProductForm::kMm>,
      .traits = kCore,
      .dtypes = "self:A mat1:A mat2:A ->:A A=int+float+complex",
      .tolerance = kProduct,
      .flops = {FlopRule::kProduct, "mat1"}},
     {.schema = "aten::baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar "
                "alpha=1) -> Tensor",
-     .meta = &ScaledSumMeta<BmmShape>,
+     .meta = kScaledSumMeta<ProductForm::kBmm>,
      .dtypes = "self:A batch1:A batch2:A ->:A A=int+float+complex",
      .tolerance = kProduct,
      .flops = {FlopRule::kProduct, "batch1"}},
     {.schema = "aten::addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) "
                "-> Tensor",
-     .meta = &ScaledSumMeta<MatVecShape<SymInt>>,
+     .meta = kScaledSumMeta<ProductForm::kMv>,
      .dtypes = "self:A mat:A vec:A ->:A A=int+float+complex",
      .tolerance = kProduct,
      .flops = {FlopRule::kProduct, "mat"}},
     {.schema = "aten::_trilinear(Tensor i1, Tensor i2, Tensor i3, int[] expand1, int[] expand2, "
                "int[] expand3, int[] sumdim, int unroll_dim=1) -> Tensor",
-     .meta = &TrilinearMeta,
+     .meta = &MetaKernel<&TrilinearMeta>,
      .dtypes = "i1:A i2:A i3:A ->:A A=float",
      .tolerance = kProduct},
 };

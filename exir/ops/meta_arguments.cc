@@ -147,4 +147,15 @@ absl::StatusOr<uint32_t> MetaArguments::BoolMask(std::string_view name, int n) c
   return belay::exir::BoolMask(context_, i, n);
 }
 
+absl::StatusOr<EValue> MetaArguments::Scalar(std::string_view name) const {
+  ABSL_RETURN_IF_ERROR(ScalarCategory(name).status());
+  const MetaValue& value = (*this)[name];
+  if (const bool* b = value.get_if<bool>()) return EValue(*b);
+  if (const double* d = value.get_if<double>()) return EValue(*d);
+  if (const auto* c = value.get_if<std::complex<double>>()) return EValue(*c);
+  const SymExpr* e = value.get_if<SymExpr>();
+  const std::optional<int64_t> i = e == nullptr ? std::nullopt : e->AsInt();
+  return i.has_value() ? EValue(*i) : EValue();
+}
+
 }  // namespace belay::exir

@@ -13,6 +13,7 @@
 #include "exir/op/meta_context.h"
 #include "exir/ops/sym_bounds.h"
 #include "runtime/core/dtype.h"
+#include "runtime/core/evalue.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/kernel/shape_rules/dims.h"
@@ -56,6 +57,8 @@ class MetaArguments {
   absl::StatusOr<uint32_t> BoolMask(std::string_view name, int n) const;
   // As it stands in the call. None for a name that is not there.
   const MetaValue& operator[](std::string_view name) const;
+  // int64, double, bool or complex, as given; none for a number that is not known.
+  absl::StatusOr<EValue> Scalar(std::string_view name) const;
 
  private:
   int Position(std::string_view name) const;  // -1 for none of that name

@@ -24,8 +24,6 @@ absl::StatusOr<const TensorMeta*> TensorOf(const MetaContext& context, int i, DT
 // A bool[`n`] argument as bits; bit k stands for element k.
 absl::StatusOr<uint32_t> BoolMask(const MetaContext& context, int i, int n);
 
-inline constexpr DTypeSet kMatrixTypes = kIntegralTypes | kFloatTypes | kComplexTypes;
-
 }  // namespace belay::exir
 
 #endif  // BELAY_EXIR_OPS_META_CHECKS_H_

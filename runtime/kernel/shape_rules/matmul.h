@@ -3,9 +3,12 @@
 #define BELAY_RUNTIME_KERNEL_SHAPE_RULES_MATMUL_H_
 
 #include <cmath>
+#include <complex>
+#include <cstdint>
 #include <string_view>
 
 #include "runtime/core/dtype.h"
+#include "runtime/core/evalue.h"
 #include "runtime/core/str_cat.h"
 #include "runtime/kernel/shape_rules/broadcast.h"
 #include "runtime/kernel/shape_rules/strided.h"
@@ -157,6 +160,148 @@ inline absl::Status CheckUnrolledDim(int64_t dim, int rank) {
   return absl::InvalidArgumentError(
       absl::StrCat("unroll_dim: expected one of ", rank, " dimensions, got ", dim));
 }
+
+inline constexpr DTypeSet kMatrixTypes = kIntegralTypes | kFloatTypes | kComplexTypes;
+
+// What an operand of a sum of products is multiplied by: beta, alpha.
+struct ProductFactor {
+  std::complex<double> number = 1;  // real for real dtypes
+  int64_t integer = 1;              // for integral dtypes: the number, its fraction cut off
+  bool is_int = true;               // given as one
+};
+
+// The factor `name` of operands of `dtype`: with an imaginary part for complex ones alone. Unset if
+// it is not known yet.
+template <class Arguments>
+absl::StatusOr<ProductFactor> ReadProductFactor(const Arguments& arguments, std::string_view name,
+                                                DType dtype) {
+  ABSL_ASSIGN_OR_RETURN(const EValue value, arguments.Scalar(name));
+  ProductFactor factor;
+  if (value.is_none()) return factor;
+  const int64_t* const i = value.template get_if<int64_t>();
+  factor.is_int = i != nullptr;
+  if (i != nullptr) factor.number = static_cast<double>(*i);
+  if (const bool* b = value.template get_if<bool>()) factor.number = *b ? 1 : 0;
+  if (const double* d = value.template get_if<double>()) factor.number = *d;
+  if (const auto* c = value.template get_if<std::complex<double>>()) factor.number = *c;
+  if (IsComplex(dtype)) return factor;
+  const double real = factor.number.real();
+  if (factor.number.imag() != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("argument '", name, "': expected a real number, got complex"));
+  }
+  if (!IsIntegral(dtype, false)) return factor;
+  if (dtype == DType::kInt64 && i != nullptr) {
+    factor.integer = *i;
+    return factor;
+  }
+  ABSL_RETURN_IF_ERROR(CheckIntegerFactor(name, dtype, real));
+  factor.integer = static_cast<int64_t>(real);
+  return factor;
+}
+
+enum class ProductForm : uint8_t { kMm, kBmm, kMv, kDot };
+
+template <ProductForm kForm, class D>
+absl::StatusOr<Dims<D>> ProductShape(absl::Span<const D> a, absl::Span<const D> b) {
+  if constexpr (kForm == ProductForm::kMv) return MatVecShape<D>(a, b);
+  if constexpr (kForm == ProductForm::kDot) return DotShape<D>(a, b);
+  return MatMulShape<D>(a, b, kForm == ProductForm::kBmm ? 1 : 0);
+}
+
+// mm, bmm, mv, dot: a b.
+template <class Arguments, ProductForm kForm>
+struct ProductCall {
+  static constexpr std::string_view kSecond = kForm == ProductForm::kMv    ? "vec"
+                                              : kForm == ProductForm::kDot ? "tensor"
+                                                                           : "mat2";
+  typename Arguments::TensorRef a, b;  // of one dtype
+
+  static absl::StatusOr<ProductCall> Read(const Arguments& arguments) {
+    ProductCall call;
+    ABSL_ASSIGN_OR_RETURN(call.a, arguments.Tensor("self", kMatrixTypes));
+    ABSL_ASSIGN_OR_RETURN(call.b, arguments.Tensor(kSecond, DTypeSet{call.a->dtype}));
+    return call;
+  }
+  absl::StatusOr<Dims<typename Arguments::Dim>> Shape() const {
+    return ProductShape<kForm, typename Arguments::Dim>(Arguments::SizesOf(a),
+                                                        Arguments::SizesOf(b));
+  }
+};
+
+// addmm, baddbmm, addmv: beta * self + alpha * a b.
+template <class Arguments, ProductForm kForm>
+struct ScaledSumCall {
+  static constexpr std::string_view kFirst = kForm == ProductForm::kMm    ? "mat1"
+                                             : kForm == ProductForm::kBmm ? "batch1"
+                                                                          : "mat";
+  static constexpr std::string_view kSecond = kForm == ProductForm::kMm    ? "mat2"
+                                              : kForm == ProductForm::kBmm ? "batch2"
+                                                                           : "vec";
+  typename Arguments::TensorRef self, a, b;  // of one dtype
+  ProductFactor beta, alpha;
+
+  static absl::StatusOr<ScaledSumCall> Read(const Arguments& arguments) {
+    ScaledSumCall call;
+    ABSL_ASSIGN_OR_RETURN(call.a, arguments.Tensor(kFirst, kMatrixTypes));
+    const DType dtype = call.a->dtype;
+    ABSL_ASSIGN_OR_RETURN(call.b, arguments.Tensor(kSecond, DTypeSet{dtype}));
+    ABSL_ASSIGN_OR_RETURN(call.self, arguments.Tensor("self", DTypeSet{dtype}));
+    ABSL_ASSIGN_OR_RETURN(call.beta, ReadProductFactor(arguments, "beta", dtype));
+    ABSL_ASSIGN_OR_RETURN(call.alpha, ReadProductFactor(arguments, "alpha", dtype));
+    return call;
+  }
+  // The shape of the product, to which `self` must expand.
+  absl::StatusOr<Dims<typename Arguments::Dim>> Shape() const {
+    using D = typename Arguments::Dim;
+    ABSL_ASSIGN_OR_RETURN(Dims<D> shape,
+                          (ProductShape<kForm, D>(Arguments::SizesOf(a), Arguments::SizesOf(b))));
+    ABSL_RETURN_IF_ERROR(CheckExpandable<D>("self", Arguments::SizesOf(self), shape));
+    return shape;
+  }
+};
+
+// _trilinear: three operands with new dimensions at `expand`, broadcast, multiplied, and summed.
+template <class Arguments>
+struct TrilinearCall {
+  typename Arguments::TensorRef operands[3];  // of one dtype
+  Sizes expand[3];
+  int rank = 0;         // of the expanded operands
+  uint32_t summed = 0;  // bits of the dimensions over which products are summed
+
+  static absl::StatusOr<TrilinearCall> Read(const Arguments& arguments) {
+    constexpr std::string_view kNames[] = {"i1", "i2", "i3"},
+                               kExpand[] = {"expand1", "expand2", "expand3"};
+    TrilinearCall call;
+    for (int i = 0; i < 3; ++i) {
+      ABSL_ASSIGN_OR_RETURN(
+          call.operands[i],
+          arguments.Tensor(kNames[i], i == 0 ? kFloatTypes : DTypeSet{call.operands[0]->dtype}));
+      ABSL_ASSIGN_OR_RETURN(call.expand[i], arguments.StaticIntList(kExpand[i]));
+    }
+    call.rank = call.operands[0]->rank() + static_cast<int>(call.expand[0].size());
+    ABSL_RETURN_IF_ERROR(CheckRank(call.rank));
+    ABSL_ASSIGN_OR_RETURN(const Sizes sum, arguments.StaticIntList("sumdim"));
+    ABSL_ASSIGN_OR_RETURN(call.summed, DimMask(sum, call.rank));
+    ABSL_ASSIGN_OR_RETURN(const int64_t unrolled, arguments.StaticInt("unroll_dim"));
+    ABSL_RETURN_IF_ERROR(CheckUnrolledDim(unrolled, call.rank));
+    return call;
+  }
+  // The sizes of operand `i` with its new dimensions.
+  absl::StatusOr<Dims<typename Arguments::Dim>> Expanded(int i) const {
+    return ExpandedShape<typename Arguments::Dim>(Arguments::SizesOf(operands[i]), expand[i], rank);
+  }
+  // The sizes to which all operands broadcast: those of the result and those summed over.
+  absl::StatusOr<Dims<typename Arguments::Dim>> Broadcast() const {
+    using D = typename Arguments::Dim;
+    ABSL_ASSIGN_OR_RETURN(Dims<D> sizes, Expanded(0));
+    for (int i = 1; i < 3; ++i) {
+      ABSL_ASSIGN_OR_RETURN(const Dims<D> expanded, Expanded(i));
+      ABSL_ASSIGN_OR_RETURN(sizes, BroadcastShape<D>(sizes, expanded));
+    }
+    return sizes;
+  }
+};
 
 }  // namespace belay
 

@@ -13,13 +13,11 @@ TensorView MatrixOf(const TensorView& t, int64_t batch) {
   return m;
 }
 
-bool AcceptsFactors(const KernelContext& context, int first, int rank, DTypeSet dtypes) {
-  const TensorView* a = context.argument(first).get_if<TensorView>();
-  const TensorView* b = context.argument(first + 1).get_if<TensorView>();
+bool AcceptsFactors(const KernelContext& context, const TensorView& a, const TensorView& b,
+                    int rank, DTypeSet dtypes) {
   const absl::StatusOr<const TensorView*> out = context.PlannedOutput(0);
-  return a != nullptr && b != nullptr && dtypes.contains(a->dtype) && a->rank() == rank &&
-         b->rank() == rank && b->dtype == a->dtype && out.ok() && (*out)->dtype == a->dtype &&
-         (*out)->rank() == rank;
+  return dtypes.contains(a.dtype) && a.rank() == rank && b.rank() == rank && out.ok() &&
+         (*out)->dtype == a.dtype && (*out)->rank() == rank;
 }
 
 }  // namespace belay

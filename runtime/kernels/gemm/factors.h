@@ -13,9 +13,10 @@ namespace belay {
 // One matrix of a batch; a matrix is itself.
 TensorView MatrixOf(const TensorView& t, int64_t batch);
 
-// Whether arguments `first` and the next are matrices (rank 2) or batches of them (rank 3) of one
-// of these dtypes, and the planned result is like them.
-bool AcceptsFactors(const KernelContext& context, int first, int rank, DTypeSet dtypes);
+// Whether two factors of one dtype are matrices (rank 2) or batches of them (rank 3) of one of these
+// dtypes, and the planned result is like them.
+bool AcceptsFactors(const KernelContext& context, const TensorView& a, const TensorView& b,
+                    int rank, DTypeSet dtypes);
 
 }  // namespace belay
 

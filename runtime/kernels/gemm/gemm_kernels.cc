@@ -4,6 +4,7 @@
 
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
+#include "runtime/kernel/kernel_arguments.h"
 #include "runtime/kernel/shape_rules/matmul.h"
 #include "runtime/kernels/call/operands.h"
 #include "runtime/kernels/call/strided_view.h"
@@ -136,78 +137,63 @@ absl::Status Multiply(KernelContext& context, const Product& p, int batch_dims) 
   return absl::OkStatus();
 }
 
-// (a, b)
-template <int kBatchDims>
-absl::Status Plain(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(2, 1));
-  Product p;
-  ABSL_ASSIGN_OR_RETURN(p.a, TensorOf(context, 0, "first factor", kTypes));
-  ABSL_ASSIGN_OR_RETURN(p.b, TensorOf(context, 1, "second factor", p.a->dtype));
-  return Multiply(context, p, kBatchDims);
+constexpr ProductForm kMm = ProductForm::kMm, kBmm = ProductForm::kBmm;
+using AddmmCall = ScaledSumCall<KernelArguments, kMm>;
+
+template <ProductForm kForm>
+absl::Status Plain(KernelContext& context, const ProductCall<KernelArguments, kForm>& call) {
+  return Multiply(context, {.a = call.a, .b = call.b}, kForm == kBmm ? 1 : 0);
 }
 
-// (addend, a, b, *, beta, alpha)
-absl::Status Addmm(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(5, 1));
-  Product p;
-  ABSL_ASSIGN_OR_RETURN(p.a, TensorOf(context, 1, "first factor", kTypes));
-  ABSL_ASSIGN_OR_RETURN(p.b, TensorOf(context, 2, "second factor", p.a->dtype));
-  ABSL_ASSIGN_OR_RETURN(p.addend, TensorOf(context, 0, "addend", p.a->dtype));
-  ABSL_ASSIGN_OR_RETURN(const double beta, context.Double(3));
-  ABSL_ASSIGN_OR_RETURN(const double alpha, context.Double(4));
-  p.beta = static_cast<float>(beta);
-  p.alpha = static_cast<float>(alpha);
+absl::Status Addmm(KernelContext& context, const AddmmCall& call) {
+  Product p = {.a = call.a, .b = call.b, .addend = call.self};
+  p.beta = static_cast<float>(call.beta.number.real());
+  p.alpha = static_cast<float>(call.alpha.number.real());
   // As in BLAS, a factor of zero leaves its operand out, NaN or not; its shape must fit all the
   // same.
-  if (alpha == 0) return absl::InternalError("the call changed after the kernel was chosen");
-  if (beta == 0) {
-    ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape,
-                          MatMulShape<CheckedInt>(ToDims(p.a->sizes), ToDims(p.b->sizes), 0));
-    ABSL_ASSIGN_OR_RETURN(const Sizes sizes, ToSizes(shape));
-    ABSL_RETURN_IF_ERROR(ExpandTo(*p.addend, sizes).status());
+  if (call.alpha.number == 0.0)
+    return absl::InternalError("the call changed after the kernel was chosen");
+  if (call.beta.number == 0.0) {
+    ABSL_RETURN_IF_ERROR(call.Shape().status());
     p.addend = nullptr;
   }
   return Multiply(context, p, 0);
 }
 
-bool AcceptsMm(const KernelContext& context) {
-  return context.num_arguments() == 2 && AcceptsFactors(context, 0, 2, kTypes);
+template <ProductForm kForm>
+bool AcceptsPlain(const KernelContext& context, const ProductCall<KernelArguments, kForm>& call) {
+  return AcceptsFactors(context, *call.a, *call.b, kForm == kBmm ? 3 : 2, kTypes);
 }
-bool AcceptsBmm(const KernelContext& context) {
-  return context.num_arguments() == 2 && AcceptsFactors(context, 0, 3, kTypes);
-}
-bool AcceptsAddmm(const KernelContext& context) {
-  if (context.num_arguments() != 5 || !AcceptsFactors(context, 1, 2, kTypes)) return false;
-  const TensorView* addend = context.argument(0).get_if<TensorView>();
-  const absl::StatusOr<double> beta = context.Double(3), alpha = context.Double(4);
-  return addend != nullptr && addend->dtype == context.argument(1).get_if<TensorView>()->dtype &&
-         beta.ok() && alpha.ok() && *alpha != 0;
+bool AcceptsAddmm(const KernelContext& context, const AddmmCall& call) {
+  return AcceptsFactors(context, *call.a, *call.b, 2, kTypes) && call.alpha.number != 0.0;
 }
 
-uint64_t FactorScratch(const KernelContext& context) {
+template <ProductForm kForm>
+uint64_t PlainScratch(const KernelContext& context,
+                      const ProductCall<KernelArguments, kForm>& call) {
   const absl::StatusOr<const TensorView*> out = context.PlannedOutput(0);
   if (!out.ok()) return 0;
-  return ScratchFor(*context.argument(0).get_if<TensorView>(),
-                    *context.argument(1).get_if<TensorView>(), **out, nullptr, 0)
-             .total() *
+  return ScratchFor(*call.a, *call.b, **out, nullptr, 0).total() * sizeof(float);
+}
+// With room for an addend whose factor is 0: if the program computes it, it is another when it runs.
+uint64_t AddmmScratch(const KernelContext& context, const AddmmCall& call) {
+  const absl::StatusOr<const TensorView*> out = context.PlannedOutput(0);
+  if (!out.ok()) return 0;
+  return ScratchFor(*call.a, *call.b, **out, call.self, call.beta.number.real()).total() *
          sizeof(float);
 }
-uint64_t AddmmScratch(const KernelContext& context) {
-  const absl::StatusOr<const TensorView*> out = context.PlannedOutput(0);
-  if (!out.ok()) return 0;
-  const double beta = context.Double(3).value_or(1);
-  return ScratchFor(*context.argument(1).get_if<TensorView>(),
-                    *context.argument(2).get_if<TensorView>(), **out,
-                    beta == 0 ? nullptr : context.argument(0).get_if<TensorView>(), beta)
-             .total() *
-         sizeof(float);
+
+template <ProductForm kForm>
+constexpr Kernel PlainRow(std::string_view op, std::string_view name) {
+  return KernelRow<&Plain<kForm>, &AcceptsPlain<kForm>, &PlainScratch<kForm>>(
+      op, "self mat2", name, KernelEngine::kHighway);
 }
 
 constexpr Kernel kKernels[] = {
-    {"aten.mm.default", "MmSimd", KernelEngine::kHighway, &Plain<0>, &AcceptsMm, &FactorScratch},
-    {"aten.bmm.default", "BmmSimd", KernelEngine::kHighway, &Plain<1>, &AcceptsBmm, &FactorScratch},
-    {"aten.addmm.default", "AddmmSimd", KernelEngine::kHighway, &Addmm, &AcceptsAddmm,
-     &AddmmScratch},
+    PlainRow<kMm>("aten.mm.default", "MmSimd"),
+    PlainRow<kBmm>("aten.bmm.default", "BmmSimd"),
+    KernelRow<&Addmm, &AcceptsAddmm, &AddmmScratch>(
+        "aten.addmm.default", "self mat1 mat2 beta alpha", "AddmmSimd", KernelEngine::kHighway),
 };
 
 }  // namespace

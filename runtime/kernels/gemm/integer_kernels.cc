@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "runtime/core/status_macros.h"
+#include "runtime/kernel/kernel_arguments.h"
 #include "runtime/kernel/shape_rules/matmul.h"
 #include "runtime/kernels/call/operands.h"
 #include "runtime/kernels/call/strided_view.h"
@@ -169,57 +170,52 @@ absl::Status Multiply(KernelContext& context, const TensorView& a, const TensorV
   return absl::OkStatus();
 }
 
-// (a, b)
-template <int kBatchDims>
-absl::Status Plain(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(2, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* a, TensorOf(context, 0, "first factor", kTypes));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* b, TensorOf(context, 1, "second factor", a->dtype));
-  return Multiply(context, *a, *b, nullptr, kBatchDims);
+constexpr ProductForm kMm = ProductForm::kMm, kBmm = ProductForm::kBmm;
+using AddmmCall = ScaledSumCall<KernelArguments, kMm>;
+
+template <ProductForm kForm>
+absl::Status Plain(KernelContext& context, const ProductCall<KernelArguments, kForm>& call) {
+  return Multiply(context, *call.a, *call.b, nullptr, kForm == kBmm ? 1 : 0);
 }
 
-bool IsOne(const EValue& value) {
-  const int64_t* i = value.get_if<int64_t>();
-  return i != nullptr && *i == 1;
-}
+bool IsOne(const ProductFactor& factor) { return factor.is_int && factor.integer == 1; }
 
-// (addend, a, b, *, beta, alpha), the factors 1
-absl::Status Addmm(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(5, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* a, TensorOf(context, 1, "first factor", kTypes));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* b, TensorOf(context, 2, "second factor", a->dtype));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* addend, TensorOf(context, 0, "addend", a->dtype));
-  if (!IsOne(context.argument(3)) || !IsOne(context.argument(4)))
+// Whose factors are 1.
+absl::Status Addmm(KernelContext& context, const AddmmCall& call) {
+  if (!IsOne(call.beta) || !IsOne(call.alpha))
     return absl::InternalError("the call changed after the kernel was chosen");
-  return Multiply(context, *a, *b, addend, 0);
+  return Multiply(context, *call.a, *call.b, call.self, 0);
 }
 
-bool AcceptsMm(const KernelContext& context) {
-  return context.num_arguments() == 2 && AcceptsFactors(context, 0, 2, kTypes);
+template <ProductForm kForm>
+bool AcceptsPlain(const KernelContext& context, const ProductCall<KernelArguments, kForm>& call) {
+  return AcceptsFactors(context, *call.a, *call.b, kForm == kBmm ? 3 : 2, kTypes);
 }
-bool AcceptsBmm(const KernelContext& context) {
-  return context.num_arguments() == 2 && AcceptsFactors(context, 0, 3, kTypes);
-}
-bool AcceptsAddmm(const KernelContext& context) {
-  if (context.num_arguments() != 5 || !AcceptsFactors(context, 1, 2, kTypes)) return false;
-  const TensorView* addend = context.argument(0).get_if<TensorView>();
-  return addend != nullptr && addend->dtype == context.argument(1).get_if<TensorView>()->dtype &&
-         IsOne(context.argument(3)) && IsOne(context.argument(4));
+bool AcceptsAddmm(const KernelContext& context, const AddmmCall& call) {
+  return AcceptsFactors(context, *call.a, *call.b, 2, kTypes) && IsOne(call.beta) &&
+         IsOne(call.alpha);
 }
 
-// Of the first factor at argument kFirst.
-template <int kFirst>
-uint64_t ScratchBytes(const KernelContext& context) {
-  const TensorView& a = *context.argument(kFirst).get_if<TensorView>();
+template <class Call>
+uint64_t ScratchBytes(const KernelContext& context, const Call& call) {
+  const TensorView& a = *call.a;
   return ScratchFor(a.dtype, a.sizes[a.rank() - 2], a.sizes[a.rank() - 1]).total();
 }
 
 constexpr KernelEngine kHighway = KernelEngine::kHighway;
 
+template <ProductForm kForm>
+constexpr Kernel PlainRow(std::string_view op, std::string_view name) {
+  return KernelRow<&Plain<kForm>, &AcceptsPlain<kForm>,
+                   &ScratchBytes<ProductCall<KernelArguments, kForm>>>(op, "self mat2", name,
+                                                                       kHighway);
+}
+
 constexpr Kernel kKernels[] = {
-    {"aten.mm.default", "MmIntegerSimd", kHighway, &Plain<0>, &AcceptsMm, &ScratchBytes<0>},
-    {"aten.bmm.default", "BmmIntegerSimd", kHighway, &Plain<1>, &AcceptsBmm, &ScratchBytes<0>},
-    {"aten.addmm.default", "AddmmIntegerSimd", kHighway, &Addmm, &AcceptsAddmm, &ScratchBytes<1>},
+    PlainRow<kMm>("aten.mm.default", "MmIntegerSimd"),
+    PlainRow<kBmm>("aten.bmm.default", "BmmIntegerSimd"),
+    KernelRow<&Addmm, &AcceptsAddmm, &ScratchBytes<AddmmCall>>(
+        "aten.addmm.default", "self mat1 mat2 beta alpha", "AddmmIntegerSimd", kHighway),
 };
 
 }  // namespace

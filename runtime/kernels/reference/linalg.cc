@@ -7,15 +7,13 @@
 
 #include "runtime/core/element.h"
 #include "runtime/core/status_macros.h"
-#include "runtime/core/str_cat.h"
+#include "runtime/kernel/kernel_arguments.h"
 #include "runtime/kernel/shape_rules/matmul.h"
 #include "runtime/kernels/call/operands.h"
 #include "runtime/kernels/reference/families.h"
 
 namespace belay {
 namespace {
-
-constexpr DTypeSet kMatrixTypes = kIntegralTypes | kFloatTypes | kComplexTypes;
 
 // Sums of integers wrap; all others are computed in double precision.
 template <class T>
@@ -32,17 +30,13 @@ struct Product {
   DType dtype = DType::kFloat32;
   int64_t batches = 1, rows = 1, columns = 1, depth = 1;
   Matrices a, b, addend, out;
-  // beta * addend + alpha * a * b. Not taken: alpha is 1 and there is no addend.
-  EValue alpha = EValue(int64_t{1}), beta = EValue(int64_t{0});
+  ProductFactor alpha, beta;  // alpha * a * b, and beta * addend if there is one
 };
 
 template <class Acc>
-Acc ScaleFrom(const EValue& value) {
-  if (const int64_t* i = value.get_if<int64_t>()) return ConvertElement<Acc>(*i);
-  if (const bool* b = value.get_if<bool>()) return ConvertElement<Acc>(*b);
-  if (const double* d = value.get_if<double>()) return ConvertElement<Acc>(*d);
-  const std::complex<double>* c = value.get_if<std::complex<double>>();
-  return c == nullptr ? Acc() : ConvertElement<Acc>(*c);
+Acc ScaleFrom(const ProductFactor& factor) {
+  if constexpr (std::is_integral_v<Acc>) return static_cast<Acc>(factor.integer);
+  return ConvertElement<Acc>(factor.number);
 }
 
 template <class T>
@@ -104,123 +98,80 @@ Matrices MatricesOf(const TensorView& t, int last) {
   return m;
 }
 
-// The factor in argument `i`, in the kind of number that the arithmetic takes: an integer for
-// integers, whose fraction is cut off.
-absl::StatusOr<EValue> ScaleOf(const KernelContext& context, int i, DType dtype) {
-  ABSL_ASSIGN_OR_RETURN(const EValue value, context.Scalar(i));
-  if (IsComplex(dtype) || (dtype == DType::kInt64 && value.is<int64_t>())) return value;
-  ABSL_ASSIGN_OR_RETURN(const double real, context.Double(i));
-  if (!IsIntegral(dtype, false)) return EValue(real);
-  ABSL_RETURN_IF_ERROR(CheckIntegerFactor(absl::StrCat("argument ", i), dtype, real));
-  return EValue(static_cast<int64_t>(real));
-}
+// Without `kScaled`: a b. With it, beta * self + alpha * a b.
+template <ProductForm kForm, bool kScaled>
+using CallOf = std::conditional_t<kScaled, ScaledSumCall<KernelArguments, kForm>,
+                                  ProductCall<KernelArguments, kForm>>;
 
-enum class Form { kMm, kBmm, kMv, kDot };
-
-absl::StatusOr<Dims<CheckedInt>> ShapeOf(Form form, const TensorView& a, const TensorView& b) {
-  const Dims<CheckedInt> x = ToDims(a.sizes), y = ToDims(b.sizes);
-  switch (form) {
-    case Form::kMm:
-      return MatMulShape<CheckedInt>(x, y, 0);
-    case Form::kBmm:
-      return MatMulShape<CheckedInt>(x, y, 1);
-    case Form::kMv:
-      return MatVecShape<CheckedInt>(x, y);
-    case Form::kDot:
-      return DotShape<CheckedInt>(x, y);
-  }
-  return absl::InternalError("no such form");
-}
-
-// Without `kScaled`: (a, b). With it: (addend, a, b, beta, alpha).
-template <Form kForm, bool kScaled>
-absl::Status MultiplyKernel(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(kScaled ? 5 : 2, 1));
-  constexpr int kFirst = kScaled ? 1 : 0;
-  ABSL_ASSIGN_OR_RETURN(const TensorView* a,
-                        TensorOf(context, kFirst, "first factor", kMatrixTypes));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* b,
-                        TensorOf(context, kFirst + 1, "second factor", a->dtype));
-  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, ShapeOf(kForm, *a, *b));
+template <ProductForm kForm, bool kScaled>
+absl::Status MultiplyKernel(KernelContext& context, const CallOf<kForm, kScaled>& call) {
+  const TensorView *const a = call.a, *const b = call.b;
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
   Product p;
   p.dtype = a->dtype;
-  const TensorView* addend = nullptr;
-  if (kScaled) {
-    ABSL_ASSIGN_OR_RETURN(addend, TensorOf(context, 0, "self", a->dtype));
-    ABSL_RETURN_IF_ERROR(CheckExpandable<CheckedInt>("self", ToDims(addend->sizes), shape));
-    ABSL_ASSIGN_OR_RETURN(p.beta, ScaleOf(context, 3, a->dtype));
-    ABSL_ASSIGN_OR_RETURN(p.alpha, ScaleOf(context, 4, a->dtype));
-  }
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, a->dtype, shape));
 
   if (out->numel() == 0) return absl::OkStatus();  // of however many rows
   // The vector of a product with a matrix is one column; a dot product is a row times a column.
-  constexpr bool kVector = kForm == Form::kMv || kForm == Form::kDot;
+  constexpr bool kVector = kForm == ProductForm::kMv || kForm == ProductForm::kDot;
   p.a = MatricesOf(*a, 2);
   p.b = MatricesOf(*b, kVector ? 1 : 2);
   p.out = MatricesOf(*out, kVector ? 1 : 2);
-  if (kScaled) p.addend = MatricesOf(*addend, kVector ? 1 : 2);
+  if constexpr (kScaled) {
+    p.addend = MatricesOf(*call.self, kVector ? 1 : 2);
+    p.beta = call.beta;
+    p.alpha = call.alpha;
+  }
   p.depth = a->sizes.back();
-  if (kForm != Form::kDot) p.rows = a->sizes[a->rank() - 2];
+  if (kForm != ProductForm::kDot) p.rows = a->sizes[a->rank() - 2];
   if (!kVector) p.columns = b->sizes.back();
-  if (kForm == Form::kBmm) p.batches = a->sizes[0];
+  if (kForm == ProductForm::kBmm) p.batches = a->sizes[0];
   DispatchDType<kMatrixTypes>(p.dtype, [&](auto tag) { Multiply<CppType<tag.value>>(p); });
   return absl::OkStatus();
 }
 
-// One operand of _trilinear over the dimensions to which all broadcast.
-absl::StatusOr<TensorView> Expanded(const KernelContext& context, int i, DType dtype, int rank) {
-  ABSL_ASSIGN_OR_RETURN(const TensorView* t, TensorOf(context, i, "operand", dtype));
-  ABSL_ASSIGN_OR_RETURN(const Sizes expand, context.IntList(3 + i));
-  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> dims,
-                        ExpandedShape<CheckedInt>(ToDims(t->sizes), expand, rank));
-  TensorView view = *t;
+// Operand `i` of _trilinear over the dimensions to which all broadcast.
+absl::StatusOr<TensorView> Expanded(const TrilinearCall<KernelArguments>& call, int i) {
+  const TensorView& t = *call.operands[i];
+  const Sizes& expand = call.expand[i];
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> dims, call.Expanded(i));
+  TensorView view = t;
   view.strides.clear();
   view.sizes.clear();
   int next = 0;
-  for (int d = 0; d < rank; ++d) {
+  for (int d = 0; d < call.rank; ++d) {
     const bool added = std::find(expand.begin(), expand.end(), d) != expand.end();
     view.sizes.push_back(dims[d].value());
-    view.strides.push_back(added || dims[d] == 1 ? 0 : t->strides[next]);
+    view.strides.push_back(added || dims[d] == 1 ? 0 : t.strides[next]);
     if (!added) ++next;
   }
   return view;
 }
 
-absl::Status Trilinear(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(8, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* first, TensorOf(context, 0, "i1", kFloatTypes));
-  ABSL_ASSIGN_OR_RETURN(const Sizes expand, context.IntList(3));
-  const int rank = first->rank() + expand.size();
-  ABSL_ASSIGN_OR_RETURN(const TensorView x, Expanded(context, 0, first->dtype, rank));
-  ABSL_ASSIGN_OR_RETURN(const TensorView y, Expanded(context, 1, first->dtype, rank));
-  ABSL_ASSIGN_OR_RETURN(const TensorView z, Expanded(context, 2, first->dtype, rank));
-  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> xy,
-                        BroadcastShape<CheckedInt>(ToDims(x.sizes), ToDims(y.sizes)));
-  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> xyz,
-                        BroadcastShape<CheckedInt>(xy, ToDims(z.sizes)));
-  ABSL_ASSIGN_OR_RETURN(const Sizes sizes, ToSizes(xyz));
-  ABSL_ASSIGN_OR_RETURN(const Sizes sum_dims, context.IntList(6));
-  ABSL_ASSIGN_OR_RETURN(const uint32_t summed, DimMask(sum_dims, rank));
-  ABSL_ASSIGN_OR_RETURN(const int64_t unrolled, context.Int(7));
-  ABSL_RETURN_IF_ERROR(CheckUnrolledDim(unrolled, rank));
+absl::Status Trilinear(KernelContext& context, const TrilinearCall<KernelArguments>& call) {
+  const DType dtype = call.operands[0]->dtype;
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> dims, call.Broadcast());
+  ABSL_ASSIGN_OR_RETURN(const Sizes sizes, ToSizes(dims));
+  ABSL_ASSIGN_OR_RETURN(const TensorView x, Expanded(call, 0));
+  ABSL_ASSIGN_OR_RETURN(const TensorView y, Expanded(call, 1));
+  ABSL_ASSIGN_OR_RETURN(const TensorView z, Expanded(call, 2));
 
   // Dimensions that stay, and those that are summed over: x, y, z, out.
   Sizes kept_sizes, sum_sizes;
   Strides kept[4], sum[3];
   Dims<CheckedInt> out_dims;
-  for (int d = 0; d < rank; ++d) {
-    const bool fold = (summed >> d & 1) != 0;
+  for (int d = 0; d < call.rank; ++d) {
+    const bool fold = (call.summed >> d & 1) != 0;
     (fold ? sum_sizes : kept_sizes).push_back(sizes[d]);
     (fold ? sum[0] : kept[0]).push_back(x.strides[d]);
     (fold ? sum[1] : kept[1]).push_back(y.strides[d]);
     (fold ? sum[2] : kept[2]).push_back(z.strides[d]);
     if (!fold) out_dims.push_back(sizes[d]);
   }
-  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, first->dtype, out_dims));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, dtype, out_dims));
   ABSL_RETURN_IF_ERROR(CheckBroadcastSteps("_trilinear", sizes));
   kept[3] = out->strides;
-  DispatchDType<kFloatTypes>(first->dtype, [&](auto tag) {
+  DispatchDType<kFloatTypes>(dtype, [&](auto tag) {
     using T = CppType<tag.value>;
     for (StridedIterator<4> o(kept_sizes, {kept[0], kept[1], kept[2], kept[3]}); !o.done();
          o.Next()) {
@@ -239,14 +190,23 @@ absl::Status Trilinear(KernelContext& context) {
 constexpr KernelEngine kReference = KernelEngine::kReference;
 
 constexpr Kernel kKernels[] = {
-    {"aten.mm.default", "Mm", kReference, &MultiplyKernel<Form::kMm, false>},
-    {"aten.bmm.default", "Bmm", kReference, &MultiplyKernel<Form::kBmm, false>},
-    {"aten.mv.default", "Mv", kReference, &MultiplyKernel<Form::kMv, false>},
-    {"aten.dot.default", "Dot", kReference, &MultiplyKernel<Form::kDot, false>},
-    {"aten.addmm.default", "Addmm", kReference, &MultiplyKernel<Form::kMm, true>},
-    {"aten.baddbmm.default", "Baddbmm", kReference, &MultiplyKernel<Form::kBmm, true>},
-    {"aten.addmv.default", "Addmv", kReference, &MultiplyKernel<Form::kMv, true>},
-    {"aten._trilinear.default", "Trilinear", kReference, &Trilinear},
+    KernelRow<&MultiplyKernel<ProductForm::kMm, false>>("aten.mm.default", "self mat2", "Mm",
+                                                        kReference),
+    KernelRow<&MultiplyKernel<ProductForm::kBmm, false>>("aten.bmm.default", "self mat2", "Bmm",
+                                                         kReference),
+    KernelRow<&MultiplyKernel<ProductForm::kMv, false>>("aten.mv.default", "self vec", "Mv",
+                                                        kReference),
+    KernelRow<&MultiplyKernel<ProductForm::kDot, false>>("aten.dot.default", "self tensor", "Dot",
+                                                         kReference),
+    KernelRow<&MultiplyKernel<ProductForm::kMm, true>>(
+        "aten.addmm.default", "self mat1 mat2 beta alpha", "Addmm", kReference),
+    KernelRow<&MultiplyKernel<ProductForm::kBmm, true>>(
+        "aten.baddbmm.default", "self batch1 batch2 beta alpha", "Baddbmm", kReference),
+    KernelRow<&MultiplyKernel<ProductForm::kMv, true>>(
+        "aten.addmv.default", "self mat vec beta alpha", "Addmv", kReference),
+    KernelRow<&Trilinear>("aten._trilinear.default",
+                          "i1 i2 i3 expand1 expand2 expand3 sumdim unroll_dim", "Trilinear",
+                          kReference),
 };
 
 }  // namespace
