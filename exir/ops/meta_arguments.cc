@@ -158,4 +158,17 @@ absl::StatusOr<EValue> MetaArguments::Scalar(std::string_view name) const {
   return i.has_value() ? EValue(*i) : EValue();
 }
 
+absl::StatusOr<double> MetaArguments::ListDouble(std::string_view name, int k) const {
+  const MetaList* list = (*this)[name].get_if<MetaList>();
+  const MetaValue* element =
+      list != nullptr && k >= 0 && static_cast<size_t>(k) < list->size() ? &(*list)[k] : nullptr;
+  std::optional<double> value;
+  if (element != nullptr) {
+    if (const double* d = element->get_if<double>()) value = *d;
+    if (const SymExpr* e = element->get_if<SymExpr>()) value = e->AsFloat();
+  }
+  if (value.has_value()) return *value;
+  return absl::InvalidArgumentError(absl::StrCat(name, ": element ", k, " is no float"));
+}
+
 }  // namespace belay::exir

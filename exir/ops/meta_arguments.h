@@ -59,6 +59,7 @@ class MetaArguments {
   const MetaValue& operator[](std::string_view name) const;
   // int64, double, bool or complex, as given; none for a number that is not known.
   absl::StatusOr<EValue> Scalar(std::string_view name) const;
+  absl::StatusOr<double> ListDouble(std::string_view name, int k) const;
 
  private:
   int Position(std::string_view name) const;  // -1 for none of that name

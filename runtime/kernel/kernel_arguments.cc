@@ -192,4 +192,14 @@ absl::StatusOr<uint32_t> KernelArguments::BoolMask(std::string_view name, int n)
   return mask;
 }
 
+absl::StatusOr<double> KernelArguments::ListDouble(std::string_view name, int k) const {
+  ABSL_ASSIGN_OR_RETURN(const ListView list, List(name));
+  const EValue* element =
+      k >= 0 && static_cast<size_t>(k) < list.elements.size() ? list.elements[k] : nullptr;
+  const double* value = element == nullptr ? nullptr : element->get_if<double>();
+  if (value != nullptr) return *value;
+  return absl::InvalidArgumentError(
+      absl::StrCat("argument '", name, "': element ", k, " of the list is no float"));
+}
+
 }  // namespace belay

@@ -87,6 +87,7 @@ class KernelArguments {
   absl::StatusOr<uint32_t> BoolMask(std::string_view name, int n) const;
   // As it stands in the call: for operators that take anything. None for a name that is not there.
   const EValue& operator[](std::string_view name) const;
+  absl::StatusOr<double> ListDouble(std::string_view name, int k) const;  // of a list of floats
 
  private:
   static constexpr int kMostArguments = 24;

@@ -2,15 +2,24 @@
 #ifndef BELAY_RUNTIME_KERNEL_SHAPE_RULES_RESAMPLE_H_
 #define BELAY_RUNTIME_KERNEL_SHAPE_RULES_RESAMPLE_H_
 
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "runtime/core/dtype.h"
+#include "runtime/core/evalue.h"
 #include "runtime/kernel/shape_rules/convolution.h"
 
 namespace belay {
 
-// n * scale, rounded towards zero; no number when it is out of range.
-inline CheckedInt ScaledSize(CheckedInt n, double scale) {
+inline constexpr DTypeSet kImageTypes = kFloatTypes | DTypeSet{DType::kUint8};
+inline constexpr DTypeSet kPatchTypes = kFloatTypes | kComplexTypes | kBoolType;
+
+// n * scale, rounded towards zero. kInvalidArgument when it is out of range.
+inline absl::StatusOr<CheckedInt> ScaledSize(const CheckedInt& n, double scale) {
   const double size = static_cast<double>(n.value()) * scale;
-  if (!n.ok() || !(size > -9e18 && size < 9e18)) return FloorDiv(CheckedInt(0), CheckedInt(0));
-  return static_cast<int64_t>(size);
+  if (n.ok() && size > -9e18 && size < 9e18) return CheckedInt(static_cast<int64_t>(size));
+  return absl::InvalidArgumentError("scale_factors: out of range");
 }
 
 // input [n,c,h,w] -> [n,c,*size]. Sizes must be positive, and channels and pixels must exist.
@@ -112,6 +121,126 @@ absl::StatusOr<Dims<D>> Col2ImShape(absl::Span<const D> input, absl::Span<const 
   out.push_back(size[1]);
   return out;
 }
+
+// upsample_nearest2d, upsample_bilinear2d, _upsample_bicubic2d_aa and their kin. The form for
+// vectors (.vec) has either an output size or a list of two scales, the others a size and perhaps
+// scales that refine places; nearest neighbors know no align_corners.
+template <class Arguments>
+struct UpsampleCall {
+  typename Arguments::TensorRef input;
+  bool has_size = true;
+  Dims<typename Arguments::Dim> output_size;  // if has_size
+  std::optional<double> scales[2];            // of height and width, output / input
+  bool align_corners = false;
+
+  static absl::StatusOr<UpsampleCall> Read(const Arguments& arguments) {
+    UpsampleCall call;
+    const bool is_vec = arguments.Has("scale_factors");
+    ABSL_ASSIGN_OR_RETURN(call.input, arguments.Tensor(is_vec ? "input" : "self", kImageTypes));
+    if (arguments.Has("align_corners")) {
+      ABSL_ASSIGN_OR_RETURN(call.align_corners, arguments.Bool("align_corners"));
+    }
+    if (is_vec) {
+      call.has_size = !arguments.IsNone("output_size");
+      if (call.has_size != arguments.IsNone("scale_factors")) {
+        return absl::InvalidArgumentError(
+            "upsample: expected one of output_size and scale_factors");
+      }
+    } else {
+      ABSL_ASSIGN_OR_RETURN(call.scales[0], ReadScale(arguments, "scales_h"));
+      ABSL_ASSIGN_OR_RETURN(call.scales[1], ReadScale(arguments, "scales_w"));
+    }
+    if (call.has_size) {
+      ABSL_ASSIGN_OR_RETURN(call.output_size, arguments.IntList("output_size"));
+      return call;
+    }
+    ABSL_ASSIGN_OR_RETURN(const int scales, arguments.ListSize("scale_factors"));
+    if (scales != 2 || call.input->rank() != 4) {
+      return absl::InvalidArgumentError(
+          "upsample: expected an input of rank 4 and two scale factors");
+    }
+    for (int d = 0; d < 2; ++d) {
+      ABSL_ASSIGN_OR_RETURN(call.scales[d], arguments.ListDouble("scale_factors", d));
+    }
+    return call;
+  }
+  // Nothing for none and for a number that is not known yet: no shape depends on it.
+  static absl::StatusOr<std::optional<double>> ReadScale(const Arguments& arguments,
+                                                         std::string_view name) {
+    std::optional<double> scale;
+    if (arguments.IsNone(name)) return scale;
+    ABSL_ASSIGN_OR_RETURN(const EValue number, arguments.Scalar(name));
+    if (!number.is_none()) {
+      ABSL_ASSIGN_OR_RETURN(scale, arguments.Double(name));
+    }
+    return scale;
+  }
+  absl::StatusOr<Dims<typename Arguments::Dim>> Shape() const {
+    using D = typename Arguments::Dim;
+    const auto& sizes = Arguments::SizesOf(input);
+    if (has_size) return UpsampleShape<D>(sizes, output_size);
+    Dims<D> scaled;
+    for (int d = 0; d < 2; ++d) {
+      ABSL_ASSIGN_OR_RETURN(const D size, ScaledSize(sizes[d + 2], scales[d].value_or(1)));
+      scaled.push_back(size);
+    }
+    return UpsampleShape<D>(sizes, scaled);
+  }
+};
+
+// grid_sampler_2d, grid_sampler_3d.
+template <class Arguments, int kSpatial>
+struct GridSampleCall {
+  typename Arguments::TensorRef input, grid;  // of one dtype
+  int64_t interpolation = 0, padding = 0;
+  bool align_corners = false;
+
+  static absl::StatusOr<GridSampleCall> Read(const Arguments& arguments) {
+    GridSampleCall call;
+    ABSL_ASSIGN_OR_RETURN(call.input, arguments.Tensor("input", kFloatTypes));
+    ABSL_ASSIGN_OR_RETURN(call.grid, arguments.Tensor("grid", DTypeSet{call.input->dtype}));
+    // Volumes are not sampled bicubically.
+    ABSL_ASSIGN_OR_RETURN(call.interpolation,
+                          ReadMode(arguments, "interpolation_mode", kSpatial == 3 ? 1 : 2));
+    ABSL_ASSIGN_OR_RETURN(call.padding, ReadMode(arguments, "padding_mode", 2));
+    ABSL_ASSIGN_OR_RETURN(call.align_corners, arguments.Bool("align_corners"));
+    return call;
+  }
+  static absl::StatusOr<int64_t> ReadMode(const Arguments& arguments, std::string_view name,
+                                          int64_t last) {
+    ABSL_ASSIGN_OR_RETURN(const int64_t mode, arguments.StaticInt(name));
+    if (mode >= 0 && mode <= last) return mode;
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, ": expected a mode from 0 to ", last, ", got ", mode));
+  }
+  absl::StatusOr<Dims<typename Arguments::Dim>> Shape() const {
+    return GridSampleShape<typename Arguments::Dim>(Arguments::SizesOf(input),
+                                                    Arguments::SizesOf(grid), kSpatial);
+  }
+};
+
+// col2im.
+template <class Arguments>
+struct Col2ImCall {
+  typename Arguments::TensorRef self;
+  Dims<typename Arguments::Dim> output_size;
+  PatchParams params;
+
+  static absl::StatusOr<Col2ImCall> Read(const Arguments& arguments) {
+    Col2ImCall call;
+    ABSL_ASSIGN_OR_RETURN(call.self, arguments.Tensor("self", kPatchTypes));
+    ABSL_ASSIGN_OR_RETURN(call.output_size, arguments.IntList("output_size"));
+    ABSL_ASSIGN_OR_RETURN(const Sizes kernel, arguments.StaticIntList("kernel_size"));
+    ABSL_ASSIGN_OR_RETURN(const Sizes dilation, arguments.StaticIntList("dilation"));
+    ABSL_ASSIGN_OR_RETURN(const Sizes padding, arguments.StaticIntList("padding"));
+    ABSL_ASSIGN_OR_RETURN(const Sizes stride, arguments.StaticIntList("stride"));
+    ABSL_ASSIGN_OR_RETURN(call.params, MakePatchParams(kernel, dilation, padding, stride));
+    return call;
+  }
+  absl::StatusOr<Dims<typename Arguments::Dim>> Shape() const {
+    return Col2ImShape<typename Arguments::Dim>(Arguments::SizesOf(self), output_size, params);
+  }
+};
 
 }  // namespace belay
 

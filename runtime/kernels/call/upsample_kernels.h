@@ -12,14 +12,12 @@
 
 #include "absl/status/statusor.h"
 #include "runtime/core/status_macros.h"
-#include "runtime/core/str_cat.h"
+#include "runtime/kernel/kernel_arguments.h"
 #include "runtime/kernel/shape_rules/resample.h"
 #include "runtime/kernels/call/operands.h"
 #include "runtime/kernels/call/strided_view.h"
 
 namespace belay {
-
-inline constexpr DTypeSet kImageTypes = kFloatTypes | DTypeSet{DType::kUint8};
 
 // `x` rounded towards zero and limited to [low, high]; NaN gives `low`.
 inline int64_t LimitedIndex(double x, int64_t low, int64_t high) {
@@ -39,61 +37,14 @@ struct Upsample {
   Axis axes[2];  // height, width
 };
 
-inline absl::StatusOr<Upsample> MakeUpsample(KernelContext& context, const TensorView& input,
-                                             absl::Span<const CheckedInt> size) {
+inline absl::StatusOr<Upsample> MakeUpsample(KernelContext& context,
+                                             const UpsampleCall<KernelArguments>& call) {
   Upsample u;
-  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape,
-                        UpsampleShape<CheckedInt>(ToDims(input.sizes), size));
-  ABSL_ASSIGN_OR_RETURN(u.output, OutputOf(context, 0, input.dtype, shape));
-  u.input = &input;
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
+  ABSL_ASSIGN_OR_RETURN(u.output, OutputOf(context, 0, call.input->dtype, shape));
+  u.input = call.input;
   for (int d = 0; d < 2; ++d) {
-    u.axes[d].in = input.sizes[d + 2];
-    u.axes[d].out = u.output->sizes[d + 2];
-  }
-  return u;
-}
-
-// Either an output size (argument 1) or a list of two scales (`scales_at`).
-inline absl::StatusOr<Upsample> UpsampleVec(KernelContext& context, DTypeSet allowed,
-                                            int scales_at) {
-  ABSL_ASSIGN_OR_RETURN(const TensorView* input, TensorOf(context, 0, "input", allowed));
-  if (context.is_none(1) == context.is_none(scales_at)) {
-    return absl::InvalidArgumentError("upsample: expected one of output_size and scale_factors");
-  }
-  if (!context.is_none(1)) {
-    ABSL_ASSIGN_OR_RETURN(const Sizes size, context.IntList(1));
-    return MakeUpsample(context, *input, ToDims(size));
-  }
-  ABSL_ASSIGN_OR_RETURN(const ListView list, context.List(scales_at));
-  if (list.elements.size() != 2 || input->rank() != 4) {
-    return absl::InvalidArgumentError(
-        "upsample: expected an input of rank 4 and two scale factors");
-  }
-  double scales[2];
-  Dims<CheckedInt> size;
-  for (int d = 0; d < 2; ++d) {
-    const EValue* element = list.elements[d];
-    const double* scale = element == nullptr ? nullptr : element->get_if<double>();
-    if (scale == nullptr) {
-      return absl::InvalidArgumentError(absl::StrCat("scale_factors: element ", d, " is no float"));
-    }
-    scales[d] = *scale;
-    size.push_back(ScaledSize(input->sizes[d + 2], *scale));
-  }
-  ABSL_ASSIGN_OR_RETURN(Upsample u, MakeUpsample(context, *input, size));
-  for (int d = 0; d < 2; ++d) u.axes[d].scale = scales[d];
-  return u;
-}
-
-// An output size (argument 1) and perhaps scales (`scales_at` and after it) that refine places.
-inline absl::StatusOr<Upsample> UpsampleSized(KernelContext& context, DTypeSet allowed,
-                                              int scales_at) {
-  ABSL_ASSIGN_OR_RETURN(const TensorView* input, TensorOf(context, 0, "self", allowed));
-  ABSL_ASSIGN_OR_RETURN(const Sizes size, context.IntList(1));
-  ABSL_ASSIGN_OR_RETURN(Upsample u, MakeUpsample(context, *input, ToDims(size)));
-  for (int d = 0; d < 2; ++d) {
-    if (context.is_none(scales_at + d)) continue;
-    ABSL_ASSIGN_OR_RETURN(u.axes[d].scale, context.Double(scales_at + d));
+    u.axes[d] = {call.input->sizes[d + 2], u.output->sizes[d + 2], call.scales[d]};
   }
   return u;
 }
@@ -136,34 +87,23 @@ inline int64_t NearestIndex(const Axis& axis, int64_t place) {
 }
 
 template <class Engine>
-absl::Status UpsampleBilinearVec(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(4, 1));
-  ABSL_ASSIGN_OR_RETURN(const bool align_corners, context.Bool(2));
-  ABSL_ASSIGN_OR_RETURN(const Upsample u, UpsampleVec(context, kImageTypes, 3));
-  return Engine::Bilinear(context, u, align_corners);
+absl::Status UpsampleBilinear(KernelContext& context, const UpsampleCall<KernelArguments>& call) {
+  ABSL_ASSIGN_OR_RETURN(const Upsample u, MakeUpsample(context, call));
+  return Engine::Bilinear(context, u, call.align_corners);
 }
 
 template <class Engine>
-absl::Status UpsampleBilinear(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(5, 1));
-  ABSL_ASSIGN_OR_RETURN(const bool align_corners, context.Bool(2));
-  ABSL_ASSIGN_OR_RETURN(const Upsample u, UpsampleSized(context, kImageTypes, 3));
-  return Engine::Bilinear(context, u, align_corners);
-}
-
-template <class Engine>
-absl::Status UpsampleNearestVec(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(3, 1));
-  ABSL_ASSIGN_OR_RETURN(const Upsample u, UpsampleVec(context, kImageTypes, 2));
+absl::Status UpsampleNearest(KernelContext& context, const UpsampleCall<KernelArguments>& call) {
+  ABSL_ASSIGN_OR_RETURN(const Upsample u, MakeUpsample(context, call));
   return Engine::Nearest(context, u);
 }
 
-template <class Engine>
-absl::Status UpsampleNearest(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(4, 1));
-  ABSL_ASSIGN_OR_RETURN(const Upsample u, UpsampleSized(context, kImageTypes, 2));
-  return Engine::Nearest(context, u);
-}
+inline constexpr std::string_view kUpsampleBilinear =
+    "self output_size align_corners scales_h scales_w";
+inline constexpr std::string_view kUpsampleBilinearVec =
+    "input output_size align_corners scale_factors";
+inline constexpr std::string_view kUpsampleNearest = "self output_size scales_h scales_w";
+inline constexpr std::string_view kUpsampleNearestVec = "input output_size scale_factors";
 
 }  // namespace belay
 

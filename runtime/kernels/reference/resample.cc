@@ -11,7 +11,7 @@
 #include <optional>
 
 #include "runtime/core/status_macros.h"
-#include "runtime/core/str_cat.h"
+#include "runtime/kernel/kernel_arguments.h"
 #include "runtime/kernel/shape_rules/resample.h"
 #include "runtime/kernels/call/element_access.h"
 #include "runtime/kernels/call/operands.h"
@@ -20,8 +20,6 @@
 
 namespace belay {
 namespace {
-
-constexpr DTypeSet kPatchTypes = kFloatTypes | kComplexTypes | kBoolType;
 
 // Calls fn(input image offset, y, x, output offset) for every pixel of the output.
 template <class Fn>
@@ -299,34 +297,9 @@ void CubicWeights(double t, double (&w)[4]) {
   w[3] = far(2 - t);
 }
 
-// The arguments of a grid sampler.
-struct GridSample {
-  const TensorView *input = nullptr, *grid = nullptr;
-  int64_t interpolation = 0, padding = 0;
-  bool align_corners = false;
-};
-
-absl::StatusOr<GridSample> ReadGridSample(const KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(5, 1));
-  GridSample call;
-  ABSL_ASSIGN_OR_RETURN(call.input, TensorOf(context, 0, "input", kFloatTypes));
-  ABSL_ASSIGN_OR_RETURN(call.grid, TensorOf(context, 1, "grid", call.input->dtype));
-  ABSL_ASSIGN_OR_RETURN(call.interpolation, context.Int(2));
-  ABSL_ASSIGN_OR_RETURN(call.padding, context.Int(3));
-  ABSL_ASSIGN_OR_RETURN(call.align_corners, context.Bool(4));
-  return call;
-}
-
-absl::Status GridSampler2d(KernelContext& context) {
-  ABSL_ASSIGN_OR_RETURN(const GridSample call, ReadGridSample(context));
+absl::Status GridSampler2d(KernelContext& context, const GridSampleCall<KernelArguments, 2>& call) {
   const auto& [input, grid, interpolation, padding, align_corners] = call;
-  if (interpolation < 0 || interpolation > 2 || padding < 0 || padding > 2) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("grid_sampler_2d: expected modes 0, 1 or 2, got interpolation_mode ",
-                     interpolation, " and padding_mode ", padding));
-  }
-  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape,
-                        GridSampleShape<CheckedInt>(ToDims(input->sizes), ToDims(grid->sizes)));
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, input->dtype, shape));
 
   const bool narrow = interpolation == kNearest && input->dtype != DType::kFloat64;
@@ -371,16 +344,9 @@ absl::Status GridSampler2d(KernelContext& context) {
 }
 
 // Eight neighbors instead of four, or the nearest.
-absl::Status GridSampler3d(KernelContext& context) {
-  ABSL_ASSIGN_OR_RETURN(const GridSample call, ReadGridSample(context));
+absl::Status GridSampler3d(KernelContext& context, const GridSampleCall<KernelArguments, 3>& call) {
   const auto& [input, grid, interpolation, padding, align_corners] = call;
-  if (interpolation < 0 || interpolation > 1 || padding < 0 || padding > 2) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("grid_sampler_3d: there is no interpolation_mode ", interpolation,
-                     " with padding_mode ", padding));
-  }
-  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape,
-                        GridSampleShape<CheckedInt>(ToDims(input->sizes), ToDims(grid->sizes), 3));
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, input->dtype, shape));
 
   constexpr int kSpatial = 3;
@@ -443,25 +409,18 @@ int64_t WindowPlace(const PatchParams& p, int d, int64_t pixel, int64_t k, int64
   return place < places ? place : -1;
 }
 
-absl::Status Col2Im(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(6, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, TensorOf(context, 0, "self", kPatchTypes));
-  ABSL_ASSIGN_OR_RETURN(const Sizes size, context.IntList(1));
-  ABSL_ASSIGN_OR_RETURN(const Sizes kernel, context.IntList(2));
-  ABSL_ASSIGN_OR_RETURN(const Sizes dilation, context.IntList(3));
-  ABSL_ASSIGN_OR_RETURN(const Sizes padding, context.IntList(4));
-  ABSL_ASSIGN_OR_RETURN(const Sizes stride, context.IntList(5));
-  ABSL_ASSIGN_OR_RETURN(const PatchParams p, MakePatchParams(kernel, dilation, padding, stride));
-  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape,
-                        Col2ImShape<CheckedInt>(ToDims(self->sizes), ToDims(size), p));
+absl::Status Col2Im(KernelContext& context, const Col2ImCall<KernelArguments>& call) {
+  const TensorView* const self = call.self;
+  const PatchParams& p = call.params;
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, self->dtype, shape));
   if (out->numel() == 0) return absl::OkStatus();  // of however many images
 
   int64_t places[2];
   for (int d = 0; d < 2; ++d) {
-    places[d] =
-        WindowCount<CheckedInt>(size[d], p.kernel[d], p.stride[d], p.padding[d], p.dilation[d])
-            .value();
+    places[d] = WindowCount<CheckedInt>(call.output_size[d], p.kernel[d], p.stride[d], p.padding[d],
+                                        p.dilation[d])
+                    .value();
   }
   const int rank = self->rank();
   const int64_t row = self->strides[rank - 2], column = self->strides[rank - 1];
@@ -502,22 +461,32 @@ absl::Status Col2Im(KernelContext& context) {
 constexpr KernelEngine kReference = KernelEngine::kReference;
 
 constexpr Kernel kKernels[] = {
-    {"aten.upsample_bilinear2d.vec", "UpsampleBilinear2dVec", kReference,
-     &UpsampleBilinearVec<Engine>},
-    {"aten.upsample_bilinear2d.default", "UpsampleBilinear2d", kReference,
-     &UpsampleBilinear<Engine>},
-    {"aten._upsample_bicubic2d_aa.default", "UpsampleBicubic2dAntialiased", kReference,
-     &UpsampleBilinear<AntialiasedEngine<CubicFilter>>},
-    {"aten._upsample_bilinear2d_aa.default", "UpsampleBilinear2dAntialiased", kReference,
-     &UpsampleBilinear<AntialiasedEngine<TriangleFilter>>},
-    {"aten._upsample_lanczos2d_aa.default", "UpsampleLanczos2dAntialiased", kReference,
-     &UpsampleBilinear<AntialiasedEngine<LanczosFilter>>},
-    {"aten.upsample_nearest2d.vec", "UpsampleNearest2dVec", kReference,
-     &UpsampleNearestVec<Engine>},
-    {"aten.upsample_nearest2d.default", "UpsampleNearest2d", kReference, &UpsampleNearest<Engine>},
-    {"aten.grid_sampler_2d.default", "GridSampler2d", kReference, &GridSampler2d},
-    {"aten.grid_sampler_3d.default", "GridSampler3d", kReference, &GridSampler3d},
-    {"aten.col2im.default", "Col2Im", kReference, &Col2Im},
+    KernelRow<&UpsampleBilinear<Engine>>("aten.upsample_bilinear2d.vec", kUpsampleBilinearVec,
+                                         "UpsampleBilinear2dVec", kReference),
+    KernelRow<&UpsampleBilinear<Engine>>("aten.upsample_bilinear2d.default", kUpsampleBilinear,
+                                         "UpsampleBilinear2d", kReference),
+    KernelRow<&UpsampleBilinear<AntialiasedEngine<CubicFilter>>>(
+        "aten._upsample_bicubic2d_aa.default", kUpsampleBilinear, "UpsampleBicubic2dAntialiased",
+        kReference),
+    KernelRow<&UpsampleBilinear<AntialiasedEngine<TriangleFilter>>>(
+        "aten._upsample_bilinear2d_aa.default", kUpsampleBilinear, "UpsampleBilinear2dAntialiased",
+        kReference),
+    KernelRow<&UpsampleBilinear<AntialiasedEngine<LanczosFilter>>>(
+        "aten._upsample_lanczos2d_aa.default", kUpsampleBilinear, "UpsampleLanczos2dAntialiased",
+        kReference),
+    KernelRow<&UpsampleNearest<Engine>>("aten.upsample_nearest2d.vec", kUpsampleNearestVec,
+                                        "UpsampleNearest2dVec", kReference),
+    KernelRow<&UpsampleNearest<Engine>>("aten.upsample_nearest2d.default", kUpsampleNearest,
+                                        "UpsampleNearest2d", kReference),
+    KernelRow<&GridSampler2d>("aten.grid_sampler_2d.default",
+                              "input grid interpolation_mode padding_mode align_corners",
+                              "GridSampler2d", kReference),
+    KernelRow<&GridSampler3d>("aten.grid_sampler_3d.default",
+                              "input grid interpolation_mode padding_mode align_corners",
+                              "GridSampler3d", kReference),
+    KernelRow<&Col2Im>("aten.col2im.default",
+                       "self output_size kernel_size dilation padding stride", "Col2Im",
+                       kReference),
 };
 
 }  // namespace

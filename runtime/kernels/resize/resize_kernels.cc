@@ -2,6 +2,8 @@
 #include <limits>
 
 #include "runtime/core/status_macros.h"
+#include "runtime/kernel/kernel_arguments.h"
+#include "runtime/kernel/shape_rules/resample.h"
 #include "runtime/kernels/call/upsample_kernels.h"
 #include "runtime/kernels/elements/copy_strided.h"
 #include "runtime/kernels/elements/run_source.h"
@@ -119,31 +121,33 @@ struct Engine {
   }
 };
 
-bool AcceptsNearest(const KernelContext& context) {
-  if (context.num_arguments() < 1) return false;
-  const TensorView* input = context.argument(0).get_if<TensorView>();
-  return input != nullptr && kTypes.contains(input->dtype) && input->rank() == 4;
+bool AcceptsNearest(const KernelContext& context, const UpsampleCall<KernelArguments>& call) {
+  return kTypes.contains(call.input->dtype) && call.input->rank() == 4;
 }
-bool AcceptsBilinear(const KernelContext& context) {
-  return AcceptsNearest(context) &&
-         context.argument(0).get_if<TensorView>()->dtype != DType::kUint8;
+bool AcceptsBilinear(const KernelContext& context, const UpsampleCall<KernelArguments>& call) {
+  return AcceptsNearest(context, call) && call.input->dtype != DType::kUint8;
 }
 
-uint64_t Scratch(const KernelContext& context) {
+uint64_t Scratch(const KernelContext& context, const UpsampleCall<KernelArguments>& call) {
   const absl::StatusOr<const TensorView*> out = context.PlannedOutput(0);
   if (!out.ok() || (*out)->rank() != 4) return 0;
-  return RoomBytes(context.argument(0).get_if<TensorView>()->sizes[3], (*out)->sizes[3]);
+  return RoomBytes(call.input->sizes[3], (*out)->sizes[3]);
+}
+
+constexpr Kernel Bilinear(std::string_view op, std::string_view signature, std::string_view name) {
+  return KernelRow<&UpsampleBilinear<Engine>, &AcceptsBilinear, &Scratch>(op, signature, name,
+                                                                          KernelEngine::kHighway);
+}
+constexpr Kernel Nearest(std::string_view op, std::string_view signature, std::string_view name) {
+  return KernelRow<&UpsampleNearest<Engine>, &AcceptsNearest, &Scratch>(op, signature, name,
+                                                                        KernelEngine::kHighway);
 }
 
 constexpr Kernel kKernels[] = {
-    {"aten.upsample_bilinear2d.vec", "UpsampleBilinear2dVecSimd", KernelEngine::kHighway,
-     &UpsampleBilinearVec<Engine>, &AcceptsBilinear, &Scratch},
-    {"aten.upsample_bilinear2d.default", "UpsampleBilinear2dSimd", KernelEngine::kHighway,
-     &UpsampleBilinear<Engine>, &AcceptsBilinear, &Scratch},
-    {"aten.upsample_nearest2d.vec", "UpsampleNearest2dVecSimd", KernelEngine::kHighway,
-     &UpsampleNearestVec<Engine>, &AcceptsNearest, &Scratch},
-    {"aten.upsample_nearest2d.default", "UpsampleNearest2dSimd", KernelEngine::kHighway,
-     &UpsampleNearest<Engine>, &AcceptsNearest, &Scratch},
+    Bilinear("aten.upsample_bilinear2d.vec", kUpsampleBilinearVec, "UpsampleBilinear2dVecSimd"),
+    Bilinear("aten.upsample_bilinear2d.default", kUpsampleBilinear, "UpsampleBilinear2dSimd"),
+    Nearest("aten.upsample_nearest2d.vec", kUpsampleNearestVec, "UpsampleNearest2dVecSimd"),
+    Nearest("aten.upsample_nearest2d.default", kUpsampleNearest, "UpsampleNearest2dSimd"),
 };
 
 }  // namespace
