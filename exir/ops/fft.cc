@@ -6,24 +6,12 @@
 
 #include "exir/ops/families.h"
 #include "exir/ops/layout_rules.h"
-#include "exir/ops/meta_checks.h"
+#include "exir/ops/meta_arguments.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/kernel/shape_rules/fft.h"
 
 namespace belay::exir {
 namespace {
-
-constexpr DTypeSet kRealInput = {DType::kFloat32, DType::kFloat64};
-
-absl::StatusOr<Sizes> DimsOfTransform(const MetaContext& context, const TensorMeta& self) {
-  ABSL_ASSIGN_OR_RETURN(const std::vector<int64_t> dims, context.StaticIntList(1));
-  ABSL_ASSIGN_OR_RETURN(const int64_t normalization, context.StaticInt(2));
-  if (normalization < 0 || normalization > 2) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("normalization: expected 0, 1 or 2, got ", normalization));
-  }
-  return TransformedDims<SymInt>(self.sizes, dims);
-}
 
 // The layout that PyTorch's transforms give their results: other dimensions first, by descending
 // stride, then the transformed ones in the order in which they stand.
@@ -39,19 +27,13 @@ TensorMeta TransformResult(const TensorMeta& self, DType dtype, std::vector<SymI
                            std::vector<uint8_t>(order.begin(), order.end()));
 }
 
-DType ComplexOf(DType dtype) {
-  return dtype == DType::kFloat64 ? DType::kComplex128 : DType::kComplex64;
-}
-
-absl::Status RealFftMeta(MetaContext& context) {
-  ABSL_ASSIGN_OR_RETURN(const TensorMeta* self, TensorOf(context, 0, kRealInput));
-  ABSL_ASSIGN_OR_RETURN(const Sizes dims, DimsOfTransform(context, *self));
-  ABSL_ASSIGN_OR_RETURN(const bool onesided, context.Bool(3));
-  ABSL_ASSIGN_OR_RETURN(std::vector<SymInt> shape,
-                        RealFftShape<SymInt>(self->sizes, dims, onesided));
+absl::Status RealFftMeta(MetaContext& context, const RealFftCall<MetaArguments>& call) {
+  const TensorMeta* const self = call.self;
+  ABSL_ASSIGN_OR_RETURN(const Sizes dims, call.TransformedDims());
+  ABSL_ASSIGN_OR_RETURN(std::vector<SymInt> shape, call.Shape(dims));
   std::vector<int> order(dims.begin(), dims.end());
   SortByStride(*self, order.begin(), order.end() - 1);
-  context.SetOutput(0, TransformResult(*self, ComplexOf(self->dtype), std::move(shape), order));
+  context.SetOutput(0, TransformResult(*self, call.result_dtype(), std::move(shape), order));
   return absl::OkStatus();
 }
 
@@ -62,12 +44,11 @@ TensorMeta ComplexFftResult(const TensorMeta& self, std::vector<int> dims) {
   return TransformResult(self, self.dtype, self.sizes, dims);
 }
 
-absl::Status InverseRealFftMeta(MetaContext& context) {
-  ABSL_ASSIGN_OR_RETURN(const TensorMeta* self, TensorOf(context, 0, kComplexTypes));
-  ABSL_ASSIGN_OR_RETURN(const Sizes dims, DimsOfTransform(context, *self));
-  ABSL_ASSIGN_OR_RETURN(const SymInt last, context.Int(3));
-  ABSL_ASSIGN_OR_RETURN(std::vector<SymInt> shape,
-                        InverseRealFftShape<SymInt>(self->sizes, dims, last));
+absl::Status InverseRealFftMeta(MetaContext& context,
+                                const InverseRealFftCall<MetaArguments>& call) {
+  const TensorMeta* const self = call.self;
+  ABSL_ASSIGN_OR_RETURN(const Sizes dims, call.TransformedDims());
+  ABSL_ASSIGN_OR_RETURN(std::vector<SymInt> shape, call.Shape(dims));
   // All dimensions but the last are transformed first.
   const TensorMeta halfway =
       ComplexFftResult(*self, std::vector<int>(dims.begin(), dims.end() - 1));
@@ -76,10 +57,9 @@ absl::Status InverseRealFftMeta(MetaContext& context) {
   return absl::OkStatus();
 }
 
-absl::Status ComplexFftMeta(MetaContext& context) {
-  ABSL_ASSIGN_OR_RETURN(const TensorMeta* self, TensorOf(context, 0, kComplexTypes));
-  ABSL_ASSIGN_OR_RETURN(const Sizes dims, DimsOfTransform(context, *self));
-  ABSL_RETURN_IF_ERROR(context.Bool(3).status());
+absl::Status ComplexFftMeta(MetaContext& context, const ComplexFftCall<MetaArguments>& call) {
+  const TensorMeta* const self = call.self;
+  ABSL_ASSIGN_OR_RETURN(const Sizes dims, call.TransformedDims());
   if (dims.empty()) {
     context.SetTensor(0, self->dtype, self->sizes);
   } else {
@@ -92,19 +72,19 @@ constexpr Tolerance kFourier = {1e-5, 1e-5};
 
 constexpr OpDef kRows[] = {
     {.schema = "aten::_fft_r2c(Tensor self, int[] dim, int normalization, bool onesided) -> Tensor",
-     .meta = &RealFftMeta,
+     .meta = &MetaKernel<&RealFftMeta>,
      .traits = kCore,
      .dtypes = "self:{f32} ->:{c64} | self:{f64} ->:{c128}",
      .tolerance = kFourier},
     {.schema = "aten::_fft_c2r(Tensor self, int[] dim, int normalization, SymInt last_dim_size) -> "
                "Tensor",
-     .meta = &InverseRealFftMeta,
+     .meta = &MetaKernel<&InverseRealFftMeta>,
      .traits = kCore,
      .dtypes = "self:{c64} ->:{f32} | self:{c128} ->:{f64}",
      .tolerance = kFourier},
     {.schema = "aten::_fft_c2c(Tensor self, SymInt[] dim, int normalization, bool forward) -> "
                "Tensor",
-     .meta = &ComplexFftMeta,
+     .meta = &MetaKernel<&ComplexFftMeta>,
      .dtypes = "self:A ->:A A=complex",
      .tolerance = kFourier},
 };

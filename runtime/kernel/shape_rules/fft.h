@@ -2,6 +2,9 @@
 #ifndef BELAY_RUNTIME_KERNEL_SHAPE_RULES_FFT_H_
 #define BELAY_RUNTIME_KERNEL_SHAPE_RULES_FFT_H_
 
+#include <cstdint>
+
+#include "runtime/core/dtype.h"
 #include "runtime/kernel/shape_rules/strided.h"
 
 namespace belay {
@@ -56,6 +59,89 @@ absl::StatusOr<Dims<D>> InverseRealFftShape(absl::Span<const D> shape, const Siz
   }
   return out;
 }
+
+// The dimensions and the normalization of a transform: 0, 1 or 2.
+struct FftParams {
+  Sizes dims;  // as given
+  int64_t normalization = 0;
+};
+template <class Arguments>
+absl::StatusOr<FftParams> ReadFftParams(const Arguments& arguments) {
+  FftParams params;
+  ABSL_ASSIGN_OR_RETURN(params.dims, arguments.StaticIntList("dim"));
+  ABSL_ASSIGN_OR_RETURN(params.normalization, arguments.StaticInt("normalization"));
+  if (params.normalization >= 0 && params.normalization <= 2) return params;
+  return absl::InvalidArgumentError(
+      absl::StrCat("normalization: expected 0, 1 or 2, got ", params.normalization));
+}
+
+// _fft_r2c.
+template <class Arguments>
+struct RealFftCall {
+  typename Arguments::TensorRef self;
+  FftParams params;
+  bool onesided = false;
+
+  static absl::StatusOr<RealFftCall> Read(const Arguments& arguments) {
+    RealFftCall call;
+    ABSL_ASSIGN_OR_RETURN(call.self,
+                          arguments.Tensor("self", DTypeSet{DType::kFloat32, DType::kFloat64}));
+    ABSL_ASSIGN_OR_RETURN(call.params, ReadFftParams(arguments));
+    ABSL_ASSIGN_OR_RETURN(call.onesided, arguments.Bool("onesided"));
+    return call;
+  }
+  DType result_dtype() const {
+    return self->dtype == DType::kFloat64 ? DType::kComplex128 : DType::kComplex64;
+  }
+  absl::StatusOr<Sizes> TransformedDims() const {
+    return belay::TransformedDims<typename Arguments::Dim>(Arguments::SizesOf(self), params.dims);
+  }
+  absl::StatusOr<Dims<typename Arguments::Dim>> Shape(const Sizes& dims) const {
+    return RealFftShape<typename Arguments::Dim>(Arguments::SizesOf(self), dims, onesided);
+  }
+};
+
+// _fft_c2r.
+template <class Arguments>
+struct InverseRealFftCall {
+  typename Arguments::TensorRef self;
+  FftParams params;
+  typename Arguments::Dim last_dim_size = 0;
+
+  static absl::StatusOr<InverseRealFftCall> Read(const Arguments& arguments) {
+    InverseRealFftCall call;
+    ABSL_ASSIGN_OR_RETURN(call.self, arguments.Tensor("self", kComplexTypes));
+    ABSL_ASSIGN_OR_RETURN(call.params, ReadFftParams(arguments));
+    ABSL_ASSIGN_OR_RETURN(call.last_dim_size, arguments.Int("last_dim_size"));
+    return call;
+  }
+  absl::StatusOr<Sizes> TransformedDims() const {
+    return belay::TransformedDims<typename Arguments::Dim>(Arguments::SizesOf(self), params.dims);
+  }
+  absl::StatusOr<Dims<typename Arguments::Dim>> Shape(const Sizes& dims) const {
+    return InverseRealFftShape<typename Arguments::Dim>(Arguments::SizesOf(self), dims,
+                                                        last_dim_size);
+  }
+};
+
+// _fft_c2c, of the input's shape.
+template <class Arguments>
+struct ComplexFftCall {
+  typename Arguments::TensorRef self;
+  FftParams params;
+  bool forward = true;
+
+  static absl::StatusOr<ComplexFftCall> Read(const Arguments& arguments) {
+    ComplexFftCall call;
+    ABSL_ASSIGN_OR_RETURN(call.self, arguments.Tensor("self", kComplexTypes));
+    ABSL_ASSIGN_OR_RETURN(call.params, ReadFftParams(arguments));
+    ABSL_ASSIGN_OR_RETURN(call.forward, arguments.Bool("forward"));
+    return call;
+  }
+  absl::StatusOr<Sizes> TransformedDims() const {
+    return belay::TransformedDims<typename Arguments::Dim>(Arguments::SizesOf(self), params.dims);
+  }
+};
 
 }  // namespace belay
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <complex>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "runtime/core/dtype.h"
@@ -300,6 +301,54 @@ struct TrilinearCall {
       ABSL_ASSIGN_OR_RETURN(sizes, BroadcastShape<D>(sizes, expanded));
     }
     return sizes;
+  }
+};
+
+inline constexpr DTypeSet kDistanceTypes = {DType::kFloat32, DType::kFloat64};
+
+// The order of the norm that a distance is: 0 or more, infinity included.
+template <class Arguments>
+absl::StatusOr<double> ReadDistanceOrder(const Arguments& arguments) {
+  ABSL_ASSIGN_OR_RETURN(const double p, arguments.Double("p"));
+  if (p >= 0) return p;
+  return absl::InvalidArgumentError(absl::StrCat("p: expected at least 0, got ", p));
+}
+
+// _cdist_forward.
+template <class Arguments>
+struct CdistCall {
+  typename Arguments::TensorRef x1, x2;  // of one dtype
+  double p = 2;
+
+  static absl::StatusOr<CdistCall> Read(const Arguments& arguments) {
+    CdistCall call;
+    ABSL_ASSIGN_OR_RETURN(call.x1, arguments.Tensor("x1", kDistanceTypes));
+    ABSL_ASSIGN_OR_RETURN(call.x2, arguments.Tensor("x2", DTypeSet{call.x1->dtype}));
+    ABSL_ASSIGN_OR_RETURN(call.p, ReadDistanceOrder(arguments));
+    ABSL_ASSIGN_OR_RETURN(const std::optional<int64_t> mode, arguments.OptionalInt("compute_mode"));
+    if (!mode.has_value() || (*mode >= 0 && *mode <= 2)) return call;
+    return absl::InvalidArgumentError(
+        absl::StrCat("compute_mode: expected 0, 1 or 2, got ", *mode));
+  }
+  absl::StatusOr<Dims<typename Arguments::Dim>> Shape() const {
+    return CdistShape<typename Arguments::Dim>(Arguments::SizesOf(x1), Arguments::SizesOf(x2));
+  }
+};
+
+// _pdist_forward.
+template <class Arguments>
+struct PdistCall {
+  typename Arguments::TensorRef self;
+  double p = 2;
+
+  static absl::StatusOr<PdistCall> Read(const Arguments& arguments) {
+    PdistCall call;
+    ABSL_ASSIGN_OR_RETURN(call.self, arguments.Tensor("self", kDistanceTypes));
+    ABSL_ASSIGN_OR_RETURN(call.p, ReadDistanceOrder(arguments));
+    return call;
+  }
+  absl::StatusOr<Dims<typename Arguments::Dim>> Shape() const {
+    return PdistShape<typename Arguments::Dim>(Arguments::SizesOf(self));
   }
 };
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "runtime/core/status_macros.h"
-#include "runtime/core/str_cat.h"
+#include "runtime/kernel/kernel_arguments.h"
 #include "runtime/kernel/shape_rules/matmul.h"
 #include "runtime/kernels/call/element_access.h"
 #include "runtime/kernels/call/operands.h"
@@ -12,8 +12,6 @@
 
 namespace belay {
 namespace {
-
-constexpr DTypeSet kDistanceTypes = {DType::kFloat32, DType::kFloat64};
 
 struct Row {
   const Reader<double>& read;
@@ -39,23 +37,9 @@ double Distance(const Row& a, const Row& b, int64_t count, double p) {
   return p == 2 ? std::sqrt(total) : std::pow(total, 1 / p);
 }
 
-absl::StatusOr<double> OrderAt(const KernelContext& context, int i) {
-  ABSL_ASSIGN_OR_RETURN(const double p, context.Double(i));
-  if (p >= 0) return p;
-  return absl::InvalidArgumentError(absl::StrCat("p: expected at least 0, got ", p));
-}
-
-absl::Status Cdist(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(4, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* x1, TensorOf(context, 0, "x1", kDistanceTypes));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* x2, TensorOf(context, 1, "x2", x1->dtype));
-  ABSL_ASSIGN_OR_RETURN(const double p, OrderAt(context, 2));
-  ABSL_ASSIGN_OR_RETURN(const int64_t mode, context.IntOr(3, 0));
-  if (mode < 0 || mode > 2) {
-    return absl::InvalidArgumentError(absl::StrCat("compute_mode: expected 0, 1 or 2, got ", mode));
-  }
-  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape,
-                        CdistShape<CheckedInt>(ToDims(x1->sizes), ToDims(x2->sizes)));
+absl::Status Cdist(KernelContext& context, const CdistCall<KernelArguments>& call) {
+  const TensorView *const x1 = call.x1, *const x2 = call.x2;
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, x1->dtype, shape));
 
   // x1 repeats along the last dimension of the result, x2 along the one before it.
@@ -74,16 +58,14 @@ absl::Status Cdist(KernelContext& context) {
                              {strides_of(*x1, rank - 2), strides_of(*x2, rank - 1), out->strides});
        !it.done(); it.Next()) {
     write(it.offset(2), Distance({a, it.offset(0), x1->strides.back()},
-                                 {b, it.offset(1), x2->strides.back()}, x1->sizes.back(), p));
+                                 {b, it.offset(1), x2->strides.back()}, x1->sizes.back(), call.p));
   }
   return absl::OkStatus();
 }
 
-absl::Status Pdist(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(2, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, TensorOf(context, 0, "self", kDistanceTypes));
-  ABSL_ASSIGN_OR_RETURN(const double p, OrderAt(context, 1));
-  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, PdistShape<CheckedInt>(ToDims(self->sizes)));
+absl::Status Pdist(KernelContext& context, const PdistCall<KernelArguments>& call) {
+  const TensorView* const self = call.self;
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, self->dtype, shape));
   const Reader<double> in(*self);
   const Writer<double> write(*out);
@@ -92,15 +74,16 @@ absl::Status Pdist(KernelContext& context) {
     for (int64_t k = i + 1; k < self->sizes[0]; ++k, ++next) {
       write(next * out->strides[0],
             Distance({in, i * self->strides[0], self->strides[1]},
-                     {in, k * self->strides[0], self->strides[1]}, self->sizes[1], p));
+                     {in, k * self->strides[0], self->strides[1]}, self->sizes[1], call.p));
     }
   }
   return absl::OkStatus();
 }
 
 constexpr Kernel kKernels[] = {
-    {"aten._cdist_forward.default", "Cdist", KernelEngine::kReference, &Cdist},
-    {"aten._pdist_forward.default", "Pdist", KernelEngine::kReference, &Pdist},
+    KernelRow<&Cdist>("aten._cdist_forward.default", "x1 x2 p compute_mode", "Cdist",
+                      KernelEngine::kReference),
+    KernelRow<&Pdist>("aten._pdist_forward.default", "self p", "Pdist", KernelEngine::kReference),
 };
 
 }  // namespace

@@ -8,7 +8,7 @@
 #include <numbers>
 
 #include "runtime/core/status_macros.h"
-#include "runtime/core/str_cat.h"
+#include "runtime/kernel/kernel_arguments.h"
 #include "runtime/kernel/shape_rules/fft.h"
 #include "runtime/kernels/call/element_access.h"
 #include "runtime/kernels/call/operands.h"
@@ -18,8 +18,6 @@ namespace belay {
 namespace {
 
 using Complex = std::complex<double>;
-
-constexpr DTypeSet kRealInput = {DType::kFloat32, DType::kFloat64};
 
 bool IsPowerOfTwo(int64_t n) { return (n & (n - 1)) == 0; }
 
@@ -96,29 +94,15 @@ void Transform(Complex* x, int64_t n, bool forward, Complex* work) {
 }
 
 // What the results are multiplied by: 1, 1 / sqrt(n) or 1 / n for n elements in the transform.
-absl::StatusOr<double> ScaleOf(const KernelContext& context, double n) {
-  ABSL_ASSIGN_OR_RETURN(const int64_t normalization, context.Int(2));
-  switch (normalization) {
-    case 0:
-      return 1.0;
-    case 1:
-      return 1 / std::sqrt(n);
-    case 2:
-      return 1 / n;
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat("normalization: expected 0, 1 or 2, got ", normalization));
+double ScaleOf(const FftParams& params, double n) {
+  if (params.normalization == 0) return 1;
+  return params.normalization == 1 ? 1 / std::sqrt(n) : 1 / n;
 }
 
 double CountOf(const Sizes& sizes, const Sizes& dims) {
   double count = 1;
   for (int64_t d : dims) count *= static_cast<double>(sizes[static_cast<int>(d)]);
   return count;
-}
-
-absl::StatusOr<Sizes> DimsOfTransform(const KernelContext& context, const TensorView& self) {
-  ABSL_ASSIGN_OR_RETURN(const Sizes dims, context.IntList(1));
-  return TransformedDims<CheckedInt>(ToDims(self.sizes), dims);
 }
 
 // Calls fn(offset in the one, in the other) for each line along `dim`. The sizes are those of the
@@ -155,16 +139,12 @@ absl::StatusOr<Complex*> WorkOf(const KernelContext& context, int64_t longest, i
   return ScratchArray<Complex>(context, length);
 }
 
-absl::Status RealFft(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(4, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, TensorOf(context, 0, "self", kRealInput));
-  ABSL_ASSIGN_OR_RETURN(const Sizes dims, DimsOfTransform(context, *self));
-  ABSL_ASSIGN_OR_RETURN(const bool onesided, context.Bool(3));
-  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape,
-                        RealFftShape<CheckedInt>(ToDims(self->sizes), dims, onesided));
-  ABSL_ASSIGN_OR_RETURN(const double scale, ScaleOf(context, CountOf(self->sizes, dims)));
-  const DType dtype = self->dtype == DType::kFloat64 ? DType::kComplex128 : DType::kComplex64;
-  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, dtype, shape));
+absl::Status RealFft(KernelContext& context, const RealFftCall<KernelArguments>& call) {
+  const TensorView* const self = call.self;
+  ABSL_ASSIGN_OR_RETURN(const Sizes dims, call.TransformedDims());
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape(dims));
+  const double scale = ScaleOf(call.params, CountOf(self->sizes, dims));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, call.result_dtype(), shape));
   ABSL_ASSIGN_OR_RETURN(Complex* const work, WorkOf(context, LongestLine(self->sizes, dims, 1), 0));
   const int last = static_cast<int>(dims.back());
   const int64_t n = self->sizes[last], kept = out->sizes[last];
@@ -185,33 +165,30 @@ absl::Status RealFft(KernelContext& context) {
   return absl::OkStatus();
 }
 
-absl::Status ComplexFft(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(4, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, TensorOf(context, 0, "self", kComplexTypes));
-  ABSL_ASSIGN_OR_RETURN(const Sizes dims, DimsOfTransform(context, *self));
-  ABSL_ASSIGN_OR_RETURN(const bool forward, context.Bool(3));
-  ABSL_ASSIGN_OR_RETURN(const double scale, ScaleOf(context, CountOf(self->sizes, dims)));
+absl::Status ComplexFft(KernelContext& context, const ComplexFftCall<KernelArguments>& call) {
+  const TensorView* const self = call.self;
+  ABSL_ASSIGN_OR_RETURN(const Sizes dims, call.TransformedDims());
+  const double scale = ScaleOf(call.params, CountOf(self->sizes, dims));
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, self->dtype, *self));
   ABSL_ASSIGN_OR_RETURN(Complex* const work, WorkOf(context, LongestLine(self->sizes, dims, 1), 0));
   ABSL_RETURN_IF_ERROR(CopyElements(*self, *out));
   const Reader<Complex> read(*out);
   const Writer<Complex> write(*out);
   for (int k = 0; k < dims.size(); ++k) {
-    TransformDim(out->sizes, out->strides, read, write, static_cast<int>(dims[k]), forward,
+    TransformDim(out->sizes, out->strides, read, write, static_cast<int>(dims[k]), call.forward,
                  k == 0 ? scale : 1, work);
   }
   return absl::OkStatus();
 }
 
-absl::Status InverseRealFft(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(4, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, TensorOf(context, 0, "self", kComplexTypes));
-  ABSL_ASSIGN_OR_RETURN(const Sizes dims, DimsOfTransform(context, *self));
-  ABSL_ASSIGN_OR_RETURN(const int64_t n, context.Int(3));
-  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape,
-                        InverseRealFftShape<CheckedInt>(ToDims(self->sizes), dims, n));
+absl::Status InverseRealFft(KernelContext& context,
+                            const InverseRealFftCall<KernelArguments>& call) {
+  const TensorView* const self = call.self;
+  const int64_t n = call.last_dim_size.value();
+  ABSL_ASSIGN_OR_RETURN(const Sizes dims, call.TransformedDims());
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape(dims));
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, RealPart(self->dtype), shape));
-  ABSL_ASSIGN_OR_RETURN(const double scale, ScaleOf(context, CountOf(out->sizes, dims)));
+  const double scale = ScaleOf(call.params, CountOf(out->sizes, dims));
   // The halfway result is dense, before the working memory of lines.
   ABSL_ASSIGN_OR_RETURN(Complex* const halfway,
                         WorkOf(context, LongestLine(self->sizes, dims, n), self->numel()));
@@ -240,34 +217,34 @@ absl::Status InverseRealFft(KernelContext& context) {
 }
 
 // A line along whichever dimension.
-uint64_t LineScratchBytes(const KernelContext& context) {
-  if (context.num_arguments() < 1) return 0;
-  const absl::StatusOr<const TensorView*> self = context.Tensor(0);
-  if (!self.ok()) return 0;
+template <class Call>
+uint64_t LineScratchBytes(const KernelContext& context, const Call& call) {
   int64_t longest = 1;
-  for (int64_t size : (*self)->sizes) longest = std::max(longest, size);
+  for (int64_t size : call.self->sizes) longest = std::max(longest, size);
   return ScratchBytesOf<Complex>(WorkLength(longest));
 }
 
 // That, or a line of the output, and the whole input.
-uint64_t InverseScratchBytes(const KernelContext& context) {
-  if (context.num_arguments() < 1 || context.num_outputs() < 1) return 0;
-  const absl::StatusOr<const TensorView*> self = context.Tensor(0);
+uint64_t InverseScratchBytes(const KernelContext& context,
+                             const InverseRealFftCall<KernelArguments>& call) {
   const absl::StatusOr<const TensorView*> out = context.PlannedOutput(0);
-  if (!self.ok() || !out.ok()) return 0;
+  if (!out.ok()) return 0;
   int64_t longest = 1;
-  for (int64_t size : (*self)->sizes) longest = std::max(longest, size);
+  for (int64_t size : call.self->sizes) longest = std::max(longest, size);
   for (int64_t size : (*out)->sizes) longest = std::max(longest, size);
-  return ScratchBytesOf<Complex>(WorkLength(longest) + (*self)->numel());
+  return ScratchBytesOf<Complex>(WorkLength(longest) + call.self->numel());
 }
 
 constexpr KernelEngine kReference = KernelEngine::kReference;
 
 constexpr Kernel kKernels[] = {
-    {"aten._fft_r2c.default", "RealFft", kReference, &RealFft, nullptr, &LineScratchBytes},
-    {"aten._fft_c2r.default", "InverseRealFft", kReference, &InverseRealFft, nullptr,
-     &InverseScratchBytes},
-    {"aten._fft_c2c.default", "ComplexFft", kReference, &ComplexFft, nullptr, &LineScratchBytes},
+    KernelRow<&RealFft, nullptr, &LineScratchBytes<RealFftCall<KernelArguments>>>(
+        "aten._fft_r2c.default", "self dim normalization onesided", "RealFft", kReference),
+    KernelRow<&InverseRealFft, nullptr, &InverseScratchBytes>(
+        "aten._fft_c2r.default", "self dim normalization last_dim_size", "InverseRealFft",
+        kReference),
+    KernelRow<&ComplexFft, nullptr, &LineScratchBytes<ComplexFftCall<KernelArguments>>>(
+        "aten._fft_c2c.default", "self dim normalization forward", "ComplexFft", kReference),
 };
 
 }  // namespace
