@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <string_view>
+#include <type_traits>
 
 #include "runtime/core/dtype.h"
 #include "runtime/core/status_macros.h"
@@ -19,6 +20,8 @@
 #include "runtime/kernel/type_promotion.h"
 
 namespace belay {
+
+inline constexpr DTypeSet kIndexTypes = {DType::kInt32, DType::kInt64};
 
 // Whether a tensor of sizes `from` expands to `to`.
 template <class D>
@@ -143,6 +146,71 @@ absl::StatusOr<Dims<D>> EmbeddingShape(absl::Span<const D> weight, absl::Span<co
   return out;
 }
 
+template <class Arguments>
+struct EmbeddingCall {
+  typename Arguments::TensorRef weight, indices;
+
+  static absl::StatusOr<EmbeddingCall> Read(const Arguments& arguments) {
+    EmbeddingCall call;
+    ABSL_ASSIGN_OR_RETURN(call.weight, arguments.Tensor("weight"));
+    ABSL_ASSIGN_OR_RETURN(call.indices, arguments.Tensor("indices", kIndexTypes));
+    return call;
+  }
+  absl::StatusOr<Dims<typename Arguments::Dim>> Shape() const {
+    return EmbeddingShape<typename Arguments::Dim>(Arguments::SizesOf(weight),
+                                                   Arguments::SizesOf(indices));
+  }
+};
+
+// embedding_dense_backward(grad_output, indices, num_weights): `gradient` has a row per index.
+template <class D>
+absl::StatusOr<Dims<D>> EmbeddingGradientShape(absl::Span<const D> gradient,
+                                               absl::Span<const D> indices, const D& rows) {
+  bool fits = !gradient.empty() && !KnownNegative(rows);
+  if (fits) {
+    const D none(int64_t{0}), width = gradient.back();
+    // Sizes may be of any magnitude beside one that is 0.
+    const D elements = KnownEmpty(gradient) ? none : ProductOf(gradient);
+    const D expected =
+        KnownEmpty(indices) || KnownInt(width) == 0 ? none : ProductOf(indices) * width;
+    if constexpr (std::is_same_v<D, CheckedInt>) {
+      fits = elements == expected;  // not if it overflows
+    } else {
+      fits = !KnownDifferent(elements, expected);
+    }
+  }
+  if (!fits) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "embedding_dense_backward: gradient ", FormatDims<D>(gradient), " does not fit indices ",
+        FormatDims<D>(indices), " and ", DimToString(rows), " rows"));
+  }
+  Dims<D> out;
+  out.push_back(rows);
+  out.push_back(gradient.back());
+  return out;
+}
+
+template <class Arguments>
+struct EmbeddingBackwardCall {
+  typename Arguments::TensorRef grad_output, indices;
+  typename Arguments::Dim num_weights = int64_t{0}, padding_idx = int64_t{0};
+  bool scale_grad_by_freq = false;
+
+  static absl::StatusOr<EmbeddingBackwardCall> Read(const Arguments& arguments) {
+    EmbeddingBackwardCall call;
+    ABSL_ASSIGN_OR_RETURN(call.grad_output, arguments.Tensor("grad_output", kFloatTypes));
+    ABSL_ASSIGN_OR_RETURN(call.indices, arguments.Tensor("indices", kIndexTypes));
+    ABSL_ASSIGN_OR_RETURN(call.num_weights, arguments.Int("num_weights"));
+    ABSL_ASSIGN_OR_RETURN(call.padding_idx, arguments.Int("padding_idx"));
+    ABSL_ASSIGN_OR_RETURN(call.scale_grad_by_freq, arguments.Bool("scale_grad_by_freq"));
+    return call;
+  }
+  absl::StatusOr<Dims<typename Arguments::Dim>> Shape() const {
+    return EmbeddingGradientShape<typename Arguments::Dim>(
+        Arguments::SizesOf(grad_output), Arguments::SizesOf(indices), num_weights);
+  }
+};
+
 // searchsorted: the dtype in which values and boundaries are compared.
 inline absl::StatusOr<DType> SearchType(DType boundaries, int boundaries_rank, DType values,
                                         int values_rank) {
@@ -214,6 +282,41 @@ inline bool BagSkipsOffsets(DType dtype, int64_t mode, int64_t padding_idx, bool
   return static_cast<BagMode>(mode) == BagMode::kSum && padding_idx < 0 && unit_strides &&
          (dtype == DType::kFloat32 || dtype == DType::kFloat16 || dtype == DType::kBFloat16);
 }
+
+template <class Arguments>
+struct EmbeddingBagCall {
+  typename Arguments::TensorRef weight, indices, offsets;
+  typename Arguments::TensorRef per_sample_weights;  // null for none
+  int64_t mode = 0, padding_idx = -1;
+  bool include_last_offset = false;
+
+  static absl::StatusOr<EmbeddingBagCall> Read(const Arguments& arguments) {
+    EmbeddingBagCall call;
+    ABSL_ASSIGN_OR_RETURN(call.weight, arguments.Tensor("weight", kFloatTypes));
+    ABSL_ASSIGN_OR_RETURN(call.indices, arguments.Tensor("indices", kIndexTypes));
+    ABSL_ASSIGN_OR_RETURN(call.offsets, arguments.Tensor("offsets", kIndexTypes));
+    ABSL_ASSIGN_OR_RETURN(call.mode, arguments.StaticInt("mode"));
+    ABSL_ASSIGN_OR_RETURN(
+        call.per_sample_weights,
+        arguments.OptionalTensor("per_sample_weights", DTypeSet{call.weight->dtype}));
+    ABSL_ASSIGN_OR_RETURN(call.include_last_offset, arguments.Bool("include_last_offset"));
+    ABSL_ASSIGN_OR_RETURN(call.padding_idx, arguments.StaticInt("padding_idx"));
+    return call;
+  }
+  absl::StatusOr<BagShape<typename Arguments::Dim>> Shape() const {
+    using D = typename Arguments::Dim;
+    Dims<D> weights;
+    if (per_sample_weights != nullptr) weights = Arguments::SizesOf(per_sample_weights);
+    const absl::Span<const D> weights_sizes = weights;
+    return EmbeddingBagShape<D>(
+        Arguments::SizesOf(weight), Arguments::SizesOf(indices), Arguments::SizesOf(offsets), mode,
+        per_sample_weights == nullptr ? nullptr : &weights_sizes, include_last_offset);
+  }
+  // Of the results behind the first. Precondition: Shape() was no error.
+  DType IndexType() const {
+    return indices->dtype == DType::kInt64 ? DType::kInt64 : offsets->dtype;
+  }
+};
 
 // index.Tensor and index_put: where the dimensions of the result come from.
 template <class D>

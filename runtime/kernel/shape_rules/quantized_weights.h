@@ -2,7 +2,9 @@
 #ifndef BELAY_RUNTIME_KERNEL_SHAPE_RULES_QUANTIZED_WEIGHTS_H_
 #define BELAY_RUNTIME_KERNEL_SHAPE_RULES_QUANTIZED_WEIGHTS_H_
 
-#include "runtime/kernel/shape_rules/strided.h"
+#include "runtime/kernel/shape_rules/index.h"
+#include "runtime/kernel/shape_rules/quantized.h"
+#include "runtime/kernel/shape_rules/same_shape.h"
 
 namespace belay {
 
@@ -66,6 +68,52 @@ absl::StatusOr<Dims<D>> EmbeddingShape(absl::Span<const D> indices, const D& wid
   return out;
 }
 
+// The result's dtype, which is a floating point type; `fallback` where the call gives none.
+template <class Arguments>
+absl::StatusOr<DType> ReadDequantizedDtype(const Arguments& arguments, DType fallback) {
+  DType dtype = fallback;
+  if (arguments.Has("dtype")) {
+    ABSL_ASSIGN_OR_RETURN(dtype, arguments.DtypeOr("dtype", fallback));
+  }
+  if (kFloatTypes.contains(dtype)) return dtype;
+  return absl::InvalidArgumentError(
+      absl::StrCat("dtype: expected a floating point type, got ", DTypeName(dtype)));
+}
+
+// embedding_byte, embedding_4bit, embedding_2bit, with and without a dtype.
+template <class Arguments, int kBits>
+struct QuantizedEmbeddingCall {
+  typename Arguments::TensorRef weight, scales, zero_points, indices;  // zero_points null for none
+  DType dtype = DType::kFloat32;                                       // of the result
+
+  static absl::StatusOr<QuantizedEmbeddingCall> Read(const Arguments& arguments) {
+    constexpr DTypeSet kByteTypes = {DType::kInt8, DType::kUint8};
+    QuantizedEmbeddingCall call;
+    ABSL_ASSIGN_OR_RETURN(call.weight, arguments.Tensor("weight", kByteTypes));
+    ABSL_ASSIGN_OR_RETURN(call.scales, arguments.Tensor("weight_scales", kQuantizableTypes));
+    ABSL_ASSIGN_OR_RETURN(call.zero_points, arguments.OptionalTensor("weight_zero_points",
+                                                                     DTypeSet{call.scales->dtype}));
+    ABSL_ASSIGN_OR_RETURN(const int64_t quant_min, arguments.StaticInt("weight_quant_min"));
+    ABSL_ASSIGN_OR_RETURN(const int64_t quant_max, arguments.StaticInt("weight_quant_max"));
+    ABSL_RETURN_IF_ERROR(CheckPackedRange(kBits, quant_min, quant_max));
+    ABSL_ASSIGN_OR_RETURN(call.indices, arguments.Tensor("indices", kIndexTypes));
+    ABSL_ASSIGN_OR_RETURN(call.dtype, ReadDequantizedDtype(arguments, call.scales->dtype));
+    return call;
+  }
+  absl::StatusOr<GroupedRows<typename Arguments::Dim>> Rows() const {
+    using D = typename Arguments::Dim;
+    Dims<D> zero_dims;
+    if (zero_points != nullptr) zero_dims = Arguments::SizesOf(zero_points);
+    return EmbeddingRows<D>(Arguments::SizesOf(weight), Arguments::SizesOf(scales),
+                            zero_points == nullptr ? nullptr : &zero_dims, 8 / kBits);
+  }
+  // Of the result. `rows` is what Rows() gives.
+  absl::StatusOr<Dims<typename Arguments::Dim>> Shape(
+      const GroupedRows<typename Arguments::Dim>& rows) const {
+    return EmbeddingShape<typename Arguments::Dim>(Arguments::SizesOf(indices), rows.width);
+  }
+};
+
 // The result [m,n] of a product, and how many scales each row of a linear weight has.
 template <class D>
 struct MixedShape {
@@ -106,6 +154,45 @@ absl::StatusOr<MixedShape<D>> MixedProductShape(absl::Span<const D> input,
   shape.out.push_back(weight[linear ? 0 : 1]);
   return shape;
 }
+
+// mixed_mm and, where kLinear, mixed_linear. The forms that write to `out` have one.
+template <class Arguments, bool kLinear>
+struct MixedProductCall {
+  typename Arguments::TensorRef input, weight, scales, zero_points;  // zero_points null for none
+  typename Arguments::TensorRef out = nullptr;                       // null for none
+  MutableArgument target;                                            // the same, to write to
+  DType dtype = DType::kFloat32;                                     // of the result
+
+  static absl::StatusOr<MixedProductCall> Read(const Arguments& arguments) {
+    MixedProductCall call;
+    ABSL_ASSIGN_OR_RETURN(call.input, arguments.Tensor("input", kQuantizableTypes));
+    const DTypeSet same = DTypeSet{call.input->dtype};
+    ABSL_ASSIGN_OR_RETURN(call.weight, arguments.Tensor("weight", DTypeSet{DType::kInt8}));
+    ABSL_ASSIGN_OR_RETURN(call.scales, arguments.Tensor("weight_scales", same));
+    ABSL_ASSIGN_OR_RETURN(call.zero_points, arguments.OptionalTensor("weight_zero_points", same));
+    ABSL_ASSIGN_OR_RETURN(call.dtype, ReadDequantizedDtype(arguments, call.input->dtype));
+    if (arguments.Has("out")) {
+      ABSL_ASSIGN_OR_RETURN(call.out, arguments.Tensor("out", DTypeSet{call.dtype}));
+      ABSL_ASSIGN_OR_RETURN(call.target, arguments.Mutable("out"));
+    }
+    return call;
+  }
+  // Checks that `out` has the result's shape, too.
+  absl::StatusOr<MixedShape<typename Arguments::Dim>> Shape() const {
+    using D = typename Arguments::Dim;
+    Dims<D> zero_dims;
+    if (zero_points != nullptr) zero_dims = Arguments::SizesOf(zero_points);
+    ABSL_ASSIGN_OR_RETURN(
+        MixedShape<D> shape,
+        MixedProductShape<D>(Arguments::SizesOf(input), Arguments::SizesOf(weight),
+                             Arguments::SizesOf(scales),
+                             zero_points == nullptr ? nullptr : &zero_dims, kLinear));
+    if (out != nullptr) {
+      ABSL_RETURN_IF_ERROR(CheckSameShape<D>("out", Arguments::SizesOf(out), shape.out));
+    }
+    return shape;
+  }
+};
 
 }  // namespace belay
 

@@ -16,8 +16,6 @@
 
 namespace belay {
 
-inline constexpr DTypeSet kIndexTypes = {DType::kInt32, DType::kInt64};
-
 // Element `offset` of an index tensor. Precondition: its dtype is one of kIndexTypes.
 inline int64_t ReadIndex(const TensorView& index, int64_t offset) {
   return index.dtype == DType::kInt32 ? index.as<const int32_t>()[offset]

@@ -5,7 +5,11 @@
 #include <cstdint>
 
 #include "absl/status/statusor.h"
-#include "runtime/kernel/kernel.h"
+#include "runtime/core/status_macros.h"
+#include "runtime/kernel/kernel_arguments.h"
+#include "runtime/kernel/shape_rules/quantized_weights.h"
+#include "runtime/kernels/call/operands.h"
+#include "runtime/kernels/call/strided_view.h"
 
 namespace belay {
 
@@ -18,9 +22,8 @@ constexpr Int UnpackElement(Int byte, int k) {
   return ((byte >> (2 * k)) & 3) - 2;
 }
 
-// embedding_byte, _4bit, _2bit: (weight, scales, zero points?, quant_min, quant_max, indices), and
-// with `has_dtype` the result's dtype. Output 0 is resized.
-struct QuantizedEmbeddingCall {
+// What the loops of embedding_byte, _4bit and _2bit go over.
+struct QuantizedEmbeddingOperands {
   const TensorView *weight = nullptr, *scales = nullptr;
   const TensorView* zero_points = nullptr;  // null for none
   const TensorView *indices = nullptr, *out = nullptr;
@@ -33,12 +36,26 @@ struct QuantizedEmbeddingCall {
   // kOutOfRange unless the weight has this row.
   absl::Status CheckRow(int64_t row) const;
 };
-absl::StatusOr<QuantizedEmbeddingCall> ReadQuantizedEmbedding(KernelContext& context, int bits,
-                                                              bool has_dtype);
+// Checks the shapes and resizes output 0.
+template <int kBits>
+absl::StatusOr<QuantizedEmbeddingOperands> OperandsOf(
+    KernelContext& context, const QuantizedEmbeddingCall<KernelArguments, kBits>& call) {
+  ABSL_ASSIGN_OR_RETURN(const GroupedRows<CheckedInt> rows, call.Rows());
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape(rows));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, call.dtype, shape));
+  const int64_t width = rows.width.value();
+  return QuantizedEmbeddingOperands{.weight = call.weight,
+                                    .scales = call.scales,
+                                    .zero_points = call.zero_points,
+                                    .indices = call.indices,
+                                    .out = out,
+                                    .width = width,
+                                    .group = width / rows.groups.value()};
+}
 
-// mixed_mm and mixed_linear: input [m,k] times an int8 weight with scales: [k,n] with one scale per
-// row, or for `linear` [n,k] with one or several per row. Output 0 is resized.
-struct MixedProductCall {
+// What the loops of mixed_mm and mixed_linear go over: input [m,k] times an int8 weight with
+// scales: [k,n] with one scale per row, or for `linear` [n,k] with one or several per row.
+struct MixedProductOperands {
   bool linear = false;
   const TensorView *input = nullptr, *weight = nullptr, *scales = nullptr;
   const TensorView* zero_points = nullptr;  // null for none
@@ -54,10 +71,33 @@ struct MixedProductCall {
     return j * t.strides[0] + (t.rank() == 2 ? k / group * t.strides[1] : 0);
   }
 };
-// With `has_out` the last argument is written to as well, by FinishMixedProduct.
-absl::StatusOr<MixedProductCall> ReadMixedProduct(KernelContext& context, bool linear,
-                                                  bool has_out);
-absl::Status FinishMixedProduct(KernelContext& context, const MixedProductCall& call, bool has_out);
+// Checks the shapes and resizes output 0.
+template <bool kLinear>
+absl::StatusOr<MixedProductOperands> OperandsOf(
+    KernelContext& context, const MixedProductCall<KernelArguments, kLinear>& call) {
+  ABSL_ASSIGN_OR_RETURN(const MixedShape<CheckedInt> shape, call.Shape());
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, call.dtype, shape.out));
+  MixedProductOperands operands = {.linear = kLinear,
+                                   .input = call.input,
+                                   .weight = call.weight,
+                                   .scales = call.scales,
+                                   .zero_points = call.zero_points,
+                                   .out = out};
+  if (kLinear) {
+    const int64_t depth = call.input->sizes[1], groups = shape.groups.value();
+    operands.group = depth / groups + (depth % groups != 0 ? 1 : 0);
+  }
+  return operands;
+}
+// Copies the result to the argument `out` of a call that has one.
+template <bool kLinear>
+absl::Status FinishMixedProduct(KernelContext& context,
+                                const MixedProductCall<KernelArguments, kLinear>& call,
+                                const TensorView& result) {
+  if (call.out == nullptr) return absl::OkStatus();
+  ABSL_ASSIGN_OR_RETURN(const TensorView* target, context.MutableTensor(call.target));
+  return target->data == result.data ? absl::OkStatus() : CopyElements(result, *target);
+}
 
 }  // namespace belay
 

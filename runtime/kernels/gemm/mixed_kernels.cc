@@ -2,8 +2,10 @@
 // lie together, else copied as bytes.
 #include <algorithm>
 #include <cstring>
+#include <string_view>
 
 #include "runtime/core/status_macros.h"
+#include "runtime/kernel/kernel_arguments.h"
 #include "runtime/kernels/call/operands.h"
 #include "runtime/kernels/call/quantized_weights.h"
 #include "runtime/kernels/call/strided_view.h"
@@ -41,26 +43,27 @@ void LoadDepthParameters(const TensorView* t, int64_t depth, float* out) {
 }
 
 // Those of the columns of a panel, group by group.
-void LoadColumnParameters(const MixedProductCall& call, const TensorView* t, int64_t first,
+void LoadColumnParameters(const MixedProductOperands& operands, const TensorView* t, int64_t first,
                           int64_t count, float* out) {
-  const int64_t depth = call.input->sizes[1];
-  for (int64_t k = 0; k < depth; k += call.group, out += kColumns) {
+  const int64_t depth = operands.input->sizes[1];
+  for (int64_t k = 0; k < depth; k += operands.group, out += kColumns) {
     for (int64_t j = 0; j < kColumns; ++j) {
-      out[j] =
-          t == nullptr || j >= count ? 0 : t->as<const float>()[call.ParameterAt(*t, first + j, k)];
+      out[j] = t == nullptr || j >= count
+                   ? 0
+                   : t->as<const float>()[operands.ParameterAt(*t, first + j, k)];
     }
   }
 }
 
 // Columns [first, first + count) of the weight, with zeros up to kColumns.
-absl::Status PackColumns(const MixedProductCall& call, int64_t first, int64_t count,
+absl::Status PackColumns(const MixedProductOperands& operands, int64_t first, int64_t count,
                          int8_t* panel) {
-  const int64_t depth = call.input->sizes[1];
+  const int64_t depth = operands.input->sizes[1];
   if (count < kColumns) std::memset(panel, 0, static_cast<size_t>(depth * kColumns));
-  TensorView from = *call.weight, to;
-  from.data = PartAddress(from, first * call.column_stride());
+  TensorView from = *operands.weight, to;
+  from.data = PartAddress(from, first * operands.column_stride());
   from.sizes = {depth, count};
-  from.strides = {call.depth_stride(), call.column_stride()};
+  from.strides = {operands.depth_stride(), operands.column_stride()};
   to.dtype = DType::kInt8;
   to.sizes = from.sizes;
   to.strides = {kColumns, 1};
@@ -68,15 +71,16 @@ absl::Status PackColumns(const MixedProductCall& call, int64_t first, int64_t co
   return CopyStrided(from, to);
 }
 
-template <bool kLinear, bool kOut>
-absl::Status MixedProduct(KernelContext& context) {
-  ABSL_ASSIGN_OR_RETURN(const MixedProductCall call, ReadMixedProduct(context, kLinear, kOut));
-  const TensorView &input = *call.input, &out = *call.out;
-  if (out.numel() == 0) return FinishMixedProduct(context, call, kOut);
+template <bool kLinear>
+absl::Status MixedProduct(KernelContext& context,
+                          const MixedProductCall<KernelArguments, kLinear>& call) {
+  ABSL_ASSIGN_OR_RETURN(const MixedProductOperands operands, OperandsOf(context, call));
+  const TensorView &input = *operands.input, &out = *operands.out;
+  if (out.numel() == 0) return FinishMixedProduct(context, call, out);
   const int64_t depth = input.sizes[1], columns = out.sizes[1];
   if (input.dtype != DType::kFloat32 || out.dtype != DType::kFloat32 || !HasFloatRows(out))
     return absl::InternalError("the call changed after the kernel was chosen");
-  const int64_t groups = depth == 0 ? 0 : (depth + call.group - 1) / call.group;
+  const int64_t groups = depth == 0 ? 0 : (depth + operands.group - 1) / operands.group;
   const Scratch parts = ScratchFor(input, groups, kLinear);
   ABSL_ASSIGN_OR_RETURN(float* scratch,
                         ScratchArray<float>(context, static_cast<int64_t>(parts.total())));
@@ -89,7 +93,7 @@ absl::Status MixedProduct(KernelContext& context) {
   panel.a = input.as<const float>();
   panel.lda = static_cast<size_t>(input.strides[0]);
   panel.ldc = static_cast<size_t>(out.strides[0]);
-  panel.group = kLinear ? static_cast<size_t>(call.group) : 0;
+  panel.group = kLinear ? static_cast<size_t>(operands.group) : 0;
   panel.scale = scale;
   panel.zero = zero;
   if (parts.a != 0) {
@@ -100,20 +104,20 @@ absl::Status MixedProduct(KernelContext& context) {
     panel.lda = panel.k;
   }
   if (!kLinear) {
-    LoadDepthParameters(call.scales, depth, scale);
-    LoadDepthParameters(call.zero_points, depth, zero);
+    LoadDepthParameters(operands.scales, depth, scale);
+    LoadDepthParameters(operands.zero_points, depth, zero);
   }
   for (int64_t first = 0; first < columns; first += kColumns) {
     const int64_t count = std::min(columns - first, kColumns);
     if (kLinear) {
-      LoadColumnParameters(call, call.scales, first, count, scale);
-      LoadColumnParameters(call, call.zero_points, first, count, zero);
+      LoadColumnParameters(operands, operands.scales, first, count, scale);
+      LoadColumnParameters(operands, operands.zero_points, first, count, zero);
     }
-    if (depth > 0 && call.column_stride() == 1 && count == kColumns) {
-      panel.b = call.weight->as<const int8_t>() + first;
-      panel.ldb = static_cast<size_t>(call.depth_stride());
+    if (depth > 0 && operands.column_stride() == 1 && count == kColumns) {
+      panel.b = operands.weight->as<const int8_t>() + first;
+      panel.ldb = static_cast<size_t>(operands.depth_stride());
     } else if (depth > 0) {
-      ABSL_RETURN_IF_ERROR(PackColumns(call, first, count, packed));
+      ABSL_RETURN_IF_ERROR(PackColumns(operands, first, count, packed));
       panel.b = packed;
       panel.ldb = kGemmPanelColumns;
     }
@@ -121,37 +125,40 @@ absl::Status MixedProduct(KernelContext& context) {
     panel.c = out.as<float>() + first;
     MultiplyMixed(panel);
   }
-  return FinishMixedProduct(context, call, kOut);
+  return FinishMixedProduct(context, call, out);
 }
 
-bool Accepts(const KernelContext& context) {
-  if (context.num_arguments() < 4) return false;
-  const TensorView* input = context.argument(0).get_if<TensorView>();
+template <bool kLinear>
+bool Accepts(const KernelContext& context, const MixedProductCall<KernelArguments, kLinear>& call) {
   const absl::StatusOr<const TensorView*> out = context.PlannedOutput(0);
-  return input != nullptr && input->dtype == DType::kFloat32 && input->rank() == 2 && out.ok() &&
+  return call.input->dtype == DType::kFloat32 && call.input->rank() == 2 && out.ok() &&
          (*out)->dtype == DType::kFloat32 && (*out)->rank() == 2 && HasFloatRows(**out);
 }
 
 // A column of depth k has as many groups as it has scales, or fewer.
 template <bool kLinear>
-uint64_t ScratchBytes(const KernelContext& context) {
-  const TensorView* input = context.argument(0).get_if<TensorView>();
-  const TensorView* scales = context.argument(2).get_if<TensorView>();
-  const int64_t groups = scales != nullptr && scales->rank() == 2 ? scales->sizes[1] : 1;
-  return ScratchFor(*input, groups, kLinear).total() * sizeof(float);
+uint64_t ScratchBytes(const KernelContext& context,
+                      const MixedProductCall<KernelArguments, kLinear>& call) {
+  const int64_t groups = call.scales->rank() == 2 ? call.scales->sizes[1] : 1;
+  return ScratchFor(*call.input, groups, kLinear).total() * sizeof(float);
 }
 
 constexpr KernelEngine kHighway = KernelEngine::kHighway;
+constexpr std::string_view kMmNames = "input weight weight_scales weight_zero_points";
+constexpr std::string_view kMmOutNames = "input weight weight_scales weight_zero_points out";
+constexpr std::string_view kLinearNames = "input weight weight_scales weight_zero_points dtype";
+constexpr std::string_view kLinearOutNames =
+    "input weight weight_scales weight_zero_points dtype out";
 
 constexpr Kernel kKernels[] = {
-    {"quantized_decomposed.mixed_mm.default", "MixedMmSimd", kHighway, &MixedProduct<false, false>,
-     &Accepts, &ScratchBytes<false>},
-    {"quantized_decomposed.mixed_mm.out", "MixedMmOutSimd", kHighway, &MixedProduct<false, true>,
-     &Accepts, &ScratchBytes<false>},
-    {"quantized_decomposed.mixed_linear.default", "MixedLinearSimd", kHighway,
-     &MixedProduct<true, false>, &Accepts, &ScratchBytes<true>},
-    {"quantized_decomposed.mixed_linear.out", "MixedLinearOutSimd", kHighway,
-     &MixedProduct<true, true>, &Accepts, &ScratchBytes<true>},
+    KernelRow<&MixedProduct<false>, &Accepts<false>, &ScratchBytes<false>>(
+        "quantized_decomposed.mixed_mm.default", kMmNames, "MixedMmSimd", kHighway),
+    KernelRow<&MixedProduct<false>, &Accepts<false>, &ScratchBytes<false>>(
+        "quantized_decomposed.mixed_mm.out", kMmOutNames, "MixedMmOutSimd", kHighway),
+    KernelRow<&MixedProduct<true>, &Accepts<true>, &ScratchBytes<true>>(
+        "quantized_decomposed.mixed_linear.default", kLinearNames, "MixedLinearSimd", kHighway),
+    KernelRow<&MixedProduct<true>, &Accepts<true>, &ScratchBytes<true>>(
+        "quantized_decomposed.mixed_linear.out", kLinearOutNames, "MixedLinearOutSimd", kHighway),
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
+#include "runtime/kernel/kernel_arguments.h"
 #include "runtime/kernel/shape_rules/index.h"
 #include "runtime/kernels/call/index_walk.h"
 #include "runtime/kernels/call/operands.h"
@@ -283,14 +284,10 @@ absl::Status Index(KernelContext& context) {
   return RunWalk<false>(walk, from, *out);
 }
 
-// (weight, indices, padding_idx, scale_grad_by_freq, sparse)
-absl::Status Embedding(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(5, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* weight, context.Tensor(0));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* indices, TensorOf(context, 1, "indices", kIndexTypes));
-  const TensorView table = *weight;
-  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> dims,
-                        EmbeddingShape<CheckedInt>(ToDims(table.sizes), ToDims(indices->sizes)));
+absl::Status Embedding(KernelContext& context, const EmbeddingCall<KernelArguments>& call) {
+  const TensorView* const indices = call.indices;
+  const TensorView table = *call.weight;
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> dims, call.Shape());
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, table.dtype, dims));
   if (AreRows(table, *indices, *out)) {
     return RunRows(table, /*wraps=*/false, *indices, table.sizes[1], *out);
@@ -358,7 +355,9 @@ absl::Status IndexPutInPlace(KernelContext& context) {
 constexpr KernelEngine kHighway = KernelEngine::kHighway;
 
 constexpr Kernel kKernels[] = {
-    {"aten.embedding.default", "EmbeddingSimd", kHighway, &Embedding},
+    KernelRow<&Embedding>("aten.embedding.default",
+                          "weight indices padding_idx scale_grad_by_freq sparse", "EmbeddingSimd",
+                          kHighway),
     {"aten.index.Tensor", "IndexSimd", kHighway, &Index, nullptr, &MaskScratch},
     {"aten.index_put.default", "IndexPutSimd", kHighway, &IndexPut, &AcceptsIndexPut},
     {"aten.index_put_.default", "IndexPutInPlaceSimd", kHighway, &IndexPutInPlace,

@@ -1,8 +1,10 @@
 #include "runtime/kernels/quantize/quantized_embedding.h"
 
 #include <algorithm>
+#include <string_view>
 
 #include "runtime/core/status_macros.h"
+#include "runtime/kernel/kernel_arguments.h"
 #include "runtime/kernels/call/element_access.h"
 #include "runtime/kernels/call/quantized_weights.h"
 #include "runtime/kernels/elements/convert_run.h"
@@ -62,34 +64,34 @@ void DequantizePacked(const TensorView& weight, int64_t row, int64_t first, int6
   DequantizeInt8Run(elements, count, zero, scale, out);
 }
 
-template <int kBits, bool kDtype>
-absl::Status QuantizedEmbedding(KernelContext& context) {
-  ABSL_ASSIGN_OR_RETURN(const QuantizedEmbeddingCall call,
-                        ReadQuantizedEmbedding(context, kBits, kDtype));
-  const TensorView &weight = *call.weight, &scales = *call.scales, &out = *call.out;
+template <int kBits>
+absl::Status QuantizedEmbedding(KernelContext& context,
+                                const QuantizedEmbeddingCall<KernelArguments, kBits>& call) {
+  ABSL_ASSIGN_OR_RETURN(const QuantizedEmbeddingOperands operands, OperandsOf(context, call));
+  const TensorView &weight = *operands.weight, &scales = *operands.scales, &out = *operands.out;
   if (scales.dtype != DType::kFloat32)
     return absl::InternalError("the call changed after the kernel was chosen");
-  const Reader<int64_t> index(*call.indices);
+  const Reader<int64_t> index(*operands.indices);
   Strides out_rows = out.strides;
   const int64_t step = out_rows.back();
   out_rows.erase(out_rows.size() - 1);
   const int64_t size = static_cast<int64_t>(DTypeSize(out.dtype));
   const bool direct = out.dtype == DType::kFloat32 && step == 1;
-  for (StridedIterator<2> it(call.indices->sizes, {call.indices->strides, out_rows}); !it.done();
-       it.Next()) {
+  for (StridedIterator<2> it(operands.indices->sizes, {operands.indices->strides, out_rows});
+       !it.done(); it.Next()) {
     const int64_t row = index(it.offset(0));
-    ABSL_RETURN_IF_ERROR(call.CheckRow(row));
+    ABSL_RETURN_IF_ERROR(operands.CheckRow(row));
     std::byte* const to = out.as<std::byte>() + it.offset(1) * size;
-    for (int64_t first = 0; first < call.width;) {
+    for (int64_t first = 0; first < operands.width;) {
       // As far as one group goes.
-      const int64_t n =
-          std::min({call.group - first % call.group, call.width - first, kRunBufferLength});
-      const float scale = scales.as<const float>()[call.ParameterAt(scales, row, first)];
+      const int64_t n = std::min(
+          {operands.group - first % operands.group, operands.width - first, kRunBufferLength});
+      const float scale = scales.as<const float>()[operands.ParameterAt(scales, row, first)];
       const float zero =
-          call.zero_points == nullptr
+          operands.zero_points == nullptr
               ? 0
-              : call.zero_points
-                    ->as<const float>()[call.ParameterAt(*call.zero_points, row, first)];
+              : operands.zero_points
+                    ->as<const float>()[operands.ParameterAt(*operands.zero_points, row, first)];
       if (direct) {
         DequantizePacked<kBits>(weight, row, first, n, zero, scale,
                                 reinterpret_cast<float*>(to) + first);
@@ -107,29 +109,32 @@ absl::Status QuantizedEmbedding(KernelContext& context) {
   return absl::OkStatus();
 }
 
-bool Accepts(const KernelContext& context) {
-  if (context.num_arguments() < 6) return false;
-  const TensorView* scales = context.argument(1).get_if<TensorView>();
+template <int kBits>
+bool Accepts(const KernelContext& context,
+             const QuantizedEmbeddingCall<KernelArguments, kBits>& call) {
   const absl::StatusOr<const TensorView*> out = context.PlannedOutput(0);
-  return scales != nullptr && scales->dtype == DType::kFloat32 && out.ok() &&
-         kRunTypes.contains((*out)->dtype);
+  return call.scales->dtype == DType::kFloat32 && out.ok() && kRunTypes.contains((*out)->dtype);
 }
 
 constexpr KernelEngine kHighway = KernelEngine::kHighway;
+constexpr std::string_view kEmbedding =
+    "weight weight_scales weight_zero_points weight_quant_min weight_quant_max indices";
+constexpr std::string_view kWithDtype =
+    "weight weight_scales weight_zero_points weight_quant_min weight_quant_max indices dtype";
 
 constexpr Kernel kKernels[] = {
-    {"quantized_decomposed.embedding_byte.default", "EmbeddingByteSimd", kHighway,
-     &QuantizedEmbedding<8, false>, &Accepts},
-    {"quantized_decomposed.embedding_byte.dtype", "EmbeddingByteDtypeSimd", kHighway,
-     &QuantizedEmbedding<8, true>, &Accepts},
-    {"quantized_decomposed.embedding_4bit.default", "Embedding4bitSimd", kHighway,
-     &QuantizedEmbedding<4, false>, &Accepts},
-    {"quantized_decomposed.embedding_4bit.dtype", "Embedding4bitDtypeSimd", kHighway,
-     &QuantizedEmbedding<4, true>, &Accepts},
-    {"quantized_decomposed.embedding_2bit.default", "Embedding2bitSimd", kHighway,
-     &QuantizedEmbedding<2, false>, &Accepts},
-    {"quantized_decomposed.embedding_2bit.dtype", "Embedding2bitDtypeSimd", kHighway,
-     &QuantizedEmbedding<2, true>, &Accepts},
+    KernelRow<&QuantizedEmbedding<8>, &Accepts<8>>("quantized_decomposed.embedding_byte.default",
+                                                   kEmbedding, "EmbeddingByteSimd", kHighway),
+    KernelRow<&QuantizedEmbedding<8>, &Accepts<8>>("quantized_decomposed.embedding_byte.dtype",
+                                                   kWithDtype, "EmbeddingByteDtypeSimd", kHighway),
+    KernelRow<&QuantizedEmbedding<4>, &Accepts<4>>("quantized_decomposed.embedding_4bit.default",
+                                                   kEmbedding, "Embedding4bitSimd", kHighway),
+    KernelRow<&QuantizedEmbedding<4>, &Accepts<4>>("quantized_decomposed.embedding_4bit.dtype",
+                                                   kWithDtype, "Embedding4bitDtypeSimd", kHighway),
+    KernelRow<&QuantizedEmbedding<2>, &Accepts<2>>("quantized_decomposed.embedding_2bit.default",
+                                                   kEmbedding, "Embedding2bitSimd", kHighway),
+    KernelRow<&QuantizedEmbedding<2>, &Accepts<2>>("quantized_decomposed.embedding_2bit.dtype",
+                                                   kWithDtype, "Embedding2bitDtypeSimd", kHighway),
 };
 
 }  // namespace
