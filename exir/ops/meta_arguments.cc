@@ -2,6 +2,7 @@
 
 #include "absl/status/status.h"
 #include "exir/ops/meta_checks.h"
+#include "exir/ops/pointwise.h"
 #include "runtime/core/str_cat.h"
 #include "runtime/kernel/shape_rules/strided.h"
 
@@ -169,6 +170,13 @@ absl::StatusOr<double> MetaArguments::ListDouble(std::string_view name, int k) c
   }
   if (value.has_value()) return *value;
   return absl::InvalidArgumentError(absl::StrCat(name, ": element ", k, " is no float"));
+}
+
+absl::StatusOr<DType> MetaArguments::ScalarFor(std::string_view name, DType dtype) const {
+  const int i = Position(name);
+  if (i < 0) return UnknownArgument(context_, name);
+  if (!IsComplex(dtype)) ABSL_RETURN_IF_ERROR(CheckRealNumber(context_, i));
+  return context_.ScalarCategory(i);
 }
 
 }  // namespace belay::exir

@@ -61,6 +61,11 @@ class MetaArguments {
   absl::StatusOr<EValue> Scalar(std::string_view name) const;
   absl::StatusOr<double> ListDouble(std::string_view name, int k) const;
 
+  // A Scalar argument that becomes an element of `dtype`: the category it promotes as.
+  // kInvalidArgument for a complex number that a real type does not hold.
+  using ScalarRef = DType;
+  absl::StatusOr<DType> ScalarFor(std::string_view name, DType dtype) const;
+
  private:
   int Position(std::string_view name) const;  // -1 for none of that name
   template <class T>

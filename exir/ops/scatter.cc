@@ -1,23 +1,20 @@
 // Operators that write elements at places which tensors of indices, masks or views name, into a
 // copy of their input.
 
-#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "exir/ops/families.h"
 #include "exir/ops/index_arguments.h"
+#include "exir/ops/meta_arguments.h"
 #include "exir/ops/meta_checks.h"
-#include "exir/ops/pointwise.h"
 #include "exir/ops/pointwise_layout.h"
-#include "runtime/kernel/shape_rules/index.h"
+#include "runtime/kernel/shape_rules/scatter.h"
 #include "runtime/kernel/shape_rules/slice.h"
 
 namespace belay::exir {
 namespace {
-
-constexpr DTypeSet kIndexTypes = {DType::kInt32, DType::kInt64};
 
 absl::Status SetClone(MetaContext& context, const TensorMeta& self) {
   ABSL_ASSIGN_OR_RETURN(TensorMeta out, ResultLike(self.dtype, self, MemoryFormat::kPreserve));
@@ -30,11 +27,6 @@ absl::Status SetClone(MetaContext& context, const TensorMeta& self) {
 absl::StatusOr<const TensorMeta*> Source(const MetaContext& context, int i,
                                          const TensorMeta& self) {
   return TensorOf(context, i, self.dtype);
-}
-
-absl::Status CheckNumber(const MetaContext& context, int i, const TensorMeta& self) {
-  if (IsComplex(self.dtype)) return context.ScalarCategory(i).status();
-  return CheckRealNumber(context, i);
 }
 
 // Whether index_put is PyTorch's masked_fill, which takes one value of any dtype and rank: a mask
@@ -68,110 +60,45 @@ absl::Status IndexPutMeta(MetaContext& context) {
   return absl::OkStatus();
 }
 
-// scatter and relatives; `source` is the position of src, < 0 when a number is scattered.
-absl::Status CheckScatter(MetaContext& context, const TensorMeta& self, int source) {
-  ABSL_ASSIGN_OR_RETURN(const int64_t dim, context.StaticInt(1));
-  ABSL_ASSIGN_OR_RETURN(const TensorMeta* index, TensorOf(context, 2, kIndexTypes));
-  absl::Span<const SymInt> sizes;
-  if (source >= 0) {
-    ABSL_ASSIGN_OR_RETURN(const TensorMeta* src, Source(context, source, self));
-    sizes = src->sizes;
-  } else {
-    ABSL_RETURN_IF_ERROR(CheckNumber(context, 3, self));
-  }
-  ABSL_RETURN_IF_ERROR(CheckGatherShapes<SymInt>(context.schema().op, self.sizes, dim, index->sizes,
-                                                 source >= 0 ? &sizes : nullptr)
-                           .status());
-  context.SetOutput(0, CopyOf(self, self.sizes));
+absl::Status ScatterMeta(MetaContext& context, const ScatterCall<MetaArguments>& call) {
+  ABSL_RETURN_IF_ERROR(call.CheckShapes().status());
+  context.SetOutput(0, CopyOf(*call.self, call.self->sizes));
   return absl::OkStatus();
 }
 
-template <bool kTensor>
-absl::Status ScatterMeta(MetaContext& context) {
-  ABSL_ASSIGN_OR_RETURN(const TensorMeta* self, context.Tensor(0));
-  return CheckScatter(context, *self, kTensor ? 3 : -1);
+// PyTorch's meta functions of index_copy and index_fill take no other.
+absl::Status ExpectInt64Index(const TensorMeta& index) {
+  if (index.dtype == DType::kInt64) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("index: expected int64, got ", DTypeName(index.dtype)));
 }
 
-template <bool kTensor>
-absl::Status ScatterReduceNamedMeta(MetaContext& context) {
-  ABSL_ASSIGN_OR_RETURN(const TensorMeta* self, context.Tensor(0));
-  ABSL_ASSIGN_OR_RETURN(const std::string reduce, context.String(4));
-  if (reduce != "add" && reduce != "multiply") {
-    return absl::InvalidArgumentError(
-        absl::StrCat("scatter: reduce must be 'add' or 'multiply', got '", reduce, "'"));
+// index_add, index_copy; the result of index_copy_ is self.
+template <bool kInPlace>
+absl::Status IndexUpdateMeta(MetaContext& context, const IndexUpdateCall<MetaArguments>& call) {
+  if (!call.adds) ABSL_RETURN_IF_ERROR(ExpectInt64Index(*call.index));
+  ABSL_RETURN_IF_ERROR(call.CheckShapes().status());
+  if (kInPlace) {
+    context.SetOutput(0, *call.self);
+    return absl::OkStatus();
   }
-  return CheckScatter(context, *self, kTensor ? 3 : -1);
-}
-
-absl::Status ScatterReduceMeta(MetaContext& context) {
-  ABSL_ASSIGN_OR_RETURN(const TensorMeta* self,
-                        TensorOf(context, 0, kIntegralTypes | kFloatTypes | kBoolType));
-  ABSL_ASSIGN_OR_RETURN(const std::string reduce, context.String(4));
-  ABSL_RETURN_IF_ERROR(context.Bool(5).status());
-  if (!IsScatterReduction(reduce)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "scatter_reduce: reduce must be sum, prod, mean, amax or amin, got '", reduce, "'"));
-  }
-  if (reduce == "mean" && self->dtype == DType::kBool) {
-    return absl::InvalidArgumentError("scatter_reduce: booleans have no mean");
-  }
-  return CheckScatter(context, *self, 3);
-}
-
-// index_add(self, dim, index, source, alpha), index_copy(self, dim, index, source).
-template <bool kAlpha>
-absl::Status IndexUpdateMeta(MetaContext& context) {
-  ABSL_ASSIGN_OR_RETURN(const TensorMeta* self, context.Tensor(0));
-  ABSL_ASSIGN_OR_RETURN(const int64_t dim, context.StaticInt(1));
-  ABSL_ASSIGN_OR_RETURN(const TensorMeta* index,
-                        TensorOf(context, 2, kAlpha ? kIndexTypes : DTypeSet{DType::kInt64}));
-  ABSL_ASSIGN_OR_RETURN(const TensorMeta* source, Source(context, 3, *self));
-  if (kAlpha) ABSL_RETURN_IF_ERROR(CheckNumber(context, 4, *self));
-  const absl::Span<const SymInt> sizes = source->sizes;
-  ABSL_RETURN_IF_ERROR(
-      CheckIndexUpdateShapes<SymInt>(context.schema().op, self->sizes, dim, index->sizes, &sizes)
-          .status());
-  TensorMeta out = TensorMeta::Contiguous(self->dtype, self->sizes);
-  out.device = self->device;
+  TensorMeta out = TensorMeta::Contiguous(call.self->dtype, call.self->sizes);
+  out.device = call.self->device;
   context.SetOutput(0, std::move(out));
   return absl::OkStatus();
 }
 
-// index_copy_: the result is self.
-absl::Status IndexCopyInPlaceMeta(MetaContext& context) {
-  ABSL_RETURN_IF_ERROR(IndexUpdateMeta<false>(context));
-  ABSL_ASSIGN_OR_RETURN(const TensorMeta* self, context.Tensor(0));
-  context.SetOutput(0, *self);
-  return absl::OkStatus();
-}
-
 template <bool kTensor>
-absl::Status IndexFillMeta(MetaContext& context) {
-  ABSL_ASSIGN_OR_RETURN(const TensorMeta* self, context.Tensor(0));
-  ABSL_ASSIGN_OR_RETURN(const int64_t dim, context.StaticInt(1));
-  ABSL_ASSIGN_OR_RETURN(const TensorMeta* index, TensorOf(context, 2, DType::kInt64));
-  if (kTensor) {
-    ABSL_ASSIGN_OR_RETURN(const TensorMeta* value, context.Tensor(3));
-    if (value->rank() != 0) {
-      return absl::InvalidArgumentError(absl::StrCat("index_fill: value must be a scalar, got ",
-                                                     FormatDims<SymInt>(value->sizes)));
-    }
-  } else {
-    ABSL_RETURN_IF_ERROR(CheckNumber(context, 3, *self));
-  }
-  ABSL_RETURN_IF_ERROR(
-      CheckIndexUpdateShapes<SymInt>("index_fill", self->sizes, dim, index->sizes, nullptr)
-          .status());
-  return SetClone(context, *self);
+absl::Status IndexFillMeta(MetaContext& context,
+                           const IndexFillCall<MetaArguments, kTensor>& call) {
+  ABSL_RETURN_IF_ERROR(ExpectInt64Index(*call.index));
+  ABSL_RETURN_IF_ERROR(call.CheckShapes().status());
+  return SetClone(context, *call.self);
 }
 
-absl::Status MaskedScatterMeta(MetaContext& context) {
-  ABSL_ASSIGN_OR_RETURN(const TensorMeta* self, context.Tensor(0));
-  ABSL_ASSIGN_OR_RETURN(const TensorMeta* mask, TensorOf(context, 1, DType::kBool));
-  ABSL_RETURN_IF_ERROR(Source(context, 2, *self).status());
-  ABSL_ASSIGN_OR_RETURN(std::vector<SymInt> sizes,
-                        BroadcastShape<SymInt>(self->sizes, mask->sizes));
-  context.SetOutput(0, CopyOf(*self, std::move(sizes)));
+absl::Status MaskedScatterMeta(MetaContext& context, const MaskedScatterCall<MetaArguments>& call) {
+  ABSL_ASSIGN_OR_RETURN(std::vector<SymInt> sizes, call.Shape());
+  context.SetOutput(0, CopyOf(*call.self, std::move(sizes)));
   return absl::OkStatus();
 }
 
@@ -207,38 +134,38 @@ constexpr OpDef kOps[] = {
      &ViewScatterMeta<DiagonalRule<2>>, kDataMovement, kPart},
     {"aten::index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> "
      "Tensor",
-     &IndexUpdateMeta<true>, 0, "self:A index:{i32,i64} source:A ->:A A=any", kSums},
+     &MetaKernel<&IndexUpdateMeta<false>>, 0, "self:A index:{i32,i64} source:A ->:A A=any", kSums},
     {"aten::index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor",
-     &IndexUpdateMeta<false>, 0, "self:A index:{i64} source:A ->:A A=any"},
+     &MetaKernel<&IndexUpdateMeta<false>>, 0, "self:A index:{i64} source:A ->:A A=any"},
     {"aten::index_copy_(Tensor(a!) self, int dim, Tensor index, Tensor source) -> Tensor(a!)",
-     &IndexCopyInPlaceMeta, 0, "self:A index:{i64} source:A ->:A A=any"},
+     &MetaKernel<&IndexUpdateMeta<true>>, 0, "self:A index:{i64} source:A ->:A A=any"},
     {"aten::index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
-     &IndexFillMeta<false>, 0, "self:A index:{i64} ->:A A=any"},
+     &MetaKernel<&IndexFillMeta<false>>, 0, "self:A index:{i64} ->:A A=any"},
     {"aten::index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor",
-     &IndexFillMeta<true>, 0, "self:A index:{i64} value:B ->:A A=any B=any"},
+     &MetaKernel<&IndexFillMeta<true>>, 0, "self:A index:{i64} value:B ->:A A=any B=any"},
     {"aten::index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> "
      "Tensor",
      &IndexPutMeta<false>, kCore, kPut, kSums},
     {"aten::index_put_(Tensor(a!) self, Tensor?[] indices, Tensor values, bool accumulate=False) "
      "-> Tensor(a!)",
      &IndexPutMeta<true>, 0, kPut, kSums},
-    {"aten::masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor", &MaskedScatterMeta,
-     kCore, "self:A mask:{b8} source:A ->:A A=any"},
+    {"aten::masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor",
+     &MetaKernel<&MaskedScatterMeta>, kCore, "self:A mask:{b8} source:A ->:A A=any"},
     {"aten::scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> "
      "Tensor",
-     &ScatterReduceNamedMeta<true>, 0, kIndexed, kSums},
+     &MetaKernel<&ScatterMeta>, 0, kIndexed, kSums},
     {"aten::scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
-     &ScatterMeta<true>, kCore, kIndexed},
+     &MetaKernel<&ScatterMeta>, kCore, kIndexed},
     {"aten::scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
-     &ScatterMeta<false>, kCore, kIndexedNumber},
+     &MetaKernel<&ScatterMeta>, kCore, kIndexedNumber},
     {"aten::scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) "
      "-> Tensor",
-     &ScatterReduceNamedMeta<false>, 0, kIndexedNumber, kSums},
+     &MetaKernel<&ScatterMeta>, 0, kIndexedNumber, kSums},
     {"aten::scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
-     &ScatterMeta<true>, kCore, kIndexed, kSums},
+     &MetaKernel<&ScatterMeta>, kCore, kIndexed, kSums},
     {"aten::scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool "
      "include_self=True) -> Tensor",
-     &ScatterReduceMeta, kCore, "self:A index:{i32,i64} src:A ->:A A=real", kSums},
+     &MetaKernel<&ScatterMeta>, kCore, "self:A index:{i32,i64} src:A ->:A A=real", kSums},
     {"aten::select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor",
      &ViewScatterMeta<SelectRule<2>>, kCore | kDataMovement, kPart},
     {"aten::slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? "

@@ -89,6 +89,12 @@ class KernelArguments {
   const EValue& operator[](std::string_view name) const;
   absl::StatusOr<double> ListDouble(std::string_view name, int k) const;  // of a list of floats
 
+  // A Scalar argument that becomes an element of `dtype`; whether it fits is seen on conversion.
+  using ScalarRef = EValue;
+  absl::StatusOr<EValue> ScalarFor(std::string_view name, DType dtype) const {
+    return Scalar(name);
+  }
+
  private:
   static constexpr int kMostArguments = 24;
   int Position(std::string_view name) const;  // -1 for none of that name

@@ -78,12 +78,6 @@ absl::StatusOr<int> CheckGatherShapes(std::string_view op, absl::Span<const D> s
   return d;
 }
 
-// What scatter_reduce makes of the elements that meet at one place.
-inline bool IsScatterReduction(std::string_view reduce) {
-  return reduce == "sum" || reduce == "prod" || reduce == "mean" || reduce == "amax" ||
-         reduce == "amin";
-}
-
 // index_select(self, dim, index)
 template <class D>
 absl::StatusOr<Dims<D>> IndexSelectShape(absl::Span<const D> self, int64_t dim,

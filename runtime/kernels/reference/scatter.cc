@@ -12,7 +12,8 @@
 #include "absl/status/status.h"
 #include "runtime/core/element.h"
 #include "runtime/core/str_cat.h"
-#include "runtime/kernel/shape_rules/index.h"
+#include "runtime/kernel/kernel_arguments.h"
+#include "runtime/kernel/shape_rules/scatter.h"
 #include "runtime/kernel/shape_rules/slice.h"
 #include "runtime/kernels/call/element_access.h"
 #include "runtime/kernels/call/gather_walk.h"
@@ -26,11 +27,18 @@
 namespace belay {
 namespace {
 
-// Output 0 as a copy of argument 0.
-absl::StatusOr<TensorView*> CloneToOutput(KernelContext& context) {
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, TensorOf(context, 0, "self", kNumberTypes));
-  ABSL_ASSIGN_OR_RETURN(TensorView * out, OutputOf(context, 0, self->dtype, *self));
-  ABSL_RETURN_IF_ERROR(CopyElements(*self, *out));
+// kInvalidArgument unless elements of this dtype can be computed with.
+absl::Status ExpectNumbers(std::string_view name, const TensorView& tensor) {
+  if (kNumberTypes.contains(tensor.dtype)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(name, ": elements of ", DTypeName(tensor.dtype), " are not supported"));
+}
+
+// Output 0 as a copy of `self`.
+absl::StatusOr<TensorView*> CloneToOutput(KernelContext& context, const TensorView& self) {
+  ABSL_RETURN_IF_ERROR(ExpectNumbers("self", self));
+  ABSL_ASSIGN_OR_RETURN(TensorView * out, OutputOf(context, 0, self.dtype, self));
+  ABSL_RETURN_IF_ERROR(CopyElements(self, *out));
   return out;
 }
 
@@ -97,7 +105,8 @@ absl::Status PutInto(const KernelContext& context, const TensorView& out) {
 
 absl::Status IndexPut(KernelContext& context) {
   ABSL_RETURN_IF_ERROR(context.CheckArity(4, 1));
-  ABSL_ASSIGN_OR_RETURN(TensorView * out, CloneToOutput(context));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* self, context.Tensor(0));
+  ABSL_ASSIGN_OR_RETURN(TensorView * out, CloneToOutput(context, *self));
   return PutInto(context, *out);
 }
 
@@ -112,44 +121,37 @@ absl::Status IndexPutInPlace(KernelContext& context) {
 // ---- scatter
 // ------------------------------------------------------------------------------------------------------------
 
-// What the arguments (self, dim, index, src or a number) mean.
-struct ScatterCall {
+using Call = ScatterCall<KernelArguments>;
+
+// What the loop goes over.
+struct ScatterOperands {
   int dim;
   TensorView index;
   TensorView src;
 };
 
 // `element` holds the number of a call without src.
-absl::StatusOr<ScatterCall> ReadScatter(const KernelContext& context, bool tensor,
-                                        ScalarElement& element) {
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, TensorOf(context, 0, "self", kNumberTypes));
-  ABSL_ASSIGN_OR_RETURN(const int64_t dim, context.Int(1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* index, TensorOf(context, 2, "index", kIndexTypes));
-  ScatterCall call = {0, *index, *index};
-  Dims<CheckedInt> src_dims;
-  if (tensor) {
-    ABSL_ASSIGN_OR_RETURN(const TensorView* src, TensorOf(context, 3, "src", self->dtype));
-    call.src = *src;
-    src_dims = ToDims(src->sizes);
+absl::StatusOr<ScatterOperands> OperandsOf(const Call& call, ScalarElement& element) {
+  ABSL_RETURN_IF_ERROR(ExpectNumbers("self", *call.self));
+  ScatterOperands operands = {0, *call.index, *call.index};
+  if (call.src != nullptr) {
+    operands.src = *call.src;
   } else {
-    ABSL_ASSIGN_OR_RETURN(const EValue value, context.Scalar(3));
-    ABSL_ASSIGN_OR_RETURN(element, ScalarElement::Create(value, self->dtype));
-    call.src.dtype = self->dtype;
-    call.src.strides = Strides(index->rank(), 0);
-    call.src.data = element.data();
+    ABSL_ASSIGN_OR_RETURN(element, ScalarElement::Create(call.value, call.self->dtype));
+    operands.src.dtype = call.self->dtype;
+    operands.src.strides = Strides(call.index->rank(), 0);
+    operands.src.data = element.data();
   }
-  const absl::Span<const CheckedInt> src_sizes = src_dims;
-  ABSL_ASSIGN_OR_RETURN(
-      call.dim, CheckGatherShapes<CheckedInt>("scatter", ToDims(self->sizes), dim,
-                                              ToDims(index->sizes), tensor ? &src_sizes : nullptr));
-  return call;
+  ABSL_ASSIGN_OR_RETURN(operands.dim, call.CheckShapes());
+  return operands;
 }
 
-absl::Status ScatterInto(const TensorView& out, const ScatterCall& call, Update update) {
+absl::Status ScatterInto(const TensorView& out, const ScatterOperands& operands, Update update) {
   const UpdateFn fn = UpdateOf(update, out.dtype);
-  return WalkGather(out, call.dim, call.index, call.src, [&](int64_t out_offset, int64_t offset) {
-    fn(out.data, out_offset, call.src.data, offset);
-  });
+  return WalkGather(out, operands.dim, operands.index, operands.src,
+                    [&](int64_t out_offset, int64_t offset) {
+                      fn(out.data, out_offset, operands.src.data, offset);
+                    });
 }
 
 // float16 and bfloat16 are summed and multiplied as float32 and rounded once, as PyTorch does: the
@@ -157,43 +159,40 @@ absl::Status ScatterInto(const TensorView& out, const ScatterCall& call, Update 
 class WideOperands {
  public:
   // For `counted`, an int64 per element of self comes first.
-  static uint64_t ScratchBytes(const KernelContext& context, bool counted) {
-    if (context.num_arguments() < 4) return 0;
-    const absl::StatusOr<const TensorView*> self = context.Tensor(0), src = context.Tensor(3);
-    if (!self.ok()) return 0;
-    const uint64_t elements = static_cast<uint64_t>((*self)->numel());
-    const uint64_t sources = src.ok() ? static_cast<uint64_t>((*src)->numel()) : 0;
+  static uint64_t ScratchBytes(const Call& call, bool counted) {
+    const uint64_t elements = static_cast<uint64_t>(call.self->numel());
+    const uint64_t sources = call.src == nullptr ? 0 : static_cast<uint64_t>(call.src->numel());
     return (counted ? elements * sizeof(int64_t) : 0) +
-           (IsNarrow((*self)->dtype) ? (elements + sources) * sizeof(float) : 0);
+           (IsNarrow(call.self->dtype) ? (elements + sources) * sizeof(float) : 0);
   }
 
-  // `out` and the source of `call` as they are, or wider. Both must outlive the object.
+  // `out` and the source of `operands` as they are, or wider. Both must outlive the object.
   static absl::StatusOr<WideOperands> Create(const KernelContext& context, bool counted,
-                                             const TensorView& out, const ScatterCall& call) {
-    WideOperands wide(out, call);
+                                             bool tensor, const TensorView& out,
+                                             const ScatterOperands& operands) {
+    WideOperands wide(out, operands);
     if (!IsNarrow(out.dtype)) return wide;
     const int64_t skipped = counted ? 2 * out.numel() : 0;
-    const bool tensor = context.argument(3).is_tensor();
-    const int64_t sources = tensor ? call.src.numel() : 0;
+    const int64_t sources = tensor ? operands.src.numel() : 0;
     ABSL_ASSIGN_OR_RETURN(float* const scratch,
                           ScratchArray<float>(context, skipped + out.numel() + sources));
     wide.out = TensorView::Contiguous(DType::kFloat32, out.sizes, scratch + skipped);
     ABSL_RETURN_IF_ERROR(CopyElements(out, wide.out));
     if (tensor) {
-      wide.call_.src =
-          TensorView::Contiguous(DType::kFloat32, call.src.sizes, scratch + skipped + out.numel());
-      ABSL_RETURN_IF_ERROR(CopyElements(call.src, wide.call_.src));
+      wide.operands_.src = TensorView::Contiguous(DType::kFloat32, operands.src.sizes,
+                                                  scratch + skipped + out.numel());
+      ABSL_RETURN_IF_ERROR(CopyElements(operands.src, wide.operands_.src));
     } else {
-      ABSL_ASSIGN_OR_RETURN(wide.number_, ScalarElement::Load(call.src, DType::kFloat32));
-      wide.call_.src.dtype = DType::kFloat32;
+      ABSL_ASSIGN_OR_RETURN(wide.number_, ScalarElement::Load(operands.src, DType::kFloat32));
+      wide.operands_.src.dtype = DType::kFloat32;
       wide.is_number_ = true;
     }
     return wide;
   }
-  // Precondition: the object stays where it is while the call is used.
-  const ScatterCall& call() {
-    if (is_number_) call_.src.data = number_.data();
-    return call_;
+  // Precondition: the object stays where it is while they are used.
+  const ScatterOperands& operands() {
+    if (is_number_) operands_.src.data = number_.data();
+    return operands_;
   }
   // Brings the result back.
   absl::Status Finish() const { return CopyElements(out, target_); }
@@ -204,40 +203,49 @@ class WideOperands {
   static bool IsNarrow(DType dtype) {
     return dtype == DType::kFloat16 || dtype == DType::kBFloat16;
   }
-  WideOperands(const TensorView& target, const ScatterCall& call)
-      : out(target), target_(target), call_(call) {}
+  WideOperands(const TensorView& target, const ScatterOperands& operands)
+      : out(target), target_(target), operands_(operands) {}
 
   TensorView target_;
-  ScatterCall call_;
+  ScatterOperands operands_;
   ScalarElement number_;
   bool is_number_ = false;
 };
 
-uint64_t ScatterScratch(const KernelContext& context) {
-  return WideOperands::ScratchBytes(context, /*counted=*/false);
+uint64_t ScatterScratch(const KernelContext& context, const Call& call) {
+  return WideOperands::ScratchBytes(call, /*counted=*/false);
 }
 
-template <bool kTensor, Update kUpdate, int kArguments>
-absl::Status Scatter(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(kArguments, 1));
+Update UpdateFor(ScatterReduction reduction, Update none) {
+  switch (reduction) {
+    case ScatterReduction::kNone:
+      return none;
+    case ScatterReduction::kProduct:
+      return Update::kMultiply;
+    case ScatterReduction::kMaximum:
+      return Update::kMaximum;
+    case ScatterReduction::kMinimum:
+      return Update::kMinimum;
+    case ScatterReduction::kSum:
+    case ScatterReduction::kMean:
+      break;
+  }
+  return Update::kAdd;
+}
+
+// `kUnnamed` is what a call does that names no reduction.
+template <Update kUnnamed>
+absl::Status Scatter(KernelContext& context, const Call& call) {
+  const Update update = UpdateFor(call.reduction, kUnnamed);
   ScalarElement element;
-  ABSL_ASSIGN_OR_RETURN(const ScatterCall call, ReadScatter(context, kTensor, element));
-  ABSL_ASSIGN_OR_RETURN(TensorView * out, CloneToOutput(context));
-  if (kUpdate == Update::kAssign) return ScatterInto(*out, call, kUpdate);
-  ABSL_ASSIGN_OR_RETURN(WideOperands wide, WideOperands::Create(context, false, *out, call));
-  ABSL_RETURN_IF_ERROR(ScatterInto(wide.out, wide.call(), kUpdate));
+  ABSL_ASSIGN_OR_RETURN(const ScatterOperands operands, OperandsOf(call, element));
+  ABSL_ASSIGN_OR_RETURN(TensorView * out, CloneToOutput(context, *call.self));
+  if (update == Update::kAssign) return ScatterInto(*out, operands, update);
+  ABSL_ASSIGN_OR_RETURN(
+      WideOperands wide,
+      WideOperands::Create(context, /*counted=*/false, call.src != nullptr, *out, operands));
+  ABSL_RETURN_IF_ERROR(ScatterInto(wide.out, wide.operands(), update));
   return wide.Finish();
-}
-
-// scatter.reduce and scatter.value_reduce
-template <bool kTensor>
-absl::Status ScatterNamed(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(5, 1));
-  ABSL_ASSIGN_OR_RETURN(const std::string_view reduce, context.String(4));
-  if (reduce == "add") return Scatter<kTensor, Update::kAdd, 5>(context);
-  if (reduce == "multiply") return Scatter<kTensor, Update::kMultiply, 5>(context);
-  return absl::InvalidArgumentError(
-      absl::StrCat("scatter: reduce must be 'add' or 'multiply', got '", reduce, "'"));
 }
 
 // The number that changes nothing under an update.
@@ -256,18 +264,18 @@ T NeutralElement(Update update) {
   }
 }
 
-uint64_t ScatterReduceScratch(const KernelContext& context) {
-  return WideOperands::ScratchBytes(context, /*counted=*/true);
+uint64_t ScatterReduceScratch(const KernelContext& context, const Call& call) {
+  return WideOperands::ScratchBytes(call, /*counted=*/true);
 }
 
 // Divides each element by one more than the number that met it, or by that number where self does
 // not take part.
 absl::Status DivideByCounts(const KernelContext& context, const TensorView& out,
-                            const ScatterCall& call, bool include_self) {
+                            const ScatterOperands& operands, bool include_self) {
   ABSL_ASSIGN_OR_RETURN(int64_t* const counts, ScratchArray<int64_t>(context, out.numel()));
   const TensorView table = TensorView::Contiguous(DType::kInt64, out.sizes, counts);
   std::fill_n(counts, out.numel(), include_self ? 1 : 0);
-  ABSL_RETURN_IF_ERROR(WalkGather(table, call.dim, call.index, call.index,
+  ABSL_RETURN_IF_ERROR(WalkGather(table, operands.dim, operands.index, operands.index,
                                   [&](int64_t offset, int64_t) { ++counts[offset]; }));
   WithComputeType(out.dtype, [&](auto zero) {
     using T = decltype(zero);
@@ -288,41 +296,30 @@ absl::Status DivideByCounts(const KernelContext& context, const TensorView& out,
   return absl::OkStatus();
 }
 
-absl::Status ScatterReduce(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(6, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, TensorOf(context, 0, "self", kRealTypes));
-  ABSL_ASSIGN_OR_RETURN(const std::string_view reduce, context.String(4));
-  ABSL_ASSIGN_OR_RETURN(const bool include_self, context.Bool(5));
-  if (!IsScatterReduction(reduce)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "scatter_reduce: reduce must be sum, prod, mean, amax or amin, got '", reduce, "'"));
-  }
-  if (reduce == "mean" && self->dtype == DType::kBool) {
-    return absl::InvalidArgumentError("scatter_reduce: booleans have no mean");
-  }
-  const Update update = reduce == "prod"   ? Update::kMultiply
-                        : reduce == "amax" ? Update::kMaximum
-                        : reduce == "amin" ? Update::kMinimum
-                                           : Update::kAdd;
+absl::Status ScatterReduce(KernelContext& context, const Call& call) {
+  const Update update = UpdateFor(call.reduction, Update::kAdd);
   ScalarElement unused;
-  ABSL_ASSIGN_OR_RETURN(const ScatterCall call, ReadScatter(context, true, unused));
-  ABSL_ASSIGN_OR_RETURN(TensorView * result, CloneToOutput(context));
-  ABSL_ASSIGN_OR_RETURN(WideOperands wide, WideOperands::Create(context, true, *result, call));
+  ABSL_ASSIGN_OR_RETURN(const ScatterOperands operands, OperandsOf(call, unused));
+  ABSL_ASSIGN_OR_RETURN(TensorView * result, CloneToOutput(context, *call.self));
+  ABSL_ASSIGN_OR_RETURN(WideOperands wide,
+                        WideOperands::Create(context, /*counted=*/true,
+                                             /*tensor=*/true, *result, operands));
   const TensorView& out = wide.out;
-  if (!include_self) {
+  if (!call.include_self) {
     absl::Status status;
     DispatchDType<kRealTypes>(out.dtype, [&](auto tag) {
       using T = CppType<tag.value>;
       const T neutral = NeutralElement<T>(update);
-      status = WalkGather(out, call.dim, call.index, call.index, [&](int64_t offset, int64_t) {
-        std::memcpy(ElementAddress(out, offset), &neutral, sizeof(T));
-      });
+      status = WalkGather(out, operands.dim, operands.index, operands.index,
+                          [&](int64_t offset, int64_t) {
+                            std::memcpy(ElementAddress(out, offset), &neutral, sizeof(T));
+                          });
     });
     ABSL_RETURN_IF_ERROR(status);
   }
-  ABSL_RETURN_IF_ERROR(ScatterInto(out, wide.call(), update));
-  if (reduce == "mean") {
-    ABSL_RETURN_IF_ERROR(DivideByCounts(context, out, call, include_self));
+  ABSL_RETURN_IF_ERROR(ScatterInto(out, wide.operands(), update));
+  if (call.reduction == ScatterReduction::kMean) {
+    ABSL_RETURN_IF_ERROR(DivideByCounts(context, out, operands, call.include_self));
   }
   return wide.Finish();
 }
@@ -330,103 +327,68 @@ absl::Status ScatterReduce(KernelContext& context) {
 // ---- index_add, index_copy, index_fill
 // ----------------------------------------------------------------------------------
 
-struct SliceCall {
-  int dim;
-  TensorView index;
-};
-
-absl::StatusOr<SliceCall> ReadSliceCall(const KernelContext& context, std::string_view op,
-                                        const TensorView* source) {
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, context.Tensor(0));
-  ABSL_ASSIGN_OR_RETURN(const int64_t dim, context.Int(1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* index, TensorOf(context, 2, "index", kIndexTypes));
-  Dims<CheckedInt> source_dims;
-  if (source != nullptr) source_dims = ToDims(source->sizes);
-  const absl::Span<const CheckedInt> sizes = source_dims;
-  SliceCall call = {0, *index};
-  ABSL_ASSIGN_OR_RETURN(call.dim, CheckIndexUpdateShapes<CheckedInt>(
-                                      op, ToDims(self->sizes), dim, ToDims(index->sizes),
-                                      source == nullptr ? nullptr : &sizes));
-  return call;
-}
-
-absl::Status IndexAdd(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(5, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, TensorOf(context, 0, "self", kNumberTypes));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* source, TensorOf(context, 3, "source", self->dtype));
-  ABSL_ASSIGN_OR_RETURN(const EValue number, context.Scalar(4));
-  ABSL_ASSIGN_OR_RETURN(const ScalarElement alpha, ScalarElement::Create(number, self->dtype));
-  ABSL_ASSIGN_OR_RETURN(const SliceCall call, ReadSliceCall(context, "index_add", source));
-  ABSL_ASSIGN_OR_RETURN(TensorView * out, CloneToOutput(context));
-  return WalkSlices(*out, call.dim, call.index, source, /*wrap=*/false,
+absl::Status IndexAdd(KernelContext& context, const IndexUpdateCall<KernelArguments>& call) {
+  ABSL_RETURN_IF_ERROR(ExpectNumbers("self", *call.self));
+  ABSL_ASSIGN_OR_RETURN(const ScalarElement alpha,
+                        ScalarElement::Create(call.alpha, call.self->dtype));
+  ABSL_ASSIGN_OR_RETURN(const int dim, call.CheckShapes());
+  const TensorView index = *call.index;
+  ABSL_ASSIGN_OR_RETURN(TensorView * out, CloneToOutput(context, *call.self));
+  return WalkSlices(*out, dim, index, call.source, /*wrap=*/false,
                     [&](const TensorView& target, const TensorView& addend) {
                       AddScaled(target, addend, alpha);
                       return absl::OkStatus();
                     });
 }
 
-absl::Status CopySlicesInto(KernelContext& context, const TensorView& out) {
-  ABSL_ASSIGN_OR_RETURN(const TensorView* source, TensorOf(context, 3, "source", out.dtype));
-  ABSL_ASSIGN_OR_RETURN(const SliceCall call, ReadSliceCall(context, "index_copy", source));
-  return WalkSlices(out, call.dim, call.index, source, /*wrap=*/false,
+absl::Status CopySlicesInto(const TensorView& out, const IndexUpdateCall<KernelArguments>& call) {
+  ABSL_ASSIGN_OR_RETURN(const int dim, call.CheckShapes());
+  const TensorView index = *call.index;
+  return WalkSlices(out, dim, index, call.source, /*wrap=*/false,
                     [](const TensorView& target, const TensorView& slice) {
                       return CopyElements(slice, target);
                     });
 }
 
-absl::Status IndexCopy(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(4, 1));
-  ABSL_ASSIGN_OR_RETURN(TensorView * out, CloneToOutput(context));
-  return CopySlicesInto(context, *out);
+absl::Status IndexCopy(KernelContext& context, const IndexUpdateCall<KernelArguments>& call) {
+  ABSL_ASSIGN_OR_RETURN(TensorView * out, CloneToOutput(context, *call.self));
+  return CopySlicesInto(*out, call);
 }
 
-absl::Status IndexCopyInPlace(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(4, 1));
-  ABSL_ASSIGN_OR_RETURN(TensorView * self, context.MutableTensor(0));
-  ABSL_RETURN_IF_ERROR(CopySlicesInto(context, *self));
+absl::Status IndexCopyInPlace(KernelContext& context,
+                              const IndexUpdateCall<KernelArguments>& call) {
+  ABSL_ASSIGN_OR_RETURN(TensorView * self, context.MutableTensor(call.target));
+  ABSL_RETURN_IF_ERROR(CopySlicesInto(*self, call));
   return ReturnSelf(context, *self);
 }
 
-absl::Status FillSlices(KernelContext& context, const ScalarElement& element) {
-  ABSL_ASSIGN_OR_RETURN(const SliceCall call, ReadSliceCall(context, "index_fill", nullptr));
-  ABSL_ASSIGN_OR_RETURN(TensorView * out, CloneToOutput(context));
-  return WalkSlices(*out, call.dim, call.index, nullptr, /*wrap=*/true,
+template <bool kTensor>
+absl::Status IndexFill(KernelContext& context,
+                       const IndexFillCall<KernelArguments, kTensor>& call) {
+  ABSL_RETURN_IF_ERROR(ExpectNumbers("self", *call.self));
+  ScalarElement element;
+  if constexpr (kTensor) {
+    ABSL_RETURN_IF_ERROR(ExpectNumbers("value", *call.tensor));
+    ABSL_ASSIGN_OR_RETURN(element, ScalarElement::Load(*call.tensor, call.self->dtype));
+  } else {
+    ABSL_ASSIGN_OR_RETURN(element, ScalarElement::Create(call.number, call.self->dtype));
+  }
+  ABSL_ASSIGN_OR_RETURN(const int dim, call.CheckShapes());
+  const TensorView index = *call.index;
+  ABSL_ASSIGN_OR_RETURN(TensorView * out, CloneToOutput(context, *call.self));
+  return WalkSlices(*out, dim, index, nullptr, /*wrap=*/true,
                     [&](const TensorView& target, const TensorView&) {
                       element.Fill(target);
                       return absl::OkStatus();
                     });
 }
 
-absl::Status IndexFillScalar(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(4, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, TensorOf(context, 0, "self", kNumberTypes));
-  ABSL_ASSIGN_OR_RETURN(const EValue number, context.Scalar(3));
-  ABSL_ASSIGN_OR_RETURN(const ScalarElement element, ScalarElement::Create(number, self->dtype));
-  return FillSlices(context, element);
-}
-
-absl::Status IndexFillTensor(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(4, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, TensorOf(context, 0, "self", kNumberTypes));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* value, TensorOf(context, 3, "value", kNumberTypes));
-  if (value->rank() != 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("index_fill: value must be a scalar, got ", FormatSizes(value->sizes)));
-  }
-  ABSL_ASSIGN_OR_RETURN(const ScalarElement element, ScalarElement::Load(*value, self->dtype));
-  return FillSlices(context, element);
-}
-
 // ---- masks and views
 // ----------------------------------------------------------------------------------------------------
 
-absl::Status MaskedScatter(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(3, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, context.Tensor(0));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* mask, TensorOf(context, 1, "mask", DType::kBool));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* source, TensorOf(context, 2, "source", self->dtype));
-  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> dims,
-                        BroadcastShape<CheckedInt>(ToDims(self->sizes), ToDims(mask->sizes)));
+absl::Status MaskedScatter(KernelContext& context, const MaskedScatterCall<KernelArguments>& call) {
+  const TensorView *const self = call.self, *const mask = call.mask, *const source = call.source;
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> dims, call.Shape());
   ABSL_ASSIGN_OR_RETURN(const Sizes sizes, ToSizes(dims));
   ABSL_ASSIGN_OR_RETURN(const TensorView base, ExpandTo(*self, sizes));
   ABSL_ASSIGN_OR_RETURN(const TensorView places, ExpandTo(*mask, sizes));
@@ -454,25 +416,35 @@ constexpr Kernel kKernels[] = {
      &AsStridedScatter<&CopyElements>},
     {"aten.diagonal_scatter.default", "DiagonalScatter", kReference,
      (&ViewScatter<DiagonalRule<2>, &CopyElements>)},
-    {"aten.index_add.default", "IndexAdd", kReference, &IndexAdd},
-    {"aten.index_copy.default", "IndexCopy", kReference, &IndexCopy},
-    {"aten.index_copy_.default", "IndexCopyInPlace", kReference, &IndexCopyInPlace},
-    {"aten.index_fill.int_Scalar", "IndexFill", kReference, &IndexFillScalar},
-    {"aten.index_fill.int_Tensor", "IndexFill", kReference, &IndexFillTensor},
+    KernelRow<&IndexAdd>("aten.index_add.default", "self dim index source alpha", "IndexAdd",
+                         kReference),
+    KernelRow<&IndexCopy>("aten.index_copy.default", "self dim index source", "IndexCopy",
+                          kReference),
+    KernelRow<&IndexCopyInPlace>("aten.index_copy_.default", "self dim index source",
+                                 "IndexCopyInPlace", kReference),
+    KernelRow<&IndexFill<false>>("aten.index_fill.int_Scalar", "self dim index value", "IndexFill",
+                                 kReference),
+    KernelRow<&IndexFill<true>>("aten.index_fill.int_Tensor", "self dim index value", "IndexFill",
+                                kReference),
     {"aten.index_put.default", "IndexPut", kReference, &IndexPut, nullptr, &IndexPutScratch},
     {"aten.index_put_.default", "IndexPutInPlace", kReference, &IndexPutInPlace, nullptr,
      &IndexPutScratch},
-    {"aten.masked_scatter.default", "MaskedScatter", kReference, &MaskedScatter},
-    {"aten.scatter.reduce", "ScatterNamed", kReference, &ScatterNamed<true>, nullptr,
-     &ScatterScratch},
-    {"aten.scatter.src", "Scatter", kReference, &Scatter<true, Update::kAssign, 4>},
-    {"aten.scatter.value", "ScatterValue", kReference, &Scatter<false, Update::kAssign, 4>},
-    {"aten.scatter.value_reduce", "ScatterValueNamed", kReference, &ScatterNamed<false>, nullptr,
-     &ScatterScratch},
-    {"aten.scatter_add.default", "ScatterAdd", kReference, &Scatter<true, Update::kAdd, 4>, nullptr,
-     &ScatterScratch},
-    {"aten.scatter_reduce.two", "ScatterReduce", kReference, &ScatterReduce, nullptr,
-     &ScatterReduceScratch},
+    KernelRow<&MaskedScatter>("aten.masked_scatter.default", "self mask source", "MaskedScatter",
+                              kReference),
+    KernelRow<&Scatter<Update::kAssign>, nullptr, &ScatterScratch>(
+        "aten.scatter.reduce", "self dim index src reduce", "ScatterNamed", kReference),
+    KernelRow<&Scatter<Update::kAssign>>("aten.scatter.src", "self dim index src", "Scatter",
+                                         kReference),
+    KernelRow<&Scatter<Update::kAssign>>("aten.scatter.value", "self dim index value",
+                                         "ScatterValue", kReference),
+    KernelRow<&Scatter<Update::kAssign>, nullptr, &ScatterScratch>("aten.scatter.value_reduce",
+                                                                   "self dim index value reduce",
+                                                                   "ScatterValueNamed", kReference),
+    KernelRow<&Scatter<Update::kAdd>, nullptr, &ScatterScratch>(
+        "aten.scatter_add.default", "self dim index src", "ScatterAdd", kReference),
+    KernelRow<&ScatterReduce, nullptr, &ScatterReduceScratch>(
+        "aten.scatter_reduce.two", "self dim index src reduce include_self", "ScatterReduce",
+        kReference),
     {"aten.select_scatter.default", "SelectScatter", kReference,
      (&ViewScatter<SelectRule<2>, &CopyElements>)},
     {"aten.slice_scatter.default", "SliceScatter", kReference,
