@@ -42,10 +42,10 @@ absl::StatusOr<SymInt> SelectedPlaces(MetaContext& context,
 
 }  // namespace
 
-absl::StatusOr<IndexArguments> ReadIndexArguments(MetaContext& context, int i,
-                                                  const TensorMeta& self) {
+absl::StatusOr<IndexArguments> IndexArgumentsOf(MetaContext& context,
+                                                const std::vector<const TensorMeta*>& indices,
+                                                const TensorMeta& self) {
   ABSL_RETURN_IF_ERROR(CheckRank(self.sizes.size()));
-  ABSL_ASSIGN_OR_RETURN(const std::vector<const TensorMeta*> indices, context.TensorList(i));
   // Everything that can be wrong comes before a symbol is made.
   size_t dims = 0;
   bool has_mask = false;

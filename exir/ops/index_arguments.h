@@ -23,10 +23,11 @@ struct IndexArguments {
   IndexedShape<SymInt> shape;
 };
 
-// Reads argument `i`. Places that a mask selects get a new symbol, unless other index tensors say
+// What the index tensors (null for none) mean for `self`. Places that a mask selects get a new symbol, unless other index tensors say
 // how many there are. kInvalidArgument naming the index tensor when it does not fit.
-absl::StatusOr<IndexArguments> ReadIndexArguments(MetaContext& context, int i,
-                                                  const TensorMeta& self);
+absl::StatusOr<IndexArguments> IndexArgumentsOf(MetaContext& context,
+                                                const std::vector<const TensorMeta*>& indices,
+                                                const TensorMeta& self);
 
 // The strides that PyTorch gives to the result of index: those of a loop that walks `self` and the
 // index tensors with the smallest strides innermost.

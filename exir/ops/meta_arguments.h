@@ -65,6 +65,11 @@ class MetaArguments {
   // kInvalidArgument for a complex number that a real type does not hold.
   using ScalarRef = DType;
   absl::StatusOr<DType> ScalarFor(std::string_view name, DType dtype) const;
+  // A Tensor?[] argument; null for none.
+  using TensorListRef = std::vector<const TensorMeta*>;
+  absl::StatusOr<TensorListRef> OptionalTensorList(std::string_view name) const {
+    return TensorList(name);
+  }
 
  private:
   int Position(std::string_view name) const;  // -1 for none of that name

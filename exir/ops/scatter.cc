@@ -8,8 +8,8 @@
 #include "exir/ops/families.h"
 #include "exir/ops/index_arguments.h"
 #include "exir/ops/meta_arguments.h"
-#include "exir/ops/meta_checks.h"
 #include "exir/ops/pointwise_layout.h"
+#include "runtime/kernel/shape_rules/gather.h"
 #include "runtime/kernel/shape_rules/scatter.h"
 #include "runtime/kernel/shape_rules/slice.h"
 
@@ -23,40 +23,34 @@ absl::Status SetClone(MetaContext& context, const TensorMeta& self) {
   return absl::OkStatus();
 }
 
-// Argument `i`, of the dtype of self.
-absl::StatusOr<const TensorMeta*> Source(const MetaContext& context, int i,
-                                         const TensorMeta& self) {
-  return TensorOf(context, i, self.dtype);
-}
-
 // Whether index_put is PyTorch's masked_fill, which takes one value of any dtype and rank: a mask
 // alone among the indices, and nothing to add to.
-absl::StatusOr<bool> IsMaskedFill(const MetaContext& context) {
-  ABSL_ASSIGN_OR_RETURN(const std::vector<const TensorMeta*> indices, context.TensorList(1));
-  ABSL_ASSIGN_OR_RETURN(const TensorMeta* values, context.Tensor(2));
-  ABSL_ASSIGN_OR_RETURN(const bool accumulate, context.Bool(3));
+bool IsMaskedFill(const IndexPutCall<MetaArguments>& call) {
   int masks = 0, others = 0;
-  for (const TensorMeta* index : indices) {
+  for (const TensorMeta* index : call.indices) {
     if (index == nullptr) continue;
     ++(index->dtype == DType::kBool || index->dtype == DType::kUint8 ? masks : others);
   }
-  return !accumulate && masks == 1 && others == 0 && values->NumElements().AsInt() == 1;
+  return !call.accumulate && masks == 1 && others == 0 && call.values->NumElements().AsInt() == 1;
 }
 
 template <bool kInPlace>
-absl::Status IndexPutMeta(MetaContext& context) {
-  ABSL_ASSIGN_OR_RETURN(const TensorMeta* self, context.Tensor(0));
-  ABSL_ASSIGN_OR_RETURN(const bool fills, IsMaskedFill(context));
-  ABSL_ASSIGN_OR_RETURN(const TensorMeta* values,
-                        fills ? context.Tensor(2) : Source(context, 2, *self));
-  ABSL_ASSIGN_OR_RETURN(const IndexArguments indices, ReadIndexArguments(context, 1, *self));
-  if (!fills && !MayExpandTo<SymInt>(values->sizes, indices.shape.sizes)) {
+absl::Status IndexPutMeta(MetaContext& context, const IndexPutCall<MetaArguments>& call) {
+  const TensorMeta &self = *call.self, &values = *call.values;
+  const bool fills = IsMaskedFill(call);
+  if (!fills && values.dtype != self.dtype) {
+    return absl::InvalidArgumentError(absl::StrCat("values: expected ", DTypeName(self.dtype),
+                                                   ", got ", DTypeName(values.dtype)));
+  }
+  ABSL_ASSIGN_OR_RETURN(const IndexArguments indices,
+                        IndexArgumentsOf(context, call.indices, self));
+  if (!fills && !MayExpandTo<SymInt>(values.sizes, indices.shape.sizes)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("index_put: values of shape ", FormatDims<SymInt>(values->sizes),
+        absl::StrCat("index_put: values of shape ", FormatDims<SymInt>(values.sizes),
                      " do not expand to ", FormatDims<SymInt>(indices.shape.sizes)));
   }
-  if (!kInPlace) return SetClone(context, *self);
-  context.SetOutput(0, *self);
+  if (!kInPlace) return SetClone(context, self);
+  context.SetOutput(0, self);
   return absl::OkStatus();
 }
 
@@ -145,10 +139,10 @@ constexpr OpDef kOps[] = {
      &MetaKernel<&IndexFillMeta<true>>, 0, "self:A index:{i64} value:B ->:A A=any B=any"},
     {"aten::index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> "
      "Tensor",
-     &IndexPutMeta<false>, kCore, kPut, kSums},
+     &MetaKernel<&IndexPutMeta<false>>, kCore, kPut, kSums},
     {"aten::index_put_(Tensor(a!) self, Tensor?[] indices, Tensor values, bool accumulate=False) "
      "-> Tensor(a!)",
-     &IndexPutMeta<true>, 0, kPut, kSums},
+     &MetaKernel<&IndexPutMeta<true>>, 0, kPut, kSums},
     {"aten::masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor",
      &MetaKernel<&MaskedScatterMeta>, kCore, "self:A mask:{b8} source:A ->:A A=any"},
     {"aten::scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> "

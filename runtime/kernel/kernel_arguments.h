@@ -94,6 +94,9 @@ class KernelArguments {
   absl::StatusOr<EValue> ScalarFor(std::string_view name, DType dtype) const {
     return Scalar(name);
   }
+  // A Tensor?[] argument; its elements are read with OptionalListTensor (tensor_list.h).
+  using TensorListRef = ListView;
+  absl::StatusOr<ListView> OptionalTensorList(std::string_view name) const { return List(name); }
 
  private:
   static constexpr int kMostArguments = 24;

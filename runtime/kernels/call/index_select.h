@@ -4,8 +4,8 @@
 
 #include "absl/status/status.h"
 #include "runtime/core/status_macros.h"
-#include "runtime/kernel/kernel.h"
-#include "runtime/kernel/shape_rules/index.h"
+#include "runtime/kernel/kernel_arguments.h"
+#include "runtime/kernel/shape_rules/gather.h"
 #include "runtime/kernels/call/gather_walk.h"
 #include "runtime/kernels/call/operands.h"
 #include "runtime/kernels/call/strided_view.h"
@@ -13,16 +13,10 @@
 namespace belay {
 
 template <CopyFn kCopy>
-absl::Status IndexSelect(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(3, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, context.Tensor(0));
-  ABSL_ASSIGN_OR_RETURN(const int64_t dim, context.Int(1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* index, TensorOf(context, 2, "index", kIndexTypes));
-  const TensorView from = *self, places = *index;
-  ABSL_ASSIGN_OR_RETURN(
-      const Dims<CheckedInt> dims,
-      IndexSelectShape<CheckedInt>(ToDims(from.sizes), dim, ToDims(places.sizes)));
-  ABSL_ASSIGN_OR_RETURN(const int d, NormalizeDim(dim, from.rank()));
+absl::Status IndexSelect(KernelContext& context, const IndexSelectCall<KernelArguments>& call) {
+  const TensorView from = *call.self, places = *call.index;
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> dims, call.Shape());
+  ABSL_ASSIGN_OR_RETURN(const int d, NormalizeDim(call.dim, from.rank()));
   ABSL_ASSIGN_OR_RETURN(TensorView * out, OutputOf(context, 0, from.dtype, dims));
   return WalkSlices(from, d, places, out, /*wrap=*/false, kCopy);
 }

@@ -34,12 +34,9 @@ void ElementBlock::Copy(const void* from, void* to, size_t bytes) const {
   ForEach([&](int64_t f, int64_t t) { std::memmove(target + t * step, source + f * step, bytes); });
 }
 
-uint64_t IndexWalk::ScratchBytes(const KernelContext& context, int i) {
-  if (i >= context.num_arguments()) return 0;
-  const absl::StatusOr<ListView> list = context.List(i);
-  if (!list.ok()) return 0;
+uint64_t IndexWalk::ScratchBytes(const ListView& indices) {
   uint64_t bytes = 0;
-  for (const EValue* element : list->elements) {
+  for (const EValue* element : indices.elements) {
     const TensorView* index = element == nullptr ? nullptr : element->get_if<TensorView>();
     if (index == nullptr || !IsMask(index->dtype)) continue;
     bytes += static_cast<uint64_t>(index->numel()) * static_cast<uint64_t>(index->rank()) *
@@ -84,9 +81,8 @@ absl::Status IndexWalk::AddMask(const TensorView& mask, int k, absl::Span<std::b
   return absl::OkStatus();
 }
 
-absl::StatusOr<IndexWalk> IndexWalk::Create(const KernelContext& context, int i,
+absl::StatusOr<IndexWalk> IndexWalk::Create(const KernelContext& context, const ListView& list,
                                             const TensorView& self) {
-  ABSL_ASSIGN_OR_RETURN(const ListView list, context.List(i));
   IndexWalk walk;
   walk.self_ = self;
   absl::Span<std::byte> scratch = context.scratch();

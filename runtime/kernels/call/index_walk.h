@@ -61,12 +61,11 @@ class ElementBlock {
 
 class IndexWalk {
  public:
-  // How much scratch the masks in list argument `i` need.
-  static uint64_t ScratchBytes(const KernelContext& context, int i);
+  // How much scratch the masks among the index tensors need.
+  static uint64_t ScratchBytes(const ListView& indices);
 
-  // Reads argument `i` of the call as indices into `self`. Masks become positions in the call's
-  // scratch memory.
-  static absl::StatusOr<IndexWalk> Create(const KernelContext& context, int i,
+  // Reads a Tensor?[] as indices into `self`. Masks become positions in the call's scratch memory.
+  static absl::StatusOr<IndexWalk> Create(const KernelContext& context, const ListView& indices,
                                           const TensorView& self);
 
   const Sizes& result_sizes() const { return result_; }

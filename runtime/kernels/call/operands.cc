@@ -19,6 +19,12 @@ absl::StatusOr<const TensorView*> TensorOf(const KernelContext& context, int i,
       name, ": expected one of ", FormatDTypeSet(allowed), ", got ", DTypeName(tensor->dtype)));
 }
 
+absl::Status ExpectNumbers(std::string_view name, const TensorView& tensor) {
+  if (kNumberTypes.contains(tensor.dtype)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      name, ": expected one of ", FormatTypes(kNumberTypes), ", got ", DTypeName(tensor.dtype)));
+}
+
 absl::Status CheckBroadcastSteps(std::string_view op, absl::Span<const int64_t> sizes) {
   CheckedInt steps = 1;
   for (const int64_t size : sizes) steps = steps * size;

@@ -17,6 +17,9 @@ namespace belay {
 // Everything that a kernel can read element by element.
 inline constexpr DTypeSet kNumberTypes = kRealTypes | kComplexTypes | kUnsignedWideTypes;
 
+// kInvalidArgument unless the tensor is of one of them.
+absl::Status ExpectNumbers(std::string_view name, const TensorView& tensor);
+
 // Argument `i` as a tensor of one of these dtypes. kInvalidArgument naming it otherwise.
 absl::StatusOr<const TensorView*> TensorOf(const KernelContext& context, int i,
                                            std::string_view name, DTypeSet allowed);

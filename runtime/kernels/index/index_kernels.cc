@@ -5,7 +5,7 @@
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
 #include "runtime/kernel/kernel_arguments.h"
-#include "runtime/kernel/shape_rules/index.h"
+#include "runtime/kernel/shape_rules/gather.h"
 #include "runtime/kernels/call/index_walk.h"
 #include "runtime/kernels/call/operands.h"
 #include "runtime/kernels/call/strided_view.h"
@@ -265,14 +265,13 @@ absl::Status RunRows(const TensorView& table, bool wraps, const TensorView& inde
   return absl::OkStatus();
 }
 
-uint64_t MaskScratch(const KernelContext& context) { return IndexWalk::ScratchBytes(context, 1); }
+uint64_t MaskScratch(const KernelContext& context, const IndexCall<KernelArguments>& call) {
+  return IndexWalk::ScratchBytes(call.indices);
+}
 
-// (self, indices)
-absl::Status Index(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(2, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, context.Tensor(0));
-  const TensorView from = *self;
-  ABSL_ASSIGN_OR_RETURN(const IndexWalk walk, IndexWalk::Create(context, 1, from));
+absl::Status Index(KernelContext& context, const IndexCall<KernelArguments>& call) {
+  const TensorView from = *call.self;
+  ABSL_ASSIGN_OR_RETURN(const IndexWalk walk, IndexWalk::Create(context, call.indices, from));
   ABSL_ASSIGN_OR_RETURN(TensorView * out,
                         OutputOf(context, 0, from.dtype, ToDims(walk.result_sizes())));
   if (HasNoElements(walk.result_sizes())) return absl::OkStatus();
@@ -303,15 +302,11 @@ absl::Status Embedding(KernelContext& context, const EmbeddingCall<KernelArgumen
   return RunLoop<false>(loop, table, *out);
 }
 
-// (self, indices, values, accumulate). Sums, and masks, for which values follow rules of their own,
-// are left to the reference kernel.
-bool AcceptsIndexPut(const KernelContext& context) {
-  if (context.num_arguments() != 4) return false;
-  const absl::StatusOr<bool> accumulate = context.Bool(3);
-  const absl::StatusOr<ListView> list = context.List(1);
-  if (!accumulate.ok() || *accumulate || !list.ok()) return false;
+// Sums, and masks, for which values follow rules of their own, are left to the reference kernel.
+bool AcceptsIndexPut(const KernelContext& context, const IndexPutCall<KernelArguments>& call) {
+  if (call.accumulate) return false;
   bool any = false;
-  for (const EValue* element : list->elements) {
+  for (const EValue* element : call.indices.elements) {
     const TensorView* index = element == nullptr ? nullptr : element->get_if<TensorView>();
     if (index == nullptr) continue;
     if (!kIndexTypes.contains(index->dtype)) return false;
@@ -320,15 +315,15 @@ bool AcceptsIndexPut(const KernelContext& context) {
   return any;
 }
 
-absl::Status PutInto(const KernelContext& context, const TensorView& out) {
-  ABSL_ASSIGN_OR_RETURN(const TensorView* values, TensorOf(context, 2, "values", kNumberTypes));
-  ABSL_ASSIGN_OR_RETURN(const bool accumulate, context.Bool(3));
+absl::Status PutInto(const KernelContext& context, const TensorView& out,
+                     const IndexPutCall<KernelArguments>& call) {
+  const TensorView* const values = call.values;
   if (values->dtype != out.dtype) {
     return absl::InvalidArgumentError(absl::StrCat("values: expected ", DTypeName(out.dtype),
                                                    ", got ", DTypeName(values->dtype)));
   }
-  ABSL_ASSIGN_OR_RETURN(const IndexWalk walk, IndexWalk::Create(context, 1, out));
-  if (accumulate || walk.operands().empty())
+  ABSL_ASSIGN_OR_RETURN(const IndexWalk walk, IndexWalk::Create(context, call.indices, out));
+  if (call.accumulate || walk.operands().empty())
     return absl::InternalError("the call changed after the kernel was chosen");
   ABSL_ASSIGN_OR_RETURN(const TensorView from, ExpandTo(*values, walk.result_sizes()));
   if (HasNoElements(walk.result_sizes())) return absl::OkStatus();
@@ -336,19 +331,17 @@ absl::Status PutInto(const KernelContext& context, const TensorView& out) {
   return RunWalk<true>(walk, out, from);
 }
 
-absl::Status IndexPut(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(4, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, TensorOf(context, 0, "self", kNumberTypes));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, self->dtype, *self));
-  ABSL_RETURN_IF_ERROR(CopyStrided(*self, *out));
-  return PutInto(context, *out);
+absl::Status IndexPut(KernelContext& context, const IndexPutCall<KernelArguments>& call) {
+  ABSL_RETURN_IF_ERROR(ExpectNumbers("self", *call.self));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, call.self->dtype, *call.self));
+  ABSL_RETURN_IF_ERROR(CopyStrided(*call.self, *out));
+  return PutInto(context, *out, call);
 }
 
-absl::Status IndexPutInPlace(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(4, 1));
-  ABSL_RETURN_IF_ERROR(TensorOf(context, 0, "self", kNumberTypes).status());
-  ABSL_ASSIGN_OR_RETURN(TensorView * self, context.MutableTensor(0));
-  ABSL_RETURN_IF_ERROR(PutInto(context, *self));
+absl::Status IndexPutInPlace(KernelContext& context, const IndexPutCall<KernelArguments>& call) {
+  ABSL_RETURN_IF_ERROR(ExpectNumbers("self", *call.self));
+  ABSL_ASSIGN_OR_RETURN(TensorView * self, context.MutableTensor(call.target));
+  ABSL_RETURN_IF_ERROR(PutInto(context, *self, call));
   return ReturnSelf(context, *self);
 }
 
@@ -358,10 +351,13 @@ constexpr Kernel kKernels[] = {
     KernelRow<&Embedding>("aten.embedding.default",
                           "weight indices padding_idx scale_grad_by_freq sparse", "EmbeddingSimd",
                           kHighway),
-    {"aten.index.Tensor", "IndexSimd", kHighway, &Index, nullptr, &MaskScratch},
-    {"aten.index_put.default", "IndexPutSimd", kHighway, &IndexPut, &AcceptsIndexPut},
-    {"aten.index_put_.default", "IndexPutInPlaceSimd", kHighway, &IndexPutInPlace,
-     &AcceptsIndexPut},
+    KernelRow<&Index, nullptr, &MaskScratch>("aten.index.Tensor", "self indices", "IndexSimd",
+                                             kHighway),
+    KernelRow<&IndexPut, &AcceptsIndexPut>(
+        "aten.index_put.default", "self indices values accumulate", "IndexPutSimd", kHighway),
+    KernelRow<&IndexPutInPlace, &AcceptsIndexPut>("aten.index_put_.default",
+                                                  "self indices values accumulate",
+                                                  "IndexPutInPlaceSimd", kHighway),
 };
 
 }  // namespace

@@ -7,7 +7,8 @@
 #include "absl/status/status.h"
 #include "runtime/core/element.h"
 #include "runtime/core/str_cat.h"
-#include "runtime/kernel/shape_rules/index.h"
+#include "runtime/kernel/kernel_arguments.h"
+#include "runtime/kernel/shape_rules/gather.h"
 #include "runtime/kernels/call/element_access.h"
 #include "runtime/kernels/call/gather_walk.h"
 #include "runtime/kernels/call/index_select.h"
@@ -20,15 +21,9 @@
 namespace belay {
 namespace {
 
-absl::Status Gather(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(4, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, context.Tensor(0));
-  ABSL_ASSIGN_OR_RETURN(const int64_t dim, context.Int(1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* index, TensorOf(context, 2, "index", kIndexTypes));
-  const TensorView from = *self, places = *index;
-  ABSL_ASSIGN_OR_RETURN(const int d,
-                        CheckGatherShapes<CheckedInt>("gather", ToDims(from.sizes), dim,
-                                                      ToDims(places.sizes), nullptr));
+absl::Status Gather(KernelContext& context, const GatherCall<KernelArguments>& call) {
+  const TensorView from = *call.self, places = *call.index;
+  ABSL_ASSIGN_OR_RETURN(const int d, call.CheckShapes());
   ABSL_ASSIGN_OR_RETURN(TensorView * out, OutputOf(context, 0, from.dtype, places));
   const size_t bytes = DTypeSize(from.dtype);
   return WalkGather(from, d, places, *out, [&](int64_t self_offset, int64_t out_offset) {
@@ -36,13 +31,13 @@ absl::Status Gather(KernelContext& context) {
   });
 }
 
-uint64_t IndexScratch(const KernelContext& context) { return IndexWalk::ScratchBytes(context, 1); }
+uint64_t IndexScratch(const KernelContext& context, const IndexCall<KernelArguments>& call) {
+  return IndexWalk::ScratchBytes(call.indices);
+}
 
-absl::Status Index(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(2, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, context.Tensor(0));
-  const TensorView from = *self;
-  ABSL_ASSIGN_OR_RETURN(const IndexWalk walk, IndexWalk::Create(context, 1, from));
+absl::Status Index(KernelContext& context, const IndexCall<KernelArguments>& call) {
+  const TensorView from = *call.self;
+  ABSL_ASSIGN_OR_RETURN(const IndexWalk walk, IndexWalk::Create(context, call.indices, from));
   ABSL_ASSIGN_OR_RETURN(TensorView * out,
                         OutputOf(context, 0, from.dtype, ToDims(walk.result_sizes())));
   const ElementBlock block = walk.BlockFromSelf(out->strides);
@@ -52,12 +47,9 @@ absl::Status Index(KernelContext& context) {
   });
 }
 
-absl::Status MaskedSelect(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(2, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, context.Tensor(0));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* mask, TensorOf(context, 1, "mask", DType::kBool));
-  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> dims,
-                        BroadcastShape<CheckedInt>(ToDims(self->sizes), ToDims(mask->sizes)));
+absl::Status MaskedSelect(KernelContext& context, const MaskedSelectCall<KernelArguments>& call) {
+  const TensorView *const self = call.self, *const mask = call.mask;
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> dims, call.Shape());
   ABSL_ASSIGN_OR_RETURN(const Sizes sizes, ToSizes(dims));
   ABSL_ASSIGN_OR_RETURN(const TensorView from, ExpandTo(*self, sizes));
   ABSL_ASSIGN_OR_RETURN(const TensorView places, ExpandTo(*mask, sizes));
@@ -80,10 +72,9 @@ absl::Status MaskedSelect(KernelContext& context) {
   return absl::OkStatus();
 }
 
-absl::Status Nonzero(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(1, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, TensorOf(context, 0, "self", kNumberTypes));
-  const TensorView from = *self;
+absl::Status Nonzero(KernelContext& context, const NonzeroCall<KernelArguments>& call) {
+  const TensorView from = *call.self;
+  ABSL_RETURN_IF_ERROR(ExpectNumbers("self", from));
   const bool is_complex = IsComplex(from.dtype);
   // Complex numbers by their parts, all others as double; integers do not become 0 on the way, NaN
   // is not 0.
@@ -132,19 +123,13 @@ int64_t LowerBound(int64_t size, T value, bool right, Boundary boundary) {
   return begin;
 }
 
-absl::Status Search(KernelContext& context, const TensorView& boundaries, const TensorView& values,
-                    bool narrow, bool right, const TensorView* sorter) {
-  ABSL_ASSIGN_OR_RETURN(const DType common, SearchType(boundaries.dtype, boundaries.rank(),
-                                                       values.dtype, values.rank()));
-  ABSL_RETURN_IF_ERROR(
-      CheckSearchShapes<CheckedInt>(ToDims(boundaries.sizes), ToDims(values.sizes)));
-  if (sorter != nullptr && !(sorter->sizes == boundaries.sizes)) {
-    return absl::InvalidArgumentError(absl::StrCat("sorter: expected shape ",
-                                                   FormatSizes(boundaries.sizes), ", got ",
-                                                   FormatSizes(sorter->sizes)));
-  }
-  ABSL_ASSIGN_OR_RETURN(TensorView * out,
-                        OutputOf(context, 0, narrow ? DType::kInt32 : DType::kInt64, values));
+absl::Status Search(KernelContext& context, const SearchCall<KernelArguments>& call) {
+  const TensorView &boundaries = *call.boundaries, &values = *call.values;
+  const TensorView* const sorter = call.sorter;
+  const DType common = call.search_type;
+  const bool right = call.right;
+  ABSL_RETURN_IF_ERROR(call.CheckShapes());
+  ABSL_ASSIGN_OR_RETURN(TensorView * out, OutputOf(context, 0, call.dtype, values));
   const int last = boundaries.rank() - 1;
   const int64_t size = boundaries.sizes[last];
   // The row that belongs to a value: the strides of boundaries and sorter, 0 along the row.
@@ -188,47 +173,21 @@ absl::Status Search(KernelContext& context, const TensorView& boundaries, const 
   return status;
 }
 
-absl::Status SearchSorted(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(6, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* boundaries, context.Tensor(0));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* values, context.Tensor(1));
-  ABSL_ASSIGN_OR_RETURN(const bool narrow, context.Bool(2));
-  ABSL_ASSIGN_OR_RETURN(bool right, context.Bool(3));
-  if (!context.is_none(4)) {
-    ABSL_ASSIGN_OR_RETURN(const std::string_view side, context.String(4));
-    if ((side != "left" && side != "right") || (side == "left" && right)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("searchsorted: side '", side, "' does not go with right=", right));
-    }
-    right = side == "right";
-  }
-  ABSL_ASSIGN_OR_RETURN(const TensorView* sorter,
-                        OptionalTensorOf(context, 5, "sorter", {DType::kInt64}));
-  return Search(context, *boundaries, *values, narrow, right, sorter);
-}
-
-absl::Status Bucketize(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(4, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* values, context.Tensor(0));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* boundaries, context.Tensor(1));
-  ABSL_ASSIGN_OR_RETURN(const bool narrow, context.Bool(2));
-  ABSL_ASSIGN_OR_RETURN(const bool right, context.Bool(3));
-  if (boundaries->rank() != 1) {
-    return absl::InvalidArgumentError("bucketize: boundaries must be a vector");
-  }
-  return Search(context, *boundaries, *values, narrow, right, nullptr);
-}
-
 constexpr KernelEngine kReference = KernelEngine::kReference;
 
 constexpr Kernel kKernels[] = {
-    {"aten.bucketize.Tensor", "Bucketize", kReference, &Bucketize},
-    {"aten.gather.default", "Gather", kReference, &Gather},
-    {"aten.index.Tensor", "Index", kReference, &Index, nullptr, &IndexScratch},
-    {"aten.index_select.default", "IndexSelect", kReference, &IndexSelect<&CopyElements>},
-    {"aten.masked_select.default", "MaskedSelect", kReference, &MaskedSelect},
-    {"aten.nonzero.default", "Nonzero", kReference, &Nonzero},
-    {"aten.searchsorted.Tensor", "SearchSorted", kReference, &SearchSorted},
+    KernelRow<&Search>("aten.bucketize.Tensor", "self boundaries out_int32 right", "Bucketize",
+                       kReference),
+    KernelRow<&Gather>("aten.gather.default", "self dim index sparse_grad", "Gather", kReference),
+    KernelRow<&Index, nullptr, &IndexScratch>("aten.index.Tensor", "self indices", "Index",
+                                              kReference),
+    KernelRow<&IndexSelect<&CopyElements>>("aten.index_select.default", "self dim index",
+                                           "IndexSelect", kReference),
+    KernelRow<&MaskedSelect>("aten.masked_select.default", "self mask", "MaskedSelect", kReference),
+    KernelRow<&Nonzero>("aten.nonzero.default", "self", "Nonzero", kReference),
+    KernelRow<&Search>("aten.searchsorted.Tensor",
+                       "sorted_sequence self out_int32 right side sorter", "SearchSorted",
+                       kReference),
 };
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "runtime/core/element.h"
 #include "runtime/core/str_cat.h"
 #include "runtime/kernel/kernel_arguments.h"
+#include "runtime/kernel/shape_rules/gather.h"
 #include "runtime/kernel/shape_rules/scatter.h"
 #include "runtime/kernel/shape_rules/slice.h"
 #include "runtime/kernels/call/element_access.h"
@@ -27,13 +28,6 @@
 namespace belay {
 namespace {
 
-// kInvalidArgument unless elements of this dtype can be computed with.
-absl::Status ExpectNumbers(std::string_view name, const TensorView& tensor) {
-  if (kNumberTypes.contains(tensor.dtype)) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(name, ": elements of ", DTypeName(tensor.dtype), " are not supported"));
-}
-
 // Output 0 as a copy of `self`.
 absl::StatusOr<TensorView*> CloneToOutput(KernelContext& context, const TensorView& self) {
   ABSL_RETURN_IF_ERROR(ExpectNumbers("self", self));
@@ -45,13 +39,12 @@ absl::StatusOr<TensorView*> CloneToOutput(KernelContext& context, const TensorVi
 // ---- index_put
 // ----------------------------------------------------------------------------------------------------------
 
-uint64_t IndexPutScratch(const KernelContext& context) {
-  return IndexWalk::ScratchBytes(context, 1);
+uint64_t IndexPutScratch(const KernelContext& context, const IndexPutCall<KernelArguments>& call) {
+  return IndexWalk::ScratchBytes(call.indices);
 }
 
-// Whether argument 1 holds one mask and no other index.
-absl::StatusOr<bool> IsOneMask(const KernelContext& context) {
-  ABSL_ASSIGN_OR_RETURN(const ListView list, context.List(1));
+// Whether the list holds one mask and no other index.
+bool IsOneMask(const ListView& list) {
   int masks = 0, others = 0;
   for (const EValue* element : list.elements) {
     const TensorView* index = element == nullptr ? nullptr : element->get_if<TensorView>();
@@ -68,15 +61,16 @@ EValue FirstNumber(const TensorView& t) {
   return EValue(Reader<int64_t>(t)(0));
 }
 
-// Writes argument 2 at the places of `out` that argument 1 names. One value for the places of one
+// Writes the values at the places of `out` that the indices name. One value for the places of one
 // mask may be of any dtype and rank.
-absl::Status PutInto(const KernelContext& context, const TensorView& out) {
-  ABSL_ASSIGN_OR_RETURN(const TensorView* values, TensorOf(context, 2, "values", kNumberTypes));
-  ABSL_ASSIGN_OR_RETURN(const bool accumulate, context.Bool(3));
-  ABSL_ASSIGN_OR_RETURN(const bool mask, IsOneMask(context));
+absl::Status PutInto(const KernelContext& context, const TensorView& out,
+                     const IndexPutCall<KernelArguments>& call) {
+  const TensorView* values = call.values;
+  ABSL_RETURN_IF_ERROR(ExpectNumbers("values", *values));
+  const bool accumulate = call.accumulate;
   ScalarElement value;
   TensorView one;
-  if (mask && !accumulate && values->numel() == 1) {
+  if (IsOneMask(call.indices) && !accumulate && values->numel() == 1) {
     ABSL_ASSIGN_OR_RETURN(value, ScalarElement::Create(FirstNumber(*values), out.dtype));
     one.dtype = out.dtype;
     one.data = value.data();
@@ -86,7 +80,7 @@ absl::Status PutInto(const KernelContext& context, const TensorView& out) {
     return absl::InvalidArgumentError(absl::StrCat("values: expected ", DTypeName(out.dtype),
                                                    ", got ", DTypeName(values->dtype)));
   }
-  ABSL_ASSIGN_OR_RETURN(const IndexWalk walk, IndexWalk::Create(context, 1, out));
+  ABSL_ASSIGN_OR_RETURN(const IndexWalk walk, IndexWalk::Create(context, call.indices, out));
   ABSL_ASSIGN_OR_RETURN(const TensorView from, ExpandTo(*values, walk.result_sizes()));
   ABSL_RETURN_IF_ERROR(CheckBroadcastSteps("index_put", walk.result_sizes()));
   const ElementBlock block = walk.BlockToSelf(from.strides);
@@ -103,18 +97,15 @@ absl::Status PutInto(const KernelContext& context, const TensorView& out) {
   });
 }
 
-absl::Status IndexPut(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(4, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, context.Tensor(0));
-  ABSL_ASSIGN_OR_RETURN(TensorView * out, CloneToOutput(context, *self));
-  return PutInto(context, *out);
+absl::Status IndexPut(KernelContext& context, const IndexPutCall<KernelArguments>& call) {
+  ABSL_ASSIGN_OR_RETURN(TensorView * out, CloneToOutput(context, *call.self));
+  return PutInto(context, *out, call);
 }
 
-absl::Status IndexPutInPlace(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(4, 1));
-  ABSL_RETURN_IF_ERROR(TensorOf(context, 0, "self", kNumberTypes).status());
-  ABSL_ASSIGN_OR_RETURN(TensorView * self, context.MutableTensor(0));
-  ABSL_RETURN_IF_ERROR(PutInto(context, *self));
+absl::Status IndexPutInPlace(KernelContext& context, const IndexPutCall<KernelArguments>& call) {
+  ABSL_RETURN_IF_ERROR(ExpectNumbers("self", *call.self));
+  ABSL_ASSIGN_OR_RETURN(TensorView * self, context.MutableTensor(call.target));
+  ABSL_RETURN_IF_ERROR(PutInto(context, *self, call));
   return ReturnSelf(context, *self);
 }
 
@@ -426,9 +417,10 @@ constexpr Kernel kKernels[] = {
                                  kReference),
     KernelRow<&IndexFill<true>>("aten.index_fill.int_Tensor", "self dim index value", "IndexFill",
                                 kReference),
-    {"aten.index_put.default", "IndexPut", kReference, &IndexPut, nullptr, &IndexPutScratch},
-    {"aten.index_put_.default", "IndexPutInPlace", kReference, &IndexPutInPlace, nullptr,
-     &IndexPutScratch},
+    KernelRow<&IndexPut, nullptr, &IndexPutScratch>(
+        "aten.index_put.default", "self indices values accumulate", "IndexPut", kReference),
+    KernelRow<&IndexPutInPlace, nullptr, &IndexPutScratch>(
+        "aten.index_put_.default", "self indices values accumulate", "IndexPutInPlace", kReference),
     KernelRow<&MaskedScatter>("aten.masked_scatter.default", "self mask source", "MaskedScatter",
                               kReference),
     KernelRow<&Scatter<Update::kAssign>, nullptr, &ScatterScratch>(

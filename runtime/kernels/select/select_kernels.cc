@@ -3,7 +3,7 @@
 
 #include "runtime/core/status_macros.h"
 #include "runtime/kernel/kernel_arguments.h"
-#include "runtime/kernel/shape_rules/index.h"
+#include "runtime/kernel/shape_rules/gather.h"
 #include "runtime/kernel/shape_rules/sort.h"
 #include "runtime/kernels/call/element_access.h"
 #include "runtime/kernels/call/gather_walk.h"
@@ -17,15 +17,9 @@ namespace {
 
 // ---- gather
 
-// (self, dim, index, sparse_grad)
-absl::Status Gather(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(4, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, context.Tensor(0));
-  ABSL_ASSIGN_OR_RETURN(const int64_t dim, context.Int(1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* index, TensorOf(context, 2, "index", kIndexTypes));
-  ABSL_ASSIGN_OR_RETURN(const int d,
-                        CheckGatherShapes<CheckedInt>("gather", ToDims(self->sizes), dim,
-                                                      ToDims(index->sizes), nullptr));
+absl::Status Gather(KernelContext& context, const GatherCall<KernelArguments>& call) {
+  const TensorView *const self = call.self, *const index = call.index;
+  ABSL_ASSIGN_OR_RETURN(const int d, call.CheckShapes());
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, self->dtype, *index));
   if (index->numel() == 0) return absl::OkStatus();
   const TensorView from = AtLeastVector(*self), places = AtLeastVector(*index),
@@ -62,10 +56,8 @@ absl::Status Gather(KernelContext& context) {
   return absl::OkStatus();
 }
 
-bool AcceptsGather(const KernelContext& context) {
-  if (context.num_arguments() != 4) return false;
-  const TensorView* self = context.argument(0).get_if<TensorView>();
-  return self != nullptr && DTypeSize(self->dtype) <= sizeof(uint64_t);
+bool AcceptsGather(const KernelContext& context, const GatherCall<KernelArguments>& call) {
+  return DTypeSize(call.self->dtype) <= sizeof(uint64_t);
 }
 
 // ---- topk
@@ -162,7 +154,8 @@ uint64_t TopKScratch(const KernelContext& context, const TopKCall<KernelArgument
 }
 
 constexpr Kernel kKernels[] = {
-    {"aten.gather.default", "GatherSimd", KernelEngine::kHighway, &Gather, &AcceptsGather},
+    KernelRow<&Gather, &AcceptsGather>("aten.gather.default", "self dim index sparse_grad",
+                                       "GatherSimd", KernelEngine::kHighway),
     KernelRow<&TopK, &AcceptsTopK, &TopKScratch>(
         "aten.topk.default", "self k dim largest sorted -> 2", "TopKSimd", KernelEngine::kHighway),
 };
