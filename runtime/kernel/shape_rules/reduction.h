@@ -3,6 +3,9 @@
 #define BELAY_RUNTIME_KERNEL_SHAPE_RULES_REDUCTION_H_
 
 #include <cstdint>
+#include <limits>
+#include <optional>
+#include <type_traits>
 
 #include "runtime/core/dtype.h"
 #include "runtime/kernel/shape_rules/strided.h"
@@ -57,6 +60,125 @@ absl::Status CheckNotEmpty(absl::Span<const D> dims, uint32_t folded) {
   return absl::OkStatus();
 }
 
+inline constexpr DTypeSet kSummableTypes = kRealTypes | kComplexTypes | kUnsignedWideTypes;
+
+// What every reduction has: `self`, `dim` and `keepdim`.
+template <class Arguments>
+struct FoldCall {
+  typename Arguments::TensorRef self;
+  uint32_t mask = 0;  // of the dimensions that are folded
+  bool keepdim = false;
+
+  static absl::StatusOr<FoldCall> Read(const Arguments& arguments, DTypeSet allowed,
+                                       DimsAre dims_are) {
+    FoldCall call;
+    ABSL_ASSIGN_OR_RETURN(call.self, arguments.Tensor("self", allowed));
+    const int rank = call.self->rank();
+    if (dims_are == DimsAre::kAll || arguments.IsNone("dim")) {
+      ABSL_ASSIGN_OR_RETURN(call.mask, FoldedDims(std::nullopt, rank));
+    } else if (dims_are == DimsAre::kOne || dims_are == DimsAre::kOptionalOne) {
+      ABSL_ASSIGN_OR_RETURN(const int64_t dim, arguments.StaticInt("dim"));
+      ABSL_ASSIGN_OR_RETURN(call.mask, FoldedDims(absl::MakeConstSpan(&dim, 1), rank));
+    } else {
+      ABSL_ASSIGN_OR_RETURN(const Sizes dims, arguments.StaticIntList("dim"));
+      ABSL_ASSIGN_OR_RETURN(call.mask,
+                            FoldedDims(dims.span(), rank, dims_are == DimsAre::kExactList));
+    }
+    if (dims_are != DimsAre::kAll) {
+      ABSL_ASSIGN_OR_RETURN(call.keepdim, arguments.Bool("keepdim"));
+    }
+    return call;
+  }
+  Dims<typename Arguments::Dim> Shape() const {
+    return FoldedShape<typename Arguments::Dim>(Arguments::SizesOf(self), mask, keepdim);
+  }
+  // What an operator without an identity needs.
+  absl::Status CheckHasElements() const {
+    return CheckNotEmpty<typename Arguments::Dim>(Arguments::SizesOf(self), mask);
+  }
+};
+
+// sum, prod: integers become int64 unless `dtype` says otherwise.
+template <class Arguments, DimsAre kDims>
+struct SumCall {
+  FoldCall<Arguments> fold;
+  DType dtype = DType::kFloat32;  // of the result
+
+  static absl::StatusOr<SumCall> Read(const Arguments& arguments) {
+    SumCall call;
+    ABSL_ASSIGN_OR_RETURN(call.fold, FoldCall<Arguments>::Read(arguments, kSummableTypes, kDims));
+    const DType self = call.fold.self->dtype;
+    ABSL_ASSIGN_OR_RETURN(
+        call.dtype, arguments.DtypeOr("dtype", IsIntegral(self, true) ? DType::kInt64 : self));
+    return call;
+  }
+};
+
+template <class Arguments, DimsAre kDims>
+struct MeanCall {
+  FoldCall<Arguments> fold;
+  DType dtype = DType::kFloat32;  // of the result
+
+  static absl::StatusOr<MeanCall> Read(const Arguments& arguments) {
+    MeanCall call;
+    ABSL_ASSIGN_OR_RETURN(call.fold, FoldCall<Arguments>::Read(arguments, kSummableTypes, kDims));
+    ABSL_ASSIGN_OR_RETURN(call.dtype, arguments.DtypeOr("dtype", call.fold.self->dtype));
+    if ((kFloatTypes | kComplexTypes).contains(call.dtype)) return call;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "mean: expected a floating point or complex type, got ", DTypeName(call.dtype)));
+  }
+};
+
+// max, min, amax, amin and, where kPlaces, argmax and argmin.
+template <class Arguments, DimsAre kDims, bool kPlaces>
+struct ExtremeCall {
+  FoldCall<Arguments> fold;
+
+  static absl::StatusOr<ExtremeCall> Read(const Arguments& arguments) {
+    ExtremeCall call;
+    ABSL_ASSIGN_OR_RETURN(
+        call.fold, FoldCall<Arguments>::Read(
+                       arguments, kPlaces ? kIntegralTypes | kFloatTypes : kRealTypes, kDims));
+    return call;
+  }
+};
+
+// any, all: bool, but uint8 for uint8.
+template <class Arguments, DimsAre kDims>
+struct TruthCall {
+  FoldCall<Arguments> fold;
+  DType dtype = DType::kBool;  // of the result
+
+  static absl::StatusOr<TruthCall> Read(const Arguments& arguments) {
+    TruthCall call;
+    ABSL_ASSIGN_OR_RETURN(call.fold, FoldCall<Arguments>::Read(arguments, kSummableTypes, kDims));
+    if (call.fold.self->dtype == DType::kUint8) call.dtype = DType::kUint8;
+    return call;
+  }
+};
+
+// var.dim, var.correction, var_mean.
+template <class Arguments>
+struct VarCall {
+  FoldCall<Arguments> fold;
+  double correction = 1;  // no shape depends on it: the compiler need not know it
+
+  static absl::StatusOr<VarCall> Read(const Arguments& arguments) {
+    VarCall call;
+    ABSL_ASSIGN_OR_RETURN(call.fold, FoldCall<Arguments>::Read(
+                                         arguments, kFloatTypes | kComplexTypes, DimsAre::kList));
+    if constexpr (std::is_same_v<typename Arguments::Dim, CheckedInt>) {
+      if (arguments.Has("unbiased")) {
+        ABSL_ASSIGN_OR_RETURN(const bool unbiased, arguments.Bool("unbiased"));
+        call.correction = unbiased ? 1 : 0;
+      } else if (!arguments.IsNone("correction")) {
+        ABSL_ASSIGN_OR_RETURN(call.correction, arguments.Double("correction"));
+      }
+    }
+    return call;
+  }
+};
+
 // The dtype in which a norm is computed: as complex as the input, and no narrower.
 inline absl::Status CheckNormDType(DType input, DType dtype) {
   if (IsComplex(input) != IsComplex(dtype) || PromoteTypes(input, dtype) != dtype ||
@@ -66,6 +188,28 @@ inline absl::Status CheckNormDType(DType input, DType dtype) {
   }
   return absl::OkStatus();
 }
+
+template <class Arguments>
+struct VectorNormCall {
+  FoldCall<Arguments> fold;
+  double order = 2;
+  DType dtype = DType::kFloat32;  // in which it is computed
+
+  static absl::StatusOr<VectorNormCall> Read(const Arguments& arguments) {
+    VectorNormCall call;
+    ABSL_ASSIGN_OR_RETURN(call.fold, FoldCall<Arguments>::Read(
+                                         arguments, kFloatTypes | kComplexTypes, DimsAre::kList));
+    ABSL_ASSIGN_OR_RETURN(call.order, arguments.Double("ord"));
+    ABSL_ASSIGN_OR_RETURN(call.dtype, arguments.DtypeOr("dtype", call.fold.self->dtype));
+    ABSL_RETURN_IF_ERROR(CheckNormDType(call.fold.self->dtype, call.dtype));
+    return call;
+  }
+  // The norms below 0 and the maximum norm have no value for a vector without elements.
+  absl::Status CheckShapes() const {
+    const bool undefined = order < 0 || order > std::numeric_limits<double>::max();
+    return undefined ? fold.CheckHasElements() : absl::OkStatus();
+  }
+};
 
 // The input's shape with `k` elements at `dim`. kInvalidArgument unless 0 <= k <= its size.
 template <class D>

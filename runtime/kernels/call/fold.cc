@@ -1,10 +1,5 @@
 #include "runtime/kernels/call/fold.h"
 
-#include <optional>
-
-#include "runtime/core/status_macros.h"
-#include "runtime/kernels/call/operands.h"
-
 namespace belay {
 namespace {
 
@@ -28,24 +23,11 @@ Strides Fold::OutputStrides(const TensorView& out) const {
   return strides;
 }
 
-absl::StatusOr<Fold> FoldOf(const KernelContext& context, DTypeSet allowed, DimsAre dims_are,
-                            int dims_at, int keepdim_at) {
+Fold FoldOf(const FoldCall<KernelArguments>& call) {
   Fold fold;
-  ABSL_ASSIGN_OR_RETURN(fold.self, TensorOf(context, 0, "self", allowed));
-  const int rank = fold.self->rank();
-  if (dims_are == DimsAre::kAll || context.is_none(dims_at)) {
-    fold.mask = AllDims(rank);
-  } else if (dims_are == DimsAre::kOne || dims_are == DimsAre::kOptionalOne) {
-    ABSL_ASSIGN_OR_RETURN(const int64_t dim, context.Int(dims_at));
-    ABSL_ASSIGN_OR_RETURN(fold.mask, FoldedDims(absl::MakeConstSpan(&dim, 1), rank));
-  } else {
-    ABSL_ASSIGN_OR_RETURN(const Sizes dims, context.IntList(dims_at));
-    ABSL_ASSIGN_OR_RETURN(fold.mask,
-                          FoldedDims(dims.span(), rank, dims_are == DimsAre::kExactList));
-  }
-  if (dims_are != DimsAre::kAll) {
-    ABSL_ASSIGN_OR_RETURN(fold.keepdim, context.Bool(keepdim_at));
-  }
+  fold.self = call.self;
+  fold.mask = call.mask;
+  fold.keepdim = call.keepdim;
   Divide(fold);
   return fold;
 }

@@ -5,8 +5,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "absl/status/statusor.h"
-#include "runtime/kernel/kernel.h"
+#include "runtime/kernel/kernel_arguments.h"
 #include "runtime/kernel/shape_rules/reduction.h"
 #include "runtime/kernels/call/element_access.h"
 
@@ -26,9 +25,7 @@ struct Fold {
   Strides OutputStrides(const TensorView& out) const;
 };
 
-// Of argument 0, which has one of the dtypes.
-absl::StatusOr<Fold> FoldOf(const KernelContext& context, DTypeSet allowed, DimsAre dims_are,
-                            int dims_at, int keepdim_at);
+Fold FoldOf(const FoldCall<KernelArguments>& call);
 // Of one dimension; the scalar tensor has none to fold.
 Fold FoldOneDim(const TensorView& self, int dim);
 

@@ -8,6 +8,8 @@
 
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
+#include "runtime/kernel/kernel_arguments.h"
+#include "runtime/kernel/type_promotion.h"
 #include "runtime/kernels/call/fold.h"
 #include "runtime/kernels/call/operands.h"
 #include "runtime/kernels/elements/convert_run.h"
@@ -217,10 +219,11 @@ absl::StatusOr<TensorView*> ResultOf(KernelContext& context, int i, DType dtype,
   return OutputOf(context, i, dtype, fold.shape);
 }
 
-bool KnownSelf(const KernelContext& context, DTypeSet allowed) {
-  if (context.num_arguments() < 1) return false;
-  const TensorView* self = context.argument(0).get_if<TensorView>();
-  return self != nullptr && allowed.contains(self->dtype);
+// The fold of a call that these kernels accepted. kInvalidArgument for other dtypes.
+absl::StatusOr<Fold> FoldOfTypes(const FoldCall<KernelArguments>& call, DTypeSet allowed) {
+  if (allowed.contains(call.self->dtype)) return FoldOf(call);
+  return absl::InvalidArgumentError(absl::StrCat("self: expected one of ", FormatDTypeSet(allowed),
+                                                 ", got ", DTypeName(call.self->dtype)));
 }
 
 bool KnownOutput(const KernelContext& context, int i, DTypeSet allowed) {
@@ -233,13 +236,10 @@ bool KnownOutput(const KernelContext& context, int i, DTypeSet allowed) {
 
 // Sums of one kind into the same kind: all others convert element by element.
 template <DimsAre kDims, bool kProduct>
-absl::Status Sum(KernelContext& context) {
-  constexpr int kDtypeAt = kDims == DimsAre::kAll ? 1 : 3;
-  ABSL_RETURN_IF_ERROR(context.CheckArity(kDtypeAt + 1, 1));
-  ABSL_ASSIGN_OR_RETURN(const Fold fold, FoldOf(context, kRunTypes, kDims, 1, 2));
+absl::Status Sum(KernelContext& context, const SumCall<KernelArguments, kDims>& call) {
+  ABSL_ASSIGN_OR_RETURN(const Fold fold, FoldOfTypes(call.fold, kRunTypes));
   const bool integral = kIntegers.contains(fold.self->dtype);
-  const DType natural = integral ? DType::kInt64 : fold.self->dtype;
-  ABSL_ASSIGN_OR_RETURN(const DType dtype, context.DtypeOr(kDtypeAt, natural));
+  const DType dtype = call.dtype;
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, ResultOf(context, 0, dtype, fold));
   if (dtype == DType::kBool || kIntegers.contains(dtype) != integral)
     return absl::InternalError("the call changed after the kernel was chosen");
@@ -254,22 +254,21 @@ absl::Status Sum(KernelContext& context) {
   return absl::OkStatus();
 }
 
-bool AcceptsSum(const KernelContext& context) {
+template <class Call>
+bool AcceptsSum(const KernelContext& context, const Call& call) {
   constexpr DTypeSet kIntegerResults = {DType::kUint8, DType::kInt8, DType::kInt16, DType::kInt32,
                                         DType::kInt64};
-  return (KnownSelf(context, kIntegers) && KnownOutput(context, 0, kIntegerResults)) ||
-         (KnownSelf(context, kFloats) && KnownOutput(context, 0, kFloats));
+  return (kIntegers.contains(call.fold.self->dtype) && KnownOutput(context, 0, kIntegerResults)) ||
+         (kFloats.contains(call.fold.self->dtype) && KnownOutput(context, 0, kFloats));
 }
 
 template <DimsAre kDims>
-absl::Status Mean(KernelContext& context) {
-  constexpr int kDtypeAt = kDims == DimsAre::kAll ? 1 : 3;
-  ABSL_RETURN_IF_ERROR(context.CheckArity(kDtypeAt + 1, 1));
-  ABSL_ASSIGN_OR_RETURN(const Fold fold, FoldOf(context, kFloats, kDims, 1, 2));
-  ABSL_ASSIGN_OR_RETURN(const DType dtype, context.DtypeOr(kDtypeAt, fold.self->dtype));
+absl::Status Mean(KernelContext& context, const MeanCall<KernelArguments, kDims>& call) {
+  ABSL_ASSIGN_OR_RETURN(const Fold fold, FoldOfTypes(call.fold, kFloats));
+  const DType dtype = call.dtype;
   if (!kFloats.contains(dtype)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("mean: expected a floating point or complex type, got ", DTypeName(dtype)));
+        absl::StrCat("mean: expected a floating point type, got ", DTypeName(dtype)));
   }
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, ResultOf(context, 0, dtype, fold));
   const double count = static_cast<double>(fold.count());
@@ -277,8 +276,9 @@ absl::Status Mean(KernelContext& context) {
   return absl::OkStatus();
 }
 
-bool AcceptsFloats(const KernelContext& context) {
-  return KnownSelf(context, kFloats) && KnownOutput(context, 0, kFloats);
+template <class Call>
+bool AcceptsFloats(const KernelContext& context, const Call& call) {
+  return kFloats.contains(call.fold.self->dtype) && KnownOutput(context, 0, kFloats);
 }
 
 // ---- Extremes
@@ -360,15 +360,15 @@ void PlacesInto(const Fold& fold, bool largest, const TensorView* values,
 }
 
 template <DimsAre kDims, bool kLargest, ExtremeResult kResult>
-absl::Status FindExtreme(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(
-      context.CheckArity(kDims == DimsAre::kAll ? 1 : 3, kResult == ExtremeResult::kBoth ? 2 : 1));
+absl::Status FindExtreme(
+    KernelContext& context,
+    const ExtremeCall<KernelArguments, kDims, kResult == ExtremeResult::kIndex>& call) {
   constexpr DTypeSet kTypes = kResult == ExtremeResult::kIndex
                                   ? kFloats | DTypeSet{DType::kUint8, DType::kInt8, DType::kInt16,
                                                        DType::kInt32, DType::kInt64}
                                   : kRunTypes;
-  ABSL_ASSIGN_OR_RETURN(const Fold fold, FoldOf(context, kTypes, kDims, 1, 2));
-  ABSL_RETURN_IF_ERROR(CheckNotEmpty<CheckedInt>(ToDims(fold.self->sizes), fold.mask));
+  ABSL_ASSIGN_OR_RETURN(const Fold fold, FoldOfTypes(call.fold, kTypes));
+  ABSL_RETURN_IF_ERROR(call.fold.CheckHasElements());
   const DType dtype = kResult == ExtremeResult::kIndex ? DType::kInt64 : fold.self->dtype;
   ABSL_ASSIGN_OR_RETURN(const TensorView* first, ResultOf(context, 0, dtype, fold));
   const TensorView* second = first;
@@ -386,13 +386,15 @@ absl::Status FindExtreme(KernelContext& context) {
   return absl::OkStatus();
 }
 
-bool AcceptsAny(const KernelContext& context) { return KnownSelf(context, kRunTypes); }
+template <class Call>
+bool AcceptsAny(const KernelContext& context, const Call& call) {
+  return kRunTypes.contains(call.fold.self->dtype);
+}
 
 template <DimsAre kDims, bool kAll>
-absl::Status Truth(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(kDims == DimsAre::kAll ? 1 : 3, 1));
-  ABSL_ASSIGN_OR_RETURN(const Fold fold, FoldOf(context, kRunTypes, kDims, 1, 2));
-  const DType dtype = fold.self->dtype == DType::kUint8 ? DType::kUint8 : DType::kBool;
+absl::Status Truth(KernelContext& context, const TruthCall<KernelArguments, kDims>& call) {
+  ABSL_ASSIGN_OR_RETURN(const Fold fold, FoldOfTypes(call.fold, kRunTypes));
+  const DType dtype = call.dtype;
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, ResultOf(context, 0, dtype, fold));
   WithLoopType(LoopType(fold.self->dtype), [&](auto zero) {
     using T = decltype(zero);
@@ -445,35 +447,23 @@ void FillVariance(const Fold& fold, double correction, const TensorView& var,
 }
 
 template <bool kMean>
-absl::Status VarCorrection(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(4, kMean ? 2 : 1));
-  ABSL_ASSIGN_OR_RETURN(const Fold fold, FoldOf(context, kFloats, DimsAre::kList, 1, 3));
-  ABSL_ASSIGN_OR_RETURN(const double correction, context.DoubleOr(2, 1));
+absl::Status Var(KernelContext& context, const VarCall<KernelArguments>& call) {
+  ABSL_ASSIGN_OR_RETURN(const Fold fold, FoldOfTypes(call.fold, kFloats));
   const DType dtype = fold.self->dtype;
   ABSL_ASSIGN_OR_RETURN(const TensorView* var, ResultOf(context, 0, dtype, fold));
   const TensorView* mean = nullptr;
   if (kMean) {
     ABSL_ASSIGN_OR_RETURN(mean, ResultOf(context, 1, dtype, fold));
   }
-  FillVariance(fold, correction, *var, mean);
-  return absl::OkStatus();
-}
-
-absl::Status VarDim(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(4, 1));
-  ABSL_ASSIGN_OR_RETURN(const Fold fold, FoldOf(context, kFloats, DimsAre::kList, 1, 3));
-  ABSL_ASSIGN_OR_RETURN(const bool unbiased, context.Bool(2));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* var, ResultOf(context, 0, fold.self->dtype, fold));
-  FillVariance(fold, unbiased ? 1 : 0, *var, nullptr);
+  FillVariance(fold, call.correction, *var, mean);
   return absl::OkStatus();
 }
 
 // (self, order, dims, keepdim, dtype): the orders 1 and 2.
-absl::Status VectorNorm(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(5, 1));
-  ABSL_ASSIGN_OR_RETURN(const Fold fold, FoldOf(context, kFloats, DimsAre::kList, 2, 3));
-  ABSL_ASSIGN_OR_RETURN(const double order, context.Double(1));
-  ABSL_ASSIGN_OR_RETURN(const DType dtype, context.DtypeOr(4, fold.self->dtype));
+absl::Status VectorNorm(KernelContext& context, const VectorNormCall<KernelArguments>& call) {
+  ABSL_ASSIGN_OR_RETURN(const Fold fold, FoldOfTypes(call.fold, kFloats));
+  const double order = call.order;
+  const DType dtype = call.dtype;
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, ResultOf(context, 0, dtype, fold));
   if (!kFloats.contains(dtype) || (order != 1 && order != 2))
     return absl::InternalError("the call changed after the kernel was chosen");
@@ -485,10 +475,9 @@ absl::Status VectorNorm(KernelContext& context) {
   return absl::OkStatus();
 }
 
-bool AcceptsNorm(const KernelContext& context) {
-  if (context.num_arguments() != 5 || !AcceptsFloats(context)) return false;
-  const absl::StatusOr<double> order = context.Double(1);
-  return order.ok() && (*order == 1 || *order == 2);
+template <class Call>
+bool AcceptsNorm(const KernelContext& context, const Call& call) {
+  return AcceptsFloats(context, call) && (call.order == 1 || call.order == 2);
 }
 
 constexpr KernelEngine kHighway = KernelEngine::kHighway;
@@ -496,37 +485,65 @@ constexpr ExtremeResult kValue = ExtremeResult::kValue, kIndex = ExtremeResult::
                         kBoth = ExtremeResult::kBoth;
 
 constexpr Kernel kKernels[] = {
-    {"aten.sum.default", "SumSimd", kHighway, &Sum<DimsAre::kAll, false>, &AcceptsSum},
-    {"aten.sum.dim_IntList", "SumDimsSimd", kHighway, &Sum<DimsAre::kList, false>, &AcceptsSum},
-    {"aten.prod.default", "ProdSimd", kHighway, &Sum<DimsAre::kAll, true>, &AcceptsSum},
-    {"aten.prod.dim_int", "ProdDimSimd", kHighway, &Sum<DimsAre::kOne, true>, &AcceptsSum},
-    {"aten.mean.default", "MeanSimd", kHighway, &Mean<DimsAre::kAll>, &AcceptsFloats},
-    {"aten.mean.dim", "MeanDimsSimd", kHighway, &Mean<DimsAre::kList>, &AcceptsFloats},
-    {"aten.amax.default", "AmaxSimd", kHighway, &FindExtreme<DimsAre::kList, true, kValue>,
-     &AcceptsAny},
-    {"aten.amin.default", "AminSimd", kHighway, &FindExtreme<DimsAre::kList, false, kValue>,
-     &AcceptsAny},
-    {"aten.max.default", "MaxSimd", kHighway, &FindExtreme<DimsAre::kAll, true, kValue>,
-     &AcceptsAny},
-    {"aten.min.default", "MinSimd", kHighway, &FindExtreme<DimsAre::kAll, false, kValue>,
-     &AcceptsAny},
-    {"aten.max.dim", "MaxDimSimd", kHighway, &FindExtreme<DimsAre::kOne, true, kBoth>, &AcceptsAny},
-    {"aten.min.dim", "MinDimSimd", kHighway, &FindExtreme<DimsAre::kOne, false, kBoth>,
-     &AcceptsAny},
-    {"aten.argmax.default", "ArgmaxSimd", kHighway,
-     &FindExtreme<DimsAre::kOptionalOne, true, kIndex>, &AcceptsAny},
-    {"aten.argmin.default", "ArgminSimd", kHighway,
-     &FindExtreme<DimsAre::kOptionalOne, false, kIndex>, &AcceptsAny},
-    {"aten.any.default", "AnySimd", kHighway, &Truth<DimsAre::kAll, false>, &AcceptsAny},
-    {"aten.any.dim", "AnyDimSimd", kHighway, &Truth<DimsAre::kOne, false>, &AcceptsAny},
-    {"aten.any.dims", "AnyDimsSimd", kHighway, &Truth<DimsAre::kExactList, false>, &AcceptsAny},
-    {"aten.all.default", "AllSimd", kHighway, &Truth<DimsAre::kAll, true>, &AcceptsAny},
-    {"aten.all.dim", "AllDimSimd", kHighway, &Truth<DimsAre::kOne, true>, &AcceptsAny},
-    {"aten.all.dims", "AllDimsSimd", kHighway, &Truth<DimsAre::kExactList, true>, &AcceptsAny},
-    {"aten.var.dim", "VarDimSimd", kHighway, &VarDim, &AcceptsFloats},
-    {"aten.var.correction", "VarSimd", kHighway, &VarCorrection<false>, &AcceptsFloats},
-    {"aten.var_mean.correction", "VarMeanSimd", kHighway, &VarCorrection<true>, &AcceptsFloats},
-    {"aten.linalg_vector_norm.default", "VectorNormSimd", kHighway, &VectorNorm, &AcceptsNorm},
+    KernelRow<&Sum<DimsAre::kAll, false>, &AcceptsSum<SumCall<KernelArguments, DimsAre::kAll>>>(
+        "aten.sum.default", "self dtype", "SumSimd", kHighway),
+    KernelRow<&Sum<DimsAre::kList, false>, &AcceptsSum<SumCall<KernelArguments, DimsAre::kList>>>(
+        "aten.sum.dim_IntList", "self dim keepdim dtype", "SumDimsSimd", kHighway),
+    KernelRow<&Sum<DimsAre::kAll, true>, &AcceptsSum<SumCall<KernelArguments, DimsAre::kAll>>>(
+        "aten.prod.default", "self dtype", "ProdSimd", kHighway),
+    KernelRow<&Sum<DimsAre::kOne, true>, &AcceptsSum<SumCall<KernelArguments, DimsAre::kOne>>>(
+        "aten.prod.dim_int", "self dim keepdim dtype", "ProdDimSimd", kHighway),
+    KernelRow<&Mean<DimsAre::kAll>, &AcceptsFloats<MeanCall<KernelArguments, DimsAre::kAll>>>(
+        "aten.mean.default", "self dtype", "MeanSimd", kHighway),
+    KernelRow<&Mean<DimsAre::kList>, &AcceptsFloats<MeanCall<KernelArguments, DimsAre::kList>>>(
+        "aten.mean.dim", "self dim keepdim dtype", "MeanDimsSimd", kHighway),
+    KernelRow<&FindExtreme<DimsAre::kList, true, kValue>,
+              &AcceptsAny<ExtremeCall<KernelArguments, DimsAre::kList, false>>>(
+        "aten.amax.default", "self dim keepdim", "AmaxSimd", kHighway),
+    KernelRow<&FindExtreme<DimsAre::kList, false, kValue>,
+              &AcceptsAny<ExtremeCall<KernelArguments, DimsAre::kList, false>>>(
+        "aten.amin.default", "self dim keepdim", "AminSimd", kHighway),
+    KernelRow<&FindExtreme<DimsAre::kAll, true, kValue>,
+              &AcceptsAny<ExtremeCall<KernelArguments, DimsAre::kAll, false>>>(
+        "aten.max.default", "self", "MaxSimd", kHighway),
+    KernelRow<&FindExtreme<DimsAre::kAll, false, kValue>,
+              &AcceptsAny<ExtremeCall<KernelArguments, DimsAre::kAll, false>>>(
+        "aten.min.default", "self", "MinSimd", kHighway),
+    KernelRow<&FindExtreme<DimsAre::kOne, true, kBoth>,
+              &AcceptsAny<ExtremeCall<KernelArguments, DimsAre::kOne, false>>>(
+        "aten.max.dim", "self dim keepdim -> 2", "MaxDimSimd", kHighway),
+    KernelRow<&FindExtreme<DimsAre::kOne, false, kBoth>,
+              &AcceptsAny<ExtremeCall<KernelArguments, DimsAre::kOne, false>>>(
+        "aten.min.dim", "self dim keepdim -> 2", "MinDimSimd", kHighway),
+    KernelRow<&FindExtreme<DimsAre::kOptionalOne, true, kIndex>,
+              &AcceptsAny<ExtremeCall<KernelArguments, DimsAre::kOptionalOne, true>>>(
+        "aten.argmax.default", "self dim keepdim", "ArgmaxSimd", kHighway),
+    KernelRow<&FindExtreme<DimsAre::kOptionalOne, false, kIndex>,
+              &AcceptsAny<ExtremeCall<KernelArguments, DimsAre::kOptionalOne, true>>>(
+        "aten.argmin.default", "self dim keepdim", "ArgminSimd", kHighway),
+    KernelRow<&Truth<DimsAre::kAll, false>, &AcceptsAny<TruthCall<KernelArguments, DimsAre::kAll>>>(
+        "aten.any.default", "self", "AnySimd", kHighway),
+    KernelRow<&Truth<DimsAre::kOne, false>, &AcceptsAny<TruthCall<KernelArguments, DimsAre::kOne>>>(
+        "aten.any.dim", "self dim keepdim", "AnyDimSimd", kHighway),
+    KernelRow<&Truth<DimsAre::kExactList, false>,
+              &AcceptsAny<TruthCall<KernelArguments, DimsAre::kExactList>>>(
+        "aten.any.dims", "self dim keepdim", "AnyDimsSimd", kHighway),
+    KernelRow<&Truth<DimsAre::kAll, true>, &AcceptsAny<TruthCall<KernelArguments, DimsAre::kAll>>>(
+        "aten.all.default", "self", "AllSimd", kHighway),
+    KernelRow<&Truth<DimsAre::kOne, true>, &AcceptsAny<TruthCall<KernelArguments, DimsAre::kOne>>>(
+        "aten.all.dim", "self dim keepdim", "AllDimSimd", kHighway),
+    KernelRow<&Truth<DimsAre::kExactList, true>,
+              &AcceptsAny<TruthCall<KernelArguments, DimsAre::kExactList>>>(
+        "aten.all.dims", "self dim keepdim", "AllDimsSimd", kHighway),
+    KernelRow<&Var<false>, &AcceptsFloats<VarCall<KernelArguments>>>(
+        "aten.var.dim", "self dim unbiased keepdim", "VarDimSimd", kHighway),
+    KernelRow<&Var<false>, &AcceptsFloats<VarCall<KernelArguments>>>(
+        "aten.var.correction", "self dim correction keepdim", "VarSimd", kHighway),
+    KernelRow<&Var<true>, &AcceptsFloats<VarCall<KernelArguments>>>(
+        "aten.var_mean.correction", "self dim correction keepdim -> 2", "VarMeanSimd", kHighway),
+    KernelRow<&VectorNorm, &AcceptsNorm<VectorNormCall<KernelArguments>>>(
+        "aten.linalg_vector_norm.default", "self ord dim keepdim dtype", "VectorNormSimd",
+        kHighway),
 };
 
 }  // namespace

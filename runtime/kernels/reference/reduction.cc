@@ -10,14 +10,13 @@
 #include "runtime/core/element.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
+#include "runtime/kernel/kernel_arguments.h"
 #include "runtime/kernels/call/fold.h"
 #include "runtime/kernels/call/operands.h"
 #include "runtime/kernels/reference/families.h"
 
 namespace belay {
 namespace {
-
-constexpr DTypeSet kFloatOrComplex = kFloatTypes | kComplexTypes;
 
 // out = all elements of a slice joined by `join`, starting from `start`.
 template <class T, class Join>
@@ -34,12 +33,9 @@ void FoldInto(const Fold& fold, const TensorView& out, T start, Join join) {
 // Elements are converted to the result's dtype first; bool sums with "or" and multiplies with
 // "and".
 template <DimsAre kDims, bool kProduct>
-absl::Status Sum(KernelContext& context) {
-  constexpr int kDtypeAt = kDims == DimsAre::kAll ? 1 : 3;
-  ABSL_RETURN_IF_ERROR(context.CheckArity(kDtypeAt + 1, 1));
-  ABSL_ASSIGN_OR_RETURN(const Fold fold, FoldOf(context, kNumberTypes, kDims, 1, 2));
-  const DType natural = IsIntegral(fold.self->dtype, true) ? DType::kInt64 : fold.self->dtype;
-  ABSL_ASSIGN_OR_RETURN(const DType dtype, context.DtypeOr(kDtypeAt, natural));
+absl::Status Sum(KernelContext& context, const SumCall<KernelArguments, kDims>& call) {
+  const Fold fold = FoldOf(call.fold);
+  const DType dtype = call.dtype;
   if (!kNumberTypes.contains(dtype)) {
     return absl::InvalidArgumentError(
         absl::StrCat("dtype: ", DTypeName(dtype), " is not supported"));
@@ -65,15 +61,9 @@ std::complex<double> DividedBy(std::complex<double> total, double count) {
 }
 
 template <DimsAre kDims>
-absl::Status Mean(KernelContext& context) {
-  constexpr int kDtypeAt = kDims == DimsAre::kAll ? 1 : 3;
-  ABSL_RETURN_IF_ERROR(context.CheckArity(kDtypeAt + 1, 1));
-  ABSL_ASSIGN_OR_RETURN(const Fold fold, FoldOf(context, kNumberTypes, kDims, 1, 2));
-  ABSL_ASSIGN_OR_RETURN(const DType dtype, context.DtypeOr(kDtypeAt, fold.self->dtype));
-  if (!kFloatOrComplex.contains(dtype)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("mean: expected a floating point or complex type, got ", DTypeName(dtype)));
-  }
+absl::Status Mean(KernelContext& context, const MeanCall<KernelArguments, kDims>& call) {
+  const Fold fold = FoldOf(call.fold);
+  const DType dtype = call.dtype;
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, dtype, fold.shape));
   const double count = static_cast<double>(fold.count());
   const auto run = [&](auto zero) {
@@ -112,13 +102,11 @@ struct Extreme {
 enum class ExtremeResult { kValue, kIndex, kBoth };
 
 template <DimsAre kDims, bool kLargest, ExtremeResult kResult>
-absl::Status FindExtreme(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(
-      context.CheckArity(kDims == DimsAre::kAll ? 1 : 3, kResult == ExtremeResult::kBoth ? 2 : 1));
-  constexpr DTypeSet kTypes =
-      kResult == ExtremeResult::kIndex ? kIntegralTypes | kFloatTypes : kRealTypes;
-  ABSL_ASSIGN_OR_RETURN(const Fold fold, FoldOf(context, kTypes, kDims, 1, 2));
-  ABSL_RETURN_IF_ERROR(CheckNotEmpty<CheckedInt>(ToDims(fold.self->sizes), fold.mask));
+absl::Status FindExtreme(
+    KernelContext& context,
+    const ExtremeCall<KernelArguments, kDims, kResult == ExtremeResult::kIndex>& call) {
+  const Fold fold = FoldOf(call.fold);
+  ABSL_RETURN_IF_ERROR(call.fold.CheckHasElements());
   const DType dtype = kResult == ExtremeResult::kIndex ? DType::kInt64 : fold.self->dtype;
   ABSL_ASSIGN_OR_RETURN(const TensorView* first, OutputOf(context, 0, dtype, fold.shape));
   const TensorView* second = first;
@@ -146,10 +134,9 @@ absl::Status FindExtreme(KernelContext& context) {
 }
 
 template <DimsAre kDims, bool kAll>
-absl::Status Truth(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(kDims == DimsAre::kAll ? 1 : 3, 1));
-  ABSL_ASSIGN_OR_RETURN(const Fold fold, FoldOf(context, kNumberTypes, kDims, 1, 2));
-  const DType dtype = fold.self->dtype == DType::kUint8 ? DType::kUint8 : DType::kBool;
+absl::Status Truth(KernelContext& context, const TruthCall<KernelArguments, kDims>& call) {
+  const Fold fold = FoldOf(call.fold);
+  const DType dtype = call.dtype;
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, dtype, fold.shape));
   FoldInto<bool>(fold, *out, kAll, [](bool a, bool b) { return kAll ? a && b : a || b; });
   return absl::OkStatus();
@@ -192,39 +179,24 @@ absl::Status FillVariance(const Fold& fold, double correction, const TensorView&
 }
 
 template <bool kMean>
-absl::Status VarCorrection(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(4, kMean ? 2 : 1));
-  ABSL_ASSIGN_OR_RETURN(const Fold fold, FoldOf(context, kFloatOrComplex, DimsAre::kList, 1, 3));
-  ABSL_ASSIGN_OR_RETURN(const double correction, context.DoubleOr(2, 1));
+absl::Status Var(KernelContext& context, const VarCall<KernelArguments>& call) {
+  const Fold fold = FoldOf(call.fold);
   const DType dtype = fold.self->dtype;
   ABSL_ASSIGN_OR_RETURN(const TensorView* var, OutputOf(context, 0, RealPart(dtype), fold.shape));
   const TensorView* mean = nullptr;
   if (kMean) {
     ABSL_ASSIGN_OR_RETURN(mean, OutputOf(context, 1, dtype, fold.shape));
   }
-  return FillVariance(fold, correction, *var, mean);
-}
-
-absl::Status VarDim(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(4, 1));
-  ABSL_ASSIGN_OR_RETURN(const Fold fold, FoldOf(context, kFloatOrComplex, DimsAre::kList, 1, 3));
-  ABSL_ASSIGN_OR_RETURN(const bool unbiased, context.Bool(2));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* var,
-                        OutputOf(context, 0, RealPart(fold.self->dtype), fold.shape));
-  return FillVariance(fold, unbiased ? 1 : 0, *var, nullptr);
+  return FillVariance(fold, call.correction, *var, mean);
 }
 
 // (sum of |x|^order)^(1/order); the order 0 counts, and the infinite ones take the largest or
 // smallest |x|.
-absl::Status VectorNorm(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(5, 1));
-  ABSL_ASSIGN_OR_RETURN(const Fold fold, FoldOf(context, kFloatOrComplex, DimsAre::kList, 2, 3));
-  ABSL_ASSIGN_OR_RETURN(const double order, context.Double(1));
-  ABSL_ASSIGN_OR_RETURN(const DType dtype, context.DtypeOr(4, fold.self->dtype));
-  ABSL_RETURN_IF_ERROR(CheckNormDType(fold.self->dtype, dtype));
-  if (order < 0 || order > std::numeric_limits<double>::max()) {
-    ABSL_RETURN_IF_ERROR(CheckNotEmpty<CheckedInt>(ToDims(fold.self->sizes), fold.mask));
-  }
+absl::Status VectorNorm(KernelContext& context, const VectorNormCall<KernelArguments>& call) {
+  const Fold fold = FoldOf(call.fold);
+  const double order = call.order;
+  const DType dtype = call.dtype;
+  ABSL_RETURN_IF_ERROR(call.CheckShapes());
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, RealPart(dtype), fold.shape));
   const auto run = [&](auto zero) {
     using T = decltype(zero);
@@ -268,32 +240,47 @@ constexpr ExtremeResult kValue = ExtremeResult::kValue, kIndex = ExtremeResult::
                         kBoth = ExtremeResult::kBoth;
 
 constexpr Kernel kKernels[] = {
-    {"aten.sum.default", "Sum", kReference, &Sum<DimsAre::kAll, false>},
-    {"aten.sum.dim_IntList", "SumDims", kReference, &Sum<DimsAre::kList, false>},
-    {"aten.prod.default", "Prod", kReference, &Sum<DimsAre::kAll, true>},
-    {"aten.prod.dim_int", "ProdDim", kReference, &Sum<DimsAre::kOne, true>},
-    {"aten.mean.default", "Mean", kReference, &Mean<DimsAre::kAll>},
-    {"aten.mean.dim", "MeanDims", kReference, &Mean<DimsAre::kList>},
-    {"aten.amax.default", "Amax", kReference, &FindExtreme<DimsAre::kList, true, kValue>},
-    {"aten.amin.default", "Amin", kReference, &FindExtreme<DimsAre::kList, false, kValue>},
-    {"aten.max.default", "Max", kReference, &FindExtreme<DimsAre::kAll, true, kValue>},
-    {"aten.min.default", "Min", kReference, &FindExtreme<DimsAre::kAll, false, kValue>},
-    {"aten.max.dim", "MaxDim", kReference, &FindExtreme<DimsAre::kOne, true, kBoth>},
-    {"aten.min.dim", "MinDim", kReference, &FindExtreme<DimsAre::kOne, false, kBoth>},
-    {"aten.argmax.default", "Argmax", kReference,
-     &FindExtreme<DimsAre::kOptionalOne, true, kIndex>},
-    {"aten.argmin.default", "Argmin", kReference,
-     &FindExtreme<DimsAre::kOptionalOne, false, kIndex>},
-    {"aten.any.default", "Any", kReference, &Truth<DimsAre::kAll, false>},
-    {"aten.any.dim", "AnyDim", kReference, &Truth<DimsAre::kOne, false>},
-    {"aten.any.dims", "AnyDims", kReference, &Truth<DimsAre::kExactList, false>},
-    {"aten.all.default", "All", kReference, &Truth<DimsAre::kAll, true>},
-    {"aten.all.dim", "AllDim", kReference, &Truth<DimsAre::kOne, true>},
-    {"aten.all.dims", "AllDims", kReference, &Truth<DimsAre::kExactList, true>},
-    {"aten.var.dim", "VarDim", kReference, &VarDim},
-    {"aten.var.correction", "Var", kReference, &VarCorrection<false>},
-    {"aten.var_mean.correction", "VarMean", kReference, &VarCorrection<true>},
-    {"aten.linalg_vector_norm.default", "VectorNorm", kReference, &VectorNorm},
+    KernelRow<&Sum<DimsAre::kAll, false>>("aten.sum.default", "self dtype", "Sum", kReference),
+    KernelRow<&Sum<DimsAre::kList, false>>("aten.sum.dim_IntList", "self dim keepdim dtype",
+                                           "SumDims", kReference),
+    KernelRow<&Sum<DimsAre::kAll, true>>("aten.prod.default", "self dtype", "Prod", kReference),
+    KernelRow<&Sum<DimsAre::kOne, true>>("aten.prod.dim_int", "self dim keepdim dtype", "ProdDim",
+                                         kReference),
+    KernelRow<&Mean<DimsAre::kAll>>("aten.mean.default", "self dtype", "Mean", kReference),
+    KernelRow<&Mean<DimsAre::kList>>("aten.mean.dim", "self dim keepdim dtype", "MeanDims",
+                                     kReference),
+    KernelRow<&FindExtreme<DimsAre::kList, true, kValue>>("aten.amax.default", "self dim keepdim",
+                                                          "Amax", kReference),
+    KernelRow<&FindExtreme<DimsAre::kList, false, kValue>>("aten.amin.default", "self dim keepdim",
+                                                           "Amin", kReference),
+    KernelRow<&FindExtreme<DimsAre::kAll, true, kValue>>("aten.max.default", "self", "Max",
+                                                         kReference),
+    KernelRow<&FindExtreme<DimsAre::kAll, false, kValue>>("aten.min.default", "self", "Min",
+                                                          kReference),
+    KernelRow<&FindExtreme<DimsAre::kOne, true, kBoth>>("aten.max.dim", "self dim keepdim -> 2",
+                                                        "MaxDim", kReference),
+    KernelRow<&FindExtreme<DimsAre::kOne, false, kBoth>>("aten.min.dim", "self dim keepdim -> 2",
+                                                         "MinDim", kReference),
+    KernelRow<&FindExtreme<DimsAre::kOptionalOne, true, kIndex>>(
+        "aten.argmax.default", "self dim keepdim", "Argmax", kReference),
+    KernelRow<&FindExtreme<DimsAre::kOptionalOne, false, kIndex>>(
+        "aten.argmin.default", "self dim keepdim", "Argmin", kReference),
+    KernelRow<&Truth<DimsAre::kAll, false>>("aten.any.default", "self", "Any", kReference),
+    KernelRow<&Truth<DimsAre::kOne, false>>("aten.any.dim", "self dim keepdim", "AnyDim",
+                                            kReference),
+    KernelRow<&Truth<DimsAre::kExactList, false>>("aten.any.dims", "self dim keepdim", "AnyDims",
+                                                  kReference),
+    KernelRow<&Truth<DimsAre::kAll, true>>("aten.all.default", "self", "All", kReference),
+    KernelRow<&Truth<DimsAre::kOne, true>>("aten.all.dim", "self dim keepdim", "AllDim",
+                                           kReference),
+    KernelRow<&Truth<DimsAre::kExactList, true>>("aten.all.dims", "self dim keepdim", "AllDims",
+                                                 kReference),
+    KernelRow<&Var<false>>("aten.var.dim", "self dim unbiased keepdim", "VarDim", kReference),
+    KernelRow<&Var<false>>("aten.var.correction", "self dim correction keepdim", "Var", kReference),
+    KernelRow<&Var<true>>("aten.var_mean.correction", "self dim correction keepdim -> 2", "VarMean",
+                          kReference),
+    KernelRow<&VectorNorm>("aten.linalg_vector_norm.default", "self ord dim keepdim dtype",
+                           "VectorNorm", kReference),
 };
 
 }  // namespace
