@@ -3,7 +3,8 @@
 #include <cstdint>
 
 #include "runtime/core/status_macros.h"
-#include "runtime/core/str_cat.h"
+#include "runtime/kernel/kernel_arguments.h"
+#include "runtime/kernel/shape_rules/random.h"
 #include "runtime/kernels/call/element_access.h"
 #include "runtime/kernels/call/operands.h"
 #include "runtime/kernels/reference/families.h"
@@ -13,27 +14,18 @@ namespace belay {
 namespace {
 
 // Each element survives with probability 1 - p and is divided by it; the mask tells which did.
-absl::Status Dropout(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(3, 2));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* input, TensorOf(context, 0, "input", kNumberTypes));
-  ABSL_ASSIGN_OR_RETURN(const double p, context.Double(1));
-  bool train = true;
-  if (!context.is_none(2)) {
-    ABSL_ASSIGN_OR_RETURN(train, context.Bool(2));
-  }
-  if (train && input->numel() > 0) {
-    ABSL_RETURN_IF_ERROR(TensorOf(context, 0, "input", kFloatTypes).status());
-    if (!(p >= 0 && p <= 1)) {
-      return absl::InvalidArgumentError(absl::StrCat("p: expected a number from 0 to 1, got ", p));
-    }
-  }
+absl::Status Dropout(KernelContext& context, const DropoutCall<KernelArguments>& call) {
+  const TensorView* const input = call.input;
+  const double p = call.p;
+  ABSL_RETURN_IF_ERROR(ExpectNumbers("input", *input));
+  ABSL_RETURN_IF_ERROR(call.CheckShapes());
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, input->dtype, *input));
   // Without elements PyTorch's mask is of the input's dtype.
   ABSL_ASSIGN_OR_RETURN(const TensorView* planned, context.PlannedOutput(1));
-  const bool like_input = input->numel() == 0 && planned->dtype == input->dtype;
+  const bool like_input = call.IsEmpty() && planned->dtype == input->dtype;
   ABSL_ASSIGN_OR_RETURN(const TensorView* mask,
                         OutputOf(context, 1, like_input ? input->dtype : DType::kBool, *input));
-  if (!train) {
+  if (!call.train) {
     ABSL_RETURN_IF_ERROR(CopyElements(*input, *out));
     const Writer<bool> write_mask(*mask);
     for (StridedIterator<1> it(mask->sizes, {mask->strides}); !it.done(); it.Next()) {
@@ -57,7 +49,8 @@ absl::Status Dropout(KernelContext& context) {
 }
 
 constexpr Kernel kKernels[] = {
-    {"aten.native_dropout.default", "Dropout", KernelEngine::kReference, &Dropout},
+    KernelRow<&Dropout>("aten.native_dropout.default", "input p train -> 2", "Dropout",
+                        KernelEngine::kReference),
 };
 
 }  // namespace
