@@ -3,14 +3,12 @@
 #include <vector>
 
 #include "exir/ops/families.h"
-#include "exir/ops/meta_checks.h"
+#include "exir/ops/meta_arguments.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/kernel/shape_rules/factorization.h"
 
 namespace belay::exir {
 namespace {
-
-constexpr DTypeSet kFactorTypes = DTypeSet{DType::kFloat32, DType::kFloat64} | kComplexTypes;
 
 // LAPACK's layout: contiguous, but each matrix by columns.
 absl::Status SetColumnMajor(MetaContext& context, int i, const TensorMeta& like) {
@@ -22,20 +20,18 @@ absl::Status SetColumnMajor(MetaContext& context, int i, const TensorMeta& like)
 }
 
 // A matrix and the codes that say where the computation failed: inverse, Cholesky.
-absl::Status MatrixAndInfoMeta(MetaContext& context) {
-  ABSL_ASSIGN_OR_RETURN(const TensorMeta* a, TensorOf(context, 0, kFactorTypes));
-  ABSL_ASSIGN_OR_RETURN(std::vector<SymInt> batch, SquareBatch<SymInt>(a->sizes));
+absl::Status MatrixAndInfoMeta(MetaContext& context, const FactorCall<MetaArguments>& call) {
+  ABSL_ASSIGN_OR_RETURN(std::vector<SymInt> batch, call.Batch());
   context.SetTensor(1, DType::kInt32, std::move(batch));
-  return SetColumnMajor(context, 0, *a);
+  return SetColumnMajor(context, 0, *call.a);
 }
 
-absl::Status DetMeta(MetaContext& context) {
-  ABSL_ASSIGN_OR_RETURN(const TensorMeta* a, TensorOf(context, 0, kFactorTypes));
-  ABSL_ASSIGN_OR_RETURN(std::vector<SymInt> batch, SquareBatch<SymInt>(a->sizes));
-  context.SetTensor(0, a->dtype, batch);
-  batch.push_back(a->sizes.back());
+absl::Status DetMeta(MetaContext& context, const FactorCall<MetaArguments>& call) {
+  ABSL_ASSIGN_OR_RETURN(std::vector<SymInt> batch, call.Batch());
+  context.SetTensor(0, call.a->dtype, batch);
+  batch.push_back(call.a->sizes.back());
   context.SetTensor(2, DType::kInt32, std::move(batch));
-  return SetColumnMajor(context, 1, *a);
+  return SetColumnMajor(context, 1, *call.a);
 }
 
 constexpr Tolerance kFactor = {1e-4, 1e-5};
@@ -43,16 +39,16 @@ constexpr Tolerance kFactor = {1e-4, 1e-5};
 constexpr OpDef kRows[] = {
     {.schema = "aten::linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, "
                "Tensor info)",
-     .meta = &MatrixAndInfoMeta,
+     .meta = &MetaKernel<&MatrixAndInfoMeta>,
      .dtypes = "A:T ->inverse:T ->info:{i32} T={f32,f64,c64,c128}",
      .tolerance = kFactor},
     {.schema = "aten::linalg_cholesky_ex(Tensor self, *, bool upper=False, bool "
                "check_errors=False) -> (Tensor L, Tensor info)",
-     .meta = &MatrixAndInfoMeta,
+     .meta = &MetaKernel<&MatrixAndInfoMeta>,
      .dtypes = "self:T ->L:T ->info:{i32} T={f32,f64,c64,c128}",
      .tolerance = kFactor},
     {.schema = "aten::_linalg_det(Tensor A) -> (Tensor result, Tensor LU, Tensor pivots)",
-     .meta = &DetMeta,
+     .meta = &MetaKernel<&DetMeta>,
      .dtypes = "A:T ->result:T ->LU:T ->pivots:{i32} T={f32,f64,c64,c128}",
      .tolerance = kFactor},
 };

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "runtime/core/dtype.h"
 #include "runtime/kernel/shape_rules/strided.h"
 
 namespace belay {
@@ -87,6 +88,33 @@ inline absl::StatusOr<QrMode> ParseQrMode(std::string_view mode) {
   if (mode == "r") return QrMode::kOnlyR;
   return absl::InvalidArgumentError("mode: expected reduced, complete or r");
 }
+
+inline constexpr DTypeSet kFactorTypes = DTypeSet{DType::kFloat32, DType::kFloat64} | kComplexTypes;
+
+// linalg_inv_ex, linalg_cholesky_ex, _linalg_det: of square matrices.
+template <class Arguments>
+struct FactorCall {
+  typename Arguments::TensorRef a;
+  bool upper = false;         // linalg_cholesky_ex: the triangle that is read and written
+  bool check_errors = false;  // whether a matrix without the factorization is an error
+
+  static absl::StatusOr<FactorCall> Read(const Arguments& arguments) {
+    FactorCall call;
+    ABSL_ASSIGN_OR_RETURN(call.a,
+                          arguments.Tensor(arguments.Has("A") ? "A" : "self", kFactorTypes));
+    if (arguments.Has("upper")) {
+      ABSL_ASSIGN_OR_RETURN(call.upper, arguments.Bool("upper"));
+    }
+    if (arguments.Has("check_errors")) {
+      ABSL_ASSIGN_OR_RETURN(call.check_errors, arguments.Bool("check_errors"));
+    }
+    return call;
+  }
+  // The batch dimensions.
+  absl::StatusOr<Dims<typename Arguments::Dim>> Batch() const {
+    return SquareBatch<typename Arguments::Dim>(Arguments::SizesOf(a));
+  }
+};
 
 }  // namespace belay
 

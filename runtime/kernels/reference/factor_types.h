@@ -9,8 +9,6 @@
 
 namespace belay {
 
-inline constexpr DTypeSet kFactorTypes = DTypeSet{DType::kFloat32, DType::kFloat64} | kComplexTypes;
-
 // Calls fn(T()) with double, or complex<double> for a complex dtype.
 template <class Fn>
 auto WithFactorType(DType dtype, Fn&& fn) {

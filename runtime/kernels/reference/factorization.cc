@@ -8,6 +8,7 @@
 
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
+#include "runtime/kernel/kernel_arguments.h"
 #include "runtime/kernel/shape_rules/factorization.h"
 #include "runtime/kernels/call/element_access.h"
 #include "runtime/kernels/call/operands.h"
@@ -44,18 +45,10 @@ absl::Status ForEachMatrix(const TensorView& a, const TensorView& b, const Tenso
   return absl::OkStatus();
 }
 
-absl::StatusOr<const TensorView*> MatricesOf(const KernelContext& context) {
-  ABSL_ASSIGN_OR_RETURN(const TensorView* a, TensorOf(context, 0, "A", kFactorTypes));
-  ABSL_RETURN_IF_ERROR(SquareBatch<CheckedInt>(ToDims(a->sizes)).status());
-  return a;
-}
-
 // Two n x n matrices of the widest type.
-uint64_t MatrixScratchBytes(const KernelContext& context) {
-  if (context.num_arguments() < 1) return 0;
-  const absl::StatusOr<const TensorView*> a = context.Tensor(0);
-  if (!a.ok() || (*a)->rank() < 2) return 0;
-  const CheckedInt n = (*a)->sizes.back();
+uint64_t MatrixScratchBytes(const KernelContext& context, const FactorCall<KernelArguments>& call) {
+  if (call.a->rank() < 2) return 0;
+  const CheckedInt n = call.a->sizes.back();
   return ScratchBytesOf<std::complex<double>>(n * n * 2);
 }
 
@@ -81,11 +74,9 @@ absl::Status Failed(int64_t info) {
 }
 
 // Gauss-Jordan elimination with row pivoting. The code is the first zero pivot counted from 1.
-absl::Status Inverse(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(2, 2));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* a, MatricesOf(context));
-  ABSL_ASSIGN_OR_RETURN(const bool check_errors, context.Bool(1));
-  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> batch, SquareBatch<CheckedInt>(ToDims(a->sizes)));
+absl::Status Inverse(KernelContext& context, const FactorCall<KernelArguments>& call) {
+  const TensorView* const a = call.a;
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> batch, call.Batch());
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, a->dtype, *a));
   ABSL_ASSIGN_OR_RETURN(const TensorView* info, OutputOf(context, 1, DType::kInt32, batch));
   const int64_t n = a->sizes.back();
@@ -123,7 +114,7 @@ absl::Status Inverse(KernelContext& context) {
           }
         }
       }
-      if (failed != 0 && check_errors) return Failed(failed);
+      if (failed != 0 && call.check_errors) return Failed(failed);
       write_info(info_at, failed);
       for (int64_t i = 0; i < n; ++i) {
         for (int64_t k = 0; k < n; ++k) write(to(i, k), inverse[i * n + k]);
@@ -135,12 +126,10 @@ absl::Status Inverse(KernelContext& context) {
 
 // The code is the order of the first leading minor that is not positive, and then the rest of the
 // factor is unspecified.
-absl::Status Cholesky(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(3, 2));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* a, MatricesOf(context));
-  ABSL_ASSIGN_OR_RETURN(const bool upper, context.Bool(1));
-  ABSL_ASSIGN_OR_RETURN(const bool check_errors, context.Bool(2));
-  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> batch, SquareBatch<CheckedInt>(ToDims(a->sizes)));
+absl::Status Cholesky(KernelContext& context, const FactorCall<KernelArguments>& call) {
+  const TensorView* const a = call.a;
+  const bool upper = call.upper;
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> batch, call.Batch());
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, a->dtype, *a));
   ABSL_ASSIGN_OR_RETURN(const TensorView* info, OutputOf(context, 1, DType::kInt32, batch));
   const int64_t n = a->sizes.back();
@@ -169,7 +158,7 @@ absl::Status Cholesky(KernelContext& context) {
           }
         }
       }
-      if (failed != 0 && check_errors) return Failed(failed);
+      if (failed != 0 && call.check_errors) return Failed(failed);
       write_info(info_at, failed);
       for (int64_t i = 0; i < n; ++i) {
         for (int64_t k = 0; k < n; ++k) {
@@ -183,10 +172,9 @@ absl::Status Cholesky(KernelContext& context) {
 
 // By LU factorization with row pivoting, which is a result, too; as in PyTorch that of the
 // transposed matrix when the input is real and contiguous. Pivots count rows from 1.
-absl::Status Det(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(1, 3));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* a, MatricesOf(context));
-  ABSL_ASSIGN_OR_RETURN(Dims<CheckedInt> shape, SquareBatch<CheckedInt>(ToDims(a->sizes)));
+absl::Status Det(KernelContext& context, const FactorCall<KernelArguments>& call) {
+  const TensorView* const a = call.a;
+  ABSL_ASSIGN_OR_RETURN(Dims<CheckedInt> shape, call.Batch());
   ABSL_ASSIGN_OR_RETURN(const TensorView* det, OutputOf(context, 0, a->dtype, shape));
   ABSL_ASSIGN_OR_RETURN(const TensorView* lu, OutputOf(context, 1, a->dtype, *a));
   const int64_t n = a->sizes.back();
@@ -230,10 +218,12 @@ absl::Status Det(KernelContext& context) {
 constexpr KernelEngine kReference = KernelEngine::kReference;
 
 constexpr Kernel kKernels[] = {
-    {"aten.linalg_inv_ex.default", "Inverse", kReference, &Inverse, nullptr, &MatrixScratchBytes},
-    {"aten.linalg_cholesky_ex.default", "Cholesky", kReference, &Cholesky, nullptr,
-     &MatrixScratchBytes},
-    {"aten._linalg_det.default", "Det", kReference, &Det, nullptr, &MatrixScratchBytes},
+    KernelRow<&Inverse, nullptr, &MatrixScratchBytes>("aten.linalg_inv_ex.default",
+                                                      "A check_errors -> 2", "Inverse", kReference),
+    KernelRow<&Cholesky, nullptr, &MatrixScratchBytes>(
+        "aten.linalg_cholesky_ex.default", "self upper check_errors -> 2", "Cholesky", kReference),
+    KernelRow<&Det, nullptr, &MatrixScratchBytes>("aten._linalg_det.default", "A -> 3", "Det",
+                                                  kReference),
 };
 
 }  // namespace
