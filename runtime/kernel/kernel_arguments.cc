@@ -54,7 +54,7 @@ int KernelArguments::Position(std::string_view name) const {
 }
 
 const EValue& KernelArguments::operator[](std::string_view name) const {
-  static constexpr EValue kNone;
+  static const EValue kNone;
   const int i = Position(name);
   return i < 0 ? kNone : context_.argument(i);
 }
