@@ -1,19 +1,15 @@
 // Factorizations of matrices of any shape, systems of equations, matrix functions.
 
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "exir/ops/families.h"
-#include "exir/ops/meta_checks.h"
+#include "exir/ops/meta_arguments.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/kernel/shape_rules/factorization.h"
 
 namespace belay::exir {
 namespace {
-
-constexpr DTypeSet kRealTypes = {DType::kFloat32, DType::kFloat64};
-constexpr DTypeSet kFactorTypes = kRealTypes | kComplexTypes;
 
 // LAPACK's layout: contiguous, but each matrix by columns.
 absl::Status SetColumnMajor(MetaContext& context, int i, DType dtype, std::vector<SymInt> sizes) {
@@ -27,37 +23,25 @@ void SetEmpty(MetaContext& context, int i, DType dtype) {
   context.SetTensor(i, dtype, {SymInt(0)});
 }
 
-absl::Status LuFactorMeta(MetaContext& context) {
-  ABSL_ASSIGN_OR_RETURN(const TensorMeta* a, TensorOf(context, 0, kFactorTypes));
-  ABSL_ASSIGN_OR_RETURN(const MatrixShape<SymInt> shape, MatricesShape<SymInt>(a->sizes));
+absl::Status LuFactorMeta(MetaContext& context, const LuFactorCall<MetaArguments>& call) {
+  const TensorMeta* const a = call.a;
+  ABSL_ASSIGN_OR_RETURN(const MatrixShape<SymInt> shape, call.Shape());
   context.SetTensor(1, DType::kInt32, shape.With(SymMin(shape.rows, shape.columns)));
   context.SetTensor(2, DType::kInt32, shape.batch);
   return SetColumnMajor(context, 0, a->dtype, a->sizes);
 }
 
-absl::Status LuSolveMeta(MetaContext& context) {
-  ABSL_ASSIGN_OR_RETURN(const TensorMeta* lu, TensorOf(context, 0, kFactorTypes));
-  ABSL_ASSIGN_OR_RETURN(const TensorMeta* pivots, TensorOf(context, 1, DType::kInt32));
-  ABSL_ASSIGN_OR_RETURN(const TensorMeta* b, TensorOf(context, 2, lu->dtype));
-  ABSL_ASSIGN_OR_RETURN(const bool left, context.Bool(3));
-  ABSL_RETURN_IF_ERROR(CheckSystem<SymInt>(lu->sizes, b->sizes, left));
-  ABSL_RETURN_IF_ERROR(CheckPivots<SymInt>(lu->sizes, pivots->sizes));
-  return SetColumnMajor(context, 0, b->dtype, b->sizes);
+// Unknowns of the shape of the right hand sides.
+template <class Call>
+absl::Status SolveMeta(MetaContext& context, const Call& call) {
+  ABSL_RETURN_IF_ERROR(call.CheckShapes());
+  return SetColumnMajor(context, 0, call.b->dtype, call.b->sizes);
 }
 
-absl::Status TriangularMeta(MetaContext& context) {
-  ABSL_ASSIGN_OR_RETURN(const TensorMeta* a, TensorOf(context, 0, kFactorTypes));
-  ABSL_ASSIGN_OR_RETURN(const TensorMeta* b, TensorOf(context, 1, a->dtype));
-  ABSL_ASSIGN_OR_RETURN(const bool left, context.Bool(3));
-  ABSL_RETURN_IF_ERROR(CheckSystem<SymInt>(a->sizes, b->sizes, left));
-  return SetColumnMajor(context, 0, b->dtype, b->sizes);
-}
-
-absl::Status QrMeta(MetaContext& context) {
-  ABSL_ASSIGN_OR_RETURN(const TensorMeta* a, TensorOf(context, 0, kRealTypes));
-  ABSL_ASSIGN_OR_RETURN(const std::string_view text, context.String(1));
-  ABSL_ASSIGN_OR_RETURN(const QrMode mode, ParseQrMode(text));
-  ABSL_ASSIGN_OR_RETURN(const MatrixShape<SymInt> shape, MatricesShape<SymInt>(a->sizes));
+absl::Status QrMeta(MetaContext& context, const QrCall<MetaArguments>& call) {
+  const TensorMeta* const a = call.a;
+  const QrMode mode = call.mode;
+  ABSL_ASSIGN_OR_RETURN(const MatrixShape<SymInt> shape, call.Shape());
   const SymInt inner = mode == QrMode::kComplete ? shape.rows : SymMin(shape.rows, shape.columns);
   if (mode == QrMode::kOnlyR) {
     SetEmpty(context, 0, a->dtype);
@@ -67,25 +51,22 @@ absl::Status QrMeta(MetaContext& context) {
   return SetColumnMajor(context, 1, a->dtype, shape.With(inner, shape.columns));
 }
 
-absl::Status EighMeta(MetaContext& context) {
-  ABSL_ASSIGN_OR_RETURN(const TensorMeta* a, TensorOf(context, 0, kRealTypes));
-  ABSL_ASSIGN_OR_RETURN(const bool vectors, context.Bool(2));
-  ABSL_ASSIGN_OR_RETURN(std::vector<SymInt> values, SquareBatch<SymInt>(a->sizes));
-  values.push_back(a->sizes.back());
+absl::Status EighMeta(MetaContext& context, const EighCall<MetaArguments>& call) {
+  const TensorMeta* const a = call.a;
+  ABSL_ASSIGN_OR_RETURN(std::vector<SymInt> values, call.Shape());
   context.SetTensor(0, a->dtype, std::move(values));
-  if (vectors) return SetColumnMajor(context, 1, a->dtype, a->sizes);
+  if (call.vectors) return SetColumnMajor(context, 1, a->dtype, a->sizes);
   SetEmpty(context, 1, a->dtype);
   return absl::OkStatus();
 }
 
-absl::Status SvdMeta(MetaContext& context) {
-  ABSL_ASSIGN_OR_RETURN(const TensorMeta* a, TensorOf(context, 0, kRealTypes));
-  ABSL_ASSIGN_OR_RETURN(const bool full, context.Bool(1));
-  ABSL_ASSIGN_OR_RETURN(const bool vectors, context.Bool(2));
-  ABSL_ASSIGN_OR_RETURN(const MatrixShape<SymInt> shape, MatricesShape<SymInt>(a->sizes));
+absl::Status SvdMeta(MetaContext& context, const SvdCall<MetaArguments>& call) {
+  const TensorMeta* const a = call.a;
+  const bool full = call.full_matrices;
+  ABSL_ASSIGN_OR_RETURN(const MatrixShape<SymInt> shape, call.Shape());
   const SymInt inner = SymMin(shape.rows, shape.columns);
   context.SetTensor(1, a->dtype, shape.With(inner));
-  if (!vectors) {
+  if (!call.vectors) {
     SetEmpty(context, 0, a->dtype);
     SetEmpty(context, 2, a->dtype);
     return absl::OkStatus();
@@ -96,10 +77,9 @@ absl::Status SvdMeta(MetaContext& context) {
                         shape.With(full ? shape.columns : inner, shape.columns));
 }
 
-absl::Status MatrixExpMeta(MetaContext& context) {
-  ABSL_ASSIGN_OR_RETURN(const TensorMeta* a, TensorOf(context, 0, kRealTypes));
-  ABSL_RETURN_IF_ERROR(SquareBatch<SymInt>(a->sizes).status());
-  context.SetTensor(0, a->dtype, a->sizes);
+absl::Status MatrixExpMeta(MetaContext& context, const MatrixExpCall<MetaArguments>& call) {
+  ABSL_RETURN_IF_ERROR(call.CheckShapes());
+  context.SetTensor(0, call.a->dtype, call.a->sizes);
   return absl::OkStatus();
 }
 
@@ -108,29 +88,29 @@ constexpr Tolerance kFactor = {1e-4, 1e-5};
 constexpr OpDef kRows[] = {
     {.schema = "aten::linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) "
                "-> (Tensor LU, Tensor pivots, Tensor info)",
-     .meta = &LuFactorMeta,
+     .meta = &MetaKernel<&LuFactorMeta>,
      .tolerance = kFactor},
     {.schema = "aten::linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool "
                "adjoint=False) -> Tensor",
-     .meta = &LuSolveMeta,
+     .meta = &MetaKernel<&SolveMeta<LuSolveCall<MetaArguments>>>,
      .tolerance = kFactor},
     {.schema = "aten::linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool "
                "left=True, bool unitriangular=False) -> Tensor",
-     .meta = &TriangularMeta,
+     .meta = &MetaKernel<&SolveMeta<TriangularCall<MetaArguments>>>,
      .tolerance = kFactor},
     {.schema = "aten::linalg_qr(Tensor A, str mode=\"reduced\") -> (Tensor Q, Tensor R)",
-     .meta = &QrMeta,
+     .meta = &MetaKernel<&QrMeta>,
      .tolerance = kFactor},
     {.schema = "aten::_linalg_eigh(Tensor A, str UPLO=\"L\", bool compute_v=True) -> (Tensor "
                "eigenvalues, Tensor eigenvectors)",
-     .meta = &EighMeta,
+     .meta = &MetaKernel<&EighMeta>,
      .tolerance = kFactor},
     {.schema = "aten::_linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True, *, "
                "str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)",
-     .meta = &SvdMeta,
+     .meta = &MetaKernel<&SvdMeta>,
      .tolerance = kFactor},
     {.schema = "aten::linalg_matrix_exp(Tensor self) -> Tensor",
-     .meta = &MatrixExpMeta,
+     .meta = &MetaKernel<&MatrixExpMeta>,
      .tolerance = kFactor},
 };
 

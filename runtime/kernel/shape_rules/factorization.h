@@ -116,6 +116,148 @@ struct FactorCall {
   }
 };
 
+inline constexpr DTypeSet kRealFactorTypes = {DType::kFloat32, DType::kFloat64};
+
+// linalg_lu_factor_ex.
+template <class Arguments>
+struct LuFactorCall {
+  typename Arguments::TensorRef a;
+  bool pivot = true;          // whether rows are exchanged
+  bool check_errors = false;  // whether a pivot of zero is an error
+
+  static absl::StatusOr<LuFactorCall> Read(const Arguments& arguments) {
+    LuFactorCall call;
+    ABSL_ASSIGN_OR_RETURN(call.a, arguments.Tensor("A", kFactorTypes));
+    ABSL_ASSIGN_OR_RETURN(call.pivot, arguments.Bool("pivot"));
+    ABSL_ASSIGN_OR_RETURN(call.check_errors, arguments.Bool("check_errors"));
+    return call;
+  }
+  absl::StatusOr<MatrixShape<typename Arguments::Dim>> Shape() const {
+    return MatricesShape<typename Arguments::Dim>(Arguments::SizesOf(a));
+  }
+};
+
+// linalg_lu_solve, of the shape of `b`.
+template <class Arguments>
+struct LuSolveCall {
+  typename Arguments::TensorRef a, pivots, b;  // the factors, their row exchanges, the sides
+  bool left = true, adjoint = false;
+
+  static absl::StatusOr<LuSolveCall> Read(const Arguments& arguments) {
+    LuSolveCall call;
+    ABSL_ASSIGN_OR_RETURN(call.a, arguments.Tensor("LU", kFactorTypes));
+    ABSL_ASSIGN_OR_RETURN(call.pivots, arguments.Tensor("pivots", DTypeSet{DType::kInt32}));
+    ABSL_ASSIGN_OR_RETURN(call.b, arguments.Tensor("B", DTypeSet{call.a->dtype}));
+    ABSL_ASSIGN_OR_RETURN(call.left, arguments.Bool("left"));
+    ABSL_ASSIGN_OR_RETURN(call.adjoint, arguments.Bool("adjoint"));
+    return call;
+  }
+  absl::Status CheckShapes() const {
+    using D = typename Arguments::Dim;
+    ABSL_RETURN_IF_ERROR(CheckSystem<D>(Arguments::SizesOf(a), Arguments::SizesOf(b), left));
+    return CheckPivots<D>(Arguments::SizesOf(a), Arguments::SizesOf(pivots));
+  }
+};
+
+// linalg_solve_triangular, of the shape of `b`.
+template <class Arguments>
+struct TriangularCall {
+  typename Arguments::TensorRef a, b;
+  bool upper = false, left = true, unitriangular = false;
+
+  static absl::StatusOr<TriangularCall> Read(const Arguments& arguments) {
+    TriangularCall call;
+    ABSL_ASSIGN_OR_RETURN(call.a, arguments.Tensor("self", kFactorTypes));
+    ABSL_ASSIGN_OR_RETURN(call.b, arguments.Tensor("B", DTypeSet{call.a->dtype}));
+    ABSL_ASSIGN_OR_RETURN(call.upper, arguments.Bool("upper"));
+    ABSL_ASSIGN_OR_RETURN(call.left, arguments.Bool("left"));
+    ABSL_ASSIGN_OR_RETURN(call.unitriangular, arguments.Bool("unitriangular"));
+    return call;
+  }
+  absl::Status CheckShapes() const {
+    return CheckSystem<typename Arguments::Dim>(Arguments::SizesOf(a), Arguments::SizesOf(b), left);
+  }
+};
+
+// linalg_qr.
+template <class Arguments>
+struct QrCall {
+  typename Arguments::TensorRef a;
+  QrMode mode = QrMode::kReduced;
+
+  static absl::StatusOr<QrCall> Read(const Arguments& arguments) {
+    QrCall call;
+    ABSL_ASSIGN_OR_RETURN(call.a, arguments.Tensor("A", kRealFactorTypes));
+    ABSL_ASSIGN_OR_RETURN(const auto mode, arguments.String("mode"));
+    ABSL_ASSIGN_OR_RETURN(call.mode, ParseQrMode(mode));
+    return call;
+  }
+  absl::StatusOr<MatrixShape<typename Arguments::Dim>> Shape() const {
+    return MatricesShape<typename Arguments::Dim>(Arguments::SizesOf(a));
+  }
+};
+
+// _linalg_eigh.
+template <class Arguments>
+struct EighCall {
+  typename Arguments::TensorRef a;
+  bool upper = false;  // the triangle that is read
+  bool vectors = true;
+
+  static absl::StatusOr<EighCall> Read(const Arguments& arguments) {
+    EighCall call;
+    ABSL_ASSIGN_OR_RETURN(call.a, arguments.Tensor("A", kRealFactorTypes));
+    ABSL_ASSIGN_OR_RETURN(const auto triangle, arguments.String("UPLO"));
+    call.upper = triangle == "U" || triangle == "u";
+    if (!call.upper && triangle != "L" && triangle != "l") {
+      return absl::InvalidArgumentError("UPLO: expected L or U");
+    }
+    ABSL_ASSIGN_OR_RETURN(call.vectors, arguments.Bool("compute_v"));
+    return call;
+  }
+  // The shape of the eigenvalues.
+  absl::StatusOr<Dims<typename Arguments::Dim>> Shape() const {
+    using D = typename Arguments::Dim;
+    const auto& sizes = Arguments::SizesOf(a);
+    ABSL_ASSIGN_OR_RETURN(Dims<D> values, SquareBatch<D>(sizes));
+    values.push_back(sizes[sizes.size() - 1]);
+    return values;
+  }
+};
+
+// _linalg_svd.
+template <class Arguments>
+struct SvdCall {
+  typename Arguments::TensorRef a;
+  bool full_matrices = false, vectors = true;
+
+  static absl::StatusOr<SvdCall> Read(const Arguments& arguments) {
+    SvdCall call;
+    ABSL_ASSIGN_OR_RETURN(call.a, arguments.Tensor("A", kRealFactorTypes));
+    ABSL_ASSIGN_OR_RETURN(call.full_matrices, arguments.Bool("full_matrices"));
+    ABSL_ASSIGN_OR_RETURN(call.vectors, arguments.Bool("compute_uv"));
+    return call;
+  }
+  absl::StatusOr<MatrixShape<typename Arguments::Dim>> Shape() const {
+    return MatricesShape<typename Arguments::Dim>(Arguments::SizesOf(a));
+  }
+};
+
+// linalg_matrix_exp, of the input's shape.
+template <class Arguments>
+struct MatrixExpCall {
+  typename Arguments::TensorRef a;
+
+  static absl::StatusOr<MatrixExpCall> Read(const Arguments& arguments) {
+    MatrixExpCall call;
+    ABSL_ASSIGN_OR_RETURN(call.a, arguments.Tensor("self", kRealFactorTypes));
+    return call;
+  }
+  absl::Status CheckShapes() const {
+    return SquareBatch<typename Arguments::Dim>(Arguments::SizesOf(a)).status();
+  }
+};
+
 }  // namespace belay
 
 #endif  // BELAY_RUNTIME_KERNEL_SHAPE_RULES_FACTORIZATION_H_

@@ -7,12 +7,11 @@
 #include <complex>
 #include <cstdint>
 #include <limits>
-#include <string_view>
 #include <utility>
 
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
-#include "runtime/kernel/kernel.h"
+#include "runtime/kernel/kernel_arguments.h"
 #include "runtime/kernel/shape_rules/factorization.h"
 #include "runtime/kernels/call/element_access.h"
 #include "runtime/kernels/call/operands.h"
@@ -21,7 +20,6 @@
 namespace belay {
 namespace {
 
-constexpr DTypeSet kRealTypes = {DType::kFloat32, DType::kFloat64};
 // Rotations converge quadratically; each sweep visits all pairs.
 constexpr int kMostSweeps = 60;
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
@@ -80,14 +78,12 @@ void StoreVector(const TensorView& to, int64_t item, Fn&& at) {
   for (int64_t i = 0; i < to.sizes[rank - 1]; ++i) write(base + i * to.strides[rank - 1], at(i));
 }
 
-// `count` square matrices of complex numbers of the larger of an argument's matrix dimensions.
-template <int kArgument, int kCount>
-uint64_t Scratch(const KernelContext& context) {
-  if (context.num_arguments() <= kArgument) return 0;
-  const absl::StatusOr<const TensorView*> a = context.Tensor(kArgument);
-  if (!a.ok() || (*a)->rank() < 2) return 0;
-  const int rank = (*a)->rank();
-  const CheckedInt n = std::max<int64_t>({(*a)->sizes[rank - 1], (*a)->sizes[rank - 2], 1});
+// `kCount` square matrices of complex numbers, of the larger of the matrix dimensions of `a`.
+template <int kCount, class Call>
+uint64_t Scratch(const KernelContext& context, const Call& call) {
+  const int rank = call.a->rank();
+  if (rank < 2) return 0;
+  const CheckedInt n = std::max<int64_t>({call.a->sizes[rank - 1], call.a->sizes[rank - 2], 1});
   return ScratchBytesOf<std::complex<double>>(n * n * kCount);
 }
 
@@ -118,14 +114,10 @@ int64_t Factorize(const Matrix<T>& m, bool exchange, Fn&& pivot) {
   return failed;
 }
 
-// (A, *, pivot, check_errors)
-absl::Status LuFactor(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(3, 3));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* a, TensorOf(context, 0, "A", kFactorTypes));
-  ABSL_ASSIGN_OR_RETURN(const bool exchange, context.Bool(1));
-  ABSL_ASSIGN_OR_RETURN(const bool check_errors, context.Bool(2));
-  ABSL_ASSIGN_OR_RETURN(const MatrixShape<CheckedInt> shape,
-                        MatricesShape<CheckedInt>(ToDims(a->sizes)));
+absl::Status LuFactor(KernelContext& context, const LuFactorCall<KernelArguments>& call) {
+  const TensorView* const a = call.a;
+  const bool exchange = call.pivot, check_errors = call.check_errors;
+  ABSL_ASSIGN_OR_RETURN(const MatrixShape<CheckedInt> shape, call.Shape());
   ABSL_ASSIGN_OR_RETURN(const TensorView* lu, OutputOf(context, 0, a->dtype, *a));
   ABSL_ASSIGN_OR_RETURN(
       const TensorView* pivots,
@@ -171,15 +163,10 @@ void SolveTriangle(int64_t n, bool upper, bool unit, Fn&& at, T* x) {
   }
 }
 
-// (self, B, *, upper, left, unitriangular)
-absl::Status SolveTriangular(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(5, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* a, TensorOf(context, 0, "self", kFactorTypes));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* b, TensorOf(context, 1, "B", a->dtype));
-  ABSL_ASSIGN_OR_RETURN(const bool upper, context.Bool(2));
-  ABSL_ASSIGN_OR_RETURN(const bool left, context.Bool(3));
-  ABSL_ASSIGN_OR_RETURN(const bool unit, context.Bool(4));
-  ABSL_RETURN_IF_ERROR(CheckSystem<CheckedInt>(ToDims(a->sizes), ToDims(b->sizes), left));
+absl::Status SolveTriangular(KernelContext& context, const TriangularCall<KernelArguments>& call) {
+  const TensorView *const a = call.a, *const b = call.b;
+  const bool upper = call.upper, left = call.left, unit = call.unitriangular;
+  ABSL_RETURN_IF_ERROR(call.CheckShapes());
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, b->dtype, *b));
   if (out->numel() == 0) return absl::OkStatus();  // of however many systems
   const int rank = a->rank();
@@ -213,16 +200,10 @@ absl::Status SolveTriangular(KernelContext& context) {
   });
 }
 
-// (LU, pivots, B, *, left, adjoint)
-absl::Status LuSolve(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(5, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* lu, TensorOf(context, 0, "LU", kFactorTypes));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* pivots, TensorOf(context, 1, "pivots", DType::kInt32));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* b, TensorOf(context, 2, "B", lu->dtype));
-  ABSL_ASSIGN_OR_RETURN(const bool left, context.Bool(3));
-  ABSL_ASSIGN_OR_RETURN(const bool adjoint, context.Bool(4));
-  ABSL_RETURN_IF_ERROR(CheckSystem<CheckedInt>(ToDims(lu->sizes), ToDims(b->sizes), left));
-  ABSL_RETURN_IF_ERROR(CheckPivots<CheckedInt>(ToDims(lu->sizes), ToDims(pivots->sizes)));
+absl::Status LuSolve(KernelContext& context, const LuSolveCall<KernelArguments>& call) {
+  const TensorView *const lu = call.a, *const pivots = call.pivots, *const b = call.b;
+  const bool left = call.left, adjoint = call.adjoint;
+  ABSL_RETURN_IF_ERROR(call.CheckShapes());
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, b->dtype, *b));
   if (out->numel() == 0) return absl::OkStatus();  // of however many systems
   const int rank = lu->rank();
@@ -279,14 +260,10 @@ absl::Status LuSolve(KernelContext& context) {
 
 // --- Reflections ---
 
-// (A, mode)
-absl::Status Qr(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(2, 2));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* a, TensorOf(context, 0, "A", kRealTypes));
-  ABSL_ASSIGN_OR_RETURN(const std::string_view text, context.String(1));
-  ABSL_ASSIGN_OR_RETURN(const QrMode mode, ParseQrMode(text));
-  ABSL_ASSIGN_OR_RETURN(const MatrixShape<CheckedInt> shape,
-                        MatricesShape<CheckedInt>(ToDims(a->sizes)));
+absl::Status Qr(KernelContext& context, const QrCall<KernelArguments>& call) {
+  const TensorView* const a = call.a;
+  const QrMode mode = call.mode;
+  ABSL_ASSIGN_OR_RETURN(const MatrixShape<CheckedInt> shape, call.Shape());
   const CheckedInt inner =
       mode == QrMode::kComplete ? shape.rows : SymMin(shape.rows, shape.columns);
   const bool wants_q = mode != QrMode::kOnlyR;
@@ -384,20 +361,12 @@ void SwapColumns(const Matrix<double>& m, int64_t i, int64_t k) {
   for (int64_t row = 0; row < m.rows; ++row) std::swap(m(row, i), m(row, k));
 }
 
-// (A, UPLO, compute_v)
-absl::Status Eigh(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(3, 2));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* a, TensorOf(context, 0, "A", kRealTypes));
-  ABSL_ASSIGN_OR_RETURN(const std::string_view triangle, context.String(1));
-  ABSL_ASSIGN_OR_RETURN(const bool vectors, context.Bool(2));
-  const bool upper = triangle == "U" || triangle == "u";
-  if (!upper && triangle != "L" && triangle != "l") {
-    return absl::InvalidArgumentError("UPLO: expected L or U");
-  }
-  ABSL_ASSIGN_OR_RETURN(Dims<CheckedInt> values_of, SquareBatch<CheckedInt>(ToDims(a->sizes)));
+absl::Status Eigh(KernelContext& context, const EighCall<KernelArguments>& call) {
+  const TensorView* const a = call.a;
+  const bool upper = call.upper, vectors = call.vectors;
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> values_of, call.Shape());
   const int rank = a->rank();
   const int64_t n = a->sizes[rank - 1];
-  values_of.push_back(n);
   ABSL_ASSIGN_OR_RETURN(const TensorView* values, OutputOf(context, 0, a->dtype, values_of));
   const Dims<CheckedInt> empty = {CheckedInt(0)};
   ABSL_ASSIGN_OR_RETURN(const TensorView* out,
@@ -471,14 +440,10 @@ void CompleteColumn(const Matrix<double>& m, int64_t k, int64_t& axis) {
   }
 }
 
-// (A, full_matrices, compute_uv, *, driver)
-absl::Status Svd(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(4, 3));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* a, TensorOf(context, 0, "A", kRealTypes));
-  ABSL_ASSIGN_OR_RETURN(const bool full, context.Bool(1));
-  ABSL_ASSIGN_OR_RETURN(const bool vectors, context.Bool(2));
-  ABSL_ASSIGN_OR_RETURN(const MatrixShape<CheckedInt> shape,
-                        MatricesShape<CheckedInt>(ToDims(a->sizes)));
+absl::Status Svd(KernelContext& context, const SvdCall<KernelArguments>& call) {
+  const TensorView* const a = call.a;
+  const bool full = call.full_matrices, vectors = call.vectors;
+  ABSL_ASSIGN_OR_RETURN(const MatrixShape<CheckedInt> shape, call.Shape());
   const CheckedInt inner = SymMin(shape.rows, shape.columns);
   const Dims<CheckedInt> empty = {CheckedInt(0)};
   ABSL_ASSIGN_OR_RETURN(
@@ -577,10 +542,9 @@ void Multiply(const Matrix<double>& x, const Matrix<double>& y, const Matrix<dou
 }
 
 // Taylor's series of the matrix divided by a power of two, squared as often.
-absl::Status MatrixExp(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(1, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* a, TensorOf(context, 0, "self", kRealTypes));
-  ABSL_RETURN_IF_ERROR(SquareBatch<CheckedInt>(ToDims(a->sizes)).status());
+absl::Status MatrixExp(KernelContext& context, const MatrixExpCall<KernelArguments>& call) {
+  const TensorView* const a = call.a;
+  ABSL_RETURN_IF_ERROR(call.CheckShapes());
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, a->dtype, *a));
   if (out->numel() == 0) return absl::OkStatus();
   const int rank = a->rank();
@@ -626,16 +590,21 @@ absl::Status MatrixExp(KernelContext& context) {
 constexpr KernelEngine kReference = KernelEngine::kReference;
 
 constexpr Kernel kKernels[] = {
-    {"aten._linalg_eigh.default", "Eigh", kReference, &Eigh, nullptr, &Scratch<0, 1>},
-    {"aten._linalg_svd.default", "Svd", kReference, &Svd, nullptr, &Scratch<0, 2>},
-    {"aten.linalg_lu_factor_ex.default", "LuFactor", kReference, &LuFactor, nullptr,
-     &Scratch<0, 1>},
-    {"aten.linalg_lu_solve.default", "LuSolve", kReference, &LuSolve, nullptr, &Scratch<0, 2>},
-    {"aten.linalg_matrix_exp.default", "MatrixExp", kReference, &MatrixExp, nullptr,
-     &Scratch<0, 2>},
-    {"aten.linalg_qr.default", "Qr", kReference, &Qr, nullptr, &Scratch<0, 2>},
-    {"aten.linalg_solve_triangular.default", "SolveTriangular", kReference, &SolveTriangular,
-     nullptr, &Scratch<0, 2>},
+    KernelRow<&Eigh, nullptr, &Scratch<1, EighCall<KernelArguments>>>(
+        "aten._linalg_eigh.default", "A UPLO compute_v -> 2", "Eigh", kReference),
+    KernelRow<&Svd, nullptr, &Scratch<2, SvdCall<KernelArguments>>>(
+        "aten._linalg_svd.default", "A full_matrices compute_uv driver -> 3", "Svd", kReference),
+    KernelRow<&LuFactor, nullptr, &Scratch<1, LuFactorCall<KernelArguments>>>(
+        "aten.linalg_lu_factor_ex.default", "A pivot check_errors -> 3", "LuFactor", kReference),
+    KernelRow<&LuSolve, nullptr, &Scratch<2, LuSolveCall<KernelArguments>>>(
+        "aten.linalg_lu_solve.default", "LU pivots B left adjoint", "LuSolve", kReference),
+    KernelRow<&MatrixExp, nullptr, &Scratch<2, MatrixExpCall<KernelArguments>>>(
+        "aten.linalg_matrix_exp.default", "self", "MatrixExp", kReference),
+    KernelRow<&Qr, nullptr, &Scratch<2, QrCall<KernelArguments>>>("aten.linalg_qr.default",
+                                                                  "A mode -> 2", "Qr", kReference),
+    KernelRow<&SolveTriangular, nullptr, &Scratch<2, TriangularCall<KernelArguments>>>(
+        "aten.linalg_solve_triangular.default", "self B upper left unitriangular",
+        "SolveTriangular", kReference),
 };
 
 }  // namespace
