@@ -13,8 +13,8 @@ namespace belay {
 // One matrix of a batch; a matrix is itself.
 TensorView MatrixOf(const TensorView& t, int64_t batch);
 
-// Whether two factors of one dtype are matrices (rank 2) or batches of them (rank 3) of one of these
-// dtypes, and the planned result is like them.
+// Whether two factors of one dtype are matrices (rank 2) or batches of them (rank 3) of one of
+// these dtypes, and the planned result is like them.
 bool AcceptsFactors(const KernelContext& context, const TensorView& a, const TensorView& b,
                     int rank, DTypeSet dtypes);
 

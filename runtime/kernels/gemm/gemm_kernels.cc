@@ -175,7 +175,8 @@ uint64_t PlainScratch(const KernelContext& context,
   if (!out.ok()) return 0;
   return ScratchFor(*call.a, *call.b, **out, nullptr, 0).total() * sizeof(float);
 }
-// With room for an addend whose factor is 0: if the program computes it, it is another when it runs.
+// With room for an addend whose factor is 0: if the program computes it, it may be another when it
+// runs.
 uint64_t AddmmScratch(const KernelContext& context, const AddmmCall& call) {
   const absl::StatusOr<const TensorView*> out = context.PlannedOutput(0);
   if (!out.ok()) return 0;
