@@ -125,5 +125,15 @@ plant doc_references "a broken link" exir/ir/README'.'md "[rules](../$page)"
 plant doc_references "a bare section that the page lacks" docs/more'.'md '## §1 One' 'As §2 says.'
 plant doc_references "a mark set twice" docs/more'.'md '## §1 One' '- **row 1** x' '- **row 1** y'
 
+page=docs/public_targets'.md'
+expect fail public_targets "a tree without the page"
+write $page '| target | for |' '| --- | --- |' '| `//a:x` | things |'
+write a/BUILD.bazel 'package(default_visibility = ["//:__subpackages__"])' 'cc_library(' '    name = "x",' \
+  '    visibility = ["//visibility:public"],' ')' 'cc_library(name = "y")'
+expect pass public_targets "a public target that is listed"
+plant public_targets "a package that is public as a whole" b/BUILD.bazel 'package(default_visibility = ["//visibility:public"])'
+plant public_targets "a public target that is not listed" b/BUILD.bazel 'cc_library(name = "z", visibility = ["//visibility:public"])'
+plant public_targets "a row without a public target" $page '| `//a:x` | things |' '| `//a:y` | others |'
+
 if ((failures)); then exit 1; fi
 echo "all found"
