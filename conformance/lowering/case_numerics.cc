@@ -26,9 +26,9 @@
 namespace belay::conformance {
 namespace {
 
-using exir::OwnedValue;
 using exir::ExportedProgram;
 using exir::Interpreter;
+using exir::OwnedValue;
 
 // Those of the program that made the files.
 constexpr double kTolerance = 1e-4;

@@ -113,9 +113,10 @@ TEST(DifferencesTest, TupleThatCrosses) {
              tensor = Json::Object{{"kind", "placeholder"}, {"type", Json::Object{}}},
              result = Json::Object{{"node", 0}, {"out", 0}},
              result_of_result = Json::Object{{"node", 0}, {"out", Json::Array{0, 1}}};
-  const Json tags = Json::Object{
-      {"partitioner_sequence", Json::Array{Json::Object{
-                     {"tags", Json::Array{Json::Object{{"op", "getitem"}, {"tag", "t"}}}}}}}};
+  const Json tags =
+      Json::Object{{"partitioner_sequence",
+                    Json::Array{Json::Object{
+                        {"tags", Json::Array{Json::Object{{"op", "getitem"}, {"tag", "t"}}}}}}}};
   EXPECT_TRUE(Applies(kReason, Json(), expected(tuple)));
   EXPECT_TRUE(Applies(kReason, Json(), expected(result_of_result)));
   // A tag on a result is none where nothing came of it.
