@@ -35,7 +35,7 @@ absl::Status Interpreter::Impl::RunNode(Frame& frame, NodeId id, RunState& run) 
   const std::vector<ValueId> values = frame.graph->node(id).results();
   if (results.size() != values.size()) {
     return absl::InternalError(
-        absl::StrCat("the node has ", values.size(), " results, ", results.size(), " came"));
+        absl::StrCat("the node: expected ", values.size(), " results, got ", results.size()));
   }
   for (size_t i = 0; i < values.size(); ++i) {
     const Value& value = frame.graph->value(values[i]);
@@ -240,9 +240,9 @@ absl::StatusOr<std::vector<OwnedValue>> Interpreter::Impl::RunBody(Frame& outer,
   }
   const Graph& graph = program_.graphs[*id];
   if (graph.inputs().size() != operands.size()) {
-    return absl::InvalidArgumentError(absl::StrCat("body '", graph.name(), "' takes ",
-                                                   graph.inputs().size(), " operands, ",
-                                                   operands.size(), " came"));
+    return absl::InvalidArgumentError(absl::StrCat("body '", graph.name(), "': expected ",
+                                                   graph.inputs().size(), " operands, got ",
+                                                   operands.size()));
   }
   Frame frame{.graph = &graph,
               .id = *id,

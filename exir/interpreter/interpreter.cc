@@ -250,7 +250,7 @@ absl::Status Interpreter::Impl::BindInputs(absl::Span<const EValue> inputs, Fram
       program_.signature.inputs.begin(), program_.signature.inputs.end(), IsUserInput));
   if (inputs.size() != count) {
     return absl::InvalidArgumentError(
-        absl::StrCat("the program takes ", count, " inputs, ", inputs.size(), " came"));
+        absl::StrCat("the program: expected ", count, " inputs, got ", inputs.size()));
   }
   size_t next = 0;
   for (size_t i = 0; i < top.inputs().size(); ++i) {

@@ -121,7 +121,7 @@ TEST_F(InterpreterTest, SymbolicSizesAndArithmetic) {
   EXPECT_THAT(Run(kText, {F32(one), F32(two), EValue(int64_t{1})}),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("s0 is 1, expected 2 to 8")));
   EXPECT_THAT(Run(kText, {F32(x), F32(y), EValue(int64_t{5})}),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("came 5")));
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("got 5")));
 }
 
 TEST_F(InterpreterTest, SizesThatDataDecide) {
@@ -464,14 +464,14 @@ TEST_F(InterpreterTest, WrongInputs) {
   const TestTensor x = TestTensor::Of<float>({1}, {2}), wide = TestTensor::Of<float>({1, 1}, {2});
   const TestTensor ints = TestTensor::Of<int64_t>({1}, {2});
   EXPECT_THAT(Run(kCounter, {}),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("takes 1 inputs, 0 came")));
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("expected 1 inputs, got 0")));
   for (const TestTensor* wrong : {&wide, &ints}) {
     EXPECT_THAT(Run(kCounter, {F32(*wrong)}),
                 StatusIs(absl::StatusCode::kInvalidArgument,
                          AllOf(HasSubstr("input 0 'x': expected f32[1], got"))));
   }
   EXPECT_THAT(Run(kCounter, {EValue(int64_t{1})}),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("came int")));
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("got int")));
   const TestTensor two = TestTensor::Of<float>({2}, {2, 2});
   EXPECT_THAT(Run(kCounter, {F32(two)}),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("expected 1, got 2")));

@@ -26,7 +26,7 @@ TEST(DTypeRuleTest, OneAliasIsOneDtype) {
   EXPECT_THAT(
       rule.Validate({{"self", DType::kInt8}, {"other", DType::kInt16}, {"__ret_0", DType::kInt8}}),
       StatusIs(absl::StatusCode::kInvalidArgument,
-               ::testing::HasSubstr("came self:i8 other:i16 __ret_0:i8")));
+               ::testing::HasSubstr("got self:i8 other:i16 __ret_0:i8")));
   EXPECT_FALSE(rule.Validate({{"self", DType::kComplex64},
                               {"other", DType::kComplex64},
                               {"__ret_0", DType::kComplex64}})

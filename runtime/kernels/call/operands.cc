@@ -22,7 +22,7 @@ absl::StatusOr<const TensorView*> TensorOf(const KernelContext& context, int i,
 absl::Status ExpectNumbers(std::string_view name, const TensorView& tensor) {
   if (kNumberTypes.contains(tensor.dtype)) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
-      name, ": expected one of ", FormatTypes(kNumberTypes), ", got ", DTypeName(tensor.dtype)));
+      name, ": expected one of ", FormatDTypeSet(kNumberTypes), ", got ", DTypeName(tensor.dtype)));
 }
 
 absl::Status CheckBroadcastSteps(std::string_view op, absl::Span<const int64_t> sizes) {
