@@ -13,13 +13,14 @@ constexpr OpDef kOps[] = {
     {.schema = "aten::_assert_scalar(Scalar self, str assert_msg) -> ()",
      .traits = kSideEffect | kAtenInEdge},
     {.schema = "aten::_local_scalar_dense(Tensor self) -> Scalar",
-     .traits = kDataDependent | kAtenInEdge},
+     .traits = kDataDependent | kAtenInEdge | kAlwaysDecomposed},
     {.schema = "aten::_softmax(Tensor self, int dim, bool half_to_float) -> Tensor"},
     {.schema = "aten::_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, "
                "Device? device=None, bool? pin_memory=None, bool non_blocking=False, "
-               "MemoryFormat? memory_format=None) -> Tensor"},
+               "MemoryFormat? memory_format=None) -> Tensor",
+     .traits = kAlwaysDecomposed},
     {.schema = "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
-     .traits = kPointwise},
+     .traits = kPointwise | kAlwaysDecomposed},
     {.schema = "aten::add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)",
      .traits = kPointwise},
     {.schema = "aten::addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, "
@@ -43,7 +44,8 @@ constexpr OpDef kOps[] = {
      .traits = kReduction},
     {.schema = "aten::mm(Tensor self, Tensor mat2) -> Tensor"},
     {.schema = "aten::mul.Scalar(Tensor self, Scalar other) -> Tensor", .traits = kPointwise},
-    {.schema = "aten::mul.Tensor(Tensor self, Tensor other) -> Tensor", .traits = kPointwise},
+    {.schema = "aten::mul.Tensor(Tensor self, Tensor other) -> Tensor",
+     .traits = kPointwise | kAlwaysDecomposed},
     {.schema = "aten::native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, "
                "Tensor? bias, float eps) -> (Tensor, Tensor, Tensor)"},
     {.schema = "aten::native_layer_norm_backward(Tensor grad_out, Tensor input, "
@@ -57,15 +59,19 @@ constexpr OpDef kOps[] = {
                "Device? device=None, bool? pin_memory=None) -> Tensor",
      .traits = kNondeterministic},
     {.schema = "aten::relu(Tensor self) -> Tensor", .traits = kPointwise},
+    {.schema = "aten::scalar_tensor(Scalar s, *, ScalarType? dtype=None, Layout? layout=None, "
+               "Device? device=None, bool? pin_memory=None) -> Tensor",
+     .traits = kAtenInEdge},
     {.schema = "aten::slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, "
                "SymInt? end=None, SymInt step=1) -> Tensor(a)"},
     {.schema = "aten::slice_copy.Tensor(Tensor self, int dim=0, SymInt? start=None, "
                "SymInt? end=None, SymInt step=1) -> Tensor",
      .traits = kDataMovement},
     {.schema = "aten::split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> "
-               "Tensor(a)[]"},
+               "Tensor(a)[]",
+     .traits = kAlwaysDecomposed},
     {.schema = "aten::sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
-     .traits = kPointwise},
+     .traits = kPointwise | kAlwaysDecomposed},
     {.schema = "aten::sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, "
                "ScalarType? dtype=None) -> Tensor",
      .traits = kReduction},
