@@ -167,7 +167,7 @@ bool Names(std::string_view message, const Quote& quote, const std::string& text
 // All tags of the rounds that name tags.
 std::vector<std::string> TagsOf(const Json& description) {
   std::vector<std::string> tags;
-  for (const Json& round : description["partitioner_sequence"].array()) {
+  for (const Json& round : description["rounds"].array()) {
     for (const auto& [tag, spec] : round["specs"].object()) tags.push_back(tag);
   }
   return tags;

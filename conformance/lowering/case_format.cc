@@ -19,8 +19,8 @@ class Checker {
 
   void Case(const Json& json) {
     Fields(json, "the case",
-           {"name", "shows", "entry", "methods", "to_edge", "pt2_decomposed", "after",
-            "partitioner_sequence", "inner", "whole", "outer"});
+           {"name", "shows", "entry", "methods", "to_edge", "pt2_decomposed", "after", "rounds",
+            "inner", "whole", "outer"});
     Word(json["entry"], "entry", {"manager", "transform_and_lower", "compose"});
     Fields(json["to_edge"], "to_edge", {"check_ir_validity", "skip_dim_order"});
     for (const auto& [method, files] : json["after"].object()) {
@@ -30,7 +30,7 @@ class Checker {
     }
     Fields(json["whole"], "whole", {"kind", "backend_id", "compile_specs"});
     Specs(json["whole"]["compile_specs"], "whole");
-    Each(json["partitioner_sequence"], "partitioner_sequence",
+    Each(json["rounds"], "rounds",
          [this](const Json& round, const std::string& where) { Round(round, where); });
   }
 

@@ -29,7 +29,7 @@ constexpr char kCase[] = R"({
   "name": "n", "shows": "s", "entry": "manager", "to_edge": {"skip_dim_order": true},
   "pt2_decomposed": true, "methods": {"forward": "program.pt2"},
   "after": {"forward": {"b": "after.b.npy"}},
-  "partitioner_sequence": [
+  "rounds": [
     {"kind": "tags", "constants": [{"fqn": "w", "tag": "t0"}], "no_copy": ["w"],
      "tags": [{"graph": [], "op": "aten.sin.default", "occurrence": 0, "tag": "t0"},
               {"user_input": 0, "tag": "t1"}, {"output": true, "tag": "t2"}],

@@ -125,7 +125,7 @@ class Runner {
       // Only this entry asks partitioners what to keep.
       std::vector<std::unique_ptr<exir::Partitioner>> partitioners;
       if (case_["entry"].text() == "transform_and_lower") {
-        for (const Json& round : case_["partitioner_sequence"].array()) {
+        for (const Json& round : case_["rounds"].array()) {
           ABSL_ASSIGN_OR_RETURN(std::unique_ptr<exir::Partitioner> partitioner,
                                 CreateCasePartitioner(round, name, &proposals_));
           partitioners.push_back(std::move(partitioner));
@@ -156,7 +156,7 @@ class Runner {
     }
     std::vector<std::string> before;
     for (const auto& [name, program] : source_) before.push_back(exir::PrintProgram(program));
-    const absl::Status status = LowerAll(case_["partitioner_sequence"].array());
+    const absl::Status status = LowerAll(case_["rounds"].array());
     for (size_t i = 0; i < source_.size(); ++i) {
       if (exir::PrintProgram(source_[i].second) != before[i]) {
         return absl::InternalError("lowering changed the program it was given");
@@ -285,9 +285,9 @@ class Runner {
     source_.emplace_back("forward", std::move(composed));
     std::string difference = Compare(expected_["composed"], source_, {});
     if (!difference.empty()) return absl::StrCat("composed: ", difference);
-    ABSL_RETURN_IF_ERROR(LowerAll(case_["partitioner_sequence"].array()));
+    ABSL_RETURN_IF_ERROR(LowerAll(case_["rounds"].array()));
     if (expected_.contains("error") || !lowering_error_.ok()) return Outcome();
-    if (case_["partitioner_sequence"].array().empty()) return std::string();
+    if (case_["rounds"].array().empty()) return std::string();
     difference = Compare(expected_["after_rounds"], lowered_, proposals_);
     return difference.empty() ? difference : absl::StrCat("after the rounds: ", difference);
   }
@@ -345,7 +345,7 @@ class Runner {
 
   // A partitioner that changes its copy of the graph changes nothing.
   std::string CheckTampering() {
-    Json::Array rounds = case_["partitioner_sequence"].array();
+    Json::Array rounds = case_["rounds"].array();
     bool tampered = false;
     for (Json& round : rounds) {
       tampered = tampered || round.contains("tamper");

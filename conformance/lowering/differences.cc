@@ -16,7 +16,7 @@ bool ErrorSays(const Json& expected, std::string_view fragment) {
 
 template <class Predicate>
 bool AnyRound(const Json& description, Predicate predicate) {
-  const Json::Array& rounds = description["partitioner_sequence"].array();
+  const Json::Array& rounds = description["rounds"].array();
   return std::any_of(rounds.begin(), rounds.end(), predicate);
 }
 
@@ -254,7 +254,7 @@ bool NothingUsed(const Json&, const Json& expected) {
 // decomposes once for each of them, so what the first keeps, the next decomposes.
 bool KeptForOneOfSeveral(const Json& description, const Json&) {
   if (description["entry"].text() != "transform_and_lower") return false;
-  const Json::Array& rounds = description["partitioner_sequence"].array();
+  const Json::Array& rounds = description["rounds"].array();
   return std::any_of(rounds.begin(), rounds.end(), [&](const Json& round) {
     const Json::Array& ops = round["ops_to_not_decompose"].array();
     return std::any_of(ops.begin(), ops.end(), [&](const Json& op) {

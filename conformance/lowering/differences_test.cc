@@ -33,7 +33,7 @@ Json Method(Json::Array top, Json::Array inputs) {
 TEST(DifferencesTest, GroupsThatNeedEachOther) {
   constexpr std::string_view kReason = "of groups that can't all be kept together";
   const auto rounds = [](const char* kind) {
-    return Json::Object{{"partitioner_sequence", Json::Array{Json::Object{{"kind", kind}}}}};
+    return Json::Object{{"rounds", Json::Array{Json::Object{{"kind", kind}}}}};
   };
   const auto error = [](const char* message) {
     return Json::Object{{"error", Json::Object{{"message", message}, {"stage", "fuse"}}}};
@@ -113,10 +113,9 @@ TEST(DifferencesTest, TupleThatCrosses) {
              tensor = Json::Object{{"kind", "placeholder"}, {"type", Json::Object{}}},
              result = Json::Object{{"node", 0}, {"out", 0}},
              result_of_result = Json::Object{{"node", 0}, {"out", Json::Array{0, 1}}};
-  const Json tags =
-      Json::Object{{"partitioner_sequence",
-                    Json::Array{Json::Object{
-                        {"tags", Json::Array{Json::Object{{"op", "getitem"}, {"tag", "t"}}}}}}}};
+  const Json tags = Json::Object{
+      {"rounds", Json::Array{Json::Object{
+                     {"tags", Json::Array{Json::Object{{"op", "getitem"}, {"tag", "t"}}}}}}}};
   EXPECT_TRUE(Applies(kReason, Json(), expected(tuple)));
   EXPECT_TRUE(Applies(kReason, Json(), expected(result_of_result)));
   // A tag on a result is none where nothing came of it.
@@ -170,7 +169,7 @@ TEST(DifferencesTest, PartitionOfWhichNothingIsUsed) {
 TEST(DifferencesTest, OperatorsThatOneOfSeveralPartitionersKeeps) {
   constexpr std::string_view kReason = "one of several partitioners";
   const auto rounds = [](const char* entry, Json::Array rounds) {
-    return Json::Object{{"entry", entry}, {"partitioner_sequence", std::move(rounds)}};
+    return Json::Object{{"entry", entry}, {"rounds", std::move(rounds)}};
   };
   const Json keeps = Json::Object{{"ops_to_not_decompose", Json::Array{"aten.linear.default"}}},
              filters = Json::Object{{"ops_to_not_decompose", Json::Array{"aten.linear.default"}},
