@@ -199,7 +199,7 @@ TEST(ReduceTest, ProductsKeepWhatASubnormalNumberOnTheWayWouldLose) {
   ASSERT_OK(kernels.Add(ReduceHighwayKernels()));
   const Kernel* kernel = kernels.Find("aten.prod.default", context);
   ASSERT_NE(kernel, nullptr);
-  ASSERT_OK(kernel->run(context));
+  ASSERT_OK(kernel->Run(context));
   EXPECT_EQ(*product.view().as<double>(), std::ldexp(4.0 / 3, -1030));
 }
 

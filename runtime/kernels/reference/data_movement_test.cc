@@ -64,12 +64,12 @@ class DataMovementKernelTest : public ::testing::Test {
     const KernelContext planned(slots, outputs, &allocator_, {});
     const Kernel* kernel = registry_.Find(op, planned);
     if (kernel == nullptr) return absl::NotFoundError(std::string(op));
-    const uint64_t bytes = kernel->scratch_bytes == nullptr ? 0 : kernel->scratch_bytes(planned);
+    const uint64_t bytes = kernel->ScratchBytes(planned);
     if (bytes > (uint64_t{1} << 24)) return absl::ResourceExhaustedError("scratch");
     absl::StatusOr<AlignedBuffer> scratch = AlignedBuffer::Create(bytes);
     if (!scratch.ok()) return scratch.status();
     KernelContext context(slots, outputs, &allocator_, scratch->span());
-    return kernel->run(context);
+    return kernel->Run(context);
   }
 
   // The single output of the call.
@@ -223,7 +223,7 @@ TEST_F(DataMovementKernelTest, IndicesThatTheKernelOverwritesAreRefused) {
   KernelContext context(slots, outputs, &allocator_, {});
   const Kernel* kernel = registry_.Find("aten.index_put_.default", context);
   ASSERT_NE(kernel, nullptr);
-  EXPECT_THAT(kernel->run(context), StatusIs(absl::StatusCode::kInvalidArgument,
+  EXPECT_THAT(kernel->Run(context), StatusIs(absl::StatusCode::kInvalidArgument,
                                              HasSubstr("overlaps that of argument 1")));
 }
 
@@ -235,7 +235,7 @@ TEST_F(DataMovementKernelTest, MutableKernelsWriteTheirArgument) {
   EValue* const slots[] = {&slot, &src, &flag};
   EValue* const outputs[] = {&slot};
   KernelContext context(slots, outputs, &allocator_, {});
-  ASSERT_OK(registry_.Find("aten.copy_.default", context)->run(context));
+  ASSERT_OK(registry_.Find("aten.copy_.default", context)->Run(context));
   EXPECT_THAT(ToVector<float>(self), ElementsAre(7, 8, 7, 8));
 
   const TestTensor place = TestTensor::Of<int64_t>({1}, {1}), rows = Count({1, 2});
@@ -329,7 +329,7 @@ TEST_F(DataMovementKernelTest, ScratchThatIsTooSmallIsAnError) {
   EValue* const slots[] = {&a, &b};
   EValue* const outputs[] = {&output};
   KernelContext context(slots, outputs, &allocator_, {});
-  EXPECT_THAT(registry_.Find("aten.index.Tensor", context)->run(context),
+  EXPECT_THAT(registry_.Find("aten.index.Tensor", context)->Run(context),
               StatusIs(absl::StatusCode::kInternal));
 }
 

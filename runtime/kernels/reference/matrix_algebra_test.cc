@@ -101,11 +101,11 @@ class MatrixAlgebraTest : public ::testing::Test {
     KernelContext probe(slots, results, &allocator_, {});
     const Kernel* kernel = registry_.Find(op, probe);
     if (kernel == nullptr) return absl::NotFoundError(std::string(op));
-    scratch_.assign(kernel->scratch_bytes(probe) / sizeof(std::max_align_t) + 1, {});
+    scratch_.assign(kernel->ScratchBytes(probe) / sizeof(std::max_align_t) + 1, {});
     KernelContext context(slots, results, &allocator_,
                           absl::MakeSpan(reinterpret_cast<std::byte*>(scratch_.data()),
                                          scratch_.size() * sizeof(std::max_align_t)));
-    return kernel->run(context);
+    return kernel->Run(context);
   }
 
   KernelRegistry registry_;

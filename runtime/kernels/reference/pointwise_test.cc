@@ -49,7 +49,7 @@ class PointwiseKernelTest : public ::testing::Test {
                           &allocator, {});
     const Kernel* kernel = registry_.Find(op, context);
     if (kernel == nullptr) return absl::NotFoundError(std::string(op));
-    return kernel->run(context);
+    return kernel->Run(context);
   }
   absl::Status Run(std::string_view op, std::vector<EValue> arguments, const TestTensor& output) {
     EValue slot(output.view());

@@ -47,7 +47,7 @@ double Apply(std::string_view op, std::vector<EValue> arguments) {
     ADD_FAILURE() << op << " has no kernel";
     return 0;
   }
-  EXPECT_OK(kernel->run(context));
+  EXPECT_OK(kernel->Run(context));
   return *result.view().as<double>();
 }
 double Of(std::string_view op, double x) {
@@ -171,7 +171,7 @@ TEST(SpecialFunctionsTest, Integers) {
     EValue* const outputs[] = {&result};
     StaticOutputs allocator;
     KernelContext context(slots, outputs, &allocator, {});
-    ASSERT_OK(registry.Find(row.op, context)->run(context));
+    ASSERT_OK(registry.Find(row.op, context)->Run(context));
     EXPECT_EQ(*out.view().as<int64_t>(), row.want) << row.op << " " << row.a << " " << row.b;
   }
 }
@@ -187,7 +187,7 @@ uint16_t BitsAfter(float from, float towards) {
   EValue* const outputs[] = {&result};
   StaticOutputs allocator;
   KernelContext context(slots, outputs, &allocator, {});
-  EXPECT_OK(registry.Find("aten.nextafter.default", context)->run(context));
+  EXPECT_OK(registry.Find("aten.nextafter.default", context)->Run(context));
   return out.view().as<T>()->bits;
 }
 
@@ -215,7 +215,7 @@ TEST(SpecialFunctionsTest, PolygammaOfANegativeOrderIsRefused) {
   EValue* const outputs[] = {&result};
   StaticOutputs allocator;
   KernelContext context(slots, outputs, &allocator, {});
-  EXPECT_THAT(registry.Find("aten.polygamma.default", context)->run(context),
+  EXPECT_THAT(registry.Find("aten.polygamma.default", context)->Run(context),
               StatusIs(absl::StatusCode::kInvalidArgument));
 }
 
