@@ -54,9 +54,8 @@ int KernelArguments::Position(std::string_view name) const {
 }
 
 const EValue& KernelArguments::operator[](std::string_view name) const {
-  static const EValue kNone;
   const int i = Position(name);
-  return i < 0 ? kNone : context_.argument(i);
+  return i < 0 ? none_ : context_.argument(i);
 }
 
 bool KernelArguments::IsNone(std::string_view name) const { return (*this)[name].is_none(); }

@@ -107,6 +107,7 @@ class KernelArguments {
                         absl::StatusOr<T> (KernelContext::*read)(int) const) const;
 
   const KernelContext& context_;
+  EValue none_;
   std::string_view names_[kMostArguments];
   int count_ = 0;
   int outputs_ = 1;
