@@ -40,8 +40,8 @@ TEST_F(MetaContextTest, NamesTheArgumentAndWhatCame) {
       c.IntList(1),
       StatusIs(absl::StatusCode::kInvalidArgument,
                ::testing::HasSubstr("'size': expected a list of ints, got tensor f32[2,s0]")));
-  EXPECT_THAT(c.Double(2), StatusIs(absl::StatusCode::kInvalidArgument,
-                                    ::testing::HasSubstr("got string 'x'")));
+  EXPECT_THAT(c.Double(2),
+              StatusIs(absl::StatusCode::kInvalidArgument, ::testing::HasSubstr("got string 'x'")));
   EXPECT_THAT(c.TensorList(3), StatusIs(absl::StatusCode::kInvalidArgument));
   EXPECT_THAT(c.Dtype(2), StatusIs(absl::StatusCode::kInvalidArgument));
 }
