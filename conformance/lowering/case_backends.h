@@ -1,7 +1,8 @@
-// The backends that lowering cases name.
+// The backends that lowering cases name (FORMAT.md).
 #ifndef BELAY_CONFORMANCE_LOWERING_CASE_BACKENDS_H_
 #define BELAY_CONFORMANCE_LOWERING_CASE_BACKENDS_H_
 
+#include <cstdint>
 #include <memory>
 #include <set>
 #include <string>
@@ -11,19 +12,17 @@
 
 namespace belay::conformance {
 
-// A backend whose results carry the order in which they were made
-// (PreprocessResult::delegate_info).
+// Results say in PreprocessResult::delegate_info as which they were made.
 class CaseBackends {
  public:
   CaseBackends();
   ~CaseBackends();
   const exir::BackendSet& set() const { return set_; }
 
-  // What backends may know of the case.
-  std::set<std::string> fqns;  // of the exported programs' tensors
-  mutable int64_t made = 0;
+  std::set<std::string> fqns;  // the tensors that the exported programs name
 
  private:
+  mutable int64_t made_ = 0;
   std::vector<std::unique_ptr<exir::Backend>> backends_;
   exir::BackendSet set_;
 };

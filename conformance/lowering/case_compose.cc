@@ -1,232 +1,164 @@
 #include "conformance/lowering/case_compose.h"
 
-#include <cctype>
-#include <cstdlib>
 #include <map>
-#include <optional>
+#include <regex>
 #include <string>
 #include <utility>
 
-#include "exir/ir/graph_editor.h"
-#include "exir/ir/infer.h"
+#include "absl/strings/numbers.h"
+#include "exir/builder/op_builder.h"
 #include "runtime/core/status_macros.h"
 
 namespace belay::conformance {
 namespace {
 
 using exir::Argument;
-using exir::GraphEditor;
-using exir::ValueId;
 
 constexpr int kMaxDepth = 100;
 
+// What an expression stands for: several results until one is chosen.
+using Values = std::vector<Argument>;
+
+// Errors stick to the builder.
 class FunctionParser {
  public:
-  FunctionParser(std::string_view text, exir::ExportedProgram& program,
-                 std::shared_ptr<const exir::LoweredBackendModule> inner)
-      : text_(text),
-        program_(program),
-        module_(program.lowered_modules.push_back(inner)),
-        inner_(std::move(inner)),
-        editor_(program.graphs[exir::ExportedProgram::kTop]) {}
-
-  absl::Status Parse(const std::vector<exir::TensorMeta>& parameters) {
-    ABSL_RETURN_IF_ERROR(Expect("forward"));
-    ABSL_RETURN_IF_ERROR(Expect("("));
-    for (const exir::TensorMeta& type : parameters) {
-      ABSL_ASSIGN_OR_RETURN(const std::string name, Word());
-      names_[name] = {editor_.AddInput(name, type)};
-      program_.signature.inputs.push_back({});
-      if (&type != &parameters.back()) ABSL_RETURN_IF_ERROR(Expect(","));
+  FunctionParser(std::string_view text, const exir::LoweredBackendModule& inner,
+                 exir::ModuleId module, exir::OpBuilder& builder)
+      : text_(text), inner_(inner), module_(module), builder_(builder) {
+    const std::regex token(R"(\d[\w.]*|\w+|\S)");
+    for (std::sregex_iterator it(text_.begin(), text_.end(), token), end; it != end; ++it) {
+      tokens_.push_back(it->str());
     }
-    ABSL_RETURN_IF_ERROR(Expect(")"));
-    ABSL_RETURN_IF_ERROR(Expect("="));
-    std::vector<Argument> outputs;
+    tokens_.emplace_back();  // the end
+  }
+
+  void Parse(const std::vector<exir::TensorMeta>& parameters) {
+    Expect("forward");
+    Expect("(");
+    for (size_t i = 0; i < parameters.size(); ++i) {
+      if (i > 0) Expect(",");
+      const std::string name = Next();
+      names_[name] = {builder_.editor().AddInput(name, parameters[i])};
+      builder_.program().signature.inputs.push_back({});
+    }
+    Expect(")");
+    Expect("=");
+    Values outputs;
     do {
-      ABSL_ASSIGN_OR_RETURN(const Values values, Sum(0));
-      for (const Argument& value : values) outputs.push_back(value);
+      const Values values = Expression(0, 0);
+      outputs.insert(outputs.end(), values.begin(), values.end());
     } while (Take(","));
-    if (!AtEnd()) return Error("the end");
-    program_.signature.outputs.resize(outputs.size());
-    editor_.SetOutputs(std::move(outputs));
-    return absl::OkStatus();
+    Expect("");
+    builder_.program().signature.outputs.resize(outputs.size());
+    builder_.editor().SetOutputs(std::move(outputs));
   }
 
  private:
-  // What an expression stands for: several results until one is chosen.
-  using Values = std::vector<Argument>;
-
-  absl::Status Error(std::string_view expected) const {
-    return absl::InvalidArgumentError(
-        absl::StrCat("'", text_, "', column ", position_ + 1, ": expected ", expected));
+  Values Fail(std::string_view expected) {
+    builder_.Invalid(absl::StrCat("'", text_, "', token ", position_ + 1, " '", tokens_[position_],
+                                  "': expected ", expected));
+    position_ = tokens_.size() - 1;
+    return {};
   }
-  void SkipSpace() {
-    while (position_ < text_.size() && text_[position_] == ' ') ++position_;
-  }
-  bool AtEnd() {
-    SkipSpace();
-    return position_ == text_.size();
-  }
+  std::string Next() { return tokens_[position_ + 1 < tokens_.size() ? position_++ : position_]; }
   bool Take(std::string_view token) {
-    SkipSpace();
-    if (!text_.substr(position_).starts_with(token)) return false;
-    position_ += token.size();
-    return true;
+    const bool there = tokens_[position_] == token;
+    if (there) Next();
+    return there;
   }
-  absl::Status Expect(std::string_view token) {
-    return Take(token) ? absl::OkStatus() : Error(absl::StrCat("'", token, "'"));
-  }
-  absl::StatusOr<std::string> Word() {
-    SkipSpace();
-    const size_t start = position_;
-    while (
-        position_ < text_.size() &&
-        (std::isalnum(static_cast<unsigned char>(text_[position_])) || text_[position_] == '_')) {
-      ++position_;
-    }
-    if (start == position_) return Error("a name");
-    return std::string(text_.substr(start, position_ - start));
+  void Expect(std::string_view token) {
+    if (!Take(token)) Fail(absl::StrCat("'", token, "'"));
   }
 
-  absl::StatusOr<Argument> One(const Values& values) const {
-    if (values.size() == 1) return values[0];
-    return Error(absl::StrCat("one value, not ", values.size()));
+  // With operators that bind more than `power`.
+  Values Expression(int power, int depth) {
+    constexpr std::tuple<const char*, int, const char*> kOperators[] = {
+        {"+", 1, "add"}, {"-", 1, "sub"}, {"*", 2, "mul"}, {"/", 2, "div"}};
+    if (depth > kMaxDepth) return Fail("less nesting");
+    Values left = Atom(depth + 1);
+    for (bool more = true; more;) {
+      more = Take("[");
+      if (more) {
+        size_t index = left.size();
+        const bool number = absl::SimpleAtoi(Next(), &index);
+        if (!number || index >= left.size()) return Fail("another index before this");
+        left = {left[index]};
+        Expect("]");
+      }
+      for (const auto& [sign, binds, name] : kOperators) {
+        if (binds <= power || !Take(sign)) continue;
+        const Values right = Expression(binds, depth + 1);
+        if (left.size() != 1 || right.size() != 1)
+          return Fail("one value on each side before this");
+        left = Call(name, {left[0], right[0]});
+        more = true;
+      }
+    }
+    return left;
   }
 
-  absl::StatusOr<Values> Sum(int depth) {
-    ABSL_ASSIGN_OR_RETURN(Values left, Product(depth));
-    while (true) {
-      const char* op = Take("+") ? "add" : Take("-") ? "sub" : nullptr;
-      if (op == nullptr) return left;
-      ABSL_ASSIGN_OR_RETURN(const Values right, Product(depth));
-      ABSL_ASSIGN_OR_RETURN(left, Binary(op, left, right));
-    }
-  }
-  absl::StatusOr<Values> Product(int depth) {
-    ABSL_ASSIGN_OR_RETURN(Values left, Primary(depth));
-    while (true) {
-      const char* op = Take("*") ? "mul" : Take("/") ? "div" : nullptr;
-      if (op == nullptr) return left;
-      ABSL_ASSIGN_OR_RETURN(const Values right, Primary(depth));
-      ABSL_ASSIGN_OR_RETURN(left, Binary(op, left, right));
-    }
-  }
-  absl::StatusOr<Values> Binary(std::string_view op, const Values& left, const Values& right) {
-    ABSL_ASSIGN_OR_RETURN(Argument a, One(left));
-    ABSL_ASSIGN_OR_RETURN(Argument b, One(right));
-    return Call(op, {std::move(a), std::move(b)});
-  }
-
-  absl::StatusOr<Values> Primary(int depth) {
-    if (depth > kMaxDepth) return Error("less nesting");
-    ABSL_ASSIGN_OR_RETURN(Values values, Atom(depth + 1));
-    while (Take("[")) {
-      ABSL_ASSIGN_OR_RETURN(const std::string index, Word());
-      const size_t i = std::strtoul(index.c_str(), nullptr, 10);
-      if (i >= values.size()) return Error(absl::StrCat("an index below ", values.size()));
-      values = {values[i]};
-      ABSL_RETURN_IF_ERROR(Expect("]"));
-    }
-    return values;
-  }
-  absl::StatusOr<Values> Atom(int depth) {
+  Values Atom(int depth) {
     if (Take("(")) {
-      ABSL_ASSIGN_OR_RETURN(Values values, Sum(depth));
-      ABSL_RETURN_IF_ERROR(Expect(")"));
+      const Values values = Expression(0, depth);
+      Expect(")");
       return values;
     }
-    if (Take("-")) {
-      ABSL_ASSIGN_OR_RETURN(const Values values, Primary(depth));
-      ABSL_ASSIGN_OR_RETURN(Argument value, One(values));
-      return Call("neg", {std::move(value)});
+    if (Take("-")) return Call("neg", Expression(2, depth));
+    int64_t integer = 0;
+    double real = 0;
+    const std::string word = Next();
+    if (absl::SimpleAtoi(word, &integer)) return {Argument(integer)};
+    if (absl::SimpleAtod(word, &real)) return {Argument(real)};
+    const auto parameter = names_.find(word);
+    if (!Take("("))
+      return parameter != names_.end() ? parameter->second : Fail("a value before this");
+    Values arguments;
+    while (builder_.ok() && !Take(")")) {
+      if (!arguments.empty()) Expect(",");
+      const Values values = Expression(0, depth);
+      if (values.size() != 1) return Fail("one value before this");
+      arguments.push_back(values[0]);
     }
-    SkipSpace();
-    if (position_ < text_.size() && std::isdigit(static_cast<unsigned char>(text_[position_]))) {
-      const std::string rest(text_.substr(position_));
-      char* end = nullptr;
-      const double number = std::strtod(rest.c_str(), &end);
-      const auto length = static_cast<size_t>(end - rest.c_str());
-      position_ += length;
-      if (rest.substr(0, length).find_first_of(".e") == std::string::npos) {
-        return Values{Argument(static_cast<int64_t>(number))};
-      }
-      return Values{Argument(number)};
-    }
-    ABSL_ASSIGN_OR_RETURN(const std::string name, Word());
-    if (!Take("(")) {
-      const auto it = names_.find(name);
-      if (it == names_.end()) return Error(absl::StrCat("a parameter, not '", name, "'"));
-      return Values{it->second};
-    }
-    std::vector<Argument> arguments;
-    while (!Take(")")) {
-      if (!arguments.empty()) ABSL_RETURN_IF_ERROR(Expect(","));
-      ABSL_ASSIGN_OR_RETURN(const Values values, Sum(depth));
-      ABSL_ASSIGN_OR_RETURN(Argument value, One(values));
-      arguments.push_back(std::move(value));
-    }
+    return Call(word, std::move(arguments));
+  }
+
+  Values Call(const std::string& name, Values arguments) {
     if (name == "inner") return CallInner(std::move(arguments));
-    return Call(name, std::move(arguments));
-  }
-
-  absl::StatusOr<Values> Call(std::string_view name, std::vector<Argument> arguments) {
-    const exir::OpOverload* op = nullptr;
     for (const char* overload : {".Tensor", ".default", ".self"}) {
-      if (op == nullptr) op = program_.ops->Find(absl::StrCat("aten.", name, overload));
+      const std::string op = absl::StrCat("aten.", name, overload);
+      if (builder_.ops().Find(op) == nullptr) continue;
+      return builder_.CallAll(op, {arguments.begin(), arguments.end()});
     }
-    if (op == nullptr || op->schema() == nullptr) {
-      return absl::NotFoundError(absl::StrCat("there is no operator '", name, "'"));
-    }
-    const std::vector<exir::SchemaArgument>& declared = op->schema()->arguments;
-    if (arguments.size() > declared.size()) return Error(absl::StrCat("fewer arguments of ", name));
-    for (size_t i = arguments.size(); i < declared.size(); ++i) {
-      if (!declared[i].default_value.has_value()) {
-        return Error(absl::StrCat("argument '", declared[i].name, "' of ", name));
-      }
-      arguments.push_back(exir::DefaultArgument(declared[i]));
-    }
-    ABSL_ASSIGN_OR_RETURN(const std::vector<exir::MetaValue> metas,
-                          exir::InferOutputs(editor_.graph(), op, arguments, nullptr));
-    std::vector<GraphEditor::NewOutput> outputs;
-    for (const exir::MetaValue& meta : metas) {
-      outputs.push_back(
-          {exir::NodeOutput::Kind::kValue, {{std::string(name), exir::ToValueType(meta)}}});
-    }
-    return Insert({.name = std::string(name), .target = op, .arguments = std::move(arguments)},
-                  std::move(outputs));
+    builder_.Fail(absl::NotFoundError(absl::StrCat("there is no operator '", name, "'")));
+    return {};
   }
 
-  absl::StatusOr<Values> CallInner(std::vector<Argument> arguments) {
+  Values CallInner(Values arguments) {
+    const exir::ExportedProgram& original = inner_.original;
     arguments.insert(arguments.begin(), Argument(module_));
-    std::vector<GraphEditor::NewOutput> outputs;
-    const exir::ExportedProgram& original = inner_->original;
+    std::vector<exir::GraphEditor::NewOutput> outputs;
     for (size_t k = 0; k < original.top().outputs().size(); ++k) {
       if (original.signature.outputs[k].kind != exir::OutputKind::kUserOutput) continue;
-      const ValueId* value = original.top().outputs()[k].get_if<ValueId>();
-      if (value == nullptr) return absl::UnimplementedError("a module that returns a literal");
+      const auto* value = original.top().outputs()[k].get_if<exir::ValueId>();
+      if (value == nullptr) return Fail("a module that returns values");
       outputs.push_back(
           {exir::NodeOutput::Kind::kValue, {{"inner", original.top().value(*value).type}}});
     }
-    return Insert({.name = "executorch_call_delegate",
-                   .target = program_.ops->CallDelegate(),
-                   .arguments = std::move(arguments)},
-                  std::move(outputs));
+    const exir::NodeId node = builder_.editor().InsertNode(
+        exir::NodeId(),
+        {.name = "inner", .target = builder_.ops().CallDelegate(), .arguments = arguments},
+        std::move(outputs));
+    const std::vector<exir::ValueId> results = builder_.graph().node(node).results();
+    return Values(results.begin(), results.end());
   }
 
-  Values Insert(GraphEditor::NewNode node, std::vector<GraphEditor::NewOutput> outputs) {
-    const exir::NodeId id = editor_.InsertNode(exir::NodeId(), std::move(node), std::move(outputs));
-    Values values;
-    for (ValueId value : editor_.graph().node(id).results()) values.emplace_back(value);
-    return values;
-  }
-
-  const std::string_view text_;
-  exir::ExportedProgram& program_;
+  const std::string text_;
+  const exir::LoweredBackendModule& inner_;
   const exir::ModuleId module_;
-  const std::shared_ptr<const exir::LoweredBackendModule> inner_;
-  GraphEditor editor_;
-  std::map<std::string, Values> names_;
+  exir::OpBuilder& builder_;
+  std::vector<std::string> tokens_;
   size_t position_ = 0;
+  std::map<std::string, Values> names_;
 };
 
 }  // namespace
@@ -235,9 +167,12 @@ absl::StatusOr<exir::ExportedProgram> Compose(
     std::string_view function, const std::vector<exir::TensorMeta>& parameters,
     std::shared_ptr<const exir::LoweredBackendModule> inner, const exir::OpRegistry& ops) {
   exir::ExportedProgram program(&ops);
-  program.dialect = exir::IrDialect::kAten;
-  program.graphs.push_back(exir::Graph());
-  ABSL_RETURN_IF_ERROR(FunctionParser(function, program, std::move(inner)).Parse(parameters));
+  exir::GraphEditor editor(program.graphs[program.graphs.push_back(exir::Graph())]);
+  exir::OpBuilder builder(program, editor);
+  builder.MoveToEnd();
+  const exir::ModuleId module = program.lowered_modules.push_back(inner);
+  FunctionParser(function, *inner, module, builder).Parse(parameters);
+  ABSL_RETURN_IF_ERROR(builder.status());
   return program;
 }
 

@@ -8,10 +8,8 @@
 #include <utility>
 
 #include "absl/strings/escaping.h"
-#include "absl/strings/str_join.h"
 #include "backends/demo/executorch_backends.h"
-#include "conformance/lowering/case_format.h"
-#include "conformance/lowering/normal_form.h"
+#include "conformance/lowering/program_json.h"
 #include "exir/backend/partitioners/capability_partitioner.h"
 #include "exir/backend/partitioners/tag_constants.h"
 #include "exir/ir/graph_editor.h"
@@ -26,217 +24,64 @@ using exir::Graph;
 using exir::GraphId;
 using exir::NodeId;
 using exir::PartitionResult;
+using NodePlace = std::pair<GraphId, NodeId>;
 
-constexpr std::string_view kNotThere = "the case names something that is not there";
+constexpr std::string_view kNotThere = "expected something that the case names";
 
 absl::Status NotThere(std::string_view what, const Json& entry) {
-  return absl::NotFoundError(absl::StrCat(kNotThere, ": ", what, ": ", entry.Dump()));
+  return absl::NotFoundError(absl::StrCat(kNotThere, ", ", what, ": ", entry.dump()));
 }
 
-std::string JoinPath(const Json& path) {
-  std::vector<std::string> parts;
-  for (const Json& part : path.array()) parts.push_back(part.text());
-  return absl::StrJoin(parts, ">");
+std::set<std::string> TextsOf(const Json& list) {
+  std::set<std::string> texts;
+  for (const Json& text : Elements(list)) texts.insert(Text(text));
+  return texts;
 }
 
-Json SplitPath(const std::string& path) {
-  Json::Array parts;
-  for (size_t start = 0; start < path.size();) {
-    const size_t end = std::min(path.find('>', start), path.size());
-    parts.push_back(path.substr(start, end - start));
-    start = end + 1;
-  }
-  return parts;
-}
-
-absl::StatusOr<std::pair<GraphId, NodeId>> FindNode(const ExportedProgram& program,
-                                                    const Json& place) {
-  const std::string wanted = JoinPath(place["graph"]);
+absl::StatusOr<GraphId> FindGraph(const ExportedProgram& program, const Json& named) {
   for (const auto& [path, id] : PathsOf(program)) {
-    if (path != wanted) continue;
-    const NodeId node =
-        FindOccurrence(program.graphs[id], place["op"].text(), place["occurrence"].number());
-    if (node.valid()) return std::pair(id, node);
+    if (SplitPath(path) == Elements(Member(named, "graph"))) return id;
   }
-  return NotThere("a node", place);
+  return NotThere("a graph", named);
 }
 
-// The method that an entry of a case is about.
+absl::StatusOr<NodePlace> FindNode(const ExportedProgram& program, const Json& named) {
+  ABSL_ASSIGN_OR_RETURN(const GraphId id, FindGraph(program, named));
+  for (const auto& [node, place] : PlacesOf(program.graphs[id])) {
+    if (place["op"] == named["op"] && place["occurrence"] == named["occurrence"]) {
+      return NodePlace(id, node);
+    }
+  }
+  return NotThere("a node", named);
+}
+
 bool IsFor(const Json& entry, const std::string& method) {
-  return method == (entry.contains("method") ? entry["method"].text() : "forward");
+  return method == (entry.contains("method") ? Text(entry, "method") : "forward");
 }
 
 absl::Status TagConstants(const ExportedProgram& program, const Json& mode,
                           const std::string& method, PartitionResult& result) {
-  if (mode.text() == "auto" || mode.text() == "auto+mutated") {
-    exir::TagConstantData(program, result);
-    if (mode.text() == "auto+mutated") exir::TagMutatedBuffers(program, result);
-    return absl::OkStatus();
-  }
-  for (const Json& entry : mode.array()) {
+  if (Text(mode).starts_with("auto")) exir::TagConstantData(program, result);
+  if (Text(mode) == "auto+mutated") exir::TagMutatedBuffers(program, result);
+  for (const Json& entry : Elements(mode)) {
     if (!IsFor(entry, method)) continue;
     bool hit = false;
     int64_t nth = 0;  // of the tensor constants
     for (size_t i = 0; i < program.signature.inputs.size(); ++i) {
       const exir::InputSpec& spec = program.signature.inputs[i];
       const bool is_constant = spec.kind == exir::InputKind::kTensorConstant;
-      const int64_t own = is_constant ? nth++ : -1;
-      const bool named = entry.contains("fqn") && spec.target == entry["fqn"].text();
-      const bool counted =
-          entry.contains("lifted") && is_constant && own == entry["lifted"].number();
-      if (!exir::NamesTensor(spec.kind) || !(named || counted)) continue;
-      const exir::ValueId input = program.top().inputs()[i];
-      if (entry.contains("tag")) result.inputs.push_back({input, entry["tag"].text()});
-      if (entry["no_copy"] == Json(true)) result.no_copy.push_back(input);
+      const bool counted = is_constant && Member(entry, "lifted") == nth++;
+      const bool named = exir::NamesTensor(spec.kind) && Member(entry, "fqn") == spec.target;
+      if (!named && !counted) continue;
       hit = true;
+      const exir::ValueId input = program.top().inputs()[i];
+      if (entry.contains("tag")) result.inputs.push_back({input, Text(entry, "tag")});
+      if (Member(entry, "no_copy") == true) result.no_copy.push_back(input);
     }
-    if (!hit) {
-      return NotThere("a constant", entry);
-    }
+    if (!hit) return NotThere("a constant", entry);
   }
   return absl::OkStatus();
 }
-
-Argument ToArgument(const Json& value) {
-  if (const bool* v = value.get_if<bool>()) return *v;
-  if (const int64_t* v = value.get_if<int64_t>()) return *v;
-  if (const double* v = value.get_if<double>()) return *v;
-  if (const std::string* v = value.get_if<std::string>()) return *v;
-  if (const auto* v = value.get_if<Json::Array>()) {
-    Argument::List list;
-    for (const Json& element : *v) list.push_back(ToArgument(element));
-    return list;
-  }
-  return Argument();
-}
-
-// What the case's partitioner does to the graph.
-absl::Status Tamper(const Json& tamper, ExportedProgram& program) {
-  const std::string& action = tamper["action"].text();
-  ABSL_ASSIGN_OR_RETURN(const auto place, FindNode(program, tamper));
-  Graph& graph = program.graphs[place.first];
-  const NodeId node = place.second;
-  exir::GraphEditor editor(graph);
-  std::vector<Argument> arguments = graph.node(node).arguments;
-  if (action == "retarget") {
-    editor.SetTarget(node, program.ops->FindText("edge.aten.sub.Tensor"));
-  } else if (action == "literal" &&
-             tamper["arg"].number() < static_cast<int64_t>(arguments.size())) {
-    editor.SetArgument(node, static_cast<size_t>(tamper["arg"].number()),
-                       ToArgument(tamper["value"]));
-  } else if (action == "kwarg" && graph.node(node).target->schema() != nullptr) {
-    for (const auto& [name, value] : tamper["value"].object()) {
-      const std::optional<int> i = graph.node(node).target->schema()->ArgumentIndex(name);
-      if (!i.has_value()) return absl::NotFoundError(absl::StrCat("no argument '", name, "'"));
-      editor.SetArgument(node, static_cast<size_t>(*i), ToArgument(value));
-    }
-  } else if (action == "swap_args" && arguments.size() >= 2) {
-    std::swap(arguments[0], arguments[1]);
-    editor.SetArguments(node, std::move(arguments));
-  } else if (action == "add_dead_node") {
-    const exir::Node& original = graph.node(node);
-    editor.InsertOp(graph.next(node),
-                    {.name = original.name, .target = original.target, .arguments = arguments},
-                    graph.value(original.results().at(0)).type);
-  } else if (action == "rewire_output") {
-    editor.SetOutputs({Argument(graph.node(node).results().at(0))});
-    program.signature.outputs.resize(1);
-  } else if (action == "move_before") {
-    const Json other = Json::Object{{"graph", tamper["graph"]},
-                                    {"op", tamper["before_op"]},
-                                    {"occurrence", tamper["before_occurrence"]}};
-    ABSL_ASSIGN_OR_RETURN(const auto before, FindNode(program, other));
-    editor.MoveBefore(node, before.second);
-  } else if (action == "meta") {
-    editor.SetDebugHandle(node, graph.node(node).debug_handle + 1);
-  } else {
-    return absl::InvalidArgumentError(absl::StrCat("unknown tampering ", tamper.Dump()));
-  }
-  return absl::OkStatus();
-}
-
-class TagPartitioner final : public exir::Partitioner {
- public:
-  TagPartitioner(const Json& round, std::string method)
-      : round_(round), method_(std::move(method)) {}
-
-  absl::StatusOr<PartitionResult> Partition(const ExportedProgram& program) const override {
-    PartitionResult result;
-    for (const Json& tag : round_["tags"].array()) {
-      if (!IsFor(tag, method_)) continue;
-      if (tag["output"] == Json(true)) {
-        // What a graph returns is no node in Belay: there is no id to tag it by.
-        result.nodes.push_back({ExportedProgram::kTop, NodeId(), tag["tag"].text()});
-        continue;
-      }
-      if (tag.contains("user_input")) {
-        int64_t index = tag["user_input"].number();
-        const size_t tagged = result.inputs.size();
-        for (size_t i = 0; i < program.signature.inputs.size(); ++i) {
-          if (exir::NamesTensor(program.signature.inputs[i].kind) || index-- != 0) continue;
-          result.inputs.push_back({program.top().inputs()[i], tag["tag"].text()});
-        }
-        if (result.inputs.size() == tagged) return NotThere("a user input", tag);
-        continue;
-      }
-      // Results, bodies and modules are not nodes in Belay.
-      if (tag["op"].text() == "getitem" || tag["op"].text() == "get_attr") continue;
-      ABSL_ASSIGN_OR_RETURN(const auto place, FindNode(program, tag));
-      result.nodes.push_back({place.first, place.second, tag["tag"].text()});
-      if (tag["with_attrs"] == Json(true)) {
-        TagNumbers(program.graphs[place.first], place, tag["tag"].text(), result);
-      }
-    }
-    ABSL_RETURN_IF_ERROR(TagConstants(program, round_["constants"], method_, result));
-    for (const Json& fqn : round_["no_copy"].array()) {
-      const size_t marked = result.no_copy.size();
-      for (size_t i = 0; i < program.signature.inputs.size(); ++i) {
-        if (program.signature.inputs[i].target == fqn.text()) {
-          result.no_copy.push_back(program.top().inputs()[i]);
-        }
-      }
-      if (result.no_copy.size() == marked) return NotThere("a constant (no_copy)", fqn);
-    }
-    if (round_.contains("tamper")) {
-      // All that it can change is a copy.
-      ExportedProgram copy = program.Clone();
-      ABSL_RETURN_IF_ERROR(Tamper(round_["tamper"], copy));
-    }
-    if (round_["return_no_tags"] == Json(true)) {
-      result.has_delegation = false;
-      return result;
-    }
-    for (const Json& tag : round_["tag_order"].array()) {
-      const Json& spec = round_["specs"][tag.text()];
-      if (spec.contains("methods")) {
-        const Json::Array& methods = spec["methods"].array();
-        if (std::find(methods.begin(), methods.end(), Json(method_)) == methods.end()) continue;
-      }
-      ABSL_ASSIGN_OR_RETURN(std::vector<exir::CompileSpec> specs,
-                            ReadCompileSpecs(spec["compile_specs"]));
-      result.delegation.emplace_back(
-          tag.text(), exir::DelegationSpec{spec["backend_id"].text(), std::move(specs)});
-    }
-    return result;
-  }
-
- private:
-  // The numbers that are operands of the node: attributes of its body.
-  static void TagNumbers(const Graph& graph, const std::pair<GraphId, NodeId>& place,
-                         const std::string& tag, PartitionResult& result) {
-    for (const Argument& argument : graph.node(place.second).arguments) {
-      exir::ForEachValue(argument, [&](exir::ValueId value) {
-        const NodeId producer = graph.value(value).producer;
-        if (producer.valid() && IsNumberOfBody(graph.node(producer))) {
-          result.nodes.push_back({place.first, producer, tag});
-        }
-      });
-    }
-  }
-
-  const Json round_;
-  const std::string method_;
-};
 
 // Operators as PyTorch's partitioner names them: those of the edge dialect after its module, those
 // of higher order after theirs. Other names are those of no node: its default "torch.ops.aten.view"
@@ -244,115 +89,60 @@ class TagPartitioner final : public exir::Partitioner {
 std::vector<std::string> ReadQualifiedNames(const Json& names) {
   constexpr std::string_view kEdge = "executorch.exir.dialects.edge._ops.", kTorch = "torch.ops.";
   std::vector<std::string> ops;
-  for (const Json& name : names.array()) {
-    std::string_view op = name.text();
-    if (op.starts_with(kEdge)) {
-      ops.emplace_back(op.substr(kEdge.size()));
-    } else if (op.starts_with(kTorch)) {
-      op.remove_prefix(kTorch.size());
-      if (op.starts_with("higher_order.") || op.starts_with("aten.sym_")) ops.emplace_back(op);
-    }
+  for (const std::string& name : TextsOf(names)) {
+    const std::string op = name.substr(std::min(name.size(), kTorch.size()));
+    if (name.starts_with(kEdge)) ops.push_back(name.substr(kEdge.size()));
+    const bool higher_order = op.starts_with("higher_order.") || op.starts_with("aten.sym_");
+    if (name.starts_with(kTorch) && higher_order) ops.push_back(op);
   }
   return ops;
 }
 
-// Capability and group partitioning, the graphs depth first.
-class SupportPartitioner final : public exir::Partitioner {
+class CasePartitioner final : public exir::Partitioner {
  public:
-  SupportPartitioner(const Json& round, std::string method, Proposals* proposals)
-      : round_(round), method_(std::move(method)), proposals_(proposals) {
-    for (const Json& op : round["ops"].array()) ops_.insert(op.text());
-  }
+  CasePartitioner(const Json& round, std::string method, Json& partitions)
+      : round_(round),
+        method_(std::move(method)),
+        partitions_(partitions),
+        ops_(TextsOf(Member(round, "ops"))) {}
 
   absl::StatusOr<PartitionResult> Partition(const ExportedProgram& program) const override {
     PartitionResult result;
-    ABSL_ASSIGN_OR_RETURN(const std::vector<exir::CompileSpec> specs,
-                          ReadCompileSpecs(round_["compile_specs"]));
-    const std::string prefix = round_.contains("tag_prefix") ? round_["tag_prefix"].text() : "tag";
-    exir::ProposalOptions options;
-    if (round_["kind"].text() == "capability") {
-      options.allow_single_node = round_["allows_single_node_partition"] == Json(true);
-      options.non_compute_ops = ReadQualifiedNames(round_["non_compute_ops"]);
-      options.allowed_single_node_ops =
-          ReadQualifiedNames(round_["allowed_single_node_partition_ops"]);
+    const bool tags = Text(round_, "kind") == "tags";
+    ABSL_RETURN_IF_ERROR(tags ? TagNodes(program, result) : TagProposals(program, result));
+    ABSL_RETURN_IF_ERROR(TagConstants(program, Member(round_, "constants"), method_, result));
+    for (const Json& fqn : Elements(Member(round_, "no_copy"))) {
+      const size_t marked = result.no_copy.size();
+      for (size_t i = 0; i < program.signature.inputs.size(); ++i) {
+        const bool named = program.signature.inputs[i].target == Text(fqn);
+        if (named) result.no_copy.push_back(program.top().inputs()[i]);
+      }
+      if (result.no_copy.size() == marked) return NotThere("a constant (no_copy)", fqn);
     }
-    int64_t base = 0;
-    for (const auto& [path, id] : PathsOf(program)) {
-      const Graph& graph = program.graphs[id];
-      std::vector<std::vector<NodeId>> groups;
-      std::set<NodeId> grouped;
-      const std::vector<exir::ValueId> getitems = exir::TakenResults(graph);
-      std::set<exir::ValueId> grouped_results;
-      for (const Json& group : round_["groups"].array()) {
-        if (group.array().empty() || JoinPath(group.array()[0]["graph"]) != path) continue;
-        groups.emplace_back();
-        for (const Json& place : group.array()) {
-          if (place["op"].text() == "getitem") {
-            const auto nth = static_cast<size_t>(place["occurrence"].number());
-            if (nth < getitems.size()) grouped_results.insert(getitems[nth]);
-            continue;
-          }
-          ABSL_ASSIGN_OR_RETURN(const auto found, FindNode(program, place));
-          groups.back().push_back(found.second);
-          grouped.insert(found.second);
-        }
-      }
-      const auto supported = [&](NodeId node) {
-        return grouped.contains(node) ||
-               (ops_.contains(OpName(graph.node(node))) && !IsNumberOfBody(graph.node(node)));
-      };
-      options.supports_result = [&](exir::ValueId value) {
-        return ops_.contains("getitem") || grouped_results.contains(value);
-      };
-      std::vector<exir::PartitionProposal> proposals;
-      if (round_["kind"].text() == "groups") {
-        ABSL_ASSIGN_OR_RETURN(proposals,
-                              exir::ProposeGroupedPartitions(graph, groups, supported, options));
-      } else {
-        proposals = exir::ProposePartitions(graph, supported, options);
-      }
-      std::map<std::string, int64_t> count;
-      std::map<NodeId, Json> place;
-      for (NodeId node : NodesOf(graph)) {
-        const std::string op = OpName(graph.node(node));
-        place[node] = Json::Object{{"op", op}, {"occurrence", count[op]++}};
-      }
-      int64_t next = base;
-      for (const exir::PartitionProposal& proposal : proposals) {
-        const std::string tag = absl::StrCat(prefix, base + proposal.id);
-        next = std::max(next, base + proposal.id + 1);
-        Json::Array nodes;
-        for (NodeId node : proposal.nodes) {
-          result.nodes.push_back({id, node, tag});
-          nodes.push_back(place[node]);
-        }
-        result.delegation.emplace_back(tag,
-                                       exir::DelegationSpec{round_["backend_id"].text(), specs});
-        proposals_->push_back(Json::Object{{"method", method_},
-                                           {"graph", SplitPath(path)},
-                                           {"tag", tag},
-                                           {"nodes", std::move(nodes)}});
-      }
-      base = next;
+    if (round_.contains("tamper")) {
+      ABSL_ASSIGN_OR_RETURN(const NodePlace place, FindNode(program, round_["tamper"]));
+      ExportedProgram copy = program.Clone();
+      exir::GraphEditor(copy.graphs[place.first]).SetOutputs({});
     }
-    ABSL_RETURN_IF_ERROR(TagConstants(program, round_["constants"], method_, result));
+    result.has_delegation = Member(round_, "return_no_tags") != true;
+    if (!result.has_delegation) result.delegation.clear();
     return result;
   }
 
   exir::PreservedOps OpsToNotDecompose(const ExportedProgram& program) const override {
     exir::PreservedOps preserved;
-    for (const Json& name : round_["ops_to_not_decompose"].array()) {
-      if (const exir::OpOverload* op = program.ops->Find(name.text())) preserved.ops.push_back(op);
+    for (const std::string& name : TextsOf(Member(round_, "ops_to_not_decompose"))) {
+      if (const exir::OpOverload* op = program.ops->Find(name)) preserved.ops.push_back(op);
     }
-    const Json& filter = round_["filter"];
-    if (filter["kind"].text() == "bias_present") {
+    const Json& filter = Member(round_, "filter");
+    if (Text(filter, "kind") == "bias_present") {
       preserved.filter = [](const ExportedProgram& p, GraphId graph, NodeId node) {
         const std::vector<Argument>& arguments = p.graphs[graph].node(node).arguments;
         return arguments.size() > 2 && !arguments[2].is_none();
       };
-    } else if (filter["kind"].text() == "last_dim_at_least") {
-      preserved.filter = [least = filter["value"].number()](const ExportedProgram& p, GraphId graph,
-                                                            NodeId node) {
+    } else if (Text(filter, "kind") == "last_dim_at_least") {
+      preserved.filter = [least = Member(filter, "value")](const ExportedProgram& p, GraphId graph,
+                                                           NodeId node) {
         const std::vector<exir::ValueId> results = p.graphs[graph].node(node).results();
         const exir::TensorMeta* meta =
             results.size() == 1 ? p.graphs[graph].value(results[0]).tensor() : nullptr;
@@ -365,10 +155,113 @@ class SupportPartitioner final : public exir::Partitioner {
   }
 
  private:
+  absl::Status TagNodes(const ExportedProgram& program, PartitionResult& result) const {
+    for (const Json& named : Elements(Member(round_, "tags"))) {
+      const std::string tag = Text(named, "tag"), op = Text(named, "op");
+      // Results, bodies and modules are not nodes in Belay.
+      if (!IsFor(named, method_) || op == "getitem" || op == "get_attr") continue;
+      if (named.contains("output")) {
+        // Nor is what a graph returns: there is no id to tag it by.
+        result.nodes.push_back({ExportedProgram::kTop, NodeId(), tag});
+      } else if (named.contains("user_input")) {
+        int64_t index = named["user_input"].get<int64_t>();
+        for (size_t i = 0; i < program.signature.inputs.size(); ++i) {
+          if (exir::NamesTensor(program.signature.inputs[i].kind) || index-- != 0) continue;
+          result.inputs.push_back({program.top().inputs()[i], tag});
+        }
+        if (index >= 0) return NotThere("a user input", named);
+      } else {
+        ABSL_ASSIGN_OR_RETURN(const NodePlace place, FindNode(program, named));
+        result.nodes.push_back({place.first, place.second, tag});
+        const Graph& graph = program.graphs[place.first];
+        // Numbers that are operands are attributes of a body.
+        for (const Argument& argument : graph.node(place.second).arguments) {
+          if (Member(named, "with_attrs") != true) break;
+          exir::ForEachValue(argument, [&](exir::ValueId value) {
+            const NodeId producer = graph.value(value).producer;
+            if (!producer.valid() || !IsNumberOfBody(graph.node(producer))) return;
+            result.nodes.push_back({place.first, producer, tag});
+          });
+        }
+      }
+    }
+    for (const Json& tag : Elements(Member(round_, "tag_order"))) {
+      const Json& spec = Member(Member(round_, "specs"), Text(tag));
+      if (spec.is_null()) return NotThere("the specs of a tag", tag);
+      if (spec.contains("methods") && !TextsOf(spec["methods"]).contains(method_)) continue;
+      ABSL_ASSIGN_OR_RETURN(exir::DelegationSpec delegation, ReadDelegation(spec));
+      result.delegation.emplace_back(Text(tag), std::move(delegation));
+    }
+    return absl::OkStatus();
+  }
+
+  // Capability and group partitioning.
+  absl::Status TagProposals(const ExportedProgram& program, PartitionResult& result) const {
+    std::map<GraphId, std::vector<std::vector<NodeId>>> groups;
+    std::set<NodePlace> grouped;
+    std::set<std::pair<GraphId, exir::ValueId>> grouped_results;
+    for (const Json& group : Elements(Member(round_, "groups"))) {
+      std::vector<NodeId> nodes;
+      for (const Json& named : group) {
+        ABSL_ASSIGN_OR_RETURN(const GraphId graph, FindGraph(program, named));
+        if (Text(named, "op") == "getitem") {
+          const std::vector<exir::ValueId> getitems = exir::TakenResults(program.graphs[graph]);
+          const auto nth = named["occurrence"].get<size_t>();
+          if (nth < getitems.size()) grouped_results.emplace(graph, getitems[nth]);
+          continue;
+        }
+        ABSL_ASSIGN_OR_RETURN(const NodePlace place, FindNode(program, named));
+        nodes.push_back(place.second);
+        grouped.insert(place);
+      }
+      ABSL_ASSIGN_OR_RETURN(const GraphId graph, FindGraph(program, Elements(group).front()));
+      groups[graph].push_back(std::move(nodes));
+    }
+    const std::string kind = Text(round_, "kind");
+    exir::CapabilityPartitionerOptions options;
+    GraphId current;
+    const auto support = [&](const ExportedProgram& p, GraphId graph, NodeId node) -> std::string {
+      current = graph;
+      const exir::Node& n = p.graphs[graph].node(node);
+      const bool known = ops_.contains(OpName(n)) && !IsNumberOfBody(n);
+      return known || grouped.contains({graph, node}) ? "" : "not supported";
+    };
+    options.proposal.supports_result = [&](exir::ValueId value) {
+      return ops_.contains("getitem") || grouped_results.contains({current, value});
+    };
+    if (kind == "groups") {
+      options.groups = [&](const ExportedProgram&, GraphId graph) { return groups[graph]; };
+    } else if (kind == "capability") {
+      options.proposal.allow_single_node = Member(round_, "allows_single_node_partition") == true;
+      options.proposal.non_compute_ops = ReadQualifiedNames(Member(round_, "non_compute_ops"));
+      options.proposal.allowed_single_node_ops =
+          ReadQualifiedNames(Member(round_, "allowed_single_node_partition_ops"));
+    }
+    if (round_.contains("tag_prefix")) options.tag_prefix = Text(round_, "tag_prefix");
+    options.tag_constants = false;
+    ABSL_ASSIGN_OR_RETURN(exir::DelegationSpec delegation, ReadDelegation(round_));
+    const exir::CapabilityPartitioner partitioner(std::move(delegation), support, options);
+    ABSL_ASSIGN_OR_RETURN(result, partitioner.Partition(program));
+    std::map<NodePlace, std::string> tags;
+    for (const auto& [graph, node, tag] : result.nodes) tags[{graph, node}] = tag;
+    std::map<std::string, Json> proposals;
+    for (const auto& [path, graph] : PathsOf(program)) {
+      for (const auto& [node, place] : PlacesOf(program.graphs[graph])) {
+        const auto tag = tags.find({graph, node});
+        if (tag == tags.end()) continue;
+        Json& proposal = proposals[tag->second];
+        proposal.update({{"method", method_}, {"graph", SplitPath(path)}, {"tag", tag->second}});
+        proposal["nodes"].push_back(place);
+      }
+    }
+    for (const auto& [tag, proposal] : proposals) partitions_.push_back(proposal);
+    return absl::OkStatus();
+  }
+
   const Json round_;
   const std::string method_;
-  Proposals* const proposals_;
-  std::set<std::string> ops_;
+  Json& partitions_;
+  const std::set<std::string> ops_;
 };
 
 }  // namespace
@@ -377,39 +270,27 @@ bool IsErrorOfCase(const absl::Status& status) {
   return FromAbsl(status.message()).find(kNotThere) != std::string_view::npos;
 }
 
-absl::StatusOr<std::vector<exir::CompileSpec>> ReadCompileSpecs(const Json& list) {
-  std::vector<exir::CompileSpec> specs;
-  for (const Json& entry : list.array()) {
-    std::string value;
-    if (!absl::Base64Unescape(entry["value_base64"].text(), &value)) {
-      return absl::InvalidArgumentError("a compile spec is not base64");
+absl::StatusOr<exir::DelegationSpec> ReadDelegation(const Json& json) {
+  exir::DelegationSpec delegation = {Text(json, "backend_id"), {}};
+  for (const Json& spec : Elements(Member(json, "compile_specs"))) {
+    delegation.compile_specs.push_back({Text(spec, "key"), ""});
+    const std::string base64 = Text(spec, "value_base64");
+    if (!absl::Base64Unescape(base64, &delegation.compile_specs.back().value)) {
+      return absl::InvalidArgumentError(absl::StrCat("expected base64, got ", base64));
     }
-    specs.push_back({entry["key"].text(), value});
   }
-  return specs;
+  return delegation;
 }
 
 absl::StatusOr<std::unique_ptr<exir::Partitioner>> CreateCasePartitioner(const Json& round,
                                                                          const std::string& method,
-                                                                         Proposals* proposals) {
-  ABSL_RETURN_IF_ERROR(CheckRoundFormat(round));
-  const std::string& kind = round["kind"].text();
-  if (kind == "tags") return std::make_unique<TagPartitioner>(round, method);
-  if (kind == "all_nodes") {
-    ABSL_ASSIGN_OR_RETURN(std::vector<exir::CompileSpec> specs,
-                          ReadCompileSpecs(round["compile_specs"]));
-    return std::make_unique<exir::AllNodePartitioner>(
-        exir::DelegationSpec{round["backend_id"].text(), std::move(specs)});
-  }
-  if (kind == "op_support" || kind == "groups" || kind == "capability") {
-    return std::make_unique<SupportPartitioner>(round, method, proposals);
-  }
-  if (kind == "demo") {
-    if (round["name"].text() == "AddMulPartitionerDemo") return demo::CreateAddMulPartitionerDemo();
-    return absl::NotFoundError(absl::StrCat("there is no demo partitioner ", round["name"].text()));
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat("a round of kind '", kind, "' has no partitioner"));
+                                                                         Json& partitions) {
+  const std::string kind = Text(round, "kind"), name = Text(round, "name");
+  if (kind == "demo" && name == "AddMulPartitionerDemo") return demo::CreateAddMulPartitionerDemo();
+  if (kind == "demo") return NotThere("a demo partitioner", round);
+  if (kind != "all_nodes") return std::make_unique<CasePartitioner>(round, method, partitions);
+  ABSL_ASSIGN_OR_RETURN(exir::DelegationSpec delegation, ReadDelegation(round));
+  return std::make_unique<exir::AllNodePartitioner>(std::move(delegation));
 }
 
 }  // namespace belay::conformance

@@ -4,27 +4,25 @@
 
 #include <memory>
 #include <string>
-#include <vector>
 
-#include "conformance/lowering/json_value.h"
+#include "conformance/lowering/json.h"
 #include "exir/backend/partitioner.h"
 
 namespace belay::conformance {
 
-// What a partitioner proposed, as `partitions` of expected.json.
-using Proposals = std::vector<Json>;
-
-// kInvalidArgument for fields and words that the format does not have, kNotFound for a demo
-// partitioner that does not exist. Partition() gives kNotFound when the round names a node, a
-// constant or an input that the program does not have: IsErrorOfCase(). A partitioner that edits
-// the graph (`tamper`) edits a copy of its own, which is all that it can; a tagged output is a tag
-// on a node that does not exist.
+// What the round (of case.json, which its schema describes) says of the method. Partitions that it
+// proposes are appended to `partitions`, as expected.json has them. A partitioner that edits the
+// graph (`tamper`) edits a copy of its own, which is all that it can; a tagged output is a tag on a
+// node that does not exist.
+//   kNotFound  a demo partitioner that does not exist. Partition() gives it when the round names a
+//              node, a constant or an input that the program does not have: IsErrorOfCase().
 absl::StatusOr<std::unique_ptr<exir::Partitioner>> CreateCasePartitioner(const Json& round,
                                                                          const std::string& method,
-                                                                         Proposals* proposals);
+                                                                         Json& partitions);
 // Whether lowering failed because the case does not fit its program.
 bool IsErrorOfCase(const absl::Status& status);
-absl::StatusOr<std::vector<exir::CompileSpec>> ReadCompileSpecs(const Json& list);
+// `backend_id` and `compile_specs`; kInvalidArgument when a value is not base64.
+absl::StatusOr<exir::DelegationSpec> ReadDelegation(const Json& json);
 
 }  // namespace belay::conformance
 

@@ -3,27 +3,23 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
-#include <optional>
-#include <set>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_split.h"
+#include "conformance/lowering/canonical_text.h"
 #include "conformance/lowering/case_backends.h"
-#include "conformance/lowering/case_compare.h"
 #include "conformance/lowering/case_compose.h"
 #include "conformance/lowering/case_errors.h"
-#include "conformance/lowering/case_format.h"
 #include "conformance/lowering/case_numerics.h"
 #include "conformance/lowering/case_partitioner.h"
-#include "conformance/lowering/differences.h"
-#include "conformance/lowering/json_value.h"
+#include "conformance/lowering/program_json.h"
+#include "exir/backend/compose.h"
 #include "exir/backend/partitioner_sequence.h"
 #include "exir/backend/to_backend.h"
 #include "exir/import/import.h"
-#include "exir/ir/graph_editor.h"
 #include "exir/ir/text.h"
 #include "exir/pipeline.h"
+#include "runtime/core/annotate.h"
 #include "runtime/core/npy.h"
 #include "runtime/core/status_macros.h"
 
@@ -31,108 +27,62 @@ namespace belay::conformance {
 namespace {
 
 using exir::ExportedProgram;
-using exir::LoweredBackendModule;
 using exir::MethodPrograms;
-using Module = std::shared_ptr<const LoweredBackendModule>;
+using Module = std::shared_ptr<const exir::LoweredBackendModule>;
 
-// A program that only calls the module: what a module lowered as a whole is executed as.
-absl::StatusOr<ExportedProgram> CallOf(const Module& module, const exir::OpRegistry& ops) {
-  const ExportedProgram& original = module->original;
-  ExportedProgram program = original.Clone();
-  program.graphs = {};
-  program.state_dict.clear();
-  program.constants.clear();
-  program.signature = {};
-  program.lowered_modules = {};
-  exir::GraphEditor editor(program.graphs[program.graphs.push_back(exir::Graph())]);
-  std::vector<exir::Argument> arguments = {
-      exir::Argument(program.lowered_modules.push_back(module))};
-  for (size_t i = 0; i < original.signature.inputs.size(); ++i) {
-    if (exir::NamesTensor(original.signature.inputs[i].kind)) continue;
-    const exir::Value& value = original.top().value(original.top().inputs()[i]);
-    arguments.push_back(exir::Argument(editor.AddInput(value.name, value.type)));
-    program.signature.inputs.push_back(original.signature.inputs[i]);
-  }
-  std::vector<exir::GraphEditor::NewOutput> results;
-  for (size_t k = 0; k < original.top().outputs().size(); ++k) {
-    if (original.signature.outputs[k].kind != exir::OutputKind::kUserOutput) continue;
-    const exir::ValueId* value = original.top().outputs()[k].get_if<exir::ValueId>();
-    if (value == nullptr) return absl::UnimplementedError("a module that returns a literal");
-    results.push_back(
-        {exir::NodeOutput::Kind::kValue, {{"result", original.top().value(*value).type}}});
-    program.signature.outputs.push_back(original.signature.outputs[k]);
-  }
-  const exir::NodeId call = editor.InsertNode(exir::NodeId(),
-                                              {.name = "executorch_call_delegate",
-                                               .target = ops.CallDelegate(),
-                                               .arguments = std::move(arguments)},
-                                              std::move(results));
-  std::vector<exir::Argument> outputs;
-  for (exir::ValueId value : editor.graph().node(call).results()) outputs.emplace_back(value);
-  editor.SetOutputs(std::move(outputs));
-  return program;
-}
+constexpr char kSchema[] =
+#include "conformance/lowering/case.schema.inc"
+    ;
 
 class Runner {
  public:
-  Runner(const std::string& directory, const exir::OpRegistry& ops)
-      : directory_(directory), ops_(ops), comparison_(backends_.fqns) {}
+  Runner(const LoweringCase& lowering_case, const exir::OpRegistry& ops)
+      : directory_(lowering_case.directory),
+        case_(lowering_case.description),
+        expected_(lowering_case.expected),
+        entry_(Text(case_, "entry")),
+        ops_(ops) {}
 
   CaseOutcome Run() {
-    const absl::Status status = Read();
-    if (!status.ok()) return Failed(std::string(status.message()));
-    const absl::StatusOr<std::string> difference =
-        case_["entry"].text() == "compose" ? RunCompose() : RunMethods();
-    // Errors of the case itself; those of lowering are in lowering_error_.
-    if (!difference.ok()) return Failed(difference.status().ToString());
-    return Judge(*difference);
+    // The lines that differ. Errors are those of the case; that of lowering is lowering_error_.
+    absl::StatusOr<std::string> difference = entry_ == "compose" ? RunCompose() : RunMethods();
+    if (!difference.ok()) return {difference.status().ToString()};
+    CaseOutcome outcome;
+    if (lowering_error_.ok()) {
+      const absl::Status status = CheckAllNumerics(outcome.not_executed);
+      if (!status.ok()) return {absl::StrCat("numerics: ", status.ToString())};
+    }
+    const std::string name = std::filesystem::path(directory_).filename().string();
+    if (difference->empty()) {
+      for (const Difference& row : Differences()) {
+        const std::vector<std::string> cases = absl::StrSplit(ToAbsl(row.cases), ' ');
+        if (std::find(cases.begin(), cases.end(), name) == cases.end()) continue;
+        outcome.failure = absl::StrCat("expected a difference on purpose: ", row.reason);
+      }
+      return outcome;
+    }
+    outcome.difference = FindDifference(case_, compared_.is_null() ? expected_ : compared_,
+                                        lowering_error_.ok() ? actual_ : Json(),
+                                        lowering_error_.code(), *difference);
+    if (outcome.difference == nullptr) outcome.failure = *std::move(difference);
+    return outcome;
   }
 
  private:
-  static CaseOutcome Failed(const std::string& detail) {
-    return {CaseOutcome::Kind::kFailed, detail, {}};
-  }
-
-  absl::Status Read() {
-    ABSL_ASSIGN_OR_RETURN(case_, ReadJsonFile(directory_ + "/case.json"));
-    ABSL_ASSIGN_OR_RETURN(expected_, ReadJsonFile(directory_ + "/expected.json"));
-    ABSL_RETURN_IF_ERROR(CheckCaseFormat(case_));
-    ABSL_RETURN_IF_ERROR(CheckExpectedFormat(expected_));
-    return absl::OkStatus();
-  }
-
-  exir::ToEdgeOptions OptionsToEdge() const {
-    const auto option = [this](const char* name, bool otherwise) {
-      const Json& value = case_["to_edge"][name];
-      return value.is_null() ? otherwise : value == Json(true);
-    };
-    exir::ToEdgeOptions options;
-    options.check_ir_validity = option("check_ir_validity", true);
-    options.dim_order = !option("skip_dim_order", false);
-    return options;
-  }
-
   // --- Programs of methods ---
 
   absl::StatusOr<std::string> RunMethods() {
-    ABSL_ASSIGN_OR_RETURN(const std::vector<std::string> names,
-                          ReadKeys(directory_ + "/case.json", "methods"));
-    for (const std::string& name : names) {
-      ABSL_ASSIGN_OR_RETURN(
-          ExportedProgram program,
-          exir::ImportFile(directory_ + "/" + case_["methods"][name].text(), ops_));
-      AddFqns(program);
+    for (const auto& [name, file] : Elements(Member(case_, "methods")).items()) {
+      ABSL_ASSIGN_OR_RETURN(ExportedProgram program, Import(Text(file)));
       // Only this entry asks partitioners what to keep.
       std::vector<std::unique_ptr<exir::Partitioner>> partitioners;
-      if (case_["entry"].text() == "transform_and_lower") {
-        for (const Json& round : case_["rounds"].array()) {
-          ABSL_ASSIGN_OR_RETURN(std::unique_ptr<exir::Partitioner> partitioner,
-                                CreateCasePartitioner(round, name, &proposals_));
-          partitioners.push_back(std::move(partitioner));
-        }
-      }
       std::vector<const exir::Partitioner*> asked;
-      for (const auto& partitioner : partitioners) asked.push_back(partitioner.get());
+      for (const Json& round : case_["rounds"]) {
+        if (entry_ != "transform_and_lower") break;
+        ABSL_ASSIGN_OR_RETURN(partitioners.emplace_back(),
+                              CreateCasePartitioner(round, name, partitions_));
+        asked.push_back(partitioners.back().get());
+      }
       exir::ToEdgeOptions options = OptionsToEdge();
       options.decompose = exir::KeepFor(program, asked);
       // ExecuTorch drops what the exporter assumed of sizes, and Belay makes assertions of it:
@@ -141,65 +91,70 @@ class Runner {
       ExportedProgram guarded = program.Clone();
       program.guards.clear();
       absl::StatusOr<ExportedProgram> edge = exir::ToEdge(std::move(program), options);
-      if (!edge.ok()) {
-        lowering_error_ = edge.status();
-        return Outcome();
-      }
+      lowering_error_ = edge.status();
+      if (!edge.ok()) return Outcome();
       source_.emplace_back(name, *std::move(edge));
       ABSL_ASSIGN_OR_RETURN(guarded, exir::ToEdge(std::move(guarded), options));
       guarded_.emplace_back(name, std::move(guarded));
     }
-    if (case_["entry"].text() == "manager") {
-      comparison_.RecordHandles(source_);
-    } else {
-      comparison_.IgnoreOrder();
-    }
-    std::vector<std::string> before;
-    for (const auto& [name, program] : source_) before.push_back(exir::PrintProgram(program));
-    const absl::Status status = LowerAll(case_["rounds"].array());
-    for (size_t i = 0; i < source_.size(); ++i) {
-      if (exir::PrintProgram(source_[i].second) != before[i]) {
-        return absl::InternalError("lowering changed the program it was given");
-      }
+    if (entry_ == "manager") handles_ = HandlesOf(source_);
+    const std::vector<std::string> before = PrintSource();
+    const absl::Status status = LowerAll(case_["rounds"]);
+    if (PrintSource() != before) {
+      return absl::InternalError("lowering changed the program it was given");
     }
     ABSL_RETURN_IF_ERROR(status);
     return Outcome();
   }
 
-  void AddFqns(const ExportedProgram& program) {
-    for (const auto& [fqn, tensor] : program.state_dict) backends_.fqns.insert(fqn);
-    for (const auto& [fqn, tensor] : program.constants) backends_.fqns.insert(fqn);
+  absl::StatusOr<ExportedProgram> Import(const std::string& file) {
+    ABSL_ASSIGN_OR_RETURN(ExportedProgram program, exir::ImportFile(directory_ + "/" + file, ops_));
+    for (const auto* map : {&program.state_dict, &program.constants}) {
+      for (const auto& [fqn, tensor] : *map) backends_.fqns.insert(fqn);
+    }
+    return program;
   }
 
-  // Fills lowered_, or lowering_error_. Errors are those of the case.
-  absl::Status LowerAll(const Json::Array& rounds) {
-    proposals_.clear();
+  exir::ToEdgeOptions OptionsToEdge() const {
+    const Json& options = Member(case_, "to_edge");
+    exir::ToEdgeOptions to_edge;
+    to_edge.check_ir_validity = Member(options, "check_ir_validity") != false;
+    to_edge.dim_order = Member(options, "skip_dim_order") != true;
+    return to_edge;
+  }
+
+  std::vector<std::string> PrintSource() const {
+    std::vector<std::string> texts;
+    for (const auto& [name, program] : source_) texts.push_back(exir::PrintProgram(program));
+    return texts;
+  }
+
+  // Fills lowered_, or lowering_error_.
+  absl::Status LowerAll(const Json& rounds) {
+    partitions_ = Json::array();
     lowered_.clear();
     for (const auto& [name, program] : source_) lowered_.emplace_back(name, program.Clone());
     std::vector<std::unique_ptr<exir::Partitioner>> partitioners;
     std::vector<exir::MethodPartitioners> by_round;
-    exir::ToBackendOptions options;
     for (const Json& round : rounds) {
-      if (round["kind"].text() == "whole_program") return LowerWhole(round);
-      exir::MethodPartitioners& by_method = by_round.emplace_back();
-      for (const std::string& name : MethodsOf(round)) {
-        ABSL_ASSIGN_OR_RETURN(std::unique_ptr<exir::Partitioner> partitioner,
-                              CreateCasePartitioner(round, name, &proposals_));
-        partitioners.push_back(std::move(partitioner));
-        by_method.emplace_back(name, partitioners.back().get());
+      if (Text(round, "kind") == "whole_program") return LowerWhole(round);
+      by_round.emplace_back();
+      std::vector<std::string> methods;
+      for (const auto& [name, program] : source_) methods.push_back(name);
+      if (round.contains("methods")) methods = round["methods"].get<std::vector<std::string>>();
+      for (const std::string& name : methods) {
+        ABSL_ASSIGN_OR_RETURN(partitioners.emplace_back(),
+                              CreateCasePartitioner(round, name, partitions_));
+        by_round.back().emplace_back(name, partitioners.back().get());
       }
     }
-    if (case_["entry"].text() == "transform_and_lower") {
+    const bool at_once = entry_ == "transform_and_lower";
+    for (size_t r = 0; r < (at_once ? 1 : rounds.size()); ++r) {
+      exir::ToBackendOptions options;
+      options.validate_partitions = at_once || Member(rounds[r], "validation_disabled") != true;
       absl::StatusOr<MethodPrograms> next =
-          exir::ToBackendInSequence(lowered_, by_round, backends_.set(), options);
-      lowering_error_ = next.status();
-      if (next.ok()) lowered_ = *std::move(next);
-      return IsErrorOfCase(lowering_error_) ? lowering_error_ : absl::OkStatus();
-    }
-    for (size_t r = 0; r < by_round.size(); ++r) {
-      options.validate_partitions = !(rounds[r]["validation_disabled"] == Json(true));
-      absl::StatusOr<MethodPrograms> next =
-          exir::ToBackend(lowered_, by_round[r], backends_.set(), options);
+          at_once ? exir::ToBackendInSequence(lowered_, by_round, backends_.set(), options)
+                  : exir::ToBackend(lowered_, by_round[r], backends_.set(), options);
       lowering_error_ = next.status();
       if (!next.ok()) return IsErrorOfCase(next.status()) ? next.status() : absl::OkStatus();
       lowered_ = *std::move(next);
@@ -207,195 +162,157 @@ class Runner {
     return absl::OkStatus();
   }
 
-  std::vector<std::string> MethodsOf(const Json& round) const {
-    std::vector<std::string> names;
-    if (round.contains("methods")) {
-      for (const Json& name : round["methods"].array()) names.push_back(name.text());
-    } else {
-      for (const auto& [name, program] : source_) names.push_back(name);
-    }
-    return names;
+  absl::StatusOr<Module> LowerModule(const Json& round, const ExportedProgram& program) {
+    ABSL_ASSIGN_OR_RETURN(const exir::DelegationSpec delegation, ReadDelegation(round));
+    absl::StatusOr<Module> module =
+        exir::ToBackend(delegation.backend_id, program, delegation.compile_specs, backends_.set());
+    lowering_error_ = module.status();
+    return module.ok() ? *module : nullptr;
   }
 
   absl::Status LowerWhole(const Json& round) {
-    ABSL_ASSIGN_OR_RETURN(const std::vector<exir::CompileSpec> specs,
-                          ReadCompileSpecs(round["compile_specs"]));
-    absl::StatusOr<Module> module =
-        exir::ToBackend(round["backend_id"].text(), source_[0].second, specs, backends_.set());
-    lowering_error_ = module.status();
-    if (!module.ok()) return absl::OkStatus();
-    whole_ = *std::move(module);
+    ABSL_ASSIGN_OR_RETURN(whole_, LowerModule(round, source_[0].second));
+    if (whole_ == nullptr) return absl::OkStatus();
     source_.erase(source_.begin() + 1, source_.end());
     lowered_.clear();
-    ABSL_ASSIGN_OR_RETURN(ExportedProgram call, CallOf(whole_, ops_));
+    ABSL_ASSIGN_OR_RETURN(ExportedProgram call, exir::ProgramOfModule(whole_));
     lowered_.emplace_back(source_[0].first, std::move(call));
     return absl::OkStatus();
-  }
-
-  // The first difference to what is expected; "" when there is none.
-  std::string Outcome() {
-    if (expected_.contains("error"))
-      return CompareError(case_, expected_["error"], lowering_error_);
-    if (!lowering_error_.ok()) {
-      return absl::StrCat("expected success, came: ", lowering_error_.ToString());
-    }
-    const Json& module = expected_["lowered_module"];
-    if (whole_ == nullptr) return Compare(expected_, lowered_, proposals_);
-    const std::string& name = source_[0].first;
-    compared_ = Json::Object{
-        {"methods", Json::Object{{name, Json::Object{{"graphs", module["program"]},
-                                                     {"signature", module["signature"]},
-                                                     {"state", module["state"]}}}}},
-        {"delegates", Json::Array{module}}};
-    return comparison_.CompareWhole(module, *whole_, name);
-  }
-
-  std::string Compare(const Json& expected, const MethodPrograms& programs,
-                      const Proposals& proposals) {
-    compared_ = expected;
-    return comparison_.Compare(expected, programs, proposals);
   }
 
   // --- Composition ---
 
   absl::StatusOr<std::string> RunCompose() {
-    ABSL_ASSIGN_OR_RETURN(ExportedProgram inner,
-                          exir::ImportFile(directory_ + "/" + case_["inner"].text(), ops_));
-    AddFqns(inner);
+    ABSL_ASSIGN_OR_RETURN(ExportedProgram inner, Import(Text(case_, "inner")));
     ABSL_ASSIGN_OR_RETURN(inner, exir::ToEdge(std::move(inner), OptionsToEdge()));
-    const Json& whole = case_["whole"];
-    ABSL_ASSIGN_OR_RETURN(const std::vector<exir::CompileSpec> specs,
-                          ReadCompileSpecs(whole["compile_specs"]));
-    absl::StatusOr<Module> module =
-        exir::ToBackend(whole["backend_id"].text(), inner, specs, backends_.set());
-    lowering_error_ = module.status();
-    if (!module.ok()) return Outcome();
+    ABSL_ASSIGN_OR_RETURN(const Module module, LowerModule(Member(case_, "whole"), inner));
+    if (module == nullptr) return Outcome();
     std::vector<exir::TensorMeta> parameters;
     while (true) {
       const std::string path = absl::StrCat(directory_, "/input_", parameters.size(), ".npy");
       if (!std::filesystem::exists(path)) break;
       ABSL_ASSIGN_OR_RETURN(const NpyArray array, ReadNpyFile(path));
-      std::vector<exir::SymInt> sizes;
-      for (int64_t size : array.sizes) sizes.emplace_back(size);
-      parameters.push_back(exir::TensorMeta::Contiguous(array.dtype, std::move(sizes)));
+      parameters.push_back(
+          exir::TensorMeta::Contiguous(array.dtype, {array.sizes.begin(), array.sizes.end()}));
     }
     ABSL_ASSIGN_OR_RETURN(ExportedProgram composed,
-                          Compose(case_["outer"].text(), parameters, *module, ops_));
+                          Compose(Text(case_, "outer"), parameters, module, ops_));
     ABSL_ASSIGN_OR_RETURN(composed, exir::ToEdge(std::move(composed), OptionsToEdge()));
     source_.emplace_back("forward", std::move(composed));
-    std::string difference = Compare(expected_["composed"], source_, {});
-    if (!difference.empty()) return absl::StrCat("composed: ", difference);
-    ABSL_RETURN_IF_ERROR(LowerAll(case_["rounds"].array()));
-    if (expected_.contains("error") || !lowering_error_.ok()) return Outcome();
-    if (case_["rounds"].array().empty()) return std::string();
-    difference = Compare(expected_["after_rounds"], lowered_, proposals_);
-    return difference.empty() ? difference : absl::StrCat("after the rounds: ", difference);
+    const std::string difference = Compare(Member(expected_, "composed"), Document(source_));
+    if (!difference.empty()) return "composed:" + difference;
+    ABSL_RETURN_IF_ERROR(LowerAll(case_["rounds"]));
+    return case_["rounds"].empty() ? "" : Outcome();
   }
 
-  // --- Judgement ---
+  // --- Judgment ---
 
-  // What is lowered must also compute what was recorded; a difference must be one of those on
-  // purpose.
-  CaseOutcome Judge(const std::string& difference) {
-    CaseOutcome outcome;
-    if (lowering_error_.ok()) {
-      std::string wrong =
-          CheckNumerics(directory_, case_["after"], source_, lowered_, outcome.notes);
-      if (wrong.empty() && has_guards_) {
-        std::vector<std::string> same_notes;
-        wrong = CheckNumerics(directory_, case_["after"], guarded_, guarded_, same_notes);
-        if (!wrong.empty()) wrong = absl::StrCat("with assertions, not lowered: ", wrong);
-      }
-      if (!wrong.empty()) return Failed(wrong);
-    }
-    const std::string name = directory_.substr(directory_.rfind('/') + 1);
-    Json expected = expected_;
-    expected.get_if<Json::Object>()->erase("single_program_entry");
-    std::string unexplained;
-    for (const Difference& row : Differences()) {
-      const std::vector<std::string> cases = absl::StrSplit(ToAbsl(row.cases), ' ');
-      const bool listed = std::find(cases.begin(), cases.end(), name) != cases.end();
-      if (difference.empty()) {
-        if (!listed) continue;
-        return Failed("came out as expected, but is listed as a deliberate difference");
-      }
-      if (!row.applies(case_, expected) || lowering_error_.code() != row.code) continue;
-      if (const std::string wrong = CheckBesides(row); !wrong.empty()) {
-        absl::StrAppend(&unexplained, "; is not ", row.reference, " (", row.reason, "): ", wrong);
-        continue;
-      }
-      if (const std::string wrong = CheckTampering(); !wrong.empty()) return Failed(wrong);
-      outcome.kind = CaseOutcome::Kind::kPassedWithDifference;
-      outcome.detail = absl::StrCat(row.reference, ": ", row.reason, " (", row.test, ")");
-      return outcome;
-    }
-    if (!difference.empty()) return Failed(difference + unexplained);
-    return outcome;
+  Json Document(const MethodPrograms& programs) const {
+    const DocumentSource source = {backends_.fqns, handles_};
+    if (whole_ != nullptr) return ModuleDocument(*whole_, source_[0].first, source);
+    Json document = LoweredDocument(programs, source);
+    document["partitions"] = partitions_;
+    return document;
   }
 
-  // Whether what came is what the difference makes of what is expected; "" where an error is.
-  std::string CheckBesides(const Difference& row) const {
-    if (compared_.is_null() || !lowering_error_.ok()) return "";
-    std::string wrong = CompareBesides(compared_, comparison_.document(), row.concerns);
-    if (wrong.empty() && row.fits != nullptr && !row.fits(compared_, comparison_.document())) {
-      wrong = "what came is not that";
-    }
-    return wrong;
+  std::string Compare(const Json& expected, Json actual) {
+    compared_ = expected;
+    actual_ = std::move(actual);
+    return CompareDocuments(expected, actual_,
+                            {.order_is_known = entry_ != "transform_and_lower",
+                             .handles_are_known = entry_ == "manager"});
   }
 
-  // A partitioner that changes its copy of the graph changes nothing.
-  std::string CheckTampering() {
-    Json::Array rounds = case_["rounds"].array();
-    bool tampered = false;
-    for (Json& round : rounds) {
-      tampered = tampered || round.contains("tamper");
-      if (round.contains("tamper")) round.get_if<Json::Object>()->erase("tamper");
+  // The lines that differ, or an error that does not fit.
+  std::string Outcome() {
+    if (expected_.contains("error"))
+      return CompareError(case_, expected_["error"], lowering_error_);
+    if (!lowering_error_.ok()) {
+      return absl::StrCat("expected success, got ", lowering_error_.ToString());
     }
-    if (!tampered) return "";
-    std::vector<std::string> came;
-    for (const auto& [name, program] : lowered_) came.push_back(Text(program));
-    if (const absl::Status status = LowerAll(rounds); !status.ok()) return status.ToString();
-    for (size_t i = 0; i < lowered_.size(); ++i) {
-      if (!lowering_error_.ok() || Text(lowered_[i].second) != came[i]) {
-        return "a partitioner that changed its copy of the graph changed what was lowered";
-      }
+    if (expected_.contains("lowered_module") != (whole_ != nullptr)) {
+      return "expected something else than a program lowered as a whole, or nothing else";
     }
-    return "";
+    if (whole_ == nullptr) {
+      return Compare(entry_ == "compose" ? Member(expected_, "after_rounds") : expected_,
+                     Document(lowered_));
+    }
+    return Compare(ModuleDocument(Member(expected_, "lowered_module"), source_[0].first),
+                   Document(lowered_));
   }
 
-  // Without the number that the harness gives each result.
-  static std::string Text(const ExportedProgram& lowered) {
-    ExportedProgram program = lowered.Clone();
-    for (Module& module : program.lowered_modules) {
-      auto copy =
-          std::make_shared<LoweredBackendModule>(module->backend_id, module->original.Clone());
-      copy->processed = module->processed;
-      copy->compile_specs = module->compile_specs;
-      copy->named_data = module->named_data;
-      copy->debug_handle_map = module->debug_handle_map;
-      module = std::move(copy);
-    }
-    return exir::PrintProgram(program);
+  absl::Status CheckAllNumerics(std::vector<std::string>& not_executed) {
+    const Json& after = Member(case_, "after");
+    ABSL_RETURN_IF_ERROR(CheckNumerics(directory_, after, source_, lowered_, not_executed));
+    std::vector<std::string> same;
+    if (!has_guards_) return absl::OkStatus();
+    return Annotate(CheckNumerics(directory_, after, guarded_, guarded_, same),
+                    "with assertions, not lowered");
   }
 
   const std::string directory_;
+  const Json& case_;
+  const Json& expected_;
+  const std::string entry_;
   const exir::OpRegistry& ops_;
-  Json case_, expected_;
   CaseBackends backends_;
-  CaseComparison comparison_;
-  Proposals proposals_;
+  HandlePlaces handles_;
+  Json partitions_ = Json::array();
   MethodPrograms source_, lowered_;  // edge programs before and after
   MethodPrograms guarded_;           // before, with assertions of what the exporter assumed
   bool has_guards_ = false;
-  Json compared_;  // what was expected of the programs that were compared last; null for an error
+  Json compared_, actual_;  // the documents that were compared last
   absl::Status lowering_error_;
   Module whole_;
 };
 
+// What the schema can't say: methods and graphs that are named are there, and inputs stand first.
+std::string WrongNames(const LoweringCase& lowering_case) {
+  const Json& description = lowering_case.description;
+  const Json& expected = lowering_case.expected;
+  for (const auto& [method, files] : Elements(Member(description, "after")).items()) {
+    if (!Member(description, "methods").contains(method)) return "/after/" + method;
+  }
+  for (const Json* document :
+       {&expected, &Member(expected, "composed"), &Member(expected, "after_rounds")}) {
+    for (const Json& method : Elements(Member(*document, "methods"))) {
+      for (const auto& [path, order] : Elements(Member(method, "order")).items()) {
+        if (!method["graphs"].contains(path)) return "/order/" + path;
+      }
+      for (const auto& [path, entries] : method["graphs"].items()) {
+        const auto is_input = [](const Json& e) { return Text(e, "kind") == "placeholder"; };
+        if (!std::is_partitioned(entries.begin(), entries.end(), is_input))
+          return "/graphs/" + path;
+      }
+    }
+  }
+  return "";
+}
+
 }  // namespace
 
-CaseOutcome RunLoweringCase(const std::string& directory, const exir::OpRegistry& ops) {
-  return Runner(directory, ops).Run();
+absl::Status CheckLoweringCase(const LoweringCase& lowering_case) {
+  static const Json& schema = *new Json(Json::parse(kSchema));
+  ABSL_RETURN_IF_ERROR(
+      Annotate(CheckSchema(lowering_case.description, schema, "case"), "case.json"));
+  ABSL_RETURN_IF_ERROR(
+      Annotate(CheckSchema(lowering_case.expected, schema, "expected"), "expected.json"));
+  const std::string wrong = WrongNames(lowering_case);
+  if (wrong.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      wrong + ": expected a method or graph that is there, and placeholders first");
+}
+
+absl::StatusOr<LoweringCase> ReadLoweringCase(const std::string& directory) {
+  LoweringCase lowering_case = {directory, {}, {}};
+  ABSL_ASSIGN_OR_RETURN(lowering_case.description, ReadJsonFile(directory + "/case.json"));
+  ABSL_ASSIGN_OR_RETURN(lowering_case.expected, ReadJsonFile(directory + "/expected.json"));
+  ABSL_RETURN_IF_ERROR(CheckLoweringCase(lowering_case));
+  return lowering_case;
+}
+
+CaseOutcome RunLoweringCase(const LoweringCase& lowering_case, const exir::OpRegistry& ops) {
+  return Runner(lowering_case, ops).Run();
 }
 
 }  // namespace belay::conformance

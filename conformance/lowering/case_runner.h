@@ -1,27 +1,37 @@
-// Runs one lowering case and compares what comes out with what is expected.
+// Runs one lowering case.
 #ifndef BELAY_CONFORMANCE_LOWERING_CASE_RUNNER_H_
 #define BELAY_CONFORMANCE_LOWERING_CASE_RUNNER_H_
 
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
+#include "conformance/lowering/differences.h"
+#include "conformance/lowering/json.h"
 #include "exir/op/op_registry.h"
 
 namespace belay::conformance {
 
-struct CaseOutcome {
-  enum class Kind : uint8_t { kPassed, kPassedWithDifference, kFailed };
-  Kind kind = Kind::kPassed;
-  // What was expected and what came; the difference on purpose.
-  std::string detail;
-  // What could not be executed, and why.
-  std::vector<std::string> notes;
+struct LoweringCase {
+  std::string directory;  // has the programs and the arrays; its last part is the case's name
+  Json description;       // case.json
+  Json expected;          // expected.json
 };
+// kInvalidArgument, with the place, when a document is not what case.schema.json describes, names a
+// method or a graph that is not there, or lists inputs behind other things.
+absl::StatusOr<LoweringCase> ReadLoweringCase(const std::string& directory);
+absl::Status CheckLoweringCase(const LoweringCase& lowering_case);
 
-// `directory` holds the files of one case (FORMAT.md). A case passes when what comes out is what is
-// expected, name for name and byte for byte, and when the lowered programs compute what was
-// recorded, in the interpreter and in the runtime, state included.
-CaseOutcome RunLoweringCase(const std::string& directory, const exir::OpRegistry& ops);
+struct CaseOutcome {
+  std::string failure = "";                // "" when the case passed
+  const Difference* difference = nullptr;  // of a case that passed: what is different on purpose
+  std::vector<std::string> not_executed =
+      {};  // methods, and why the runtime could not execute them
+};
+// Lowers the programs as the case says, compares with what it expects (canonical_text.h,
+// case_errors.h), and executes what was lowered (case_numerics.h). A failed case never ends the
+// process.
+CaseOutcome RunLoweringCase(const LoweringCase& lowering_case, const exir::OpRegistry& ops);
 
 }  // namespace belay::conformance
 

@@ -1,363 +1,330 @@
 #include "conformance/lowering/differences.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
+#include <regex>
 #include <set>
-#include <string>
 
-#include "absl/strings/escaping.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "conformance/lowering/canonical_text.h"
+#include "runtime/core/str_cat.h"
 
 namespace belay::conformance {
 namespace {
 
-bool ErrorSays(const Json& expected, std::string_view fragment) {
-  return expected["error"]["message"].text().find(fragment) != std::string::npos;
+using Lines = Difference::Lines;
+
+bool AnyHas(const Lines& lines, const char* pattern) {
+  const std::regex regex(pattern);
+  return std::any_of(lines.begin(), lines.end(),
+                     [&](const std::string& line) { return std::regex_search(line, regex); });
 }
 
-template <class Predicate>
-bool AnyRound(const Json& description, Predicate predicate) {
-  const Json::Array& rounds = description["rounds"].array();
-  return std::any_of(rounds.begin(), rounds.end(), predicate);
-}
-
-// Whether some value in the document satisfies the predicate.
-template <class Predicate>
-bool Anywhere(const Json& json, const Predicate& predicate) {
-  if (predicate(json)) return true;
-  for (const Json& element : json.array()) {
-    if (Anywhere(element, predicate)) return true;
-  }
-  for (const auto& [key, element] : json.object()) {
-    if (Anywhere(element, predicate)) return true;
-  }
-  return false;
-}
-
-// At gather, ExecuTorch finds users of a tagged constant that it did not give a copy: the output,
-// and nodes with the constant in a list.
-bool ConstantWithHiddenUser(const Json& description, const Json& expected) {
-  return expected["error"]["stage"].text() == "gather" &&
-         ErrorSays(expected, "constant data node") && !AnyRound(description, [](const Json& round) {
-           return !round["no_copy"].array().empty();
-         });
-}
-
-bool MutationAlsoReturned(const Json&, const Json& expected) {
-  return ErrorSays(expected, "found to also contain a buffer mutation");
-}
-
-bool ListOpened(const Json&, const Json& expected) {
-  return ErrorSays(expected, "getitem is missing val field");
-}
-
-// The module of a delegate, or a body, is an input of the partition that has the call.
-bool AttributeUntagged(const Json&, const Json& expected) {
-  return ErrorSays(expected, "is missing val field") && !ListOpened(Json(), expected);
-}
-
-// Whether a delegate's program returns a node with several results as a whole.
-bool ReturnsTuple(const Json& expected) {
-  for (const Json& delegate : expected["delegates"].array()) {
-    const Json::Array& entries = delegate["program"][""].array();
-    for (const Json& output : entries.empty() ? Json::Array() : entries.back()["outputs"].array()) {
-      const Json& value = output["value"];
-      if (!value.contains("node") || value.contains("out")) continue;
-      if (std::any_of(entries.begin(), entries.end(), [&](const Json& entry) {
-            return entry.contains("id") && entry["id"] == value["node"] &&
-                   entry["type"].get_if<Json::Array>() != nullptr;
-          })) {
-        return true;
-      }
+// What the pattern's parentheses have, wherever it is found in lines that begin with `about`.
+std::multiset<std::string> Captures(const Lines& lines, const char* about, const char* pattern) {
+  const std::regex begin(about), regex(pattern);
+  std::multiset<std::string> captures;
+  for (const std::string& line : lines) {
+    if (!std::regex_search(line, begin, std::regex_constants::match_continuous)) continue;
+    for (std::sregex_iterator it(line.begin(), line.end(), regex), end; it != end; ++it) {
+      captures.insert((*it)[1]);
     }
   }
-  return false;
+  return captures;
 }
 
-// Whether an input of a delegate's program, or of a body, is a tuple.
-bool TakesTuple(const Json& expected) {
-  return Anywhere(expected, [](const Json& json) {
-    return json["kind"].text() == "placeholder" && json["type"].get_if<Json::Array>() != nullptr;
-  });
-}
+struct Buffers {
+  explicit Buffers(const Lines& lines)
+      : owned(Captures(lines, R"(delegate \S+, owns)", R"re("([^"]*)")re")),
+        inputs(Captures(lines, "signature of .*, inputs", R"re("target":"([^"]*)")re")),
+        written(Captures(lines, "signature of .*, outputs", kMutation)),
+        written_by_delegates(Captures(lines, R"(delegate \S+ program, out)", kMutation)) {}
+  static constexpr char kMutation[] = R"re("kind":"buffer_mutation","target":"([^"]*)")re";
+  const std::multiset<std::string> owned, inputs, written, written_by_delegates;
 
-// {"node": 0, "out": [0, 1]}, or a node with several results as a whole. Where a result is tagged
-// otherwise than its node, a tuple crosses, or ExecuTorch fails in one of several ways.
-bool TupleCrosses(const Json& description, const Json& expected) {
-  if (expected.contains("error")) {
-    return AnyRound(description, [](const Json& round) {
-      const Json::Array& tags = round["tags"].array();
-      return std::any_of(tags.begin(), tags.end(),
-                         [](const Json& tag) { return tag["op"].text() == "getitem"; });
-    });
-  }
-  return Anywhere(expected,
-                  [](const Json& json) {
-                    return !json["out"].array().empty() &&
-                           (json.contains("node") || json.contains("input"));
-                  }) ||
-         ReturnsTuple(expected) || TakesTuple(expected);
-}
-
-bool NoTupleCrosses(const Json&, const Json& came) { return !TupleCrosses(Json(), came); }
-
-bool UserInputMutated(const Json&, const Json& expected) {
-  return Anywhere(expected,
-                  [](const Json& json) { return json["kind"].text() == "user_input_mutation"; }) ||
-         Anywhere(expected,
-                  [](const Json& json) { return json["op"].text() == "aten.copy_.default"; });
-}
-
-bool NoCopyIsLeft(const Json&, const Json& came) {
-  return !Anywhere(came, [](const Json& json) {
-    const std::string& op = json["op"].text();
-    return op == "aten.copy.default" || op == "aten.copy_.default";
-  });
-}
-
-bool WhileBodyTagged(const Json& description, const Json& expected) {
-  return Anywhere(expected, [](const Json& json) { return json["op"].text() == "while_loop"; }) &&
-         AnyRound(description, [](const Json& round) {
-           const Json::Array& tags = round["tags"].array();
-           return std::any_of(tags.begin(), tags.end(),
-                              [](const Json& tag) {
-                                const Json::Array& path = tag["graph"].array();
-                                return std::any_of(path.begin(), path.end(), [](const Json& part) {
-                                  return part.text().starts_with("while_loop");
-                                });
-                              }) ||
-                  round["kind"].text() != "tags";
-         });
-}
-
-bool WhileBodyHasDelegate(const Json&, const Json& came) {
-  for (const auto& [name, method] : came["methods"].object()) {
-    for (const auto& [path, entries] : method["graphs"].object()) {
-      if (path.find("while_loop") == std::string::npos) continue;
-      if (std::any_of(entries.array().begin(), entries.array().end(),
-                      [](const Json& entry) { return entry["kind"].text() == "delegate"; })) {
-        return true;
-      }
+  // Those that a delegate or a method writes, and of which there is one more copy: in a delegate,
+  // or in a method where a delegate writes.
+  std::set<std::string> WrittenInTwoPlaces() const {
+    std::set<std::string> buffers;
+    for (const std::string& fqn : written_by_delegates) {
+      if (owned.count(fqn) > 1 || inputs.contains(fqn)) buffers.insert(fqn);
     }
-  }
-  return false;
-}
-
-bool Tampered(const Json& description, const Json&) {
-  return AnyRound(description, [](const Json& round) { return round.contains("tamper"); });
-}
-
-bool SurplusReply(const Json& description, const Json&) {
-  return AnyRound(description, [](const Json& round) {
-    return Anywhere(round, [](const Json& json) {
-      std::string value;
-      return json["key"].text() == "reply" &&
-             absl::Base64Unescape(json["value_base64"].text(), &value) && value == "long_list";
-    });
-  });
-}
-
-// Buffers that a delegate or a method writes, and of which there is one more copy: in a delegate,
-// or in a method where a delegate writes.
-std::set<std::string> MutatedBuffersInTwoPlaces(const Json& document) {
-  std::map<std::string, int> in_delegates;
-  std::set<std::string> in_methods, by_delegates, by_methods;
-  const auto add_mutations = [](const Json& outputs, std::set<std::string>& mutated) {
-    for (const Json& output : outputs.array()) {
-      if (output["kind"].text() == "buffer_mutation") mutated.insert(output["target"].text());
+    for (const std::string& fqn : written) {
+      if (owned.contains(fqn)) buffers.insert(fqn);
     }
-  };
-  for (const Json& delegate : document["delegates"].array()) {
-    for (const Json& fqn : delegate["constants_owned"].array()) ++in_delegates[fqn.text()];
-    for (const auto& [path, entries] : delegate["program"].object()) {
-      for (const Json& entry : entries.array()) add_mutations(entry["outputs"], by_delegates);
-    }
+    return buffers;
   }
-  for (const auto& [name, method] : document["methods"].object()) {
-    for (const Json& input : method["signature"]["inputs"].array()) {
-      if (input["kind"].text() == "buffer") in_methods.insert(input["target"].text());
-    }
-    add_mutations(method["signature"]["outputs"], by_methods);
-  }
-  std::set<std::string> buffers;
-  for (const std::string& fqn : by_delegates) {
-    if (in_delegates[fqn] > 1 || in_methods.contains(fqn)) buffers.insert(fqn);
-  }
-  for (const std::string& fqn : by_methods) {
-    if (in_delegates[fqn] > 0) buffers.insert(fqn);
-  }
-  return buffers;
-}
+};
 
 // ExecuTorch makes copies, of which one becomes stale, or takes the buffer from a program that
 // still writes it.
-bool MutatedBufferInTwoPlaces(const Json&, const Json& expected) {
-  return !MutatedBuffersInTwoPlaces(expected).empty() ||
-         ErrorSays(expected, "does not point to a buffer that exists");
+bool BufferInTwoPlaces(const Json&, const Lines& expected) {
+  return !Buffers(expected).WrittenInTwoPlaces().empty() ||
+         AnyHas(expected, "^error .*does not point to a buffer that exists");
 }
 
 // Each of them is an input of a method, which writes it, and no delegate has it.
-bool BufferStays(const Json& expected, const Json& came) {
-  for (const std::string& fqn : MutatedBuffersInTwoPlaces(expected)) {
-    const auto is_of = [&](std::string_view kind) {
-      return [&fqn, kind](const Json& spec) {
-        return spec["target"].text() == fqn && spec["kind"].text() == kind;
-      };
-    };
-    bool input = false, mutation = false;
-    for (const auto& [name, method] : came["methods"].object()) {
-      const Json::Array& inputs = method["signature"]["inputs"].array();
-      const Json::Array& outputs = method["signature"]["outputs"].array();
-      input = input || std::any_of(inputs.begin(), inputs.end(), is_of("buffer"));
-      mutation = mutation || std::any_of(outputs.begin(), outputs.end(), is_of("buffer_mutation"));
-    }
-    if (!input || !mutation) return false;
-    for (const Json& delegate : came["delegates"].array()) {
-      const Json::Array& owned = delegate["constants_owned"].array();
-      if (std::find(owned.begin(), owned.end(), Json(fqn)) != owned.end()) return false;
-    }
-  }
-  return true;
-}
-
-bool NamesAConstantTwice(const Json& graph) {
-  std::set<std::string> seen;
-  for (const Json& entry : graph.array()) {
-    if (entry["kind"].text() != "placeholder" || !entry.contains("target")) continue;
-    // Tensors without a name are described by their content, and several may have the same.
-    if (entry["target"].get_if<std::string>() == nullptr) continue;
-    if (!seen.insert(entry["target"].text()).second) return true;
-  }
-  return false;
-}
-
-// One constant as two inputs of a delegate's program, or of what the method becomes: a copy for
-// each user.
-bool ConstantTwice(const Json&, const Json& expected) {
-  for (const Json& delegate : expected["delegates"].array()) {
-    if (NamesAConstantTwice(delegate["program"][""])) return true;
-  }
-  for (const auto& [name, method] : expected["methods"].object()) {
-    if (NamesAConstantTwice(method["graphs"][""])) return true;
-  }
-  return false;
-}
-
-bool NoConstantTwice(const Json&, const Json& came) { return !ConstantTwice(Json(), came); }
-
-// A partition of which nothing is used.
-bool NothingUsed(const Json&, const Json& expected) {
-  return expected["error"]["stage"].text() == "fuse" &&
-         ErrorSays(expected, "Cannot determine insertion point");
-}
-
-// An operator that one partitioner of several asks to keep and another does not: ExecuTorch
-// decomposes once for each of them, so what the first keeps, the next decomposes.
-bool KeptForOneOfSeveral(const Json& description, const Json&) {
-  if (description["entry"].text() != "transform_and_lower") return false;
-  const Json::Array& rounds = description["rounds"].array();
-  return std::any_of(rounds.begin(), rounds.end(), [&](const Json& round) {
-    const Json::Array& ops = round["ops_to_not_decompose"].array();
-    return std::any_of(ops.begin(), ops.end(), [&](const Json& op) {
-      return std::any_of(rounds.begin(), rounds.end(), [&](const Json& other) {
-        const Json::Array& others = other["ops_to_not_decompose"].array();
-        return std::find(others.begin(), others.end(), op) == others.end() ||
-               !(other["filter"] == round["filter"]);
-      });
-    });
+bool BufferStays(const Lines& expected, const Lines& actual) {
+  const Buffers now(actual);
+  const std::set<std::string> buffers = Buffers(expected).WrittenInTwoPlaces();
+  return std::all_of(buffers.begin(), buffers.end(), [&](const std::string& fqn) {
+    return now.inputs.contains(fqn) && now.written.contains(fqn) && !now.owned.contains(fqn);
   });
 }
 
-// A group of nodes that can't be one partition: a way leaves it, or several of them, and comes
-// back.
-bool GroupOnACycle(const Json& description, const Json& expected) {
-  return ErrorSays(expected, "found dependency cycles") &&
-         AnyRound(description, [](const Json& round) { return round["kind"].text() == "groups"; });
+// One constant of a name as two inputs of a graph: a copy for each user.
+bool ConstantTwice(const Json&, const Lines& expected) {
+  return std::any_of(expected.begin(), expected.end(), [](const std::string& line) {
+    const auto names = Captures({line}, "(method|delegate).*, inputs", R"re("target":"([^"]*)")re");
+    return std::adjacent_find(names.begin(), names.end()) != names.end();
+  });
+}
+bool NoConstantTwice(const Lines&, const Lines& actual) { return !ConstantTwice(Json(), actual); }
+
+// ExecuTorch decomposes once for each partitioner, so what one keeps, the next decomposes.
+bool KeptForOneOfSeveral(const Json& description, const Lines&) {
+  std::set<std::set<std::string>> kept;  // the operators and filters of each round
+  for (const Json& round : Elements(Member(description, "rounds"))) {
+    std::set<std::string> own;
+    for (const Json& op : Elements(Member(round, "ops_to_not_decompose"))) {
+      own.insert(Text(op) + Member(round, "filter").dump());
+    }
+    kept.insert(std::move(own));
+  }
+  return Text(description, "entry") == "transform_and_lower" && kept.size() > 1;
 }
 
-bool ErasedMutation(const Json&, const Json& expected) {
-  return expected["error"]["stage"].text() == "splice";
-}
+// A tuple that crosses the border of a delegate: a result of a result, a node with several results
+// as a whole, an input that is a list.
+#define TUPLE                                                                                              \
+  R"re("%\d+\.\[|"in\d+\.\d|^delegate \S+ program, (?:out\d+: .*"value":"%\d+\.all|in\d+: .*"type":\[))re" \
+  R"re(|, inputs: .*"kind":"placeholder","type":\[)re"
 
 constexpr Difference kDifferences[] = {
-    {"§7.5", "a constant that is returned or stands in a list is given to the delegate and kept",
-     "ConstantOwnershipTest.ConstantThatIsReturnedIsNoError",
-     "constant_in_list_argument param_returned", &ConstantWithHiddenUser},
-    {"§10", "a mutated value may be returned as well",
-     "ConstantOwnershipTest.MutatedValueMayBeReturnedAndUsedOutside", "mutation_also_returned",
-     &MutationAlsoReturned},
-    {"§11.6", "a consumed mutation's new value may be used outside",
-     "ConstantOwnershipTest.MutatedValueMayBeReturnedAndUsedOutside", "", &ErasedMutation},
-    {"§11.6",
-     "a mutated buffer that a partition and others use stays with the program",
-     "ConstantOwnershipTest.MutatedBufferWithAForeignReaderStays",
-     "mutated_buffer_read_by_delegate",
-     &MutatedBufferInTwoPlaces,
-     absl::StatusCode::kOk,
-     {.constants = true, .signature = true},
-     &BufferStays},
-    {"§7.5",
-     "a delegate has a constant once, and the program too, however many users of it there are",
-     "ConstantOwnershipTest.ConstantOfThreeTagsIsInEachOnceAndSharesBytes",
-     "",
-     &ConstantTwice,
-     absl::StatusCode::kOk,
-     {.signature = true},
-     &NoConstantTwice},
-    {"§11.3", "each used result of a node with several crosses by itself",
-     "SpliceTest.OnlyUsedResultsOfASplitCross", "split_opened", &ListOpened},
-    {"§2.8",
-     "a call's bodies and its module go with it: they are no nodes that could be left untagged",
-     "SpliceTest.SecondRoundKeepsOrSwallowsDelegates", "module_untagged", &AttributeUntagged},
-    {"§11.3",
-     "each used result of a node with several crosses by itself; results are no nodes that "
-     "could be tagged",
-     "SpliceTest.OnlyUsedResultsOfASplitCross",
-     "getitem_tagged_alone topk_tuple_escapes",
-     &TupleCrosses,
-     absl::StatusCode::kOk,
-     {.fewer_delegates = true},
-     &NoTupleCrosses},
-    {"§2.15",
-     "the mutation of an input is an output of the program; the copy is made at emission",
-     "InterpreterTest.MutatedInputsAreTheCallers",
-     "user_input_mutation",
-     &UserInputMutated,
-     absl::StatusCode::kOk,
-     {.fewer_delegates = true},
-     &NoCopyIsLeft},
-    {"§7.11",
-     "bodies of while_loop are lowered like other bodies",
-     "SpliceTest.WhileMapAndScanBodiesAreLowered",
-     "while_body_not_lowered",
-     &WhileBodyTagged,
-     absl::StatusCode::kOk,
-     {.more_delegates = true},
-     &WhileBodyHasDelegate},
-    {"§7.9",
-     "a partitioner gets a const program: what it does to a copy of its own has no effect",
-     "CasePartitionerTest.WhatItDoesToItsCopyHasNoEffect",
-     "graph_dead_node_added graph_reordered graph_retargeted "
-     "validation_disabled",
-     &Tampered,
-     absl::StatusCode::kOk,
-     {.operators = true, .constants = true, .signature = true}},
-    {"§2.25", "of groups that can't all be kept together, so many are as leave no cycle",
-     "GroupsTest.GroupThatIsNotConvexIsGivenUp", "", &GroupOnACycle},
-    {"§2.9", "a partition of which nothing is used is a call without results",
-     "SpliceTest.PartitionOfWhichNothingIsUsedIsACallWithoutResults", "", &NothingUsed},
-    {"§7.27",
-     "what one of several partitioners asks to keep is kept",
-     "ToEdgeTest.WhatOneOfSeveralPartitionersAsksForIsKept",
-     "",
-     &KeptForOneOfSeveral,
-     absl::StatusCode::kOk,
-     {.operators = true, .constants = true, .signature = true, .more_delegates = true}},
-    {"§11.15", "a reply with more results than partitions is an error",
-     "ReplyTest.WrongShapesAreErrorsOfTheirOwn", "", &SurplusReply, absl::StatusCode::kInternal},
+    // At gather, ExecuTorch finds users of a tagged constant that it did not give a copy.
+    {.reference = "§7.5",
+     .reason = "a constant that is returned or stands in a list is given to the delegate and kept",
+     .test = "ConstantOwnershipTest.ConstantThatIsReturnedIsNoError",
+     .cases = "constant_in_list_argument param_returned",
+     .expected_has = R"re(^error gather: constant data node (?!.*"no_copy":\["))re"},
+    {.reference = "§10",
+     .reason = "a mutated value may be returned as well",
+     .test = "ConstantOwnershipTest.MutatedValueMayBeReturnedAndUsedOutside",
+     .cases = "mutation_also_returned",
+     .expected_has = "^error .*found to also contain a buffer mutation"},
+    {.reference = "§11.6",
+     .reason = "a consumed mutation's new value may be used outside",
+     .test = "ConstantOwnershipTest.MutatedValueMayBeReturnedAndUsedOutside",
+     .expected_has = "^error splice"},
+    {.reference = "§11.6",
+     .reason = "a mutated buffer that a partition and others use stays with the program",
+     .test = "ConstantOwnershipTest.MutatedBufferWithAForeignReaderStays",
+     .cases = "mutated_buffer_read_by_delegate",
+     .applies = BufferInTwoPlaces,
+     .concerns = "state signature",
+     .fits = BufferStays},
+    {.reference = "§7.5",
+     .reason = "a delegate has a constant once, and the program too, however many use it",
+     .test = "ConstantOwnershipTest.ConstantOfThreeTagsIsInEachOnceAndSharesBytes",
+     .applies = ConstantTwice,
+     .concerns = "signature",
+     .fits = NoConstantTwice},
+    {.reference = "§11.3",
+     .reason = "each used result of a node with several crosses by itself",
+     .test = "SpliceTest.OnlyUsedResultsOfASplitCross",
+     .cases = "split_opened",
+     .expected_has = "^error .*getitem is missing val field"},
+    {.reference = "§2.8",
+     .reason = "a call's bodies and its module go with it: they are no nodes that could be left "
+               "untagged",
+     .test = "SpliceTest.SecondRoundKeepsOrSwallowsDelegates",
+     .cases = "module_untagged",
+     .expected_has = R"re(^error .*Node\.meta (?!getitem)\w+ is missing val field)re"},
+    // Where a result is tagged otherwise than its node, ExecuTorch may fail in several ways.
+    {.reference = "§11.3",
+     .reason = "each used result of a node with several crosses by itself; results are no nodes "
+               "that could be tagged",
+     .test = "SpliceTest.OnlyUsedResultsOfASplitCross",
+     .cases = "getitem_tagged_alone topk_tuple_escapes",
+     .expected_has = TUPLE R"re(|^error .*"op":"getitem")re",
+     .concerns = "-idle",
+     .actual_lacks = TUPLE},
+    {.reference = "§2.15",
+     .reason = "the mutation of an input is an output of the program; the copy is made at emission",
+     .test = "InterpreterTest.MutatedInputsAreTheCallers",
+     .cases = "user_input_mutation",
+     .expected_has = R"re("user_input_mutation"|"aten\.copy_\.default")re",
+     .concerns = "-idle",
+     .actual_lacks = R"re("aten\.copy_?\.default")re"},
+    {.reference = "§7.11",
+     .reason = "bodies of while_loop are lowered like other bodies",
+     .test = "SpliceTest.WhileMapAndScanBodiesAreLowered",
+     .cases = "while_body_not_lowered",
+     .case_has = R"re("while_loop#|"kind":"(?:all_nodes|op_support|groups|capability|demo)")re",
+     .expected_has = R"re("op":"while_loop")re",
+     .concerns = "+backend",
+     .actual_has = R"re(^method .*while_loop%\d+\.\w+, %\d+: .*"delegate":)re"},
+    {.reference = "§7.9",
+     .reason =
+         "a partitioner gets a const program: what it does to a copy of its own has no effect",
+     .test = "CasePartitionerTest.WhatItDoesToItsCopyHasNoEffect",
+     .cases = "graph_dead_node_added graph_reordered graph_retargeted validation_disabled",
+     .case_has = R"re("tamper":)re",
+     .concerns = "operator state signature"},
+    {.reference = "§2.25",
+     .reason = "of groups that can't all be kept together, so many are as leave no cycle",
+     .test = "GroupsTest.GroupThatIsNotConvexIsGivenUp",
+     .case_has = R"re("kind":"groups")re",
+     .expected_has = "^error .*found dependency cycles"},
+    {.reference = "§2.9",
+     .reason = "a partition of which nothing is used is a call without results",
+     .test = "SpliceTest.PartitionOfWhichNothingIsUsedIsACallWithoutResults",
+     .expected_has = "^error fuse: .*Cannot determine insertion point"},
+    {.reference = "§7.27",
+     .reason = "what one of several partitioners asks to keep is kept",
+     .test = "ToEdgeTest.WhatOneOfSeveralPartitionersAsksForIsKept",
+     .applies = KeptForOneOfSeveral,
+     .concerns = "operator state signature +backend"},
+    {.reference = "§11.15",
+     .reason = "a reply with more results than partitions is an error",
+     .test = "ReplyTest.WrongShapesAreErrorsOfTheirOwn",
+     .case_has = R"re("key":"reply","value_base64":"bG9uZ19saXN0")re",  // long_list
+     .code = absl::StatusCode::kInternal},
 };
+
+// --- What a difference does not concern ---
+
+// What there is, whatever graph or delegate has it; the first word says what.
+std::multiset<std::string> Inventory(const Lines& lines) {
+  std::multiset<std::string> inventory;
+  const auto add = [&](const char* what, const char* about, const char* pattern) {
+    for (const std::string& text : Captures(lines, about, pattern)) {
+      inventory.insert(absl::StrCat(what, " ", text));
+    }
+  };
+  // Copies into inputs are made at emission here, so that they don't count as nodes.
+  const auto busy = Captures(
+      lines, "", R"re(^delegate (\S+) program.*, %\d+: .*"op":"(?!aten\.copy_?\.default"))re");
+  for (const std::string& backend : Captures(lines, "", R"re(^delegate (\S+, backend: .*))re")) {
+    const size_t end = backend.find(',');
+    const bool idle = !busy.contains(backend.substr(0, end));
+    inventory.insert(absl::StrCat(idle ? "idle" : "backend", backend.substr(end + 1)));
+  }
+  add("operator", ".*, %",
+      R"re("op":"((?!aten\.copy_?\.default"|executorch_call_delegate")[^"]*)")re");
+  add("operator", "partitioners", R"re(^(.*))re");
+  add("signature", "signature of", R"re(^(.*))re");
+  add("state", "state of", R"re(^(.*))re");
+  add("caller", "signature of", R"re("kind":("user_[^"]*"))re");
+  // A copy of a tensor counts as the one that it is of.
+  const auto tensors =
+      Captures(lines, R"(delegate \S+, owns|state of .*, (?:state_dict|constants))",
+               R"re("((?!sha256:)[^"]*)")re");
+  for (const std::string& name : std::set<std::string>(tensors.begin(), tensors.end())) {
+    inventory.insert("tensor " + name);
+  }
+  return inventory;
+}
+
+// By backend and program, what else there is to say of each delegate; but for blobs of backends
+// that list other partitions than the delegate's.
+std::map<std::string, std::multiset<std::string>> DelegatesByProgram(const Lines& lines) {
+  const std::regex own_line(
+      R"re(^(delegate (D\d+))(?:( program.*|, backend.*)|, (?:owns|named_data|blob).*))re");
+  const std::regex says_more(
+      R"re(, backend: \["(?:Echo|PreprocessAll|OtherPreprocessAll|Reply)Backend")re");
+  std::map<std::string, std::string> programs, rests;  // by name
+  for (const std::string& line : lines) {
+    std::smatch match;
+    if (!std::regex_match(line, match, own_line)) continue;
+    (match[3].matched ? programs : rests)[match[2]] += line.substr(match[1].length()) + "\n";
+  }
+  std::map<std::string, std::multiset<std::string>> delegates;
+  for (const auto& [name, program] : programs) {
+    std::string& rest = rests[name];
+    if (std::regex_search(program, says_more)) rest = rest.substr(rest.find('\n'));  // the blob
+    delegates[program].insert(rest);
+  }
+  return delegates;
+}
 
 }  // namespace
 
 absl::Span<const Difference> Differences() { return kDifferences; }
+
+const Difference* FindDifference(const Json& description, const Json& expected, const Json& actual,
+                                 absl::StatusCode code, std::string& notes) {
+  const std::string text = description.dump();
+  const Json& error = Member(expected, "error");
+  const Lines expected_lines = error.is_null()
+                                   ? CanonicalLines(expected)
+                                   : Lines{absl::StrCat("error ", Text(error, "stage"), ": ",
+                                                        Text(error, "message"), " ", text)};
+  const Lines actual_lines = actual.is_null() ? Lines() : CanonicalLines(actual);
+  for (const Difference& row : kDifferences) {
+    if (row.code != code || (row.case_has != nullptr && !AnyHas({text}, row.case_has)) ||
+        (row.expected_has != nullptr && !AnyHas(expected_lines, row.expected_has)) ||
+        (row.applies != nullptr && !row.applies(description, expected_lines))) {
+      continue;
+    }
+    std::string wrong;
+    if (error.is_null() && !actual.is_null()) {
+      wrong = CompareUnaffected(expected, actual, row.concerns);
+      if (wrong.empty() &&
+          ((row.actual_has != nullptr && !AnyHas(actual_lines, row.actual_has)) ||
+           (row.actual_lacks != nullptr && AnyHas(actual_lines, row.actual_lacks)) ||
+           (row.fits != nullptr && !row.fits(expected_lines, actual_lines)))) {
+        wrong = "what Belay made is not that";
+      }
+    }
+    if (wrong.empty()) return &row;
+    absl::StrAppend(&notes, "\nis not ", row.reference, " (", row.reason, "): ", wrong);
+  }
+  return nullptr;
+}
+
+std::string CompareUnaffected(const Json& expected, const Json& actual, std::string_view concerns) {
+  const Lines lines[] = {CanonicalLines(expected), CanonicalLines(actual)};
+  const auto wrong =
+      Captures(lines[0], "delegate", R"re(^(.*, blob: "(?:digest|base64|no base64) .*))re");
+  std::vector<std::string> problems(wrong.begin(), wrong.end());
+  const auto blobs =
+      Captures(lines[0], "", R"re(^delegate (\S+), blob: (?!"the recording of its program"))re");
+  for (const std::string& name :
+       Captures(lines[0], "", R"re(^delegate (\S+), backend: \["RecordingBackend")re")) {
+    if (blobs.contains(name)) problems.push_back(name + " blob: not the recording of its program");
+  }
+  const std::vector<std::string> words = absl::StrSplit(ToAbsl(concerns), ' ');
+  const std::multiset<std::string> inventories[] = {Inventory(lines[0]), Inventory(lines[1])};
+  for (const int side : {0, 1}) {
+    std::vector<std::string> only;
+    std::set_difference(inventories[side].begin(), inventories[side].end(),
+                        inventories[1 - side].begin(), inventories[1 - side].end(),
+                        std::back_inserter(only));
+    for (const std::string& line : only) {
+      const std::string what = line.substr(0, line.find(' ')), mark = side == 0 ? "-" : "+";
+      const auto allowed = [&](const std::string& word) {
+        return word == what || word == mark + what;
+      };
+      if (std::none_of(words.begin(), words.end(), allowed)) problems.push_back(mark + " " + line);
+    }
+  }
+  const auto expected_delegates = DelegatesByProgram(lines[0]);
+  for (const auto& [program, rests] : DelegatesByProgram(lines[1])) {
+    const auto same = expected_delegates.find(program);
+    if (same == expected_delegates.end()) continue;
+    if (std::includes(same->second.begin(), same->second.end(), rests.begin(), rests.end()))
+      continue;
+    problems.push_back(
+        absl::StrCat("- ", absl::StrJoin(same->second, "- "), "+ ", absl::StrJoin(rests, "+ ")));
+  }
+  const char* graphs = R"(^((?:method|signature|delegate \S+(?: program|, backend)).*))";
+  if (problems.empty() && Captures(lines[0], "", graphs) == Captures(lines[1], "", graphs)) {
+    problems.push_back("all graphs are as expected, so that this difference explains nothing");
+  }
+  return problems.empty() ? "" : "\n" + absl::StrJoin(problems, "\n");
+}
 
 }  // namespace belay::conformance

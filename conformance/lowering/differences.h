@@ -1,41 +1,59 @@
 // Where Belay does something else than ExecuTorch on purpose.
 //
-// A difference is recognised in a case's description and expectation, not by the case's name. Such
-// a case is run like any other; when it comes out otherwise than expected, it passes only if what
-// came computes what PyTorch recorded (in the interpreter and in the runtime, state included), is
-// as expected in all that the difference does not concern (case_besides.h), and is what Belay makes
-// of such a case on purpose; or is the error that Belay gives instead.
+// A difference is recognized by what a case says and expects, not by the case's name. Such a case
+// is run like any other; when it comes out otherwise than expected, it passes only if what Belay
+// made computes what PyTorch recorded (in the interpreter and in the runtime, state included), is
+// what the difference says, and is as expected in all that the difference does not concern; or is
+// the error that Belay gives instead.
 #ifndef BELAY_CONFORMANCE_LOWERING_DIFFERENCES_H_
 #define BELAY_CONFORMANCE_LOWERING_DIFFERENCES_H_
 
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "conformance/lowering/case_besides.h"
-#include "conformance/lowering/json_value.h"
+#include "conformance/lowering/json.h"
 
 namespace belay::conformance {
 
+// Regular expressions are searched in lines; nullptr: not asked.
 struct Difference {
-  // The weak point of docs/lowering.md that is repaired.
-  std::string_view reference;
+  std::string_view reference;  // where docs/lowering.md has it
   std::string_view reason;
-  // The test that shows what Belay does.
-  std::string_view test;
-  // The cases of this tree in which it shows, separated by spaces: each of them must differ.
-  std::string_view cases;
-  // `expected` lacks single_program_entry.
-  bool (*applies)(const Json& description, const Json& expected);
-  // What Belay gives: kOk for a lowered program.
-  absl::StatusCode code = absl::StatusCode::kOk;
-  // Where both are lowered programs: what may differ, and whether what came (as
-  // CaseComparison::document() has it) is what `reason` says; nullptr: it may be anything else.
-  Concerns concerns = {};
-  bool (*fits)(const Json& expected, const Json& came) = nullptr;
+  std::string_view test;        // shows what Belay does
+  std::string_view cases = "";  // of this tree, separated by spaces: each of them must differ
+  // What it looks like: in case.json, and in a line of what is expected (canonical_text.h). An
+  // error is the line "error <stage>: <message>" followed by case.json.
+  const char* case_has = nullptr;
+  const char* expected_has = nullptr;
+  using Lines = std::vector<std::string>;
+  bool (*applies)(const Json& description, const Lines& expected) = nullptr;
+  absl::StatusCode code = absl::StatusCode::kOk;  // what Belay gives: kOk for a lowered program
+  // Where both are lowered programs: what may differ besides the graphs, of the words "operator",
+  // "signature", "state", "-idle" (a delegate without operators of its own is missing) and
+  // "+backend" (there are more delegates); and what Belay's lines have, or lack.
+  std::string_view concerns = "";
+  const char* actual_has = nullptr;
+  const char* actual_lacks = nullptr;
+  bool (*fits)(const Lines& expected, const Lines& actual) = nullptr;
 };
 
 absl::Span<const Difference> Differences();
+
+// The row that explains why a case comes out otherwise than expected; nullptr for none, and why
+// each row that applies does not is appended to `notes`. `expected` has `error`, or is a document,
+// as `actual` is, which is null where lowering gave an error of this code.
+const Difference* FindDifference(const Json& description, const Json& expected, const Json& actual,
+                                 absl::StatusCode code, std::string& notes);
+
+// The lines of `expected` and `actual` that differ although no difference of this kind explains it,
+// as DiffLines() shows them; "" for none. Compared are delegates' backends and compile specs,
+// signatures, state, all operators, all named tensors, proposals, and whatever belongs to a
+// delegate whose program is as expected. Recordings that are expected must be those of the programs
+// that are. When all graphs are equal, nothing of lowering differs, and nothing is explained.
+std::string CompareUnaffected(const Json& expected, const Json& actual, std::string_view concerns);
 
 }  // namespace belay::conformance
 

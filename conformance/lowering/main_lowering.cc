@@ -1,10 +1,9 @@
 // Runs the lowering cases of a directory.
-#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
+#include <set>
 #include <string>
-#include <vector>
 
 #include "absl/flags/flag.h"
 #include "absl/flags/parse.h"
@@ -33,13 +32,14 @@ int Main() {
   if (caller != nullptr && directory.is_relative()) directory = fs::path(caller) / directory;
   std::error_code error;
   if (fs::is_directory(directory / "cases", error)) directory /= "cases";
-  std::vector<std::string> cases;
+  std::set<std::string> names;
   for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
-    if (fs::exists(it->path() / "case.json")) cases.push_back(it->path().string());
+    if (fs::is_directory(it->path())) names.insert(it->path().filename().string());
   }
-  std::sort(cases.begin(), cases.end());
-  if (cases.empty()) {
-    std::cerr << directory.string() << " holds no cases\n";
+  const std::string only = absl::GetFlag(FLAGS_only);
+  if (!only.empty()) std::erase_if(names, [&](const std::string& name) { return name != only; });
+  if (names.empty()) {
+    std::cerr << directory.string() << " holds no such cases\n";
     return kBadInput;
   }
   auto ops = exir::CreateStandardOps();
@@ -47,30 +47,35 @@ int Main() {
     std::cerr << ops.status() << "\n";
     return kNegative;
   }
-  int passed = 0, different = 0, failed = 0;
-  for (const std::string& path : cases) {
-    const std::string name = fs::path(path).filename().string();
-    if (!absl::GetFlag(FLAGS_only).empty() && absl::GetFlag(FLAGS_only) != name) continue;
-    const CaseOutcome outcome = RunLoweringCase(path, **ops);
-    for (const std::string& note : outcome.notes)
-      std::cout << "note " << name << ": " << note << "\n";
-    switch (outcome.kind) {
-      case CaseOutcome::Kind::kPassed:
-        ++passed;
-        break;
-      case CaseOutcome::Kind::kPassedWithDifference:
-        ++passed;
-        ++different;
-        std::cout << "differs on purpose: " << name << ": " << outcome.detail << "\n";
-        break;
-      case CaseOutcome::Kind::kFailed:
-        ++failed;
-        std::cout << "FAILED " << name << ": " << outcome.detail << "\n";
-        break;
+  int passed = 0, different = 0, failed = 0, skipped = 0;
+  const auto skip = [&](const std::string& name, const std::string& what) {
+    ++skipped;
+    std::cout << "skipped " << name << ": " << what << "\n";
+  };
+  for (const std::string& name : names) {
+    const std::string path = (directory / name).string();
+    if (!fs::exists(path + "/case.json")) {
+      skip(name, "there is no case.json");
+      continue;
+    }
+    const absl::StatusOr<LoweringCase> lowering_case = ReadLoweringCase(path);
+    const CaseOutcome outcome = lowering_case.ok()
+                                    ? RunLoweringCase(*lowering_case, **ops)
+                                    : CaseOutcome{lowering_case.status().ToString(), nullptr, {}};
+    for (const std::string& method : outcome.not_executed) {
+      skip(name, "execution in the runtime of " + method);
+    }
+    ++(outcome.failure.empty() ? passed : failed);
+    if (!outcome.failure.empty()) {
+      std::cout << "FAILED " << name << ": " << outcome.failure << "\n";
+    } else if (const Difference* difference = outcome.difference) {
+      ++different;
+      std::cout << "differs on purpose: " << name << ": " << difference->reference << ": "
+                << difference->reason << " (" << difference->test << ")\n";
     }
   }
   if (different > 0) std::cout << different << " of those that passed differ on purpose\n";
-  std::cout << passed << " passed, " << failed << " failed, 0 skipped\n";
+  std::cout << passed << " passed, " << failed << " failed, " << skipped << " skipped\n";
   return failed == 0 ? kDone : kNegative;
 }
 

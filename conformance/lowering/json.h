@@ -1,0 +1,43 @@
+// JSON as the cases have it, described by a schema.
+//
+// nlohmann's library reads it, because the format needs what the JSON of Protocol Buffers loses:
+// the order of methods and keyword arguments, and that 2 is not 2.0 as an operator's argument.
+#ifndef BELAY_CONFORMANCE_LOWERING_JSON_H_
+#define BELAY_CONFORMANCE_LOWERING_JSON_H_
+
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "nlohmann/json.hpp"
+
+namespace belay::conformance {
+
+using Json = nlohmann::ordered_json;
+
+// kInvalidArgument, with the path, when the file does not hold one JSON document.
+absl::StatusOr<Json> ReadJsonFile(const std::string& path);
+
+// The member; null when there is none or `json` is no object.
+const Json& Member(const Json& json, std::string_view key);
+// The text; "" for another kind of value, or another kind of member.
+std::string Text(const Json& json);
+inline std::string Text(const Json& json, std::string_view key) { return Text(Member(json, key)); }
+// The members' values or the elements, which of another kind of value are none.
+inline const Json& Elements(const Json& json) {
+  static const Json& none = *new Json(Json::array());
+  return json.is_structured() ? json : none;
+}
+
+// Whether `value` is what the schema's definition of that name ("#/$defs/<name>") says.
+//   kInvalidArgument  the place of the first value that is not, and what was expected there
+//   kUnimplemented    the schema has a keyword of JSON Schema that is not known here: known are
+//                     $ref, type, const, enum, properties, required, additionalProperties, items
+//                     and anyOf. Of alternatives that give `kind` a constant, only those of the
+//                     value's kind are tried.
+absl::Status CheckSchema(const Json& value, const Json& schema, std::string_view definition);
+
+}  // namespace belay::conformance
+
+#endif  // BELAY_CONFORMANCE_LOWERING_JSON_H_

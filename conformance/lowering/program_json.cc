@@ -1,0 +1,651 @@
+#include "conformance/lowering/program_json.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <map>
+#include <optional>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_split.h"
+#include "runtime/core/str_cat.h"
+#include "runtime/program/digest.h"
+
+namespace belay::conformance {
+namespace {
+
+using exir::Argument;
+using exir::ExportedProgram;
+using exir::Graph;
+using exir::GraphId;
+using exir::InputKind;
+using exir::InputSpec;
+using exir::LoweredBackendModule;
+using exir::Node;
+using exir::NodeId;
+using exir::SymExpr;
+using exir::ValueId;
+
+bool IsDelegateCall(const Node& node) {
+  return node.target->name() == "higher_order.executorch_call_delegate";
+}
+
+// The tensor of IsNumberOfBody().
+exir::ConstantTensor NumberOf(const Node& node) {
+  const DType dtype = *node.arguments[2].get_if<DType>();
+  const Argument& number = node.arguments[1];
+  if (const auto* v = number.get_if<double>()) return exir::ConstantTensor::Scalar(dtype, *v);
+  const auto* v = number.get_if<int64_t>();
+  return exir::ConstantTensor::ScalarInt(dtype, v != nullptr ? *v : *number.get_if<bool>());
+}
+
+// The paths of a node's bodies; `count` says how many nodes of its operator stand before it.
+std::vector<std::pair<std::string, GraphId>> BodiesOf(const Node& node, const std::string& path,
+                                                      std::map<std::string, int>& count) {
+  const std::string op = OpName(node);
+  const std::vector<std::string> labels = op == "cond" ? std::vector<std::string>{"true", "false"}
+                                          : op == "while_loop"
+                                              ? std::vector<std::string>{"cond", "body"}
+                                              : std::vector<std::string>{"body"};
+  std::vector<std::pair<std::string, GraphId>> bodies;
+  for (const Argument& argument : node.arguments) {
+    exir::ForEachGraph(argument, [&](GraphId body) {
+      const std::string label = labels[std::min(bodies.size(), labels.size() - 1)];
+      bodies.emplace_back(
+          absl::StrCat(path, path.empty() ? "" : ">", op, "#", count[op], "/", label), body);
+    });
+  }
+  if (!bodies.empty()) ++count[op];
+  return bodies;
+}
+
+void AddPaths(const ExportedProgram& program, const std::string& path, GraphId id,
+              std::vector<std::pair<std::string, GraphId>>& paths) {
+  paths.emplace_back(path, id);
+  std::map<std::string, int> count;
+  for (NodeId node : program.graphs[id].nodes()) {
+    for (const auto& [body, body_id] : BodiesOf(program.graphs[id].node(node), path, count)) {
+      AddPaths(program, body, body_id, paths);
+    }
+  }
+}
+
+class Writer {
+ public:
+  Writer(const ExportedProgram& program, const std::set<std::string>& fqns,
+         const DelegateIndex& delegate_index)
+      : program_(program), fqns_(fqns), delegate_index_(delegate_index) {}
+
+  Json Run() {
+    Json graphs = Json::object();
+    for (const auto& [path, id] : PathsOf(program_)) graphs[path] = Entries(path, id);
+    Json signature = Signature(graphs[""]);
+    return {{"graphs", std::move(graphs)}, {"signature", std::move(signature)}, {"state", State()}};
+  }
+
+ private:
+  // --- Types ---
+
+  Json Dimension(const SymExpr& e) {
+    if (const std::optional<int64_t> number = e.AsInt()) return *number;
+    return NumberSymbols(e, symbols_).ToString();
+  }
+
+  Json Type(const exir::ValueType& type) {
+    if (const auto* tensor = std::get_if<exir::TensorMeta>(&type)) {
+      Json shape = Json::array();
+      for (const exir::SymInt& size : tensor->sizes) shape.push_back(Dimension(size));
+      return {{"dtype", DTypeName(tensor->dtype)}, {"shape", std::move(shape)}};
+    }
+    if (const auto* sym = std::get_if<exir::SymIntType>(&type)) {
+      return {{"symint", Dimension(sym->expr)}};
+    }
+    if (std::holds_alternative<exir::SymFloatType>(type)) return {{"sym", "SymFloat"}};
+    if (std::holds_alternative<exir::SymBoolType>(type)) return {{"sym", "SymBool"}};
+    const auto* constant = std::get_if<exir::ConstantType>(&type);
+    constexpr const char* kNames[] = {"", "int", "float", "bool", "str"};
+    if (constant == nullptr || constant->value.index() == 0) return Json();
+    return {{"scalar", kNames[constant->value.index()]}};
+  }
+
+  Json ResultType(const Graph& graph, const Node& node) {
+    const bool single = node.outputs.size() == 1 &&
+                        node.outputs[0].kind == exir::NodeOutput::Kind::kValue &&
+                        node.target->schema() != nullptr && !IsDelegateCall(node);
+    if (single) return Type(graph.value(node.outputs[0].values[0]).type);
+    if (node.outputs.empty() && !IsDelegateCall(node)) return Json();
+    Json types = Json::array();
+    for (ValueId value : node.results()) types.push_back(Type(graph.value(value).type));
+    return types;
+  }
+
+  // --- References and literals ---
+
+  static Json ContentRef(const exir::ConstantTensor& tensor) {
+    Json shape = Json::array();
+    for (int64_t size : tensor.sizes()) shape.push_back(size);
+    return {{"const",
+             {{"sha256", TensorSha256(tensor)},
+              {"dtype", DTypeName(tensor.dtype())},
+              {"shape", std::move(shape)}}}};
+  }
+
+  Json ConstantRef(const InputSpec& spec) const {
+    if (!exir::NamesTensor(spec.kind)) return {{"custom_obj", spec.target}};
+    if (spec.kind == InputKind::kParameter) return {{"param", spec.target}};
+    if (fqns_.contains(spec.target)) {
+      return {{spec.kind == InputKind::kBuffer ? "buffer" : "const", spec.target}};
+    }
+    const exir::ConstantTensor* tensor = program_.FindConstant(spec);
+    return tensor == nullptr ? Json{{"const", "missing"}} : ContentRef(*tensor);
+  }
+
+  static bool IsConstant(const InputSpec& spec) {
+    return exir::NamesTensor(spec.kind) || spec.kind == InputKind::kCustomObject;
+  }
+
+  Json Ref(const Graph& graph, ValueId value) const {
+    if (const auto input = inputs_.find(value); input != inputs_.end()) return input->second;
+    const NodeId producer = graph.value(value).producer;
+    const Node& node = graph.node(producer);
+    const std::vector<ValueId> results = node.results();
+    Json ref = {{"node", ids_.at(producer)}};
+    // The only result of a delegate is the node itself when it is no tensor.
+    if (!IsDelegateCall(node) || results.size() != 1 || graph.value(value).tensor() != nullptr) {
+      ref["out"] = std::find(results.begin(), results.end(), value) - results.begin();
+    }
+    return ref;
+  }
+
+  Json Arg(const Graph& graph, const Argument& argument) const {
+    if (const auto* v = argument.get_if<ValueId>()) return Ref(graph, *v);
+    if (const auto* v = argument.get_if<int64_t>()) return *v;
+    if (const auto* v = argument.get_if<bool>()) return *v;
+    if (const auto* v = argument.get_if<double>()) {
+      if (std::isfinite(*v)) return *v;
+      return {{"float", std::isnan(*v) ? "nan" : *v > 0 ? "inf" : "-inf"}};
+    }
+    if (const auto* v = argument.get_if<std::string>()) return *v;
+    if (const auto* v = argument.get_if<DType>()) return {{"dtype", DTypeName(*v)}};
+    if (argument.is<exir::Layout>()) return {{"layout", "strided"}};
+    if (const auto* v = argument.get_if<exir::Device>()) return {{"device", v->type}};
+    if (const auto* v = argument.get_if<MemoryFormat>()) {
+      constexpr const char* kNames[] = {"", "contiguous_format", "channels_last",
+                                        "channels_last_3d", "preserve_format"};
+      return {{"memory_format", kNames[static_cast<int>(*v)]}};
+    }
+    if (const auto* v = argument.get_if<Argument::List>()) {
+      Json list = Json::array();
+      for (const Argument& element : *v) {
+        if (!element.is<GraphId>()) list.push_back(Arg(graph, element));
+      }
+      return list;
+    }
+    return Json();
+  }
+
+  void AddArguments(const Graph& graph, const Node& node, Json& entry) const {
+    const exir::FunctionSchema* schema = node.target->schema();
+    std::vector<Json> positional;
+    Json keywords = Json::object();
+    size_t kept = 0;
+    for (size_t i = 0; i < node.arguments.size(); ++i) {
+      if (node.arguments[i].is<GraphId>() || node.arguments[i].is<exir::ModuleId>()) continue;
+      Json value = Arg(graph, node.arguments[i]);
+      const exir::SchemaArgument* declared = schema == nullptr ? nullptr : &schema->arguments[i];
+      // As the makers of the cases tell defaults: 1.0 is 1, but true is not.
+      const bool is_default = declared != nullptr && declared->default_value.has_value() &&
+                              value == Arg(graph, exir::DefaultArgument(*declared));
+      if (declared == nullptr || !declared->keyword_only) {
+        positional.push_back(std::move(value));
+        if (!is_default) kept = positional.size();
+      } else if (!is_default) {
+        keywords[declared->name] = std::move(value);
+      }
+    }
+    positional.resize(kept);
+    entry["args"] = std::move(positional);
+    if (!keywords.empty()) entry["kwargs"] = std::move(keywords);
+  }
+
+  // --- Graphs ---
+
+  Json Placeholder(const InputSpec& spec, ValueId value, const Graph& graph, int64_t& user) {
+    Json entry = {{"kind", "placeholder"}};
+    if (!IsConstant(spec)) {
+      entry["input"] = "user_input";
+      entry["index"] = user;
+      inputs_[value] = {{"input", user++}};
+    } else {
+      inputs_[value] = ConstantRef(spec);
+      const std::string& key = inputs_[value].begin().key();
+      entry["input"] = key == "param"                                       ? "parameter"
+                       : key == "buffer" || spec.kind == InputKind::kBuffer ? "buffer"
+                       : key == "const"                                     ? "constant_tensor"
+                                                                            : "custom_obj";
+      entry["target"] = inputs_[value].front();
+      if (spec.kind == InputKind::kBuffer) entry["persistent"] = spec.persistent;
+    }
+    entry["type"] = Type(graph.value(value).type);
+    return entry;
+  }
+
+  Json Entries(const std::string& path, GraphId id) {
+    const Graph& graph = program_.graphs[id];
+    const bool top = id == ExportedProgram::kTop;
+    Json entries = Json::array();
+    inputs_.clear();
+    ids_.clear();
+    int64_t user = 0;
+    for (size_t i = 0; i < graph.inputs().size(); ++i) {
+      const InputSpec spec = top ? program_.signature.inputs[i] : InputSpec();
+      entries.push_back(Placeholder(spec, graph.inputs()[i], graph, user));
+    }
+    std::map<std::string, int> count;
+    for (NodeId node_id : graph.nodes()) {
+      const Node& node = graph.node(node_id);
+      if (IsNumberOfBody(node)) {
+        inputs_[node.results()[0]] = ContentRef(NumberOf(node));
+        continue;
+      }
+      const auto own = static_cast<int64_t>(ids_.size());
+      Json entry = {{"kind", "op"}, {"id", own}, {"op", OpName(node)}};
+      AddArguments(graph, node, entry);
+      if (IsDelegateCall(node)) {
+        entry["kind"] = "delegate";
+        const auto module = *node.arguments[0].get_if<exir::ModuleId>();
+        entry["delegate"] = delegate_index_(*program_.lowered_modules[module]);
+      }
+      for (const auto& [body, body_id] : BodiesOf(node, path, count)) {
+        entry["kind"] = "control";
+        entry["graphs"][body.substr(body.rfind('/') + 1)] = body;
+      }
+      ids_[node_id] = own;
+      entry["type"] = ResultType(graph, node);
+      entries.push_back(std::move(entry));
+    }
+    Json outputs = Json::array();
+    for (size_t k = 0; k < graph.outputs().size(); ++k) {
+      outputs.push_back(Arg(graph, graph.outputs()[k]));
+      if (!top) continue;
+      Json output = OutputJson(program_.signature.outputs[k]);
+      output["value"] = std::exchange(outputs.back(), Json());
+      outputs.back() = std::move(output);
+    }
+    entries.push_back({{"kind", "output"}, {top ? "outputs" : "args", std::move(outputs)}});
+    return entries;
+  }
+
+  // --- Signature and state ---
+
+  // Of the top graph, whose inputs are inputs_.
+  Json OutputJson(const exir::OutputSpec& spec) const {
+    Json output = {{"kind", exir::OutputKindName(spec.kind)}};
+    if (!spec.target.empty()) output["target"] = spec.target;
+    for (const auto& [value, ref] : inputs_) {
+      const bool named = program_.top().value(value).name == spec.target;
+      if (named && spec.kind == exir::OutputKind::kUserInputMutation) output["target"] = ref;
+    }
+    return output;
+  }
+
+  // What the top graph's first and last entries say, without types and values.
+  static Json Signature(const Json& top) {
+    Json inputs = Json::array(), outputs = Json::array();
+    for (const Json& entry : top) {
+      Json input = entry;
+      if (Text(entry, "kind") == "placeholder") {
+        input["kind"] = entry["input"];
+        for (const char* field : {"input", "type"}) input.erase(field);
+        inputs.push_back(std::move(input));
+      }
+      for (Json output : Elements(Member(entry, "outputs"))) {
+        output.erase("value");
+        outputs.push_back(std::move(output));
+      }
+    }
+    return {{"inputs", std::move(inputs)}, {"outputs", std::move(outputs)}};
+  }
+
+  Json State() const {
+    std::set<std::string> targets;
+    for (const InputSpec& spec : program_.signature.inputs) targets.insert(spec.target);
+    const Json none = Json::array();
+    Json state = {{"state_dict", none},
+                  {"constants", none},
+                  {"made_by_to_edge", 0},
+                  {"unreferenced", none},
+                  {"unreferenced_other", 0}};
+    for (const char* map : {"state_dict", "constants"}) {
+      for (const auto& [name, tensor] : map[0] == 's' ? program_.state_dict : program_.constants) {
+        const bool used = targets.contains(name);
+        if (fqns_.contains(name)) {
+          state[used ? map : "unreferenced"].push_back(name);
+        } else {
+          Json& count = state[used ? "made_by_to_edge" : "unreferenced_other"];
+          count = count.get<int64_t>() + 1;
+        }
+      }
+    }
+    return state;
+  }
+
+  const ExportedProgram& program_;
+  const std::set<std::string>& fqns_;
+  const DelegateIndex& delegate_index_;
+  std::map<std::string, std::string> symbols_;
+  std::map<ValueId, Json> inputs_;  // of the graph that is written
+  std::map<NodeId, int64_t> ids_;
+};
+
+// --- Delegates ---
+
+Json NamedDataJson(const exir::NamedDataOutput& data) {
+  const auto entries = [&](const absl::btree_map<std::string, exir::NamedDataEntry>& map) {
+    Json json = Json::object();
+    for (const auto& [key, entry] : map) {
+      const auto bytes = data.buffers[entry.buffer].bytes;
+      json[key] = {{"buffer", entry.buffer},
+                   {"alignment", entry.alignment},
+                   {"size", bytes.size()},
+                   {"sha256", Sha256(bytes)}};
+    }
+    return json;
+  };
+  Json external = Json::object();
+  for (const auto& [file, map] : data.external_data) external[file] = entries(map);
+  return {{"buffers", data.buffers.size()},
+          {"pte", entries(data.program_data)},
+          {"external", std::move(external)}};
+}
+
+Json DebugMapJson(const exir::DebugHandleMap& map, const std::map<int64_t, Json>& places) {
+  Json json = {{"keys", "int"}, {"raw", Json::object()}, {"nodes", Json::object()}};
+  for (const auto& [id, handles] : map) {
+    const int64_t* number = std::get_if<int64_t>(&id);
+    const std::string key = number == nullptr ? std::get<std::string>(id) : absl::StrCat(*number);
+    if (number == nullptr) json["keys"] = "string";
+    json["raw"][key] = handles;
+    Json& nodes = json["nodes"][key] = Json::array();
+    for (int64_t handle : handles) {
+      const auto at = places.find(handle);
+      for (const Json& node : at == places.end() ? Elements(Json()) : at->second)
+        nodes.push_back(node);
+    }
+  }
+  return json;
+}
+
+Json DelegateJson(const LoweredBackendModule& module, const std::string& method,
+                  const DocumentSource& source, const DelegateIndex& index) {
+  Json specs = Json::array(), owned = Json::array();
+  for (const exir::CompileSpec& spec : module.compile_specs) {
+    specs.push_back({{"key", spec.key}, {"value_base64", absl::Base64Escape(spec.value)}});
+  }
+  for (const auto* map : {&module.original.state_dict, &module.original.constants}) {
+    for (const auto& [name, tensor] : *map) {
+      owned.push_back(source.fqns.contains(name) ? name : "sha256:" + TensorSha256(tensor));
+    }
+  }
+  const auto places = source.handles.find(method);
+  const std::map<int64_t, Json> none;
+  const auto bytes = module.processed.bytes;
+  const std::string blob(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  return {
+      {"backend_id", module.backend_id},
+      {"compile_specs", std::move(specs)},
+      {"processed_bytes_base64", absl::Base64Escape(blob)},
+      {"program", ProgramJson(module.original, source.fqns, index)["graphs"]},
+      {"constants_owned", std::move(owned)},
+      {"named_data", NamedDataJson(module.named_data)},
+      {"debug_handle_map", DebugMapJson(module.debug_handle_map,
+                                        places == source.handles.end() ? none : places->second)}};
+}
+
+// --- RecordingText ---
+
+std::string FloatText(double value) {
+  return absl::StrCat("f:", absl::Hex(std::bit_cast<uint64_t>(value), absl::kZeroPad16));
+}
+
+template <class Print>
+std::string Join(const Json& list, const char* separator, const Print& print) {
+  std::string text;
+  for (size_t i = 0; i < list.size(); ++i) {
+    absl::StrAppend(&text, i > 0 ? separator : "", print(list[i]));
+  }
+  return text;
+}
+
+std::string RefText(const Json& a) {
+  if (a.is_array()) return absl::StrCat("[", Join(a, ",", RefText), "]");
+  if (a.is_number_float()) return FloatText(a.get<double>());
+  // As json.dumps() of Python writes strings, and numbers, `true` and `null`.
+  if (!a.is_object() || a.empty()) return a.dump(-1, ' ', /*ensure_ascii=*/true);
+  const std::string& key = a.begin().key();
+  const Json& value = a.front();
+  if (key == "node" || key == "input") {
+    // Several numbers where a result of a result is taken.
+    std::string text = absl::StrCat(key == "node" ? "%" : "%in", value.dump());
+    const Json& out = Member(a, "out");
+    if (out.is_number()) absl::StrAppend(&text, ".", out.dump());
+    for (const Json& position : Elements(out)) absl::StrAppend(&text, ".", position.dump());
+    return text;
+  }
+  if (key == "param" || key == "buffer" || key == "const") {
+    return absl::StrCat("@", key, ":", value.is_string() ? "" : "sha256:",
+                        value.is_string() ? Text(value) : Text(value, "sha256"));
+  }
+  if (key == "float") {
+    return FloatText(value == "nan" ? NAN : value == "inf" ? INFINITY : -INFINITY);
+  }
+  const bool known = key == "dtype" || key == "device" || key == "memory_format" || key == "layout";
+  return known ? absl::StrCat(key, ":", Text(value)) : "?";
+}
+
+std::string TypeText(const Json& type) {
+  if (type.is_null()) return "none";
+  if (type.is_array()) return absl::StrCat("(", Join(type, ";", TypeText), ")");
+  if (type.contains("symint")) return "symint";
+  if (!type.contains("shape")) return "scalar";
+  const auto size = [](const Json& s) { return s.is_string() ? Text(s) : s.dump(); };
+  return absl::StrCat(Text(type, "dtype"), "[", Join(type["shape"], ",", size), "]");
+}
+
+std::string EntryText(const Json& entry, const std::vector<std::string>& backend_ids) {
+  const std::string kind = Text(entry, "kind"), type = TypeText(Member(entry, "type"));
+  std::string text;
+  if (kind == "placeholder") {
+    const std::string input = Text(entry, "input");
+    if (input == "user_input")
+      return absl::StrCat("input ", entry["index"].dump(), " ", type, "\n");
+    const bool named = entry["target"].is_string();
+    const char* key = named && input == "parameter" ? "param"
+                      : named && input == "buffer"  ? "buffer"
+                                                    : "const";
+    return absl::StrCat("constant ", RefText({{key, entry["target"]}}), " ", type, "\n");
+  }
+  if (kind == "output") {
+    for (const Json& output : Elements(Member(entry, "outputs"))) {
+      const Json& target = Member(output, "target");
+      absl::StrAppend(&text, "output ", Text(output, "kind"), target.is_null() ? "" : " ",
+                      target.is_object() ? RefText(target) : Text(target), " ",
+                      RefText(output["value"]), "\n");
+    }
+    for (const Json& value : Elements(Member(entry, "args"))) {
+      absl::StrAppend(&text, "output ", RefText(value), "\n");
+    }
+    return text;
+  }
+  if (kind == "getitem") return "";
+  std::string op = Text(entry, "op"), arguments = Join(entry["args"], ", ", RefText);
+  for (const auto& [name, value] : Elements(Member(entry, "kwargs")).items()) {
+    absl::StrAppend(&arguments, arguments.empty() ? "" : ", ", name, "=", RefText(value));
+  }
+  const Json& delegate = Member(entry, "delegate");
+  if (delegate.is_number() && delegate < backend_ids.size()) {
+    op = absl::StrCat("delegate:", backend_ids[delegate.get<size_t>()]);
+  }
+  return absl::StrCat("%", entry["id"].dump(), " = ", op, "(", arguments, ") : ", type, "\n");
+}
+
+}  // namespace
+
+std::string OpName(const Node& node) {
+  std::string_view name = node.target->name();
+  constexpr std::string_view kHigherOrder = "higher_order.";
+  if (name.starts_with(kHigherOrder)) name.remove_prefix(kHigherOrder.size());
+  if (name.starts_with("_operator.")) name.remove_prefix(1);
+  return std::string(name);
+}
+
+SymExpr NumberSymbols(const SymExpr& e, std::map<std::string, std::string>& symbols) {
+  std::vector<std::string> names;
+  e.CollectSymbols(names);
+  for (const std::string& name : names) symbols.emplace(name, absl::StrCat("d", symbols.size()));
+  return e.Substitute([&](std::string_view name) {
+    return std::optional(SymExpr::Symbol(symbols.at(std::string(name))));
+  });
+}
+
+std::string Sha256(absl::Span<const std::byte> bytes) {
+  return absl::BytesToHexString(Sha256Digest(bytes));
+}
+
+std::string Sha256(std::string_view text) {
+  return Sha256(absl::MakeConstSpan(reinterpret_cast<const std::byte*>(text.data()), text.size()));
+}
+
+std::string TensorSha256(const exir::ConstantTensor& tensor) {
+  const absl::StatusOr<exir::Storage> dense = tensor.Dense();
+  return dense.ok() ? Sha256(dense->bytes) : "";
+}
+
+std::vector<std::pair<std::string, GraphId>> PathsOf(const ExportedProgram& program) {
+  std::vector<std::pair<std::string, GraphId>> paths;
+  AddPaths(program, "", ExportedProgram::kTop, paths);
+  return paths;
+}
+
+bool IsNumberOfBody(const Node& node) {
+  if (!node.name.starts_with("scalar") || node.target->name() != "aten.full.default" ||
+      node.arguments.size() < 3 || node.results().size() != 1 || !node.arguments[2].is<DType>()) {
+    return false;
+  }
+  const auto* sizes = node.arguments[0].get_if<Argument::List>();
+  const Argument& number = node.arguments[1];
+  return sizes != nullptr && sizes->empty() &&
+         (number.is<double>() || number.is<int64_t>() || number.is<bool>());
+}
+
+std::vector<NodeId> NodesOf(const Graph& graph) {
+  std::vector<NodeId> nodes;
+  for (NodeId node : graph.nodes()) {
+    if (!IsNumberOfBody(graph.node(node))) nodes.push_back(node);
+  }
+  return nodes;
+}
+
+std::vector<std::pair<NodeId, Json>> PlacesOf(const Graph& graph) {
+  std::vector<std::pair<NodeId, Json>> places;
+  std::map<std::string, int64_t> count;
+  for (NodeId node : NodesOf(graph)) {
+    const std::string op = OpName(graph.node(node));
+    places.emplace_back(node, Json{{"op", op}, {"occurrence", count[op]++}});
+  }
+  return places;
+}
+
+Json SplitPath(std::string_view path) {
+  const std::vector<std::string> parts = absl::StrSplit(ToAbsl(path), '>', absl::SkipEmpty());
+  return parts;
+}
+
+Json ProgramJson(const ExportedProgram& program, const std::set<std::string>& fqns,
+                 const DelegateIndex& delegate_index) {
+  return Writer(program, fqns, delegate_index).Run();
+}
+
+std::string RecordingText(const Json& graphs, const std::vector<std::string>& backend_ids) {
+  std::string text;
+  for (const auto& [path, entries] : Elements(graphs).items()) {
+    if (!path.empty()) absl::StrAppend(&text, "graph ", path, "\n");
+    for (const Json& entry : entries) text += EntryText(entry, backend_ids);
+  }
+  return text.empty() ? "\n" : text;
+}
+
+std::string RecordingText(const ExportedProgram& program, const std::set<std::string>& fqns) {
+  std::vector<std::string> backend_ids;
+  const Json json = ProgramJson(program, fqns, [&](const LoweredBackendModule& module) {
+    backend_ids.push_back(module.backend_id);
+    return static_cast<int64_t>(backend_ids.size() - 1);
+  });
+  return RecordingText(json["graphs"], backend_ids);
+}
+
+HandlePlaces HandlesOf(const exir::MethodPrograms& programs) {
+  HandlePlaces handles;
+  for (const auto& [name, program] : programs) {
+    for (const auto& [path, id] : PathsOf(program)) {
+      for (const auto& [node, place] : PlacesOf(program.graphs[id])) {
+        const int64_t handle = program.graphs[id].node(node).debug_handle;
+        if (handle == 0) continue;
+        Json& places = handles[name][handle];
+        places.push_back({{"graph", SplitPath(path)}});
+        places.back().update(place);
+      }
+    }
+  }
+  return handles;
+}
+
+Json LoweredDocument(const exir::MethodPrograms& programs, const DocumentSource& source) {
+  std::map<int64_t, std::pair<const LoweredBackendModule*, std::string>> made;  // with its method
+  for (const auto& [name, program] : programs) {
+    std::vector<const exir::ExportedProgram*> pending = {&program};
+    while (!pending.empty()) {
+      const exir::ExportedProgram& current = *pending.back();
+      pending.pop_back();
+      for (const auto& module : current.lowered_modules) {
+        made[std::atoll(module->delegate_info.c_str())] = {module.get(), name};
+        pending.push_back(&module->original);
+      }
+    }
+  }
+  std::map<const LoweredBackendModule*, int64_t> indices;
+  for (const auto& [number, module] : made) indices.emplace(module.first, indices.size());
+  const DelegateIndex index = [&](const LoweredBackendModule& module) {
+    return indices.at(&module);
+  };
+  Json document = {{"methods", Json::object()}, {"delegates", Json::array()}};
+  for (const auto& [name, program] : programs) {
+    document["methods"][name] = ProgramJson(program, source.fqns, index);
+  }
+  for (const auto& [number, module] : made) {
+    document["delegates"].push_back(DelegateJson(*module.first, module.second, source, index));
+  }
+  const absl::StatusOr<exir::NamedDataOutput> data = exir::CollectNamedData(programs);
+  document["merged_named_data"] =
+      data.ok() ? NamedDataJson(*data) : Json{{"error", {{"message", data.status().ToString()}}}};
+  return document;
+}
+
+Json ModuleDocument(const LoweredBackendModule& module, const std::string& method,
+                    const DocumentSource& source) {
+  const DelegateIndex none = [](const LoweredBackendModule&) { return int64_t{-1}; };
+  Json json = DelegateJson(module, method, source, none);
+  json.update(ProgramJson(module.original, source.fqns, none));
+  json.erase("constants_owned");  // what `state` says
+  return ModuleDocument(json, method);
+}
+
+Json ModuleDocument(const Json& lowered_module, const std::string& method) {
+  Json document = {{"delegates", Json::array({lowered_module})}};
+  document["methods"][method] = {{"graphs", Json::object()},
+                                 {"signature", Member(lowered_module, "signature")},
+                                 {"state", Member(lowered_module, "state")}};
+  return document;
+}
+
+}  // namespace belay::conformance
