@@ -467,26 +467,27 @@ SortedJson CanonicalForm::DelegateContent(size_t owner, const Freedom& freedom) 
 }
 
 SortedJson CanonicalForm::BlobContent(const Json& delegate, const Freedom& freedom) {
-  std::string bytes = Text(delegate, "processed_text"), decoded;
+  std::string bytes = Text(delegate, "processed_text");
   if (delegate.contains("processed_bytes_base64")) {
     const std::string base64 = Text(delegate, "processed_bytes_base64");
-    if (!absl::Base64Unescape(base64, &decoded)) return "no base64: " + base64;
-    if (!delegate.contains("processed_text")) bytes = decoded;
-    if (bytes != decoded) return "base64 of other bytes: " + base64;
+    std::string decoded;
+    const bool known = absl::Base64Unescape(base64, &decoded);
+    const bool same = !delegate.contains("processed_text") || bytes == decoded;
+    if (!known || !same) return "wrong base64: " + base64;
+    bytes = std::move(decoded);
   }
   const std::string digest = Text(delegate, "processed_bytes_sha256");
-  if (!digest.empty() && digest != Sha256(bytes)) return "digest of other bytes: " + digest;
-  std::vector<std::string> backend_ids;
-  for (const Json& other : document_->json["delegates"]) {
-    backend_ids.push_back(Text(other, "backend_id"));
+  if (!digest.empty() && digest != Sha256(bytes)) return "wrong digest: " + digest;
+  if (Text(delegate, "backend_id") == "RecordingBackend") {
+    std::vector<std::string> backend_ids;
+    for (const Json& other : document_->json["delegates"]) {
+      backend_ids.push_back(Text(other, "backend_id"));
+    }
+    const bool right = bytes == RecordingText(Member(delegate, "program"), backend_ids);
+    return right ? "the recording of its program"
+                 : "wrong recording: " + absl::Utf8SafeCEscape(bytes);
   }
-  const bool records = Text(delegate, "backend_id") == "RecordingBackend";
-  if (records && bytes == RecordingText(Member(delegate, "program"), backend_ids)) {
-    return "the recording of its program";
-  }
-  if (records || !freedom.moved) {
-    return absl::Utf8SafeCEscape(bytes);
-  }
+  if (!freedom.moved) return absl::Utf8SafeCEscape(bytes);
   // It may list what stands in another order: the words of all count, without numbers of nodes.
   const auto is_end = [](char c) {
     return !absl::ascii_isalnum(c) && std::string_view("_.%@").find(c) == std::string_view::npos;

@@ -277,16 +277,8 @@ absl::StatusOr<ExportedProgram> Executable(const ExportedProgram& program) {
   return copy;
 }
 
-// The program as a runtime gets it: from memory, or from files when it has companions.
+// The program as a runtime gets it: from files, which are gone when it is open.
 absl::StatusOr<Program> Open(const exir::ProgramImage& image) {
-  ABSL_ASSIGN_OR_RETURN(
-      const exir::SerializedProgram serialized,
-      exir::SerializeProgram(image, {.companions = true, .constants_companion = {}}));
-  if (serialized.companions.empty()) {
-    const auto bytes = std::make_shared<const std::string>(serialized.ToString());
-    const auto* data = reinterpret_cast<const std::byte*>(bytes->data());
-    return Program::OpenBytes(bytes, absl::MakeConstSpan(data, bytes->size()), {});
-  }
   std::error_code error;
   const std::filesystem::path parent = std::filesystem::temp_directory_path(error);
   std::string directory = (parent / "lowering_case_XXXXXX").string();
@@ -294,9 +286,10 @@ absl::StatusOr<Program> Open(const exir::ProgramImage& image) {
     return absl::UnavailableError(absl::StrCat("cannot make a directory ", directory));
   }
   const std::string path = directory + "/program";
-  const absl::Status written = exir::WriteSerializedProgram(serialized, path);
+  const absl::Status written =
+      exir::WriteProgramFile(image, path, {.companions = true, .constants_companion = {}});
   absl::StatusOr<Program> program = written.ok() ? Program::Open(path) : written;
-  std::filesystem::remove_all(directory, error);  // what is mapped stays
+  std::filesystem::remove_all(directory, error);
   return program;
 }
 

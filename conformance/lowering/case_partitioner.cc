@@ -202,8 +202,9 @@ class CasePartitioner final : public exir::Partitioner {
     std::set<std::pair<GraphId, exir::ValueId>> grouped_results;
     for (const Json& group : Elements(Member(round_, "groups"))) {
       std::vector<NodeId> nodes;
+      GraphId graph;
       for (const Json& named : group) {
-        ABSL_ASSIGN_OR_RETURN(const GraphId graph, FindGraph(program, named));
+        ABSL_ASSIGN_OR_RETURN(graph, FindGraph(program, named));
         if (Text(named, "op") == "getitem") {
           const std::vector<exir::ValueId> getitems = exir::TakenResults(program.graphs[graph]);
           const auto nth = named["occurrence"].get<size_t>();
@@ -214,7 +215,6 @@ class CasePartitioner final : public exir::Partitioner {
         nodes.push_back(place.second);
         grouped.insert(place);
       }
-      ABSL_ASSIGN_OR_RETURN(const GraphId graph, FindGraph(program, Elements(group).front()));
       groups[graph].push_back(std::move(nodes));
     }
     const std::string kind = Text(round_, "kind");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_split.h"
@@ -87,7 +88,6 @@ class Runner {
       options.decompose = exir::KeepFor(program, asked);
       // ExecuTorch drops what the exporter assumed of sizes, and Belay makes assertions of it:
       // nodes that no case counts.
-      has_guards_ = has_guards_ || !program.guards.empty();
       ExportedProgram guarded = program.Clone();
       program.guards.clear();
       absl::StatusOr<ExportedProgram> edge = exir::ToEdge(std::move(program), options);
@@ -245,7 +245,6 @@ class Runner {
     const Json& after = Member(case_, "after");
     ABSL_RETURN_IF_ERROR(CheckNumerics(directory_, after, source_, lowered_, not_executed));
     std::vector<std::string> same;
-    if (!has_guards_) return absl::OkStatus();
     return Annotate(CheckNumerics(directory_, after, guarded_, guarded_, same),
                     "with assertions, not lowered");
   }
@@ -260,14 +259,30 @@ class Runner {
   Json partitions_ = Json::array();
   MethodPrograms source_, lowered_;  // edge programs before and after
   MethodPrograms guarded_;           // before, with assertions of what the exporter assumed
-  bool has_guards_ = false;
-  Json compared_, actual_;  // the documents that were compared last
+  Json compared_, actual_;           // the documents that were compared last
   absl::Status lowering_error_;
   Module whole_;
 };
 
-// What the schema can't say: methods and graphs that are named are there, and inputs stand first.
-std::string WrongNames(const LoweringCase& lowering_case) {
+// Inputs stand first, and each node before what takes its results.
+bool IsInOrder(const Json& entries) {
+  std::set<Json> seen;
+  bool first = true;
+  for (const Json& entry : entries) {
+    const bool is_input = Text(entry, "kind") == "placeholder";
+    if (is_input && !first) return false;
+    first = is_input;
+    const Json flat = entry.flatten();
+    for (const auto& [place, value] : flat.items()) {
+      if (place.ends_with("/node") && !seen.contains(value)) return false;
+    }
+    seen.insert(Member(entry, "id"));
+  }
+  return true;
+}
+
+// What the schema can't say: the first method or graph that is not there or not in order; "".
+std::string WrongName(const LoweringCase& lowering_case) {
   const Json& description = lowering_case.description;
   const Json& expected = lowering_case.expected;
   for (const auto& [method, files] : Elements(Member(description, "after")).items()) {
@@ -280,9 +295,7 @@ std::string WrongNames(const LoweringCase& lowering_case) {
         if (!method["graphs"].contains(path)) return "/order/" + path;
       }
       for (const auto& [path, entries] : method["graphs"].items()) {
-        const auto is_input = [](const Json& e) { return Text(e, "kind") == "placeholder"; };
-        if (!std::is_partitioned(entries.begin(), entries.end(), is_input))
-          return "/graphs/" + path;
+        if (!IsInOrder(entries)) return "/graphs/" + path;
       }
     }
   }
@@ -297,10 +310,10 @@ absl::Status CheckLoweringCase(const LoweringCase& lowering_case) {
       Annotate(CheckSchema(lowering_case.description, schema, "case"), "case.json"));
   ABSL_RETURN_IF_ERROR(
       Annotate(CheckSchema(lowering_case.expected, schema, "expected"), "expected.json"));
-  const std::string wrong = WrongNames(lowering_case);
+  const std::string wrong = WrongName(lowering_case);
   if (wrong.empty()) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      wrong + ": expected a method or graph that is there, and placeholders first");
+      wrong + ": expected what is there, placeholders first, nodes before their users");
 }
 
 absl::StatusOr<LoweringCase> ReadLoweringCase(const std::string& directory) {

@@ -18,7 +18,8 @@ struct LoweringCase {
   Json expected;          // expected.json
 };
 // kInvalidArgument, with the place, when a document is not what case.schema.json describes, names a
-// method or a graph that is not there, or lists inputs behind other things.
+// method or a graph that is not there, or lists inputs behind other things or nodes behind their
+// users.
 absl::StatusOr<LoweringCase> ReadLoweringCase(const std::string& directory);
 absl::Status CheckLoweringCase(const LoweringCase& lowering_case);
 

@@ -48,13 +48,6 @@ absl::Span<const Difference> Differences();
 const Difference* FindDifference(const Json& description, const Json& expected, const Json& actual,
                                  absl::StatusCode code, std::string& notes);
 
-// The lines of `expected` and `actual` that differ although no difference of this kind explains it,
-// as DiffLines() shows them; "" for none. Compared are delegates' backends and compile specs,
-// signatures, state, all operators, all named tensors, proposals, and whatever belongs to a
-// delegate whose program is as expected. Recordings that are expected must be those of the programs
-// that are. When all graphs are equal, nothing of lowering differs, and nothing is explained.
-std::string CompareUnaffected(const Json& expected, const Json& actual, std::string_view concerns);
-
 }  // namespace belay::conformance
 
 #endif  // BELAY_CONFORMANCE_LOWERING_DIFFERENCES_H_
