@@ -1,6 +1,5 @@
 // Operators of two tensors, or a tensor and a number, and the selections where and masked_fill.
-#include <optional>
-#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -8,7 +7,6 @@
 #include "exir/ops/pointwise.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
-#include "runtime/kernel/shape_rules/dims.h"
 
 namespace belay::exir {
 namespace {
@@ -30,144 +28,46 @@ constexpr OpDef Shift(std::string_view schema) {
   return {schema, &InferBinary<kIntegerRule>, kPointwise, "", kExact};
 }
 
-// Argument `i`, the factor of the second operand, must be of a type that the result's dtype can
-// take.
-absl::Status CheckAlpha(const MetaContext& context, int i, DType compute) {
-  ABSL_ASSIGN_OR_RETURN(const DType category, context.ScalarCategory(i));
-  if (category == DType::kBool && compute != DType::kBool) {
-    return ArgumentError(context, i,
-                         absl::StrCat("a bool scales bool only, not ", DTypeName(compute)));
-  }
-  if (IsFloatingPoint(category) && IsIntegral(compute, /*include_bool=*/true)) {
-    return ArgumentError(context, i, absl::StrCat("a float does not scale ", DTypeName(compute)));
-  }
-  if (IsComplex(category) && !IsComplex(compute)) {
-    return ArgumentError(context, i,
-                         absl::StrCat("a complex number does not scale ", DTypeName(compute)));
-  }
-  return absl::OkStatus();
-}
-
-// (self, other, alpha)
-absl::Status InferAdd(MetaContext& context) {
-  PointwiseMeta meta(context);
-  ABSL_RETURN_IF_ERROR(meta.Add(0));
-  ABSL_RETURN_IF_ERROR(meta.Add(1));
-  ABSL_ASSIGN_OR_RETURN(const PromotedTypes types, meta.Promote(kAnyRule));
-  ABSL_RETURN_IF_ERROR(CheckAlpha(context, 2, types.compute));
-  return meta.Finish(types.result);
-}
-
-// The same; neither operand may be bool.
+// Neither operand may be bool.
 absl::Status InferSub(MetaContext& context) {
-  PointwiseMeta meta(context);
-  for (int i = 0; i < 2; ++i) {
-    ABSL_RETURN_IF_ERROR(meta.Add(i));
-    const TensorMeta* tensor = context.argument(i).get_if<TensorMeta>();
-    DType dtype = tensor != nullptr ? tensor->dtype : DType::kFloat32;
-    if (tensor == nullptr) {
-      ABSL_ASSIGN_OR_RETURN(dtype, context.ScalarCategory(i));
-    }
-    if (dtype == DType::kBool)
-      return ArgumentError(context, i, "bool can't be subtracted: use logical_xor");
+  const MetaArguments arguments(context);
+  for (const std::string_view name : {"self", "other"}) {
+    ABSL_ASSIGN_OR_RETURN(const MetaArguments::OperandRef operand, arguments.Operand(name));
+    if (operand.dtype == DType::kBool)
+      return arguments.ArgumentError(name, "bool can't be subtracted: use logical_xor");
   }
-  ABSL_ASSIGN_OR_RETURN(const PromotedTypes types, meta.Promote(kNoBoolRule));
-  ABSL_RETURN_IF_ERROR(CheckAlpha(context, 2, types.compute));
-  return meta.Finish(types.result);
+  return InferPointwise<ScaledCall<MetaArguments, kNoBoolRule>>(context);
 }
 
-// (self, other, *, rounding_mode): true division without a mode.
-absl::Status InferDivMode(MetaContext& context) {
-  if (context.is_none(2)) return InferPointwise(context, 2, kToFloatRule);
-  ABSL_ASSIGN_OR_RETURN(const std::string mode, context.String(2));
-  if (mode != "trunc" && mode != "floor") {
-    return ArgumentError(context, 2,
-                         absl::StrCat("expected trunc, floor or none, got '", mode, "'"));
-  }
-  return InferPointwise(context, 2, kNumericRule);
-}
-
-// (self, exponent) with a number as exponent.
-absl::Status InferPowTensorScalar(MetaContext& context) {
-  PointwiseMeta meta(context);
-  ABSL_RETURN_IF_ERROR(meta.Add(0));
-  ABSL_RETURN_IF_ERROR(meta.PromoteWith(1));
-  ABSL_ASSIGN_OR_RETURN(const PromotedTypes types, meta.Promote(kNoBoolRule));
-  if (IsIntegral(types.compute, /*include_bool=*/true)) {
-    ABSL_ASSIGN_OR_RETURN(const SymInt exponent, context.Int(1));
-    if (exponent.AsInt().value_or(0) < 0) {
-      return ArgumentError(
-          context, 1,
-          absl::StrCat("an integer to the power of ", *exponent.AsInt(), " is no integer"));
-    }
-  }
-  return meta.Finish(types.result);
-}
-
-// (self, exponent) with a number as base. The result is contiguous.
-absl::Status InferPowScalar(MetaContext& context) {
-  PointwiseMeta meta(context);
-  ABSL_RETURN_IF_ERROR(meta.PromoteWith(0));
-  ABSL_RETURN_IF_ERROR(meta.Add(1));
-  ABSL_ASSIGN_OR_RETURN(const PromotedTypes types, meta.Promote(kNoBoolRule));
-  ABSL_ASSIGN_OR_RETURN(std::vector<SymInt> shape, meta.Shape());
-  context.SetTensor(0, types.result, std::move(shape));
+// Of a number and a tensor. The result is contiguous.
+absl::Status InferPowScalar(MetaContext& context,
+                            const PlainCall<MetaArguments, 2, kNoBoolRule>& call) {
+  ABSL_RETURN_IF_ERROR(MetaArguments(context).Number("self").status());
+  ABSL_ASSIGN_OR_RETURN(std::vector<SymInt> shape, PointwiseShape(context, call));
+  context.SetTensor(0, call.types.result, std::move(shape));
   return absl::OkStatus();
 }
 
-// (self, other, *, out!)
-absl::Status InferAtan2Out(MetaContext& context) {
-  PointwiseMeta meta(context);
-  ABSL_RETURN_IF_ERROR(meta.Add(0));
-  ABSL_RETURN_IF_ERROR(meta.Add(1));
-  ABSL_ASSIGN_OR_RETURN(const PromotedTypes types, meta.Promote(kOrderedToFloatRule));
-  ABSL_ASSIGN_OR_RETURN(const TensorMeta* out, context.Tensor(2));
-  if (!IsFloatingPoint(out->dtype) && !IsComplex(out->dtype)) {
-    return ArgumentError(context, 2,
-                         absl::StrCat("a result of dtype ", DTypeName(types.result),
-                                      " can't be written to ", DTypeName(out->dtype)));
-  }
-  ABSL_RETURN_IF_ERROR(CheckWritable(context, 2, *out));
-  ABSL_ASSIGN_OR_RETURN(std::vector<SymInt> shape, meta.Shape());
-  if (shape == out->sizes) {
-    context.SetOutput(0, *out);
-  } else if (out->NumElements().AsInt() == 0) {  // PyTorch resizes an empty one
-    context.SetTensor(0, out->dtype, std::move(shape));
+absl::Status InferAtan2Out(MetaContext& context, const Atan2OutCall<MetaArguments>& call) {
+  const TensorMeta& out = *call.out;
+  ABSL_RETURN_IF_ERROR(CheckWritable(context, call.target.position, out));
+  ABSL_ASSIGN_OR_RETURN(std::vector<SymInt> shape, PointwiseShape(context, call));
+  if (shape == out.sizes) {
+    context.SetOutput(0, out);
+  } else if (out.NumElements().AsInt() == 0) {  // PyTorch resizes an empty one
+    context.SetTensor(0, out.dtype, std::move(shape));
   } else {
-    return ArgumentError(context, 2,
-                         absl::StrCat("expected sizes ", FormatDims<SymInt>(shape), ", got ",
-                                      FormatDims<SymInt>(out->sizes)));
+    return MetaArguments(context).ArgumentError(
+        "out", absl::StrCat("expected sizes ", FormatDims<SymInt>(shape), ", got ",
+                            FormatDims<SymInt>(out.sizes)));
   }
   return absl::OkStatus();
 }
 
-// (condition, self, other)
-absl::Status InferWhere(MetaContext& context) {
-  PointwiseMeta meta(context);
-  ABSL_RETURN_IF_ERROR(meta.AddMask(0, {DType::kBool, DType::kUint8}));
-  ABSL_RETURN_IF_ERROR(meta.Add(1));
-  ABSL_RETURN_IF_ERROR(meta.Add(2));
-  ABSL_ASSIGN_OR_RETURN(const PromotedTypes types, meta.Promote(kAnyRule));
-  return meta.Finish(types.result);
-}
-
-// (self, mask, value), the value a number or a tensor without dimensions. The result is contiguous.
-absl::Status InferMaskedFill(MetaContext& context) {
-  ABSL_ASSIGN_OR_RETURN(const TensorMeta* self, context.Tensor(0));
-  PointwiseMeta meta(context);
-  ABSL_RETURN_IF_ERROR(meta.Add(0));
-  ABSL_RETURN_IF_ERROR(meta.AddMask(1, {DType::kBool}));
-  if (const TensorMeta* value = context.argument(2).get_if<TensorMeta>()) {
-    if (value->rank() != 0) {
-      return ArgumentError(
-          context, 2,
-          absl::StrCat("expected a tensor without dimensions, got ", value->rank(), " dimensions"));
-    }
-  } else {
-    ABSL_RETURN_IF_ERROR(context.ScalarCategory(2).status());
-  }
-  ABSL_ASSIGN_OR_RETURN(std::vector<SymInt> shape, meta.Shape());
-  context.SetTensor(0, self->dtype, std::move(shape));
+// The result is contiguous.
+absl::Status InferMaskedFill(MetaContext& context, const MaskedFillCall<MetaArguments>& call) {
+  ABSL_ASSIGN_OR_RETURN(std::vector<SymInt> shape, PointwiseShape(context, call));
+  context.SetTensor(0, call.types.result, std::move(shape));
   return absl::OkStatus();
 }
 
@@ -176,14 +76,15 @@ constexpr MetaFn kOrderedToBool = &InferBinary<kOrderedToBoolRule>;
 constexpr MetaFn kModulo = &InferBinary<kNumericRule>;
 
 constexpr OpDef kOps[] = {
-    {"aten::add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", &InferAdd, kTraits,
-     "", kRounded},
-    {"aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", &InferAdd,
-     kTraits | kAlwaysDecomposed, kSame, kRounded},
+    {"aten::add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
+     &InferPointwise<ScaledCall<MetaArguments, kAnyRule>>, kTraits, "", kRounded},
+    {"aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+     &InferPointwise<ScaledCall<MetaArguments, kAnyRule>>, kTraits | kAlwaysDecomposed, kSame,
+     kRounded},
     {"aten::atan2(Tensor self, Tensor other) -> Tensor", &InferBinary<kOrderedToFloatRule>, kTraits,
      "", kTranscendental},
-    {"aten::atan2.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)", &InferAtan2Out,
-     kTraits, "", kTranscendental},
+    {"aten::atan2.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
+     &MetaKernel<&InferAtan2Out>, kTraits, "", kTranscendental},
     Bitwise("aten::bitwise_and.Scalar(Tensor self, Scalar other) -> Tensor"),
     Bitwise("aten::bitwise_and.Tensor(Tensor self, Tensor other) -> Tensor"),
     Shift("aten::bitwise_left_shift.Tensor(Tensor self, Tensor other) -> Tensor"),
@@ -201,7 +102,7 @@ constexpr OpDef kOps[] = {
     {"aten::div.Scalar(Tensor self, Scalar other) -> Tensor", &InferBinary<kToFloatRule>, kTraits,
      "", kRounded},
     {"aten::div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor",
-     &InferDivMode, kTraits, "", kRounded},
+     &InferPointwise<DivModeCall<MetaArguments>>, kTraits, "", kRounded},
     {"aten::div.Tensor(Tensor self, Tensor other) -> Tensor",
      &InferBinary<kToFloatRule>,
      kTraits | kAlwaysDecomposed,
@@ -209,7 +110,7 @@ constexpr OpDef kOps[] = {
      kRounded,
      {0.1, 10}},
     {"aten::div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor",
-     &InferDivMode,
+     &InferPointwise<DivModeCall<MetaArguments>>,
      kTraits,
      kSameReal,
      kRounded,
@@ -242,10 +143,10 @@ constexpr OpDef kOps[] = {
     Compare("aten::logical_xor(Tensor self, Tensor other) -> Tensor", kToBool),
     Compare("aten::lt.Scalar(Tensor self, Scalar other) -> Tensor", kOrderedToBool),
     Compare("aten::lt.Tensor(Tensor self, Tensor other) -> Tensor", kOrderedToBool),
-    {"aten::masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor", &InferMaskedFill,
-     kPointwise, "self:A mask:bool ->:A A=any", kExact},
-    {"aten::masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor", &InferMaskedFill,
-     kPointwise, "self:A mask:bool value:any ->:A A=any", kExact},
+    {"aten::masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor",
+     &MetaKernel<&InferMaskedFill>, kPointwise, "self:A mask:bool ->:A A=any", kExact},
+    {"aten::masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor",
+     &MetaKernel<&InferMaskedFill>, kPointwise, "self:A mask:bool value:any ->:A A=any", kExact},
     {"aten::maximum(Tensor self, Tensor other) -> Tensor", &InferBinary<kOrderedRule>, kTraits, "",
      kExact},
     {"aten::minimum(Tensor self, Tensor other) -> Tensor", &InferBinary<kOrderedRule>, kTraits,
@@ -257,13 +158,13 @@ constexpr OpDef kOps[] = {
     Compare("aten::ne.Scalar(Tensor self, Scalar other) -> Tensor", kToBool),
     Compare("aten::ne.Tensor(Tensor self, Tensor other) -> Tensor", kToBool),
     {"aten::pow.Scalar(Scalar self, Tensor exponent) -> Tensor",
-     &InferPowScalar,
+     &MetaKernel<&InferPowScalar>,
      kTraits,
      "",
      kTranscendental,
      {-3, 3}},
     {"aten::pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor",
-     &InferPowTensorScalar,
+     &InferPointwise<PowerCall<MetaArguments>>,
      kTraits,
      "",
      kTranscendental,
@@ -287,8 +188,8 @@ constexpr OpDef kOps[] = {
      "", kRounded},
     {"aten::sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", &InferSub,
      kTraits | kAlwaysDecomposed, kSame, kRounded},
-    {"aten::where.self(Tensor condition, Tensor self, Tensor other) -> Tensor", &InferWhere,
-     kTraits, "", kExact},
+    {"aten::where.self(Tensor condition, Tensor self, Tensor other) -> Tensor",
+     &InferPointwise<WhereCall<MetaArguments>>, kTraits, "", kExact},
     // The shifts under the names of Python's operators.
     Shift("aten::__lshift__.Scalar(Tensor self, Scalar other) -> Tensor"),
     Shift("aten::__lshift__.Tensor(Tensor self, Tensor other) -> Tensor"),

@@ -179,4 +179,35 @@ absl::StatusOr<DType> MetaArguments::ScalarFor(std::string_view name, DType dtyp
   return context_.ScalarCategory(i);
 }
 
+absl::StatusOr<MetaArguments::OperandRef> MetaArguments::Operand(std::string_view name) const {
+  const MetaValue& value = (*this)[name];
+  if (const TensorMeta* tensor = value.get_if<TensorMeta>()) {
+    return OperandRef{&value, tensor, tensor->dtype};
+  }
+  if (value.is_none() && Has(name)) {
+    return ArgumentError(name, "expected a tensor or a number, got none");
+  }
+  ABSL_ASSIGN_OR_RETURN(const DType category, ScalarCategory(name));
+  return OperandRef{&value, nullptr, category};
+}
+
+absl::StatusOr<MetaArguments::OperandRef> MetaArguments::Number(std::string_view name) const {
+  ABSL_RETURN_IF_ERROR(ScalarCategory(name).status());
+  return Operand(name);
+}
+
+absl::StatusOr<MetaArguments::OperandRef> MetaArguments::NumberFor(std::string_view name,
+                                                                   DType dtype) const {
+  ABSL_RETURN_IF_ERROR(ScalarFor(name, dtype).status());
+  return Operand(name);
+}
+
+absl::Status MetaArguments::Error(std::string_view message) const {
+  return MetaError(context_, message);
+}
+
+absl::Status MetaArguments::ArgumentError(std::string_view name, std::string_view message) const {
+  return Error(absl::StrCat("argument '", name, "': ", message));
+}
+
 }  // namespace belay::exir

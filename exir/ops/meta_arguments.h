@@ -71,6 +71,21 @@ class MetaArguments {
     return TensorList(name);
   }
 
+  // An operand of a pointwise operator: a tensor, or a number in the place of one.
+  struct OperandRef {
+    const MetaValue* value = nullptr;    // null for none
+    const TensorMeta* tensor = nullptr;  // null for a number
+    DType dtype = DType::kFloat32;       // the tensor's; of a number the category it promotes as
+  };
+  absl::StatusOr<OperandRef> Operand(std::string_view name) const;
+  absl::StatusOr<OperandRef> Number(std::string_view name) const;  // a number alone
+  // One that becomes an element of `dtype`, as ScalarFor.
+  absl::StatusOr<OperandRef> NumberFor(std::string_view name, DType dtype) const;
+
+  // kInvalidArgument about the call ("aten::add.Tensor: <message>"), and about one argument.
+  absl::Status Error(std::string_view message) const;
+  absl::Status ArgumentError(std::string_view name, std::string_view message) const;
+
  private:
   int Position(std::string_view name) const;  // -1 for none of that name
   template <class T>

@@ -7,7 +7,6 @@
 #include "exir/ops/pointwise_layout.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
-#include "runtime/kernel/shape_rules/broadcast.h"
 
 namespace belay::exir {
 
@@ -39,70 +38,23 @@ absl::Status CheckWritable(const MetaContext& context, int i, const TensorMeta& 
   return absl::OkStatus();
 }
 
-absl::Status PointwiseMeta::Add(int i) {
-  if (const TensorMeta* tensor = context_.argument(i).get_if<TensorMeta>()) {
-    AddTensor(*tensor);
-    return absl::OkStatus();
-  }
-  ABSL_RETURN_IF_ERROR(PromoteWith(i));
-  ABSL_ASSIGN_OR_RETURN(const DType category, context_.ScalarCategory(i));
-  operands_.push_back(TensorMeta::Contiguous(category, {}));
-  return absl::OkStatus();
-}
-
-void PointwiseMeta::AddTensor(const TensorMeta& tensor) {
-  operands_.push_back(tensor);
-  promotion_.AddTensor(tensor.dtype, tensor.rank());
-}
-
-absl::Status PointwiseMeta::AddMask(int i, DTypeSet types) {
-  ABSL_ASSIGN_OR_RETURN(const TensorMeta* tensor, context_.Tensor(i));
-  if (!types.contains(tensor->dtype)) {
-    return ArgumentError(
-        context_, i,
-        absl::StrCat("expected dtype ", FormatDTypeSet(types), ", got ", DTypeName(tensor->dtype)));
-  }
-  operands_.push_back(*tensor);
-  return absl::OkStatus();
-}
-
-absl::Status PointwiseMeta::PromoteWith(int i) {
-  if (context_.is_none(i))
-    return ArgumentError(context_, i, "expected a tensor or a number, got none");
-  ABSL_ASSIGN_OR_RETURN(const DType category, context_.ScalarCategory(i));
-  promotion_.AddScalar(category);
-  return absl::OkStatus();
-}
-
-absl::StatusOr<PromotedTypes> PointwiseMeta::Promote(const PromotionRule& rule) const {
-  absl::StatusOr<PromotedTypes> types = belay::Promote(rule, promotion_);
-  if (!types.ok()) return MetaError(context_, FromAbsl(types.status().message()));
-  return types;
-}
-
-absl::StatusOr<std::vector<SymInt>> PointwiseMeta::Shape() const {
-  std::vector<SymInt> shape;
-  for (const TensorMeta& t : operands_) {
-    absl::StatusOr<std::vector<SymInt>> both = BroadcastShape<SymInt>(shape, t.sizes);
-    if (!both.ok()) return MetaError(context_, FromAbsl(both.status().message()));
-    shape = *std::move(both);
-  }
+absl::StatusOr<std::vector<SymInt>> PointwiseShape(const MetaContext& context,
+                                                   const PointwiseOperands<MetaArguments>& call) {
+  absl::StatusOr<std::vector<SymInt>> shape = call.Shape();
+  if (!shape.ok()) return MetaError(context, FromAbsl(shape.status().message()));
   return shape;
 }
 
-absl::Status PointwiseMeta::Finish(DType result) {
-  ABSL_ASSIGN_OR_RETURN(std::vector<SymInt> shape, Shape());
+absl::Status SetPointwise(MetaContext& context, const PointwiseOperands<MetaArguments>& call,
+                          DType result) {
+  ABSL_ASSIGN_OR_RETURN(std::vector<SymInt> shape, PointwiseShape(context, call));
+  const TensorMeta number = TensorMeta::Contiguous(DType::kFloat32, {});
   std::vector<const TensorMeta*> operands;
-  for (const TensorMeta& t : operands_) operands.push_back(&t);
-  context_.SetOutput(0, PointwiseResult(result, std::move(shape), operands));
+  for (int k = 0; k < call.count; ++k) {
+    operands.push_back(call.operands[k].tensor == nullptr ? &number : call.operands[k].tensor);
+  }
+  context.SetOutput(0, PointwiseResult(result, std::move(shape), operands));
   return absl::OkStatus();
-}
-
-absl::Status InferPointwise(MetaContext& context, int operands, const PromotionRule& rule) {
-  PointwiseMeta meta(context);
-  for (int i = 0; i < operands; ++i) ABSL_RETURN_IF_ERROR(meta.Add(i));
-  ABSL_ASSIGN_OR_RETURN(const PromotedTypes types, meta.Promote(rule));
-  return meta.Finish(types.result);
 }
 
 }  // namespace belay::exir

@@ -9,7 +9,10 @@
 #include "absl/status/statusor.h"
 #include "exir/op/meta_context.h"
 #include "exir/op/op_def.h"
+#include "exir/ops/meta_arguments.h"
+#include "runtime/core/status_macros.h"
 #include "runtime/kernel/promotion_rules.h"
+#include "runtime/kernel/shape_rules/pointwise.h"
 
 namespace belay::exir {
 
@@ -26,42 +29,26 @@ absl::Status CheckRealNumber(const MetaContext& context, int i);
 // in memory.
 absl::Status CheckWritable(const MetaContext& context, int i, const TensorMeta& tensor);
 
-// One call: add the operands, promote, finish.
-class PointwiseMeta {
- public:
-  explicit PointwiseMeta(MetaContext& context) : context_(context) {}
+// The size to which the operands broadcast.
+absl::StatusOr<std::vector<SymInt>> PointwiseShape(const MetaContext& context,
+                                                   const PointwiseOperands<MetaArguments>& call);
+// Sets output 0: its shape broadcast, its strides by TensorIterator's rule.
+absl::Status SetPointwise(MetaContext& context, const PointwiseOperands<MetaArguments>& call,
+                          DType result);
 
-  // Argument `i`, a tensor or a number (which the schema may call Tensor: exported programs do
-  // that).
-  absl::Status Add(int i);
-  void AddTensor(const TensorMeta& tensor);
-  // Argument `i`, a tensor of one of these dtypes that is broadcast but not promoted.
-  absl::Status AddMask(int i, DTypeSet types);
-  // Argument `i`, a number that is promoted but no operand.
-  absl::Status PromoteWith(int i);
-
-  absl::StatusOr<PromotedTypes> Promote(const PromotionRule& rule) const;
-  // The broadcast size of the operands so far.
-  absl::StatusOr<std::vector<SymInt>> Shape() const;
-  // Sets output 0: its shape broadcast, its strides by TensorIterator's rule.
-  absl::Status Finish(DType result);
-
- private:
-  MetaContext& context_;
-  TypePromotion promotion_;
-  std::vector<TensorMeta> operands_;
-};
-
-// The whole of an operator whose first `operands` arguments are operands.
-absl::Status InferPointwise(MetaContext& context, int operands, const PromotionRule& rule);
-
+// The meta kernel of an operator whose call is a Call and whose result is of the call's dtype.
+template <class Call>
+absl::Status InferPointwise(MetaContext& context) {
+  ABSL_ASSIGN_OR_RETURN(const Call call, Call::Read(MetaArguments(context)));
+  return SetPointwise(context, call, call.types.result);
+}
 template <PromotionRule kRule>
 absl::Status InferUnary(MetaContext& context) {
-  return InferPointwise(context, 1, kRule);
+  return InferPointwise<PlainCall<MetaArguments, 1, kRule>>(context);
 }
 template <PromotionRule kRule>
 absl::Status InferBinary(MetaContext& context) {
-  return InferPointwise(context, 2, kRule);
+  return InferPointwise<PlainCall<MetaArguments, 2, kRule>>(context);
 }
 
 // Tolerances of float32 by the kind of arithmetic.

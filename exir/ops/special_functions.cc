@@ -2,11 +2,9 @@
 #include <utility>
 
 #include "exir/ops/families.h"
-#include "exir/ops/meta_checks.h"
 #include "exir/ops/pointwise.h"
 #include "exir/ops/pointwise_layout.h"
 #include "runtime/core/status_macros.h"
-#include "runtime/core/str_cat.h"
 
 namespace belay::exir {
 namespace {
@@ -27,8 +25,8 @@ constexpr MetaFn kSameInteger = &InferBinary<kIntegerRule>;
 constexpr MetaFn kSameFloat = &InferBinary<kFloatOnlyRule>;
 constexpr MetaFn kToFloat = &InferBinary<kOrderedToFloatRule>;
 
-absl::Status FrexpMeta(MetaContext& context) {
-  ABSL_ASSIGN_OR_RETURN(const TensorMeta* self, TensorOf(context, 0, kFloatTypes));
+absl::Status FrexpMeta(MetaContext& context, const FrexpCall<MetaArguments>& call) {
+  const TensorMeta* const self = call.self;
   ABSL_ASSIGN_OR_RETURN(const TensorMeta like,
                         ResultLike(self->dtype, *self, MemoryFormat::kPreserve));
   for (const auto& [k, dtype] : {std::pair(0, self->dtype), std::pair(1, DType::kInt32)}) {
@@ -40,23 +38,14 @@ absl::Status FrexpMeta(MetaContext& context) {
   return absl::OkStatus();
 }
 
-// (n, self)
-absl::Status PolygammaMeta(MetaContext& context) {
-  ABSL_ASSIGN_OR_RETURN(const SymInt n, context.Int(0));
-  if (n.AsInt().value_or(0) < 0) {
-    return ArgumentError(context, 0, absl::StrCat("expected none below 0, got ", *n.AsInt()));
-  }
-  return InferPointwise(context, 2, kOrderedToFloatRule);
-}
-
 constexpr OpDef kOps[] = {
     Function("aten::digamma(Tensor self) -> Tensor", {0.1, 10}),
     Function("aten::erfc(Tensor self) -> Tensor", {-3, 3}),
     Function("aten::erfinv(Tensor self) -> Tensor", {-0.99, 0.99}),
     OfTwo("aten::fmax(Tensor self, Tensor other) -> Tensor", kSameReal, kExact),
     OfTwo("aten::fmin(Tensor self, Tensor other) -> Tensor", kSameReal, kExact),
-    {"aten::frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)", &FrexpMeta, 0,
-     "self:A ->mantissa:A ->exponent:{i32} A=float", kExact},
+    {"aten::frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)",
+     &MetaKernel<&FrexpMeta>, 0, "self:A ->mantissa:A ->exponent:{i32} A=float", kExact},
     OfTwo("aten::gcd(Tensor self, Tensor other) -> Tensor", kSameInteger, kExact),
     Function("aten::i0(Tensor self) -> Tensor", {-5, 5}),
     OfTwo("aten::igamma(Tensor self, Tensor other) -> Tensor", kSameFloat, kSpecial, {0.1, 10}),
@@ -64,7 +53,8 @@ constexpr OpDef kOps[] = {
     OfTwo("aten::lcm(Tensor self, Tensor other) -> Tensor", kSameInteger, kExact),
     Function("aten::lgamma(Tensor self) -> Tensor", {0.1, 10}),
     OfTwo("aten::nextafter(Tensor self, Tensor other) -> Tensor", kSameFloat, kExact),
-    OfTwo("aten::polygamma(int n, Tensor self) -> Tensor", &PolygammaMeta, kSpecial, {0.5, 10}),
+    OfTwo("aten::polygamma(int n, Tensor self) -> Tensor",
+          &InferPointwise<PolygammaCall<MetaArguments>>, kSpecial, {0.5, 10}),
     Function("aten::special_bessel_j0(Tensor self) -> Tensor", {-10, 10}),
     Function("aten::special_bessel_j1(Tensor self) -> Tensor", {-10, 10}),
     Function("aten::special_bessel_y0(Tensor self) -> Tensor", {0.1, 10}),

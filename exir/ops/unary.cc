@@ -1,7 +1,6 @@
 // Operators of one tensor without parameters.
 #include "exir/ops/families.h"
 #include "exir/ops/pointwise.h"
-#include "runtime/core/status_macros.h"
 
 namespace belay::exir {
 namespace {
@@ -27,11 +26,9 @@ constexpr OpDef Test(std::string_view schema) {
   return {schema, &InferUnary<kAnyToBoolRule>, kTraits, kToBool, kExact};
 }
 
-absl::Status InferAngle(MetaContext& context) {
-  PointwiseMeta meta(context);
-  ABSL_RETURN_IF_ERROR(meta.Add(0));
-  ABSL_ASSIGN_OR_RETURN(const PromotedTypes types, meta.Promote(kToFloatRule));
-  return meta.Finish(RealPart(types.result));
+absl::Status InferAngle(MetaContext& context,
+                        const PlainCall<MetaArguments, 1, kToFloatRule>& call) {
+  return SetPointwise(context, call, RealPart(call.types.result));
 }
 
 constexpr OpDef kOps[] = {
@@ -41,7 +38,7 @@ constexpr OpDef kOps[] = {
      "self:A ->:A A=int+float+{u16} | self:{c64} ->:{f32} | self:{c128} ->:{f64}", kRounded},
     Function("aten::acos(Tensor self) -> Tensor", {-1, 1}),
     Function("aten::acosh(Tensor self) -> Tensor", {1, 10}),
-    {"aten::angle(Tensor self) -> Tensor", &InferAngle, kPointwise,
+    {"aten::angle(Tensor self) -> Tensor", &MetaKernel<&InferAngle>, kPointwise,
      "self:A ->:A A=float | self:int+bool+{u16} ->:{f32} | self:{c64} ->:{f32} | self:{c128} "
      "->:{f64}",
      kTranscendental},

@@ -201,4 +201,29 @@ absl::StatusOr<double> KernelArguments::ListDouble(std::string_view name, int k)
       absl::StrCat("argument '", name, "': element ", k, " of the list is no float"));
 }
 
+absl::StatusOr<KernelArguments::OperandRef> KernelArguments::Operand(std::string_view name) const {
+  const int i = Position(name);
+  if (i < 0) return UnknownArgument(name);
+  const EValue& value = context_.argument(i);
+  if (const TensorView* tensor = value.get_if<TensorView>()) {
+    return OperandRef{&value, tensor, tensor->dtype};
+  }
+  const std::optional<DType> category = belay::ScalarCategory(value);
+  if (!category.has_value()) return WrongArgument(name, "tensor or number", value);
+  return OperandRef{&value, nullptr, *category};
+}
+
+absl::StatusOr<KernelArguments::OperandRef> KernelArguments::Number(std::string_view name) const {
+  ABSL_RETURN_IF_ERROR(Scalar(name).status());
+  return Operand(name);
+}
+
+absl::Status KernelArguments::Error(std::string_view message) const {
+  return absl::InvalidArgumentError(absl::string_view(message.data(), message.size()));
+}
+
+absl::Status KernelArguments::ArgumentError(std::string_view name, std::string_view message) const {
+  return Error(absl::StrCat("argument '", name, "': ", message));
+}
+
 }  // namespace belay

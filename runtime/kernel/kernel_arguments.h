@@ -98,6 +98,23 @@ class KernelArguments {
   using TensorListRef = ListView;
   absl::StatusOr<ListView> OptionalTensorList(std::string_view name) const { return List(name); }
 
+  // An operand of a pointwise operator: a tensor, or a number in the place of one.
+  struct OperandRef {
+    const EValue* value = nullptr;       // in its slot; null for none
+    const TensorView* tensor = nullptr;  // null for a number
+    DType dtype = DType::kFloat32;       // the tensor's; of a number the category it promotes as
+  };
+  absl::StatusOr<OperandRef> Operand(std::string_view name) const;
+  absl::StatusOr<OperandRef> Number(std::string_view name) const;  // a number alone
+  // One that becomes an element of `dtype`; whether it fits is seen on conversion.
+  absl::StatusOr<OperandRef> NumberFor(std::string_view name, DType dtype) const {
+    return Number(name);
+  }
+
+  // kInvalidArgument about the call, and about one argument.
+  absl::Status Error(std::string_view message) const;
+  absl::Status ArgumentError(std::string_view name, std::string_view message) const;
+
  private:
   static constexpr int kMostArguments = 24;
   int Position(std::string_view name) const;  // -1 for none of that name

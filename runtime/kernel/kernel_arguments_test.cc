@@ -94,6 +94,27 @@ TEST_F(KernelArgumentsTest, ListsOfNumbers) {
 }
 
 // A call that is read by name, run, asked and measured.
+TEST_F(KernelArgumentsTest, OperandsAreTensorsOrNumbers) {
+  TensorView view;
+  view.dtype = DType::kInt8;
+  const KernelContext context = Context({view, 2.5, None{}});
+  const KernelArguments arguments(context, "self other alpha");
+  const KernelArguments::OperandRef self = arguments.Operand("self").value();
+  EXPECT_EQ(self.tensor, context.argument(0).get_if<TensorView>());
+  EXPECT_EQ(self.dtype, DType::kInt8);
+  const KernelArguments::OperandRef other = arguments.Operand("other").value();
+  EXPECT_EQ(other.tensor, nullptr);
+  EXPECT_EQ(other.value, &context.argument(1));
+  EXPECT_EQ(other.dtype, DType::kFloat32);
+  EXPECT_EQ(arguments.Number("other").value().value, other.value);
+  EXPECT_THAT(arguments.Operand("alpha").status(),
+              StatusIs(kInvalid, HasSubstr("argument 'alpha': expected tensor or number")));
+  EXPECT_THAT(arguments.Number("self").status(),
+              StatusIs(kInvalid, HasSubstr("argument 'self': expected number, got tensor")));
+  EXPECT_THAT(arguments.ArgumentError("self", "too long"),
+              StatusIs(kInvalid, HasSubstr("argument 'self': too long")));
+}
+
 struct ScaleCall {
   int64_t factor = 0;
   static absl::StatusOr<ScaleCall> Read(const KernelArguments& arguments) {

@@ -1,8 +1,9 @@
 // The one driver of all operators whose output elements depend on one element of each operand.
 //
 // A family's file gives an operator's arithmetic as a generic lambda; UnaryTable and so on
-// instantiate it for the compute classes that its constraint admits. The driver promotes,
-// broadcasts, converts, and calls the loops on runs.
+// instantiate it for the compute classes that its constraint admits. The driver takes a call that
+// was read (runtime/kernel/shape_rules/pointwise.h), broadcasts, converts, and calls the loops on
+// runs.
 #ifndef BELAY_RUNTIME_KERNELS_CALL_POINTWISE_H_
 #define BELAY_RUNTIME_KERNELS_CALL_POINTWISE_H_
 
@@ -16,6 +17,8 @@
 #include "absl/status/statusor.h"
 #include "runtime/core/element.h"
 #include "runtime/kernel/kernel.h"
+#include "runtime/kernel/kernel_arguments.h"
+#include "runtime/kernel/shape_rules/pointwise.h"
 #include "runtime/kernel/type_promotion.h"
 #include "runtime/kernels/call/element_run.h"
 
@@ -54,8 +57,6 @@ class PointwiseParams {
   int64_t integer_[3] = {};
 };
 
-inline constexpr int kMaxOperands = 3;
-
 // Computes `n` elements. False: an integer divisor is zero; the output is then unspecified.
 using PointwiseLoop = bool (*)(const RunBuffer* operands, RunBuffer& out, int n,
                                const PointwiseParams& params);
@@ -70,52 +71,31 @@ struct LoopTable {
   int operands = 0;
 };
 
-// One call: add the operands, promote, execute.
-class PointwiseCall {
- public:
-  // Argument `i`, a tensor or a number, with its dtype taking part in promotion.
-  absl::Status Add(const KernelContext& context, int i);
-  void AddTensor(const TensorView& tensor);
-  // One that is converted to the common dtype but has no say in it: a mask.
-  void AddMask(const TensorView& tensor);
-  // A number that only takes part in promotion.
-  absl::Status PromoteWith(const EValue& value);
+// How drivers see an operand. Those of numbers are without dimensions.
+using PointwiseOperand = KernelArguments::OperandRef;
+DType ElementDType(const PointwiseOperand& operand);  // of the elements in memory
+const void* ElementData(const PointwiseOperand& operand);
+bool IsSingle(const PointwiseOperand& operand);  // whether it has one element
+// Its strides as one of `sizes`, to which its own sizes broadcast.
+Strides BroadcastStrides(const PointwiseOperand& operand, const Sizes& sizes);
 
-  absl::StatusOr<PromotedTypes> Promote(const PromotionRule& rule) const {
-    return belay::Promote(rule, promotion_);
-  }
-
-  // Broadcasts, resizes output 0 and fills it. kInvalidArgument when shapes clash, the output is
-  // not of types.result, the table has no loop for types.compute, or an integer is divided by zero.
-  // `exact_last`: PyTorch's arithmetic takes the last operand, if it has one element, in full
-  // precision in the half precision types instead of rounding it to the common dtype.
-  absl::Status Execute(KernelContext& context, const PromotedTypes& types, const LoopTable& table,
-                       const PointwiseParams& params = {}, bool exact_last = false);
-
-  // What was added, for drivers with other loops.
-  struct Operand {
-    Sizes sizes;
-    Strides strides;
-    DType dtype = DType::kFloat32;  // of the elements in memory
-    bool number = false;            // the element is `inline_value`
-    const void* data = nullptr;
-    alignas(16) std::byte inline_value[16] = {};
-  };
-  int num_operands() const { return count_; }
-  const Operand& operand(int k) const { return operands_[k]; }
-
- private:
-  Operand& Append(const TensorView& tensor);
-
-  int count_ = 0;
-  Operand operands_[kMaxOperands];
-  TypePromotion promotion_;
+// The two halves of glu as operands, which lie in the object.
+// Precondition: call.CheckShapes().
+struct GluHalves {
+  explicit GluHalves(const GluCall<KernelArguments>& glu);
+  GluHalves(const GluHalves&) = delete;
+  TensorView halves[2];
+  PointwiseOperands<KernelArguments> call;
 };
 
-// The whole of an operator without parameters: CheckArity(`arguments`, 1), operands are arguments 0
-// … table.operands - 1.
-absl::Status RunPointwise(KernelContext& context, int arguments, const PromotionRule& rule,
-                          const LoopTable& table, bool exact_last = false);
+// Broadcasts, resizes output 0 and fills it. kInvalidArgument when shapes clash, the output is not
+// of call.types.result, the table has no loop for call.types.compute, or an integer is divided by
+// zero. `exact_last`: PyTorch's arithmetic takes the last operand, if it has one element, in full
+// precision in the half precision types instead of rounding it to the common dtype.
+// Precondition: as many operands as the table says.
+absl::Status RunPointwise(KernelContext& context, const PointwiseOperands<KernelArguments>& call,
+                          const LoopTable& table, const PointwiseParams& params = {},
+                          bool exact_last = false);
 
 // ---- Tables from lambdas. An operator is defined for a class when its lambda can be called with
 // elements of it, and with the params as last argument if it wants them. A result of type bool is a

@@ -5,7 +5,6 @@
 
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
-#include "runtime/kernel/shape_rules/broadcast.h"
 #include "runtime/kernels/elements/convert_run.h"
 #include "runtime/kernels/elements/run_source.h"
 
@@ -22,27 +21,15 @@ DType LoopType(DType compute) {
   return compute == DType::kBool ? DType::kUint8 : compute;
 }
 
-bool IsSingle(const Sizes& sizes) {
-  return std::all_of(sizes.begin(), sizes.end(), [](int64_t s) { return s == 1; });
-}
-
-Strides BroadcastStrides(const Sizes& own, const Strides& strides, const Sizes& sizes) {
-  Strides result(sizes.size(), int64_t{0});
-  const int lead = sizes.size() - own.size();
-  for (int d = 0; d < own.size(); ++d) result[lead + d] = own[d] == 1 ? 0 : strides[d];
-  return result;
-}
-
 // One operand on its way to a loop.
 class OperandSource {
  public:
-  void Init(const PointwiseCall::Operand& operand, const Sizes& sizes, DType to, DType round_to) {
-    const void* data = operand.number ? operand.inline_value : operand.data;
-    source_ = RunSource(data, operand.dtype, sizes,
-                        BroadcastStrides(operand.sizes, operand.strides, sizes), to);
+  void Init(const PointwiseOperand& operand, const Sizes& sizes, DType to, DType round_to) {
+    source_ = RunSource(ElementData(operand), ElementDType(operand), sizes,
+                        BroadcastStrides(operand, sizes), to);
     to_ = to;
     round_to_ = round_to;
-    single_ = IsSingle(operand.sizes);
+    single_ = IsSingle(operand);
   }
 
   bool single() const { return single_; }
@@ -82,28 +69,56 @@ class OperandSource {
 VectorLoop FindLoopFor(PointwiseOp op, DType compute) { return FindLoop(op, LoopType(compute)); }
 
 bool TakesRequest(const PointwiseRequest& request, DType out) {
-  if (out != request.types.result || !kRunTypes.contains(out) ||
-      FindLoopFor(request.op, request.types.compute) == nullptr) {
+  const PromotedTypes& types = request.call.types;
+  if (out != types.result || !kRunTypes.contains(out) ||
+      FindLoopFor(request.op, types.compute) == nullptr) {
     return false;
   }
-  for (int k = 0; k < request.call.num_operands(); ++k) {
-    if (!kRunTypes.contains(request.call.operand(k).dtype)) return false;
+  for (int k = 0; k < request.call.count; ++k) {
+    if (!kRunTypes.contains(ElementDType(request.call.operands[k]))) return false;
   }
   return true;
 }
 
+void SetDense(PointwiseRequest& request) {
+  const PointwiseOperands<KernelArguments>& call = request.call;
+  for (int k = 0; k < call.count; ++k) {
+    const TensorView* tensor = call.operands[k].tensor;
+    if (tensor == nullptr || tensor->dtype != DType::kFloat32) return;
+  }
+  if (call.count > 2 || IsComparison(request.op) != (call.types.result == DType::kBool)) return;
+  request.dense = FindLoop(request.op, DType::kFloat32);
+}
+
+absl::StatusOr<bool> RunDense(KernelContext& context, const PointwiseRequest& request) {
+  if (request.dense == nullptr) return false;
+  const TensorView& first = *request.call.operands[0].tensor;
+  const void* operands[2] = {first.data};
+  if (request.call.count == 2) {
+    const TensorView& second = *request.call.operands[1].tensor;
+    if (!(second.sizes == first.sizes) || !(second.strides == first.strides)) return false;
+    operands[1] = second.data;
+  }
+  const TensorView* out = context.output_slot(0)->get_if<TensorView>();
+  if (out == nullptr || out->dtype != request.call.types.result ||
+      !IsDense(first.sizes, first.strides)) {
+    return false;
+  }
+  ABSL_ASSIGN_OR_RETURN(out, context.Output(0, first.sizes));
+  if (!(out->strides == first.strides)) return false;
+  request.dense(operands, out->data, static_cast<size_t>(out->numel()), request.params);
+  return true;
+}
+
 absl::Status RunRequest(KernelContext& context, const PointwiseRequest& request) {
-  const PointwiseCall& call = request.call;
-  const DType compute = request.types.compute;
+  const PointwiseOperands<KernelArguments>& call = request.call;
+  const DType compute = call.types.compute;
   const VectorLoop loop = FindLoopFor(request.op, compute);
   ABSL_ASSIGN_OR_RETURN(const TensorView* planned, context.PlannedOutput(0));
   if (loop == nullptr || !TakesRequest(request, planned->dtype)) {
     return absl::InternalError("the call changed after the kernel was chosen");
   }
-  Dims<CheckedInt> shape;
-  for (int k = 0; k < call.num_operands(); ++k) {
-    ABSL_ASSIGN_OR_RETURN(shape, BroadcastShape<CheckedInt>(shape, ToDims(call.operand(k).sizes)));
-  }
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
   ABSL_ASSIGN_OR_RETURN(const Sizes sizes, ToSizes(shape));
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, context.Output(0, sizes));
   const int64_t total = out->numel();
@@ -114,17 +129,16 @@ absl::Status RunRequest(KernelContext& context, const PointwiseRequest& request)
   const DType made = IsComparison(request.op) ? DType::kBool : type;
   RunStorage buffers[kMaxOperands], result;
   OperandSource sources[kMaxOperands];
-  const int count = call.num_operands();
+  const int count = call.count;
   RunSink sink(out->data, out->dtype, out->sizes, out->strides, made);
   bool in_place = sink.in_place();  // nothing passes through buffers
   for (int k = 0; k < count; ++k) {
-    const PointwiseCall::Operand& operand = call.operand(k);
+    const PointwiseOperand& operand = call.operands[k];
     const bool mask = request.op == PointwiseOp::kWhere && k == 0;
     const bool as_bool = mask || compute == DType::kBool;
-    const bool exact =
-        request.exact_last && IsHalf(compute) && k == count - 1 && IsSingle(operand.sizes);
+    const bool exact = request.exact_last && IsHalf(compute) && k == count - 1 && IsSingle(operand);
     // Rounded to the common dtype where it is another one.
-    const bool rounds = !mask && IsHalf(compute) && operand.dtype != compute && !exact;
+    const bool rounds = !mask && IsHalf(compute) && ElementDType(operand) != compute && !exact;
     const DType to = as_bool ? DType::kBool : type;
     sources[k].Init(operand, sizes, to, rounds ? compute : to);
     if (sources[k].single() && total > 1)

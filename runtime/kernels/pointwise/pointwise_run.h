@@ -6,28 +6,35 @@
 #ifndef BELAY_RUNTIME_KERNELS_POINTWISE_POINTWISE_RUN_H_
 #define BELAY_RUNTIME_KERNELS_POINTWISE_POINTWISE_RUN_H_
 
-#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/kernels/call/pointwise.h"
 #include "runtime/kernels/pointwise/loops.h"
 
 namespace belay {
 
-// A call whose arguments were read.
+// A call that was read: what is computed of which operands.
 struct PointwiseRequest {
-  PointwiseCall call;
-  PromotedTypes types = {DType::kFloat32, DType::kFloat32};
+  PointwiseOperands<KernelArguments> call;
   PointwiseOp op = PointwiseOp::kAdd;
   PointwiseParams params;
-  bool exact_last = false;  // see PointwiseCall::Execute
+  bool exact_last = false;     // see RunPointwise
+  VectorLoop dense = nullptr;  // see SetDense
 };
 
 // Whether RunRequest computes it, into a result of this dtype.
 bool TakesRequest(const PointwiseRequest& request, DType out);
 
-// Broadcasts, resizes output 0 and fills it, as PointwiseCall::Execute does.
+// Broadcasts, resizes output 0 and fills it, as RunPointwise does.
 // Precondition: TakesRequest, also for earlier sizes of the same call.
 absl::Status RunRequest(KernelContext& context, const PointwiseRequest& request);
+
+// For operands that are float32 tensors, sets the loop that computes them when they are of one
+// layout without gaps, which needs no broadcast, promotion or cursor: most of what models compute,
+// and many a tensor of it is small. Precondition: operands, types, op and params are set.
+void SetDense(PointwiseRequest& request);
+// Computes such a call. False: it is another one.
+absl::StatusOr<bool> RunDense(KernelContext& context, const PointwiseRequest& request);
 
 // The loop that computes in this dtype; null where there is none.
 VectorLoop FindLoopFor(PointwiseOp op, DType compute);

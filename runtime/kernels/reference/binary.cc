@@ -4,15 +4,15 @@
 // the dtype has none.
 #include <cmath>
 #include <complex>
-#include <iterator>
-#include <optional>
 #include <string_view>
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
+#include "runtime/kernel/kernel_arguments.h"
 #include "runtime/kernel/promotion_rules.h"
+#include "runtime/kernel/shape_rules/pointwise.h"
 #include "runtime/kernels/call/pointwise.h"
 #include "runtime/kernels/reference/families.h"
 
@@ -169,35 +169,15 @@ T ShiftedRight(T a, T b) {
   return a < 0 ? static_cast<T>(-1) : T{0};
 }
 
-// The number by which add and sub multiply their second operand.
-absl::StatusOr<PointwiseParams> Alpha(const KernelContext& context, int i, DType compute) {
-  ABSL_ASSIGN_OR_RETURN(const EValue alpha, context.Scalar(i));
-  const bool takes = alpha.is<int64_t>() || (alpha.is<bool>() && compute == DType::kBool) ||
-                     (alpha.is<double>() && !IsIntegral(compute, /*include_bool=*/true)) ||
-                     (alpha.is<std::complex<double>>() && IsComplex(compute));
-  if (!takes) {
-    return absl::InvalidArgumentError(absl::StrCat("argument ", i, ": a number of type ",
-                                                   alpha.KindName(), " does not scale ",
-                                                   DTypeName(compute)));
-  }
-  ABSL_ASSIGN_OR_RETURN(const EValue converted, ConvertScalar(alpha, compute));
-  PointwiseParams params;
-  params.Set(0, converted);
-  return params;
-}
-
 // (self, other, alpha). `kPlain` is the operator with a factor of one.
 template <PromotionRule kRule, auto kApply, auto kPlain>
-absl::Status RunScaled(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(3, 1));
-  PointwiseCall call;
-  ABSL_RETURN_IF_ERROR(call.Add(context, 0));
-  ABSL_RETURN_IF_ERROR(call.Add(context, 1));
-  ABSL_ASSIGN_OR_RETURN(const PromotedTypes types, call.Promote(kRule));
-  ABSL_ASSIGN_OR_RETURN(const PointwiseParams params, Alpha(context, 2, types.compute));
+absl::Status RunScaled(KernelContext& context, const ScaledCall<KernelArguments, kRule>& call) {
+  ABSL_ASSIGN_OR_RETURN(const EValue alpha, ConvertScalar(*call.alpha.value, call.types.compute));
+  PointwiseParams params;
+  params.Set(0, alpha);
   // A complex product turns infinities into NaN even with a factor of one.
-  const bool plain = params.Get<std::complex<double>>(0) == 1.0 && !IsComplex(types.compute);
-  return call.Execute(context, types, plain ? kBinary<kPlain> : kBinary<kApply>, params);
+  const bool plain = params.Get<std::complex<double>>(0) == 1.0 && !IsComplex(call.types.compute);
+  return RunPointwise(context, call, plain ? kBinary<kPlain> : kBinary<kApply>, params);
 }
 
 // a + b * factor; of floating point numbers rounded once, as PyTorch does.
@@ -249,66 +229,38 @@ constexpr auto kFlooredQuotient = [](RealLike auto a, RealLike auto b) {
   return FlooredQuotient(a, b);
 };
 
-// (self, other, *, rounding_mode)
-absl::Status DivMode(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(3, 1));
-  std::string_view mode;
-  if (!context.is_none(2)) {
-    ABSL_ASSIGN_OR_RETURN(mode, context.String(2));
-    if (mode != "trunc" && mode != "floor") {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "argument 2: expected rounding mode trunc, floor or none, got '", mode, "'"));
-    }
-  }
-  PointwiseCall call;
-  ABSL_RETURN_IF_ERROR(call.Add(context, 0));
-  ABSL_RETURN_IF_ERROR(call.Add(context, 1));
-  ABSL_ASSIGN_OR_RETURN(const PromotedTypes types,
-                        call.Promote(mode.empty() ? kToFloatRule : kNumericRule));
-  if (mode.empty())
-    return call.Execute(context, types, kBinary<kTrueQuotient>, {}, /*exact_last=*/true);
+absl::Status DivMode(KernelContext& context, const DivModeCall<KernelArguments>& call) {
+  if (call.rounding == QuotientRounding::kNone)
+    return RunPointwise(context, call, kBinary<kTrueQuotient>, {}, /*exact_last=*/true);
   // A divisor of one element is not rounded to half precision, in any mode, and what is computed
   // with it only at the end.
-  const absl::StatusOr<const TensorView*> divisor = context.Tensor(1);
-  const bool rounds = divisor.ok() && (*divisor)->numel() != 1;
-  const bool trunc = mode == "trunc";
+  const TensorView* const divisor = call.operands[1].tensor;
+  const bool rounds = divisor != nullptr && divisor->numel() != 1;
+  const bool trunc = call.rounding == QuotientRounding::kTrunc;
   const LoopTable* table = trunc ? &kDivision<kTruncatedQuotient> : &kDivision<kFlooredQuotient>;
-  if (rounds && types.compute == DType::kFloat16) {
+  if (rounds && call.types.compute == DType::kFloat16) {
     table =
         trunc ? &kBinary<kRoundedTruncatedQuotient<Half>> : &kBinary<kRoundedFlooredQuotient<Half>>;
-  } else if (rounds && types.compute == DType::kBFloat16) {
+  } else if (rounds && call.types.compute == DType::kBFloat16) {
     table = trunc ? &kBinary<kRoundedTruncatedQuotient<BFloat16>>
                   : &kBinary<kRoundedFlooredQuotient<BFloat16>>;
   }
-  return call.Execute(context, types, *table, {}, /*exact_last=*/true);
+  return RunPointwise(context, call, *table, {}, /*exact_last=*/true);
 }
 
-// (self, exponent) with a number as exponent.
-absl::Status PowTensorScalar(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(2, 1));
-  ABSL_ASSIGN_OR_RETURN(const EValue exponent, context.Scalar(1));
-  PointwiseCall call;
-  ABSL_RETURN_IF_ERROR(call.Add(context, 0));
-  ABSL_RETURN_IF_ERROR(call.PromoteWith(exponent));
-  ABSL_ASSIGN_OR_RETURN(const PromotedTypes types, call.Promote(kNoBoolRule));
-  if (IsIntegral(types.compute, /*include_bool=*/true)) {
-    const int64_t* e = exponent.get_if<int64_t>();
-    if (e != nullptr && *e < 0) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("argument 1: an integer to the power of ", *e, " is no integer"));
-    }
-  }
+absl::Status PowTensorScalar(KernelContext& context, const PowerCall<KernelArguments>& call) {
+  const DType compute = call.types.compute;
+  const EValue& exponent = *call.exponent.value;
   // An exponent that is too large for float32 counts as infinite; for other types it is refused.
-  const bool single = types.compute == DType::kFloat32;
+  const bool single = compute == DType::kFloat32;
   ABSL_ASSIGN_OR_RETURN(EValue converted,
-                        ConvertScalar(exponent, single ? DType::kFloat64 : types.compute));
-  const bool half = types.compute == DType::kFloat16 || types.compute == DType::kBFloat16;
-  if (half) {
+                        ConvertScalar(exponent, single ? DType::kFloat64 : compute));
+  if (compute == DType::kFloat16 || compute == DType::kBFloat16) {
     ABSL_ASSIGN_OR_RETURN(converted, ConvertScalar(exponent, DType::kFloat32));
   }
   PointwiseParams params;
   params.Set(0, converted);
-  return call.Execute(context, types, kUnary<kPowerOfNumber>, params);
+  return RunPointwise(context, call, kUnary<kPowerOfNumber>, params);
 }
 
 constexpr auto kAtan2 = [](FloatLike auto a, FloatLike auto b) { return std::atan2(a, b); };
@@ -317,101 +269,64 @@ constexpr auto kRoundedAtan2 = [](FloatLike auto a, FloatLike auto b) {
   return ConvertElement<decltype(a)>(ConvertElement<Narrow>(std::atan2(a, b)));
 };
 
-// (self, other, *, out!): the result is `out`, of any floating point type. An empty `out` stays as
-// it is: only the result has the elements then.
-absl::Status Atan2Out(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(3, 1));
-  PointwiseCall call;
-  ABSL_RETURN_IF_ERROR(call.Add(context, 0));
-  ABSL_RETURN_IF_ERROR(call.Add(context, 1));
-  ABSL_ASSIGN_OR_RETURN(PromotedTypes types, call.Promote(kOrderedToFloatRule));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* out, context.MutableTensor(2));
-  if (!kFloatTypes.contains(out->dtype) && !kComplexTypes.contains(out->dtype)) {
-    return absl::InvalidArgumentError(absl::StrCat("argument 2: a result of dtype ",
-                                                   DTypeName(types.result), " can't be written to ",
-                                                   DTypeName(out->dtype)));
-  }
-  types.result = out->dtype;
+// The result is `out`. An empty `out` stays as it is: only the result has the elements then.
+absl::Status Atan2Out(KernelContext& context, const Atan2OutCall<KernelArguments>& call) {
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out, context.MutableTensor(call.target));
+  PointwiseOperands<KernelArguments> operands = call;
+  operands.types.result = out->dtype;
   // What is written to a wider type is still of the precision of the common dtype.
-  const LoopTable& table = types.compute == DType::kFloat16    ? kBinary<kRoundedAtan2<Half>>
-                           : types.compute == DType::kBFloat16 ? kBinary<kRoundedAtan2<BFloat16>>
-                                                               : kBinary<kAtan2>;
-  ABSL_RETURN_IF_ERROR(call.Execute(context, types, table));
+  const DType compute = call.types.compute;
+  const LoopTable& table = compute == DType::kFloat16    ? kBinary<kRoundedAtan2<Half>>
+                           : compute == DType::kBFloat16 ? kBinary<kRoundedAtan2<BFloat16>>
+                                                         : kBinary<kAtan2>;
+  ABSL_RETURN_IF_ERROR(RunPointwise(context, operands, table));
   const TensorView* result = context.output_slot(0)->get_if<TensorView>();
   if (result->data == out->data || out->numel() == 0) return absl::OkStatus();
   return CopyElements(*result, *out);
 }
 
-// (condition, self, other)
-absl::Status Where(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(3, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* condition, context.Tensor(0));
-  if (condition->dtype != DType::kBool && condition->dtype != DType::kUint8) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("argument 0: expected dtype bool, got ", DTypeName(condition->dtype)));
-  }
-  PointwiseCall call;
-  call.AddMask(*condition);
-  ABSL_RETURN_IF_ERROR(call.Add(context, 1));
-  ABSL_RETURN_IF_ERROR(call.Add(context, 2));
-  ABSL_ASSIGN_OR_RETURN(const PromotedTypes types, call.Promote(kAnyRule));
-  return call.Execute(context, types,
+absl::Status Where(KernelContext& context, const WhereCall<KernelArguments>& call) {
+  return RunPointwise(context, call,
                       kTernary<[](auto c, auto a, auto b) { return c != decltype(c){} ? a : b; }>);
 }
 
-// (self, mask, value), the value a number or a tensor without dimensions.
-absl::Status MaskedFill(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(3, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, context.Tensor(0));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* mask, context.Tensor(1));
-  if (mask->dtype != DType::kBool) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("argument 1: expected dtype bool, got ", DTypeName(mask->dtype)));
-  }
-  PointwiseCall call;
-  call.AddTensor(*self);
-  call.AddMask(*mask);
-  const PromotedTypes types = {self->dtype, self->dtype};
-  if (const TensorView* value = context.argument(2).get_if<TensorView>()) {
-    if (value->rank() != 0) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "argument 2: expected a tensor without dimensions, got ", value->ToString()));
-    }
-    call.AddMask(*value);
-    return call.Execute(
-        context, types,
+absl::Status MaskedFill(KernelContext& context, const MaskedFillCall<KernelArguments>& call) {
+  if (call.value.tensor != nullptr) {
+    PointwiseOperands<KernelArguments> operands = call;
+    operands.Append(call.value);
+    return RunPointwise(
+        context, operands,
         kTernary<[](auto a, auto m, auto v) { return m != decltype(m){} ? v : a; }>);
   }
-  ABSL_ASSIGN_OR_RETURN(const EValue number, context.Scalar(2));
-  ABSL_ASSIGN_OR_RETURN(const EValue value, ConvertScalar(number, self->dtype));
+  ABSL_ASSIGN_OR_RETURN(const EValue value, ConvertScalar(*call.value.value, call.types.compute));
   PointwiseParams params;
   params.Set(0, value);
-  return call.Execute(context, types, kBinary<[](auto a, auto m, const PointwiseParams& p) {
+  return RunPointwise(context, call, kBinary<[](auto a, auto m, const PointwiseParams& p) {
                         return m != decltype(m){} ? p.Get<decltype(a)>(0) : a;
                       }>,
                       params);
 }
 
+constexpr KernelEngine kReference = KernelEngine::kReference;
+constexpr std::string_view kOperands = "self other", kScaledOperands = "self other alpha";
+
+template <PromotionRule kRule, const LoopTable& kTable, bool kExactLast = false>
+absl::Status Run(KernelContext& context, const PlainCall<KernelArguments, 2, kRule>& call) {
+  return RunPointwise(context, call, kTable, {}, kExactLast);
+}
 template <PromotionRule kRule, auto kApply>
-constexpr Kernel Row(std::string_view op, std::string_view name) {
-  return {op, name, KernelEngine::kReference,
-          [](KernelContext& context) { return RunPointwise(context, 2, kRule, kBinary<kApply>); }};
+constexpr Kernel Row(std::string_view op, std::string_view name,
+                     std::string_view signature = kOperands) {
+  return KernelRow<&Run<kRule, kBinary<kApply>>>(op, signature, name, kReference);
 }
 template <PromotionRule kRule, auto kApply>
 constexpr Kernel ExactRow(std::string_view op, std::string_view name) {
-  return {op, name, KernelEngine::kReference, [](KernelContext& context) {
-            return RunPointwise(context, 2, kRule, kBinary<kApply>, true);
-          }};
+  return KernelRow<&Run<kRule, kBinary<kApply>, true>>(op, kOperands, name, kReference);
 }
 template <auto kApply, bool kExactLast = false>
 constexpr Kernel DivisionRow(std::string_view op, std::string_view name) {
-  return {op, name, KernelEngine::kReference, [](KernelContext& context) {
-            return RunPointwise(context, 2, kNumericRule, kDivision<kApply>, kExactLast);
-          }};
-}
-constexpr Kernel FunctionRow(std::string_view op, std::string_view name,
-                             absl::Status (*run)(KernelContext&)) {
-  return {op, name, KernelEngine::kReference, run};
+  return KernelRow<&Run<kNumericRule, kDivision<kApply>, kExactLast>>(op, kOperands, name,
+                                                                      kReference);
 }
 
 constexpr auto kProduct = [](auto a, auto b) { return Product(a, b); };
@@ -435,11 +350,13 @@ constexpr auto kGe = [](RealLike auto a, RealLike auto b) { return a >= b; };
 constexpr auto kCopysign = [](FloatLike auto a, FloatLike auto b) { return std::copysign(a, b); };
 
 constexpr Kernel kKernels[] = {
-    FunctionRow("aten.add.Scalar", "AddScalar", &RunScaled<kAnyRule, kAddScaled, kAdd>),
-    FunctionRow("aten.add.Tensor", "Add", &RunScaled<kAnyRule, kAddScaled, kAdd>),
+    KernelRow<&RunScaled<kAnyRule, kAddScaled, kAdd>>("aten.add.Scalar", kScaledOperands,
+                                                      "AddScalar", kReference),
+    KernelRow<&RunScaled<kAnyRule, kAddScaled, kAdd>>("aten.add.Tensor", kScaledOperands, "Add",
+                                                      kReference),
     Row<kOrderedToFloatRule, [](FloatLike auto a, FloatLike auto b) { return std::atan2(a, b); }>(
         "aten.atan2.default", "Atan2"),
-    FunctionRow("aten.atan2.out", "Atan2Out", &Atan2Out),
+    KernelRow<&Atan2Out>("aten.atan2.out", "self other out", "Atan2Out", kReference),
     Row<kIntegerOrBoolRule, kBitAnd>("aten.bitwise_and.Scalar", "BitwiseAndScalar"),
     Row<kIntegerOrBoolRule, kBitAnd>("aten.bitwise_and.Tensor", "BitwiseAnd"),
     Row<kIntegerRule, kLeftShift>("aten.bitwise_left_shift.Tensor", "LeftShift"),
@@ -453,9 +370,10 @@ constexpr Kernel kKernels[] = {
     Row<kOrderedToFloatRule, kCopysign>("aten.copysign.Scalar", "CopysignScalar"),
     Row<kOrderedToFloatRule, kCopysign>("aten.copysign.Tensor", "Copysign"),
     ExactRow<kToFloatRule, kTrueQuotient>("aten.div.Scalar", "DivScalar"),
-    FunctionRow("aten.div.Scalar_mode", "DivScalarMode", &DivMode),
+    KernelRow<&DivMode>("aten.div.Scalar_mode", "self other rounding_mode", "DivScalarMode",
+                        kReference),
     ExactRow<kToFloatRule, kTrueQuotient>("aten.div.Tensor", "Div"),
-    FunctionRow("aten.div.Tensor_mode", "DivMode", &DivMode),
+    KernelRow<&DivMode>("aten.div.Tensor_mode", "self other rounding_mode", "DivMode", kReference),
     Row<kAnyToBoolRule, kEq>("aten.eq.Scalar", "EqScalar"),
     Row<kAnyToBoolRule, kEq>("aten.eq.Tensor", "Eq"),
     DivisionRow<kFlooredQuotient, true>("aten.floor_divide.default", "FloorDivide"),
@@ -478,24 +396,28 @@ constexpr Kernel kKernels[] = {
         "aten.logical_xor.default", "LogicalXor"),
     Row<kOrderedToBoolRule, kLt>("aten.lt.Scalar", "LtScalar"),
     Row<kOrderedToBoolRule, kLt>("aten.lt.Tensor", "Lt"),
-    FunctionRow("aten.masked_fill.Scalar", "MaskedFillScalar", &MaskedFill),
-    FunctionRow("aten.masked_fill.Tensor", "MaskedFill", &MaskedFill),
+    KernelRow<&MaskedFill>("aten.masked_fill.Scalar", "self mask value", "MaskedFillScalar",
+                           kReference),
+    KernelRow<&MaskedFill>("aten.masked_fill.Tensor", "self mask value", "MaskedFill", kReference),
     Row<kOrderedRule, kMaximum>("aten.maximum.default", "Maximum"),
     Row<kOrderedRule, kMinimum>("aten.minimum.default", "Minimum"),
     ExactRow<kAnyRule, kProduct>("aten.mul.Scalar", "MulScalar"),
     ExactRow<kAnyRule, kProduct>("aten.mul.Tensor", "Mul"),
     Row<kAnyToBoolRule, kNe>("aten.ne.Scalar", "NeScalar"),
     Row<kAnyToBoolRule, kNe>("aten.ne.Tensor", "Ne"),
-    Row<kNoBoolRule, kPower>("aten.pow.Scalar", "PowScalar"),
-    FunctionRow("aten.pow.Tensor_Scalar", "PowTensorScalar", &PowTensorScalar),
-    Row<kNoBoolRule, kPower>("aten.pow.Tensor_Tensor", "Pow"),
+    Row<kNoBoolRule, kPower>("aten.pow.Scalar", "PowScalar", "self exponent"),
+    KernelRow<&PowTensorScalar>("aten.pow.Tensor_Scalar", "self exponent", "PowTensorScalar",
+                                kReference),
+    Row<kNoBoolRule, kPower>("aten.pow.Tensor_Tensor", "Pow", "self exponent"),
     DivisionRow<kRemainder>("aten.remainder.Scalar", "RemainderScalar"),
     DivisionRow<kRemainder>("aten.remainder.Tensor", "Remainder"),
-    FunctionRow("aten.rsub.Scalar", "RsubScalar",
-                &RunScaled<kNoBoolRule, kReverseSubScaled, kReverseSub>),
-    FunctionRow("aten.sub.Scalar", "SubScalar", &RunScaled<kNoBoolRule, kSubScaled, kSub>),
-    FunctionRow("aten.sub.Tensor", "Sub", &RunScaled<kNoBoolRule, kSubScaled, kSub>),
-    FunctionRow("aten.where.self", "Where", &Where),
+    KernelRow<&RunScaled<kNoBoolRule, kReverseSubScaled, kReverseSub>>(
+        "aten.rsub.Scalar", kScaledOperands, "RsubScalar", kReference),
+    KernelRow<&RunScaled<kNoBoolRule, kSubScaled, kSub>>("aten.sub.Scalar", kScaledOperands,
+                                                         "SubScalar", kReference),
+    KernelRow<&RunScaled<kNoBoolRule, kSubScaled, kSub>>("aten.sub.Tensor", kScaledOperands, "Sub",
+                                                         kReference),
+    KernelRow<&Where>("aten.where.self", "condition self other", "Where", kReference),
     // The same under the names of Python's operators.
     Row<kIntegerRule, kLeftShift>("aten.__lshift__.Scalar", "LShiftScalar"),
     Row<kIntegerRule, kLeftShift>("aten.__lshift__.Tensor", "LShift"),

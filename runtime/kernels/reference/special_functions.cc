@@ -9,8 +9,9 @@
 #include "absl/types/span.h"
 #include "runtime/core/element.h"
 #include "runtime/core/status_macros.h"
-#include "runtime/core/str_cat.h"
+#include "runtime/kernel/kernel_arguments.h"
 #include "runtime/kernel/promotion_rules.h"
+#include "runtime/kernel/shape_rules/pointwise.h"
 #include "runtime/kernels/call/element_access.h"
 #include "runtime/kernels/call/operands.h"
 #include "runtime/kernels/call/pointwise.h"
@@ -256,9 +257,8 @@ double ScaledBesselI1(double x) {
 }
 
 // x as mantissa * 2^exponent, the mantissa in [0.5, 1); zeros, infinities and NaN are mantissas.
-absl::Status Frexp(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(1, 2));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, TensorOf(context, 0, "self", kFloatTypes));
+absl::Status Frexp(KernelContext& context, const FrexpCall<KernelArguments>& call) {
+  const TensorView* const self = call.self;
   ABSL_ASSIGN_OR_RETURN(const TensorView* mantissas, OutputOf(context, 0, self->dtype, *self));
   ABSL_ASSIGN_OR_RETURN(const TensorView* exponents, OutputOf(context, 1, DType::kInt32, *self));
   const Reader<double> read(*self);
@@ -274,15 +274,19 @@ absl::Status Frexp(KernelContext& context) {
   return absl::OkStatus();
 }
 
+constexpr KernelEngine kReference = KernelEngine::kReference;
+
+template <int kCount, PromotionRule kRule, const LoopTable& kTable>
+absl::Status Run(KernelContext& context, const PlainCall<KernelArguments, kCount, kRule>& call) {
+  return RunPointwise(context, call, kTable);
+}
 template <PromotionRule kRule, auto kApply>
 constexpr Kernel UnaryRow(std::string_view op, std::string_view name) {
-  return {op, name, KernelEngine::kReference,
-          [](KernelContext& context) { return RunPointwise(context, 1, kRule, kUnary<kApply>); }};
+  return KernelRow<&Run<1, kRule, kUnary<kApply>>>(op, "self", name, kReference);
 }
 template <PromotionRule kRule, auto kApply>
 constexpr Kernel BinaryRow(std::string_view op, std::string_view name) {
-  return {op, name, KernelEngine::kReference,
-          [](KernelContext& context) { return RunPointwise(context, 2, kRule, kBinary<kApply>); }};
+  return KernelRow<&Run<2, kRule, kBinary<kApply>>>(op, "self other", name, kReference);
 }
 template <auto kFunction>
 constexpr Kernel Function(std::string_view op, std::string_view name) {
@@ -321,29 +325,18 @@ constexpr auto kNarrowNextAfter = [](FloatLike auto a, FloatLike auto b) {
   }
   return static_cast<T>(static_cast<float>(next));
 };
-// (self, other)
-absl::Status NextAfter(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(2, 1));
-  PointwiseCall call;
-  ABSL_RETURN_IF_ERROR(call.Add(context, 0));
-  ABSL_RETURN_IF_ERROR(call.Add(context, 1));
-  ABSL_ASSIGN_OR_RETURN(const PromotedTypes types, call.Promote(kFloatOnlyRule));
-  const LoopTable& table = types.compute == DType::kFloat16    ? kBinary<kNarrowNextAfter<Half>>
-                           : types.compute == DType::kBFloat16 ? kBinary<kNarrowNextAfter<BFloat16>>
-                                                               : kBinary<kNextAfter>;
-  return call.Execute(context, types, table);
+absl::Status NextAfter(KernelContext& context,
+                       const PlainCall<KernelArguments, 2, kFloatOnlyRule>& call) {
+  const DType compute = call.types.compute;
+  const LoopTable& table = compute == DType::kFloat16    ? kBinary<kNarrowNextAfter<Half>>
+                           : compute == DType::kBFloat16 ? kBinary<kNarrowNextAfter<BFloat16>>
+                                                         : kBinary<kNextAfter>;
+  return RunPointwise(context, call, table);
 }
 
-// (n, self)
-absl::Status RunPolygamma(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(2, 1));
-  ABSL_ASSIGN_OR_RETURN(const int64_t order, context.Int(0));
-  if (order < 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("argument 0: expected none below 0, got ", order));
-  }
+absl::Status RunPolygamma(KernelContext& context, const PolygammaCall<KernelArguments>& call) {
   return RunPointwise(
-      context, 2, kOrderedToFloatRule, kBinary<[](FloatLike auto n, FloatLike auto x) {
+      context, call, kBinary<[](FloatLike auto n, FloatLike auto x) {
         return static_cast<decltype(x)>(Polygamma(static_cast<double>(n), static_cast<double>(x)));
       }>);
 }
@@ -399,9 +392,9 @@ constexpr Kernel kKernels[] = {
     FunctionOfTwo<kFloatOnlyRule, &UpperGamma>("aten.igammac.default", "Igammac"),
     BinaryRow<kIntegerRule, kLcm>("aten.lcm.default", "Lcm"),
     Function<&LogGamma>("aten.lgamma.default", "Lgamma"),
-    {"aten.nextafter.default", "NextAfter", KernelEngine::kReference, &NextAfter},
-    {"aten.polygamma.default", "Polygamma", KernelEngine::kReference, &RunPolygamma},
-    {"aten.frexp.Tensor", "Frexp", KernelEngine::kReference, &Frexp},
+    KernelRow<&NextAfter>("aten.nextafter.default", "self other", "NextAfter", kReference),
+    KernelRow<&RunPolygamma>("aten.polygamma.default", "n self", "Polygamma", kReference),
+    KernelRow<&Frexp>("aten.frexp.Tensor", "self -> 2", "Frexp", kReference),
     Function<kJ0>("aten.special_bessel_j0.default", "BesselJ0"),
     Function<kJ1>("aten.special_bessel_j1.default", "BesselJ1"),
     Function<kY0>("aten.special_bessel_y0.default", "BesselY0"),

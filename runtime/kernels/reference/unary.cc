@@ -1,12 +1,13 @@
 // Operators of one tensor without parameters.
 #include <cmath>
 #include <complex>
-#include <iterator>
 #include <numbers>
+#include <string_view>
 
 #include "absl/types/span.h"
-#include "runtime/core/status_macros.h"
+#include "runtime/kernel/kernel_arguments.h"
 #include "runtime/kernel/promotion_rules.h"
+#include "runtime/kernel/shape_rules/pointwise.h"
 #include "runtime/kernels/call/pointwise.h"
 #include "runtime/kernels/reference/families.h"
 
@@ -58,36 +59,34 @@ T Angle(T x) {
 }
 double Angle(Complex z) { return std::arg(z); }
 
+template <PromotionRule kRule>
+using Call = PlainCall<KernelArguments, 1, kRule>;
+
 template <PromotionRule kRule, auto kApply>
-absl::Status Run(KernelContext& context) {
-  return RunPointwise(context, 1, kRule, kUnary<kApply>);
+absl::Status Run(KernelContext& context, const Call<kRule>& call) {
+  return RunPointwise(context, call, kUnary<kApply>);
 }
 
 // ~x; the negation for bool, whose elements compute as integers.
-absl::Status BitwiseNot(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(1, 1));
-  PointwiseCall call;
-  ABSL_RETURN_IF_ERROR(call.Add(context, 0));
-  ABSL_ASSIGN_OR_RETURN(const PromotedTypes types, call.Promote(kIntegerOrBoolRule));
-  if (types.compute == DType::kBool) {
-    return call.Execute(context, types, kUnary<[](IntegerLike auto x) { return x == 0; }>);
+absl::Status BitwiseNot(KernelContext& context, const Call<kIntegerOrBoolRule>& call) {
+  if (call.types.compute == DType::kBool) {
+    return RunPointwise(context, call, kUnary<[](IntegerLike auto x) { return x == 0; }>);
   }
-  return call.Execute(context, types, kUnary<[](IntegerLike auto x) { return ~x; }>);
+  return RunPointwise(context, call, kUnary<[](IntegerLike auto x) { return ~x; }>);
 }
 
 // The argument of a complex number; integers count as float32.
-absl::Status AngleOf(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(1, 1));
-  PointwiseCall call;
-  ABSL_RETURN_IF_ERROR(call.Add(context, 0));
-  ABSL_ASSIGN_OR_RETURN(PromotedTypes types, call.Promote(kToFloatRule));
-  types.result = RealPart(types.compute);
-  return call.Execute(context, types, kUnary<[](FloatOrComplex auto x) { return Angle(x); }>);
+absl::Status AngleOf(KernelContext& context, const Call<kToFloatRule>& call) {
+  PointwiseOperands<KernelArguments> real = call;
+  real.types.result = RealPart(call.types.compute);
+  return RunPointwise(context, real, kUnary<[](FloatOrComplex auto x) { return Angle(x); }>);
 }
+
+constexpr KernelEngine kReference = KernelEngine::kReference;
 
 template <PromotionRule kRule, auto kApply>
 constexpr Kernel Row(std::string_view op, std::string_view name) {
-  return {op, name, KernelEngine::kReference, &Run<kRule, kApply>};
+  return KernelRow<&Run<kRule, kApply>>(op, "self", name, kReference);
 }
 
 constexpr Kernel kKernels[] = {
@@ -111,7 +110,7 @@ constexpr Kernel kKernels[] = {
                                                                           "Acos"),
     Row<kToFloatRule, [](FloatOrComplex auto x) { return std::acosh(x); }>("aten.acosh.default",
                                                                            "Acosh"),
-    {"aten.angle.default", "Angle", KernelEngine::kReference, &AngleOf},
+    KernelRow<&AngleOf>("aten.angle.default", "self", "Angle", kReference),
     Row<kToFloatRule, [](FloatOrComplex auto x) { return std::asin(x); }>("aten.asin.default",
                                                                           "Asin"),
     Row<kToFloatRule, [](FloatOrComplex auto x) { return std::asinh(x); }>("aten.asinh.default",
@@ -120,7 +119,7 @@ constexpr Kernel kKernels[] = {
                                                                           "Atan"),
     Row<kToFloatRule, [](FloatOrComplex auto x) { return std::atanh(x); }>("aten.atanh.default",
                                                                            "Atanh"),
-    {"aten.bitwise_not.default", "BitwiseNot", KernelEngine::kReference, &BitwiseNot},
+    KernelRow<&BitwiseNot>("aten.bitwise_not.default", "self", "BitwiseNot", kReference),
     Row<kNumericRule,
         [](RealLike auto x) {
           if constexpr (FloatLike<decltype(x)>) x = std::ceil(x);
