@@ -163,6 +163,10 @@ auto Ask(const KernelContext& context, const void* call) {
 
 }  // namespace kernel_internal
 
+// What the function of a row runs: Call of `absl::Status Run(KernelContext&, const Call&)`.
+template <auto kRun>
+using CallOfRun = typename kernel_internal::CallOfRun<decltype(kRun)>::type;
+
 // A row for a kernel whose call is read once: kRun is
 //   absl::Status Run(KernelContext& context, const Call& call);
 // where Call has `static absl::StatusOr<Call> Read(const KernelArguments&)` and needs no
@@ -176,7 +180,7 @@ auto Ask(const KernelContext& context, const void* call) {
 template <auto kRun, auto kAccepts = nullptr, auto kScratchBytes = nullptr>
 constexpr Kernel KernelRow(std::string_view op, std::string_view signature, std::string_view name,
                            KernelEngine engine) {
-  using Call = typename kernel_internal::CallOfRun<decltype(kRun)>::type;
+  using Call = CallOfRun<kRun>;
   static_assert(std::is_trivially_destructible_v<Call>);
   static_assert(sizeof(Call) <= kMaxCallBytes && alignof(Call) <= kCallAlignment);
   Kernel row = {.op = op, .name = name, .engine = engine};

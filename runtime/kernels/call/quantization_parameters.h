@@ -13,8 +13,8 @@
 #include <limits>
 
 #include "runtime/core/status_macros.h"
-#include "runtime/core/str_cat.h"
-#include "runtime/kernel/shape_rules/quantized.h"
+#include "runtime/kernel/kernel_arguments.h"
+#include "runtime/kernel/shape_rules/quantization.h"
 #include "runtime/kernels/call/element_access.h"
 #include "runtime/kernels/call/fold.h"
 #include "runtime/kernels/call/operands.h"
@@ -30,15 +30,10 @@ struct Extent {
 
 // Scale and zero point for a whole tensor.
 template <class Engine, bool kSymmetric>
-absl::Status ChooseParameters(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(5, 2));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* input, TensorOf(context, 0, "input", kQuantizableTypes));
-  ABSL_ASSIGN_OR_RETURN(const int64_t quant_min, context.Int(1));
-  ABSL_ASSIGN_OR_RETURN(const int64_t quant_max, context.Int(2));
-  ABSL_ASSIGN_OR_RETURN(const double eps, context.Double(3));
-  ABSL_ASSIGN_OR_RETURN(const DType dtype, context.Dtype(4));
-  ABSL_RETURN_IF_ERROR(CheckChosenRange(dtype, quant_min, quant_max));
-  if (input->numel() == 0) return absl::InvalidArgumentError("input: expected elements, got none");
+absl::Status ChooseParameters(KernelContext& context,
+                              const ChooseParametersCall<KernelArguments>& call) {
+  ABSL_RETURN_IF_ERROR(call.CheckShapes());
+  const TensorView* const input = call.input;
   const CheckedInt one = 1;
   ABSL_ASSIGN_OR_RETURN(const TensorView* scale_out,
                         OutputOf(context, 0, DType::kFloat64, absl::MakeConstSpan(&one, 1)));
@@ -49,16 +44,17 @@ absl::Status ChooseParameters(KernelContext& context) {
 
   const RoundFn round = RoundingTo(input->dtype), round32 = RoundingTo(DType::kFloat32);
   // The range may be as wide as two int64 are apart.
-  const double steps = static_cast<double>(quant_max) - static_cast<double>(quant_min);
+  const double low = static_cast<double>(call.range.low);
+  const double high = static_cast<double>(call.range.high);
+  const double steps = high - low;
   const double wide =
       kSymmetric ? std::fmax(-extent.low, extent.high) : round(extent.high - extent.low);
-  const double scale = std::fmax(round(wide / (kSymmetric ? steps / 2 : steps)), round32(eps));
+  const double scale = std::fmax(round(wide / (kSymmetric ? steps / 2 : steps)), round32(call.eps));
   double zero_point = 0;
   if (!kSymmetric) {
-    const double low = static_cast<double>(quant_min), high = static_cast<double>(quant_max);
     zero_point = low - std::nearbyint(round32(extent.low / scale));
     zero_point = std::fmin(std::fmax(zero_point, low), high);
-  } else if (dtype == DType::kUint8) {
+  } else if (call.dtype == DType::kUint8) {
     zero_point = 128;
   }
   Writer<double> write_scale(*scale_out), write_zero_point(*zero_point_out);
@@ -68,21 +64,18 @@ absl::Status ChooseParameters(KernelContext& context) {
 }
 
 // The last dimension, which has elements.
-inline absl::StatusOr<Fold> TokenRows(const TensorView& input) {
-  ABSL_RETURN_IF_ERROR(TokenShape<CheckedInt>(ToDims(input.sizes)).status());
-  return FoldOneDim(input, input.rank() - 1);
+template <class Call>
+absl::StatusOr<Fold> TokenRows(const Call& call) {
+  ABSL_RETURN_IF_ERROR(call.Shape().status());
+  return FoldOneDim(*call.input, call.input->rank() - 1);
 }
 
 // Symmetric, for int8: the largest magnitude of each row is 127.
 template <class Engine>
-absl::Status ChoosePerToken(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(2, 2));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* input, TensorOf(context, 0, "input", kFloatTypes));
-  ABSL_ASSIGN_OR_RETURN(const DType dtype, context.Dtype(1));
-  if (dtype != DType::kInt8) {
-    return absl::InvalidArgumentError(absl::StrCat("dtype: expected int8, got ", DTypeName(dtype)));
-  }
-  ABSL_ASSIGN_OR_RETURN(const Fold fold, TokenRows(*input));
+absl::Status ChoosePerToken(KernelContext& context,
+                            const ChoosePerTokenCall<KernelArguments, true>& call) {
+  const TensorView* const input = call.input;
+  ABSL_ASSIGN_OR_RETURN(const Fold fold, TokenRows(call));
   const DType type = input->dtype == DType::kFloat16 ? DType::kFloat32 : input->dtype;
   ABSL_ASSIGN_OR_RETURN(const TensorView* scales, OutputOf(context, 0, type, fold.shape));
   ABSL_ASSIGN_OR_RETURN(const TensorView* zero_points, OutputOf(context, 1, type, fold.shape));
@@ -100,11 +93,10 @@ absl::Status ChoosePerToken(KernelContext& context) {
 
 // Asymmetric, for int8, by rows; as XNNPACK does it.
 template <class Engine>
-absl::Status ChoosePerTokenAsymmetric(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(2, 2));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* input, TensorOf(context, 0, "input", kFloatTypes));
-  ABSL_RETURN_IF_ERROR(context.Dtype(1).status());
-  ABSL_ASSIGN_OR_RETURN(const Fold fold, TokenRows(*input));
+absl::Status ChoosePerTokenAsymmetric(KernelContext& context,
+                                      const ChoosePerTokenCall<KernelArguments, false>& call) {
+  const TensorView* const input = call.input;
+  ABSL_ASSIGN_OR_RETURN(const Fold fold, TokenRows(call));
   ABSL_ASSIGN_OR_RETURN(const TensorView* scales,
                         OutputOf(context, 0, DType::kFloat64, fold.shape));
   ABSL_ASSIGN_OR_RETURN(const TensorView* zero_points,

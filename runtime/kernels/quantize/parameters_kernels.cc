@@ -37,14 +37,14 @@ struct Engine {
 };
 
 // Elements that are floats.
-bool Accepts(const KernelContext& context) {
-  if (context.num_arguments() < 1) return false;
-  const TensorView* input = context.argument(0).get_if<TensorView>();
-  return input != nullptr && kQuantizableTypes.contains(input->dtype);
+template <class Call>
+bool Accepts(const KernelContext& context, const Call& call) {
+  return kQuantizableTypes.contains(call.input->dtype);
 }
 
 constexpr Kernel kKernels[] = {
-#define BELAY_CHOOSE_KERNEL(op, name, run) {op, name "Simd", KernelEngine::kHighway, run, &Accepts},
+#define BELAY_CHOOSE_KERNEL(op, signature, name, run) \
+  KernelRow<run, &Accepts<CallOfRun<run>>>(op, signature, name "Simd", KernelEngine::kHighway),
 #include "runtime/kernels/call/quantization_parameters.inc"
 };
 

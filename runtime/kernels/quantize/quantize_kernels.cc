@@ -258,15 +258,14 @@ struct Engine {
 };
 
 // What a float loop may compute; everything else has nothing to gain here.
-bool Accepts(const KernelContext& context) {
-  if (context.num_arguments() < 1) return false;
-  const TensorView* input = context.argument(0).get_if<TensorView>();
-  return input != nullptr && (kFloats | kSmallIntegers).contains(input->dtype);
+template <class Call>
+bool Accepts(const KernelContext& context, const Call& call) {
+  return (kFloats | kSmallIntegers).contains(call.input->dtype);
 }
 
 constexpr Kernel kKernels[] = {
-#define BELAY_QUANTIZED_KERNEL(op, name, run) \
-  {op, name "Simd", KernelEngine::kHighway, run, &Accepts},
+#define BELAY_QUANTIZED_KERNEL(op, signature, name, run) \
+  KernelRow<run, &Accepts<CallOfRun<run>>>(op, signature, name "Simd", KernelEngine::kHighway),
 #include "runtime/kernels/call/quantized_kernels.inc"
 };
 

@@ -26,7 +26,8 @@ struct Engine {
 };
 
 constexpr Kernel kKernels[] = {
-#define BELAY_CHOOSE_KERNEL(op, name, run) {op, name, KernelEngine::kReference, run},
+#define BELAY_CHOOSE_KERNEL(op, signature, name, run) \
+  KernelRow<run>(op, signature, name, KernelEngine::kReference),
 #include "runtime/kernels/call/quantization_parameters.inc"
 };
 

@@ -7,9 +7,8 @@
 #include <cstdint>
 
 #include "runtime/core/status_macros.h"
-#include "runtime/core/str_cat.h"
-#include "runtime/kernel/shape_rules/quantized.h"
-#include "runtime/kernel/shape_rules/same_shape.h"
+#include "runtime/kernel/kernel_arguments.h"
+#include "runtime/kernel/shape_rules/quantization.h"
 #include "runtime/kernels/call/element_access.h"
 #include "runtime/kernels/call/operands.h"
 #include "runtime/kernels/call/quantized_kernels.h"
@@ -90,18 +89,14 @@ struct Engine {
 };
 
 // Quantized and dequantized again, in float32, with a division by the scale.
-absl::Status FakeQuantPerChannel(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(6, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* input, TensorOf(context, 0, "input", DType::kFloat32));
-  ABSL_RETURN_IF_ERROR(context.Tensor(2).status());
-  ABSL_ASSIGN_OR_RETURN(const QuantizedRange range, RangeAt(context, 4, Given::kNumbers));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, DType::kFloat32, *input));
-  QuantizedGrid grid = GridOf(*input, *out);
-  ABSL_RETURN_IF_ERROR(SetChannelParameters(context, grid));
+absl::Status FakeQuantPerChannel(KernelContext& context,
+                                 const FakeQuantPerChannelCall<KernelArguments>& call) {
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, DType::kFloat32, *call.input));
+  ABSL_ASSIGN_OR_RETURN(const QuantizedGrid grid, ChannelGrid(call, *out));
   const RoundFn round = RoundingTo(DType::kFloat32);
-  const double low = round(static_cast<double>(range.low));
-  const double high = round(static_cast<double>(range.high));
-  const Reader<double> in(*input);
+  const double low = round(static_cast<double>(call.range.low));
+  const double high = round(static_cast<double>(call.range.high));
+  const Reader<double> in(*call.input);
   const Writer<double> write(*out);
   for (StridedIterator<4> it(grid.sizes,
                              {grid.in, grid.out, grid.scale.strides, grid.zero_point.strides});
@@ -120,10 +115,12 @@ absl::Status FakeQuantPerChannel(KernelContext& context) {
 constexpr KernelEngine kReference = KernelEngine::kReference;
 
 constexpr Kernel kKernels[] = {
-#define BELAY_QUANTIZED_KERNEL(op, name, run) {op, name, kReference, run},
+#define BELAY_QUANTIZED_KERNEL(op, signature, name, run) \
+  KernelRow<run>(op, signature, name, kReference),
 #include "runtime/kernels/call/quantized_kernels.inc"
-    {"quantized_decomposed.fake_quant_per_channel.default", "FakeQuantPerChannel", kReference,
-     &FakeQuantPerChannel},
+    KernelRow<&FakeQuantPerChannel>("quantized_decomposed.fake_quant_per_channel.default",
+                                    "input scales zero_points axis quant_min quant_max",
+                                    "FakeQuantPerChannel", kReference),
 };
 
 }  // namespace
