@@ -9,25 +9,25 @@
 #ifndef BELAY_RUNTIME_KERNELS_CALL_CREATION_KERNELS_H_
 #define BELAY_RUNTIME_KERNELS_CALL_CREATION_KERNELS_H_
 
+#include <complex>
 #include <cstdint>
-#include <variant>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
-#include "runtime/kernel/kernel.h"
+#include "runtime/kernel/kernel_arguments.h"
 #include "runtime/kernel/shape_rules/arange.h"
+#include "runtime/kernel/shape_rules/creation.h"
 #include "runtime/kernel/shape_rules/dims.h"
-#include "runtime/kernel/type_promotion.h"
 
 namespace belay {
 
 // Output 0 of this dtype.
 inline absl::StatusOr<TensorView*> CreatedOutput(KernelContext& context, DType dtype,
-                                                 absl::Span<const int64_t> sizes) {
-  ABSL_ASSIGN_OR_RETURN(const Sizes checked, ToSizes(ToDims(sizes)));
-  ABSL_ASSIGN_OR_RETURN(TensorView * output, context.Output(0, checked));
+                                                 absl::Span<const CheckedInt> dims) {
+  ABSL_ASSIGN_OR_RETURN(const Sizes sizes, ToSizes(dims));
+  ABSL_ASSIGN_OR_RETURN(TensorView * output, context.Output(0, sizes));
   if (output->dtype != dtype) {
     return absl::InvalidArgumentError(absl::StrCat("output 0: expected dtype ", DTypeName(dtype),
                                                    ", got ", DTypeName(output->dtype)));
@@ -37,146 +37,76 @@ inline absl::StatusOr<TensorView*> CreatedOutput(KernelContext& context, DType d
   return output;
 }
 
-// (size, …): argument kDtype is the dtype, float32 by default. The elements are kValue.
-template <class Engine, int kArguments, int kSize, int kDtype, int64_t kValue>
-absl::Status Constant(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(kArguments, 1));
-  ABSL_ASSIGN_OR_RETURN(const Sizes sizes, context.IntList(kSize));
-  DType fallback = DType::kFloat32;
-  if constexpr (kSize == 1) {  // new_zeros(self, size, …)
-    ABSL_ASSIGN_OR_RETURN(const TensorView* self, context.Tensor(0));
-    fallback = self->dtype;
-  }
-  ABSL_ASSIGN_OR_RETURN(const DType dtype, context.DtypeOr(kDtype, fallback));
-  ABSL_ASSIGN_OR_RETURN(TensorView * output, CreatedOutput(context, dtype, sizes));
+inline absl::StatusOr<TensorView*> CreatedOutput(KernelContext& context,
+                                                 const SizedCall<KernelArguments>& call) {
+  return CreatedOutput(context, call.dtype, call.sizes);
+}
+inline absl::StatusOr<TensorView*> CreatedOutput(KernelContext& context,
+                                                 const LikeCall<KernelArguments>& call) {
+  return CreatedOutput(context, call.dtype, ToDims(call.self->sizes));
+}
+
+// The elements are kValue. Call: SizedCall or LikeCall.
+template <class Engine, template <class> class Call, int64_t kValue>
+absl::Status Constant(KernelContext& context, const Call<KernelArguments>& call) {
+  ABSL_ASSIGN_OR_RETURN(TensorView * output, CreatedOutput(context, call));
   return Engine::Fill(*output, EValue(kValue));
 }
 
-// (self, …): argument kDtype is the dtype, that of self by default.
-template <class Engine, int64_t kValue>
-absl::Status ConstantLike(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(6, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, context.Tensor(0));
-  ABSL_ASSIGN_OR_RETURN(const DType dtype, context.DtypeOr(1, self->dtype));
-  ABSL_ASSIGN_OR_RETURN(TensorView * output, CreatedOutput(context, dtype, self->sizes));
-  return Engine::Fill(*output, EValue(kValue));
+// The elements are the call's value.
+template <class Engine, template <class> class Call>
+absl::Status Full(KernelContext& context, const Call<KernelArguments>& call) {
+  ABSL_ASSIGN_OR_RETURN(TensorView * output, CreatedOutput(context, call));
+  return Engine::Fill(*output, *call.value.value);
 }
 
-// (size, stride, *, dtype?, …). The strides are those of the output already.
+// The strides are those of the output already.
 template <class Engine>
-absl::Status EmptyStrided(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(6, 1));
-  ABSL_ASSIGN_OR_RETURN(const Sizes sizes, context.IntList(0));
-  ABSL_ASSIGN_OR_RETURN(const Sizes strides, context.IntList(1));
-  if (strides.size() != sizes.size()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("argument 1: expected ", sizes.size(), " strides, got ", strides.size()));
-  }
-  for (int64_t s : strides) {
-    if (s < 0) return absl::InvalidArgumentError(absl::StrCat("argument 1: a stride of ", s));
-  }
-  ABSL_ASSIGN_OR_RETURN(const DType dtype, context.DtypeOr(2, DType::kFloat32));
-  ABSL_ASSIGN_OR_RETURN(TensorView * output, CreatedOutput(context, dtype, sizes));
+absl::Status EmptyStrided(KernelContext& context, const EmptyStridedCall<KernelArguments>& call) {
+  ABSL_ASSIGN_OR_RETURN(TensorView * output, CreatedOutput(context, call.dtype, call.sizes));
   return Engine::Fill(*output, EValue(int64_t{0}));
 }
 
-// (self, value), the value a number or a tensor without dimensions.
 template <class Engine>
-absl::Status Fill(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(2, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, context.Tensor(0));
-  const TensorView* value = context.argument(1).get_if<TensorView>();
-  if (value != nullptr && value->rank() != 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("argument 1: expected a tensor without dimensions, got ", value->ToString()));
-  }
-  ABSL_ASSIGN_OR_RETURN(TensorView * output, CreatedOutput(context, self->dtype, self->sizes));
-  if (value == nullptr) {
-    ABSL_ASSIGN_OR_RETURN(const EValue number, context.Scalar(1));
-    return Engine::Fill(*output, number);
-  }
+absl::Status Fill(KernelContext& context, const FillCall<KernelArguments>& call) {
+  const TensorView& self = *call.self;
+  ABSL_ASSIGN_OR_RETURN(TensorView * output,
+                        CreatedOutput(context, self.dtype, ToDims(self.sizes)));
+  if (call.value.tensor == nullptr) return Engine::Fill(*output, *call.value.value);
   TensorView repeated = *output;
-  repeated.dtype = value->dtype;
+  repeated.dtype = call.value.tensor->dtype;
   repeated.strides = Strides(output->rank(), int64_t{0});
-  repeated.data = value->data;
+  repeated.data = call.value.tensor->data;
   return Engine::Copy(repeated, *output);
 }
 
-// (size, value, *, dtype?, …): the value's category is the default dtype.
 template <class Engine>
-absl::Status Full(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(6, 1));
-  ABSL_ASSIGN_OR_RETURN(const Sizes sizes, context.IntList(0));
-  ABSL_ASSIGN_OR_RETURN(const EValue value, context.Scalar(1));
-  ABSL_ASSIGN_OR_RETURN(const DType dtype,
-                        context.DtypeOr(2, ScalarCategory(value).value_or(DType::kFloat32)));
-  ABSL_ASSIGN_OR_RETURN(TensorView * output, CreatedOutput(context, dtype, sizes));
-  return Engine::Fill(*output, value);
+absl::Status ScalarTensor(KernelContext& context, const ScalarTensorCall<KernelArguments>& call) {
+  ABSL_ASSIGN_OR_RETURN(TensorView * output, CreatedOutput(context, call.dtype, {}));
+  return Engine::Fill(*output, *call.value.value);
 }
 
-// (self, value, *, dtype?, …)
+// Of a number of the call; `fallback` for none.
+inline absl::StatusOr<RealNumber> RealNumberOf(const KernelArguments::OperandRef& number,
+                                               int64_t fallback) {
+  if (number.value == nullptr) return RealNumber(fallback);
+  if (const int64_t* integer = number.value->get_if<int64_t>()) return RealNumber(*integer);
+  if (const bool* boolean = number.value->get_if<bool>()) return RealNumber(int64_t{*boolean});
+  if (const double* real = number.value->get_if<double>()) return RealNumber(*real);
+  const auto* complex = number.value->get_if<std::complex<double>>();
+  if (complex != nullptr && complex->imag() == 0) return RealNumber(complex->real());
+  return absl::InvalidArgumentError(
+      absl::StrCat("expected a real number, got ", number.value->KindName()));
+}
+
 template <class Engine>
-absl::Status FullLike(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(7, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, context.Tensor(0));
-  ABSL_ASSIGN_OR_RETURN(const EValue value, context.Scalar(1));
-  ABSL_ASSIGN_OR_RETURN(const DType dtype, context.DtypeOr(2, self->dtype));
-  ABSL_ASSIGN_OR_RETURN(TensorView * output, CreatedOutput(context, dtype, self->sizes));
-  return Engine::Fill(*output, value);
-}
-
-// (self, size, value, *, dtype?, …)
-template <class Engine>
-absl::Status NewFull(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(7, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, context.Tensor(0));
-  ABSL_ASSIGN_OR_RETURN(const Sizes sizes, context.IntList(1));
-  ABSL_ASSIGN_OR_RETURN(const EValue value, context.Scalar(2));
-  ABSL_ASSIGN_OR_RETURN(const DType dtype, context.DtypeOr(3, self->dtype));
-  ABSL_ASSIGN_OR_RETURN(TensorView * output, CreatedOutput(context, dtype, sizes));
-  return Engine::Fill(*output, value);
-}
-
-// (s, *, dtype?, …)
-template <class Engine>
-absl::Status ScalarTensor(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(5, 1));
-  ABSL_ASSIGN_OR_RETURN(const EValue value, context.Scalar(0));
-  ABSL_ASSIGN_OR_RETURN(const DType dtype, context.DtypeOr(1, DType::kFloat32));
-  ABSL_ASSIGN_OR_RETURN(TensorView * output, CreatedOutput(context, dtype, {}));
-  return Engine::Fill(*output, value);
-}
-
-inline absl::StatusOr<RealNumber> RealArgument(const KernelContext& context, int i) {
-  if (context.argument(i).is<double>() || context.argument(i).is<std::complex<double>>()) {
-    ABSL_ASSIGN_OR_RETURN(const double value, context.Double(i));
-    return RealNumber(value);
-  }
-  ABSL_ASSIGN_OR_RETURN(const int64_t value, context.Int(i));
-  return RealNumber(value);
-}
-
-// (start, end, step, *, dtype?, …) with as many of the first three as kNumbers says: (end), (start,
-// end), all.
-template <class Engine, int kNumbers>
-absl::Status Arange(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(kNumbers + 4, 1));
-  RealNumber start = int64_t{0}, end = int64_t{0}, step = int64_t{1};
-  bool integral = true;
-  for (int i = 0; i < kNumbers; ++i) {
-    ABSL_ASSIGN_OR_RETURN(const RealNumber number, RealArgument(context, i));
-    integral = integral && std::holds_alternative<int64_t>(number);
-    (kNumbers == 1 || i == 1 ? end : i == 0 ? start : step) = number;
-  }
-  ABSL_ASSIGN_OR_RETURN(const DType dtype,
-                        context.DtypeOr(kNumbers, integral ? DType::kInt64 : DType::kFloat32));
-  if (IsComplex(dtype) || dtype == DType::kBool) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("dtype ", DTypeName(dtype), " is not supported"));
-  }
-  ABSL_ASSIGN_OR_RETURN(const int64_t length, ArangeLength(start, end, step, dtype));
-  ABSL_ASSIGN_OR_RETURN(TensorView * output, CreatedOutput(context, dtype, {length}));
-  if (IsIntegral(dtype, /*include_bool=*/false)) {
+absl::Status Arange(KernelContext& context, const ArangeCall<KernelArguments>& call) {
+  ABSL_ASSIGN_OR_RETURN(const RealNumber start, RealNumberOf(call.start, 0));
+  ABSL_ASSIGN_OR_RETURN(const RealNumber end, RealNumberOf(call.end, 0));
+  ABSL_ASSIGN_OR_RETURN(const RealNumber step, RealNumberOf(call.step, 1));
+  ABSL_ASSIGN_OR_RETURN(const int64_t length, ArangeLength(start, end, step, call.dtype));
+  ABSL_ASSIGN_OR_RETURN(TensorView * output, CreatedOutput(context, call.dtype, {length}));
+  if (IsIntegral(call.dtype, /*include_bool=*/false)) {
     Engine::CountIntegers(*output, TruncateToInt(start), TruncateToInt(step));
   } else {
     Engine::CountFloats(*output, ToDouble(start), ToDouble(step));

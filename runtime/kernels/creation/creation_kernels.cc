@@ -61,14 +61,15 @@ struct Engine {
 };
 
 // Numbers are counted in dtypes that have conversions.
-bool Accepts(const KernelContext& context) {
+template <class Call>
+bool Accepts(const KernelContext& context, const Call& call) {
   const absl::StatusOr<const TensorView*> out = context.PlannedOutput(0);
   return out.ok() && kRunTypes.contains((*out)->dtype);
 }
 
 constexpr Kernel kKernels[] = {
-#define BELAY_CREATION_KERNEL(op, name, run) \
-  {op, name "Simd", KernelEngine::kHighway, run, &Accepts},
+#define BELAY_CREATION_KERNEL(op, signature, name, run) \
+  KernelRow<run, &Accepts<CallOfRun<run>>>(op, signature, name "Simd", KernelEngine::kHighway),
 #include "runtime/kernels/call/creation_kernels.inc"
 };
 

@@ -1,19 +1,17 @@
 // Operators that make tensors out of sizes and numbers.
-//
-// Arguments named layout, device, pin_memory and memory_format are not read: there is one of each,
-// and the output has its layout already. What PyTorch leaves uninitialized is zero.
+// What PyTorch leaves uninitialized is zero.
 #include <cmath>
 #include <complex>
-#include <iterator>
 #include <numbers>
+#include <string_view>
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "runtime/core/element.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
-#include "runtime/kernel/shape_rules/dims.h"
-#include "runtime/kernel/type_promotion.h"
+#include "runtime/kernel/kernel_arguments.h"
+#include "runtime/kernel/shape_rules/creation.h"
 #include "runtime/kernels/call/creation_kernels.h"
 #include "runtime/kernels/call/element_run.h"
 #include "runtime/kernels/reference/families.h"
@@ -109,47 +107,16 @@ void FillRandom(const TensorView& output, bool normal) {
   }
 }
 
-absl::Status CheckRandom(DType dtype) {
-  if ((kFloatTypes | kComplexTypes).contains(dtype)) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("dtype ", DTypeName(dtype),
-                                                 " is not supported, expected one of ",
-                                                 FormatDTypeSet(kFloatTypes | kComplexTypes)));
-}
-
-// (size, *, dtype?, …)
-template <bool kNormal>
-absl::Status Random(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(5, 1));
-  ABSL_ASSIGN_OR_RETURN(const Sizes sizes, context.IntList(0));
-  ABSL_ASSIGN_OR_RETURN(const DType dtype, context.DtypeOr(1, DType::kFloat32));
-  ABSL_RETURN_IF_ERROR(CheckRandom(dtype));
-  ABSL_ASSIGN_OR_RETURN(TensorView * output, CreatedOutput(context, dtype, sizes));
+template <class Call, bool kNormal>
+absl::Status Random(KernelContext& context, const RandomCall<Call>& call) {
+  ABSL_ASSIGN_OR_RETURN(TensorView * output, CreatedOutput(context, call));
   FillRandom(*output, kNormal);
   return absl::OkStatus();
 }
 
-// (self, *, dtype?, …, memory_format?)
-template <bool kNormal>
-absl::Status RandomLike(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(6, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, context.Tensor(0));
-  ABSL_ASSIGN_OR_RETURN(const DType dtype, context.DtypeOr(1, self->dtype));
-  ABSL_RETURN_IF_ERROR(CheckRandom(dtype));
-  ABSL_ASSIGN_OR_RETURN(TensorView * output, CreatedOutput(context, dtype, self->sizes));
-  FillRandom(*output, kNormal);
-  return absl::OkStatus();
-}
-
-// (n, *, dtype?, …)
-absl::Status Randperm(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(5, 1));
-  ABSL_ASSIGN_OR_RETURN(const int64_t n, context.Int(0));
-  ABSL_ASSIGN_OR_RETURN(const DType dtype, context.DtypeOr(1, DType::kInt64));
-  if (!kNumericTypes.contains(dtype)) {
-    return absl::InvalidArgumentError(absl::StrCat("dtype ", DTypeName(dtype),
-                                                   " is not supported, expected one of ",
-                                                   FormatDTypeSet(kNumericTypes)));
-  }
+absl::Status Randperm(KernelContext& context, const RandpermCall<KernelArguments>& call) {
+  const int64_t n = call.n.value();
+  const DType dtype = call.dtype;
   ABSL_RETURN_IF_ERROR(ConvertScalar(EValue(n), dtype).status());
   if (IsFloatingPoint(dtype) && n > (int64_t{1} << SignificandBits(dtype)) + 1) {
     return absl::InvalidArgumentError(absl::StrCat(DTypeName(dtype), " can't count to ", n));
@@ -169,19 +136,22 @@ absl::Status Randperm(KernelContext& context) {
   return absl::OkStatus();
 }
 
-constexpr Kernel Row(std::string_view op, std::string_view name,
-                     absl::Status (*run)(KernelContext&)) {
-  return {op, name, KernelEngine::kReference, run};
-}
+constexpr KernelEngine kReference = KernelEngine::kReference;
+constexpr std::string_view kSized = "size dtype layout device pin_memory";
+constexpr std::string_view kLike = "self dtype layout device pin_memory memory_format";
+using Sized = SizedCall<KernelArguments>;
+using Like = LikeCall<KernelArguments>;
 
 constexpr Kernel kKernels[] = {
-#define BELAY_CREATION_KERNEL(op, name, run) Row(op, name, run),
+#define BELAY_CREATION_KERNEL(op, signature, name, run) \
+  KernelRow<run>(op, signature, name, kReference),
 #include "runtime/kernels/call/creation_kernels.inc"
-    Row("aten.rand.default", "Rand", &Random<false>),
-    Row("aten.rand_like.default", "RandLike", &RandomLike<false>),
-    Row("aten.randn.default", "Randn", &Random<true>),
-    Row("aten.randn_like.default", "RandnLike", &RandomLike<true>),
-    Row("aten.randperm.default", "Randperm", &Randperm),
+    KernelRow<&Random<Sized, false>>("aten.rand.default", kSized, "Rand", kReference),
+    KernelRow<&Random<Like, false>>("aten.rand_like.default", kLike, "RandLike", kReference),
+    KernelRow<&Random<Sized, true>>("aten.randn.default", kSized, "Randn", kReference),
+    KernelRow<&Random<Like, true>>("aten.randn_like.default", kLike, "RandnLike", kReference),
+    KernelRow<&Randperm>("aten.randperm.default", "n dtype layout device pin_memory", "Randperm",
+                         kReference),
 };
 
 }  // namespace
