@@ -86,6 +86,9 @@ class MetaArguments {
   absl::Status Error(std::string_view message) const;
   absl::Status ArgumentError(std::string_view name, std::string_view message) const;
 
+  using Value = MetaValue;   // what operator[] gives
+  using Text = std::string;  // what String gives
+
  private:
   int Position(std::string_view name) const;  // -1 for none of that name
   template <class T>

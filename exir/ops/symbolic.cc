@@ -1,19 +1,19 @@
 // Operators on scalars: sizes and strides of tensors, elements as numbers, arithmetic, and
 // assertions.
-#include <array>
 #include <complex>
 #include <optional>
-#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "exir/ops/families.h"
+#include "exir/ops/meta_arguments.h"
 #include "exir/ops/pointwise.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
 #include "runtime/kernel/scalar_arithmetic.h"
-#include "runtime/kernel/shape_rules/dims.h"
+#include "runtime/kernel/shape_rules/symbolic.h"
 
 namespace belay::exir {
 namespace {
@@ -21,12 +21,12 @@ namespace {
 using ValueKind = SymExpr::ValueKind;
 
 // The expression that a scalar argument is. kInvalidArgument for other kinds.
-absl::StatusOr<SymExpr> ExprOf(const MetaContext& context, int i) {
-  const MetaValue& value = context.argument(i);
+absl::StatusOr<SymExpr> ExprOf(const MetaContext& context, std::string_view name,
+                               const MetaValue& value) {
   if (const SymExpr* expr = value.get_if<SymExpr>()) return *expr;
   if (const double* real = value.get_if<double>()) return SymExpr::Float(*real);
   if (const bool* boolean = value.get_if<bool>()) return SymExpr::Bool(*boolean);
-  return ArgumentError(context, i, "expected a real number");
+  return MetaArguments(context).ArgumentError(name, "expected a real number");
 }
 
 // The number that an expression is, if it is one.
@@ -134,11 +134,12 @@ std::optional<SymExpr> Symbolic(ScalarOp op, const std::vector<SymExpr>& x) {
 }
 
 template <ScalarOp kOp>
-absl::Status Infer(MetaContext& context) {
+absl::Status Infer(MetaContext& context,
+                   const ScalarCall<MetaArguments, ScalarOpArity(kOp)>& call) {
   std::vector<SymExpr> arguments;
   std::vector<EValue> numbers;
-  for (int i = 0; i < ScalarOpArity(kOp); ++i) {
-    ABSL_ASSIGN_OR_RETURN(SymExpr e, ExprOf(context, i));
+  for (int k = 0; k < ScalarOpArity(kOp); ++k) {
+    ABSL_ASSIGN_OR_RETURN(SymExpr e, ExprOf(context, call.Name(k), *call.values[k]));
     if (std::optional<EValue> number = NumberOf(e)) numbers.push_back(*number);
     arguments.push_back(std::move(e));
   }
@@ -151,7 +152,7 @@ absl::Status Infer(MetaContext& context) {
   const bool divides =
       kOp == ScalarOp::kFloorDiv || kOp == ScalarOp::kMod || kOp == ScalarOp::kTrueDiv;
   if (divides && Arithmetic(arguments[1]).AsFloat() == 0.0)
-    return ArgumentError(context, 1, "division by zero");
+    return MetaArguments(context).ArgumentError(call.Name(1), "division by zero");
   const std::optional<SymExpr> result = Symbolic(kOp, arguments);
   if (!result.has_value()) return MetaError(context, "not defined on symbols");
   const std::optional<EValue> number = NumberOf(*result);
@@ -159,46 +160,29 @@ absl::Status Infer(MetaContext& context) {
   return absl::OkStatus();
 }
 
-// Arguments (self, dim): the dimension counted from 0.
-absl::StatusOr<int> DimOf(const MetaContext& context, const TensorMeta& self) {
-  ABSL_ASSIGN_OR_RETURN(const int64_t dim, context.StaticInt(1));
-  if (self.rank() == 0)
-    return ArgumentError(context, 1, absl::StrCat("dim ", dim, " of a tensor without dimensions"));
-  absl::StatusOr<int> normal = NormalizeDim(dim, self.rank());
-  if (!normal.ok()) return ArgumentError(context, 1, FromAbsl(normal.status().message()));
-  return normal;
-}
-
-absl::Status InferSize(MetaContext& context) {
-  ABSL_ASSIGN_OR_RETURN(const TensorMeta* self, context.Tensor(0));
-  ABSL_ASSIGN_OR_RETURN(const int dim, DimOf(context, *self));
-  context.SetOutput(0, self->sizes[dim]);
+absl::Status InferSize(MetaContext& context, const OfDimensionCall<MetaArguments>& call) {
+  context.SetOutput(0, call.self->sizes[call.dim]);
   return absl::OkStatus();
 }
 
-absl::Status InferStride(MetaContext& context) {
-  ABSL_ASSIGN_OR_RETURN(const TensorMeta* self, context.Tensor(0));
-  ABSL_ASSIGN_OR_RETURN(const int dim, DimOf(context, *self));
-  context.SetOutput(0, self->strides[dim]);
+absl::Status InferStride(MetaContext& context, const OfDimensionCall<MetaArguments>& call) {
+  context.SetOutput(0, call.self->strides[call.dim]);
   return absl::OkStatus();
 }
 
-absl::Status InferNumel(MetaContext& context) {
-  ABSL_ASSIGN_OR_RETURN(const TensorMeta* self, context.Tensor(0));
-  context.SetOutput(0, self->NumElements());
+absl::Status InferNumel(MetaContext& context, const OfTensorCall<MetaArguments>& call) {
+  context.SetOutput(0, call.self->NumElements());
   return absl::OkStatus();
 }
 
-absl::Status InferStorageOffset(MetaContext& context) {
-  ABSL_ASSIGN_OR_RETURN(const TensorMeta* self, context.Tensor(0));
-  context.SetOutput(0, self->storage_offset);
+absl::Status InferStorageOffset(MetaContext& context, const OfTensorCall<MetaArguments>& call) {
+  context.SetOutput(0, call.self->storage_offset);
   return absl::OkStatus();
 }
 
-absl::Status InferIsContiguous(MetaContext& context) {
-  ABSL_ASSIGN_OR_RETURN(const TensorMeta* self, context.Tensor(0));
-  ABSL_ASSIGN_OR_RETURN(const MemoryFormat format,
-                        context.MemoryFormatOr(1, MemoryFormat::kContiguous));
+absl::Status InferIsContiguous(MetaContext& context, const IsContiguousCall<MetaArguments>& call) {
+  const TensorMeta* const self = call.self;
+  const MemoryFormat format = call.format;
   bool result = false;
   if (format == MemoryFormat::kContiguous || format == MemoryFormat::kPreserve) {
     result = self->is_contiguous();
@@ -216,10 +200,12 @@ absl::Status InferIsContiguous(MetaContext& context) {
 
 // A number that only the data decide. Symbols are ints: a float is one converted, a bool one
 // compared.
-absl::Status InferLocalScalarDense(MetaContext& context) {
-  ABSL_ASSIGN_OR_RETURN(const TensorMeta* self, context.Tensor(0));
+absl::Status InferLocalScalarDense(MetaContext& context, const OfTensorCall<MetaArguments>& call) {
+  const TensorMeta* const self = call.self;
   const std::optional<int64_t> count = self->NumElements().AsInt();
-  if (count == 0) return ArgumentError(context, 0, "expected an element, got none");
+  if (count == 0) {
+    return MetaArguments(context).ArgumentError("self", "expected an element, got none");
+  }
   SymRange range = {SymRange::kUnboundedBelow, SymRange::kUnboundedAbove};
   if (self->dtype == DType::kBool) range = {0, 1};
   if (self->dtype == DType::kUint8) range = {0, 255};
@@ -236,74 +222,60 @@ absl::Status InferLocalScalarDense(MetaContext& context) {
   return absl::OkStatus();
 }
 
-// (self, message), a number.
-absl::Status InferAssertScalar(MetaContext& context) {
-  ABSL_ASSIGN_OR_RETURN(const std::string message, context.String(1));
-  ABSL_ASSIGN_OR_RETURN(const SymExpr e, ExprOf(context, 0));
+absl::Status InferAssertScalar(MetaContext& context, const AssertScalarCall<MetaArguments>& call) {
+  ABSL_ASSIGN_OR_RETURN(const SymExpr e, ExprOf(context, "self", *call.value.value));
   const std::optional<EValue> number = NumberOf(e);
   if (!number.has_value()) return absl::OkStatus();
   ABSL_ASSIGN_OR_RETURN(const EValue fails, ApplyScalarOp(ScalarOp::kNot, {*number}));
-  if (*fails.get_if<bool>()) return MetaError(context, absl::StrCat("always fails: ", message));
+  if (*fails.get_if<bool>())
+    return MetaError(context, absl::StrCat("always fails: ", call.message));
   return absl::OkStatus();
 }
 
-// (self), (self, message), a tensor of one element.
-absl::Status InferAssertTensor(MetaContext& context) {
-  ABSL_ASSIGN_OR_RETURN(const TensorMeta* self, context.Tensor(0));
-  const std::optional<int64_t> count = self->NumElements().AsInt();
-  if (count.has_value() && *count != 1) {
-    return ArgumentError(context, 0, absl::StrCat("expected one element, got ", *count));
+absl::Status InferAssertTensor(MetaContext& context, const AssertTensorCall<MetaArguments>& call) {
+  return call.CheckShapes();
+}
+
+absl::Status InferAssertTensorMetadata(MetaContext& context,
+                                       const AssertMetadataCall<MetaArguments>& call) {
+  const std::vector<SymInt>&expected = call.sizes, &sizes = call.tensor->sizes;
+  bool same = !call.has_sizes || expected.size() == sizes.size();
+  for (size_t d = 0; same && d < expected.size(); ++d) {
+    const std::optional<int64_t> x = expected[d].AsInt(), y = sizes[d].AsInt();
+    same = !x.has_value() || !y.has_value() || *x == *y;
+  }
+  const MetaArguments arguments(context);
+  if (!same) {
+    return arguments.ArgumentError(
+        "a", absl::StrCat("expected sizes ", FormatDims<SymInt>(expected), ", got ",
+                          FormatDims<SymInt>(sizes)));
+  }
+  if (call.dtype == call.tensor->dtype) return absl::OkStatus();
+  return arguments.ArgumentError("a", absl::StrCat("expected dtype ", DTypeName(call.dtype),
+                                                   ", got ", DTypeName(call.tensor->dtype)));
+}
+
+absl::Status InferConstrainRange(MetaContext& context,
+                                 const ConstrainRangeCall<MetaArguments>& call) {
+  const std::optional<int64_t> size = call.size.AsInt();
+  if (!size.has_value()) return absl::OkStatus();
+  const MetaArguments arguments(context);
+  if (call.min.has_value() && *size < *call.min) {
+    return arguments.ArgumentError("size", absl::StrCat(*size, " is below ", *call.min));
+  }
+  if (call.max.has_value() && *size > *call.max) {
+    return arguments.ArgumentError("size", absl::StrCat(*size, " is above ", *call.max));
   }
   return absl::OkStatus();
 }
 
-// (a, size?, stride?, dtype?, *, device?, layout?)
-absl::Status InferAssertTensorMetadata(MetaContext& context) {
-  ABSL_ASSIGN_OR_RETURN(const TensorMeta* a, context.Tensor(0));
-  if (!context.is_none(1)) {
-    ABSL_ASSIGN_OR_RETURN(const std::vector<SymInt> sizes, context.IntList(1));
-    bool same = sizes.size() == a->sizes.size();
-    for (size_t d = 0; same && d < sizes.size(); ++d) {
-      const std::optional<int64_t> x = sizes[d].AsInt(), y = a->sizes[d].AsInt();
-      same = !x.has_value() || !y.has_value() || *x == *y;
-    }
-    if (!same) {
-      return ArgumentError(context, 0,
-                           absl::StrCat("expected sizes ", FormatDims<SymInt>(sizes), ", got ",
-                                        FormatDims<SymInt>(a->sizes)));
-    }
-  }
-  ABSL_ASSIGN_OR_RETURN(const DType dtype, context.DtypeOr(3, a->dtype));
-  if (dtype != a->dtype) {
-    return ArgumentError(
-        context, 0,
-        absl::StrCat("expected dtype ", DTypeName(dtype), ", got ", DTypeName(a->dtype)));
-  }
-  return absl::OkStatus();
+absl::Status InferLinalgCheckErrors(MetaContext& context, const CheckErrorsCall<MetaArguments>&) {
+  return MetaArguments(context).Bool("is_matrix").status();
 }
 
-// (size, *, min?, max?)
-absl::Status InferConstrainRange(MetaContext& context) {
-  ABSL_ASSIGN_OR_RETURN(const SymInt size, context.Int(0));
-  for (int i = 1; i <= 2; ++i) {
-    if (context.is_none(i)) continue;
-    ABSL_ASSIGN_OR_RETURN(const int64_t bound, context.StaticInt(i));
-    if (size.AsInt().has_value() && (i == 1 ? *size.AsInt() < bound : *size.AsInt() > bound)) {
-      return ArgumentError(
-          context, 0, absl::StrCat(*size.AsInt(), " is ", i == 1 ? "below " : "above ", bound));
-    }
-  }
-  return absl::OkStatus();
-}
-
-absl::Status InferLinalgCheckErrors(MetaContext& context) {
-  ABSL_RETURN_IF_ERROR(context.Tensor(0).status());
-  ABSL_RETURN_IF_ERROR(context.String(1).status());
-  return context.Bool(2).status();
-}
-
-constexpr OpDef Scalar(std::string_view schema, MetaFn meta) {
-  return {schema, meta, kSymbolic, "", kExact};
+template <ScalarOp kOp>
+constexpr OpDef Scalar(std::string_view schema) {
+  return {schema, &MetaKernel<&Infer<kOp>>, kSymbolic, "", kExact};
 }
 constexpr OpDef Property(std::string_view schema, MetaFn meta) {
   return {schema, meta, kCore | kSymbolic, "", kExact};
@@ -313,60 +285,60 @@ constexpr OpDef Assertion(std::string_view schema, MetaFn meta, uint32_t traits 
 }
 
 constexpr OpDef kOps[] = {
-    Scalar("_operator::add(Scalar a, Scalar b) -> Scalar", &Infer<ScalarOp::kAdd>),
-    Scalar("_operator::and_(Scalar a, Scalar b) -> Scalar", &Infer<ScalarOp::kAnd>),
-    Scalar("_operator::eq(Scalar a, Scalar b) -> Scalar", &Infer<ScalarOp::kEq>),
-    Scalar("_operator::floordiv(Scalar a, Scalar b) -> Scalar", &Infer<ScalarOp::kFloorDiv>),
-    Scalar("_operator::ge(Scalar a, Scalar b) -> Scalar", &Infer<ScalarOp::kGe>),
-    Scalar("_operator::gt(Scalar a, Scalar b) -> Scalar", &Infer<ScalarOp::kGt>),
-    Scalar("_operator::le(Scalar a, Scalar b) -> Scalar", &Infer<ScalarOp::kLe>),
-    Scalar("_operator::lshift(Scalar a, Scalar b) -> Scalar", &Infer<ScalarOp::kLShift>),
-    Scalar("_operator::lt(Scalar a, Scalar b) -> Scalar", &Infer<ScalarOp::kLt>),
-    Scalar("_operator::mod(Scalar a, Scalar b) -> Scalar", &Infer<ScalarOp::kMod>),
-    Scalar("_operator::mul(Scalar a, Scalar b) -> Scalar", &Infer<ScalarOp::kMul>),
-    Scalar("_operator::ne(Scalar a, Scalar b) -> Scalar", &Infer<ScalarOp::kNe>),
-    Scalar("_operator::neg(Scalar a) -> Scalar", &Infer<ScalarOp::kNeg>),
-    Scalar("_operator::or_(Scalar a, Scalar b) -> Scalar", &Infer<ScalarOp::kOr>),
-    Scalar("_operator::pos(Scalar a) -> Scalar", &Infer<ScalarOp::kPos>),
-    Scalar("_operator::pow(Scalar a, Scalar b) -> Scalar", &Infer<ScalarOp::kPow>),
-    Scalar("_operator::rshift(Scalar a, Scalar b) -> Scalar", &Infer<ScalarOp::kRShift>),
-    Scalar("_operator::sub(Scalar a, Scalar b) -> Scalar", &Infer<ScalarOp::kSub>),
-    Scalar("_operator::truediv(Scalar a, Scalar b) -> Scalar", &Infer<ScalarOp::kTrueDiv>),
-    Assertion("aten::_assert_async(Tensor self) -> ()", &InferAssertTensor),
-    Assertion("aten::_assert_async.msg(Tensor self, str assert_msg) -> ()", &InferAssertTensor,
-              kAtenInEdge),
-    Assertion("aten::_assert_scalar(Scalar self, str assert_msg) -> ()", &InferAssertScalar,
-              kAtenInEdge),
+    Scalar<ScalarOp::kAdd>("_operator::add(Scalar a, Scalar b) -> Scalar"),
+    Scalar<ScalarOp::kAnd>("_operator::and_(Scalar a, Scalar b) -> Scalar"),
+    Scalar<ScalarOp::kEq>("_operator::eq(Scalar a, Scalar b) -> Scalar"),
+    Scalar<ScalarOp::kFloorDiv>("_operator::floordiv(Scalar a, Scalar b) -> Scalar"),
+    Scalar<ScalarOp::kGe>("_operator::ge(Scalar a, Scalar b) -> Scalar"),
+    Scalar<ScalarOp::kGt>("_operator::gt(Scalar a, Scalar b) -> Scalar"),
+    Scalar<ScalarOp::kLe>("_operator::le(Scalar a, Scalar b) -> Scalar"),
+    Scalar<ScalarOp::kLShift>("_operator::lshift(Scalar a, Scalar b) -> Scalar"),
+    Scalar<ScalarOp::kLt>("_operator::lt(Scalar a, Scalar b) -> Scalar"),
+    Scalar<ScalarOp::kMod>("_operator::mod(Scalar a, Scalar b) -> Scalar"),
+    Scalar<ScalarOp::kMul>("_operator::mul(Scalar a, Scalar b) -> Scalar"),
+    Scalar<ScalarOp::kNe>("_operator::ne(Scalar a, Scalar b) -> Scalar"),
+    Scalar<ScalarOp::kNeg>("_operator::neg(Scalar a) -> Scalar"),
+    Scalar<ScalarOp::kOr>("_operator::or_(Scalar a, Scalar b) -> Scalar"),
+    Scalar<ScalarOp::kPos>("_operator::pos(Scalar a) -> Scalar"),
+    Scalar<ScalarOp::kPow>("_operator::pow(Scalar a, Scalar b) -> Scalar"),
+    Scalar<ScalarOp::kRShift>("_operator::rshift(Scalar a, Scalar b) -> Scalar"),
+    Scalar<ScalarOp::kSub>("_operator::sub(Scalar a, Scalar b) -> Scalar"),
+    Scalar<ScalarOp::kTrueDiv>("_operator::truediv(Scalar a, Scalar b) -> Scalar"),
+    Assertion("aten::_assert_async(Tensor self) -> ()", &MetaKernel<&InferAssertTensor>),
+    Assertion("aten::_assert_async.msg(Tensor self, str assert_msg) -> ()",
+              &MetaKernel<&InferAssertTensor>, kAtenInEdge),
+    Assertion("aten::_assert_scalar(Scalar self, str assert_msg) -> ()",
+              &MetaKernel<&InferAssertScalar>, kAtenInEdge),
     Assertion("aten::_assert_tensor_metadata(Tensor a, SymInt[]? size=None, SymInt[]? stride=None, "
               "ScalarType? "
               "dtype=None, *, Device? device=None, Layout? layout=None) -> ()",
-              &InferAssertTensorMetadata),
+              &MetaKernel<&InferAssertTensorMetadata>),
     Assertion("aten::_linalg_check_errors(Tensor info, str api_name, *, bool is_matrix) -> ()",
-              &InferLinalgCheckErrors),
-    {"aten::_local_scalar_dense(Tensor self) -> Scalar", &InferLocalScalarDense,
+              &MetaKernel<&InferLinalgCheckErrors>),
+    {"aten::_local_scalar_dense(Tensor self) -> Scalar", &MetaKernel<&InferLocalScalarDense>,
      kCore | kDataDependent | kSymbolic | kAlwaysDecomposed, "", kExact},
     Assertion("aten::sym_constrain_range(Scalar size, *, int? min=None, int? max=None) -> ()",
-              &InferConstrainRange, kAtenInEdge),
+              &MetaKernel<&InferConstrainRange>, kAtenInEdge),
     Assertion(
         "aten::sym_constrain_range_for_size(Scalar size, *, int? min=None, int? max=None) -> ()",
-        &InferConstrainRange, kAtenInEdge),
+        &MetaKernel<&InferConstrainRange>, kAtenInEdge),
     Property("aten::sym_is_contiguous(Tensor self, MemoryFormat memory_format=0) -> SymBool",
-             &InferIsContiguous),
-    Property("aten::sym_numel(Tensor self) -> SymInt", &InferNumel),
-    Property("aten::sym_size.int(Tensor self, int dim) -> SymInt", &InferSize),
-    Property("aten::sym_storage_offset(Tensor self) -> SymInt", &InferStorageOffset),
-    Property("aten::sym_stride.int(Tensor self, int dim) -> SymInt", &InferStride),
-    Scalar("math::ceil(Scalar a) -> Scalar", &Infer<ScalarOp::kCeil>),
-    Scalar("math::floor(Scalar a) -> Scalar", &Infer<ScalarOp::kFloor>),
-    Scalar("math::trunc(Scalar a) -> Scalar", &Infer<ScalarOp::kTrunc>),
-    Scalar("torch::sym_float(Scalar a) -> Scalar", &Infer<ScalarOp::kToFloat>),
-    Scalar("torch::sym_int(Scalar a) -> Scalar", &Infer<ScalarOp::kToInt>),
-    Scalar("torch::sym_ite(Scalar b, Scalar t, Scalar f) -> Scalar", &Infer<ScalarOp::kIfThenElse>),
-    Scalar("torch::sym_max(Scalar a, Scalar b) -> Scalar", &Infer<ScalarOp::kMax>),
-    Scalar("torch::sym_min(Scalar a, Scalar b) -> Scalar", &Infer<ScalarOp::kMin>),
-    Scalar("torch::sym_not(Scalar a) -> Scalar", &Infer<ScalarOp::kNot>),
-    Scalar("torch::_sym_sqrt(Scalar a) -> Scalar", &Infer<ScalarOp::kSqrt>),
-    Scalar("torch::sym_sqrt(Scalar a) -> Scalar", &Infer<ScalarOp::kSqrt>),
+             &MetaKernel<&InferIsContiguous>),
+    Property("aten::sym_numel(Tensor self) -> SymInt", &MetaKernel<&InferNumel>),
+    Property("aten::sym_size.int(Tensor self, int dim) -> SymInt", &MetaKernel<&InferSize>),
+    Property("aten::sym_storage_offset(Tensor self) -> SymInt", &MetaKernel<&InferStorageOffset>),
+    Property("aten::sym_stride.int(Tensor self, int dim) -> SymInt", &MetaKernel<&InferStride>),
+    Scalar<ScalarOp::kCeil>("math::ceil(Scalar a) -> Scalar"),
+    Scalar<ScalarOp::kFloor>("math::floor(Scalar a) -> Scalar"),
+    Scalar<ScalarOp::kTrunc>("math::trunc(Scalar a) -> Scalar"),
+    Scalar<ScalarOp::kToFloat>("torch::sym_float(Scalar a) -> Scalar"),
+    Scalar<ScalarOp::kToInt>("torch::sym_int(Scalar a) -> Scalar"),
+    Scalar<ScalarOp::kIfThenElse>("torch::sym_ite(Scalar b, Scalar t, Scalar f) -> Scalar"),
+    Scalar<ScalarOp::kMax>("torch::sym_max(Scalar a, Scalar b) -> Scalar"),
+    Scalar<ScalarOp::kMin>("torch::sym_min(Scalar a, Scalar b) -> Scalar"),
+    Scalar<ScalarOp::kNot>("torch::sym_not(Scalar a) -> Scalar"),
+    Scalar<ScalarOp::kSqrt>("torch::_sym_sqrt(Scalar a) -> Scalar"),
+    Scalar<ScalarOp::kSqrt>("torch::sym_sqrt(Scalar a) -> Scalar"),
 };
 
 }  // namespace

@@ -226,4 +226,12 @@ absl::Status KernelArguments::ArgumentError(std::string_view name, std::string_v
   return Error(absl::StrCat("argument '", name, "': ", message));
 }
 
+absl::StatusOr<MemoryFormat> KernelArguments::MemoryFormatOr(std::string_view name,
+                                                             MemoryFormat fallback) const {
+  const EValue& value = (*this)[name];
+  if (value.is_none()) return fallback;
+  if (const MemoryFormat* format = value.get_if<MemoryFormat>()) return *format;
+  return WrongArgument(name, "memory format", value);
+}
+
 }  // namespace belay

@@ -115,6 +115,10 @@ class KernelArguments {
   absl::Status Error(std::string_view message) const;
   absl::Status ArgumentError(std::string_view name, std::string_view message) const;
 
+  using Value = EValue;           // what operator[] gives
+  using Text = std::string_view;  // what String gives
+  absl::StatusOr<MemoryFormat> MemoryFormatOr(std::string_view name, MemoryFormat fallback) const;
+
  private:
   static constexpr int kMostArguments = 24;
   int Position(std::string_view name) const;  // -1 for none of that name

@@ -12,18 +12,11 @@
 namespace belay {
 namespace {
 
-struct OpInfo {
-  std::string_view name;
-  int arity;
-};
-constexpr OpInfo kInfos[] = {
-    {"==", 2},      {"!=", 2},      {"<=", 2},      {">=", 2},       {"<", 2},
-    {">", 2},       {"neg", 1},     {"pos", 1},     {"*", 2},        {"+", 2},
-    {"-", 2},       {"//", 2},      {"%", 2},       {"**", 2},       {"/", 2},
-    {"&", 2},       {"|", 2},       {"<<", 2},      {">>", 2},       {"trunc", 1},
-    {"ceil", 1},    {"floor", 1},   {"sym_not", 1}, {"sym_int", 1},  {"sym_float", 1},
-    {"sym_ite", 3}, {"sym_max", 2}, {"sym_min", 2}, {"sym_sqrt", 1},
-};
+constexpr std::string_view kNames[] = {
+    "==",        "!=",      "<=",      ">=",      "<",       ">",     "neg",     "pos",
+    "*",         "+",       "-",       "//",      "%",       "**",    "/",       "&",
+    "|",         "<<",      ">>",      "trunc",   "ceil",    "floor", "sym_not", "sym_int",
+    "sym_float", "sym_ite", "sym_max", "sym_min", "sym_sqrt"};
 
 // A real number: an int unless it is a float.
 struct Number {
@@ -208,8 +201,7 @@ absl::StatusOr<EValue> Binary(ScalarOp op, const Number& a, const Number& b) {
 
 }  // namespace
 
-int ScalarOpArity(ScalarOp op) { return kInfos[static_cast<int>(op)].arity; }
-std::string_view ScalarOpName(ScalarOp op) { return kInfos[static_cast<int>(op)].name; }
+std::string_view ScalarOpName(ScalarOp op) { return kNames[static_cast<int>(op)]; }
 
 absl::StatusOr<EValue> ApplyScalarOp(ScalarOp op, absl::Span<const EValue> arguments) {
   if (static_cast<int>(arguments.size()) != ScalarOpArity(op)) {

@@ -47,7 +47,24 @@ enum class ScalarOp : uint8_t {
   kSqrt,
 };
 
-int ScalarOpArity(ScalarOp op);
+constexpr int ScalarOpArity(ScalarOp op) {
+  switch (op) {
+    case ScalarOp::kNeg:
+    case ScalarOp::kPos:
+    case ScalarOp::kTrunc:
+    case ScalarOp::kCeil:
+    case ScalarOp::kFloor:
+    case ScalarOp::kNot:
+    case ScalarOp::kToInt:
+    case ScalarOp::kToFloat:
+    case ScalarOp::kSqrt:
+      return 1;
+    case ScalarOp::kIfThenElse:
+      return 3;
+    default:
+      return 2;
+  }
+}
 std::string_view ScalarOpName(ScalarOp op);  // "//", "sym_max": for messages
 
 // kInvalidArgument when an argument is not real, there are too few or too many, or the operation is

@@ -1,7 +1,7 @@
 // Operators on scalars: sizes and strides of tensors, elements as numbers, arithmetic, and
 // assertions.
+#include <algorithm>
 #include <complex>
-#include <iterator>
 #include <string_view>
 
 #include "absl/status/status.h"
@@ -9,54 +9,36 @@
 #include "runtime/core/element.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
+#include "runtime/kernel/kernel_arguments.h"
 #include "runtime/kernel/scalar_arithmetic.h"
-#include "runtime/kernel/shape_rules/dims.h"
+#include "runtime/kernel/shape_rules/symbolic.h"
 #include "runtime/kernels/reference/families.h"
 
 namespace belay {
 namespace {
 
 template <ScalarOp kOp>
-absl::Status Run(KernelContext& context) {
-  const int arity = ScalarOpArity(kOp);
-  ABSL_RETURN_IF_ERROR(context.CheckArity(arity, 1));
-  EValue arguments[3];
-  for (int i = 0; i < arity; ++i) arguments[i] = context.argument(i);
-  ABSL_ASSIGN_OR_RETURN(const EValue result,
-                        ApplyScalarOp(kOp, absl::MakeConstSpan(arguments, arity)));
+absl::Status Run(KernelContext& context,
+                 const ScalarCall<KernelArguments, ScalarOpArity(kOp)>& call) {
+  EValue values[ScalarOpArity(kOp)];
+  for (int k = 0; k < ScalarOpArity(kOp); ++k) values[k] = *call.values[k];
+  ABSL_ASSIGN_OR_RETURN(const EValue result, ApplyScalarOp(kOp, values));
   context.SetScalarOutput(0, result);
   return absl::OkStatus();
 }
 
-// Arguments (self, dim): the dimension counted from 0.
-absl::StatusOr<int> DimOf(const KernelContext& context, const TensorView& self) {
-  ABSL_ASSIGN_OR_RETURN(const int64_t dim, context.Int(1));
-  if (self.rank() == 0) {
-    return absl::OutOfRangeError(absl::StrCat("dim ", dim, " of a tensor without dimensions"));
-  }
-  return NormalizeDim(dim, self.rank());
-}
-
-absl::Status SymSize(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(2, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, context.Tensor(0));
-  ABSL_ASSIGN_OR_RETURN(const int dim, DimOf(context, *self));
-  context.SetScalarOutput(0, EValue(self->sizes[dim]));
+absl::Status SymSize(KernelContext& context, const OfDimensionCall<KernelArguments>& call) {
+  context.SetScalarOutput(0, EValue(call.self->sizes[call.dim]));
   return absl::OkStatus();
 }
 
-absl::Status SymStride(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(2, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, context.Tensor(0));
-  ABSL_ASSIGN_OR_RETURN(const int dim, DimOf(context, *self));
-  context.SetScalarOutput(0, EValue(self->strides[dim]));
+absl::Status SymStride(KernelContext& context, const OfDimensionCall<KernelArguments>& call) {
+  context.SetScalarOutput(0, EValue(call.self->strides[call.dim]));
   return absl::OkStatus();
 }
 
-absl::Status SymNumel(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(1, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, context.Tensor(0));
-  context.SetScalarOutput(0, EValue(self->numel()));
+absl::Status SymNumel(KernelContext& context, const OfTensorCall<KernelArguments>& call) {
+  context.SetScalarOutput(0, EValue(call.self->numel()));
   return absl::OkStatus();
 }
 
@@ -70,16 +52,11 @@ bool IsDenseInOrder(const TensorView& self, const DimOrder& order) {
   return true;
 }
 
-absl::Status SymIsContiguous(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(2, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, context.Tensor(0));
-  const MemoryFormat* given = context.argument(1).get_if<MemoryFormat>();
-  if (given == nullptr && !context.is_none(1)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("argument 1: expected memory format, got ", context.argument(1).KindName()));
-  }
+absl::Status SymIsContiguous(KernelContext& context,
+                             const IsContiguousCall<KernelArguments>& call) {
+  const TensorView* const self = call.self;
   bool result = false;
-  switch (given == nullptr ? MemoryFormat::kContiguous : *given) {
+  switch (call.format) {
     case MemoryFormat::kPreserve:
     case MemoryFormat::kContiguous:
       result = self->is_contiguous();
@@ -99,7 +76,7 @@ absl::Status SymIsContiguous(KernelContext& context) {
 absl::StatusOr<EValue> FirstElement(const TensorView& self) {
   if (self.numel() < 1) {
     return absl::InvalidArgumentError(
-        absl::StrCat("argument 0: expected an element, got ", self.ToString()));
+        absl::StrCat("self: expected an element, got ", self.ToString()));
   }
   EValue value;
   const bool known = DispatchDType<kAllTypes>(self.dtype, [&](auto tag) {
@@ -120,10 +97,8 @@ absl::StatusOr<EValue> FirstElement(const TensorView& self) {
   return value;
 }
 
-absl::Status LocalScalarDense(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(1, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, context.Tensor(0));
-  ABSL_ASSIGN_OR_RETURN(const EValue value, FirstElement(*self));
+absl::Status LocalScalarDense(KernelContext& context, const OfTensorCall<KernelArguments>& call) {
+  ABSL_ASSIGN_OR_RETURN(const EValue value, FirstElement(*call.self));
   context.SetScalarOutput(0, value);
   return absl::OkStatus();
 }
@@ -136,142 +111,120 @@ bool IsTrue(const EValue& value) {
   return c != nullptr && *c != std::complex<double>();
 }
 
-// The only element as a number.
-absl::StatusOr<EValue> OnlyElement(const TensorView& self) {
-  if (self.numel() == 1) return FirstElement(self);
-  return absl::InvalidArgumentError(
-      absl::StrCat("argument 0: expected one element, got ", self.ToString()));
-}
-
 // The check that the program carries failed: its data are not what it was exported for.
 absl::Status AssertionFailed(std::string_view message) {
   return absl::FailedPreconditionError(absl::StrCat("assertion failed: ", message));
 }
 
-// (self, message), a number.
-absl::Status AssertScalar(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(2, 0));
-  ABSL_ASSIGN_OR_RETURN(const EValue value, context.Scalar(0));
-  ABSL_ASSIGN_OR_RETURN(const std::string_view message, context.String(1));
-  return IsTrue(value) ? absl::OkStatus() : AssertionFailed(message);
+absl::Status AssertScalar(KernelContext& context, const AssertScalarCall<KernelArguments>& call) {
+  return IsTrue(*call.value.value) ? absl::OkStatus() : AssertionFailed(call.message);
 }
 
-// (self), (self, message), a tensor of one element.
-absl::Status AssertTensor(KernelContext& context, std::string_view message) {
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, context.Tensor(0));
-  ABSL_ASSIGN_OR_RETURN(const EValue value, OnlyElement(*self));
-  return IsTrue(value) ? absl::OkStatus() : AssertionFailed(message);
-}
-absl::Status AssertAsync(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(1, 0));
-  return AssertTensor(context, "expected a tensor that is not zero");
-}
-absl::Status AssertAsyncMessage(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(2, 0));
-  ABSL_ASSIGN_OR_RETURN(const std::string_view message, context.String(1));
-  return AssertTensor(context, message);
+absl::Status AssertTensor(KernelContext& context, const AssertTensorCall<KernelArguments>& call) {
+  ABSL_RETURN_IF_ERROR(call.CheckShapes());
+  ABSL_ASSIGN_OR_RETURN(const EValue value, FirstElement(*call.self));
+  return IsTrue(value) ? absl::OkStatus() : AssertionFailed(call.message);
 }
 
-// (a, size?, stride?, dtype?, *, device?, layout?). Strides are the compiler's to choose and are
-// not checked.
-absl::Status AssertTensorMetadata(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(6, 0));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* a, context.Tensor(0));
-  if (!context.is_none(1)) {
-    ABSL_ASSIGN_OR_RETURN(const Sizes sizes, context.IntList(1));
-    if (sizes != a->sizes) {
-      return AssertionFailed(
-          absl::StrCat("expected sizes ", FormatSizes(sizes), ", got ", FormatSizes(a->sizes)));
-    }
+absl::Status AssertTensorMetadata(KernelContext& context,
+                                  const AssertMetadataCall<KernelArguments>& call) {
+  const TensorView& a = *call.tensor;
+  const Dims<CheckedInt> sizes = ToDims(a.sizes);
+  if (call.has_sizes &&
+      !std::equal(call.sizes.begin(), call.sizes.end(), sizes.begin(), sizes.end())) {
+    return AssertionFailed(absl::StrCat("expected sizes ", FormatDims<CheckedInt>(call.sizes),
+                                        ", got ", FormatSizes(a.sizes)));
   }
-  ABSL_ASSIGN_OR_RETURN(const DType dtype, context.DtypeOr(3, a->dtype));
-  if (dtype != a->dtype) {
+  if (call.dtype != a.dtype) {
     return AssertionFailed(
-        absl::StrCat("expected dtype ", DTypeName(dtype), ", got ", DTypeName(a->dtype)));
+        absl::StrCat("expected dtype ", DTypeName(call.dtype), ", got ", DTypeName(a.dtype)));
   }
   return absl::OkStatus();
 }
 
-// (size, *, min?, max?)
 template <int64_t kDefaultMin>
-absl::Status ConstrainRange(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(3, 0));
-  ABSL_ASSIGN_OR_RETURN(const int64_t size, context.Int(0));
-  ABSL_ASSIGN_OR_RETURN(const int64_t min, context.IntOr(1, kDefaultMin));
-  ABSL_ASSIGN_OR_RETURN(const int64_t max, context.IntOr(2, INT64_MAX));
+absl::Status ConstrainRange(KernelContext& context,
+                            const ConstrainRangeCall<KernelArguments>& call) {
+  const int64_t size = call.size.value();
+  const int64_t min = call.min.value_or(kDefaultMin), max = call.max.value_or(INT64_MAX);
   if (size < min || size > max) {
     return AssertionFailed(absl::StrCat(size, " is not in the range [", min, ", ", max, "]"));
   }
   return absl::OkStatus();
 }
 
-// (info, api_name, *, is_matrix): info is 0 where a factorization succeeded.
-absl::Status CheckErrors(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(3, 0));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* info, context.Tensor(0));
-  ABSL_ASSIGN_OR_RETURN(const std::string_view api, context.String(1));
-  if (info->dtype != DType::kInt32) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("info: expected int32, got ", DTypeName(info->dtype)));
-  }
+absl::Status CheckErrors(KernelContext& context, const CheckErrorsCall<KernelArguments>& call) {
+  const TensorView* const info = call.info;
   int64_t matrix = 0;
   for (StridedIterator<1> it(info->sizes, {info->strides}); !it.done(); it.Next(), ++matrix) {
     const int32_t code = info->as<int32_t>()[it.offset(0)];
     if (code == 0) continue;
     return AssertionFailed(
-        absl::StrCat(api, ": matrix ", matrix, " can't be factorized (info ", code, ")"));
+        absl::StrCat(call.api, ": matrix ", matrix, " can't be factorized (info ", code, ")"));
   }
   return absl::OkStatus();
 }
 
-constexpr Kernel Row(std::string_view op, std::string_view name,
-                     absl::Status (*run)(KernelContext&)) {
-  return {op, name, KernelEngine::kReference, run};
+constexpr KernelEngine kReference = KernelEngine::kReference;
+
+template <ScalarOp kOp>
+constexpr Kernel Row(std::string_view op, std::string_view name) {
+  constexpr std::string_view kSignatures[] = {"a", "a b", "b t f"};
+  return KernelRow<&Run<kOp>>(op, kSignatures[ScalarOpArity(kOp) - 1], name, kReference);
 }
 
 constexpr Kernel kKernels[] = {
-    Row("_operator.add", "ScalarAdd", &Run<ScalarOp::kAdd>),
-    Row("_operator.and_", "ScalarAnd", &Run<ScalarOp::kAnd>),
-    Row("_operator.eq", "ScalarEq", &Run<ScalarOp::kEq>),
-    Row("_operator.floordiv", "ScalarFloorDiv", &Run<ScalarOp::kFloorDiv>),
-    Row("_operator.ge", "ScalarGe", &Run<ScalarOp::kGe>),
-    Row("_operator.gt", "ScalarGt", &Run<ScalarOp::kGt>),
-    Row("_operator.le", "ScalarLe", &Run<ScalarOp::kLe>),
-    Row("_operator.lshift", "ScalarLShift", &Run<ScalarOp::kLShift>),
-    Row("_operator.lt", "ScalarLt", &Run<ScalarOp::kLt>),
-    Row("_operator.mod", "ScalarMod", &Run<ScalarOp::kMod>),
-    Row("_operator.mul", "ScalarMul", &Run<ScalarOp::kMul>),
-    Row("_operator.ne", "ScalarNe", &Run<ScalarOp::kNe>),
-    Row("_operator.neg", "ScalarNeg", &Run<ScalarOp::kNeg>),
-    Row("_operator.or_", "ScalarOr", &Run<ScalarOp::kOr>),
-    Row("_operator.pos", "ScalarPos", &Run<ScalarOp::kPos>),
-    Row("_operator.pow", "ScalarPow", &Run<ScalarOp::kPow>),
-    Row("_operator.rshift", "ScalarRShift", &Run<ScalarOp::kRShift>),
-    Row("_operator.sub", "ScalarSub", &Run<ScalarOp::kSub>),
-    Row("_operator.truediv", "ScalarTrueDiv", &Run<ScalarOp::kTrueDiv>),
-    Row("aten._assert_async.default", "AssertAsync", &AssertAsync),
-    Row("aten._assert_async.msg", "AssertAsyncMessage", &AssertAsyncMessage),
-    Row("aten._assert_scalar.default", "AssertScalar", &AssertScalar),
-    Row("aten._assert_tensor_metadata.default", "AssertTensorMetadata", &AssertTensorMetadata),
-    Row("aten._linalg_check_errors.default", "LinalgCheckErrors", &CheckErrors),
-    Row("aten._local_scalar_dense.default", "LocalScalarDense", &LocalScalarDense),
-    Row("aten.sym_constrain_range.default", "ConstrainRange", &ConstrainRange<INT64_MIN>),
-    Row("aten.sym_constrain_range_for_size.default", "ConstrainRangeForSize", &ConstrainRange<0>),
-    Row("aten.sym_is_contiguous.default", "SymIsContiguous", &SymIsContiguous),
-    Row("aten.sym_numel.default", "SymNumel", &SymNumel),
-    Row("aten.sym_size.int", "SymSize", &SymSize),
-    Row("aten.sym_stride.int", "SymStride", &SymStride),
-    Row("math.ceil", "ScalarCeil", &Run<ScalarOp::kCeil>),
-    Row("math.floor", "ScalarFloor", &Run<ScalarOp::kFloor>),
-    Row("math.trunc", "ScalarTrunc", &Run<ScalarOp::kTrunc>),
-    Row("torch.sym_float", "SymFloat", &Run<ScalarOp::kToFloat>),
-    Row("torch.sym_int", "SymInt", &Run<ScalarOp::kToInt>),
-    Row("torch.sym_ite", "SymIfThenElse", &Run<ScalarOp::kIfThenElse>),
-    Row("torch.sym_max", "SymMax", &Run<ScalarOp::kMax>),
-    Row("torch.sym_min", "SymMin", &Run<ScalarOp::kMin>),
-    Row("torch.sym_not", "SymNot", &Run<ScalarOp::kNot>),
-    Row("torch._sym_sqrt", "SymSqrtTraced", &Run<ScalarOp::kSqrt>),
-    Row("torch.sym_sqrt", "SymSqrt", &Run<ScalarOp::kSqrt>),
+    Row<ScalarOp::kAdd>("_operator.add", "ScalarAdd"),
+    Row<ScalarOp::kAnd>("_operator.and_", "ScalarAnd"),
+    Row<ScalarOp::kEq>("_operator.eq", "ScalarEq"),
+    Row<ScalarOp::kFloorDiv>("_operator.floordiv", "ScalarFloorDiv"),
+    Row<ScalarOp::kGe>("_operator.ge", "ScalarGe"),
+    Row<ScalarOp::kGt>("_operator.gt", "ScalarGt"),
+    Row<ScalarOp::kLe>("_operator.le", "ScalarLe"),
+    Row<ScalarOp::kLShift>("_operator.lshift", "ScalarLShift"),
+    Row<ScalarOp::kLt>("_operator.lt", "ScalarLt"),
+    Row<ScalarOp::kMod>("_operator.mod", "ScalarMod"),
+    Row<ScalarOp::kMul>("_operator.mul", "ScalarMul"),
+    Row<ScalarOp::kNe>("_operator.ne", "ScalarNe"),
+    Row<ScalarOp::kNeg>("_operator.neg", "ScalarNeg"),
+    Row<ScalarOp::kOr>("_operator.or_", "ScalarOr"),
+    Row<ScalarOp::kPos>("_operator.pos", "ScalarPos"),
+    Row<ScalarOp::kPow>("_operator.pow", "ScalarPow"),
+    Row<ScalarOp::kRShift>("_operator.rshift", "ScalarRShift"),
+    Row<ScalarOp::kSub>("_operator.sub", "ScalarSub"),
+    Row<ScalarOp::kTrueDiv>("_operator.truediv", "ScalarTrueDiv"),
+    KernelRow<&AssertTensor>("aten._assert_async.default", "self -> 0", "AssertAsync", kReference),
+    KernelRow<&AssertTensor>("aten._assert_async.msg", "self assert_msg -> 0", "AssertAsyncMessage",
+                             kReference),
+    KernelRow<&AssertScalar>("aten._assert_scalar.default", "self assert_msg -> 0", "AssertScalar",
+                             kReference),
+    KernelRow<&AssertTensorMetadata>("aten._assert_tensor_metadata.default",
+                                     "a size stride dtype device layout -> 0",
+                                     "AssertTensorMetadata", kReference),
+    KernelRow<&CheckErrors>("aten._linalg_check_errors.default", "info api_name is_matrix -> 0",
+                            "LinalgCheckErrors", kReference),
+    KernelRow<&LocalScalarDense>("aten._local_scalar_dense.default", "self", "LocalScalarDense",
+                                 kReference),
+    KernelRow<&ConstrainRange<INT64_MIN>>("aten.sym_constrain_range.default", "size min max -> 0",
+                                          "ConstrainRange", kReference),
+    KernelRow<&ConstrainRange<0>>("aten.sym_constrain_range_for_size.default", "size min max -> 0",
+                                  "ConstrainRangeForSize", kReference),
+    KernelRow<&SymIsContiguous>("aten.sym_is_contiguous.default", "self memory_format",
+                                "SymIsContiguous", kReference),
+    KernelRow<&SymNumel>("aten.sym_numel.default", "self", "SymNumel", kReference),
+    KernelRow<&SymSize>("aten.sym_size.int", "self dim", "SymSize", kReference),
+    KernelRow<&SymStride>("aten.sym_stride.int", "self dim", "SymStride", kReference),
+    Row<ScalarOp::kCeil>("math.ceil", "ScalarCeil"),
+    Row<ScalarOp::kFloor>("math.floor", "ScalarFloor"),
+    Row<ScalarOp::kTrunc>("math.trunc", "ScalarTrunc"),
+    Row<ScalarOp::kToFloat>("torch.sym_float", "SymFloat"),
+    Row<ScalarOp::kToInt>("torch.sym_int", "SymInt"),
+    Row<ScalarOp::kIfThenElse>("torch.sym_ite", "SymIfThenElse"),
+    Row<ScalarOp::kMax>("torch.sym_max", "SymMax"),
+    Row<ScalarOp::kMin>("torch.sym_min", "SymMin"),
+    Row<ScalarOp::kNot>("torch.sym_not", "SymNot"),
+    Row<ScalarOp::kSqrt>("torch._sym_sqrt", "SymSqrtTraced"),
+    Row<ScalarOp::kSqrt>("torch.sym_sqrt", "SymSqrt"),
 };
 
 }  // namespace
