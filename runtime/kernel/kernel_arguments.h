@@ -27,6 +27,9 @@
 //   StatusOr<Sizes> StaticIntList(name)                         at most kMaxRank
 //   StatusOr<int> ListSize(name), StatusOr<Dim> ListInt(name, k)   of lists of any length
 //   StatusOr<double> Double(name), StatusOr<bool> Bool(name), StatusOr<DType> Dtype(name), …
+//   OperandRef                      a tensor or a number, and the dtype as which it promotes
+//   StatusOr<OperandRef> Operand(name), StatusOr<OperandRef> Number(name)
+//   Status Error(message), Status ArgumentError(name, message)  for what a Read refuses
 //
 // Errors are kInvalidArgument, naming the argument, what was expected and what it got. Asking for a
 // name that the operator has not is kInternal: a mistake in the kernel.

@@ -115,6 +115,17 @@ TEST_F(KernelArgumentsTest, OperandsAreTensorsOrNumbers) {
               StatusIs(kInvalid, HasSubstr("argument 'self': too long")));
 }
 
+TEST_F(KernelArgumentsTest, MemoryFormatsHaveAFallback) {
+  const KernelContext context = Context({MemoryFormat::kChannelsLast, None{}, int64_t{1}});
+  const KernelArguments arguments(context, "given none int");
+  EXPECT_EQ(arguments.MemoryFormatOr("given", MemoryFormat::kContiguous).value(),
+            MemoryFormat::kChannelsLast);
+  EXPECT_EQ(arguments.MemoryFormatOr("none", MemoryFormat::kPreserve).value(),
+            MemoryFormat::kPreserve);
+  EXPECT_THAT(arguments.MemoryFormatOr("int", MemoryFormat::kPreserve).status(),
+              StatusIs(kInvalid, HasSubstr("argument 'int': expected memory format, got int")));
+}
+
 struct ScaleCall {
   int64_t factor = 0;
   static absl::StatusOr<ScaleCall> Read(const KernelArguments& arguments) {

@@ -1,5 +1,5 @@
-// From the arguments of calls to requests. A call that the reference kernels reject is left to them,
-// with their message.
+// From the arguments of calls to requests. A call that the reference kernels reject is left to
+// them, with their message.
 #include <cmath>
 #include <complex>
 #include <string_view>
