@@ -18,16 +18,6 @@ absl::StatusOr<const TensorMeta*> TensorOf(const MetaContext& context, int i, DT
                                                  ", got ", DTypeName(tensor->dtype)));
 }
 
-absl::StatusOr<const TensorMeta*> OptionalTensorOf(const MetaContext& context, int i,
-                                                   DTypeSet allowed) {
-  if (context.is_none(i)) return static_cast<const TensorMeta*>(nullptr);
-  return TensorOf(context, i, allowed);
-}
-
-absl::StatusOr<const TensorMeta*> TensorOf(const MetaContext& context, int i, DType dtype) {
-  return TensorOf(context, i, DTypeSet{dtype});
-}
-
 absl::StatusOr<uint32_t> BoolMask(const MetaContext& context, int i, int n) {
   const MetaList* list = context.argument(i).get_if<MetaList>();
   if (list == nullptr || static_cast<int>(list->size()) != n || n > 32) {

@@ -15,11 +15,6 @@ using SymDims = absl::Span<const SymInt>;
 
 // Argument `i` as a tensor of one of these dtypes. kInvalidArgument naming it otherwise.
 absl::StatusOr<const TensorMeta*> TensorOf(const MetaContext& context, int i, DTypeSet allowed);
-// nullptr for none.
-absl::StatusOr<const TensorMeta*> OptionalTensorOf(const MetaContext& context, int i,
-                                                   DTypeSet allowed);
-// One of exactly this dtype.
-absl::StatusOr<const TensorMeta*> TensorOf(const MetaContext& context, int i, DType dtype);
 
 // A bool[`n`] argument as bits; bit k stands for element k.
 absl::StatusOr<uint32_t> BoolMask(const MetaContext& context, int i, int n);

@@ -34,17 +34,6 @@ absl::Status CheckBroadcastSteps(std::string_view op, absl::Span<const int64_t> 
                                                    kMostBroadcastSteps, " elements"));
 }
 
-absl::StatusOr<const TensorView*> OptionalTensorOf(const KernelContext& context, int i,
-                                                   std::string_view name, DTypeSet allowed) {
-  if (context.is_none(i)) return static_cast<const TensorView*>(nullptr);
-  return TensorOf(context, i, name, allowed);
-}
-
-absl::StatusOr<const TensorView*> TensorOf(const KernelContext& context, int i,
-                                           std::string_view name, DType dtype) {
-  return TensorOf(context, i, name, DTypeSet{dtype});
-}
-
 absl::StatusOr<TensorView*> OutputOf(KernelContext& context, int i, DType dtype,
                                      absl::Span<const CheckedInt> dims) {
   ABSL_ASSIGN_OR_RETURN(const TensorView* planned, context.PlannedOutput(i));
@@ -59,25 +48,6 @@ absl::StatusOr<TensorView*> OutputOf(KernelContext& context, int i, DType dtype,
 absl::StatusOr<TensorView*> OutputOf(KernelContext& context, int i, DType dtype,
                                      const TensorView& sizes_of) {
   return OutputOf(context, i, dtype, ToDims(sizes_of.sizes));
-}
-
-absl::StatusOr<uint32_t> BoolMask(const KernelContext& context, int i, int n) {
-  ABSL_ASSIGN_OR_RETURN(const ListView list, context.List(i));
-  if (static_cast<int>(list.elements.size()) != n || n > 32) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("argument ", i, ": expected ", n, " bools, got ", list.elements.size()));
-  }
-  uint32_t mask = 0;
-  for (int k = 0; k < n; ++k) {
-    const EValue* element = list.elements[k];
-    const bool* bit = element == nullptr ? nullptr : element->get_if<bool>();
-    if (bit == nullptr) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("argument ", i, ": element ", k, " is no bool"));
-    }
-    if (*bit) mask |= uint32_t{1} << k;
-  }
-  return mask;
 }
 
 void FillZero(const TensorView& tensor) {

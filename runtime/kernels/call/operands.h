@@ -23,21 +23,12 @@ absl::Status ExpectNumbers(std::string_view name, const TensorView& tensor);
 // Argument `i` as a tensor of one of these dtypes. kInvalidArgument naming it otherwise.
 absl::StatusOr<const TensorView*> TensorOf(const KernelContext& context, int i,
                                            std::string_view name, DTypeSet allowed);
-// nullptr for none.
-absl::StatusOr<const TensorView*> OptionalTensorOf(const KernelContext& context, int i,
-                                                   std::string_view name, DTypeSet allowed);
-// One of exactly this dtype.
-absl::StatusOr<const TensorView*> TensorOf(const KernelContext& context, int i,
-                                           std::string_view name, DType dtype);
 
 // Output `i` of this dtype and these sizes.
 absl::StatusOr<TensorView*> OutputOf(KernelContext& context, int i, DType dtype,
                                      absl::Span<const CheckedInt> dims);
 absl::StatusOr<TensorView*> OutputOf(KernelContext& context, int i, DType dtype,
                                      const TensorView& sizes_of);
-
-// A bool[`n`] argument as bits; bit k stands for element k.
-absl::StatusOr<uint32_t> BoolMask(const KernelContext& context, int i, int n);
 
 // Sets all elements to zero. Precondition: the tensor is no expanded one.
 void FillZero(const TensorView& tensor);
