@@ -12,6 +12,7 @@
 #include "exir/ops/meta_checks.h"
 #include "exir/ops/pointwise.h"
 #include "exir/ops/pointwise_layout.h"
+#include "exir/ops/strided_meta.h"
 #include "runtime/kernel/shape_rules/index.h"
 #include "runtime/kernel/shape_rules/pad.h"
 #include "runtime/kernel/type_promotion.h"

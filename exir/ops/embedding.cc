@@ -5,8 +5,8 @@
 
 #include "absl/status/status.h"
 #include "exir/ops/families.h"
-#include "exir/ops/meta_args.h"
 #include "exir/ops/meta_arguments.h"
+#include "exir/ops/strided_meta.h"
 #include "runtime/kernel/shape_rules/index.h"
 
 namespace belay::exir {

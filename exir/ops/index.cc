@@ -8,6 +8,7 @@
 #include "exir/ops/families.h"
 #include "exir/ops/index_arguments.h"
 #include "exir/ops/meta_arguments.h"
+#include "exir/ops/strided_meta.h"
 #include "runtime/kernel/shape_rules/gather.h"
 
 namespace belay::exir {

@@ -6,7 +6,6 @@
 
 #include "absl/status/statusor.h"
 #include "exir/op/meta_context.h"
-#include "exir/ops/meta_args.h"
 #include "runtime/kernel/shape_rules/index.h"
 
 namespace belay::exir {
@@ -23,8 +22,9 @@ struct IndexArguments {
   IndexedShape<SymInt> shape;
 };
 
-// What the index tensors (null for none) mean for `self`. Places that a mask selects get a new symbol, unless other index tensors say
-// how many there are. kInvalidArgument naming the index tensor when it does not fit.
+// What the index tensors (null for none) mean for `self`. Places that a mask selects get a new
+// symbol, unless other index tensors say how many there are. kInvalidArgument naming the index
+// tensor when it does not fit.
 absl::StatusOr<IndexArguments> IndexArgumentsOf(MetaContext& context,
                                                 const std::vector<const TensorMeta*>& indices,
                                                 const TensorMeta& self);

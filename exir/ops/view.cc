@@ -8,6 +8,7 @@
 #include "exir/ops/families.h"
 #include "exir/ops/meta_args.h"
 #include "exir/ops/meta_checks.h"
+#include "exir/ops/strided_meta.h"
 #include "runtime/kernel/shape_rules/slice.h"
 #include "runtime/kernel/shape_rules/view.h"
 
