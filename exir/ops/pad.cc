@@ -6,9 +6,7 @@
 #include "absl/status/status.h"
 #include "exir/ops/families.h"
 #include "exir/ops/layout_rules.h"
-#include "exir/ops/meta_args.h"
-#include "exir/ops/meta_checks.h"
-#include "exir/ops/pointwise.h"
+#include "exir/ops/meta_arguments.h"
 #include "exir/ops/pointwise_layout.h"
 #include "runtime/kernel/shape_rules/pad.h"
 
@@ -24,16 +22,11 @@ bool TakesAwayOnly(const Padding<SymInt>& padding) {
   return away;
 }
 
-absl::Status ConstantPadMeta(MetaContext& context) {
-  ABSL_ASSIGN_OR_RETURN(const TensorMeta* self, context.Tensor(0));
-  ABSL_RETURN_IF_ERROR(CheckRank(self->sizes.size()));
-  ABSL_ASSIGN_OR_RETURN(const Padding<SymInt> padding,
-                        ReadPadding("constant_pad_nd", MetaArgs(context), 1, self->rank()));
-  ABSL_ASSIGN_OR_RETURN(std::vector<SymInt> sizes,
-                        PaddedShape<SymInt>("constant_pad_nd", self->sizes, padding));
-  if (!IsComplex(self->dtype)) ABSL_RETURN_IF_ERROR(CheckRealNumber(context, 2));
+absl::Status ConstantPadMeta(MetaContext& context, const ConstantPadCall<MetaArguments>& call) {
+  const TensorMeta* const self = call.self;
+  ABSL_ASSIGN_OR_RETURN(std::vector<SymInt> sizes, call.Shape());
   TensorMeta out = DenseInFormat(self->dtype, sizes, LooksChannelsLast(*self));
-  if (TakesAwayOnly(padding)) {  // PyTorch clones the part that stays
+  if (TakesAwayOnly(call.padding)) {  // PyTorch clones the part that stays
     TensorMeta part = *self;
     part.sizes = std::move(sizes);
     ABSL_ASSIGN_OR_RETURN(out, ResultLike(self->dtype, part, MemoryFormat::kPreserve));
@@ -44,15 +37,11 @@ absl::Status ConstantPadMeta(MetaContext& context) {
 }
 
 template <PadMode kMode, int kSpatial>
-absl::Status MirroredPadMeta(MetaContext& context) {
+absl::Status MirroredPadMeta(MetaContext& context,
+                             const MirroredPadCall<MetaArguments, kMode, kSpatial>& call) {
   constexpr DTypeSet kTypes = kIntegralTypes | kFloatTypes | kComplexTypes;
-  ABSL_ASSIGN_OR_RETURN(const TensorMeta* self, TensorOf(context, 0, kTypes));
-  const std::string& op = context.schema().op;
-  ABSL_RETURN_IF_ERROR(CheckRank(self->sizes.size()));
-  ABSL_ASSIGN_OR_RETURN(const Padding<SymInt> padding,
-                        ReadPadding(op, MetaArgs(context), 1, self->rank(), kSpatial));
-  ABSL_ASSIGN_OR_RETURN(std::vector<SymInt> sizes,
-                        MirroredShape<SymInt>(op, kMode, self->sizes, kSpatial, padding));
+  ABSL_ASSIGN_OR_RETURN(const TensorMeta* self, MetaArguments(context).Tensor("self", kTypes));
+  ABSL_ASSIGN_OR_RETURN(std::vector<SymInt> sizes, call.Shape());
   TensorMeta out =
       DenseInFormat(self->dtype, std::move(sizes), kSpatial > 1 && LooksChannelsLast(*self));
   out.device = self->device;
@@ -60,23 +49,26 @@ absl::Status MirroredPadMeta(MetaContext& context) {
   return absl::OkStatus();
 }
 
+template <PadMode kMode, int kSpatial>
+constexpr MetaFn kMirroredPad = &MetaKernel<&MirroredPadMeta<kMode, kSpatial>>;
+
 constexpr std::string_view kSame = "self:A ->:A A=any";
 
 constexpr OpDef kOps[] = {
-    {"aten::constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor", &ConstantPadMeta,
-     kCore | kDataMovement, kSame},
+    {"aten::constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor",
+     &MetaKernel<&ConstantPadMeta>, kCore | kDataMovement, kSame},
     {"aten::reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor",
-     &MirroredPadMeta<PadMode::kReflect, 1>, kCore | kDataMovement, kSame},
+     kMirroredPad<PadMode::kReflect, 1>, kCore | kDataMovement, kSame},
     {"aten::reflection_pad2d(Tensor self, SymInt[4] padding) -> Tensor",
-     &MirroredPadMeta<PadMode::kReflect, 2>, kCore | kDataMovement, kSame},
+     kMirroredPad<PadMode::kReflect, 2>, kCore | kDataMovement, kSame},
     {"aten::reflection_pad3d(Tensor self, SymInt[6] padding) -> Tensor",
-     &MirroredPadMeta<PadMode::kReflect, 3>, kCore | kDataMovement, kSame},
+     kMirroredPad<PadMode::kReflect, 3>, kCore | kDataMovement, kSame},
     {"aten::replication_pad1d(Tensor self, SymInt[2] padding) -> Tensor",
-     &MirroredPadMeta<PadMode::kReplicate, 1>, kDataMovement, kSame},
+     kMirroredPad<PadMode::kReplicate, 1>, kDataMovement, kSame},
     {"aten::replication_pad2d(Tensor self, SymInt[4] padding) -> Tensor",
-     &MirroredPadMeta<PadMode::kReplicate, 2>, kCore | kDataMovement, kSame},
+     kMirroredPad<PadMode::kReplicate, 2>, kCore | kDataMovement, kSame},
     {"aten::replication_pad3d(Tensor self, SymInt[6] padding) -> Tensor",
-     &MirroredPadMeta<PadMode::kReplicate, 3>, kCore | kDataMovement, kSame},
+     kMirroredPad<PadMode::kReplicate, 3>, kCore | kDataMovement, kSame},
 };
 
 }  // namespace

@@ -23,10 +23,11 @@ struct Padding {
 
 // Reads PyTorch's list: (before, after) of the last dimension, then of the one before, and so on.
 // `count` dimensions, or as many as the list has when it is negative.
-template <class Args, class D = typename Args::Dim>
-absl::StatusOr<Padding<D>> ReadPadding(std::string_view op, const Args& args, int argument,
-                                       int rank, int count = -1) {
-  ABSL_ASSIGN_OR_RETURN(const int length, args.ListSize(argument));
+template <class Arguments, class D = typename Arguments::Dim>
+absl::StatusOr<Padding<D>> ReadPadding(std::string_view op, const Arguments& arguments,
+                                       std::string_view name, int rank, int count = -1) {
+  ABSL_RETURN_IF_ERROR(CheckRank(static_cast<size_t>(rank)));
+  ABSL_ASSIGN_OR_RETURN(const int length, arguments.ListSize(name));
   if (count >= 0 && length != 2 * count) {
     return absl::InvalidArgumentError(
         absl::StrCat(op, ": expected a padding of ", 2 * count, " numbers, got ", length));
@@ -41,8 +42,8 @@ absl::StatusOr<Padding<D>> ReadPadding(std::string_view op, const Args& args, in
     padding.after.push_back(D(int64_t{0}));
   }
   for (int k = 0; k < length / 2; ++k) {
-    ABSL_ASSIGN_OR_RETURN(padding.before[rank - 1 - k], args.ListInt(argument, 2 * k));
-    ABSL_ASSIGN_OR_RETURN(padding.after[rank - 1 - k], args.ListInt(argument, 2 * k + 1));
+    ABSL_ASSIGN_OR_RETURN(padding.before[rank - 1 - k], arguments.ListInt(name, 2 * k));
+    ABSL_ASSIGN_OR_RETURN(padding.after[rank - 1 - k], arguments.ListInt(name, 2 * k + 1));
   }
   return padding;
 }
@@ -65,6 +66,26 @@ absl::StatusOr<Dims<D>> PaddedShape(std::string_view op, absl::Span<const D> siz
   }
   return out;
 }
+
+template <class Arguments>
+struct ConstantPadCall {
+  using D = typename Arguments::Dim;
+  typename Arguments::TensorRef self;
+  Padding<D> padding;
+  typename Arguments::ScalarRef value = {};
+
+  static absl::StatusOr<ConstantPadCall> Read(const Arguments& arguments) {
+    ConstantPadCall call;
+    ABSL_ASSIGN_OR_RETURN(call.self, arguments.Tensor("self"));
+    ABSL_ASSIGN_OR_RETURN(call.padding,
+                          ReadPadding("constant_pad_nd", arguments, "pad", call.self->rank()));
+    ABSL_ASSIGN_OR_RETURN(call.value, arguments.ScalarFor("value", call.self->dtype));
+    return call;
+  }
+  absl::StatusOr<Dims<D>> Shape() const {
+    return PaddedShape<D>("constant_pad_nd", Arguments::SizesOf(self), padding);
+  }
+};
 
 enum class PadMode : uint8_t { kReflect, kReplicate };
 
@@ -106,6 +127,27 @@ absl::StatusOr<Dims<D>> MirroredShape(std::string_view op, PadMode mode, absl::S
   }
   return out;
 }
+
+// reflection_pad<n>d, replication_pad<n>d.
+template <class Arguments, PadMode kMode, int kSpatial>
+struct MirroredPadCall {
+  using D = typename Arguments::Dim;
+  static constexpr std::string_view kName =
+      kMode == PadMode::kReflect ? "reflection_pad" : "replication_pad";
+  typename Arguments::TensorRef self;
+  Padding<D> padding;
+
+  static absl::StatusOr<MirroredPadCall> Read(const Arguments& arguments) {
+    MirroredPadCall call;
+    ABSL_ASSIGN_OR_RETURN(call.self, arguments.Tensor("self"));
+    ABSL_ASSIGN_OR_RETURN(call.padding,
+                          ReadPadding(kName, arguments, "padding", call.self->rank(), kSpatial));
+    return call;
+  }
+  absl::StatusOr<Dims<D>> Shape() const {
+    return MirroredShape<D>(kName, kMode, Arguments::SizesOf(self), kSpatial, padding);
+  }
+};
 
 // repeat(self, repeats)
 template <class D>

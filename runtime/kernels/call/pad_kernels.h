@@ -7,7 +7,7 @@
 
 #include "absl/status/status.h"
 #include "runtime/core/status_macros.h"
-#include "runtime/kernel/kernel.h"
+#include "runtime/kernel/kernel_arguments.h"
 #include "runtime/kernel/shape_rules/pad.h"
 #include "runtime/kernels/call/operands.h"
 #include "runtime/kernels/call/scalar_element.h"
@@ -16,17 +16,12 @@
 namespace belay {
 
 template <CopyFn kCopy, void (*kFill)(const TensorView&, const ScalarElement&)>
-absl::Status ConstantPad(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(3, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, context.Tensor(0));
-  ABSL_ASSIGN_OR_RETURN(const EValue value, context.Scalar(2));
-  const TensorView in = *self;
-  ABSL_ASSIGN_OR_RETURN(const Padding<CheckedInt> padding,
-                        ReadPadding("constant_pad_nd", KernelArgs(context), 1, in.rank()));
-  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> dims,
-                        PaddedShape<CheckedInt>("constant_pad_nd", ToDims(in.sizes), padding));
+absl::Status ConstantPad(KernelContext& context, const ConstantPadCall<KernelArguments>& call) {
+  const TensorView in = *call.self;
+  const Padding<CheckedInt>& padding = call.padding;
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> dims, call.Shape());
   ABSL_ASSIGN_OR_RETURN(TensorView * out, OutputOf(context, 0, in.dtype, dims));
-  ABSL_ASSIGN_OR_RETURN(const ScalarElement element, ScalarElement::Create(value, in.dtype));
+  ABSL_ASSIGN_OR_RETURN(const ScalarElement element, ScalarElement::Create(call.value, in.dtype));
   kFill(*out, element);
   // What stays of the input, and its place in the output.
   StridedDims<CheckedInt> from = LayoutOf(in), to = LayoutOf(*out);

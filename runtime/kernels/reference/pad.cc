@@ -3,14 +3,15 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <string_view>
 
 #include "absl/status/status.h"
 #include "runtime/core/checked_math.h"
+#include "runtime/kernel/kernel_arguments.h"
 #include "runtime/kernel/shape_rules/pad.h"
 #include "runtime/kernels/call/operands.h"
 #include "runtime/kernels/call/pad_kernels.h"
 #include "runtime/kernels/call/scalar_element.h"
-#include "runtime/kernels/call/strided_view.h"
 #include "runtime/kernels/reference/families.h"
 #include "runtime/kernels/reference/mapped_copy.h"
 
@@ -20,17 +21,11 @@ namespace {
 void FillElements(const TensorView& out, const ScalarElement& element) { element.Fill(out); }
 
 template <PadMode kMode, int kSpatial>
-absl::Status MirroredPad(KernelContext& context) {
-  constexpr std::string_view kName =
-      kMode == PadMode::kReflect ? "reflection_pad" : "replication_pad";
-  ABSL_RETURN_IF_ERROR(context.CheckArity(2, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, context.Tensor(0));
-  const TensorView in = *self;
-  ABSL_ASSIGN_OR_RETURN(const Padding<CheckedInt> padding,
-                        ReadPadding(kName, KernelArgs(context), 1, in.rank(), kSpatial));
-  ABSL_ASSIGN_OR_RETURN(
-      const Dims<CheckedInt> dims,
-      MirroredShape<CheckedInt>(kName, kMode, ToDims(in.sizes), kSpatial, padding));
+absl::Status MirroredPad(KernelContext& context,
+                         const MirroredPadCall<KernelArguments, kMode, kSpatial>& call) {
+  const TensorView in = *call.self;
+  const Padding<CheckedInt>& padding = call.padding;
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> dims, call.Shape());
   ABSL_ASSIGN_OR_RETURN(TensorView * out, OutputOf(context, 0, in.dtype, dims));
   // The numbers of MirroredShape keep this inside: each padding is less than the size where it
   // reflects.
@@ -46,21 +41,20 @@ absl::Status MirroredPad(KernelContext& context) {
 
 constexpr KernelEngine kReference = KernelEngine::kReference;
 
+template <PadMode kMode, int kSpatial>
+constexpr Kernel MirroredPadRow(std::string_view op, std::string_view name) {
+  return KernelRow<&MirroredPad<kMode, kSpatial>>(op, "self padding", name, kReference);
+}
+
 constexpr Kernel kKernels[] = {
-    {"aten.constant_pad_nd.default", "ConstantPad", kReference,
-     &ConstantPad<&CopyElements, &FillElements>},
-    {"aten.reflection_pad1d.default", "ReflectionPad1d", kReference,
-     &MirroredPad<PadMode::kReflect, 1>},
-    {"aten.reflection_pad2d.default", "ReflectionPad2d", kReference,
-     &MirroredPad<PadMode::kReflect, 2>},
-    {"aten.reflection_pad3d.default", "ReflectionPad3d", kReference,
-     &MirroredPad<PadMode::kReflect, 3>},
-    {"aten.replication_pad1d.default", "ReplicationPad1d", kReference,
-     &MirroredPad<PadMode::kReplicate, 1>},
-    {"aten.replication_pad2d.default", "ReplicationPad2d", kReference,
-     &MirroredPad<PadMode::kReplicate, 2>},
-    {"aten.replication_pad3d.default", "ReplicationPad3d", kReference,
-     &MirroredPad<PadMode::kReplicate, 3>},
+    KernelRow<&ConstantPad<&CopyElements, &FillElements>>(
+        "aten.constant_pad_nd.default", "self pad value", "ConstantPad", kReference),
+    MirroredPadRow<PadMode::kReflect, 1>("aten.reflection_pad1d.default", "ReflectionPad1d"),
+    MirroredPadRow<PadMode::kReflect, 2>("aten.reflection_pad2d.default", "ReflectionPad2d"),
+    MirroredPadRow<PadMode::kReflect, 3>("aten.reflection_pad3d.default", "ReflectionPad3d"),
+    MirroredPadRow<PadMode::kReplicate, 1>("aten.replication_pad1d.default", "ReplicationPad1d"),
+    MirroredPadRow<PadMode::kReplicate, 2>("aten.replication_pad2d.default", "ReplicationPad2d"),
+    MirroredPadRow<PadMode::kReplicate, 3>("aten.replication_pad3d.default", "ReplicationPad3d"),
 };
 
 }  // namespace
