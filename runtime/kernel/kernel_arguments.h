@@ -100,6 +100,8 @@ class KernelArguments {
   // A Tensor?[] argument; its elements are read with OptionalListTensor (tensor_list.h).
   using TensorListRef = ListView;
   absl::StatusOr<ListView> OptionalTensorList(std::string_view name) const { return List(name); }
+  // A Tensor[] argument; its elements are read with ListTensor.
+  absl::StatusOr<ListView> TensorList(std::string_view name) const { return List(name); }
 
   // An operand of a pointwise operator: a tensor, or a number in the place of one.
   struct OperandRef {

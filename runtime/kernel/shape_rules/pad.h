@@ -1,9 +1,6 @@
-// Sizes of operators that copy elements to new places: padding, repetition, joining, pixel
-// shuffles.
+// Sizes and calls of padding: with a constant, mirrored, and with the border repeated.
 //
-// Source:
-// aten/src/ATen/native/{PadNd,ReflectionPad,ReplicationPadding,PixelShuffle,TensorShape}.cpp of
-// PyTorch.
+// Source: aten/src/ATen/native/{PadNd,ReflectionPad,ReplicationPadding}.cpp of PyTorch.
 #ifndef BELAY_RUNTIME_KERNEL_SHAPE_RULES_PAD_H_
 #define BELAY_RUNTIME_KERNEL_SHAPE_RULES_PAD_H_
 
@@ -148,113 +145,6 @@ struct MirroredPadCall {
     return MirroredShape<D>(kName, kMode, Arguments::SizesOf(self), kSpatial, padding);
   }
 };
-
-// repeat(self, repeats)
-template <class D>
-absl::StatusOr<Dims<D>> RepeatedShape(absl::Span<const D> sizes, absl::Span<const D> repeats) {
-  ABSL_RETURN_IF_ERROR(CheckRank(repeats.size()));
-  if (repeats.size() < sizes.size()) {
-    return absl::InvalidArgumentError(absl::StrCat("repeat: ", repeats.size(),
-                                                   " repeats are fewer than the dimensions of ",
-                                                   FormatDims<D>(sizes)));
-  }
-  const size_t added = repeats.size() - sizes.size();
-  Dims<D> out;
-  for (size_t d = 0; d < repeats.size(); ++d) {
-    // A negative number of nothing is nothing.
-    if (KnownNegative(repeats[d]) && (d < added || KnownInt(sizes[d - added]) != 0)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("repeat: negative number in ", FormatDims<D>(repeats)));
-    }
-    out.push_back(d < added ? repeats[d] : sizes[d - added] * repeats[d]);
-  }
-  return out;
-}
-
-// The shape that `cat` joins to, grown by one operand after the other. Operands of shape [0] count
-// as nothing, whatever the other ranks are: PyTorch keeps this from its beginnings.
-template <class D>
-class CatShape {
- public:
-  // kInvalidArgument when the operand does not fit the earlier ones.
-  absl::Status Add(absl::Span<const D> sizes, int64_t dim) {
-    if (sizes.empty()) {
-      return absl::InvalidArgumentError(absl::StrCat("cat: operand ", count_, " is a scalar"));
-    }
-    if (Skips(sizes)) {
-      ++count_;
-      return absl::OkStatus();
-    }
-    ABSL_ASSIGN_OR_RETURN(const int d, NormalizeDim(dim, static_cast<int>(sizes.size())));
-    if (!started_) {
-      started_ = true;
-      for (const D& size : sizes) sizes_.push_back(size);
-      dim_ = d;
-      ++count_;
-      return absl::OkStatus();
-    }
-    bool same = sizes.size() == static_cast<size_t>(sizes_.size());
-    for (int i = 0; same && i < static_cast<int>(sizes.size()); ++i) {
-      same = i == d || !KnownDifferent(sizes[i], sizes_[i]);
-    }
-    if (!same) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("cat: operand ", count_, " of shape ", FormatDims<D>(sizes),
-                       " does not fit ", FormatDims<D>(sizes_), " along dimension ", dim_));
-    }
-    sizes_[d] = sizes_[d] + sizes[d];
-    ++count_;
-    return absl::OkStatus();
-  }
-  static bool Skips(absl::Span<const D> sizes) {
-    return sizes.size() == 1 && KnownInt(sizes[0]) == 0;
-  }
-
-  // kInvalidArgument when there was no operand. [0] when all of them counted as nothing.
-  // PyTorch does not look at the dimension then.
-  absl::StatusOr<Dims<D>> Result() const {
-    if (count_ == 0) return absl::InvalidArgumentError("cat: expected at least one tensor");
-    if (started_) return sizes_;
-    Dims<D> nothing;
-    nothing.push_back(D(int64_t{0}));
-    return nothing;
-  }
-  // Counted from 0. Precondition: an operand of more than nothing.
-  int dim() const { return dim_; }
-
- private:
-  int count_ = 0;
-  bool started_ = false;
-  Dims<D> sizes_;
-  int dim_ = 0;
-};
-
-// pixel_shuffle: [.., c*r*r, h, w] becomes [.., c, h*r, w*r]; pixel_unshuffle is its inverse.
-// (PyTorch's pixel_unshuffle returns a tensor without elements as it is; callers see to that.)
-template <class D>
-absl::StatusOr<Dims<D>> PixelShuffleShape(absl::Span<const D> sizes, int64_t factor, bool inverse) {
-  const std::string_view op = inverse ? "pixel_unshuffle" : "pixel_shuffle";
-  if (sizes.size() < 3 || factor <= 0 || factor > (int64_t{1} << 31)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(op, ": expected at least 3 dimensions and a positive factor, got ",
-                     FormatDims<D>(sizes), " and ", factor));
-  }
-  Dims<D> out;
-  for (const D& size : sizes) out.push_back(size);
-  const int c = static_cast<int>(sizes.size()) - 3;
-  const D r = D(factor);
-  const D area = D(factor * factor);
-  const auto divides = [&](int d, const D& by) {
-    return !KnownDifferent(FloorDiv(out[d], by) * by, out[d]);
-  };
-  if (inverse ? !divides(c + 1, r) || !divides(c + 2, r) : !divides(c, area)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(op, ": ", FormatDims<D>(sizes), " does not divide by the factor ", factor));
-  }
-  out[c] = inverse ? out[c] * area : FloorDiv(out[c], area);
-  for (int d = c + 1; d < c + 3; ++d) out[d] = inverse ? FloorDiv(out[d], r) : out[d] * r;
-  return out;
-}
 
 }  // namespace belay
 

@@ -7,54 +7,44 @@
 #include "absl/status/status.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
-#include "runtime/kernel/kernel.h"
-#include "runtime/kernel/shape_rules/pad.h"
+#include "runtime/kernel/kernel_arguments.h"
+#include "runtime/kernel/shape_rules/movement.h"
 #include "runtime/kernel/shape_rules/slice.h"
 #include "runtime/kernels/call/strided_view.h"
 #include "runtime/kernels/call/tensor_list.h"
-#include "runtime/kernels/call/view_kernels.h"
 
 namespace belay {
 
 // clone, _to_copy: the output's dtype and dim order say everything.
-template <int kArguments, CopyFn kCopy>
-absl::Status CopyAll(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(kArguments, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, context.Tensor(0));
-  ABSL_ASSIGN_OR_RETURN(TensorView * out, context.Output(0, self->sizes));
-  return kCopy(*self, *out);
+template <CopyFn kCopy>
+absl::Status CopyAll(KernelContext& context, const CopyCall<KernelArguments>& call) {
+  ABSL_ASSIGN_OR_RETURN(TensorView * out, context.Output(0, call.self->sizes));
+  return kCopy(*call.self, *out);
 }
 
 template <CopyFn kCopy>
-absl::Status Copy(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(3, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, context.Tensor(0));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* src, context.Tensor(1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView view, ExpandTo(*src, self->sizes));
-  ABSL_ASSIGN_OR_RETURN(TensorView * out, context.Output(0, self->sizes));
+absl::Status Copy(KernelContext& context, const CopyFromCall<KernelArguments>& call) {
+  ABSL_ASSIGN_OR_RETURN(const TensorView view, ExpandTo(*call.src, call.self->sizes));
+  ABSL_ASSIGN_OR_RETURN(TensorView * out, context.Output(0, call.self->sizes));
   return kCopy(view, *out);
 }
 
 template <CopyFn kCopy>
-absl::Status CopyInPlace(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(3, 1));
-  ABSL_ASSIGN_OR_RETURN(TensorView * self, context.MutableTensor(0));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* src, context.Tensor(1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView view, ExpandTo(*src, self->sizes));
+absl::Status CopyInPlace(KernelContext& context, const CopyFromCall<KernelArguments>& call) {
+  ABSL_ASSIGN_OR_RETURN(TensorView * self, context.MutableTensor(call.target));
+  ABSL_ASSIGN_OR_RETURN(const TensorView view, ExpandTo(*call.src, self->sizes));
   ABSL_RETURN_IF_ERROR(kCopy(view, *self));
   return ReturnSelf(context, *self);
 }
 
 template <CopyFn kCopy>
-absl::Status Cat(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(2, 1));
-  ABSL_ASSIGN_OR_RETURN(const ListView tensors, context.List(0));
-  ABSL_ASSIGN_OR_RETURN(const int64_t dim, context.Int(1));
+absl::Status Cat(KernelContext& context, const JoinCall<KernelArguments>& call) {
+  const ListView tensors = call.tensors;
   const int count = static_cast<int>(tensors.elements.size());
   CatShape<CheckedInt> shape;
   for (int k = 0; k < count; ++k) {
     ABSL_ASSIGN_OR_RETURN(const TensorView* t, ListTensor(tensors, k));
-    ABSL_RETURN_IF_ERROR(shape.Add(ToDims(t->sizes), dim));
+    ABSL_RETURN_IF_ERROR(shape.Add(ToDims(t->sizes), call.dim));
   }
   ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> dims, shape.Result());
   ABSL_ASSIGN_OR_RETURN(const Sizes sizes, ToSizes(dims));
@@ -73,15 +63,13 @@ absl::Status Cat(KernelContext& context) {
 }
 
 template <CopyFn kCopy>
-absl::Status Stack(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(2, 1));
-  ABSL_ASSIGN_OR_RETURN(const ListView tensors, context.List(0));
-  ABSL_ASSIGN_OR_RETURN(const int64_t dim, context.Int(1));
+absl::Status Stack(KernelContext& context, const JoinCall<KernelArguments>& call) {
+  const ListView tensors = call.tensors;
   const int count = static_cast<int>(tensors.elements.size());
   if (count == 0) return absl::InvalidArgumentError("stack: expected at least one tensor");
   ABSL_ASSIGN_OR_RETURN(const TensorView* first, ListTensor(tensors, 0));
   ABSL_RETURN_IF_ERROR(CheckRank(first->sizes.size() + 1));
-  ABSL_ASSIGN_OR_RETURN(const int d, NormalizeDim(dim, first->rank() + 1));
+  ABSL_ASSIGN_OR_RETURN(const int d, NormalizeDim(call.dim, first->rank() + 1));
   Dims<CheckedInt> dims = ToDims(first->sizes);
   dims.insert(d, count);
   ABSL_ASSIGN_OR_RETURN(const Sizes sizes, ToSizes(dims));
@@ -105,17 +93,14 @@ inline TensorView CutDim(TensorView view, int d, int64_t factor) {
 }
 
 // Both directions pair [.., c, r, r, h, w] with [.., c, h, r, w, r].
-template <bool kInverse, CopyFn kCopy>
-absl::Status PixelShuffle(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(2, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, context.Tensor(0));
-  ABSL_ASSIGN_OR_RETURN(const int64_t factor, context.Int(1));
-  ABSL_RETURN_IF_ERROR(CheckRank(self->sizes.size() + 2));
-  const TensorView from = *self;
-  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> dims,
-                        PixelShuffleShape<CheckedInt>(ToDims(from.sizes), factor, kInverse));
+template <CopyFn kCopy>
+absl::Status PixelShuffle(KernelContext& context, const PixelShuffleCall<KernelArguments>& call) {
+  const TensorView from = *call.self;
+  const int64_t factor = call.factor;
+  const bool inverse = call.inverse;
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> dims, call.Shape());
   ABSL_ASSIGN_OR_RETURN(Sizes sizes, ToSizes(dims));
-  if (kInverse && from.numel() == 0) {
+  if (inverse && from.numel() == 0) {
     // Unchanged where the compiler knew that it is empty.
     ABSL_ASSIGN_OR_RETURN(const TensorView* planned, context.PlannedOutput(0));
     const int channels = from.rank() - 3;
@@ -127,7 +112,7 @@ absl::Status PixelShuffle(KernelContext& context) {
   if (out->numel() == 0) return absl::OkStatus();
   const int c = from.rank() - 3;
   // The side with few channels as [.., c, h, r, w, r], then in the order of the other one.
-  TensorView large = CutDim(CutDim(kInverse ? from : *out, c + 2, factor), c + 1, factor);
+  TensorView large = CutDim(CutDim(inverse ? from : *out, c + 2, factor), c + 1, factor);
   const auto move = [&](auto& list) {
     const int64_t h = list[c + 1], rh = list[c + 2], w = list[c + 3], rw = list[c + 4];
     list[c + 1] = rh;
@@ -137,9 +122,8 @@ absl::Status PixelShuffle(KernelContext& context) {
   };
   move(large.sizes);
   move(large.strides);
-  const TensorView small =
-      CutDim(CutDim(kInverse ? *out : from, c, factor * factor), c + 1, factor);
-  return kInverse ? kCopy(large, small) : kCopy(small, large);
+  const TensorView small = CutDim(CutDim(inverse ? *out : from, c, factor * factor), c + 1, factor);
+  return inverse ? kCopy(large, small) : kCopy(small, large);
 }
 
 }  // namespace belay

@@ -23,22 +23,16 @@ constexpr CopyFn kCopy = &CopyStrided, kCopyReshaped = &CopyStridedReshaped;
 
 void Fill(const TensorView& out, const ScalarElement& element) { FillStrided(out, element.data()); }
 
-// (self, repeats): a copy of self with its dimensions doubled, the outer ones repeated. Calls whose
-// dimensions are too many for that are refused.
-bool AcceptsRepeat(const KernelContext& context) {
-  if (context.num_arguments() != 2) return false;
-  const absl::StatusOr<Sizes> repeats = context.IntList(1);
-  return repeats.ok() && 2 * repeats->size() <= kMaxRank;
+// A copy of self with its dimensions doubled, the outer ones repeated. Calls whose dimensions are
+// too many for that are refused.
+bool AcceptsRepeat(const KernelContext&, const RepeatCall<KernelArguments>& call) {
+  return 2 * call.repeats.size() <= kMaxRank;
 }
 
-absl::Status Repeat(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(2, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, context.Tensor(0));
-  ABSL_ASSIGN_OR_RETURN(const Sizes repeats, context.IntList(1));
-  const TensorView from = *self;
-  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> dims,
-                        RepeatedShape<CheckedInt>(ToDims(from.sizes), ToDims(repeats)));
-  const int rank = repeats.size(), lead = rank - from.rank();
+absl::Status Repeat(KernelContext& context, const RepeatCall<KernelArguments>& call) {
+  const TensorView from = *call.self;
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> dims, call.Shape());
+  const int rank = call.repeats.size(), lead = rank - from.rank();
   if (2 * rank > kMaxRank)
     return absl::InternalError("the call changed after the kernel was chosen");
   ABSL_ASSIGN_OR_RETURN(const Sizes sizes, ToSizes(dims));
@@ -53,7 +47,7 @@ absl::Status Repeat(KernelContext& context) {
   source.strides = target.strides = {};
   for (int d = 0; d < rank; ++d) {
     const int64_t size = d < lead ? 1 : from.sizes[d - lead];
-    source.sizes.push_back(repeats[d]);
+    source.sizes.push_back(call.repeats[d].value());
     source.strides.push_back(0);
     source.sizes.push_back(size);
     source.strides.push_back(d < lead ? 0 : from.strides[d - lead]);
@@ -65,21 +59,18 @@ absl::Status Repeat(KernelContext& context) {
 }
 
 // Tensors of elements that have loops, into outputs of their dtype.
-bool AcceptsElements(const KernelContext& context) {
-  if (context.num_arguments() < 1 || context.num_outputs() != 1) return false;
-  const TensorView* self = context.argument(0).get_if<TensorView>();
+bool AcceptsElements(const KernelContext& context, const TensorView& self) {
   const absl::StatusOr<const TensorView*> out = context.PlannedOutput(0);
-  return self != nullptr && out.ok() && (*out)->dtype == self->dtype && DTypeSize(self->dtype) <= 8;
+  return out.ok() && (*out)->dtype == self.dtype && DTypeSize(self.dtype) <= 8;
 }
 
-// (self, dims)
-absl::Status Flip(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(2, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, context.Tensor(0));
-  ABSL_ASSIGN_OR_RETURN(const Sizes dims, context.IntList(1));
-  ABSL_ASSIGN_OR_RETURN(const uint32_t mask, DimMask(dims, self->rank()));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* out, context.Output(0, self->sizes));
-  CopyFlipped(*self, mask, *out);
+bool AcceptsFlip(const KernelContext& context, const FlipCall<KernelArguments>& call) {
+  return AcceptsElements(context, *call.self);
+}
+
+absl::Status Flip(KernelContext& context, const FlipCall<KernelArguments>& call) {
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out, context.Output(0, call.self->sizes));
+  CopyFlipped(*call.self, call.mask, *out);
   return absl::OkStatus();
 }
 
@@ -114,29 +105,21 @@ absl::Status CopyRolled(const TensorView& from, const TensorView& to,
 
 constexpr int kMaxRolledDims = 4;  // of which each doubles the pieces
 
-bool AcceptsRoll(const KernelContext& context) {
-  if (context.num_arguments() != 3 || !AcceptsElements(context)) return false;
-  const absl::StatusOr<Sizes> dims = context.IntList(2);
-  const TensorView& self = *context.argument(0).get_if<TensorView>();
-  return dims.ok() && dims->size() >= 1 && dims->size() <= kMaxRolledDims && self.rank() > 0 &&
-         self.numel() > 0;
+bool AcceptsRoll(const KernelContext& context, const RollCall<KernelArguments>& call) {
+  return AcceptsElements(context, *call.self) && !call.dims.empty() &&
+         call.dims.size() <= kMaxRolledDims && call.self->numel() > 0;
 }
 
-// (self, shifts, dims), with dimensions.
-absl::Status Roll(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(3, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, context.Tensor(0));
-  ABSL_ASSIGN_OR_RETURN(const Sizes shifts, context.IntList(1));
-  ABSL_ASSIGN_OR_RETURN(const Sizes dims, context.IntList(2));
-  if (shifts.size() != dims.size() || dims.size() > kMaxRolledDims) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("roll: ", shifts.size(), " shifts for ", dims.size(), " dims"));
-  }
+// With dimensions.
+absl::Status Roll(KernelContext& context, const RollCall<KernelArguments>& call) {
+  const TensorView* const self = call.self;
+  if (call.dims.empty() || call.dims.size() > kMaxRolledDims)
+    return absl::InternalError("the call changed after the kernel was chosen");
   Sizes shift_of(self->rank(), 0);
-  for (int k = 0; k < dims.size(); ++k) {
-    ABSL_ASSIGN_OR_RETURN(const int d, NormalizeDim(dims[k], self->rank()));
+  for (int k = 0; k < call.dims.size(); ++k) {
+    ABSL_ASSIGN_OR_RETURN(const int d, NormalizeDim(call.dims[k], self->rank()));
     const int64_t n = std::max<int64_t>(self->sizes[d], 1);
-    shift_of[d] = ((shift_of[d] + shifts[k] % n) % n + n) % n;
+    shift_of[d] = ((shift_of[d] + call.shifts[k].value() % n) % n + n) % n;
   }
   RolledDim rolled[kMaxRolledDims];
   size_t count = 0;
@@ -152,31 +135,40 @@ constexpr KernelEngine kHighway = KernelEngine::kHighway;
 constexpr Kernel kKernels[] = {
 #define BELAY_VIEW_KERNEL(op, name, run) {op, name "Simd", kHighway, run},
 #include "runtime/kernels/call/view_kernels.inc"
-    {"aten._to_copy.default", "CopySimd", kHighway, (&CopyAll<7, kCopy>)},
+    KernelRow<&CopyAll<kCopy>>("aten._to_copy.default",
+                               "self dtype layout device pin_memory non_blocking memory_format",
+                               "CopySimd", kHighway),
     {"aten.as_strided_scatter.default", "AsStridedScatterSimd", kHighway, &AsStridedScatter<kCopy>},
-    {"aten.cat.default", "CatSimd", kHighway, &Cat<kCopy>},
-    {"aten.clone.default", "CopySimd", kHighway, (&CopyAll<2, kCopy>)},
+    KernelRow<&Cat<kCopy>>("aten.cat.default", "tensors dim", "CatSimd", kHighway),
+    KernelRow<&CopyAll<kCopy>>("aten.clone.default", "self memory_format", "CopySimd", kHighway),
     KernelRow<&ConstantPad<kCopy, &Fill>>("aten.constant_pad_nd.default", "self pad value",
                                           "ConstantPadSimd", kHighway),
-    {"aten.copy.default", "CopyFromSimd", kHighway, &Copy<kCopy>},
-    {"aten.copy_.default", "CopyInPlaceSimd", kHighway, &CopyInPlace<kCopy>},
+    KernelRow<&Copy<kCopy>>("aten.copy.default", "self src non_blocking", "CopyFromSimd", kHighway),
+    KernelRow<&CopyInPlace<kCopy>>("aten.copy_.default", "self src non_blocking", "CopyInPlaceSimd",
+                                   kHighway),
     {"aten.diagonal_scatter.default", "DiagonalScatterSimd", kHighway,
      (&ViewScatter<DiagonalRule<2>, kCopy>)},
-    {"aten.flip.default", "FlipSimd", kHighway, &Flip, &AcceptsElements},
+    KernelRow<&Flip, &AcceptsFlip>("aten.flip.default", "self dims", "FlipSimd", kHighway),
     KernelRow<&IndexSelect<kCopy>>("aten.index_select.default", "self dim index", "IndexSelectSimd",
                                    kHighway),
-    {"aten.pixel_shuffle.default", "PixelShuffleSimd", kHighway, (&PixelShuffle<false, kCopy>)},
-    {"aten.pixel_unshuffle.default", "PixelUnshuffleSimd", kHighway, (&PixelShuffle<true, kCopy>)},
-    {"aten.repeat.default", "RepeatSimd", kHighway, &Repeat, &AcceptsRepeat},
-    {"aten.roll.default", "RollSimd", kHighway, &Roll, &AcceptsRoll},
+    KernelRow<&PixelShuffle<kCopy>>("aten.pixel_shuffle.default", "self upscale_factor",
+                                    "PixelShuffleSimd", kHighway),
+    KernelRow<&PixelShuffle<kCopy>>("aten.pixel_unshuffle.default", "self downscale_factor",
+                                    "PixelUnshuffleSimd", kHighway),
+    KernelRow<&Repeat, &AcceptsRepeat>("aten.repeat.default", "self repeats", "RepeatSimd",
+                                       kHighway),
+    KernelRow<&Roll, &AcceptsRoll>("aten.roll.default", "self shifts dims", "RollSimd", kHighway),
     {"aten.select_scatter.default", "SelectScatterSimd", kHighway,
      (&ViewScatter<SelectRule<2>, kCopy>)},
     {"aten.slice_scatter.default", "SliceScatterSimd", kHighway,
      (&ViewScatter<SliceRule<2>, kCopy>)},
-    {"aten.stack.default", "StackSimd", kHighway, &Stack<kCopy>},
+    KernelRow<&Stack<kCopy>>("aten.stack.default", "tensors dim", "StackSimd", kHighway),
     {"belay.set_row_.default", "SetRowSimd", kHighway, &SetRow<kCopy>},
-    {"dim_order_ops._clone_dim_order.default", "CopySimd", kHighway, (&CopyAll<3, kCopy>)},
-    {"dim_order_ops._to_dim_order_copy.default", "CopySimd", kHighway, (&CopyAll<7, kCopy>)},
+    KernelRow<&CopyAll<kCopy>>("dim_order_ops._clone_dim_order.default",
+                               "self non_blocking dim_order", "CopySimd", kHighway),
+    KernelRow<&CopyAll<kCopy>>("dim_order_ops._to_dim_order_copy.default",
+                               "self dtype layout device pin_memory non_blocking dim_order",
+                               "CopySimd", kHighway),
 };
 
 }  // namespace

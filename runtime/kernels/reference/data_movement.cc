@@ -6,8 +6,8 @@
 
 #include "absl/status/status.h"
 #include "runtime/core/str_cat.h"
-#include "runtime/kernel/shape_rules/pad.h"
-#include "runtime/kernel/shape_rules/slice.h"
+#include "runtime/kernel/kernel_arguments.h"
+#include "runtime/kernel/shape_rules/movement.h"
 #include "runtime/kernels/call/join_kernels.h"
 #include "runtime/kernels/call/operands.h"
 #include "runtime/kernels/call/strided_view.h"
@@ -18,12 +18,9 @@
 namespace belay {
 namespace {
 
-absl::Status Flip(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(2, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, context.Tensor(0));
-  ABSL_ASSIGN_OR_RETURN(const Sizes dims, context.IntList(1));
-  ABSL_ASSIGN_OR_RETURN(const uint32_t mask, DimMask(dims, self->rank()));
-  const TensorView from = *self;
+absl::Status Flip(KernelContext& context, const FlipCall<KernelArguments>& call) {
+  const uint32_t mask = call.mask;
+  const TensorView from = *call.self;
   ABSL_ASSIGN_OR_RETURN(TensorView * out, context.Output(0, from.sizes));
   if (from.numel() == 0) return absl::OkStatus();
   return CopyMapped(from, *out,
@@ -37,16 +34,9 @@ int64_t Rolled(int64_t i, int64_t shift, int64_t size) {
   return source >= size ? source - size : source;
 }
 
-absl::Status Roll(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(3, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, context.Tensor(0));
-  ABSL_ASSIGN_OR_RETURN(const Sizes shifts, context.IntList(1));
-  ABSL_ASSIGN_OR_RETURN(const Sizes dims, context.IntList(2));
-  if (shifts.empty() || (dims.empty() ? shifts.size() != 1 : shifts.size() != dims.size())) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("roll: ", shifts.size(), " shifts for ", dims.size(), " dims"));
-  }
-  const TensorView from = *self;
+absl::Status Roll(KernelContext& context, const RollCall<KernelArguments>& call) {
+  const Sizes& dims = call.dims;
+  const TensorView from = *call.self;
   if (dims.empty()) {  // the elements as one row
     ABSL_ASSIGN_OR_RETURN(TensorView * out, context.Output(0, from.sizes));
     if (from.dtype != out->dtype) return absl::InvalidArgumentError("roll: dtypes differ");
@@ -54,13 +44,10 @@ absl::Status Roll(KernelContext& context) {
     const size_t bytes = DTypeSize(from.dtype);
     int64_t i = 0;
     for (StridedIterator<1> it(out->sizes, {out->strides}); !it.done(); it.Next(), ++i) {
-      const int64_t source = ElementOffset(from, Rolled(i, shifts[0] % n, n));
+      const int64_t source = ElementOffset(from, Rolled(i, call.shifts[0].value() % n, n));
       std::memcpy(ElementAddress(*out, it.offset(0)), ElementAddress(from, source), bytes);
     }
     return absl::OkStatus();
-  }
-  if (from.rank() == 0) {
-    return absl::OutOfRangeError("roll: a scalar tensor has no dimensions to roll along");
   }
   if (dims.size() == 1 && from.numel() == 0) {  // PyTorch does not look at the dimension then
     return OutputOf(context, 0, from.dtype, from).status();
@@ -69,21 +56,17 @@ absl::Status Roll(KernelContext& context) {
   for (int k = 0; k < dims.size(); ++k) {
     ABSL_ASSIGN_OR_RETURN(const int d, NormalizeDim(dims[k], from.rank()));
     if (from.numel() == 0) continue;
-    shift_of[d] = (shift_of[d] + shifts[k] % from.sizes[d]) % from.sizes[d];
+    shift_of[d] = (shift_of[d] + call.shifts[k].value() % from.sizes[d]) % from.sizes[d];
   }
   ABSL_ASSIGN_OR_RETURN(TensorView * out, context.Output(0, from.sizes));
   return CopyMapped(from, *out,
                     [&](int d, int64_t i) { return Rolled(i, shift_of[d], from.sizes[d]); });
 }
 
-absl::Status Repeat(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(2, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, context.Tensor(0));
-  ABSL_ASSIGN_OR_RETURN(const Sizes repeats, context.IntList(1));
-  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> dims,
-                        RepeatedShape<CheckedInt>(ToDims(self->sizes), ToDims(repeats)));
+absl::Status Repeat(KernelContext& context, const RepeatCall<KernelArguments>& call) {
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> dims, call.Shape());
   ABSL_ASSIGN_OR_RETURN(const Sizes sizes, ToSizes(dims));
-  TensorView from = *self;
+  TensorView from = *call.self;
   while (from.rank() < sizes.size()) {
     from.sizes.insert(0, 1);
     from.strides.insert(0, 0);
@@ -93,7 +76,9 @@ absl::Status Repeat(KernelContext& context) {
 }
 
 template <class T>
-absl::Status RepeatIndices(KernelContext& context, const TensorView& repeats) {
+absl::Status RepeatIndices(KernelContext& context,
+                           const RepeatedIndicesCall<KernelArguments>& call) {
+  const TensorView& repeats = *call.repeats;
   const auto repeat = [&](int64_t k) {
     return static_cast<int64_t>(repeats.as<const T>()[k * repeats.strides[0]]);
   };
@@ -106,10 +91,11 @@ absl::Status RepeatIndices(KernelContext& context, const TensorView& repeats) {
     }
     total = total + CheckedInt(repeat(k));
   }
-  ABSL_ASSIGN_OR_RETURN(const int64_t expected, context.IntOr(1, total.value()));
-  if (!total.ok() || (count > 0 && expected != total.value())) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "repeat_interleave: repeats sum to ", DimToString(total), ", output_size is ", expected));
+  const CheckedInt expected = call.output_size.value_or(total);
+  if (!total.ok() || (count > 0 && !(expected == total))) {
+    return absl::InvalidArgumentError(absl::StrCat("repeat_interleave: repeats sum to ",
+                                                   DimToString(total), ", output_size is ",
+                                                   DimToString(expected)));
   }
   const Dims<CheckedInt> dims({total});
   ABSL_ASSIGN_OR_RETURN(TensorView * out, OutputOf(context, 0, repeats.dtype, dims));
@@ -122,40 +108,25 @@ absl::Status RepeatIndices(KernelContext& context, const TensorView& repeats) {
   return absl::OkStatus();
 }
 
-absl::Status RepeatInterleaveTensor(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(2, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* repeats,
-                        TensorOf(context, 0, "repeats", {DType::kInt32, DType::kInt64}));
-  if (repeats->rank() != 1) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "repeat_interleave: repeats must be a vector, got ", FormatSizes(repeats->sizes)));
-  }
-  return repeats->dtype == DType::kInt32 ? RepeatIndices<int32_t>(context, *repeats)
-                                         : RepeatIndices<int64_t>(context, *repeats);
+absl::Status RepeatInterleaveTensor(KernelContext& context,
+                                    const RepeatedIndicesCall<KernelArguments>& call) {
+  return call.repeats->dtype == DType::kInt32 ? RepeatIndices<int32_t>(context, call)
+                                              : RepeatIndices<int64_t>(context, call);
 }
 
-absl::Status RepeatInterleaveSelfInt(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(4, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, context.Tensor(0));
-  ABSL_ASSIGN_OR_RETURN(const int64_t repeats, context.Int(1));
-  TensorView from = *self;
-  int d = 0;
-  if (!context.is_none(2)) {
-    ABSL_ASSIGN_OR_RETURN(const int64_t dim, context.Int(2));
-    ABSL_ASSIGN_OR_RETURN(d, NormalizeDim(dim, from.rank()));
-  }
+absl::Status RepeatInterleaveSelfInt(KernelContext& context,
+                                     const RepeatedElementsCall<KernelArguments>& call) {
+  const int64_t repeats = call.repeats.value();
+  TensorView from = *call.self;
   if (from.rank() == 0) {
     from.sizes = {1};
     from.strides = {1};
   }
-  const bool flat = context.is_none(2) && from.rank() != 1;
-  Dims<CheckedInt> dims = ToDims(from.sizes);
-  if (flat) dims = Dims<CheckedInt>({CheckedInt(from.numel())});
-  dims[d] = dims[d] * CheckedInt(repeats);
-  ABSL_ASSIGN_OR_RETURN(const Sizes sizes, ToSizes(dims));
+  ABSL_ASSIGN_OR_RETURN(const Sizes sizes, ToSizes(call.Shape(from.numel())));
   ABSL_ASSIGN_OR_RETURN(TensorView * out, context.Output(0, sizes));
-  if (!flat) {
-    return CopyMapped(from, *out, [&](int e, int64_t i) { return e == d ? i / repeats : i; });
+  if (!call.flat || from.rank() == 1) {
+    return CopyMapped(from, *out,
+                      [&](int d, int64_t i) { return d == call.dim ? i / repeats : i; });
   }
   if (from.dtype != out->dtype)
     return absl::InvalidArgumentError("repeat_interleave: dtypes differ");
@@ -169,17 +140,11 @@ absl::Status RepeatInterleaveSelfInt(KernelContext& context) {
 
 // Keeps [.., i, j] where j - i <= diagonal (lower) or >= diagonal (upper); the others become 0.
 template <bool kLower>
-absl::Status Triangle(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(2, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, context.Tensor(0));
-  ABSL_ASSIGN_OR_RETURN(const int64_t diagonal, context.Int(1));
-  const int rank = self->rank();
-  if (rank < 2) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("expected at least 2 dimensions, got ", FormatSizes(self->sizes)));
-  }
-  ABSL_ASSIGN_OR_RETURN(TensorView * out, context.Output(0, self->sizes));
-  ABSL_RETURN_IF_ERROR(CopyElements(*self, *out));
+absl::Status Triangle(KernelContext& context, const TriangleCall<KernelArguments>& call) {
+  const int64_t diagonal = call.diagonal.value();
+  const int rank = call.self->rank();
+  ABSL_ASSIGN_OR_RETURN(TensorView * out, context.Output(0, call.self->sizes));
+  ABSL_RETURN_IF_ERROR(CopyElements(*call.self, *out));
   if (out->numel() == 0) return absl::OkStatus();  // of however many rows
   const int64_t rows = out->sizes[rank - 2], columns = out->sizes[rank - 1];
   const size_t bytes = DTypeSize(out->dtype);
@@ -199,28 +164,20 @@ absl::Status Triangle(KernelContext& context) {
   return absl::OkStatus();
 }
 
-uint64_t ResizeScratch(const KernelContext& context) {
-  if (context.num_arguments() < 1) return 0;
-  const absl::StatusOr<const TensorView*> self = context.Tensor(0);
-  if (!self.ok() || (*self)->numel() == 0) return 0;
-  return (static_cast<uint64_t>(LastOffset(**self)) + 1) * DTypeSize((*self)->dtype);
+uint64_t ResizeScratch(const KernelContext&, const ResizeCall<KernelArguments>& call) {
+  if (call.self->numel() == 0) return 0;
+  return (static_cast<uint64_t>(LastOffset(*call.self)) + 1) * DTypeSize(call.self->dtype);
 }
 
 // resize_: the elements stay in the order of the storage; those that were not there are 0.
-absl::Status Resize(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(3, 1));
-  ABSL_ASSIGN_OR_RETURN(TensorView * self, context.MutableTensor(0));
-  ABSL_ASSIGN_OR_RETURN(const Sizes sizes, context.IntList(1));
-  const std::optional<int64_t> count = NumElements(sizes);
-  if (!count.has_value()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("resize_: ", FormatSizes(sizes), " are no sizes of a tensor"));
-  }
+absl::Status Resize(KernelContext& context, const ResizeCall<KernelArguments>& call) {
+  ABSL_ASSIGN_OR_RETURN(TensorView * self, context.MutableTensor(call.target));
+  ABSL_ASSIGN_OR_RETURN(const Sizes sizes, ToSizes(call.size));
   if (self->sizes == sizes) return ReturnSelf(context, *self);
   // The memory may move: the elements wait elsewhere.
   const int64_t bytes = static_cast<int64_t>(DTypeSize(self->dtype));
   const int64_t old_count = self->numel() == 0 ? 0 : LastOffset(*self) + 1;
-  const int64_t kept = std::min(old_count, *count);
+  const int64_t kept = std::min(old_count, *NumElements(sizes));
   ABSL_ASSIGN_OR_RETURN(std::byte * storage, ScratchArray<std::byte>(context, kept * bytes));
   if (kept > 0) std::memcpy(storage, self->data, static_cast<size_t>(kept * bytes));
   const DType dtype = self->dtype;
@@ -241,23 +198,33 @@ absl::Status Resize(KernelContext& context) {
 constexpr KernelEngine kReference = KernelEngine::kReference;
 
 constexpr Kernel kKernels[] = {
-    {"aten._to_copy.default", "Copy", kReference, &CopyAll<7, &CopyElements>},
-    {"aten.cat.default", "Cat", kReference, &Cat<&CopyElements>},
-    {"aten.clone.default", "Copy", kReference, &CopyAll<2, &CopyElements>},
-    {"aten.copy.default", "CopyFrom", kReference, &Copy<&CopyElements>},
-    {"aten.copy_.default", "CopyInPlace", kReference, &CopyInPlace<&CopyElements>},
-    {"aten.flip.default", "Flip", kReference, &Flip},
-    {"aten.pixel_shuffle.default", "PixelShuffle", kReference, &PixelShuffle<false, &CopyElements>},
-    {"aten.pixel_unshuffle.default", "PixelUnshuffle", kReference,
-     &PixelShuffle<true, &CopyElements>},
-    {"aten.repeat.default", "Repeat", kReference, &Repeat},
-    {"aten.repeat_interleave.Tensor", "RepeatInterleave", kReference, &RepeatInterleaveTensor},
-    {"aten.repeat_interleave.self_int", "RepeatInterleave", kReference, &RepeatInterleaveSelfInt},
-    {"aten.resize_.default", "Resize", kReference, &Resize, nullptr, &ResizeScratch},
-    {"aten.roll.default", "Roll", kReference, &Roll},
-    {"aten.stack.default", "Stack", kReference, &Stack<&CopyElements>},
-    {"aten.tril.default", "Tril", kReference, &Triangle<true>},
-    {"aten.triu.default", "Triu", kReference, &Triangle<false>},
+    KernelRow<&CopyAll<&CopyElements>>(
+        "aten._to_copy.default", "self dtype layout device pin_memory non_blocking memory_format",
+        "Copy", kReference),
+    KernelRow<&Cat<&CopyElements>>("aten.cat.default", "tensors dim", "Cat", kReference),
+    KernelRow<&CopyAll<&CopyElements>>("aten.clone.default", "self memory_format", "Copy",
+                                       kReference),
+    KernelRow<&Copy<&CopyElements>>("aten.copy.default", "self src non_blocking", "CopyFrom",
+                                    kReference),
+    KernelRow<&CopyInPlace<&CopyElements>>("aten.copy_.default", "self src non_blocking",
+                                           "CopyInPlace", kReference),
+    KernelRow<&Flip>("aten.flip.default", "self dims", "Flip", kReference),
+    KernelRow<&PixelShuffle<&CopyElements>>("aten.pixel_shuffle.default", "self upscale_factor",
+                                            "PixelShuffle", kReference),
+    KernelRow<&PixelShuffle<&CopyElements>>("aten.pixel_unshuffle.default", "self downscale_factor",
+                                            "PixelUnshuffle", kReference),
+    KernelRow<&Repeat>("aten.repeat.default", "self repeats", "Repeat", kReference),
+    KernelRow<&RepeatInterleaveTensor>("aten.repeat_interleave.Tensor", "repeats output_size",
+                                       "RepeatInterleave", kReference),
+    KernelRow<&RepeatInterleaveSelfInt>("aten.repeat_interleave.self_int",
+                                        "self repeats dim output_size", "RepeatInterleave",
+                                        kReference),
+    KernelRow<&Resize, nullptr, &ResizeScratch>("aten.resize_.default", "self size memory_format",
+                                                "Resize", kReference),
+    KernelRow<&Roll>("aten.roll.default", "self shifts dims", "Roll", kReference),
+    KernelRow<&Stack<&CopyElements>>("aten.stack.default", "tensors dim", "Stack", kReference),
+    KernelRow<&Triangle<true>>("aten.tril.default", "self diagonal", "Tril", kReference),
+    KernelRow<&Triangle<false>>("aten.triu.default", "self diagonal", "Triu", kReference),
 };
 
 }  // namespace
