@@ -1,5 +1,7 @@
 #include "exir/ops/meta_arguments.h"
 
+#include <utility>
+
 #include "absl/status/status.h"
 #include "exir/ops/meta_checks.h"
 #include "exir/ops/pointwise.h"
@@ -140,6 +142,16 @@ absl::StatusOr<SymInt> MetaArguments::ListInt(std::string_view name, int k) cons
       k >= 0 && static_cast<size_t>(k) < list->size() ? (*list)[k].get_if<SymExpr>() : nullptr;
   if (element != nullptr && element->value_kind() == SymExpr::ValueKind::kInt) return *element;
   return absl::InvalidArgumentError(absl::StrCat(name, ": element ", k, " is no int"));
+}
+
+absl::StatusOr<std::vector<SymInt>> MetaArguments::LongIntList(std::string_view name) const {
+  ABSL_ASSIGN_OR_RETURN(const int count, ListSize(name));
+  std::vector<SymInt> list;
+  for (int k = 0; k < count; ++k) {
+    ABSL_ASSIGN_OR_RETURN(SymInt element, ListInt(name, k));
+    list.push_back(std::move(element));
+  }
+  return list;
 }
 
 absl::StatusOr<uint32_t> MetaArguments::BoolMask(std::string_view name, int n) const {

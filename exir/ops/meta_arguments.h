@@ -54,6 +54,11 @@ class MetaArguments {
   absl::StatusOr<Sizes> StaticIntList(std::string_view name) const;
   absl::StatusOr<int> ListSize(std::string_view name) const;
   absl::StatusOr<SymInt> ListInt(std::string_view name, int k) const;
+  // An int[] argument of any length.
+  using LongIntListRef = std::vector<SymInt>;
+  absl::StatusOr<LongIntListRef> LongIntList(std::string_view name) const;
+  static int CountOf(const LongIntListRef& list) { return static_cast<int>(list.size()); }
+  static absl::StatusOr<SymInt> IntOf(const LongIntListRef& list, int k) { return list[k]; }
   absl::StatusOr<uint32_t> BoolMask(std::string_view name, int n) const;
   // As it stands in the call. None for a name that is not there.
   const MetaValue& operator[](std::string_view name) const;

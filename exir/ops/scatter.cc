@@ -7,7 +7,6 @@
 #include "absl/status/status.h"
 #include "exir/ops/families.h"
 #include "exir/ops/index_arguments.h"
-#include "exir/ops/meta_args.h"
 #include "exir/ops/meta_arguments.h"
 #include "exir/ops/pointwise_layout.h"
 #include "exir/ops/strided_meta.h"
@@ -100,18 +99,16 @@ absl::Status MaskedScatterMeta(MetaContext& context, const MaskedScatterCall<Met
 
 // select_scatter, slice_scatter, diagonal_scatter: src replaces the part of self that the rule
 // selects.
-template <class Rule>
-absl::Status ViewScatterMeta(MetaContext& context) {
-  ABSL_ASSIGN_OR_RETURN(const TensorMeta* self, context.Tensor(0));
-  ABSL_ASSIGN_OR_RETURN(const TensorMeta* src, context.Tensor(1));
-  ABSL_ASSIGN_OR_RETURN(const StridedDims<SymInt> in, LayoutOf(*self));
-  ABSL_ASSIGN_OR_RETURN(const StridedDims<SymInt> part, Rule::Apply(in, MetaArgs(context)));
-  if (!MayBeEqual<SymInt>(src->sizes, part.sizes)) {
+template <template <class> class Rule>
+absl::Status ViewScatterMeta(MetaContext& context, const ViewCall<MetaArguments, Rule>& call) {
+  ABSL_ASSIGN_OR_RETURN(const StridedDims<SymInt> in, LayoutOf(*call.self));
+  ABSL_ASSIGN_OR_RETURN(const StridedDims<SymInt> part, call.rule.Apply(in));
+  if (!MayBeEqual<SymInt>(call.src->sizes, part.sizes)) {
     return absl::InvalidArgumentError(
-        absl::StrCat(context.schema().op, ": src of shape ", FormatDims<SymInt>(src->sizes),
+        absl::StrCat(context.schema().op, ": src of shape ", FormatDims<SymInt>(call.src->sizes),
                      " does not replace a part of shape ", FormatDims<SymInt>(part.sizes)));
   }
-  context.SetOutput(0, SameStrides(*self));
+  context.SetOutput(0, SameStrides(*call.self));
   return absl::OkStatus();
 }
 
@@ -124,10 +121,10 @@ constexpr Tolerance kSums = {1e-5, 1e-6};
 constexpr OpDef kOps[] = {
     {"aten::as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? "
      "storage_offset=None) -> Tensor",
-     &ViewScatterMeta<AsStridedRule<2, 4>>, kDataMovement, kPart},
+     &MetaKernel<&ViewScatterMeta<AsStridedRule>>, kDataMovement, kPart},
     {"aten::diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> "
      "Tensor",
-     &ViewScatterMeta<DiagonalRule<2>>, kDataMovement, kPart},
+     &MetaKernel<&ViewScatterMeta<DiagonalRule>>, kDataMovement, kPart},
     {"aten::index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> "
      "Tensor",
      &MetaKernel<&IndexUpdateMeta<false>>, 0, "self:A index:{i32,i64} source:A ->:A A=any", kSums},
@@ -163,10 +160,10 @@ constexpr OpDef kOps[] = {
      "include_self=True) -> Tensor",
      &MetaKernel<&ScatterMeta>, kCore, "self:A index:{i32,i64} src:A ->:A A=real", kSums},
     {"aten::select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor",
-     &ViewScatterMeta<SelectRule<2>>, kCore | kDataMovement, kPart},
+     &MetaKernel<&ViewScatterMeta<SelectRule>>, kCore | kDataMovement, kPart},
     {"aten::slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? "
      "end=None, SymInt step=1) -> Tensor",
-     &ViewScatterMeta<SliceRule<2>>, kCore | kViewCopy | kDataMovement, kPart},
+     &MetaKernel<&ViewScatterMeta<SliceRule>>, kCore | kViewCopy | kDataMovement, kPart},
 };
 
 }  // namespace

@@ -6,8 +6,7 @@
 
 #include "absl/status/status.h"
 #include "exir/ops/families.h"
-#include "exir/ops/meta_args.h"
-#include "exir/ops/meta_checks.h"
+#include "exir/ops/meta_arguments.h"
 #include "exir/ops/strided_meta.h"
 #include "runtime/kernel/shape_rules/slice.h"
 #include "runtime/kernel/shape_rules/view.h"
@@ -17,87 +16,82 @@ namespace {
 
 using Layout = StridedDims<SymInt>;
 
-template <class Rule>
-absl::StatusOr<Layout> ApplyRule(const MetaContext& context) {
-  ABSL_ASSIGN_OR_RETURN(const TensorMeta* self, context.Tensor(0));
-  ABSL_ASSIGN_OR_RETURN(const Layout in, LayoutOf(*self));
-  return Rule::Apply(in, MetaArgs(context));
-}
+template <template <class> class Rule>
+using Call = ViewCall<MetaArguments, Rule>;
 
-template <class Rule>
-absl::Status ViewMeta(MetaContext& context) {
-  ABSL_ASSIGN_OR_RETURN(Layout out, ApplyRule<Rule>(context));
-  ABSL_ASSIGN_OR_RETURN(const TensorMeta* self, context.Tensor(0));
-  context.SetOutput(0, ViewOf(*self, std::move(out)));
+template <template <class> class Rule>
+absl::Status ViewMeta(MetaContext& context, const Call<Rule>& call) {
+  ABSL_ASSIGN_OR_RETURN(const Layout in, LayoutOf(*call.self));
+  ABSL_ASSIGN_OR_RETURN(Layout out, call.rule.Apply(in));
+  context.SetOutput(0, ViewOf(*call.self, std::move(out)));
   return absl::OkStatus();
 }
 
-template <class Rule>
-absl::Status CopyMeta(MetaContext& context) {
-  ABSL_ASSIGN_OR_RETURN(Layout out, ApplyRule<Rule>(context));
-  ABSL_ASSIGN_OR_RETURN(const TensorMeta* self, context.Tensor(0));
-  context.SetOutput(0, CopyOf(*self, std::move(out.sizes)));
+template <template <class> class Rule>
+absl::Status CopyMeta(MetaContext& context, const Call<Rule>& call) {
+  ABSL_ASSIGN_OR_RETURN(const Layout in, LayoutOf(*call.self));
+  ABSL_ASSIGN_OR_RETURN(Layout out, call.rule.Apply(in));
+  context.SetOutput(0, CopyOf(*call.self, std::move(out.sizes)));
   return absl::OkStatus();
 }
 
-// A view where there is one, else a copy.
-absl::Status ReshapeMeta(MetaContext& context) {
-  if (ViewMeta<ViewRule>(context).ok()) return absl::OkStatus();
-  return CopyMeta<ReshapeRule>(context);
-}
-
-template <class Rule, bool kCopy>
-absl::Status PiecesMeta(MetaContext& context) {
-  ABSL_ASSIGN_OR_RETURN(const TensorMeta* self, context.Tensor(0));
-  ABSL_ASSIGN_OR_RETURN(const Layout in, LayoutOf(*self));
+template <template <class> class Rule, bool kCopies>
+absl::Status PiecesMeta(MetaContext& context, const Call<Rule>& call) {
+  ABSL_ASSIGN_OR_RETURN(const Layout in, LayoutOf(*call.self));
   MetaList pieces;
-  ABSL_RETURN_IF_ERROR(Rule::ForEach(in, MetaArgs(context), [&](int, Layout piece) {
-    pieces.push_back(kCopy ? CopyOf(*self, std::move(piece.sizes))
-                           : ViewOf(*self, std::move(piece)));
+  ABSL_RETURN_IF_ERROR(call.rule.ForEach(in, [&](int, Layout piece) {
+    pieces.push_back(kCopies ? CopyOf(*call.self, std::move(piece.sizes))
+                             : ViewOf(*call.self, std::move(piece)));
     return absl::OkStatus();
   }));
   context.SetOutput(0, std::move(pieces));
   return absl::OkStatus();
 }
 
-// The result of a view that reads the elements as another dtype.
-absl::Status SetReinterpreted(MetaContext& context, Layout layout, DType dtype, bool copy) {
-  ABSL_ASSIGN_OR_RETURN(const TensorMeta* self, context.Tensor(0));
-  TensorMeta out = copy ? CopyOf(*self, std::move(layout.sizes)) : ViewOf(*self, std::move(layout));
-  out.dtype = dtype;
+// view, and view_copy where kCopies.
+template <bool kCopies>
+absl::Status ReshapedMeta(MetaContext& context, const ReshapeCall<MetaArguments>& call) {
+  ABSL_ASSIGN_OR_RETURN(const Layout in, LayoutOf(*call.self));
+  ABSL_ASSIGN_OR_RETURN(std::vector<SymInt> sizes, call.Shape());
+  if (kCopies) {
+    context.SetOutput(0, CopyOf(*call.self, std::move(sizes)));
+    return absl::OkStatus();
+  }
+  ABSL_ASSIGN_OR_RETURN(Layout out, ViewDims(in, std::move(sizes)));
+  context.SetOutput(0, ViewOf(*call.self, std::move(out)));
+  return absl::OkStatus();
+}
+
+// reshape: a view where there is one, else a copy.
+absl::Status ReshapeMeta(MetaContext& context, const ReshapeCall<MetaArguments>& call) {
+  if (ReshapedMeta<false>(context, call).ok()) return absl::OkStatus();
+  return ReshapedMeta<true>(context, call);
+}
+
+// A view that reads the elements as another dtype.
+template <template <class> class ReinterpretCall, bool kCopies>
+absl::Status ReinterpretedMeta(MetaContext& context, const ReinterpretCall<MetaArguments>& call) {
+  ABSL_ASSIGN_OR_RETURN(const Layout in, LayoutOf(*call.self));
+  ABSL_ASSIGN_OR_RETURN(Layout layout, call.Apply(in));
+  TensorMeta out =
+      kCopies ? CopyOf(*call.self, std::move(layout.sizes)) : ViewOf(*call.self, std::move(layout));
+  out.dtype = call.dtype;
   context.SetOutput(0, std::move(out));
   return absl::OkStatus();
 }
 
-template <bool kCopy>
-absl::Status ViewDtypeMeta(MetaContext& context) {
-  ABSL_ASSIGN_OR_RETURN(const TensorMeta* self, context.Tensor(0));
-  ABSL_ASSIGN_OR_RETURN(const DType dtype, context.Dtype(1));
-  ABSL_ASSIGN_OR_RETURN(const Layout in, LayoutOf(*self));
-  ABSL_ASSIGN_OR_RETURN(Layout out,
-                        ReinterpretDims(in, static_cast<int64_t>(DTypeSize(self->dtype)),
-                                        static_cast<int64_t>(DTypeSize(dtype))));
-  return SetReinterpreted(context, std::move(out), dtype, kCopy);
-}
-
-template <bool kCopy>
-absl::Status ViewAsRealMeta(MetaContext& context) {
-  ABSL_ASSIGN_OR_RETURN(const TensorMeta* self,
-                        TensorOf(context, 0, kComplexTypes | DTypeSet{DType::kComplex32}));
-  ABSL_ASSIGN_OR_RETURN(Layout out, ApplyRule<ViewAsRealRule>(context));
-  return SetReinterpreted(context, std::move(out), RealPart(self->dtype), kCopy);
-}
-
-template <bool kCopy>
-absl::Status ViewAsComplexMeta(MetaContext& context) {
-  ABSL_ASSIGN_OR_RETURN(const TensorMeta* self,
-                        TensorOf(context, 0, {DType::kFloat16, DType::kFloat32, DType::kFloat64}));
-  ABSL_ASSIGN_OR_RETURN(Layout out, ApplyRule<ViewAsComplexRule>(context));
-  const DType dtype = self->dtype == DType::kFloat16   ? DType::kComplex32
-                      : self->dtype == DType::kFloat32 ? DType::kComplex64
-                                                       : DType::kComplex128;
-  return SetReinterpreted(context, std::move(out), dtype, kCopy);
-}
+template <template <class> class Rule>
+constexpr MetaFn kViewBy = &MetaKernel<&ViewMeta<Rule>>;
+template <template <class> class Rule>
+constexpr MetaFn kCopyBy = &MetaKernel<&CopyMeta<Rule>>;
+template <template <class> class Rule>
+constexpr MetaFn kViewsBy = &MetaKernel<&PiecesMeta<Rule, false>>;
+template <template <class> class Rule>
+constexpr MetaFn kCopiesBy = &MetaKernel<&PiecesMeta<Rule, true>>;
+template <template <class> class ReinterpretCall>
+constexpr MetaFn kReinterpretedViewBy = &MetaKernel<&ReinterpretedMeta<ReinterpretCall, false>>;
+template <template <class> class ReinterpretCall>
+constexpr MetaFn kReinterpretedCopyBy = &MetaKernel<&ReinterpretedMeta<ReinterpretCall, true>>;
 
 constexpr uint32_t kView = kDataMovement;
 constexpr uint32_t kCoreView = kDataMovement | kCore;
@@ -107,112 +101,112 @@ constexpr std::string_view kToReal = "self:{c64} ->:{f32} | self:{c128} ->:{f64}
 constexpr std::string_view kToComplex = "self:{f32} ->:{c64} | self:{f64} ->:{c128}";
 
 constexpr OpDef kOps[] = {
-    {"aten::_conj(Tensor(a) self) -> Tensor(a)", &ViewMeta<IdentityRule>, 0, kSame},
-    {"aten::_conj_copy(Tensor self) -> Tensor", &CopyMeta<IdentityRule>, kViewCopy, kSame},
-    {"aten::_neg_view(Tensor(a) self) -> Tensor(a)", &ViewMeta<IdentityRule>, 0, kSame},
-    {"aten::_neg_view_copy(Tensor self) -> Tensor", &CopyMeta<IdentityRule>, kViewCopy, kSame},
+    {"aten::_conj(Tensor(a) self) -> Tensor(a)", kViewBy<IdentityRule>, 0, kSame},
+    {"aten::_conj_copy(Tensor self) -> Tensor", kCopyBy<IdentityRule>, kViewCopy, kSame},
+    {"aten::_neg_view(Tensor(a) self) -> Tensor(a)", kViewBy<IdentityRule>, 0, kSame},
+    {"aten::_neg_view_copy(Tensor self) -> Tensor", kCopyBy<IdentityRule>, kViewCopy, kSame},
     {"aten::_reshape_alias(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)",
-     &ViewMeta<AsStridedRule<1, -1>>, kView, kSame},
+     kViewBy<AsStridedRule>, kView, kSame},
     {"aten::_reshape_alias_copy(Tensor self, SymInt[] size, SymInt[] stride) -> Tensor",
-     &CopyMeta<AsStridedRule<1, -1>>, kCopy | kReshapesBytes, kSame},
-    {"aten::_unsafe_view(Tensor self, SymInt[] size) -> Tensor", &ViewMeta<ViewRule>,
+     kCopyBy<AsStridedRule>, kCopy | kReshapesBytes, kSame},
+    {"aten::_unsafe_view(Tensor self, SymInt[] size) -> Tensor", &MetaKernel<&ReshapedMeta<false>>,
      kView | kReshapesBytes, kSame},
-    {"aten::alias(Tensor(a) self) -> Tensor(a)", &ViewMeta<IdentityRule>, kCoreView, kSame},
-    {"aten::alias_copy(Tensor self) -> Tensor", &CopyMeta<IdentityRule>,
+    {"aten::alias(Tensor(a) self) -> Tensor(a)", kViewBy<IdentityRule>, kCoreView, kSame},
+    {"aten::alias_copy(Tensor self) -> Tensor", kCopyBy<IdentityRule>,
      kCopy | kMovesElements | kKeepsBytes, kSame},
     {"aten::as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? "
      "storage_offset=None) -> Tensor(a)",
-     &ViewMeta<AsStridedRule<>>, kCoreView, kSame},
+     kViewBy<AsStridedRule>, kCoreView, kSame},
     {"aten::as_strided_copy(Tensor self, SymInt[] size, SymInt[] stride, SymInt? "
      "storage_offset=None) -> Tensor",
-     &CopyMeta<AsStridedRule<>>, kCopy, kSame},
-    {"aten::detach(Tensor(a) self) -> Tensor(a)", &ViewMeta<IdentityRule>, kView, kSame},
-    {"aten::detach_copy(Tensor self) -> Tensor", &CopyMeta<IdentityRule>, kCopy | kKeepsBytes,
-     kSame},
+     kCopyBy<AsStridedRule>, kCopy, kSame},
+    {"aten::detach(Tensor(a) self) -> Tensor(a)", kViewBy<IdentityRule>, kView, kSame},
+    {"aten::detach_copy(Tensor self) -> Tensor", kCopyBy<IdentityRule>, kCopy | kKeepsBytes, kSame},
     {"aten::diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)",
-     &ViewMeta<DiagonalRule<>>, kCoreView, kSame},
+     kViewBy<DiagonalRule>, kCoreView, kSame},
     {"aten::diagonal_copy(Tensor self, int offset=0, int dim1=0, int dim2=1) -> Tensor",
-     &CopyMeta<DiagonalRule<>>, kCopy, kSame},
+     kCopyBy<DiagonalRule>, kCopy, kSame},
     {"aten::expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)",
-     &ViewMeta<ExpandRule>, kCoreView, kSame},
+     kViewBy<ExpandRule>, kCoreView, kSame},
     {"aten::expand_copy(Tensor self, SymInt[] size, *, bool implicit=False) -> Tensor",
-     &CopyMeta<ExpandRule>, kCopy | kMovesElements | kReshapesBytes, kSame},
-    {"aten::lift_fresh(Tensor(a) self) -> Tensor(a)", &ViewMeta<IdentityRule>, kView, kSame},
-    {"aten::lift_fresh_copy(Tensor self) -> Tensor", &CopyMeta<IdentityRule>, kCopy | kKeepsBytes,
+     kCopyBy<ExpandRule>, kCopy | kMovesElements | kReshapesBytes, kSame},
+    {"aten::lift_fresh(Tensor(a) self) -> Tensor(a)", kViewBy<IdentityRule>, kView, kSame},
+    {"aten::lift_fresh_copy(Tensor self) -> Tensor", kCopyBy<IdentityRule>, kCopy | kKeepsBytes,
      kSame},
     {"aten::narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)",
-     &ViewMeta<NarrowRule>, kView, kSame},
+     kViewBy<NarrowRule>, kView, kSame},
     {"aten::narrow_copy(Tensor self, int dim, SymInt start, SymInt length) -> Tensor",
-     &CopyMeta<NarrowRule>, kCopy | kCutsBytes, kSame},
-    {"aten::permute(Tensor(a) self, int[] dims) -> Tensor(a)", &ViewMeta<PermuteRule>, kCoreView,
+     kCopyBy<NarrowRule>, kCopy | kCutsBytes, kSame},
+    {"aten::permute(Tensor(a) self, int[] dims) -> Tensor(a)", kViewBy<PermuteRule>, kCoreView,
      kSame},
-    {"aten::permute_copy(Tensor self, int[] dims) -> Tensor", &CopyMeta<PermuteRule>,
+    {"aten::permute_copy(Tensor self, int[] dims) -> Tensor", kCopyBy<PermuteRule>,
      kCopy | kMovesElements | kPermutesBytes, kSame},
-    {"aten::reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)", &ReshapeMeta,
+    {"aten::reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)", &MetaKernel<&ReshapeMeta>,
      kDataMovement | kComposite | kReshapesBytes, kSame},
-    {"aten::select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)",
-     &ViewMeta<SelectRule<>>, kCoreView, kSame},
-    {"aten::select_copy.int(Tensor self, int dim, SymInt index) -> Tensor", &CopyMeta<SelectRule<>>,
+    {"aten::select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)", kViewBy<SelectRule>,
+     kCoreView, kSame},
+    {"aten::select_copy.int(Tensor self, int dim, SymInt index) -> Tensor", kCopyBy<SelectRule>,
      kCopy | kMovesElements | kCutsBytes, kSame},
     {"aten::slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt "
      "step=1) -> Tensor(a)",
-     &ViewMeta<SliceRule<>>, kCoreView, kSame},
+     kViewBy<SliceRule>, kCoreView, kSame},
     {"aten::slice_copy.Tensor(Tensor self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt "
      "step=1) -> Tensor",
-     &CopyMeta<SliceRule<>>, kCopy | kMovesElements | kCutsBytes, kSame},
+     kCopyBy<SliceRule>, kCopy | kMovesElements | kCutsBytes, kSame},
     {"aten::split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]",
-     &PiecesMeta<SplitRule, false>, kView, kSame},
+     kViewsBy<SplitRule>, kView, kSame},
     {"aten::split_copy.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]",
-     &PiecesMeta<SplitRule, true>, kCopy | kSplitsBytes, kSame},
+     kCopiesBy<SplitRule>, kCopy | kSplitsBytes, kSame},
     {"aten::split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]",
-     &PiecesMeta<SplitWithSizesRule, false>, kCoreView | kAlwaysDecomposed, kSame},
+     kViewsBy<SplitWithSizesRule>, kCoreView | kAlwaysDecomposed, kSame},
     {"aten::split_with_sizes_copy(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]",
-     &PiecesMeta<SplitWithSizesRule, true>, kCopy | kSplitsBytes, kSame},
-    {"aten::squeeze(Tensor(a) self) -> Tensor(a)", &ViewMeta<SqueezeRule>, kView, kSame},
-    {"aten::squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)", &ViewMeta<SqueezeDimRule>,
+     kCopiesBy<SplitWithSizesRule>, kCopy | kSplitsBytes, kSame},
+    {"aten::squeeze(Tensor(a) self) -> Tensor(a)", kViewBy<SqueezeRule>, kView, kSame},
+    {"aten::squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)", kViewBy<SqueezeDimRule>, kCoreView,
+     kSame},
+    {"aten::squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)", kViewBy<SqueezeDimsRule>,
      kCoreView, kSame},
-    {"aten::squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)", &ViewMeta<SqueezeDimsRule>,
-     kCoreView, kSame},
-    {"aten::squeeze_copy(Tensor self) -> Tensor", &CopyMeta<SqueezeRule>,
+    {"aten::squeeze_copy(Tensor self) -> Tensor", kCopyBy<SqueezeRule>,
      kCopy | kMovesElements | kReshapesBytes, kSame},
-    {"aten::squeeze_copy.dim(Tensor self, int dim) -> Tensor", &CopyMeta<SqueezeDimRule>,
+    {"aten::squeeze_copy.dim(Tensor self, int dim) -> Tensor", kCopyBy<SqueezeDimRule>,
      kCopy | kMovesElements | kReshapesBytes, kSame},
-    {"aten::squeeze_copy.dims(Tensor self, int[] dim) -> Tensor", &CopyMeta<SqueezeDimsRule>,
+    {"aten::squeeze_copy.dims(Tensor self, int[] dim) -> Tensor", kCopyBy<SqueezeDimsRule>,
      kCopy | kMovesElements | kReshapesBytes, kSame},
-    {"aten::t(Tensor(a) self) -> Tensor(a)", &ViewMeta<MatrixTransposeRule>, kView, kSame},
-    {"aten::t_copy(Tensor self) -> Tensor", &CopyMeta<MatrixTransposeRule>,
+    {"aten::t(Tensor(a) self) -> Tensor(a)", kViewBy<MatrixTransposeRule>, kView, kSame},
+    {"aten::t_copy(Tensor self) -> Tensor", kCopyBy<MatrixTransposeRule>,
      kCopy | kMovesElements | kPermutesBytes, kSame},
-    {"aten::transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)",
-     &ViewMeta<TransposeRule>, kView, kSame},
-    {"aten::transpose_copy.int(Tensor self, int dim0, int dim1) -> Tensor",
-     &CopyMeta<TransposeRule>, kCopy | kMovesElements | kPermutesBytes, kSame},
-    {"aten::unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]",
-     &PiecesMeta<UnbindRule, false>, kView | kAlwaysDecomposed, kSame},
-    {"aten::unbind_copy.int(Tensor self, int dim=0) -> Tensor[]", &PiecesMeta<UnbindRule, true>,
+    {"aten::transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)", kViewBy<TransposeRule>,
+     kView, kSame},
+    {"aten::transpose_copy.int(Tensor self, int dim0, int dim1) -> Tensor", kCopyBy<TransposeRule>,
+     kCopy | kMovesElements | kPermutesBytes, kSame},
+    {"aten::unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]", kViewsBy<UnbindRule>,
+     kView | kAlwaysDecomposed, kSame},
+    {"aten::unbind_copy.int(Tensor self, int dim=0) -> Tensor[]", kCopiesBy<UnbindRule>,
      kCopy | kSplitsBytes, kSame},
     {"aten::unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)",
-     &ViewMeta<UnfoldRule>, kView, kSame},
+     kViewBy<UnfoldRule>, kView, kSame},
     {"aten::unfold_copy(Tensor self, int dimension, int size, int step) -> Tensor",
-     &CopyMeta<UnfoldRule>, kCopy | kMovesElements, kSame},
-    {"aten::unsqueeze(Tensor(a) self, int dim) -> Tensor(a)", &ViewMeta<UnsqueezeRule>, kCoreView,
+     kCopyBy<UnfoldRule>, kCopy | kMovesElements, kSame},
+    {"aten::unsqueeze(Tensor(a) self, int dim) -> Tensor(a)", kViewBy<UnsqueezeRule>, kCoreView,
      kSame},
-    {"aten::unsqueeze_copy(Tensor self, int dim) -> Tensor", &CopyMeta<UnsqueezeRule>,
+    {"aten::unsqueeze_copy(Tensor self, int dim) -> Tensor", kCopyBy<UnsqueezeRule>,
      kCopy | kMovesElements | kReshapesBytes, kSame},
-    {"aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)", &ViewMeta<ViewRule>, kCoreView,
-     kSame},
-    {"aten::view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)", &ViewDtypeMeta<false>,
-     kView},
-    {"aten::view_as_complex(Tensor(a) self) -> Tensor(a)", &ViewAsComplexMeta<false>, kView,
-     kToComplex},
-    {"aten::view_as_complex_copy(Tensor self) -> Tensor", &ViewAsComplexMeta<true>,
+    {"aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)", &MetaKernel<&ReshapedMeta<false>>,
+     kCoreView, kSame},
+    {"aten::view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)",
+     kReinterpretedViewBy<ViewDtypeCall>, kView},
+    {"aten::view_as_complex(Tensor(a) self) -> Tensor(a)", kReinterpretedViewBy<ViewAsComplexCall>,
+     kView, kToComplex},
+    {"aten::view_as_complex_copy(Tensor self) -> Tensor", kReinterpretedCopyBy<ViewAsComplexCall>,
      kCopy | kReinterpretsBytes, kToComplex},
-    {"aten::view_as_real(Tensor(a) self) -> Tensor(a)", &ViewAsRealMeta<false>, kView, kToReal},
-    {"aten::view_as_real_copy(Tensor self) -> Tensor", &ViewAsRealMeta<true>,
+    {"aten::view_as_real(Tensor(a) self) -> Tensor(a)", kReinterpretedViewBy<ViewAsRealCall>, kView,
+     kToReal},
+    {"aten::view_as_real_copy(Tensor self) -> Tensor", kReinterpretedCopyBy<ViewAsRealCall>,
      kCopy | kReinterpretsBytes, kToReal},
-    {"aten::view_copy(Tensor self, SymInt[] size) -> Tensor", &CopyMeta<ReshapeRule>,
+    {"aten::view_copy(Tensor self, SymInt[] size) -> Tensor", &MetaKernel<&ReshapedMeta<true>>,
      kCopy | kMovesElements | kReshapesBytes, kSame},
-    {"aten::view_copy.dtype(Tensor self, ScalarType dtype) -> Tensor", &ViewDtypeMeta<true>,
-     kCopy | kReinterpretsBytes},
+    {"aten::view_copy.dtype(Tensor self, ScalarType dtype) -> Tensor",
+     kReinterpretedCopyBy<ViewDtypeCall>, kCopy | kReinterpretsBytes},
 };
 
 }  // namespace

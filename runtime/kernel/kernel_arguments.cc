@@ -173,6 +173,27 @@ absl::StatusOr<CheckedInt> KernelArguments::ListInt(std::string_view name, int k
   return CheckedInt(*value);
 }
 
+absl::StatusOr<KernelArguments::LongIntListRef> KernelArguments::LongIntList(
+    std::string_view name) const {
+  ABSL_RETURN_IF_ERROR(ListSize(name).status());
+  return &(*this)[name];
+}
+
+int KernelArguments::CountOf(LongIntListRef list) {
+  const ListView* view = list->get_if<ListView>();
+  return view == nullptr ? 1 : static_cast<int>(view->elements.size());
+}
+
+absl::StatusOr<CheckedInt> KernelArguments::IntOf(LongIntListRef list, int k) {
+  const ListView* view = list->get_if<ListView>();
+  const EValue* element = view == nullptr ? list : view->elements[k];
+  const int64_t* value = element == nullptr ? nullptr : element->get_if<int64_t>();
+  if (value != nullptr) return CheckedInt(*value);
+  return absl::InvalidArgumentError(
+      absl::StrCat("element ", k, " of the list: expected int, got ",
+                   element == nullptr ? "nothing" : element->KindName()));
+}
+
 absl::StatusOr<uint32_t> KernelArguments::BoolMask(std::string_view name, int n) const {
   ABSL_ASSIGN_OR_RETURN(const ListView list, List(name));
   if (static_cast<int>(list.elements.size()) != n || n > 32) {

@@ -26,6 +26,8 @@
 //   StatusOr<Dims<Dim>> IntList(name)                           at most kMaxRank
 //   StatusOr<Sizes> StaticIntList(name)                         at most kMaxRank
 //   StatusOr<int> ListSize(name), StatusOr<Dim> ListInt(name, k)   of lists of any length
+//   StatusOr<LongIntListRef> LongIntList(name)                  one that the call keeps; elements:
+//                                                               CountOf(list), IntOf(list, k)
 //   StatusOr<double> Double(name), StatusOr<bool> Bool(name), StatusOr<DType> Dtype(name), …
 //   OperandRef                      a tensor or a number, and the dtype as which it promotes
 //   StatusOr<OperandRef> Operand(name), StatusOr<OperandRef> Number(name)
@@ -85,6 +87,12 @@ class KernelArguments {
   absl::StatusOr<Sizes> StaticIntList(std::string_view name) const;
   absl::StatusOr<int> ListSize(std::string_view name) const;
   absl::StatusOr<CheckedInt> ListInt(std::string_view name, int k) const;
+  // An int[] argument of any length, as it stands in the call.
+  using LongIntListRef = const EValue*;
+  absl::StatusOr<LongIntListRef> LongIntList(std::string_view name) const;
+  static int CountOf(LongIntListRef list);
+  // Precondition: 0 <= k < CountOf(list).
+  static absl::StatusOr<CheckedInt> IntOf(LongIntListRef list, int k);
   absl::StatusOr<ListView> List(std::string_view name) const;
   // A bool[n] argument as bits; bit k stands for element k. n <= 32.
   absl::StatusOr<uint32_t> BoolMask(std::string_view name, int n) const;

@@ -93,6 +93,26 @@ TEST_F(KernelArgumentsTest, ListsOfNumbers) {
   EXPECT_THAT(arguments.StaticIntList("lone").value(), ElementsAre(5));
 }
 
+TEST_F(KernelArgumentsTest, ListsThatACallKeepsAreOfAnyLength) {
+  std::vector<EValue> values(kMaxRank + 1, EValue(int64_t{3}));
+  values[1] = 0.5;
+  std::vector<EValue*> elements;
+  for (EValue& value : values) elements.push_back(&value);
+  elements[2] = nullptr;
+  const KernelContext context = Context({EValue(ListView{elements}), int64_t{5}, true});
+  const KernelArguments arguments(context, "sizes lone flag");
+  const KernelArguments::LongIntListRef list = arguments.LongIntList("sizes").value();
+  ASSERT_EQ(KernelArguments::CountOf(list), kMaxRank + 1);
+  EXPECT_EQ(KernelArguments::IntOf(list, kMaxRank).value().value(), 3);
+  EXPECT_THAT(KernelArguments::IntOf(list, 1),
+              StatusIs(kInvalid, HasSubstr("element 1 of the list: expected int, got float")));
+  EXPECT_THAT(KernelArguments::IntOf(list, 2), StatusIs(kInvalid, HasSubstr("got nothing")));
+  const KernelArguments::LongIntListRef lone = arguments.LongIntList("lone").value();
+  ASSERT_EQ(KernelArguments::CountOf(lone), 1);
+  EXPECT_EQ(KernelArguments::IntOf(lone, 0).value().value(), 5);
+  EXPECT_THAT(arguments.LongIntList("flag"), StatusIs(kInvalid, HasSubstr("'flag'")));
+}
+
 // A call that is read by name, run, asked and measured.
 TEST_F(KernelArgumentsTest, OperandsAreTensorsOrNumbers) {
   TensorView view;

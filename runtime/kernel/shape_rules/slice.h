@@ -56,23 +56,23 @@ absl::StatusOr<D> NormalizeIndex(const D& index, const D& size) {
   return negative ? index + size : index;
 }
 
-// select.int(self, dim, index), also the trailing arguments of select_scatter.
-template <class D>
-absl::StatusOr<StridedDims<D>> SelectAt(const StridedDims<D>& in, int64_t dim, const D& index) {
-  ABSL_ASSIGN_OR_RETURN(const int d, DimOfNonScalar("select", dim, in.rank()));
-  ABSL_ASSIGN_OR_RETURN(const D i, NormalizeIndex(index, in.sizes[d]));
-  return SelectDims(in, d, i);
-}
-
-// kFirst is the position of the dimension among the arguments.
-template <int kFirst = 1>
+// select.int, select_scatter.
+template <class Arguments>
 struct SelectRule {
-  static constexpr int kArguments = kFirst + 2;
-  template <class Args, class D = typename Args::Dim>
-  static absl::StatusOr<StridedDims<D>> Apply(const StridedDims<D>& in, const Args& args) {
-    ABSL_ASSIGN_OR_RETURN(const int64_t dim, args.StaticInt(kFirst));
-    ABSL_ASSIGN_OR_RETURN(const D index, args.Int(kFirst + 1));
-    return SelectAt(in, dim, index);
+  using D = typename Arguments::Dim;
+  int64_t dim = 0;
+  D index = D(int64_t{0});
+
+  static absl::StatusOr<SelectRule> Read(const Arguments& arguments) {
+    SelectRule rule;
+    ABSL_ASSIGN_OR_RETURN(rule.dim, arguments.StaticInt("dim"));
+    ABSL_ASSIGN_OR_RETURN(rule.index, arguments.Int("index"));
+    return rule;
+  }
+  absl::StatusOr<StridedDims<D>> Apply(const StridedDims<D>& in) const {
+    ABSL_ASSIGN_OR_RETURN(const int d, DimOfNonScalar("select", dim, in.rank()));
+    ABSL_ASSIGN_OR_RETURN(const D i, NormalizeIndex(index, in.sizes[d]));
+    return SelectDims(in, d, i);
   }
 };
 
@@ -95,43 +95,53 @@ D StepsIn(const D& extent, int64_t step) {
   return FloorDiv(extent + D(step - 1), D(step));
 }
 
-// slice.Tensor(self, dim, start, end, step), also the trailing arguments of slice_scatter.
-template <int kFirst = 1>
+// slice.Tensor, slice_scatter.
+template <class Arguments>
 struct SliceRule {
-  static constexpr int kArguments = kFirst + 4;
-  template <class Args, class D = typename Args::Dim>
-  static absl::StatusOr<StridedDims<D>> Apply(const StridedDims<D>& in, const Args& args) {
-    ABSL_ASSIGN_OR_RETURN(const int64_t dim, args.StaticInt(kFirst));
-    ABSL_ASSIGN_OR_RETURN(const int d, DimOfNonScalar("slice", dim, in.rank()));
-    ABSL_ASSIGN_OR_RETURN(const int64_t step, args.StaticInt(kFirst + 3));
-    if (step <= 0) {
+  using D = typename Arguments::Dim;
+  int64_t dim = 0, step = 1;
+  std::optional<D> start, end;
+
+  static absl::StatusOr<SliceRule> Read(const Arguments& arguments) {
+    SliceRule rule;
+    ABSL_ASSIGN_OR_RETURN(rule.dim, arguments.StaticInt("dim"));
+    ABSL_ASSIGN_OR_RETURN(rule.step, arguments.StaticInt("step"));
+    if (rule.step <= 0) {
       return absl::InvalidArgumentError(
-          absl::StrCat("slice: the step must be positive, got ", step));
+          absl::StrCat("slice: the step must be positive, got ", rule.step));
     }
+    if (!arguments.IsNone("start")) {
+      ABSL_ASSIGN_OR_RETURN(rule.start, arguments.Int("start"));
+    }
+    if (!arguments.IsNone("end")) {
+      ABSL_ASSIGN_OR_RETURN(rule.end, arguments.Int("end"));
+    }
+    return rule;
+  }
+  absl::StatusOr<StridedDims<D>> Apply(const StridedDims<D>& in) const {
+    ABSL_ASSIGN_OR_RETURN(const int d, DimOfNonScalar("slice", dim, in.rank()));
     const D& size = in.sizes[d];
-    D start = D(int64_t{0});
-    D end = size;
-    if (!args.is_none(kFirst + 1)) {
-      ABSL_ASSIGN_OR_RETURN(const D bound, args.Int(kFirst + 1));
-      start = ClampBound(bound, size);
-    }
-    if (!args.is_none(kFirst + 2)) {
-      ABSL_ASSIGN_OR_RETURN(const D bound, args.Int(kFirst + 2));
-      end = ClampBound(bound, size);
-    }
-    const D extent = MaxOf(end - start, D(int64_t{0}));
-    return SliceDims(in, d, start, StepsIn(extent, step), step);
+    const D first = start.has_value() ? ClampBound(*start, size) : D(int64_t{0});
+    const D last = end.has_value() ? ClampBound(*end, size) : size;
+    const D extent = MaxOf(last - first, D(int64_t{0}));
+    return SliceDims(in, d, first, StepsIn(extent, step), step);
   }
 };
 
-// narrow(self, dim, start, length)
+template <class Arguments>
 struct NarrowRule {
-  static constexpr int kArguments = 4;
-  template <class Args, class D = typename Args::Dim>
-  static absl::StatusOr<StridedDims<D>> Apply(const StridedDims<D>& in, const Args& args) {
-    ABSL_ASSIGN_OR_RETURN(const int64_t dim, args.StaticInt(1));
-    ABSL_ASSIGN_OR_RETURN(const D start, args.Int(2));
-    ABSL_ASSIGN_OR_RETURN(const D length, args.Int(3));
+  using D = typename Arguments::Dim;
+  int64_t dim = 0;
+  D start = D(int64_t{0}), length = D(int64_t{0});
+
+  static absl::StatusOr<NarrowRule> Read(const Arguments& arguments) {
+    NarrowRule rule;
+    ABSL_ASSIGN_OR_RETURN(rule.dim, arguments.StaticInt("dim"));
+    ABSL_ASSIGN_OR_RETURN(rule.start, arguments.Int("start"));
+    ABSL_ASSIGN_OR_RETURN(rule.length, arguments.Int("length"));
+    return rule;
+  }
+  absl::StatusOr<StridedDims<D>> Apply(const StridedDims<D>& in) const {
     ABSL_ASSIGN_OR_RETURN(const int d, DimOfNonScalar("narrow", dim, in.rank()));
     const D& size = in.sizes[d];
     const D first = KnownNegative(start) ? start + size : start;
@@ -145,15 +155,20 @@ struct NarrowRule {
   }
 };
 
-// diagonal(self, offset, dim1, dim2), also the trailing arguments of diagonal_scatter.
-template <int kFirst = 1>
+// diagonal, diagonal_scatter.
+template <class Arguments>
 struct DiagonalRule {
-  static constexpr int kArguments = kFirst + 3;
-  template <class Args, class D = typename Args::Dim>
-  static absl::StatusOr<StridedDims<D>> Apply(const StridedDims<D>& in, const Args& args) {
-    ABSL_ASSIGN_OR_RETURN(const int64_t offset, args.StaticInt(kFirst));
-    ABSL_ASSIGN_OR_RETURN(const int64_t dim1, args.StaticInt(kFirst + 1));
-    ABSL_ASSIGN_OR_RETURN(const int64_t dim2, args.StaticInt(kFirst + 2));
+  using D = typename Arguments::Dim;
+  int64_t offset = 0, dim1 = 0, dim2 = 1;
+
+  static absl::StatusOr<DiagonalRule> Read(const Arguments& arguments) {
+    DiagonalRule rule;
+    ABSL_ASSIGN_OR_RETURN(rule.offset, arguments.StaticInt("offset"));
+    ABSL_ASSIGN_OR_RETURN(rule.dim1, arguments.StaticInt("dim1"));
+    ABSL_ASSIGN_OR_RETURN(rule.dim2, arguments.StaticInt("dim2"));
+    return rule;
+  }
+  absl::StatusOr<StridedDims<D>> Apply(const StridedDims<D>& in) const {
     ABSL_ASSIGN_OR_RETURN(const int a, DimOfNonScalar("diagonal", dim1, in.rank()));
     ABSL_ASSIGN_OR_RETURN(const int b, DimOfNonScalar("diagonal", dim2, in.rank()));
     if (a == b) {
@@ -181,14 +196,20 @@ struct DiagonalRule {
   }
 };
 
-// unfold(self, dimension, size, step): windows as a last dimension.
+// unfold: windows as a last dimension.
+template <class Arguments>
 struct UnfoldRule {
-  static constexpr int kArguments = 4;
-  template <class Args, class D = typename Args::Dim>
-  static absl::StatusOr<StridedDims<D>> Apply(const StridedDims<D>& in, const Args& args) {
-    ABSL_ASSIGN_OR_RETURN(const int64_t dim, args.StaticInt(1));
-    ABSL_ASSIGN_OR_RETURN(const int64_t window, args.StaticInt(2));
-    ABSL_ASSIGN_OR_RETURN(const int64_t step, args.StaticInt(3));
+  using D = typename Arguments::Dim;
+  int64_t dim = 0, window = 0, step = 1;
+
+  static absl::StatusOr<UnfoldRule> Read(const Arguments& arguments) {
+    UnfoldRule rule;
+    ABSL_ASSIGN_OR_RETURN(rule.dim, arguments.StaticInt("dimension"));
+    ABSL_ASSIGN_OR_RETURN(rule.window, arguments.StaticInt("size"));
+    ABSL_ASSIGN_OR_RETURN(rule.step, arguments.StaticInt("step"));
+    return rule;
+  }
+  absl::StatusOr<StridedDims<D>> Apply(const StridedDims<D>& in) const {
     ABSL_ASSIGN_OR_RETURN(const int d, NormalizeDim(dim, in.rank()));
     ABSL_RETURN_IF_ERROR(CheckRank(in.sizes.size() + 1));
     const D size = in.rank() == 0 ? D(int64_t{1}) : in.sizes[d];
@@ -207,43 +228,44 @@ struct UnfoldRule {
   }
 };
 
-// as_strided(self, size, stride, storage_offset) and, with kOffset < 0, _reshape_alias(self, size,
-// stride). Whether the elements exist is for the caller to check: the compiler does not know a
-// storage's extent.
-template <int kSize = 1, int kOffset = 3>
+// as_strided, as_strided_scatter and _reshape_alias, which has no offset. Whether the elements
+// exist is for the caller to check: the compiler does not know a storage's extent.
+template <class Arguments>
 struct AsStridedRule {
-  static constexpr int kArguments = kOffset < 0 ? kSize + 2 : kOffset + 1;
-  template <class Args, class D = typename Args::Dim>
-  static absl::StatusOr<StridedDims<D>> Apply(const StridedDims<D>& in, const Args& args) {
-    StridedDims<D> out;
-    ABSL_ASSIGN_OR_RETURN(out.sizes, args.IntList(kSize));
-    ABSL_ASSIGN_OR_RETURN(out.strides, args.IntList(kSize + 1));
-    out.offset = in.offset;
-    if constexpr (kOffset >= 0) {
-      if (!args.is_none(kOffset)) {
-        ABSL_ASSIGN_OR_RETURN(out.offset, args.Int(kOffset));
-      }
+  using D = typename Arguments::Dim;
+  Dims<D> size, stride;
+  std::optional<D> storage_offset;  // nullopt: that of the input
+
+  static absl::StatusOr<AsStridedRule> Read(const Arguments& arguments) {
+    AsStridedRule rule;
+    ABSL_ASSIGN_OR_RETURN(rule.size, arguments.IntList("size"));
+    ABSL_ASSIGN_OR_RETURN(rule.stride, arguments.IntList("stride"));
+    if (!arguments.IsNone("storage_offset")) {
+      ABSL_ASSIGN_OR_RETURN(rule.storage_offset, arguments.Int("storage_offset"));
     }
-    if (out.sizes.size() != out.strides.size()) {
+    if (rule.size.size() != rule.stride.size()) {
       return absl::InvalidArgumentError(absl::StrCat(
-          "as_strided: ", out.sizes.size(), " sizes and ", out.strides.size(), " strides"));
+          "as_strided: ", rule.size.size(), " sizes and ", rule.stride.size(), " strides"));
     }
-    bool negative = KnownNegative(out.offset);
-    for (int d = 0; d < out.rank(); ++d) {
-      negative = negative || KnownNegative(out.sizes[d]) || KnownNegative(out.strides[d]);
-    }
+    const D offset = rule.storage_offset.value_or(D(int64_t{0}));
+    bool negative = KnownNegative(offset);
+    for (const D& size : rule.size) negative = negative || KnownNegative(size);
+    for (const D& stride : rule.stride) negative = negative || KnownNegative(stride);
     if (negative) {
       return absl::InvalidArgumentError(absl::StrCat(
-          "as_strided: sizes ", FormatDims<D>(out.sizes), ", strides ", FormatDims<D>(out.strides),
-          " and offset ", DimToString(out.offset), " must not be negative"));
+          "as_strided: sizes ", FormatDims<D>(rule.size), ", strides ", FormatDims<D>(rule.stride),
+          " and offset ", DimToString(offset), " must not be negative"));
     }
-    return out;
+    return rule;
+  }
+  absl::StatusOr<StridedDims<D>> Apply(const StridedDims<D>& in) const {
+    return StridedDims<D>{size, stride, storage_offset.value_or(in.offset)};
   }
 };
 
-// The pieces into which an operator cuts a dimension are described one by one:
-//   static absl::StatusOr<int> Count(in, args)        how many; checks the arguments
-//   static absl::Status ForEach(in, args, emit)       calls emit(k, StridedDims) for each
+// A rule that cuts a dimension into pieces describes them one by one:
+//   absl::StatusOr<int> Count(in) const               how many; checks the parameters
+//   absl::Status ForEach(in, emit) const              calls emit(k, StridedDims) for each
 // More pieces than this are an error: the count comes from a file.
 inline constexpr int64_t kMaxPieces = int64_t{1} << 16;
 
@@ -261,19 +283,24 @@ absl::StatusOr<int> PieceCount(std::string_view op, const D& count) {
   return static_cast<int>(*known);
 }
 
-// unbind.int(self, dim)
+// unbind.int
+template <class Arguments>
 struct UnbindRule {
-  static constexpr int kArguments = 2;
-  template <class Args, class D = typename Args::Dim>
-  static absl::StatusOr<int> Count(const StridedDims<D>& in, const Args& args) {
-    ABSL_ASSIGN_OR_RETURN(const int64_t dim, args.StaticInt(1));
+  using D = typename Arguments::Dim;
+  int64_t dim = 0;
+
+  static absl::StatusOr<UnbindRule> Read(const Arguments& arguments) {
+    UnbindRule rule;
+    ABSL_ASSIGN_OR_RETURN(rule.dim, arguments.StaticInt("dim"));
+    return rule;
+  }
+  absl::StatusOr<int> Count(const StridedDims<D>& in) const {
     ABSL_ASSIGN_OR_RETURN(const int d, DimOfNonScalar("unbind", dim, in.rank()));
     return PieceCount("unbind", in.sizes[d]);
   }
-  template <class Args, class Emit, class D = typename Args::Dim>
-  static absl::Status ForEach(const StridedDims<D>& in, const Args& args, Emit emit) {
-    ABSL_ASSIGN_OR_RETURN(const int count, Count(in, args));
-    ABSL_ASSIGN_OR_RETURN(const int64_t dim, args.StaticInt(1));
+  template <class Emit>
+  absl::Status ForEach(const StridedDims<D>& in, Emit emit) const {
+    ABSL_ASSIGN_OR_RETURN(const int count, Count(in));
     ABSL_ASSIGN_OR_RETURN(const int d, NormalizeDim(dim, in.rank()));
     for (int k = 0; k < count; ++k) {
       ABSL_RETURN_IF_ERROR(emit(k, SelectDims(in, d, D(int64_t{k}))));
@@ -282,54 +309,66 @@ struct UnbindRule {
   }
 };
 
-// split.Tensor(self, split_size, dim)
+// split.Tensor
+template <class Arguments>
 struct SplitRule {
-  static constexpr int kArguments = 3;
-  template <class Args, class D = typename Args::Dim>
-  static absl::StatusOr<int> Count(const StridedDims<D>& in, const Args& args) {
-    ABSL_ASSIGN_OR_RETURN(const D piece, args.Int(1));
-    ABSL_ASSIGN_OR_RETURN(const int64_t dim, args.StaticInt(2));
+  using D = typename Arguments::Dim;
+  D split_size = D(int64_t{0});
+  int64_t dim = 0;
+
+  static absl::StatusOr<SplitRule> Read(const Arguments& arguments) {
+    SplitRule rule;
+    ABSL_ASSIGN_OR_RETURN(rule.split_size, arguments.Int("split_size"));
+    ABSL_ASSIGN_OR_RETURN(rule.dim, arguments.StaticInt("dim"));
+    return rule;
+  }
+  absl::StatusOr<int> Count(const StridedDims<D>& in) const {
     ABSL_ASSIGN_OR_RETURN(const int d, DimOfNonScalar("split", dim, in.rank()));
     const bool empty = KnownInt(in.sizes[d]) == 0;
-    if (KnownNegative(piece) || (KnownInt(piece) == 0 && !empty)) {
-      return absl::InvalidArgumentError(absl::StrCat("split: pieces of ", DimToString(piece),
+    if (KnownNegative(split_size) || (KnownInt(split_size) == 0 && !empty)) {
+      return absl::InvalidArgumentError(absl::StrCat("split: pieces of ", DimToString(split_size),
                                                      " do not divide size ",
                                                      DimToString(in.sizes[d])));
     }
     if (empty) return 1;
-    const std::optional<int64_t> size = KnownInt(in.sizes[d]), length = KnownInt(piece);
+    const std::optional<int64_t> size = KnownInt(in.sizes[d]), length = KnownInt(split_size);
     if (size.has_value() && length.has_value()) {
       return PieceCount("split", D((*size - 1) / *length + 1));
     }
-    return PieceCount("split", FloorDiv(in.sizes[d] + piece - D(int64_t{1}), piece));
+    return PieceCount("split", FloorDiv(in.sizes[d] + split_size - D(int64_t{1}), split_size));
   }
-  template <class Args, class Emit, class D = typename Args::Dim>
-  static absl::Status ForEach(const StridedDims<D>& in, const Args& args, Emit emit) {
-    ABSL_ASSIGN_OR_RETURN(const int count, Count(in, args));
-    ABSL_ASSIGN_OR_RETURN(const D piece, args.Int(1));
-    ABSL_ASSIGN_OR_RETURN(const int64_t dim, args.StaticInt(2));
+  template <class Emit>
+  absl::Status ForEach(const StridedDims<D>& in, Emit emit) const {
+    ABSL_ASSIGN_OR_RETURN(const int count, Count(in));
     ABSL_ASSIGN_OR_RETURN(const int d, NormalizeDim(dim, in.rank()));
     D start = D(int64_t{0});
     for (int k = 0; k < count; ++k) {
-      const D length = k + 1 < count ? piece : in.sizes[d] - start;
+      const D length = k + 1 < count ? split_size : in.sizes[d] - start;
       ABSL_RETURN_IF_ERROR(emit(k, SliceDims(in, d, start, length)));
-      start = start + piece;
+      start = start + split_size;
     }
     return absl::OkStatus();
   }
 };
 
-// split_with_sizes(self, split_sizes, dim)
+template <class Arguments>
 struct SplitWithSizesRule {
-  static constexpr int kArguments = 3;
-  template <class Args, class D = typename Args::Dim>
-  static absl::StatusOr<int> Count(const StridedDims<D>& in, const Args& args) {
-    ABSL_ASSIGN_OR_RETURN(const int64_t dim, args.StaticInt(2));
+  using D = typename Arguments::Dim;
+  typename Arguments::LongIntListRef split_sizes = {};
+  int64_t dim = 0;
+
+  static absl::StatusOr<SplitWithSizesRule> Read(const Arguments& arguments) {
+    SplitWithSizesRule rule;
+    ABSL_ASSIGN_OR_RETURN(rule.split_sizes, arguments.LongIntList("split_sizes"));
+    ABSL_ASSIGN_OR_RETURN(rule.dim, arguments.StaticInt("dim"));
+    return rule;
+  }
+  absl::StatusOr<int> Count(const StridedDims<D>& in) const {
     ABSL_ASSIGN_OR_RETURN(const int d, DimOfNonScalar("split_with_sizes", dim, in.rank()));
-    ABSL_ASSIGN_OR_RETURN(const int count, args.ListSize(1));
+    const int count = Arguments::CountOf(split_sizes);
     D sum = D(int64_t{0});
     for (int k = 0; k < count; ++k) {
-      ABSL_ASSIGN_OR_RETURN(const D length, args.ListInt(1, k));
+      ABSL_ASSIGN_OR_RETURN(const D length, Arguments::IntOf(split_sizes, k));
       if (KnownNegative(length)) {
         return absl::InvalidArgumentError(
             absl::StrCat("split_with_sizes: size ", k, " is negative: ", DimToString(length)));
@@ -343,14 +382,13 @@ struct SplitWithSizesRule {
     }
     return PieceCount("split_with_sizes", D(int64_t{count}));
   }
-  template <class Args, class Emit, class D = typename Args::Dim>
-  static absl::Status ForEach(const StridedDims<D>& in, const Args& args, Emit emit) {
-    ABSL_ASSIGN_OR_RETURN(const int count, Count(in, args));
-    ABSL_ASSIGN_OR_RETURN(const int64_t dim, args.StaticInt(2));
+  template <class Emit>
+  absl::Status ForEach(const StridedDims<D>& in, Emit emit) const {
+    ABSL_ASSIGN_OR_RETURN(const int count, Count(in));
     ABSL_ASSIGN_OR_RETURN(const int d, NormalizeDim(dim, in.rank()));
     D start = D(int64_t{0});
     for (int k = 0; k < count; ++k) {
-      ABSL_ASSIGN_OR_RETURN(const D length, args.ListInt(1, k));
+      ABSL_ASSIGN_OR_RETURN(const D length, Arguments::IntOf(split_sizes, k));
       ABSL_RETURN_IF_ERROR(emit(k, SliceDims(in, d, start, length)));
       start = start + length;
     }

@@ -1,27 +1,18 @@
 // Where a tensor's elements lie: what view operators compute with.
 //
-// A view operator is a function from the layout of its input and its arguments to the layout of its
-// result. It is written once, as a rule (view.h, slice.h): a struct with `kArguments`, the number
-// of the operator's arguments, and
-//   template <class Args> static absl::StatusOr<StridedDims<typename Args::Dim>> Apply(
-//       const StridedDims<typename Args::Dim>& in, const Args& args);
+// A view operator is a function from the layout of its input and its parameters to the layout of
+// its result. It is written once, as a rule (view.h, slice.h): a template over the class of
+// arguments (runtime/kernel/kernel_arguments.h) that holds the parameters, with
+//   static absl::StatusOr<Rule> Read(const Arguments& arguments);   unless there are no parameters
+//   absl::StatusOr<StridedDims<Dim>> Apply(const StridedDims<Dim>& in) const;
 // The compiler's meta kernel of the view form takes its result as it is, that of the `_copy` form
 // takes the sizes, and the kernels of both copy the elements that it selects.
-//
-// `Args` reads the operator's arguments by position (argument 0 is the input). It has the type
-// `Dim`, and
-//   bool is_none(int i) const;
-//   absl::StatusOr<Dim> Int(int i) const;                  // may be symbolic
-//   absl::StatusOr<int64_t> StaticInt(int i) const;        // dimension numbers, steps
-//   absl::StatusOr<Dims<Dim>> IntList(int i) const;        // at most kMaxRank
-//   absl::StatusOr<Sizes> StaticIntList(int i) const;      // at most kMaxRank
-//   absl::StatusOr<int> ListSize(int i) const;             // of lists of any length
-//   absl::StatusOr<Dim> ListInt(int i, int k) const;
 #ifndef BELAY_RUNTIME_KERNEL_SHAPE_RULES_STRIDED_H_
 #define BELAY_RUNTIME_KERNEL_SHAPE_RULES_STRIDED_H_
 
 #include <cstdint>
 #include <optional>
+#include <type_traits>
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
@@ -124,6 +115,27 @@ inline absl::StatusOr<uint32_t> DimMask(absl::Span<const int64_t> dims, int rank
   }
   return mask;
 }
+
+// The call of an operator that sees the tensor `self` through a rule, or replaces what the rule
+// selects.
+template <class Arguments, template <class> class Rule>
+struct ViewCall {
+  typename Arguments::TensorRef self;
+  typename Arguments::TensorRef src = nullptr;  // what replaces the part, of operators that do
+  Rule<Arguments> rule = {};
+
+  static absl::StatusOr<ViewCall> Read(const Arguments& arguments) {
+    ViewCall call;
+    ABSL_ASSIGN_OR_RETURN(call.self, arguments.Tensor("self"));
+    if (arguments.Has("src")) {
+      ABSL_ASSIGN_OR_RETURN(call.src, arguments.Tensor("src"));
+    }
+    if constexpr (!std::is_empty_v<Rule<Arguments>>) {
+      ABSL_ASSIGN_OR_RETURN(call.rule, Rule<Arguments>::Read(arguments));
+    }
+    return call;
+  }
+};
 
 }  // namespace belay
 

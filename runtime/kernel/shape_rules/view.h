@@ -10,25 +10,29 @@
 #include <string_view>
 #include <utility>
 
+#include "runtime/core/dtype.h"
 #include "runtime/kernel/shape_rules/strided.h"
 
 namespace belay {
 
 // alias, detach, lift_fresh.
+template <class Arguments>
 struct IdentityRule {
-  static constexpr int kArguments = 1;
-  template <class Args, class D = typename Args::Dim>
-  static absl::StatusOr<StridedDims<D>> Apply(const StridedDims<D>& in, const Args&) {
-    return in;
-  }
+  using D = typename Arguments::Dim;
+  absl::StatusOr<StridedDims<D>> Apply(const StridedDims<D>& in) const { return in; }
 };
 
-// permute(self, dims)
+template <class Arguments>
 struct PermuteRule {
-  static constexpr int kArguments = 2;
-  template <class Args, class D = typename Args::Dim>
-  static absl::StatusOr<StridedDims<D>> Apply(const StridedDims<D>& in, const Args& args) {
-    ABSL_ASSIGN_OR_RETURN(const Sizes dims, args.StaticIntList(1));
+  using D = typename Arguments::Dim;
+  Sizes dims;
+
+  static absl::StatusOr<PermuteRule> Read(const Arguments& arguments) {
+    PermuteRule rule;
+    ABSL_ASSIGN_OR_RETURN(rule.dims, arguments.StaticIntList("dims"));
+    return rule;
+  }
+  absl::StatusOr<StridedDims<D>> Apply(const StridedDims<D>& in) const {
     if (dims.size() != in.rank()) {
       return absl::InvalidArgumentError(
           absl::StrCat("permute: expected ", in.rank(), " dims, got ", FormatSizes(dims)));
@@ -52,13 +56,19 @@ StridedDims<D> SwapDims(StridedDims<D> dims, int a, int b) {
   return dims;
 }
 
-// transpose.int(self, dim0, dim1)
+// transpose.int
+template <class Arguments>
 struct TransposeRule {
-  static constexpr int kArguments = 3;
-  template <class Args, class D = typename Args::Dim>
-  static absl::StatusOr<StridedDims<D>> Apply(const StridedDims<D>& in, const Args& args) {
-    ABSL_ASSIGN_OR_RETURN(const int64_t dim0, args.StaticInt(1));
-    ABSL_ASSIGN_OR_RETURN(const int64_t dim1, args.StaticInt(2));
+  using D = typename Arguments::Dim;
+  int64_t dim0 = 0, dim1 = 0;
+
+  static absl::StatusOr<TransposeRule> Read(const Arguments& arguments) {
+    TransposeRule rule;
+    ABSL_ASSIGN_OR_RETURN(rule.dim0, arguments.StaticInt("dim0"));
+    ABSL_ASSIGN_OR_RETURN(rule.dim1, arguments.StaticInt("dim1"));
+    return rule;
+  }
+  absl::StatusOr<StridedDims<D>> Apply(const StridedDims<D>& in) const {
     ABSL_ASSIGN_OR_RETURN(const int a, NormalizeDim(dim0, in.rank()));
     ABSL_ASSIGN_OR_RETURN(const int b, NormalizeDim(dim1, in.rank()));
     if (in.rank() == 0) return in;
@@ -66,11 +76,11 @@ struct TransposeRule {
   }
 };
 
-// t(self)
+// t
+template <class Arguments>
 struct MatrixTransposeRule {
-  static constexpr int kArguments = 1;
-  template <class Args, class D = typename Args::Dim>
-  static absl::StatusOr<StridedDims<D>> Apply(const StridedDims<D>& in, const Args&) {
+  using D = typename Arguments::Dim;
+  absl::StatusOr<StridedDims<D>> Apply(const StridedDims<D>& in) const {
     if (in.rank() > 2) {
       return absl::InvalidArgumentError(
           absl::StrCat("t: expected at most 2 dimensions, got ", in.rank()));
@@ -127,13 +137,18 @@ absl::StatusOr<StridedDims<D>> ExpandDims(const StridedDims<D>& in, absl::Span<c
   return out;
 }
 
-// expand(self, size, implicit)
+template <class Arguments>
 struct ExpandRule {
-  static constexpr int kArguments = 3;
-  template <class Args, class D = typename Args::Dim>
-  static absl::StatusOr<StridedDims<D>> Apply(const StridedDims<D>& in, const Args& args) {
-    ABSL_ASSIGN_OR_RETURN(const Dims<D> sizes, args.IntList(1));
-    return ExpandDims<D>(in, sizes);
+  using D = typename Arguments::Dim;
+  Dims<D> size;
+
+  static absl::StatusOr<ExpandRule> Read(const Arguments& arguments) {
+    ExpandRule rule;
+    ABSL_ASSIGN_OR_RETURN(rule.size, arguments.IntList("size"));
+    return rule;
+  }
+  absl::StatusOr<StridedDims<D>> Apply(const StridedDims<D>& in) const {
+    return ExpandDims<D>(in, size);
   }
 };
 
@@ -150,32 +165,43 @@ StridedDims<D> SqueezeDims(const StridedDims<D>& in, uint32_t mask) {
   return out;
 }
 
-// squeeze(self)
+template <class Arguments>
 struct SqueezeRule {
-  static constexpr int kArguments = 1;
-  template <class Args, class D = typename Args::Dim>
-  static absl::StatusOr<StridedDims<D>> Apply(const StridedDims<D>& in, const Args&) {
+  using D = typename Arguments::Dim;
+  absl::StatusOr<StridedDims<D>> Apply(const StridedDims<D>& in) const {
     return SqueezeDims(in, ~uint32_t{0});
   }
 };
 
-// squeeze.dim(self, dim)
+// squeeze.dim
+template <class Arguments>
 struct SqueezeDimRule {
-  static constexpr int kArguments = 2;
-  template <class Args, class D = typename Args::Dim>
-  static absl::StatusOr<StridedDims<D>> Apply(const StridedDims<D>& in, const Args& args) {
-    ABSL_ASSIGN_OR_RETURN(const int64_t dim, args.StaticInt(1));
+  using D = typename Arguments::Dim;
+  int64_t dim = 0;
+
+  static absl::StatusOr<SqueezeDimRule> Read(const Arguments& arguments) {
+    SqueezeDimRule rule;
+    ABSL_ASSIGN_OR_RETURN(rule.dim, arguments.StaticInt("dim"));
+    return rule;
+  }
+  absl::StatusOr<StridedDims<D>> Apply(const StridedDims<D>& in) const {
     ABSL_ASSIGN_OR_RETURN(const int d, NormalizeDim(dim, in.rank()));
     return SqueezeDims(in, uint32_t{1} << d);
   }
 };
 
-// squeeze.dims(self, dim)
+// squeeze.dims
+template <class Arguments>
 struct SqueezeDimsRule {
-  static constexpr int kArguments = 2;
-  template <class Args, class D = typename Args::Dim>
-  static absl::StatusOr<StridedDims<D>> Apply(const StridedDims<D>& in, const Args& args) {
-    ABSL_ASSIGN_OR_RETURN(const Sizes dims, args.StaticIntList(1));
+  using D = typename Arguments::Dim;
+  Sizes dims;
+
+  static absl::StatusOr<SqueezeDimsRule> Read(const Arguments& arguments) {
+    SqueezeDimsRule rule;
+    ABSL_ASSIGN_OR_RETURN(rule.dims, arguments.StaticIntList("dim"));
+    return rule;
+  }
+  absl::StatusOr<StridedDims<D>> Apply(const StridedDims<D>& in) const {
     ABSL_ASSIGN_OR_RETURN(const uint32_t mask, DimMask(dims, in.rank()));
     return SqueezeDims(in, mask);
   }
@@ -199,12 +225,17 @@ absl::StatusOr<StridedDims<D>> UnsqueezeDims(const StridedDims<D>& in, int d) {
   return out;
 }
 
-// unsqueeze(self, dim)
+template <class Arguments>
 struct UnsqueezeRule {
-  static constexpr int kArguments = 2;
-  template <class Args, class D = typename Args::Dim>
-  static absl::StatusOr<StridedDims<D>> Apply(const StridedDims<D>& in, const Args& args) {
-    ABSL_ASSIGN_OR_RETURN(const int64_t dim, args.StaticInt(1));
+  using D = typename Arguments::Dim;
+  int64_t dim = 0;
+
+  static absl::StatusOr<UnsqueezeRule> Read(const Arguments& arguments) {
+    UnsqueezeRule rule;
+    ABSL_ASSIGN_OR_RETURN(rule.dim, arguments.StaticInt("dim"));
+    return rule;
+  }
+  absl::StatusOr<StridedDims<D>> Apply(const StridedDims<D>& in) const {
     ABSL_ASSIGN_OR_RETURN(const int d, NormalizeDim(dim, in.rank() + 1));
     return UnsqueezeDims(in, d);
   }
@@ -303,41 +334,35 @@ bool IsRowMajor(const StridedDims<D>& dims) {
   return true;
 }
 
-// view(self, size): kInvalidArgument when the elements would have to move.
-struct ViewRule {
-  static constexpr int kArguments = 2;
-  template <class Args, class D = typename Args::Dim>
-  static absl::StatusOr<StridedDims<D>> Apply(const StridedDims<D>& in, const Args& args) {
-    ABSL_ASSIGN_OR_RETURN(const Dims<D> requested, args.IntList(1));
-    StridedDims<D> out;
-    out.offset = in.offset;
-    ABSL_ASSIGN_OR_RETURN(out.sizes, InferViewSizes<D>(in.sizes, requested));
-    std::optional<Dims<D>> strides = ViewStrides<D>(in, out.sizes);
-    if (!strides.has_value() && IsRowMajor(in)) strides = ContiguousStridesOf<D>(out.sizes);
-    if (!strides.has_value()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "cannot view ", FormatDims<D>(in.sizes), " with strides ", FormatDims<D>(in.strides),
-          " as ", FormatDims<D>(out.sizes), " without moving elements"));
-    }
-    out.strides = *strides;
-    return out;
+// `in` under `sizes`. kInvalidArgument when the elements would have to move.
+template <class D>
+absl::StatusOr<StridedDims<D>> ViewDims(const StridedDims<D>& in, Dims<D> sizes) {
+  std::optional<Dims<D>> strides = ViewStrides<D>(in, sizes);
+  if (!strides.has_value() && IsRowMajor(in)) strides = ContiguousStridesOf<D>(sizes);
+  if (!strides.has_value()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "cannot view ", FormatDims<D>(in.sizes), " with strides ", FormatDims<D>(in.strides),
+        " as ", FormatDims<D>(sizes), " without moving elements"));
   }
-};
+  return StridedDims<D>{std::move(sizes), *std::move(strides), in.offset};
+}
 
-// view_copy(self, size) and reshape: where the elements would have to move, the strides are those
-// of the moved ones.
-struct ReshapeRule {
-  static constexpr int kArguments = 2;
-  template <class Args, class D = typename Args::Dim>
-  static absl::StatusOr<StridedDims<D>> Apply(const StridedDims<D>& in, const Args& args) {
-    ABSL_ASSIGN_OR_RETURN(const Dims<D> requested, args.IntList(1));
-    StridedDims<D> out;
-    out.offset = in.offset;
-    ABSL_ASSIGN_OR_RETURN(out.sizes, InferViewSizes<D>(in.sizes, requested));
-    const std::optional<Dims<D>> strides = ViewStrides<D>(in, out.sizes);
-    out.strides = strides.has_value() ? *strides : ContiguousStridesOf<D>(out.sizes);
-    if (!strides.has_value()) out.offset = D(int64_t{0});
-    return out;
+// view, reshape and their kin.
+template <class Arguments>
+struct ReshapeCall {
+  using D = typename Arguments::Dim;
+  typename Arguments::TensorRef self;
+  Dims<D> requested;  // at most one -1
+
+  static absl::StatusOr<ReshapeCall> Read(const Arguments& arguments) {
+    ReshapeCall call;
+    ABSL_ASSIGN_OR_RETURN(call.self, arguments.Tensor("self"));
+    ABSL_ASSIGN_OR_RETURN(call.requested,
+                          arguments.IntList(arguments.Has("shape") ? "shape" : "size"));
+    return call;
+  }
+  absl::StatusOr<Dims<D>> Shape() const {
+    return InferViewSizes<D>(Arguments::SizesOf(self), requested);
   }
 };
 
@@ -383,11 +408,42 @@ absl::StatusOr<StridedDims<D>> ReinterpretDims(const StridedDims<D>& in, int64_t
   return out;
 }
 
-// view_as_real(self): a last dimension for the real and the imaginary part.
-struct ViewAsRealRule {
-  static constexpr int kArguments = 1;
-  template <class Args, class D = typename Args::Dim>
-  static absl::StatusOr<StridedDims<D>> Apply(const StridedDims<D>& in, const Args&) {
+// Calls that see the elements as those of another `dtype`.
+
+// view.dtype
+template <class Arguments>
+struct ViewDtypeCall {
+  using D = typename Arguments::Dim;
+  typename Arguments::TensorRef self;
+  DType dtype = DType::kFloat32;
+
+  static absl::StatusOr<ViewDtypeCall> Read(const Arguments& arguments) {
+    ViewDtypeCall call;
+    ABSL_ASSIGN_OR_RETURN(call.self, arguments.Tensor("self"));
+    ABSL_ASSIGN_OR_RETURN(call.dtype, arguments.Dtype("dtype"));
+    return call;
+  }
+  absl::StatusOr<StridedDims<D>> Apply(const StridedDims<D>& in) const {
+    return ReinterpretDims(in, static_cast<int64_t>(DTypeSize(self->dtype)),
+                           static_cast<int64_t>(DTypeSize(dtype)));
+  }
+};
+
+// view_as_real: a last dimension for the real and the imaginary part.
+template <class Arguments>
+struct ViewAsRealCall {
+  using D = typename Arguments::Dim;
+  typename Arguments::TensorRef self;
+  DType dtype = DType::kFloat32;
+
+  static absl::StatusOr<ViewAsRealCall> Read(const Arguments& arguments) {
+    ViewAsRealCall call;
+    ABSL_ASSIGN_OR_RETURN(call.self,
+                          arguments.Tensor("self", kComplexTypes | DTypeSet{DType::kComplex32}));
+    call.dtype = RealPart(call.self->dtype);
+    return call;
+  }
+  absl::StatusOr<StridedDims<D>> Apply(const StridedDims<D>& in) const {
     ABSL_RETURN_IF_ERROR(CheckRank(in.sizes.size() + 1));
     const D two = D(int64_t{2});
     StridedDims<D> out;
@@ -402,11 +458,24 @@ struct ViewAsRealRule {
   }
 };
 
-// view_as_complex(self): its inverse.
-struct ViewAsComplexRule {
-  static constexpr int kArguments = 1;
-  template <class Args, class D = typename Args::Dim>
-  static absl::StatusOr<StridedDims<D>> Apply(const StridedDims<D>& in, const Args&) {
+// view_as_complex: its inverse.
+template <class Arguments>
+struct ViewAsComplexCall {
+  using D = typename Arguments::Dim;
+  typename Arguments::TensorRef self;
+  DType dtype = DType::kComplex64;
+
+  static absl::StatusOr<ViewAsComplexCall> Read(const Arguments& arguments) {
+    ViewAsComplexCall call;
+    ABSL_ASSIGN_OR_RETURN(
+        call.self, arguments.Tensor("self", {DType::kFloat16, DType::kFloat32, DType::kFloat64}));
+    const DType real = call.self->dtype;
+    call.dtype = real == DType::kFloat16   ? DType::kComplex32
+                 : real == DType::kFloat32 ? DType::kComplex64
+                                           : DType::kComplex128;
+    return call;
+  }
+  absl::StatusOr<StridedDims<D>> Apply(const StridedDims<D>& in) const {
     const D two = D(int64_t{2});
     if (in.rank() == 0 || KnownDifferent(in.sizes[in.rank() - 1], two)) {
       return absl::InvalidArgumentError(

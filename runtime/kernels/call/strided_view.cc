@@ -10,34 +10,6 @@
 
 namespace belay {
 
-absl::StatusOr<CheckedInt> KernelArgs::Int(int i) const {
-  ABSL_ASSIGN_OR_RETURN(const int64_t value, context_.Int(i));
-  return CheckedInt(value);
-}
-
-absl::StatusOr<Dims<CheckedInt>> KernelArgs::IntList(int i) const {
-  ABSL_ASSIGN_OR_RETURN(const Sizes list, context_.IntList(i));
-  return ToDims(list);
-}
-
-absl::StatusOr<int> KernelArgs::ListSize(int i) const {
-  if (context_.argument(i).is<int64_t>()) return 1;
-  ABSL_ASSIGN_OR_RETURN(const ListView list, context_.List(i));
-  return static_cast<int>(list.elements.size());
-}
-
-absl::StatusOr<CheckedInt> KernelArgs::ListInt(int i, int k) const {
-  if (context_.argument(i).is<int64_t>()) return Int(i);
-  ABSL_ASSIGN_OR_RETURN(const ListView list, context_.List(i));
-  const EValue* element = list.elements[k];
-  const int64_t* value = element == nullptr ? nullptr : element->get_if<int64_t>();
-  if (value == nullptr) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("argument ", i, ": element ", k, " of the list is no int"));
-  }
-  return CheckedInt(*value);
-}
-
 StridedDims<CheckedInt> LayoutOf(const TensorView& view) {
   return {ToDims(view.sizes), ToDims(view.strides), CheckedInt(0)};
 }

@@ -8,24 +8,6 @@
 
 namespace belay {
 
-// The arguments of a kernel as rules read them.
-class KernelArgs {
- public:
-  using Dim = CheckedInt;
-  explicit KernelArgs(const KernelContext& context) : context_(context) {}
-
-  bool is_none(int i) const { return context_.is_none(i); }
-  absl::StatusOr<CheckedInt> Int(int i) const;
-  absl::StatusOr<int64_t> StaticInt(int i) const { return context_.Int(i); }
-  absl::StatusOr<Dims<CheckedInt>> IntList(int i) const;
-  absl::StatusOr<Sizes> StaticIntList(int i) const { return context_.IntList(i); }
-  absl::StatusOr<int> ListSize(int i) const;
-  absl::StatusOr<CheckedInt> ListInt(int i, int k) const;
-
- private:
-  const KernelContext& context_;
-};
-
 StridedDims<CheckedInt> LayoutOf(const TensorView& view);
 
 // The distance in elements from the first to the last element; 0 for a tensor without elements.
@@ -36,11 +18,10 @@ int64_t LastOffset(const TensorView& view);
 // first and its last, the proof that no rule and no argument leads out of the operand.
 absl::StatusOr<TensorView> ViewOf(const TensorView& base, const StridedDims<CheckedInt>& layout);
 
-// The view that a rule makes of `base` by the arguments of the call.
+// The view that a rule makes of `base`.
 template <class Rule>
-absl::StatusOr<TensorView> ApplyRule(const TensorView& base, const KernelContext& context) {
-  ABSL_ASSIGN_OR_RETURN(const StridedDims<CheckedInt> layout,
-                        Rule::Apply(LayoutOf(base), KernelArgs(context)));
+absl::StatusOr<TensorView> ApplyRule(const TensorView& base, const Rule& rule) {
+  ABSL_ASSIGN_OR_RETURN(const StridedDims<CheckedInt> layout, rule.Apply(LayoutOf(base)));
   return ViewOf(base, layout);
 }
 

@@ -8,7 +8,7 @@
 #include "absl/types/span.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
-#include "runtime/kernel/kernel.h"
+#include "runtime/kernel/kernel_arguments.h"
 #include "runtime/kernel/shape_rules/slice.h"
 #include "runtime/kernels/call/strided_view.h"
 
@@ -16,13 +16,11 @@ namespace belay {
 
 // select_scatter, slice_scatter, diagonal_scatter: src replaces the part of self that the rule
 // selects.
-template <class Rule, CopyFn kCopy>
-absl::Status ViewScatter(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(Rule::kArguments, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, context.Tensor(0));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* src, context.Tensor(1));
+template <template <class> class Rule, CopyFn kCopy>
+absl::Status ViewScatter(KernelContext& context, const ViewCall<KernelArguments, Rule>& call) {
+  const TensorView *const self = call.self, *const src = call.src;
   ABSL_ASSIGN_OR_RETURN(TensorView * out, context.Output(0, self->sizes));
-  ABSL_ASSIGN_OR_RETURN(const TensorView part, ApplyRule<Rule>(*out, context));
+  ABSL_ASSIGN_OR_RETURN(const TensorView part, ApplyRule(*out, call.rule));
   if (!(part.sizes == src->sizes)) {
     return absl::InvalidArgumentError(absl::StrCat("src of shape ", FormatSizes(src->sizes),
                                                    " does not replace a part of shape ",
@@ -34,9 +32,9 @@ absl::Status ViewScatter(KernelContext& context) {
 
 // The arguments speak of the places of self's elements: the output must have the same.
 template <CopyFn kCopy>
-absl::Status AsStridedScatter(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(5, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, context.Tensor(0));
+absl::Status AsStridedScatter(KernelContext& context,
+                              const ViewCall<KernelArguments, AsStridedRule>& call) {
+  const TensorView* const self = call.self;
   ABSL_ASSIGN_OR_RETURN(const TensorView* planned, context.PlannedOutput(0));
   const Strides expected = self->strides;
   const bool dense = IsDense(self->sizes, self->strides);
@@ -46,24 +44,32 @@ absl::Status AsStridedScatter(KernelContext& context) {
         absl::StrCat("as_strided_scatter: self ", self->ToString(),
                      " and the output must be dense with equal strides, got ", out->ToString()));
   }
-  return ViewScatter<AsStridedRule<2, 4>, kCopy>(context);
+  return ViewScatter<AsStridedRule, kCopy>(context, call);
 }
 
-// (self!, row, index, count): row `index` of self, which gets `count` rows. What loops over rows
-// write their results with; all calls of one loop give the same count.
-template <CopyFn kCopy>
-absl::Status SetRow(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(4, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* row, context.Tensor(1));
-  ABSL_ASSIGN_OR_RETURN(const int64_t index, context.Int(2));
-  ABSL_ASSIGN_OR_RETURN(const int64_t count, context.Int(3));
-  if (index < 0 || index >= count) {
-    return absl::InvalidArgumentError(absl::StrCat("row ", index, " of ", count));
+// belay.set_row_(self!, row, index, count): row `index` of self, which gets `count` rows. What loops
+// over rows write their results with; all calls of one loop give the same count.
+struct SetRowCall {
+  const TensorView* row = nullptr;
+  int64_t index = 0, count = 0;
+
+  static absl::StatusOr<SetRowCall> Read(const KernelArguments& arguments) {
+    SetRowCall call;
+    ABSL_ASSIGN_OR_RETURN(call.row, arguments.Tensor("row"));
+    ABSL_ASSIGN_OR_RETURN(call.index, arguments.StaticInt("index"));
+    ABSL_ASSIGN_OR_RETURN(call.count, arguments.StaticInt("count"));
+    if (call.index >= 0 && call.index < call.count) return call;
+    return absl::InvalidArgumentError(absl::StrCat("row ", call.index, " of ", call.count));
   }
+};
+
+template <CopyFn kCopy>
+absl::Status SetRow(KernelContext& context, const SetRowCall& call) {
+  const TensorView* const row = call.row;
   if (row->rank() >= kMaxRank) {
     return absl::InvalidArgumentError(absl::StrCat("a row of rank ", row->rank()));
   }
-  Sizes sizes = {count};
+  Sizes sizes = {call.count};
   for (int64_t size : row->sizes) sizes.push_back(size);
   ABSL_ASSIGN_OR_RETURN(TensorView * out, context.Output(0, sizes));
   if (out->dtype != row->dtype) {
@@ -72,7 +78,7 @@ absl::Status SetRow(KernelContext& context) {
   }
   TensorView place = *row;
   place.strides = Strides(absl::MakeConstSpan(out->strides.data() + 1, row->rank()));
-  place.data = PartAddress(*out, index * out->strides[0]);
+  place.data = PartAddress(*out, call.index * out->strides[0]);
   return kCopy(*row, place);
 }
 

@@ -133,12 +133,15 @@ absl::Status Roll(KernelContext& context, const RollCall<KernelArguments>& call)
 constexpr KernelEngine kHighway = KernelEngine::kHighway;
 
 constexpr Kernel kKernels[] = {
-#define BELAY_VIEW_KERNEL(op, name, run) {op, name "Simd", kHighway, run},
+#define BELAY_VIEW_KERNEL(op, signature, name, run) \
+  KernelRow<run>(op, signature, name "Simd", kHighway),
 #include "runtime/kernels/call/view_kernels.inc"
     KernelRow<&CopyAll<kCopy>>("aten._to_copy.default",
                                "self dtype layout device pin_memory non_blocking memory_format",
                                "CopySimd", kHighway),
-    {"aten.as_strided_scatter.default", "AsStridedScatterSimd", kHighway, &AsStridedScatter<kCopy>},
+    KernelRow<&AsStridedScatter<kCopy>>("aten.as_strided_scatter.default",
+                                        "self src size stride storage_offset",
+                                        "AsStridedScatterSimd", kHighway),
     KernelRow<&Cat<kCopy>>("aten.cat.default", "tensors dim", "CatSimd", kHighway),
     KernelRow<&CopyAll<kCopy>>("aten.clone.default", "self memory_format", "CopySimd", kHighway),
     KernelRow<&ConstantPad<kCopy, &Fill>>("aten.constant_pad_nd.default", "self pad value",
@@ -146,8 +149,9 @@ constexpr Kernel kKernels[] = {
     KernelRow<&Copy<kCopy>>("aten.copy.default", "self src non_blocking", "CopyFromSimd", kHighway),
     KernelRow<&CopyInPlace<kCopy>>("aten.copy_.default", "self src non_blocking", "CopyInPlaceSimd",
                                    kHighway),
-    {"aten.diagonal_scatter.default", "DiagonalScatterSimd", kHighway,
-     (&ViewScatter<DiagonalRule<2>, kCopy>)},
+    KernelRow<&ViewScatter<DiagonalRule, kCopy>>("aten.diagonal_scatter.default",
+                                                 "self src offset dim1 dim2", "DiagonalScatterSimd",
+                                                 kHighway),
     KernelRow<&Flip, &AcceptsFlip>("aten.flip.default", "self dims", "FlipSimd", kHighway),
     KernelRow<&IndexSelect<kCopy>>("aten.index_select.default", "self dim index", "IndexSelectSimd",
                                    kHighway),
@@ -158,12 +162,13 @@ constexpr Kernel kKernels[] = {
     KernelRow<&Repeat, &AcceptsRepeat>("aten.repeat.default", "self repeats", "RepeatSimd",
                                        kHighway),
     KernelRow<&Roll, &AcceptsRoll>("aten.roll.default", "self shifts dims", "RollSimd", kHighway),
-    {"aten.select_scatter.default", "SelectScatterSimd", kHighway,
-     (&ViewScatter<SelectRule<2>, kCopy>)},
-    {"aten.slice_scatter.default", "SliceScatterSimd", kHighway,
-     (&ViewScatter<SliceRule<2>, kCopy>)},
+    KernelRow<&ViewScatter<SelectRule, kCopy>>("aten.select_scatter.default", "self src dim index",
+                                               "SelectScatterSimd", kHighway),
+    KernelRow<&ViewScatter<SliceRule, kCopy>>(
+        "aten.slice_scatter.default", "self src dim start end step", "SliceScatterSimd", kHighway),
     KernelRow<&Stack<kCopy>>("aten.stack.default", "tensors dim", "StackSimd", kHighway),
-    {"belay.set_row_.default", "SetRowSimd", kHighway, &SetRow<kCopy>},
+    KernelRow<&SetRow<kCopy>>("belay.set_row_.default", "self row index count", "SetRowSimd",
+                              kHighway),
     KernelRow<&CopyAll<kCopy>>("dim_order_ops._clone_dim_order.default",
                                "self non_blocking dim_order", "CopySimd", kHighway),
     KernelRow<&CopyAll<kCopy>>("dim_order_ops._to_dim_order_copy.default",

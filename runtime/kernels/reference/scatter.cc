@@ -403,10 +403,12 @@ absl::Status MaskedScatter(KernelContext& context, const MaskedScatterCall<Kerne
 constexpr KernelEngine kReference = KernelEngine::kReference;
 
 constexpr Kernel kKernels[] = {
-    {"aten.as_strided_scatter.default", "AsStridedScatter", kReference,
-     &AsStridedScatter<&CopyElements>},
-    {"aten.diagonal_scatter.default", "DiagonalScatter", kReference,
-     (&ViewScatter<DiagonalRule<2>, &CopyElements>)},
+    KernelRow<&AsStridedScatter<&CopyElements>>("aten.as_strided_scatter.default",
+                                                "self src size stride storage_offset",
+                                                "AsStridedScatter", kReference),
+    KernelRow<&ViewScatter<DiagonalRule, &CopyElements>>("aten.diagonal_scatter.default",
+                                                         "self src offset dim1 dim2",
+                                                         "DiagonalScatter", kReference),
     KernelRow<&IndexAdd>("aten.index_add.default", "self dim index source alpha", "IndexAdd",
                          kReference),
     KernelRow<&IndexCopy>("aten.index_copy.default", "self dim index source", "IndexCopy",
@@ -437,11 +439,12 @@ constexpr Kernel kKernels[] = {
     KernelRow<&ScatterReduce, nullptr, &ScatterReduceScratch>(
         "aten.scatter_reduce.two", "self dim index src reduce include_self", "ScatterReduce",
         kReference),
-    {"aten.select_scatter.default", "SelectScatter", kReference,
-     (&ViewScatter<SelectRule<2>, &CopyElements>)},
-    {"aten.slice_scatter.default", "SliceScatter", kReference,
-     (&ViewScatter<SliceRule<2>, &CopyElements>)},
-    {"belay.set_row_.default", "SetRow", kReference, &SetRow<&CopyElements>},
+    KernelRow<&ViewScatter<SelectRule, &CopyElements>>(
+        "aten.select_scatter.default", "self src dim index", "SelectScatter", kReference),
+    KernelRow<&ViewScatter<SliceRule, &CopyElements>>(
+        "aten.slice_scatter.default", "self src dim start end step", "SliceScatter", kReference),
+    KernelRow<&SetRow<&CopyElements>>("belay.set_row_.default", "self row index count", "SetRow",
+                                      kReference),
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "runtime/core/str_cat.h"
+#include "runtime/kernel/kernel_arguments.h"
 #include "runtime/kernel/shape_rules/slice.h"
 #include "runtime/kernel/shape_rules/view.h"
 #include "runtime/kernels/call/element_access.h"
@@ -36,54 +37,11 @@ absl::Status CopyReinterpreted(KernelContext& context, const TensorView& self, D
   return CopyElements(view, *out);
 }
 
-absl::Status ViewDtype(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(2, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, context.Tensor(0));
-  ABSL_ASSIGN_OR_RETURN(const DType dtype, context.Dtype(1));
-  ABSL_ASSIGN_OR_RETURN(
-      const StridedDims<CheckedInt> layout,
-      ReinterpretDims(LayoutOf(*self), static_cast<int64_t>(DTypeSize(self->dtype)),
-                      static_cast<int64_t>(DTypeSize(dtype))));
-  return CopyReinterpreted(context, *self, dtype, layout);
-}
-
-absl::Status ViewAsReal(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(1, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self,
-                        TensorOf(context, 0, "self", kComplexTypes | DTypeSet{DType::kComplex32}));
-  ABSL_ASSIGN_OR_RETURN(const StridedDims<CheckedInt> layout,
-                        ViewAsRealRule::Apply(LayoutOf(*self), KernelArgs(context)));
-  return CopyReinterpreted(context, *self, RealPart(self->dtype), layout);
-}
-
-absl::Status ViewAsComplex(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(1, 1));
-  ABSL_ASSIGN_OR_RETURN(
-      const TensorView* self,
-      TensorOf(context, 0, "self", {DType::kFloat16, DType::kFloat32, DType::kFloat64}));
-  const DType dtype = self->dtype == DType::kFloat16   ? DType::kComplex32
-                      : self->dtype == DType::kFloat32 ? DType::kComplex64
-                                                       : DType::kComplex128;
-  ABSL_ASSIGN_OR_RETURN(const StridedDims<CheckedInt> layout,
-                        ViewAsComplexRule::Apply(LayoutOf(*self), KernelArgs(context)));
-  return CopyReinterpreted(context, *self, dtype, layout);
-}
-
-// out[i] = fn(self[i]) in the type in which kernels compute on self's dtype.
-template <class Fn>
-absl::Status MapElements(KernelContext& context, Fn fn) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(1, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, TensorOf(context, 0, "self", kNumberTypes));
-  ABSL_ASSIGN_OR_RETURN(TensorView * out, OutputOf(context, 0, self->dtype, *self));
-  WithComputeType(self->dtype, [&](auto zero) {
-    using T = decltype(zero);
-    const Reader<T> read(*self);
-    const Writer<T> write(*out);
-    for (StridedIterator<2> it(self->sizes, {self->strides, out->strides}); !it.done(); it.Next()) {
-      write(it.offset(1), fn(read(it.offset(0))));
-    }
-  });
-  return absl::OkStatus();
+// view.dtype, view_as_real, view_as_complex.
+template <template <class> class Call>
+absl::Status Reinterpret(KernelContext& context, const Call<KernelArguments>& call) {
+  ABSL_ASSIGN_OR_RETURN(const StridedDims<CheckedInt> layout, call.Apply(LayoutOf(*call.self)));
+  return CopyReinterpreted(context, *call.self, call.dtype, layout);
 }
 
 struct Negate {
@@ -97,27 +55,45 @@ struct Conjugate {
   std::complex<double> operator()(std::complex<double> v) const { return std::conj(v); }
 };
 
-absl::Status Neg(KernelContext& context) { return MapElements(context, Negate()); }
-absl::Status Conj(KernelContext& context) { return MapElements(context, Conjugate()); }
+// out[i] = Fn(self[i]) in the type in which kernels compute on self's dtype.
+template <class Fn>
+absl::Status MapElements(KernelContext& context,
+                         const ViewCall<KernelArguments, IdentityRule>& call) {
+  const TensorView* const self = call.self;
+  ABSL_RETURN_IF_ERROR(ExpectNumbers("self", *self));
+  ABSL_ASSIGN_OR_RETURN(TensorView * out, OutputOf(context, 0, self->dtype, *self));
+  WithComputeType(self->dtype, [&](auto zero) {
+    using T = decltype(zero);
+    const Reader<T> read(*self);
+    const Writer<T> write(*out);
+    for (StridedIterator<2> it(self->sizes, {self->strides, out->strides}); !it.done(); it.Next()) {
+      write(it.offset(1), Fn()(read(it.offset(0))));
+    }
+  });
+  return absl::OkStatus();
+}
 
 constexpr CopyFn kCopy = &CopyElements, kCopyReshaped = &CopyReshaped;
 
 constexpr Kernel kKernels[] = {
-#define BELAY_VIEW_KERNEL(op, name, run) {op, name, KernelEngine::kReference, run},
+#define BELAY_VIEW_KERNEL(op, signature, name, run) \
+  KernelRow<run>(op, signature, name, KernelEngine::kReference),
 #include "runtime/kernels/call/view_kernels.inc"
 
-#define BELAY_VIEW_KERNEL(op, name, run) {"aten." op, name, KernelEngine::kReference, run}
-#define BELAY_VIEW_PAIR(op, copy, name, run) \
-  BELAY_VIEW_KERNEL(op, name, run), BELAY_VIEW_KERNEL(copy, name, run)
-    BELAY_VIEW_PAIR("_conj.default", "_conj_copy.default", "Conj", &Conj),
-    BELAY_VIEW_PAIR("_neg_view.default", "_neg_view_copy.default", "Neg", &Neg),
-    BELAY_VIEW_PAIR("view.dtype", "view_copy.dtype", "ViewDtype", &ViewDtype),
-    BELAY_VIEW_PAIR("view_as_complex.default", "view_as_complex_copy.default", "ViewAsComplex",
-                    &ViewAsComplex),
-    BELAY_VIEW_PAIR("view_as_real.default", "view_as_real_copy.default", "ViewAsReal", &ViewAsReal),
-};
+#define BELAY_VIEW_PAIR(op, copy, signature, name, run)                  \
+  KernelRow<run>("aten." op, signature, name, KernelEngine::kReference), \
+      KernelRow<run>("aten." copy, signature, name, KernelEngine::kReference)
+    BELAY_VIEW_PAIR("_conj.default", "_conj_copy.default", "self", "Conj", &MapElements<Conjugate>),
+    BELAY_VIEW_PAIR("_neg_view.default", "_neg_view_copy.default", "self", "Neg",
+                    &MapElements<Negate>),
+    BELAY_VIEW_PAIR("view.dtype", "view_copy.dtype", "self dtype", "ViewDtype",
+                    &Reinterpret<ViewDtypeCall>),
+    BELAY_VIEW_PAIR("view_as_complex.default", "view_as_complex_copy.default", "self",
+                    "ViewAsComplex", &Reinterpret<ViewAsComplexCall>),
+    BELAY_VIEW_PAIR("view_as_real.default", "view_as_real_copy.default", "self", "ViewAsReal",
+                    &Reinterpret<ViewAsRealCall>),
 #undef BELAY_VIEW_PAIR
-#undef BELAY_VIEW_KERNEL
+};
 
 }  // namespace
 
