@@ -269,25 +269,26 @@ absl::StatusOr<std::vector<OwnedValue>> Interpreter::Impl::RunBody(Frame& outer,
 
 absl::StatusOr<std::vector<OwnedValue>> Interpreter::Impl::RunCond(Frame& frame, const Node& node,
                                                                    RunState& run) {
-  // cond(predicate, true body, false body, operands)
-  ABSL_ASSIGN_OR_RETURN(const OwnedValue predicate, Evaluate(frame, node.arguments[0]));
+  ABSL_ASSIGN_OR_RETURN(const OwnedValue predicate, Evaluate(frame, node.argument("predicate")));
   ABSL_ASSIGN_OR_RETURN(const bool branch, Truth(predicate));
-  ABSL_ASSIGN_OR_RETURN(std::vector<OwnedValue> operands, EvaluateList(frame, node.arguments[3]));
-  return RunBody(frame, node.arguments[branch ? 1 : 2], std::move(operands), run);
+  ABSL_ASSIGN_OR_RETURN(std::vector<OwnedValue> operands,
+                        EvaluateList(frame, node.argument("operands")));
+  return RunBody(frame, node.argument(branch ? "true_graph" : "false_graph"), std::move(operands),
+                 run);
 }
 
 absl::StatusOr<std::vector<OwnedValue>> Interpreter::Impl::RunWhileLoop(Frame& frame,
                                                                         const Node& node,
                                                                         RunState& run) {
-  // while_loop(condition, body, carried, additional)
-  ABSL_ASSIGN_OR_RETURN(std::vector<OwnedValue> carried, EvaluateList(frame, node.arguments[2]));
+  ABSL_ASSIGN_OR_RETURN(std::vector<OwnedValue> carried,
+                        EvaluateList(frame, node.argument("carried")));
   ABSL_ASSIGN_OR_RETURN(const std::vector<OwnedValue> additional,
-                        EvaluateList(frame, node.arguments[3]));
+                        EvaluateList(frame, node.argument("additional")));
   while (true) {
     std::vector<OwnedValue> operands = carried;
     operands.insert(operands.end(), additional.begin(), additional.end());
     ABSL_ASSIGN_OR_RETURN(const std::vector<OwnedValue> test,
-                          RunBody(frame, node.arguments[0], operands, run));
+                          RunBody(frame, node.argument("condition"), operands, run));
     if (test.size() != 1) {
       return absl::InvalidArgumentError(
           absl::StrCat("the loop's condition gives ", test.size(), " values"));
@@ -296,7 +297,7 @@ absl::StatusOr<std::vector<OwnedValue>> Interpreter::Impl::RunWhileLoop(Frame& f
     if (!go_on) return carried;
     ABSL_RETURN_IF_ERROR(CountIteration(run));
     ABSL_ASSIGN_OR_RETURN(std::vector<OwnedValue> next,
-                          RunBody(frame, node.arguments[1], std::move(operands), run));
+                          RunBody(frame, node.argument("body"), std::move(operands), run));
     if (next.size() != carried.size()) {
       return absl::InvalidArgumentError(absl::StrCat("the loop carries ", carried.size(),
                                                      " values, its body gives ", next.size()));
@@ -359,11 +360,10 @@ absl::StatusOr<OwnedValue> Interpreter::Impl::Stack(const Frame& frame,
 
 absl::StatusOr<std::vector<OwnedValue>> Interpreter::Impl::RunMap(Frame& frame, const Node& node,
                                                                   RunState& run) {
-  // map_impl(body, tensors whose rows it sees, additional)
   ABSL_ASSIGN_OR_RETURN(const std::vector<OwnedValue> mapped,
-                        EvaluateList(frame, node.arguments[1]));
+                        EvaluateList(frame, node.argument("rows")));
   ABSL_ASSIGN_OR_RETURN(const std::vector<OwnedValue> additional,
-                        EvaluateList(frame, node.arguments[2]));
+                        EvaluateList(frame, node.argument("additional")));
   ABSL_ASSIGN_OR_RETURN(const int64_t rows, Rows(mapped));
   const std::vector<ValueId> values = node.results();
   std::vector<std::vector<OwnedValue>> columns(values.size());
@@ -373,7 +373,7 @@ absl::StatusOr<std::vector<OwnedValue>> Interpreter::Impl::RunMap(Frame& frame, 
     for (const OwnedValue& datum : mapped) operands.push_back(datum.Slice(i));
     operands.insert(operands.end(), additional.begin(), additional.end());
     ABSL_ASSIGN_OR_RETURN(std::vector<OwnedValue> row,
-                          RunBody(frame, node.arguments[0], std::move(operands), run));
+                          RunBody(frame, node.argument("body"), std::move(operands), run));
     if (row.size() != columns.size()) {
       return absl::InvalidArgumentError(
           absl::StrCat("the body gives ", row.size(), " values, the map has ", columns.size()));
@@ -391,13 +391,13 @@ absl::StatusOr<std::vector<OwnedValue>> Interpreter::Impl::RunMap(Frame& frame, 
 
 absl::StatusOr<std::vector<OwnedValue>> Interpreter::Impl::RunScan(Frame& frame, const Node& node,
                                                                    RunState& run) {
-  // scan(body, initial, tensors whose rows it sees, additional); results are the carried values,
-  // then the stacked others.
-  ABSL_ASSIGN_OR_RETURN(std::vector<OwnedValue> carried, EvaluateList(frame, node.arguments[1]));
+  // Results are the carried values, then the stacked others.
+  ABSL_ASSIGN_OR_RETURN(std::vector<OwnedValue> carried,
+                        EvaluateList(frame, node.argument("initial")));
   ABSL_ASSIGN_OR_RETURN(const std::vector<OwnedValue> scanned,
-                        EvaluateList(frame, node.arguments[2]));
+                        EvaluateList(frame, node.argument("rows")));
   ABSL_ASSIGN_OR_RETURN(const std::vector<OwnedValue> additional,
-                        EvaluateList(frame, node.arguments[3]));
+                        EvaluateList(frame, node.argument("additional")));
   ABSL_ASSIGN_OR_RETURN(const int64_t rows, Rows(scanned));
   const std::vector<ValueId> values = node.results();
   if (values.size() < carried.size()) {
@@ -411,7 +411,7 @@ absl::StatusOr<std::vector<OwnedValue>> Interpreter::Impl::RunScan(Frame& frame,
     for (const OwnedValue& datum : scanned) operands.push_back(datum.Slice(i));
     operands.insert(operands.end(), additional.begin(), additional.end());
     ABSL_ASSIGN_OR_RETURN(std::vector<OwnedValue> row,
-                          RunBody(frame, node.arguments[0], std::move(operands), run));
+                          RunBody(frame, node.argument("body"), std::move(operands), run));
     if (row.size() != values.size()) {
       return absl::InvalidArgumentError(
           absl::StrCat("the body gives ", row.size(), " values, the scan has ", values.size()));
@@ -436,7 +436,7 @@ absl::StatusOr<std::vector<OwnedValue>> Interpreter::Impl::RunScan(Frame& frame,
 absl::StatusOr<std::vector<OwnedValue>> Interpreter::Impl::RunWithEffects(Frame& frame,
                                                                           const Node& node) {
   // with_effects(token, operator, its arguments…); results are the token, then the operator's.
-  const OpOverload* op = program_.ops->Find(node.arguments[1].get_if<OperatorName>()->name);
+  const OpOverload* op = program_.ops->Find(node.argument("operator").get_if<OperatorName>()->name);
   std::vector<GivenArgument> given;
   for (size_t i = 2; i < node.arguments.size(); ++i) {
     given.push_back(
@@ -462,7 +462,7 @@ absl::StatusOr<std::vector<OwnedValue>> Interpreter::Impl::RunDelegate(Frame& fr
     operands.push_back(std::move(operand));
     inputs.push_back(operands.back().value());
   }
-  return delegates_.at(*node.arguments[0].get_if<ModuleId>())->Run(inputs, run);
+  return delegates_.at(*node.argument("module").get_if<ModuleId>())->Run(inputs, run);
 }
 
 }  // namespace belay::exir

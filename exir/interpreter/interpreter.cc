@@ -52,11 +52,11 @@ void Interpreter::Impl::CheckNode(const Graph& graph, NodeId id,
     } else if (row->second >= 0 && node.arguments.size() != static_cast<size_t>(row->second)) {
       reason = absl::StrCat("it takes ", row->second, " arguments");
     } else if (op->name() == "higher_order.wrap_with_autocast") {
-      const bool* enabled = node.arguments.size() < 5 ? nullptr : node.arguments[2].get_if<bool>();
+      const bool* enabled =
+          node.arguments.size() < 5 ? nullptr : node.argument("enabled").get_if<bool>();
       if (enabled == nullptr || *enabled) reason = "casts of an autocast region are not inserted";
     } else if (op->name() == "higher_order.with_effects") {
-      const OperatorName* inner =
-          node.arguments.size() < 2 ? nullptr : node.arguments[1].get_if<OperatorName>();
+      const OperatorName* inner = node.argument("operator").get_if<OperatorName>();
       op = inner == nullptr ? nullptr : program_.ops->Find(inner->name);
       if (op == nullptr) reason = "the operator that it calls is not known";
     }
@@ -105,8 +105,7 @@ absl::Status Interpreter::Impl::Prepare(int nesting, std::vector<std::string>& m
       CheckNode(graph, id, missing);
       const Node& node = graph.node(id);
       if (node.target != program_.ops->CallDelegate()) continue;
-      const ModuleId* module =
-          node.arguments.empty() ? nullptr : node.arguments[0].get_if<ModuleId>();
+      const ModuleId* module = node.argument("module").get_if<ModuleId>();
       if (module == nullptr || !program_.lowered_modules.contains(*module)) {
         return absl::InvalidArgumentError(
             absl::StrCat("a delegate call without a lowered module: ", DescribeNode(graph, id)));
