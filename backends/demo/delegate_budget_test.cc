@@ -16,6 +16,7 @@
 #include "runtime/core/testing.h"
 #include "runtime/executor/method.h"
 #include "runtime/executor/testing/program_builder.h"
+#include "runtime/kernel/kernel_arguments.h"
 #include "runtime/kernel/kernel_registry.h"
 #include "runtime/kernels/standard_kernels.h"
 
@@ -152,7 +153,10 @@ TEST_F(DelegateBudgetTest, ManyDelegatesAreRefusedBeforeTheyHaveTheirMemory) {
 
 std::atomic<bool> cancel_flag = false;
 
-absl::Status SetCancelFlag(KernelContext&) {
+struct CancelCall {
+  static absl::StatusOr<CancelCall> Read(const KernelArguments&) { return CancelCall(); }
+};
+absl::Status SetCancelFlag(KernelContext&, const CancelCall&) {
   cancel_flag = true;
   return absl::OkStatus();
 }
@@ -160,8 +164,8 @@ absl::Status SetCancelFlag(KernelContext&) {
 class DelegateTimeTest : public ::testing::Test {
  protected:
   DelegateTimeTest() {
-    static constexpr Kernel kKernels[] = {
-        {"test.cancel.default", "Cancel", KernelEngine::kReference, &SetCancelFlag}};
+    static constexpr Kernel kKernels[] = {KernelRow<&SetCancelFlag>(
+        "test.cancel.default", "-> 0", "Cancel", KernelEngine::kReference)};
     EXPECT_OK(kernels_.Add(kKernels));
     Limits limits = ExecutorRuntime::DefaultLimits();
     limits.executed_instructions = 0;

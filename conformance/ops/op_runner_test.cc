@@ -4,6 +4,7 @@
 
 #include "gtest/gtest.h"
 #include "runtime/core/testing.h"
+#include "runtime/kernel/kernel_arguments.h"
 
 // A harness is worth what it finds: each test gives it an operator that is wrong in one way.
 namespace belay::conformance {
@@ -45,46 +46,57 @@ absl::Status DataDependentMeta(MetaContext& c) {
   return absl::OkStatus();
 }
 
+struct SelfCall {
+  const TensorView* self = nullptr;
+  MutableArgument target;  // self, of the kernel that writes to it
+
+  static absl::StatusOr<SelfCall> Read(const KernelArguments& arguments) {
+    SelfCall call;
+    ABSL_ASSIGN_OR_RETURN(call.self, arguments.Tensor("self"));
+    ABSL_ASSIGN_OR_RETURN(call.target, arguments.Mutable("self"));
+    return call;
+  }
+};
+
 // Twice the input, of the sizes `sizes(input)`.
-absl::Status Double(KernelContext& c) {
-  ABSL_RETURN_IF_ERROR(c.CheckArity(1, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, c.Tensor(0));
+absl::Status Double(KernelContext& c, const SelfCall& call) {
+  const TensorView* const self = call.self;
   ABSL_ASSIGN_OR_RETURN(TensorView * out, c.Output(0, self->sizes));
   for (StridedIterator<2> it(self->sizes, {self->strides, out->strides}); !it.done(); it.Next()) {
     out->as<float>()[it.offset(1)] = 2 * self->as<float>()[it.offset(0)];
   }
   return absl::OkStatus();
 }
-absl::Status LeavesTheLastOut(KernelContext& c) {
-  ABSL_RETURN_IF_ERROR(Double(c));
+absl::Status LeavesTheLastOut(KernelContext& c, const SelfCall& call) {
+  ABSL_RETURN_IF_ERROR(Double(c, call));
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, c.PlannedOutput(0));
   out->as<float>()[out->numel() - 1] = 0;
   return absl::OkStatus();
 }
-absl::Status WritesBehindTheEnd(KernelContext& c) {
-  ABSL_RETURN_IF_ERROR(Double(c));
+absl::Status WritesBehindTheEnd(KernelContext& c, const SelfCall& call) {
+  ABSL_RETURN_IF_ERROR(Double(c, call));
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, c.PlannedOutput(0));
   out->as<float>()[out->numel()] = 0;
   return absl::OkStatus();
 }
-absl::Status WritesItsInput(KernelContext& c) {
-  ABSL_RETURN_IF_ERROR(Double(c));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, c.Tensor(0));
-  self->as<float>()[0] = 9;
+absl::Status WritesItsInput(KernelContext& c, const SelfCall& call) {
+  ABSL_RETURN_IF_ERROR(Double(c, call));
+  call.self->as<float>()[0] = 9;
   return absl::OkStatus();
 }
-absl::Status FirstTwo(KernelContext& c) {
-  ABSL_ASSIGN_OR_RETURN(const TensorView* self, c.Tensor(0));
+absl::Status FirstTwo(KernelContext& c, const SelfCall& call) {
   ABSL_ASSIGN_OR_RETURN(TensorView * out, c.Output(0, {2}));
-  std::memcpy(out->data, self->data, 8);
+  std::memcpy(out->data, call.self->data, 8);
   return absl::OkStatus();
 }
-absl::Status DoubleInPlace(KernelContext& c) {
-  ABSL_ASSIGN_OR_RETURN(TensorView * self, c.MutableTensor(0));
+absl::Status DoubleInPlace(KernelContext& c, const SelfCall& call) {
+  ABSL_ASSIGN_OR_RETURN(TensorView * self, c.MutableTensor(call.target));
   for (int64_t i = 0; i < self->numel(); ++i) self->as<float>()[i] *= 2;
   return absl::OkStatus();
 }
-absl::Status NotWritten(KernelContext&) { return absl::UnimplementedError("later"); }
+absl::Status NotWritten(KernelContext&, const SelfCall&) {
+  return absl::UnimplementedError("later");
+}
 
 constexpr KernelEngine kReference = KernelEngine::kReference;
 constexpr OpDef kOps[] = {
@@ -102,16 +114,16 @@ constexpr OpDef kOps[] = {
     {.schema = "t::no_meta(Tensor self) -> Tensor"},
 };
 constexpr Kernel kKernels[] = {
-    {"t.right.default", "Double", kReference, &Double},
-    {"t.value.default", "LeavesTheLastOut", kReference, &LeavesTheLastOut},
-    {"t.overrun.default", "WritesBehindTheEnd", kReference, &WritesBehindTheEnd},
-    {"t.input.default", "WritesItsInput", kReference, &WritesItsInput},
-    {"t.unwritten.default", "NotWritten", kReference, &NotWritten},
-    {"t.shape.default", "Double", kReference, &Double},
-    {"t.symbolic.default", "Double", kReference, &Double},
-    {"t.layout.default", "Double", kReference, &Double},
-    {"t.dynamic.default", "FirstTwo", kReference, &FirstTwo},
-    {"t.in_place.default", "DoubleInPlace", kReference, &DoubleInPlace},
+    KernelRow<&Double>("t.right.default", "self", "Double", kReference),
+    KernelRow<&LeavesTheLastOut>("t.value.default", "self", "LeavesTheLastOut", kReference),
+    KernelRow<&WritesBehindTheEnd>("t.overrun.default", "self", "WritesBehindTheEnd", kReference),
+    KernelRow<&WritesItsInput>("t.input.default", "self", "WritesItsInput", kReference),
+    KernelRow<&NotWritten>("t.unwritten.default", "self", "NotWritten", kReference),
+    KernelRow<&Double>("t.shape.default", "self", "Double", kReference),
+    KernelRow<&Double>("t.symbolic.default", "self", "Double", kReference),
+    KernelRow<&Double>("t.layout.default", "self", "Double", kReference),
+    KernelRow<&FirstTwo>("t.dynamic.default", "self", "FirstTwo", kReference),
+    KernelRow<&DoubleInPlace>("t.in_place.default", "self", "DoubleInPlace", kReference),
 };
 
 CaseTensor Tensor(const std::vector<float>& values) {

@@ -359,7 +359,8 @@ TEST_F(MethodTest, ScratchIsReserved) {
   forward_.Call("test.scratch.default", {x}, {y});
   forward_.Output(y);
   ASSERT_OK_AND_ASSIGN(Method method, Load());
-  EXPECT_EQ(method.memory_bytes(), 448u + 400u + 448u);  // arena, scratch, copy of the input
+  // Arena, scratch, the kernel's call and the copy of the input.
+  EXPECT_EQ(method.memory_bytes(), 448u + 400u + 16u + 448u);
   const TestTensor tensor = TestTensor::Of<float>({3}, {1, 2, 3});
   ASSERT_OK(method.SetInput(0, tensor.view()));
   ASSERT_OK(method.Execute());
@@ -381,8 +382,8 @@ TEST_F(MethodTest, ScratchCountsAgainstTheMemoryBudget) {
   constexpr uint64_t kPlenty = 1 << 30;
   MemoryBudget plenty("memory", kPlenty);
   ASSERT_OK(load(plenty));
-  // What is left for the scratch, which is taken last, is a byte too little.
-  MemoryBudget little("memory", kPlenty - plenty.left() - 1);
+  // What is left for the scratch is a byte too little; the 16 bytes of the kernel's call come last.
+  MemoryBudget little("memory", kPlenty - plenty.left() - 16 - 1);
   EXPECT_THAT(load(little),
               StatusIs(kExhausted, HasSubstr("working memory of kernels of 400 bytes exceeds")));
   EXPECT_EQ(little.left(), 399u);

@@ -1,10 +1,12 @@
 #include "runtime/kernel/kernel_registry.h"
 
 #include <cstdint>
+#include <string_view>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/core/testing.h"
+#include "runtime/kernel/kernel_arguments.h"
 
 namespace belay {
 namespace {
@@ -13,19 +15,22 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-absl::Status Succeed(KernelContext&) { return absl::OkStatus(); }
-bool TakesInts(const KernelContext& context) { return context.Int(0).ok(); }
-
-constexpr Kernel kReferenceKernels[] = {
-    {.op = "aten.relu.default", .name = "Relu", .engine = KernelEngine::kReference, .run = Succeed},
-    {.op = "aten.add.Tensor", .name = "Add", .engine = KernelEngine::kReference, .run = Succeed},
+struct IntCall {
+  static absl::StatusOr<IntCall> Read(const KernelArguments& arguments) {
+    ABSL_RETURN_IF_ERROR(arguments.StaticInt("x").status());
+    return IntCall();
+  }
 };
+absl::Status Succeed(KernelContext&, const IntCall&) { return absl::OkStatus(); }
+bool TakesInts(const KernelContext&, const IntCall&) { return true; }
+
+constexpr Kernel Row(std::string_view op, std::string_view name) {
+  return KernelRow<&Succeed>(op, "x -> 0", name, KernelEngine::kReference);
+}
+constexpr Kernel kReferenceKernels[] = {Row("aten.relu.default", "Relu"),
+                                        Row("aten.add.Tensor", "Add")};
 constexpr Kernel kFastKernels[] = {
-    {.op = "aten.add.Tensor",
-     .name = "AddInt",
-     .engine = KernelEngine::kHighway,
-     .run = Succeed,
-     .accepts = TakesInts},
+    KernelRow<&Succeed, &TakesInts>("aten.add.Tensor", "x -> 0", "AddInt", KernelEngine::kHighway),
 };
 
 TEST(KernelRegistryTest, FindTakesTheLastRowThatAccepts) {
@@ -69,10 +74,7 @@ TEST(KernelRegistryTest, OperatorsAreSorted) {
 }
 
 TEST(KernelRegistryTest, ARepeatedNameAddsNothing) {
-  constexpr Kernel kMixed[] = {
-      {.op = "aten.mul.Tensor", .name = "Mul", .engine = KernelEngine::kReference, .run = Succeed},
-      {.op = "aten.add.Tensor", .name = "Add", .engine = KernelEngine::kReference, .run = Succeed},
-  };
+  constexpr Kernel kMixed[] = {Row("aten.mul.Tensor", "Mul"), Row("aten.add.Tensor", "Add")};
   KernelRegistry registry;
   ASSERT_OK(registry.Add(kReferenceKernels));
   EXPECT_THAT(registry.Add(kMixed),

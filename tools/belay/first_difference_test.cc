@@ -11,6 +11,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/core/testing.h"
+#include "runtime/kernel/kernel_arguments.h"
 #include "runtime/kernels/standard_kernels.h"
 
 namespace belay::tools {
@@ -19,8 +20,16 @@ namespace {
 using ::testing::HasSubstr;
 
 // A relu that forgets the last element.
-absl::Status WrongRelu(KernelContext& context) {
-  ABSL_ASSIGN_OR_RETURN(const TensorView* in, context.Tensor(0));
+struct ReluCall {
+  const TensorView* self = nullptr;
+  static absl::StatusOr<ReluCall> Read(const KernelArguments& arguments) {
+    ReluCall call;
+    ABSL_ASSIGN_OR_RETURN(call.self, arguments.Tensor("self"));
+    return call;
+  }
+};
+absl::Status WrongRelu(KernelContext& context, const ReluCall& call) {
+  const TensorView* const in = call.self;
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, context.Output(0, in->sizes));
   for (int64_t i = 0; i < in->numel(); ++i) {
     out->as<float>()[i] = i + 1 < in->numel() ? std::max(in->as<float>()[i], 0.0f) : -1.0f;
@@ -28,7 +37,7 @@ absl::Status WrongRelu(KernelContext& context) {
   return absl::OkStatus();
 }
 constexpr Kernel kWrong[] = {
-    {"aten.relu.default", "WrongRelu", KernelEngine::kHighway, &WrongRelu},
+    KernelRow<&WrongRelu>("aten.relu.default", "self", "WrongRelu", KernelEngine::kHighway),
 };
 
 constexpr std::string_view kProgram = R"(program edge {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <string_view>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -11,6 +12,7 @@
 #include "runtime/core/sizes.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/tensor_view.h"
+#include "runtime/kernel/kernel_arguments.h"
 
 namespace belay {
 namespace {
@@ -34,31 +36,81 @@ absl::Status AddInto(const TensorView& a, const TensorView& b, const TensorView&
   return absl::OkStatus();
 }
 
-absl::Status Add(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(2, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* a, context.Tensor(0));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* b, context.Tensor(1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* out, context.Output(0, a->sizes));
-  return AddInto(*a, *b, *out);
+// Calls, by what they are read as.
+struct NoArguments {
+  static absl::StatusOr<NoArguments> Read(const KernelArguments&) { return NoArguments(); }
+};
+struct TensorCall {
+  const TensorView* a = nullptr;
+  MutableArgument target;  // a, of kernels that write to it
+
+  static absl::StatusOr<TensorCall> Read(const KernelArguments& arguments) {
+    TensorCall call;
+    ABSL_ASSIGN_OR_RETURN(call.a, arguments.Tensor("a"));
+    ABSL_ASSIGN_OR_RETURN(call.target, arguments.Mutable("a"));
+    return call;
+  }
+};
+struct TensorsCall {
+  const TensorView *a = nullptr, *b = nullptr;
+  MutableArgument target;  // a, of kernels that write to it
+
+  static absl::StatusOr<TensorsCall> Read(const KernelArguments& arguments) {
+    TensorsCall call;
+    ABSL_ASSIGN_OR_RETURN(call.a, arguments.Tensor("a"));
+    ABSL_ASSIGN_OR_RETURN(call.target, arguments.Mutable("a"));
+    ABSL_ASSIGN_OR_RETURN(call.b, arguments.Tensor("b"));
+    return call;
+  }
+};
+struct SizeCall {
+  const TensorView* a = nullptr;
+  int64_t dim = 0;
+
+  static absl::StatusOr<SizeCall> Read(const KernelArguments& arguments) {
+    SizeCall call;
+    ABSL_ASSIGN_OR_RETURN(call.a, arguments.Tensor("a"));
+    ABSL_ASSIGN_OR_RETURN(call.dim, arguments.StaticInt("dim"));
+    return call;
+  }
+};
+struct IntsCall {
+  int64_t x = 0, y = 0;
+
+  static absl::StatusOr<IntsCall> Read(const KernelArguments& arguments) {
+    IntsCall call;
+    ABSL_ASSIGN_OR_RETURN(call.x, arguments.StaticInt("x"));
+    ABSL_ASSIGN_OR_RETURN(call.y, arguments.StaticInt("y"));
+    return call;
+  }
+};
+struct UnsetCall {
+  bool fail = false;
+
+  static absl::StatusOr<UnsetCall> Read(const KernelArguments& arguments) {
+    UnsetCall call;
+    ABSL_ASSIGN_OR_RETURN(call.fail, arguments.Bool("fail"));
+    return call;
+  }
+};
+
+absl::Status Add(KernelContext& context, const TensorsCall& call) {
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out, context.Output(0, call.a->sizes));
+  return AddInto(*call.a, *call.b, *out);
 }
 
-bool AcceptsAdd(const KernelContext& context) {
-  if (!context.CheckArity(2, 1).ok()) return false;
-  const absl::StatusOr<const TensorView*> a = context.Tensor(0);
-  return a.ok() && (*a)->dtype == DType::kFloat32;
+bool AcceptsAdd(const KernelContext&, const TensorsCall& call) {
+  return call.a->dtype == DType::kFloat32;
 }
 
-absl::Status AddInPlace(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(2, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* a, context.MutableTensor(0));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* b, context.Tensor(1));
+absl::Status AddInPlace(KernelContext& context, const TensorsCall& call) {
+  ABSL_ASSIGN_OR_RETURN(const TensorView* a, context.MutableTensor(call.target));
   ABSL_RETURN_IF_ERROR(context.Output(0, a->sizes).status());
-  return AddInto(*a, *b, *a);
+  return AddInto(*a, *call.b, *a);
 }
 
-absl::Status WriteArgument(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(1, 0));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* a, context.MutableTensor(0));
+absl::Status WriteArgument(KernelContext& context, const TensorCall& call) {
+  ABSL_ASSIGN_OR_RETURN(const TensorView* a, context.MutableTensor(call.target));
   ABSL_RETURN_IF_ERROR(CheckFloat(*a));
   for (StridedIterator<1> it(a->sizes, {a->strides}); !it.done(); it.Next()) {
     a->as<float>()[it.offset(0)] = 1;
@@ -66,52 +118,41 @@ absl::Status WriteArgument(KernelContext& context) {
   return absl::OkStatus();
 }
 
-absl::Status Size(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(2, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* a, context.Tensor(0));
-  ABSL_ASSIGN_OR_RETURN(const int64_t dim, context.Int(1));
-  if (dim < 0 || dim >= a->rank()) return absl::InvalidArgumentError("no such dimension");
-  context.SetScalarOutput(0, a->sizes[static_cast<int>(dim)]);
+absl::Status Size(KernelContext& context, const SizeCall& call) {
+  if (call.dim < 0 || call.dim >= call.a->rank()) {
+    return absl::InvalidArgumentError("no such dimension");
+  }
+  context.SetScalarOutput(0, call.a->sizes[static_cast<int>(call.dim)]);
   return absl::OkStatus();
 }
 
-absl::Status AddInt(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(2, 1));
-  ABSL_ASSIGN_OR_RETURN(const int64_t x, context.Int(0));
-  ABSL_ASSIGN_OR_RETURN(const int64_t y, context.Int(1));
-  const CheckedInt sum = CheckedInt(x) + CheckedInt(y);
+absl::Status AddInt(KernelContext& context, const IntsCall& call) {
+  const CheckedInt sum = CheckedInt(call.x) + CheckedInt(call.y);
   if (!sum.ok()) {
-    return absl::OutOfRangeError(absl::StrCat(x, " + ", y, " does not fit in an int64"));
+    return absl::OutOfRangeError(absl::StrCat(call.x, " + ", call.y, " does not fit in an int64"));
   }
   context.SetScalarOutput(0, sum.value());
   return absl::OkStatus();
 }
 
-absl::Status Less(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(2, 1));
-  ABSL_ASSIGN_OR_RETURN(const int64_t x, context.Int(0));
-  ABSL_ASSIGN_OR_RETURN(const int64_t y, context.Int(1));
-  context.SetScalarOutput(0, x < y);
+absl::Status Less(KernelContext& context, const IntsCall& call) {
+  context.SetScalarOutput(0, call.x < call.y);
   return absl::OkStatus();
 }
 
-absl::Status LessTensor(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(2, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* x, context.Tensor(0));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* y, context.Tensor(1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* out, context.Output(0, x->sizes));
-  ABSL_RETURN_IF_ERROR(CheckFloat(*x));
-  ABSL_RETURN_IF_ERROR(CheckFloat(*y));
-  if (x->numel() != 1 || y->numel() != 1 || out->dtype != DType::kBool) {
+absl::Status LessTensor(KernelContext& context, const TensorsCall& call) {
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out, context.Output(0, call.a->sizes));
+  ABSL_RETURN_IF_ERROR(CheckFloat(*call.a));
+  ABSL_RETURN_IF_ERROR(CheckFloat(*call.b));
+  if (call.a->numel() != 1 || call.b->numel() != 1 || out->dtype != DType::kBool) {
     return absl::InvalidArgumentError("expected one element each, and a bool");
   }
-  *out->as<uint8_t>() = *x->as<float>() < *y->as<float>();
+  *out->as<uint8_t>() = *call.a->as<float>() < *call.b->as<float>();
   return absl::OkStatus();
 }
 
-absl::Status Split(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(1, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* a, context.Tensor(0));
+absl::Status Split(KernelContext& context, const TensorCall& call) {
+  const TensorView* const a = call.a;
   ABSL_ASSIGN_OR_RETURN(const int count, context.OutputListSize(0));
   if (a->rank() < 1 || a->sizes[0] != count) return absl::InvalidArgumentError("wrong list");
   TensorView slice = *a;
@@ -125,9 +166,8 @@ absl::Status Split(KernelContext& context) {
   return absl::OkStatus();
 }
 
-absl::Status Scratch(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(1, 1));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* a, context.Tensor(0));
+absl::Status Scratch(KernelContext& context, const TensorCall& call) {
+  const TensorView* const a = call.a;
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, context.Output(0, a->sizes));
   ABSL_RETURN_IF_ERROR(CheckFloat(*a));
   ABSL_RETURN_IF_ERROR(CheckFloat(*out));
@@ -138,49 +178,44 @@ absl::Status Scratch(KernelContext& context) {
   return CopyElements(copy, *out);
 }
 
-uint64_t ScratchBytes(const KernelContext& context) {
-  if (!context.CheckArity(1, 1).ok()) return 0;
-  const absl::StatusOr<const TensorView*> a = context.Tensor(0);
-  return a.ok() ? (*a)->nbytes() : 0;
-}
+uint64_t ScratchBytes(const KernelContext&, const TensorCall& call) { return call.a->nbytes(); }
 
-absl::Status Fail(KernelContext& context) { return absl::InternalError("out of luck"); }
+absl::Status Fail(KernelContext&, const NoArguments&) { return absl::InternalError("out of luck"); }
 
-absl::Status SetNone(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(1, 1));
+absl::Status SetNone(KernelContext& context, const NoArguments&) {
   context.SetScalarOutput(0, int64_t{7});
   return absl::OkStatus();
 }
 
-absl::Status WrongKind(KernelContext& context) {
-  ABSL_RETURN_IF_ERROR(context.CheckArity(0, 1));
+absl::Status WrongKind(KernelContext& context, const NoArguments&) {
   context.SetScalarOutput(0, std::string_view("surprise"));
   return absl::OkStatus();
 }
 
 // Leaves none in every output, and fails if its argument says so.
-absl::Status Unset(KernelContext& context) {
-  if (context.num_arguments() != 1) return absl::InvalidArgumentError("expected one argument");
-  ABSL_ASSIGN_OR_RETURN(const bool fail, context.Bool(0));
+absl::Status Unset(KernelContext& context, const UnsetCall& call) {
   for (int i = 0; i < context.num_outputs(); ++i) context.SetScalarOutput(i, None{});
-  return fail ? absl::InternalError("out of luck") : absl::OkStatus();
+  return call.fail ? absl::InternalError("out of luck") : absl::OkStatus();
 }
+// Those with as many outputs as the signature says.
+bool AcceptsUnset(const KernelContext&, const UnsetCall&) { return true; }
 
 constexpr KernelEngine kEngine = KernelEngine::kReference;
 constexpr Kernel kKernels[] = {
-    {"test.add.Tensor", "Add", kEngine, &Add, &AcceptsAdd},
-    {"test.add_.Tensor", "AddInPlace", kEngine, &AddInPlace},
-    {"test.write_argument.default", "WriteArgument", kEngine, &WriteArgument},
-    {"test.size.default", "Size", kEngine, &Size},
-    {"test.add_int.default", "AddInt", kEngine, &AddInt},
-    {"test.less.default", "Less", kEngine, &Less},
-    {"test.less_tensor.default", "LessTensor", kEngine, &LessTensor},
-    {"test.split.default", "Split", kEngine, &Split},
-    {"test.scratch.default", "Scratch", kEngine, &Scratch, nullptr, &ScratchBytes},
-    {"test.fail.default", "Fail", kEngine, &Fail},
-    {"test.none.default", "SetNone", kEngine, &SetNone},
-    {"test.wrong_kind.default", "WrongKind", kEngine, &WrongKind},
-    {"test.unset.default", "Unset", kEngine, &Unset},
+    KernelRow<&Add, &AcceptsAdd>("test.add.Tensor", "a b", "Add", kEngine),
+    KernelRow<&AddInPlace>("test.add_.Tensor", "a b", "AddInPlace", kEngine),
+    KernelRow<&WriteArgument>("test.write_argument.default", "a -> 0", "WriteArgument", kEngine),
+    KernelRow<&Size>("test.size.default", "a dim", "Size", kEngine),
+    KernelRow<&AddInt>("test.add_int.default", "x y", "AddInt", kEngine),
+    KernelRow<&Less>("test.less.default", "x y", "Less", kEngine),
+    KernelRow<&LessTensor>("test.less_tensor.default", "a b", "LessTensor", kEngine),
+    KernelRow<&Split>("test.split.default", "a", "Split", kEngine),
+    KernelRow<&Scratch, nullptr, &ScratchBytes>("test.scratch.default", "a", "Scratch", kEngine),
+    KernelRow<&Fail>("test.fail.default", "-> 0", "Fail", kEngine),
+    KernelRow<&SetNone>("test.none.default", "a", "SetNone", kEngine),
+    KernelRow<&WrongKind>("test.wrong_kind.default", "", "WrongKind", kEngine),
+    KernelRow<&Unset, &AcceptsUnset>("test.unset.default", "fail -> 2", "UnsetTwo", kEngine),
+    KernelRow<&Unset, &AcceptsUnset>("test.unset.default", "fail -> 3", "UnsetThree", kEngine),
 };
 
 }  // namespace

@@ -6,13 +6,13 @@
 //   test.size.default(a, dim) -> int
 //   test.add_int.default(x, y) -> int
 //   test.less.default(x, y) -> bool      of ints
-//   test.less_tensor.default(x, y) -> out of f32 tensors of one element; out is bool
+//   test.less_tensor.default(a, b) -> out of f32 tensors of one element; out is bool
 //   test.split.default(a) -> list        along dimension 0, one slice per element of the list
 //   test.scratch.default(a) -> out       a + 1, by way of a.nbytes() bytes of scratch
 //   test.fail.default() -> ()            always kInternal "out of luck"
 //   test.none.default(a) -> none         sets its output to an int
 //   test.wrong_kind.default() -> any     sets its output to a string
-//   test.unset.default(fail) -> any…     sets all its outputs to none; kInternal if `fail`
+//   test.unset.default(fail) -> any…     sets its two or three outputs to none; kInternal if `fail`
 #ifndef BELAY_RUNTIME_EXECUTOR_TESTING_TEST_KERNELS_H_
 #define BELAY_RUNTIME_EXECUTOR_TESTING_TEST_KERNELS_H_
 
