@@ -76,6 +76,19 @@ struct Product {
     return WrappedProduct(acc, static_cast<SumType<T>>(x));
   }
 };
+struct Reach {
+  template <class T>
+  using Acc = SumType<T>;
+  template <class T>
+  static HWY_INLINE SumType<T> Join(SumType<T> acc, T x, double) {
+    if constexpr (std::is_floating_point_v<T>) {
+      const double size = std::fabs(static_cast<double>(x)), inverse = 1 / size;
+      return acc * (size > inverse ? size : inverse);
+    } else {
+      return acc;
+    }
+  }
+};
 // NaN stays: nothing is more or less than it.
 struct Max {
   template <class T>
@@ -168,6 +181,8 @@ ReduceLoop FindReduceLoopImpl(ReduceOp op, DType type) {
       return LoopOf<Squares>(type);
     case ReduceOp::kProduct:
       return LoopOf<Product>(type);
+    case ReduceOp::kReach:
+      return LoopOf<Reach>(type);
     case ReduceOp::kMax:
       return LoopOf<Max>(type);
     case ReduceOp::kMin:

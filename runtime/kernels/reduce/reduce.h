@@ -3,8 +3,9 @@
 //
 // Floating point numbers are added in double precision in however many lanes; the result differs
 // from the reference kernels' by at most 1 ULP of the result's dtype, as long as the double sums do
-// not cancel (2^-52 of the sum of absolute values). Everything else has the reference kernels'
-// bits.
+// not cancel (2^-52 of the sum of absolute values). Products are like that too, unless a product of
+// some of the factors could overflow or lose bits below the normal numbers: then their order is the
+// reference kernels'. Everything else has the reference kernels' bits.
 #ifndef BELAY_RUNTIME_KERNELS_REDUCE_REDUCE_H_
 #define BELAY_RUNTIME_KERNELS_REDUCE_REDUCE_H_
 
@@ -21,7 +22,8 @@ enum class ReduceOp : uint8_t {
   kAbsSum,
   kSquares,  // of the distances from a center
   kProduct,
-  kMax,  // NaN where there is one
+  kReach,  // the product of max(|x|, 1 / |x|): no product of some of the factors is further from 1
+  kMax,    // NaN where there is one
   kMin,
   kAny,  // 1 or 0
   kAll,
@@ -32,8 +34,8 @@ inline constexpr int64_t kReduceBlock = 256;
 inline constexpr int64_t kReduceLanes = 32;
 
 // A block of results: acc[i] = acc[i] joined with x[r * row_step + i] for all r < rows, i < width.
-// x has elements of the loop's type; acc has double for the sums, squares and products of floating
-// point numbers, else the loop's type. `center` has a double per result for kSquares.
+// x has elements of the loop's type; acc has double for the sums, squares, products and reach of
+// floating point numbers, else the loop's type. `center` has a double per result for kSquares.
 using ReduceLoop = void (*)(const void* x, int64_t rows, int64_t row_step, int64_t width, void* acc,
                             const double* center);
 // Of float32, float64 or int64; null where there is none.

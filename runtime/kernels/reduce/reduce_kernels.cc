@@ -194,24 +194,29 @@ void SumInto(const Fold& fold, ReduceOp op, const TensorView& out, Finish finish
   });
 }
 
-// Products of floating point numbers in the order of the reference kernel where it matters: where
-// lanes overflowed or vanished on the way.
+// Products of floating point numbers: in lanes where no product of some of the factors leaves the
+// normal numbers, so that the order means no more than roundings; else one factor after the other,
+// as the reference kernel multiplies and as columns are folded anyway.
 void ProductInto(const Fold& fold, const TensorView& out) {
+  constexpr double kSafeReach = 0x1p1020;  // what lies within 2^±1022, however much was rounded
   const Reduction reduction(fold, out, out);
-  const ReduceLoop loop = FindReduceLoop(ReduceOp::kProduct, reduction.type());
+  const ReduceLoop loop = FindReduceLoop(ReduceOp::kProduct, reduction.type()),
+                   reach_loop = FindReduceLoop(ReduceOp::kReach, reduction.type());
   const Writer<double> write(out);
   const Reader<double> in(*fold.self);
+  const auto multiply = [](double a, double b) { return a * b; };
   reduction.ForEachBlock([&](int64_t base, int64_t width, const int64_t* at, const int64_t* step) {
-    double totals[kReduceBlock];
-    FoldBlock<double>(reduction, loop, base, width, 1.0, nullptr, totals,
-                      [](double a, double b) { return a * b; });
-    for (int64_t i = 0; i < width; ++i) {
-      if (!std::isnormal(totals[i])) {
-        totals[i] = 1;
-        ForEachFolded(fold, in, base + i, [&](double x) { totals[i] *= x; });
-      }
-      write(at[0] + i * step[0], totals[i]);
+    double totals[kReduceBlock], reach = 1;
+    if (!reduction.columns()) {
+      FoldBlock<double>(reduction, reach_loop, base, 1, 1.0, nullptr, &reach, multiply);
     }
+    if (reach <= kSafeReach) {  // not NaN
+      FoldBlock<double>(reduction, loop, base, width, 1.0, nullptr, totals, multiply);
+    } else {
+      totals[0] = 1;
+      ForEachFolded(fold, in, base, [&](double x) { totals[0] *= x; });
+    }
+    for (int64_t i = 0; i < width; ++i) write(at[0] + i * step[0], totals[i]);
   });
 }
 

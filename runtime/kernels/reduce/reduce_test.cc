@@ -1,6 +1,7 @@
 // Reductions against the reference kernels: every operator, dtype, layout and set of dimensions.
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -177,30 +178,85 @@ TEST(ReduceTest, NanInfinitiesAndNothing) {
   }
 }
 
-// The lane of the first factor holds 4/3 * 2^-1060, of which a double keeps 14 bits; multiplied one
-// after the other as the reference kernel does, the factors lose none before the last.
-TEST(ReduceTest, ProductsKeepWhatASubnormalNumberOnTheWayWouldLose) {
+// What the kernel makes of the factors as one row.
+template <class T>
+T ProductOf(const std::vector<T>& factors) {
   class StaticOutputs final : public OutputAllocator {
     absl::Status Resize(TensorView&, absl::Span<const int64_t>) override {
       return absl::OkStatus();
     }
   };
-  std::vector<double> factors(2 * kReduceLanes, 1.0);
-  factors[0] = std::ldexp(4.0 / 3, -1000);
-  factors[1] = std::ldexp(1, 30);
-  factors[kReduceLanes] = std::ldexp(1, -60);
-  const TestTensor self = TestTensor::Of<double>({static_cast<int64_t>(factors.size())}, factors);
-  const TestTensor product = TestTensor::Of<double>({}, {0});
+  const TestTensor self = TestTensor::Of<T>({static_cast<int64_t>(factors.size())}, factors);
+  const TestTensor product = TestTensor::Of<T>({}, {T{0}});
   EValue arguments[] = {EValue(self.view()), EValue()}, output(product.view());
   EValue *const argument_slots[] = {&arguments[0], &arguments[1]}, *const outputs[] = {&output};
   StaticOutputs allocator;
   KernelContext context(argument_slots, outputs, &allocator, {});
   KernelRegistry kernels;
-  ASSERT_OK(kernels.Add(ReduceHighwayKernels()));
+  EXPECT_OK(kernels.Add(ReduceHighwayKernels()));
   const Kernel* kernel = kernels.Find("aten.prod.default", context);
-  ASSERT_NE(kernel, nullptr);
-  ASSERT_OK(kernel->Run(context));
-  EXPECT_EQ(*product.view().as<double>(), std::ldexp(4.0 / 3, -1030));
+  EXPECT_NE(kernel, nullptr);
+  if (kernel != nullptr) EXPECT_OK(kernel->Run(context));
+  return *product.view().template as<T>();
+}
+
+// Factors that are not 1, by their places; those kReduceLanes apart share a lane.
+template <class T>
+std::vector<T> Factors(const std::vector<std::pair<int64_t, double>>& placed) {
+  std::vector<T> factors(4 * kReduceLanes, T{1});
+  for (const auto& [place, factor] : placed) factors[place] = static_cast<T>(factor);
+  return factors;
+}
+
+template <class T>
+T OneAfterTheOther(const std::vector<T>& factors) {
+  double product = 1;
+  for (const T factor : factors) product *= static_cast<double>(factor);
+  return static_cast<T>(product);
+}
+
+// A subnormal number has few bits, of which none come back when it is multiplied.
+TEST(ReduceTest, ProductsHaveTheOrderOfTheReferenceWhereAnotherLosesBitsOrOverflows) {
+  constexpr int64_t kNextRow = kReduceLanes;
+  const double third = 4.0 / 3;
+  const struct {
+    const char* what;
+    std::vector<std::pair<int64_t, double>> factors;
+  } kRows[] = {
+      {"a lane that ends subnormal", {{0, third * 0x1p-1000}, {1, 0x1p30}, {kNextRow, 0x1p-60}}},
+      {"a lane that is subnormal on the way",
+       {{0, third * 0x1p-1000}, {1, 0x1p100}, {kNextRow, 0x1p-60}, {2 * kNextRow, 0x1p60}}},
+      {"lanes that join to a subnormal number",
+       {{0, third * 0x1p-500}, {1, 0x1p200}, {2, 0x1p200}, {kNextRow + 1, 0x1p-760}}},
+      {"a lane that is subnormal, joined with one that lifts it",
+       {{0, third * 0x1p-1000}, {1, 0x1p900}, {kNextRow, 0x1p-60}}},
+      {"a lane that overflows", {{0, third * 0x1p1000}, {1, 0x1p-900}, {kNextRow, 0x1p900}}},
+      {"an overflow that no lane has",
+       {{0, 0x1p1000}, {1, 0x1p1000}, {kNextRow, 0x1p-1000}, {kNextRow + 1, 0x1p-1000}}},
+      {"lost bits that no lane loses",
+       {{0, third * 0x1p-1000}, {1, 0x1p-60}, {kNextRow, 0x1p60}, {kNextRow + 1, 0x1p60}}},
+      {"zero", {{0, third * 0x1p-1000}, {kNextRow, 0}}},
+      {"infinity and zero", {{0, HUGE_VAL}, {kNextRow, 0}}},
+      {"NaN", {{3, std::nan("")}}},
+      {"a negative number that is subnormal itself", {{3, -third * 0x1p-1060}, {4, 0x1p200}}},
+  };
+  for (const auto& row : kRows) {
+    SCOPED_TRACE(row.what);
+    const std::vector<double> factors = Factors<double>(row.factors);
+    const double expected = OneAfterTheOther(factors), product = ProductOf(factors);
+    EXPECT_TRUE(product == expected || (std::isnan(product) && std::isnan(expected)))
+        << product << ", expected " << expected;
+  }
+}
+
+TEST(ReduceTest, ProductsOfFloatsKeepTheirBitsThoughALaneIsSubnormalOnTheWay) {
+  std::vector<float> factors(24 * kReduceLanes, 1.0f);
+  for (int64_t row = 0; row < 24; ++row) {
+    // The first lane falls to 1e-320 and rises again; the second one keeps the product near 1.
+    factors[row * kReduceLanes] = row < 8 ? 1.1e-40f : 1.1e20f;
+    factors[row * kReduceLanes + 1] = row < 8 ? 0.9e38f : 0.9e-20f;
+  }
+  EXPECT_EQ(ProductOf(factors), OneAfterTheOther(factors));
 }
 
 TEST(ReduceTest, FormsWithoutDimensionsAndWithOtherDtypes) {
