@@ -49,9 +49,9 @@ std::vector<Argument> Glu(OpBuilder& b, const OpCall& c) {
     if (!b.ok()) return Argument();
     const SymInt half = FloorDiv(size, SymInt(2));
     if (!(half + half == size)) {
-      // Fails at run time when the size is odd.
+      // Fails at run time when the size is odd. No -1: without elements it would be ambiguous.
       std::vector<SymInt> parts = b.sizes(x);
-      parts[dim] = SymInt(-1);
+      parts[dim] = half;
       parts.insert(parts.begin() + dim, SymInt(2));
       const Argument pair = Reshape(b, x, parts);
       return Mul(b, b.Call("aten.select.int", {pair, dim, 0}),

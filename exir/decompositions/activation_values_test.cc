@@ -81,6 +81,7 @@ TEST(ActivationValuesTest, GluHalvesADimension) {
   ExpectValues("aten.glu.default(%a, -2)", {F({2, 3}, {1, 2, 3, 0, 0, 0})},
                {F({1, 3}, {0.5, 1, 1.5})}, numbers);
   ExpectAsKernel("aten.glu.default(%a, 1)", {Random({3, 4, 2})}, 1, numbers);
+  ExpectValues("aten.glu.default(%a, 1)", {F({5, 4, 0}, {})}, {F({5, 2, 0}, {})});
   ExpectDecompositionError("aten.glu.default(%a)", {F({3}, {1, 2, 3})}, {F({1}, {0})},
                            absl::StatusCode::kInvalidArgument, "odd");
 }
