@@ -24,7 +24,8 @@ void NormalizeF32(const float* in, size_t n, float mean, float factor, float off
 
 // Layer norm, group norm and the forms of batch norm, on float32, float16 and bfloat16 tensors of
 // any layout; half precision computes as float and is rounded once. Means and variances of groups
-// and batches are added in double precision.
+// and batches are added in double precision, and their scales that float32 does not hold are
+// multiplied in it.
 absl::Span<const Kernel> NormHighwayKernels();
 
 }  // namespace belay

@@ -74,8 +74,16 @@ Moments MomentsOf(const TensorView& part) {
 // to = (from - center) * scale + shift, element by element. Precondition: equal sizes.
 void Normalize(const TensorView& from, const TensorView& to, double center, double scale,
                double shift) {
-  // What rounding takes from the mean goes into the offset.
   const float mean = static_cast<float>(center), factor = static_cast<float>(scale);
+  // A scale that is infinite or that float32 does not hold.
+  if (!std::isnormal(factor) && scale != 0) {
+    const Reader<double> in(from);
+    const Writer<double> write(to);
+    for (StridedIterator<2> it(from.sizes, {from.strides, to.strides}); !it.done(); it.Next())
+      write(it.offset(1), (in(it.offset(0)) - center) * scale + shift);
+    return;
+  }
+  // What rounding takes from the mean goes into the offset.
   const double rest = std::isfinite(center) ? center - mean : 0;
   const float offset = static_cast<float>(shift - rest * factor);
   RunSource source(from.data, from.dtype, from.sizes, from.strides, DType::kFloat32);

@@ -1,5 +1,8 @@
 // Normalizations against the reference kernels.
+#include <cmath>
+
 #include "gtest/gtest.h"
+#include "runtime/core/testing.h"
 #include "runtime/kernels/kernel_comparison.h"
 
 namespace belay {
@@ -93,6 +96,20 @@ TEST(NormTest, EveryLength) {
         }
       }
     }
+  }
+}
+
+TEST(NormTest, ScalesThatFloat32DoesNotHoldAndInfiniteOnes) {
+  KernelComparison comparison;
+  // 1 / sqrt(variance) is 100 and 0.01.
+  const TestTensor weight = TestTensor::Of<float>({5}, {3e38f, -3e37f, 1e-40f, 0.0f, HUGE_VALF});
+  const TestTensor variance = TestTensor::Of<float>({5}, {1e-4f, 1e-4f, 1e4f, 1e-4f, 1.0f});
+  for (DType dtype : kDTypes) {
+    KernelCall call =
+        BatchNorm(dtype, DType::kFloat32, {2, 5, 50}, Layout::kRowMajor, BatchForm::kInference);
+    call.arguments[1] = EValue(weight.view());
+    call.arguments[4] = EValue(variance.view());
+    ASSERT_TRUE(comparison.Compare(call));
   }
 }
 
