@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "exir/import/call_arguments.h"
+#include "exir/op/op_variants.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
 
@@ -96,7 +97,7 @@ bool IsContradictory(const OpOverload& op, const SampleCall& call) {
 }
 
 // The calls of `from` for the operator `op`, which has fewer arguments or others in other places.
-std::vector<SampleCall> CallsOfTwin(const OpOverload& op, const OperatorCalls& from) {
+std::vector<SampleCall> CallsOfVariant(const OpOverload& op, const OperatorCalls& from) {
   const exir::FunctionSchema& schema = *op.schema();
   std::vector<SampleCall> calls;
   for (const SampleCall& call : from.calls) {
@@ -108,7 +109,7 @@ std::vector<SampleCall> CallsOfTwin(const OpOverload& op, const OperatorCalls& f
       if (i.has_value()) taken[*i] = true;
       made.arguments.push_back(i.has_value() ? call.arguments[*i] : DefaultArgument(argument));
     }
-    // What the twin has besides must be at its default.
+    // What the variant has besides must be at its default.
     bool same = true;
     for (size_t i = 0; i < taken.size(); ++i) {
       same &= taken[i] || call.arguments[i] == DefaultArgument(from.op->schema()->arguments[i]);
@@ -174,10 +175,10 @@ absl::StatusOr<CallCorpus> CallCorpus::Read(const std::string& folder, const exi
   std::map<std::string_view, const OperatorCalls*> by_name;
   for (const OperatorCalls& calls : corpus.functional_) by_name[calls.op->name()] = &calls;
   for (const OpOverload* op : ops.Known()) {
-    if (op->schema() == nullptr || !op->schema()->IsMutable() || !op->op().ends_with('_')) continue;
-    const std::string twin = absl::StrCat(
-        op->ns(), ".", std::string(op->op().substr(0, op->op().size() - 1)), ".", op->overload());
-    const auto it = by_name.find(twin);
+    if (op->schema() == nullptr || KindOf(*op->schema()) != exir::SchemaKind::kInplace) continue;
+    const auto functional = ToVariant(ops, op, exir::SchemaKind::kFunctional);
+    if (!functional.ok()) continue;
+    const auto it = by_name.find((*functional)->name());
     if (it == by_name.end()) continue;
     const exir::FunctionSchema& schema = *it->second->op->schema();
     if (schema.returns.size() != 1 || schema.IsView() ||
@@ -187,7 +188,7 @@ absl::StatusOr<CallCorpus> CallCorpus::Read(const std::string& folder, const exi
     }
     const auto have = [&](const OperatorCalls& calls) { return calls.op == op; };
     if (std::any_of(corpus.in_place_.begin(), corpus.in_place_.end(), have)) continue;
-    corpus.in_place_.push_back({op, CallsOfTwin(*op, *it->second)});
+    corpus.in_place_.push_back({op, CallsOfVariant(*op, *it->second)});
   }
   return corpus;
 }

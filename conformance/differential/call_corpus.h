@@ -23,7 +23,7 @@ class CallCorpus {
  public:
   // All calls that are not errors, whose tensors have at most `max_elements` elements and specified
   // contents; views are made dense. An operator that writes its first argument and has no vectors
-  // gets those of its functional twin where the results have the type of that argument.
+  // gets those of its functional variant where the results have the type of that argument.
   static absl::StatusOr<CallCorpus> Read(const std::string& folder, const exir::OpRegistry& ops,
                                          int64_t max_elements = 1024);
 

@@ -9,6 +9,7 @@
 #include "exir/ir/graph_editor.h"
 #include "exir/ir/text.h"
 #include "exir/ir/verifier.h"
+#include "exir/op/op_variants.h"
 #include "exir/ops/standard_ops.h"
 #include "exir/pipeline.h"
 #include "exir/testing/generator/shrink_program.h"
@@ -48,13 +49,14 @@ bool Decomposes(const ExportedProgram& program) {
   for (const exir::Graph& graph : program.graphs) {
     for (const exir::NodeId id : graph.nodes()) {
       const OpOverload* op = graph.node(id).target;
-      if (NeedsTwin(*op)) op = TwinOf(*op, *program.ops);
-      // What writes beside its results becomes an operator that gives both.
-      const OpOverload* both = program.ops->Find(absl::StrCat(
-          std::string(graph.node(id).target->ns()), ".", std::string(graph.node(id).target->op()),
-          "_functional.", std::string(graph.node(id).target->overload())));
-      if (both != nullptr) op = both;
-      if (op != nullptr && exir::StandardDecompositions().Find(op) != nullptr) return true;
+      // What is decomposed of these is their functional variant. Other operators that write, such as
+      // index_copy_, have the same bits.
+      if (NeedsVariant(*op) ||
+          (op->schema() != nullptr && KindOf(*op->schema()) == exir::SchemaKind::kMutable)) {
+        const auto functional = ToVariant(*program.ops, op, exir::SchemaKind::kFunctional);
+        if (functional.ok()) op = *functional;
+      }
+      if (exir::StandardDecompositions().Find(op) != nullptr) return true;
     }
   }
   return false;

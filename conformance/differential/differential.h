@@ -35,11 +35,11 @@ struct Verdict {
   std::string problem;  // "" when all engines agree
   std::string refusal;  // kUnimplemented of the lowering
 };
-// The program runs on the interpreter (operators that write replaced by their twins and copy_), on
-// the interpreter as an edge program, and lowered in the runtime. Bits must be equal, but for the
-// preferred kernels against the reference kernels (each operator's tolerance, node by node), for
-// what decompositions compute differently, and for the results of operators without specified
-// contents.
+// The program runs on the interpreter (operators that write replaced by their functional variants
+// and copy_), on the interpreter as an edge program, and lowered in the runtime. Bits must be equal,
+// but for the preferred kernels against the reference kernels (each operator's tolerance, node by
+// node), for what decompositions compute differently, and for the results of operators without
+// specified contents.
 Verdict CheckProgram(const DifferentialSetup& setup, const exir::ExportedProgram& program,
                      const exir::CallSequence& calls);
 

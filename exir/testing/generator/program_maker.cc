@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "exir/ir/infer.h"
+#include "exir/op/op_variants.h"
 #include "exir/testing/generator/writes_as_copies.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
@@ -252,7 +253,7 @@ bool ProgramMaker::TryInPlace(Scope& scope, const OpOverload& op, std::vector<Ar
       if (size.AsInt() != 1 && !(size == to[to.size() - 1 - d])) return false;
     }
   }
-  if (!NeedsTwin(op)) {
+  if (!NeedsVariant(op)) {
     // What such an operator writes may not lie over what it reads.
     std::vector<const TensorView*> views;
     for (const Argument& argument : arguments) {
@@ -269,23 +270,23 @@ bool ProgramMaker::TryInPlace(Scope& scope, const OpOverload& op, std::vector<Ar
     made_.mutates = true;
     return true;
   }
-  const OpOverload* twin = TwinOf(op, ops_);
+  const absl::StatusOr<const OpOverload*> variant = ToVariant(ops_, &op, SchemaKind::kFunctional);
   const OpOverload* copy = ops_.Find("aten.copy_.default");
-  if (twin == nullptr || copy == nullptr) return false;
-  std::vector<Argument> twin_arguments;
-  for (const SchemaArgument& argument : twin->schema()->arguments) {
+  if (!variant.ok() || copy == nullptr) return false;
+  std::vector<Argument> variant_arguments;
+  for (const SchemaArgument& argument : (*variant)->schema()->arguments) {
     const std::optional<int> i = op.schema()->ArgumentIndex(argument.name);
-    twin_arguments.push_back(i.has_value() ? arguments[*i] : DefaultArgument(argument));
+    variant_arguments.push_back(i.has_value() ? arguments[*i] : DefaultArgument(argument));
   }
-  const auto metas = InferOutputs(scope.editor.graph(), twin, twin_arguments, nullptr);
+  const auto metas = InferOutputs(scope.editor.graph(), *variant, variant_arguments, nullptr);
   if (!metas.ok() || metas->size() != 1) return false;
   const TensorMeta* result = (*metas)[0].get_if<TensorMeta>();
   const TensorMeta& meta = Meta(scope, *self);
   if (result == nullptr || result->dtype != meta.dtype || result->sizes != meta.sizes) return false;
   std::vector<Operand> operands;
-  for (const Argument& argument : twin_arguments) operands.push_back(ToOperand(scope, argument));
+  for (const Argument& argument : variant_arguments) operands.push_back(ToOperand(scope, argument));
   const CallOptions options = {.engine = KernelEngine::kReference, .max_tensor_bytes = kMaxBytes};
-  auto computed = CallOperator(*twin, absl::MakeSpan(operands), kernels_, options);
+  auto computed = CallOperator(**variant, absl::MakeSpan(operands), kernels_, options);
   if (!computed.ok()) return false;
   Operand copy_operands[] = {Operand::Of(&scope.data[self->index()]),
                              Operand::Of(&(*computed)[0].values[0]),

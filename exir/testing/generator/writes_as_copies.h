@@ -8,14 +8,12 @@
 
 namespace belay::exir {
 
-// The operator that computes what this one writes to its first argument: aten.add.Tensor for
-// aten.add_.Tensor. nullptr when there is none of that name.
-const OpOverload* TwinOf(const OpOverload& in_place, const OpRegistry& ops);
+// Whether the interpreter knows the in-place operator only by its functional variant
+// (exir/op/op_variants.h).
+bool NeedsVariant(const OpOverload& op);
 
-// Whether the interpreter knows the operator only by its twin.
-bool NeedsTwin(const OpOverload& op);
-
-// The program with a call of the twin and a copy_ in the place of each call that NeedsTwin.
+// The program with a call of the functional variant and a copy_ in the place of each call of an
+// operator that NeedsVariant. kNotFound when there is no variant.
 absl::StatusOr<ExportedProgram> WritesAsCopies(const ExportedProgram& program);
 
 }  // namespace belay::exir
