@@ -1,10 +1,9 @@
 #include "exir/emit/constant_pool.h"
 
-#include <sodium.h>
-
 #include <map>
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -27,42 +26,17 @@ uint64_t SegmentAlignment(uint64_t a, uint64_t b) {
   return alignment;
 }
 
+std::string_view ContentOf(const Storage& storage) {
+  return {reinterpret_cast<const char*>(storage.bytes.data()), storage.bytes.size()};
+}
+
 }  // namespace
-
-Sha256 HashBytes(absl::Span<const std::byte> bytes) {
-  Sha256 hash;
-  crypto_hash_sha256(hash.data(), reinterpret_cast<const unsigned char*>(bytes.data()),
-                     bytes.size());
-  return hash;
-}
-
-Sha256 HashPieces(absl::Span<const std::string_view> pieces) {
-  crypto_hash_sha256_state state;
-  crypto_hash_sha256_init(&state);
-  for (std::string_view piece : pieces) {
-    crypto_hash_sha256_update(&state, reinterpret_cast<const unsigned char*>(piece.data()),
-                              piece.size());
-  }
-  Sha256 hash;
-  crypto_hash_sha256_final(&state, hash.data());
-  return hash;
-}
-
-ConstantPool::Content ConstantPool::ContentOf(const Storage& storage) {
-  const auto [it, inserted] =
-      by_address_.try_emplace({storage.bytes.data(), storage.bytes.size()}, Content());
-  if (inserted) it->second = {HashBytes(storage.bytes), storage.bytes.size()};
-  return it->second;
-}
 
 absl::StatusOr<uint32_t> ConstantPool::AddTensor(const ConstantTensor& tensor,
                                                  absl::Span<const uint8_t> order) {
   ABSL_ASSIGN_OR_RETURN(const Storage dense, tensor.Dense(order));
-  // A dense copy lives only here until it is in the image, so its address means nothing later.
-  const bool copied = dense.owner != tensor.storage().owner;
-  const Content content =
-      copied ? Content{HashBytes(dense.bytes), dense.bytes.size()} : ContentOf(dense);
-  const auto [it, inserted] = constants_.try_emplace(content, image_->metadata.constants_size());
+  const auto [it, inserted] =
+      constants_.try_emplace(ContentOf(dense), image_->metadata.constants_size());
   if (!inserted) return it->second;
   if (constants_segment_ < 0) {
     constants_segment_ = static_cast<int>(image_->segments.size());
@@ -89,23 +63,24 @@ uint32_t ConstantPool::AddDelegateBlob(const Storage& blob) {
 
 absl::Status ConstantPool::AddNamedData(absl::Span<const NamedDataOutput* const> outputs) {
   struct Entry {
-    Content content;
+    std::string_view content;
     const NamedDataEntry* entry;
     std::string companion;
   };
   std::map<std::string, Entry> by_key;
-  std::map<std::pair<Content, std::string>, std::pair<Storage, uint64_t>> buffers;
+  using Id = std::pair<std::string_view, std::string>;  // content and companion
+  absl::flat_hash_map<Id, std::pair<Storage, uint64_t>> buffers;
   const auto add = [&](const NamedDataOutput& output, const std::string& key,
                        const NamedDataEntry& entry, const std::string& companion) -> absl::Status {
     if (entry.buffer >= output.buffers.size()) {
       return absl::InternalError(absl::StrCat("named data '", key, "' has no buffer"));
     }
     const Storage& storage = output.buffers[entry.buffer];
-    const Content content = ContentOf(storage);
+    const std::string_view content = ContentOf(storage);
     const auto [it, inserted] = by_key.try_emplace(key, Entry{content, &entry, companion});
     if (!inserted && it->second.content != content) {
       return absl::AlreadyExistsError(absl::StrCat(
-          "named data '", key, "' exists with other content: ", it->second.content.second,
+          "named data '", key, "' exists with other content: ", it->second.content.size(),
           " bytes and ", storage.bytes.size(), " bytes"));
     }
     auto& buffer = buffers.try_emplace({content, it->second.companion}, storage, 1).first->second;
@@ -122,9 +97,9 @@ absl::Status ConstantPool::AddNamedData(absl::Span<const NamedDataOutput* const>
       }
     }
   }
-  std::map<std::pair<Content, std::string>, uint32_t> segments;
+  absl::flat_hash_map<Id, uint32_t> segments;
   for (const auto& [key, entry] : by_key) {
-    const std::pair<Content, std::string> id = {entry.content, entry.companion};
+    const Id id = {entry.content, entry.companion};
     const auto [it, inserted] = segments.try_emplace(id, image_->segments.size());
     if (inserted) {
       const auto& [storage, alignment] = buffers.at(id);
@@ -137,7 +112,7 @@ absl::Status ConstantPool::AddNamedData(absl::Span<const NamedDataOutput* const>
     named->set_key(key);
     named->set_segment(it->second);
     named->set_offset(0);
-    named->set_size(entry.content.second);
+    named->set_size(entry.content.size());
     named->set_alignment(entry.entry->alignment);
     if (entry.entry->layout.has_value()) {
       schema::TensorLayout* layout = named->mutable_layout();

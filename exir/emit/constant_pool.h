@@ -2,10 +2,8 @@
 #ifndef BELAY_EXIR_EMIT_CONSTANT_POOL_H_
 #define BELAY_EXIR_EMIT_CONSTANT_POOL_H_
 
-#include <array>
 #include <cstdint>
 #include <string_view>
-#include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
@@ -16,16 +14,11 @@
 
 namespace belay::exir {
 
-using Sha256 = std::array<uint8_t, 32>;
-Sha256 HashBytes(absl::Span<const std::byte> bytes);
-// Of the pieces one after the other.
-Sha256 HashPieces(absl::Span<const std::string_view> pieces);
-
-// Fills an image's segments and constant table. Content is compared by SHA-256; a storage that was
-// seen before, by address and length, is not hashed again.
+// Fills an image's segments and constant table. Equal bytes are there once. Costs a hash at the
+// speed of memory, and a comparison where hashes are equal.
 class ConstantPool {
  public:
-  // `image` must outlive the pool.
+  // `image` must outlive the pool, and keep what the pool added.
   explicit ConstantPool(ProgramImage* image) : image_(image) {}
 
   // The index in metadata.constants of a tensor's elements, dense in this order of the dimensions.
@@ -39,15 +32,11 @@ class ConstantPool {
   absl::Status AddNamedData(absl::Span<const NamedDataOutput* const> outputs);
 
  private:
-  using Content = std::pair<Sha256, uint64_t>;
-  Content ContentOf(const Storage& storage);
-
   ProgramImage* image_;
   int constants_segment_ = -1;
   uint64_t constants_size_ = 0;
-  absl::flat_hash_map<Content, uint32_t> constants_;
-  absl::flat_hash_map<Content, uint32_t> blobs_;
-  absl::flat_hash_map<std::pair<const std::byte*, uint64_t>, Content> by_address_;
+  // By their bytes, which the image's storages hold.
+  absl::flat_hash_map<std::string_view, uint32_t> constants_, blobs_;
 };
 
 }  // namespace belay::exir

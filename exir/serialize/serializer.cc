@@ -1,5 +1,6 @@
 #include "exir/serialize/serializer.h"
 
+#include <sodium.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -9,7 +10,6 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "exir/emit/constant_pool.h"
 #include "exir/serialize/file_layout.h"
 #include "runtime/core/mapped_file.h"
 #include "runtime/core/status_macros.h"
@@ -37,9 +37,17 @@ SegmentBytes JoinPieces(const std::vector<Storage>& storages) {
   return result;
 }
 
+// SHA-256 of the pieces one after the other.
 std::string DigestOf(absl::Span<const std::string_view> pieces) {
-  const Sha256 hash = HashPieces(pieces);
-  return std::string(reinterpret_cast<const char*>(hash.data()), hash.size());
+  crypto_hash_sha256_state state;
+  crypto_hash_sha256_init(&state);
+  for (std::string_view piece : pieces) {
+    crypto_hash_sha256_update(&state, reinterpret_cast<const unsigned char*>(piece.data()),
+                              piece.size());
+  }
+  unsigned char hash[crypto_hash_sha256_BYTES];
+  crypto_hash_sha256_final(&state, hash);
+  return std::string(reinterpret_cast<const char*>(hash), sizeof(hash));
 }
 
 // TAG-DIGEST.data
