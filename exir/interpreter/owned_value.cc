@@ -167,6 +167,14 @@ absl::StatusOr<OwnedValue> OwnedValue::Copy() const {
   return copy;
 }
 
+absl::StatusOr<ConstantTensor> OwnedValue::ToConstant() const {
+  const TensorView& view = *tensor();
+  const int64_t bytes = view.data == nullptr ? 0 : static_cast<std::byte*>(view.data) - storage_;
+  return ConstantTensor::Create(view.dtype, view.sizes, view.strides,
+                                bytes / static_cast<int64_t>(DTypeSize(view.dtype)),
+                                Storage{owner_, absl::MakeConstSpan(storage_, storage_bytes_)});
+}
+
 TensorMeta OwnedValue::Meta() const {
   const TensorView& view = *tensor();
   TensorMeta meta;

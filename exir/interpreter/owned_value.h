@@ -44,6 +44,9 @@ class OwnedValue {
   // A dense copy in the same order of dimensions, that shares nothing. What is no tensor is
   // returned as it is.
   absl::StatusOr<OwnedValue> Copy() const;
+  // The tensor as a constant that shares its memory, which nobody may write to from then on.
+  // Preconditions: a tensor, and no borrowed memory.
+  absl::StatusOr<ConstantTensor> ToConstant() const;
 
   const EValue& value() const { return value_; }
   EValue* slot() { return &value_; }

@@ -1,17 +1,30 @@
 #include "exir/passes/constant_input.h"
 
-#include <cstddef>
+#include <iterator>
 #include <utility>
 
 #include "runtime/core/str_cat.h"
 
 namespace belay::exir {
+namespace {
+
+bool NamesTensorOf(const ExportedProgram& program, const std::string& name) {
+  return program.state_dict.contains(name) || program.constants.contains(name);
+}
+
+}  // namespace
 
 std::string UnusedTensorName(const ExportedProgram& program, std::string_view prefix, int& next) {
   std::string name;
   do {
     name = absl::StrCat(prefix, next++);
-  } while (program.state_dict.contains(name) || program.constants.contains(name));
+  } while (NamesTensorOf(program, name));
+  return name;
+}
+
+std::string UnusedTensorName(const ExportedProgram& program, std::string_view wish) {
+  std::string name(wish);
+  for (int n = 1; NamesTensorOf(program, name); ++n) name = absl::StrCat(wish, "_", n);
   return name;
 }
 
@@ -32,6 +45,101 @@ ValueId InsertConstantInput(ExportedProgram& program, GraphEditor& top, size_t p
       program.signature.inputs.begin() + static_cast<std::ptrdiff_t>(position),
       {.kind = kind, .target = std::string(target), .persistent = true});
   return input;
+}
+
+ConstantInputs::Place ConstantInputs::PlaceOf(const ConstantTensor& tensor) {
+  const TensorView view = tensor.view();
+  return {view.data, view.nbytes()};
+}
+
+ConstantInputs::ConstantInputs(ExportedProgram& program, GraphEditor& top,
+                               const absl::btree_set<std::string>& changing)
+    : program_(program), top_(top), end_(EndOfConstants(program)) {
+  absl::flat_hash_set<std::string_view> changed(changing.begin(), changing.end());
+  for (const OutputSpec& spec : program.signature.outputs) {
+    if (IsStateMutation(spec.kind) || spec.kind == OutputKind::kGradientToParameter) {
+      changed.insert(spec.target);
+    }
+  }
+  absl::flat_hash_set<const std::byte*> written;  // storages
+  for (const InputSpec& spec : program.signature.inputs) {
+    const ConstantTensor* tensor = program.FindConstant(spec);
+    if (tensor == nullptr) continue;
+    ++readers_[PlaceOf(*tensor)];
+    if (changed.contains(spec.target) && tensor->view().nbytes() > 0) {
+      written.insert(tensor->storage().bytes.data());
+    }
+  }
+  const absl::Span<const ValueId> inputs = top.graph().inputs();
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const InputSpec& spec = program.signature.inputs[i];
+    const ConstantTensor* tensor = program.FindConstant(spec);
+    if (tensor == nullptr || changed.contains(spec.target)) continue;
+    if (tensor->view().nbytes() > 0 && written.contains(tensor->storage().bytes.data())) continue;
+    kept_.emplace(inputs[i], Kept{spec.target, *tensor});
+    order_.push_back(inputs[i]);
+  }
+}
+
+const ConstantTensor* ConstantInputs::Find(ValueId input) const {
+  const auto found = kept_.find(input);
+  return found == kept_.end() ? nullptr : &found->second.tensor;
+}
+
+uint64_t ConstantInputs::FreedBytes(absl::Span<const ValueId> inputs) const {
+  absl::flat_hash_map<Place, size_t> going;
+  uint64_t freed = 0;
+  for (ValueId input : inputs) {
+    const ConstantTensor* tensor = Find(input);
+    if (tensor == nullptr || dropped_.contains(input)) continue;
+    const Place place = PlaceOf(*tensor);
+    if (++going[place] == readers_.at(place)) freed += place.second;
+  }
+  return freed;
+}
+
+ValueId ConstantInputs::Add(std::string_view name, const std::string& fqn, ConstantTensor tensor,
+                            TensorMeta type) {
+  const ValueId input = top_.InsertInput(end_ + added_.size(), name, std::move(type));
+  added_.push_back({.kind = InputKind::kTensorConstant, .target = fqn, .persistent = true});
+  ++readers_[PlaceOf(tensor)];
+  program_.constants.emplace(fqn, tensor);
+  kept_.emplace(input, Kept{fqn, std::move(tensor)});
+  order_.push_back(input);
+  return input;
+}
+
+uint64_t ConstantInputs::Drop(ValueId input) {
+  const uint64_t freed = FreedBytes(absl::MakeConstSpan(&input, 1));
+  const ConstantTensor* tensor = Find(input);
+  if (tensor != nullptr && dropped_.insert(input).second) --readers_.at(PlaceOf(*tensor));
+  return freed;
+}
+
+void ConstantInputs::Finish() {
+  std::vector<InputSpec>& specs = program_.signature.inputs;
+  specs.insert(specs.begin() + static_cast<std::ptrdiff_t>(end_),
+               std::make_move_iterator(added_.begin()), std::make_move_iterator(added_.end()));
+  end_ += added_.size();
+  added_.clear();
+  if (dropped_.empty()) return;
+  const std::vector<ValueId> inputs(top_.graph().inputs().begin(), top_.graph().inputs().end());
+  std::vector<InputSpec> rest, gone;
+  absl::flat_hash_set<std::string_view> named;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const bool drop = dropped_.contains(inputs[i]);
+    if (drop) top_.EraseInput(inputs[i]);
+    (drop ? gone : rest).push_back(std::move(specs[i]));
+  }
+  for (const InputSpec& spec : rest) named.insert(spec.target);
+  for (const InputSpec& spec : gone) {
+    if (named.contains(spec.target)) continue;
+    program_.state_dict.erase(spec.target);
+    program_.constants.erase(spec.target);
+  }
+  specs = std::move(rest);
+  end_ -= gone.size();
+  dropped_.clear();
 }
 
 }  // namespace belay::exir

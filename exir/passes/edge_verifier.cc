@@ -102,7 +102,7 @@ class EdgeChecker {
     }
     for (const InputSpec& spec : program.signature.inputs) {
       const ConstantTensor* tensor = program.FindConstant(spec);
-      if (tensor == nullptr || tensor->is_contiguous()) continue;
+      if (tensor == nullptr || tensor->is_contiguous() || options_.any_order) continue;
       if (DenseStrides(tensor->sizes(), ChannelsLastOrder(tensor->sizes().size())) ==
           tensor->strides()) {
         continue;

@@ -20,6 +20,9 @@ struct EdgeVerifierOptions {
   bool dim_order = true;
   bool check_core = true;    // E2
   bool check_dtypes = true;  // E6
+  // E5 does not hold: constants have any order of dimensions. For programs that go straight to
+  // emission (PropagateConstants).
+  bool any_order = false;
   // 8 bit floats are none of the edge dialect's dtypes. true: nodes with such tensors are not held
   // to E6.
   bool allow_float8 = false;

@@ -419,12 +419,8 @@ class Fusion {
   // A constant input beside `like`, named after it.
   Argument AddConstant(ConstantTensor tensor, const Argument& like) {
     const size_t position = *program_.InputIndex(*like.get_if<ValueId>()) + 1;
-    const std::string base =
-        absl::StrCat(program_.signature.inputs[position - 1].target, "_packed");
-    std::string fqn = base;
-    for (int n = 1; program_.state_dict.contains(fqn) || program_.constants.contains(fqn); ++n) {
-      fqn = absl::StrCat(base, "_", n);
-    }
+    const std::string fqn = UnusedTensorName(
+        program_, absl::StrCat(program_.signature.inputs[position - 1].target, "_packed"));
     std::vector<SymInt> sizes(tensor.sizes().begin(), tensor.sizes().end());
     const ValueId value =
         InsertConstantInput(program_, editor_, position,

@@ -1,7 +1,7 @@
 #include "exir/passes/propagate_constants.h"
 
 #include <algorithm>
-#include <cstring>
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,6 +12,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "exir/flop_count.h"
 #include "exir/interpreter/operator_call.h"
 #include "exir/interpreter/owned_value.h"
 #include "exir/ir/graph_editor.h"
@@ -19,7 +20,6 @@
 #include "exir/passes/constant_input.h"
 #include "runtime/core/checked_math.h"
 #include "runtime/core/dtype.h"
-#include "runtime/core/one_dtype_copy.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/tensor_view.h"
 #include "runtime/kernels/reference/reference_kernels.h"
@@ -31,14 +31,20 @@ namespace {
 // counted as freed, which can only forbid.
 constexpr size_t kMaxFreedNodes = 256;
 
+// Work is counted in steps of about a nanosecond: so many in any case, for each byte of a constant
+// and for each call.
+constexpr double kFreeSteps = 1 << 30, kStepsPerByte = 16, kStepsPerCall = 1000;
+
+bool HasOneOf(const OpOverload* target, std::initializer_list<OpTrait> traits) {
+  return std::any_of(traits.begin(), traits.end(),
+                     [&](OpTrait trait) { return target->has_trait(trait); });
+}
+
 bool MayCompute(const OpOverload* target) {
-  if (target->schema() == nullptr || !target->has_meta_kernel()) return false;
-  // What creates a tensor of a number is smaller than the tensor.
-  for (OpTrait trait :
-       {kDataDependent, kNondeterministic, kSideEffect, kSymbolic, kDequantizes, kCreation}) {
-    if (target->has_trait(trait)) return false;
-  }
-  return !target->schema()->IsMutable() && !target->schema()->IsView();
+  return target->schema() != nullptr && target->has_meta_kernel() &&
+         !HasOneOf(target,
+                   {kDataDependent, kNondeterministic, kSideEffect, kSymbolic, kDequantizes}) &&
+         !target->schema()->IsMutable() && !target->schema()->IsView();
 }
 
 class Propagation {
@@ -49,10 +55,19 @@ class Propagation {
         editor_(program.top()),
         graph_(editor_.graph()),
         kernels_(kernels),
-        options_(options) {}
+        options_(options),
+        constants_(program, editor_, options.changing) {
+    const absl::Span<const ValueId> inputs = constants_.inputs();
+    constant_.insert(inputs.begin(), inputs.end());
+    const uint64_t bytes = constants_.FreedBytes(inputs);
+    max_bytes_ = std::min(options.max_tensor_bytes, bytes + options.max_growth_bytes);
+    steps_ = kFreeSteps + kStepsPerByte * static_cast<double>(bytes);
+    for (const Argument& output : graph_.outputs()) {
+      ForEachValue(output, [&](ValueId value) { returned_.insert(value); });
+    }
+  }
 
   absl::StatusOr<bool> Run() {
-    FindConstants();
     std::vector<NodeId> order;
     for (NodeId id : graph_.nodes()) {
       if (!IsComputable(id)) continue;
@@ -65,22 +80,24 @@ class Propagation {
     for (auto it = order.rbegin(); it != order.rend(); ++it) {
       const NodeId id = *it;
       if (!graph_.contains(id) || !IsNeeded(id)) continue;
-      const std::optional<uint64_t> bytes = ResultBytes(graph_.node(id));
-      if (!bytes.has_value() || IsReturned(id) || !Affordable(id, *bytes) || !Compute(id)) {
+      ABSL_ASSIGN_OR_RETURN(const bool replaced, Replace(id));
+      if (!replaced) {
         left_.insert(id);
-        continue;
+        for (ValueId value : graph_.node(id).results()) Release(value);
       }
-      ABSL_RETURN_IF_ERROR(Replace(id, *bytes));
-      changed = true;
+      changed = changed || replaced;
     }
-    if (changed) DropUnusedInputs();
+    if (changed) constants_.Finish();
     return changed;
   }
 
  private:
-  static std::optional<uint64_t> Bytes(const TensorMeta& meta) {
-    CheckedInt bytes(static_cast<int64_t>(DTypeSize(meta.dtype)));
-    for (const SymInt& size : meta.sizes) {
+  // The tensor's bytes; nullopt when a size is not known, or they are more than a result may have.
+  std::optional<uint64_t> Bytes(ValueId value) const {
+    const TensorMeta* meta = graph_.value(value).tensor();
+    if (meta == nullptr) return std::nullopt;
+    CheckedInt bytes(static_cast<int64_t>(DTypeSize(meta->dtype)));
+    for (const SymInt& size : meta->sizes) {
       const std::optional<int64_t> n = size.AsInt();
       if (!n.has_value()) return std::nullopt;
       bytes = bytes * CheckedInt(*n);
@@ -89,72 +106,37 @@ class Propagation {
     return static_cast<uint64_t>(bytes.value());
   }
 
-  void FindConstants() {
-    absl::flat_hash_set<std::string> changing;  // names
-    for (const OutputSpec& spec : program_.signature.outputs) {
-      if (IsStateMutation(spec.kind) || spec.kind == OutputKind::kGradientToParameter) {
-        changing.insert(spec.target);
-      }
-    }
-    absl::flat_hash_set<const std::byte*> written;
-    for (const InputSpec& spec : program_.signature.inputs) {
-      const ConstantTensor* tensor = program_.FindConstant(spec);
-      if (NamesTensor(spec.kind) && tensor != nullptr && changing.contains(spec.target)) {
-        written.insert(tensor->storage().bytes.data());
-      }
-    }
-    for (size_t i = 0; i < graph_.inputs().size(); ++i) {
-      const InputSpec& spec = program_.signature.inputs[i];
-      const ConstantTensor* tensor = program_.FindConstant(spec);
-      if (!NamesTensor(spec.kind) || tensor == nullptr || changing.contains(spec.target)) continue;
-      if (tensor->view().nbytes() > 0 && written.contains(tensor->storage().bytes.data())) continue;
-      constant_.insert(graph_.inputs()[i]);
-      roots_.emplace(graph_.inputs()[i], *tensor);
-    }
-  }
-
   bool IsComputable(NodeId id) const {
     const Node& node = graph_.node(id);
-    if (!MayCompute(node.target)) return false;
-    bool all = true, tensor = false;
+    if (!MayCompute(node.target) || node.results().empty()) return false;
+    bool all = true;
     for (const Argument& argument : node.arguments) {
-      ForEachValue(argument, [&](ValueId value) {
-        all = all && constant_.contains(value);
-        tensor = true;
-      });
+      ForEachValue(argument, [&](ValueId value) { all = all && constant_.contains(value); });
     }
-    return all && tensor && ResultBytes(node).has_value();
+    const std::vector<ValueId> results = node.results();
+    return all && std::all_of(results.begin(), results.end(), [&](ValueId value) {
+             const std::optional<uint64_t> bytes = Bytes(value);
+             return bytes.has_value() && *bytes <= max_bytes_;
+           });
   }
 
-  // Of the results that are used; nullopt when one is no tensor of known sizes.
-  std::optional<uint64_t> ResultBytes(const Node& node) const {
-    CheckedInt total(0);
-    for (ValueId value : node.results()) {
-      const TensorMeta* meta = graph_.value(value).tensor();
-      const std::optional<uint64_t> bytes = meta == nullptr ? std::nullopt : Bytes(*meta);
-      if (!bytes.has_value() || *bytes > options_.max_tensor_bytes) return std::nullopt;
-      if (!graph_.value(value).users.empty()) total = total + CheckedInt(int64_t(*bytes));
+  // Of the results that are used.
+  uint64_t ResultBytes(NodeId id) const {
+    uint64_t total = 0;
+    for (ValueId value : graph_.node(id).results()) {
+      if (!graph_.value(value).users.empty()) total += *Bytes(value);
     }
-    if (!total.ok()) return std::nullopt;
-    return static_cast<uint64_t>(total.value());
+    return total;
   }
 
-  bool IsReturned(ValueId value) {
-    if (!outputs_.has_value()) {
-      outputs_.emplace();
-      for (const Argument& output : graph_.outputs()) {
-        ForEachValue(output, [&](ValueId v) { outputs_->insert(v); });
-      }
-    }
-    return outputs_->contains(value);
-  }
-  bool IsReturned(NodeId id) {
+  bool IsReturned(NodeId id) const {
     const std::vector<ValueId> results = graph_.node(id).results();
-    return std::any_of(results.begin(), results.end(), [&](ValueId v) { return IsReturned(v); });
+    return std::any_of(results.begin(), results.end(),
+                       [&](ValueId value) { return returned_.contains(value); });
   }
 
   // Whether something that stays reads a result, or it is returned.
-  bool IsNeeded(NodeId id) {
+  bool IsNeeded(NodeId id) const {
     if (IsReturned(id)) return true;
     for (ValueId value : graph_.node(id).results()) {
       for (NodeId user : graph_.value(value).users) {
@@ -165,12 +147,12 @@ class Propagation {
   }
 
   // What goes when the node goes, as far as kMaxFreedNodes nodes show.
-  uint64_t FreedBytes(NodeId id) {
+  uint64_t FreedBytes(NodeId id) const {
     absl::flat_hash_set<NodeId> gone = {id};
     std::vector<NodeId> work = {id};
-    uint64_t freed = 0;
+    std::vector<ValueId> inputs;
     const auto unused = [&](ValueId value) {
-      if (IsReturned(value)) return false;
+      if (returned_.contains(value)) return false;
       const std::vector<NodeId>& users = graph_.value(value).users;
       return users.size() <= kMaxFreedNodes &&
              std::all_of(users.begin(), users.end(), [&](NodeId u) { return gone.contains(u); });
@@ -182,10 +164,7 @@ class Propagation {
           if (!unused(value)) return;
           const NodeId producer = graph_.value(value).producer;
           if (!producer.valid()) {
-            const auto root = roots_.find(value);
-            if (root != roots_.end() && counted.insert(value).second) {
-              freed += root->second.view().nbytes();
-            }
+            if (counted.insert(value).second) inputs.push_back(value);
             return;
           }
           const std::vector<ValueId> results = graph_.node(producer).results();
@@ -195,46 +174,132 @@ class Propagation {
         });
       }
     }
-    return freed;
+    return constants_.FreedBytes(inputs);
   }
 
-  bool Affordable(NodeId id, uint64_t bytes) {
-    return added_ + bytes <= options_.max_growth_bytes + freed_ + FreedBytes(id);
+  bool Affordable(NodeId id, uint64_t bytes) const {
+    const uint64_t freed = FreedBytes(id);
+    return bytes <= options_.max_node_growth_bytes + freed &&
+           added_ + bytes <= options_.max_growth_bytes + freed_ + freed;
   }
 
-  // Computes the node and what it needs; false when a call fails.
-  bool Compute(NodeId id) {
-    std::vector<NodeId> stack = {id};
+  // ---- Computing
+
+  // About how long a node takes: most operators look at each element a few times, products as their
+  // flops say, and what is not known is taken for something like the inverse of a matrix.
+  double StepsOf(NodeId id) const {
+    const Node& node = graph_.node(id);
+    double elements = 0;
+    const auto count = [&](ValueId value) {
+      const TensorMeta* meta = graph_.value(value).tensor();
+      if (meta != nullptr) {
+        elements += static_cast<double>(Bytes(value).value_or(0) / DTypeSize(meta->dtype));
+      }
+    };
+    for (const Argument& argument : node.arguments) ForEachValue(argument, count);
+    for (ValueId value : node.results()) count(value);
+    const bool linear = HasOneOf(
+        node.target, {kPointwise, kReduction, kDataMovement, kViewCopy, kMovesElements, kCreation});
+    const double flops = FlopsOf(program_, graph_, node);
+    if (flops > 0 || linear) return kStepsPerCall + elements + flops;
+    return kStepsPerCall + elements * std::sqrt(elements);
+  }
+
+  // The node, behind the nodes that it needs and whose results are not there.
+  std::vector<NodeId> ConeOf(NodeId id) const {
+    std::vector<NodeId> cone, stack = {id};
+    absl::flat_hash_set<NodeId> seen, done;
     while (!stack.empty()) {
       const NodeId top = stack.back();
-      if (computed_.contains(top)) {
+      if (seen.insert(top).second) {
+        for (const Argument& argument : graph_.node(top).arguments) {
+          ForEachValue(argument, [&](ValueId value) {
+            const NodeId producer = graph_.value(value).producer;
+            if (!producer.valid() || seen.contains(producer) || data_.contains(value)) return;
+            stack.push_back(producer);
+          });
+        }
+      } else {
         stack.pop_back();
-        continue;
+        if (done.insert(top).second) cone.push_back(top);
       }
-      const size_t before = stack.size();
-      for (const Argument& argument : graph_.node(top).arguments) {
+    }
+    return cone;
+  }
+
+  // Computes the node and what it needs. What nothing reads any more is let go of at once, but for
+  // results that will be asked for themselves. False when a call fails, and when it takes too much.
+  bool Compute(NodeId id) {
+    if (steps_ <= 0 || failed_.contains(id)) return false;
+    const std::vector<ValueId> wanted = graph_.node(id).results();
+    if (std::all_of(wanted.begin(), wanted.end(), [&](ValueId v) { return data_.contains(v); })) {
+      return true;
+    }
+    const std::vector<NodeId> cone = ConeOf(id);
+    double steps = 0;
+    absl::flat_hash_map<ValueId, size_t> reads;
+    for (NodeId node : cone) {
+      steps += StepsOf(node);
+      for (const Argument& argument : graph_.node(node).arguments) {
+        ForEachValue(argument, [&](ValueId value) { ++reads[value]; });
+      }
+    }
+    steps_ -= static_cast<double>(cone.size()) * kStepsPerCall;
+    if (steps > steps_) return false;
+    steps_ -= steps;
+    for (NodeId node : cone) {
+      const bool small = live_bytes_ <= 4 * max_bytes_;
+      if (!small || !Call(node).ok()) {
+        if (small) Fail(node);
+        for (NodeId computed : cone) {
+          for (ValueId value : graph_.node(computed).results()) Release(value);
+        }
+        for (const auto& [value, count] : reads) Release(value);
+        return false;
+      }
+      for (const Argument& argument : graph_.node(node).arguments) {
         ForEachValue(argument, [&](ValueId value) {
           const NodeId producer = graph_.value(value).producer;
-          if (producer.valid() && !computed_.contains(producer)) stack.push_back(producer);
+          if (--reads[value] == 0 && (!producer.valid() || !IsNeeded(producer))) Release(value);
         });
       }
-      if (stack.size() != before) continue;
-      stack.pop_back();
-      if (!Call(top).ok()) return false;
-      computed_.insert(top);
     }
     return true;
   }
 
+  // The node and all that is computed from it.
+  void Fail(NodeId id) {
+    std::vector<NodeId> work = {id};
+    while (!work.empty()) {
+      const NodeId node = work.back();
+      work.pop_back();
+      if (!failed_.insert(node).second) continue;
+      for (ValueId value : graph_.node(node).results()) {
+        for (NodeId user : graph_.value(value).users) {
+          if (computable_.contains(user)) work.push_back(user);
+        }
+      }
+    }
+  }
+
+  void Hold(ValueId value, OwnedValue datum) {
+    if (data_.emplace(value, std::make_unique<OwnedValue>(std::move(datum))).second) {
+      live_bytes_ += Bytes(value).value_or(0);
+    }
+  }
+  void Release(ValueId value) {
+    if (data_.erase(value) != 0) live_bytes_ -= Bytes(value).value_or(0);
+  }
+
   absl::StatusOr<Operand> OperandOf(const Argument& argument) {
     if (const ValueId* value = argument.get_if<ValueId>()) {
+      if (const ConstantTensor* tensor = constants_.Find(*value); tensor != nullptr) {
+        ABSL_ASSIGN_OR_RETURN(OwnedValue datum, OwnedValue::Constant(*tensor));
+        Hold(*value, std::move(datum));
+      }
       const auto found = data_.find(*value);
-      if (found != data_.end()) return Operand::Of(found->second.get());
-      const auto root = roots_.find(*value);
-      if (root == roots_.end()) return absl::NotFoundError("not a constant");
-      ABSL_ASSIGN_OR_RETURN(OwnedValue datum, OwnedValue::Constant(root->second));
-      return Operand::Of(data_.emplace(*value, std::make_unique<OwnedValue>(std::move(datum)))
-                             .first->second.get());
+      if (found == data_.end()) return absl::NotFoundError("not a constant");
+      return Operand::Of(found->second.get());
     }
     if (const Argument::List* list = argument.get_if<Argument::List>()) {
       std::vector<Operand> elements;
@@ -255,11 +320,11 @@ class Propagation {
       ABSL_ASSIGN_OR_RETURN(Operand operand, OperandOf(argument));
       operands.push_back(std::move(operand));
     }
-    ABSL_ASSIGN_OR_RETURN(std::vector<CallResult> results,
-                          CallOperator(*node.target, absl::MakeSpan(operands), kernels_,
-                                       {.engine = KernelEngine::kReference,
-                                        .max_tensor_bytes = options_.max_tensor_bytes,
-                                        .views = false}));
+    ABSL_ASSIGN_OR_RETURN(
+        std::vector<CallResult> results,
+        CallOperator(
+            *node.target, absl::MakeSpan(operands), kernels_,
+            {.engine = KernelEngine::kReference, .max_tensor_bytes = max_bytes_, .views = false}));
     std::vector<OwnedValue> values;
     for (CallResult& result : results) {
       for (OwnedValue& datum : result.values) {
@@ -280,31 +345,23 @@ class Propagation {
         }
       }
     }
-    for (size_t k = 0; k < expected.size(); ++k) {
-      data_[expected[k]] = std::make_unique<OwnedValue>(std::move(values[k]));
-    }
+    for (size_t k = 0; k < expected.size(); ++k) Hold(expected[k], std::move(values[k]));
     return absl::OkStatus();
   }
 
-  // Channels last where that is what the graph declares, row-major otherwise, as constants are.
-  static absl::StatusOr<ConstantTensor> MakeConstant(const TensorView& tensor,
-                                                     const TensorMeta& meta) {
-    ABSL_ASSIGN_OR_RETURN(const uint64_t bytes, CheckedBytes(tensor));
-    std::vector<std::byte> raw(bytes);
-    if (tensor.is_contiguous() || IsDeclaredChannelsLast(tensor, meta)) {
-      if (bytes > 0) std::memcpy(raw.data(), tensor.data, bytes);
-      return ConstantTensor::Create(tensor.dtype, tensor.sizes, tensor.strides, 0,
-                                    Storage::Own(std::move(raw)));
-    }
-    ABSL_RETURN_IF_ERROR(CopyElementsOfOneDType(
-        tensor, TensorView::Contiguous(tensor.dtype, tensor.sizes, raw.data())));
-    return ConstantTensor::Contiguous(tensor.dtype, tensor.sizes, Storage::Own(std::move(raw)));
-  }
+  // ---- Replacing
 
-  static absl::StatusOr<uint64_t> CheckedBytes(const TensorView& tensor) {
-    const std::optional<int64_t> n = NumElements(tensor.sizes);
-    if (!n.has_value()) return absl::ResourceExhaustedError("too large");
-    return static_cast<uint64_t>(*n) * DTypeSize(tensor.dtype);
+  // The tensor in memory that is its own: channels last where that is what the graph declares,
+  // row-major otherwise, as constants are.
+  static absl::StatusOr<ConstantTensor> MakeConstant(const OwnedValue& value,
+                                                     const TensorMeta& meta) {
+    ABSL_ASSIGN_OR_RETURN(ConstantTensor tensor, value.ToConstant());
+    DimOrder order = ContiguousOrder(meta.rank());
+    if (IsDeclaredChannelsLast(*value.tensor(), meta)) order = ChannelsLastOrder(meta.rank());
+    ABSL_ASSIGN_OR_RETURN(Storage dense, tensor.Dense(order));
+    const Sizes& sizes = tensor.sizes();
+    return ConstantTensor::Create(tensor.dtype(), sizes, DenseStrides(sizes, order), 0,
+                                  std::move(dense));
   }
 
   static bool IsDeclaredChannelsLast(const TensorView& tensor, const TensorMeta& meta) {
@@ -317,24 +374,63 @@ class Propagation {
     return DimOrderOf(tensor.sizes, tensor.strides) == ChannelsLastOrder(tensor.rank());
   }
 
-  absl::Status Replace(NodeId id, uint64_t bytes) {
+  // Makes constants of the node's results; false when they stay.
+  absl::StatusOr<bool> Replace(NodeId id) {
+    if (IsReturned(id) || graph_.node(id).target->has_trait(kCreation)) return false;
+    const uint64_t bytes = ResultBytes(id);
+    if (!Affordable(id, bytes) || !Compute(id)) {
+      std::optional<ConstantTensor> permuted = Permuted(id);
+      if (!permuted.has_value()) return false;
+      AddConstant(graph_.node(id).results()[0], *std::move(permuted));
+      EraseWithProducers(id);
+      return true;
+    }
     for (ValueId value : graph_.node(id).results()) {
       if (graph_.value(value).users.empty()) continue;
-      const TensorMeta meta = *graph_.value(value).tensor();
       ABSL_ASSIGN_OR_RETURN(ConstantTensor constant,
-                            MakeConstant(*data_.at(value)->tensor(), meta));
-      const std::string fqn = UnusedTensorName(program_, "_prop_tensor_constant", next_);
-      TensorMeta type = meta;
-      type.strides.assign(constant.strides().begin(), constant.strides().end());
-      type.storage_offset = 0;
-      const ValueId input = InsertConstantInput(program_, editor_, EndOfConstants(program_), fqn,
-                                                fqn, std::move(type));
-      program_.constants.emplace(fqn, std::move(constant));
-      editor_.ReplaceAllUses(value, input);
+                            MakeConstant(*data_.at(value), *graph_.value(value).tensor()));
+      AddConstant(value, std::move(constant));
     }
     added_ += bytes;
     EraseWithProducers(id);
-    return absl::OkStatus();
+    return true;
+  }
+
+  // The constant that the node permutes, in place, if all that read it are products that take it so.
+  std::optional<ConstantTensor> Permuted(NodeId id) const {
+    const Node& node = graph_.node(id);
+    if (node.target->name() != "aten.permute_copy.default") return std::nullopt;
+    const ValueId* self = node.value_argument("self");
+    const ConstantTensor* tensor = self == nullptr ? nullptr : constants_.Find(*self);
+    const auto* dims = node.argument("dims").get_if<Argument::List>();
+    if (tensor == nullptr || dims == nullptr || tensor->sizes().size() != 2 ||
+        !tensor->is_contiguous() || *dims != Argument::List{Argument(1), Argument(0)}) {
+      return std::nullopt;
+    }
+    const ValueId result = node.results()[0];
+    for (NodeId user : graph_.value(result).users) {
+      const Node& reader = graph_.node(user);
+      const std::string& op = reader.target->name();
+      if (op != "aten.mm.default" && op != "aten.addmm.default") return std::nullopt;
+      size_t uses = 0;
+      for (const Argument& argument : reader.arguments) uses += argument == Argument(result);
+      if (uses != 1 || reader.argument("mat2") != Argument(result)) return std::nullopt;
+    }
+    const Sizes &sizes = tensor->sizes(), permuted = {sizes[1], sizes[0]};
+    const Strides strides = {tensor->strides()[1], tensor->strides()[0]};
+    auto constant = ConstantTensor::Create(tensor->dtype(), permuted, strides,
+                                           tensor->storage_offset(), tensor->storage());
+    if (!constant.ok()) return std::nullopt;
+    return *std::move(constant);
+  }
+
+  void AddConstant(ValueId value, ConstantTensor constant) {
+    const std::string fqn = UnusedTensorName(program_, "_prop_tensor_constant", next_);
+    TensorMeta type = *graph_.value(value).tensor();
+    type.strides.assign(constant.strides().begin(), constant.strides().end());
+    type.storage_offset = 0;
+    const ValueId input = constants_.Add(fqn, fqn, std::move(constant), std::move(type));
+    editor_.ReplaceAllUses(value, input);
   }
 
   // Erases the node and, from it upwards, computed or computable nodes that nothing reads any more.
@@ -346,7 +442,7 @@ class Propagation {
       if (!graph_.contains(id)) continue;
       const std::vector<ValueId> results = graph_.node(id).results();
       if (!std::all_of(results.begin(), results.end(), [&](ValueId v) {
-            return graph_.value(v).users.empty() && !IsReturned(v);
+            return graph_.value(v).users.empty() && !returned_.contains(v);
           })) {
         continue;
       }
@@ -354,43 +450,17 @@ class Propagation {
       for (const Argument& argument : graph_.node(id).arguments) {
         ForEachValue(argument, [&](ValueId v) { operands.push_back(v); });
       }
-      for (ValueId value : results) data_.erase(value);
+      for (ValueId value : results) Release(value);
       computable_.erase(id);
       editor_.EraseNode(id);
       for (ValueId value : operands) {
         const NodeId producer = graph_.value(value).producer;
         if (producer.valid()) {
           work.push_back(producer);
-        } else if (graph_.value(value).users.empty() && !IsReturned(value)) {
-          if (const auto root = roots_.find(value);
-              root != roots_.end() && dropped_.insert(value).second) {
-            freed_ += root->second.view().nbytes();
-          }
+        } else if (graph_.value(value).users.empty() && !returned_.contains(value)) {
+          freed_ += constants_.Drop(value);
         }
       }
-    }
-  }
-
-  void DropUnusedInputs() {
-    std::vector<InputSpec> specs;
-    absl::flat_hash_set<std::string> kept;
-    std::vector<InputSpec> gone;
-    const std::vector<ValueId> inputs(graph_.inputs().begin(), graph_.inputs().end());
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      InputSpec& spec = program_.signature.inputs[i];
-      if (dropped_.contains(inputs[i])) {
-        editor_.EraseInput(inputs[i]);
-        gone.push_back(std::move(spec));
-      } else {
-        kept.insert(spec.target);
-        specs.push_back(std::move(spec));
-      }
-    }
-    program_.signature.inputs = std::move(specs);
-    for (const InputSpec& spec : gone) {
-      if (kept.contains(spec.target)) continue;
-      program_.state_dict.erase(spec.target);
-      program_.constants.erase(spec.target);
     }
   }
 
@@ -399,14 +469,16 @@ class Propagation {
   const Graph& graph_;
   const KernelRegistry& kernels_;
   const PropagateConstantsOptions& options_;
-  absl::flat_hash_set<ValueId> constant_;  // known now
-  absl::flat_hash_map<ValueId, ConstantTensor> roots_;
+  ConstantInputs constants_;
+  uint64_t max_bytes_;  // of one result
+  double steps_;        // that may still be made
+  absl::flat_hash_set<ValueId> returned_;
+  absl::flat_hash_set<ValueId> constant_;   // known now
   absl::flat_hash_set<NodeId> computable_;  // nodes whose results are
   absl::flat_hash_set<NodeId> left_;        // of those: stay nevertheless
-  absl::flat_hash_set<NodeId> computed_;
+  absl::flat_hash_set<NodeId> failed_;      // and can't be computed
   absl::flat_hash_map<ValueId, std::unique_ptr<OwnedValue>> data_;
-  std::optional<absl::flat_hash_set<ValueId>> outputs_;  // returned
-  absl::flat_hash_set<ValueId> dropped_;                 // inputs that nothing reads any more
+  uint64_t live_bytes_ = 0;  // of data_
   uint64_t added_ = 0, freed_ = 0;
   int next_ = 0;
 };
@@ -414,7 +486,8 @@ class Propagation {
 }  // namespace
 
 Pass PropagateConstants(PropagateConstantsOptions options) {
-  return {"propagate_constants", [options](ExportedProgram& program) -> absl::StatusOr<bool> {
+  return {"propagate_constants",
+          [options = std::move(options)](ExportedProgram& program) -> absl::StatusOr<bool> {
             KernelRegistry kernels;
             ABSL_RETURN_IF_ERROR(AddReferenceKernels(kernels));
             return Propagation(program, kernels, options).Run();

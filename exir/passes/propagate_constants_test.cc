@@ -280,6 +280,155 @@ TEST(PropagateConstantsTest, GrowthHasABoundBehindWhichSmallerResultsAreComputed
   }
 }
 
+// One node may not take all that is allowed.
+TEST(PropagateConstantsTest, GrowthByOneNodeHasABoundOfItsOwn) {
+  for (const uint64_t growth : {64u * 64 - 64, 64u * 64 - 65}) {
+    ExportedProgram program = ParseOrDie(kGrows, PassTestOps());
+    ASSERT_OK(PropagateConstants({.max_node_growth_bytes = growth}).run(program).status());
+    EXPECT_EQ(program.top().num_nodes(), growth == 64 * 64 - 64 ? 1 : 2);
+  }
+}
+
+TEST(PropagateConstantsTest, NoResultIsLargerThanTheConstantsAndTheGrowth) {
+  // The sum is small, what it is a sum of is not.
+  constexpr char kLarge[] = R"(program aten {
+  constants { state "w": f32[16] }
+  graph(%w: f32[16] parameter "w", %x: f32[16] user_input) {
+    %r: f32[64,16] = aten.repeat.default(%w, [64,1])
+    %s: f32[16] = aten.sum.dim_IntList(%r, [0])
+    %y: f32[16] = aten.mul.Tensor(%x, %s)
+    return (%y user_output)
+  }
+})";
+  ExpectUnchanged(kLarge, Propagate(63 * 64 - 1).run, PassTestOps());
+  ExportedProgram program = ParseOrDie(kLarge, PassTestOps());
+  ASSERT_OK_AND_ASSIGN(const bool changed, Propagate(63 * 64).run(program));
+  EXPECT_TRUE(changed);
+}
+
+TEST(PropagateConstantsTest, WorkHasABound) {
+  // 2^34 multiplications: the runtime may do them, at each call.
+  ExpectUnchanged(R"(program aten {
+  constants { state "w": f32[2048,2048] }
+  graph(%w: f32[2048,2048] parameter "w", %x: f32[2048] user_input) {
+    %p: f32[2048,2048] = aten.mm.default(%w, %w)
+    %y: f32[2048,2048] = aten.mul.Tensor(%x, %p)
+    return (%y user_output)
+  }
+})",
+                  PropagateConstants().run, PassTestOps());
+}
+
+TEST(PropagateConstantsTest, WhatIsMadeOfLiteralsIsComputed) {
+  ExportedProgram program = ParseOrDie(R"(program aten {
+  graph(%x: f32[4] user_input) {
+    %o: f32[4] = aten.full.default([4], 0.5)
+    %a: f32[4] = aten.arange.start_step(0, 4, 1, dtype=dtype:f32)
+    %s: f32[4] = aten.add.Tensor(%a, %o)
+    %y: f32[4] = aten.mul.Tensor(%x, %s)
+    %z: f32[4] = aten.mul.Tensor(%y, %o)
+    return (%z user_output)
+  }
+})",
+                                       PassTestOps());
+  ASSERT_OK_AND_ASSIGN(const bool changed, Propagate().run(program));
+  EXPECT_TRUE(changed);
+  ASSERT_OK(Verify(program));
+  EXPECT_THAT(Elements(program.constants.at("_prop_tensor_constant0")),
+              ElementsAre(0.5, 1.5, 2.5, 3.5));
+  EXPECT_EQ(program.top().num_nodes(), 3u);  // the fill stays
+}
+
+// Equal storage is in the file once, so that one of its names frees nothing.
+constexpr char kTied[] = R"(program aten {
+  constants { state "a": f32[4,3] state "b": f32[4,3] shares state "a" }
+  graph(%a: f32[4,3] parameter "a", %b: f32[4,3] parameter "b", %x: f32[2,3] user_input,
+        %i: i64[2] user_input) {
+    %e: f32[2,3] = aten.embedding.default(%a, %i)
+    %n: f32[4,3] = aten.neg.default(%b)
+    %t: f32[3,4] = aten.permute_copy.default(%n, [1,0])
+    %y: f32[2,4] = aten.mm.default(%e, %t)
+    return (%y user_output)
+  }
+})";
+TEST(PropagateConstantsTest, AStorageWithAnotherReaderIsNotFreed) {
+  ExpectUnchanged(kTied, Propagate(47).run, PassTestOps());
+  ExportedProgram program = ParseOrDie(kTied, PassTestOps());
+  ASSERT_OK_AND_ASSIGN(const bool changed, Propagate(48).run(program));
+  EXPECT_TRUE(changed);
+}
+
+// A product reads a weight that must stay for somebody else as it lies.
+TEST(PropagateConstantsTest, AWeightThatStaysIsPermutedInPlace) {
+  constexpr char kInPlace[] = R"(program aten {
+  constants { state "w": f32[4,3] state "b": f32[4] }
+  graph(%w: f32[4,3] parameter "w", %b: f32[4] parameter "b", %i: i64[2] user_input) {
+    %e: f32[2,3] = aten.embedding.default(%w, %i)
+    %t: f32[3,4] = aten.permute_copy.default(%w, [1,0])
+    %y: f32[2,4] = aten.addmm.default(%b, %e, %t)
+    return (%y user_output)
+  }
+})";
+  ExportedProgram program = ParseOrDie(kInPlace, PassTestOps());
+  const std::byte* bytes = program.state_dict.at("w").storage().bytes.data();
+  ASSERT_OK_AND_ASSIGN(const bool changed, Propagate(0).run(program));
+  EXPECT_TRUE(changed);
+  EXPECT_EQ(program.constants.at("_prop_tensor_constant0").storage().bytes.data(), bytes);
+  ExpectRewrite(kInPlace, Propagate(0).run, R"(program aten {
+  constants {
+    state "w": f32[4,3] state "b": f32[4]
+    constant "_prop_tensor_constant0": f32[3,4]{strides=[1,3]} shares state "w"
+  }
+  graph(%w: f32[4,3] parameter "w", %b: f32[4] parameter "b",
+        %_prop_tensor_constant0: f32[3,4]{strides=[1,3]} tensor_constant "_prop_tensor_constant0",
+        %i: i64[2] user_input) {
+    %e: f32[2,3] = aten.embedding.default(%w, %i)
+    %y: f32[2,4] = aten.addmm.default(%b, %e, %_prop_tensor_constant0)
+    return (%y user_output)
+  }
+})",
+                PassTestOps());
+}
+
+TEST(PropagateConstantsTest, OtherReadersOfAPermutedWeightGetACopy) {
+  ExpectUnchanged(R"(program aten {
+  constants { state "w": f32[4,3] }
+  graph(%w: f32[4,3] parameter "w", %i: i64[2] user_input) {
+    %e: f32[2,3] = aten.embedding.default(%w, %i)
+    %t: f32[3,4] = aten.permute_copy.default(%w, [1,0])
+    %y: f32[2,4] = aten.mm.default(%e, %t)
+    %z: f32[3,4] = aten.neg.default(%t)
+    return (%y user_output, %z user_output)
+  }
+})",
+                  Propagate(0).run, PassTestOps());
+}
+
+TEST(PropagateConstantsTest, WhatAnotherMethodWritesToIsNoConstant) {
+  ExpectUnchanged(kChain, PropagateConstants({.changing = {"b"}}).run, PassTestOps());
+}
+
+// Each of a chain is read by what stays, too.
+TEST(PropagateConstantsTest, LongChainsAreComputedOnce) {
+  constexpr int kLong = 2000;
+  std::string nodes, results;
+  for (int i = 0; i < kLong; ++i) {
+    absl::StrAppend(&nodes, "%n", i + 1, ": f32[2] = aten.add.Tensor(%n", i, ", %n0)\n%y", i,
+                    ": f32[2] = aten.mul.Tensor(%x, %n", i + 1, ")\n");
+    absl::StrAppend(&results, i == 0 ? "" : ", ", "%y", i, " user_output");
+  }
+  ExportedProgram program = ParseOrDie(
+      absl::StrCat("program aten { constants { state \"w\": f32[2] } graph(%n0: f32[2] parameter "
+                   "\"w\", %x: f32[2] user_input) {",
+                   nodes, "return (", results, ") } }"),
+      PassTestOps());
+  program.state_dict.insert_or_assign("w", Floats({2}, {1, 2}));
+  ASSERT_OK(Propagate().run(program).status());
+  EXPECT_EQ(program.top().num_nodes(), static_cast<size_t>(kLong));
+  EXPECT_THAT(Elements(program.constants.at("_prop_tensor_constant0")),
+              ElementsAre(kLong + 1, 2 * (kLong + 1)));
+}
+
 TEST(PropagateConstantsTest, GivesTheSameBytesEachTime) {
   std::string first;
   for (int i = 0; i < 3; ++i) {
