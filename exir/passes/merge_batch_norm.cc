@@ -1,0 +1,375 @@
+#include "exir/passes/merge_batch_norm.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "exir/ir/graph_editor.h"
+#include "exir/passes/constant_input.h"
+#include "runtime/core/dtype.h"
+#include "runtime/core/element.h"
+#include "runtime/core/sizes.h"
+#include "runtime/core/status_macros.h"
+
+namespace belay::exir {
+namespace {
+
+// Half the distance of 1 from the next number.
+double UnitRoundoff(DType dtype) {
+  switch (dtype) {
+    case DType::kFloat64:
+      return 0x1p-53;
+    case DType::kFloat32:
+      return 0x1p-24;
+    case DType::kFloat16:
+      return 0x1p-11;
+    default:
+      return 0x1p-8;  // bfloat16
+  }
+}
+
+// Which channel of the result an element of a weight belongs to.
+struct Channels {
+  int axis = 0;
+  // Of a transposed convolution: the rows of the weight are divided into so many groups, each with
+  // channels of its own.
+  int64_t groups = 1;
+
+  int64_t Count(const Sizes& sizes) const { return sizes[axis] * groups; }
+};
+
+// What computes the input of a batch norm.
+struct Producer {
+  NodeId node;
+  std::string_view weight_name, bias_name;  // arguments; "" when the operator takes no bias
+  ValueId weight;                           // the constant, maybe permuted on its way
+  NodeId permutation;                       // invalid when it is not
+  Channels channels;
+};
+
+std::optional<std::vector<double>> Numbers(const ConstantTensor& tensor) {
+  const absl::StatusOr<Storage> dense = tensor.Dense();
+  if (!dense.ok()) return std::nullopt;
+  std::vector<double> numbers(static_cast<size_t>(tensor.view().numel()));
+  const bool known = DispatchDType<kFloatTypes>(tensor.dtype(), [&](auto tag) {
+    using T = CppType<tag.value>;
+    const std::byte* from = dense->bytes.data();
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      T element;
+      std::memcpy(&element, from + i * sizeof(T), sizeof(T));
+      numbers[i] = ConvertElement<double>(element);
+    }
+  });
+  if (!known) return std::nullopt;
+  return numbers;
+}
+
+// The weight with each channel multiplied by its factor; nullopt when the dtype does not hold it.
+// In the weight's order of dimensions if that is contiguous or channels last.
+std::optional<ConstantTensor> Scaled(const ConstantTensor& weight, const Channels& channels,
+                                     const std::vector<double>& factors) {
+  const Sizes& sizes = weight.sizes();
+  const DimOrder last = ChannelsLastOrder(sizes.size());
+  const bool channels_last =
+      !weight.is_contiguous() && weight.strides() == DenseStrides(sizes, last);
+  const DimOrder order = channels_last ? last : ContiguousOrder(sizes.size());
+  const Strides strides = DenseStrides(sizes, order);
+  const absl::StatusOr<Storage> dense = weight.Dense(order);
+  if (!dense.ok()) return std::nullopt;
+  std::vector<std::byte> scaled(dense->bytes.size());
+  // The error of each channel's weights and their sum of magnitudes.
+  std::vector<double> error(factors.size()), magnitude(factors.size());
+  const int axis = channels.axis;
+  const int64_t rows = sizes[0] / channels.groups;  // of a group
+  DispatchDType<kFloatTypes>(weight.dtype(), [&](auto tag) {
+    using T = CppType<tag.value>;
+    const int64_t count = static_cast<int64_t>(scaled.size() / sizeof(T));
+    // So many elements one behind the other are of one channel.
+    const int64_t run = channels.groups == 1 ? strides[axis] : std::min(strides[axis], strides[0]);
+    for (int64_t start = 0; start < count; start += run) {
+      const int64_t group = channels.groups == 1 ? 0 : start / strides[0] % sizes[0] / rows;
+      const size_t channel =
+          static_cast<size_t>(group * sizes[axis] + start / strides[axis] % sizes[axis]);
+      double run_error = 0, run_magnitude = 0;
+      for (int64_t i = start; i < start + run; ++i) {
+        const size_t at = static_cast<size_t>(i) * sizeof(T);
+        T element;
+        std::memcpy(&element, dense->bytes.data() + at, sizeof(T));
+        const double exact = ConvertElement<double>(element) * factors[channel];
+        const T rounded = ConvertElement<T>(exact);
+        std::memcpy(scaled.data() + at, &rounded, sizeof(T));
+        run_error += std::abs(ConvertElement<double>(rounded) - exact);
+        run_magnitude += std::abs(exact);
+      }
+      error[channel] += run_error;
+      magnitude[channel] += run_magnitude;
+    }
+  });
+  // Conversions to half precision round twice, which adds a little to the unit roundoff.
+  const double most = UnitRoundoff(weight.dtype()) * (1 + 0x1p-10);
+  for (size_t c = 0; c < factors.size(); ++c) {
+    if (!(error[c] <= most * magnitude[c]) || !std::isfinite(magnitude[c])) return std::nullopt;
+  }
+  auto result =
+      ConstantTensor::Create(weight.dtype(), sizes, strides, 0, Storage::Own(std::move(scaled)));
+  if (!result.ok()) return std::nullopt;
+  return *std::move(result);
+}
+
+// nullopt when a number is not finite.
+std::optional<ConstantTensor> Vector(DType dtype, const std::vector<double>& numbers) {
+  std::vector<std::byte> bytes(numbers.size() * DTypeSize(dtype));
+  bool finite = true;
+  DispatchDType<kFloatTypes>(dtype, [&](auto tag) {
+    using T = CppType<tag.value>;
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      const T rounded = ConvertElement<T>(numbers[i]);
+      finite = finite && std::isfinite(ConvertElement<double>(rounded));
+      std::memcpy(bytes.data() + i * sizeof(T), &rounded, sizeof(T));
+    }
+  });
+  auto result = ConstantTensor::Contiguous(dtype, {static_cast<int64_t>(numbers.size())},
+                                           Storage::Own(std::move(bytes)));
+  if (!finite || !result.ok()) return std::nullopt;
+  return *std::move(result);
+}
+
+class Merge {
+ public:
+  Merge(ExportedProgram& program, const MergeBatchNormOptions& options)
+      : program_(program),
+        editor_(program.top()),
+        graph_(editor_.graph()),
+        constants_(program, editor_, options.changing),
+        max_growth_bytes_(options.max_growth_bytes),
+        batch_norm_(program.ops->Find("aten._native_batch_norm_legit_no_training.default")) {}
+
+  bool Run() {
+    bool changed = false;
+    for (NodeId id : graph_.NodeList()) {
+      if (graph_.node(id).target->aten() == batch_norm_) changed = MergeNode(id) || changed;
+    }
+    if (changed) constants_.Finish();
+    return changed;
+  }
+
+ private:
+  const TensorMeta& Type(ValueId value) const { return *graph_.value(value).tensor(); }
+
+  bool IsReadOnlyBy(ValueId value, NodeId user) const {
+    const std::vector<NodeId>& users = graph_.value(value).users;
+    return users.size() == 1 && users[0] == user && !graph_.IsOutput(value);
+  }
+
+  const ConstantTensor* ConstantOf(const Argument& argument) const {
+    const ValueId* value = argument.get_if<ValueId>();
+    return value == nullptr ? nullptr : constants_.Find(*value);
+  }
+
+  // One number per channel: those of the argument, or `otherwise` where there is none. Nullopt when
+  // it is not constant, or another number of them.
+  std::optional<std::vector<double>> PerChannel(const Argument& argument, size_t channels,
+                                                double otherwise) const {
+    if (argument.is_none()) return std::vector<double>(channels, otherwise);
+    const ConstantTensor* tensor = ConstantOf(argument);
+    if (tensor == nullptr || tensor->sizes() != Sizes({static_cast<int64_t>(channels)})) {
+      return std::nullopt;
+    }
+    return Numbers(*tensor);
+  }
+
+  static bool IsOne(const Argument& factor) {
+    return factor == Argument(1) || factor == Argument(1.0);
+  }
+
+  // What computes `value` out of a constant weight, if a factor and a shift per channel can go there.
+  std::optional<Producer> ProducerOf(ValueId value) const {
+    Producer producer;
+    producer.node = graph_.value(value).producer;
+    if (!producer.node.valid()) return std::nullopt;
+    const Node& node = graph_.node(producer.node);
+    const std::string& op = node.target->name();
+    const bool convolution = op == "aten.convolution.default";
+    if (convolution || op == "aten.linear.default") {
+      producer.weight_name = "weight";
+      producer.bias_name = "bias";
+    } else if (op == "aten.mm.default" || op == "aten.addmm.default") {
+      producer.weight_name = "mat2";
+      if (op == "aten.addmm.default") producer.bias_name = "self";
+    } else {
+      return std::nullopt;
+    }
+    // Of a batch norm's input, dimension 1 is the channel.
+    if (!convolution && Type(value).rank() != 2) return std::nullopt;
+    if (op == "aten.addmm.default" &&
+        !(IsOne(node.argument("beta")) && IsOne(node.argument("alpha")))) {
+      return std::nullopt;
+    }
+    const ValueId* weight = node.value_argument(producer.weight_name);
+    if (weight == nullptr) return std::nullopt;
+    producer.weight = *weight;
+    if (producer.weight_name == "mat2") {
+      producer.channels.axis = 1;
+      const NodeId mover = graph_.value(*weight).producer;
+      if (mover.valid() && graph_.node(mover).target->name() == "aten.permute_copy.default" &&
+          graph_.node(mover).argument("dims") == Argument(Argument::List{1, 0}) &&
+          IsReadOnlyBy(*weight, producer.node)) {
+        const ValueId* permuted = graph_.node(mover).value_argument("self");
+        if (permuted == nullptr) return std::nullopt;
+        producer.weight = *permuted;
+        producer.permutation = mover;
+        producer.channels.axis = 0;
+      }
+    } else if (convolution) {
+      const bool* transposed = node.argument("transposed").get_if<bool>();
+      const int64_t* groups = node.argument("groups").get_if<int64_t>();
+      if (transposed == nullptr || groups == nullptr) return std::nullopt;
+      if (*transposed) producer.channels = {.axis = 1, .groups = *groups};
+    }
+    const ConstantTensor* tensor = constants_.Find(producer.weight);
+    const int axis = producer.channels.axis;
+    if (tensor == nullptr || !kFloatTypes.contains(tensor->dtype()) ||
+        tensor->dtype() != Type(value).dtype || tensor->sizes().size() <= axis ||
+        producer.channels.groups < 1 || tensor->sizes()[0] % producer.channels.groups != 0) {
+      return std::nullopt;
+    }
+    return producer;
+  }
+
+  bool MergeNode(NodeId id) {
+    const Node& norm = graph_.node(id);
+    const ValueId* input = norm.value_argument("input");
+    const double* eps = norm.argument("eps").get_if<double>();
+    const std::vector<ValueId> results = norm.results();
+    if (input == nullptr || eps == nullptr || results.empty() || !IsReadOnlyBy(*input, id)) {
+      return false;
+    }
+    for (size_t k = 1; k < results.size(); ++k) {
+      if (!graph_.value(results[k]).users.empty() || graph_.IsOutput(results[k])) return false;
+    }
+    const TensorMeta &made = Type(*input), &wanted = Type(results[0]);
+    if (made.dtype != wanted.dtype || made.sizes != wanted.sizes ||
+        made.strides != wanted.strides) {
+      return false;
+    }
+    const std::optional<Producer> producer = ProducerOf(*input);
+    if (!producer.has_value()) return false;
+
+    const ConstantTensor& weight = *constants_.Find(producer->weight);
+    const size_t channels = static_cast<size_t>(producer->channels.Count(weight.sizes()));
+    const Node& node = graph_.node(producer->node);
+    const Argument bias =
+        producer->bias_name.empty() ? Argument() : Argument(node.argument(producer->bias_name));
+    const auto scale = PerChannel(norm.argument("weight"), channels, 1);
+    const auto shift = PerChannel(norm.argument("bias"), channels, 0);
+    const auto mean = PerChannel(norm.argument("running_mean"), channels, 0);
+    const auto var = PerChannel(norm.argument("running_var"), channels, 1);
+    const auto before = PerChannel(bias, channels, 0);
+    if (!scale || !shift || !mean || !var || !before) return false;
+    std::vector<double> factors(channels), shifts(channels);
+    for (size_t c = 0; c < channels; ++c) {
+      factors[c] = (*scale)[c] / std::sqrt((*var)[c] + *eps);
+      shifts[c] = ((*before)[c] - (*mean)[c]) * factors[c] + (*shift)[c];
+    }
+    std::optional<ConstantTensor> new_bias = Vector(weight.dtype(), shifts);
+    if (!new_bias.has_value()) return false;
+    std::optional<ConstantTensor> new_weight = Scaled(weight, producer->channels, factors);
+    if (!new_weight.has_value()) return false;
+
+    std::vector<ValueId> old = {producer->weight};
+    for (const Argument& argument : {bias, norm.argument("weight"), norm.argument("bias"),
+                                     norm.argument("running_mean"), norm.argument("running_var")}) {
+      const ValueId* value = argument.get_if<ValueId>();
+      if (value != nullptr && std::find(old.begin(), old.end(), *value) == old.end()) {
+        old.push_back(*value);
+      }
+    }
+    // Those that nothing else reads.
+    const NodeId reader = producer->permutation.valid() ? producer->permutation : producer->node;
+    std::erase_if(old, [&](ValueId value) {
+      const std::vector<NodeId>& users = graph_.value(value).users;
+      return graph_.IsOutput(value) || !std::all_of(users.begin(), users.end(), [&](NodeId user) {
+               return user == id || user == producer->node || user == reader;
+             });
+    });
+    const uint64_t added = new_weight->view().nbytes() + new_bias->view().nbytes();
+    const uint64_t freed = constants_.FreedBytes(old);
+    if (added_ + added > max_growth_bytes_ + freed_ + freed) return false;
+    if (!Apply(*producer, id, *std::move(new_weight), *std::move(new_bias))) return false;
+    added_ += added;
+    for (ValueId value : old) {
+      if (graph_.value(value).users.empty()) freed_ += constants_.Drop(value);
+    }
+    return true;
+  }
+
+  // False, with nothing changed, when the registry lacks the operator with a bias.
+  bool Apply(const Producer& producer, NodeId norm, ConstantTensor weight, ConstantTensor bias) {
+    const OpOverload* addmm = nullptr;
+    if (producer.bias_name.empty()) {
+      addmm = program_.ops->Find("aten.addmm.default");
+      if (addmm == nullptr) return false;
+      if (program_.dialect == IrDialect::kEdge) addmm = program_.ops->ToEdge(addmm);
+    }
+    const std::string name = graph_.value(producer.weight).name;
+    const std::string fqn =
+        UnusedTensorName(program_, absl::StrCat(constants_.NameOf(producer.weight), "_merged"));
+    const auto type = [&](const ConstantTensor& tensor) {
+      const std::vector<SymInt> sizes(tensor.sizes().begin(), tensor.sizes().end());
+      TensorMeta meta = TensorMeta::Contiguous(tensor.dtype(), sizes);
+      meta.strides.assign(tensor.strides().begin(), tensor.strides().end());
+      meta.device = Type(producer.weight).device;
+      return meta;
+    };
+    TensorMeta weight_type = type(weight), bias_type = type(bias);
+    const ValueId new_weight =
+        constants_.Add(absl::StrCat(name, "_merged"), fqn, std::move(weight), weight_type);
+    const std::string bias_fqn = UnusedTensorName(program_, absl::StrCat(fqn, "_bias"));
+    const ValueId new_bias =
+        constants_.Add(absl::StrCat(name, "_merged_bias"), bias_fqn, std::move(bias), bias_type);
+
+    const NodeId reader = producer.permutation.valid() ? producer.permutation : producer.node;
+    editor_.ReplaceUsesIn(reader, producer.weight, new_weight);
+    const Node& node = graph_.node(producer.node);
+    if (addmm != nullptr) {
+      std::vector<Argument> arguments = ArgumentsByName(
+          *addmm->schema(),
+          {{"self", new_bias}, {"mat1", node.argument("self")}, {"mat2", node.argument("mat2")}});
+      editor_.SetTarget(producer.node, addmm);
+      editor_.SetArguments(producer.node, std::move(arguments));
+    } else {
+      const std::optional<int> index = node.target->ArgumentIndex(producer.bias_name);
+      editor_.SetArgument(producer.node, static_cast<size_t>(*index), new_bias);
+    }
+    editor_.ReplaceAllUses(graph_.node(norm).results()[0],
+                           *graph_.node(norm).value_argument("input"));
+    editor_.EraseNode(norm);
+    return true;
+  }
+
+  ExportedProgram& program_;
+  GraphEditor editor_;
+  const Graph& graph_;
+  ConstantInputs constants_;
+  const uint64_t max_growth_bytes_;
+  const OpOverload* const batch_norm_;  // of the ATen dialect
+  uint64_t added_ = 0, freed_ = 0;
+};
+
+}  // namespace
+
+Pass MergeBatchNorm(MergeBatchNormOptions options) {
+  return {"merge_batch_norm",
+          [options = std::move(options)](ExportedProgram& program) -> absl::StatusOr<bool> {
+            return Merge(program, options).Run();
+          }};
+}
+
+}  // namespace belay::exir
