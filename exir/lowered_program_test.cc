@@ -106,18 +106,36 @@ TEST_F(LoweredProgramTest, BranchesInARowKeepEachOthersResults) {
   ASSERT_OK(Load(R"(program edge {
     graph(%p: b8[] user_input, %q: b8[] user_input, %x: f32[32] user_input) {
       %a: f32[32] = higher_order.cond(%p, graph#1, graph#2, [%x])
-      %b: f32[32] = higher_order.cond(%q, graph#1, graph#2, [%x])
-      %c: f32[32] = higher_order.cond(%p, graph#1, graph#2, [%b])
+      %b: f32[32] = higher_order.cond(%q, graph#3, graph#4, [%x])
+      %c: f32[32] = higher_order.cond(%p, graph#5, graph#6, [%b])
       %d: f32[32] = edge.aten.sub.Tensor(%a, %b)
       %e: f32[32] = edge.aten.mul.Tensor(%d, %c)
       return (%e user_output, %a user_output)
     }
-    graph yes(%y: f32[32]) {
+    graph yes1(%y: f32[32]) {
       %s: f32[32] = edge.aten.mul.Tensor(%y, %y)
       %t: f32[32] = edge.aten.neg.default(%s)
       return (%t)
     }
-    graph no(%y: f32[32]) {
+    graph no1(%y: f32[32]) {
+      %s: f32[32] = edge.aten.add.Tensor(%y, %y)
+      return (%s)
+    }
+    graph yes2(%y: f32[32]) {
+      %s: f32[32] = edge.aten.mul.Tensor(%y, %y)
+      %t: f32[32] = edge.aten.neg.default(%s)
+      return (%t)
+    }
+    graph no2(%y: f32[32]) {
+      %s: f32[32] = edge.aten.add.Tensor(%y, %y)
+      return (%s)
+    }
+    graph yes3(%y: f32[32]) {
+      %s: f32[32] = edge.aten.mul.Tensor(%y, %y)
+      %t: f32[32] = edge.aten.neg.default(%s)
+      return (%t)
+    }
+    graph no3(%y: f32[32]) {
       %s: f32[32] = edge.aten.add.Tensor(%y, %y)
       return (%s)
     }

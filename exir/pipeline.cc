@@ -18,6 +18,7 @@
 #include "exir/passes/edge_verifier.h"
 #include "exir/passes/fuse_quantized_ops.h"
 #include "exir/passes/guards_to_assertions.h"
+#include "exir/passes/merge_batch_norm.h"
 #include "exir/passes/propagate_constants.h"
 #include "exir/passes/to_edge_passes.h"
 #include "runtime/core/annotate.h"
@@ -121,9 +122,10 @@ void ReportDelegation(const std::string& method, const ExportedProgram& program,
 }
 
 // What edge programs are held to: all but E2, since Belay runs operators that are not core too.
-EdgeVerifierOptions EdgeRules(bool dim_order) {
+EdgeVerifierOptions EdgeRules(bool dim_order, bool any_order = false) {
   EdgeVerifierOptions rules;
   rules.dim_order = dim_order;
+  rules.any_order = any_order;
   rules.check_core = false;
   rules.allow_float8 = true;
   return rules;
@@ -153,12 +155,36 @@ void BoundSizes(ExportedProgram& program, int64_t most) {
   }
 }
 
-absl::Status VerifyMethods(const MethodPrograms& methods) {
+absl::Status VerifyMethodsAs(const MethodPrograms& methods, const EdgeVerifierOptions& rules) {
   for (const auto& [name, program] : methods) {
-    const absl::Status status = VerifyEdge(program, EdgeRules(ToEdgeOptions().dim_order));
+    const absl::Status status = VerifyEdge(program, rules);
     if (!status.ok()) return Annotate(status, absl::StrCat("method '", name, "'"));
   }
   return absl::OkStatus();
+}
+absl::Status VerifyMethods(const MethodPrograms& methods) {
+  return VerifyMethodsAs(methods, EdgeRules(ToEdgeOptions().dim_order));
+}
+
+// What runs on each method after the last round.
+std::vector<Pass> FinalPasses(const MethodPrograms& methods, const PipelineOptions& options) {
+  // State is the methods' together: what one writes to is no constant of another.
+  absl::btree_set<std::string> changing;
+  for (const auto& [name, program] : methods) {
+    const absl::btree_set<std::string_view> mutated = MutatedState(program.signature);
+    changing.insert(mutated.begin(), mutated.end());
+  }
+  std::vector<Pass> passes;
+  if (options.quant_fusion_and_const_prop) passes.push_back(FuseQuantizedOps());
+  if (options.fold_constants) {
+    passes.push_back(MergeBatchNorm({.changing = changing}));
+  }
+  if (options.fold_constants || options.quant_fusion_and_const_prop) {
+    passes.push_back(
+        PropagateConstants({.max_growth_bytes = options.fold_budget, .changing = changing}));
+  }
+  passes.insert(passes.end(), options.passes.begin(), options.passes.end());
+  return passes;
 }
 
 }  // namespace
@@ -270,9 +296,7 @@ absl::StatusOr<ProgramImage> LowerPrograms(MethodPrograms methods, const Pipelin
     }
   }
 
-  std::vector<Pass> passes;
-  if (options.quant_fusion_and_const_prop) passes = {FuseQuantizedOps(), PropagateConstants()};
-  passes.insert(passes.end(), options.passes.begin(), options.passes.end());
+  const std::vector<Pass> passes = FinalPasses(methods, options);
   if (!passes.empty()) {
     clock.Start("passes", 0.75);
     for (auto& [name, program] : methods) {
@@ -284,7 +308,8 @@ absl::StatusOr<ProgramImage> LowerPrograms(MethodPrograms methods, const Pipelin
       }
       program = *std::move(changed);
     }
-    const absl::Status verified = VerifyMethods(methods);
+    const absl::Status verified =
+        VerifyMethodsAs(methods, EdgeRules(ToEdgeOptions().dim_order, /*any_order=*/true));
     if (!verified.ok()) return Annotate(verified, "passes");
     clock.Stop();
   }

@@ -68,9 +68,16 @@ struct PipelineOptions {
   std::vector<const Partitioner*> partitioners;
   const BackendSet* backends = nullptr;  // needed when there are partitioners
   ToBackendOptions to_backend;
-  // After the last round: dequantize → operator → quantize becomes an operator on quantized numbers
-  // (exir/passes/fuse_quantized_ops.h), then what depends on constants alone is computed
-  // (exir/passes/propagate_constants.h). ExecuTorch's do_quant_fusion_and_const_prop.
+  // After the last round, in what the delegates left: batch norms become part of the convolutions
+  // and products before them (exir/passes/merge_batch_norm.h), then what depends on constants alone
+  // is computed (exir/passes/propagate_constants.h). Delegates fold for themselves.
+  bool fold_constants = true;
+  // By how many bytes folding may make a method's constants grow, all together. Weights that are
+  // only permuted or merged cost nothing, since they replace what they come from.
+  uint64_t fold_budget = uint64_t{1} << 20;
+  // Before that: dequantize → operator → quantize becomes an operator on quantized numbers
+  // (exir/passes/fuse_quantized_ops.h). What depends on constants alone is computed then even
+  // without `fold_constants`. ExecuTorch's do_quant_fusion_and_const_prop.
   bool quant_fusion_and_const_prop = false;
   // Run on every method after that, in this order; what they give must still be an edge
   // program.

@@ -27,6 +27,8 @@ struct LowerOptions {
   std::vector<std::string> compile_specs;  // BACKEND:KEY=VALUE
   int threads = 1;
   bool write_state_in_place = false;
+  bool no_fold_constants = false;
+  uint64_t fold_budget = uint64_t{1} << 20;  // exir::PipelineOptions::fold_budget
   bool quant_fusion_and_const_prop = false;
   bool json = false;
 };

@@ -69,7 +69,7 @@ TEST(CommandLineTest, OptionsArrive) {
   using Texts = std::vector<std::string>;
   std::vector<Command> commands = FakeCommands();
   EXPECT_EQ(Parse({"lower", "m.pt2", "-o", "m.belay", "--method", "a=a.pt2", "--method", "b=b.pt2",
-                   "--threads", "4", "--json"},
+                   "--threads", "4", "--fold-budget", "4096", "--json"},
                   commands)
                 .status,
             10);
@@ -78,6 +78,8 @@ TEST(CommandLineTest, OptionsArrive) {
   EXPECT_THAT(Value<Texts>(commands, "lower", "--method"), ElementsAre("a=a.pt2", "b=b.pt2"));
   EXPECT_EQ(Value<int>(commands, "lower", "--threads"), 4);
   EXPECT_TRUE(Value<bool>(commands, "lower", "--json"));
+  EXPECT_EQ(Value<uint64_t>(commands, "lower", "--fold-budget"), 4096u);
+  EXPECT_FALSE(Value<bool>(commands, "lower", "--no-fold-constants"));
   EXPECT_FALSE(Value<bool>(commands, "lower", "--quant-fusion-and-const-prop"));
   commands = FakeCommands();
   EXPECT_EQ(Parse({"run", "m.belay", "--random-inputs", "7"}, commands).status, 11);
@@ -107,6 +109,8 @@ TEST(CommandLineTest, WrongUsageIsSaidAndCallsNothing) {
            {"verify", "a", "--input", "x", "--random-inputs", "1"},
            {"lower", "a", "-o", "b", "--max-size", "0"},
            {"lower", "a", "-o", "b", "--max-size", "-5"},
+           {"lower", "a", "-o", "b", "--fold-budget", "-1"},
+           {"lower", "a", "-o", "b", "--no-fold-constants", "--fold-budget", "1"},
            {"lower", "a", "-o", "b", "--report", ""},
            {"lower", "a", "-o", "b", "--external-constants", ""},
            {"lower", "a", "-o", "b", "--json", "--dump-after", "p"},

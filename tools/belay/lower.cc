@@ -139,6 +139,8 @@ int Lower(const LowerOptions& options) {
   pipeline.backends = &AotBackends();
   pipeline.to_backend.threads = options.threads;
   pipeline.emit.write_state_in_place = options.write_state_in_place;
+  pipeline.fold_constants = !options.no_fold_constants;
+  pipeline.fold_budget = options.fold_budget;
   pipeline.quant_fusion_and_const_prop = options.quant_fusion_and_const_prop;
   if (options.max_size > 0) pipeline.unbounded_size = options.max_size;
   pipeline.progress = [&](std::string_view phase, double done) { progress.Update(phase, done); };
@@ -243,9 +245,14 @@ Command LowerCommand() {
             {.least = 1, .most = 1024}},
            {"--write-state-in-place", &lower->write_state_in_place,
             "updates buffers where they are; a call that fails leaves them half written"},
+           {"--no-fold-constants", &lower->no_fold_constants,
+            "leaves to each call what depends on constants alone, and batch norms as they are"},
+           {"--fold-budget",
+            &lower->fold_budget,
+            "by how many bytes folded constants may make the file larger",
+            {.least = 0, .excludes = {"--no-fold-constants"}}},
            {"--quant-fusion-and-const-prop", &lower->quant_fusion_and_const_prop,
-            "computes on quantized numbers where there is an operator for it, and now what depends "
-            "on constants alone"},
+            "computes on quantized numbers where there is an operator for it"},
            {"--json", &lower->json, "prints the report as JSON", {.excludes = {"--dump-after"}}}},
       .footer =
           "Of an archive with several models, --method NAME=FILE takes the one called NAME, "
