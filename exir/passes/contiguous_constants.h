@@ -6,7 +6,7 @@
 namespace belay::exir {
 
 // Makes constants whose dimensions are in neither the contiguous nor the channels-last order
-// contiguous. This is the one pass that copies weights, and only those. Source: docs/edge-dialect.md §3
+// contiguous. Of the passes to edge, the one that copies weights, and only those. Source: docs/edge-dialect.md §3
 // row 15.
 Pass ContiguousConstants();
 

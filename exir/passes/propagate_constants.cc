@@ -22,6 +22,7 @@
 #include "runtime/core/dtype.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/tensor_view.h"
+#include "runtime/kernels/movement/movement.h"
 #include "runtime/kernels/reference/reference_kernels.h"
 
 namespace belay::exir {
@@ -322,9 +323,8 @@ class Propagation {
     }
     ABSL_ASSIGN_OR_RETURN(
         std::vector<CallResult> results,
-        CallOperator(
-            *node.target, absl::MakeSpan(operands), kernels_,
-            {.engine = KernelEngine::kReference, .max_tensor_bytes = max_bytes_, .views = false}));
+        CallOperator(*node.target, absl::MakeSpan(operands), kernels_,
+                     {.engine = std::nullopt, .max_tensor_bytes = max_bytes_, .views = false}));
     std::vector<OwnedValue> values;
     for (CallResult& result : results) {
       for (OwnedValue& datum : result.values) {
@@ -490,6 +490,8 @@ Pass PropagateConstants(PropagateConstantsOptions options) {
           [options = std::move(options)](ExportedProgram& program) -> absl::StatusOr<bool> {
             KernelRegistry kernels;
             ABSL_RETURN_IF_ERROR(AddReferenceKernels(kernels));
+            // Quicker, with the reference kernels' bits.
+            ABSL_RETURN_IF_ERROR(kernels.Add(MovementKernels()));
             return Propagation(program, kernels, options).Run();
           }};
 }

@@ -21,7 +21,7 @@ struct PropagateConstantsOptions {
   absl::btree_set<std::string> changing = {};
 };
 
-// Computes now, with the reference kernels, what depends on nothing but parameters, buffers,
+// Computes now, with the reference kernels' results, what depends on nothing but parameters, buffers,
 // constants and literals, and makes it a constant "_prop_tensor_constant<N>"; constants that nothing
 // reads any more go. Only in the top graph. Results are bit for bit what the reference kernels
 // compute when the program runs; other kernels are within their bounds of that.
