@@ -15,8 +15,8 @@
 namespace belay::exir {
 namespace {
 
-// A tensor of `sizes` in the dim order of the argument, which is that of a memory format: contiguous
-// or channels last.
+// A tensor of `sizes` in the dim order of the argument, which is that of a memory format:
+// contiguous or channels last.
 absl::StatusOr<TensorMeta> InDimOrder(const MetaArguments& arguments, DType dtype,
                                       std::vector<SymInt> sizes) {
   ABSL_ASSIGN_OR_RETURN(const Sizes order, arguments.StaticIntList("dim_order"));

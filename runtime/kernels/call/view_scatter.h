@@ -47,8 +47,8 @@ absl::Status AsStridedScatter(KernelContext& context,
   return ViewScatter<AsStridedRule, kCopy>(context, call);
 }
 
-// belay.set_row_(self!, row, index, count): row `index` of self, which gets `count` rows. What loops
-// over rows write their results with; all calls of one loop give the same count.
+// belay.set_row_(self!, row, index, count): row `index` of self, which gets `count` rows. What
+// loops over rows write their results with; all calls of one loop give the same count.
 struct SetRowCall {
   const TensorView* row = nullptr;
   int64_t index = 0, count = 0;
