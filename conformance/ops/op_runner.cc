@@ -249,7 +249,7 @@ class CaseRun {
     const KernelContext plan(argument_slots_, output_slots_, &memory_, {});
     const Kernel* kernel = exir::ChooseKernel(kernels, op_.name(), engine, plan);
     if (kernel == nullptr) {
-      // Refusing a wrong call in accepts() is as good as an error.
+      // Refusing a wrong call in Accepts() is as good as an error.
       if (case_.error.has_value()) return {};
       return {CaseOutcome::kSkipped, "",
               absl::StrCat("no ", KernelEngineName(engine), " kernel accepts the call")};

@@ -277,7 +277,6 @@ absl::Status MethodCode::Prepare(MemoryBudget* memory) {
     record.context =
         ContextOf(record, record.context.num_arguments(), record.context.num_outputs());
     if (record.kind == Record::Kind::kKernel) {
-      if (record.kernel->read_call == nullptr) continue;
       const auto& call = std::get<KernelCallPlan>(plan_->instructions[i]);
       record.reads_call =
           !IsFixed(plan_->arguments_of(call.operands)) ||
@@ -339,7 +338,6 @@ bool MethodCode::IsFixed(absl::Span<const uint32_t> arguments) const {
 
 absl::Status MethodCode::RunKernel(Record& record) {
   const Kernel& kernel = *record.kernel;
-  if (kernel.read_call == nullptr) return kernel.run(record.context);
   std::byte* const call = calls_.data() + record.call;
   if (record.reads_call) {
     ABSL_RETURN_IF_ERROR(kernel.read_call(record.context, kernel.signature, call));

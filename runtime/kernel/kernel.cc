@@ -70,12 +70,8 @@ absl::StatusOr<const TensorView*> KernelContext::Tensor(int i) const {
   return WrongKind("argument", i, "tensor", argument(i));
 }
 
-absl::StatusOr<const TensorView*> KernelContext::OptionalTensor(int i) const {
-  if (is_none(i)) return static_cast<const TensorView*>(nullptr);
-  return Tensor(i);
-}
-
-absl::StatusOr<TensorView*> KernelContext::MutableTensor(int i) const {
+absl::StatusOr<TensorView*> KernelContext::MutableTensor(MutableArgument argument) const {
+  const int i = argument.position;
   if (TensorView* v = arguments_[i]->get_if<TensorView>()) {
     ABSL_RETURN_IF_ERROR(CheckWrittenApart(*this, *v, i));
     if (allocator_ == nullptr) return v;
@@ -83,7 +79,7 @@ absl::StatusOr<TensorView*> KernelContext::MutableTensor(int i) const {
     if (status.ok()) return v;
     return Annotate(status, absl::StrCat("argument ", i));
   }
-  return WrongKind("argument", i, "tensor", argument(i));
+  return WrongKind("argument", i, "tensor", *arguments_[i]);
 }
 
 absl::StatusOr<int64_t> KernelContext::Int(int i) const {
@@ -147,21 +143,6 @@ absl::StatusOr<ListView> KernelContext::List(int i) const {
   return ArgumentAs<ListView>(argument(i), i, "list");
 }
 
-absl::StatusOr<int64_t> KernelContext::IntOr(int i, int64_t fallback) const {
-  if (is_none(i)) return fallback;
-  return Int(i);
-}
-
-absl::StatusOr<double> KernelContext::DoubleOr(int i, double fallback) const {
-  if (is_none(i)) return fallback;
-  return Double(i);
-}
-
-absl::StatusOr<DType> KernelContext::DtypeOr(int i, DType fallback) const {
-  if (is_none(i)) return fallback;
-  return Dtype(i);
-}
-
 absl::StatusOr<TensorView*> KernelContext::Output(int i, absl::Span<const int64_t> sizes) {
   return ResizeOutput(allocator_, i, *outputs_[i], sizes);
 }
@@ -203,14 +184,12 @@ struct CallMemory {
 }  // namespace
 
 bool Kernel::Accepts(const KernelContext& context) const {
-  if (read_call == nullptr) return accepts == nullptr || accepts(context);
   if (accepts_call == nullptr) return true;
   CallMemory call;
   return read_call(context, signature, call.bytes).ok() && accepts_call(context, call.bytes);
 }
 
 uint64_t Kernel::ScratchBytes(const KernelContext& context) const {
-  if (read_call == nullptr) return scratch_bytes == nullptr ? 0 : scratch_bytes(context);
   if (scratch_bytes_of_call == nullptr) return 0;
   CallMemory call;
   return read_call(context, signature, call.bytes).ok() ? scratch_bytes_of_call(context, call.bytes)
@@ -218,7 +197,6 @@ uint64_t Kernel::ScratchBytes(const KernelContext& context) const {
 }
 
 absl::Status Kernel::Run(KernelContext& context) const {
-  if (read_call == nullptr) return run(context);
   CallMemory call;
   ABSL_RETURN_IF_ERROR(read_call(context, signature, call.bytes));
   return run_call(context, call.bytes);

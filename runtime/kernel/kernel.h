@@ -53,22 +53,16 @@ class KernelContext {
 
   int num_arguments() const { return static_cast<int>(arguments_.size()); }
   int num_outputs() const { return static_cast<int>(outputs_.size()); }
-  // kInvalidArgument unless there are exactly so many of each: the first line of every kernel.
+  // kInvalidArgument unless there are exactly so many of each.
   absl::Status CheckArity(int arguments, int outputs) const;
 
   // Precondition of all: 0 <= i < num_arguments() (CheckArity).
   const EValue& argument(int i) const { return *arguments_[i]; }
-  bool is_none(int i) const { return arguments_[i]->is_none(); }
   absl::StatusOr<const TensorView*> Tensor(int i) const;
-  // nullptr for none.
-  absl::StatusOr<const TensorView*> OptionalTensor(int i) const;
   // The tensor that an operator with a mutable argument ("self!") writes to. kInvalidArgument when
   // its memory may overlap that of another argument: only outputs are proved apart when a program
   // is opened, and the argument need not be one.
-  absl::StatusOr<TensorView*> MutableTensor(int i) const;
-  absl::StatusOr<TensorView*> MutableTensor(MutableArgument argument) const {
-    return MutableTensor(argument.position);
-  }
+  absl::StatusOr<TensorView*> MutableTensor(MutableArgument argument) const;
   absl::StatusOr<int64_t> Int(int i) const;    // an int or bool value
   absl::StatusOr<double> Double(int i) const;  // any real number
   absl::StatusOr<bool> Bool(int i) const;      // a bool value
@@ -79,10 +73,6 @@ class KernelContext {
   // list of one, as in PyTorch.
   absl::StatusOr<Sizes> IntList(int i) const;
   absl::StatusOr<ListView> List(int i) const;  // any list; elements are read with EValue::get_if
-  // `fallback` for none.
-  absl::StatusOr<int64_t> IntOr(int i, int64_t fallback) const;
-  absl::StatusOr<double> DoubleOr(int i, double fallback) const;
-  absl::StatusOr<DType> DtypeOr(int i, DType fallback) const;
 
   // Output i with these sizes: resized and with memory. Its dtype and dim order were fixed by the
   // meta kernel; the kernel writes in that dtype (kInvalidArgument if it can't) and through the
@@ -98,7 +88,7 @@ class KernelContext {
   void SetScalarOutput(int i, EValue value) { *outputs_[i] = value; }
   EValue* output_slot(int i) const { return outputs_[i]; }
 
-  // Working memory, aligned to 64 bytes, contents undefined. At least Kernel::scratch_bytes of it;
+  // Working memory, aligned to 64 bytes, contents undefined. At least Kernel::ScratchBytes of it;
   // a kernel whose need at run time is larger than its size returns kInternal.
   absl::Span<std::byte> scratch() const { return scratch_; }
 
@@ -118,27 +108,21 @@ inline constexpr size_t kMaxCallBytes = 2048, kCallAlignment = 16;
 // One row of a kernel table. A constant; rows live in static arrays.
 //
 // A row is made by KernelRow (kernel_arguments.h): its call is read by the names of the operator's
-// schema, once when a program is loaded if no argument is computed, else before each run. `run`
-// alone is for a kernel that looks at its arguments by itself.
+// schema, once when a program is loaded if no argument is computed, else before each run.
 struct Kernel {
   std::string_view op;    // "aten.add.Tensor", "aten.relu.default", "sym.mul.default"
   std::string_view name;  // for reports: "AddF32"
   KernelEngine engine;
-  absl::Status (*run)(KernelContext& context) = nullptr;
-  // Asked once, when a program is loaded, with all tensors at their largest sizes (data may be
-  // null): whether this kernel computes the call for these dtypes, ranks, layouts and constant
-  // arguments, and all smaller sizes. null: it takes all.
-  bool (*accepts)(const KernelContext& context) = nullptr;
-  // Working memory that suffices for the call at these and all smaller sizes. null: none.
-  uint64_t (*scratch_bytes)(const KernelContext& context) = nullptr;
-
-  // Rows of KernelRow: what stands for the three above. `signature`: "self dim keepdim -> 2".
-  std::string_view signature = "";
+  std::string_view signature = "";  // "self dim keepdim -> 2"
   size_t call_bytes = 0;
   absl::Status (*read_call)(const KernelContext& context, std::string_view signature,
                             void* memory) = nullptr;
   absl::Status (*run_call)(KernelContext& context, const void* call) = nullptr;
+  // Asked once, when a program is loaded, with all tensors at their largest sizes (data may be
+  // null): whether this kernel computes the call for these dtypes, ranks, layouts and constant
+  // arguments, and all smaller sizes. null: it takes all.
   bool (*accepts_call)(const KernelContext& context, const void* call) = nullptr;
+  // Working memory that suffices for the call at these and all smaller sizes. null: none.
   uint64_t (*scratch_bytes_of_call)(const KernelContext& context, const void* call) = nullptr;
 
   // What the functions above say, with a call that is read for the occasion.

@@ -20,7 +20,7 @@ class KernelRegistry {
   // of the same name.
   absl::Status Add(absl::Span<const Kernel> kernels);
 
-  // The kernel that takes this call: the last added row of `op` whose accepts() agrees; nullptr
+  // The kernel that takes this call: the last added row of `op` whose Accepts() agrees; nullptr
   // when there is none.
   const Kernel* Find(std::string_view op, const KernelContext& context) const;
   // All rows of `op` in the order of preference; empty when there are none.

@@ -62,14 +62,12 @@ TEST_F(KernelContextTest, TensorsAreSeenInTheirSlot) {
   KernelContext context = Context({t.view(), None{}, int64_t{1}});
   ASSERT_OK_AND_ASSIGN(const TensorView* tensor, context.Tensor(0));
   EXPECT_EQ(tensor->data, t.view().data);
-  ASSERT_OK_AND_ASSIGN(const TensorView* none, context.OptionalTensor(1));
-  EXPECT_EQ(none, nullptr);
-  ASSERT_OK_AND_ASSIGN(TensorView * same, context.MutableTensor(0));
+  ASSERT_OK_AND_ASSIGN(TensorView * same, context.MutableTensor({0}));
   EXPECT_EQ(same, tensor);
   EXPECT_THAT(context.Tensor(1),
               StatusIs(kInvalid, HasSubstr("argument 1: expected tensor, got none")));
-  EXPECT_THAT(context.OptionalTensor(2), StatusIs(kInvalid, HasSubstr("got int")));
-  EXPECT_THAT(context.MutableTensor(2), StatusIs(kInvalid));
+  EXPECT_THAT(context.Tensor(2), StatusIs(kInvalid, HasSubstr("got int")));
+  EXPECT_THAT(context.MutableTensor({2}), StatusIs(kInvalid));
 }
 
 TEST_F(KernelContextTest, WhatIsWrittenLiesApartFromOtherArguments) {
@@ -77,13 +75,13 @@ TEST_F(KernelContextTest, WhatIsWrittenLiesApartFromOtherArguments) {
   TensorView first = t.view(), last = t.view();
   first.sizes[0] = last.sizes[0] = 2;
   last.data = last.as<float>() + 2;
-  EXPECT_OK(Context({first, last}).MutableTensor(0).status());
-  EXPECT_THAT(Context({t.view(), last}).MutableTensor(1),
+  EXPECT_OK(Context({first, last}).MutableTensor({0}).status());
+  EXPECT_THAT(Context({t.view(), last}).MutableTensor({1}),
               StatusIs(kInvalid, HasSubstr("argument 1 is written and its memory overlaps that of "
                                            "argument 0")));
   EValue element = last, nothing;
   EValue* const elements[] = {&nothing, &element, nullptr};
-  EXPECT_THAT(Context({t.view(), ListView{elements}}).MutableTensor(0),
+  EXPECT_THAT(Context({t.view(), ListView{elements}}).MutableTensor({0}),
               StatusIs(kInvalid, HasSubstr("argument 1")));
 }
 
@@ -103,16 +101,10 @@ TEST_F(KernelContextTest, NumbersConvertWithoutLossOnly) {
   EXPECT_THAT(context.Scalar(4), StatusIs(kInvalid, HasSubstr("expected number, got none")));
 }
 
-TEST_F(KernelContextTest, NoneGivesTheFallback) {
+TEST_F(KernelContextTest, DtypesAndStringsAreNothingElse) {
   const KernelContext context = Context({None{}, int64_t{4}, DType::kBool, std::string_view("s")});
-  EXPECT_EQ(*context.IntOr(0, 7), 7);
-  EXPECT_EQ(*context.IntOr(1, 7), 4);
-  EXPECT_EQ(*context.DoubleOr(0, 0.5), 0.5);
-  EXPECT_EQ(*context.DoubleOr(1, 0.5), 4.0);
-  EXPECT_EQ(*context.DtypeOr(0, DType::kInt8), DType::kInt8);
-  EXPECT_EQ(*context.DtypeOr(2, DType::kInt8), DType::kBool);
+  EXPECT_EQ(*context.Dtype(2), DType::kBool);
   EXPECT_EQ(*context.String(3), "s");
-  EXPECT_THAT(context.IntOr(2, 7), StatusIs(kInvalid));
   EXPECT_THAT(context.Dtype(1), StatusIs(kInvalid));
   EXPECT_THAT(context.String(0), StatusIs(kInvalid));
 }

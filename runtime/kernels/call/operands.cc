@@ -11,14 +11,6 @@
 
 namespace belay {
 
-absl::StatusOr<const TensorView*> TensorOf(const KernelContext& context, int i,
-                                           std::string_view name, DTypeSet allowed) {
-  ABSL_ASSIGN_OR_RETURN(const TensorView* tensor, context.Tensor(i));
-  if (allowed.contains(tensor->dtype)) return tensor;
-  return absl::InvalidArgumentError(absl::StrCat(
-      name, ": expected one of ", FormatDTypeSet(allowed), ", got ", DTypeName(tensor->dtype)));
-}
-
 absl::Status ExpectNumbers(std::string_view name, const TensorView& tensor) {
   if (kNumberTypes.contains(tensor.dtype)) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(

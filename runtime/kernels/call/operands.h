@@ -20,10 +20,6 @@ inline constexpr DTypeSet kNumberTypes = kRealTypes | kComplexTypes | kUnsignedW
 // kInvalidArgument unless the tensor is of one of them.
 absl::Status ExpectNumbers(std::string_view name, const TensorView& tensor);
 
-// Argument `i` as a tensor of one of these dtypes. kInvalidArgument naming it otherwise.
-absl::StatusOr<const TensorView*> TensorOf(const KernelContext& context, int i,
-                                           std::string_view name, DTypeSet allowed);
-
 // Output `i` of this dtype and these sizes.
 absl::StatusOr<TensorView*> OutputOf(KernelContext& context, int i, DType dtype,
                                      absl::Span<const CheckedInt> dims);
@@ -50,7 +46,7 @@ absl::StatusOr<T*> ScratchArray(const KernelContext& context, CheckedInt count) 
   return reinterpret_cast<T*>(context.scratch().data());
 }
 
-// What Kernel::scratch_bytes says for `count` elements of T: above every limit when that overflows.
+// What a kernel says that it needs for `count` elements of T: above every limit when that overflows.
 template <class T>
 uint64_t ScratchBytesOf(CheckedInt count) {
   const CheckedInt bytes = count * static_cast<int64_t>(sizeof(T));
