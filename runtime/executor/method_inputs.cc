@@ -22,18 +22,6 @@
 namespace belay {
 namespace {
 
-std::string_view ScalarKindName(ScalarKind kind) {
-  switch (kind) {
-    case ScalarKind::kInt:
-      return "int";
-    case ScalarKind::kDouble:
-      return "float";
-    case ScalarKind::kBool:
-      return "bool";
-  }
-  return "invalid";
-}
-
 std::string FormatValue(const EValue& value) {
   if (const auto* v = value.get_if<int64_t>()) return absl::StrCat("int ", *v);
   if (const auto* v = value.get_if<double>()) return absl::StrCat("float ", *v);

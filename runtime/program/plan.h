@@ -36,6 +36,18 @@ struct TensorPlan {
   bool is_static() const { return dynamic_dims == 0; }
 };
 enum class ScalarKind : uint8_t { kInt = 1, kDouble = 2, kBool = 3 };
+// "int", "float", "bool".
+inline std::string_view ScalarKindName(ScalarKind kind) {
+  switch (kind) {
+    case ScalarKind::kInt:
+      return "int";
+    case ScalarKind::kDouble:
+      return "float";
+    case ScalarKind::kBool:
+      return "bool";
+  }
+  return "invalid";
+}
 struct ListPlan {
   std::vector<uint32_t> elements;  // smaller than the list's own index
 };

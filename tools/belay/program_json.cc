@@ -25,23 +25,11 @@ namespace {
 
 using nlohmann::json;
 
-std::string_view ScalarName(ScalarKind kind) {
-  switch (kind) {
-    case ScalarKind::kInt:
-      return "int";
-    case ScalarKind::kDouble:
-      return "float";
-    case ScalarKind::kBool:
-      return "bool";
-  }
-  return "unknown";
-}
-
 std::string DescribeValue(const ValuePlan& value) {
   if (const auto* tensor = std::get_if<TensorPlan>(&value)) {
     return absl::StrCat(DTypeShortName(tensor->dtype), FormatSizes(tensor->sizes));
   }
-  if (const auto* kind = std::get_if<ScalarKind>(&value)) return std::string(ScalarName(*kind));
+  if (const auto* kind = std::get_if<ScalarKind>(&value)) return std::string(ScalarKindName(*kind));
   if (std::holds_alternative<None>(value)) return "None";
   if (std::holds_alternative<std::string>(value))
     return absl::StrCat("\"", std::get<std::string>(value), "\"");
@@ -196,7 +184,7 @@ json ValueJson(const ConstantPlaces& places, const ValuePlan& value) {
       return {{"kind", "complex"}, {"real", Number(v.real())}, {"imag", Number(v.imag())}};
     }
     json operator()(ScalarKind v) const {
-      return {{"kind", "slot"}, {"type", std::string(ScalarName(v))}};
+      return {{"kind", "slot"}, {"type", std::string(ScalarKindName(v))}};
     }
   };
   return std::visit(Visitor{places}, value);

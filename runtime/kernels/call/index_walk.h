@@ -103,6 +103,12 @@ class IndexWalk {
   int first_ = 0;  // of the position dimensions in the result
 };
 
+// The scratch memory of a call whose `indices` are walked, for KernelRow.
+template <class Call>
+uint64_t IndexScratch(const KernelContext& context, const Call& call) {
+  return IndexWalk::ScratchBytes(call.indices);
+}
+
 template <class Fn>
 absl::Status IndexWalk::Run(const Strides& result_strides, Fn&& fn) const {
   for (int64_t size : result_) {

@@ -265,10 +265,6 @@ absl::Status RunRows(const TensorView& table, bool wraps, const TensorView& inde
   return absl::OkStatus();
 }
 
-uint64_t MaskScratch(const KernelContext& context, const IndexCall<KernelArguments>& call) {
-  return IndexWalk::ScratchBytes(call.indices);
-}
-
 absl::Status Index(KernelContext& context, const IndexCall<KernelArguments>& call) {
   const TensorView from = *call.self;
   ABSL_ASSIGN_OR_RETURN(const IndexWalk walk, IndexWalk::Create(context, call.indices, from));
@@ -351,8 +347,8 @@ constexpr Kernel kKernels[] = {
     KernelRow<&Embedding>("aten.embedding.default",
                           "weight indices padding_idx scale_grad_by_freq sparse", "EmbeddingSimd",
                           kHighway),
-    KernelRow<&Index, nullptr, &MaskScratch>("aten.index.Tensor", "self indices", "IndexSimd",
-                                             kHighway),
+    KernelRow<&Index, nullptr, &IndexScratch<IndexCall<KernelArguments>>>(
+        "aten.index.Tensor", "self indices", "IndexSimd", kHighway),
     KernelRow<&IndexPut, &AcceptsIndexPut>(
         "aten.index_put.default", "self indices values accumulate", "IndexPutSimd", kHighway),
     KernelRow<&IndexPutInPlace, &AcceptsIndexPut>("aten.index_put_.default",

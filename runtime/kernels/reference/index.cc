@@ -31,10 +31,6 @@ absl::Status Gather(KernelContext& context, const GatherCall<KernelArguments>& c
   });
 }
 
-uint64_t IndexScratch(const KernelContext& context, const IndexCall<KernelArguments>& call) {
-  return IndexWalk::ScratchBytes(call.indices);
-}
-
 absl::Status Index(KernelContext& context, const IndexCall<KernelArguments>& call) {
   const TensorView from = *call.self;
   ABSL_ASSIGN_OR_RETURN(const IndexWalk walk, IndexWalk::Create(context, call.indices, from));
@@ -179,8 +175,8 @@ constexpr Kernel kKernels[] = {
     KernelRow<&Search>("aten.bucketize.Tensor", "self boundaries out_int32 right", "Bucketize",
                        kReference),
     KernelRow<&Gather>("aten.gather.default", "self dim index sparse_grad", "Gather", kReference),
-    KernelRow<&Index, nullptr, &IndexScratch>("aten.index.Tensor", "self indices", "Index",
-                                              kReference),
+    KernelRow<&Index, nullptr, &IndexScratch<IndexCall<KernelArguments>>>(
+        "aten.index.Tensor", "self indices", "Index", kReference),
     KernelRow<&IndexSelect<&CopyElements>>("aten.index_select.default", "self dim index",
                                            "IndexSelect", kReference),
     KernelRow<&MaskedSelect>("aten.masked_select.default", "self mask", "MaskedSelect", kReference),

@@ -39,10 +39,6 @@ absl::StatusOr<TensorView*> CloneToOutput(KernelContext& context, const TensorVi
 // ---- index_put
 // ----------------------------------------------------------------------------------------------------------
 
-uint64_t IndexPutScratch(const KernelContext& context, const IndexPutCall<KernelArguments>& call) {
-  return IndexWalk::ScratchBytes(call.indices);
-}
-
 // Whether the list holds one mask and no other index.
 bool IsOneMask(const ListView& list) {
   int masks = 0, others = 0;
@@ -419,9 +415,9 @@ constexpr Kernel kKernels[] = {
                                  kReference),
     KernelRow<&IndexFill<true>>("aten.index_fill.int_Tensor", "self dim index value", "IndexFill",
                                 kReference),
-    KernelRow<&IndexPut, nullptr, &IndexPutScratch>(
+    KernelRow<&IndexPut, nullptr, &IndexScratch<IndexPutCall<KernelArguments>>>(
         "aten.index_put.default", "self indices values accumulate", "IndexPut", kReference),
-    KernelRow<&IndexPutInPlace, nullptr, &IndexPutScratch>(
+    KernelRow<&IndexPutInPlace, nullptr, &IndexScratch<IndexPutCall<KernelArguments>>>(
         "aten.index_put_.default", "self indices values accumulate", "IndexPutInPlace", kReference),
     KernelRow<&MaskedScatter>("aten.masked_scatter.default", "self mask source", "MaskedScatter",
                               kReference),
