@@ -46,7 +46,7 @@ constexpr bool RangeFits(uint64_t offset, uint64_t size, uint64_t limit) {
 
 // An int64 that remembers overflow: once an operation overflowed, divided by zero, or used an
 // invalid operand, ok() is false for ever. Comparisons with an invalid number are false. Shape
-// formulas compute with it (runtime/kernel/shape_rules.h).
+// formulas compute with it (runtime/kernel/shape_rules/dims.h).
 class CheckedInt {
  public:
   constexpr CheckedInt() = default;

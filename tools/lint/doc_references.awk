@@ -1,12 +1,16 @@
-# doc_references.awk MODE=pages FILE.md … MODE=citations FILE …
+# doc_references.awk MODE=names LIST MODE=pages FILE.md … MODE=citations FILE …
 #
-# Two passes: the marks of all pages, then what the files cite. Runs in the C locale: § and – are bytes.
+# Three passes: the names of all files (LIST has one a line), the marks of all pages, then what the files cite. Runs in
+# the C locale: § and – are bytes.
 #
 # Marks of a page: its headings "## §2 Title" (or "## 2. Title"), and **§2.9**, **row 8**, **item 9**, **P4**, **(a)**.
 # Rows, items, P4 and (a) belong to the section they stand in, §1a to §1 as well; §6.9 is item 9 of §6.
 #
 # A citation begins with a page and goes on over commas and line ends: "docs/lowering.md §1 rows 3, 7, §2.4–2.6". A later
 # § without a page means the page that the file named last; in a page that has sections, the page itself.
+#
+# A source file is named by its path, from the root or from the folder of the file that names it, in pages and comments:
+# `runtime/core/dtype.h`, `../../runtime/core/dtype.h`. Where no such folder begins a path, it is another project's.
 
 function complain(line, message) {
   print file ":" line ": " message
@@ -83,12 +87,17 @@ function normal(path,   parts, kept, n, i, depth, out) {
   return out
 }
 
-function page_of(path,   folder) {
-  folder = file
-  if (!sub(/\/[^\/]*$/, "", folder)) folder = ""
-  if (normal(folder "/" path) in exists) return normal(folder "/" path)
+function folder_of(path) { return sub(/\/[^\/]*$/, "", path) ? path : "" }
+
+function place_of(path,   near_by) {
+  near_by = normal(folder_of(file) "/" path)
+  if (near_by in exists) return near_by
   if (normal(path) in exists) return normal(path)
   return ""
+}
+
+function not_there(path) {
+  return "names " path ", which is not there: write the path from the root or from this file's folder"
 }
 
 # Takes the match from the start of `rest`.
@@ -197,9 +206,9 @@ function scan(text,   gap, found, line, in_code, kind) {
       citations++
       sub(/^\$PWD\//, "", found)
       sub(/:/, "/", found)
-      doc = page_of(found)
+      doc = place_of(found)
       if (doc == "") {
-        complain(line, "names " found ", which is not there: write the path from the root or from this file's folder")
+        complain(line, not_there(found))
         continue
       }
       section = ""
@@ -215,9 +224,36 @@ function scan(text,   gap, found, line, in_code, kind) {
   }
 }
 
+# --- Source files ---
+
+# Whether the path begins with a folder of this tree.
+function is_ours(path) {
+  sub(/\/.*/, "", path)
+  return path ~ /^\.\.?$/ || path in folders || normal(folder_of(file) "/" path) in folders
+}
+
+function check_files(text,   found, before) {
+  while (match(text, source_file)) {
+    found = substr(text, RSTART, RLENGTH)
+    before = substr(text, 1, RSTART - 1)
+    text = substr(text, RSTART + RLENGTH)
+    if (before ~ /[}\/$]$/ || text ~ /^[A-Za-z0-9_]/ || !is_ours(found)) continue  # a part of something else
+    citations++
+    if (place_of(found) == "") complain(FNR, not_there(found))
+  }
+}
+
 BEGIN {
+  name = "[A-Za-z0-9_.-]+"
+  source_file = name "(/" name ")*/[A-Za-z0-9_-]+\\.(h|cc|inc|proto)"
   range = "[ \n]*(–|-|to)[ \n]*"
   token = "[A-Za-z0-9_.$][A-Za-z0-9_.$:/-]*\\.md|§[0-9]+[a-z]?(\\.[0-9]+)?|([Rr]ow|[Ii]tem)s?[ \n][0-9]+|\001|\002"
+}
+
+MODE == "names" {
+  exists[$0] = 1
+  for (folder = folder_of($0); folder != ""; folder = folder_of(folder)) folders[folder] = 1
+  next
 }
 
 FNR == 1 {
@@ -228,10 +264,14 @@ FNR == 1 {
   near = 0
   started = MODE == "citations"
   own_page = (file in has_sections)
-  if (MODE == "pages") exists[file] = 1
 }
 
 MODE == "pages" { read_marks($0) }
+MODE == "citations" && /\// && $0 ~ source_file {
+  said = prose($0)
+  sub(/\001.*\002/, "", said)
+  check_files(said)
+}
 # Lines far from anything that cites are left out, but for their ends.
 MODE == "citations" && /\.md|§/ { near = 4 }
 MODE == "citations" { whole = whole (near-- > 0 ? prose($0) : ".") "\n" }

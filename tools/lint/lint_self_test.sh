@@ -120,6 +120,12 @@ cites fail "the next line" "// $page" '// §2.9'
 cites fail "the next line of a list" "// $page rows 1," '// 9'
 cites fail "a bare section later" "// $page §1" 'int x;' '// The rule of §2.9.'
 cites fail "a section of a page with headings alone" '// notes.md §3'
+cites pass "source files" '// exir/ir/cites.h, ../ir/graph.cc; cites.h' '#include "exir/ir/none.h"  // ATen/none.h' 'Open("exir/ir/none.h");' \
+  '// $PWD/exir/ir/none.h, exir/ir/none.html, folder/none.h; //exir/ir/none.h'
+cites fail "a source file that is not there" '// See exir/ir/none.h.'
+cites fail "a source file in another folder" 'int x;  // ../op/cites.h'
+plant doc_references "a source file that a page names" exir/ir/README'.'md 'In `../op/none.cc`.'
+plant doc_references "a source file that a script names" exir/ir/a.sh '# exir/ir/none.inc'
 plant doc_references "a citation in a BUILD file" exir/ir/BUILD.bazel "# $page §9"
 plant doc_references "a broken link" exir/ir/README'.'md "[rules](../$page)"
 plant doc_references "a bare section that the page lacks" docs/more'.'md '## §1 One' 'As §2 says.'

@@ -1,6 +1,6 @@
 // Shape formulas are templates over the type of a dimension, so that each exists once: kernels
 // instantiate them with CheckedInt (numbers, overflow remembered), the compiler's meta kernels with
-// SymInt (exir/ir/sym_int.h, expressions).
+// SymInt (exir/symbolic/sym_expr.h, expressions).
 //
 // A dimension type D has: construction from int64_t; + - *; FloorDiv(D, D); operator== (true only
 // when known to be equal); KnownInt(const D&) → std::optional<int64_t>, the number if there is one;
