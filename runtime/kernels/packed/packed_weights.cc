@@ -1,0 +1,55 @@
+#include "runtime/kernels/packed/packed_weights.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "runtime/core/checked_math.h"
+
+namespace belay {
+namespace {
+
+// rows * (count rounded up to whole blocks).
+std::optional<int64_t> PaddedSize(int64_t rows, int64_t count, int64_t block) {
+  if (rows < 0 || count < 0) return std::nullopt;
+  const CheckedInt blocks = FloorDiv(CheckedInt(count) + CheckedInt(block - 1), CheckedInt(block));
+  const CheckedInt size = blocks * CheckedInt(block) * CheckedInt(rows);
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max() / int64_t{sizeof(float)};
+  if (!size.ok() || size.value() > kMost) return std::nullopt;
+  return size.value();
+}
+
+}  // namespace
+
+std::optional<int64_t> PackedMatrixSize(int64_t k, int64_t n) {
+  return PaddedSize(k, n, kPanelColumns);
+}
+
+std::optional<int64_t> PackedDepthwiseSize(int64_t channels, int64_t taps) {
+  return PaddedSize(taps, channels, kDepthwiseChannels);
+}
+
+void PackMatrix(const float* b, int64_t k, int64_t n, int64_t row_stride, int64_t column_stride,
+                float* packed) {
+  for (int64_t first = 0; first < n; first += kPanelColumns) {
+    const int64_t columns = std::min(kPanelColumns, n - first);
+    for (int64_t p = 0; p < k; ++p, packed += kPanelColumns) {
+      const float* row = b + p * row_stride + first * column_stride;
+      for (int64_t j = 0; j < columns; ++j) packed[j] = row[j * column_stride];
+      std::fill(packed + columns, packed + kPanelColumns, 0.0f);
+    }
+  }
+}
+
+void PackDepthwise(const float* weight, int64_t channels, int64_t taps, int64_t channel_stride,
+                   int64_t tap_stride, float* packed) {
+  for (int64_t first = 0; first < channels; first += kDepthwiseChannels) {
+    const int64_t count = std::min(kDepthwiseChannels, channels - first);
+    for (int64_t t = 0; t < taps; ++t, packed += kDepthwiseChannels) {
+      const float* row = weight + first * channel_stride + t * tap_stride;
+      for (int64_t c = 0; c < count; ++c) packed[c] = row[c * channel_stride];
+      std::fill(packed + count, packed + kDepthwiseChannels, 0.0f);
+    }
+  }
+}
+
+}  // namespace belay

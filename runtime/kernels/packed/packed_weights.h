@@ -1,0 +1,39 @@
+// How weights lie for the kernels of this folder: one format for all instruction sets, made once,
+// ahead of time.
+//
+//   matrix     B [k, n] for A B: panels of 32 columns one behind the other, each k rows of 32
+//              floats. The last panel's missing columns are zeros. A vector of 4, 8 or 16 lanes
+//              reads a part of a row.
+//   depthwise  [channels, taps]: blocks of 16 channels one behind the other, each `taps` rows of 16
+//              floats. The last block's missing channels are zeros.
+//
+// Source of the shapes: XNNPACK and oneDNN pack to the width of one instruction set; the widest
+// width serves the narrower ones as well.
+#ifndef BELAY_RUNTIME_KERNELS_PACKED_PACKED_WEIGHTS_H_
+#define BELAY_RUNTIME_KERNELS_PACKED_PACKED_WEIGHTS_H_
+
+#include <cstdint>
+#include <optional>
+
+namespace belay {
+
+inline constexpr int64_t kPanelColumns = 32;
+inline constexpr int64_t kDepthwiseChannels = 16;
+
+// Floats that the packed weights are. nullopt when a number is negative or the result is above
+// INT64_MAX / sizeof(float).
+std::optional<int64_t> PackedMatrixSize(int64_t k, int64_t n);
+std::optional<int64_t> PackedDepthwiseSize(int64_t channels, int64_t taps);
+
+// Element (p, j) of B lies at b[p * row_stride + j * column_stride]. `packed` has room for
+// PackedMatrixSize(k, n) floats.
+void PackMatrix(const float* b, int64_t k, int64_t n, int64_t row_stride, int64_t column_stride,
+                float* packed);
+// Element (c, t) lies at weight[c * channel_stride + t * tap_stride]. `packed` has room for
+// PackedDepthwiseSize(channels, taps) floats.
+void PackDepthwise(const float* weight, int64_t channels, int64_t taps, int64_t channel_stride,
+                   int64_t tap_stride, float* packed);
+
+}  // namespace belay
+
+#endif  // BELAY_RUNTIME_KERNELS_PACKED_PACKED_WEIGHTS_H_
