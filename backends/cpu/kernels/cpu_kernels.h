@@ -1,0 +1,19 @@
+// The kernels of the CPU backend's operators (backends/cpu/calls.h), on the microkernels of
+// runtime/kernels/packed.
+//
+// Images and rows are read in place when their channels, or features, lie together; images of other
+// layouts, and those with fewer than 8 channels, go through working memory a few rows at a time.
+#ifndef BELAY_BACKENDS_CPU_KERNELS_CPU_KERNELS_H_
+#define BELAY_BACKENDS_CPU_KERNELS_CPU_KERNELS_H_
+
+#include "absl/types/span.h"
+#include "runtime/kernel/kernel.h"
+
+namespace belay::cpu {
+
+absl::Span<const Kernel> LinearKernels();
+absl::Span<const Kernel> Conv2dKernels();
+
+}  // namespace belay::cpu
+
+#endif  // BELAY_BACKENDS_CPU_KERNELS_CPU_KERNELS_H_

@@ -1,0 +1,22 @@
+// The epilogue of a call whose result has its memory.
+#ifndef BELAY_BACKENDS_CPU_KERNELS_EPILOGUE_OF_H_
+#define BELAY_BACKENDS_CPU_KERNELS_EPILOGUE_OF_H_
+
+#include "absl/status/statusor.h"
+#include "backends/cpu/calls.h"
+#include "runtime/core/tensor_view.h"
+#include "runtime/kernel/kernel_arguments.h"
+
+namespace belay::cpu {
+
+// kInvalidArgument unless the bias lies together and `other` lies like `out`. Shapes are those that
+// EpilogueCall::CheckShapes allows.
+absl::StatusOr<EpilogueF32> EpilogueOf(const EpilogueCall<KernelArguments>& call,
+                                       const TensorView& out);
+
+// kInvalidArgument naming the argument unless its elements lie together in row-major order.
+absl::Status ExpectContiguous(std::string_view name, const TensorView& tensor);
+
+}  // namespace belay::cpu
+
+#endif  // BELAY_BACKENDS_CPU_KERNELS_EPILOGUE_OF_H_

@@ -1,0 +1,58 @@
+// belay_cpu::linear.
+#include "backends/cpu/kernels/cpu_kernels.h"
+#include "backends/cpu/kernels/epilogue_of.h"
+#include "runtime/core/status_macros.h"
+#include "runtime/kernels/call/operands.h"
+#include "runtime/kernels/packed/packed_gemm.h"
+
+namespace belay::cpu {
+namespace {
+
+using Call = LinearCall<KernelArguments>;
+
+int64_t FeaturesOf(const Call& call) { return call.input->sizes[call.input->rank() - 1]; }
+
+absl::Status Linear(KernelContext& context, const Call& call) {
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
+  ABSL_RETURN_IF_ERROR(ExpectContiguous("input", *call.input));
+  ABSL_RETURN_IF_ERROR(ExpectContiguous("weight", *call.weight));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, DType::kFloat32, shape));
+  ABSL_RETURN_IF_ERROR(ExpectContiguous("result", *out));
+  PackedGemmArgs g;
+  ABSL_ASSIGN_OR_RETURN(g.epilogue, EpilogueOf(call.epilogue, *out));
+  if (out->numel() == 0) return absl::OkStatus();
+  g.n = static_cast<size_t>(call.out_features);
+  g.k = static_cast<size_t>(FeaturesOf(call));
+  g.m = static_cast<size_t>(out->numel()) / g.n;
+  g.a = call.input->as<const float>();
+  g.lda = g.k;
+  g.b = call.weight->as<const float>();
+  g.c = out->as<float>();
+  g.ldc = g.n;
+  const int64_t tile = static_cast<int64_t>(TileFloats(g.k, g.lda));
+  if (tile != 0) {
+    ABSL_ASSIGN_OR_RETURN(g.tile, ScratchArray<float>(context, tile));
+  }
+  PackedGemm(g);
+  return absl::OkStatus();
+}
+
+bool Accepts(const KernelContext& context, const Call& call) { return call.Shape().ok(); }
+
+uint64_t ScratchBytes(const KernelContext& context, const Call& call) {
+  const size_t k = static_cast<size_t>(FeaturesOf(call));
+  return TileFloats(k, k) * sizeof(float);
+}
+
+constexpr Kernel kKernels[] = {
+    KernelRow<&Linear, &Accepts, &ScratchBytes>(
+        "belay_cpu.linear.default",
+        "input weight bias other out_features activation combine low high", "LinearPacked",
+        KernelEngine::kHighway),
+};
+
+}  // namespace
+
+absl::Span<const Kernel> LinearKernels() { return kKernels; }
+
+}  // namespace belay::cpu

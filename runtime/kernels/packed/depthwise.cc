@@ -1,0 +1,199 @@
+#include "runtime/kernels/packed/depthwise.h"
+
+#include <type_traits>
+
+#include "runtime/kernels/packed/packed_weights.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "runtime/kernels/packed/depthwise.cc"
+#include "hwy/foreach_target.h"
+// Must come after foreach_target.h.
+#include "hwy/highway.h"
+#include "runtime/kernels/packed/epilogue-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace belay {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using TagF32 = hn::CappedTag<float, kDepthwiseChannels>;
+using V = hn::Vec<TagF32>;
+
+// A row of results, from some channel on.
+struct Row {
+  const DepthwiseArgs* args;
+  const float* in;      // the image's first pixel
+  const float* weight;  // of the first tap
+  const float* bias;    // or null
+  const float* other;   // of the first pixel, or null when it is not added
+  float* out;           // of the first pixel
+  int64_t y;            // of the window's first row, may be outside
+  size_t count;         // channels that are left, of a last vector that is not full
+};
+
+// kPixels neighboring results from x on. kWidth and kStride: of the window, 0 for any. kBorder:
+// some places of the window may be outside to the left or right. kPartial: fewer channels than
+// lanes.
+template <int kWidth, int kStride, int kPixels, bool kBorder, bool kPartial>
+HWY_INLINE void Pixels(const Row& row, int64_t x) {
+  const TagF32 d;
+  const DepthwiseArgs& g = *row.args;
+  const int64_t c = g.channels;
+  const auto load = [&](const float* p) HWY_ATTR {
+    return kPartial ? hn::LoadN(d, p, row.count) : hn::LoadU(d, p);
+  };
+  V sum[kPixels];
+  const V bias = row.bias == nullptr ? hn::Zero(d) : load(row.bias);
+  HWY_UNROLL(kPixels)
+  for (int i = 0; i < kPixels; ++i) sum[i] = bias;
+  const int64_t left = x * g.stride_x - g.padding_x;
+  const float* weight = row.weight;
+  for (int64_t j = 0; j < g.kernel_height; ++j, weight += g.kernel_width * kDepthwiseChannels) {
+    const int64_t y = row.y + j * g.dilation_y;
+    if (y < 0 || y >= g.height) continue;
+    // May point to before the row; only what is inside is read.
+    const float* in = row.in + y * g.width * c;
+    if constexpr (kWidth != 0) {
+      V w[kWidth];
+      HWY_UNROLL(kWidth)
+      for (int t = 0; t < kWidth; ++t) w[t] = hn::LoadU(d, weight + t * kDepthwiseChannels);
+      // Column by column, so that each is loaded once.
+      HWY_UNROLL((kPixels - 1) * kStride + kWidth)
+      for (int column = 0; column < (kPixels - 1) * kStride + kWidth; ++column) {
+        if (kBorder && (left + column < 0 || left + column >= g.width)) continue;
+        const V value = load(in + (left + column) * c);
+        HWY_UNROLL(kPixels)
+        for (int i = 0; i < kPixels; ++i) {
+          const int t = column - i * kStride;
+          if (t >= 0 && t < kWidth) sum[i] = hn::MulAdd(value, w[t], sum[i]);
+        }
+      }
+    } else {
+      for (int64_t t = 0; t < g.kernel_width; ++t) {
+        const V w = hn::LoadU(d, weight + t * kDepthwiseChannels);
+        for (int i = 0; i < kPixels; ++i) {
+          const int64_t column = left + i * g.stride_x + t * g.dilation_x;
+          if (column < 0 || column >= g.width) continue;
+          sum[i] = hn::MulAdd(load(in + column * c), w, sum[i]);
+        }
+      }
+    }
+  }
+  const EpilogueF32& e = g.epilogue;
+  const bool linear = IsLinear(e);
+  const V low = hn::Set(d, e.low), high = hn::Set(d, e.high);
+  HWY_UNROLL(kPixels)
+  for (int i = 0; i < kPixels; ++i) {
+    V y = sum[i];
+    if (row.other != nullptr) y = hn::Add(y, load(row.other + (x + i) * c));
+    if (linear) y = ClampKeepingNaN(d, y, low, high);
+    if constexpr (kPartial) {
+      hn::StoreN(y, d, row.out + (x + i) * c, row.count);
+    } else {
+      hn::StoreU(y, d, row.out + (x + i) * c);
+    }
+  }
+}
+
+// kPixels pixels from x on, all channels: neighbors in memory meet neighbors in time.
+template <int kWidth, int kStride, int kPixels, bool kBorder>
+HWY_INLINE void Block(const Row& first, int64_t x) {
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(TagF32()));
+  const DepthwiseArgs& g = *first.args;
+  const int64_t taps = g.kernel_height * g.kernel_width;
+  Row row = first;
+  int64_t c = 0;
+  for (; c + lanes <= g.channels; c += lanes) {
+    row.weight =
+        first.weight + c / kDepthwiseChannels * taps * kDepthwiseChannels + c % kDepthwiseChannels;
+    Pixels<kWidth, kStride, kPixels, kBorder, false>(row, x);
+    row.in += lanes;
+    row.out += lanes;
+    if (row.bias != nullptr) row.bias += lanes;
+    if (row.other != nullptr) row.other += lanes;
+  }
+  if (c == g.channels) return;
+  row.count = static_cast<size_t>(g.channels - c);
+  row.weight =
+      first.weight + c / kDepthwiseChannels * taps * kDepthwiseChannels + c % kDepthwiseChannels;
+  for (int i = 0; i < kPixels; ++i) Pixels<kWidth, kStride, 1, true, true>(row, x + i);
+}
+
+// All pixels of the row.
+template <int kWidth, int kStride>
+HWY_NOINLINE void RunRow(const Row& row) {
+  const DepthwiseArgs& g = *row.args;
+  // Results whose windows lie inside: [begin, end).
+  const int64_t reach = (g.kernel_width - 1) * g.dilation_x;
+  const int64_t begin = HWY_MIN(g.out_width, (g.padding_x + g.stride_x - 1) / g.stride_x);
+  const int64_t room = g.width - 1 - reach + g.padding_x;  // of the last pixel's left edge
+  const int64_t end =
+      room < 0 ? begin : HWY_MAX(begin, HWY_MIN(g.out_width, room / g.stride_x + 1));
+  int64_t x = 0;
+  if constexpr (kWidth != 0) {
+    const auto blocks = [&](auto pixels) HWY_ATTR {
+      constexpr int kPixels = decltype(pixels)::value;
+      for (; x + kPixels <= g.out_width; x += kPixels) {
+        if (x >= begin && x + kPixels <= end) {
+          Block<kWidth, kStride, kPixels, false>(row, x);
+        } else {
+          Block<kWidth, kStride, kPixels, true>(row, x);
+        }
+      }
+    };
+    blocks(std::integral_constant<int, 8>());
+    blocks(std::integral_constant<int, 4>());
+    blocks(std::integral_constant<int, 2>());
+  }
+  for (; x < g.out_width; ++x) Block<kWidth, kStride, 1, true>(row, x);
+}
+
+using RowFn = void (*)(const Row&);
+
+HWY_INLINE RowFn RowOf(const DepthwiseArgs& g) {
+  if (g.dilation_x == 1 && g.stride_x == 1) {
+    if (g.kernel_width == 3) return &RunRow<3, 1>;
+    if (g.kernel_width == 5) return &RunRow<5, 1>;
+  }
+  if (g.dilation_x == 1 && g.stride_x == 2) {
+    if (g.kernel_width == 3) return &RunRow<3, 2>;
+    if (g.kernel_width == 5) return &RunRow<5, 2>;
+  }
+  return &RunRow<0, 0>;
+}
+
+void DepthwiseRowsImpl(const DepthwiseArgs& g, int64_t first, int64_t last) {
+  const RowFn run = RowOf(g);
+  const EpilogueF32& e = g.epilogue;
+  for (int64_t r = first; r < last; ++r) {
+    const int64_t image = r / g.out_height, y = r % g.out_height;
+    const int64_t at = r * g.out_width * g.channels;
+    run({.args = &g,
+         .in = g.in + image * g.height * g.width * g.channels,
+         .weight = g.weight,
+         .bias = e.bias,
+         .other = e.other == nullptr || e.multiply ? nullptr : e.other + at,
+         .out = g.out + at,
+         .y = y * g.stride_y - g.padding_y,
+         .count = hn::Lanes(TagF32())});
+    if (!IsLinear(e)) {
+      FinishRow(e, e.other == nullptr ? nullptr : e.other + at, g.out + at,
+                static_cast<size_t>(g.out_width * g.channels));
+    }
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace belay
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace belay {
+
+HWY_EXPORT(DepthwiseRowsImpl);
+void DepthwiseRows(const DepthwiseArgs& args, int64_t first, int64_t last) {
+  HWY_DYNAMIC_DISPATCH(DepthwiseRowsImpl)(args, first, last);
+}
+
+}  // namespace belay
+#endif  // HWY_ONCE

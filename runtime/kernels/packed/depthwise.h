@@ -1,0 +1,42 @@
+// Depthwise convolutions of images whose channels lie together.
+//
+// For a vector of channels, the weights of a window's row stay in registers while they meet several
+// neighboring pixels, whose inputs are shared: 13 loads for 24 multiply-adds of a 3x3 window with
+// stride 1 (as in ONNX Runtime's NCHWc kernels; a pixel at a time takes 2 loads each).
+//
+// Accuracy: plain sums of floats in order of the window, from the bias on, with fused multiply-add:
+// at most (taps + 4) * 2^-24 * sum |x w| from the exact result. Places outside of the image add
+// nothing. The result does not depend on the range that is computed. Instruction sets differ in
+// nothing: every element is summed in the same order.
+#ifndef BELAY_RUNTIME_KERNELS_PACKED_DEPTHWISE_H_
+#define BELAY_RUNTIME_KERNELS_PACKED_DEPTHWISE_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "runtime/kernels/packed/epilogue.h"
+
+namespace belay {
+
+// All images; [n, h, w, c] dense. 0 <= padding; everything else at least 1.
+struct DepthwiseArgs {
+  int64_t batch = 0, channels = 0;
+  int64_t height = 0, width = 0;
+  int64_t out_height = 0, out_width = 0;
+  int64_t kernel_height = 1, kernel_width = 1;
+  int64_t stride_y = 1, stride_x = 1;
+  int64_t padding_y = 0, padding_x = 0;
+  int64_t dilation_y = 1, dilation_x = 1;
+  const float* in = nullptr;
+  const float* weight = nullptr;  // PackedDepthwiseSize(channels, taps) floats
+  float* out = nullptr;           // epilogue.other lies alike
+  EpilogueF32 epilogue = {};
+};
+
+// Rows [first, last) of the batch * out_height rows of results. `out` overlaps no input but perhaps
+// epilogue.other.
+void DepthwiseRows(const DepthwiseArgs& args, int64_t first, int64_t last);
+
+}  // namespace belay
+
+#endif  // BELAY_RUNTIME_KERNELS_PACKED_DEPTHWISE_H_

@@ -1,0 +1,176 @@
+#include "runtime/kernels/packed/depthwise.h"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "runtime/core/testing.h"
+#include "runtime/kernels/instruction_set.h"
+#include "runtime/kernels/packed/guarded_floats.h"
+#include "runtime/kernels/packed/packed_weights.h"
+
+namespace belay {
+namespace {
+
+struct Window {
+  int64_t kernel, stride, padding, dilation;
+};
+
+// Images of 2 x height x width, with all of their memory guarded.
+struct Problem {
+  DepthwiseArgs g;
+  GuardedFloats in, weight, packed, bias, other, out;
+
+  static int64_t Outputs(int64_t size, const Window& w) {
+    return (size + 2 * w.padding - w.dilation * (w.kernel - 1) - 1) / w.stride + 1;
+  }
+  Problem(int64_t channels, int64_t height, int64_t width, const Window& w, std::mt19937_64& random)
+      : in(static_cast<size_t>(2 * height * width * channels)),
+        weight(static_cast<size_t>(channels * w.kernel * w.kernel)),
+        packed(static_cast<size_t>(*PackedDepthwiseSize(channels, w.kernel * w.kernel))),
+        bias(static_cast<size_t>(channels)),
+        other(static_cast<size_t>(2 * Outputs(height, w) * Outputs(width, w) * channels)),
+        out(other.size(), std::numeric_limits<float>::quiet_NaN()) {
+    in.Fill(random);
+    weight.Fill(random);
+    bias.Fill(random);
+    other.Fill(random);
+    const int64_t taps = w.kernel * w.kernel;
+    PackDepthwise(weight.data(), channels, taps, taps, 1, packed.data());
+    g = {.batch = 2,
+         .channels = channels,
+         .height = height,
+         .width = width,
+         .out_height = Outputs(height, w),
+         .out_width = Outputs(width, w),
+         .kernel_height = w.kernel,
+         .kernel_width = w.kernel,
+         .stride_y = w.stride,
+         .stride_x = w.stride,
+         .padding_y = w.padding,
+         .padding_x = w.padding,
+         .dilation_y = w.dilation,
+         .dilation_x = w.dilation,
+         .in = in.data(),
+         .weight = packed.data(),
+         .out = out.data()};
+    g.epilogue.bias = bias.data();
+  }
+  int64_t rows() const { return g.batch * g.out_height; }
+
+  // Every element within the bound that the header promises.
+  void Check() {
+    const int64_t taps = g.kernel_height * g.kernel_width;
+    for (int64_t r = 0; r < rows(); ++r) {
+      const int64_t image = r / g.out_height, y = r % g.out_height;
+      for (int64_t x = 0; x < g.out_width; ++x) {
+        for (int64_t c = 0; c < g.channels; ++c) {
+          double want = bias[static_cast<size_t>(c)], magnitude = std::abs(want);
+          for (int64_t t = 0; t < taps; ++t) {
+            const int64_t iy = y * g.stride_y - g.padding_y + t / g.kernel_width * g.dilation_y;
+            const int64_t ix = x * g.stride_x - g.padding_x + t % g.kernel_width * g.dilation_x;
+            if (iy < 0 || iy >= g.height || ix < 0 || ix >= g.width) continue;
+            const size_t at =
+                static_cast<size_t>(((image * g.height + iy) * g.width + ix) * g.channels + c);
+            const double product = double{in[at]} * weight[static_cast<size_t>(c * taps + t)];
+            want += product;
+            magnitude += std::abs(product);
+          }
+          const auto at = static_cast<size_t>((r * g.out_width + x) * g.channels + c);
+          ASSERT_NEAR(out[at], want, static_cast<double>(taps + 4) * 0x1p-24 * magnitude)
+              << g.channels << " channels, " << g.height << "x" << g.width << ", window "
+              << g.kernel_width << " at " << r << "," << x << "," << c;
+        }
+      }
+    }
+  }
+};
+
+class DepthwiseTest : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override { ASSERT_OK(UseInstructionSet(GetParam())); }
+  void TearDown() override { ASSERT_OK(UseInstructionSet(InstructionSets().front())); }
+  std::mt19937_64 random_{TestSeed()};
+};
+
+TEST_P(DepthwiseTest, WindowsSizesAndChannels) {
+  const Window windows[] = {{3, 1, 1, 1}, {3, 2, 1, 1}, {3, 1, 0, 1}, {3, 2, 0, 1}, {5, 1, 2, 1},
+                            {5, 2, 2, 1}, {3, 1, 2, 2}, {7, 1, 3, 1}, {2, 3, 0, 1}, {3, 1, 5, 1},
+                            {1, 1, 0, 1}, {5, 2, 4, 1}, {3, 3, 1, 1}};
+  for (const Window& w : windows) {
+    for (int64_t width : {1, 2, 3, 5, 7, 9, 12, 19}) {
+      if (Problem::Outputs(width, w) < 1 || width + 2 * w.padding < w.dilation * (w.kernel - 1) + 1)
+        continue;
+      for (int64_t channels : {1, 4, 7, 16, 19, 32, 40}) {
+        Problem p(channels, width, width, w, random_);
+        DepthwiseRows(p.g, 0, p.rows());
+        p.Check();
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+TEST_P(DepthwiseTest, AResultDoesNotDependOnTheRange) {
+  Problem p(24, 9, 11, {3, 1, 1, 1}, random_);
+  DepthwiseRows(p.g, 0, p.rows());
+  const std::vector<float> whole(p.out.data(), p.out.data() + p.out.size());
+  for (int64_t split = 1; split < p.rows(); ++split) {
+    std::fill(p.out.data(), p.out.data() + p.out.size(), 7.0f);
+    DepthwiseRows(p.g, 0, split);
+    DepthwiseRows(p.g, split, p.rows());
+    ASSERT_EQ(std::memcmp(whole.data(), p.out.data(), whole.size() * sizeof(float)), 0);
+  }
+}
+
+// As the product's epilogues, whose functions these are.
+TEST_P(DepthwiseTest, EpiloguesWorkOnWhatWasSummed) {
+  for (int64_t channels : {8, 21}) {
+    for (int activation = 0; activation <= static_cast<int>(Activation::kGeluTanh); ++activation) {
+      for (int combine : {0, 1, 2}) {
+        Problem p(channels, 6, 6, {3, 1, 1, 1}, random_);
+        DepthwiseRows(p.g, 0, p.rows());
+        const std::vector<float> sums(p.out.data(), p.out.data() + p.out.size());
+        EpilogueF32& e = p.g.epilogue;
+        e.activation = static_cast<Activation>(activation);
+        e.low = -0.5;
+        e.high = 3;
+        e.multiply = combine == 2;
+        if (combine != 0) e.other = p.other.data();
+        DepthwiseRows(p.g, 0, p.rows());
+        for (size_t i = 0; i < sums.size(); ++i) {
+          const double other = p.other[i];
+          const double x = sums[i] + (combine == 1 ? other : 0.0);
+          if (activation == static_cast<int>(Activation::kNone)) {
+            const double product = combine == 2 ? x * other : x;
+            ASSERT_NEAR(p.out[i], std::fmin(std::fmax(product, -0.5), 3),
+                        2 * 0x1p-24 * (std::abs(x) + std::abs(product)));
+          } else {
+            ASSERT_GE(p.out[i], -0.5f);
+            ASSERT_LE(p.out[i], 3.0f);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_P(DepthwiseTest, PaddingAddsNothingToInfinities) {
+  Problem p(16, 3, 3, {3, 1, 1, 1}, random_);
+  for (size_t i = 0; i < p.packed.size(); ++i) p.packed[i] = std::numeric_limits<float>::infinity();
+  for (size_t i = 0; i < p.in.size(); ++i) p.in[i] = 1;
+  DepthwiseRows(p.g, 0, p.rows());
+  for (size_t i = 0; i < p.out.size(); ++i) {
+    EXPECT_EQ(p.out[i], std::numeric_limits<float>::infinity());
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(, DepthwiseTest, testing::ValuesIn(InstructionSets()),
+                         [](const auto& info) { return info.param; });
+
+}  // namespace
+}  // namespace belay

@@ -1,0 +1,64 @@
+// Products with a packed right side, the one primitive of linear layers and convolutions.
+//
+// A register tile of 12 rows by two vectors (6 rows where there are 16 registers) is summed over
+// all of k; B's panels (packed_weights.h) are read in blocks that stay in the second-level cache
+// while the rows of A go by (Goto and van de Geijn, 2008). Rows of A are read where they lie: those
+// of a convolution are pieces of an image, one per place of the window (Dukhan, 2019, "indirect
+// convolution").
+//
+// Accuracy: plain sums of floats in order of k, with fused multiply-add: at most (k + 4) * 2^-24 *
+// sum |a b| from the exact result. With m <= 3 four or two interleaved sums instead, within the
+// same bound. A result depends on neither the range that is computed nor the others: any division
+// of rows and columns among threads gives the same bits. Instruction sets differ.
+#ifndef BELAY_RUNTIME_KERNELS_PACKED_PACKED_GEMM_H_
+#define BELAY_RUNTIME_KERNELS_PACKED_PACKED_GEMM_H_
+
+#include <cstddef>
+
+#include "runtime/kernels/packed/epilogue.h"
+
+namespace belay {
+
+// Rows of the register tile at most, over all instruction sets.
+inline constexpr size_t kTileRows = 12;
+
+// Sets pointers[t * count + i], for each of `taps` taps t, to the k floats that row first + i reads
+// there. count <= kTileRows.
+using RowPointersFn = void (*)(const void* source, size_t first, size_t count,
+                               const float** pointers);
+
+// Floats of PackedGemmArgs::tile, for rows of A `lda` apart: rows that are a multiple of the size of
+// a way of the first-level cache apart displace each other, so they are copied tile by tile. 0 for
+// all others.
+inline size_t TileFloats(size_t k, size_t lda) {
+  constexpr size_t kWay = 1024;  // floats
+  return lda != 0 && lda % kWay == 0 ? kTileRows * (k + 16) : 0;
+}
+
+struct PackedGemmArgs {
+  size_t m = 0, n = 0;
+  size_t k = 0;     // of one tap
+  size_t taps = 1;  // B has taps * k rows
+  // A: rows lda apart (taps == 1), or what `row_pointers` says.
+  const float* a = nullptr;
+  size_t lda = 0;
+  float* tile = nullptr;  // TileFloats(k, lda) floats; null when that is 0
+  RowPointersFn row_pointers = nullptr;
+  const void* source = nullptr;
+  const float** pointers = nullptr;  // room for kTileRows * taps
+  const float* b = nullptr;          // PackedMatrixSize(taps * k, n) floats
+  float* c = nullptr;                // rows ldc apart, as those of epilogue.other
+  size_t ldc = 0;
+  EpilogueF32 epilogue = {};
+};
+
+// C = epilogue(A B) for rows [first_row, last_row) and columns [first_column, last_column);
+// first_column is a multiple of 32. C overlaps neither A nor B; it may be epilogue.other.
+void PackedGemmRange(const PackedGemmArgs& args, size_t first_row, size_t last_row,
+                     size_t first_column, size_t last_column);
+// All of it.
+inline void PackedGemm(const PackedGemmArgs& args) { PackedGemmRange(args, 0, args.m, 0, args.n); }
+
+}  // namespace belay
+
+#endif  // BELAY_RUNTIME_KERNELS_PACKED_PACKED_GEMM_H_

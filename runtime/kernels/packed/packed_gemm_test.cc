@@ -1,0 +1,304 @@
+#include "runtime/kernels/packed/packed_gemm.h"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "runtime/core/testing.h"
+#include "runtime/kernels/instruction_set.h"
+#include "runtime/kernels/packed/guarded_floats.h"
+#include "runtime/kernels/packed/packed_weights.h"
+
+namespace belay {
+namespace {
+
+constexpr float kInf = std::numeric_limits<float>::infinity();
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+// A B and its parts, with all of their memory guarded.
+struct Problem {
+  size_t m, n, k, taps;
+  GuardedFloats a, b, packed, c, bias, other, tile;
+  std::vector<const float*> pointers;
+
+  Problem(size_t m, size_t n, size_t k, size_t taps, std::mt19937_64& random)
+      : m(m),
+        n(n),
+        k(k),
+        taps(taps),
+        a(m * taps * k),
+        b(taps * k * n),
+        packed(static_cast<size_t>(
+            *PackedMatrixSize(static_cast<int64_t>(taps * k), static_cast<int64_t>(n)))),
+        c(m * n, kNan),
+        bias(n),
+        other(m * n),
+        tile(TileFloats(k, k)),
+        pointers(kTileRows * taps) {
+    a.Fill(random);
+    b.Fill(random);
+    bias.Fill(random);
+    other.Fill(random);
+    PackMatrix(b.data(), static_cast<int64_t>(taps * k), static_cast<int64_t>(n),
+               static_cast<int64_t>(n), 1, packed.data());
+  }
+
+  // A's rows lie tap by tap: [taps][m][k].
+  static void RowPointers(const void* source, size_t first, size_t count, const float** pointers) {
+    Problem& p = *static_cast<Problem*>(const_cast<void*>(source));
+    for (size_t t = 0; t < p.taps; ++t) {
+      for (size_t i = 0; i < count; ++i) {
+        pointers[t * count + i] = p.a.data() + (t * p.m + first + i) * p.k;
+      }
+    }
+  }
+
+  PackedGemmArgs Args() {
+    PackedGemmArgs g;
+    g.m = m;
+    g.n = n;
+    g.k = k;
+    g.taps = taps;
+    if (taps == 1) {
+      g.a = a.data();
+      g.lda = k;
+      if (tile.size() != 0) g.tile = tile.data();
+    } else {
+      g.row_pointers = &RowPointers;
+      g.source = this;
+      g.pointers = pointers.data();
+    }
+    g.b = packed.data();
+    g.c = c.data();
+    g.ldc = n;
+    return g;
+  }
+
+  // The product's element, and the sum of absolute products.
+  double Sum(size_t i, size_t j, double* magnitude) {
+    double sum = 0;
+    *magnitude = 0;
+    for (size_t t = 0; t < taps; ++t) {
+      for (size_t p = 0; p < k; ++p) {
+        const double x = double{a[(t * m + i) * k + p]} * b[(t * k + p) * n + j];
+        sum += x;
+        *magnitude += std::abs(x);
+      }
+    }
+    return sum;
+  }
+};
+
+class PackedGemmTest : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override { ASSERT_OK(UseInstructionSet(GetParam())); }
+  void TearDown() override { ASSERT_OK(UseInstructionSet(InstructionSets().front())); }
+
+  // Every element within the bound that the header promises; the bias is one more addend.
+  static void Check(Problem& p) {
+    const PackedGemmArgs g = p.Args();
+    for (size_t i = 0; i < p.m; ++i) {
+      for (size_t j = 0; j < p.n; ++j) {
+        double magnitude = 0;
+        double want = p.Sum(i, j, &magnitude);
+        want += p.bias[j];
+        magnitude += std::abs(p.bias[j]);
+        const double terms = static_cast<double>(g.k * g.taps) + 4;
+        ASSERT_NEAR(p.c[i * p.n + j], want, terms * 0x1p-24 * magnitude)
+            << p.m << "x" << p.k << "*" << p.taps << "x" << p.n << " at " << i << "," << j;
+      }
+    }
+  }
+
+  std::mt19937_64 random_{TestSeed()};
+};
+
+TEST_P(PackedGemmTest, RowsColumnsAndDepthsAroundTheTile) {
+  for (size_t m = 1; m <= 2 * kTileRows + 1; ++m) {
+    for (size_t n : {1, 3, 4, 7, 8, 9, 15, 16, 17, 31, 32, 33, 48, 64, 65}) {
+      for (size_t k : {1, 2, 3, 4, 5, 16, 33}) {
+        Problem p(m, n, k, 1, random_);
+        PackedGemmArgs g = p.Args();
+        g.epilogue.bias = p.bias.data();
+        PackedGemm(g);
+        Check(p);
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+TEST_P(PackedGemmTest, BlocksOfColumnsAndRowsOfAWay) {
+  // 1024 floats apart: copied. 5000 rows of B: a block is one panel.
+  const size_t shapes[][3] = {{13, 200, 1024}, {5, 40, 1024}, {3, 70, 5000}, {25, 129, 2048}};
+  for (const auto& [m, n, k] : shapes) {
+    Problem p(m, n, k, 1, random_);
+    PackedGemmArgs g = p.Args();
+    g.epilogue.bias = p.bias.data();
+    PackedGemm(g);
+    Check(p);
+  }
+}
+
+TEST_P(PackedGemmTest, RowsInPieces) {
+  for (size_t m : {1, 2, 12, 13, 29}) {
+    for (size_t taps : {2, 9}) {
+      for (size_t k : {1, 8, 19}) {
+        Problem p(m, 37, k, taps, random_);
+        PackedGemmArgs g = p.Args();
+        g.epilogue.bias = p.bias.data();
+        PackedGemm(g);
+        Check(p);
+      }
+    }
+  }
+}
+
+TEST_P(PackedGemmTest, NoProductsLeaveTheBias) {
+  Problem p(3, 5, 0, 1, random_);
+  PackedGemmArgs g = p.Args();
+  g.epilogue.bias = p.bias.data();
+  PackedGemm(g);
+  for (size_t i = 0; i < 15; ++i) EXPECT_EQ(p.c[i], p.bias[i % 5]);
+}
+
+TEST_P(PackedGemmTest, AResultDoesNotDependOnTheRange) {
+  for (size_t m : {3, 14, 40}) {
+    Problem p(m, 100, 50, 1, random_);
+    PackedGemmArgs g = p.Args();
+    PackedGemm(g);
+    const std::vector<float> whole(p.c.data(), p.c.data() + p.c.size());
+    for (size_t split = 1; split < m; ++split) {
+      std::fill(p.c.data(), p.c.data() + p.c.size(), kNan);
+      PackedGemmRange(g, 0, split, 0, 64);
+      PackedGemmRange(g, split, m, 0, 64);
+      PackedGemmRange(g, 0, m, 64, 96);
+      PackedGemmRange(g, 0, m, 96, 100);
+      ASSERT_EQ(std::memcmp(whole.data(), p.c.data(), whole.size() * sizeof(float)), 0)
+          << m << " rows, split at " << split;
+    }
+  }
+}
+
+TEST_P(PackedGemmTest, TouchesNothingOutsideOfTheRange) {
+  Problem p(20, 70, 9, 1, random_);
+  PackedGemmRange(p.Args(), 3, 17, 32, 70);
+  for (size_t i = 0; i < p.m; ++i) {
+    for (size_t j = 0; j < p.n; ++j) {
+      EXPECT_EQ(std::isnan(p.c[i * p.n + j]), i < 3 || i >= 17 || j < 32) << i << "," << j;
+    }
+  }
+}
+
+double Exact(Activation activation, double x) {
+  const double hardsigmoid = std::fmin(std::fmax(x + 3, 0), 6) / 6;
+  switch (activation) {
+    case Activation::kNone:
+      return x;
+    case Activation::kSigmoid:
+      return 1 / (1 + std::exp(-x));
+    case Activation::kTanh:
+      return std::tanh(x);
+    case Activation::kHardsigmoid:
+      return hardsigmoid;
+    case Activation::kHardswish:
+      return x * hardsigmoid;
+    case Activation::kSilu:
+      return x / (1 + std::exp(-x));
+    case Activation::kGelu:
+      return x * (1 + std::erf(x / std::sqrt(2.0))) / 2;
+    case Activation::kGeluTanh:
+      return x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x))) / 2;
+  }
+  return x;
+}
+
+TEST_P(PackedGemmTest, EveryEpilogue) {
+  for (int activation = 0; activation <= static_cast<int>(Activation::kGeluTanh); ++activation) {
+    for (int combine : {0, 1, 2}) {  // nothing, add, multiply
+      Problem p(14, 43, 11, 1, random_);
+      PackedGemmArgs g = p.Args();
+      g.epilogue.bias = p.bias.data();
+      g.epilogue.activation = static_cast<Activation>(activation);
+      if (combine != 0) g.epilogue.other = p.other.data();
+      g.epilogue.multiply = combine == 2;
+      g.epilogue.low = -1;
+      g.epilogue.high = 4;
+      PackedGemm(g);
+      for (size_t i = 0; i < p.m; ++i) {
+        for (size_t j = 0; j < p.n; ++j) {
+          double magnitude = 0;
+          double x = p.Sum(i, j, &magnitude) + p.bias[j];
+          magnitude += std::abs(p.bias[j]);
+          const double other = p.other[i * p.n + j];
+          if (combine == 1) {
+            x += other;
+            magnitude += std::abs(other);
+          }
+          double want = Exact(g.epilogue.activation, x);
+          // The slopes of all of them are below 1.2 in size, and they are computed to a few units
+          // in the last place of their argument or result, erf to 3e-7 absolutely.
+          double bound = 1.2 * 15 * 0x1p-24 * magnitude +
+                         (activation == 0
+                              ? 0
+                              : 16 * 0x1p-24 * (std::abs(x) + std::abs(want)) + 3e-7 * std::abs(x));
+          if (combine == 2) {
+            want *= other;
+            bound = bound * std::abs(other) + 0x1p-24 * std::abs(want);
+          }
+          want = std::fmin(std::fmax(want, -1), 4);
+          ASSERT_NEAR(p.c[i * p.n + j], want, bound)
+              << "activation " << activation << ", combine " << combine << " at " << i << "," << j;
+        }
+      }
+    }
+  }
+}
+
+TEST_P(PackedGemmTest, OtherMayBeTheResult) {
+  Problem p(13, 35, 6, 1, random_);
+  PackedGemmArgs g = p.Args();
+  g.epilogue.other = p.other.data();
+  PackedGemm(g);
+  g.c = p.other.data();
+  PackedGemm(g);
+  EXPECT_EQ(std::memcmp(p.c.data(), p.other.data(), p.c.size() * sizeof(float)), 0);
+}
+
+TEST_P(PackedGemmTest, NanStaysNan) {
+  for (int activation = 0; activation <= static_cast<int>(Activation::kGeluTanh); ++activation) {
+    Problem p(13, 35, 3, 1, random_);
+    p.a[4 * 3 + 1] = kNan;
+    PackedGemmArgs g = p.Args();
+    g.epilogue.activation = static_cast<Activation>(activation);
+    g.epilogue.low = 0;
+    g.epilogue.high = 6;
+    PackedGemm(g);
+    for (size_t i = 0; i < p.m; ++i) {
+      for (size_t j = 0; j < p.n; ++j) EXPECT_EQ(std::isnan(p.c[i * p.n + j]), i == 4);
+    }
+  }
+}
+
+TEST_P(PackedGemmTest, InfinitiesAreClamped) {
+  Problem p(2, 3, 1, 1, random_);
+  p.a[0] = kInf;
+  p.b[0] = 1, p.b[1] = -1, p.b[2] = 2;
+  PackMatrix(p.b.data(), 1, 3, 3, 1, p.packed.data());
+  PackedGemmArgs g = p.Args();
+  g.epilogue.low = 0;
+  PackedGemm(g);
+  EXPECT_EQ(p.c[0], kInf);
+  EXPECT_EQ(p.c[1], 0);
+  EXPECT_EQ(p.c[2], kInf);
+}
+
+INSTANTIATE_TEST_SUITE_P(, PackedGemmTest, testing::ValuesIn(InstructionSets()),
+                         [](const auto& info) { return info.param; });
+
+}  // namespace
+}  // namespace belay

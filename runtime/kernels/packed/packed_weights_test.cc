@@ -1,0 +1,78 @@
+#include "runtime/kernels/packed/packed_weights.h"
+
+#include <limits>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "runtime/kernels/packed/epilogue.h"
+
+namespace belay {
+namespace {
+
+TEST(PackedWeightsTest, AMatrixIsPanelsOf32Columns) {
+  constexpr int64_t kRows = 3, kColumns = 35;
+  std::vector<float> b(kRows * kColumns);
+  for (size_t i = 0; i < b.size(); ++i) b[i] = static_cast<float>(i + 1);
+  ASSERT_EQ(PackedMatrixSize(kRows, kColumns), 2 * 3 * 32);
+  std::vector<float> packed(2 * 3 * 32, -1);
+  PackMatrix(b.data(), kRows, kColumns, kColumns, 1, packed.data());
+  for (int64_t panel = 0; panel < 2; ++panel) {
+    for (int64_t p = 0; p < kRows; ++p) {
+      for (int64_t j = 0; j < 32; ++j) {
+        const int64_t column = panel * 32 + j;
+        const float want = column < kColumns ? b[static_cast<size_t>(p * kColumns + column)] : 0.0f;
+        EXPECT_EQ(packed[static_cast<size_t>((panel * kRows + p) * 32 + j)], want);
+      }
+    }
+  }
+}
+
+TEST(PackedWeightsTest, StridesSayHowTheMatrixLies) {
+  const float transposed[] = {1, 2, 3, 4, 5, 6};  // [n, k] = [3, 2]
+  std::vector<float> packed(2 * 32);
+  PackMatrix(transposed, 2, 3, 1, 2, packed.data());
+  EXPECT_EQ(packed[0], 1);
+  EXPECT_EQ(packed[1], 3);
+  EXPECT_EQ(packed[2], 5);
+  EXPECT_EQ(packed[3], 0);
+  EXPECT_EQ(packed[32], 2);
+}
+
+TEST(PackedWeightsTest, DepthwiseIsBlocksOf16Channels) {
+  constexpr int64_t kChannels = 18, kTaps = 2;
+  std::vector<float> weight(kChannels * kTaps);
+  for (size_t i = 0; i < weight.size(); ++i) weight[i] = static_cast<float>(i + 1);
+  ASSERT_EQ(PackedDepthwiseSize(kChannels, kTaps), 2 * 2 * 16);
+  std::vector<float> packed(64, -1);
+  PackDepthwise(weight.data(), kChannels, kTaps, kTaps, 1, packed.data());
+  for (int64_t c = 0; c < 32; ++c) {
+    for (int64_t t = 0; t < kTaps; ++t) {
+      const float want = c < kChannels ? weight[static_cast<size_t>(c * kTaps + t)] : 0.0f;
+      EXPECT_EQ(packed[static_cast<size_t>((c / 16 * kTaps + t) * 16 + c % 16)], want);
+    }
+  }
+}
+
+TEST(PackedWeightsTest, SizesThatNoMemoryHoldsAreNone) {
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  EXPECT_EQ(PackedMatrixSize(0, 0), 0);
+  EXPECT_EQ(PackedMatrixSize(5, 0), 0);
+  EXPECT_EQ(PackedMatrixSize(-1, 4), std::nullopt);
+  EXPECT_EQ(PackedMatrixSize(4, -1), std::nullopt);
+  EXPECT_EQ(PackedMatrixSize(kMost, 1), std::nullopt);
+  EXPECT_EQ(PackedMatrixSize(1, kMost), std::nullopt);
+  EXPECT_EQ(PackedMatrixSize(int64_t{1} << 32, int64_t{1} << 29), std::nullopt);
+  EXPECT_EQ(PackedMatrixSize(int64_t{1} << 32, int64_t{1} << 28), int64_t{1} << 60);
+  EXPECT_EQ(PackedDepthwiseSize(kMost, 1), std::nullopt);
+}
+
+TEST(EpilogueTest, ActivationsHaveNames) {
+  EXPECT_EQ(ActivationOf("none"), Activation::kNone);
+  EXPECT_EQ(ActivationOf("gelu_tanh"), Activation::kGeluTanh);
+  EXPECT_EQ(ActivationOf("relu"), std::nullopt);
+  EXPECT_EQ(ActivationNames(),
+            "none, sigmoid, tanh, hardsigmoid, hardswish, silu, gelu, gelu_tanh");
+}
+
+}  // namespace
+}  // namespace belay
