@@ -208,6 +208,67 @@ struct Conv2dCall {
   }
 };
 
+// belay_cpu::attention: query [..., heads, queries, size], key [..., kv_heads, keys, size], value
+// [..., kv_heads, keys, value_size] of one batch and rank 3 or 4; mask float32 (added) or bool (what
+// is seen), broadcast to [..., heads, queries, keys] -> [..., heads, queries, value_size].
+template <class Arguments>
+struct AttentionCall {
+  using D = typename Arguments::Dim;
+  typename Arguments::TensorRef query, key, value, mask;  // the last null for none
+  double scale = 1;
+  bool is_causal = false;
+
+  static absl::StatusOr<AttentionCall> Read(const Arguments& arguments) {
+    AttentionCall call;
+    ABSL_ASSIGN_OR_RETURN(call.query, arguments.Tensor("query", kFloat));
+    ABSL_ASSIGN_OR_RETURN(call.key, arguments.Tensor("key", kFloat));
+    ABSL_ASSIGN_OR_RETURN(call.value, arguments.Tensor("value", kFloat));
+    ABSL_ASSIGN_OR_RETURN(
+        call.mask, arguments.OptionalTensor("mask", DTypeSet{DType::kFloat32, DType::kBool}));
+    ABSL_ASSIGN_OR_RETURN(call.scale, arguments.Double("scale"));
+    ABSL_ASSIGN_OR_RETURN(call.is_causal, arguments.Bool("is_causal"));
+    return call;
+  }
+  absl::StatusOr<Dims<D>> Shape() const {
+    const Dims<D> q = Dims<D>(Arguments::SizesOf(query)), k = Dims<D>(Arguments::SizesOf(key)),
+                  v = Dims<D>(Arguments::SizesOf(value));
+    const int rank = static_cast<int>(q.size());
+    const auto fits = [&]() {
+      if (rank < 3 || rank > 4 || k.size() != q.size() || v.size() != q.size()) return false;
+      const std::optional<int64_t> heads = KnownInt(q[rank - 3]), shared = KnownInt(k[rank - 3]);
+      return heads.has_value() && shared.has_value() && *shared >= 1 && *heads % *shared == 0 &&
+             !KnownDifferent(k[rank - 3], v[rank - 3]) &&
+             (rank == 3 || !KnownDifferent(q[0], k[0])) && !KnownDifferent(k[0], v[0]) &&
+             !KnownDifferent(q[rank - 1], k[rank - 1]) && !KnownDifferent(k[rank - 2], v[rank - 2]);
+    };
+    if (!fits()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "attention: expected query [.., heads, queries, size], key [.., kv_heads, keys, size] "
+          "and value [.., kv_heads, keys, value_size], got ",
+          FormatDims<D>(q), ", ", FormatDims<D>(k), " and ", FormatDims<D>(v)));
+    }
+    Dims<D> scores = q;
+    scores[rank - 1] = k[rank - 2];
+    if (mask != nullptr) {
+      const Dims<D> m = Dims<D>(Arguments::SizesOf(mask));
+      const int mask_rank = static_cast<int>(m.size());
+      bool broadcasts = mask_rank <= rank;
+      for (int i = 0; broadcasts && i < mask_rank; ++i) {
+        const D& size = m[mask_rank - 1 - i];
+        broadcasts = KnownInt(size) == 1 || !KnownDifferent(size, scores[rank - 1 - i]);
+      }
+      if (!broadcasts) {
+        return absl::InvalidArgumentError(absl::StrCat("mask: expected a shape that broadcasts to ",
+                                                       FormatDims<D>(scores), ", got ",
+                                                       FormatDims<D>(m)));
+      }
+    }
+    Dims<D> out = q;
+    out[rank - 1] = v[rank - 1];
+    return out;
+  }
+};
+
 }  // namespace belay::cpu
 
 #endif  // BELAY_BACKENDS_CPU_CALLS_H_

@@ -13,6 +13,7 @@ namespace belay::cpu {
 
 absl::Span<const Kernel> LinearKernels();
 absl::Span<const Kernel> Conv2dKernels();
+absl::Span<const Kernel> AttentionKernels();
 
 }  // namespace belay::cpu
 

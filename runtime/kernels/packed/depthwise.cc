@@ -58,8 +58,9 @@ HWY_INLINE void Pixels(const Row& row, int64_t x) {
       HWY_UNROLL(kWidth)
       for (int t = 0; t < kWidth; ++t) w[t] = hn::LoadU(d, weight + t * kDepthwiseChannels);
       // Column by column, so that each is loaded once.
-      HWY_UNROLL((kPixels - 1) * kStride + kWidth)
-      for (int column = 0; column < (kPixels - 1) * kStride + kWidth; ++column) {
+      constexpr int kColumns = (kPixels - 1) * kStride + kWidth;
+      HWY_UNROLL(kColumns)
+      for (int column = 0; column < kColumns; ++column) {
         if (kBorder && (left + column < 0 || left + column >= g.width)) continue;
         const V value = load(in + (left + column) * c);
         HWY_UNROLL(kPixels)

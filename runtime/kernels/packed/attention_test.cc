@@ -1,0 +1,225 @@
+#include "runtime/kernels/packed/attention.h"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "runtime/core/testing.h"
+#include "runtime/kernels/instruction_set.h"
+#include "runtime/kernels/packed/guarded_floats.h"
+
+namespace belay {
+namespace {
+
+constexpr float kInf = std::numeric_limits<float>::infinity();
+
+struct Sizes {
+  int64_t batch, heads, kv_heads, queries, keys, head_size, value_size;
+};
+
+// [batch, tokens, heads, size], seen as [batch, heads, tokens, size]: heads interleave, as linear
+// layers leave them.
+HeadStrides Interleaved(int64_t heads, int64_t tokens, int64_t size) {
+  return {.batch = tokens * heads * size, .head = size, .token = heads * size};
+}
+
+struct Problem {
+  Sizes s;
+  GuardedFloats q, k, v, out, scratch;
+  std::vector<float> mask;         // [queries, keys]
+  std::vector<uint8_t> mask_bits;  // [queries, keys]
+  AttentionArgs g;
+
+  Problem(const Sizes& s, std::mt19937_64& random)
+      : s(s),
+        q(static_cast<size_t>(s.batch * s.heads * s.queries * s.head_size)),
+        k(static_cast<size_t>(s.batch * s.kv_heads * s.keys * s.head_size)),
+        v(static_cast<size_t>(s.batch * s.kv_heads * s.keys * s.value_size)),
+        out(static_cast<size_t>(s.batch * s.heads * s.queries * s.value_size)),
+        scratch(
+            static_cast<size_t>(*AttentionFloats(s.queries, s.keys, s.head_size, s.value_size))) {
+    q.Fill(random);
+    k.Fill(random);
+    v.Fill(random);
+    g.batch = s.batch;
+    g.heads = s.heads;
+    g.kv_heads = s.kv_heads;
+    g.queries = s.queries;
+    g.keys = s.keys;
+    g.head_size = s.head_size;
+    g.value_size = s.value_size;
+    g.query = q.data();
+    g.key = k.data();
+    g.value = v.data();
+    g.query_strides = Interleaved(s.heads, s.queries, s.head_size);
+    g.key_strides = Interleaved(s.kv_heads, s.keys, s.head_size);
+    g.value_strides = Interleaved(s.kv_heads, s.keys, s.value_size);
+    g.out_strides = Interleaved(s.heads, s.queries, s.value_size);
+    g.scale = 1 / std::sqrt(static_cast<float>(s.head_size));
+    g.out = out.data();
+    g.scratch = scratch.data();
+  }
+
+  int64_t groups() const { return s.batch * s.kv_heads; }
+
+  // Errors of a score shift its weight by as much: a score is off by (size + 4) * 2^-24 times the
+  // sum of its absolute products, which is below 4 * size * scale here; the sum over keys adds its
+  // own (keys + 4) * 2^-24, and softmax 8 units in the last place.
+  void Check() {
+    const double score_error = static_cast<double>(s.head_size + 6) * 0x1p-24 * 4 *
+                                   static_cast<double>(s.head_size) * g.scale +
+                               0x1p-20;
+    for (int64_t b = 0; b < s.batch; ++b) {
+      for (int64_t h = 0; h < s.heads; ++h) {
+        const int64_t kv = h / (s.heads / s.kv_heads);
+        for (int64_t i = 0; i < s.queries; ++i) {
+          std::vector<double> scores;
+          double most = -kInf;
+          for (int64_t t = 0; t < s.keys; ++t) {
+            double score = 0;
+            for (int64_t d = 0; d < s.head_size; ++d) {
+              score +=
+                  double{
+                      q[static_cast<size_t>(b * g.query_strides.batch + h * g.query_strides.head +
+                                            i * g.query_strides.token + d)]} *
+                  k[static_cast<size_t>(b * g.key_strides.batch + kv * g.key_strides.head +
+                                        t * g.key_strides.token + d)];
+            }
+            score *= g.scale;
+            const auto at = static_cast<size_t>(i * s.keys + t);
+            if (!mask.empty()) score += mask[at];
+            if (!mask_bits.empty() && mask_bits[at] == 0) score = -kInf;
+            if (g.causal && t > i) score = -kInf;
+            scores.push_back(score);
+            most = std::fmax(most, score);
+          }
+          double total = 0;
+          for (double& score : scores) {
+            score = most == -kInf ? 0 : std::exp(score - most);
+            total += score;
+          }
+          for (int64_t d = 0; d < s.value_size; ++d) {
+            double want = 0;
+            for (int64_t t = 0; t < s.keys && total > 0; ++t) {
+              want += scores[static_cast<size_t>(t)] / total *
+                      v[static_cast<size_t>(b * g.value_strides.batch + kv * g.value_strides.head +
+                                            t * g.value_strides.token + d)];
+            }
+            const double bound = 2 * (2 * score_error + static_cast<double>(s.keys + 16) * 0x1p-24);
+            ASSERT_NEAR(out[static_cast<size_t>(b * g.out_strides.batch + h * g.out_strides.head +
+                                                i * g.out_strides.token + d)],
+                        want, bound)
+                << "batch " << b << " head " << h << " query " << i << " of " << s.queries
+                << " keys " << s.keys << " sizes " << s.head_size << "," << s.value_size;
+          }
+        }
+      }
+    }
+  }
+};
+
+class AttentionTest : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override { ASSERT_OK(UseInstructionSet(GetParam())); }
+  void TearDown() override { ASSERT_OK(UseInstructionSet(InstructionSets().front())); }
+  std::mt19937_64 random_{TestSeed()};
+};
+
+const Sizes kShapes[] = {{1, 1, 1, 1, 1, 1, 1},     {2, 3, 3, 5, 7, 8, 8},
+                         {1, 4, 2, 50, 33, 16, 24}, {2, 6, 2, 1, 40, 64, 64},
+                         {1, 2, 1, 3, 9, 20, 70},   {1, 2, 2, 4, 9, 20, 130},
+                         {1, 1, 1, 97, 5, 3, 1},    {1, 3, 1, 2, 65, 7, 31}};
+
+TEST_P(AttentionTest, QueriesKeysAndSizes) {
+  for (const Sizes& s : kShapes) {
+    Problem p(s, random_);
+    AttentionGroups(p.g, 0, p.groups());
+    p.Check();
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST_P(AttentionTest, Causal) {
+  for (const Sizes& s : kShapes) {
+    Problem p(s, random_);
+    p.g.causal = true;
+    AttentionGroups(p.g, 0, p.groups());
+    p.Check();
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST_P(AttentionTest, MasksAreAddedOrChoose) {
+  for (const Sizes& s : kShapes) {
+    for (bool bits : {false, true}) {
+      Problem p(s, random_);
+      const auto count = static_cast<size_t>(s.queries * s.keys);
+      for (size_t i = 0; i < count; ++i) {
+        // Some rows see nothing.
+        const bool seen = random_() % 3 != 0 && i / static_cast<size_t>(s.keys) % 4 != 1;
+        if (bits) {
+          p.mask_bits.push_back(seen);
+        } else {
+          p.mask.push_back(seen ? static_cast<float>(random_() % 5) / 4 : -kInf);
+        }
+      }
+      if (bits) {
+        p.g.mask_bits = p.mask_bits.data();
+      } else {
+        p.g.mask = p.mask.data();
+      }
+      p.g.mask_strides.token = s.keys;
+      AttentionGroups(p.g, 0, p.groups());
+      p.Check();
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST_P(AttentionTest, AMaskMayBeOneNumberForAllKeys) {
+  Problem p({1, 2, 2, 6, 9, 8, 8}, random_);
+  AttentionGroups(p.g, 0, p.groups());
+  const std::vector<float> want(p.out.data(), p.out.data() + p.out.size());
+  const float zero = 0;
+  p.g.mask = &zero;
+  p.g.mask_key_stride = 0;
+  AttentionGroups(p.g, 0, p.groups());
+  EXPECT_EQ(std::memcmp(want.data(), p.out.data(), want.size() * sizeof(float)), 0);
+}
+
+TEST_P(AttentionTest, AResultDoesNotDependOnTheRange) {
+  Problem p({2, 6, 3, 5, 11, 12, 12}, random_);
+  AttentionGroups(p.g, 0, p.groups());
+  const std::vector<float> want(p.out.data(), p.out.data() + p.out.size());
+  for (int64_t split = 1; split < p.groups(); ++split) {
+    std::fill(p.out.data(), p.out.data() + p.out.size(), 3.0f);
+    AttentionGroups(p.g, split, p.groups());
+    AttentionGroups(p.g, 0, split);
+    EXPECT_EQ(std::memcmp(want.data(), p.out.data(), want.size() * sizeof(float)), 0);
+  }
+}
+
+TEST_P(AttentionTest, NanReachesItsRowOnly) {
+  for (int64_t queries : {2, 6}) {
+    Problem p({1, 1, 1, queries, 9, 8, 8}, random_);
+    p.q[8 + 3] = std::numeric_limits<float>::quiet_NaN();
+    AttentionGroups(p.g, 0, p.groups());
+    for (size_t i = 0; i < p.out.size(); ++i) EXPECT_EQ(std::isnan(p.out[i]), i / 8 == 1);
+  }
+}
+
+TEST(AttentionFloatsTest, OverflowIsNone) {
+  EXPECT_EQ(AttentionFloats(1, 5, 64, 64), 10);
+  EXPECT_EQ(AttentionFloats(1, std::numeric_limits<int64_t>::max(), 1, 1), std::nullopt);
+  EXPECT_EQ(AttentionFloats(9, int64_t{1} << 40, int64_t{1} << 30, 1), std::nullopt);
+}
+
+INSTANTIATE_TEST_SUITE_P(, AttentionTest, testing::ValuesIn(InstructionSets()),
+                         [](const auto& info) { return info.param; });
+
+}  // namespace
+}  // namespace belay
