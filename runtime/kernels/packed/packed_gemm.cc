@@ -149,15 +149,21 @@ HWY_NOINLINE void Panel(const PackedGemmArgs& g, const float* const* rows, const
 
 using PanelFn = void (*)(const PackedGemmArgs&, const float* const*, const float*, const Place&);
 
-// Of `rows` rows, 1 to kMostRows; `few` is whether all of A has so few rows that sums interleave.
+// Of `rows` rows, 1 to kMostRows. `parts` is how many sums interleave, which all of A's rows
+// decide: few of them.
 template <size_t kRows = kMostRows>
-HWY_INLINE PanelFn PanelOf(size_t rows, bool few) {
+HWY_INLINE PanelFn PanelOf(size_t rows, size_t parts) {
   if constexpr (kRows == 0) {
     return nullptr;
   } else {
-    if (rows != kRows) return PanelOf<kRows - 1>(rows, few);
-    constexpr size_t kParts = kRows == 1 ? 4 : kRows <= 3 ? 2 : 1;
-    return few ? &Panel<kRows, kParts> : &Panel<kRows, 1>;
+    if (rows != kRows) return PanelOf<kRows - 1>(rows, parts);
+    if constexpr (kRows == 1) {
+      if (parts == 4) return &Panel<kRows, 4>;
+    }
+    if constexpr (kRows <= 3) {
+      if (parts == 2) return &Panel<kRows, 2>;
+    }
+    return &Panel<kRows, 1>;
   }
 }
 
@@ -168,7 +174,7 @@ void PackedGemmImpl(const PackedGemmArgs& g, size_t first_row, size_t last_row, 
   const size_t panels = HWY_MAX(size_t{1}, kBlockFloats / (HWY_MAX(depth, 1) * kPanelColumns));
   const size_t block = panels * kPanelColumns;
   const bool linear = IsLinear(g.epilogue);
-  const bool few = g.m <= 3;
+  const size_t parts = g.m == 1 ? 4 : g.m <= 3 ? 2 : 1;
   // As even as can be: a last tile of one row costs as much as one of four.
   const size_t rows = last_row - first_row;
   const size_t tiles = (rows + kMostRows - 1) / kMostRows;
@@ -193,7 +199,7 @@ void PackedGemmImpl(const PackedGemmArgs& g, size_t first_row, size_t last_row, 
           direct[i] = to;
         }
       }
-      const PanelFn panel = PanelOf(count, few);
+      const PanelFn panel = PanelOf(count, parts);
       const float* other = g.epilogue.other == nullptr ? nullptr : g.epilogue.other + row * g.ldc;
       for (size_t j = begin; j < end; j += kPanelColumns) {
         panel(g, pointers, g.b + j * depth,
