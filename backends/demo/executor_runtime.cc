@@ -20,7 +20,7 @@ class ExecutorHandle final : public DelegateHandle {
     auto handle = std::make_unique<ExecutorHandle>(std::move(program));
     ABSL_ASSIGN_OR_RETURN(Method method,
                           Method::Load(handle->program_, "forward", kernels, backends,
-                                       /*state=*/nullptr, context.memory));
+                                       {.memory = context.memory, .threads = context.threads}));
     if (method.num_inputs() != context.arguments.size() ||
         method.num_outputs() != context.outputs.size()) {
       return absl::InvalidArgumentError(absl::StrCat(

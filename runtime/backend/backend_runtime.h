@@ -12,6 +12,7 @@
 #include "runtime/backend/execution_budget.h"
 #include "runtime/core/evalue.h"
 #include "runtime/core/memory_budget.h"
+#include "runtime/core/thread_pool.h"
 #include "runtime/kernel/kernel.h"
 
 namespace belay {
@@ -42,6 +43,9 @@ struct DelegateInitContext {
   // takes what it will hold from it before it allocates: working memory, copies, tables; all whose
   // size the program decides.
   MemoryBudget* memory;
+  // Who works on a call, as the method's options say; null for nobody else. Outlives the handle,
+  // and is leased to the calling thread while the handle executes.
+  ThreadPool* threads = nullptr;
 };
 
 // One loaded delegate, which serves every call of its lowered module in the method. Used by one

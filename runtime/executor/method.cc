@@ -22,6 +22,7 @@ struct Method::Impl {
   std::unique_ptr<SlotTable> slots;
   MethodInputs inputs;
   MethodCode code;
+  ThreadPool* threads;
 };
 
 Method::Method(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -31,7 +32,9 @@ Method::~Method() = default;
 
 absl::StatusOr<Method> Method::Load(const Program& program, std::string_view name,
                                     const KernelRegistry& kernels, const BackendRegistry& backends,
-                                    SharedState* state, MemoryBudget* memory) {
+                                    const MethodOptions& options) {
+  MemoryBudget* const memory = options.memory;
+  SharedState* const state = options.state;
   ABSL_ASSIGN_OR_RETURN(const MethodPlan* plan, program.FindMethod(name));
   MemoryBound bound;
   bound.Add(1, uint64_t{1} << 16);  // this object, and an error message
@@ -46,14 +49,14 @@ absl::StatusOr<Method> Method::Load(const Program& program, std::string_view nam
   }
   MemoryBudget arena("arena_bytes", program.limits().arena_bytes, memory);
   ABSL_ASSIGN_OR_RETURN(std::unique_ptr<SlotTable> slots, SlotTable::Create(*plan, arena));
-  ABSL_ASSIGN_OR_RETURN(MethodCode code,
-                        MethodCode::Resolve(program, slots.get(), kernels, backends));
+  ABSL_ASSIGN_OR_RETURN(MethodCode code, MethodCode::Resolve(program, slots.get(), kernels,
+                                                             backends, options.threads));
   ABSL_ASSIGN_OR_RETURN(MethodInputs inputs, MethodInputs::Create(slots.get(), arena));
   ABSL_RETURN_IF_ERROR(slots->AllocateMemory(state));
   if (state == nullptr) slots->ResetState();
   ABSL_RETURN_IF_ERROR(code.Prepare(memory));
-  return Method(
-      std::make_unique<Impl>(Impl{plan, std::move(slots), std::move(inputs), std::move(code)}));
+  return Method(std::make_unique<Impl>(
+      Impl{plan, std::move(slots), std::move(inputs), std::move(code), options.threads}));
 }
 
 const MethodPlan& Method::plan() const { return *impl_->plan; }
@@ -64,6 +67,7 @@ absl::Status Method::SetInput(size_t i, const EValue& value) { return impl_->inp
 
 absl::Status Method::Execute(const ExecuteOptions& options) {
   ABSL_RETURN_IF_ERROR(impl_->inputs.CheckReady());
+  const ThreadPool::Lease lease(impl_->threads);
   return impl_->code.Run(options);
 }
 

@@ -15,6 +15,7 @@
 #include "runtime/backend/execution_budget.h"
 #include "runtime/core/evalue.h"
 #include "runtime/core/memory_budget.h"
+#include "runtime/core/thread_pool.h"
 #include "runtime/executor/execute_options.h"
 #include "runtime/executor/instruction_info.h"
 #include "runtime/executor/shared_state.h"
@@ -22,6 +23,18 @@
 #include "runtime/program/program.h"
 
 namespace belay {
+
+// What a method is loaded with besides its program.
+struct MethodOptions {
+  // Where the method's state lies, with the content that it has; without, the method has state of
+  // its own, with its initial content.
+  SharedState* state = nullptr;
+  // What all that the method holds is taken from, besides the limits; need not outlive Load: for
+  // programs inside of delegates.
+  MemoryBudget* memory = nullptr;
+  // Who works on each instruction. Results are the same for any number of threads, and without.
+  ThreadPool* threads = nullptr;
+};
 
 // Not thread-safe: one Method per thread; many may share a Program. Move-only.
 class Method {
@@ -32,17 +45,13 @@ class Method {
   //                        missing (all of them are listed)
   //   kResourceExhausted   memory, or a limit of the program's
   //   anything a backend's Init returns, annotated with backend, method and delegate index
-  //   kInvalidArgument     `state` lacks a buffer of the method, or has another of its name
-  // The program, the registries, the state and what they refer to must outlive the result.
-  // `state` is where the method's state lies, with the content that it has; without, the method has
-  // state of its own, with its initial content. `memory`, which need not outlive the call, is what
-  // all that the method holds is taken from, besides the limits: for programs inside of delegates.
+  //   kInvalidArgument     the state lacks a buffer of the method, or has another of its name
+  // The program, the registries, state, threads and what they refer to must outlive the result.
   static absl::StatusOr<Method> Load(const Program& program ABSL_ATTRIBUTE_LIFETIME_BOUND,
                                      std::string_view name,
                                      const KernelRegistry& kernels ABSL_ATTRIBUTE_LIFETIME_BOUND,
                                      const BackendRegistry& backends ABSL_ATTRIBUTE_LIFETIME_BOUND,
-                                     SharedState* state ABSL_ATTRIBUTE_LIFETIME_BOUND = nullptr,
-                                     MemoryBudget* memory = nullptr);
+                                     const MethodOptions& options = {});
   Method(Method&&) noexcept;
   Method& operator=(Method&&) noexcept;
   ~Method();

@@ -106,10 +106,11 @@ class MethodCode::Missing {
   std::map<std::string, Entry> backends_;
 };
 
-MethodCode::MethodCode(const Program& program, SlotTable* slots)
+MethodCode::MethodCode(const Program& program, SlotTable* slots, ThreadPool* threads)
     : program_(&program),
       plan_(&slots->plan()),
       slots_(slots),
+      threads_(threads),
       named_data_(std::make_unique<ProgramNamedData>(program)) {}
 MethodCode::MethodCode(MethodCode&&) noexcept = default;
 MethodCode& MethodCode::operator=(MethodCode&&) noexcept = default;
@@ -117,8 +118,9 @@ MethodCode::~MethodCode() = default;
 
 absl::StatusOr<MethodCode> MethodCode::Resolve(const Program& program, SlotTable* slots,
                                                const KernelRegistry& kernels,
-                                               const BackendRegistry& backends) {
-  MethodCode code(program, slots);
+                                               const BackendRegistry& backends,
+                                               ThreadPool* threads) {
+  MethodCode code(program, slots, threads);
   const MethodPlan& plan = *code.plan_;
   code.operands_.reserve(plan.operands.size());  // contexts point into it
   code.records_.reserve(plan.instructions.size());
@@ -191,7 +193,8 @@ void MethodCode::AddOperands(const OperandRange& range, Record& record) {
 KernelContext MethodCode::ContextOf(const Record& record, size_t arguments, size_t outputs) {
   EValue* const* operands = operands_.data() + record.first_operand;
   return KernelContext(absl::MakeConstSpan(operands, arguments),
-                       absl::MakeConstSpan(operands + arguments, outputs), slots_, scratch_.span());
+                       absl::MakeConstSpan(operands + arguments, outputs), slots_, scratch_.span(),
+                       threads_);
 }
 
 absl::Status MethodCode::ResolveKernel(const KernelCallPlan& call, size_t instruction,
@@ -309,7 +312,8 @@ absl::Status MethodCode::MakeDelegate(const DelegateCallPlan& call, MemoryBudget
       .named_data = named_data_.get(),
       .arguments = absl::MakeConstSpan(operands, call.operands.arguments),
       .outputs = absl::MakeConstSpan(operands + call.operands.arguments, call.operands.outputs),
-      .memory = &memory};
+      .memory = &memory,
+      .threads = threads_};
   absl::StatusOr<std::unique_ptr<DelegateHandle>> handle =
       record.backend->Init(context, delegate.blob);
   if (handle.ok() && *handle == nullptr) {

@@ -25,13 +25,13 @@ namespace belay {
 
 class MethodCode {
  public:
-  // Finds all kernels and backends. `program`, `slots` and what the registries refer to must
-  // outlive the result.
+  // Finds all kernels and backends. `program`, `slots`, `threads` (which may be null) and
+  // what the registries refer to must outlive the result.
   //   kNotFound           lists every operator without a kernel and every missing backend
   //   kResourceExhausted  Limits::scratch_bytes
   static absl::StatusOr<MethodCode> Resolve(const Program& program, SlotTable* slots,
                                             const KernelRegistry& kernels,
-                                            const BackendRegistry& backends);
+                                            const BackendRegistry& backends, ThreadPool* threads);
   // What Resolve() holds at most, and Prepare() but for working memory and what the backends'
   // handles have.
   static void AddMemory(const MethodPlan& plan, MemoryBound& bound);
@@ -86,7 +86,7 @@ class MethodCode {
   class ProgramNamedData;
   class Missing;
 
-  MethodCode(const Program& program, SlotTable* slots);
+  MethodCode(const Program& program, SlotTable* slots, ThreadPool* threads);
   void AddOperands(const OperandRange& range, Record& record);
   // Whether a kernel that reads these arguments reads the same at every run: none of them is a
   // scalar that is computed. Tensors are read through their slots.
@@ -113,6 +113,7 @@ class MethodCode {
   const Program* program_;
   const MethodPlan* plan_;
   SlotTable* slots_;
+  ThreadPool* threads_;  // may be null
   std::unique_ptr<ProgramNamedData> named_data_;
   std::vector<Record> records_;
   std::vector<EValue*> operands_;

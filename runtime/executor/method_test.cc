@@ -377,7 +377,7 @@ TEST_F(MethodTest, ScratchCountsAgainstTheMemoryBudget) {
   forward_.Output(y);
   ASSERT_OK_AND_ASSIGN(const Program program, OpenFileBytes(program_.Serialize()));
   const auto load = [&](MemoryBudget& memory) {
-    return Method::Load(program, "forward", kernels_, backends_, nullptr, &memory).status();
+    return Method::Load(program, "forward", kernels_, backends_, {.memory = &memory}).status();
   };
   constexpr uint64_t kPlenty = 1 << 30;
   MemoryBudget plenty("memory", kPlenty);

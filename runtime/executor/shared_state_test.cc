@@ -44,7 +44,7 @@ class SharedStateTest : public MethodTest {
   }
   absl::StatusOr<Method> LoadShared(const Program& program, const std::string& name,
                                     SharedState* state) {
-    return Method::Load(program, name, kernels_, backends_, state);
+    return Method::Load(program, name, kernels_, backends_, {.state = state});
   }
   static void Run(Method& method, const TestTensor& x) {
     for (size_t i = 0; i < method.num_inputs(); ++i) ASSERT_OK(method.SetInput(i, x.view()));

@@ -57,6 +57,11 @@ absl::StatusOr<TensorView*> ResizeOutput(OutputAllocator* allocator, int i, EVal
 
 }  // namespace
 
+void KernelContext::RunParts(int parts, absl::FunctionRef<void(int)> body) const {
+  if (threads_ != nullptr) return threads_->Run(parts, body);
+  for (int part = 0; part < parts; ++part) body(part);
+}
+
 absl::Status KernelContext::CheckArity(int arguments, int outputs) const {
   if (num_arguments() == arguments && num_outputs() == outputs) [[likely]]
     return absl::OkStatus();

@@ -14,10 +14,12 @@
 #include <cstdint>
 #include <string_view>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "runtime/core/evalue.h"
 #include "runtime/core/tensor_view.h"
+#include "runtime/core/thread_pool.h"
 
 namespace belay {
 
@@ -48,8 +50,13 @@ struct MutableArgument {
 class KernelContext {
  public:
   KernelContext(absl::Span<EValue* const> arguments, absl::Span<EValue* const> outputs,
-                OutputAllocator* allocator, absl::Span<std::byte> scratch)
-      : arguments_(arguments), outputs_(outputs), allocator_(allocator), scratch_(scratch) {}
+                OutputAllocator* allocator, absl::Span<std::byte> scratch,
+                ThreadPool* threads = nullptr)
+      : arguments_(arguments),
+        outputs_(outputs),
+        allocator_(allocator),
+        scratch_(scratch),
+        threads_(threads) {}
 
   int num_arguments() const { return static_cast<int>(arguments_.size()); }
   int num_outputs() const { return static_cast<int>(outputs_.size()); }
@@ -92,11 +99,18 @@ class KernelContext {
   // a kernel whose need at run time is larger than its size returns kInternal.
   absl::Span<std::byte> scratch() const { return scratch_; }
 
+  // Threads that may work on the call: the same when it is loaded and when it runs. A kernel that
+  // divides its work gives the same bits for any number.
+  int num_threads() const { return threads_ == nullptr ? 1 : threads_->size(); }
+  // Calls body(part) for each part in [0, parts), perhaps at the same time.
+  void RunParts(int parts, absl::FunctionRef<void(int)> body) const;
+
  private:
   absl::Span<EValue* const> arguments_;
   absl::Span<EValue* const> outputs_;
   OutputAllocator* allocator_;
   absl::Span<std::byte> scratch_;
+  ThreadPool* threads_;
 };
 
 enum class KernelEngine : uint8_t { kReference = 1, kHighway = 2 };

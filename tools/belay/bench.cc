@@ -40,8 +40,8 @@ double Percentile(const std::vector<double>& sorted, double p) {
 }
 
 absl::StatusOr<nlohmann::json> Measure(const BenchOptions& options) {
-  ABSL_ASSIGN_OR_RETURN(const auto session,
-                        OpenSession(options.program, options.method, options.engine));
+  ABSL_ASSIGN_OR_RETURN(const auto session, OpenSession(options.program, options.method,
+                                                        options.engine, options.threads));
   Method& method = *session->method;
   ABSL_ASSIGN_OR_RETURN(const CallInputs inputs,
                         RandomInputs(method.plan(), /*seed=*/1, /*dynamic_size=*/4));
@@ -79,9 +79,6 @@ absl::StatusOr<nlohmann::json> Measure(const BenchOptions& options) {
 }  // namespace
 
 int Bench(const BenchOptions& options) {
-  if (options.threads != 1) {
-    return Report(absl::UnimplementedError("execution uses one thread; --threads takes 1"));
-  }
   if (!kOptimized)
     std::cerr
         << "belay: warning: this binary was built with assertions; measure with --config=opt\n";
@@ -103,7 +100,7 @@ Command BenchCommand() {
       .options = {{"program", &bench->program, "the program file", {.required = true}},
                   {"--method", &bench->method, "the method"},
                   {"--seconds", &bench->seconds, "how long to measure", {.least = 0.001}},
-                  {"--threads", &bench->threads, "threads to execute with"},
+                  ThreadsOption(&bench->threads),
                   EngineOption(&bench->engine),
                   {"--json", &bench->json, "prints JSON"}},
       .footer = "Example: belay bench model.belay --seconds 3 --json",

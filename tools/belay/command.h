@@ -40,6 +40,7 @@ struct RunOptions {
   std::vector<std::string> sequence;
   std::optional<uint64_t> seed;  // draws the inputs
   int repeat = 1;
+  int threads = 1;
   bool json = false;
 };
 int Run(const RunOptions& options);

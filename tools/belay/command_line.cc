@@ -96,6 +96,10 @@ Option EngineOption(std::string* engine) {
       "--engine", engine, "kernels: highway or reference", {.one_of = {"highway", "reference"}}};
 }
 
+Option ThreadsOption(int* threads) {
+  return {"--threads", threads, "threads to execute with", {.least = 1, .most = 256}};
+}
+
 int RunCommandLine(std::vector<std::string> arguments, const std::vector<Command>& commands,
                    std::ostream& out, std::ostream& error) {
   CLI::App app(

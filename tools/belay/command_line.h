@@ -44,6 +44,8 @@ struct Option {
 
 // --engine.
 Option EngineOption(std::string* engine);
+// --threads, for commands that execute: 1 to 256.
+Option ThreadsOption(int* threads);
 
 // A subcommand.
 struct Command {

@@ -87,8 +87,8 @@ absl::StatusOr<Methods> LoadMethods(const RunOptions& options, const std::vector
   std::set<std::string> names;
   for (const Call& call : calls) names.insert(call.method);
   Methods methods;
-  ABSL_ASSIGN_OR_RETURN(methods.session,
-                        OpenSession(options.program, calls[0].method, options.engine));
+  ABSL_ASSIGN_OR_RETURN(methods.session, OpenSession(options.program, calls[0].method,
+                                                     options.engine, options.threads));
   if (names.size() == 1) return methods;
   const Program& program = *methods.session->program;
   ABSL_ASSIGN_OR_RETURN(
@@ -96,8 +96,10 @@ absl::StatusOr<Methods> LoadMethods(const RunOptions& options, const std::vector
       SharedState::Create(program, std::vector<std::string>(names.begin(), names.end())));
   methods.state = std::make_unique<SharedState>(std::move(state));
   for (const std::string& name : names) {
-    ABSL_ASSIGN_OR_RETURN(methods.others[name],
-                          LoadMethod(program, name, methods.session->kernels, methods.state.get()));
+    ABSL_ASSIGN_OR_RETURN(
+        methods.others[name],
+        LoadMethod(program, name, methods.session->kernels,
+                   {.state = methods.state.get(), .threads = methods.session->threads.get()}));
   }
   return methods;
 }
@@ -176,6 +178,7 @@ Command RunCommand() {
                    {.not_empty = true}},
                   {"--repeat", &run->repeat, "executes so many times", {.least = 1}},
                   EngineOption(&run->engine),
+                  ThreadsOption(&run->threads),
                   {"--json", &run->json, "prints a report as JSON"}},
       .footer = "Example: belay run model.belay --input x.npy --output-dir results",
       .owned = run,

@@ -21,9 +21,9 @@ absl::Status AddEngine(const std::string& engine, KernelRegistry& kernels) {
 
 absl::StatusOr<std::unique_ptr<Method>> LoadMethod(const Program& program, const std::string& name,
                                                    const KernelRegistry& kernels,
-                                                   SharedState* state) {
+                                                   const MethodOptions& options) {
   ABSL_RETURN_IF_ERROR(program.FindMethod(name).status());
-  absl::StatusOr<Method> method = Method::Load(program, name, kernels, RuntimeBackends(), state);
+  absl::StatusOr<Method> method = Method::Load(program, name, kernels, RuntimeBackends(), options);
   if (method.ok()) return std::make_unique<Method>(*std::move(method));
   // The method is there: what was not found is what it is executed with.
   if (absl::IsNotFound(method.status())) {
@@ -34,14 +34,15 @@ absl::StatusOr<std::unique_ptr<Method>> LoadMethod(const Program& program, const
 
 absl::StatusOr<std::unique_ptr<Session>> OpenSession(const std::string& path,
                                                      const std::string& method,
-                                                     const std::string& engine) {
+                                                     const std::string& engine, int threads) {
   const absl::Time start = absl::Now();
   auto session = std::make_unique<Session>();
   ABSL_RETURN_IF_ERROR(AddEngine(engine, session->kernels));
   ABSL_ASSIGN_OR_RETURN(Program program, Program::Open(path));
   session->program = std::make_unique<Program>(std::move(program));
+  if (threads > 1) session->threads = std::make_unique<ThreadPool>(threads);
   absl::StatusOr<std::unique_ptr<Method>> loaded =
-      LoadMethod(*session->program, method, session->kernels);
+      LoadMethod(*session->program, method, session->kernels, {.threads = session->threads.get()});
   if (!loaded.ok()) return Annotate(loaded.status(), path);
   session->method = *std::move(loaded);
   session->load_seconds = absl::ToDoubleSeconds(absl::Now() - start);

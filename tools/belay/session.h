@@ -16,6 +16,7 @@ namespace belay::tools {
 // Owns what the method needs to outlive it.
 struct Session {
   KernelRegistry kernels;
+  std::unique_ptr<ThreadPool> threads;
   std::unique_ptr<Program> program;
   std::unique_ptr<Method> method;
   double load_seconds = 0;  // from the path to a method that can be executed
@@ -29,12 +30,12 @@ absl::Status AddEngine(const std::string& engine, KernelRegistry& kernels);
 // kUnimplemented, all of them listed; kNotFound is a method that the program has not.
 absl::StatusOr<std::unique_ptr<Method>> LoadMethod(const Program& program, const std::string& name,
                                                    const KernelRegistry& kernels,
-                                                   SharedState* state = nullptr);
+                                                   const MethodOptions& options = {});
 
-// Errors name the path.
+// `threads` work on each instruction, 1 to 256. Errors name the path.
 absl::StatusOr<std::unique_ptr<Session>> OpenSession(const std::string& path,
                                                      const std::string& method,
-                                                     const std::string& engine);
+                                                     const std::string& engine, int threads = 1);
 
 }  // namespace belay::tools
 

@@ -4,6 +4,7 @@
 #include "backends/cpu/calls.h"
 #include "backends/cpu/kernels/cpu_kernels.h"
 #include "backends/cpu/kernels/epilogue_of.h"
+#include "backends/cpu/kernels/ranges.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
 #include "runtime/kernel/kernel_arguments.h"
@@ -77,8 +78,15 @@ absl::Status Attention(KernelContext& context, const Call& call) {
   g.out = out->as<float>();
   const std::optional<int64_t> floats = FloatsOf(call);
   if (!floats.has_value()) return absl::ResourceExhaustedError("attention: too many keys");
-  ABSL_ASSIGN_OR_RETURN(g.scratch, ScratchArray<float>(context, *floats));
-  AttentionGroups(g, 0, g.batch * g.kv_heads);
+  ABSL_ASSIGN_OR_RETURN(float* scratch,
+                        ScratchArray<float>(context, CheckedInt(*floats) * context.num_threads()));
+  const double work = static_cast<double>(g.batch * g.heads) * static_cast<double>(g.queries) *
+                      static_cast<double>(g.keys) * static_cast<double>(g.head_size + g.value_size);
+  RunRanges(context, g.batch * g.kv_heads, 1, work, [&](int part, int64_t first, int64_t last) {
+    AttentionArgs mine = g;
+    mine.scratch = scratch + part * *floats;
+    AttentionGroups(mine, first, last);
+  });
   return absl::OkStatus();
 }
 
@@ -88,7 +96,7 @@ bool Accepts(const KernelContext& context, const Call& call) {
 
 // Of the most queries as of few: fewer at run time may take the way that needs least.
 uint64_t ScratchBytes(const KernelContext& context, const Call& call) {
-  return ScratchBytesOf<float>(FloatsOf(call).value_or(0));
+  return ScratchBytesOf<float>(CheckedInt(FloatsOf(call).value_or(0)) * context.num_threads());
 }
 
 constexpr Kernel kKernels[] = {

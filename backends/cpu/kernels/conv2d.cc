@@ -3,11 +3,12 @@
 
 #include "backends/cpu/kernels/cpu_kernels.h"
 #include "backends/cpu/kernels/epilogue_of.h"
+#include "backends/cpu/kernels/product.h"
+#include "backends/cpu/kernels/ranges.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
 #include "runtime/kernels/call/operands.h"
 #include "runtime/kernels/packed/depthwise.h"
-#include "runtime/kernels/packed/packed_gemm.h"
 
 namespace belay::cpu {
 namespace {
@@ -124,9 +125,12 @@ void CopyPatches(const void* source, size_t first, size_t count, const float** p
 // Working memory: the pointers, then what they point to.
 struct Scratch {
   CheckedInt pointers = 0, floats = 0;
+  // Of one thread: whole cache lines.
   CheckedInt bytes() const {
-    return pointers * CheckedInt(int64_t{sizeof(const float*)}) +
-           floats * CheckedInt(int64_t{sizeof(float)});
+    constexpr int64_t kLine = 64;
+    const CheckedInt bytes = pointers * CheckedInt(int64_t{sizeof(const float*)}) +
+                             floats * CheckedInt(int64_t{sizeof(float)});
+    return FloorDiv(bytes + CheckedInt(kLine - 1), CheckedInt(kLine)) * CheckedInt(kLine);
   }
 };
 
@@ -156,31 +160,20 @@ absl::Status Conv2d(KernelContext& context, const Call<false>& call) {
   const int64_t channels = in.sizes[1];
   const Way way = WayOf(call);
   const Scratch needs = ScratchFor(way, channels, call.window);
-  ABSL_ASSIGN_OR_RETURN(std::byte * scratch, ScratchArray<std::byte>(context, needs.bytes()));
-  g.pointers = reinterpret_cast<const float**>(scratch);
-  float* floats = reinterpret_cast<float*>(scratch + static_cast<size_t>(needs.pointers.value()) *
-                                                         sizeof(const float*));
+  ABSL_ASSIGN_OR_RETURN(std::byte * scratch,
+                        ScratchArray<std::byte>(context, needs.bytes() * context.num_threads()));
   g.n = static_cast<size_t>(call.out_channels);
   g.m = static_cast<size_t>(out->numel()) / g.n;
   g.k = static_cast<size_t>(channels);
   g.b = call.weight->as<const float>();
   g.c = out->as<float>();
   g.ldc = g.n;
-  Patches patches = {.image = &in,
-                     .window = &call.window,
-                     .out_height = out->sizes[2],
-                     .out_width = out->sizes[3],
-                     .zeros = floats,
-                     .tile = floats};
-  g.source = &patches;
   switch (way) {
     case Way::kRows:
       g.a = in.as<const float>();
       g.lda = g.k;
-      if (needs.floats.value() != 0) g.tile = floats;
       break;
     case Way::kTaps:
-      std::fill(floats, floats + channels, 0.0f);
       g.taps = static_cast<size_t>(call.window.taps());
       g.row_pointers = &PointIntoImage;
       break;
@@ -189,7 +182,22 @@ absl::Status Conv2d(KernelContext& context, const Call<false>& call) {
       g.row_pointers = &CopyPatches;
       break;
   }
-  PackedGemm(g);
+  RunProduct(context, g, [&](int part, PackedGemmArgs mine, const auto& run) {
+    std::byte* memory = scratch + part * needs.bytes().value();
+    mine.pointers = reinterpret_cast<const float**>(memory);
+    float* floats = reinterpret_cast<float*>(memory + static_cast<size_t>(needs.pointers.value()) *
+                                                          sizeof(const float*));
+    if (way == Way::kRows && needs.floats.value() != 0) mine.tile = floats;
+    if (way == Way::kTaps) std::fill(floats, floats + channels, 0.0f);
+    const Patches patches = {.image = &in,
+                             .window = &call.window,
+                             .out_height = out->sizes[2],
+                             .out_width = out->sizes[3],
+                             .zeros = floats,
+                             .tile = floats};
+    mine.source = &patches;
+    run(mine);
+  });
   return absl::OkStatus();
 }
 
@@ -220,7 +228,9 @@ absl::Status DepthwiseConv2d(KernelContext& context, const Call<true>& call) {
   g.in = call.input->as<const float>();
   g.weight = call.weight->as<const float>();
   g.out = out->as<float>();
-  DepthwiseRows(g, 0, g.batch * g.out_height);
+  const double work = static_cast<double>(out->numel()) * static_cast<double>(w.taps());
+  RunRanges(context, g.batch * g.out_height, 1, work,
+            [&](int, int64_t first, int64_t last) { DepthwiseRows(g, first, last); });
   return absl::OkStatus();
 }
 
@@ -234,8 +244,8 @@ uint64_t Conv2dScratch(const KernelContext& context, const Call<false>& call) {
   const int64_t channels = call.input->sizes[1];
   uint64_t most = 0;
   for (Way way : {Way::kRows, Way::kTaps, Way::kCopy}) {
-    most =
-        std::max(most, ScratchBytesOf<std::byte>(ScratchFor(way, channels, call.window).bytes()));
+    most = std::max(most, ScratchBytesOf<std::byte>(ScratchFor(way, channels, call.window).bytes() *
+                                                    context.num_threads()));
   }
   return most;
 }

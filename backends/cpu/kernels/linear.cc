@@ -1,9 +1,9 @@
 // belay_cpu::linear.
 #include "backends/cpu/kernels/cpu_kernels.h"
 #include "backends/cpu/kernels/epilogue_of.h"
+#include "backends/cpu/kernels/product.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/kernels/call/operands.h"
-#include "runtime/kernels/packed/packed_gemm.h"
 
 namespace belay::cpu {
 namespace {
@@ -29,11 +29,13 @@ absl::Status Linear(KernelContext& context, const Call& call) {
   g.b = call.weight->as<const float>();
   g.c = out->as<float>();
   g.ldc = g.n;
-  const int64_t tile = static_cast<int64_t>(TileFloats(g.k, g.lda));
-  if (tile != 0) {
-    ABSL_ASSIGN_OR_RETURN(g.tile, ScratchArray<float>(context, tile));
-  }
-  PackedGemm(g);
+  const auto tile = static_cast<int64_t>(TileFloats(g.k, g.lda));
+  ABSL_ASSIGN_OR_RETURN(float* tiles,
+                        ScratchArray<float>(context, CheckedInt(tile) * context.num_threads()));
+  RunProduct(context, g, [&](int part, PackedGemmArgs mine, const auto& run) {
+    if (tile != 0) mine.tile = tiles + part * tile;
+    run(mine);
+  });
   return absl::OkStatus();
 }
 
@@ -41,7 +43,8 @@ bool Accepts(const KernelContext& context, const Call& call) { return call.Shape
 
 uint64_t ScratchBytes(const KernelContext& context, const Call& call) {
   const size_t k = static_cast<size_t>(FeaturesOf(call));
-  return TileFloats(k, k) * sizeof(float);
+  return ScratchBytesOf<float>(CheckedInt(static_cast<int64_t>(TileFloats(k, k))) *
+                               context.num_threads());
 }
 
 constexpr Kernel kKernels[] = {

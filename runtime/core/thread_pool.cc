@@ -1,0 +1,74 @@
+#include "runtime/core/thread_pool.h"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "hwy/contrib/thread_pool/thread_pool.h"
+#include "runtime/core/status_macros.h"
+
+namespace belay {
+namespace {
+
+// Of a thread that runs parts of some pool's work, or holds a lease.
+const void* ThisThread() {
+  static thread_local char mark;
+  return &mark;
+}
+
+}  // namespace
+
+struct ThreadPool::Impl {
+  explicit Impl(size_t workers) : pool(workers) {}
+  hwy::ThreadPool pool;
+  // The thread that the pool is leased to; null for none.
+  std::atomic<const void*> owner = nullptr;
+  std::atomic<bool> running = false;
+};
+
+ThreadPool::ThreadPool(int threads) : size_(threads) {
+  ABSL_CHECK(threads >= 1 && threads <= 256);
+  if (threads > 1) impl_ = std::make_unique<Impl>(static_cast<size_t>(threads));
+}
+
+ThreadPool::~ThreadPool() = default;
+
+bool ThreadPool::TryAcquire() {
+  const void* none = nullptr;
+  return impl_ != nullptr && impl_->owner.compare_exchange_strong(none, ThisThread());
+}
+
+void ThreadPool::Release() { impl_->owner.store(nullptr); }
+
+void ThreadPool::Run(int parts, absl::FunctionRef<void(int)> body) {
+  const auto alone = [&] {
+    for (int part = 0; part < parts; ++part) body(part);
+  };
+  if (parts <= 1 || impl_ == nullptr) return alone();
+  const bool mine = impl_->owner.load() == ThisThread();
+  // A call inside of a call of the thread that holds the lease.
+  if (mine && impl_->running.load()) return alone();
+  if (!mine && !TryAcquire()) return alone();
+  impl_->running.store(true);
+  impl_->pool.Run(0, static_cast<uint64_t>(parts),
+                  [&](uint64_t part, size_t /*thread*/) { body(static_cast<int>(part)); });
+  impl_->running.store(false);
+  if (!mine) Release();
+}
+
+ThreadPool::Lease::Lease(ThreadPool* pool) : pool_(pool) {
+  if (pool_ == nullptr) return;
+  if (!pool_->TryAcquire()) {
+    pool_ = nullptr;
+    return;
+  }
+  pool_->impl_->pool.SetWaitMode(hwy::PoolWaitMode::kSpin);
+}
+
+ThreadPool::Lease::~Lease() {
+  if (pool_ == nullptr) return;
+  pool_->impl_->pool.SetWaitMode(hwy::PoolWaitMode::kBlock);
+  pool_->Release();
+}
+
+}  // namespace belay

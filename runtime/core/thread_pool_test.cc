@@ -1,0 +1,78 @@
+#include "runtime/core/thread_pool.h"
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace belay {
+namespace {
+
+std::vector<int> CountsOf(ThreadPool& pool, int parts) {
+  std::vector<std::atomic<int>> counts(static_cast<size_t>(parts));
+  pool.Run(parts, [&](int part) { ++counts[static_cast<size_t>(part)]; });
+  return {counts.begin(), counts.end()};
+}
+
+TEST(ThreadPoolTest, EveryPartRunsOnce) {
+  for (int threads : {1, 2, 3, 8}) {
+    ThreadPool pool(threads);
+    EXPECT_EQ(pool.size(), threads);
+    for (int parts : {0, 1, 2, 3, 7, 100}) {
+      EXPECT_EQ(CountsOf(pool, parts), std::vector<int>(static_cast<size_t>(parts), 1));
+      const ThreadPool::Lease lease(&pool);
+      EXPECT_EQ(CountsOf(pool, parts), std::vector<int>(static_cast<size_t>(parts), 1));
+    }
+  }
+}
+
+TEST(ThreadPoolTest, PartsRunAtTheSameTime) {
+  ThreadPool pool(2);
+  const ThreadPool::Lease lease(&pool);
+  // Each part waits for the other: alone it would wait forever.
+  std::atomic<int> arrived = 0;
+  pool.Run(2, [&](int) {
+    ++arrived;
+    while (arrived.load() < 2) std::this_thread::yield();
+  });
+  EXPECT_EQ(arrived.load(), 2);
+}
+
+TEST(ThreadPoolTest, CallsInsideOfCallsWorkAlone) {
+  ThreadPool pool(3);
+  const ThreadPool::Lease lease(&pool);
+  std::atomic<int> count = 0;
+  pool.Run(3, [&](int) { pool.Run(5, [&](int) { ++count; }); });
+  EXPECT_EQ(count.load(), 15);
+}
+
+TEST(ThreadPoolTest, WhoComesSecondWorksAlone) {
+  ThreadPool pool(2);
+  std::atomic<int> count = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 200; ++i) {
+        const ThreadPool::Lease lease(&pool);
+        pool.Run(3, [&](int) { ++count; });
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(count.load(), 4 * 200 * 3);
+}
+
+TEST(ThreadPoolTest, LeasesNestAndTakeNull) {
+  const ThreadPool::Lease none(nullptr);
+  ThreadPool pool(2);
+  const ThreadPool::Lease outer(&pool);
+  {
+    const ThreadPool::Lease inner(&pool);
+    EXPECT_EQ(CountsOf(pool, 4), std::vector<int>(4, 1));
+  }
+  EXPECT_EQ(CountsOf(pool, 4), std::vector<int>(4, 1));
+}
+
+}  // namespace
+}  // namespace belay
