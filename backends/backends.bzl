@@ -3,6 +3,7 @@
 # A backend is the folder of its name: targets :aot and :runtime, and in namespace belay::<name> the functions
 # `AotBackend Aot()` and `std::vector<const BackendRuntime*> Runtimes()`. See null/, the skeleton to copy.
 BACKENDS = [
+    "cpu",
     "demo",
     "null",
 ]

@@ -1,0 +1,29 @@
+// The CPU backend's compile-time side.
+#ifndef BELAY_BACKENDS_CPU_AOT_CPU_BACKEND_H_
+#define BELAY_BACKENDS_CPU_AOT_CPU_BACKEND_H_
+
+#include "exir/backend/backend.h"
+
+namespace belay::cpu {
+
+// The id of both sides.
+inline constexpr std::string_view kBackendId = "cpu";
+
+// Rewrites a program to the CPU dialect (backends/cpu/README.md) and emits it: the blob is a program
+// file of one method, "forward". Its memory is planned, and the plan proved, like any other's.
+class CpuBackend final : public exir::Backend {
+ public:
+  std::string_view id() const override { return kBackendId; }
+  std::string_view target() const override { return "//backends/cpu:aot"; }
+  // The debug handle map's identifiers are the handles that the blob's own debug information names
+  // for each instruction; a fused instruction stands for several handles.
+  //   kInvalidArgument  a compile spec; there are none
+  //   what the passes, EmitProgram and SerializeProgram return
+  absl::StatusOr<exir::PreprocessResult> Preprocess(
+      exir::ExportedProgram program,
+      absl::Span<const exir::CompileSpec> compile_specs) const override;
+};
+
+}  // namespace belay::cpu
+
+#endif  // BELAY_BACKENDS_CPU_AOT_CPU_BACKEND_H_

@@ -1,0 +1,120 @@
+#include "backends/cpu/aot/cpu_partitioner.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "backends/cpu/aot/cpu_backend.h"
+#include "exir/backend/partitioners/capability_partitioner.h"
+#include "exir/backend/partitioners/tag_constants.h"
+#include "exir/ir/text.h"
+#include "runtime/core/dtype.h"
+#include "runtime/core/status_macros.h"
+
+namespace belay::cpu {
+namespace {
+
+constexpr DTypeSet kTypes = {DType::kFloat32, DType::kInt64, DType::kInt32, DType::kBool};
+
+// Operators by name; true for heavy ones.
+const absl::flat_hash_map<std::string_view, bool>& TakenOps() {
+  static const auto& ops = *new absl::flat_hash_map<std::string_view, bool>{
+#define BELAY_CPU_TAKES(name) {name, false},
+#define BELAY_CPU_HEAVY(name) {name, true},
+#include "backends/cpu/aot/taken_ops.inc"
+#undef BELAY_CPU_HEAVY
+#undef BELAY_CPU_TAKES
+  };
+  return ops;
+}
+
+bool IsHeavy(const exir::Node& node) {
+  const auto it = TakenOps().find(node.target->name());
+  return it != TakenOps().end() && it->second;
+}
+
+std::string WhyNotValue(const exir::Graph& graph, exir::ValueId value, DTypeSet types) {
+  const exir::ValueType& type = graph.value(value).type;
+  if (std::holds_alternative<exir::SymIntType>(type)) return "";
+  const exir::TensorMeta* meta = std::get_if<exir::TensorMeta>(&type);
+  if (meta == nullptr) {
+    return absl::StrCat("%", graph.value(value).name, " is ", exir::PrintType(type),
+                        ", neither a tensor nor an integer");
+  }
+  if (!types.contains(meta->dtype)) {
+    return absl::StrCat(
+        "%", graph.value(value).name, " is ", exir::PrintType(type),
+        types == kTypes ? ", expected float32, int64, int32 or bool" : ", expected float32");
+  }
+  if (meta->layout != exir::Layout::kStrided || meta->rank() > kMaxRank ||
+      !exir::DimOrderOf(*meta).ok()) {
+    return absl::StrCat("%", graph.value(value).name, " is ", exir::PrintType(type),
+                        ", not a dense tensor");
+  }
+  return "";
+}
+
+// Leaves partitions without heavy operators where they are.
+class CpuPartitioner final : public exir::Partitioner {
+ public:
+  explicit CpuPartitioner(std::vector<exir::CompileSpec> compile_specs)
+      : capability_({std::string(kBackendId), std::move(compile_specs)},
+                    [](const exir::ExportedProgram& program, exir::GraphId graph,
+                       exir::NodeId node) { return WhyNotCpu(program.graphs[graph], node); },
+                    {.tag_prefix = "cpu_", .tag_constants = false, .bodies = false}) {}
+
+  absl::StatusOr<exir::PartitionResult> Partition(
+      const exir::ExportedProgram& program) const override {
+    ABSL_ASSIGN_OR_RETURN(exir::PartitionResult result, capability_.Partition(program));
+    absl::flat_hash_set<std::string> heavy;
+    for (const auto& tagged : result.nodes) {
+      if (IsHeavy(program.graphs[tagged.graph].node(tagged.node))) heavy.insert(tagged.tag);
+    }
+    std::erase_if(result.nodes, [&](const exir::PartitionResult::NodeTag& tagged) {
+      if (heavy.contains(tagged.tag)) return false;
+      result.rejections.push_back({tagged.graph, tagged.node,
+                                   "no product or convolution is connected with it: nothing would "
+                                   "be gained"});
+      return true;
+    });
+    std::erase_if(result.delegation,
+                  [&](const auto& entry) { return !heavy.contains(entry.first); });
+    for (uint32_t g = 1; g < program.graphs.size(); ++g) {
+      for (exir::NodeId node : program.graphs[exir::GraphId(g)].nodes()) {
+        result.rejections.push_back({exir::GraphId(g), node, "it is in a body of control flow"});
+      }
+    }
+    exir::TagConstantData(program, result);
+    return result;
+  }
+
+ private:
+  exir::CapabilityPartitioner capability_;
+};
+
+}  // namespace
+
+std::string WhyNotCpu(const exir::Graph& graph, exir::NodeId id) {
+  const exir::Node& node = graph.node(id);
+  if (!TakenOps().contains(node.target->name()) || node.target->schema() == nullptr) {
+    return absl::StrCat("operator ", node.target->name(), " is not supported");
+  }
+  const DTypeSet types = IsHeavy(node) ? DTypeSet{DType::kFloat32} : kTypes;
+  std::string reason;
+  const auto ask = [&](exir::ValueId value) {
+    if (reason.empty()) reason = WhyNotValue(graph, value, types);
+  };
+  for (const exir::Argument& argument : node.arguments) exir::ForEachValue(argument, ask);
+  for (exir::ValueId result : node.results()) ask(result);
+  return reason;
+}
+
+std::unique_ptr<exir::Partitioner> CreateCpuPartitioner(
+    std::vector<exir::CompileSpec> compile_specs) {
+  return std::make_unique<CpuPartitioner>(std::move(compile_specs));
+}
+
+}  // namespace belay::cpu

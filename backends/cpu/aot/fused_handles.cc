@@ -1,0 +1,40 @@
+#include "backends/cpu/aot/fused_handles.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace belay::cpu {
+
+void FusedHandles::Fuse(exir::GraphEditor& editor, exir::NodeId into, exir::NodeId from) {
+  const int64_t swallowed = editor.graph().node(from).debug_handle;
+  if (swallowed == 0) return;
+  if (editor.graph().node(into).debug_handle == 0) editor.SetDebugHandle(into, swallowed);
+  const int64_t handle = editor.graph().node(into).debug_handle;
+  if (handle == swallowed) return;
+  // What the node that goes stood for, too.
+  std::vector<int64_t> added;
+  if (const auto it = fused_.find(swallowed); it != fused_.end()) added = it->second;
+  added.push_back(swallowed);
+  std::vector<int64_t>& all = fused_[handle];
+  all.insert(all.end(), added.begin(), added.end());
+}
+
+exir::DebugHandleMap FusedHandles::MapOf(const exir::ExportedProgram& program) const {
+  exir::DebugHandleMap map;
+  for (const exir::Graph& graph : program.graphs) {
+    for (exir::NodeId id : graph.nodes()) {
+      const int64_t handle = graph.node(id).debug_handle;
+      if (handle == 0 || map.contains(handle)) continue;
+      std::vector<int64_t> handles = {handle};
+      if (const auto it = fused_.find(handle); it != fused_.end()) {
+        handles.insert(handles.end(), it->second.begin(), it->second.end());
+      }
+      std::sort(handles.begin(), handles.end());
+      handles.erase(std::unique(handles.begin(), handles.end()), handles.end());
+      map.emplace(handle, std::move(handles));
+    }
+  }
+  return map;
+}
+
+}  // namespace belay::cpu

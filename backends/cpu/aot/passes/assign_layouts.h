@@ -1,0 +1,18 @@
+#ifndef BELAY_BACKENDS_CPU_AOT_PASSES_ASSIGN_LAYOUTS_H_
+#define BELAY_BACKENDS_CPU_AOT_PASSES_ASSIGN_LAYOUTS_H_
+
+#include "exir/pass/pass.h"
+
+namespace belay::cpu {
+
+// Infers the layout of every value (exir/ir/infer.h), where convolutions give images channels last
+// and standard operators hand on what they get, and inserts copies where an operator wants another:
+// belay_cpu convolutions take `input` and `other` channels last, the other belay_cpu operators take
+// contiguous tensors. A value is copied once to an order, before its first reader. Results that are
+// returned are in the order that the program declared for them before, if it is contiguous or
+// channels last. Where two orders are the same bytes, nothing is copied. Top graph only.
+exir::Pass AssignLayouts();
+
+}  // namespace belay::cpu
+
+#endif  // BELAY_BACKENDS_CPU_AOT_PASSES_ASSIGN_LAYOUTS_H_

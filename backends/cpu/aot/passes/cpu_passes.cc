@@ -1,0 +1,25 @@
+#include "backends/cpu/aot/passes/cpu_passes.h"
+
+#include "backends/cpu/aot/passes/assign_layouts.h"
+#include "backends/cpu/aot/passes/fuse_epilogues.h"
+#include "backends/cpu/aot/passes/lower_conv2d.h"
+#include "backends/cpu/aot/passes/lower_linear.h"
+#include "exir/passes/propagate_constants.h"
+
+namespace belay::cpu {
+
+std::vector<exir::Pass> CpuPasses(FusedHandles& handles) {
+  return {
+      // Weights are taken through their views, so that computing constants transposes none.
+      LowerLinear(handles),
+      LowerConv2d(),
+      exir::PropagateConstants(),
+      // Weights that were computed just now.
+      LowerLinear(handles),
+      LowerConv2d(),
+      FuseEpilogues(handles),
+      AssignLayouts(),
+  };
+}
+
+}  // namespace belay::cpu

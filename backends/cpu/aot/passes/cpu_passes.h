@@ -1,0 +1,18 @@
+// The list of the CPU backend's passes.
+#ifndef BELAY_BACKENDS_CPU_AOT_PASSES_CPU_PASSES_H_
+#define BELAY_BACKENDS_CPU_AOT_PASSES_CPU_PASSES_H_
+
+#include <vector>
+
+#include "backends/cpu/aot/fused_handles.h"
+#include "exir/pass/pass.h"
+
+namespace belay::cpu {
+
+// From an edge program to one of standard operators and belay_cpu::* (backends/cpu/README.md), in
+// order. `handles` must outlive them.
+std::vector<exir::Pass> CpuPasses(FusedHandles& handles);
+
+}  // namespace belay::cpu
+
+#endif  // BELAY_BACKENDS_CPU_AOT_PASSES_CPU_PASSES_H_

@@ -1,0 +1,20 @@
+// The arguments that all of the CPU backend's operators with an epilogue end with.
+#ifndef BELAY_BACKENDS_CPU_AOT_PASSES_EPILOGUE_ARGUMENTS_H_
+#define BELAY_BACKENDS_CPU_AOT_PASSES_EPILOGUE_ARGUMENTS_H_
+
+#include <limits>
+#include <vector>
+
+#include "exir/ir/argument.h"
+
+namespace belay::cpu {
+
+// activation, combine, low and high of an epilogue that does nothing.
+inline void AppendEmptyEpilogue(std::vector<exir::Argument>& arguments) {
+  arguments.insert(arguments.end(), {"none", "add", -std::numeric_limits<double>::infinity(),
+                                     std::numeric_limits<double>::infinity()});
+}
+
+}  // namespace belay::cpu
+
+#endif  // BELAY_BACKENDS_CPU_AOT_PASSES_EPILOGUE_ARGUMENTS_H_

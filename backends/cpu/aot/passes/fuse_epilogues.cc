@@ -1,0 +1,183 @@
+#include "backends/cpu/aot/passes/fuse_epilogues.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backends/cpu/aot/constant_view.h"
+#include "backends/cpu/aot/passes/activation_forms.h"
+#include "backends/cpu/aot/passes/packed_constants.h"
+#include "backends/cpu/ops/cpu_ops.h"
+#include "exir/ir/graph_editor.h"
+#include "runtime/core/status_macros.h"
+
+namespace belay::cpu {
+namespace {
+
+using exir::Argument;
+using exir::NodeId;
+using exir::SymInt;
+using exir::TensorMeta;
+using exir::ValueId;
+
+class EpilogueFusion {
+ public:
+  EpilogueFusion(exir::ExportedProgram& program, FusedHandles& handles)
+      : program_(program),
+        handles_(handles),
+        editor_(program.top()),
+        graph_(editor_.graph()),
+        forms_(program),
+        views_(program),
+        constants_(program, editor_) {}
+
+  absl::StatusOr<bool> Run() {
+    bool changed = false;
+    const std::vector<NodeId> nodes = graph_.NodeList();
+    for (auto it = nodes.rbegin(); it != nodes.rend(); ++it) {
+      if (!graph_.contains(*it) || !HasEpilogue(*graph_.node(*it).target)) continue;
+      for (;;) {
+        ABSL_ASSIGN_OR_RETURN(const bool fused, Step(*it));
+        if (!fused) break;
+        changed = true;
+      }
+    }
+    if (changed) {
+      editor_.EraseDeadNodes();
+      DropUnusedConstants(program_, editor_);
+    }
+    return changed;
+  }
+
+ private:
+  // What the epilogue of an operator holds already.
+  struct State {
+    bool bias, other, multiply, activation, clamp;
+  };
+  State StateOf(NodeId id) const {
+    const exir::Node& node = graph_.node(id);
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    return {.bias = !node.argument("bias").is_none(),
+            .other = !node.argument("other").is_none(),
+            .multiply = node.argument("combine") == Argument("mul"),
+            .activation = node.argument("activation") != Argument("none"),
+            .clamp = node.argument("low") != Argument(-kInfinity) ||
+                     node.argument("high") != Argument(kInfinity)};
+  }
+
+  ValueId ResultOf(NodeId id) const { return graph_.node(id).outputs[0].values[0]; }
+  const TensorMeta& MetaOf(ValueId value) const { return *graph_.value(value).tensor(); }
+
+  void Set(NodeId id, std::string_view argument, Argument value) {
+    editor_.SetArgument(id, *graph_.node(id).target->ArgumentIndex(argument), std::move(value));
+  }
+
+  // `id` computes from now on what the last of `nodes` gives, and stands where that stood.
+  void Swallow(NodeId id, const std::vector<NodeId>& nodes) {
+    const ValueId result = ResultOf(id), last = ResultOf(nodes.back());
+    editor_.MoveBefore(id, nodes.back());
+    editor_.SetType(result, graph_.value(last).type);
+    editor_.ReplaceAllUses(last, result);
+    for (auto it = nodes.rbegin(); it != nodes.rend(); ++it) {
+      handles_.Fuse(editor_, id, *it);
+      editor_.EraseNode(*it);
+    }
+  }
+
+  absl::StatusOr<bool> Step(NodeId id) {
+    const State state = StateOf(id);
+    const ValueId result = ResultOf(id);
+    if (!state.activation && !state.clamp && !state.multiply) {
+      if (const std::optional<ActivationForm> form = forms_.Find(result)) {
+        Set(id, "activation", std::string(form->activation));
+        Swallow(id, form->nodes);
+        return true;
+      }
+    }
+    const std::optional<NodeId> reader = forms_.OnlyReader(result);
+    if (!reader.has_value()) return false;
+    if (!state.activation && !state.clamp && !state.multiply) {
+      if (const std::optional<Argument> addend = forms_.Addend(*reader, result)) {
+        if (!state.bias) {
+          ABSL_ASSIGN_OR_RETURN(const bool fused, FuseBias(id, *reader, *addend));
+          if (fused) return true;
+        }
+        if (!state.other && FuseOther(id, *reader, *addend)) return true;
+      }
+    }
+    if (!state.other && !state.clamp) {
+      if (const std::optional<Argument> factor = forms_.Factor(*reader, result)) {
+        if (FuseOther(id, *reader, *factor)) {
+          Set(id, "combine", "mul");
+          return true;
+        }
+      }
+    }
+    if (const std::optional<ClampForm> clamp = forms_.Clamp(*reader)) {
+      FuseClamp(id, *reader, *clamp);
+      return true;
+    }
+    return false;
+  }
+
+  absl::StatusOr<bool> FuseBias(NodeId id, NodeId sum, const Argument& addend) {
+    const std::optional<ConstantView> view = views_.Find(addend);
+    const TensorMeta& result = MetaOf(ResultOf(id));
+    if (!view.has_value() || view->tensor->dtype() != DType::kFloat32 ||
+        view->rank() > result.rank() || MetaOf(ResultOf(sum)).sizes != result.sizes) {
+      return false;
+    }
+    const int channels = IsConvolution(*graph_.node(id).target) ? 1 : result.rank() - 1;
+    const int missing = result.rank() - view->rank();
+    if (channels < missing) return false;
+    for (int d = 0; d < view->rank(); ++d) {
+      const bool along = d + missing == channels;
+      if (!(view->sizes[d] == (along ? result.sizes[channels] : SymInt(1)))) return false;
+    }
+    ABSL_ASSIGN_OR_RETURN(const ValueId bias, constants_.Vector(*view));
+    Set(id, "bias", bias);
+    Swallow(id, {sum});
+    return true;
+  }
+
+  bool FuseOther(NodeId id, NodeId reader, const Argument& other) {
+    const ValueId* value = other.get_if<ValueId>();
+    const TensorMeta& result = MetaOf(ResultOf(id));
+    const TensorMeta* meta = value == nullptr ? nullptr : graph_.value(*value).tensor();
+    if (meta == nullptr || meta->dtype != DType::kFloat32 || meta->sizes != result.sizes) {
+      return false;
+    }
+    Set(id, "other", *value);
+    Swallow(id, {reader});
+    return true;
+  }
+
+  void FuseClamp(NodeId id, NodeId reader, ClampForm clamp) {
+    const double low = *graph_.node(id).argument("low").get_if<double>();
+    const double high = *graph_.node(id).argument("high").get_if<double>();
+    Set(id, "low", std::clamp<double>(low, clamp.low, clamp.high));
+    Set(id, "high", std::clamp<double>(high, clamp.low, clamp.high));
+    Swallow(id, {reader});
+  }
+
+  exir::ExportedProgram& program_;
+  FusedHandles& handles_;
+  exir::GraphEditor editor_;
+  const exir::Graph& graph_;
+  const ActivationForms forms_;
+  const ConstantViews views_;
+  PackedConstants constants_;
+};
+
+}  // namespace
+
+exir::Pass FuseEpilogues(FusedHandles& handles) {
+  return {"fuse_epilogues", [&handles](exir::ExportedProgram& program) {
+            return EpilogueFusion(program, handles).Run();
+          }};
+}
+
+}  // namespace belay::cpu

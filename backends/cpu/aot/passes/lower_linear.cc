@@ -1,0 +1,146 @@
+#include "backends/cpu/aot/passes/lower_linear.h"
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "backends/cpu/aot/constant_view.h"
+#include "backends/cpu/aot/passes/epilogue_arguments.h"
+#include "backends/cpu/aot/passes/packed_constants.h"
+#include "backends/cpu/ops/cpu_ops.h"
+#include "exir/ir/graph_editor.h"
+#include "runtime/core/status_macros.h"
+
+namespace belay::cpu {
+namespace {
+
+using exir::Argument;
+using exir::Node;
+using exir::NodeId;
+using exir::SymInt;
+using exir::TensorMeta;
+using exir::ValueId;
+
+class LinearLowering {
+ public:
+  LinearLowering(exir::ExportedProgram& program, FusedHandles& handles)
+      : program_(program),
+        handles_(handles),
+        editor_(program.top()),
+        graph_(editor_.graph()),
+        views_(program),
+        constants_(program, editor_),
+        mm_(program.ops->Find("aten.mm.default")),
+        addmm_(program.ops->Find("aten.addmm.default")),
+        bmm_(program.ops->Find("aten.bmm.default")),
+        view_(program.ops->Find("aten.view_copy.default")) {}
+
+  absl::StatusOr<bool> Run() {
+    bool changed = false;
+    for (NodeId id : graph_.NodeList()) {
+      if (!graph_.contains(id)) continue;
+      ABSL_ASSIGN_OR_RETURN(const bool lowered, Lower(id));
+      changed = changed || lowered;
+    }
+    if (changed) {
+      editor_.EraseDeadNodes();
+      DropUnusedConstants(program_, editor_);
+    }
+    return changed;
+  }
+
+ private:
+  const TensorMeta* FloatTensor(const Argument& argument) const {
+    const ValueId* value = argument.get_if<ValueId>();
+    const TensorMeta* meta = value == nullptr ? nullptr : graph_.value(*value).tensor();
+    return meta == nullptr || meta->dtype != DType::kFloat32 ? nullptr : meta;
+  }
+
+  // The constant matrix that the right side is; of a batch, the one that all of it is.
+  std::optional<ConstantView> RightMatrix(const Argument& argument) const {
+    std::optional<ConstantView> view = views_.Find(argument);
+    if (!view.has_value() || view->tensor->dtype() != DType::kFloat32) return std::nullopt;
+    if (view->rank() == 3) {
+      if (!(view->sizes[0] == SymInt(1)) && view->strides[0] != 0) return std::nullopt;
+      view->sizes.erase(view->sizes.begin());
+      view->strides.erase(view->strides.begin());
+    }
+    if (view->rank() != 2 || !view->ToTensor().has_value()) return std::nullopt;
+    if (*view->sizes[0].AsInt() < 1 || *view->sizes[1].AsInt() < 1) return std::nullopt;
+    return view;
+  }
+
+  bool IsOne(const Argument& argument) const { return views_.Number(argument) == 1.0; }
+
+  absl::StatusOr<bool> Lower(NodeId id) {
+    const Node& node = graph_.node(id);
+    const exir::OpOverload* op = node.target->aten();
+    if (op != mm_ && op != addmm_ && op != bmm_) return false;
+    const Argument left = node.argument(op == mm_ ? "self" : op == addmm_ ? "mat1" : "self");
+    if (FloatTensor(left) == nullptr) return false;
+    const std::optional<ConstantView> right = RightMatrix(node.argument("mat2"));
+    if (!right.has_value()) return false;
+    const int64_t n = *right->sizes[1].AsInt();
+    Argument bias;
+    if (op == addmm_) {
+      bias = node.argument("self");
+      const TensorMeta* meta = FloatTensor(bias);
+      if (meta == nullptr || meta->rank() != 1 || !(meta->sizes[0] == SymInt(n)) ||
+          !IsOne(node.argument("alpha")) || !IsOne(node.argument("beta"))) {
+        return false;
+      }
+    }
+    ABSL_ASSIGN_OR_RETURN(const ValueId weight, constants_.Matrix(*right));
+    std::vector<Argument> arguments = {left, weight, bias, Argument(), n};
+    AppendEmptyEpilogue(arguments);
+    editor_.SetTarget(id, CpuOp("linear"));
+    editor_.SetArguments(id, std::move(arguments));
+    AbsorbReshapes(id);
+    return true;
+  }
+
+  // view([..., k] -> [m, k]), linear, view([m, n] -> [..., n]) is a linear of [..., k].
+  void AbsorbReshapes(NodeId id) {
+    const ValueId left = *graph_.node(id).operand().get_if<ValueId>();
+    const ValueId result = graph_.node(id).results()[0];
+    const NodeId producer = graph_.value(left).producer;
+    if (!producer.valid() || graph_.node(producer).target->aten() != view_) return;
+    const ValueId* source = graph_.node(producer).operand().get_if<ValueId>();
+    const std::vector<NodeId>& users = graph_.value(result).users;
+    if (source == nullptr || users.size() != 1 || graph_.IsOutput(result)) return;
+    const NodeId reader = users[0];
+    if (graph_.node(reader).target->aten() != view_) return;
+    const TensorMeta* from = graph_.value(*source).tensor();
+    const ValueId reshaped = graph_.node(reader).results()[0];
+    const TensorMeta* to = graph_.value(reshaped).tensor();
+    if (from == nullptr || to == nullptr || from->rank() < 1 || from->rank() != to->rank()) return;
+    if (!(from->sizes.back() == graph_.value(left).tensor()->sizes.back())) return;
+    if (!(to->sizes.back() == graph_.value(result).tensor()->sizes.back())) return;
+    for (int d = 0; d + 1 < from->rank(); ++d) {
+      if (!(from->sizes[d] == to->sizes[d])) return;
+    }
+    editor_.SetArgument(id, 0, *source);
+    editor_.SetType(result, *to);
+    editor_.ReplaceAllUses(reshaped, result);
+    handles_.Fuse(editor_, id, reader);
+    editor_.EraseNode(reader);
+  }
+
+  exir::ExportedProgram& program_;
+  FusedHandles& handles_;
+  exir::GraphEditor editor_;
+  const exir::Graph& graph_;
+  const ConstantViews views_;
+  PackedConstants constants_;
+  const exir::OpOverload *mm_, *addmm_, *bmm_, *view_;
+};
+
+}  // namespace
+
+exir::Pass LowerLinear(FusedHandles& handles) {
+  return {"lower_linear", [&handles](exir::ExportedProgram& program) {
+            return LinearLowering(program, handles).Run();
+          }};
+}
+
+}  // namespace belay::cpu

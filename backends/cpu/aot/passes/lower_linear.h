@@ -1,0 +1,21 @@
+#ifndef BELAY_BACKENDS_CPU_AOT_PASSES_LOWER_LINEAR_H_
+#define BELAY_BACKENDS_CPU_AOT_PASSES_LOWER_LINEAR_H_
+
+#include "backends/cpu/aot/fused_handles.h"
+#include "exir/pass/pass.h"
+
+namespace belay::cpu {
+
+// mm, addmm and bmm whose right side is a constant matrix, in any form that ConstantViews sees
+// through, become belay_cpu::linear with that matrix packed; a batch of the same matrix is one. Where
+// the left side is a reshape to rows and the result is reshaped back, both reshapes go. Constants
+// that nothing reads any more go.
+//
+// Left as they are: other dtypes than float32, sides without elements in k or n, and addmm with
+// alpha or beta other than 1 or a bias that is not a row. Top graph only. `handles` must outlive the
+// pass.
+exir::Pass LowerLinear(FusedHandles& handles);
+
+}  // namespace belay::cpu
+
+#endif  // BELAY_BACKENDS_CPU_AOT_PASSES_LOWER_LINEAR_H_

@@ -1,0 +1,100 @@
+#include "backends/cpu/ops/cpu_ops.h"
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "backends/cpu/calls.h"
+#include "exir/op/meta_context.h"
+#include "exir/ops/layout_rules.h"
+#include "exir/ops/meta_arguments.h"
+#include "runtime/core/status_macros.h"
+
+namespace belay::cpu {
+namespace {
+
+using exir::MetaArguments;
+using exir::MetaContext;
+using exir::MetaKernel;
+using exir::OpDef;
+using exir::SymInt;
+
+constexpr std::string_view kNamespace = "belay_cpu";
+
+absl::Status LinearMeta(MetaContext& context, const LinearCall<MetaArguments>& call) {
+  ABSL_ASSIGN_OR_RETURN(std::vector<SymInt> shape, call.Shape());
+  context.SetTensor(0, DType::kFloat32, std::move(shape));
+  return absl::OkStatus();
+}
+
+template <bool kDepthwise>
+absl::Status Conv2dMeta(MetaContext& context, const Conv2dCall<MetaArguments, kDepthwise>& call) {
+  ABSL_ASSIGN_OR_RETURN(std::vector<SymInt> shape, call.Shape());
+  context.SetOutput(0,
+                    exir::DenseInFormat(DType::kFloat32, std::move(shape), /*channels_last=*/true));
+  return absl::OkStatus();
+}
+
+constexpr std::string_view kTypes = "input:A weight:A bias:A other:A ->:A A={f32}";
+
+constexpr OpDef kRows[] = {
+    {.schema = "belay_cpu::linear(Tensor input, Tensor weight, Tensor? bias, Tensor? other, "
+               "int out_features, str activation, str combine, float low, float high) -> Tensor",
+     .meta = &MetaKernel<&LinearMeta>,
+     .dtypes = kTypes,
+     .tolerance = {1e-5, 1e-6}},
+    {.schema = "belay_cpu::conv2d(Tensor input, Tensor weight, Tensor? bias, Tensor? other, "
+               "int out_channels, int[] kernel_size, int[] stride, int[] padding, int[] dilation, "
+               "str activation, str combine, float low, float high) -> Tensor",
+     .meta = &MetaKernel<&Conv2dMeta<false>>,
+     .dtypes = kTypes,
+     .tolerance = {1e-5, 1e-6}},
+    {.schema = "belay_cpu::depthwise_conv2d(Tensor input, Tensor weight, Tensor? bias, "
+               "Tensor? other, int[] kernel_size, int[] stride, int[] padding, int[] dilation, "
+               "str activation, str combine, float low, float high) -> Tensor",
+     .meta = &MetaKernel<&Conv2dMeta<true>>,
+     .dtypes = kTypes,
+     .tolerance = {1e-5, 1e-6}},
+};
+
+const exir::OpRegistry& CpuOps() {
+  static const exir::OpRegistry& ops = *[] {
+    absl::StatusOr<std::unique_ptr<exir::OpRegistry>> made =
+        exir::OpRegistry::Create({CpuOpDefs()});
+    ABSL_CHECK(made.ok());
+    (*made)->AllowBackendNamespace(kNamespace);
+    return made->release();
+  }();
+  return ops;
+}
+
+}  // namespace
+
+absl::Span<const OpDef> CpuOpDefs() { return kRows; }
+
+absl::Status AddCpuOps(exir::OpRegistry& ops) {
+  ops.AllowBackendNamespace(kNamespace);
+  for (const OpDef& row : kRows) ABSL_RETURN_IF_ERROR(ops.Define(row).status());
+  return absl::OkStatus();
+}
+
+const exir::OpOverload* CpuOp(std::string_view op) {
+  absl::StatusOr<const exir::OpOverload*> found =
+      CpuOps().LookupIn(exir::Dialect::kBackend, kNamespace, op);
+  ABSL_CHECK(found.ok());
+  return *found;
+}
+
+bool IsCpuOp(const exir::OpOverload& target, std::string_view op) {
+  return target.ns() == kNamespace && target.op() == op;
+}
+
+bool HasEpilogue(const exir::OpOverload& target) {
+  return target.ns() == kNamespace && target.ArgumentIndex("combine").has_value();
+}
+
+bool IsConvolution(const exir::OpOverload& target) {
+  return target.ns() == kNamespace && target.ArgumentIndex("kernel_size").has_value();
+}
+
+}  // namespace belay::cpu

@@ -1,0 +1,22 @@
+#include <vector>
+
+#include "backends/cpu/runtime/cpu_runtime.h"
+#include "backends/cpu/testing/reference_kernels.h"
+#include "runtime/core/status_macros.h"
+#include "runtime/kernels/standard_kernels.h"
+
+namespace belay::cpu {
+
+std::vector<const BackendRuntime*> Runtimes();
+
+std::vector<const BackendRuntime*> Runtimes() {
+  static const CpuRuntime& runtime = *[] {
+    auto* kernels = new KernelRegistry;
+    ABSL_CHECK(AddStandardKernels(*kernels).ok());
+    ABSL_CHECK(kernels->Add(CpuReferenceKernels()).ok());
+    return new CpuRuntime(*kernels);
+  }();
+  return {&runtime};
+}
+
+}  // namespace belay::cpu
