@@ -1,0 +1,75 @@
+#include "backends/cpu/aot/passes/assign_layouts.h"
+
+#include "backends/cpu/aot/passes/cpu_pass_testing.h"
+#include "exir/testing/rewrite_test.h"
+#include "gtest/gtest.h"
+
+namespace belay::cpu {
+namespace {
+
+void ExpectAssigned(std::string_view before, std::string_view after) {
+  exir::ExpectRewrite(before, AssignLayouts().run, after, CpuPassTestOps());
+}
+
+TEST(AssignLayouts, ImagesAreChannelsLastFromTheFirstConvolutionToTheResult) {
+  ExpectAssigned(R"(program edge {
+    constants { constant "w": f32[256] constant "v": f32[256] }
+    graph(%w: f32[256] tensor_constant "w", %v: f32[256] tensor_constant "v", %x: f32[1,8,4,4] user_input) {
+      %a: f32[1,8,4,4] = backend.belay_cpu.conv2d.default(%x, %w, none, none, 8, [1,1], [1,1], [0,0], [1,1], "none", "add", -inf, inf)
+      %r: f32[1,8,4,4] = edge.aten.abs.default(%a)
+      %b: f32[1,8,4,4] = backend.belay_cpu.conv2d.default(%r, %v, none, %x, 8, [1,1], [1,1], [0,0], [1,1], "none", "add", -inf, inf)
+      return (%b user_output) } })",
+                 R"(program edge {
+    constants { constant "w": f32[256] constant "v": f32[256] }
+    graph(%w: f32[256] tensor_constant "w", %v: f32[256] tensor_constant "v", %x: f32[1,8,4,4] user_input) {
+      %channels_last: f32[1,8,4,4]{strides=[128,1,32,8]} = edge.dim_order_ops._to_dim_order_copy.default(%x, dim_order=[0,2,3,1])
+      %a: f32[1,8,4,4]{strides=[128,1,32,8]} = backend.belay_cpu.conv2d.default(%channels_last, %w, none, none, 8, [1,1], [1,1], [0,0], [1,1], "none", "add", -inf, inf)
+      %r: f32[1,8,4,4]{strides=[128,1,32,8]} = edge.aten.abs.default(%a)
+      %b: f32[1,8,4,4]{strides=[128,1,32,8]} = backend.belay_cpu.conv2d.default(%r, %v, none, %channels_last, 8, [1,1], [1,1], [0,0], [1,1], "none", "add", -inf, inf)
+      %contiguous: f32[1,8,4,4] = edge.dim_order_ops._to_dim_order_copy.default(%b, dim_order=[0,1,2,3])
+      return (%contiguous user_output) } })");
+}
+
+TEST(AssignLayouts, CopiesNothingThatLiesRight) {
+  ExpectAssigned(R"(program edge {
+    constants { constant "w": f32[256] }
+    graph(%w: f32[256] tensor_constant "w", %x: f32[2,8,1,1] user_input,
+          %y: f32[1,8,4,4]{strides=[128,1,32,8]} user_input) {
+      %a: f32[2,8,1,1] = backend.belay_cpu.conv2d.default(%x, %w, none, none, 8, [1,1], [1,1], [0,0], [1,1], "none", "add", -inf, inf)
+      %b: f32[1,8,4,4]{strides=[128,1,32,8]} = backend.belay_cpu.conv2d.default(%y, %w, none, none, 8, [1,1], [1,1], [0,0], [1,1], "none", "add", -inf, inf)
+      return (%a user_output, %b user_output) } })",
+                 R"(program edge {
+    constants { constant "w": f32[256] }
+    graph(%w: f32[256] tensor_constant "w", %x: f32[2,8,1,1] user_input,
+          %y: f32[1,8,4,4]{strides=[128,1,32,8]} user_input) {
+      %a: f32[2,8,1,1]{strides=[8,1,8,8]} = backend.belay_cpu.conv2d.default(%x, %w, none, none, 8, [1,1], [1,1], [0,0], [1,1], "none", "add", -inf, inf)
+      %b: f32[1,8,4,4]{strides=[128,1,32,8]} = backend.belay_cpu.conv2d.default(%y, %w, none, none, 8, [1,1], [1,1], [0,0], [1,1], "none", "add", -inf, inf)
+      return (%a user_output, %b user_output) } })");
+}
+
+TEST(AssignLayouts, ProductsGetRows) {
+  ExpectAssigned(R"(program edge {
+    constants { constant "w": f32[256] }
+    graph(%w: f32[256] tensor_constant "w", %x: f32[3,8]{strides=[1,3]} user_input) {
+      %a: f32[3,8] = edge.aten.abs.default(%x)
+      %b: f32[3,8] = backend.belay_cpu.linear.default(%a, %w, none, none, 8, "none", "add", -inf, inf)
+      return (%b user_output) } })",
+                 R"(program edge {
+    constants { constant "w": f32[256] }
+    graph(%w: f32[256] tensor_constant "w", %x: f32[3,8]{strides=[1,3]} user_input) {
+      %a: f32[3,8]{strides=[1,3]} = edge.aten.abs.default(%x)
+      %contiguous: f32[3,8] = edge.dim_order_ops._to_dim_order_copy.default(%a, dim_order=[0,1])
+      %b: f32[3,8] = backend.belay_cpu.linear.default(%contiguous, %w, none, none, 8, "none", "add", -inf, inf)
+      return (%b user_output) } })");
+}
+
+TEST(AssignLayouts, LeavesProgramsWithoutTheBackendsOperators) {
+  exir::ExpectUnchanged(R"(program edge {
+    graph(%x: f32[3,8]{strides=[1,3]} user_input) {
+      %a: f32[3,8]{strides=[1,3]} = edge.aten.abs.default(%x)
+      return (%a user_output) } })",
+                        AssignLayouts().run, CpuPassTestOps());
+}
+
+}  // namespace
+}  // namespace belay::cpu

@@ -1,0 +1,217 @@
+#include "backends/cpu/aot/passes/fuse_epilogues.h"
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "backends/cpu/aot/passes/cpu_pass_testing.h"
+#include "exir/ir/graph_editor.h"
+#include "exir/ir/text.h"
+#include "exir/testing/programs.h"
+#include "exir/testing/rewrite_test.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "runtime/core/testing.h"
+
+namespace belay::cpu {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::Pair;
+
+// `body` computes from %x and %o, and returns.
+std::string Program(std::string_view body) {
+  return absl::StrCat(R"(program edge {
+    constants { constant "w": f32[256] constant "b": f32[8] constant "c": f32[] }
+    graph(%w: f32[256] tensor_constant "w", %b: f32[8] tensor_constant "b",
+          %c: f32[] tensor_constant "c", %x: f32[2,8] user_input, %o: f32[2,8] user_input) {
+      )",
+                      body, " } }");
+}
+constexpr std::string_view kLinear =
+    "%y: f32[2,8] = backend.belay_cpu.linear.default(%x, %w, none, none, 8, \"none\", \"add\", "
+    "-inf, inf) ";
+
+// The nodes that are left of a linear followed by `body`.
+std::string Fused(std::string_view body) {
+  FusedHandles handles;
+  exir::ExportedProgram program =
+      exir::ParseOrDie(Program(absl::StrCat(kLinear, body)), CpuPassTestOps());
+  const absl::StatusOr<bool> changed = FuseEpilogues(handles).run(program);
+  if (!changed.ok()) return changed.status().ToString();
+  std::string text;
+  for (exir::NodeId id : program.top().nodes()) {
+    absl::StrAppend(&text, text.empty() ? "" : "\n", exir::PrintNode(program.top(), id));
+  }
+  return text;
+}
+std::string Linear(std::string_view arguments) {
+  return absl::StrCat("%y: f32[2,8] = backend.belay_cpu.linear.default(%x, %w, ", arguments, ")");
+}
+
+TEST(FuseEpilogues, Activations) {
+  for (const auto& [op, name] : std::initializer_list<std::pair<std::string, std::string>>{
+           {"sigmoid.default(%y)", "sigmoid"},
+           {"tanh.default(%y)", "tanh"},
+           {"gelu.default(%y)", "gelu"},
+           {"gelu.default(%y, approximate=\"tanh\")", "gelu_tanh"}}) {
+    EXPECT_EQ(Fused(absl::StrCat("%z: f32[2,8] = edge.aten.", op, " return (%z user_output)")),
+              Linear(absl::StrCat("none, none, 8, \"", name, "\", \"add\", -inf, inf")));
+  }
+}
+
+TEST(FuseEpilogues, Bounds) {
+  for (const auto& [op, bounds] : std::initializer_list<std::pair<std::string, std::string>>{
+           {"relu.default(%y)", "0.0, inf"},
+           {"clamp.default(%y, -1, 2.5)", "-1.0, 2.5"},
+           {"clamp.default(%y, max=2)", "-inf, 2.0"},
+           // Above the upper bound the lower one is nothing.
+           {"clamp.default(%y, 3, 2)", "2.0, 2.0"},
+           {"hardtanh.default(%y)", "-1.0, 1.0"}}) {
+    EXPECT_EQ(Fused(absl::StrCat("%z: f32[2,8] = edge.aten.", op, " return (%z user_output)")),
+              Linear(absl::StrCat("none, none, 8, \"none\", \"add\", ", bounds)));
+  }
+}
+
+TEST(FuseEpilogues, SeveralBoundsAreOne) {
+  EXPECT_EQ(Fused("%z: f32[2,8] = edge.aten.clamp.default(%y, 0) "
+                  "%v: f32[2,8] = edge.aten.clamp.default(%z, max=6) return (%v user_output)"),
+            Linear("none, none, 8, \"none\", \"add\", 0.0, 6.0"));
+  EXPECT_EQ(Fused("%z: f32[2,8] = edge.aten.clamp.default(%y, 0, 1) "
+                  "%v: f32[2,8] = edge.aten.clamp.default(%z, 2, 3) return (%v user_output)"),
+            Linear("none, none, 8, \"none\", \"add\", 2.0, 2.0"));
+}
+
+TEST(FuseEpilogues, DecomposedActivations) {
+  EXPECT_EQ(Fused("%s: f32[2,8] = edge.aten.sigmoid.default(%y) "
+                  "%z: f32[2,8] = edge.aten.mul.Tensor(%s, %y) return (%z user_output)"),
+            Linear("none, none, 8, \"silu\", \"add\", -inf, inf"));
+  const std::string three =
+      "%a: f32[2,8] = edge.aten.add.Scalar(%y, 3) "
+      "%l: f32[2,8] = edge.aten.clamp.default(%a, 0) "
+      "%h: f32[2,8] = edge.aten.clamp.default(%l, max=6) ";
+  EXPECT_EQ(Fused(three + "%z: f32[2,8] = edge.aten.div.Scalar(%h, 6) return (%z user_output)"),
+            Linear("none, none, 8, \"hardsigmoid\", \"add\", -inf, inf"));
+  EXPECT_EQ(Fused(three + "%m: f32[2,8] = edge.aten.mul.Tensor(%y, %h) "
+                          "%z: f32[2,8] = edge.aten.div.Scalar(%m, 6) return (%z user_output)"),
+            Linear("none, none, 8, \"hardswish\", \"add\", -inf, inf"));
+  EXPECT_EQ(Fused(three + "%d: f32[2,8] = edge.aten.mul.Scalar(%h, 0.16666666666666666) "
+                          "%z: f32[2,8] = edge.aten.mul.Tensor(%d, %y) return (%z user_output)"),
+            Linear("none, none, 8, \"hardswish\", \"add\", -inf, inf"));
+}
+
+TEST(FuseEpilogues, AlmostHardswishStays) {
+  const std::string text = Fused(
+      "%a: f32[2,8] = edge.aten.add.Scalar(%y, 3) "
+      "%h: f32[2,8] = edge.aten.clamp.default(%a, 0, 5) "
+      "%z: f32[2,8] = edge.aten.div.Scalar(%h, 6) return (%z user_output)");
+  EXPECT_EQ(text.substr(0, text.find('\n')), Linear("none, none, 8, \"none\", \"add\", -inf, inf"));
+}
+
+TEST(FuseEpilogues, Bias) {
+  EXPECT_EQ(Fused("%z: f32[2,8] = edge.aten.add.Tensor(%b, %y) return (%z user_output)"),
+            Linear("%b, none, 8, \"none\", \"add\", -inf, inf"));
+}
+
+TEST(FuseEpilogues, BiasOfChannelsLosesItsDimensions) {
+  FusedHandles handles;
+  exir::ExpectRewrite(R"(program edge {
+    constants { constant "w": f32[256] constant "b": f32[8,1,1] }
+    graph(%w: f32[256] tensor_constant "w", %b: f32[8,1,1] tensor_constant "b",
+          %x: f32[1,8,4,8] user_input) {
+      %y: f32[1,8,4,8] = backend.belay_cpu.conv2d.default(%x, %w, none, none, 8, [1,1], [1,1], [0,0], [1,1], "none", "add", -inf, inf)
+      %z: f32[1,8,4,8] = edge.aten.add.Tensor(%y, %b)
+      return (%z user_output) } })",
+                      FuseEpilogues(handles).run, R"(program edge {
+    constants { constant "b_bias0": f32[8] constant "w": f32[256] }
+    graph(%w: f32[256] tensor_constant "w", %b_bias0: f32[8] tensor_constant "b_bias0",
+          %x: f32[1,8,4,8] user_input) {
+      %y: f32[1,8,4,8] = backend.belay_cpu.conv2d.default(%x, %w, %b_bias0, none, 8, [1,1], [1,1], [0,0], [1,1], "none", "add", -inf, inf)
+      return (%y user_output) } })",
+                      CpuPassTestOps());
+}
+
+TEST(FuseEpilogues, ResidualThenActivationThenBounds) {
+  EXPECT_EQ(Fused("%z: f32[2,8] = edge.aten.add.Tensor(%o, %y) "
+                  "%r: f32[2,8] = edge.aten.relu.default(%z) return (%r user_output)"),
+            Linear("none, %o, 8, \"none\", \"add\", 0.0, inf"));
+  EXPECT_EQ(Fused("%v: f32[2,8] = edge.aten.add.Tensor(%b, %y) "
+                  "%z: f32[2,8] = edge.aten.add.Tensor(%v, %o) "
+                  "%r: f32[2,8] = edge.aten.tanh.default(%z) "
+                  "%s: f32[2,8] = edge.aten.relu.default(%r) return (%s user_output)"),
+            Linear("%b, %o, 8, \"tanh\", \"add\", 0.0, inf"));
+}
+
+TEST(FuseEpilogues, GateBehindAnActivation) {
+  EXPECT_EQ(Fused("%s: f32[2,8] = edge.aten.sigmoid.default(%y) "
+                  "%z: f32[2,8] = edge.aten.mul.Tensor(%s, %o) return (%z user_output)"),
+            Linear("none, %o, 8, \"sigmoid\", \"mul\", -inf, inf"));
+}
+
+TEST(FuseEpilogues, NoRoomLeft) {
+  // A sum behind an activation, an activation behind a gate, a gate behind bounds.
+  for (std::string_view body :
+       {"%s: f32[2,8] = edge.aten.sigmoid.default(%y) "
+        "%z: f32[2,8] = edge.aten.add.Tensor(%s, %o) return (%z user_output)",
+        "%s: f32[2,8] = edge.aten.mul.Tensor(%y, %o) "
+        "%z: f32[2,8] = edge.aten.sigmoid.default(%s) return (%z user_output)",
+        "%s: f32[2,8] = edge.aten.relu.default(%y) "
+        "%z: f32[2,8] = edge.aten.mul.Tensor(%s, %o) return (%z user_output)"}) {
+    const std::string text = Fused(body);
+    EXPECT_THAT(text, ::testing::HasSubstr("%z: f32[2,8] = edge.aten.")) << text;
+    EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1) << text;
+  }
+}
+
+TEST(FuseEpilogues, OtherReadersAndAlphaAndOtherSizesKeepThemApart) {
+  for (std::string_view body :
+       {"%z: f32[2,8] = edge.aten.relu.default(%y) return (%z user_output, %y user_output)",
+        "%z: f32[2,8] = edge.aten.relu.default(%y) "
+        "%v: f32[2,8] = edge.aten.tanh.default(%y) return (%z user_output, %v user_output)",
+        "%z: f32[2,8] = edge.aten.add.Tensor(%y, %o, alpha=2) return (%z user_output)",
+        "%z: f32[2,8] = edge.aten.add.Tensor(%y, %c) return (%z user_output)",
+        "%z: f32[2,8] = edge.aten.add.Tensor(%y, %y) return (%z user_output)",
+        "%z: f32[2,8] = edge.aten.mul.Tensor(%y, %b) return (%z user_output)"}) {
+    FusedHandles handles;
+    exir::ExpectUnchanged(Program(absl::StrCat(kLinear, body)), FuseEpilogues(handles).run,
+                          CpuPassTestOps());
+  }
+}
+
+TEST(FuseEpilogues, TheLaterOfTwoTakesTheSum) {
+  EXPECT_EQ(
+      Fused("%v: f32[2,8] = backend.belay_cpu.linear.default(%o, %w, none, none, 8, \"none\", "
+            "\"add\", -inf, inf) "
+            "%z: f32[2,8] = edge.aten.add.Tensor(%y, %v) return (%z user_output)"),
+      Linear("none, none, 8, \"none\", \"add\", -inf, inf") +
+          "\n%v: f32[2,8] = backend.belay_cpu.linear.default(%o, %w, none, %y, 8, \"none\", "
+          "\"add\", -inf, inf)");
+}
+
+TEST(FuseEpilogues, StandsBehindWhatItAdds) {
+  EXPECT_EQ(Fused("%v: f32[2,8] = edge.aten.abs.default(%o) "
+                  "%z: f32[2,8] = edge.aten.add.Tensor(%y, %v) return (%z user_output)"),
+            "%v: f32[2,8] = edge.aten.abs.default(%o)\n" +
+                Linear("none, %v, 8, \"none\", \"add\", -inf, inf"));
+}
+
+TEST(FuseEpilogues, HandlesOfWhatWasFusedAreKept) {
+  FusedHandles handles;
+  exir::ExportedProgram program = exir::ParseOrDie(
+      Program(absl::StrCat(kLinear,
+                           "%s: f32[2,8] = edge.aten.sigmoid.default(%y) "
+                           "%m: f32[2,8] = edge.aten.mul.Tensor(%s, %y) "
+                           "%a: f32[2,8] = edge.aten.abs.default(%m) return (%a user_output)")),
+      CpuPassTestOps());
+  {
+    exir::GraphEditor editor(program.top());
+    int64_t handle = 10;
+    for (exir::NodeId id : program.top().NodeList()) editor.SetDebugHandle(id, handle++);
+  }
+  ASSERT_OK(FuseEpilogues(handles).run(program).status());
+  EXPECT_THAT(handles.MapOf(program),
+              ElementsAre(Pair(exir::DelegateId(int64_t{10}), ElementsAre(10, 11, 12)),
+                          Pair(exir::DelegateId(int64_t{13}), ElementsAre(13))));
+}
+
+}  // namespace
+}  // namespace belay::cpu

@@ -1,0 +1,72 @@
+#include "backends/cpu/aot/passes/lower_conv2d.h"
+
+#include "backends/cpu/aot/passes/cpu_pass_testing.h"
+#include "exir/testing/rewrite_test.h"
+#include "gtest/gtest.h"
+
+namespace belay::cpu {
+namespace {
+
+void ExpectLeft(std::string_view before) {
+  exir::ExpectUnchanged(before, LowerConv2d().run, CpuPassTestOps());
+}
+
+TEST(LowerConv2d, PacksFilters) {
+  exir::ExpectRewrite(R"(program edge {
+    constants { state "w": f32[8,3,3,2] state "b": f32[8] }
+    graph(%w: f32[8,3,3,2] parameter "w", %b: f32[8] parameter "b",
+          %x: f32[1,3,9,9] user_input) {
+      %y: f32[1,8,4,9] = edge.aten.convolution.default(%x, %w, %b, [2,1], [0,1], [1,2], false, [0,0], 1)
+      return (%y user_output) } })",
+                      LowerConv2d().run, R"(program edge {
+    constants { state "b": f32[8] constant "w_packed0": f32[576] }
+    graph(%b: f32[8] parameter "b", %w_packed0: f32[576] tensor_constant "w_packed0",
+          %x: f32[1,3,9,9] user_input) {
+      %y: f32[1,8,4,9] = backend.belay_cpu.conv2d.default(%x, %w_packed0, %b, none, 8, [3,2], [2,1], [0,1], [1,2], "none", "add", -inf, inf)
+      return (%y user_output) } })",
+                      CpuPassTestOps());
+}
+
+TEST(LowerConv2d, KnowsDepthwiseOnes) {
+  exir::ExpectRewrite(R"(program edge {
+    constants { state "w": f32[20,1,3,3] }
+    graph(%w: f32[20,1,3,3] parameter "w", %x: f32[1,20,9,9] user_input) {
+      %y: f32[1,20,9,9] = edge.aten.convolution.default(%x, %w, none, [1], [1], [1], false, [0], 20)
+      return (%y user_output) } })",
+                      LowerConv2d().run, R"(program edge {
+    constants { constant "w_packed0": f32[288] }
+    graph(%w_packed0: f32[288] tensor_constant "w_packed0", %x: f32[1,20,9,9] user_input) {
+      %y: f32[1,20,9,9] = backend.belay_cpu.depthwise_conv2d.default(%x, %w_packed0, none, none, [3,3], [1,1], [1,1], [1,1], "none", "add", -inf, inf)
+      return (%y user_output) } })",
+                      CpuPassTestOps());
+}
+
+TEST(LowerConv2d, LeavesGroupsAndMultipliers) {
+  ExpectLeft(R"(program edge {
+    constants { state "w": f32[8,2,1,1] state "v": f32[8,1,1,1] }
+    graph(%w: f32[8,2,1,1] parameter "w", %v: f32[8,1,1,1] parameter "v",
+          %x: f32[1,4,9,9] user_input) {
+      %y: f32[1,8,9,9] = edge.aten.convolution.default(%x, %w, none, [1,1], [0,0], [1,1], false, [0,0], 2)
+      %z: f32[1,8,9,9] = edge.aten.convolution.default(%x, %v, none, [1,1], [0,0], [1,1], false, [0,0], 4)
+      return (%y user_output, %z user_output) } })");
+}
+
+TEST(LowerConv2d, LeavesTransposedOnesAndOtherRanks) {
+  ExpectLeft(R"(program edge {
+    constants { state "w": f32[4,4,1,1] state "v": f32[4,4,1] }
+    graph(%w: f32[4,4,1,1] parameter "w", %v: f32[4,4,1] parameter "v",
+          %x: f32[1,4,9,9] user_input, %l: f32[1,4,9] user_input) {
+      %y: f32[1,4,9,9] = edge.aten.convolution.default(%x, %w, none, [1,1], [0,0], [1,1], true, [0,0], 1)
+      %z: f32[1,4,9] = edge.aten.convolution.default(%l, %v, none, [1], [0], [1], false, [0], 1)
+      return (%y user_output, %z user_output) } })");
+}
+
+TEST(LowerConv2d, LeavesWeightsThatAreComputed) {
+  ExpectLeft(R"(program edge {
+    graph(%w: f32[4,4,1,1] user_input, %x: f32[1,4,9,9] user_input) {
+      %y: f32[1,4,9,9] = edge.aten.convolution.default(%x, %w, none, [1,1], [0,0], [1,1], false, [0,0], 1)
+      return (%y user_output) } })");
+}
+
+}  // namespace
+}  // namespace belay::cpu

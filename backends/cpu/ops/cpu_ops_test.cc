@@ -1,0 +1,117 @@
+#include "backends/cpu/ops/cpu_ops.h"
+
+#include <memory>
+#include <string>
+
+#include "exir/ir/infer.h"
+#include "exir/ir/text.h"
+#include "exir/ir/verifier.h"
+#include "exir/ops/standard_ops.h"
+#include "exir/testing/programs.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "runtime/core/testing.h"
+
+namespace belay::cpu {
+namespace {
+
+using ::testing::HasSubstr;
+
+const exir::OpRegistry& Ops() {
+  static const exir::OpRegistry& ops = *[] {
+    auto made = exir::CreateStandardOps();
+    EXPECT_TRUE(made.ok() && AddCpuOps(**made).ok());
+    return made->release();
+  }();
+  return ops;
+}
+
+// A program of one call, whose weight has so many floats.
+std::string Call(std::string_view call, std::string_view result, std::string_view input,
+                 int weight) {
+  return absl::StrCat("program edge { constants { constant \"w\": f32[", weight,
+                      "] } graph(%w: f32[", weight, "] tensor_constant \"w\", %x: ", input,
+                      " user_input) { %y: ", result, " = backend.belay_cpu.", call,
+                      " return (%y user_output) } }");
+}
+
+// The type that the meta kernel infers, or its error.
+std::string Inferred(std::string_view call, std::string_view input, int weight) {
+  const exir::ExportedProgram program =
+      exir::ParseOrDie(Call(call, "f32[1]", input, weight), Ops());
+  const exir::Node& node = program.top().node(program.top().first());
+  const auto outputs = exir::InferOutputs(program.top(), node.target, node.arguments, nullptr);
+  if (!outputs.ok()) return std::string(outputs.status().message());
+  return exir::PrintType(exir::ToValueType((*outputs)[0]));
+}
+
+TEST(CpuOps, AreBackendOperatorsInEdgePrograms) {
+  const std::string text =
+      Call("linear.default(%x, %w, none, none, 8, \"none\", \"add\", -inf, inf)", "f32[2,8]",
+           "f32[2,3]", 96);
+  const exir::ExportedProgram program = exir::ParseOrDie(text, Ops());
+  EXPECT_OK(exir::Verify(program));
+  EXPECT_EQ(program.top().node(program.top().first()).target->dialect(), exir::Dialect::kBackend);
+  const exir::ExportedProgram again = exir::ParseOrDie(exir::PrintProgram(program), Ops());
+  EXPECT_TRUE(exir::Equal(program, again));
+  EXPECT_EQ(CpuOp("linear")->text_name(), "backend.belay_cpu.linear.default");
+}
+
+TEST(CpuOps, LinearGivesContiguousRows) {
+  EXPECT_EQ(
+      Inferred("linear.default(%x, %w, none, none, 8, \"none\", \"add\", -inf, inf)",
+               "f32[2,5,3]{strides=[15,1,5]}", 96),
+      "f32[2,5,8]");
+}
+
+TEST(CpuOps, LinearChecksThePackedSizeAndTheEpilogue) {
+  EXPECT_THAT(Inferred("linear.default(%x, %w, none, none, 8, \"none\", \"add\", -inf, inf)",
+                       "f32[2,4]", 96),
+              HasSubstr("expected the packed shape [128], got [96]"));
+  EXPECT_THAT(Inferred("linear.default(%x, %w, none, none, 8, \"round\", \"add\", -inf, inf)",
+                       "f32[2,3]", 96),
+              HasSubstr("activation: expected one of none, sigmoid"));
+  EXPECT_THAT(Inferred("linear.default(%x, %w, none, none, 8, \"none\", \"sub\", -inf, inf)",
+                       "f32[2,3]", 96),
+              HasSubstr("combine: expected 'add' or 'mul', got 'sub'"));
+  EXPECT_THAT(Inferred("linear.default(%x, %w, none, none, 8, \"none\", \"add\", 2.0, 1.0)",
+                       "f32[2,3]", 96),
+              HasSubstr("low: expected at most high"));
+  EXPECT_THAT(Inferred("linear.default(%x, %w, none, %x, 8, \"none\", \"add\", -inf, inf)",
+                       "f32[2,3]", 96),
+              HasSubstr("other"));
+  EXPECT_THAT(Inferred("linear.default(%x, %w, %w, none, 8, \"none\", \"add\", -inf, inf)",
+                       "f32[2,3]", 96),
+              HasSubstr("bias: expected shape [8], got [96]"));
+}
+
+TEST(CpuOps, ConvolutionsGiveChannelsLast) {
+  EXPECT_EQ(Inferred("conv2d.default(%x, %w, none, none, 8, [3,3], [2,2], [1,1], [1,1], \"none\", "
+                     "\"add\", -inf, inf)",
+                     "f32[1,3,8,8]", 864),
+            "f32[1,8,4,4]{strides=[128,1,32,8]}");
+  // Also where that is as good as contiguous.
+  EXPECT_EQ(Inferred("conv2d.default(%x, %w, none, none, 8, [1,1], [1,1], [0,0], [1,1], \"none\", "
+                     "\"add\", -inf, inf)",
+                     "f32[1,3,1,1]", 96),
+            "f32[1,8,1,1]{strides=[8,1,8,8]}");
+  EXPECT_EQ(Inferred("depthwise_conv2d.default(%x, %w, none, none, [3,3], [1,1], [1,1], [1,1], "
+                     "\"none\", \"add\", -inf, inf)",
+                     "f32[s0,20,s1,8]", 288),
+            "f32[s0,20,s1,8]{strides=[160*s1,1,160,20]}");
+}
+
+TEST(CpuOps, ConvolutionsWantWindowsThatFit) {
+  EXPECT_THAT(
+      Inferred("conv2d.default(%x, %w, none, none, 8, [3,3], [2,2], [0,0], [1,1], \"none\", "
+               "\"add\", -inf, inf)",
+               "f32[1,3,2,8]", 864),
+      HasSubstr("too small for a window of 3 by 3"));
+  EXPECT_THAT(Inferred("depthwise_conv2d.default(%x, %w, none, none, [3,3], [1,0], [1,1], [1,1], "
+                       "\"none\", \"add\", -inf, inf)",
+                       "f32[1,20,8,8]", 288),
+              HasSubstr("stride: expected numbers of at least 1"));
+}
+
+}  // namespace
+}  // namespace belay::cpu
