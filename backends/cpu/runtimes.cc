@@ -1,7 +1,7 @@
 #include <vector>
 
 #include "backends/cpu/runtime/cpu_runtime.h"
-#include "backends/cpu/testing/reference_kernels.h"
+#include "backends/cpu/kernels/cpu_kernels.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/kernels/standard_kernels.h"
 
@@ -13,7 +13,7 @@ std::vector<const BackendRuntime*> Runtimes() {
   static const CpuRuntime& runtime = *[] {
     auto* kernels = new KernelRegistry;
     ABSL_CHECK(AddStandardKernels(*kernels).ok());
-    ABSL_CHECK(kernels->Add(CpuReferenceKernels()).ok());
+    ABSL_CHECK(AddCpuKernels(*kernels).ok());
     return new CpuRuntime(*kernels);
   }();
   return {&runtime};

@@ -234,9 +234,13 @@ struct KernelComparison::Memory {
   }
 };
 
-KernelComparison::KernelComparison() : random_(TestSeed()) {
+KernelComparison::KernelComparison(absl::Span<const Kernel> reference,
+                                   absl::Span<const Kernel> highway)
+    : random_(TestSeed()) {
   EXPECT_TRUE(AddReferenceKernels(reference_).ok());
   EXPECT_TRUE(AddHighwayKernels(highway_).ok());
+  EXPECT_TRUE(reference_.Add(reference).ok());
+  EXPECT_TRUE(highway_.Add(highway).ok());
 }
 
 std::vector<int64_t> KernelComparison::Lengths(DType dtype) {

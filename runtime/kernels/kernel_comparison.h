@@ -15,6 +15,7 @@
 #include <variant>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "runtime/core/evalue.h"
 #include "runtime/kernel/kernel_registry.h"
 
@@ -77,7 +78,9 @@ struct KernelCall {
 
 class KernelComparison {
  public:
-  KernelComparison();
+  // With the standard kernels, and those of a backend's own operators.
+  explicit KernelComparison(absl::Span<const Kernel> reference = {},
+                            absl::Span<const Kernel> highway = {});
 
   // Adds failures to the current test. False when the Highway kernels do not take the call, which
   // is a failure unless `may_refuse`.

@@ -6,10 +6,15 @@
 #ifndef BELAY_BACKENDS_CPU_KERNELS_CPU_KERNELS_H_
 #define BELAY_BACKENDS_CPU_KERNELS_CPU_KERNELS_H_
 
+#include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "runtime/kernel/kernel.h"
+#include "runtime/kernel/kernel_registry.h"
 
 namespace belay::cpu {
+
+// kAlreadyExists as KernelRegistry::Add.
+absl::Status AddCpuKernels(KernelRegistry& registry);
 
 absl::Span<const Kernel> LinearKernels();
 absl::Span<const Kernel> Conv2dKernels();

@@ -27,7 +27,7 @@ class CpuHandle final : public DelegateHandle {
     auto handle = std::make_unique<CpuHandle>(std::move(program));
     ABSL_ASSIGN_OR_RETURN(Method method,
                           Method::Load(handle->program_, "forward", kernels, NoBackends(),
-                                       /*state=*/nullptr, context.memory));
+                                       {.memory = context.memory, .threads = context.threads}));
     if (method.num_inputs() != context.arguments.size() ||
         method.num_outputs() != context.outputs.size()) {
       return absl::InvalidArgumentError(

@@ -1,0 +1,190 @@
+// The backend's kernels against its operators in plain loops over doubles, on each instruction set.
+#include "backends/cpu/kernels/cpu_kernels.h"
+
+#include <cmath>
+#include <limits>
+#include <string_view>
+#include <vector>
+
+#include "backends/cpu/testing/reference_kernels.h"
+#include "gtest/gtest.h"
+#include "runtime/kernels/kernel_comparison.h"
+#include "runtime/kernels/packed/packed_weights.h"
+
+namespace belay::cpu {
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr DType kFloat = DType::kFloat32;
+
+// What follows the operands in every call.
+struct Epilogue {
+  std::string_view activation = "none", combine = "add";
+  double low = -kInf, high = kInf;
+};
+
+void Append(const Epilogue& e, std::vector<TestArgument>& arguments) {
+  arguments.insert(arguments.end(),
+                   {EValue(e.activation), EValue(e.combine), EValue(e.low), EValue(e.high)});
+}
+
+struct Convolution {
+  int64_t batch, channels, height, width, out_channels;  // 0: depthwise
+  int64_t kernel, stride, padding, dilation;
+};
+
+KernelCall CallOf(const Convolution& c, bool bias, bool other, const Epilogue& epilogue = {},
+                  Layout layout = Layout::kChannelsLast) {
+  const bool depthwise = c.out_channels == 0;
+  const int64_t taps = c.kernel * c.kernel;
+  const auto outputs = [&](int64_t size) {
+    return (size + 2 * c.padding - c.dilation * (c.kernel - 1) - 1) / c.stride + 1;
+  };
+  const int64_t weights = depthwise ? *PackedDepthwiseSize(c.channels, taps)
+                                    : *PackedMatrixSize(taps * c.channels, c.out_channels);
+  const int64_t features = depthwise ? c.channels : c.out_channels;
+  KernelCall call;
+  call.op = depthwise ? "belay_cpu.depthwise_conv2d.default" : "belay_cpu.conv2d.default";
+  call.arguments = {TestTensorSpec{kFloat, {c.batch, c.channels, c.height, c.width}, layout},
+                    TestTensorSpec{kFloat, {weights}}};
+  call.arguments.push_back(bias ? TestArgument(TestTensorSpec{kFloat, {features}})
+                                : TestArgument(EValue()));
+  call.arguments.push_back(
+      other ? TestArgument(TestTensorSpec{kFloat,
+                                          {c.batch, features, outputs(c.height), outputs(c.width)},
+                                          Layout::kChannelsLast})
+            : TestArgument(EValue()));
+  if (!depthwise) call.arguments.push_back(EValue(c.out_channels));
+  for (int64_t number : {c.kernel, c.stride, c.padding, c.dilation}) {
+    call.arguments.push_back(std::vector<int64_t>{number, number});
+  }
+  Append(epilogue, call.arguments);
+  call.output_layout = Layout::kChannelsLast;
+  // A product of n terms, and bias, `other` and the rounding of the sum.
+  call.max_ulp = static_cast<double>(taps * (depthwise ? 1 : c.channels)) + 4;
+  call.ulp_of = UlpOf::kMagnitudes;
+  return call;
+}
+
+KernelCall Linear(std::vector<int64_t> input, int64_t features, bool bias, bool other,
+                  const Epilogue& epilogue = {}) {
+  Sizes sizes{absl::MakeConstSpan(input)}, result = sizes;
+  const int64_t k = sizes[sizes.size() - 1];
+  result[result.size() - 1] = features;
+  KernelCall call;
+  call.op = "belay_cpu.linear.default";
+  call.arguments = {TestTensorSpec{kFloat, sizes},
+                    TestTensorSpec{kFloat, {*PackedMatrixSize(k, features)}}};
+  call.arguments.push_back(bias ? TestArgument(TestTensorSpec{kFloat, {features}})
+                                : TestArgument(EValue()));
+  call.arguments.push_back(other ? TestArgument(TestTensorSpec{kFloat, result})
+                                 : TestArgument(EValue()));
+  call.arguments.push_back(EValue(features));
+  Append(epilogue, call.arguments);
+  call.max_ulp = static_cast<double>(k) + 4;
+  call.ulp_of = UlpOf::kMagnitudes;
+  return call;
+}
+
+class CpuKernelsTest : public testing::Test {
+ protected:
+  CpuKernelsTest() : comparison_(CpuReferenceKernels(), Kernels()) {}
+  static absl::Span<const Kernel> Kernels() {
+    static const std::vector<Kernel>& all = *[] {
+      auto* rows = new std::vector<Kernel>;
+      for (const auto& table : {LinearKernels(), Conv2dKernels(), AttentionKernels()}) {
+        rows->insert(rows->end(), table.begin(), table.end());
+      }
+      return rows;
+    }();
+    return all;
+  }
+  KernelComparison comparison_;
+};
+
+TEST_F(CpuKernelsTest, LinearOfEveryRank) {
+  for (bool bias : {false, true}) {
+    for (bool other : {false, true}) {
+      ASSERT_TRUE(comparison_.Compare(Linear({7}, 5, bias, other)));
+      ASSERT_TRUE(comparison_.Compare(Linear({1, 40}, 70, bias, other)));
+      ASSERT_TRUE(comparison_.Compare(Linear({3, 5, 33}, 31, bias, other)));
+      ASSERT_TRUE(comparison_.Compare(Linear({2, 13, 1, 8}, 64, bias, other)));
+    }
+  }
+  ASSERT_TRUE(comparison_.Compare(Linear({14, 2048}, 33, true, false)));
+  ASSERT_TRUE(comparison_.Compare(Linear({0, 4}, 3, true, false)));
+}
+
+TEST_F(CpuKernelsTest, ConvolutionsReadRowsTapsOrCopies) {
+  const Convolution cases[] = {
+      {1, 16, 5, 6, 24, 1, 1, 0, 1},    // rows
+      {2, 1024, 2, 3, 33, 1, 1, 0, 1},  // rows of a way
+      {2, 16, 9, 7, 20, 3, 1, 1, 1},    // taps
+      {1, 8, 9, 7, 33, 3, 2, 1, 1},    {1, 12, 11, 9, 17, 3, 1, 2, 2}, {1, 9, 6, 6, 5, 1, 2, 0, 1},
+      {1, 8, 4, 4, 8, 1, 1, 2, 1},     {2, 3, 13, 11, 32, 3, 2, 1, 1},  // copies
+      {1, 3, 20, 20, 40, 7, 2, 3, 1},  {1, 1, 5, 5, 3, 5, 1, 4, 1},
+  };
+  for (const Convolution& c : cases) {
+    for (bool bias : {false, true}) {
+      for (bool other : {false, true}) {
+        ASSERT_TRUE(comparison_.Compare(CallOf(c, bias, other)));
+      }
+    }
+    ASSERT_TRUE(comparison_.Compare(CallOf(c, true, false, {}, Layout::kRowMajor)));
+    ASSERT_TRUE(comparison_.Compare(CallOf(c, true, false, {}, Layout::kReversed)));
+  }
+}
+
+TEST_F(CpuKernelsTest, DepthwiseConvolutions) {
+  const Convolution cases[] = {{2, 24, 9, 11, 0, 3, 1, 1, 1},
+                               {1, 35, 10, 9, 0, 3, 2, 1, 1},
+                               {1, 16, 8, 8, 0, 5, 1, 2, 1},
+                               {1, 7, 8, 8, 0, 4, 3, 0, 2}};
+  for (const Convolution& c : cases) {
+    for (bool bias : {false, true}) {
+      for (bool other : {false, true}) {
+        ASSERT_TRUE(comparison_.Compare(CallOf(c, bias, other)));
+      }
+    }
+  }
+}
+
+TEST_F(CpuKernelsTest, BoundsAndGates) {
+  for (const Epilogue& e : {Epilogue{"none", "add", 0, kInf}, Epilogue{"none", "add", -1, 2},
+                            Epilogue{"none", "mul", -kInf, kInf}, Epilogue{"none", "mul", -3, 3}}) {
+    ASSERT_TRUE(comparison_.Compare(Linear({14, 9}, 35, true, true, e)));
+    ASSERT_TRUE(comparison_.Compare(CallOf({1, 16, 5, 5, 19, 3, 1, 1, 1}, true, true, e)));
+    ASSERT_TRUE(comparison_.Compare(CallOf({1, 19, 5, 5, 0, 3, 1, 1, 1}, true, true, e)));
+  }
+}
+
+// What a program file may say and the compiler does not: an error, and nothing is touched.
+TEST_F(CpuKernelsTest, CallsThatAreNotTaken) {
+  KernelCall wrong_weight = Linear({4, 8}, 40, false, false);
+  wrong_weight.arguments[1] = TestTensorSpec{kFloat, {8 * 32}};
+  KernelCall wrong_activation = Linear({4, 8}, 40, false, false, {.activation = "relu"});
+  KernelCall wrong_bounds = Linear({4, 8}, 40, false, false, {.low = 1, .high = 0});
+  KernelCall wrong_combine = Linear({4, 8}, 40, false, true, {.combine = "sub"});
+  KernelCall nan_bound = Linear({4, 8}, 40, false, false, {.low = std::nan("")});
+  KernelRegistry registry;
+  ASSERT_TRUE(AddCpuKernels(registry).ok());
+  for (const KernelCall& call :
+       {wrong_weight, wrong_activation, wrong_bounds, wrong_combine, nan_bound}) {
+    std::vector<EValue> values;
+    for (const TestArgument& argument : call.arguments) {
+      if (const auto* spec = std::get_if<TestTensorSpec>(&argument)) {
+        values.push_back(EValue(TensorView::Contiguous(spec->dtype, spec->sizes, nullptr)));
+      } else {
+        values.push_back(std::get<EValue>(argument));
+      }
+    }
+    std::vector<EValue*> slots;
+    for (EValue& value : values) slots.push_back(&value);
+    EValue out(TensorView::Contiguous(kFloat, {4, 40}, nullptr));
+    EValue* outputs[] = {&out};
+    EXPECT_EQ(registry.Find(call.op, KernelContext(slots, outputs, nullptr, {})), nullptr);
+  }
+}
+
+}  // namespace
+}  // namespace belay::cpu
