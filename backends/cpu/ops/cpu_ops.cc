@@ -35,6 +35,12 @@ absl::Status Conv2dMeta(MetaContext& context, const Conv2dCall<MetaArguments, kD
   return absl::OkStatus();
 }
 
+absl::Status AttentionMeta(MetaContext& context, const AttentionCall<MetaArguments>& call) {
+  ABSL_ASSIGN_OR_RETURN(std::vector<SymInt> shape, call.Shape());
+  context.SetTensor(0, DType::kFloat32, std::move(shape));
+  return absl::OkStatus();
+}
+
 constexpr std::string_view kTypes = "input:A weight:A bias:A other:A ->:A A={f32}";
 
 constexpr OpDef kRows[] = {
@@ -54,6 +60,11 @@ constexpr OpDef kRows[] = {
                "str activation, str combine, float low, float high) -> Tensor",
      .meta = &MetaKernel<&Conv2dMeta<true>>,
      .dtypes = kTypes,
+     .tolerance = {1e-5, 1e-6}},
+    {.schema = "belay_cpu::attention(Tensor query, Tensor key, Tensor value, Tensor? mask, "
+               "float scale, bool is_causal) -> Tensor",
+     .meta = &MetaKernel<&AttentionMeta>,
+     .dtypes = "query:A key:A value:A mask:B ->:A A={f32} B={f32,b8}",
      .tolerance = {1e-5, 1e-6}},
 };
 

@@ -58,10 +58,9 @@ TEST(CpuOps, AreBackendOperatorsInEdgePrograms) {
 }
 
 TEST(CpuOps, LinearGivesContiguousRows) {
-  EXPECT_EQ(
-      Inferred("linear.default(%x, %w, none, none, 8, \"none\", \"add\", -inf, inf)",
-               "f32[2,5,3]{strides=[15,1,5]}", 96),
-      "f32[2,5,8]");
+  EXPECT_EQ(Inferred("linear.default(%x, %w, none, none, 8, \"none\", \"add\", -inf, inf)",
+                     "f32[2,5,3]{strides=[15,1,5]}", 96),
+            "f32[2,5,8]");
 }
 
 TEST(CpuOps, LinearChecksThePackedSizeAndTheEpilogue) {
@@ -77,12 +76,12 @@ TEST(CpuOps, LinearChecksThePackedSizeAndTheEpilogue) {
   EXPECT_THAT(Inferred("linear.default(%x, %w, none, none, 8, \"none\", \"add\", 2.0, 1.0)",
                        "f32[2,3]", 96),
               HasSubstr("low: expected at most high"));
-  EXPECT_THAT(Inferred("linear.default(%x, %w, none, %x, 8, \"none\", \"add\", -inf, inf)",
-                       "f32[2,3]", 96),
-              HasSubstr("other"));
-  EXPECT_THAT(Inferred("linear.default(%x, %w, %w, none, 8, \"none\", \"add\", -inf, inf)",
-                       "f32[2,3]", 96),
-              HasSubstr("bias: expected shape [8], got [96]"));
+  EXPECT_THAT(
+      Inferred("linear.default(%x, %w, none, %x, 8, \"none\", \"add\", -inf, inf)", "f32[2,3]", 96),
+      HasSubstr("other"));
+  EXPECT_THAT(
+      Inferred("linear.default(%x, %w, %w, none, 8, \"none\", \"add\", -inf, inf)", "f32[2,3]", 96),
+      HasSubstr("bias: expected shape [8], got [96]"));
 }
 
 TEST(CpuOps, ConvolutionsGiveChannelsLast) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "backends/cpu/calls.h"
 #include "runtime/core/status_macros.h"
@@ -123,7 +124,59 @@ absl::Status RunConv2d(KernelContext& context,
   });
 }
 
+absl::Status RunAttention(KernelContext& context, const AttentionCall<KernelArguments>& call) {
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
+  ABSL_ASSIGN_OR_RETURN(const Sizes sizes, ToSizes(shape));
+  ABSL_ASSIGN_OR_RETURN(TensorView* const output, context.Output(0, sizes));
+  if (output->numel() == 0) return absl::OkStatus();
+  const int last = sizes.size() - 1, heads = last - 2, tokens = last - 1;
+  const int64_t keys = call.key->sizes[tokens], shared = sizes[heads] / call.key->sizes[heads];
+  // Of the query at `index` and a key, masked; -inf for one that is not seen.
+  const auto score = [&](const Sizes& index, int64_t key) -> double {
+    constexpr double kUnseen = -std::numeric_limits<double>::infinity();
+    Sizes query_at = index, key_at = index;
+    key_at[heads] /= shared;
+    key_at[tokens] = key;
+    double sum = 0;
+    for (int64_t k = 0; k < call.query->sizes[last]; ++k) {
+      query_at[last] = key_at[last] = k;
+      sum += double{At(*call.query, query_at)} * At(*call.key, key_at);
+    }
+    sum *= call.scale;
+    if (call.is_causal && key > index[tokens]) return kUnseen;
+    if (call.mask == nullptr) return sum;
+    int64_t offset = 0;
+    for (int back = 1; back <= call.mask->rank(); ++back) {
+      const int d = call.mask->rank() - back;
+      const int64_t at = back == 1 ? key : index[sizes.size() - back];
+      if (call.mask->sizes[d] != 1) offset += at * call.mask->strides[d];
+    }
+    if (call.mask->dtype == DType::kBool) {
+      return call.mask->as<const uint8_t>()[offset] != 0 ? sum : kUnseen;
+    }
+    return sum + call.mask->as<const float>()[offset];
+  };
+  Sizes index(sizes.size(), int64_t{0});
+  for (int64_t left = output->numel(); left > 0; --left) {
+    double most = -std::numeric_limits<double>::infinity(), total = 0, sum = 0;
+    for (int64_t key = 0; key < keys; ++key) most = std::max(most, score(index, key));
+    for (int64_t key = 0; key < keys && !std::isinf(most); ++key) {
+      const double weight = std::exp(score(index, key) - most);
+      Sizes at = index;
+      at[heads] /= shared;
+      at[tokens] = key;
+      total += weight;
+      sum += weight * At(*call.value, at);
+    }
+    const_cast<float&>(At(*output, index)) = static_cast<float>(total == 0 ? 0.0 : sum / total);
+    for (int d = last; d >= 0 && ++index[d] == sizes[d]; --d) index[d] = 0;
+  }
+  return absl::OkStatus();
+}
+
 constexpr Kernel kKernels[] = {
+    KernelRow<&RunAttention>("belay_cpu.attention.default", "query key value mask scale is_causal",
+                             "AttentionReference", KernelEngine::kReference),
     KernelRow<&RunLinear>("belay_cpu.linear.default",
                           "input weight bias other out_features activation combine low high",
                           "LinearReference", KernelEngine::kReference),

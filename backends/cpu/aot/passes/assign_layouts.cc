@@ -1,7 +1,10 @@
 #include "backends/cpu/aot/passes/assign_layouts.h"
 
+#include <algorithm>
+#include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -29,27 +32,48 @@ bool LiesAlike(const TensorMeta& a, const TensorMeta& b) {
   return true;
 }
 
+// What an operator wants of an operand.
+enum class Wish : uint8_t { kAny, kContiguous, kChannelsLast, kLastTogether };
+
+Wish WishOf(const exir::OpOverload& target, std::string_view argument, const TensorMeta& meta) {
+  // Packed weights and biases have one dimension.
+  if (target.ns() != "belay_cpu" || meta.rank() < 2) return Wish::kAny;
+  if (IsConvolution(target)) {
+    // A kernel copies patches of so few channels anyway.
+    constexpr int64_t kFewChannels = 8;
+    const bool few = argument == "input" && meta.sizes[1].AsInt().value_or(0) < kFewChannels;
+    return few && IsCpuOp(target, "conv2d") ? Wish::kAny : Wish::kChannelsLast;
+  }
+  if (IsCpuOp(target, "attention")) {
+    return argument == "mask" ? Wish::kAny : Wish::kLastTogether;
+  }
+  return Wish::kContiguous;
+}
+
+bool IsLastTogether(const TensorMeta& meta) {
+  return meta.sizes.back() == SymInt(1) || meta.strides.back() == SymInt(1);
+}
+
 class LayoutAssignment {
  public:
   explicit LayoutAssignment(exir::ExportedProgram& program)
       : editor_(program.top()),
         graph_(editor_.graph()),
-        copy_(program.ops->ToEdge(program.ops->Find("dim_order_ops._to_dim_order_copy.default"))) {}
+        copy_(program.ops->ToEdge(program.ops->Find("dim_order_ops._to_dim_order_copy.default"))),
+        permute_(program.ops->Find("aten.permute_copy.default")) {}
 
   // Gives what operators get and what is returned the right layout.
   bool Convert(const std::vector<std::optional<TensorMeta>>& returned) {
     for (NodeId id : graph_.NodeList()) {
-      const exir::Node& node = graph_.node(id);
-      if (node.target->ns() != "belay_cpu") continue;
-      const bool images = IsConvolution(*node.target);
-      for (size_t i = 0; i < node.arguments.size(); ++i) {
-        // Packed weights and biases have one dimension.
+      const exir::OpOverload& target = *graph_.node(id).target;
+      if (target.ns() != "belay_cpu") continue;
+      for (size_t i = 0; i < target.schema()->arguments.size(); ++i) {
         const ValueId* value = graph_.node(id).arguments[i].get_if<ValueId>();
-        if (value == nullptr || graph_.value(*value).tensor() == nullptr ||
-            graph_.value(*value).tensor()->rank() < 2) {
-          continue;
-        }
-        editor_.SetArgument(id, i, InOrder(*value, images, id));
+        const TensorMeta* meta = value == nullptr ? nullptr : graph_.value(*value).tensor();
+        if (meta == nullptr) continue;
+        const Wish wish = WishOf(target, target.schema()->arguments[i].name, *meta);
+        if (wish == Wish::kAny || (wish == Wish::kLastTogether && IsLastTogether(*meta))) continue;
+        editor_.SetArgument(id, i, InOrder(*value, wish == Wish::kChannelsLast, id));
       }
     }
     std::vector<Argument> outputs(graph_.outputs().begin(), graph_.outputs().end());
@@ -68,7 +92,78 @@ class LayoutAssignment {
     return changed_;
   }
 
+  // Makes permutations before and behind attention move nothing.
+  bool ShareWithAttention() {
+    bool changed = false;
+    for (NodeId id : graph_.NodeList()) {
+      if (!IsCpuOp(*graph_.node(id).target, "attention")) continue;
+      for (std::string_view operand : {"query", "key", "value"}) {
+        if (ShareOperand(*graph_.node(id).value_argument(operand))) changed = true;
+      }
+      if (ShareResult(graph_.node(id).results()[0])) changed = true;
+    }
+    return changed;
+  }
+
  private:
+  bool IsRead(ValueId value, const std::function<bool(const exir::Node&)>& by) const {
+    if (graph_.IsOutput(value)) return false;
+    const std::vector<NodeId>& users = graph_.value(value).users;
+    return !users.empty() && std::all_of(users.begin(), users.end(),
+                                         [&](NodeId user) { return by(graph_.node(user)); });
+  }
+
+  // Dimension d of the result is dimension dims[d] of the operand. nullopt when they are not known.
+  std::optional<std::vector<size_t>> DimsOf(const exir::Node& permute) const {
+    const Argument::List* list = permute.argument("dims").get_if<Argument::List>();
+    if (list == nullptr) return std::nullopt;
+    std::vector<size_t> dims;
+    for (const Argument& element : *list) {
+      const int64_t* dim = element.get_if<int64_t>();
+      if (dim == nullptr) return std::nullopt;
+      dims.push_back(static_cast<size_t>(*dim < 0 ? *dim + int64_t(list->size()) : *dim));
+    }
+    return dims;
+  }
+
+  bool Retype(ValueId value, std::vector<SymInt> strides) {
+    TensorMeta meta = *graph_.value(value).tensor();
+    if (meta.strides == strides) return false;
+    meta.strides = std::move(strides);
+    if (!IsLastTogether(meta)) return false;
+    editor_.SetType(value, std::move(meta));
+    return true;
+  }
+
+  // A permutation for attention alone lies as its operand.
+  bool ShareOperand(ValueId value) {
+    const NodeId producer = graph_.value(value).producer;
+    if (!producer.valid() || graph_.node(producer).target->aten() != permute_) return false;
+    const bool alone = IsRead(
+        value, [](const exir::Node& reader) { return IsCpuOp(*reader.target, "attention"); });
+    const std::optional<std::vector<size_t>> dims = DimsOf(graph_.node(producer));
+    if (!alone || !dims.has_value()) return false;
+    const TensorMeta& inner =
+        *graph_.value(*graph_.node(producer).operand().get_if<ValueId>()).tensor();
+    std::vector<SymInt> strides;
+    for (size_t d : *dims) strides.push_back(inner.strides[d]);
+    return Retype(value, std::move(strides));
+  }
+
+  // What is only permuted lies as the permutation.
+  bool ShareResult(ValueId value) {
+    const bool alone =
+        IsRead(value, [&](const exir::Node& reader) { return reader.target->aten() == permute_; });
+    if (!alone) return false;
+    const exir::Node& reader = graph_.node(graph_.value(value).users[0]);
+    const std::optional<std::vector<size_t>> dims = DimsOf(reader);
+    if (!dims.has_value()) return false;
+    const TensorMeta& outer = *graph_.value(reader.results()[0]).tensor();
+    std::vector<SymInt> strides(dims->size());
+    for (size_t d = 0; d < dims->size(); ++d) strides[(*dims)[d]] = outer.strides[d];
+    return Retype(value, std::move(strides));
+  }
+
   // The value itself or a copy, made before `reader` or at the end.
   ValueId InOrder(ValueId value, bool channels_last, NodeId reader) {
     const TensorMeta& meta = *graph_.value(value).tensor();
@@ -98,7 +193,7 @@ class LayoutAssignment {
 
   exir::GraphEditor editor_;
   const exir::Graph& graph_;
-  const exir::OpOverload* copy_;
+  const exir::OpOverload *copy_, *permute_;
   absl::flat_hash_map<std::pair<ValueId, bool>, ValueId> copies_;
   bool changed_ = false;
 };
@@ -111,8 +206,10 @@ absl::StatusOr<bool> Run(exir::ExportedProgram& program) {
     returned.push_back(meta == nullptr ? std::nullopt : std::optional<TensorMeta>(*meta));
   }
   ABSL_ASSIGN_OR_RETURN(const bool refreshed, exir::RefreshLayouts(program));
-  const bool converted = LayoutAssignment(program).Convert(returned);
-  return refreshed || converted;
+  LayoutAssignment assignment(program);
+  const bool converted = assignment.Convert(returned);
+  const bool shared = assignment.ShareWithAttention();
+  return refreshed || converted || shared;
 }
 
 }  // namespace

@@ -7,10 +7,18 @@ namespace belay::cpu {
 
 // Infers the layout of every value (exir/ir/infer.h), where convolutions give images channels last
 // and standard operators hand on what they get, and inserts copies where an operator wants another:
-// belay_cpu convolutions take `input` and `other` channels last, the other belay_cpu operators take
-// contiguous tensors. A value is copied once to an order, before its first reader. Results that are
-// returned are in the order that the program declared for them before, if it is contiguous or
-// channels last. Where two orders are the same bytes, nothing is copied. Top graph only.
+//
+//   convolutions  `input` and `other` channels last; conv2d takes an `input` of fewer than 8 channels
+//                 as it lies
+//   linear        contiguous tensors
+//   attention     queries, keys and values whose last dimension lies together
+//
+// A value is copied once to an order, before its first reader. Results that are returned are in the
+// order that the program declared for them before, if it is contiguous or channels last. Where two
+// orders are the same bytes, nothing is copied.
+//
+// Permutations between attention and others get, or are given, such an order that they move nothing,
+// and the emitter leaves them out. Nothing may infer layouts anew after that. Top graph only.
 exir::Pass AssignLayouts();
 
 }  // namespace belay::cpu

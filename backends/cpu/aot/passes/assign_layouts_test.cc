@@ -63,6 +63,36 @@ TEST(AssignLayouts, ProductsGetRows) {
       return (%b user_output) } })");
 }
 
+TEST(AssignLayouts, FewChannelsMayLieAnyhow) {
+  ExpectAssigned(R"(program edge {
+    constants { constant "w": f32[96] }
+    graph(%w: f32[96] tensor_constant "w", %x: f32[1,3,4,4] user_input) {
+      %a: f32[1,8,4,4] = backend.belay_cpu.conv2d.default(%x, %w, none, none, 8, [1,1], [1,1], [0,0], [1,1], "none", "add", -inf, inf)
+      %m: f32[1,8] = edge.aten.mean.dim(%a, [2,3])
+      return (%m user_output) } })",
+                 R"(program edge {
+    constants { constant "w": f32[96] }
+    graph(%w: f32[96] tensor_constant "w", %x: f32[1,3,4,4] user_input) {
+      %a: f32[1,8,4,4]{strides=[128,1,32,8]} = backend.belay_cpu.conv2d.default(%x, %w, none, none, 8, [1,1], [1,1], [0,0], [1,1], "none", "add", -inf, inf)
+      %m: f32[1,8] = edge.aten.mean.dim(%a, [2,3])
+      return (%m user_output) } })");
+}
+
+TEST(AssignLayouts, PermutationsAroundAttentionMoveNothing) {
+  ExpectAssigned(R"(program edge {
+    graph(%x: f32[2,5,4,8] user_input, %k: f32[2,4,6,8] user_input) {
+      %q: f32[2,4,5,8] = edge.aten.permute_copy.default(%x, [0,2,1,3])
+      %a: f32[2,4,5,8] = backend.belay_cpu.attention.default(%q, %k, %k, none, 1.0, false)
+      %p: f32[2,5,4,8] = edge.aten.permute_copy.default(%a, [0,2,1,3])
+      return (%p user_output) } })",
+                 R"(program edge {
+    graph(%x: f32[2,5,4,8] user_input, %k: f32[2,4,6,8] user_input) {
+      %q: f32[2,4,5,8]{strides=[160,8,32,1]} = edge.aten.permute_copy.default(%x, [0,2,1,3])
+      %a: f32[2,4,5,8]{strides=[160,8,32,1]} = backend.belay_cpu.attention.default(%q, %k, %k, none, 1.0, false)
+      %p: f32[2,5,4,8] = edge.aten.permute_copy.default(%a, [0,2,1,3])
+      return (%p user_output) } })");
+}
+
 TEST(AssignLayouts, LeavesProgramsWithoutTheBackendsOperators) {
   exir::ExpectUnchanged(R"(program edge {
     graph(%x: f32[3,8]{strides=[1,3]} user_input) {

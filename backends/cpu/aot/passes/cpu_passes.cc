@@ -1,15 +1,18 @@
 #include "backends/cpu/aot/passes/cpu_passes.h"
 
 #include "backends/cpu/aot/passes/assign_layouts.h"
+#include "backends/cpu/aot/passes/fuse_attention.h"
 #include "backends/cpu/aot/passes/fuse_epilogues.h"
 #include "backends/cpu/aot/passes/lower_conv2d.h"
 #include "backends/cpu/aot/passes/lower_linear.h"
+#include "backends/cpu/aot/passes/simplify_copies.h"
 #include "exir/passes/propagate_constants.h"
 
 namespace belay::cpu {
 
 std::vector<exir::Pass> CpuPasses(FusedHandles& handles) {
   return {
+      SimplifyCopies(handles),
       // Weights are taken through their views, so that computing constants transposes none.
       LowerLinear(handles),
       LowerConv2d(),
@@ -17,6 +20,7 @@ std::vector<exir::Pass> CpuPasses(FusedHandles& handles) {
       // Weights that were computed just now.
       LowerLinear(handles),
       LowerConv2d(),
+      FuseAttention(handles),
       FuseEpilogues(handles),
       AssignLayouts(),
   };

@@ -1,0 +1,89 @@
+#include "backends/cpu/aot/constant_view.h"
+
+#include <optional>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "backends/cpu/aot/passes/cpu_pass_testing.h"
+#include "exir/testing/programs.h"
+#include "gtest/gtest.h"
+
+namespace belay::cpu {
+namespace {
+
+// "root[sizes]{strides}" of %y, which `body` computes of the constants %w [8,4] and %c [1,4,1].
+std::string ViewOf(std::string_view body) {
+  const exir::ExportedProgram program = exir::ParseOrDie(absl::StrCat(R"(program edge {
+    ranges { s0: [1,9] }
+    constants { constant "w": f32[8,4] constant "c": f32[1,4,1] state "m": f32[8,4] }
+    graph(%w: f32[8,4] tensor_constant "w", %c: f32[1,4,1] tensor_constant "c",
+          %m: f32[8,4] buffer "m", %x: f32[8,4] user_input, %n: symint(s0) user_input) {
+      )",
+                                                                      body, R"(
+      %new: f32[8,4] = edge.aten.abs.default(%x)
+      return (%new buffer_mutation "m") } })"),
+                                                         CpuPassTestOps());
+  const std::optional<ConstantView> view =
+      ConstantViews(program).Find(exir::FindValue(program.top(), "y"));
+  if (!view.has_value()) return "none";
+  std::string sizes;
+  for (const exir::SymInt& size : view->sizes) absl::StrAppend(&sizes, size.ToString(), ",");
+  return absl::StrCat(program.top().value(view->root).name, "[", sizes, "]{",
+                      absl::StrJoin(view->strides, ","), "}",
+                      view->ToTensor().has_value() ? "" : " symbolic");
+}
+
+TEST(ConstantViews, SeesThroughPermutations) {
+  EXPECT_EQ(ViewOf("%y: f32[4,8] = edge.aten.permute_copy.default(%w, [1,0])"), "w[4,8,]{1,4}");
+  EXPECT_EQ(ViewOf("%y: f32[4,8] = edge.aten.permute_copy.default(%w, [-1,-2])"), "w[4,8,]{1,4}");
+  EXPECT_EQ(ViewOf("%y: f32[4,8] = edge.aten.t_copy.default(%w)"), "w[4,8,]{1,4}");
+  EXPECT_EQ(ViewOf("%y: f32[4,8] = edge.aten.transpose_copy.int(%w, 0, -1)"), "w[4,8,]{1,4}");
+}
+
+TEST(ConstantViews, SeesThroughReshapes) {
+  EXPECT_EQ(ViewOf("%y: f32[2,16] = edge.aten.view_copy.default(%w, [2,16])"), "w[2,16,]{16,1}");
+  EXPECT_EQ(ViewOf("%y: f32[4] = edge.aten.squeeze_copy.default(%c)"), "c[4,]{1}");
+  // Dimensions of 1, also of what is permuted.
+  EXPECT_EQ(ViewOf("%t: f32[4,8] = edge.aten.permute_copy.default(%w, [1,0]) "
+                   "%y: f32[1,4,1,8] = edge.aten.view_copy.default(%t, [1,4,1,8])"),
+            "w[1,4,1,8,]{0,1,0,4}");
+  // Any others not: they would have to be copied.
+  EXPECT_EQ(ViewOf("%t: f32[4,8] = edge.aten.permute_copy.default(%w, [1,0]) "
+                   "%y: f32[32] = edge.aten.view_copy.default(%t, [32])"),
+            "none");
+}
+
+TEST(ConstantViews, SeesThroughExpansions) {
+  EXPECT_EQ(ViewOf("%y: f32[3,8,4] = edge.aten.expand_copy.default(%w, [3,8,4])"),
+            "w[3,8,4,]{0,4,1}");
+  EXPECT_EQ(ViewOf("%e: f32[s0,8,4] = edge.aten.expand_copy.default(%w, [%n,8,4]) "
+                   "%y: f32[s0,8,4] = edge.aten.view_copy.default(%e, [%n,8,4])"),
+            "w[s0,8,4,]{0,4,1} symbolic");
+}
+
+TEST(ConstantViews, NothingElseIsConstant) {
+  EXPECT_EQ(ViewOf("%y: f32[4,8] = edge.aten.permute_copy.default(%x, [1,0])"), "none");
+  EXPECT_EQ(ViewOf("%y: f32[4,8] = edge.aten.permute_copy.default(%m, [1,0])"), "none");
+  EXPECT_EQ(ViewOf("%y: f32[8,4] = edge.aten.abs.default(%w)"), "none");
+}
+
+TEST(ConstantViews, NumbersAreLiteralsAndConstantsOfOneElement) {
+  const exir::ExportedProgram program = exir::ParseOrDie(R"(program edge {
+    constants { constant "n": i64[1,1] constant "w": f32[2] constant "h": f16[] }
+    graph(%n: i64[1,1] tensor_constant "n", %w: f32[2] tensor_constant "w",
+          %h: f16[] tensor_constant "h", %x: f32[] user_input) {
+      return (%x user_output) } })",
+                                                         CpuPassTestOps());
+  const ConstantViews views(program);
+  EXPECT_EQ(views.Number(exir::Argument(3)), 3.0);
+  EXPECT_EQ(views.Number(exir::Argument(0.5)), 0.5);
+  EXPECT_EQ(views.Number(exir::FindValue(program.top(), "n")), 0.0);
+  for (std::string_view name : {"w", "h", "x"}) {
+    EXPECT_EQ(views.Number(exir::FindValue(program.top(), name)), std::nullopt) << name;
+  }
+  EXPECT_EQ(views.Number(exir::Argument()), std::nullopt);
+}
+
+}  // namespace
+}  // namespace belay::cpu

@@ -1,0 +1,85 @@
+#include "backends/cpu/aot/cpu_partitioner.h"
+
+#include <map>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "backends/cpu/aot/passes/cpu_pass_testing.h"
+#include "exir/testing/programs.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "runtime/core/testing.h"
+
+namespace belay::cpu {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Pair;
+using ::testing::UnorderedElementsAre;
+
+// Node → its tag, or why it has none.
+std::map<std::string, std::string> Partitioned(std::string_view text) {
+  const exir::ExportedProgram program = exir::ParseOrDie(text, CpuPassTestOps());
+  const absl::StatusOr<exir::PartitionResult> result = CreateCpuPartitioner({})->Partition(program);
+  std::map<std::string, std::string> answers;
+  if (!result.ok()) return {{"error", result.status().ToString()}};
+  for (const auto& tagged : result->nodes) {
+    answers[program.graphs[tagged.graph].node(tagged.node).name] = tagged.tag;
+  }
+  for (const auto& rejection : result->rejections) {
+    answers[program.graphs[rejection.graph].node(rejection.node).name] = rejection.reason;
+  }
+  return answers;
+}
+
+TEST(CpuPartitioner, TakesProductsAndWhatIsConnectedWithThem) {
+  EXPECT_THAT(Partitioned(R"(program edge {
+    constants { state "w": f32[4,4] }
+    graph(%w: f32[4,4] parameter "w", %x: f32[2,4] user_input) {
+      %y: f32[2,4] = edge.aten.mm.default(%x, %w)
+      %z: f32[2,4] = edge.aten.relu.default(%y)
+      return (%z user_output) } })"),
+              UnorderedElementsAre(Pair("y", "cpu_1"), Pair("z", "cpu_1")));
+}
+
+TEST(CpuPartitioner, LeavesPartitionsWithoutProducts) {
+  EXPECT_THAT(Partitioned(R"(program edge {
+    graph(%x: f32[2,4] user_input) {
+      %z: f32[2,4] = edge.aten.relu.default(%x)
+      return (%z user_output) } })"),
+              UnorderedElementsAre(Pair("z", HasSubstr("nothing would be gained"))));
+}
+
+TEST(CpuPartitioner, SaysWhyNot) {
+  const auto answers = Partitioned(R"(program edge {
+    graph(%x: f64[2,2] user_input, %i: i64[2,2] user_input, %f: symfloat(zf0) user_input,
+          %e: f32[2,2]{strides=[0,1]} user_input) {
+      %a: f64[2,2] = edge.aten.mm.default(%x, %x)
+      %b: i64[2,2] = edge.aten.mm.default(%i, %i)
+      %c: f32[2,2] = edge.aten.acosh.default(%e)
+      %d: f32[2,2] = edge.aten.mul.Scalar(%e, %f)
+      %g: f32[2,2] = edge.aten.relu.default(%e)
+      return (%a user_output, %b user_output, %c user_output, %d user_output, %g user_output) } })");
+  EXPECT_THAT(answers,
+              UnorderedElementsAre(Pair("a", "%x is f64[2,2], expected float32"),
+                                   Pair("b", "%i is i64[2,2], expected float32"),
+                                   Pair("c", "operator aten.acosh.default is not supported"),
+                                   Pair("d", HasSubstr("not a dense tensor")),
+                                   Pair("g", "%e is f32[2,2]{strides=[0,1]}, not a dense tensor")));
+}
+
+TEST(CpuPartitioner, LeavesBodiesOfControlFlow) {
+  const auto answers = Partitioned(R"(program edge {
+    graph(%p: b8[] user_input, %x: f32[2,2] user_input) {
+      %r: f32[2,2] = higher_order.cond(%p, graph#1, graph#2, [%x])
+      return (%r user_output) }
+    graph true_graph(%x: f32[2,2]) { %y: f32[2,2] = edge.aten.mm.default(%x, %x) return (%y) }
+    graph false_graph(%x: f32[2,2]) { %z: f32[2,2] = edge.aten.relu.default(%x) return (%z) } })");
+  EXPECT_THAT(answers,
+              UnorderedElementsAre(Pair("r", "operator higher_order.cond is not supported"),
+                                   Pair("y", "it is in a body of control flow"),
+                                   Pair("z", "it is in a body of control flow")));
+}
+
+}  // namespace
+}  // namespace belay::cpu

@@ -1,0 +1,409 @@
+#include "backends/cpu/aot/passes/fuse_attention.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "backends/cpu/aot/constant_view.h"
+#include "backends/cpu/ops/cpu_ops.h"
+#include "exir/ir/graph_editor.h"
+#include "exir/op/op_table.h"
+
+namespace belay::cpu {
+namespace {
+
+using exir::Argument;
+using exir::Node;
+using exir::NodeId;
+using exir::SymInt;
+using exir::TensorMeta;
+using exir::ValueId;
+
+enum class Op : uint8_t {
+  kAdd,
+  kAny,
+  kBmm,
+  kDiv,
+  kEq,
+  kExpand,
+  kFill,
+  kMul,
+  kNot,
+  kPermute,
+  kReshape,
+  kSoftmax,
+  kWhere,
+};
+struct Row {
+  std::string_view op;
+  Op kind;
+};
+constexpr Row kRows[] = {
+    {"aten._softmax.default", Op::kSoftmax},
+    {"aten.add.Tensor", Op::kAdd},
+    {"aten.any.dim", Op::kAny},
+    {"aten.bmm.default", Op::kBmm},
+    {"aten.div.Scalar", Op::kDiv},
+    {"aten.div.Tensor", Op::kDiv},
+    {"aten.eq.Scalar", Op::kEq},
+    {"aten.expand_copy.default", Op::kExpand},
+    {"aten.full.default", Op::kFill},
+    {"aten.full_like.default", Op::kFill},
+    {"aten.logical_not.default", Op::kNot},
+    {"aten.mul.Scalar", Op::kMul},
+    {"aten.mul.Tensor", Op::kMul},
+    {"aten.permute_copy.default", Op::kPermute},
+    {"aten.scalar_tensor.default", Op::kFill},
+    {"aten.unsqueeze_copy.default", Op::kReshape},
+    {"aten.view_copy.default", Op::kReshape},
+    {"aten.where.self", Op::kWhere},
+};
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// A value behind reshapes, factors and repetitions: [.., rows, columns] of the same rows.
+struct Source {
+  ValueId value;
+  double factor = 1;
+  SymInt repeated = 1;  // how many neighbors of what was read here are the same
+};
+
+class AttentionFusion {
+ public:
+  AttentionFusion(exir::ExportedProgram& program, FusedHandles& handles)
+      : handles_(handles),
+        editor_(program.top()),
+        graph_(editor_.graph()),
+        table_(*program.ops, kRows),
+        constants_(program) {}
+
+  bool Run() {
+    bool changed = false;
+    for (NodeId id : graph_.NodeList()) {
+      if (!graph_.contains(id) || !Is(id, Op::kBmm)) continue;
+      inside_.clear();
+      if (Fuse(id)) changed = true;
+    }
+    if (changed) editor_.EraseDeadNodes();
+    return changed;
+  }
+
+ private:
+  const Node& node(NodeId id) const { return graph_.node(id); }
+  bool Is(NodeId id, Op kind) const {
+    const Row* row = id.valid() ? table_.Find(node(id).target) : nullptr;
+    return row != nullptr && row->kind == kind;
+  }
+  // The node that computes the value, if it is of this kind.
+  std::optional<NodeId> Producer(ValueId value, Op kind) const {
+    const NodeId producer = graph_.value(value).producer;
+    return Is(producer, kind) ? std::optional<NodeId>(producer) : std::nullopt;
+  }
+  ValueId ValueOf(NodeId id, std::string_view argument) const {
+    const ValueId* value = node(id).value_argument(argument);
+    return value == nullptr ? ValueId() : *value;
+  }
+  const TensorMeta& MetaOf(ValueId value) const { return *graph_.value(value).tensor(); }
+
+  // The operand of a reshape that keeps the last two dimensions.
+  std::optional<ValueId> Reshaped(ValueId value) const {
+    const std::optional<NodeId> reshape = Producer(value, Op::kReshape);
+    if (!reshape.has_value()) return std::nullopt;
+    const ValueId operand = ValueOf(*reshape, "self");
+    const std::vector<SymInt>& from = MetaOf(operand).sizes;
+    const std::vector<SymInt>& to = MetaOf(value).sizes;
+    if (from.size() < 3 || to.size() < 3 || !std::equal(from.end() - 2, from.end(), to.end() - 2)) {
+      return std::nullopt;
+    }
+    return operand;
+  }
+  // The operand of a multiplication or division by a number, and the factor.
+  std::optional<std::pair<ValueId, double>> Scaled(ValueId value) const {
+    const std::optional<NodeId> mul = Producer(value, Op::kMul), div = Producer(value, Op::kDiv);
+    if (!mul.has_value() && !div.has_value()) return std::nullopt;
+    const NodeId id = mul.has_value() ? *mul : *div;
+    const ValueId operand = ValueOf(id, "self");
+    const std::optional<double> number = constants_.Number(node(id).argument("other"));
+    if (!operand.valid() || !number.has_value() || !std::isfinite(*number) || *number == 0 ||
+        MetaOf(operand).sizes != MetaOf(value).sizes ||
+        MetaOf(operand).dtype != MetaOf(value).dtype) {
+      return std::nullopt;
+    }
+    return std::pair<ValueId, double>(operand, mul.has_value() ? *number : 1 / *number);
+  }
+
+  // The value and all that it is a reshape, a multiple or a repetition of, from the outside. `inside`
+  // says that the nodes between are part of what is fused.
+  std::vector<Source> Sources(Source source, bool inside) {
+    std::vector<Source> sources = {source};
+    for (;;) {
+      const ValueId value = source.value;
+      if (const auto reshaped = Reshaped(value)) {
+        source.value = *reshaped;
+      } else if (const auto scaled = Scaled(value)) {
+        source.value = scaled->first;
+        source.factor *= scaled->second;
+      } else if (const auto expand = Producer(value, Op::kExpand)) {
+        // [.., 1, rows, columns] -> [.., n, rows, columns]
+        const ValueId operand = ValueOf(*expand, "self");
+        const std::vector<SymInt>& from = MetaOf(operand).sizes;
+        const std::vector<SymInt>& to = MetaOf(value).sizes;
+        if (from.size() != to.size() || from.size() < 3) break;
+        const size_t grown = from.size() - 3;
+        bool fits = from[grown] == SymInt(1) && source.repeated == SymInt(1);
+        for (size_t d = 0; d < from.size(); ++d) fits = fits && (d == grown || from[d] == to[d]);
+        if (!fits) break;
+        source.repeated = to[grown];
+        source.value = operand;
+      } else {
+        break;
+      }
+      if (inside) inside_.push_back(graph_.value(value).producer);
+      sources.push_back(source);
+    }
+    return sources;
+  }
+
+  // The innermost of these sizes; of keys and values `heads` is that of the queries, which a smaller
+  // number of heads repeats.
+  std::optional<Source> Innermost(const std::vector<Source>& sources,
+                                  const std::vector<SymInt>& sizes) const {
+    for (auto it = sources.rbegin(); it != sources.rend(); ++it) {
+      const TensorMeta& meta = MetaOf(it->value);
+      if (meta.rank() != static_cast<int>(sizes.size()) || meta.dtype != DType::kFloat32) continue;
+      const size_t heads = sizes.size() - 3;
+      bool fits = meta.sizes[heads] * it->repeated == sizes[heads];
+      for (size_t d = 0; d < sizes.size(); ++d) {
+        fits = fits && (d == heads || meta.sizes[d] == sizes[d]);
+      }
+      if (fits) return *it;
+    }
+    return std::nullopt;
+  }
+
+  // The number that all elements are.
+  std::optional<double> Fill(ValueId value) const {
+    if (const std::optional<NodeId> fill = Producer(value, Op::kFill)) {
+      const Argument& number =
+          node(*fill).argument(node(*fill).target->op() == "scalar_tensor" ? "s" : "fill_value");
+      return number.is<ValueId>() ? std::nullopt : constants_.Number(number);
+    }
+    return constants_.Number(Argument(value));
+  }
+
+  // Whether the condition says which rows of the scores are -inf alone.
+  bool IsEmptyRows(ValueId condition, ValueId scores) {
+    const std::optional<NodeId> none = Producer(condition, Op::kNot);
+    if (!none.has_value()) return false;
+    const std::optional<NodeId> any = Producer(ValueOf(*none, "self"), Op::kAny);
+    if (!any.has_value() || !IsLast(node(*any).argument("dim"), scores) ||
+        node(*any).argument("keepdim") != Argument(true)) {
+      return false;
+    }
+    const std::optional<NodeId> seen = Producer(ValueOf(*any, "self"), Op::kNot);
+    if (!seen.has_value()) return false;
+    const std::optional<NodeId> eq = Producer(ValueOf(*seen, "self"), Op::kEq);
+    if (!eq.has_value() || ValueOf(*eq, "self") != scores ||
+        constants_.Number(node(*eq).argument("other")) != -kInfinity) {
+      return false;
+    }
+    inside_.insert(inside_.end(), {*none, *any, *seen, *eq});
+    return true;
+  }
+
+  bool IsLast(const Argument& dim, ValueId value) const {
+    return dim == Argument(-1) || dim == Argument(int64_t{MetaOf(value).rank() - 1});
+  }
+
+  // Whether no element is -inf: nor NaN, for that matter.
+  bool IsFinite(ValueId mask) const {
+    while (const std::optional<NodeId> reshape = Producer(mask, Op::kReshape)) {
+      mask = ValueOf(*reshape, "self");
+    }
+    if (const std::optional<NodeId> expand = Producer(mask, Op::kExpand)) {
+      return IsFinite(ValueOf(*expand, "self"));
+    }
+    if (const std::optional<NodeId> where = Producer(mask, Op::kWhere)) {
+      for (std::string_view choice : {"self", "other"}) {
+        const std::optional<double> number = Fill(ValueOf(*where, choice));
+        if (!number.has_value() || !(*number > -kInfinity)) return false;
+      }
+      return true;
+    }
+    const std::optional<ConstantView> constant = constants_.Find(mask);
+    if (!constant.has_value() || constant->tensor->dtype() != DType::kFloat32) return false;
+    const absl::StatusOr<exir::Storage> dense = constant->tensor->Dense();
+    if (!dense.ok()) return false;
+    const auto* elements = reinterpret_cast<const float*>(dense->bytes.data());
+    return std::all_of(elements, elements + dense->bytes.size() / sizeof(float),
+                       [](float x) { return x > -std::numeric_limits<float>::infinity(); });
+  }
+
+  // Whether nobody but these reads the value.
+  bool IsReadBy(ValueId value, const std::vector<NodeId>& readers) const {
+    if (graph_.IsOutput(value)) return false;
+    const std::vector<NodeId>& users = graph_.value(value).users;
+    return std::all_of(users.begin(), users.end(), [&](NodeId user) {
+      return std::find(readers.begin(), readers.end(), user) != readers.end();
+    });
+  }
+
+  // The product that the scores are, [.., queries, keys], times the factor.
+  std::optional<Source> Product(ValueId scores) {
+    const size_t before = inside_.size();
+    const std::vector<Source> sources = Sources({scores}, /*inside=*/true);
+    if (Producer(sources.back().value, Op::kBmm).has_value() &&
+        sources.back().repeated == SymInt(1)) {
+      return sources.back();
+    }
+    inside_.resize(before);
+    return std::nullopt;
+  }
+
+  bool Fuse(NodeId last) {
+    // The weights: softmax of the scores.
+    const ValueId factor = ValueOf(last, "self");
+    const std::vector<Source> weights = Sources({factor}, /*inside=*/true);
+    if (weights.back().factor != 1 || !(weights.back().repeated == SymInt(1))) return false;
+    ValueId soft = weights.back().value;
+    const std::optional<NodeId> where = Producer(soft, Op::kWhere);
+    if (where.has_value()) {
+      if (Fill(ValueOf(*where, "self")) != 0.0) return false;
+      soft = ValueOf(*where, "other");
+    }
+    const std::optional<NodeId> softmax = Producer(soft, Op::kSoftmax);
+    if (!softmax.has_value() || !IsLast(node(*softmax).argument("dim"), soft)) return false;
+    const ValueId scores = ValueOf(*softmax, "self");
+    const TensorMeta& shape = MetaOf(scores);
+    const int rank = shape.rank();
+    if (shape.dtype != DType::kFloat32 || rank < 3 || rank > 4 ||
+        !shape.sizes[rank - 3].AsInt().has_value()) {
+      return false;
+    }
+    inside_.push_back(*softmax);
+    if (where.has_value()) {
+      if (!IsEmptyRows(ValueOf(*where, "condition"), scores)) return false;
+      inside_.push_back(*where);
+      const NodeId zero = graph_.value(ValueOf(*where, "self")).producer;
+      if (zero.valid() && node(zero).operand() == Argument(soft)) inside_.push_back(zero);
+    }
+    // Nobody else wants them.
+    std::vector<NodeId> readers = inside_;
+    readers.push_back(last);
+    for (const Source& source : weights) {
+      if (!IsReadBy(source.value, readers)) return false;
+    }
+    if (!IsReadBy(soft, readers)) return false;
+
+    // The scores: a product, and maybe a mask.
+    Argument mask;
+    std::optional<Source> product = Product(scores);
+    if (!product.has_value()) {
+      const std::optional<NodeId> sum = Producer(scores, Op::kAdd);
+      if (!sum.has_value() || constants_.Number(node(*sum).argument("alpha")) != 1.0) return false;
+      inside_.push_back(*sum);
+      ValueId left = ValueOf(*sum, "self"), right = ValueOf(*sum, "other");
+      if (!left.valid() || !right.valid()) return false;
+      product = Product(left);
+      if (!product.has_value()) {
+        std::swap(left, right);
+        product = Product(left);
+      }
+      if (!product.has_value() || MetaOf(left).sizes != shape.sizes ||
+          MetaOf(right).dtype != DType::kFloat32 || MetaOf(right).rank() > rank) {
+        return false;
+      }
+      if (!where.has_value() && !IsFinite(right)) return false;
+      mask = right;
+    }
+    const NodeId dot = *Producer(product->value, Op::kBmm);
+    inside_.push_back(dot);
+
+    // Its factors.
+    const std::vector<Source> queries = Sources({ValueOf(dot, "self")}, false);
+    std::vector<SymInt> sizes = shape.sizes;
+    sizes[rank - 1] = MetaOf(queries[0].value).sizes.back();
+    const std::optional<Source> query = Innermost(queries, sizes);
+    if (!query.has_value() || !(query->repeated == SymInt(1))) return false;
+    const std::vector<Source> transposed = Sources({ValueOf(dot, "mat2")}, false);
+    const std::optional<NodeId> permute = Producer(transposed.back().value, Op::kPermute);
+    if (!permute.has_value() || !SwapsLastTwo(*permute)) return false;
+    Source inner = transposed.back();
+    inner.value = ValueOf(*permute, "self");
+    sizes[rank - 2] = shape.sizes[rank - 1];
+    const std::optional<Source> key = Innermost(Sources(inner, false), sizes);
+    sizes[rank - 1] = MetaOf(ValueOf(last, "mat2")).sizes.back();
+    const std::optional<Source> value = Innermost(Sources({ValueOf(last, "mat2")}, false), sizes);
+    if (!key.has_value() || !value.has_value() || value->factor != 1 ||
+        !(key->repeated == value->repeated)) {
+      return false;
+    }
+
+    // Its result has the scores' leading dimensions; who reads it reshapes them.
+    const ValueId result = node(last).results()[0];
+    sizes[rank - 2] = shape.sizes[rank - 2];
+    if (rank != MetaOf(result).rank()) {
+      for (NodeId reader : graph_.value(result).users) {
+        if (!Is(reader, Op::kReshape)) return false;
+        if (node(reader).target->op() != "view_copy") return false;
+      }
+      if (graph_.IsOutput(result)) return false;
+    }
+    const double scale = product->factor * query->factor * key->factor;
+    editor_.SetTarget(last, CpuOp("attention"));
+    editor_.SetArguments(last, {query->value, key->value, value->value, mask, scale, false});
+    editor_.SetType(result, TensorMeta::Contiguous(DType::kFloat32, std::move(sizes)));
+    for (NodeId id : inside_) handles_.Fuse(editor_, last, id);
+    RemoveReshapes(last);
+    return true;
+  }
+
+  bool SwapsLastTwo(NodeId permute) const {
+    const Argument::List* dims = node(permute).argument("dims").get_if<Argument::List>();
+    if (dims == nullptr || dims->size() < 3) return false;
+    const auto rank = static_cast<int64_t>(dims->size());
+    for (int64_t d = 0; d < rank; ++d) {
+      const int64_t* dim = (*dims)[d].get_if<int64_t>();
+      const int64_t expected = d < rank - 2 ? d : 2 * rank - 3 - d;
+      if (dim == nullptr || (*dim < 0 ? *dim + rank : *dim) != expected) return false;
+    }
+    return true;
+  }
+
+  // Those that give the result as it is now.
+  void RemoveReshapes(NodeId last) {
+    const ValueId result = node(last).results()[0];
+    const std::vector<NodeId> users = graph_.value(result).users;
+    for (NodeId reader : users) {
+      const ValueId reshaped = node(reader).results()[0];
+      if (!Is(reader, Op::kReshape) || MetaOf(reshaped).sizes != MetaOf(result).sizes ||
+          graph_.IsOutput(reshaped)) {
+        continue;
+      }
+      editor_.ReplaceAllUses(reshaped, result);
+      handles_.Fuse(editor_, last, reader);
+      editor_.EraseNode(reader);
+    }
+  }
+
+  FusedHandles& handles_;
+  exir::GraphEditor editor_;
+  const exir::Graph& graph_;
+  const exir::OpTable<Row> table_;
+  const ConstantViews constants_;
+  std::vector<NodeId> inside_;  // what becomes part of the attention that is looked at
+};
+
+}  // namespace
+
+exir::Pass FuseAttention(FusedHandles& handles) {
+  return {"fuse_attention", [&handles](exir::ExportedProgram& program) -> absl::StatusOr<bool> {
+            return AttentionFusion(program, handles).Run();
+          }};
+}
+
+}  // namespace belay::cpu

@@ -1,0 +1,74 @@
+#include "backends/cpu/aot/passes/simplify_copies.h"
+
+#include "backends/cpu/aot/passes/cpu_pass_testing.h"
+#include "exir/testing/rewrite_test.h"
+#include "gtest/gtest.h"
+
+namespace belay::cpu {
+namespace {
+
+void ExpectSimplified(std::string_view before, std::string_view after) {
+  FusedHandles handles;
+  exir::ExpectRewrite(before, SimplifyCopies(handles).run, after, CpuPassTestOps());
+}
+
+TEST(SimplifyCopies, WhatGivesBackWhatItGetsGoes) {
+  ExpectSimplified(R"(program edge {
+    ranges { s0: [1,9] }
+    graph(%n: symint(s0) user_input, %x: f32[s0,3] user_input) {
+      %a: f32[s0,3] = edge.aten.expand_copy.default(%x, [%n,3])
+      %b: f32[s0,3] = edge.aten.view_copy.default(%a, [%n,3])
+      %c: f32[s0,3] = edge.dim_order_ops._clone_dim_order.default(%b, dim_order=[0,1])
+      %d: f32[s0,3] = edge.aten.permute_copy.default(%c, [0,-1])
+      %e: f32[s0,3] = edge.aten.abs.default(%d)
+      return (%e user_output) } })",
+                   R"(program edge {
+    ranges { s0: [1,9] }
+    graph(%n: symint(s0) user_input, %x: f32[s0,3] user_input) {
+      %e: f32[s0,3] = edge.aten.abs.default(%x)
+      return (%e user_output) } })");
+}
+
+TEST(SimplifyCopies, PermutationsAndReshapesInARowAreOne) {
+  ExpectSimplified(R"(program edge {
+    graph(%x: f32[2,3,4] user_input) {
+      %a: f32[4,2,3] = edge.aten.permute_copy.default(%x, [2,0,1])
+      %b: f32[3,4,2] = edge.aten.permute_copy.default(%a, [2,0,1])
+      %c: f32[12,2] = edge.aten.view_copy.default(%b, [12,2])
+      %d: f32[24] = edge.aten.view_copy.default(%c, [24])
+      return (%d user_output) } })",
+                   R"(program edge {
+    graph(%x: f32[2,3,4] user_input) {
+      %b: f32[3,4,2] = edge.aten.permute_copy.default(%x, [1,2,0])
+      %d: f32[24] = edge.aten.view_copy.default(%b, [24])
+      return (%d user_output) } })");
+}
+
+TEST(SimplifyCopies, ThereAndBackIsNothing) {
+  ExpectSimplified(R"(program edge {
+    graph(%x: f32[2,3,4] user_input) {
+      %a: f32[4,2,3] = edge.aten.permute_copy.default(%x, [2,0,1])
+      %b: f32[2,3,4] = edge.aten.permute_copy.default(%a, [1,2,0])
+      %c: f32[2,3,4] = edge.aten.abs.default(%b)
+      return (%c user_output) } })",
+                   R"(program edge {
+    graph(%x: f32[2,3,4] user_input) {
+      %c: f32[2,3,4] = edge.aten.abs.default(%x)
+      return (%c user_output) } })");
+}
+
+TEST(SimplifyCopies, LeavesWhatIsReturnedAndWhatConvertsOrExpands) {
+  FusedHandles handles;
+  exir::ExpectUnchanged(R"(program edge {
+    graph(%x: f32[2,1] user_input, %i: i64[2] user_input, %q: f32[2,2] user_input) {
+      %a: f32[2,1] = edge.dim_order_ops._clone_dim_order.default(%x, dim_order=[0,1])
+      %b: f32[2,3] = edge.aten.expand_copy.default(%x, [2,3])
+      %c: f32[2] = edge.dim_order_ops._to_dim_order_copy.default(%i, dtype=dtype:f32, dim_order=[0])
+      %t: f32[2,2] = edge.aten.permute_copy.default(%q, [1,0])
+      %d: f32[2,2] = edge.aten.abs.default(%t)
+      return (%a user_output, %b user_output, %c user_output, %d user_output) } })",
+                        SimplifyCopies(handles).run, CpuPassTestOps());
+}
+
+}  // namespace
+}  // namespace belay::cpu

@@ -1,0 +1,278 @@
+// From edge programs to results: lowered with the CPU partitioner, executed, and compared with the
+// interpreter of the program as it was.
+#include <limits>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backends/aot_backend.h"
+#include "exir/backend/to_backend.h"
+#include "exir/emit/emitter.h"
+#include "exir/engine/call.h"
+#include "exir/engine/compare.h"
+#include "exir/interpreter/interpreter.h"
+#include "exir/ir/graph_editor.h"
+#include "exir/ir/lowered_backend_module.h"
+#include "exir/ir/text.h"
+#include "exir/ops/standard_ops.h"
+#include "exir/testing/programs.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "runtime/backend/backend_registry.h"
+#include "runtime/core/random.h"
+#include "runtime/core/testing.h"
+#include "runtime/executor/method.h"
+#include "runtime/kernels/standard_kernels.h"
+#include "runtime/program/program.h"
+
+namespace belay::cpu {
+
+AotBackend Aot();
+std::vector<const BackendRuntime*> Runtimes();
+
+namespace {
+
+using exir::OwnedValue;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsSupersetOf;
+using ::testing::Pair;
+
+constexpr exir::Closeness kClose = {.atol = 1e-5, .rtol = 1e-5};
+
+float Draw(Random& random) { return static_cast<float>(random.Next() % 2001) / 1000 - 1; }
+
+OwnedValue RandomTensor(std::vector<int64_t> sizes, Random& random) {
+  absl::StatusOr<OwnedValue> made =
+      OwnedValue::Allocate(DType::kFloat32, Sizes(sizes),
+                           ContiguousStrides(absl::MakeConstSpan(sizes)), uint64_t{1} << 20);
+  EXPECT_OK(made.status());
+  const TensorView& tensor = *made->tensor();
+  for (int64_t i = 0; i < tensor.numel(); ++i) tensor.as<float>()[i] = Draw(random);
+  return *std::move(made);
+}
+
+// Constants have random elements instead of the text's zeros, but for scalars, which are `scalar`.
+exir::ExportedProgram Parse(std::string_view text, const exir::OpRegistry& ops, float scalar = 3) {
+  exir::ExportedProgram program = exir::ParseOrDie(text, ops);
+  Random random(7);
+  for (exir::ConstantMap* map : {&program.state_dict, &program.constants}) {
+    for (auto& [name, tensor] : *map) {
+      if (tensor.dtype() != DType::kFloat32) continue;
+      std::vector<std::byte> bytes(tensor.view().nbytes());
+      auto* elements = reinterpret_cast<float*>(bytes.data());
+      for (int64_t i = 0; i < tensor.view().numel(); ++i) elements[i] = Draw(random);
+      if (tensor.sizes().empty()) elements[0] = scalar;
+      auto made = exir::ConstantTensor::Contiguous(DType::kFloat32, tensor.sizes(),
+                                                   exir::Storage::Own(std::move(bytes)));
+      EXPECT_OK(made.status());
+      tensor = *std::move(made);
+    }
+  }
+  return program;
+}
+
+class CpuTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_OK_AND_ASSIGN(ops_, exir::CreateStandardOps());
+    ASSERT_OK(AddStandardKernels(kernels_));
+    for (const exir::Backend* backend : Aot().backends) ASSERT_OK(set_.Add(backend));
+    for (const BackendRuntime* runtime : Runtimes()) ASSERT_OK(registry_.Add(runtime));
+  }
+
+  absl::StatusOr<exir::ExportedProgram> Lower(const exir::ExportedProgram& program) {
+    return exir::ToBackend(program, *Aot().create_partitioner({}), set_);
+  }
+
+  // Lowers the program and calls it with each of the inputs; all of it must be in one delegate.
+  void ExpectSame(std::string_view text, const exir::CallSequence& calls, float scalar = 3) {
+    const exir::ExportedProgram program = Parse(text, *ops_, scalar);
+    auto interpreter = exir::Interpreter::Create(program, kernels_);
+    ASSERT_OK(interpreter.status());
+    auto lowered = Lower(program);
+    ASSERT_OK(lowered.status());
+    EXPECT_EQ(lowered->top().num_nodes(), 1u) << exir::PrintProgram(*lowered);
+    exir::MethodPrograms methods;
+    methods.emplace_back("forward", *std::move(lowered));
+    auto image = exir::EmitProgram(methods);
+    ASSERT_OK(image.status());
+    auto file = exir::OpenImage(*image);
+    ASSERT_OK(file.status());
+    auto method = Method::Load(*file, "forward", kernels_, registry_);
+    ASSERT_OK(method.status());
+    const auto want = exir::RunCalls(*interpreter, calls);
+    ASSERT_OK(want.back().status);
+    const auto got = exir::RunCalls(*method, calls);
+    ASSERT_OK(got.back().status);
+    EXPECT_EQ(exir::FirstDifference(want, got, kClose), "");
+  }
+
+  std::unique_ptr<exir::OpRegistry> ops_;
+  KernelRegistry kernels_;
+  exir::BackendSet set_;
+  BackendRegistry registry_;
+  Random random_{1};
+};
+
+constexpr std::string_view kPerceptron = R"(program edge {
+    ranges { s0: [1,9] }
+    constants { state "w": f32[40,24] state "b": f32[40] state "v": f32[24,40] }
+    graph(%w: f32[40,24] parameter "w", %b: f32[40] parameter "b", %v: f32[24,40] parameter "v",
+          %x: f32[s0,3,24] user_input) {
+      %n: symint(s0) = aten.sym_size.int(%x, 0)
+      %m: symint(3*s0) = _operator.mul(%n, 3)
+      %rows: f32[3*s0,24] = edge.aten.view_copy.default(%x, [%m,24])
+      %wt: f32[24,40] = edge.aten.permute_copy.default(%w, [1,0])
+      %h: f32[3*s0,40] = edge.aten.addmm.default(%b, %rows, %wt)
+      %g: f32[3*s0,40] = edge.aten.gelu.default(%h)
+      %vt: f32[40,24] = edge.aten.permute_copy.default(%v, [1,0])
+      %o: f32[3*s0,24] = edge.aten.mm.default(%g, %vt)
+      %back: f32[s0,3,24] = edge.aten.view_copy.default(%o, [%n,3,24])
+      %sum: f32[s0,3,24] = edge.aten.add.Tensor(%x, %back)
+      %y: f32[s0,3,24] = edge.aten.relu.default(%sum)
+      return (%y user_output) } })";
+
+TEST_F(CpuTest, PerceptronOfAnySize) {
+  ExpectSame(kPerceptron, {{RandomTensor({2, 3, 24}, random_)},
+                           {RandomTensor({9, 3, 24}, random_)},
+                           {RandomTensor({1, 3, 24}, random_)}});
+}
+
+TEST_F(CpuTest, ConvolutionsWithResidualGateAndHardswish) {
+  ExpectSame(R"(program edge {
+    constants { state "stem": f32[20,3,3,3] state "dw": f32[20,1,3,3] state "pw": f32[20,20,1,1]
+                state "b": f32[20] state "fc": f32[7,20] constant "three": f32[] }
+    graph(%stem: f32[20,3,3,3] parameter "stem", %dw: f32[20,1,3,3] parameter "dw",
+          %pw: f32[20,20,1,1] parameter "pw", %b: f32[20] parameter "b",
+          %fc: f32[7,20] parameter "fc", %three: f32[] tensor_constant "three",
+          %x: f32[2,3,9,8] user_input) {
+      %a: f32[2,20,5,4] = edge.aten.convolution.default(%x, %stem, %b, [2,2], [1,1], [1,1], false, [0,0], 1)
+      %a3: f32[2,20,5,4] = edge.aten.add.Tensor(%a, %three)
+      %al: f32[2,20,5,4] = edge.aten.clamp.default(%a3, 0)
+      %ah: f32[2,20,5,4] = edge.aten.clamp.default(%al, max=6)
+      %am: f32[2,20,5,4] = edge.aten.mul.Tensor(%a, %ah)
+      %as: f32[2,20,5,4] = edge.aten.div.Scalar(%am, 6)
+      %d: f32[2,20,5,4] = edge.aten.convolution.default(%as, %dw, none, [1,1], [1,1], [1,1], false, [0,0], 20)
+      %r: f32[2,20,5,4] = edge.aten.relu.default(%d)
+      %mean: f32[2,20,1,1] = edge.aten.mean.dim(%r, [2,3], true)
+      %gate: f32[2,20,1,1] = edge.aten.convolution.default(%mean, %pw, %b, [1,1], [0,0], [1,1], false, [0,0], 1)
+      %sig: f32[2,20,1,1] = edge.aten.sigmoid.default(%gate)
+      %gated: f32[2,20,5,4] = edge.aten.mul.Tensor(%r, %sig)
+      %p: f32[2,20,5,4] = edge.aten.convolution.default(%gated, %pw, none, [1,1], [0,0], [1,1], false, [0,0], 1)
+      %res: f32[2,20,5,4] = edge.aten.add.Tensor(%p, %as)
+      %flat: f32[2,20] = edge.aten.mean.dim(%res, [2,3])
+      %fct: f32[20,7] = edge.aten.permute_copy.default(%fc, [1,0])
+      %y: f32[2,7] = edge.aten.mm.default(%flat, %fct)
+      return (%y user_output, %res user_output) } })",
+             {{RandomTensor({2, 3, 9, 8}, random_)}});
+}
+
+TEST_F(CpuTest, AttentionWithAMaskThatHidesARow) {
+  ExpectSame(R"(program edge {
+    ranges { s0: [1,9] }
+    constants { state "w": f32[24,24] state "o": f32[24,24] }
+    graph(%w: f32[24,24] parameter "w", %ow: f32[24,24] parameter "o",
+          %x: f32[s0,5,24] user_input) {
+      %n: symint(s0) = aten.sym_size.int(%x, 0)
+      %b: symint(3*s0) = _operator.mul(%n, 3)
+      %r: symint(5*s0) = _operator.mul(%n, 5)
+      %rows: f32[5*s0,24] = edge.aten.view_copy.default(%x, [%r,24])
+      %q: f32[5*s0,24] = edge.aten.mm.default(%rows, %w)
+      %q4: f32[s0,5,3,8] = edge.aten.view_copy.default(%q, [%n,5,3,8])
+      %qh: f32[s0,3,5,8] = edge.aten.permute_copy.default(%q4, [0,2,1,3])
+      %x4: f32[s0,5,3,8] = edge.aten.view_copy.default(%x, [%n,5,3,8])
+      %kh: f32[s0,3,5,8] = edge.aten.permute_copy.default(%x4, [0,2,1,3])
+      %i: i64[5] = edge.aten.arange.start_step(0, 5)
+      %row: i64[5,1] = edge.aten.unsqueeze_copy.default(%i, 1)
+      %hidden: b8[5,5] = edge.aten.lt.Tensor(%row, %i)
+      %first: b8[5,1] = edge.aten.eq.Scalar(%row, 0)
+      %unseen: b8[5,5] = edge.aten.logical_or.default(%hidden, %first)
+      %low: f32[] = edge.aten.full.default([], -inf)
+      %zero: f32[] = edge.aten.full.default([], 0.0)
+      %mask: f32[5,5] = edge.aten.where.self(%unseen, %low, %zero)
+      %qs: f32[s0,3,5,8] = edge.aten.mul.Scalar(%qh, 0.5)
+      %qv: f32[3*s0,5,8] = edge.aten.view_copy.default(%qs, [%b,5,8])
+      %kt: f32[s0,3,8,5] = edge.aten.permute_copy.default(%kh, [0,1,3,2])
+      %kv: f32[3*s0,8,5] = edge.aten.view_copy.default(%kt, [%b,8,5])
+      %p: f32[3*s0,5,5] = edge.aten.bmm.default(%qv, %kv)
+      %s: f32[s0,3,5,5] = edge.aten.view_copy.default(%p, [%n,3,5,5])
+      %t: f32[s0,3,5,5] = edge.aten.add.Tensor(%s, %mask)
+      %soft: f32[s0,3,5,5] = edge.aten._softmax.default(%t, -1, false)
+      %eq: b8[s0,3,5,5] = edge.aten.eq.Scalar(%t, -inf)
+      %ne: b8[s0,3,5,5] = edge.aten.logical_not.default(%eq)
+      %any: b8[s0,3,5,1] = edge.aten.any.dim(%ne, -1, true)
+      %none: b8[s0,3,5,1] = edge.aten.logical_not.default(%any)
+      %zeros: f32[s0,3,5,5] = edge.aten.full_like.default(%soft, 0)
+      %weights: f32[s0,3,5,5] = edge.aten.where.self(%none, %zeros, %soft)
+      %wv: f32[3*s0,5,5] = edge.aten.view_copy.default(%weights, [%b,5,5])
+      %vv: f32[3*s0,5,8] = edge.aten.view_copy.default(%kh, [%b,5,8])
+      %o: f32[3*s0,5,8] = edge.aten.bmm.default(%wv, %vv)
+      %o4: f32[s0,3,5,8] = edge.aten.view_copy.default(%o, [%n,3,5,8])
+      %oh: f32[s0,5,3,8] = edge.aten.permute_copy.default(%o4, [0,2,1,3])
+      %flat: f32[5*s0,24] = edge.aten.view_copy.default(%oh, [%r,24])
+      %y: f32[5*s0,24] = edge.aten.mm.default(%flat, %ow)
+      %back: f32[s0,5,24] = edge.aten.view_copy.default(%y, [%n,5,24])
+      return (%back user_output) } })",
+             {{RandomTensor({2, 5, 24}, random_)}, {RandomTensor({7, 5, 24}, random_)}});
+}
+
+TEST_F(CpuTest, NotANumberGoesThroughBounds) {
+  exir::CallSequence calls = {{RandomTensor({1, 3, 24}, random_)}};
+  calls[0][0].tensor()->as<float>()[3] = std::numeric_limits<float>::quiet_NaN();
+  ExpectSame(kPerceptron, calls);
+}
+
+TEST_F(CpuTest, FusedInstructionsHaveTheHandlesOfAllTheirNodes) {
+  exir::ExportedProgram program = Parse(kPerceptron, *ops_);
+  {
+    exir::GraphEditor editor(program.top());
+    int64_t handle = 1;
+    for (exir::NodeId id : program.top().NodeList()) editor.SetDebugHandle(id, handle++);
+  }
+  auto lowered = Lower(program);
+  ASSERT_OK(lowered.status());
+  const exir::DebugHandleMap& map = lowered->lowered_modules[exir::ModuleId(0)]->debug_handle_map;
+  // addmm and gelu; mm, view, add and relu.
+  EXPECT_THAT(map, IsSupersetOf({Pair(exir::DelegateId(int64_t{5}), ElementsAre(5, 6)),
+                                 Pair(exir::DelegateId(int64_t{8}), ElementsAre(8, 9, 10, 11))}));
+}
+
+TEST_F(CpuTest, TheSameProgramGivesTheSameBlob) {
+  const exir::ExportedProgram program = Parse(kPerceptron, *ops_);
+  auto a = Lower(program), b = Lower(program);
+  ASSERT_OK(a.status());
+  ASSERT_OK(b.status());
+  const absl::Span<const std::byte> blob = a->lowered_modules[exir::ModuleId(0)]->processed.bytes;
+  EXPECT_EQ(blob, b->lowered_modules[exir::ModuleId(0)]->processed.bytes);
+}
+
+TEST_F(CpuTest, ThereAreNoCompileSpecs) {
+  const exir::ExportedProgram program = Parse(kPerceptron, *ops_);
+  const std::vector<exir::CompileSpec> specs = {{"speed", "yes"}};
+  EXPECT_THAT(exir::ToBackend("cpu", program, specs, set_).status(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("compile spec 'speed'")));
+}
+
+TEST_F(CpuTest, ADamagedBlobIsRefused) {
+  auto lowered = Lower(Parse(kPerceptron, *ops_));
+  ASSERT_OK(lowered.status());
+  auto damaged = std::make_shared<exir::LoweredBackendModule>(
+      "cpu", lowered->lowered_modules[exir::ModuleId(0)]->original.Clone());
+  const absl::Span<const std::byte> blob =
+      lowered->lowered_modules[exir::ModuleId(0)]->processed.bytes;
+  damaged->processed = exir::Storage::Own({blob.begin(), blob.end() - 64});
+  lowered->lowered_modules[exir::ModuleId(0)] = damaged;
+  exir::MethodPrograms methods;
+  methods.emplace_back("forward", *std::move(lowered));
+  auto image = exir::EmitProgram(methods);
+  ASSERT_OK(image.status());
+  auto file = exir::OpenImage(*image);
+  ASSERT_OK(file.status());
+  EXPECT_THAT(Method::Load(*file, "forward", kernels_, registry_).status(),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("cpu")));
+}
+
+}  // namespace
+}  // namespace belay::cpu
