@@ -125,39 +125,44 @@ struct LinearCall {
   }
 };
 
-// stride, padding, dilation and kernel_size of images.
+// stride, padding, dilation and kernel_size of images, rows before columns.
 struct Window {
-  std::array<int64_t, 2> kernel_size, stride, padding, dilation;
+  std::array<int64_t, 2> kernel_size, stride, dilation;
+  std::array<int64_t, 2> padding, padding_after;  // above and to the left; below and to the right
   int64_t taps() const { return kernel_size[0] * kernel_size[1]; }
 };
 
 template <class Arguments>
 absl::StatusOr<Window> ReadWindow(const Arguments& arguments) {
   Window window;
-  const auto read = [&](std::string_view name, int64_t least,
-                        std::array<int64_t, 2>& to) -> absl::Status {
+  // `after`, for padding, may be given besides: [top, left, bottom, right].
+  const auto read = [&](std::string_view name, int64_t least, std::array<int64_t, 2>& to,
+                        std::array<int64_t, 2>* after = nullptr) -> absl::Status {
     ABSL_ASSIGN_OR_RETURN(const Sizes list, arguments.StaticIntList(name));
-    ABSL_ASSIGN_OR_RETURN(const Sizes two, ExactlyPerDimension(name, list, 2));
-    ABSL_RETURN_IF_ERROR(ExpectAtLeast(name, two, least));
-    to = {two[0], two[1]};
+    const bool both = after != nullptr && list.size() == 4;
+    if (!both) ABSL_RETURN_IF_ERROR(ExactlyPerDimension(name, list, 2).status());
+    ABSL_RETURN_IF_ERROR(ExpectAtLeast(name, list, least));
     // So that places of a window are far from the end of int64.
-    for (int64_t value : to) {
+    for (int64_t value : list) {
       if (value > int64_t{1} << 24) {
         return absl::InvalidArgumentError(
-            absl::StrCat(name, ": expected numbers of at most 2^24, got ", FormatSizes(two)));
+            absl::StrCat(name, ": expected numbers of at most 2^24, got ", FormatSizes(list)));
       }
     }
+    to = {list[0], list[1]};
+    if (after != nullptr) *after = both ? std::array<int64_t, 2>{list[2], list[3]} : to;
     return absl::OkStatus();
   };
   ABSL_RETURN_IF_ERROR(read("kernel_size", 1, window.kernel_size));
   ABSL_RETURN_IF_ERROR(read("stride", 1, window.stride));
-  ABSL_RETURN_IF_ERROR(read("padding", 0, window.padding));
+  ABSL_RETURN_IF_ERROR(read("padding", 0, window.padding, &window.padding_after));
   ABSL_RETURN_IF_ERROR(read("dilation", 1, window.dilation));
   return window;
 }
 
 // belay_cpu::conv2d (kDepthwise false): input [n, c, h, w], weight of [taps * c, out_channels], the
-// taps row by row, channels innermost -> [n, out_channels, …], channels last.
+// taps row by row, channels innermost -> [n, out_channels, …], channels last. `padding` is [rows,
+// columns] on both sides, or [top, left, bottom, right], of zeros.
 // belay_cpu::depthwise_conv2d: every channel by itself; no out_channels; weight of [c, taps].
 template <class Arguments, bool kDepthwise>
 struct Conv2dCall {
@@ -194,8 +199,9 @@ struct Conv2dCall {
     Dims<D> out = in;
     if (!kDepthwise) out[1] = D(out_channels);
     for (int s = 0; s < 2; ++s) {
-      out[2 + s] = WindowCount(in[2 + s], D(window.kernel_size[s]), window.stride[s],
-                               window.padding[s], window.dilation[s]);
+      const D padded = in[2 + s] + D(window.padding[s] + window.padding_after[s]);
+      out[2 + s] = WindowCount(padded, D(window.kernel_size[s]), window.stride[s], /*padding=*/0,
+                               window.dilation[s]);
       const std::optional<int64_t> known = KnownInt(out[2 + s]);
       if (known.has_value() && *known < 1) {
         return absl::InvalidArgumentError(

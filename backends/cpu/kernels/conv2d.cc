@@ -46,7 +46,8 @@ Way WayOf(const Call<false>& call) {
   const Window& w = call.window;
   if (!IsChannelsLast(*call.input)) return Way::kCopy;
   if (w.taps() == 1 && w.stride == std::array<int64_t, 2>{1, 1} &&
-      w.padding == std::array<int64_t, 2>{0, 0}) {
+      w.padding == std::array<int64_t, 2>{0, 0} &&
+      w.padding_after == std::array<int64_t, 2>{0, 0}) {
     return Way::kRows;
   }
   return call.input->sizes[1] < kFewChannels ? Way::kCopy : Way::kTaps;

@@ -40,7 +40,8 @@ class Conv2dLowering {
         graph_(editor_.graph()),
         views_(program),
         constants_(program, editor_),
-        convolution_(program.ops->Find("aten.convolution.default")) {}
+        convolution_(program.ops->Find("aten.convolution.default")),
+        pad_(program.ops->Find("aten.constant_pad_nd.default")) {}
 
   absl::StatusOr<bool> Run() {
     bool changed = false;
@@ -83,17 +84,50 @@ class Conv2dLowering {
     const std::optional<Argument::List> padding = Pair(node.argument("padding"), 0);
     const std::optional<Argument::List> dilation = Pair(node.argument("dilation"), 1);
     if (!stride.has_value() || !padding.has_value() || !dilation.has_value()) return false;
+    const Images source = Unpadded(*input, *padding);
 
     ABSL_ASSIGN_OR_RETURN(const ValueId packed, depthwise ? constants_.DepthwiseFilters(*weight)
                                                           : constants_.Filters(*weight));
-    std::vector<Argument> arguments = {*input, packed, node.argument("bias"), Argument()};
+    std::vector<Argument> arguments = {source.value, packed, node.argument("bias"), Argument()};
     if (!depthwise) arguments.emplace_back(sizes[0]);
     arguments.emplace_back(Argument::List{sizes[2], sizes[3]});
-    for (const auto& list : {stride, padding, dilation}) arguments.emplace_back(*list);
+    for (const auto& list : {*stride, source.padding, *dilation}) arguments.emplace_back(list);
     AppendEmptyEpilogue(arguments);
     editor_.SetTarget(id, CpuOp(depthwise ? "depthwise_conv2d" : "conv2d"));
     editor_.SetArguments(id, std::move(arguments));
     return true;
+  }
+
+  // Images, and the zeros around them that the convolution adds by itself.
+  struct Images {
+    ValueId value;
+    Argument::List padding;
+  };
+  // What `input` pads with zeros at its edges, if it does, is padded by the convolution.
+  Images Unpadded(ValueId input, const Argument::List& padding) const {
+    const Images as_it_is = {input, padding};
+    const NodeId producer = graph_.value(input).producer;
+    if (!producer.valid() || graph_.node(producer).target->aten() != pad_) return as_it_is;
+    const Node& node = graph_.node(producer);
+    const ValueId* inner = node.value_argument("self");
+    // The last dimension first: left, right, top, bottom.
+    const Argument::List* list = node.argument("pad").get_if<Argument::List>();
+    const Argument& value = node.argument("value");
+    const bool zero = value == Argument(0) || value == Argument(0.0) || value.is_none();
+    if (inner == nullptr || list == nullptr || !zero || list->size() < 2) return as_it_is;
+    int64_t around[4] = {};
+    for (size_t i = 0; i < list->size(); ++i) {
+      const int64_t* number = (*list)[i].get_if<int64_t>();
+      if (number == nullptr || *number < 0 || *number > int64_t{1} << 20) return as_it_is;
+      if (i < 4) {
+        around[i] = *number;
+      } else if (*number != 0) {
+        return as_it_is;
+      }
+    }
+    const int64_t rows = *padding[0].get_if<int64_t>(), columns = *padding[1].get_if<int64_t>();
+    return {*inner, Argument::List{rows + around[2], columns + around[0], rows + around[3],
+                                   columns + around[1]}};
   }
 
   exir::ExportedProgram& program_;
@@ -101,7 +135,7 @@ class Conv2dLowering {
   const exir::Graph& graph_;
   const ConstantViews views_;
   PackedConstants constants_;
-  const exir::OpOverload* convolution_;
+  const exir::OpOverload *convolution_, *pad_;
 };
 
 }  // namespace

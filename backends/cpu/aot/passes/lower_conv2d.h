@@ -6,7 +6,8 @@
 namespace belay::cpu {
 
 // aten.convolution over images becomes belay_cpu::conv2d, or belay_cpu::depthwise_conv2d where every
-// channel has one filter of its own, with the weight packed. Constants that nothing reads any more
+// channel has one filter of its own, with the weight packed; zeros that are padded around its input
+// become its padding. Constants that nothing reads any more
 // go. Layouts stay as declared: AssignLayouts makes them what the operators want and give.
 //
 // Left as they are: other dtypes than float32, weights that are no constants or have no elements,

@@ -1,8 +1,11 @@
 #include "backends/cpu/aot/passes/lower_conv2d.h"
 
 #include "backends/cpu/aot/passes/cpu_pass_testing.h"
+#include "exir/ir/text.h"
 #include "exir/testing/rewrite_test.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "runtime/core/testing.h"
 
 namespace belay::cpu {
 namespace {
@@ -25,6 +28,50 @@ TEST(LowerConv2d, PacksFilters) {
       %y: f32[1,8,4,9] = backend.belay_cpu.conv2d.default(%x, %w_packed0, %b, none, 8, [3,2], [2,1], [0,1], [1,2], "none", "add", -inf, inf)
       return (%y user_output) } })",
                       CpuPassTestOps());
+}
+
+TEST(LowerConv2d, PadsByItself) {
+  exir::ExpectRewrite(R"(program edge {
+    constants { state "w": f32[20,1,3,3] }
+    graph(%w: f32[20,1,3,3] parameter "w", %x: f32[1,20,8,8] user_input) {
+      %p: f32[1,20,10,11] = edge.aten.constant_pad_nd.default(%x, [1,2,0,2], 0.0)
+      %y: f32[1,20,8,11] = edge.aten.convolution.default(%p, %w, none, [1], [0,1], [1], false, [0], 20)
+      return (%y user_output) } })",
+                      LowerConv2d().run, R"(program edge {
+    constants { constant "w_packed0": f32[288] }
+    graph(%w_packed0: f32[288] tensor_constant "w_packed0", %x: f32[1,20,8,8] user_input) {
+      %y: f32[1,20,8,11] = backend.belay_cpu.depthwise_conv2d.default(%x, %w_packed0, none, none, [3,3], [1,1], [0,2,2,3], [1,1], "none", "add", -inf, inf)
+      return (%y user_output) } })",
+                      CpuPassTestOps());
+}
+
+// Ones, channels, and what cuts off: the operator that pads stays.
+TEST(LowerConv2d, LeavesOtherPadding) {
+  constexpr std::string_view kPrograms[] = {
+      R"(program edge {
+    constants { state "w": f32[5,20,3,3] }
+    graph(%w: f32[5,20,3,3] parameter "w", %x: f32[1,20,8,8] user_input) {
+      %p: f32[1,20,10,10] = edge.aten.constant_pad_nd.default(%x, [1,1,1,1], 1.0)
+      %y: f32[1,5,8,8] = edge.aten.convolution.default(%p, %w, none, [1], [0], [1], false, [0], 1)
+      return (%y user_output) } })",
+      R"(program edge {
+    constants { state "w": f32[5,22,3,3] }
+    graph(%w: f32[5,22,3,3] parameter "w", %x: f32[1,20,8,8] user_input) {
+      %p: f32[1,22,8,8] = edge.aten.constant_pad_nd.default(%x, [0,0,0,0,1,1], 0.0)
+      %y: f32[1,5,6,6] = edge.aten.convolution.default(%p, %w, none, [1], [0], [1], false, [0], 1)
+      return (%y user_output) } })",
+      R"(program edge {
+    constants { state "w": f32[5,20,3,3] }
+    graph(%w: f32[5,20,3,3] parameter "w", %x: f32[1,20,8,8] user_input) {
+      %p: f32[1,20,10,8] = edge.aten.constant_pad_nd.default(%x, [-1,1,1,1], 0.0)
+      %y: f32[1,5,8,6] = edge.aten.convolution.default(%p, %w, none, [1], [0], [1], false, [0], 1)
+      return (%y user_output) } })"};
+  for (std::string_view text : kPrograms) {
+    ASSERT_OK_AND_ASSIGN(exir::ExportedProgram program, exir::ParseProgram(text, CpuPassTestOps()));
+    ASSERT_OK(LowerConv2d().run(program));
+    EXPECT_THAT(exir::PrintProgram(program), testing::HasSubstr("belay_cpu.conv2d"));
+    EXPECT_THAT(exir::PrintProgram(program), testing::HasSubstr("constant_pad_nd"));
+  }
 }
 
 TEST(LowerConv2d, KnowsDepthwiseOnes) {
