@@ -6,12 +6,14 @@
 #include "backends/cpu/aot/passes/lower_conv2d.h"
 #include "backends/cpu/aot/passes/lower_linear.h"
 #include "backends/cpu/aot/passes/simplify_copies.h"
+#include "exir/passes/merge_batch_norm.h"
 #include "exir/passes/propagate_constants.h"
 
 namespace belay::cpu {
 
 std::vector<exir::Pass> CpuPasses(FusedHandles& handles) {
   return {
+      exir::MergeBatchNorm(),
       SimplifyCopies(handles),
       // Weights are taken through their views, so that computing constants transposes none.
       LowerLinear(handles),
