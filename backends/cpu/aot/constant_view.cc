@@ -165,7 +165,7 @@ ConstantViews::ConstantViews(const exir::ExportedProgram& program) : program_(pr
     const exir::InputSpec& spec = program.signature.inputs[i];
     if (!exir::NamesTensor(spec.kind) || mutated.contains(spec.target)) continue;
     if (const ConstantTensor* tensor = program.FindConstant(spec)) {
-      roots_.emplace(graph.inputs()[i], tensor);
+      roots_.emplace(graph.inputs()[i], *tensor);
     }
   }
 }
@@ -186,9 +186,9 @@ std::optional<ConstantView> ConstantViews::Find(exir::ValueId value) const {
   }
   const auto root = roots_.find(value);
   if (root == roots_.end()) return std::nullopt;
-  ConstantView view{value, root->second, {}, {}};
-  view.sizes.assign(root->second->sizes().begin(), root->second->sizes().end());
-  view.strides.assign(root->second->strides().begin(), root->second->strides().end());
+  ConstantView view{value, &root->second, {}, {}};
+  view.sizes.assign(root->second.sizes().begin(), root->second.sizes().end());
+  view.strides.assign(root->second.strides().begin(), root->second.strides().end());
   for (auto it = views.rbegin(); it != views.rend(); ++it) {
     const TensorMeta* result = graph.value(it->first->results()[0]).tensor();
     if (result == nullptr || !Apply(it->second, *it->first, *result, view)) return std::nullopt;

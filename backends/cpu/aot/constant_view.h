@@ -17,7 +17,7 @@ namespace belay::cpu {
 // stride is 0: an expansion to a size that only the program's run tells.
 struct ConstantView {
   exir::ValueId root;  // the program's input
-  const exir::ConstantTensor* tensor = nullptr;
+  const exir::ConstantTensor* tensor = nullptr;  // of the ConstantViews that found it
   std::vector<exir::SymInt> sizes;
   std::vector<int64_t> strides;
 
@@ -26,8 +26,8 @@ struct ConstantView {
   std::optional<exir::ConstantTensor> ToTensor() const;
 };
 
-// Finds views of constants in the top graph of a program. What it says holds as long as the graph's
-// inputs and constants stay; nodes may come and go.
+// Finds views of constants in the top graph of a program, those that are there when it is made: it
+// keeps their tensors, so that constants and nodes may come and go.
 class ConstantViews {
  public:
   explicit ConstantViews(const exir::ExportedProgram& program);
@@ -44,7 +44,7 @@ class ConstantViews {
 
  private:
   const exir::ExportedProgram& program_;
-  absl::flat_hash_map<exir::ValueId, const exir::ConstantTensor*> roots_;
+  absl::flat_hash_map<exir::ValueId, exir::ConstantTensor> roots_;
 };
 
 }  // namespace belay::cpu

@@ -30,6 +30,37 @@ TEST(LowerConv2d, PacksFilters) {
                       CpuPassTestOps());
 }
 
+// Packed weights are constants, which come between those that are still to be packed.
+TEST(LowerConv2d, EachOfManyConstantsIsItsOwn) {
+  constexpr int kCount = 40;
+  std::string constants, inputs, nodes, results;
+  for (int i = 0; i < kCount; ++i) {
+    const std::string w = absl::StrCat("w", i), type = absl::StrCat("f32[", i + 1, ",2,1,1]");
+    absl::StrAppend(&constants, " constant \"", w, "\": ", type);
+    absl::StrAppend(&inputs, "%", w, ": ", type, " tensor_constant \"", w, "\", ");
+    absl::StrAppend(&nodes, "%y", i, ": f32[1,", i + 1,
+                    ",3,3] = edge.aten.convolution.default(%x, %", w,
+                    ", none, [1], [0], [1], false, [0], 1)\n");
+    absl::StrAppend(&results, i == 0 ? "" : ", ", "%y", i, " user_output");
+  }
+  ASSERT_OK_AND_ASSIGN(
+      exir::ExportedProgram program,
+      exir::ParseProgram(
+          absl::StrCat("program edge { constants {", constants, " } graph(", inputs,
+                       "%x: f32[1,2,3,3] user_input) {\n", nodes, "return (", results, ") } }"),
+          CpuPassTestOps()));
+  ASSERT_OK(LowerConv2d().run(program));
+  const exir::Graph& graph = program.top();
+  int i = 0;
+  for (exir::NodeId id : graph.nodes()) {
+    const exir::Node& node = graph.node(id);
+    EXPECT_EQ(graph.value(*node.value_argument("weight")).name, absl::StrCat("w", i, "_packed0"));
+    EXPECT_EQ(node.argument("out_channels"), exir::Argument(int64_t{i} + 1));
+    ++i;
+  }
+  EXPECT_EQ(i, kCount);
+}
+
 TEST(LowerConv2d, PadsByItself) {
   exir::ExpectRewrite(R"(program edge {
     constants { state "w": f32[20,1,3,3] }
