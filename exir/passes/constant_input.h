@@ -51,15 +51,15 @@ class ConstantInputs {
   const std::string& NameOf(ValueId input) const { return kept_.at(input).name; }
   absl::Span<const ValueId> inputs() const { return order_; }
 
-  // What a file no longer holds when these inputs, each once, are dropped together: equal storage is
-  // there once, however many inputs read it.
+  // What a file no longer holds when these inputs, each once, are dropped together: equal storage
+  // is there once, however many inputs read it.
   uint64_t FreedBytes(absl::Span<const ValueId> inputs) const;
 
   // A tensor constant behind the others. Precondition: no tensor is called `fqn`.
   ValueId Add(std::string_view name, const std::string& fqn, ConstantTensor tensor,
               TensorMeta type);
-  // Precondition: no users and not returned when Finish is called. Returns FreedBytes. A second time
-  // is nothing.
+  // Precondition: no users and not returned when Finish is called. Returns FreedBytes. A second
+  // time is nothing.
   uint64_t Drop(ValueId input);
   // O(inputs) but for what dropping an input costs.
   void Finish();

@@ -6,8 +6,8 @@
 namespace belay::exir {
 
 // Makes constants whose dimensions are in neither the contiguous nor the channels-last order
-// contiguous. Of the passes to edge, the one that copies weights, and only those. Source: docs/edge-dialect.md §3
-// row 15.
+// contiguous. Of the passes to edge, the one that copies weights, and only those. Source:
+// docs/edge-dialect.md §3 row 15.
 Pass ContiguousConstants();
 
 }  // namespace belay::exir

@@ -30,8 +30,8 @@ struct MergeBatchNormOptions {
 //
 // Left as it is: a batch norm without such a producer; one whose other results, or whose input, is
 // read elsewhere; operands that are not constant (ConstantInputs in exir/passes/constant_input.h)
-// or quantized; and one whose new numbers the dtype does not hold: one that is infinite or NaN, or a
-// channel whose weights are so small that, rounded, they are off by more than the dtype's unit
+// or quantized; and one whose new numbers the dtype does not hold: one that is infinite or NaN, or
+// a channel whose weights are so small that, rounded, they are off by more than the dtype's unit
 // roundoff u times the sum of their magnitudes. So a result differs from the exact one, for
 // |input| <= x and a kernel that sums within c, by at most (u + c) · (x · Σ|weight'| + |bias'|).
 //

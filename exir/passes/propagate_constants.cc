@@ -12,7 +12,6 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
-#include "exir/flop_count.h"
 #include "exir/interpreter/operator_call.h"
 #include "exir/interpreter/owned_value.h"
 #include "exir/ir/graph_editor.h"
@@ -186,8 +185,8 @@ class Propagation {
 
   // ---- Computing
 
-  // About how long a node takes: most operators look at each element a few times, products as their
-  // flops say, and what is not known is taken for something like the inverse of a matrix.
+  // About how long a node takes: most operators look at each element a few times; what is not known
+  // to, is taken for a product of matrices, or the inverse of one.
   double StepsOf(NodeId id) const {
     const Node& node = graph_.node(id);
     double elements = 0;
@@ -201,9 +200,7 @@ class Propagation {
     for (ValueId value : node.results()) count(value);
     const bool linear = HasOneOf(
         node.target, {kPointwise, kReduction, kDataMovement, kViewCopy, kMovesElements, kCreation});
-    const double flops = FlopsOf(program_, graph_, node);
-    if (flops > 0 || linear) return kStepsPerCall + elements + flops;
-    return kStepsPerCall + elements * std::sqrt(elements);
+    return kStepsPerCall + elements * (linear ? 1 : std::sqrt(elements));
   }
 
   // The node, behind the nodes that it needs and whose results are not there.

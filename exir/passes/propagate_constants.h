@@ -21,24 +21,24 @@ struct PropagateConstantsOptions {
   absl::btree_set<std::string> changing = {};
 };
 
-// Computes now, with the reference kernels' results, what depends on nothing but parameters, buffers,
-// constants and literals, and makes it a constant "_prop_tensor_constant<N>"; constants that nothing
-// reads any more go. Only in the top graph. Results are bit for bit what the reference kernels
-// compute when the program runs; other kernels are within their bounds of that.
+// Computes now what depends on nothing but parameters, buffers, constants and literals, and makes
+// it a constant "_prop_tensor_constant<N>"; constants that nothing reads any more go. Only in the
+// top graph. Results are bit for bit what the reference kernels compute when the program runs;
+// other kernels are within their bounds of that.
 //
 // A weight that may not grow the program because its original stays, and that a product of matrices
-// reads transposed (mat2 of mm and addmm), becomes a constant with the original's bytes and permuted
-// strides: such a constant is neither contiguous nor channels last (EdgeVerifierOptions::any_order),
-// and costs nothing in the file.
+// reads transposed (mat2 of mm and addmm), becomes a constant with the original's bytes and
+// permuted strides: such a constant is neither contiguous nor channels last
+// (EdgeVerifierOptions::any_order), and costs nothing in the file.
 //
 // Not constant: what ConstantInputs (exir/passes/constant_input.h) leaves out. Not computed: random
 // operators, those with effects or with sizes that data decide, results that are returned, fills and
 // the like, which are smaller as nodes (but what is computed from them is), and dequantizations,
 // which would undo what quantization saved. A call that fails is left for the runtime to fail.
 //
-// No result may be larger than all constants together and the growth allowed. The work is bounded by
-// the constants' bytes: some steps for each, plus a second's worth; what would take longer, such as a
-// product of two large weights, stays. Source: docs/edge-dialect.md §6 row 1.
+// No result may be larger than all constants together and the growth allowed. The work is bounded
+// by the constants' bytes: some steps for each, plus a second's worth; what would take longer, such
+// as a product of two large weights, stays. Source: docs/edge-dialect.md §6 row 1.
 Pass PropagateConstants(PropagateConstantsOptions options = {});
 
 }  // namespace belay::exir
