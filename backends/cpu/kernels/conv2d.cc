@@ -59,6 +59,8 @@ struct Patches {
   int64_t out_height, out_width;
   const float* zeros;  // a pixel outside; kTaps
   float* tile;         // kCopy: kTileRows patches
+  // kCopy: where the elements of a patch lie from its first one on.
+  int64_t* offsets;
 };
 
 // Calls visit(row, image, y, x) for each of the rows, with the place of the patch's first tap.
@@ -99,15 +101,38 @@ void PointIntoImage(const void* source, size_t first, size_t count, const float*
   });
 }
 
+void FindOffsets(const Patches& p) {
+  const TensorView& in = *p.image;
+  const Window& w = *p.window;
+  int64_t* to = p.offsets;
+  for (int64_t j = 0; j < w.kernel_size[0]; ++j) {
+    for (int64_t k = 0; k < w.kernel_size[1]; ++k) {
+      for (int64_t c = 0; c < in.sizes[1]; ++c) {
+        *to++ = j * w.dilation[0] * in.strides[2] + k * w.dilation[1] * in.strides[3] +
+                c * in.strides[1];
+      }
+    }
+  }
+}
+
 void CopyPatches(const void* source, size_t first, size_t count, const float** pointers) {
   const Patches& p = *static_cast<const Patches*>(source);
   const TensorView& in = *p.image;
   const Window& w = *p.window;
   const int64_t channels = in.sizes[1], height = in.sizes[2], width = in.sizes[3];
+  const int64_t reach_y = (w.kernel_size[0] - 1) * w.dilation[0];
+  const int64_t reach_x = (w.kernel_size[1] - 1) * w.dilation[1];
+  const int64_t size = w.taps() * channels;
   float* to = p.tile;
   ForEachPatch(p, first, count, [&](size_t i, int64_t image, int64_t y0, int64_t x0) {
     pointers[i] = to;
     const float* data = in.as<const float>() + image * in.strides[0];
+    if (y0 >= 0 && y0 + reach_y < height && x0 >= 0 && x0 + reach_x < width) {
+      const float* first_element = data + y0 * in.strides[2] + x0 * in.strides[3];
+      for (int64_t e = 0; e < size; ++e) to[e] = first_element[p.offsets[e]];
+      to += size;
+      return;
+    }
     for (int64_t j = 0; j < w.kernel_size[0]; ++j) {
       const int64_t y = y0 + j * w.dilation[0];
       for (int64_t k = 0; k < w.kernel_size[1]; ++k, to += channels) {
@@ -123,13 +148,14 @@ void CopyPatches(const void* source, size_t first, size_t count, const float** p
   });
 }
 
-// Working memory: the pointers, then what they point to.
+// Working memory: the pointers, offsets, then what the pointers point to.
 struct Scratch {
-  CheckedInt pointers = 0, floats = 0;
+  CheckedInt pointers = 0, floats = 0, offsets = 0;
   // Of one thread: whole cache lines.
   CheckedInt bytes() const {
     constexpr int64_t kLine = 64;
     const CheckedInt bytes = pointers * CheckedInt(int64_t{sizeof(const float*)}) +
+                             offsets * CheckedInt(int64_t{sizeof(int64_t)}) +
                              floats * CheckedInt(int64_t{sizeof(float)});
     return FloorDiv(bytes + CheckedInt(kLine - 1), CheckedInt(kLine)) * CheckedInt(kLine);
   }
@@ -139,12 +165,14 @@ Scratch ScratchFor(Way way, int64_t channels, const Window& window) {
   constexpr int64_t kRows = kTileRows;
   switch (way) {
     case Way::kRows:
-      return {0, static_cast<int64_t>(
-                     TileFloats(static_cast<size_t>(channels), static_cast<size_t>(channels)))};
+      return {.floats = static_cast<int64_t>(
+                  TileFloats(static_cast<size_t>(channels), static_cast<size_t>(channels)))};
     case Way::kTaps:
-      return {CheckedInt(kRows) * window.taps(), channels};
+      return {.pointers = CheckedInt(kRows) * window.taps(), .floats = channels};
     case Way::kCopy:
-      return {kRows, CheckedInt(kRows) * window.taps() * channels};
+      return {.pointers = kRows,
+              .floats = CheckedInt(kRows) * window.taps() * channels,
+              .offsets = CheckedInt(window.taps()) * channels};
   }
   return {};
 }
@@ -186,16 +214,20 @@ absl::Status Conv2d(KernelContext& context, const Call<false>& call) {
   RunProduct(context, g, [&](int part, PackedGemmArgs mine, const auto& run) {
     std::byte* memory = scratch + part * needs.bytes().value();
     mine.pointers = reinterpret_cast<const float**>(memory);
-    float* floats = reinterpret_cast<float*>(memory + static_cast<size_t>(needs.pointers.value()) *
-                                                          sizeof(const float*));
-    if (way == Way::kRows && needs.floats.value() != 0) mine.tile = floats;
-    if (way == Way::kTaps) std::fill(floats, floats + channels, 0.0f);
+    memory += static_cast<size_t>(needs.pointers.value()) * sizeof(const float*);
+    int64_t* offsets = reinterpret_cast<int64_t*>(memory);
+    memory += static_cast<size_t>(needs.offsets.value()) * sizeof(int64_t);
+    float* floats = reinterpret_cast<float*>(memory);
     const Patches patches = {.image = &in,
                              .window = &call.window,
                              .out_height = out->sizes[2],
                              .out_width = out->sizes[3],
                              .zeros = floats,
-                             .tile = floats};
+                             .tile = floats,
+                             .offsets = offsets};
+    if (way == Way::kRows && needs.floats.value() != 0) mine.tile = floats;
+    if (way == Way::kTaps) std::fill(floats, floats + channels, 0.0f);
+    if (way == Way::kCopy) FindOffsets(patches);
     mine.source = &patches;
     run(mine);
   });
