@@ -16,8 +16,8 @@ namespace belay::cpu {
 // The elements of a constant, seen through other sizes and strides. Sizes may be symbolic where the
 // stride is 0: an expansion to a size that only the program's run tells.
 struct ConstantView {
-  exir::ValueId root;  // the program's input
-  const exir::ConstantTensor* tensor = nullptr;  // of the ConstantViews that found it
+  exir::ValueId root;                            // the program's input
+  const exir::ConstantTensor* tensor = nullptr;  // lives as long as the ConstantViews that found it
   std::vector<exir::SymInt> sizes;
   std::vector<int64_t> strides;
 
@@ -26,8 +26,8 @@ struct ConstantView {
   std::optional<exir::ConstantTensor> ToTensor() const;
 };
 
-// Finds views of constants in the top graph of a program, those that are there when it is made: it
-// keeps their tensors, so that constants and nodes may come and go.
+// Finds views of constants in the top graph of a program. Nodes, inputs and constants may come and
+// go meanwhile; of constants it knows those that there were when it was made.
 class ConstantViews {
  public:
   explicit ConstantViews(const exir::ExportedProgram& program);

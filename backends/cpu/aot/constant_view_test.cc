@@ -85,5 +85,20 @@ TEST(ConstantViews, NumbersAreLiteralsAndConstantsOfOneElement) {
   EXPECT_EQ(views.Number(exir::Argument()), std::nullopt);
 }
 
+TEST(ConstantViews, ConstantsMayBeAddedMeanwhile) {
+  exir::ExportedProgram program = exir::ParseOrDie(R"(program edge {
+    constants { constant "m": f32[3,2] }
+    graph(%m: f32[3,2] tensor_constant "m") { return (%m user_output) } })",
+                                                   CpuPassTestOps());
+  const ConstantViews views(program);
+  for (int i = 0; i < 100; ++i) {
+    program.constants.emplace(absl::StrCat(i % 2 == 0 ? "a" : "z", i),
+                              exir::ConstantTensor::Scalar(DType::kFloat32, i));
+  }
+  const std::optional<ConstantView> view = views.Find(program.top().inputs()[0]);
+  ASSERT_TRUE(view.has_value());
+  EXPECT_EQ(view->tensor->sizes(), Sizes({3, 2}));
+}
+
 }  // namespace
 }  // namespace belay::cpu
