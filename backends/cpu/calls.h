@@ -1,13 +1,13 @@
 // The calls of the CPU backend's operators: what their meta kernels and their kernels read.
 //
-// Every operator ends with an epilogue: it computes
+// linear, conv2d and depthwise_conv2d end with an epilogue: they compute
 //
 //   clamp(activation(sum + bias + other), low, high)        combine "add", or no `other`
 //   clamp(activation(sum + bias) * other, low, high)        combine "mul"
 //
 // where `other` has the shape of the result. relu is a clamp from 0 to infinity. All tensors are
 // float32. Weights are packed (runtime/kernels/packed/packed_weights.h). Source:
-// docs/performance.md, fused operators.
+// docs/performance.md §2.4.
 #ifndef BELAY_BACKENDS_CPU_CALLS_H_
 #define BELAY_BACKENDS_CPU_CALLS_H_
 
