@@ -14,7 +14,7 @@ namespace belay::cpu {
 std::vector<exir::Pass> CpuPasses(FusedHandles& handles) {
   return {
       exir::MergeBatchNorm(),
-      SimplifyCopies(handles),
+      RemoveCopies(handles),
       // Weights are taken through their views, so that computing constants transposes none.
       LowerLinear(handles),
       LowerConv2d(),
@@ -23,6 +23,7 @@ std::vector<exir::Pass> CpuPasses(FusedHandles& handles) {
       LowerLinear(handles),
       LowerConv2d(),
       FuseAttention(handles),
+      SimplifyCopies(handles),
       FuseEpilogues(handles),
       AssignLayouts(),
   };

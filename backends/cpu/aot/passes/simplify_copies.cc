@@ -40,12 +40,12 @@ class CopySimplification {
         graph_(editor_.graph()),
         table_(*program.ops, kRows) {}
 
-  bool Run() {
+  bool Run(bool compose) {
     bool changed = false;
     for (NodeId id : graph_.NodeList()) {
       const Row* row = table_.Find(graph_.node(id).target);
       if (row == nullptr || !graph_.node(id).operand().is<ValueId>()) continue;
-      if (row->kind != Kind::kCopy && Compose(id, row->kind)) changed = true;
+      if (compose && row->kind != Kind::kCopy && Compose(id, row->kind)) changed = true;
       if (Remove(id, row->kind)) changed = true;
     }
     if (changed) editor_.EraseDeadNodes();
@@ -121,9 +121,15 @@ class CopySimplification {
 
 }  // namespace
 
+exir::Pass RemoveCopies(FusedHandles& handles) {
+  return {"remove_copies", [&handles](exir::ExportedProgram& program) -> absl::StatusOr<bool> {
+            return CopySimplification(program, handles).Run(/*compose=*/false);
+          }};
+}
+
 exir::Pass SimplifyCopies(FusedHandles& handles) {
   return {"simplify_copies", [&handles](exir::ExportedProgram& program) -> absl::StatusOr<bool> {
-            return CopySimplification(program, handles).Run();
+            return CopySimplification(program, handles).Run(/*compose=*/true);
           }};
 }
 

@@ -6,13 +6,14 @@
 
 namespace belay::cpu {
 
-// Removes copies between what other passes fuse:
-//
-//   a clone, conversion, expansion, reshape or permutation that gives what it gets goes, whatever
-//   the layouts: AssignLayouts copies where an operator needs another one
-//   a permutation of a permutation is one, and so is a reshape of a reshape
-//
-// What is returned stays. Top graph only. `handles` must outlive the pass.
+// Removes copies between what other passes fuse: a clone, conversion, expansion, reshape or
+// permutation that gives what it gets goes, whatever the layouts, since AssignLayouts copies where
+// an operator needs another one. What is returned stays. Top graph only. `handles` must outlive the
+// pass.
+exir::Pass RemoveCopies(FusedHandles& handles);
+
+// The same, and a permutation of a permutation becomes one, and so does a reshape of a reshape: for
+// after those passes that recognize either.
 exir::Pass SimplifyCopies(FusedHandles& handles);
 
 }  // namespace belay::cpu

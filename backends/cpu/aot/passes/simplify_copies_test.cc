@@ -57,6 +57,18 @@ TEST(SimplifyCopies, ThereAndBackIsNothing) {
       return (%c user_output) } })");
 }
 
+TEST(RemoveCopies, LeavesPermutationsAndReshapesApart) {
+  FusedHandles handles;
+  exir::ExpectUnchanged(R"(program edge {
+    graph(%x: f32[2,3,4] user_input) {
+      %a: f32[4,2,3] = edge.aten.permute_copy.default(%x, [2,0,1])
+      %b: f32[3,4,2] = edge.aten.permute_copy.default(%a, [2,0,1])
+      %c: f32[12,2] = edge.aten.view_copy.default(%b, [12,2])
+      %d: f32[24] = edge.aten.view_copy.default(%c, [24])
+      return (%d user_output) } })",
+                        RemoveCopies(handles).run, CpuPassTestOps());
+}
+
 TEST(SimplifyCopies, LeavesWhatIsReturnedAndWhatConvertsOrExpands) {
   FusedHandles handles;
   exir::ExpectUnchanged(R"(program edge {
