@@ -1,7 +1,7 @@
 #include <vector>
 
-#include "backends/cpu/runtime/cpu_runtime.h"
 #include "backends/cpu/kernels/cpu_kernels.h"
+#include "backends/cpu/runtime/cpu_runtime.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/kernels/standard_kernels.h"
 

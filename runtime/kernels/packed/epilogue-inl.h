@@ -61,7 +61,8 @@ HWY_INLINE V Activate(D d, V x, Activation activation) {
 
 // What is left to do for `count` sums that have their bias, and `other` if it is added. Not for
 // IsLinear epilogues. `other` is null, or that of these elements.
-inline HWY_NOINLINE void FinishRow(const EpilogueF32& e, const float* other, float* c, size_t count) {
+inline HWY_NOINLINE void FinishRow(const EpilogueF32& e, const float* other, float* c,
+                                   size_t count) {
   const hn::ScalableTag<float> d;
   const size_t lanes = hn::Lanes(d);
   const auto low = hn::Set(d, e.low), high = hn::Set(d, e.high);
