@@ -34,7 +34,7 @@ TEST_P(DigitsTest, EveryLabelIsWhatPyTorchPredicts) {
   EXPECT_EQ(delegated > 0, !GetParam().empty());
 }
 
-INSTANTIATE_TEST_SUITE_P(Backends, DigitsTest, testing::Values("", "demo"), [](const auto& info) {
+INSTANTIATE_TEST_SUITE_P(Backends, DigitsTest, testing::Values("", "demo", "cpu"), [](const auto& info) {
   return info.param.empty() ? "kernels" : info.param;
 });
 

@@ -11,7 +11,7 @@
 #include "absl/flags/usage.h"
 #include "examples/digits/digits.h"
 
-ABSL_FLAG(std::string, backend, "demo", "delegates what it can to this backend; 'none' for none");
+ABSL_FLAG(std::string, backend, "cpu", "delegates what it can to this backend; 'none' for none");
 ABSL_FLAG(std::string, output, "", "keeps the program file under this name");
 ABSL_FLAG(std::string, data, "examples/digits/data", "folder with the archive and the test images");
 

@@ -31,6 +31,9 @@
 namespace belay::tools {
 namespace {
 
+// Lowers to where the program runs anyway.
+constexpr char kDefaultBackend[] = "cpu";
+
 struct MethodOption {
   std::string name;
   std::string archive;  // FILE or FILE:MODEL
@@ -127,8 +130,9 @@ int Lower(const LowerOptions& options) {
   if (const absl::Status status = CheckFiles(options, *methods); !status.ok()) {
     return ReportBadUsage(status);
   }
-  const absl::StatusOr<Partitioners> partitioners =
-      ChooseBackends(options.backends, options.compile_specs);
+  const std::vector<std::string> backends =
+      options.backends.empty() ? std::vector<std::string>{kDefaultBackend} : options.backends;
+  const absl::StatusOr<Partitioners> partitioners = ChooseBackends(backends, options.compile_specs);
   if (!partitioners.ok()) return ReportBadUsage(partitioners.status());
   const auto ops = exir::CreateStandardOps();
   if (!ops.ok()) return Report(ops.status());
@@ -216,7 +220,7 @@ Command LowerCommand() {
             "NAME=FILE or NAME=FILE:MODEL: one more method (repeatable)",
             {.repeatable = true}},
            {"--backend", &lower->backends,
-            "backends in order of priority, comma separated; 'none' for none"},
+            "backends in order of priority, comma separated; 'none' for none; 'cpu' if not given"},
            {"--compile-spec",
             &lower->compile_specs,
             "BACKEND:KEY=VALUE, given to the backend (repeatable)",
