@@ -22,6 +22,7 @@
 #include "runtime/backend/backend_registry.h"
 #include "runtime/core/random.h"
 #include "runtime/core/testing.h"
+#include "runtime/core/thread_pool.h"
 #include "runtime/executor/method.h"
 #include "runtime/kernels/standard_kernels.h"
 #include "runtime/program/program.h"
@@ -135,6 +136,50 @@ constexpr std::string_view kPerceptron = R"(program edge {
       %sum: f32[s0,3,24] = edge.aten.add.Tensor(%x, %back)
       %y: f32[s0,3,24] = edge.aten.relu.default(%sum)
       return (%y user_output) } })";
+
+// Rows, columns and heads of every kernel that divides its work, each enough for several threads.
+constexpr std::string_view kDivisible = R"(program edge {
+    constants { state "w": f32[64,16,3,3] state "d": f32[64,1,3,3] state "p": f32[48,64,1,1]
+                state "v": f32[1024,2048] }
+    graph(%w: f32[64,16,3,3] parameter "w", %d: f32[64,1,3,3] parameter "d",
+          %p: f32[48,64,1,1] parameter "p", %v: f32[1024,2048] parameter "v",
+          %x: f32[1,16,40,40] user_input, %row: f32[1,1024] user_input,
+          %q: f32[12,50,64] user_input, %k: f32[12,64,70] user_input, %u: f32[12,70,64] user_input) {
+      %c: f32[1,64,40,40] = edge.aten.convolution.default(%x, %w, none, [1,1], [1,1], [1,1], false, [0,0], 1)
+      %e: f32[1,64,40,40] = edge.aten.convolution.default(%c, %d, none, [1,1], [1,1], [1,1], false, [0,0], 64)
+      %o: f32[1,48,40,40] = edge.aten.convolution.default(%e, %p, none, [1,1], [0,0], [1,1], false, [0,0], 1)
+      %l: f32[1,2048] = edge.aten.mm.default(%row, %v)
+      %s: f32[12,50,70] = edge.aten.bmm.default(%q, %k)
+      %t: f32[12,50,70] = edge.aten._softmax.default(%s, -1, false)
+      %a: f32[12,50,64] = edge.aten.bmm.default(%t, %u)
+      return (%o user_output, %l user_output, %a user_output) } })";
+
+TEST_F(CpuTest, ThreadsChangeNoBit) {
+  auto lowered = Lower(Parse(kDivisible, *ops_));
+  ASSERT_OK(lowered.status());
+  exir::MethodPrograms methods;
+  methods.emplace_back("forward", *std::move(lowered));
+  auto image = exir::EmitProgram(methods);
+  ASSERT_OK(image.status());
+  auto file = exir::OpenImage(*image);
+  ASSERT_OK(file.status());
+  const exir::CallSequence calls = {
+      {RandomTensor({1, 16, 40, 40}, random_), RandomTensor({1, 1024}, random_),
+       RandomTensor({12, 50, 64}, random_), RandomTensor({12, 64, 70}, random_),
+       RandomTensor({12, 70, 64}, random_)}};
+  auto alone = Method::Load(*file, "forward", kernels_, registry_);
+  ASSERT_OK(alone.status());
+  const auto want = exir::RunCalls(*alone, calls);
+  ASSERT_OK(want.back().status);
+  for (int threads : {1, 2, 3, 8}) {
+    ThreadPool pool(threads);
+    auto method = Method::Load(*file, "forward", kernels_, registry_, {.threads = &pool});
+    ASSERT_OK(method.status());
+    const auto got = exir::RunCalls(*method, calls);
+    ASSERT_OK(got.back().status);
+    EXPECT_EQ(exir::FirstDifference(want, got, {.atol = 0, .rtol = 0}), "") << threads;
+  }
+}
 
 TEST_F(CpuTest, PerceptronOfAnySize) {
   ExpectSame(kPerceptron, {{RandomTensor({2, 3, 24}, random_)},
