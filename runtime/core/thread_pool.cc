@@ -3,26 +3,18 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <thread>
 
 #include "hwy/contrib/thread_pool/thread_pool.h"
 #include "runtime/core/status_macros.h"
 
 namespace belay {
-namespace {
-
-// Of a thread that runs parts of some pool's work, or holds a lease.
-const void* ThisThread() {
-  static thread_local char mark;
-  return &mark;
-}
-
-}  // namespace
 
 struct ThreadPool::Impl {
   explicit Impl(size_t workers) : pool(workers) {}
   hwy::ThreadPool pool;
-  // The thread that the pool is leased to; null for none.
-  std::atomic<const void*> owner = nullptr;
+  // The thread that the pool is leased to; the id of no thread for none.
+  std::atomic<std::thread::id> owner = std::thread::id();
   std::atomic<bool> running = false;
 };
 
@@ -34,18 +26,18 @@ ThreadPool::ThreadPool(int threads) : size_(threads) {
 ThreadPool::~ThreadPool() = default;
 
 bool ThreadPool::TryAcquire() {
-  const void* none = nullptr;
-  return impl_ != nullptr && impl_->owner.compare_exchange_strong(none, ThisThread());
+  std::thread::id none;
+  return impl_ != nullptr && impl_->owner.compare_exchange_strong(none, std::this_thread::get_id());
 }
 
-void ThreadPool::Release() { impl_->owner.store(nullptr); }
+void ThreadPool::Release() { impl_->owner.store(std::thread::id()); }
 
 void ThreadPool::Run(int parts, absl::FunctionRef<void(int)> body) {
   const auto alone = [&] {
     for (int part = 0; part < parts; ++part) body(part);
   };
   if (parts <= 1 || impl_ == nullptr) return alone();
-  const bool mine = impl_->owner.load() == ThisThread();
+  const bool mine = impl_->owner.load() == std::this_thread::get_id();
   // A call inside of a call of the thread that holds the lease.
   if (mine && impl_->running.load()) return alone();
   if (!mine && !TryAcquire()) return alone();
