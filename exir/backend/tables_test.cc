@@ -30,6 +30,7 @@
 #include "runtime/core/one_dtype_copy.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/testing.h"
+#include "runtime/kernel/kernel_arguments.h"
 #include "runtime/kernel/kernel_registry.h"
 #include "runtime/kernels/reference/reference_kernels.h"
 #include "simdjson.h"
@@ -332,6 +333,19 @@ TEST(LoweringTablesTest, NamedDataStore) {
 
 // --- backend_ops.json ---
 
+// The kernel of an operator of one tensor.
+struct CopyCall {
+  const TensorView* x;
+  static absl::StatusOr<CopyCall> Read(const KernelArguments& arguments) {
+    ABSL_ASSIGN_OR_RETURN(const TensorView* x, arguments.Tensor("x"));
+    return CopyCall{x};
+  }
+};
+absl::Status Copy(KernelContext& context, const CopyCall& call) {
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out, context.Output(0, call.x->sizes));
+  return CopyElementsOfOneDType(*call.x, *out);
+}
+
 // Operators are new in each row.
 class BackendOps {
  public:
@@ -372,12 +386,6 @@ class BackendOps {
     context.SetOutput(0, *x);
     return absl::OkStatus();
   };
-  static constexpr auto kCopy = [](KernelContext& context) -> absl::Status {
-    ABSL_ASSIGN_OR_RETURN(const TensorView* x, context.Tensor(0));
-    ABSL_ASSIGN_OR_RETURN(const TensorView* out, context.Output(0, x->sizes));
-    return CopyElementsOfOneDType(*x, *out);
-  };
-
   static std::string Outcome(const absl::Status& status) {
     return status.ok() ? "ok" : ErrorOf(status);
   }
@@ -432,7 +440,7 @@ class BackendOps {
     KernelRegistry kernels;
     EXPECT_OK(AddReferenceKernels(kernels));
     const std::string name(op->name());
-    const Kernel copy[] = {{name, "Copy", KernelEngine::kReference, kCopy, nullptr}};
+    const Kernel copy[] = {KernelRow<&Copy>(name, "x", "Copy", KernelEngine::kReference)};
     if (patterns_.Find(op) == nullptr) {
       EXPECT_OK(ops_->SetMetaKernel(name, kLikeArgument));
       EXPECT_OK(kernels.Add(copy));
