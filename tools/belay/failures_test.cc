@@ -88,9 +88,9 @@ class FailuresTest : public TestInDirectory {
   }
 
   void WritePrograms() const {
-    Prepare(" lower mlp.pt2 -o mlp.belay");
-    Prepare(" lower dynamic.pt2 -o dynamic.belay");
-    Prepare(" lower other_weights.pt2 -o other_weights.belay");
+    Prepare(" lower mlp.pt2 -o mlp.belay --backend none");
+    Prepare(" lower dynamic.pt2 -o dynamic.belay --backend none");
+    Prepare(" lower other_weights.pt2 -o other_weights.belay --backend none");
     Prepare(" lower mlp.pt2 -o external.belay --external-constants weights");
     Prepare(" lower mlp.pt2 -o exchanged.belay --external-constants exchanged");
     for (const std::string& name : Files()) {

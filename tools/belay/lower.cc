@@ -31,8 +31,12 @@
 namespace belay::tools {
 namespace {
 
-// Lowers to where the program runs anyway.
-constexpr char kDefaultBackend[] = "cpu";
+// Where the program runs anyway. Delegates keep their constants, so none where those are wanted
+// outside.
+std::vector<std::string> BackendsOf(const LowerOptions& options) {
+  if (!options.backends.empty()) return options.backends;
+  return {options.external_constants.empty() ? "cpu" : "none"};
+}
 
 struct MethodOption {
   std::string name;
@@ -130,9 +134,8 @@ int Lower(const LowerOptions& options) {
   if (const absl::Status status = CheckFiles(options, *methods); !status.ok()) {
     return ReportBadUsage(status);
   }
-  const std::vector<std::string> backends =
-      options.backends.empty() ? std::vector<std::string>{kDefaultBackend} : options.backends;
-  const absl::StatusOr<Partitioners> partitioners = ChooseBackends(backends, options.compile_specs);
+  const absl::StatusOr<Partitioners> partitioners =
+      ChooseBackends(BackendsOf(options), options.compile_specs);
   if (!partitioners.ok()) return ReportBadUsage(partitioners.status());
   const auto ops = exir::CreateStandardOps();
   if (!ops.ok()) return Report(ops.status());
@@ -220,7 +223,9 @@ Command LowerCommand() {
             "NAME=FILE or NAME=FILE:MODEL: one more method (repeatable)",
             {.repeatable = true}},
            {"--backend", &lower->backends,
-            "backends in order of priority, comma separated; 'none' for none; 'cpu' if not given"},
+            "backends in order of priority, comma separated; 'none' for none; if not given 'cpu', "
+            "but "
+            "'none' with --external-constants"},
            {"--compile-spec",
             &lower->compile_specs,
             "BACKEND:KEY=VALUE, given to the backend (repeatable)",

@@ -51,6 +51,7 @@ TEST_F(LowerOptionsTest, CompileSpecsBelongToBackendsThatAreChosen) {
 
 TEST_F(LowerOptionsTest, TooLittleDelegatedIsNegativeAndWritesNothing) {
   LowerOptions options = Options();
+  options.backends = {"none"};
   options.min_delegated_flops = 0.5;
   const std::vector<std::string> before = Files();
   const Outcome none = Capture([&] { return Lower(options); });
