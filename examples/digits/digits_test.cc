@@ -34,9 +34,10 @@ TEST_P(DigitsTest, EveryLabelIsWhatPyTorchPredicts) {
   EXPECT_EQ(delegated > 0, !GetParam().empty());
 }
 
-INSTANTIATE_TEST_SUITE_P(Backends, DigitsTest, testing::Values("", "demo", "cpu"), [](const auto& info) {
-  return info.param.empty() ? "kernels" : info.param;
-});
+INSTANTIATE_TEST_SUITE_P(Backends, DigitsTest, testing::Values("", "demo", "cpu"),
+                         [](const auto& info) {
+                           return info.param.empty() ? "kernels" : info.param;
+                         });
 
 TEST(DigitsErrorTest, MissingArchiveIsNamed) {
   DigitsOptions options{.archive = "no/such.pt2",

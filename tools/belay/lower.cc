@@ -31,11 +31,12 @@
 namespace belay::tools {
 namespace {
 
-// Where the program runs anyway. Delegates keep their constants, so none where those are wanted
-// outside.
+// Where the program runs anyway. Delegates keep their constants, each its own: so none where those
+// are wanted outside, and where several methods share them.
 std::vector<std::string> BackendsOf(const LowerOptions& options) {
   if (!options.backends.empty()) return options.backends;
-  return {options.external_constants.empty() ? "cpu" : "none"};
+  const bool keeps = options.external_constants.empty() && options.methods.size() <= 1;
+  return {keeps ? "cpu" : "none"};
 }
 
 struct MethodOption {
@@ -224,8 +225,7 @@ Command LowerCommand() {
             {.repeatable = true}},
            {"--backend", &lower->backends,
             "backends in order of priority, comma separated; 'none' for none; if not given 'cpu', "
-            "but "
-            "'none' with --external-constants"},
+            "but 'none' with --external-constants or several methods"},
            {"--compile-spec",
             &lower->compile_specs,
             "BACKEND:KEY=VALUE, given to the backend (repeatable)",
