@@ -89,6 +89,50 @@ void MaxPoolRowF32Impl(const PoolRow& row, float* HWY_RESTRICT out, int64_t* HWY
   }
 }
 
+void MaxPoolChannelsF32Impl(const PoolRow& row, int64_t channels, float* HWY_RESTRICT out,
+                            int64_t* HWY_RESTRICT index) {
+  const hn::ScalableTag<float> d;
+  const hn::RebindToSigned<decltype(d)> di;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  HWY_ALIGN int32_t places[HWY_MAX_BYTES / sizeof(int32_t)];
+  for (int64_t x = 0; x < row.outputs; ++x) {
+    const int64_t column = x * row.stride - row.padding;
+    const int64_t j0 = FirstPlace(row.first_row, row.row_dilation),
+                  j1 = EndOfPlaces(row.first_row, row.row_dilation, row.height, row.kernel_height),
+                  k0 = FirstPlace(column, row.dilation),
+                  k1 = EndOfPlaces(column, row.dilation, row.width, row.kernel_width);
+    const auto none = static_cast<int32_t>(FirstPlaceOfWindow(row, x));
+    for (int64_t c = 0; c < channels; c += lanes) {
+      const size_t count = static_cast<size_t>(HWY_MIN(lanes, channels - c));
+      auto best = hn::Set(d, -std::numeric_limits<float>::infinity());
+      auto at = hn::Set(di, none);
+      bool first = true;
+      for (int64_t j = j0; j < j1; ++j) {
+        const int64_t y = row.first_row + j * row.row_dilation;
+        for (int64_t k = k0; k < k1; ++k) {
+          const int64_t place = y * row.width + column + k * row.dilation;
+          const auto value = hn::LoadN(d, row.plane + place * channels + c, count);
+          const auto here = hn::Set(di, static_cast<int32_t>(place));
+          if (first) {  // counts whatever it is
+            best = value;
+            at = here;
+            first = false;
+            continue;
+          }
+          const auto take = hn::Or(hn::Gt(value, best), hn::IsNaN(value));
+          best = hn::IfThenElse(take, value, best);
+          at = hn::IfThenElse(hn::RebindMask(di, take), here, at);
+        }
+      }
+      hn::StoreN(best, d, out + x * channels + c, count);
+      hn::Store(at, di, places);
+      for (size_t i = 0; i < count; ++i) {
+        index[x * channels + c + static_cast<int64_t>(i)] = places[i];
+      }
+    }
+  }
+}
+
 void SumPoolRowF32Impl(const PoolRow& row, float* HWY_RESTRICT out) {
   const hn::ScalableTag<float> d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
@@ -107,9 +151,13 @@ HWY_AFTER_NAMESPACE();
 namespace belay {
 
 HWY_EXPORT(MaxPoolRowF32Impl);
+HWY_EXPORT(MaxPoolChannelsF32Impl);
 HWY_EXPORT(SumPoolRowF32Impl);
 void MaxPoolRowF32(const PoolRow& row, float* out, int64_t* index) {
   HWY_DYNAMIC_DISPATCH(MaxPoolRowF32Impl)(row, out, index);
+}
+void MaxPoolChannelsF32(const PoolRow& row, int64_t channels, float* out, int64_t* index) {
+  HWY_DYNAMIC_DISPATCH(MaxPoolChannelsF32Impl)(row, channels, out, index);
 }
 void SumPoolRowF32(const PoolRow& row, float* out) {
   HWY_DYNAMIC_DISPATCH(SumPoolRowF32Impl)(row, out);

@@ -26,6 +26,10 @@ struct PoolRow {
 // end or not (as the reference kernel and PyTorch). Exact.
 void MaxPoolRowF32(const PoolRow& row, float* out, int64_t* index);
 
+// The same of images whose channels lie together: the plane is [height, width, channels], and so are
+// the rows of results [outputs, channels].
+void MaxPoolChannelsF32(const PoolRow& row, int64_t channels, float* out, int64_t* index);
+
 // The sum of each window. Error: that of a float sum in the order of rows, then columns.
 void SumPoolRowF32(const PoolRow& row, float* out);
 

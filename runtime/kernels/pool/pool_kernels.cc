@@ -148,6 +148,48 @@ absl::Status MaxPool2d(KernelContext& context, const MaxPoolCall<KernelArguments
   return images.Finish();
 }
 
+// Dense images [n, c, h, w] whose channels lie together.
+bool IsChannelsLast(const TensorView& t) {
+  if (t.rank() != 4) return false;
+  const int64_t strides[] = {t.sizes[1] * t.sizes[2] * t.sizes[3], 1, t.sizes[1] * t.sizes[3],
+                             t.sizes[1]};
+  for (int d = 0; d < 4; ++d) {
+    if (t.sizes[d] > 1 && t.strides[d] != strides[d]) return false;
+  }
+  return true;
+}
+
+absl::Status MaxPoolChannelsLast(KernelContext& context,
+                                 const MaxPoolCall<KernelArguments, 2>& call) {
+  const TensorView& self = *call.self;
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, (ShapeOf<2>(call)));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, self.dtype, shape));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* index, OutputOf(context, 1, DType::kInt64, shape));
+  if (!IsChannelsLast(self) || !IsChannelsLast(*out) || !IsChannelsLast(*index)) {
+    return absl::InternalError("the layout changed after the kernel was chosen");
+  }
+  if (out->numel() == 0) return absl::OkStatus();
+  const Geometry g = GeometryOf(self, call.params, *out);
+  const int64_t channels = out->sizes[1], outputs = out->sizes[3] * channels;
+  PoolRow row;
+  row.height = g.size[1];
+  row.width = g.size[2];
+  row.kernel_height = g.kernel[1];
+  row.row_dilation = g.dilation[1];
+  row.kernel_width = g.kernel[2];
+  row.stride = g.stride[2];
+  row.padding = g.padding[2];
+  row.dilation = g.dilation[2];
+  row.outputs = out->sizes[3];
+  for (int64_t r = 0; r < out->sizes[0] * out->sizes[2]; ++r) {
+    row.plane = self.as<const float>() + r / out->sizes[2] * row.height * row.width * channels;
+    row.first_row = r % out->sizes[2] * g.stride[1] - g.padding[1];
+    MaxPoolChannelsF32(row, channels, out->as<float>() + r * outputs,
+                       index->as<int64_t>() + r * outputs);
+  }
+  return absl::OkStatus();
+}
+
 // How many places of a window [start, start + kernel) count in one dimension: those inside, or with
 // padding those before the padding's end.
 struct Extent {
@@ -291,6 +333,16 @@ bool AcceptsMaxPool(const KernelContext& context, const MaxPoolCall<KernelArgume
          (*index)->is_contiguous() && ShapeOf<2>(call).ok();
 }
 
+// Images that lie both ways are the other kernel's.
+bool AcceptsMaxPoolChannelsLast(const KernelContext& context,
+                                const MaxPoolCall<KernelArguments, 2>& call) {
+  const auto out = context.PlannedOutput(0), index = context.PlannedOutput(1);
+  return call.self->dtype == DType::kFloat32 && out.ok() && index.ok() &&
+         (*index)->dtype == DType::kInt64 && IsChannelsLast(*call.self) &&
+         !call.self->is_contiguous() && IsChannelsLast(**out) && IsChannelsLast(**index) &&
+         ShapeOf<2>(call).ok();
+}
+
 template <int kSpatial>
 bool AcceptsAvgPool(const KernelContext& context,
                     const AvgPoolCall<KernelArguments, kSpatial>& call) {
@@ -312,6 +364,10 @@ constexpr Kernel kKernels[] = {
     KernelRow<&MaxPool2d, &AcceptsMaxPool, &ImagesScratch<MaxPoolCall<KernelArguments, 2>>>(
         "aten.max_pool2d_with_indices.default",
         "self kernel_size stride padding dilation ceil_mode -> 2", "MaxPool2dSimd", kHighway),
+    KernelRow<&MaxPoolChannelsLast, &AcceptsMaxPoolChannelsLast>(
+        "aten.max_pool2d_with_indices.default",
+        "self kernel_size stride padding dilation ceil_mode -> 2", "MaxPool2dChannelsLastSimd",
+        kHighway),
     KernelRow<&AvgPool<1>, &AcceptsAvgPool<1>, &ImagesScratch<AvgPoolCall<KernelArguments, 1>>>(
         "aten.avg_pool1d.default", "self kernel_size stride padding ceil_mode count_include_pad",
         "AvgPool1dSimd", kHighway),

@@ -38,6 +38,32 @@ TEST(PoolTest, WindowsOfAllShapes) {
   }
 }
 
+TEST(PoolTest, MaximaOfImagesWhoseChannelsLieTogether) {
+  KernelComparison comparison;
+  for (int64_t channels : {2, 3, 8, 17, 40}) {
+    for (int64_t kernel : {1, 2, 3}) {
+      for (int64_t stride : {1, 2, 3}) {
+        for (int64_t dilation : {1, 2, 5}) {
+          for (Values values : {Values::kNormal, Values::kSpecial, Values::kFew}) {
+            const int64_t size = 3 + dilation * (kernel - 1), padding = kernel / 2;
+            KernelCall call = {"aten.max_pool2d_with_indices.default",
+                               {TestTensorSpec{DType::kFloat32,
+                                               {2, channels, size, size + 4},
+                                               Layout::kChannelsLast,
+                                               values,
+                                               0},
+                                Ints{kernel, kernel}, Ints{stride, stride}, Ints{padding, padding},
+                                Ints{dilation, dilation}, EValue(stride == 2)},
+                               {DType::kFloat32, DType::kInt64}};
+            call.output_layout = Layout::kChannelsLast;
+            ASSERT_TRUE(comparison.Compare(call));
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST(PoolTest, AveragesOfOneAndThreeDimensions) {
   KernelComparison comparison;
   for (DType dtype : kDTypes) {
