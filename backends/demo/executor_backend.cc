@@ -24,9 +24,7 @@ absl::StatusOr<exir::PreprocessResult> ExecutorBackend::Preprocess(
   methods.emplace_back("forward", std::move(program));
   ABSL_ASSIGN_OR_RETURN(const exir::ProgramImage image, exir::EmitProgram(methods));
   ABSL_ASSIGN_OR_RETURN(const exir::SerializedProgram file, exir::SerializeProgram(image));
-  const std::string bytes = file.ToString();
-  const auto* data = reinterpret_cast<const std::byte*>(bytes.data());
-  result.processed = exir::Storage::Own({data, data + bytes.size()});
+  result.processed = file.ToStorage();
   return result;
 }
 

@@ -1,84 +1,8 @@
 #include "backends/demo/executor_runtime.h"
 
-#include <utility>
-
-#include "absl/strings/str_cat.h"
-#include "runtime/core/status_macros.h"
-#include "runtime/executor/method.h"
-#include "runtime/program/program.h"
+#include "runtime/executor/program_delegate.h"
 
 namespace belay::demo {
-namespace {
-
-class ExecutorHandle final : public DelegateHandle {
- public:
-  static absl::StatusOr<std::unique_ptr<DelegateHandle>> Create(const DelegateInitContext& context,
-                                                                Program program,
-                                                                const KernelRegistry& kernels,
-                                                                const BackendRegistry& backends) {
-    // The method refers to the program, which must have its last address first.
-    auto handle = std::make_unique<ExecutorHandle>(std::move(program));
-    ABSL_ASSIGN_OR_RETURN(Method method,
-                          Method::Load(handle->program_, "forward", kernels, backends,
-                                       {.memory = context.memory, .threads = context.threads}));
-    if (method.num_inputs() != context.arguments.size() ||
-        method.num_outputs() != context.outputs.size()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "the program in the blob has ", method.num_inputs(), " inputs and ", method.num_outputs(),
-          " outputs, the call has ", context.arguments.size(), " and ", context.outputs.size()));
-    }
-    for (size_t i = 0; i < method.num_inputs(); ++i) {
-      if (method.plan().inputs[i].mutated) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("the program in the blob mutates its input ", i));
-      }
-    }
-    handle->method_.emplace(std::move(method));
-    return std::unique_ptr<DelegateHandle>(std::move(handle));
-  }
-  explicit ExecutorHandle(Program program) : program_(std::move(program)) {}
-
-  absl::Status Execute(KernelContext& context) override {
-    ExecutionBudget budget;
-    return ExecuteWithin(context, budget);
-  }
-
-  absl::Status ExecuteWithin(KernelContext& context, ExecutionBudget& budget) override {
-    ABSL_RETURN_IF_ERROR(context.CheckArity(static_cast<int>(method_->num_inputs()),
-                                            static_cast<int>(method_->num_outputs())));
-    for (size_t i = 0; i < method_->num_inputs(); ++i) {
-      ABSL_RETURN_IF_ERROR(method_->SetInput(i, context.argument(static_cast<int>(i))));
-    }
-    ABSL_RETURN_IF_ERROR(method_->ExecuteWithin(budget));
-    for (size_t i = 0; i < method_->num_outputs(); ++i) {
-      const int index = static_cast<int>(i);
-      const EValue& result = method_->GetOutput(i);
-      const TensorView* tensor = result.get_if<TensorView>();
-      const TensorView* planned = context.output_slot(index)->get_if<TensorView>();
-      if ((tensor == nullptr) != (planned == nullptr) ||
-          (tensor != nullptr && tensor->dtype != planned->dtype)) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("result ", i, " of the program in the blob is ", result.KindName(),
-                         ", the call expects ", context.output_slot(index)->KindName()));
-      }
-      if (tensor == nullptr) {
-        context.SetScalarOutput(index, result);
-        continue;
-      }
-      ABSL_ASSIGN_OR_RETURN(const TensorView* output, context.Output(index, tensor->sizes));
-      ABSL_RETURN_IF_ERROR(CopyElements(*tensor, *output));
-    }
-    return absl::OkStatus();
-  }
-
-  void ResetState() override { method_->ResetState(); }
-
- private:
-  Program program_;
-  std::optional<Method> method_;
-};
-
-}  // namespace
 
 Limits ExecutorRuntime::DefaultLimits() {
   Limits limits;
@@ -91,13 +15,7 @@ Limits ExecutorRuntime::DefaultLimits() {
 
 absl::StatusOr<std::unique_ptr<DelegateHandle>> ExecutorRuntime::Init(
     const DelegateInitContext& context, absl::Span<const std::byte> blob) const {
-  // The caller keeps the blob alive.
-  ABSL_ASSIGN_OR_RETURN(
-      Program program,
-      Program::OpenBytes(nullptr, blob, {.limits = limits_, .companion_root = ""}));
-  ABSL_RETURN_IF_ERROR(
-      context.memory->Take(program.plans_bytes(), "what the program in the blob says"));
-  return ExecutorHandle::Create(context, std::move(program), kernels_, backends_);
+  return OpenProgramDelegate(context, blob, limits_, kernels_, backends_);
 }
 
 }  // namespace belay::demo

@@ -27,12 +27,7 @@ class ExecutorRuntime final : public BackendRuntime {
 
   std::string_view id() const override { return "ExecutorBackend"; }
   std::string_view target() const override { return "//backends/demo:runtime"; }
-  //   kInvalidArgument  the program has not as many inputs and outputs as the call, or mutates an
-  //                     input
-  //   what Program::OpenBytes and Method::Load return
-  // Execute uses arguments in place where Method::SetInput does, and copies results.
-  //   kInvalidArgument  a result is of another kind or dtype than the call's
-  //   what Method::SetInput and Execute return
+  // As OpenProgramDelegate says (runtime/executor/program_delegate.h).
   absl::StatusOr<std::unique_ptr<DelegateHandle>> Init(
       const DelegateInitContext& context, absl::Span<const std::byte> blob) const override;
 

@@ -21,13 +21,7 @@ class CpuRuntime final : public BackendRuntime {
 
   std::string_view id() const override { return "cpu"; }
   std::string_view target() const override { return "//backends/cpu:runtime"; }
-  //   kInvalidArgument  the program has not as many inputs and outputs as the call, or mutates an
-  //                     input
-  //   what Program::OpenBytes and Method::Load return
-  // Weights are used where the blob has them. Execute uses arguments in place where Method::SetInput
-  // does, and copies results: a method's outputs lie in its own memory.
-  //   kInvalidArgument  a result is of another kind or dtype than the call's
-  //   what Method::SetInput and Execute return
+  // As OpenProgramDelegate says (runtime/executor/program_delegate.h).
   absl::StatusOr<std::unique_ptr<DelegateHandle>> Init(
       const DelegateInitContext& context, absl::Span<const std::byte> blob) const override;
 

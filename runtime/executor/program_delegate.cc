@@ -1,0 +1,98 @@
+#include "runtime/executor/program_delegate.h"
+
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/core/status_macros.h"
+#include "runtime/executor/method.h"
+#include "runtime/program/program.h"
+
+namespace belay {
+namespace {
+
+class ProgramDelegate final : public DelegateHandle {
+ public:
+  static absl::StatusOr<std::unique_ptr<DelegateHandle>> Create(const DelegateInitContext& context,
+                                                                Program program,
+                                                                const KernelRegistry& kernels,
+                                                                const BackendRegistry& backends) {
+    // The method refers to the program, which must have its last address first.
+    auto handle = std::make_unique<ProgramDelegate>(std::move(program));
+    ABSL_ASSIGN_OR_RETURN(Method method,
+                          Method::Load(handle->program_, "forward", kernels, backends,
+                                       {.memory = context.memory, .threads = context.threads}));
+    if (method.num_inputs() != context.arguments.size() ||
+        method.num_outputs() != context.outputs.size()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "the program in the blob has ", method.num_inputs(), " inputs and ", method.num_outputs(),
+          " outputs, the call has ", context.arguments.size(), " and ", context.outputs.size()));
+    }
+    for (size_t i = 0; i < method.num_inputs(); ++i) {
+      if (method.plan().inputs[i].mutated) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("the program in the blob mutates its input ", i));
+      }
+    }
+    handle->method_.emplace(std::move(method));
+    return std::unique_ptr<DelegateHandle>(std::move(handle));
+  }
+  explicit ProgramDelegate(Program program) : program_(std::move(program)) {}
+
+  absl::Status Execute(KernelContext& context) override {
+    ExecutionBudget budget;
+    return ExecuteWithin(context, budget);
+  }
+
+  absl::Status ExecuteWithin(KernelContext& context, ExecutionBudget& budget) override {
+    ABSL_RETURN_IF_ERROR(context.CheckArity(static_cast<int>(method_->num_inputs()),
+                                            static_cast<int>(method_->num_outputs())));
+    for (size_t i = 0; i < method_->num_inputs(); ++i) {
+      ABSL_RETURN_IF_ERROR(method_->SetInput(i, context.argument(static_cast<int>(i))));
+    }
+    ABSL_RETURN_IF_ERROR(method_->ExecuteWithin(budget));
+    for (size_t i = 0; i < method_->num_outputs(); ++i) {
+      ABSL_RETURN_IF_ERROR(HandOver(context, static_cast<int>(i)));
+    }
+    return absl::OkStatus();
+  }
+
+  void ResetState() override { method_->ResetState(); }
+
+ private:
+  absl::Status HandOver(KernelContext& context, int i) {
+    const EValue& result = method_->GetOutput(static_cast<size_t>(i));
+    const TensorView* tensor = result.get_if<TensorView>();
+    const TensorView* planned = context.output_slot(i)->get_if<TensorView>();
+    if ((tensor == nullptr) != (planned == nullptr) ||
+        (tensor != nullptr && tensor->dtype != planned->dtype)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("result ", i, " of the program in the blob is ", result.KindName(),
+                       ", the call expects ", context.output_slot(i)->KindName()));
+    }
+    if (tensor == nullptr) {
+      context.SetScalarOutput(i, result);
+      return absl::OkStatus();
+    }
+    ABSL_ASSIGN_OR_RETURN(const TensorView* output, context.Output(i, tensor->sizes));
+    return CopyElements(*tensor, *output);
+  }
+
+  Program program_;
+  std::optional<Method> method_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<DelegateHandle>> OpenProgramDelegate(
+    const DelegateInitContext& context, absl::Span<const std::byte> blob, const Limits& limits,
+    const KernelRegistry& kernels, const BackendRegistry& backends) {
+  // The caller keeps the blob alive.
+  ABSL_ASSIGN_OR_RETURN(
+      Program program, Program::OpenBytes(nullptr, blob, {.limits = limits, .companion_root = ""}));
+  ABSL_RETURN_IF_ERROR(
+      context.memory->Take(program.plans_bytes(), "what the program in the blob says"));
+  return ProgramDelegate::Create(context, std::move(program), kernels, backends);
+}
+
+}  // namespace belay
