@@ -8,6 +8,7 @@
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
 #include "runtime/kernels/call/operands.h"
+#include "runtime/kernels/elements/channels_last.h"
 #include "runtime/kernels/packed/depthwise.h"
 
 namespace belay::cpu {
@@ -18,16 +19,6 @@ using Call = Conv2dCall<KernelArguments, kDepthwise>;
 
 // Below so many channels a tap has too few floats to be worth a loop of its own.
 constexpr int64_t kFewChannels = 8;
-
-// Dense, channels innermost.
-bool IsChannelsLast(const TensorView& t) {
-  const int64_t strides[] = {t.sizes[1] * t.sizes[2] * t.sizes[3], 1, t.sizes[1] * t.sizes[3],
-                             t.sizes[1]};
-  for (int d = 0; d < 4; ++d) {
-    if (t.sizes[d] > 1 && t.strides[d] != strides[d]) return false;
-  }
-  return true;
-}
 
 absl::Status ExpectChannelsLast(std::string_view name, const TensorView& t) {
   if (IsChannelsLast(t)) return absl::OkStatus();

@@ -2,19 +2,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/core/str_cat.h"
+#include "runtime/kernels/elements/channels_last.h"
 
 namespace belay::cpu {
-namespace {
-
-bool LieAlike(const TensorView& a, const TensorView& b) {
-  for (int d = 0; d < a.rank(); ++d) {
-    if (a.sizes[d] > 1 && a.strides[d] != b.strides[d]) return false;
-  }
-  return true;
-}
-
-}  // namespace
-
 absl::Status ExpectContiguous(std::string_view name, const TensorView& tensor) {
   if (tensor.is_contiguous()) return absl::OkStatus();
   return absl::InvalidArgumentError(
@@ -30,7 +20,7 @@ absl::StatusOr<EpilogueF32> EpilogueOf(const EpilogueCall<KernelArguments>& call
     epilogue.bias = call.bias->as<const float>();
   }
   if (call.other != nullptr) {
-    if (!LieAlike(*call.other, out)) {
+    if (!HasStrides(*call.other, out.strides)) {
       return absl::InvalidArgumentError(absl::StrCat("other: expected the layout of the result, ",
                                                      out.ToString(), ", got ",
                                                      call.other->ToString()));

@@ -6,6 +6,7 @@
 #include "runtime/kernel/kernel_arguments.h"
 #include "runtime/kernel/shape_rules/pool.h"
 #include "runtime/kernels/call/operands.h"
+#include "runtime/kernels/elements/channels_last.h"
 #include "runtime/kernels/elements/copy_strided.h"
 #include "runtime/kernels/pool/pool.h"
 #include "runtime/kernels/reduce/reduce.h"
@@ -146,17 +147,6 @@ absl::Status MaxPool2d(KernelContext& context, const MaxPoolCall<KernelArguments
                MaxPoolRowF32(row, images.result() + at, index->as<int64_t>() + at);
              });
   return images.Finish();
-}
-
-// Dense images [n, c, h, w] whose channels lie together.
-bool IsChannelsLast(const TensorView& t) {
-  if (t.rank() != 4) return false;
-  const int64_t strides[] = {t.sizes[1] * t.sizes[2] * t.sizes[3], 1, t.sizes[1] * t.sizes[3],
-                             t.sizes[1]};
-  for (int d = 0; d < 4; ++d) {
-    if (t.sizes[d] > 1 && t.strides[d] != strides[d]) return false;
-  }
-  return true;
 }
 
 absl::Status MaxPoolChannelsLast(KernelContext& context,

@@ -1,0 +1,18 @@
+#include "runtime/kernels/elements/channels_last.h"
+
+#include "runtime/core/sizes.h"
+
+namespace belay {
+
+bool HasStrides(const TensorView& tensor, absl::Span<const int64_t> strides) {
+  for (int d = 0; d < tensor.rank(); ++d) {
+    if (tensor.sizes[d] > 1 && tensor.strides[d] != strides[d]) return false;
+  }
+  return true;
+}
+
+bool IsChannelsLast(const TensorView& tensor) {
+  return tensor.rank() == 4 && HasStrides(tensor, DenseStrides(tensor.sizes, ChannelsLastOrder(4)));
+}
+
+}  // namespace belay
