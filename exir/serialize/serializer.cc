@@ -110,6 +110,16 @@ std::string SerializedProgram::ToString() const {
   return bytes;
 }
 
+Storage SerializedProgram::ToStorage() const {
+  std::vector<std::byte> bytes;
+  bytes.reserve(size);
+  for (std::string_view piece : pieces) {
+    const auto* data = reinterpret_cast<const std::byte*>(piece.data());
+    bytes.insert(bytes.end(), data, data + piece.size());
+  }
+  return Storage::Own(std::move(bytes));
+}
+
 absl::StatusOr<SerializedProgram> SerializeProgram(const ProgramImage& image,
                                                    const SerializeOptions& options) {
   schema::Program metadata = image.metadata;

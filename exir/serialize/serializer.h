@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "exir/emit/program_image.h"
+#include "exir/ir/constant.h"
 
 namespace belay::exir {
 
@@ -38,6 +39,7 @@ struct SerializedProgram {
   uint64_t size = 0;
   std::vector<SerializedCompanion> companions;  // sorted by name
   std::string ToString() const;  // the program file in one string; for tests and small programs
+  Storage ToStorage() const;     // the same as bytes of their own: a delegate's blob
 };
 // A segment's `companion` in the image is the tag of the file that it shall lie in.
 //   kInvalidArgument  the image's indices do not fit together, or a tag can't be in a file's name

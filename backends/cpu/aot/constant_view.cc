@@ -5,7 +5,6 @@
 #include <string_view>
 
 #include "absl/container/btree_set.h"
-#include "exir/op/op_table.h"
 
 namespace belay::cpu {
 namespace {
@@ -16,26 +15,6 @@ using exir::SymInt;
 using exir::TensorMeta;
 
 enum class Kind : uint8_t { kSame, kReshape, kPermute, kTranspose, kExpand };
-
-struct ViewRow {
-  std::string_view op;
-  Kind kind;
-};
-constexpr ViewRow kViews[] = {
-    {"aten.alias_copy.default", Kind::kSame},
-    {"aten.clone.default", Kind::kSame},
-    {"dim_order_ops._clone_dim_order.default", Kind::kSame},
-    {"aten._unsafe_view.default", Kind::kReshape},
-    {"aten.squeeze_copy.default", Kind::kReshape},
-    {"aten.squeeze_copy.dim", Kind::kReshape},
-    {"aten.squeeze_copy.dims", Kind::kReshape},
-    {"aten.unsqueeze_copy.default", Kind::kReshape},
-    {"aten.view_copy.default", Kind::kReshape},
-    {"aten.permute_copy.default", Kind::kPermute},
-    {"aten.t_copy.default", Kind::kTranspose},
-    {"aten.transpose_copy.int", Kind::kTranspose},
-    {"aten.expand_copy.default", Kind::kExpand},
-};
 
 std::optional<int> Dim(const exir::Argument& argument, int rank) {
   const int64_t* dim = argument.get_if<int64_t>();
@@ -146,6 +125,26 @@ double ReadAs(const void* data) {
 
 }  // namespace
 
+struct ConstantViews::Row {
+  std::string_view op;
+  Kind kind;
+};
+const ConstantViews::Row ConstantViews::kRows[] = {
+    {"aten.alias_copy.default", Kind::kSame},
+    {"aten.clone.default", Kind::kSame},
+    {"dim_order_ops._clone_dim_order.default", Kind::kSame},
+    {"aten._unsafe_view.default", Kind::kReshape},
+    {"aten.squeeze_copy.default", Kind::kReshape},
+    {"aten.squeeze_copy.dim", Kind::kReshape},
+    {"aten.squeeze_copy.dims", Kind::kReshape},
+    {"aten.unsqueeze_copy.default", Kind::kReshape},
+    {"aten.view_copy.default", Kind::kReshape},
+    {"aten.permute_copy.default", Kind::kPermute},
+    {"aten.t_copy.default", Kind::kTranspose},
+    {"aten.transpose_copy.int", Kind::kTranspose},
+    {"aten.expand_copy.default", Kind::kExpand},
+};
+
 std::optional<ConstantTensor> ConstantView::ToTensor() const {
   Sizes known;
   for (const SymInt& size : sizes) {
@@ -158,7 +157,8 @@ std::optional<ConstantTensor> ConstantView::ToTensor() const {
   return *std::move(made);
 }
 
-ConstantViews::ConstantViews(const exir::ExportedProgram& program) : program_(program) {
+ConstantViews::ConstantViews(const exir::ExportedProgram& program)
+    : program_(program), views_(*program.ops, kRows) {
   const absl::btree_set<std::string_view> mutated = exir::MutatedState(program.signature);
   const exir::Graph& graph = program.top();
   for (size_t i = 0; i < graph.inputs().size(); ++i) {
@@ -172,13 +172,12 @@ ConstantViews::ConstantViews(const exir::ExportedProgram& program) : program_(pr
 
 std::optional<ConstantView> ConstantViews::Find(exir::ValueId value) const {
   const exir::Graph& graph = program_.top();
-  const exir::OpTable<ViewRow> table(*program_.ops, kViews);
   std::vector<std::pair<const Node*, Kind>> views;  // from the end
   for (;;) {
     const exir::NodeId producer = graph.value(value).producer;
     if (!producer.valid()) break;
     const Node& node = graph.node(producer);
-    const ViewRow* row = table.Find(node.target);
+    const Row* row = views_.Find(node.target);
     const exir::ValueId* operand = node.operand().get_if<exir::ValueId>();
     if (row == nullptr || operand == nullptr) return std::nullopt;
     views.emplace_back(&node, row->kind);

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "exir/ir/argument.h"
 #include "exir/ir/exported_program.h"
+#include "exir/op/op_table.h"
 
 namespace belay::cpu {
 
@@ -43,7 +44,11 @@ class ConstantViews {
   std::optional<double> Number(const exir::Argument& argument) const;
 
  private:
+  struct Row;
+  static const Row kRows[];  // the operators whose results are views
+
   const exir::ExportedProgram& program_;
+  exir::OpTable<Row> views_;
   absl::flat_hash_map<exir::ValueId, exir::ConstantTensor> roots_;
 };
 

@@ -1,7 +1,6 @@
 #include "backends/cpu/aot/cpu_backend.h"
 
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "backends/cpu/aot/fused_handles.h"
@@ -27,13 +26,7 @@ absl::StatusOr<exir::PreprocessResult> CpuBackend::Preprocess(
   methods.emplace_back("forward", std::move(program));
   ABSL_ASSIGN_OR_RETURN(const exir::ProgramImage image, exir::EmitProgram(methods));
   ABSL_ASSIGN_OR_RETURN(const exir::SerializedProgram file, exir::SerializeProgram(image));
-  std::vector<std::byte> bytes;
-  bytes.reserve(file.size);
-  for (std::string_view piece : file.pieces) {
-    const auto* data = reinterpret_cast<const std::byte*>(piece.data());
-    bytes.insert(bytes.end(), data, data + piece.size());
-  }
-  result.processed = exir::Storage::Own(std::move(bytes));
+  result.processed = file.ToStorage();
   return result;
 }
 
