@@ -72,22 +72,24 @@ void ForEachPatch(const Patches& p, size_t first, size_t count, const Visit& vis
   }
 }
 
-void PointIntoImage(const void* source, size_t first, size_t count, const float** pointers) {
+void PointIntoImage(const void* source, size_t first, size_t count, size_t tap, size_t taps,
+                    const float** pointers) {
   const Patches& p = *static_cast<const Patches*>(source);
   const TensorView& in = *p.image;
   const Window& w = *p.window;
   const float* data = in.as<const float>();
   const int64_t channels = in.sizes[1], height = in.sizes[2], width = in.sizes[3];
+  const auto first_tap = static_cast<int64_t>(tap);
   ForEachPatch(p, first, count, [&](size_t i, int64_t image, int64_t y0, int64_t x0) {
     const float** to = pointers + i;
-    for (int64_t j = 0; j < w.kernel_size[0]; ++j) {
-      const int64_t y = y0 + j * w.dilation[0];
-      const float* row = data + (image * height + y) * width * channels;
-      for (int64_t k = 0; k < w.kernel_size[1]; ++k, to += count) {
-        const int64_t x = x0 + k * w.dilation[1];
-        const bool inside = y >= 0 && y < height && x >= 0 && x < width;
-        *to = inside ? row + x * channels : p.zeros;
-      }
+    int64_t j = first_tap / w.kernel_size[1], k = first_tap % w.kernel_size[1];
+    for (size_t t = 0; t < taps; ++t, to += count) {
+      const int64_t y = y0 + j * w.dilation[0], x = x0 + k * w.dilation[1];
+      const bool inside = y >= 0 && y < height && x >= 0 && x < width;
+      *to = inside ? data + ((image * height + y) * width + x) * channels : p.zeros;
+      if (++k < w.kernel_size[1]) continue;
+      k = 0;
+      ++j;
     }
   });
 }
@@ -106,7 +108,9 @@ void FindOffsets(const Patches& p) {
   }
 }
 
-void CopyPatches(const void* source, size_t first, size_t count, const float** pointers) {
+// One tap, the whole patch.
+void CopyPatches(const void* source, size_t first, size_t count, size_t, size_t,
+                 const float** pointers) {
   const Patches& p = *static_cast<const Patches*>(source);
   const TensorView& in = *p.image;
   const Window& w = *p.window;
@@ -159,7 +163,7 @@ Scratch ScratchFor(Way way, int64_t channels, const Window& window) {
       return {.floats = static_cast<int64_t>(
                   TileFloats(static_cast<size_t>(channels), static_cast<size_t>(channels)))};
     case Way::kTaps:
-      return {.pointers = CheckedInt(kRows) * window.taps(), .floats = channels};
+      return {.pointers = CheckedInt(int64_t{kGroupRows}) * window.taps(), .floats = channels};
     case Way::kCopy:
       return {.pointers = kRows,
               .floats = CheckedInt(kRows) * window.taps() * channels,
@@ -200,6 +204,7 @@ absl::Status Conv2d(KernelContext& context, const Call<false>& call) {
     case Way::kCopy:
       g.k *= static_cast<size_t>(call.window.taps());
       g.row_pointers = &CopyPatches;
+      g.one_tile = true;
       break;
   }
   RunProduct(context, g, [&](int part, PackedGemmArgs mine, const auto& run) {

@@ -178,8 +178,8 @@ void DepthwiseRowsImpl(const DepthwiseArgs& g, int64_t first, int64_t last) {
          .y = y * g.stride_y - g.padding_y,
          .count = hn::Lanes(TagF32())});
     if (!IsLinear(e)) {
-      FinishRow(e, e.other == nullptr ? nullptr : e.other + at, g.out + at,
-                static_cast<size_t>(g.out_width * g.channels));
+      const auto count = static_cast<size_t>(g.out_width * g.channels);
+      FinishTile(e, e.other == nullptr ? nullptr : e.other + at, g.out + at, count, 1, count);
     }
   }
 }

@@ -59,19 +59,21 @@ HWY_INLINE V Activate(D d, V x, Activation activation) {
   return x;
 }
 
-// What is left to do for `count` sums that have their bias, and `other` if it is added. Not for
-// IsLinear epilogues. `other` is null, or that of these elements.
-inline HWY_NOINLINE void FinishRow(const EpilogueF32& e, const float* other, float* c,
-                                   size_t count) {
+// What is left to do for `rows` by `columns` sums that have their bias, and `other` if it is added.
+// Not for IsLinear epilogues. `other` is null, or that of these elements; rows of both are ldc apart.
+inline HWY_NOINLINE void FinishTile(const EpilogueF32& e, const float* other, float* c, size_t ldc,
+                                    size_t rows, size_t columns) {
   const hn::ScalableTag<float> d;
   const size_t lanes = hn::Lanes(d);
   const auto low = hn::Set(d, e.low), high = hn::Set(d, e.high);
   const bool multiply = e.multiply && other != nullptr;
-  for (size_t i = 0; i < count; i += lanes) {
-    const size_t some = HWY_MIN(lanes, count - i);
-    auto x = Activate(d, hn::LoadN(d, c + i, some), e.activation);
-    if (multiply) x = hn::Mul(x, hn::LoadN(d, other + i, some));
-    hn::StoreN(ClampKeepingNaN(d, x, low, high), d, c + i, some);
+  for (size_t r = 0; r < rows; ++r) {
+    for (size_t i = 0; i < columns; i += lanes) {
+      const size_t some = HWY_MIN(lanes, columns - i), at = r * ldc + i;
+      auto x = Activate(d, hn::LoadN(d, c + at, some), e.activation);
+      if (multiply) x = hn::Mul(x, hn::LoadN(d, other + at, some));
+      hn::StoreN(ClampKeepingNaN(d, x, low, high), d, c + at, some);
+    }
   }
 }
 

@@ -1,10 +1,10 @@
 // Products with a packed right side, the one primitive of linear layers and convolutions.
 //
 // A register tile of 12 rows by two vectors (6 rows where there are 16 registers) is summed over
-// all of k; B's panels (packed_weights.h) are read in blocks that stay in the second-level cache
-// while the rows of A go by (Goto and van de Geijn, 2008). Rows of A are read where they lie: those
-// of a convolution are pieces of an image, one per place of the window (Dukhan, 2019, "indirect
-// convolution").
+// up to kMostDepth terms in one go; a group of tiles of A stays in the second-level cache while B's
+// panels (packed_weights.h) go by, each fetched while the one before it is multiplied (Goto and van
+// de Geijn, 2008). Rows of A are read where they lie: those of a convolution are pieces of an image,
+// one per place of the window (Dukhan, 2019, "indirect convolution").
 //
 // Accuracy: plain sums of floats in order of k, with fused multiply-add: at most (k + 4) * 2^-24 *
 // sum |a b| from the exact result. With m <= 3 four or two interleaved sums instead, within the
@@ -13,6 +13,7 @@
 #ifndef BELAY_RUNTIME_KERNELS_PACKED_PACKED_GEMM_H_
 #define BELAY_RUNTIME_KERNELS_PACKED_PACKED_GEMM_H_
 
+#include <algorithm>
 #include <cstddef>
 
 #include "runtime/kernels/packed/epilogue.h"
@@ -23,16 +24,24 @@ namespace belay {
 inline constexpr size_t kTileRows = 12;
 
 // Sets pointers[t * count + i], for each of `taps` taps t, to the k floats that row first + i reads
-// there. count <= kTileRows.
-using RowPointersFn = void (*)(const void* source, size_t first, size_t count,
-                               const float** pointers);
+// at tap `tap` + t. count <= kTileRows.
+using RowPointersFn = void (*)(const void* source, size_t first, size_t count, size_t tap,
+                               size_t taps, const float** pointers);
+
+// Of B's rows, so many are summed in one go at most: a tile's pieces of A stay in the first-level
+// cache.
+inline constexpr size_t kMostDepth = 640;
+// The tiles of so many rows at most meet a panel of B one behind the other; of so many if they are
+// copied.
+inline constexpr size_t kGroupRows = 24 * kTileRows;
+inline constexpr size_t kCopiedRows = 8 * kTileRows;
+inline constexpr size_t kLine = 16;  // floats of a cache line
 
 // Floats of PackedGemmArgs::tile, for rows of A `lda` apart: rows that are a multiple of the size of
-// a way of the first-level cache apart displace each other, so they are copied tile by tile. 0 for
-// all others.
+// a way of the first-level cache apart displace each other, so they are copied. 0 for all others.
 inline size_t TileFloats(size_t k, size_t lda) {
   constexpr size_t kWay = 1024;  // floats
-  return lda != 0 && lda % kWay == 0 ? kTileRows * (k + 16) : 0;
+  return lda != 0 && lda % kWay == 0 ? kCopiedRows * (std::min(k, kMostDepth) + kLine) : 0;
 }
 
 struct PackedGemmArgs {
@@ -45,15 +54,17 @@ struct PackedGemmArgs {
   float* tile = nullptr;  // TileFloats(k, lda) floats; null when that is 0
   RowPointersFn row_pointers = nullptr;
   const void* source = nullptr;
-  const float** pointers = nullptr;  // room for kTileRows * taps
-  const float* b = nullptr;          // PackedMatrixSize(taps * k, n) floats
-  float* c = nullptr;                // rows ldc apart, as those of epilogue.other
+  const float** pointers = nullptr;  // room for kGroupRows * taps, or kTileRows * taps if one_tile
+  bool one_tile = false;     // what row_pointers says holds until it is called for other rows
+  const float* b = nullptr;  // PackedMatrixSize(taps * k, n) floats
+  float* c = nullptr;        // rows ldc apart, as those of epilogue.other
   size_t ldc = 0;
   EpilogueF32 epilogue = {};
 };
 
 // C = epilogue(A B) for rows [first_row, last_row) and columns [first_column, last_column);
-// first_column is a multiple of 32. C overlaps neither A nor B; it may be epilogue.other.
+// first_column is a multiple of 32. C overlaps neither A nor B; it may be epilogue.other if that is
+// added.
 void PackedGemmRange(const PackedGemmArgs& args, size_t first_row, size_t last_row,
                      size_t first_column, size_t last_column);
 // All of it.

@@ -38,7 +38,7 @@ struct Problem {
         bias(n),
         other(m * n),
         tile(TileFloats(k, k)),
-        pointers(kTileRows * taps) {
+        pointers(kGroupRows * taps) {
     a.Fill(random);
     b.Fill(random);
     bias.Fill(random);
@@ -48,11 +48,12 @@ struct Problem {
   }
 
   // A's rows lie tap by tap: [taps][m][k].
-  static void RowPointers(const void* source, size_t first, size_t count, const float** pointers) {
+  static void RowPointers(const void* source, size_t first, size_t count, size_t tap, size_t taps,
+                          const float** pointers) {
     Problem& p = *static_cast<Problem*>(const_cast<void*>(source));
-    for (size_t t = 0; t < p.taps; ++t) {
+    for (size_t t = 0; t < taps; ++t) {
       for (size_t i = 0; i < count; ++i) {
-        pointers[t * count + i] = p.a.data() + (t * p.m + first + i) * p.k;
+        pointers[t * count + i] = p.a.data() + ((tap + t) * p.m + first + i) * p.k;
       }
     }
   }
@@ -132,9 +133,15 @@ TEST_P(PackedGemmTest, RowsColumnsAndDepthsAroundTheTile) {
   }
 }
 
-TEST_P(PackedGemmTest, BlocksOfColumnsAndRowsOfAWay) {
-  // 1024 floats apart: copied. 5000 rows of B: a block is one panel.
-  const size_t shapes[][3] = {{13, 200, 1024}, {5, 40, 1024}, {3, 70, 5000}, {25, 129, 2048}};
+TEST_P(PackedGemmTest, GroupsOfTilesAndDepthsInSeveralGoes) {
+  // 1024 floats apart: copied, kCopiedRows in a group.
+  const size_t shapes[][3] = {{13, 200, 1024},
+                              {kCopiedRows + 3, 40, 1024},
+                              {3, 70, 5000},
+                              {25, 129, 2048},
+                              {kGroupRows + 30, 33, 50},
+                              {kGroupRows + 1, 40, kMostDepth + 1},
+                              {2 * kGroupRows, 35, kMostDepth}};
   for (const auto& [m, n, k] : shapes) {
     Problem p(m, n, k, 1, random_);
     PackedGemmArgs g = p.Args();
@@ -145,9 +152,11 @@ TEST_P(PackedGemmTest, BlocksOfColumnsAndRowsOfAWay) {
 }
 
 TEST_P(PackedGemmTest, RowsInPieces) {
-  for (size_t m : {1, 2, 12, 13, 29}) {
+  for (size_t m : {size_t{1}, size_t{2}, size_t{12}, size_t{13}, size_t{29}, kGroupRows + 5}) {
     for (size_t taps : {2, 9}) {
-      for (size_t k : {1, 8, 19}) {
+      // 9 * 100 and 2 * 400: goes of several taps and of one; 700: of a part of one.
+      for (size_t k : {1, 8, 19, 100, 400, 700}) {
+        if (m > 29 && k * taps > 1500) continue;  // slow, and nothing new
         Problem p(m, 37, k, taps, random_);
         PackedGemmArgs g = p.Args();
         g.epilogue.bias = p.bias.data();
@@ -167,12 +176,13 @@ TEST_P(PackedGemmTest, NoProductsLeaveTheBias) {
 }
 
 TEST_P(PackedGemmTest, AResultDoesNotDependOnTheRange) {
-  for (size_t m : {3, 14, 40}) {
-    Problem p(m, 100, 50, 1, random_);
+  const size_t shapes[][2] = {{3, 50}, {14, 50}, {40, 50}, {40, 700}, {kCopiedRows + 5, 1024}};
+  for (const auto& [m, k] : shapes) {
+    Problem p(m, 100, k, 1, random_);
     PackedGemmArgs g = p.Args();
     PackedGemm(g);
     const std::vector<float> whole(p.c.data(), p.c.data() + p.c.size());
-    for (size_t split = 1; split < m; ++split) {
+    for (size_t split = 1; split < m; split += k > 50 ? 13 : 1) {
       std::fill(p.c.data(), p.c.data() + p.c.size(), kNan);
       PackedGemmRange(g, 0, split, 0, 64);
       PackedGemmRange(g, split, m, 0, 64);
@@ -260,13 +270,36 @@ TEST_P(PackedGemmTest, EveryEpilogue) {
 }
 
 TEST_P(PackedGemmTest, OtherMayBeTheResult) {
-  Problem p(13, 35, 6, 1, random_);
-  PackedGemmArgs g = p.Args();
-  g.epilogue.other = p.other.data();
-  PackedGemm(g);
-  g.c = p.other.data();
-  PackedGemm(g);
-  EXPECT_EQ(std::memcmp(p.c.data(), p.other.data(), p.c.size() * sizeof(float)), 0);
+  for (size_t k : {size_t{6}, 2 * kMostDepth}) {
+    Problem p(13, 35, k, 1, random_);
+    PackedGemmArgs g = p.Args();
+    g.epilogue.other = p.other.data();
+    PackedGemm(g);
+    g.c = p.other.data();
+    PackedGemm(g);
+    EXPECT_EQ(std::memcmp(p.c.data(), p.other.data(), p.c.size() * sizeof(float)), 0) << k;
+  }
+}
+
+TEST_P(PackedGemmTest, EpiloguesComeOnceHoweverManyGoes) {
+  const size_t k = 2 * kMostDepth + 3;
+  Problem p(14, 43, k, 1, random_);
+  for (size_t i = 0; i < p.a.size(); ++i) p.a[i] = p.b[i % p.b.size()] = 0;
+  PackMatrix(p.b.data(), static_cast<int64_t>(k), 43, 43, 1, p.packed.data());
+  for (bool multiply : {false, true}) {
+    PackedGemmArgs g = p.Args();
+    g.epilogue.bias = p.bias.data();
+    g.epilogue.other = p.other.data();
+    g.epilogue.multiply = multiply;
+    g.epilogue.activation = Activation::kHardswish;
+    PackedGemm(g);
+    for (size_t i = 0; i < p.m * p.n; ++i) {
+      const double bias = p.bias[i % p.n], other = p.other[i];
+      const double want = multiply ? Exact(Activation::kHardswish, bias) * other
+                                   : Exact(Activation::kHardswish, bias + other);
+      ASSERT_NEAR(p.c[i], want, 1e-5) << i;
+    }
+  }
 }
 
 TEST_P(PackedGemmTest, NanStaysNan) {
