@@ -4,7 +4,7 @@
 
 namespace belay {
 
-absl::Status ExecutionBudget::TakeInstruction() {
+absl::Status ExecutionBudget::TakeBoundedInstruction() {
   if (executed >= allowed) [[unlikely]] {
     return absl::ResourceExhaustedError(
         absl::StrCat("stopped after the ", allowed,

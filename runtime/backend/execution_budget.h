@@ -23,7 +23,16 @@ struct ExecutionBudget {
 
   // Before each instruction, which is counted. Allocates nothing unless it fails.
   //   kResourceExhausted, kCancelled, kDeadlineExceeded
-  absl::Status TakeInstruction();
+  absl::Status TakeInstruction() {
+    if (executed < allowed && cancel == nullptr && !deadline.has_value()) [[likely]] {
+      ++executed;
+      return absl::OkStatus();
+    }
+    return TakeBoundedInstruction();
+  }
+
+ private:
+  absl::Status TakeBoundedInstruction();
 };
 
 }  // namespace belay

@@ -70,6 +70,9 @@ class EValue {
     return std::get_if<T>(&value_);
   }
 
+  // The same for values of the same kind.
+  size_t kind() const { return value_.index(); }
+
   // "none", "int", "tensor f32[2,3]", …: the kind, for messages.
   std::string KindName() const;
 

@@ -15,6 +15,16 @@ namespace belay {
 // The largest rank of a tensor anywhere in Belay; the readers of files reject more.
 inline constexpr int kMaxRank = 16;
 
+// For lists as short as those here, which a call to memcmp costs more than.
+template <class T>
+bool SameList(absl::Span<const T> a, absl::Span<const T> b) {
+  if (a.size() != b.size()) return false;
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (a[i] != b[i]) return false;
+  }
+  return true;
+}
+
 // An inline vector of at most kMaxRank elements. Sizes, strides, and dimension lists are of this
 // type.
 template <class T>
@@ -78,7 +88,9 @@ class DimVector {
   }
   operator absl::Span<const T>() const { return absl::MakeConstSpan(data_, size_); }  // NOLINT
   absl::Span<const T> span() const { return absl::MakeConstSpan(data_, size_); }
-  friend bool operator==(const DimVector& a, const DimVector& b) { return a.span() == b.span(); }
+  friend bool operator==(const DimVector& a, const DimVector& b) {
+    return SameList(a.span(), b.span());
+  }
 
  private:
   void assign(absl::Span<const T> values) {

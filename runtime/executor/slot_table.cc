@@ -73,7 +73,7 @@ absl::StatusOr<void*> SlotTable::ConstantData(const TensorPlan& tensor, MemoryBu
 absl::Status SlotTable::MakeSlots(MemoryBudget& memory) {
   const size_t count = plan_.values.size();
   slots_.resize(count);
-  kinds_.resize(count, Kind::kFixed);
+  kinds_.resize(count);
   tensor_plans_.resize(count, nullptr);
   tensor_data_.resize(count, nullptr);
   mutated_.resize(count, 0);
@@ -87,22 +87,17 @@ absl::Status SlotTable::MakeSlots(MemoryBudget& memory) {
   for (uint32_t v = 0; v < count; ++v) {
     const ValuePlan& value = plan_.values[v];
     if (const auto* tensor = std::get_if<TensorPlan>(&value)) {
-      kinds_[v] = Kind::kTensor;
       tensor_plans_[v] = tensor;
       if (tensor->location == TensorPlan::Location::kConstant) {
         ABSL_ASSIGN_OR_RETURN(tensor_data_[v], ConstantData(*tensor, memory));
       }
     } else if (const auto* list = std::get_if<ListPlan>(&value)) {
-      kinds_[v] = Kind::kList;
       EValue* const* first = list_elements_.data() + list_elements_.size();
       for (const uint32_t element : list->elements) list_elements_.push_back(&slots_[element]);
       lists_[v] = {absl::MakeConstSpan(first, list->elements.size())};
-    } else if (const auto* kind = std::get_if<ScalarKind>(&value)) {
-      kinds_[v] = *kind == ScalarKind::kInt      ? Kind::kInt
-                  : *kind == ScalarKind::kDouble ? Kind::kDouble
-                                                 : Kind::kBool;
     }
     slots_[v] = InitialValue(v);
+    kinds_[v] = slots_[v].kind();
   }
   return absl::OkStatus();
 }
@@ -178,25 +173,6 @@ EValue* SlotTable::output_slot(uint32_t value) {
   return std::holds_alternative<None>(plan_.values[value]) ? &dropped_ : &slots_[value];
 }
 
-bool SlotTable::HoldsItsKind(uint32_t value) const {
-  const EValue& slot = slots_[value];
-  switch (kinds_[value]) {
-    case Kind::kTensor:
-      return slot.is<TensorView>();
-    case Kind::kList:
-      return slot.is<ListView>();
-    case Kind::kInt:
-      return slot.is<int64_t>();
-    case Kind::kDouble:
-      return slot.is<double>();
-    case Kind::kBool:
-      return slot.is<bool>();
-    case Kind::kFixed:
-      return true;  // instructions have no such output but None, which is dropped
-  }
-  return true;
-}
-
 absl::Status SlotTable::RestoreSlot(uint32_t value) {
   const std::string got = slots_[value].KindName();
   slots_[value] = InitialValue(value);
@@ -212,7 +188,7 @@ std::optional<uint32_t> SlotTable::ValueAt(const void* address) const {
 }
 
 absl::Status SlotTable::Resize(TensorView& tensor, absl::Span<const int64_t> sizes) {
-  if (tensor.sizes == sizes) return absl::OkStatus();
+  if (SameList<int64_t>(tensor.sizes, sizes)) return absl::OkStatus();
   const std::optional<uint32_t> value = ValueAt(&tensor);
   const TensorPlan* plan = value.has_value() ? tensor_plans_[*value] : nullptr;
   if (plan == nullptr) return absl::InternalError("the tensor is none of this method's");

@@ -53,7 +53,7 @@ class SlotTable final : public OutputAllocator {
   // slot is restored. Such a kernel and such a program do not fit together.
   //   kInvalidArgument  names both kinds
   absl::Status CheckOutput(uint32_t value) {
-    if (HoldsItsKind(value)) [[likely]]
+    if (slots_[value].kind() == kinds_[value]) [[likely]]
       return absl::OkStatus();
     return RestoreSlot(value);
   }
@@ -64,20 +64,17 @@ class SlotTable final : public OutputAllocator {
   uint64_t memory_bytes() const;
 
  private:
-  enum class Kind : uint8_t { kTensor, kList, kInt, kDouble, kBool, kFixed };
-
   explicit SlotTable(const MethodPlan& plan) : plan_(plan) {}
   absl::Status MakeSlots(MemoryBudget& memory);
   // nullopt when `address` is not inside the slots.
   std::optional<uint32_t> ValueAt(const void* address) const;
   absl::StatusOr<void*> ConstantData(const TensorPlan& tensor, MemoryBudget& memory);
   EValue InitialValue(uint32_t value);
-  bool HoldsItsKind(uint32_t value) const;
   absl::Status RestoreSlot(uint32_t value);
 
   const MethodPlan& plan_;
   std::vector<EValue> slots_;
-  std::vector<Kind> kinds_;
+  std::vector<size_t> kinds_;  // as planned
   std::vector<const TensorPlan*> tensor_plans_;
   std::vector<void*> tensor_data_;  // as planned; of inputs null
   std::vector<uint8_t> mutated_;    // the value is an input that the program may write to
