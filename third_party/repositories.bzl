@@ -11,6 +11,7 @@ _VENDORED = {
     "com_google_protobuf": "protobuf",
     "libsodium": "libsodium",
     "nlohmann_json": "nlohmann_json",
+    "openssl": "openssl",
     "remote_coverage_tools": "remote_coverage_tools",
     "rules_cc": "rules_cc",
     "rules_license": "rules_license",

@@ -8,8 +8,8 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_split.h"
+#include "runtime/core/sha256.h"
 #include "runtime/core/str_cat.h"
-#include "runtime/program/digest.h"
 
 namespace belay::conformance {
 namespace {
@@ -509,7 +509,7 @@ SymExpr NumberSymbols(const SymExpr& e, std::map<std::string, std::string>& symb
 }
 
 std::string Sha256(absl::Span<const std::byte> bytes) {
-  return absl::BytesToHexString(Sha256Digest(bytes));
+  return absl::BytesToHexString(belay::Sha256(bytes));
 }
 
 std::string Sha256(std::string_view text) {

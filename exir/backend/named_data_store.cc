@@ -1,16 +1,16 @@
 #include "exir/backend/named_data_store.h"
 
-#include <sodium.h>
-
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_join.h"
 #include "runtime/core/checked_math.h"
 #include "runtime/core/printable.h"
+#include "runtime/core/sha256.h"
 #include "runtime/core/sizes.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
@@ -31,8 +31,8 @@ struct FileEntries {
 FileEntries AsAdded(std::string_view tag, const Entries& map) {
   FileEntries file{std::string(tag), {}};
   for (const Entries::value_type& entry : map) file.entries.push_back(&entry);
-  std::stable_sort(file.entries.begin(), file.entries.end(), [](const auto* a, const auto* b) {
-    return a->second.buffer < b->second.buffer;
+  std::sort(file.entries.begin(), file.entries.end(), [](const auto* a, const auto* b) {
+    return std::tie(a->second.buffer, a->first) < std::tie(b->second.buffer, b->first);
   });
   return file;
 }
@@ -40,15 +40,6 @@ FileEntries AsAdded(std::string_view tag, const Entries& map) {
 bool SameBytes(absl::Span<const std::byte> a, absl::Span<const std::byte> b) {
   if (a.size() != b.size()) return false;
   return a.empty() || a.data() == b.data() || std::memcmp(a.data(), b.data(), a.size()) == 0;
-}
-
-std::string HexSha256(std::string_view text) {
-  static_assert(crypto_hash_sha256_BYTES == 32);
-  unsigned char digest[crypto_hash_sha256_BYTES];
-  crypto_hash_sha256(digest, reinterpret_cast<const unsigned char*>(text.data()), text.size());
-  std::string hex;
-  for (unsigned char byte : digest) absl::StrAppend(&hex, absl::Hex(byte, absl::kZeroPad2));
-  return hex;
 }
 
 }  // namespace
@@ -150,8 +141,9 @@ absl::Status NamedDataStore::Merge(const NamedDataOutput& output) {
   for (const auto& [tag, entries] : output.external_data) {
     if (!entries.empty()) files.push_back(AsAdded(tag, entries));
   }
-  std::stable_sort(files.begin(), files.end(), [](const FileEntries& a, const FileEntries& b) {
-    return a.entries[0]->second.buffer < b.entries[0]->second.buffer;
+  std::sort(files.begin(), files.end(), [](const FileEntries& a, const FileEntries& b) {
+    return std::tie(a.entries[0]->second.buffer, a.tag) <
+           std::tie(b.entries[0]->second.buffer, b.tag);
   });
   files.insert(files.begin(), AsAdded("", output.program_data));
   for (const FileEntries& file : files) {
@@ -210,7 +202,7 @@ absl::Status NamedDataStore::Externalize(uint64_t cap, std::string_view prefix) 
   for (std::vector<std::string>& keys : shards) {
     std::sort(keys.begin(), keys.end());
     const std::string joined = absl::StrJoin(keys, absl::string_view("\0", 1));
-    tags.push_back(absl::StrCat(prefix, "_", HexSha256(joined)));
+    tags.push_back(absl::StrCat(prefix, "_", absl::BytesToHexString(Sha256(joined))));
     // Keys are unique over all files, so a file of this tag can only hold others.
     if (output_.external_data.contains(tags.back())) {
       return absl::AlreadyExistsError(

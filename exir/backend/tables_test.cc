@@ -28,13 +28,13 @@
 #include "exir/testing/programs.h"
 #include "gtest/gtest.h"
 #include "runtime/core/one_dtype_copy.h"
+#include "runtime/core/sha256.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/testing.h"
 #include "runtime/kernel/kernel_arguments.h"
 #include "runtime/kernel/kernel_registry.h"
 #include "runtime/kernels/reference/reference_kernels.h"
 #include "simdjson.h"
-#include "sodium.h"
 
 namespace belay::exir {
 namespace {
@@ -234,20 +234,14 @@ TEST(LoweringTablesTest, DelegateMappingBuilder) {
 
 // --- named_data_store.json ---
 
-std::string HexSha256(absl::Span<const std::byte> bytes) {
-  unsigned char digest[crypto_hash_sha256_BYTES];
-  crypto_hash_sha256(digest, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
-  return absl::BytesToHexString(
-      absl::string_view(reinterpret_cast<const char*>(digest), sizeof(digest)));
-}
-
 std::string Show(const NamedDataOutput& output) {
   std::string text = absl::StrCat(output.buffers.size(), " buffers");
   const auto show = [&](const std::string& file, const auto& entries) {
     for (const auto& [key, entry] : entries) {
       const Storage& buffer = output.buffers[entry.buffer];
       absl::StrAppend(&text, "; ", file, ":", key, " buffer ", entry.buffer, " align ",
-                      entry.alignment, " size ", buffer.bytes.size(), " ", HexSha256(buffer.bytes));
+                      entry.alignment, " size ", buffer.bytes.size(), " ",
+                      absl::BytesToHexString(Sha256(buffer.bytes)));
     }
   };
   show("", output.program_data);

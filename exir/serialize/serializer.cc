@@ -1,6 +1,5 @@
 #include "exir/serialize/serializer.h"
 
-#include <sodium.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "exir/serialize/file_layout.h"
 #include "runtime/core/mapped_file.h"
+#include "runtime/core/sha256.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/utf8.h"
 #include "runtime/schema/companion_name.h"
@@ -37,27 +37,10 @@ SegmentBytes JoinPieces(const std::vector<Storage>& storages) {
   return result;
 }
 
-// SHA-256 of the pieces one after the other.
-std::string DigestOf(absl::Span<const std::string_view> pieces) {
-  crypto_hash_sha256_state state;
-  crypto_hash_sha256_init(&state);
-  for (std::string_view piece : pieces) {
-    crypto_hash_sha256_update(&state, reinterpret_cast<const unsigned char*>(piece.data()),
-                              piece.size());
-  }
-  unsigned char hash[crypto_hash_sha256_BYTES];
-  crypto_hash_sha256_final(&state, hash);
-  return std::string(reinterpret_cast<const char*>(hash), sizeof(hash));
-}
-
 // TAG-DIGEST.data
 absl::StatusOr<std::string> CompanionName(const std::string& tag, const std::string& digests) {
   std::string name = absl::StrCat(tag, "-");
-  const std::string_view piece = digests;
-  for (const char c : DigestOf(absl::MakeConstSpan(&piece, 1)).substr(0, 16)) {
-    absl::StrAppend(&name, absl::Hex(static_cast<unsigned char>(c), absl::kZeroPad2));
-  }
-  absl::StrAppend(&name, ".data");
+  absl::StrAppend(&name, absl::BytesToHexString(Sha256(digests).substr(0, 16)), ".data");
   if (IsCompanionName(name) && IsUtf8(name)) return name;
   return absl::InvalidArgumentError(
       absl::StrCat("companion file '", absl::CHexEscape(tag),
@@ -161,7 +144,7 @@ absl::StatusOr<SerializedProgram> SerializeProgram(const ProgramImage& image,
   for (size_t i = 0; i < segments.size(); ++i) {
     schema::Segment* s = metadata.mutable_segments(static_cast<int>(i));
     s->set_size(segments[i].size);
-    s->set_sha256(DigestOf(segments[i].pieces));
+    s->set_sha256(Sha256(segments[i].pieces));
   }
   ABSL_RETURN_IF_ERROR(LayOutCompanions(segments, metadata, result));
   ABSL_ASSIGN_OR_RETURN(FilePieces file, LayOutProgramFile(std::move(metadata), segments));

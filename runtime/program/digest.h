@@ -2,17 +2,10 @@
 #ifndef BELAY_RUNTIME_PROGRAM_DIGEST_H_
 #define BELAY_RUNTIME_PROGRAM_DIGEST_H_
 
-#include <cstddef>
-#include <string>
-
 #include "absl/status/status.h"
-#include "absl/types/span.h"
 #include "runtime/program/program.h"
 
 namespace belay {
-
-// The 32 bytes of the SHA-256 of `bytes`.
-std::string Sha256Digest(absl::Span<const std::byte> bytes);
 
 // Checks the digest of every segment, those in companion files included. Reads all of the program.
 //   kDataLoss  names every segment that differs

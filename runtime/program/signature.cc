@@ -141,7 +141,7 @@ absl::Status Ed25519Verifier::VerifyFile(const std::string& path,
 
 absl::Status Ed25519Verifier::VerifyDigest(absl::Span<const std::byte> bytes,
                                            std::string_view sha256) const {
-  if (Sha256Digest(bytes) == sha256) return absl::OkStatus();
+  if (Sha256(bytes) == sha256) return absl::OkStatus();
   return absl::DataLossError("its content is not what the signed program says (SHA-256)");
 }
 

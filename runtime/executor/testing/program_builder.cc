@@ -8,8 +8,8 @@
 
 #include "runtime/core/arena.h"
 #include "runtime/core/checked_math.h"
+#include "runtime/core/sha256.h"
 #include "runtime/core/status_macros.h"
-#include "runtime/program/digest.h"
 #include "runtime/schema/file_format.h"
 
 namespace belay {
@@ -266,7 +266,7 @@ uint32_t TestProgram::AddSegment(schema::Segment::Kind kind, std::string bytes,
   segment->set_kind(kind);
   segment->set_alignment(kSegmentAlignment);
   segment->set_size(bytes.size());
-  segment->set_sha256(Sha256Digest(AsBytes(bytes)));
+  segment->set_sha256(Sha256(AsBytes(bytes)));
   segment->set_companion(std::move(companion));
   segments_.push_back(std::move(bytes));
   return static_cast<uint32_t>(segments_.size() - 1);
