@@ -12,6 +12,7 @@
 #include "runtime/backend/execution_budget.h"
 #include "runtime/core/evalue.h"
 #include "runtime/core/memory_budget.h"
+#include "runtime/core/named_data_map.h"
 #include "runtime/core/thread_pool.h"
 #include "runtime/kernel/kernel.h"
 
@@ -20,14 +21,6 @@ namespace belay {
 struct CompileSpecView {
   std::string_view key;
   std::string_view value;  // bytes
-};
-
-// Bytes that the AOT side stored by key. Zero-copy; valid as long as the program.
-class NamedDataMap {
- public:
-  virtual ~NamedDataMap() = default;
-  // kNotFound.
-  virtual absl::StatusOr<absl::Span<const std::byte>> Find(std::string_view key) const = 0;
 };
 
 // What a delegate may see while it is made.

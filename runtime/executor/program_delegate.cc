@@ -88,8 +88,10 @@ absl::StatusOr<std::unique_ptr<DelegateHandle>> OpenProgramDelegate(
     const DelegateInitContext& context, absl::Span<const std::byte> blob, const Limits& limits,
     const KernelRegistry& kernels, const BackendRegistry& backends) {
   // The caller keeps the blob alive.
-  ABSL_ASSIGN_OR_RETURN(
-      Program program, Program::OpenBytes(nullptr, blob, {.limits = limits, .companion_root = ""}));
+  Program::Options options;
+  options.limits = limits;
+  options.named_data = context.named_data;
+  ABSL_ASSIGN_OR_RETURN(Program program, Program::OpenBytes(nullptr, blob, options));
   ABSL_RETURN_IF_ERROR(
       context.memory->Take(program.plans_bytes(), "what the program in the blob says"));
   return ProgramDelegate::Create(context, std::move(program), kernels, backends);

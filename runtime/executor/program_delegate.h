@@ -16,7 +16,7 @@ namespace belay {
 
 // Opens `blob` as a program file, which is checked like any other, and loads its method "forward"
 // for the call that `context` describes. The blob, the registries and the context's threads must
-// outlive the handle. Weights are used where the blob has them.
+// outlive the handle. Weights are used where the blob has them, or in the context's named data.
 //   kInvalidArgument  the program has not as many inputs and outputs as the call, or mutates an
 //                     input
 //   what Program::OpenBytes and Method::Load return

@@ -18,6 +18,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "runtime/core/mapped_file.h"
+#include "runtime/core/named_data_map.h"
 #include "runtime/program/file_verifier.h"
 #include "runtime/program/limits.h"
 #include "runtime/program/plan.h"
@@ -53,6 +54,9 @@ class Program {
     // kCopy where somebody who is not trusted might change or truncate the files while they are in
     // use. Of files that are mapped, the metadata is copied and the segments are used in place.
     FileAccess access = FileAccess::kMap;
+    // The named data of the program around this one, for constants that lie there; nullptr: there is
+    // none. What it gives must outlive the program.
+    const NamedDataMap* named_data = nullptr;
   };
   // Maps (or copies) the file and validates it.
   //   kNotFound, kPermissionDenied, kUnavailable  the file can't be read
@@ -61,6 +65,7 @@ class Program {
   //   kInvalidArgument    a rule of runtime/schema/file_format.md is broken; the message names the
   //                       rule, the place and the values
   //   kResourceExhausted  a limit
+  //   kNotFound           a constant is named data that Options::named_data has not; names the key
   //   what Options::verifier returns
   static absl::StatusOr<Program> Open(const std::string& path, const Options& options);
   static absl::StatusOr<Program> Open(const std::string& path) { return Open(path, Options()); }

@@ -21,17 +21,23 @@
 namespace belay {
 namespace {
 
-// Version 1.0 has no features that a file could require.
-absl::Status CheckFeatures(const WireList& features) {
-  if (features.count == 0) return absl::OkStatus();
-  std::vector<std::string> names;
+// Whether the file requires kNamedConstants, the one feature there is.
+absl::StatusOr<bool> ReadFeatures(const WireList& features) {
+  std::vector<std::string> unknown;
+  uint64_t known = 0;
   WireElements elements(features);
-  for (uint64_t i = 0; i < std::min<uint64_t>(features.count, kMostListed); ++i) {
-    names.push_back(Quoted(elements.NextText()));
+  for (uint64_t i = 0; i < features.count; ++i) {
+    const std::string_view name = elements.NextText();
+    if (name == kNamedConstants) {
+      ++known;
+    } else if (unknown.size() < kMostListed) {
+      unknown.push_back(Quoted(name));
+    }
   }
+  if (unknown.empty()) return known > 0;
   return absl::UnimplementedError(
       absl::StrCat("the program needs features that this reader does not know: ",
-                   ListFirst(names, ", ", features.count)));
+                   ListFirst(unknown, ", ", features.count - known)));
 }
 
 absl::StatusOr<std::vector<MethodMessage>> ReadMethods(const WireList& list, const Limits& limits,
@@ -82,7 +88,7 @@ absl::StatusOr<Program> ProgramValidator::Validate(std::shared_ptr<const void> o
             .nesting = static_cast<uint32_t>(std::min<uint64_t>(limits.nesting, UINT32_MAX)),
             .depth = 0},
            root, metadata));
-  ABSL_RETURN_IF_ERROR(CheckFeatures(metadata.required_features));
+  ABSL_ASSIGN_OR_RETURN(const bool named_constants, ReadFeatures(metadata.required_features));
   ABSL_ASSIGN_OR_RETURN(const std::vector<MethodMessage> methods,
                         ReadMethods(metadata.methods, limits, root));
   // All that is allocated from here on, but for what CheckMemory knows itself.
@@ -107,7 +113,8 @@ absl::StatusOr<Program> ProgramValidator::Validate(std::shared_ptr<const void> o
   }
   program.segments_ = std::move(segments.plans);
   ABSL_ASSIGN_OR_RETURN(const std::vector<absl::Span<const std::byte>> constants,
-                        ValidateConstants(metadata.constants, program.segments_));
+                        ValidateConstants(metadata.constants, program.segments_, options.named_data,
+                                          named_constants));
   ABSL_ASSIGN_OR_RETURN(program.named_data_,
                         ValidateNamedData(metadata.named_data, program.segments_));
 

@@ -108,6 +108,30 @@ class FileWalk {
   uint64_t end_;
 };
 
+// The named data that a constant is.
+absl::StatusOr<absl::Span<const std::byte>> NamedConstant(const ConstantMessage& constant,
+                                                          const NamedDataMap* named_data,
+                                                          const MetadataPath& path) {
+  const std::string_view key = constant.named_data;
+  if (constant.segment != 0 || constant.offset != 0) {
+    return path.Error(absl::StrCat("is named data and lies in segment ", constant.segment, " at ",
+                                   constant.offset, ", expected 0 and 0"));
+  }
+  if (named_data == nullptr) {
+    return absl::NotFoundError(absl::StrCat(path.ToString(), ": named data ", Quoted(key),
+                                            " of the program around this one, which is in none"));
+  }
+  const absl::StatusOr<absl::Span<const std::byte>> bytes = named_data->Find(key);
+  if (!bytes.ok()) {
+    return Annotate(bytes.status(), absl::StrCat(path.ToString(), ": named data ", Quoted(key)));
+  }
+  if (bytes->size() != constant.size) {
+    return path.Error(absl::StrCat("named data ", Quoted(key), " has ", bytes->size(),
+                                   " bytes, expected ", constant.size));
+  }
+  return *bytes;
+}
+
 std::string Companion(const std::string& name) {
   return absl::StrCat("companion file ", Quoted(name));
 }
@@ -224,7 +248,8 @@ absl::StatusOr<absl::Span<const std::byte>> SegmentRange(absl::Span<const Segmen
 }
 
 absl::StatusOr<std::vector<absl::Span<const std::byte>>> ValidateConstants(
-    const WireList& messages, absl::Span<const SegmentPlan> segments) {
+    const WireList& messages, absl::Span<const SegmentPlan> segments,
+    const NamedDataMap* named_data, bool has_feature) {
   const MetadataPath metadata;
   std::vector<absl::Span<const std::byte>> constants;
   constants.reserve(messages.count);
@@ -233,6 +258,17 @@ absl::StatusOr<std::vector<absl::Span<const std::byte>>> ValidateConstants(
     const MetadataPath path(metadata, "constants", i);
     ConstantMessage constant;
     ABSL_RETURN_IF_ERROR(Read(elements.NextMessage(), path, constant));
+    if (!constant.named_data.empty()) {
+      if (!has_feature) {
+        return MetadataPath(path, "named_data")
+            .Error(
+                absl::StrCat("the program does not require the feature '", kNamedConstants, "'"));
+      }
+      ABSL_ASSIGN_OR_RETURN(const absl::Span<const std::byte> bytes,
+                            NamedConstant(constant, named_data, path));
+      constants.push_back(bytes);
+      continue;
+    }
     if (constant.offset % kTensorAlignment != 0) {
       return MetadataPath(path, "offset")
           .Error(absl::StrCat(constant.offset, " is not a multiple of ", kTensorAlignment));

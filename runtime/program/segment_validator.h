@@ -39,9 +39,11 @@ absl::StatusOr<absl::Span<const std::byte>> WholeSegment(absl::Span<const Segmen
                                                          uint64_t segment, SegmentPlan::Kind kind,
                                                          const MetadataPath& path);
 
-// Parallel to the messages, the metadata's constants.
+// Parallel to the messages, the metadata's constants. `named_data` is that of the program around, null
+// for none; `has_feature` says whether the program declares that it uses it.
 absl::StatusOr<std::vector<absl::Span<const std::byte>>> ValidateConstants(
-    const WireList& messages, absl::Span<const SegmentPlan> segments);
+    const WireList& messages, absl::Span<const SegmentPlan> segments,
+    const NamedDataMap* named_data, bool has_feature);
 
 absl::StatusOr<std::vector<NamedDataPlan>> ValidateNamedData(
     const WireList& messages, absl::Span<const SegmentPlan> segments);

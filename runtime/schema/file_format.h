@@ -15,6 +15,8 @@ inline constexpr uint32_t kFormatMinor = 0;
 inline constexpr uint64_t kSegmentAlignment = 128;
 inline constexpr uint64_t kTensorAlignment = 64;
 inline constexpr size_t kDigestBytes = 32;
+// What a program requires whose constants may be named data of the program around it.
+inline constexpr char kNamedConstants[] = "named_constants";
 
 // A companion file's own first bytes; its header is as long as the program file's.
 inline constexpr char kCompanionMagic[8] = {'B', 'E', 'L', 'A', 'Y', '\r', '\n', '\x1c'};
