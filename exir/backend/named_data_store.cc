@@ -102,7 +102,7 @@ absl::Status NamedDataStore::Add(std::string_view key, Storage data,
     entry->alignment = *both;
     return absl::OkStatus();
   }
-  NamedDataEntry entry{AddBuffer(std::move(data)), alignment, options.layout};
+  NamedDataEntry entry{AddBuffer(std::move(data)), alignment, options.layout, options.sha256};
   auto& entries = options.external_tag.empty() ? output_.program_data
                                                : output_.external_data[options.external_tag];
   entries[std::string(key)] = std::move(entry);
@@ -157,8 +157,9 @@ absl::Status NamedDataStore::Merge(const NamedDataOutput& output) {
         return absl::InvalidArgumentError(
             absl::StrCat("key ", Printable(key), " has alignment ", entry.alignment));
       }
-      ABSL_RETURN_IF_ERROR(Add(key, output.buffers[entry.buffer],
-                               {static_cast<int64_t>(entry.alignment), file.tag, entry.layout}));
+      ABSL_RETURN_IF_ERROR(
+          Add(key, output.buffers[entry.buffer],
+              {static_cast<int64_t>(entry.alignment), file.tag, entry.layout, entry.sha256}));
     }
   }
   return absl::OkStatus();

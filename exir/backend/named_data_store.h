@@ -24,6 +24,7 @@ struct NamedDataOptions {
   // The companion file that holds it; "" for the program file.
   std::string external_tag;
   std::optional<NamedDataEntry::TensorLayout> layout;
+  std::string sha256 = {};  // NamedDataEntry::sha256
 };
 
 // A value. Bytes are shared, not copied. Thread-compatible.

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,6 +39,19 @@ absl::StatusOr<uint32_t> ConstantPool::AddTensor(const ConstantTensor& tensor,
   const auto [it, inserted] =
       constants_.try_emplace(ContentOf(dense), image_->metadata.constants_size());
   if (!inserted) return it->second;
+  const uint32_t index = it->second;
+  std::string key;
+  if (name_ != nullptr) {
+    ABSL_ASSIGN_OR_RETURN(key, name_(dense));
+  }
+  if (!key.empty()) {
+    if (named_.empty()) image_->metadata.add_required_features(kNamedConstants);
+    named_.push_back(dense);
+    schema::Constant* constant = image_->metadata.add_constants();
+    constant->set_size(dense.bytes.size());
+    constant->set_named_data(std::move(key));
+    return index;
+  }
   if (constants_segment_ < 0) {
     constants_segment_ = static_cast<int>(image_->segments.size());
     image_->segments.emplace_back().kind = schema::Segment::CONSTANTS;
@@ -48,7 +62,7 @@ absl::StatusOr<uint32_t> ConstantPool::AddTensor(const ConstantTensor& tensor,
   constant->set_size(dense.bytes.size());
   constants_size_ = AlignUp(constants_size_ + dense.bytes.size(), kTensorAlignment);
   image_->segments[constants_segment_].pieces.push_back(dense);
-  return it->second;
+  return index;
 }
 
 uint32_t ConstantPool::AddDelegateBlob(const Storage& blob) {
@@ -62,14 +76,22 @@ uint32_t ConstantPool::AddDelegateBlob(const Storage& blob) {
 }
 
 absl::Status ConstantPool::AddNamedData(absl::Span<const NamedDataOutput* const> outputs) {
+  using Id = std::pair<std::string_view, std::string>;  // content and companion
+  struct Buffer {
+    Storage storage;
+    uint64_t alignment = 1;
+    std::string sha256;  // where it is known
+    std::optional<uint32_t> segment = std::nullopt;
+  };
+  absl::flat_hash_map<Id, size_t> index;
+  std::vector<Buffer> buffers;
   struct Entry {
     std::string_view content;
     const NamedDataEntry* entry;
     std::string companion;
+    size_t buffer = 0;
   };
   std::map<std::string, Entry> by_key;
-  using Id = std::pair<std::string_view, std::string>;  // content and companion
-  absl::flat_hash_map<Id, std::pair<Storage, uint64_t>> buffers;
   const auto add = [&](const NamedDataOutput& output, const std::string& key,
                        const NamedDataEntry& entry, const std::string& companion) -> absl::Status {
     if (entry.buffer >= output.buffers.size()) {
@@ -78,13 +100,21 @@ absl::Status ConstantPool::AddNamedData(absl::Span<const NamedDataOutput* const>
     const Storage& storage = output.buffers[entry.buffer];
     const std::string_view content = ContentOf(storage);
     const auto [it, inserted] = by_key.try_emplace(key, Entry{content, &entry, companion});
-    if (!inserted && it->second.content != content) {
+    const std::string_view known = it->second.content;
+    const bool same =
+        known.size() == content.size() && (known.data() == content.data() || known == content);
+    if (!inserted && !same) {
       return absl::AlreadyExistsError(absl::StrCat(
           "named data '", key, "' exists with other content: ", it->second.content.size(),
           " bytes and ", storage.bytes.size(), " bytes"));
     }
-    auto& buffer = buffers.try_emplace({content, it->second.companion}, storage, 1).first->second;
-    buffer.second = SegmentAlignment(buffer.second, std::max<uint64_t>(entry.alignment, 1));
+    if (inserted) {
+      const auto [at, is_new] = index.try_emplace({content, companion}, buffers.size());
+      if (is_new) buffers.push_back({.storage = storage, .sha256 = entry.sha256});
+      it->second.buffer = at->second;
+    }
+    Buffer& buffer = buffers[it->second.buffer];
+    buffer.alignment = SegmentAlignment(buffer.alignment, std::max<uint64_t>(entry.alignment, 1));
     return absl::OkStatus();
   };
   for (const NamedDataOutput* output : outputs) {
@@ -97,20 +127,19 @@ absl::Status ConstantPool::AddNamedData(absl::Span<const NamedDataOutput* const>
       }
     }
   }
-  absl::flat_hash_map<Id, uint32_t> segments;
   for (const auto& [key, entry] : by_key) {
-    const Id id = {entry.content, entry.companion};
-    const auto [it, inserted] = segments.try_emplace(id, image_->segments.size());
-    if (inserted) {
-      const auto& [storage, alignment] = buffers.at(id);
+    Buffer& buffer = buffers[entry.buffer];
+    if (!buffer.segment.has_value()) {
+      buffer.segment = image_->segments.size();
       image_->segments.push_back({.kind = schema::Segment::NAMED_DATA,
-                                  .pieces = {storage},
-                                  .alignment = alignment,
-                                  .companion = entry.companion});
+                                  .pieces = {buffer.storage},
+                                  .alignment = buffer.alignment,
+                                  .companion = entry.companion,
+                                  .sha256 = buffer.sha256});
     }
     schema::NamedData* named = image_->metadata.add_named_data();
     named->set_key(key);
-    named->set_segment(it->second);
+    named->set_segment(*buffer.segment);
     named->set_offset(0);
     named->set_size(entry.content.size());
     named->set_alignment(entry.entry->alignment);

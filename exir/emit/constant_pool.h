@@ -3,7 +3,11 @@
 #define BELAY_EXIR_EMIT_CONSTANT_POOL_H_
 
 #include <cstdint>
+#include <functional>
+#include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
@@ -14,15 +18,20 @@
 
 namespace belay::exir {
 
+// The key of the named data of a surrounding program that the bytes are, or "" (emitter.h).
+using NameConstant = std::function<absl::StatusOr<std::string>(const Storage& bytes)>;
+
 // Fills an image's segments and constant table. Equal bytes are there once. Costs a hash at the
 // speed of memory, and a comparison where hashes are equal.
 class ConstantPool {
  public:
   // `image` must outlive the pool, and keep what the pool added.
-  explicit ConstantPool(ProgramImage* image) : image_(image) {}
+  explicit ConstantPool(ProgramImage* image, NameConstant name = nullptr)
+      : image_(image), name_(std::move(name)) {}
 
   // The index in metadata.constants of a tensor's elements, dense in this order of the dimensions.
   //   kResourceExhausted  a tensor of another layout has to be copied and there is no memory for it
+  //   what the function that names constants returns
   absl::StatusOr<uint32_t> AddTensor(const ConstantTensor& tensor, absl::Span<const uint8_t> order);
   // The index of a segment of its own that holds a delegate's blob.
   uint32_t AddDelegateBlob(const Storage& blob);
@@ -33,6 +42,8 @@ class ConstantPool {
 
  private:
   ProgramImage* image_;
+  NameConstant name_;
+  std::vector<Storage> named_;  // what is held elsewhere, for constants_
   int constants_segment_ = -1;
   uint64_t constants_size_ = 0;
   // By their bytes, which the image's storages hold.

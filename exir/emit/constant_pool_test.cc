@@ -47,5 +47,49 @@ TEST(ConstantPoolTest, NamedDataKeepKeySizeAlignmentAndLayout) {
   }
 }
 
+TEST(ConstantPoolTest, KeysOfOneContentShareASegmentWhoseKnownDigestIsKept) {
+  NamedDataStore a, b;
+  ASSERT_OK(a.Add("k", TextStorage("same"), {.alignment = 256, .sha256 = std::string(32, 'd')}));
+  ASSERT_OK(b.Add("l", TextStorage("same"), {.alignment = 512}));
+  ASSERT_OK(b.Add("k", TextStorage("same")));
+  ProgramImage image;
+  ASSERT_OK(ConstantPool(&image).AddNamedData({&a.output(), &b.output()}));
+  ASSERT_EQ(image.segments.size(), 1u);
+  EXPECT_EQ(image.segments[0].alignment, 512u);
+  EXPECT_EQ(image.segments[0].sha256, std::string(32, 'd'));
+  EXPECT_EQ(image.metadata.named_data_size(), 2);
+}
+
+ConstantTensor Bytes(const std::string& text) {
+  auto made = ConstantTensor::Contiguous(DType::kUint8, {static_cast<int64_t>(text.size())},
+                                         TextStorage(text));
+  EXPECT_OK(made.status());
+  return *std::move(made);
+}
+
+TEST(ConstantPoolTest, NamedConstantsLieElsewhere) {
+  ProgramImage image;
+  std::vector<std::string> asked;
+  ConstantPool pool(&image, [&](const Storage& bytes) -> absl::StatusOr<std::string> {
+    asked.push_back(std::string(TextOf(bytes)));
+    if (asked.back() == "broken") return absl::InternalError("no key");
+    return asked.back() == "small" ? "" : "key of " + asked.back();
+  });
+  const uint8_t order[] = {0};
+  for (const char* text : {"small", "large", "small", "large", "larger"}) {
+    ASSERT_OK(pool.AddTensor(Bytes(text), order).status());
+  }
+  EXPECT_THAT(pool.AddTensor(Bytes("broken"), order).status(),
+              StatusIs(absl::StatusCode::kInternal, "no key"));
+  EXPECT_THAT(asked, ElementsAre("small", "large", "larger", "broken"));
+  ASSERT_EQ(image.metadata.constants_size(), 3);
+  EXPECT_EQ(image.metadata.constants(0).named_data(), "");
+  EXPECT_EQ(image.metadata.constants(1).named_data(), "key of large");
+  EXPECT_EQ(image.metadata.constants(1).size(), 5u);
+  EXPECT_THAT(image.metadata.required_features(), ElementsAre("named_constants"));
+  ASSERT_EQ(image.segments.size(), 1u);
+  EXPECT_EQ(image.segments[0].pieces.size(), 1u);
+}
+
 }  // namespace
 }  // namespace belay::exir

@@ -51,7 +51,7 @@ absl::StatusOr<ProgramImage> EmitProgram(const MethodPrograms& methods, const Em
             [](const auto* a, const auto* b) { return a->first < b->first; });
   ProgramImage image;
   image.metadata.set_producer("belay 0.1.0");
-  ConstantPool pool(&image);
+  ConstantPool pool(&image, options.name_constant);
   const MethodBuilder::ChangedBuffers changed = FindChangedBuffers(methods);
   std::vector<const NamedDataOutput*> named_data;
   std::vector<std::string> unsupported;

@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "exir/backend/to_backend.h"
+#include "exir/emit/constant_pool.h"
 #include "exir/emit/method_memory.h"
 #include "exir/emit/program_image.h"
 
@@ -20,6 +21,10 @@ struct EmitOptions {
   // whole (runtime/executor/method.h).
   bool write_state_in_place = false;
   MethodMemoryOptions memory;
+  // For programs inside of others, as delegates' blobs: asked once for each constant's bytes, gives
+  // the key of the named data of the program around that they are, or "" for what this program holds
+  // itself. Whoever it is sees to it that the data are there. Without it all are held here.
+  NameConstant name_constant = nullptr;
 };
 
 // What became of the memory of a method.

@@ -20,7 +20,8 @@ struct ProgramImage {
     // offsets.
     std::vector<Storage> pieces;
     uint64_t alignment = 128;
-    std::string companion;  // "": the program file
+    std::string companion;    // "": the program file
+    std::string sha256 = {};  // of the bytes, where it is known
   };
   schema::Program metadata;
   std::vector<Segment> segments;

@@ -40,6 +40,8 @@ struct NamedDataEntry {
     bool operator==(const TensorLayout&) const = default;
   };
   std::optional<TensorLayout> layout;
+  std::string sha256 =
+      {};  // of the bytes, where it is known: 32 bytes, which nobody computes again
 };
 struct NamedDataOutput {
   std::vector<Storage> buffers;

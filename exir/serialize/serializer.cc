@@ -113,7 +113,8 @@ absl::StatusOr<SerializedProgram> SerializeProgram(const ProgramImage& image,
   std::vector<SegmentBytes> segments;
   for (const ProgramImage::Segment& segment : image.segments) {
     std::string companion = segment.companion;
-    if (companion.empty() && segment.kind == schema::Segment::CONSTANTS) {
+    if (companion.empty() && (segment.kind == schema::Segment::CONSTANTS ||
+                              segment.kind == schema::Segment::NAMED_DATA)) {
       companion = options.constants_companion;
     }
     if (!companion.empty() && !options.companions) {
@@ -135,6 +136,7 @@ absl::StatusOr<SerializedProgram> SerializeProgram(const ProgramImage& image,
     metadata.set_debug_segment(metadata.segments_size());
   }
   for (const schema::Constant& constant : metadata.constants()) {
+    if (!constant.named_data().empty()) continue;
     if (constant.segment() >= segments.size() ||
         constant.offset() + constant.size() > segments[constant.segment()].size) {
       return absl::InvalidArgumentError(
@@ -144,7 +146,8 @@ absl::StatusOr<SerializedProgram> SerializeProgram(const ProgramImage& image,
   for (size_t i = 0; i < segments.size(); ++i) {
     schema::Segment* s = metadata.mutable_segments(static_cast<int>(i));
     s->set_size(segments[i].size);
-    s->set_sha256(Sha256(segments[i].pieces));
+    const bool known = i < image.segments.size() && !image.segments[i].sha256.empty();
+    s->set_sha256(known ? image.segments[i].sha256 : Sha256(segments[i].pieces));
   }
   ABSL_RETURN_IF_ERROR(LayOutCompanions(segments, metadata, result));
   ABSL_ASSIGN_OR_RETURN(FilePieces file, LayOutProgramFile(std::move(metadata), segments));

@@ -18,8 +18,8 @@ struct SerializeOptions {
   // Whether segments may lie in other files. Off where a program must be one piece, as inside a
   // delegate's blob.
   bool companions = false;
-  // Puts the constants that are not external already into a companion file of this tag; "": into
-  // the program file. Needs `companions`.
+  // Puts the constants and named data that are not external already into a companion file of this
+  // tag; "": into the program file. Needs `companions`.
   std::string constants_companion;
 };
 
