@@ -25,6 +25,7 @@
 #include "runtime/core/thread_pool.h"
 #include "runtime/executor/method.h"
 #include "runtime/kernels/standard_kernels.h"
+#include "runtime/program/digest.h"
 #include "runtime/program/program.h"
 
 namespace belay::cpu {
@@ -293,6 +294,70 @@ TEST_F(CpuTest, TheSameProgramGivesTheSameBlob) {
   ASSERT_OK(b.status());
   const absl::Span<const std::byte> blob = a->lowered_modules[exir::ModuleId(0)]->processed.bytes;
   EXPECT_EQ(blob, b->lowered_modules[exir::ModuleId(0)]->processed.bytes);
+}
+
+// Two methods of one Linear: x W, and tanh(x W).
+exir::MethodPrograms TwoMethods(const exir::OpRegistry& ops) {
+  exir::MethodPrograms methods;
+  for (const auto& [name, op] : {std::pair("a", "relu"), {"b", "tanh"}}) {
+    methods.emplace_back(name, Parse(absl::StrCat(R"(program edge {
+    constants { state "w": f32[128,64] }
+    graph(%w: f32[128,64] parameter "w", %x: f32[2,128] user_input) {
+      %m: f32[2,64] = edge.aten.mm.default(%x, %w)
+      %y: f32[2,64] = edge.aten.)",
+                                                  op, R"(.default(%m)
+      return (%y user_output) } })"),
+                                     ops));
+  }
+  return methods;
+}
+
+TEST_F(CpuTest, MethodsShareConstantsInTheFile) {
+  const exir::MethodPrograms programs = TwoMethods(*ops_);
+  const auto partitioner = Aot().create_partitioner({});
+  auto lowered = exir::ToBackend(programs, {{"a", partitioner.get()}, {"b", partitioner.get()}},
+                                 set_, {.threads = 2});
+  ASSERT_OK(lowered.status());
+  for (const auto& [name, program] : *lowered) {
+    EXPECT_EQ(program.lowered_modules.size(), 1u);
+    EXPECT_LT(program.lowered_modules[exir::ModuleId(0)]->processed.bytes.size(), 4096u) << name;
+  }
+  auto image = exir::EmitProgram(*lowered);
+  ASSERT_OK(image.status());
+  auto file = exir::OpenImage(*image);
+  ASSERT_OK(file.status());
+  ASSERT_EQ(file->named_data().size(), 1u);
+  EXPECT_EQ(file->named_data()[0].bytes.size(), 128u * 64 * 4);
+  EXPECT_OK(VerifyDigests(*file));  // the key's digest is the segment's
+  EXPECT_LT(file->bytes().size(), 128u * 64 * 4 + 8192);
+  const exir::CallSequence calls = {{RandomTensor({2, 128}, random_)}};
+  for (const auto& [name, program] : programs) {
+    auto interpreter = exir::Interpreter::Create(program, kernels_);
+    ASSERT_OK(interpreter.status());
+    auto method = Method::Load(*file, name, kernels_, registry_);
+    ASSERT_OK(method.status());
+    EXPECT_EQ(exir::FirstDifference(exir::RunCalls(*interpreter, calls),
+                                    exir::RunCalls(*method, calls), kClose),
+              "");
+  }
+}
+
+TEST_F(CpuTest, AMissingConstantIsNamed) {
+  auto lowered = Lower(TwoMethods(*ops_)[0].second);
+  ASSERT_OK(lowered.status());
+  const exir::LoweredBackendModule& module = *lowered->lowered_modules[exir::ModuleId(0)];
+  const std::string key = module.named_data.program_data.begin()->first;
+  auto without = std::make_shared<exir::LoweredBackendModule>("cpu", module.original.Clone());
+  without->processed = module.processed;
+  lowered->lowered_modules[exir::ModuleId(0)] = without;
+  exir::MethodPrograms methods;
+  methods.emplace_back("forward", *std::move(lowered));
+  auto image = exir::EmitProgram(methods);
+  ASSERT_OK(image.status());
+  auto file = exir::OpenImage(*image);
+  ASSERT_OK(file.status());
+  EXPECT_THAT(Method::Load(*file, "forward", kernels_, registry_).status(),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr(key)));
 }
 
 TEST_F(CpuTest, ThereAreNoCompileSpecs) {

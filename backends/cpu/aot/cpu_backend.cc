@@ -1,19 +1,31 @@
 #include "backends/cpu/aot/cpu_backend.h"
 
+#include <string>
 #include <utility>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "backends/cpu/aot/fused_handles.h"
 #include "backends/cpu/aot/passes/cpu_passes.h"
+#include "backends/cpu/aot/shared_constants.h"
+#include "exir/backend/named_data_store.h"
 #include "exir/emit/emitter.h"
 #include "exir/pass/pass_manager.h"
 #include "exir/serialize/serializer.h"
 #include "runtime/core/status_macros.h"
+#include "runtime/schema/file_format.h"
 
 namespace belay::cpu {
 
-absl::StatusOr<exir::PreprocessResult> CpuBackend::Preprocess(
-    exir::ExportedProgram program, absl::Span<const exir::CompileSpec> compile_specs) const {
+namespace {
+
+// Constants of so many bytes are named data, smaller ones lie in the blob: an entry, a segment and
+// their alignment cost about 400 bytes.
+constexpr size_t kSharedBytes = 1024;
+
+absl::StatusOr<exir::PreprocessResult> Compile(exir::ExportedProgram program,
+                                               absl::Span<const exir::CompileSpec> compile_specs,
+                                               SharedConstants& constants) {
   if (!compile_specs.empty()) {
     return absl::InvalidArgumentError(
         absl::StrCat("unknown compile spec '", compile_specs[0].key, "'; there are none"));
@@ -24,10 +36,50 @@ absl::StatusOr<exir::PreprocessResult> CpuBackend::Preprocess(
   result.debug_handle_map = handles.MapOf(program);
   exir::MethodPrograms methods;
   methods.emplace_back("forward", std::move(program));
-  ABSL_ASSIGN_OR_RETURN(const exir::ProgramImage image, exir::EmitProgram(methods));
+  exir::NamedDataStore named_data;
+  const auto name = [&](const exir::Storage& bytes) -> absl::StatusOr<std::string> {
+    if (bytes.bytes.size() < kSharedBytes) return std::string();
+    const SharedConstants::Entry entry = constants.Add(bytes);
+    std::string key = absl::BytesToHexString(entry.sha256);
+    exir::NamedDataOptions options;
+    options.alignment = static_cast<int64_t>(kSegmentAlignment);
+    options.sha256 = entry.sha256;
+    ABSL_RETURN_IF_ERROR(named_data.Add(key, entry.bytes, options));
+    return key;
+  };
+  exir::EmitOptions emit;
+  emit.name_constant = name;
+  ABSL_ASSIGN_OR_RETURN(const exir::ProgramImage image, exir::EmitProgram(methods, emit));
   ABSL_ASSIGN_OR_RETURN(const exir::SerializedProgram file, exir::SerializeProgram(image));
   result.processed = file.ToStorage();
+  result.named_data = named_data.output();
   return result;
+}
+
+// The backend while it compiles several partitions.
+class Together final : public exir::Backend {
+ public:
+  std::string_view id() const override { return kBackendId; }
+  absl::StatusOr<exir::PreprocessResult> Preprocess(
+      exir::ExportedProgram program,
+      absl::Span<const exir::CompileSpec> compile_specs) const override {
+    return Compile(std::move(program), compile_specs, constants_);
+  }
+
+ private:
+  mutable SharedConstants constants_;
+};
+
+}  // namespace
+
+absl::StatusOr<exir::PreprocessResult> CpuBackend::Preprocess(
+    exir::ExportedProgram program, absl::Span<const exir::CompileSpec> compile_specs) const {
+  return Together().Preprocess(std::move(program), compile_specs);
+}
+
+absl::StatusOr<exir::MethodResults> CpuBackend::PreprocessMultimethod(
+    exir::MethodPartitions methods, int threads) const {
+  return Together().PreprocessMultimethod(std::move(methods), threads);
 }
 
 }  // namespace belay::cpu

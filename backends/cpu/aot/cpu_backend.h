@@ -11,6 +11,8 @@ inline constexpr std::string_view kBackendId = "cpu";
 
 // Rewrites a program to the CPU dialect (backends/cpu/README.md) and emits it: the blob is a program
 // file of one method, "forward". Its memory is planned, and the plan proved, like any other's.
+// Constants of 1024 bytes and more are named data under their SHA-256 in hexadecimal digits, so that
+// all delegates of all methods have them once; smaller ones lie in the blob.
 class CpuBackend final : public exir::Backend {
  public:
   std::string_view id() const override { return kBackendId; }
@@ -22,6 +24,9 @@ class CpuBackend final : public exir::Backend {
   absl::StatusOr<exir::PreprocessResult> Preprocess(
       exir::ExportedProgram program,
       absl::Span<const exir::CompileSpec> compile_specs) const override;
+  // Preprocess for each; bytes that several partitions have are digested and held once.
+  absl::StatusOr<exir::MethodResults> PreprocessMultimethod(exir::MethodPartitions methods,
+                                                            int threads) const override;
 };
 
 }  // namespace belay::cpu

@@ -1,0 +1,22 @@
+#include "backends/cpu/aot/shared_constants.h"
+
+#include <utility>
+
+#include "runtime/program/digest.h"
+
+namespace belay::cpu {
+
+SharedConstants::Entry SharedConstants::Add(const exir::Storage& bytes) {
+  const std::string_view content(reinterpret_cast<const char*>(bytes.bytes.data()),
+                                 bytes.bytes.size());
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (const auto it = entries_.find(content); it != entries_.end()) return it->second;
+  }
+  // Outside of the lock: it takes long. Two threads may do it for the same bytes.
+  Entry entry = {.bytes = bytes, .sha256 = Sha256Digest(bytes.bytes)};
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return entries_.try_emplace(content, std::move(entry)).first->second;
+}
+
+}  // namespace belay::cpu
