@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "absl/container/btree_map.h"
+#include "absl/container/btree_set.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "exir/backend/introspection.h"
@@ -118,6 +120,7 @@ absl::Status LowerBackend(const Backend& backend, std::vector<PlannedMethod>& me
 
 absl::StatusOr<PlannedMethod> PlanMethod(const std::string& name, const ExportedProgram& program,
                                          const Partitioner& partitioner, const BackendSet& backends,
+                                         const StateElsewhere& elsewhere,
                                          const ToBackendOptions& options) {
   PlannedMethod method{.name = &name, .program = &program};
   ABSL_RETURN_IF_ERROR(Verify(program));
@@ -126,42 +129,45 @@ absl::StatusOr<PlannedMethod> PlanMethod(const std::string& name, const Exported
     ABSL_RETURN_IF_ERROR(
         Annotate(backends.Find(delegation.backend_id).status(), absl::StrCat("tag '", tag, "'")));
   }
-  ABSL_ASSIGN_OR_RETURN(method.plan, PlanPartitions(program, method.answer,
+  ABSL_ASSIGN_OR_RETURN(method.plan, PlanPartitions(program, method.answer, elsewhere,
                                                     options.validate_partitions, options.notes));
   method.lowered.resize(method.plan.by_backend.size());
   return method;
 }
 
-// A buffer that moves into a delegate is that method's own from then on. Notes where another method
-// has a buffer of its name, which would have shared it.
-void NoteSharedState(const MethodPrograms& methods, const std::vector<PlannedMethod>& planned,
-                     std::vector<std::string>& notes) {
-  absl::flat_hash_map<std::string_view, std::vector<const std::string*>> holders;
-  for (const auto& [name, program] : methods) {
-    absl::flat_hash_set<std::string_view> seen;
-    for (const InputSpec& input : program.signature.inputs) {
-      if (input.kind == InputKind::kBuffer && seen.insert(input.target).second) {
-        holders[input.target].push_back(&name);
+// State of all methods by name: who has it, and who writes to it, in the order of the methods.
+struct StateOfMethods {
+  explicit StateOfMethods(const MethodPrograms& methods) {
+    for (const auto& [name, program] : methods) {
+      const absl::btree_set<std::string_view> mutated = MutatedState(program.signature);
+      absl::btree_set<std::string_view> seen;
+      for (const InputSpec& input : program.signature.inputs) {
+        if (!NamesTensor(input.kind) || input.kind == InputKind::kTensorConstant) continue;
+        if (!seen.insert(input.target).second) continue;
+        present[input.target].push_back(name);
+        if (mutated.contains(input.target)) written[input.target].push_back(name);
       }
     }
   }
-  for (const PlannedMethod& method : planned) {
-    for (const GraphPlan& graph : method.plan.graphs) {
-      for (const Partition& partition : graph.partitions) {
-        for (const OwnedMutation& mutation : partition.mutations) {
-          const std::string& target = method.program->signature.outputs[mutation.output].target;
-          for (const std::string* other : holders[target]) {
-            if (*other == *method.name) continue;
-            notes.push_back(absl::StrCat("buffer '", target, "' moves to the delegate of tag '",
-                                         partition.tag, "' of method '", *method.name,
-                                         "'; method '", *other,
-                                         "' has one of its own from now on"));
-          }
-        }
-      }
+  // What a method must know of the others.
+  StateElsewhere Elsewhere(const std::string& method) const {
+    StateElsewhere elsewhere;
+    Add(present, method, elsewhere.present);
+    Add(written, method, elsewhere.written);
+    return elsewhere;
+  }
+
+ private:
+  using Methods = absl::btree_map<std::string, std::vector<std::string>>;
+  static void Add(const Methods& from, const std::string& method,
+                  absl::flat_hash_map<std::string, std::string>& to) {
+    for (const auto& [state, names] : from) {
+      const std::string& other = names[0] != method ? names[0] : names.back();
+      if (other != method) to.emplace(state, other);
     }
   }
-}
+  Methods present, written;
+};
 
 }  // namespace
 
@@ -189,6 +195,7 @@ absl::StatusOr<MethodPrograms> ToBackend(const MethodPrograms& methods,
   }
   absl::flat_hash_map<std::string_view, size_t> planned_index;
   std::vector<PlannedMethod> planned;
+  const StateOfMethods state(methods);
   for (const auto& [name, partitioner] : partitioners) {
     const auto it = by_name.find(name);
     if (it == by_name.end()) {
@@ -200,12 +207,11 @@ absl::StatusOr<MethodPrograms> ToBackend(const MethodPrograms& methods,
           absl::StrCat("there are two partitioners for method '", name, "'"));
     }
     absl::StatusOr<PlannedMethod> method =
-        PlanMethod(it->second->first, it->second->second, *partitioner, backends, options);
+        PlanMethod(it->second->first, it->second->second, *partitioner, backends,
+                   state.Elsewhere(name), options);
     if (!method.ok()) return Annotate(method.status(), absl::StrCat("method '", name, "'"));
     planned.push_back(*std::move(method));
   }
-
-  if (options.notes != nullptr) NoteSharedState(methods, planned, *options.notes);
 
   std::vector<std::string> order;  // of backends, first seen first
   absl::flat_hash_set<std::string> seen;

@@ -21,11 +21,13 @@ struct UserGroup {
 
 class Assigner {
  public:
-  Assigner(const ExportedProgram& program, const PartitionResult& answer, bool validate,
-           MethodPlan& plan, std::vector<std::string>* notes)
+  Assigner(const ExportedProgram& program, const PartitionResult& answer,
+           const StateElsewhere& elsewhere, bool validate, MethodPlan& plan,
+           std::vector<std::string>* notes)
       : program_(program),
         graph_(program.top()),
         answer_(answer),
+        elsewhere_(elsewhere),
         validate_(validate),
         plan_(plan),
         top_(plan.graphs[0]),
@@ -52,7 +54,16 @@ class Assigner {
     for (size_t i = 0; i < tags_.size(); ++i) {
       if (tags_[i] == nullptr) continue;
       if (no_copy_.contains(i)) ABSL_RETURN_IF_ERROR(CheckNotCopied(i));
-      if (!mutated_by_.contains(program_.signature.inputs[i].target)) AssignImmutable(i);
+      const InputSpec& spec = program_.signature.inputs[i];
+      if (mutated_by_.contains(spec.target)) continue;
+      const auto written = elsewhere_.written.find(spec.target);
+      if (written != elsewhere_.written.end() && spec.kind != InputKind::kTensorConstant) {
+        Note(absl::StrCat("%", NameOf(i), " is tagged '", *tags_[i], "', but method '",
+                          written->second, "' writes to '", spec.target,
+                          "'; it stays and is an argument"));
+        continue;
+      }
+      AssignImmutable(i);
     }
     AssignMutated();
     for (size_t i = 0; i < owners_.size(); ++i) {
@@ -231,6 +242,11 @@ class Assigner {
       problem = "its new value is not computed by a node";
       return kHost;
     }
+    const std::string& target = program_.signature.outputs[output].target;
+    if (const auto other = elsewhere_.present.find(target); other != elsewhere_.present.end()) {
+      problem = absl::StrCat("method '", other->second, "' has it too");
+      return kHost;
+    }
     const NodeId producer = graph_.value(*value).producer;
     const int32_t owner = top_.partition_of[producer.index()];
     if (owner == kHost) {
@@ -272,6 +288,7 @@ class Assigner {
   const ExportedProgram& program_;
   const Graph& graph_;
   const PartitionResult& answer_;
+  const StateElsewhere& elsewhere_;
   const bool validate_;
   MethodPlan& plan_;
   GraphPlan& top_;
@@ -289,8 +306,9 @@ class Assigner {
 }  // namespace
 
 absl::Status AssignConstants(const ExportedProgram& program, const PartitionResult& answer,
-                             bool validate, MethodPlan& plan, std::vector<std::string>* notes) {
-  return Assigner(program, answer, validate, plan, notes).Run();
+                             const StateElsewhere& elsewhere, bool validate, MethodPlan& plan,
+                             std::vector<std::string>* notes) {
+  return Assigner(program, answer, elsewhere, validate, plan, notes).Run();
 }
 
 }  // namespace belay::exir

@@ -18,13 +18,16 @@ namespace belay::exir {
 // name, the others see `<name>_copy_0`, …
 //
 // A mutated buffer goes to a delegate only when that has all uses of the buffer and computes its
-// new value; everything else would give two owners their own states. Mutated parameters stay.
+// new value; everything else would give two owners their own states. Mutated parameters stay. So does
+// what another method writes to, and a mutated buffer that another method has too: methods share state
+// by its name, and a delegate's is its own. Each is noted.
 // Tags that are not in the map mean nothing.
 //   kInvalidArgument  a tag on an input that is no constant, two tags on one input, a no_copy
 //                     constant whose users don't all have its tag
 // O(inputs + outputs + uses).
 absl::Status AssignConstants(const ExportedProgram& program, const PartitionResult& answer,
-                             bool validate, MethodPlan& plan, std::vector<std::string>* notes);
+                             const StateElsewhere& elsewhere, bool validate, MethodPlan& plan,
+                             std::vector<std::string>* notes);
 
 }  // namespace belay::exir
 

@@ -343,8 +343,8 @@ TEST(ConstantOwnershipTest, ConstantOfAnotherTagMovesToItsUserWithANote) {
                                  "moves to the delegates that do"));
 }
 
-// Each method would have its own state, where the two shared one.
-TEST(ConstantOwnershipTest, BufferThatAnotherMethodHasTooMovesWithANote) {
+// In a delegate each method would have its own state, where the two share one.
+TEST(ConstantOwnershipTest, StateThatMethodsShareStaysWithANote) {
   const FunctionBackend recorder("recorder"), other("other");
   BackendSet backends;
   ASSERT_OK(backends.Add(&recorder));
@@ -354,7 +354,7 @@ TEST(ConstantOwnershipTest, BufferThatAnotherMethodHasTooMovesWithANote) {
   methods.emplace_back("decode", ParseOrDie(R"(program edge {
     constants { state "b": f32[2] }
     graph(%b: f32[2] buffer "b", %x: f32[2] user_input) {
-      %r: f32[2] = edge.aten.mul.Tensor(%b, %x)
+      %r: f32[2] = edge.aten.mul.Tensor(%b, %x)  tag="t"
       return (%r user_output)
     }
   })",
@@ -363,9 +363,25 @@ TEST(ConstantOwnershipTest, BufferThatAnotherMethodHasTooMovesWithANote) {
   std::vector<std::string> notes;
   ToBackendOptions options;
   options.notes = &notes;
-  ASSERT_OK(ToBackend(methods, {{"prefill", &partitioner}}, backends, options));
-  EXPECT_THAT(notes, ElementsAre("buffer 'b' moves to the delegate of tag 't' of method 'prefill'; "
-                                 "method 'decode' has one of its own from now on"));
+  ASSERT_OK_AND_ASSIGN(
+      const MethodPrograms lowered,
+      ToBackend(methods, {{"prefill", &partitioner}, {"decode", &partitioner}}, backends, options));
+  EXPECT_THAT(notes, ElementsAre("buffer %b is mutated and tagged 't', but method 'decode' has it "
+                                 "too; it stays and is an argument",
+                                 "%b is tagged 't', but method 'prefill' writes to 'b'; it stays "
+                                 "and is an argument"));
+  for (const auto& [name, program] : lowered) {
+    EXPECT_EQ(program.state_dict.count("b"), 1) << name;
+    EXPECT_EQ(program.lowered_modules[ModuleId(0)]->original.state_dict.count("b"), 0) << name;
+  }
+  // Alone each of them may have it.
+  notes.clear();
+  MethodPrograms alone;
+  alone.push_back(std::move(methods[0]));
+  ASSERT_OK_AND_ASSIGN(const MethodPrograms moved,
+                       ToBackend(alone, {{"prefill", &partitioner}}, backends, options));
+  EXPECT_THAT(notes, IsEmpty());
+  EXPECT_EQ(moved[0].second.state_dict.count("b"), 0);
 }
 
 }  // namespace

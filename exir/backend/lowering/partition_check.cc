@@ -192,7 +192,8 @@ void CollectByBackend(MethodPlan& plan) {
 }  // namespace
 
 absl::StatusOr<MethodPlan> PlanPartitions(const ExportedProgram& program,
-                                          const PartitionResult& answer, bool validate,
+                                          const PartitionResult& answer,
+                                          const StateElsewhere& elsewhere, bool validate,
                                           std::vector<std::string>* notes) {
   ABSL_ASSIGN_OR_RETURN(const TagTable tags, TagTable::Create(program, answer, validate, notes));
   MethodPlan plan;
@@ -216,7 +217,7 @@ absl::StatusOr<MethodPlan> PlanPartitions(const ExportedProgram& program,
     plan.graphs.push_back(std::move(graph_plan));
   }
   ABSL_RETURN_IF_ERROR(CheckStatefulCalls(program, calls, plan));
-  ABSL_RETURN_IF_ERROR(AssignConstants(program, answer, validate, plan, notes));
+  ABSL_RETURN_IF_ERROR(AssignConstants(program, answer, elsewhere, validate, plan, notes));
   for (GraphPlan& graph : plan.graphs) FindBoundary(program, plan, graph);
   CollectByBackend(plan);
   return plan;

@@ -16,7 +16,8 @@ namespace belay::exir {
 // to_backend.h about the answer. `notes` may be null. O((nodes + uses) log nodes), whatever the
 // number of tags.
 absl::StatusOr<MethodPlan> PlanPartitions(const ExportedProgram& program,
-                                          const PartitionResult& answer, bool validate,
+                                          const PartitionResult& answer,
+                                          const StateElsewhere& elsewhere, bool validate,
                                           std::vector<std::string>* notes);
 
 }  // namespace belay::exir

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "exir/backend/partitioner.h"
 #include "exir/ir/exported_program.h"
 
@@ -49,6 +50,12 @@ struct GraphPlan {
   // Nodes that use no result of each other, but must keep their order: (earlier, later).
   std::vector<std::pair<NodeId, NodeId>> in_sequence = {};
   std::vector<PlanUnit> order = {};  // a topological order of what the graph becomes
+};
+
+// The state of the other methods of a program by name, each with a method that has it: all buffers and
+// parameters, and those that some method writes to.
+struct StateElsewhere {
+  absl::flat_hash_map<std::string, std::string> present = {}, written = {};
 };
 
 struct MethodPlan {
