@@ -31,12 +31,9 @@
 namespace belay::tools {
 namespace {
 
-// Where the program runs anyway. Delegates keep their constants, each its own: so none where those
-// are wanted outside, and where several methods share them.
+// Where the program runs anyway.
 std::vector<std::string> BackendsOf(const LowerOptions& options) {
-  if (!options.backends.empty()) return options.backends;
-  const bool keeps = options.external_constants.empty() && options.methods.size() <= 1;
-  return {keeps ? "cpu" : "none"};
+  return options.backends.empty() ? std::vector<std::string>{"cpu"} : options.backends;
 }
 
 struct MethodOption {
@@ -224,15 +221,14 @@ Command LowerCommand() {
             "NAME=FILE or NAME=FILE:MODEL: one more method (repeatable)",
             {.repeatable = true}},
            {"--backend", &lower->backends,
-            "backends in order of priority, comma separated; 'none' for none; if not given 'cpu', "
-            "but 'none' with --external-constants or several methods"},
+            "backends in order of priority, comma separated; 'none' for none; if not given 'cpu'"},
            {"--compile-spec",
             &lower->compile_specs,
             "BACKEND:KEY=VALUE, given to the backend (repeatable)",
             {.repeatable = true}},
            {"--external-constants",
             &lower->external_constants,
-            "writes the constants to NAME-DIGEST.data beside the program file",
+            "writes constants and named data to NAME-DIGEST.data beside the program file",
             {.not_empty = true}},
            {"--report", &lower->report, "writes a JSON report to this file", {.not_empty = true}},
            {"--max-size",

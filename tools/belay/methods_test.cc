@@ -60,9 +60,13 @@ TEST_F(MethodsTest, PrefillAndDecodeShareTheirCacheAndTheirWeights) {
   EXPECT_LT(fs::file_size(Path("m.belay")), alone + program.metadata_bytes() + 65536);
   uint64_t constants = 0;
   for (const SegmentPlan& segment : program.segments()) {
-    if (segment.kind == SegmentPlan::Kind::kConstants) constants += segment.bytes.size();
+    if (segment.kind == SegmentPlan::Kind::kConstants ||
+        segment.kind == SegmentPlan::Kind::kNamedData) {
+      constants += segment.bytes.size();
+    }
   }
   EXPECT_LT(constants, alone);
+  for (const MethodPlan& method : program.methods()) EXPECT_FALSE(method.delegates.empty());
 
   // Five tokens, one, ten: what prefill alone gives, the middle one by decode.
   ASSERT_EQ(RunSequence({"prefill=" + Zoo("llama_kv_prefill/case_0"),
