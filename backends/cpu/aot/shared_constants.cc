@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "runtime/program/digest.h"
+#include "runtime/core/sha256.h"
 
 namespace belay::cpu {
 
@@ -14,7 +14,7 @@ SharedConstants::Entry SharedConstants::Add(const exir::Storage& bytes) {
     if (const auto it = entries_.find(content); it != entries_.end()) return it->second;
   }
   // Outside of the lock: it takes long. Two threads may do it for the same bytes.
-  Entry entry = {.bytes = bytes, .sha256 = Sha256Digest(bytes.bytes)};
+  Entry entry = {.bytes = bytes, .sha256 = Sha256(bytes.bytes)};
   const std::lock_guard<std::mutex> lock(mutex_);
   return entries_.try_emplace(content, std::move(entry)).first->second;
 }

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "runtime/program/digest.h"
+#include "runtime/core/sha256.h"
 
 namespace belay::cpu {
 namespace {
@@ -18,7 +18,7 @@ TEST(SharedConstantsTest, EqualBytesAreThoseThatCameFirst) {
   EXPECT_EQ(first.bytes.bytes.data(), a.bytes.data());
   EXPECT_EQ(again.bytes.bytes.data(), a.bytes.data());
   EXPECT_EQ(other.bytes.bytes.data(), c.bytes.data());
-  EXPECT_EQ(first.sha256, Sha256Digest(a.bytes));
+  EXPECT_EQ(first.sha256, Sha256(a.bytes));
   EXPECT_EQ(again.sha256, first.sha256);
   EXPECT_NE(other.sha256, first.sha256);
 }
