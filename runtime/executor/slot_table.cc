@@ -46,7 +46,7 @@ absl::StatusOr<std::unique_ptr<SlotTable>> SlotTable::Create(const MethodPlan& p
 
 void SlotTable::AddMemory(const MethodPlan& plan, MemoryBound& bound) {
   // The last is a copied constant, in a list that grows by doubling.
-  constexpr uint64_t kValue = sizeof(EValue) + sizeof(Kind) + sizeof(const TensorPlan*) +
+  constexpr uint64_t kValue = sizeof(EValue) + sizeof(uint8_t) + sizeof(const TensorPlan*) +
                               sizeof(void*) + sizeof(uint8_t) + sizeof(ListView) +
                               3 * sizeof(AlignedBuffer);
   bound.Add(1, sizeof(SlotTable));
@@ -97,7 +97,7 @@ absl::Status SlotTable::MakeSlots(MemoryBudget& memory) {
       lists_[v] = {absl::MakeConstSpan(first, list->elements.size())};
     }
     slots_[v] = InitialValue(v);
-    kinds_[v] = slots_[v].kind();
+    kinds_[v] = static_cast<uint8_t>(slots_[v].kind());
   }
   return absl::OkStatus();
 }

@@ -74,7 +74,7 @@ class SlotTable final : public OutputAllocator {
 
   const MethodPlan& plan_;
   std::vector<EValue> slots_;
-  std::vector<size_t> kinds_;  // as planned
+  std::vector<uint8_t> kinds_;  // as planned
   std::vector<const TensorPlan*> tensor_plans_;
   std::vector<void*> tensor_data_;  // as planned; of inputs null
   std::vector<uint8_t> mutated_;    // the value is an input that the program may write to
