@@ -19,7 +19,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 using TagF32 = hn::CappedTag<float, kDepthwiseChannels>;
 using V = hn::Vec<TagF32>;
 
-// A row of results, from some channel on.
+// One or two rows of results, from some channel on.
 struct Row {
   const DepthwiseArgs* args;
   const float* in;      // the image's first pixel
@@ -31,10 +31,52 @@ struct Row {
   size_t count;         // channels that are left, of a last vector that is not full
 };
 
-// kPixels neighboring results from x on. kWidth and kStride: of the window, 0 for any. kBorder:
-// some places of the window may be outside to the left or right. kPartial: fewer channels than
-// lanes.
-template <int kWidth, int kStride, int kPixels, bool kBorder, bool kPartial>
+// Row j of the image below the first row of the window, from column `left` on, meets one row of the
+// window in each of kRows rows of results. Two rows are of a window that is as high as wide, with
+// kStride between them.
+template <int kRows, int kWidth, int kStride, int kPixels, bool kBorder, class Load>
+HWY_INLINE void MeetRow(const Row& row, int64_t left, int64_t j, const Load& load,
+                        V (&sum)[kRows][kPixels]) {
+  const TagF32 d;
+  const DepthwiseArgs& g = *row.args;
+  const int64_t y = row.y + j * g.dilation_y;
+  if (y < 0 || y >= g.height) return;
+  // May point to before the row; only what is inside is read.
+  const float* in = row.in + (y * g.width + left) * g.channels;
+  V w[kRows][kWidth];
+  bool meets[kRows];
+  HWY_UNROLL(kRows)
+  for (int r = 0; r < kRows; ++r) {
+    const int64_t tap = j - r * kStride;
+    meets[r] = kRows == 1 || (tap >= 0 && tap < kWidth);
+    HWY_UNROLL(kWidth)
+    for (int t = 0; t < kWidth; ++t) {
+      w[r][t] = meets[r] ? hn::LoadU(d, row.weight + (tap * kWidth + t) * kDepthwiseChannels)
+                         : hn::Zero(d);
+    }
+  }
+  // Column by column, so that each is loaded once.
+  constexpr int kColumns = (kPixels - 1) * kStride + kWidth;
+  HWY_UNROLL(kColumns)
+  for (int column = 0; column < kColumns; ++column) {
+    if (kBorder && (left + column < 0 || left + column >= g.width)) continue;
+    const V value = load(in + column * g.channels);
+    HWY_UNROLL(kRows)
+    for (int r = 0; r < kRows; ++r) {
+      if (!meets[r]) continue;
+      HWY_UNROLL(kPixels)
+      for (int i = 0; i < kPixels; ++i) {
+        const int t = column - i * kStride;
+        if (t >= 0 && t < kWidth) sum[r][i] = hn::MulAdd(value, w[r][t], sum[r][i]);
+      }
+    }
+  }
+}
+
+// kPixels neighboring results from x on, in kRows rows. kWidth and kStride: of the window, 0 for any;
+// see MeetRow for two rows. kBorder: some places of the window may be outside to
+// the left or right. kPartial: fewer channels than lanes.
+template <int kRows, int kWidth, int kStride, int kPixels, bool kBorder, bool kPartial>
 HWY_INLINE void Pixels(const Row& row, int64_t x) {
   const TagF32 d;
   const DepthwiseArgs& g = *row.args;
@@ -42,40 +84,38 @@ HWY_INLINE void Pixels(const Row& row, int64_t x) {
   const auto load = [&](const float* p) HWY_ATTR {
     return kPartial ? hn::LoadN(d, p, row.count) : hn::LoadU(d, p);
   };
-  V sum[kPixels];
+  V sum[kRows][kPixels];
   const V bias = row.bias == nullptr ? hn::Zero(d) : load(row.bias);
-  HWY_UNROLL(kPixels)
-  for (int i = 0; i < kPixels; ++i) sum[i] = bias;
+  HWY_UNROLL(kRows)
+  for (int r = 0; r < kRows; ++r) {
+    HWY_UNROLL(kPixels)
+    for (int i = 0; i < kPixels; ++i) sum[r][i] = bias;
+  }
   const int64_t left = x * g.stride_x - g.padding_x;
-  const float* weight = row.weight;
-  for (int64_t j = 0; j < g.kernel_height; ++j, weight += g.kernel_width * kDepthwiseChannels) {
-    const int64_t y = row.y + j * g.dilation_y;
-    if (y < 0 || y >= g.height) continue;
-    // May point to before the row; only what is inside is read.
-    const float* in = row.in + y * g.width * c;
-    if constexpr (kWidth != 0) {
-      V w[kWidth];
-      HWY_UNROLL(kWidth)
-      for (int t = 0; t < kWidth; ++t) w[t] = hn::LoadU(d, weight + t * kDepthwiseChannels);
-      // Column by column, so that each is loaded once.
-      constexpr int kColumns = (kPixels - 1) * kStride + kWidth;
-      HWY_UNROLL(kColumns)
-      for (int column = 0; column < kColumns; ++column) {
-        if (kBorder && (left + column < 0 || left + column >= g.width)) continue;
-        const V value = load(in + (left + column) * c);
-        HWY_UNROLL(kPixels)
-        for (int i = 0; i < kPixels; ++i) {
-          const int t = column - i * kStride;
-          if (t >= 0 && t < kWidth) sum[i] = hn::MulAdd(value, w[t], sum[i]);
-        }
+  if constexpr (kWidth != 0) {
+    if constexpr (kRows == 1) {
+      for (int64_t j = 0; j < g.kernel_height; ++j) {
+        MeetRow<kRows, kWidth, kStride, kPixels, kBorder>(row, left, j, load, sum);
       }
     } else {
+      constexpr int kHeight = kWidth + (kRows - 1) * kStride;
+      HWY_UNROLL(kHeight)
+      for (int j = 0; j < kHeight; ++j) {
+        MeetRow<kRows, kWidth, kStride, kPixels, kBorder>(row, left, j, load, sum);
+      }
+    }
+  } else {
+    const float* weight = row.weight;
+    for (int64_t j = 0; j < g.kernel_height; ++j, weight += g.kernel_width * kDepthwiseChannels) {
+      const int64_t y = row.y + j * g.dilation_y;
+      if (y < 0 || y >= g.height) continue;
+      const float* in = row.in + y * g.width * c;
       for (int64_t t = 0; t < g.kernel_width; ++t) {
         const V w = hn::LoadU(d, weight + t * kDepthwiseChannels);
         for (int i = 0; i < kPixels; ++i) {
           const int64_t column = left + i * g.stride_x + t * g.dilation_x;
           if (column < 0 || column >= g.width) continue;
-          sum[i] = hn::MulAdd(load(in + column * c), w, sum[i]);
+          sum[0][i] = hn::MulAdd(load(in + column * c), w, sum[0][i]);
         }
       }
     }
@@ -83,21 +123,25 @@ HWY_INLINE void Pixels(const Row& row, int64_t x) {
   const EpilogueF32& e = g.epilogue;
   const bool linear = IsLinear(e);
   const V low = hn::Set(d, e.low), high = hn::Set(d, e.high);
-  HWY_UNROLL(kPixels)
-  for (int i = 0; i < kPixels; ++i) {
-    V y = sum[i];
-    if (row.other != nullptr) y = hn::Add(y, load(row.other + (x + i) * c));
-    if (linear) y = ClampKeepingNaN(d, y, low, high);
-    if constexpr (kPartial) {
-      hn::StoreN(y, d, row.out + (x + i) * c, row.count);
-    } else {
-      hn::StoreU(y, d, row.out + (x + i) * c);
+  HWY_UNROLL(kRows)
+  for (int r = 0; r < kRows; ++r) {
+    HWY_UNROLL(kPixels)
+    for (int i = 0; i < kPixels; ++i) {
+      const int64_t at = (r * g.out_width + x + i) * c;
+      V y = sum[r][i];
+      if (row.other != nullptr) y = hn::Add(y, load(row.other + at));
+      if (linear) y = ClampKeepingNaN(d, y, low, high);
+      if constexpr (kPartial) {
+        hn::StoreN(y, d, row.out + at, row.count);
+      } else {
+        hn::StoreU(y, d, row.out + at);
+      }
     }
   }
 }
 
 // kPixels pixels from x on, all channels: neighbors in memory meet neighbors in time.
-template <int kWidth, int kStride, int kPixels, bool kBorder>
+template <int kRows, int kWidth, int kStride, int kPixels, bool kBorder>
 HWY_INLINE void Block(const Row& first, int64_t x) {
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(TagF32()));
   const DepthwiseArgs& g = *first.args;
@@ -107,7 +151,7 @@ HWY_INLINE void Block(const Row& first, int64_t x) {
   for (; c + lanes <= g.channels; c += lanes) {
     row.weight =
         first.weight + c / kDepthwiseChannels * taps * kDepthwiseChannels + c % kDepthwiseChannels;
-    Pixels<kWidth, kStride, kPixels, kBorder, false>(row, x);
+    Pixels<kRows, kWidth, kStride, kPixels, kBorder, false>(row, x);
     row.in += lanes;
     row.out += lanes;
     if (row.bias != nullptr) row.bias += lanes;
@@ -117,11 +161,11 @@ HWY_INLINE void Block(const Row& first, int64_t x) {
   row.count = static_cast<size_t>(g.channels - c);
   row.weight =
       first.weight + c / kDepthwiseChannels * taps * kDepthwiseChannels + c % kDepthwiseChannels;
-  for (int i = 0; i < kPixels; ++i) Pixels<kWidth, kStride, 1, true, true>(row, x + i);
+  for (int i = 0; i < kPixels; ++i) Pixels<kRows, kWidth, kStride, 1, true, true>(row, x + i);
 }
 
-// All pixels of the row.
-template <int kWidth, int kStride>
+// All pixels of the row, or of two.
+template <int kRows, int kWidth, int kStride>
 HWY_NOINLINE void RunRow(const Row& row) {
   const DepthwiseArgs& g = *row.args;
   // Results whose windows lie inside: [begin, end).
@@ -136,9 +180,9 @@ HWY_NOINLINE void RunRow(const Row& row) {
       constexpr int kPixels = decltype(pixels)::value;
       for (; x + kPixels <= g.out_width; x += kPixels) {
         if (x >= begin && x + kPixels <= end) {
-          Block<kWidth, kStride, kPixels, false>(row, x);
+          Block<kRows, kWidth, kStride, kPixels, false>(row, x);
         } else {
-          Block<kWidth, kStride, kPixels, true>(row, x);
+          Block<kRows, kWidth, kStride, kPixels, true>(row, x);
         }
       }
     };
@@ -146,39 +190,50 @@ HWY_NOINLINE void RunRow(const Row& row) {
     blocks(std::integral_constant<int, 4>());
     blocks(std::integral_constant<int, 2>());
   }
-  for (; x < g.out_width; ++x) Block<kWidth, kStride, 1, true>(row, x);
+  for (; x < g.out_width; ++x) Block<kRows, kWidth, kStride, 1, true>(row, x);
 }
 
 using RowFn = void (*)(const Row&);
 
+template <int kRows>
 HWY_INLINE RowFn RowOf(const DepthwiseArgs& g) {
   if (g.dilation_x == 1 && g.stride_x == 1) {
-    if (g.kernel_width == 3) return &RunRow<3, 1>;
-    if (g.kernel_width == 5) return &RunRow<5, 1>;
+    if (g.kernel_width == 3) return &RunRow<kRows, 3, 1>;
+    if (g.kernel_width == 5) return &RunRow<kRows, 5, 1>;
   }
   if (g.dilation_x == 1 && g.stride_x == 2) {
-    if (g.kernel_width == 3) return &RunRow<3, 2>;
-    if (g.kernel_width == 5) return &RunRow<5, 2>;
+    if (g.kernel_width == 3) return &RunRow<kRows, 3, 2>;
+    if (g.kernel_width == 5) return &RunRow<kRows, 5, 2>;
   }
-  return &RunRow<0, 0>;
+  return &RunRow<1, 0, 0>;
+}
+
+// Two rows share what they read, where there are registers for the sums of both.
+HWY_INLINE bool InPairs(const DepthwiseArgs& g) {
+  constexpr bool kManyRegisters = HWY_TARGET <= HWY_AVX3 || HWY_TARGET_IS_NEON;
+  return kManyRegisters && (g.kernel_width == 3 || g.kernel_width == 5) &&
+         g.kernel_height == g.kernel_width && g.stride_y == g.stride_x && g.stride_x <= 2 &&
+         g.dilation_x == 1 && g.dilation_y == 1;
 }
 
 void DepthwiseRowsImpl(const DepthwiseArgs& g, int64_t first, int64_t last) {
-  const RowFn run = RowOf(g);
+  const RowFn one = RowOf<1>(g), two = InPairs(g) ? RowOf<2>(g) : nullptr;
   const EpilogueF32& e = g.epilogue;
-  for (int64_t r = first; r < last; ++r) {
+  int64_t rows = 1;
+  for (int64_t r = first; r < last; r += rows) {
     const int64_t image = r / g.out_height, y = r % g.out_height;
+    rows = two != nullptr && r + 1 < last && y + 1 < g.out_height ? 2 : 1;
     const int64_t at = r * g.out_width * g.channels;
-    run({.args = &g,
-         .in = g.in + image * g.height * g.width * g.channels,
-         .weight = g.weight,
-         .bias = e.bias,
-         .other = e.other == nullptr || e.multiply ? nullptr : e.other + at,
-         .out = g.out + at,
-         .y = y * g.stride_y - g.padding_y,
-         .count = hn::Lanes(TagF32())});
+    (rows == 2 ? two : one)({.args = &g,
+                             .in = g.in + image * g.height * g.width * g.channels,
+                             .weight = g.weight,
+                             .bias = e.bias,
+                             .other = e.other == nullptr || e.multiply ? nullptr : e.other + at,
+                             .out = g.out + at,
+                             .y = y * g.stride_y - g.padding_y,
+                             .count = hn::Lanes(TagF32())});
     if (!IsLinear(e)) {
-      const auto count = static_cast<size_t>(g.out_width * g.channels);
+      const auto count = static_cast<size_t>(rows * g.out_width * g.channels);
       FinishTile(e, e.other == nullptr ? nullptr : e.other + at, g.out + at, count, 1, count);
     }
   }
