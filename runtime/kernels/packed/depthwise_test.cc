@@ -10,7 +10,7 @@
 #include "gtest/gtest.h"
 #include "runtime/core/testing.h"
 #include "runtime/kernels/instruction_set.h"
-#include "runtime/kernels/packed/guarded_floats.h"
+#include "runtime/kernels/packed/guarded_array.h"
 #include "runtime/kernels/packed/packed_weights.h"
 
 namespace belay {

@@ -1,0 +1,319 @@
+#include "runtime/kernels/packed/quantized_depthwise.h"
+
+#include <cstddef>
+#include <cstring>
+
+#include "runtime/kernels/packed/quantized_weights.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "runtime/kernels/packed/quantized_depthwise.cc"
+#include "hwy/foreach_target.h"
+// Must come after foreach_target.h.
+#include "hwy/highway.h"
+#include "runtime/kernels/packed/requantize-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace belay {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+constexpr int64_t kQuad = 4;     // rows of a window that meet at once
+constexpr int64_t kLine = 64;    // bytes
+constexpr int64_t kGroup = 256;  // bytes of weights of a quad of one column of the window
+
+// As many channels as a vector of bytes has lanes, in four vectors of sums: number c of block l of 16
+// is lane 4 l + c % 4 of vector c / 4. D32: of such a vector.
+template <class D32>
+struct Channels {
+  static constexpr size_t kLanes = hn::MaxLanes(D32());
+
+  const QuantizedDepthwiseArgs& args;
+  ByteQuantizer<D32> quantizer;
+  bool bytes;            // BytesFit
+  int64_t first;         // the first channel
+  size_t count;          // how many there are, all unless kPartial below
+  const int8_t* weight;  // of the first tap
+  HWY_ALIGN int32_t start[4][kLanes];
+  HWY_ALIGN float scale[4][kLanes];
+  HWY_ALIGN float bias[4][kLanes];
+  HWY_ALIGN uint8_t outside[4 * kLanes];  // the input's zero point
+
+  HWY_INLINE Channels(const QuantizedDepthwiseArgs& g, bool fits, int64_t first_channel,
+                      size_t channels)
+      : args(g), quantizer(g.epilogue), bytes(fits), first(first_channel), count(channels) {
+    constexpr int64_t kBlock = kQuantizedDepthwiseChannels;
+    const int64_t quads = (g.kernel_height + kQuad - 1) / kQuad;
+    weight = g.weight + first / kBlock * quads * g.kernel_width * kGroup + first % kBlock;
+    const QuantizedEpilogue& e = g.epilogue;
+    for (size_t c = 0; c < 4 * kLanes; ++c) {
+      const size_t v = c % 16 / 4, i = c / 16 * 4 + c % 4;
+      const int64_t channel = first + static_cast<int64_t>(c);
+      const bool exists = c < count;
+      scale[v][i] = exists ? e.scale[channel] : 0.0f;
+      bias[v][i] = exists && e.bias != nullptr ? e.bias[channel] : 0.0f;
+      start[v][i] = exists && e.weight_sums != nullptr
+                        ? static_cast<int32_t>(0u - static_cast<uint32_t>(e.weight_sums[channel]) *
+                                                        static_cast<uint32_t>(e.input_zero_point))
+                        : 0;
+      outside[c] = static_cast<uint8_t>(e.input_zero_point);
+    }
+  }
+};
+
+template <class D32>
+struct Sums {
+  hn::Vec<D32> at[4];
+};
+template <class D32>
+struct Pixels {
+  hn::Vec<hn::Repartition<uint8_t, D32>> at[4];
+};
+
+// Four rows of the image below each other, or of what is outside of it.
+struct Rows {
+  const uint8_t* at[4];  // channel `first` of column 0
+  int64_t step[4];       // from a column to the next
+};
+
+template <class D32>
+HWY_INLINE Rows RowsOf(const Channels<D32>& c, const uint8_t* image, int64_t y, int64_t quad) {
+  const QuantizedDepthwiseArgs& g = c.args;
+  Rows rows;
+  for (int64_t i = 0; i < kQuad; ++i) {
+    const int64_t j = quad * kQuad + i, row = y * g.stride_y - g.padding_y + j * g.dilation_y;
+    // Weights beyond the window are zeros.
+    const bool inside = j < g.kernel_height && row >= 0 && row < g.height;
+    rows.at[i] = inside ? image + row * g.width * g.channels + c.first : c.outside;
+    rows.step[i] = inside ? g.channels : 0;
+  }
+  return rows;
+}
+
+// The bytes of column x of four rows, those of a channel side by side.
+template <class D32, bool kPartial>
+HWY_INLINE Pixels<D32> Interleaved(const Channels<D32>& c, const Rows& rows, int64_t x) {
+  const hn::Repartition<uint8_t, D32> d8;
+  const hn::Repartition<uint16_t, D32> d16;
+  Pixels<D32> pixels;
+  if (x < 0 || x >= c.args.width) {
+    HWY_UNROLL(4)
+    for (size_t v = 0; v < 4; ++v) pixels.at[v] = hn::Load(d8, c.outside);
+    return pixels;
+  }
+  hn::Vec<decltype(d8)> row[4];
+  HWY_UNROLL(4)
+  for (size_t i = 0; i < 4; ++i) {
+    const uint8_t* from = rows.at[i] + x * rows.step[i];
+    row[i] = kPartial ? hn::LoadN(d8, from, c.count) : hn::LoadU(d8, from);
+  }
+  const auto low01 = hn::BitCast(d16, hn::InterleaveLower(d8, row[0], row[1])),
+             high01 = hn::BitCast(d16, hn::InterleaveUpper(d8, row[0], row[1])),
+             low23 = hn::BitCast(d16, hn::InterleaveLower(d8, row[2], row[3])),
+             high23 = hn::BitCast(d16, hn::InterleaveUpper(d8, row[2], row[3]));
+  pixels.at[0] = hn::BitCast(d8, hn::InterleaveLower(d16, low01, low23));
+  pixels.at[1] = hn::BitCast(d8, hn::InterleaveUpper(d16, low01, low23));
+  pixels.at[2] = hn::BitCast(d8, hn::InterleaveLower(d16, high01, high23));
+  pixels.at[3] = hn::BitCast(d8, hn::InterleaveUpper(d16, high01, high23));
+  return pixels;
+}
+
+// Vector by vector, so that they stay in registers.
+template <class D32>
+HWY_INLINE void Copy(const Sums<D32>& from, Sums<D32>& to) {
+  HWY_UNROLL(4)
+  for (size_t v = 0; v < 4; ++v) to.at[v] = from.at[v];
+}
+template <class D32>
+HWY_INLINE void Start(const Channels<D32>& c, Sums<D32>& sums) {
+  HWY_UNROLL(4)
+  for (size_t v = 0; v < 4; ++v) sums.at[v] = hn::Load(D32(), c.start[v]);
+}
+
+// A group's weights.
+template <class D32>
+struct Weights {
+  hn::Vec<hn::Repartition<int8_t, D32>> at[4];
+};
+
+template <class D32>
+HWY_INLINE void Load(const int8_t* from, Weights<D32>& weights) {
+  HWY_UNROLL(4)
+  for (size_t v = 0; v < 4; ++v) {
+    weights.at[v] = hn::LoadU(hn::Repartition<int8_t, D32>(), from + v * kLine);
+  }
+}
+
+template <class D32>
+HWY_INLINE void Multiply(const Pixels<D32>& pixels, const Weights<D32>& weights, Sums<D32>& sums) {
+  HWY_UNROLL(4)
+  for (size_t v = 0; v < 4; ++v) {
+    sums.at[v] = hn::SumOfMulQuadAccumulate(D32(), pixels.at[v], weights.at[v], sums.at[v]);
+  }
+}
+
+// `at`: of channel `first` in the output, in elements.
+template <class D32, bool kPartial>
+HWY_INLINE void Finish(const Channels<D32>& c, const Sums<D32>& sums, int64_t at) {
+  const D32 d;
+  const hn::RebindToFloat<D32> df;
+  if (!c.bytes) {
+    HWY_ALIGN int32_t natural[4 * Channels<D32>::kLanes];
+    const hn::CappedTag<int32_t, 4> block;
+    HWY_ALIGN int32_t stored[Channels<D32>::kLanes];
+    for (size_t v = 0; v < 4; ++v) {
+      hn::Store(sums.at[v], d, stored);
+      for (size_t l = 0; l < hn::Lanes(d); l += 4) {
+        hn::Store(hn::Load(block, stored + l), block, natural + l * 4 + v * 4);
+      }
+    }
+    const size_t first = static_cast<size_t>(c.first), size = c.args.epilogue.quantizes ? 1 : 4;
+    std::byte* row =
+        static_cast<std::byte*>(c.args.out) + (at - c.first) * static_cast<int64_t>(size);
+    FinishSums(c.args.epilogue, first, natural, 0, 1, c.count, row, 0);
+    return;
+  }
+  hn::Vec<decltype(df)> y[4];
+  HWY_UNROLL(4)
+  for (size_t v = 0; v < 4; ++v) {
+    y[v] = hn::Add(hn::Mul(hn::ConvertTo(df, sums.at[v]), hn::Load(df, c.scale[v])),
+                   hn::Load(df, c.bias[v]));
+  }
+  const auto q = c.quantizer.Blocks(y[0], y[1], y[2], y[3]);
+  const hn::Repartition<uint8_t, D32> d8;
+  uint8_t* out = static_cast<uint8_t*>(c.args.out) + at;
+  if constexpr (kPartial) {
+    hn::StoreN(q, d8, out, c.count);
+  } else {
+    hn::StoreU(q, d8, out);
+  }
+}
+
+// A row of results of a window of kWidth columns side by side and up to 4 * kQuads rows, which moves
+// by kStride columns: every column of the image is interleaved once.
+template <class D32, bool kPartial, int kWidth, int kStride, int kQuads>
+HWY_NOINLINE void SlideRow(const Channels<D32>& c, const uint8_t* image, int64_t y, int64_t at) {
+  const QuantizedDepthwiseArgs& g = c.args;
+  Rows rows[kQuads];
+  for (int q = 0; q < kQuads; ++q) rows[q] = RowsOf(c, image, y, q);
+  // Of 32 registers: 12 weights, 12 sums, 4 pixels.
+  constexpr bool kHeld = kWidth * kQuads <= 3;
+  const int8_t* HWY_RESTRICT weight = c.weight;
+  Weights<D32> weights[kWidth];
+  HWY_UNROLL(kWidth)
+  for (int t = 0; t < kWidth; ++t) Load(weight + t * kGroup, weights[t]);
+  // Of the result that begins with the column at hand, and of those before it.
+  constexpr int kResults = (kWidth + kStride - 1) / kStride;
+  Sums<D32> sums[kResults];
+  HWY_UNROLL(kResults)
+  for (int i = 0; i < kResults; ++i) Start(c, sums[i]);
+  for (int64_t x = 0; x < g.out_width + kResults - 1; ++x) {
+    HWY_UNROLL(kStride)
+    for (int s = 0; s < kStride; ++s) {
+      HWY_UNROLL(kQuads)
+      for (int q = 0; q < kQuads; ++q) {
+        const Pixels<D32> pixels =
+            Interleaved<D32, kPartial>(c, rows[q], x * kStride + s - g.padding_x);
+        HWY_UNROLL(kResults)
+        for (int i = 0; i < kResults; ++i) {
+          const int t = i * kStride + s;
+          if (t >= kWidth) continue;
+          if constexpr (!kHeld) Load(weight + (q * kWidth + t) * kGroup, weights[t]);
+          Multiply(pixels, weights[t], sums[i]);
+        }
+      }
+    }
+    const int64_t done = x - (kResults - 1);
+    if (done >= 0) Finish<D32, kPartial>(c, sums[kResults - 1], at + done * g.channels);
+    HWY_UNROLL(kResults)
+    for (int i = kResults - 1; i > 0; --i) Copy(sums[i - 1], sums[i]);
+    Start(c, sums[0]);
+  }
+}
+
+// Any window.
+template <class D32, bool kPartial>
+HWY_NOINLINE void AnyRow(const Channels<D32>& c, const uint8_t* image, int64_t y, int64_t at) {
+  const QuantizedDepthwiseArgs& g = c.args;
+  const int64_t quads = (g.kernel_height + kQuad - 1) / kQuad;
+  const Rows first = RowsOf(c, image, y, 0);
+  for (int64_t x = 0; x < g.out_width; ++x) {
+    Sums<D32> sums;
+    Start(c, sums);
+    const int8_t* weight = c.weight;
+    for (int64_t q = 0; q < quads; ++q) {
+      const Rows rows = q == 0 ? first : RowsOf(c, image, y, q);
+      for (int64_t t = 0; t < g.kernel_width; ++t, weight += kGroup) {
+        const int64_t column = x * g.stride_x - g.padding_x + t * g.dilation_x;
+        Weights<D32> weights;
+        Load(weight, weights);
+        Multiply(Interleaved<D32, kPartial>(c, rows, column), weights, sums);
+      }
+    }
+    Finish<D32, kPartial>(c, sums, at + x * g.channels);
+  }
+}
+
+// Rows [first, last) of some channels.
+template <class D32, bool kPartial>
+HWY_INLINE void RunRows(const Channels<D32>& c, int64_t first, int64_t last) {
+  const QuantizedDepthwiseArgs& g = c.args;
+  auto* run = &AnyRow<D32, kPartial>;
+  if (g.dilation_x == 1) {
+    if (g.kernel_width == 3 && g.kernel_height <= 4) {
+      if (g.stride_x == 1) run = &SlideRow<D32, kPartial, 3, 1, 1>;
+      if (g.stride_x == 2) run = &SlideRow<D32, kPartial, 3, 2, 1>;
+    } else if (g.kernel_width == 5 && g.kernel_height > 4 && g.kernel_height <= 8) {
+      if (g.stride_x == 1) run = &SlideRow<D32, kPartial, 5, 1, 2>;
+      if (g.stride_x == 2) run = &SlideRow<D32, kPartial, 5, 2, 2>;
+    }
+  }
+  for (int64_t r = first; r < last; ++r) {
+    const uint8_t* image = g.in + r / g.out_height * g.height * g.width * g.channels;
+    run(c, image, r % g.out_height, r * g.out_width * g.channels + c.first);
+  }
+}
+
+// From channel c on, as long as there are enough of them.
+template <size_t kLanes>
+HWY_INLINE void RunChannels(const QuantizedDepthwiseArgs& g, bool fits, int64_t first, int64_t last,
+                            int64_t& c) {
+  using D32 = hn::CappedTag<int32_t, kLanes>;
+  constexpr int64_t kCount = 4 * kLanes;
+  if constexpr (hn::MaxLanes(D32()) == kLanes) {
+    for (; c + kCount <= g.channels; c += kCount) {
+      RunRows<D32, false>({g, fits, c, static_cast<size_t>(kCount)}, first, last);
+    }
+  }
+}
+
+void QuantizedDepthwiseRowsImpl(const QuantizedDepthwiseArgs& g, int64_t first, int64_t last) {
+  const bool fits = BytesFit(g.epilogue, 0, static_cast<size_t>(g.channels));
+  // So many rows at once that the channels' parameters are worth being laid out.
+  const int64_t band = HWY_MAX(int64_t{1}, 64 / g.out_width);
+  for (int64_t begin = first; begin < last; begin += band) {
+    const int64_t end = HWY_MIN(last, begin + band);
+    int64_t c = 0;
+    RunChannels<16>(g, fits, begin, end, c);
+    RunChannels<8>(g, fits, begin, end, c);
+    RunChannels<4>(g, fits, begin, end, c);
+    if (c < g.channels) {
+      RunRows<hn::CappedTag<int32_t, 4>, true>({g, fits, c, static_cast<size_t>(g.channels - c)},
+                                               begin, end);
+    }
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace belay
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace belay {
+
+HWY_EXPORT(QuantizedDepthwiseRowsImpl);
+void QuantizedDepthwiseRows(const QuantizedDepthwiseArgs& args, int64_t first, int64_t last) {
+  HWY_DYNAMIC_DISPATCH(QuantizedDepthwiseRowsImpl)(args, first, last);
+}
+
+}  // namespace belay
+#endif  // HWY_ONCE

@@ -1,0 +1,291 @@
+#include "runtime/kernels/packed/quantized_gemm.h"
+
+#include <cstddef>
+#include <cstring>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "runtime/kernels/packed/quantized_gemm.cc"
+#include "hwy/foreach_target.h"
+// Must come after foreach_target.h.
+#include "hwy/highway.h"
+#include "runtime/kernels/packed/requantize-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace belay {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+constexpr size_t kQuad = 4;
+constexpr size_t kLine = kQuantizedPanelColumns * kQuad;
+
+using Tag32 = hn::CappedTag<int32_t, kQuantizedPanelColumns>;
+using TagF32 = hn::RebindToFloat<Tag32>;
+using TagS8 = hn::Repartition<int8_t, Tag32>;
+using TagU8 = hn::Repartition<uint8_t, Tag32>;
+using V = hn::Vec<Tag32>;
+
+// With 32 registers: 24 sums, 2 vectors of B, one of A. With 16, and four products in several
+// operations: 8 sums, 4 vectors of B and 2 of A, which are those operations' operands.
+constexpr size_t kMostRows =
+    (HWY_TARGET <= HWY_AVX3 || HWY_TARGET_IS_NEON) ? kQuantizedTileRows : 4;
+
+// Part of the second-level cache for the panels of a block of columns.
+constexpr size_t kBlockBytes = size_t{512} << 10;
+
+// A tile's columns: the first, and how many of them are wanted.
+struct Columns {
+  size_t first, count;
+};
+
+// Sums of kRows rows by kVectors vectors. Always of constant indices, so that it is in registers.
+template <size_t kRows, size_t kVectors>
+struct Sums {
+  V at[kRows][kVectors];
+};
+
+// Adds the products of four bytes of each row with the line of B that lies at `at` of each vector's.
+template <size_t kRows, size_t kVectors>
+HWY_INLINE void MultiplyQuad(const int32_t (&a)[kRows], const int8_t* const (&b)[kVectors],
+                             size_t at, Sums<kRows, kVectors>& sums) {
+  const Tag32 d;
+  hn::Vec<TagS8> bv[kVectors];
+  HWY_UNROLL(kVectors)
+  for (size_t v = 0; v < kVectors; ++v) bv[v] = hn::LoadU(TagS8(), b[v] + at);
+  HWY_UNROLL(kRows)
+  for (size_t r = 0; r < kRows; ++r) {
+    const auto x = hn::BitCast(TagU8(), hn::Set(d, a[r]));
+    HWY_UNROLL(kVectors)
+    for (size_t v = 0; v < kVectors; ++v) {
+      sums.at[r][v] = hn::SumOfMulQuadAccumulate(d, x, bv[v], sums.at[r][v]);
+    }
+  }
+}
+
+HWY_INLINE int32_t LoadQuad(const uint8_t* a) {
+  int32_t quad;
+  std::memcpy(&quad, a, kQuad);
+  return quad;
+}
+
+// The last k % 4 bytes of k, followed by anything: zeros of B meet it.
+HWY_INLINE int32_t LoadLast(const uint8_t* a, size_t k) {
+  const size_t left = k % kQuad;
+  if (k >= kQuad) {
+    return static_cast<int32_t>(static_cast<uint32_t>(LoadQuad(a + k - kQuad)) >>
+                                (8 * (kQuad - left)));
+  }
+  uint32_t quad = a[0];
+  if (left > 1) quad |= uint32_t{a[1]} << 8;
+  if (left > 2) quad |= uint32_t{a[2]} << 16;
+  return static_cast<int32_t>(quad);
+}
+
+// What all tiles of a product share.
+struct Product {
+  const QuantizedGemmArgs& args;
+  ByteQuantizer<Tag32> quantizer;
+  bool bytes;  // StoreBytes is what is wanted
+};
+
+// How the dwords of ByteQuantizer::Blocks become rows: each block has four columns of each of
+// kVectors vectors of a row, then the same of the next rows.
+template <size_t kVectors>
+HWY_INLINE auto GroupOrder() {
+  const hn::Repartition<uint32_t, Tag32> d;
+  const size_t lanes = hn::Lanes(d), blocks = lanes / 4, row = kVectors * blocks;
+  HWY_ALIGN uint32_t order[hn::MaxLanes(d)];
+  for (size_t i = 0; i < lanes; ++i) {
+    order[i] = static_cast<uint32_t>(i % blocks * 4 + i / row * kVectors + i % row / blocks);
+  }
+  return hn::SetTableIndices(d, order);
+}
+
+// The tile's rows as bytes; c: its first.
+template <size_t kRows, size_t kVectors>
+HWY_INLINE void StoreBytes(const Product& product, const Columns& columns,
+                           const Sums<kRows, kVectors>& sums, uint8_t* c) {
+  const Tag32 d;
+  const TagF32 df;
+  const hn::Repartition<uint32_t, Tag32> du32;
+  const hn::CappedTag<uint8_t, hn::MaxLanes(d) * kVectors> row_tag;
+  constexpr size_t kGroup = 4 / kVectors;  // rows that fill a vector of bytes
+  const size_t lanes = hn::Lanes(d), ldc = product.args.ldc;
+  const QuantizedEpilogue& e = product.args.epilogue;
+  const bool whole = columns.count >= kVectors * lanes;
+  const auto order = GroupOrder<kVectors>();
+  hn::Vec<TagF32> scale[kVectors], bias[kVectors];
+  HWY_UNROLL(kVectors)
+  for (size_t v = 0; v < kVectors; ++v) {
+    const size_t column = columns.first + v * lanes, count = columns.count - v * lanes;
+    scale[v] = hn::LoadN(df, e.scale + column, count);
+    bias[v] = e.bias == nullptr ? hn::Zero(df) : hn::LoadN(df, e.bias + column, count);
+  }
+  HWY_UNROLL(kRows)
+  for (size_t first = 0; first < kRows; first += kGroup) {
+    hn::Vec<TagF32> y[4];
+    HWY_UNROLL(4)
+    for (size_t i = 0; i < 4; ++i) {
+      const size_t r = HWY_MIN(first + i / kVectors, kRows - 1), v = i % kVectors;
+      y[i] = hn::Add(hn::Mul(hn::ConvertTo(df, sums.at[r][v]), scale[v]), bias[v]);
+    }
+    const auto q = product.quantizer.Blocks(y[0], y[1], y[2], y[3]);
+    HWY_ALIGN uint8_t bytes[hn::MaxLanes(d) * 4];
+    hn::Store(hn::BitCast(TagU8(), hn::TableLookupLanes(hn::BitCast(du32, q), order)), TagU8(),
+              bytes);
+    HWY_UNROLL(kGroup)
+    for (size_t i = 0; i < kGroup && first + i < kRows; ++i) {
+      const auto row = hn::LoadU(row_tag, bytes + i * kVectors * lanes);
+      if (whole) {
+        hn::StoreU(row, row_tag, c + (first + i) * ldc);
+      } else {
+        hn::StoreN(row, row_tag, c + (first + i) * ldc, columns.count);
+      }
+    }
+  }
+}
+
+// kRows rows by kVectors vectors. rows[t * kRows + r]: the bytes of row r at tap t; `place`: of the
+// first row and column 0 in C. kParts sums per element, which are added in the end: a few rows alone
+// would wait for each other's additions.
+template <size_t kRows, size_t kVectors, size_t kParts>
+HWY_NOINLINE void Tile(const Product& product, const uint8_t* const* HWY_RESTRICT rows,
+                       const Columns& columns, size_t place) {
+  const Tag32 d;
+  const size_t lanes = hn::Lanes(d);
+  const QuantizedGemmArgs& g = product.args;
+  const QuantizedEpilogue& e = g.epilogue;
+  const size_t k = g.k, lines = (k + kQuad - 1) / kQuad * g.taps;
+  Sums<kRows, kVectors> sums[kParts];
+  const int8_t* b[kVectors];
+  HWY_UNROLL(kVectors)
+  for (size_t v = 0; v < kVectors; ++v) {
+    const size_t column = columns.first + v * lanes;
+    b[v] = g.b + column / kQuantizedPanelColumns * lines * kLine +
+           column % kQuantizedPanelColumns * kQuad;
+    V start = hn::Zero(d);
+    if (e.weight_sums != nullptr) {
+      start = hn::Mul(hn::LoadN(d, e.weight_sums + column, columns.count - v * lanes),
+                      hn::Set(d, -e.input_zero_point));
+    }
+    HWY_UNROLL(kParts)
+    for (size_t s = 0; s < kParts; ++s) {
+      HWY_UNROLL(kRows)
+      for (size_t r = 0; r < kRows; ++r) sums[s].at[r][v] = s == 0 ? start : hn::Zero(d);
+    }
+  }
+  size_t at = 0;  // in B
+  for (size_t t = 0; t < g.taps; ++t, rows += kRows) {
+    const uint8_t* a[kRows];
+    HWY_UNROLL(kRows)
+    for (size_t r = 0; r < kRows; ++r) a[r] = rows[r];
+    const auto step = [&](size_t p, Sums<kRows, kVectors>& into) HWY_ATTR {
+      int32_t quads[kRows];
+      HWY_UNROLL(kRows)
+      for (size_t r = 0; r < kRows; ++r) quads[r] = LoadQuad(a[r] + p);
+      MultiplyQuad(quads, b, at, into);
+      at += kLine;
+    };
+    size_t p = 0;
+    for (; p + kParts * kQuad <= k; p += kParts * kQuad) {
+      HWY_UNROLL(kParts)
+      for (size_t s = 0; s < kParts; ++s) step(p + s * kQuad, sums[s]);
+    }
+    for (; kParts > 1 && p + kQuad <= k; p += kQuad) step(p, sums[0]);
+    if (p < k) {
+      int32_t quads[kRows];
+      HWY_UNROLL(kRows)
+      for (size_t r = 0; r < kRows; ++r) quads[r] = LoadLast(a[r], k);
+      MultiplyQuad(quads, b, at, sums[0]);
+      at += kLine;
+    }
+  }
+  HWY_UNROLL(kParts)
+  for (size_t s = 1; s < kParts; ++s) {
+    HWY_UNROLL(kRows)
+    for (size_t r = 0; r < kRows; ++r) {
+      HWY_UNROLL(kVectors)
+      for (size_t v = 0; v < kVectors; ++v) {
+        sums[0].at[r][v] = hn::Add(sums[0].at[r][v], sums[s].at[r][v]);
+      }
+    }
+  }
+  if (product.bytes) {
+    return StoreBytes(product, columns, sums[0],
+                      static_cast<uint8_t*>(g.c) + place + columns.first);
+  }
+  HWY_ALIGN int32_t stored[kRows * kVectors * hn::MaxLanes(d)];
+  HWY_UNROLL(kRows)
+  for (size_t r = 0; r < kRows; ++r) {
+    HWY_UNROLL(kVectors)
+    for (size_t v = 0; v < kVectors; ++v) {
+      hn::Store(sums[0].at[r][v], d, stored + (r * kVectors + v) * lanes);
+    }
+  }
+  FinishSums(e, columns.first, stored, kVectors * lanes, kRows,
+             HWY_MIN(columns.count, kVectors * lanes),
+             static_cast<std::byte*>(g.c) + place * (e.quantizes ? 1 : sizeof(float)), g.ldc);
+}
+
+using TileFn = void (*)(const Product&, const uint8_t* const*, const Columns&, size_t);
+
+// Of `rows` rows, 1 to kMostRows.
+template <size_t kVectors, size_t kRows = kMostRows>
+HWY_INLINE TileFn TileOf(size_t rows) {
+  if constexpr (kRows == 0) {
+    return nullptr;
+  } else {
+    if (rows != kRows) return TileOf<kVectors, kRows - 1>(rows);
+    return &Tile < kRows, kVectors, kRows == 1 ? 4 : kRows <= 3 ? 2 : 1 > ;
+  }
+}
+
+void QuantizedGemmImpl(const QuantizedGemmArgs& g, size_t first_row, size_t last_row,
+                       size_t first_column, size_t last_column) {
+  if (first_row >= last_row || first_column >= last_column) return;
+  const size_t lanes = hn::Lanes(Tag32()), width = 2 * lanes;
+  const size_t depth = HWY_MAX((g.k + kQuad - 1) / kQuad * kQuad * g.taps, size_t{1});
+  const size_t block = HWY_MAX(kBlockBytes / depth, width) / width * width;
+  // As even as can be: a last tile of one row costs as much as one of four.
+  const size_t rows = last_row - first_row;
+  const size_t tiles = (rows + kMostRows - 1) / kMostRows;
+  const Product product = {g, ByteQuantizer<Tag32>(g.epilogue),
+                           BytesFit(g.epilogue, first_column, last_column)};
+  const uint8_t* direct[kQuantizedTileRows];
+  for (size_t begin = first_column; begin < last_column; begin += block) {
+    const size_t end = HWY_MIN(last_column, begin + block);
+    size_t row = first_row;
+    for (size_t t = 0; t < tiles; ++t) {
+      const size_t count = rows / tiles + (t < rows % tiles ? 1 : 0);
+      const uint8_t* const* pointers = direct;
+      if (g.row_pointers != nullptr) {
+        g.row_pointers(g.source, row, count, g.pointers);
+        pointers = g.pointers;
+      } else {
+        for (size_t i = 0; i < count; ++i) {
+          direct[i] = g.k == 0 ? nullptr : g.a + (row + i) * g.lda;
+        }
+      }
+      const TileFn wide = TileOf<2>(count), narrow = TileOf<1>(count);
+      for (size_t j = begin; j < end; j += width) {
+        (end - j > lanes ? wide : narrow)(product, pointers, {j, end - j}, row * g.ldc);
+      }
+      row += count;
+    }
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace belay
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace belay {
+
+HWY_EXPORT(QuantizedGemmImpl);
+void QuantizedGemmRange(const QuantizedGemmArgs& args, size_t first_row, size_t last_row,
+                        size_t first_column, size_t last_column) {
+  HWY_DYNAMIC_DISPATCH(QuantizedGemmImpl)(args, first_row, last_row, first_column, last_column);
+}
+
+}  // namespace belay
+#endif  // HWY_ONCE

@@ -1,0 +1,330 @@
+#include "runtime/kernels/packed/quantized_gemm.h"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "runtime/core/testing.h"
+#include "runtime/kernels/instruction_set.h"
+#include "runtime/kernels/packed/guarded_array.h"
+#include "runtime/kernels/packed/requantize_reference.h"
+
+namespace belay {
+namespace {
+
+constexpr float kInf = std::numeric_limits<float>::infinity();
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+// A B and its parts, with all of their memory guarded.
+struct Problem {
+  size_t m, n, k, taps;
+  GuardedArray<uint8_t> a, bytes;
+  GuardedArray<int8_t> b, packed;
+  GuardedFloats scale, bias, floats;
+  GuardedArray<int32_t> weight_sums;
+  std::vector<const uint8_t*> pointers;
+  QuantizedEpilogue epilogue;
+
+  Problem(size_t m, size_t n, size_t k, size_t taps, std::mt19937_64& random)
+      : Problem(m, n, k, taps, (m + n + k) % 2 == 0 ? GuardedSide::kEnd : GuardedSide::kBegin) {
+    a.Fill(random);
+    b.Fill(random);
+    bias.Fill(random);
+    scale.Fill(random);
+    for (size_t j = 0; j < n; ++j) scale[j] *= 0.002f;
+    Pack();
+    epilogue.input_zero_point = std::uniform_int_distribution<int32_t>(0, 255)(random);
+    epilogue.inverse_scale = 5;
+    epilogue.zero_point = std::uniform_int_distribution<int32_t>(0, 255)(random);
+  }
+  Problem(size_t m, size_t n, size_t k, size_t taps, GuardedSide side)
+      : m(m),
+        n(n),
+        k(k),
+        taps(taps),
+        a(m * taps * k, 0, side),
+        bytes(m * n, 0, side),
+        b(taps * k * n),
+        packed(static_cast<size_t>(*PackedQuantizedMatrixSize(
+                   static_cast<int64_t>(taps), static_cast<int64_t>(k), static_cast<int64_t>(n))),
+               0, side),
+        scale(n, 0, side),
+        bias(n, 0, side),
+        floats(m * n, kNan, side),
+        weight_sums(n, 0, side),
+        pointers(kQuantizedTileRows * taps) {
+    epilogue.scale = scale.data();
+    epilogue.bias = bias.data();
+    epilogue.weight_sums = weight_sums.data();
+  }
+  void Pack() {
+    PackQuantizedMatrix(b.data(), static_cast<int64_t>(taps), static_cast<int64_t>(k),
+                        static_cast<int64_t>(n), static_cast<int64_t>(k * n),
+                        static_cast<int64_t>(n), 1, packed.data());
+    for (size_t j = 0; j < n; ++j) {
+      weight_sums[j] = 0;
+      for (size_t p = 0; p < taps * k; ++p) weight_sums[j] += b[p * n + j];
+    }
+  }
+
+  // A's rows lie tap by tap: [taps][m][k].
+  static void RowPointers(const void* source, size_t first, size_t count,
+                          const uint8_t** pointers) {
+    Problem& p = *static_cast<Problem*>(const_cast<void*>(source));
+    for (size_t t = 0; t < p.taps; ++t) {
+      for (size_t i = 0; i < count; ++i) {
+        pointers[t * count + i] = p.a.data() + (t * p.m + first + i) * p.k;
+      }
+    }
+  }
+
+  QuantizedGemmArgs Args(bool quantizes) {
+    QuantizedGemmArgs g;
+    g.m = m;
+    g.n = n;
+    g.k = k;
+    g.taps = taps;
+    if (taps == 1) {
+      g.a = a.data();
+      g.lda = k;
+    } else {
+      g.row_pointers = &RowPointers;
+      g.source = this;
+      g.pointers = pointers.data();
+    }
+    g.b = packed.data();
+    g.c = quantizes ? static_cast<void*>(bytes.data()) : floats.data();
+    g.ldc = n;
+    g.epilogue = epilogue;
+    g.epilogue.quantizes = quantizes;
+    return g;
+  }
+
+  int64_t Sum(size_t i, size_t j) {
+    int64_t sum = 0;
+    for (size_t t = 0; t < taps; ++t) {
+      for (size_t p = 0; p < k; ++p) {
+        sum += int64_t{a[(t * m + i) * k + p]} * b[(t * k + p) * n + j];
+      }
+    }
+    return sum;
+  }
+
+  // Both results, of an epilogue without an activation, to the bit.
+  void Check() {
+    QuantizedGemm(Args(true));
+    QuantizedGemm(Args(false));
+    for (size_t i = 0; i < m; ++i) {
+      for (size_t j = 0; j < n; ++j) {
+        const float y = RealSum(epilogue, Sum(i, j), j);
+        const float want = ClampedReal(y, epilogue.low, epilogue.high), got = floats[i * n + j];
+        ASSERT_TRUE(std::isnan(want) ? std::isnan(got) : want == got)
+            << m << "x" << k << "*" << taps << "x" << n << " at " << i << "," << j << ": " << got
+            << ", expected " << want;
+        ASSERT_EQ(bytes[i * n + j], QuantizedReal(epilogue, y))
+            << m << "x" << k << "*" << taps << "x" << n << " at " << i << "," << j << ", of " << y;
+      }
+    }
+  }
+};
+
+class QuantizedGemmTest : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override { ASSERT_OK(UseInstructionSet(GetParam())); }
+  void TearDown() override { ASSERT_OK(UseInstructionSet(InstructionSets().front())); }
+  std::mt19937_64 random_{TestSeed()};
+};
+
+TEST_P(QuantizedGemmTest, RowsColumnsAndDepthsAroundTheTile) {
+  for (size_t m = 1; m <= 2 * kQuantizedTileRows + 1; ++m) {
+    for (size_t n : {1, 3, 4, 5, 8, 9, 15, 16, 17, 24, 31, 32, 33, 47, 64, 65}) {
+      for (size_t k : {1, 2, 3, 4, 5, 6, 7, 8, 15, 33}) {
+        Problem p(m, n, k, 1, random_);
+        p.Check();
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+TEST_P(QuantizedGemmTest, RowsInPieces) {
+  for (size_t m : {1, 2, 12, 13, 29}) {
+    for (size_t taps : {2, 9}) {
+      for (size_t k : {1, 3, 8, 19}) {
+        Problem p(m, 37, k, taps, random_);
+        p.Check();
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+TEST_P(QuantizedGemmTest, BlocksOfColumns) {
+  // So deep that a block is one pair of panels.
+  Problem p(3, 70, 20000, 1, random_);
+  p.Check();
+}
+
+TEST_P(QuantizedGemmTest, SumsOfExtremes) {
+  for (int a : {0, 255}) {
+    for (int b : {-128, 127}) {
+      for (int32_t zero_point : {0, 255}) {
+        Problem p(13, 33, 600, 1, GuardedSide::kEnd);
+        std::memset(p.a.data(), a, p.a.size());
+        std::memset(p.b.data(), b, p.b.size());
+        for (size_t j = 0; j < p.n; ++j) p.scale[j] = 1e-5f * static_cast<float>(j + 1);
+        p.Pack();
+        p.epilogue.input_zero_point = zero_point;
+        p.epilogue.zero_point = 255 - zero_point;
+        p.Check();
+      }
+    }
+  }
+}
+
+TEST_P(QuantizedGemmTest, NoProductsLeaveTheBias) {
+  Problem p(3, 5, 0, 1, random_);
+  p.Check();
+}
+
+TEST_P(QuantizedGemmTest, WithoutBiasAndZeroPoint) {
+  for (size_t n : {24, 40}) {
+    Problem p(14, n, 21, 1, random_);
+    p.epilogue.bias = nullptr;
+    p.epilogue.weight_sums = nullptr;
+    p.epilogue.input_zero_point = 0;
+    p.Check();
+  }
+}
+
+TEST_P(QuantizedGemmTest, ClampsOfNumbersAndOfBytes) {
+  const float bounds[][2] = {{0, kInf}, {0, 6}, {-kInf, 0.3f}, {-0.11f, 0.1f}, {50, 60}, {2, 1}};
+  for (const auto& [low, high] : bounds) {
+    for (int32_t least : {0, 100}) {
+      for (int32_t most : {130, 255}) {
+        Problem p(5, 40, 30, 1, random_);
+        p.epilogue.low = low;
+        p.epilogue.high = high;
+        p.epilogue.zero_point = 110;
+        p.epilogue.least = least;
+        p.epilogue.most = most;
+        p.Check();
+      }
+    }
+  }
+}
+
+TEST_P(QuantizedGemmTest, TiesGoToEven) {
+  // Sums 1 to 64 by halves.
+  Problem p(1, 64, 1, 1, GuardedSide::kEnd);
+  p.a[0] = 1;
+  for (size_t j = 0; j < p.n; ++j) {
+    p.b[j] = static_cast<int8_t>(j + 1);
+    p.scale[j] = 1;
+  }
+  p.Pack();
+  p.epilogue.inverse_scale = 0.5f;
+  p.epilogue.zero_point = 3;
+  p.Check();
+}
+
+TEST_P(QuantizedGemmTest, NumbersBeyondAllIntegersAndNan) {
+  for (float value : {kInf, -kInf, kNan, 3e38f, 3e9f}) {
+    for (size_t n : {33, 64}) {
+      Problem p(13, n, 9, 1, random_);
+      p.bias[1] = value;
+      p.scale[n - 1] = value;
+      p.Check();
+      p.epilogue.low = 0.5f;
+      p.epilogue.zero_point = 10;
+      p.Check();
+    }
+  }
+}
+
+TEST_P(QuantizedGemmTest, AResultDoesNotDependOnTheRange) {
+  for (bool quantizes : {false, true}) {
+    for (size_t m : {3, 14, 40}) {
+      Problem p(m, 100, 50, 1, random_);
+      const QuantizedGemmArgs g = p.Args(quantizes);
+      QuantizedGemm(g);
+      const size_t size = m * p.n * (quantizes ? 1 : sizeof(float));
+      const std::string whole(static_cast<const char*>(g.c), size);
+      for (size_t split = 1; split < m; ++split) {
+        std::memset(g.c, 0x55, size);
+        QuantizedGemmRange(g, 0, split, 0, 64);
+        QuantizedGemmRange(g, split, m, 0, 64);
+        QuantizedGemmRange(g, 0, m, 64, 80);
+        QuantizedGemmRange(g, 0, m, 80, 100);
+        ASSERT_TRUE(std::string(static_cast<const char*>(g.c), size) == whole)
+            << m << " rows, split at " << split;
+      }
+    }
+  }
+}
+
+TEST_P(QuantizedGemmTest, TouchesNothingOutsideOfTheRange) {
+  Problem p(20, 70, 9, 1, random_);
+  p.epilogue.least = p.epilogue.zero_point = 1;
+  QuantizedGemmRange(p.Args(true), 3, 17, 32, 70);
+  QuantizedGemmRange(p.Args(false), 3, 17, 32, 70);
+  for (size_t i = 0; i < p.m; ++i) {
+    for (size_t j = 0; j < p.n; ++j) {
+      const bool outside = i < 3 || i >= 17 || j < 32;
+      EXPECT_EQ(std::isnan(p.floats[i * p.n + j]), outside) << i << "," << j;
+      EXPECT_EQ(p.bytes[i * p.n + j] == 0, outside) << i << "," << j;
+    }
+  }
+}
+
+double Exact(Activation activation, double x) {
+  switch (activation) {
+    case Activation::kSigmoid:
+      return 1 / (1 + std::exp(-x));
+    case Activation::kTanh:
+      return std::tanh(x);
+    case Activation::kHardsigmoid:
+      return std::fmin(std::fmax(x + 3, 0), 6) / 6;
+    case Activation::kHardswish:
+      return x * std::fmin(std::fmax(x + 3, 0), 6) / 6;
+    case Activation::kSilu:
+      return x / (1 + std::exp(-x));
+    case Activation::kGelu:
+      return x * (1 + std::erf(x / std::sqrt(2.0))) / 2;
+    case Activation::kGeluTanh:
+      return x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x))) / 2;
+    default:
+      return x;
+  }
+}
+
+TEST_P(QuantizedGemmTest, ActivationsComeBeforeTheClamp) {
+  for (int activation = 1; activation <= static_cast<int>(Activation::kGeluTanh); ++activation) {
+    Problem p(14, 43, 11, 1, random_);
+    p.epilogue.activation = static_cast<Activation>(activation);
+    p.epilogue.low = -0.1f;
+    p.epilogue.high = 4;
+    p.epilogue.inverse_scale = 40;
+    QuantizedGemm(p.Args(false));
+    QuantizedGemm(p.Args(true));
+    for (size_t i = 0; i < p.m; ++i) {
+      for (size_t j = 0; j < p.n; ++j) {
+        const float got = p.floats[i * p.n + j];
+        const double y = RealSum(p.epilogue, p.Sum(i, j), j);
+        const double want = std::fmin(std::fmax(Exact(p.epilogue.activation, y), -0.1f), 4);
+        ASSERT_NEAR(got, want, 16 * 0x1p-24 * (std::abs(y) + std::abs(want)) + 3e-7 * std::abs(y));
+        ASSERT_EQ(p.bytes[i * p.n + j], QuantizedReal(p.epilogue, got));
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(, QuantizedGemmTest, testing::ValuesIn(InstructionSets()),
+                         [](const auto& info) { return info.param; });
+
+}  // namespace
+}  // namespace belay

@@ -1,0 +1,38 @@
+// For tests: the arithmetic of requantize.h, number by number.
+#ifndef BELAY_RUNTIME_KERNELS_PACKED_REQUANTIZE_REFERENCE_H_
+#define BELAY_RUNTIME_KERNELS_PACKED_REQUANTIZE_REFERENCE_H_
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+#include "runtime/kernels/packed/requantize.h"
+
+namespace belay {
+
+// y of a sum of column j, before the clamp and without an activation.
+inline float RealSum(const QuantizedEpilogue& e, int64_t sum, size_t j) {
+  if (e.weight_sums != nullptr) sum -= int64_t{e.input_zero_point} * e.weight_sums[j];
+  const float product = static_cast<float>(static_cast<int32_t>(sum)) * e.scale[j];
+  return product + (e.bias == nullptr ? 0.0f : e.bias[j]);
+}
+
+inline float ClampedReal(float y, float low, float high) {
+  return std::isnan(y) ? y : std::min(high, std::max(low, y));
+}
+
+// q of a y that is not clamped yet; Params: QuantizedEpilogue or QuantizedAddArgs.
+template <class Params>
+uint8_t QuantizedReal(const Params& p, float y) {
+  if (std::isnan(y)) y = -std::numeric_limits<float>::infinity();
+  const float x = ClampedReal(y, p.low, p.high) * p.inverse_scale;
+  const double q = std::nearbyint(double{x}) + p.zero_point;
+  return static_cast<uint8_t>(
+      std::min(static_cast<double>(p.most), std::max(static_cast<double>(p.least), q)));
+}
+
+}  // namespace belay
+
+#endif  // BELAY_RUNTIME_KERNELS_PACKED_REQUANTIZE_REFERENCE_H_
