@@ -1,0 +1,406 @@
+#include "runtime/kernels/packed/weight_only_gemm.h"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+
+#include "runtime/core/checked_math.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "runtime/kernels/packed/weight_only_gemm.cc"
+#include "hwy/foreach_target.h"
+// Must come after foreach_target.h.
+#include "hwy/highway.h"
+#include "runtime/kernels/packed/epilogue-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace belay {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+constexpr size_t kColumns = kWeightOnlyPanelColumns;
+constexpr size_t kBlockRows = 8;
+constexpr size_t kVectors = 2;  // of columns at once
+
+using TagF32 = hn::CappedTag<float, kColumns / kVectors>;
+using Tag32 = hn::RebindToSigned<TagF32>;
+using TagU32 = hn::RebindToUnsigned<TagF32>;
+using V = hn::Vec<TagF32>;
+
+// Decoders of kVectors vectors of columns from `column` of a panel on. Start() is told the group's
+// zero points of them, or null; Load() a block of rows; Row() gives q - zero of a row of it.
+template <bool kZeros>
+class Int8Decoder {
+ public:
+  Int8Decoder(const void* panel, size_t column) : b_(static_cast<const int8_t*>(panel) + column) {}
+  HWY_INLINE void Start(const float* zeros) { zeros_ = zeros; }
+  HWY_INLINE void Load(size_t row) { at_ = b_ + row * kColumns; }
+  HWY_INLINE V Row(size_t row, size_t v) const {
+    const TagF32 d;
+    const hn::Rebind<int8_t, TagF32> d8;
+    const auto q = hn::LoadU(d8, at_ + row * kColumns + v * hn::Lanes(d));
+    const V x = hn::ConvertTo(d, hn::PromoteTo(Tag32(), q));
+    return kZeros ? hn::Sub(x, hn::LoadU(d, zeros_ + v * hn::Lanes(d))) : x;
+  }
+
+ private:
+  const int8_t *b_, *at_ = nullptr;
+  const float* zeros_ = nullptr;
+};
+
+class BFloat16Decoder {
+ public:
+  BFloat16Decoder(const void* panel, size_t column)
+      : b_(static_cast<const uint16_t*>(panel) + column) {}
+  HWY_INLINE void Start(const float*) {}
+  HWY_INLINE void Load(size_t row) { at_ = b_ + row * kColumns; }
+  HWY_INLINE V Row(size_t row, size_t v) const {
+    const hn::Rebind<uint16_t, TagF32> d16;
+    const auto bits = hn::LoadU(d16, at_ + row * kColumns + v * hn::Lanes(d16));
+    return hn::BitCast(TagF32(), hn::ShiftLeft<16>(hn::PromoteTo(TagU32(), bits)));
+  }
+
+ private:
+  const uint16_t *b_, *at_ = nullptr;
+};
+
+// Four bits become the mantissa of a float where they lie: below the exponent of 2^(23 - first bit)
+// they count as integers, and what is subtracted from the float takes the power away again, exactly.
+// That leaves the upper three, which are shifted once.
+class Int4Decoder {
+ public:
+  Int4Decoder(const void* panel, size_t column)
+      : b_(static_cast<const uint32_t*>(panel) + column) {}
+  HWY_INLINE void Start(const float* zeros) {
+    const TagF32 d;
+    HWY_UNROLL(kVectors)
+    for (size_t v = 0; v < kVectors; ++v) {
+      V zero = hn::Set(d, 8.0f);
+      if (zeros != nullptr) zero = hn::Add(zero, hn::LoadU(d, zeros + v * hn::Lanes(d)));
+      HWY_UNROLL(kPlaces)
+      for (size_t i = 0; i < kPlaces; ++i) {
+        offsets_[i][v] = hn::Add(hn::BitCast(d, hn::Set(TagU32(), Power(i))), zero);
+      }
+    }
+  }
+  HWY_INLINE void Load(size_t row) {
+    const TagU32 d;
+    HWY_UNROLL(kVectors)
+    for (size_t v = 0; v < kVectors; ++v) {
+      low_[v] = hn::LoadU(d, b_ + row / kBlockRows * kColumns + v * hn::Lanes(d));
+      high_[v] = hn::ShiftRight<4 * kPlaces>(low_[v]);
+    }
+  }
+  HWY_INLINE V Row(size_t row, size_t v) const {
+    const TagU32 d;
+    const size_t nibble = row % 2 * 4 + row / 2, place = nibble % kPlaces;
+    const auto mask = hn::Set(d, 15u << (4 * place)), power = hn::Set(d, Power(place));
+    const auto bits = hn::Or(hn::And(nibble < kPlaces ? low_[v] : high_[v], mask), power);
+    return hn::Sub(hn::BitCast(TagF32(), bits), offsets_[place][v]);
+  }
+
+ private:
+  static constexpr size_t kPlaces = 5;
+  static constexpr uint32_t Power(size_t place) {
+    return static_cast<uint32_t>(127 + 23 - 4 * place) << 23;
+  }
+
+  const uint32_t* b_;
+  hn::Vec<TagU32> low_[kVectors], high_[kVectors];
+  V offsets_[kPlaces][kVectors];
+};
+
+// Where a panel lies, and what belongs to it.
+struct Panel {
+  const std::byte* b;
+  const float *scales, *zeros;  // null for none
+  size_t k, group;
+};
+
+// Calls f(first row, last row, scales or null, zero points or null) for each group.
+template <class F>
+HWY_INLINE void ForEachGroup(const Panel& panel, const F& f) {
+  size_t at = 0;
+  for (size_t row = 0; row < panel.k; row += panel.group, at += kColumns) {
+    f(row, HWY_MIN(panel.k, row + panel.group),
+      panel.scales == nullptr ? nullptr : panel.scales + at,
+      panel.zeros == nullptr ? nullptr : panel.zeros + at);
+  }
+}
+
+// sums[r * kColumns + j], of kRows rows of A and all columns of the panel. kParts sums per element
+// interleave: a few rows alone would wait for each other's additions.
+template <class Decoder, size_t kRows, size_t kParts>
+HWY_NOINLINE void MultiplyPanel(const Panel& panel, const float* const* rows,
+                                float* HWY_RESTRICT sums) {
+  const TagF32 d;
+  const size_t lanes = hn::Lanes(d);
+  // The rows' last elements, followed by zeros.
+  float last[kRows][kBlockRows] = {};
+  const size_t whole = panel.k / kBlockRows * kBlockRows;
+  for (size_t r = 0; r < kRows; ++r) {
+    std::copy(rows[r] + whole, rows[r] + panel.k, last[r]);
+  }
+  std::fill(sums, sums + kRows * kColumns, 0.0f);
+  ForEachGroup(
+      panel, [&](size_t begin, size_t end, const float* scales, const float* zeros) HWY_ATTR {
+        for (size_t column = 0; column < kColumns; column += kVectors * lanes) {
+          Decoder decoder(panel.b, column);
+          decoder.Start(zeros == nullptr ? nullptr : zeros + column);
+          V at[kParts][kRows][kVectors];
+          HWY_UNROLL(kParts)
+          for (size_t s = 0; s < kParts; ++s) {
+            HWY_UNROLL(kRows)
+            for (size_t r = 0; r < kRows; ++r) {
+              HWY_UNROLL(kVectors)
+              for (size_t v = 0; v < kVectors; ++v) at[s][r][v] = hn::Zero(d);
+            }
+          }
+          for (size_t p = begin; p < end; p += kBlockRows) {
+            decoder.Load(p);
+            const float* a[kRows];
+            HWY_UNROLL(kRows)
+            for (size_t r = 0; r < kRows; ++r) a[r] = p < whole ? rows[r] + p : last[r];
+            HWY_UNROLL(kBlockRows)
+            for (size_t i = 0; i < kBlockRows; ++i) {
+              HWY_UNROLL(kVectors)
+              for (size_t v = 0; v < kVectors; ++v) {
+                const V w = decoder.Row(i, v);
+                HWY_UNROLL(kRows)
+                for (size_t r = 0; r < kRows; ++r) {
+                  V& sum = at[i % kParts][r][v];
+                  sum = hn::MulAdd(w, hn::Set(d, a[r][i]), sum);
+                }
+              }
+            }
+          }
+          HWY_UNROLL(kRows)
+          for (size_t r = 0; r < kRows; ++r) {
+            HWY_UNROLL(kVectors)
+            for (size_t v = 0; v < kVectors; ++v) {
+              V sum = at[0][r][v];
+              HWY_UNROLL(kParts)
+              for (size_t s = 1; s < kParts; ++s) sum = hn::Add(sum, at[s][r][v]);
+              float* to = sums + r * kColumns + column + v * lanes;
+              const V scale =
+                  scales == nullptr ? hn::Set(d, 1.0f) : hn::LoadU(d, scales + column + v * lanes);
+              hn::StoreU(hn::MulAdd(sum, scale, hn::LoadU(d, to)), d, to);
+            }
+          }
+        }
+      });
+}
+
+// The panel as PackedGemm wants it: k rows of 32 floats.
+template <class Decoder>
+HWY_NOINLINE void DecodePanel(const Panel& panel, float* HWY_RESTRICT to) {
+  const TagF32 d;
+  const size_t lanes = hn::Lanes(d);
+  ForEachGroup(panel,
+               [&](size_t begin, size_t end, const float* scales, const float* zeros) HWY_ATTR {
+                 for (size_t column = 0; column < kColumns; column += kVectors * lanes) {
+                   Decoder decoder(panel.b, column);
+                   decoder.Start(zeros == nullptr ? nullptr : zeros + column);
+                   for (size_t p = begin; p < end; p += kBlockRows) {
+                     decoder.Load(p);
+                     HWY_UNROLL(kBlockRows)
+                     for (size_t i = 0; i < kBlockRows; ++i) {
+                       if (p + i >= end) break;
+                       HWY_UNROLL(kVectors)
+                       for (size_t v = 0; v < kVectors; ++v) {
+                         const size_t j = column + v * lanes;
+                         const V q = decoder.Row(i, v);
+                         const V w = scales == nullptr ? q : hn::Mul(q, hn::LoadU(d, scales + j));
+                         hn::StoreU(w, d, to + (p + i) * kColumns + j);
+                       }
+                     }
+                   }
+                 }
+               });
+}
+
+// What is done to `count` sums of a row before they are C's; `other` and `bias` are of the first.
+HWY_INLINE void FinishPanel(const EpilogueF32& e, const float* HWY_RESTRICT sums, const float* bias,
+                            const float* other, float* c, size_t count) {
+  const TagF32 d;
+  const size_t lanes = hn::Lanes(d);
+  const bool linear = IsLinear(e);
+  for (size_t j = 0; j < count; j += lanes) {
+    const size_t some = HWY_MIN(lanes, count - j);
+    V y = hn::LoadU(d, sums + j);
+    if (bias != nullptr) y = hn::Add(y, hn::LoadN(d, bias + j, some));
+    if (other != nullptr && !e.multiply) y = hn::Add(y, hn::LoadN(d, other + j, some));
+    if (linear) y = ClampKeepingNaN(d, y, hn::Set(d, e.low), hn::Set(d, e.high));
+    hn::StoreN(y, d, c + j, some);
+  }
+  if (!linear) FinishRow(e, other, c, count);
+}
+
+template <class Decoder>
+HWY_INLINE void Run(const WeightOnlyGemmArgs& g, size_t first_row, size_t last_row,
+                    size_t first_column, size_t last_column) {
+  using MultiplyFn = void (*)(const Panel&, const float* const*, float*);
+  constexpr MultiplyFn kMultiply[] = {&MultiplyPanel<Decoder, 1, 1>, &MultiplyPanel<Decoder, 2, 1>,
+                                      &MultiplyPanel<Decoder, 3, 1>, &MultiplyPanel<Decoder, 4, 1>};
+  static_assert(std::size(kMultiply) == kWeightOnlyRows);
+  const size_t depth = (g.k + kBlockRows - 1) / kBlockRows * kBlockRows;
+  const size_t bytes_of_16 = g.format == WeightFormat::kInt4   ? 8
+                             : g.format == WeightFormat::kInt8 ? 16
+                                                               : 32;
+  const size_t panel_bytes = depth * kColumns / 16 * bytes_of_16;
+  const size_t group = g.scales == nullptr ? HWY_MAX(g.k, size_t{1}) : g.group;
+  const size_t panel_scales = (g.k + group - 1) / group * kColumns;
+  const size_t rows = last_row - first_row;
+  for (size_t j = first_column; j < last_column; j += kColumns) {
+    const size_t index = j / kColumns, count = HWY_MIN(kColumns, last_column - j);
+    const Panel panel = {.b = static_cast<const std::byte*>(g.b) + index * panel_bytes,
+                         .scales = g.scales == nullptr ? nullptr : g.scales + index * panel_scales,
+                         .zeros = g.zeros == nullptr ? nullptr : g.zeros + index * panel_scales,
+                         .k = g.k,
+                         .group = group};
+    const EpilogueF32& e = g.epilogue;
+    const float* bias = e.bias == nullptr ? nullptr : e.bias + j;
+    if (g.m > kWeightOnlyRows) {
+      float* tile = g.scratch + g.k * kColumns;
+      DecodePanel<Decoder>(panel, g.scratch);
+      PackedGemmArgs p = {.m = g.m,
+                          .n = count,
+                          .k = g.k,
+                          .a = g.a,
+                          .lda = g.lda,
+                          .tile = TileFloats(g.k, g.lda) == 0 ? nullptr : tile,
+                          .b = g.scratch,
+                          .c = g.c + j,
+                          .ldc = g.ldc,
+                          .epilogue = e};
+      p.epilogue.bias = bias;
+      if (e.other != nullptr) p.epilogue.other = e.other + j;
+      PackedGemmRange(p, first_row, last_row, 0, count);
+      continue;
+    }
+    const float* a[kWeightOnlyRows];
+    for (size_t r = 0; r < rows; ++r) a[r] = g.a + (first_row + r) * g.lda;
+    HWY_ALIGN float sums[kWeightOnlyRows * kColumns];
+    (g.m == 1 ? &MultiplyPanel<Decoder, 1, 4> : kMultiply[rows - 1])(panel, a, sums);
+    for (size_t r = 0; r < rows; ++r) {
+      const size_t at = (first_row + r) * g.ldc + j;
+      FinishPanel(e, sums + r * kColumns, bias, e.other == nullptr ? nullptr : e.other + at,
+                  g.c + at, count);
+    }
+  }
+}
+
+void WeightOnlyGemmImpl(const WeightOnlyGemmArgs& g, size_t first_row, size_t last_row,
+                        size_t first_column, size_t last_column) {
+  if (first_row >= last_row) return;
+  switch (g.format) {
+    case WeightFormat::kInt8:
+      if (g.zeros == nullptr) {
+        return Run<Int8Decoder<false>>(g, first_row, last_row, first_column, last_column);
+      }
+      return Run<Int8Decoder<true>>(g, first_row, last_row, first_column, last_column);
+    case WeightFormat::kInt4:
+      return Run<Int4Decoder>(g, first_row, last_row, first_column, last_column);
+    case WeightFormat::kBFloat16:
+      return Run<BFloat16Decoder>(g, first_row, last_row, first_column, last_column);
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace belay
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace belay {
+namespace {
+
+constexpr int64_t kPanel = kWeightOnlyPanelColumns;
+constexpr int64_t kBlock = 8;  // rows
+
+CheckedInt Blocks(int64_t count, int64_t block) {
+  return FloorDiv(CheckedInt(count) + CheckedInt(block - 1), CheckedInt(block));
+}
+
+std::optional<int64_t> Sized(CheckedInt size) {
+  if (!size.ok() || size.value() > std::numeric_limits<int64_t>::max() / 4) return std::nullopt;
+  return size.value();
+}
+
+// Rows of panels.
+template <class T>
+void PackRows(const T* b, int64_t k, int64_t n, int64_t row_stride, int64_t column_stride,
+              T* packed) {
+  for (int64_t first = 0; first < n; first += kPanel) {
+    const int64_t columns = std::min(kPanel, n - first);
+    for (int64_t p = 0; p < (k + kBlock - 1) / kBlock * kBlock; ++p, packed += kPanel) {
+      std::fill(packed, packed + kPanel, T{0});
+      for (int64_t j = 0; p < k && j < columns; ++j) {
+        packed[j] = b[p * row_stride + (first + j) * column_stride];
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::optional<int64_t> PackedWeightsSize(WeightFormat format, int64_t k, int64_t n) {
+  if (k < 0 || n < 0) return std::nullopt;
+  const int64_t block = format == WeightFormat::kInt4   ? 4
+                        : format == WeightFormat::kInt8 ? 8
+                                                        : 16;  // bytes of 8 weights
+  return Sized(Blocks(k, kBlock) * CheckedInt(block) * Blocks(n, kPanel) * CheckedInt(kPanel));
+}
+
+std::optional<int64_t> PackedScalesSize(int64_t k, int64_t n, int64_t group) {
+  if (k < 0 || n < 0 || group <= 0 || (group % kBlock != 0 && group < k)) return std::nullopt;
+  return Sized(Blocks(k, group) * Blocks(n, kPanel) * CheckedInt(kPanel));
+}
+
+void PackInt8Weights(const int8_t* b, int64_t k, int64_t n, int64_t row_stride,
+                     int64_t column_stride, int8_t* packed) {
+  PackRows(b, k, n, row_stride, column_stride, packed);
+}
+
+void PackBFloat16Weights(const uint16_t* b, int64_t k, int64_t n, int64_t row_stride,
+                         int64_t column_stride, uint16_t* packed) {
+  PackRows(b, k, n, row_stride, column_stride, packed);
+}
+
+void PackInt4Weights(const int8_t* b, int64_t k, int64_t n, int64_t row_stride,
+                     int64_t column_stride, uint32_t* packed) {
+  for (int64_t first = 0; first < n; first += kPanel) {
+    for (int64_t p = 0; p < k; p += kBlock) {
+      for (int64_t j = first; j < first + kPanel; ++j, ++packed) {
+        *packed = 0;
+        for (int64_t i = 0; i < kBlock; ++i) {
+          const bool exists = j < n && p + i < k;
+          const int q = exists ? b[(p + i) * row_stride + j * column_stride] : 0;
+          *packed |= (static_cast<uint32_t>(q + 8) & 15u) << (4 * (i % 2 * 4 + i / 2));
+        }
+      }
+    }
+  }
+}
+
+void PackScales(const float* scales, int64_t k, int64_t n, int64_t group, int64_t group_stride,
+                int64_t column_stride, float* packed) {
+  const int64_t groups = (k + group - 1) / group;
+  for (int64_t first = 0; first < n; first += kPanel) {
+    const int64_t columns = std::min(kPanel, n - first);
+    for (int64_t i = 0; i < groups; ++i, packed += kPanel) {
+      std::fill(packed, packed + kPanel, 0.0f);
+      for (int64_t j = 0; j < columns; ++j) {
+        packed[j] = scales[i * group_stride + (first + j) * column_stride];
+      }
+    }
+  }
+}
+
+HWY_EXPORT(WeightOnlyGemmImpl);
+void WeightOnlyGemmRange(const WeightOnlyGemmArgs& args, size_t first_row, size_t last_row,
+                         size_t first_column, size_t last_column) {
+  HWY_DYNAMIC_DISPATCH(WeightOnlyGemmImpl)(args, first_row, last_row, first_column, last_column);
+}
+
+}  // namespace belay
+#endif  // HWY_ONCE
