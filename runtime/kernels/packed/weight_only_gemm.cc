@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
+#include <iterator>
 #include <limits>
+#include <type_traits>
 
 #include "runtime/core/checked_math.h"
 
@@ -191,6 +194,98 @@ HWY_NOINLINE void MultiplyPanel(const Panel& panel, const float* const* rows,
       });
 }
 
+#if HWY_NATIVE_DOT_BF16 && HWY_CAP_GE512
+// A row's elements as sums of two bfloat16 each, which leaves out 2^-17 of them at most, followed by
+// zeros. False if one of them is not finite, or so large or small that this does not hold.
+HWY_NOINLINE bool SplitRow(const float* HWY_RESTRICT a, size_t k, uint16_t* HWY_RESTRICT high,
+                           uint16_t* HWY_RESTRICT low) {
+  const TagF32 d;
+  const TagU32 du;
+  const hn::Rebind<uint16_t, TagF32> d16;
+  const size_t lanes = hn::Lanes(d);
+  const auto rounded = [&](V x) HWY_ATTR {
+    const auto bits = hn::BitCast(du, x);
+    const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(du, 1u));
+    return hn::ShiftRight<16>(hn::Add(hn::Add(bits, hn::Set(du, 0x7fffu)), odd));
+  };
+  auto fits = hn::Eq(hn::Zero(d), hn::Zero(d));
+  for (size_t p = 0; p < k; p += lanes) {
+    const V x = hn::LoadN(d, a + p, HWY_MIN(lanes, k - p));
+    const auto upper = rounded(x);
+    const auto rest = rounded(hn::Sub(x, hn::BitCast(d, hn::ShiftLeft<16>(upper))));
+    // Whole vectors: there is room for them.
+    hn::StoreU(hn::TruncateTo(d16, upper), d16, high + p);
+    hn::StoreU(hn::TruncateTo(d16, rest), d16, low + p);
+    const V size = hn::Abs(x);
+    const auto medium =
+        hn::And(hn::Ge(size, hn::Set(d, 0x1p-90f)), hn::Le(size, hn::Set(d, 0x1p120f)));
+    fits = hn::And(fits, hn::Or(medium, hn::Eq(x, hn::Zero(d))));
+  }
+  return hn::AllTrue(d, fits);
+}
+
+// MultiplyPanel of one such row by int4 without zero points: pairs of weights become bfloat16 by a
+// table and are multiplied two at a time.
+HWY_NOINLINE void MultiplyInt4Panel(const Panel& panel, const uint16_t* HWY_RESTRICT high,
+                                    const uint16_t* HWY_RESTRICT low, float* HWY_RESTRICT sums) {
+  const TagF32 d;
+  const TagU32 du;
+  const hn::Repartition<uint16_t, TagF32> d16;
+  const hn::Repartition<hwy::bfloat16_t, TagF32> half;
+  constexpr size_t kParts = 2;
+  HWY_ALIGN uint16_t numbers[hn::MaxLanes(d16)];
+  for (size_t i = 0; i < hn::Lanes(d16); ++i) {
+    numbers[i] =
+        static_cast<uint16_t>(std::bit_cast<uint32_t>(static_cast<float>(i % 16) - 8.0f) >> 16);
+  }
+  const auto table = hn::Load(d16, numbers);
+  const uint32_t* b = reinterpret_cast<const uint32_t*>(panel.b);
+  std::fill(sums, sums + kColumns, 0.0f);
+  ForEachGroup(panel, [&](size_t begin, size_t end, const float* scales, const float*) HWY_ATTR {
+    V at[kParts][2][kVectors], unused = hn::Zero(d);
+    HWY_UNROLL(kParts)
+    for (size_t s = 0; s < kParts; ++s) {
+      HWY_UNROLL(2)
+      for (size_t i = 0; i < 2; ++i) {
+        HWY_UNROLL(kVectors)
+        for (size_t v = 0; v < kVectors; ++v) at[s][i][v] = hn::Zero(d);
+      }
+    }
+    for (size_t p = begin; p < end; p += kBlockRows) {
+      const auto pair = [&](const uint16_t* x) HWY_ATTR {
+        uint32_t two;
+        std::memcpy(&two, x + p, sizeof(two));
+        return hn::BitCast(half, hn::Set(du, two));
+      };
+      HWY_UNROLL(kVectors)
+      for (size_t v = 0; v < kVectors; ++v) {
+        const auto word = hn::LoadU(du, b + p / kBlockRows * kColumns + v * hn::Lanes(d));
+        // Only the last five bits of an index count, and the table has all numbers twice: what is
+        // another weight's makes no difference.
+        const auto multiply = [&](auto bits, size_t i) HWY_ATTR {
+          const hn::Indices512<uint16_t> indices = {bits.raw};
+          const auto w = hn::BitCast(half, hn::TableLookupLanes(table, indices));
+          V &upper = at[i % kParts][0][v], &lower = at[i % kParts][1][v];
+          upper = hn::ReorderWidenMulAccumulate(d, w, pair(high + 2 * i), upper, unused);
+          lower = hn::ReorderWidenMulAccumulate(d, w, pair(low + 2 * i), lower, unused);
+        };
+        multiply(word, 0);
+        multiply(hn::ShiftRight<4>(word), 1);
+        multiply(hn::ShiftRight<8>(word), 2);
+        multiply(hn::ShiftRight<12>(word), 3);
+      }
+    }
+    HWY_UNROLL(kVectors)
+    for (size_t v = 0; v < kVectors; ++v) {
+      const V sum = hn::Add(hn::Add(at[0][0][v], at[1][0][v]), hn::Add(at[0][1][v], at[1][1][v]));
+      float* to = sums + v * hn::Lanes(d);
+      const V scale = hn::LoadU(d, scales + v * hn::Lanes(d));
+      hn::StoreU(hn::MulAdd(sum, scale, hn::LoadU(d, to)), d, to);
+    }
+  });
+}
+#endif
+
 // The panel as PackedGemm wants it: k rows of 32 floats.
 template <class Decoder>
 HWY_NOINLINE void DecodePanel(const Panel& panel, float* HWY_RESTRICT to) {
@@ -251,6 +346,16 @@ HWY_INLINE void Run(const WeightOnlyGemmArgs& g, size_t first_row, size_t last_r
   const size_t group = g.scales == nullptr ? HWY_MAX(g.k, size_t{1}) : g.group;
   const size_t panel_scales = (g.k + group - 1) / group * kColumns;
   const size_t rows = last_row - first_row;
+  bool split = false;
+#if HWY_NATIVE_DOT_BF16 && HWY_CAP_GE512
+  const size_t room = (g.k + 15) / 16 * 16;
+  uint16_t* high = reinterpret_cast<uint16_t*>(g.scratch);
+  uint16_t* low = high + room;
+  // With fewer rows of B, what SplitRow leaves out would show.
+  if (std::is_same_v<Decoder, Int4Decoder> && g.m == 1 && g.k >= 128 && g.zeros == nullptr) {
+    split = SplitRow(g.a, g.k, high, low);
+  }
+#endif
   for (size_t j = first_column; j < last_column; j += kColumns) {
     const size_t index = j / kColumns, count = HWY_MIN(kColumns, last_column - j);
     const Panel panel = {.b = static_cast<const std::byte*>(g.b) + index * panel_bytes,
@@ -281,7 +386,13 @@ HWY_INLINE void Run(const WeightOnlyGemmArgs& g, size_t first_row, size_t last_r
     const float* a[kWeightOnlyRows];
     for (size_t r = 0; r < rows; ++r) a[r] = g.a + (first_row + r) * g.lda;
     HWY_ALIGN float sums[kWeightOnlyRows * kColumns];
-    (g.m == 1 ? &MultiplyPanel<Decoder, 1, 4> : kMultiply[rows - 1])(panel, a, sums);
+    if (split) {
+#if HWY_NATIVE_DOT_BF16 && HWY_CAP_GE512
+      MultiplyInt4Panel(panel, high, low, sums);
+#endif
+    } else {
+      (g.m == 1 ? &MultiplyPanel<Decoder, 1, 4> : kMultiply[rows - 1])(panel, a, sums);
+    }
     for (size_t r = 0; r < rows; ++r) {
       const size_t at = (first_row + r) * g.ldc + j;
       FinishPanel(e, sums + r * kColumns, bias, e.other == nullptr ? nullptr : e.other + at,

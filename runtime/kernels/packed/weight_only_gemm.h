@@ -4,6 +4,8 @@
 // With m <= 4 a panel's weights are decoded group by group and meet A's rows at once; with more rows
 // panels are decoded into `scratch`, which PackedGemm (packed_gemm.h) then multiplies.
 //
+// Where bfloat16 are multiplied two at a time, a row alone meets int4 as the sum of two of them.
+//
 // Accuracy: at most (k + 8) * 2^-23 * sum |a w| from the exact result, w being the dequantized weight
 // before it is rounded. A weight that is zero adds nothing. A result does not depend on the range that
 // is computed, only on m. Instruction sets differ.
@@ -67,7 +69,8 @@ inline constexpr size_t kWeightOnlyRows = 4;
 inline constexpr size_t kWeightOnlyPanelColumns = 32;
 
 inline size_t WeightOnlyScratch(size_t m, size_t k, size_t lda) {
-  return m <= kWeightOnlyRows ? 0 : k * kWeightOnlyPanelColumns + TileFloats(k, lda);
+  return m <= kWeightOnlyRows ? (k + 15) / 16 * 16
+                              : k * kWeightOnlyPanelColumns + TileFloats(k, lda);
 }
 
 // C = epilogue(A W) for rows [first_row, last_row) and columns [first_column, last_column);

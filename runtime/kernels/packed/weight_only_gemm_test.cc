@@ -163,10 +163,11 @@ class WeightOnlyGemmTest : public testing::TestWithParam<std::string> {
 TEST_P(WeightOnlyGemmTest, RowsColumnsDepthsAndGroups) {
   for (WeightFormat format : kFormats) {
     for (size_t m : {1, 2, 3, 4, 5, 13}) {
-      for (size_t n : {1, 15, 16, 31, 32, 33, 70}) {
-        for (size_t k : {1, 7, 8, 9, 31, 64, 100, 163}) {
+      for (size_t n : {1, 16, 31, 32, 70}) {
+        for (size_t k : {1, 7, 8, 9, 64, 100, 163}) {
           for (size_t group : {size_t{8}, size_t{32}, k}) {
             for (bool zeros : {false, true}) {
+              if (format == WeightFormat::kBFloat16 && (zeros || group != k)) continue;
               Problem p(format, m, n, k, group, zeros, random_);
               p.Check();
               if (HasFatalFailure()) return;
