@@ -126,7 +126,7 @@ struct Problem {
           ASSERT_EQ(bytes[at], QuantizedReal(e, y))
               << g.channels << " channels, " << g.height << "x" << g.width << ", window "
               << g.kernel_height << "x" << g.kernel_width << " at " << r << "," << x << "," << c;
-          ASSERT_EQ(floats[at], ClampedReal(y, e.low, e.high));
+          ASSERT_EQ(floats[at], FinishedReal(e, y));
         }
       }
     }
@@ -183,6 +183,19 @@ TEST_P(QuantizedDepthwiseTest, ClampsAndNumbersBeyondAllIntegers) {
     p.g.epilogue.high = 6;
     p.g.epilogue.zero_point = p.g.epilogue.least = 5;
     p.g.epilogue.most = 33;
+    p.Check();
+  }
+}
+
+TEST_P(QuantizedDepthwiseTest, RoundsInBetween) {
+  for (int64_t channels : {64, 70}) {
+    Problem p(channels, 6, {3, 3, 1, 1, 1}, random_);
+    QuantizedEpilogue& e = p.g.epilogue;
+    e.rounds = true;
+    e.inner_scale = 0.3f;
+    e.inner_inverse_scale = 1 / e.inner_scale;
+    e.inner_zero_point = e.inner_least = 100;
+    e.inner_most = 140;
     p.Check();
   }
 }

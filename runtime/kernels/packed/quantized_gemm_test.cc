@@ -5,6 +5,7 @@
 #include <limits>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -121,7 +122,7 @@ struct Problem {
     for (size_t i = 0; i < m; ++i) {
       for (size_t j = 0; j < n; ++j) {
         const float y = RealSum(epilogue, Sum(i, j), j);
-        const float want = ClampedReal(y, epilogue.low, epilogue.high), got = floats[i * n + j];
+        const float want = FinishedReal(epilogue, y), got = floats[i * n + j];
         ASSERT_TRUE(std::isnan(want) ? std::isnan(got) : want == got)
             << m << "x" << k << "*" << taps << "x" << n << " at " << i << "," << j << ": " << got
             << ", expected " << want;
@@ -212,6 +213,30 @@ TEST_P(QuantizedGemmTest, ClampsOfNumbersAndOfBytes) {
         p.epilogue.zero_point = 110;
         p.epilogue.least = least;
         p.epilogue.most = most;
+        p.Check();
+      }
+    }
+  }
+}
+
+TEST_P(QuantizedGemmTest, RoundsInBetween) {
+  for (float value : {1.0f, kInf, kNan, 3e9f}) {
+    for (const auto& [scale, inverse] : {std::pair(0.3f, 5.0f), {1e-3f, 1e4f}, {1e20f, 1e20f}}) {
+      for (size_t n : {24, 40}) {
+        Problem p(14, n, 21, 1, random_);
+        p.bias[1] = value;
+        p.bias[2] = -value;
+        p.epilogue.rounds = true;
+        p.epilogue.inner_scale = scale;
+        p.epilogue.inner_inverse_scale = 1 / scale;
+        p.epilogue.inner_zero_point = 120;
+        p.epilogue.inner_least = 100;
+        p.epilogue.inner_most = 140;
+        p.epilogue.inverse_scale = inverse;
+        p.epilogue.zero_point = 110;
+        p.Check();
+        p.epilogue.high = 2;
+        p.epilogue.most = 114;
         p.Check();
       }
     }

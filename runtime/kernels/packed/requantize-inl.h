@@ -30,8 +30,19 @@ class ByteQuantizer {
   HWY_INLINE explicit ByteQuantizer(const Params& p)
       : inverse_(hn::Set(DF(), p.inverse_scale)),
         zero_(hn::Set(D16(), static_cast<int16_t>(p.zero_point))),
+        inner_inverse_(hn::Zero(DF())),
+        inner_least_(hn::Zero(DF())),
+        inner_most_(hn::Zero(DF())),
+        inner_scale_(hn::Zero(DF())),
         least_(hn::Zero(D8())),
         most_(hn::Set(D8(), uint8_t{255})) {
+    if constexpr (requires { p.rounds; }) {
+      rounds_ = p.rounds;
+      inner_inverse_ = hn::Set(DF(), p.inner_inverse_scale);
+      inner_least_ = hn::Set(DF(), static_cast<float>(p.inner_least - p.inner_zero_point));
+      inner_most_ = hn::Set(DF(), static_cast<float>(p.inner_most - p.inner_zero_point));
+      inner_scale_ = hn::Set(DF(), p.inner_scale);
+    }
     const auto bound = [&](float y) HWY_ATTR {
       const uint8_t q = hn::GetLane((*this)(hn::Set(DF(), y)));
       return hn::Set(D8(), static_cast<uint8_t>(HWY_MIN(p.most, HWY_MAX(p.least, q))));
@@ -62,9 +73,18 @@ class ByteQuantizer {
     return hn::Min(most_, hn::Max(least_, q));
   }
 
+  // What the inner quantization, if there is one, makes of y.
+  HWY_INLINE VF Inner(VF y) const {
+    if (!rounds_) return y;
+    const VF n = hn::Round(hn::Mul(y, inner_inverse_));
+    // x86 takes the second of two if one is NaN.
+    const VF least = HWY_ARCH_X86 ? n : hn::IfThenElse(hn::IsNaN(n), inner_least_, n);
+    return hn::Mul(hn::Min(hn::Max(least, inner_least_), inner_most_), inner_scale_);
+  }
+
  private:
   HWY_INLINE VF Scaled(VF y) const {
-    const VF x = hn::Mul(y, inverse_);
+    const VF x = hn::Mul(Inner(y), inverse_);
     // x86 converts NaN to the least integer.
     return HWY_ARCH_X86 ? x
                         : hn::IfThenElse(hn::IsNaN(x), hn::Set(DF(), hwy::LowestValue<float>()), x);
@@ -79,6 +99,9 @@ class ByteQuantizer {
 
   VF inverse_;
   hn::Vec<D16> zero_;
+  bool rounds_ = false;
+  // In steps from the inner zero point.
+  VF inner_inverse_, inner_least_, inner_most_, inner_scale_;
   hn::Vec<D8> least_, most_;
 };
 
@@ -86,6 +109,7 @@ class ByteQuantizer {
 // that is too large for it.
 inline HWY_NOINLINE bool BytesFit(const QuantizedEpilogue& e, size_t first, size_t last) {
   if (!e.quantizes || e.activation != Activation::kNone) return false;
+  if (e.rounds) return 255 * e.inner_scale * e.inverse_scale < 0x1p30f;
   const hn::CappedTag<float, 16> df;
   const size_t lanes = hn::Lanes(df);
   auto beyond = hn::MaskFalse(df);
@@ -123,7 +147,8 @@ inline HWY_NOINLINE void FinishSums(const QuantizedEpilogue& e, size_t column, c
         hn::StoreN(quantizer(y), hn::Rebind<uint8_t, decltype(d)>(), static_cast<uint8_t*>(c) + at,
                    count);
       } else {
-        hn::StoreN(ClampKeepingNaN(df, y, low, high), df, static_cast<float*>(c) + at, count);
+        hn::StoreN(quantizer.Inner(ClampKeepingNaN(df, y, low, high)), df,
+                   static_cast<float*>(c) + at, count);
       }
     }
   }

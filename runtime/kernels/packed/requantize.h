@@ -14,13 +14,16 @@ namespace belay {
 //
 //   y = activation(float(sum - input_zero_point * weight_sums[j]) * scale[j] + bias[j])
 //   y = clamp(y, low, high)
+//   y = (clamp(round(y * inner_inverse_scale) + inner_zero_point, inner_least, inner_most)
+//        - inner_zero_point) * inner_scale                               where it `rounds`
 //   q = clamp(round(y * inverse_scale) + zero_point, least, most)
 //
 // in float32, each operation rounded by itself, ties to even: what the operators between a
 // dequantize and a quantize compute (quantized_decomposed, whose kernel also multiplies by the
 // inverse), but for the sum, which is theirs without their rounding. Without an activation all
 // instruction sets give the same bits. A y that is NaN, which takes a scale or bias that is not
-// finite, is quantized as minus infinity would be.
+// finite, is quantized as minus infinity would be. What rounds is a quantize and a dequantize between
+// the operator and the next quantize.
 struct QuantizedEpilogue {
   const float* scale = nullptr;          // of the input times that of the weight; one per column
   const float* bias = nullptr;           // one per column; null for none
@@ -29,6 +32,10 @@ struct QuantizedEpilogue {
   Activation activation = Activation::kNone;
   float low = -std::numeric_limits<float>::infinity();
   float high = std::numeric_limits<float>::infinity();
+  // The inner quantization; its numbers as those of the output's below.
+  bool rounds = false;
+  float inner_inverse_scale = 1, inner_scale = 1;
+  int32_t inner_zero_point = 0, inner_least = 0, inner_most = 255;
   // Whether the result is q as uint8, or y as float32.
   bool quantizes = false;
   float inverse_scale = 1;  // positive, finite

@@ -23,11 +23,25 @@ inline float ClampedReal(float y, float low, float high) {
   return std::isnan(y) ? y : std::min(high, std::max(low, y));
 }
 
+// The clamp, and the inner quantization if there is one.
+inline float FinishedReal(const QuantizedEpilogue& e, float y) {
+  y = ClampedReal(y, e.low, e.high);
+  if (!e.rounds) return y;
+  if (std::isnan(y)) y = -std::numeric_limits<float>::infinity();
+  const double q = std::nearbyint(double{y * e.inner_inverse_scale}) + e.inner_zero_point;
+  const double number = std::min<double>(e.inner_most, std::max<double>(e.inner_least, q));
+  return static_cast<float>(number - e.inner_zero_point) * e.inner_scale;
+}
+template <class Params>
+float FinishedReal(const Params& p, float y) {
+  return ClampedReal(y, p.low, p.high);
+}
+
 // q of a y that is not clamped yet; Params: QuantizedEpilogue or QuantizedAddArgs.
 template <class Params>
 uint8_t QuantizedReal(const Params& p, float y) {
   if (std::isnan(y)) y = -std::numeric_limits<float>::infinity();
-  const float x = ClampedReal(y, p.low, p.high) * p.inverse_scale;
+  const float x = FinishedReal(p, y) * p.inverse_scale;
   const double q = std::nearbyint(double{x}) + p.zero_point;
   return static_cast<uint8_t>(
       std::min(static_cast<double>(p.most), std::max(static_cast<double>(p.least), q)));
