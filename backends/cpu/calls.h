@@ -40,6 +40,36 @@ absl::Status CheckPackedSize(absl::Span<const D> weight, std::optional<int64_t> 
   return absl::OkStatus();
 }
 
+// kInvalidArgument unless these are the sizes of a tensor of one element for each channel.
+template <class D>
+absl::Status CheckPerChannel(std::string_view name, absl::Span<const D> sizes, const D& channels) {
+  if (sizes.size() == 1 && !KnownDifferent(sizes[0], channels)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(name, ": expected shape [", DimToString(channels),
+                                                 "], got ", FormatDims<D>(sizes)));
+}
+
+// low and high, of which none is NaN.
+struct Bounds {
+  float low = 0, high = 0;
+};
+template <class Arguments>
+absl::StatusOr<Bounds> ReadBounds(const Arguments& arguments) {
+  ABSL_ASSIGN_OR_RETURN(const double low, arguments.Double("low"));
+  ABSL_ASSIGN_OR_RETURN(const double high, arguments.Double("high"));
+  if (low <= high) return Bounds{static_cast<float>(low), static_cast<float>(high)};
+  return absl::InvalidArgumentError(
+      absl::StrCat("low: expected at most high, ", high, ", got ", low));
+}
+
+template <class Arguments>
+absl::StatusOr<Activation> ReadActivation(const Arguments& arguments) {
+  ABSL_ASSIGN_OR_RETURN(const auto name, arguments.String("activation"));
+  const std::optional<Activation> activation = ActivationOf(name);
+  if (activation.has_value()) return *activation;
+  return absl::InvalidArgumentError(
+      absl::StrCat("activation: expected one of ", ActivationNames(), ", got '", name, "'"));
+}
+
 // bias, other, activation, combine, low and high.
 template <class Arguments>
 struct EpilogueCall {
@@ -47,50 +77,41 @@ struct EpilogueCall {
   typename Arguments::TensorRef bias, other;  // null for none
   Activation activation = Activation::kNone;
   bool multiply = false;
-  float low = 0, high = 0;
+  Bounds bounds;
 
   static absl::StatusOr<EpilogueCall> Read(const Arguments& arguments) {
     EpilogueCall call;
     ABSL_ASSIGN_OR_RETURN(call.bias, arguments.OptionalTensor("bias", kFloat));
     ABSL_ASSIGN_OR_RETURN(call.other, arguments.OptionalTensor("other", kFloat));
-    ABSL_ASSIGN_OR_RETURN(const auto name, arguments.String("activation"));
-    const std::optional<Activation> activation = ActivationOf(name);
-    if (!activation.has_value()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("activation: expected one of ", ActivationNames(), ", got '", name, "'"));
-    }
-    call.activation = *activation;
+    ABSL_ASSIGN_OR_RETURN(call.activation, ReadActivation(arguments));
     ABSL_ASSIGN_OR_RETURN(const auto combine, arguments.String("combine"));
     if (combine != "add" && combine != "mul") {
       return absl::InvalidArgumentError(
           absl::StrCat("combine: expected 'add' or 'mul', got '", combine, "'"));
     }
     call.multiply = combine == "mul";
-    ABSL_ASSIGN_OR_RETURN(const double low, arguments.Double("low"));
-    ABSL_ASSIGN_OR_RETURN(const double high, arguments.Double("high"));
-    if (!(low <= high)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("low: expected at most high, ", high, ", got ", low));
-    }
-    call.low = static_cast<float>(low);
-    call.high = static_cast<float>(high);
+    ABSL_ASSIGN_OR_RETURN(call.bounds, ReadBounds(arguments));
     return call;
   }
 
   // Of a result of this shape whose dimension `channels` the bias runs along.
   absl::Status CheckShapes(absl::Span<const D> result, int channels) const {
     if (bias != nullptr) {
-      const Dims<D> sizes = Dims<D>(Arguments::SizesOf(bias));
-      if (sizes.size() != 1 || KnownDifferent(sizes[0], result[channels])) {
-        return absl::InvalidArgumentError(absl::StrCat("bias: expected shape [",
-                                                       DimToString(result[channels]), "], got ",
-                                                       FormatDims<D>(sizes)));
-      }
+      ABSL_RETURN_IF_ERROR(CheckPerChannel<D>("bias", Arguments::SizesOf(bias), result[channels]));
     }
     if (other == nullptr) return absl::OkStatus();
     return CheckSameShape<D>("other", Arguments::SizesOf(other), result);
   }
 };
+
+// The last of an input's sizes.
+template <class D>
+absl::StatusOr<int64_t> FeaturesOf(absl::Span<const D> input) {
+  const std::optional<int64_t> k = input.empty() ? std::nullopt : KnownInt(input.back());
+  if (k.has_value()) return *k;
+  return absl::InvalidArgumentError(
+      absl::StrCat("input: expected a last dimension that is known, got ", FormatDims<D>(input)));
+}
 
 // belay_cpu::linear: input [..., k], weight of [k, out_features] -> [..., out_features].
 template <class Arguments>
@@ -111,14 +132,9 @@ struct LinearCall {
   }
   absl::StatusOr<Dims<D>> Shape() const {
     Dims<D> shape = Dims<D>(Arguments::SizesOf(input));
-    const std::optional<int64_t> k =
-        shape.size() == 0 ? std::nullopt : KnownInt(shape[shape.size() - 1]);
-    if (!k.has_value()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "input: expected a last dimension that is known, got ", FormatDims<D>(shape)));
-    }
+    ABSL_ASSIGN_OR_RETURN(const int64_t k, FeaturesOf<D>(shape));
     ABSL_RETURN_IF_ERROR(
-        CheckPackedSize<D>(Arguments::SizesOf(weight), PackedMatrixSize(*k, out_features)));
+        CheckPackedSize<D>(Arguments::SizesOf(weight), PackedMatrixSize(k, out_features)));
     shape[shape.size() - 1] = D(out_features);
     ABSL_RETURN_IF_ERROR(epilogue.CheckShapes(shape, static_cast<int>(shape.size()) - 1));
     return shape;
@@ -160,6 +176,36 @@ absl::StatusOr<Window> ReadWindow(const Arguments& arguments) {
   return window;
 }
 
+// Images of so few channels are read by copying patches, whatever their layout.
+inline constexpr int64_t kFewChannels = 8;
+
+// The channels of images [n, c, h, w].
+template <class D>
+absl::StatusOr<int64_t> ChannelsOf(absl::Span<const D> images) {
+  const std::optional<int64_t> channels = images.size() == 4 ? KnownInt(images[1]) : std::nullopt;
+  if (channels.has_value()) return *channels;
+  return absl::InvalidArgumentError(absl::StrCat(
+      "input: expected images [n, c, h, w] of known channels, got ", FormatDims<D>(images)));
+}
+
+// [n, c, …]: how many places the window has in images [n, c, h, w], at least one each way.
+template <class D>
+absl::StatusOr<Dims<D>> PlacesOf(const Window& window, const Dims<D>& images) {
+  Dims<D> places = images;
+  for (int s = 0; s < 2; ++s) {
+    const D padded = images[2 + s] + D(window.padding[s] + window.padding_after[s]);
+    places[2 + s] = WindowCount(padded, D(window.kernel_size[s]), window.stride[s], /*padding=*/0,
+                                window.dilation[s]);
+    const std::optional<int64_t> known = KnownInt(places[2 + s]);
+    if (known.has_value() && *known < 1) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("input: ", FormatDims<D>(images), " is too small for a window of ",
+                       window.kernel_size[0], " by ", window.kernel_size[1]));
+    }
+  }
+  return places;
+}
+
 // belay_cpu::conv2d (kDepthwise false): input [n, c, h, w], weight of [taps * c, out_channels], the
 // taps row by row, channels innermost -> [n, out_channels, …], channels last. `padding` is [rows,
 // columns] on both sides, or [top, left, bottom, right], of zeros.
@@ -185,30 +231,15 @@ struct Conv2dCall {
     return call;
   }
   absl::StatusOr<Dims<D>> Shape() const {
-    Dims<D> in = Dims<D>(Arguments::SizesOf(input));
-    const std::optional<int64_t> channels = in.size() == 4 ? KnownInt(in[1]) : std::nullopt;
-    if (!channels.has_value()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "input: expected images [n, c, h, w] of known channels, got ", FormatDims<D>(in)));
-    }
-    const CheckedInt rows = CheckedInt(window.taps()) * CheckedInt(*channels);
+    const Dims<D> in = Dims<D>(Arguments::SizesOf(input));
+    ABSL_ASSIGN_OR_RETURN(const int64_t channels, ChannelsOf<D>(in));
+    const CheckedInt rows = CheckedInt(window.taps()) * CheckedInt(channels);
     ABSL_RETURN_IF_ERROR(CheckPackedSize<D>(
-        Arguments::SizesOf(weight), kDepthwise  ? PackedDepthwiseSize(*channels, window.taps())
+        Arguments::SizesOf(weight), kDepthwise  ? PackedDepthwiseSize(channels, window.taps())
                                     : rows.ok() ? PackedMatrixSize(rows.value(), out_channels)
                                                 : std::nullopt));
-    Dims<D> out = in;
+    ABSL_ASSIGN_OR_RETURN(Dims<D> out, PlacesOf<D>(window, in));
     if (!kDepthwise) out[1] = D(out_channels);
-    for (int s = 0; s < 2; ++s) {
-      const D padded = in[2 + s] + D(window.padding[s] + window.padding_after[s]);
-      out[2 + s] = WindowCount(padded, D(window.kernel_size[s]), window.stride[s], /*padding=*/0,
-                               window.dilation[s]);
-      const std::optional<int64_t> known = KnownInt(out[2 + s]);
-      if (known.has_value() && *known < 1) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("input: ", FormatDims<D>(in), " is too small for a window of ",
-                         window.kernel_size[0], " by ", window.kernel_size[1]));
-      }
-    }
     ABSL_RETURN_IF_ERROR(epilogue.CheckShapes(out, 1));
     return out;
   }

@@ -4,9 +4,15 @@
 
 namespace belay::cpu {
 
+absl::Span<const absl::Span<const Kernel>> CpuKernelTables() {
+  static const absl::Span<const Kernel> kTables[] = {
+      LinearKernels(),          Conv2dKernels(),          AttentionKernels(),
+      QuantizedLinearKernels(), QuantizedConv2dKernels(), QuantizedPointwiseKernels()};
+  return kTables;
+}
+
 absl::Status AddCpuKernels(KernelRegistry& registry) {
-  for (const absl::Span<const Kernel> kernels :
-       {LinearKernels(), Conv2dKernels(), AttentionKernels()}) {
+  for (const absl::Span<const Kernel> kernels : CpuKernelTables()) {
     ABSL_RETURN_IF_ERROR(registry.Add(kernels));
   }
   return absl::OkStatus();

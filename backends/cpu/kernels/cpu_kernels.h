@@ -1,4 +1,4 @@
-// The kernels of the CPU backend's operators (backends/cpu/calls.h), on the microkernels of
+// The kernels of the CPU backend's operators (backends/cpu/calls.h, quantized_calls.h), on the microkernels of
 // runtime/kernels/packed.
 //
 // Images and rows are read in place when their channels, or features, lie together; images of other
@@ -19,6 +19,12 @@ absl::Status AddCpuKernels(KernelRegistry& registry);
 absl::Span<const Kernel> LinearKernels();
 absl::Span<const Kernel> Conv2dKernels();
 absl::Span<const Kernel> AttentionKernels();
+absl::Span<const Kernel> QuantizedLinearKernels();
+absl::Span<const Kernel> QuantizedConv2dKernels();
+absl::Span<const Kernel> QuantizedPointwiseKernels();
+
+// All of them.
+absl::Span<const absl::Span<const Kernel>> CpuKernelTables();
 
 }  // namespace belay::cpu
 

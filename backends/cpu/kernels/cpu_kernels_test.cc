@@ -92,7 +92,7 @@ class CpuKernelsTest : public testing::Test {
   static absl::Span<const Kernel> Kernels() {
     static const std::vector<Kernel>& all = *[] {
       auto* rows = new std::vector<Kernel>;
-      for (const auto& table : {LinearKernels(), Conv2dKernels(), AttentionKernels()}) {
+      for (const auto& table : CpuKernelTables()) {
         rows->insert(rows->end(), table.begin(), table.end());
       }
       return rows;

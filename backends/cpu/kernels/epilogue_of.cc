@@ -5,16 +5,25 @@
 #include "runtime/kernels/elements/channels_last.h"
 
 namespace belay::cpu {
+
 absl::Status ExpectContiguous(std::string_view name, const TensorView& tensor) {
   if (tensor.is_contiguous()) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat(name, ": expected a contiguous tensor, got ", tensor.ToString()));
 }
 
+absl::Status ExpectChannelsLast(std::string_view name, const TensorView& tensor) {
+  if (IsChannelsLast(tensor)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(name, ": expected dense images, channels last, got ", tensor.ToString()));
+}
+
 absl::StatusOr<EpilogueF32> EpilogueOf(const EpilogueCall<KernelArguments>& call,
                                        const TensorView& out) {
-  EpilogueF32 epilogue = {
-      .multiply = call.multiply, .activation = call.activation, .low = call.low, .high = call.high};
+  EpilogueF32 epilogue = {.multiply = call.multiply,
+                          .activation = call.activation,
+                          .low = call.bounds.low,
+                          .high = call.bounds.high};
   if (call.bias != nullptr) {
     ABSL_RETURN_IF_ERROR(ExpectContiguous("bias", *call.bias));
     epilogue.bias = call.bias->as<const float>();
@@ -26,6 +35,37 @@ absl::StatusOr<EpilogueF32> EpilogueOf(const EpilogueCall<KernelArguments>& call
                                                      call.other->ToString()));
     }
     epilogue.other = call.other->as<const float>();
+  }
+  return epilogue;
+}
+
+absl::StatusOr<QuantizedEpilogue> EpilogueOf(const QuantizedEpilogueCall<KernelArguments>& call) {
+  QuantizedEpilogue epilogue = {.input_zero_point = call.input_zero_point,
+                                .activation = call.activation,
+                                .low = call.bounds.low,
+                                .high = call.bounds.high};
+  ABSL_RETURN_IF_ERROR(ExpectContiguous("scales", *call.scales));
+  ABSL_RETURN_IF_ERROR(ExpectContiguous("weight_sums", *call.weight_sums));
+  epilogue.scale = call.scales->as<const float>();
+  epilogue.weight_sums = call.weight_sums->as<const int32_t>();
+  if (call.bias != nullptr) {
+    ABSL_RETURN_IF_ERROR(ExpectContiguous("bias", *call.bias));
+    epilogue.bias = call.bias->as<const float>();
+  }
+  if (call.inner.has_value()) {
+    epilogue.rounds = true;
+    epilogue.inner_inverse_scale = call.inner->inverse_scale();
+    epilogue.inner_scale = static_cast<float>(call.inner->scale);
+    epilogue.inner_zero_point = call.inner->zero_point;
+    epilogue.inner_least = call.inner->least;
+    epilogue.inner_most = call.inner->most;
+  }
+  if (call.output.has_value()) {
+    epilogue.quantizes = true;
+    epilogue.inverse_scale = call.output->inverse_scale();
+    epilogue.zero_point = call.output->zero_point;
+    epilogue.least = call.output->least;
+    epilogue.most = call.output->most;
   }
   return epilogue;
 }

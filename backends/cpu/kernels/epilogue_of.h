@@ -4,8 +4,10 @@
 
 #include "absl/status/statusor.h"
 #include "backends/cpu/calls.h"
+#include "backends/cpu/quantized_calls.h"
 #include "runtime/core/tensor_view.h"
 #include "runtime/kernel/kernel_arguments.h"
+#include "runtime/kernels/packed/requantize.h"
 
 namespace belay::cpu {
 
@@ -13,9 +15,13 @@ namespace belay::cpu {
 // EpilogueCall::CheckShapes allows.
 absl::StatusOr<EpilogueF32> EpilogueOf(const EpilogueCall<KernelArguments>& call,
                                        const TensorView& out);
+// kInvalidArgument unless what has an element for each channel lies together.
+absl::StatusOr<QuantizedEpilogue> EpilogueOf(const QuantizedEpilogueCall<KernelArguments>& call);
 
 // kInvalidArgument naming the argument unless its elements lie together in row-major order.
 absl::Status ExpectContiguous(std::string_view name, const TensorView& tensor);
+// The same unless it is dense images, channels last.
+absl::Status ExpectChannelsLast(std::string_view name, const TensorView& tensor);
 
 }  // namespace belay::cpu
 

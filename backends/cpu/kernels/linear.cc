@@ -4,6 +4,8 @@
 #include "backends/cpu/kernels/product.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/kernels/call/operands.h"
+#include "runtime/kernels/packed/packed_gemm.h"
+#include "runtime/kernels/packed/packed_weights.h"
 
 namespace belay::cpu {
 namespace {
@@ -32,10 +34,12 @@ absl::Status Linear(KernelContext& context, const Call& call) {
   const auto tile = static_cast<int64_t>(TileFloats(g.k, g.lda));
   ABSL_ASSIGN_OR_RETURN(float* tiles,
                         ScratchArray<float>(context, CheckedInt(tile) * context.num_threads()));
-  RunProduct(context, g, [&](int part, PackedGemmArgs mine, const auto& run) {
-    if (tile != 0) mine.tile = tiles + part * tile;
-    run(mine);
-  });
+  RunProduct(context, SizeOf(g, kTileRows, kPanelColumns),
+             [&](int part, size_t row, size_t end_row, size_t column, size_t end_column) {
+               PackedGemmArgs mine = g;
+               if (tile != 0) mine.tile = tiles + part * tile;
+               PackedGemmRange(mine, row, end_row, column, end_column);
+             });
   return absl::OkStatus();
 }
 

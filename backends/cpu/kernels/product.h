@@ -2,37 +2,48 @@
 #ifndef BELAY_BACKENDS_CPU_KERNELS_PRODUCT_H_
 #define BELAY_BACKENDS_CPU_KERNELS_PRODUCT_H_
 
+#include <cstddef>
 #include <cstdint>
 
+#include "absl/functional/function_ref.h"
 #include "backends/cpu/kernels/ranges.h"
-#include "runtime/kernels/packed/packed_gemm.h"
-#include "runtime/kernels/packed/packed_weights.h"
 
 namespace belay::cpu {
 
-// PackedGemm by rows, or by columns where there are too few rows to go round. body(part, args, run)
-// gives a part, which has a number below context.num_threads(), working memory of its own and calls
-// run(args).
-template <class Body>
-void RunProduct(const KernelContext& context, const PackedGemmArgs& g, const Body& body) {
-  const auto m = static_cast<int64_t>(g.m), n = static_cast<int64_t>(g.n);
-  const double work =
-      static_cast<double>(g.m) * static_cast<double>(g.n) * static_cast<double>(g.k * g.taps);
-  const auto run = [&](int part, size_t row, size_t end_row, size_t column, size_t end_column) {
-    body(part, g, [&](const PackedGemmArgs& mine) {
-      PackedGemmRange(mine, row, end_row, column, end_column);
-    });
-  };
-  constexpr int64_t kRows = kTileRows;
-  if (m >= 2 * kRows * context.num_threads()) {
-    RunRanges(context, m, kRows, work, [&](int part, int64_t first, int64_t last) {
-      run(part, static_cast<size_t>(first), static_cast<size_t>(last), 0, g.n);
-    });
+// A product's rows and columns, the steps that ranges of them begin at, and its multiply-adds, or
+// what takes as long.
+struct ProductSize {
+  int64_t rows, row_step, columns, column_step;
+  double work;
+};
+
+// Divides a product by rows, or by columns where there are too few rows to go round, and calls
+// body(part, first_row, last_row, first_column, last_column) for each part, which has a number below
+// context.num_threads() and working memory of its own.
+inline void RunProduct(const KernelContext& context, const ProductSize& size,
+                       absl::FunctionRef<void(int, size_t, size_t, size_t, size_t)> body) {
+  const auto rows = static_cast<size_t>(size.rows), columns = static_cast<size_t>(size.columns);
+  if (size.rows >= 2 * size.row_step * context.num_threads()) {
+    RunRanges(context, size.rows, size.row_step, size.work,
+              [&](int part, int64_t first, int64_t last) {
+                body(part, static_cast<size_t>(first), static_cast<size_t>(last), 0, columns);
+              });
   } else {
-    RunRanges(context, n, kPanelColumns, work, [&](int part, int64_t first, int64_t last) {
-      run(part, 0, g.m, static_cast<size_t>(first), static_cast<size_t>(last));
-    });
+    RunRanges(context, size.columns, size.column_step, size.work,
+              [&](int part, int64_t first, int64_t last) {
+                body(part, 0, rows, static_cast<size_t>(first), static_cast<size_t>(last));
+              });
   }
+}
+
+// Of the arguments of packed_gemm.h and quantized_gemm.h; `scale` is what a multiply-add takes of a
+// float's.
+template <class Args>
+ProductSize SizeOf(const Args& g, size_t row_step, size_t column_step, double scale = 1) {
+  return {static_cast<int64_t>(g.m), static_cast<int64_t>(row_step), static_cast<int64_t>(g.n),
+          static_cast<int64_t>(column_step),
+          scale * static_cast<double>(g.m) * static_cast<double>(g.n) *
+              static_cast<double>(g.k * g.taps)};
 }
 
 }  // namespace belay::cpu

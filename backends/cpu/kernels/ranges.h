@@ -12,6 +12,8 @@ namespace belay::cpu {
 
 // Below so many multiply-adds a call is done before another thread has begun (about 5 µs).
 inline constexpr double kLeastWork = 250'000;
+// What a multiply-add of bytes takes of one of floats.
+inline constexpr double kQuantizedWork = 0.25;
 
 // Divides [0, count) into at most as many ranges as there are threads, whose bounds are multiples of
 // `step`, as even as can be, and calls body(part, first, last) for each. `work`: multiply-adds, or

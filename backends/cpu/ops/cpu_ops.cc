@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "backends/cpu/calls.h"
+#include "backends/cpu/quantized_calls.h"
 #include "exir/op/meta_context.h"
 #include "exir/ops/layout_rules.h"
 #include "exir/ops/meta_arguments.h"
@@ -35,6 +36,35 @@ absl::Status Conv2dMeta(MetaContext& context, const Conv2dCall<MetaArguments, kD
   return absl::OkStatus();
 }
 
+absl::Status QuantizedLinearMeta(MetaContext& context,
+                                 const QuantizedLinearCall<MetaArguments>& call) {
+  ABSL_ASSIGN_OR_RETURN(std::vector<SymInt> shape, call.Shape());
+  context.SetTensor(0, call.epilogue.ResultType(), std::move(shape));
+  return absl::OkStatus();
+}
+
+template <bool kDepthwise>
+absl::Status QuantizedConv2dMeta(MetaContext& context,
+                                 const QuantizedConv2dCall<MetaArguments, kDepthwise>& call) {
+  ABSL_ASSIGN_OR_RETURN(std::vector<SymInt> shape, call.Shape());
+  context.SetOutput(0, exir::DenseInFormat(call.epilogue.ResultType(), std::move(shape),
+                                           /*channels_last=*/true));
+  return absl::OkStatus();
+}
+
+absl::Status QuantizedAddMeta(MetaContext& context, const QuantizedAddCall<MetaArguments>& call) {
+  ABSL_RETURN_IF_ERROR(call.CheckShapes());
+  context.SetOutput(0, exir::DenseInFormat(DType::kUint8, call.a->sizes, call.a->rank() == 4));
+  return absl::OkStatus();
+}
+
+absl::Status MaxPool2dMeta(MetaContext& context, const MaxPool2dCall<MetaArguments>& call) {
+  ABSL_ASSIGN_OR_RETURN(std::vector<SymInt> shape, call.Shape());
+  context.SetOutput(0,
+                    exir::DenseInFormat(DType::kUint8, std::move(shape), /*channels_last=*/true));
+  return absl::OkStatus();
+}
+
 absl::Status AttentionMeta(MetaContext& context, const AttentionCall<MetaArguments>& call) {
   ABSL_ASSIGN_OR_RETURN(std::vector<SymInt> shape, call.Shape());
   context.SetTensor(0, DType::kFloat32, std::move(shape));
@@ -42,6 +72,15 @@ absl::Status AttentionMeta(MetaContext& context, const AttentionCall<MetaArgumen
 }
 
 constexpr std::string_view kTypes = "input:A weight:A bias:A other:A ->:A A={f32}";
+
+constexpr std::string_view kQuantizedTypes =
+    "input:A weight:B scales:C weight_sums:D bias:C ->:E "
+    "A={u8} B={i8} C={f32} D={i32} E={f32,u8}";
+constexpr exir::Tolerance kQuantizedTolerance = {1e-5, 1};  // a step of the quantized numbers
+
+#define BELAY_CPU_QUANTIZED_EPILOGUE                                                  \
+  "int input_zero_point, str activation, float low, float high, float? inner_scale, " \
+  "int[] inner_range, float? output_scale, int[] output_range) -> Tensor"
 
 constexpr OpDef kRows[] = {
     {.schema = "belay_cpu::linear(Tensor input, Tensor weight, Tensor? bias, Tensor? other, "
@@ -66,7 +105,37 @@ constexpr OpDef kRows[] = {
      .meta = &MetaKernel<&AttentionMeta>,
      .dtypes = "query:A key:A value:A mask:B ->:A A={f32} B={f32,b8}",
      .tolerance = {1e-5, 1e-6}},
+    {.schema = "belay_cpu::quantized_linear(Tensor input, Tensor weight, Tensor scales, "
+               "Tensor weight_sums, Tensor? bias, int out_features, " BELAY_CPU_QUANTIZED_EPILOGUE,
+     .meta = &MetaKernel<&QuantizedLinearMeta>,
+     .dtypes = kQuantizedTypes,
+     .tolerance = kQuantizedTolerance},
+    {.schema = "belay_cpu::quantized_conv2d(Tensor input, Tensor weight, Tensor scales, "
+               "Tensor weight_sums, Tensor? bias, int out_channels, int[] kernel_size, "
+               "int[] stride, int[] padding, int[] dilation, " BELAY_CPU_QUANTIZED_EPILOGUE,
+     .meta = &MetaKernel<&QuantizedConv2dMeta<false>>,
+     .dtypes = kQuantizedTypes,
+     .tolerance = kQuantizedTolerance},
+    {.schema = "belay_cpu::quantized_depthwise_conv2d(Tensor input, Tensor weight, Tensor scales, "
+               "Tensor weight_sums, Tensor? bias, int[] kernel_size, int[] stride, int[] padding, "
+               "int[] dilation, " BELAY_CPU_QUANTIZED_EPILOGUE,
+     .meta = &MetaKernel<&QuantizedConv2dMeta<true>>,
+     .dtypes = kQuantizedTypes,
+     .tolerance = kQuantizedTolerance},
+    {.schema = "belay_cpu::quantized_add(Tensor a, Tensor b, float a_scale, int a_zero_point, "
+               "float b_scale, int b_zero_point, float output_scale, int[] output_range) "
+               "-> Tensor",
+     .meta = &MetaKernel<&QuantizedAddMeta>,
+     .dtypes = "a:A b:A ->:A A={u8}",
+     .tolerance = kQuantizedTolerance},
+    {.schema = "belay_cpu::max_pool2d(Tensor input, int[] kernel_size, int[] stride, "
+               "int[] padding, int[] dilation) -> Tensor",
+     .meta = &MetaKernel<&MaxPool2dMeta>,
+     .dtypes = "input:A ->:A A={u8}",
+     .tolerance = {0, 0}},
 };
+
+#undef BELAY_CPU_QUANTIZED_EPILOGUE
 
 const exir::OpRegistry& CpuOps() {
   static const exir::OpRegistry& ops = *[] {
@@ -101,10 +170,14 @@ bool IsCpuOp(const exir::OpOverload& target, std::string_view op) {
 }
 
 bool HasEpilogue(const exir::OpOverload& target) {
-  return target.ns() == kNamespace && target.ArgumentIndex("combine").has_value();
+  return target.ns() == kNamespace && target.ArgumentIndex("activation").has_value();
 }
 
-bool IsConvolution(const exir::OpOverload& target) {
+bool IsQuantized(const exir::OpOverload& target) {
+  return target.ns() == kNamespace && target.ArgumentIndex("output_scale").has_value();
+}
+
+bool IsOverImages(const exir::OpOverload& target) {
   return target.ns() == kNamespace && target.ArgumentIndex("kernel_size").has_value();
 }
 

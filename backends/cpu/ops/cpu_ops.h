@@ -1,5 +1,5 @@
 // The CPU backend's own operators, belay_cpu::*: what its passes make of others and its kernels
-// compute. Their calls are in backends/cpu/calls.h.
+// compute. Their calls are in backends/cpu/calls.h and quantized_calls.h.
 //
 // They are backend operators (docs/lowering.md §5.2): they stand in the programs inside of
 // delegates, which otherwise consist of standard operators, and nowhere else.
@@ -28,10 +28,12 @@ const exir::OpOverload* CpuOp(std::string_view op);
 
 // Whether the node's operator is this one, of whichever registry: IsCpuOp(*target, "linear").
 bool IsCpuOp(const exir::OpOverload& target, std::string_view op);
-// Whether it is any of those that end with an epilogue (runtime/kernels/packed/epilogue.h).
+// Whether it is any of those that end with an epilogue (backends/cpu/calls.h, quantized_calls.h).
 bool HasEpilogue(const exir::OpOverload& target);
-// Whether it is a convolution, which wants images channels last and makes such.
-bool IsConvolution(const exir::OpOverload& target);
+// Whether it is any of those that quantize their result.
+bool IsQuantized(const exir::OpOverload& target);
+// Whether it is a convolution or a pool, which wants images channels last and makes such.
+bool IsOverImages(const exir::OpOverload& target);
 
 }  // namespace belay::cpu
 

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "backends/cpu/calls.h"
+#include "backends/cpu/quantized_calls.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/tensor_view.h"
 #include "runtime/kernel/kernel_arguments.h"
@@ -34,10 +35,11 @@ double Apply(Activation activation, double x) {
   return x;
 }
 
-const float& At(const TensorView& tensor, absl::Span<const int64_t> index) {
+template <class T = float>
+const T& At(const TensorView& tensor, absl::Span<const int64_t> index) {
   int64_t offset = 0;
   for (size_t d = 0; d < index.size(); ++d) offset += index[d] * tensor.strides[d];
-  return tensor.as<const float>()[offset];
+  return tensor.as<const T>()[offset];
 }
 
 // What the epilogue makes of a sum, at the place of the result; dimension `channels` is the bias's.
@@ -49,7 +51,22 @@ float Finish(const EpilogueCall<KernelArguments>& epilogue, double sum,
   sum = Apply(epilogue.activation, sum);
   if (epilogue.multiply && epilogue.other != nullptr) sum *= other;
   const float result = static_cast<float>(sum);
-  return std::isnan(result) ? result : std::clamp(result, epilogue.low, epilogue.high);
+  return std::isnan(result) ? result
+                            : std::clamp(result, epilogue.bounds.low, epilogue.bounds.high);
+}
+
+// Stores value(index) at each place of the result.
+template <class T, class Value>
+absl::Status ForEachPlace(KernelContext& context, absl::Span<const CheckedInt> shape,
+                          const Value& value) {
+  ABSL_ASSIGN_OR_RETURN(const Sizes sizes, ToSizes(shape));
+  ABSL_ASSIGN_OR_RETURN(TensorView* const output, context.Output(0, sizes));
+  Sizes index(sizes.size(), int64_t{0});
+  for (int64_t left = output->numel(); left > 0; --left) {
+    const_cast<T&>(At<T>(*output, index)) = value(index);
+    for (int d = sizes.size() - 1; d >= 0 && ++index[d] == sizes[d]; --d) index[d] = 0;
+  }
+  return absl::OkStatus();
 }
 
 // Calls `sum` for each place of the result and stores what the epilogue makes of it.
@@ -57,14 +74,9 @@ template <class Sum>
 absl::Status ForEachResult(KernelContext& context, absl::Span<const CheckedInt> shape,
                            const EpilogueCall<KernelArguments>& epilogue, size_t channels,
                            Sum sum) {
-  ABSL_ASSIGN_OR_RETURN(const Sizes sizes, ToSizes(shape));
-  ABSL_ASSIGN_OR_RETURN(TensorView* const output, context.Output(0, sizes));
-  Sizes index(sizes.size(), int64_t{0});
-  for (int64_t left = output->numel(); left > 0; --left) {
-    const_cast<float&>(At(*output, index)) = Finish(epilogue, sum(index), index, channels);
-    for (int d = sizes.size() - 1; d >= 0 && ++index[d] == sizes[d]; --d) index[d] = 0;
-  }
-  return absl::OkStatus();
+  return ForEachPlace<float>(context, shape, [&](const Sizes& index) {
+    return Finish(epilogue, sum(index), index, channels);
+  });
 }
 
 absl::Status RunLinear(KernelContext& context, const LinearCall<KernelArguments>& call) {
@@ -85,6 +97,22 @@ absl::Status RunLinear(KernelContext& context, const LinearCall<KernelArguments>
       });
 }
 
+// Calls visit(tap, place in the image, whether that is inside) for each tap of the window at `index`.
+template <class Visit>
+void ForEachTap(const Window& window, const Sizes& image, const Sizes& index, const Visit& visit) {
+  for (int64_t tap = 0; tap < window.taps(); ++tap) {
+    const int64_t taps[] = {tap / window.kernel_size[1], tap % window.kernel_size[1]};
+    Sizes at = index;
+    bool inside = true;
+    for (int s = 0; s < 2; ++s) {
+      at[2 + s] =
+          index[2 + s] * window.stride[s] - window.padding[s] + taps[s] * window.dilation[s];
+      inside = inside && at[2 + s] >= 0 && at[2 + s] < image[2 + s];
+    }
+    visit(tap, at, inside);
+  }
+}
+
 template <bool kDepthwise>
 absl::Status RunConv2d(KernelContext& context,
                        const Conv2dCall<KernelArguments, kDepthwise>& call) {
@@ -102,24 +130,16 @@ absl::Status RunConv2d(KernelContext& context,
   };
   return ForEachResult(context, shape, call.epilogue, 1, [&](const Sizes& index) {
     double sum = 0;
-    for (int64_t tap = 0; tap < window.taps(); ++tap) {
-      const int64_t taps[] = {tap / window.kernel_size[1], tap % window.kernel_size[1]};
-      Sizes at = index;
-      bool inside = true;
-      for (int s = 0; s < 2; ++s) {
-        at[2 + s] =
-            index[2 + s] * window.stride[s] - window.padding[s] + taps[s] * window.dilation[s];
-        inside = inside && at[2 + s] >= 0 && at[2 + s] < in[2 + s];
-      }
-      if (!inside) continue;
+    ForEachTap(window, in, index, [&](int64_t tap, Sizes at, bool inside) {
+      if (!inside) return;
       if (kDepthwise) {
         sum += At(*call.input, at) * weight_at(tap, 0, index[1]);
-        continue;
+        return;
       }
       for (at[1] = 0; at[1] < in[1]; ++at[1]) {
         sum += At(*call.input, at) * weight_at(tap, at[1], index[1]);
       }
-    }
+    });
     return sum;
   });
 }
@@ -174,6 +194,126 @@ absl::Status RunAttention(KernelContext& context, const AttentionCall<KernelArgu
   return absl::OkStatus();
 }
 
+// ---- Quantized numbers
+
+int32_t QuantizedNumber(const Quantization& q, float y) {
+  const float number = std::nearbyint(y * q.inverse_scale()) + static_cast<float>(q.zero_point);
+  return static_cast<int32_t>(
+      std::clamp(number, static_cast<float>(q.least), static_cast<float>(q.most)));
+}
+float RealNumber(double scale, int32_t zero_point, int32_t number) {
+  return static_cast<float>(number - zero_point) * static_cast<float>(scale);
+}
+
+// y of a sum of bytes, of which the zero point is not subtracted yet.
+float FinishReal(const QuantizedEpilogueCall<KernelArguments>& e, int64_t sum, int64_t channel) {
+  sum -= int64_t{e.input_zero_point} * At<int32_t>(*e.weight_sums, {&channel, 1});
+  float y = static_cast<float>(static_cast<int32_t>(sum)) * At(*e.scales, {&channel, 1});
+  if (e.bias != nullptr) y = y + At(*e.bias, {&channel, 1});
+  y = static_cast<float>(Apply(e.activation, y));
+  y = std::clamp(y, e.bounds.low, e.bounds.high);
+  if (!e.inner.has_value()) return y;
+  return RealNumber(e.inner->scale, e.inner->zero_point, QuantizedNumber(*e.inner, y));
+}
+
+// Calls `sum` for each place of the result and stores what the epilogue makes of it.
+template <class Sum>
+absl::Status ForEachQuantizedResult(KernelContext& context, absl::Span<const CheckedInt> shape,
+                                    const QuantizedEpilogueCall<KernelArguments>& epilogue,
+                                    int channels, Sum sum) {
+  const auto real = [&](const Sizes& index) {
+    return FinishReal(epilogue, sum(index), index[channels]);
+  };
+  if (!epilogue.output.has_value()) return ForEachPlace<float>(context, shape, real);
+  return ForEachPlace<uint8_t>(context, shape, [&](const Sizes& index) {
+    return static_cast<uint8_t>(QuantizedNumber(*epilogue.output, real(index)));
+  });
+}
+
+// Element (tap, p, j) of a packed matrix of taps of k rows.
+int32_t PackedWeight(const TensorView& weight, int64_t taps, int64_t k, int64_t tap, int64_t p,
+                     int64_t j) {
+  constexpr int64_t kColumns = kQuantizedPanelColumns;
+  const int64_t lines = (k + 3) / 4;
+  const int64_t line = (j / kColumns * taps + tap) * lines + p / 4;
+  return weight.as<const int8_t>()[line * 64 + j % kColumns * 4 + p % 4];
+}
+
+// The weight of a channel in row y and column x of a window.
+int32_t PackedDepthwiseWeight(const TensorView& weight, const Window& window, int64_t channel,
+                              int64_t y, int64_t x) {
+  constexpr int64_t kBlock = kQuantizedDepthwiseChannels;
+  const int64_t groups = (window.kernel_size[0] + 3) / 4, c = channel % kBlock;
+  const int64_t group = (channel / kBlock * groups + y / 4) * window.kernel_size[1] + x;
+  return weight.as<const int8_t>()[group * 256 + c % 16 / 4 * 64 + c / 16 * 16 + c % 4 * 4 + y % 4];
+}
+
+absl::Status RunQuantizedLinear(KernelContext& context,
+                                const QuantizedLinearCall<KernelArguments>& call) {
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
+  const int last = call.input->rank() - 1;
+  const int64_t k = call.input->sizes[last];
+  return ForEachQuantizedResult(context, shape, call.epilogue, last, [&](const Sizes& index) {
+    Sizes at = index;
+    int64_t sum = 0;
+    for (at[last] = 0; at[last] < k; ++at[last]) {
+      sum +=
+          At<uint8_t>(*call.input, at) * PackedWeight(*call.weight, 1, k, 0, at[last], index[last]);
+    }
+    return sum;
+  });
+}
+
+template <bool kDepthwise>
+absl::Status RunQuantizedConv2d(KernelContext& context,
+                                const QuantizedConv2dCall<KernelArguments, kDepthwise>& call) {
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
+  const Sizes& in = call.input->sizes;
+  const Window& window = call.window;
+  const auto weight_at = [&](int64_t tap, int64_t channel, int64_t result) {
+    if (kDepthwise) {
+      return PackedDepthwiseWeight(*call.weight, window, result, tap / window.kernel_size[1],
+                                   tap % window.kernel_size[1]);
+    }
+    if (in[1] < kFewChannels) {
+      return PackedWeight(*call.weight, 1, window.taps() * in[1], 0, tap * in[1] + channel, result);
+    }
+    return PackedWeight(*call.weight, window.taps(), in[1], tap, channel, result);
+  };
+  return ForEachQuantizedResult(context, shape, call.epilogue, 1, [&](const Sizes& index) {
+    int64_t sum = 0;
+    ForEachTap(window, in, index, [&](int64_t tap, Sizes at, bool inside) {
+      const int64_t first = kDepthwise ? index[1] : 0, end = kDepthwise ? index[1] + 1 : in[1];
+      for (at[1] = first; at[1] < end; ++at[1]) {
+        const int32_t x = inside ? At<uint8_t>(*call.input, at) : call.epilogue.input_zero_point;
+        sum += x * weight_at(tap, at[1], index[1]);
+      }
+    });
+    return sum;
+  });
+}
+
+absl::Status RunQuantizedAdd(KernelContext& context,
+                             const QuantizedAddCall<KernelArguments>& call) {
+  ABSL_RETURN_IF_ERROR(call.CheckShapes());
+  return ForEachPlace<uint8_t>(context, ToDims(call.a->sizes), [&](const Sizes& index) {
+    const float y = RealNumber(call.a_scale, call.a_zero_point, At<uint8_t>(*call.a, index)) +
+                    RealNumber(call.b_scale, call.b_zero_point, At<uint8_t>(*call.b, index));
+    return static_cast<uint8_t>(QuantizedNumber(call.output, y));
+  });
+}
+
+absl::Status RunMaxPool2d(KernelContext& context, const MaxPool2dCall<KernelArguments>& call) {
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
+  return ForEachPlace<uint8_t>(context, shape, [&](const Sizes& index) {
+    uint8_t most = 0;
+    ForEachTap(call.window, call.input->sizes, index, [&](int64_t, const Sizes& at, bool inside) {
+      if (inside) most = std::max(most, At<uint8_t>(*call.input, at));
+    });
+    return most;
+  });
+}
+
 constexpr Kernel kKernels[] = {
     KernelRow<&RunAttention>("belay_cpu.attention.default", "query key value mask scale is_causal",
                              "AttentionReference", KernelEngine::kReference),
@@ -188,6 +328,28 @@ constexpr Kernel kKernels[] = {
                                 "input weight bias other kernel_size stride padding dilation "
                                 "activation combine low high",
                                 "DepthwiseConv2dReference", KernelEngine::kReference),
+    KernelRow<&RunQuantizedLinear>(
+        "belay_cpu.quantized_linear.default",
+        "input weight scales weight_sums bias out_features input_zero_point activation low high "
+        "inner_scale inner_range output_scale output_range",
+        "QuantizedLinearReference", KernelEngine::kReference),
+    KernelRow<&RunQuantizedConv2d<false>>(
+        "belay_cpu.quantized_conv2d.default",
+        "input weight scales weight_sums bias out_channels kernel_size stride padding dilation "
+        "input_zero_point activation low high inner_scale inner_range output_scale output_range",
+        "QuantizedConv2dReference", KernelEngine::kReference),
+    KernelRow<&RunQuantizedConv2d<true>>(
+        "belay_cpu.quantized_depthwise_conv2d.default",
+        "input weight scales weight_sums bias kernel_size stride padding dilation "
+        "input_zero_point activation low high inner_scale inner_range output_scale output_range",
+        "QuantizedDepthwiseConv2dReference", KernelEngine::kReference),
+    KernelRow<&RunQuantizedAdd>(
+        "belay_cpu.quantized_add.default",
+        "a b a_scale a_zero_point b_scale b_zero_point output_scale output_range",
+        "QuantizedAddReference", KernelEngine::kReference),
+    KernelRow<&RunMaxPool2d>("belay_cpu.max_pool2d.default",
+                             "input kernel_size stride padding dilation", "MaxPool2dReference",
+                             KernelEngine::kReference),
 };
 
 }  // namespace

@@ -130,7 +130,7 @@ class EpilogueFusion {
         view->rank() > result.rank() || MetaOf(ResultOf(sum)).sizes != result.sizes) {
       return false;
     }
-    const int channels = IsConvolution(*graph_.node(id).target) ? 1 : result.rank() - 1;
+    const int channels = IsOverImages(*graph_.node(id).target) ? 1 : result.rank() - 1;
     const int missing = result.rank() - view->rank();
     if (channels < missing) return false;
     for (int d = 0; d < view->rank(); ++d) {

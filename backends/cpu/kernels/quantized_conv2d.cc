@@ -1,0 +1,132 @@
+// belay_cpu::quantized_conv2d and belay_cpu::quantized_depthwise_conv2d.
+#include <algorithm>
+
+#include "backends/cpu/kernels/cpu_kernels.h"
+#include "backends/cpu/kernels/epilogue_of.h"
+#include "backends/cpu/kernels/patches.h"
+#include "backends/cpu/kernels/product.h"
+#include "runtime/core/status_macros.h"
+#include "runtime/kernels/call/operands.h"
+#include "runtime/kernels/packed/quantized_depthwise.h"
+#include "runtime/kernels/packed/quantized_gemm.h"
+
+namespace belay::cpu {
+namespace {
+
+template <bool kDepthwise>
+using Call = QuantizedConv2dCall<KernelArguments, kDepthwise>;
+using Scratch = PatchScratch<uint8_t>;
+
+absl::Status QuantizedConv2d(KernelContext& context, const Call<false>& call) {
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
+  const TensorView& in = *call.input;
+  const int64_t channels = in.sizes[1];
+  ABSL_RETURN_IF_ERROR(ExpectContiguous("weight", *call.weight));
+  if (channels >= kFewChannels) ABSL_RETURN_IF_ERROR(ExpectChannelsLast("input", in));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out,
+                        OutputOf(context, 0, call.epilogue.ResultType(), shape));
+  ABSL_RETURN_IF_ERROR(ExpectChannelsLast("result", *out));
+  QuantizedGemmArgs g;
+  ABSL_ASSIGN_OR_RETURN(g.epilogue, EpilogueOf(call.epilogue));
+  if (out->numel() == 0) return absl::OkStatus();
+  const PatchWay way = PatchWayOf(in, call.window);
+  const Scratch needs = Scratch::For(way, kQuantizedTileRows, channels, call.window);
+  ABSL_ASSIGN_OR_RETURN(std::byte * scratch,
+                        ScratchArray<std::byte>(context, needs.bytes() * context.num_threads()));
+  g.n = static_cast<size_t>(call.out_channels);
+  g.m = static_cast<size_t>(out->numel()) / g.n;
+  g.k = static_cast<size_t>(channels);
+  g.b = call.weight->as<const int8_t>();
+  g.c = out->data;
+  g.ldc = g.n;
+  switch (way) {
+    case PatchWay::kRows:
+      g.a = in.as<const uint8_t>();
+      g.lda = g.k;
+      break;
+    case PatchWay::kTaps:
+      g.taps = static_cast<size_t>(call.window.taps());
+      g.row_pointers = &PointIntoImage<uint8_t>;
+      break;
+    case PatchWay::kCopy:
+      g.k *= static_cast<size_t>(call.window.taps());
+      g.row_pointers = &CopyPatches<uint8_t>;
+      break;
+  }
+  const auto zero = static_cast<uint8_t>(call.epilogue.input_zero_point);
+  RunProduct(context, SizeOf(g, kQuantizedTileRows, 2 * kQuantizedPanelColumns, kQuantizedWork),
+             [&](int part, size_t row, size_t end_row, size_t column, size_t end_column) {
+               const auto [pointers, offsets, bytes] =
+                   needs.In(scratch + part * needs.bytes().value());
+               const Patches<uint8_t> patches = {.image = &in,
+                                                 .window = &call.window,
+                                                 .out_height = out->sizes[2],
+                                                 .out_width = out->sizes[3],
+                                                 .padding = zero,
+                                                 .outside = bytes,
+                                                 .tile = bytes,
+                                                 .offsets = offsets};
+               if (way == PatchWay::kTaps) std::fill(bytes, bytes + channels, zero);
+               if (way == PatchWay::kCopy) FindOffsets(patches);
+               QuantizedGemmArgs mine = g;
+               mine.pointers = pointers;
+               mine.source = &patches;
+               QuantizedGemmRange(mine, row, end_row, column, end_column);
+             });
+  return absl::OkStatus();
+}
+
+absl::Status QuantizedDepthwiseConv2d(KernelContext& context, const Call<true>& call) {
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
+  ABSL_RETURN_IF_ERROR(ExpectContiguous("weight", *call.weight));
+  ABSL_RETURN_IF_ERROR(ExpectChannelsLast("input", *call.input));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out,
+                        OutputOf(context, 0, call.epilogue.ResultType(), shape));
+  ABSL_RETURN_IF_ERROR(ExpectChannelsLast("result", *out));
+  QuantizedDepthwiseArgs g;
+  ABSL_ASSIGN_OR_RETURN(g.epilogue, EpilogueOf(call.epilogue));
+  if (out->numel() == 0) return absl::OkStatus();
+  SetGeometry(*call.input, *out, call.window, g);
+  g.in = call.input->as<const uint8_t>();
+  g.weight = call.weight->as<const int8_t>();
+  g.out = out->data;
+  const double work =
+      kQuantizedWork * static_cast<double>(out->numel()) * static_cast<double>(call.window.taps());
+  RunRanges(context, g.batch * g.out_height, 1, work,
+            [&](int, int64_t first, int64_t last) { QuantizedDepthwiseRows(g, first, last); });
+  return absl::OkStatus();
+}
+
+template <bool kDepthwise>
+bool Accepts(const KernelContext& context, const Call<kDepthwise>& call) {
+  return call.Shape().ok();
+}
+
+// Of the way that takes most: which one it is depends on sizes, in layouts that look alike.
+uint64_t ScratchBytes(const KernelContext& context, const Call<false>& call) {
+  uint64_t most = 0;
+  for (PatchWay way : {PatchWay::kTaps, PatchWay::kCopy}) {
+    const Scratch needs = Scratch::For(way, kQuantizedTileRows, call.input->sizes[1], call.window);
+    most = std::max(most, ScratchBytesOf<std::byte>(needs.bytes() * context.num_threads()));
+  }
+  return most;
+}
+
+constexpr Kernel kKernels[] = {
+    KernelRow<&QuantizedConv2d, &Accepts<false>, &ScratchBytes>(
+        "belay_cpu.quantized_conv2d.default",
+        "input weight scales weight_sums bias out_channels kernel_size stride padding dilation "
+        "input_zero_point activation low high inner_scale inner_range output_scale output_range",
+        "QuantizedConv2dPacked", KernelEngine::kHighway),
+    KernelRow<&QuantizedDepthwiseConv2d, &Accepts<true>>(
+        "belay_cpu.quantized_depthwise_conv2d.default",
+        "input weight scales weight_sums bias kernel_size stride padding dilation "
+        "input_zero_point activation low high inner_scale inner_range output_scale output_range",
+        "QuantizedDepthwiseConv2dPacked", KernelEngine::kHighway),
+};
+
+}  // namespace
+
+absl::Span<const Kernel> QuantizedConv2dKernels() { return kKernels; }
+
+}  // namespace belay::cpu

@@ -1,0 +1,277 @@
+// The backend's kernels on quantized numbers against its operators in plain loops, bit for bit, on
+// each instruction set.
+#include <deque>
+#include <limits>
+#include <random>
+#include <string_view>
+#include <vector>
+
+#include "backends/cpu/kernels/cpu_kernels.h"
+#include "backends/cpu/quantized_calls.h"
+#include "backends/cpu/testing/reference_kernels.h"
+#include "gtest/gtest.h"
+#include "runtime/kernels/kernel_comparison.h"
+
+namespace belay::cpu {
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+// What follows the operands in every call. Scales of 0 stand for none.
+struct Epilogue {
+  int64_t input_zero_point = 7;
+  std::string_view activation = "none";
+  double low = -kInf, high = kInf;
+  double inner_scale = 0;
+  std::vector<int64_t> inner_range = {};
+  double output_scale = 700;
+  std::vector<int64_t> output_range = {120, 0, 255};
+};
+
+void Append(const Epilogue& e, KernelCall& call) {
+  const auto optional = [](double scale) { return scale == 0 ? EValue() : EValue(scale); };
+  call.arguments.insert(
+      call.arguments.end(),
+      {EValue(e.input_zero_point), EValue(e.activation), EValue(e.low), EValue(e.high),
+       optional(e.inner_scale), e.inner_range, optional(e.output_scale), e.output_range});
+  call.outputs = {e.output_scale == 0 ? DType::kFloat32 : DType::kUint8};
+  if (e.activation != "none") call.max_ulp = 8;
+}
+
+struct Convolution {
+  int64_t batch, channels, height, width, out_channels;  // 0: depthwise
+  int64_t kernel, stride, padding, dilation;
+};
+
+class QuantizedKernelsTest : public testing::Test {
+ protected:
+  QuantizedKernelsTest() : comparison_(CpuReferenceKernels(), Kernels()) {}
+  static absl::Span<const Kernel> Kernels() {
+    static const std::vector<Kernel>& all = *[] {
+      auto* rows = new std::vector<Kernel>;
+      for (const auto& table : CpuKernelTables()) {
+        rows->insert(rows->end(), table.begin(), table.end());
+      }
+      return rows;
+    }();
+    return all;
+  }
+
+  std::vector<int8_t> Draw(int64_t count) {
+    std::vector<int8_t> numbers(static_cast<size_t>(count));
+    for (int8_t& number : numbers) number = static_cast<int8_t>(random_() % 256);
+    return numbers;
+  }
+  // A packed weight, which lives as long as the test.
+  TestArgument Packed(std::vector<int8_t> bytes) {
+    weights_.push_back(std::move(bytes));
+    const auto size = static_cast<int64_t>(weights_.back().size());
+    return EValue(TensorView::Contiguous(DType::kInt8, {size}, weights_.back().data()));
+  }
+  TestArgument PackedMatrix(int64_t taps, int64_t k, int64_t n) {
+    const std::vector<int8_t> b = Draw(taps * k * n);
+    std::vector<int8_t> packed(static_cast<size_t>(*PackedQuantizedMatrixSize(taps, k, n)));
+    PackQuantizedMatrix(b.data(), taps, k, n, k * n, n, 1, packed.data());
+    return Packed(std::move(packed));
+  }
+
+  // The input's and the weight's arguments are there; those of each channel follow.
+  static void AppendChannels(int64_t channels, bool bias, KernelCall& call) {
+    call.arguments.push_back(
+        TestTensorSpec{DType::kFloat32, {channels}, Layout::kRowMajor, Values::kPositive});
+    call.arguments.push_back(
+        TestTensorSpec{DType::kInt32, {channels}, Layout::kRowMajor, Values::kNormal, -20000});
+    call.arguments.push_back(
+        bias ? TestArgument(
+                   TestTensorSpec{DType::kFloat32, {channels}, Layout::kRowMajor, Values::kWide})
+             : TestArgument(EValue()));
+  }
+  static TestTensorSpec Bytes(const Sizes& sizes, Layout layout = Layout::kRowMajor) {
+    return TestTensorSpec{DType::kUint8, sizes, layout, Values::kNormal, 256};
+  }
+
+  KernelCall Linear(std::vector<int64_t> input, int64_t features, bool bias,
+                    const Epilogue& epilogue = {}) {
+    const Sizes sizes{absl::MakeConstSpan(input)};
+    KernelCall call;
+    call.op = "belay_cpu.quantized_linear.default";
+    call.arguments = {Bytes(sizes), PackedMatrix(1, sizes[sizes.size() - 1], features)};
+    AppendChannels(features, bias, call);
+    call.arguments.push_back(EValue(features));
+    Append(epilogue, call);
+    return call;
+  }
+
+  KernelCall CallOf(const Convolution& c, bool bias, const Epilogue& epilogue = {},
+                    Layout layout = Layout::kChannelsLast) {
+    const bool depthwise = c.out_channels == 0;
+    const int64_t taps = c.kernel * c.kernel;
+    KernelCall call;
+    call.op = depthwise ? "belay_cpu.quantized_depthwise_conv2d.default"
+                        : "belay_cpu.quantized_conv2d.default";
+    call.arguments = {Bytes({c.batch, c.channels, c.height, c.width}, layout)};
+    if (depthwise) {
+      const std::vector<int8_t> weight = Draw(c.channels * taps);
+      std::vector<int8_t> packed(
+          static_cast<size_t>(*PackedQuantizedDepthwiseSize(c.channels, c.kernel, c.kernel)));
+      PackQuantizedDepthwise(weight.data(), c.channels, c.kernel, c.kernel, taps, 1, packed.data());
+      call.arguments.push_back(Packed(std::move(packed)));
+    } else if (c.channels < kFewChannels) {
+      call.arguments.push_back(PackedMatrix(1, taps * c.channels, c.out_channels));
+    } else {
+      call.arguments.push_back(PackedMatrix(taps, c.channels, c.out_channels));
+    }
+    AppendChannels(depthwise ? c.channels : c.out_channels, bias, call);
+    if (!depthwise) call.arguments.push_back(EValue(c.out_channels));
+    for (int64_t number : {c.kernel, c.stride, c.padding, c.dilation}) {
+      call.arguments.push_back(std::vector<int64_t>{number, number});
+    }
+    Append(epilogue, call);
+    call.output_layout = Layout::kChannelsLast;
+    return call;
+  }
+
+  KernelComparison comparison_;
+  std::mt19937 random_;
+  std::deque<std::vector<int8_t>> weights_;
+};
+
+const Epilogue kEpilogues[] = {
+    {},
+    {.input_zero_point = 0, .output_scale = 0, .output_range = {}},
+    {.input_zero_point = 255, .low = 0, .high = 30000, .output_range = {3, 3, 200}},
+    {.inner_scale = 500, .inner_range = {128, 128, 250}, .output_scale = 333},
+    {.inner_scale = 500, .inner_range = {100, 0, 255}, .output_scale = 0, .output_range = {}},
+    {.activation = "hardswish", .output_scale = 0, .output_range = {}},
+};
+
+TEST_F(QuantizedKernelsTest, LinearOfEveryRank) {
+  for (const Epilogue& e : kEpilogues) {
+    for (bool bias : {false, true}) {
+      ASSERT_TRUE(comparison_.Compare(Linear({7}, 5, bias, e)));
+      ASSERT_TRUE(comparison_.Compare(Linear({1, 40}, 70, bias, e)));
+      ASSERT_TRUE(comparison_.Compare(Linear({3, 5, 33}, 31, bias, e)));
+      ASSERT_TRUE(comparison_.Compare(Linear({2, 13, 1, 8}, 64, bias, e)));
+    }
+  }
+  ASSERT_TRUE(comparison_.Compare(Linear({14, 2048}, 33, true)));
+  ASSERT_TRUE(comparison_.Compare(Linear({0, 4}, 3, true)));
+}
+
+TEST_F(QuantizedKernelsTest, ConvolutionsReadRowsTapsOrCopies) {
+  const Convolution cases[] = {
+      {1, 16, 5, 6, 24, 1, 1, 0, 1},                                   // rows
+      {2, 1024, 2, 3, 33, 1, 1, 0, 1}, {2, 16, 9, 7, 20, 3, 1, 1, 1},  // taps
+      {1, 8, 9, 7, 33, 3, 2, 1, 1},    {1, 13, 11, 9, 17, 3, 1, 2, 2}, {1, 9, 6, 6, 5, 1, 2, 0, 1},
+      {1, 8, 4, 4, 8, 1, 1, 2, 1},     {2, 3, 13, 11, 32, 3, 2, 1, 1},  // copies
+      {1, 3, 20, 20, 40, 7, 2, 3, 1},  {1, 1, 5, 5, 3, 5, 1, 4, 1},
+  };
+  for (const Convolution& c : cases) {
+    for (const Epilogue& e : kEpilogues) ASSERT_TRUE(comparison_.Compare(CallOf(c, true, e)));
+    ASSERT_TRUE(comparison_.Compare(CallOf(c, false)));
+    if (c.channels >= kFewChannels) continue;
+    ASSERT_TRUE(comparison_.Compare(CallOf(c, true, {}, Layout::kRowMajor)));
+    ASSERT_TRUE(comparison_.Compare(CallOf(c, true, {}, Layout::kReversed)));
+  }
+}
+
+TEST_F(QuantizedKernelsTest, DepthwiseConvolutions) {
+  const Convolution cases[] = {{2, 24, 9, 11, 0, 3, 1, 1, 1},
+                               {1, 35, 10, 9, 0, 3, 2, 1, 1},
+                               {1, 144, 8, 8, 0, 5, 1, 2, 1},
+                               {1, 7, 8, 8, 0, 4, 3, 0, 2}};
+  for (const Convolution& c : cases) {
+    for (const Epilogue& e : kEpilogues) {
+      ASSERT_TRUE(comparison_.Compare(CallOf(c, true, e)));
+      ASSERT_TRUE(comparison_.Compare(CallOf(c, false, e)));
+    }
+  }
+}
+
+TEST_F(QuantizedKernelsTest, Sums) {
+  for (const Sizes& sizes :
+       {Sizes{7}, Sizes{3, 5, 33}, Sizes{2, 20, 9, 7}, Sizes{1, 64, 17, 16}, Sizes{0, 4}}) {
+    const Layout layout = sizes.size() == 4 ? Layout::kChannelsLast : Layout::kRowMajor;
+    KernelCall call;
+    call.op = "belay_cpu.quantized_add.default";
+    call.arguments = {Bytes(sizes, layout), Bytes(sizes, layout),
+                      EValue(0.5),          EValue(int64_t{3}),
+                      EValue(0.3),          EValue(int64_t{200}),
+                      EValue(0.7),          std::vector<int64_t>{100, 20, 250}};
+    call.outputs = {DType::kUint8};
+    call.output_layout = layout;
+    ASSERT_TRUE(comparison_.Compare(call));
+  }
+}
+
+TEST_F(QuantizedKernelsTest, Maxima) {
+  for (const Convolution& c :
+       {Convolution{1, 64, 12, 12, 0, 3, 2, 1, 1}, Convolution{2, 7, 5, 6, 0, 2, 2, 0, 1},
+        Convolution{1, 33, 4, 9, 0, 5, 1, 2, 1}}) {
+    KernelCall call;
+    call.op = "belay_cpu.max_pool2d.default";
+    call.arguments = {Bytes({c.batch, c.channels, c.height, c.width}, Layout::kChannelsLast)};
+    for (int64_t number : {c.kernel, c.stride, c.padding, c.dilation}) {
+      call.arguments.push_back(std::vector<int64_t>{number, number});
+    }
+    call.outputs = {DType::kUint8};
+    call.output_layout = Layout::kChannelsLast;
+    ASSERT_TRUE(comparison_.Compare(call));
+  }
+}
+
+// What a program file may say and the compiler does not: an error, and nothing is touched.
+TEST_F(QuantizedKernelsTest, CallsThatAreNotTaken) {
+  const auto row = [](int64_t size) { return TestTensorSpec{DType::kUint8, {4, size}}; };
+  KernelCall wrong_weight = Linear({4, 8}, 40, false);
+  wrong_weight.arguments[0] = row(12);
+  KernelCall long_sum = Linear({4, 8}, 40, false);
+  long_sum.arguments[0] = row(kMostTerms + 1);
+  KernelCall floats = Linear({4, 8}, 40, false);
+  floats.arguments[0] = TestTensorSpec{DType::kFloat32, {4, 8}};
+  KernelCall signed_bytes = Linear({4, 8}, 40, false);
+  signed_bytes.arguments[0] = TestTensorSpec{DType::kInt8, {4, 8}};
+  KernelCall sums = Linear({4, 8}, 40, false);
+  sums.arguments[3] = TestTensorSpec{DType::kInt32, {8}};
+  KernelRegistry registry;
+  ASSERT_TRUE(AddCpuKernels(registry).ok());
+  for (const KernelCall& call : {
+           wrong_weight,
+           long_sum,
+           floats,
+           signed_bytes,
+           sums,
+           Linear({4, 8}, 40, false, {.input_zero_point = 256}),
+           Linear({4, 8}, 40, false, {.input_zero_point = -1}),
+           Linear({4, 8}, 40, false, {.output_scale = -1}),
+           Linear({4, 8}, 40, false, {.output_scale = 1e-60}),
+           Linear({4, 8}, 40, false, {.output_range = {120, 0}}),
+           Linear({4, 8}, 40, false, {.output_range = {120, 0, 256}}),
+           Linear({4, 8}, 40, false, {.output_range = {120, 121, 255}}),
+           Linear({4, 8}, 40, false, {.inner_scale = 1, .inner_range = {120, 0, 119}}),
+           Linear({4, 8}, 40, false, {.low = 1, .high = 0}),
+       }) {
+    std::deque<EValue> numbers;
+    std::deque<std::vector<EValue*>> lists;
+    std::vector<EValue> values;
+    for (const TestArgument& argument : call.arguments) {
+      if (const auto* spec = std::get_if<TestTensorSpec>(&argument)) {
+        values.push_back(EValue(TensorView::Contiguous(spec->dtype, spec->sizes, nullptr)));
+      } else if (const auto* list = std::get_if<std::vector<int64_t>>(&argument)) {
+        std::vector<EValue*>& elements = lists.emplace_back();
+        for (int64_t number : *list) elements.push_back(&numbers.emplace_back(number));
+        values.push_back(EValue(ListView{elements}));
+      } else {
+        values.push_back(std::get<EValue>(argument));
+      }
+    }
+    std::vector<EValue*> slots;
+    for (EValue& value : values) slots.push_back(&value);
+    EValue out(TensorView::Contiguous(DType::kUint8, {4, 40}, nullptr));
+    EValue* outputs[] = {&out};
+    EXPECT_EQ(registry.Find(call.op, KernelContext(slots, outputs, nullptr, {})), nullptr);
+  }
+}
+
+}  // namespace
+}  // namespace belay::cpu

@@ -1,0 +1,278 @@
+// The calls of the CPU backend's operators on quantized numbers (backends/cpu/calls.h).
+//
+// A quantization is a scale and a list [zero_point, least, most] with 0 <= least <= zero_point <=
+// most <= 255: real numbers y become the bytes clamp(round(y / scale) + zero_point, least, most), as
+// by quantized_decomposed::quantize_per_tensor, and bytes q the numbers (q - zero_point) * scale. All
+// quantized tensors are uint8: inside of a delegate int8 numbers are 128 more, and so are their zero
+// point and range. Weights are int8 and packed (runtime/kernels/packed/quantized_weights.h); their
+// zero point is 0.
+//
+// quantized_linear, quantized_conv2d and quantized_depthwise_conv2d compute
+//
+//   y = clamp(activation((sum of input * weight) * scales + bias), low, high)
+//
+// where sums of products are integers, the input's zero point subtracted: `weight_sums` are those of
+// each channel's weights, and `scales` those of the input times those of the weight. With an `inner`
+// quantization y is quantized and dequantized again. With an `output` quantization the result is
+// that of y, in uint8; else it is y, in float32. No more than kMostTerms products are summed.
+//
+// Source: docs/performance.md §2.5; runtime/kernels/packed/requantize.h.
+#ifndef BELAY_BACKENDS_CPU_QUANTIZED_CALLS_H_
+#define BELAY_BACKENDS_CPU_QUANTIZED_CALLS_H_
+
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "backends/cpu/calls.h"
+#include "runtime/kernels/packed/quantized_weights.h"
+
+namespace belay::cpu {
+
+inline constexpr DTypeSet kBytes = {DType::kUint8};
+
+// So many products of a byte, less its zero point, with a weight fit into int32.
+inline constexpr int64_t kMostTerms = int64_t{1} << 16;
+
+struct Quantization {
+  double scale = 1;
+  int32_t zero_point = 0, least = 0, most = 255;
+
+  // By which numbers are multiplied: rounded as in quantize_per_tensor.
+  float inverse_scale() const { return static_cast<float>(1 / scale); }
+};
+
+// kInvalidArgument unless float32 holds the scale and its inverse, and both are positive.
+inline absl::Status CheckScale(std::string_view name, double scale) {
+  const auto is_usual = [](double value) {
+    return std::isfinite(static_cast<float>(value)) && static_cast<float>(value) > 0;
+  };
+  if (is_usual(scale) && is_usual(1 / scale)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(name, ": expected a positive float32 with an inverse, got ", scale));
+}
+// kInvalidArgument unless 0 <= zero_point <= 255.
+inline absl::Status CheckZeroPoint(std::string_view name, int64_t zero_point) {
+  if (zero_point >= 0 && zero_point <= 255) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(name, ": expected a number from 0 to 255, got ", zero_point));
+}
+
+template <class Arguments>
+absl::StatusOr<Quantization> ReadQuantization(const Arguments& arguments,
+                                              std::string_view scale_name,
+                                              std::string_view range_name) {
+  Quantization q;
+  ABSL_ASSIGN_OR_RETURN(q.scale, arguments.Double(scale_name));
+  ABSL_RETURN_IF_ERROR(CheckScale(scale_name, q.scale));
+  ABSL_ASSIGN_OR_RETURN(const Sizes range, arguments.StaticIntList(range_name));
+  if (range.size() != 3 || range[1] < 0 || range[1] > range[0] || range[0] > range[2] ||
+      range[2] > 255) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(range_name,
+                     ": expected [zero_point, least, most] with 0 <= least <= zero_point <= most "
+                     "<= 255, got ",
+                     FormatSizes(range)));
+  }
+  q.zero_point = static_cast<int32_t>(range[0]);
+  q.least = static_cast<int32_t>(range[1]);
+  q.most = static_cast<int32_t>(range[2]);
+  return q;
+}
+// nullopt when the scale is none.
+template <class Arguments>
+absl::StatusOr<std::optional<Quantization>> ReadOptionalQuantization(const Arguments& arguments,
+                                                                     std::string_view scale_name,
+                                                                     std::string_view range_name) {
+  if (arguments.IsNone(scale_name)) return std::optional<Quantization>();
+  ABSL_ASSIGN_OR_RETURN(const Quantization q, ReadQuantization(arguments, scale_name, range_name));
+  return std::optional<Quantization>(q);
+}
+
+// scales, weight_sums, bias, input_zero_point, activation, low, high, inner and output.
+template <class Arguments>
+struct QuantizedEpilogueCall {
+  using D = typename Arguments::Dim;
+  typename Arguments::TensorRef scales, weight_sums, bias;  // the last null for none
+  int32_t input_zero_point = 0;
+  Activation activation = Activation::kNone;
+  Bounds bounds;
+  std::optional<Quantization> inner, output;
+
+  static absl::StatusOr<QuantizedEpilogueCall> Read(const Arguments& arguments) {
+    QuantizedEpilogueCall call;
+    ABSL_ASSIGN_OR_RETURN(call.scales, arguments.Tensor("scales", kFloat));
+    ABSL_ASSIGN_OR_RETURN(call.weight_sums, arguments.Tensor("weight_sums", {DType::kInt32}));
+    ABSL_ASSIGN_OR_RETURN(call.bias, arguments.OptionalTensor("bias", kFloat));
+    ABSL_ASSIGN_OR_RETURN(const int64_t zero_point, arguments.StaticInt("input_zero_point"));
+    ABSL_RETURN_IF_ERROR(CheckZeroPoint("input_zero_point", zero_point));
+    call.input_zero_point = static_cast<int32_t>(zero_point);
+    ABSL_ASSIGN_OR_RETURN(call.activation, ReadActivation(arguments));
+    ABSL_ASSIGN_OR_RETURN(call.bounds, ReadBounds(arguments));
+    ABSL_ASSIGN_OR_RETURN(call.inner,
+                          ReadOptionalQuantization(arguments, "inner_scale", "inner_range"));
+    ABSL_ASSIGN_OR_RETURN(call.output,
+                          ReadOptionalQuantization(arguments, "output_scale", "output_range"));
+    return call;
+  }
+  absl::Status CheckShapes(const D& channels) const {
+    ABSL_RETURN_IF_ERROR(CheckPerChannel<D>("scales", Arguments::SizesOf(scales), channels));
+    ABSL_RETURN_IF_ERROR(
+        CheckPerChannel<D>("weight_sums", Arguments::SizesOf(weight_sums), channels));
+    if (bias == nullptr) return absl::OkStatus();
+    return CheckPerChannel<D>("bias", Arguments::SizesOf(bias), channels);
+  }
+  DType ResultType() const { return output.has_value() ? DType::kUint8 : DType::kFloat32; }
+};
+
+// kInvalidArgument when more than kMostTerms products would be summed.
+inline absl::Status CheckTerms(CheckedInt terms) {
+  if (terms.ok() && terms.value() <= kMostTerms) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("weight: expected at most ", kMostTerms,
+                                                 " products in a sum, got ", DimToString(terms)));
+}
+
+// belay_cpu::quantized_linear: input [..., k], weight of [k, out_features] -> [..., out_features].
+template <class Arguments>
+struct QuantizedLinearCall {
+  using D = typename Arguments::Dim;
+  typename Arguments::TensorRef input, weight;
+  int64_t out_features = 0;
+  QuantizedEpilogueCall<Arguments> epilogue;
+
+  static absl::StatusOr<QuantizedLinearCall> Read(const Arguments& arguments) {
+    QuantizedLinearCall call;
+    ABSL_ASSIGN_OR_RETURN(call.input, arguments.Tensor("input", kBytes));
+    ABSL_ASSIGN_OR_RETURN(call.weight, arguments.Tensor("weight", {DType::kInt8}));
+    ABSL_ASSIGN_OR_RETURN(call.out_features, arguments.StaticInt("out_features"));
+    ABSL_RETURN_IF_ERROR(ExpectAtLeast("out_features", {&call.out_features, 1}, 1));
+    ABSL_ASSIGN_OR_RETURN(call.epilogue, QuantizedEpilogueCall<Arguments>::Read(arguments));
+    return call;
+  }
+  absl::StatusOr<Dims<D>> Shape() const {
+    Dims<D> shape = Dims<D>(Arguments::SizesOf(input));
+    ABSL_ASSIGN_OR_RETURN(const int64_t k, FeaturesOf<D>(shape));
+    ABSL_RETURN_IF_ERROR(CheckTerms(k));
+    ABSL_RETURN_IF_ERROR(CheckPackedSize<D>(Arguments::SizesOf(weight),
+                                            PackedQuantizedMatrixSize(1, k, out_features)));
+    shape[shape.size() - 1] = D(out_features);
+    ABSL_RETURN_IF_ERROR(epilogue.CheckShapes(D(out_features)));
+    return shape;
+  }
+};
+
+// belay_cpu::quantized_conv2d (kDepthwise false) and quantized_depthwise_conv2d: as conv2d and
+// depthwise_conv2d; what is padded is the input's zero point. Images of fewer than kFewChannels
+// channels meet a weight packed as one tap of all elements of a patch; others must lie channels
+// last.
+template <class Arguments, bool kDepthwise>
+struct QuantizedConv2dCall {
+  using D = typename Arguments::Dim;
+  typename Arguments::TensorRef input, weight;
+  int64_t out_channels = 0;
+  Window window;
+  QuantizedEpilogueCall<Arguments> epilogue;
+
+  static absl::StatusOr<QuantizedConv2dCall> Read(const Arguments& arguments) {
+    QuantizedConv2dCall call;
+    ABSL_ASSIGN_OR_RETURN(call.input, arguments.Tensor("input", kBytes));
+    ABSL_ASSIGN_OR_RETURN(call.weight, arguments.Tensor("weight", {DType::kInt8}));
+    if constexpr (!kDepthwise) {
+      ABSL_ASSIGN_OR_RETURN(call.out_channels, arguments.StaticInt("out_channels"));
+      ABSL_RETURN_IF_ERROR(ExpectAtLeast("out_channels", {&call.out_channels, 1}, 1));
+    }
+    ABSL_ASSIGN_OR_RETURN(call.window, ReadWindow(arguments));
+    ABSL_ASSIGN_OR_RETURN(call.epilogue, QuantizedEpilogueCall<Arguments>::Read(arguments));
+    return call;
+  }
+  absl::StatusOr<Dims<D>> Shape() const {
+    const Dims<D> in = Dims<D>(Arguments::SizesOf(input));
+    ABSL_ASSIGN_OR_RETURN(const int64_t channels, ChannelsOf<D>(in));
+    const CheckedInt taps = CheckedInt(window.taps());
+    ABSL_RETURN_IF_ERROR(CheckTerms(kDepthwise ? taps : taps * CheckedInt(channels)));
+    ABSL_RETURN_IF_ERROR(CheckPackedSize<D>(Arguments::SizesOf(weight), PackedSize(channels)));
+    ABSL_ASSIGN_OR_RETURN(Dims<D> out, PlacesOf<D>(window, in));
+    if (!kDepthwise) out[1] = D(out_channels);
+    ABSL_RETURN_IF_ERROR(epilogue.CheckShapes(out[1]));
+    return out;
+  }
+  // Precondition: CheckTerms.
+  std::optional<int64_t> PackedSize(int64_t channels) const {
+    if (kDepthwise) {
+      return PackedQuantizedDepthwiseSize(channels, window.kernel_size[0], window.kernel_size[1]);
+    }
+    if (channels < kFewChannels) {
+      return PackedQuantizedMatrixSize(1, window.taps() * channels, out_channels);
+    }
+    return PackedQuantizedMatrixSize(window.taps(), channels, out_channels);
+  }
+};
+
+// belay_cpu::quantized_add: a and b of one shape, dequantized, added and quantized. All three lie
+// together: images, of rank 4, channels last, others row by row.
+template <class Arguments>
+struct QuantizedAddCall {
+  using D = typename Arguments::Dim;
+  typename Arguments::TensorRef a, b;
+  double a_scale = 1, b_scale = 1;
+  int32_t a_zero_point = 0, b_zero_point = 0;
+  Quantization output;
+
+  static absl::StatusOr<QuantizedAddCall> Read(const Arguments& arguments) {
+    QuantizedAddCall call;
+    ABSL_ASSIGN_OR_RETURN(call.a, arguments.Tensor("a", kBytes));
+    ABSL_ASSIGN_OR_RETURN(call.b, arguments.Tensor("b", kBytes));
+    ABSL_ASSIGN_OR_RETURN(call.a_scale, arguments.Double("a_scale"));
+    ABSL_RETURN_IF_ERROR(CheckScale("a_scale", call.a_scale));
+    ABSL_ASSIGN_OR_RETURN(call.b_scale, arguments.Double("b_scale"));
+    ABSL_RETURN_IF_ERROR(CheckScale("b_scale", call.b_scale));
+    ABSL_ASSIGN_OR_RETURN(const int64_t a_zero_point, arguments.StaticInt("a_zero_point"));
+    ABSL_RETURN_IF_ERROR(CheckZeroPoint("a_zero_point", a_zero_point));
+    ABSL_ASSIGN_OR_RETURN(const int64_t b_zero_point, arguments.StaticInt("b_zero_point"));
+    ABSL_RETURN_IF_ERROR(CheckZeroPoint("b_zero_point", b_zero_point));
+    call.a_zero_point = static_cast<int32_t>(a_zero_point);
+    call.b_zero_point = static_cast<int32_t>(b_zero_point);
+    ABSL_ASSIGN_OR_RETURN(call.output, ReadQuantization(arguments, "output_scale", "output_range"));
+    return call;
+  }
+  absl::Status CheckShapes() const {
+    return CheckSameShape<D>("b", Arguments::SizesOf(b), Arguments::SizesOf(a));
+  }
+};
+
+// belay_cpu::max_pool2d: the maxima of the windows of images of bytes, without where they are.
+// `padding` is as for conv2d and at most half of the window, so that every window has a place in the
+// image; the dilation is 1.
+template <class Arguments>
+struct MaxPool2dCall {
+  using D = typename Arguments::Dim;
+  typename Arguments::TensorRef input;
+  Window window;
+
+  static absl::StatusOr<MaxPool2dCall> Read(const Arguments& arguments) {
+    MaxPool2dCall call;
+    ABSL_ASSIGN_OR_RETURN(call.input, arguments.Tensor("input", kBytes));
+    ABSL_ASSIGN_OR_RETURN(call.window, ReadWindow(arguments));
+    const Window& w = call.window;
+    for (int s = 0; s < 2; ++s) {
+      if (w.dilation[s] != 1 || w.padding[s] > w.kernel_size[s] / 2 ||
+          w.padding_after[s] > w.kernel_size[s] / 2) {
+        return absl::InvalidArgumentError(
+            "padding: expected at most half of the window and no dilation");
+      }
+    }
+    return call;
+  }
+  absl::StatusOr<Dims<D>> Shape() const {
+    const Dims<D> in = Dims<D>(Arguments::SizesOf(input));
+    ABSL_RETURN_IF_ERROR(ChannelsOf<D>(in).status());
+    return PlacesOf<D>(window, in);
+  }
+};
+
+}  // namespace belay::cpu
+
+#endif  // BELAY_BACKENDS_CPU_QUANTIZED_CALLS_H_
