@@ -1,11 +1,15 @@
 // From edge programs to results: lowered with the CPU partitioner, executed, and compared with the
 // interpreter of the program as it was.
+#include <algorithm>
+#include <cmath>
 #include <limits>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_replace.h"
 #include "backends/aot_backend.h"
 #include "exir/backend/to_backend.h"
 #include "exir/emit/emitter.h"
@@ -43,7 +47,8 @@ using ::testing::Pair;
 
 constexpr exir::Closeness kClose = {.atol = 1e-5, .rtol = 1e-5};
 
-float Draw(Random& random) { return static_cast<float>(random.Next() % 2001) / 1000 - 1; }
+// Few binary digits, so that sums of a few are exact.
+float Draw(Random& random) { return static_cast<float>(random.Next() % 257) / 128 - 1; }
 
 OwnedValue RandomTensor(std::vector<int64_t> sizes, Random& random) {
   absl::StatusOr<OwnedValue> made =
@@ -55,21 +60,35 @@ OwnedValue RandomTensor(std::vector<int64_t> sizes, Random& random) {
   return *std::move(made);
 }
 
-// Constants have random elements instead of the text's zeros, but for scalars, which are `scalar`.
+template <class T, class Element>
+exir::ConstantTensor Filled(const exir::ConstantTensor& like, const Element& element) {
+  std::vector<std::byte> bytes(like.view().nbytes());
+  auto* elements = reinterpret_cast<T*>(bytes.data());
+  for (int64_t i = 0; i < like.view().numel(); ++i) elements[i] = element();
+  auto made = exir::ConstantTensor::Contiguous(like.dtype(), like.sizes(),
+                                               exir::Storage::Own(std::move(bytes)));
+  EXPECT_OK(made.status());
+  return *std::move(made);
+}
+
+// Constants of float32 and int8 have random elements instead of the text's zeros, but for scalars,
+// which are `scalar`, and those called "scale…", which are powers of two.
 exir::ExportedProgram Parse(std::string_view text, const exir::OpRegistry& ops, float scalar = 3) {
   exir::ExportedProgram program = exir::ParseOrDie(text, ops);
   Random random(7);
   for (exir::ConstantMap* map : {&program.state_dict, &program.constants}) {
     for (auto& [name, tensor] : *map) {
-      if (tensor.dtype() != DType::kFloat32) continue;
-      std::vector<std::byte> bytes(tensor.view().nbytes());
-      auto* elements = reinterpret_cast<float*>(bytes.data());
-      for (int64_t i = 0; i < tensor.view().numel(); ++i) elements[i] = Draw(random);
-      if (tensor.sizes().empty()) elements[0] = scalar;
-      auto made = exir::ConstantTensor::Contiguous(DType::kFloat32, tensor.sizes(),
-                                                   exir::Storage::Own(std::move(bytes)));
-      EXPECT_OK(made.status());
-      tensor = *std::move(made);
+      const bool scales = absl::StartsWith(name, "scale");
+      if (tensor.dtype() == DType::kInt8) {
+        tensor = Filled<int8_t>(
+            tensor, [&] { return static_cast<int8_t>(int64_t(random.Next() % 255) - 127); });
+      } else if (tensor.dtype() == DType::kFloat32) {
+        tensor = Filled<float>(tensor, [&] {
+          if (scales) return std::ldexp(1.0f, -6 - static_cast<int>(random.Next() % 3));
+          const float drawn = Draw(random);
+          return tensor.sizes().empty() ? scalar : drawn;
+        });
+      }
     }
   }
   return program;
@@ -89,13 +108,17 @@ class CpuTest : public ::testing::Test {
   }
 
   // Lowers the program and calls it with each of the inputs; all of it must be in one delegate.
-  void ExpectSame(std::string_view text, const exir::CallSequence& calls, float scalar = 3) {
+  // Writes the delegate's operators to `operators`.
+  void ExpectSame(std::string_view text, const exir::CallSequence& calls, float scalar = 3,
+                  const exir::Closeness& closeness = kClose,
+                  std::vector<std::string>* operators = nullptr) {
     const exir::ExportedProgram program = Parse(text, *ops_, scalar);
     auto interpreter = exir::Interpreter::Create(program, kernels_);
     ASSERT_OK(interpreter.status());
     auto lowered = Lower(program);
     ASSERT_OK(lowered.status());
     EXPECT_EQ(lowered->top().num_nodes(), 1u) << exir::PrintProgram(*lowered);
+    if (operators != nullptr) *operators = OperatorsOf(*lowered);
     exir::MethodPrograms methods;
     methods.emplace_back("forward", *std::move(lowered));
     auto image = exir::EmitProgram(methods);
@@ -108,7 +131,17 @@ class CpuTest : public ::testing::Test {
     ASSERT_OK(want.back().status);
     const auto got = exir::RunCalls(*method, calls);
     ASSERT_OK(got.back().status);
-    EXPECT_EQ(exir::FirstDifference(want, got, kClose), "");
+    EXPECT_EQ(exir::FirstDifference(want, got, closeness), "");
+  }
+
+  // Of the first delegate, ascending.
+  static std::vector<std::string> OperatorsOf(const exir::ExportedProgram& lowered) {
+    const exir::Storage& blob = lowered.lowered_modules[exir::ModuleId(0)]->processed;
+    auto program = Program::OpenBytes(blob.owner, blob.bytes, {});
+    EXPECT_OK(program.status());
+    std::vector<std::string> operators = program->methods()[0].operators;
+    std::sort(operators.begin(), operators.end());
+    return operators;
   }
 
   std::unique_ptr<exir::OpRegistry> ops_;
@@ -215,6 +248,78 @@ TEST_F(CpuTest, ConvolutionsWithResidualGateAndHardswish) {
       %y: f32[2,7] = edge.aten.mm.default(%flat, %fct)
       return (%y user_output, %res user_output) } })",
              {{RandomTensor({2, 3, 9, 8}, random_)}});
+}
+
+// As PT2E makes them: everything between two operators is quantized. Scales are powers of two, so
+// that float32 computes the same sums exactly.
+TEST_F(CpuTest, QuantizedConvolutionsComputeOnBytes) {
+  const std::string text = absl::StrReplaceAll(
+      R"(program edge {
+    constants { state "stem": i8[24,3,3,3] state "dw": i8[24,1,3,3] state "pw": i8[24,24,1,1]
+                state "fc": i8[7,24] state "b": f32[24] state "c": f32[7]
+                state "scale": f32[24] state "scale_fc": f32[7] state "zero": i64[24] }
+    graph(%stem: i8[24,3,3,3] buffer "stem", %dw: i8[24,1,3,3] buffer "dw",
+          %pw: i8[24,24,1,1] buffer "pw", %fc: i8[7,24] buffer "fc", %b: f32[24] parameter "b",
+          %c: f32[7] parameter "c", %s: f32[24] buffer "scale", %sf: f32[7] buffer "scale_fc",
+          %z: i64[24] buffer "zero", %x: f32[2,3,17,16] user_input) {
+      %q0: i8[2,3,17,16] = Q(%x, 0.0078125, 3, -128, 127, dtype:i8)
+      %d0: f32[2,3,17,16] = D(%q0, 0.0078125, 3, -128, 127, dtype:i8)
+      %w0: f32[24,3,3,3] = C(%stem, %s, %z, 0, -127, 127, dtype:i8)
+      %y0: f32[2,24,9,8] = edge.aten.convolution.default(%d0, %w0, %b, [2,2], [1,1], [1,1], false, [0,0], 1)
+      %r0: f32[2,24,9,8] = edge.aten.relu.default(%y0)
+      %q1: i8[2,24,9,8] = Q(%r0, 0.0625, -128, -128, 127, dtype:i8)
+      %d1: f32[2,24,9,8] = D(%q1, 0.0625, -128, -128, 127, dtype:i8)
+      %m: f32[2,24,5,4], %i: i64[2,24,5,4] = edge.aten.max_pool2d_with_indices.default(%d1, [3,3], [2,2], [1,1])
+      %q2: i8[2,24,5,4] = Q(%m, 0.0625, -128, -128, 127, dtype:i8)
+      %d2: f32[2,24,5,4] = D(%q2, 0.0625, -128, -128, 127, dtype:i8)
+      %d2b: f32[2,24,5,4] = D(%q2, 0.0625, -128, -128, 127, dtype:i8)
+      %p: f32[2,24,7,6] = edge.aten.constant_pad_nd.default(%d2, [1,1,1,1], 0.0)
+      %q3: i8[2,24,7,6] = Q(%p, 0.03125, -128, -128, 127, dtype:i8)
+      %d3: f32[2,24,7,6] = D(%q3, 0.03125, -128, -128, 127, dtype:i8)
+      %w1: f32[24,1,3,3] = C(%dw, %s, %z, 0, -127, 127, dtype:i8)
+      %y1: f32[2,24,5,4] = edge.aten.convolution.default(%d3, %w1, none, [1,1], [0,0], [1,1], false, [0,0], 24)
+      %q4: i8[2,24,5,4] = Q(%y1, 0.125, -5, -128, 127, dtype:i8)
+      %d4: f32[2,24,5,4] = D(%q4, 0.125, -5, -128, 127, dtype:i8)
+      %h: f32[2,24,5,4] = edge.aten.hardtanh.default(%d4, 0.0, 6.0)
+      %q5: i8[2,24,5,4] = Q(%h, 0.125, -5, -128, 127, dtype:i8)
+      %d5: f32[2,24,5,4] = D(%q5, 0.125, -5, -128, 127, dtype:i8)
+      %q6: i8[2,24,5,4] = Q(%d5, 0.0234375, -128, -128, 127, dtype:i8)
+      %d6: f32[2,24,5,4] = D(%q6, 0.0234375, -128, -128, 127, dtype:i8)
+      %w2: f32[24,24,1,1] = C(%pw, %s, %z, 0, -127, 127, dtype:i8)
+      %y2: f32[2,24,5,4] = edge.aten.convolution.default(%d6, %w2, %b, [1,1], [0,0], [1,1], false, [0,0], 1)
+      %q7: i8[2,24,5,4] = Q(%y2, 0.25, 7, -128, 127, dtype:i8)
+      %d7: f32[2,24,5,4] = D(%q7, 0.25, 7, -128, 127, dtype:i8)
+      %a: f32[2,24,5,4] = edge.aten.add.Tensor(%d7, %d2b)
+      %r: f32[2,24,5,4] = edge.aten.relu.default(%a)
+      %q8: i8[2,24,5,4] = Q(%r, 0.125, -128, -128, 127, dtype:i8)
+      %d8: f32[2,24,5,4] = D(%q8, 0.125, -128, -128, 127, dtype:i8)
+      %v: f32[2,24,1,1] = edge.aten.amax.default(%d8, [2,3], true)
+      %q9: i8[2,24,1,1] = Q(%v, 0.125, -128, -128, 127, dtype:i8)
+      %d9: f32[2,24,1,1] = D(%q9, 0.125, -128, -128, 127, dtype:i8)
+      %f: f32[2,24] = edge.aten.view_copy.default(%d9, [2,24])
+      %q10: i8[2,24] = Q(%f, 0.125, -128, -128, 127, dtype:i8)
+      %d10: f32[2,24] = D(%q10, 0.125, -128, -128, 127, dtype:i8)
+      %w3: f32[7,24] = C(%fc, %sf, none, 0, -127, 127, dtype:i8)
+      %t: f32[24,7] = edge.aten.permute_copy.default(%w3, [1,0])
+      %y3: f32[2,7] = edge.aten.addmm.default(%c, %d10, %t)
+      %q11: i8[2,7] = Q(%y3, 1.5, 7, -128, 127, dtype:i8)
+      %d11: f32[2,7] = D(%q11, 1.5, 7, -128, 127, dtype:i8)
+      return (%d11 user_output, %d8 user_output) } })",
+      {{"Q(", "edge.quantized_decomposed.quantize_per_tensor.default("},
+       {"D(", "edge.quantized_decomposed.dequantize_per_tensor.default("},
+       {"C(", "edge.quantized_decomposed.dequantize_per_channel.default("}});
+  std::vector<std::string> operators;
+  ExpectSame(text,
+             {{RandomTensor({2, 3, 17, 16}, random_)}, {RandomTensor({2, 3, 17, 16}, random_)}}, 3,
+             exir::kSameBits, &operators);
+  EXPECT_THAT(
+      operators,
+      ElementsAre("aten.amax.default", "belay_cpu.max_pool2d.default",
+                  "belay_cpu.quantized_add.default", "belay_cpu.quantized_conv2d.default",
+                  "belay_cpu.quantized_depthwise_conv2d.default",
+                  "belay_cpu.quantized_linear.default", "dim_order_ops._to_dim_order_copy.default",
+                  "quantized_decomposed.dequantize_per_tensor.default",
+                  "quantized_decomposed.quantize_per_tensor.default"));
 }
 
 TEST_F(CpuTest, AttentionWithAMaskThatHidesARow) {

@@ -17,7 +17,8 @@
 namespace belay::cpu {
 namespace {
 
-constexpr DTypeSet kTypes = {DType::kFloat32, DType::kInt64, DType::kInt32, DType::kBool};
+constexpr DTypeSet kTypes = {DType::kFloat32, DType::kInt64, DType::kInt32,
+                             DType::kInt8,    DType::kUint8, DType::kBool};
 
 // Operators by name; true for heavy ones.
 const absl::flat_hash_map<std::string_view, bool>& TakenOps() {
@@ -45,9 +46,9 @@ std::string WhyNotValue(const exir::Graph& graph, exir::ValueId value, DTypeSet 
                         ", neither a tensor nor an integer");
   }
   if (!types.contains(meta->dtype)) {
-    return absl::StrCat(
-        "%", graph.value(value).name, " is ", exir::PrintType(type),
-        types == kTypes ? ", expected float32, int64, int32 or bool" : ", expected float32");
+    return absl::StrCat("%", graph.value(value).name, " is ", exir::PrintType(type),
+                        types == kTypes ? ", expected float32, int64, int32, int8, uint8 or bool"
+                                        : ", expected float32");
   }
   if (meta->layout != exir::Layout::kStrided || meta->rank() > kMaxRank ||
       !exir::DimOrderOf(*meta).ok()) {

@@ -68,6 +68,19 @@ TEST(CpuPartitioner, SaysWhyNot) {
                                    Pair("g", "%e is f32[2,2]{strides=[0,1]}, not a dense tensor")));
 }
 
+TEST(CpuPartitioner, TakesQuantization) {
+  EXPECT_THAT(Partitioned(R"(program edge {
+    constants { state "w": i8[4,4] state "s": f32[4] }
+    graph(%w: i8[4,4] parameter "w", %s: f32[4] parameter "s", %x: f32[2,4] user_input) {
+      %q: i8[2,4] = edge.quantized_decomposed.quantize_per_tensor.default(%x, 0.5, 0, -128, 127, dtype:i8)
+      %d: f32[2,4] = edge.quantized_decomposed.dequantize_per_tensor.default(%q, 0.5, 0, -128, 127, dtype:i8)
+      %c: f32[4,4] = edge.quantized_decomposed.dequantize_per_channel.default(%w, %s, none, 1, -127, 127, dtype:i8)
+      %y: f32[2,4] = edge.aten.mm.default(%d, %c)
+      return (%y user_output) } })"),
+              UnorderedElementsAre(Pair("q", "cpu_1"), Pair("d", "cpu_1"), Pair("c", "cpu_1"),
+                                   Pair("y", "cpu_1")));
+}
+
 TEST(CpuPartitioner, LeavesBodiesOfControlFlow) {
   const auto answers = Partitioned(R"(program edge {
     graph(%p: b8[] user_input, %x: f32[2,2] user_input) {

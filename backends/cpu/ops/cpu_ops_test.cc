@@ -112,5 +112,76 @@ TEST(CpuOps, ConvolutionsWantWindowsThatFit) {
               HasSubstr("stride: expected numbers of at least 1"));
 }
 
+// The type of a call of a weight of so many bytes with 8 channels, or its error.
+std::string InferredOfBytes(std::string_view call, std::string_view input, int weight) {
+  const exir::ExportedProgram program = exir::ParseOrDie(
+      absl::StrCat("program edge { constants { constant \"w\": i8[", weight,
+                   "] constant \"s\": f32[8] constant \"n\": i32[8] } graph(%w: i8[", weight,
+                   "] tensor_constant \"w\", %s: f32[8] tensor_constant \"s\", "
+                   "%n: i32[8] tensor_constant \"n\", %x: ",
+                   input, " user_input) { %y: u8[1] = backend.belay_cpu.", call,
+                   " return (%y user_output) } }"),
+      Ops());
+  const exir::Node& node = program.top().node(program.top().first());
+  const auto outputs = exir::InferOutputs(program.top(), node.target, node.arguments, nullptr);
+  if (!outputs.ok()) return std::string(outputs.status().message());
+  return exir::PrintType(exir::ToValueType((*outputs)[0]));
+}
+std::string QuantizedLinear(std::string_view arguments) {
+  return absl::StrCat("quantized_linear.default(%x, %w, %s, %n, none, 8, ", arguments, ")");
+}
+
+TEST(CpuOps, QuantizedOperatorsGiveBytesOrFloats) {
+  EXPECT_EQ(InferredOfBytes(QuantizedLinear("3, \"none\", -inf, inf, none, [], 0.5, [3,0,255]"),
+                            "u8[s0,5]", 128),
+            "u8[s0,8]");
+  EXPECT_EQ(InferredOfBytes(QuantizedLinear("3, \"none\", -inf, inf, 0.5, [3,0,255], none, []"),
+                            "u8[s0,5]", 128),
+            "f32[s0,8]");
+  EXPECT_EQ(InferredOfBytes("quantized_conv2d.default(%x, %w, %s, %n, none, 8, [3,3], [2,2], [1,1],"
+                            " [1,1], 3, \"none\", -inf, inf, none, [], 0.5, [3,0,255])",
+                            "u8[1,3,8,8]", 448),
+            "u8[1,8,4,4]{strides=[128,1,32,8]}");
+  EXPECT_EQ(InferredOfBytes("quantized_conv2d.default(%x, %w, %s, %n, none, 8, [3,3], [2,2], [1,1],"
+                            " [1,1], 3, \"none\", -inf, inf, none, [], none, [])",
+                            "u8[1,9,8,8]", 1728),
+            "f32[1,8,4,4]{strides=[128,1,32,8]}");
+  EXPECT_EQ(InferredOfBytes("quantized_depthwise_conv2d.default(%x, %w, %s, %n, none, [3,3], [1,1],"
+                            " [1,1], [1,1], 3, \"none\", -inf, inf, none, [], 0.5, [3,0,255])",
+                            "u8[1,8,s0,8]", 768),
+            "u8[1,8,s0,8]{strides=[64*s0,1,64,8]}");
+  EXPECT_EQ(InferredOfBytes("quantized_add.default(%x, %x, 0.5, 3, 0.5, 3, 0.25, [0,0,255])",
+                            "u8[1,8,4,4]", 1),
+            "u8[1,8,4,4]{strides=[128,1,32,8]}");
+  EXPECT_EQ(InferredOfBytes("max_pool2d.default(%x, [3,3], [2,2], [1,1], [1,1])", "u8[1,8,5,5]", 1),
+            "u8[1,8,3,3]{strides=[72,1,24,8]}");
+}
+
+TEST(CpuOps, QuantizedOperatorsCheckTheirNumbers) {
+  const auto error = [](std::string_view arguments, std::string_view input = "u8[2,5]") {
+    return InferredOfBytes(QuantizedLinear(arguments), input, 128);
+  };
+  EXPECT_THAT(error("256, \"none\", -inf, inf, none, [], 0.5, [3,0,255]"),
+              HasSubstr("input_zero_point: expected a number from 0 to 255, got 256"));
+  EXPECT_THAT(error("3, \"none\", -inf, inf, none, [], 0.0, [3,0,255]"),
+              HasSubstr("output_scale: expected a positive float32 with an inverse, got 0"));
+  EXPECT_THAT(error("3, \"none\", -inf, inf, 1e-45, [3,0,255], 0.5, [3,0,255]"),
+              HasSubstr("inner_scale: expected a positive float32"));
+  EXPECT_THAT(error("3, \"none\", -inf, inf, none, [], 0.5, [3,4,255]"),
+              HasSubstr("output_range: expected [zero_point, least, most] with 0 <= least"));
+  EXPECT_THAT(error("3, \"none\", -inf, inf, none, [], 0.5, [3,0]"),
+              HasSubstr("output_range: expected [zero_point, least, most]"));
+  EXPECT_THAT(error("3, \"none\", -inf, inf, none, [], 0.5, [3,0,255]", "u8[2,65537]"),
+              HasSubstr("expected at most 65536 products in a sum, got 65537"));
+  EXPECT_THAT(error("3, \"none\", -inf, inf, none, [], 0.5, [3,0,255]", "u8[2,9]"),
+              HasSubstr("expected the packed shape [192], got [128]"));
+  EXPECT_THAT(InferredOfBytes("quantized_add.default(%x, %x, 0.5, 300, 0.5, 3, 0.25, [0,0,255])",
+                              "u8[2,5]", 1),
+              HasSubstr("a_zero_point: expected a number from 0 to 255, got 300"));
+  EXPECT_THAT(
+      InferredOfBytes("max_pool2d.default(%x, [3,3], [2,2], [2,2], [1,1])", "u8[1,8,5,5]", 1),
+      HasSubstr("padding: expected at most half of the window"));
+}
+
 }  // namespace
 }  // namespace belay::cpu

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "backends/cpu/calls.h"
 #include "backends/cpu/ops/cpu_ops.h"
 #include "exir/ir/graph_editor.h"
 #include "exir/ir/infer.h"
@@ -39,11 +40,12 @@ Wish WishOf(const exir::OpOverload& target, std::string_view argument, const Ten
   // Packed weights and biases have one dimension.
   if (target.ns() != "belay_cpu" || meta.rank() < 2) return Wish::kAny;
   if (IsOverImages(target)) {
-    // A kernel copies patches of so few channels anyway.
-    constexpr int64_t kFewChannels = 8;
+    const bool copies = IsCpuOp(target, "conv2d") || IsCpuOp(target, "quantized_conv2d");
     const bool few = argument == "input" && meta.sizes[1].AsInt().value_or(0) < kFewChannels;
-    return few && IsCpuOp(target, "conv2d") ? Wish::kAny : Wish::kChannelsLast;
+    return few && copies ? Wish::kAny : Wish::kChannelsLast;
   }
+  // As convolutions give them.
+  if (IsCpuOp(target, "quantized_add") && meta.rank() == 4) return Wish::kChannelsLast;
   if (IsCpuOp(target, "attention")) {
     return argument == "mask" ? Wish::kAny : Wish::kLastTogether;
   }

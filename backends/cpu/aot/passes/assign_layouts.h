@@ -8,9 +8,10 @@ namespace belay::cpu {
 // Infers the layout of every value (exir/ir/infer.h), where convolutions give images channels last
 // and standard operators hand on what they get, and inserts copies where an operator wants another:
 //
-//   convolutions  `input` and `other` channels last; conv2d takes an `input` of fewer than 8 channels
-//                 as it lies
+//   convolutions  `input` and `other` channels last, and so max_pool2d; conv2d and quantized_conv2d
+//                 take an `input` of few channels as it lies
 //   linear        contiguous tensors
+//   quantized_add images channels last, other tensors contiguous
 //   attention     queries, keys and values whose last dimension lies together
 //
 // A value is copied once to an order, before its first reader. Results that are returned are in the

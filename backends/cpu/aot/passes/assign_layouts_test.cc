@@ -78,6 +78,27 @@ TEST(AssignLayouts, FewChannelsMayLieAnyhow) {
       return (%m user_output) } })");
 }
 
+TEST(AssignLayouts, QuantizedImagesAreChannelsLast) {
+  ExpectAssigned(R"(program edge {
+    constants { constant "w": i8[128] constant "s": f32[8] constant "n": i32[8] }
+    graph(%w: i8[128] tensor_constant "w", %s: f32[8] tensor_constant "s",
+          %n: i32[8] tensor_constant "n", %x: u8[1,8,4,4] user_input) {
+      %a: u8[1,8,4,4] = backend.belay_cpu.quantized_conv2d.default(%x, %w, %s, %n, none, 8, [1,1], [1,1], [0,0], [1,1], 3, "none", -inf, inf, none, [], 0.5, [3,0,255])
+      %b: u8[1,8,4,4] = backend.belay_cpu.quantized_add.default(%x, %a, 0.5, 3, 0.5, 3, 0.25, [7,0,255])
+      %m: u8[1,8,2,2] = backend.belay_cpu.max_pool2d.default(%b, [2,2], [2,2], [0,0], [1,1])
+      return (%m user_output) } })",
+                 R"(program edge {
+    constants { constant "w": i8[128] constant "s": f32[8] constant "n": i32[8] }
+    graph(%w: i8[128] tensor_constant "w", %s: f32[8] tensor_constant "s",
+          %n: i32[8] tensor_constant "n", %x: u8[1,8,4,4] user_input) {
+      %channels_last: u8[1,8,4,4]{strides=[128,1,32,8]} = edge.dim_order_ops._to_dim_order_copy.default(%x, dim_order=[0,2,3,1])
+      %a: u8[1,8,4,4]{strides=[128,1,32,8]} = backend.belay_cpu.quantized_conv2d.default(%channels_last, %w, %s, %n, none, 8, [1,1], [1,1], [0,0], [1,1], 3, "none", -inf, inf, none, [], 0.5, [3,0,255])
+      %b: u8[1,8,4,4]{strides=[128,1,32,8]} = backend.belay_cpu.quantized_add.default(%channels_last, %a, 0.5, 3, 0.5, 3, 0.25, [7,0,255])
+      %m: u8[1,8,2,2]{strides=[32,1,16,8]} = backend.belay_cpu.max_pool2d.default(%b, [2,2], [2,2], [0,0], [1,1])
+      %contiguous: u8[1,8,2,2] = edge.dim_order_ops._to_dim_order_copy.default(%m, dim_order=[0,1,2,3])
+      return (%contiguous user_output) } })");
+}
+
 TEST(AssignLayouts, PermutationsAroundAttentionMoveNothing) {
   ExpectAssigned(R"(program edge {
     graph(%x: f32[2,5,4,8] user_input, %k: f32[2,4,6,8] user_input) {

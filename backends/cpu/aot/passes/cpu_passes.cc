@@ -5,7 +5,10 @@
 #include "backends/cpu/aot/passes/fuse_epilogues.h"
 #include "backends/cpu/aot/passes/lower_conv2d.h"
 #include "backends/cpu/aot/passes/lower_linear.h"
+#include "backends/cpu/aot/passes/lower_max_pool2d.h"
+#include "backends/cpu/aot/passes/lower_quantized_add.h"
 #include "backends/cpu/aot/passes/simplify_copies.h"
+#include "backends/cpu/aot/passes/simplify_quantization.h"
 #include "exir/passes/merge_batch_norm.h"
 #include "exir/passes/propagate_constants.h"
 
@@ -15,6 +18,7 @@ std::vector<exir::Pass> CpuPasses(FusedHandles& handles) {
   return {
       exir::MergeBatchNorm(),
       RemoveCopies(handles),
+      SimplifyQuantization(handles),
       // Weights are taken through their views, so that computing constants transposes none.
       LowerLinear(handles),
       LowerConv2d(),
@@ -24,6 +28,8 @@ std::vector<exir::Pass> CpuPasses(FusedHandles& handles) {
       LowerConv2d(),
       FuseAttention(handles),
       SimplifyCopies(handles),
+      LowerQuantizedAdd(handles),
+      LowerMaxPool2d(),
       FuseEpilogues(handles),
       AssignLayouts(),
   };

@@ -10,6 +10,7 @@
 #include "backends/cpu/aot/constant_view.h"
 #include "backends/cpu/aot/passes/activation_forms.h"
 #include "backends/cpu/aot/passes/packed_constants.h"
+#include "backends/cpu/aot/passes/quantized_forms.h"
 #include "backends/cpu/ops/cpu_ops.h"
 #include "exir/ir/graph_editor.h"
 #include "runtime/core/status_macros.h"
@@ -31,6 +32,7 @@ class EpilogueFusion {
         editor_(program.top()),
         graph_(editor_.graph()),
         forms_(program),
+        quantized_(program),
         views_(program),
         constants_(program, editor_) {}
 
@@ -53,19 +55,23 @@ class EpilogueFusion {
   }
 
  private:
-  // What the epilogue of an operator holds already.
+  // What the epilogue of an operator holds already, or has no room for.
   struct State {
     bool bias, other, multiply, activation, clamp;
+    bool inner = false, output = false;
   };
   State StateOf(NodeId id) const {
     const exir::Node& node = graph_.node(id);
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    const bool quantized = IsQuantized(*node.target);
     return {.bias = !node.argument("bias").is_none(),
-            .other = !node.argument("other").is_none(),
+            .other = quantized || !node.argument("other").is_none(),
             .multiply = node.argument("combine") == Argument("mul"),
             .activation = node.argument("activation") != Argument("none"),
             .clamp = node.argument("low") != Argument(-kInfinity) ||
-                     node.argument("high") != Argument(kInfinity)};
+                     node.argument("high") != Argument(kInfinity),
+            .inner = !quantized || !node.argument("inner_scale").is_none(),
+            .output = !quantized || !node.argument("output_scale").is_none()};
   }
 
   ValueId ResultOf(NodeId id) const { return graph_.node(id).outputs[0].values[0]; }
@@ -90,6 +96,10 @@ class EpilogueFusion {
   absl::StatusOr<bool> Step(NodeId id) {
     const State state = StateOf(id);
     const ValueId result = ResultOf(id);
+    if (IsQuantized(*graph_.node(id).target)) {
+      if (FuseQuantization(id, state)) return true;
+      if (state.inner || state.output) return false;
+    }
     if (!state.activation && !state.clamp && !state.multiply) {
       if (const std::optional<ActivationForm> form = forms_.Find(result)) {
         Set(id, "activation", std::string(form->activation));
@@ -121,6 +131,33 @@ class EpilogueFusion {
       return true;
     }
     return false;
+  }
+
+  // The reader quantizes what a quantized operator gives as real numbers, or dequantizes what it
+  // quantizes.
+  bool FuseQuantization(NodeId id, const State& state) {
+    const std::optional<NodeId> reader = forms_.OnlyReader(ResultOf(id));
+    if (!reader.has_value()) return false;
+    if (!state.output) {
+      const std::optional<QuantizedForm> to = quantized_.Quantize(*reader);
+      if (!to.has_value() || !to->IsCallable()) return false;
+      Set(id, "output_scale", to->scale);
+      Set(id, "output_range", to->Range());
+    } else {
+      const std::optional<QuantizedForm> from = quantized_.Dequantize(*reader);
+      const Argument scale = graph_.node(id).argument("output_scale");
+      const Argument range = graph_.node(id).argument("output_range");
+      if (state.inner || !from.has_value() || scale != Argument(from->scale) ||
+          (*range.get_if<Argument::List>())[0] != Argument(from->zero_point)) {
+        return false;
+      }
+      Set(id, "inner_scale", scale);
+      Set(id, "inner_range", range);
+      Set(id, "output_scale", Argument());
+      Set(id, "output_range", Argument::List());
+    }
+    Swallow(id, {*reader});
+    return true;
   }
 
   absl::StatusOr<bool> FuseBias(NodeId id, NodeId sum, const Argument& addend) {
@@ -168,6 +205,7 @@ class EpilogueFusion {
   exir::GraphEditor editor_;
   const exir::Graph& graph_;
   const ActivationForms forms_;
+  const QuantizedForms quantized_;
   const ConstantViews views_;
   PackedConstants constants_;
 };

@@ -213,5 +213,63 @@ TEST(FuseEpilogues, HandlesOfWhatWasFusedAreKept) {
                           Pair(exir::DelegateId(int64_t{13}), ElementsAre(13))));
 }
 
+// The nodes that are left of a quantized linear followed by `body`.
+std::string FusedBytes(std::string_view body) {
+  FusedHandles handles;
+  exir::ExportedProgram program = exir::ParseOrDie(absl::StrCat(R"(program edge {
+    constants { constant "w": i8[128] constant "s": f32[8] constant "n": i32[8] }
+    graph(%w: i8[128] tensor_constant "w", %s: f32[8] tensor_constant "s",
+          %n: i32[8] tensor_constant "n", %x: u8[2,8] user_input, %o: f32[2,8] user_input) {
+      %y: f32[2,8] = backend.belay_cpu.quantized_linear.default(%x, %w, %s, %n, none, 8, 3, "none", -inf, inf, none, [], none, [])
+      )",
+                                                                body, " } }"),
+                                                   CpuPassTestOps());
+  const absl::StatusOr<bool> changed = FuseEpilogues(handles).run(program);
+  if (!changed.ok()) return changed.status().ToString();
+  std::string text;
+  for (exir::NodeId id : program.top().nodes()) {
+    absl::StrAppend(&text, text.empty() ? "" : "\n", exir::PrintNode(program.top(), id));
+  }
+  return text;
+}
+std::string QuantizedLinear(std::string_view type, std::string_view arguments) {
+  return absl::StrCat(
+      "%y: ", type,
+      "[2,8] = backend.belay_cpu.quantized_linear.default(%x, %w, %s, %n, none, 8, 3, ", arguments,
+      ")");
+}
+constexpr std::string_view kQuantize = "edge.quantized_decomposed.quantize_per_tensor.default",
+                           kDequantize = "edge.quantized_decomposed.dequantize_per_tensor.default";
+
+TEST(FuseEpilogues, QuantizesTheResult) {
+  EXPECT_EQ(
+      FusedBytes(absl::StrCat("%r: f32[2,8] = edge.aten.hardtanh.default(%y, 0.0, 6.0) "
+                              "%q: u8[2,8] = ",
+                              kQuantize, "(%r, 0.5, 3, 1, 255, dtype:u8) return (%q user_output)")),
+      QuantizedLinear("u8", "\"none\", 0.0, 6.0, none, [], 0.5, [3,1,255]"));
+}
+
+TEST(FuseEpilogues, QuantizesTwice) {
+  const std::string quantized = absl::StrCat(
+      "%q: u8[2,8] = ", kQuantize, "(%y, 0.5, 3, 3, 200, dtype:u8) %d: f32[2,8] = ", kDequantize,
+      "(%q, 0.5, 3, 0, 255, dtype:u8) ");
+  EXPECT_EQ(FusedBytes(absl::StrCat(quantized, "return (%d user_output)")),
+            QuantizedLinear("f32", "\"none\", -inf, inf, 0.5, [3,3,200], none, []"));
+  EXPECT_EQ(FusedBytes(absl::StrCat(quantized, "%r: u8[2,8] = ", kQuantize,
+                                    "(%d, 0.25, 7, 0, 255, dtype:u8) return (%r user_output)")),
+            QuantizedLinear("u8", "\"none\", -inf, inf, 0.5, [3,3,200], 0.25, [7,0,255]"));
+  // Nothing else comes behind that.
+  EXPECT_EQ(FusedBytes(absl::StrCat(
+                quantized, "%r: f32[2,8] = edge.aten.relu.default(%d) return (%r user_output)")),
+            absl::StrCat(QuantizedLinear("f32", "\"none\", -inf, inf, 0.5, [3,3,200], none, []"),
+                         "\n%r: f32[2,8] = edge.aten.relu.default(%y)"));
+}
+
+TEST(FuseEpilogues, QuantizedOperatorsTakeNoTensors) {
+  EXPECT_EQ(FusedBytes("%r: f32[2,8] = edge.aten.add.Tensor(%y, %o) return (%r user_output)"),
+            absl::StrCat(QuantizedLinear("f32", "\"none\", -inf, inf, none, [], none, []"),
+                         "\n%r: f32[2,8] = edge.aten.add.Tensor(%y, %o)"));
+}
+
 }  // namespace
 }  // namespace belay::cpu

@@ -146,5 +146,59 @@ TEST(LowerConv2d, LeavesWeightsThatAreComputed) {
       return (%y user_output) } })");
 }
 
+// The weight in taps, the padding that of the bytes' zero point.
+TEST(LowerConv2d, ComputesOnBytesWhatWasDequantized) {
+  exir::ExpectRewrite(R"(program edge {
+    constants { state "w": i8[20,9,3,3] state "b": f32[20] state "v": i8[20,1,3,3] }
+    graph(%w: i8[20,9,3,3] parameter "w", %b: f32[20] parameter "b",
+          %v: i8[20,1,3,3] parameter "v", %x: u8[1,9,8,8] user_input) {
+      %p: u8[1,9,9,9] = edge.aten.constant_pad_nd.default(%x, [0,1,0,1], 7)
+      %d: f32[1,9,9,9] = edge.quantized_decomposed.dequantize_per_tensor.default(%p, 0.5, 7, 0, 255, dtype:u8)
+      %c: f32[20,9,3,3] = edge.quantized_decomposed.dequantize_per_tensor.default(%w, 0.25, 0, -127, 127, dtype:i8)
+      %y: f32[1,20,4,4] = edge.aten.convolution.default(%d, %c, %b, [2,2], [0,0], [1,1], false, [0,0], 1)
+      %q: u8[1,20,4,4] = edge.quantized_decomposed.quantize_per_tensor.default(%y, 0.5, 3, 0, 255, dtype:u8)
+      %e: f32[1,20,4,4] = edge.quantized_decomposed.dequantize_per_tensor.default(%q, 0.5, 3, 0, 255, dtype:u8)
+      %f: f32[20,1,3,3] = edge.quantized_decomposed.dequantize_per_tensor.default(%v, 0.75, 0, -127, 127, dtype:i8)
+      %z: f32[1,20,4,4] = edge.aten.convolution.default(%e, %f, none, [1,1], [1,1], [1,1], false, [0,0], 20)
+      return (%z user_output) } })",
+                      LowerConv2d().run, R"(program edge {
+    constants { state "b": f32[20] constant "v_packed0": i8[768] constant "v_scales0": f32[20]
+                constant "v_sums0": i32[20] constant "w_packed0": i8[3456]
+                constant "w_scales0": f32[20] constant "w_sums0": i32[20] }
+    graph(%b: f32[20] parameter "b", %w_packed0: i8[3456] tensor_constant "w_packed0",
+          %w_scales0: f32[20] tensor_constant "w_scales0",
+          %w_sums0: i32[20] tensor_constant "w_sums0",
+          %v_packed0: i8[768] tensor_constant "v_packed0",
+          %v_scales0: f32[20] tensor_constant "v_scales0",
+          %v_sums0: i32[20] tensor_constant "v_sums0", %x: u8[1,9,8,8] user_input) {
+      %y: f32[1,20,4,4] = backend.belay_cpu.quantized_conv2d.default(%x, %w_packed0, %w_scales0, %w_sums0, %b, 20, [3,3], [2,2], [0,0,1,1], [1,1], 7, "none", -inf, inf, none, [], none, [])
+      %q: u8[1,20,4,4] = edge.quantized_decomposed.quantize_per_tensor.default(%y, 0.5, 3, 0, 255, dtype:u8)
+      %z: f32[1,20,4,4] = backend.belay_cpu.quantized_depthwise_conv2d.default(%q, %v_packed0, %v_scales0, %v_sums0, none, [3,3], [1,1], [1,1], [1,1], 3, "none", -inf, inf, none, [], none, [])
+      return (%z user_output) } })",
+                      CpuPassTestOps());
+}
+
+// Few channels: one tap of all of a patch. Padding with another number stays.
+TEST(LowerConv2d, PacksFewChannelsOfBytesAsOneTap) {
+  exir::ExpectRewrite(R"(program edge {
+    constants { state "w": i8[20,3,3,3] }
+    graph(%w: i8[20,3,3,3] parameter "w", %x: u8[1,3,8,8] user_input) {
+      %p: u8[1,3,9,9] = edge.aten.constant_pad_nd.default(%x, [0,1,0,1], 6)
+      %d: f32[1,3,9,9] = edge.quantized_decomposed.dequantize_per_tensor.default(%p, 0.5, 7, 0, 255, dtype:u8)
+      %c: f32[20,3,3,3] = edge.quantized_decomposed.dequantize_per_tensor.default(%w, 0.25, 0, -127, 127, dtype:i8)
+      %y: f32[1,20,7,7] = edge.aten.convolution.default(%d, %c, none, [1,1], [0,0], [1,1], false, [0,0], 1)
+      return (%y user_output) } })",
+                      LowerConv2d().run, R"(program edge {
+    constants { constant "w_packed0": i8[896] constant "w_scales0": f32[20]
+                constant "w_sums0": i32[20] }
+    graph(%w_packed0: i8[896] tensor_constant "w_packed0",
+          %w_scales0: f32[20] tensor_constant "w_scales0",
+          %w_sums0: i32[20] tensor_constant "w_sums0", %x: u8[1,3,8,8] user_input) {
+      %p: u8[1,3,9,9] = edge.aten.constant_pad_nd.default(%x, [0,1,0,1], 6)
+      %y: f32[1,20,7,7] = backend.belay_cpu.quantized_conv2d.default(%p, %w_packed0, %w_scales0, %w_sums0, none, 20, [3,3], [1,1], [0,0], [1,1], 7, "none", -inf, inf, none, [], none, [])
+      return (%y user_output) } })",
+                      CpuPassTestOps());
+}
+
 }  // namespace
 }  // namespace belay::cpu

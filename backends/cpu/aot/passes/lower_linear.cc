@@ -7,7 +7,10 @@
 #include "backends/cpu/aot/constant_view.h"
 #include "backends/cpu/aot/passes/epilogue_arguments.h"
 #include "backends/cpu/aot/passes/packed_constants.h"
+#include "backends/cpu/aot/passes/quantized_arguments.h"
+#include "backends/cpu/aot/passes/quantized_forms.h"
 #include "backends/cpu/ops/cpu_ops.h"
+#include "backends/cpu/quantized_calls.h"
 #include "exir/ir/graph_editor.h"
 #include "runtime/core/status_macros.h"
 
@@ -29,6 +32,7 @@ class LinearLowering {
         editor_(program.top()),
         graph_(editor_.graph()),
         views_(program),
+        forms_(program),
         constants_(program, editor_),
         mm_(program.ops->Find("aten.mm.default")),
         addmm_(program.ops->Find("aten.addmm.default")),
@@ -57,9 +61,8 @@ class LinearLowering {
   }
 
   // The constant matrix that the right side is; of a batch, the one that all of it is.
-  std::optional<ConstantView> RightMatrix(const Argument& argument) const {
-    std::optional<ConstantView> view = views_.Find(argument);
-    if (!view.has_value() || view->tensor->dtype() != DType::kFloat32) return std::nullopt;
+  static std::optional<ConstantView> AsMatrix(std::optional<ConstantView> view) {
+    if (!view.has_value()) return std::nullopt;
     if (view->rank() == 3) {
       if (!(view->sizes[0] == SymInt(1)) && view->strides[0] != 0) return std::nullopt;
       view->sizes.erase(view->sizes.begin());
@@ -76,26 +79,58 @@ class LinearLowering {
     const Node& node = graph_.node(id);
     const exir::OpOverload* op = node.target->aten();
     if (op != mm_ && op != addmm_ && op != bmm_) return false;
-    const Argument left = node.argument(op == mm_ ? "self" : op == addmm_ ? "mat1" : "self");
+    const Argument left = node.argument(op == addmm_ ? "mat1" : "self");
     if (FloatTensor(left) == nullptr) return false;
-    const std::optional<ConstantView> right = RightMatrix(node.argument("mat2"));
-    if (!right.has_value()) return false;
-    const int64_t n = *right->sizes[1].AsInt();
     Argument bias;
     if (op == addmm_) {
       bias = node.argument("self");
-      const TensorMeta* meta = FloatTensor(bias);
-      if (meta == nullptr || meta->rank() != 1 || !(meta->sizes[0] == SymInt(n)) ||
-          !IsOne(node.argument("alpha")) || !IsOne(node.argument("beta"))) {
+      const TensorMeta *meta = FloatTensor(bias), *result = FloatTensor(node.results()[0]);
+      if (meta == nullptr || result == nullptr || meta->rank() != 1 ||
+          !(meta->sizes[0] == result->sizes[1]) || !IsOne(node.argument("alpha")) ||
+          !IsOne(node.argument("beta"))) {
         return false;
       }
     }
+    const Argument mat2 = node.argument("mat2");
+    ABSL_ASSIGN_OR_RETURN(const bool lowered, LowerFloat(id, left, mat2, bias));
+    if (!lowered) {
+      ABSL_ASSIGN_OR_RETURN(const bool quantized, LowerQuantized(id, left, mat2, bias));
+      if (!quantized) return false;
+    }
+    AbsorbReshapes(id);
+    return true;
+  }
+
+  absl::StatusOr<bool> LowerFloat(NodeId id, const Argument& left, const Argument& mat2,
+                                  const Argument& bias) {
+    const std::optional<ConstantView> right = AsMatrix(views_.Find(mat2));
+    if (!right.has_value() || right->tensor->dtype() != DType::kFloat32) return false;
     ABSL_ASSIGN_OR_RETURN(const ValueId weight, constants_.Matrix(*right));
-    std::vector<Argument> arguments = {left, weight, bias, Argument(), n};
+    std::vector<Argument> arguments = {left, weight, bias, Argument(), *right->sizes[1].AsInt()};
     AppendEmptyEpilogue(arguments);
     editor_.SetTarget(id, CpuOp("linear"));
     editor_.SetArguments(id, std::move(arguments));
-    AbsorbReshapes(id);
+    return true;
+  }
+
+  absl::StatusOr<bool> LowerQuantized(NodeId id, const Argument& left, const Argument& mat2,
+                                      const Argument& bias) {
+    const std::optional<QuantizedForm> input = forms_.DequantizedBytes(left);
+    const std::optional<QuantizedConstant> constant = forms_.Constant(mat2);
+    if (!input.has_value() || !constant.has_value()) return false;
+    const std::optional<ConstantView> right = AsMatrix(constant->numbers);
+    const bool by_columns =
+        !constant->axis.has_value() || *constant->axis == constant->numbers.rank() - 1;
+    if (!right.has_value() || !by_columns || *right->sizes[0].AsInt() > kMostTerms) return false;
+    const int64_t n = *right->sizes[1].AsInt();
+    ABSL_ASSIGN_OR_RETURN(const ValueId weight, constants_.Matrix(*right));
+    ABSL_ASSIGN_OR_RETURN(std::vector<Argument> arguments,
+                          QuantizedOperands(*input, {*right, constant->scales, std::nullopt},
+                                            weight, /*channels=*/1, bias, forms_, constants_));
+    arguments.emplace_back(n);
+    AppendEmptyEpilogue(arguments, *input);
+    editor_.SetTarget(id, CpuOp("quantized_linear"));
+    editor_.SetArguments(id, std::move(arguments));
     return true;
   }
 
@@ -131,6 +166,7 @@ class LinearLowering {
   exir::GraphEditor editor_;
   const exir::Graph& graph_;
   const ConstantViews views_;
+  const QuantizedForms forms_;
   PackedConstants constants_;
   const exir::OpOverload *mm_, *addmm_, *bmm_, *view_;
 };

@@ -140,5 +140,61 @@ TEST(LowerLinear, LeavesWeightsThatChange) {
       return (%y buffer_mutation "w", %y user_output) } })");
 }
 
+TEST(LowerLinear, ComputesOnBytesWhatWasDequantized) {
+  ExpectLowered(R"(program edge {
+    constants { state "w": i8[8,4] state "b": f32[8] }
+    graph(%w: i8[8,4] parameter "w", %b: f32[8] parameter "b", %x: u8[2,4] user_input) {
+      %d: f32[2,4] = edge.quantized_decomposed.dequantize_per_tensor.default(%x, 0.5, 3, 0, 255, dtype:u8)
+      %t: i8[4,8] = edge.aten.permute_copy.default(%w, [1,0])
+      %c: f32[4,8] = edge.quantized_decomposed.dequantize_per_tensor.default(%t, 0.25, 0, -127, 127, dtype:i8)
+      %y: f32[2,8] = edge.aten.addmm.default(%b, %d, %c)
+      return (%y user_output) } })",
+                R"(program edge {
+    constants { state "b": f32[8] constant "w_packed0": i8[64] constant "w_scales0": f32[8]
+                constant "w_sums0": i32[8] }
+    graph(%b: f32[8] parameter "b", %w_packed0: i8[64] tensor_constant "w_packed0",
+          %w_scales0: f32[8] tensor_constant "w_scales0",
+          %w_sums0: i32[8] tensor_constant "w_sums0", %x: u8[2,4] user_input) {
+      %y: f32[2,8] = backend.belay_cpu.quantized_linear.default(%x, %w_packed0, %w_scales0, %w_sums0, %b, 8, 3, "none", -inf, inf, none, [], none, [])
+      return (%y user_output) } })");
+}
+
+TEST(LowerLinear, DequantizesABias) {
+  ExpectLowered(R"(program edge {
+    constants { state "w": i8[4,8] state "b": i32[8] }
+    graph(%w: i8[4,8] parameter "w", %b: i32[8] parameter "b", %x: u8[2,4] user_input) {
+      %d: f32[2,4] = edge.quantized_decomposed.dequantize_per_tensor.default(%x, 0.5, 3, 0, 255, dtype:u8)
+      %c: f32[4,8] = edge.quantized_decomposed.dequantize_per_tensor.default(%w, 0.25, 0, -127, 127, dtype:i8)
+      %a: f32[8] = edge.quantized_decomposed.dequantize_per_tensor.default(%b, 0.125, 0, -2147483648, 2147483647, dtype:i32)
+      %y: f32[2,8] = edge.aten.addmm.default(%a, %d, %c)
+      return (%y user_output) } })",
+                R"(program edge {
+    constants { constant "w_bias0": f32[8] constant "w_packed0": i8[64]
+                constant "w_scales0": f32[8] constant "w_sums0": i32[8] }
+    graph(%w_packed0: i8[64] tensor_constant "w_packed0",
+          %w_scales0: f32[8] tensor_constant "w_scales0",
+          %w_sums0: i32[8] tensor_constant "w_sums0",
+          %w_bias0: f32[8] tensor_constant "w_bias0", %x: u8[2,4] user_input) {
+      %y: f32[2,8] = backend.belay_cpu.quantized_linear.default(%x, %w_packed0, %w_scales0, %w_sums0, %w_bias0, 8, 3, "none", -inf, inf, none, [], none, [])
+      return (%y user_output) } })");
+}
+
+// Signed inputs, weights with a zero point, and weights of floats.
+TEST(LowerLinear, LeavesOtherQuantization) {
+  ExpectLeft(R"(program edge {
+    constants { state "w": i8[4,8] state "u": u8[4,8] }
+    graph(%w: i8[4,8] parameter "w", %u: u8[4,8] parameter "u", %x: u8[2,4] user_input,
+          %s: i8[2,4] user_input) {
+      %d: f32[2,4] = edge.quantized_decomposed.dequantize_per_tensor.default(%x, 0.5, 3, 0, 255, dtype:u8)
+      %e: f32[2,4] = edge.quantized_decomposed.dequantize_per_tensor.default(%s, 0.5, 3, -128, 127, dtype:i8)
+      %c: f32[4,8] = edge.quantized_decomposed.dequantize_per_tensor.default(%w, 0.25, 0, -127, 127, dtype:i8)
+      %z: f32[4,8] = edge.quantized_decomposed.dequantize_per_tensor.default(%w, 0.25, 1, -127, 127, dtype:i8)
+      %v: f32[4,8] = edge.quantized_decomposed.dequantize_per_tensor.default(%u, 0.25, 0, 0, 255, dtype:u8)
+      %a: f32[2,8] = edge.aten.mm.default(%e, %c)
+      %b: f32[2,8] = edge.aten.mm.default(%d, %z)
+      %f: f32[2,8] = edge.aten.mm.default(%d, %v)
+      return (%a user_output, %b user_output, %f user_output) } })");
+}
+
 }  // namespace
 }  // namespace belay::cpu

@@ -1,14 +1,18 @@
 #include "backends/cpu/aot/passes/packed_constants.h"
 
 #include <cstddef>
+#include <numeric>
 #include <utility>
 #include <vector>
 
 #include "absl/container/btree_set.h"
 #include "absl/strings/str_cat.h"
+#include "backends/cpu/quantized_calls.h"
 #include "exir/passes/constant_input.h"
+#include "runtime/core/element.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/kernels/packed/packed_weights.h"
+#include "runtime/kernels/packed/quantized_weights.h"
 
 namespace belay::cpu {
 namespace {
@@ -18,40 +22,47 @@ using exir::Storage;
 
 }  // namespace
 
-template <class Pack>
-absl::StatusOr<exir::ValueId> PackedConstants::Add(const ConstantView& view,
-                                                   std::string_view suffix,
-                                                   absl::Span<const uint8_t> order,
-                                                   std::optional<int64_t> floats, Pack pack) {
-  const std::optional<ConstantTensor> tensor = view.ToTensor();
-  ABSL_CHECK(tensor.has_value() && tensor->dtype() == DType::kFloat32);
-  const std::string key = absl::StrCat(
-      suffix, " ", absl::Hex(reinterpret_cast<uintptr_t>(tensor->storage().bytes.data())), " ",
-      tensor->storage_offset(), FormatSizes(tensor->sizes()), FormatSizes(tensor->strides()));
-  if (const auto it = made_.find(key); it != made_.end()) return it->second;
-  if (!floats.has_value()) {
-    return absl::InvalidArgumentError(absl::StrCat("the packed form of a constant ",
-                                                   FormatSizes(tensor->sizes()), " is too large"));
-  }
-  ABSL_ASSIGN_OR_RETURN(const Storage elements, tensor->Dense(order));
-  std::vector<std::byte> bytes(static_cast<size_t>(*floats) * sizeof(float));
-  pack(reinterpret_cast<const float*>(elements.bytes.data()),
-       reinterpret_cast<float*>(bytes.data()));
+template <class T>
+absl::StatusOr<exir::ValueId> PackedConstants::Insert(const ConstantView& after,
+                                                      std::string_view suffix, std::string key,
+                                                      std::vector<std::byte> bytes) {
+  const auto count = static_cast<int64_t>(bytes.size() / sizeof(T));
   ABSL_ASSIGN_OR_RETURN(
-      ConstantTensor packed,
-      ConstantTensor::Contiguous(DType::kFloat32, {*floats}, Storage::Own(std::move(bytes))));
-  const size_t root = *program_.InputIndex(view.root);
+      ConstantTensor made,
+      ConstantTensor::Contiguous(DTypeOf<T>, {count}, Storage::Own(std::move(bytes))));
+  const size_t root = *program_.InputIndex(after.root);
   int next = 0;
   const std::string target = exir::UnusedTensorName(
       program_, absl::StrCat(program_.signature.inputs[root].target, "_", suffix), next);
   const std::string name =
-      absl::StrCat(editor_.graph().value(view.root).name, "_", suffix, next - 1);
-  const exir::ValueId input = exir::InsertConstantInput(
-      program_, editor_, exir::EndOfConstants(program_), name, target,
-      exir::TensorMeta::Contiguous(DType::kFloat32, {exir::SymInt(*floats)}));
-  program_.constants.emplace(target, std::move(packed));
-  made_.emplace(key, input);
+      absl::StrCat(editor_.graph().value(after.root).name, "_", suffix, next - 1);
+  const exir::ValueId input =
+      exir::InsertConstantInput(program_, editor_, exir::EndOfConstants(program_), name, target,
+                                exir::TensorMeta::Contiguous(DTypeOf<T>, {exir::SymInt(count)}));
+  program_.constants.emplace(target, std::move(made));
+  made_.emplace(std::move(key), input);
   return input;
+}
+
+template <class From, class To, class Make>
+absl::StatusOr<exir::ValueId> PackedConstants::Add(const ConstantView& view,
+                                                   std::string_view suffix,
+                                                   absl::Span<const uint8_t> order,
+                                                   std::optional<int64_t> count, Make make) {
+  const std::optional<ConstantTensor> tensor = view.ToTensor();
+  ABSL_CHECK(tensor.has_value() && tensor->dtype() == DTypeOf<From>);
+  std::string key = absl::StrCat(
+      suffix, " ", absl::Hex(reinterpret_cast<uintptr_t>(tensor->storage().bytes.data())), " ",
+      tensor->storage_offset(), FormatSizes(tensor->sizes()), FormatSizes(tensor->strides()));
+  if (const auto it = made_.find(key); it != made_.end()) return it->second;
+  if (!count.has_value()) {
+    return absl::InvalidArgumentError(absl::StrCat("the packed form of a constant ",
+                                                   FormatSizes(tensor->sizes()), " is too large"));
+  }
+  ABSL_ASSIGN_OR_RETURN(const Storage elements, tensor->Dense(order));
+  std::vector<std::byte> bytes(static_cast<size_t>(*count) * sizeof(To));
+  make(reinterpret_cast<const From*>(elements.bytes.data()), reinterpret_cast<To*>(bytes.data()));
+  return Insert<To>(view, suffix, std::move(key), std::move(bytes));
 }
 
 absl::StatusOr<exir::ValueId> PackedConstants::Matrix(const ConstantView& matrix) {
@@ -59,27 +70,81 @@ absl::StatusOr<exir::ValueId> PackedConstants::Matrix(const ConstantView& matrix
   // As the constant has them, so that nothing is copied in between.
   const bool rows = matrix.strides[0] >= matrix.strides[1];
   const uint8_t order[] = {static_cast<uint8_t>(rows ? 0 : 1), static_cast<uint8_t>(rows ? 1 : 0)};
-  return Add(matrix, "packed", order, PackedMatrixSize(k, n), [&](const float* b, float* packed) {
-    PackMatrix(b, k, n, rows ? n : 1, rows ? 1 : k, packed);
-  });
+  const int64_t row_stride = rows ? n : 1, column_stride = rows ? 1 : k;
+  if (matrix.tensor->dtype() == DType::kInt8) {
+    return Add<int8_t, int8_t>(matrix, "packed", order, PackedQuantizedMatrixSize(1, k, n),
+                               [&](const int8_t* b, int8_t* packed) {
+                                 PackQuantizedMatrix(b, 1, k, n, 0, row_stride, column_stride,
+                                                     packed);
+                               });
+  }
+  return Add<float, float>(matrix, "packed", order, PackedMatrixSize(k, n),
+                           [&](const float* b, float* packed) {
+                             PackMatrix(b, k, n, row_stride, column_stride, packed);
+                           });
 }
 
 absl::StatusOr<exir::ValueId> PackedConstants::Filters(const ConstantView& weight) {
-  const int64_t n = *weight.sizes[0].AsInt();
-  const int64_t k = *weight.sizes[1].AsInt() * *weight.sizes[2].AsInt() * *weight.sizes[3].AsInt();
+  const int64_t n = *weight.sizes[0].AsInt(), channels = *weight.sizes[1].AsInt();
+  const int64_t taps = *weight.sizes[2].AsInt() * *weight.sizes[3].AsInt(), k = taps * channels;
   // [o, h, w, c]: each filter is a column.
   const DimOrder order = ChannelsLastOrder(4);
-  return Add(weight, "packed", order, PackedMatrixSize(k, n),
-             [&](const float* b, float* packed) { PackMatrix(b, k, n, 1, k, packed); });
+  if (weight.tensor->dtype() == DType::kInt8) {
+    const bool one = channels < kFewChannels;
+    const int64_t pieces = one ? 1 : taps, piece = one ? k : channels;
+    return Add<int8_t, int8_t>(weight, "packed", order, PackedQuantizedMatrixSize(pieces, piece, n),
+                               [&](const int8_t* b, int8_t* packed) {
+                                 PackQuantizedMatrix(b, pieces, piece, n, piece, 1, k, packed);
+                               });
+  }
+  return Add<float, float>(
+      weight, "packed", order, PackedMatrixSize(k, n),
+      [&](const float* b, float* packed) { PackMatrix(b, k, n, 1, k, packed); });
 }
 
 absl::StatusOr<exir::ValueId> PackedConstants::DepthwiseFilters(const ConstantView& weight) {
   const int64_t channels = *weight.sizes[0].AsInt();
-  const int64_t taps = *weight.sizes[2].AsInt() * *weight.sizes[3].AsInt();
-  return Add(weight, "packed", {}, PackedDepthwiseSize(channels, taps),
-             [&](const float* filters, float* packed) {
-               PackDepthwise(filters, channels, taps, taps, 1, packed);
-             });
+  const int64_t height = *weight.sizes[2].AsInt(), width = *weight.sizes[3].AsInt();
+  const int64_t taps = height * width;
+  if (weight.tensor->dtype() == DType::kInt8) {
+    return Add<int8_t, int8_t>(
+        weight, "packed", {}, PackedQuantizedDepthwiseSize(channels, height, width),
+        [&](const int8_t* filters, int8_t* packed) {
+          PackQuantizedDepthwise(filters, channels, height, width, taps, 1, packed);
+        });
+  }
+  return Add<float, float>(weight, "packed", {}, PackedDepthwiseSize(channels, taps),
+                           [&](const float* filters, float* packed) {
+                             PackDepthwise(filters, channels, taps, taps, 1, packed);
+                           });
+}
+
+absl::StatusOr<exir::ValueId> PackedConstants::Sums(const ConstantView& weight, int channels) {
+  // The channels first.
+  DimOrder order = {static_cast<uint8_t>(channels)};
+  int64_t terms = 1;
+  for (int d = 0; d < weight.rank(); ++d) {
+    if (d == channels) continue;
+    order.push_back(static_cast<uint8_t>(d));
+    terms *= *weight.sizes[d].AsInt();
+  }
+  const int64_t count = *weight.sizes[channels].AsInt();
+  return Add<int8_t, int32_t>(weight, "sums", order, count, [&](const int8_t* from, int32_t* sums) {
+    for (int64_t i = 0; i < count; ++i, from += terms) {
+      sums[i] = std::accumulate(from, from + terms, int32_t{0});
+    }
+  });
+}
+
+absl::StatusOr<exir::ValueId> PackedConstants::Numbers(const ConstantView& after,
+                                                       std::string_view suffix,
+                                                       absl::Span<const float> numbers) {
+  const auto* data = reinterpret_cast<const std::byte*>(numbers.data());
+  std::vector<std::byte> bytes(data, data + numbers.size() * sizeof(float));
+  std::string key = absl::StrCat(
+      suffix, " ", std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+  if (const auto it = made_.find(key); it != made_.end()) return it->second;
+  return Insert<float>(after, suffix, std::move(key), std::move(bytes));
 }
 
 absl::StatusOr<exir::ValueId> PackedConstants::Vector(const ConstantView& elements) {
@@ -89,8 +154,9 @@ absl::StatusOr<exir::ValueId> PackedConstants::Vector(const ConstantView& elemen
   }
   int64_t count = 1;
   for (const exir::SymInt& size : elements.sizes) count *= *size.AsInt();
-  return Add(elements, "bias", {}, count,
-             [&](const float* from, float* to) { std::copy(from, from + count, to); });
+  return Add<float, float>(elements, "bias", {}, count, [&](const float* from, float* to) {
+    std::copy(from, from + count, to);
+  });
 }
 
 bool DropUnusedConstants(exir::ExportedProgram& program, exir::GraphEditor& editor) {

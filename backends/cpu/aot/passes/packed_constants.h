@@ -1,4 +1,4 @@
-// Constants that passes make of a program's own: packed weights and biases.
+// Constants that passes make of a program's own: packed weights, biases, sums and scales.
 #ifndef BELAY_BACKENDS_CPU_AOT_PASSES_PACKED_CONSTANTS_H_
 #define BELAY_BACKENDS_CPU_AOT_PASSES_PACKED_CONSTANTS_H_
 
@@ -25,22 +25,34 @@ class PackedConstants {
   PackedConstants(exir::ExportedProgram& program, exir::GraphEditor& editor)
       : program_(program), editor_(editor) {}
 
-  // B [k, n] of A B (runtime/kernels/packed/packed_weights.h). Precondition of all: float32, static.
+  // Weights of float32 or int8 as the kernels for them read them (packed_weights.h and
+  // quantized_weights.h of runtime/kernels/packed). Precondition of all: static.
+  // B [k, n] of A B.
   absl::StatusOr<exir::ValueId> Matrix(const ConstantView& matrix);
-  // The weight [o, c, h, w] of a convolution as the matrix [h * w * c, o].
+  // The weight [o, c, h, w] of a convolution as the matrix [h * w * c, o]; of int8 in taps, unless
+  // there are few channels (Conv2dCall and QuantizedConv2dCall).
   absl::StatusOr<exir::ValueId> Filters(const ConstantView& weight);
   // The weight [c, 1, h, w] of a depthwise convolution.
   absl::StatusOr<exir::ValueId> DepthwiseFilters(const ConstantView& weight);
+
   // All elements in row-major order as a tensor of one dimension; the constant itself when it is
-  // that.
+  // that. Precondition: float32.
   absl::StatusOr<exir::ValueId> Vector(const ConstantView& elements);
+  // Of int8: for each place of dimension `channels` the sum of the elements there, as int32.
+  absl::StatusOr<exir::ValueId> Sums(const ConstantView& weight, int channels);
+  // These numbers, called after the constant of `after`.
+  absl::StatusOr<exir::ValueId> Numbers(const ConstantView& after, std::string_view suffix,
+                                        absl::Span<const float> numbers);
 
  private:
-  // The constant of so many floats that `pack` writes, which gets the view's elements in `order`.
-  template <class Pack>
+  // The constant of `count` elements that `make` makes of the view's elements in `order`.
+  template <class From, class To, class Make>
   absl::StatusOr<exir::ValueId> Add(const ConstantView& view, std::string_view suffix,
-                                    absl::Span<const uint8_t> order, std::optional<int64_t> floats,
-                                    Pack pack);
+                                    absl::Span<const uint8_t> order, std::optional<int64_t> count,
+                                    Make make);
+  template <class T>
+  absl::StatusOr<exir::ValueId> Insert(const ConstantView& after, std::string_view suffix,
+                                       std::string key, std::vector<std::byte> bytes);
 
   exir::ExportedProgram& program_;
   exir::GraphEditor& editor_;

@@ -1,0 +1,66 @@
+#include "backends/cpu/aot/passes/lower_max_pool2d.h"
+
+#include <optional>
+#include <utility>
+
+#include "backends/cpu/aot/passes/pair_argument.h"
+#include "backends/cpu/ops/cpu_ops.h"
+#include "exir/ir/graph_editor.h"
+
+namespace belay::cpu {
+namespace {
+
+using exir::Argument;
+using exir::Node;
+using exir::NodeId;
+using exir::TensorMeta;
+using exir::ValueId;
+
+// Makes the node's first result another operator's; false when it is not one of those.
+bool Lower(exir::GraphEditor& editor, NodeId id) {
+  const exir::Graph& graph = editor.graph();
+  const Node& node = graph.node(id);
+  const ValueId* input = node.value_argument("self");
+  const TensorMeta* images = input == nullptr ? nullptr : graph.value(*input).tensor();
+  const ValueId maxima = node.outputs[0].values[0], places = node.outputs[1].values[0];
+  if (images == nullptr || images->dtype != DType::kUint8 || images->rank() != 4 ||
+      !images->sizes[1].AsInt().has_value() || !graph.value(places).users.empty() ||
+      graph.IsOutput(places) || node.argument("ceil_mode") != Argument(false)) {
+    return false;
+  }
+  const std::optional<Argument::List> kernel = PairOf(node.argument("kernel_size"), 1);
+  const std::optional<Argument::List> stride = node.argument("stride") == Argument(Argument::List())
+                                                   ? kernel
+                                                   : PairOf(node.argument("stride"), 1);
+  const std::optional<Argument::List> padding = PairOf(node.argument("padding"), 0);
+  const std::optional<Argument::List> dilation = PairOf(node.argument("dilation"), 1);
+  if (!kernel.has_value() || !stride.has_value() || !padding.has_value() ||
+      dilation != Argument::List{1, 1}) {
+    return false;
+  }
+  exir::GraphEditor::NewNode lowered{.name = node.name,
+                                     .target = CpuOp("max_pool2d"),
+                                     .arguments = {*input, *kernel, *stride, *padding, *dilation},
+                                     .provenance = node.provenance,
+                                     .debug_handle = node.debug_handle};
+  const ValueId result = editor.InsertOp(id, std::move(lowered), graph.value(maxima).type);
+  editor.ReplaceAllUses(maxima, result);
+  editor.EraseNode(id);
+  return true;
+}
+
+absl::StatusOr<bool> Run(exir::ExportedProgram& program) {
+  const exir::OpOverload* op = program.ops->Find("aten.max_pool2d_with_indices.default");
+  exir::GraphEditor editor(program.top());
+  bool changed = false;
+  for (NodeId id : editor.graph().NodeList()) {
+    if (editor.graph().node(id).target->aten() == op) changed = Lower(editor, id) || changed;
+  }
+  return changed;
+}
+
+}  // namespace
+
+exir::Pass LowerMaxPool2d() { return {"lower_max_pool2d", Run}; }
+
+}  // namespace belay::cpu

@@ -1,0 +1,15 @@
+#ifndef BELAY_BACKENDS_CPU_AOT_PASSES_LOWER_MAX_POOL2D_H_
+#define BELAY_BACKENDS_CPU_AOT_PASSES_LOWER_MAX_POOL2D_H_
+
+#include "exir/pass/pass.h"
+
+namespace belay::cpu {
+
+// aten.max_pool2d_with_indices of uint8 images whose indices nothing reads becomes
+// belay_cpu::max_pool2d, which computes none. Left as they are: other dtypes, images without a batch,
+// dilation, and ceil_mode. Top graph only.
+exir::Pass LowerMaxPool2d();
+
+}  // namespace belay::cpu
+
+#endif  // BELAY_BACKENDS_CPU_AOT_PASSES_LOWER_MAX_POOL2D_H_

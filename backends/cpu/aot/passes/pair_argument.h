@@ -1,0 +1,25 @@
+// Arguments that are numbers for rows and columns.
+#ifndef BELAY_BACKENDS_CPU_AOT_PASSES_PAIR_ARGUMENT_H_
+#define BELAY_BACKENDS_CPU_AOT_PASSES_PAIR_ARGUMENT_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "exir/ir/argument.h"
+
+namespace belay::cpu {
+
+// Two numbers of at least `least` and at most 2^24; one counts twice. nullopt for anything else.
+inline std::optional<exir::Argument::List> PairOf(const exir::Argument& argument, int64_t least) {
+  const auto* list = argument.get_if<exir::Argument::List>();
+  if (list == nullptr || list->empty() || list->size() > 2) return std::nullopt;
+  for (const exir::Argument& element : *list) {
+    const int64_t* number = element.get_if<int64_t>();
+    if (number == nullptr || *number < least || *number > int64_t{1} << 24) return std::nullopt;
+  }
+  return exir::Argument::List{list->front(), list->back()};
+}
+
+}  // namespace belay::cpu
+
+#endif  // BELAY_BACKENDS_CPU_AOT_PASSES_PAIR_ARGUMENT_H_

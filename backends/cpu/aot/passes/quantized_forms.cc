@@ -1,0 +1,191 @@
+#include "backends/cpu/aot/passes/quantized_forms.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+namespace belay::cpu {
+namespace {
+
+using exir::Argument;
+using exir::Node;
+using exir::NodeId;
+using exir::TensorMeta;
+using exir::ValueId;
+
+constexpr double kLeastScale = 0x1p-100, kMostScale = 0x1p100;
+
+bool IsUsual(double scale) { return scale >= kLeastScale && scale <= kMostScale; }
+
+template <class T>
+std::vector<double> ReadAs(absl::Span<const std::byte> bytes) {
+  std::vector<double> numbers(bytes.size() / sizeof(T));
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    T value;
+    std::memcpy(&value, bytes.data() + i * sizeof(T), sizeof(T));
+    numbers[i] = static_cast<double>(value);
+  }
+  return numbers;
+}
+
+}  // namespace
+
+int64_t QuantizedForm::NumberOf(float real) const {
+  const float number =
+      std::nearbyint(real * static_cast<float>(1 / scale)) + static_cast<float>(zero_point);
+  return static_cast<int64_t>(
+      std::clamp(number, static_cast<float>(low), static_cast<float>(high)));
+}
+
+QuantizedForms::QuantizedForms(const exir::ExportedProgram& program)
+    : program_(program),
+      views_(program),
+      quantize_(program.ops->Find("quantized_decomposed.quantize_per_tensor.default")),
+      dequantize_(program.ops->Find("quantized_decomposed.dequantize_per_tensor.default")),
+      dequantize_channels_(
+          program.ops->Find("quantized_decomposed.dequantize_per_channel.default")) {}
+
+std::optional<QuantizedForm> QuantizedForms::FormOf(NodeId id, const exir::OpOverload* op) const {
+  if (!id.valid()) return std::nullopt;
+  const exir::Graph& graph = program_.top();
+  const Node& node = graph.node(id);
+  if (node.target->aten() != op) return std::nullopt;
+  const ValueId* input = node.value_argument("input");
+  const auto* scale = node.argument("scale").get_if<double>();
+  const auto* zero_point = node.argument("zero_point").get_if<int64_t>();
+  const auto* low = node.argument("quant_min").get_if<int64_t>();
+  const auto* high = node.argument("quant_max").get_if<int64_t>();
+  if (input == nullptr || scale == nullptr || zero_point == nullptr || low == nullptr ||
+      high == nullptr) {
+    return std::nullopt;
+  }
+  const ValueId result = node.outputs[0].values[0];
+  const bool quantizes = op == quantize_;
+  const TensorMeta* real = graph.value(quantizes ? *input : result).tensor();
+  const TensorMeta* numbers = graph.value(quantizes ? result : *input).tensor();
+  if (real == nullptr || numbers == nullptr || real->dtype != DType::kFloat32) return std::nullopt;
+  if (numbers->dtype != DType::kInt8 && numbers->dtype != DType::kUint8) return std::nullopt;
+  const int64_t least = numbers->dtype == DType::kInt8 ? -128 : 0;
+  if (!IsUsual(*scale) || *zero_point < least || *zero_point > least + 255) return std::nullopt;
+  return QuantizedForm{*input, *scale, *zero_point, *low, *high, numbers->dtype};
+}
+
+std::optional<QuantizedForm> QuantizedForms::Quantize(NodeId node) const {
+  return FormOf(node, quantize_);
+}
+std::optional<QuantizedForm> QuantizedForms::Dequantize(NodeId node) const {
+  return FormOf(node, dequantize_);
+}
+
+std::optional<QuantizedForm> QuantizedForms::Dequantized(const Argument& argument) const {
+  const ValueId* value = argument.get_if<ValueId>();
+  return value == nullptr ? std::nullopt : Dequantize(program_.top().value(*value).producer);
+}
+
+std::optional<QuantizedForm> QuantizedForms::DequantizedBytes(const Argument& argument) const {
+  const std::optional<QuantizedForm> form = Dequantized(argument);
+  return form.has_value() && form->dtype == DType::kUint8 ? form : std::nullopt;
+}
+
+bool QuantizedForms::IsDequantizePerChannel(NodeId node) const {
+  return program_.top().node(node).target->aten() == dequantize_channels_;
+}
+
+std::optional<std::vector<double>> QuantizedForms::Numbers(const Argument& argument,
+                                                           DTypeSet types) const {
+  const std::optional<ConstantView> view = views_.Find(argument);
+  if (!view.has_value() || view->rank() != 1 || !types.contains(view->tensor->dtype())) {
+    return std::nullopt;
+  }
+  const std::optional<exir::ConstantTensor> tensor = view->ToTensor();
+  if (!tensor.has_value()) return std::nullopt;
+  const absl::StatusOr<exir::Storage> dense = tensor->Dense();
+  if (!dense.ok()) return std::nullopt;
+  const absl::Span<const std::byte> bytes = dense->bytes.subspan(
+      0, static_cast<size_t>(tensor->view().numel()) * DTypeSize(tensor->dtype()));
+  switch (tensor->dtype()) {
+    case DType::kFloat32:
+      return ReadAs<float>(bytes);
+    case DType::kInt64:
+      return ReadAs<int64_t>(bytes);
+    case DType::kInt32:
+      return ReadAs<int32_t>(bytes);
+    case DType::kInt8:
+      return ReadAs<int8_t>(bytes);
+    default:
+      return std::nullopt;
+  }
+}
+
+std::optional<QuantizedForms::Parameters> QuantizedForms::ParametersOf(
+    const Argument& argument) const {
+  const exir::Graph& graph = program_.top();
+  const ValueId* value = argument.get_if<ValueId>();
+  const NodeId producer = value == nullptr ? NodeId() : graph.value(*value).producer;
+  if (!producer.valid() || graph.value(*value).tensor()->dtype != DType::kFloat32) {
+    return std::nullopt;
+  }
+  const Node& node = graph.node(producer);
+  Parameters p;
+  if (node.target->aten() == dequantize_) {
+    const auto* scale = node.argument("scale").get_if<double>();
+    const auto* zero_point = node.argument("zero_point").get_if<int64_t>();
+    if (scale == nullptr || zero_point == nullptr) return std::nullopt;
+    if (*zero_point != 0) return std::nullopt;
+    p.scales = {*scale};
+  } else if (node.target->aten() == dequantize_channels_) {
+    constexpr DTypeSet kIntegers = {DType::kInt64, DType::kInt32, DType::kInt8};
+    const Argument& zero_points = node.argument("zero_points");
+    std::optional<std::vector<double>> scales = Numbers(node.argument("scales"), {DType::kFloat32});
+    const std::optional<std::vector<double>> zeros =
+        zero_points.is_none() ? std::vector<double>() : Numbers(zero_points, kIntegers);
+    const int64_t* axis = node.argument("axis").get_if<int64_t>();
+    const int rank = graph.value(*value).tensor()->rank();
+    if (!scales.has_value() || !zeros.has_value() || axis == nullptr || *axis < -rank ||
+        *axis >= rank ||
+        std::any_of(zeros->begin(), zeros->end(), [](double zero) { return zero != 0; })) {
+      return std::nullopt;
+    }
+    p.scales = *std::move(scales);
+    p.axis = static_cast<int>(*axis < 0 ? *axis + rank : *axis);
+  } else {
+    return std::nullopt;
+  }
+  if (!std::all_of(p.scales.begin(), p.scales.end(), &IsUsual)) return std::nullopt;
+  p.input = node.argument("input");
+  return p;
+}
+
+std::optional<QuantizedConstant> QuantizedForms::Constant(const Argument& argument) const {
+  const std::optional<Parameters> p = ParametersOf(argument);
+  if (!p.has_value()) return std::nullopt;
+  std::optional<ConstantView> numbers = views_.Find(p->input);
+  if (!numbers.has_value() || numbers->tensor->dtype() != DType::kInt8 ||
+      !numbers->ToTensor().has_value()) {
+    return std::nullopt;
+  }
+  if (p->axis.has_value() &&
+      numbers->sizes[*p->axis].AsInt() != static_cast<int64_t>(p->scales.size())) {
+    return std::nullopt;
+  }
+  return QuantizedConstant{*std::move(numbers), {p->scales.begin(), p->scales.end()}, p->axis};
+}
+
+std::optional<std::vector<float>> QuantizedForms::DequantizedVector(
+    const Argument& argument) const {
+  const std::optional<Parameters> p = ParametersOf(argument);
+  if (!p.has_value()) return std::nullopt;
+  const std::optional<std::vector<double>> numbers = Numbers(p->input, {DType::kInt32});
+  if (!numbers.has_value() || (p->axis.has_value() && p->scales.size() != numbers->size())) {
+    return std::nullopt;
+  }
+  std::vector<float> reals(numbers->size());
+  for (size_t i = 0; i < reals.size(); ++i) {
+    const size_t channel = p->axis.has_value() ? i : 0;
+    reals[i] = static_cast<float>((*numbers)[i]) * static_cast<float>(p->scales[channel]);
+  }
+  return reals;
+}
+
+}  // namespace belay::cpu

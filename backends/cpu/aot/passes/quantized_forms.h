@@ -1,0 +1,89 @@
+// Quantized numbers as programs have them: behind quantize and dequantize nodes.
+#ifndef BELAY_BACKENDS_CPU_AOT_PASSES_QUANTIZED_FORMS_H_
+#define BELAY_BACKENDS_CPU_AOT_PASSES_QUANTIZED_FORMS_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "backends/cpu/aot/constant_view.h"
+#include "exir/ir/exported_program.h"
+
+namespace belay::cpu {
+
+// What a node quantizes to, or dequantizes from.
+struct QuantizedForm {
+  exir::ValueId input;  // of the node
+  double scale = 1;
+  int64_t zero_point = 0, low = 0, high = 0;
+  DType dtype = DType::kUint8;
+
+  // Whether both mean the same numbers by the same bytes.
+  bool IsLike(const QuantizedForm& other) const {
+    return scale == other.scale && zero_point == other.zero_point && dtype == other.dtype;
+  }
+  // Whether the operators of backends/cpu/quantized_calls.h can be given it: uint8, and the zero
+  // point in the range.
+  bool IsCallable() const {
+    return dtype == DType::kUint8 && 0 <= low && low <= zero_point && zero_point <= high &&
+           high <= 255;
+  }
+  // The number of `real`, as quantize_per_tensor computes it. Precondition: not NaN.
+  int64_t NumberOf(float real) const;
+  // [zero_point, low, high] as calls have it.
+  exir::Argument::List Range() const { return {zero_point, low, high}; }
+};
+
+// A constant int8 tensor, dequantized with zero points 0 by one scale or one for each place of a
+// dimension.
+struct QuantizedConstant {
+  ConstantView numbers;
+  std::vector<float> scales;  // one, or one for each place of `axis`
+  std::optional<int> axis;    // nullopt: one scale
+};
+
+// Recognizes forms in the top graph of a program, which may change meanwhile but for its constants.
+class QuantizedForms {
+ public:
+  explicit QuantizedForms(const exir::ExportedProgram& program);
+
+  // quantize_per_tensor of a float32 tensor, and dequantize_per_tensor to one, by numbers that are
+  // literals; int8 or uint8, a zero point that these have, and a scale from 2^-100 to 2^100: then no
+  // product overflows or becomes subnormal, and quantizing what was dequantized gives it back.
+  // nullopt for all else.
+  std::optional<QuantizedForm> Quantize(exir::NodeId node) const;
+  std::optional<QuantizedForm> Dequantize(exir::NodeId node) const;
+
+  // Of the node that gives the argument.
+  std::optional<QuantizedForm> Dequantized(const exir::Argument& argument) const;
+  // The same, of uint8 alone: an operand of the operators of backends/cpu/quantized_calls.h.
+  std::optional<QuantizedForm> DequantizedBytes(const exir::Argument& argument) const;
+
+  // dequantize_per_tensor or dequantize_per_channel, with zero points 0, of an int8 constant or of a
+  // view of one.
+  std::optional<QuantizedConstant> Constant(const exir::Argument& argument) const;
+
+  // The same of an int32 constant of one dimension: what it is dequantized to.
+  std::optional<std::vector<float>> DequantizedVector(const exir::Argument& argument) const;
+
+  bool IsDequantizePerChannel(exir::NodeId node) const;
+
+ private:
+  // Of the node that gives the argument, if its zero points are 0.
+  struct Parameters {
+    exir::Argument input;
+    std::vector<double> scales;  // one if it dequantizes per tensor
+    std::optional<int> axis;
+  };
+  std::optional<Parameters> ParametersOf(const exir::Argument& argument) const;
+  std::optional<QuantizedForm> FormOf(exir::NodeId node, const exir::OpOverload* op) const;
+  std::optional<std::vector<double>> Numbers(const exir::Argument& argument, DTypeSet types) const;
+
+  const exir::ExportedProgram& program_;
+  const ConstantViews views_;
+  const exir::OpOverload *quantize_, *dequantize_, *dequantize_channels_;
+};
+
+}  // namespace belay::cpu
+
+#endif  // BELAY_BACKENDS_CPU_AOT_PASSES_QUANTIZED_FORMS_H_

@@ -1,0 +1,326 @@
+#include "backends/cpu/aot/passes/simplify_quantization.h"
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backends/cpu/aot/passes/activation_forms.h"
+#include "backends/cpu/aot/passes/quantized_forms.h"
+#include "exir/ir/graph_editor.h"
+
+namespace belay::cpu {
+namespace {
+
+using exir::Argument;
+using exir::Node;
+using exir::NodeId;
+using exir::TensorMeta;
+using exir::ValueId;
+
+class QuantizationSimplification {
+ public:
+  QuantizationSimplification(exir::ExportedProgram& program, FusedHandles& handles)
+      : handles_(handles),
+        editor_(program.top()),
+        graph_(editor_.graph()),
+        forms_(program),
+        activations_(program),
+        views_(program),
+        pad_(program.ops->Find("aten.constant_pad_nd.default")),
+        max_pool_(program.ops->Find("aten.max_pool2d_with_indices.default")) {}
+
+  bool Run() {
+    for (NodeId id : graph_.NodeList()) MakeUnsigned(id);
+    for (NodeId id : graph_.NodeList()) {
+      if (graph_.contains(id)) Hoist(id);
+    }
+    std::deque<NodeId> dequantizations;
+    for (NodeId id : graph_.NodeList()) {
+      if (forms_.Dequantize(id).has_value() || forms_.IsDequantizePerChannel(id)) {
+        dequantizations.push_back(id);
+      }
+    }
+    for (; !dequantizations.empty(); dequantizations.pop_front()) {
+      for (NodeId sunk : Sink(dequantizations.front())) dequantizations.push_back(sunk);
+    }
+    if (changed_) editor_.EraseDeadNodes();
+    return changed_;
+  }
+
+ private:
+  ValueId ResultOf(NodeId id) const { return graph_.node(id).outputs[0].values[0]; }
+
+  void Set(NodeId id, std::string_view argument, Argument value) {
+    editor_.SetArgument(id, *graph_.node(id).target->ArgumentIndex(argument), std::move(value));
+    changed_ = true;
+  }
+  void SetDType(ValueId value, DType dtype) {
+    TensorMeta meta = *graph_.value(value).tensor();
+    meta.dtype = dtype;
+    editor_.SetType(value, std::move(meta));
+  }
+  bool IsReadOnlyBy(ValueId value, NodeId reader) const {
+    return activations_.OnlyReader(value) == reader;
+  }
+
+  // ---- int8
+
+  void SetParameters(NodeId id, const QuantizedForm& form) {
+    Set(id, "zero_point", form.zero_point);
+    Set(id, "quant_min", form.low);
+    Set(id, "quant_max", form.high);
+    Set(id, "dtype", form.dtype);
+  }
+
+  void MakeUnsigned(NodeId id) {
+    const auto unsigned_form = [](QuantizedForm form) {
+      form.zero_point += 128;
+      form.low += 128;
+      form.high += 128;
+      form.dtype = DType::kUint8;
+      return form;
+    };
+    const std::optional<QuantizedForm> form = forms_.Quantize(id);
+    if (!form.has_value() || form->dtype != DType::kInt8) return;
+    const ValueId result = ResultOf(id);
+    const std::vector<NodeId> readers = graph_.value(result).users;
+    const bool dequantized = std::all_of(readers.begin(), readers.end(), [&](NodeId reader) {
+      return forms_.Dequantize(reader).has_value();
+    });
+    if (!dequantized || graph_.IsOutput(result)) return;
+    std::vector<QuantizedForm> to;
+    for (NodeId reader : readers) to.push_back(unsigned_form(*forms_.Dequantize(reader)));
+    SetParameters(id, unsigned_form(*form));
+    SetDType(result, DType::kUint8);
+    for (size_t i = 0; i < readers.size(); ++i) SetParameters(readers[i], to[i]);
+  }
+
+  // ---- Quantization upwards
+
+  void Hoist(NodeId id) {
+    for (;;) {
+      const std::optional<QuantizedForm> form = forms_.Quantize(id);
+      if (!form.has_value() || !form->IsCallable()) return;
+      const NodeId producer = graph_.value(form->input).producer;
+      if (!producer.valid()) return;
+      if (const std::optional<QuantizedForm> before = forms_.Dequantize(producer)) {
+        return Cancel(id, *form, producer, *before);
+      }
+      if (!IsReadOnlyBy(form->input, id)) return;
+      const std::optional<ClampForm> clamp = activations_.Clamp(producer);
+      const bool hoisted = clamp.has_value() ? TakeClamp(id, *form, producer, *clamp)
+                                             : MoveAbove(id, *form, producer);
+      if (!hoisted) return;
+    }
+  }
+
+  // The range of `form` where numbers were clamped to [low, high] before; nullopt for one that does
+  // not have the zero point.
+  static std::optional<QuantizedForm> Narrowed(QuantizedForm form, int64_t low, int64_t high) {
+    form.low = std::clamp(form.low, low, high);
+    form.high = std::clamp(form.high, low, high);
+    return form.IsCallable() ? std::optional<QuantizedForm>(form) : std::nullopt;
+  }
+
+  bool TakeClamp(NodeId id, const QuantizedForm& form, NodeId clamp, ClampForm bounds) {
+    const Argument operand = graph_.node(clamp).operand();
+    if (!operand.is<ValueId>()) return false;
+    const std::optional<QuantizedForm> narrow =
+        Narrowed(form, form.NumberOf(bounds.low), form.NumberOf(bounds.high));
+    if (!narrow.has_value()) return false;
+    SetParameters(id, *narrow);
+    Set(id, "input", operand);
+    handles_.Fuse(editor_, id, clamp);
+    editor_.EraseNode(clamp);
+    return true;
+  }
+
+  // `id` quantizes what `dequantize` made of numbers of the form `before`.
+  void Cancel(NodeId id, const QuantizedForm& form, NodeId dequantize,
+              const QuantizedForm& before) {
+    const ValueId numbers = before.input, result = ResultOf(id);
+    const NodeId source = graph_.value(numbers).producer;
+    if (!form.IsLike(before) || graph_.IsOutput(result)) return;
+    const std::optional<QuantizedForm> first = forms_.Quantize(source);
+    const bool known = first.has_value() && first->IsLike(form);
+    if (form.low > (known ? first->low : 0) || form.high < (known ? first->high : 255)) {
+      if (!known || !IsReadOnlyBy(numbers, dequantize) || !IsReadOnlyBy(form.input, id)) {
+        return;
+      }
+      const std::optional<QuantizedForm> narrow = Narrowed(*first, form.low, form.high);
+      if (!narrow.has_value()) return;
+      SetParameters(source, *narrow);
+    }
+    changed_ = true;
+    editor_.ReplaceAllUses(result, numbers);
+    if (source.valid()) handles_.Fuse(editor_, source, id);
+    editor_.EraseNode(id);
+    const ValueId real = ResultOf(dequantize);
+    if (!graph_.value(real).users.empty() || graph_.IsOutput(real)) return;
+    if (source.valid()) handles_.Fuse(editor_, source, dequantize);
+    editor_.EraseNode(dequantize);
+  }
+
+  // Maxima by windows that all have a place in the image, without where they are.
+  bool IsMaxPool(NodeId id) const {
+    const Node& node = graph_.node(id);
+    if (node.target->aten() != max_pool_) return false;
+    const ValueId places = node.outputs[1].values[0];
+    const Argument& dilation = node.argument("dilation");
+    const auto* list = dilation.get_if<Argument::List>();
+    const bool dense =
+        list == nullptr ? dilation == Argument(1)
+                        : std::all_of(list->begin(), list->end(),
+                                      [](const Argument& number) { return number == Argument(1); });
+    return dense && graph_.value(places).users.empty() && !graph_.IsOutput(places);
+  }
+  bool IsMovement(NodeId id) const {
+    const Node& node = graph_.node(id);
+    return node.target->has_trait(exir::kMovesElements) && node.outputs.size() == 1 &&
+           node.outputs[0].kind == exir::NodeOutput::Kind::kValue;
+  }
+
+  // `id` quantizes what `mover`, which nothing else reads, makes of its operand: now the operand.
+  bool MoveAbove(NodeId id, const QuantizedForm& form, NodeId mover) {
+    const bool pads = graph_.node(mover).target->aten() == pad_;
+    if (!pads && !IsMovement(mover) && !IsMaxPool(mover)) return false;
+    std::vector<ValueId> reals;
+    ForEachValue(graph_.node(mover).operand(), [&](ValueId value) { reals.push_back(value); });
+    const auto is_real = [&](ValueId value) {
+      const TensorMeta* meta = graph_.value(value).tensor();
+      return meta != nullptr && meta->dtype == DType::kFloat32;
+    };
+    if (reals.empty() || !std::all_of(reals.begin(), reals.end(), is_real)) return false;
+    if (pads) {
+      const Argument& value = graph_.node(mover).argument("value");
+      const std::optional<double> number = value.is_none() ? 0 : views_.Number(value);
+      if (!number.has_value() || std::isnan(*number)) return false;
+      Set(mover, "value", form.NumberOf(static_cast<float>(*number)));
+    }
+    const ValueId moved = form.input;
+    editor_.ReplaceAllUses(ResultOf(id), moved);
+    SetDType(moved, DType::kUint8);
+    editor_.MoveBefore(id, mover);
+    Argument operand = graph_.node(mover).operand();
+    std::vector<NodeId> copies;
+    for (size_t i = 0; i < reals.size(); ++i) {
+      const NodeId quantize = i == 0 ? id : Copy(id, mover);
+      if (i != 0) copies.push_back(quantize);
+      TensorMeta meta = *graph_.value(reals[i]).tensor();
+      meta.dtype = DType::kUint8;
+      Set(quantize, "input", reals[i]);
+      editor_.SetType(ResultOf(quantize), std::move(meta));
+      if (auto* list = operand.get_if<Argument::List>()) {
+        (*list)[i] = ResultOf(quantize);
+      } else {
+        operand = ResultOf(quantize);
+      }
+    }
+    editor_.SetArgument(mover, 0, std::move(operand));
+    for (NodeId copy : copies) Hoist(copy);
+    return true;
+  }
+
+  // A node like `id`, before `before`.
+  NodeId Copy(NodeId id, NodeId before) {
+    const Node& node = graph_.node(id);
+    exir::GraphEditor::NewNode copy{.name = node.name,
+                                    .target = node.target,
+                                    .arguments = node.arguments,
+                                    .provenance = node.provenance,
+                                    .debug_handle = node.debug_handle};
+    const ValueId made = editor_.InsertOp(before, std::move(copy), graph_.value(ResultOf(id)).type);
+    return graph_.value(made).producer;
+  }
+
+  // ---- Dequantization downwards
+
+  // What moves what `id` dequantizes moves the numbers; returns the dequantizations behind it.
+  std::vector<NodeId> Sink(NodeId id) {
+    std::vector<NodeId> sunk;
+    const ValueId real = ResultOf(id);
+    std::vector<NodeId> readers = graph_.value(real).users;
+    for (NodeId reader : readers) {
+      if (std::count(readers.begin(), readers.end(), reader) != 1 ||
+          graph_.node(reader).operand() != Argument(real)) {
+        continue;
+      }
+      if (!IsMovement(reader) && !IsMaxPool(reader)) continue;
+      std::optional<Argument> axis;
+      if (forms_.IsDequantizePerChannel(id)) {
+        axis = AxisBehind(reader, graph_.node(id).argument("axis"));
+        if (!axis.has_value()) continue;
+      }
+      sunk.push_back(MoveBehind(id, reader, axis));
+    }
+    return sunk;
+  }
+
+  // Where the dimension is behind a permutation.
+  std::optional<Argument> AxisBehind(NodeId permutation, const Argument& axis) const {
+    const Node& node = graph_.node(permutation);
+    const auto* from = axis.get_if<int64_t>();
+    const int64_t rank = graph_.value(ResultOf(permutation)).tensor()->rank();
+    if (from == nullptr || !node.target->has_trait(exir::kPermutesBytes)) return std::nullopt;
+    const auto normalized = [rank](const Argument& dim) {
+      const auto* number = dim.get_if<int64_t>();
+      return number == nullptr ? int64_t{-1} : *number < 0 ? *number + rank : *number;
+    };
+    const int64_t at = normalized(axis);
+    if (const auto* dims = node.argument("dims").get_if<Argument::List>()) {
+      for (size_t d = 0; d < dims->size(); ++d) {
+        if (normalized((*dims)[d]) == at) return Argument(static_cast<int64_t>(d));
+      }
+      return std::nullopt;
+    }
+    // A transposition, of all two dimensions if it does not say which.
+    int64_t a = 0, b = 1;
+    if (node.target->ArgumentIndex("dim0").has_value()) {
+      a = normalized(node.argument("dim0"));
+      b = normalized(node.argument("dim1"));
+    } else if (rank != 2) {
+      return std::nullopt;
+    }
+    return Argument(at == a ? b : at == b ? a : at);
+  }
+
+  NodeId MoveBehind(NodeId id, NodeId mover, const std::optional<Argument>& axis) {
+    changed_ = true;
+    const Argument numbers = graph_.node(id).argument("input");
+    const DType dtype = graph_.value(*numbers.get_if<ValueId>()).tensor()->dtype;
+    const ValueId moved = ResultOf(mover);
+    // A dequantization of its own behind it, with the type that the result had.
+    const NodeId sunk = Copy(id, graph_.next(mover));
+    editor_.SetType(ResultOf(sunk), graph_.value(moved).type);
+    editor_.ReplaceAllUses(moved, ResultOf(sunk));
+    Set(sunk, "input", moved);
+    if (axis.has_value()) Set(sunk, "axis", *axis);
+    editor_.SetArgument(mover, 0, numbers);
+    SetDType(moved, dtype);
+    return sunk;
+  }
+
+  FusedHandles& handles_;
+  exir::GraphEditor editor_;
+  const exir::Graph& graph_;
+  const QuantizedForms forms_;
+  const ActivationForms activations_;
+  const ConstantViews views_;
+  const exir::OpOverload *pad_, *max_pool_;
+  bool changed_ = false;
+};
+
+}  // namespace
+
+exir::Pass SimplifyQuantization(FusedHandles& handles) {
+  return {"simplify_quantization",
+          [&handles](exir::ExportedProgram& program) -> absl::StatusOr<bool> {
+            return QuantizationSimplification(program, handles).Run();
+          }};
+}
+
+}  // namespace belay::cpu
