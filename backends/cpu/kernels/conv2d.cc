@@ -20,8 +20,7 @@ using Call = Conv2dCall<KernelArguments, kDepthwise>;
 
 PatchScratch<float> ScratchFor(PatchWay way, int64_t channels, const Window& window) {
   const size_t rows = way == PatchWay::kTaps ? kGroupRows : kTileRows;
-  auto scratch =
-      PatchScratch<float>::For(way, static_cast<int64_t>(rows), channels, window);
+  auto scratch = PatchScratch<float>::For(way, static_cast<int64_t>(rows), channels, window);
   if (way == PatchWay::kRows) {
     const auto k = static_cast<size_t>(channels);
     scratch.elements = static_cast<int64_t>(TileFloats(k, k));

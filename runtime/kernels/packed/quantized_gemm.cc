@@ -258,7 +258,7 @@ void QuantizedGemmImpl(const QuantizedGemmArgs& g, size_t first_row, size_t last
       const size_t count = rows / tiles + (t < rows % tiles ? 1 : 0);
       const uint8_t* const* pointers = direct;
       if (g.row_pointers != nullptr) {
-        g.row_pointers(g.source, row, count, g.pointers);
+        g.row_pointers(g.source, row, count, 0, g.taps, g.pointers);
         pointers = g.pointers;
       } else {
         for (size_t i = 0; i < count; ++i) {

@@ -22,10 +22,10 @@ namespace belay {
 inline constexpr size_t kQuantizedTileRows = 12;
 
 // Sets pointers[t * count + i], for each of `taps` taps t, to the k bytes that row first + i reads
-// there. count <= kQuantizedTileRows. What lies outside of an image is k bytes of the input's zero
-// point.
-using QuantizedRowPointersFn = void (*)(const void* source, size_t first, size_t count,
-                                        const uint8_t** pointers);
+// at tap `tap` + t. count <= kQuantizedTileRows. What lies outside of an image is k bytes of the
+// input's zero point.
+using QuantizedRowPointersFn = void (*)(const void* source, size_t first, size_t count, size_t tap,
+                                        size_t taps, const uint8_t** pointers);
 
 struct QuantizedGemmArgs {
   size_t m = 0, n = 0;

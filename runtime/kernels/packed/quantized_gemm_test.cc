@@ -73,12 +73,12 @@ struct Problem {
   }
 
   // A's rows lie tap by tap: [taps][m][k].
-  static void RowPointers(const void* source, size_t first, size_t count,
+  static void RowPointers(const void* source, size_t first, size_t count, size_t tap, size_t taps,
                           const uint8_t** pointers) {
     Problem& p = *static_cast<Problem*>(const_cast<void*>(source));
-    for (size_t t = 0; t < p.taps; ++t) {
+    for (size_t t = 0; t < taps; ++t) {
       for (size_t i = 0; i < count; ++i) {
-        pointers[t * count + i] = p.a.data() + (t * p.m + first + i) * p.k;
+        pointers[t * count + i] = p.a.data() + ((tap + t) * p.m + first + i) * p.k;
       }
     }
   }
