@@ -328,7 +328,7 @@ HWY_INLINE void FinishPanel(const EpilogueF32& e, const float* HWY_RESTRICT sums
     if (linear) y = ClampKeepingNaN(d, y, hn::Set(d, e.low), hn::Set(d, e.high));
     hn::StoreN(y, d, c + j, some);
   }
-  if (!linear) FinishRow(e, other, c, count);
+  if (!linear) FinishTile(e, other, c, count, 1, count);
 }
 
 template <class Decoder>
