@@ -20,15 +20,39 @@ HWY_INLINE void Map(const float* in, size_t n, float* out, const Op& op) {
   if (i < n) hn::StoreN(op(d, hn::LoadN(d, in + i, n - i)), d, out + i, n - i);
 }
 
+template <class D, class V>
+HWY_INLINE V Quantized(D d, V x, const QuantizeStep& s) {
+  const auto zero = hn::Set(d, s.zero), low = hn::Set(d, s.low), high = hn::Set(d, s.high);
+  auto q = hn::Mul(x, hn::Set(d, s.inverse));
+  // Beyond 2^23 all floats are integers, which Round knows.
+  q = s.add_first ? hn::Round(hn::Add(q, zero)) : hn::Add(hn::Round(q), zero);
+  const auto raised = hn::IfThenElse(hn::Lt(q, low), low, q);
+  return hn::IfThenElse(hn::Gt(raised, high), high, raised);
+}
 void QuantizeRunImpl(const float* in, size_t n, const QuantizeStep& s, float* out) {
-  Map(in, n, out, [&s](auto d, auto x) HWY_ATTR {
-    const auto zero = hn::Set(d, s.zero), low = hn::Set(d, s.low), high = hn::Set(d, s.high);
-    auto q = hn::Mul(x, hn::Set(d, s.inverse));
-    // Beyond 2^23 all floats are integers, which Round knows.
-    q = s.add_first ? hn::Round(hn::Add(q, zero)) : hn::Add(hn::Round(q), zero);
-    const auto raised = hn::IfThenElse(hn::Lt(q, low), low, q);
-    return hn::IfThenElse(hn::Gt(raised, high), high, raised);
-  });
+  Map(in, n, out, [&s](auto d, auto x) HWY_ATTR { return Quantized(d, x, s); });
+}
+
+template <class T>
+HWY_INLINE void QuantizeBytes(const float* HWY_RESTRICT in, size_t n, const QuantizeStep& s,
+                              T* HWY_RESTRICT out) {
+  const hn::ScalableTag<float> d;
+  const hn::RebindToSigned<decltype(d)> d32;
+  const hn::Rebind<T, decltype(d)> d8;
+  const auto bytes = [&](auto x) HWY_ATTR {
+    const auto q = Quantized(d, x, s);
+    return hn::DemoteTo(d8, hn::ConvertTo(d32, hn::IfThenZeroElse(hn::IsNaN(q), q)));
+  };
+  const size_t lanes = hn::Lanes(d);
+  size_t i = 0;
+  for (; i + lanes <= n; i += lanes) hn::StoreU(bytes(hn::LoadU(d, in + i)), d8, out + i);
+  if (i < n) hn::StoreN(bytes(hn::LoadN(d, in + i, n - i)), d8, out + i, n - i);
+}
+void QuantizeInt8RunImpl(const float* in, size_t n, const QuantizeStep& s, int8_t* out) {
+  QuantizeBytes(in, n, s, out);
+}
+void QuantizeUint8RunImpl(const float* in, size_t n, const QuantizeStep& s, uint8_t* out) {
+  QuantizeBytes(in, n, s, out);
 }
 
 void DequantizeRunImpl(const float* in, size_t n, float zero, float scale, float* out) {
@@ -105,6 +129,14 @@ HWY_AFTER_NAMESPACE();
 namespace belay {
 
 HWY_EXPORT(QuantizeRunImpl);
+HWY_EXPORT(QuantizeInt8RunImpl);
+HWY_EXPORT(QuantizeUint8RunImpl);
+void QuantizeInt8Run(const float* in, size_t n, const QuantizeStep& step, int8_t* out) {
+  HWY_DYNAMIC_DISPATCH(QuantizeInt8RunImpl)(in, n, step, out);
+}
+void QuantizeUint8Run(const float* in, size_t n, const QuantizeStep& step, uint8_t* out) {
+  HWY_DYNAMIC_DISPATCH(QuantizeUint8RunImpl)(in, n, step, out);
+}
 HWY_EXPORT(DequantizeRunImpl);
 void QuantizeRun(const float* in, size_t n, const QuantizeStep& step, float* out) {
   HWY_DYNAMIC_DISPATCH(QuantizeRunImpl)(in, n, step, out);

@@ -24,6 +24,10 @@ struct QuantizeStep {
 };
 void QuantizeRun(const float* in, size_t n, const QuantizeStep& step, float* out);
 
+// The same to integers of these types, of which the range is one; NaN becomes 0.
+void QuantizeInt8Run(const float* in, size_t n, const QuantizeStep& step, int8_t* out);
+void QuantizeUint8Run(const float* in, size_t n, const QuantizeStep& step, uint8_t* out);
+
 // out[i] = (in[i] - zero) * scale. `out` may be `in`.
 void DequantizeRun(const float* in, size_t n, float zero, float scale, float* out);
 

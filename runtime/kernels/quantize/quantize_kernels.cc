@@ -85,6 +85,24 @@ bool IsExact(double zero, double scale) {
          static_cast<double>(static_cast<float>(scale)) == scale;
 }
 
+// Quantizes float32 to bytes, both dense and alike, without a way through buffers. False: it is
+// another call, and nothing is written.
+bool QuantizeDense(const QuantizedGrid& grid, const QuantizeStep& step) {
+  const TensorView &in = *grid.input, &out = *grid.output;
+  if (in.dtype != DType::kFloat32 || !(grid.in == grid.out) || !IsDense(grid.sizes, grid.in)) {
+    return false;
+  }
+  const auto n = static_cast<size_t>(out.numel());
+  if (out.dtype == DType::kInt8) {
+    QuantizeInt8Run(in.as<const float>(), n, step, out.as<int8_t>());
+  } else if (out.dtype == DType::kUint8) {
+    QuantizeUint8Run(in.as<const float>(), n, step, out.as<uint8_t>());
+  } else {
+    return false;
+  }
+  return true;
+}
+
 // Dequantizes n elements that lie side by side, of one of kSmallIntegers.
 void DequantizeTogether(DType dtype, const void* in, size_t n, float zero, float scale,
                         float* out) {
@@ -224,11 +242,19 @@ struct Engine {
       return false;
     }
     const RoundFn round_inverse = RoundingTo(grid.scale.dtype);
+    const auto step_of = [&](double scale, float zero) -> QuantizeStep {
+      return {static_cast<float>(round_inverse(1 / scale)), zero, static_cast<float>(range.low),
+              static_cast<float>(range.high), add_first};
+    };
+    if (grid.input->numel() == 0) return true;
+    if (IsOneNumber(grid.scale) && IsOneNumber(grid.zero_point)) {
+      const double scale = grid.scale(0), zero = grid.zero_point(0);
+      if (IsExact(zero, 0) && QuantizeDense(grid, step_of(scale, static_cast<float>(zero)))) {
+        return true;
+      }
+    }
     return ForEachPiece(grid, [&](const float* in, size_t n, double scale, float zero, float* out) {
-      const QuantizeStep step = {static_cast<float>(round_inverse(1 / scale)), zero,
-                                 static_cast<float>(range.low), static_cast<float>(range.high),
-                                 add_first};
-      QuantizeRun(in, n, step, out);
+      QuantizeRun(in, n, step_of(scale, zero), out);
     });
   }
 
