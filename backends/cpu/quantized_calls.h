@@ -1,20 +1,21 @@
 // The calls of the CPU backend's operators on quantized numbers (backends/cpu/calls.h).
 //
 // A quantization is a scale and a list [zero_point, least, most] with 0 <= least <= zero_point <=
-// most <= 255: real numbers y become the bytes clamp(round(y / scale) + zero_point, least, most), as
-// by quantized_decomposed::quantize_per_tensor, and bytes q the numbers (q - zero_point) * scale. All
-// quantized tensors are uint8: inside of a delegate int8 numbers are 128 more, and so are their zero
-// point and range. Weights are int8 and packed (runtime/kernels/packed/quantized_weights.h); their
-// zero point is 0.
+// most <= 255: real numbers y become the bytes clamp(round(y / scale) + zero_point, least, most),
+// as by quantized_decomposed::quantize_per_tensor, and bytes q the numbers (q - zero_point) *
+// scale. All quantized tensors are uint8: inside of a delegate int8 numbers are 128 more, and so
+// are their zero point and range. Weights are int8 and packed
+// (runtime/kernels/packed/quantized_weights.h); their zero point is 0.
 //
 // quantized_linear, quantized_conv2d and quantized_depthwise_conv2d compute
 //
 //   y = clamp(activation((sum of input * weight) * scales + bias), low, high)
 //
-// where sums of products are integers, the input's zero point subtracted: `weight_sums` are those of
-// each channel's weights, and `scales` those of the input times those of the weight. With an `inner`
-// quantization y is quantized and dequantized again. With an `output` quantization the result is
-// that of y, in uint8; else it is y, in float32. No more than kMostTerms products are summed.
+// where sums of products are integers, the input's zero point subtracted: `weight_sums` are those
+// of each channel's weights, and `scales` those of the input times those of the weight. With an
+// `inner` quantization y is quantized and dequantized again. With an `output` quantization the
+// result is that of y, in uint8; else it is y, in float32. No more than kMostTerms products are
+// summed.
 //
 // Source: docs/performance.md §2.5; runtime/kernels/packed/requantize.h.
 #ifndef BELAY_BACKENDS_CPU_QUANTIZED_CALLS_H_
@@ -244,8 +245,8 @@ struct QuantizedAddCall {
 };
 
 // belay_cpu::max_pool2d: the maxima of the windows of images of bytes, without where they are.
-// `padding` is as for conv2d and at most half of the window, so that every window has a place in the
-// image; the dilation is 1.
+// `padding` is as for conv2d and at most half of the window, so that every window has a place in
+// the image; the dilation is 1.
 template <class Arguments>
 struct MaxPool2dCall {
   using D = typename Arguments::Dim;

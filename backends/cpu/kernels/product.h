@@ -18,8 +18,8 @@ struct ProductSize {
 };
 
 // Divides a product by rows, or by columns where there are too few rows to go round, and calls
-// body(part, first_row, last_row, first_column, last_column) for each part, which has a number below
-// context.num_threads() and working memory of its own.
+// body(part, first_row, last_row, first_column, last_column) for each part, which has a number
+// below context.num_threads() and working memory of its own.
 inline void RunProduct(const KernelContext& context, const ProductSize& size,
                        absl::FunctionRef<void(int, size_t, size_t, size_t, size_t)> body) {
   const auto rows = static_cast<size_t>(size.rows), columns = static_cast<size_t>(size.columns);

@@ -97,7 +97,8 @@ absl::Status RunLinear(KernelContext& context, const LinearCall<KernelArguments>
       });
 }
 
-// Calls visit(tap, place in the image, whether that is inside) for each tap of the window at `index`.
+// Calls visit(tap, place in the image, whether that is inside) for each tap of the window at
+// `index`.
 template <class Visit>
 void ForEachTap(const Window& window, const Sizes& image, const Sizes& index, const Visit& visit) {
   for (int64_t tap = 0; tap < window.taps(); ++tap) {

@@ -1,5 +1,5 @@
-// The CPU backend's operators in plain loops, over doubles or integers: what its kernels are compared
-// with.
+// The CPU backend's operators in plain loops, over doubles or integers: what its kernels are
+// compared with.
 #ifndef BELAY_BACKENDS_CPU_TESTING_REFERENCE_KERNELS_H_
 #define BELAY_BACKENDS_CPU_TESTING_REFERENCE_KERNELS_H_
 

@@ -7,8 +7,7 @@
 namespace belay::cpu {
 
 // What alone reads the result of a belay_cpu operator with an epilogue becomes part of it, as often
-// as the epilogue has room (backends/cpu/calls.h,
-// quantized_calls.h), in this order:
+// as the epilogue has room (backends/cpu/calls.h and quantized_calls.h), in this order:
 //
 //   a constant that is added along the channels     the bias, of an operator without one
 //   an activation (ActivationForms)                 unless something stands behind it already
@@ -19,7 +18,7 @@ namespace belay::cpu {
 // and of a quantized operator, which takes no tensors,
 //
 //   quantize_per_tensor to uint8                    the output's quantization
-//   dequantize_per_tensor behind that               makes it the inner one; another output's may come
+//   dequantize_per_tensor behind that               makes it the inner one; another may come
 //
 // The operator then stands where the last of them stood. Of two operators whose results are added,
 // the later one takes the sum. Top graph only. `handles` must outlive the pass.

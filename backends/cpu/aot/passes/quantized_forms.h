@@ -48,8 +48,8 @@ class QuantizedForms {
   explicit QuantizedForms(const exir::ExportedProgram& program);
 
   // quantize_per_tensor of a float32 tensor, and dequantize_per_tensor to one, by numbers that are
-  // literals; int8 or uint8, a zero point that these have, and a scale from 2^-100 to 2^100: then no
-  // product overflows or becomes subnormal, and quantizing what was dequantized gives it back.
+  // literals; int8 or uint8, a zero point that these have, and a scale from 2^-100 to 2^100: then
+  // no product overflows or becomes subnormal, and quantizing what was dequantized gives it back.
   // nullopt for all else.
   std::optional<QuantizedForm> Quantize(exir::NodeId node) const;
   std::optional<QuantizedForm> Dequantize(exir::NodeId node) const;
@@ -59,8 +59,8 @@ class QuantizedForms {
   // The same, of uint8 alone: an operand of the operators of backends/cpu/quantized_calls.h.
   std::optional<QuantizedForm> DequantizedBytes(const exir::Argument& argument) const;
 
-  // dequantize_per_tensor or dequantize_per_channel, with zero points 0, of an int8 constant or of a
-  // view of one.
+  // dequantize_per_tensor or dequantize_per_channel, with zero points 0, of an int8 constant or of
+  // a view of one.
   std::optional<QuantizedConstant> Constant(const exir::Argument& argument) const;
 
   // The same of an int32 constant of one dimension: what it is dequantized to.

@@ -12,16 +12,16 @@ namespace belay::cpu {
 //   int8 numbers that are only dequantized           are uint8: 128 more, and so their zero point
 //   quantize of a clamp                              quantizes to a narrower range
 //   quantize of what moves elements, pads them with  comes before it
-//     a number, or of their maxima by a window
-//   quantize of what was dequantized in the same way goes; if it has the narrower range, that of what
-//                                                    was there before becomes so
+//     a number, or takes maxima by a window
+//   quantize of what was dequantized in the same     goes; if it has the narrower range, that of
+//     way                                            the one before becomes so
 //   dequantize before what moves elements, or takes  comes behind it; per channel only before
 //     maxima by a window                             permutations
 //
 // All of this is exact, since quantizing is monotone, but for NaN, which no quantized number is.
 // What is moved over has no other reader. Left as it is: parameters that QuantizedForms does not
-// take, and maxima with dilation or whose places are read. Top graph only. `handles` must outlive the
-// pass.
+// take, and maxima with dilation or whose places are read. Top graph only. `handles` must outlive
+// the pass.
 exir::Pass SimplifyQuantization(FusedHandles& handles);
 
 }  // namespace belay::cpu
