@@ -45,18 +45,20 @@ struct Channels {
     const int64_t quads = (g.kernel_height + kQuad - 1) / kQuad;
     weight = g.weight + first / kBlock * quads * g.kernel_width * kGroup + first % kBlock;
     const QuantizedEpilogue& e = g.epilogue;
-    for (size_t c = 0; c < 4 * kLanes; ++c) {
-      const size_t v = c % 16 / 4, i = c / 16 * 4 + c % 4;
+    const hn::CappedTag<int32_t, 4> d;
+    const hn::RebindToFloat<decltype(d)> df;
+    const auto sums_factor = hn::Set(d, -e.input_zero_point);
+    for (size_t c = 0; c < 4 * kLanes; c += 4) {
+      const size_t v = c % 16 / 4, lane = c / 16 * 4, some = c < count ? count - c : 0;
       const int64_t channel = first + static_cast<int64_t>(c);
-      const bool exists = c < count;
-      scale[v][i] = exists ? e.scale[channel] : 0.0f;
-      bias[v][i] = exists && e.bias != nullptr ? e.bias[channel] : 0.0f;
-      start[v][i] = exists && e.weight_sums != nullptr
-                        ? static_cast<int32_t>(0u - static_cast<uint32_t>(e.weight_sums[channel]) *
-                                                        static_cast<uint32_t>(e.input_zero_point))
-                        : 0;
-      outside[c] = static_cast<uint8_t>(e.input_zero_point);
+      hn::Store(hn::LoadN(df, e.scale + channel, some), df, scale[v] + lane);
+      hn::Store(e.bias == nullptr ? hn::Zero(df) : hn::LoadN(df, e.bias + channel, some), df,
+                bias[v] + lane);
+      const auto weight_sums =
+          e.weight_sums == nullptr ? hn::Zero(d) : hn::LoadN(d, e.weight_sums + channel, some);
+      hn::Store(hn::Mul(weight_sums, sums_factor), d, start[v] + lane);
     }
+    std::memset(outside, e.input_zero_point, sizeof(outside));
   }
 };
 
@@ -289,7 +291,7 @@ HWY_INLINE void RunChannels(const QuantizedDepthwiseArgs& g, bool fits, int64_t 
 void QuantizedDepthwiseRowsImpl(const QuantizedDepthwiseArgs& g, int64_t first, int64_t last) {
   const bool fits = BytesFit(g.epilogue, 0, static_cast<size_t>(g.channels));
   // So many rows at once that the channels' parameters are worth being laid out.
-  const int64_t band = HWY_MAX(int64_t{1}, 64 / g.out_width);
+  const int64_t band = HWY_MAX(int64_t{1}, 256 / g.out_width);
   for (int64_t begin = first; begin < last; begin += band) {
     const int64_t end = HWY_MIN(last, begin + band);
     int64_t c = 0;
