@@ -1,0 +1,291 @@
+// The packed microkernels (runtime/kernels/packed) on the shapes of models, one thread, as JSON:
+//
+//   tools/bazel run --config=opt //tools/bench:kernels [-- SECONDS]    per row; 0.2
+//
+// For each row the least and the median time of a call, and what it must do: operations (two for
+// each product) and bytes of constants, which bench.py divides by the limits of the machine. Rows
+// whose constants are read once per token take them from memory: call by call from another copy.
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "nlohmann/json.hpp"
+#include "runtime/kernels/instruction_set.h"
+#include "runtime/kernels/packed/attention.h"
+#include "runtime/kernels/packed/depthwise.h"
+#include "runtime/kernels/packed/packed_gemm.h"
+#include "runtime/kernels/packed/packed_weights.h"
+
+namespace belay {
+namespace {
+
+using Floats = std::vector<float>;
+
+// Numbers of the size of activations, none of them subnormal.
+Floats Numbers(int64_t count) {
+  Floats numbers(count);
+  uint32_t state = 1;
+  for (float& x : numbers) {
+    state = state * 1664525u + 1013904223u;
+    x = static_cast<float>(state >> 8) / (1 << 24) - 0.5f;
+  }
+  return numbers;
+}
+
+// A call that can be repeated, and what it must do.
+struct Kernel {
+  double operations = 0;
+  double constant_bytes = 0;
+  bool from_memory = false;
+  std::function<void()> call;
+};
+
+// More than a cache holds.
+constexpr int64_t kFarBytes = int64_t{256} << 20;
+
+// C [m, n] = A [m, k] B.
+Kernel Product(int64_t m, int64_t n, int64_t k) {
+  const int64_t size = *PackedMatrixSize(k, n);
+  // A product of few rows is one of decoding.
+  const bool from_memory = m < 4;
+  const int64_t bytes = size * static_cast<int64_t>(sizeof(float));
+  const int64_t copies = from_memory ? std::max<int64_t>(1, kFarBytes / bytes) : 1;
+  struct State {
+    Floats a, b, c, tile;
+    int64_t next = 0;
+  };
+  auto state = std::make_shared<State>();
+  state->a = Numbers(m * k);
+  state->b = Numbers(size * copies);
+  state->c.resize(m * n);
+  state->tile.resize(TileFloats(k, k));
+  return {.operations = 2.0 * m * n * k,
+          .constant_bytes = static_cast<double>(bytes),
+          .from_memory = from_memory,
+          .call = [=] {
+            PackedGemmArgs args;
+            args.m = m, args.n = n, args.k = k;
+            args.a = state->a.data(), args.lda = k;
+            args.tile = state->tile.empty() ? nullptr : state->tile.data();
+            args.b = state->b.data() + state->next * size;
+            args.c = state->c.data(), args.ldc = n;
+            state->next = (state->next + 1) % copies;
+            PackedGemm(args);
+          }};
+}
+
+// A convolution with a window of 3x3 and padding 1 on an image [size, size, channels].
+struct Image {
+  int64_t size, channels, stride, out_size;
+  Floats pixels, zeros;
+};
+
+void Neighbors(const void* source, size_t first, size_t count, size_t tap, size_t taps,
+               const float** pointers) {
+  const auto& image = *static_cast<const Image*>(source);
+  for (size_t t = 0; t < taps; ++t) {
+    const int64_t dy = static_cast<int64_t>(tap + t) / 3 - 1;
+    const int64_t dx = static_cast<int64_t>(tap + t) % 3 - 1;
+    for (size_t i = 0; i < count; ++i) {
+      const int64_t row = static_cast<int64_t>(first + i);
+      const int64_t y = row / image.out_size * image.stride + dy;
+      const int64_t x = row % image.out_size * image.stride + dx;
+      const bool inside = 0 <= y && y < image.size && 0 <= x && x < image.size;
+      pointers[t * count + i] =
+          inside ? &image.pixels[(y * image.size + x) * image.channels] : image.zeros.data();
+    }
+  }
+}
+
+Kernel Convolution(int64_t size, int64_t channels, int64_t out_channels, int64_t stride) {
+  struct State {
+    Image image;
+    Floats b, c;
+    std::vector<const float*> pointers;
+  };
+  const int64_t out_size = (size - 1) / stride + 1, m = out_size * out_size;
+  auto state = std::make_shared<State>();
+  state->image = {.size = size,
+                  .channels = channels,
+                  .stride = stride,
+                  .out_size = out_size,
+                  .pixels = Numbers(size * size * channels),
+                  .zeros = Floats(channels)};
+  const int64_t packed = *PackedMatrixSize(9 * channels, out_channels);
+  state->b = Numbers(packed);
+  state->c.resize(m * out_channels);
+  state->pointers.resize(kGroupRows * 9);
+  return {.operations = 2.0 * m * out_channels * 9 * channels,
+          .constant_bytes = static_cast<double>(packed) * sizeof(float),
+          .call = [=] {
+            PackedGemmArgs args;
+            args.m = m, args.n = out_channels, args.k = channels, args.taps = 9;
+            args.row_pointers = Neighbors, args.source = &state->image;
+            args.pointers = state->pointers.data();
+            args.b = state->b.data();
+            args.c = state->c.data(), args.ldc = out_channels;
+            PackedGemm(args);
+          }};
+}
+
+// A depthwise one, otherwise alike.
+Kernel Depthwise(int64_t size, int64_t channels, int64_t stride) {
+  struct State {
+    Floats in, weight, out;
+  };
+  const int64_t out_size = (size - 1) / stride + 1;
+  const int64_t packed = *PackedDepthwiseSize(channels, 9);
+  auto state = std::make_shared<State>();
+  state->in = Numbers(size * size * channels);
+  state->weight = Numbers(packed);
+  state->out.resize(out_size * out_size * channels);
+  return {.operations = 2.0 * out_size * out_size * channels * 9,
+          .constant_bytes = static_cast<double>(packed) * sizeof(float),
+          .call = [=] {
+            DepthwiseArgs args;
+            args.batch = 1, args.channels = channels;
+            args.height = args.width = size;
+            args.out_height = args.out_width = out_size;
+            args.kernel_height = args.kernel_width = 3;
+            args.stride_y = args.stride_x = stride;
+            args.padding_y = args.padding_x = 1;
+            args.in = state->in.data();
+            args.weight = state->weight.data();
+            args.out = state->out.data();
+            DepthwiseRows(args, 0, out_size);
+          }};
+}
+
+// Heads of `size` numbers; operations without those of softmax.
+Kernel Attention(int64_t heads, int64_t kv_heads, int64_t queries, int64_t keys, int64_t size) {
+  struct State {
+    Floats query, key, value, out, scratch;
+  };
+  auto state = std::make_shared<State>();
+  state->query = Numbers(heads * queries * size);
+  state->key = Numbers(kv_heads * keys * size);
+  state->value = Numbers(kv_heads * keys * size);
+  state->out.resize(heads * queries * size);
+  state->scratch.resize(*AttentionFloats(queries, keys, size, size));
+  return {.operations = 4.0 * heads * queries * keys * size, .call = [=] {
+            AttentionArgs args;
+            args.batch = 1, args.heads = heads, args.kv_heads = kv_heads;
+            args.queries = queries, args.keys = keys;
+            args.head_size = args.value_size = size;
+            args.query = state->query.data();
+            args.key = state->key.data();
+            args.value = state->value.data();
+            args.query_strides = args.out_strides = {
+                .batch = heads * queries * size, .head = queries * size, .token = size};
+            args.key_strides = args.value_strides = {
+                .batch = kv_heads * keys * size, .head = keys * size, .token = size};
+            args.scale = 0.125f;
+            args.out = state->out.data();
+            args.scratch = state->scratch.data();
+            AttentionGroups(args, 0, kv_heads);
+          }};
+}
+
+struct Row {
+  const char* model;
+  const char* what;
+  const char* peak;  // of limits.cc
+  std::function<Kernel()> make;
+};
+
+std::vector<Row> Rows() {
+  const auto product = [](int64_t m, int64_t n, int64_t k) {
+    return [=] { return Product(m, n, k); };
+  };
+  const auto convolution = [](int64_t size, int64_t c, int64_t n, int64_t stride) {
+    return [=] { return Convolution(size, c, n, stride); };
+  };
+  const auto depthwise = [](int64_t size, int64_t c, int64_t stride) {
+    return [=] { return Depthwise(size, c, stride); };
+  };
+  const auto attention = [](int64_t heads, int64_t kv_heads, int64_t queries, int64_t keys) {
+    return [=] { return Attention(heads, kv_heads, queries, keys, 64); };
+  };
+  constexpr char kF32[] = "f32_fma_gflops";
+  return {
+      {"square", "product 1024 x 1024 x 1024", kF32, product(1024, 1024, 1024)},
+      {"MobileNetV2", "1x1 112x112, 32 to 16", kF32, product(112 * 112, 16, 32)},
+      {"MobileNetV2", "1x1 56x56, 24 to 144", kF32, product(56 * 56, 144, 24)},
+      {"MobileNetV2", "1x1 14x14, 96 to 576", kF32, product(14 * 14, 576, 96)},
+      {"MobileNetV2", "1x1 7x7, 320 to 1280", kF32, product(7 * 7, 1280, 320)},
+      {"MobileNetV2", "depthwise 112x112, 96, stride 2", kF32, depthwise(112, 96, 2)},
+      {"MobileNetV2", "depthwise 56x56, 144", kF32, depthwise(56, 144, 1)},
+      {"MobileNetV2", "depthwise 14x14, 384", kF32, depthwise(14, 384, 1)},
+      {"MobileNetV2", "depthwise 7x7, 960", kF32, depthwise(7, 960, 1)},
+      {"ResNet-50", "1x1 56x56, 64 to 256", kF32, product(56 * 56, 256, 64)},
+      {"ResNet-50", "1x1 14x14, 1024 to 256", kF32, product(14 * 14, 256, 1024)},
+      {"ResNet-50", "1x1 7x7, 512 to 2048", kF32, product(7 * 7, 2048, 512)},
+      {"ResNet-50", "3x3 56x56, 64", kF32, convolution(56, 64, 64, 1)},
+      {"ResNet-50", "3x3 28x28, 128", kF32, convolution(28, 128, 128, 1)},
+      {"ResNet-50", "3x3 28x28, 256, stride 2", kF32, convolution(28, 256, 256, 2)},
+      {"ResNet-50", "3x3 7x7, 512", kF32, convolution(7, 512, 512, 1)},
+      {"ViT-B/16", "linear 197 x 768 x 768", kF32, product(197, 768, 768)},
+      {"ViT-B/16", "linear 197 x 3072 x 768", kF32, product(197, 3072, 768)},
+      {"ViT-B/16", "linear 197 x 768 x 3072", kF32, product(197, 768, 3072)},
+      {"ViT-B/16", "attention, 12 heads, 197 tokens", kF32, attention(12, 12, 197, 197)},
+      {"Llama-110M", "linear 1 x 768 x 768", kF32, product(1, 768, 768)},
+      {"Llama-110M", "linear 1 x 2048 x 768", kF32, product(1, 2048, 768)},
+      {"Llama-110M", "linear 1 x 768 x 2048", kF32, product(1, 768, 2048)},
+      {"Llama-110M", "linear 1 x 32000 x 768", kF32, product(1, 32000, 768)},
+      {"Llama-110M", "attention, 12 heads on 4, 128 keys", kF32, attention(12, 4, 1, 128)},
+  };
+}
+
+double Now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+nlohmann::json Measure(const Row& row, double seconds) {
+  const Kernel kernel = row.make();
+  kernel.call();
+  // The clock takes its time, too: calls in groups of 20 us and more.
+  int64_t group = 1;
+  for (;; group *= 2) {
+    const double start = Now();
+    for (int64_t i = 0; i < group; ++i) kernel.call();
+    if (Now() - start > 20e-6) break;
+  }
+  std::vector<double> us;
+  for (const double end = Now() + seconds; Now() < end || us.size() < 3;) {
+    const double start = Now();
+    for (int64_t i = 0; i < group; ++i) kernel.call();
+    us.push_back(1e6 * (Now() - start) / group);
+  }
+  std::sort(us.begin(), us.end());
+  return {{"model", row.model},
+          {"what", row.what},
+          {"peak", row.peak},
+          {"operations", kernel.operations},
+          {"constant_bytes", kernel.constant_bytes},
+          {"from_memory", kernel.from_memory},
+          {"us_least", us.front()},
+          {"us_median", us[us.size() / 2]}};
+}
+
+}  // namespace
+}  // namespace belay
+
+int main(int argc, char** argv) {
+  double seconds = 0.2;
+  if (argc > 2 || (argc == 2 && (!absl::SimpleAtod(argv[1], &seconds) || !(seconds > 0)))) {
+    std::cerr << "usage: kernels [SECONDS per row, above 0]\n";
+    return 2;
+  }
+  nlohmann::json rows = nlohmann::json::array();
+  for (const belay::Row& row : belay::Rows()) rows.push_back(belay::Measure(row, seconds));
+  std::cout << nlohmann::json{{"instruction_set", belay::InstructionSets().front()}, {"rows", rows}}
+                   .dump(1)
+            << "\n";
+  return 0;
+}
