@@ -199,6 +199,8 @@ struct Row {
   std::function<Kernel()> make;
 };
 
+constexpr char kF32[] = "f32_fma_gflops";
+
 std::vector<Row> Rows() {
   const auto product = [](int64_t m, int64_t n, int64_t k) {
     return [=] { return Product(m, n, k); };
@@ -212,7 +214,6 @@ std::vector<Row> Rows() {
   const auto attention = [](int64_t heads, int64_t kv_heads, int64_t queries, int64_t keys) {
     return [=] { return Attention(heads, kv_heads, queries, keys, 64); };
   };
-  constexpr char kF32[] = "f32_fma_gflops";
   return {
       {"square", "product 1024 x 1024 x 1024", kF32, product(1024, 1024, 1024)},
       {"MobileNetV2", "1x1 112x112, 32 to 16", kF32, product(112 * 112, 16, 32)},
