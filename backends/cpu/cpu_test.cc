@@ -294,11 +294,15 @@ TEST_F(CpuTest, QuantizedConvolutionsComputeOnBytes) {
       %q8: i8[2,24,5,4] = Q(%r, 0.125, -128, -128, 127, dtype:i8)
       %d8: f32[2,24,5,4] = D(%q8, 0.125, -128, -128, 127, dtype:i8)
       %v: f32[2,24,1,1] = edge.aten.amax.default(%d8, [2,3], true)
-      %q9: i8[2,24,1,1] = Q(%v, 0.125, -128, -128, 127, dtype:i8)
-      %d9: f32[2,24,1,1] = D(%q9, 0.125, -128, -128, 127, dtype:i8)
+      %q8b: i8[2,24,1,1] = Q(%v, 0.125, -128, -128, 127, dtype:i8)
+      %d8b: f32[2,24,1,1] = D(%q8b, 0.125, -128, -128, 127, dtype:i8)
+      %n: f32[2,24,1,1] = edge.aten.neg.default(%d8b)
+      %o: f32[2,24,1,1] = edge.aten.add.Scalar(%n, 1)
+      %q9: i8[2,24,1,1] = Q(%o, 0.125, 120, -128, 127, dtype:i8)
+      %d9: f32[2,24,1,1] = D(%q9, 0.125, 120, -128, 127, dtype:i8)
       %f: f32[2,24] = edge.aten.view_copy.default(%d9, [2,24])
-      %q10: i8[2,24] = Q(%f, 0.125, -128, -128, 127, dtype:i8)
-      %d10: f32[2,24] = D(%q10, 0.125, -128, -128, 127, dtype:i8)
+      %q10: i8[2,24] = Q(%f, 0.125, 120, -128, 127, dtype:i8)
+      %d10: f32[2,24] = D(%q10, 0.125, 120, -128, 127, dtype:i8)
       %w3: f32[7,24] = C(%fc, %sf, none, 0, -127, 127, dtype:i8)
       %t: f32[24,7] = edge.aten.permute_copy.default(%w3, [1,0])
       %y3: f32[2,7] = edge.aten.addmm.default(%c, %d10, %t)
@@ -314,7 +318,7 @@ TEST_F(CpuTest, QuantizedConvolutionsComputeOnBytes) {
              exir::kSameBits, &operators);
   EXPECT_THAT(
       operators,
-      ElementsAre("aten.amax.default", "belay_cpu.max_pool2d.default",
+      ElementsAre("aten.amax.default", "belay_cpu.lookup.default", "belay_cpu.max_pool2d.default",
                   "belay_cpu.quantized_add.default", "belay_cpu.quantized_conv2d.default",
                   "belay_cpu.quantized_depthwise_conv2d.default",
                   "belay_cpu.quantized_linear.default", "dim_order_ops._to_dim_order_copy.default",

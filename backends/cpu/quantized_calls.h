@@ -274,6 +274,24 @@ struct MaxPool2dCall {
   }
 };
 
+// belay_cpu::lookup: for each byte of the input the one at its place in the table, of 256. The result
+// lies like the input, which lies together.
+template <class Arguments>
+struct LookupCall {
+  using D = typename Arguments::Dim;
+  typename Arguments::TensorRef input, table;
+
+  static absl::StatusOr<LookupCall> Read(const Arguments& arguments) {
+    LookupCall call;
+    ABSL_ASSIGN_OR_RETURN(call.input, arguments.Tensor("input", kBytes));
+    ABSL_ASSIGN_OR_RETURN(call.table, arguments.Tensor("table", kBytes));
+    return call;
+  }
+  absl::Status CheckShapes() const {
+    return CheckPerChannel<D>("table", Arguments::SizesOf(table), D(int64_t{256}));
+  }
+};
+
 }  // namespace belay::cpu
 
 #endif  // BELAY_BACKENDS_CPU_QUANTIZED_CALLS_H_

@@ -220,6 +220,19 @@ TEST_F(QuantizedKernelsTest, Maxima) {
   }
 }
 
+TEST_F(QuantizedKernelsTest, Lookups) {
+  for (const Layout layout : {Layout::kRowMajor, Layout::kChannelsLast, Layout::kReversed}) {
+    for (const Sizes& sizes : {Sizes{2, 20, 9, 7}, Sizes{1, 64, 17, 16}, Sizes{0, 4, 1, 1}}) {
+      KernelCall call;
+      call.op = "belay_cpu.lookup.default";
+      call.arguments = {Bytes(sizes, layout), Bytes({256})};
+      call.outputs = {DType::kUint8};
+      call.output_layout = layout;
+      ASSERT_TRUE(comparison_.Compare(call));
+    }
+  }
+}
+
 // What a program file may say and the compiler does not: an error, and nothing is touched.
 TEST_F(QuantizedKernelsTest, CallsThatAreNotTaken) {
   const auto row = [](int64_t size) { return TestTensorSpec{DType::kUint8, {4, size}}; };

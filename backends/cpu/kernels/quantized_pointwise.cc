@@ -1,4 +1,4 @@
-// belay_cpu::quantized_add and belay_cpu::max_pool2d.
+// belay_cpu::quantized_add, belay_cpu::max_pool2d and belay_cpu::lookup.
 #include <algorithm>
 #include <cstring>
 
@@ -6,7 +6,9 @@
 #include "backends/cpu/kernels/epilogue_of.h"
 #include "backends/cpu/kernels/ranges.h"
 #include "runtime/core/status_macros.h"
+#include "runtime/core/str_cat.h"
 #include "runtime/kernels/call/operands.h"
+#include "runtime/kernels/elements/channels_last.h"
 #include "runtime/kernels/packed/quantized_add.h"
 
 namespace belay::cpu {
@@ -14,6 +16,7 @@ namespace {
 
 using AddCall = QuantizedAddCall<KernelArguments>;
 using PoolCall = MaxPool2dCall<KernelArguments>;
+using TableCall = LookupCall<KernelArguments>;
 
 absl::Status Add(KernelContext& context, const AddCall& call) {
   ABSL_RETURN_IF_ERROR(call.CheckShapes());
@@ -92,6 +95,30 @@ absl::Status MaxPool2d(KernelContext& context, const PoolCall& call) {
   return absl::OkStatus();
 }
 
+absl::Status Lookup(KernelContext& context, const TableCall& call) {
+  ABSL_RETURN_IF_ERROR(call.CheckShapes());
+  ABSL_RETURN_IF_ERROR(ExpectContiguous("table", *call.table));
+  const TensorView& in = *call.input;
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, DType::kUint8, in));
+  if (!IsDense(in.sizes, in.strides) || !HasStrides(*out, in.strides)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("input: expected a dense tensor that lies as the "
+                     "result, ",
+                     out->ToString(), ", got ", in.ToString()));
+  }
+  const uint8_t *from = in.as<const uint8_t>(), *table = call.table->as<const uint8_t>();
+  uint8_t* to = out->as<uint8_t>();
+  constexpr int64_t kStep = 1024;
+  RunRanges(context, in.numel(), kStep, static_cast<double>(in.numel()),
+            [&](int, int64_t first, int64_t last) {
+              for (int64_t i = first; i < last; ++i) to[i] = table[from[i]];
+            });
+  return absl::OkStatus();
+}
+
+bool AcceptsTable(const KernelContext& context, const TableCall& call) {
+  return call.CheckShapes().ok();
+}
 bool AcceptsAdd(const KernelContext& context, const AddCall& call) {
   return call.CheckShapes().ok();
 }
@@ -105,6 +132,8 @@ constexpr Kernel kKernels[] = {
     KernelRow<&MaxPool2d, &AcceptsPool>("belay_cpu.max_pool2d.default",
                                         "input kernel_size stride padding dilation",
                                         "MaxPool2dBytes", KernelEngine::kHighway),
+    KernelRow<&Lookup, &AcceptsTable>("belay_cpu.lookup.default", "input table", "LookupBytes",
+                                      KernelEngine::kHighway),
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "exir/op/meta_context.h"
 #include "exir/ops/layout_rules.h"
 #include "exir/ops/meta_arguments.h"
+#include "exir/ops/pointwise_layout.h"
 #include "runtime/core/status_macros.h"
 
 namespace belay::cpu {
@@ -55,6 +56,14 @@ absl::Status QuantizedConv2dMeta(MetaContext& context,
 absl::Status QuantizedAddMeta(MetaContext& context, const QuantizedAddCall<MetaArguments>& call) {
   ABSL_RETURN_IF_ERROR(call.CheckShapes());
   context.SetOutput(0, exir::DenseInFormat(DType::kUint8, call.a->sizes, call.a->rank() == 4));
+  return absl::OkStatus();
+}
+
+absl::Status LookupMeta(MetaContext& context, const LookupCall<MetaArguments>& call) {
+  ABSL_RETURN_IF_ERROR(call.CheckShapes());
+  ABSL_ASSIGN_OR_RETURN(exir::TensorMeta result,
+                        exir::ResultLike(DType::kUint8, *call.input, MemoryFormat::kPreserve));
+  context.SetOutput(0, std::move(result));
   return absl::OkStatus();
 }
 
@@ -132,6 +141,10 @@ constexpr OpDef kRows[] = {
                "int[] padding, int[] dilation) -> Tensor",
      .meta = &MetaKernel<&MaxPool2dMeta>,
      .dtypes = "input:A ->:A A={u8}",
+     .tolerance = {0, 0}},
+    {.schema = "belay_cpu::lookup(Tensor input, Tensor table) -> Tensor",
+     .meta = &MetaKernel<&LookupMeta>,
+     .dtypes = "input:A table:A ->:A A={u8}",
      .tolerance = {0, 0}},
 };
 

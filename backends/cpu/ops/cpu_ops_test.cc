@@ -157,6 +157,12 @@ TEST(CpuOps, QuantizedOperatorsGiveBytesOrFloats) {
             "u8[1,8,3,3]{strides=[72,1,24,8]}");
 }
 
+TEST(CpuOps, LookupsLieAsTheirInput) {
+  EXPECT_EQ(InferredOfBytes("lookup.default(%x, %x)", "u8[256]", 1), "u8[256]");
+  EXPECT_THAT(InferredOfBytes("lookup.default(%x, %x)", "u8[255]", 1),
+              HasSubstr("table: expected shape [256], got [255]"));
+}
+
 TEST(CpuOps, QuantizedOperatorsCheckTheirNumbers) {
   const auto error = [](std::string_view arguments, std::string_view input = "u8[2,5]") {
     return InferredOfBytes(QuantizedLinear(arguments), input, 128);

@@ -315,6 +315,14 @@ absl::Status RunMaxPool2d(KernelContext& context, const MaxPool2dCall<KernelArgu
   });
 }
 
+absl::Status RunLookup(KernelContext& context, const LookupCall<KernelArguments>& call) {
+  ABSL_RETURN_IF_ERROR(call.CheckShapes());
+  return ForEachPlace<uint8_t>(context, ToDims(call.input->sizes), [&](const Sizes& index) {
+    const int64_t number = At<uint8_t>(*call.input, index);
+    return At<uint8_t>(*call.table, {&number, 1});
+  });
+}
+
 constexpr Kernel kKernels[] = {
     KernelRow<&RunAttention>("belay_cpu.attention.default", "query key value mask scale is_causal",
                              "AttentionReference", KernelEngine::kReference),
@@ -351,6 +359,8 @@ constexpr Kernel kKernels[] = {
     KernelRow<&RunMaxPool2d>("belay_cpu.max_pool2d.default",
                              "input kernel_size stride padding dilation", "MaxPool2dReference",
                              KernelEngine::kReference),
+    KernelRow<&RunLookup>("belay_cpu.lookup.default", "input table", "LookupReference",
+                          KernelEngine::kReference),
 };
 
 }  // namespace

@@ -38,7 +38,7 @@ enum class Wish : uint8_t { kAny, kContiguous, kChannelsLast, kLastTogether };
 
 Wish WishOf(const exir::OpOverload& target, std::string_view argument, const TensorMeta& meta) {
   // Packed weights and biases have one dimension.
-  if (target.ns() != "belay_cpu" || meta.rank() < 2) return Wish::kAny;
+  if (target.ns() != "belay_cpu" || meta.rank() < 2 || IsCpuOp(target, "lookup")) return Wish::kAny;
   if (IsOverImages(target)) {
     const bool copies = IsCpuOp(target, "conv2d") || IsCpuOp(target, "quantized_conv2d");
     const bool few = argument == "input" && meta.sizes[1].AsInt().value_or(0) < kFewChannels;

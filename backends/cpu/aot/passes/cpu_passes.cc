@@ -5,6 +5,7 @@
 #include "backends/cpu/aot/passes/fuse_epilogues.h"
 #include "backends/cpu/aot/passes/lower_conv2d.h"
 #include "backends/cpu/aot/passes/lower_linear.h"
+#include "backends/cpu/aot/passes/lower_lookup.h"
 #include "backends/cpu/aot/passes/lower_max_pool2d.h"
 #include "backends/cpu/aot/passes/lower_quantized_add.h"
 #include "backends/cpu/aot/passes/simplify_copies.h"
@@ -22,6 +23,7 @@ std::vector<exir::Pass> CpuPasses(FusedHandles& handles) {
       // Weights are taken through their views, so that computing constants transposes none.
       LowerLinear(handles),
       LowerConv2d(),
+      LowerLookup(handles),
       exir::PropagateConstants(),
       // Weights that were computed just now.
       LowerLinear(handles),

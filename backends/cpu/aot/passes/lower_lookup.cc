@@ -1,0 +1,168 @@
+#include "backends/cpu/aot/passes/lower_lookup.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "backends/cpu/aot/constant_view.h"
+#include "backends/cpu/aot/passes/quantized_forms.h"
+#include "backends/cpu/ops/cpu_ops.h"
+#include "exir/ir/graph_editor.h"
+#include "exir/passes/constant_input.h"
+#include "runtime/core/status_macros.h"
+
+namespace belay::cpu {
+namespace {
+
+using exir::Argument;
+using exir::Node;
+using exir::NodeId;
+using exir::TensorMeta;
+using exir::ValueId;
+
+constexpr int64_t kNumbers = 256;
+constexpr size_t kMostNodes = 16;
+
+class LookupLowering {
+ public:
+  LookupLowering(exir::ExportedProgram& program, FusedHandles& handles)
+      : program_(program),
+        handles_(handles),
+        editor_(program.top()),
+        graph_(editor_.graph()),
+        forms_(program),
+        views_(program) {}
+
+  absl::StatusOr<bool> Run() {
+    bool changed = false;
+    for (NodeId id : graph_.NodeList()) {
+      if (!graph_.contains(id)) continue;
+      ABSL_ASSIGN_OR_RETURN(const bool lowered, Lower(id));
+      changed = changed || lowered;
+    }
+    if (changed) editor_.EraseDeadNodes();
+    return changed;
+  }
+
+ private:
+  // What is computed of one dequantized tensor.
+  struct Function {
+    std::optional<ValueId> real;  // that tensor
+    std::vector<NodeId> nodes;    // in execution order
+  };
+
+  // Adds what gives `value` to the function; false when it is not of one tensor.
+  bool Collect(ValueId value, Function& function) const {
+    if (function.real == value) return true;
+    const NodeId producer = graph_.value(value).producer;
+    if (!producer.valid()) return false;
+    if (std::count(function.nodes.begin(), function.nodes.end(), producer) != 0) return true;
+    if (forms_.DequantizedBytes(value).has_value()) {
+      if (function.real.has_value()) return false;
+      function.real = value;
+      return true;
+    }
+    const Node& node = graph_.node(producer);
+    const TensorMeta* meta = graph_.value(value).tensor();
+    if (!node.target->has_trait(exir::kPointwise) ||
+        node.target->has_trait(exir::kNondeterministic) || node.outputs.size() != 1 ||
+        node.outputs[0].kind != exir::NodeOutput::Kind::kValue || meta == nullptr ||
+        meta->dtype != DType::kFloat32 || graph_.IsOutput(value) ||
+        function.nodes.size() == kMostNodes) {
+      return false;
+    }
+    bool collected = true;
+    for (const Argument& argument : node.arguments) {
+      ForEachValue(argument, [&](ValueId operand) {
+        collected = collected && (views_.Number(operand).has_value() || Collect(operand, function));
+      });
+    }
+    if (!collected || !function.real.has_value() ||
+        meta->sizes != graph_.value(*function.real).tensor()->sizes) {
+      return false;
+    }
+    function.nodes.push_back(producer);
+    return true;
+  }
+
+  absl::StatusOr<bool> Lower(NodeId id) {
+    const std::optional<QuantizedForm> to = forms_.Quantize(id);
+    if (!to.has_value() || !to->IsCallable()) return false;
+    Function function;
+    if (!Collect(to->input, function) || function.nodes.empty()) return false;
+    for (NodeId node : function.nodes) {
+      for (NodeId user : graph_.value(graph_.node(node).results()[0]).users) {
+        const bool inside =
+            user == id || std::count(function.nodes.begin(), function.nodes.end(), user) != 0;
+        if (!inside) return false;
+      }
+    }
+    const QuantizedForm from = *forms_.DequantizedBytes(*function.real);
+    ABSL_ASSIGN_OR_RETURN(const ValueId reals, Reals(from));
+    absl::flat_hash_map<ValueId, ValueId> made = {{*function.real, reals}};
+    std::vector<NodeId> nodes = function.nodes;
+    nodes.push_back(id);
+    ValueId table = reals;
+    for (NodeId original : nodes) {
+      const Node& node = graph_.node(original);
+      const ValueId result = node.results()[0];
+      exir::GraphEditor::NewNode copy{.name = node.name + "_table",
+                                      .target = node.target,
+                                      .arguments = node.arguments,
+                                      .provenance = node.provenance};
+      const DType dtype = graph_.value(result).tensor()->dtype;
+      table = editor_.InsertOp(id, std::move(copy),
+                               TensorMeta::Contiguous(dtype, {exir::SymInt(kNumbers)}));
+      for (const auto& [old, now] : made) {
+        editor_.ReplaceUsesIn(graph_.value(table).producer, old, now);
+      }
+      made.emplace(result, table);
+    }
+    editor_.SetTarget(id, CpuOp("lookup"));
+    editor_.SetArguments(id, {from.input, table});
+    for (auto it = function.nodes.rbegin(); it != function.nodes.rend(); ++it) {
+      handles_.Fuse(editor_, id, *it);
+    }
+    return true;
+  }
+
+  // What the 256 numbers mean, as dequantize_per_tensor computes it.
+  absl::StatusOr<ValueId> Reals(const QuantizedForm& form) {
+    std::vector<std::byte> bytes(kNumbers * sizeof(float));
+    for (int64_t i = 0; i < kNumbers; ++i) {
+      const float real = static_cast<float>(i - form.zero_point) * static_cast<float>(form.scale);
+      std::memcpy(bytes.data() + static_cast<size_t>(i) * sizeof(float), &real, sizeof(float));
+    }
+    ABSL_ASSIGN_OR_RETURN(exir::ConstantTensor made,
+                          exir::ConstantTensor::Contiguous(DType::kFloat32, {kNumbers},
+                                                           exir::Storage::Own(std::move(bytes))));
+    const std::string target = exir::UnusedTensorName(program_, "_lookup_numbers", next_);
+    const ValueId input = exir::InsertConstantInput(
+        program_, editor_, exir::EndOfConstants(program_), target, target,
+        TensorMeta::Contiguous(DType::kFloat32, {exir::SymInt(kNumbers)}));
+    program_.constants.emplace(target, std::move(made));
+    return input;
+  }
+
+  exir::ExportedProgram& program_;
+  FusedHandles& handles_;
+  exir::GraphEditor editor_;
+  const exir::Graph& graph_;
+  const QuantizedForms forms_;
+  const ConstantViews views_;
+  int next_ = 0;
+};
+
+}  // namespace
+
+exir::Pass LowerLookup(FusedHandles& handles) {
+  return {"lower_lookup", [&handles](exir::ExportedProgram& program) {
+            return LookupLowering(program, handles).Run();
+          }};
+}
+
+}  // namespace belay::cpu
