@@ -263,6 +263,33 @@ TEST_F(LoweredProgramTest, UpdatesAreMadeInPlaceWhenAsked) {
   }
 }
 
+// A part that is replaced is written where it is: cache[start:start + 2, 1] = x, say.
+TEST_F(LoweredProgramTest, PartsOfABufferAreReplacedInPlaceWhenAsked) {
+  PipelineOptions options;
+  for (const bool in_place : {false, true}) {
+    options.emit.write_state_in_place = in_place;
+    ASSERT_OK(Load(R"(program edge {
+    constants { state "n": f32[4,2] }
+    graph(%n: f32[4,2] buffer "n", %x: f32[2,2] user_input, %y: f32[4] user_input) {
+      %a: f32[4,2] = edge.aten.slice_scatter.default(%n, %x, 0, 1, 3)
+      %b: f32[4,2] = edge.aten.select_scatter.default(%a, %y, 1, 0)
+      %c: f32[4,2] = edge.aten.mul.Tensor(%b, %b)
+      return (%b buffer_mutation "n", %c user_output)
+    }
+  })",
+                   options));
+    const std::vector<std::string> calls = Calls(*method_);
+    for (const char* op : {"belay.slice_scatter_.default", "belay.select_scatter_.default"}) {
+      EXPECT_EQ(std::count(calls.begin(), calls.end(), op), in_place ? 1 : 0) << op;
+    }
+    EXPECT_EQ(std::count(calls.begin(), calls.end(), "aten.copy_.default"), in_place ? 0 : 1);
+    const TestTensor x = F32({2, 2}, {1, 2, 3, 4}), y = F32({4}, {5, 6, 7, 8});
+    EXPECT_THAT(Call(x, y)[0], ElementsAre(25, 0, 36, 4, 49, 16, 64, 0));
+    ASSERT_OK_AND_ASSIGN(const TensorView state, method_->GetState("n"));
+    EXPECT_THAT(ToVector<float>(state), ElementsAre(5, 0, 6, 2, 7, 4, 8, 0));
+  }
+}
+
 // What is needed as it was must not be written over.
 TEST_F(LoweredProgramTest, UpdatesAreNotMadeInPlaceWhileTheOldContentIsRead) {
   PipelineOptions options;

@@ -17,6 +17,8 @@ struct Form {
 constexpr Form kForms[] = {
     {"aten.index_copy.default", "aten.index_copy_.default"},
     {"aten.index_put.default", "aten.index_put_.default"},
+    {"aten.select_scatter.default", "belay.select_scatter_.default"},
+    {"aten.slice_scatter.default", "belay.slice_scatter_.default"},
 };
 
 bool SameLayout(const TensorMeta& a, const TensorMeta& b) {

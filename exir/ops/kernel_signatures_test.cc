@@ -30,7 +30,7 @@ TEST(KernelSignaturesTest, AreTheNamesOfTheSchemas) {
   int signatures = 0;
   for (std::string_view name : kernels.Operators()) {
     for (const Kernel* kernel : kernels.Candidates(name)) {
-      if (name == "belay.set_row_.default") continue;  // the emitter's own: no program names it
+      if (name.starts_with("belay.")) continue;  // the emitter's own: no program names it
       const OpOverload* op = ops->Find(name);
       ASSERT_NE(op, nullptr) << name;
       ASSERT_NE(op->schema(), nullptr) << name;

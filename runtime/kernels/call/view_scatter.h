@@ -14,20 +14,37 @@
 
 namespace belay {
 
+// The part of `out` that src replaces.
+template <template <class> class Rule>
+absl::StatusOr<TensorView> ReplacedPart(const TensorView& out,
+                                        const ViewCall<KernelArguments, Rule>& call) {
+  ABSL_ASSIGN_OR_RETURN(const TensorView part, ApplyRule(out, call.rule));
+  if (part.sizes == call.src->sizes) return part;
+  return absl::InvalidArgumentError(absl::StrCat("src of shape ", FormatSizes(call.src->sizes),
+                                                 " does not replace a part of shape ",
+                                                 FormatSizes(part.sizes)));
+}
+
 // select_scatter, slice_scatter, diagonal_scatter: src replaces the part of self that the rule
 // selects.
 template <template <class> class Rule, CopyFn kCopy>
 absl::Status ViewScatter(KernelContext& context, const ViewCall<KernelArguments, Rule>& call) {
-  const TensorView *const self = call.self, *const src = call.src;
-  ABSL_ASSIGN_OR_RETURN(TensorView * out, context.Output(0, self->sizes));
-  ABSL_ASSIGN_OR_RETURN(const TensorView part, ApplyRule(*out, call.rule));
-  if (!(part.sizes == src->sizes)) {
-    return absl::InvalidArgumentError(absl::StrCat("src of shape ", FormatSizes(src->sizes),
-                                                   " does not replace a part of shape ",
-                                                   FormatSizes(part.sizes)));
+  ABSL_ASSIGN_OR_RETURN(TensorView * out, context.Output(0, call.self->sizes));
+  ABSL_ASSIGN_OR_RETURN(const TensorView part, ReplacedPart(*out, call));
+  ABSL_RETURN_IF_ERROR(kCopy(*call.self, *out));
+  return kCopy(*call.src, part);
+}
+
+// belay.select_scatter_, belay.slice_scatter_: the same where self is, which is the result.
+template <template <class> class Rule, CopyFn kCopy>
+absl::Status ViewScatterInPlace(KernelContext& context,
+                                const ViewCall<KernelArguments, Rule>& call) {
+  ABSL_ASSIGN_OR_RETURN(TensorView * out, context.Output(0, call.self->sizes));
+  if (out->data != call.self->data) {
+    return absl::InvalidArgumentError("expected self as the result, got another tensor");
   }
-  ABSL_RETURN_IF_ERROR(kCopy(*self, *out));
-  return kCopy(*src, part);
+  ABSL_ASSIGN_OR_RETURN(const TensorView part, ReplacedPart(*out, call));
+  return kCopy(*call.src, part);
 }
 
 // The arguments speak of the places of self's elements: the output must have the same.

@@ -238,6 +238,20 @@ TEST_F(DataMovementKernelTest, MutableKernelsWriteTheirArgument) {
   ASSERT_OK(registry_.Find("aten.copy_.default", context)->Run(context));
   EXPECT_THAT(ToVector<float>(self), ElementsAre(7, 8, 7, 8));
 
+  const TestTensor part = TestTensor::Of<float>({1, 2}, {5, 6});
+  EValue with(part.view()), dim(int64_t{0}), one(int64_t{1}), end(int64_t{2});
+  EValue* const replace[] = {&slot, &with, &dim, &one, &end, &one};
+  for (const bool where_it_is : {true, false}) {
+    TestTensor elsewhere = Count({2, 2});
+    EValue other(elsewhere.view());
+    EValue* const results[] = {where_it_is ? &slot : &other};
+    KernelContext in_place(replace, results, &allocator_, {});
+    for (const Kernel* kernel : registry_.Candidates("belay.slice_scatter_.default")) {
+      EXPECT_EQ(kernel->Run(in_place).ok(), where_it_is) << kernel->name;
+    }
+  }
+  EXPECT_THAT(ToVector<float>(self), ElementsAre(7, 8, 5, 6));
+
   const TestTensor place = TestTensor::Of<int64_t>({1}, {1}), rows = Count({1, 2});
   ASSERT_OK(Run("aten.index_copy_.default", DType::kFloat32, 2,
                 {self.view(), int64_t{0}, place.view(), rows.view()}));

@@ -439,8 +439,13 @@ constexpr Kernel kKernels[] = {
         "aten.select_scatter.default", "self src dim index", "SelectScatter", kReference),
     KernelRow<&ViewScatter<SliceRule, &CopyElements>>(
         "aten.slice_scatter.default", "self src dim start end step", "SliceScatter", kReference),
+    KernelRow<&ViewScatterInPlace<SelectRule, &CopyElements>>(
+        "belay.select_scatter_.default", "self src dim index", "SelectScatterInPlace", kReference),
     KernelRow<&SetRow<&CopyElements>>("belay.set_row_.default", "self row index count", "SetRow",
                                       kReference),
+    KernelRow<&ViewScatterInPlace<SliceRule, &CopyElements>>("belay.slice_scatter_.default",
+                                                             "self src dim start end step",
+                                                             "SliceScatterInPlace", kReference),
 };
 
 }  // namespace
