@@ -175,6 +175,13 @@ const ProgramEdit kEdits[] = {
     {"C7_required_feature", "a feature that this reader does not know", kNewer,
      "the program needs features that this reader does not know: 'time travel'",
      BELAY_EDIT(program.add_required_features("time travel"))},
+    {"C5_named_constant_alone", "a constant of a program around, which there is not", kMissing,
+     "constants[0]: named data 'w' of the program around this one, which is in none",
+     BELAY_EDIT(program.add_required_features("named_constants");
+                program.mutable_constants(0)->set_named_data("w"))},
+    {"C7_named_constant_undeclared", "such a constant without the feature", kInvalid,
+     "the program does not require the feature 'named_constants'",
+     BELAY_EDIT(program.mutable_constants(0)->set_named_data("w"))},
     {"A1_segment_alignment_2_63", "aligning a segment wraps", kInvalid, "segments[1].offset",
      BELAY_EDIT(program.mutable_segments(1)->set_alignment(uint64_t{1} << 63))},
     {"A1_segment_alignment_2_30", "an alignment of 1 GiB", kInvalid, "segments[1].offset",
