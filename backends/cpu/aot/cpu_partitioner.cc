@@ -58,14 +58,41 @@ std::string WhyNotValue(const exir::Graph& graph, exir::ValueId value, DTypeSet 
   return "";
 }
 
+// The program writes rows of a cache where it lies, or copies it once; a delegate would copy all of it
+// and its result would be copied again.
+std::string WhyNotHere(const exir::ExportedProgram& program, exir::GraphId graph_id,
+                       exir::NodeId id) {
+  constexpr auto is_update = [](const exir::Node& node) {
+    return node.target->name() == "aten.slice_scatter.default" ||
+           node.target->name() == "aten.select_scatter.default";
+  };
+  if (graph_id != exir::ExportedProgram::kTop || !is_update(program.top().node(id))) return "";
+  const exir::Graph& graph = program.top();
+  const exir::ValueId* self = graph.node(id).value_argument("self");
+  while (self != nullptr && !graph.IsInput(*self)) {
+    const exir::Node& producer = graph.node(graph.value(*self).producer);
+    self = is_update(producer) ? producer.value_argument("self") : nullptr;
+  }
+  if (self == nullptr) return "";
+  const exir::InputSpec& spec = program.signature.inputs[*program.InputIndex(*self)];
+  if (!exir::NamesTensor(spec.kind) ||
+      !exir::MutatedState(program.signature).contains(spec.target)) {
+    return "";
+  }
+  return absl::StrCat("it updates a part of buffer '", spec.target, "'");
+}
+
 // Leaves partitions without heavy operators where they are.
 class CpuPartitioner final : public exir::Partitioner {
  public:
   explicit CpuPartitioner(std::vector<exir::CompileSpec> compile_specs)
-      : capability_({std::string(kBackendId), std::move(compile_specs)},
-                    [](const exir::ExportedProgram& program, exir::GraphId graph,
-                       exir::NodeId node) { return WhyNotCpu(program.graphs[graph], node); },
-                    {.tag_prefix = "cpu_", .tag_constants = false, .bodies = false}) {}
+      : capability_(
+            {std::string(kBackendId), std::move(compile_specs)},
+            [](const exir::ExportedProgram& program, exir::GraphId graph, exir::NodeId node) {
+              std::string reason = WhyNotCpu(program.graphs[graph], node);
+              return reason.empty() ? WhyNotHere(program, graph, node) : reason;
+            },
+            {.tag_prefix = "cpu_", .tag_constants = false, .bodies = false}) {}
 
   absl::StatusOr<exir::PartitionResult> Partition(
       const exir::ExportedProgram& program) const override {

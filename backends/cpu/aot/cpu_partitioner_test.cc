@@ -81,6 +81,28 @@ TEST(CpuPartitioner, TakesQuantization) {
                                    Pair("y", "cpu_1")));
 }
 
+// A delegate would copy the buffer as a whole, and so would the program its result.
+TEST(CpuPartitioner, LeavesUpdatesOfABuffer) {
+  const auto answers = [](std::string_view outputs) {
+    return Partitioned(absl::StrCat(R"(program edge {
+    constants { state "c": f32[4,2] state "w": f32[2,2] }
+    graph(%c: f32[4,2] buffer "c", %w: f32[2,2] parameter "w", %x: f32[2,2] user_input) {
+      %y: f32[2,2] = edge.aten.mm.default(%x, %w)
+      %a: f32[4,2] = edge.aten.slice_scatter.default(%c, %y, 0, 0, 2)
+      %b: f32[4,2] = edge.aten.slice_scatter.default(%a, %y, 0, 2, 4)
+      %z: f32[4,2] = edge.aten.mm.default(%b, %w)
+      return ()",
+                                    outputs, ") } }"));
+  };
+  EXPECT_THAT(answers("%b buffer_mutation \"c\", %z user_output"),
+              UnorderedElementsAre(Pair("y", "cpu_1"), Pair("z", "cpu_0"),
+                                   Pair("a", "it updates a part of buffer 'c'"),
+                                   Pair("b", "it updates a part of buffer 'c'")));
+  EXPECT_THAT(answers("%b user_output, %z user_output"),
+              UnorderedElementsAre(Pair("y", "cpu_1"), Pair("z", "cpu_1"), Pair("a", "cpu_1"),
+                                   Pair("b", "cpu_1")));
+}
+
 TEST(CpuPartitioner, LeavesBodiesOfControlFlow) {
   const auto answers = Partitioned(R"(program edge {
     graph(%p: b8[] user_input, %x: f32[2,2] user_input) {
