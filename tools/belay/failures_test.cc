@@ -91,8 +91,8 @@ class FailuresTest : public TestInDirectory {
     Prepare(" lower mlp.pt2 -o mlp.belay --backend none");
     Prepare(" lower dynamic.pt2 -o dynamic.belay --backend none");
     Prepare(" lower other_weights.pt2 -o other_weights.belay --backend none");
-    Prepare(" lower mlp.pt2 -o external.belay --external-constants weights");
-    Prepare(" lower mlp.pt2 -o exchanged.belay --external-constants exchanged");
+    Prepare(" lower mlp.pt2 -o external.belay --backend none --external-constants weights");
+    Prepare(" lower mlp.pt2 -o exchanged.belay --backend none --external-constants exchanged");
     for (const std::string& name : Files()) {
       if (name.starts_with("weights-")) fs::remove(directory_ / name);
       if (name.starts_with("exchanged-")) Write(name, Read(Path(name)).substr(0, 1000));
