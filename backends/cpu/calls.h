@@ -27,15 +27,17 @@ namespace belay::cpu {
 
 inline constexpr DTypeSet kFloat = {DType::kFloat32};
 
-// kInvalidArgument unless `weight` is a list of so many floats as the packed form has.
+// kInvalidArgument unless `packed`, the argument `name`, is a list of so many elements as the
+// packed form has.
 template <class D>
-absl::Status CheckPackedSize(absl::Span<const D> weight, std::optional<int64_t> expected) {
+absl::Status CheckPackedSize(absl::Span<const D> packed, std::optional<int64_t> expected,
+                             std::string_view name = "weight") {
   if (!expected.has_value()) {
-    return absl::InvalidArgumentError("weight: its packed form is too large");
+    return absl::InvalidArgumentError(absl::StrCat(name, ": its packed form is too large"));
   }
-  if (weight.size() != 1 || KnownInt(weight[0]) != expected) {
-    return absl::InvalidArgumentError(absl::StrCat("weight: expected the packed shape [", *expected,
-                                                   "], got ", FormatDims<D>(weight)));
+  if (packed.size() != 1 || KnownInt(packed[0]) != expected) {
+    return absl::InvalidArgumentError(absl::StrCat(name, ": expected the packed shape [", *expected,
+                                                   "], got ", FormatDims<D>(packed)));
   }
   return absl::OkStatus();
 }

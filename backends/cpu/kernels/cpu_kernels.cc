@@ -5,9 +5,13 @@
 namespace belay::cpu {
 
 absl::Span<const absl::Span<const Kernel>> CpuKernelTables() {
-  static const absl::Span<const Kernel> kTables[] = {
-      LinearKernels(),          Conv2dKernels(),          AttentionKernels(),
-      QuantizedLinearKernels(), QuantizedConv2dKernels(), QuantizedPointwiseKernels()};
+  static const absl::Span<const Kernel> kTables[] = {LinearKernels(),
+                                                     WeightOnlyLinearKernels(),
+                                                     Conv2dKernels(),
+                                                     AttentionKernels(),
+                                                     QuantizedLinearKernels(),
+                                                     QuantizedConv2dKernels(),
+                                                     QuantizedPointwiseKernels()};
   return kTables;
 }
 

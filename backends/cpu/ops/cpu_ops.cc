@@ -6,6 +6,7 @@
 
 #include "backends/cpu/calls.h"
 #include "backends/cpu/quantized_calls.h"
+#include "backends/cpu/weight_only_calls.h"
 #include "exir/op/meta_context.h"
 #include "exir/ops/layout_rules.h"
 #include "exir/ops/meta_arguments.h"
@@ -23,7 +24,9 @@ using exir::SymInt;
 
 constexpr std::string_view kNamespace = "belay_cpu";
 
-absl::Status LinearMeta(MetaContext& context, const LinearCall<MetaArguments>& call) {
+// Of linear and weight_only_linear.
+template <class Call>
+absl::Status LinearMeta(MetaContext& context, const Call& call) {
   ABSL_ASSIGN_OR_RETURN(std::vector<SymInt> shape, call.Shape());
   context.SetTensor(0, DType::kFloat32, std::move(shape));
   return absl::OkStatus();
@@ -94,8 +97,14 @@ constexpr exir::Tolerance kQuantizedTolerance = {1e-5, 1};  // a step of the qua
 constexpr OpDef kRows[] = {
     {.schema = "belay_cpu::linear(Tensor input, Tensor weight, Tensor? bias, Tensor? other, "
                "int out_features, str activation, str combine, float low, float high) -> Tensor",
-     .meta = &MetaKernel<&LinearMeta>,
+     .meta = &MetaKernel<&LinearMeta<LinearCall<MetaArguments>>>,
      .dtypes = kTypes,
+     .tolerance = {1e-5, 1e-6}},
+    {.schema = "belay_cpu::weight_only_linear(Tensor input, Tensor weight, Tensor? scales, "
+               "Tensor? zeros, Tensor? bias, Tensor? other, int out_features, str format, "
+               "int group, str activation, str combine, float low, float high) -> Tensor",
+     .meta = &MetaKernel<&LinearMeta<WeightOnlyLinearCall<MetaArguments>>>,
+     .dtypes = "input:A weight:B scales:A zeros:A bias:A other:A ->:A A={f32} B={i8,i32,bf16}",
      .tolerance = {1e-5, 1e-6}},
     {.schema = "belay_cpu::conv2d(Tensor input, Tensor weight, Tensor? bias, Tensor? other, "
                "int out_channels, int[] kernel_size, int[] stride, int[] padding, int[] dilation, "

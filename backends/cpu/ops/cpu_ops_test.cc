@@ -112,6 +112,50 @@ TEST(CpuOps, ConvolutionsWantWindowsThatFit) {
               HasSubstr("stride: expected numbers of at least 1"));
 }
 
+// The type of a call of weight_only_linear with 8 features and a weight of so many elements.
+std::string WeightOnly(std::string_view operands, std::string_view arguments,
+                       std::string_view input, std::string_view dtype, int weight) {
+  const std::string type = absl::StrCat(dtype, "[", weight, "]");
+  const exir::ExportedProgram program = exir::ParseOrDie(
+      absl::StrCat(
+          "program edge { constants { constant \"w\": ", type,
+          " constant \"s\": f32[64] } graph(%w: ", type,
+          " tensor_constant \"w\", %s: f32[64] tensor_constant \"s\", %x: ", input,
+          " user_input) { %y: f32[1] = backend.belay_cpu.weight_only_linear.default(%x, %w, ",
+          operands, ", none, none, 8, ", arguments,
+          ", \"none\", \"add\", -inf, inf) return (%y user_output) } }"),
+      Ops());
+  const exir::Node& node = program.top().node(program.top().first());
+  const auto outputs = exir::InferOutputs(program.top(), node.target, node.arguments, nullptr);
+  if (!outputs.ok()) return std::string(outputs.status().message());
+  return exir::PrintType(exir::ToValueType((*outputs)[0]));
+}
+
+TEST(CpuOps, WeightOnlyLinearTakesThreeFormats) {
+  EXPECT_EQ(WeightOnly("%s, none", "\"int8\", 8", "f32[s0,3,12]", "i8", 512), "f32[s0,3,8]");
+  EXPECT_EQ(WeightOnly("%s, %s", "\"int4\", 8", "f32[2,16]", "i32", 64), "f32[2,8]");
+  EXPECT_EQ(WeightOnly("none, none", "\"bf16\", 0", "f32[2,12]", "bf16", 512), "f32[2,8]");
+}
+
+TEST(CpuOps, WeightOnlyLinearChecksItsWeight) {
+  const auto error = [](std::string_view operands, std::string_view arguments) {
+    return WeightOnly(operands, arguments, "f32[2,12]", "i8", 512);
+  };
+  EXPECT_THAT(error("%s, none", "\"int2\", 8"),
+              HasSubstr("format: expected 'int8', 'int4' or 'bf16', got 'int2'"));
+  EXPECT_THAT(error("%s, none", "\"int4\", 8"), HasSubstr("weight"));  // not of int32
+  EXPECT_THAT(error("none, none", "\"int8\", 8"), HasSubstr("scales: expected scales of integers"));
+  EXPECT_THAT(WeightOnly("%s, none", "\"bf16\", 0", "f32[2,12]", "bf16", 512),
+              HasSubstr("neither scales nor zeros of bf16"));
+  EXPECT_THAT(error("%s, none", "\"int8\", 0"), HasSubstr("group: expected a number of rows"));
+  EXPECT_THAT(error("%s, none", "\"int8\", 9"),
+              HasSubstr("group: expected a multiple of 8, or at least 12, got 9"));
+  EXPECT_THAT(error("%s, none", "\"int8\", 12"),
+              HasSubstr("scales: expected the packed shape [32], got [64]"));
+  EXPECT_THAT(WeightOnly("%s, none", "\"int8\", 8", "f32[2,17]", "i8", 512),
+              HasSubstr("weight: expected the packed shape [768], got [512]"));
+}
+
 // The type of a call of a weight of so many bytes with 8 channels, or its error.
 std::string InferredOfBytes(std::string_view call, std::string_view input, int weight) {
   const exir::ExportedProgram program = exir::ParseOrDie(

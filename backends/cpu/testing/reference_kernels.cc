@@ -6,6 +6,8 @@
 
 #include "backends/cpu/calls.h"
 #include "backends/cpu/quantized_calls.h"
+#include "backends/cpu/weight_only_calls.h"
+#include "runtime/core/element.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/tensor_view.h"
 #include "runtime/kernel/kernel_arguments.h"
@@ -92,6 +94,43 @@ absl::Status RunLinear(KernelContext& context, const LinearCall<KernelArguments>
         double sum = 0;
         for (at[last] = 0; at[last] < k; ++at[last]) {
           sum += double{At(*call.input, at)} * column[at[last] * kPanelColumns];
+        }
+        return sum;
+      });
+}
+
+// Element (p, j) of packed weights of k rows, neither shifted nor scaled.
+double PackedNumber(const TensorView& weight, WeightFormat format, int64_t k, int64_t p,
+                    int64_t j) {
+  const int64_t block = j / kPanelColumns * ((k + 7) / 8) + p / 8;  // eight rows of a panel
+  const int64_t row = p % 8, column = j % kPanelColumns;
+  if (format == WeightFormat::kInt4) {
+    const auto word = weight.as<const uint32_t>()[block * kPanelColumns + column];
+    return static_cast<double>(word >> (4 * (row % 2 * 4 + row / 2)) & 15) - 8;
+  }
+  const int64_t at = (block * 8 + row) * kPanelColumns + column;
+  if (format == WeightFormat::kInt8) return weight.as<const int8_t>()[at];
+  return BFloat16BitsToFloat(weight.as<const uint16_t>()[at]);
+}
+
+absl::Status RunWeightOnlyLinear(KernelContext& context,
+                                 const WeightOnlyLinearCall<KernelArguments>& call) {
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
+  const int last = call.input->rank() - 1;
+  const int64_t k = call.input->sizes[last], group = std::max<int64_t>(call.group, 1);
+  const int64_t groups = (k + group - 1) / group;
+  return ForEachResult(
+      context, shape, call.epilogue, static_cast<size_t>(last), [&](const Sizes& index) {
+        const int64_t j = index[last], panel = j / kPanelColumns;
+        Sizes at = index;
+        double sum = 0;
+        for (int64_t p = 0; p < k; ++p) {
+          at[last] = p;
+          double number = PackedNumber(*call.weight, call.format->format, k, p, j);
+          const int64_t of = (panel * groups + p / group) * kPanelColumns + j % kPanelColumns;
+          if (call.zeros != nullptr) number -= call.zeros->as<const float>()[of];
+          if (call.scales != nullptr) number *= call.scales->as<const float>()[of];
+          sum += At(*call.input, at) * number;
         }
         return sum;
       });
@@ -329,6 +368,10 @@ constexpr Kernel kKernels[] = {
     KernelRow<&RunLinear>("belay_cpu.linear.default",
                           "input weight bias other out_features activation combine low high",
                           "LinearReference", KernelEngine::kReference),
+    KernelRow<&RunWeightOnlyLinear>("belay_cpu.weight_only_linear.default",
+                                    "input weight scales zeros bias other out_features format "
+                                    "group activation combine low high",
+                                    "WeightOnlyLinearReference", KernelEngine::kReference),
     KernelRow<&RunConv2d<false>>("belay_cpu.conv2d.default",
                                  "input weight bias other out_channels kernel_size stride padding "
                                  "dilation activation combine low high",

@@ -1,0 +1,106 @@
+// The call of weight_only_linear: linear, of a weight that keeps the few bits it was stored in.
+//
+// The input, the epilogue and the result are linear's (calls.h). Weights, scales and zero points
+// are packed (runtime/kernels/packed/weight_only_gemm.h).
+#ifndef BELAY_BACKENDS_CPU_WEIGHT_ONLY_CALLS_H_
+#define BELAY_BACKENDS_CPU_WEIGHT_ONLY_CALLS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "backends/cpu/calls.h"
+#include "runtime/core/dtype.h"
+#include "runtime/core/status_macros.h"
+#include "runtime/kernels/packed/weight_only_gemm.h"
+
+namespace belay::cpu {
+
+// A format as calls name it, and the dtype of the tensor that holds packed weights: of int4 the
+// words of eight.
+struct WeightFormatRow {
+  std::string_view name;
+  WeightFormat format;
+  DType dtype;
+};
+inline constexpr WeightFormatRow kWeightFormats[] = {
+    // in the order of WeightFormat
+    {"int8", WeightFormat::kInt8, DType::kInt8},
+    {"int4", WeightFormat::kInt4, DType::kInt32},
+    {"bf16", WeightFormat::kBFloat16, DType::kBFloat16},
+};
+
+inline std::string_view NameOf(WeightFormat format) {
+  return kWeightFormats[static_cast<size_t>(format)].name;
+}
+
+// belay_cpu::weight_only_linear: input [..., k], weight of [k, out_features] in `format` ->
+// [..., out_features]. Of integers, one scale for each column and `group` rows, and one zero point
+// if there are any; bf16 has neither, and group 0.
+template <class Arguments>
+struct WeightOnlyLinearCall {
+  using D = typename Arguments::Dim;
+  typename Arguments::TensorRef input, weight, scales, zeros;  // the last two null for none
+  int64_t out_features = 0;
+  const WeightFormatRow* format = nullptr;
+  int64_t group = 0;
+  EpilogueCall<Arguments> epilogue;
+
+  static absl::StatusOr<WeightOnlyLinearCall> Read(const Arguments& arguments) {
+    WeightOnlyLinearCall call;
+    ABSL_ASSIGN_OR_RETURN(const auto name, arguments.String("format"));
+    for (const WeightFormatRow& row : kWeightFormats) {
+      if (row.name == name) call.format = &row;
+    }
+    if (call.format == nullptr) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("format: expected 'int8', 'int4' or 'bf16', got '", name, "'"));
+    }
+    ABSL_ASSIGN_OR_RETURN(call.input, arguments.Tensor("input", kFloat));
+    ABSL_ASSIGN_OR_RETURN(call.weight, arguments.Tensor("weight", {call.format->dtype}));
+    ABSL_ASSIGN_OR_RETURN(call.scales, arguments.OptionalTensor("scales", kFloat));
+    ABSL_ASSIGN_OR_RETURN(call.zeros, arguments.OptionalTensor("zeros", kFloat));
+    ABSL_ASSIGN_OR_RETURN(call.out_features, arguments.StaticInt("out_features"));
+    ABSL_RETURN_IF_ERROR(ExpectAtLeast("out_features", {&call.out_features, 1}, 1));
+    ABSL_ASSIGN_OR_RETURN(call.group, arguments.StaticInt("group"));
+    const bool integers = call.format->format != WeightFormat::kBFloat16;
+    if ((call.scales != nullptr) != integers || (!integers && call.zeros != nullptr)) {
+      return absl::InvalidArgumentError(
+          "scales: expected scales of integers, and neither scales nor zeros of bf16");
+    }
+    if (integers ? call.group < 1 : call.group != 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("group: expected a number of rows, and 0 of bf16, got ", call.group));
+    }
+    ABSL_ASSIGN_OR_RETURN(call.epilogue, EpilogueCall<Arguments>::Read(arguments));
+    return call;
+  }
+  absl::StatusOr<Dims<D>> Shape() const {
+    Dims<D> shape = Dims<D>(Arguments::SizesOf(input));
+    ABSL_ASSIGN_OR_RETURN(const int64_t k, FeaturesOf<D>(shape));
+    std::optional<int64_t> weights = PackedWeightsSize(format->format, k, out_features);
+    if (weights.has_value()) *weights /= static_cast<int64_t>(DTypeSize(format->dtype));
+    ABSL_RETURN_IF_ERROR(CheckPackedSize<D>(Arguments::SizesOf(weight), weights));
+    if (scales != nullptr) {
+      if (group % 8 != 0 && group < k) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("group: expected a multiple of 8, or at least ", k, ", got ", group));
+      }
+      const std::optional<int64_t> numbers = PackedScalesSize(k, out_features, group);
+      ABSL_RETURN_IF_ERROR(CheckPackedSize<D>(Arguments::SizesOf(scales), numbers, "scales"));
+      if (zeros != nullptr) {
+        ABSL_RETURN_IF_ERROR(CheckPackedSize<D>(Arguments::SizesOf(zeros), numbers, "zeros"));
+      }
+    }
+    shape[shape.size() - 1] = D(out_features);
+    ABSL_RETURN_IF_ERROR(epilogue.CheckShapes(shape, static_cast<int>(shape.size()) - 1));
+    return shape;
+  }
+};
+
+}  // namespace belay::cpu
+
+#endif  // BELAY_BACKENDS_CPU_WEIGHT_ONLY_CALLS_H_
