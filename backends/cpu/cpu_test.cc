@@ -24,6 +24,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/backend/backend_registry.h"
+#include "runtime/core/element.h"
 #include "runtime/core/random.h"
 #include "runtime/core/testing.h"
 #include "runtime/core/thread_pool.h"
@@ -43,6 +44,7 @@ using exir::OwnedValue;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::Pair;
 
 constexpr exir::Closeness kClose = {.atol = 1e-5, .rtol = 1e-5};
@@ -71,8 +73,9 @@ exir::ConstantTensor Filled(const exir::ConstantTensor& like, const Element& ele
   return *std::move(made);
 }
 
-// Constants of float32 and int8 have random elements instead of the text's zeros, but for scalars,
-// which are `scalar`, and those called "scale…", which are powers of two.
+// Constants of float32, bfloat16 and int8 have random elements instead of the text's zeros, but for
+// scalars, which are `scalar`, and those called "scale…", which are powers of two; those called
+// "four…" have four bits.
 exir::ExportedProgram Parse(std::string_view text, const exir::OpRegistry& ops, float scalar = 3) {
   exir::ExportedProgram program = exir::ParseOrDie(text, ops);
   Random random(7);
@@ -80,8 +83,12 @@ exir::ExportedProgram Parse(std::string_view text, const exir::OpRegistry& ops, 
     for (auto& [name, tensor] : *map) {
       const bool scales = absl::StartsWith(name, "scale");
       if (tensor.dtype() == DType::kInt8) {
-        tensor = Filled<int8_t>(
-            tensor, [&] { return static_cast<int8_t>(int64_t(random.Next() % 255) - 127); });
+        const int64_t most = absl::StartsWith(name, "four") ? 7 : 127;
+        tensor = Filled<int8_t>(tensor, [&] {
+          return static_cast<int8_t>(int64_t(random.Next() % (2 * most + 1)) - most);
+        });
+      } else if (tensor.dtype() == DType::kBFloat16) {
+        tensor = Filled<BFloat16>(tensor, [&] { return BFloat16(Draw(random)); });
       } else if (tensor.dtype() == DType::kFloat32) {
         tensor = Filled<float>(tensor, [&] {
           if (scales) return std::ldexp(1.0f, -6 - static_cast<int>(random.Next() % 3));
@@ -174,19 +181,30 @@ constexpr std::string_view kPerceptron = R"(program edge {
 // Rows, columns and heads of every kernel that divides its work, each enough for several threads.
 constexpr std::string_view kDivisible = R"(program edge {
     constants { state "w": f32[64,16,3,3] state "d": f32[64,1,3,3] state "p": f32[48,64,1,1]
-                state "v": f32[1024,2048] }
+                state "v": f32[1024,2048] state "eight": i8[1024,2048] state "four": i8[520,512]
+                state "scale": f32[520,16] state "half": bf16[512,520] }
     graph(%w: f32[64,16,3,3] parameter "w", %d: f32[64,1,3,3] parameter "d",
           %p: f32[48,64,1,1] parameter "p", %v: f32[1024,2048] parameter "v",
-          %x: f32[1,16,40,40] user_input, %row: f32[1,1024] user_input,
+          %w8: i8[1024,2048] buffer "eight", %w4: i8[520,512] buffer "four",
+          %s4: f32[520,16] buffer "scale", %w16: bf16[512,520] parameter "half",
+          %m: f32[90,512] user_input, %x: f32[1,16,40,40] user_input, %row: f32[1,1024] user_input,
           %q: f32[12,50,64] user_input, %k: f32[12,64,70] user_input, %u: f32[12,70,64] user_input) {
       %c: f32[1,64,40,40] = edge.aten.convolution.default(%x, %w, none, [1,1], [1,1], [1,1], false, [0,0], 1)
       %e: f32[1,64,40,40] = edge.aten.convolution.default(%c, %d, none, [1,1], [1,1], [1,1], false, [0,0], 64)
       %o: f32[1,48,40,40] = edge.aten.convolution.default(%e, %p, none, [1,1], [0,0], [1,1], false, [0,0], 1)
       %l: f32[1,2048] = edge.aten.mm.default(%row, %v)
+      %d8: f32[1024,2048] = edge.quantized_decomposed.dequantize_per_tensor.default(%w8, 0.5, 3, -128, 127, dtype:i8)
+      %l8: f32[1,2048] = edge.aten.mm.default(%row, %d8)
+      %d4: f32[520,512] = edge.quantized_decomposed.dequantize_per_channel_group.default(%w4, %s4, none, -8, 7, dtype:i8, 32, dtype:f32)
+      %t4: f32[512,520] = edge.aten.permute_copy.default(%d4, [1,0])
+      %l4: f32[90,520] = edge.aten.mm.default(%m, %t4)
+      %d16: f32[512,520] = edge.dim_order_ops._to_dim_order_copy.default(%w16, dtype=dtype:f32)
+      %l16: f32[90,520] = edge.aten.mm.default(%m, %d16)
       %s: f32[12,50,70] = edge.aten.bmm.default(%q, %k)
       %t: f32[12,50,70] = edge.aten._softmax.default(%s, -1, false)
       %a: f32[12,50,64] = edge.aten.bmm.default(%t, %u)
-      return (%o user_output, %l user_output, %a user_output) } })";
+      return (%o user_output, %l user_output, %l8 user_output, %l4 user_output, %l16 user_output,
+              %a user_output) } })";
 
 TEST_F(CpuTest, ThreadsChangeNoBit) {
   auto lowered = Lower(Parse(kDivisible, *ops_));
@@ -198,9 +216,9 @@ TEST_F(CpuTest, ThreadsChangeNoBit) {
   auto file = exir::OpenImage(*image);
   ASSERT_OK(file.status());
   const exir::CallSequence calls = {
-      {RandomTensor({1, 16, 40, 40}, random_), RandomTensor({1, 1024}, random_),
-       RandomTensor({12, 50, 64}, random_), RandomTensor({12, 64, 70}, random_),
-       RandomTensor({12, 70, 64}, random_)}};
+      {RandomTensor({90, 512}, random_), RandomTensor({1, 16, 40, 40}, random_),
+       RandomTensor({1, 1024}, random_), RandomTensor({12, 50, 64}, random_),
+       RandomTensor({12, 64, 70}, random_), RandomTensor({12, 70, 64}, random_)}};
   auto alone = Method::Load(*file, "forward", kernels_, registry_);
   ASSERT_OK(alone.status());
   const auto want = exir::RunCalls(*alone, calls);
@@ -324,6 +342,46 @@ TEST_F(CpuTest, QuantizedConvolutionsComputeOnBytes) {
                   "belay_cpu.quantized_linear.default", "dim_order_ops._to_dim_order_copy.default",
                   "quantized_decomposed.dequantize_per_tensor.default",
                   "quantized_decomposed.quantize_per_tensor.default"));
+}
+
+// Two layers, per channel and in groups, of 1, 3 and 27 rows, and one of bfloat16.
+TEST_F(CpuTest, WeightsOfFewBitsStayOfFewBits) {
+  std::vector<std::string> operators;
+  ExpectSame(R"(program edge {
+    ranges { s0: [1,9] }
+    constants { state "eight": i8[32,24] state "b": f32[32] state "scale": f32[32]
+                state "zero": i64[32] state "four": i8[30,32] state "scale_four": f32[30,2]
+                state "half": bf16[8,30] }
+    graph(%w: i8[32,24] buffer "eight", %b: f32[32] parameter "b", %s: f32[32] buffer "scale",
+          %z: i64[32] buffer "zero", %v: i8[30,32] buffer "four", %t: f32[30,2] buffer "scale_four",
+          %h: bf16[8,30] parameter "half", %x: f32[s0,3,24] user_input, %one: f32[1,24] user_input,
+          %u: f32[1,8] user_input) {
+      %n: symint(s0) = aten.sym_size.int(%x, 0)
+      %m: symint(3*s0) = _operator.mul(%n, 3)
+      %rows: f32[3*s0,24] = edge.aten.view_copy.default(%x, [%m,24])
+      %wd: f32[32,24] = edge.quantized_decomposed.dequantize_per_channel.default(%w, %s, %z, 0, -127, 127, dtype:i8)
+      %wt: f32[24,32] = edge.aten.permute_copy.default(%wd, [1,0])
+      %a: f32[3*s0,32] = edge.aten.addmm.default(%b, %rows, %wt)
+      %av: f32[s0,3,32] = edge.aten.view_copy.default(%a, [%n,3,32])
+      %g: f32[s0,3,32] = edge.aten.gelu.default(%av)
+      %gr: f32[3*s0,32] = edge.aten.view_copy.default(%g, [%m,32])
+      %vd: f32[30,32] = edge.quantized_decomposed.dequantize_per_channel_group.default(%v, %t, none, -8, 7, dtype:i8, 16, dtype:f32)
+      %vt: f32[32,30] = edge.aten.permute_copy.default(%vd, [1,0])
+      %o: f32[3*s0,30] = edge.aten.mm.default(%gr, %vt)
+      %r: f32[3*s0,30] = edge.aten.relu.default(%o)
+      %hd: f32[8,30] = edge.dim_order_ops._to_dim_order_copy.default(%h, dtype=dtype:f32)
+      %p: f32[1,30] = edge.aten.mm.default(%u, %hd)
+      %sum: f32[3*s0,30] = edge.aten.add.Tensor(%p, %r)
+      %q: f32[1,32] = edge.aten.mm.default(%one, %wt)
+      return (%sum user_output, %q user_output) } })",
+             {{RandomTensor({1, 3, 24}, random_), RandomTensor({1, 24}, random_),
+               RandomTensor({1, 8}, random_)},
+              {RandomTensor({9, 3, 24}, random_), RandomTensor({1, 24}, random_),
+               RandomTensor({1, 8}, random_)}},
+             3, kClose, &operators);
+  EXPECT_THAT(operators, Contains("belay_cpu.weight_only_linear.default"));
+  EXPECT_THAT(operators, Not(Contains(HasSubstr("dequantize"))));
+  EXPECT_THAT(operators, Not(Contains(HasSubstr("gelu"))));
 }
 
 TEST_F(CpuTest, AttentionWithAMaskThatHidesARow) {

@@ -157,6 +157,33 @@ std::optional<ConstantTensor> ConstantView::ToTensor() const {
   return *std::move(made);
 }
 
+std::optional<std::vector<double>> ConstantView::Numbers() const {
+  const std::optional<ConstantTensor> view = ToTensor();
+  if (!view.has_value()) return std::nullopt;
+  const absl::StatusOr<exir::Storage> dense = view->Dense();
+  if (!dense.ok()) return std::nullopt;
+  const auto read = [&](auto type) {
+    using T = decltype(type);
+    std::vector<double> numbers(static_cast<size_t>(view->view().numel()));
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      numbers[i] = ReadAs<T>(dense->bytes.data() + i * sizeof(T));
+    }
+    return numbers;
+  };
+  switch (view->dtype()) {
+    case DType::kFloat32:
+      return read(float());
+    case DType::kInt64:
+      return read(int64_t());
+    case DType::kInt32:
+      return read(int32_t());
+    case DType::kInt8:
+      return read(int8_t());
+    default:
+      return std::nullopt;
+  }
+}
+
 ConstantViews::ConstantViews(const exir::ExportedProgram& program)
     : program_(program), views_(*program.ops, kRows) {
   const absl::btree_set<std::string_view> mutated = exir::MutatedState(program.signature);

@@ -123,6 +123,14 @@ class CpuPartitioner final : public exir::Partitioner {
   exir::CapabilityPartitioner capability_;
 };
 
+// Whether the node converts an input of bfloat16: a weight that is stored so, which stays so.
+bool IsConvertedInput(const exir::Graph& graph, const exir::Node& node, exir::ValueId value) {
+  const exir::TensorMeta* meta = graph.value(value).tensor();
+  return node.target->name() == "dim_order_ops._to_dim_order_copy.default" && meta != nullptr &&
+         meta->dtype == DType::kBFloat16 && !graph.value(value).producer.valid() &&
+         WhyNotValue(graph, value, {DType::kBFloat16}).empty();
+}
+
 }  // namespace
 
 std::string WhyNotCpu(const exir::Graph& graph, exir::NodeId id) {
@@ -135,7 +143,11 @@ std::string WhyNotCpu(const exir::Graph& graph, exir::NodeId id) {
   const auto ask = [&](exir::ValueId value) {
     if (reason.empty()) reason = WhyNotValue(graph, value, types);
   };
-  for (const exir::Argument& argument : node.arguments) exir::ForEachValue(argument, ask);
+  for (const exir::Argument& argument : node.arguments) {
+    exir::ForEachValue(argument, [&](exir::ValueId value) {
+      if (!IsConvertedInput(graph, node, value)) ask(value);
+    });
+  }
   for (exir::ValueId result : node.results()) ask(result);
   return reason;
 }

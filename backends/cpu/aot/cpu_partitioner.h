@@ -11,8 +11,9 @@
 namespace belay::cpu {
 
 // "" when the backend computes the node; else why it doesn't: the operator is not in taken_ops.inc,
-// or a tensor is not a dense one of float32, int64, int32, int8, uint8 or bool, or a product is not
-// of float32, or a number is symbolic and no integer.
+// or a tensor is not a dense one of float32, int64, int32, int8, uint8 or bool (or an input of
+// bfloat16 that the node converts), or a product is not of float32, or a number is symbolic and no
+// integer.
 std::string WhyNotCpu(const exir::Graph& graph, exir::NodeId node);
 
 // Takes what the backend computes in the top graph in few large partitions, with its constants, and

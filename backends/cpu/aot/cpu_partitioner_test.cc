@@ -103,6 +103,21 @@ TEST(CpuPartitioner, LeavesUpdatesOfABuffer) {
                                    Pair("b", "cpu_1")));
 }
 
+// Of a weight, not of what is computed.
+TEST(CpuPartitioner, TakesConversionsOfBFloat16) {
+  EXPECT_THAT(Partitioned(R"(program edge {
+    constants { state "w": bf16[4,4] }
+    graph(%w: bf16[4,4] parameter "w", %x: f32[2,4] user_input, %u: bf16[2,4] user_input) {
+      %c: f32[4,4] = edge.dim_order_ops._to_dim_order_copy.default(%w, dtype=dtype:f32)
+      %y: f32[2,4] = edge.aten.mm.default(%x, %c)
+      %r: bf16[2,4] = edge.aten.relu.default(%u)
+      %d: f32[2,4] = edge.dim_order_ops._to_dim_order_copy.default(%r, dtype=dtype:f32)
+      return (%y user_output, %d user_output) } })"),
+              UnorderedElementsAre(Pair("c", "cpu_1"), Pair("y", "cpu_1"),
+                                   Pair("r", HasSubstr("%u is bf16[2,4]")),
+                                   Pair("d", HasSubstr("%r is bf16[2,4]"))));
+}
+
 TEST(CpuPartitioner, LeavesBodiesOfControlFlow) {
   const auto answers = Partitioned(R"(program edge {
     graph(%p: b8[] user_input, %x: f32[2,2] user_input) {

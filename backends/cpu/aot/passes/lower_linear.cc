@@ -9,8 +9,10 @@
 #include "backends/cpu/aot/passes/packed_constants.h"
 #include "backends/cpu/aot/passes/quantized_arguments.h"
 #include "backends/cpu/aot/passes/quantized_forms.h"
+#include "backends/cpu/aot/passes/weight_only_forms.h"
 #include "backends/cpu/ops/cpu_ops.h"
 #include "backends/cpu/quantized_calls.h"
+#include "backends/cpu/weight_only_calls.h"
 #include "exir/ir/graph_editor.h"
 #include "runtime/core/status_macros.h"
 
@@ -33,6 +35,7 @@ class LinearLowering {
         graph_(editor_.graph()),
         views_(program),
         forms_(program),
+        weight_only_(program),
         constants_(program, editor_),
         mm_(program.ops->Find("aten.mm.default")),
         addmm_(program.ops->Find("aten.addmm.default")),
@@ -92,13 +95,14 @@ class LinearLowering {
       }
     }
     const Argument mat2 = node.argument("mat2");
-    ABSL_ASSIGN_OR_RETURN(const bool lowered, LowerFloat(id, left, mat2, bias));
-    if (!lowered) {
-      ABSL_ASSIGN_OR_RETURN(const bool quantized, LowerQuantized(id, left, mat2, bias));
-      if (!quantized) return false;
+    for (const auto lower : {&LinearLowering::LowerFloat, &LinearLowering::LowerQuantized,
+                             &LinearLowering::LowerWeightOnly}) {
+      ABSL_ASSIGN_OR_RETURN(const bool lowered, (this->*lower)(id, left, mat2, bias));
+      if (!lowered) continue;
+      AbsorbReshapes(id);
+      return true;
     }
-    AbsorbReshapes(id);
-    return true;
+    return false;
   }
 
   absl::StatusOr<bool> LowerFloat(NodeId id, const Argument& left, const Argument& mat2,
@@ -130,6 +134,38 @@ class LinearLowering {
     arguments.emplace_back(n);
     AppendEmptyEpilogue(arguments, *input);
     editor_.SetTarget(id, CpuOp("quantized_linear"));
+    editor_.SetArguments(id, std::move(arguments));
+    return true;
+  }
+
+  absl::StatusOr<bool> LowerWeightOnly(NodeId id, const Argument& left, const Argument& mat2,
+                                       const Argument& bias) {
+    const NodeId producer = graph_.value(*left.get_if<ValueId>()).producer;
+    if (producer.valid() && graph_.node(producer).target->has_trait(exir::kDequantizes)) {
+      return false;
+    }
+    const std::optional<WeightOnlyForm> form = weight_only_.Find(mat2);
+    if (!form.has_value()) return false;
+    ABSL_ASSIGN_OR_RETURN(const ValueId weight,
+                          constants_.WeightOnlyMatrix(form->numbers, form->format));
+    const auto numbers = [&](std::string_view suffix,
+                             absl::Span<const float> of) -> absl::StatusOr<Argument> {
+      if (of.empty()) return Argument();
+      return constants_.GroupNumbers(form->numbers, suffix, form->group, of);
+    };
+    ABSL_ASSIGN_OR_RETURN(Argument scales, numbers("scales", form->scales));
+    ABSL_ASSIGN_OR_RETURN(Argument zeros, numbers("zeros", form->zeros));
+    std::vector<Argument> arguments = {left,
+                                       weight,
+                                       std::move(scales),
+                                       std::move(zeros),
+                                       bias,
+                                       Argument(),
+                                       *form->numbers.sizes[1].AsInt(),
+                                       std::string(NameOf(form->format)),
+                                       form->group};
+    AppendEmptyEpilogue(arguments);
+    editor_.SetTarget(id, CpuOp("weight_only_linear"));
     editor_.SetArguments(id, std::move(arguments));
     return true;
   }
@@ -167,6 +203,7 @@ class LinearLowering {
   const exir::Graph& graph_;
   const ConstantViews views_;
   const QuantizedForms forms_;
+  const WeightOnlyForms weight_only_;
   PackedConstants constants_;
   const exir::OpOverload *mm_, *addmm_, *bmm_, *view_;
 };

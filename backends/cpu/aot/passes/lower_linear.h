@@ -11,9 +11,13 @@ namespace belay::cpu {
 // the left side is a reshape to rows and the result is reshaped back, both reshapes go. Constants
 // that nothing reads any more go.
 //
-// Left as they are: other dtypes than float32, sides without elements in k or n, and addmm with
-// alpha or beta other than 1 or a bias that is not a row. Top graph only. `handles` must outlive the
-// pass.
+// A matrix that is made of int8 or bfloat16 (WeightOnlyForms) is packed as that, for
+// belay_cpu::weight_only_linear; where both sides are dequantized, as QuantizedForms has it, the
+// product becomes belay_cpu::quantized_linear.
+//
+// Left as they are: other dtypes than float32, a left side that is dequantized otherwise, sides
+// without elements in k or n, and addmm with alpha or beta other than 1 or a bias that is not a
+// row. Top graph only. `handles` must outlive the pass.
 exir::Pass LowerLinear(FusedHandles& handles);
 
 }  // namespace belay::cpu

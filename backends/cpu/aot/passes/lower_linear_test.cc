@@ -1,5 +1,11 @@
 #include "backends/cpu/aot/passes/lower_linear.h"
 
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+#include <vector>
+
 #include "backends/cpu/aot/passes/cpu_pass_testing.h"
 #include "exir/testing/rewrite_test.h"
 #include "gtest/gtest.h"
@@ -14,6 +20,42 @@ void ExpectLowered(std::string_view before, std::string_view after) {
 void ExpectLeft(std::string_view before) {
   FusedHandles handles;
   exir::ExpectUnchanged(before, LowerLinear(handles).run, CpuPassTestOps());
+}
+
+// Elements of all constants of these dtypes, which are zeros in the text.
+struct Numbers {
+  int8_t i8 = 9;
+  int32_t i32 = 0;
+  float f32 = 0.5;
+};
+
+exir::RunPass LowerWith(const Numbers& numbers, FusedHandles& handles) {
+  return [&numbers, &handles](exir::ExportedProgram& program) {
+    for (exir::ConstantMap* map : {&program.state_dict, &program.constants}) {
+      for (auto& [name, tensor] : *map) {
+        const auto fill = [&, &tensor = tensor](auto number) {
+          std::vector<std::byte> bytes(tensor.view().nbytes());
+          for (size_t i = 0; i < bytes.size(); i += sizeof(number)) {
+            std::memcpy(bytes.data() + i, &number, sizeof(number));
+          }
+          tensor = *exir::ConstantTensor::Contiguous(tensor.dtype(), tensor.sizes(),
+                                                     exir::Storage::Own(std::move(bytes)));
+        };
+        if (tensor.dtype() == DType::kInt8) fill(numbers.i8);
+        if (tensor.dtype() == DType::kInt32) fill(numbers.i32);
+        if (tensor.dtype() == DType::kFloat32) fill(numbers.f32);
+      }
+    }
+    return LowerLinear(handles).run(program);
+  };
+}
+void ExpectLoweredWith(const Numbers& numbers, std::string_view before, std::string_view after) {
+  FusedHandles handles;
+  exir::ExpectRewrite(before, LowerWith(numbers, handles), after, CpuPassTestOps());
+}
+void ExpectLeftWith(const Numbers& numbers, std::string_view before) {
+  FusedHandles handles;
+  exir::ExpectUnchanged(before, LowerWith(numbers, handles), CpuPassTestOps());
 }
 
 TEST(LowerLinear, PacksATransposedWeight) {
@@ -177,6 +219,119 @@ TEST(LowerLinear, DequantizesABias) {
           %w_bias0: f32[8] tensor_constant "w_bias0", %x: u8[2,4] user_input) {
       %y: f32[2,8] = backend.belay_cpu.quantized_linear.default(%x, %w_packed0, %w_scales0, %w_sums0, %w_bias0, 8, 3, "none", -inf, inf, none, [], none, [])
       return (%y user_output) } })");
+}
+
+TEST(LowerLinear, KeepsTheBytesOfAWeightPerChannel) {
+  ExpectLoweredWith({}, R"(program edge {
+    constants { state "w": i8[8,4] state "b": f32[8] state "s": f32[8] state "z": i64[8] }
+    graph(%w: i8[8,4] buffer "w", %b: f32[8] parameter "b", %s: f32[8] buffer "s",
+          %z: i64[8] buffer "z", %x: f32[3,2,4] user_input) {
+      %v: f32[6,4] = edge.aten.view_copy.default(%x, [6,4])
+      %d: f32[8,4] = edge.quantized_decomposed.dequantize_per_channel.default(%w, %s, %z, 0, -127, 127, dtype:i8)
+      %t: f32[4,8] = edge.aten.permute_copy.default(%d, [1,0])
+      %y: f32[6,8] = edge.aten.addmm.default(%b, %v, %t)
+      %r: f32[3,2,8] = edge.aten.view_copy.default(%y, [3,2,8])
+      return (%r user_output) } })",
+                    R"(program edge {
+    constants { state "b": f32[8] constant "w_packed_int8_0": i8[256] constant "w_scales0": f32[32] }
+    graph(%b: f32[8] parameter "b", %w_packed_int8_0: i8[256] tensor_constant "w_packed_int8_0",
+          %w_scales0: f32[32] tensor_constant "w_scales0", %x: f32[3,2,4] user_input) {
+      %y: f32[3,2,8] = backend.belay_cpu.weight_only_linear.default(%x, %w_packed_int8_0, %w_scales0, none, %b, none, 8, "int8", 4, "none", "add", -inf, inf)
+      return (%y user_output) } })");
+}
+
+// The axis is the columns', the permutation before the dequantization, and all numbers have 4 bits.
+TEST(LowerLinear, MakesFourBitsOfNumbersThatHaveNoMore) {
+  ExpectLoweredWith({.i8 = -8}, R"(program edge {
+    constants { state "w": i8[8,4] state "s": f32[8] }
+    graph(%w: i8[8,4] buffer "w", %s: f32[8] buffer "s", %x: f32[2,4] user_input) {
+      %t: i8[4,8] = edge.aten.permute_copy.default(%w, [1,0])
+      %d: f32[4,8] = edge.quantized_decomposed.dequantize_per_channel.default(%t, %s, none, -1, -127, 127, dtype:i8)
+      %y: f32[2,8] = edge.aten.mm.default(%x, %d)
+      return (%y user_output) } })",
+                    R"(program edge {
+    constants { constant "w_packed_int4_0": i32[32] constant "w_scales0": f32[32] }
+    graph(%w_packed_int4_0: i32[32] tensor_constant "w_packed_int4_0",
+          %w_scales0: f32[32] tensor_constant "w_scales0", %x: f32[2,4] user_input) {
+      %y: f32[2,8] = backend.belay_cpu.weight_only_linear.default(%x, %w_packed_int4_0, %w_scales0, none, none, none, 8, "int4", 4, "none", "add", -inf, inf)
+      return (%y user_output) } })");
+}
+
+TEST(LowerLinear, KeepsScalesAndZeroPointsOfGroups) {
+  ExpectLoweredWith({.i8 = 7, .i32 = -3}, R"(program edge {
+    constants { state "w": i8[8,32] state "s": f32[8,4] state "z": i32[8,4] }
+    graph(%w: i8[8,32] buffer "w", %s: f32[8,4] buffer "s", %z: i32[8,4] buffer "z",
+          %x: f32[2,32] user_input) {
+      %d: f32[8,32] = edge.quantized_decomposed.dequantize_per_channel_group.default(%w, %s, %z, -8, 7, dtype:i8, 8, dtype:f32)
+      %t: f32[32,8] = edge.aten.permute_copy.default(%d, [1,0])
+      %y: f32[2,8] = edge.aten.mm.default(%x, %t)
+      return (%y user_output) } })",
+                    R"(program edge {
+    constants { constant "w_packed_int4_0": i32[128] constant "w_scales0": f32[128]
+                constant "w_zeros0": f32[128] }
+    graph(%w_packed_int4_0: i32[128] tensor_constant "w_packed_int4_0",
+          %w_scales0: f32[128] tensor_constant "w_scales0",
+          %w_zeros0: f32[128] tensor_constant "w_zeros0", %x: f32[2,32] user_input) {
+      %y: f32[2,8] = backend.belay_cpu.weight_only_linear.default(%x, %w_packed_int4_0, %w_scales0, %w_zeros0, none, none, 8, "int4", 8, "none", "add", -inf, inf)
+      return (%y user_output) } })");
+}
+
+TEST(LowerLinear, KeepsTheBytesOfAConvertedWeightTimesScales) {
+  ExpectLoweredWith({}, R"(program edge {
+    constants { state "w": i8[8,4] state "s": f32[8,1] }
+    graph(%w: i8[8,4] buffer "w", %s: f32[8,1] buffer "s", %x: f32[2,4] user_input) {
+      %c: f32[8,4] = edge.dim_order_ops._to_dim_order_copy.default(%w, dtype=dtype:f32)
+      %m: f32[8,4] = edge.aten.mul.Tensor(%c, %s)
+      %t: f32[4,8] = edge.aten.permute_copy.default(%m, [1,0])
+      %y: f32[2,8] = edge.aten.mm.default(%x, %t)
+      return (%y user_output) } })",
+                    R"(program edge {
+    constants { constant "w_packed_int8_0": i8[256] constant "w_scales0": f32[32] }
+    graph(%w_packed_int8_0: i8[256] tensor_constant "w_packed_int8_0",
+          %w_scales0: f32[32] tensor_constant "w_scales0", %x: f32[2,4] user_input) {
+      %y: f32[2,8] = backend.belay_cpu.weight_only_linear.default(%x, %w_packed_int8_0, %w_scales0, none, none, none, 8, "int8", 4, "none", "add", -inf, inf)
+      return (%y user_output) } })");
+}
+
+TEST(LowerLinear, KeepsAWeightOfBFloat16) {
+  ExpectLoweredWith({}, R"(program edge {
+    constants { state "w": bf16[8,4] }
+    graph(%w: bf16[8,4] parameter "w", %x: f32[2,4] user_input) {
+      %c: f32[8,4] = edge.dim_order_ops._to_dim_order_copy.default(%w, dtype=dtype:f32)
+      %t: f32[4,8] = edge.aten.permute_copy.default(%c, [1,0])
+      %y: f32[2,8] = edge.aten.mm.default(%x, %t)
+      return (%y user_output) } })",
+                    R"(program edge {
+    constants { constant "w_packed_bf16_0": bf16[256] }
+    graph(%w_packed_bf16_0: bf16[256] tensor_constant "w_packed_bf16_0", %x: f32[2,4] user_input) {
+      %y: f32[2,8] = backend.belay_cpu.weight_only_linear.default(%x, %w_packed_bf16_0, none, none, none, none, 8, "bf16", 0, "none", "add", -inf, inf)
+      return (%y user_output) } })");
+}
+
+// Scales of rows, groups of 6 and of columns, scales that are too small, and zero points that are no
+// bytes.
+TEST(LowerLinear, LeavesScalesThatAreNotOfColumns) {
+  ExpectLeftWith({.i32 = 128}, R"(program edge {
+    constants { state "w": i8[8,12] state "s": f32[8] state "g": f32[8,2] state "r": f32[8,1]
+                state "z": i32[12] state "h": f32[12] }
+    graph(%w: i8[8,12] buffer "w", %s: f32[8] buffer "s", %g: f32[8,2] buffer "g",
+          %r: f32[8,1] buffer "r", %z: i32[12] buffer "z", %h: f32[12] buffer "h",
+          %x: f32[2,8] user_input, %u: f32[2,12] user_input) {
+      %a: f32[8,12] = edge.quantized_decomposed.dequantize_per_channel.default(%w, %s, none, 0, -127, 127, dtype:i8)
+      %ay: f32[2,12] = edge.aten.mm.default(%x, %a)
+      %b: f32[8,12] = edge.quantized_decomposed.dequantize_per_channel_group.default(%w, %g, none, -8, 7, dtype:i8, 6, dtype:f32)
+      %by: f32[2,12] = edge.aten.mm.default(%x, %b)
+      %bt: f32[12,8] = edge.aten.permute_copy.default(%b, [1,0])
+      %bu: f32[2,8] = edge.aten.mm.default(%u, %bt)
+      %c: f32[8,12] = edge.dim_order_ops._to_dim_order_copy.default(%w, dtype=dtype:f32)
+      %m: f32[8,12] = edge.aten.mul.Tensor(%c, %r)
+      %my: f32[2,12] = edge.aten.mm.default(%x, %m)
+      %e: f32[8,12] = edge.quantized_decomposed.dequantize_per_tensor.default(%w, 1e-40, 0, -127, 127, dtype:i8)
+      %ey: f32[2,12] = edge.aten.mm.default(%x, %e)
+      %f: f32[8,12] = edge.quantized_decomposed.dequantize_per_channel.default(%w, %h, %z, 1, -127, 127, dtype:i8)
+      %fy: f32[2,12] = edge.aten.mm.default(%x, %f)
+      return (%ay user_output, %by user_output, %bu user_output, %my user_output, %ey user_output,
+              %fy user_output) } })");
 }
 
 // Signed inputs, weights with a zero point, and weights of floats.

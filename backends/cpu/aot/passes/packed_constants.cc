@@ -20,6 +20,27 @@ namespace {
 using exir::ConstantTensor;
 using exir::Storage;
 
+// Strides of the elements of a matrix [k, n] in the order in which the constant has them, so that
+// nothing is copied in between.
+struct MatrixOrder {
+  explicit MatrixOrder(const ConstantView& matrix)
+      : k(*matrix.sizes[0].AsInt()), n(*matrix.sizes[1].AsInt()) {
+    if (matrix.strides[0] >= matrix.strides[1]) return;
+    order[0] = 1;
+    order[1] = 0;
+    row_stride = 1;
+    column_stride = k;
+  }
+  int64_t k, n;
+  uint8_t order[2] = {0, 1};
+  int64_t row_stride = n, column_stride = 1;
+};
+
+absl::Status TooLarge(const Sizes& sizes) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("the packed form of a constant ", FormatSizes(sizes), " is too large"));
+}
+
 }  // namespace
 
 template <class T>
@@ -55,10 +76,7 @@ absl::StatusOr<exir::ValueId> PackedConstants::Add(const ConstantView& view,
       suffix, " ", absl::Hex(reinterpret_cast<uintptr_t>(tensor->storage().bytes.data())), " ",
       tensor->storage_offset(), FormatSizes(tensor->sizes()), FormatSizes(tensor->strides()));
   if (const auto it = made_.find(key); it != made_.end()) return it->second;
-  if (!count.has_value()) {
-    return absl::InvalidArgumentError(absl::StrCat("the packed form of a constant ",
-                                                   FormatSizes(tensor->sizes()), " is too large"));
-  }
+  if (!count.has_value()) return TooLarge(tensor->sizes());
   ABSL_ASSIGN_OR_RETURN(const Storage elements, tensor->Dense(order));
   std::vector<std::byte> bytes(static_cast<size_t>(*count) * sizeof(To));
   make(reinterpret_cast<const From*>(elements.bytes.data()), reinterpret_cast<To*>(bytes.data()));
@@ -66,22 +84,47 @@ absl::StatusOr<exir::ValueId> PackedConstants::Add(const ConstantView& view,
 }
 
 absl::StatusOr<exir::ValueId> PackedConstants::Matrix(const ConstantView& matrix) {
-  const int64_t k = *matrix.sizes[0].AsInt(), n = *matrix.sizes[1].AsInt();
-  // As the constant has them, so that nothing is copied in between.
-  const bool rows = matrix.strides[0] >= matrix.strides[1];
-  const uint8_t order[] = {static_cast<uint8_t>(rows ? 0 : 1), static_cast<uint8_t>(rows ? 1 : 0)};
-  const int64_t row_stride = rows ? n : 1, column_stride = rows ? 1 : k;
+  const MatrixOrder m(matrix);
   if (matrix.tensor->dtype() == DType::kInt8) {
-    return Add<int8_t, int8_t>(matrix, "packed", order, PackedQuantizedMatrixSize(1, k, n),
+    return Add<int8_t, int8_t>(matrix, "packed", m.order, PackedQuantizedMatrixSize(1, m.k, m.n),
                                [&](const int8_t* b, int8_t* packed) {
-                                 PackQuantizedMatrix(b, 1, k, n, 0, row_stride, column_stride,
-                                                     packed);
+                                 PackQuantizedMatrix(b, 1, m.k, m.n, 0, m.row_stride,
+                                                     m.column_stride, packed);
                                });
   }
-  return Add<float, float>(matrix, "packed", order, PackedMatrixSize(k, n),
+  return Add<float, float>(matrix, "packed", m.order, PackedMatrixSize(m.k, m.n),
                            [&](const float* b, float* packed) {
-                             PackMatrix(b, k, n, row_stride, column_stride, packed);
+                             PackMatrix(b, m.k, m.n, m.row_stride, m.column_stride, packed);
                            });
+}
+
+absl::StatusOr<exir::ValueId> PackedConstants::WeightOnlyMatrix(const ConstantView& matrix,
+                                                                WeightFormat format) {
+  const MatrixOrder m(matrix);
+  const std::optional<int64_t> bytes = PackedWeightsSize(format, m.k, m.n);
+  const auto count = [&](size_t element) {
+    return bytes.has_value() ? std::optional(*bytes / static_cast<int64_t>(element)) : std::nullopt;
+  };
+  switch (format) {
+    case WeightFormat::kInt8:
+      return Add<int8_t, int8_t>(
+          matrix, "packed_int8_", m.order, count(1), [&](const int8_t* b, int8_t* packed) {
+            PackInt8Weights(b, m.k, m.n, m.row_stride, m.column_stride, packed);
+          });
+    case WeightFormat::kInt4:
+      return Add<int8_t, int32_t>(matrix, "packed_int4_", m.order, count(sizeof(int32_t)),
+                                  [&](const int8_t* b, int32_t* packed) {
+                                    PackInt4Weights(b, m.k, m.n, m.row_stride, m.column_stride,
+                                                    reinterpret_cast<uint32_t*>(packed));
+                                  });
+    case WeightFormat::kBFloat16:
+      break;
+  }
+  return Add<BFloat16, BFloat16>(matrix, "packed_bf16_", m.order, count(sizeof(BFloat16)),
+                                 [&](const BFloat16* b, BFloat16* packed) {
+                                   PackBFloat16Weights(&b->bits, m.k, m.n, m.row_stride,
+                                                       m.column_stride, &packed->bits);
+                                 });
 }
 
 absl::StatusOr<exir::ValueId> PackedConstants::Filters(const ConstantView& weight) {
@@ -145,6 +188,17 @@ absl::StatusOr<exir::ValueId> PackedConstants::Numbers(const ConstantView& after
       suffix, " ", std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
   if (const auto it = made_.find(key); it != made_.end()) return it->second;
   return Insert<float>(after, suffix, std::move(key), std::move(bytes));
+}
+
+absl::StatusOr<exir::ValueId> PackedConstants::GroupNumbers(const ConstantView& weight,
+                                                            std::string_view suffix, int64_t group,
+                                                            absl::Span<const float> numbers) {
+  const int64_t k = *weight.sizes[0].AsInt(), n = *weight.sizes[1].AsInt();
+  const std::optional<int64_t> count = PackedScalesSize(k, n, group);
+  if (!count.has_value()) return TooLarge({k, n});
+  std::vector<float> packed(static_cast<size_t>(*count));
+  PackScales(numbers.data(), k, n, group, /*group_stride=*/n, /*column_stride=*/1, packed.data());
+  return Numbers(weight, suffix, packed);
 }
 
 absl::StatusOr<exir::ValueId> PackedConstants::Vector(const ConstantView& elements) {

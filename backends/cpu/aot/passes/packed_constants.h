@@ -11,6 +11,7 @@
 #include "backends/cpu/aot/constant_view.h"
 #include "exir/ir/exported_program.h"
 #include "exir/ir/graph_editor.h"
+#include "runtime/kernels/packed/weight_only_gemm.h"
 
 namespace belay::cpu {
 
@@ -29,6 +30,9 @@ class PackedConstants {
   // quantized_weights.h of runtime/kernels/packed). Precondition of all: static.
   // B [k, n] of A B.
   absl::StatusOr<exir::ValueId> Matrix(const ConstantView& matrix);
+  // B [k, n], of bfloat16 or int8, for products with weights of that format (weight_only_gemm.h).
+  // Precondition: elements that the format has.
+  absl::StatusOr<exir::ValueId> WeightOnlyMatrix(const ConstantView& matrix, WeightFormat format);
   // The weight [o, c, h, w] of a convolution as the matrix [h * w * c, o]; of int8 in taps, unless
   // there are few channels (Conv2dCall and QuantizedConv2dCall).
   absl::StatusOr<exir::ValueId> Filters(const ConstantView& weight);
@@ -43,6 +47,9 @@ class PackedConstants {
   // These numbers, called after the constant of `after`.
   absl::StatusOr<exir::ValueId> Numbers(const ConstantView& after, std::string_view suffix,
                                         absl::Span<const float> numbers);
+  // Scales or zero points [groups, n] of `weight` [k, n], packed for the same products.
+  absl::StatusOr<exir::ValueId> GroupNumbers(const ConstantView& weight, std::string_view suffix,
+                                             int64_t group, absl::Span<const float> numbers);
 
  private:
   // The constant of `count` elements that `make` makes of the view's elements in `order`.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <utility>
 
 namespace belay::cpu {
@@ -17,17 +16,6 @@ using exir::ValueId;
 constexpr double kLeastScale = 0x1p-100, kMostScale = 0x1p100;
 
 bool IsUsual(double scale) { return scale >= kLeastScale && scale <= kMostScale; }
-
-template <class T>
-std::vector<double> ReadAs(absl::Span<const std::byte> bytes) {
-  std::vector<double> numbers(bytes.size() / sizeof(T));
-  for (size_t i = 0; i < numbers.size(); ++i) {
-    T value;
-    std::memcpy(&value, bytes.data() + i * sizeof(T), sizeof(T));
-    numbers[i] = static_cast<double>(value);
-  }
-  return numbers;
-}
 
 }  // namespace
 
@@ -98,24 +86,7 @@ std::optional<std::vector<double>> QuantizedForms::Numbers(const Argument& argum
   if (!view.has_value() || view->rank() != 1 || !types.contains(view->tensor->dtype())) {
     return std::nullopt;
   }
-  const std::optional<exir::ConstantTensor> tensor = view->ToTensor();
-  if (!tensor.has_value()) return std::nullopt;
-  const absl::StatusOr<exir::Storage> dense = tensor->Dense();
-  if (!dense.ok()) return std::nullopt;
-  const absl::Span<const std::byte> bytes = dense->bytes.subspan(
-      0, static_cast<size_t>(tensor->view().numel()) * DTypeSize(tensor->dtype()));
-  switch (tensor->dtype()) {
-    case DType::kFloat32:
-      return ReadAs<float>(bytes);
-    case DType::kInt64:
-      return ReadAs<int64_t>(bytes);
-    case DType::kInt32:
-      return ReadAs<int32_t>(bytes);
-    case DType::kInt8:
-      return ReadAs<int8_t>(bytes);
-    default:
-      return std::nullopt;
-  }
+  return view->Numbers();
 }
 
 std::optional<QuantizedForms::Parameters> QuantizedForms::ParametersOf(

@@ -1,0 +1,56 @@
+// Constant matrices of few bits as programs have them: behind what makes floats of them.
+#ifndef BELAY_BACKENDS_CPU_AOT_PASSES_WEIGHT_ONLY_FORMS_H_
+#define BELAY_BACKENDS_CPU_AOT_PASSES_WEIGHT_ONLY_FORMS_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "backends/cpu/aot/constant_view.h"
+#include "exir/ir/exported_program.h"
+#include "runtime/kernels/packed/weight_only_gemm.h"
+
+namespace belay::cpu {
+
+// A matrix [k, n] of elements (q - zero) * scale, or of bfloat16.
+struct WeightOnlyForm {
+  ConstantView numbers;  // [k, n], static, of int8 or bfloat16
+  WeightFormat format = WeightFormat::kInt8;
+  int64_t group = 0;          // rows that share scales; 0 for bfloat16
+  std::vector<float> scales;  // [groups, n]; none for bfloat16
+  std::vector<float> zeros;   // likewise, if one is not 0
+};
+
+// Recognizes them in the top graph of a program, which may change meanwhile but for its constants.
+class WeightOnlyForms {
+ public:
+  explicit WeightOnlyForms(const exir::ExportedProgram& program);
+
+  // Of a float32 matrix that a node makes of an int8 constant, or of a view of one:
+  //
+  //   dequantize_per_tensor, by literals
+  //   dequantize_per_channel, of columns
+  //   dequantize_per_channel_group, transposed, in groups of a multiple of 8 or of all rows
+  //   a conversion to float32, alone or times a constant that has one scale, or one for each column
+  //
+  // or of a bfloat16 constant by conversion; all of that also behind transpositions. Integers that
+  // all are from -8 to 7 make int4: the constant decides, since a node's range clamps nothing.
+  // nullopt for anything else, among it scales that are not from 2^-100 to 2^100, and zero points
+  // that are no integers from -128 to 127.
+  std::optional<WeightOnlyForm> Find(const exir::Argument& argument) const;
+
+ private:
+  struct Parameters;
+  std::optional<Parameters> ParametersOf(const exir::Node& node, bool transposed) const;
+  std::optional<Parameters> ProductParameters(const exir::Node& node, bool transposed) const;
+  const exir::Node* Producer(const exir::Argument& argument) const;
+
+  const exir::ExportedProgram& program_;
+  const ConstantViews views_;
+  const exir::OpOverload *dequantize_, *dequantize_channels_, *dequantize_groups_, *convert_, *mul_;
+  const exir::OpOverload *permute_, *transpose_, *t_;
+};
+
+}  // namespace belay::cpu
+
+#endif  // BELAY_BACKENDS_CPU_AOT_PASSES_WEIGHT_ONLY_FORMS_H_
