@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/core/annotate.h"
 #include "runtime/core/mapped_file.h"
+#include "runtime/core/sha256.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/program/digest.h"
 
