@@ -106,6 +106,14 @@ struct EpilogueCall {
   }
 };
 
+// The result's features or channels: kInvalidArgument unless at least 1.
+template <class Arguments>
+absl::StatusOr<int64_t> ReadFeatures(const Arguments& arguments, std::string_view name) {
+  ABSL_ASSIGN_OR_RETURN(const int64_t features, arguments.StaticInt(name));
+  ABSL_RETURN_IF_ERROR(ExpectAtLeast(name, {&features, 1}, 1));
+  return features;
+}
+
 // The last of an input's sizes.
 template <class D>
 absl::StatusOr<int64_t> FeaturesOf(absl::Span<const D> input) {
@@ -127,8 +135,7 @@ struct LinearCall {
     LinearCall call;
     ABSL_ASSIGN_OR_RETURN(call.input, arguments.Tensor("input", kFloat));
     ABSL_ASSIGN_OR_RETURN(call.weight, arguments.Tensor("weight", kFloat));
-    ABSL_ASSIGN_OR_RETURN(call.out_features, arguments.StaticInt("out_features"));
-    ABSL_RETURN_IF_ERROR(ExpectAtLeast("out_features", {&call.out_features, 1}, 1));
+    ABSL_ASSIGN_OR_RETURN(call.out_features, ReadFeatures(arguments, "out_features"));
     ABSL_ASSIGN_OR_RETURN(call.epilogue, EpilogueCall<Arguments>::Read(arguments));
     return call;
   }
@@ -208,40 +215,58 @@ absl::StatusOr<Dims<D>> PlacesOf(const Window& window, const Dims<D>& images) {
   return places;
 }
 
+// What the calls of convolutions have in common.
+template <class Arguments, bool kDepthwise>
+struct Conv2dOperands {
+  using D = typename Arguments::Dim;
+  typename Arguments::TensorRef input, weight;
+  int64_t out_channels = 0;  // not of depthwise convolutions
+  Window window;
+
+  absl::Status ReadOperands(const Arguments& arguments, DTypeSet input_types,
+                            DTypeSet weight_types) {
+    ABSL_ASSIGN_OR_RETURN(input, arguments.Tensor("input", input_types));
+    ABSL_ASSIGN_OR_RETURN(weight, arguments.Tensor("weight", weight_types));
+    if constexpr (!kDepthwise) {
+      ABSL_ASSIGN_OR_RETURN(out_channels, ReadFeatures(arguments, "out_channels"));
+    }
+    ABSL_ASSIGN_OR_RETURN(window, ReadWindow(arguments));
+    return absl::OkStatus();
+  }
+  absl::StatusOr<int64_t> Channels() const { return ChannelsOf<D>(Arguments::SizesOf(input)); }
+  // The result's shape, for a weight of `packed_size` elements.
+  absl::StatusOr<Dims<D>> ShapeFor(std::optional<int64_t> packed_size) const {
+    ABSL_RETURN_IF_ERROR(CheckPackedSize<D>(Arguments::SizesOf(weight), packed_size));
+    ABSL_ASSIGN_OR_RETURN(Dims<D> out, PlacesOf<D>(window, Dims<D>(Arguments::SizesOf(input))));
+    if (!kDepthwise) out[1] = D(out_channels);
+    return out;
+  }
+};
+
 // belay_cpu::conv2d (kDepthwise false): input [n, c, h, w], weight of [taps * c, out_channels], the
 // taps row by row, channels innermost -> [n, out_channels, …], channels last. `padding` is [rows,
 // columns] on both sides, or [top, left, bottom, right], of zeros.
 // belay_cpu::depthwise_conv2d: every channel by itself; no out_channels; weight of [c, taps].
 template <class Arguments, bool kDepthwise>
-struct Conv2dCall {
+struct Conv2dCall : Conv2dOperands<Arguments, kDepthwise> {
   using D = typename Arguments::Dim;
-  typename Arguments::TensorRef input, weight;
-  int64_t out_channels = 0;
-  Window window;
   EpilogueCall<Arguments> epilogue;
 
   static absl::StatusOr<Conv2dCall> Read(const Arguments& arguments) {
     Conv2dCall call;
-    ABSL_ASSIGN_OR_RETURN(call.input, arguments.Tensor("input", kFloat));
-    ABSL_ASSIGN_OR_RETURN(call.weight, arguments.Tensor("weight", kFloat));
-    if constexpr (!kDepthwise) {
-      ABSL_ASSIGN_OR_RETURN(call.out_channels, arguments.StaticInt("out_channels"));
-      ABSL_RETURN_IF_ERROR(ExpectAtLeast("out_channels", {&call.out_channels, 1}, 1));
-    }
-    ABSL_ASSIGN_OR_RETURN(call.window, ReadWindow(arguments));
+    ABSL_RETURN_IF_ERROR(call.ReadOperands(arguments, kFloat, kFloat));
     ABSL_ASSIGN_OR_RETURN(call.epilogue, EpilogueCall<Arguments>::Read(arguments));
     return call;
   }
   absl::StatusOr<Dims<D>> Shape() const {
-    const Dims<D> in = Dims<D>(Arguments::SizesOf(input));
-    ABSL_ASSIGN_OR_RETURN(const int64_t channels, ChannelsOf<D>(in));
-    const CheckedInt rows = CheckedInt(window.taps()) * CheckedInt(channels);
-    ABSL_RETURN_IF_ERROR(CheckPackedSize<D>(
-        Arguments::SizesOf(weight), kDepthwise  ? PackedDepthwiseSize(channels, window.taps())
-                                    : rows.ok() ? PackedMatrixSize(rows.value(), out_channels)
-                                                : std::nullopt));
-    ABSL_ASSIGN_OR_RETURN(Dims<D> out, PlacesOf<D>(window, in));
-    if (!kDepthwise) out[1] = D(out_channels);
+    ABSL_ASSIGN_OR_RETURN(const int64_t channels, this->Channels());
+    const int64_t taps = this->window.taps();
+    const CheckedInt rows = CheckedInt(taps) * CheckedInt(channels);
+    ABSL_ASSIGN_OR_RETURN(
+        const Dims<D> out,
+        this->ShapeFor(kDepthwise  ? PackedDepthwiseSize(channels, taps)
+                       : rows.ok() ? PackedMatrixSize(rows.value(), this->out_channels)
+                                   : std::nullopt));
     ABSL_RETURN_IF_ERROR(epilogue.CheckShapes(out, 1));
     return out;
   }

@@ -141,6 +141,22 @@ class CpuTest : public ::testing::Test {
     EXPECT_EQ(exir::FirstDifference(want, got, closeness), "");
   }
 
+  // Loads the lowered program with another blob and other named data in its first delegate.
+  absl::Status LoadWithDelegate(const exir::ExportedProgram& lowered, exir::Storage blob,
+                                exir::NamedDataOutput named_data) {
+    exir::ExportedProgram program = lowered.Clone();
+    auto module = std::make_shared<exir::LoweredBackendModule>(
+        "cpu", lowered.lowered_modules[exir::ModuleId(0)]->original.Clone());
+    module->processed = std::move(blob);
+    module->named_data = std::move(named_data);
+    program.lowered_modules[exir::ModuleId(0)] = std::move(module);
+    exir::MethodPrograms methods;
+    methods.emplace_back("forward", std::move(program));
+    ABSL_ASSIGN_OR_RETURN(const exir::ProgramImage image, exir::EmitProgram(methods));
+    ABSL_ASSIGN_OR_RETURN(const Program file, exir::OpenImage(image));
+    return Method::Load(file, "forward", kernels_, registry_).status();
+  }
+
   // Of the first delegate, ascending.
   static std::vector<std::string> OperatorsOf(const exir::ExportedProgram& lowered) {
     const exir::Storage& blob = lowered.lowered_modules[exir::ModuleId(0)]->processed;
@@ -514,16 +530,7 @@ TEST_F(CpuTest, AMissingConstantIsNamed) {
   ASSERT_OK(lowered.status());
   const exir::LoweredBackendModule& module = *lowered->lowered_modules[exir::ModuleId(0)];
   const std::string key = module.named_data.program_data.begin()->first;
-  auto without = std::make_shared<exir::LoweredBackendModule>("cpu", module.original.Clone());
-  without->processed = module.processed;
-  lowered->lowered_modules[exir::ModuleId(0)] = without;
-  exir::MethodPrograms methods;
-  methods.emplace_back("forward", *std::move(lowered));
-  auto image = exir::EmitProgram(methods);
-  ASSERT_OK(image.status());
-  auto file = exir::OpenImage(*image);
-  ASSERT_OK(file.status());
-  EXPECT_THAT(Method::Load(*file, "forward", kernels_, registry_).status(),
+  EXPECT_THAT(LoadWithDelegate(*lowered, module.processed, {}),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr(key)));
 }
 
@@ -537,19 +544,10 @@ TEST_F(CpuTest, ThereAreNoCompileSpecs) {
 TEST_F(CpuTest, ADamagedBlobIsRefused) {
   auto lowered = Lower(Parse(kPerceptron, *ops_));
   ASSERT_OK(lowered.status());
-  auto damaged = std::make_shared<exir::LoweredBackendModule>(
-      "cpu", lowered->lowered_modules[exir::ModuleId(0)]->original.Clone());
-  const absl::Span<const std::byte> blob =
-      lowered->lowered_modules[exir::ModuleId(0)]->processed.bytes;
-  damaged->processed = exir::Storage::Own({blob.begin(), blob.end() - 64});
-  lowered->lowered_modules[exir::ModuleId(0)] = damaged;
-  exir::MethodPrograms methods;
-  methods.emplace_back("forward", *std::move(lowered));
-  auto image = exir::EmitProgram(methods);
-  ASSERT_OK(image.status());
-  auto file = exir::OpenImage(*image);
-  ASSERT_OK(file.status());
-  EXPECT_THAT(Method::Load(*file, "forward", kernels_, registry_).status(),
+  const exir::LoweredBackendModule& module = *lowered->lowered_modules[exir::ModuleId(0)];
+  const absl::Span<const std::byte> blob = module.processed.bytes;
+  const exir::Storage damaged = exir::Storage::Own({blob.begin(), blob.end() - 64});
+  EXPECT_THAT(LoadWithDelegate(*lowered, damaged, module.named_data),
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("cpu")));
 }
 

@@ -1,10 +1,10 @@
-// The calls of the CPU backend's operators on quantized numbers (backends/cpu/calls.h).
+// The calls of the CPU backend's operators on quantized tensors (backends/cpu/calls.h).
 //
-// A quantization is a scale and a list [zero_point, least, most] with 0 <= least <= zero_point <=
-// most <= 255: real numbers y become the bytes clamp(round(y / scale) + zero_point, least, most),
-// as by quantized_decomposed::quantize_per_tensor, and bytes q the numbers (q - zero_point) *
-// scale. All quantized tensors are uint8: inside of a delegate int8 numbers are 128 more, and so
-// are their zero point and range. Weights are int8 and packed
+// A quantization is a scale and a list [zero_point, quant_min, quant_max] with 0 <= quant_min <=
+// zero_point <= quant_max <= 255: a real y becomes the uint8 clamp(round(y / scale) + zero_point,
+// quant_min, quant_max), as by quantized_decomposed::quantize_per_tensor, and a uint8 q the real (q -
+// zero_point) * scale. All quantized tensors are uint8: inside of a delegate int8 values are 128
+// more, and so are their zero point and range. Weights are int8 and packed
 // (runtime/kernels/packed/quantized_weights.h); their zero point is 0.
 //
 // quantized_linear, quantized_conv2d and quantized_depthwise_conv2d compute
@@ -40,9 +40,9 @@ inline constexpr int64_t kMostTerms = int64_t{1} << 16;
 
 struct Quantization {
   double scale = 1;
-  int32_t zero_point = 0, least = 0, most = 255;
+  int32_t zero_point = 0, quant_min = 0, quant_max = 255;
 
-  // By which numbers are multiplied: rounded as in quantize_per_tensor.
+  // By which reals are multiplied: rounded as in quantize_per_tensor.
   float inverse_scale() const { return static_cast<float>(1 / scale); }
 };
 
@@ -72,15 +72,15 @@ absl::StatusOr<Quantization> ReadQuantization(const Arguments& arguments,
   ABSL_ASSIGN_OR_RETURN(const Sizes range, arguments.StaticIntList(range_name));
   if (range.size() != 3 || range[1] < 0 || range[1] > range[0] || range[0] > range[2] ||
       range[2] > 255) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(range_name,
-                     ": expected [zero_point, least, most] with 0 <= least <= zero_point <= most "
-                     "<= 255, got ",
-                     FormatSizes(range)));
+    return absl::InvalidArgumentError(absl::StrCat(range_name,
+                                                   ": expected [zero_point, quant_min, quant_max] "
+                                                   "with 0 <= quant_min <= zero_point <= quant_max "
+                                                   "<= 255, got ",
+                                                   FormatSizes(range)));
   }
   q.zero_point = static_cast<int32_t>(range[0]);
-  q.least = static_cast<int32_t>(range[1]);
-  q.most = static_cast<int32_t>(range[2]);
+  q.quant_min = static_cast<int32_t>(range[1]);
+  q.quant_max = static_cast<int32_t>(range[2]);
   return q;
 }
 // nullopt when the scale is none.
@@ -148,8 +148,7 @@ struct QuantizedLinearCall {
     QuantizedLinearCall call;
     ABSL_ASSIGN_OR_RETURN(call.input, arguments.Tensor("input", kBytes));
     ABSL_ASSIGN_OR_RETURN(call.weight, arguments.Tensor("weight", {DType::kInt8}));
-    ABSL_ASSIGN_OR_RETURN(call.out_features, arguments.StaticInt("out_features"));
-    ABSL_RETURN_IF_ERROR(ExpectAtLeast("out_features", {&call.out_features, 1}, 1));
+    ABSL_ASSIGN_OR_RETURN(call.out_features, ReadFeatures(arguments, "out_features"));
     ABSL_ASSIGN_OR_RETURN(call.epilogue, QuantizedEpilogueCall<Arguments>::Read(arguments));
     return call;
   }
@@ -170,45 +169,34 @@ struct QuantizedLinearCall {
 // channels meet a weight packed as one tap of all elements of a patch; others must lie channels
 // last.
 template <class Arguments, bool kDepthwise>
-struct QuantizedConv2dCall {
+struct QuantizedConv2dCall : Conv2dOperands<Arguments, kDepthwise> {
   using D = typename Arguments::Dim;
-  typename Arguments::TensorRef input, weight;
-  int64_t out_channels = 0;
-  Window window;
   QuantizedEpilogueCall<Arguments> epilogue;
 
   static absl::StatusOr<QuantizedConv2dCall> Read(const Arguments& arguments) {
     QuantizedConv2dCall call;
-    ABSL_ASSIGN_OR_RETURN(call.input, arguments.Tensor("input", kBytes));
-    ABSL_ASSIGN_OR_RETURN(call.weight, arguments.Tensor("weight", {DType::kInt8}));
-    if constexpr (!kDepthwise) {
-      ABSL_ASSIGN_OR_RETURN(call.out_channels, arguments.StaticInt("out_channels"));
-      ABSL_RETURN_IF_ERROR(ExpectAtLeast("out_channels", {&call.out_channels, 1}, 1));
-    }
-    ABSL_ASSIGN_OR_RETURN(call.window, ReadWindow(arguments));
+    ABSL_RETURN_IF_ERROR(call.ReadOperands(arguments, kBytes, {DType::kInt8}));
     ABSL_ASSIGN_OR_RETURN(call.epilogue, QuantizedEpilogueCall<Arguments>::Read(arguments));
     return call;
   }
   absl::StatusOr<Dims<D>> Shape() const {
-    const Dims<D> in = Dims<D>(Arguments::SizesOf(input));
-    ABSL_ASSIGN_OR_RETURN(const int64_t channels, ChannelsOf<D>(in));
-    const CheckedInt taps = CheckedInt(window.taps());
+    ABSL_ASSIGN_OR_RETURN(const int64_t channels, this->Channels());
+    const CheckedInt taps = CheckedInt(this->window.taps());
     ABSL_RETURN_IF_ERROR(CheckTerms(kDepthwise ? taps : taps * CheckedInt(channels)));
-    ABSL_RETURN_IF_ERROR(CheckPackedSize<D>(Arguments::SizesOf(weight), PackedSize(channels)));
-    ABSL_ASSIGN_OR_RETURN(Dims<D> out, PlacesOf<D>(window, in));
-    if (!kDepthwise) out[1] = D(out_channels);
+    ABSL_ASSIGN_OR_RETURN(const Dims<D> out, this->ShapeFor(PackedSize(channels)));
     ABSL_RETURN_IF_ERROR(epilogue.CheckShapes(out[1]));
     return out;
   }
   // Precondition: CheckTerms.
   std::optional<int64_t> PackedSize(int64_t channels) const {
+    const Window& w = this->window;
     if (kDepthwise) {
-      return PackedQuantizedDepthwiseSize(channels, window.kernel_size[0], window.kernel_size[1]);
+      return PackedQuantizedDepthwiseSize(channels, w.kernel_size[0], w.kernel_size[1]);
     }
     if (channels < kFewChannels) {
-      return PackedQuantizedMatrixSize(1, window.taps() * channels, out_channels);
+      return PackedQuantizedMatrixSize(1, w.taps() * channels, this->out_channels);
     }
-    return PackedQuantizedMatrixSize(window.taps(), channels, out_channels);
+    return PackedQuantizedMatrixSize(w.taps(), channels, this->out_channels);
   }
 };
 

@@ -63,8 +63,7 @@ struct WeightOnlyLinearCall {
     ABSL_ASSIGN_OR_RETURN(call.weight, arguments.Tensor("weight", {call.format->dtype}));
     ABSL_ASSIGN_OR_RETURN(call.scales, arguments.OptionalTensor("scales", kFloat));
     ABSL_ASSIGN_OR_RETURN(call.zeros, arguments.OptionalTensor("zeros", kFloat));
-    ABSL_ASSIGN_OR_RETURN(call.out_features, arguments.StaticInt("out_features"));
-    ABSL_RETURN_IF_ERROR(ExpectAtLeast("out_features", {&call.out_features, 1}, 1));
+    ABSL_ASSIGN_OR_RETURN(call.out_features, ReadFeatures(arguments, "out_features"));
     ABSL_ASSIGN_OR_RETURN(call.group, arguments.StaticInt("group"));
     const bool integers = call.format->format != WeightFormat::kBFloat16;
     if ((call.scales != nullptr) != integers || (!integers && call.zeros != nullptr)) {

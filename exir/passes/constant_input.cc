@@ -52,6 +52,26 @@ ConstantInputs::Place ConstantInputs::PlaceOf(const ConstantTensor& tensor) {
   return {view.data, view.nbytes()};
 }
 
+bool EraseInputs(ExportedProgram& program, GraphEditor& top,
+                 absl::FunctionRef<bool(size_t position)> erased) {
+  const std::vector<ValueId> inputs(top.graph().inputs().begin(), top.graph().inputs().end());
+  std::vector<InputSpec> rest, gone;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const bool erases = erased(i);
+    if (erases) top.EraseInput(inputs[i]);
+    (erases ? gone : rest).push_back(std::move(program.signature.inputs[i]));
+  }
+  program.signature.inputs = std::move(rest);
+  absl::flat_hash_set<std::string_view> named;
+  for (const InputSpec& spec : program.signature.inputs) named.insert(spec.target);
+  for (const InputSpec& spec : gone) {
+    if (!NamesTensor(spec.kind) || named.contains(spec.target)) continue;
+    program.state_dict.erase(spec.target);
+    program.constants.erase(spec.target);
+  }
+  return !gone.empty();
+}
+
 ConstantInputs::ConstantInputs(ExportedProgram& program, GraphEditor& top,
                                const absl::btree_set<std::string>& changing)
     : program_(program), top_(top), end_(EndOfConstants(program)) {
@@ -122,23 +142,9 @@ void ConstantInputs::Finish() {
                std::make_move_iterator(added_.begin()), std::make_move_iterator(added_.end()));
   end_ += added_.size();
   added_.clear();
-  if (dropped_.empty()) return;
   const std::vector<ValueId> inputs(top_.graph().inputs().begin(), top_.graph().inputs().end());
-  std::vector<InputSpec> rest, gone;
-  absl::flat_hash_set<std::string_view> named;
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    const bool drop = dropped_.contains(inputs[i]);
-    if (drop) top_.EraseInput(inputs[i]);
-    (drop ? gone : rest).push_back(std::move(specs[i]));
-  }
-  for (const InputSpec& spec : rest) named.insert(spec.target);
-  for (const InputSpec& spec : gone) {
-    if (named.contains(spec.target)) continue;
-    program_.state_dict.erase(spec.target);
-    program_.constants.erase(spec.target);
-  }
-  specs = std::move(rest);
-  end_ -= gone.size();
+  EraseInputs(program_, top_, [&](size_t position) { return dropped_.contains(inputs[position]); });
+  end_ -= dropped_.size();
   dropped_.clear();
 }
 

@@ -12,6 +12,7 @@
 #include "absl/container/btree_set.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
 #include "exir/ir/exported_program.h"
 #include "exir/ir/graph_editor.h"
@@ -33,6 +34,13 @@ size_t EndOfConstants(const ExportedProgram& program);
 ValueId InsertConstantInput(ExportedProgram& program, GraphEditor& top, size_t position,
                             std::string_view name, std::string_view target, ValueType type,
                             InputKind kind = InputKind::kTensorConstant);
+
+// Erases the inputs of the top graph, of which `top` is an editor, that `erased` is true of, with their
+// part of the signature and the tensors that no other input names. Returns whether there were any.
+// `erased` is asked once for each, of its position before. Precondition: they have no users and are
+// not returned.
+bool EraseInputs(ExportedProgram& program, GraphEditor& top,
+                 absl::FunctionRef<bool(size_t position)> erased);
 
 // The inputs of the top graph whose tensors stay what they are: parameters, buffers and constants,
 // but for what the program writes to, what shares its storage, and what the program returns the

@@ -56,8 +56,8 @@ absl::StatusOr<exir::PreprocessResult> Compile(exir::ExportedProgram program,
   return result;
 }
 
-// The backend while it compiles several partitions.
-class Together final : public exir::Backend {
+// The backend while it compiles the partitions of one lowering, which share constants.
+class SharingBackend final : public exir::Backend {
  public:
   std::string_view id() const override { return kBackendId; }
   absl::StatusOr<exir::PreprocessResult> Preprocess(
@@ -74,12 +74,12 @@ class Together final : public exir::Backend {
 
 absl::StatusOr<exir::PreprocessResult> CpuBackend::Preprocess(
     exir::ExportedProgram program, absl::Span<const exir::CompileSpec> compile_specs) const {
-  return Together().Preprocess(std::move(program), compile_specs);
+  return SharingBackend().Preprocess(std::move(program), compile_specs);
 }
 
 absl::StatusOr<exir::MethodResults> CpuBackend::PreprocessMultimethod(
     exir::MethodPartitions methods, int threads) const {
-  return Together().PreprocessMultimethod(std::move(methods), threads);
+  return SharingBackend().PreprocessMultimethod(std::move(methods), threads);
 }
 
 }  // namespace belay::cpu

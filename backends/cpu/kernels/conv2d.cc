@@ -60,7 +60,7 @@ absl::Status Conv2d(KernelContext& context, const Call<false>& call) {
     case PatchWay::kCopy:
       g.k *= static_cast<size_t>(call.window.taps());
       g.row_pointers = &CopyPatches<float>;
-      g.one_tile = true;
+      g.transient_pointers = true;
       break;
   }
   RunProduct(context, SizeOf(g, kTileRows, kPanelColumns),
@@ -95,7 +95,7 @@ absl::Status DepthwiseConv2d(KernelContext& context, const Call<true>& call) {
   DepthwiseArgs g;
   ABSL_ASSIGN_OR_RETURN(g.epilogue, EpilogueOf(call.epilogue, *out));
   if (out->numel() == 0) return absl::OkStatus();
-  SetGeometry(*call.input, *out, call.window, g);
+  static_cast<DepthwiseGeometry&>(g) = GeometryOf(*call.input, *out, call.window);
   g.in = call.input->as<const float>();
   g.weight = call.weight->as<const float>();
   g.out = out->as<float>();

@@ -57,15 +57,15 @@ absl::StatusOr<QuantizedEpilogue> EpilogueOf(const QuantizedEpilogueCall<KernelA
     epilogue.inner_inverse_scale = call.inner->inverse_scale();
     epilogue.inner_scale = static_cast<float>(call.inner->scale);
     epilogue.inner_zero_point = call.inner->zero_point;
-    epilogue.inner_least = call.inner->least;
-    epilogue.inner_most = call.inner->most;
+    epilogue.inner_quant_min = call.inner->quant_min;
+    epilogue.inner_quant_max = call.inner->quant_max;
   }
   if (call.output.has_value()) {
     epilogue.quantizes = true;
     epilogue.inverse_scale = call.output->inverse_scale();
     epilogue.zero_point = call.output->zero_point;
-    epilogue.least = call.output->least;
-    epilogue.most = call.output->most;
+    epilogue.quant_min = call.output->quant_min;
+    epilogue.quant_max = call.output->quant_max;
   }
   return epilogue;
 }

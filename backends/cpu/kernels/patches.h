@@ -10,6 +10,7 @@
 #include "runtime/core/checked_math.h"
 #include "runtime/core/tensor_view.h"
 #include "runtime/kernels/elements/channels_last.h"
+#include "runtime/kernels/packed/depthwise_geometry.h"
 
 namespace belay::cpu {
 
@@ -182,23 +183,22 @@ struct PatchScratch {
   }
 };
 
-// Sizes and window of the arguments of depthwise.h and quantized_depthwise.h.
-template <class Args>
-void SetGeometry(const TensorView& in, const TensorView& out, const Window& w, Args& g) {
-  g.batch = out.sizes[0];
-  g.channels = out.sizes[1];
-  g.height = in.sizes[2];
-  g.width = in.sizes[3];
-  g.out_height = out.sizes[2];
-  g.out_width = out.sizes[3];
-  g.kernel_height = w.kernel_size[0];
-  g.kernel_width = w.kernel_size[1];
-  g.stride_y = w.stride[0];
-  g.stride_x = w.stride[1];
-  g.padding_y = w.padding[0];
-  g.padding_x = w.padding[1];
-  g.dilation_y = w.dilation[0];
-  g.dilation_x = w.dilation[1];
+// The sizes of a depthwise convolution of these tensors.
+inline DepthwiseGeometry GeometryOf(const TensorView& in, const TensorView& out, const Window& w) {
+  return {.batch = out.sizes[0],
+          .channels = out.sizes[1],
+          .height = in.sizes[2],
+          .width = in.sizes[3],
+          .out_height = out.sizes[2],
+          .out_width = out.sizes[3],
+          .kernel_height = w.kernel_size[0],
+          .kernel_width = w.kernel_size[1],
+          .stride_y = w.stride[0],
+          .stride_x = w.stride[1],
+          .padding_y = w.padding[0],
+          .padding_x = w.padding[1],
+          .dilation_y = w.dilation[0],
+          .dilation_x = w.dilation[1]};
 }
 
 }  // namespace belay::cpu

@@ -35,8 +35,8 @@ absl::Status Add(KernelContext& context, const AddCall& call) {
   g.b_zero_point = call.b_zero_point;
   g.inverse_scale = call.output.inverse_scale();
   g.zero_point = call.output.zero_point;
-  g.least = call.output.least;
-  g.most = call.output.most;
+  g.quant_min = call.output.quant_min;
+  g.quant_max = call.output.quant_max;
   constexpr int64_t kStep = 1024;
   RunRanges(context, out->numel(), kStep, static_cast<double>(out->numel()),
             [&](int, int64_t first, int64_t last) {

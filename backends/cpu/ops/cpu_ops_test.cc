@@ -217,10 +217,11 @@ TEST(CpuOps, QuantizedOperatorsCheckTheirNumbers) {
               HasSubstr("output_scale: expected a positive float32 with an inverse, got 0"));
   EXPECT_THAT(error("3, \"none\", -inf, inf, 1e-45, [3,0,255], 0.5, [3,0,255]"),
               HasSubstr("inner_scale: expected a positive float32"));
-  EXPECT_THAT(error("3, \"none\", -inf, inf, none, [], 0.5, [3,4,255]"),
-              HasSubstr("output_range: expected [zero_point, least, most] with 0 <= least"));
+  EXPECT_THAT(
+      error("3, \"none\", -inf, inf, none, [], 0.5, [3,4,255]"),
+      HasSubstr("output_range: expected [zero_point, quant_min, quant_max] with 0 <= quant_min"));
   EXPECT_THAT(error("3, \"none\", -inf, inf, none, [], 0.5, [3,0]"),
-              HasSubstr("output_range: expected [zero_point, least, most]"));
+              HasSubstr("output_range: expected [zero_point, quant_min, quant_max]"));
   EXPECT_THAT(error("3, \"none\", -inf, inf, none, [], 0.5, [3,0,255]", "u8[2,65537]"),
               HasSubstr("expected at most 65536 products in a sum, got 65537"));
   EXPECT_THAT(error("3, \"none\", -inf, inf, none, [], 0.5, [3,0,255]", "u8[2,9]"),

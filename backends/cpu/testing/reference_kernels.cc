@@ -239,7 +239,7 @@ absl::Status RunAttention(KernelContext& context, const AttentionCall<KernelArgu
 int32_t QuantizedNumber(const Quantization& q, float y) {
   const float number = std::nearbyint(y * q.inverse_scale()) + static_cast<float>(q.zero_point);
   return static_cast<int32_t>(
-      std::clamp(number, static_cast<float>(q.least), static_cast<float>(q.most)));
+      std::clamp(number, static_cast<float>(q.quant_min), static_cast<float>(q.quant_max)));
 }
 float RealNumber(double scale, int32_t zero_point, int32_t number) {
   return static_cast<float>(number - zero_point) * static_cast<float>(scale);

@@ -41,23 +41,23 @@ struct Problem {
     other.Fill(random);
     const int64_t taps = w.kernel * w.kernel;
     PackDepthwise(weight.data(), channels, taps, taps, 1, packed.data());
-    g = {.batch = 2,
-         .channels = channels,
-         .height = height,
-         .width = width,
-         .out_height = Outputs(height, w),
-         .out_width = Outputs(width, w),
-         .kernel_height = w.kernel,
-         .kernel_width = w.kernel,
-         .stride_y = w.stride,
-         .stride_x = w.stride,
-         .padding_y = w.padding,
-         .padding_x = w.padding,
-         .dilation_y = w.dilation,
-         .dilation_x = w.dilation,
-         .in = in.data(),
-         .weight = packed.data(),
-         .out = out.data()};
+    static_cast<DepthwiseGeometry&>(g) = {.batch = 2,
+                                          .channels = channels,
+                                          .height = height,
+                                          .width = width,
+                                          .out_height = Outputs(height, w),
+                                          .out_width = Outputs(width, w),
+                                          .kernel_height = w.kernel,
+                                          .kernel_width = w.kernel,
+                                          .stride_y = w.stride,
+                                          .stride_x = w.stride,
+                                          .padding_y = w.padding,
+                                          .padding_x = w.padding,
+                                          .dilation_y = w.dilation,
+                                          .dilation_x = w.dilation};
+    g.in = in.data();
+    g.weight = packed.data();
+    g.out = out.data();
     g.epilogue.bias = bias.data();
   }
   int64_t rows() const { return g.batch * g.out_height; }

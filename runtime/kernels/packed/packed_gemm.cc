@@ -26,60 +26,59 @@ constexpr size_t kMostRows = (HWY_TARGET <= HWY_AVX3 || HWY_TARGET_IS_NEON) ? kT
 // well: the one that is multiplied, and the next, which is fetched meanwhile.
 constexpr size_t kGroupFloats = size_t{144} << 10;
 
-// The terms that one go sums: `k` from `first` on of each of `taps` taps.
-struct Depth {
+// The terms that are summed before the sums are stored: `k` from `start` on of each of `taps` taps.
+struct KBlock {
   size_t tap, taps;
-  size_t first, k;
-  size_t rows() const { return taps * k; }
+  size_t start, k;
+  bool first, last;  // of the product's blocks
 };
 
-// The size of as few even parts of `total` as there can be of `most` each.
-HWY_INLINE size_t Even(size_t total, size_t most) {
-  const size_t parts = (total + most - 1) / most;
-  return (total + parts - 1) / parts;
+// The size of the fewest blocks of equal size, at most `limit`, that cover `total`.
+HWY_INLINE size_t BalancedBlock(size_t total, size_t limit) {
+  const size_t blocks = (total + limit - 1) / limit;
+  return (total + blocks - 1) / blocks;
 }
 
-// All terms, in goes. Which they are depends on nothing but the product's depth and whether it has
-// few rows of A, which are in the cache anyway.
-struct Goes {
+// How the depth of a product is divided. It depends on nothing but that depth and whether A has few
+// rows, which are in the cache anyway.
+struct KBlocks {
   size_t count;
-  size_t taps, k;  // of a go, at most
-  size_t pieces;   // of a tap
+  size_t taps, k;         // of a block, at most
+  size_t blocks_per_tap;  // 1 where a block has several taps
 
-  explicit Goes(const PackedGemmArgs& g) {
-    const bool whole = g.m <= 3 || g.taps * g.k <= kMostDepth;
-    k = whole ? g.k : Even(g.k, kMostDepth);
-    pieces = whole ? 1 : (g.k + k - 1) / k;
-    taps = whole ? g.taps : Even(g.taps, HWY_MAX(size_t{1}, kMostDepth / k));
-    count = pieces * (whole ? 1 : (g.taps + taps - 1) / taps);
+  explicit KBlocks(const PackedGemmArgs& g) {
+    const bool whole = g.m <= 3 || g.taps * g.k <= kBlockDepth;
+    k = whole ? g.k : BalancedBlock(g.k, kBlockDepth);
+    blocks_per_tap = whole ? 1 : (g.k + k - 1) / k;
+    taps = whole ? g.taps : BalancedBlock(g.taps, HWY_MAX(size_t{1}, kBlockDepth / k));
+    count = blocks_per_tap * (whole ? 1 : (g.taps + taps - 1) / taps);
   }
-  Depth At(const PackedGemmArgs& g, size_t go) const {
-    const size_t tap = go / pieces * taps, first = go % pieces * k;
+  KBlock At(const PackedGemmArgs& g, size_t i) const {
+    const size_t tap = i / blocks_per_tap * taps, start = i % blocks_per_tap * k;
     return {.tap = tap,
             .taps = HWY_MIN(taps, g.taps - tap),
-            .first = first,
-            .k = HWY_MIN(k, g.k - first)};
+            .start = start,
+            .k = HWY_MIN(k, g.k - start),
+            .first = i == 0,
+            .last = i + 1 == count};
   }
 };
 
-// Where the tile lies in C, and how many columns of it are wanted.
-struct Place {
+// Where a tile lies in C, and how many columns of it are wanted.
+struct OutputTile {
   float* c;
-  const float* other;  // the same place of epilogue.other, or null
+  const float* other;  // the same elements of epilogue.other, or null
   const float* bias;   // of the first column, or null
   size_t columns;
 };
 
-constexpr size_t kRun = 32;
-
-// One go of one tile.
-struct Go {
-  Depth depth;
-  bool first, last;  // of the tile's
-  // What to fetch meanwhile: `ahead_step` cache lines for each kRun of B's rows.
-  const float* ahead;
-  size_t ahead_step;
+// Lines of the next panel that are fetched while a tile is multiplied: `lines` for each
+// kPrefetchInterval of B's rows.
+struct PanelPrefetch {
+  const float* next;
+  size_t lines;
 };
+constexpr size_t kPrefetchInterval = 32;
 
 // Sums of kRows rows by kVectors vectors. Always of constant indices, so that it is in registers.
 template <size_t kRows, size_t kVectors>
@@ -108,19 +107,19 @@ HWY_INLINE V LoadColumns(const float* from, size_t first, size_t count) {
   return count >= hn::Lanes(d) ? hn::LoadU(d, from + first) : hn::LoadN(d, from + first, count);
 }
 
-// Vector v of each row: its first `count` columns, all unless kPartial. The first go adds bias and
-// `other`, the last one bounds.
+// Vector v of each row: its first `count` columns, all unless kPartial. The first K block adds bias
+// and `other`, the last one bounds.
 template <bool kPartial, size_t kRows, size_t kVectors>
-HWY_INLINE void Finish(const PackedGemmArgs& g, const Place& place, const Go& go, size_t v,
-                       size_t count, const Sums<kRows, kVectors>& sums) {
+HWY_INLINE void Finish(const PackedGemmArgs& g, const OutputTile& out, const KBlock& block,
+                       size_t v, size_t count, const Sums<kRows, kVectors>& sums) {
   const TagF32 d;
-  const bool clamps = go.last && IsLinear(g.epilogue);
+  const bool clamps = block.last && IsLinear(g.epilogue);
   const V low = hn::Set(d, g.epilogue.low), high = hn::Set(d, g.epilogue.high);
-  const float* other = g.epilogue.multiply || !go.first ? nullptr : place.other;
+  const float* other = g.epilogue.multiply || !block.first ? nullptr : out.other;
   const size_t first = v * hn::Lanes(d);
   V bias = hn::Zero(d);
-  if (place.bias != nullptr && go.first) {
-    bias = kPartial ? hn::LoadN(d, place.bias + first, count) : hn::LoadU(d, place.bias + first);
+  if (out.bias != nullptr && block.first) {
+    bias = kPartial ? hn::LoadN(d, out.bias + first, count) : hn::LoadU(d, out.bias + first);
   }
   HWY_UNROLL(kRows)
   for (size_t r = 0; r < kRows; ++r) {
@@ -131,22 +130,23 @@ HWY_INLINE void Finish(const PackedGemmArgs& g, const Place& place, const Go& go
     }
     if (clamps) y = ClampKeepingNaN(d, y, low, high);
     if constexpr (kPartial) {
-      hn::StoreN(y, d, place.c + at, count);
+      hn::StoreN(y, d, out.c + at, count);
     } else {
-      hn::StoreU(y, d, place.c + at);
+      hn::StoreU(y, d, out.c + at);
     }
   }
 }
 
-// Fetches a line to the second-level cache. Never faults.
-HWY_INLINE void FetchSoon(const float* line) { __builtin_prefetch(line, 0, 2); }
+// A line to the second-level cache. Never faults.
+HWY_INLINE void PrefetchToL2(const float* line) { __builtin_prefetch(line, 0, 2); }
 
-// kRows rows by kVectors vectors. rows[t * kRows + r]: the floats of row r at the go's tap t; b: the
-// first of B's rows of these columns. kParts sums per element, which are added in the end: a few
-// rows alone would wait for each other's additions.
+// A K block of kRows rows by kVectors vectors. rows[t * kRows + r]: the floats of row r at the block's
+// tap t; b: the first of B's rows of these columns. kParts sums per element, which are added in the
+// end: a few rows alone would wait for each other's additions.
 template <size_t kRows, size_t kVectors, size_t kParts>
 HWY_INLINE void Tile(const PackedGemmArgs& g, const float* const* HWY_RESTRICT rows,
-                     const float* HWY_RESTRICT b, const Place& place, const Go& go) {
+                     const float* HWY_RESTRICT b, const OutputTile& out, const KBlock& block,
+                     PanelPrefetch prefetch) {
   const TagF32 d;
   const size_t lanes = hn::Lanes(d);
   Sums<kRows, kVectors> sums[kParts];
@@ -158,13 +158,13 @@ HWY_INLINE void Tile(const PackedGemmArgs& g, const float* const* HWY_RESTRICT r
       for (size_t v = 0; v < kVectors; ++v) sums[s].at[r][v] = hn::Zero(d);
     }
   }
-  if (!go.first) {
+  if (!block.first) {
     HWY_UNROLL(kVectors)
     for (size_t v = 0; v < kVectors; ++v) {
-      if (place.columns <= v * lanes) continue;
+      if (out.columns <= v * lanes) continue;
       HWY_UNROLL(kRows)
       for (size_t r = 0; r < kRows; ++r) {
-        sums[0].at[r][v] = LoadColumns(place.c + r * g.ldc, v * lanes, place.columns - v * lanes);
+        sums[0].at[r][v] = LoadColumns(out.c + r * g.ldc, v * lanes, out.columns - v * lanes);
       }
     }
   } else if constexpr (kParts == 1) {
@@ -174,14 +174,13 @@ HWY_INLINE void Tile(const PackedGemmArgs& g, const float* const* HWY_RESTRICT r
     for (size_t r = 0; r < kRows; ++r) {
       HWY_UNROLL(kVectors)
       for (size_t v = 0; v < kVectors; ++v) {
-        FetchSoon(place.c + r * g.ldc + v * lanes);
-        if (place.other != nullptr) FetchSoon(place.other + r * g.ldc + v * lanes);
+        PrefetchToL2(out.c + r * g.ldc + v * lanes);
+        if (out.other != nullptr) PrefetchToL2(out.other + r * g.ldc + v * lanes);
       }
     }
   }
-  const size_t k = go.depth.k;
-  const float* ahead = go.ahead;
-  for (size_t t = 0; t < go.depth.taps; ++t, rows += kRows, b += (g.k - k) * kPanelColumns) {
+  const size_t k = block.k;
+  for (size_t t = 0; t < block.taps; ++t, rows += kRows, b += (g.k - k) * kPanelColumns) {
     const float* a[kRows];
     HWY_UNROLL(kRows)
     for (size_t r = 0; r < kRows; ++r) a[r] = rows[r];
@@ -189,8 +188,10 @@ HWY_INLINE void Tile(const PackedGemmArgs& g, const float* const* HWY_RESTRICT r
     if constexpr (kParts == 1) {
       // Between runs of steps, whose registers are all taken.
       while (p < k) {
-        const size_t end = HWY_MIN(k, p + kRun);
-        for (size_t i = 0; i < go.ahead_step; ++i, ahead += kLine) hwy::Prefetch(ahead);
+        const size_t end = HWY_MIN(k, p + kPrefetchInterval);
+        for (size_t i = 0; i < prefetch.lines; ++i, prefetch.next += kLine) {
+          hwy::Prefetch(prefetch.next);
+        }
         for (; p < end; ++p, b += kPanelColumns) Step(a, p, b, sums[0]);
       }
     }
@@ -212,10 +213,10 @@ HWY_INLINE void Tile(const PackedGemmArgs& g, const float* const* HWY_RESTRICT r
   }
   HWY_UNROLL(kVectors)
   for (size_t v = 0; v < kVectors; ++v) {
-    if (place.columns >= (v + 1) * lanes) {
-      Finish</*kPartial=*/false>(g, place, go, v, lanes, sums[0]);
-    } else if (place.columns > v * lanes) {
-      Finish</*kPartial=*/true>(g, place, go, v, place.columns - v * lanes, sums[0]);
+    if (out.columns >= (v + 1) * lanes) {
+      Finish</*kPartial=*/false>(g, out, block, v, lanes, sums[0]);
+    } else if (out.columns > v * lanes) {
+      Finish</*kPartial=*/true>(g, out, block, v, out.columns - v * lanes, sums[0]);
     }
   }
 }
@@ -223,21 +224,21 @@ HWY_INLINE void Tile(const PackedGemmArgs& g, const float* const* HWY_RESTRICT r
 // A tile of up to a panel's columns.
 template <size_t kRows, size_t kParts>
 HWY_NOINLINE void Panel(const PackedGemmArgs& g, const float* const* rows, const float* b,
-                        const Place& place, const Go& go) {
+                        const OutputTile& out, const KBlock& block, PanelPrefetch prefetch) {
   const size_t lanes = hn::Lanes(TagF32());
-  for (size_t j = 0; j < place.columns; j += 2 * lanes) {
-    const Place part = {place.c + j, place.other == nullptr ? nullptr : place.other + j,
-                        place.bias == nullptr ? nullptr : place.bias + j, place.columns - j};
+  for (size_t j = 0; j < out.columns; j += 2 * lanes) {
+    const OutputTile part = {out.c + j, out.other == nullptr ? nullptr : out.other + j,
+                             out.bias == nullptr ? nullptr : out.bias + j, out.columns - j};
     if (part.columns > lanes) {
-      Tile<kRows, 2, kParts>(g, rows, b + j, part, go);
+      Tile<kRows, 2, kParts>(g, rows, b + j, part, block, prefetch);
     } else {
-      Tile<kRows, 1, kParts>(g, rows, b + j, part, go);
+      Tile<kRows, 1, kParts>(g, rows, b + j, part, block, prefetch);
     }
   }
 }
 
-using PanelFn = void (*)(const PackedGemmArgs&, const float* const*, const float*, const Place&,
-                         const Go&);
+using PanelFn = void (*)(const PackedGemmArgs&, const float* const*, const float*,
+                         const OutputTile&, const KBlock&, PanelPrefetch);
 
 // Of `rows` rows, 1 to kMostRows. `parts` is how many sums interleave, which all of A's rows
 // decide: few of them.
@@ -257,90 +258,91 @@ HWY_INLINE PanelFn PanelOf(size_t rows, size_t parts) {
   }
 }
 
-// Where rows [row, row + count) of A, a tile, are at the terms of `depth`. `pointers` has room for
+// Where rows [row, row + count) of A, a tile, are at the terms of `block`. `pointers` has room for
 // count * taps, `copies`, if not null, for the tile.
-HWY_INLINE void FindRows(const PackedGemmArgs& g, const Depth& depth, size_t row, size_t count,
+HWY_INLINE void FindRows(const PackedGemmArgs& g, const KBlock& block, size_t row, size_t count,
                          const float** pointers, float* copies) {
   if (g.row_pointers != nullptr) {
-    g.row_pointers(g.source, row, count, depth.tap, depth.taps, pointers);
-    if (depth.first == 0) return;
-    for (size_t i = 0; i < count * depth.taps; ++i) pointers[i] += depth.first;
+    g.row_pointers(g.source, row, count, block.tap, block.taps, pointers);
+    if (block.start == 0) return;
+    for (size_t i = 0; i < count * block.taps; ++i) pointers[i] += block.start;
     return;
   }
   for (size_t i = 0; i < count; ++i) {
-    pointers[i] = g.k == 0 ? nullptr : g.a + (row + i) * g.lda + depth.first;
+    pointers[i] = g.k == 0 ? nullptr : g.a + (row + i) * g.lda + block.start;
     // Few rows fit the ways of a set.
     if (copies == nullptr || count <= 6) continue;
-    float* to = copies + i * (depth.k + kLine);
-    hwy::CopyBytes(pointers[i], to, depth.k * sizeof(float));
+    float* to = copies + i * (block.k + kLine);
+    hwy::CopyBytes(pointers[i], to, block.k * sizeof(float));
     pointers[i] = to;
   }
 }
 
-// The rows of a range in groups of tiles, as even as can be: a last tile of one row costs as much
-// as one of four.
-struct Tiles {
-  size_t rows, count, each;  // all rows, all tiles, tiles of a group at most
-  Tiles(const PackedGemmArgs& g, size_t rows, size_t depth)
+// The rows of a range as tiles of nearly equal size: a last tile of one row would cost as much as one
+// of four. Groups of `per_group` tiles, the last one perhaps of fewer, meet a panel of B together.
+struct RowTiles {
+  size_t rows, count, per_group;
+  RowTiles(const PackedGemmArgs& g, size_t rows, size_t depth)
       : rows(rows), count((rows + kMostRows - 1) / kMostRows) {
-    size_t most = kGroupFloats / HWY_MAX(depth, size_t{1});
-    most = HWY_MIN(most, g.one_tile ? 1 : g.tile != nullptr ? kCopiedRows : kGroupRows);
-    each = Even(count, HWY_MAX(most / kMostRows, size_t{1}));
+    size_t limit = kGroupFloats / HWY_MAX(depth, size_t{1});
+    limit = HWY_MIN(limit, g.transient_pointers ? 1 : g.tile != nullptr ? kCopiedRows : kGroupRows);
+    per_group = BalancedBlock(count, HWY_MAX(limit / kMostRows, size_t{1}));
   }
-  size_t RowsOf(size_t tile) const { return rows / count + (tile < rows % count ? 1 : 0); }
-  size_t RowOf(size_t tile) const { return tile * (rows / count) + HWY_MIN(tile, rows % count); }
+  // The first tiles have a row more than the others.
+  size_t SmallSize() const { return rows / count; }
+  size_t Large() const { return rows % count; }
+  size_t SizeOf(size_t tile) const { return SmallSize() + (tile < Large() ? 1 : 0); }
+  size_t RowOf(size_t tile) const { return tile * SmallSize() + HWY_MIN(tile, Large()); }
 };
 
 void PackedGemmImpl(const PackedGemmArgs& g, size_t first_row, size_t last_row, size_t first_column,
                     size_t last_column) {
   if (first_row >= last_row || first_column >= last_column) return;
   const size_t depth = g.taps * g.k;  // of a panel
-  const Goes goes(g);
-  const Tiles tiles(g, last_row - first_row, goes.taps * goes.k);
+  const KBlocks blocks(g);
+  const RowTiles tiles(g, last_row - first_row, blocks.taps * blocks.k);
   const bool linear = IsLinear(g.epilogue);
   const size_t parts = g.m == 1 ? 4 : g.m <= 3 ? 2 : 1;
+  const PanelFn small = PanelOf(tiles.SmallSize(), parts);
+  const PanelFn large = tiles.Large() == 0 ? small : PanelOf(tiles.SmallSize() + 1, parts);
   const float* direct[kGroupRows];
   const float** pointers = g.row_pointers != nullptr ? g.pointers : direct;
-  for (size_t group = 0; group < tiles.count; group += tiles.each) {
-    const size_t end = HWY_MIN(group + tiles.each, tiles.count);
+  for (size_t group = 0; group < tiles.count; group += tiles.per_group) {
+    const size_t end = HWY_MIN(group + tiles.per_group, tiles.count);
     const size_t start = tiles.RowOf(group);
     // The tiles of a panel fetch the next panel together.
-    const size_t ahead_step =
-        end - group == 1 ? 0 : (kRun * kPanelColumns / kLine + end - group - 1) / (end - group);
-    for (size_t i = 0; i < goes.count; ++i) {
-      Go go = {.depth = goes.At(g, i),
-               .first = i == 0,
-               .last = i + 1 == goes.count,
-               .ahead = nullptr,
-               .ahead_step = 0};
-      const size_t pointers_of_row = g.row_pointers != nullptr ? go.depth.taps : 1;
+    const size_t lines_per_tile =
+        end - group == 1
+            ? 0
+            : (kPrefetchInterval * kPanelColumns / kLine + end - group - 1) / (end - group);
+    for (size_t i = 0; i < blocks.count; ++i) {
+      const KBlock block = blocks.At(g, i);
+      const size_t pointers_of_row = g.row_pointers != nullptr ? block.taps : 1;
       for (size_t t = group; t < end; ++t) {
         const size_t row = tiles.RowOf(t);
-        FindRows(g, go.depth, first_row + row, tiles.RowsOf(t),
+        FindRows(g, block, first_row + row, tiles.SizeOf(t),
                  pointers + (row - start) * pointers_of_row,
-                 g.tile == nullptr ? nullptr : g.tile + (row - start) * (go.depth.k + kLine));
+                 g.tile == nullptr ? nullptr : g.tile + (row - start) * (block.k + kLine));
       }
       for (size_t j = first_column; j < last_column; j += kPanelColumns) {
-        const float* panel_b = g.b + j * depth;
-        const float* b = panel_b + (go.depth.tap * g.k + go.depth.first) * kPanelColumns;
-        const bool fetches = ahead_step != 0 && j + kPanelColumns < last_column;
-        go.ahead_step = fetches ? ahead_step : 0;
+        const float* b = g.b + j * depth + (block.tap * g.k + block.start) * kPanelColumns;
+        const size_t lines = j + kPanelColumns < last_column ? lines_per_tile : 0;
         const size_t columns = HWY_MIN(size_t{kPanelColumns}, last_column - j);
         for (size_t t = group; t < end; ++t) {
-          const size_t row = tiles.RowOf(t), count = tiles.RowsOf(t);
-          float* c = g.c + (first_row + row) * g.ldc + j;
-          const float* other = g.epilogue.other == nullptr
-                                   ? nullptr
-                                   : g.epilogue.other + (first_row + row) * g.ldc + j;
-          go.ahead = b + depth * kPanelColumns +
-                     (t - group) * ahead_step * kLine * (go.depth.rows() / kRun);
-          PanelOf(count, parts)(g, pointers + (row - start) * pointers_of_row, b,
-                                {.c = c,
-                                 .other = other,
-                                 .bias = g.epilogue.bias == nullptr ? nullptr : g.epilogue.bias + j,
-                                 .columns = columns},
-                                go);
-          if (go.last && !linear) FinishTile(g.epilogue, other, c, g.ldc, count, columns);
+          const size_t row = tiles.RowOf(t);
+          const size_t place = (first_row + row) * g.ldc + j;
+          const OutputTile out = {
+              .c = g.c + place,
+              .other = g.epilogue.other == nullptr ? nullptr : g.epilogue.other + place,
+              .bias = g.epilogue.bias == nullptr ? nullptr : g.epilogue.bias + j,
+              .columns = columns};
+          const size_t fetched = (t - group) * (block.taps * block.k / kPrefetchInterval) * lines;
+          const PanelPrefetch prefetch = {b + depth * kPanelColumns + fetched * kLine, lines};
+          (t < tiles.Large() ? large : small)(g, pointers + (row - start) * pointers_of_row, b, out,
+                                              block, prefetch);
+          if (block.last && !linear) {
+            FinishTile(g.epilogue, out.other, out.c, g.ldc, tiles.SizeOf(t), columns);
+          }
         }
       }
     }

@@ -1,7 +1,7 @@
 // Products with a packed right side, the one primitive of linear layers and convolutions.
 //
-// A register tile of 12 rows by two vectors (6 rows where there are 16 registers) is summed over
-// up to kMostDepth terms in one go; a group of tiles of A stays in the second-level cache while B's
+// A register tile of 12 rows by two vectors (6 rows where there are 16 registers) is summed over a K
+// block, up to kBlockDepth terms; a group of tiles of A stays in the second-level cache while B's
 // panels (packed_weights.h) go by, each fetched while the one before it is multiplied (Goto and van
 // de Geijn, 2008). Rows of A are read where they lie: those of a convolution are pieces of an image,
 // one per place of the window (Dukhan, 2019, "indirect convolution").
@@ -28,11 +28,9 @@ inline constexpr size_t kTileRows = 12;
 using RowPointersFn = void (*)(const void* source, size_t first, size_t count, size_t tap,
                                size_t taps, const float** pointers);
 
-// Of B's rows, so many are summed in one go at most: a tile's pieces of A stay in the first-level
-// cache.
-inline constexpr size_t kMostDepth = 640;
-// The tiles of so many rows at most meet a panel of B one behind the other; of so many if they are
-// copied.
+// Rows of B in a K block at most: a tile's part of A stays in the first-level cache.
+inline constexpr size_t kBlockDepth = 640;
+// Rows of A at most whose tiles meet a panel of B one behind the other; and if they are copied.
 inline constexpr size_t kGroupRows = 24 * kTileRows;
 inline constexpr size_t kCopiedRows = 8 * kTileRows;
 inline constexpr size_t kLine = 16;  // floats of a cache line
@@ -41,7 +39,7 @@ inline constexpr size_t kLine = 16;  // floats of a cache line
 // a way of the first-level cache apart displace each other, so they are copied. 0 for all others.
 inline size_t TileFloats(size_t k, size_t lda) {
   constexpr size_t kWay = 1024;  // floats
-  return lda != 0 && lda % kWay == 0 ? kCopiedRows * (std::min(k, kMostDepth) + kLine) : 0;
+  return lda != 0 && lda % kWay == 0 ? kCopiedRows * (std::min(k, kBlockDepth) + kLine) : 0;
 }
 
 struct PackedGemmArgs {
@@ -54,10 +52,11 @@ struct PackedGemmArgs {
   float* tile = nullptr;  // TileFloats(k, lda) floats; null when that is 0
   RowPointersFn row_pointers = nullptr;
   const void* source = nullptr;
-  const float** pointers = nullptr;  // room for kGroupRows * taps, or kTileRows * taps if one_tile
-  bool one_tile = false;     // what row_pointers says holds until it is called for other rows
-  const float* b = nullptr;  // PackedMatrixSize(taps * k, n) floats
-  float* c = nullptr;        // rows ldc apart, as those of epilogue.other
+  // Room for kGroupRows * taps, or kTileRows * taps if `transient_pointers`.
+  const float** pointers = nullptr;
+  bool transient_pointers = false;  // each call of row_pointers ends what the one before said
+  const float* b = nullptr;         // PackedMatrixSize(taps * k, n) floats
+  float* c = nullptr;               // rows ldc apart, as those of epilogue.other
   size_t ldc = 0;
   EpilogueF32 epilogue = {};
 };

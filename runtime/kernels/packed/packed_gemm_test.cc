@@ -140,8 +140,8 @@ TEST_P(PackedGemmTest, GroupsOfTilesAndDepthsInSeveralGoes) {
                               {3, 70, 5000},
                               {25, 129, 2048},
                               {kGroupRows + 30, 33, 50},
-                              {kGroupRows + 1, 40, kMostDepth + 1},
-                              {2 * kGroupRows, 35, kMostDepth}};
+                              {kGroupRows + 1, 40, kBlockDepth + 1},
+                              {2 * kGroupRows, 35, kBlockDepth}};
   for (const auto& [m, n, k] : shapes) {
     Problem p(m, n, k, 1, random_);
     PackedGemmArgs g = p.Args();
@@ -270,7 +270,7 @@ TEST_P(PackedGemmTest, EveryEpilogue) {
 }
 
 TEST_P(PackedGemmTest, OtherMayBeTheResult) {
-  for (size_t k : {size_t{6}, 2 * kMostDepth}) {
+  for (size_t k : {size_t{6}, 2 * kBlockDepth}) {
     Problem p(13, 35, k, 1, random_);
     PackedGemmArgs g = p.Args();
     g.epilogue.other = p.other.data();
@@ -282,7 +282,7 @@ TEST_P(PackedGemmTest, OtherMayBeTheResult) {
 }
 
 TEST_P(PackedGemmTest, EpiloguesComeOnceHoweverManyGoes) {
-  const size_t k = 2 * kMostDepth + 3;
+  const size_t k = 2 * kBlockDepth + 3;
   Problem p(14, 43, k, 1, random_);
   for (size_t i = 0; i < p.a.size(); ++i) p.a[i] = p.b[i % p.b.size()] = 0;
   PackMatrix(p.b.data(), static_cast<int64_t>(k), 43, 43, 1, p.packed.data());

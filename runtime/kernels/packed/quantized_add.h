@@ -9,7 +9,7 @@
 namespace belay {
 
 // y = clamp((a - a_zero_point) * a_scale + (b - b_zero_point) * b_scale, low, high)
-// q = clamp(round(y * inverse_scale) + zero_point, least, most)
+// q = clamp(round(y * inverse_scale) + zero_point, quant_min, quant_max)
 // in float32, each operation rounded by itself, ties to even; a y that is NaN as minus infinity. All
 // instruction sets and ranges give the same bits.
 struct QuantizedAddArgs {
@@ -21,7 +21,7 @@ struct QuantizedAddArgs {
   float high = std::numeric_limits<float>::infinity();
   // As in QuantizedEpilogue (requantize.h).
   float inverse_scale = 1;
-  int32_t zero_point = 0, least = 0, most = 255;
+  int32_t zero_point = 0, quant_min = 0, quant_max = 255;
 };
 
 // Elements [first, last).

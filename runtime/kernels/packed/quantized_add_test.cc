@@ -52,8 +52,8 @@ TEST_P(QuantizedAddTest, EveryLength) {
                               .high = 9,
                               .inverse_scale = 1 / 0.06f,
                               .zero_point = 50,
-                              .least = 20,
-                              .most = 190};
+                              .quant_min = 20,
+                              .quant_max = 190};
   for (size_t n = 1; n <= 200; ++n) {
     Check(g, n, n % 2 == 0 ? GuardedSide::kEnd : GuardedSide::kBegin);
   }

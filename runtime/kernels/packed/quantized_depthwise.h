@@ -9,20 +9,13 @@
 
 #include <cstdint>
 
+#include "runtime/kernels/packed/depthwise_geometry.h"
 #include "runtime/kernels/packed/requantize.h"
 
 namespace belay {
 
-// All images; [n, h, w, c] dense. 0 <= padding; everything else at least 1. What lies outside of an
-// image is the input's zero point.
-struct QuantizedDepthwiseArgs {
-  int64_t batch = 0, channels = 0;
-  int64_t height = 0, width = 0;
-  int64_t out_height = 0, out_width = 0;
-  int64_t kernel_height = 1, kernel_width = 1;
-  int64_t stride_y = 1, stride_x = 1;
-  int64_t padding_y = 0, padding_x = 0;
-  int64_t dilation_y = 1, dilation_x = 1;
+// What lies outside of an image is the input's zero point.
+struct QuantizedDepthwiseArgs : DepthwiseGeometry {
   const uint8_t* in = nullptr;
   // PackedQuantizedDepthwiseSize(channels, kernel_height, kernel_width) bytes.
   const int8_t* weight = nullptr;

@@ -55,22 +55,22 @@ struct Problem {
     bias.Fill(random);
     scale.Fill(random);
     for (size_t c = 0; c < scale.size(); ++c) scale[c] *= 0.002f;
-    g = {.batch = 2,
-         .channels = channels,
-         .height = size,
-         .width = size,
-         .out_height = Outputs(size, w.height, w),
-         .out_width = Outputs(size, w.width, w),
-         .kernel_height = w.height,
-         .kernel_width = w.width,
-         .stride_y = w.stride,
-         .stride_x = w.stride,
-         .padding_y = w.padding,
-         .padding_x = w.padding,
-         .dilation_y = w.dilation,
-         .dilation_x = w.dilation,
-         .in = in.data(),
-         .weight = packed.data()};
+    static_cast<DepthwiseGeometry&>(g) = {.batch = 2,
+                                          .channels = channels,
+                                          .height = size,
+                                          .width = size,
+                                          .out_height = Outputs(size, w.height, w),
+                                          .out_width = Outputs(size, w.width, w),
+                                          .kernel_height = w.height,
+                                          .kernel_width = w.width,
+                                          .stride_y = w.stride,
+                                          .stride_x = w.stride,
+                                          .padding_y = w.padding,
+                                          .padding_x = w.padding,
+                                          .dilation_y = w.dilation,
+                                          .dilation_x = w.dilation};
+    g.in = in.data();
+    g.weight = packed.data();
     Pack();
     g.epilogue.scale = scale.data();
     g.epilogue.bias = bias.data();
@@ -181,8 +181,8 @@ TEST_P(QuantizedDepthwiseTest, ClampsAndNumbersBeyondAllIntegers) {
     p.bias[66] = -value;
     p.g.epilogue.low = 0;
     p.g.epilogue.high = 6;
-    p.g.epilogue.zero_point = p.g.epilogue.least = 5;
-    p.g.epilogue.most = 33;
+    p.g.epilogue.zero_point = p.g.epilogue.quant_min = 5;
+    p.g.epilogue.quant_max = 33;
     p.Check();
   }
 }
@@ -194,8 +194,8 @@ TEST_P(QuantizedDepthwiseTest, RoundsInBetween) {
     e.rounds = true;
     e.inner_scale = 0.3f;
     e.inner_inverse_scale = 1 / e.inner_scale;
-    e.inner_zero_point = e.inner_least = 100;
-    e.inner_most = 140;
+    e.inner_zero_point = e.inner_quant_min = 100;
+    e.inner_quant_max = 140;
     p.Check();
   }
 }

@@ -205,14 +205,14 @@ TEST_P(QuantizedGemmTest, WithoutBiasAndZeroPoint) {
 TEST_P(QuantizedGemmTest, ClampsOfNumbersAndOfBytes) {
   const float bounds[][2] = {{0, kInf}, {0, 6}, {-kInf, 0.3f}, {-0.11f, 0.1f}, {50, 60}, {2, 1}};
   for (const auto& [low, high] : bounds) {
-    for (int32_t least : {0, 100}) {
-      for (int32_t most : {130, 255}) {
+    for (int32_t quant_min : {0, 100}) {
+      for (int32_t quant_max : {130, 255}) {
         Problem p(5, 40, 30, 1, random_);
         p.epilogue.low = low;
         p.epilogue.high = high;
         p.epilogue.zero_point = 110;
-        p.epilogue.least = least;
-        p.epilogue.most = most;
+        p.epilogue.quant_min = quant_min;
+        p.epilogue.quant_max = quant_max;
         p.Check();
       }
     }
@@ -230,13 +230,13 @@ TEST_P(QuantizedGemmTest, RoundsInBetween) {
         p.epilogue.inner_scale = scale;
         p.epilogue.inner_inverse_scale = 1 / scale;
         p.epilogue.inner_zero_point = 120;
-        p.epilogue.inner_least = 100;
-        p.epilogue.inner_most = 140;
+        p.epilogue.inner_quant_min = 100;
+        p.epilogue.inner_quant_max = 140;
         p.epilogue.inverse_scale = inverse;
         p.epilogue.zero_point = 110;
         p.Check();
         p.epilogue.high = 2;
-        p.epilogue.most = 114;
+        p.epilogue.quant_max = 114;
         p.Check();
       }
     }
@@ -294,7 +294,7 @@ TEST_P(QuantizedGemmTest, AResultDoesNotDependOnTheRange) {
 
 TEST_P(QuantizedGemmTest, TouchesNothingOutsideOfTheRange) {
   Problem p(20, 70, 9, 1, random_);
-  p.epilogue.least = p.epilogue.zero_point = 1;
+  p.epilogue.quant_min = p.epilogue.zero_point = 1;
   QuantizedGemmRange(p.Args(true), 3, 17, 32, 70);
   QuantizedGemmRange(p.Args(false), 3, 17, 32, 70);
   for (size_t i = 0; i < p.m; ++i) {

@@ -31,21 +31,21 @@ class ByteQuantizer {
       : inverse_(hn::Set(DF(), p.inverse_scale)),
         zero_(hn::Set(D16(), static_cast<int16_t>(p.zero_point))),
         inner_inverse_(hn::Zero(DF())),
-        inner_least_(hn::Zero(DF())),
-        inner_most_(hn::Zero(DF())),
+        inner_quant_min_(hn::Zero(DF())),
+        inner_quant_max_(hn::Zero(DF())),
         inner_scale_(hn::Zero(DF())),
         least_(hn::Zero(D8())),
         most_(hn::Set(D8(), uint8_t{255})) {
     if constexpr (requires { p.rounds; }) {
       rounds_ = p.rounds;
       inner_inverse_ = hn::Set(DF(), p.inner_inverse_scale);
-      inner_least_ = hn::Set(DF(), static_cast<float>(p.inner_least - p.inner_zero_point));
-      inner_most_ = hn::Set(DF(), static_cast<float>(p.inner_most - p.inner_zero_point));
+      inner_quant_min_ = hn::Set(DF(), static_cast<float>(p.inner_quant_min - p.inner_zero_point));
+      inner_quant_max_ = hn::Set(DF(), static_cast<float>(p.inner_quant_max - p.inner_zero_point));
       inner_scale_ = hn::Set(DF(), p.inner_scale);
     }
     const auto bound = [&](float y) HWY_ATTR {
       const uint8_t q = hn::GetLane((*this)(hn::Set(DF(), y)));
-      return hn::Set(D8(), static_cast<uint8_t>(HWY_MIN(p.most, HWY_MAX(p.least, q))));
+      return hn::Set(D8(), static_cast<uint8_t>(HWY_MIN(p.quant_max, HWY_MAX(p.quant_min, q))));
     };
     const auto least = bound(p.low), most = bound(p.high);
     least_ = least;
@@ -78,8 +78,8 @@ class ByteQuantizer {
     if (!rounds_) return y;
     const VF n = hn::Round(hn::Mul(y, inner_inverse_));
     // x86 takes the second of two if one is NaN.
-    const VF least = HWY_ARCH_X86 ? n : hn::IfThenElse(hn::IsNaN(n), inner_least_, n);
-    return hn::Mul(hn::Min(hn::Max(least, inner_least_), inner_most_), inner_scale_);
+    const VF least = HWY_ARCH_X86 ? n : hn::IfThenElse(hn::IsNaN(n), inner_quant_min_, n);
+    return hn::Mul(hn::Min(hn::Max(least, inner_quant_min_), inner_quant_max_), inner_scale_);
   }
 
  private:
@@ -101,7 +101,7 @@ class ByteQuantizer {
   hn::Vec<D16> zero_;
   bool rounds_ = false;
   // In steps from the inner zero point.
-  VF inner_inverse_, inner_least_, inner_most_, inner_scale_;
+  VF inner_inverse_, inner_quant_min_, inner_quant_max_, inner_scale_;
   hn::Vec<D8> least_, most_;
 };
 

@@ -14,9 +14,9 @@ namespace belay {
 //
 //   y = activation(float(sum - input_zero_point * weight_sums[j]) * scale[j] + bias[j])
 //   y = clamp(y, low, high)
-//   y = (clamp(round(y * inner_inverse_scale) + inner_zero_point, inner_least, inner_most)
+//   y = (clamp(round(y * inner_inverse_scale) + inner_zero_point, inner_quant_min, inner_quant_max)
 //        - inner_zero_point) * inner_scale                               where it `rounds`
-//   q = clamp(round(y * inverse_scale) + zero_point, least, most)
+//   q = clamp(round(y * inverse_scale) + zero_point, quant_min, quant_max)
 //
 // in float32, each operation rounded by itself, ties to even: what the operators between a
 // dequantize and a quantize compute (quantized_decomposed, whose kernel also multiplies by the
@@ -32,15 +32,15 @@ struct QuantizedEpilogue {
   Activation activation = Activation::kNone;
   float low = -std::numeric_limits<float>::infinity();
   float high = std::numeric_limits<float>::infinity();
-  // The inner quantization; its numbers as those of the output's below.
+  // The inner quantization, in the form of the output's below.
   bool rounds = false;
   float inner_inverse_scale = 1, inner_scale = 1;
-  int32_t inner_zero_point = 0, inner_least = 0, inner_most = 255;
+  int32_t inner_zero_point = 0, inner_quant_min = 0, inner_quant_max = 255;
   // Whether the result is q as uint8, or y as float32.
   bool quantizes = false;
   float inverse_scale = 1;  // positive, finite
-  // 0 <= least <= zero_point <= most <= 255.
-  int32_t zero_point = 0, least = 0, most = 255;
+  // 0 <= quant_min <= zero_point <= quant_max <= 255.
+  int32_t zero_point = 0, quant_min = 0, quant_max = 255;
 };
 
 }  // namespace belay

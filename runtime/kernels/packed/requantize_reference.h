@@ -29,7 +29,7 @@ inline float FinishedReal(const QuantizedEpilogue& e, float y) {
   if (!e.rounds) return y;
   if (std::isnan(y)) y = -std::numeric_limits<float>::infinity();
   const double q = std::nearbyint(double{y * e.inner_inverse_scale}) + e.inner_zero_point;
-  const double number = std::min<double>(e.inner_most, std::max<double>(e.inner_least, q));
+  const double number = std::min<double>(e.inner_quant_max, std::max<double>(e.inner_quant_min, q));
   return static_cast<float>(number - e.inner_zero_point) * e.inner_scale;
 }
 template <class Params>
@@ -44,7 +44,7 @@ uint8_t QuantizedReal(const Params& p, float y) {
   const float x = FinishedReal(p, y) * p.inverse_scale;
   const double q = std::nearbyint(double{x}) + p.zero_point;
   return static_cast<uint8_t>(
-      std::min(static_cast<double>(p.most), std::max(static_cast<double>(p.least), q)));
+      std::min(static_cast<double>(p.quant_max), std::max(static_cast<double>(p.quant_min), q)));
 }
 
 }  // namespace belay

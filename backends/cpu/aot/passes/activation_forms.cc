@@ -31,8 +31,9 @@ const ActivationForms::Row ActivationForms::kRows[] = {
     {"aten.tanh.default", Op::kActivation, "tanh"},
 };
 
-ActivationForms::ActivationForms(const exir::ExportedProgram& program)
-    : program_(program), table_(*program.ops, kRows), constants_(program) {}
+ActivationForms::ActivationForms(const exir::ExportedProgram& program,
+                                 const ConstantViews& constants)
+    : program_(program), table_(*program.ops, kRows), constants_(constants) {}
 
 std::optional<ClampForm> ActivationForms::Clamp(NodeId id) const {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();

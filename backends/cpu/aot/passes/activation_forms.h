@@ -28,7 +28,8 @@ struct ActivationForm {
 // Only float32 tensors of the sizes of the value count.
 class ActivationForms {
  public:
-  explicit ActivationForms(const exir::ExportedProgram& program);
+  // Both must outlive this.
+  ActivationForms(const exir::ExportedProgram& program, const ConstantViews& constants);
 
   // relu, clamp with numbers, hardtanh. nullopt for another node and for bounds that are NaN.
   std::optional<ClampForm> Clamp(exir::NodeId node) const;
@@ -71,7 +72,7 @@ class ActivationForms {
 
   const exir::ExportedProgram& program_;
   const exir::OpTable<Row> table_;
-  const ConstantViews constants_;
+  const ConstantViews& constants_;
 };
 
 }  // namespace belay::cpu

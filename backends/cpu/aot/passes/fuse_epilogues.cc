@@ -9,6 +9,7 @@
 
 #include "backends/cpu/aot/constant_view.h"
 #include "backends/cpu/aot/passes/activation_forms.h"
+#include "backends/cpu/aot/passes/lower_nodes.h"
 #include "backends/cpu/aot/passes/packed_constants.h"
 #include "backends/cpu/aot/passes/quantized_forms.h"
 #include "backends/cpu/ops/cpu_ops.h"
@@ -31,9 +32,9 @@ class EpilogueFusion {
         handles_(handles),
         editor_(program.top()),
         graph_(editor_.graph()),
-        forms_(program),
-        quantized_(program),
         views_(program),
+        forms_(program, views_),
+        quantized_(program, views_),
         constants_(program, editor_) {}
 
   absl::StatusOr<bool> Run() {
@@ -47,10 +48,7 @@ class EpilogueFusion {
         changed = true;
       }
     }
-    if (changed) {
-      editor_.EraseDeadNodes();
-      DropUnusedConstants(program_, editor_);
-    }
+    if (changed) EraseUnused(program_, editor_);
     return changed;
   }
 
@@ -204,9 +202,9 @@ class EpilogueFusion {
   FusedHandles& handles_;
   exir::GraphEditor editor_;
   const exir::Graph& graph_;
+  const ConstantViews views_;
   const ActivationForms forms_;
   const QuantizedForms quantized_;
-  const ConstantViews views_;
   PackedConstants constants_;
 };
 

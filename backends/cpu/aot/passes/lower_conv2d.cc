@@ -7,6 +7,7 @@
 
 #include "backends/cpu/aot/constant_view.h"
 #include "backends/cpu/aot/passes/epilogue_arguments.h"
+#include "backends/cpu/aot/passes/lower_nodes.h"
 #include "backends/cpu/aot/passes/packed_constants.h"
 #include "backends/cpu/aot/passes/pair_argument.h"
 #include "backends/cpu/aot/passes/quantized_arguments.h"
@@ -33,28 +34,19 @@ class Conv2dLowering {
         editor_(program.top()),
         graph_(editor_.graph()),
         views_(program),
-        forms_(program),
+        forms_(program, views_),
         constants_(program, editor_),
         convolution_(program.ops->Find("aten.convolution.default")),
         pad_(program.ops->Find("aten.constant_pad_nd.default")) {}
 
   absl::StatusOr<bool> Run() {
-    bool changed = false;
-    for (NodeId id : graph_.NodeList()) {
-      if (graph_.node(id).target->aten() != convolution_) continue;
-      ABSL_ASSIGN_OR_RETURN(const bool lowered, Lower(id));
-      changed = changed || lowered;
-    }
-    if (changed) {
-      editor_.EraseDeadNodes();
-      DropUnusedConstants(program_, editor_);
-    }
-    return changed;
+    return LowerNodes(program_, editor_, [this](NodeId id) { return Lower(id); });
   }
 
  private:
   absl::StatusOr<bool> Lower(NodeId id) {
     const Node& node = graph_.node(id);
+    if (node.target->aten() != convolution_) return false;
     const ValueId* input = node.value_argument("input");
     const TensorMeta* images = input == nullptr ? nullptr : graph_.value(*input).tensor();
     std::optional<ConstantView> weight = views_.Find(node.argument("weight"));

@@ -6,6 +6,7 @@
 
 #include "backends/cpu/aot/constant_view.h"
 #include "backends/cpu/aot/passes/epilogue_arguments.h"
+#include "backends/cpu/aot/passes/lower_nodes.h"
 #include "backends/cpu/aot/passes/packed_constants.h"
 #include "backends/cpu/aot/passes/quantized_arguments.h"
 #include "backends/cpu/aot/passes/quantized_forms.h"
@@ -34,8 +35,8 @@ class LinearLowering {
         editor_(program.top()),
         graph_(editor_.graph()),
         views_(program),
-        forms_(program),
-        weight_only_(program),
+        forms_(program, views_),
+        weight_only_(program, views_, forms_),
         constants_(program, editor_),
         mm_(program.ops->Find("aten.mm.default")),
         addmm_(program.ops->Find("aten.addmm.default")),
@@ -43,17 +44,7 @@ class LinearLowering {
         view_(program.ops->Find("aten.view_copy.default")) {}
 
   absl::StatusOr<bool> Run() {
-    bool changed = false;
-    for (NodeId id : graph_.NodeList()) {
-      if (!graph_.contains(id)) continue;
-      ABSL_ASSIGN_OR_RETURN(const bool lowered, Lower(id));
-      changed = changed || lowered;
-    }
-    if (changed) {
-      editor_.EraseDeadNodes();
-      DropUnusedConstants(program_, editor_);
-    }
-    return changed;
+    return LowerNodes(program_, editor_, [this](NodeId id) { return Lower(id); });
   }
 
  private:

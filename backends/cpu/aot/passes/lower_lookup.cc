@@ -9,6 +9,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "backends/cpu/aot/constant_view.h"
+#include "backends/cpu/aot/passes/lower_nodes.h"
 #include "backends/cpu/aot/passes/quantized_forms.h"
 #include "backends/cpu/ops/cpu_ops.h"
 #include "exir/ir/graph_editor.h"
@@ -34,18 +35,11 @@ class LookupLowering {
         handles_(handles),
         editor_(program.top()),
         graph_(editor_.graph()),
-        forms_(program),
-        views_(program) {}
+        views_(program),
+        forms_(program, views_) {}
 
   absl::StatusOr<bool> Run() {
-    bool changed = false;
-    for (NodeId id : graph_.NodeList()) {
-      if (!graph_.contains(id)) continue;
-      ABSL_ASSIGN_OR_RETURN(const bool lowered, Lower(id));
-      changed = changed || lowered;
-    }
-    if (changed) editor_.EraseDeadNodes();
-    return changed;
+    return LowerNodes(program_, editor_, [this](NodeId id) { return Lower(id); });
   }
 
  private:
@@ -152,8 +146,8 @@ class LookupLowering {
   FusedHandles& handles_;
   exir::GraphEditor editor_;
   const exir::Graph& graph_;
-  const QuantizedForms forms_;
   const ConstantViews views_;
+  const QuantizedForms forms_;
   int next_ = 0;
 };
 

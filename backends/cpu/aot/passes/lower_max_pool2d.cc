@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "backends/cpu/aot/passes/lower_nodes.h"
 #include "backends/cpu/aot/passes/pair_argument.h"
 #include "backends/cpu/ops/cpu_ops.h"
 #include "exir/ir/graph_editor.h"
@@ -17,9 +18,10 @@ using exir::TensorMeta;
 using exir::ValueId;
 
 // Makes the node's first result another operator's; false when it is not one of those.
-bool Lower(exir::GraphEditor& editor, NodeId id) {
+absl::StatusOr<bool> Lower(exir::GraphEditor& editor, const exir::OpOverload* op, NodeId id) {
   const exir::Graph& graph = editor.graph();
   const Node& node = graph.node(id);
+  if (node.target->aten() != op) return false;
   const ValueId* input = node.value_argument("self");
   const TensorMeta* images = input == nullptr ? nullptr : graph.value(*input).tensor();
   const ValueId maxima = node.outputs[0].values[0], places = node.outputs[1].values[0];
@@ -52,11 +54,7 @@ bool Lower(exir::GraphEditor& editor, NodeId id) {
 absl::StatusOr<bool> Run(exir::ExportedProgram& program) {
   const exir::OpOverload* op = program.ops->Find("aten.max_pool2d_with_indices.default");
   exir::GraphEditor editor(program.top());
-  bool changed = false;
-  for (NodeId id : editor.graph().NodeList()) {
-    if (editor.graph().node(id).target->aten() == op) changed = Lower(editor, id) || changed;
-  }
-  return changed;
+  return LowerNodes(program, editor, [&](NodeId id) { return Lower(editor, op, id); });
 }
 
 }  // namespace

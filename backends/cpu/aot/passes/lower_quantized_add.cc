@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "backends/cpu/aot/passes/activation_forms.h"
+#include "backends/cpu/aot/passes/lower_nodes.h"
 #include "backends/cpu/aot/passes/quantized_forms.h"
 #include "backends/cpu/ops/cpu_ops.h"
 #include "exir/ir/graph_editor.h"
@@ -18,22 +19,21 @@ using exir::ValueId;
 class AddLowering {
  public:
   AddLowering(exir::ExportedProgram& program, FusedHandles& handles)
-      : handles_(handles),
+      : program_(program),
+        handles_(handles),
         editor_(program.top()),
         graph_(editor_.graph()),
-        forms_(program),
-        activations_(program) {}
+        views_(program),
+        forms_(program, views_),
+        activations_(program, views_) {}
 
-  bool Run() {
-    bool changed = false;
-    for (NodeId id : graph_.NodeList()) changed = Lower(id) || changed;
-    if (changed) editor_.EraseDeadNodes();
-    return changed;
+  absl::StatusOr<bool> Run() {
+    return LowerNodes(program_, editor_, [this](NodeId id) { return Lower(id); });
   }
 
  private:
   // `id` quantizes the sum.
-  bool Lower(NodeId id) {
+  absl::StatusOr<bool> Lower(NodeId id) {
     const std::optional<QuantizedForm> to = forms_.Quantize(id);
     if (!to.has_value() || !to->IsCallable() || activations_.OnlyReader(to->input) != id) {
       return false;
@@ -58,9 +58,11 @@ class AddLowering {
     return graph_.value(value).tensor()->sizes;
   }
 
+  exir::ExportedProgram& program_;
   FusedHandles& handles_;
   exir::GraphEditor editor_;
   const exir::Graph& graph_;
+  const ConstantViews views_;
   const QuantizedForms forms_;
   const ActivationForms activations_;
 };
@@ -68,8 +70,7 @@ class AddLowering {
 }  // namespace
 
 exir::Pass LowerQuantizedAdd(FusedHandles& handles) {
-  return {"lower_quantized_add",
-          [&handles](exir::ExportedProgram& program) -> absl::StatusOr<bool> {
+  return {"lower_quantized_add", [&handles](exir::ExportedProgram& program) {
             return AddLowering(program, handles).Run();
           }};
 }

@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/btree_set.h"
 #include "absl/strings/str_cat.h"
 #include "backends/cpu/quantized_calls.h"
 #include "exir/passes/constant_input.h"
@@ -211,31 +210,6 @@ absl::StatusOr<exir::ValueId> PackedConstants::Vector(const ConstantView& elemen
   return Add<float, float>(elements, "bias", {}, count, [&](const float* from, float* to) {
     std::copy(from, from + count, to);
   });
-}
-
-bool DropUnusedConstants(exir::ExportedProgram& program, exir::GraphEditor& editor) {
-  const absl::btree_set<std::string_view> mutated = exir::MutatedState(program.signature);
-  const std::vector<exir::ValueId> inputs(editor.graph().inputs().begin(),
-                                          editor.graph().inputs().end());
-  std::vector<exir::InputSpec> kept, dropped;
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    exir::InputSpec& spec = program.signature.inputs[i];
-    const bool unused = exir::NamesTensor(spec.kind) && !mutated.contains(spec.target) &&
-                        editor.graph().value(inputs[i]).users.empty() &&
-                        !editor.graph().IsOutput(inputs[i]);
-    if (unused) editor.EraseInput(inputs[i]);
-    (unused ? dropped : kept).push_back(spec);
-  }
-  if (dropped.empty()) return false;
-  absl::btree_set<std::string> names;
-  for (const exir::InputSpec& spec : kept) names.insert(spec.target);
-  program.signature.inputs = std::move(kept);
-  for (const exir::InputSpec& spec : dropped) {
-    if (names.contains(spec.target)) continue;
-    program.state_dict.erase(spec.target);
-    program.constants.erase(spec.target);
-  }
-  return true;
 }
 
 }  // namespace belay::cpu

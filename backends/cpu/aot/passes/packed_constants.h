@@ -66,9 +66,6 @@ class PackedConstants {
   absl::btree_map<std::string, exir::ValueId> made_;  // by what was made of which elements
 };
 
-// Drops parameters, buffers and tensor constants that nothing uses, with their tensors.
-bool DropUnusedConstants(exir::ExportedProgram& program, exir::GraphEditor& editor);
-
 }  // namespace belay::cpu
 
 #endif  // BELAY_BACKENDS_CPU_AOT_PASSES_PACKED_CONSTANTS_H_

@@ -13,11 +13,9 @@ using exir::NodeId;
 using exir::TensorMeta;
 using exir::ValueId;
 
-constexpr double kLeastScale = 0x1p-100, kMostScale = 0x1p100;
-
-bool IsUsual(double scale) { return scale >= kLeastScale && scale <= kMostScale; }
-
 }  // namespace
+
+bool IsUsualScale(double scale) { return scale >= 0x1p-100 && scale <= 0x1p100; }
 
 int64_t QuantizedForm::NumberOf(float real) const {
   const float number =
@@ -26,13 +24,15 @@ int64_t QuantizedForm::NumberOf(float real) const {
       std::clamp(number, static_cast<float>(low), static_cast<float>(high)));
 }
 
-QuantizedForms::QuantizedForms(const exir::ExportedProgram& program)
+QuantizedForms::QuantizedForms(const exir::ExportedProgram& program, const ConstantViews& views)
     : program_(program),
-      views_(program),
+      views_(views),
       quantize_(program.ops->Find("quantized_decomposed.quantize_per_tensor.default")),
       dequantize_(program.ops->Find("quantized_decomposed.dequantize_per_tensor.default")),
       dequantize_channels_(
-          program.ops->Find("quantized_decomposed.dequantize_per_channel.default")) {}
+          program.ops->Find("quantized_decomposed.dequantize_per_channel.default")),
+      dequantize_groups_(
+          program.ops->Find("quantized_decomposed.dequantize_per_channel_group.default")) {}
 
 std::optional<QuantizedForm> QuantizedForms::FormOf(NodeId id, const exir::OpOverload* op) const {
   if (!id.valid()) return std::nullopt;
@@ -55,7 +55,8 @@ std::optional<QuantizedForm> QuantizedForms::FormOf(NodeId id, const exir::OpOve
   if (real == nullptr || numbers == nullptr || real->dtype != DType::kFloat32) return std::nullopt;
   if (numbers->dtype != DType::kInt8 && numbers->dtype != DType::kUint8) return std::nullopt;
   const int64_t least = numbers->dtype == DType::kInt8 ? -128 : 0;
-  if (!IsUsual(*scale) || *zero_point < least || *zero_point > least + 255) return std::nullopt;
+  if (!IsUsualScale(*scale) || *zero_point < least || *zero_point > least + 255)
+    return std::nullopt;
   return QuantizedForm{*input, *scale, *zero_point, *low, *high, numbers->dtype};
 }
 
@@ -83,53 +84,66 @@ bool QuantizedForms::IsDequantizePerChannel(NodeId node) const {
 std::optional<std::vector<double>> QuantizedForms::Numbers(const Argument& argument,
                                                            DTypeSet types) const {
   const std::optional<ConstantView> view = views_.Find(argument);
-  if (!view.has_value() || view->rank() != 1 || !types.contains(view->tensor->dtype())) {
-    return std::nullopt;
-  }
+  if (!view.has_value() || !types.contains(view->tensor->dtype())) return std::nullopt;
   return view->Numbers();
 }
 
-std::optional<QuantizedForms::Parameters> QuantizedForms::ParametersOf(
-    const Argument& argument) const {
-  const exir::Graph& graph = program_.top();
-  const ValueId* value = argument.get_if<ValueId>();
-  const NodeId producer = value == nullptr ? NodeId() : graph.value(*value).producer;
-  if (!producer.valid() || graph.value(*value).tensor()->dtype != DType::kFloat32) {
+std::optional<DequantizeParameters> QuantizedForms::ParametersOf(NodeId id) const {
+  const Node& node = program_.top().node(id);
+  const exir::OpOverload* op = node.target->aten();
+  if (op != dequantize_ && op != dequantize_channels_ && op != dequantize_groups_) {
     return std::nullopt;
   }
-  const Node& node = graph.node(producer);
-  Parameters p;
-  if (node.target->aten() == dequantize_) {
+  const TensorMeta* result = program_.top().value(node.outputs[0].values[0]).tensor();
+  if (result == nullptr || result->dtype != DType::kFloat32) return std::nullopt;
+  DequantizeParameters p = {.input = node.argument("input")};
+  if (op == dequantize_) {
     const auto* scale = node.argument("scale").get_if<double>();
     const auto* zero_point = node.argument("zero_point").get_if<int64_t>();
     if (scale == nullptr || zero_point == nullptr) return std::nullopt;
-    if (*zero_point != 0) return std::nullopt;
     p.scales = {*scale};
-  } else if (node.target->aten() == dequantize_channels_) {
-    constexpr DTypeSet kIntegers = {DType::kInt64, DType::kInt32, DType::kInt8};
-    const Argument& zero_points = node.argument("zero_points");
-    std::optional<std::vector<double>> scales = Numbers(node.argument("scales"), {DType::kFloat32});
-    const std::optional<std::vector<double>> zeros =
-        zero_points.is_none() ? std::vector<double>() : Numbers(zero_points, kIntegers);
-    const int64_t* axis = node.argument("axis").get_if<int64_t>();
-    const int rank = graph.value(*value).tensor()->rank();
-    if (!scales.has_value() || !zeros.has_value() || axis == nullptr || *axis < -rank ||
-        *axis >= rank ||
-        std::any_of(zeros->begin(), zeros->end(), [](double zero) { return zero != 0; })) {
-      return std::nullopt;
-    }
-    p.scales = *std::move(scales);
-    p.axis = static_cast<int>(*axis < 0 ? *axis + rank : *axis);
-  } else {
-    return std::nullopt;
+    if (*zero_point != 0) p.zeros = {static_cast<double>(*zero_point)};
+    return p;
   }
-  if (!std::all_of(p.scales.begin(), p.scales.end(), &IsUsual)) return std::nullopt;
-  p.input = node.argument("input");
+  // float64 would be multiplied with as such.
+  std::optional<std::vector<double>> scales = Numbers(node.argument("scales"), {DType::kFloat32});
+  if (!scales.has_value()) return std::nullopt;
+  p.scales = *std::move(scales);
+  if (const Argument& zero_points = node.argument("zero_points"); !zero_points.is_none()) {
+    std::optional<std::vector<double>> zeros =
+        Numbers(zero_points, {DType::kFloat32, DType::kInt64, DType::kInt32, DType::kInt8});
+    if (!zeros.has_value()) return std::nullopt;
+    p.zeros = *std::move(zeros);
+    const auto is_zero = [](double zero) { return zero == 0; };
+    if (std::all_of(p.zeros.begin(), p.zeros.end(), is_zero)) p.zeros.clear();
+  }
+  const bool by_groups = op == dequantize_groups_;
+  const int64_t* number = node.argument(by_groups ? "group_size" : "axis").get_if<int64_t>();
+  if (number == nullptr) return std::nullopt;
+  if (by_groups) {
+    if (*number < 1) return std::nullopt;
+    p.group_size = *number;
+  } else {
+    const int rank = result->rank();
+    if (*number < -rank || *number >= rank) return std::nullopt;
+    p.axis = static_cast<int>(*number < 0 ? *number + rank : *number);
+  }
   return p;
 }
 
+std::optional<DequantizeParameters> QuantizedForms::SymmetricParametersOf(
+    const Argument& argument) const {
+  const ValueId* value = argument.get_if<ValueId>();
+  const NodeId producer = value == nullptr ? NodeId() : program_.top().value(*value).producer;
+  if (!producer.valid()) return std::nullopt;
+  std::optional<DequantizeParameters> p = ParametersOf(producer);
+  const bool usual = p.has_value() && p->zeros.empty() && p->group_size == 0 &&
+                     std::all_of(p->scales.begin(), p->scales.end(), &IsUsualScale);
+  return usual ? std::move(p) : std::nullopt;
+}
+
 std::optional<QuantizedConstant> QuantizedForms::Constant(const Argument& argument) const {
-  const std::optional<Parameters> p = ParametersOf(argument);
+  const std::optional<DequantizeParameters> p = SymmetricParametersOf(argument);
   if (!p.has_value()) return std::nullopt;
   std::optional<ConstantView> numbers = views_.Find(p->input);
   if (!numbers.has_value() || numbers->tensor->dtype() != DType::kInt8 ||
@@ -145,10 +159,12 @@ std::optional<QuantizedConstant> QuantizedForms::Constant(const Argument& argume
 
 std::optional<std::vector<float>> QuantizedForms::DequantizedVector(
     const Argument& argument) const {
-  const std::optional<Parameters> p = ParametersOf(argument);
+  const std::optional<DequantizeParameters> p = SymmetricParametersOf(argument);
   if (!p.has_value()) return std::nullopt;
   const std::optional<std::vector<double>> numbers = Numbers(p->input, {DType::kInt32});
-  if (!numbers.has_value() || (p->axis.has_value() && p->scales.size() != numbers->size())) {
+  const std::optional<ConstantView> view = views_.Find(p->input);
+  if (!numbers.has_value() || view->rank() != 1 ||
+      (p->axis.has_value() && p->scales.size() != numbers->size())) {
     return std::nullopt;
   }
   std::vector<float> reals(numbers->size());

@@ -34,6 +34,20 @@ struct QuantizedForm {
   exir::Argument::List Range() const { return {zero_point, low, high}; }
 };
 
+// How a dequantize node makes float32 numbers of its input.
+struct DequantizeParameters {
+  exir::Argument input;
+  std::vector<double> scales =
+      {};  // one, one for each place of `axis`, or [rows, groups] row by row
+  std::vector<double> zeros = {};  // likewise; none where all are 0
+  std::optional<int> axis = {};    // per channel
+  int64_t group_size = 0;          // per channel and group: of the last dimension's places
+};
+
+// A scale from 2^-100 to 2^100: then no product of a number of 8 bits overflows or becomes
+// subnormal, and quantizing what was dequantized gives it back.
+bool IsUsualScale(double scale);
+
 // A constant int8 tensor, dequantized with zero points 0 by one scale or one for each place of a
 // dimension.
 struct QuantizedConstant {
@@ -45,22 +59,25 @@ struct QuantizedConstant {
 // Recognizes forms in the top graph of a program, which may change meanwhile but for its constants.
 class QuantizedForms {
  public:
-  explicit QuantizedForms(const exir::ExportedProgram& program);
+  // Both must outlive this.
+  QuantizedForms(const exir::ExportedProgram& program, const ConstantViews& views);
 
   // quantize_per_tensor of a float32 tensor, and dequantize_per_tensor to one, by numbers that are
-  // literals; int8 or uint8, a zero point that these have, and a scale from 2^-100 to 2^100: then
-  // no product overflows or becomes subnormal, and quantizing what was dequantized gives it back.
-  // nullopt for all else.
+  // literals; int8 or uint8, a zero point that these have, and a usual scale. nullopt for all else.
   std::optional<QuantizedForm> Quantize(exir::NodeId node) const;
   std::optional<QuantizedForm> Dequantize(exir::NodeId node) const;
+
+  // Of dequantize_per_tensor by literals, and of dequantize_per_channel and
+  // dequantize_per_channel_group by constants; float32 all. nullopt for all else.
+  std::optional<DequantizeParameters> ParametersOf(exir::NodeId node) const;
 
   // Of the node that gives the argument.
   std::optional<QuantizedForm> Dequantized(const exir::Argument& argument) const;
   // The same, of uint8 alone: an operand of the operators of backends/cpu/quantized_calls.h.
   std::optional<QuantizedForm> DequantizedBytes(const exir::Argument& argument) const;
 
-  // dequantize_per_tensor or dequantize_per_channel, with zero points 0, of an int8 constant or of
-  // a view of one.
+  // dequantize_per_tensor or dequantize_per_channel, with usual scales and zero points 0, of an int8
+  // constant or of a view of one.
   std::optional<QuantizedConstant> Constant(const exir::Argument& argument) const;
 
   // The same of an int32 constant of one dimension: what it is dequantized to.
@@ -69,19 +86,14 @@ class QuantizedForms {
   bool IsDequantizePerChannel(exir::NodeId node) const;
 
  private:
-  // Of the node that gives the argument, if its zero points are 0.
-  struct Parameters {
-    exir::Argument input;
-    std::vector<double> scales;  // one if it dequantizes per tensor
-    std::optional<int> axis;
-  };
-  std::optional<Parameters> ParametersOf(const exir::Argument& argument) const;
+  // Of the node that gives the argument, as Constant wants it.
+  std::optional<DequantizeParameters> SymmetricParametersOf(const exir::Argument& argument) const;
   std::optional<QuantizedForm> FormOf(exir::NodeId node, const exir::OpOverload* op) const;
   std::optional<std::vector<double>> Numbers(const exir::Argument& argument, DTypeSet types) const;
 
   const exir::ExportedProgram& program_;
-  const ConstantViews views_;
-  const exir::OpOverload *quantize_, *dequantize_, *dequantize_channels_;
+  const ConstantViews& views_;
+  const exir::OpOverload *quantize_, *dequantize_, *dequantize_channels_, *dequantize_groups_;
 };
 
 }  // namespace belay::cpu

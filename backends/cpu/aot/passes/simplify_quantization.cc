@@ -27,9 +27,9 @@ class QuantizationSimplification {
       : handles_(handles),
         editor_(program.top()),
         graph_(editor_.graph()),
-        forms_(program),
-        activations_(program),
         views_(program),
+        forms_(program, views_),
+        activations_(program, views_),
         pad_(program.ops->Find("aten.constant_pad_nd.default")),
         max_pool_(program.ops->Find("aten.max_pool2d_with_indices.default")) {}
 
@@ -307,9 +307,9 @@ class QuantizationSimplification {
   FusedHandles& handles_;
   exir::GraphEditor editor_;
   const exir::Graph& graph_;
+  const ConstantViews views_;
   const QuantizedForms forms_;
   const ActivationForms activations_;
-  const ConstantViews views_;
   const exir::OpOverload *pad_, *max_pool_;
   bool changed_ = false;
 };

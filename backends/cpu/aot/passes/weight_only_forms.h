@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "backends/cpu/aot/constant_view.h"
+#include "backends/cpu/aot/passes/quantized_forms.h"
 #include "exir/ir/exported_program.h"
 #include "runtime/kernels/packed/weight_only_gemm.h"
 
@@ -24,7 +25,9 @@ struct WeightOnlyForm {
 // Recognizes them in the top graph of a program, which may change meanwhile but for its constants.
 class WeightOnlyForms {
  public:
-  explicit WeightOnlyForms(const exir::ExportedProgram& program);
+  // All must outlive this.
+  WeightOnlyForms(const exir::ExportedProgram& program, const ConstantViews& views,
+                  const QuantizedForms& quantized);
 
   // Of a float32 matrix that a node makes of an int8 constant, or of a view of one:
   //
@@ -35,20 +38,21 @@ class WeightOnlyForms {
   //
   // or of a bfloat16 constant by conversion; all of that also behind transpositions. Integers that
   // all are from -8 to 7 make int4: the constant decides, since a node's range clamps nothing.
-  // nullopt for anything else, among it scales that are not from 2^-100 to 2^100, and zero points
-  // that are no integers from -128 to 127.
+  // nullopt for anything else, among it unusual scales and zero points that are no integers from -128
+  // to 127.
   std::optional<WeightOnlyForm> Find(const exir::Argument& argument) const;
 
  private:
-  struct Parameters;
-  std::optional<Parameters> ParametersOf(const exir::Node& node, bool transposed) const;
-  std::optional<Parameters> ProductParameters(const exir::Node& node, bool transposed) const;
-  const exir::Node* Producer(const exir::Argument& argument) const;
+  // `transposed`: the matrix is that of the node transposed.
+  std::optional<DequantizeParameters> ParametersOf(exir::NodeId node, bool transposed) const;
+  std::optional<DequantizeParameters> ProductParameters(const exir::Node& node,
+                                                        bool transposed) const;
+  std::optional<exir::NodeId> Producer(const exir::Argument& argument) const;
 
   const exir::ExportedProgram& program_;
-  const ConstantViews views_;
-  const exir::OpOverload *dequantize_, *dequantize_channels_, *dequantize_groups_, *convert_, *mul_;
-  const exir::OpOverload *permute_, *transpose_, *t_;
+  const ConstantViews& views_;
+  const QuantizedForms& quantized_;
+  const exir::OpOverload *convert_, *mul_, *permute_, *transpose_, *t_;
 };
 
 }  // namespace belay::cpu
