@@ -11,26 +11,144 @@ namespace belay {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-void AccumulateRowF32Impl(const float* HWY_RESTRICT in, int64_t width, float w, int64_t stride,
-                          int64_t shift, int64_t first, int64_t last, float* HWY_RESTRICT out) {
-  const hn::ScalableTag<float> d;
-  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
-  const auto weight = hn::Set(d, w);
-  int64_t x = first;
-  if (stride == 1) {
-    for (; x + lanes <= last; x += lanes) {
-      hn::StoreU(hn::MulAdd(weight, hn::LoadU(d, in + x + shift), hn::LoadU(d, out + x)), d,
-                 out + x);
+using D = hn::ScalableTag<float>;
+using V = hn::Vec<D>;
+
+// in[0], in[stride], … for each lane. Of stride 2 one element more is read.
+template <int kStride>
+HWY_INLINE V LoadEvery(const float* HWY_RESTRICT in) {
+  const D d;
+  if constexpr (kStride == 1) return hn::LoadU(d, in);
+  return hn::ConcatEven(d, hn::LoadU(d, in + hn::Lanes(d)), hn::LoadU(d, in));
+}
+// The same for the first `count` lanes, at least one, not all where there are several; others are 0. Nothing else is read.
+template <int kStride>
+HWY_INLINE V LoadFirst(const float* HWY_RESTRICT in, size_t count) {
+  const D d;
+  if constexpr (kStride == 1) return hn::LoadN(d, in, count);
+  const size_t lanes = hn::Lanes(d), span = 2 * count - 1;
+  const V high = span > lanes ? hn::LoadN(d, in + lanes, span - lanes) : hn::Zero(d);
+  return hn::ConcatEven(d, high, hn::LoadN(d, in, span));
+}
+
+// A row of the window that lies in the image.
+struct WindowRow {
+  int64_t at;  // what the first tap of the row's first result reads; perhaps before the image
+  const float* weights;
+};
+constexpr int64_t kMaxRows = 16;
+
+// Adds what `count` rows of the window contribute to results [first, last), all of whose taps lie in
+// the image, to `bias`, or to what is there.
+template <int kStride>
+HWY_INLINE void AddRows(const ConvGeometry& g, const float* image, const WindowRow* rows,
+                        int64_t count, int64_t first, int64_t last, bool begins, float bias,
+                        float* HWY_RESTRICT out) {
+  const D d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d)), taps = g.kernel[2];
+  const auto add = [&](int64_t x, auto load, V sum) HWY_ATTR {
+    for (int64_t r = 0; r < count; ++r) {
+      const float* in = image + rows[r].at + x * kStride;
+      for (int64_t k = 0; k < taps; ++k, in += g.dilation[2]) {
+        sum = hn::MulAdd(hn::Set(d, rows[r].weights[k]), load(in), sum);
+      }
     }
-  } else if (stride == 2) {
-    // Reads pairs, also the second half of the last one: only while that lies in the row.
-    for (; x + lanes <= last && 2 * (x + lanes) + shift <= width; x += lanes) {
-      hn::Vec<decltype(d)> even, odd;
-      hn::LoadInterleaved2(d, in + 2 * x + shift, even, odd);
-      hn::StoreU(hn::MulAdd(weight, even, hn::LoadU(d, out + x)), d, out + x);
+    return sum;
+  };
+  // The last row's last tap reads farthest.
+  const int64_t farthest = rows[count - 1].at + (taps - 1) * g.dilation[2];
+  const auto is_inside = [&](int64_t x) {
+    return kStride == 1 || farthest + x * kStride + 2 * lanes <= g.plane();
+  };
+  int64_t x = first;
+  for (; x + lanes <= last && is_inside(x); x += lanes) {
+    const V start = begins ? hn::Set(d, bias) : hn::LoadU(d, out + x);
+    hn::StoreU(
+        add(x, [](const float* in) HWY_ATTR { return LoadEvery<kStride>(in); }, start), d, out + x);
+  }
+  while (x < last) {
+    const int64_t most = kStride == 1 ? lanes : HWY_MAX(lanes - 1, int64_t{1});
+    const auto n = static_cast<size_t>(HWY_MIN(most, last - x));
+    const V start = begins ? hn::Set(d, bias) : hn::LoadN(d, out + x, n);
+    hn::StoreN(add(
+                   x, [n](const float* in) HWY_ATTR { return LoadFirst<kStride>(in, n); }, start),
+               d, out + x, n);
+    x += static_cast<int64_t>(n);
+  }
+}
+
+// Any stride, and results whose windows reach over an edge: [first, last).
+HWY_INLINE void AddRowsAtEdge(const ConvGeometry& g, const float* image, const WindowRow* rows,
+                              int64_t count, int64_t first, int64_t last, bool begins, float bias,
+                              float* out) {
+  for (int64_t x = first; x < last; ++x) {
+    float sum = begins ? bias : out[x];
+    for (int64_t r = 0; r < count; ++r) {
+      for (int64_t k = 0; k < g.kernel[2]; ++k) {
+        const int64_t at = x * g.stride[2] + g.shift(2, k);
+        if (at < 0 || at >= g.size[2]) continue;
+        sum += rows[r].weights[k] * image[rows[r].at + at - g.shift(2, 0)];
+      }
+    }
+    out[x] = sum;
+  }
+}
+
+// A row of results of a plane at depth z and height y.
+HWY_INLINE void Row(const ConvGeometry& g, const float* image, const float* weight, float bias,
+                    int64_t z, int64_t y, float* HWY_RESTRICT out) {
+  const int64_t width = g.out[2];
+  // Where all taps of a row are inside.
+  const int64_t last_shift = g.shift(2, g.kernel[2] - 1);
+  const int64_t first = Inside(g.stride[2], g.shift(2, 0), g.size[2], width).first;
+  const int64_t last = HWY_MAX(first, Inside(g.stride[2], last_shift, g.size[2], width).last);
+  bool begins = true;
+  WindowRow rows[kMaxRows];
+  int64_t count = 0;
+  const auto add = [&]() HWY_ATTR {
+    AddRowsAtEdge(g, image, rows, count, 0, first, begins, bias, out);
+    if (count != 0 && g.stride[2] == 1) {
+      AddRows<1>(g, image, rows, count, first, last, begins, bias, out);
+    } else if (count != 0 && g.stride[2] == 2) {
+      AddRows<2>(g, image, rows, count, first, last, begins, bias, out);
+    } else {
+      AddRowsAtEdge(g, image, rows, count, first, last, begins, bias, out);
+    }
+    AddRowsAtEdge(g, image, rows, count, last, width, begins, bias, out);
+    begins = false;
+    count = 0;
+  };
+  for (int64_t kz = 0; kz < g.kernel[0]; ++kz) {
+    const int64_t in_z = z * g.stride[0] + g.shift(0, kz);
+    if (in_z < 0 || in_z >= g.size[0]) continue;
+    for (int64_t ky = 0; ky < g.kernel[1]; ++ky) {
+      const int64_t in_y = y * g.stride[1] + g.shift(1, ky);
+      if (in_y < 0 || in_y >= g.size[1]) continue;
+      rows[count++] = {(in_z * g.size[1] + in_y) * g.size[2] + g.shift(2, 0),
+                       weight + (kz * g.kernel[1] + ky) * g.kernel[2]};
+      if (count == kMaxRows) add();
     }
   }
-  for (; x < last; ++x) out[x] += w * in[x * stride + shift];
+  if (count != 0 || begins) add();
+}
+
+void DepthwisePlaneF32Impl(const ConvGeometry& g, const float* image, const float* weight,
+                           float bias, float* out) {
+  for (int64_t z = 0; z < g.out[0]; ++z) {
+    for (int64_t y = 0; y < g.out[1]; ++y, out += g.out[2]) {
+      Row(g, image, weight, bias, z, y, out);
+    }
+  }
+}
+
+void AddRowF32Impl(const float* HWY_RESTRICT in, int64_t count, float* HWY_RESTRICT out) {
+  const D d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  int64_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    hn::StoreU(hn::Add(hn::LoadU(d, out + i), hn::LoadU(d, in + i)), d, out + i);
+  }
+  for (; i < count; ++i) out[i] += in[i];
 }
 
 }  // namespace HWY_NAMESPACE
@@ -40,10 +158,15 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace belay {
 
-HWY_EXPORT(AccumulateRowF32Impl);
-void AccumulateRowF32(const float* in, int64_t width, float w, int64_t stride, int64_t shift,
-                      int64_t first, int64_t last, float* out) {
-  HWY_DYNAMIC_DISPATCH(AccumulateRowF32Impl)(in, width, w, stride, shift, first, last, out);
+HWY_EXPORT(DepthwisePlaneF32Impl);
+void DepthwisePlaneF32(const ConvGeometry& g, const float* image, const float* weight, float bias,
+                       float* out) {
+  HWY_DYNAMIC_DISPATCH(DepthwisePlaneF32Impl)(g, image, weight, bias, out);
+}
+
+HWY_EXPORT(AddRowF32Impl);
+void AddRowF32(const float* in, int64_t count, float* out) {
+  HWY_DYNAMIC_DISPATCH(AddRowF32Impl)(in, count, out);
 }
 
 }  // namespace belay

@@ -15,57 +15,19 @@ namespace {
 
 constexpr DTypeSet kTypes = {DType::kFloat32, DType::kFloat16, DType::kBFloat16};
 
-// A convolution with three spatial dimensions: depth, height, width; missing ones are of size 1.
-struct Geometry {
-  int64_t batch = 1, channels = 1, filters = 1, groups = 1;
-  int64_t size[3] = {1, 1, 1}, kernel[3] = {1, 1, 1}, out[3] = {1, 1, 1};
-  int64_t stride[3] = {1, 1, 1}, padding[3] = {0, 0, 0}, dilation[3] = {1, 1, 1};
-
-  int64_t plane() const { return size[0] * size[1] * size[2]; }
-  int64_t out_plane() const { return out[0] * out[1] * out[2]; }
-  int64_t taps() const { return kernel[0] * kernel[1] * kernel[2]; }
-  int64_t group_channels() const { return channels / groups; }
-  int64_t group_filters() const { return filters / groups; }
-  // Meaningless, but defined, for weights that do not fit.
-  int64_t patch() const {
-    return static_cast<int64_t>(static_cast<uint64_t>(group_channels()) *
-                                static_cast<uint64_t>(taps()));
-  }
-  bool depthwise() const { return group_channels() == 1; }
-  // The product's right side is the image itself.
-  bool pointwise() const {
-    for (int d = 0; d < 3; ++d) {
-      if (kernel[d] != 1 || stride[d] != 1 || padding[d] != 0) return false;
-    }
-    return true;
-  }
-  // Where kernel place k begins to read (or, transposed, to write).
-  int64_t shift(int d, int64_t k) const { return k * dilation[d] - padding[d]; }
-};
-
-// The places x < count whose counterpart x * stride + shift lies in [0, size): first <= x < last.
-struct Range {
-  int64_t first, last;
-};
-Range Inside(int64_t stride, int64_t shift, int64_t size, int64_t count) {
-  const int64_t first = shift >= 0 ? 0 : (-shift + stride - 1) / stride;
-  const int64_t last = size - shift <= 0 ? 0 : (size - shift + stride - 1) / stride;
-  return {std::min(first, count), std::max(std::min(first, count), std::min(last, count))};
-}
-
 // What PackPatches gathers from: the channels of one group of one image.
 struct Patches {
-  const Geometry* g;
+  const ConvGeometry* g;
   const float* image;
 };
 
 // One row of a panel: what a kernel place reads from one channel, for `count` outputs from `first`
 // on.
-void PackRow(const Geometry& g, const float* volume, const int64_t* k, int64_t first, int64_t count,
-             float* panel) {
+void PackRow(const ConvGeometry& g, const float* volume, const int64_t* k, int64_t first,
+             int64_t count, float* panel) {
   const int64_t width = g.out[2];
   const int64_t shift_x = g.shift(2, k[2]);
-  const Range inside = Inside(g.stride[2], shift_x, g.size[2], width);
+  const InsideRange inside = Inside(g.stride[2], shift_x, g.size[2], width);
   int64_t x = first % width, y = first / width % g.out[1], z = first / width / g.out[1];
   for (int64_t done = 0; done < count;) {
     const int64_t end = std::min(width, x + count - done);
@@ -97,7 +59,7 @@ void PackRow(const Geometry& g, const float* volume, const int64_t* k, int64_t f
 
 void PackPatches(const void* source, size_t first, size_t count, size_t stride, float* panel) {
   const Patches& patches = *static_cast<const Patches*>(source);
-  const Geometry& g = *patches.g;
+  const ConvGeometry& g = *patches.g;
   int64_t k[3];
   for (int64_t c = 0; c < g.group_channels(); ++c) {
     for (k[0] = 0; k[0] < g.kernel[0]; ++k[0]) {
@@ -111,36 +73,18 @@ void PackPatches(const void* source, size_t first, size_t count, size_t stride, 
   }
 }
 
-void Depthwise(const Geometry& g, const float* input, const float* weight, const float* bias,
+void Depthwise(const ConvGeometry& g, const float* input, const float* weight, const float* bias,
                float* out) {
   const int64_t per_channel = g.filters / g.channels;
   for (int64_t n = 0; n < g.batch; ++n) {
-    for (int64_t f = 0; f < g.filters; ++f) {
-      const float* image = input + (n * g.channels + f / per_channel) * g.plane();
-      for (int64_t z = 0; z < g.out[0]; ++z) {
-        for (int64_t y = 0; y < g.out[1]; ++y, out += g.out[2]) {
-          std::fill(out, out + g.out[2], bias == nullptr ? 0.0f : bias[f]);
-          const float* w = weight + f * g.taps();
-          for (int64_t kz = 0; kz < g.kernel[0]; ++kz) {
-            const int64_t in_z = z * g.stride[0] + g.shift(0, kz);
-            for (int64_t ky = 0; ky < g.kernel[1]; ++ky, w += g.kernel[2]) {
-              const int64_t in_y = y * g.stride[1] + g.shift(1, ky);
-              if (in_z < 0 || in_z >= g.size[0] || in_y < 0 || in_y >= g.size[1]) continue;
-              for (int64_t kx = 0; kx < g.kernel[2]; ++kx) {
-                const int64_t shift = g.shift(2, kx);
-                const Range inside = Inside(g.stride[2], shift, g.size[2], g.out[2]);
-                AccumulateRowF32(image + (in_z * g.size[1] + in_y) * g.size[2], g.size[2], w[kx],
-                                 g.stride[2], shift, inside.first, inside.last, out);
-              }
-            }
-          }
-        }
-      }
+    for (int64_t f = 0; f < g.filters; ++f, out += g.out_plane()) {
+      DepthwisePlaneF32(g, input + (n * g.channels + f / per_channel) * g.plane(),
+                        weight + f * g.taps(), bias == nullptr ? 0.0f : bias[f], out);
     }
   }
 }
 
-void Dense(const Geometry& g, const float* input, const float* weight, const float* bias,
+void Dense(const ConvGeometry& g, const float* input, const float* weight, const float* bias,
            float* out, float* scratch) {
   for (int64_t n = 0; n < g.batch; ++n) {
     for (int64_t group = 0; group < g.groups; ++group) {
@@ -170,9 +114,9 @@ void Dense(const Geometry& g, const float* input, const float* weight, const flo
 
 // Adds the products of one kernel place, a plane of the image's sizes per filter, to the results
 // that it reaches.
-void ScatterTap(const Geometry& g, const float* products, const int64_t* k, float* out) {
+void ScatterTap(const ConvGeometry& g, const float* products, const int64_t* k, float* out) {
   const int64_t shift_x = g.shift(2, k[2]);
-  const Range inside = Inside(g.stride[2], shift_x, g.out[2], g.size[2]);
+  const InsideRange inside = Inside(g.stride[2], shift_x, g.out[2], g.size[2]);
   for (int64_t z = 0; z < g.size[0]; ++z) {
     const int64_t out_z = z * g.stride[0] + g.shift(0, k[0]);
     if (out_z < 0 || out_z >= g.out[0]) continue;
@@ -182,8 +126,7 @@ void ScatterTap(const Geometry& g, const float* products, const int64_t* k, floa
       const float* from = products + (z * g.size[1] + y) * g.size[2];
       float* to = out + (out_z * g.out[1] + out_y) * g.out[2];
       if (g.stride[2] == 1) {
-        AccumulateRowF32(from, g.size[2], 1.0f, 1, -shift_x, inside.first + shift_x,
-                         inside.last + shift_x, to);
+        AddRowF32(from + inside.first, inside.last - inside.first, to + inside.first + shift_x);
       } else {
         for (int64_t x = inside.first; x < inside.last; ++x)
           to[x * g.stride[2] + shift_x] += from[x];
@@ -195,7 +138,7 @@ void ScatterTap(const Geometry& g, const float* products, const int64_t* k, floa
 // The parts of the working memory of a transposed convolution, in floats.
 struct TransposedScratch {
   uint64_t panel, matrix, products;
-  explicit TransposedScratch(const Geometry& g)
+  explicit TransposedScratch(const ConvGeometry& g)
       : panel(GemmScratch(static_cast<size_t>(g.group_channels()))),
         matrix(static_cast<uint64_t>(g.group_filters()) *
                static_cast<uint64_t>(g.group_channels())),
@@ -204,7 +147,7 @@ struct TransposedScratch {
 };
 
 // A product per kernel place: filters by channels times channels by the image's elements.
-void Transposed(const Geometry& g, const float* input, const float* weight, const float* bias,
+void Transposed(const ConvGeometry& g, const float* input, const float* weight, const float* bias,
                 float* out, float* scratch) {
   const TransposedScratch parts(g);
   float* matrix = scratch + parts.panel;
@@ -248,7 +191,7 @@ void Transposed(const Geometry& g, const float* input, const float* weight, cons
 }
 
 // Every position that a loop computes must fit, whatever strides and paddings a file asks for.
-absl::Status CheckReach(const Geometry& g) {
+absl::Status CheckReach(const ConvGeometry& g) {
   for (int d = 0; d < 3; ++d) {
     const CheckedInt reach = CheckedInt(std::max(g.out[d], g.size[d])) * g.stride[d] +
                              CheckedInt(g.kernel[d]) * g.dilation[d] + g.padding[d] +
@@ -260,9 +203,9 @@ absl::Status CheckReach(const Geometry& g) {
   return absl::OkStatus();
 }
 
-Geometry GeometryOf(const TensorView& input, const TensorView& weight, const TensorView& out,
-                    const ConvolutionParams& p) {
-  Geometry g;
+ConvGeometry GeometryOf(const TensorView& input, const TensorView& weight, const TensorView& out,
+                        const ConvolutionParams& p) {
+  ConvGeometry g;
   g.batch = input.sizes[0];
   g.channels = input.sizes[1];
   g.filters = out.sizes[1];
@@ -285,7 +228,7 @@ bool IsRowMajorF32(const TensorView& t) { return t.dtype == DType::kFloat32 && t
 uint64_t CopyOf(const TensorView* t) {
   return t == nullptr || IsRowMajorF32(*t) ? 0 : static_cast<uint64_t>(t->numel());
 }
-uint64_t OwnScratch(const Geometry& g, bool transposed) {
+uint64_t OwnScratch(const ConvGeometry& g, bool transposed) {
   if (transposed) return TransposedScratch(g).total();
   return GemmScratch(static_cast<size_t>(g.patch()));
 }
@@ -305,7 +248,7 @@ absl::Status Convolution(KernelContext& context, const ConvolutionCall<KernelArg
   ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, input->dtype, shape));
   if (out->numel() == 0) return absl::OkStatus();
-  const Geometry g = GeometryOf(*input, *weight, *out, p);
+  const ConvGeometry g = GeometryOf(*input, *weight, *out, p);
   ABSL_RETURN_IF_ERROR(CheckReach(g));
   const uint64_t own = OwnScratch(g, p.transposed);
   const uint64_t total = own + CopyOf(input) + CopyOf(weight) + CopyOf(bias) + CopyOf(out);
@@ -338,7 +281,7 @@ uint64_t ScratchBytes(const KernelContext& context, const ConvolutionCall<Kernel
   if (!Accepts(context, call)) return 0;
   const absl::StatusOr<const TensorView*> out = context.PlannedOutput(0);
   const auto& [input, weight, bias, p] = call;
-  const Geometry g = GeometryOf(*input, *weight, **out, p);
+  const ConvGeometry g = GeometryOf(*input, *weight, **out, p);
   return (OwnScratch(g, p.transposed) + CopyOf(input) + CopyOf(weight) + CopyOf(bias) +
           CopyOf(*out)) *
          sizeof(float);
