@@ -1,8 +1,9 @@
 #include "runtime/core/arena.h"
 
+#include <sys/mman.h>
+
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -10,32 +11,49 @@
 
 namespace belay {
 
+namespace {
+
+constexpr uint64_t kHugePage = uint64_t{2} << 20;
+
+absl::Status NoMemory(uint64_t bytes) {
+  return absl::ResourceExhaustedError(absl::StrCat("no memory for ", bytes, " bytes"));
+}
+
+}  // namespace
+
 absl::StatusOr<AlignedBuffer> AlignedBuffer::Create(uint64_t bytes) {
   AlignedBuffer buffer;
   if (bytes == 0) return buffer;
-  void* data = nullptr;
-  if (bytes > static_cast<uint64_t>(PTRDIFF_MAX) ||
-      posix_memalign(&data, kArenaAlignment, static_cast<size_t>(bytes)) != 0 || data == nullptr) {
-    return absl::ResourceExhaustedError(absl::StrCat("no memory for ", bytes, " bytes"));
-  }
-  std::memset(data, 0, static_cast<size_t>(bytes));
-  buffer.data_ = static_cast<std::byte*>(data);
+  const bool huge = bytes >= 2 * kHugePage;
+  const uint64_t alignment = huge ? kHugePage : kArenaAlignment;
+  if (bytes > static_cast<uint64_t>(PTRDIFF_MAX) - alignment) return NoMemory(bytes);
+  // calloc has pages of zeros, which nobody has to touch.
+  buffer.allocation_ = std::calloc(1, static_cast<size_t>(bytes + alignment - 1));
+  if (buffer.allocation_ == nullptr) return NoMemory(bytes);
+  const auto address = reinterpret_cast<uintptr_t>(buffer.allocation_);
+  const size_t shift = static_cast<size_t>((alignment - address % alignment) % alignment);
+  buffer.data_ = static_cast<std::byte*>(buffer.allocation_) + shift;
   buffer.size_ = static_cast<size_t>(bytes);
+  // Advice: a system without huge pages refuses it.
+  if (huge) madvise(buffer.data_, buffer.size_ / kHugePage * kHugePage, MADV_HUGEPAGE);
   return buffer;
 }
 
 AlignedBuffer::AlignedBuffer(AlignedBuffer&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+    : allocation_(std::exchange(other.allocation_, nullptr)),
+      data_(std::exchange(other.data_, nullptr)),
+      size_(std::exchange(other.size_, 0)) {}
 
 AlignedBuffer& AlignedBuffer::operator=(AlignedBuffer&& other) noexcept {
   if (this != &other) {
-    std::free(data_);
+    std::free(allocation_);
+    allocation_ = std::exchange(other.allocation_, nullptr);
     data_ = std::exchange(other.data_, nullptr);
     size_ = std::exchange(other.size_, 0);
   }
   return *this;
 }
 
-AlignedBuffer::~AlignedBuffer() { std::free(data_); }
+AlignedBuffer::~AlignedBuffer() { std::free(allocation_); }
 
 }  // namespace belay

@@ -13,7 +13,8 @@ namespace belay {
 // The alignment of every arena and of every tensor in it: a cache line, and the widest vector.
 inline constexpr size_t kArenaAlignment = 64;
 
-// A zeroed block of memory aligned to kArenaAlignment. Move-only.
+// A zeroed block of memory aligned to kArenaAlignment. Pages of a large one take memory when they are
+// first touched; from 4 MiB on they are huge where the system has such. Move-only.
 class AlignedBuffer {
  public:
   AlignedBuffer() = default;
@@ -28,6 +29,7 @@ class AlignedBuffer {
   absl::Span<std::byte> span() const { return absl::MakeSpan(data_, size_); }
 
  private:
+  void* allocation_ = nullptr;  // what data_ lies in
   std::byte* data_ = nullptr;
   size_t size_ = 0;
 };

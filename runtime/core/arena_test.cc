@@ -18,6 +18,13 @@ TEST(AlignedBufferTest, IsZeroedAndAligned) {
   }
 }
 
+TEST(AlignedBufferTest, ALargeOneIsZeroedAndBeginsAtAHugePage) {
+  ASSERT_OK_AND_ASSIGN(AlignedBuffer buffer, AlignedBuffer::Create((size_t{5} << 20) + 1));
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(buffer.data()) % (size_t{2} << 20), 0u);
+  for (std::byte b : buffer.span()) ASSERT_EQ(b, std::byte{0});
+  buffer.data()[buffer.size() - 1] = std::byte{1};
+}
+
 TEST(AlignedBufferTest, EmptyNeedsNoMemory) {
   ASSERT_OK_AND_ASSIGN(AlignedBuffer buffer, AlignedBuffer::Create(0));
   EXPECT_EQ(buffer.size(), 0u);
