@@ -27,17 +27,13 @@ uint64_t SegmentAlignment(uint64_t a, uint64_t b) {
   return alignment;
 }
 
-std::string_view ContentOf(const Storage& storage) {
-  return {reinterpret_cast<const char*>(storage.bytes.data()), storage.bytes.size()};
-}
-
 }  // namespace
 
 absl::StatusOr<uint32_t> ConstantPool::AddTensor(const ConstantTensor& tensor,
                                                  absl::Span<const uint8_t> order) {
   ABSL_ASSIGN_OR_RETURN(const Storage dense, tensor.Dense(order));
   const auto [it, inserted] =
-      constants_.try_emplace(ContentOf(dense), image_->metadata.constants_size());
+      constants_.try_emplace(ContentKey(dense), image_->metadata.constants_size());
   if (!inserted) return it->second;
   const uint32_t index = it->second;
   std::string key;
@@ -66,7 +62,7 @@ absl::StatusOr<uint32_t> ConstantPool::AddTensor(const ConstantTensor& tensor,
 }
 
 uint32_t ConstantPool::AddDelegateBlob(const Storage& blob) {
-  const auto [it, inserted] = blobs_.try_emplace(ContentOf(blob), image_->segments.size());
+  const auto [it, inserted] = blobs_.try_emplace(ContentKey(blob), image_->segments.size());
   if (inserted) {
     ProgramImage::Segment& segment = image_->segments.emplace_back();
     segment.kind = schema::Segment::DELEGATE;
@@ -76,7 +72,7 @@ uint32_t ConstantPool::AddDelegateBlob(const Storage& blob) {
 }
 
 absl::Status ConstantPool::AddNamedData(absl::Span<const NamedDataOutput* const> outputs) {
-  using Id = std::pair<std::string_view, std::string>;  // content and companion
+  using Id = std::pair<ContentKey, std::string>;  // content and companion
   struct Buffer {
     Storage storage;
     uint64_t alignment = 1;
@@ -86,7 +82,7 @@ absl::Status ConstantPool::AddNamedData(absl::Span<const NamedDataOutput* const>
   absl::flat_hash_map<Id, size_t> index;
   std::vector<Buffer> buffers;
   struct Entry {
-    std::string_view content;
+    ContentKey content;
     const NamedDataEntry* entry;
     std::string companion;
     size_t buffer = 0;
@@ -98,12 +94,9 @@ absl::Status ConstantPool::AddNamedData(absl::Span<const NamedDataOutput* const>
       return absl::InternalError(absl::StrCat("named data '", key, "' has no buffer"));
     }
     const Storage& storage = output.buffers[entry.buffer];
-    const std::string_view content = ContentOf(storage);
+    const ContentKey content(storage);
     const auto [it, inserted] = by_key.try_emplace(key, Entry{content, &entry, companion});
-    const std::string_view known = it->second.content;
-    const bool same =
-        known.size() == content.size() && (known.data() == content.data() || known == content);
-    if (!inserted && !same) {
+    if (!inserted && !(it->second.content == content)) {
       return absl::AlreadyExistsError(absl::StrCat(
           "named data '", key, "' exists with other content: ", it->second.content.size(),
           " bytes and ", storage.bytes.size(), " bytes"));

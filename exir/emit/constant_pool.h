@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <functional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -14,6 +13,7 @@
 #include "exir/backend/to_backend.h"
 #include "exir/emit/program_image.h"
 #include "exir/ir/constant.h"
+#include "exir/ir/content_key.h"
 #include "exir/ir/lowered_backend_module.h"
 
 namespace belay::exir {
@@ -46,8 +46,8 @@ class ConstantPool {
   std::vector<Storage> named_;  // what is held elsewhere, for constants_
   int constants_segment_ = -1;
   uint64_t constants_size_ = 0;
-  // By their bytes, which the image's storages hold.
-  absl::flat_hash_map<std::string_view, uint32_t> constants_, blobs_;
+  // The image's storages hold the bytes.
+  absl::flat_hash_map<ContentKey, uint32_t> constants_, blobs_;
 };
 
 }  // namespace belay::exir

@@ -7,8 +7,7 @@
 namespace belay::cpu {
 
 SharedConstants::Entry SharedConstants::Add(const exir::Storage& bytes) {
-  const std::string_view content(reinterpret_cast<const char*>(bytes.bytes.data()),
-                                 bytes.bytes.size());
+  const exir::ContentKey content(bytes);
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (const auto it = entries_.find(content); it != entries_.end()) return it->second;

@@ -4,10 +4,10 @@
 
 #include <mutex>
 #include <string>
-#include <string_view>
 
 #include "absl/container/flat_hash_map.h"
 #include "exir/ir/constant.h"
+#include "exir/ir/content_key.h"
 
 namespace belay::cpu {
 
@@ -23,7 +23,7 @@ class SharedConstants {
 
  private:
   std::mutex mutex_;
-  absl::flat_hash_map<std::string_view, Entry> entries_;  // by content, which they hold
+  absl::flat_hash_map<exir::ContentKey, Entry> entries_;  // which hold the bytes
 };
 
 }  // namespace belay::cpu

@@ -1,0 +1,41 @@
+// Bytes as the key of a hash table.
+#ifndef BELAY_EXIR_IR_CONTENT_KEY_H_
+#define BELAY_EXIR_IR_CONTENT_KEY_H_
+
+#include <cstddef>
+#include <utility>
+
+#include "absl/hash/hash.h"
+#include "absl/strings/string_view.h"
+#include "exir/ir/constant.h"
+
+namespace belay::exir {
+
+// Equal where the bytes are. They are hashed once, when the key is made, at the speed of memory, and
+// compared where hashes are equal; whoever holds the key keeps them alive.
+class ContentKey {
+ public:
+  explicit ContentKey(const Storage& storage)
+      : bytes_(reinterpret_cast<const char*>(storage.bytes.data()), storage.bytes.size()),
+        hash_(absl::Hash<absl::string_view>()(bytes_)) {}
+
+  size_t size() const { return bytes_.size(); }
+
+  friend bool operator==(const ContentKey& a, const ContentKey& b) {
+    return a.hash_ == b.hash_ && a.bytes_.size() == b.bytes_.size() &&
+           (a.bytes_.data() == b.bytes_.data() || a.bytes_ == b.bytes_);
+  }
+  template <class H>
+  friend H AbslHashValue(H h, const ContentKey& key) {
+    return H::combine(std::move(h), key.hash_);
+  }
+
+ private:
+  // Not std::string_view, which Abseil may hash by the standard library's slower function.
+  absl::string_view bytes_;
+  size_t hash_;
+};
+
+}  // namespace belay::exir
+
+#endif  // BELAY_EXIR_IR_CONTENT_KEY_H_
