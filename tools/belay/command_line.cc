@@ -66,6 +66,7 @@ void AddOption(CLI::App& app, const Option& option) {
   if (rules.required) added->required();
   if (rules.not_empty) added->check(NotEmpty());
   if (rules.repeatable) added->take_all();
+  if (rules.one_value) added->allow_extra_args(false);
   if (rules.most_values > 0) added->expected(1, rules.most_values);
   if (!rules.one_of.empty()) added->check(CLI::IsMember(rules.one_of));
   for (const std::string& other : rules.excludes) added->excludes(app.get_option(other));

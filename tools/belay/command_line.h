@@ -25,6 +25,7 @@ struct OptionRules {
   bool required = false;
   bool not_empty = false;                  // an empty text means something else than no option
   bool repeatable = false;                 // of a list: each time adds to it
+  bool one_value = false;                  // of a list: each time one, so that arguments may follow
   int most_values = 0;                     // of a list, where it is limited
   std::optional<double> least = {};        // of a number
   std::optional<double> most = {};         // beside `least`

@@ -86,6 +86,17 @@ TEST(CommandLineTest, OptionsArrive) {
   EXPECT_EQ(Value<std::optional<uint64_t>>(commands, "run", "--random-inputs"), 7u);
 }
 
+TEST(CommandLineTest, TheArchiveMayFollowAnOptionOfSeveralValues) {
+  std::vector<Command> commands = FakeCommands();
+  EXPECT_EQ(
+      Parse({"lower", "--backend", "none", "--compile-spec", "a:b=c", "m.pt2", "-o", "m.belay"},
+            commands)
+          .status,
+      10);
+  EXPECT_EQ(Value<std::string>(commands, "lower", "archive"), "m.pt2");
+  EXPECT_THAT(Value<std::vector<std::string>>(commands, "lower", "--backend"), ElementsAre("none"));
+}
+
 TEST(CommandLineTest, NothingIsKeptFromTheCallBefore) {
   EXPECT_EQ(Parse({"run", "m.belay", "--input", "x.npy"}).status, 11);
   const std::vector<Command> commands = FakeCommands();

@@ -314,8 +314,10 @@ Command VerifyCommand() {
             "the most that a size may be which the archive gives no upper bound, when it is "
             "lowered",
             {.least = 1}},
-           {"--backend", &verify->backends,
-            "backends to lower with, comma separated; those of the program file else"},
+           {"--backend",
+            &verify->backends,
+            "backends to lower with, comma separated; those of the program file else",
+            {.one_value = true}},
            {"--atol", &verify->atol, "the absolute difference that is allowed", {.least = 0}},
            {"--rtol", &verify->rtol, "the relative difference that is allowed", {.least = 0}},
            EngineOption(&verify->engine),
