@@ -185,8 +185,19 @@ absl::StatusOr<Window> ReadWindow(const Arguments& arguments) {
   return window;
 }
 
-// Images of so few channels are read by copying patches, whatever their layout.
+// Images of fewer channels may lie in any layout: convolutions copy them, with their padding.
 inline constexpr int64_t kFewChannels = 8;
+
+// A sum of products as taps of elements that lie together.
+struct TapSizes {
+  int64_t count, size;
+};
+// Of a window on padded images of few channels: its rows, or its pixels where those are not
+// neighbors.
+inline TapSizes FewChannelTaps(int64_t channels, const Window& window) {
+  if (window.dilation[1] != 1 && window.kernel_size[1] != 1) return {window.taps(), channels};
+  return {window.kernel_size[0], window.kernel_size[1] * channels};
+}
 
 // The channels of images [n, c, h, w].
 template <class D>

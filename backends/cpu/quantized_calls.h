@@ -164,10 +164,15 @@ struct QuantizedLinearCall {
   }
 };
 
+// The taps that the weight of quantized_conv2d is packed in.
+inline TapSizes PackedTaps(int64_t channels, const Window& window) {
+  return channels < kFewChannels ? FewChannelTaps(channels, window)
+                                 : TapSizes{window.taps(), channels};
+}
+
 // belay_cpu::quantized_conv2d (kDepthwise false) and quantized_depthwise_conv2d: as conv2d and
-// depthwise_conv2d; what is padded is the input's zero point. Images of fewer than kFewChannels
-// channels meet a weight packed as one tap of all elements of a patch; others must lie channels
-// last.
+// depthwise_conv2d; what is padded is the input's zero point. The weight is packed in
+// PackedTaps. Images of kFewChannels channels and more must lie channels last.
 template <class Arguments, bool kDepthwise>
 struct QuantizedConv2dCall : Conv2dOperands<Arguments, kDepthwise> {
   using D = typename Arguments::Dim;
@@ -193,10 +198,8 @@ struct QuantizedConv2dCall : Conv2dOperands<Arguments, kDepthwise> {
     if (kDepthwise) {
       return PackedQuantizedDepthwiseSize(channels, w.kernel_size[0], w.kernel_size[1]);
     }
-    if (channels < kFewChannels) {
-      return PackedQuantizedMatrixSize(1, w.taps() * channels, this->out_channels);
-    }
-    return PackedQuantizedMatrixSize(w.taps(), channels, this->out_channels);
+    const TapSizes taps = PackedTaps(channels, w);
+    return PackedQuantizedMatrixSize(taps.count, taps.size, this->out_channels);
   }
 };
 

@@ -18,16 +18,6 @@ namespace {
 template <bool kDepthwise>
 using Call = Conv2dCall<KernelArguments, kDepthwise>;
 
-PatchScratch<float> ScratchFor(PatchWay way, int64_t channels, const Window& window) {
-  const size_t rows = way == PatchWay::kTaps ? kGroupRows : kTileRows;
-  auto scratch = PatchScratch<float>::For(way, static_cast<int64_t>(rows), channels, window);
-  if (way == PatchWay::kRows) {
-    const auto k = static_cast<size_t>(channels);
-    scratch.elements = static_cast<int64_t>(TileFloats(k, k));
-  }
-  return scratch;
-}
-
 absl::Status Conv2d(KernelContext& context, const Call<false>& call) {
   ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
   ABSL_RETURN_IF_ERROR(ExpectContiguous("weight", *call.weight));
@@ -38,49 +28,31 @@ absl::Status Conv2d(KernelContext& context, const Call<false>& call) {
   if (out->numel() == 0) return absl::OkStatus();
   const TensorView& in = *call.input;
   const int64_t channels = in.sizes[1];
-  const PatchWay way = PatchWayOf(in, call.window);
-  const PatchScratch<float> needs = ScratchFor(way, channels, call.window);
-  ABSL_ASSIGN_OR_RETURN(std::byte * scratch,
-                        ScratchArray<std::byte>(context, needs.bytes() * context.num_threads()));
   g.n = static_cast<size_t>(call.out_channels);
   g.m = static_cast<size_t>(out->numel()) / g.n;
-  g.k = static_cast<size_t>(channels);
   g.b = call.weight->as<const float>();
   g.c = out->as<float>();
   g.ldc = g.n;
-  switch (way) {
-    case PatchWay::kRows:
-      g.a = in.as<const float>();
-      g.lda = g.k;
-      break;
-    case PatchWay::kTaps:
-      g.taps = static_cast<size_t>(call.window.taps());
-      g.row_pointers = &PointIntoImage<float>;
-      break;
-    case PatchWay::kCopy:
-      g.k *= static_cast<size_t>(call.window.taps());
-      g.row_pointers = &CopyPatches<float>;
-      g.transient_pointers = true;
-      break;
+  const PatchWay way = PatchWayOf(in, call.window);
+  const TapSizes taps = TapsOf(way, channels, call.window);
+  g.taps = static_cast<size_t>(taps.count);
+  g.k = static_cast<size_t>(taps.size);
+  if (way == PatchWay::kRows) {
+    g.a = in.as<const float>();
+    g.lda = g.k;
+    return RunRowProduct(context, g);
   }
+  const auto scratch = PatchScratch<float>::For(way, kGroupRows, in.sizes, call.window);
+  ABSL_ASSIGN_OR_RETURN(std::byte * memory,
+                        ScratchArray<std::byte>(context, scratch.bytes(context.num_threads())));
+  const Patches<float> patches(context, way, in, *out, call.window, 0, scratch, memory);
   RunProduct(context, SizeOf(g, kTileRows, kPanelColumns),
              [&](int part, size_t row, size_t end_row, size_t column, size_t end_column) {
-               const auto [pointers, offsets, floats] =
-                   needs.In(scratch + part * needs.bytes().value());
-               const Patches<float> patches = {.image = &in,
-                                               .window = &call.window,
-                                               .out_height = out->sizes[2],
-                                               .out_width = out->sizes[3],
-                                               .padding = 0,
-                                               .outside = floats,
-                                               .tile = floats,
-                                               .offsets = offsets};
+               const Patches<float>::Reader reader(patches, part);
                PackedGemmArgs mine = g;
-               mine.pointers = pointers;
-               if (way == PatchWay::kRows && needs.elements.value() != 0) mine.tile = floats;
-               if (way == PatchWay::kTaps) std::fill(floats, floats + channels, 0.0f);
-               if (way == PatchWay::kCopy) FindOffsets(patches);
-               mine.source = &patches;
+               mine.row_pointers = &Patches<float>::Reader::RowPointers;
+               mine.source = &reader;
+               mine.pointers = reader.pointers();
                PackedGemmRange(mine, row, end_row, column, end_column);
              });
   return absl::OkStatus();
@@ -112,11 +84,11 @@ bool Accepts(const KernelContext& context, const Call<kDepthwise>& call) {
 
 // Of the way that takes most: which one it is depends on sizes, in layouts that look alike.
 uint64_t Conv2dScratch(const KernelContext& context, const Call<false>& call) {
-  const int64_t channels = call.input->sizes[1];
-  uint64_t most = 0;
-  for (PatchWay way : {PatchWay::kRows, PatchWay::kTaps, PatchWay::kCopy}) {
-    most = std::max(most, ScratchBytesOf<std::byte>(ScratchFor(way, channels, call.window).bytes() *
-                                                    context.num_threads()));
+  const Sizes& images = call.input->sizes;
+  uint64_t most = RowProductScratch(context, images[1]);
+  for (PatchWay way : {PatchWay::kTaps, PatchWay::kPadded}) {
+    const auto scratch = PatchScratch<float>::For(way, kGroupRows, images, call.window);
+    most = std::max(most, ScratchBytesOf<std::byte>(scratch.bytes(context.num_threads())));
   }
   return most;
 }

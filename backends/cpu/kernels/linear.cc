@@ -31,24 +31,13 @@ absl::Status Linear(KernelContext& context, const Call& call) {
   g.b = call.weight->as<const float>();
   g.c = out->as<float>();
   g.ldc = g.n;
-  const auto tile = static_cast<int64_t>(TileFloats(g.k, g.lda));
-  ABSL_ASSIGN_OR_RETURN(float* tiles,
-                        ScratchArray<float>(context, CheckedInt(tile) * context.num_threads()));
-  RunProduct(context, SizeOf(g, kTileRows, kPanelColumns),
-             [&](int part, size_t row, size_t end_row, size_t column, size_t end_column) {
-               PackedGemmArgs mine = g;
-               if (tile != 0) mine.tile = tiles + part * tile;
-               PackedGemmRange(mine, row, end_row, column, end_column);
-             });
-  return absl::OkStatus();
+  return RunRowProduct(context, g);
 }
 
 bool Accepts(const KernelContext& context, const Call& call) { return call.Shape().ok(); }
 
 uint64_t ScratchBytes(const KernelContext& context, const Call& call) {
-  const size_t k = static_cast<size_t>(FeaturesOf(call));
-  return ScratchBytesOf<float>(CheckedInt(static_cast<int64_t>(TileFloats(k, k))) *
-                               context.num_threads());
+  return RowProductScratch(context, FeaturesOf(call));
 }
 
 constexpr Kernel kKernels[] = {

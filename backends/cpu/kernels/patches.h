@@ -1,12 +1,14 @@
-// How convolutions read the rows of their products: patches of images, in place or copied.
+// How convolutions read the rows of their products: pieces of images, in place or of a padded copy.
 #ifndef BELAY_BACKENDS_CPU_KERNELS_PATCHES_H_
 #define BELAY_BACKENDS_CPU_KERNELS_PATCHES_H_
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "backends/cpu/calls.h"
+#include "backends/cpu/kernels/ranges.h"
 #include "runtime/core/checked_math.h"
 #include "runtime/core/tensor_view.h"
 #include "runtime/kernels/elements/channels_last.h"
@@ -15,172 +17,198 @@
 namespace belay::cpu {
 
 enum class PatchWay {
-  kRows,  // 1x1: the pixels are the rows
-  kTaps,  // pieces of pixels in place
-  kCopy,  // patches are copied, a tile at a time
+  kRows,    // 1x1: the pixels are the rows
+  kTaps,    // pixels in place
+  kPadded,  // a copy of the images, channels last and with their padding, in taps of FewChannelTaps
 };
 
-// Below kFewChannels channels a tap has too few elements to be worth a loop of its own.
 inline PatchWay PatchWayOf(const TensorView& images, const Window& w) {
-  if (!IsChannelsLast(images)) return PatchWay::kCopy;
+  if (!IsChannelsLast(images)) return PatchWay::kPadded;
   if (w.taps() == 1 && w.stride == std::array<int64_t, 2>{1, 1} &&
       w.padding == std::array<int64_t, 2>{0, 0} &&
       w.padding_after == std::array<int64_t, 2>{0, 0}) {
     return PatchWay::kRows;
   }
-  return images.sizes[1] < kFewChannels ? PatchWay::kCopy : PatchWay::kTaps;
+  return images.sizes[1] < kFewChannels ? PatchWay::kPadded : PatchWay::kTaps;
 }
 
-// What the functions below get as `source`.
-template <class T>
-struct Patches {
-  const TensorView* image;
-  const Window* window;
-  int64_t out_height, out_width;
-  T padding;         // an element outside
-  const T* outside;  // a pixel of these; kTaps
-  T* tile;           // kCopy: a tile of patches
-  // kCopy: where the elements of a patch lie from its first one on.
-  int64_t* offsets;
-};
-
-// Calls visit(row, image, y, x) for each of the rows, with the place of the patch's first tap.
-template <class T, class Visit>
-void ForEachPatch(const Patches<T>& p, size_t first, size_t count, const Visit& visit) {
-  int64_t x = static_cast<int64_t>(first) % p.out_width;
-  int64_t rest = static_cast<int64_t>(first) / p.out_width;
-  int64_t y = rest % p.out_height;
-  int64_t image = rest / p.out_height;
-  for (size_t i = 0; i < count; ++i) {
-    visit(i, image, y * p.window->stride[0] - p.window->padding[0],
-          x * p.window->stride[1] - p.window->padding[1]);
-    if (++x < p.out_width) continue;
-    x = 0;
-    if (++y < p.out_height) continue;
-    y = 0;
-    ++image;
-  }
+// The taps of a product that reads images in this way.
+inline TapSizes TapsOf(PatchWay way, int64_t channels, const Window& window) {
+  return way == PatchWay::kPadded ? FewChannelTaps(channels, window)
+                                  : TapSizes{window.taps(), channels};
 }
 
-// The row pointers of kTaps.
-template <class T>
-void PointIntoImage(const void* source, size_t first, size_t count, size_t tap, size_t taps,
-                    const T** pointers) {
-  const auto& p = *static_cast<const Patches<T>*>(source);
-  const TensorView& in = *p.image;
-  const Window& w = *p.window;
-  const T* data = in.as<const T>();
-  const int64_t channels = in.sizes[1], height = in.sizes[2], width = in.sizes[3];
-  const auto first_tap = static_cast<int64_t>(tap);
-  ForEachPatch(p, first, count, [&](size_t i, int64_t image, int64_t y0, int64_t x0) {
-    const T** to = pointers + i;
-    int64_t j = first_tap / w.kernel_size[1], k = first_tap % w.kernel_size[1];
-    for (size_t t = 0; t < taps; ++t, to += count) {
-      const int64_t y = y0 + j * w.dilation[0], x = x0 + k * w.dilation[1];
-      const bool inside = y >= 0 && y < height && x >= 0 && x < width;
-      *to = inside ? data + ((image * height + y) * width + x) * channels : p.outside;
-      if (++k < w.kernel_size[1]) continue;
-      k = 0;
-      ++j;
-    }
-  });
-}
-
-// Fills Patches::offsets.
-template <class T>
-void FindOffsets(const Patches<T>& p) {
-  const TensorView& in = *p.image;
-  const Window& w = *p.window;
-  int64_t* to = p.offsets;
-  for (int64_t j = 0; j < w.kernel_size[0]; ++j) {
-    for (int64_t k = 0; k < w.kernel_size[1]; ++k) {
-      for (int64_t c = 0; c < in.sizes[1]; ++c) {
-        *to++ = j * w.dilation[0] * in.strides[2] + k * w.dilation[1] * in.strides[3] +
-                c * in.strides[1];
-      }
-    }
-  }
-}
-
-// The row pointers of kCopy: into the tile. One tap, the whole patch.
-template <class T>
-void CopyPatches(const void* source, size_t first, size_t count, size_t, size_t,
-                 const T** pointers) {
-  const auto& p = *static_cast<const Patches<T>*>(source);
-  const TensorView& in = *p.image;
-  const Window& w = *p.window;
-  const int64_t channels = in.sizes[1], height = in.sizes[2], width = in.sizes[3];
-  const int64_t reach_y = (w.kernel_size[0] - 1) * w.dilation[0];
-  const int64_t reach_x = (w.kernel_size[1] - 1) * w.dilation[1];
-  const int64_t size = w.taps() * channels;
-  T* to = p.tile;
-  ForEachPatch(p, first, count, [&](size_t i, int64_t image, int64_t y0, int64_t x0) {
-    pointers[i] = to;
-    const T* data = in.as<const T>() + image * in.strides[0];
-    if (y0 >= 0 && y0 + reach_y < height && x0 >= 0 && x0 + reach_x < width) {
-      const T* first_element = data + y0 * in.strides[2] + x0 * in.strides[3];
-      for (int64_t e = 0; e < size; ++e) to[e] = first_element[p.offsets[e]];
-      to += size;
-      return;
-    }
-    for (int64_t j = 0; j < w.kernel_size[0]; ++j) {
-      const int64_t y = y0 + j * w.dilation[0];
-      for (int64_t k = 0; k < w.kernel_size[1]; ++k, to += channels) {
-        const int64_t x = x0 + k * w.dilation[1];
-        if (y < 0 || y >= height || x < 0 || x >= width) {
-          std::fill(to, to + channels, p.padding);
-          continue;
-        }
-        const T* from = data + y * in.strides[2] + x * in.strides[3];
-        for (int64_t c = 0; c < channels; ++c) to[c] = from[c * in.strides[1]];
-      }
-    }
-  });
-}
-
-// Working memory of a thread: the pointers, offsets, then what the pointers point to.
+// The memory that a convolution works in: a padded copy for all threads, and for each thread row
+// pointers, where taps lie from the first one on, and a pixel of padding.
 template <class T>
 struct PatchScratch {
-  CheckedInt pointers = 0, elements = 0, offsets = 0;
+  CheckedInt copy = 0;  // elements
+  CheckedInt pointers = 0, offsets = 0, outside = 0;
 
-  // `rows` are those that are read at once.
-  static PatchScratch For(PatchWay way, int64_t rows, int64_t channels, const Window& window) {
-    switch (way) {
-      case PatchWay::kRows:
-        return {};
-      case PatchWay::kTaps:
-        return {.pointers = CheckedInt(rows) * window.taps(), .elements = channels};
-      case PatchWay::kCopy:
-        return {.pointers = rows,
-                .elements = CheckedInt(rows) * window.taps() * channels,
-                .offsets = CheckedInt(window.taps()) * channels};
+  // `rows` are those that a product reads at once.
+  static PatchScratch For(PatchWay way, int64_t rows, const Sizes& images, const Window& w) {
+    if (way == PatchWay::kRows) return {};
+    const int64_t channels = images[1], taps = TapsOf(way, channels, w).count;
+    PatchScratch scratch = {.pointers = CheckedInt(rows) * taps, .offsets = taps};
+    if (way == PatchWay::kTaps) {
+      scratch.outside = channels;
+    } else {
+      const CheckedInt height = CheckedInt(images[2]) + w.padding[0] + w.padding_after[0];
+      const CheckedInt width = CheckedInt(images[3]) + w.padding[1] + w.padding_after[1];
+      scratch.copy = CheckedInt(images[0]) * height * width * channels + kSlack;
     }
-    return {};
+    return scratch;
   }
-  // Whole cache lines.
-  CheckedInt bytes() const {
+  // Elements behind the copy that may be read.
+  static constexpr int64_t kSlack = 4;
+
+  CheckedInt copy_bytes() const { return Lines(copy * CheckedInt(int64_t{sizeof(T)})); }
+  CheckedInt thread_bytes() const {
+    return Lines((pointers + offsets) * CheckedInt(int64_t{sizeof(void*)}) +
+                 outside * CheckedInt(int64_t{sizeof(T)}));
+  }
+  CheckedInt bytes(int threads) const { return copy_bytes() + thread_bytes() * threads; }
+
+ private:
+  static CheckedInt Lines(CheckedInt bytes) {
     constexpr int64_t kLine = 64;
-    const CheckedInt bytes = pointers * CheckedInt(int64_t{sizeof(const T*)}) +
-                             offsets * CheckedInt(int64_t{sizeof(int64_t)}) +
-                             elements * CheckedInt(int64_t{sizeof(T)});
     return FloorDiv(bytes + CheckedInt(kLine - 1), CheckedInt(kLine)) * CheckedInt(kLine);
   }
+};
 
-  // Its parts in a thread's memory.
-  struct Parts {
-    const T** pointers;
-    int64_t* offsets;
-    T* elements;
-  };
-  Parts In(std::byte* memory) const {
-    Parts parts;
-    parts.pointers = reinterpret_cast<const T**>(memory);
-    memory += static_cast<size_t>(pointers.value()) * sizeof(const T*);
-    parts.offsets = reinterpret_cast<int64_t*>(memory);
-    memory += static_cast<size_t>(offsets.value()) * sizeof(int64_t);
-    parts.elements = reinterpret_cast<T*>(memory);
-    return parts;
+// What products read, and where: the `source` of RowPointers.
+template <class T>
+class Patches {
+ public:
+  // Prepares a call: makes the padded copy, if `way` wants one, with `padding` as the elements
+  // outside. `memory` has scratch.bytes(context.num_threads()) bytes.
+  Patches(const KernelContext& context, PatchWay way, const TensorView& images,
+          const TensorView& out, const Window& window, T padding, const PatchScratch<T>& scratch,
+          std::byte* memory)
+      : scratch_(scratch),
+        memory_(memory + scratch.copy_bytes().value()),
+        window_(window),
+        out_height_(out.sizes[2]),
+        out_width_(out.sizes[3]),
+        channels_(images.sizes[1]),
+        height_(images.sizes[2]),
+        width_(images.sizes[3]),
+        data_(images.as<const T>()),
+        padding_(padding) {
+    if (way != PatchWay::kPadded) return;
+    T* copy = reinterpret_cast<T*>(memory);
+    height_ += window.padding[0] + window.padding_after[0];
+    width_ += window.padding[1] + window.padding_after[1];
+    data_ = copy;
+    const int64_t rows = images.sizes[0] * height_;
+    RunRanges(context, rows, 1, static_cast<double>(rows * width_ * channels_),
+              [&](int, int64_t first, int64_t last) {
+                for (int64_t row = first; row < last; ++row) CopyRow(images, row, copy);
+              });
+    std::fill_n(copy + rows * width_ * channels_, PatchScratch<T>::kSlack, T());
+    window_.padding = {0, 0};
+    if (FewChannelTaps(channels_, window).count == window.kernel_size[0]) {
+      window_.kernel_size[1] = 1;
+    }
   }
+
+  // A thread's part of the memory.
+  class Reader {
+   public:
+    Reader(const Patches& patches, int part) : patches_(patches) {
+      std::byte* memory = patches.memory_ + part * patches.scratch_.thread_bytes().value();
+      pointers_ = reinterpret_cast<const T**>(memory);
+      memory += static_cast<size_t>(patches.scratch_.pointers.value()) * sizeof(const T*);
+      offsets_ = reinterpret_cast<int64_t*>(memory);
+      memory += static_cast<size_t>(patches.scratch_.offsets.value()) * sizeof(int64_t);
+      outside_ = reinterpret_cast<T*>(memory);
+      std::fill_n(outside_, patches.scratch_.outside.value(), patches.padding_);
+      const Window& w = patches.window_;
+      for (int64_t t = 0; t < patches.scratch_.offsets.value(); ++t) {
+        const int64_t j = t / w.kernel_size[1], k = t % w.kernel_size[1];
+        offsets_[t] = (j * w.dilation[0] * patches.width_ + k * w.dilation[1]) * patches.channels_;
+      }
+    }
+    const T** pointers() const { return pointers_; }
+
+    // RowPointersFn and QuantizedRowPointersFn, of a Reader.
+    static void RowPointers(const void* source, size_t first, size_t count, size_t tap, size_t taps,
+                            const T** pointers) {
+      static_cast<const Reader*>(source)->Find(first, count, tap, taps, pointers);
+    }
+
+   private:
+    void Find(size_t first, size_t count, size_t tap, size_t taps, const T** pointers) const {
+      const Patches& p = patches_;
+      const Window& w = p.window_;
+      const int64_t reach_y = (w.kernel_size[0] - 1) * w.dilation[0];
+      const int64_t reach_x = (w.kernel_size[1] - 1) * w.dilation[1];
+      int64_t x = static_cast<int64_t>(first) % p.out_width_;
+      int64_t rest = static_cast<int64_t>(first) / p.out_width_;
+      int64_t y = rest % p.out_height_;
+      int64_t image = rest / p.out_height_;
+      for (size_t i = 0; i < count; ++i) {
+        const int64_t y0 = y * w.stride[0] - w.padding[0], x0 = x * w.stride[1] - w.padding[1];
+        // Not a pointer: the first tap may lie outside.
+        const int64_t base = ((image * p.height_ + y0) * p.width_ + x0) * p.channels_;
+        const T** to = pointers + i;
+        if (y0 >= 0 && y0 + reach_y < p.height_ && x0 >= 0 && x0 + reach_x < p.width_) {
+          const T* from = p.data_ + base;
+          for (size_t t = 0; t < taps; ++t, to += count) *to = from + offsets_[tap + t];
+        } else {
+          int64_t j = static_cast<int64_t>(tap) / w.kernel_size[1];
+          int64_t k = static_cast<int64_t>(tap) % w.kernel_size[1];
+          for (size_t t = 0; t < taps; ++t, to += count) {
+            const int64_t row = y0 + j * w.dilation[0], column = x0 + k * w.dilation[1];
+            const bool inside = row >= 0 && row < p.height_ && column >= 0 && column < p.width_;
+            *to = inside ? p.data_ + base + offsets_[tap + t] : outside_;
+            if (++k < w.kernel_size[1]) continue;
+            k = 0;
+            ++j;
+          }
+        }
+        if (++x < p.out_width_) continue;
+        x = 0;
+        if (++y < p.out_height_) continue;
+        y = 0;
+        ++image;
+      }
+    }
+
+    const Patches& patches_;
+    const T** pointers_;
+    int64_t* offsets_;
+    T* outside_;
+  };
+
+ private:
+  // Row `row` of all padded images.
+  void CopyRow(const TensorView& images, int64_t row, T* copy) const {
+    const int64_t width = images.sizes[3], left = window_.padding[1];
+    const int64_t y = row % height_ - window_.padding[0];
+    T* to = copy + row * width_ * channels_;
+    if (y < 0 || y >= images.sizes[2]) {
+      std::fill_n(to, width_ * channels_, padding_);
+      return;
+    }
+    std::fill_n(to, left * channels_, padding_);
+    to += left * channels_;
+    const T* from =
+        images.as<const T>() + row / height_ * images.strides[0] + y * images.strides[2];
+    const int64_t step = images.strides[3];
+    for (int64_t c = 0; c < channels_; ++c, from += images.strides[1]) {
+      for (int64_t x = 0; x < width; ++x) to[x * channels_ + c] = from[x * step];
+    }
+    std::fill_n(to + width * channels_, (width_ - left - width) * channels_, padding_);
+  }
+
+  const PatchScratch<T>& scratch_;
+  std::byte* memory_;  // of the threads
+  Window window_;      // on what data_ is
+  int64_t out_height_, out_width_;
+  int64_t channels_, height_, width_;
+  const T* data_;  // [n, height, width, channels]
+  T padding_;
 };
 
 // The sizes of a depthwise convolution of these tensors.

@@ -7,6 +7,10 @@
 
 #include "absl/functional/function_ref.h"
 #include "backends/cpu/kernels/ranges.h"
+#include "runtime/core/status_macros.h"
+#include "runtime/kernels/call/operands.h"
+#include "runtime/kernels/packed/packed_gemm.h"
+#include "runtime/kernels/packed/packed_weights.h"
 
 namespace belay::cpu {
 
@@ -44,6 +48,25 @@ ProductSize SizeOf(const Args& g, size_t row_step, size_t column_step, double sc
           static_cast<int64_t>(column_step),
           scale * static_cast<double>(g.m) * static_cast<double>(g.n) *
               static_cast<double>(g.k * g.taps)};
+}
+
+// The product of rows that are `g.k` apart. Needs the working memory that RowProductScratch says.
+inline absl::Status RunRowProduct(const KernelContext& context, const PackedGemmArgs& g) {
+  const auto tile = static_cast<int64_t>(TileFloats(g.k, g.k));
+  ABSL_ASSIGN_OR_RETURN(float* tiles,
+                        ScratchArray<float>(context, CheckedInt(tile) * context.num_threads()));
+  RunProduct(context, SizeOf(g, kTileRows, kPanelColumns),
+             [&](int part, size_t row, size_t end_row, size_t column, size_t end_column) {
+               PackedGemmArgs mine = g;
+               if (tile != 0) mine.tile = tiles + part * tile;
+               PackedGemmRange(mine, row, end_row, column, end_column);
+             });
+  return absl::OkStatus();
+}
+inline uint64_t RowProductScratch(const KernelContext& context, int64_t k) {
+  const auto row = static_cast<size_t>(k);
+  return ScratchBytesOf<float>(CheckedInt(static_cast<int64_t>(TileFloats(row, row))) *
+                               context.num_threads());
 }
 
 }  // namespace belay::cpu

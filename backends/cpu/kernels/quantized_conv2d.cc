@@ -29,48 +29,34 @@ absl::Status QuantizedConv2d(KernelContext& context, const Call<false>& call) {
   QuantizedGemmArgs g;
   ABSL_ASSIGN_OR_RETURN(g.epilogue, EpilogueOf(call.epilogue));
   if (out->numel() == 0) return absl::OkStatus();
-  const PatchWay way = PatchWayOf(in, call.window);
-  const Scratch needs = Scratch::For(way, kQuantizedTileRows, channels, call.window);
-  ABSL_ASSIGN_OR_RETURN(std::byte * scratch,
-                        ScratchArray<std::byte>(context, needs.bytes() * context.num_threads()));
   g.n = static_cast<size_t>(call.out_channels);
   g.m = static_cast<size_t>(out->numel()) / g.n;
-  g.k = static_cast<size_t>(channels);
   g.b = call.weight->as<const int8_t>();
   g.c = out->data;
   g.ldc = g.n;
-  switch (way) {
-    case PatchWay::kRows:
-      g.a = in.as<const uint8_t>();
-      g.lda = g.k;
-      break;
-    case PatchWay::kTaps:
-      g.taps = static_cast<size_t>(call.window.taps());
-      g.row_pointers = &PointIntoImage<uint8_t>;
-      break;
-    case PatchWay::kCopy:
-      g.k *= static_cast<size_t>(call.window.taps());
-      g.row_pointers = &CopyPatches<uint8_t>;
-      break;
-  }
+  const PatchWay way = PatchWayOf(in, call.window);
+  const TapSizes taps = TapsOf(way, channels, call.window);
+  g.taps = static_cast<size_t>(taps.count);
+  g.k = static_cast<size_t>(taps.size);
+  const auto scratch = Scratch::For(way, kQuantizedTileRows, in.sizes, call.window);
+  ABSL_ASSIGN_OR_RETURN(std::byte * memory,
+                        ScratchArray<std::byte>(context, scratch.bytes(context.num_threads())));
   const auto zero = static_cast<uint8_t>(call.epilogue.input_zero_point);
+  const Patches<uint8_t> patches(context, way, in, *out, call.window, zero, scratch, memory);
+  if (way == PatchWay::kPadded) g.k = (g.k + 3) / 4 * 4;
+  if (way == PatchWay::kRows) {
+    g.a = in.as<const uint8_t>();
+    g.lda = g.k;
+  }
   RunProduct(context, SizeOf(g, kQuantizedTileRows, 2 * kQuantizedPanelColumns, kQuantizedWork),
              [&](int part, size_t row, size_t end_row, size_t column, size_t end_column) {
-               const auto [pointers, offsets, bytes] =
-                   needs.In(scratch + part * needs.bytes().value());
-               const Patches<uint8_t> patches = {.image = &in,
-                                                 .window = &call.window,
-                                                 .out_height = out->sizes[2],
-                                                 .out_width = out->sizes[3],
-                                                 .padding = zero,
-                                                 .outside = bytes,
-                                                 .tile = bytes,
-                                                 .offsets = offsets};
-               if (way == PatchWay::kTaps) std::fill(bytes, bytes + channels, zero);
-               if (way == PatchWay::kCopy) FindOffsets(patches);
+               const Patches<uint8_t>::Reader reader(patches, part);
                QuantizedGemmArgs mine = g;
-               mine.pointers = pointers;
-               mine.source = &patches;
+               if (way != PatchWay::kRows) {
+                 mine.row_pointers = &Patches<uint8_t>::Reader::RowPointers;
+                 mine.source = &reader;
+                 mine.pointers = reader.pointers();
+               }
                QuantizedGemmRange(mine, row, end_row, column, end_column);
              });
   return absl::OkStatus();
@@ -105,9 +91,9 @@ bool Accepts(const KernelContext& context, const Call<kDepthwise>& call) {
 // Of the way that takes most: which one it is depends on sizes, in layouts that look alike.
 uint64_t ScratchBytes(const KernelContext& context, const Call<false>& call) {
   uint64_t most = 0;
-  for (PatchWay way : {PatchWay::kTaps, PatchWay::kCopy}) {
-    const Scratch needs = Scratch::For(way, kQuantizedTileRows, call.input->sizes[1], call.window);
-    most = std::max(most, ScratchBytesOf<std::byte>(needs.bytes() * context.num_threads()));
+  for (PatchWay way : {PatchWay::kTaps, PatchWay::kPadded}) {
+    const Scratch scratch = Scratch::For(way, kQuantizedTileRows, call.input->sizes, call.window);
+    most = std::max(most, ScratchBytesOf<std::byte>(scratch.bytes(context.num_threads())));
   }
   return most;
 }

@@ -116,10 +116,14 @@ class QuantizedKernelsTest : public testing::Test {
           static_cast<size_t>(*PackedQuantizedDepthwiseSize(c.channels, c.kernel, c.kernel)));
       PackQuantizedDepthwise(weight.data(), c.channels, c.kernel, c.kernel, taps, 1, packed.data());
       call.arguments.push_back(Packed(std::move(packed)));
-    } else if (c.channels < kFewChannels) {
-      call.arguments.push_back(PackedMatrix(1, taps * c.channels, c.out_channels));
     } else {
-      call.arguments.push_back(PackedMatrix(taps, c.channels, c.out_channels));
+      const Window window = {.kernel_size = {c.kernel, c.kernel},
+                             .stride = {},
+                             .dilation = {c.dilation, c.dilation},
+                             .padding = {},
+                             .padding_after = {}};
+      const TapSizes packed = PackedTaps(c.channels, window);
+      call.arguments.push_back(PackedMatrix(packed.count, packed.size, c.out_channels));
     }
     AppendChannels(depthwise ? c.channels : c.out_channels, bias, call);
     if (!depthwise) call.arguments.push_back(EValue(c.out_channels));
@@ -158,13 +162,14 @@ TEST_F(QuantizedKernelsTest, LinearOfEveryRank) {
   ASSERT_TRUE(comparison_.Compare(Linear({0, 4}, 3, true)));
 }
 
-TEST_F(QuantizedKernelsTest, ConvolutionsReadRowsTapsOrCopies) {
+TEST_F(QuantizedKernelsTest, ConvolutionsReadRowsTapsOrPaddedCopies) {
   const Convolution cases[] = {
       {1, 16, 5, 6, 24, 1, 1, 0, 1},                                   // rows
       {2, 1024, 2, 3, 33, 1, 1, 0, 1}, {2, 16, 9, 7, 20, 3, 1, 1, 1},  // taps
       {1, 8, 9, 7, 33, 3, 2, 1, 1},    {1, 13, 11, 9, 17, 3, 1, 2, 2}, {1, 9, 6, 6, 5, 1, 2, 0, 1},
       {1, 8, 4, 4, 8, 1, 1, 2, 1},     {2, 3, 13, 11, 32, 3, 2, 1, 1},  // copies
-      {1, 3, 20, 20, 40, 7, 2, 3, 1},  {1, 1, 5, 5, 3, 5, 1, 4, 1},
+      {1, 3, 20, 20, 40, 7, 2, 3, 1},  {1, 1, 5, 5, 3, 5, 1, 4, 1},    {2, 3, 9, 12, 7, 3, 1, 2, 2},
+      {1, 2, 8, 8, 17, 1, 1, 0, 1},    {1, 5, 7, 9, 4, 1, 3, 2, 2},
   };
   for (const Convolution& c : cases) {
     for (const Epilogue& e : kEpilogues) ASSERT_TRUE(comparison_.Compare(CallOf(c, true, e)));

@@ -184,7 +184,7 @@ TEST(CpuOps, QuantizedOperatorsGiveBytesOrFloats) {
             "f32[s0,8]");
   EXPECT_EQ(InferredOfBytes("quantized_conv2d.default(%x, %w, %s, %n, none, 8, [3,3], [2,2], [1,1],"
                             " [1,1], 3, \"none\", -inf, inf, none, [], 0.5, [3,0,255])",
-                            "u8[1,3,8,8]", 448),
+                            "u8[1,3,8,8]", 576),
             "u8[1,8,4,4]{strides=[128,1,32,8]}");
   EXPECT_EQ(InferredOfBytes("quantized_conv2d.default(%x, %w, %s, %n, none, 8, [3,3], [2,2], [1,1],"
                             " [1,1], 3, \"none\", -inf, inf, none, [], none, [])",

@@ -315,10 +315,10 @@ absl::Status RunQuantizedConv2d(KernelContext& context,
       return PackedDepthwiseWeight(*call.weight, window, result, tap / window.kernel_size[1],
                                    tap % window.kernel_size[1]);
     }
-    if (in[1] < kFewChannels) {
-      return PackedWeight(*call.weight, 1, window.taps() * in[1], 0, tap * in[1] + channel, result);
-    }
-    return PackedWeight(*call.weight, window.taps(), in[1], tap, channel, result);
+    const TapSizes taps = PackedTaps(in[1], window);
+    const int64_t element = tap * in[1] + channel;
+    return PackedWeight(*call.weight, taps.count, taps.size, element / taps.size,
+                        element % taps.size, result);
   };
   return ForEachQuantizedResult(context, shape, call.epilogue, 1, [&](const Sizes& index) {
     int64_t sum = 0;

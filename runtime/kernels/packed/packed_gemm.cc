@@ -25,6 +25,8 @@ constexpr size_t kMostRows = (HWY_TARGET <= HWY_AVX3 || HWY_TARGET_IS_NEON) ? kT
 // Part of the second-level cache for a group of tiles of A, in floats. Two panels of B are there as
 // well: the one that is multiplied, and the next, which is fetched meanwhile.
 constexpr size_t kGroupFloats = size_t{144} << 10;
+// Likewise for sums that are added to.
+constexpr size_t kSumFloats = size_t{48} << 10;
 
 // The terms that are summed before the sums are stored: `k` from `start` on of each of `taps` taps.
 struct KBlock {
@@ -258,23 +260,25 @@ HWY_INLINE PanelFn PanelOf(size_t rows, size_t parts) {
   }
 }
 
+// Whether a tile of so many rows is multiplied from copies: few rows fit the ways of a set.
+HWY_INLINE bool CopiesTile(const PackedGemmArgs& g, size_t rows) {
+  return g.tile != nullptr && rows > 6;
+}
+
 // Where rows [row, row + count) of A, a tile, are at the terms of `block`. `pointers` has room for
-// count * taps, `copies`, if not null, for the tile.
+// count * taps; `copies`, if not null, are those of the rows' tile.
 HWY_INLINE void FindRows(const PackedGemmArgs& g, const KBlock& block, size_t row, size_t count,
-                         const float** pointers, float* copies) {
+                         const float** pointers, const float* copies) {
   if (g.row_pointers != nullptr) {
     g.row_pointers(g.source, row, count, block.tap, block.taps, pointers);
     if (block.start == 0) return;
     for (size_t i = 0; i < count * block.taps; ++i) pointers[i] += block.start;
     return;
   }
+  const float* from = copies != nullptr ? copies : g.a + row * g.lda;
+  const size_t step = copies != nullptr ? CopiedRowFloats(g.k) : g.lda;
   for (size_t i = 0; i < count; ++i) {
-    pointers[i] = g.k == 0 ? nullptr : g.a + (row + i) * g.lda + block.start;
-    // Few rows fit the ways of a set.
-    if (copies == nullptr || count <= 6) continue;
-    float* to = copies + i * (block.k + kLine);
-    hwy::CopyBytes(pointers[i], to, block.k * sizeof(float));
-    pointers[i] = to;
+    pointers[i] = g.k == 0 ? nullptr : from + i * step + block.start;
   }
 }
 
@@ -285,7 +289,7 @@ struct RowTiles {
   RowTiles(const PackedGemmArgs& g, size_t rows, size_t depth)
       : rows(rows), count((rows + kMostRows - 1) / kMostRows) {
     size_t limit = kGroupFloats / HWY_MAX(depth, size_t{1});
-    limit = HWY_MIN(limit, g.transient_pointers ? 1 : g.tile != nullptr ? kCopiedRows : kGroupRows);
+    limit = HWY_MIN(limit, g.tile != nullptr ? kCopiedRows : kGroupRows);
     per_group = BalancedBlock(count, HWY_MAX(limit / kMostRows, size_t{1}));
   }
   // The first tiles have a row more than the others.
@@ -295,55 +299,91 @@ struct RowTiles {
   size_t RowOf(size_t tile) const { return tile * SmallSize() + HWY_MIN(tile, Large()); }
 };
 
+// A range of a product.
+struct Range {
+  const PackedGemmArgs& g;
+  size_t first_row;
+  KBlocks blocks;
+  RowTiles tiles;
+  PanelFn large, small;  // for tiles of both sizes
+
+  Range(const PackedGemmArgs& g, size_t first_row, size_t last_row)
+      : g(g),
+        first_row(first_row),
+        blocks(g),
+        tiles(g, last_row - first_row, blocks.taps * blocks.k) {
+    const size_t parts = g.m == 1 ? 4 : g.m <= 3 ? 2 : 1;
+    small = PanelOf(tiles.SmallSize(), parts);
+    large = tiles.Large() == 0 ? small : PanelOf(tiles.SmallSize() + 1, parts);
+  }
+};
+
+// A K block of tiles [group, end) and columns [first_column, last_column).
+HWY_INLINE void MultiplyBlock(const Range& range, const KBlock& block, size_t group, size_t end,
+                              size_t first_column, size_t last_column) {
+  const PackedGemmArgs& g = range.g;
+  const RowTiles& tiles = range.tiles;
+  const size_t depth = g.taps * g.k;  // of a panel
+  const size_t start = tiles.RowOf(group);
+  const float* direct[kGroupRows];
+  const float** pointers = g.row_pointers != nullptr ? g.pointers : direct;
+  const size_t pointers_of_row = g.row_pointers != nullptr ? block.taps : 1;
+  for (size_t t = group; t < end; ++t) {
+    const size_t row = tiles.RowOf(t), count = tiles.SizeOf(t);
+    FindRows(g, block, range.first_row + row, count, pointers + (row - start) * pointers_of_row,
+             CopiesTile(g, count) ? g.tile + (row - start) * CopiedRowFloats(g.k) : nullptr);
+  }
+  // The tiles of a panel fetch the next panel together.
+  const size_t lines_per_tile =
+      end - group == 1
+          ? 0
+          : (kPrefetchInterval * kPanelColumns / kLine + end - group - 1) / (end - group);
+  for (size_t j = first_column; j < last_column; j += kPanelColumns) {
+    const float* b = g.b + j * depth + (block.tap * g.k + block.start) * kPanelColumns;
+    const size_t lines = j + kPanelColumns < last_column ? lines_per_tile : 0;
+    const size_t columns = HWY_MIN(size_t{kPanelColumns}, last_column - j);
+    for (size_t t = group; t < end; ++t) {
+      const size_t row = tiles.RowOf(t);
+      const size_t place = (range.first_row + row) * g.ldc + j;
+      const OutputTile out = {
+          .c = g.c + place,
+          .other = g.epilogue.other == nullptr ? nullptr : g.epilogue.other + place,
+          .bias = g.epilogue.bias == nullptr ? nullptr : g.epilogue.bias + j,
+          .columns = columns};
+      const size_t fetched = (t - group) * (block.taps * block.k / kPrefetchInterval) * lines;
+      const PanelPrefetch prefetch = {b + depth * kPanelColumns + fetched * kLine, lines};
+      (t < tiles.Large() ? range.large : range.small)(g, pointers + (row - start) * pointers_of_row,
+                                                      b, out, block, prefetch);
+      if (block.last && !IsLinear(g.epilogue)) {
+        FinishTile(g.epilogue, out.other, out.c, g.ldc, tiles.SizeOf(t), columns);
+      }
+    }
+  }
+}
+
 void PackedGemmImpl(const PackedGemmArgs& g, size_t first_row, size_t last_row, size_t first_column,
                     size_t last_column) {
   if (first_row >= last_row || first_column >= last_column) return;
-  const size_t depth = g.taps * g.k;  // of a panel
-  const KBlocks blocks(g);
-  const RowTiles tiles(g, last_row - first_row, blocks.taps * blocks.k);
-  const bool linear = IsLinear(g.epilogue);
-  const size_t parts = g.m == 1 ? 4 : g.m <= 3 ? 2 : 1;
-  const PanelFn small = PanelOf(tiles.SmallSize(), parts);
-  const PanelFn large = tiles.Large() == 0 ? small : PanelOf(tiles.SmallSize() + 1, parts);
-  const float* direct[kGroupRows];
-  const float** pointers = g.row_pointers != nullptr ? g.pointers : direct;
+  const Range range(g, first_row, last_row);
+  const RowTiles& tiles = range.tiles;
   for (size_t group = 0; group < tiles.count; group += tiles.per_group) {
     const size_t end = HWY_MIN(group + tiles.per_group, tiles.count);
-    const size_t start = tiles.RowOf(group);
-    // The tiles of a panel fetch the next panel together.
-    const size_t lines_per_tile =
-        end - group == 1
-            ? 0
-            : (kPrefetchInterval * kPanelColumns / kLine + end - group - 1) / (end - group);
-    for (size_t i = 0; i < blocks.count; ++i) {
-      const KBlock block = blocks.At(g, i);
-      const size_t pointers_of_row = g.row_pointers != nullptr ? block.taps : 1;
-      for (size_t t = group; t < end; ++t) {
-        const size_t row = tiles.RowOf(t);
-        FindRows(g, block, first_row + row, tiles.SizeOf(t),
-                 pointers + (row - start) * pointers_of_row,
-                 g.tile == nullptr ? nullptr : g.tile + (row - start) * (block.k + kLine));
+    const size_t start = tiles.RowOf(group), rows = tiles.RowOf(end) - start;
+    if (CopiesTile(g, tiles.SizeOf(group))) {
+      for (size_t i = 0; i < rows; ++i) {
+        hwy::CopyBytes(g.a + (first_row + start + i) * g.lda, g.tile + i * CopiedRowFloats(g.k),
+                       g.k * sizeof(float));
       }
-      for (size_t j = first_column; j < last_column; j += kPanelColumns) {
-        const float* b = g.b + j * depth + (block.tap * g.k + block.start) * kPanelColumns;
-        const size_t lines = j + kPanelColumns < last_column ? lines_per_tile : 0;
-        const size_t columns = HWY_MIN(size_t{kPanelColumns}, last_column - j);
-        for (size_t t = group; t < end; ++t) {
-          const size_t row = tiles.RowOf(t);
-          const size_t place = (first_row + row) * g.ldc + j;
-          const OutputTile out = {
-              .c = g.c + place,
-              .other = g.epilogue.other == nullptr ? nullptr : g.epilogue.other + place,
-              .bias = g.epilogue.bias == nullptr ? nullptr : g.epilogue.bias + j,
-              .columns = columns};
-          const size_t fetched = (t - group) * (block.taps * block.k / kPrefetchInterval) * lines;
-          const PanelPrefetch prefetch = {b + depth * kPanelColumns + fetched * kLine, lines};
-          (t < tiles.Large() ? large : small)(g, pointers + (row - start) * pointers_of_row, b, out,
-                                              block, prefetch);
-          if (block.last && !linear) {
-            FinishTile(g.epilogue, out.other, out.c, g.ldc, tiles.SizeOf(t), columns);
-          }
-        }
+    }
+    // The sums of so many columns stay in the second-level cache from K block to K block.
+    size_t width = last_column - first_column;
+    if (range.blocks.count > 1) {
+      width = HWY_MAX(kSumFloats / rows / kPanelColumns, size_t{1}) * kPanelColumns;
+    }
+    for (size_t column = first_column; column < last_column; column += width) {
+      for (size_t i = 0; i < range.blocks.count; ++i) {
+        MultiplyBlock(range, range.blocks.At(g, i), group, end, column,
+                      HWY_MIN(column + width, last_column));
       }
     }
   }

@@ -35,11 +35,13 @@ inline constexpr size_t kGroupRows = 24 * kTileRows;
 inline constexpr size_t kCopiedRows = 8 * kTileRows;
 inline constexpr size_t kLine = 16;  // floats of a cache line
 
+// How far apart copied rows of k floats are.
+inline size_t CopiedRowFloats(size_t k) { return k + kLine; }
 // Floats of PackedGemmArgs::tile, for rows of A `lda` apart: rows that are a multiple of the size of
 // a way of the first-level cache apart displace each other, so they are copied. 0 for all others.
 inline size_t TileFloats(size_t k, size_t lda) {
   constexpr size_t kWay = 1024;  // floats
-  return lda != 0 && lda % kWay == 0 ? kCopiedRows * (std::min(k, kBlockDepth) + kLine) : 0;
+  return lda != 0 && lda % kWay == 0 ? kCopiedRows * CopiedRowFloats(k) : 0;
 }
 
 struct PackedGemmArgs {
@@ -52,11 +54,9 @@ struct PackedGemmArgs {
   float* tile = nullptr;  // TileFloats(k, lda) floats; null when that is 0
   RowPointersFn row_pointers = nullptr;
   const void* source = nullptr;
-  // Room for kGroupRows * taps, or kTileRows * taps if `transient_pointers`.
-  const float** pointers = nullptr;
-  bool transient_pointers = false;  // each call of row_pointers ends what the one before said
-  const float* b = nullptr;         // PackedMatrixSize(taps * k, n) floats
-  float* c = nullptr;               // rows ldc apart, as those of epilogue.other
+  const float** pointers = nullptr;  // room for kGroupRows * taps
+  const float* b = nullptr;          // PackedMatrixSize(taps * k, n) floats
+  float* c = nullptr;                // rows ldc apart, as those of epilogue.other
   size_t ldc = 0;
   EpilogueF32 epilogue = {};
 };

@@ -29,7 +29,8 @@ using QuantizedRowPointersFn = void (*)(const void* source, size_t first, size_t
 
 struct QuantizedGemmArgs {
   size_t m = 0, n = 0;
-  size_t k = 0;     // of one tap
+  // Of one tap; where A can be read so far, better the next multiple of 4: zeros of B meet the rest.
+  size_t k = 0;
   size_t taps = 1;  // B has taps * k rows
   // A: rows lda apart (taps == 1), or what `row_pointers` says. Nothing behind a row's k bytes is
   // read.

@@ -89,8 +89,7 @@ class Conv2dLowering {
     } else if (weight->tensor->dtype() != DType::kFloat32) {
       return false;
     }
-    ABSL_ASSIGN_OR_RETURN(const ValueId packed, depthwise ? constants_.DepthwiseFilters(*weight)
-                                                          : constants_.Filters(*weight));
+    ABSL_ASSIGN_OR_RETURN(const ValueId packed, Packed(*weight, depthwise, *dilation));
     if (quantized.has_value()) {
       ABSL_ASSIGN_OR_RETURN(arguments, QuantizedOperands(*form, *quantized, packed, /*channels=*/0,
                                                          bias, forms_, constants_));
@@ -109,6 +108,17 @@ class Conv2dLowering {
     editor_.SetTarget(id, CpuOp(quantized.has_value() ? "quantized_" + op : op));
     editor_.SetArguments(id, std::move(arguments));
     return true;
+  }
+
+  absl::StatusOr<ValueId> Packed(const ConstantView& weight, bool depthwise,
+                                 const Argument::List& dilation) {
+    if (depthwise) return constants_.DepthwiseFilters(weight);
+    Window window = {};
+    for (size_t s = 0; s < 2; ++s) {
+      window.kernel_size[s] = *weight.sizes[2 + s].AsInt();
+      window.dilation[s] = *dilation[s].get_if<int64_t>();
+    }
+    return constants_.Filters(weight, window);
   }
 
   // Images, and by how much the convolution pads them: [rows, columns], or [top, left, bottom,

@@ -179,7 +179,7 @@ TEST(LowerConv2d, ComputesOnBytesWhatWasDequantized) {
 }
 
 // Few channels: one tap of all of a patch. Padding with another number stays.
-TEST(LowerConv2d, PacksFewChannelsOfBytesAsOneTap) {
+TEST(LowerConv2d, PacksFewChannelsOfBytesByRowsOfTheWindow) {
   exir::ExpectRewrite(R"(program edge {
     constants { state "w": i8[20,3,3,3] }
     graph(%w: i8[20,3,3,3] parameter "w", %x: u8[1,3,8,8] user_input) {
@@ -189,9 +189,9 @@ TEST(LowerConv2d, PacksFewChannelsOfBytesAsOneTap) {
       %y: f32[1,20,7,7] = edge.aten.convolution.default(%d, %c, none, [1,1], [0,0], [1,1], false, [0,0], 1)
       return (%y user_output) } })",
                       LowerConv2d().run, R"(program edge {
-    constants { constant "w_packed0": i8[896] constant "w_scales0": f32[20]
+    constants { constant "w_packed0": i8[1152] constant "w_scales0": f32[20]
                 constant "w_sums0": i32[20] }
-    graph(%w_packed0: i8[896] tensor_constant "w_packed0",
+    graph(%w_packed0: i8[1152] tensor_constant "w_packed0",
           %w_scales0: f32[20] tensor_constant "w_scales0",
           %w_sums0: i32[20] tensor_constant "w_sums0", %x: u8[1,3,8,8] user_input) {
       %p: u8[1,3,9,9] = edge.aten.constant_pad_nd.default(%x, [0,1,0,1], 6)

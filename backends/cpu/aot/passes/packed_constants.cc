@@ -126,17 +126,17 @@ absl::StatusOr<exir::ValueId> PackedConstants::WeightOnlyMatrix(const ConstantVi
                                  });
 }
 
-absl::StatusOr<exir::ValueId> PackedConstants::Filters(const ConstantView& weight) {
+absl::StatusOr<exir::ValueId> PackedConstants::Filters(const ConstantView& weight,
+                                                       const Window& window) {
   const int64_t n = *weight.sizes[0].AsInt(), channels = *weight.sizes[1].AsInt();
   const int64_t taps = *weight.sizes[2].AsInt() * *weight.sizes[3].AsInt(), k = taps * channels;
   // [o, h, w, c]: each filter is a column.
   const DimOrder order = ChannelsLastOrder(4);
   if (weight.tensor->dtype() == DType::kInt8) {
-    const bool one = channels < kFewChannels;
-    const int64_t pieces = one ? 1 : taps, piece = one ? k : channels;
-    return Add<int8_t, int8_t>(weight, "packed", order, PackedQuantizedMatrixSize(pieces, piece, n),
-                               [&](const int8_t* b, int8_t* packed) {
-                                 PackQuantizedMatrix(b, pieces, piece, n, piece, 1, k, packed);
+    const auto [count, size] = PackedTaps(channels, window);
+    return Add<int8_t, int8_t>(weight, "packed", order, PackedQuantizedMatrixSize(count, size, n),
+                               [&, count = count, size = size](const int8_t* b, int8_t* packed) {
+                                 PackQuantizedMatrix(b, count, size, n, size, 1, k, packed);
                                });
   }
   return Add<float, float>(

@@ -9,6 +9,7 @@
 #include "absl/container/btree_map.h"
 #include "absl/status/statusor.h"
 #include "backends/cpu/aot/constant_view.h"
+#include "backends/cpu/calls.h"
 #include "exir/ir/exported_program.h"
 #include "exir/ir/graph_editor.h"
 #include "runtime/kernels/packed/weight_only_gemm.h"
@@ -33,9 +34,9 @@ class PackedConstants {
   // B [k, n], of bfloat16 or int8, for products with weights of that format (weight_only_gemm.h).
   // Precondition: elements that the format has.
   absl::StatusOr<exir::ValueId> WeightOnlyMatrix(const ConstantView& matrix, WeightFormat format);
-  // The weight [o, c, h, w] of a convolution as the matrix [h * w * c, o]; of int8 in taps, unless
-  // there are few channels (Conv2dCall and QuantizedConv2dCall).
-  absl::StatusOr<exir::ValueId> Filters(const ConstantView& weight);
+  // The weight [o, c, h, w] of a convolution as the matrix [h * w * c, o]; of int8 in PackedTaps of
+  // `window`, whose size is that of the weight (Conv2dCall and QuantizedConv2dCall).
+  absl::StatusOr<exir::ValueId> Filters(const ConstantView& weight, const Window& window);
   // The weight [c, 1, h, w] of a depthwise convolution.
   absl::StatusOr<exir::ValueId> DepthwiseFilters(const ConstantView& weight);
 
