@@ -2,16 +2,17 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <optional>
 #include <set>
-#include <tuple>
 #include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
-#include "absl/strings/str_join.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
 #include "conformance/lowering/program_json.h"
 #include "exir/symbolic/sym_expr.h"
@@ -20,10 +21,8 @@
 namespace belay::conformance {
 namespace {
 
-// Complete walks that are made to find the least text.
-constexpr int kMaxAttempts = 200;
-
 using SortedJson = nlohmann::json;  // members by name
+using Strings = std::vector<std::string>;
 
 template <class AnyJson>
 std::optional<int64_t> Number(const AnyJson& json, const char* key) {
@@ -31,345 +30,116 @@ std::optional<int64_t> Number(const AnyJson& json, const char* key) {
   return there ? std::optional(json[key].template get<int64_t>()) : std::nullopt;
 }
 
-// What is numbered. Of inputs and outputs, those of a delegate's program.
-enum class Kind : uint8_t { kDelegate, kInput, kNode, kOutput };
-struct Key {
-  size_t owner;  // a method or a delegate
-  std::string path;
-  Kind kind;
-  int64_t index;  // id of a node, position of an input or output
-  auto operator<=>(const Key&) const = default;
-};
-using GraphKey = std::pair<size_t, std::string>;
+// --- Names of what has none ---
+//
+// In a line, "‹7›" stands for the number of the eighth thing to be named, and "‹=2*x7 + x8›" for a
+// size of symbols that are such things.
+constexpr std::string_view kBegin = "‹", kEnd = "›";
 
-// A document as it lists things.
-struct Document {
-  explicit Document(const Json& json);
-
-  bool IsDelegate(size_t owner) const { return owners[owner].first.empty(); }
-  // The delegate that a node calls; 0, which no delegate has, for none.
-  size_t Callee(const Key& key) const {
-    if (key.kind != Kind::kNode || !items.contains(key)) return 0;
-    const size_t callee = first_delegate + Number(*items.at(key), "delegate").value_or(-1);
-    return callee >= first_delegate && callee < owners.size() ? callee : 0;
-  }
-  // The output of the delegate's program that is this result of its calls.
-  std::optional<Key> Result(size_t delegate, int64_t position) const {
-    for (Key key = {delegate, "", Kind::kOutput, 0}; items.contains(key); ++key.index) {
-      if (Text(*items.at(key), "kind") == "user_output" && position-- == 0) return key;
-    }
-    return std::nullopt;
-  }
-  // What a graph returns.
-  static const Json& Results(const Json& entries) {
-    for (const Json& entry : entries) {
-      if (Text(entry, "kind") != "output") continue;
-      return Elements(Member(entry, entry.contains("outputs") ? "outputs" : "args"));
-    }
-    return Elements(Json());
-  }
-
-  const Json& json;
-  // Methods by name, then an owner without a name for each delegate.
-  std::vector<std::pair<std::string, const Json*>> owners;
-  size_t first_delegate = 0;
-  std::map<GraphKey, const Json*> graphs;                  // entries
-  std::map<GraphKey, std::pair<Key, std::string>> bodies;  // of which node, and as what
-  std::map<Key, const Json*> items;                        // entry, output, delegate
-  std::map<size_t, std::vector<Key>> calls;                // by delegate
-};
-
-Document::Document(const Json& json) : json(json) {
-  for (const auto& [name, method] : Elements(Member(json, "methods")).items()) {
-    owners.emplace_back(name, &method);
-  }
-  std::sort(owners.begin(), owners.end());
-  first_delegate = owners.size();
-  for (const Json& delegate : Elements(Member(json, "delegates")))
-    owners.emplace_back("", &delegate);
-  for (size_t o = 0; o < owners.size(); ++o) {
-    const Json& of = *owners[o].second;
-    if (IsDelegate(o)) items[{o, "", Kind::kDelegate, 0}] = &of;
-    for (const auto& [path, entries] :
-         Elements(Member(of, IsDelegate(o) ? "program" : "graphs")).items()) {
-      graphs[{o, path}] = &entries;
-      const bool top_of_delegate = IsDelegate(o) && path.empty();
-      for (const Json& entry : entries) {
-        const auto id = Number(entry, "id"), index = Number(entry, "index");
-        if (id.has_value()) items[{o, path, Kind::kNode, *id}] = &entry;
-        if (top_of_delegate && index.has_value()) items[{o, path, Kind::kInput, *index}] = &entry;
-        for (const auto& [label, body] : Elements(Member(entry, "graphs")).items()) {
-          if (id.has_value()) bodies[{o, Text(body)}] = {{o, path, Kind::kNode, *id}, label};
-        }
-      }
-      const Json& results = Results(entries);
-      for (size_t k = 0; k < results.size() && top_of_delegate; ++k) {
-        items[{o, path, Kind::kOutput, static_cast<int64_t>(k)}] = &results[k];
-      }
-    }
-  }
-  for (const auto& [key, item] : items) {
-    if (const size_t callee = Callee(key)) calls[callee].push_back(key);
-  }
-}
-
-// What does not count, by canonical names.
-struct Freedom {
-  std::set<std::string> open;     // graphs and delegates whose order does not count
-  std::set<std::string> counted;  // delegates whose debug maps are compared by numbers of handles
-  bool moved = false;             // whether something stands in another order for that reason
-};
-
-// A document with the numbers that the walk gives (see the header). Copies walk on by themselves.
-class CanonicalForm {
- public:
-  explicit CanonicalForm(const Document& document);
-
-  // All that is compared, by what it is about and what of it.
-  std::map<std::string, std::string> Lines(const Freedom& freedom);
-  // By graph or delegate, the order in which the document lists things; "" for delegates.
-  std::map<std::string, std::string> Orders();
-  Freedom Grants(const CompareOptions& options);  // what the document leaves open
-
- private:
-  // --- The walk ---
-  void Visit(const Key& key);
-  void VisitResults(size_t owner, const std::string& path);
-  void Finish(int& attempts);          // what no output needs
-  std::string TextFrom(size_t count);  // of what was numbered since there were so many
-  // What the document says, with canonical references and symbols; visits what it refers to.
-  SortedJson Describe(const Key& key);
-  SortedJson Canonical(size_t owner, const std::string& path, const SortedJson& value,
-                       bool is_size = false);
-  SortedJson Reference(const Key& key, const SortedJson& out);
-  SortedJson Size(size_t owner, const std::string& size);
-  SortedJson Argument(const Key& call, const Key& input) {
-    const Json& args = (*document_->items.at(call))["args"];
-    const auto k = static_cast<size_t>(input.index);
-    return k < args.size() ? Canonical(call.owner, call.path, args[k]) : SortedJson();
-  }
-
-  // --- Names: "%0", "method forward", "delegate D0", "delegate D0 program cond%2.true" ---
-  std::string Name(const Key& key) const {
-    constexpr const char* kMarks[] = {"D", "in", "%", "out"};
-    const auto name = names_.find(key);
-    return kMarks[static_cast<int>(key.kind)] +
-           (name == names_.end() ? "?" : absl::StrCat(name->second));
-  }
-  std::string OwnerName(size_t owner) const {
-    return document_->IsDelegate(owner) ? "delegate " + Name({owner, "", Kind::kDelegate, 0})
-                                        : "method " + document_->owners[owner].first;
-  }
-  std::string GraphName(size_t owner, const std::string& path) const {
-    if (path.empty()) return OwnerName(owner) + (document_->IsDelegate(owner) ? " program" : "");
-    const auto body = document_->bodies.find({owner, path});
-    if (body == document_->bodies.end()) return absl::StrCat(OwnerName(owner), " no node's ", path);
-    const auto& [node, label] = body->second;
-    return absl::StrCat(GraphName(owner, node.path), " ", Text(*document_->items.at(node), "op"),
-                        Name(node), ".", label);
-  }
-
-  // --- The content ---
-  SortedJson DelegateContent(size_t owner, const Freedom& freedom);
-  SortedJson BlobContent(const Json& delegate, const Freedom& freedom);
-  SortedJson ResultsOrder(const Freedom& freedom);
-
-  const Document* document_;
-  std::set<Key> seen_;
-  std::vector<Key> order_;
-  std::map<Key, int64_t> names_, next_;
-  std::map<size_t, std::vector<Key>> calls_, inputs_;  // that the walk came across, by delegate
-  std::map<size_t, std::map<std::string, std::string>> symbols_;  // by owner
-  std::multiset<std::string> words_;                              // of blobs
-};
-
-CanonicalForm::CanonicalForm(const Document& document) : document_(&document) {
-  for (const auto& [graph, entries] : document.graphs) {
-    // Delegates are reached by their calls, and bodies by their nodes.
-    const auto& [owner, path] = graph;
-    if (path.empty() ? document.calls.contains(owner) : document.bodies.contains(graph)) continue;
-    VisitResults(owner, path);
-    if (document.IsDelegate(owner)) Visit({owner, "", Kind::kDelegate, 0});
-  }
-  int attempts = 0;
-  Finish(attempts);
-}
-
-void CanonicalForm::VisitResults(size_t owner, const std::string& path) {
-  const auto graph = document_->graphs.find({owner, path});
-  if (graph == document_->graphs.end()) return;
-  const Json& results = Document::Results(*graph->second);
-  for (size_t k = 0; k < results.size(); ++k) {
-    const Key output = {owner, path, Kind::kOutput, static_cast<int64_t>(k)};
-    if (document_->items.contains(output)) Visit(output);
-    Canonical(owner, path, results[k]);
-  }
-}
-
-void CanonicalForm::Visit(const Key& key) {
-  if (!seen_.insert(key).second) return;
-  if (key.kind == Kind::kInput) inputs_[key.owner].push_back(key);
-  Describe(key);
-  // Delegates are numbered together, other things by graph.
-  const bool delegate = key.kind == Kind::kDelegate;
-  names_[key] = next_[{delegate ? 0 : key.owner, key.path, key.kind, 0}]++;
-  order_.push_back(key);
-}
-
-void CanonicalForm::Finish(int& attempts) {
-  while (order_.size() < document_->items.size()) {
-    // The most that can be reached at once; of as much, the least text.
-    std::map<std::pair<size_t, std::string>, std::vector<CanonicalForm>> next;
-    for (const auto& [key, item] : document_->items) {
-      if (seen_.contains(key)) continue;
-      CanonicalForm form = *this;
-      form.Visit(key);
-      const size_t left = document_->items.size() - form.order_.size();
-      next[{left, form.TextFrom(order_.size())}].push_back(std::move(form));
-    }
-    std::vector<CanonicalForm>& best = next.begin()->second;
-    size_t least = 0;
-    for (size_t i = 0; i < best.size() && best.size() > 1 && attempts < kMaxAttempts; ++i) {
-      best[i].Finish(++attempts);
-      if (best[i].TextFrom(0) < best[least].TextFrom(0)) least = i;
-    }
-    *this = CanonicalForm(best[least]);
-  }
-}
-
-std::string CanonicalForm::TextFrom(size_t count) {
-  std::string text;
-  for (size_t i = count; i < order_.size(); ++i) {
-    const Key& key = order_[i];
-    absl::StrAppend(&text, GraphName(key.owner, key.path), Name(key), Describe(key).dump(), "\n");
-  }
-  return text;
-}
-
-SortedJson CanonicalForm::Describe(const Key& key) {
-  SortedJson json = *document_->items.at(key);
-  if (key.kind == Kind::kDelegate) return json["backend_id"];
-  if (key.kind == Kind::kOutput) return Canonical(key.owner, key.path, json);
-  const SortedJson bodies = json.contains("graphs") ? json["graphs"] : SortedJson::object();
-  for (const char* field : {"kind", "id", "index", "slot", "debug_handle", "graphs"})
-    json.erase(field);
-  if (key.kind == Kind::kInput) {
-    const std::vector<Key>& calls = calls_[key.owner];
-    for (size_t i = 0; i < calls.size(); ++i) Argument(calls[i], key);
-  }
-  if (const size_t callee = document_->Callee(key)) {
-    // What the program's inputs are, as far as the walk came across them.
-    SortedJson args = SortedJson::object();
-    const std::vector<Key>& inputs = inputs_[callee];
-    for (size_t i = 0; i < inputs.size(); ++i) args[Name(inputs[i])] = Argument(key, inputs[i]);
-    for (size_t k = 0; k < json["args"].size(); ++k) {
-      const Key input = {callee, "", Kind::kInput, static_cast<int64_t>(k)};
-      if (!document_->items.contains(input)) args[absl::StrCat(k)] = Argument(key, input);
-    }
-    const Key delegate = {callee, "", Kind::kDelegate, 0};
-    Visit(delegate);
-    json["args"] = std::move(args);
-    json["delegate"] = Name(delegate);
-    json.erase("type");
-    return json;
-  }
-  json = Canonical(key.owner, key.path, json);
-  for (const SortedJson& path : bodies) VisitResults(key.owner, path.get<std::string>());
-  return json;
-}
-
-SortedJson CanonicalForm::Canonical(size_t owner, const std::string& path, const SortedJson& value,
-                                    bool is_size) {
-  if (is_size && value.is_string()) return Size(owner, value.get<std::string>());
-  if (!value.is_structured()) return value;
-  const SortedJson out = value.is_object() && value.contains("out") ? value["out"] : SortedJson();
-  if (const auto id = Number(value, "node")) return Reference({owner, path, Kind::kNode, *id}, out);
-  if (const auto k = Number(value, "input")) return Reference({owner, path, Kind::kInput, *k}, out);
-  SortedJson copy = value;
-  for (auto& [key, element] : copy.items()) {
-    const bool sizes = key == "shape" || key == "symint" || (is_size && value.is_array());
-    element = Canonical(owner, path, element, sizes);
-  }
-  return copy;
-}
-
-SortedJson CanonicalForm::Reference(const Key& key, const SortedJson& out) {
-  // Inputs of methods and bodies have the numbers that the document gives.
-  const bool numbered = document_->IsDelegate(key.owner) && key.path.empty();
-  std::string name = absl::StrCat(key.kind == Kind::kNode ? "no %"
-                                  : numbered              ? "no in"
-                                                          : "in",
-                                  key.index);
-  std::string result = out.is_null() ? "" : "." + out.dump();
-  if (document_->items.contains(key)) {
-    if (const size_t callee = document_->Callee(key)) {
-      std::vector<Key>& calls = calls_[callee];
-      if (std::find(calls.begin(), calls.end(), key) == calls.end()) calls.push_back(key);
-      // A delegate as a whole is its only result.
-      const int64_t position = out.is_number() ? out.get<int64_t>() : 0;
-      if (const std::optional<Key> output = document_->Result(callee, position)) {
-        Visit(*output);
-        if (out.is_number()) result = "." + Name(*output);
-      }
-    }
-    Visit(key);
-    name = Name(key);
-    const bool list = Member(*document_->items.at(key), "type").is_array();
-    if (key.kind == Kind::kNode && document_->Callee(key) == 0 && list && out.is_null())
-      result = ".all";
-  }
-  return name + result;
-}
-
-SortedJson CanonicalForm::Size(size_t owner, const std::string& size) {
-  const absl::StatusOr<exir::SymExpr> e = exir::ParseSymExpr(size);
-  if (!e.ok()) return size;
-  return NumberSymbols(*e, symbols_[owner]).ToString();
-}
-
-std::map<std::string, std::string> CanonicalForm::Orders() {
-  std::map<std::string, std::string> orders;
-  for (const auto& [graph, entries] : document_->graphs) {
-    const auto& [owner, path] = graph;
-    std::vector<std::string> order;
-    for (const Json& entry : *entries) {
-      const Key input = {owner, path, Kind::kInput, Number(entry, "index").value_or(-1)};
-      const Key node = {owner, path, Kind::kNode, Number(entry, "id").value_or(-1)};
-      const std::string kind = Text(entry, "kind");
-      const bool numbered = document_->items.contains(input);
-      if (kind == "getitem") continue;
-      order.push_back(numbered                ? Name(input)
-                      : kind != "placeholder" ? (kind == "output" ? kind : Name(node))
-                                              : SortedJson(Member(entry, "target")).dump());
-    }
-    for (Key key = {owner, path, Kind::kOutput, 0}; document_->items.contains(key); ++key.index) {
-      order.push_back(Name(key));
-    }
-    orders[GraphName(owner, path)] = absl::StrJoin(order, " ");
-  }
-  for (size_t d = document_->first_delegate; d < document_->owners.size(); ++d) {
-    orders[""] += OwnerName(d);
-  }
-  return orders;
-}
-
-Freedom CanonicalForm::Grants(const CompareOptions& options) {
-  Freedom freedom;
-  const auto open_if = [&](const Json& order, const std::string& name) {
-    if (!options.order_is_known || order == "topological_only") freedom.open.insert(name);
+// The line with what `name` makes of each thing.
+std::string Named(std::string_view line, const std::function<std::string(size_t)>& name) {
+  const auto name_of = [&](std::string_view digits) {
+    size_t thing = 0;
+    return absl::SimpleAtoi(ToAbsl(digits), &thing) ? name(thing) : std::string(digits);
   };
-  for (const auto& [graph, entries] : document_->graphs) {
-    const auto& [owner, path] = graph;
-    const Json& order = Member(*document_->owners[owner].second, "order");
-    if (!document_->IsDelegate(owner)) open_if(Member(order, path), GraphName(owner, path));
+  std::string text;
+  for (size_t begin; (begin = line.find(kBegin)) != line.npos;) {
+    text += line.substr(0, begin);
+    line.remove_prefix(begin + kBegin.size());
+    const std::string_view mark = line.substr(0, line.find(kEnd));
+    line.remove_prefix(std::min(line.size(), mark.size() + kEnd.size()));
+    const absl::StatusOr<exir::SymExpr> size =
+        mark.starts_with('=') ? exir::ParseSymExpr(mark.substr(1)) : exir::SymExpr();
+    const auto symbol = [&](std::string_view x) {
+      return std::optional(exir::SymExpr::Symbol(absl::StrCat("d", name_of(x.substr(1)))));
+    };
+    text +=
+        mark.starts_with('=') && size.ok() ? size->Substitute(symbol).ToString() : name_of(mark);
   }
-  for (size_t d = document_->first_delegate; d < document_->owners.size(); ++d) {
-    const Json& delegate = *document_->owners[d].second;
-    open_if(Member(delegate, "order"), OwnerName(d));
-    const Json& nodes = Elements(Member(Member(delegate, "debug_handle_map"), "nodes"));
+  return text.append(line);
+}
+
+// A number for each thing of a group, as the header says.
+std::vector<size_t> NumberThings(const Strings& lines, const Strings& groups) {
+  std::vector<size_t> numbers(groups.size());
+  for (size_t known = 0; true;) {
+    std::vector<Strings> views(groups.size());  // the lines that name a thing, from where it stands
+    for (const std::string& line : lines) {
+      std::set<size_t> named;
+      Named(line, [&](size_t thing) { return named.insert(thing), ""; });
+      for (const size_t self : named) {
+        views[self].push_back(Named(line, [&](size_t thing) {
+          return thing == self ? "self" : absl::StrCat(numbers[thing]);
+        }));
+      }
+    }
+    std::map<std::string, std::map<std::pair<size_t, Strings>, std::vector<size_t>>> alike;
+    for (size_t i = 0; i < groups.size(); ++i) {
+      std::sort(views[i].begin(), views[i].end());
+      alike[groups[i]][{numbers[i], views[i]}].push_back(i);
+    }
+    size_t told_apart = 0;
+    std::optional<std::pair<Strings, size_t>> next;  // to be set apart
+    for (const auto& [group, ranks] : alike) {
+      size_t rank = 0;
+      for (const auto& [view, things] : ranks) {
+        for (const size_t thing : things) numbers[thing] = rank;
+        rank += things.size();
+        const bool first = !next.has_value() || view.second < next->first;
+        if (things.size() > 1 && first) next.emplace(view.second, things.front());
+      }
+      told_apart += ranks.size();
+    }
+    if (!next.has_value()) return numbers;
+    // Those behind it have a higher number.
+    if (told_apart == known) {
+      for (size_t i = 0; i < groups.size(); ++i) {
+        const bool same = groups[i] == groups[next->second] && numbers[i] == numbers[next->second];
+        if (same && i != next->second) ++numbers[i];
+      }
+    }
+    known = told_apart;
+  }
+}
+
+// --- What does not count ---
+
+struct Freedom {
+  std::set<std::pair<std::string, std::string>> graphs;  // of methods, whose order does not count
+  std::set<size_t> delegates;                            // whose order does not count
+  std::set<size_t> counted;  // whose debug maps are compared by numbers of handles
+  bool numbers = false;  // whether an open graph calls delegates, so that their numbers are open
+  bool moved = false;    // whether something stands in another order for that reason
+};
+
+Freedom FreedomOf(const Json& document, const CompareOptions& options) {
+  Freedom freedom;
+  const auto is_open = [&](const Json& order, const Json& entries) {
+    const bool open = !options.order_is_known || order == "topological_only";
+    for (const Json& entry : entries) freedom.numbers |= open && entry.contains("delegate");
+    return open;
+  };
+  for (const auto& [name, method] : Elements(Member(document, "methods")).items()) {
+    for (const auto& [path, entries] : Elements(Member(method, "graphs")).items()) {
+      if (is_open(Member(Member(method, "order"), path), entries))
+        freedom.graphs.emplace(name, path);
+    }
+  }
+  const Json& delegates = Elements(Member(document, "delegates"));
+  for (size_t d = 0; d < delegates.size(); ++d) {
+    for (const Json& entries : Elements(Member(delegates[d], "program"))) {
+      if (is_open(Member(delegates[d], "order"), entries)) freedom.delegates.insert(d);
+    }
+    const Json& nodes = Elements(Member(Member(delegates[d], "debug_handle_map"), "nodes"));
     const auto is_empty = [](const Json& list) { return list.empty(); };
     const bool unknown = !nodes.empty() && std::all_of(nodes.begin(), nodes.end(), is_empty);
-    if (!options.handles_are_known || unknown) freedom.counted.insert(OwnerName(d));
+    if (!options.handles_are_known || unknown) freedom.counted.insert(d);
+  }
+  // Nobody can say which is which of delegates whose numbers are open.
+  for (std::set<size_t>* some : {&freedom.delegates, &freedom.counted}) {
+    for (size_t d = 0; freedom.numbers && !some->empty() && d < delegates.size(); ++d) {
+      some->insert(d);
+    }
   }
   return freedom;
 }
@@ -385,142 +155,334 @@ Json StoredData(Json data, bool moved) {
   return data;
 }
 
-std::map<std::string, std::string> CanonicalForm::Lines(const Freedom& freedom) {
-  SortedJson content;
-  const std::map<std::string, std::string> orders = Orders();
-  for (const auto& [graph, entries] : document_->graphs) {
+// --- The lines of a document ---
+
+struct GraphKey {
+  size_t owner;  // a delegate, or behind those a method
+  std::string path;
+  auto operator<=>(const GraphKey&) const = default;
+};
+
+class Writer {
+ public:
+  Writer(const Json& document, const Freedom& freedom) : freedom_(freedom) {
+    const Json& methods = Elements(Member(document, "methods"));
+    for (const Json& delegate : Elements(Member(document, "delegates"))) {
+      delegates_.push_back(&delegate);
+      for (const auto& [path, entries] : Elements(Member(delegate, "program")).items()) {
+        graphs_[{delegates_.size() - 1, path}] = &entries;
+      }
+    }
+    for (const auto& [name, method] : methods.items()) {
+      for (const auto& [path, entries] : Elements(Member(method, "graphs")).items()) {
+        graphs_[{delegates_.size() + methods_.size(), path}] = &entries;
+      }
+      methods_.push_back(name);
+    }
+    for (const auto& [graph, entries] : graphs_) {
+      for (const Json& entry : *entries) {
+        if (entry.contains("id")) nodes_[graph].push_back(&entry);
+        if (const auto delegate = Callee(entry)) callers_.emplace(*delegate, graph);
+        for (const auto& [label, body] : Elements(Member(entry, "graphs")).items()) {
+          bodies_[{graph.owner, Text(body)}] = {graph, &entry, label};
+        }
+      }
+    }
+    for (const auto& [graph, entries] : graphs_) AddGraph(graph, *entries);
+    for (size_t d = 0; d < delegates_.size(); ++d) AddDelegate(d);
+    for (const auto& [name, method] : methods.items()) {
+      for (const char* of : {"signature", "state"}) {
+        for (const auto& [what, value] : Elements(Member(method, of)).items()) {
+          if (what != "unreferenced_other") Add(absl::StrCat(of, " of method ", name), what, value);
+        }
+      }
+      for (const auto& [path, order] : Elements(Member(method, "order")).items()) {
+        if (!method["graphs"].contains(path)) Add("method " + name, "order of no graph", path);
+      }
+    }
+    if (freedom_.numbers) AddResultsOrder();
+    Add("blobs", "words", words_);
+    std::set<SortedJson> partitions;
+    for (SortedJson partition : Elements(Member(document, "partitions"))) {
+      auto& nodes = partition["nodes"].get_ref<SortedJson::array_t&>();
+      std::erase_if(nodes, [](const SortedJson& node) { return node["op"] == "getitem"; });
+      partitions.insert(std::move(partition));
+    }
+    Add("partitioners", "partitions", partitions);
+    Add("merged", "named data", StoredData(Member(document, "merged_named_data"), freedom_.moved));
+    numbers_ = NumberThings(lines_, groups_);
+  }
+
+  // All that is compared, sorted.
+  Strings Lines() const {
+    Strings lines;
+    for (const std::string& line : lines_) lines.push_back(Final(line));
+    std::sort(lines.begin(), lines.end());
+    return lines;
+  }
+  // The names of what stands in an order that may not count, in the order of the document.
+  std::string Order() const { return Final(order_); }
+
+ private:
+  bool IsDelegate(size_t owner) const { return owner < delegates_.size(); }
+  bool IsOpen(const GraphKey& graph) const {
     const auto& [owner, path] = graph;
-    const std::string name = GraphName(owner, path);
-    const bool of_delegate = document_->IsDelegate(owner);
-    const bool numbered = of_delegate && path.empty();  // inputs and results
-    std::vector<SortedJson> inputs;                     // those that are not
-    for (const Json& entry : *entries) {
-      if (Text(entry, "kind") != "placeholder" || (numbered && entry.contains("index"))) continue;
-      inputs.push_back(Canonical(owner, path, entry));
-    }
-    if (numbered) std::sort(inputs.begin(), inputs.end());
-    content[name]["inputs"] = inputs;
-    if (!numbered) {
-      content[name]["outputs"] = Canonical(owner, path, Document::Results(*entries));
-    }
-    if (!freedom.open.contains(of_delegate ? OwnerName(owner) : name)) {
-      content[name]["order"] = orders.at(name);
-    }
+    return IsDelegate(owner)
+               ? freedom_.delegates.contains(owner)
+               : freedom_.graphs.contains({methods_[owner - delegates_.size()], path});
   }
-  for (const Key& key : order_) {
-    if (key.kind == Kind::kDelegate) continue;
-    content[GraphName(key.owner, key.path)][Name(key)] = Describe(key);
+  // The delegate that an entry calls, if there is one.
+  std::optional<size_t> Callee(const Json& entry) const {
+    const std::optional<int64_t> number = Number(entry, "delegate");
+    const bool there = number.has_value() && IsDelegate(static_cast<size_t>(*number));
+    return there ? std::optional<size_t>(*number) : std::nullopt;
   }
-  for (size_t o = 0; o < document_->owners.size(); ++o) {
-    const Json& of = *document_->owners[o].second;
-    if (document_->IsDelegate(o)) {
-      content[OwnerName(o)] = DelegateContent(o, freedom);
-      continue;
+  // What a graph returns.
+  static const Json& Results(const Json& entries) {
+    for (const Json& entry : entries) {
+      if (Text(entry, "kind") != "output") continue;
+      return Elements(Member(entry, entry.contains("outputs") ? "outputs" : "args"));
     }
-    for (const char* field : {"signature", "state"}) {
-      content[absl::StrCat(field, " of ", OwnerName(o))] = Member(of, field);
-    }
-    content["state of " + OwnerName(o)].erase("unreferenced_other");
+    return Elements(Json());
   }
-  content["order of results"] = ResultsOrder(freedom);
-  content["blobs"]["words"] = words_;
-  std::set<SortedJson> partitions;
-  for (SortedJson partition : Elements(Member(document_->json, "partitions"))) {
-    auto& nodes = partition["nodes"].get_ref<SortedJson::array_t&>();
-    std::erase_if(nodes, [](const SortedJson& node) { return node["op"] == "getitem"; });
-    partitions.insert(std::move(partition));
-  }
-  content["partitioners"]["partitions"] = partitions;
-  content["merged"]["named data"] =
-      StoredData(Member(document_->json, "merged_named_data"), freedom.moved);
-  std::map<std::string, std::string> lines;
-  for (const auto& [about, values] : content.items()) {
-    for (const auto& [what, value] : values.items()) {
-      lines[absl::StrCat(about, ", ", what)] = value.dump();
-    }
-  }
-  return lines;
-}
 
-SortedJson CanonicalForm::DelegateContent(size_t owner, const Freedom& freedom) {
-  const Json& json = *document_->owners[owner].second;
-  const Json& owned = Elements(Member(json, "constants_owned"));
-  const Json& map = Member(json, "debug_handle_map");
-  const bool counted = freedom.counted.contains(OwnerName(owner));
-  std::multiset<SortedJson> handles;
-  for (const auto& [id, list] : Elements(Member(map, counted ? "raw" : "nodes")).items()) {
-    std::set<SortedJson> nodes;
-    for (const Json& node : list) {
-      if (Text(node, "op") != "getitem") nodes.insert(node);
-    }
-    if (nodes.empty() && !counted) continue;
-    // Generated ids number nodes in their order.
-    const std::string key = freedom.moved && map["keys"] == "int" ? "" : id;
-    handles.insert(SortedJson::array(
-        {map["keys"], key, counted ? SortedJson(list.size()) : SortedJson(nodes)}));
-  }
-  return {{"backend", SortedJson::array({json["backend_id"], Member(json, "compile_specs")})},
-          {"blob", BlobContent(json, freedom)},
-          {"owns", std::set<SortedJson>(owned.begin(), owned.end())},
-          {"named_data", StoredData(Member(json, "named_data"), freedom.moved)},
-          {"debug_map", handles}};
-}
+  // --- Names: "%0", "D0", "method forward", "delegate D0", "delegate D0 program cond%2.true" ---
 
-SortedJson CanonicalForm::BlobContent(const Json& delegate, const Freedom& freedom) {
-  std::string bytes = Text(delegate, "processed_text");
-  if (delegate.contains("processed_bytes_base64")) {
-    const std::string base64 = Text(delegate, "processed_bytes_base64");
-    std::string decoded;
-    const bool known = absl::Base64Unescape(base64, &decoded);
-    const bool same = !delegate.contains("processed_text") || bytes == decoded;
-    if (!known || !same) return "wrong base64: " + base64;
-    bytes = std::move(decoded);
+  std::string Mark(const std::string& group, const std::string& thing) {
+    const auto [it, is_new] = things_.emplace(std::pair(group, thing), groups_.size());
+    if (is_new) groups_.push_back(group);
+    return absl::StrCat(it->second);
   }
-  const std::string digest = Text(delegate, "processed_bytes_sha256");
-  if (!digest.empty() && digest != Sha256(bytes)) return "wrong digest: " + digest;
-  if (Text(delegate, "backend_id") == "RecordingBackend") {
-    std::vector<std::string> backend_ids;
-    for (const Json& other : document_->json["delegates"]) {
-      backend_ids.push_back(Text(other, "backend_id"));
+  std::string Name(bool open, const GraphKey& graph, const char* kind, size_t number) {
+    const std::string group = absl::StrCat(graph.owner, " ", graph.path, " ", kind);
+    const std::string name = absl::StrCat(number);
+    return open ? absl::StrCat(kind, kBegin, Mark(group, name), kEnd) : kind + name;
+  }
+  std::string NodeName(const GraphKey& graph, const Json& node) {
+    const std::vector<const Json*>& nodes = nodes_[graph];
+    const auto place = std::find(nodes.begin(), nodes.end(), &node);
+    return Name(IsOpen(graph), graph, "%", place - nodes.begin());
+  }
+  std::string DelegateName(size_t delegate) { return Name(freedom_.numbers, {}, "D", delegate); }
+  std::string GraphName(const GraphKey& graph) {
+    const auto& [owner, path] = graph;
+    const auto body = bodies_.find(graph);
+    if (body != bodies_.end()) {
+      const auto& [around, node, label] = body->second;
+      return absl::StrCat(GraphName(around), " ", Text(*node, "op"), NodeName(around, *node), ".",
+                          label);
     }
-    const bool right = bytes == RecordingText(Member(delegate, "program"), backend_ids);
-    return right ? "the recording of its program"
-                 : "wrong recording: " + absl::Utf8SafeCEscape(bytes);
+    const std::string no_body = path.empty() ? "" : " no node's " + path;
+    return IsDelegate(owner)
+               ? absl::StrCat("delegate ", DelegateName(owner), " program", no_body)
+               : absl::StrCat("method ", methods_[owner - delegates_.size()], no_body);
   }
-  if (!freedom.moved) return absl::Utf8SafeCEscape(bytes);
-  // It may list what stands in another order: the words of all count, without numbers of nodes.
-  const auto is_end = [](char c) {
-    return !absl::ascii_isalnum(c) && std::string_view("_.%@").find(c) == std::string_view::npos;
-  };
-  std::replace_if(bytes.begin(), bytes.end(), is_end, ' ');
-  for (const auto& word : absl::StrSplit(bytes, ' ', absl::SkipEmpty())) {
-    words_.emplace(word[0] == '%' ? "%" : word);
+  // The result of a delegate's calls that is at this place.
+  std::string ResultName(size_t delegate, int64_t place) {
+    const Json& results = Results(*graphs_.at({delegate, ""}));
+    for (size_t k = 0; k < results.size(); ++k) {
+      const bool is_result = Text(results[k], "kind") == "user_output";
+      if (is_result && place-- == 0) return Name(true, {delegate, ""}, "out", k);
+    }
+    return "no out";
   }
-  return "words";
-}
 
-// Delegates of one backend are made graph by graph, and in a graph in its order. The backends'
-// turns go by whose delegate stands first, which may be open.
-SortedJson CanonicalForm::ResultsOrder(const Freedom& freedom) {
-  SortedJson orders;  // by backend
-  for (size_t d = document_->first_delegate; d < document_->owners.size(); ++d) {
-    std::string graph;
-    bool open = false;
-    // From call to call out of delegates in delegates.
-    size_t owner = d;
-    for (size_t depth = 0; depth <= d && document_->calls.contains(owner); ++depth) {
-      open = open || (owner != d && freedom.open.contains(OwnerName(owner)));
-      const Key& call = document_->calls.at(owner).front();
-      owner = call.owner;
-      graph = GraphName(owner, call.path);
-    }
-    open = open || freedom.open.contains(graph);
-    const std::string backend = Text(*document_->owners[d].second, "backend_id");
-    orders[freedom.open.empty() ? "all" : backend].push_back(open ? "one of " + graph
-                                                                  : OwnerName(d));
+  // --- Graphs ---
+
+  void Add(const std::string& about, const std::string& what, const SortedJson& value) {
+    lines_.push_back(absl::StrCat(about, ", ", what, ": ", value.dump()));
   }
-  return orders;
-}
+
+  void AddGraph(const GraphKey& graph, const Json& entries) {
+    const std::string about = GraphName(graph);
+    const bool of_calls = IsDelegate(graph.owner) && graph.path.empty();
+    const bool open = of_calls && IsOpen(graph);
+    std::vector<SortedJson> inputs;
+    seen_.clear();
+    for (const Json& entry : entries) {
+      const std::string kind = Text(entry, "kind");
+      if (kind == "getitem" || kind == "output") continue;
+      SortedJson content = Canonical(graph, entry);
+      if (kind != "placeholder") {
+        AddNode(graph, entry, std::move(content));
+        continue;
+      }
+      if (!seen_.empty()) inputs.push_back("behind nodes:");
+      const std::optional<int64_t> index = Number(entry, "index");
+      if (of_calls && index.has_value()) {
+        const std::string name = Name(open, graph, "in", *index);
+        Add(about, name, {{"type", content["type"]}});
+        content = name;
+      }
+      order_ += content.dump();
+      if (!open || !content.is_string()) inputs.push_back(std::move(content));
+    }
+    if (open) std::sort(inputs.begin(), inputs.end());
+    Add(about, "inputs", inputs);
+    const SortedJson outputs = Canonical(graph, Results(entries));
+    for (size_t k = 0; k < outputs.size() && of_calls; ++k) {
+      const std::string name = Name(open, graph, "out", k);
+      Add(about, name, outputs[k]);
+      order_ += name;
+    }
+    if (!of_calls) Add(about, "outputs", outputs);
+  }
+
+  void AddNode(const GraphKey& graph, const Json& entry, SortedJson content) {
+    const std::string about = GraphName(graph), name = NodeName(graph, entry);
+    order_ += name;
+    seen_[Number(entry, "id").value_or(-1)] = &entry;
+    for (const char* field : {"kind", "id", "slot", "debug_handle", "graphs"}) content.erase(field);
+    if (const std::optional<size_t> callee = Callee(entry)) {
+      content["delegate"] = DelegateName(*callee);
+      content.erase("type");
+      const SortedJson args = content["args"];
+      for (size_t k = 0; k < args.size() && freedom_.delegates.contains(*callee); ++k) {
+        content["args"] = "by input";
+        Add(about, name + " argument", {Name(true, {*callee, ""}, "in", k), args[k]});
+      }
+    }
+    Add(about, name, content);
+  }
+
+  // What the document says, with names.
+  SortedJson Canonical(const GraphKey& graph, const SortedJson& value, bool is_size = false) {
+    const auto size = is_size && value.is_string() ? exir::ParseSymExpr(value.get<std::string>())
+                                                   : absl::NotFoundError("no size");
+    if (size.ok()) {
+      const auto symbol = [&](std::string_view name) {
+        const std::string group = absl::StrCat(graph.owner, " d");
+        return std::optional(exir::SymExpr::Symbol("x" + Mark(group, std::string(name))));
+      };
+      return absl::StrCat(kBegin, "=", size->Substitute(symbol).ToString(), kEnd);
+    }
+    if (!value.is_structured()) return value;
+    if (value.contains("node") || Number(value, "input").has_value())
+      return Reference(graph, value);
+    SortedJson copy = value;
+    for (auto& [key, element] : copy.items()) {
+      const bool sizes = key == "shape" || key == "symint" || (is_size && value.is_array());
+      element = Canonical(graph, element, sizes);
+    }
+    return copy;
+  }
+
+  std::string Reference(const GraphKey& graph, const SortedJson& reference) {
+    const SortedJson out = reference.contains("out") ? reference["out"] : SortedJson();
+    const std::string result = out.is_null() ? "" : "." + out.dump();
+    if (const std::optional<int64_t> input = Number(reference, "input")) {
+      // Inputs of methods and bodies have the numbers that the document gives.
+      const bool open = IsDelegate(graph.owner) && graph.path.empty() && IsOpen(graph);
+      return Name(open, graph, "in", *input) + result;
+    }
+    const auto node = seen_.find(Number(reference, "node").value_or(-1));
+    if (node == seen_.end()) return "no node so far: " + reference.dump();
+    const std::string name = NodeName(graph, *node->second);
+    if (const std::optional<size_t> callee = Callee(*node->second)) {
+      const bool open = out.is_number_integer() && freedom_.delegates.contains(*callee);
+      return name + (open ? "." + ResultName(*callee, out.get<int64_t>()) : result);
+    }
+    return name + (out.is_null() && Member(*node->second, "type").is_array() ? ".all" : result);
+  }
+
+  // --- Delegates ---
+
+  void AddDelegate(size_t delegate) {
+    const Json& json = *delegates_[delegate];
+    const std::string about = "delegate " + DelegateName(delegate);
+    order_ += about;
+    const Json& map = Member(json, "debug_handle_map");
+    const bool counted = freedom_.counted.contains(delegate);
+    std::multiset<SortedJson> handles;
+    for (const auto& [id, list] : Elements(Member(map, counted ? "raw" : "nodes")).items()) {
+      std::set<SortedJson> nodes;
+      for (const Json& node : list) {
+        if (Text(node, "op") != "getitem") nodes.insert(node);
+      }
+      if (nodes.empty() && !counted) continue;
+      // Generated ids number nodes in their order.
+      const std::string key = freedom_.moved && map["keys"] == "int" ? "" : id;
+      handles.insert(SortedJson::array(
+          {map["keys"], key, counted ? SortedJson(list.size()) : SortedJson(nodes)}));
+    }
+    const Json& owned = Elements(Member(json, "constants_owned"));
+    Add(about, "backend",
+        SortedJson::array({Member(json, "backend_id"), Member(json, "compile_specs")}));
+    Add(about, "blob", Blob(json));
+    Add(about, "owns", std::set<SortedJson>(owned.begin(), owned.end()));
+    Add(about, "named_data", StoredData(Member(json, "named_data"), freedom_.moved));
+    Add(about, "debug_map", handles);
+  }
+
+  SortedJson Blob(const Json& delegate) {
+    std::string bytes = Text(delegate, "processed_text");
+    if (delegate.contains("processed_bytes_base64")) {
+      const std::string base64 = Text(delegate, "processed_bytes_base64");
+      std::string decoded;
+      const bool known = absl::Base64Unescape(base64, &decoded);
+      const bool same = !delegate.contains("processed_text") || bytes == decoded;
+      if (!known || !same) return "wrong base64: " + base64;
+      bytes = std::move(decoded);
+    }
+    const std::string digest = Text(delegate, "processed_bytes_sha256");
+    if (!digest.empty() && digest != Sha256(bytes)) return "wrong digest: " + digest;
+    if (Text(delegate, "backend_id") == "RecordingBackend") {
+      Strings backend_ids;
+      for (const Json* other : delegates_) backend_ids.push_back(Text(*other, "backend_id"));
+      const bool right = bytes == RecordingText(Member(delegate, "program"), backend_ids);
+      return right ? "the recording of its program"
+                   : "wrong recording: " + absl::Utf8SafeCEscape(bytes);
+    }
+    if (!freedom_.moved) return absl::Utf8SafeCEscape(bytes);
+    // It may list what stands in another order: the words of all count, without numbers of nodes.
+    const auto is_end = [](char c) {
+      return !absl::ascii_isalnum(c) && std::string_view("_.%@").find(c) == std::string_view::npos;
+    };
+    std::replace_if(bytes.begin(), bytes.end(), is_end, ' ');
+    for (const auto& word : absl::StrSplit(bytes, ' ', absl::SkipEmpty())) {
+      words_.emplace(word[0] == '%' ? "%" : word);
+    }
+    return "words";
+  }
+
+  // Delegates of one backend are made graph by graph, and in a graph in its order. The backends'
+  // turns go by whose delegate stands first, which may be open.
+  void AddResultsOrder() {
+    std::map<std::string, std::vector<SortedJson>> orders;  // by backend
+    for (size_t d = 0; d < delegates_.size(); ++d) {
+      std::string name = DelegateName(d);
+      // From call to call out of delegates in delegates.
+      size_t owner = d;
+      for (size_t depth = 0; depth <= d && callers_.contains(owner); ++depth) {
+        const GraphKey& caller = callers_.at(owner);
+        if (IsOpen(caller)) name = "one of " + GraphName(caller);
+        owner = caller.owner;
+      }
+      orders[Text(*delegates_[d], "backend_id")].push_back(name);
+    }
+    for (const auto& [backend, order] : orders) Add("order of results", backend, order);
+  }
+
+  std::string Final(const std::string& line) const {
+    return Named(line, [&](size_t thing) { return absl::StrCat(numbers_[thing]); });
+  }
+
+  const Freedom& freedom_;
+  std::vector<const Json*> delegates_;
+  Strings methods_;
+  std::map<GraphKey, const Json*> graphs_;
+  std::map<GraphKey, std::vector<const Json*>> nodes_;
+  std::map<GraphKey, std::tuple<GraphKey, const Json*, std::string>>
+      bodies_;                           // of which node, as what
+  std::map<size_t, GraphKey> callers_;   // the first, by delegate
+  std::map<int64_t, const Json*> seen_;  // nodes of the graph that is written, by id
+  std::map<std::pair<std::string, std::string>, size_t> things_;
+  Strings groups_;  // by thing
+  Strings lines_;
+  std::string order_;
+  std::multiset<std::string> words_;  // of blobs
+  std::vector<size_t> numbers_;       // by thing
+};
 
 // Merged data aligned for all delegates that store a key.
 void AlignMergedData(Json& document) {
@@ -540,12 +502,7 @@ void AlignMergedData(Json& document) {
 }  // namespace
 
 std::vector<std::string> CanonicalLines(const Json& document) {
-  const Document indexed(document);
-  std::vector<std::string> lines;
-  for (const auto& [place, text] : CanonicalForm(indexed).Lines({})) {
-    lines.push_back(absl::StrCat(place, ": ", text));
-  }
-  return lines;
+  return Writer(document, Freedom()).Lines();
 }
 
 std::string CompareDocuments(Json expected, Json actual, const CompareOptions& options) {
@@ -554,19 +511,18 @@ std::string CompareDocuments(Json expected, Json actual, const CompareOptions& o
     if (!expected.contains(optional)) actual.erase(optional);
   }
   if (expected.contains("merged_named_data")) AlignMergedData(expected);
-  const Document documents[] = {Document(expected), Document(actual)};
-  CanonicalForm forms[] = {CanonicalForm(documents[0]), CanonicalForm(documents[1])};
-  Freedom freedom = forms[0].Grants(options);
+  Freedom freedom = FreedomOf(expected, options);
   // Where the order counts, it is among the lines.
-  freedom.moved = !freedom.open.empty() && forms[0].Orders() != forms[1].Orders();
-  const std::map<std::string, std::string> lines[] = {forms[0].Lines(freedom),
-                                                      forms[1].Lines(freedom)};
+  freedom.moved = (!freedom.graphs.empty() || !freedom.delegates.empty()) &&
+                  Writer(expected, freedom).Order() != Writer(actual, freedom).Order();
+  const Strings lines[] = {Writer(expected, freedom).Lines(), Writer(actual, freedom).Lines()};
   std::multimap<std::string, std::string> different;
   for (const int side : {0, 1}) {
-    for (const auto& [place, text] : lines[side]) {
-      const auto other = lines[1 - side].find(place);
-      if (other != lines[1 - side].end() && other->second == text) continue;
-      different.emplace(place, absl::StrCat(side == 0 ? "\n- " : "\n+ ", place, ": ", text));
+    Strings only;
+    std::set_difference(lines[side].begin(), lines[side].end(), lines[1 - side].begin(),
+                        lines[1 - side].end(), std::back_inserter(only));
+    for (std::string& line : only) {
+      different.emplace(line.substr(0, line.find(": ")), (side == 0 ? "\n- " : "\n+ ") + line);
     }
   }
   std::string text;

@@ -1,20 +1,14 @@
-// One text for all documents (expected.json; program_json.h) that say the same of lowered
-// programs, so that documents are compared as text.
+// One text for all documents (expected.json; program_json.h) that say the same of lowered programs, so
+// that documents are compared as text.
 //
-// Nodes, delegates, and the inputs and results of a delegate's program are numbered anew, in the
-// order of a walk: from the outputs of each method to operands, in their order, each before what
-// takes it; into a delegate by the result that is taken, and out of it by the input that is read to
-// the argument of the call. At no step is there a choice, so two documents that differ only in the
-// order in which they list things are walked alike, and everything gets the same number in both.
-// That holds for symmetric structures too: two equal delegates get their numbers by who takes their
-// results first, and where nothing tells them apart, exchanging them gives the same text. What no
-// output needs is walked afterwards, each time from where the text of what is new is least. Of
-// equal texts any may be next if nothing else is connected with what they are about, as exchanging
-// the two changes nothing; otherwise all are tried, and the least of the complete texts counts (up
-// to a number of attempts beyond which a difference could be reported that is none; an equal text
-// is always that of an equal document).
-//
-// Symbols are numbered as they appear, those first that are a size or number by themselves.
+// A document becomes a set of lines, each with what it is about, what of that, and a value: "method
+// forward cond%2.true, %0: {…}", "delegate D0 program, out0: {…}", "delegate D0, blob: …". Where the
+// order of things counts, they have their numbers in it as names. Where it does not, and for symbols
+// of sizes, names follow from the lines: all begin alike, and each round ranks things by the lines
+// that name them, until nothing more is told apart. Of those that are still alike one is set apart,
+// and so on: they could be exchanged, so it does not matter which. (Things that can't be exchanged
+// and still look alike from everywhere are possible in theory. They could make a difference be
+// reported that is none; equal texts are always those of equal documents.)
 #ifndef BELAY_CONFORMANCE_LOWERING_CANONICAL_TEXT_H_
 #define BELAY_CONFORMANCE_LOWERING_CANONICAL_TEXT_H_
 
@@ -25,9 +19,7 @@
 
 namespace belay::conformance {
 
-// Of `methods`, `delegates`, `partitions` and `merged_named_data`; with the order in which the
-// document lists things. Each line says what it is about, what of that, and a value: "method
-// forward cond%2.true, %0: {…}", "delegate D0 program, out0: {…}", "delegate D0, blob: …".
+// Of `methods`, `delegates`, `partitions` and `merged_named_data`, in the order that they have.
 std::vector<std::string> CanonicalLines(const Json& document);
 
 struct CompareOptions {
@@ -38,12 +30,12 @@ struct CompareOptions {
   bool handles_are_known = true;
 };
 
-// "" when both have the same text, else the lines that differ: expected ones as "- …", others as
-// "+ …"; of many, the first. Where `expected` says
-// `topological_only`, the order does not count: of a graph's nodes and the numbers of the delegates
-// that it calls; of a delegate's nodes, inputs and results, and of the arguments and results of its
-// calls. Where something stands in another order for that reason, nor do buffer numbers of named
-// data, generated ids of debug maps, and the order of words in blobs that are no recordings.
+// "" when both have the same lines, else those that differ: expected ones as "- …", others as "+ …";
+// of many, the first. Where `expected` says `topological_only`, the order does not count: of a
+// graph's nodes and the numbers of the delegates that it calls; of a delegate's nodes, inputs and
+// results, and of the arguments and results of its calls. Where something stands in another order
+// for that reason, nor do buffer numbers of named data, generated ids of debug maps, and the order
+// of words in blobs that are no recordings. Nodes stand before their users in any order.
 //
 // Not compared: `slot`, `debug_handle`, `locations`, `type` of delegate calls, `getitem` entries
 // (FORMAT.md), unreferenced tensors of no name (ExecuTorch leaves copies behind), and partitions

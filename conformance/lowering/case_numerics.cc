@@ -8,6 +8,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
+#include "conformance/models/model_runner.h"
 #include "exir/decompositions/decompose.h"
 #include "exir/emit/emitter.h"
 #include "exir/engine/call.h"
@@ -173,88 +174,65 @@ CallOutcome RunCall(MethodWithDelegates& engine, absl::Span<const EValue> inputs
   return outcome;
 }
 
-// --- The files of one method ---
-
-struct Recording {
-  std::vector<NpyArray> inputs, outputs;
-  std::vector<std::pair<std::string, NpyArray>> after;
-};
-
-absl::StatusOr<Recording> ReadRecording(const std::string& directory, const std::string& prefix,
-                                        const Json& after) {
-  Recording recording;
-  for (const auto& [kind, arrays] :
-       {std::pair{"input_", &recording.inputs}, std::pair{"output_", &recording.outputs}}) {
-    while (true) {
-      const std::string path = absl::StrCat(directory, "/", prefix, kind, arrays->size(), ".npy");
-      if (!std::filesystem::exists(path)) break;
-      ABSL_ASSIGN_OR_RETURN(NpyArray array, ReadNpyFile(path));
-      arrays->push_back(std::move(array));
-    }
-  }
-  for (const auto& [what, file] : Elements(after).items()) {
-    ABSL_ASSIGN_OR_RETURN(NpyArray array, ReadNpyFile(directory + "/" + Text(file)));
-    recording.after.emplace_back(what, std::move(array));
-  }
-  return recording;
-}
-
-// NumPy has no bfloat16: its bits are recorded.
-TensorView ViewOf(const NpyArray& array, DType dtype) {
-  TensorView view = array.view();
-  if (dtype == DType::kBFloat16 && view.dtype == DType::kInt16) view.dtype = dtype;
-  return view;
-}
+// --- The files of one method; `prefix` begins their names ---
 
 // The inputs of one call. Numbers are recorded as arrays of one element.
-absl::StatusOr<std::vector<OwnedValue>> InputsOf(const Recording& recording,
-                                                 const ExportedProgram& program) {
+absl::StatusOr<std::vector<OwnedValue>> ReadInputs(const std::string& prefix,
+                                                   const ExportedProgram& program) {
   std::vector<OwnedValue> inputs;
   for (size_t i = 0; i < program.signature.inputs.size(); ++i) {
     const exir::InputKind kind = program.signature.inputs[i].kind;
     if (kind != exir::InputKind::kUserInput && kind != exir::InputKind::kConstantInput) continue;
-    if (inputs.size() == recording.inputs.size()) break;
-    const NpyArray& array = recording.inputs[inputs.size()];
-    const exir::ValueType& type = program.top().value(program.top().inputs()[i]).type;
-    const auto* meta = std::get_if<exir::TensorMeta>(&type);
-    const TensorView view = ViewOf(array, meta == nullptr ? array.dtype : meta->dtype);
+    ABSL_ASSIGN_OR_RETURN(const NpyArray array,
+                          ReadNpyFile(absl::StrCat(prefix, "input_", inputs.size(), ".npy")));
+    const exir::TensorMeta* meta = program.top().value(program.top().inputs()[i]).tensor();
+    TensorView view = array.view();
+    // NumPy has no bfloat16: its bits are recorded.
+    if (meta != nullptr && meta->dtype == DType::kBFloat16) view.dtype = meta->dtype;
     const bool number = meta == nullptr && view.numel() == 1;
+    ABSL_ASSIGN_OR_RETURN(OwnedValue copy, OwnedValue::Borrow(view, false).Copy());
     inputs.push_back(number && view.dtype == DType::kInt64 ? OwnedValue::Scalar(*view.as<int64_t>())
                      : number && view.dtype == DType::kFloat64
                          ? OwnedValue::Scalar(*view.as<double>())
                      : number && view.dtype == DType::kBool ? OwnedValue::Scalar(*view.as<bool>())
-                                                            : OwnedValue::Borrow(view, false));
+                                                            : std::move(copy));
   }
-  if (inputs.size() == recording.inputs.size()) return inputs;
-  return absl::FailedPreconditionError(
-      absl::StrCat("expected ", recording.inputs.size(), " inputs, got ", inputs.size()));
+  if (std::filesystem::exists(absl::StrCat(prefix, "input_", inputs.size(), ".npy"))) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("expected more than ", inputs.size(), " inputs"));
+  }
+  return inputs;
 }
 
-absl::Status CheckRecorded(const Recording& recording, const CallOutcome& call) {
+absl::Status CheckRecorded(const std::string& directory, const std::string& prefix,
+                           const Json& after, const CallOutcome& call) {
   ABSL_RETURN_IF_ERROR(call.status);
-  const auto check = [](const NpyArray& array, const OwnedValue& value, std::string_view what) {
-    const TensorView* tensor = value.tensor();
-    const TensorView view = ViewOf(array, tensor == nullptr ? array.dtype : tensor->dtype);
-    return Annotate(exir::CompareRecorded(view, value.value(), kCloseness), what);
+  const auto leaf = [](const std::string& file, const OwnedValue* got) {
+    const TensorView* tensor = got == nullptr ? nullptr : got->tensor();
+    const bool bits = tensor != nullptr && tensor->dtype == DType::kBFloat16;
+    return bits ? Leaf{"tensor", tensor->dtype, {}, file} : Leaf{"array", {}, {}, file};
   };
-  if (call.outputs.size() != recording.outputs.size()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("expected ", recording.outputs.size(), " results, got ", call.outputs.size()));
+  ModelCase recorded;
+  for (size_t i = 0;; ++i) {
+    const std::string file = absl::StrCat(prefix, "output_", i, ".npy");
+    if (!std::filesystem::exists(absl::StrCat(directory, "/", file))) break;
+    recorded.outputs.push_back(leaf(file, i < call.outputs.size() ? &call.outputs[i] : nullptr));
   }
-  for (size_t i = 0; i < call.outputs.size(); ++i) {
-    ABSL_RETURN_IF_ERROR(check(recording.outputs[i], call.outputs[i], absl::StrCat("output ", i)));
-  }
-  for (const auto& [what, array] : recording.after) {
+  for (const auto& [what, file] : Elements(after).items()) {
     size_t index = call.inputs.size();
-    const bool input = what.starts_with("input ") && absl::SimpleAtoi(what.substr(6), &index);
-    const auto state = call.state.find(what);
-    if (input ? index >= call.inputs.size() : state == call.state.end()) {
-      return absl::NotFoundError(absl::StrCat("there is no '", what, "' after the call"));
+    if (what.starts_with("input ") && absl::SimpleAtoi(what.substr(6), &index)) {
+      const OwnedValue* input = index < call.inputs.size() ? &call.inputs[index] : nullptr;
+      recorded.inputs_after.emplace_back(index, leaf(Text(file), input));
+    } else {
+      const auto state = call.state.find(what);
+      const OwnedValue* value = state == call.state.end() ? nullptr : &state->second;
+      recorded.buffers_after.emplace_back(what, leaf(Text(file), value));
     }
-    ABSL_RETURN_IF_ERROR(
-        check(array, input ? call.inputs[index] : state->second, what + " after the call"));
   }
-  return absl::OkStatus();
+  Manifest manifest;
+  manifest.atol = kCloseness.atol;
+  manifest.rtol = kCloseness.rtol;
+  return CheckCase(directory, recorded, manifest, call);
 }
 
 // The program in operators that have kernels: those that were kept for a partitioner are
@@ -322,17 +300,18 @@ absl::Status CheckNumerics(const std::string& directory, const Json& after,
   for (size_t m = 0; m < made.size(); ++m) {
     const std::string& name = made[m].first;
     const bool only = made.size() == 1 && name == "forward";
-    ABSL_ASSIGN_OR_RETURN(const Recording recording,
-                          ReadRecording(directory, only ? "" : name + ".", Member(after, name)));
+    const std::string prefix = only ? "" : name + ".";
     ABSL_ASSIGN_OR_RETURN(const std::vector<OwnedValue> inputs,
-                          InputsOf(recording, before[m].second));
+                          ReadInputs(absl::StrCat(directory, "/", prefix), before[m].second));
     const exir::CallSequence calls(kCalls, inputs);
     ABSL_ASSIGN_OR_RETURN(Interpreter oracle, Interpreter::Create(before[m].second, reference));
     const std::vector<CallOutcome> expected = exir::RunCalls(oracle, calls);
-    ABSL_RETURN_IF_ERROR(
-        Annotate(CheckRecorded(recording, expected[0]), name + ", before lowering"));
+    const auto recorded = [&](const CallOutcome& call) {
+      return CheckRecorded(directory, prefix, Member(after, name), call);
+    };
+    ABSL_RETURN_IF_ERROR(Annotate(recorded(expected[0]), name + ", before lowering"));
     const auto check = [&](const std::vector<CallOutcome>& actual) -> absl::Status {
-      ABSL_RETURN_IF_ERROR(CheckRecorded(recording, actual[0]));
+      ABSL_RETURN_IF_ERROR(recorded(actual[0]));
       for (const auto& [state, value] : expected[0].state) {
         if (actual[0].state.contains(state)) continue;
         return absl::NotFoundError(absl::StrCat("there is no state '", state, "'"));

@@ -17,9 +17,8 @@ struct LoweringCase {
   Json description;       // case.json
   Json expected;          // expected.json
 };
-// kInvalidArgument, with the place, when a document is not what case.schema.json describes, names a
-// method or a graph that is not there, or lists inputs behind other things or nodes behind their
-// users.
+// kInvalidArgument, with the place, when a document is not what case_schema.inc describes, or the
+// description names a method that is not there.
 absl::StatusOr<LoweringCase> ReadLoweringCase(const std::string& directory);
 absl::Status CheckLoweringCase(const LoweringCase& lowering_case);
 

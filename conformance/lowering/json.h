@@ -1,7 +1,7 @@
 // JSON as the cases have it, described by a schema.
 //
-// nlohmann's library reads it, because the format needs what the JSON of Protocol Buffers loses:
-// the order of methods and keyword arguments, and that 2 is not 2.0 as an operator's argument.
+// nlohmann's library reads it, because the format needs what the JSON of Protocol Buffers loses: the
+// order of methods and keyword arguments, and that 2 is not 2.0 as an operator's argument.
 #ifndef BELAY_CONFORMANCE_LOWERING_JSON_H_
 #define BELAY_CONFORMANCE_LOWERING_JSON_H_
 
@@ -25,18 +25,18 @@ const Json& Member(const Json& json, std::string_view key);
 std::string Text(const Json& json);
 inline std::string Text(const Json& json, std::string_view key) { return Text(Member(json, key)); }
 // The members' values or the elements, which of another kind of value are none.
-inline const Json& Elements(const Json& json) {
-  static const Json& none = *new Json(Json::array());
-  return json.is_structured() ? json : none;
-}
+const Json& Elements(const Json& json);
 
-// Whether `value` is what the schema's definition of that name ("#/$defs/<name>") says.
-//   kInvalidArgument  the place of the first value that is not, and what was expected there
-//   kUnimplemented    the schema has a keyword of JSON Schema that is not known here: known are
-//                     $ref, type, const, enum, properties, required, additionalProperties, items
-//                     and anyOf. Of alternatives that give `kind` a constant, only those of the
-//                     value's kind are tried.
-absl::Status CheckSchema(const Json& value, const Json& schema, std::string_view definition);
+// Whether `value` is of a type. `schema` has the types that have names: another name for a type, or
+// an object with the type of each field, where "field?" may be missing and no other may be there.
+//   string integer boolean null any   what they are called
+//   =word                             this string (or `true`)
+//   [type] {type}                     an array or an object of values of that type
+//   type|type                         either
+// kInvalidArgument: the place of the first value that is something else, and what was expected
+// there; of alternatives, what the one says that came furthest.
+absl::Status CheckSchema(const Json& value, const Json& schema, std::string_view type,
+                         const std::string& place = "");
 
 }  // namespace belay::conformance
 
