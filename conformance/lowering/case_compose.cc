@@ -2,10 +2,10 @@
 
 #include <map>
 #include <regex>
-#include <string>
 #include <utility>
 
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_split.h"
 #include "exir/builder/op_builder.h"
 #include "runtime/core/status_macros.h"
 
@@ -13,116 +13,106 @@ namespace belay::conformance {
 namespace {
 
 using exir::Argument;
+using Values = std::vector<Argument>;  // several results until one is chosen
 
-constexpr int kMaxDepth = 100;
+// What is computed next is what the first of these that is found at all finds first; a new name takes
+// its place. In parentheses: what stays before it, and what is computed. An operand ends where it
+// does (and not before something that binds more).
+#define WORD R"([\w.%]+)"
+#define END R"((?![\w.%([]))"
+const char* const kSteps[] = {
+    R"(()([A-Za-z_]\w*\((?:[\w.%]+(?:,[\w.%]+)*)?\)))",  // f(a,b)
+    R"(()([\w.%]+\[\d+\]))",                             // a[0]
+    R"(()(\([\w.%]+\)))",                                // (a)
+    R"((^|[-+*/(,])(-[\w.%]+)(?![\w.%(\[]))",            // -a
+    R"(()([\w.%]+[*/][\w.%]+)(?![\w.%(\[]))",            // a*b
+    R"(()([\w.%]+[-+][\w.%]+)(?![\w.%(\[*/]))",          // a+b
+};
 
-// What an expression stands for: several results until one is chosen.
-using Values = std::vector<Argument>;
-
-// Errors stick to the builder.
-class FunctionParser {
+class Composer {
  public:
-  FunctionParser(std::string_view text, const exir::LoweredBackendModule& inner,
-                 exir::ModuleId module, exir::OpBuilder& builder)
-      : text_(text), inner_(inner), module_(module), builder_(builder) {
-    const std::regex token(R"(\d[\w.]*|\w+|\S)");
-    for (std::sregex_iterator it(text_.begin(), text_.end(), token), end; it != end; ++it) {
-      tokens_.push_back(it->str());
-    }
-    tokens_.emplace_back();  // the end
-  }
+  Composer(const exir::ExportedProgram& inner, exir::ModuleId module, exir::OpBuilder& builder)
+      : inner_(inner), module_(module), builder_(builder) {}
 
-  void Parse(const std::vector<exir::TensorMeta>& parameters) {
-    Expect("forward");
-    Expect("(");
-    for (size_t i = 0; i < parameters.size(); ++i) {
-      if (i > 0) Expect(",");
-      const std::string name = Next();
-      names_[name] = {builder_.editor().AddInput(name, parameters[i])};
+  // Errors stick to the builder.
+  void Run(const std::string& function, const std::vector<exir::TensorMeta>& parameters) {
+    std::string text = std::regex_replace(function, std::regex(R"(\s)"), "");
+    std::smatch head;
+    if (!std::regex_match(text, head, std::regex(R"(forward\(([\w,]*)\)=(.+))"))) {
+      return builder_.Invalid("expected 'forward(…) = …', got '" + function + "'");
+    }
+    const std::vector<std::string> names = absl::StrSplit(head[1].str(), ',');
+    for (size_t i = 0; i < parameters.size() && i < names.size(); ++i) {
+      values_[names[i]] = {builder_.editor().AddInput(names[i], parameters[i])};
       builder_.program().signature.inputs.push_back({});
     }
-    Expect(")");
-    Expect("=");
+    text = head[2];
+    while (builder_.ok() && Step(text)) continue;
     Values outputs;
-    do {
-      const Values values = Expression(0, 0);
+    const std::vector<std::string> results = absl::StrSplit(text, ',');
+    for (const std::string& result : results) {
+      const Values values = Get(result);
       outputs.insert(outputs.end(), values.begin(), values.end());
-    } while (Take(","));
-    Expect("");
+    }
     builder_.program().signature.outputs.resize(outputs.size());
     builder_.editor().SetOutputs(std::move(outputs));
   }
 
  private:
-  Values Fail(std::string_view expected) {
-    builder_.Invalid(absl::StrCat("'", text_, "', token ", position_ + 1, " '", tokens_[position_],
-                                  "': expected ", expected));
-    position_ = tokens_.size() - 1;
-    return {};
-  }
-  std::string Next() { return tokens_[position_ + 1 < tokens_.size() ? position_++ : position_]; }
-  bool Take(std::string_view token) {
-    const bool there = tokens_[position_] == token;
-    if (there) Next();
-    return there;
-  }
-  void Expect(std::string_view token) {
-    if (!Take(token)) Fail(absl::StrCat("'", token, "'"));
+  bool Step(std::string& text) {
+    for (const char* step : kSteps) {
+      std::smatch match;
+      if (!std::regex_search(text, match, std::regex(step))) continue;
+      const std::string name = absl::StrCat("%", values_.size());
+      values_[name] = Compute(match[2]);
+      text.replace(match.position(2), match.length(2), name);
+      return true;
+    }
+    return false;
   }
 
-  // With operators that bind more than `power`.
-  Values Expression(int power, int depth) {
-    constexpr std::tuple<const char*, int, const char*> kOperators[] = {
-        {"+", 1, "add"}, {"-", 1, "sub"}, {"*", 2, "mul"}, {"/", 2, "div"}};
-    if (depth > kMaxDepth) return Fail("less nesting");
-    Values left = Atom(depth + 1);
-    for (bool more = true; more;) {
-      more = Take("[");
-      if (more) {
-        size_t index = left.size();
-        const bool number = absl::SimpleAtoi(Next(), &index);
-        if (!number || index >= left.size()) return Fail("another index before this");
-        left = {left[index]};
-        Expect("]");
+  Values Compute(const std::string& step) {
+    const size_t sign = step.find_first_of("([+-*/");
+    const std::string left = step.substr(0, sign), right = step.substr(sign + 1);
+    const std::vector<std::string> operands =
+        absl::StrSplit(right, absl::ByAnyChar(",)]"), absl::SkipEmpty());
+    switch (step[sign]) {
+      case '[': {
+        const Values values = Get(left);
+        size_t index = values.size();
+        if (absl::SimpleAtoi(operands[0], &index) && index < values.size()) return {values[index]};
+        return builder_.Invalid("expected another index, got " + step), Values();
       }
-      for (const auto& [sign, binds, name] : kOperators) {
-        if (binds <= power || !Take(sign)) continue;
-        const Values right = Expression(binds, depth + 1);
-        if (left.size() != 1 || right.size() != 1)
-          return Fail("one value on each side before this");
-        left = Call(name, {left[0], right[0]});
-        more = true;
-      }
+      case '(':
+        return left.empty() ? Get(operands[0]) : Call(left, operands);
+      case '+':
+        return Call("add", {left, right});
+      case '*':
+        return Call("mul", {left, right});
+      case '/':
+        return Call("div", {left, right});
+      default:
+        return left.empty() ? Call("neg", {right}) : Call("sub", {left, right});
     }
-    return left;
   }
 
-  Values Atom(int depth) {
-    if (Take("(")) {
-      const Values values = Expression(0, depth);
-      Expect(")");
-      return values;
-    }
-    if (Take("-")) return Call("neg", Expression(2, depth));
+  Values Get(const std::string& word) {
     int64_t integer = 0;
     double real = 0;
-    const std::string word = Next();
     if (absl::SimpleAtoi(word, &integer)) return {Argument(integer)};
     if (absl::SimpleAtod(word, &real)) return {Argument(real)};
-    const auto parameter = names_.find(word);
-    if (!Take("("))
-      return parameter != names_.end() ? parameter->second : Fail("a value before this");
-    Values arguments;
-    while (builder_.ok() && !Take(")")) {
-      if (!arguments.empty()) Expect(",");
-      const Values values = Expression(0, depth);
-      if (values.size() != 1) return Fail("one value before this");
-      arguments.push_back(values[0]);
-    }
-    return Call(word, std::move(arguments));
+    if (const auto known = values_.find(word); known != values_.end()) return known->second;
+    return builder_.Invalid("expected a parameter or number, got '" + word + "'"), Values();
   }
 
-  Values Call(const std::string& name, Values arguments) {
+  Values Call(const std::string& name, const std::vector<std::string>& operands) {
+    Values arguments;
+    for (const std::string& operand : operands) {
+      const Values values = Get(operand);
+      if (values.size() != 1) builder_.Invalid("expected one value for each operand of " + name);
+      arguments.insert(arguments.end(), values.begin(), values.end());
+    }
+    if (!builder_.ok()) return {};
     if (name == "inner") return CallInner(std::move(arguments));
     for (const char* overload : {".Tensor", ".default", ".self"}) {
       const std::string op = absl::StrCat("aten.", name, overload);
@@ -134,44 +124,39 @@ class FunctionParser {
   }
 
   Values CallInner(Values arguments) {
-    const exir::ExportedProgram& original = inner_.original;
     arguments.insert(arguments.begin(), Argument(module_));
     std::vector<exir::GraphEditor::NewOutput> outputs;
-    for (size_t k = 0; k < original.top().outputs().size(); ++k) {
-      if (original.signature.outputs[k].kind != exir::OutputKind::kUserOutput) continue;
-      const auto* value = original.top().outputs()[k].get_if<exir::ValueId>();
-      if (value == nullptr) return Fail("a module that returns values");
-      outputs.push_back(
-          {exir::NodeOutput::Kind::kValue, {{"inner", original.top().value(*value).type}}});
+    for (size_t k = 0; k < inner_.top().outputs().size(); ++k) {
+      const auto* value = inner_.top().outputs()[k].get_if<exir::ValueId>();
+      if (inner_.signature.outputs[k].kind != exir::OutputKind::kUserOutput) continue;
+      if (value == nullptr)
+        return builder_.Invalid("expected a module that returns values"), Values();
+      outputs.push_back({.values = {{"inner", inner_.top().value(*value).type}}});
     }
     const exir::NodeId node = builder_.editor().InsertNode(
-        exir::NodeId(),
-        {.name = "inner", .target = builder_.ops().CallDelegate(), .arguments = arguments},
+        {}, {.name = "inner", .target = builder_.ops().CallDelegate(), .arguments = arguments},
         std::move(outputs));
     const std::vector<exir::ValueId> results = builder_.graph().node(node).results();
-    return Values(results.begin(), results.end());
+    return {results.begin(), results.end()};
   }
 
-  const std::string text_;
-  const exir::LoweredBackendModule& inner_;
+  const exir::ExportedProgram& inner_;
   const exir::ModuleId module_;
   exir::OpBuilder& builder_;
-  std::vector<std::string> tokens_;
-  size_t position_ = 0;
-  std::map<std::string, Values> names_;
+  std::map<std::string, Values> values_;  // by parameter, and by the names of what was computed
 };
 
 }  // namespace
 
 absl::StatusOr<exir::ExportedProgram> Compose(
-    std::string_view function, const std::vector<exir::TensorMeta>& parameters,
+    const std::string& function, const std::vector<exir::TensorMeta>& parameters,
     std::shared_ptr<const exir::LoweredBackendModule> inner, const exir::OpRegistry& ops) {
   exir::ExportedProgram program(&ops);
   exir::GraphEditor editor(program.graphs[program.graphs.push_back(exir::Graph())]);
   exir::OpBuilder builder(program, editor);
   builder.MoveToEnd();
   const exir::ModuleId module = program.lowered_modules.push_back(inner);
-  FunctionParser(function, *inner, module, builder).Parse(parameters);
+  Composer(inner->original, module, builder).Run(function, parameters);
   ABSL_RETURN_IF_ERROR(builder.status());
   return program;
 }

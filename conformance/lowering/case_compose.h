@@ -3,7 +3,7 @@
 #define BELAY_CONFORMANCE_LOWERING_CASE_COMPOSE_H_
 
 #include <memory>
-#include <string_view>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -20,7 +20,7 @@ namespace belay::conformance {
 //   kInvalidArgument  the text, with the place; kNotFound  an operator
 //   whatever shape inference returns
 absl::StatusOr<exir::ExportedProgram> Compose(
-    std::string_view function, const std::vector<exir::TensorMeta>& parameters,
+    const std::string& function, const std::vector<exir::TensorMeta>& parameters,
     std::shared_ptr<const exir::LoweredBackendModule> inner, const exir::OpRegistry& ops);
 
 }  // namespace belay::conformance
