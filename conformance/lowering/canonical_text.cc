@@ -512,10 +512,16 @@ std::string CompareDocuments(Json expected, Json actual, const CompareOptions& o
   }
   if (expected.contains("merged_named_data")) AlignMergedData(expected);
   Freedom freedom = FreedomOf(expected, options);
-  // Where the order counts, it is among the lines.
-  freedom.moved = (!freedom.graphs.empty() || !freedom.delegates.empty()) &&
-                  Writer(expected, freedom).Order() != Writer(actual, freedom).Order();
-  const Strings lines[] = {Writer(expected, freedom).Lines(), Writer(actual, freedom).Lines()};
+  const bool open = !freedom.graphs.empty() || !freedom.delegates.empty();
+  std::vector<Writer> sides;
+  for (const bool moved : {false, true}) {
+    freedom.moved = moved;
+    sides.clear();
+    for (const Json* document : {&expected, &actual}) sides.emplace_back(*document, freedom);
+    // Where the order counts, it is among the lines.
+    if (!open || sides[0].Order() == sides[1].Order()) break;
+  }
+  const Strings lines[] = {sides[0].Lines(), sides[1].Lines()};
   std::multimap<std::string, std::string> different;
   for (const int side : {0, 1}) {
     Strings only;
