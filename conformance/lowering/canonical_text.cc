@@ -472,8 +472,8 @@ class Writer {
   Strings methods_;
   std::map<GraphKey, const Json*> graphs_;
   std::map<GraphKey, std::vector<const Json*>> nodes_;
-  std::map<GraphKey, std::tuple<GraphKey, const Json*, std::string>>
-      bodies_;                           // of which node, as what
+  // Of which node of which graph, and as what.
+  std::map<GraphKey, std::tuple<GraphKey, const Json*, std::string>> bodies_;
   std::map<size_t, GraphKey> callers_;   // the first, by delegate
   std::map<int64_t, const Json*> seen_;  // nodes of the graph that is written, by id
   std::map<std::pair<std::string, std::string>, size_t> things_;

@@ -15,11 +15,11 @@ namespace {
 using exir::Argument;
 using Values = std::vector<Argument>;  // several results until one is chosen
 
+constexpr size_t kMaxText = 1000;  // bounds the recursion of the search
+
 // What is computed next is what the first of these that is found at all finds first; a new name takes
-// its place. In parentheses: what stays before it, and what is computed. An operand ends where it
-// does (and not before something that binds more).
-#define WORD R"([\w.%]+)"
-#define END R"((?![\w.%([]))"
+// its place. In parentheses: what stays before it, and what is computed. An operand is complete, and
+// nothing follows it that binds more.
 const char* const kSteps[] = {
     R"(()([A-Za-z_]\w*\((?:[\w.%]+(?:,[\w.%]+)*)?\)))",  // f(a,b)
     R"(()([\w.%]+\[\d+\]))",                             // a[0]
@@ -38,7 +38,8 @@ class Composer {
   void Run(const std::string& function, const std::vector<exir::TensorMeta>& parameters) {
     std::string text = std::regex_replace(function, std::regex(R"(\s)"), "");
     std::smatch head;
-    if (!std::regex_match(text, head, std::regex(R"(forward\(([\w,]*)\)=(.+))"))) {
+    if (text.size() > kMaxText ||
+        !std::regex_match(text, head, std::regex(R"(forward\(([\w,]*)\)=(.+))"))) {
       return builder_.Invalid("expected 'forward(…) = …', got '" + function + "'");
     }
     const std::vector<std::string> names = absl::StrSplit(head[1].str(), ',');
