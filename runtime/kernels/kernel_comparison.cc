@@ -253,7 +253,8 @@ std::vector<int64_t> KernelComparison::Lengths(DType dtype) {
 }
 
 bool KernelComparison::Run(const KernelRegistry& registry, const KernelCall& call, Memory& memory,
-                           const std::vector<Sizes>* planned, std::string* error) {
+                           const std::vector<Sizes>* planned, ThreadPool* threads,
+                           std::string* error) {
   memory.allocator =
       std::make_unique<Allocator>(memory.outputs, call.output_layout, memory.misalign);
   Allocator& allocator = *memory.allocator;
@@ -278,7 +279,7 @@ bool KernelComparison::Run(const KernelRegistry& registry, const KernelCall& cal
     for (DType dtype : call.outputs) tensors.push_back(output(dtype));
     memory.results = tensors;
   }
-  const KernelContext plan(memory.arguments, memory.results, &allocator, {});
+  const KernelContext plan(memory.arguments, memory.results, &allocator, {}, threads);
   const Kernel* kernel = registry.Find(call.op, plan);
   if (kernel == nullptr) {
     *error = "no kernel takes the call";
@@ -291,7 +292,7 @@ bool KernelComparison::Run(const KernelRegistry& registry, const KernelCall& cal
       scratch.data() + (64 - reinterpret_cast<uintptr_t>(scratch.data()) % 64) % 64;
   memory.kernel = kernel;
   memory.context.emplace(memory.arguments, memory.results, &allocator,
-                         absl::MakeSpan(aligned, bytes));
+                         absl::MakeSpan(aligned, bytes), threads);
   const absl::Status status = kernel->Run(*memory.context);
   memory.views.clear();
   for (EValue* t : tensors) memory.views.push_back(*t->get_if<TensorView>());
@@ -346,10 +347,10 @@ std::unique_ptr<KernelComparison::Pair> KernelComparison::Prepare(const KernelCa
   MakeArguments(call, pair->reference);
   MakeArguments(call, pair->highway);
   std::string error;
-  bool ok = Run(reference_, call, pair->reference, nullptr, &error);
+  bool ok = Run(reference_, call, pair->reference, nullptr, nullptr, &error);
   std::vector<Sizes> planned;
   for (const TensorView& view : pair->reference.views) planned.push_back(view.sizes);
-  ok = ok && Run(highway_, call, pair->highway, &planned, &error);
+  ok = ok && Run(highway_, call, pair->highway, &planned, nullptr, &error);
   if (!ok) {
     ADD_FAILURE() << Describe(call) << ": " << error;
     return nullptr;
@@ -367,12 +368,12 @@ bool KernelComparison::Compare(const KernelCall& call, bool may_refuse) {
     random_ = before;
     MakeArguments(call, magnitudes);
     magnitudes.TakeMagnitudes();
-    if (!Run(reference_, call, magnitudes, nullptr, &error)) {
+    if (!Run(reference_, call, magnitudes, nullptr, nullptr, &error)) {
       ADD_FAILURE() << Describe(call) << ": the reference kernel, of magnitudes: " << error;
       return false;
     }
   }
-  if (!Run(reference_, call, memory, nullptr, &error)) {
+  if (!Run(reference_, call, memory, nullptr, nullptr, &error)) {
     ADD_FAILURE() << Describe(call) << ": the reference kernel: " << error;
     return false;
   }
@@ -382,7 +383,7 @@ bool KernelComparison::Compare(const KernelCall& call, bool may_refuse) {
   for (const std::string& set : InstructionSets()) {
     EXPECT_TRUE(UseInstructionSet(set).ok());
     error.clear();
-    if (!Run(highway_, call, memory, &planned, &error)) {
+    if (!Run(highway_, call, memory, &planned, &threads_, &error)) {
       if (!may_refuse || error != "no kernel takes the call") {
         ADD_FAILURE() << Describe(call) << " on " << set << ": " << error;
       }

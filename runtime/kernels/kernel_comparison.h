@@ -17,6 +17,7 @@
 
 #include "absl/types/span.h"
 #include "runtime/core/evalue.h"
+#include "runtime/core/thread_pool.h"
 #include "runtime/kernel/kernel_registry.h"
 
 namespace belay {
@@ -104,10 +105,11 @@ class KernelComparison {
   class PreparedPair;
   void MakeArguments(const KernelCall& call, Memory& memory);
   bool Run(const KernelRegistry& registry, const KernelCall& call, Memory& memory,
-           const std::vector<Sizes>* planned, std::string* error);
+           const std::vector<Sizes>* planned, ThreadPool* threads, std::string* error);
 
   std::mt19937 random_;
   KernelRegistry reference_, highway_;
+  ThreadPool threads_{3};  // of what is compared
 };
 
 }  // namespace belay

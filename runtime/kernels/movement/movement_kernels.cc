@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 
 #include "absl/types/span.h"
@@ -7,6 +8,7 @@
 #include "runtime/kernels/call/index_select.h"
 #include "runtime/kernels/call/join_kernels.h"
 #include "runtime/kernels/call/pad_kernels.h"
+#include "runtime/kernels/call/ranges.h"
 #include "runtime/kernels/call/view_kernels.h"
 #include "runtime/kernels/call/view_scatter.h"
 #include "runtime/kernels/elements/copy_strided.h"
@@ -20,6 +22,37 @@ absl::Status CopyStridedReshaped(const TensorView& from, const TensorView& to) {
 }
 
 constexpr CopyFn kCopy = &CopyStrided, kCopyReshaped = &CopyStridedReshaped;
+
+// Places [first, last) of dimension d.
+TensorView Narrowed(const TensorView& tensor, int d, int64_t first, int64_t last) {
+  TensorView part = tensor;
+  part.sizes[d] = last - first;
+  part.data = tensor.as<std::byte>() +
+              first * tensor.strides[d] * static_cast<int64_t>(DTypeSize(tensor.dtype));
+  return part;
+}
+
+// CopyAll; a large copy is divided along the target's outermost dimension.
+absl::Status CopyDivided(KernelContext& context, const CopyCall<KernelArguments>& call) {
+  const TensorView& from = *call.self;
+  ABSL_ASSIGN_OR_RETURN(const TensorView* to, context.Output(0, from.sizes));
+  int outer = -1;
+  for (int d = 0; d < to->rank(); ++d) {
+    if (to->sizes[d] > 1 && (outer < 0 || to->strides[d] > to->strides[outer])) outer = d;
+  }
+  if (context.num_threads() == 1 || outer < 0 || !(from.sizes == to->sizes)) {
+    return CopyStrided(from, *to);
+  }
+  std::atomic<bool> failed = false;
+  RunRanges(context, to->sizes[outer], 1, kElementWork * static_cast<double>(to->numel()),
+            [&](int, int64_t first, int64_t last) {
+              const absl::Status copied = CopyStrided(Narrowed(from, outer, first, last),
+                                                      Narrowed(*to, outer, first, last));
+              if (!copied.ok()) failed = true;
+            });
+  // For its error.
+  return failed ? CopyStrided(from, *to) : absl::OkStatus();
+}
 
 void Fill(const TensorView& out, const ScalarElement& element) { FillStrided(out, element.data()); }
 
@@ -136,14 +169,14 @@ constexpr Kernel kKernels[] = {
 #define BELAY_VIEW_KERNEL(op, signature, name, run) \
   KernelRow<run>(op, signature, name "Simd", kHighway),
 #include "runtime/kernels/call/view_kernels.inc"
-    KernelRow<&CopyAll<kCopy>>("aten._to_copy.default",
-                               "self dtype layout device pin_memory non_blocking memory_format",
-                               "CopySimd", kHighway),
+    KernelRow<&CopyDivided>("aten._to_copy.default",
+                            "self dtype layout device pin_memory non_blocking memory_format",
+                            "CopySimd", kHighway),
     KernelRow<&AsStridedScatter<kCopy>>("aten.as_strided_scatter.default",
                                         "self src size stride storage_offset",
                                         "AsStridedScatterSimd", kHighway),
     KernelRow<&Cat<kCopy>>("aten.cat.default", "tensors dim", "CatSimd", kHighway),
-    KernelRow<&CopyAll<kCopy>>("aten.clone.default", "self memory_format", "CopySimd", kHighway),
+    KernelRow<&CopyDivided>("aten.clone.default", "self memory_format", "CopySimd", kHighway),
     KernelRow<&ConstantPad<kCopy, &Fill>>("aten.constant_pad_nd.default", "self pad value",
                                           "ConstantPadSimd", kHighway),
     KernelRow<&Copy<kCopy>>("aten.copy.default", "self src non_blocking", "CopyFromSimd", kHighway),
@@ -175,11 +208,11 @@ constexpr Kernel kKernels[] = {
     KernelRow<&ViewScatterInPlace<SliceRule, kCopy>>("belay.slice_scatter_.default",
                                                      "self src dim start end step",
                                                      "SliceScatterInPlaceSimd", kHighway),
-    KernelRow<&CopyAll<kCopy>>("dim_order_ops._clone_dim_order.default",
-                               "self non_blocking dim_order", "CopySimd", kHighway),
-    KernelRow<&CopyAll<kCopy>>("dim_order_ops._to_dim_order_copy.default",
-                               "self dtype layout device pin_memory non_blocking dim_order",
-                               "CopySimd", kHighway),
+    KernelRow<&CopyDivided>("dim_order_ops._clone_dim_order.default", "self non_blocking dim_order",
+                            "CopySimd", kHighway),
+    KernelRow<&CopyDivided>("dim_order_ops._to_dim_order_copy.default",
+                            "self dtype layout device pin_memory non_blocking dim_order",
+                            "CopySimd", kHighway),
 };
 
 }  // namespace

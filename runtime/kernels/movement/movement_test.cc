@@ -70,6 +70,28 @@ TEST(MovementTest, EveryOperatorOnEveryLayoutAndDtype) {
   }
 }
 
+// Large enough for several threads.
+TEST(MovementTest, LargeCopiesAreDivided) {
+  KernelComparison comparison;
+  for (Layout layout : kLayouts) {
+    KernelCall call;
+    call.op = "aten._to_copy.default";
+    call.arguments = {TestTensorSpec{DType::kFloat32, {2, 33, 61, 40}, Layout::kRowMajor},
+                      EValue(DType::kFloat16),
+                      EValue(),
+                      EValue(),
+                      EValue(),
+                      EValue(false),
+                      EValue()};
+    call.outputs = {DType::kFloat16};
+    call.output_layout = layout;
+    ASSERT_TRUE(comparison.Compare(call));
+    call.arguments[0] = TestTensorSpec{DType::kFloat16, {1, 33, 61, 40}, layout};
+    call.output_layout = Layout::kChannelsLast;
+    ASSERT_TRUE(comparison.Compare(call));
+  }
+}
+
 TEST(MovementTest, TransposedPlanesOfAllSizes) {
   KernelComparison comparison;
   for (DType dtype : {DType::kInt8, DType::kFloat16, DType::kFloat32, DType::kInt64}) {

@@ -5,6 +5,7 @@
 
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
+#include "runtime/kernels/call/ranges.h"
 #include "runtime/kernels/elements/convert_run.h"
 #include "runtime/kernels/elements/run_source.h"
 
@@ -107,7 +108,21 @@ absl::StatusOr<bool> RunDense(KernelContext& context, const PointwiseRequest& re
   }
   ABSL_ASSIGN_OR_RETURN(out, context.Output(0, first.sizes));
   if (!(out->strides == first.strides)) return false;
-  request.dense(operands, out->data, static_cast<size_t>(out->numel()), request.params);
+  const auto run = [&](int, int64_t begin, int64_t end) {
+    const void* from[2] = {};
+    for (int k = 0; k < request.call.count; ++k) {
+      from[k] = static_cast<const float*>(operands[k]) + begin;
+    }
+    request.dense(from, out->as<std::byte>() + begin * static_cast<int64_t>(DTypeSize(out->dtype)),
+                  static_cast<size_t>(end - begin), request.params);
+  };
+  const int64_t count = out->numel();
+  if (context.num_threads() == 1) {
+    run(0, 0, count);
+  } else {
+    // Whole cache lines, also of truth values.
+    RunRanges(context, count, /*step=*/64, kElementWork * static_cast<double>(count), run);
+  }
   return true;
 }
 

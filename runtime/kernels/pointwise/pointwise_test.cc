@@ -171,6 +171,15 @@ TEST(PointwiseTest, EveryLayoutAndBroadcast) {
   }
 }
 
+// Large enough for several threads, and no multiple of what a part begins at.
+TEST(PointwiseTest, LargeTensorsAreDivided) {
+  KernelComparison comparison;
+  const TestTensorSpec large = {DType::kFloat32, {3, 30'011}};
+  ASSERT_TRUE(comparison.Compare({"aten.mul.Tensor", {large, large}, {DType::kFloat32}}));
+  ASSERT_TRUE(comparison.Compare({"aten.relu.default", {large}, {DType::kFloat32}}));
+  ASSERT_TRUE(comparison.Compare({"aten.lt.Tensor", {large, large}, {DType::kBool}}));
+}
+
 TEST(PointwiseTest, FormsOfOperatorsWithParameters) {
   KernelComparison comparison;
   const auto tensor = [](DType dtype) { return TestTensorSpec{dtype, {131}}; };

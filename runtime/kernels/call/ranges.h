@@ -1,6 +1,6 @@
 // How the kernels divide their work among threads.
-#ifndef BELAY_BACKENDS_CPU_KERNELS_RANGES_H_
-#define BELAY_BACKENDS_CPU_KERNELS_RANGES_H_
+#ifndef BELAY_RUNTIME_KERNELS_CALL_RANGES_H_
+#define BELAY_RUNTIME_KERNELS_CALL_RANGES_H_
 
 #include <algorithm>
 #include <cstdint>
@@ -8,12 +8,12 @@
 #include "absl/functional/function_ref.h"
 #include "runtime/kernel/kernel.h"
 
-namespace belay::cpu {
+namespace belay {
 
 // Below so many multiply-adds a call is done before another thread has begun (about 5 µs).
 inline constexpr double kLeastWork = 250'000;
-// What a multiply-add of bytes takes of one of floats.
-inline constexpr double kQuantizedWork = 0.25;
+// What reading and writing an element takes, in multiply-adds.
+inline constexpr double kElementWork = 8;
 
 // Divides [0, count) into at most as many ranges as there are threads, whose bounds are multiples of
 // `step`, as even as can be, and calls body(part, first, last) for each. `work`: multiply-adds, or
@@ -31,6 +31,6 @@ inline void RunRanges(const KernelContext& context, int64_t count, int64_t step,
   });
 }
 
-}  // namespace belay::cpu
+}  // namespace belay
 
-#endif  // BELAY_BACKENDS_CPU_KERNELS_RANGES_H_
+#endif  // BELAY_RUNTIME_KERNELS_CALL_RANGES_H_
