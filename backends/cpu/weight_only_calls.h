@@ -88,10 +88,10 @@ struct WeightOnlyLinearCall {
         return absl::InvalidArgumentError(
             absl::StrCat("group: expected a multiple of 8, or at least ", k, ", got ", group));
       }
-      const std::optional<int64_t> numbers = PackedScalesSize(k, out_features, group);
-      ABSL_RETURN_IF_ERROR(CheckPackedSize<D>(Arguments::SizesOf(scales), numbers, "scales"));
+      const std::optional<int64_t> packed = PackedScalesSize(k, out_features, group);
+      ABSL_RETURN_IF_ERROR(CheckPackedSize<D>(Arguments::SizesOf(scales), packed, "scales"));
       if (zeros != nullptr) {
-        ABSL_RETURN_IF_ERROR(CheckPackedSize<D>(Arguments::SizesOf(zeros), numbers, "zeros"));
+        ABSL_RETURN_IF_ERROR(CheckPackedSize<D>(Arguments::SizesOf(zeros), packed, "zeros"));
       }
     }
     shape[shape.size() - 1] = D(out_features);

@@ -157,18 +157,18 @@ std::optional<ConstantTensor> ConstantView::ToTensor() const {
   return *std::move(made);
 }
 
-std::optional<std::vector<double>> ConstantView::Numbers() const {
+std::optional<std::vector<double>> ConstantView::Elements() const {
   const std::optional<ConstantTensor> view = ToTensor();
   if (!view.has_value()) return std::nullopt;
   const absl::StatusOr<exir::Storage> dense = view->Dense();
   if (!dense.ok()) return std::nullopt;
   const auto read = [&](auto type) {
     using T = decltype(type);
-    std::vector<double> numbers(static_cast<size_t>(view->view().numel()));
-    for (size_t i = 0; i < numbers.size(); ++i) {
-      numbers[i] = ReadAs<T>(dense->bytes.data() + i * sizeof(T));
+    std::vector<double> elements(static_cast<size_t>(view->view().numel()));
+    for (size_t i = 0; i < elements.size(); ++i) {
+      elements[i] = ReadAs<T>(dense->bytes.data() + i * sizeof(T));
     }
-    return numbers;
+    return elements;
   };
   switch (view->dtype()) {
     case DType::kFloat32:

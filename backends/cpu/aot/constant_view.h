@@ -27,7 +27,7 @@ struct ConstantView {
   std::optional<exir::ConstantTensor> ToTensor() const;
   // The elements in row-major order, of float32, int64, int32 or int8. nullopt for other dtypes,
   // when a size is symbolic, and without memory.
-  std::optional<std::vector<double>> Numbers() const;
+  std::optional<std::vector<double>> Elements() const;
 };
 
 // Finds views of constants in the top graph of a program. Nodes, inputs and constants may come and

@@ -8,9 +8,9 @@
 #include <cstring>
 
 #include "backends/cpu/calls.h"
-#include "backends/cpu/kernels/ranges.h"
 #include "runtime/core/checked_math.h"
 #include "runtime/core/tensor_view.h"
+#include "runtime/kernels/call/ranges.h"
 #include "runtime/kernels/elements/channels_last.h"
 #include "runtime/kernels/packed/depthwise_geometry.h"
 

@@ -6,13 +6,16 @@
 #include <cstdint>
 
 #include "absl/functional/function_ref.h"
-#include "backends/cpu/kernels/ranges.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/kernels/call/operands.h"
+#include "runtime/kernels/call/ranges.h"
 #include "runtime/kernels/packed/packed_gemm.h"
 #include "runtime/kernels/packed/packed_weights.h"
 
 namespace belay::cpu {
+
+// What a multiply-add of bytes takes of one of floats.
+inline constexpr double kQuantizedWork = 0.25;
 
 // A product's rows and columns, the steps that ranges of them begin at, and its multiply-adds, or
 // what takes as long.

@@ -4,10 +4,10 @@
 
 #include "backends/cpu/kernels/cpu_kernels.h"
 #include "backends/cpu/kernels/epilogue_of.h"
-#include "backends/cpu/kernels/ranges.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
 #include "runtime/kernels/call/operands.h"
+#include "runtime/kernels/call/ranges.h"
 #include "runtime/kernels/elements/channels_last.h"
 #include "runtime/kernels/packed/quantized_add.h"
 

@@ -19,10 +19,10 @@ CheckedInt Scratch(size_t m, size_t k) {
   return CheckedInt(static_cast<int64_t>(WeightOnlyScratch(m, k, k)));
 }
 
-absl::StatusOr<const float*> PackedNumbers(std::string_view name, const TensorView* numbers) {
-  if (numbers == nullptr) return nullptr;
-  ABSL_RETURN_IF_ERROR(ExpectContiguous(name, *numbers));
-  return numbers->as<const float>();
+absl::StatusOr<const float*> PackedFloats(std::string_view name, const TensorView* packed) {
+  if (packed == nullptr) return nullptr;
+  ABSL_RETURN_IF_ERROR(ExpectContiguous(name, *packed));
+  return packed->as<const float>();
 }
 
 absl::Status WeightOnlyLinear(KernelContext& context, const Call& call) {
@@ -30,8 +30,8 @@ absl::Status WeightOnlyLinear(KernelContext& context, const Call& call) {
   ABSL_RETURN_IF_ERROR(ExpectContiguous("input", *call.input));
   ABSL_RETURN_IF_ERROR(ExpectContiguous("weight", *call.weight));
   WeightOnlyGemmArgs g;
-  ABSL_ASSIGN_OR_RETURN(g.scales, PackedNumbers("scales", call.scales));
-  ABSL_ASSIGN_OR_RETURN(g.zeros, PackedNumbers("zeros", call.zeros));
+  ABSL_ASSIGN_OR_RETURN(g.scales, PackedFloats("scales", call.scales));
+  ABSL_ASSIGN_OR_RETURN(g.zeros, PackedFloats("zeros", call.zeros));
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, DType::kFloat32, shape));
   ABSL_RETURN_IF_ERROR(ExpectContiguous("result", *out));
   ABSL_ASSIGN_OR_RETURN(g.epilogue, EpilogueOf(call.epilogue, *out));

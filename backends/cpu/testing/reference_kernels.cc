@@ -234,7 +234,7 @@ absl::Status RunAttention(KernelContext& context, const AttentionCall<KernelArgu
   return absl::OkStatus();
 }
 
-// ---- Quantized numbers
+// ---- Quantized tensors
 
 int32_t QuantizedNumber(const Quantization& q, float y) {
   const float number = std::nearbyint(y * q.inverse_scale()) + static_cast<float>(q.zero_point);

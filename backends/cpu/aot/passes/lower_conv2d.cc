@@ -52,7 +52,7 @@ class Conv2dLowering {
     std::optional<ConstantView> weight = views_.Find(node.argument("weight"));
     const std::optional<QuantizedConstant> quantized =
         weight.has_value() ? std::nullopt : forms_.Constant(node.argument("weight"));
-    if (quantized.has_value()) weight = quantized->numbers;
+    if (quantized.has_value()) weight = quantized->elements;
     const int64_t* groups = node.argument("groups").get_if<int64_t>();
     const bool* transposed = node.argument("transposed").get_if<bool>();
     if (images == nullptr || images->dtype != DType::kFloat32 || images->rank() != 4 ||

@@ -113,9 +113,9 @@ class LinearLowering {
     const std::optional<QuantizedForm> input = forms_.DequantizedBytes(left);
     const std::optional<QuantizedConstant> constant = forms_.Constant(mat2);
     if (!input.has_value() || !constant.has_value()) return false;
-    const std::optional<ConstantView> right = AsMatrix(constant->numbers);
+    const std::optional<ConstantView> right = AsMatrix(constant->elements);
     const bool by_columns =
-        !constant->axis.has_value() || *constant->axis == constant->numbers.rank() - 1;
+        !constant->axis.has_value() || *constant->axis == constant->elements.rank() - 1;
     if (!right.has_value() || !by_columns || *right->sizes[0].AsInt() > kMostTerms) return false;
     const int64_t n = *right->sizes[1].AsInt();
     ABSL_ASSIGN_OR_RETURN(const ValueId weight, constants_.Matrix(*right));
@@ -138,21 +138,21 @@ class LinearLowering {
     const std::optional<WeightOnlyForm> form = weight_only_.Find(mat2);
     if (!form.has_value()) return false;
     ABSL_ASSIGN_OR_RETURN(const ValueId weight,
-                          constants_.WeightOnlyMatrix(form->numbers, form->format));
-    const auto numbers = [&](std::string_view suffix,
-                             absl::Span<const float> of) -> absl::StatusOr<Argument> {
+                          constants_.WeightOnlyMatrix(form->elements, form->format));
+    const auto packed = [&](std::string_view suffix,
+                            absl::Span<const float> of) -> absl::StatusOr<Argument> {
       if (of.empty()) return Argument();
-      return constants_.GroupNumbers(form->numbers, suffix, form->group, of);
+      return constants_.GroupFloats(form->elements, suffix, form->group, of);
     };
-    ABSL_ASSIGN_OR_RETURN(Argument scales, numbers("scales", form->scales));
-    ABSL_ASSIGN_OR_RETURN(Argument zeros, numbers("zeros", form->zeros));
+    ABSL_ASSIGN_OR_RETURN(Argument scales, packed("scales", form->scales));
+    ABSL_ASSIGN_OR_RETURN(Argument zeros, packed("zeros", form->zeros));
     std::vector<Argument> arguments = {left,
                                        weight,
                                        std::move(scales),
                                        std::move(zeros),
                                        bias,
                                        Argument(),
-                                       *form->numbers.sizes[1].AsInt(),
+                                       *form->elements.sizes[1].AsInt(),
                                        std::string(NameOf(form->format)),
                                        form->group};
     AppendEmptyEpilogue(arguments);

@@ -25,7 +25,7 @@ using exir::NodeId;
 using exir::TensorMeta;
 using exir::ValueId;
 
-constexpr int64_t kNumbers = 256;
+constexpr int64_t kByteValues = 256;
 constexpr size_t kMostNodes = 16;
 
 class LookupLowering {
@@ -110,7 +110,7 @@ class LookupLowering {
                                       .provenance = node.provenance};
       const DType dtype = graph_.value(result).tensor()->dtype;
       table = editor_.InsertOp(id, std::move(copy),
-                               TensorMeta::Contiguous(dtype, {exir::SymInt(kNumbers)}));
+                               TensorMeta::Contiguous(dtype, {exir::SymInt(kByteValues)}));
       for (const auto& [old, now] : made) {
         editor_.ReplaceUsesIn(graph_.value(table).producer, old, now);
       }
@@ -124,20 +124,20 @@ class LookupLowering {
     return true;
   }
 
-  // What the 256 numbers mean, as dequantize_per_tensor computes it.
+  // What the 256 values of a byte mean, as dequantize_per_tensor computes it.
   absl::StatusOr<ValueId> Reals(const QuantizedForm& form) {
-    std::vector<std::byte> bytes(kNumbers * sizeof(float));
-    for (int64_t i = 0; i < kNumbers; ++i) {
+    std::vector<std::byte> bytes(kByteValues * sizeof(float));
+    for (int64_t i = 0; i < kByteValues; ++i) {
       const float real = static_cast<float>(i - form.zero_point) * static_cast<float>(form.scale);
       std::memcpy(bytes.data() + static_cast<size_t>(i) * sizeof(float), &real, sizeof(float));
     }
     ABSL_ASSIGN_OR_RETURN(exir::ConstantTensor made,
-                          exir::ConstantTensor::Contiguous(DType::kFloat32, {kNumbers},
+                          exir::ConstantTensor::Contiguous(DType::kFloat32, {kByteValues},
                                                            exir::Storage::Own(std::move(bytes))));
-    const std::string target = exir::UnusedTensorName(program_, "_lookup_numbers", next_);
+    const std::string target = exir::UnusedTensorName(program_, "_lookup_values", next_);
     const ValueId input = exir::InsertConstantInput(
         program_, editor_, exir::EndOfConstants(program_), target, target,
-        TensorMeta::Contiguous(DType::kFloat32, {exir::SymInt(kNumbers)}));
+        TensorMeta::Contiguous(DType::kFloat32, {exir::SymInt(kByteValues)}));
     program_.constants.emplace(target, std::move(made));
     return input;
   }

@@ -16,11 +16,11 @@ TEST(LowerLookup, TakesWhatIsComputedOfOneTensor) {
       %q: u8[2,3] = edge.quantized_decomposed.quantize_per_tensor.default(%m, 0.125, 9, 0, 255, dtype:u8)
       return (%q user_output, %a user_output) } })",
                       LowerLookup(handles).run, R"(program edge {
-    constants { constant "_lookup_numbers0": f32[256] }
-    graph(%_lookup_numbers0: f32[256] tensor_constant "_lookup_numbers0", %x: u8[2,3] user_input) {
+    constants { constant "_lookup_values0": f32[256] }
+    graph(%_lookup_values0: f32[256] tensor_constant "_lookup_values0", %x: u8[2,3] user_input) {
       %a: f32[2,3] = edge.quantized_decomposed.dequantize_per_tensor.default(%x, 0.5, 3, 0, 255, dtype:u8)
-      %s_table: f32[256] = edge.aten.sigmoid.default(%_lookup_numbers0)
-      %m_table: f32[256] = edge.aten.mul.Tensor(%_lookup_numbers0, %s_table)
+      %s_table: f32[256] = edge.aten.sigmoid.default(%_lookup_values0)
+      %m_table: f32[256] = edge.aten.mul.Tensor(%_lookup_values0, %s_table)
       %q_table: u8[256] = edge.quantized_decomposed.quantize_per_tensor.default(%m_table, 0.125, 9, 0, 255, dtype:u8)
       %q: u8[2,3] = backend.belay_cpu.lookup.default(%x, %q_table)
       return (%q user_output, %a user_output) } })",

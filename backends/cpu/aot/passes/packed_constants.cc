@@ -178,26 +178,26 @@ absl::StatusOr<exir::ValueId> PackedConstants::Sums(const ConstantView& weight, 
   });
 }
 
-absl::StatusOr<exir::ValueId> PackedConstants::Numbers(const ConstantView& after,
-                                                       std::string_view suffix,
-                                                       absl::Span<const float> numbers) {
-  const auto* data = reinterpret_cast<const std::byte*>(numbers.data());
-  std::vector<std::byte> bytes(data, data + numbers.size() * sizeof(float));
+absl::StatusOr<exir::ValueId> PackedConstants::Floats(const ConstantView& after,
+                                                      std::string_view suffix,
+                                                      absl::Span<const float> floats) {
+  const auto* data = reinterpret_cast<const std::byte*>(floats.data());
+  std::vector<std::byte> bytes(data, data + floats.size() * sizeof(float));
   std::string key = absl::StrCat(
       suffix, " ", std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
   if (const auto it = made_.find(key); it != made_.end()) return it->second;
   return Insert<float>(after, suffix, std::move(key), std::move(bytes));
 }
 
-absl::StatusOr<exir::ValueId> PackedConstants::GroupNumbers(const ConstantView& weight,
-                                                            std::string_view suffix, int64_t group,
-                                                            absl::Span<const float> numbers) {
+absl::StatusOr<exir::ValueId> PackedConstants::GroupFloats(const ConstantView& weight,
+                                                           std::string_view suffix, int64_t group,
+                                                           absl::Span<const float> floats) {
   const int64_t k = *weight.sizes[0].AsInt(), n = *weight.sizes[1].AsInt();
   const std::optional<int64_t> count = PackedScalesSize(k, n, group);
   if (!count.has_value()) return TooLarge({k, n});
   std::vector<float> packed(static_cast<size_t>(*count));
-  PackScales(numbers.data(), k, n, group, /*group_stride=*/n, /*column_stride=*/1, packed.data());
-  return Numbers(weight, suffix, packed);
+  PackScales(floats.data(), k, n, group, /*group_stride=*/n, /*column_stride=*/1, packed.data());
+  return Floats(weight, suffix, packed);
 }
 
 absl::StatusOr<exir::ValueId> PackedConstants::Vector(const ConstantView& elements) {

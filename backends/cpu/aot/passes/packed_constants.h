@@ -45,12 +45,12 @@ class PackedConstants {
   absl::StatusOr<exir::ValueId> Vector(const ConstantView& elements);
   // Of int8: for each place of dimension `channels` the sum of the elements there, as int32.
   absl::StatusOr<exir::ValueId> Sums(const ConstantView& weight, int channels);
-  // These numbers, called after the constant of `after`.
-  absl::StatusOr<exir::ValueId> Numbers(const ConstantView& after, std::string_view suffix,
-                                        absl::Span<const float> numbers);
+  // These floats, called after the constant of `after`.
+  absl::StatusOr<exir::ValueId> Floats(const ConstantView& after, std::string_view suffix,
+                                       absl::Span<const float> floats);
   // Scales or zero points [groups, n] of `weight` [k, n], packed for the same products.
-  absl::StatusOr<exir::ValueId> GroupNumbers(const ConstantView& weight, std::string_view suffix,
-                                             int64_t group, absl::Span<const float> numbers);
+  absl::StatusOr<exir::ValueId> GroupFloats(const ConstantView& weight, std::string_view suffix,
+                                            int64_t group, absl::Span<const float> floats);
 
  private:
   // The constant of `count` elements that `make` makes of the view's elements in `order`.

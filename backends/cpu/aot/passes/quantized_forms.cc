@@ -17,11 +17,11 @@ using exir::ValueId;
 
 bool IsUsualScale(double scale) { return scale >= 0x1p-100 && scale <= 0x1p100; }
 
-int64_t QuantizedForm::NumberOf(float real) const {
+int64_t QuantizedForm::Quantized(float real) const {
   const float number =
       std::nearbyint(real * static_cast<float>(1 / scale)) + static_cast<float>(zero_point);
   return static_cast<int64_t>(
-      std::clamp(number, static_cast<float>(low), static_cast<float>(high)));
+      std::clamp(number, static_cast<float>(quant_min), static_cast<float>(quant_max)));
 }
 
 QuantizedForms::QuantizedForms(const exir::ExportedProgram& program, const ConstantViews& views)
@@ -51,13 +51,13 @@ std::optional<QuantizedForm> QuantizedForms::FormOf(NodeId id, const exir::OpOve
   const ValueId result = node.outputs[0].values[0];
   const bool quantizes = op == quantize_;
   const TensorMeta* real = graph.value(quantizes ? *input : result).tensor();
-  const TensorMeta* numbers = graph.value(quantizes ? result : *input).tensor();
-  if (real == nullptr || numbers == nullptr || real->dtype != DType::kFloat32) return std::nullopt;
-  if (numbers->dtype != DType::kInt8 && numbers->dtype != DType::kUint8) return std::nullopt;
-  const int64_t least = numbers->dtype == DType::kInt8 ? -128 : 0;
+  const TensorMeta* elements = graph.value(quantizes ? result : *input).tensor();
+  if (real == nullptr || elements == nullptr || real->dtype != DType::kFloat32) return std::nullopt;
+  if (elements->dtype != DType::kInt8 && elements->dtype != DType::kUint8) return std::nullopt;
+  const int64_t least = elements->dtype == DType::kInt8 ? -128 : 0;
   if (!IsUsualScale(*scale) || *zero_point < least || *zero_point > least + 255)
     return std::nullopt;
-  return QuantizedForm{*input, *scale, *zero_point, *low, *high, numbers->dtype};
+  return QuantizedForm{*input, *scale, *zero_point, *low, *high, elements->dtype};
 }
 
 std::optional<QuantizedForm> QuantizedForms::Quantize(NodeId node) const {
@@ -81,11 +81,11 @@ bool QuantizedForms::IsDequantizePerChannel(NodeId node) const {
   return program_.top().node(node).target->aten() == dequantize_channels_;
 }
 
-std::optional<std::vector<double>> QuantizedForms::Numbers(const Argument& argument,
-                                                           DTypeSet types) const {
+std::optional<std::vector<double>> QuantizedForms::ElementsOf(const Argument& argument,
+                                                              DTypeSet types) const {
   const std::optional<ConstantView> view = views_.Find(argument);
   if (!view.has_value() || !types.contains(view->tensor->dtype())) return std::nullopt;
-  return view->Numbers();
+  return view->Elements();
 }
 
 std::optional<DequantizeParameters> QuantizedForms::ParametersOf(NodeId id) const {
@@ -106,12 +106,13 @@ std::optional<DequantizeParameters> QuantizedForms::ParametersOf(NodeId id) cons
     return p;
   }
   // float64 would be multiplied with as such.
-  std::optional<std::vector<double>> scales = Numbers(node.argument("scales"), {DType::kFloat32});
+  std::optional<std::vector<double>> scales =
+      ElementsOf(node.argument("scales"), {DType::kFloat32});
   if (!scales.has_value()) return std::nullopt;
   p.scales = *std::move(scales);
   if (const Argument& zero_points = node.argument("zero_points"); !zero_points.is_none()) {
     std::optional<std::vector<double>> zeros =
-        Numbers(zero_points, {DType::kFloat32, DType::kInt64, DType::kInt32, DType::kInt8});
+        ElementsOf(zero_points, {DType::kFloat32, DType::kInt64, DType::kInt32, DType::kInt8});
     if (!zeros.has_value()) return std::nullopt;
     p.zeros = *std::move(zeros);
     const auto is_zero = [](double zero) { return zero == 0; };
@@ -145,32 +146,32 @@ std::optional<DequantizeParameters> QuantizedForms::SymmetricParametersOf(
 std::optional<QuantizedConstant> QuantizedForms::Constant(const Argument& argument) const {
   const std::optional<DequantizeParameters> p = SymmetricParametersOf(argument);
   if (!p.has_value()) return std::nullopt;
-  std::optional<ConstantView> numbers = views_.Find(p->input);
-  if (!numbers.has_value() || numbers->tensor->dtype() != DType::kInt8 ||
-      !numbers->ToTensor().has_value()) {
+  std::optional<ConstantView> elements = views_.Find(p->input);
+  if (!elements.has_value() || elements->tensor->dtype() != DType::kInt8 ||
+      !elements->ToTensor().has_value()) {
     return std::nullopt;
   }
   if (p->axis.has_value() &&
-      numbers->sizes[*p->axis].AsInt() != static_cast<int64_t>(p->scales.size())) {
+      elements->sizes[*p->axis].AsInt() != static_cast<int64_t>(p->scales.size())) {
     return std::nullopt;
   }
-  return QuantizedConstant{*std::move(numbers), {p->scales.begin(), p->scales.end()}, p->axis};
+  return QuantizedConstant{*std::move(elements), {p->scales.begin(), p->scales.end()}, p->axis};
 }
 
 std::optional<std::vector<float>> QuantizedForms::DequantizedVector(
     const Argument& argument) const {
   const std::optional<DequantizeParameters> p = SymmetricParametersOf(argument);
   if (!p.has_value()) return std::nullopt;
-  const std::optional<std::vector<double>> numbers = Numbers(p->input, {DType::kInt32});
+  const std::optional<std::vector<double>> elements = ElementsOf(p->input, {DType::kInt32});
   const std::optional<ConstantView> view = views_.Find(p->input);
-  if (!numbers.has_value() || view->rank() != 1 ||
-      (p->axis.has_value() && p->scales.size() != numbers->size())) {
+  if (!elements.has_value() || view->rank() != 1 ||
+      (p->axis.has_value() && p->scales.size() != elements->size())) {
     return std::nullopt;
   }
-  std::vector<float> reals(numbers->size());
+  std::vector<float> reals(elements->size());
   for (size_t i = 0; i < reals.size(); ++i) {
     const size_t channel = p->axis.has_value() ? i : 0;
-    reals[i] = static_cast<float>((*numbers)[i]) * static_cast<float>(p->scales[channel]);
+    reals[i] = static_cast<float>((*elements)[i]) * static_cast<float>(p->scales[channel]);
   }
   return reals;
 }

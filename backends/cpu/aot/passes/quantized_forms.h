@@ -1,4 +1,4 @@
-// Quantized numbers as programs have them: behind quantize and dequantize nodes.
+// Quantized tensors as programs have them: behind quantize and dequantize nodes.
 #ifndef BELAY_BACKENDS_CPU_AOT_PASSES_QUANTIZED_FORMS_H_
 #define BELAY_BACKENDS_CPU_AOT_PASSES_QUANTIZED_FORMS_H_
 
@@ -15,26 +15,26 @@ namespace belay::cpu {
 struct QuantizedForm {
   exir::ValueId input;  // of the node
   double scale = 1;
-  int64_t zero_point = 0, low = 0, high = 0;
+  int64_t zero_point = 0, quant_min = 0, quant_max = 0;
   DType dtype = DType::kUint8;
 
-  // Whether both mean the same numbers by the same bytes.
+  // Whether both mean the same reals by the same bytes.
   bool IsLike(const QuantizedForm& other) const {
     return scale == other.scale && zero_point == other.zero_point && dtype == other.dtype;
   }
   // Whether the operators of backends/cpu/quantized_calls.h can be given it: uint8, and the zero
   // point in the range.
   bool IsCallable() const {
-    return dtype == DType::kUint8 && 0 <= low && low <= zero_point && zero_point <= high &&
-           high <= 255;
+    return dtype == DType::kUint8 && 0 <= quant_min && quant_min <= zero_point &&
+           zero_point <= quant_max && quant_max <= 255;
   }
-  // The number of `real`, as quantize_per_tensor computes it. Precondition: not NaN.
-  int64_t NumberOf(float real) const;
-  // [zero_point, low, high] as calls have it.
-  exir::Argument::List Range() const { return {zero_point, low, high}; }
+  // What `real` is quantized to, as quantize_per_tensor computes it. Precondition: not NaN.
+  int64_t Quantized(float real) const;
+  // [zero_point, quant_min, quant_max] as calls have it.
+  exir::Argument::List Range() const { return {zero_point, quant_min, quant_max}; }
 };
 
-// How a dequantize node makes float32 numbers of its input.
+// How a dequantize node makes float32 of its input.
 struct DequantizeParameters {
   exir::Argument input;
   std::vector<double> scales =
@@ -51,7 +51,7 @@ bool IsUsualScale(double scale);
 // A constant int8 tensor, dequantized with zero points 0 by one scale or one for each place of a
 // dimension.
 struct QuantizedConstant {
-  ConstantView numbers;
+  ConstantView elements;
   std::vector<float> scales;  // one, or one for each place of `axis`
   std::optional<int> axis;    // nullopt: one scale
 };
@@ -89,7 +89,8 @@ class QuantizedForms {
   // Of the node that gives the argument, as Constant wants it.
   std::optional<DequantizeParameters> SymmetricParametersOf(const exir::Argument& argument) const;
   std::optional<QuantizedForm> FormOf(exir::NodeId node, const exir::OpOverload* op) const;
-  std::optional<std::vector<double>> Numbers(const exir::Argument& argument, DTypeSet types) const;
+  std::optional<std::vector<double>> ElementsOf(const exir::Argument& argument,
+                                                DTypeSet types) const;
 
   const exir::ExportedProgram& program_;
   const ConstantViews& views_;

@@ -71,16 +71,16 @@ class QuantizationSimplification {
 
   void SetParameters(NodeId id, const QuantizedForm& form) {
     Set(id, "zero_point", form.zero_point);
-    Set(id, "quant_min", form.low);
-    Set(id, "quant_max", form.high);
+    Set(id, "quant_min", form.quant_min);
+    Set(id, "quant_max", form.quant_max);
     Set(id, "dtype", form.dtype);
   }
 
   void MakeUnsigned(NodeId id) {
     const auto unsigned_form = [](QuantizedForm form) {
       form.zero_point += 128;
-      form.low += 128;
-      form.high += 128;
+      form.quant_min += 128;
+      form.quant_max += 128;
       form.dtype = DType::kUint8;
       return form;
     };
@@ -121,8 +121,8 @@ class QuantizationSimplification {
   // The range of `form` where numbers were clamped to [low, high] before; nullopt for one that does
   // not have the zero point.
   static std::optional<QuantizedForm> Narrowed(QuantizedForm form, int64_t low, int64_t high) {
-    form.low = std::clamp(form.low, low, high);
-    form.high = std::clamp(form.high, low, high);
+    form.quant_min = std::clamp(form.quant_min, low, high);
+    form.quant_max = std::clamp(form.quant_max, low, high);
     return form.IsCallable() ? std::optional<QuantizedForm>(form) : std::nullopt;
   }
 
@@ -130,7 +130,7 @@ class QuantizationSimplification {
     const Argument operand = graph_.node(clamp).operand();
     if (!operand.is<ValueId>()) return false;
     const std::optional<QuantizedForm> narrow =
-        Narrowed(form, form.NumberOf(bounds.low), form.NumberOf(bounds.high));
+        Narrowed(form, form.Quantized(bounds.low), form.Quantized(bounds.high));
     if (!narrow.has_value()) return false;
     SetParameters(id, *narrow);
     Set(id, "input", operand);
@@ -142,21 +142,22 @@ class QuantizationSimplification {
   // `id` quantizes what `dequantize` made of numbers of the form `before`.
   void Cancel(NodeId id, const QuantizedForm& form, NodeId dequantize,
               const QuantizedForm& before) {
-    const ValueId numbers = before.input, result = ResultOf(id);
-    const NodeId source = graph_.value(numbers).producer;
+    const ValueId quantized = before.input, result = ResultOf(id);
+    const NodeId source = graph_.value(quantized).producer;
     if (!form.IsLike(before) || graph_.IsOutput(result)) return;
     const std::optional<QuantizedForm> first = forms_.Quantize(source);
     const bool known = first.has_value() && first->IsLike(form);
-    if (form.low > (known ? first->low : 0) || form.high < (known ? first->high : 255)) {
-      if (!known || !IsReadOnlyBy(numbers, dequantize) || !IsReadOnlyBy(form.input, id)) {
+    if (form.quant_min > (known ? first->quant_min : 0) ||
+        form.quant_max < (known ? first->quant_max : 255)) {
+      if (!known || !IsReadOnlyBy(quantized, dequantize) || !IsReadOnlyBy(form.input, id)) {
         return;
       }
-      const std::optional<QuantizedForm> narrow = Narrowed(*first, form.low, form.high);
+      const std::optional<QuantizedForm> narrow = Narrowed(*first, form.quant_min, form.quant_max);
       if (!narrow.has_value()) return;
       SetParameters(source, *narrow);
     }
     changed_ = true;
-    editor_.ReplaceAllUses(result, numbers);
+    editor_.ReplaceAllUses(result, quantized);
     if (source.valid()) handles_.Fuse(editor_, source, id);
     editor_.EraseNode(id);
     const ValueId real = ResultOf(dequantize);
@@ -199,7 +200,7 @@ class QuantizationSimplification {
       const Argument& value = graph_.node(mover).argument("value");
       const std::optional<double> number = value.is_none() ? 0 : views_.Number(value);
       if (!number.has_value() || std::isnan(*number)) return false;
-      Set(mover, "value", form.NumberOf(static_cast<float>(*number)));
+      Set(mover, "value", form.Quantized(static_cast<float>(*number)));
     }
     const ValueId moved = form.input;
     editor_.ReplaceAllUses(ResultOf(id), moved);
@@ -290,8 +291,8 @@ class QuantizationSimplification {
 
   NodeId MoveBehind(NodeId id, NodeId mover, const std::optional<Argument>& axis) {
     changed_ = true;
-    const Argument numbers = graph_.node(id).argument("input");
-    const DType dtype = graph_.value(*numbers.get_if<ValueId>()).tensor()->dtype;
+    const Argument quantized = graph_.node(id).argument("input");
+    const DType dtype = graph_.value(*quantized.get_if<ValueId>()).tensor()->dtype;
     const ValueId moved = ResultOf(mover);
     // A dequantization of its own behind it, with the type that the result had.
     const NodeId sunk = Copy(id, graph_.next(mover));
@@ -299,7 +300,7 @@ class QuantizationSimplification {
     editor_.ReplaceAllUses(moved, ResultOf(sunk));
     Set(sunk, "input", moved);
     if (axis.has_value()) Set(sunk, "axis", *axis);
-    editor_.SetArgument(mover, 0, numbers);
+    editor_.SetArgument(mover, 0, quantized);
     SetDType(moved, dtype);
     return sunk;
   }

@@ -9,7 +9,7 @@ namespace belay::cpu {
 // Brings quantize_per_tensor close to what computes its input, and dequantizations close to what
 // reads them, so that what lies between moves bytes, and little is left to compute:
 //
-//   int8 numbers that are only dequantized           are uint8: 128 more, and so their zero point
+//   int8 tensors that are only dequantized           are uint8: 128 more, and so their zero point
 //   quantize of a clamp                              quantizes to a narrower range
 //   quantize of what moves elements, pads them with  comes before it
 //     a number, or takes maxima by a window

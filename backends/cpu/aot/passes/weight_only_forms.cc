@@ -21,10 +21,10 @@ std::optional<int> MatrixDim(const Argument& argument) {
   return static_cast<int>(*dim < 0 ? *dim + 2 : *dim);
 }
 
-bool AllFourBits(const ConstantView& numbers) {
-  const std::optional<exir::ConstantTensor> tensor = numbers.ToTensor();
+bool AllFourBits(const ConstantView& view) {
+  const std::optional<exir::ConstantTensor> tensor = view.ToTensor();
   const absl::StatusOr<exir::Storage> dense =
-      numbers.strides[0] >= numbers.strides[1] ? tensor->Dense() : tensor->Dense({1, 0});
+      view.strides[0] >= view.strides[1] ? tensor->Dense() : tensor->Dense({1, 0});
   if (!dense.ok()) return false;
   const auto* elements = reinterpret_cast<const int8_t*>(dense->bytes.data());
   return std::all_of(elements, elements + tensor->view().numel(),
@@ -80,9 +80,9 @@ std::optional<DequantizeParameters> WeightOnlyForms::ProductParameters(const Nod
     // Along the columns alone.
     const int rows = (transposed ? 1 : 0) - (2 - scales->rank());
     if (rows >= 0 && !(scales->sizes[rows] == SymInt(1))) continue;
-    std::optional<std::vector<double>> numbers = scales->Numbers();
-    if (!numbers.has_value()) continue;
-    return DequantizeParameters{converted.operand(), *std::move(numbers)};
+    std::optional<std::vector<double>> elements = scales->Elements();
+    if (!elements.has_value()) continue;
+    return DequantizeParameters{converted.operand(), *std::move(elements)};
   }
   return std::nullopt;
 }
@@ -110,20 +110,21 @@ std::optional<WeightOnlyForm> WeightOnlyForms::Find(const Argument& argument) co
   const Node& node = program_.top().node(*id);
   std::optional<DequantizeParameters> p = ParametersOf(*id, transposed);
   if (!p.has_value()) return std::nullopt;
-  std::optional<ConstantView> numbers = views_.Find(p->input);
+  std::optional<ConstantView> elements = views_.Find(p->input);
   const TensorMeta& whole = *program_.top().value(node.results()[0]).tensor();
-  if (!numbers.has_value() || numbers->sizes != whole.sizes || !numbers->ToTensor().has_value()) {
+  if (!elements.has_value() || elements->sizes != whole.sizes ||
+      !elements->ToTensor().has_value()) {
     return std::nullopt;
   }
   if (transposed) {
-    std::swap(numbers->sizes[0], numbers->sizes[1]);
-    std::swap(numbers->strides[0], numbers->strides[1]);
+    std::swap(elements->sizes[0], elements->sizes[1]);
+    std::swap(elements->strides[0], elements->strides[1]);
   }
-  const int64_t k = *numbers->sizes[0].AsInt(), n = *numbers->sizes[1].AsInt();
+  const int64_t k = *elements->sizes[0].AsInt(), n = *elements->sizes[1].AsInt();
   if (k < 1 || n < 1) return std::nullopt;
-  const DType dtype = numbers->tensor->dtype();
+  const DType dtype = elements->tensor->dtype();
   if (dtype == DType::kBFloat16 && node.target->aten() == convert_) {
-    return WeightOnlyForm{*std::move(numbers), WeightFormat::kBFloat16, 0, {}, {}};
+    return WeightOnlyForm{*std::move(elements), WeightFormat::kBFloat16, 0, {}, {}};
   }
   if (dtype != DType::kInt8) return std::nullopt;
   if (p->group_size == 0 || p->group_size > k) p->group_size = k;
@@ -147,8 +148,8 @@ std::optional<WeightOnlyForm> WeightOnlyForms::Find(const Argument& argument) co
                                           zeros = p->zeros.empty() ? std::vector<float>()
                                                                    : arranged(p->zeros);
   if (!usual || !bytes || !scales.has_value() || !zeros.has_value()) return std::nullopt;
-  const WeightFormat format = AllFourBits(*numbers) ? WeightFormat::kInt4 : WeightFormat::kInt8;
-  return WeightOnlyForm{*std::move(numbers), format, p->group_size, *std::move(scales),
+  const WeightFormat format = AllFourBits(*elements) ? WeightFormat::kInt4 : WeightFormat::kInt8;
+  return WeightOnlyForm{*std::move(elements), format, p->group_size, *std::move(scales),
                         *std::move(zeros)};
 }
 

@@ -15,7 +15,7 @@ namespace belay::cpu {
 
 // A matrix [k, n] of elements (q - zero) * scale, or of bfloat16.
 struct WeightOnlyForm {
-  ConstantView numbers;  // [k, n], static, of int8 or bfloat16
+  ConstantView elements;  // [k, n], static, of int8 or bfloat16
   WeightFormat format = WeightFormat::kInt8;
   int64_t group = 0;          // rows that share scales; 0 for bfloat16
   std::vector<float> scales;  // [groups, n]; none for bfloat16
