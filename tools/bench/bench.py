@@ -79,9 +79,15 @@ def child_seconds():
 
 
 def cpu_name():
+    """The name, and the numbers that tell what the name leaves open; the architecture where there is none."""
+    facts = {}
     with open("/proc/cpuinfo") as file:
-        names = [line.split(":", 1)[1].strip() for line in file if line.startswith("model name")]
-    return names[0] if names else platform.machine()
+        for line in file:
+            key, _, value = line.partition(":")
+            facts.setdefault(key.strip(), value.strip())
+    if "model name" not in facts:
+        return platform.machine()
+    return f"{facts['model name']} (family {facts.get('cpu family', '–')}, model {facts.get('model', '–')})"
 
 
 def commit():
