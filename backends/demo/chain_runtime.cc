@@ -59,9 +59,11 @@ float Binary(ChainOp op, float x, float y) {
 
 class ChainHandle final : public DelegateHandle {
  public:
-  ChainHandle(std::vector<ChainInstruction> instructions, std::vector<AlignedBuffer> constants,
-              int num_arguments, AlignedBuffer a, AlignedBuffer b)
-      : instructions_(std::move(instructions)),
+  ChainHandle(EventSink events, std::vector<ChainInstruction> instructions,
+              std::vector<AlignedBuffer> constants, int num_arguments, AlignedBuffer a,
+              AlignedBuffer b)
+      : events_(events),
+        instructions_(std::move(instructions)),
         constants_(std::move(constants)),
         num_arguments_(num_arguments) {
     buffers_[0] = std::move(a);
@@ -81,6 +83,7 @@ class ChainHandle final : public DelegateHandle {
     for (size_t i = 0; i < instructions_.size(); ++i) {
       ABSL_RETURN_IF_ERROR(budget.TakeInstruction());
       const ChainInstruction& instruction = instructions_[i];
+      const int64_t begin = events_.Begin();
       TensorView other;
       Sizes sizes = value.sizes;
       if (IsBinary(instruction.op)) {
@@ -105,6 +108,7 @@ class ChainHandle final : public DelegateHandle {
       const TensorView result =
           TensorView::Contiguous(DType::kFloat32, sizes, buffers_[i % 2].data());
       Compute(instruction.op, value, other, result);
+      events_.Step({.id = instruction.id}, begin);
       value = result;
     }
     ABSL_ASSIGN_OR_RETURN(const TensorView* output, context.Output(0, value.sizes));
@@ -142,6 +146,7 @@ class ChainHandle final : public DelegateHandle {
     for (int64_t i = 0; i < numel; ++i) out[i] = Binary(op, x[i], y[i]);
   }
 
+  EventSink events_;
   std::vector<ChainInstruction> instructions_;
   std::vector<AlignedBuffer> constants_;  // aligned copies
   int num_arguments_;
@@ -209,7 +214,7 @@ absl::StatusOr<std::unique_ptr<DelegateHandle>> MakeChain(
   ABSL_RETURN_IF_ERROR(context.memory->Take(2 * bytes, "memory for intermediate results"));
   ABSL_ASSIGN_OR_RETURN(AlignedBuffer a, AlignedBuffer::Create(bytes));
   ABSL_ASSIGN_OR_RETURN(AlignedBuffer b, AlignedBuffer::Create(bytes));
-  return std::make_unique<ChainHandle>(std::move(instructions), std::move(copies),
+  return std::make_unique<ChainHandle>(context.events, std::move(instructions), std::move(copies),
                                        static_cast<int>(context.arguments.size()), std::move(a),
                                        std::move(b));
 }

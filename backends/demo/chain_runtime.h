@@ -20,7 +20,8 @@ std::optional<ChainOp> ChainOpFromName(std::string_view name);
 
 struct ChainInstruction {
   ChainOp op;
-  int64_t numel;  // of its result
+  int64_t numel;   // of its result
+  int64_t id = 0;  // what it is logged as
 };
 
 // The first operand of an instruction is the result before it, of the first the call's argument 0.

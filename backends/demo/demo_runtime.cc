@@ -56,7 +56,10 @@ class DemoHandle final : public DelegateHandle {
     }
     for (size_t s = 0; s < steps_.size(); ++s) {
       ABSL_RETURN_IF_ERROR(budget.TakeInstruction());
-      ABSL_RETURN_IF_ERROR(RunStep(context, s));
+      const int64_t begin = events_.Begin();
+      const absl::Status status = RunStep(context, s);
+      events_.Step({.id = static_cast<int64_t>(s)}, begin);
+      ABSL_RETURN_IF_ERROR(status);
     }
     for (size_t k = 0; k < outputs_.size(); ++k) {
       if (written_[k]) continue;
@@ -70,6 +73,7 @@ class DemoHandle final : public DelegateHandle {
 
  private:
   absl::Status Prepare(const DelegateInitContext& context, const DemoBlob& blob) {
+    events_ = context.events;
     const DemoProgram& program = blob.program;
     std::vector<Sizes> bounds;
     ABSL_RETURN_IF_ERROR(Reserve(context, program, bounds));
@@ -277,6 +281,7 @@ class DemoHandle final : public DelegateHandle {
     return absl::OkStatus();
   }
 
+  EventSink events_;
   std::vector<int> argument_ranks_;
   std::vector<Step> steps_;
   std::vector<uint32_t> outputs_;  // their values

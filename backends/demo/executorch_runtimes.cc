@@ -67,7 +67,7 @@ absl::Status UnknownOperator() {
 // What a byte of a text may become: two bytes ("a" and a line feed) name one instruction, seven
 // (CONSTa+) one constant and its copy, fifteen an instruction that is kept as a text; each in a
 // list that grows by doubling.
-constexpr uint64_t kTableBytesPerByte = 32;
+constexpr uint64_t kTableBytesPerByte = 36;
 static_assert(3 * sizeof(ChainInstruction) <= 2 * kTableBytesPerByte &&
               3 * (sizeof(absl::Span<const std::byte>) + sizeof(AlignedBuffer)) <=
                   7 * kTableBytesPerByte &&
@@ -101,11 +101,12 @@ absl::StatusOr<std::vector<ChainInstruction>> ParseCompilerDemo(absl::Span<const
     if (op != ChainOp::kSin && op != ChainOp::kMm && op != ChainOp::kAdd) return UnknownOperator();
     if (!reader.Take(" numel:")) return reader.Malformed();
     const std::optional<int64_t> numel = reader.TakeNumber();
-    if (!numel.has_value() || !reader.Take(", dtype:torch.float32<debug_handle>") ||
-        !reader.TakeNumber().has_value() || !reader.Take("#")) {
+    if (!numel.has_value() || !reader.Take(", dtype:torch.float32<debug_handle>")) {
       return reader.Malformed();
     }
-    instructions.push_back({op == ChainOp::kSin ? ChainOp::kSineSeries : *op, *numel});
+    const std::optional<int64_t> handle = reader.TakeNumber();
+    if (!handle.has_value() || !reader.Take("#")) return reader.Malformed();
+    instructions.push_back({op == ChainOp::kSin ? ChainOp::kSineSeries : *op, *numel, *handle});
   }
   if (static_cast<int64_t>(instructions.size()) != *count) return reader.Malformed();
   return instructions;
@@ -113,9 +114,13 @@ absl::StatusOr<std::vector<ChainInstruction>> ParseCompilerDemo(absl::Span<const
 
 class MappingDemoHandle final : public DelegateHandle {
  public:
-  explicit MappingDemoHandle(std::vector<std::string> instructions)
-      : instructions_(std::move(instructions)) {}
+  MappingDemoHandle(EventSink events, std::vector<std::string> instructions)
+      : events_(events), instructions_(std::move(instructions)) {}
+  // Logs what it would do: the instructions, by their identifiers.
   absl::Status Execute(KernelContext&) override {
+    for (size_t i = 0; i < instructions_.size(); ++i) {
+      events_.Step({.id = static_cast<int64_t>(i)}, events_.Begin());
+    }
     return absl::UnimplementedError(absl::StrCat(
         "BackendWithDelegateMappingDemo shows delegate mappings and computes nothing; its "
         "instructions are ",
@@ -123,6 +128,7 @@ class MappingDemoHandle final : public DelegateHandle {
   }
 
  private:
+  EventSink events_;
   std::vector<std::string> instructions_;
 };
 
@@ -166,7 +172,7 @@ absl::StatusOr<std::unique_ptr<DelegateHandle>> DelegateMappingDemoRuntime::Init
     instructions.push_back(absl::StrCat(*name, " (", instructions.size(), ")"));
   }
   if (static_cast<int64_t>(instructions.size()) != *count) return reader.Malformed();
-  return std::make_unique<MappingDemoHandle>(std::move(instructions));
+  return std::make_unique<MappingDemoHandle>(context.events, std::move(instructions));
 }
 
 absl::StatusOr<std::unique_ptr<DelegateHandle>> NamedDataDemoRuntime::Init(

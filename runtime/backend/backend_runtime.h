@@ -15,8 +15,11 @@
 #include "runtime/core/named_data_map.h"
 #include "runtime/core/thread_pool.h"
 #include "runtime/kernel/kernel.h"
+#include "runtime/trace/event_log.h"
 
 namespace belay {
+
+class Method;
 
 struct CompileSpecView {
   std::string_view key;
@@ -39,6 +42,9 @@ struct DelegateInitContext {
   // Who works on a call, as the method's options say; null for nobody else. Outlives the handle,
   // and is leased to the calling thread while the handle executes.
   ThreadPool* threads = nullptr;
+  // Where the handle may log what it does, step by step, by the identifiers of its debug handle map
+  // (docs/profiling.md §2). Outlives the handle.
+  EventSink events = {};
 };
 
 // One loaded delegate, which serves every call of its lowered module in the method. Used by one
@@ -57,6 +63,9 @@ class DelegateHandle {
   }
   // Gives what the delegate keeps from call to call its initial content. Allocates nothing.
   virtual void ResetState() {}
+  // The method that the delegate is, where its blob is a program file (program_delegate.h): for
+  // reports. Valid as long as the handle.
+  virtual const Method* method() const { return nullptr; }
 };
 
 // A backend. Stateless or thread-safe: several methods may be loaded at once. Must outlive its

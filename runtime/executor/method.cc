@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,11 +19,13 @@
 namespace belay {
 
 struct Method::Impl {
+  const Program* program;
   const MethodPlan* plan;
   std::unique_ptr<SlotTable> slots;
   MethodInputs inputs;
   MethodCode code;
   ThreadPool* threads;
+  EventSink events;
 };
 
 Method::Method(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -36,6 +39,9 @@ absl::StatusOr<Method> Method::Load(const Program& program, std::string_view nam
   MemoryBudget* const memory = options.memory;
   SharedState* const state = options.state;
   ABSL_ASSIGN_OR_RETURN(const MethodPlan* plan, program.FindMethod(name));
+  EventSink events = options.events;
+  if (events.log != nullptr) events.owner = events.log->AddMethod(events.owner, plan->name);
+  const ScopedEvent load(events, EventKind::kLoad);
   MemoryBound bound;
   bound.Add(1, uint64_t{1} << 16);  // this object, and an error message
   SlotTable::AddMemory(*plan, bound);
@@ -50,15 +56,20 @@ absl::StatusOr<Method> Method::Load(const Program& program, std::string_view nam
   MemoryBudget arena("arena_bytes", program.limits().arena_bytes, memory);
   ABSL_ASSIGN_OR_RETURN(std::unique_ptr<SlotTable> slots, SlotTable::Create(*plan, arena));
   ABSL_ASSIGN_OR_RETURN(MethodCode code, MethodCode::Resolve(program, slots.get(), kernels,
-                                                             backends, options.threads));
+                                                             backends, options.threads, events));
+  std::optional<ScopedEvent> allocate;
+  allocate.emplace(events, EventKind::kAllocate);
   ABSL_ASSIGN_OR_RETURN(MethodInputs inputs, MethodInputs::Create(slots.get(), arena));
   ABSL_RETURN_IF_ERROR(slots->AllocateMemory(state));
   if (state == nullptr) slots->ResetState();
+  allocate.reset();
   ABSL_RETURN_IF_ERROR(code.Prepare(memory));
-  return Method(std::make_unique<Impl>(
-      Impl{plan, std::move(slots), std::move(inputs), std::move(code), options.threads}));
+  return Method(std::make_unique<Impl>(Impl{&program, plan, std::move(slots), std::move(inputs),
+                                            std::move(code), options.threads, events}));
 }
 
+const Program& Method::program() const { return *impl_->program; }
+EventSink Method::events() const { return impl_->events; }
 const MethodPlan& Method::plan() const { return *impl_->plan; }
 size_t Method::num_inputs() const { return impl_->plan->inputs.size(); }
 size_t Method::num_outputs() const { return impl_->plan->outputs.size(); }
@@ -66,12 +77,14 @@ size_t Method::num_outputs() const { return impl_->plan->outputs.size(); }
 absl::Status Method::SetInput(size_t i, const EValue& value) { return impl_->inputs.Set(i, value); }
 
 absl::Status Method::Execute(const ExecuteOptions& options) {
+  const ScopedEvent execute(impl_->events, EventKind::kExecute);
   ABSL_RETURN_IF_ERROR(impl_->inputs.CheckReady());
   const ThreadPool::Lease lease(impl_->threads);
   return impl_->code.Run(options);
 }
 
 absl::Status Method::ExecuteWithin(ExecutionBudget& budget) {
+  const ScopedEvent execute(impl_->events, EventKind::kExecute);
   ABSL_RETURN_IF_ERROR(impl_->inputs.CheckReady());
   return impl_->code.RunWithin(budget);
 }

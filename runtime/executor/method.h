@@ -21,6 +21,7 @@
 #include "runtime/executor/shared_state.h"
 #include "runtime/kernel/kernel_registry.h"
 #include "runtime/program/program.h"
+#include "runtime/trace/event_log.h"
 
 namespace belay {
 
@@ -34,6 +35,9 @@ struct MethodOptions {
   MemoryBudget* memory = nullptr;
   // Who works on each instruction. Results are the same for any number of threads, and without.
   ThreadPool* threads = nullptr;
+  // Where loading and executing are logged, delegates included; must outlive the method. `owner` is
+  // the delegate that a method is in (DelegateInitContext::events), or none.
+  EventSink events = {};
 };
 
 // Not thread-safe: one Method per thread; many may share a Program. Move-only.
@@ -56,7 +60,10 @@ class Method {
   Method& operator=(Method&&) noexcept;
   ~Method();
 
+  const Program& program() const;
   const MethodPlan& plan() const;
+  // MethodOptions::events, with the method itself as owner.
+  EventSink events() const;
   size_t num_inputs() const;
   size_t num_outputs() const;
 

@@ -106,11 +106,14 @@ class MethodCode::Missing {
   std::map<std::string, Entry> backends_;
 };
 
-MethodCode::MethodCode(const Program& program, SlotTable* slots, ThreadPool* threads)
+MethodCode::MethodCode(const Program& program, SlotTable* slots, const KernelRegistry& kernels,
+                       ThreadPool* threads, EventSink events)
     : program_(&program),
       plan_(&slots->plan()),
       slots_(slots),
+      kernels_(&kernels),
       threads_(threads),
+      events_(events),
       named_data_(std::make_unique<ProgramNamedData>(program)) {}
 MethodCode::MethodCode(MethodCode&&) noexcept = default;
 MethodCode& MethodCode::operator=(MethodCode&&) noexcept = default;
@@ -118,9 +121,10 @@ MethodCode::~MethodCode() = default;
 
 absl::StatusOr<MethodCode> MethodCode::Resolve(const Program& program, SlotTable* slots,
                                                const KernelRegistry& kernels,
-                                               const BackendRegistry& backends,
-                                               ThreadPool* threads) {
-  MethodCode code(program, slots, threads);
+                                               const BackendRegistry& backends, ThreadPool* threads,
+                                               EventSink events) {
+  const ScopedEvent resolve(events, EventKind::kResolve);
+  MethodCode code(program, slots, kernels, threads, events);
   const MethodPlan& plan = *code.plan_;
   code.operands_.reserve(plan.operands.size());  // contexts point into it
   code.records_.reserve(plan.instructions.size());
@@ -129,7 +133,7 @@ absl::StatusOr<MethodCode> MethodCode::Resolve(const Program& program, SlotTable
     const InstructionPlan& instruction = plan.instructions[i];
     Record record;
     if (const auto* kernel = std::get_if<KernelCallPlan>(&instruction)) {
-      ABSL_RETURN_IF_ERROR(code.ResolveKernel(*kernel, i, kernels, missing, record));
+      ABSL_RETURN_IF_ERROR(code.ResolveKernel(*kernel, i, missing, record));
     } else if (const auto* delegate = std::get_if<DelegateCallPlan>(&instruction)) {
       record.kind = Record::Kind::kDelegate;
       code.AddOperands(delegate->operands, record);
@@ -198,15 +202,14 @@ KernelContext MethodCode::ContextOf(const Record& record, size_t arguments, size
 }
 
 absl::Status MethodCode::ResolveKernel(const KernelCallPlan& call, size_t instruction,
-                                       const KernelRegistry& kernels, Missing& missing,
-                                       Record& record) {
+                                       Missing& missing, Record& record) {
   record.kind = Record::Kind::kKernel;
   AddOperands(call.operands, record);
   const std::string& op = plan_->operators[call.op];
-  record.kernel = kernels.Find(op, record.context);
+  record.kernel = kernels_->Find(op, record.context);
   if (record.kernel == nullptr) {
     std::string reason = "no kernel";
-    if (kernels.Contains(op)) {
+    if (kernels_->Contains(op)) {
       reason = NoKernelTakes(plan_->arguments_of(call.operands), *slots_);
     }
     missing.AddOperator(op, instruction, reason);
@@ -301,6 +304,11 @@ absl::Status MethodCode::MakeDelegate(const DelegateCallPlan& call, MemoryBudget
     record.handle = handles_[call.delegate].get();
     return absl::OkStatus();
   }
+  const ScopedEvent init(events_, EventKind::kInit, call.delegate);
+  EventSink events = events_;
+  if (events.log != nullptr) {
+    events.owner = events.log->AddDelegate(events.owner, call.delegate, delegate.backend_id);
+  }
   std::vector<CompileSpecView> specs;
   for (const CompileSpecPlan& spec : delegate.compile_specs) {
     specs.push_back({.key = spec.key, .value = spec.value});
@@ -313,7 +321,8 @@ absl::Status MethodCode::MakeDelegate(const DelegateCallPlan& call, MemoryBudget
       .arguments = absl::MakeConstSpan(operands, call.operands.arguments),
       .outputs = absl::MakeConstSpan(operands + call.operands.arguments, call.operands.outputs),
       .memory = &memory,
-      .threads = threads_};
+      .threads = threads_,
+      .events = events};
   absl::StatusOr<std::unique_ptr<DelegateHandle>> handle =
       record.backend->Init(context, delegate.blob);
   if (handle.ok() && *handle == nullptr) {
@@ -381,6 +390,34 @@ bool MethodCode::ConditionHolds(const Record& record) const {
   return *tensor->as<const uint8_t>() != 0;  // one element, as validated
 }
 
+class MethodCode::Unlogged {
+ public:
+  void Begin(const Record&, size_t) {}
+  void End() {}
+};
+
+// Instructions end where the next ones begin.
+class MethodCode::Logged {
+ public:
+  explicit Logged(EventSink events)
+      : log_(events.log), owner_(events.owner), now_(EventLog::Now()) {}
+  void Begin(const Record& record, size_t instruction) {
+    event_ = &log_->Begin(
+        record.kind == Record::Kind::kDelegate ? EventKind::kDelegateCall : EventKind::kInstruction,
+        owner_, static_cast<int64_t>(instruction), now_);
+  }
+  void End() {
+    now_ = EventLog::Now();
+    log_->End(*event_, now_);
+  }
+
+ private:
+  EventLog* log_;
+  uint32_t owner_;
+  int64_t now_;
+  Event* event_ = nullptr;
+};
+
 absl::Status MethodCode::Run(const ExecuteOptions& options) {
   ExecutionBudget budget;
   budget.deadline = options.deadline;
@@ -394,18 +431,21 @@ absl::Status MethodCode::RunWithin(ExecutionBudget& budget) {
   const uint64_t allowed = budget.allowed;
   const uint64_t left = allowed > budget.executed ? allowed - budget.executed : 0;
   if (limit != 0 && limit < left) budget.allowed = budget.executed + limit;
-  absl::Status status = RunRecords(budget);
+  absl::Status status =
+      events_.log == nullptr ? RunRecords(budget, Unlogged()) : RunRecords(budget, Logged(events_));
   budget.allowed = allowed;
   return status;
 }
 
-absl::Status MethodCode::RunRecords(ExecutionBudget& budget) {
+template <class Observer>
+absl::Status MethodCode::RunRecords(ExecutionBudget& budget, Observer observer) {
   const size_t count = records_.size();
   for (size_t i = 0; i < count;) {
     if (absl::Status status = budget.TakeInstruction(); !status.ok()) [[unlikely]] {
       return Annotate(status, i);
     }
     Record& record = records_[i];
+    observer.Begin(record, i);
     absl::Status status;
     switch (record.kind) {
       case Record::Kind::kKernel:
@@ -424,11 +464,14 @@ absl::Status MethodCode::RunRecords(ExecutionBudget& budget) {
         break;
       case Record::Kind::kJumpIfFalse:
         i = ConditionHolds(record) ? i + 1 : record.target;
+        observer.End();
         continue;
       case Record::Kind::kJump:
         i = record.target;
+        observer.End();
         continue;
     }
+    observer.End();
     if (!status.ok()) [[unlikely]]
       return Annotate(status, i);
     ++i;
@@ -445,31 +488,47 @@ std::vector<InstructionInfo> MethodCode::Describe() const {
   infos.reserve(records_.size());
   for (size_t i = 0; i < records_.size(); ++i) {
     const Record& record = records_[i];
+    InstructionInfo info;
     switch (record.kind) {
       case Record::Kind::kKernel:
-        infos.push_back(
-            {.op = plan_->operators[std::get<KernelCallPlan>(plan_->instructions[i]).op],
-             .kernel = record.kernel->name,
-             .engine = KernelEngineName(record.kernel->engine)});
+        info.op = plan_->operators[std::get<KernelCallPlan>(plan_->instructions[i]).op];
+        info.kernel = record.kernel->name;
+        info.engine = KernelEngineName(record.kernel->engine);
+        info.signature = record.kernel->signature;
+        info.scratch_bytes = record.kernel->ScratchBytes(record.context);
+        for (const Kernel* candidate : kernels_->Candidates(info.op)) {
+          if (candidate == record.kernel) break;
+          info.declined.push_back(candidate->name);
+        }
         break;
       case Record::Kind::kDelegate:
-        infos.push_back(
-            {.op = "delegate",
-             .kernel = plan_->delegates[std::get<DelegateCallPlan>(plan_->instructions[i]).delegate]
-                           .backend_id,
-             .engine = "delegate"});
+        info.op = "delegate";
+        info.kernel = plan_->delegates[std::get<DelegateCallPlan>(plan_->instructions[i]).delegate]
+                          .backend_id;
+        info.engine = "delegate";
+        info.method = record.handle->method();
         break;
       case Record::Kind::kMoveTensor:
       case Record::Kind::kMoveScalar:
-        infos.push_back({.op = "move", .kernel = "", .engine = ""});
+        info.op = "move";
+        info.arguments = {&slots_->slot(record.from)};
+        info.outputs = {&slots_->slot(record.to)};
         break;
       case Record::Kind::kJumpIfFalse:
-        infos.push_back({.op = "jump_if_false", .kernel = "", .engine = ""});
+        info.op = "jump_if_false";
+        info.arguments = {&slots_->slot(record.condition)};
         break;
       case Record::Kind::kJump:
-        infos.push_back({.op = "jump", .kernel = "", .engine = ""});
+        info.op = "jump";
         break;
     }
+    for (int k = 0; k < record.context.num_arguments(); ++k) {
+      info.arguments.push_back(&record.context.argument(k));
+    }
+    for (int k = 0; k < record.context.num_outputs(); ++k) {
+      info.outputs.push_back(record.context.output_slot(k));
+    }
+    infos.push_back(std::move(info));
   }
   return infos;
 }

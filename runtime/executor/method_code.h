@@ -20,18 +20,20 @@
 #include "runtime/executor/slot_table.h"
 #include "runtime/kernel/kernel_registry.h"
 #include "runtime/program/program.h"
+#include "runtime/trace/event_log.h"
 
 namespace belay {
 
 class MethodCode {
  public:
-  // Finds all kernels and backends. `program`, `slots`, `threads` (which may be null) and
-  // what the registries refer to must outlive the result.
+  // Finds all kernels and backends. `program`, `slots`, `kernels`, `threads` (which may be null) and
+  // what the registries refer to must outlive the result, and so must the log of `events`.
   //   kNotFound           lists every operator without a kernel and every missing backend
   //   kResourceExhausted  Limits::scratch_bytes
   static absl::StatusOr<MethodCode> Resolve(const Program& program, SlotTable* slots,
                                             const KernelRegistry& kernels,
-                                            const BackendRegistry& backends, ThreadPool* threads);
+                                            const BackendRegistry& backends, ThreadPool* threads,
+                                            EventSink events);
   // What Resolve() holds at most, and Prepare() but for working memory and what the backends'
   // handles have.
   static void AddMemory(const MethodPlan& plan, MemoryBound& bound);
@@ -86,17 +88,23 @@ class MethodCode {
   class ProgramNamedData;
   class Missing;
 
-  MethodCode(const Program& program, SlotTable* slots, ThreadPool* threads);
+  // What the loop tells of each instruction.
+  class Logged;
+  class Unlogged;
+
+  MethodCode(const Program& program, SlotTable* slots, const KernelRegistry& kernels,
+             ThreadPool* threads, EventSink events);
   void AddOperands(const OperandRange& range, Record& record);
   // Whether a kernel that reads these arguments reads the same at every run: none of them is a
   // scalar that is computed. Tensors are read through their slots.
   bool IsFixed(absl::Span<const uint32_t> arguments) const;
   absl::Status RunKernel(Record& record);
   KernelContext ContextOf(const Record& record, size_t arguments, size_t outputs);
-  absl::Status ResolveKernel(const KernelCallPlan& call, size_t instruction,
-                             const KernelRegistry& kernels, Missing& missing, Record& record);
+  absl::Status ResolveKernel(const KernelCallPlan& call, size_t instruction, Missing& missing,
+                             Record& record);
   absl::Status MakeDelegate(const DelegateCallPlan& call, MemoryBudget& memory, Record& record);
-  absl::Status RunRecords(ExecutionBudget& budget);
+  template <class Observer>
+  absl::Status RunRecords(ExecutionBudget& budget, Observer observer);
   // After every kernel and delegate, also those that failed: all slots hold their kind again. The
   // error is that of the first output that did not.
   absl::Status CheckOutputs(const Record& record);
@@ -113,7 +121,9 @@ class MethodCode {
   const Program* program_;
   const MethodPlan* plan_;
   SlotTable* slots_;
+  const KernelRegistry* kernels_;
   ThreadPool* threads_;  // may be null
+  EventSink events_;
   std::unique_ptr<ProgramNamedData> named_data_;
   std::vector<Record> records_;
   std::vector<EValue*> operands_;

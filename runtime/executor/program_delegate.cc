@@ -19,9 +19,11 @@ class ProgramDelegate final : public DelegateHandle {
                                                                 const BackendRegistry& backends) {
     // The method refers to the program, which must have its last address first.
     auto handle = std::make_unique<ProgramDelegate>(std::move(program));
-    ABSL_ASSIGN_OR_RETURN(Method method,
-                          Method::Load(handle->program_, "forward", kernels, backends,
-                                       {.memory = context.memory, .threads = context.threads}));
+    ABSL_ASSIGN_OR_RETURN(
+        Method method,
+        Method::Load(
+            handle->program_, "forward", kernels, backends,
+            {.memory = context.memory, .threads = context.threads, .events = context.events}));
     if (method.num_inputs() != context.arguments.size() ||
         method.num_outputs() != context.outputs.size()) {
       return absl::InvalidArgumentError(absl::StrCat(
@@ -58,6 +60,7 @@ class ProgramDelegate final : public DelegateHandle {
   }
 
   void ResetState() override { method_->ResetState(); }
+  const Method* method() const override { return &*method_; }
 
  private:
   absl::Status HandOver(KernelContext& context, int i) {

@@ -20,6 +20,7 @@ namespace belay {
 //   kInvalidArgument  the program has not as many inputs and outputs as the call, or mutates an
 //                     input
 //   what Program::OpenBytes and Method::Load return
+// What the method loads and executes is logged as the context says (DelegateInitContext::events).
 // The handle uses arguments in place where Method::SetInput does, and copies results: a method's
 // outputs lie in its own memory.
 //   kInvalidArgument  a result is of another kind or dtype than the call's
