@@ -457,6 +457,18 @@ absl::StatusOr<uint32_t> MethodBuilder::DelegateIndex(ModuleId module,
     }
     for (int64_t handle : handles) e->add_debug_handles(handle);
   }
+  for (const Graph& inner : lowered.original.graphs) {
+    for (NodeId id : inner.nodes()) {
+      const Node& node = inner.node(id);
+      if (node.debug_handle == 0) continue;
+      schema::DelegateDebugInfo::Node* n = debug->add_nodes();
+      n->set_debug_handle(node.debug_handle);
+      n->set_node(node.name);
+      n->set_source(node.provenance.ToString());
+      if (node.provenance.module != nullptr) n->set_module(*node.provenance.module);
+      n->set_operator_(node.target->name());
+    }
+  }
   return it->second;
 }
 

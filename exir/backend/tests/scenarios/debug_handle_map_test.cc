@@ -67,7 +67,7 @@ class DebugHandleScenarioTest : public ScenarioTest {
 
 constexpr std::string_view kAddMul = R"(program edge {
   graph(%a: f32[2,2] user_input, %x: f32[2,2] user_input) {
-    %y: f32[2,2] = edge.aten.mm.default(%a, %x)
+    %y: f32[2,2] = edge.aten.mm.default(%a, %x)  @"m.py":3 module="fc"
     %y2: f32[2,2] = edge.aten.add.Tensor(%y, %x)
     %z: f32[2,2] = edge.aten.sub.Tensor(%y2, %a)
     %w: f32[2,2] = edge.aten.mm.default(%z, %x)
@@ -135,6 +135,17 @@ TEST_F(DebugHandleScenarioTest, delegate_map_and_instruction_map_are_emitted) {
       EXPECT_EQ(std::vector<int64_t>(entry.debug_handles().begin(), entry.debug_handles().end()),
                 found->second);
     }
+    // Who the handles are.
+    std::vector<std::string> nodes;
+    for (const auto& node : debug.delegates(delegate).nodes()) {
+      EXPECT_TRUE(expected.contains(node.debug_handle()));
+      nodes.push_back(node.node() + ": " + node.operator_() + " " + node.source() + " " +
+                      node.module());
+    }
+    const std::vector<std::string> first = {"y: aten.mm.default m.py:3 fc",
+                                            "y2: aten.add.Tensor  "};
+    const std::vector<std::string> second = {"w: aten.mm.default  ", "v: aten.add.Tensor  "};
+    EXPECT_EQ(nodes, seen == 1 ? first : second);
   }
   EXPECT_EQ(seen, 2u);
 }
