@@ -2,6 +2,9 @@
 // (docs/profiling.md §7).
 //
 //   tools/bazel run --config=opt //runtime/executor:loop_bench
+//
+// On AMD EPYC at the first commit that has it, built with assertions, CPU time
+// of one instruction: 9 ns unlogged, 39 ns logged; of the clock: 25 ns.
 #include <benchmark/benchmark.h>
 
 #include <memory>

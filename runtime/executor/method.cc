@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -57,12 +56,12 @@ absl::StatusOr<Method> Method::Load(const Program& program, std::string_view nam
   ABSL_ASSIGN_OR_RETURN(std::unique_ptr<SlotTable> slots, SlotTable::Create(*plan, arena));
   ABSL_ASSIGN_OR_RETURN(MethodCode code, MethodCode::Resolve(program, slots.get(), kernels,
                                                              backends, options.threads, events));
-  std::optional<ScopedEvent> allocate;
-  allocate.emplace(events, EventKind::kAllocate);
   ABSL_ASSIGN_OR_RETURN(MethodInputs inputs, MethodInputs::Create(slots.get(), arena));
-  ABSL_RETURN_IF_ERROR(slots->AllocateMemory(state));
-  if (state == nullptr) slots->ResetState();
-  allocate.reset();
+  {
+    const ScopedEvent allocate(events, EventKind::kAllocate);
+    ABSL_RETURN_IF_ERROR(slots->AllocateMemory(state));
+    if (state == nullptr) slots->ResetState();
+  }
   ABSL_RETURN_IF_ERROR(code.Prepare(memory));
   return Method(std::make_unique<Impl>(Impl{&program, plan, std::move(slots), std::move(inputs),
                                             std::move(code), options.threads, events}));

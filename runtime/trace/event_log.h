@@ -61,6 +61,7 @@ class EventLog {
  public:
   // Room for so many events. kResourceExhausted when there is no memory for them.
   static absl::StatusOr<std::unique_ptr<EventLog>> Create(size_t capacity);
+  virtual ~EventLog() = default;
 
   // In the order in which they began. An event that is not over ends where it began.
   absl::Span<const Event> events() const { return absl::MakeConstSpan(events_.data(), size_); }
@@ -72,10 +73,11 @@ class EventLog {
   // Forgets the events, not owners and names. Not while something loads or executes.
   void Clear();
 
-  // For those who log. Return the index of what was added.
-  uint32_t AddMethod(uint32_t parent, std::string_view name);
-  uint32_t AddDelegate(uint32_t method, uint32_t delegate, std::string_view backend_id);
-  int64_t AddName(std::string_view name);
+  // For those who log. Return the index of what was added. Virtual, so that a binary that makes no
+  // log has no code for them.
+  virtual uint32_t AddMethod(uint32_t parent, std::string_view name);
+  virtual uint32_t AddDelegate(uint32_t method, uint32_t delegate, std::string_view backend_id);
+  virtual int64_t AddName(std::string_view name);
 
   static int64_t Now() {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(
