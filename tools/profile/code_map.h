@@ -1,0 +1,82 @@
+// What the events of a method are of: instructions and steps of delegates, and where in the model
+// they come from.
+//
+// Source: docs/lowering.md §4.6–4.8, docs/profiling.md §3.
+#ifndef BELAY_TOOLS_PROFILE_CODE_MAP_H_
+#define BELAY_TOOLS_PROFILE_CODE_MAP_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "runtime/executor/method.h"
+#include "runtime/schema/program.pb.h"
+#include "runtime/trace/event_log.h"
+
+namespace belay::tools {
+
+// A node of the model that a delegate computes.
+struct ModelNode {
+  std::string node, op, source, module;
+};
+
+// An instruction, or a step of a delegate.
+struct CodeSite {
+  // The methods and delegates that it is in: "forward", "forward / delegate 0 (cpu) / forward".
+  std::string path = {};
+  std::string name = {};     // "conv2d_3"; "instruction 7", "step 2" where the program does not say
+  std::string op = {};       // of a step: those of its nodes, "step" without any
+  std::string backend = {};  // "" for the program's own
+  std::string kernel = {}, engine = {}, operands = {};
+  std::vector<std::string> declined = {};  // kernels that are preferred and did not accept the call
+  std::string source = {}, module = {};  // of a step or a fused node, all of them: "m.py:3, m.py:5"
+  std::vector<ModelNode> nodes = {};     // that it stands for, as the delegate's map says
+  uint64_t bytes_read = 0, bytes_written = 0, scratch_bytes = 0;
+  double operations = 0;
+  bool is_delegate_call = false;
+};
+
+class CodeMap {
+ public:
+  // `method` was loaded with a log, and was executed: tensors have the sizes that they had then.
+  // The log outlives the map, the method need not.
+  explicit CodeMap(const Method& method);
+
+  // In the order of the instructions; behind them steps, as SiteOf() was asked for them, which
+  // invalidates the span.
+  absl::Span<const CodeSite> sites() const { return sites_; }
+  // The index of what an event is of. nullopt for what has none: loading, a method as a whole.
+  std::optional<size_t> SiteOf(const Event& event);
+  // For people: "conv2d_3", "execute forward", "init delegate 0".
+  std::string NameOf(const Event& event);
+  // What could not be found out, and why; a line each.
+  std::vector<std::string> missing() const { return missing_; }
+  const EventLog& log() const { return log_; }
+
+ private:
+  // What a delegate's debug information says.
+  struct DelegateFacts {
+    std::string path, backend;
+    std::map<std::pair<int64_t, std::string>, std::vector<ModelNode>> nodes_of = {};  // by id
+    bool unknown_step = false;  // was reported
+  };
+  void AddMethod(const Method& method, const std::string& path, const DelegateFacts* around);
+  DelegateFacts FactsOf(const schema::DelegateDebugInfo* debug, std::string path,
+                        std::string backend);
+
+  const EventLog& log_;
+  std::vector<CodeSite> sites_;
+  std::vector<std::string> missing_;
+  std::map<uint32_t, size_t> first_site_;        // of a method, by owner
+  std::map<uint32_t, DelegateFacts> delegates_;  // by owner
+  std::map<std::pair<uint32_t, std::pair<int64_t, bool>>, size_t> steps_;
+};
+
+}  // namespace belay::tools
+
+#endif  // BELAY_TOOLS_PROFILE_CODE_MAP_H_

@@ -1,0 +1,24 @@
+// Events as files for trace viewers.
+#ifndef BELAY_TOOLS_PROFILE_TRACE_FILES_H_
+#define BELAY_TOOLS_PROFILE_TRACE_FILES_H_
+
+#include <string>
+
+#include "absl/types/span.h"
+#include "nlohmann/json.hpp"
+#include "runtime/trace/event_log.h"
+#include "tools/profile/code_map.h"
+
+namespace belay::tools {
+
+// Perfetto's protobuf format, which ui.perfetto.dev opens: one thread of slices, nested as the
+// events are. `events` are in the order and with the depths in which a log has them.
+std::string PerfettoTrace(absl::Span<const Event> events, CodeMap& code);
+
+// The same as JSON, in the format of Chrome's traces (complete events, microseconds), which those
+// viewers open as well.
+nlohmann::json JsonTrace(absl::Span<const Event> events, CodeMap& code);
+
+}  // namespace belay::tools
+
+#endif  // BELAY_TOOLS_PROFILE_TRACE_FILES_H_
