@@ -72,6 +72,20 @@ struct BenchOptions {
 };
 int Bench(const BenchOptions& options);
 
+struct ProfileOptions {
+  std::string program, method = "forward", engine = "highway";
+  std::vector<std::string> inputs;  // files; random ones when there are none
+  std::string trace, compare;       // files; "" for none
+  uint64_t seed = 1;
+  int64_t dynamic_size = 4;
+  int runs = 30;
+  int rows = 15;
+  int threads = 1;
+  int64_t max_events = 1'000'000;
+  bool json = false;
+};
+int ProfileProgram(const ProfileOptions& options);
+
 struct OpsOptions {
   bool json = false;
 };
@@ -116,6 +130,7 @@ Command RunCommand();
 Command InspectCommand();
 Command VerifyCommand();
 Command BenchCommand();
+Command ProfileCommand();
 Command StripCommand();
 Command StressCommand();
 Command KeygenCommand();

@@ -34,7 +34,8 @@ absl::StatusOr<std::unique_ptr<Method>> LoadMethod(const Program& program, const
 
 absl::StatusOr<std::unique_ptr<Session>> OpenSession(const std::string& path,
                                                      const std::string& method,
-                                                     const std::string& engine, int threads) {
+                                                     const std::string& engine, int threads,
+                                                     EventSink events) {
   const absl::Time start = absl::Now();
   auto session = std::make_unique<Session>();
   ABSL_RETURN_IF_ERROR(AddEngine(engine, session->kernels));
@@ -42,7 +43,8 @@ absl::StatusOr<std::unique_ptr<Session>> OpenSession(const std::string& path,
   session->program = std::make_unique<Program>(std::move(program));
   if (threads > 1) session->threads = std::make_unique<ThreadPool>(threads);
   absl::StatusOr<std::unique_ptr<Method>> loaded =
-      LoadMethod(*session->program, method, session->kernels, {.threads = session->threads.get()});
+      LoadMethod(*session->program, method, session->kernels,
+                 {.threads = session->threads.get(), .events = events});
   if (!loaded.ok()) return Annotate(loaded.status(), path);
   session->method = *std::move(loaded);
   session->load_seconds = absl::ToDoubleSeconds(absl::Now() - start);

@@ -10,6 +10,7 @@
 #include "runtime/executor/shared_state.h"
 #include "runtime/kernel/kernel_registry.h"
 #include "runtime/program/program.h"
+#include "runtime/trace/event_log.h"
 
 namespace belay::tools {
 
@@ -32,10 +33,11 @@ absl::StatusOr<std::unique_ptr<Method>> LoadMethod(const Program& program, const
                                                    const KernelRegistry& kernels,
                                                    const MethodOptions& options = {});
 
-// `threads` work on each instruction, 1 to 256. Errors name the path.
+// `threads` work on each instruction, 1 to 256; the method logs to `events`. Errors name the path.
 absl::StatusOr<std::unique_ptr<Session>> OpenSession(const std::string& path,
                                                      const std::string& method,
-                                                     const std::string& engine, int threads = 1);
+                                                     const std::string& engine, int threads = 1,
+                                                     EventSink events = {});
 
 }  // namespace belay::tools
 

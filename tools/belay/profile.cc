@@ -1,0 +1,164 @@
+// `belay profile`: where the time of a call goes.
+#include <algorithm>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "nlohmann/json.hpp"
+#include "runtime/core/annotate.h"
+#include "runtime/core/mapped_file.h"
+#include "runtime/core/status_macros.h"
+#include "runtime/trace/event_log.h"
+#include "tools/belay/call_inputs.h"
+#include "tools/belay/command.h"
+#include "tools/belay/printing.h"
+#include "tools/belay/same_file.h"
+#include "tools/belay/session.h"
+#include "tools/profile/code_map.h"
+#include "tools/profile/profile.h"
+#include "tools/profile/profile_report.h"
+#include "tools/profile/trace_files.h"
+
+namespace belay::tools {
+namespace {
+
+using nlohmann::json;
+
+absl::StatusOr<json> ReadJson(const std::string& path) {
+  ABSL_ASSIGN_OR_RETURN(const auto file, MappedFile::Open(path));
+  const std::string_view text(reinterpret_cast<const char*>(file->bytes().data()),
+                              file->bytes().size());
+  json parsed = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (parsed.is_discarded()) return absl::InvalidArgumentError(absl::StrCat(path, ": no JSON"));
+  return parsed;
+}
+
+absl::Status WriteTrace(const std::string& path, absl::Span<const Event> events, CodeMap& code) {
+  const std::string bytes = absl::EndsWith(path, ".json") ? JsonText(JsonTrace(events, code))
+                                                          : PerfettoTrace(events, code);
+  const std::string_view piece = bytes;
+  return WriteFileAtomically(path, absl::MakeConstSpan(&piece, 1));
+}
+
+absl::Status ProfileMethod(const ProfileOptions& options) {
+  json before;
+  if (!options.compare.empty()) {
+    ABSL_ASSIGN_OR_RETURN(before, ReadJson(options.compare));
+  }
+  ABSL_ASSIGN_OR_RETURN(const auto log, EventLog::Create(static_cast<size_t>(options.max_events)));
+  ABSL_ASSIGN_OR_RETURN(const auto session,
+                        OpenSession(options.program, options.method, options.engine,
+                                    options.threads, EventSink{.log = log.get()}));
+  std::vector<Event> events(log->events().begin(), log->events().end());
+  Method& method = *session->method;
+  ABSL_ASSIGN_OR_RETURN(const CallInputs inputs,
+                        options.inputs.empty()
+                            ? RandomInputs(method.plan(), options.seed, options.dynamic_size)
+                            : InputsFromFiles(method.plan(), options.inputs));
+  for (size_t i = 0; i < inputs.values.size(); ++i) {
+    ABSL_RETURN_IF_ERROR(method.SetInput(i, inputs.values[i]));
+  }
+  ABSL_RETURN_IF_ERROR(method.Execute());  // to warm up, and for the sizes
+  CodeMap code(method);
+  Profile profile(code);
+  uint64_t dropped = 0;
+  for (int run = 0; run < options.runs; ++run) {
+    log->Clear();
+    ABSL_RETURN_IF_ERROR(method.Execute());
+    profile.AddRun(log->events());
+    dropped = std::max(dropped, log->dropped());
+  }
+  if (!options.trace.empty()) {
+    events.insert(events.end(), log->events().begin(), log->events().end());
+    ABSL_RETURN_IF_ERROR(WriteTrace(options.trace, events, code));
+  }
+  json report = ProfileJson(profile);
+  if (dropped != 0) {
+    report["missing"].push_back(
+        absl::StrCat(dropped, " events of a call, for which there was no room: see --max-events"));
+  }
+  report["program"] = options.program;
+  report["method"] = options.method;
+  report["threads"] = options.threads;
+  report["load_ms"] = 1e3 * session->load_seconds;
+  report["memory_bytes"] = method.memory_bytes();
+  if (!options.compare.empty()) {
+    const absl::StatusOr<std::string> comparison = CompareProfiles(before, report);
+    if (!comparison.ok()) return Annotate(comparison.status(), options.compare);
+    std::cout << ForTerminal(*comparison);
+    return absl::OkStatus();
+  }
+  std::cout << (options.json ? JsonText(report)
+                             : ForTerminal(ProfileText(report, static_cast<size_t>(options.rows))));
+  return absl::OkStatus();
+}
+
+// What is wrong with the options taken together, or "".
+std::string Problem(const ProfileOptions& options) {
+  std::vector<std::string> read = options.inputs;
+  read.push_back(options.program);
+  read.push_back(options.compare);
+  for (const std::string& file : read) {
+    if (IsSameFile(options.trace, file)) {
+      return absl::StrCat("--trace would be written over ", file, ", which is read");
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
+int ProfileProgram(const ProfileOptions& options) { return Report(ProfileMethod(options)); }
+
+Command ProfileCommand() {
+  const auto profile = std::make_shared<ProfileOptions>();
+  return {
+      .name = "profile",
+      .about =
+          "Shows where the time of a call goes: by instruction, operator, module, source line "
+          "and backend.",
+      .options =
+          {{"program", &profile->program, "the program file", {.required = true}},
+           {"--method", &profile->method, "the method"},
+           {"--runs", &profile->runs, "calls, after one to warm up", {.least = 1, .most = 100'000}},
+           {"--input",
+            &profile->inputs,
+            ".npy files in the order of the method's inputs (repeatable)",
+            {.repeatable = true}},
+           {"--random-inputs",
+            &profile->seed,
+            "draws the inputs with this seed",
+            {.excludes = {"--input"}}},
+           {"--dynamic-size",
+            &profile->dynamic_size,
+            "of random inputs, where it is free",
+            {.least = 1, .excludes = {"--input"}}},
+           {"--rows", &profile->rows, "of each table", {.least = 1}},
+           {"--trace",
+            &profile->trace,
+            "writes what loading and the last call did, in time: for ui.perfetto.dev, or as JSON "
+            "when the name ends in .json",
+            {.not_empty = true}},
+           {"--compare",
+            &profile->compare,
+            "what --json printed before: shows what became slower or faster instead",
+            {.not_empty = true}},
+           {"--max-events",
+            &profile->max_events,
+            "of one call, 40 bytes of memory each",
+            {.least = 1, .most = 1e9}},
+           ThreadsOption(&profile->threads),
+           EngineOption(&profile->engine),
+           {"--json", &profile->json, "prints all figures as JSON", {.excludes = {"--compare"}}}},
+      .footer = "Example: belay profile model.belay --runs 100 --trace model.perfetto-trace",
+      .owned = profile,
+      .run = [profile] { return ProfileProgram(*profile); },
+      .problem = [profile] { return Problem(*profile); },
+  };
+}
+
+}  // namespace belay::tools

@@ -1,0 +1,139 @@
+// `belay profile`: what it prints and writes.
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+#include "runtime/core/test_in_directory.h"
+#include "runtime/core/testing.h"
+#include "tools/belay/captured_outcome.h"
+#include "tools/belay/command.h"
+
+namespace belay::tools {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+class ProfileCommandTest : public TestInDirectory {
+ protected:
+  // A program of the zoo, lowered.
+  std::string LowerZoo(const std::string& name, const std::string& backend) const {
+    LowerOptions options{.input = "conformance/models/zoo/" + name + "/model.pt2",
+                         .output = Path(name + "_" + backend + ".belay"),
+                         .backends = {backend}};
+    options.max_size = 8;
+    const Outcome outcome = Capture([&] { return Lower(options); });
+    EXPECT_EQ(outcome.status, kDone) << outcome.errors;
+    return options.output;
+  }
+  static Outcome Profiled(ProfileOptions options) {
+    options.runs = 3;
+    return Capture([&] { return ProfileProgram(options); });
+  }
+  static json Figures(const std::string& program) {
+    const Outcome outcome = Profiled({.program = program, .json = true});
+    EXPECT_EQ(outcome.status, kDone) << outcome.errors;
+    return json::parse(outcome.output, nullptr, /*allow_exceptions=*/false);
+  }
+};
+
+TEST_F(ProfileCommandTest, PrintsTablesByInstructionOperatorModuleLineAndBackend) {
+  const Outcome outcome = Profiled({.program = LowerZoo("mobilenet_tiny", "cpu")});
+  ASSERT_EQ(outcome.status, kDone) << outcome.errors;
+  for (const char* part : {"3 runs: ", "  instruction\n", "  operator\n", "  module\n",
+                           "  source line\n", "  backend\n", "belay_cpu.conv2d.default", ".py:"}) {
+    EXPECT_THAT(outcome.output, HasSubstr(part));
+  }
+  EXPECT_THAT(outcome.output, Not(HasSubstr("missing")));
+}
+
+// Every event of every delegate leads to a node of the model.
+TEST_F(ProfileCommandTest, ResolvesEveryEventOfTheBackends) {
+  for (const char* backend : {"cpu", "demo"}) {
+    for (const char* model : {"mlp", "tiny_llama", "cond_simple", "while_loop"}) {
+      const json report = Figures(LowerZoo(model, backend));
+      ASSERT_TRUE(report.is_object()) << model;
+      EXPECT_THAT(report["missing"], IsEmpty()) << model << " " << backend;
+      double share = 0;
+      for (const json& row : report["instructions"]) {
+        share += row["share"].get<double>();
+        EXPECT_NE(row["name"].get<std::string>().substr(0, 12), "instruction ") << row;
+        const bool inside = row["path"] != "forward";
+        if (inside) EXPECT_TRUE(row.contains("nodes")) << row;
+      }
+      // Instructions and what is between them and around them are all there is.
+      for (const json& row : report["by_backend"]) {
+        if (row["name"] == "(outside of instructions)") share += row["share"].get<double>();
+      }
+      EXPECT_NEAR(share, 1, 0.03) << model << " " << backend;
+    }
+  }
+}
+
+TEST_F(ProfileCommandTest, AStrippedProgramIsProfiledByInstruction) {
+  const std::string program = LowerZoo("mlp", "demo");
+  ASSERT_EQ(Capture([&] { return Strip({.file = program, .output = {}}); }).status, kDone);
+  const Outcome outcome = Profiled({.program = program});
+  ASSERT_EQ(outcome.status, kDone) << outcome.errors;
+  EXPECT_THAT(outcome.output, HasSubstr("missing: forward: no debug data"));
+  EXPECT_THAT(outcome.output, HasSubstr("no map of its steps"));
+  EXPECT_THAT(outcome.output, HasSubstr("  operator\n"));
+}
+
+TEST_F(ProfileCommandTest, WritesTracesOfBothKinds) {
+  const std::string program = LowerZoo("mlp", "demo");
+  ASSERT_EQ(Profiled({.program = program, .trace = Path("t.json")}).status, kDone);
+  const json trace = json::parse(Read(Path("t.json")), nullptr, /*allow_exceptions=*/false);
+  ASSERT_TRUE(trace.is_object());
+  std::map<std::string, int> kinds;
+  for (const json& event : trace["traceEvents"]) ++kinds[event["cat"].get<std::string>()];
+  EXPECT_EQ(kinds["load"], 1);
+  EXPECT_EQ(kinds["execute"], 1);  // the last of them
+  EXPECT_GT(kinds["step"], 0);
+  ASSERT_EQ(Profiled({.program = program, .trace = Path("t.perfetto-trace")}).status, kDone);
+  EXPECT_THAT(Read(Path("t.perfetto-trace")), HasSubstr("execute forward"));
+}
+
+TEST_F(ProfileCommandTest, ComparesWithAnEarlierProfile) {
+  const std::string program = LowerZoo("mlp", "none");
+  const Outcome before = Profiled({.program = program, .json = true});
+  ASSERT_EQ(before.status, kDone) << before.errors;
+  const Outcome outcome =
+      Profiled({.program = program, .compare = Write("before.json", before.output)});
+  ASSERT_EQ(outcome.status, kDone) << outcome.errors;
+  EXPECT_THAT(outcome.output, HasSubstr("the whole call"));
+  EXPECT_THAT(outcome.output, HasSubstr("instructions take about as long as before"));
+  for (const char* bad : {"", "{", "[1]", "{\"wall_ms\": 1}"}) {
+    const Outcome refused = Profiled({.program = program, .compare = Write("bad.json", bad)});
+    EXPECT_EQ(refused.status, kBadInput) << bad;
+    EXPECT_THAT(refused.errors, HasSubstr("bad.json")) << bad;
+  }
+}
+
+TEST_F(ProfileCommandTest, SaysHowManyEventsHadNoRoom) {
+  ProfileOptions options{.program = LowerZoo("mlp", "none")};
+  options.max_events = 2;
+  const Outcome outcome = Profiled(options);
+  ASSERT_EQ(outcome.status, kDone) << outcome.errors;
+  EXPECT_THAT(outcome.output, HasSubstr("for which there was no room: see --max-events"));
+}
+
+TEST_F(ProfileCommandTest, WritesNoTraceOverWhatItReads) {
+  const std::string program = LowerZoo("mlp", "none");
+  const Command command = ProfileCommand();
+  std::static_pointer_cast<ProfileOptions>(command.owned)->program = program;
+  std::static_pointer_cast<ProfileOptions>(command.owned)->trace = program;
+  EXPECT_THAT(command.problem(), HasSubstr("--trace would be written over"));
+  std::static_pointer_cast<ProfileOptions>(command.owned)->trace = Path("other");
+  EXPECT_EQ(command.problem(), "");
+}
+
+}  // namespace
+}  // namespace belay::tools
