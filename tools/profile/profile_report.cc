@@ -43,7 +43,7 @@ json Spread(const std::vector<double>& times) {
 
 void SortByTime(json& rows) {
   const auto key = [](const json& row) {
-    return std::pair(-row["mean_ms"].get<double>(), row["name"].get<std::string>());
+    return std::pair(-row["p50_ms"].get<double>(), row["name"].get<std::string>());
   };
   std::sort(rows.begin(), rows.end(),
             [&](const json& a, const json& b) { return key(a) < key(b); });
