@@ -1,4 +1,5 @@
 // Operators that make tensors out of sizes and numbers.
+#include <cmath>
 #include <complex>
 #include <optional>
 #include <string_view>
@@ -84,26 +85,38 @@ std::optional<RealNumber> NumberOf(const MetaValue& value) {
   return std::nullopt;
 }
 
-// The length of a range of which a number is symbolic: ceil((end - start) / step). kUnimplemented
-// for floats.
-absl::StatusOr<SymInt> SymbolicLength(const MetaContext& context, const MetaValue& start,
-                                      const MetaValue& end, const MetaValue& step) {
-  SymInt numbers[3];
-  const MetaValue* const values[3] = {&start, &end, &step};
-  for (int i = 0; i < 3; ++i) {
-    const SymExpr* e = values[i]->get_if<SymExpr>();
-    if (e == nullptr || e->value_kind() != SymExpr::ValueKind::kInt) {
-      return absl::UnimplementedError(absl::StrCat(context.schema().ns, "::", context.schema().op,
-                                                   ": a symbolic range must be of integers"));
-    }
-    numbers[i] = *e;
+// A number of a range of which one is symbolic. Floats that are whole, or are cut to integers in a
+// range of int64, are integers.
+absl::StatusOr<SymExpr> RangeNumber(const MetaContext& context, const MetaValue& value,
+                                    DType dtype) {
+  constexpr double kMost = 0x1p53;
+  if (const std::optional<RealNumber> known = NumberOf(value)) {
+    const double real = ToDouble(*known);
+    const bool cut = dtype == DType::kInt64 || real == std::trunc(real);
+    if (std::abs(real) <= kMost && cut) return SymExpr(TruncateToInt(*known));
+    return SymExpr::Float(real);
   }
-  const SymInt distance = numbers[1] - numbers[0];
-  const std::optional<int64_t> by = numbers[2].AsInt();
-  if (!by.has_value()) return SymExpr::Function("CeilDiv", {distance, numbers[2]});
-  if (*by == 0) return MetaError(context, "the step must not be zero");
-  if (*by > 0) return FloorDiv(distance + SymInt(*by) - SymInt(1), *by);
-  return FloorDiv(SymInt(0) - distance - SymInt(*by) - SymInt(1), SymInt(0) - numbers[2]);
+  const SymExpr* e = value.get_if<SymExpr>();
+  if (e != nullptr && e->value_kind() != SymExpr::ValueKind::kBool) return *e;
+  return MetaError(context, "a range must be of numbers");
+}
+
+// The length of a range of which a number is symbolic: ceil((end - start) / step).
+absl::StatusOr<SymInt> SymbolicLength(const MetaContext& context, const MetaValue& start,
+                                      const MetaValue& end, const MetaValue& step, DType dtype) {
+  ABSL_ASSIGN_OR_RETURN(const SymExpr first, RangeNumber(context, start, dtype));
+  ABSL_ASSIGN_OR_RETURN(const SymExpr last, RangeNumber(context, end, dtype));
+  ABSL_ASSIGN_OR_RETURN(const SymExpr by, RangeNumber(context, step, dtype));
+  const SymExpr distance = last - first;
+  if (by.AsFloat() == 0) return MetaError(context, "the step must not be zero");
+  for (const SymExpr& number : {first, last, by}) {
+    if (number.value_kind() == SymExpr::ValueKind::kInt) continue;
+    return SymExpr::Function("CeilToInt", {SymExpr::Function("FloatTrueDiv", {distance, by})});
+  }
+  const std::optional<int64_t> known = by.AsInt();
+  if (!known.has_value()) return SymExpr::Function("CeilDiv", {distance, by});
+  if (*known > 0) return FloorDiv(distance + by - SymInt(1), by);
+  return FloorDiv(SymInt(0) - distance - by - SymInt(1), SymInt(0) - by);
 }
 
 absl::Status InferArange(MetaContext& context, const ArangeCall<MetaArguments>& call) {
@@ -119,7 +132,7 @@ absl::Status InferArange(MetaContext& context, const ArangeCall<MetaArguments>& 
     if (!known.ok()) return MetaError(context, FromAbsl(known.status().message()));
     length = *known;
   } else {
-    ABSL_ASSIGN_OR_RETURN(length, SymbolicLength(context, start, end, step));
+    ABSL_ASSIGN_OR_RETURN(length, SymbolicLength(context, start, end, step, call.dtype));
   }
   return SetResult(context, TensorMeta::Contiguous(call.dtype, {length}));
 }

@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "exir/ops/pointwise_layout.h"
+#include "exir/symbolic/assumed_equalities.h"
 
 namespace belay::exir {
 namespace {

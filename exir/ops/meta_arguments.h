@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "exir/op/meta_context.h"
 #include "exir/ops/sym_bounds.h"
+#include "exir/symbolic/assumed_equalities.h"
 #include "runtime/core/dtype.h"
 #include "runtime/core/evalue.h"
 #include "runtime/core/status_macros.h"

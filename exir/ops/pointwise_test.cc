@@ -98,10 +98,12 @@ TEST_F(PointwiseTest, SymbolBroadcastsWithOneAndItself) {
             "f32[2*s0]");
 }
 
-TEST_F(PointwiseTest, SymbolDoesNotBroadcastWithAnotherSize) {
-  EXPECT_EQ(
-      InferTensor("aten.add.Tensor", {F32({S("s0")}), F32({3})}),
-      "aten::add.Tensor: shapes [s0] and [3] do not broadcast: sizes s0 and 3 at dimension 0");
+TEST_F(PointwiseTest, SizesThatMayBeEqualBroadcastAndOthersDoNot) {
+  EXPECT_EQ(InferTensor("aten.add.Tensor", {F32({S("s0")}), F32({3})}), "f32[3]");
+  EXPECT_EQ(InferTensor("aten.add.Tensor", {F32({S("s0")}), F32({S("u0")})}), "f32[s0]");
+  EXPECT_EQ(InferTensor("aten.add.Tensor", {F32({S("s0")}), F32({S("s0") + 1})}),
+            "aten::add.Tensor: shapes [s0] and [s0 + 1] do not broadcast: sizes s0 and s0 + 1 at "
+            "dimension 0");
 }
 
 TEST_F(PointwiseTest, EmptyAndRankZeroTensorsBroadcast) {
@@ -184,9 +186,12 @@ TEST_F(PointwiseTest, ArangeCountsSymbolically) {
   EXPECT_EQ(arange(0, 7, 3), "i64[3]");
   EXPECT_EQ(arange(7, 0, -3), "i64[3]");
   EXPECT_THAT(arange(0, S("s0"), 0), HasSubstr("the step must not be zero"));
+  EXPECT_EQ(arange(S("s0"), -1, SymExpr::Float(-1)), "f32[s0 + 1]");
+  EXPECT_EQ(arange(0, S("s0"), SymExpr::Float(0.5)), "f32[CeilToInt(FloatTrueDiv(s0, 0.5))]");
+  EXPECT_THAT(arange(0, S("s0"), SymExpr::Float(0)), HasSubstr("the step must not be zero"));
   EXPECT_EQ(InferTensor("aten.arange.default", {2.5}), "f32[3]");
-  EXPECT_THAT(InferTensor("aten.arange.default", {SymExpr::Function("ToFloat", {S("s0")})}),
-              HasSubstr("must be of integers"));
+  EXPECT_EQ(InferTensor("aten.arange.default", {SymExpr::Function("ToFloat", {S("s0")})}),
+            "f32[CeilToInt(FloatTrueDiv(ToFloat(s0), 1))]");
 }
 
 TEST_F(PointwiseTest, ComplexNumbersThatAreRealCountAsReal) {

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "exir/passes/assert_assumed_equalities.h"
 #include "exir/passes/contiguous_constants.h"
 #include "exir/passes/dim_order_ops.h"
 #include "exir/passes/eliminate_dead_code.h"
@@ -35,8 +36,8 @@ std::vector<Pass> ToEdgePasses(bool dim_order) {
       PromoteMixedDtypes(),
   };
   if (dim_order) passes.push_back(ReplaceMemoryFormatOps());
-  for (Pass pass :
-       {RefreshLayoutsPass(), ToEdgeOps(), EliminateDeadCode(), GenerateDebugHandles()}) {
+  for (Pass pass : {RefreshLayoutsPass(), AssertAssumedEqualities(), ToEdgeOps(),
+                    EliminateDeadCode(), GenerateDebugHandles()}) {
     passes.push_back(std::move(pass));
   }
   return passes;

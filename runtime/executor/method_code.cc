@@ -533,21 +533,41 @@ std::vector<InstructionInfo> MethodCode::Describe() const {
   return infos;
 }
 
+std::string MethodCode::FailedCondition(const KernelCallPlan& assertion, size_t instruction) const {
+  if (plan_->operators[assertion.op] != "aten._assert_scalar.default") return "";
+  const absl::Span<const uint32_t> asserted = plan_->arguments_of(assertion.operands);
+  for (size_t i = instruction; i-- > 0;) {
+    const auto* call = std::get_if<KernelCallPlan>(&plan_->instructions[i]);
+    if (call == nullptr) continue;
+    const absl::Span<const uint32_t> outputs = plan_->outputs_of(call->operands);
+    if (outputs.size() != 1 || asserted.empty() || outputs[0] != asserted[0]) continue;
+    std::string numbers;
+    for (const uint32_t value : plan_->arguments_of(call->operands)) {
+      const int64_t* number = slots_->slot(value).get_if<int64_t>();
+      if (number == nullptr) return "";
+      absl::StrAppend(&numbers, numbers.empty() ? "" : ", ", *number);
+    }
+    return absl::StrCat(" (", plan_->operators[call->op], "(", numbers, ") is false)");
+  }
+  return "";
+}
+
 absl::Status MethodCode::Annotate(const absl::Status& status, size_t instruction) const {
-  std::string what;
+  std::string what, condition;
   const InstructionPlan& plan = plan_->instructions[instruction];
   if (const auto* kernel = std::get_if<KernelCallPlan>(&plan)) {
     what = Quoted(plan_->operators[kernel->op]);
+    condition = FailedCondition(*kernel, instruction);
   } else if (const auto* delegate = std::get_if<DelegateCallPlan>(&plan)) {
     what = absl::StrCat("delegate ", delegate->delegate, " of backend ",
                         Quoted(plan_->delegates[delegate->delegate].backend_id));
   } else {
     what = std::holds_alternative<MovePlan>(plan) ? "move" : "jump";
   }
-  return absl::Status(
-      status.code(),
-      absl::StrCat("method ", Quoted(plan_->name), ", instruction ", instruction, " (", what, ")",
-                   InstructionSource(*program_, *plan_, instruction), ": ", status.message()));
+  return absl::Status(status.code(), absl::StrCat("method ", Quoted(plan_->name), ", instruction ",
+                                                  instruction, " (", what, ")",
+                                                  InstructionSource(*program_, *plan_, instruction),
+                                                  ": ", status.message(), condition));
 }
 
 }  // namespace belay

@@ -115,6 +115,9 @@ class MethodCode {
   absl::Status CheckOverlays(const Record& record) const;
   absl::Status Move(const Record& record);
   bool ConditionHolds(const Record& record) const;
+  // " (_operator.eq(5, 6) is false)": what an assertion on a scalar that failed asserts, with the
+  // numbers that it was computed of; "" for another call, and when they are no integers.
+  std::string FailedCondition(const KernelCallPlan& assertion, size_t instruction) const;
   // Says where in the program `status` comes from.
   absl::Status Annotate(const absl::Status& status, size_t instruction) const;
 

@@ -6,8 +6,14 @@
 
 namespace belay {
 
-// The shape to which both broadcast. kInvalidArgument naming both shapes and the dimension when two
-// sizes clash.
+// What broadcasting asks of a dimension type beyond dims.h: AssumeEqual, whether two sizes may be
+// equal where they have to be. Of numbers, whether they are; of expressions, whether nothing speaks
+// against it (exir/symbolic/assumed_equalities.h).
+inline bool AssumeEqual(const CheckedInt& a, const CheckedInt& b) { return a == b; }
+
+// The shape to which both broadcast. Of two sizes that may be equal, and of which neither is known to
+// be 1, the one that is a number, else that of `a`. kInvalidArgument naming both shapes and the
+// dimension when two sizes clash.
 template <class D>
 absl::StatusOr<Dims<D>> BroadcastShape(absl::Span<const D> a, absl::Span<const D> b) {
   const size_t rank = std::max(a.size(), b.size());
@@ -22,8 +28,10 @@ absl::StatusOr<Dims<D>> BroadcastShape(absl::Span<const D> a, absl::Span<const D
     const D& y = b[i + b.size() - rank];
     if (KnownInt(x) == 1) {
       out.push_back(y);
-    } else if (KnownInt(y) == 1 || x == y) {
+    } else if (KnownInt(y) == 1) {
       out.push_back(x);
+    } else if (AssumeEqual(x, y)) {
+      out.push_back(KnownInt(y).has_value() ? y : x);
     } else {
       return absl::InvalidArgumentError(absl::StrCat(
           "shapes ", FormatDims<D>(a), " and ", FormatDims<D>(b), " do not broadcast: sizes ",
