@@ -34,6 +34,8 @@ absl::Status TrilinearMeta(MetaContext& context, const TrilinearCall<MetaArgumen
   return absl::OkStatus();
 }
 
+constexpr auto* kGroupedProductMeta = &MetaKernel<&ProductMeta<GroupedProductCall<MetaArguments>>>;
+
 constexpr OpDef kRows[] = {
     {.schema = "aten::mm(Tensor self, Tensor mat2) -> Tensor",
      .meta = kProductMeta<ProductForm::kMm>,
@@ -76,6 +78,12 @@ constexpr OpDef kRows[] = {
      .dtypes = "self:A mat:A vec:A ->:A A=int+float+complex",
      .tolerance = kProduct,
      .flops = {FlopRule::kProduct, "mat"}},
+    {.schema = "aten::_grouped_mm(Tensor self, Tensor mat2, Tensor? offs=None, Tensor? bias=None, "
+               "ScalarType? out_dtype=None) -> Tensor",
+     .meta = kGroupedProductMeta,
+     .dtypes = "self:A mat2:A offs:{i32,i64} bias:A ->:A A=float",
+     .tolerance = kProduct,
+     .flops = {FlopRule::kProduct, "self"}},
     {.schema = "aten::_trilinear(Tensor i1, Tensor i2, Tensor i3, int[] expand1, int[] expand2, "
                "int[] expand3, int[] sumdim, int unroll_dim=1) -> Tensor",
      .meta = &MetaKernel<&TrilinearMeta>,

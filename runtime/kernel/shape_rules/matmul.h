@@ -262,6 +262,49 @@ struct ScaledSumCall {
   }
 };
 
+// _grouped_mm of rows that are sorted by group: [t,k] x [g,k,n] -> [t,n], each row times the matrix
+// of its group. Group i ends before row offsets[i]; rows behind the last group are 0.
+template <class Arguments>
+struct GroupedProductCall {
+  typename Arguments::TensorRef a, b, offsets;
+
+  // kUnimplemented for products of other ranks, and for what PyTorch refuses as well: a bias, and a
+  // result of another dtype.
+  static absl::StatusOr<GroupedProductCall> Read(const Arguments& arguments) {
+    GroupedProductCall call;
+    ABSL_ASSIGN_OR_RETURN(call.a, arguments.Tensor("self", kFloatTypes));
+    ABSL_ASSIGN_OR_RETURN(call.b, arguments.Tensor("mat2", DTypeSet{call.a->dtype}));
+    ABSL_ASSIGN_OR_RETURN(call.offsets,
+                          arguments.OptionalTensor("offs", {DType::kInt32, DType::kInt64}));
+    ABSL_ASSIGN_OR_RETURN(const DType result, arguments.DtypeOr("out_dtype", call.a->dtype));
+    std::string_view missing;
+    if (call.offsets == nullptr || call.a->rank() != 2 || call.b->rank() != 3) {
+      missing = "groups other than rows of a matrix";
+    } else if (!arguments.IsNone("bias")) {
+      missing = "a bias";
+    } else if (result != call.a->dtype) {
+      missing = "a result of another dtype";
+    }
+    if (missing.empty()) return call;
+    return absl::UnimplementedError(absl::StrCat("_grouped_mm: ", missing));
+  }
+  absl::StatusOr<Dims<typename Arguments::Dim>> Shape() const {
+    using D = typename Arguments::Dim;
+    const Dims<D> rows = Arguments::SizesOf(a), matrices = Arguments::SizesOf(b),
+                  ends = Arguments::SizesOf(offsets);
+    if (ends.size() != 1 || KnownDifferent(ends[0], matrices[0]) ||
+        KnownDifferent(rows[1], matrices[1])) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "_grouped_mm: shapes ", FormatDims<D>(rows), " and ", FormatDims<D>(matrices),
+          " with offsets ", FormatDims<D>(ends), " cannot be multiplied"));
+    }
+    Dims<D> out;
+    out.push_back(rows[0]);
+    out.push_back(matrices[2]);
+    return out;
+  }
+};
+
 // _trilinear: three operands with new dimensions at `expand`, broadcast, multiplied, and summed.
 template <class Arguments>
 struct TrilinearCall {

@@ -1,4 +1,4 @@
-// mm, bmm and addmm. Matrices of float32 whose rows lie together are read in place; the left one is
+// mm, bmm, addmm and _grouped_mm. Matrices of float32 whose rows lie together are read in place; the left one is
 // copied otherwise, the right one packed panel by panel.
 #include <algorithm>
 
@@ -6,6 +6,7 @@
 #include "runtime/core/str_cat.h"
 #include "runtime/kernel/kernel_arguments.h"
 #include "runtime/kernel/shape_rules/matmul.h"
+#include "runtime/kernels/call/grouped_rows.h"
 #include "runtime/kernels/call/operands.h"
 #include "runtime/kernels/call/strided_view.h"
 #include "runtime/kernels/elements/copy_strided.h"
@@ -69,13 +70,58 @@ Scratch ScratchFor(const TensorView& a, const TensorView& b, const TensorView& o
   return s;
 }
 
+// One matrix of the products that `parts` were reckoned for; `scratch` has all of them, the addend
+// copied already.
+absl::Status MultiplyMatrices(const Product& p, const TensorView& left, const TensorView& right,
+                              const TensorView& result, const Scratch& parts, float* scratch) {
+  float* const a_copy = scratch + parts.panel;
+  float* const c_copy = a_copy + parts.a;
+  const float* const addend_copy = c_copy + parts.c;
+  GemmF32Args args;
+  args.m = static_cast<size_t>(left.sizes[0]);
+  args.n = static_cast<size_t>(right.sizes[1]);
+  args.k = static_cast<size_t>(left.sizes[1]);
+  args.scratch = scratch;
+  args.alpha = p.alpha;
+  if (parts.a != 0) {
+    ABSL_RETURN_IF_ERROR(
+        CopyStrided(left, TensorView::Contiguous(DType::kFloat32, left.sizes, a_copy)));
+    args.a = a_copy;
+    args.lda = args.k;
+  } else {
+    args.a = left.as<const float>();
+    args.lda = static_cast<size_t>(left.strides[0]);
+  }
+  if (HasRows(right)) {
+    args.b = right.as<const float>();
+    args.ldb = static_cast<size_t>(right.strides[0]);
+  } else {
+    args.pack = &PackStrided;
+    args.pack_source = &right;
+  }
+  if (p.addend != nullptr && parts.addend == 0) args.column_bias = p.addend->as<const float>();
+  float* c = parts.c != 0 ? c_copy : result.as<float>();
+  args.c = c;
+  args.ldc = parts.c != 0 ? args.n : static_cast<size_t>(result.strides[0]);
+  GemmF32(args);
+  if (parts.addend != 0) {
+    PointwiseParams beta;
+    beta.Set(0, EValue(static_cast<double>(p.beta)));
+    const VectorLoop add = FindLoop(PointwiseOp::kAdd, DType::kFloat32);
+    for (size_t r = 0; r < args.m; ++r) {
+      const void* operands[] = {c + r * args.ldc, addend_copy + r * args.n};
+      add(operands, c + r * args.ldc, args.n, beta);
+    }
+  }
+  if (parts.c == 0) return absl::OkStatus();
+  return CopyStrided(TensorView::Contiguous(DType::kFloat32, result.sizes, c_copy), result);
+}
+
 absl::Status Multiply(KernelContext& context, const Product& p, int batch_dims) {
   const TensorView &a = *p.a, &b = *p.b;
   ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape,
                         MatMulShape<CheckedInt>(ToDims(a.sizes), ToDims(b.sizes), batch_dims));
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, a.dtype, shape));
-  const int64_t batches = batch_dims == 0 ? 1 : a.sizes[0];
-  const int64_t m = a.sizes[batch_dims], k = a.sizes[batch_dims + 1], n = b.sizes[batch_dims + 1];
   TensorView addend;
   if (p.addend != nullptr) {
     ABSL_ASSIGN_OR_RETURN(addend, ExpandTo(*p.addend, out->sizes));
@@ -84,55 +130,15 @@ absl::Status Multiply(KernelContext& context, const Product& p, int batch_dims) 
   const Scratch parts = ScratchFor(a, b, *out, p.addend, p.beta);
   ABSL_ASSIGN_OR_RETURN(float* scratch,
                         ScratchArray<float>(context, static_cast<int64_t>(parts.total())));
-  float* const a_copy = scratch + parts.panel;
-  float* const c_copy = a_copy + parts.a;
-  float* const addend_copy = c_copy + parts.c;
   if (parts.addend != 0) {
+    float* const copy = scratch + parts.total() - parts.addend;
     ABSL_RETURN_IF_ERROR(
-        CopyStrided(addend, TensorView::Contiguous(DType::kFloat32, addend.sizes, addend_copy)));
+        CopyStrided(addend, TensorView::Contiguous(DType::kFloat32, addend.sizes, copy)));
   }
+  const int64_t batches = batch_dims == 0 ? 1 : a.sizes[0];
   for (int64_t i = 0; i < batches; ++i) {
-    const TensorView left = MatrixOf(a, i), right = MatrixOf(b, i), result = MatrixOf(*out, i);
-    GemmF32Args args;
-    args.m = static_cast<size_t>(m);
-    args.n = static_cast<size_t>(n);
-    args.k = static_cast<size_t>(k);
-    args.scratch = scratch;
-    args.alpha = p.alpha;
-    if (parts.a != 0) {
-      ABSL_RETURN_IF_ERROR(
-          CopyStrided(left, TensorView::Contiguous(DType::kFloat32, left.sizes, a_copy)));
-      args.a = a_copy;
-      args.lda = args.k;
-    } else {
-      args.a = left.as<const float>();
-      args.lda = static_cast<size_t>(left.strides[0]);
-    }
-    if (HasRows(right)) {
-      args.b = right.as<const float>();
-      args.ldb = static_cast<size_t>(right.strides[0]);
-    } else {
-      args.pack = &PackStrided;
-      args.pack_source = &right;
-    }
-    if (p.addend != nullptr && parts.addend == 0) args.column_bias = p.addend->as<const float>();
-    float* c = parts.c != 0 ? c_copy : result.as<float>();
-    args.c = c;
-    args.ldc = parts.c != 0 ? args.n : static_cast<size_t>(result.strides[0]);
-    GemmF32(args);
-    if (parts.addend != 0) {
-      PointwiseParams beta;
-      beta.Set(0, EValue(static_cast<double>(p.beta)));
-      const VectorLoop add = FindLoop(PointwiseOp::kAdd, DType::kFloat32);
-      for (size_t r = 0; r < args.m; ++r) {
-        const void* operands[] = {c + r * args.ldc, addend_copy + r * args.n};
-        add(operands, c + r * args.ldc, args.n, beta);
-      }
-    }
-    if (parts.c != 0) {
-      ABSL_RETURN_IF_ERROR(
-          CopyStrided(TensorView::Contiguous(DType::kFloat32, result.sizes, c_copy), result));
-    }
+    ABSL_RETURN_IF_ERROR(
+        MultiplyMatrices(p, MatrixOf(a, i), MatrixOf(b, i), MatrixOf(*out, i), parts, scratch));
   }
   return absl::OkStatus();
 }
@@ -160,12 +166,41 @@ absl::Status Addmm(KernelContext& context, const AddmmCall& call) {
   return Multiply(context, p, 0);
 }
 
+absl::Status GroupedMm(KernelContext& context, const GroupedProductCall<KernelArguments>& call) {
+  const TensorView &a = *call.a, &b = *call.b;
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, a.dtype, shape));
+  if (out->numel() == 0) return absl::OkStatus();
+  const Scratch parts = ScratchFor(a, b, *out, nullptr, 0);
+  ABSL_ASSIGN_OR_RETURN(float* scratch,
+                        ScratchArray<float>(context, static_cast<int64_t>(parts.total())));
+  const Product p = {.a = &a, .b = &b};
+  return ForEachGroup(
+      *call.offsets, a.sizes[0], [&](int64_t group, int64_t first, int64_t end) -> absl::Status {
+        TensorView left = RowsOf(a, first, end), right = MatrixOf(b, std::max<int64_t>(group, 0));
+        if (group < 0) left.sizes[1] = right.sizes[0] = 0;  // sums of nothing
+        return MultiplyMatrices(p, left, right, RowsOf(*out, first, end), parts, scratch);
+      });
+}
+
 template <ProductForm kForm>
 bool AcceptsPlain(const KernelContext& context, const ProductCall<KernelArguments, kForm>& call) {
   return AcceptsFactors(context, *call.a, *call.b, kForm == kBmm ? 3 : 2, kTypes);
 }
 bool AcceptsAddmm(const KernelContext& context, const AddmmCall& call) {
   return AcceptsFactors(context, *call.a, *call.b, 2, kTypes) && call.alpha.number != 0.0;
+}
+
+bool AcceptsGrouped(const KernelContext& context, const GroupedProductCall<KernelArguments>& call) {
+  const absl::StatusOr<const TensorView*> out = context.PlannedOutput(0);
+  return kTypes.contains(call.a->dtype) && call.b->sizes[0] > 0 && out.ok() &&
+         (*out)->dtype == call.a->dtype && (*out)->rank() == 2;
+}
+uint64_t GroupedScratch(const KernelContext& context,
+                        const GroupedProductCall<KernelArguments>& call) {
+  const absl::StatusOr<const TensorView*> out = context.PlannedOutput(0);
+  if (!out.ok()) return 0;
+  return ScratchFor(*call.a, *call.b, **out, nullptr, 0).total() * sizeof(float);
 }
 
 template <ProductForm kForm>
@@ -195,6 +230,9 @@ constexpr Kernel kKernels[] = {
     PlainRow<kBmm>("aten.bmm.default", "BmmSimd"),
     KernelRow<&Addmm, &AcceptsAddmm, &AddmmScratch>(
         "aten.addmm.default", "self mat1 mat2 beta alpha", "AddmmSimd", KernelEngine::kHighway),
+    KernelRow<&GroupedMm, &AcceptsGrouped, &GroupedScratch>(
+        "aten._grouped_mm.default", "self mat2 offs bias out_dtype", "GroupedMmSimd",
+        KernelEngine::kHighway),
 };
 
 }  // namespace

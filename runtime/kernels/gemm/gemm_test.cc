@@ -65,5 +65,25 @@ TEST(GemmTest, LayoutsBatchesAndAddends) {
   }
 }
 
+TEST(GemmTest, GroupsOfRowsWithAMatrixEach) {
+  KernelComparison comparison;
+  for (DType dtype : {DType::kFloat32, DType::kBFloat16}) {
+    for (Layout layout : {Layout::kRowMajor, Layout::kReversed, Layout::kGaps}) {
+      // A group without rows, groups of one and of many, rows behind the last.
+      for (const std::vector<int32_t>& ends :
+           {std::vector<int32_t>{0, 1, 14, 14, 20}, {3, 3, 9, 15, 17}, {0, 0, 0, 0, 0}}) {
+        TestTensor offsets = TestTensor::Of<int32_t>({5}, ends);
+        KernelCall call = Mm(dtype, 20, 33, 19, layout);
+        call.op = "aten._grouped_mm.default";
+        std::get<TestTensorSpec>(call.arguments[1]).sizes = {5, 33, 19};
+        std::get<TestTensorSpec>(call.arguments[1]).layout = layout;
+        call.arguments.resize(5);
+        call.arguments[2] = EValue(offsets.view());
+        ASSERT_TRUE(comparison.Compare(call));
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace belay

@@ -9,6 +9,7 @@
 #include "runtime/core/status_macros.h"
 #include "runtime/kernel/kernel_arguments.h"
 #include "runtime/kernel/shape_rules/matmul.h"
+#include "runtime/kernels/call/grouped_rows.h"
 #include "runtime/kernels/call/operands.h"
 #include "runtime/kernels/reference/families.h"
 
@@ -130,6 +131,26 @@ absl::Status MultiplyKernel(KernelContext& context, const CallOf<kForm, kScaled>
   return absl::OkStatus();
 }
 
+absl::Status GroupedMultiply(KernelContext& context,
+                             const GroupedProductCall<KernelArguments>& call) {
+  const TensorView &a = *call.a, &b = *call.b;
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, a.dtype, shape));
+  if (out->numel() == 0) return absl::OkStatus();
+  return ForEachGroup(*call.offsets, a.sizes[0], [&](int64_t group, int64_t first, int64_t end) {
+    Product p;
+    p.a = MatricesOf(RowsOf(a, first, end), 2);
+    p.b = MatricesOf(b, 2);
+    p.out = MatricesOf(RowsOf(*out, first, end), 2);
+    p.rows = end - first;
+    p.columns = b.sizes[2];
+    p.depth = group < 0 ? 0 : a.sizes[1];
+    if (p.depth != 0) p.b.data = ElementAddress(b, group * b.strides[0]);
+    DispatchDType<kFloatTypes>(a.dtype, [&](auto tag) { Multiply<CppType<tag.value>>(p); });
+    return absl::OkStatus();
+  });
+}
+
 // Operand `i` of _trilinear over the dimensions to which all broadcast.
 absl::StatusOr<TensorView> Expanded(const TrilinearCall<KernelArguments>& call, int i) {
   const TensorView& t = *call.operands[i];
@@ -204,6 +225,8 @@ constexpr Kernel kKernels[] = {
         "aten.baddbmm.default", "self batch1 batch2 beta alpha", "Baddbmm", kReference),
     KernelRow<&MultiplyKernel<ProductForm::kMv, true>>(
         "aten.addmv.default", "self mat vec beta alpha", "Addmv", kReference),
+    KernelRow<&GroupedMultiply>("aten._grouped_mm.default", "self mat2 offs bias out_dtype",
+                                "GroupedMm", kReference),
     KernelRow<&Trilinear>("aten._trilinear.default",
                           "i1 i2 i3 expand1 expand2 expand3 sumdim unroll_dim", "Trilinear",
                           kReference),

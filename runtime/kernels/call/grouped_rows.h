@@ -1,0 +1,46 @@
+// The rows of a product whose groups have a matrix each (_grouped_mm).
+#ifndef BELAY_RUNTIME_KERNELS_CALL_GROUPED_ROWS_H_
+#define BELAY_RUNTIME_KERNELS_CALL_GROUPED_ROWS_H_
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "runtime/core/status_macros.h"
+#include "runtime/core/str_cat.h"
+#include "runtime/kernels/call/element_access.h"
+#include "runtime/kernels/call/strided_view.h"
+
+namespace belay {
+
+// Rows [first, end) of a matrix. Precondition: they exist.
+inline TensorView RowsOf(const TensorView& matrix, int64_t first, int64_t end) {
+  TensorView rows = matrix;
+  rows.data = PartAddress(matrix, first * matrix.strides[0]);
+  rows.sizes[0] = end - first;
+  return rows;
+}
+
+// fn(group, first, end) for every group that has rows, in order, and at last fn(-1, first, rows) when
+// there are rows of none. `ends` says before which row each group ends.
+//   kInvalidArgument  groups end before they begin or behind the last row; what comes before was
+//                     visited
+//   whatever fn returns
+template <class Fn>
+absl::Status ForEachGroup(const TensorView& ends, int64_t rows, Fn&& fn) {
+  const Reader<int64_t> read(ends);
+  int64_t first = 0;
+  for (int64_t group = 0; group < ends.sizes[0]; ++group) {
+    const int64_t end = read(group * ends.strides[0]);
+    if (end < first || end > rows) {
+      return absl::InvalidArgumentError(absl::StrCat("offs: group ", group, " ends at row ", end,
+                                                     ", expected ", first, " to ", rows));
+    }
+    if (end > first) ABSL_RETURN_IF_ERROR(fn(group, first, end));
+    first = end;
+  }
+  return first == rows ? absl::OkStatus() : fn(int64_t{-1}, first, rows);
+}
+
+}  // namespace belay
+
+#endif  // BELAY_RUNTIME_KERNELS_CALL_GROUPED_ROWS_H_
