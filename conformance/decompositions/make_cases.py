@@ -468,6 +468,30 @@ EXTRA.update({
                            for d in (F16, BF16)],
 })
 
+I8 = torch.int8
+SAMPLES = torch.tensor([[[0.3, 0.8], [0.05, 0.5]]])
+MORE.update({
+    "_is_all_true.default": [((SEEN,), {}), ((SEEN[::2],), {})],
+    "_is_any_true.default": [((SEEN,), {}), ((SEEN[1:2],), {})],
+    "_chunk_cat.default": [(([T(5, 2), T(4, 2)], 0, 2), {}), (([T(2, 5, 3), T(2, 2)], 1, 3), {}), (([T(6)], 0, 2), {})],
+    "_int_mm.default": [((N(*range(-24, 24), dtype=I8).view(6, 8) * 5, N(*range(64), dtype=I8).view(8, 8) - 31), {})],
+    "_weight_int8pack_mm.default": [((T(3, 8), N(*range(-32, 32), dtype=I8).view(8, 8), T(8)), {}),
+                                    ((T(3, 8).bfloat16(), N(*range(-32, 32), dtype=I8).view(8, 8), T(8).bfloat16()), {})],
+    "conv_tbc.default": [((T(5, 2, 3), T(3, 3, 4), T(4)), {}), ((T(5, 2, 3), T(2, 3, 4), T(4), 1), {})],
+    "pinverse.default": [((T(4, 3),), {}), ((T(2, 2, 3),), {"rcond": 0.1})],
+    "_lu_with_info.default": [((T(3, 3),), {}), ((T(2, 3, 3),), {"check_errors": False})],
+    "sum_to_size.default": [((T(2, 3, 4), [3, 1]), {}), ((T(2, 3), [2, 3]), {}), ((N(1, 2, 3).view(1, 3), [1]), {})],
+    "native_dropout_backward.default": [((T(3, 4), T(3, 4) > 0, 1.25), {})],
+    "fractional_max_pool2d.default": [((T(1, 2, 7, 8), [2, 3], [4, 3], SAMPLES), {}), ((T(2, 5, 5), [2, 2], [1, 4], SAMPLES), {})],
+    "fractional_max_pool3d.default": [((T(1, 2, 5, 6, 7), [2, 2, 3], [3, 4, 3], torch.cat([SAMPLES, SAMPLES[..., :1]], -1)), {})],
+})
+for base, overload in rows():
+    if base.startswith("_foreach_"):
+        values = {"List[Tensor]": lambda: [T(2, 3).sigmoid(), T(4).sigmoid()], "Tensor": lambda: torch.tensor(1.5),
+                  "number": lambda: 0.5, "List[number]": lambda: [0.5, 2.0]}
+        arguments = getattr(getattr(torch.ops.aten, base), overload)._schema.arguments
+        MORE[base + "." + overload] = [(tuple(values[str(a.type)]() for a in arguments if not a.has_default_value()), {})]
+
 # What the decomposition does not cover on purpose, random operators, and what has no stable result.
 SKIP = re.compile(r"rand|alpha_dropout|feature_dropout|bernoulli|normal|multinomial|rrelu|empty|new_empty|exponential")
 

@@ -216,6 +216,15 @@ std::vector<SymInt> BroadcastSizes(OpBuilder& b, const std::vector<Argument>& te
   return result;
 }
 
+void ExpectAtLeast(OpBuilder& b, const SymInt& size, int64_t least, std::string_view otherwise) {
+  if (!b.ok()) return;
+  const SymRange range = b.Range(size);
+  if (range.min >= least) return;
+  if (range.max < least) return b.Unsupported(otherwise);
+  const Argument enough = b.Call("_operator.ge", {size, least});
+  b.Call("aten._assert_scalar.default", {enough, Argument(std::string(otherwise))});
+}
+
 SymInt Product(const std::vector<SymInt>& sizes) {
   SymInt product = 1;
   for (const SymInt& size : sizes) product = product * size;

@@ -108,6 +108,9 @@ Argument Arange(OpBuilder& b, const OpArgument& end);
 
 // The sizes that the tensors broadcast to; kInvalidArgument when they don't.
 std::vector<SymInt> BroadcastSizes(OpBuilder& b, const std::vector<Argument>& tensors);
+// Makes sure that a size is at least `least` (> 0): by its range, or by an assertion that runs and
+// says `otherwise`. One that never is fails with kUnimplemented and that text.
+void ExpectAtLeast(OpBuilder& b, const SymInt& size, int64_t least, std::string_view otherwise);
 // The product of sizes.
 SymInt Product(const std::vector<SymInt>& sizes);
 // 0, 1, …, rank - 1.

@@ -82,9 +82,7 @@ std::vector<Argument> HistogramOfCount(OpBuilder& b, const OpCall& c) {
     }
     edges = b.Call("aten.linspace.default", {from, to, bins + 1}, {{"dtype", dtype}});
   } else {
-    if (b.ok() && b.Range(b.size(x, 0)).min < 1) {
-      b.Unsupported("histogram of a tensor that may have no elements, without a range");
-    }
+    ExpectAtLeast(b, b.size(x, 0), 1, "histogram of a tensor without elements and without a range");
     if (!b.ok()) return {};
     const std::vector<int64_t> all = {0};
     Argument from = b.Call("aten.amin.default", {x, all});
@@ -103,8 +101,7 @@ std::vector<Argument> HistogramOfEdges(OpBuilder& b, const OpCall& c) {
   if (b.rank(edges) != 1 || b.dtype(edges) != b.dtype(x)) {
     b.Invalid("bins: expected a vector of the input's dtype");
   }
-  if (b.ok() && b.Range(b.size(edges, 0)).min < 2)
-    b.Unsupported("histogram of perhaps no interval");
+  ExpectAtLeast(b, b.size(edges, 0), 2, "histogram of no interval");
   if (!b.ok()) return {};
   return Counts(b, c, x, Clone(b, edges), b.size(edges, 0) - SymInt(1));
 }

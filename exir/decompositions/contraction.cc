@@ -402,6 +402,11 @@ std::vector<Argument> Cross(OpBuilder& b, const OpCall& c) {
   return {};
 }
 
+// What transformers calls where it can't call _grouped_mm.
+std::vector<Argument> GroupedMmFallback(OpBuilder& b, const OpCall& c) {
+  return {b.Call("aten._grouped_mm.default", {c["input"], c["weight"], c["offs"]})};
+}
+
 constexpr Decomposition kDecompositions[] = {
     {"aten.bilinear.default", Bilinear},
     {"aten.chain_matmul.default", MultiDot},
@@ -417,6 +422,7 @@ constexpr Decomposition kDecompositions[] = {
     {"aten.matrix_power.default", MatrixPower},
     {"aten.tensordot.default", TensorDot},
     {"aten.vander.default", Vander},
+    {"transformers.grouped_mm_fallback.default", GroupedMmFallback},
 };
 
 }  // namespace

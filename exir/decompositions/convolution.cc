@@ -94,6 +94,17 @@ std::vector<Argument> ThnnConv2d(OpBuilder& b, const OpCall& c) {
                                               c["padding"], one, false, none, 1})};
 }
 
+// Time, batch, channels; the weight is of positions, channels in, channels out.
+std::vector<Argument> ConvTbc(OpBuilder& b, const OpCall& c) {
+  if (b.rank(c["self"]) != 3 || b.rank(c["weight"]) != 3) b.Invalid("conv_tbc: expected rank 3");
+  if (!b.ok()) return {};
+  const Argument result =
+      b.Call("aten.conv1d.default",
+             {Permute(b, c["self"], {1, 2, 0}), Permute(b, c["weight"], {2, 1, 0}), c["bias"],
+              std::vector<int64_t>{1}, std::vector<int64_t>{c.Int("pad")}});
+  return {Contiguous(b, Permute(b, result, {2, 0, 1}))};
+}
+
 constexpr Decomposition kDecompositions[] = {
     {"aten._convolution.default", ConvolutionWithFlags},
     {"aten._convolution.deprecated", ConvolutionWithFlags},
@@ -104,6 +115,7 @@ constexpr Decomposition kDecompositions[] = {
     {"aten.conv2d.padding", NamedPadding<2>},
     {"aten.conv3d.default", Convolution<3, false>},
     {"aten.conv3d.padding", NamedPadding<3>},
+    {"aten.conv_tbc.default", ConvTbc},
     {"aten.conv_transpose1d.default", Convolution<1, true>},
     {"aten.conv_transpose2d.input", Convolution<2, true>},
     {"aten.conv_transpose3d.input", Convolution<3, true>},

@@ -154,11 +154,20 @@ std::vector<Argument> Gradient(OpBuilder& b, const OpCall& c) {
   return {Argument(std::move(results))};
 }
 
+std::vector<Argument> DropoutBackward(OpBuilder& b, const OpCall& c) {
+  const Argument& gradient = c["grad_output"];
+  return {Mul(b, Mul(b, gradient, Cast(b, c["mask"], b.dtype(gradient))), c["scale"])};
+}
+
 constexpr Decomposition kDecompositions[] = {
-    {"aten.gradient.array", Gradient},          {"aten.gradient.scalararray", Gradient},
-    {"aten.gradient.scalarint", Gradient},      {"aten.gradient.scalarrayarray", Gradient},
-    {"aten.gradient.scalarrayint", Gradient},   {"aten.gradient.tensorarray", Gradient},
+    {"aten.gradient.array", Gradient},
+    {"aten.gradient.scalararray", Gradient},
+    {"aten.gradient.scalarint", Gradient},
+    {"aten.gradient.scalarrayarray", Gradient},
+    {"aten.gradient.scalarrayint", Gradient},
+    {"aten.gradient.tensorarray", Gradient},
     {"aten.gradient.tensorarrayint", Gradient},
+    {"aten.native_dropout_backward.default", DropoutBackward},
 };
 
 }  // namespace

@@ -218,9 +218,7 @@ std::vector<Argument> PlaceOfNumber(OpBuilder& b, const OpCall& c) {
 // How often each number occurs, or the sum of its weights.
 std::vector<Argument> BinCount(OpBuilder& b, const OpCall& c) {
   const Argument& self = c["self"];
-  if (b.ok() && b.Range(b.size(self, 0)).min < 1) {
-    b.Unsupported("bincount of a tensor that may have no elements");
-  }
+  ExpectAtLeast(b, b.size(self, 0), 1, "bincount of a tensor without elements");
   if (!b.ok()) return {};
   const Argument largest =
       Cast(b, b.Call("aten.amax.default", {self, std::vector<int64_t>{0}}), DType::kInt64);
@@ -264,9 +262,7 @@ std::vector<Argument> Unique(OpBuilder& b, const OpCall& c) {
   }
   const Argument flat = Reshape(b, self, {-1});
   const SymInt count = b.meta(self).NumElements();
-  if (b.ok() && b.Range(count).min < 1) {
-    b.Unsupported("different elements of a tensor that may have none");
-  }
+  ExpectAtLeast(b, count, 1, "different elements of a tensor that has none");
   if (!b.ok()) return {};
   const std::vector<Argument> sorted =
       kSorts ? b.CallAll("aten.sort.stable", {flat}, {{"stable", true}, {"dim", 0}})
@@ -304,7 +300,7 @@ std::vector<Argument> UniqueAlong(OpBuilder& b, const OpCall& c) {
   if (b.ok() && (!columns.has_value() || *columns > kMost || *columns < 1)) {
     b.Unsupported("different rows of so many elements");
   }
-  if (b.ok() && b.Range(count).min < 1) b.Unsupported("different rows of what may have none");
+  ExpectAtLeast(b, count, 1, "different rows of what has none");
   if (!b.ok()) return {};
   // By the last column first; each sort keeps the order of the one before among equals.
   Argument order = Arange(b, count);

@@ -125,7 +125,33 @@ std::vector<Argument> PadSequence(OpBuilder& b, const OpCall& c) {
   return {b.Call("aten.stack.default", {Argument(sequences), c.Bool("batch_first") ? 0 : 1})};
 }
 
+// Each tensor with zeros behind it, so that dimension `dim` is cut into `num_chunks`, and the pieces
+// side by side.
+std::vector<Argument> ChunkCat(OpBuilder& b, const OpCall& c) {
+  const int64_t chunks = c.Int("num_chunks");
+  if (chunks < 1) b.Invalid("_chunk_cat: expected at least one chunk");
+  std::vector<Argument> parts;
+  int64_t dim = c.Int("dim");
+  for (const Argument& tensor : c.List("tensors")) {
+    dim = b.WrapDim(dim, b.rank(tensor));
+    std::vector<SymInt> sizes = b.sizes(tensor);
+    if (b.ok() && sizes.empty()) b.Invalid("_chunk_cat: a tensor has no dimensions");
+    if (!b.ok()) return {};
+    const SymInt whole = FloorDiv(sizes[dim] + SymInt(chunks - 1), chunks) * SymInt(chunks);
+    std::vector<SymInt> pad(2 * (sizes.size() - dim), SymInt(0));
+    pad.back() = whole - sizes[dim];
+    Argument part =
+        pad.back() == SymInt(0) ? tensor : b.Call("aten.constant_pad_nd.default", {tensor, pad, 0});
+    sizes.resize(dim);
+    sizes.push_back(chunks);
+    sizes.push_back(SymInt(-1));
+    parts.push_back(Reshape(b, part, sizes));
+  }
+  return {Cat(b, parts, dim + 1)};
+}
+
 constexpr Decomposition kDecompositions[] = {
+    {"aten._chunk_cat.default", ChunkCat},
     {"aten.block_diag.default", BlockDiag},
     {"aten.cartesian_prod.default", CartesianProd},
     {"aten.column_stack.default", ColumnStack},

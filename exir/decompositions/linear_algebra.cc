@@ -213,8 +213,24 @@ std::vector<Argument> AddmmActivation(OpBuilder& b, const OpCall& c) {
   return {Unary(b, c.Bool("use_gelu") ? "gelu" : "relu", sum)};
 }
 
+// Bytes multiplied as 32-bit integers.
+std::vector<Argument> ByteMatMul(OpBuilder& b, const OpCall& c) {
+  return {b.Call("aten.mm.default",
+                 {Cast(b, c["self"], DType::kInt32), Cast(b, c["mat2"], DType::kInt32)})};
+}
+
+// Rows of bytes as weights, with a scale each.
+std::vector<Argument> BytePackedMatMul(OpBuilder& b, const OpCall& c) {
+  const DType dtype = b.dtype(c["self"]), compute = ComputeDtype(dtype);
+  const Argument weights = Transpose(b, Cast(b, c["mat2"], compute), 0, 1);
+  const Argument product = b.Call("aten.mm.default", {Cast(b, c["self"], compute), weights});
+  return {Cast(b, Mul(b, product, Cast(b, c["scales"], compute)), dtype)};
+}
+
 constexpr Decomposition kDecompositions[] = {
     {"aten._addmm_activation.default", AddmmActivation},
+    {"aten._int_mm.default", ByteMatMul},
+    {"aten._weight_int8pack_mm.default", BytePackedMatMul},
     {"aten.baddbmm.dtype", BaddbmmIn},
     {"aten.addbmm.default", AddBatchedMatMul},
     {"aten.addmm.dtype", AddmmIn},

@@ -360,7 +360,8 @@ Argument BatchOfZeros(OpBuilder& b, const Argument& matrix, const std::vector<Sy
   return Full(b, sizes, 0, dtype);
 }
 void RejectHermitian(OpBuilder& b, const OpCall& c) {
-  if (Has(c, "hermitian") && c.Bool("hermitian")) b.Unsupported("by eigenvalues (hermitian=True)");
+  if (Has(c, "hermitian") && c.Bool("hermitian"))
+    b.Unsupported("hermitian=True, for which eigenvalues would be computed, is not supported");
 }
 
 std::vector<Argument> PseudoInverse(OpBuilder& b, const OpCall& c) {
@@ -438,7 +439,13 @@ std::vector<Argument> HouseholderProduct(OpBuilder& b, const OpCall& c) {
   return {q};
 }
 
+std::vector<Argument> LuWithInfo(OpBuilder& b, const OpCall& c) {
+  return b.CallAll("aten.linalg_lu_factor_ex.default", {c["self"]},
+                   {{"pivot", c["pivot"]}, {"check_errors", c["check_errors"]}});
+}
+
 constexpr Decomposition kDecompositions[] = {
+    {"aten._lu_with_info.default", LuWithInfo},
     {"aten._linalg_slogdet.default", SignAndLogDetFactors},
     {"aten._linalg_solve_ex.default", SolveWithFactors},
     {"aten.cholesky.default", Cholesky},
@@ -460,6 +467,7 @@ constexpr Decomposition kDecompositions[] = {
     {"aten.linalg_pinv.atol_rtol_tensor", PseudoInverse},
     {"aten.linalg_pinv.default", PseudoInverse},
     {"aten.linalg_pinv.rcond_tensor", PseudoInverse},
+    {"aten.pinverse.default", Same<"aten.linalg_pinv.default">},
     {"aten.linalg_slogdet.default", SignAndLogDet},
     {"aten.linalg_solve.default", Solve},
     {"aten.linalg_solve_ex.default", SolveWithInfo},

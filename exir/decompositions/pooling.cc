@@ -1,5 +1,7 @@
 // Pooling and resampling.
 
+#include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -81,8 +83,77 @@ std::vector<Argument> MaxUnpool(OpBuilder& b, const OpCall& c) {
   return {Reshape(b, placed, sizes)};
 }
 
+// Where the windows of a dimension begin: evenly, from a place that a number from 0 to 1 says (per
+// image and channel), and the last one at the end.
+Argument WindowStarts(OpBuilder& b, const Argument& sample, int64_t size, int64_t out,
+                      int64_t kernel) {
+  const DType dtype = b.dtype(sample);
+  std::vector<SymInt> one = b.sizes(sample);
+  one.push_back(1);
+  const Argument last = Full(b, one, size - kernel, DType::kInt64);
+  if (out == 1) return last;
+  const double alpha = static_cast<double>(size - kernel) / static_cast<double>(out - 1);
+  const Argument step = ScalarTensor(b, alpha, dtype);
+  const auto whole = [&](const Argument& x) { return Cast(b, Mul(b, x, step), DType::kInt64); };
+  const Argument from = Unsqueeze(b, sample, -1);
+  const Argument places = Cast(b, Arange(b, out - 1), dtype);
+  const Argument even = Sub(b, whole(Add(b, places, from)), whole(from));
+  return Cat(b, {even, last}, -1);
+}
+
+// The largest element of windows of one size, and its place in the image.
+template <int kSpatial>
+std::vector<Argument> FractionalMaxPool(OpBuilder& b, const OpCall& c) {
+  const std::vector<int64_t> kernel = c.Ints("kernel_size"), out = c.Ints("output_size");
+  const int64_t rank = b.rank(c["self"]);
+  if (b.ok() && rank != kSpatial + 1 && rank != kSpatial + 2)
+    b.Invalid("wrong number of dimensions");
+  if (!b.ok()) return {};
+  Argument x = rank == kSpatial + 1 ? Unsqueeze(b, c["self"], 0) : c["self"];
+  const std::vector<SymInt> sizes = b.sizes(x);
+  // Flat places in the image, of [batch, channels, out…, kernel…], dimension by dimension.
+  Argument places = Full(b, std::vector<int64_t>(2 + 2 * kSpatial, 1), 0, DType::kInt64);
+  int64_t count = 1;
+  for (int d = 0; d < kSpatial && b.ok(); ++d) {
+    const std::optional<int64_t> size = sizes[2 + d].AsInt();
+    if (!size.has_value()) {
+      b.Unsupported("fractional_max_pool of images of unknown size");
+    } else if (kernel[d] < 1 || out[d] < 1 || kernel[d] > *size || out[d] + kernel[d] - 1 > *size) {
+      b.Invalid("fractional_max_pool: the windows do not fit into the image");
+    }
+    if (!b.ok()) return {};
+    // In two dimensions the samples are of the last one first.
+    const Argument sample = Select(b, c["random_samples"], 2, kSpatial == 2 ? 1 - d : d);
+    std::vector<SymInt> start_shape = {sizes[0], sizes[1]}, offset_shape = {1, 1};
+    for (int k = 0; k < kSpatial; ++k) start_shape.push_back(k == d ? out[d] : 1);
+    for (int k = 0; k < kSpatial; ++k) start_shape.push_back(1);
+    for (int k = 0; k < kSpatial; ++k) offset_shape.push_back(1);
+    for (int k = 0; k < kSpatial; ++k) offset_shape.push_back(k == d ? kernel[d] : 1);
+    const Argument starts = WindowStarts(b, sample, *size, out[d], kernel[d]);
+    const Argument along =
+        Add(b, Reshape(b, starts, start_shape), Reshape(b, Arange(b, kernel[d]), offset_shape));
+    places = Add(b, Mul(b, places, *size), along);
+    count *= kernel[d];
+  }
+  std::vector<SymInt> flat = {sizes[0], sizes[1], SymInt(-1)}, windows = {sizes[0], sizes[1]};
+  for (int64_t n : out) windows.push_back(n);
+  windows.push_back(count);
+  const Argument elements =
+      Reshape(b, b.Call("aten.gather.default", {Reshape(b, x, flat), 2, Reshape(b, places, flat)}),
+              windows);
+  const std::vector<Argument> largest = b.CallAll("aten.max.dim", {elements, -1, true});
+  if (!b.ok()) return {};
+  Argument index = b.Call("aten.gather.default", {Reshape(b, places, windows), -1, largest[1]});
+  Argument value = Squeeze(b, largest[0], -1);
+  index = Squeeze(b, index, -1);
+  if (rank == kSpatial + 1) return {Squeeze(b, value, 0), Squeeze(b, index, 0)};
+  return {value, index};
+}
+
 constexpr Decomposition kDecompositions[] = {
     {"aten.adaptive_max_pool1d.default", AdaptiveMaxPool1d},
+    {"aten.fractional_max_pool2d.default", FractionalMaxPool<2>},
+    {"aten.fractional_max_pool3d.default", FractionalMaxPool<3>},
     {"aten.max_pool1d.default", MaxPool1d},
     {"aten.max_pool1d_with_indices.default", MaxPool1dWithIndices},
     {"aten.max_unpool2d.default", MaxUnpool<2>},

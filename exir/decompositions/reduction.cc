@@ -343,8 +343,8 @@ std::vector<Argument> Histogram(OpBuilder& b, const OpCall& c) {
   if (!(low <= high)) b.Invalid("histc: max is smaller than min");
   if (!IsFloatingPoint(dtype)) b.Invalid("histc: expected floating point numbers");
   const Argument x = Reshape(b, c["self"], {-1});
-  if (low == high && b.ok() && b.Range(b.size(x, 0)).min < 1) {
-    b.Unsupported("histc of a tensor that may have no elements, without a range");
+  if (low == high) {
+    ExpectAtLeast(b, b.size(x, 0), 1, "histc of a tensor without elements and without a range");
   }
   if (!b.ok()) return {};
   const std::vector<int64_t> all = {0};
@@ -426,7 +426,37 @@ std::vector<Argument> Trapezoid(OpBuilder& b, const OpCall& c) {
               2.0)};
 }
 
+// The opposite of expanding to self's sizes.
+std::vector<Argument> SumToSize(OpBuilder& b, const OpCall& c) {
+  const Argument& self = c["self"];
+  const std::vector<SymInt> sizes = b.sizes(self), wanted = c.SymInts("size");
+  if (b.ok() && wanted.size() > sizes.size()) b.Invalid("sum_to_size: too many dimensions");
+  if (!b.ok()) return {};
+  const size_t extra = sizes.size() - wanted.size();
+  std::vector<int64_t> leading, others;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    if (d < extra) {
+      leading.push_back(static_cast<int64_t>(d));
+    } else if (wanted[d - extra].AsInt() == 1 && sizes[d].AsInt() != 1) {
+      others.push_back(static_cast<int64_t>(d - extra));
+    } else if (b.Range(wanted[d - extra] - sizes[d]).min > 0 ||
+               b.Range(wanted[d - extra] - sizes[d]).max < 0) {
+      b.Invalid(absl::StrCat("sum_to_size: size ", sizes[d].ToString(), " of dimension ", d,
+                             " is not ", wanted[d - extra].ToString()));
+    }
+  }
+  const DType dtype = b.dtype(self);
+  const auto sum = [&](const Argument& x, const std::vector<int64_t>& dims, bool keep) {
+    if (dims.empty()) return x;
+    return b.Call("aten.sum.dim_IntList", {x, dims, keep}, {{"dtype", dtype}});
+  };
+  return {sum(sum(self, leading, false), others, true)};
+}
+
 constexpr Decomposition kDecompositions[] = {
+    {"aten._is_all_true.default", Same<"aten.all.default">},
+    {"aten._is_any_true.default", Same<"aten.any.default">},
+    {"aten.sum_to_size.default", SumToSize},
     {"aten.all.default", All},
     {"aten.all.dim", All},
     {"aten.all.dims", All},
