@@ -11,6 +11,7 @@
 #include "exir/import/json.h"
 #include "exir/import/payloads.h"
 #include "exir/import/program_reader.h"
+#include "exir/import/tensor_subclasses.h"
 #include "exir/import/unsupported.h"
 #include "exir/ir/text.h"
 #include "exir/ir/verifier.h"
@@ -155,6 +156,7 @@ absl::StatusOr<ExportedProgram> Import(const Container& container, const OpRegis
     if (!read.ok()) return unsupported.empty() ? read.status() : unsupported.ToStatus();
     program = *std::move(read);
   }
+  OpenTensorSubclasses(program);
   ABSL_ASSIGN_OR_RETURN(Payloads payloads,
                         ReadPayloads(container, model, options, inflated, zero_filled));
   const NoteNames zeros = std::move(payloads.zero_filled);

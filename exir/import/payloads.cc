@@ -82,20 +82,28 @@ class PayloadReader {
     JsonStruct<1> s;
     ABSL_RETURN_IF_ERROR(s.Read(document.root(), kFields));
     return ForEachField(s[0], [&](std::string_view fqn, JsonRef meta) -> absl::Status {
-      absl::StatusOr<ConstantTensor> tensor = ReadEntry(fqn, meta, folder);
-      const std::string name(fqn);
-      if (!tensor.ok() && tensor.status().code() != absl::StatusCode::kUnimplemented)
-        return tensor.status();
-      const bool is_new = tensor.ok() ? into.emplace(name, *std::move(tensor)).second
-                                      : payloads_.unusable.emplace(name, tensor.status()).second;
+      absl::StatusOr<Tensors> tensors = ReadEntry(fqn, meta, folder);
+      bool is_new = true;
+      if (!tensors.ok()) {
+        if (tensors.status().code() != absl::StatusCode::kUnimplemented) return tensors.status();
+        is_new = payloads_.unusable.emplace(std::string(fqn), tensors.status()).second;
+      } else {
+        for (auto& [attribute, tensor] : *tensors) {
+          std::string name(fqn);
+          if (!attribute.empty()) absl::StrAppend(&name, ".", attribute);
+          is_new = into.emplace(std::move(name), std::move(tensor)).second && is_new;
+        }
+      }
       if (!is_new) return meta.Error("two entries have this name");
       return absl::OkStatus();
     });
   }
 
  private:
-  absl::StatusOr<ConstantTensor> ReadEntry(std::string_view fqn, JsonRef meta,
-                                           std::string_view folder) {
+  // What an entry is made of: itself, called "", or the attributes of a subclass.
+  using Tensors = std::vector<std::pair<std::string, ConstantTensor>>;
+
+  absl::StatusOr<Tensors> ReadEntry(std::string_view fqn, JsonRef meta, std::string_view folder) {
     static constexpr JsonField kFields[] = {
         {"path_name"}, {"is_param", false}, {"use_pickle", false}, {"tensor_meta", false}};
     JsonStruct<4> s;
@@ -115,8 +123,11 @@ class PayloadReader {
     if (pickled) return ReadPickledRecord(fqn, path);
     ABSL_ASSIGN_OR_RETURN(const StaticLayout layout, ReadLayout(s[3], types_));
     ABSL_ASSIGN_OR_RETURN(Storage record, ReadRecord(fqn, path));
-    if (record.bytes.empty()) return ZeroFilled(fqn, layout);
-    return MakeTensor(fqn, layout.View(), std::move(record), path);
+    absl::StatusOr<ConstantTensor> tensor =
+        record.bytes.empty() ? ZeroFilled(fqn, layout)
+                             : MakeTensor(fqn, layout.View(), std::move(record), path);
+    if (!tensor.ok()) return tensor.status();
+    return Tensors{{"", *std::move(tensor)}};
   }
 
   // The record, read once however many tensors lie in it.
@@ -128,23 +139,26 @@ class PayloadReader {
     return record;
   }
 
-  // The tensor in the record, which is parsed once however many names it has.
-  absl::StatusOr<ConstantTensor> ReadPickledRecord(std::string_view fqn, const std::string& path) {
+  // The tensors in the record, which is parsed once however many names it has.
+  absl::StatusOr<Tensors> ReadPickledRecord(std::string_view fqn, const std::string& path) {
     auto it = pickled_.find(path);
     if (it == pickled_.end()) {
       ABSL_ASSIGN_OR_RETURN(Storage file, ReadRecord(fqn, path));
-      it = pickled_.emplace(path, ReadPlainTensor(std::move(file), path)).first;
+      it = pickled_.emplace(path, ReadTensors(std::move(file), path)).first;
     }
     if (!it->second.ok()) return Annotate(it->second.status(), absl::StrCat("tensor '", fqn, "'"));
     return it->second;
   }
 
-  absl::StatusOr<ConstantTensor> ReadPlainTensor(Storage file, const std::string& path) {
+  absl::StatusOr<Tensors> ReadTensors(Storage file, const std::string& path) {
     ABSL_ASSIGN_OR_RETURN(std::vector<SavedTensor> saved,
                           ReadTorchSave(std::move(file), path, options_, inflated_));
-    if (saved.size() != 1 || !saved[0].name.empty())
-      return absl::UnimplementedError(absl::StrCat("'", path, "' is no plain tensor"));
-    return std::move(saved[0].tensor);
+    Tensors tensors;
+    for (SavedTensor& tensor : saved) {
+      ABSL_RETURN_IF_ERROR(tensor.tensor.status());
+      tensors.emplace_back(std::move(tensor.name), *std::move(tensor.tensor));
+    }
+    return tensors;
   }
 
   // torch makes zeros of tensors without data (fake and meta tensors).
@@ -165,7 +179,7 @@ class PayloadReader {
   Payloads& payloads_;
   ValueTypeReader types_;
   absl::flat_hash_map<std::string, Storage> records_;
-  absl::flat_hash_map<std::string, absl::StatusOr<ConstantTensor>> pickled_;
+  absl::flat_hash_map<std::string, absl::StatusOr<Tensors>> pickled_;
 };
 
 // The first of `paths` that is in the archive; "" when none is.

@@ -292,7 +292,9 @@ class Machine {
     ABSL_ASSIGN_OR_RETURN(const std::string_view name, Line());
     const std::string full = absl::StrCat(module, " ", name);
     if (full != kOrderedDict && !allowed_(full)) {
-      return Refused(absl::StrCat("it names '", full.substr(0, 200), "'"));
+      return Refused(absl::StrCat("it names '", full.substr(0, 200),
+                                  "' (call run_decompositions() on the exported program before it "
+                                  "is saved: tensors of other classes become plain ones)"));
     }
     // "module\nname" in the pickle; both names are free of spaces, or they would not be allowed.
     Push(Kind::kGlobal).text =

@@ -1,13 +1,16 @@
 #include "exir/import/program_reader.h"
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 
+#include "absl/container/btree_map.h"
 #include "absl/strings/numbers.h"
 #include "exir/import/graph_reader.h"
 #include "exir/import/provenance_reader.h"
 #include "exir/import/signature_reader.h"
 #include "exir/import/value_types.h"
+#include "exir/ir/graph_editor.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
 
@@ -22,6 +25,8 @@ constexpr size_t kLevelsPerGraph = 8;
 constexpr size_t kOuterLevels = 32;
 // Bounds beyond this mean "unbounded": writers used several numbers of this size.
 constexpr int64_t kHuge = int64_t{1} << 62;
+// The least size of a dynamic dimension while torch.export traces.
+constexpr int64_t kTracedMinimum = 2;
 
 absl::StatusOr<SchemaVersion> ParseVersionText(std::string_view text) {
   SchemaVersion version;
@@ -89,7 +94,10 @@ absl::Status ReadRanges(JsonRef ref, ValueTypeReader& types, SymRanges& ranges) 
     }
     // Ranges of composite expressions follow from those of their symbols.
     ABSL_ASSIGN_OR_RETURN(const SymExpr symbol, types.ParseExpression(key, value));
-    if (symbol.kind() == SymExpr::Kind::kSymbol) ranges.emplace(std::string(symbol.name()), range);
+    if (symbol.kind() != SymExpr::Kind::kSymbol) return absl::OkStatus();
+    // Of a size of the inputs 2 is what tracing assumes, not what the program asks for.
+    if (symbol.name().starts_with('s') && range.min == kTracedMinimum) range.min = 0;
+    ranges.emplace(std::string(symbol.name()), range);
     return absl::OkStatus();
   });
 }
@@ -111,6 +119,71 @@ absl::Status ReadCallGraph(JsonRef ref, ExportedProgram& program) {
     program.out_spec = std::string(out_spec);
     return absl::OkStatus();
   });
+}
+
+// Erases the assertions that these symbols are at most so large.
+void EraseBoundAssertions(const absl::btree_map<std::string, int64_t>& bounds,
+                          ExportedProgram& program) {
+  if (bounds.empty()) return;
+  for (Graph& graph : program.graphs) {
+    GraphEditor editor(graph);
+    for (const NodeId id : graph.NodeList()) {
+      const Node& node = graph.node(id);
+      if (node.target->name() != "aten._assert_scalar.default" || node.arguments.empty()) continue;
+      const ValueId* condition = node.arguments[0].get_if<ValueId>();
+      if (condition == nullptr) continue;
+      const auto* type = std::get_if<SymBoolType>(&graph.value(*condition).type);
+      if (type == nullptr || type->expr.name() != "Le" || type->expr.arguments().size() != 2) {
+        continue;
+      }
+      const auto bound = bounds.find(std::string(type->expr.arguments()[0].name()));
+      if (bound != bounds.end() && type->expr.arguments()[1].AsInt() == bound->second) {
+        editor.EraseNode(id);
+      }
+    }
+  }
+}
+
+// The exporter bounds what masked_select selects by the elements of its input, and asserts it. But a
+// mask with more of them repeats the input.
+void BoundMaskedSelections(ExportedProgram& program) {
+  absl::btree_map<std::string, int64_t> wrong;
+  const auto largest = [&](const TensorMeta& tensor, int back) {
+    const int d = tensor.rank() - 1 - back;
+    return d < 0 ? int64_t{1} : tensor.sizes[d].Range(program.ranges).max;
+  };
+  for (const Graph& graph : program.graphs) {
+    for (const NodeId id : graph.nodes()) {
+      const Node& node = graph.node(id);
+      if (node.target->name() != "aten.masked_select.default" || node.arguments.size() < 2)
+        continue;
+      const TensorMeta* operands[2] = {};
+      for (int k = 0; k < 2; ++k) {
+        const ValueId* value = node.arguments[k].get_if<ValueId>();
+        if (value != nullptr) operands[k] = graph.value(*value).tensor();
+      }
+      const std::vector<ValueId> results = node.results();
+      const TensorMeta* result = results.size() == 1 ? graph.value(results[0]).tensor() : nullptr;
+      if (operands[0] == nullptr || operands[1] == nullptr || result == nullptr ||
+          result->rank() != 1) {
+        continue;
+      }
+      const auto found = program.ranges.find(std::string(result->sizes[0].name()));
+      if (found == program.ranges.end()) continue;
+      int64_t most = 1;
+      for (int k = 0; k < std::max(operands[0]->rank(), operands[1]->rank()); ++k) {
+        const int64_t size = std::max(largest(*operands[0], k), largest(*operands[1], k));
+        if (size == SymRange::kUnboundedAbove || __builtin_mul_overflow(most, size, &most)) {
+          most = SymRange::kUnboundedAbove;
+          break;
+        }
+      }
+      if (most <= found->second.max) continue;
+      wrong.emplace(found->first, found->second.max);
+      found->second.max = most;
+    }
+  }
+  EraseBoundAssertions(wrong, program);
 }
 
 // The specs of the program, with mutated user inputs under the names that their values have now.
@@ -228,6 +301,7 @@ absl::StatusOr<ExportedProgram> ReadProgram(JsonRef model, const ModelHeader& he
     ABSL_RETURN_IF_ERROR(ReadCallGraph(module[2], program));
   }
   program.hints = std::move(types.hints());
+  BoundMaskedSelections(program);
   return program;
 }
 

@@ -106,13 +106,26 @@ TEST(ProgramReaderTest, RangesHintsAndGuardsAreKept) {
   SetFile(files, "data/weights/model_weights_config.json", &config);
   ASSERT_OK_AND_ASSIGN(const ExportedProgram program, ImportText(PackArchive(files)));
   EXPECT_THAT(program.ranges,
-              ElementsAre(::testing::Pair("s77", SymRange{2, SymRange::kUnboundedAbove}),
+              ElementsAre(::testing::Pair("s77", SymRange{0, SymRange::kUnboundedAbove}),
                           ::testing::Pair(
                               "u0", SymRange{SymRange::kUnboundedBelow, SymRange::kUnboundedAbove}),
                           ::testing::Pair("u1", SymRange{-3, SymRange::kUnboundedAbove}),
                           ::testing::Pair("u2", SymRange{2, SymRange::kUnboundedAbove})));
   EXPECT_THAT(program.hints, ElementsAre(::testing::Pair("s77", 4)));
   EXPECT_THAT(program.guards, ElementsAre("L['x'].size()[0] >= 2"));
+}
+
+TEST(ProgramReaderTest, OfSizesOfInputsTheLeastThatTracingAssumesIsNoBound) {
+  ASSERT_OK_AND_ASSIGN(
+      const ExportedProgram program,
+      ImportChanged(
+          {{"\"range_constraints\": {}",
+            R"("range_constraints": {"s0": {"min_val": 2, "max_val": 8}, "s1": {"min_val": 3, "max_val": 8},
+                         "s2": {"min_val": 1, "max_val": 8}, "u0": {"min_val": 2, "max_val": 8}})"}}));
+  EXPECT_THAT(
+      program.ranges,
+      ElementsAre(::testing::Pair("s0", SymRange{0, 8}), ::testing::Pair("s1", SymRange{3, 8}),
+                  ::testing::Pair("s2", SymRange{1, 8}), ::testing::Pair("u0", SymRange{2, 8})));
 }
 
 TEST(ProgramReaderTest, RejectsEmptyRanges) {

@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/ascii.h"
@@ -24,6 +25,8 @@ constexpr std::string_view kRebuildTensorV3 = "torch._utils\n_rebuild_tensor_v3"
 constexpr std::string_view kRebuildParameter = "torch._utils\n_rebuild_parameter";
 constexpr std::string_view kRebuildParameterWithState =
     "torch._utils\n_rebuild_parameter_with_state";
+constexpr std::string_view kRebuildFromType = "torch._tensor\n_rebuild_from_type_v2";
+constexpr std::string_view kRebuildSubclass = "torch._utils\n_rebuild_wrapper_subclass";
 constexpr std::string_view kUntypedStorage = "torch.storage\nUntypedStorage";
 constexpr std::string_view kSize = "torch\nSize";
 constexpr std::string_view kDevice = "torch\ndevice";
@@ -32,9 +35,19 @@ constexpr std::string_view kPlainGlobals[] = {kRebuildTensorV2,
                                               kRebuildTensorV3,
                                               kRebuildParameter,
                                               kRebuildParameterWithState,
+                                              kRebuildFromType,
+                                              kRebuildSubclass,
+                                              "torch.serialization\n_get_layout",
                                               kUntypedStorage,
                                               kSize,
                                               kDevice};
+// Subclasses of tensors that are read as the tensors which they consist of.
+constexpr std::string_view kSubclasses[] = {"torchao.quantization\nInt8Tensor",
+                                            "torchao.quantization\nIntxUnpackedToInt8Tensor"};
+
+bool IsKnownSubclass(std::string_view global) {
+  return absl::c_find(kSubclasses, global) != std::end(kSubclasses);
+}
 
 struct StorageClass {
   std::string_view name;
@@ -75,7 +88,8 @@ bool IsAllowed(std::string_view name) {
   for (std::string_view plain : kPlainGlobals) {
     if (global == plain) return true;
   }
-  return DTypeOfStorage(global).has_value() || DTypeOfGlobal(global).has_value();
+  return DTypeOfStorage(global).has_value() || DTypeOfGlobal(global).has_value() ||
+         IsKnownSubclass(global);
 }
 
 class TensorReader {
@@ -92,6 +106,25 @@ class TensorReader {
   // Whether the value is a tensor or a parameter. Anything else among the entries is left to
   // whoever needs it.
   bool IsTensor(uint32_t index) const { return FindTensorCall(index) != nullptr; }
+  bool IsSubclass(uint32_t index) const { return FindSubclassState(index) != nullptr; }
+
+  // Adds the value under its name; of a subclass that is known, the tensors among its attributes
+  // under "name.attribute".
+  void AddTo(std::vector<SavedTensor>& tensors, uint32_t index, std::string_view name) {
+    const PickleValue* state = FindSubclassState(index);
+    if (state == nullptr) {
+      tensors.push_back({std::string(name), Read(index, name.empty() ? what_ : name)});
+      return;
+    }
+    const std::string prefix = name.empty() ? "" : absl::StrCat(name, ".");
+    for (size_t i = 0; i + 1 < state->items.size(); i += 2) {
+      const PickleValue& key = pickle_[state->items[i]];
+      if (key.kind != Kind::kString || !IsTensor(state->items[i + 1])) continue;
+      std::string full = absl::StrCat(prefix, key.text);
+      absl::StatusOr<ConstantTensor> tensor = Read(state->items[i + 1], full);
+      tensors.push_back({std::move(full), std::move(tensor)});
+    }
+  }
 
   absl::StatusOr<ConstantTensor> Read(uint32_t index, std::string_view name) {
     const PickleValue* call = FindTensorCall(index);
@@ -140,13 +173,33 @@ class TensorReader {
 
   // The call of _rebuild_tensor behind any parameters; nullptr when there is none.
   const PickleValue* FindTensorCall(uint32_t index) const {
+    const PickleValue* call = FindCall(index);
+    if (call == nullptr) return nullptr;
+    const std::string_view callee = pickle_[call->items[0]].text;
+    return callee == kRebuildTensorV2 || callee == kRebuildTensorV3 ? call : nullptr;
+  }
+
+  // The attributes of a subclass of tensors that is known; nullptr for anything else.
+  const PickleValue* FindSubclassState(uint32_t index) const {
+    const PickleValue* call = FindCall(index);
+    if (call == nullptr || pickle_[call->items[0]].text != kRebuildFromType) return nullptr;
+    const std::vector<uint32_t>& arguments = pickle_[call->items[1]].items;
+    if (arguments.size() != 4 || pickle_[arguments[0]].text != kRebuildSubclass ||
+        !IsKnownSubclass(pickle_[arguments[1]].text)) {
+      return nullptr;
+    }
+    const PickleValue& state = pickle_[arguments[3]];
+    return state.kind == Kind::kDict ? &state : nullptr;
+  }
+
+  // The call behind any parameters; nullptr when there is none.
+  const PickleValue* FindCall(uint32_t index) const {
     // A parameter holds a tensor; parameters of parameters are not written, but harmless.
     for (int level = 0; level < 4; ++level) {
       const PickleValue& value = pickle_[index];
       if (value.kind != Kind::kCall) return nullptr;
       const std::string_view callee = pickle_[value.items[0]].text;
-      if (callee == kRebuildTensorV2 || callee == kRebuildTensorV3) return &value;
-      if (callee != kRebuildParameter && callee != kRebuildParameterWithState) return nullptr;
+      if (callee != kRebuildParameter && callee != kRebuildParameterWithState) return &value;
       const std::vector<uint32_t>& arguments = pickle_[value.items[1]].items;
       if (arguments.empty()) return nullptr;
       index = arguments[0];
@@ -275,12 +328,12 @@ absl::StatusOr<std::vector<SavedTensor>> ReadTorchSave(Storage file, std::string
   TensorReader reader(*pickle, *zip, root, what, options.verify_checksums, inflated);
   const PickleValue& top = (*pickle)[pickle->root];
   if (top.kind != Kind::kDict) {
-    if (!reader.IsTensor(pickle->root)) {
+    if (!reader.IsTensor(pickle->root) && !reader.IsSubclass(pickle->root)) {
       return absl::UnimplementedError(
           absl::StrCat(what, ": neither a dictionary nor a plain tensor"));
     }
-    tensors.push_back({"", reader.Read(pickle->root, what)});
-    if (!tensors.back().tensor.ok()) return tensors.back().tensor.status();
+    reader.AddTo(tensors, pickle->root, "");
+    for (const SavedTensor& tensor : tensors) ABSL_RETURN_IF_ERROR(tensor.tensor.status());
     return tensors;
   }
   absl::flat_hash_set<std::string_view> names;
@@ -292,8 +345,10 @@ absl::StatusOr<std::vector<SavedTensor>> ReadTorchSave(Storage file, std::string
       return absl::InvalidArgumentError(
           absl::StrCat(what, ": the key '", key.text, "' is there twice"));
     }
-    tensors.push_back({std::string(key.text), reader.Read(top.items[i + 1], key.text)});
-    const absl::Status& status = tensors.back().tensor.status();
+    reader.AddTo(tensors, top.items[i + 1], key.text);
+  }
+  for (const SavedTensor& tensor : tensors) {
+    const absl::Status& status = tensor.tensor.status();
     if (!status.ok() && status.code() != absl::StatusCode::kUnimplemented) return status;
   }
   return tensors;

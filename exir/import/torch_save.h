@@ -16,7 +16,8 @@ namespace belay::exir {
 
 struct SavedTensor {
   std::string name;  // the key in the dictionary; "" when the file is one tensor
-  // kUnimplemented for an entry that is no plain tensor.
+  // kUnimplemented for an entry that is no plain tensor. A subclass of tensors that is known is the
+  // tensors of which it consists, with the attributes' names: "weight.qdata", or "qdata".
   absl::StatusOr<ConstantTensor> tensor;
 };
 

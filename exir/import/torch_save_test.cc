@@ -126,6 +126,40 @@ TEST(TorchSaveTest, LeavesOtherEntriesToWhoeverNeedsThem) {
   EXPECT_OK(tensors[1].tensor);
 }
 
+// A subclass of tensors by its class and its attributes.
+std::string Subclass(const std::string& type, const std::string& attributes) {
+  return "ctorch._tensor\n_rebuild_from_type_v2\n(ctorch._utils\n_rebuild_wrapper_subclass\nc" +
+         type + "\n)}(" + attributes + "utR";
+}
+
+TEST(TorchSaveTest, KnownSubclassesAreTheTensorsOfWhichTheyConsist) {
+  const std::string attributes =
+      Text("qdata") + Tensor(StorageId("torch\nCharStorage", "0", 4), 0, {2, 2}, {2, 1}) +
+      Text("block_size") + Int(2) + Text("scale") +
+      Tensor(StorageId("torch\nFloatStorage", "1", 2), 0, {2, 1}, {1, 1});
+  const std::string weight = Subclass("torchao.quantization\nInt8Tensor", attributes);
+  const std::vector<std::pair<std::string, std::string>> data = {{"0", "\1\2\3\4"},
+                                                                 {"1", Floats({0.5, 2})}};
+  ASSERT_OK_AND_ASSIGN(const auto of_dictionary,
+                       Read(File(Dict({{"w", Parameter(weight)}}), data)));
+  ASSERT_OK_AND_ASSIGN(const auto alone, Read(File("\x80\x02" + weight + ".", data)));
+  for (const auto& [tensors, prefix] : {std::pair(&of_dictionary, "w."), std::pair(&alone, "")}) {
+    ASSERT_EQ(tensors->size(), 2u);
+    EXPECT_EQ((*tensors)[0].name, std::string(prefix) + "qdata");
+    ASSERT_OK((*tensors)[0].tensor);
+    EXPECT_EQ((*tensors)[0].tensor->dtype(), DType::kInt8);
+    EXPECT_EQ((*tensors)[1].name, std::string(prefix) + "scale");
+    EXPECT_EQ((*tensors)[1].tensor->view().as<float>()[1], 2);
+  }
+}
+
+TEST(TorchSaveTest, OtherSubclassesAreRefusedWithTheRemedy) {
+  EXPECT_THAT(Read(File("\x80\x02" + Subclass("vendor\nSecretTensor", "") + ".", {})),
+              StatusIs(absl::StatusCode::kUnimplemented,
+                       HasSubstr("it names 'vendor SecretTensor' (call run_decompositions() on the "
+                                 "exported program before it is saved")));
+}
+
 TEST(TorchSaveTest, RejectsStoragesShorterThanDeclared) {
   const std::string storage = StorageId("torch\nFloatStorage", "0", 6);
   EXPECT_THAT(
