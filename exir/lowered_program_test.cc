@@ -360,7 +360,23 @@ TEST_F(LoweredProgramTest, ASizeWithoutABoundIsNamedWithItsSymbol) {
     }
   })"),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       AllOf(HasSubstr("dimension 1 is s0"), HasSubstr("no upper bound"))));
+                       AllOf(HasSubstr("dimension 1 is s0"), HasSubstr("no upper bound"),
+                             HasSubstr("--max-size"), HasSubstr("Dim(..., max=...) for s0"))));
+}
+
+TEST_F(LoweredProgramTest, AnUnknownOperatorIsNamedBesideSizesWithoutABound) {
+  EXPECT_THAT(Load(R"(program aten {
+    ranges { u0: [0, inf] }
+    graph(%x: b8[4] user_input) {
+      %n: i64[u0,1] = aten.nonzero.default(%x)
+      %y: i64[u0,1] = vendor.mish.default(%n)
+      return (%y user_output)
+    }
+  })"),
+              StatusIs(absl::StatusCode::kUnimplemented,
+                       AllOf(HasSubstr("operator vendor.mish.default is not known here"),
+                             HasSubstr("'n': dimension 0 is u0: only data decide u0; bound it in "
+                                       "the model by torch._check"))));
 }
 
 // What the exporter assumed is checked before anything is computed, in both dialects.
@@ -384,9 +400,31 @@ TEST_F(LoweredProgramTest, AViolatedGuardIsNamed) {
     ASSERT_OK(method_->SetInput(1, EValue(y.view())));
     EXPECT_THAT(method_->Execute(),
                 StatusIs(absl::StatusCode::kFailedPrecondition,
-                         HasSubstr("2*L['x'].size()[0] > 3 + L['y'].size()[0]")));
+                         HasSubstr("2*L['x'].size()[0] > 3 + L['y'].size()[0] (_operator.gt(4, 6) "
+                                   "is false)")));
     Call(F32({4}, {1, -1, 2, -2}), F32({2}, {1, 2}));
   }
+}
+
+TEST_F(LoweredProgramTest, SizesThatWereAssumedToBeEqualAreComparedAtTheCall) {
+  ASSERT_OK(Load(R"(program aten {
+    ranges { s0: [0, 16] s1: [0, 16] }
+    graph(%x: f32[s0] user_input, %y: f32[s1] user_input) {
+      %a: f32[s0] = aten.add.Tensor(%x, %y, 1)
+      return (%a user_output)
+    }
+  })"));
+  for (int64_t n : {0, 1, 3}) {
+    const std::vector<float> ones(static_cast<size_t>(n), 1);
+    Call(F32({n}, ones), F32({n}, ones));
+  }
+  const TestTensor x = F32({1}, {1}), y = F32({3}, {1, 2, 3});
+  ASSERT_OK(method_->SetInput(0, EValue(x.view())));
+  ASSERT_OK(method_->SetInput(1, EValue(y.view())));
+  EXPECT_THAT(method_->Execute(),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("the sizes s0 and s1 that 'a' broadcasts must be equal "
+                                 "(_operator.eq(1, 3) is false)")));
 }
 
 TEST_F(LoweredProgramTest, InputsWhoseSizesAreExpressionsAreCompared) {

@@ -67,7 +67,7 @@ absl::StatusOr<WrittenMethod> MethodBuilder::Build() {
   ABSL_RETURN_IF_ERROR(EmitGraph(program_.top(), top_));
   current_graph_ = nullptr;
   ABSL_RETURN_IF_ERROR(AddOutputs());
-  ABSL_RETURN_IF_ERROR(UnsupportedError());
+  ABSL_RETURN_IF_ERROR(Problems());
   WrittenMethod written{std::move(method_), std::move(debug_), {}, std::move(shapes_), {}};
   for (const std::string& op : written.method.operators()) {
     written.operators.push_back(program_.ops->Find(op));
@@ -100,6 +100,17 @@ absl::Status MethodBuilder::UnsupportedError() const {
             shown < nodes.size() ? ", …" : ""));
   }
   return problems.ToStatus(absl::StatusCode::kUnimplemented, "what can't be emitted:");
+}
+
+absl::Status MethodBuilder::Problems() const {
+  const absl::Status unsupported = UnsupportedError();
+  const absl::Status unbounded = unbounded_.ToStatus(
+      absl::StatusCode::kInvalidArgument,
+      "no memory can be planned for sizes that have no upper bound ('belay lower --max-size' gives "
+      "one to all of them):");
+  if (unsupported.ok() || unbounded.ok()) return unsupported.ok() ? unbounded : unsupported;
+  return absl::Status(unsupported.code(),
+                      absl::StrCat(unsupported.message(), "\n", unbounded.message()));
 }
 
 // --- Inputs and outputs ---

@@ -86,6 +86,8 @@ class MethodBuilder {
   absl::StatusOr<std::vector<ValueIndex>> AddResults(const Graph& graph, NodeId id, Scope& scope);
   absl::StatusOr<ValueIndex> AddResult(const Graph& graph, ValueId id);
   absl::StatusOr<schema::Tensor> DescribeTensor(const TensorMeta& meta, std::string_view name);
+  // Notes a size without an upper bound, once per symbol.
+  void AddUnbounded(const SymInt& size, int dim, std::string_view name);
   absl::Status AddState(size_t input, const TensorMeta& meta, Scope& scope);
   // Whether another method changes this buffer: one of its name, type and initial content.
   absl::StatusOr<bool> IsChangedElsewhere(const InputSpec& spec, const ConstantTensor& constant,
@@ -111,6 +113,9 @@ class MethodBuilder {
   void AddUnknownOperator(const std::string& op, const Node& node);
   // kUnimplemented with all that can't be emitted.
   absl::Status UnsupportedError() const;
+  // That, and kInvalidArgument with all sizes without an upper bound: both together where there are
+  // both.
+  absl::Status Problems() const;
 
   const std::string& name_;
   const ExportedProgram& program_;
@@ -130,6 +135,8 @@ class MethodBuilder {
   std::vector<uint32_t> shapes_;                          // by value; those behind its end are 0
   absl::flat_hash_map<std::string, uint32_t> shape_numbers_;
   ProblemList unsupported_;
+  ProblemList unbounded_;
+  absl::flat_hash_set<std::string> unbounded_symbols_;
   // Operators that nothing here knows → where they are used.
   absl::btree_map<std::string, std::vector<std::string>> unknown_operators_;
 };

@@ -1,6 +1,8 @@
 // The values of a method: literals, tensors, lists, and what stands in an argument.
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "exir/emit/method_builder.h"
@@ -92,6 +94,23 @@ void MethodBuilder::AddMove(ValueIndex from, ValueIndex to) {
   move->set_to(to);
 }
 
+void MethodBuilder::AddUnbounded(const SymInt& size, int dim, std::string_view name) {
+  std::vector<std::string> symbols;
+  size.CollectSymbols(symbols);
+  std::erase_if(symbols, [&](const std::string& symbol) {
+    return SymExpr::Symbol(symbol).Range(program_.ranges).max != SymRange::kUnboundedAbove;
+  });
+  const std::string symbol = symbols.empty() ? size.ToString() : symbols[0];
+  if (!unbounded_symbols_.insert(symbol).second) return;
+  unbounded_.Add(
+      [&] {
+        return absl::StrCat("'", std::string(name), "': dimension ", dim, " is ", size.ToString());
+      },
+      symbol.starts_with('u')
+          ? absl::StrCat("only data decide ", symbol, "; bound it in the model by torch._check")
+          : absl::StrCat("export with Dim(..., max=...) for ", symbol));
+}
+
 absl::StatusOr<schema::Tensor> MethodBuilder::DescribeTensor(const TensorMeta& meta,
                                                              std::string_view name) {
   schema::Tensor tensor;
@@ -106,13 +125,10 @@ absl::StatusOr<schema::Tensor> MethodBuilder::DescribeTensor(const TensorMeta& m
       tensor.add_sizes(*size);
       continue;
     }
-    const SymRange range = meta.sizes[d].Range(program_.ranges);
+    SymRange range = meta.sizes[d].Range(program_.ranges);
     if (range.max == SymRange::kUnboundedAbove) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("no memory can be planned for '", std::string(name), "': dimension ", d,
-                       " is ", meta.sizes[d].ToString(),
-                       ", which has no upper bound. Give the symbol a maximum when exporting "
-                       "(Dim(..., max=...)), or lower with a bound for all such sizes"));
+      AddUnbounded(meta.sizes[d], d, name);
+      range.max = 1;  // nothing comes of the method
     }
     tensor.add_sizes(range.max);
     dynamic |= uint32_t{1} << d;
