@@ -217,5 +217,119 @@ def counts():
     ], None
 
 
+@model("sizes that data decide, in a sum with fixed ones")
+def assumed_split():
+    class Net(nn.Module):
+        def forward(self, x, lengths):
+            first, second = lengths.tolist()
+            return torch.cat(x.split([first, second])) + x
+
+    return Net(), [(randn(6, 4, seed=k), torch.tensor(lengths)) for k, lengths in enumerate(([2, 4], [0, 6], [5, 1]))], None
+
+
+@model("positions' biases cut to a dynamic length, as MPT does")
+def assumed_slice():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("bias", randn(1, 64, seed=9))
+
+        def forward(self, scores):
+            length = scores.shape[-1]
+            return scores + self.bias[max(0, 1 - length):, max(0, 64 - length):]
+
+    return Net(), [(randn(3, n, seed=n),) for n in (5, 2, 63)], ({1: Dim.DYNAMIC(max=64)},)
+
+
+@model("rows padded to whole windows of a dynamic height and width, as Swin does", training=False)
+def assumed_windows():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("bias", randn(4, 4, 3, seed=9))
+            self.norm = nn.LayerNorm(3)
+
+        def forward(self, x):
+            batch, height, width, channels = x.shape
+            x = F.pad(x, (0, 0, 0, (4 - width % 4) % 4, 0, (4 - height % 4) % 4))
+            high, wide = x.shape[1] // 4, x.shape[2] // 4
+            windows = x.view(batch, high, 4, wide, 4, channels).transpose(2, 3)
+            windows = self.norm(windows + self.bias).transpose(2, 3)
+            return windows.reshape(batch, high * 4, wide * 4, channels)[:, :height, :width]
+
+    return Net(), [(randn(2, h, w, 3, seed=h),) for h, w in ((9, 10), (13, 30), (17, 5))], (
+        {1: Dim.DYNAMIC(max=32), 2: Dim.DYNAMIC(max=32)},)
+
+
+@model("batches of one and of none, of a dimension that the exporter calls dynamic")
+def any_batch():
+    net = nn.Sequential(nn.Linear(4, 8), nn.GELU(), nn.LayerNorm(8), nn.Linear(8, 3))
+    return net, [(randn(b, 4, seed=b),) for b in (3, 1, 0, 7)], ({0: Dim.DYNAMIC(max=8)},)
+
+
+@model("ranges of a symbolic length and float steps")
+def float_ranges():
+    class Net(nn.Module):
+        def forward(self, x):
+            n = x.shape[0]
+            return torch.arange(n, -1, -1.0) * 0.5, torch.arange(0, n, 0.25), x + 1
+
+    return Net(), [(randn(n, 2, seed=n),) for n in (5, 2, 8)], ({0: Dim("n", min=2, max=8)},)
+
+
+@model("a mixture of experts: rows sorted by expert, a product per expert", atol=2e-2, rtol=2e-2)
+def expert_products():
+    from transformers.integrations import moe  # noqa: F401, registers grouped_mm_fallback
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.router = nn.Linear(8, 4)
+            self.register_buffer("up", randn(4, 8, 16, seed=3))
+            self.register_buffer("down", randn(4, 16, 8, seed=4).bfloat16())
+
+        def forward(self, x):
+            weights, experts = self.router(x).softmax(-1).topk(2)
+            order = experts.flatten().argsort(stable=True)
+            rows = x.repeat_interleave(2, 0)[order]
+            ends = torch.histc(experts.flatten().float(), 4, 0, 3).cumsum(0).to(torch.int32)
+            hidden = torch.ops.transformers.grouped_mm_fallback(rows, self.up, ends)
+            hidden = F.grouped_mm(hidden.relu().bfloat16(), self.down, offs=ends).float()
+            back = torch.empty_like(hidden)
+            back[order] = hidden
+            return (back * weights.reshape(-1, 1)).view(x.shape[0], 2, 8).sum(1)
+
+    return Net(), [(randn(n, 8, seed=n),) for n in (5, 3, 12)], ({0: Dim("tokens", min=2, max=16)},)
+
+
+@model("weights of bytes by torchao's quantize_: tensors of a class of its own", plain_norms=True, atol=1e-4)
+def byte_weights():
+    from torchao.quantization import Int8WeightOnlyConfig, quantize_
+
+    net = nn.Sequential(nn.Linear(16, 12), nn.ReLU(), nn.Linear(12, 5))
+    quantize_(net, Int8WeightOnlyConfig())
+    return net, [(randn(3, 16, seed=k),) for k in range(2)], None
+
+
+@model("more elements than the input has, selected by a mask that is larger", wrong_assertion=True)
+def masked_repeats():
+    def forward(x, mask):
+        return torch.masked_select(x, mask) * 2
+
+    return Function(forward), [(randn(1, 4, seed=k), randn(3, 4, seed=k) > low) for k, low in enumerate((-9, 0, 9))], None
+
+
+@model("forward-mode derivatives, lists of tensors, sums to a size", training=False)
+def derivatives_and_lists():
+    class Net(nn.Module):
+        def forward(self, x, direction):
+            value, slope = torch.func.jvp(lambda v: torch.sin(v) * v, (x,), (direction,))
+            scaled = torch._foreach_mul([x, direction], 2.0)
+            sums = torch._foreach_add(scaled, [value, slope])
+            return value, slope, *sums, (x + direction[:, :1]).sum_to_size(3, 1), torch.ops.aten._is_all_true(x < 9)
+
+    return Net(), [(randn(3, 4, seed=k), randn(3, 4, seed=k + 1)) for k in range(2)], None
+
+
 if __name__ == "__main__":
     sys.exit(make_models.main(REGISTRY))
