@@ -1,5 +1,8 @@
 // Operators on lists of tensors: the operator of one tensor for each.
+#include <cstddef>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "exir/builder/op_shorthand.h"
 #include "exir/decompositions/families.h"
@@ -11,15 +14,15 @@ namespace {
 // operators begin with the same arguments.
 template <OpName kOp>
 std::vector<Argument> Each(OpBuilder& b, const OpCall& c) {
-  size_t count = 0;
+  std::optional<size_t> count;
   for (const Argument& argument : c.arguments()) {
     const Argument::List* list = argument.get_if<Argument::List>();
     if (list == nullptr) continue;
-    if (count != 0 && list->size() != count) b.Invalid("lists of different lengths");
+    if (count.value_or(list->size()) != list->size()) b.Invalid("lists of different lengths");
     count = list->size();
   }
   Argument::List results;
-  for (size_t i = 0; i < count && b.ok(); ++i) {
+  for (size_t i = 0; i < count.value_or(0) && b.ok(); ++i) {
     std::vector<OpArgument> arguments;
     for (const Argument& argument : c.arguments()) {
       const Argument::List* list = argument.get_if<Argument::List>();

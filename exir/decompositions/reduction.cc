@@ -445,10 +445,8 @@ std::vector<Argument> SumToSize(OpBuilder& b, const OpCall& c) {
                              " is not ", wanted[d - extra].ToString()));
     }
   }
-  const DType dtype = b.dtype(self);
   const auto sum = [&](const Argument& x, const std::vector<int64_t>& dims, bool keep) {
-    if (dims.empty()) return x;
-    return b.Call("aten.sum.dim_IntList", {x, dims, keep}, {{"dtype", dtype}});
+    return dims.empty() ? x : Sum(b, x, dims, keep);
   };
   return {sum(sum(self, leading, false), others, true)};
 }
