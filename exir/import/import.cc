@@ -52,7 +52,10 @@ absl::Status AttachPayloads(Payloads payloads, ExportedProgram& program,
         absl::StrCat(InputKindName(spec.kind), " '", spec.target, "' (input '", input.name, "')");
     const ConstantTensor* tensor = program.FindConstant(spec);
     if (tensor == nullptr) {
-      const auto unusable = payloads.unusable.find(spec.target);
+      auto unusable = payloads.unusable.find(spec.target);
+      if (unusable == payloads.unusable.end()) {  // a part of a tensor that can't be read
+        unusable = payloads.unusable.find(spec.target.substr(0, spec.target.rfind('.')));
+      }
       if (unusable == payloads.unusable.end()) {
         return absl::InvalidArgumentError(
             absl::StrCat(what, ": the archive has no tensor of this name"));
