@@ -279,6 +279,7 @@ constexpr Example kExamples[] = {
     {"aten.grid_sampler_3d.default", "f32[2,3,2,4,5] f32[2,3,2,2,3] 0 1 true"},
     {"aten.col2im.default", "f32[2,12,9] [4,4] [2,2] [1,1] [0,0] [1,1]"},
     {"aten._fft_c2r.default", "c64[3,4] [0,1] 0 6"},
+    {"aten._grouped_mm.default", "f32[4,3] f32[2,3,5] i32[2]"},
     {"aten._trilinear.default", "f32[3,4] f32[2,4,4] f32[3,4] [1,3] [0] [1,2] [2,3] 1"},
     {"quantized_decomposed.quantize_per_channel.default", "f32[3,4] f32[4] i64[4] 1 -128 127 int8"},
     {"quantized_decomposed.dequantize_per_channel.default",

@@ -22,7 +22,7 @@ inline TensorView RowsOf(const TensorView& matrix, int64_t first, int64_t end) {
 
 // fn(group, first, end) for every group that has rows, in order, and at last fn(-1, first, rows) when
 // there are rows of none. `ends` says before which row each group ends.
-//   kInvalidArgument  groups end before they begin or behind the last row; what comes before was
+//   kOutOfRange       groups end before they begin or behind the last row; what comes before was
 //                     visited
 //   whatever fn returns
 template <class Fn>
@@ -32,8 +32,8 @@ absl::Status ForEachGroup(const TensorView& ends, int64_t rows, Fn&& fn) {
   for (int64_t group = 0; group < ends.sizes[0]; ++group) {
     const int64_t end = read(group * ends.strides[0]);
     if (end < first || end > rows) {
-      return absl::InvalidArgumentError(absl::StrCat("offs: group ", group, " ends at row ", end,
-                                                     ", expected ", first, " to ", rows));
+      return absl::OutOfRangeError(absl::StrCat("offs: group ", group, " ends at row ", end,
+                                                ", expected ", first, " to ", rows));
     }
     if (end > first) ABSL_RETURN_IF_ERROR(fn(group, first, end));
     first = end;
