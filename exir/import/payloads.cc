@@ -153,6 +153,8 @@ class PayloadReader {
   absl::StatusOr<Tensors> ReadTensors(Storage file, const std::string& path) {
     ABSL_ASSIGN_OR_RETURN(std::vector<SavedTensor> saved,
                           ReadTorchSave(std::move(file), path, options_, inflated_));
+    if (saved.empty() || saved[0].in_dictionary)
+      return absl::UnimplementedError(absl::StrCat("'", path, "' is no plain tensor"));
     Tensors tensors;
     for (SavedTensor& tensor : saved) {
       ABSL_RETURN_IF_ERROR(tensor.tensor.status());

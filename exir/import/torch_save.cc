@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/ascii.h"
+#include "absl/types/span.h"
 #include "exir/import/pickle.h"
 #include "exir/import/tensor_payload.h"
 #include "exir/import/zip_reader.h"
@@ -117,11 +118,11 @@ class TensorReader {
       return;
     }
     const std::string prefix = name.empty() ? "" : absl::StrCat(name, ".");
-    for (size_t i = 0; i + 1 < state->items.size(); i += 2) {
-      const PickleValue& key = pickle_[state->items[i]];
-      if (key.kind != Kind::kString || !IsTensor(state->items[i + 1])) continue;
+    for (absl::Span<const uint32_t> rest = state->items; rest.size() >= 2; rest.remove_prefix(2)) {
+      const PickleValue& key = pickle_[rest[0]];
+      if (key.kind != Kind::kString || !IsTensor(rest[1])) continue;
       std::string full = absl::StrCat(prefix, key.text);
-      absl::StatusOr<ConstantTensor> tensor = Read(state->items[i + 1], full);
+      absl::StatusOr<ConstantTensor> tensor = Read(rest[1], full);
       tensors.push_back({std::move(full), std::move(tensor)});
     }
   }
@@ -347,7 +348,8 @@ absl::StatusOr<std::vector<SavedTensor>> ReadTorchSave(Storage file, std::string
     }
     reader.AddTo(tensors, top.items[i + 1], key.text);
   }
-  for (const SavedTensor& tensor : tensors) {
+  for (SavedTensor& tensor : tensors) {
+    tensor.in_dictionary = true;
     const absl::Status& status = tensor.tensor.status();
     if (!status.ok() && status.code() != absl::StatusCode::kUnimplemented) return status;
   }

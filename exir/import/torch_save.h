@@ -19,6 +19,7 @@ struct SavedTensor {
   // kUnimplemented for an entry that is no plain tensor. A subclass of tensors that is known is the
   // tensors of which it consists, with the attributes' names: "weight.qdata", or "qdata".
   absl::StatusOr<ConstantTensor> tensor;
+  bool in_dictionary = false;  // whether the file is a dictionary, not this tensor
 };
 
 // The entries of the dictionary in the file, or the one tensor; no bytes are an empty dictionary.

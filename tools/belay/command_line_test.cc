@@ -57,12 +57,13 @@ TEST(CommandLineTest, CallsTheSubcommandThatIsNamed) {
   EXPECT_EQ(Parse({"inspect", "m.belay"}).status, 12);
   EXPECT_EQ(Parse({"verify", "m.pt2"}).status, 13);
   EXPECT_EQ(Parse({"bench", "m.belay"}).status, 14);
-  EXPECT_EQ(Parse({"strip", "m.belay"}).status, 15);
-  EXPECT_EQ(Parse({"stress", "m.belay"}).status, 16);
-  EXPECT_EQ(Parse({"keygen", "k"}).status, 17);
-  EXPECT_EQ(Parse({"sign", "m.belay", "--key", "k"}).status, 18);
-  EXPECT_EQ(Parse({"verify-signature", "m.belay", "--key", "k"}).status, 19);
-  EXPECT_EQ(Parse({"ops"}).status, 20);
+  EXPECT_EQ(Parse({"profile", "m.belay"}).status, 15);
+  EXPECT_EQ(Parse({"strip", "m.belay"}).status, 16);
+  EXPECT_EQ(Parse({"stress", "m.belay"}).status, 17);
+  EXPECT_EQ(Parse({"keygen", "k"}).status, 18);
+  EXPECT_EQ(Parse({"sign", "m.belay", "--key", "k"}).status, 19);
+  EXPECT_EQ(Parse({"verify-signature", "m.belay", "--key", "k"}).status, 20);
+  EXPECT_EQ(Parse({"ops"}).status, 21);
 }
 
 TEST(CommandLineTest, OptionsArrive) {

@@ -1,4 +1,5 @@
 #include "exir/testing/generator/program_maker.h"
+#include "exir/symbolic/assumed_equalities.h"
 
 #include <algorithm>
 #include <memory>
@@ -192,8 +193,10 @@ Operand ProgramMaker::ToOperand(Scope& scope, const Argument& argument) const {
 
 bool ProgramMaker::Try(Scope& scope, const OpOverload& op, std::vector<Argument> arguments,
                        bool unspecified) {
+  // Of a program, calls of other sizes are made, for which what was assumed need not hold.
+  AssumedEqualities assumed;
   const auto metas = InferOutputs(scope.editor.graph(), &op, arguments, this);
-  if (!metas.ok()) return false;
+  if (!metas.ok() || !assumed.pairs().empty()) return false;
   for (const MetaValue& meta : *metas) {
     if (!SizesAreLegal(meta)) return false;
   }
@@ -278,8 +281,9 @@ bool ProgramMaker::TryInPlace(Scope& scope, const OpOverload& op, std::vector<Ar
     const std::optional<int> i = op.schema()->ArgumentIndex(argument.name);
     variant_arguments.push_back(i.has_value() ? arguments[*i] : DefaultArgument(argument));
   }
+  AssumedEqualities assumed;  // as in Try
   const auto metas = InferOutputs(scope.editor.graph(), *variant, variant_arguments, nullptr);
-  if (!metas.ok() || metas->size() != 1) return false;
+  if (!metas.ok() || metas->size() != 1 || !assumed.pairs().empty()) return false;
   const TensorMeta* result = (*metas)[0].get_if<TensorMeta>();
   const TensorMeta& meta = Meta(scope, *self);
   if (result == nullptr || result->dtype != meta.dtype || result->sizes != meta.sizes) return false;

@@ -1,7 +1,10 @@
 // Products of matrices against the reference kernels. The allowed error is that of gemm.h for both
 // together: the Highway kernel adds in float, the reference kernel in double; alpha, the addend and
 // beta round three times more, the two results once each.
+#include <vector>
+
 #include "gtest/gtest.h"
+#include "runtime/core/testing.h"
 #include "runtime/kernels/kernel_comparison.h"
 
 namespace belay {
