@@ -1,5 +1,5 @@
-// mm, bmm, addmm and _grouped_mm. Matrices of float32 whose rows lie together are read in place; the left one is
-// copied otherwise, the right one packed panel by panel.
+// mm, bmm, addmm and _grouped_mm. Matrices of float32 whose rows lie together are read in place;
+// the left one is copied otherwise, the right one packed panel by panel.
 #include <algorithm>
 
 #include "runtime/core/status_macros.h"

@@ -8,10 +8,10 @@ namespace belay::cpu {
 
 // Pointwise operators between a dequantized uint8 tensor, the only one that they read beside
 // numbers, and its quantization become belay_cpu::lookup, of a table of what they make of each of
-// the 256 values of a byte: the same operators on a constant, for PropagateConstants to compute. Sigmoid,
-// hardswish in its parts, and the like. Left as they are: operators whose results others read or
-// that are not float32 of the tensor's sizes, and more than 16 of them. Top graph only. `handles`
-// must outlive the pass.
+// the 256 values of a byte: the same operators on a constant, for PropagateConstants to compute.
+// Sigmoid, hardswish in its parts, and the like. Left as they are: operators whose results others
+// read or that are not float32 of the tensor's sizes, and more than 16 of them. Top graph only.
+// `handles` must outlive the pass.
 exir::Pass LowerLookup(FusedHandles& handles);
 
 }  // namespace belay::cpu
