@@ -10,51 +10,33 @@
 #include "gtest/gtest.h"
 #include "runtime/core/testing.h"
 #include "runtime/kernels/instruction_set.h"
+#include "runtime/kernels/packed/depthwise_testing.h"
 #include "runtime/kernels/packed/guarded_array.h"
 #include "runtime/kernels/packed/packed_weights.h"
 
 namespace belay {
 namespace {
 
-struct Window {
-  int64_t kernel, stride, padding, dilation;
-};
-
 // Images of 2 x height x width, with all of their memory guarded.
 struct Problem {
   DepthwiseArgs g;
   GuardedFloats in, weight, packed, bias, other, out;
 
-  static int64_t Outputs(int64_t size, const Window& w) {
-    return (size + 2 * w.padding - w.dilation * (w.kernel - 1) - 1) / w.stride + 1;
-  }
-  Problem(int64_t channels, int64_t height, int64_t width, const Window& w, std::mt19937_64& random)
+  Problem(int64_t channels, int64_t height, int64_t width, const TestWindow& w,
+          std::mt19937_64& random)
       : in(static_cast<size_t>(2 * height * width * channels)),
-        weight(static_cast<size_t>(channels * w.kernel * w.kernel)),
-        packed(static_cast<size_t>(*PackedDepthwiseSize(channels, w.kernel * w.kernel))),
+        weight(static_cast<size_t>(channels * w.height * w.width)),
+        packed(static_cast<size_t>(*PackedDepthwiseSize(channels, w.height * w.width))),
         bias(static_cast<size_t>(channels)),
-        other(static_cast<size_t>(2 * Outputs(height, w) * Outputs(width, w) * channels)),
+        other(OutputSize(TestGeometry(channels, height, width, w))),
         out(other.size(), std::numeric_limits<float>::quiet_NaN()) {
     in.Fill(random);
     weight.Fill(random);
     bias.Fill(random);
     other.Fill(random);
-    const int64_t taps = w.kernel * w.kernel;
+    const int64_t taps = w.height * w.width;
     PackDepthwise(weight.data(), channels, taps, taps, 1, packed.data());
-    static_cast<DepthwiseGeometry&>(g) = {.batch = 2,
-                                          .channels = channels,
-                                          .height = height,
-                                          .width = width,
-                                          .out_height = Outputs(height, w),
-                                          .out_width = Outputs(width, w),
-                                          .kernel_height = w.kernel,
-                                          .kernel_width = w.kernel,
-                                          .stride_y = w.stride,
-                                          .stride_x = w.stride,
-                                          .padding_y = w.padding,
-                                          .padding_x = w.padding,
-                                          .dilation_y = w.dilation,
-                                          .dilation_x = w.dilation};
+    static_cast<DepthwiseGeometry&>(g) = TestGeometry(channels, height, width, w);
     g.in = in.data();
     g.weight = packed.data();
     g.out = out.data();
@@ -98,13 +80,13 @@ class DepthwiseTest : public testing::TestWithParam<std::string> {
 };
 
 TEST_P(DepthwiseTest, WindowsSizesAndChannels) {
-  const Window windows[] = {{3, 1, 1, 1}, {3, 2, 1, 1}, {3, 1, 0, 1}, {3, 2, 0, 1}, {5, 1, 2, 1},
-                            {5, 2, 2, 1}, {3, 1, 2, 2}, {7, 1, 3, 1}, {2, 3, 0, 1}, {3, 1, 5, 1},
-                            {1, 1, 0, 1}, {5, 2, 4, 1}, {3, 3, 1, 1}};
-  for (const Window& w : windows) {
+  const TestWindow windows[] = {{3, 3, 1, 1, 1}, {3, 3, 2, 1, 1}, {3, 3, 1, 0, 1}, {3, 3, 2, 0, 1},
+                                {5, 5, 1, 2, 1}, {5, 5, 2, 2, 1}, {3, 3, 1, 2, 2}, {7, 7, 1, 3, 1},
+                                {2, 2, 3, 0, 1}, {3, 3, 1, 5, 1}, {1, 1, 1, 0, 1}, {5, 5, 2, 4, 1},
+                                {3, 3, 3, 1, 1}};
+  for (const TestWindow& w : windows) {
     for (int64_t width : {1, 2, 3, 5, 7, 9, 12, 19}) {
-      if (Problem::Outputs(width, w) < 1 || width + 2 * w.padding < w.dilation * (w.kernel - 1) + 1)
-        continue;
+      if (WindowPlaces(width, w.width, w) < 1) continue;
       for (int64_t channels : {1, 4, 7, 16, 19, 32, 40}) {
         Problem p(channels, width, width, w, random_);
         DepthwiseRows(p.g, 0, p.rows());
@@ -116,7 +98,7 @@ TEST_P(DepthwiseTest, WindowsSizesAndChannels) {
 }
 
 TEST_P(DepthwiseTest, AResultDoesNotDependOnTheRange) {
-  Problem p(24, 9, 11, {3, 1, 1, 1}, random_);
+  Problem p(24, 9, 11, {3, 3, 1, 1, 1}, random_);
   DepthwiseRows(p.g, 0, p.rows());
   const std::vector<float> whole(p.out.data(), p.out.data() + p.out.size());
   for (int64_t split = 1; split < p.rows(); ++split) {
@@ -132,7 +114,7 @@ TEST_P(DepthwiseTest, EpiloguesWorkOnWhatWasSummed) {
   for (int64_t channels : {8, 21}) {
     for (int activation = 0; activation <= static_cast<int>(Activation::kGeluTanh); ++activation) {
       for (int combine : {0, 1, 2}) {
-        Problem p(channels, 6, 6, {3, 1, 1, 1}, random_);
+        Problem p(channels, 6, 6, {3, 3, 1, 1, 1}, random_);
         DepthwiseRows(p.g, 0, p.rows());
         const std::vector<float> sums(p.out.data(), p.out.data() + p.out.size());
         EpilogueF32& e = p.g.epilogue;
@@ -160,7 +142,7 @@ TEST_P(DepthwiseTest, EpiloguesWorkOnWhatWasSummed) {
 }
 
 TEST_P(DepthwiseTest, PaddingAddsNothingToInfinities) {
-  Problem p(16, 3, 3, {3, 1, 1, 1}, random_);
+  Problem p(16, 3, 3, {3, 3, 1, 1, 1}, random_);
   for (size_t i = 0; i < p.packed.size(); ++i) p.packed[i] = std::numeric_limits<float>::infinity();
   for (size_t i = 0; i < p.in.size(); ++i) p.in[i] = 1;
   DepthwiseRows(p.g, 0, p.rows());

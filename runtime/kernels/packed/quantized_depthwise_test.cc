@@ -9,16 +9,13 @@
 #include "gtest/gtest.h"
 #include "runtime/core/testing.h"
 #include "runtime/kernels/instruction_set.h"
+#include "runtime/kernels/packed/depthwise_testing.h"
 #include "runtime/kernels/packed/guarded_array.h"
 #include "runtime/kernels/packed/quantized_weights.h"
 #include "runtime/kernels/packed/requantize_reference.h"
 
 namespace belay {
 namespace {
-
-struct Window {
-  int64_t height, width, stride, padding, dilation;
-};
 
 // Images of 2 x size x size, with all of their memory guarded.
 struct Problem {
@@ -28,21 +25,13 @@ struct Problem {
   GuardedFloats scale, bias, floats;
   GuardedArray<int32_t> weight_sums;
 
-  static int64_t Outputs(int64_t size, int64_t kernel, const Window& w) {
-    const int64_t room = size + 2 * w.padding - w.dilation * (kernel - 1) - 1;
-    return room < 0 ? 0 : room / w.stride + 1;
-  }
-  static size_t OutputSize(int64_t channels, int64_t size, const Window& w) {
-    return static_cast<size_t>(2 * Outputs(size, w.height, w) * Outputs(size, w.width, w) *
-                               channels);
-  }
-  Problem(int64_t channels, int64_t size, const Window& w, std::mt19937_64& random)
+  Problem(int64_t channels, int64_t size, const TestWindow& w, std::mt19937_64& random)
       : Problem(channels, size, w, random,
                 (channels + size) % 2 == 0 ? GuardedSide::kEnd : GuardedSide::kBegin) {}
-  Problem(int64_t channels, int64_t size, const Window& w, std::mt19937_64& random,
+  Problem(int64_t channels, int64_t size, const TestWindow& w, std::mt19937_64& random,
           GuardedSide side)
       : in(static_cast<size_t>(2 * size * size * channels), 0, side),
-        bytes(OutputSize(channels, size, w), 0, side),
+        bytes(OutputSize(TestGeometry(channels, size, size, w)), 0, side),
         weight(static_cast<size_t>(channels * w.height * w.width)),
         packed(static_cast<size_t>(*PackedQuantizedDepthwiseSize(channels, w.height, w.width)), 0,
                side),
@@ -55,20 +44,7 @@ struct Problem {
     bias.Fill(random);
     scale.Fill(random);
     for (size_t c = 0; c < scale.size(); ++c) scale[c] *= 0.002f;
-    static_cast<DepthwiseGeometry&>(g) = {.batch = 2,
-                                          .channels = channels,
-                                          .height = size,
-                                          .width = size,
-                                          .out_height = Outputs(size, w.height, w),
-                                          .out_width = Outputs(size, w.width, w),
-                                          .kernel_height = w.height,
-                                          .kernel_width = w.width,
-                                          .stride_y = w.stride,
-                                          .stride_x = w.stride,
-                                          .padding_y = w.padding,
-                                          .padding_x = w.padding,
-                                          .dilation_y = w.dilation,
-                                          .dilation_x = w.dilation};
+    static_cast<DepthwiseGeometry&>(g) = TestGeometry(channels, size, size, w);
     g.in = in.data();
     g.weight = packed.data();
     Pack();
@@ -141,14 +117,14 @@ class QuantizedDepthwiseTest : public testing::TestWithParam<std::string> {
 };
 
 TEST_P(QuantizedDepthwiseTest, WindowsSizesAndChannels) {
-  const Window windows[] = {{3, 3, 1, 1, 1}, {3, 3, 2, 1, 1}, {3, 3, 1, 0, 1}, {3, 3, 2, 0, 1},
-                            {5, 5, 1, 2, 1}, {5, 5, 2, 2, 1}, {3, 3, 1, 2, 2}, {7, 7, 1, 3, 1},
-                            {2, 2, 3, 0, 1}, {3, 3, 1, 5, 1}, {1, 1, 1, 0, 1}, {5, 5, 2, 4, 1},
-                            {3, 3, 3, 1, 1}, {4, 3, 1, 1, 1}, {2, 5, 1, 1, 1}, {9, 3, 1, 4, 1},
-                            {1, 3, 2, 1, 1}, {6, 5, 1, 2, 1}};
-  for (const Window& w : windows) {
+  const TestWindow windows[] = {{3, 3, 1, 1, 1}, {3, 3, 2, 1, 1}, {3, 3, 1, 0, 1}, {3, 3, 2, 0, 1},
+                                {5, 5, 1, 2, 1}, {5, 5, 2, 2, 1}, {3, 3, 1, 2, 2}, {7, 7, 1, 3, 1},
+                                {2, 2, 3, 0, 1}, {3, 3, 1, 5, 1}, {1, 1, 1, 0, 1}, {5, 5, 2, 4, 1},
+                                {3, 3, 3, 1, 1}, {4, 3, 1, 1, 1}, {2, 5, 1, 1, 1}, {9, 3, 1, 4, 1},
+                                {1, 3, 2, 1, 1}, {6, 5, 1, 2, 1}};
+  for (const TestWindow& w : windows) {
     for (int64_t size : {1, 2, 3, 5, 7, 12}) {
-      if (Problem::OutputSize(1, size, w) == 0) continue;
+      if (OutputSize(TestGeometry(1, size, size, w)) == 0) continue;
       for (int64_t channels : {1, 7, 16, 19, 32, 56, 64, 115}) {
         Problem p(channels, size, w, random_);
         p.Check();
