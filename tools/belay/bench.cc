@@ -1,7 +1,6 @@
 // `belay bench`: how long loading and executing take.
 #include <sys/resource.h>
 
-#include <algorithm>
 #include <fstream>
 #include <iostream>
 #include <memory>
@@ -17,6 +16,7 @@
 #include "tools/belay/command.h"
 #include "tools/belay/printing.h"
 #include "tools/belay/session.h"
+#include "tools/profile/profile.h"
 
 namespace belay::tools {
 namespace {
@@ -33,10 +33,6 @@ std::string CpuName() {
     if (line.rfind("model name", 0) == 0) return line.substr(line.find(':') + 2);
   }
   return "unknown";
-}
-
-double Percentile(const std::vector<double>& sorted, double p) {
-  return sorted[std::min(sorted.size() - 1, static_cast<size_t>(p * sorted.size()))];
 }
 
 absl::StatusOr<nlohmann::json> Measure(const BenchOptions& options) {
@@ -60,7 +56,6 @@ absl::StatusOr<nlohmann::json> Measure(const BenchOptions& options) {
     ABSL_ASSIGN_OR_RETURN(const double t, once());
     ms.push_back(t);
   } while (absl::Now() < end);
-  std::sort(ms.begin(), ms.end());
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   return nlohmann::json{{"latency_ms_median", Percentile(ms, 0.5)},

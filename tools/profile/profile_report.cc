@@ -225,7 +225,7 @@ json ProfileJson(const Profile& profile) {
   }
   SortByTime(out["instructions"]);
   out["by_operator"] = GroupRows(profile, [](const CodeSite& site) {
-    return site.is_delegate_call ? absl::StrCat(site.op, " of ", site.backend, ", what it logs not")
+    return site.is_delegate_call ? absl::StrCat(site.op, " of ", site.backend, ", not logged by it")
                                  : site.op;
   });
   out["by_module"] =
@@ -262,7 +262,7 @@ std::string ProfileText(const json& profile, size_t rows) {
 }
 
 absl::StatusOr<std::string> CompareProfiles(const json& before, const json& now) {
-  constexpr double kLeastRatio = 0.05, kLeastShare = 0.002;
+  constexpr double kMinRatio = 0.05, kMinShare = 0.002;
   std::map<std::string, double> old_times, new_times;
   double old_whole = 0, new_whole = 0;
   if (!ReadTimes(before, old_times, old_whole) || !ReadTimes(now, new_times, new_whole)) {
@@ -279,8 +279,8 @@ absl::StatusOr<std::string> CompareProfiles(const json& before, const json& now)
     const auto it = old_times.find(name);
     const double was = it == old_times.end() ? 0 : it->second;
     const Change change = {it == old_times.end() ? absl::StrCat(name, " (new)") : name, was, ms};
-    if (std::abs(change.by()) >= kLeastRatio * std::max(was, ms) &&
-        std::abs(change.by()) >= kLeastShare * std::max(old_whole, new_whole)) {
+    if (std::abs(change.by()) >= kMinRatio * std::max(was, ms) &&
+        std::abs(change.by()) >= kMinShare * std::max(old_whole, new_whole)) {
       changes.push_back(change);
     } else {
       ++same;
