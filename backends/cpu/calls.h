@@ -192,10 +192,13 @@ inline constexpr int64_t kFewChannels = 8;
 struct TapSizes {
   int64_t count, size;
 };
-// Of a window on padded images of few channels: its rows, or its pixels where those are not
-// neighbors.
+// Whether the pixels of each of a window's rows are neighbors in an image.
+inline bool RowsAreDense(const Window& window) {
+  return window.dilation[1] == 1 || window.kernel_size[1] == 1;
+}
+// Of a window on padded images of few channels: its rows where they are dense, else its pixels.
 inline TapSizes FewChannelTaps(int64_t channels, const Window& window) {
-  if (window.dilation[1] != 1 && window.kernel_size[1] != 1) return {window.taps(), channels};
+  if (!RowsAreDense(window)) return {window.taps(), channels};
   return {window.kernel_size[0], window.kernel_size[1] * channels};
 }
 

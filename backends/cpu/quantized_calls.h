@@ -14,7 +14,7 @@
 // where sums of products are integers, the input's zero point subtracted: `weight_sums` are those
 // of each channel's weights, and `scales` those of the input times those of the weight. With an
 // `inner` quantization y is quantized and dequantized again. With an `output` quantization the
-// result is that of y, in uint8; else it is y, in float32. No more than kMostTerms products are
+// result is that of y, in uint8; else it is y, in float32. No more than kMaxTerms products are
 // summed.
 //
 // Source: docs/performance.md §2.5; runtime/kernels/packed/requantize.h.
@@ -36,7 +36,7 @@ namespace belay::cpu {
 inline constexpr DTypeSet kBytes = {DType::kUint8};
 
 // So many products of a byte, less its zero point, with a weight fit into int32.
-inline constexpr int64_t kMostTerms = int64_t{1} << 16;
+inline constexpr int64_t kMaxTerms = int64_t{1} << 16;
 
 struct Quantization {
   double scale = 1;
@@ -129,10 +129,10 @@ struct QuantizedEpilogueCall {
   DType ResultType() const { return output.has_value() ? DType::kUint8 : DType::kFloat32; }
 };
 
-// kInvalidArgument when more than kMostTerms products would be summed.
+// kInvalidArgument when more than kMaxTerms products would be summed.
 inline absl::Status CheckTerms(CheckedInt terms) {
-  if (terms.ok() && terms.value() <= kMostTerms) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("weight: expected at most ", kMostTerms,
+  if (terms.ok() && terms.value() <= kMaxTerms) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("weight: expected at most ", kMaxTerms,
                                                  " products in a sum, got ", DimToString(terms)));
 }
 

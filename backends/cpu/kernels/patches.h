@@ -107,9 +107,7 @@ class Patches {
               });
     std::fill_n(copy + rows * width_ * channels_, PatchScratch<T>::kSlack, T());
     window_.padding = {0, 0};
-    if (FewChannelTaps(channels_, window).count == window.kernel_size[0]) {
-      window_.kernel_size[1] = 1;
-    }
+    if (RowsAreDense(window)) window_.kernel_size[1] = 1;
   }
 
   // A thread's part of the memory.

@@ -244,7 +244,7 @@ TEST_F(QuantizedKernelsTest, CallsThatAreNotTaken) {
   KernelCall wrong_weight = Linear({4, 8}, 40, false);
   wrong_weight.arguments[0] = row(12);
   KernelCall long_sum = Linear({4, 8}, 40, false);
-  long_sum.arguments[0] = row(kMostTerms + 1);
+  long_sum.arguments[0] = row(kMaxTerms + 1);
   KernelCall floats = Linear({4, 8}, 40, false);
   floats.arguments[0] = TestTensorSpec{DType::kFloat32, {4, 8}};
   KernelCall signed_bytes = Linear({4, 8}, 40, false);

@@ -9,6 +9,7 @@
 #include "runtime/kernels/call/join_kernels.h"
 #include "runtime/kernels/call/pad_kernels.h"
 #include "runtime/kernels/call/ranges.h"
+#include "runtime/kernels/call/strided_view.h"
 #include "runtime/kernels/call/view_kernels.h"
 #include "runtime/kernels/call/view_scatter.h"
 #include "runtime/kernels/elements/copy_strided.h"
@@ -27,8 +28,7 @@ constexpr CopyFn kCopy = &CopyStrided, kCopyReshaped = &CopyStridedReshaped;
 TensorView Narrowed(const TensorView& tensor, int d, int64_t first, int64_t last) {
   TensorView part = tensor;
   part.sizes[d] = last - first;
-  part.data = tensor.as<std::byte>() +
-              first * tensor.strides[d] * static_cast<int64_t>(DTypeSize(tensor.dtype));
+  part.data = PartAddress(tensor, first * tensor.strides[d]);
   return part;
 }
 

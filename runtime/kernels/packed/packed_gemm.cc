@@ -20,7 +20,7 @@ using V = hn::Vec<TagF32>;
 
 // With 32 registers: 24 sums, 2 vectors of B, and of A what is broadcast from memory; 12 row
 // pointers fit the general registers. With 16 registers 6 rows.
-constexpr size_t kMostRows = (HWY_TARGET <= HWY_AVX3 || HWY_TARGET_IS_NEON) ? kTileRows : 6;
+constexpr size_t kMaxTileRows = (HWY_TARGET <= HWY_AVX3 || HWY_TARGET_IS_NEON) ? kTileRows : 6;
 
 // Part of the second-level cache for a group of tiles of A, in floats. Two panels of B are there as
 // well: the one that is multiplied, and the next, which is fetched meanwhile.
@@ -242,9 +242,9 @@ HWY_NOINLINE void Panel(const PackedGemmArgs& g, const float* const* rows, const
 using PanelFn = void (*)(const PackedGemmArgs&, const float* const*, const float*,
                          const OutputTile&, const KBlock&, PanelPrefetch);
 
-// Of `rows` rows, 1 to kMostRows. `parts` is how many sums interleave, which all of A's rows
+// Of `rows` rows, 1 to kMaxTileRows. `parts` is how many sums interleave, which all of A's rows
 // decide: few of them.
-template <size_t kRows = kMostRows>
+template <size_t kRows = kMaxTileRows>
 HWY_INLINE PanelFn PanelOf(size_t rows, size_t parts) {
   if constexpr (kRows == 0) {
     return nullptr;
@@ -287,10 +287,10 @@ HWY_INLINE void FindRows(const PackedGemmArgs& g, const KBlock& block, size_t ro
 struct RowTiles {
   size_t rows, count, per_group;
   RowTiles(const PackedGemmArgs& g, size_t rows, size_t depth)
-      : rows(rows), count((rows + kMostRows - 1) / kMostRows) {
+      : rows(rows), count((rows + kMaxTileRows - 1) / kMaxTileRows) {
     size_t limit = kGroupFloats / HWY_MAX(depth, size_t{1});
     limit = HWY_MIN(limit, g.tile != nullptr ? kCopiedRows : kGroupRows);
-    per_group = BalancedBlock(count, HWY_MAX(limit / kMostRows, size_t{1}));
+    per_group = BalancedBlock(count, HWY_MAX(limit / kMaxTileRows, size_t{1}));
   }
   // The first tiles have a row more than the others.
   size_t SmallSize() const { return rows / count; }

@@ -26,7 +26,7 @@ using V = hn::Vec<Tag32>;
 
 // With 32 registers: 24 sums, 2 vectors of B, one of A. With 16, and four products in several
 // operations: 8 sums, 4 vectors of B and 2 of A, which are those operations' operands.
-constexpr size_t kMostRows =
+constexpr size_t kMaxTileRows =
     (HWY_TARGET <= HWY_AVX3 || HWY_TARGET_IS_NEON) ? kQuantizedTileRows : 4;
 
 // Part of the second-level cache for the panels of a block of columns.
@@ -228,8 +228,8 @@ HWY_NOINLINE void Tile(const Product& product, const uint8_t* const* HWY_RESTRIC
 
 using TileFn = void (*)(const Product&, const uint8_t* const*, const Columns&, size_t);
 
-// Of `rows` rows, 1 to kMostRows.
-template <size_t kVectors, size_t kRows = kMostRows>
+// Of `rows` rows, 1 to kMaxTileRows.
+template <size_t kVectors, size_t kRows = kMaxTileRows>
 HWY_INLINE TileFn TileOf(size_t rows) {
   if constexpr (kRows == 0) {
     return nullptr;
@@ -247,7 +247,7 @@ void QuantizedGemmImpl(const QuantizedGemmArgs& g, size_t first_row, size_t last
   const size_t block = HWY_MAX(kBlockBytes / depth, width) / width * width;
   // As even as can be: a last tile of one row costs as much as one of four.
   const size_t rows = last_row - first_row;
-  const size_t tiles = (rows + kMostRows - 1) / kMostRows;
+  const size_t tiles = (rows + kMaxTileRows - 1) / kMaxTileRows;
   const Product product = {g, ByteQuantizer<Tag32>(g.epilogue),
                            BytesFit(g.epilogue, first_column, last_column)};
   const uint8_t* direct[kQuantizedTileRows];

@@ -25,16 +25,12 @@ using exir::SymInt;
 using exir::TensorMeta;
 using exir::ValueId;
 
-class EpilogueFusion {
+class EpilogueFusion : NodeLowering {
  public:
   EpilogueFusion(exir::ExportedProgram& program, FusedHandles& handles)
-      : program_(program),
+      : NodeLowering(program),
         handles_(handles),
-        editor_(program.top()),
-        graph_(editor_.graph()),
-        views_(program),
-        forms_(program, views_),
-        quantized_(program, views_),
+        activations_(program, views_),
         constants_(program, editor_) {}
 
   absl::StatusOr<bool> Run() {
@@ -99,16 +95,16 @@ class EpilogueFusion {
       if (state.inner || state.output) return false;
     }
     if (!state.activation && !state.clamp && !state.multiply) {
-      if (const std::optional<ActivationForm> form = forms_.Find(result)) {
+      if (const std::optional<ActivationForm> form = activations_.Find(result)) {
         Set(id, "activation", std::string(form->activation));
         Swallow(id, form->nodes);
         return true;
       }
     }
-    const std::optional<NodeId> reader = forms_.OnlyReader(result);
+    const std::optional<NodeId> reader = activations_.OnlyReader(result);
     if (!reader.has_value()) return false;
     if (!state.activation && !state.clamp && !state.multiply) {
-      if (const std::optional<Argument> addend = forms_.Addend(*reader, result)) {
+      if (const std::optional<Argument> addend = activations_.Addend(*reader, result)) {
         if (!state.bias) {
           ABSL_ASSIGN_OR_RETURN(const bool fused, FuseBias(id, *reader, *addend));
           if (fused) return true;
@@ -117,14 +113,14 @@ class EpilogueFusion {
       }
     }
     if (!state.other && !state.clamp) {
-      if (const std::optional<Argument> factor = forms_.Factor(*reader, result)) {
+      if (const std::optional<Argument> factor = activations_.Factor(*reader, result)) {
         if (FuseOther(id, *reader, *factor)) {
           Set(id, "combine", "mul");
           return true;
         }
       }
     }
-    if (const std::optional<ClampForm> clamp = forms_.Clamp(*reader)) {
+    if (const std::optional<ClampForm> clamp = activations_.Clamp(*reader)) {
       FuseClamp(id, *reader, *clamp);
       return true;
     }
@@ -134,15 +130,15 @@ class EpilogueFusion {
   // The reader quantizes what a quantized operator gives as real numbers, or dequantizes what it
   // quantizes.
   bool FuseQuantization(NodeId id, const State& state) {
-    const std::optional<NodeId> reader = forms_.OnlyReader(ResultOf(id));
+    const std::optional<NodeId> reader = activations_.OnlyReader(ResultOf(id));
     if (!reader.has_value()) return false;
     if (!state.output) {
-      const std::optional<QuantizedForm> to = quantized_.Quantize(*reader);
+      const std::optional<QuantizedForm> to = forms_.Quantize(*reader);
       if (!to.has_value() || !to->IsCallable()) return false;
       Set(id, "output_scale", to->scale);
       Set(id, "output_range", to->Range());
     } else {
-      const std::optional<QuantizedForm> from = quantized_.Dequantize(*reader);
+      const std::optional<QuantizedForm> from = forms_.Dequantize(*reader);
       const Argument scale = graph_.node(id).argument("output_scale");
       const Argument range = graph_.node(id).argument("output_range");
       if (state.inner || !from.has_value() || scale != Argument(from->scale) ||
@@ -198,13 +194,8 @@ class EpilogueFusion {
     Swallow(id, {reader});
   }
 
-  exir::ExportedProgram& program_;
   FusedHandles& handles_;
-  exir::GraphEditor editor_;
-  const exir::Graph& graph_;
-  const ConstantViews views_;
-  const ActivationForms forms_;
-  const QuantizedForms quantized_;
+  const ActivationForms activations_;
   PackedConstants constants_;
 };
 

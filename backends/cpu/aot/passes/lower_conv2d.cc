@@ -27,14 +27,10 @@ using exir::SymInt;
 using exir::TensorMeta;
 using exir::ValueId;
 
-class Conv2dLowering {
+class Conv2dLowering : NodeLowering {
  public:
   explicit Conv2dLowering(exir::ExportedProgram& program)
-      : program_(program),
-        editor_(program.top()),
-        graph_(editor_.graph()),
-        views_(program),
-        forms_(program, views_),
+      : NodeLowering(program),
         constants_(program, editor_),
         convolution_(program.ops->Find("aten.convolution.default")),
         pad_(program.ops->Find("aten.constant_pad_nd.default")) {}
@@ -82,7 +78,7 @@ class Conv2dLowering {
       form = forms_.DequantizedBytes(source.value);
       // No product overflows: sizes are at most 2^24 each.
       const bool many =
-          sizes[2] * sizes[3] > kMostTerms || sizes[1] * sizes[2] * sizes[3] > kMostTerms;
+          sizes[2] * sizes[3] > kMaxTerms || sizes[1] * sizes[2] * sizes[3] > kMaxTerms;
       if (!form.has_value() || quantized->axis.value_or(0) != 0 || many) return false;
       source = Unpadded({form->input, source.padding}, form->zero_point);
       form->input = source.value;
@@ -158,11 +154,6 @@ class Conv2dLowering {
                                    padded(3, around[1])}};
   }
 
-  exir::ExportedProgram& program_;
-  exir::GraphEditor editor_;
-  const exir::Graph& graph_;
-  const ConstantViews views_;
-  const QuantizedForms forms_;
   PackedConstants constants_;
   const exir::OpOverload *convolution_, *pad_;
 };

@@ -27,15 +27,11 @@ using exir::SymInt;
 using exir::TensorMeta;
 using exir::ValueId;
 
-class LinearLowering {
+class LinearLowering : NodeLowering {
  public:
   LinearLowering(exir::ExportedProgram& program, FusedHandles& handles)
-      : program_(program),
+      : NodeLowering(program),
         handles_(handles),
-        editor_(program.top()),
-        graph_(editor_.graph()),
-        views_(program),
-        forms_(program, views_),
         weight_only_(program, views_, forms_),
         constants_(program, editor_),
         mm_(program.ops->Find("aten.mm.default")),
@@ -116,7 +112,7 @@ class LinearLowering {
     const std::optional<ConstantView> right = AsMatrix(constant->elements);
     const bool by_columns =
         !constant->axis.has_value() || *constant->axis == constant->elements.rank() - 1;
-    if (!right.has_value() || !by_columns || *right->sizes[0].AsInt() > kMostTerms) return false;
+    if (!right.has_value() || !by_columns || *right->sizes[0].AsInt() > kMaxTerms) return false;
     const int64_t n = *right->sizes[1].AsInt();
     ABSL_ASSIGN_OR_RETURN(const ValueId weight, constants_.Matrix(*right));
     ABSL_ASSIGN_OR_RETURN(std::vector<Argument> arguments,
@@ -188,12 +184,7 @@ class LinearLowering {
     editor_.EraseNode(reader);
   }
 
-  exir::ExportedProgram& program_;
   FusedHandles& handles_;
-  exir::GraphEditor editor_;
-  const exir::Graph& graph_;
-  const ConstantViews views_;
-  const QuantizedForms forms_;
   const WeightOnlyForms weight_only_;
   PackedConstants constants_;
   const exir::OpOverload *mm_, *addmm_, *bmm_, *view_;

@@ -26,17 +26,12 @@ using exir::TensorMeta;
 using exir::ValueId;
 
 constexpr int64_t kByteValues = 256;
-constexpr size_t kMostNodes = 16;
+constexpr size_t kMaxNodes = 16;
 
-class LookupLowering {
+class LookupLowering : NodeLowering {
  public:
   LookupLowering(exir::ExportedProgram& program, FusedHandles& handles)
-      : program_(program),
-        handles_(handles),
-        editor_(program.top()),
-        graph_(editor_.graph()),
-        views_(program),
-        forms_(program, views_) {}
+      : NodeLowering(program), handles_(handles) {}
 
   absl::StatusOr<bool> Run() {
     return LowerNodes(program_, editor_, [this](NodeId id) { return Lower(id); });
@@ -66,7 +61,7 @@ class LookupLowering {
         node.target->has_trait(exir::kNondeterministic) || node.outputs.size() != 1 ||
         node.outputs[0].kind != exir::NodeOutput::Kind::kValue || meta == nullptr ||
         meta->dtype != DType::kFloat32 || graph_.IsOutput(value) ||
-        function.nodes.size() == kMostNodes) {
+        function.nodes.size() == kMaxNodes) {
       return false;
     }
     bool collected = true;
@@ -142,12 +137,7 @@ class LookupLowering {
     return input;
   }
 
-  exir::ExportedProgram& program_;
   FusedHandles& handles_;
-  exir::GraphEditor editor_;
-  const exir::Graph& graph_;
-  const ConstantViews views_;
-  const QuantizedForms forms_;
   int next_ = 0;
 };
 

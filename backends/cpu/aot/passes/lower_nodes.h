@@ -4,6 +4,8 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
+#include "backends/cpu/aot/constant_view.h"
+#include "backends/cpu/aot/passes/quantized_forms.h"
 #include "exir/ir/exported_program.h"
 #include "exir/ir/graph_editor.h"
 
@@ -18,6 +20,23 @@ absl::StatusOr<bool> LowerNodes(exir::ExportedProgram& program, exir::GraphEdito
 
 // What it does in the end.
 void EraseUnused(exir::ExportedProgram& program, exir::GraphEditor& editor);
+
+// What passes that know quantized tensors have at hand: for classes of one pass.
+class NodeLowering {
+ protected:
+  explicit NodeLowering(exir::ExportedProgram& program)
+      : program_(program),
+        editor_(program.top()),
+        graph_(editor_.graph()),
+        views_(program),
+        forms_(program, views_) {}
+
+  exir::ExportedProgram& program_;
+  exir::GraphEditor editor_;
+  const exir::Graph& graph_;
+  const ConstantViews views_;
+  const QuantizedForms forms_;
+};
 
 }  // namespace belay::cpu
 

@@ -16,16 +16,10 @@ using exir::NodeId;
 using exir::TensorMeta;
 using exir::ValueId;
 
-class AddLowering {
+class AddLowering : NodeLowering {
  public:
   AddLowering(exir::ExportedProgram& program, FusedHandles& handles)
-      : program_(program),
-        handles_(handles),
-        editor_(program.top()),
-        graph_(editor_.graph()),
-        views_(program),
-        forms_(program, views_),
-        activations_(program, views_) {}
+      : NodeLowering(program), handles_(handles), activations_(program, views_) {}
 
   absl::StatusOr<bool> Run() {
     return LowerNodes(program_, editor_, [this](NodeId id) { return Lower(id); });
@@ -58,12 +52,7 @@ class AddLowering {
     return graph_.value(value).tensor()->sizes;
   }
 
-  exir::ExportedProgram& program_;
   FusedHandles& handles_;
-  exir::GraphEditor editor_;
-  const exir::Graph& graph_;
-  const ConstantViews views_;
-  const QuantizedForms forms_;
   const ActivationForms activations_;
 };
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "backends/cpu/aot/passes/activation_forms.h"
+#include "backends/cpu/aot/passes/lower_nodes.h"
 #include "backends/cpu/aot/passes/quantized_forms.h"
 #include "exir/ir/graph_editor.h"
 
@@ -21,14 +22,11 @@ using exir::NodeId;
 using exir::TensorMeta;
 using exir::ValueId;
 
-class QuantizationSimplification {
+class QuantizationSimplification : NodeLowering {
  public:
   QuantizationSimplification(exir::ExportedProgram& program, FusedHandles& handles)
-      : handles_(handles),
-        editor_(program.top()),
-        graph_(editor_.graph()),
-        views_(program),
-        forms_(program, views_),
+      : NodeLowering(program),
+        handles_(handles),
         activations_(program, views_),
         pad_(program.ops->Find("aten.constant_pad_nd.default")),
         max_pool_(program.ops->Find("aten.max_pool2d_with_indices.default")) {}
@@ -306,10 +304,6 @@ class QuantizationSimplification {
   }
 
   FusedHandles& handles_;
-  exir::GraphEditor editor_;
-  const exir::Graph& graph_;
-  const ConstantViews views_;
-  const QuantizedForms forms_;
   const ActivationForms activations_;
   const exir::OpOverload *pad_, *max_pool_;
   bool changed_ = false;
