@@ -9,6 +9,7 @@ _VENDORED = {
     "com_google_absl": "abseil-cpp",
     "com_google_googletest": "googletest",
     "com_google_protobuf": "protobuf",
+    "flatbuffers": "flatbuffers",
     "libsodium": "libsodium",
     "nlohmann_json": "nlohmann_json",
     "openssl": "openssl",

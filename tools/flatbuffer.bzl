@@ -1,0 +1,28 @@
+"""FlatBuffers schemas as C++ libraries."""
+
+load("@rules_cc//cc:defs.bzl", "cc_library")
+
+def flatbuffer_cc_library(name, src, **kwargs):
+    """A library of the header that flatc makes of a schema: tables, verifier, and objects to build files from.
+
+    The header of x.fbs is included as x_generated.h, with its package's path before it.
+
+    Args:
+      name: of the library.
+      src: the schema, one .fbs file without includes.
+      **kwargs: as for cc_library.
+    """
+    header = src[:-len(".fbs")] + "_generated.h"
+    native.genrule(
+        name = name + "_header",
+        srcs = [src],
+        outs = [header],
+        cmd = "$(execpath @flatbuffers//:flatc) --cpp --scoped-enums --gen-object-api -o $$(dirname $@) $<",
+        exec_tools = ["@flatbuffers//:flatc"],
+    )
+    cc_library(
+        name = name,
+        hdrs = [header],
+        deps = ["@flatbuffers//:runtime_cc"],
+        **kwargs
+    )
