@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "exir/builder/op_builder.h"
 #include "runtime/core/status_macros.h"
@@ -36,30 +38,57 @@ class Composer {
 
   // Errors stick to the builder.
   void Run(const std::string& function, const std::vector<exir::TensorMeta>& parameters) {
-    std::string text = std::regex_replace(function, std::regex(R"(\s)"), "");
     std::smatch head;
-    if (text.size() > kMaxText ||
-        !std::regex_match(text, head, std::regex(R"(forward\(([\w,]*)\)=(.+))"))) {
+    if (function.size() > kMaxText ||
+        !std::regex_match(function, head, std::regex(R"(\s*forward\s*\(([\w,\s]*)\)\s*=([^]+))"))) {
       return builder_.Invalid("expected 'forward(…) = …', got '" + function + "'");
     }
-    const std::vector<std::string> names = absl::StrSplit(head[1].str(), ',');
+    const std::vector<std::string> names = Names(head[1]);
     for (size_t i = 0; i < parameters.size() && i < names.size(); ++i) {
       values_[names[i]] = {builder_.editor().AddInput(names[i], parameters[i])};
       builder_.program().signature.inputs.push_back({});
     }
-    text = head[2];
-    while (builder_.ok() && Step(text)) continue;
-    Values outputs;
-    const std::vector<std::string> results = absl::StrSplit(text, ',');
-    for (const std::string& result : results) {
-      const Values values = Get(result);
-      outputs.insert(outputs.end(), values.begin(), values.end());
+    std::string text = head[2];
+    static const std::regex kLet(R"(\s*let\s*\(?([\w,\s]+?)\)?\s*=([^]+?)\sin\s([^]+))");
+    for (std::smatch let; builder_.ok() && std::regex_match(text, let, kLet);) {
+      Bind(Names(let[1]), Evaluate(let[2]));
+      text = std::string(let[3]);
     }
+    Values outputs = Evaluate(text);
     builder_.program().signature.outputs.resize(outputs.size());
     builder_.editor().SetOutputs(std::move(outputs));
   }
 
  private:
+  static std::string WithoutSpaces(const std::string& text) {
+    return std::regex_replace(text, std::regex(R"(\s)"), "");
+  }
+  static std::vector<std::string> Names(const std::string& list) {
+    return absl::StrSplit(WithoutSpaces(list), ',');
+  }
+
+  void Bind(const std::vector<std::string>& names, const Values& values) {
+    if (!builder_.ok()) return;
+    if (names.size() != values.size()) {
+      return builder_.Invalid(absl::StrCat("expected ", names.size(), " values for (",
+                                           absl::StrJoin(names, ", "), "), got ", values.size()));
+    }
+    for (size_t i = 0; i < names.size(); ++i) values_[names[i]] = {values[i]};
+  }
+
+  // The values of expressions with commas between them, one behind the other.
+  Values Evaluate(const std::string& expressions) {
+    std::string text = WithoutSpaces(expressions);
+    while (builder_.ok() && Step(text)) continue;
+    Values results;
+    const std::vector<std::string> parts = absl::StrSplit(text, ',');
+    for (const std::string& part : parts) {
+      const Values values = Get(part);
+      results.insert(results.end(), values.begin(), values.end());
+    }
+    return results;
+  }
+
   bool Step(std::string& text) {
     for (const char* step : kSteps) {
       std::smatch match;

@@ -16,7 +16,8 @@ namespace belay::conformance {
 // The ATen program of the function, whose parameters are tensors of these types. `inner(…)` calls
 // the lowered module; all other names are operators ("relu": aten.relu.default, "add":
 // aten.add.Tensor). There are +, -, *, /, numbers, parentheses, indices of results ("inner(x)[1]")
-// and several results separated by commas.
+// and several results separated by commas. "let (a, b) = inner(x) in …" names the results of what it
+// computes for what follows.
 //   kInvalidArgument  the text, with the place; kNotFound  an operator
 //   whatever shape inference returns
 absl::StatusOr<exir::ExportedProgram> Compose(

@@ -76,6 +76,16 @@ TEST_F(ComposeTest, OperatorsBindAsInPython) {
   expect("x, y", "x, y");
 }
 
+TEST_F(ComposeTest, ResultsGetNames) {
+  ASSERT_OK_AND_ASSIGN(const std::string pair, Terms("let (a, b) = inner(x) in a * b + a"));
+  EXPECT_EQ(pair, "(add (mul (inner x) (inner[1] x)) (inner x))");
+  ASSERT_OK_AND_ASSIGN(const std::string nested,
+                       Terms("let (a, b) = inner(x)\n in let c = sin(b) in c, a"));
+  EXPECT_EQ(nested, "(sin (inner[1] x)), (inner x)");
+  ASSERT_OK_AND_ASSIGN(const std::string again, Terms("let x = sin(x) in let (y) = x in -y"));
+  EXPECT_EQ(again, "(neg (sin x))");
+}
+
 TEST_F(ComposeTest, Errors) {
   const auto fails = [&](const char* text, absl::StatusCode code, const char* message) {
     EXPECT_THAT(Terms(text), StatusIs(code, HasSubstr(message))) << text;
@@ -84,6 +94,9 @@ TEST_F(ComposeTest, Errors) {
   fails("inner(x)[2]", absl::StatusCode::kInvalidArgument, "expected another index");
   fails("inner(x) + y", absl::StatusCode::kInvalidArgument, "one value for each operand of add");
   fails("mystery(x)", absl::StatusCode::kNotFound, "no operator 'mystery'");
+  fails("let (a, b, c) = inner(x) in a", absl::StatusCode::kInvalidArgument,
+        "expected 3 values for (a, b, c), got 2");
+  fails("let (a, b) = inner(x)", absl::StatusCode::kInvalidArgument, "got 'a'");
   fails("relu(x", absl::StatusCode::kInvalidArgument, "relu(x");
 }
 
