@@ -42,6 +42,9 @@ class Backend {
   virtual std::string_view id() const = 0;
   // The Bazel targets that provide the two sides, for messages: "//backends/demo:aot".
   virtual std::string_view target() const { return ""; }
+  // Whether its runtime takes and gives tensors that lie on the device, which a compile spec names
+  // (exir/backend/transforms/target_device.h). Lowering for another is refused.
+  virtual bool SupportsDevice(const Device& device) const { return device.type == "cpu"; }
 
   // Compiles an edge program whose constants are inputs of kind parameter, buffer or tensor
   // constant. May change it freely. Errors are passed to the caller annotated with backend, method,

@@ -11,6 +11,8 @@
 #include "exir/backend/lowering/splice.h"
 #include "exir/backend/lowering/subprogram.h"
 #include "exir/backend/named_data_store.h"
+#include "exir/backend/transforms/target_device.h"
+#include "exir/ir/text.h"
 #include "exir/ir/verifier.h"
 #include "runtime/core/annotate.h"
 #include "runtime/core/status_macros.h"
@@ -39,6 +41,30 @@ struct PlannedMethod {
   MethodPlan plan = {};
   LoweredPartitions lowered = {};  // by position in plan.by_backend
 };
+
+// Lowering is for edge programs (docs/lowering.md rows 11, 12).
+absl::Status VerifyEdgeProgram(const ExportedProgram& program) {
+  ABSL_RETURN_IF_ERROR(Verify(program));
+  if (program.dialect == IrDialect::kEdge) return absl::OkStatus();
+  std::string first;
+  for (const Graph& graph : program.graphs) {
+    if (graph.num_nodes() == 0) continue;
+    first = absl::StrCat("; its first node is ", DescribeNode(graph, *graph.nodes().begin()));
+    break;
+  }
+  return absl::FailedPreconditionError(
+      absl::StrCat("expected an edge program, got one of the dialect ",
+                   IrDialectName(program.dialect), " (ToEdge makes an edge program of it)", first));
+}
+
+// docs/lowering.md row 10.
+absl::Status CheckDevice(const Backend& backend, absl::Span<const CompileSpec> compile_specs) {
+  ABSL_ASSIGN_OR_RETURN(const std::optional<Device> device, TargetDevice(compile_specs));
+  if (!device.has_value() || backend.SupportsDevice(*device)) return absl::OkStatus();
+  return absl::UnimplementedError(absl::StrCat(
+      "backend ", backend.id(), " does not support the device ", device->type, ":",
+      device->index.value_or(0), ", which the compile spec '", kTargetDeviceKey, "' asks for"));
+}
 
 absl::Status CheckReply(std::string_view backend,
                         const std::vector<std::pair<std::string, size_t>>& asked,
@@ -123,11 +149,19 @@ absl::StatusOr<PlannedMethod> PlanMethod(const std::string& name, const Exported
                                          const StateElsewhere& elsewhere,
                                          const ToBackendOptions& options) {
   PlannedMethod method{.name = &name, .program = &program};
-  ABSL_RETURN_IF_ERROR(Verify(program));
+  ABSL_RETURN_IF_ERROR(VerifyEdgeProgram(program));
   ABSL_ASSIGN_OR_RETURN(method.answer, partitioner.Partition(program));
+  if (options.refusals != nullptr) {
+    for (const auto& [graph, node, reason] : method.answer.rejections) {
+      const Graph& of = program.graphs[graph];
+      options.refusals->push_back({name, of.name(), of.node(node).name, reason});
+    }
+  }
   for (const auto& [tag, delegation] : method.answer.delegation) {
-    ABSL_RETURN_IF_ERROR(
-        Annotate(backends.Find(delegation.backend_id).status(), absl::StrCat("tag '", tag, "'")));
+    const absl::StatusOr<const Backend*> backend = backends.Find(delegation.backend_id);
+    absl::Status status = backend.status();
+    if (status.ok()) status = CheckDevice(**backend, delegation.compile_specs);
+    if (!status.ok()) return Annotate(status, absl::StrCat("tag '", tag, "'"));
   }
   ABSL_ASSIGN_OR_RETURN(method.plan, PlanPartitions(program, method.answer, elsewhere,
                                                     options.validate_partitions, options.notes));
@@ -175,7 +209,8 @@ absl::StatusOr<std::shared_ptr<const LoweredBackendModule>> ToBackend(
     std::string_view backend_id, const ExportedProgram& program,
     absl::Span<const CompileSpec> compile_specs, const BackendSet& backends) {
   ABSL_ASSIGN_OR_RETURN(const Backend* backend, backends.Find(backend_id));
-  ABSL_RETURN_IF_ERROR(Verify(program));
+  ABSL_RETURN_IF_ERROR(CheckDevice(*backend, compile_specs));
+  ABSL_RETURN_IF_ERROR(VerifyEdgeProgram(program));
   absl::StatusOr<PreprocessResult> result = backend->Preprocess(program.Clone(), compile_specs);
   if (!result.ok()) return Annotate(result.status(), absl::StrCat("backend ", backend_id));
   return MakeModule(backend_id, program.Clone(), {compile_specs.begin(), compile_specs.end()},

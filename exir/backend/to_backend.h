@@ -26,6 +26,13 @@ using MethodPrograms = std::vector<std::pair<std::string, ExportedProgram>>;
 // Method → partitioner; methods that are not in it are left as they are.
 using MethodPartitioners = std::vector<std::pair<std::string, const Partitioner*>>;
 
+// Why a partitioner did not take a node (PartitionResult::rejections). Names stay while nodes around
+// them go into delegates.
+struct Refusal {
+  std::string method, graph, node;  // Graph::name, Node::name
+  std::string reason;
+};
+
 struct ToBackendOptions {
   // Partitions of one backend may be preprocessed by so many threads; results are committed in
   // order.
@@ -37,10 +44,15 @@ struct ToBackendOptions {
   // not in the map, a constant that stays although it was tagged, or moves to another tag than its
   // own.
   std::vector<std::string>* notes = nullptr;
+  // Gets what each partitioner refused, in the order of the methods.
+  std::vector<Refusal>* refusals = nullptr;
 };
 
 // The whole program to one backend.
-//   kNotFound  the backend is unknown (checked before any work)
+//   kNotFound            the backend is unknown (checked before any work)
+//   kFailedPrecondition  the program is not of the edge dialect (names the first node; row 11), or
+//                        does not verify
+//   kUnimplemented       the compile specs ask for a device that the backend does not support
 //   whatever the backend's Preprocess returns, annotated
 absl::StatusOr<std::shared_ptr<const LoweredBackendModule>> ToBackend(
     std::string_view backend_id, const ExportedProgram& program,
@@ -52,10 +64,12 @@ absl::StatusOr<std::shared_ptr<const LoweredBackendModule>> ToBackend(
 // order, bodies after the graph that holds them. Nodes that stay keep their order as far as data
 // flow allows.
 //   kNotFound            a backend that a tag names is unknown
+//   kUnimplemented       a tag's compile specs ask for a device that its backend does not support
 //   kInvalidArgument     the partitioner's answer is wrong: tags without a map, an empty tag, a tag
 //                        twice in the map, a tag on a user input, a node tagged twice, a no_copy
 //                        constant with users elsewhere. Names tag, node, user.
-//   kFailedPrecondition  the program does not verify; a partition is not convex, or two need each
+//   kFailedPrecondition  the program is not of the edge dialect (names the first node), or does not
+//                        verify; a partition is not convex, or two need each
 //                        other: names the tag and prints the path that leaves and re-enters it
 //   kAlreadyExists       two delegates store different bytes under one key
 //   kInternal            a backend's reply does not fit what it was given

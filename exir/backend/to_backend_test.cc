@@ -66,6 +66,54 @@ TEST_F(ToBackendTest, UnknownBackendIsNotFoundAndListsThoseThereAre) {
               absl::StatusCode::kNotFound, {"Backend FakeBackend was not found", "recorder"});
 }
 
+// docs/lowering.md rows 11, 12.
+TEST_F(ToBackendTest, AtenProgramsAreRefusedNamingTheFirstNode) {
+  constexpr std::string_view kAten = R"(program aten {
+    graph(%x: f32[2] user_input) {
+      %a: f32[2] = aten.neg.default(%x)  @"model.py":3
+      %b: f32[2] = aten.neg.default(%a)
+      return (%b user_output)
+    }
+  })";
+  TextPartitioner partitioner;
+  for (const absl::Status& status :
+       {Error(kAten, partitioner), ToBackend("recorder", Parse(kAten), {}, backends_).status()}) {
+    ExpectError(status, absl::StatusCode::kFailedPrecondition,
+                {"expected an edge program, got one of the dialect ATEN",
+                 "%a: f32[2] = aten.neg.default(%x) (model.py:3)"});
+  }
+}
+
+// docs/lowering.md row 10.
+TEST_F(ToBackendTest, DevicesThatABackendDoesNotSupportAreRefused) {
+  class CudaBackend final : public Backend {
+   public:
+    std::string_view id() const override { return "cuda_backend"; }
+    bool SupportsDevice(const Device& device) const override { return device.type == "cuda"; }
+    absl::StatusOr<PreprocessResult> Preprocess(ExportedProgram,
+                                                absl::Span<const CompileSpec>) const override {
+      return PreprocessResult();
+    }
+  };
+  const CudaBackend cuda;
+  ASSERT_OK(backends_.Add(&cuda));
+  const std::vector<CompileSpec> on_cuda = {{"target_device", "CUDA:1"}};
+  const std::string message =
+      "backend recorder does not support the device cuda:1, which the compile spec "
+      "'target_device' asks for";
+  TextPartitioner partitioner;
+  partitioner.delegation = {{"t0", {"recorder", on_cuda}}};
+  ExpectError(Error(kTwoNodes, partitioner), absl::StatusCode::kUnimplemented,
+              {"tag 't0'", message});
+  ExpectError(ToBackend("recorder", Parse(kTwoNodes), on_cuda, backends_).status(),
+              absl::StatusCode::kUnimplemented, {message});
+  partitioner.delegation = {{"t0", {"cuda_backend", on_cuda}}};
+  EXPECT_OK(Error(kTwoNodes, partitioner));
+  const std::vector<CompileSpec> on_tpu = {{"target_device", "tpu"}};
+  ExpectError(ToBackend("cuda_backend", Parse(kTwoNodes), on_tpu, backends_).status(),
+              absl::StatusCode::kInvalidArgument, {"tpu"});
+}
+
 TEST_F(ToBackendTest, TwoBackendsOfOneIdAreRefused) {
   const FunctionBackend again("recorder");
   ExpectError(backends_.Add(&again), absl::StatusCode::kAlreadyExists, {"'recorder'"});
