@@ -17,6 +17,7 @@ FUZZ_TARGETS = [
     "pt2_json",
     "pt2_zip",
     "sample_inputs",
+    "saved_programs",
     "schema_string",
     "sym_expr",
     "text_form",

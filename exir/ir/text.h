@@ -2,7 +2,9 @@
 //
 // ParseProgram(PrintProgram(p)) is a program equal to p (Equal below) but for the constants' bytes,
 // which the text does not carry: it declares each constant's dtype, sizes, strides and which share
-// a storage, and the parser gives it zeros.
+// a storage, and the parser gives it zeros. With a list of storages beside it the text is all of a
+// program: it says `storage#3` where those bytes are meant (exir/serialize/saved_programs.h makes a
+// file of both).
 //
 //   program aten {                                       // or training, edge
 //     ranges { s77: [1, 512] u0: [-inf, inf] }
@@ -15,7 +17,7 @@
 //     constants {
 //       state "fc.weight": f32[10,32]
 //       state "fc.tied": f32[32,10]{strides=[1,32]} shares state "fc.weight"
-//       constant "scale": f32[]
+//       constant "scale": f32[] storage#0                 // with a list beside the text
 //     }
 //     graph(%p_fc_weight: f32[10,32] parameter "fc.weight",
 //           %b_scale: f32[] buffer "scale" nonpersistent,
@@ -26,7 +28,7 @@
 //     }
 //     graph true_graph_0(…) { … }          // bodies, referred to by position: graph#1
 //     module#0 backend "demo" specs ["key": "value"] {
-//       blob "…"                           // base64
+//       blob "…"                           // base64, or storage#1
 //       buffer "…"
 //       data "key": buffer#0 align 16 layout f32[2,3] order [0,1]
 //       external "tag" data "key": buffer#0 align 16
@@ -52,8 +54,11 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "exir/ir/constant.h"
 #include "exir/ir/exported_program.h"
 
 namespace belay::exir {
@@ -61,7 +66,10 @@ namespace belay::exir {
 // Canonical and complete: values are printed under their names. Lowered modules are printed with
 // their original program nested (docs/lowering.md row 49 "print_delegated_graph"): `module#0 backend
 // "demo" specs [...] { program … }`.
-std::string PrintProgram(const ExportedProgram& program);
+//
+// With `storages`, bytes of constants and delegates are appended to it and named by number; those
+// that are in it already are not appended again.
+std::string PrintProgram(const ExportedProgram& program, std::vector<Storage>* storages = nullptr);
 // One node as in the program, without provenance: what error messages show. "%mm: f32[2,4] =
 // aten.mm.default(%x, %w)"
 std::string PrintNode(const Graph& graph, NodeId node);
@@ -72,8 +80,10 @@ std::string PrintArgument(const Graph& graph, const Argument& argument);
 std::string DescribeNode(const Graph& graph, NodeId node);
 
 // kInvalidArgument with line, column, what was expected and what came. Unknown operators become
-// opaque ones of `ops`. Untrusted input: linear time, bounded nesting.
-absl::StatusOr<ExportedProgram> ParseProgram(std::string_view text, const OpRegistry& ops);
+// opaque ones of `ops`. Untrusted input: linear time, bounded nesting. `storages` are what the text
+// names by number; constants share them.
+absl::StatusOr<ExportedProgram> ParseProgram(std::string_view text, const OpRegistry& ops,
+                                             absl::Span<const Storage> storages = {});
 
 // Equal in everything that the text form shows (ids may differ; order, names, types, metadata may
 // not).

@@ -27,8 +27,12 @@ constexpr uint64_t kConstantAlignment = 64;
 
 class ProgramParser {
  public:
-  ProgramParser(std::string_view text, const OpRegistry& ops)
-      : parser_(text), lexer_(parser_.lexer()), graph_parser_(parser_, ops), ops_(ops) {}
+  ProgramParser(std::string_view text, const OpRegistry& ops, absl::Span<const Storage> storages)
+      : parser_(text),
+        lexer_(parser_.lexer()),
+        graph_parser_(parser_, ops),
+        ops_(ops),
+        storages_(storages) {}
 
   absl::StatusOr<ExportedProgram> Parse() {
     ABSL_ASSIGN_OR_RETURN(ExportedProgram program, Program());
@@ -44,7 +48,8 @@ class ProgramParser {
     Sizes sizes;
     Strides strides;
     int64_t offset = 0;
-    size_t storage;  // which of the program's storages
+    size_t storage = 0;              // which of the program's storages, or
+    const Storage* given = nullptr;  // one of those beside the text
     size_t position;
   };
   struct DeclaredConstants {
@@ -63,11 +68,14 @@ class ProgramParser {
   absl::Status ModuleItem(LoweredBackendModule& module, bool& has_program);
   absl::StatusOr<NamedDataEntry> NamedData(const NamedDataOutput& data);
   absl::StatusOr<Storage> Bytes();
+  // "#3", after "storage".
+  absl::StatusOr<const Storage*> GivenStorage();
 
   ValueParser parser_;
   Lexer& lexer_;
   GraphParser graph_parser_;
   const OpRegistry& ops_;
+  const absl::Span<const Storage> storages_;
   int depth_ = 0;
   uint64_t constant_bytes_ = 0;
 };
@@ -244,13 +252,16 @@ absl::Status ProgramParser::Constant(ExportedProgram& program, DeclaredConstants
     } while (parser_.TakePunctuation(','));
     ABSL_RETURN_IF_ERROR(parser_.Punctuation('}'));
   }
-  if (parser_.TakeWord("shares")) {
+  if (parser_.TakeWord("storage")) {
+    ABSL_ASSIGN_OR_RETURN(tensor.given, GivenStorage());
+  } else if (parser_.TakeWord("shares")) {
     ABSL_ASSIGN_OR_RETURN(const bool of_state, kind());
     const auto it = lexer_.kind() == Lexer::Kind::kString
                         ? table(of_state).find(ToAbsl(lexer_.text()))
                         : table(of_state).end();
     if (it == table(of_state).end()) return lexer_.Expected("a tensor declared before, in quotes");
     tensor.storage = constants.tensors[it->second].storage;
+    tensor.given = constants.tensors[it->second].given;
     lexer_.Next();
   } else {
     tensor.storage = constants.storage_bytes.size();
@@ -264,11 +275,12 @@ absl::Status ProgramParser::Constant(ExportedProgram& program, DeclaredConstants
     end = end + CheckedInt(tensor.sizes[d] - 1) * tensor.strides[d];
   }
   end = end * static_cast<int64_t>(DTypeSize(tensor.dtype));
-  if (!empty && (!end.ok() || end.value() > static_cast<int64_t>(kMaxConstantBytes))) {
+  if (tensor.given == nullptr && !empty &&
+      (!end.ok() || end.value() > static_cast<int64_t>(kMaxConstantBytes))) {
     return lexer_.ErrorAt(tensor.position, absl::StrCat("the constants of a text take at most ",
                                                         kMaxConstantBytes, " bytes"));
   }
-  if (!empty && end.value() > 0) {
+  if (tensor.given == nullptr && !empty && end.value() > 0) {
     uint64_t& bytes = constants.storage_bytes[tensor.storage];
     bytes = std::max(bytes, static_cast<uint64_t>(end.value()));
   }
@@ -295,11 +307,16 @@ absl::Status ProgramParser::Materialize(DeclaredConstants& constants) {
     }
   }
   constant_bytes_ += total;
-  ABSL_ASSIGN_OR_RETURN(const Storage zeros, Storage::Zeros(total));
+  Storage zeros;
+  if (total > 0) {
+    ABSL_ASSIGN_OR_RETURN(zeros, Storage::Zeros(total));
+  }
   for (DeclaredConstant& declared : constants.tensors) {
-    const Storage storage{
-        zeros.owner,
-        zeros.bytes.subspan(begins[declared.storage], constants.storage_bytes[declared.storage])};
+    const Storage storage =
+        declared.given != nullptr
+            ? *declared.given
+            : Storage{zeros.owner, zeros.bytes.subspan(begins[declared.storage],
+                                                       constants.storage_bytes[declared.storage])};
     absl::StatusOr<ConstantTensor> tensor = ConstantTensor::Create(
         declared.dtype, declared.sizes, declared.strides, declared.offset, storage);
     if (!tensor.ok()) {
@@ -312,7 +329,20 @@ absl::Status ProgramParser::Materialize(DeclaredConstants& constants) {
 
 // --- Lowered modules ---
 
+absl::StatusOr<const Storage*> ProgramParser::GivenStorage() {
+  ABSL_RETURN_IF_ERROR(parser_.Punctuation('#'));
+  const size_t offset = lexer_.offset();
+  ABSL_ASSIGN_OR_RETURN(const uint64_t number, parser_.Unsigned("a storage's number"));
+  if (number < storages_.size()) return &storages_[number];
+  return lexer_.ErrorAt(offset, absl::StrCat("there is no storage#", number,
+                                             ", the text came with ", storages_.size()));
+}
+
 absl::StatusOr<Storage> ProgramParser::Bytes() {
+  if (parser_.TakeWord("storage")) {
+    ABSL_ASSIGN_OR_RETURN(const Storage* given, GivenStorage());
+    return *given;
+  }
   const size_t offset = lexer_.offset();
   ABSL_ASSIGN_OR_RETURN(const std::string text, parser_.String("bytes in base64"));
   std::string raw;
@@ -417,8 +447,9 @@ absl::StatusOr<NamedDataEntry> ProgramParser::NamedData(const NamedDataOutput& d
 
 }  // namespace
 
-absl::StatusOr<ExportedProgram> ParseProgram(std::string_view text, const OpRegistry& ops) {
-  absl::StatusOr<ExportedProgram> program = ProgramParser(text, ops).Parse();
+absl::StatusOr<ExportedProgram> ParseProgram(std::string_view text, const OpRegistry& ops,
+                                             absl::Span<const Storage> storages) {
+  absl::StatusOr<ExportedProgram> program = ProgramParser(text, ops, storages).Parse();
   if (!program.ok()) return Printable(program.status());
   return program;
 }

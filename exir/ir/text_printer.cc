@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cctype>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/escaping.h"
@@ -284,7 +286,13 @@ void AppendNotes(std::string& out, const Graph& graph, const Node& node) {
 
 class ProgramPrinter {
  public:
-  explicit ProgramPrinter(std::string& out) : out_(out) {}
+  ProgramPrinter(std::string& out, std::vector<Storage>* storages)
+      : out_(out), storages_(storages) {
+    if (storages == nullptr) return;
+    for (const Storage& storage : *storages) {
+      numbers_.emplace(std::make_pair(storage.bytes.data(), storage.bytes.size()), numbers_.size());
+    }
+  }
 
   void Print(const ExportedProgram& program) {
     absl::StrAppend(&out_, "program ", NameIn(kDialectNames, program.dialect), " {\n");
@@ -364,7 +372,7 @@ class ProgramPrinter {
             absl::StrAppend(&details.Next(), "offset=", tensor.storage_offset());
           }
         }
-        if (!tensor.storage().bytes.empty()) {
+        if (!AppendStorage(tensor.storage()) && !tensor.storage().bytes.empty()) {
           const auto [it, is_new] =
               storages.emplace(tensor.storage().bytes.data(), std::move(label));
           if (!is_new) absl::StrAppend(&out_, " shares ", it->second);
@@ -422,9 +430,21 @@ class ProgramPrinter {
     Line() += "}\n";
   }
 
-  void AppendBytes(absl::Span<const std::byte> bytes) {
-    const absl::string_view raw(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    absl::StrAppend(&out_, "\"", absl::Base64Escape(raw), "\"");
+  // " storage#3"; false where the text holds the bytes itself, and where there are none.
+  bool AppendStorage(const Storage& storage) {
+    if (storages_ == nullptr || storage.bytes.empty()) return false;
+    const auto [it, is_new] = numbers_.emplace(
+        std::make_pair(storage.bytes.data(), storage.bytes.size()), storages_->size());
+    if (is_new) storages_->push_back(storage);
+    absl::StrAppend(&out_, " storage#", it->second);
+    return true;
+  }
+
+  void AppendBytes(const Storage& storage) {
+    if (AppendStorage(storage)) return;
+    const absl::string_view raw(reinterpret_cast<const char*>(storage.bytes.data()),
+                                storage.bytes.size());
+    absl::StrAppend(&out_, " \"", absl::Base64Escape(raw), "\"");
   }
 
   void PrintModule(uint32_t index, const LoweredBackendModule* module) {
@@ -440,13 +460,13 @@ class ProgramPrinter {
     out_ += "] {\n";
     ++depth_;
     if (!module->processed.bytes.empty()) {
-      Line() += "blob ";
-      AppendBytes(module->processed.bytes);
+      Line() += "blob";
+      AppendBytes(module->processed);
       out_ += '\n';
     }
     for (const Storage& buffer : module->named_data.buffers) {
-      Line() += "buffer ";
-      AppendBytes(buffer.bytes);
+      Line() += "buffer";
+      AppendBytes(buffer);
       out_ += '\n';
     }
     for (const auto& [key, entry] : module->named_data.program_data) {
@@ -490,14 +510,17 @@ class ProgramPrinter {
   }
 
   std::string& out_;
+  std::vector<Storage>* const storages_;
+  // Of the storages, by what they are.
+  absl::flat_hash_map<std::pair<const std::byte*, size_t>, size_t> numbers_;
   size_t depth_ = 0;
 };
 
 }  // namespace
 
-std::string PrintProgram(const ExportedProgram& program) {
+std::string PrintProgram(const ExportedProgram& program, std::vector<Storage>* storages) {
   std::string out;
-  ProgramPrinter(out).Print(program);
+  ProgramPrinter(out, storages).Print(program);
   out += '\n';
   return out;
 }

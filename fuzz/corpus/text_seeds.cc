@@ -6,6 +6,10 @@
 #include <utility>
 #include <vector>
 
+#include "exir/ir/text.h"
+#include "exir/ir/verifier.h"
+#include "exir/ops/standard_ops.h"
+#include "exir/serialize/saved_programs.h"
 #include "fuzz/corpus/seeds.h"
 #include "runtime/core/npy.h"
 #include "runtime/core/status_macros.h"
@@ -233,12 +237,26 @@ void AddArrays(Seeds& seeds) {
   seeds.push_back({"sample_inputs", "missing", "\xff\xff\xff\xff\xff"});
 }
 
+// The programs in text form that verify, in one file with their bytes.
+void AddSavedPrograms(Seeds& seeds) {
+  const auto ops = exir::CreateStandardOps();
+  if (!ops.ok()) return;
+  exir::MethodPrograms methods;
+  for (std::string_view text : kPrograms) {
+    absl::StatusOr<exir::ExportedProgram> program = exir::ParseProgram(text, **ops);
+    if (!program.ok() || !exir::Verify(*program).ok()) continue;
+    methods.emplace_back(absl::StrCat("method_", methods.size()), *std::move(program));
+  }
+  seeds.push_back({"saved_programs", "methods", exir::SavePrograms(methods).ToString()});
+}
+
 }  // namespace
 
 void AddTextSeeds(Seeds& seeds) {
   AddTexts(seeds, "sym_expr", kExpressions);
   AddTexts(seeds, "schema_string", kSchemas);
   AddTexts(seeds, "text_form", kPrograms);
+  AddSavedPrograms(seeds);
   AddTexts(seeds, "command_line", kCommandLines);
   AddArrays(seeds);
 }
