@@ -181,7 +181,7 @@ TEST_F(FoldConstantsTest, ABackendFoldsWhatItIsGiven) {
   partitioner.tag_constants = true;
   partitioner.delegation = {{"t", {"recorder", {}}}};
   PipelineOptions options;
-  options.partitioners = {&partitioner};
+  options.partitioners.all = {&partitioner};
   options.backends = &backends;
   ASSERT_OK_AND_ASSIGN(const ProgramImage image, Lower({{"forward", kLinear}}, options));
   EXPECT_THAT(names, ElementsAre("_prop_tensor_constant0", "w_merged_bias"));

@@ -398,10 +398,12 @@ TEST_F(LoweredProgramTest, AViolatedGuardIsNamed) {
     const TestTensor x = F32({2}, {1, 2}), y = F32({3}, {1, 2, 3});
     ASSERT_OK(method_->SetInput(0, EValue(x.view())));
     ASSERT_OK(method_->SetInput(1, EValue(y.view())));
-    EXPECT_THAT(method_->Execute(),
-                StatusIs(absl::StatusCode::kFailedPrecondition,
-                         HasSubstr("2*L['x'].size()[0] > 3 + L['y'].size()[0] (_operator.gt(4, 6) "
-                                   "is false)")));
+    EXPECT_THAT(
+        method_->Execute(),
+        StatusIs(
+            absl::StatusCode::kFailedPrecondition,
+            HasSubstr("2*L['x'].size()[0] > 3 + L['y'].size()[0] (executorch_prim.gt.Scalar(4, 6) "
+                      "is false)")));
     Call(F32({4}, {1, -1, 2, -2}), F32({2}, {1, 2}));
   }
 }
@@ -424,7 +426,7 @@ TEST_F(LoweredProgramTest, SizesThatWereAssumedToBeEqualAreComparedAtTheCall) {
   EXPECT_THAT(method_->Execute(),
               StatusIs(absl::StatusCode::kFailedPrecondition,
                        HasSubstr("the sizes s0 and s1 that 'a' broadcasts must be equal "
-                                 "(_operator.eq(1, 3) is false)")));
+                                 "(executorch_prim.eq.Scalar(1, 3) is false)")));
 }
 
 TEST_F(LoweredProgramTest, InputsWhoseSizesAreExpressionsAreCompared) {

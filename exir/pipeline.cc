@@ -4,17 +4,22 @@
 
 #include <algorithm>
 #include <string>
+#include <tuple>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
+#include "absl/container/btree_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "exir/backend/partitioner_sequence.h"
+#include "exir/backend/transforms/edge_to_backend_ops.h"
 #include "exir/flop_count.h"
 #include "exir/functionalize/rebase_as_strided.h"
 #include "exir/functionalize/training_to_aten.h"
+#include "exir/ir/graph_editor.h"
+#include "exir/model_file.h"
 #include "exir/passes/edge_verifier.h"
 #include "exir/passes/fuse_quantized_ops.h"
 #include "exir/passes/guards_to_assertions.h"
@@ -72,13 +77,21 @@ bool IsDelegateCall(const Node& node, const OpRegistry& ops) {
   return node.target == ops.CallDelegate();
 }
 
-void ReportDelegation(const std::string& method, const ExportedProgram& program,
-                      const std::vector<PartitionResult::Rejection>& rejections,
-                      PipelineReport& report) {
-  absl::flat_hash_map<std::pair<GraphId, NodeId>, const std::string*> reasons;
-  for (const PartitionResult::Rejection& rejection : rejections) {
-    reasons[{rejection.graph, rejection.node}] = &rejection.reason;
+// What the partitioners said of nodes, by method, graph and node; each reason once.
+using Reasons = absl::btree_map<std::tuple<std::string, std::string, std::string>, std::string>;
+
+Reasons ReasonsOf(const std::vector<Refusal>& refusals) {
+  Reasons reasons;
+  for (const auto& [method, graph, node, reason] : refusals) {
+    std::string& all = reasons[{method, graph, node}];
+    if (absl::StrContains(all, reason)) continue;
+    absl::StrAppend(&all, all.empty() ? "" : "; ", reason);
   }
+  return reasons;
+}
+
+void ReportDelegation(const std::string& method, const ExportedProgram& program,
+                      const Reasons& reasons, PipelineReport& report) {
   DelegationReport left{.method = method, .backend_id = ""};
   std::vector<DelegationReport> backends;
   for (uint32_t g = 0; g < program.graphs.size(); ++g) {
@@ -89,13 +102,13 @@ void ReportDelegation(const std::string& method, const ExportedProgram& program,
         ++left.nodes;
         const double flops = FlopsOf(program, graph, node);
         left.flops += flops;
-        const auto reason = reasons.find({GraphId(g), id});
+        const auto reason = reasons.find({method, graph.name(), node.name});
         report.left_over.push_back(
             {.method = method,
              .node = node.name,
              .op = node.target->text_name(),
              .source = node.provenance.ToString(),
-             .reason = reason == reasons.end() ? "no partitioner asked for it" : *reason->second,
+             .reason = reason == reasons.end() ? "no partitioner asked for it" : reason->second,
              .flops = flops});
         continue;
       }
@@ -175,6 +188,7 @@ std::vector<Pass> FinalPasses(const MethodPrograms& methods, const PipelineOptio
     changing.insert(mutated.begin(), mutated.end());
   }
   std::vector<Pass> passes;
+  if (options.patterns != nullptr) passes.push_back(PromoteBackendOps(*options.patterns));
   if (options.quant_fusion_and_const_prop) passes.push_back(FuseQuantizedOps());
   if (options.fold_constants) {
     passes.push_back(MergeBatchNorm({.changing = changing}));
@@ -184,7 +198,85 @@ std::vector<Pass> FinalPasses(const MethodPrograms& methods, const PipelineOptio
         PropagateConstants({.max_growth_bytes = options.fold_budget, .changing = changing}));
   }
   passes.insert(passes.end(), options.passes.begin(), options.passes.end());
+  passes.push_back(EdgeToBackendOps());
   return passes;
+}
+
+// Round i: the i-th partitioner of each method that has one.
+std::vector<MethodPartitioners> RoundsOf(const MethodPrograms& methods,
+                                         const PerMethod<const Partitioner*>& partitioners) {
+  std::vector<MethodPartitioners> rounds;
+  for (const auto& [name, program] : methods) {
+    const std::vector<const Partitioner*>& own = partitioners.Of(name);
+    if (rounds.size() < own.size()) rounds.resize(own.size());
+    for (size_t i = 0; i < own.size(); ++i) rounds[i].emplace_back(name, own[i]);
+  }
+  return rounds;
+}
+
+// Methods that options are for exist.
+template <typename T>
+absl::Status CheckMethodNames(const MethodPrograms& methods, std::string_view what,
+                              const PerMethod<T>& options) {
+  for (const auto& [name, list] : options.own) {
+    if (std::any_of(methods.begin(), methods.end(),
+                    [&](const auto& method) { return method.first == name; })) {
+      continue;
+    }
+    return absl::InvalidArgumentError(
+        absl::StrCat(what, " are given for the method '", name, "', which there is not"));
+  }
+  return absl::OkStatus();
+}
+
+// Appends the methods that return constants.
+absl::Status AddConstantMethods(const PipelineOptions& options, MethodPrograms& methods) {
+  for (const auto& [name, values] : options.constant_methods) {
+    const auto invalid = [&](std::string_view problem) {
+      return absl::InvalidArgumentError(absl::StrCat("constant method '", name, "': ", problem));
+    };
+    if (methods.empty()) return invalid("expected another method beside it");
+    if (values.empty()) return invalid("expected a value to return");
+    for (const auto& [other, program] : methods) {
+      if (other == name) return invalid("there is a method of this name");
+    }
+    for (const Argument& value : values) {
+      if (value.is<int64_t>() || value.is<double>() || value.is<bool>() ||
+          value.is<std::string>()) {
+        continue;
+      }
+      return invalid("expected numbers, bools or texts to return");
+    }
+    ExportedProgram program(methods.front().second.ops);
+    program.dialect = IrDialect::kEdge;
+    GraphEditor(program.graphs[program.graphs.push_back(Graph())]).SetOutputs(values);
+    program.signature.outputs.resize(values.size());
+    methods.emplace_back(name, std::move(program));
+  }
+  return absl::OkStatus();
+}
+
+// Passes that the caller looks at.
+PassManagerOptions ObservedPasses(const PipelineOptions& options) {
+  PassManagerOptions passes;
+  passes.after_pass = [&options](const PassReport& pass, const ExportedProgram& program) {
+    if (options.after_pass) options.after_pass(pass, program);
+    if (options.progress) options.progress(pass.name, 0.3);
+  };
+  return passes;
+}
+
+// Passes on one method, in the clock's running phase.
+absl::Status RunOn(const std::string& method, ExportedProgram& program,
+                   const std::vector<Pass>& passes, const PassManagerOptions& options,
+                   PipelineReport* report) {
+  absl::StatusOr<ExportedProgram> changed =
+      RunPasses(std::move(program), passes, options, report == nullptr ? nullptr : &report->passes);
+  if (!changed.ok()) {
+    return Annotate(changed.status(), absl::StrCat("passes: method '", method, "'"));
+  }
+  program = *std::move(changed);
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -239,19 +331,29 @@ DecomposeOptions KeepFor(const ExportedProgram& program,
   return options;
 }
 
-absl::StatusOr<ProgramImage> LowerPrograms(MethodPrograms methods, const PipelineOptions& options,
-                                           PipelineReport* report) {
+absl::StatusOr<MethodPrograms> LowerToStage(MethodPrograms methods, Stage stage,
+                                            const PipelineOptions& options,
+                                            PipelineReport* report) {
+  ABSL_RETURN_IF_ERROR(CheckMethodNames(methods, "partitioners", options.partitioners));
+  ABSL_RETURN_IF_ERROR(CheckMethodNames(methods, "transform passes", options.transform_passes));
   PhaseClock clock(options, report);
   clock.Start("to_edge", 0.3);
   ToEdgeOptions to_edge;
-  to_edge.passes.after_pass = [&](const PassReport& pass, const ExportedProgram& program) {
-    if (options.after_pass) options.after_pass(pass, program);
-    if (options.progress) options.progress(pass.name, 0.3);
-  };
+  to_edge.passes = ObservedPasses(options);
+  if (stage == Stage::kAten) {
+    std::vector<Pass> training = {GuardsToAssertions()};
+    for (Pass& pass : TrainingToAtenPasses(to_edge.decompose)) training.push_back(std::move(pass));
+    for (auto& [name, program] : methods) {
+      if (program.dialect != IrDialect::kTraining) continue;
+      ABSL_RETURN_IF_ERROR(RunOn(name, program, training, to_edge.passes, report));
+    }
+    clock.Stop();
+    return methods;
+  }
   for (auto& [name, program] : methods) {
     if (options.unbounded_size.has_value()) BoundSizes(program, *options.unbounded_size);
-    to_edge.decompose =
-        KeepFor(program, options.partitioners, report == nullptr ? nullptr : &report->notes);
+    to_edge.decompose = KeepFor(program, options.partitioners.Of(name),
+                                report == nullptr ? nullptr : &report->notes);
     absl::StatusOr<ExportedProgram> edge =
         ToEdge(std::move(program), to_edge, report == nullptr ? nullptr : &report->passes);
     if (!edge.ok()) return Annotate(edge.status(), absl::StrCat("to_edge: method '", name, "'"));
@@ -263,21 +365,28 @@ absl::StatusOr<ProgramImage> LowerPrograms(MethodPrograms methods, const Pipelin
     }
     // Lowering makes symbols, too.
     if (options.unbounded_size.has_value()) BoundSizes(program, *options.unbounded_size);
+    if (const std::vector<Pass>& passes = options.transform_passes.Of(name); !passes.empty()) {
+      ABSL_RETURN_IF_ERROR(RunOn(name, program, passes, to_edge.passes, report));
+      const absl::Status verified = VerifyEdge(program, EdgeRules(to_edge.dim_order));
+      if (!verified.ok()) {
+        return Annotate(verified, absl::StrCat("transform passes: method '", name, "'"));
+      }
+    }
   }
   clock.Stop();
 
+  if (stage == Stage::kEdge) return methods;
+
   clock.Start("to_backend", 0.5);
-  if (!options.partitioners.empty() && options.backends == nullptr) {
+  const std::vector<MethodPartitioners> rounds = RoundsOf(methods, options.partitioners);
+  if (!rounds.empty() && options.backends == nullptr) {
     return absl::InvalidArgumentError("partitioners were given, but no backends");
   }
-  if (!options.partitioners.empty()) {
-    std::vector<MethodPartitioners> rounds;
-    for (const Partitioner* partitioner : options.partitioners) {
-      MethodPartitioners& round = rounds.emplace_back();
-      for (const auto& [name, program] : methods) round.emplace_back(name, partitioner);
-    }
+  std::vector<Refusal> refusals;
+  if (!rounds.empty()) {
     ToBackendOptions to_backend = options.to_backend;
     if (report != nullptr && to_backend.notes == nullptr) to_backend.notes = &report->notes;
+    if (report != nullptr && to_backend.refusals == nullptr) to_backend.refusals = &refusals;
     absl::StatusOr<MethodPrograms> lowered =
         ToBackendInSequence(methods, rounds, *options.backends, to_backend, VerifyMethods);
     if (!lowered.ok()) return Annotate(lowered.status(), "to_backend");
@@ -285,35 +394,29 @@ absl::StatusOr<ProgramImage> LowerPrograms(MethodPrograms methods, const Pipelin
   }
   clock.Stop();
   if (report != nullptr) {
-    for (const auto& [name, program] : methods) {
-      std::vector<PartitionResult::Rejection> rejections;
-      if (!options.partitioners.empty()) {
-        // Asked again about what is left: its reasons are about the nodes as they are now.
-        absl::StatusOr<PartitionResult> answer = options.partitioners.back()->Partition(program);
-        if (answer.ok()) rejections = std::move(answer->rejections);
-      }
-      ReportDelegation(name, program, rejections, *report);
-    }
+    const Reasons reasons = ReasonsOf(refusals);
+    for (const auto& [name, program] : methods) ReportDelegation(name, program, reasons, *report);
   }
 
+  return methods;
+}
+
+absl::StatusOr<ProgramImage> LowerPrograms(MethodPrograms methods, const PipelineOptions& options,
+                                           PipelineReport* report) {
+  ABSL_ASSIGN_OR_RETURN(methods,
+                        LowerToStage(std::move(methods), Stage::kLowered, options, report));
+  PhaseClock clock(options, report);
+  clock.Start("passes", 0.75);
   const std::vector<Pass> passes = FinalPasses(methods, options);
-  if (!passes.empty()) {
-    clock.Start("passes", 0.75);
-    for (auto& [name, program] : methods) {
-      absl::StatusOr<ExportedProgram> changed =
-          RunPasses(std::move(program), passes, to_edge.passes,
-                    report == nullptr ? nullptr : &report->passes);
-      if (!changed.ok()) {
-        return Annotate(changed.status(), absl::StrCat("passes: method '", name, "'"));
-      }
-      program = *std::move(changed);
-    }
-    const absl::Status verified =
-        VerifyMethodsAs(methods, EdgeRules(ToEdgeOptions().dim_order, /*any_order=*/true));
-    if (!verified.ok()) return Annotate(verified, "passes");
-    clock.Stop();
+  for (auto& [name, program] : methods) {
+    ABSL_RETURN_IF_ERROR(RunOn(name, program, passes, ObservedPasses(options), report));
   }
+  const absl::Status verified =
+      VerifyMethodsAs(methods, EdgeRules(ToEdgeOptions().dim_order, /*any_order=*/true));
+  if (!verified.ok()) return Annotate(verified, "passes");
+  clock.Stop();
 
+  ABSL_RETURN_IF_ERROR(AddConstantMethods(options, methods));
   clock.Start("emit", 0.8);
   absl::StatusOr<ProgramImage> image =
       EmitProgram(methods, options.emit, report == nullptr ? nullptr : &report->memory);
@@ -323,9 +426,9 @@ absl::StatusOr<ProgramImage> LowerPrograms(MethodPrograms methods, const Pipelin
   return image;
 }
 
-absl::StatusOr<ProgramImage> LowerFiles(const std::vector<MethodArchive>& methods,
-                                        const OpRegistry& ops, const PipelineOptions& options,
-                                        PipelineReport* report) {
+absl::StatusOr<MethodPrograms> ImportMethods(const std::vector<MethodArchive>& methods,
+                                             const OpRegistry& ops, const PipelineOptions& options,
+                                             PipelineReport* report) {
   PhaseClock clock(options, report);
   MethodPrograms programs;
   for (const auto& [name, path, model] : methods) {
@@ -334,7 +437,7 @@ absl::StatusOr<ProgramImage> LowerFiles(const std::vector<MethodArchive>& method
     ImportOptions import = options.import;
     if (!model.empty()) import.model_name = model;
     if (report != nullptr) import.notes = &notes;
-    absl::StatusOr<ExportedProgram> program = ImportFile(path, ops, import);
+    absl::StatusOr<ExportedProgram> program = ImportModel(path, ops, import);
     if (!program.ok()) {
       return Annotate(program.status(), absl::StrCat("import: method '", name, "'"));
     }
@@ -344,6 +447,13 @@ absl::StatusOr<ProgramImage> LowerFiles(const std::vector<MethodArchive>& method
     programs.emplace_back(name, *std::move(program));
     clock.Stop();
   }
+  return programs;
+}
+
+absl::StatusOr<ProgramImage> LowerFiles(const std::vector<MethodArchive>& methods,
+                                        const OpRegistry& ops, const PipelineOptions& options,
+                                        PipelineReport* report) {
+  ABSL_ASSIGN_OR_RETURN(MethodPrograms programs, ImportMethods(methods, ops, options, report));
   return LowerPrograms(std::move(programs), options, report);
 }
 

@@ -14,9 +14,11 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/btree_map.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "exir/backend/to_backend.h"
+#include "exir/backend/transforms/op_patterns.h"
 #include "exir/decompositions/decompose.h"
 #include "exir/emit/emitter.h"
 #include "exir/emit/program_image.h"
@@ -58,14 +60,29 @@ struct PipelineReport {
   std::vector<std::string> notes;
 };
 
+// A list for all methods, but for those that have one of their own.
+template <typename T>
+struct PerMethod {
+  std::vector<T> all;
+  absl::btree_map<std::string, std::vector<T>> own = {};  // by the method's name
+
+  const std::vector<T>& Of(const std::string& method) const {
+    const auto it = own.find(method);
+    return it == own.end() ? all : it->second;
+  }
+};
+
 struct PipelineOptions {
   ImportOptions import;
   // The most that a size may be which the program gives no upper bound (a Dim without max=, a size
   // that the data decide): memory is planned for it, and larger inputs are refused. Without it such
   // a program is an error.
   std::optional<int64_t> unbounded_size;
-  // Rounds in priority order; each is applied to all methods.
-  std::vector<const Partitioner*> partitioners;
+  // Run on each edge program before it is partitioned, in this order; what they give must still be
+  // an edge program. ExecuTorch's transform_passes (docs/lowering.md row 18).
+  PerMethod<Pass> transform_passes;
+  // In priority order: round i applies the i-th partitioner of each method that has so many.
+  PerMethod<const Partitioner*> partitioners;
   const BackendSet* backends = nullptr;  // needed when there are partitioners
   ToBackendOptions to_backend;
   // After the last round, in what the delegates left: batch norms become part of the convolutions
@@ -79,9 +96,15 @@ struct PipelineOptions {
   // (exir/passes/fuse_quantized_ops.h). What depends on constants alone is computed then even
   // without `fold_constants`. ExecuTorch's do_quant_fusion_and_const_prop.
   bool quant_fusion_and_const_prop = false;
+  // Operators of it that are left get their patterns back (PromoteBackendOps in
+  // exir/backend/transforms/op_patterns.h), before that. Must outlive the call.
+  const OpPatterns* patterns = nullptr;
   // Run on every method after that, in this order; what they give must still be an edge
   // program.
   std::vector<Pass> passes;
+  // Methods without inputs that return these values (numbers, bools, texts), after the others:
+  // {"get_max_seq_len", {2048}}. ExecuTorch's constant_methods.
+  std::vector<std::pair<std::string, std::vector<Argument>>> constant_methods;
   EmitOptions emit;
   // Called when a phase starts or a pass ended: phase or pass name, and how much of the whole is
   // done, in [0, 1].
@@ -119,16 +142,39 @@ DecomposeOptions KeepFor(const ExportedProgram& program,
                          absl::Span<const Partitioner* const> partitioners,
                          std::vector<std::string>* notes = nullptr);
 
+// Where lowering may stop.
+enum class Stage : uint8_t {
+  kAten,     // as it was exported; a TRAINING program is functional and ATEN from here on
+  kEdge,     // edge programs, transform passes done
+  kLowered,  // and delegates
+};
+// The programs at a stage, to be saved (exir/serialize/saved_programs.h), or changed and given to
+// LowerPrograms, which goes on from there. Programs that are further than the stage stay as they
+// are. Errors as LowerPrograms.
+absl::StatusOr<MethodPrograms> LowerToStage(MethodPrograms methods, Stage stage,
+                                            const PipelineOptions& options,
+                                            PipelineReport* report = nullptr);
+
 // Where a method comes from.
 struct MethodArchive {
   std::string method, path;
   std::string model = {};  // ImportOptions::model_name, unless ""
 };
 
+// The programs of archives, or of saved programs (exir/model_file.h). Errors are annotated with the
+// method.
+absl::StatusOr<MethodPrograms> ImportMethods(const std::vector<MethodArchive>& methods,
+                                             const OpRegistry& ops, const PipelineOptions& options,
+                                             PipelineReport* report = nullptr);
+
 // Archives → program. Errors are annotated with the phase, the method and
-// the path. After ToEdge, after each round and after `options.passes` every method is verified to
-// be an edge program (kFailedPrecondition, VerifyEdge's message), but that operators need not be
-// core: those without a kernel are listed when the program is emitted or loaded.
+// the path. After ToEdge, after `options.transform_passes`, after each round and after
+// `options.passes` every method is verified to be an edge program (kFailedPrecondition, VerifyEdge's
+// message), but that operators need not be core: those without a kernel are listed when the program
+// is emitted or loaded. Last, functions on scalars become executorch_prim operators
+// (EdgeToBackendOps).
+//   kInvalidArgument  options name a method that there is not; a constant method has the name of
+//                     another method, returns nothing, or what is no number, bool or text
 absl::StatusOr<ProgramImage> LowerFiles(const std::vector<MethodArchive>& methods,
                                         const OpRegistry& ops, const PipelineOptions& options,
                                         PipelineReport* report = nullptr);

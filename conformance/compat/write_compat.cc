@@ -60,7 +60,7 @@ absl::Status Add(const Frozen& row, const fs::path& folder, const exir::OpRegist
   std::unique_ptr<exir::Partitioner> partitioner;
   if (*row.backend != '\0') {
     ABSL_ASSIGN_OR_RETURN(partitioner, CreatePartitioner(row.backend, {}));
-    options.partitioners = {partitioner.get()};
+    options.partitioners.all = {partitioner.get()};
     options.backends = &AotBackends();
   }
   std::vector<exir::MethodArchive> archives;

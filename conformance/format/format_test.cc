@@ -97,7 +97,7 @@ TEST_P(ZooFormatTest, IsReadAlike) {
     exir::PipelineOptions options;
     // Every other one with delegates, and some with a companion file.
     if (i / kParts % 2 == 1) {
-      options.partitioners = {demo.get()};
+      options.partitioners.all = {demo.get()};
       options.backends = &AotBackends();
     }
     const absl::StatusOr<exir::ProgramImage> image =

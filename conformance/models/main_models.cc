@@ -134,7 +134,7 @@ int Run() {
       std::cerr << partitioner.status() << "\n";
       return 2;
     }
-    engine.pipeline.partitioners.push_back(partitioner->get());
+    engine.pipeline.partitioners.all.push_back(partitioner->get());
     partitioners.push_back(*std::move(partitioner));
   }
   std::map<std::string, size_t> delegated;

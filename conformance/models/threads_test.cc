@@ -34,7 +34,7 @@ absl::Status LowerAndOpen(const std::string& model, Lowered& lowered) {
   ABSL_ASSIGN_OR_RETURN(const auto partitioner, CreatePartitioner("demo", {}));
   exir::PipelineOptions options;
   options.backends = &AotBackends();
-  options.partitioners = {partitioner.get()};
+  options.partitioners.all = {partitioner.get()};
   ABSL_ASSIGN_OR_RETURN(
       const exir::ProgramImage image,
       exir::LowerFiles({{"forward", absl::StrCat("conformance/models/zoo/", model, "/model.pt2")}},

@@ -34,7 +34,7 @@ absl::Status LowerToFile(const DigitsOptions& options, exir::PipelineReport* rep
   std::unique_ptr<exir::Partitioner> partitioner;
   if (!options.backend.empty()) {
     ABSL_ASSIGN_OR_RETURN(partitioner, CreatePartitioner(options.backend, {}));
-    pipeline.partitioners.push_back(partitioner.get());
+    pipeline.partitioners.all.push_back(partitioner.get());
   }
   ABSL_ASSIGN_OR_RETURN(const exir::ProgramImage image,
                         exir::LowerFiles({{"forward", options.archive}}, *ops, pipeline, report));

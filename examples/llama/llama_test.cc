@@ -41,7 +41,7 @@ absl::Status LowerTo(const std::string& path, const std::string& backend,
   std::unique_ptr<exir::Partitioner> partitioner;
   if (!backend.empty()) {
     ABSL_ASSIGN_OR_RETURN(partitioner, CreatePartitioner(backend, {}));
-    options.partitioners.push_back(partitioner.get());
+    options.partitioners.all.push_back(partitioner.get());
   }
   std::vector<exir::MethodArchive> archives;
   for (const std::string& name : methods) archives.push_back({name, kArchive, name});

@@ -76,7 +76,7 @@ absl::Status Run(const std::string& archive) {
   const auto partitioner = npu::CreateNpuPartitioner();
   belay::exir::PipelineOptions options;
   options.backends = &compile_backends;
-  options.partitioners = {partitioner.get()};
+  options.partitioners.all = {partitioner.get()};
   belay::exir::PipelineReport report;
   ABSL_ASSIGN_OR_RETURN(const belay::exir::ProgramImage lowered,
                         belay::exir::LowerFiles({{"forward", archive}}, *ops, options, &report));

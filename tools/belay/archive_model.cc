@@ -8,9 +8,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "exir/import/container.h"
+#include "exir/model_file.h"
 #include "runtime/core/annotate.h"
-#include "runtime/core/mapped_file.h"
 #include "runtime/core/printable.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/program/metadata_path.h"
@@ -29,12 +28,7 @@ ArchiveModel ParseArchiveModel(const std::string& text) {
 
 absl::StatusOr<ArchiveModel> ChooseModel(const std::string& text, const std::string& method) {
   ArchiveModel chosen = ParseArchiveModel(text);
-  ABSL_ASSIGN_OR_RETURN(std::shared_ptr<const MappedFile> file, MappedFile::Open(chosen.path));
-  const absl::Span<const std::byte> bytes = file->bytes();
-  const absl::StatusOr<exir::Container> container =
-      exir::Container::Open(exir::Storage{std::move(file), bytes}, exir::ImportOptions());
-  if (!container.ok()) return Annotate(Printable(container.status()), chosen.path);
-  const std::vector<std::string>& names = container->model_names();
+  ABSL_ASSIGN_OR_RETURN(const std::vector<std::string> names, exir::ModelNames(chosen.path));
   const auto has = [&](const std::string& name) {
     return std::find(names.begin(), names.end(), name) != names.end();
   };

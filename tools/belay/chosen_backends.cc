@@ -32,28 +32,47 @@ absl::StatusOr<BackendSpec> ParseCompileSpec(const std::string& text) {
                      {text.substr(colon + 1, equals - colon - 1), text.substr(equals + 1)}};
 }
 
-}  // namespace
+// "METHOD:NAMES" or "NAMES": the names, with the method before each list of its own.
+struct ChosenNames {
+  std::string method;  // "": all that have no list of their own
+  std::vector<std::string> names;
+};
 
-std::vector<const exir::Partitioner*> Partitioners::Pointers() const {
-  std::vector<const exir::Partitioner*> list;
-  for (const auto& partitioner : owned) list.push_back(partitioner.get());
-  return list;
+ChosenNames& NamesOf(const std::string& method, std::vector<ChosenNames>& chosen) {
+  for (ChosenNames& c : chosen) {
+    if (c.method == method) return c;
+  }
+  return chosen.emplace_back(ChosenNames{method, {}});
 }
+
+}  // namespace
 
 absl::StatusOr<Partitioners> ChooseBackends(const std::vector<std::string>& backends,
                                             const std::vector<std::string>& compile_specs) {
-  std::vector<std::string> names;
-  for (const std::string& list : backends) {
-    for (const auto piece : absl::StrSplit(list, ',', absl::SkipEmpty())) {
-      names.emplace_back(piece.data(), piece.size());
+  std::vector<ChosenNames> chosen;
+  for (const std::string& text : backends) {
+    const size_t colon = text.rfind(':');  // No backend has one in its name.
+    if (colon == 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--backend takes NAMES or METHOD:NAMES, not '", OneLine(text), "'"));
+    }
+    const bool all = colon == std::string::npos;
+    ChosenNames& list = NamesOf(all ? "" : text.substr(0, colon), chosen);
+    for (const auto piece :
+         absl::StrSplit(all ? text : text.substr(colon + 1), ',', absl::SkipEmpty())) {
+      list.names.emplace_back(piece.data(), piece.size());
     }
   }
-  const bool none = std::find(names.begin(), names.end(), kNone) != names.end();
-  if (none && names.size() > 1) {
-    return absl::InvalidArgumentError(absl::StrCat("--backend takes 'none' alone, not '",
-                                                   OneLine(absl::StrJoin(names, ",")), "'"));
+  std::vector<std::string> names;  // of all methods
+  for (ChosenNames& c : chosen) {
+    const bool none = std::find(c.names.begin(), c.names.end(), kNone) != c.names.end();
+    if (none && c.names.size() > 1) {
+      return absl::InvalidArgumentError(absl::StrCat("--backend takes 'none' alone, not '",
+                                                     OneLine(absl::StrJoin(c.names, ",")), "'"));
+    }
+    if (none) c.names.clear();
+    names.insert(names.end(), c.names.begin(), c.names.end());
   }
-  if (none) names.clear();
   std::vector<BackendSpec> specs;
   for (const std::string& text : compile_specs) {
     ABSL_ASSIGN_OR_RETURN(BackendSpec spec, ParseCompileSpec(text));
@@ -66,13 +85,17 @@ absl::StatusOr<Partitioners> ChooseBackends(const std::vector<std::string>& back
     specs.push_back(std::move(spec));
   }
   Partitioners result;
-  for (const std::string& name : names) {
-    std::vector<exir::CompileSpec> own;
-    for (const BackendSpec& spec : specs) {
-      if (spec.backend == name) own.push_back(spec.spec);
+  for (const ChosenNames& c : chosen) {
+    auto& list = c.method.empty() ? result.chosen.all : result.chosen.own[c.method];
+    for (const std::string& name : c.names) {
+      std::vector<exir::CompileSpec> own;
+      for (const BackendSpec& spec : specs) {
+        if (spec.backend == name) own.push_back(spec.spec);
+      }
+      ABSL_ASSIGN_OR_RETURN(auto partitioner, CreatePartitioner(name, own));
+      list.push_back(partitioner.get());
+      result.owned.push_back(std::move(partitioner));
     }
-    ABSL_ASSIGN_OR_RETURN(auto partitioner, CreatePartitioner(name, own));
-    result.owned.push_back(std::move(partitioner));
   }
   return result;
 }

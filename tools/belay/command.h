@@ -19,12 +19,13 @@ int Report(const absl::Status& status);
 int ReportBadUsage(const absl::Status& status);
 
 struct LowerOptions {
-  std::string input, output, report, dump_after, external_constants;
+  std::string input, output, report, dump_after, external_constants, stage;
   int64_t max_size = 0;               // of sizes without an upper bound; 0: they are an error
   double min_delegated_flops = 0;     // a share; with less the result is kNegative, and no file
   std::vector<std::string> methods;   // name=path, or name=path:model
-  std::vector<std::string> backends;  // names; "none" for none; see --backend when empty
-  std::vector<std::string> compile_specs;  // BACKEND:KEY=VALUE
+  std::vector<std::string> backends;  // [METHOD:]NAMES; "none" for none; see --backend when empty
+  std::vector<std::string> compile_specs;     // BACKEND:KEY=VALUE
+  std::vector<std::string> constant_methods;  // NAME=VALUE
   int threads = 1;
   bool write_state_in_place = false;
   bool no_fold_constants = false;

@@ -99,7 +99,7 @@ class Search {
     // Who computes what, once all partitioners are done.
     ExportedProgram lowered(nullptr);
     exir::PipelineOptions pipeline;
-    pipeline.partitioners = setup_.partitioners;
+    pipeline.partitioners.all = setup_.partitioners;
     pipeline.backends = setup_.aot;
     pipeline.unbounded_size = setup_.unbounded_size;
     pipeline.passes = {{"keep_lowered", [&](ExportedProgram& program) -> absl::StatusOr<bool> {

@@ -30,7 +30,8 @@ Command InspectCommand() {
   const auto inspect = std::make_shared<InspectOptions>();
   return {
       .name = "inspect",
-      .about = "Shows what is in an archive (.pt2) or a program file (.belay).",
+      .about =
+          "Shows what is in an archive (.pt2), saved programs (.bir) or a program file (.belay).",
       .options = {{"file", &inspect->file, "the file", {.required = true}},
                   {"--json", &inspect->json, "prints JSON"},
                   {"--graph", &inspect->graph,

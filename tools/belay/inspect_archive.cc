@@ -12,9 +12,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "exir/import/byte_budget.h"
-#include "exir/import/import.h"
 #include "exir/import/zip_reader.h"
 #include "exir/ir/text.h"
+#include "exir/model_file.h"
 #include "exir/ops/standard_ops.h"
 #include "exir/passes/guards_to_assertions.h"
 #include "nlohmann/json.hpp"
@@ -43,7 +43,7 @@ json SizeByOwner(const ArchiveInfo& info) {
     owners.push_back(std::move(owner));
     rest -= entry.bytes_in_file;  // entries do not overlap
   }
-  owners.push_back({{"owner", "headers, directory and padding of the zip file"}, {"bytes", rest}});
+  owners.push_back({{"owner", "headers, directory and padding"}, {"bytes", rest}});
   return owners;
 }
 
@@ -72,10 +72,12 @@ absl::StatusOr<uint64_t> VerifyEntries(const std::string& path) {
 json HeaderJson(const ArchiveInfo::Model& model) {
   json out{{"name", model.name},
            {"era", model.era},
-           {"schema", absl::StrCat(model.schema_major, ".", model.schema_minor)},
            {"torch_version", model.torch_version},
            {"verifiers", model.verifiers},
            {"opset", json::object()}};
+  if (model.schema_major > 0) {  // no saved program has a schema
+    out["schema"] = absl::StrCat(model.schema_major, ".", model.schema_minor);
+  }
   for (const auto& [name, version] : model.opset) out["opset"][name] = version;
   return out;
 }
@@ -131,8 +133,8 @@ absl::Status AddProgramJson(const exir::ExportedProgram& program, json& out) {
 std::string Text(const json& text) { return OneLine(text.get<std::string>()); }
 
 void PrintHeader(const json& model) {
-  std::cout << "model " << Text(model["name"]) << ": " << Text(model["era"]) << ", schema "
-            << Text(model["schema"]);
+  std::cout << "model " << Text(model["name"]) << ": " << Text(model["era"]);
+  if (model.contains("schema")) std::cout << ", schema " << Text(model["schema"]);
   if (!model["torch_version"].get<std::string>().empty()) {
     std::cout << ", torch " << Text(model["torch_version"]);
   }
@@ -176,13 +178,15 @@ void PrintSizes(const json& sizes, uint64_t file_bytes) {
 }  // namespace
 
 absl::Status InspectArchive(const InspectOptions& options) {
-  ABSL_ASSIGN_OR_RETURN(const ArchiveInfo info, exir::InspectArchiveFile(options.file));
+  ABSL_ASSIGN_OR_RETURN(const ArchiveInfo info, exir::InspectModelFile(options.file));
+  // Saved programs are digested whenever they are read.
+  ABSL_ASSIGN_OR_RETURN(const bool saved, exir::IsSavedProgramsFile(options.file));
   uint64_t without_checksum = 0;
-  if (options.verify) {
+  if (options.verify && !saved) {
     ABSL_ASSIGN_OR_RETURN(without_checksum, VerifyEntries(options.file));
   }
   ABSL_ASSIGN_OR_RETURN(const auto ops, exir::CreateStandardOps());
-  json out{{"kind", "archive"},
+  json out{{"kind", saved ? "saved programs" : "archive"},
            {"file_bytes", info.file_bytes},
            {"size", SizeByOwner(info)},
            {"models", json::array()}};
@@ -190,8 +194,9 @@ absl::Status InspectArchive(const InspectOptions& options) {
   const bool headings =
       !options.json && (!options.graph || options.size || options.verify || info.models.size() > 1);
   if (headings) {
-    std::cout << OneLine(options.file) << ": archive, " << info.file_bytes << " bytes, "
-              << info.models.size() << (info.models.size() == 1 ? " model\n" : " models\n");
+    std::cout << OneLine(options.file) << ": " << Text(out["kind"]) << ", " << info.file_bytes
+              << " bytes, " << info.models.size()
+              << (info.models.size() == 1 ? " model\n" : " models\n");
     if (options.verify) {
       std::cout << "  all checksums match";
       if (without_checksum > 0) std::cout << " (" << without_checksum << " entries have none)";
@@ -204,7 +209,7 @@ absl::Status InspectArchive(const InspectOptions& options) {
     exir::ImportOptions import;
     import.model_name = header.name;
     const absl::StatusOr<exir::ExportedProgram> program =
-        exir::ImportFile(options.file, *ops, import);
+        exir::ImportModel(options.file, *ops, import);
     absl::Status status = program.status();
     if (status.ok()) status = AddProgramJson(*program, model);
     if (!status.ok()) {

@@ -13,9 +13,12 @@
 #include "absl/strings/str_cat.h"
 #include "backends/aot_backends.h"
 #include "exir/ir/text.h"
+#include "exir/model_file.h"
 #include "exir/ops/standard_ops.h"
 #include "exir/pipeline.h"
+#include "exir/serialize/saved_programs.h"
 #include "exir/serialize/serializer.h"
+#include "nlohmann/json.hpp"
 #include "runtime/core/mapped_file.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/utf8.h"
@@ -31,9 +34,47 @@
 namespace belay::tools {
 namespace {
 
-// Where the program runs anyway.
+// Methods that no --backend is for go to cpu, where the program runs anyway.
 std::vector<std::string> BackendsOf(const LowerOptions& options) {
-  return options.backends.empty() ? std::vector<std::string>{"cpu"} : options.backends;
+  std::vector<std::string> backends = options.backends;
+  const bool for_all = std::any_of(backends.begin(), backends.end(), [](const std::string& text) {
+    return text.find(':') == std::string::npos;
+  });
+  if (!for_all) backends.push_back("cpu");
+  return backends;
+}
+
+// NAME=VALUE of --constant-method: JSON, a list for several values.
+absl::StatusOr<std::pair<std::string, std::vector<exir::Argument>>> ParseConstantMethod(
+    const std::string& text) {
+  const size_t equals = text.find('=');
+  const auto bad = [&] {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--constant-method takes NAME=VALUE, a number, true, false, a \"text\" or a "
+                     "[list] of them, "
+                     "not '",
+                     OneLine(text), "'"));
+  };
+  if (equals == 0 || equals == std::string::npos || !IsUtf8(text)) return bad();
+  const auto json = nlohmann::json::parse(text.substr(equals + 1), nullptr, false);
+  std::vector<exir::Argument> values;
+  for (const auto& value : json.is_array() ? json : nlohmann::json::array({json})) {
+    if (value.is_boolean()) {
+      values.emplace_back(value.get<bool>());
+    } else if (value.is_number_integer() && !value.is_number_unsigned()) {
+      values.emplace_back(value.get<int64_t>());
+    } else if (value.is_number_unsigned() && value.get<uint64_t>() <= INT64_MAX) {
+      values.emplace_back(static_cast<int64_t>(value.get<uint64_t>()));
+    } else if (value.is_number_float()) {
+      values.emplace_back(value.get<double>());
+    } else if (value.is_string()) {
+      values.emplace_back(value.get<std::string>());
+    } else {
+      return bad();
+    }
+  }
+  if (values.empty()) return bad();
+  return std::make_pair(text.substr(0, equals), std::move(values));
 }
 
 struct MethodOption {
@@ -43,7 +84,17 @@ struct MethodOption {
 
 absl::StatusOr<std::vector<MethodOption>> MethodsOf(const LowerOptions& options) {
   std::vector<MethodOption> methods;
-  if (!options.input.empty()) methods.push_back({"forward", options.input});
+  const absl::StatusOr<bool> saved = exir::IsSavedProgramsFile(options.input);
+  if (saved.ok() && *saved) {
+    // All of them, under their names.
+    const absl::StatusOr<std::vector<std::string>> names = exir::ModelNames(options.input);
+    if (!names.ok()) return names.status();
+    for (const std::string& name : *names) {
+      methods.push_back({name, absl::StrCat(options.input, ":", name)});
+    }
+  } else if (!options.input.empty()) {
+    methods.push_back({"forward", options.input});
+  }
   for (const std::string& text : options.methods) {
     const size_t equals = text.find('=');
     if (equals == 0 || equals == std::string::npos || equals + 1 == text.size()) {
@@ -98,6 +149,12 @@ absl::Status CheckFiles(const LowerOptions& options, const std::vector<MethodOpt
   return absl::OkStatus();
 }
 
+exir::Stage StageOf(const std::string& name) {
+  return name == "aten"   ? exir::Stage::kAten
+         : name == "edge" ? exir::Stage::kEdge
+                          : exir::Stage::kLowered;
+}
+
 // The archives with the models that become the methods.
 absl::StatusOr<std::vector<exir::MethodArchive>> ChooseModels(
     const std::vector<MethodOption>& methods) {
@@ -140,7 +197,20 @@ int Lower(const LowerOptions& options) {
 
   Progress progress;
   exir::PipelineOptions pipeline;
-  pipeline.partitioners = partitioners->Pointers();
+  pipeline.partitioners = partitioners->chosen;
+  for (const std::string& text : options.constant_methods) {
+    auto method = ParseConstantMethod(text);
+    if (!method.ok()) return ReportBadUsage(method.status());
+    pipeline.constant_methods.push_back(*std::move(method));
+  }
+  for (const auto& [name, list] : pipeline.partitioners.own) {
+    if (std::any_of(methods->begin(), methods->end(),
+                    [&](const MethodOption& method) { return method.name == name; })) {
+      continue;
+    }
+    return ReportBadUsage(absl::InvalidArgumentError(absl::StrCat(
+        "--backend is given for the method '", OneLine(name), "', which there is not")));
+  }
   pipeline.backends = &AotBackends();
   pipeline.to_backend.threads = options.threads;
   pipeline.emit.write_state_in_place = options.write_state_in_place;
@@ -160,7 +230,15 @@ int Lower(const LowerOptions& options) {
   exir::PipelineReport report;
   const absl::StatusOr<std::vector<exir::MethodArchive>> archives = ChooseModels(*methods);
   if (!archives.ok()) return Report(archives.status());
-  const auto image = exir::LowerFiles(*archives, **ops, pipeline, &report);
+  absl::StatusOr<exir::MethodPrograms> programs =
+      exir::ImportMethods(*archives, **ops, pipeline, &report);
+  if (!programs.ok()) return Report(programs.status());
+  if (!options.stage.empty()) {
+    programs = exir::LowerToStage(*std::move(programs), StageOf(options.stage), pipeline, &report);
+    if (!programs.ok()) return Report(programs.status());
+    return Report(exir::WriteSavedPrograms(*programs, options.output));
+  }
+  const auto image = exir::LowerPrograms(*std::move(programs), pipeline, &report);
   if (!image.ok()) return Report(image.status());
   if (!options.dump_after.empty() && !dumped) {
     std::cerr << "belay: --dump-after: no pass is called '" << OneLine(options.dump_after)
@@ -206,7 +284,7 @@ Command LowerCommand() {
   const auto lower = std::make_shared<LowerOptions>();
   return {
       .name = "lower",
-      .about = "Lowers exported programs (.pt2) to one program file.",
+      .about = "Lowers exported programs (.pt2), or saved ones (.bir), to one program file.",
       .options =
           {{"archive",
             &lower->input,
@@ -222,11 +300,19 @@ Command LowerCommand() {
             {.repeatable = true, .one_value = true}},
            {"--backend",
             &lower->backends,
-            "backends in order of priority, comma separated; 'none' for none; if not given 'cpu'",
-            {.one_value = true}},
+            "[METHOD:]NAMES: backends in order of priority, comma separated, of all methods or of "
+            "one "
+            "(repeatable); 'none' for none; if not given 'cpu'",
+            {.repeatable = true, .one_value = true}},
            {"--compile-spec",
             &lower->compile_specs,
             "BACKEND:KEY=VALUE, given to the backend (repeatable)",
+            {.repeatable = true, .one_value = true}},
+           {"--constant-method",
+            &lower->constant_methods,
+            "NAME=VALUE: a method without inputs that returns a number, true, false, a \"text\" or "
+            "a "
+            "[list] of them (repeatable)",
             {.repeatable = true, .one_value = true}},
            {"--external-constants",
             &lower->external_constants,
@@ -260,7 +346,16 @@ Command LowerCommand() {
             {.least = 0, .excludes = {"--no-fold-constants"}}},
            {"--quant-fusion-and-const-prop", &lower->quant_fusion_and_const_prop,
             "computes on quantized numbers where there is an operator for it"},
-           {"--json", &lower->json, "prints the report as JSON", {.excludes = {"--dump-after"}}}},
+           {"--stage",
+            &lower->stage,
+            "stops there and writes the programs as they are then (.bir), for lower, inspect and "
+            "verify",
+            {.one_of = {"aten", "edge", "lowered"},
+             .excludes = {"--external-constants", "--report", "--min-delegated-flops"}}},
+           {"--json",
+            &lower->json,
+            "prints the report as JSON",
+            {.excludes = {"--dump-after", "--stage"}}}},
       .footer =
           "Of an archive with several models, --method NAME=FILE takes the one called NAME, "
           "and an\n"

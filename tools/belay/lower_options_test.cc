@@ -1,6 +1,8 @@
 // Options of `lower` that would be lost or do harm: bad usage, before any work.
 #include <filesystem>
+#include <fstream>
 #include <functional>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -22,6 +24,10 @@ constexpr char kMlp[] = "conformance/models/zoo/mlp/model.pt2";
 class LowerOptionsTest : public TestInDirectory {
  protected:
   LowerOptions Options() const { return {.input = kMlp, .output = Path("p.belay")}; }
+  std::string Content(const std::string& name) const {
+    std::ifstream file(Path(name), std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
   void ExpectBadUsage(const LowerOptions& options, const std::string& message) const {
     const std::vector<std::string> before = Files();
     const Outcome outcome = Capture([&] { return Lower(options); });
@@ -69,6 +75,65 @@ TEST_F(LowerOptionsTest, NoneStandsAlone) {
   LowerOptions options = Options();
   options.backends = {"none,demo"};
   ExpectBadUsage(options, "takes 'none' alone");
+}
+
+TEST_F(LowerOptionsTest, BackendsOfOneMethodAreItsOwn) {
+  LowerOptions options = Options();
+  options.methods = {std::string("other=") + kMlp};
+  options.backends = {"other:demo", "none"};
+  options.json = true;
+  const Outcome outcome = Capture([&] { return Lower(options); });
+  ASSERT_EQ(outcome.status, kDone) << outcome.errors;
+  std::vector<std::string> delegation;
+  const nlohmann::json report = nlohmann::json::parse(outcome.output);
+  for (const auto& entry : report["delegation"]) {
+    delegation.push_back(entry["method"].get<std::string>() + ": " +
+                         entry["backend"].get<std::string>());
+  }
+  EXPECT_THAT(delegation, ::testing::ElementsAre("forward: ", "other: demo", "other: "));
+  options.backends = {"prefill:demo"};
+  ExpectBadUsage(options, "--backend is given for the method 'prefill', which there is not");
+  options.backends = {":demo"};
+  ExpectBadUsage(options, "--backend takes NAMES or METHOD:NAMES, not ':demo'");
+}
+
+TEST_F(LowerOptionsTest, ConstantMethodsAreNumbersBoolsAndTexts) {
+  LowerOptions options = Options();
+  options.constant_methods = {"max_seq_len=2048", "rope=[true,1.5,\"half\"]"};
+  ASSERT_EQ(Capture([&] { return Lower(options); }).status, kDone);
+  const Outcome run = Capture(
+      [&] { return tools::Run(RunOptions{.program = Path("p.belay"), .method = "max_seq_len"}); });
+  EXPECT_EQ(run.status, kDone) << run.errors;
+  EXPECT_THAT(run.output, HasSubstr("2048"));
+  for (const char* bad : {"x", "=1", "x=", "x={}", "x=null", "x=[]", "x=[[1]]", "x=1e999"}) {
+    options.constant_methods = {bad};
+    ExpectBadUsage(options, "--constant-method takes NAME=VALUE");
+  }
+}
+
+// The file comes out the same, whether the program was saved on the way or not.
+TEST_F(LowerOptionsTest, SavedProgramsAreLoweredInspectedAndVerified) {
+  LowerOptions options = Options();
+  options.methods = {std::string("other=") + kMlp};
+  ASSERT_EQ(Capture([&] { return Lower(options); }).status, kDone);
+  for (const char* stage : {"aten", "edge", "lowered"}) {
+    LowerOptions save = options;
+    save.output = Path("p.bir");
+    save.stage = stage;
+    const Outcome saved = Capture([&] { return Lower(save); });
+    ASSERT_EQ(saved.status, kDone) << saved.errors;
+    const Outcome lowered =
+        Capture([&] { return Lower({.input = Path("p.bir"), .output = Path("q.belay")}); });
+    ASSERT_EQ(lowered.status, kDone) << lowered.errors;
+    EXPECT_EQ(Content("q.belay"), Content("p.belay")) << stage;
+    const Outcome inspected = Capture([&] { return Inspect({.file = Path("p.bir")}); });
+    EXPECT_EQ(inspected.status, kDone) << inspected.errors;
+    EXPECT_THAT(inspected.output, HasSubstr("model other: saved programs"));
+    const Outcome verified = Capture([&] {
+      return Verify({.archive = Path("p.bir"), .program = Path("p.belay"), .method = "other"});
+    });
+    EXPECT_EQ(verified.status, kDone) << verified.errors << verified.output;
+  }
 }
 
 TEST_F(LowerOptionsTest, MethodsHaveDifferentNamesInUtf8) {

@@ -77,7 +77,7 @@ std::string LowerModel(const Model& model) {
     EXPECT_OK(created);
     if (!created.ok()) return "";
     partitioner = *std::move(created);
-    options.partitioners.push_back(partitioner.get());
+    options.partitioners.all.push_back(partitioner.get());
   }
   const auto image = exir::LowerFiles({{"forward", ArchivePath(model)}}, **ops, options);
   EXPECT_OK(image);

@@ -21,7 +21,7 @@ absl::StatusOr<std::unique_ptr<Session>> OpenVerifiedMethod(
   exir::MethodPrograms methods;
   methods.emplace_back(options.method, program.Clone());
   exir::PipelineOptions pipeline;
-  pipeline.partitioners = partitioners;
+  pipeline.partitioners.all = partitioners;
   pipeline.backends = &AotBackends();
   if (options.max_size > 0) pipeline.unbounded_size = options.max_size;
   ABSL_ASSIGN_OR_RETURN(const exir::ProgramImage image,

@@ -14,6 +14,7 @@
 #include "exir/engine/call.h"
 #include "exir/import/import.h"
 #include "exir/interpreter/interpreter.h"
+#include "exir/model_file.h"
 #include "exir/ops/standard_ops.h"
 #include "exir/pipeline.h"
 #include "nlohmann/json.hpp"
@@ -89,6 +90,7 @@ absl::StatusOr<Partitioners> PartitionersOf(const MethodPlan& plan,
     if (!answer.ok()) continue;
     for (const auto& [tag, spec] : answer->delegation) {
       if (!wanted.contains(spec.backend_id)) continue;
+      partitioners.chosen.all.push_back(partitioner.get());
       partitioners.owned.push_back(std::move(partitioner));
       break;
     }
@@ -123,7 +125,8 @@ absl::StatusOr<std::optional<NodeDifference>> FindNode(const Subject& subject,
     ABSL_ASSIGN_OR_RETURN(of_file, PartitionersOf(plan, subject.edge));
   }
   LoweringSetup setup{
-      .partitioners = (subject.options.backends.empty() ? of_file : chosen).Pointers(),
+      .partitioners =
+          (subject.options.backends.empty() ? of_file : chosen).chosen.Of(subject.options.method),
       .aot = &AotBackends(),
       .runtime = &RuntimeBackends(),
       .kernels = &kernels,
@@ -225,10 +228,10 @@ absl::StatusOr<int> VerifyAll(const VerifyOptions& options, const Partitioners& 
   exir::ImportOptions import;
   import.model_name = chosen.model;
   ABSL_ASSIGN_OR_RETURN(const exir::ExportedProgram archive,
-                        exir::ImportFile(chosen.path, *ops, import));
+                        exir::ImportModel(chosen.path, *ops, import));
   ABSL_ASSIGN_OR_RETURN(const exir::ExportedProgram edge, exir::ToEdge(archive.Clone()));
   ABSL_ASSIGN_OR_RETURN(const auto session,
-                        OpenVerifiedMethod(options, edge, partitioners.Pointers()));
+                        OpenVerifiedMethod(options, edge, partitioners.chosen.Of(options.method)));
   Method& method = *session->method;
   KernelRegistry reference_kernels;
   ABSL_RETURN_IF_ERROR(AddReferenceKernels(reference_kernels));

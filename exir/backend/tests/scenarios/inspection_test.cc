@@ -237,7 +237,7 @@ TEST_F(InspectionScenarioTest, to_edge_transform_and_lower) {
     MethodPrograms methods;
     methods.emplace_back("forward", Parse(kExported));
     PipelineOptions options;
-    options.partitioners = {partitioner};
+    options.partitioners.all = {partitioner};
     options.backends = &backends_;
     PipelineReport report;
     ASSERT_OK_AND_ASSIGN(const ProgramImage image,
@@ -261,7 +261,7 @@ TEST_F(InspectionScenarioTest, to_edge_transform_and_lower_with_exception) {
   MethodPrograms methods;
   methods.emplace_back("forward", Parse(kExported));
   PipelineOptions options;
-  options.partitioners = {&partitioner};
+  options.partitioners.all = {&partitioner};
   options.backends = &backends_;
   EXPECT_THAT(LowerPrograms(std::move(methods), options),
               StatusIs(absl::StatusCode::kFailedPrecondition,

@@ -1,0 +1,305 @@
+// What options say about some of the methods, and operators that lowering puts in and takes out.
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "exir/backend/testing/recording_backend.h"
+#include "exir/backend/transforms/op_patterns.h"
+#include "exir/engine/call.h"
+#include "exir/ir/graph_editor.h"
+#include "exir/ir/text.h"
+#include "exir/ops/standard_ops.h"
+#include "exir/pipeline.h"
+#include "exir/serialize/saved_programs.h"
+#include "exir/testing/programs.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "runtime/core/testing.h"
+#include "runtime/executor/method.h"
+#include "runtime/kernels/reference/reference_kernels.h"
+
+namespace belay::exir {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr std::string_view kSinCos = R"(program aten {
+  graph(%x: f32[2] user_input) {
+    %y: f32[2] = aten.sin.default(%x)
+    %z: f32[2] = aten.cos.default(%y)
+    return (%z user_output)
+  }
+})";
+
+// Gives every node of an operator to the backend, and says why the others stay.
+class OneOperator final : public Partitioner {
+ public:
+  OneOperator(std::string op, std::string backend)
+      : op_(std::move(op)), backend_(std::move(backend)) {}
+  absl::StatusOr<PartitionResult> Partition(const ExportedProgram& program) const override {
+    PartitionResult result;
+    for (NodeId id : program.top().nodes()) {
+      if (program.top().node(id).target->name() != op_) {
+        result.rejections.push_back({ExportedProgram::kTop, id, absl::StrCat("not ", op_)});
+        continue;
+      }
+      result.nodes.push_back({ExportedProgram::kTop, id, "t"});
+      if (result.delegation.empty()) result.delegation = {{"t", {backend_, {}}}};
+    }
+    return result;
+  }
+
+ private:
+  std::string op_, backend_;
+};
+
+class PipelineOptionsTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_OK(AddReferenceKernels(kernels_));
+    ASSERT_OK_AND_ASSIGN(ops_, CreateStandardOps());
+    for (const Backend* backend : {&first_, &second_}) ASSERT_OK(aot_.Add(backend));
+  }
+
+  // Lowers methods of the same text.
+  absl::StatusOr<ProgramImage> Lower(std::string_view text, const std::vector<std::string>& names,
+                                     PipelineOptions options) {
+    options.backends = &aot_;
+    report_ = {};
+    MethodPrograms methods;
+    for (const std::string& name : names) methods.emplace_back(name, ParseOrDie(text, *ops_));
+    return LowerPrograms(std::move(methods), options, &report_);
+  }
+
+  static std::vector<std::string> Names(const schema::Method& method) {
+    std::vector<std::string> names;
+    for (const std::string& op : method.operators()) names.push_back(op);
+    for (const auto& delegate : method.delegates()) names.push_back(delegate.backend_id());
+    return names;
+  }
+
+  CallOutcome Run(const ProgramImage& image, const std::string& name,
+                  const std::vector<EValue>& inputs) {
+    CallOutcome outcome;
+    const auto run = [&]() -> absl::Status {
+      ABSL_ASSIGN_OR_RETURN(const Program file, OpenImage(image));
+      const BackendRegistry none;
+      ABSL_ASSIGN_OR_RETURN(Method method, Method::Load(file, name, kernels_, none));
+      outcome = RunCall(method, inputs);
+      return absl::OkStatus();
+    };
+    const absl::Status status = run();
+    if (!status.ok()) outcome.status = status;
+    return outcome;
+  }
+
+  const FunctionBackend first_{"first"}, second_{"second"};
+  const OneOperator sin_to_first_{"aten.sin.default", "first"};
+  const OneOperator cos_to_second_{"aten.cos.default", "second"};
+  BackendSet aot_;
+  KernelRegistry kernels_;
+  std::unique_ptr<OpRegistry> ops_;
+  PipelineReport report_;
+};
+
+TEST_F(PipelineOptionsTest, MethodsHavePartitionersOfTheirOwn) {
+  PipelineOptions options;
+  options.partitioners.all = {&sin_to_first_};
+  options.partitioners.own["b"] = {&cos_to_second_, &sin_to_first_};
+  options.partitioners.own["c"] = {};
+  ASSERT_OK_AND_ASSIGN(const ProgramImage image, Lower(kSinCos, {"a", "b", "c"}, options));
+  EXPECT_THAT(Names(image.metadata.methods(0)), ElementsAre("aten.cos.default", "first"));
+  EXPECT_THAT(Names(image.metadata.methods(1)), ElementsAre("first", "second"));
+  EXPECT_THAT(Names(image.metadata.methods(2)),
+              ElementsAre("aten.sin.default", "aten.cos.default"));
+}
+
+TEST_F(PipelineOptionsTest, EveryPartitionerSaysWhyANodeStays) {
+  const OneOperator tan_to_second("aten.tan.default", "second");
+  PipelineOptions options;
+  options.partitioners.all = {&sin_to_first_, &tan_to_second};
+  ASSERT_OK(Lower(kSinCos, {"forward"}, options).status());
+  ASSERT_EQ(report_.left_over.size(), 1);
+  EXPECT_EQ(report_.left_over[0].op, "edge.aten.cos.default");
+  EXPECT_EQ(report_.left_over[0].reason, "not aten.sin.default; not aten.tan.default");
+}
+
+// Sines become cosines before partitioning, so that there is none for the first backend.
+TEST_F(PipelineOptionsTest, TransformPassesRunBeforePartitioningOnTheirMethods) {
+  const Pass to_cos = {"to_cos", [this](ExportedProgram& program) -> absl::StatusOr<bool> {
+                         GraphEditor editor(program.top());
+                         editor.SetTarget(program.top().first(),
+                                          ops_->ToEdge(ops_->Find("aten.cos.default")));
+                         return true;
+                       }};
+  PipelineOptions options;
+  options.partitioners.all = {&sin_to_first_};
+  options.transform_passes.own["b"] = {to_cos};
+  ASSERT_OK_AND_ASSIGN(const ProgramImage image, Lower(kSinCos, {"a", "b"}, options));
+  EXPECT_THAT(Names(image.metadata.methods(0)), ElementsAre("aten.cos.default", "first"));
+  EXPECT_THAT(Names(image.metadata.methods(1)), ElementsAre("aten.cos.default"));
+}
+
+TEST_F(PipelineOptionsTest, TransformPassesGiveEdgePrograms) {
+  const Pass to_clone = {"to_clone", [this](ExportedProgram& program) -> absl::StatusOr<bool> {
+                           program = ParseOrDie(R"(program edge {
+                             graph(%x: f32[2] user_input) {
+                               %y: f32[2] = edge.aten.clone.default(%x, memory_format=format:contiguous)
+                               return (%y user_output)
+                             }
+                           })",
+                                                *ops_);
+                           return true;
+                         }};
+  PipelineOptions options;
+  options.transform_passes.all = {to_clone};
+  EXPECT_THAT(Lower(kSinCos, {"forward"}, options),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       AllOf(HasSubstr("transform passes: method 'forward'"), HasSubstr("E4"))));
+}
+
+// Saved and read at each stage, a program becomes the file that it becomes in one go.
+TEST_F(PipelineOptionsTest, LoweringGoesOnFromEveryStage) {
+  constexpr std::string_view kTraining = R"(program training {
+    constants { state "w": f32[3,2] }
+    graph(%w: f32[3,2] parameter "w", %x: f32[4,2] user_input) {
+      %y: f32[4,3] = aten.linear.default(%x, %w)  @"model.py":3
+      %z: f32[4,3] = aten.sin.default(%y)  @"model.py":4
+      %r: f32[4,3] = aten.relu_.default(%z)  @"model.py":4
+      return (%r user_output)
+    }
+  })";
+  PipelineOptions options;
+  options.partitioners.all = {&sin_to_first_};
+  ASSERT_OK_AND_ASSIGN(const ProgramImage direct, Lower(kTraining, {"forward"}, options));
+  EXPECT_THAT(Names(direct.metadata.methods(0)), ::testing::Contains("first"));
+  options.backends = &aot_;
+  std::vector<std::string> nodes;
+  for (const Stage stage : {Stage::kAten, Stage::kEdge, Stage::kLowered}) {
+    MethodPrograms methods;
+    methods.emplace_back("forward", ParseOrDie(kTraining, *ops_));
+    ASSERT_OK_AND_ASSIGN(methods, LowerToStage(std::move(methods), stage, options));
+    nodes.push_back(PrintProgram(methods[0].second));
+    const auto file = std::make_shared<const std::string>(SavePrograms(methods).ToString());
+    const absl::Span<const std::byte> bytes(reinterpret_cast<const std::byte*>(file->data()),
+                                            file->size());
+    ASSERT_OK_AND_ASSIGN(methods, ParseSavedPrograms(file, bytes, *ops_));
+    ASSERT_OK_AND_ASSIGN(const ProgramImage image, LowerPrograms(std::move(methods), options));
+    EXPECT_EQ(image.metadata.SerializeAsString(), direct.metadata.SerializeAsString());
+  }
+  EXPECT_THAT(nodes[0], AllOf(HasSubstr("program aten"), ::testing::Not(HasSubstr("relu_"))));
+  EXPECT_THAT(nodes[1], AllOf(HasSubstr("program edge"), HasSubstr("edge.aten.sin.default")));
+  EXPECT_THAT(nodes[2], HasSubstr("executorch_call_delegate"));
+}
+
+TEST_F(PipelineOptionsTest, OptionsForMethodsThatThereAreNotAreRefused) {
+  PipelineOptions options;
+  options.partitioners.own["prefill"] = {&sin_to_first_};
+  EXPECT_THAT(Lower(kSinCos, {"forward"}, options),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "partitioners are given for the method 'prefill', which there is not"));
+  options = {};
+  options.transform_passes.own["prefill"] = {};
+  EXPECT_THAT(Lower(kSinCos, {"forward"}, options),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "transform passes are given for the method 'prefill', which there is not"));
+}
+
+TEST_F(PipelineOptionsTest, ConstantMethodsReturnTheirValues) {
+  PipelineOptions options;
+  options.constant_methods = {{"get_max_seq_len", {2048}}, {"get_rope", {true, 1e4, "half"}}};
+  ASSERT_OK_AND_ASSIGN(const ProgramImage image, Lower(kSinCos, {"forward"}, options));
+  const CallOutcome one = Run(image, "get_max_seq_len", {});
+  ASSERT_OK(one.status);
+  ASSERT_EQ(one.outputs.size(), 1);
+  EXPECT_EQ(*one.outputs[0].value().get_if<int64_t>(), 2048);
+  const CallOutcome three = Run(image, "get_rope", {});
+  ASSERT_OK(three.status);
+  ASSERT_EQ(three.outputs.size(), 3);
+  EXPECT_EQ(*three.outputs[0].value().get_if<bool>(), true);
+  EXPECT_EQ(*three.outputs[1].value().get_if<double>(), 1e4);
+  EXPECT_EQ(*three.outputs[2].value().get_if<std::string_view>(), "half");
+}
+
+TEST_F(PipelineOptionsTest, ConstantMethodsAreNamedAndHaveValues) {
+  PipelineOptions options;
+  const auto expect = [&](const char* name, std::vector<Argument> values, const char* message) {
+    options.constant_methods = {{name, std::move(values)}};
+    EXPECT_THAT(Lower(kSinCos, {"forward"}, options),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(message)));
+  };
+  expect("forward", {1}, "constant method 'forward': there is a method of this name");
+  expect("none", {}, "expected a value to return");
+  expect("list", {Argument(Argument::List())}, "expected numbers, bools or texts to return");
+}
+
+// docs/lowering.md §5.9: they run under their names.
+TEST_F(PipelineOptionsTest, FunctionsOnScalarsRunAsExecutorchPrims) {
+  ASSERT_OK_AND_ASSIGN(const ProgramImage image, Lower(R"(program aten {
+    ranges { s0: [2, 9] }
+    graph(%x: f32[s0] user_input) {
+      %n: symint(s0) = aten.sym_size.int(%x, 0)
+      %m: symint(2*s0) = _operator.mul(%n, 2)
+      %k: symint(2*s0 - 1) = _operator.sub(%m, 1)
+      %y: f32[2*s0 - 1] = aten.full.default([%k], 0.5, dtype=dtype:f32)
+      return (%y user_output, %k user_output)
+    }
+  })",
+                                                       {"forward"}, {}));
+  EXPECT_THAT(Names(image.metadata.methods(0)),
+              ElementsAre("aten.sym_size.int", "executorch_prim.mul.Scalar",
+                          "executorch_prim.sub.Scalar", "aten.full.default"));
+  const TestTensor x = TestTensor::Of<float>({3}, {1, 2, 3});
+  const CallOutcome got = Run(image, "forward", {EValue(x.view())});
+  ASSERT_OK(got.status);
+  EXPECT_EQ(ToVector<float>(*got.outputs[0].tensor()), std::vector<float>(5, 0.5));
+  EXPECT_EQ(*got.outputs[1].value().get_if<int64_t>(), 5);
+}
+
+// An operator that Belay has no kernel for gets a pattern: the program is lowered with it, a backend
+// may take it, and what is left runs as the pattern's operators (docs/lowering.md §5.5).
+TEST_F(PipelineOptionsTest, BoundPatternsAreLoweredAndRun) {
+  constexpr std::string_view kPattern = R"(program aten {
+    graph(%x: f32[2] user_input, %gate: f32[2] user_input) {
+      %s: f32[2] = aten.sigmoid.default(%gate)
+      %y: f32[2] = aten.mul.Tensor(%x, %s)
+      return (%y user_output)
+    }
+  })";
+  OpPatterns patterns(*ops_);
+  ASSERT_OK(patterns
+                .BindPatternToOp("mylib", "gated(Tensor x, Tensor gate) -> Tensor",
+                                 ParseOrDie(kPattern, *ops_))
+                .status());
+  constexpr std::string_view kProgram = R"(program aten {
+    graph(%a: f32[2] user_input, %b: f32[2] user_input) {
+      %c: f32[2] = mylib.gated.default(%a, %b)
+      %d: f32[2] = mylib.gated.default(%c, %a)
+      return (%d user_output)
+    }
+  })";
+  PipelineOptions options;
+  options.patterns = &patterns;
+  ASSERT_OK_AND_ASSIGN(const ProgramImage image, Lower(kProgram, {"forward"}, options));
+  EXPECT_THAT(Names(image.metadata.methods(0)),
+              ElementsAre("aten.sigmoid.default", "aten.mul.Tensor"));
+  const TestTensor a = TestTensor::Of<float>({2}, {1, 0}), b = TestTensor::Of<float>({2}, {0, 9});
+  const CallOutcome got = Run(image, "forward", {EValue(a.view()), EValue(b.view())});
+  ASSERT_OK(got.status);
+  EXPECT_THAT(ToVector<float>(*got.outputs[0].tensor()),
+              ElementsAre(::testing::FloatEq(0.5f * 0.73105858f), 0));
+
+  const OneOperator gated_to_first("mylib.gated.default", "first");
+  options.partitioners.all = {&gated_to_first};
+  ASSERT_OK_AND_ASSIGN(const ProgramImage delegated, Lower(kProgram, {"forward"}, options));
+  EXPECT_THAT(Names(delegated.metadata.methods(0)), ElementsAre("first"));
+}
+
+}  // namespace
+}  // namespace belay::exir
