@@ -1,0 +1,284 @@
+"""Rules that put lowering into a build: programs as targets, tested, and embedded in binaries.
+
+    load("@belay//bazel:defs.bzl", "belay_embed", "belay_program", "belay_program_test")
+
+    belay_program(
+        name = "digits",
+        model = "digits.pt2",
+        min_delegated_flops = "0.9",
+    )
+
+    belay_program_test(
+        name = "digits_test",
+        program = ":digits",
+        cases = glob(["cases/**"]),
+    )
+
+    belay_embed(
+        name = "digits_bytes",
+        program = ":digits",
+    )
+
+They work under Bazel 4 and later. Actions read what they are given and nothing else, write no path into a file, and need no
+network: the same inputs give the same bytes in every checkout.
+"""
+
+load("@rules_cc//cc:defs.bzl", "cc_library")
+
+BelayProgramInfo = provider(
+    doc = "A lowered program.",
+    fields = {
+        "program": "File: the program.",
+        "report": "File: what `belay lower --report` says of it, JSON.",
+    },
+)
+
+def _is_method_name(name):
+    return name != "" and "=" not in name
+
+def _belay_program_impl(ctx):
+    methods = ctx.attr.methods
+    if (ctx.file.model == None) == (len(methods) == 0):
+        fail("expected `model` or `methods`, and not both, in %s" % ctx.label)
+    program = ctx.actions.declare_file(ctx.label.name + ".belay")
+    report = ctx.actions.declare_file(ctx.label.name + ".report.json")
+    inputs = []
+    args = ctx.actions.args()
+    args.add("lower")
+    if ctx.file.model != None:
+        inputs.append(ctx.file.model)
+        args.add(ctx.file.model)
+    for target, name in methods.items():
+        files = target.files.to_list()
+        if len(files) != 1:
+            fail("expected one file for the method '%s', got %d in %s" % (name, len(files), ctx.label))
+        for one in name.split(","):
+            if not _is_method_name(one):
+                fail("expected the name of a method, got '%s' in %s" % (one, ctx.label))
+            args.add("--method", files[0], format = one + "=%s")
+        inputs.append(files[0])
+    if ctx.attr.backends:
+        args.add("--backend", ",".join(ctx.attr.backends))
+    for method, backends in ctx.attr.method_backends.items():
+        args.add("--backend", method + ":" + ",".join(backends))
+    for spec in ctx.attr.compile_specs:
+        args.add("--compile-spec", spec)
+    for method, value in ctx.attr.constant_methods.items():
+        args.add("--constant-method", method + "=" + value)
+    if ctx.attr.max_size > 0:
+        args.add("--max-size", str(ctx.attr.max_size))
+    if ctx.attr.min_delegated_flops != "":
+        args.add("--min-delegated-flops", ctx.attr.min_delegated_flops)
+    if ctx.attr.write_state_in_place:
+        args.add("--write-state-in-place")
+    args.add("--report", report)
+    args.add("-o", program)
+    ctx.actions.run(
+        executable = ctx.executable.belay,
+        arguments = [args],
+        inputs = inputs,
+        outputs = [program, report],
+        mnemonic = "BelayLower",
+        progress_message = "Lowering %s" % ctx.label,
+    )
+    return [
+        BelayProgramInfo(program = program, report = report),
+        DefaultInfo(
+            files = depset([program]),
+            runfiles = ctx.runfiles(files = [program]),
+        ),
+        OutputGroupInfo(report = depset([report])),
+    ]
+
+_PROGRAM_ATTRIBUTES = {
+    "model": attr.label(
+        doc = "The archive (.pt2), or saved programs (.bir), of a program whose method is called `forward`.",
+        allow_single_file = [".pt2", ".bir"],
+    ),
+    "methods": attr.label_keyed_string_dict(
+        doc = "For a program of several methods: file -> name of the method, or names separated by commas.",
+        allow_files = [".pt2", ".bir"],
+    ),
+    "backends": attr.string_list(
+        doc = "In order of priority; [\"none\"] for none. As `belay lower` chooses when there are none.",
+    ),
+    "method_backends": attr.string_list_dict(
+        doc = "Backends of one method, in place of `backends`: name of the method -> backends.",
+    ),
+    "compile_specs": attr.string_list(doc = "BACKEND:KEY=VALUE, given to the backend."),
+    "constant_methods": attr.string_dict(
+        doc = "Methods that return constants: name -> a number, true, false, a quoted text or a list, as JSON.",
+    ),
+    "max_size": attr.int(doc = "The most that a size may be which the program gives no upper bound."),
+    "min_delegated_flops": attr.string(
+        doc = "The least share of the floating-point operations that delegates compute, 0 to 1: with less the build fails, and says " +
+              "which nodes stay and why.",
+    ),
+    "write_state_in_place": attr.bool(
+        doc = "Updates buffers where they are; a call that fails leaves them half written.",
+    ),
+}
+
+def _program_rule(cfg):
+    return rule(
+        implementation = _belay_program_impl,
+        attrs = dict(
+            _PROGRAM_ATTRIBUTES,
+            belay = attr.label(
+                doc = "The command: one with backends of your own, for instance.",
+                default = "//tools/belay",
+                executable = True,
+                cfg = cfg,
+            ),
+        ),
+    )
+
+_belay_program = _program_rule("exec")
+_belay_program_same_platform = _program_rule("target")
+
+def belay_program(name, same_platform = False, **kwargs):
+    """Lowers exported programs to <name>.belay. The output group `report` is what `belay lower --report` writes.
+
+    Args:
+      name: of the program.
+      same_platform: takes the command as it is built for the target platform, so that it is not built again for the
+        machine that builds. Only where that can execute it.
+      **kwargs: the attributes in _PROGRAM_ATTRIBUTES, `belay`, and what every rule has.
+    """
+    lower = _belay_program_same_platform if same_platform else _belay_program
+    lower(name = name, **kwargs)
+
+def _belay_program_test_impl(ctx):
+    program = ctx.attr.program[BelayProgramInfo].program
+    cases = {}
+    for file in ctx.files.cases:
+        cases[file.short_path[:file.short_path.rfind("/")]] = True
+    if not cases:
+        fail("expected folders with input_<i>.npy and output_<i>.npy in `cases` of %s" % ctx.label)
+    script = ctx.actions.declare_file(ctx.label.name + ".sh")
+    command = [ctx.executable.run_cases.short_path, program.short_path, ctx.attr.method, ctx.attr.atol, ctx.attr.rtol]
+    ctx.actions.write(
+        script,
+        "#!/bin/sh\nexec " + " ".join(["'%s'" % word for word in command + sorted(cases)]) + "\n",
+        is_executable = True,
+    )
+    runfiles = ctx.runfiles(files = [program] + ctx.files.cases)
+    return [DefaultInfo(
+        executable = script,
+        runfiles = runfiles.merge(ctx.attr.run_cases[DefaultInfo].default_runfiles),
+    )]
+
+belay_program_test = rule(
+    implementation = _belay_program_test_impl,
+    doc = "Executes a program on recorded inputs, one call for each folder, all on one state, and compares what it returns.",
+    test = True,
+    attrs = {
+        "program": attr.label(doc = "A belay_program.", mandatory = True, providers = [BelayProgramInfo]),
+        "cases": attr.label_list(
+            doc = "Folders' files: input_<i>.npy, and output_<i>.npy as PyTorch gave it. Folders are called in the order of their names.",
+            allow_files = [".npy"],
+            mandatory = True,
+        ),
+        "method": attr.string(default = "forward"),
+        "atol": attr.string(doc = "The absolute difference that is allowed.", default = "1e-5"),
+        "rtol": attr.string(doc = "The relative difference that is allowed.", default = "1e-4"),
+        "run_cases": attr.label(
+            doc = "What executes the program; one with backends of your own, for instance.",
+            default = "//bazel:run_cases",
+            executable = True,
+            cfg = "target",
+        ),
+    },
+)
+
+def _belay_embed_source_impl(ctx):
+    program = ctx.attr.program[BelayProgramInfo].program
+    ctx.actions.write(ctx.outputs.header, """// Made by belay_embed.
+#pragma once
+#include <cstddef>
+
+#include "absl/types/span.h"
+
+namespace %s {
+// The program file, in read-only data, aligned to a page.
+absl::Span<const std::byte> %s();
+}  // namespace %s
+""" % (ctx.attr.namespace, ctx.attr.function, ctx.attr.namespace))
+
+    # The assembler finds the file by its path in the execution root; the object holds bytes alone.
+    symbol = "belay_embedded_" + ctx.attr.namespace.replace("::", "_") + "_" + ctx.attr.function
+    ctx.actions.write(ctx.outputs.source, """// Made by belay_embed.
+#include "{header}"
+
+asm(R"(
+  .section .rodata
+  .balign 4096
+  .globl {symbol}
+  .hidden {symbol}
+{symbol}:
+  .incbin "{path}"
+  .globl {symbol}_end
+  .hidden {symbol}_end
+{symbol}_end:
+  .byte 0
+  .previous
+)");
+extern "C" {{
+__attribute__((visibility("hidden"))) extern const std::byte {symbol}[];
+__attribute__((visibility("hidden"))) extern const std::byte {symbol}_end[];
+}}
+
+namespace {namespace} {{
+absl::Span<const std::byte> {function}() {{
+  return {{{symbol}, static_cast<size_t>({symbol}_end - {symbol})}};
+}}
+}}  // namespace {namespace}
+""".format(
+        function = ctx.attr.function,
+        header = ctx.outputs.header.short_path,
+        namespace = ctx.attr.namespace,
+        path = program.path,
+        symbol = symbol,
+    ))
+    return [DefaultInfo(files = depset([ctx.outputs.header, ctx.outputs.source]))]
+
+_belay_embed_source = rule(
+    implementation = _belay_embed_source_impl,
+    attrs = {
+        "function": attr.string(mandatory = True),
+        "header": attr.output(mandatory = True),
+        "namespace": attr.string(mandatory = True),
+        "program": attr.label(mandatory = True, providers = [BelayProgramInfo]),
+        "source": attr.output(mandatory = True),
+    },
+)
+
+def belay_embed(name, program, namespace = "embedded", function = None, **kwargs):
+    """A cc_library with a program in a binary's read-only data, and <name>.h that gives its bytes.
+
+    Program::OpenBytes opens them in place: nothing is read or copied.
+
+    Args:
+      name: of the library, the header and, by default, the function.
+      program: a belay_program.
+      namespace: of the function.
+      function: takes nothing and returns absl::Span<const std::byte>.
+      **kwargs: as for cc_library.
+    """
+    function = function or name
+    _belay_embed_source(
+        name = name + "_source",
+        function = function,
+        header = name + ".h",
+        namespace = namespace,
+        program = program,
+        source = name + ".cc",
+    )
+    cc_library(
+        name = name,
+        srcs = [name + ".cc"],
+        hdrs = [name + ".h"],
+        textual_hdrs = [program],  # What the assembler includes.
+        deps = ["@com_google_absl//absl/types:span"],
+        **kwargs
+    )

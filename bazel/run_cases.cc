@@ -1,0 +1,104 @@
+// run_cases PROGRAM METHOD ATOL RTOL FOLDER…: calls the method with the inputs of each folder, all on
+// one state, and compares what it returns. Exit status 0 when everything is close, 1 when not, 2 when
+// it could not be executed.
+#include <cstdio>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "backends/runtime_backends.h"
+#include "exir/engine/compare.h"
+#include "runtime/core/npy.h"
+#include "runtime/core/status_macros.h"
+#include "runtime/executor/method.h"
+#include "runtime/io/npy_values.h"
+#include "runtime/kernels/standard_kernels.h"
+#include "runtime/program/program.h"
+
+namespace belay {
+namespace {
+
+struct Test {
+  std::string program, method;
+  exir::Closeness closeness;
+  std::vector<std::string> folders;
+};
+
+// One call; the number of outputs that were compared. kFailedPrecondition: a difference.
+absl::StatusOr<int> RunFolder(Method& method, const Test& test, const std::string& folder) {
+  std::vector<NpyArray> arrays;
+  std::vector<EValue> inputs;
+  arrays.reserve(method.plan().inputs.size());
+  for (size_t i = 0; i < method.plan().inputs.size(); ++i) {
+    if (!InputTakesArray(method.plan(), i)) {
+      inputs.push_back(ConstantInput(method.plan(), i));
+      continue;
+    }
+    ABSL_ASSIGN_OR_RETURN(NpyArray array, ReadNpyFile(absl::StrCat(folder, "/input_", i, ".npy")));
+    arrays.push_back(std::move(array));
+    ABSL_ASSIGN_OR_RETURN(const EValue input, InputFromNpy(method.plan(), i, arrays.back()));
+    inputs.push_back(input);
+  }
+  for (size_t i = 0; i < inputs.size(); ++i) ABSL_RETURN_IF_ERROR(method.SetInput(i, inputs[i]));
+  ABSL_RETURN_IF_ERROR(method.Execute());
+  int compared = 0;
+  for (size_t i = 0; i < method.num_outputs(); ++i) {
+    const std::string path = absl::StrCat(folder, "/output_", i, ".npy");
+    if (!std::filesystem::exists(path)) continue;
+    ABSL_ASSIGN_OR_RETURN(const NpyArray want, ReadNpyFile(path));
+    const absl::Status close =
+        exir::CompareRecorded(want.view(), method.GetOutput(i), test.closeness);
+    if (!close.ok()) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("output ", i, ": ", FromAbsl(close.message())));
+    }
+    ++compared;
+  }
+  if (compared == 0) {
+    return absl::NotFoundError(absl::StrCat("expected ", folder, "/output_0.npy or a further one"));
+  }
+  return compared;
+}
+
+absl::StatusOr<int> RunAll(const Test& test) {
+  KernelRegistry kernels;
+  ABSL_RETURN_IF_ERROR(AddStandardKernels(kernels));
+  ABSL_ASSIGN_OR_RETURN(const Program program, Program::Open(test.program));
+  ABSL_ASSIGN_OR_RETURN(Method method,
+                        Method::Load(program, test.method, kernels, RuntimeBackends()));
+  int status = 0;
+  for (const std::string& folder : test.folders) {
+    const absl::StatusOr<int> compared = RunFolder(method, test, folder);
+    if (compared.ok()) {
+      std::printf("%s: %d outputs match\n", folder.c_str(), *compared);
+      continue;
+    }
+    if (!absl::IsFailedPrecondition(compared.status())) return compared.status();
+    std::printf("%s: %s\n", folder.c_str(), compared.status().ToString().c_str());
+    status = 1;
+  }
+  return status;
+}
+
+int Main(int argc, char** argv) {
+  Test test;
+  if (argc < 6 || !absl::SimpleAtod(argv[3], &test.closeness.atol) ||
+      !absl::SimpleAtod(argv[4], &test.closeness.rtol)) {
+    std::fprintf(stderr, "usage: run_cases PROGRAM METHOD ATOL RTOL FOLDER…\n");
+    return 2;
+  }
+  test.program = argv[1];
+  test.method = argv[2];
+  test.folders.assign(argv + 5, argv + argc);
+  const absl::StatusOr<int> status = RunAll(test);
+  if (status.ok()) return *status;
+  std::fprintf(stderr, "run_cases: %s\n", status.status().ToString().c_str());
+  return 2;
+}
+
+}  // namespace
+}  // namespace belay
+
+int main(int argc, char** argv) { return belay::Main(argc, argv); }
