@@ -5,7 +5,8 @@ load("@rules_cc//cc:defs.bzl", "cc_library")
 def flatbuffer_cc_library(name, src, **kwargs):
     """A library of the header that flatc makes of a schema: tables, verifier, and objects to build files from.
 
-    The header of x.fbs is included as x_generated.h, with its package's path before it.
+    The header of x.fbs is included as x_generated.h, with its package's path before it. Objects are packed with their
+    empty vectors and strings: readers may want them to be there.
 
     Args:
       name: of the library.
@@ -17,7 +18,7 @@ def flatbuffer_cc_library(name, src, **kwargs):
         name = name + "_header",
         srcs = [src],
         outs = [header],
-        cmd = "$(execpath @flatbuffers//:flatc) --cpp --scoped-enums --gen-object-api -o $$(dirname $@) $<",
+        cmd = "$(execpath @flatbuffers//:flatc) --cpp --scoped-enums --gen-object-api --force-empty -o $$(dirname $@) $<",
         exec_tools = ["@flatbuffers//:flatc"],
     )
     cc_library(

@@ -1,0 +1,123 @@
+#include "executorch/writer/portable_passes.h"
+
+#include <string>
+#include <string_view>
+
+#include "exir/ir/text.h"
+#include "exir/ops/standard_ops.h"
+#include "exir/testing/programs.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "runtime/core/testing.h"
+
+namespace belay::pte {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// The program after all passes.
+std::string Portable(std::string_view text) {
+  static const exir::OpRegistry& ops = *exir::CreateStandardOps()->release();
+  exir::ExportedProgram program = exir::ParseOrDie(text, ops);
+  for (const exir::Pass& pass : PortablePasses()) {
+    const absl::StatusOr<bool> changed = pass.run(program);
+    EXPECT_TRUE(changed.ok()) << pass.name << ": " << changed.status();
+  }
+  return exir::PrintProgram(program);
+}
+
+TEST(PortablePassesTest, AssertionsGoWithWhatTheyAloneUse) {
+  EXPECT_THAT(
+      Portable(R"(program edge {
+    ranges { s0: [2, 6] }
+    graph(%x: f32[s0] user_input) {
+      %n: symint(s0) = edge.aten.sym_size.int(%x, 0)
+      %e: symbool(Ne(s0, 3)) = _operator.ne(%n, 3)
+      aten._assert_scalar.default(%e, "not 3")
+      %r: f32[s0] = edge.aten.relu.default(%x)
+      return (%r user_output)
+    } })"),
+      AllOf(Not(HasSubstr("_operator.ne")), Not(HasSubstr("_assert_scalar")), HasSubstr("relu")));
+}
+
+// A program with one such node.
+std::string WithNode(std::string_view node) {
+  return Portable(std::string(R"(program edge {
+    graph(%x: f32[2,3] user_input, %y: f32[2,3] user_input, %i: i64[2,3] user_input) {
+      )")
+                      .append(node)
+                      .append(R"(
+      return (%r user_output)
+    } })"));
+}
+
+TEST(PortablePassesTest, NormsBecomeSumsAndRoots) {
+  EXPECT_THAT(WithNode("%r: f32[2] = edge.aten.linalg_vector_norm.default(%x, 2, [1])"),
+              AllOf(HasSubstr("mul.Tensor"), HasSubstr("sum.dim_IntList"), HasSubstr("sqrt")));
+  EXPECT_THAT(WithNode("%r: f32[2,1] = edge.aten.linalg_vector_norm.default(%x, 1, [1], true)"),
+              AllOf(HasSubstr("abs"), HasSubstr("sum.dim_IntList"), Not(HasSubstr("sqrt"))));
+  EXPECT_THAT(WithNode("%r: f32[2] = edge.aten.linalg_vector_norm.default(%x, inf, [1])"),
+              HasSubstr("amax"));
+  EXPECT_THAT(WithNode("%r: f32[2] = edge.aten.linalg_vector_norm.default(%x, -inf, [1])"),
+              HasSubstr("amin"));
+  EXPECT_THAT(WithNode("%r: f32[2] = edge.aten.linalg_vector_norm.default(%x, 0, [1])"),
+              HasSubstr("ne.Scalar"));
+  EXPECT_THAT(WithNode("%r: f32[] = edge.aten.linalg_vector_norm.default(%x, 3)"),
+              HasSubstr("pow.Tensor_Scalar"));
+}
+
+TEST(PortablePassesTest, OtherOperatorsBecomeThoseThatThereAre) {
+  EXPECT_THAT(WithNode("%r: i64[2,3] = edge.aten.__lshift__.Scalar(%i, 2)"),
+              HasSubstr("bitwise_left_shift.Tensor_Scalar"));
+  EXPECT_THAT(WithNode("%r: i64[2,3] = edge.aten.__rshift__.Tensor(%i, %i)"),
+              HasSubstr("bitwise_right_shift.Tensor("));
+  EXPECT_THAT(WithNode("%r: i64[2,3] = edge.aten.remainder.Scalar(%i, 3)"),
+              AllOf(HasSubstr("div.Scalar_mode"), HasSubstr("\"floor\""), HasSubstr("sub.Tensor")));
+  EXPECT_THAT(WithNode("%r: f32[2,3] = edge.aten.remainder.Tensor(%x, %y)"),
+              HasSubstr("remainder.Tensor"));
+  EXPECT_THAT(WithNode("%r: f32[2,3] = edge.aten.hypot.default(%x, %y)"), HasSubstr("sqrt"));
+  EXPECT_THAT(WithNode("%r: f32[2,3] = edge.aten.copysign.Tensor(%x, %y)"),
+              AllOf(HasSubstr("where.self"), HasSubstr("reciprocal")));
+}
+
+TEST(PortablePassesTest, TensorsBecomeRowMajor) {
+  EXPECT_EQ(Portable(R"(program edge {
+    constants { state "w": f32[1,2,3,4]{strides=[24,1,8,2]} }
+    graph(%w: f32[1,2,3,4]{strides=[24,1,8,2]} parameter "w", %x: f32[1,2,3,4]{strides=[24,1,8,2]} user_input, %one: f32[2,1,3,4]{strides=[12,1,4,1]} user_input) {
+      %a: f32[1,2,3,4]{strides=[24,1,8,2]} = edge.aten.add.Tensor(%x, %w)
+      %c: f32[1,2,3,4]{strides=[24,1,8,2]} = edge.dim_order_ops._clone_dim_order.default(%a, dim_order=[0,2,3,1])
+      return (%c user_output, %x user_output, %one user_output)
+    } })"),
+            R"(program edge {
+  constants {
+    state "w": f32[1,2,3,4]{strides=[24,1,8,2]}
+  }
+  graph(%w: f32[1,2,3,4] parameter "w",
+        %x: f32[1,2,3,4]{strides=[24,1,8,2]} user_input,
+        %one: f32[2,1,3,4] user_input) {
+    %to_dim_order: f32[1,2,3,4] = edge.dim_order_ops._to_dim_order_copy.default(%x, dim_order=[0,1,2,3])
+    %a: f32[1,2,3,4] = edge.aten.add.Tensor(%to_dim_order, %w)
+    %c: f32[1,2,3,4] = edge.dim_order_ops._clone_dim_order.default(%a)
+    return (%c user_output, %to_dim_order user_output, %one user_output)
+  }
+}
+)");
+}
+
+// What the call writes to the caller's tensor lies there as the caller has it.
+TEST(PortablePassesTest, MutatedInputsKeepTheirOrder) {
+  EXPECT_THAT(Portable(R"(program edge {
+    graph(%x: f32[1,2,3,4]{strides=[24,1,8,2]} user_input) {
+      %r: f32[1,2,3,4]{strides=[24,1,8,2]} = edge.aten.relu.default(%x)
+      return (%r user_input_mutation "x", %r user_output)
+    } })"),
+              AllOf(HasSubstr("%to_dim_order_1: f32[1,2,3,4]{strides=[24,1,8,2]} = "
+                              "edge.dim_order_ops._to_dim_order_copy.default(%r, "
+                              "dim_order=[0,2,3,1])"),
+                    HasSubstr("return (%to_dim_order_1 user_input_mutation \"x\", %r ")));
+}
+
+}  // namespace
+}  // namespace belay::pte

@@ -1,0 +1,248 @@
+#include "executorch/writer/program_serializer.h"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "executorch/format/file_header.h"
+#include "executorch/format/flat_tensor_generated.h"
+#include "executorch/format/program_generated.h"
+#include "executorch/writer/method_translation.h"
+#include "exir/ir/problem_list.h"
+#include "exir/serialize/file_layout.h"
+#include "runtime/core/dtype.h"
+#include "runtime/core/status_macros.h"
+
+namespace belay::pte {
+namespace {
+
+constexpr uint64_t kConstantAlignment = 16;
+
+uint64_t RoundUp(uint64_t value, uint64_t alignment) {
+  return (value + alignment - 1) / alignment * alignment;
+}
+
+std::string_view View(const exir::Storage& storage) {
+  return {reinterpret_cast<const char*>(storage.bytes.data()), storage.bytes.size()};
+}
+
+// The bytes of the image's constants, by index.
+std::vector<exir::Storage> BytesOfConstants(const exir::ProgramImage& image) {
+  std::vector<exir::Storage> bytes;
+  std::vector<size_t> next(image.segments.size(), 0);
+  // Pieces are the constants in their order.
+  for (const schema::Constant& constant : image.metadata.constants()) {
+    bytes.push_back(image.segments[constant.segment()].pieces[next[constant.segment()]++]);
+  }
+  return bytes;
+}
+
+// Segments, one behind the other.
+class Segments {
+ public:
+  // Returns the index.
+  uint32_t Add(const exir::SegmentBytes& bytes, uint64_t alignment = 1) {
+    const uint64_t offset = RoundUp(size_, std::max<uint64_t>(alignment, kSegmentAlignment));
+    exir::AppendZeros(pieces_, offset - size_);
+    pieces_.insert(pieces_.end(), bytes.pieces.begin(), bytes.pieces.end());
+    size_ = offset + bytes.size;
+    places_.push_back({offset, bytes.size});
+    return static_cast<uint32_t>(places_.size() - 1);
+  }
+  const std::vector<std::string_view>& pieces() const { return pieces_; }
+  uint64_t size() const { return size_; }
+  const std::vector<std::pair<uint64_t, uint64_t>>& places() const { return places_; }
+
+ private:
+  std::vector<std::string_view> pieces_;
+  uint64_t size_ = 0;
+  std::vector<std::pair<uint64_t, uint64_t>> places_;  // offset, size
+};
+
+// Constants one behind the other, with a place 0 that nothing is at.
+exir::SegmentBytes JoinConstants(const std::vector<uint32_t>& constants,
+                                 absl::Span<const exir::Storage> bytes,
+                                 SubsegmentOffsetsT& offsets) {
+  exir::SegmentBytes joined;
+  offsets.offsets = {0};
+  for (uint32_t constant : constants) {
+    const uint64_t start = RoundUp(joined.size, kConstantAlignment);
+    exir::AppendZeros(joined.pieces, start - joined.size);
+    offsets.offsets.push_back(start);
+    joined.pieces.push_back(View(bytes[constant]));
+    joined.size = start + bytes[constant].bytes.size();
+  }
+  return joined;
+}
+
+void AppendNumber(std::string& bytes, uint64_t number, int width) {
+  for (int i = 0; i < width; ++i) bytes.push_back(static_cast<char>(number >> (8 * i)));
+}
+
+// The finished FlatBuffer with a header behind its identifier (docs/pte-format.md §1).
+std::string InsertHeader(const flatbuffers::FlatBufferBuilder& buffer, std::string_view magic,
+                         size_t length, absl::Span<const uint64_t> fields) {
+  const std::string_view bytes(reinterpret_cast<const char*>(buffer.GetBufferPointer()),
+                               buffer.GetSize());
+  const uint64_t moved = RoundUp(length, kHeaderAlignment);
+  uint32_t root = 0;
+  std::memcpy(&root, bytes.data(), sizeof(root));
+  std::string out;
+  out.reserve(bytes.size() + moved);
+  AppendNumber(out, root + moved, 4);
+  out.append(bytes.substr(4, kHeaderOffset - 4));
+  out.append(magic);
+  AppendNumber(out, length, 4);
+  for (uint64_t field : fields) AppendNumber(out, field, 8);
+  out.resize(kHeaderOffset + moved, '\0');
+  out.append(bytes.substr(kHeaderOffset));
+  return out;
+}
+
+// The first bytes of a file, then its segments, the first at a multiple of kSegmentAlignment.
+void LayOut(std::string head, const Segments& segments, std::vector<std::string_view>& pieces,
+            uint64_t& size, exir::SerializedProgram& result) {
+  result.owned.push_back(std::make_unique<std::string>(std::move(head)));
+  pieces.push_back(*result.owned.back());
+  size = pieces.back().size();
+  if (segments.size() == 0) return;
+  exir::AppendZeros(pieces, RoundUp(size, kSegmentAlignment) - size);
+  pieces.insert(pieces.end(), segments.pieces().begin(), segments.pieces().end());
+  size = RoundUp(size, kSegmentAlignment) + segments.size();
+}
+
+// The file of external constants (docs/pte-format.md §10): a segment for each content, a key for each
+// tensor.
+void AddExternalFile(const std::string& name, const ProgramData& data,
+                     absl::Span<const exir::Storage> bytes, exir::SerializedProgram& result) {
+  ptd::FlatTensorT flat;
+  Segments segments;
+  UsedConstants contents;
+  for (const auto& [key, external] : data.external_constants) {
+    const uint32_t place = contents.Add(external.constant);
+    if (place > segments.places().size()) {
+      const std::string_view content = View(bytes[external.constant]);
+      segments.Add({{content}, content.size()});
+    }
+    auto entry = std::make_unique<ptd::NamedDataT>();
+    entry->key = key;
+    entry->segment_index = place - 1;
+    entry->tensor_layout = std::make_unique<ptd::TensorLayoutT>();
+    const schema::Tensor& layout = external.layout;
+    // TranslateMethod has refused what has no number.
+    const auto type = DTypeToC10(static_cast<DType>(layout.dtype()));
+    entry->tensor_layout->scalar_type = static_cast<int8_t>(type.has_value() ? type->value : 0);
+    for (int64_t size : layout.sizes()) {
+      entry->tensor_layout->sizes.push_back(static_cast<int32_t>(size));
+    }
+    entry->tensor_layout->dim_order.assign(layout.dim_order().begin(), layout.dim_order().end());
+    flat.named_data.push_back(std::move(entry));
+  }
+  for (const auto& [offset, size] : segments.places()) {
+    auto segment = std::make_unique<ptd::DataSegmentT>();
+    segment->offset = offset;
+    segment->size = size;
+    flat.segments.push_back(std::move(segment));
+  }
+  flatbuffers::FlatBufferBuilder builder;
+  ptd::FinishFlatTensorBuffer(builder, ptd::FlatTensor::Pack(builder, &flat));
+  const uint64_t moved = RoundUp(kFlatTensorHeaderSize, kHeaderAlignment);
+  const uint64_t base = RoundUp(builder.GetSize() + moved, kSegmentAlignment);
+  result.companions.push_back({.name = name, .pieces = {}, .size = 0});
+  exir::SerializedCompanion& file = result.companions.back();
+  LayOut(InsertHeader(builder, kFlatTensorHeaderMagic, kFlatTensorHeaderSize,
+                      {moved, builder.GetSize(), base, segments.size()}),
+         segments, file.pieces, file.size, result);
+}
+
+// Everything but the methods: segments, and where what is in them lies.
+absl::StatusOr<Segments> AddSegments(const exir::ProgramImage& image, const ProgramData& data,
+                                     absl::Span<const exir::Storage> bytes, ProgramT& program) {
+  Segments segments;
+  program.constant_segment = std::make_unique<SubsegmentOffsetsT>();
+  const exir::SegmentBytes constants =
+      JoinConstants(data.constants.constants(), bytes, *program.constant_segment);
+  segments.Add(constants);
+  if (!data.initial.constants().empty()) {
+    auto initial = std::make_unique<SubsegmentOffsetsT>();
+    initial->segment_index = segments.Add(JoinConstants(data.initial.constants(), bytes, *initial));
+    program.mutable_data_segments.push_back(std::move(initial));
+  }
+  // Payloads and named data, as they are used first.
+  absl::flat_hash_map<uint32_t, uint32_t> places;
+  const auto place = [&](uint32_t index) {
+    const auto [it, added] = places.try_emplace(index, 0);
+    if (added) {
+      const exir::ProgramImage::Segment& segment = image.segments[index];
+      const std::string_view content = View(segment.pieces[0]);
+      it->second = segments.Add({{content}, content.size()}, segment.alignment);
+    }
+    return it->second;
+  };
+  for (const auto& plan : program.execution_plan) {
+    for (const auto& delegate : plan->delegates) {
+      delegate->processed->index = place(delegate->processed->index);
+    }
+  }
+  for (const schema::NamedData& named : image.metadata.named_data()) {
+    if (!image.segments[named.segment()].companion.empty()) {
+      return absl::UnimplementedError(absl::StrCat(
+          "named data '", named.key(), "' shall lie in another file, '",
+          image.segments[named.segment()].companion, "': a .pte file holds its delegates' data"));
+    }
+    auto entry = std::make_unique<NamedDataT>();
+    entry->key = named.key();
+    entry->segment_index = place(named.segment());
+    program.named_data.push_back(std::move(entry));
+  }
+  for (const auto& [offset, size] : segments.places()) {
+    auto segment = std::make_unique<DataSegmentT>();
+    segment->offset = offset;
+    segment->size = size;
+    program.segments.push_back(std::move(segment));
+  }
+  return segments;
+}
+
+}  // namespace
+
+absl::StatusOr<exir::SerializedProgram> SerializeProgram(const exir::ProgramImage& image,
+                                                         const exir::OpRegistry& ops,
+                                                         const SerializeOptions& options) {
+  const std::vector<exir::Storage> bytes = BytesOfConstants(image);
+  ProgramData data;
+  data.external = !options.external_constants.empty();
+  ProgramT program;
+  exir::ProblemList problems;
+  for (int i = 0; i < image.metadata.methods_size(); ++i) {
+    program.execution_plan.push_back(TranslateMethod(image, i, bytes, ops, data, problems));
+  }
+  ABSL_RETURN_IF_ERROR(problems.ToStatus(absl::StatusCode::kUnimplemented,
+                                         "what ExecuTorch 1.5.0's runtime does not have:"));
+  ABSL_ASSIGN_OR_RETURN(const Segments segments, AddSegments(image, data, bytes, program));
+
+  flatbuffers::FlatBufferBuilder builder;
+  FinishProgramBuffer(builder, Program::Pack(builder, &program));
+  exir::SerializedProgram result;
+  std::string head;
+  if (segments.size() == 0) {
+    head.assign(reinterpret_cast<const char*>(builder.GetBufferPointer()), builder.GetSize());
+  } else {
+    const uint64_t size = builder.GetSize() + RoundUp(kProgramHeaderSize, kHeaderAlignment);
+    head = InsertHeader(builder, kProgramHeaderMagic, kProgramHeaderSize,
+                        {size, RoundUp(size, kSegmentAlignment), segments.size()});
+  }
+  LayOut(std::move(head), segments, result.pieces, result.size, result);
+  if (data.external) {
+    AddExternalFile(absl::StrCat(options.external_constants, ".ptd"), data, bytes, result);
+  }
+  return result;
+}
+
+}  // namespace belay::pte

@@ -1,0 +1,468 @@
+#include "executorch/writer/program_serializer.h"
+
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "executorch/format/file_header.h"
+#include "executorch/format/flat_tensor_generated.h"
+#include "executorch/format/portable_operators.h"
+#include "executorch/format/program_generated.h"
+#include "exir/emit/emitter.h"
+#include "exir/ops/standard_ops.h"
+#include "exir/testing/programs.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "runtime/core/test_in_directory.h"
+#include "runtime/core/testing.h"
+
+namespace belay::pte {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+const exir::OpRegistry& Ops() {
+  static const exir::OpRegistry& ops = *exir::CreateStandardOps()->release();
+  return ops;
+}
+
+exir::ProgramImage Emit(const std::vector<std::pair<std::string, std::string>>& methods) {
+  exir::MethodPrograms programs;
+  for (const auto& [name, text] : methods) {
+    programs.emplace_back(name, exir::ParseOrDie(text, Ops()));
+  }
+  absl::StatusOr<exir::ProgramImage> image = exir::EmitProgram(programs);
+  EXPECT_TRUE(image.ok()) << image.status();
+  return image.ok() ? *std::move(image) : exir::ProgramImage();
+}
+exir::ProgramImage Emit(const std::string& text) { return Emit({{"forward", text}}); }
+
+// A written file, as ExecuTorch's runtime looks at it.
+class File {
+ public:
+  explicit File(const exir::ProgramImage& image, const SerializeOptions& options = {}) {
+    absl::StatusOr<exir::SerializedProgram> written = SerializeProgram(image, Ops(), options);
+    EXPECT_TRUE(written.ok()) << written.status();
+    if (!written.ok()) return;
+    bytes = written->ToString();
+    for (const exir::SerializedCompanion& companion : written->companions) {
+      companion_names.push_back(companion.name);
+      for (std::string_view piece : companion.pieces) companion_bytes.append(piece);
+      EXPECT_EQ(companion_bytes.size(), companion.size);
+    }
+    flatbuffers::Verifier verifier(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
+    EXPECT_TRUE(has_header() || VerifyProgramBuffer(verifier));
+    program.reset(GetProgram(bytes.data())->UnPack());
+  }
+  explicit File(const std::string& text) : File(Emit(text)) {}
+
+  bool has_header() const { return bytes.substr(8, 4) == kProgramHeaderMagic; }
+  uint64_t Number(size_t at, const std::string& in) const {
+    uint64_t number = 0;
+    std::memcpy(&number, in.data() + at, sizeof(number));
+    return number;
+  }
+  uint64_t base() const { return Number(24, bytes); }
+  const ExecutionPlanT& plan(size_t method = 0) const { return *program->execution_plan[method]; }
+  const TensorT& Tensor(int32_t index, size_t method = 0) const {
+    return *plan(method).values[index]->val.AsTensor();
+  }
+
+  // Literals as they are, tensors and computed numbers as %index.
+  std::string Value(int64_t index) const {
+    if (index < 0) return "none";
+    const KernelTypesUnion& v = plan().values[index]->val;
+    const auto list = [&](const auto& items) {
+      std::vector<std::string> texts;
+      for (const int64_t item : items) texts.push_back(Value(item));
+      return absl::StrCat("[", absl::StrJoin(texts, " "), "]");
+    };
+    switch (v.type) {
+      case KernelTypes::Null:
+        return "none";
+      case KernelTypes::Int:
+        return absl::StrCat(v.AsInt()->int_val);
+      case KernelTypes::Bool:
+        return v.AsBool()->bool_val ? "true" : "false";
+      case KernelTypes::Double:
+        return absl::StrCat("double ", v.AsDouble()->double_val);
+      case KernelTypes::String:
+        return absl::StrCat("'", v.AsString()->string_val, "'");
+      case KernelTypes::IntList:
+        return absl::StrCat("ints", list(v.AsIntList()->items));
+      case KernelTypes::DoubleList:
+        return absl::StrCat("doubles[", absl::StrJoin(v.AsDoubleList()->items, " "), "]");
+      case KernelTypes::TensorList:
+        return absl::StrCat("tensors", list(v.AsTensorList()->items));
+      case KernelTypes::OptionalTensorList:
+        return absl::StrCat("optionals", list(v.AsOptionalTensorList()->items));
+      default:
+        return absl::StrCat("%", index);
+    }
+  }
+  std::vector<std::string> Instructions() const {
+    std::vector<std::string> texts;
+    for (const auto& instruction : plan().chains[0]->instructions) {
+      const InstructionArgumentsUnion& i = instruction->instr_args;
+      if (const KernelCallT* call = i.AsKernelCall()) {
+        const OperatorT& op = *plan().operators[call->op_index];
+        std::vector<std::string> arguments;
+        for (int32_t value : call->args) arguments.push_back(Value(value));
+        texts.push_back(absl::StrCat(op.name, op.overload.empty() ? "" : ".", op.overload, "(",
+                                     absl::StrJoin(arguments, ", "), ")"));
+      } else if (const MoveCallT* move = i.AsMoveCall()) {
+        texts.push_back(absl::StrCat("move ", Value(move->move_from), " -> %", move->move_to));
+      } else if (const JumpFalseCallT* jump = i.AsJumpFalseCall()) {
+        texts.push_back(absl::StrCat("if not ", Value(jump->cond_value_index), " goto ",
+                                     jump->destination_instruction));
+      }
+    }
+    return texts;
+  }
+
+  std::string bytes, companion_bytes;
+  std::vector<std::string> companion_names;
+  std::unique_ptr<ProgramT> program;
+};
+
+absl::Status Refusal(const exir::ProgramImage& image) {
+  return SerializeProgram(image, Ops()).status();
+}
+
+// --- Calls ---
+
+TEST(ProgramSerializerTest, CallsHoldAllArgumentsTheOutTensorAndItAgain) {
+  const File file(R"(program edge {
+    graph(%a: f32[2,3] user_input, %b: f32[2,3] user_input) {
+      %c: f32[2,3] = edge.aten.add.Tensor(%a, %b)
+      return (%c user_output)
+    } })");
+  EXPECT_THAT(file.Instructions(), ElementsAre("aten::add.out(%0, %1, 1, %2, %2)"));
+  EXPECT_THAT(file.plan().inputs, ElementsAre(0, 1));
+  EXPECT_THAT(file.plan().outputs, ElementsAre(2));
+  EXPECT_THAT(file.Tensor(0).sizes, ElementsAre(2, 3));
+  EXPECT_THAT(file.Tensor(0).dim_order, ElementsAre(0, 1));
+  EXPECT_EQ(file.Tensor(0).scalar_type, 6);
+  EXPECT_EQ(file.Tensor(0).allocation_info, nullptr);
+  ASSERT_NE(file.Tensor(2).allocation_info, nullptr);
+  EXPECT_EQ(file.Tensor(2).allocation_info->memory_id, 1u);
+  EXPECT_THAT(file.plan().non_const_buffer_sizes, ElementsAre(0, 64));
+}
+
+TEST(ProgramSerializerTest, SeveralResultsComeAgainAsAList) {
+  const File file(R"(program edge {
+    graph(%x: f32[4,3] user_input) {
+      %v: f32[4], %i: i64[4] = edge.aten.max.dim(%x, 1)
+      [%s: f32[4,1], %t: f32[4,2]] = edge.aten.split_with_sizes_copy.default(%x, [1,2], 1)
+      return (%v user_output, %i user_output, %s user_output, %t user_output)
+    } })");
+  const std::vector<std::string> calls = file.Instructions();
+  ASSERT_EQ(calls.size(), 2u);
+  EXPECT_EQ(calls[1],
+            "aten::split_with_sizes_copy.out(%0, ints[1 2], 1, tensors[%3 %4], tensors[%3 %4])");
+  EXPECT_EQ(calls[0], "aten::max.dim_max(%0, 1, false, %1, %2, tensors[%1 %2])");
+}
+
+TEST(ProgramSerializerTest, ListsAreOfTheKindThatTheOperatorTakes) {
+  const File file(R"(program edge {
+    graph(%x: f32[1,2,4,4] user_input, %i: i64[2] user_input) {
+      %p: f32[4,1,2,4] = edge.aten.permute_copy.default(%x, [3,0,1,2])
+      %u: f32[1,2,8,8] = edge.aten.upsample_nearest2d.vec(%x, none, [2.0,2.0])
+      %n: f32[1,2,2,4] = edge.aten.index.Tensor(%x, [none,none,%i])
+      %c: f32[1,2,10,4] = edge.aten.cat.default([%x,%x,%n], 2)
+      return (%p user_output, %u user_output, %c user_output)
+    } })");
+  std::string all = absl::StrJoin(file.Instructions(), "\n");
+  EXPECT_THAT(all, HasSubstr("aten::permute_copy.out(%0, ints[3 0 1 2], "));
+  EXPECT_THAT(all, HasSubstr("aten::upsample_nearest2d.vec_out(%0, none, doubles[2 2], "));
+  EXPECT_THAT(all, HasSubstr("aten::index.Tensor_out(%0, optionals[none none %1], "));
+  EXPECT_THAT(all, HasSubstr("aten::cat.out(tensors[%0 %0 %"));
+  // Elements come before their lists.
+  for (size_t v = 0; v < file.plan().values.size(); ++v) {
+    if (const TensorListT* list = file.plan().values[v]->val.AsTensorList()) {
+      for (int32_t item : list->items) EXPECT_LT(item, static_cast<int32_t>(v));
+    }
+  }
+}
+
+TEST(ProgramSerializerTest, NumbersAreOfTheKindThatTheOperatorTakes) {
+  const File file(R"(program edge {
+    graph(%x: f32[2,3] user_input) {
+      %a: f32[2,3] = edge.aten.add.Scalar(%x, 2)
+      %l: f32[2,3] = edge.aten.logit.default(%a, 0.5)
+      %g: f32[2,3] = edge.aten.gelu.default(%l, approximate="tanh")
+      %f: f32[2] = edge.aten.full.default([2], 1.5, dtype=dtype:f32)
+      return (%g user_output, %f user_output)
+    } })");
+  const std::string all = absl::StrJoin(file.Instructions(), "\n");
+  EXPECT_THAT(all, HasSubstr("aten::add.Scalar_out(%0, 2, 1, "));
+  EXPECT_THAT(all, HasSubstr(", double 0.5, "));
+  EXPECT_THAT(all, HasSubstr(", 'tanh', "));
+  EXPECT_THAT(all, HasSubstr("aten::full.out(ints[2], double 1.5, "));  // dtype: the out tensor's
+}
+
+TEST(ProgramSerializerTest, DimOrdersAreThoseOfTheResults) {
+  const File file(R"(program edge {
+    graph(%x: f32[1,2,3,4] user_input) {
+      %c: f32[1,2,3,4]{strides=[24,1,8,2]} = edge.dim_order_ops._to_dim_order_copy.default(%x, dim_order=[0,2,3,1])
+      %d: f64[1,2,3,4] = edge.dim_order_ops._to_dim_order_copy.default(%x, dtype=dtype:f64)
+      return (%c user_output, %d user_output)
+    } })");
+  EXPECT_THAT(file.Tensor(1).dim_order, ElementsAre(0, 2, 3, 1));
+  const std::string all = absl::StrJoin(file.Instructions(), "\n");
+  EXPECT_THAT(all, HasSubstr("_to_dim_order_copy.out(%0, false, ints[0 2 3 1], %1, %1)"));
+  EXPECT_THAT(all, HasSubstr("_to_dim_order_copy.out(%0, false, ints[0 1 2 3], %2, %2)"));
+}
+
+TEST(ProgramSerializerTest, SizesUpToABoundAreDynamicAndTheirArithmeticIsComputed) {
+  const File file(R"(program edge {
+    ranges { s0: [2, 6] }
+    graph(%x: f32[s0,4] user_input) {
+      %n: symint(s0) = edge.aten.sym_size.int(%x, 0)
+      %m: symint(2*s0) = _operator.mul(%n, 2)
+      %v: f32[2*s0,2] = edge.aten.view_copy.default(%x, [%m,2])
+      return (%v user_output)
+    } })");
+  EXPECT_EQ(file.Tensor(0).shape_dynamism, TensorShapeDynamism::DYNAMIC_BOUND);
+  EXPECT_THAT(file.Tensor(0).sizes, ElementsAre(6, 4));
+  const std::string all = absl::StrJoin(file.Instructions(), "\n");
+  EXPECT_THAT(all, HasSubstr("aten::sym_size.int(%0, 0, "));
+  EXPECT_THAT(all, HasSubstr("executorch_prim::mul.Scalar("));
+  EXPECT_THAT(all, HasSubstr("aten::view_copy.out(%0, ints["));
+}
+
+TEST(ProgramSerializerTest, RemaindersAreThoseOfPythonAndInequalitiesAreNegated) {
+  const File file(R"(program edge {
+    ranges { s0: [2, 6] }
+    graph(%x: f32[s0] user_input) {
+      %n: symint(s0) = edge.aten.sym_size.int(%x, 0)
+      %m: symint(Mod(s0, 4)) = _operator.mod(%n, 4)
+      %e: symbool(Ne(s0, 3)) = _operator.ne(%n, 3)
+      return (%m user_output, %e user_output)
+    } })");
+  const std::string all = absl::StrJoin(file.Instructions(), "\n");
+  EXPECT_THAT(all,
+              AllOf(HasSubstr("floordiv.Scalar"), HasSubstr("mul.Scalar"), HasSubstr("sub.Scalar"),
+                    HasSubstr("eq.Scalar"), HasSubstr("sym_not.Scalar"), Not(HasSubstr("mod"))));
+}
+
+// --- Control flow ---
+
+TEST(ProgramSerializerTest, BranchesCopyTheirResultsAndJump) {
+  const File file(R"(program edge {
+    graph(%p: b8[] user_input, %x: f32[2] user_input) {
+      %y: f32[2] = higher_order.cond(%p, graph#1, graph#2, [%x])
+      return (%y user_output)
+    }
+    graph yes(%a: f32[2]) {
+      %r: f32[2] = edge.aten.relu.default(%a)
+      return (%r)
+    }
+    graph no(%a: f32[2]) {
+      %r: f32[2] = edge.aten.neg.default(%a)
+      return (%r)
+    } })");
+  EXPECT_THAT(file.Instructions(),
+              ElementsAre("if not %0 goto 4", HasSubstr("aten::relu.out"),
+                          HasSubstr("aten::alias_copy.out"), "if not false goto 6",
+                          HasSubstr("aten::neg.out"), HasSubstr("aten::alias_copy.out")));
+}
+
+TEST(ProgramSerializerTest, LoopsOverRowsFillTensorsThatGrow) {
+  const File file(R"(program edge {
+    graph(%x: f32[3,2] user_input) {
+      %y: f32[3,2] = higher_order.map_impl(graph#1, [%x], [])
+      return (%y user_output)
+    }
+    graph body(%a: f32[2]) {
+      %r: f32[2] = edge.aten.relu.default(%a)
+      return (%r)
+    } })");
+  const std::string all = absl::StrJoin(file.Instructions(), "\n");
+  EXPECT_THAT(all, HasSubstr("dim_order_ops::_empty_dim_order.out(ints["));
+  EXPECT_THAT(all, HasSubstr("executorch_prim::et_copy_index.tensor("));
+  EXPECT_THAT(all, HasSubstr("move "));
+  EXPECT_EQ(file.Tensor(file.plan().outputs[0]).shape_dynamism, TensorShapeDynamism::DYNAMIC_BOUND);
+}
+
+// --- Data ---
+
+TEST(ProgramSerializerTest, ProgramsWithoutDataAreABareFlatBuffer) {
+  const File file(R"(program edge {
+    graph(%x: f32[2] user_input) {
+      %r: f32[2] = edge.aten.relu.default(%x)
+      return (%r user_output)
+    } })");
+  EXPECT_FALSE(file.has_header());
+  EXPECT_EQ(file.bytes.substr(4, 4), "ET12");
+  EXPECT_THAT(file.program->constant_segment->offsets, ElementsAre(0));
+  EXPECT_EQ(file.program->version, 0u);
+}
+
+constexpr char kTwoWeights[] = R"(program edge {
+    constants { state "w": f32[3] state "v": f32[2] state "u": f32[3] }
+    graph(%w: f32[3] parameter "w", %v: f32[2] parameter "v", %u: f32[3] parameter "u", %x: f32[3] user_input) {
+      %a: f32[3] = edge.aten.add.Tensor(%x, %w)
+      %b: f32[3] = edge.aten.add.Tensor(%a, %u)
+      %c: f32[2] = edge.aten.relu.default(%v)
+      return (%b user_output, %c user_output)
+    } })";
+
+TEST(ProgramSerializerTest, ConstantsAreAlignedAndStoredOnce) {
+  const File file((std::string(kTwoWeights)));
+  ASSERT_TRUE(file.has_header());
+  EXPECT_EQ(file.Number(12, file.bytes) & 0xffffffff, kProgramHeaderSize);
+  EXPECT_EQ(file.base() % kSegmentAlignment, 0u);
+  EXPECT_GE(file.base(), file.Number(16, file.bytes));
+  EXPECT_EQ(file.bytes.size(), file.base() + file.Number(32, file.bytes));
+  for (uint64_t offset : file.program->constant_segment->offsets) EXPECT_EQ(offset % 16, 0u);
+  ASSERT_EQ(file.program->segments.size(), 1u);
+  const uint64_t end = file.program->segments[0]->size;
+  EXPECT_EQ(file.program->constant_segment->offsets.back() + 8, end);  // f32[2] is last
+  EXPECT_GT(file.Tensor(0).data_buffer_idx, 0u);
+  EXPECT_EQ(file.Tensor(0).allocation_info, nullptr);
+}
+
+TEST(ProgramSerializerTest, BuffersHaveAPoolAndTheirFirstContent) {
+  const File file(R"(program edge {
+    constants { state "n": f32[2] }
+    graph(%n: f32[2] buffer "n", %x: f32[2] user_input) {
+      %a: f32[2] = edge.aten.add.Tensor(%n, %x)
+      return (%a buffer_mutation "n", %a user_output)
+    } })");
+  const TensorT& buffer = file.Tensor(0);
+  EXPECT_EQ(buffer.data_buffer_idx, 1u);
+  ASSERT_NE(buffer.allocation_info, nullptr);
+  EXPECT_EQ(buffer.allocation_info->memory_id, 2u);
+  EXPECT_EQ(buffer.extra_tensor_info->fully_qualified_name, "n");
+  EXPECT_EQ(file.plan().non_const_buffer_sizes.size(), 3u);
+  ASSERT_EQ(file.program->mutable_data_segments.size(), 1u);
+  EXPECT_EQ(file.program->mutable_data_segments[0]->segment_index, 1u);
+  EXPECT_THAT(file.program->mutable_data_segments[0]->offsets, ElementsAre(0, 0));
+  EXPECT_EQ(file.Instructions().back(), "aten::copy_(%0, %2, false, %0)");
+  EXPECT_EQ(file.plan().inputs.size(), 1u);
+}
+
+TEST(ProgramSerializerTest, MethodsShareTheConstants) {
+  const File file(Emit({{"two", kTwoWeights}, {"one", kTwoWeights}}));
+  ASSERT_EQ(file.program->execution_plan.size(), 2u);
+  EXPECT_EQ(file.plan(0).name, "one");
+  EXPECT_EQ(file.Tensor(0, 0).data_buffer_idx, file.Tensor(0, 1).data_buffer_idx);
+  EXPECT_EQ(file.program->segments.size(), 1u);
+}
+
+TEST(ProgramSerializerTest, ExternalConstantsLieInAFileOfTheirOwn) {
+  const File file(Emit(kTwoWeights), {.external_constants = "weights"});
+  EXPECT_THAT(file.companion_names, ElementsAre("weights.ptd"));
+  EXPECT_FALSE(file.has_header());
+  const TensorT& tensor = file.Tensor(0);
+  EXPECT_EQ(tensor.extra_tensor_info->location, TensorDataLocation::EXTERNAL);
+  EXPECT_EQ(tensor.data_buffer_idx, 0u);
+  EXPECT_EQ(file.companion_bytes.substr(4, 8), "FT01FH01");
+  std::unique_ptr<ptd::FlatTensorT> flat(ptd::GetFlatTensor(file.companion_bytes.data())->UnPack());
+  bool found = false;
+  for (const auto& named : flat->named_data) {
+    if (named->key != tensor.extra_tensor_info->fully_qualified_name) continue;
+    found = true;
+    EXPECT_THAT(named->tensor_layout->sizes, ElementsAre(3));
+    EXPECT_EQ(named->tensor_layout->scalar_type, 6);
+    EXPECT_EQ(flat->segments[named->segment_index]->size, 12u);
+    EXPECT_EQ(flat->segments[named->segment_index]->offset % kSegmentAlignment, 0u);
+  }
+  EXPECT_TRUE(found);
+  const uint64_t base = file.Number(32, file.companion_bytes);
+  EXPECT_EQ(base % kSegmentAlignment, 0u);
+  EXPECT_EQ(file.companion_bytes.size(), base + file.Number(40, file.companion_bytes));
+}
+
+TEST(ProgramSerializerTest, TheSameProgramGivesTheSameBytes) {
+  EXPECT_EQ(File(std::string(kTwoWeights)).bytes, File(std::string(kTwoWeights)).bytes);
+}
+
+// --- Refusals ---
+
+TEST(ProgramSerializerTest, WhatTheRuntimeLacksIsListedWithNodesAndLines) {
+  const absl::Status status = Refusal(Emit({{"a", R"(program edge {
+    graph(%x: f32[4] user_input, %n: symint(s0) user_input) {
+      %v: f32[4], %i: i64[4] = edge.aten.sort.default(%x)  @"f.py":3
+      %e: f32[4] = edge.aten.erfinv.default(%v)  @"f.py":4
+      return (%e user_output)
+    } })"},
+                                            {"b", R"(program edge {
+    graph(%x: f32[4] user_input) {
+      %e: f32[4] = edge.aten.lgamma.default(%x)
+      return (%e user_output)
+    } })"}}));
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
+  const std::string message(status.message());
+  EXPECT_THAT(message, HasSubstr("method 'a': input 'n' is a number that differs"));
+  EXPECT_THAT(message, HasSubstr("at f.py:3: ExecuTorch has no operator for aten.sort.default"));
+  EXPECT_THAT(message, HasSubstr("node 'e' at f.py:4: ExecuTorch has no operator for "
+                                 "aten.erfinv.default"));
+  EXPECT_THAT(message, HasSubstr("method 'b': node 'e': ExecuTorch has no operator for "
+                                 "aten.lgamma.default"));
+}
+
+TEST(ProgramSerializerTest, DtypesAndBackendsThatItLacksAreRefused) {
+  exir::ProgramImage image = Emit(R"(program edge {
+    graph(%x: f32[4] user_input) {
+      %e: f32[4] = edge.aten.relu.default(%x)
+      return (%e user_output)
+    } })");
+  schema::Method* method = image.metadata.mutable_methods(0);
+  method->mutable_values(0)->mutable_tensor()->set_dtype(
+      static_cast<uint32_t>(DType::kFloat8E8M0FNU));
+  method->add_delegates()->set_backend_id("cpu");
+  EXPECT_THAT(std::string(Refusal(image).message()),
+              AllOf(HasSubstr("ExecuTorch has no dtype float8_e8m0fnu"),
+                    HasSubstr("ExecuTorch has no backend 'cpu'")));
+}
+
+TEST(ProgramSerializerTest, SizesOfMoreThan31BitsAreRefused) {
+  exir::ProgramImage image = Emit(R"(program edge {
+    graph(%x: f32[4] user_input) {
+      return (%x user_output)
+    } })");
+  image.metadata.mutable_methods(0)->mutable_values(0)->mutable_tensor()->set_sizes(
+      0, int64_t{1} << 31);
+  EXPECT_THAT(std::string(Refusal(image).message()), HasSubstr("sizes have 31 bits"));
+}
+
+// --- The table ---
+
+// Functional operators take, by name, all that ExecuTorch's take, but what is said otherwise.
+TEST(ProgramSerializerTest, TheTableFitsTheOperatorsThatBelayHas) {
+  std::vector<std::string> unknown;
+  for (const PortableOperator& op : PortableOperators()) {
+    if (op.functional.empty()) continue;
+    const exir::OpOverload* overload = Ops().Find(op.functional);
+    if (overload == nullptr || overload->schema() == nullptr) {
+      unknown.push_back(op.functional);
+      continue;
+    }
+    const exir::FunctionSchema& schema = *overload->schema();
+    for (size_t i = 0; i + op.outs < op.arguments.size(); ++i) {
+      const std::string name(op.arguments[i].name);
+      EXPECT_TRUE(name == "dim_order" || schema.ArgumentIndex(name).has_value())
+          << op.name << " " << name << " of " << schema.ToString();
+    }
+    if (op.result == PortableOperator::Result::kOut) {
+      EXPECT_EQ(op.outs, schema.returns.size()) << op.name;
+    }
+  }
+  // Copies between devices.
+  EXPECT_THAT(unknown, ElementsAre("et_copy._d2h_copy.default", "et_copy._h2d_copy.default"));
+}
+
+}  // namespace
+}  // namespace belay::pte
