@@ -20,6 +20,7 @@ int ReportBadUsage(const absl::Status& status);
 
 struct LowerOptions {
   std::string input, output, report, dump_after, external_constants, stage;
+  std::string format = "belay";       // or "pte": ExecuTorch's
   int64_t max_size = 0;               // of sizes without an upper bound; 0: they are an error
   double min_delegated_flops = 0;     // a share; with less the result is kNegative, and no file
   std::vector<std::string> methods;   // name=path, or name=path:model

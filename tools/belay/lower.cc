@@ -12,6 +12,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "backends/aot_backends.h"
+#include "executorch/writer/portable_passes.h"
+#include "executorch/writer/program_serializer.h"
 #include "exir/ir/text.h"
 #include "exir/model_file.h"
 #include "exir/ops/standard_ops.h"
@@ -34,13 +36,16 @@
 namespace belay::tools {
 namespace {
 
-// Methods that no --backend is for go to cpu, where the program runs anyway.
+bool IsPte(const LowerOptions& options) { return options.format == "pte"; }
+
+// Methods that no --backend is for go to cpu, where the program runs anyway: ExecuTorch has none of
+// Belay's backends.
 std::vector<std::string> BackendsOf(const LowerOptions& options) {
   std::vector<std::string> backends = options.backends;
   const bool for_all = std::any_of(backends.begin(), backends.end(), [](const std::string& text) {
     return text.find(':') == std::string::npos;
   });
-  if (!for_all) backends.push_back("cpu");
+  if (!for_all) backends.push_back(IsPte(options) ? "none" : "cpu");
   return backends;
 }
 
@@ -137,6 +142,10 @@ absl::Status CheckFiles(const LowerOptions& options, const std::vector<MethodOpt
           absl::StrCat(written, " can't be written: it is the archive ", archive));
     }
   }
+  if (options.format != "belay" && options.format != "pte") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--format takes 'belay' or 'pte', not '", OneLine(options.format), "'"));
+  }
   const std::string& companion = options.external_constants;
   // A digest of 32 digits comes behind it.
   const std::string name = absl::StrCat(companion, "-", std::string(32, '0'), ".data");
@@ -164,6 +173,17 @@ absl::StatusOr<std::vector<exir::MethodArchive>> ChooseModels(
     archives.push_back({method.name, std::move(chosen.path), std::move(chosen.model)});
   }
   return archives;
+}
+
+// The file in the format that is asked for.
+absl::StatusOr<exir::SerializedProgram> Serialize(const LowerOptions& options,
+                                                  const exir::ProgramImage& image,
+                                                  const exir::OpRegistry& ops) {
+  if (IsPte(options)) {
+    return pte::SerializeProgram(image, ops, {.external_constants = options.external_constants});
+  }
+  return exir::SerializeProgram(
+      image, {.companions = true, .constants_companion = options.external_constants});
 }
 
 // The report first: when it can't be written there is no program, and when the program can't be
@@ -217,6 +237,7 @@ int Lower(const LowerOptions& options) {
   pipeline.fold_constants = !options.no_fold_constants;
   pipeline.fold_budget = options.fold_budget;
   pipeline.quant_fusion_and_const_prop = options.quant_fusion_and_const_prop;
+  if (IsPte(options)) pipeline.passes = pte::PortablePasses();
   if (options.max_size > 0) pipeline.unbounded_size = options.max_size;
   pipeline.progress = [&](std::string_view phase, double done) { progress.Update(phase, done); };
   bool dumped = false;
@@ -259,8 +280,7 @@ int Lower(const LowerOptions& options) {
     }
     return kNegative;
   }
-  const auto serialized = exir::SerializeProgram(
-      *image, {.companions = true, .constants_companion = options.external_constants});
+  const auto serialized = Serialize(options, *image, **ops);
   if (!serialized.ok()) return Report(serialized.status());
   const std::string text = JsonText(LowerReportJson(report, serialized->size));
   if (const absl::Status status = WriteReportAndProgram(options, text, *serialized); !status.ok()) {
@@ -298,11 +318,14 @@ Command LowerCommand() {
             &lower->methods,
             "NAME=FILE or NAME=FILE:MODEL: one more method (repeatable)",
             {.repeatable = true, .one_value = true}},
+           {"--format",
+            &lower->format,
+            "'belay', or 'pte': a program of ExecuTorch 1.5 with its portable kernels",
+            {.not_empty = true}},
            {"--backend",
             &lower->backends,
             "[METHOD:]NAMES: backends in order of priority, comma separated, of all methods or of "
-            "one "
-            "(repeatable); 'none' for none; if not given 'cpu'",
+            "one (repeatable); 'none' for none; if not given 'cpu', with --format=pte 'none'",
             {.repeatable = true, .one_value = true}},
            {"--compile-spec",
             &lower->compile_specs,
@@ -316,7 +339,8 @@ Command LowerCommand() {
             {.repeatable = true, .one_value = true}},
            {"--external-constants",
             &lower->external_constants,
-            "writes constants and named data to NAME-DIGEST.data beside the program file",
+            "writes constants and named data to NAME-DIGEST.data beside the program file; with "
+            "--format=pte constants to NAME.ptd",
             {.not_empty = true}},
            {"--report", &lower->report, "writes a JSON report to this file", {.not_empty = true}},
            {"--max-size",
@@ -351,7 +375,8 @@ Command LowerCommand() {
             "stops there and writes the programs as they are then (.bir), for lower, inspect and "
             "verify",
             {.one_of = {"aten", "edge", "lowered"},
-             .excludes = {"--external-constants", "--report", "--min-delegated-flops"}}},
+             .excludes = {"--format", "--external-constants", "--report", "--min-delegated-flops",
+                          "--dump-after"}}},
            {"--json",
             &lower->json,
             "prints the report as JSON",
@@ -361,7 +386,9 @@ Command LowerCommand() {
           "and an\n"
           "archive without a name the one called 'forward' or 'model'; FILE:MODEL takes MODEL.\n"
           "Example: belay lower model.pt2 -o model.belay --backend demo --report report.json\n"
-          "         belay lower --method prefill=llm.pt2 --method decode=llm.pt2:step -o llm.belay",
+          "         belay lower --method prefill=llm.pt2 --method decode=llm.pt2:step -o "
+          "llm.belay\n"
+          "         belay lower model.pt2 --format pte -o model.pte",
       .owned = lower,
       .run = [lower] { return Lower(*lower); },
   };
