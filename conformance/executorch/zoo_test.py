@@ -1,0 +1,75 @@
+"""Tests of zoo.py that need no ExecuTorch."""
+
+import os
+import tempfile
+import unittest
+
+import zoo
+
+
+def row(belay, executorch, seconds=(0.01, 1.0)):
+    """Outcomes by letter: m matched, f failed when run, l could not be lowered."""
+    result = {}
+    for who, what, time in (("belay", belay, seconds[0]), ("executorch", executorch, seconds[1])):
+        if what == "l":
+            result[who] = {"error": "no operator"}
+            continue
+        result[who] = {"seconds": time}
+        result[who + "_run"] = {"cases": 1} if what == "m" else {"error": "case 0: differs"}
+    return result
+
+
+class ZooTest(unittest.TestCase):
+    def test_outcomes(self):
+        self.assertEqual(zoo.outcome(row("m", "l"), "belay"), "matched")
+        self.assertEqual(zoo.outcome(row("m", "l"), "executorch"), "refused: no operator")
+        self.assertEqual(zoo.outcome(row("f", "m"), "belay"), "failed: case 0: differs")
+        crashed = {"belay": {"error": "signal", "refused": False}}
+        self.assertEqual(zoo.outcome(crashed, "belay"), "failed: signal")
+
+    def test_summary(self):
+        rows = {"a": row("m", "m", (0.02, 1.0)), "b": row("l", "m"), "c": row("m", "f", (0.01, 1.0)),
+                "d": row("m", "l"), "e": row("f", "l")}
+        total = zoo.summary(rows)
+        self.assertEqual(total["belay"], {"matched": 3, "refused": 1, "failed": 1})
+        self.assertEqual(total["executorch"], {"lowered": 3, "matched": 2})
+        self.assertEqual(total["only_belay_matched"], ["c", "d"])
+        self.assertEqual(total["only_executorch_matched"], ["b"])
+        self.assertEqual(total["share_of_executorch_matched"], 0.5)
+        self.assertAlmostEqual(total["median_time_ratio"], 0.015)
+
+    def test_refusal_and_crash_of_belay_are_told_apart(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for status, refused in ((4, True), (139, False)):
+                belay = os.path.join(folder, f"belay{status}")
+                with open(belay, "w", encoding="utf-8") as file:
+                    file.write(f"#!/bin/sh\necho no operator >&2\nexit {status}\n")
+                os.chmod(belay, 0o755)
+                answer = zoo.belay_lower(belay, "a.pt2", "a.pte")
+                self.assertEqual(answer, {"error": "no operator", "refused": refused})
+
+    def test_a_python_without_executorch_is_skipped(self):
+        self.assertIsNone(zoo.find_python("/bin/false"))
+
+
+try:
+    import numpy
+    import comparison
+
+    class ComparisonTest(unittest.TestCase):
+        def test_tolerance_is_of_reals_alone(self):
+            one = numpy.array([1.0, numpy.nan, numpy.inf])
+            self.assertIsNone(comparison.difference(one + 1e-6, one, (1e-5, 0)))
+            self.assertIn("1 of 3 differ, at [0]", comparison.difference(one + 1e-3, one, (1e-5, 0)))
+            self.assertIn("differ", comparison.difference(numpy.array([1]), numpy.array([2]), (9, 9)))
+            self.assertIn("sizes", comparison.difference(one, one[:2], (1, 1)))
+
+        def test_scalars(self):
+            self.assertIsNone(comparison.difference_of_scalars(None, None, (0, 0)))
+            self.assertIsNone(comparison.difference_of_scalars(1.0, 1.0, (0, 0)))
+            self.assertIn("is 2", comparison.difference_of_scalars(2, 3, (9, 9)))
+except ImportError:
+    pass
+
+if __name__ == "__main__":
+    unittest.main()
