@@ -21,6 +21,7 @@ namespace {
 constexpr uint32_t kArena = 1;
 // Buffers that live on: ExecuTorch's pool of what methods share.
 constexpr uint32_t kState = 2;
+constexpr uint64_t kStateAlignment = 16;
 
 constexpr std::string_view kSetRow = "belay.set_row_.default";
 
@@ -208,9 +209,9 @@ void MethodTranslator::AddTensor(uint32_t value, const schema::Tensor& tensor) {
       place(kArena, tensor.arena_offset());
       break;
     case schema::Tensor::kStateOffset:
-      place(kState, tensor.state_offset());
       for (const schema::StateBuffer& state : method_.state()) {
         if (state.value() != value) continue;
+        place(kState, data_.state.Add(state, tensor));
         out.extra_tensor_info = std::make_unique<ExtraTensorInfoT>();
         out.extra_tensor_info->fully_qualified_name = state.name();
         if (state.initial() != 0) out.data_buffer_idx = data_.initial.Add(state.initial() - 1);
@@ -588,13 +589,25 @@ std::unique_ptr<ExecutionPlanT> MethodTranslator::Translate() {
   AddInstructions();
   for (uint32_t output : method_.outputs()) plan_->outputs.push_back(Value(output));
   plan_->non_const_buffer_sizes = {0, static_cast<int64_t>(method_.arena_bytes())};
-  if (method_.state_bytes() > 0) {
-    plan_->non_const_buffer_sizes.push_back(static_cast<int64_t>(method_.state_bytes()));
-  }
+  if (method_.state_size() > 0) plan_->non_const_buffer_sizes.push_back(0);
   return std::move(plan_);
 }
 
 }  // namespace
+
+uint64_t StatePlaces::Add(const schema::StateBuffer& state, const schema::Tensor& tensor) {
+  schema::Tensor layout = tensor;
+  layout.clear_location();
+  const std::string key =
+      absl::StrCat(state.initial(), " ", state.name(), " ", layout.SerializeAsString());
+  const auto [it, added] = offsets_.try_emplace(key, bytes_);
+  if (added) {
+    uint64_t bytes = DTypeSize(static_cast<DType>(tensor.dtype()));
+    for (int64_t size : tensor.sizes()) bytes *= static_cast<uint64_t>(size);
+    bytes_ += (bytes + kStateAlignment - 1) / kStateAlignment * kStateAlignment;
+  }
+  return it->second;
+}
 
 std::unique_ptr<ExecutionPlanT> TranslateMethod(const exir::ProgramImage& image, int index,
                                                 absl::Span<const exir::Storage> bytes,

@@ -44,8 +44,21 @@ struct ExternalConstant {
   schema::Tensor layout;  // dtype, sizes, dim order
 };
 
+// Where buffers that live on lie: one of the same name, layout and first content in the same place in
+// every method, so that a host may give methods the same memory. Multiples of 16.
+class StatePlaces {
+ public:
+  uint64_t Add(const schema::StateBuffer& state, const schema::Tensor& tensor);
+  uint64_t bytes() const { return bytes_; }
+
+ private:
+  std::map<std::string, uint64_t> offsets_;
+  uint64_t bytes_ = 0;
+};
+
 // What the tensors of all methods refer to.
 struct ProgramData {
+  StatePlaces state;
   UsedConstants constants;  // constant_segment
   UsedConstants initial;    // mutable_data_segments[0]
   // Whether constants lie in a file of their own, and then those, by key.
@@ -55,7 +68,7 @@ struct ProgramData {
 
 // Translates `image.metadata.methods(index)`. What ExecuTorch's runtime does not have is added to
 // `problems`, each with its node and source line where the image has debug info; the plan means
-// nothing then. `bytes` are those of the image's constants. The image must be one that EmitProgram
+// nothing then. The size of the memory of `data.state` is the caller's to set. `bytes` are those of the image's constants. The image must be one that EmitProgram
 // made: its indices are not checked.
 std::unique_ptr<ExecutionPlanT> TranslateMethod(const exir::ProgramImage& image, int index,
                                                 absl::Span<const exir::Storage> bytes,

@@ -23,6 +23,8 @@ namespace belay::pte {
 namespace {
 
 constexpr uint64_t kConstantAlignment = 16;
+// Of the image. A FlatBuffer takes less than 2 GiB, and up to ten times as much as the image's.
+constexpr uint64_t kMostMetadata = uint64_t{64} << 20;
 
 uint64_t RoundUp(uint64_t value, uint64_t alignment) {
   return (value + alignment - 1) / alignment * alignment;
@@ -215,6 +217,11 @@ absl::StatusOr<Segments> AddSegments(const exir::ProgramImage& image, const Prog
 absl::StatusOr<exir::SerializedProgram> SerializeProgram(const exir::ProgramImage& image,
                                                          const exir::OpRegistry& ops,
                                                          const SerializeOptions& options) {
+  if (image.metadata.ByteSizeLong() > kMostMetadata) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("a program of ", image.metadata.ByteSizeLong(),
+                     " bytes of metadata: a .pte file has place for about ", kMostMetadata));
+  }
   const std::vector<exir::Storage> bytes = BytesOfConstants(image);
   ProgramData data;
   data.external = !options.external_constants.empty();
@@ -225,6 +232,10 @@ absl::StatusOr<exir::SerializedProgram> SerializeProgram(const exir::ProgramImag
   }
   ABSL_RETURN_IF_ERROR(problems.ToStatus(absl::StatusCode::kUnimplemented,
                                          "what ExecuTorch 1.5.0's runtime does not have:"));
+  for (const auto& plan : program.execution_plan) {
+    if (plan->non_const_buffer_sizes.size() < 3) continue;
+    plan->non_const_buffer_sizes[2] = static_cast<int64_t>(data.state.bytes());
+  }
   ABSL_ASSIGN_OR_RETURN(const Segments segments, AddSegments(image, data, bytes, program));
 
   flatbuffers::FlatBufferBuilder builder;
@@ -239,7 +250,7 @@ absl::StatusOr<exir::SerializedProgram> SerializeProgram(const exir::ProgramImag
                         {size, RoundUp(size, kSegmentAlignment), segments.size()});
   }
   LayOut(std::move(head), segments, result.pieces, result.size, result);
-  if (data.external) {
+  if (!data.external_constants.empty()) {
     AddExternalFile(absl::StrCat(options.external_constants, ".ptd"), data, bytes, result);
   }
   return result;

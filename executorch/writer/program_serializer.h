@@ -19,10 +19,10 @@ struct SerializeOptions {
 
 // The pieces point into the image, which must outlive them, or into what the result owns: constants
 // are not copied. exir::WriteSerializedProgram writes both files, or none.
-//   kUnimplemented    ExecuTorch 1.5.0's runtime does not have what the program needs: operators,
-//                     dtypes, kinds of inputs, backends. Lists all of it, with nodes and source
-//                     lines where the image has debug info
-//   kInvalidArgument  the metadata are larger than a FlatBuffer can be, 2 GiB
+//   kUnimplemented      ExecuTorch 1.5.0's runtime does not have what the program needs: operators,
+//                       dtypes, kinds of inputs, backends. Lists all of it, with nodes and source
+//                       lines where the image has debug info
+//   kResourceExhausted  more metadata than a FlatBuffer takes
 absl::StatusOr<exir::SerializedProgram> SerializeProgram(const exir::ProgramImage& image,
                                                          const exir::OpRegistry& ops,
                                                          const SerializeOptions& options = {});

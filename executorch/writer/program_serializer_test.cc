@@ -361,6 +361,37 @@ TEST(ProgramSerializerTest, MethodsShareTheConstants) {
   EXPECT_EQ(file.program->segments.size(), 1u);
 }
 
+// The state of methods: n in both, m in the second alone, which has it first.
+TEST(ProgramSerializerTest, BuffersOfOneNameLieInOnePlaceInAllMethods) {
+  const std::string first = R"(program edge {
+    constants { state "n": f32[3] }
+    graph(%n: f32[3] buffer "n", %x: f32[3] user_input) {
+      %a: f32[3] = edge.aten.add.Tensor(%n, %x)
+      return (%a buffer_mutation "n", %a user_output)
+    } })";
+  const std::string second = R"(program edge {
+    constants { state "n": f32[3] state "m": f32[8] }
+    graph(%m: f32[8] buffer "m", %n: f32[3] buffer "n", %x: f32[3] user_input) {
+      %b: f32[8] = edge.aten.add.Tensor(%m, %m)
+      %a: f32[3] = edge.aten.mul.Tensor(%n, %x)
+      return (%b buffer_mutation "m", %a buffer_mutation "n", %a user_output)
+    } })";
+  const File file(Emit({{"first", first}, {"second", second}}));
+  const auto place = [&](size_t method, std::string_view name) {
+    for (const auto& value : file.plan(method).values) {
+      const TensorT* tensor = value->val.AsTensor();
+      if (tensor == nullptr || tensor->extra_tensor_info == nullptr) continue;
+      if (tensor->extra_tensor_info->fully_qualified_name != name) continue;
+      return tensor->allocation_info->memory_offset_low;
+    }
+    return ~uint32_t{0};
+  };
+  EXPECT_EQ(place(0, "n"), place(1, "n"));
+  EXPECT_NE(place(1, "m"), place(1, "n"));
+  EXPECT_EQ(file.plan(0).non_const_buffer_sizes[2], 48);
+  EXPECT_EQ(file.plan(1).non_const_buffer_sizes[2], 48);
+}
+
 TEST(ProgramSerializerTest, ExternalConstantsLieInAFileOfTheirOwn) {
   const File file(Emit(kTwoWeights), {.external_constants = "weights"});
   EXPECT_THAT(file.companion_names, ElementsAre("weights.ptd"));
