@@ -6,7 +6,7 @@ one JSON object per line and answers with one:
     {"do": "lower", "archive": "model.pt2", "program": "out.pte"}
         -> {"seconds": 3.1} or {"error": "..."}
     {"do": "run", "program": "out.pte", "model": "zoo/mlp"}
-        -> {"cases": 2} or {"error": "case 1: output 0: ..."}
+        -> {"cases": 2}, {"error": "case 1: output 0: ..."} or {"unrunnable": "why"}
 """
 
 import json
@@ -39,7 +39,7 @@ def lower(archive, program):
 
 
 def tensor_of(leaf, folder):
-    """A torch tensor of a leaf's file. No copy is made of what has none: 0-d files are numbers."""
+    """A torch tensor of a leaf's file."""
     import torch
     array = numpy.load(os.path.join(folder, leaf["file"]))
     if leaf["dtype"] == "bfloat16":
@@ -78,8 +78,8 @@ def check(got, leaf, folder, tolerance):
     return comparison.difference(*pair, tolerance)
 
 
-def run(program, model):
-    """Every case of the model's manifest."""
+def run(program, model, ours):
+    """Every case of the model's manifest; `ours`: inputs that the call mutates are looked at, too."""
     from executorch.extension.pybindings import portable_lib
     import executorch.kernels.quantized  # pylint: disable=unused-import
     with open(os.path.join(model, "manifest.json"), encoding="utf-8") as file:
@@ -93,13 +93,22 @@ def run(program, model):
             module = portable_lib._load_for_executorch_from_buffer(content)
         folder = os.path.join(model, f"case_{k}")
         inputs = [value_of(leaf, folder) for leaf in case["inputs"]]
+        if any(isinstance(value, str) for value in inputs):
+            return {"unrunnable": "ExecuTorch's Python takes no strings"}
         outputs = module.run_method("forward", tuple(inputs), clone_outputs=True)
         named = [(f"output {i}", leaf) for i, leaf in enumerate(case["outputs"])]
         if len(outputs) != len(named):
+            # ExecuTorch's own programs give what inputs became before the results.
             mutated = len(manifest.get("mutated_inputs", []))
             if len(outputs) != len(named) + mutated:
                 return {"error": f"case {k}: {len(outputs)} outputs, not {len(named)}"}
             outputs = outputs[mutated:]
+        for i in manifest.get("mutated_inputs", []):
+            path = os.path.join(folder, f"input_{i}_after.npy")
+            if ours and os.path.exists(path):
+                leaf = dict(case["inputs"][i], file=os.path.basename(path))
+                named.append((f"input {i} after the call", leaf))
+                outputs.append(inputs[i])
         for (name, leaf), got in zip(named, outputs):
             problem = check(got, leaf, folder, tolerance)
             if problem:
@@ -116,7 +125,7 @@ def main():
             if question["do"] == "lower":
                 answer = lower(question["archive"], question["program"])
             else:
-                answer = run(question["program"], question["model"])
+                answer = run(question["program"], question["model"], question.get("ours", False))
         except Exception as error:  # pylint: disable=broad-except
             text = str(error).strip() or type(error).__name__
             answer = {"error": f"{type(error).__name__}: {text}"}

@@ -96,7 +96,7 @@ def examine(model, belay, worker, folder):
     ours, theirs = os.path.join(folder, "belay.pte"), os.path.join(folder, "executorch.pte")
     row = {"belay": belay_lower(belay, archive, ours)}
     if "error" not in row["belay"]:
-        row["belay_run"] = worker.ask(do="run", program=ours, model=model)
+        row["belay_run"] = worker.ask(do="run", program=ours, model=model, ours=True)
     row["executorch"] = worker.ask(do="lower", archive=archive, program=theirs)
     if "error" not in row["executorch"]:
         row["executorch_run"] = worker.ask(do="run", program=theirs, model=model)
@@ -104,11 +104,13 @@ def examine(model, belay, worker, folder):
 
 
 def outcome(row, who):
-    """"matched", "failed: …" or "refused: …"."""
+    """"matched", "failed: …", "refused: …" or "unrunnable: …"."""
     if "error" in row[who]:
         word = "refused" if row[who].get("refused", True) else "failed"
         return f"{word}: {row[who]['error']}"
     run = row[who + "_run"]
+    if "unrunnable" in run:
+        return f"unrunnable: {run['unrunnable']}"
     return f"failed: {run['error']}" if "error" in run else "matched"
 
 
@@ -118,17 +120,21 @@ def summary(rows):
         return {name for name, row in rows.items() if outcome(row, who).startswith(word)}
     ours, theirs = names("belay", "matched"), names("executorch", "matched")
     lowered = {name for name, row in rows.items() if "error" not in row["executorch"]}
-    ratios = [row["belay"]["seconds"] / row["executorch"]["seconds"] for row in rows.values()
-              if "error" not in row["belay"] and "error" not in row["executorch"]]
+    times = [(row["belay"]["seconds"], row["executorch"]["seconds"]) for row in rows.values()
+             if "error" not in row["belay"] and "error" not in row["executorch"]]
+    ratios = [ours_seconds / theirs_seconds for ours_seconds, theirs_seconds in times]
     return {
         "models": len(rows),
-        "belay": {word: len(names("belay", word)) for word in ("matched", "refused", "failed")},
+        "belay": {word: len(names("belay", word))
+                  for word in ("matched", "refused", "failed", "unrunnable")},
         "executorch": {"lowered": len(lowered), "matched": len(theirs)},
         "both_matched": len(ours & theirs),
         "only_belay_matched": sorted(ours - theirs),
         "only_executorch_matched": sorted(theirs - ours),
         "share_of_executorch_matched": len(ours & theirs) / len(theirs) if theirs else 1.0,
         "share_of_executorch_lowered": len(ours & lowered) / len(lowered) if lowered else 1.0,
+        "total_seconds": [sum(column) for column in zip(*times)],
+        "total_time_ratio": sum(t[0] for t in times) / sum(t[1] for t in times) if times else None,
         "median_time_ratio": statistics.median(ratios) if ratios else None,
         "largest_time_ratio": max(ratios) if ratios else None,
     }
@@ -158,10 +164,9 @@ def main():
             row = rows[name] = examine(model, arguments.belay, worker, folder)
             for who in ("belay", "executorch"):
                 lines = outcome(row, who).splitlines()
-                print(f"{name:28} {who:10} {lines[0][:100]}")
-                if who == "belay":
-                    for line in lines[1:]:
-                        print(f"{'':40}{line.strip()[:140]}")
+                print(f"{name:28} {who:10} {lines[0][:140]}")
+                for line in lines[1:] if who == "belay" else []:
+                    print(f"{'':40}{line.strip()[:140]}")
             sys.stdout.flush()
     worker.close()
     total = summary(rows)

@@ -24,6 +24,8 @@ class ZooTest(unittest.TestCase):
         self.assertEqual(zoo.outcome(row("m", "l"), "belay"), "matched")
         self.assertEqual(zoo.outcome(row("m", "l"), "executorch"), "refused: no operator")
         self.assertEqual(zoo.outcome(row("f", "m"), "belay"), "failed: case 0: differs")
+        strings = {"belay": {"seconds": 1}, "belay_run": {"unrunnable": "strings"}}
+        self.assertEqual(zoo.outcome(strings, "belay"), "unrunnable: strings")
         crashed = {"belay": {"error": "signal", "refused": False}}
         self.assertEqual(zoo.outcome(crashed, "belay"), "failed: signal")
 
@@ -31,12 +33,13 @@ class ZooTest(unittest.TestCase):
         rows = {"a": row("m", "m", (0.02, 1.0)), "b": row("l", "m"), "c": row("m", "f", (0.01, 1.0)),
                 "d": row("m", "l"), "e": row("f", "l")}
         total = zoo.summary(rows)
-        self.assertEqual(total["belay"], {"matched": 3, "refused": 1, "failed": 1})
+        self.assertEqual(total["belay"], {"matched": 3, "refused": 1, "failed": 1, "unrunnable": 0})
         self.assertEqual(total["executorch"], {"lowered": 3, "matched": 2})
         self.assertEqual(total["only_belay_matched"], ["c", "d"])
         self.assertEqual(total["only_executorch_matched"], ["b"])
         self.assertEqual(total["share_of_executorch_matched"], 0.5)
         self.assertAlmostEqual(total["median_time_ratio"], 0.015)
+        self.assertAlmostEqual(total["total_time_ratio"], 0.015)
 
     def test_refusal_and_crash_of_belay_are_told_apart(self):
         with tempfile.TemporaryDirectory() as folder:
