@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "exir/builder/op_shorthand.h"
@@ -59,6 +61,11 @@ std::vector<Argument> Remainder(OpBuilder& b, const OpCall& c) {
   return {exir::Sub(b, x, exir::Mul(b, quotient, y))};
 }
 
+// mm has a fast kernel, addmm has not.
+std::vector<Argument> AddMm(OpBuilder& b, const OpCall& c) {
+  return {exir::Add(b, b.Call("aten.mm.default", {c["mat1"], c["mat2"]}), c["self"])};
+}
+
 std::vector<Argument> Hypot(OpBuilder& b, const OpCall& c) {
   const Argument x = c["self"], y = c["other"];
   return {exir::Unary(b, "sqrt", exir::Add(b, exir::Mul(b, x, x), exir::Mul(b, y, y)))};
@@ -88,12 +95,32 @@ constexpr exir::Decomposition kDecompositions[] = {
     {"aten.__lshift__.Tensor", Shift<kLeftTensors, kLeftScalars>},
     {"aten.__rshift__.Scalar", Shift<kRightTensors, kRightScalars>},
     {"aten.__rshift__.Tensor", Shift<kRightTensors, kRightScalars>},
+    {"aten.addmm.default", AddMm},
     {"aten.copysign.Tensor", CopySign},
     {"aten.hypot.default", Hypot},
     {"aten.linalg_vector_norm.default", VectorNorm},
     {"aten.remainder.Scalar", Remainder},
     {"aten.remainder.Tensor", Remainder},
 };
+
+// Calls that need no decomposition.
+bool IsBetterKept(const exir::ExportedProgram& program, exir::GraphId graph, exir::NodeId id) {
+  const exir::Node& node = program.graphs[graph].node(id);
+  const exir::TensorMeta* result = program.graphs[graph].value(node.results()[0]).tensor();
+  if (result == nullptr) return false;
+  // The kernel of reals is right, and a quotient would lose digits.
+  if (node.target->op() == "remainder") return !IsIntegral(result->dtype, /*include_bool=*/true);
+  if (node.target->op() != "addmm") return false;
+  // A product in half precision would be rounded once more.
+  if (result->dtype != DType::kFloat32 && result->dtype != DType::kFloat64) return true;
+  const auto is_one = [&](std::string_view name) {
+    const Argument& factor = node.argument(name);
+    const int64_t* whole = factor.get_if<int64_t>();
+    const double* real = factor.get_if<double>();
+    return (whole != nullptr && *whole == 1) || (real != nullptr && *real == 1);
+  };
+  return !is_one("beta") || !is_one("alpha");
+}
 
 absl::StatusOr<bool> RunRemoval(exir::ExportedProgram& program) {
   bool changed = false;
@@ -216,13 +243,7 @@ const exir::DecompositionTable& PortableDecompositions() {
 std::vector<exir::Pass> PortablePasses() {
   exir::DecomposeOptions options;
   options.table = &PortableDecompositions();
-  // Kernels of reals are right, where the quotient would lose digits.
-  options.keep = [](const exir::ExportedProgram& program, exir::GraphId graph, exir::NodeId id) {
-    const exir::Node& node = program.graphs[graph].node(id);
-    if (node.target->op() != "remainder") return false;
-    const exir::TensorMeta* result = program.graphs[graph].value(node.results()[0]).tensor();
-    return result != nullptr && !IsIntegral(result->dtype, /*include_bool=*/true);
-  };
+  options.keep = IsBetterKept;
   // One pass, because decompositions give ATen operators, which become edge operators as all did.
   std::vector<exir::Pass> steps = {exir::Decompose(options), exir::ReplaceViewOps(),
                                    exir::ReplaceMemoryFormatOps(), exir::ToEdgeOps()};

@@ -1,5 +1,6 @@
 #include "executorch/writer/portable_passes.h"
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -80,6 +81,23 @@ TEST(PortablePassesTest, OtherOperatorsBecomeThoseThatThereAre) {
   EXPECT_THAT(WithNode("%r: f32[2,3] = edge.aten.hypot.default(%x, %y)"), HasSubstr("sqrt"));
   EXPECT_THAT(WithNode("%r: f32[2,3] = edge.aten.copysign.Tensor(%x, %y)"),
               AllOf(HasSubstr("where.self"), HasSubstr("reciprocal")));
+}
+
+TEST(PortablePassesTest, ProductsWithAnAddendAreProductsAndSums) {
+  const auto addmm = [](std::string_view factors, std::string_view dtype) {
+    std::string text = R"(program edge {
+    graph(%x: f32[3] user_input, %y: f32[2,3] user_input, %z: f32[3,3] user_input) {
+      %r: f32[2,3] = edge.aten.addmm.default(%x, %y, %z)";
+    text.append(factors).append(")\n      return (%r user_output)\n    } }");
+    for (size_t at = 0; (at = text.find("f32", at)) != std::string::npos; ++at) {
+      text.replace(at, 3, dtype);
+    }
+    return Portable(text);
+  };
+  EXPECT_THAT(addmm("", "f32"), AllOf(HasSubstr("mm.default(%y, %z)"), HasSubstr("add.Tensor")));
+  EXPECT_THAT(addmm(", beta=2", "f32"), HasSubstr("addmm"));
+  EXPECT_THAT(addmm(", alpha=0.5", "f32"), HasSubstr("addmm"));
+  EXPECT_THAT(addmm("", "f16"), HasSubstr("addmm"));  // no second rounding
 }
 
 TEST(PortablePassesTest, TensorsBecomeRowMajor) {
