@@ -57,6 +57,14 @@ class MethodTranslator {
   void TranslateSetRow(const schema::KernelCall& call);
   void TranslateRemainder(const schema::KernelCall& call);
   void TranslateInequality(const schema::KernelCall& call);
+  void TranslateView(const schema::KernelCall& call);
+  // Whether both are tensors of the arena that begin at the same place.
+  bool LieTogether(uint32_t a, uint32_t b) const {
+    const schema::Tensor &x = Source(a).tensor(), &y = Source(b).tensor();
+    return x.location_case() == schema::Tensor::kArenaOffset &&
+           y.location_case() == schema::Tensor::kArenaOffset &&
+           x.arena_offset() == y.arena_offset();
+  }
 
   // The value of what is a tensor, or a number that is computed; of a literal, one of its kind.
   Index Value(uint32_t value);
@@ -419,11 +427,22 @@ void MethodTranslator::TranslateInequality(const schema::KernelCall& call) {
   AddCall("executorch_prim::sym_not.Scalar", {equal, Value(call.outputs(0))});
 }
 
+// The memory plan has put the result where the operand is; the view gives it its sizes.
+void MethodTranslator::TranslateView(const schema::KernelCall& call) {
+  const PortableArgument sizes = {.name = "size", .kind = ArgumentKind::kInt, .list = true};
+  AddCall(
+      "executorch_prim::et_view.default",
+      {Value(call.arguments(0)), ArgumentValue(call.arguments(1), sizes), Value(call.outputs(0))});
+}
+
 void MethodTranslator::Translate(const schema::KernelCall& call) {
   const std::string& name = method_.operators(call.operator_());
   if (name == kSetRow) return TranslateSetRow(call);
   if (name == "_operator.mod") return TranslateRemainder(call);
   if (name == "_operator.ne") return TranslateInequality(call);
+  if (name == "aten.view_copy.default" && LieTogether(call.arguments(0), call.outputs(0))) {
+    return TranslateView(call);
+  }
   // Where elements lie is given by dimensions.
   const bool empty = name == "aten.empty.memory_format";
   const PortableOperator* op =

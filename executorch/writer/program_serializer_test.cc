@@ -241,6 +241,21 @@ TEST(ProgramSerializerTest, SizesUpToABoundAreDynamicAndTheirArithmeticIsCompute
   EXPECT_THAT(all, HasSubstr("aten::view_copy.out(%0, ints["));
 }
 
+TEST(ProgramSerializerTest, ViewsOfDynamicSizesCopyNothingWhereTheyLieOverTheirOperand) {
+  const File file(R"(program edge {
+    ranges { s0: [2, 6] }
+    graph(%x: f32[s0,4] user_input) {
+      %n: symint(s0) = edge.aten.sym_size.int(%x, 0)
+      %m: symint(2*s0) = _operator.mul(%n, 2)
+      %r: f32[s0,4] = edge.aten.relu.default(%x)
+      %v: f32[2*s0,2] = edge.aten.view_copy.default(%r, [%m,2])
+      return (%v user_output)
+    } })");
+  const std::string all = absl::StrJoin(file.Instructions(), "\n");
+  EXPECT_THAT(all, HasSubstr("executorch_prim::et_view.default(%"));
+  EXPECT_THAT(all, Not(HasSubstr("view_copy")));
+}
+
 TEST(ProgramSerializerTest, RemaindersAreThoseOfPythonAndInequalitiesAreNegated) {
   const File file(R"(program edge {
     ranges { s0: [2, 6] }
