@@ -1,5 +1,6 @@
 #include "executorch/writer/program_serializer.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -482,6 +483,74 @@ TEST(ProgramSerializerTest, SizesOfMoreThan31BitsAreRefused) {
   image.metadata.mutable_methods(0)->mutable_values(0)->mutable_tensor()->set_sizes(
       0, int64_t{1} << 31);
   EXPECT_THAT(std::string(Refusal(image).message()), HasSubstr("sizes have 31 bits"));
+}
+
+TEST(ProgramSerializerTest, ArgumentsThatItsOperatorsDontTakeAreRefused) {
+  exir::ProgramImage image = Emit(R"(program edge {
+    graph(%x: f32[1,2,4,4] user_input) {
+      %a: f32[1,2,4,4] = edge.aten.add.Scalar(%x, 7)
+      %u: f32[1,2,8,8] = edge.aten.upsample_nearest2d.vec(%a, none, [2.0,2.0])
+      return (%u user_output)
+    } })");
+  schema::Method* method = image.metadata.mutable_methods(0);
+  for (schema::Value& value : *method->mutable_values()) {
+    if (value.has_int_() && value.int_() == 7) value.mutable_complex()->set_imag(1);
+    if (value.has_double_()) value.mutable_scalar()->set_kind(schema::ScalarSlot::DOUBLE);
+  }
+  EXPECT_THAT(
+      std::string(Refusal(image).message()),
+      AllOf(HasSubstr("node 'a': argument 'other': ExecuTorch's operator takes no such value"),
+            HasSubstr("node 'u': argument 'scale_factors': ExecuTorch's lists of reals")));
+}
+
+TEST(ProgramSerializerTest, MoreMetadataThanAFlatBufferTakesAreRefused) {
+  exir::ProgramImage image;
+  image.metadata.set_producer(std::string(size_t{65} << 20, 'x'));
+  EXPECT_EQ(Refusal(image).code(), absl::StatusCode::kResourceExhausted);
+}
+
+TEST(ProgramSerializerTest, DelegatesOfItsBackendsLieInSegments) {
+  exir::ProgramImage image = Emit(R"(program edge {
+    graph(%x: f32[4] user_input) {
+      %e: f32[4] = edge.aten.relu.default(%x)
+      return (%e user_output)
+    } })");
+  const std::string payload = "payload", weights = "weights";
+  for (const std::string* text : {&payload, &weights}) {
+    exir::ProgramImage::Segment& segment = image.segments.emplace_back();
+    const auto* bytes = reinterpret_cast<const std::byte*>(text->data());
+    segment.pieces = {exir::Storage::Own(std::vector<std::byte>(bytes, bytes + text->size()))};
+  }
+  schema::Method* method = image.metadata.mutable_methods(0);
+  schema::Delegate* delegate = method->add_delegates();
+  delegate->set_backend_id("XnnpackBackend");
+  delegate->set_segment(0);
+  schema::CompileSpec* spec = delegate->add_compile_specs();
+  spec->set_key("k");
+  spec->set_value("v");
+  schema::NamedData* named = image.metadata.add_named_data();
+  named->set_key("w");
+  named->set_segment(1);
+  schema::DelegateCall* call = method->mutable_instructions(0)->mutable_delegate();
+  call->add_arguments(0);
+  call->add_outputs(1);
+  const File file(image);
+  const BackendDelegateT& written = *file.plan().delegates.at(0);
+  EXPECT_EQ(written.id, "XnnpackBackend");
+  EXPECT_EQ(written.processed->location, DataLocation::SEGMENT);
+  EXPECT_EQ(written.compile_specs.at(0)->key, "k");
+  const auto segment = [&](uint32_t index) {
+    const DataSegmentT& s = *file.program->segments.at(index);
+    return file.bytes.substr(file.base() + s.offset, s.size);
+  };
+  EXPECT_EQ(segment(written.processed->index), payload);
+  ASSERT_EQ(file.program->named_data.size(), 1u);
+  EXPECT_EQ(file.program->named_data[0]->key, "w");
+  EXPECT_EQ(segment(file.program->named_data[0]->segment_index), weights);
+  const DelegateCallT* delegated =
+      file.plan().chains[0]->instructions[0]->instr_args.AsDelegateCall();
+  ASSERT_NE(delegated, nullptr);
+  EXPECT_THAT(delegated->args, ElementsAre(0, 1));
 }
 
 // --- The table ---
