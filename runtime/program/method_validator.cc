@@ -24,8 +24,13 @@ class MethodValidator {
  public:
   MethodValidator(const MethodMessage& method, absl::Span<const SegmentPlan> segments,
                   absl::Span<const absl::Span<const std::byte>> constants, const Limits& limits,
-                  const MetadataPath& path)
-      : method_(method), segments_(segments), constants_(constants), limits_(limits), path_(path) {}
+                  const MetadataPath& path, uint64_t tensor_alignment)
+      : method_(method),
+        segments_(segments),
+        constants_(constants),
+        limits_(limits),
+        path_(path),
+        tensor_alignment_(tensor_alignment) {}
 
   absl::StatusOr<MethodPlan> Validate() {
     plan_.name = std::string(method_.name);
@@ -34,7 +39,8 @@ class MethodValidator {
     ABSL_RETURN_IF_ERROR(ValidateMemory());
     const TensorMemory memory = {.constants = constants_,
                                  .arena_bytes = plan_.arena_bytes,
-                                 .state_bytes = plan_.state_bytes};
+                                 .state_bytes = plan_.state_bytes,
+                                 .alignment = tensor_alignment_};
     ABSL_RETURN_IF_ERROR(ValidateValues(method_.values, memory, limits_, path_, plan_));
     owned_.assign(plan_.values.size(), 0);
     ABSL_RETURN_IF_ERROR(ValidateInputs());
@@ -321,6 +327,7 @@ class MethodValidator {
   const absl::Span<const absl::Span<const std::byte>> constants_;
   const Limits& limits_;
   const MetadataPath& path_;
+  const uint64_t tensor_alignment_;
   MethodPlan plan_;
   std::vector<uint8_t> owned_;  // by value: an input or a state buffer
 };
@@ -330,8 +337,9 @@ class MethodValidator {
 absl::StatusOr<MethodPlan> ValidateMethod(const MethodMessage& method,
                                           absl::Span<const SegmentPlan> segments,
                                           absl::Span<const absl::Span<const std::byte>> constants,
-                                          const Limits& limits, const MetadataPath& path) {
-  return MethodValidator(method, segments, constants, limits, path).Validate();
+                                          const Limits& limits, const MetadataPath& path,
+                                          uint64_t tensor_alignment) {
+  return MethodValidator(method, segments, constants, limits, path, tensor_alignment).Validate();
 }
 
 }  // namespace belay

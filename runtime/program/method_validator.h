@@ -11,13 +11,15 @@
 #include "runtime/program/metadata_path.h"
 #include "runtime/program/plan.h"
 #include "runtime/program/program.h"
+#include "runtime/schema/file_format.h"
 
 namespace belay {
 
 absl::StatusOr<MethodPlan> ValidateMethod(const MethodMessage& method,
                                           absl::Span<const SegmentPlan> segments,
                                           absl::Span<const absl::Span<const std::byte>> constants,
-                                          const Limits& limits, const MetadataPath& path);
+                                          const Limits& limits, const MetadataPath& path,
+                                          uint64_t tensor_alignment = kTensorAlignment);
 
 }  // namespace belay
 

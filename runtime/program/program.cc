@@ -12,6 +12,7 @@
 #include "runtime/core/mapped_file.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/program/metadata_path.h"
+#include "runtime/program/program_parts.h"
 #include "runtime/program/program_validator.h"
 
 namespace belay {
@@ -42,6 +43,10 @@ absl::StatusOr<Program> Program::OpenBytes(std::shared_ptr<const void> owner,
                                            absl::Span<const std::byte> bytes,
                                            const Options& options) {
   return ProgramValidator::Validate(std::move(owner), bytes, options, /*path=*/"");
+}
+
+absl::StatusOr<Program> Program::FromParts(ProgramParts parts, const Limits& limits) {
+  return ProgramValidator::Validate(std::move(parts), limits);
 }
 
 absl::StatusOr<const MethodPlan*> Program::FindMethod(std::string_view name) const {

@@ -26,6 +26,8 @@
 
 namespace belay {
 
+struct ProgramParts;  // program_parts.h
+
 struct SegmentPlan {
   enum class Kind : uint8_t { kConstants = 1, kDelegate = 2, kNamedData = 3, kDebug = 4 };
   Kind kind;
@@ -74,6 +76,11 @@ class Program {
   static absl::StatusOr<Program> OpenBytes(std::shared_ptr<const void> owner,
                                            absl::Span<const std::byte> bytes,
                                            const Options& options);
+  // A program out of what the reader of another format made of its file; checked as if it came from
+  // one of ours.
+  //   kInvalidArgument    a rule of runtime/schema/file_format.md §5 is broken
+  //   kResourceExhausted  a limit
+  static absl::StatusOr<Program> FromParts(ProgramParts parts, const Limits& limits);
 
   absl::Span<const MethodPlan> methods() const { return methods_; }
   // kNotFound listing the methods there are.
@@ -90,6 +97,8 @@ class Program {
   // Of the file's format; the major version is kFormatMajor.
   uint32_t minor_version() const { return minor_version_; }
   const std::string& producer() const { return producer_; }
+  // What the file's format calls itself; "" for Belay's own.
+  const std::string& format() const { return format_; }
   // Serialized schema.DebugInfo; empty when the file has none.
   absl::Span<const std::byte> debug_info() const { return debug_info_; }
   const Limits& limits() const { return limits_; }
@@ -102,6 +111,7 @@ class Program {
   uint64_t plans_bytes_ = 0;
   uint32_t minor_version_ = 0;
   std::string producer_;
+  std::string format_;
   std::vector<MethodPlan> methods_;
   std::vector<SegmentPlan> segments_;
   std::vector<NamedDataPlan> named_data_;

@@ -17,6 +17,7 @@
 #include "runtime/program/metadata_path.h"
 #include "runtime/program/method_validator.h"
 #include "runtime/program/segment_validator.h"
+#include "runtime/schema/file_format.h"
 
 namespace belay {
 namespace {
@@ -38,6 +39,38 @@ absl::StatusOr<bool> ReadFeatures(const WireList& features) {
   return absl::UnimplementedError(
       absl::StrCat("the program needs features that this reader does not know: ",
                    ListFirst(unknown, ", ", features.count - known)));
+}
+
+absl::Status ReadMetadata(absl::Span<const std::byte> bytes, const Limits& limits,
+                          const MetadataPath& root, ProgramMessage& metadata) {
+  return Read({.bytes = bytes,
+               .nesting = static_cast<uint32_t>(std::min<uint64_t>(limits.nesting, UINT32_MAX)),
+               .depth = 0},
+              root, metadata);
+}
+
+// All that is allocated from here on, but for what CheckMemory knows itself.
+absl::StatusOr<uint64_t> CheckPlansMemory(const ProgramMessage& metadata,
+                                          absl::Span<const MethodMessage> methods, uint64_t bytes) {
+  const uint64_t plans_bytes = PlansMemoryBound(metadata, methods);
+  ABSL_RETURN_IF_ERROR(
+      CheckMemory(plans_bytes, absl::StrCat("the content of ", bytes, " bytes of metadata")));
+  return plans_bytes;
+}
+
+absl::StatusOr<std::vector<MethodPlan>> ValidateMethods(
+    absl::Span<const MethodMessage> methods, absl::Span<const SegmentPlan> segments,
+    absl::Span<const absl::Span<const std::byte>> constants, const Limits& limits,
+    const MetadataPath& root, uint64_t tensor_alignment) {
+  std::vector<MethodPlan> plans;
+  plans.reserve(methods.size());
+  for (size_t i = 0; i < methods.size(); ++i) {
+    ABSL_ASSIGN_OR_RETURN(MethodPlan plan,
+                          ValidateMethod(methods[i], segments, constants, limits,
+                                         MetadataPath(root, "methods", i), tensor_alignment));
+    plans.push_back(std::move(plan));
+  }
+  return plans;
 }
 
 absl::StatusOr<std::vector<MethodMessage>> ReadMethods(const WireList& list, const Limits& limits,
@@ -83,21 +116,15 @@ absl::StatusOr<Program> ProgramValidator::Validate(std::shared_ptr<const void> o
   std::copy(header.metadata.begin(), header.metadata.end(), copy.data());
   const MetadataPath root;
   ProgramMessage metadata;
-  ABSL_RETURN_IF_ERROR(
-      Read({.bytes = absl::MakeConstSpan(copy.data(), header.metadata.size()),
-            .nesting = static_cast<uint32_t>(std::min<uint64_t>(limits.nesting, UINT32_MAX)),
-            .depth = 0},
-           root, metadata));
+  ABSL_RETURN_IF_ERROR(ReadMetadata(absl::MakeConstSpan(copy.data(), header.metadata.size()),
+                                    limits, root, metadata));
   ABSL_ASSIGN_OR_RETURN(const bool named_constants, ReadFeatures(metadata.required_features));
   ABSL_ASSIGN_OR_RETURN(const std::vector<MethodMessage> methods,
                         ReadMethods(metadata.methods, limits, root));
-  // All that is allocated from here on, but for what CheckMemory knows itself.
-  const uint64_t plans_bytes = PlansMemoryBound(metadata, methods);
-  ABSL_RETURN_IF_ERROR(CheckMemory(
-      plans_bytes, absl::StrCat("the content of ", header.metadata.size(), " bytes of metadata")));
 
   Program program;
-  program.plans_bytes_ = plans_bytes;
+  ABSL_ASSIGN_OR_RETURN(program.plans_bytes_,
+                        CheckPlansMemory(metadata, methods, header.metadata.size()));
   ABSL_ASSIGN_OR_RETURN(Segments segments,
                         ValidateSegments(metadata.segments, header, file, options));
   if (options.verifier != nullptr) {
@@ -118,13 +145,8 @@ absl::StatusOr<Program> ProgramValidator::Validate(std::shared_ptr<const void> o
   ABSL_ASSIGN_OR_RETURN(program.named_data_,
                         ValidateNamedData(metadata.named_data, program.segments_));
 
-  program.methods_.reserve(methods.size());
-  for (size_t i = 0; i < methods.size(); ++i) {
-    ABSL_ASSIGN_OR_RETURN(MethodPlan plan,
-                          ValidateMethod(methods[i], program.segments_, constants, limits,
-                                         MetadataPath(root, "methods", i)));
-    program.methods_.push_back(std::move(plan));
-  }
+  ABSL_ASSIGN_OR_RETURN(program.methods_, ValidateMethods(methods, program.segments_, constants,
+                                                          limits, root, kTensorAlignment));
   if (metadata.debug_segment != 0) {
     ABSL_ASSIGN_OR_RETURN(
         program.debug_info_,
@@ -139,6 +161,29 @@ absl::StatusOr<Program> ProgramValidator::Validate(std::shared_ptr<const void> o
   segments.owners.push_back(std::move(owner));
   program.owner_ =
       std::make_shared<const std::vector<std::shared_ptr<const void>>>(std::move(segments.owners));
+  return program;
+}
+
+absl::StatusOr<Program> ProgramValidator::Validate(ProgramParts parts, const Limits& limits) {
+  const MetadataPath root;
+  ProgramMessage metadata;
+  ABSL_RETURN_IF_ERROR(ReadMetadata(parts.metadata, limits, root, metadata));
+  ABSL_ASSIGN_OR_RETURN(const std::vector<MethodMessage> methods,
+                        ReadMethods(metadata.methods, limits, root));
+  Program program;
+  ABSL_ASSIGN_OR_RETURN(program.plans_bytes_,
+                        CheckPlansMemory(metadata, methods, parts.metadata.size()));
+  ABSL_ASSIGN_OR_RETURN(program.methods_,
+                        ValidateMethods(methods, parts.segments, parts.constants, limits, root,
+                                        /*tensor_alignment=*/1));
+  program.segments_ = std::move(parts.segments);
+  program.named_data_ = std::move(parts.named_data);
+  program.producer_ = std::string(metadata.producer);
+  program.format_ = std::move(parts.format);
+  program.metadata_bytes_ = parts.metadata_bytes;
+  program.bytes_ = parts.file;
+  program.limits_ = limits;
+  program.owner_ = std::move(parts.owner);
   return program;
 }
 

@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "runtime/program/program.h"
+#include "runtime/program/program_parts.h"
 
 namespace belay {
 
@@ -18,6 +19,8 @@ class ProgramValidator {
   static absl::StatusOr<Program> Validate(std::shared_ptr<const void> owner,
                                           absl::Span<const std::byte> file,
                                           const Program::Options& options, const std::string& path);
+  // Errors as Program::FromParts'.
+  static absl::StatusOr<Program> Validate(ProgramParts parts, const Limits& limits);
 };
 
 }  // namespace belay

@@ -14,10 +14,12 @@ namespace belay {
 namespace {
 
 // The offset of a tensor in the arena or in the state.
-absl::Status CheckPlace(uint64_t offset, uint64_t bytes, std::string_view memory,
+absl::Status CheckPlace(const TensorPlan& tensor, uint64_t alignment, std::string_view memory,
                         uint64_t memory_bytes, const MetadataPath& path) {
-  if (offset % kTensorAlignment != 0) {
-    return path.Error(absl::StrCat(offset, " is not a multiple of ", kTensorAlignment));
+  const uint64_t offset = tensor.offset, bytes = tensor.max_bytes;
+  alignment = std::max<uint64_t>(alignment, DTypeSize(tensor.dtype));
+  if (offset % alignment != 0) {
+    return path.Error(absl::StrCat(offset, " is not a multiple of ", alignment));
   }
   if (!RangeFits(offset, bytes, memory_bytes)) {
     return path.Error(absl::StrCat(bytes, " bytes at ", offset, " are not inside the ", memory,
@@ -107,7 +109,7 @@ absl::Status ValidateTensor(const TensorMessage& tensor, const LayoutPlan& layou
     case TensorMessage::kArenaOffset:
       plan.location = TensorPlan::Location::kArena;
       plan.offset = tensor.location.as<uint64_t>();
-      ABSL_RETURN_IF_ERROR(CheckPlace(plan.offset, bytes, "arena", memory.arena_bytes,
+      ABSL_RETURN_IF_ERROR(CheckPlace(plan, memory.alignment, "arena", memory.arena_bytes,
                                       MetadataPath(path, "arena_offset")));
       return absl::OkStatus();
     case TensorMessage::kStateOffset: {
@@ -115,7 +117,8 @@ absl::Status ValidateTensor(const TensorMessage& tensor, const LayoutPlan& layou
       if (!plan.is_static()) return state_path.Error("state can't have dynamic sizes");
       plan.location = TensorPlan::Location::kState;
       plan.offset = tensor.location.as<uint64_t>();
-      ABSL_RETURN_IF_ERROR(CheckPlace(plan.offset, bytes, "state", memory.state_bytes, state_path));
+      ABSL_RETURN_IF_ERROR(
+          CheckPlace(plan, memory.alignment, "state", memory.state_bytes, state_path));
       return absl::OkStatus();
     }
     case TensorMessage::kExternal:

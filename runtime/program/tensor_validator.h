@@ -11,6 +11,7 @@
 #include "runtime/program/metadata_messages.h"
 #include "runtime/program/metadata_path.h"
 #include "runtime/program/plan.h"
+#include "runtime/schema/file_format.h"
 
 namespace belay {
 
@@ -31,6 +32,8 @@ struct TensorMemory {
   absl::Span<const absl::Span<const std::byte>> constants;
   uint64_t arena_bytes = 0;
   uint64_t state_bytes = 0;
+  // Of tensors in the arena and in the state; at least an element's size.
+  uint64_t alignment = kTensorAlignment;
 };
 
 // Fills in what `tensor` says beside its layout, which was validated. The dimensions of `plan` are
