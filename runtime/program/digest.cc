@@ -17,6 +17,10 @@ absl::Status VerifyDigests(const Program& program) {
   std::vector<std::string> damaged;
   for (size_t i = 0; i < program.segments().size(); ++i) {
     const SegmentPlan& segment = program.segments()[i];
+    if (segment.sha256.empty()) {
+      return absl::UnimplementedError(
+          absl::StrCat("segment ", i, " has no digest: its file's format has none"));
+    }
     const std::string digest = Sha256(segment.bytes);
     if (digest == segment.sha256) continue;
     damaged.push_back(absl::StrCat(

@@ -8,7 +8,8 @@
 namespace belay {
 
 // Checks the digest of every segment, those in companion files included. Reads all of the program.
-//   kDataLoss  names every segment that differs
+//   kDataLoss       names every segment that differs
+//   kUnimplemented  the format of the file has no digests
 absl::Status VerifyDigests(const Program& program);
 
 }  // namespace belay

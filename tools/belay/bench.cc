@@ -15,6 +15,7 @@
 #include "tools/belay/call_inputs.h"
 #include "tools/belay/command.h"
 #include "tools/belay/printing.h"
+#include "tools/belay/program_file.h"
 #include "tools/belay/session.h"
 #include "tools/profile/profile.h"
 
@@ -36,11 +37,13 @@ std::string CpuName() {
 }
 
 absl::StatusOr<nlohmann::json> Measure(const BenchOptions& options) {
-  ABSL_ASSIGN_OR_RETURN(const auto session, OpenSession(options.program, options.method,
-                                                        options.engine, options.threads));
+  ABSL_ASSIGN_OR_RETURN(const auto session,
+                        OpenSession(options.program, options.method, options.engine,
+                                    options.threads, {}, options.data));
   Method& method = *session->method;
-  ABSL_ASSIGN_OR_RETURN(const CallInputs inputs,
-                        RandomInputs(method.plan(), /*seed=*/1, /*dynamic_size=*/4));
+  ABSL_ASSIGN_OR_RETURN(
+      const CallInputs inputs,
+      RandomInputs(method.plan(), /*seed=*/1, DynamicSizeFor(*session->program, 4)));
   for (size_t i = 0; i < inputs.values.size(); ++i) {
     ABSL_RETURN_IF_ERROR(method.SetInput(i, inputs.values[i]));
   }
@@ -96,6 +99,7 @@ Command BenchCommand() {
                   {"--method", &bench->method, "the method"},
                   {"--seconds", &bench->seconds, "how long to measure", {.least = 0.001}},
                   ThreadsOption(&bench->threads),
+                  DataOption(&bench->data),
                   EngineOption(&bench->engine),
                   {"--json", &bench->json, "prints JSON"}},
       .footer = "Example: belay bench model.belay --seconds 3 --json",

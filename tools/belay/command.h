@@ -38,6 +38,7 @@ int Lower(const LowerOptions& options);
 
 struct RunOptions {
   std::string program, method = "forward", output_dir, engine = "highway";
+  std::vector<std::string> data;  // files
   std::vector<std::string> inputs;
   std::vector<std::string> sequence;
   std::optional<uint64_t> seed;  // draws the inputs
@@ -49,6 +50,7 @@ int Run(const RunOptions& options);
 
 struct InspectOptions {
   std::string file;
+  std::vector<std::string> data;  // files
   bool json = false, graph = false, size = false, verify = false;
 };
 int Inspect(const InspectOptions& options);
@@ -56,6 +58,7 @@ int Inspect(const InspectOptions& options);
 struct VerifyOptions {
   std::string archive, program;  // without a program file, the archive is lowered in memory
   std::string method = "forward", engine = "highway";
+  std::vector<std::string> data;      // files
   std::vector<std::string> inputs;    // files; random ones when there are none
   std::vector<std::string> backends;  // names; those of the program file when empty
   uint64_t seed = 0;
@@ -68,6 +71,7 @@ int Verify(const VerifyOptions& options);
 
 struct BenchOptions {
   std::string program, method = "forward", engine = "highway";
+  std::vector<std::string> data;  // files
   double seconds = 1;
   int threads = 1;
   bool json = false;
@@ -76,6 +80,7 @@ int Bench(const BenchOptions& options);
 
 struct ProfileOptions {
   std::string program, method = "forward", engine = "highway";
+  std::vector<std::string> data;    // files
   std::vector<std::string> inputs;  // files; random ones when there are none
   std::string trace, compare;       // files; "" for none
   uint64_t seed = 1;

@@ -1,27 +1,25 @@
 // `belay inspect`: what is in an archive or a program file.
-#include <string_view>
+#include <string>
 
 #include "runtime/core/mapped_file.h"
 #include "runtime/core/status_macros.h"
-#include "runtime/schema/file_format.h"
 #include "tools/belay/command.h"
 #include "tools/belay/inspect_archive.h"
 #include "tools/belay/inspect_program.h"
+#include "tools/belay/program_file.h"
 
 namespace belay::tools {
 namespace {
 
-absl::StatusOr<bool> IsProgramFile(const std::string& path) {
+absl::StatusOr<bool> IsProgram(const std::string& path) {
   ABSL_ASSIGN_OR_RETURN(const auto file, MappedFile::Open(path));
-  const std::string_view bytes(reinterpret_cast<const char*>(file->bytes().data()),
-                               file->bytes().size());
-  return bytes.substr(0, 5) == std::string_view(kMagic, 5);
+  return IsProgramFile(file->bytes());
 }
 
 }  // namespace
 
 int Inspect(const InspectOptions& options) {
-  const absl::StatusOr<bool> is_program = IsProgramFile(options.file);
+  const absl::StatusOr<bool> is_program = IsProgram(options.file);
   if (!is_program.ok()) return Report(is_program.status());
   return Report(*is_program ? InspectProgram(options) : InspectArchive(options));
 }
@@ -30,9 +28,10 @@ Command InspectCommand() {
   const auto inspect = std::make_shared<InspectOptions>();
   return {
       .name = "inspect",
-      .about =
-          "Shows what is in an archive (.pt2), saved programs (.bir) or a program file (.belay).",
+      .about = "Shows what is in an archive (.pt2), saved programs (.bir) or a program file (.belay, "
+               ".pte).",
       .options = {{"file", &inspect->file, "the file", {.required = true}},
+                  DataOption(&inspect->data),
                   {"--json", &inspect->json, "prints JSON"},
                   {"--graph", &inspect->graph,
                    "prints an archive's programs in text form, or a program file's values and "

@@ -11,6 +11,7 @@
 #include "runtime/program/digest.h"
 #include "runtime/program/program.h"
 #include "tools/belay/printing.h"
+#include "tools/belay/program_file.h"
 #include "tools/belay/program_json.h"
 
 namespace belay::tools {
@@ -94,7 +95,7 @@ void PrintMethod(const json& method) {
 }  // namespace
 
 absl::Status InspectProgram(const InspectOptions& options) {
-  ABSL_ASSIGN_OR_RETURN(const Program program, Program::Open(options.file));
+  ABSL_ASSIGN_OR_RETURN(const Program program, OpenProgramFile(options.file, options.data));
   if (options.verify) {
     const absl::Status status = VerifyDigests(program);
     if (!status.ok()) return Annotate(status, options.file);

@@ -16,6 +16,7 @@
 #include "tools/belay/call_inputs.h"
 #include "tools/belay/command.h"
 #include "tools/belay/printing.h"
+#include "tools/belay/program_file.h"
 #include "tools/belay/same_file.h"
 #include "tools/belay/session.h"
 #include "tools/profile/code_map.h"
@@ -52,12 +53,13 @@ absl::Status ProfileMethod(const ProfileOptions& options) {
   ABSL_ASSIGN_OR_RETURN(const auto log, EventLog::Create(static_cast<size_t>(options.max_events)));
   ABSL_ASSIGN_OR_RETURN(const auto session,
                         OpenSession(options.program, options.method, options.engine,
-                                    options.threads, EventSink{.log = log.get()}));
+                                    options.threads, EventSink{.log = log.get()}, options.data));
   std::vector<Event> events(log->events().begin(), log->events().end());
   Method& method = *session->method;
   ABSL_ASSIGN_OR_RETURN(const CallInputs inputs,
                         options.inputs.empty()
-                            ? RandomInputs(method.plan(), options.seed, options.dynamic_size)
+                            ? RandomInputs(method.plan(), options.seed,
+                                           DynamicSizeFor(*session->program, options.dynamic_size))
                             : InputsFromFiles(method.plan(), options.inputs));
   for (size_t i = 0; i < inputs.values.size(); ++i) {
     ABSL_RETURN_IF_ERROR(method.SetInput(i, inputs.values[i]));
@@ -152,6 +154,7 @@ Command ProfileCommand() {
             "of one call, 40 bytes of memory each",
             {.least = 1, .most = 1e9}},
            ThreadsOption(&profile->threads),
+           DataOption(&profile->data),
            EngineOption(&profile->engine),
            {"--json", &profile->json, "prints all figures as JSON", {.excludes = {"--compare"}}}},
       .footer = "Example: belay profile model.belay --runs 100 --trace model.perfetto-trace",

@@ -83,11 +83,21 @@ json SizeByOwner(const Program& program) {
   const auto add = [&](const std::string& owner, uint64_t bytes) {
     owners.push_back({{"owner", owner}, {"bytes", bytes}});
   };
-  add("header", kHeaderBytes);
+  // Other formats have their header in the metadata, and segments that lie anywhere.
+  const bool own = program.format().empty();
+  if (own) add("header", kHeaderBytes);
   add("metadata", program.metadata_bytes());
-  uint64_t padding = 0, at = kHeaderBytes + program.metadata_bytes();
+  uint64_t padding = 0, at = (own ? kHeaderBytes : 0) + program.metadata_bytes();
+  std::vector<const SegmentPlan*> segments;
   for (const SegmentPlan& segment : program.segments()) {
-    if (!segment.companion.empty()) continue;
+    if (segment.companion.empty()) segments.push_back(&segment);
+  }
+  std::sort(segments.begin(), segments.end(), [](const SegmentPlan* a, const SegmentPlan* b) {
+    return a->offset != b->offset ? a->offset < b->offset : a < b;
+  });
+  for (const SegmentPlan* in_file : segments) {
+    const SegmentPlan& segment = *in_file;
+    if (segment.offset < at) continue;  // a part of what was counted
     padding += segment.offset - at;
     at = segment.offset + segment.bytes.size();
     std::string owner(SegmentName(segment.kind));
@@ -279,12 +289,14 @@ absl::StatusOr<json> ProgramJson(const Program& program) {
   ABSL_RETURN_IF_ERROR(
       CheckMemory(ProgramJsonMemory(program), "the description of the program as JSON"));
   const ConstantPlaces places(program.segments());
-  json out{{"kind", "program"},
-           {"producer", program.producer()},
-           {"format", absl::StrCat(kFormatMajor, ".", program.minor_version())},
-           {"file_bytes", program.bytes().size()},
-           {"debug_bytes", program.debug_info().size()},
-           {"size", SizeByOwner(program)}};
+  json out{
+      {"kind", "program"},
+      {"producer", program.producer()},
+      {"format", program.format().empty() ? absl::StrCat(kFormatMajor, ".", program.minor_version())
+                                          : program.format()},
+      {"file_bytes", program.bytes().size()},
+      {"debug_bytes", program.debug_info().size()},
+      {"size", SizeByOwner(program)}};
   for (const char* list : {"methods", "named_data", "segments"}) out[list] = json::array();
   for (const MethodPlan& method : program.methods())
     out["methods"].push_back(MethodJson(places, method));

@@ -19,6 +19,7 @@
 #include "tools/belay/call_inputs.h"
 #include "tools/belay/command.h"
 #include "tools/belay/printing.h"
+#include "tools/belay/program_file.h"
 #include "tools/belay/session.h"
 
 namespace belay::tools {
@@ -31,10 +32,13 @@ struct Call {
 };
 
 // What one call is given.
-absl::StatusOr<CallInputs> MakeInputs(const MethodPlan& plan, const Call& call,
+absl::StatusOr<CallInputs> MakeInputs(const Method& method, const Call& call,
                                       const RunOptions& options) {
+  const MethodPlan& plan = method.plan();
   if (!options.sequence.empty()) return InputsFromFolder(plan, call.folder);
-  if (options.seed.has_value()) return RandomInputs(plan, *options.seed, /*dynamic_size=*/2);
+  if (options.seed.has_value()) {
+    return RandomInputs(plan, *options.seed, DynamicSizeFor(method.program(), 2));
+  }
   return InputsFromFiles(plan, options.inputs);
 }
 
@@ -87,8 +91,9 @@ absl::StatusOr<Methods> LoadMethods(const RunOptions& options, const std::vector
   std::set<std::string> names;
   for (const Call& call : calls) names.insert(call.method);
   Methods methods;
-  ABSL_ASSIGN_OR_RETURN(methods.session, OpenSession(options.program, calls[0].method,
-                                                     options.engine, options.threads));
+  ABSL_ASSIGN_OR_RETURN(methods.session,
+                        OpenSession(options.program, calls[0].method, options.engine,
+                                    options.threads, {}, options.data));
   if (names.size() == 1) return methods;
   const Program& program = *methods.session->program;
   ABSL_ASSIGN_OR_RETURN(
@@ -117,7 +122,7 @@ absl::StatusOr<int> RunAll(const RunOptions& options) {
   report["calls"] = nlohmann::json::array();
   for (size_t c = 0; c < calls.size(); ++c) {
     Method& method = methods[calls[c].method];
-    ABSL_ASSIGN_OR_RETURN(const CallInputs inputs, MakeInputs(method.plan(), calls[c], options));
+    ABSL_ASSIGN_OR_RETURN(const CallInputs inputs, MakeInputs(method, calls[c], options));
     for (size_t i = 0; i < inputs.values.size(); ++i) {
       ABSL_RETURN_IF_ERROR(method.SetInput(i, inputs.values[i]));
     }
@@ -177,6 +182,7 @@ Command RunCommand() {
                    "writes the results there as 0.npy, 1.npy, …",
                    {.not_empty = true}},
                   {"--repeat", &run->repeat, "executes so many times", {.least = 1}},
+                  DataOption(&run->data),
                   EngineOption(&run->engine),
                   ThreadsOption(&run->threads),
                   {"--json", &run->json, "prints a report as JSON"}},

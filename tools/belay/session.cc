@@ -6,13 +6,16 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "backends/runtime_backends.h"
+#include "executorch/reader/prim_kernels.h"
 #include "runtime/core/annotate.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/kernels/standard_kernels.h"
+#include "tools/belay/program_file.h"
 
 namespace belay::tools {
 
 absl::Status AddEngine(const std::string& engine, KernelRegistry& kernels) {
+  ABSL_RETURN_IF_ERROR(kernels.Add(pte::PrimKernels()));
   if (engine == "reference") return AddReferenceKernels(kernels);
   if (engine == "highway") return AddStandardKernels(kernels);
   return absl::InvalidArgumentError(
@@ -35,11 +38,12 @@ absl::StatusOr<std::unique_ptr<Method>> LoadMethod(const Program& program, const
 absl::StatusOr<std::unique_ptr<Session>> OpenSession(const std::string& path,
                                                      const std::string& method,
                                                      const std::string& engine, int threads,
-                                                     EventSink events) {
+                                                     EventSink events,
+                                                     const std::vector<std::string>& data_files) {
   const absl::Time start = absl::Now();
   auto session = std::make_unique<Session>();
   ABSL_RETURN_IF_ERROR(AddEngine(engine, session->kernels));
-  ABSL_ASSIGN_OR_RETURN(Program program, Program::Open(path));
+  ABSL_ASSIGN_OR_RETURN(Program program, OpenProgramFile(path, data_files));
   session->program = std::make_unique<Program>(std::move(program));
   if (threads > 1) session->threads = std::make_unique<ThreadPool>(threads);
   absl::StatusOr<std::unique_ptr<Method>> loaded =

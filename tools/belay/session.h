@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "runtime/executor/method.h"
@@ -23,8 +24,8 @@ struct Session {
   double load_seconds = 0;  // from the path to a method that can be executed
 };
 
-// Kernels of "highway" (with reference kernels for the rest) or of "reference"; kInvalidArgument
-// for another engine.
+// Kernels of "highway" (with reference kernels for the rest) or of "reference", and those of
+// ExecuTorch's own operators; kInvalidArgument for another engine.
 absl::Status AddEngine(const std::string& engine, KernelRegistry& kernels);
 
 // Method::Load with the backends of this binary. Kernels and backends that it has not are
@@ -33,11 +34,11 @@ absl::StatusOr<std::unique_ptr<Method>> LoadMethod(const Program& program, const
                                                    const KernelRegistry& kernels,
                                                    const MethodOptions& options = {});
 
-// `threads` work on each instruction, 1 to 256; the method logs to `events`. Errors name the path.
-absl::StatusOr<std::unique_ptr<Session>> OpenSession(const std::string& path,
-                                                     const std::string& method,
-                                                     const std::string& engine, int threads = 1,
-                                                     EventSink events = {});
+// `threads` work on each instruction, 1 to 256; the method logs to `events`; `data_files` are those
+// of OpenProgramFile. Errors name the path.
+absl::StatusOr<std::unique_ptr<Session>> OpenSession(
+    const std::string& path, const std::string& method, const std::string& engine, int threads = 1,
+    EventSink events = {}, const std::vector<std::string>& data_files = {});
 
 }  // namespace belay::tools
 

@@ -18,6 +18,7 @@
 #include "tools/belay/command.h"
 #include "tools/belay/crash_report.h"
 #include "tools/belay/printing.h"
+#include "tools/belay/program_file.h"
 #include "tools/belay/stress_target.h"
 #include "tools/mutate/mutator.h"
 #if GOOGLE_PROTOBUF_VERSION < 4022000
@@ -35,7 +36,7 @@ std::string DirectoryOf(const std::string& path) {
 absl::StatusOr<int> StressFile(const StressOptions& options) {
   ABSL_ASSIGN_OR_RETURN(const auto file, MappedFile::Open(options.file));
   std::string valid(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
-  const bool is_program = mutate::IsProgramFile(valid);
+  const bool is_program = IsProgramFile(file->bytes());
   ABSL_ASSIGN_OR_RETURN(
       const std::unique_ptr<StressTarget> target,
       is_program ? CreateProgramTarget(DirectoryOf(options.file)) : CreateArchiveTarget());

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "backends/runtime_backends.h"
+#include "executorch/reader/prim_kernels.h"
 #include "exir/import/import.h"
 #include "exir/ops/standard_ops.h"
 #include "exir/pipeline.h"
@@ -16,6 +17,7 @@
 #include "runtime/io/npy_values.h"
 #include "runtime/kernels/standard_kernels.h"
 #include "runtime/program/program.h"
+#include "tools/belay/program_file.h"
 
 namespace belay::tools {
 namespace {
@@ -29,6 +31,7 @@ class ProgramTarget final : public StressTarget {
   static absl::StatusOr<std::unique_ptr<StressTarget>> Create(const std::string& companion_root) {
     auto target = std::make_unique<ProgramTarget>();
     ABSL_RETURN_IF_ERROR(AddStandardKernels(target->kernels_));
+    ABSL_RETURN_IF_ERROR(target->kernels_.Add(pte::PrimKernels()));
     target->options_.companion_root = companion_root;
     Limits& limits = target->options_.limits;
     limits.arena_bytes = kMaxMemory;
@@ -44,8 +47,8 @@ class ProgramTarget final : public StressTarget {
     if (!buffer.ok()) return {"open", buffer.status()};
     std::copy_n(reinterpret_cast<const std::byte*>(bytes.data()), bytes.size(),
                 buffer->span().data());
-    const absl::StatusOr<Program> program = Program::OpenBytes(
-        nullptr, absl::MakeConstSpan(buffer->span().data(), bytes.size()), options_);
+    const absl::StatusOr<Program> program =
+        OpenProgramBytes(absl::MakeConstSpan(buffer->span().data(), bytes.size()), options_);
     if (!program.ok()) return {"open", program.status()};
     StressOutcome outcome = {"open", absl::OkStatus()};
     for (const MethodPlan& plan : program->methods()) {
@@ -63,7 +66,7 @@ class ProgramTarget final : public StressTarget {
     if (!method.ok()) return {"load", method.status()};
     std::vector<NpyArray> arrays(plan.inputs.size());
     for (size_t i = 0; i < plan.inputs.size(); ++i) {
-      absl::Status status = SetInput(plan, i, arrays[i], *method);
+      absl::Status status = SetInput(program, plan, i, arrays[i], *method);
       if (!status.ok()) return {"input", std::move(status)};
     }
     for (int call = 0; call < 2; ++call) {  // state is changed by the first
@@ -75,14 +78,15 @@ class ProgramTarget final : public StressTarget {
     return {"execute", absl::OkStatus()};
   }
 
-  static absl::Status SetInput(const MethodPlan& plan, size_t i, NpyArray& array, Method& method) {
+  static absl::Status SetInput(const Program& program, const MethodPlan& plan, size_t i,
+                               NpyArray& array, Method& method) {
     EValue value = ConstantInput(plan, i);
     if (InputTakesArray(plan, i)) {
       const auto* tensor = std::get_if<TensorPlan>(&plan.values[plan.inputs[i].value]);
       if (tensor != nullptr && tensor->max_bytes > kMaxMemory) {
         return absl::ResourceExhaustedError("an input of more bytes than are tried");
       }
-      ABSL_ASSIGN_OR_RETURN(array, RandomInput(plan, i, /*seed=*/1, /*dynamic_size=*/2));
+      ABSL_ASSIGN_OR_RETURN(array, RandomInput(plan, i, /*seed=*/1, DynamicSizeFor(program, 2)));
       ABSL_ASSIGN_OR_RETURN(value, InputFromNpy(plan, i, array));
     }
     return method.SetInput(i, value);

@@ -14,7 +14,8 @@ absl::StatusOr<std::unique_ptr<Session>> OpenVerifiedMethod(
     const VerifyOptions& options, const exir::ExportedProgram& program,
     const std::vector<const exir::Partitioner*>& partitioners) {
   if (!options.program.empty()) {
-    return OpenSession(options.program, options.method, options.engine);
+    return OpenSession(options.program, options.method, options.engine, /*threads=*/1, {},
+                       options.data);
   }
   auto session = std::make_unique<Session>();
   ABSL_RETURN_IF_ERROR(AddEngine(options.engine, session->kernels));

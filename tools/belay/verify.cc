@@ -27,6 +27,7 @@
 #include "tools/belay/command.h"
 #include "tools/belay/first_difference.h"
 #include "tools/belay/printing.h"
+#include "tools/belay/program_file.h"
 #include "tools/belay/reference_program.h"
 #include "tools/belay/verified_method.h"
 
@@ -236,9 +237,9 @@ absl::StatusOr<int> VerifyAll(const VerifyOptions& options, const Partitioners& 
   KernelRegistry reference_kernels;
   ABSL_RETURN_IF_ERROR(AddReferenceKernels(reference_kernels));
   const InputsOfCall inputs = [&](int call) {
-    return options.inputs.empty()
-               ? RandomInputs(method.plan(), options.seed + call, /*dynamic_size=*/2)
-               : InputsFromFiles(method.plan(), options.inputs);
+    return options.inputs.empty() ? RandomInputs(method.plan(), options.seed + call,
+                                                 DynamicSizeFor(method.program(), 2))
+                                  : InputsFromFiles(method.plan(), options.inputs);
   };
   ABSL_ASSIGN_OR_RETURN(ReferenceProgram reference,
                         ReferenceProgram::Create(archive, edge, reference_kernels, inputs));
@@ -323,6 +324,7 @@ Command VerifyCommand() {
             {.one_value = true}},
            {"--atol", &verify->atol, "the absolute difference that is allowed", {.least = 0}},
            {"--rtol", &verify->rtol, "the relative difference that is allowed", {.least = 0}},
+           DataOption(&verify->data),
            EngineOption(&verify->engine),
            {"--json", &verify->json, "prints JSON"}},
       .footer =

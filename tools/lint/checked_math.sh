@@ -8,11 +8,11 @@ cd "$1"
 allow=tools/lint/checked_math_allow.txt
 [[ -e $allow ]] || allow=/dev/null
 
-# The loader and its validators, and the readers of archives, pickles, arrays and blobs.
+# The loader and its validators, and the readers of archives, pickles, arrays, blobs and foreign programs.
 patterns=(
   'runtime/program/*.cc' 'runtime/program/*.h' runtime/core/npy.cc runtime/executor/{slot_table,method_inputs}.cc
   exir/import/{byte_budget,container,payloads,pickle,tensor_payload,torch_save,zip_reader}.cc
-  'backends/*/*_blob.cc' 'backends/*/*_runtime.cc'
+  'backends/*/*_blob.cc' 'backends/*/*_runtime.cc' 'executorch/reader/*.cc' 'executorch/reader/*.h'
 )
 files=()
 for pattern in "${patterns[@]}"; do

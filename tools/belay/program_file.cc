@@ -1,0 +1,59 @@
+#include "tools/belay/program_file.h"
+
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "executorch/reader/flat_file.h"
+#include "executorch/reader/open_program.h"
+#include "runtime/core/mapped_file.h"
+#include "runtime/core/status_macros.h"
+#include "runtime/schema/file_format.h"
+
+namespace belay::tools {
+namespace {
+
+// Of Belay's magic; what follows is for finding damage.
+constexpr size_t kNameBytes = 5;
+
+}  // namespace
+
+bool IsProgramFile(absl::Span<const std::byte> file) {
+  return pte::IsProgramFile(file) ||
+         (file.size() >= kNameBytes && std::memcmp(file.data(), kMagic, kNameBytes) == 0);
+}
+
+absl::StatusOr<Program> OpenProgramFile(const std::string& path,
+                                        const std::vector<std::string>& data_files) {
+  bool is_pte = false;
+  {
+    ABSL_ASSIGN_OR_RETURN(const auto file, MappedFile::Open(path));
+    is_pte = pte::IsProgramFile(file->bytes());
+  }
+  if (is_pte) return pte::OpenProgram(path, {.program = {}, .data_files = data_files});
+  if (data_files.empty()) return Program::Open(path);
+  return absl::InvalidArgumentError(absl::StrCat(
+      path, ": --data is for programs of ExecuTorch (.pte); others name their companion files"));
+}
+
+absl::StatusOr<Program> OpenProgramBytes(absl::Span<const std::byte> file,
+                                         const Program::Options& options) {
+  if (pte::IsProgramFile(file)) {
+    return pte::OpenProgramBytes(nullptr, file, pte::DataFiles(), options);
+  }
+  return Program::OpenBytes(nullptr, file, options);
+}
+
+Option DataOption(std::vector<std::string>* data_files) {
+  return {"--data",
+          data_files,
+          "data files (.ptd) that a program of ExecuTorch takes tensors from (repeatable)",
+          {.repeatable = true}};
+}
+
+int64_t DynamicSizeFor(const Program& program, int64_t wanted) {
+  return program.format().empty() ? wanted : INT64_MAX;
+}
+
+}  // namespace belay::tools
