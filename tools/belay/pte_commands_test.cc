@@ -1,0 +1,100 @@
+// The commands take programs of ExecuTorch as they take Belay's own.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "nlohmann/json.hpp"
+#include "runtime/core/test_in_directory.h"
+#include "runtime/core/testing.h"
+#include "runtime/executor/testing/sample_program.h"
+#include "tools/belay/captured_outcome.h"
+#include "tools/belay/command.h"
+
+namespace belay::tools {
+namespace {
+
+using nlohmann::json;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+std::string Sample(const std::string& name) { return "executorch/reader/testdata/" + name; }
+
+class PteCommandsTest : public TestInDirectory {};
+
+TEST_F(PteCommandsTest, RunGivesWhatExecuTorchGave) {
+  RunOptions options{.program = Sample("add.pte"), .output_dir = Path("out")};
+  options.inputs = {Sample("add.forward.in0.npy"), Sample("add.forward.in1.npy")};
+  const Outcome outcome = Capture([&] { return tools::Run(options); });
+  ASSERT_EQ(outcome.status, kDone) << outcome.errors;
+  // The headers differ: NumPy pads its own.
+  const std::string got = Read(Path("out/0.npy")), expected = Read(Sample("add.forward.out0.npy"));
+  EXPECT_EQ(got.substr(got.size() - 24), expected.substr(expected.size() - 24));
+}
+
+TEST_F(PteCommandsTest, RandomInputsOfDynamicSizesAreAsLargeAsTheyMayBe) {
+  RunOptions options{.program = Sample("dynamic_batch.pte"), .json = true};
+  options.seed = 1;
+  const Outcome outcome = Capture([&] { return tools::Run(options); });
+  ASSERT_EQ(outcome.status, kDone) << outcome.errors;
+  EXPECT_EQ(json::parse(outcome.output)["calls"][0]["outputs"][0], "f32[6,4]");
+}
+
+TEST_F(PteCommandsTest, InspectAccountsForEveryByte) {
+  for (const char* name : {"mlp.pte", "add.pte", "mutable_buffer.pte", "xnn_linear_relu.pte"}) {
+    const Outcome outcome =
+        Capture([&] { return Inspect({.file = Sample(name), .json = true, .size = true}); });
+    ASSERT_EQ(outcome.status, kDone) << name << outcome.errors;
+    const json out = json::parse(outcome.output);
+    EXPECT_EQ(out["format"], "ET12");
+    uint64_t sum = 0;
+    for (const json& entry : out["size"]) sum += entry["bytes"].get<uint64_t>();
+    EXPECT_EQ(sum, out["file_bytes"].get<uint64_t>()) << name;
+  }
+}
+
+TEST_F(PteCommandsTest, ThereAreNoDigestsToVerify) {
+  const Outcome outcome =
+      Capture([&] { return Inspect({.file = Sample("mlp.pte"), .verify = true}); });
+  EXPECT_EQ(outcome.status, kUnsupported);
+  EXPECT_THAT(outcome.errors, HasSubstr("has no digest"));
+}
+
+TEST_F(PteCommandsTest, ABackendWithoutRuntimeIsNamed) {
+  RunOptions options{.program = Sample("xnn_linear_relu.pte")};
+  options.seed = 1;
+  const Outcome outcome = Capture([&] { return tools::Run(options); });
+  EXPECT_EQ(outcome.status, kUnsupported);
+  EXPECT_THAT(outcome.errors, HasSubstr("XnnpackBackend"));
+}
+
+TEST_F(PteCommandsTest, BenchAndProfileExecuteIt) {
+  const Outcome bench =
+      Capture([&] { return Bench({.program = Sample("mlp.pte"), .seconds = 0.01}); });
+  EXPECT_EQ(bench.status, kDone) << bench.errors;
+  const Outcome profile =
+      Capture([&] { return ProfileProgram({.program = Sample("map.pte"), .runs = 2}); });
+  EXPECT_EQ(profile.status, kDone) << profile.errors;
+}
+
+TEST_F(PteCommandsTest, MutationsAreErrorsOrExecute) {
+  for (const char* name : {"map.pte", "mutable_buffer.pte"}) {
+    const Outcome outcome =
+        Capture([&] { return Stress({.file = Sample(name), .write = {}, .mutations = 500}); });
+    EXPECT_EQ(outcome.status, kDone) << name << outcome.errors;
+  }
+}
+
+TEST_F(PteCommandsTest, DataFilesAreForProgramsOfExecuTorchAlone) {
+  RunOptions options{.program = Write("p.belay", SampleProgram().Serialize())};
+  options.data = {Sample("add.pte")};
+  const Outcome own = Capture([&] { return tools::Run(options); });
+  EXPECT_EQ(own.status, kBadInput);
+  EXPECT_THAT(own.errors, HasSubstr("--data is for programs of ExecuTorch"));
+  options.program = Sample("mlp.pte");
+  const Outcome no_data = Capture([&] { return tools::Run(options); });
+  EXPECT_EQ(no_data.status, kBadInput);
+  EXPECT_THAT(no_data.errors, AllOf(HasSubstr("add.pte"), HasSubstr("not a data file (.ptd)")));
+}
+
+}  // namespace
+}  // namespace belay::tools
