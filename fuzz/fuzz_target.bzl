@@ -16,6 +16,8 @@ FUZZ_TARGETS = [
     "pt2_container",
     "pt2_json",
     "pt2_zip",
+    "ptd_file",
+    "pte_program",
     "sample_inputs",
     "saved_programs",
     "schema_string",

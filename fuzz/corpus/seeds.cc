@@ -5,6 +5,7 @@ namespace belay::fuzz {
 Seeds AllSeeds() {
   Seeds seeds;
   AddProgramSeeds(seeds);
+  AddPteSeeds(seeds);
   AddBlobSeeds(seeds);
   AddArchiveSeeds(seeds);
   AddTextSeeds(seeds);

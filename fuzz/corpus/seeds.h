@@ -24,6 +24,8 @@ Seeds AllSeeds();
 
 // Of program files and what lies beside and in them.
 void AddProgramSeeds(Seeds& seeds);
+// Of ExecuTorch's program and data files.
+void AddPteSeeds(Seeds& seeds);
 void AddBlobSeeds(Seeds& seeds);
 void AddArchiveSeeds(Seeds& seeds);
 void AddTextSeeds(Seeds& seeds);

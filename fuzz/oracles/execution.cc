@@ -30,16 +30,6 @@ namespace {
 constexpr uint64_t kMaxInputBytes = 16 << 10;
 constexpr std::chrono::seconds kDeadline{1};
 
-// The bytes of a file, aligned as when it is mapped, with nothing behind the last one.
-std::shared_ptr<const std::byte> CopyExactly(std::string_view file) {
-  constexpr std::align_val_t kAlignment{kSegmentAlignment};
-  auto* bytes =
-      static_cast<std::byte*>(::operator new(std::max<size_t>(file.size(), 1), kAlignment));
-  if (!file.empty()) std::memcpy(bytes, file.data(), file.size());
-  return std::shared_ptr<const std::byte>(
-      bytes, [](const std::byte* p) { ::operator delete(const_cast<std::byte*>(p), kAlignment); });
-}
-
 // Something that is wrong when memory is: sanitizers see the reads.
 uint64_t Sum(absl::Span<const std::byte> bytes) {
   uint64_t sum = 0;
@@ -150,6 +140,15 @@ Execution ExecuteMethod(const Program& program, const MethodPlan& plan, const En
 
 }  // namespace
 
+std::shared_ptr<const std::byte> CopyExactly(std::string_view file) {
+  constexpr std::align_val_t kAlignment{kSegmentAlignment};
+  auto* bytes =
+      static_cast<std::byte*>(::operator new(std::max<size_t>(file.size(), 1), kAlignment));
+  if (!file.empty()) std::memcpy(bytes, file.data(), file.size());
+  return std::shared_ptr<const std::byte>(
+      bytes, [](const std::byte* p) { ::operator delete(const_cast<std::byte*>(p), kAlignment); });
+}
+
 Limits TightLimits() {
   Limits limits;
   limits.file_bytes = 1 << 20;
@@ -173,8 +172,12 @@ Execution Execute(std::string_view file, const Engines& engines, ByteSource& inp
   Program::Options options;
   options.limits = engines.limits;
   options.companion_root = engines.companion_root;
-  const absl::StatusOr<Program> program =
-      Program::OpenBytes(bytes, absl::MakeConstSpan(bytes.get(), file.size()), options);
+  return Execute(Program::OpenBytes(bytes, absl::MakeConstSpan(bytes.get(), file.size()), options),
+                 engines, inputs);
+}
+
+Execution Execute(const absl::StatusOr<Program>& program, const Engines& engines,
+                  ByteSource& inputs) {
   if (!program.ok()) return {"open", program.status()};
   uint64_t sum = program->producer().size() + Sum(program->debug_info());
   // Damage that opening need not see.
@@ -195,8 +198,9 @@ Execution Execute(std::string_view file, const Engines& engines, ByteSource& inp
   return execution;
 }
 
-absl::Status CheckExecution(std::string_view file, const Engines& engines, ByteSource& inputs) {
-  const Execution execution = Execute(file, engines, inputs);
+namespace {
+
+absl::Status Check(const Execution& execution, const Engines& engines) {
   const absl::Status& status = execution.status;
   if (engines.test_doubles &&
       (absl::IsUnavailable(status) ||
@@ -205,6 +209,17 @@ absl::Status CheckExecution(std::string_view file, const Engines& engines, ByteS
   }
   return CheckTyped(execution.stage, execution.status,
                     execution.stage == "open" ? kReaderCodes : kExecutionCodes);
+}
+
+}  // namespace
+
+absl::Status CheckExecution(std::string_view file, const Engines& engines, ByteSource& inputs) {
+  return Check(Execute(file, engines, inputs), engines);
+}
+
+absl::Status CheckExecution(const absl::StatusOr<Program>& program, const Engines& engines,
+                            ByteSource& inputs) {
+  return Check(Execute(program, engines, inputs), engines);
 }
 
 }  // namespace belay::fuzz

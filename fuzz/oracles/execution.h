@@ -2,14 +2,17 @@
 #ifndef BELAY_FUZZ_ORACLES_EXECUTION_H_
 #define BELAY_FUZZ_ORACLES_EXECUTION_H_
 
+#include <cstddef>
+#include <memory>
 #include <string>
 #include <string_view>
 
-#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "fuzz/generators/byte_source.h"
 #include "runtime/backend/backend_registry.h"
 #include "runtime/kernel/kernel_registry.h"
 #include "runtime/program/limits.h"
+#include "runtime/program/program.h"
 
 namespace belay::fuzz {
 
@@ -38,8 +41,17 @@ struct Execution {
 // named data and names. The file's bytes lie in memory of exactly their size.
 Execution Execute(std::string_view file, const Engines& engines, ByteSource& inputs);
 
+// The same of a program that somebody else has opened.
+Execution Execute(const absl::StatusOr<Program>& program, const Engines& engines,
+                  ByteSource& inputs);
+
 // Execute(), and CheckTyped() of what comes.
 absl::Status CheckExecution(std::string_view file, const Engines& engines, ByteSource& inputs);
+absl::Status CheckExecution(const absl::StatusOr<Program>& program, const Engines& engines,
+                            ByteSource& inputs);
+
+// The bytes of a file, aligned as when it is mapped, with nothing behind the last one.
+std::shared_ptr<const std::byte> CopyExactly(std::string_view file);
 
 }  // namespace belay::fuzz
 
