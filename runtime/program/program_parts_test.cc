@@ -40,8 +40,8 @@ TEST(ProgramPartsTest, TensorsLieAtMultiplesOfTheirElement) {
   EXPECT_EQ(program.format(), "other");
   ASSERT_OK_AND_ASSIGN(const MethodPlan* method, program.FindMethod("forward"));
   EXPECT_EQ(std::get<TensorPlan>(method->values[0]).offset, 4u);
-  EXPECT_THAT(FromParts(Metadata(2)), StatusIs(absl::StatusCode::kInvalidArgument,
-                                               HasSubstr("2 is not a multiple of 4")));
+  EXPECT_THAT(FromParts(Metadata(2)),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("2 is not a multiple of 4")));
   EXPECT_THAT(FromParts(Metadata(12)),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("not inside the arena")));
 }
