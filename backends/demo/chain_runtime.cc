@@ -71,11 +71,11 @@ class ChainHandle final : public DelegateHandle {
   }
 
   absl::Status Execute(KernelContext& context) override {
-    ExecutionBudget budget;
+    Budget budget;
     return ExecuteWithin(context, budget);
   }
 
-  absl::Status ExecuteWithin(KernelContext& context, ExecutionBudget& budget) override {
+  absl::Status ExecuteWithin(KernelContext& context, Budget& budget) override {
     ABSL_RETURN_IF_ERROR(context.CheckArity(num_arguments_, 1));
     ABSL_ASSIGN_OR_RETURN(TensorView value, Argument(context, 0));
     size_t next_constant = 0;

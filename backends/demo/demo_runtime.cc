@@ -38,11 +38,11 @@ class DemoHandle final : public DelegateHandle {
   }
 
   absl::Status Execute(KernelContext& context) override {
-    ExecutionBudget budget;
+    Budget budget;
     return ExecuteWithin(context, budget);
   }
 
-  absl::Status ExecuteWithin(KernelContext& context, ExecutionBudget& budget) override {
+  absl::Status ExecuteWithin(KernelContext& context, Budget& budget) override {
     ABSL_RETURN_IF_ERROR(context.CheckArity(static_cast<int>(argument_ranks_.size()),
                                             static_cast<int>(outputs_.size())));
     for (size_t i = 0; i < argument_ranks_.size(); ++i) {

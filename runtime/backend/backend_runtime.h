@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "runtime/backend/execution_budget.h"
+#include "runtime/core/budget.h"
 #include "runtime/core/evalue.h"
 #include "runtime/core/memory_budget.h"
 #include "runtime/core/named_data_map.h"
@@ -58,7 +58,7 @@ class DelegateHandle {
   virtual absl::Status Execute(KernelContext& context) = 0;
   // The same on account of a call of Method::Execute, which calls this. To be implemented by
   // delegates that work step by step: they take each from `budget`, or hand it on.
-  virtual absl::Status ExecuteWithin(KernelContext& context, ExecutionBudget& budget) {
+  virtual absl::Status ExecuteWithin(KernelContext& context, Budget& budget) {
     return Execute(context);
   }
   // Gives what the delegate keeps from call to call its initial content. Allocates nothing.

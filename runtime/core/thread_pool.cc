@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "hwy/contrib/thread_pool/thread_pool.h"
+#include "runtime/core/budget.h"
 #include "runtime/core/status_macros.h"
 
 namespace belay {
@@ -42,8 +43,11 @@ void ThreadPool::Run(int parts, absl::FunctionRef<void(int)> body) {
   if (mine && impl_->running.load()) return alone();
   if (!mine && !TryAcquire()) return alone();
   impl_->running.store(true);
-  impl_->pool.Run(0, static_cast<uint64_t>(parts),
-                  [&](uint64_t part, size_t /*thread*/) { body(static_cast<int>(part)); });
+  Budget* const budget = Budget::Current();
+  impl_->pool.Run(0, static_cast<uint64_t>(parts), [&](uint64_t part, size_t /*thread*/) {
+    const Budget::Scope scope(budget);
+    body(static_cast<int>(part));
+  });
   impl_->running.store(false);
   if (!mine) Release();
 }

@@ -82,7 +82,7 @@ absl::Status Method::Execute(const ExecuteOptions& options) {
   return impl_->code.Run(options);
 }
 
-absl::Status Method::ExecuteWithin(ExecutionBudget& budget) {
+absl::Status Method::ExecuteWithin(Budget& budget) {
   const ScopedEvent execute(impl_->events, EventKind::kExecute);
   ABSL_RETURN_IF_ERROR(impl_->inputs.CheckReady());
   return impl_->code.RunWithin(budget);

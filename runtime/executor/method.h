@@ -12,7 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "runtime/backend/backend_registry.h"
-#include "runtime/backend/execution_budget.h"
+#include "runtime/core/budget.h"
 #include "runtime/core/evalue.h"
 #include "runtime/core/memory_budget.h"
 #include "runtime/core/thread_pool.h"
@@ -92,7 +92,7 @@ class Method {
   absl::Status Execute() { return Execute(ExecuteOptions()); }
   // The same on account of another call: for programs inside of delegates. The program's limit of
   // executed instructions holds as well.
-  absl::Status ExecuteWithin(ExecutionBudget& budget);
+  absl::Status ExecuteWithin(Budget& budget);
 
   // Output i of the last Execute(). Tensors lie in the method's memory, or are an input, constant
   // or state that is passed through; valid until the next call of Execute or SetInput.

@@ -216,6 +216,9 @@ absl::Status MethodCode::ResolveKernel(const KernelCallPlan& call, size_t instru
     return absl::OkStatus();
   }
   AddOverlays(call, record);
+  record.rule = WorkRuleOf(op);
+  record.is_static =
+      IsStatic(plan_->arguments_of(call.operands)) && IsStatic(plan_->outputs_of(call.operands));
   record.call = calls_needed_;
   calls_needed_ += (record.kernel->call_bytes + kCallAlignment - 1) & ~(kCallAlignment - 1);
   const uint64_t bytes = record.kernel->ScratchBytes(record.context);
@@ -289,6 +292,11 @@ absl::Status MethodCode::Prepare(MemoryBudget* memory) {
           !record.kernel
                ->read_call(record.context, record.kernel->signature, calls_.data() + record.call)
                .ok();
+      if (record.is_static) {
+        const uint64_t arguments = WorkOfArguments(record.rule, record.context);
+        const uint64_t outputs = WorkOfOutputs(record.rule, record.context);
+        record.work = arguments > UINT64_MAX - outputs ? UINT64_MAX : arguments + outputs;
+      }
     } else {
       const auto& call = std::get<DelegateCallPlan>(plan_->instructions[i]);
       ABSL_RETURN_IF_ERROR(MakeDelegate(call, delegates, record));
@@ -346,6 +354,17 @@ bool MethodCode::IsFixed(absl::Span<const uint32_t> arguments) const {
   return absl::c_all_of(arguments, [&](uint32_t value) {
     const auto* list = std::get_if<ListPlan>(&plan_->values[value]);
     return list == nullptr ? fixed(value) : absl::c_all_of(list->elements, fixed);
+  });
+}
+
+bool MethodCode::IsStatic(absl::Span<const uint32_t> values) const {
+  const auto is_static = [&](uint32_t value) {
+    const TensorPlan* tensor = slots_->tensor_plan(value);
+    return tensor == nullptr || tensor->is_static();
+  };
+  return absl::c_all_of(values, [&](uint32_t value) {
+    const auto* list = std::get_if<ListPlan>(&plan_->values[value]);
+    return list == nullptr ? is_static(value) : absl::c_all_of(list->elements, is_static);
   });
 }
 
@@ -419,38 +438,50 @@ class MethodCode::Logged {
 };
 
 absl::Status MethodCode::Run(const ExecuteOptions& options) {
-  ExecutionBudget budget;
+  Budget budget;
   budget.deadline = options.deadline;
   budget.cancel = options.cancel;
-  if (options.executed_instructions != 0) budget.allowed = options.executed_instructions;
+  budget.InheritEnd(Budget::Current());
+  if (options.executed_instructions != 0)
+    budget.instructions.allowed = options.executed_instructions;
+  const uint64_t work = program_->limits().executed_work;
+  budget.work.allowed = options.executed_work == 0 ? work : std::min(options.executed_work, work);
   return RunWithin(budget);
 }
 
-absl::Status MethodCode::RunWithin(ExecutionBudget& budget) {
+absl::Status MethodCode::RunWithin(Budget& budget) {
   const uint64_t limit = program_->limits().executed_instructions;
-  const uint64_t allowed = budget.allowed;
-  const uint64_t left = allowed > budget.executed ? allowed - budget.executed : 0;
-  if (limit != 0 && limit < left) budget.allowed = budget.executed + limit;
+  Budget::Quota& instructions = budget.instructions;
+  const uint64_t allowed = instructions.allowed;
+  if (limit != 0 && limit < instructions.left()) instructions.allowed = instructions.taken + limit;
+  const Budget::Scope scope(&budget);
   absl::Status status =
       events_.log == nullptr ? RunRecords(budget, Unlogged()) : RunRecords(budget, Logged(events_));
-  budget.allowed = allowed;
+  instructions.allowed = allowed;
   return status;
 }
 
 template <class Observer>
-absl::Status MethodCode::RunRecords(ExecutionBudget& budget, Observer observer) {
+absl::Status MethodCode::RunRecords(Budget& budget, Observer observer) {
   const size_t count = records_.size();
   for (size_t i = 0; i < count;) {
-    if (absl::Status status = budget.TakeInstruction(); !status.ok()) [[unlikely]] {
+    Record& record = records_[i];
+    const bool is_dynamic = record.kind == Record::Kind::kKernel && !record.is_static;
+    const uint64_t work = is_dynamic ? WorkOfArguments(record.rule, record.context) : record.work;
+    if (absl::Status status = budget.TakeInstruction(work); !status.ok()) [[unlikely]] {
       return Annotate(status, i);
     }
-    Record& record = records_[i];
     observer.Begin(record, i);
     absl::Status status;
     switch (record.kind) {
       case Record::Kind::kKernel:
         status = RunKernel(record);
         status.Update(CheckOutputs(record));
+        if (is_dynamic && status.ok()) {
+          status = budget.TakeWork(WorkOfOutputs(record.rule, record.context));
+        }
+        if (budget.cut_short()) [[unlikely]]
+          status = budget.Check();
         if (record.num_overlays != 0 && status.ok()) [[unlikely]]
           status = CheckOverlays(record);
         break;

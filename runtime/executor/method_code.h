@@ -10,8 +10,8 @@
 
 #include "absl/status/statusor.h"
 #include "runtime/backend/backend_registry.h"
-#include "runtime/backend/execution_budget.h"
 #include "runtime/core/arena.h"
+#include "runtime/core/budget.h"
 #include "runtime/core/evalue.h"
 #include "runtime/core/memory_budget.h"
 #include "runtime/core/memory_check.h"
@@ -19,6 +19,7 @@
 #include "runtime/executor/instruction_info.h"
 #include "runtime/executor/slot_table.h"
 #include "runtime/kernel/kernel_registry.h"
+#include "runtime/kernel/work.h"
 #include "runtime/program/program.h"
 #include "runtime/trace/event_log.h"
 
@@ -48,7 +49,7 @@ class MethodCode {
   // Walks over the instructions. Allocates nothing unless it fails.
   absl::Status Run(const ExecuteOptions& options);
   // The same on account of another call.
-  absl::Status RunWithin(ExecutionBudget& budget);
+  absl::Status RunWithin(Budget& budget);
 
   // Of the delegates.
   void ResetState();
@@ -78,6 +79,10 @@ class MethodCode {
     // is computed, or it could not be read.
     size_t call = 0;
     bool reads_call = false;
+    // Kernels: what a call takes, known at load where all operands are static.
+    WorkRule rule;
+    uint64_t work = 0;
+    bool is_static = false;
     const BackendRuntime* backend = nullptr;
   };
   // An output of dynamic sizes that lies over an argument (in_place_operators.h); values.
@@ -99,12 +104,14 @@ class MethodCode {
   // scalar that is computed. Tensors are read through their slots.
   bool IsFixed(absl::Span<const uint32_t> arguments) const;
   absl::Status RunKernel(Record& record);
+  // Whether the sizes of all tensors among the values, and in lists, are known at load.
+  bool IsStatic(absl::Span<const uint32_t> values) const;
   KernelContext ContextOf(const Record& record, size_t arguments, size_t outputs);
   absl::Status ResolveKernel(const KernelCallPlan& call, size_t instruction, Missing& missing,
                              Record& record);
   absl::Status MakeDelegate(const DelegateCallPlan& call, MemoryBudget& memory, Record& record);
   template <class Observer>
-  absl::Status RunRecords(ExecutionBudget& budget, Observer observer);
+  absl::Status RunRecords(Budget& budget, Observer observer);
   // After every kernel and delegate, also those that failed: all slots hold their kind again. The
   // error is that of the first output that did not.
   absl::Status CheckOutputs(const Record& record);

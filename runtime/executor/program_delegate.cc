@@ -42,11 +42,11 @@ class ProgramDelegate final : public DelegateHandle {
   explicit ProgramDelegate(Program program) : program_(std::move(program)) {}
 
   absl::Status Execute(KernelContext& context) override {
-    ExecutionBudget budget;
+    Budget budget;
     return ExecuteWithin(context, budget);
   }
 
-  absl::Status ExecuteWithin(KernelContext& context, ExecutionBudget& budget) override {
+  absl::Status ExecuteWithin(KernelContext& context, Budget& budget) override {
     ABSL_RETURN_IF_ERROR(context.CheckArity(static_cast<int>(method_->num_inputs()),
                                             static_cast<int>(method_->num_outputs())));
     for (size_t i = 0; i < method_->num_inputs(); ++i) {

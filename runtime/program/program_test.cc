@@ -163,6 +163,17 @@ TEST_P(LimitTest, IsEnforced) {
 INSTANTIATE_TEST_SUITE_P(All, LimitTest, ::testing::ValuesIn(kLimitCases),
                          [](const auto& info) { return info.param.name; });
 
+TEST(ProgramTest, AnArenaIsInProportionToTheFile) {
+  TestProgram sample = SampleProgram();
+  sample.metadata().mutable_methods(0)->set_arena_bytes(int64_t{1} << 30);
+  const std::string file = sample.Serialize();
+  EXPECT_THAT(OpenFileBytes(file),
+              StatusIs(kExhausted, HasSubstr("exceeds the limit 'arena_bytes'")));
+  Program::Options options;
+  options.limits.arena_bytes = uint64_t{1} << 31;
+  EXPECT_OK(OpenFileBytes(file, options));
+}
+
 // The least limit with which the sample opens is what it has: one less is refused.
 TEST(ProgramTest, LimitsAreTheLargestNumbersThatAreAllowed) {
   const std::string file = SampleProgram().Serialize();

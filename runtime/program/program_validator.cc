@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/core/arena.h"
+#include "runtime/core/checked_math.h"
 #include "runtime/core/memory_check.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/program/header.h"
@@ -104,7 +105,7 @@ absl::StatusOr<Program> ProgramValidator::Validate(std::shared_ptr<const void> o
                                                    absl::Span<const std::byte> file,
                                                    const Program::Options& options,
                                                    const std::string& path) {
-  const Limits& limits = options.limits;
+  Limits limits = options.limits;
   if (options.verifier != nullptr) {
     ABSL_RETURN_IF_ERROR(CheckFileBytes(file.size(), limits));
     ABSL_RETURN_IF_ERROR(options.verifier->VerifyFile(path, file));
@@ -144,6 +145,12 @@ absl::StatusOr<Program> ProgramValidator::Validate(std::shared_ptr<const void> o
                                           named_constants));
   ABSL_ASSIGN_OR_RETURN(program.named_data_,
                         ValidateNamedData(metadata.named_data, program.segments_));
+  uint64_t bytes = file.size();
+  for (const SegmentPlan& segment : program.segments_) {
+    if (segment.companion.empty()) continue;
+    bytes = CheckedAdd(bytes, uint64_t{segment.bytes.size()}).value_or(UINT64_MAX);
+  }
+  limits = options.named_data == nullptr ? LimitsOfFile(limits, bytes) : LimitsOfDelegate(limits);
 
   ABSL_ASSIGN_OR_RETURN(program.methods_, ValidateMethods(methods, program.segments_, constants,
                                                           limits, root, kTensorAlignment));

@@ -1,5 +1,7 @@
 #include "runtime/kernels/conv/conv.h"
 
+#include "runtime/core/budget.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "runtime/kernels/conv/conv.cc"
 #include "hwy/foreach_target.h"
@@ -134,8 +136,10 @@ HWY_INLINE void Row(const ConvGeometry& g, const float* image, const float* weig
 
 void DepthwisePlaneF32Impl(const ConvGeometry& g, const float* image, const float* weight,
                            float bias, float* out) {
+  Budget::Pace pace;
   for (int64_t z = 0; z < g.out[0]; ++z) {
     for (int64_t y = 0; y < g.out[1]; ++y, out += g.out[2]) {
+      if (pace.Stop(g.out[2] * g.taps())) return;
       Row(g, image, weight, bias, z, y, out);
     }
   }

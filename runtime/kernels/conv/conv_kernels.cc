@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "runtime/core/budget.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/kernel/kernel_arguments.h"
 #include "runtime/kernel/shape_rules/convolution.h"
@@ -181,6 +182,7 @@ void Transposed(const ConvGeometry& g, const float* input, const float* weight, 
             args.ldc = args.n;
             args.scratch = scratch;
             GemmF32(args);
+            if (Budget::Stop()) return;
             for (int64_t f = 0; f < filters; ++f)
               ScatterTap(g, products + f * g.plane(), k, result + f * g.out_plane());
           }

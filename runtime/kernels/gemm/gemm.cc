@@ -1,5 +1,7 @@
 #include "runtime/kernels/gemm/gemm.h"
 
+#include "runtime/core/budget.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "runtime/kernels/gemm/gemm.cc"
 #include "hwy/foreach_target.h"
@@ -81,6 +83,8 @@ void GemmF32Impl(const GemmF32Args& g) {
   // 12 sums, 2 of B and 1 of A fill the 16 registers of AVX2; with 32 registers there is room for
   // more rows.
   constexpr size_t kRows = HWY_TARGET <= HWY_AVX3 ? 12 : 6;
+  Budget::Pace pace;
+  const auto tile_units = static_cast<int64_t>(kRows * width * (g.k + 1));
   for (size_t j = 0; j < g.n; j += width) {
     const size_t columns = HWY_MIN(width, g.n - j);
     const float* b = g.scratch;
@@ -105,9 +109,13 @@ void GemmF32Impl(const GemmF32Args& g) {
       stride = g.ldb;
     }
     size_t i = 0;
-    for (; i + kRows <= g.m; i += kRows) Tile<kRows>(g, i, j, columns, b, stride);
+    for (; i + kRows <= g.m; i += kRows) {
+      if (pace.Stop(tile_units)) return;
+      Tile<kRows>(g, i, j, columns, b, stride);
+    }
     for (; i + 4 <= g.m; i += 4) Tile<4>(g, i, j, columns, b, stride);
     for (; i < g.m; ++i) Tile<1>(g, i, j, columns, b, stride);
+    if (pace.Stop(tile_units)) return;
   }
 }
 

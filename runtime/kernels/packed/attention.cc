@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "runtime/core/budget.h"
 #include "runtime/core/checked_math.h"
 #include "runtime/kernels/packed/packed_gemm.h"
 #include "runtime/kernels/packed/packed_weights.h"
@@ -141,7 +142,9 @@ void Weigh(const Head& head, int64_t i, float* row, float* mask_row) {
 void RunDirect(const Head& head, float* scratch) {
   const AttentionArgs& g = head.g;
   float *row = scratch, *mask_row = scratch + g.keys;
+  Budget::Pace pace;
   for (int64_t i = 0; i < g.queries; ++i) {
+    if (pace.Stop(g.keys * (g.head_size + g.value_size))) return;
     const float* query = head.query + i * g.query_strides.token;
     for (int64_t s = 0; s < g.keys; ++s) {
       row[s] = HWY_DYNAMIC_DISPATCH(DotImpl)(query, head.key + s * g.key_strides.token,
@@ -158,6 +161,7 @@ void RunPacked(const Head& head, const float* keys, const float* values, float* 
                float* mask_row) {
   const AttentionArgs& g = head.g;
   for (int64_t i = 0; i < g.queries; i += kBlockRows) {
+    if (Budget::Stop()) return;
     const int64_t rows = std::min(kBlockRows, g.queries - i);
     PackedGemmArgs product;
     // As many as there are in all: the number of rows decides how they are summed.

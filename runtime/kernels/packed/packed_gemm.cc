@@ -1,5 +1,6 @@
 #include "runtime/kernels/packed/packed_gemm.h"
 
+#include "runtime/core/budget.h"
 #include "runtime/kernels/packed/packed_weights.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -320,7 +321,7 @@ struct Range {
 
 // A K block of tiles [group, end) and columns [first_column, last_column).
 HWY_INLINE void MultiplyBlock(const Range& range, const KBlock& block, size_t group, size_t end,
-                              size_t first_column, size_t last_column) {
+                              size_t first_column, size_t last_column, Budget::Pace& pace) {
   const PackedGemmArgs& g = range.g;
   const RowTiles& tiles = range.tiles;
   const size_t depth = g.taps * g.k;  // of a panel
@@ -342,6 +343,8 @@ HWY_INLINE void MultiplyBlock(const Range& range, const KBlock& block, size_t gr
     const float* b = g.b + j * depth + (block.tap * g.k + block.start) * kPanelColumns;
     const size_t lines = j + kPanelColumns < last_column ? lines_per_tile : 0;
     const size_t columns = HWY_MIN(size_t{kPanelColumns}, last_column - j);
+    const size_t rows = (end - group) * kMaxTileRows;
+    if (pace.Stop(static_cast<int64_t>(rows * kPanelColumns * (block.taps * block.k + 1)))) return;
     for (size_t t = group; t < end; ++t) {
       const size_t row = tiles.RowOf(t);
       const size_t place = (range.first_row + row) * g.ldc + j;
@@ -366,6 +369,7 @@ void PackedGemmImpl(const PackedGemmArgs& g, size_t first_row, size_t last_row, 
   if (first_row >= last_row || first_column >= last_column) return;
   const Range range(g, first_row, last_row);
   const RowTiles& tiles = range.tiles;
+  Budget::Pace pace;
   for (size_t group = 0; group < tiles.count; group += tiles.per_group) {
     const size_t end = HWY_MIN(group + tiles.per_group, tiles.count);
     const size_t start = tiles.RowOf(group), rows = tiles.RowOf(end) - start;
@@ -383,7 +387,8 @@ void PackedGemmImpl(const PackedGemmArgs& g, size_t first_row, size_t last_row, 
     for (size_t column = first_column; column < last_column; column += width) {
       for (size_t i = 0; i < range.blocks.count; ++i) {
         MultiplyBlock(range, range.blocks.At(g, i), group, end, column,
-                      HWY_MIN(column + width, last_column));
+                      HWY_MIN(column + width, last_column), pace);
+        if (pace.stopped()) return;
       }
     }
   }

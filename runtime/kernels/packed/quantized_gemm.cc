@@ -1,5 +1,7 @@
 #include "runtime/kernels/packed/quantized_gemm.h"
 
+#include "runtime/core/budget.h"
+
 #include <cstddef>
 #include <cstring>
 
@@ -251,6 +253,7 @@ void QuantizedGemmImpl(const QuantizedGemmArgs& g, size_t first_row, size_t last
   const Product product = {g, ByteQuantizer<Tag32>(g.epilogue),
                            BytesFit(g.epilogue, first_column, last_column)};
   const uint8_t* direct[kQuantizedTileRows];
+  Budget::Pace pace;
   for (size_t begin = first_column; begin < last_column; begin += block) {
     const size_t end = HWY_MIN(last_column, begin + block);
     size_t row = first_row;
@@ -265,6 +268,7 @@ void QuantizedGemmImpl(const QuantizedGemmArgs& g, size_t first_row, size_t last
           direct[i] = g.k == 0 ? nullptr : g.a + (row + i) * g.lda;
         }
       }
+      if (pace.Stop(static_cast<int64_t>(count * (end - begin) * depth))) return;
       const TileFn wide = TileOf<2>(count), narrow = TileOf<1>(count);
       for (size_t j = begin; j < end; j += width) {
         (end - j > lanes ? wide : narrow)(product, pointers, {j, end - j}, row * g.ldc);

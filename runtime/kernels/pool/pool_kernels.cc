@@ -2,6 +2,7 @@
 #include <limits>
 #include <string_view>
 
+#include "runtime/core/budget.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/kernel/kernel_arguments.h"
 #include "runtime/kernel/shape_rules/pool.h"
@@ -123,11 +124,14 @@ void ForEachRow(const Geometry& g, const float* images, const TensorView& out, c
   row.dilation = g.dilation[2];
   row.outputs = g.out[2];
   const int64_t count = out.numel() / (g.out[0] * g.out[1] * g.out[2]);
+  const int64_t units = 2 * g.out[2] * g.kernel[0] * g.kernel[1] * g.kernel[2];
+  Budget::Pace pace;
   int64_t at = 0;
   for (int64_t n = 0; n < count; ++n) {
     row.plane = images + n * g.size[0] * g.size[1] * g.size[2];
     for (int64_t z = 0; z < g.out[0]; ++z) {
       for (int64_t y = 0; y < g.out[1]; ++y, at += g.out[2]) {
+        if (pace.Stop(units)) return;
         row.first_row = y * g.stride[1] - g.padding[1];
         fn(row, z, at);
       }
@@ -171,9 +175,11 @@ absl::Status MaxPoolChannelsLast(KernelContext& context,
   row.padding = g.padding[2];
   row.dilation = g.dilation[2];
   row.outputs = out->sizes[3];
+  Budget::Pace pace;
   for (int64_t r = 0; r < out->sizes[0] * out->sizes[2]; ++r) {
     row.plane = self.as<const float>() + r / out->sizes[2] * row.height * row.width * channels;
     row.first_row = r % out->sizes[2] * g.stride[1] - g.padding[1];
+    if (pace.Stop(outputs * g.kernel[1] * g.kernel[2])) break;
     MaxPoolChannelsF32(row, channels, out->as<float>() + r * outputs,
                        index->as<int64_t>() + r * outputs);
   }

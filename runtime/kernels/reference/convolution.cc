@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "runtime/core/budget.h"
 #include "runtime/core/element.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/kernel/kernel_arguments.h"
@@ -175,6 +176,8 @@ void Correlate(const Volume& target, const Volume& source, const WeightLayout& l
     }
   };
 
+  Budget::Pace pace;
+  const int64_t row_units = kTile * source_group * w.size[2] * w.size[3] * w.size[4];
   for (int64_t n = 0; n < target.size[0]; ++n) {
     for (int64_t t = 0; t < target.size[1]; ++t) {
       const Acc start =
@@ -182,6 +185,7 @@ void Correlate(const Volume& target, const Volume& source, const WeightLayout& l
       for (int64_t z = 0; z < target.size[2]; ++z) {
         for (int64_t y = 0; y < target.size[3]; ++y) {
           for (int64_t x0 = 0; x0 < target.size[4]; x0 += kTile) {
+            if (has_weights && pace.Stop(row_units)) return;
             const int64_t count = std::min(kTile, target.size[4] - x0);
             Acc sum[kTile];
             std::fill_n(sum, count, start);
@@ -215,6 +219,7 @@ void WeightGradient(const Volume& weight, const Volume& a, const Volume& b,
         for (int64_t ky = 0; ky < weight.size[3]; ++ky) {
           const Span1 y = RelatedPlaces(relation, 1, ky, a.size[3], b.size[3]);
           for (int64_t kx = 0; kx < weight.size[4]; ++kx) {
+            if (Budget::Stop()) return;
             const Span1 x = RelatedPlaces(relation, 2, kx, a.size[4], b.size[4]);
             double sum = 0;
             const bool empty = z.first >= z.last || y.first >= y.last || x.first >= x.last;

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "runtime/core/budget.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/kernel/kernel_arguments.h"
 #include "runtime/kernel/shape_rules/matmul.h"
@@ -54,9 +55,10 @@ absl::Status Cdist(KernelContext& context, const CdistCall<KernelArguments>& cal
   };
   const Reader<double> a(*x1), b(*x2);
   const Writer<double> write(*out);
+  Budget::Pace pace;
   for (StridedIterator<3> it(out->sizes,
                              {strides_of(*x1, rank - 2), strides_of(*x2, rank - 1), out->strides});
-       !it.done(); it.Next()) {
+       !it.done() && !pace.Stop(8 * x1->sizes.back()); it.Next()) {
     write(it.offset(2), Distance({a, it.offset(0), x1->strides.back()},
                                  {b, it.offset(1), x2->strides.back()}, x1->sizes.back(), call.p));
   }
@@ -70,8 +72,10 @@ absl::Status Pdist(KernelContext& context, const PdistCall<KernelArguments>& cal
   const Reader<double> in(*self);
   const Writer<double> write(*out);
   int64_t next = 0;
+  Budget::Pace pace;
   for (int64_t i = 0; i < self->sizes[0]; ++i) {
     for (int64_t k = i + 1; k < self->sizes[0]; ++k, ++next) {
+      if (pace.Stop(8 * self->sizes[1])) return absl::OkStatus();
       write(next * out->strides[0],
             Distance({in, i * self->strides[0], self->strides[1]},
                      {in, k * self->strides[0], self->strides[1]}, self->sizes[1], call.p));

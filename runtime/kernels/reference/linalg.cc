@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "runtime/core/budget.h"
 #include "runtime/core/element.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/kernel/kernel_arguments.h"
@@ -48,12 +49,14 @@ void Multiply(const Product& p) {
   // As in BLAS, a factor of zero leaves its operand out, NaN or not.
   const bool add = p.addend.data != nullptr && beta != Acc();
   const int64_t depth = alpha == Acc() ? 0 : p.depth;
+  Budget::Pace pace;
   for (int64_t n = 0; n < p.batches; ++n) {
     for (int64_t i = 0; i < p.rows; ++i) {
       // Without depth there are no elements, and perhaps no memory to point into.
       const T* a =
           depth == 0 ? nullptr : static_cast<const T*>(p.a.data) + n * p.a.batch + i * p.a.row;
       for (int64_t j0 = 0; j0 < p.columns; j0 += kTile) {
+        if (pace.Stop(kTile * (depth + 1))) return;
         const int64_t width = std::min(kTile, p.columns - j0);
         const T* b = depth == 0 ? nullptr
                                 : static_cast<const T*>(p.b.data) + n * p.b.batch + j0 * p.b.column;
@@ -192,10 +195,14 @@ absl::Status Trilinear(KernelContext& context, const TrilinearCall<KernelArgumen
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, dtype, out_dims));
   ABSL_RETURN_IF_ERROR(CheckBroadcastSteps("_trilinear", sizes));
   kept[3] = out->strides;
+  int64_t summed = 1;  // for each element of the result
+  for (const int64_t size : sum_sizes) summed *= size;
+  Budget::Pace pace;
   DispatchDType<kFloatTypes>(dtype, [&](auto tag) {
     using T = CppType<tag.value>;
     for (StridedIterator<4> o(kept_sizes, {kept[0], kept[1], kept[2], kept[3]}); !o.done();
          o.Next()) {
+      if (pace.Stop(summed)) return;
       double total = 0;
       for (StridedIterator<3> s(sum_sizes, {sum[0], sum[1], sum[2]}); !s.done(); s.Next()) {
         total += ConvertElement<double>(x.as<T>()[o.offset(0) + s.offset(0)]) *
