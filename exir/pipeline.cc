@@ -1,6 +1,7 @@
 #include "exir/pipeline.h"
 
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <string>
@@ -64,6 +65,46 @@ class PhaseClock {
   std::string name_;
   absl::Time start_;
 };
+
+// Works within the limits, and within those of the calling thread.
+class LoweringBudget {
+ public:
+  LoweringBudget(const LoweringLimits& limits, uint64_t archive_bytes) : scope_(&budget_) {
+    AllowLowering(limits, archive_bytes, budget_);
+    budget_.deadline = limits.deadline;
+    budget_.cancel = limits.cancel;
+    budget_.InheritEnd(scope_.previous());
+  }
+
+ private:
+  Budget budget_;
+  Budget::Scope scope_;
+};
+
+// What the files of the programs have, about: elements that are repeated count once, and a node takes
+// several hundred bytes of JSON.
+uint64_t StoredBytes(const MethodPrograms& methods) {
+  uint64_t bytes = 0;
+  for (const auto& [name, program] : methods) {
+    for (const Graph& graph : program.graphs) bytes += 512 * graph.num_nodes();
+    for (const ConstantMap* map : {&program.state_dict, &program.constants}) {
+      for (const auto& [key, tensor] : *map) {
+        bytes += std::min<uint64_t>(tensor.view().nbytes(), tensor.storage().bytes.size());
+      }
+    }
+  }
+  return bytes;
+}
+
+uint64_t FileBytes(const std::vector<MethodArchive>& methods) {
+  uint64_t bytes = 0;
+  for (const MethodArchive& method : methods) {
+    struct stat info;
+    // Who can't be asked can't be read either.
+    if (::stat(method.path.c_str(), &info) == 0) bytes += static_cast<uint64_t>(info.st_size);
+  }
+  return bytes;
+}
 
 uint64_t ConstantBytes(const ExportedProgram& program) {
   uint64_t bytes = 0;
@@ -281,6 +322,18 @@ absl::Status RunOn(const std::string& method, ExportedProgram& program,
 
 }  // namespace
 
+void AllowLowering(const LoweringLimits& limits, uint64_t archive_bytes, Budget& budget) {
+  const auto allow = [&](Budget::Quota& quota, uint64_t limit, uint64_t least, uint64_t per_byte) {
+    constexpr uint64_t kMost = uint64_t{1} << 48;
+    quota.allowed = limit == LoweringLimits::kInProportion
+                        ? least + per_byte * std::min(archive_bytes, kMost)
+                        : limit;
+  };
+  allow(budget.nodes, limits.nodes, 50'000, 1);
+  allow(budget.bytes, limits.memory_bytes, uint64_t{256} << 20, 16);
+  allow(budget.work, limits.work, 50'000'000'000, 10'000);
+}
+
 absl::StatusOr<ExportedProgram> ToEdge(ExportedProgram program, const ToEdgeOptions& options,
                                        std::vector<PassReport>* reports) {
   if (program.dialect == IrDialect::kEdge) return program;
@@ -331,9 +384,11 @@ DecomposeOptions KeepFor(const ExportedProgram& program,
   return options;
 }
 
-absl::StatusOr<MethodPrograms> LowerToStage(MethodPrograms methods, Stage stage,
-                                            const PipelineOptions& options,
-                                            PipelineReport* report) {
+namespace {
+
+absl::StatusOr<MethodPrograms> ToStageWithinBudget(MethodPrograms methods, Stage stage,
+                                                   const PipelineOptions& options,
+                                                   PipelineReport* report) {
   ABSL_RETURN_IF_ERROR(CheckMethodNames(methods, "partitioners", options.partitioners));
   ABSL_RETURN_IF_ERROR(CheckMethodNames(methods, "transform passes", options.transform_passes));
   PhaseClock clock(options, report);
@@ -401,10 +456,11 @@ absl::StatusOr<MethodPrograms> LowerToStage(MethodPrograms methods, Stage stage,
   return methods;
 }
 
-absl::StatusOr<ProgramImage> LowerPrograms(MethodPrograms methods, const PipelineOptions& options,
-                                           PipelineReport* report) {
+absl::StatusOr<ProgramImage> LowerWithinBudget(MethodPrograms methods,
+                                               const PipelineOptions& options,
+                                               PipelineReport* report) {
   ABSL_ASSIGN_OR_RETURN(methods,
-                        LowerToStage(std::move(methods), Stage::kLowered, options, report));
+                        ToStageWithinBudget(std::move(methods), Stage::kLowered, options, report));
   PhaseClock clock(options, report);
   clock.Start("passes", 0.75);
   const std::vector<Pass> passes = FinalPasses(methods, options);
@@ -426,9 +482,10 @@ absl::StatusOr<ProgramImage> LowerPrograms(MethodPrograms methods, const Pipelin
   return image;
 }
 
-absl::StatusOr<MethodPrograms> ImportMethods(const std::vector<MethodArchive>& methods,
-                                             const OpRegistry& ops, const PipelineOptions& options,
-                                             PipelineReport* report) {
+absl::StatusOr<MethodPrograms> ImportWithinBudget(const std::vector<MethodArchive>& methods,
+                                                  const OpRegistry& ops,
+                                                  const PipelineOptions& options,
+                                                  PipelineReport* report) {
   PhaseClock clock(options, report);
   MethodPrograms programs;
   for (const auto& [name, path, model] : methods) {
@@ -450,11 +507,34 @@ absl::StatusOr<MethodPrograms> ImportMethods(const std::vector<MethodArchive>& m
   return programs;
 }
 
+}  // namespace
+
+absl::StatusOr<MethodPrograms> ImportMethods(const std::vector<MethodArchive>& methods,
+                                             const OpRegistry& ops, const PipelineOptions& options,
+                                             PipelineReport* report) {
+  const LoweringBudget budget(options.limits, FileBytes(methods));
+  return ImportWithinBudget(methods, ops, options, report);
+}
+
+absl::StatusOr<MethodPrograms> LowerToStage(MethodPrograms methods, Stage stage,
+                                            const PipelineOptions& options,
+                                            PipelineReport* report) {
+  const LoweringBudget budget(options.limits, StoredBytes(methods));
+  return ToStageWithinBudget(std::move(methods), stage, options, report);
+}
+
+absl::StatusOr<ProgramImage> LowerPrograms(MethodPrograms methods, const PipelineOptions& options,
+                                           PipelineReport* report) {
+  const LoweringBudget budget(options.limits, StoredBytes(methods));
+  return LowerWithinBudget(std::move(methods), options, report);
+}
+
 absl::StatusOr<ProgramImage> LowerFiles(const std::vector<MethodArchive>& methods,
                                         const OpRegistry& ops, const PipelineOptions& options,
                                         PipelineReport* report) {
-  ABSL_ASSIGN_OR_RETURN(MethodPrograms programs, ImportMethods(methods, ops, options, report));
-  return LowerPrograms(std::move(programs), options, report);
+  const LoweringBudget budget(options.limits, FileBytes(methods));
+  ABSL_ASSIGN_OR_RETURN(MethodPrograms programs, ImportWithinBudget(methods, ops, options, report));
+  return LowerWithinBudget(std::move(programs), options, report);
 }
 
 }  // namespace belay::exir

@@ -7,6 +7,9 @@
 #ifndef BELAY_EXIR_PIPELINE_H_
 #define BELAY_EXIR_PIPELINE_H_
 
+#include <atomic>
+#include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -24,6 +27,7 @@
 #include "exir/emit/program_image.h"
 #include "exir/import/import.h"
 #include "exir/pass/pass_manager.h"
+#include "runtime/core/budget.h"
 
 namespace belay::exir {
 
@@ -72,7 +76,31 @@ struct PerMethod {
   }
 };
 
+// What lowering may take, all methods together. Crossing a limit is kResourceExhausted, naming it.
+// The calling thread's Budget, if it has one, is left alone, but for its deadline and cancellation,
+// which hold as well.
+struct LoweringLimits {
+  // In proportion to the bytes of the archives, as docs/hardening.md §5 says.
+  static constexpr uint64_t kInProportion = UINT64_MAX;
+  // Made by the reader, passes and decompositions, those that are erased again included.
+  uint64_t nodes = kInProportion;
+  // Of elements that are copied in another order, expanded or folded.
+  uint64_t memory_bytes = kInProportion;
+  uint64_t work = kInProportion;  // of folding (runtime/kernel/work.h)
+  std::optional<std::chrono::steady_clock::time_point> deadline;  // kDeadlineExceeded
+  // kCancelled once it is true. Any thread may set it; it must live as long as the call.
+  const std::atomic<bool>* cancel = nullptr;
+};
+
+// Lets `budget` allow what the limits say, for archives of so many bytes; deadlines and cancellation
+// are left as they are. For who imports or makes edge programs in steps of his own:
+//   Budget budget;
+//   AllowLowering({}, archive_bytes, budget);
+//   const Budget::Scope scope(&budget);
+void AllowLowering(const LoweringLimits& limits, uint64_t archive_bytes, Budget& budget);
+
 struct PipelineOptions {
+  LoweringLimits limits;
   ImportOptions import;
   // The most that a size may be which the program gives no upper bound (a Dim without max=, a size
   // that the data decide): memory is planned for it, and larger inputs are refused. Without it such
@@ -161,13 +189,13 @@ struct MethodArchive {
   std::string model = {};  // ImportOptions::model_name, unless ""
 };
 
-// The programs of archives, or of saved programs (exir/model_file.h). Errors are annotated with the
-// method.
+// The programs of archives, or of saved programs (exir/model_file.h), within `options.limits`. Errors
+// are annotated with the method.
 absl::StatusOr<MethodPrograms> ImportMethods(const std::vector<MethodArchive>& methods,
                                              const OpRegistry& ops, const PipelineOptions& options,
                                              PipelineReport* report = nullptr);
 
-// Archives → program. Errors are annotated with the phase, the method and
+// Archives → program, within `options.limits`. Errors are annotated with the phase, the method and
 // the path. After ToEdge, after `options.transform_passes`, after each round and after
 // `options.passes` every method is verified to be an edge program (kFailedPrecondition, VerifyEdge's
 // message), but that operators need not be core: those without a kernel are listed when the program

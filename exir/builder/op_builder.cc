@@ -11,6 +11,7 @@
 #include "exir/ir/verifier.h"
 #include "exir/op/op_variants.h"
 #include "runtime/core/annotate.h"
+#include "runtime/core/budget.h"
 #include "runtime/core/status_macros.h"
 
 namespace belay::exir {
@@ -158,6 +159,7 @@ const OpOverload* OpBuilder::InDialect(const OpOverload* op) const {
 
 absl::StatusOr<std::vector<Argument>> OpBuilder::Insert(const OpOverload* op,
                                                         std::vector<Argument> arguments) {
+  ABSL_RETURN_IF_ERROR(CheckBudget());
   if (op->def() == nullptr || op->def()->meta == nullptr) {
     const Decomposition* decomposition = table_ == nullptr ? nullptr : table_->Find(op);
     if (decomposition == nullptr) {

@@ -128,15 +128,18 @@ std::vector<Argument> TriangleIndices(OpBuilder& b, const OpCall& c) {
     b.Invalid("a matrix too large");
   }
   if (!b.ok()) return {};
-  int64_t total = 0;
-  for (int64_t i = 0; i < rows; ++i) {
-    const int64_t below = std::clamp<int64_t>(i + offset + (kUpper ? 0 : 1), 0, columns);
-    total += kUpper ? columns - below : below;
-  }
+  // Row i has clamp(i + shift, 0, columns) places on the lower side: none, then one more in each
+  // row, then all.
+  const int64_t shift = offset + (kUpper ? 0 : 1);
+  const int64_t first = std::clamp<int64_t>(-shift, 0, rows);
+  const int64_t last = std::clamp<int64_t>(columns - shift, first, rows);
+  const int64_t lower =
+      (last - first) * (first + last - 1 + 2 * shift) / 2 + (rows - last) * columns;
+  const int64_t total = kUpper ? rows * columns - lower : lower;
   const DType dtype = c.DtypeOr("dtype", DType::kInt64);
   if (total == 0) return {Full(b, {SymInt(2), SymInt(0)}, 0, dtype)};
   const Argument row = Arange(b, SymInt(rows));
-  const Argument below = Clamp(b, Add(b, row, offset + (kUpper ? 0 : 1)), 0, columns);
+  const Argument below = Clamp(b, Add(b, row, shift), 0, columns);
   const Argument counts = kUpper ? NumberMinus(b, columns, below) : below;
   const Argument ends = b.Call("aten.cumsum.default", {counts, 0});
   const Argument places = Arange(b, SymInt(total));

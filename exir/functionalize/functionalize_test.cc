@@ -382,5 +382,26 @@ TEST(FunctionalizeTest, LongChainsOfViewsDoNotRecurse) {
   EXPECT_EQ(program.top().num_nodes(), kViews + 1u);
 }
 
+// Writes and reads at the end of a chain of views: nodes in proportion to both together.
+TEST(FunctionalizeTest, LongChainsOfViewsAreComposed) {
+  constexpr int kViews = 300, kWrites = 300;
+  std::string before = "program training {\n  graph(%v0: f32[2,3] user_input) {\n";
+  for (int i = 1; i <= kViews; ++i) {
+    const std::string type = i % 2 == 1 ? "f32[3,2]{strides=[1,3]}" : "f32[2,3]";
+    before += "    %v" + std::to_string(i) + ": " + type + " = aten.transpose.int(%v" +
+              std::to_string(i - 1) + ", 0, 1)\n";
+  }
+  for (int i = 0; i < kWrites; ++i) {
+    before += "    %w" + std::to_string(i) + ": f32[2,3] = aten.add_.Tensor(%v" +
+              std::to_string(i % 2 == 0 ? kViews : kViews - 20) + ", %v0)\n";
+  }
+  before += "    return (%w0 user_output)\n  }\n}";
+  absl::StatusOr<ExportedProgram> program = ParseProgram(before, Ops());
+  ASSERT_TRUE(program.ok()) << program.status();
+  const absl::StatusOr<bool> changed = Functionalize().run(*program);
+  ASSERT_TRUE(changed.ok()) << changed.status();
+  EXPECT_LT(program->top().num_nodes(), 10u * (kViews + kWrites));
+}
+
 }  // namespace
 }  // namespace belay::exir

@@ -10,6 +10,7 @@
 #include "exir/functionalize/autocast_rules.h"
 #include "exir/ir/at_node.h"
 #include "exir/ir/graph_editor.h"
+#include "runtime/core/budget.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
 
@@ -122,6 +123,10 @@ class Inliner {
       }
     }
     inlined_ = true;
+    // Bodies that are called twice, in bodies that are called twice.
+    if (absl::Status status = CheckBudget(); !status.ok()) {
+      return AtNode(status, editor.graph(), place);
+    }
     const Graph& body = program_.graphs[*body_id];
     if (region.arguments.size() - modes - 1 != body.inputs().size()) {
       return Wrong(editor.graph(), place,

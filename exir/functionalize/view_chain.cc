@@ -85,6 +85,8 @@ Argument ComplexBack(const Write& w) { return Unary(w.b, "view_as_real", w.value
 struct Row {
   std::string_view op;
   WriteFn write;
+  // Whether each element of the view is an element of the base, and one alone.
+  bool picks = true;
 };
 constexpr Row kInverses[] = {
     {"aten.alias.default", Whole},
@@ -103,14 +105,40 @@ constexpr Row kInverses[] = {
     {"aten.select.int", SelectBack},
     {"aten.slice.Tensor", SliceBack},
     {"aten.narrow.default", NarrowBack},
-    {"aten.expand.default", ExpandBack},
+    {"aten.expand.default", ExpandBack, false},
     {"aten.split.Tensor", SplitBack},
     {"aten.split_with_sizes.default", SplitBack},
     {"aten.unbind.int", UnbindBack},
-    {"aten.view.dtype", BitsBack},
-    {"aten.view_as_real.default", RealBack},
-    {"aten.view_as_complex.default", ComplexBack},
+    {"aten.view.dtype", BitsBack, false},
+    {"aten.view_as_real.default", RealBack, false},
+    {"aten.view_as_complex.default", ComplexBack, false},
 };
+
+// Whether the view shows all of its base as it is.
+bool IsAlias(const OpOverload& op) {
+  const std::string_view name = op.aten()->name();
+  return name == "aten.alias.default" || name == "aten.detach.default" ||
+         name == "aten.lift_fresh.default";
+}
+
+// Chains up to this length are followed step by step.
+constexpr size_t kLongChain = 16;
+
+// The numbers of a tensor's elements, in its sizes.
+Argument ElementNumbers(OpBuilder& b, const Argument& tensor) {
+  const std::vector<SymInt> sizes = b.sizes(tensor);
+  return Reshape(b, Arange(b, Product(sizes)), sizes);
+}
+
+// `base` with `value` at the elements of these numbers.
+Argument PutByNumber(OpBuilder& b, const Argument& base, const Argument& numbers,
+                     const Argument& value) {
+  const Argument flat =
+      b.Call("aten.index_put.default",
+             {Reshape(b, base, {-1}), Argument(Argument::List{Reshape(b, numbers, {-1})}),
+              Reshape(b, value, {-1})});
+  return Reshape(b, flat, b.sizes(base));
+}
 
 // Views that only pick elements (diagonal, as_strided, unfold): the view of the elements' numbers
 // says where each goes. as_strided counts places in memory, so the base must be contiguous.
@@ -121,19 +149,13 @@ Argument WriteByNumber(const Write& w, const std::vector<Argument>& arguments, s
     b.Unsupported("a write through as_strided to a tensor that is not contiguous");
     return Argument();
   }
-  const std::vector<SymInt> sizes = b.sizes(w.base);
-  const SymInt count = Product(sizes);
   std::vector<Argument> on_numbers = arguments;
-  on_numbers[operand] = Reshape(b, Arange(b, count), sizes);
+  on_numbers[operand] = ElementNumbers(b, w.base);
   std::vector<Argument> viewed = b.CallAll(w.call.op(), std::move(on_numbers));
   if (!b.ok() || viewed.empty()) return Argument();
   Argument numbers = viewed[0];
   if (const Argument::List* list = viewed[0].get_if<Argument::List>()) numbers = (*list)[w.result];
-  const Argument flat =
-      b.Call("aten.index_put.default",
-             {Reshape(b, w.base, {-1}), Argument(Argument::List{Reshape(b, numbers, {-1})}),
-              Reshape(b, w.value, {-1})});
-  return Reshape(b, flat, sizes);
+  return PutByNumber(b, w.base, numbers, w.value);
 }
 
 }  // namespace
@@ -157,14 +179,58 @@ View::View(View& parent, const OpOverload* op, std::vector<Argument> arguments, 
       operand_(operand),
       result_(result),
       current_(value),
-      current_version_(memory_->version) {}
+      current_version_(memory_->version),
+      is_alias_(IsAlias(*op)),
+      depth_(parent.depth_ + (is_alias_ ? 0 : 1)) {}
 
 void View::SetCurrent(ValueId value) {
   current_ = value;
   current_version_ = memory_->version;
 }
 
+bool View::IsLong(OpBuilder& b) const { return depth_ > kLongChain && Picks(b); }
+
+bool View::Picks(OpBuilder& b) const {
+  const OpTable<Row> table(b.ops(), kInverses);
+  for (const View* view = this; view->parent_ != nullptr && !view->numbers_.has_value();
+       view = view->parent_) {
+    const Row* row = table.Find(view->op_);
+    if (row == nullptr || !row->picks) return false;
+  }
+  return true;
+}
+
+View& View::Whole() {
+  View* view = this;
+  while (view->parent_ != nullptr) view = view->parent_;
+  return *view;
+}
+
+Argument View::Numbers(OpBuilder& b) {
+  std::vector<View*> unnumbered;
+  View* view = this;
+  for (; !view->numbers_.has_value(); view = view->parent_) {
+    if (view->parent_ == nullptr) {
+      view->numbers_ = ElementNumbers(b, view->current_);
+      break;
+    }
+    unnumbered.push_back(view);
+  }
+  for (size_t i = unnumbered.size(); i-- > 0 && b.ok();) {
+    unnumbered[i]->numbers_ = unnumbered[i]->Shown(b, *unnumbered[i]->parent_->numbers_);
+  }
+  return b.ok() ? *numbers_ : Argument();
+}
+
 ValueId View::Current(OpBuilder& b) {
+  if (!UpToDate() && IsLong(b)) {
+    const Argument numbers = Numbers(b);
+    if (!b.ok()) return current_;
+    const Argument shown = b.Call("aten.index.Tensor", {Reshape(b, Whole().current_, {-1}),
+                                                        Argument(Argument::List{numbers})});
+    if (const ValueId* value = shown.get_if<ValueId>()) SetCurrent(*value);
+    return current_;
+  }
   std::vector<View*> stale;
   for (View* view = this; view->parent_ != nullptr && !view->UpToDate(); view = view->parent_) {
     stale.push_back(view);
@@ -173,24 +239,38 @@ ValueId View::Current(OpBuilder& b) {
   return current_;
 }
 
-void View::Recompute(OpBuilder& b) {
+Argument View::Shown(OpBuilder& b, const Argument& parent) const {
+  if (is_alias_) return parent;
   std::vector<Argument> arguments = arguments_;
-  arguments[operand_] = parent_->current_;
-  Argument shown;
+  arguments[operand_] = parent;
   if (op_->aten() == b.ops().Find("aten.view.default")) {
     // The memory's value need not have the strides that the view was made for.
     const OpCall call(b, op_, std::move(arguments));
-    shown = Reshape(b, call["self"], call["size"]);
-  } else {
-    const std::vector<Argument> made = b.CallAll(op_, std::move(arguments));
-    if (!b.ok() || made.empty()) return;
-    const Argument::List* list = made[0].get_if<Argument::List>();
-    shown = list == nullptr ? made[0] : result_ < list->size() ? (*list)[result_] : Argument();
+    return Reshape(b, call["self"], call["size"]);
   }
+  const std::vector<Argument> made = b.CallAll(op_, std::move(arguments));
+  if (!b.ok() || made.empty()) return Argument();
+  const Argument::List* list = made[0].get_if<Argument::List>();
+  return list == nullptr ? made[0] : result_ < list->size() ? (*list)[result_] : Argument();
+}
+
+void View::Recompute(OpBuilder& b) {
+  const Argument shown = Shown(b, parent_->current_);
   if (const ValueId* value = shown.get_if<ValueId>()) SetCurrent(*value);
 }
 
 void View::Write(OpBuilder& b, ValueId value) {
+  if (IsLong(b)) {
+    View& whole = Whole();
+    const Argument numbers = Numbers(b);
+    const Argument written = PutByNumber(b, whole.current_, numbers, value);
+    const ValueId* whole_value = written.get_if<ValueId>();
+    if (!b.ok() || whole_value == nullptr) return;
+    ++memory_->version;
+    whole.SetCurrent(*whole_value);
+    SetCurrent(value);
+    return;
+  }
   Current(b);
   std::vector<std::pair<View*, ValueId>> written;
   View* view = this;

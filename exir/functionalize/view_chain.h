@@ -4,6 +4,7 @@
 #define BELAY_EXIR_FUNCTIONALIZE_VIEW_CHAIN_H_
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "exir/builder/op_builder.h"
@@ -17,7 +18,9 @@ struct SharedMemory {
 };
 
 // A view of memory: the whole, or an operator applied to another view of it. What it refers to must
-// outlive it. Chains of views may be long: nothing here recurses.
+// outlive it. Chains of views may be long: nothing here recurses, and N views and M writes make
+// nodes in proportion to N + M. Where a chain is longer than some steps, the numbers of the elements
+// that it shows are computed once; reading and writing go by them.
 class View {
  public:
   // The whole.
@@ -41,7 +44,14 @@ class View {
  private:
   bool UpToDate() const { return current_version_ == memory_->version; }
   void SetCurrent(ValueId value);
+  // What the operator shows of `parent`, which has the sizes of the parent.
+  Argument Shown(OpBuilder& b, const Argument& parent) const;
   void Recompute(OpBuilder& b);  // from the parent, which is up to date
+  // Whether it goes by numbers.
+  bool IsLong(OpBuilder& b) const;
+  bool Picks(OpBuilder& b) const;  // whether elements have numbers: nothing is repeated or changed
+  View& Whole();
+  Argument Numbers(OpBuilder& b);  // of the elements that it shows
 
   SharedMemory* memory_;
   View* parent_ = nullptr;  // null for the whole
@@ -50,6 +60,9 @@ class View {
   size_t operand_ = 0, result_ = 0;
   ValueId current_;
   uint64_t current_version_ = 0;
+  bool is_alias_ = false;            // of the parent: shows all of it, as it is
+  size_t depth_ = 0;                 // operators between it and the whole, without aliases
+  std::optional<Argument> numbers_;  // once they are computed
 };
 
 // `base` with `value` in the place of what the view operator shows of it: the inverse of a view.

@@ -5,6 +5,7 @@
 
 #include "exir/import/graph_scope.h"
 #include "runtime/core/annotate.h"
+#include "runtime/core/budget.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
 
@@ -292,6 +293,7 @@ absl::Status GraphReader::ReadNode(JsonRef ref, Scope& scope, int depth) {
     return absl::ResourceExhaustedError(
         absl::StrCat("the program has more than max_nodes = ", options_.max_nodes, " nodes"));
   }
+  ABSL_RETURN_IF_ERROR(CheckBudget());
   auto reading = std::make_unique<NodeReading>();
   ABSL_RETURN_IF_ERROR(ReadNodeHead(ref, scope, *reading));
   absl::Status status = ReadNodeArguments(scope, *reading, depth);

@@ -174,13 +174,15 @@ absl::StatusOr<ExportedProgram> Import(const Container& container, const OpRegis
 }
 
 absl::StatusOr<ExportedProgram> Import(Storage file, const OpRegistry& ops,
-                                       const ImportOptions& options) {
+                                       const ImportOptions& given) {
+  const ImportOptions options = OptionsForArchive(given, file.bytes.size());
   ABSL_ASSIGN_OR_RETURN(const Container container, Container::Open(std::move(file), options));
   return Import(container, ops, options);
 }
 
-absl::StatusOr<ArchiveInfo> Inspect(Storage file, const ImportOptions& options) {
+absl::StatusOr<ArchiveInfo> Inspect(Storage file, const ImportOptions& given) {
   const size_t file_bytes = file.bytes.size();
+  const ImportOptions options = OptionsForArchive(given, file_bytes);
   ABSL_ASSIGN_OR_RETURN(const Container container, Container::Open(std::move(file), options));
   ArchiveInfo info;
   info.file_bytes = file_bytes;

@@ -153,6 +153,22 @@ TEST(ImportTest, ReadsRepackedArchives) {
       StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("max_inflated_bytes = 1000")));
 }
 
+// JSON that is far larger than the archive was made to be.
+TEST(ImportTest, JsonIsInProportionToTheArchive) {
+  std::vector<ZipWriterEntry> entries = {{.name = "model/"}, {.name = "model/data/"}};
+  for (const auto& [path, content] : DefaultFiles(ProgramJson())) {
+    const bool is_model = path == "models/model.json";
+    entries.push_back({.name = "model/" + path,
+                       .content = is_model ? content + std::string(20 << 20, ' ') : content,
+                       .deflate = true});
+  }
+  EXPECT_THAT(ImportText(WriteZip(entries)), StatusIs(absl::StatusCode::kResourceExhausted,
+                                                      HasSubstr("more than max_json_bytes")));
+  ImportOptions options;
+  options.max_json_bytes = 30 << 20;
+  EXPECT_OK(ImportText(WriteZip(entries), options));
+}
+
 // Whatever happens to a file, the outcome is a program that the verifier accepts, or an error with
 // a message.
 void ExpectSane(const absl::StatusOr<ExportedProgram>& program, const std::string& what) {

@@ -1,7 +1,9 @@
 #include "exir/interpreter/run_kernel.h"
 
 #include "runtime/core/arena.h"
+#include "runtime/core/budget.h"
 #include "runtime/core/status_macros.h"
+#include "runtime/kernel/work.h"
 
 namespace belay::exir {
 
@@ -17,10 +19,14 @@ const Kernel* ChooseKernel(const KernelRegistry& kernels, std::string_view op,
 absl::Status RunKernel(const Kernel& kernel, absl::Span<EValue* const> arguments,
                        absl::Span<EValue* const> outputs, OutputAllocator* allocator) {
   const KernelContext plan(arguments, outputs, allocator, {});
+  const WorkRule rule = WorkRuleOf(kernel.op);
+  ABSL_RETURN_IF_ERROR(TakeWork(WorkOfArguments(rule, plan)));
   ABSL_ASSIGN_OR_RETURN(const AlignedBuffer scratch,
                         AlignedBuffer::Create(kernel.ScratchBytes(plan)));
   KernelContext context(arguments, outputs, allocator, scratch.span());
-  return kernel.Run(context);
+  ABSL_RETURN_IF_ERROR(kernel.Run(context));
+  ABSL_RETURN_IF_ERROR(TakeWork(WorkOfOutputs(rule, context)));
+  return CheckBudget();
 }
 
 }  // namespace belay::exir

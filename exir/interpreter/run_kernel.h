@@ -17,7 +17,7 @@ const Kernel* ChooseKernel(const KernelRegistry& kernels, std::string_view op,
                            std::optional<KernelEngine> engine, const KernelContext& context);
 
 // Gives the kernel the scratch memory that it asks for. kResourceExhausted when there is not so
-// much, else what the kernel returns.
+// much; what the thread's Budget says, from which the work is taken; else what the kernel returns.
 absl::Status RunKernel(const Kernel& kernel, absl::Span<EValue* const> arguments,
                        absl::Span<EValue* const> outputs, OutputAllocator* allocator);
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "runtime/core/arena.h"
+#include "runtime/core/budget.h"
 #include "runtime/core/checked_math.h"
 #include "runtime/core/element.h"
 #include "runtime/core/status_macros.h"
@@ -17,7 +18,7 @@ namespace belay::exir {
 namespace {
 
 // A copy of a tensor that repeats its elements (strides of 0) may be larger than the bytes that it
-// comes from; this is the most that a few bytes may be blown up to.
+// comes from; this is the most that a few bytes may be blown up to where there is no budget.
 constexpr uint64_t kMaxExpandedBytes = uint64_t{1} << 32;
 
 template <class T>
@@ -185,6 +186,11 @@ absl::StatusOr<Storage> ConstantTensor::Dense(absl::Span<const uint8_t> order) c
         absl::StrCat("a dense copy of ", DTypeShortName(dtype_), FormatSizes(sizes_), " takes ",
                      bytes, " bytes, but at most ", kMaxExpandedBytes, " may come from the ",
                      storage_.bytes.size(), " bytes of its storage"));
+  }
+  // Who copies many tensors that show the same few bytes is stopped, too.
+  if (Budget* budget = Budget::Current()) {
+    ABSL_RETURN_IF_ERROR(budget->TakeBytes(
+        bytes, absl::StrCat("a dense copy of ", DTypeShortName(dtype_), FormatSizes(sizes_))));
   }
   ABSL_ASSIGN_OR_RETURN(AlignedBuffer buffer, AlignedBuffer::Create(bytes));
   auto owner = std::make_shared<const AlignedBuffer>(std::move(buffer));

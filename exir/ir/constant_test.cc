@@ -9,6 +9,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "runtime/core/budget.h"
 #include "runtime/core/str_cat.h"
 #include "runtime/core/testing.h"
 
@@ -152,6 +153,22 @@ TEST(Dense, AgreesWithElementwiseCopyForRandomTensors) {
 TEST(Dense, DoesNotBlowUpExpandedTensors) {
   const ConstantTensor huge = Make(DType::kFloat32, {int64_t{1} << 40}, {0}, 0, Bytes(4));
   EXPECT_THAT(huge.Dense(), StatusIs(absl::StatusCode::kResourceExhausted));
+}
+
+// Several weights that repeat the same few bytes add up.
+TEST(Dense, CopiesShareTheBudget) {
+  const ConstantTensor repeated = Make(DType::kInt8, {100, 10}, {0, 1}, 0, Bytes(10));
+  Budget budget;
+  budget.bytes.allowed = 2500;
+  const Budget::Scope scope(&budget);
+  EXPECT_OK(repeated.Dense());
+  EXPECT_OK(repeated.Dense());
+  EXPECT_THAT(repeated.Dense(),
+              StatusIs(absl::StatusCode::kResourceExhausted,
+                       HasSubstr("a dense copy of i8[100,10] takes 1000 bytes, 500 are left of the "
+                                 "2500 that the limit 'memory' allows")));
+  // What lies densely is not copied.
+  EXPECT_OK(Make(DType::kInt8, {1000}, {1}, 0, Bytes(1000)).Dense());
 }
 
 TEST(Dense, RejectsOrdersThatAreNone) {

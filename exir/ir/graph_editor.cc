@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
+#include "runtime/core/budget.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
 
@@ -163,6 +164,7 @@ NodeId GraphEditor::InsertNode(NodeId before, NewNode node, std::vector<NewOutpu
   for (const Argument& argument : inserted.arguments) AddUses(id, argument);
   Link(id, before);
   ++graph_.num_nodes_;
+  if (Budget* budget = Budget::Current()) budget->CountNode(inserted.results().size());
   return id;
 }
 

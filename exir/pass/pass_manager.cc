@@ -9,6 +9,7 @@
 #include "exir/ir/text.h"
 #include "exir/ir/verifier.h"
 #include "runtime/core/annotate.h"
+#include "runtime/core/budget.h"
 #include "runtime/core/status_macros.h"
 
 namespace belay::exir {
@@ -31,9 +32,9 @@ absl::StatusOr<ExportedProgram> RunPasses(ExportedProgram program, absl::Span<co
     const std::string before = options.check_changed ? PrintProgram(program) : "";
     const absl::Time start = absl::Now();
     const absl::StatusOr<bool> changed = pass.run(program);
-    if (!changed.ok()) {
-      return Annotate(changed.status(), absl::StrCat("pass ", pass.name));
-    }
+    // Also of nodes that a pass made without asking.
+    absl::Status status = changed.ok() ? CheckBudget() : changed.status();
+    if (!status.ok()) return Annotate(status, absl::StrCat("pass ", pass.name));
     report.seconds = absl::ToDoubleSeconds(absl::Now() - start);
     report.changed = *changed;
     report.nodes_after = CountNodes(program);

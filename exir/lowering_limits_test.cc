@@ -1,0 +1,99 @@
+// Lowering stays within its limits, whatever the program asks for.
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "exir/ir/text.h"
+#include "exir/ops/standard_ops.h"
+#include "exir/pipeline.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "runtime/core/testing.h"
+
+namespace belay::exir {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr absl::StatusCode kExhausted = absl::StatusCode::kResourceExhausted;
+
+class LoweringLimitsTest : public ::testing::Test {
+ protected:
+  void SetUp() override { ASSERT_OK_AND_ASSIGN(ops_, CreateStandardOps()); }
+
+  absl::Status Lower(std::string_view text, const LoweringLimits& limits = {}) {
+    absl::StatusOr<ExportedProgram> program = ParseProgram(text, *ops_);
+    if (!program.ok()) return program.status();
+    MethodPrograms methods;
+    methods.emplace_back("forward", *std::move(program));
+    PipelineOptions options;
+    options.limits = limits;
+    return LowerPrograms(std::move(methods), options).status();
+  }
+
+  std::unique_ptr<OpRegistry> ops_;
+};
+
+constexpr std::string_view kSmall = R"(program aten {
+  graph(%x: f32[2,3] user_input) {
+    %y: f32[2,3] = aten.celu.default(%x, 2.0)
+    return (%y user_output)
+  }
+})";
+
+// A recurrent layer becomes nodes for each of its steps.
+std::string Recurrent(int steps) {
+  const std::string n = std::to_string(steps);
+  return "program aten {\n  graph(%x: f32[" + n + ",1,1] user_input, %h: f32[1,1,1] user_input, " +
+         "%a: f32[1,1] user_input, %b: f32[1,1] user_input) {\n    %y: f32[" + n +
+         ",1,1], %s: f32[1,1,1] = aten.rnn_tanh.input(%x, %h, [%a, %b], false, 1, 0.0, false, "
+         "false, false)\n    return (%y user_output, %s user_output)\n  }\n}";
+}
+
+TEST_F(LoweringLimitsTest, SmallProgramsAreFarBelowTheDefaults) { EXPECT_OK(Lower(kSmall)); }
+
+TEST_F(LoweringLimitsTest, NodesOfDecompositions) {
+  EXPECT_THAT(
+      Lower(Recurrent(5), {.nodes = 3}),
+      StatusIs(kExhausted, AllOf(HasSubstr("aten.rnn_tanh.input"),
+                                 HasSubstr("more nodes than the 3 that the limit 'nodes'"))));
+  EXPECT_THAT(Lower(Recurrent(20'000)),
+              StatusIs(kExhausted, AllOf(HasSubstr("aten.rnn_tanh.input"), HasSubstr("'nodes'"))));
+}
+
+TEST_F(LoweringLimitsTest, DeadlineAndCancellation) {
+  EXPECT_THAT(Lower(kSmall, {.deadline = std::chrono::steady_clock::now()}),
+              StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("'deadline'")));
+  std::atomic<bool> cancel = true;
+  EXPECT_THAT(Lower(kSmall, {.cancel = &cancel}),
+              StatusIs(absl::StatusCode::kCancelled, HasSubstr("'cancel'")));
+  cancel = false;
+  EXPECT_OK(Lower(kSmall, {.cancel = &cancel}));
+}
+
+TEST_F(LoweringLimitsTest, TheCallersBudgetEndsItToo) {
+  Budget budget;
+  budget.deadline = std::chrono::steady_clock::now();
+  const Budget::Scope scope(&budget);
+  EXPECT_THAT(Lower(kSmall), StatusIs(absl::StatusCode::kDeadlineExceeded));
+}
+
+// Counting where the indices of a triangle are is no loop over its rows.
+TEST_F(LoweringLimitsTest, TrianglesOfManyRowsCostNothing) {
+  const auto start = std::chrono::steady_clock::now();
+  std::string text = "program aten {\n  graph(%x: f32[2] user_input) {\n";
+  for (int i = 0; i < 200; ++i) {
+    text += "    %y" + std::to_string(i) +
+            ": i64[2,1] = aten.tril_indices.default(16777216, 1, -16777215)\n";
+  }
+  text += "    return (%y0 user_output)\n  }\n}";
+  EXPECT_OK(Lower(text));
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
+}
+
+}  // namespace
+}  // namespace belay::exir
