@@ -201,7 +201,7 @@ absl::StatusOr<NpyArray> RandomInput(const MethodPlan& plan, size_t i, uint64_t 
                        c.dim, ", ", c.multiplier, " * ", Quoted(c.symbol), " + ", c.offset,
                        ", exceeds int64 where the symbol is ", dynamic_size));
     }
-    if (c.min <= wanted && wanted <= c.max) array.sizes[c.dim] = wanted.value();
+    array.sizes[c.dim] = std::clamp(wanted.value(), c.min, c.max);
   }
   ABSL_ASSIGN_OR_RETURN(array.data, AlignedBuffer::Create(array.view().nbytes()));
   const int64_t count = array.view().numel();

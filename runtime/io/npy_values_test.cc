@@ -153,5 +153,19 @@ TEST(NpyValuesTest, RandomInputsOfSizesThatOverflowAreErrors) {
   EXPECT_EQ(array.sizes, Sizes{5});
 }
 
+// A bound may be far above what anybody means.
+TEST(NpyValuesTest, RandomInputsAreNotLargerThanTheyMustBe) {
+  constexpr int64_t kSize[] = {int64_t{1} << 40};
+  constexpr uint8_t kOrder[] = {0};
+  TensorPlan tensor;
+  tensor.dynamic_dims = 1;
+  tensor.sizes = kSize;
+  tensor.dim_order = kOrder;
+  MethodPlan plan = PlanOf(tensor);
+  plan.inputs[0].constraints = {{0, 4, int64_t{1} << 40, "s0", 1, 0}};
+  ASSERT_OK_AND_ASSIGN(const NpyArray array, RandomInput(plan, 0, 3, 2));
+  EXPECT_EQ(array.sizes, Sizes{4});
+}
+
 }  // namespace
 }  // namespace belay

@@ -39,7 +39,7 @@ std::string CpuName() {
 absl::StatusOr<nlohmann::json> Measure(const BenchOptions& options) {
   ABSL_ASSIGN_OR_RETURN(const auto session,
                         OpenSession(options.program, options.method, options.engine,
-                                    options.threads, {}, options.data));
+                                    options.threads, {}, {{}, options.data}));
   Method& method = *session->method;
   ABSL_ASSIGN_OR_RETURN(
       const CallInputs inputs,

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "tools/belay/command_limits.h"
 #include "tools/belay/command_line.h"
 
 namespace belay::tools {
@@ -33,6 +34,7 @@ struct LowerOptions {
   uint64_t fold_budget = uint64_t{1} << 20;  // exir::PipelineOptions::fold_budget
   bool quant_fusion_and_const_prop = false;
   bool json = false;
+  CommandLimits limits;
 };
 int Lower(const LowerOptions& options);
 
@@ -44,7 +46,9 @@ struct RunOptions {
   std::optional<uint64_t> seed;  // draws the inputs
   int repeat = 1;
   int threads = 1;
+  bool copy = false;  // the program's files instead of mapping them
   bool json = false;
+  CommandLimits limits;
 };
 int Run(const RunOptions& options);
 
@@ -52,6 +56,7 @@ struct InspectOptions {
   std::string file;
   std::vector<std::string> data;  // files
   bool json = false, graph = false, size = false, verify = false;
+  CommandLimits limits;
 };
 int Inspect(const InspectOptions& options);
 
@@ -66,6 +71,7 @@ struct VerifyOptions {
   int64_t max_size = 0;  // as LowerOptions::max_size, where the archive is lowered
   double atol = 1e-5, rtol = 1e-4;
   bool json = false;
+  CommandLimits limits;
 };
 int Verify(const VerifyOptions& options);
 

@@ -19,6 +19,7 @@
 #include "exir/passes/guards_to_assertions.h"
 #include "nlohmann/json.hpp"
 #include "runtime/core/annotate.h"
+#include "runtime/core/budget.h"
 #include "runtime/core/mapped_file.h"
 #include "runtime/core/printable.h"
 #include "runtime/core/status_macros.h"
@@ -49,15 +50,16 @@ json SizeByOwner(const ArchiveInfo& info) {
 
 // Reads every entry, whatever it is for, and compares its checksum. How many have none.
 absl::StatusOr<uint64_t> VerifyEntries(const std::string& path) {
-  const exir::ImportOptions options;
   ABSL_ASSIGN_OR_RETURN(std::shared_ptr<const MappedFile> file, MappedFile::Open(path));
   const absl::Span<const std::byte> bytes = file->bytes();
+  const exir::ImportOptions options = exir::OptionsForArchive({}, bytes.size());
   const auto verify = [&]() -> absl::StatusOr<uint64_t> {
     ABSL_ASSIGN_OR_RETURN(
         const exir::ZipReader zip,
         exir::ZipReader::Open(exir::Storage{std::move(file), bytes}, options.max_zip_entries));
     uint64_t unknown = 0;
     for (const exir::ZipReader::Entry& entry : zip.entries()) {
+      ABSL_RETURN_IF_ERROR(CheckBudget());
       exir::ByteBudget inflated("max_inflated_bytes", options.max_inflated_bytes);
       ABSL_RETURN_IF_ERROR(zip.Read(entry, inflated, /*verify_checksum=*/true).status());
       unknown += entry.crc32 == 0 && entry.size > 0 ? 1 : 0;

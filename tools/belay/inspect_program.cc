@@ -95,7 +95,9 @@ void PrintMethod(const json& method) {
 }  // namespace
 
 absl::Status InspectProgram(const InspectOptions& options) {
-  ABSL_ASSIGN_OR_RETURN(const Program program, OpenProgramFile(options.file, options.data));
+  ABSL_ASSIGN_OR_RETURN(
+      const Program program,
+      OpenProgramFile(options.file, {options.limits.ForPrograms(), options.data}));
   if (options.verify) {
     const absl::Status status = VerifyDigests(program);
     if (!status.ok()) return Annotate(status, options.file);

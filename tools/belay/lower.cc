@@ -215,8 +215,14 @@ int Lower(const LowerOptions& options) {
   const auto ops = exir::CreateStandardOps();
   if (!ops.ok()) return Report(ops.status());
 
+  std::vector<std::string> files;
+  for (const MethodOption& method : *methods) {
+    files.push_back(ParseArchiveModel(method.archive).path);
+  }
+  const WithinLimits limits(options.limits, files);
   Progress progress;
   exir::PipelineOptions pipeline;
+  pipeline.limits = options.limits.ForLowering();
   pipeline.partitioners = partitioners->chosen;
   for (const std::string& text : options.constant_methods) {
     auto method = ParseConstantMethod(text);
@@ -282,6 +288,7 @@ int Lower(const LowerOptions& options) {
   }
   const auto serialized = Serialize(options, *image, **ops);
   if (!serialized.ok()) return Report(serialized.status());
+  if (const absl::Status status = CheckBudget(); !status.ok()) return Report(status);
   const std::string text = JsonText(LowerReportJson(report, serialized->size));
   if (const absl::Status status = WriteReportAndProgram(options, text, *serialized); !status.ok()) {
     return Report(status);
@@ -305,7 +312,7 @@ Command LowerCommand() {
   return {
       .name = "lower",
       .about = "Lowers exported programs (.pt2), or saved ones (.bir), to one program file.",
-      .options =
+      .options = WithLimits(
           {{"archive",
             &lower->input,
             "FILE or FILE:MODEL: the archive that becomes the method 'forward'",
@@ -380,7 +387,8 @@ Command LowerCommand() {
            {"--json",
             &lower->json,
             "prints the report as JSON",
-            {.excludes = {"--dump-after", "--stage"}}}},
+            {.excludes = {"--dump-after", "--stage"}}},
+          &lower->limits, /*lowers=*/true),
       .footer =
           "Of an archive with several models, --method NAME=FILE takes the one called NAME, "
           "and an\n"
@@ -390,8 +398,9 @@ Command LowerCommand() {
           "llm.belay\n"
           "         belay lower model.pt2 --format pte -o model.pte",
       .owned = lower,
-      .run = [lower] { return Lower(*lower); },
+      .run = [lower] {
+      return Lower(*lower); },
   };
-}
+  }
 
 }  // namespace belay::tools

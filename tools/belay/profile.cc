@@ -51,9 +51,10 @@ absl::Status ProfileMethod(const ProfileOptions& options) {
     ABSL_ASSIGN_OR_RETURN(before, ReadJson(options.compare));
   }
   ABSL_ASSIGN_OR_RETURN(const auto log, EventLog::Create(static_cast<size_t>(options.max_events)));
-  ABSL_ASSIGN_OR_RETURN(const auto session,
-                        OpenSession(options.program, options.method, options.engine,
-                                    options.threads, EventSink{.log = log.get()}, options.data));
+  ABSL_ASSIGN_OR_RETURN(
+      const auto session,
+      OpenSession(options.program, options.method, options.engine, options.threads,
+                  EventSink{.log = log.get()}, {{}, options.data}));
   std::vector<Event> events(log->events().begin(), log->events().end());
   Method& method = *session->method;
   ABSL_ASSIGN_OR_RETURN(const CallInputs inputs,

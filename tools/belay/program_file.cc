@@ -24,15 +24,14 @@ bool IsProgramFile(absl::Span<const std::byte> file) {
          (file.size() >= kNameBytes && std::memcmp(file.data(), kMagic, kNameBytes) == 0);
 }
 
-absl::StatusOr<Program> OpenProgramFile(const std::string& path,
-                                        const std::vector<std::string>& data_files) {
+absl::StatusOr<Program> OpenProgramFile(const std::string& path, const pte::OpenOptions& options) {
   bool is_pte = false;
   {
     ABSL_ASSIGN_OR_RETURN(const auto file, MappedFile::Open(path));
     is_pte = pte::IsProgramFile(file->bytes());
   }
-  if (is_pte) return pte::OpenProgram(path, {.program = {}, .data_files = data_files});
-  if (data_files.empty()) return Program::Open(path);
+  if (is_pte) return pte::OpenProgram(path, options);
+  if (options.data_files.empty()) return Program::Open(path, options.program);
   return absl::InvalidArgumentError(absl::StrCat(
       path, ": --data is for programs of ExecuTorch (.pte); others name their companion files"));
 }

@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "executorch/reader/open_program.h"
 #include "runtime/program/program.h"
 #include "tools/belay/command_line.h"
 
@@ -19,8 +20,7 @@ bool IsProgramFile(absl::Span<const std::byte> file);
 
 // By what the file is, whatever it is called. `data_files` are for .pte alone; Belay's programs
 // name their companions themselves (kInvalidArgument). Else as Program::Open and pte::OpenProgram.
-absl::StatusOr<Program> OpenProgramFile(const std::string& path,
-                                        const std::vector<std::string>& data_files);
+absl::StatusOr<Program> OpenProgramFile(const std::string& path, const pte::OpenOptions& options);
 
 // The same from memory, which must outlive the result. Without data files.
 absl::StatusOr<Program> OpenProgramBytes(absl::Span<const std::byte> file,

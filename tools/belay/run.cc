@@ -91,9 +91,11 @@ absl::StatusOr<Methods> LoadMethods(const RunOptions& options, const std::vector
   std::set<std::string> names;
   for (const Call& call : calls) names.insert(call.method);
   Methods methods;
-  ABSL_ASSIGN_OR_RETURN(methods.session,
-                        OpenSession(options.program, calls[0].method, options.engine,
-                                    options.threads, {}, options.data));
+  ABSL_ASSIGN_OR_RETURN(
+      methods.session,
+      OpenSession(options.program, calls[0].method, options.engine, options.threads, {},
+                  {options.limits.ForPrograms(options.copy ? FileAccess::kCopy : FileAccess::kMap),
+                   options.data}));
   if (names.size() == 1) return methods;
   const Program& program = *methods.session->program;
   ABSL_ASSIGN_OR_RETURN(
@@ -110,6 +112,9 @@ absl::StatusOr<Methods> LoadMethods(const RunOptions& options, const std::vector
 }
 
 absl::StatusOr<int> RunAll(const RunOptions& options) {
+  std::vector<std::string> files = options.inputs;
+  files.push_back(options.program);
+  WithinLimits limits(options.limits, files);
   std::vector<Call> calls;
   for (const std::string& text : options.sequence) {
     calls.push_back(ParseCall(text, options.method));
@@ -117,6 +122,7 @@ absl::StatusOr<int> RunAll(const RunOptions& options) {
   if (calls.empty()) calls.push_back({options.method, ""});
   ABSL_ASSIGN_OR_RETURN(Methods methods, LoadMethods(options, calls));
   const auto& session = methods.session;
+  limits.Add(*session->program);
   nlohmann::json report;
   report["load_ms"] = 1e3 * session->load_seconds;
   report["calls"] = nlohmann::json::array();
@@ -161,31 +167,36 @@ Command RunCommand() {
   return {
       .name = "run",
       .about = "Executes a method of a program file.",
-      .options = {{"program", &run->program, "the program file", {.required = true}},
-                  {"--method", &run->method, "the method"},
-                  {"--input",
-                   &run->inputs,
-                   ".npy files in the order of the method's inputs (repeatable); those of inputs "
-                   "fixed at export all or none",
-                   {.repeatable = true}},
-                  {"--random-inputs",
-                   &run->seed,
-                   "draws the inputs with this seed instead",
-                   {.excludes = {"--input"}}},
-                  {"--sequence",
-                   &run->sequence,
-                   "folders with input_<i>.npy for input i, DIR or METHOD=DIR: one call each, all "
-                   "on the same state",
-                   {.repeatable = true, .excludes = {"--input", "--random-inputs"}}},
-                  {"--output-dir",
-                   &run->output_dir,
-                   "writes the results there as 0.npy, 1.npy, …",
-                   {.not_empty = true}},
-                  {"--repeat", &run->repeat, "executes so many times", {.least = 1}},
-                  DataOption(&run->data),
-                  EngineOption(&run->engine),
-                  ThreadsOption(&run->threads),
-                  {"--json", &run->json, "prints a report as JSON"}},
+      .options = WithLimits(
+          {{"program", &run->program, "the program file", {.required = true}},
+           {"--method", &run->method, "the method"},
+           {"--input",
+            &run->inputs,
+            ".npy files in the order of the method's inputs (repeatable); those of inputs "
+            "fixed at export all or none",
+            {.repeatable = true}},
+           {"--random-inputs",
+            &run->seed,
+            "draws the inputs with this seed instead",
+            {.excludes = {"--input"}}},
+           {"--sequence",
+            &run->sequence,
+            "folders with input_<i>.npy for input i, DIR or METHOD=DIR: one call each, all "
+            "on the same state",
+            {.repeatable = true, .excludes = {"--input", "--random-inputs"}}},
+           {"--output-dir",
+            &run->output_dir,
+            "writes the results there as 0.npy, 1.npy, …",
+            {.not_empty = true}},
+           {"--repeat", &run->repeat, "executes so many times", {.least = 1}},
+           DataOption(&run->data),
+           EngineOption(&run->engine),
+           ThreadsOption(&run->threads),
+           {"--copy", &run->copy,
+            "reads the program's files into memory instead of mapping them: for files that "
+            "somebody may truncate meanwhile"},
+           {"--json", &run->json, "prints a report as JSON"}},
+          &run->limits),
       .footer = "Example: belay run model.belay --input x.npy --output-dir results",
       .owned = run,
       .run = [run] { return Run(*run); },

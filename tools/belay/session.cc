@@ -39,11 +39,11 @@ absl::StatusOr<std::unique_ptr<Session>> OpenSession(const std::string& path,
                                                      const std::string& method,
                                                      const std::string& engine, int threads,
                                                      EventSink events,
-                                                     const std::vector<std::string>& data_files) {
+                                                     const pte::OpenOptions& options) {
   const absl::Time start = absl::Now();
   auto session = std::make_unique<Session>();
   ABSL_RETURN_IF_ERROR(AddEngine(engine, session->kernels));
-  ABSL_ASSIGN_OR_RETURN(Program program, OpenProgramFile(path, data_files));
+  ABSL_ASSIGN_OR_RETURN(Program program, OpenProgramFile(path, options));
   session->program = std::make_unique<Program>(std::move(program));
   if (threads > 1) session->threads = std::make_unique<ThreadPool>(threads);
   absl::StatusOr<std::unique_ptr<Method>> loaded =

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "executorch/reader/open_program.h"
 #include "runtime/executor/method.h"
 #include "runtime/executor/shared_state.h"
 #include "runtime/kernel/kernel_registry.h"
@@ -34,11 +35,13 @@ absl::StatusOr<std::unique_ptr<Method>> LoadMethod(const Program& program, const
                                                    const KernelRegistry& kernels,
                                                    const MethodOptions& options = {});
 
-// `threads` work on each instruction, 1 to 256; the method logs to `events`; `data_files` are those
-// of OpenProgramFile. Errors name the path.
-absl::StatusOr<std::unique_ptr<Session>> OpenSession(
-    const std::string& path, const std::string& method, const std::string& engine, int threads = 1,
-    EventSink events = {}, const std::vector<std::string>& data_files = {});
+// `threads` work on each instruction, 1 to 256; the method logs to `events`; `options` are those of
+// OpenProgramFile. Errors name the path.
+absl::StatusOr<std::unique_ptr<Session>> OpenSession(const std::string& path,
+                                                     const std::string& method,
+                                                     const std::string& engine, int threads = 1,
+                                                     EventSink events = {},
+                                                     const pte::OpenOptions& options = {});
 
 }  // namespace belay::tools
 

@@ -15,13 +15,14 @@ absl::StatusOr<std::unique_ptr<Session>> OpenVerifiedMethod(
     const std::vector<const exir::Partitioner*>& partitioners) {
   if (!options.program.empty()) {
     return OpenSession(options.program, options.method, options.engine, /*threads=*/1, {},
-                       options.data);
+                       {options.limits.ForPrograms(), options.data});
   }
   auto session = std::make_unique<Session>();
   ABSL_RETURN_IF_ERROR(AddEngine(options.engine, session->kernels));
   exir::MethodPrograms methods;
   methods.emplace_back(options.method, program.Clone());
   exir::PipelineOptions pipeline;
+  pipeline.limits = options.limits.ForLowering();
   pipeline.partitioners.all = partitioners;
   pipeline.backends = &AotBackends();
   if (options.max_size > 0) pipeline.unbounded_size = options.max_size;

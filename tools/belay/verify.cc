@@ -224,6 +224,10 @@ void PrintOrigin(const Origin& origin) {
 }
 
 absl::StatusOr<int> VerifyAll(const VerifyOptions& options, const Partitioners& partitioners) {
+  std::vector<std::string> files = options.inputs;
+  files.push_back(ParseArchiveModel(options.archive).path);
+  if (!options.program.empty()) files.push_back(options.program);
+  WithinLimits limits(options.limits, files);
   ABSL_ASSIGN_OR_RETURN(const auto ops, exir::CreateStandardOps());
   ABSL_ASSIGN_OR_RETURN(const ArchiveModel chosen, ChooseModel(options.archive, options.method));
   exir::ImportOptions import;
@@ -233,6 +237,7 @@ absl::StatusOr<int> VerifyAll(const VerifyOptions& options, const Partitioners& 
   ABSL_ASSIGN_OR_RETURN(const exir::ExportedProgram edge, exir::ToEdge(archive.Clone()));
   ABSL_ASSIGN_OR_RETURN(const auto session,
                         OpenVerifiedMethod(options, edge, partitioners.chosen.Of(options.method)));
+  limits.Add(*session->program);
   Method& method = *session->method;
   KernelRegistry reference_kernels;
   ABSL_RETURN_IF_ERROR(AddReferenceKernels(reference_kernels));
@@ -294,7 +299,7 @@ Command VerifyCommand() {
       .about =
           "Compares what a program file computes with what its archive means, and names the "
           "first node that differs.",
-      .options =
+      .options = WithLimits(
           {{"files",
             &verify->files,
             "the archive (.pt2, FILE or FILE:MODEL), and the program file; without one, the "
@@ -327,6 +332,7 @@ Command VerifyCommand() {
            DataOption(&verify->data),
            EngineOption(&verify->engine),
            {"--json", &verify->json, "prints JSON"}},
+          &verify->limits, /*lowers=*/true),
       .footer =
           "Of an archive with several models, the one called like the method is meant, and for\n"
           "'forward' also one called 'model'; FILE:MODEL names another.\n"

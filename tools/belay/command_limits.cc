@@ -1,0 +1,168 @@
+#include "tools/belay/command_limits.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <new>
+#include <utility>
+
+namespace belay::tools {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Of a command, and what its files add to it.
+constexpr double kLeastSeconds = 8, kSecondsPerByte = 1.0 / (1 << 20);
+constexpr uint64_t kLeastMemory = uint64_t{896} << 20, kMemoryPerByte = 16;
+// How long a command has, once its time is over, to say so itself and where it was.
+constexpr std::chrono::milliseconds kGrace(250);
+// Between two looks; as much memory as can be filled meanwhile is what limits on it are exceeded by.
+constexpr std::chrono::milliseconds kInterval(5);
+
+uint64_t FileBytes(const std::vector<std::string>& files) {
+  uint64_t bytes = 0;
+  for (const std::string& file : files) {
+    struct stat info;
+    if (::stat(file.c_str(), &info) == 0 && S_ISREG(info.st_mode)) {
+      bytes += static_cast<uint64_t>(info.st_size);
+    }
+  }
+  return bytes;
+}
+
+// Nothing here may allocate, nor wait for a lock that the command's thread may hold.
+[[noreturn]] void End(const char* message, int length) {
+  // A closed standard error changes nothing.
+  [[maybe_unused]] const ssize_t written =
+      ::write(STDERR_FILENO, message, static_cast<size_t>(std::max(length, 0)));
+  ::_exit(kBadInput);
+}
+
+// The process's memory without what is mapped from files; 0 where the system does not say.
+uint64_t MemoryInUse(int statm) {
+  char text[256];
+  const ssize_t length = ::pread(statm, text, sizeof(text) - 1, 0);
+  if (length <= 0) return 0;
+  text[length] = 0;
+  unsigned long long total = 0, resident = 0, shared = 0;
+  if (std::sscanf(text, "%llu %llu %llu", &total, &resident, &shared) != 3 || resident < shared) {
+    return 0;
+  }
+  return (resident - shared) * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
+[[noreturn]] void NoMemory() {
+  constexpr char kMessage[] = "belay: the system has no memory left\n";
+  End(kMessage, static_cast<int>(sizeof(kMessage)) - 1);
+}
+
+}  // namespace
+
+Program::Options CommandLimits::ForPrograms(FileAccess access) const {
+  Program::Options options;
+  options.access = access;
+  Limits& limits = options.limits;
+  if (memory.has_value()) {
+    limits.arena_bytes = limits.delegate_bytes = limits.scratch_bytes = *memory;
+  }
+  if (work.has_value()) limits.executed_work = *work;
+  return options;
+}
+
+exir::LoweringLimits CommandLimits::ForLowering() const {
+  exir::LoweringLimits limits;
+  if (memory.has_value()) limits.memory_bytes = *memory;
+  if (work.has_value()) limits.work = *work;
+  if (nodes.has_value()) limits.nodes = *nodes;
+  return limits;
+}
+
+std::vector<Option> WithLimits(std::vector<Option> options, CommandLimits* limits, bool lowers) {
+  options.push_back(
+      {"--timeout",
+       &limits->timeout,
+       "seconds after which the command gives up, 0 for no limit; if not given 8, and "
+       "1 more for each MiB of the files",
+       {.least = 0}});
+  options.push_back({"--limit-memory", &limits->memory,
+                     "bytes that the process, a program's arena, or copies of weights may take; if "
+                     "not given in proportion to the files"});
+  options.push_back({"--limit-work", &limits->work,
+                     "multiply-adds that one call, or folding constants, may take; if not given in "
+                     "proportion to the files"});
+  if (lowers) {
+    options.push_back({"--limit-nodes", &limits->nodes,
+                       "nodes that lowering may make; if not given 50000, and 1 for each byte of "
+                       "the archives"});
+  }
+  return options;
+}
+
+WithinLimits::WithinLimits(const CommandLimits& limits, const std::vector<std::string>& files)
+    : limits_(limits), start_(Clock::now()), file_bytes_(FileBytes(files)), scope_(&budget_) {
+  std::set_new_handler(&NoMemory);
+  Update();
+  watcher_ = std::thread([this] { Watch(); });
+}
+
+WithinLimits::~WithinLimits() {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    done_ = true;
+  }
+  wake_.notify_one();
+  watcher_.join();
+  std::set_new_handler(nullptr);
+}
+
+void WithinLimits::Add(const Program& program) {
+  for (const SegmentPlan& segment : program.segments()) {
+    if (!segment.companion.empty()) file_bytes_ += segment.bytes.size();
+  }
+  Update();
+}
+
+void WithinLimits::Update() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto bytes = static_cast<double>(file_bytes_);
+  bounds_.seconds = limits_.timeout < 0 ? kLeastSeconds + kSecondsPerByte * bytes : limits_.timeout;
+  // Ten years are as good as none.
+  constexpr double kMostSeconds = 3e8;
+  bounds_.deadline.reset();
+  if (bounds_.seconds > 0 && bounds_.seconds < kMostSeconds) {
+    bounds_.deadline = start_ + std::chrono::duration_cast<Clock::duration>(
+                                    std::chrono::duration<double>(bounds_.seconds));
+  }
+  bounds_.memory_bytes = limits_.memory.value_or(
+      kLeastMemory + kMemoryPerByte * std::min(file_bytes_, UINT64_MAX / 32));
+  budget_.deadline = bounds_.deadline;
+  exir::AllowLowering(limits_.ForLowering(), file_bytes_, budget_);
+}
+
+void WithinLimits::Watch() {
+  const int statm = ::open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+  char message[160];
+  std::unique_lock<std::mutex> lock(mutex_);
+  while (!wake_.wait_for(lock, kInterval, [this] { return done_; })) {
+    if (bounds_.deadline.has_value() && Clock::now() > *bounds_.deadline + kGrace) {
+      End(message, std::snprintf(message, sizeof(message),
+                                 "belay: stopped after the %g seconds that the limit '--timeout' "
+                                 "allows\n",
+                                 bounds_.seconds));
+    }
+    const uint64_t used = statm < 0 ? 0 : MemoryInUse(statm);
+    if (used > bounds_.memory_bytes) {
+      End(message, std::snprintf(message, sizeof(message),
+                                 "belay: takes %llu bytes of memory, more than the %llu that the "
+                                 "limit '--limit-memory' allows\n",
+                                 static_cast<unsigned long long>(used),
+                                 static_cast<unsigned long long>(bounds_.memory_bytes)));
+    }
+  }
+  if (statm >= 0) ::close(statm);
+}
+
+}  // namespace belay::tools
