@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 
 #include "absl/status/statusor.h"
@@ -80,6 +81,15 @@ absl::Status CheckKeys(const List& list, const Limits& limits) {
   }
   keys.Add(list.size(), kEntryBytes);
   return CheckMemory(keys.bytes(), "the keys of named data");
+}
+
+// Element i of a vector of numbers. Those of eight bytes may lie anywhere: the verifier looks at the
+// alignment of a vector's length alone. Precondition: i < numbers.size().
+template <class T>
+T ElementAt(const flatbuffers::Vector<T>& numbers, flatbuffers::uoffset_t i) {
+  T number;
+  std::memcpy(&number, numbers.Data() + size_t{i} * sizeof(T), sizeof(T));
+  return number;
 }
 
 // A range of the segments, whose offset counts from their base.

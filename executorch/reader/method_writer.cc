@@ -256,7 +256,8 @@ class MethodWriter {
       const EValue& value = *facts_.values[v].value;
       schema::List list;
       const auto add_values = [&](const auto& items) {
-        for (const auto element : items) {
+        for (flatbuffers::uoffset_t k = 0; k < items.size(); ++k) {
+          const int64_t element = ElementAt(items, k);
           list.add_elements(element < 0 ? None() : static_cast<uint32_t>(element));
         }
       };
@@ -271,9 +272,9 @@ class MethodWriter {
           add_values(*value.val_as_OptionalTensorList()->items());
           break;
         case KernelTypes::DoubleList:
-          for (const double number : *value.val_as_DoubleList()->items()) {
+          for (flatbuffers::uoffset_t k = 0; k < value.val_as_DoubleList()->items()->size(); ++k) {
             schema::Value element;
-            element.set_double_(number);
+            element.set_double_(ElementAt(*value.val_as_DoubleList()->items(), k));
             list.add_elements(AddValue(std::move(element)));
           }
           break;

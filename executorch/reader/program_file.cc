@@ -87,7 +87,7 @@ absl::StatusOr<absl::Span<const std::byte>> ProgramFile::Subsegment(
   }
   ABSL_ASSIGN_OR_RETURN(const absl::Span<const std::byte> segment,
                         Segment(offsets->segment_index()));
-  const uint64_t offset = offsets->offsets()->Get(index);
+  const uint64_t offset = ElementAt(*offsets->offsets(), index);
   if (!RangeFits(offset, bytes, segment.size())) {
     return absl::InvalidArgumentError(absl::StrCat(bytes, " bytes at ", offset,
                                                    " are not inside the ", segment.size(),

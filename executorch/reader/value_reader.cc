@@ -80,7 +80,7 @@ class ValueReader {
     pools_.push_back({});  // 0 is reserved
     uint64_t end = 0;
     for (flatbuffers::uoffset_t m = 1; m < sizes->size(); ++m) {
-      const int64_t size = sizes->Get(m);
+      const int64_t size = ElementAt(*sizes, m);
       if (size < 0) {
         return Broken(absl::StrCat(facts_.name, ", pool ", m, ": ", size, " bytes is negative"));
       }
@@ -249,7 +249,7 @@ class ValueReader {
   absl::Status CheckItems(uint32_t self, const List* list, KernelTypes kind, bool optional) const {
     if (list->items() == nullptr) return Broken("its items are missing");
     for (flatbuffers::uoffset_t k = 0; k < list->items()->size(); ++k) {
-      const int64_t element = list->items()->Get(k);
+      const int64_t element = ElementAt(*list->items(), k);
       if (optional && element == -1) continue;
       if (element < 0 || static_cast<uint64_t>(element) >= facts_.values.size()) {
         return Broken(absl::StrCat("element ", k, " is value ", element, ", there are ",
