@@ -233,23 +233,18 @@ constexpr Row kRows[] = {
     {"quantized_decomposed::mixed_mm.out",
      "Tensor input, Tensor weight, Tensor weight_scales, Tensor? weight_zero_points, Tensor! out"},
     // Built into the runtime: docs/pte-format.md §13.
-    {"executorch_prim::add.Scalar=_operator.add executorch_prim::sub.Scalar=_operator.sub "
-     "executorch_prim::mul.Scalar=_operator.mul "
-     "executorch_prim::floordiv.Scalar=_operator.floordiv "
-     "executorch_prim::mod.Scalar=_operator.mod executorch_prim::truediv.Scalar=_operator.truediv "
-     "executorch_prim::eq.Scalar=_operator.eq executorch_prim::gt.Scalar=_operator.gt "
-     "executorch_prim::lt.Scalar=_operator.lt executorch_prim::ge.Scalar=_operator.ge "
-     "executorch_prim::le.Scalar=_operator.le executorch_prim::sym_max.Scalar=torch.sym_max "
-     "executorch_prim::sym_min.Scalar=torch.sym_min executorch_prim::floordiv.int=- "
-     "executorch_prim::mod.int=-",
+    {"executorch_prim::add.Scalar executorch_prim::sub.Scalar executorch_prim::mul.Scalar "
+     "executorch_prim::floordiv.Scalar executorch_prim::mod.Scalar=- "
+     "executorch_prim::truediv.Scalar executorch_prim::eq.Scalar executorch_prim::gt.Scalar "
+     "executorch_prim::lt.Scalar executorch_prim::ge.Scalar executorch_prim::le.Scalar "
+     "executorch_prim::sym_max.Scalar executorch_prim::sym_min.Scalar "
+     "executorch_prim::floordiv.int=- executorch_prim::mod.int=-",
      "Scalar a, Scalar b -> value"},
-    {"executorch_prim::neg.Scalar=_operator.neg executorch_prim::ceil.Scalar=math.ceil "
-     "executorch_prim::trunc.Scalar=math.trunc executorch_prim::round.Scalar=- "
-     "executorch_prim::sym_not.Scalar=torch.sym_not "
-     "executorch_prim::sym_float.Scalar=torch.sym_float "
-     "executorch_prim::sym_int.Scalar=torch.sym_int",
+    {"executorch_prim::neg.Scalar executorch_prim::ceil.Scalar executorch_prim::trunc.Scalar "
+     "executorch_prim::round.Scalar=- executorch_prim::sym_not.Scalar "
+     "executorch_prim::sym_float.Scalar executorch_prim::sym_int.Scalar",
      "Scalar a -> value"},
-    {"executorch_prim::sym_ite.Scalar=torch.sym_ite", "Scalar b, Scalar t, Scalar f -> value"},
+    {"executorch_prim::sym_ite.Scalar", "Scalar b, Scalar t, Scalar f -> value"},
     {"sym_size.int", "Tensor self, int dim -> value"},
     {"sym_numel _local_scalar_dense", "Tensor self -> value"},
     {"executorch_prim::et_view.default=-", "Tensor self, int[] size -> value"},

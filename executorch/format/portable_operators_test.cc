@@ -44,7 +44,7 @@ TEST(PortableOperatorsTest, FunctionalNamesFollowTheRuleOrTheirRow) {
   EXPECT_EQ(Op("aten::sum.IntList_out").functional, "aten.sum.dim_IntList");
   EXPECT_EQ(Op("dim_order_ops::_clone_dim_order.out").functional,
             "dim_order_ops._clone_dim_order.default");
-  EXPECT_EQ(Op("executorch_prim::sym_max.Scalar").functional, "torch.sym_max");
+  EXPECT_EQ(Op("executorch_prim::sym_max.Scalar").functional, "executorch_prim.sym_max.Scalar");
   EXPECT_EQ(Op("executorch_prim::mod.int").functional, "");
   for (const PortableOperator& op : PortableOperators()) {
     if (!op.functional.empty()) EXPECT_EQ(FindPortableOfFunctional(op.functional), &op) << op.name;

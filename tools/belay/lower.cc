@@ -387,7 +387,7 @@ Command LowerCommand() {
            {"--json",
             &lower->json,
             "prints the report as JSON",
-            {.excludes = {"--dump-after", "--stage"}}},
+            {.excludes = {"--dump-after", "--stage"}}}},
           &lower->limits, /*lowers=*/true),
       .footer =
           "Of an archive with several models, --method NAME=FILE takes the one called NAME, "
@@ -398,9 +398,8 @@ Command LowerCommand() {
           "llm.belay\n"
           "         belay lower model.pt2 --format pte -o model.pte",
       .owned = lower,
-      .run = [lower] {
-      return Lower(*lower); },
+      .run = [lower] { return Lower(*lower); },
   };
-  }
+}
 
 }  // namespace belay::tools
