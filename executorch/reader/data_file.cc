@@ -78,6 +78,7 @@ absl::Status DataFiles::Add(std::shared_ptr<const void> owner, absl::Span<const 
   }
   ABSL_RETURN_IF_ERROR(problems.ToStatus());
   entries_.merge(added);
+  file_bytes_ += file.size();
   owners_.push_back(std::move(owner));
   return absl::OkStatus();
 }

@@ -38,12 +38,14 @@ class DataFiles {
   // nullptr when no file has it.
   const ExternalData* Find(std::string_view key) const;
   const std::map<std::string, ExternalData, std::less<>>& entries() const { return entries_; }
+  uint64_t file_bytes() const { return file_bytes_; }  // of all files together
   // What keeps the bytes alive.
   const std::vector<std::shared_ptr<const void>>& owners() const { return owners_; }
 
  private:
   std::map<std::string, ExternalData, std::less<>> entries_;
   std::vector<std::shared_ptr<const void>> owners_;
+  uint64_t file_bytes_ = 0;
 };
 
 }  // namespace belay::pte

@@ -175,7 +175,7 @@ absl::StatusOr<belay::Program> OpenProgramBytes(std::shared_ptr<const void> owne
                                                 absl::Span<const std::byte> bytes,
                                                 const DataFiles& data,
                                                 const belay::Program::Options& options) {
-  const Limits& limits = options.limits;
+  const Limits limits = LimitsOfFile(options.limits, bytes.size() + data.file_bytes());
   ABSL_ASSIGN_OR_RETURN(const ProgramFile file, ProgramFile::Read(bytes, limits));
   ABSL_ASSIGN_OR_RETURN(const std::vector<const ExecutionPlan*> plans, SortedPlans(file, limits));
   ProgramParts parts;

@@ -16,6 +16,7 @@
 #include "executorch/format/flat_tensor_generated.h"
 #include "executorch/format/portable_operators.h"
 #include "executorch/format/program_generated.h"
+#include "exir/backend/transforms/edge_to_backend_ops.h"
 #include "exir/emit/emitter.h"
 #include "exir/ops/standard_ops.h"
 #include "exir/testing/programs.h"
@@ -41,6 +42,8 @@ exir::ProgramImage Emit(const std::vector<std::pair<std::string, std::string>>& 
   exir::MethodPrograms programs;
   for (const auto& [name, text] : methods) {
     programs.emplace_back(name, exir::ParseOrDie(text, Ops()));
+    // The pipeline's last pass.
+    EXPECT_TRUE(exir::EdgeToBackendOps().run(programs.back().second).ok());
   }
   absl::StatusOr<exir::ProgramImage> image = exir::EmitProgram(programs);
   EXPECT_TRUE(image.ok()) << image.status();

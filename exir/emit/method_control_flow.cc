@@ -237,7 +237,7 @@ absl::Status MethodBuilder::EmitRowLoop(const Graph& graph, NodeId id, Scope& sc
   const ValueIndex more = AddScalarSlot(schema::ScalarSlot::BOOL);
   AddMove(zero, index);
   const int start = method_.instructions_size();
-  AddKernelCall("_operator.lt", {index, count}, {more});
+  AddKernelCall("executorch_prim.lt.Scalar", {index, count}, {more});
   AddInstruction().mutable_jump_if_false()->set_condition(more);
   const int leave = method_.instructions_size() - 1;
   std::vector<ValueIndex> operands = carried;
@@ -259,7 +259,7 @@ absl::Status MethodBuilder::EmitRowLoop(const Graph& graph, NodeId id, Scope& sc
   }
   outputs.resize(carried.size());
   CarryOver(std::move(outputs), carried);
-  AddKernelCall("_operator.add", {index, one}, {next});
+  AddKernelCall("executorch_prim.add.Scalar", {index, one}, {next});
   AddMove(next, index);
   AddInstruction().mutable_jump()->set_target(start);
   method_.mutable_instructions(leave)->mutable_jump_if_false()->set_target(

@@ -20,13 +20,6 @@
 namespace belay {
 namespace {
 
-// The dtype that carries another one's bits in NumPy; the dtype itself when NumPy has it.
-DType Carrier(DType dtype) {
-  if (dtype == DType::kBFloat16) return DType::kUint16;
-  if (kFloat8Types.contains(dtype)) return DType::kUint8;
-  return dtype;
-}
-
 const ValuePlan& InputValue(const MethodPlan& plan, size_t i) {
   return plan.values[plan.inputs[i].value];
 }
@@ -106,6 +99,12 @@ absl::StatusOr<NpyArray> ScalarArray(T value) {
 
 }  // namespace
 
+DType NpyCarrier(DType dtype) {
+  if (dtype == DType::kBFloat16) return DType::kUint16;
+  if (kFloat8Types.contains(dtype)) return DType::kUint8;
+  return dtype;
+}
+
 bool InputTakesArray(const MethodPlan& plan, size_t i) {
   const ValuePlan& value = InputValue(plan, i);
   return !std::holds_alternative<None>(value) && !std::holds_alternative<std::string>(value);
@@ -131,7 +130,7 @@ absl::StatusOr<EValue> InputFromNpy(const MethodPlan& plan, size_t i, const NpyA
   const ValuePlan& value = InputValue(plan, i);
   if (const TensorPlan* tensor = std::get_if<TensorPlan>(&value)) {
     TensorView view = array.view();
-    if (view.dtype == Carrier(tensor->dtype)) view.dtype = tensor->dtype;
+    if (view.dtype == NpyCarrier(tensor->dtype)) view.dtype = tensor->dtype;
     return EValue(view);
   }
   const auto kind = [&](ScalarKind k) {
@@ -158,7 +157,7 @@ absl::StatusOr<EValue> InputFromNpy(const MethodPlan& plan, size_t i, const NpyA
 absl::StatusOr<std::string> NpyBytesOf(const EValue& value) {
   if (const TensorView* tensor = value.get_if<TensorView>()) {
     TensorView view = *tensor;
-    view.dtype = Carrier(view.dtype);
+    view.dtype = NpyCarrier(view.dtype);
     return NpyBytes(view);
   }
   const auto scalar = [](DType dtype, const void* data) {
@@ -219,7 +218,7 @@ absl::StatusOr<NpyArray> RandomInput(const MethodPlan& plan, size_t i, uint64_t 
       }
     }
   });
-  array.dtype = Carrier(array.dtype);
+  array.dtype = NpyCarrier(array.dtype);
   return array;
 }
 

@@ -18,6 +18,9 @@
 
 namespace belay {
 
+// The dtype that carries another one's bits in NumPy; the dtype itself when NumPy has it.
+DType NpyCarrier(DType dtype);
+
 // Whether input i takes an array: false for None and strings, which the program fixed.
 bool InputTakesArray(const MethodPlan& plan, size_t i);
 

@@ -46,7 +46,8 @@ absl::StatusOr<Program> Program::OpenBytes(std::shared_ptr<const void> owner,
 }
 
 absl::StatusOr<Program> Program::FromParts(ProgramParts parts, const Limits& limits) {
-  return ProgramValidator::Validate(std::move(parts), limits);
+  const Limits of_file = LimitsOfFile(limits, parts.file.size());
+  return ProgramValidator::Validate(std::move(parts), of_file);
 }
 
 absl::StatusOr<const MethodPlan*> Program::FindMethod(std::string_view name) const {

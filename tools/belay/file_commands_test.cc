@@ -45,6 +45,27 @@ class FileCommandsTest : public TestInDirectory {
   }
 };
 
+// --- run ---
+
+TEST_F(FileCommandsTest, OutputsThatNumpyHasNoTypeForAreNamedOnce) {
+  const std::string program = Path("bf16.belay");
+  const LowerOptions lower{.input = "conformance/models/zoo/bf16_mlp/model.pt2", .output = program};
+  ASSERT_EQ(Capture([&] { return Lower(lower); }).status, kDone);
+  RunOptions options{.program = program, .output_dir = Path("out")};
+  options.seed = 0;
+  const Outcome text = Capture([&] { return tools::Run(options); });
+  EXPECT_EQ(text.status, kDone) << text.errors;
+  EXPECT_THAT(text.errors, HasSubstr("bits as unsigned integers, since .npy has no such type: "
+                                     "forward 0 (bfloat16)\n"));
+  options.json = true;
+  const Outcome json = Capture([&] { return tools::Run(options); });
+  EXPECT_EQ(nlohmann::json::parse(json.output)["outputs_as_bits"],
+            nlohmann::json::array({"forward 0 (bfloat16)"}));
+  options.output_dir = "";
+  EXPECT_THAT(Capture([&] { return tools::Run(options); }).output,
+              ::testing::Not(HasSubstr("outputs_as_bits")));
+}
+
 // --- strip ---
 
 TEST_F(FileCommandsTest, StrippedProgramsComputeTheSame) {

@@ -126,6 +126,7 @@ absl::StatusOr<int> RunAll(const RunOptions& options) {
   nlohmann::json report;
   report["load_ms"] = 1e3 * session->load_seconds;
   report["calls"] = nlohmann::json::array();
+  std::set<std::string> bits;  // outputs that have no type in .npy
   for (size_t c = 0; c < calls.size(); ++c) {
     Method& method = methods[calls[c].method];
     ABSL_ASSIGN_OR_RETURN(const CallInputs inputs, MakeInputs(method, calls[c], options));
@@ -142,6 +143,10 @@ absl::StatusOr<int> RunAll(const RunOptions& options) {
     for (size_t i = 0; i < method.num_outputs(); ++i) {
       const std::string text = Describe(method.GetOutput(i));
       call["outputs"].push_back(text);
+      if (const auto* tensor = method.GetOutput(i).get_if<TensorView>();
+          tensor != nullptr && NpyCarrier(tensor->dtype) != tensor->dtype) {
+        bits.insert(absl::StrCat(calls[c].method, " ", i, " (", DTypeName(tensor->dtype), ")"));
+      }
       if (!options.json) std::cout << "output " << i << ": " << text << "\n";
     }
     report["calls"].push_back(std::move(call));
@@ -150,6 +155,14 @@ absl::StatusOr<int> RunAll(const RunOptions& options) {
           options.sequence.empty() ? options.output_dir : absl::StrCat(options.output_dir, "/", c);
       ABSL_RETURN_IF_ERROR(WriteOutputs(method, directory));
     }
+  }
+  if (!options.output_dir.empty() && !bits.empty()) {
+    report["outputs_as_bits"] = bits;
+    std::cerr << "belay: files of these outputs hold bits as unsigned integers, since .npy has no "
+                 "such type: ";
+    const char* separator = "";
+    for (const std::string& output : bits) std::cerr << std::exchange(separator, ", ") << output;
+    std::cerr << "\n";
   }
   if (options.json) std::cout << JsonText(report);
   return kDone;
