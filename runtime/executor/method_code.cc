@@ -217,8 +217,8 @@ absl::Status MethodCode::ResolveKernel(const KernelCallPlan& call, size_t instru
   }
   AddOverlays(call, record);
   record.rule = WorkRuleOf(op);
-  record.is_static =
-      IsStatic(plan_->arguments_of(call.operands)) && IsStatic(plan_->outputs_of(call.operands));
+  record.is_dynamic =
+      !IsStatic(plan_->arguments_of(call.operands)) || !IsStatic(plan_->outputs_of(call.operands));
   record.call = calls_needed_;
   calls_needed_ += (record.kernel->call_bytes + kCallAlignment - 1) & ~(kCallAlignment - 1);
   const uint64_t bytes = record.kernel->ScratchBytes(record.context);
@@ -292,7 +292,7 @@ absl::Status MethodCode::Prepare(MemoryBudget* memory) {
           !record.kernel
                ->read_call(record.context, record.kernel->signature, calls_.data() + record.call)
                .ok();
-      if (record.is_static) {
+      if (!record.is_dynamic) {
         const uint64_t arguments = WorkOfArguments(record.rule, record.context);
         const uint64_t outputs = WorkOfOutputs(record.rule, record.context);
         record.work = arguments > UINT64_MAX - outputs ? UINT64_MAX : arguments + outputs;
@@ -466,8 +466,8 @@ absl::Status MethodCode::RunRecords(Budget& budget, Observer observer) {
   const size_t count = records_.size();
   for (size_t i = 0; i < count;) {
     Record& record = records_[i];
-    const bool is_dynamic = record.kind == Record::Kind::kKernel && !record.is_static;
-    const uint64_t work = is_dynamic ? WorkOfArguments(record.rule, record.context) : record.work;
+    uint64_t work = record.work;
+    if (record.is_dynamic) work = WorkOfArguments(record.rule, record.context);
     if (absl::Status status = budget.TakeInstruction(work); !status.ok()) [[unlikely]] {
       return Annotate(status, i);
     }
@@ -477,7 +477,7 @@ absl::Status MethodCode::RunRecords(Budget& budget, Observer observer) {
       case Record::Kind::kKernel:
         status = RunKernel(record);
         status.Update(CheckOutputs(record));
-        if (is_dynamic && status.ok()) {
+        if (record.is_dynamic && status.ok()) {
           status = budget.TakeWork(WorkOfOutputs(record.rule, record.context));
         }
         if (budget.cut_short()) [[unlikely]]

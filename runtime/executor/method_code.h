@@ -62,6 +62,13 @@ class MethodCode {
   struct Record {
     enum class Kind : uint8_t { kKernel, kDelegate, kMoveTensor, kMoveScalar, kJumpIfFalse, kJump };
     Kind kind;
+    // Kernels: some operand's size is known at run time only, and so is what a call takes.
+    bool is_dynamic = false;
+    // Kernels: whether the call is read before each run: an argument is computed, or it could not
+    // be read.
+    bool reads_call = false;
+    WorkRule rule;                     // kernels: by it
+    uint64_t work = 0;                 // what a call takes; 0 where that is dynamic
     DelegateHandle* handle = nullptr;  // kDelegate
     // Kernels and delegates: operands_[first_operand …), arguments and then outputs, and the
     // outputs' values in output_values_[first_output …).
@@ -75,14 +82,7 @@ class MethodCode {
     // Kernels: overlays_[first_overlay …).
     uint32_t first_overlay = 0, num_overlays = 0;
     const Kernel* kernel = nullptr;
-    // Where the kernel's call lies in calls_, and whether it is read before each run: an argument
-    // is computed, or it could not be read.
-    size_t call = 0;
-    bool reads_call = false;
-    // Kernels: what a call takes, known at load where all operands are static.
-    WorkRule rule;
-    uint64_t work = 0;
-    bool is_static = false;
+    size_t call = 0;  // where the kernel's call lies in calls_
     const BackendRuntime* backend = nullptr;
   };
   // An output of dynamic sizes that lies over an argument (in_place_operators.h); values.
