@@ -22,13 +22,11 @@
 namespace belay::pte {
 namespace {
 
+using exir::AlignUp;
+
 constexpr uint64_t kConstantAlignment = 16;
 // Of the image. A FlatBuffer takes less than 2 GiB, and up to ten times as much as the image's.
 constexpr uint64_t kMostMetadata = uint64_t{64} << 20;
-
-uint64_t RoundUp(uint64_t value, uint64_t alignment) {
-  return (value + alignment - 1) / alignment * alignment;
-}
 
 std::string_view View(const exir::Storage& storage) {
   return {reinterpret_cast<const char*>(storage.bytes.data()), storage.bytes.size()};
@@ -50,7 +48,7 @@ class Segments {
  public:
   // Returns the index.
   uint32_t Add(const exir::SegmentBytes& bytes, uint64_t alignment = 1) {
-    const uint64_t offset = RoundUp(size_, std::max<uint64_t>(alignment, kSegmentAlignment));
+    const uint64_t offset = AlignUp(size_, std::max<uint64_t>(alignment, kSegmentAlignment));
     exir::AppendZeros(pieces_, offset - size_);
     pieces_.insert(pieces_.end(), bytes.pieces.begin(), bytes.pieces.end());
     size_ = offset + bytes.size;
@@ -74,7 +72,7 @@ exir::SegmentBytes JoinConstants(const std::vector<uint32_t>& constants,
   exir::SegmentBytes joined;
   offsets.offsets = {0};
   for (uint32_t constant : constants) {
-    const uint64_t start = RoundUp(joined.size, kConstantAlignment);
+    const uint64_t start = AlignUp(joined.size, kConstantAlignment);
     exir::AppendZeros(joined.pieces, start - joined.size);
     offsets.offsets.push_back(start);
     joined.pieces.push_back(View(bytes[constant]));
@@ -92,7 +90,7 @@ std::string InsertHeader(const flatbuffers::FlatBufferBuilder& buffer, std::stri
                          size_t length, absl::Span<const uint64_t> fields) {
   const std::string_view bytes(reinterpret_cast<const char*>(buffer.GetBufferPointer()),
                                buffer.GetSize());
-  const uint64_t moved = RoundUp(length, kHeaderAlignment);
+  const uint64_t moved = AlignUp(length, kHeaderAlignment);
   uint32_t root = 0;
   std::memcpy(&root, bytes.data(), sizeof(root));
   std::string out;
@@ -114,9 +112,9 @@ void LayOut(std::string head, const Segments& segments, std::vector<std::string_
   pieces.push_back(*result.owned.back());
   size = pieces.back().size();
   if (segments.size() == 0) return;
-  exir::AppendZeros(pieces, RoundUp(size, kSegmentAlignment) - size);
+  exir::AppendZeros(pieces, AlignUp(size, kSegmentAlignment) - size);
   pieces.insert(pieces.end(), segments.pieces().begin(), segments.pieces().end());
-  size = RoundUp(size, kSegmentAlignment) + segments.size();
+  size = AlignUp(size, kSegmentAlignment) + segments.size();
 }
 
 // The file of external constants (docs/pte-format.md §10): a segment for each content, a key for each
@@ -154,8 +152,8 @@ void AddExternalFile(const std::string& name, const ProgramData& data,
   }
   flatbuffers::FlatBufferBuilder builder;
   ptd::FinishFlatTensorBuffer(builder, ptd::FlatTensor::Pack(builder, &flat));
-  const uint64_t moved = RoundUp(kFlatTensorHeaderSize, kHeaderAlignment);
-  const uint64_t base = RoundUp(builder.GetSize() + moved, kSegmentAlignment);
+  const uint64_t moved = AlignUp(kFlatTensorHeaderSize, kHeaderAlignment);
+  const uint64_t base = AlignUp(builder.GetSize() + moved, kSegmentAlignment);
   result.companions.push_back({.name = name, .pieces = {}, .size = 0});
   exir::SerializedCompanion& file = result.companions.back();
   LayOut(InsertHeader(builder, kFlatTensorHeaderMagic, kFlatTensorHeaderSize,
@@ -245,9 +243,9 @@ absl::StatusOr<exir::SerializedProgram> SerializeProgram(const exir::ProgramImag
   if (segments.size() == 0) {
     head.assign(reinterpret_cast<const char*>(builder.GetBufferPointer()), builder.GetSize());
   } else {
-    const uint64_t size = builder.GetSize() + RoundUp(kProgramHeaderSize, kHeaderAlignment);
+    const uint64_t size = builder.GetSize() + AlignUp(kProgramHeaderSize, kHeaderAlignment);
     head = InsertHeader(builder, kProgramHeaderMagic, kProgramHeaderSize,
-                        {size, RoundUp(size, kSegmentAlignment), segments.size()});
+                        {size, AlignUp(size, kSegmentAlignment), segments.size()});
   }
   LayOut(std::move(head), segments, result.pieces, result.size, result);
   if (!data.external_constants.empty()) {

@@ -15,10 +15,6 @@ namespace {
 
 constexpr char kZeros[4096] = {};
 
-uint64_t AlignUp(uint64_t value, uint64_t alignment) {
-  return (value + alignment - 1) / alignment * alignment;
-}
-
 template <class T>
 void Put(std::string& bytes, size_t at, T value) {
   for (size_t i = 0; i < sizeof(T); ++i) bytes[at + i] = static_cast<char>(value >> (8 * i));

@@ -24,6 +24,11 @@ struct SegmentBytes {
   uint64_t size = 0;
 };
 
+// The next multiple of `alignment`. Precondition: it fits.
+constexpr uint64_t AlignUp(uint64_t value, uint64_t alignment) {
+  return (value + alignment - 1) / alignment * alignment;
+}
+
 // Appends zeros that live for ever.
 void AppendZeros(std::vector<std::string_view>& pieces, uint64_t count);
 

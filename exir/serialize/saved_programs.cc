@@ -7,8 +7,10 @@
 #include "absl/container/flat_hash_set.h"
 #include "exir/ir/text.h"
 #include "exir/ir/verifier.h"
+#include "exir/serialize/file_layout.h"
 #include "exir/serialize/saved_programs.pb.h"
 #include "runtime/core/annotate.h"
+#include "runtime/core/checked_math.h"
 #include "runtime/core/mapped_file.h"
 #include "runtime/core/sha256.h"
 #include "runtime/core/status_macros.h"
@@ -34,11 +36,6 @@ struct Header {
 };
 static_assert(sizeof(Header) == kHeaderBytes);
 
-// What is missing to the next multiple. No overflow: `offset` lies in a file.
-uint64_t Padding(uint64_t offset, uint64_t alignment) {
-  return (alignment - offset % alignment) % alignment;
-}
-
 std::string_view TextOf(absl::Span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
@@ -57,22 +54,29 @@ bool AreZeros(absl::Span<const std::byte> bytes) {
   return true;
 }
 
+// The message, checked but for what it says of the storages, and the bytes that they lie in.
+struct Contents {
+  schema::SavedPrograms message;
+  absl::Span<const std::byte> data;
+};
+
 // Where the storages lie, checked against the file and their digests.
-absl::StatusOr<std::vector<Storage>> StoragesOf(const schema::SavedPrograms& message,
-                                                const std::shared_ptr<const void>& owner,
-                                                absl::Span<const std::byte> data) {
+absl::StatusOr<std::vector<Storage>> StoragesOf(const Contents& contents,
+                                                const std::shared_ptr<const void>& owner) {
+  const schema::SavedPrograms& message = contents.message;
+  const absl::Span<const std::byte> data = contents.data;
   std::vector<Storage> storages;
   uint64_t end = 0;
   for (int i = 0; i < message.storages_size(); ++i) {
     const schema::SavedPrograms::Storage& storage = message.storages(i);
     const std::string name = absl::StrCat("storage#", i);
     if (storage.size() == 0) return Invalid(absl::StrCat(name, ": expected bytes, got none"));
-    const uint64_t expected = end + Padding(end, kStorageAlignment);
+    const uint64_t expected = AlignUp(end, kStorageAlignment);  // `end` lies in the file
     if (storage.offset() != expected) {
       return Invalid(
           absl::StrCat(name, ": expected the offset ", expected, ", got ", storage.offset()));
     }
-    if (storage.offset() > data.size() || storage.size() > data.size() - storage.offset()) {
+    if (!RangeFits(storage.offset(), storage.size(), data.size())) {
       return Damaged(absl::StrCat(name, " has ", storage.size(), " bytes from ", storage.offset(),
                                   " on, there are ", data.size()));
     }
@@ -92,15 +96,8 @@ absl::StatusOr<std::vector<Storage>> StoragesOf(const schema::SavedPrograms& mes
   return storages;
 }
 
-// What the file holds, its storages checked.
-struct Contents {
-  schema::SavedPrograms message;
-  std::vector<Storage> storages;
-};
-
-absl::StatusOr<Contents> ReadContents(std::shared_ptr<const void> owner,
-                                      absl::Span<const std::byte> bytes,
-                                      const ReadSavedProgramsOptions& options) {
+absl::StatusOr<Contents> ReadMessage(absl::Span<const std::byte> bytes,
+                                     const ReadSavedProgramsOptions& options) {
   if (!IsSavedPrograms(bytes)) return Invalid("the file does not begin with BIRBELAY");
   if (bytes.size() < kHeaderBytes) {
     return Damaged(absl::StrCat("expected ", kHeaderBytes, " bytes of header, got ", bytes.size()));
@@ -132,15 +129,15 @@ absl::StatusOr<Contents> ReadContents(std::shared_ptr<const void> owner,
     return Invalid("the message does not parse");
   }
   const uint64_t message_end = kHeaderBytes + header.message_bytes;
-  const uint64_t padding = message.storages_size() == 0 ? 0 : Padding(message_end, kDataAlignment);
-  if (padding > bytes.size() - message_end) return Damaged("truncated before the storages");
-  if (!AreZeros(bytes.subspan(message_end, padding))) {
+  const uint64_t data_begin =
+      message.storages_size() == 0 ? message_end : AlignUp(message_end, kDataAlignment);
+  if (data_begin > bytes.size()) return Damaged("truncated before the storages");
+  if (!AreZeros(bytes.subspan(message_end, data_begin - message_end))) {
     return Invalid("expected zeros behind the message");
   }
-  ABSL_ASSIGN_OR_RETURN(contents.storages,
-                        StoragesOf(message, owner, bytes.subspan(message_end + padding)));
+  contents.data = bytes.subspan(data_begin);
   absl::flat_hash_set<std::string_view> names;
-  for (const schema::SavedPrograms::Method& method : contents.message.methods()) {
+  for (const schema::SavedPrograms::Method& method : message.methods()) {
     if (!IsUtf8(method.name()) || method.name().empty()) {
       return Invalid("expected names of methods in UTF-8, got another");
     }
@@ -175,31 +172,28 @@ SavedProgramsImage SavePrograms(const MethodPrograms& methods) {
   uint64_t end = 0;
   std::vector<std::string_view> data;
   for (const Storage& storage : image.storages) {
-    end += Padding(end, kStorageAlignment);
+    const uint64_t offset = AlignUp(end, kStorageAlignment);
+    AppendZeros(data, offset - end);
+    data.push_back(TextOf(storage.bytes));
     schema::SavedPrograms::Storage& entry = *message.add_storages();
-    entry.set_offset(end);
+    entry.set_offset(offset);
     entry.set_size(storage.bytes.size());
     entry.set_sha256(Sha256(storage.bytes));
-    end += storage.bytes.size();
+    end = offset + storage.bytes.size();
   }
-  std::string text = message.SerializeAsString();
+  const std::string text = message.SerializeAsString();
   Header header = {};
   std::memcpy(header.magic, kMagic.data(), kMagic.size());
   header.version = kVersion;
   header.message_bytes = text.size();
   std::memcpy(header.sha256, Sha256(text).data(), kSha256Bytes);
   own(std::string(reinterpret_cast<const char*>(&header), sizeof(header)));
-  if (!image.storages.empty()) text.append(Padding(kHeaderBytes + text.size(), kDataAlignment), 0);
-  own(std::move(text));
-  own(std::string(kStorageAlignment, 0));
-  const std::string_view zeros = image.pieces.back();
-  image.pieces.pop_back();
-  end = 0;
-  for (const Storage& storage : image.storages) {
-    image.pieces.push_back(zeros.substr(0, Padding(end, kStorageAlignment)));
-    image.pieces.push_back(TextOf(storage.bytes));
-    end += Padding(end, kStorageAlignment) + storage.bytes.size();
+  own(text);
+  const uint64_t message_end = kHeaderBytes + text.size();
+  if (!data.empty()) {
+    AppendZeros(image.pieces, AlignUp(message_end, kDataAlignment) - message_end);
   }
+  image.pieces.insert(image.pieces.end(), data.begin(), data.end());
   return image;
 }
 
@@ -215,10 +209,11 @@ absl::StatusOr<MethodPrograms> ParseSavedPrograms(std::shared_ptr<const void> ow
                                                   absl::Span<const std::byte> bytes,
                                                   const OpRegistry& ops,
                                                   const ReadSavedProgramsOptions& options) {
-  ABSL_ASSIGN_OR_RETURN(const Contents contents, ReadContents(std::move(owner), bytes, options));
+  ABSL_ASSIGN_OR_RETURN(const Contents contents, ReadMessage(bytes, options));
+  ABSL_ASSIGN_OR_RETURN(const std::vector<Storage> storages, StoragesOf(contents, owner));
   MethodPrograms methods;
   for (const schema::SavedPrograms::Method& method : contents.message.methods()) {
-    absl::StatusOr<ExportedProgram> program = ParseProgram(method.text(), ops, contents.storages);
+    absl::StatusOr<ExportedProgram> program = ParseProgram(method.text(), ops, storages);
     absl::Status status = program.status();
     if (status.ok()) status = Verify(*program);
     if (!status.ok()) return Annotate(status, absl::StrCat("method '", method.name(), "'"));
@@ -231,15 +226,32 @@ absl::StatusOr<SavedProgramsInfo> InspectSavedPrograms(const std::string& path,
                                                        const ReadSavedProgramsOptions& options) {
   ABSL_ASSIGN_OR_RETURN(std::shared_ptr<const MappedFile> file, MappedFile::Open(path));
   const absl::Span<const std::byte> bytes = file->bytes();
-  const absl::StatusOr<Contents> contents = ReadContents(std::move(file), bytes, options);
-  if (!contents.ok()) return Annotate(contents.status(), path);
-  SavedProgramsInfo info;
-  info.file_bytes = bytes.size();
-  for (const schema::SavedPrograms::Method& method : contents->message.methods()) {
-    info.methods.emplace_back(method.name(), method.text().size());
-  }
-  for (const Storage& storage : contents->storages) info.storages.push_back(storage.bytes.size());
+  const auto inspect = [&]() -> absl::StatusOr<SavedProgramsInfo> {
+    ABSL_ASSIGN_OR_RETURN(const Contents contents, ReadMessage(bytes, options));
+    ABSL_ASSIGN_OR_RETURN(const std::vector<Storage> storages, StoragesOf(contents, file));
+    SavedProgramsInfo info;
+    info.file_bytes = bytes.size();
+    for (const schema::SavedPrograms::Method& method : contents.message.methods()) {
+      info.methods.emplace_back(method.name(), method.text().size());
+    }
+    for (const Storage& storage : storages) info.storages.push_back(storage.bytes.size());
+    return info;
+  };
+  absl::StatusOr<SavedProgramsInfo> info = inspect();
+  if (!info.ok()) return Annotate(info.status(), path);
   return info;
+}
+
+absl::StatusOr<std::vector<std::string>> SavedMethodNames(const std::string& path,
+                                                          const ReadSavedProgramsOptions& options) {
+  ABSL_ASSIGN_OR_RETURN(const std::shared_ptr<const MappedFile> file, MappedFile::Open(path));
+  const absl::StatusOr<Contents> contents = ReadMessage(file->bytes(), options);
+  if (!contents.ok()) return Annotate(contents.status(), path);
+  std::vector<std::string> names;
+  for (const schema::SavedPrograms::Method& method : contents->message.methods()) {
+    names.push_back(method.name());
+  }
+  return names;
 }
 
 absl::StatusOr<MethodPrograms> ReadSavedPrograms(const std::string& path, const OpRegistry& ops,

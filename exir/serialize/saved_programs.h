@@ -62,6 +62,11 @@ struct SavedProgramsInfo {
 absl::StatusOr<SavedProgramsInfo> InspectSavedPrograms(
     const std::string& path, const ReadSavedProgramsOptions& options = {});
 
+// The names of its methods, in its order. Errors as InspectSavedPrograms, but for those of storages,
+// which are not read. O(text).
+absl::StatusOr<std::vector<std::string>> SavedMethodNames(
+    const std::string& path, const ReadSavedProgramsOptions& options = {});
+
 // Verified programs (exir/ir/verifier.h), whose constants lie in `bytes`; `owner` keeps them alive.
 // The file may come from anybody. O(bytes): everything is digested.
 //   kInvalidArgument    no such file; a message, offset, name or text that is wrong (with its place)
