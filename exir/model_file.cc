@@ -1,5 +1,7 @@
 #include "exir/model_file.h"
 
+#include <sys/stat.h>
+
 #include <memory>
 #include <utility>
 
@@ -22,27 +24,33 @@ absl::StatusOr<bool> IsSavedProgramsFile(const std::string& path) {
 absl::StatusOr<std::vector<std::string>> ModelNames(const std::string& path) {
   ABSL_ASSIGN_OR_RETURN(std::shared_ptr<const MappedFile> file, MappedFile::Open(path));
   const absl::Span<const std::byte> bytes = file->bytes();
-  std::vector<std::string> names;
-  if (IsSavedPrograms(bytes)) {
-    ABSL_ASSIGN_OR_RETURN(const SavedProgramsInfo info, InspectSavedPrograms(path));
-    for (const auto& [name, text_bytes] : info.methods) names.push_back(name);
-    return names;
-  }
+  if (IsSavedPrograms(bytes)) return SavedMethodNames(path);
   const absl::StatusOr<Container> container =
       Container::Open(Storage{std::move(file), bytes}, ImportOptions());
   if (!container.ok()) return Annotate(Printable(container.status()), path);
   return container->model_names();
 }
 
-absl::StatusOr<ExportedProgram> ImportModel(const std::string& path, const OpRegistry& ops,
-                                            const ImportOptions& options) {
-  ABSL_ASSIGN_OR_RETURN(const bool saved, IsSavedProgramsFile(path));
-  if (!saved) return ImportFile(path, ops, options);
-  ABSL_ASSIGN_OR_RETURN(MethodPrograms methods, ReadSavedPrograms(path, ops));
-  if (options.model_name.empty() && methods.size() == 1) return std::move(methods[0].second);
+uint64_t FileBytes(const std::string& path) {
+  struct stat info;
+  const bool is_file = ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode);
+  return is_file ? static_cast<uint64_t>(info.st_size) : 0;
+}
+
+absl::StatusOr<ExportedProgram> ModelReader::Import(const std::string& path,
+                                                    const ImportOptions& options) {
+  auto saved = saved_.find(path);
+  if (saved == saved_.end()) {
+    ABSL_ASSIGN_OR_RETURN(const bool is_saved, IsSavedProgramsFile(path));
+    if (!is_saved) return ImportFile(path, ops_, options);
+    ABSL_ASSIGN_OR_RETURN(MethodPrograms methods, ReadSavedPrograms(path, ops_));
+    saved = saved_.emplace(path, std::move(methods)).first;
+  }
+  const MethodPrograms& methods = saved->second;
+  if (options.model_name.empty() && methods.size() == 1) return methods[0].second.Clone();
   std::vector<std::string> names;
-  for (auto& [name, program] : methods) {
-    if (name == options.model_name) return std::move(program);
+  for (const auto& [name, program] : methods) {
+    if (name == options.model_name) return program.Clone();
     names.push_back(absl::StrCat("'", name, "'"));
   }
   return absl::NotFoundError(absl::StrCat(path, ": no method '", options.model_name,

@@ -3,10 +3,13 @@
 #ifndef BELAY_EXIR_MODEL_FILE_H_
 #define BELAY_EXIR_MODEL_FILE_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
+#include "absl/container/btree_map.h"
 #include "absl/status/statusor.h"
+#include "exir/backend/to_backend.h"
 #include "exir/import/import.h"
 #include "exir/ir/exported_program.h"
 
@@ -19,10 +22,24 @@ absl::StatusOr<bool> IsSavedProgramsFile(const std::string& path);
 // reader, which name the path.
 absl::StatusOr<std::vector<std::string>> ModelNames(const std::string& path);
 
-// The program of `options.model_name`, or the only one when that is "". Errors of the reader;
-// kNotFound also for saved programs without one of the name, which lists those there are.
-absl::StatusOr<ExportedProgram> ImportModel(const std::string& path, const OpRegistry& ops,
-                                            const ImportOptions& options = {});
+// The bytes of a file, about: 0 for what is not there or no regular file.
+uint64_t FileBytes(const std::string& path);
+
+// Imports models. Saved programs are read once, however many of them are asked for, and share their
+// bytes. Thread-compatible; `ops` must outlive it and the programs.
+class ModelReader {
+ public:
+  explicit ModelReader(const OpRegistry& ops) : ops_(ops) {}
+
+  // The program of `options.model_name`, or the only one when that is "". Errors of the reader;
+  // kNotFound also for saved programs without one of the name, which lists those there are.
+  absl::StatusOr<ExportedProgram> Import(const std::string& path,
+                                         const ImportOptions& options = {});
+
+ private:
+  const OpRegistry& ops_;
+  absl::btree_map<std::string, MethodPrograms> saved_;  // by path
+};
 
 // What is in the file; the entries of saved programs are their texts and storages.
 absl::StatusOr<ArchiveInfo> InspectModelFile(const std::string& path);

@@ -1,7 +1,6 @@
 #include "exir/pipeline.h"
 
 #include <sys/resource.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <string>
@@ -96,13 +95,9 @@ uint64_t StoredBytes(const MethodPrograms& methods) {
   return bytes;
 }
 
-uint64_t FileBytes(const std::vector<MethodArchive>& methods) {
+uint64_t ArchiveBytes(const std::vector<MethodArchive>& methods) {
   uint64_t bytes = 0;
-  for (const MethodArchive& method : methods) {
-    struct stat info;
-    // Who can't be asked can't be read either.
-    if (::stat(method.path.c_str(), &info) == 0) bytes += static_cast<uint64_t>(info.st_size);
-  }
+  for (const MethodArchive& method : methods) bytes += FileBytes(method.path);
   return bytes;
 }
 
@@ -488,13 +483,14 @@ absl::StatusOr<MethodPrograms> ImportWithinBudget(const std::vector<MethodArchiv
                                                   PipelineReport* report) {
   PhaseClock clock(options, report);
   MethodPrograms programs;
+  ModelReader reader(ops);
   for (const auto& [name, path, model] : methods) {
     clock.Start("import", 0.3 * static_cast<double>(programs.size()) / methods.size());
     std::vector<std::string> notes;
     ImportOptions import = options.import;
     if (!model.empty()) import.model_name = model;
     if (report != nullptr) import.notes = &notes;
-    absl::StatusOr<ExportedProgram> program = ImportModel(path, ops, import);
+    absl::StatusOr<ExportedProgram> program = reader.Import(path, import);
     if (!program.ok()) {
       return Annotate(program.status(), absl::StrCat("import: method '", name, "'"));
     }
@@ -512,7 +508,7 @@ absl::StatusOr<MethodPrograms> ImportWithinBudget(const std::vector<MethodArchiv
 absl::StatusOr<MethodPrograms> ImportMethods(const std::vector<MethodArchive>& methods,
                                              const OpRegistry& ops, const PipelineOptions& options,
                                              PipelineReport* report) {
-  const LoweringBudget budget(options.limits, FileBytes(methods));
+  const LoweringBudget budget(options.limits, ArchiveBytes(methods));
   return ImportWithinBudget(methods, ops, options, report);
 }
 
@@ -532,7 +528,7 @@ absl::StatusOr<ProgramImage> LowerPrograms(MethodPrograms methods, const Pipelin
 absl::StatusOr<ProgramImage> LowerFiles(const std::vector<MethodArchive>& methods,
                                         const OpRegistry& ops, const PipelineOptions& options,
                                         PipelineReport* report) {
-  const LoweringBudget budget(options.limits, FileBytes(methods));
+  const LoweringBudget budget(options.limits, ArchiveBytes(methods));
   ABSL_ASSIGN_OR_RETURN(MethodPrograms programs, ImportWithinBudget(methods, ops, options, report));
   return LowerWithinBudget(std::move(programs), options, report);
 }

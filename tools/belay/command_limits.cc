@@ -1,13 +1,14 @@
 #include "tools/belay/command_limits.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <new>
 #include <utility>
+
+#include "exir/model_file.h"
 
 namespace belay::tools {
 namespace {
@@ -21,17 +22,6 @@ constexpr uint64_t kLeastMemory = uint64_t{896} << 20, kMemoryPerByte = 16;
 constexpr std::chrono::milliseconds kGrace(250);
 // Between two looks; as much memory as can be filled meanwhile is what limits on it are exceeded by.
 constexpr std::chrono::milliseconds kInterval(5);
-
-uint64_t FileBytes(const std::vector<std::string>& files) {
-  uint64_t bytes = 0;
-  for (const std::string& file : files) {
-    struct stat info;
-    if (::stat(file.c_str(), &info) == 0 && S_ISREG(info.st_mode)) {
-      bytes += static_cast<uint64_t>(info.st_size);
-    }
-  }
-  return bytes;
-}
 
 // Nothing here may allocate, nor wait for a lock that the command's thread may hold.
 [[noreturn]] void End(const char* message, int length) {
@@ -102,7 +92,8 @@ std::vector<Option> WithLimits(std::vector<Option> options, CommandLimits* limit
 }
 
 WithinLimits::WithinLimits(const CommandLimits& limits, const std::vector<std::string>& files)
-    : limits_(limits), start_(Clock::now()), file_bytes_(FileBytes(files)), scope_(&budget_) {
+    : limits_(limits), start_(Clock::now()), scope_(&budget_) {
+  for (const std::string& file : files) file_bytes_ += exir::FileBytes(file);
   std::set_new_handler(&NoMemory);
   Update();
   watcher_ = std::thread([this] { Watch(); });

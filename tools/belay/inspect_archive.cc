@@ -206,12 +206,12 @@ absl::Status InspectArchive(const InspectOptions& options) {
     }
   }
   absl::Status first_error;
+  exir::ModelReader reader(*ops);
   for (const ArchiveInfo::Model& header : info.models) {
     json model = HeaderJson(header);
     exir::ImportOptions import;
     import.model_name = header.name;
-    const absl::StatusOr<exir::ExportedProgram> program =
-        exir::ImportModel(options.file, *ops, import);
+    const absl::StatusOr<exir::ExportedProgram> program = reader.Import(options.file, import);
     absl::Status status = program.status();
     if (status.ok()) status = AddProgramJson(*program, model);
     if (!status.ok()) {

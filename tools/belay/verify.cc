@@ -233,7 +233,7 @@ absl::StatusOr<int> VerifyAll(const VerifyOptions& options, const Partitioners& 
   exir::ImportOptions import;
   import.model_name = chosen.model;
   ABSL_ASSIGN_OR_RETURN(const exir::ExportedProgram archive,
-                        exir::ImportModel(chosen.path, *ops, import));
+                        exir::ModelReader(*ops).Import(chosen.path, import));
   ABSL_ASSIGN_OR_RETURN(const exir::ExportedProgram edge, exir::ToEdge(archive.Clone()));
   ABSL_ASSIGN_OR_RETURN(const auto session,
                         OpenVerifiedMethod(options, edge, partitioners.chosen.Of(options.method)));
