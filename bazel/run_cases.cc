@@ -13,9 +13,9 @@
 #include "runtime/core/npy.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/executor/method.h"
-#include "runtime/io/npy_values.h"
 #include "runtime/kernels/standard_kernels.h"
 #include "runtime/program/program.h"
+#include "tools/belay/call_inputs.h"
 
 namespace belay {
 namespace {
@@ -28,20 +28,11 @@ struct Test {
 
 // One call; the number of outputs that were compared. kFailedPrecondition: a difference.
 absl::StatusOr<int> RunFolder(Method& method, const Test& test, const std::string& folder) {
-  std::vector<NpyArray> arrays;
-  std::vector<EValue> inputs;
-  arrays.reserve(method.plan().inputs.size());
-  for (size_t i = 0; i < method.plan().inputs.size(); ++i) {
-    if (!InputTakesArray(method.plan(), i)) {
-      inputs.push_back(ConstantInput(method.plan(), i));
-      continue;
-    }
-    ABSL_ASSIGN_OR_RETURN(NpyArray array, ReadNpyFile(absl::StrCat(folder, "/input_", i, ".npy")));
-    arrays.push_back(std::move(array));
-    ABSL_ASSIGN_OR_RETURN(const EValue input, InputFromNpy(method.plan(), i, arrays.back()));
-    inputs.push_back(input);
+  ABSL_ASSIGN_OR_RETURN(const tools::CallInputs inputs,
+                        tools::InputsFromFolder(method.plan(), folder));
+  for (size_t i = 0; i < inputs.values.size(); ++i) {
+    ABSL_RETURN_IF_ERROR(method.SetInput(i, inputs.values[i]));
   }
-  for (size_t i = 0; i < inputs.size(); ++i) ABSL_RETURN_IF_ERROR(method.SetInput(i, inputs[i]));
   ABSL_RETURN_IF_ERROR(method.Execute());
   int compared = 0;
   for (size_t i = 0; i < method.num_outputs(); ++i) {

@@ -7,10 +7,11 @@
 #include <tuple>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/btree_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "exir/backend/partitioner_sequence.h"
@@ -114,14 +115,14 @@ bool IsDelegateCall(const Node& node, const OpRegistry& ops) {
 }
 
 // What the partitioners said of nodes, by method, graph and node; each reason once.
-using Reasons = absl::btree_map<std::tuple<std::string, std::string, std::string>, std::string>;
+using Reasons =
+    absl::btree_map<std::tuple<std::string, std::string, std::string>, std::vector<std::string>>;
 
 Reasons ReasonsOf(const std::vector<Refusal>& refusals) {
   Reasons reasons;
   for (const auto& [method, graph, node, reason] : refusals) {
-    std::string& all = reasons[{method, graph, node}];
-    if (absl::StrContains(all, reason)) continue;
-    absl::StrAppend(&all, all.empty() ? "" : "; ", reason);
+    std::vector<std::string>& all = reasons[{method, graph, node}];
+    if (!absl::c_linear_search(all, reason)) all.push_back(reason);
   }
   return reasons;
 }
@@ -139,13 +140,14 @@ void ReportDelegation(const std::string& method, const ExportedProgram& program,
         const double flops = FlopsOf(program, graph, node);
         left.flops += flops;
         const auto reason = reasons.find({method, graph.name(), node.name});
-        report.left_over.push_back(
-            {.method = method,
-             .node = node.name,
-             .op = node.target->text_name(),
-             .source = node.provenance.ToString(),
-             .reason = reason == reasons.end() ? "no partitioner asked for it" : reason->second,
-             .flops = flops});
+        report.left_over.push_back({.method = method,
+                                    .node = node.name,
+                                    .op = node.target->text_name(),
+                                    .source = node.provenance.ToString(),
+                                    .reason = reason == reasons.end()
+                                                  ? "no partitioner asked for it"
+                                                  : absl::StrJoin(reason->second, "; "),
+                                    .flops = flops});
         continue;
       }
       const ModuleId* module = node.arguments[0].get_if<ModuleId>();
@@ -303,13 +305,14 @@ PassManagerOptions ObservedPasses(const PipelineOptions& options) {
 }
 
 // Passes on one method, in the clock's running phase.
-absl::Status RunOn(const std::string& method, ExportedProgram& program,
+// `phase` says in messages which passes these are.
+absl::Status RunOn(std::string_view phase, const std::string& method, ExportedProgram& program,
                    const std::vector<Pass>& passes, const PassManagerOptions& options,
                    PipelineReport* report) {
   absl::StatusOr<ExportedProgram> changed =
       RunPasses(std::move(program), passes, options, report == nullptr ? nullptr : &report->passes);
   if (!changed.ok()) {
-    return Annotate(changed.status(), absl::StrCat("passes: method '", method, "'"));
+    return Annotate(changed.status(), absl::StrCat(phase, ": method '", method, "'"));
   }
   program = *std::move(changed);
   return absl::OkStatus();
@@ -395,7 +398,7 @@ absl::StatusOr<MethodPrograms> ToStageWithinBudget(MethodPrograms methods, Stage
     for (Pass& pass : TrainingToAtenPasses(to_edge.decompose)) training.push_back(std::move(pass));
     for (auto& [name, program] : methods) {
       if (program.dialect != IrDialect::kTraining) continue;
-      ABSL_RETURN_IF_ERROR(RunOn(name, program, training, to_edge.passes, report));
+      ABSL_RETURN_IF_ERROR(RunOn("passes", name, program, training, to_edge.passes, report));
     }
     clock.Stop();
     return methods;
@@ -416,7 +419,8 @@ absl::StatusOr<MethodPrograms> ToStageWithinBudget(MethodPrograms methods, Stage
     // Lowering makes symbols, too.
     if (options.unbounded_size.has_value()) BoundSizes(program, *options.unbounded_size);
     if (const std::vector<Pass>& passes = options.transform_passes.Of(name); !passes.empty()) {
-      ABSL_RETURN_IF_ERROR(RunOn(name, program, passes, to_edge.passes, report));
+      ABSL_RETURN_IF_ERROR(
+          RunOn("transform passes", name, program, passes, to_edge.passes, report));
       const absl::Status verified = VerifyEdge(program, EdgeRules(to_edge.dim_order));
       if (!verified.ok()) {
         return Annotate(verified, absl::StrCat("transform passes: method '", name, "'"));
@@ -460,7 +464,7 @@ absl::StatusOr<ProgramImage> LowerWithinBudget(MethodPrograms methods,
   clock.Start("passes", 0.75);
   const std::vector<Pass> passes = FinalPasses(methods, options);
   for (auto& [name, program] : methods) {
-    ABSL_RETURN_IF_ERROR(RunOn(name, program, passes, ObservedPasses(options), report));
+    ABSL_RETURN_IF_ERROR(RunOn("passes", name, program, passes, ObservedPasses(options), report));
   }
   const absl::Status verified =
       VerifyMethodsAs(methods, EdgeRules(ToEdgeOptions().dim_order, /*any_order=*/true));

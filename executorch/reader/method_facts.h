@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "executorch/format/portable_operators.h"
 #include "executorch/format/program_generated.h"
@@ -80,6 +81,12 @@ struct MethodFacts {
   std::vector<ValueFacts> values;
   std::vector<Step> steps;
   uint64_t arena_bytes = 0, state_bytes = 0;
+
+  // Where a step is in the file, and what it calls, for messages.
+  std::string PlaceOf(const Step& step) const {
+    return absl::StrCat(name, ", chain ", step.chain, ", instruction ", step.instruction,
+                        step.op == nullptr ? "" : absl::StrCat(" (", step.op->name, ")"));
+  }
 };
 
 }  // namespace belay::pte

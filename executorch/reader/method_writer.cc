@@ -111,7 +111,7 @@ class MethodWriter {
     for (const Step& step : facts_.steps) {
       first_instructions.push_back(method_.instructions_size());
       const absl::Status status = WriteStep(step);
-      if (!status.ok()) problems.Add(Annotate(status, StepName(step)));
+      if (!status.ok()) problems.Add(Annotate(status, facts_.PlaceOf(step)));
     }
     first_instructions.push_back(method_.instructions_size());
     for (const auto& [instruction, step] : jumps_) {
@@ -127,9 +127,10 @@ class MethodWriter {
   }
 
  private:
-  std::string StepName(const Step& step) const {
-    return absl::StrCat(facts_.name, ", chain ", step.chain, ", instruction ", step.instruction,
-                        step.op == nullptr ? "" : absl::StrCat(" (", step.op->name, ")"));
+  void AddMove(uint32_t from, uint32_t to) {
+    schema::Move& move = *method_.add_instructions()->mutable_move();
+    move.set_from(from);
+    move.set_to(to);
   }
 
   absl::Status WriteSpecs() {
@@ -312,9 +313,7 @@ class MethodWriter {
       WriteLayout(facts, facts.dynamic, *value.mutable_tensor());
       value.mutable_tensor()->mutable_external();
       input.set_value(AddValue(std::move(value)));
-      schema::Move& move = *method_.add_instructions()->mutable_move();
-      move.set_from(input.value());
-      move.set_to(index);
+      AddMove(input.value(), index);
     } else {
       input.set_mutated(facts.written || facts.updated);
     }
@@ -358,13 +357,8 @@ class MethodWriter {
     first_call.set_condition(started);
     schema::Jump& later_calls = *method_.add_instructions()->mutable_jump();
     first_call.set_target(method_.instructions_size());
-    const auto add_move = [&](uint32_t from, uint32_t to) {
-      schema::Move& move = *method_.add_instructions()->mutable_move();
-      move.set_from(from);
-      move.set_to(to);
-    };
-    for (auto& [index, value] : contents) add_move(AddValue(std::move(value)), index);
-    add_move(truth, started);
+    for (auto& [index, value] : contents) AddMove(AddValue(std::move(value)), index);
+    AddMove(truth, started);
     later_calls.set_target(method_.instructions_size());
   }
 
@@ -511,9 +505,7 @@ class MethodWriter {
         !to.dynamic) {
       return;
     }
-    schema::Move& move = *method_.add_instructions()->mutable_move();
-    move.set_from(step.from);
-    move.set_to(step.to);
+    AddMove(step.from, step.to);
   }
 
   absl::Status WriteJump(const Step& step) {

@@ -83,7 +83,7 @@ class StepReader {
         step.chain = c;
         step.instruction = i;
         const absl::Status status = ReadStep(*instructions.Get(i), first, end, step);
-        if (!status.ok()) problems.Add(Annotate(status, Place(step)));
+        if (!status.ok()) problems.Add(Annotate(status, facts_.PlaceOf(step)));
         facts_.steps.push_back(step);
       }
     }
@@ -99,13 +99,6 @@ class StepReader {
   }
 
  private:
-  std::string Place(const Step& step) const {
-    std::string op;
-    if (step.op != nullptr) op = absl::StrCat(" (", step.op->name, ")");
-    return absl::StrCat(facts_.name, ", chain ", step.chain, ", instruction ", step.instruction,
-                        op);
-  }
-
   absl::Status CheckValue(int64_t value, std::string_view what) const {
     if (value >= 0 && static_cast<uint64_t>(value) < values_.size()) return absl::OkStatus();
     return Broken(

@@ -1,7 +1,5 @@
 #include "exir/backend/transforms/edge_to_backend_ops.h"
 
-#include <algorithm>
-#include <iterator>
 #include <string_view>
 
 #include "absl/container/flat_hash_map.h"
@@ -12,19 +10,11 @@ namespace {
 
 constexpr std::string_view kPrimNamespace = "executorch_prim";
 constexpr std::string_view kPrimOverload = "Scalar";
-// Operators have the names of the functions.
-constexpr std::string_view kPrims[] = {
-    "add",     "ceil",      "eq",      "floordiv", "ge",      "gt",      "le",
-    "lt",      "mod",       "mul",     "neg",      "round",   "sub",     "trunc",
-    "truediv", "sym_float", "sym_int", "sym_ite",  "sym_max", "sym_min", "sym_not",
-};
 
 // What the target becomes; itself when it stays.
 const OpOverload* BackendOf(const OpRegistry& ops, const OpOverload* target) {
   if (target->dialect() == Dialect::kScalar) {
-    if (std::find(std::begin(kPrims), std::end(kPrims), target->op()) == std::end(kPrims)) {
-      return target;
-    }
+    // Operators have the names of the functions.
     const absl::StatusOr<const OpOverload*> found =
         ops.LookupIn(Dialect::kBackend, kPrimNamespace, target->op(), kPrimOverload);
     const bool fits = found.ok() && (*found)->schema() != nullptr && target->schema() != nullptr &&
