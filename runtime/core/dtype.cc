@@ -14,35 +14,34 @@ constexpr int64_t kNoNumber = -1;
 struct DTypeInfo {
   std::string_view name;
   std::string_view short_name;
-  size_t size;
   int64_t pt2;
   int64_t c10;
 };
 
 // Indexed by DType.
 constexpr DTypeInfo kInfos[kNumDTypes] = {
-    {"invalid", "invalid", 0, kNoNumber, kNoNumber},
-    {"uint8", "u8", 1, 1, 0},
-    {"int8", "i8", 1, 2, 1},
-    {"int16", "i16", 2, 3, 2},
-    {"int32", "i32", 4, 4, 3},
-    {"int64", "i64", 8, 5, 4},
-    {"float16", "f16", 2, 6, 5},
-    {"float32", "f32", 4, 7, 6},
-    {"float64", "f64", 8, 8, 7},
-    {"complex32", "c32", 4, 9, 8},
-    {"complex64", "c64", 8, 10, 9},
-    {"complex128", "c128", 16, 11, 10},
-    {"bool", "b8", 1, 12, 11},
-    {"bfloat16", "bf16", 2, 13, 15},
-    {"uint16", "u16", 2, 28, 27},
-    {"uint32", "u32", 4, 34, 28},
-    {"uint64", "u64", 8, 35, 29},
-    {"float8_e4m3fn", "f8e4m3fn", 1, 29, 24},
-    {"float8_e5m2", "f8e5m2", 1, 30, 23},
-    {"float8_e4m3fnuz", "f8e4m3fnuz", 1, 31, 26},
-    {"float8_e5m2fnuz", "f8e5m2fnuz", 1, 32, 25},
-    {"float8_e8m0fnu", "f8e8m0fnu", 1, 33, 44},
+    {"invalid", "invalid", kNoNumber, kNoNumber},
+    {"uint8", "u8", 1, 0},
+    {"int8", "i8", 2, 1},
+    {"int16", "i16", 3, 2},
+    {"int32", "i32", 4, 3},
+    {"int64", "i64", 5, 4},
+    {"float16", "f16", 6, 5},
+    {"float32", "f32", 7, 6},
+    {"float64", "f64", 8, 7},
+    {"complex32", "c32", 9, 8},
+    {"complex64", "c64", 10, 9},
+    {"complex128", "c128", 11, 10},
+    {"bool", "b8", 12, 11},
+    {"bfloat16", "bf16", 13, 15},
+    {"uint16", "u16", 28, 27},
+    {"uint32", "u32", 34, 28},
+    {"uint64", "u64", 35, 29},
+    {"float8_e4m3fn", "f8e4m3fn", 29, 24},
+    {"float8_e5m2", "f8e5m2", 30, 23},
+    {"float8_e4m3fnuz", "f8e4m3fnuz", 31, 26},
+    {"float8_e5m2fnuz", "f8e5m2fnuz", 32, 25},
+    {"float8_e8m0fnu", "f8e8m0fnu", 33, 44},
 };
 
 const DTypeInfo& Info(DType dtype) {
@@ -165,8 +164,6 @@ std::string_view DTypeShortName(DType dtype) { return Info(dtype).short_name; }
 std::optional<DType> DTypeFromShortName(std::string_view name) {
   return FindDType([&](const DTypeInfo& info) { return info.short_name == name; });
 }
-
-size_t DTypeSize(DType dtype) { return Info(dtype).size; }
 
 bool IsFloatingPoint(DType dtype) { return (kFloatTypes | kFloat8Types).contains(dtype); }
 

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <iterator>
 #include <optional>
 #include <string_view>
 
@@ -66,8 +67,14 @@ std::string_view DTypeShortName(DType dtype);
 std::optional<DType> DTypeFromShortName(std::string_view name);
 
 // Bytes of one element: 1, 2, 4, 8 or 16. Also the alignment that typed access needs (half of it
-// for complex types).
-size_t DTypeSize(DType dtype);
+// for complex types). Inline: every instruction asks.
+constexpr size_t DTypeSize(DType dtype) {
+  // Indexed by DType; 0 is no type.
+  constexpr uint8_t kSizes[] = {0, 1, 1, 2, 4, 8, 2, 4, 8, 4, 8, 16, 1, 2, 2, 4, 8, 1, 1, 1, 1, 1};
+  static_assert(std::size(kSizes) == kNumDTypes);
+  const auto i = static_cast<size_t>(dtype);
+  return i < std::size(kSizes) ? kSizes[i] : 0;
+}
 
 bool IsFloatingPoint(DType dtype);  // float16, bfloat16, float32, float64 and all float8 types
 bool IsComplex(DType dtype);

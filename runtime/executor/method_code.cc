@@ -296,6 +296,15 @@ absl::Status MethodCode::Prepare(MemoryBudget* memory) {
         const uint64_t arguments = WorkOfArguments(record.rule, record.context);
         const uint64_t outputs = WorkOfOutputs(record.rule, record.context);
         record.work = arguments > UINT64_MAX - outputs ? UINT64_MAX : arguments + outputs;
+        std::byte* const memory = calls_.data() + record.call;
+        if (!record.reads_call && record.kernel->fix_call != nullptr &&
+            StaysInPlace(plan_->arguments_of(call.operands)) &&
+            StaysInPlace(plan_->outputs_of(call.operands)) &&
+            record.kernel->fix_call(record.context, memory)) {
+          record.kind = Record::Kind::kFixedKernel;
+          record.run_fixed = record.kernel->run_fixed_call;
+          record.fixed_call = memory;
+        }
       }
     } else {
       const auto& call = std::get<DelegateCallPlan>(plan_->instructions[i]);
@@ -357,14 +366,32 @@ bool MethodCode::IsFixed(absl::Span<const uint32_t> arguments) const {
   });
 }
 
-bool MethodCode::IsStatic(absl::Span<const uint32_t> values) const {
-  const auto is_static = [&](uint32_t value) {
-    const TensorPlan* tensor = slots_->tensor_plan(value);
-    return tensor == nullptr || tensor->is_static();
+namespace {
+
+// Whether it holds of every tensor among the values and in lists of them.
+template <class Predicate>
+bool AllTensors(const MethodPlan& plan, const SlotTable& slots, absl::Span<const uint32_t> values,
+                Predicate holds) {
+  const auto of_one = [&](uint32_t value) {
+    const TensorPlan* tensor = slots.tensor_plan(value);
+    return tensor == nullptr || holds(*tensor);
   };
   return absl::c_all_of(values, [&](uint32_t value) {
-    const auto* list = std::get_if<ListPlan>(&plan_->values[value]);
-    return list == nullptr ? is_static(value) : absl::c_all_of(list->elements, is_static);
+    const auto* list = std::get_if<ListPlan>(&plan.values[value]);
+    return list == nullptr ? of_one(value) : absl::c_all_of(list->elements, of_one);
+  });
+}
+
+}  // namespace
+
+bool MethodCode::IsStatic(absl::Span<const uint32_t> values) const {
+  return AllTensors(*plan_, *slots_, values,
+                    [](const TensorPlan& tensor) { return tensor.is_static(); });
+}
+
+bool MethodCode::StaysInPlace(absl::Span<const uint32_t> values) const {
+  return AllTensors(*plan_, *slots_, values, [](const TensorPlan& tensor) {
+    return tensor.location != TensorPlan::Location::kExternal;
   });
 }
 
@@ -474,6 +501,11 @@ absl::Status MethodCode::RunRecords(Budget& budget, Observer observer) {
     observer.Begin(record, i);
     absl::Status status;
     switch (record.kind) {
+      case Record::Kind::kFixedKernel:
+        record.run_fixed(record.fixed_call);
+        observer.End();
+        ++i;
+        continue;
       case Record::Kind::kKernel:
         status = RunKernel(record);
         status.Update(CheckOutputs(record));
@@ -521,6 +553,7 @@ std::vector<InstructionInfo> MethodCode::Describe() const {
     const Record& record = records_[i];
     InstructionInfo info;
     switch (record.kind) {
+      case Record::Kind::kFixedKernel:
       case Record::Kind::kKernel:
         info.op = plan_->operators[std::get<KernelCallPlan>(plan_->instructions[i]).op];
         info.kernel = record.kernel->name;

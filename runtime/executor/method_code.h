@@ -60,16 +60,26 @@ class MethodCode {
 
  private:
   struct Record {
-    enum class Kind : uint8_t { kKernel, kDelegate, kMoveTensor, kMoveScalar, kJumpIfFalse, kJump };
+    enum class Kind : uint8_t {
+      kFixedKernel,  // the call is fixed (Kernel::fix_call)
+      kKernel,
+      kDelegate,
+      kMoveTensor,
+      kMoveScalar,
+      kJumpIfFalse,
+      kJump
+    };
     Kind kind;
     // Kernels: some operand's size is known at run time only, and so is what a call takes.
     bool is_dynamic = false;
     // Kernels: whether the call is read before each run: an argument is computed, or it could not
     // be read.
     bool reads_call = false;
-    WorkRule rule;                     // kernels: by it
-    uint64_t work = 0;                 // what a call takes; 0 where that is dynamic
-    DelegateHandle* handle = nullptr;  // kDelegate
+    WorkRule rule;                                  // kernels: by it
+    uint64_t work = 0;                              // what a call takes; 0 where that is dynamic
+    void (*run_fixed)(const void* call) = nullptr;  // kFixedKernel
+    const void* fixed_call = nullptr;               // kFixedKernel: what it takes
+    DelegateHandle* handle = nullptr;               // kDelegate
     // Kernels and delegates: operands_[first_operand …), arguments and then outputs, and the
     // outputs' values in output_values_[first_output …).
     KernelContext context{{}, {}, nullptr, {}};
@@ -106,6 +116,8 @@ class MethodCode {
   absl::Status RunKernel(Record& record);
   // Whether the sizes of all tensors among the values, and in lists, are known at load.
   bool IsStatic(absl::Span<const uint32_t> values) const;
+  // Whether all tensors among the values, and in lists, stay where they are: no inputs.
+  bool StaysInPlace(absl::Span<const uint32_t> values) const;
   KernelContext ContextOf(const Record& record, size_t arguments, size_t outputs);
   absl::Status ResolveKernel(const KernelCallPlan& call, size_t instruction, Missing& missing,
                              Record& record);

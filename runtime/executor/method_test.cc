@@ -12,6 +12,7 @@
 #include "runtime/core/testing.h"
 #include "runtime/executor/testing/method_fixture.h"
 #include "runtime/executor/testing/sample_program.h"
+#include "runtime/kernel/kernel_arguments.h"
 
 namespace belay {
 namespace {
@@ -614,6 +615,63 @@ TEST_F(MethodTest, SaysWhichKernelsItUses) {
               ElementsAre("test.add.Tensor/Add/reference", "test.less.default/Less/reference",
                           "jump_if_false//", "move//", "delegate/fake/delegate",
                           "test.add_.Tensor/AddInPlace/reference", "jump//"));
+}
+
+// 2 a, and 1 more by a call that was fixed.
+struct TwiceCall {
+  const TensorView* a = nullptr;
+  const float* from = nullptr;
+  float* to = nullptr;
+  static absl::StatusOr<TwiceCall> Read(const KernelArguments& arguments) {
+    ABSL_ASSIGN_OR_RETURN(const TensorView* a, arguments.Tensor("a", DTypeSet{kF32}));
+    return TwiceCall{.a = a};
+  }
+  bool Fix(const KernelContext& context) {
+    from = a->as<const float>();
+    to = context.output_slot(0)->get_if<TensorView>()->as<float>();
+    return a->numel() == 1;
+  }
+  void RunFixed() const { *to = 2 * *from + 1; }
+};
+absl::Status Twice(KernelContext& context, const TwiceCall& call) {
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out, context.Output(0, call.a->sizes));
+  for (int64_t i = 0; i < out->numel(); ++i) out->as<float>()[i] = 2 * call.a->as<float>()[i];
+  return absl::OkStatus();
+}
+constexpr Kernel kTwice[] = {
+    KernelRow<&Twice>("test.twice.default", "a", "Twice", KernelEngine::kReference)};
+
+TEST_F(MethodTest, CallsOnTensorsThatStayWhereTheyAreAreFixed) {
+  ASSERT_OK(kernels_.Add(kTwice));
+  const uint32_t x = forward_.Input("x", kF32, {1});
+  const uint32_t y = forward_.Input("y", kF32, {1}, {{.dim = 0, .min = 0, .max = 1}});
+  const uint32_t c = forward_.Constant(program_.AddConstant<float>({5}), kF32, {1});
+  const uint32_t pair = forward_.Constant(program_.AddConstant<float>({5, 6}), kF32, {2});
+  const auto twice = [&](uint32_t from, const Sizes& sizes, uint32_t dynamic_dims = 0) {
+    const uint32_t to = forward_.Arena(kF32, sizes, dynamic_dims);
+    forward_.Call("test.twice.default", {from}, {to});
+    forward_.Output(to);
+    return to;
+  };
+  twice(twice(x, {1}), {1});        // an input is where the caller says
+  twice(twice(y, {1}, 1), {1}, 1);  // of any size
+  twice(c, {1});
+  twice(pair, {2});  // not for this kernel
+  ASSERT_OK_AND_ASSIGN(Method method, Load());
+  for (const float value : {1.0f, 10.0f}) {
+    const TestTensor given = TestTensor::Of<float>({1}, {value});
+    ASSERT_OK(method.SetInput(0, given.view()));
+    ASSERT_OK(method.SetInput(1, given.view()));
+    ASSERT_OK(method.Execute());
+    const float twice_value = 2 * value;
+    EXPECT_THAT(Floats(method.GetOutput(0)), ElementsAre(twice_value));
+    EXPECT_THAT(Floats(method.GetOutput(1)), ElementsAre(2 * twice_value + 1));
+    EXPECT_THAT(Floats(method.GetOutput(2)), ElementsAre(twice_value));
+    EXPECT_THAT(Floats(method.GetOutput(3)), ElementsAre(2 * twice_value));
+    EXPECT_THAT(Floats(method.GetOutput(4)), ElementsAre(11));
+    EXPECT_THAT(Floats(method.GetOutput(5)), ElementsAre(10, 12));
+  }
+  EXPECT_EQ(method.instructions()[1].kernel, "Twice");
 }
 
 TEST_F(MethodTest, CanBeMoved) {

@@ -138,6 +138,11 @@ struct Kernel {
   bool (*accepts_call)(const KernelContext& context, const void* call) = nullptr;
   // Working memory that suffices for the call at these and all smaller sizes. null: none.
   uint64_t (*scratch_bytes_of_call)(const KernelContext& context, const void* call) = nullptr;
+  // Fixes a call whose operands keep their sizes and their places in memory for as long as the call
+  // lives: all that follows from them is kept in the call. False: it can't be. Both or none.
+  bool (*fix_call)(const KernelContext& context, void* call) = nullptr;
+  // Computes a call that was fixed, any number of times. Looks at no value, and can't fail.
+  void (*run_fixed_call)(const void* call) = nullptr;
 
   // What the functions above say, with a call that is read for the occasion.
   bool Accepts(const KernelContext& context) const;

@@ -38,6 +38,7 @@
 #ifndef BELAY_RUNTIME_KERNEL_KERNEL_ARGUMENTS_H_
 #define BELAY_RUNTIME_KERNEL_KERNEL_ARGUMENTS_H_
 
+#include <concepts>
 #include <cstdint>
 #include <new>
 #include <optional>
@@ -178,6 +179,23 @@ auto Ask(const KernelContext& context, const void* call) {
   return kFunction(context, *static_cast<const Call*>(call));
 }
 
+// Calls that can be fixed have both functions.
+template <class Call>
+concept Fixable = requires(Call& call, const Call& fixed, const KernelContext& context) {
+  { call.Fix(context) } -> std::same_as<bool>;
+  { fixed.RunFixed() } -> std::same_as<void>;
+};
+
+template <class Call>
+bool FixCall(const KernelContext& context, void* call) {
+  return static_cast<Call*>(call)->Fix(context);
+}
+
+template <class Call>
+void RunFixedCall(const void* call) {
+  static_cast<const Call*>(call)->RunFixed();
+}
+
 }  // namespace kernel_internal
 
 // What the function of a row runs: Call of `absl::Status Run(KernelContext&, const Call&)`.
@@ -190,6 +208,8 @@ using CallOfRun = typename kernel_internal::CallOfRun<decltype(kRun)>::type;
 // destructor. kAccepts and kScratchBytes, if any, are
 //   bool Accepts(const KernelContext& context, const Call& call);
 //   uint64_t ScratchBytes(const KernelContext& context, const Call& call);
+// A Call that has `bool Fix(const KernelContext&)` and `void RunFixed() const` can be fixed
+// (Kernel::fix_call).
 // A call that can't be read is not accepted by a row with kAccepts; one without takes it, and gives
 // the error when it runs. `signature` has the names of the schema's arguments in order, and the
 // number of results if that is not one: "self dim keepdim -> 2". exir/ops/kernel_signatures_test
@@ -208,6 +228,10 @@ constexpr Kernel KernelRow(std::string_view op, std::string_view signature, std:
   if constexpr (kAccepts != nullptr) row.accepts_call = &kernel_internal::Ask<Call, kAccepts>;
   if constexpr (kScratchBytes != nullptr) {
     row.scratch_bytes_of_call = &kernel_internal::Ask<Call, kScratchBytes>;
+  }
+  if constexpr (kernel_internal::Fixable<Call>) {
+    row.fix_call = &kernel_internal::FixCall<Call>;
+    row.run_fixed_call = &kernel_internal::RunFixedCall<Call>;
   }
   return row;
 }

@@ -252,6 +252,30 @@ std::vector<int64_t> KernelComparison::Lengths(DType dtype) {
   return lengths;
 }
 
+namespace {
+
+// Whether the call, once it is fixed, computes the same. Calls that can't be fixed do.
+bool ComputesFixed(const Kernel& kernel, const KernelContext& context,
+                   absl::Span<const TensorView> results) {
+  alignas(kCallAlignment) std::byte call[kMaxCallBytes];
+  if (kernel.fix_call == nullptr || !kernel.read_call(context, kernel.signature, call).ok() ||
+      !kernel.fix_call(context, call)) {
+    return true;
+  }
+  std::vector<std::string> want;
+  for (const TensorView& view : results) {
+    want.emplace_back(static_cast<const char*>(view.data), view.nbytes());
+    std::memset(view.data, 0x5a, view.nbytes());
+  }
+  kernel.run_fixed_call(call);
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (std::memcmp(results[i].data, want[i].data(), want[i].size()) != 0) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
 bool KernelComparison::Run(const KernelRegistry& registry, const KernelCall& call, Memory& memory,
                            const std::vector<Sizes>* planned, ThreadPool* threads,
                            std::string* error) {
@@ -299,6 +323,9 @@ bool KernelComparison::Run(const KernelRegistry& registry, const KernelCall& cal
   if (!status.ok()) {
     *error = status.ToString();
     return false;
+  }
+  if (planned != nullptr && !ComputesFixed(*kernel, *memory.context, memory.views)) {
+    *error = "the fixed call computes something else";
   }
   for (Block& block : memory.outputs) {
     if (!block.guards_intact()) *error = "wrote outside of its output";

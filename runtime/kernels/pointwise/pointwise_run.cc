@@ -91,37 +91,69 @@ void SetDense(PointwiseRequest& request) {
   request.dense = FindLoop(request.op, DType::kFloat32);
 }
 
-absl::StatusOr<bool> RunDense(KernelContext& context, const PointwiseRequest& request) {
-  if (request.dense == nullptr) return false;
+namespace {
+
+// The result of a dense call as planned, or as it was last, where the operands let it be computed
+// from one end to the other. nullptr: they don't.
+const TensorView* DenseResult(const KernelContext& context, const PointwiseRequest& request) {
+  if (request.dense == nullptr) return nullptr;
   const TensorView& first = *request.call.operands[0].tensor;
-  const void* operands[2] = {first.data};
   if (request.call.count == 2) {
     const TensorView& second = *request.call.operands[1].tensor;
-    if (!(second.sizes == first.sizes) || !(second.strides == first.strides)) return false;
-    operands[1] = second.data;
+    if (!(second.sizes == first.sizes) || !(second.strides == first.strides)) return nullptr;
   }
   const TensorView* out = context.output_slot(0)->get_if<TensorView>();
   // Mostly contiguous, which is quickly seen.
   if (out == nullptr || out->dtype != request.call.types.result ||
       !(first.is_contiguous() || IsDense(first.sizes, first.strides))) {
-    return false;
+    return nullptr;
   }
+  return out;
+}
+
+PointwiseRequest::Places PlacesOf(const PointwiseRequest& request, const TensorView& out) {
+  PointwiseRequest::Places places = {.to = out.data, .count = static_cast<size_t>(out.numel())};
+  for (int k = 0; k < request.call.count; ++k) {
+    places.from[k] = request.call.operands[k].tensor->data;
+  }
+  return places;
+}
+
+double WorkOf(size_t count) { return kElementWork * static_cast<double>(count); }
+
+}  // namespace
+
+bool PointwiseRequest::Fix(const KernelContext& context) {
+  const TensorView* out = DenseResult(context, *this);
+  if (out == nullptr) return false;
+  const TensorView& first = *call.operands[0].tensor;
+  if (!(out->sizes == first.sizes) || !(out->strides == first.strides)) return false;
+  fixed = PlacesOf(*this, *out);
+  return context.num_threads() == 1 || WorkOf(fixed.count) < kLeastWork;
+}
+
+absl::StatusOr<bool> RunDense(KernelContext& context, const PointwiseRequest& request) {
+  const TensorView* out = DenseResult(context, request);
+  if (out == nullptr) return false;
+  const TensorView& first = *request.call.operands[0].tensor;
   ABSL_ASSIGN_OR_RETURN(out, context.Output(0, first.sizes));
   if (!(out->strides == first.strides)) return false;
+  const PointwiseRequest::Places places = PlacesOf(request, *out);
+  const auto bytes = static_cast<int64_t>(DTypeSize(out->dtype));
   const auto run = [&](int, int64_t begin, int64_t end) {
     const void* from[2] = {};
     for (int k = 0; k < request.call.count; ++k) {
-      from[k] = static_cast<const float*>(operands[k]) + begin;
+      from[k] = static_cast<const float*>(places.from[k]) + begin;
     }
-    request.dense(from, out->as<std::byte>() + begin * static_cast<int64_t>(DTypeSize(out->dtype)),
+    request.dense(from, static_cast<std::byte*>(places.to) + begin * bytes,
                   static_cast<size_t>(end - begin), request.params);
   };
-  const int64_t count = out->numel();
+  const auto count = static_cast<int64_t>(places.count);
   if (context.num_threads() == 1) {
     run(0, 0, count);
   } else {
     // Whole cache lines, also of truth values.
-    RunRanges(context, count, /*step=*/64, kElementWork * static_cast<double>(count), run);
+    RunRanges(context, count, /*step=*/64, WorkOf(places.count), run);
   }
   return true;
 }

@@ -6,6 +6,8 @@
 #ifndef BELAY_RUNTIME_KERNELS_POINTWISE_POINTWISE_RUN_H_
 #define BELAY_RUNTIME_KERNELS_POINTWISE_POINTWISE_RUN_H_
 
+#include <cstddef>
+
 #include "absl/status/statusor.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/kernels/call/pointwise.h"
@@ -15,11 +17,22 @@ namespace belay {
 
 // A call that was read: what is computed of which operands.
 struct PointwiseRequest {
+  // Where the operands of a dense call lie and how many elements they have, once that is fixed.
+  struct Places {
+    const void* from[2] = {};
+    void* to = nullptr;
+    size_t count = 0;
+  };
+  Places fixed;
   PointwiseOperands<KernelArguments> call;
   PointwiseOp op = PointwiseOp::kAdd;
   PointwiseParams params;
   bool exact_last = false;     // see RunPointwise
   VectorLoop dense = nullptr;  // see SetDense
+
+  // Dense calls that no second thread would help with (KernelRow).
+  bool Fix(const KernelContext& context);
+  void RunFixed() const { dense(fixed.from, fixed.to, fixed.count, params); }
 };
 
 // Whether RunRequest computes it, into a result of this dtype.
