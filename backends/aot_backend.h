@@ -21,6 +21,10 @@ struct AotBackend {
       absl::Span<const exir::CompileSpec> compile_specs);
 };
 
+// Backends beside those of backends.bzl: none, but in binaries that have a `belay_backend_set`
+// (bazel/defs.bzl), which defines it.
+std::vector<AotBackend> MoreAotBackends();
+
 }  // namespace belay
 
 #endif  // BELAY_BACKENDS_AOT_BACKEND_H_

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
+#include "absl/base/attributes.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "runtime/core/status_macros.h"
@@ -16,14 +18,20 @@ namespace belay {
 #include "backends/backend_list.inc"
 #undef BELAY_BACKEND
 
+ABSL_ATTRIBUTE_WEAK std::vector<AotBackend> MoreAotBackends() { return {}; }
+
 namespace {
 
 const std::vector<AotBackend>& All() {
-  static const auto& all = *new std::vector<AotBackend>{
+  static const auto& all = *[] {
+    auto* backends = new std::vector<AotBackend>{
 #define BELAY_BACKEND(name) name::Aot(),
 #include "backends/backend_list.inc"
 #undef BELAY_BACKEND
-  };
+    };
+    for (AotBackend& more : MoreAotBackends()) backends->push_back(std::move(more));
+    return backends;
+  }();
   return all;
 }
 

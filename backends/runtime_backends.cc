@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "absl/base/attributes.h"
 #include "runtime/core/status_macros.h"
 
 namespace belay {
@@ -13,6 +14,8 @@ namespace belay {
 #include "backends/backend_list.inc"
 #undef BELAY_BACKEND
 
+ABSL_ATTRIBUTE_WEAK std::vector<const BackendRuntime*> MoreRuntimes() { return {}; }
+
 const BackendRegistry& RuntimeBackends() {
   static const BackendRegistry& registry = *[] {
     auto* result = new BackendRegistry;
@@ -20,6 +23,7 @@ const BackendRegistry& RuntimeBackends() {
   for (const BackendRuntime* backend : name::Runtimes()) ABSL_CHECK(result->Add(backend).ok());
 #include "backends/backend_list.inc"
 #undef BELAY_BACKEND
+    for (const BackendRuntime* backend : MoreRuntimes()) ABSL_CHECK(result->Add(backend).ok());
     return result;
   }();
   return registry;

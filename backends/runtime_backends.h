@@ -2,6 +2,8 @@
 #ifndef BELAY_BACKENDS_RUNTIME_BACKENDS_H_
 #define BELAY_BACKENDS_RUNTIME_BACKENDS_H_
 
+#include <vector>
+
 #include "runtime/backend/backend_registry.h"
 
 namespace belay {
@@ -9,6 +11,10 @@ namespace belay {
 // Lives as long as the process; immutable. Programs that know what they need link just those
 // backends and build a BackendRegistry of their own.
 const BackendRegistry& RuntimeBackends();
+
+// Backends beside those of backends.bzl: none, but in binaries that have a `belay_backend_set`
+// (bazel/defs.bzl), which defines it.
+std::vector<const BackendRuntime*> MoreRuntimes();
 
 }  // namespace belay
 

@@ -1,4 +1,4 @@
-"""Rules that put lowering into a build: programs as targets, tested, and embedded in binaries.
+"""Rules that put lowering into a build: programs as targets, tested, and embedded in binaries; and backends of one's own.
 
     load("@belay//bazel:defs.bzl", "belay_embed", "belay_program", "belay_program_test")
 
@@ -23,7 +23,7 @@ They work under Bazel 4 and later. Actions read what they are given and nothing 
 network: the same inputs give the same bytes in every checkout.
 """
 
-load("@rules_cc//cc:defs.bzl", "cc_library")
+load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_library")
 
 BelayProgramInfo = provider(
     doc = "A lowered program.",
@@ -280,5 +280,80 @@ def belay_embed(name, program, namespace = "embedded", function = None, **kwargs
         hdrs = [name + ".h"],
         textual_hdrs = [program],  # What the assembler includes.
         deps = ["@com_google_absl//absl/types:span"],
+        **kwargs
+    )
+
+def belay_backend_set(name, backends, **kwargs):
+    """A cc_library that adds backends to the commands and harnesses that it is linked into.
+
+    Args:
+      name: of the library.
+      backends: package -> C++ namespace below `belay`. A package has what those of Belay's own backends have: the
+        targets `aot` and `runtime`, and in its namespace `AotBackend Aot()` and `std::vector<const BackendRuntime*>
+        Runtimes()` (backends/README.md).
+      **kwargs: as for cc_library.
+    """
+    if not backends:
+        fail("expected a backend, got none in " + name)
+    namespaces = backends.values()
+    lines = [
+        "// Made by belay_backend_set.",
+        "#include <vector>",
+        '#include "backends/aot_backend.h"',
+        '#include "backends/runtime_backends.h"',
+        "namespace belay {",
+    ] + [
+        "namespace %s { AotBackend Aot(); std::vector<const BackendRuntime*> Runtimes(); }" % namespace
+        for namespace in namespaces
+    ] + [
+        "std::vector<AotBackend> MoreAotBackends() { return {%s}; }" % ", ".join([n + "::Aot()" for n in namespaces]),
+        "std::vector<const BackendRuntime*> MoreRuntimes() {",
+        "  std::vector<const BackendRuntime*> all;",
+    ] + [
+        "  for (const BackendRuntime* one : %s::Runtimes()) all.push_back(one);" % namespace
+        for namespace in namespaces
+    ] + [
+        "  return all;",
+        "}",
+        "}  // namespace belay",
+    ]
+    native.genrule(
+        name = name + "_source",
+        outs = [name + ".cc"],
+        cmd = "cat > $@ <<'END'\n" + "\n".join(lines) + "\nEND",
+    )
+    cc_library(
+        name = name,
+        srcs = [name + ".cc"],
+        deps = [str(Label("//backends:aot_backend")), str(Label("//backends:runtime_backends"))] +
+               [package + side for package in backends for side in [":aot", ":runtime"]],
+        # Its functions stand in for those that give no backends.
+        alwayslink = True,
+        **kwargs
+    )
+
+# What belay_command makes, and the library that has its main().
+_TOOLS = {
+    "belay": "//tools/belay:main",
+    "models": "//conformance/models:main_models",
+}
+
+def belay_command(name, backends, tool = "belay", **kwargs):
+    """The `belay` command, or a conformance harness, with backends of one's own beside Belay's.
+
+    Nothing is compiled for it: a link. `belay_program` takes it as its `belay`.
+
+    Args:
+      name: of the binary.
+      backends: a belay_backend_set.
+      tool: "belay"; or "models", the harness that lowers a zoo with `--backend=NAME`, executes it, compares with PyTorch's
+        results, and says how many nodes the backend took.
+      **kwargs: as for cc_binary.
+    """
+    if tool not in _TOOLS:
+        fail("expected one of %s as `tool` of %s, got '%s'" % (", ".join(_TOOLS.keys()), name, tool))
+    cc_binary(
+        name = name,
+        deps = [str(Label(_TOOLS[tool])), backends],
         **kwargs
     )

@@ -1,0 +1,19 @@
+// What a belay_backend_set (bazel/defs.bzl) looks for on the compiler's side.
+#include <memory>
+
+#include "backends/aot_backend.h"
+#include "npu_backend.h"
+
+namespace belay::npu {
+
+AotBackend Aot();
+
+AotBackend Aot() {
+  static const auto& backend = *new ::npu::NpuBackend;
+  return {.name = "npu",
+          .backends = {&backend},
+          .create_partitioner = [](absl::Span<const exir::CompileSpec>)
+              -> std::unique_ptr<exir::Partitioner> { return ::npu::CreateNpuPartitioner(); }};
+}
+
+}  // namespace belay::npu
