@@ -166,4 +166,34 @@ absl::Status CompareRecorded(const TensorView& want, const EValue& got,
   return CompareTensors(want, tensor != nullptr ? *tensor : *number, closeness);
 }
 
+void Deviation::Widen(const Deviation& other) {
+  absolute = std::max(absolute, other.absolute);
+  relative = std::max(relative, other.relative);
+}
+
+Deviation LargestDeviation(const EValue& want, const EValue& got) {
+  std::complex<double> storage[2];
+  const auto tensor_of = [](const EValue& value, std::complex<double>& number) {
+    const TensorView* tensor = value.get_if<TensorView>();
+    return tensor == nullptr ? AsTensor(value, number) : std::optional<TensorView>(*tensor);
+  };
+  const std::optional<TensorView> a = tensor_of(want, storage[0]), b = tensor_of(got, storage[1]);
+  Deviation largest;
+  if (!a || !b || a->dtype != b->dtype || !(a->sizes == b->sizes)) return largest;
+  const Parts parts(a->dtype);
+  if (!IsFloatingPoint(parts.dtype)) return largest;
+  const size_t size = parts.count * parts.size;
+  for (StridedIterator<2> it(a->sizes, {a->strides, b->strides}); !it.done(); it.Next()) {
+    const std::byte* w = a->as<std::byte>() + it.offset(0) * static_cast<int64_t>(size);
+    const std::byte* g = b->as<std::byte>() + it.offset(1) * static_cast<int64_t>(size);
+    for (size_t at = 0; at < size; at += parts.size) {
+      const double x = FloatAt(parts.dtype, w + at), y = FloatAt(parts.dtype, g + at);
+      if (!std::isfinite(x) || !std::isfinite(y)) continue;
+      const double difference = std::abs(y - x);
+      largest.Widen({difference, x == 0 ? 0 : difference / std::abs(x)});
+    }
+  }
+  return largest;
+}
+
 }  // namespace belay::exir

@@ -42,6 +42,17 @@ absl::Status CompareValues(const EValue& want, const EValue& got, const Closenes
 // The same for a recording, in which a number is a tensor of rank 0.
 absl::Status CompareRecorded(const TensorView& want, const EValue& got, const Closeness& closeness);
 
+// How far floating point numbers are from what they should be.
+struct Deviation {
+  double absolute = 0;
+  double relative = 0;  // to what is expected, where that is not 0
+
+  void Widen(const Deviation& other);
+};
+// The largest of all elements, or parts of complex ones, that are finite in both; 0 for other dtypes,
+// and where dtype or sizes differ.
+Deviation LargestDeviation(const EValue& want, const EValue& got);
+
 }  // namespace belay::exir
 
 #endif  // BELAY_EXIR_ENGINE_COMPARE_H_

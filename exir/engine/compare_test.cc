@@ -150,5 +150,21 @@ TEST(CompareRecordedTest, ANumberIsATensorOfRankZero) {
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("got none")));
 }
 
+TEST(LargestDeviationTest, IsThatOfFiniteElements) {
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  const TestTensor want = TestTensor::Of<float>({4}, {0, 10, -2, kInf});
+  const TestTensor got = TestTensor::Of<float>({4}, {0.5f, 9, -2.5f, 1});
+  const Deviation largest = LargestDeviation(EValue(want.view()), EValue(got.view()));
+  EXPECT_EQ(largest.absolute, 1);
+  EXPECT_EQ(largest.relative, 0.25);  // of the third: nothing is relative to 0
+  const Deviation numbers = LargestDeviation(EValue(4.0), EValue(5.0));
+  EXPECT_EQ(numbers.absolute, 1);
+  EXPECT_EQ(numbers.relative, 0.25);
+  for (const EValue& other : {EValue(int64_t{1}), EValue(4.0), EValue()}) {
+    EXPECT_EQ(LargestDeviation(EValue(want.view()), other).absolute, 0);
+  }
+  EXPECT_EQ(LargestDeviation(EValue(int64_t{1}), EValue(int64_t{5})).absolute, 0);
+}
+
 }  // namespace
 }  // namespace belay::exir

@@ -70,6 +70,8 @@ struct VerifyOptions {
   int calls = 1;         // on the same state
   int64_t max_size = 0;  // as LowerOptions::max_size, where the archive is lowered
   double atol = 1e-5, rtol = 1e-4;
+  std::vector<std::string> expected;  // files: the program is compared with them, without archive
+  std::string reduce, dump, against;  // directories; "" for none
   bool json = false;
   CommandLimits limits;
 };

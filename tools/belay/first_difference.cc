@@ -3,15 +3,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "exir/engine/call.h"
-#include "exir/interpreter/interpreter.h"
 #include "exir/ir/graph_editor.h"
 #include "exir/ir/lowered_backend_module.h"
 #include "exir/ir/text.h"
-#include "exir/pipeline.h"
 #include "runtime/core/status_macros.h"
-#include "runtime/executor/method.h"
-#include "runtime/program/program.h"
 
 namespace belay::tools {
 namespace {
@@ -89,44 +84,19 @@ class Search {
     std::vector<NodeId> node_of_tap;
     const ExportedProgram tapped = Tap(program_, nodes, node_of_tap);
 
-    ABSL_ASSIGN_OR_RETURN(exir::Interpreter interpreter,
-                          exir::Interpreter::Create(tapped, *setup_.reference));
-    const exir::CallOutcome expected = exir::RunCall(interpreter, inputs_);
-    ABSL_RETURN_IF_ERROR(expected.status);
-
-    exir::MethodPrograms methods;
-    methods.emplace_back("forward", tapped.Clone());
-    // Who computes what, once all partitioners are done.
-    ExportedProgram lowered(nullptr);
-    exir::PipelineOptions pipeline;
-    pipeline.partitioners.all = setup_.partitioners;
-    pipeline.backends = setup_.aot;
-    pipeline.unbounded_size = setup_.unbounded_size;
-    pipeline.passes = {{"keep_lowered", [&](ExportedProgram& program) -> absl::StatusOr<bool> {
-                          lowered = program.Clone();
-                          return false;
-                        }}};
-    ABSL_ASSIGN_OR_RETURN(const exir::ProgramImage image,
-                          exir::LowerPrograms(std::move(methods), pipeline));
-    ABSL_ASSIGN_OR_RETURN(const Program file, exir::OpenImage(image));
-    ABSL_ASSIGN_OR_RETURN(Method method,
-                          Method::Load(file, "forward", *setup_.kernels, *setup_.runtime));
-    const exir::CallOutcome got = exir::RunCall(method, inputs_);
-    ABSL_RETURN_IF_ERROR(got.status);
-
+    ABSL_ASSIGN_OR_RETURN(const BothOutcomes both, RunBoth(tapped, inputs_, setup_));
     const size_t taps = node_of_tap.size();
-    if (expected.outputs.size() != got.outputs.size() || got.outputs.size() < taps) {
-      return absl::InternalError("the program lost results when it was lowered");
-    }
-    const size_t first = got.outputs.size() - taps;
+    const size_t first = both.got.outputs.size() - taps;
     for (size_t k = 0; k < taps; ++k) {
-      const absl::Status status = exir::CompareValues(expected.outputs[first + k].value(),
-                                                      got.outputs[first + k].value(), closeness_);
+      const absl::Status status =
+          exir::CompareValues(both.expected.outputs[first + k].value(),
+                              both.got.outputs[first + k].value(), closeness_);
       if (status.ok()) continue;
       const exir::Graph& graph = program_.top();
       return std::optional<NodeDifference>(
-          {.node = exir::DescribeNode(graph, node_of_tap[k]),
-           .backend = BackendOf(lowered, graph.node(node_of_tap[k]).name),
+          {.id = node_of_tap[k],
+           .node = exir::DescribeNode(graph, node_of_tap[k]),
+           .backend = BackendOf(both.lowered, graph.node(node_of_tap[k]).name),
            .difference = std::string(status.message())});
     }
     return std::optional<NodeDifference>();

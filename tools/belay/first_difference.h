@@ -3,34 +3,20 @@
 #ifndef BELAY_TOOLS_BELAY_FIRST_DIFFERENCE_H_
 #define BELAY_TOOLS_BELAY_FIRST_DIFFERENCE_H_
 
-#include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "exir/backend/backend.h"
-#include "exir/backend/partitioner.h"
 #include "exir/engine/compare.h"
 #include "exir/ir/exported_program.h"
-#include "runtime/backend/backend_registry.h"
 #include "runtime/core/evalue.h"
-#include "runtime/kernel/kernel_registry.h"
+#include "tools/belay/lowered_run.h"
 
 namespace belay::tools {
 
-// How programs are lowered and executed.
-struct LoweringSetup {
-  std::vector<const exir::Partitioner*> partitioners;  // in their sequence
-  const exir::BackendSet* aot = nullptr;
-  const BackendRegistry* runtime = nullptr;
-  const KernelRegistry* kernels = nullptr;
-  const KernelRegistry* reference = nullptr;   // of the interpreter
-  std::optional<int64_t> unbounded_size = {};  // PipelineOptions::unbounded_size
-};
-
 struct NodeDifference {
+  exir::NodeId id;         // in the top graph
   std::string node;        // in text form, with its source line
   std::string backend;     // whose delegate computes it; "" for a kernel
   std::string difference;  // where, what was expected, what came

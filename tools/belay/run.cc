@@ -21,6 +21,7 @@
 #include "tools/belay/printing.h"
 #include "tools/belay/program_file.h"
 #include "tools/belay/session.h"
+#include "tools/belay/value_files.h"
 
 namespace belay::tools {
 namespace {
@@ -43,18 +44,11 @@ absl::StatusOr<CallInputs> MakeInputs(const Method& method, const Call& call,
 }
 
 absl::Status WriteOutputs(const Method& method, const std::string& directory) {
-  std::error_code error;
-  std::filesystem::create_directories(directory, error);
-  if (error)
-    return absl::PermissionDeniedError(
-        absl::StrCat("can't make the directory ", directory, ": ", error.message()));
+  ABSL_RETURN_IF_ERROR(MakeDirectory(directory));
   for (size_t i = 0; i < method.num_outputs(); ++i) {
     const EValue& value = method.GetOutput(i);
     if (value.is_none() || value.is<std::string_view>()) continue;
-    ABSL_ASSIGN_OR_RETURN(const std::string bytes, NpyBytesOf(value));
-    const std::string_view piece = bytes;
-    ABSL_RETURN_IF_ERROR(WriteFileAtomically(absl::StrCat(directory, "/", i, ".npy"),
-                                             absl::MakeConstSpan(&piece, 1)));
+    ABSL_RETURN_IF_ERROR(WriteNpyValue(value, absl::StrCat(directory, "/", i, ".npy")));
   }
   return absl::OkStatus();
 }

@@ -12,12 +12,14 @@
 #include "backends/aot_backends.h"
 #include "backends/runtime_backends.h"
 #include "exir/engine/call.h"
+#include "exir/engine/compare.h"
 #include "exir/import/import.h"
 #include "exir/interpreter/interpreter.h"
 #include "exir/model_file.h"
 #include "exir/ops/standard_ops.h"
 #include "exir/pipeline.h"
 #include "nlohmann/json.hpp"
+#include "runtime/core/npy.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
 #include "runtime/kernels/standard_kernels.h"
@@ -28,7 +30,10 @@
 #include "tools/belay/first_difference.h"
 #include "tools/belay/printing.h"
 #include "tools/belay/program_file.h"
+#include "tools/belay/reduce_failure.h"
 #include "tools/belay/reference_program.h"
+#include "tools/belay/session.h"
+#include "tools/belay/value_dump.h"
 #include "tools/belay/verified_method.h"
 
 namespace belay::tools {
@@ -55,7 +60,8 @@ std::vector<Finding> Differences(int call, const exir::CallOutcome& want,
 
 absl::StatusOr<std::vector<Finding>> CompareCall(Method& method, const exir::CallOutcome& expected,
                                                  const InputsOfCall& inputs, int call,
-                                                 const exir::Closeness& closeness) {
+                                                 const exir::Closeness& closeness,
+                                                 std::vector<exir::Deviation>& deviations) {
   ABSL_ASSIGN_OR_RETURN(const CallInputs given, inputs(call));
   const exir::CallOutcome got = exir::RunCall(method, given.values);
   ABSL_RETURN_IF_ERROR(got.status);
@@ -63,6 +69,11 @@ absl::StatusOr<std::vector<Finding>> CompareCall(Method& method, const exir::Cal
     return absl::InvalidArgumentError(absl::StrCat(
         "the archive's program gives ", expected.outputs.size(), " results, the file's ",
         got.outputs.size(), ": it was made from another archive"));
+  }
+  deviations.resize(got.outputs.size());
+  for (size_t i = 0; i < got.outputs.size(); ++i) {
+    deviations[i].Widen(
+        exir::LargestDeviation(expected.outputs[i].value(), got.outputs[i].value()));
   }
   return Differences(call, expected, got, closeness);
 }
@@ -116,48 +127,96 @@ absl::StatusOr<std::optional<Finding>> EdgeDifference(const Subject& subject,
   return std::move(findings[0]);
 }
 
-absl::StatusOr<std::optional<NodeDifference>> FindNode(const Subject& subject,
-                                                       const MethodPlan& plan,
-                                                       const Partitioners& chosen) {
+// How the parts of the archive's program are lowered, with what that refers to.
+struct OwnedSetup {
   KernelRegistry kernels;
-  ABSL_RETURN_IF_ERROR(AddEngine(subject.options.engine, kernels));
   Partitioners of_file;
-  if (subject.options.backends.empty()) {
-    ABSL_ASSIGN_OR_RETURN(of_file, PartitionersOf(plan, subject.edge));
+  LoweringSetup setup;
+};
+
+absl::StatusOr<std::unique_ptr<OwnedSetup>> MakeSetup(const Subject& subject,
+                                                      const MethodPlan& plan,
+                                                      const Partitioners& chosen) {
+  auto owned = std::make_unique<OwnedSetup>();
+  ABSL_RETURN_IF_ERROR(AddEngine(subject.options.engine, owned->kernels));
+  const bool by_file = subject.options.backends.empty();
+  if (by_file) {
+    ABSL_ASSIGN_OR_RETURN(owned->of_file, PartitionersOf(plan, subject.edge));
   }
-  LoweringSetup setup{
-      .partitioners =
-          (subject.options.backends.empty() ? of_file : chosen).chosen.Of(subject.options.method),
+  owned->setup = {
+      .partitioners = (by_file ? owned->of_file : chosen).chosen.Of(subject.options.method),
       .aot = &AotBackends(),
       .runtime = &RuntimeBackends(),
-      .kernels = &kernels,
+      .kernels = &owned->kernels,
       .reference = &subject.reference_kernels,
       .unbounded_size = {}};
-  if (subject.options.max_size > 0) setup.unbounded_size = subject.options.max_size;
-  ABSL_ASSIGN_OR_RETURN(const CallInputs inputs, subject.inputs(0));
-  return FindFirstDifference(subject.edge, inputs.values, setup, subject.closeness);
+  if (subject.options.max_size > 0) owned->setup.unbounded_size = subject.options.max_size;
+  return owned;
 }
 
 // Where a difference comes from, as far as it could be found out.
 struct Origin {
   std::optional<NodeDifference> node;  // lowering makes it
+  std::string reduced;                 // what became of making it small; "" when nobody asked
   std::optional<Finding> edge;         // or it is there before anything is lowered
   std::string unknown;                 // or why there is no answer; "" when all is right
 };
+
+// Looks for the node, and writes the smallest part of the program with it where that is asked for.
+absl::Status FindNode(const Subject& subject, const MethodPlan& plan, const Partitioners& chosen,
+                      Origin& origin) {
+  ABSL_ASSIGN_OR_RETURN(const auto owned, MakeSetup(subject, plan, chosen));
+  ABSL_ASSIGN_OR_RETURN(const CallInputs inputs, subject.inputs(0));
+  ABSL_ASSIGN_OR_RETURN(origin.node, FindFirstDifference(subject.edge, inputs.values, owned->setup,
+                                                         subject.closeness));
+  const std::string& directory = subject.options.reduce;
+  if (!origin.node.has_value() || directory.empty()) return absl::OkStatus();
+  const absl::StatusOr<ReducedFailure> failure =
+      ReduceFailure(subject.edge, inputs.values, origin.node->id, owned->setup, subject.closeness);
+  if (!failure.ok()) {
+    origin.reduced = std::string(FromAbsl(failure.status().message()));
+    return absl::OkStatus();
+  }
+  ABSL_RETURN_IF_ERROR(WriteFailure(*failure, directory));
+  origin.reduced = absl::StrCat(failure->program.top().num_nodes(), " of ",
+                                subject.edge.top().num_nodes(), " nodes are enough: ", directory,
+                                "/program.bir with its inputs and outputs; ", failure->difference);
+  return absl::OkStatus();
+}
 
 Origin FindOrigin(const Subject& subject, const ReferenceProgram& reference,
                   const exir::CallOutcome& expected, int call, const MethodPlan& plan,
                   const Partitioners& chosen) {
   Origin origin;
-  absl::StatusOr<std::optional<NodeDifference>> node = FindNode(subject, plan, chosen);
-  if (node.ok()) origin.node = *std::move(node);
-  if (origin.node.has_value()) return origin;
+  const absl::Status node = FindNode(subject, plan, chosen, origin);
+  if (origin.node.has_value()) {
+    if (!node.ok()) origin.reduced = std::string(FromAbsl(node.message()));
+    return origin;
+  }
   absl::StatusOr<std::optional<Finding>> edge = EdgeDifference(subject, reference, expected, call);
   if (edge.ok()) origin.edge = *std::move(edge);
   if (origin.edge.has_value()) return origin;
-  const absl::Status& failed = node.ok() ? edge.status() : node.status();
+  const absl::Status& failed = node.ok() ? edge.status() : node;
   origin.unknown = std::string(FromAbsl(failed.message()));
   return origin;
+}
+
+// The values inside of the archive's program, written or compared, as the options say.
+absl::Status UseDumps(const VerifyOptions& options, const exir::ExportedProgram& program,
+                      const KernelRegistry& kernels, const InputsOfCall& inputs,
+                      const exir::Closeness& closeness, std::optional<DumpComparison>& against) {
+  if (options.dump.empty() && options.against.empty()) return absl::OkStatus();
+  ABSL_ASSIGN_OR_RETURN(const CallInputs given, inputs(0));
+  if (!options.dump.empty()) {
+    ABSL_ASSIGN_OR_RETURN(const int files,
+                          DumpValues(program, kernels, given.values, options.dump));
+    std::cerr << "belay: wrote " << files << " values to " << OneLine(options.dump) << "\n";
+  }
+  if (!options.against.empty()) {
+    ABSL_ASSIGN_OR_RETURN(
+        against, CompareWithDump(program, kernels, given.values, options.against, closeness));
+  }
+  return absl::OkStatus();
 }
 
 // --- Printing ---
@@ -173,18 +232,49 @@ void PrintReference(std::string_view why_edge) {
   std::cerr << "\n";
 }
 
-void PrintJson(const VerifyOptions& options, const std::string& why_edge,
-               const std::vector<Finding>& findings, const Origin& origin) {
-  json report{{"equal", findings.empty()},
-              {"calls", options.calls},
-              {"reference", why_edge.empty() ? "archive" : "edge"},
-              {"differences", json::array()}};
-  if (!why_edge.empty()) report["reference_reason"] = why_edge;
+void AddFindings(const std::vector<Finding>& findings, json& report) {
+  report["differences"] = json::array();
   for (const Finding& finding : findings) {
     report["differences"].push_back({{"call", finding.call},
                                      {"where", finding.difference.where},
                                      {"difference", finding.difference.difference}});
   }
+}
+
+void AddDeviations(const std::vector<exir::Deviation>& deviations, json& report) {
+  report["deviations"] = json::array();
+  for (const exir::Deviation& deviation : deviations) {
+    report["deviations"].push_back(
+        {{"absolute", deviation.absolute}, {"relative", deviation.relative}});
+  }
+}
+
+void PrintFindings(const std::vector<Finding>& findings) {
+  for (const Finding& finding : findings) {
+    std::cout << "call " << finding.call << ", " << OneLine(finding.difference.where) << ": "
+              << OneLine(finding.difference.difference) << "\n";
+  }
+}
+
+void PrintDeviations(const std::vector<exir::Deviation>& deviations,
+                     const exir::Closeness& closeness) {
+  for (size_t i = 0; i < deviations.size(); ++i) {
+    std::cout << "output " << i << ": largest deviation " << deviations[i].absolute << ", relative "
+              << deviations[i].relative << "\n";
+  }
+  std::cout << "allowed: " << closeness.atol << " + " << closeness.rtol
+            << " of what is expected, more where float16 and bfloat16 can't be as exact\n";
+}
+
+void PrintJson(const VerifyOptions& options, const std::string& why_edge,
+               const std::vector<Finding>& findings, const Origin& origin,
+               const std::vector<exir::Deviation>& deviations,
+               const std::optional<DumpComparison>& against) {
+  json report{{"equal", findings.empty()},
+              {"calls", options.calls},
+              {"reference", why_edge.empty() ? "archive" : "edge"}};
+  if (!why_edge.empty()) report["reference_reason"] = why_edge;
+  AddFindings(findings, report);
   if (origin.edge.has_value()) {
     report["edge_program"] = {{"where", origin.edge->difference.where},
                               {"difference", origin.edge->difference.difference}};
@@ -196,7 +286,26 @@ void PrintJson(const VerifyOptions& options, const std::string& why_edge,
                             {"alone", origin.node->alone}};
   }
   if (!origin.unknown.empty()) report["first_node_unknown"] = origin.unknown;
+  if (!origin.reduced.empty()) report["reduced"] = origin.reduced;
+  AddDeviations(deviations, report);
+  if (against.has_value()) {
+    report["dump"] = {{"compared", against->compared}};
+    if (against->node.has_value()) {
+      report["dump"]["first_node"] = *against->node;
+      report["dump"]["difference"] = against->difference;
+    }
+  }
   std::cout << JsonText(report);
+}
+
+void PrintDump(const DumpComparison& against) {
+  std::cout << "of the values in the directory " << against.compared << " were compared";
+  if (!against.node.has_value()) {
+    std::cout << ", all are close\n";
+    return;
+  }
+  std::cout << ", the first that differs: " << OneLine(*against.node) << "\n  "
+            << OneLine(against.difference) << "\n";
 }
 
 void PrintOrigin(const Origin& origin) {
@@ -208,6 +317,7 @@ void PrintOrigin(const Origin& origin) {
                       ? std::string("computed by a kernel")
                       : absl::StrCat("computed by a delegate of ", OneLine(node.backend)))
               << "\n  " << OneLine(node.difference) << "\n";
+    if (!origin.reduced.empty()) std::cout << OneLine(origin.reduced) << "\n";
   } else if (origin.edge.has_value()) {
     std::cout << "it is there before anything is lowered, in the edge program made of the archive: "
               << OneLine(origin.edge->difference.where) << ": "
@@ -251,31 +361,81 @@ absl::StatusOr<int> VerifyAll(const VerifyOptions& options, const Partitioners& 
   const exir::Closeness closeness{.atol = options.atol, .rtol = options.rtol, .by_precision = true};
   const Subject subject{options, edge, reference_kernels, inputs, closeness};
 
+  std::optional<DumpComparison> against;
+  ABSL_RETURN_IF_ERROR(UseDumps(options, archive, reference_kernels, inputs, closeness, against));
   std::vector<Finding> findings;
+  std::vector<exir::Deviation> deviations;  // of each output, in all calls
   Origin origin;
   for (int call = 0; call < options.calls && findings.empty(); ++call) {
     ABSL_ASSIGN_OR_RETURN(const exir::CallOutcome expected, reference.Run(call));
-    ABSL_ASSIGN_OR_RETURN(findings, CompareCall(method, expected, inputs, call, closeness));
+    ABSL_ASSIGN_OR_RETURN(findings,
+                          CompareCall(method, expected, inputs, call, closeness, deviations));
     if (findings.empty()) continue;
     origin = FindOrigin(subject, reference, expected, call, method.plan(), partitioners);
   }
   const std::string& why_edge = reference.why_edge();
   PrintReference(why_edge);
-  const int status = findings.empty() ? kDone : kNegative;
+  const bool differs = !findings.empty() || (against.has_value() && against->node.has_value());
+  const int status = differs ? kNegative : kDone;
   if (options.json) {
-    PrintJson(options, why_edge, findings, origin);
+    PrintJson(options, why_edge, findings, origin, deviations, against);
     return status;
   }
+  if (against.has_value()) PrintDump(*against);
   if (findings.empty()) {
     std::cout << "equal: " << method.num_outputs() << " results in " << options.calls
               << (options.calls == 1 ? " call\n" : " calls\n");
+    PrintDeviations(deviations, closeness);
     return status;
   }
-  for (const Finding& finding : findings) {
-    std::cout << "call " << finding.call << ", " << OneLine(finding.difference.where) << ": "
-              << OneLine(finding.difference.difference) << "\n";
-  }
+  PrintFindings(findings);
+  PrintDeviations(deviations, closeness);
   PrintOrigin(origin);
+  return status;
+}
+
+// Compares with files, and needs no archive.
+absl::StatusOr<int> VerifyRecorded(const VerifyOptions& options) {
+  std::vector<std::string> files = options.inputs;
+  files.push_back(options.program);
+  WithinLimits limits(options.limits, files);
+  ABSL_ASSIGN_OR_RETURN(const auto session,
+                        OpenSession(options.program, options.method, options.engine, /*threads=*/1,
+                                    {}, {options.limits.ForPrograms(), options.data}));
+  limits.Add(*session->program);
+  Method& method = *session->method;
+  if (options.expected.size() != method.num_outputs()) {
+    return absl::InvalidArgumentError(absl::StrCat("expected a file for each of ",
+                                                   method.num_outputs(), " results, got ",
+                                                   options.expected.size(), " times --expected"));
+  }
+  const exir::Closeness closeness{.atol = options.atol, .rtol = options.rtol, .by_precision = true};
+  ABSL_ASSIGN_OR_RETURN(const CallInputs inputs, InputsFromFiles(method.plan(), options.inputs));
+  const exir::CallOutcome got = exir::RunCall(method, inputs.values);
+  ABSL_RETURN_IF_ERROR(got.status);
+  std::vector<Finding> findings;
+  std::vector<exir::Deviation> deviations;
+  for (size_t i = 0; i < options.expected.size(); ++i) {
+    ABSL_ASSIGN_OR_RETURN(const NpyArray want, ReadNpyFile(options.expected[i]));
+    const EValue& value = got.outputs[i].value();
+    deviations.push_back(exir::LargestDeviation(want.view(), value));
+    const absl::Status close = exir::CompareRecorded(want.view(), value, closeness);
+    if (!close.ok()) {
+      findings.push_back({0, {absl::StrCat("output ", i), std::string(FromAbsl(close.message()))}});
+    }
+  }
+  const int status = findings.empty() ? kDone : kNegative;
+  if (options.json) {
+    json report{{"equal", findings.empty()}, {"calls", 1}, {"reference", "files"}};
+    AddFindings(findings, report);
+    AddDeviations(deviations, report);
+    std::cout << JsonText(report);
+    return status;
+  }
+  std::cerr << "belay: compared with files\n";
+  if (findings.empty()) std::cout << "equal: " << method.num_outputs() << " results in 1 call\n";
+  PrintFindings(findings);
+  PrintDeviations(deviations, closeness);
   return status;
 }
 
@@ -284,7 +444,8 @@ absl::StatusOr<int> VerifyAll(const VerifyOptions& options, const Partitioners& 
 int Verify(const VerifyOptions& options) {
   const absl::StatusOr<Partitioners> partitioners = ChooseBackends(options.backends, {});
   if (!partitioners.ok()) return ReportBadUsage(partitioners.status());
-  const absl::StatusOr<int> status = VerifyAll(options, *partitioners);
+  const absl::StatusOr<int> status =
+      options.expected.empty() ? VerifyAll(options, *partitioners) : VerifyRecorded(options);
   return status.ok() ? *status : Report(status.status());
 }
 
@@ -327,6 +488,19 @@ Command VerifyCommand() {
             &verify->backends,
             "backends to lower with, comma separated; those of the program file else",
             {.one_value = true}},
+           {"--expected",
+            &verify->expected,
+            "a .npy file for each result: the program, the one file named, is compared with these "
+            "instead of an archive (repeatable)",
+            {.repeatable = true, .excludes = {"--reference"}}},
+           {"--reduce", &verify->reduce,
+            "where something differs, writes the smallest part of the program that still does to "
+            "this directory: program.bir, input_<i>.npy, output_<i>.npy"},
+           {"--dump", &verify->dump,
+            "writes what each node of the archive's program computes to this directory, by the "
+            "names of its values"},
+           {"--against", &verify->against,
+            "compares what each node computes with the arrays of those names in this directory"},
            {"--atol", &verify->atol, "the absolute difference that is allowed", {.least = 0}},
            {"--rtol", &verify->rtol, "the relative difference that is allowed", {.least = 0}},
            DataOption(&verify->data),
@@ -343,14 +517,19 @@ Command VerifyCommand() {
           [verify] {
             std::vector<std::string> files = verify->files;
             if (!verify->reference.empty()) files.insert(files.begin(), verify->reference);
-            verify->archive = files[0];
-            if (files.size() == 2) verify->program = files[1];
+            if (!verify->expected.empty()) {
+              verify->program = files[0];
+            } else {
+              verify->archive = files[0];
+              if (files.size() == 2) verify->program = files[1];
+            }
             return Verify(*verify);
           },
       .problem =
           [verify] {
-            const bool surplus = !verify->reference.empty() && verify->files.size() == 2;
-            return surplus ? "verify takes one file besides --reference" : "";
+            if (verify->files.size() < 2) return "";
+            if (!verify->expected.empty()) return "verify takes one file besides --expected";
+            return verify->reference.empty() ? "" : "verify takes one file besides --reference";
           },
   };
 }

@@ -6,7 +6,9 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
+#include "runtime/core/npy.h"
 #include "runtime/core/test_in_directory.h"
+#include "runtime/core/testing.h"
 #include "tools/belay/captured_outcome.h"
 #include "tools/belay/command.h"
 
@@ -109,6 +111,60 @@ TEST_F(VerifyTest, ErrorsNameTheArchiveOnce) {
   const size_t first = outcome.errors.find(file);
   ASSERT_NE(first, std::string::npos) << outcome.errors;
   EXPECT_EQ(outcome.errors.find(file, first + 1), std::string::npos) << outcome.errors;
+}
+
+TEST_F(VerifyTest, SaysHowFarResultsAreFromWhatTheyShouldBe) {
+  VerifyOptions options{.archive = std::string(kZoo) + "/mlp/model.pt2", .program = ""};
+  const Outcome text = Capture([&] { return Verify(options); });
+  EXPECT_EQ(text.status, kDone) << text.errors;
+  EXPECT_THAT(text.output, AllOf(HasSubstr("output 0: largest deviation "),
+                                 HasSubstr("allowed: 1e-05 + 0.0001 of what is expected")));
+  options.json = true;
+  const Outcome outcome = Capture([&] { return Verify(options); });
+  const auto report = nlohmann::json::parse(outcome.output, nullptr, false);
+  ASSERT_EQ(report["deviations"].size(), 1u) << outcome.output;
+  EXPECT_LT(report["deviations"][0]["absolute"].get<double>(), 1e-4);
+}
+
+TEST_F(VerifyTest, ComparesWithRecordedResultsWithoutAnArchive) {
+  const std::string program = LowerFile(WriteArchive("m.pt2"));
+  const std::string input = Path("x.npy"), expected = Path("run/0.npy");
+  ASSERT_OK(WriteNpy(input, TestTensor::Of<float>({2, 3}, {1, -2, 3, -4, 5, -6}).view()));
+  RunOptions run{.program = program, .inputs = {input}};
+  run.output_dir = Path("run");
+  ASSERT_EQ(Capture([&] { return Run(run); }).status, kDone);
+  VerifyOptions options{.program = program, .inputs = {input}};
+  options.expected = {expected};
+  const Outcome equal = Capture([&] { return Verify(options); });
+  EXPECT_EQ(equal.status, kDone) << equal.errors;
+  EXPECT_THAT(equal.output, AllOf(HasSubstr("equal: 1 results in 1 call\n"),
+                                  HasSubstr("output 0: largest deviation 0, relative 0\n")));
+  EXPECT_THAT(equal.errors, HasSubstr("compared with files"));
+  options.expected = {input};
+  const Outcome differs = Capture([&] { return Verify(options); });
+  EXPECT_EQ(differs.status, kNegative) << differs.errors;
+  EXPECT_THAT(differs.output, HasSubstr("call 0, output 0: "));
+  options.expected = {expected, expected};
+  const Outcome surplus = Capture([&] { return Verify(options); });
+  EXPECT_EQ(surplus.status, kBadInput);
+  EXPECT_THAT(surplus.errors, HasSubstr("expected a file for each of 1 results, got 2 times"));
+}
+
+TEST_F(VerifyTest, ValuesInsideAreWrittenAndCompared) {
+  VerifyOptions options{.archive = WriteArchive("m.pt2"), .program = ""};
+  options.dump = Path("dump");
+  const Outcome written = Capture([&] { return Verify(options); });
+  EXPECT_EQ(written.status, kDone) << written.errors;
+  EXPECT_THAT(written.errors, HasSubstr("belay: wrote 2 values to "));
+  options.dump = "";
+  options.against = Path("dump");
+  const Outcome equal = Capture([&] { return Verify(options); });
+  EXPECT_EQ(equal.status, kDone) << equal.errors;
+  EXPECT_THAT(equal.output, HasSubstr("2 were compared, all are close\n"));
+  options.archive = WriteArchive("other.pt2", /*negated=*/true);
+  const Outcome differs = Capture([&] { return Verify(options); });
+  EXPECT_EQ(differs.status, kNegative) << differs.errors;
+  EXPECT_THAT(differs.output, HasSubstr("the first that differs: "));
 }
 
 }  // namespace

@@ -1,0 +1,168 @@
+#include "tools/belay/reduce_failure.h"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "backends/aot_backends.h"
+#include "backends/runtime_backends.h"
+#include "exir/ir/text.h"
+#include "exir/ops/standard_ops.h"
+#include "exir/serialize/saved_programs.h"
+#include "exir/testing/programs.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "runtime/core/npy.h"
+#include "runtime/core/test_in_directory.h"
+#include "runtime/core/testing.h"
+#include "runtime/kernel/kernel_arguments.h"
+#include "runtime/kernels/standard_kernels.h"
+#include "tools/belay/first_difference.h"
+
+namespace belay::tools {
+namespace {
+
+using ::testing::HasSubstr;
+
+// A relu that is wrong for numbers above 2.
+struct ReluCall {
+  const TensorView* self = nullptr;
+  static absl::StatusOr<ReluCall> Read(const KernelArguments& arguments) {
+    ReluCall call;
+    ABSL_ASSIGN_OR_RETURN(call.self, arguments.Tensor("self"));
+    return call;
+  }
+};
+absl::Status WrongRelu(KernelContext& context, const ReluCall& call) {
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out, context.Output(0, call.self->sizes));
+  for (int64_t i = 0; i < out->numel(); ++i) {
+    const float x = call.self->as<float>()[i];
+    out->as<float>()[i] = x > 2 ? -1.0f : std::max(x, 0.0f);
+  }
+  return absl::OkStatus();
+}
+constexpr Kernel kWrong[] = {
+    KernelRow<&WrongRelu>("aten.relu.default", "self", "WrongRelu", KernelEngine::kHighway),
+};
+
+class ReduceFailureTest : public TestInDirectory {
+ protected:
+  void SetUp() override {
+    TestInDirectory::SetUp();
+    ASSERT_OK_AND_ASSIGN(ops_, exir::CreateStandardOps());
+    ASSERT_OK(AddReferenceKernels(reference_));
+    ASSERT_OK(AddStandardKernels(kernels_));
+    ASSERT_OK(kernels_.Add(kWrong));
+    setup_ = {.partitioners = {},
+              .aot = &AotBackends(),
+              .runtime = &RuntimeBackends(),
+              .kernels = &kernels_,
+              .reference = &reference_,
+              .unbounded_size = {}};
+  }
+
+  absl::StatusOr<ReducedFailure> Reduce(const exir::ExportedProgram& program,
+                                        std::string_view node) {
+    return ReduceFailure(program, {EValue(x_.view())}, exir::FindNode(program.top(), node), setup_,
+                         closeness_);
+  }
+
+  std::unique_ptr<exir::OpRegistry> ops_;
+  KernelRegistry reference_, kernels_;
+  LoweringSetup setup_;
+  const exir::Closeness closeness_ = {.atol = 1e-5, .rtol = 1e-4};
+  const TestTensor x_ = TestTensor::Of<float>({3}, {-1, 0.5, 1});
+};
+
+// 300 nodes, one of which is wrong, and only for what it gets from those before it: three times exp
+// of what cos gives is more than 2.
+std::string LongProgram() {
+  std::string text = R"(program edge {
+    constants { state "w": f32[3] state "bias": f32[3] }
+    graph(%w: f32[3] parameter "w", %bias: f32[3] parameter "bias", %x: f32[3] user_input) {
+      %v0: f32[3] = edge.aten.sin.default(%x)
+)";
+  for (int i = 1; i < 297; ++i) {
+    absl::StrAppend(&text, "      %v", i, ": f32[3] = ");
+    if (i == 200) {
+      absl::StrAppend(&text, "edge.aten.relu.default(%big) @\"m.py\":12\n");
+    } else if (i == 199) {
+      absl::StrAppend(&text, "edge.aten.exp.default(%v198)\n",
+                      R"(      %e: f32[3] = edge.aten.exp.default(%v199)
+      %big: f32[3] = edge.aten.exp.default(%e)
+)");
+    } else {
+      absl::StrAppend(&text, i % 2 == 0 ? "edge.aten.sin.default" : "edge.aten.cos.default", "(%v",
+                      i - 1, ")\n");
+    }
+  }
+  return text + R"(      %sum: f32[3] = edge.aten.add.Tensor(%v296, %bias)
+      return (%sum user_output)
+    } })";
+}
+
+TEST_F(ReduceFailureTest, OneNodeOfThreeHundredIsLeft) {
+  const exir::ExportedProgram program = exir::ParseOrDie(LongProgram(), *ops_);
+  ASSERT_EQ(program.top().num_nodes(), 300u);
+  ASSERT_OK_AND_ASSIGN(const auto found,
+                       FindFirstDifference(program, {EValue(x_.view())}, setup_, closeness_));
+  ASSERT_TRUE(found.has_value());
+  EXPECT_THAT(found->node, HasSubstr("m.py:12"));
+  ASSERT_OK_AND_ASSIGN(const ReducedFailure failure,
+                       ReduceFailure(program, {EValue(x_.view())}, found->id, setup_, closeness_));
+  EXPECT_EQ(failure.program.top().num_nodes(), 1u) << exir::PrintProgram(failure.program);
+  EXPECT_TRUE(failure.program.state_dict.empty());
+  EXPECT_EQ(failure.inputs.size(), 1u);
+  EXPECT_THAT(failure.difference, HasSubstr("output 0: 3 of 3 elements differ"));
+  // What it takes is what it had in the whole program.
+  const TensorView& input = *failure.inputs[0].tensor();
+  for (int i = 0; i < 3; ++i) EXPECT_GT(input.as<float>()[i], 2);
+  EXPECT_EQ(ToVector<float>(*failure.outputs[0].tensor()), ToVector<float>(input));
+}
+
+TEST_F(ReduceFailureTest, ParametersAreKeptThatAreNeeded) {
+  const exir::ExportedProgram program = exir::ParseOrDie(R"(program edge {
+    constants { state "w": f32[3] }
+    graph(%w: f32[3] parameter "w", %x: f32[3] user_input) {
+      %c: f32[3] = edge.aten.cos.default(%x)
+      %e: f32[3] = edge.aten.exp.default(%c)
+      %f: f32[3] = edge.aten.exp.default(%e)
+      %g: f32[3] = edge.aten.exp.default(%f)
+      %r: f32[3] = edge.aten.relu.default(%g)
+      %a: f32[3] = edge.aten.add.Tensor(%r, %w)
+      return (%a user_output)
+    } })",
+                                                         *ops_);
+  ASSERT_OK_AND_ASSIGN(const ReducedFailure failure, Reduce(program, "a"));
+  // The sum is right by itself: what is wrong is one node before.
+  EXPECT_EQ(failure.program.top().num_nodes(), 2u) << exir::PrintProgram(failure.program);
+  EXPECT_EQ(failure.program.state_dict.size(), 1u);
+  EXPECT_EQ(failure.inputs.size(), 1u);
+}
+
+TEST_F(ReduceFailureTest, WhatIsRightHasNoWrongPart) {
+  const exir::ExportedProgram program = exir::ParseOrDie(LongProgram(), *ops_);
+  EXPECT_THAT(Reduce(program, "v198"), StatusIs(absl::StatusCode::kNotFound, HasSubstr("'v198'")));
+}
+
+TEST_F(ReduceFailureTest, FilesAreTheProgramAndACall) {
+  const exir::ExportedProgram program = exir::ParseOrDie(LongProgram(), *ops_);
+  ASSERT_OK_AND_ASSIGN(const ReducedFailure failure, Reduce(program, "v200"));
+  const std::string directory = Path("reduced/failure");
+  ASSERT_OK(WriteFailure(failure, directory));
+  ASSERT_OK_AND_ASSIGN(const exir::MethodPrograms read,
+                       exir::ReadSavedPrograms(absl::StrCat(directory, "/program.bir"), *ops_));
+  ASSERT_EQ(read.size(), 1u);
+  EXPECT_EQ(exir::PrintProgram(read[0].second), exir::PrintProgram(failure.program));
+  ASSERT_OK_AND_ASSIGN(const NpyArray input, ReadNpyFile(absl::StrCat(directory, "/input_0.npy")));
+  EXPECT_EQ(ToVector<float>(input.view()), ToVector<float>(*failure.inputs[0].tensor()));
+  ASSERT_OK_AND_ASSIGN(const NpyArray output,
+                       ReadNpyFile(absl::StrCat(directory, "/output_0.npy")));
+  EXPECT_EQ(ToVector<float>(output.view()), ToVector<float>(*failure.outputs[0].tensor()));
+}
+
+}  // namespace
+}  // namespace belay::tools
