@@ -31,14 +31,14 @@ std::string File() {
   count.Move(next, state);
   count.Output(next);
 
+  TestMethod forever = program.AddMethod("forever");
+  forever.Output(forever.Input("x", kF32, {1}));
+  forever.Jump(0);
+
   TestMethod numbers = program.AddMethod("numbers");
   numbers.Output(numbers.ScalarInput("a", schema::ScalarSlot::INT));
   numbers.Output(numbers.ScalarInput("b", schema::ScalarSlot::DOUBLE));
   numbers.Output(numbers.ScalarInput("c", schema::ScalarSlot::BOOL));
-
-  TestMethod forever = program.AddMethod("forever");
-  forever.Output(forever.Input("x", kF32, {1}));
-  forever.Jump(0);
   return program.Serialize();
 }
 

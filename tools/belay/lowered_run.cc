@@ -14,7 +14,7 @@ absl::StatusOr<BothOutcomes> RunBoth(const exir::ExportedProgram& program,
                                      absl::Span<const EValue> inputs, const LoweringSetup& setup) {
   ABSL_ASSIGN_OR_RETURN(exir::Interpreter interpreter,
                         exir::Interpreter::Create(program, *setup.reference));
-  BothOutcomes both{.lowered = exir::ExportedProgram(nullptr)};
+  BothOutcomes both{.expected = {}, .got = {}, .lowered = exir::ExportedProgram(nullptr)};
   both.expected = exir::RunCall(interpreter, inputs);
   ABSL_RETURN_IF_ERROR(both.expected.status);
 

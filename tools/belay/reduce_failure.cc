@@ -102,7 +102,7 @@ class Reducer {
 
   // The nodes of `kept`, which has node_, by themselves.
   absl::StatusOr<ReducedFailure> PartOf(const NodeSet& kept) const {
-    ReducedFailure part{.program = program_.Clone()};
+    ReducedFailure part{.program = program_.Clone(), .inputs = {}, .outputs = {}, .difference = {}};
     ExportedProgram& program = part.program;
     exir::GraphEditor editor(program.top());
     std::vector<OwnedValue> given;  // for each input of the graph; nothing for constants
@@ -125,14 +125,14 @@ class Reducer {
     for (ValueId value : cut) {
       const ValueId input = editor.AddInput(top().value(value).name, top().value(value).type);
       editor.ReplaceAllUses(value, input);
-      program.signature.inputs.push_back({.kind = exir::InputKind::kUserInput});
+      program.signature.inputs.push_back({.kind = exir::InputKind::kUserInput, .target = {}});
       given.push_back(values_.at(value));
     }
     std::vector<exir::Argument> outputs;
     program.signature.outputs.clear();
     for (ValueId value : top().node(node_).results()) {
       outputs.emplace_back(value);
-      program.signature.outputs.push_back({.kind = exir::OutputKind::kUserOutput});
+      program.signature.outputs.push_back({.kind = exir::OutputKind::kUserOutput, .target = {}});
     }
     editor.SetOutputs(std::move(outputs));
     for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) {

@@ -132,7 +132,7 @@ TEST_F(VerifyTest, ComparesWithRecordedResultsWithoutAnArchive) {
   ASSERT_OK(WriteNpy(input, TestTensor::Of<float>({2, 3}, {1, -2, 3, -4, 5, -6}).view()));
   RunOptions run{.program = program, .inputs = {input}};
   run.output_dir = Path("run");
-  ASSERT_EQ(Capture([&] { return Run(run); }).status, kDone);
+  ASSERT_EQ(Capture([&] { return tools::Run(run); }).status, kDone);
   VerifyOptions options{.program = program, .inputs = {input}};
   options.expected = {expected};
   const Outcome equal = Capture([&] { return Verify(options); });
