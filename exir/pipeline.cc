@@ -141,6 +141,7 @@ void ReportDelegation(const std::string& method, const ExportedProgram& program,
         left.flops += flops;
         const auto reason = reasons.find({method, graph.name(), node.name});
         report.left_over.push_back({.method = method,
+                                    .graph = graph.name(),
                                     .node = node.name,
                                     .op = node.target->text_name(),
                                     .source = node.provenance.ToString(),
@@ -451,6 +452,7 @@ absl::StatusOr<MethodPrograms> ToStageWithinBudget(MethodPrograms methods, Stage
     const Reasons reasons = ReasonsOf(refusals);
     for (const auto& [name, program] : methods) ReportDelegation(name, program, reasons, *report);
   }
+  if (options.after_to_backend) options.after_to_backend(methods);
 
   return methods;
 }

@@ -37,8 +37,8 @@ struct PhaseReport {
   uint64_t peak_rss_bytes = 0;  // of the process, at the end of the phase
 };
 struct LeftOverNode {
-  std::string method, node, op, source, reason;
-  double flops = 0;  // exir/flop_count.h
+  std::string method, graph, node, op, source, reason;  // graph: Graph::name
+  double flops = 0;                                     // exir/flop_count.h
 };
 struct DelegationReport {
   std::string method, backend_id;
@@ -138,6 +138,8 @@ struct PipelineOptions {
   // done, in [0, 1].
   std::function<void(std::string_view phase, double done)> progress;
   std::function<void(const PassReport&, const ExportedProgram&)> after_pass;
+  // Called once delegates have what they take, before the passes on the rest.
+  std::function<void(const MethodPrograms&)> after_to_backend;
 };
 
 // ExecuTorch's EdgeCompileConfig (docs/edge-dialect.md §2).
