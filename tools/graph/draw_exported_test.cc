@@ -1,0 +1,123 @@
+#include "tools/graph/draw_exported.h"
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "exir/ir/lowered_backend_module.h"
+#include "exir/ops/standard_ops.h"
+#include "exir/testing/programs.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "runtime/core/testing.h"
+
+namespace belay::tools {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::Pair;
+
+class DrawExportedTest : public ::testing::Test {
+ protected:
+  DrawnMethod Draw(const std::string& text) {
+    return DrawExported("forward", exir::ParseOrDie(text, **ops_));
+  }
+  // "name: op(operand, …)[delegate]" of each node.
+  static std::vector<std::string> Summary(const DrawnGraph& graph) {
+    std::vector<std::string> lines;
+    for (const DrawnNode& node : graph.nodes) {
+      std::string operands;
+      for (const DrawnEdge& edge : node.operands) {
+        absl::StrAppend(&operands, operands.empty() ? "" : ", ",
+                        graph.nodes[edge.node].results[edge.output].name);
+      }
+      lines.push_back(absl::StrCat(node.name, ": ", node.op, "(", operands, ")"));
+      if (node.delegate.has_value()) absl::StrAppend(&lines.back(), " #", *node.delegate);
+    }
+    return lines;
+  }
+
+  const absl::StatusOr<std::unique_ptr<exir::OpRegistry>> ops_ = exir::CreateStandardOps();
+};
+
+constexpr char kLowered[] = R"(program edge {
+  constants {
+    state "w": f32[2]
+  }
+  graph(%p_w: f32[2] parameter "w", %x: f32[2] user_input) {
+    %a: f32[2] = edge.aten.add.Tensor(%x, %p_w)  @"m.py":3 module="fc"
+    %y: f32[2] = higher_order.executorch_call_delegate(module#0, %a) name="call"
+    %z: f32[2] = higher_order.executorch_call_delegate(module#0, %y) name="again"
+    %b: f32[2] = edge.aten.neg.default(%z)
+    return (%b user_output)
+  }
+  module#0 backend "demo" specs [] {
+    blob "YWJj"
+    program edge {
+      constants {
+        state "v": f32[2]
+      }
+      graph(%p_v: f32[2] parameter "v", %i: f32[2] user_input) {
+        %m: f32[2] = edge.aten.mul.Tensor(%i, %p_v)
+        %r: f32[2] = edge.aten.relu.default(%m)
+        return (%r user_output)
+      }
+    }
+  }
+})";
+
+TEST_F(DrawExportedTest, OpensADelegateWhereItIsCalledFirst) {
+  const DrawnMethod method = Draw(kLowered);
+  ASSERT_EQ(method.graphs.size(), 1u);
+  EXPECT_THAT(Summary(method.graphs[0]),
+              ElementsAre("p_w: parameter()", "x: input()", "a: edge.aten.add.Tensor(x, p_w)",
+                          "p_v: parameter() #0", "m: edge.aten.mul.Tensor(a, p_v) #0",
+                          "r: edge.aten.relu.default(m) #0",
+                          "again: higher_order.executorch_call_delegate(r) #0",
+                          "b: edge.aten.neg.default(z)", "output: output(b)"));
+  const DrawnNode& add = method.graphs[0].nodes[2];
+  EXPECT_EQ(add.source, "m.py:3");
+  EXPECT_EQ(add.module, "fc");
+  EXPECT_THAT(add.attributes, ElementsAre(Pair("alpha", "1")));
+  EXPECT_EQ(add.operands[1].argument, "other");
+  EXPECT_EQ(add.results[0].type, "f32[2]");
+  ASSERT_EQ(method.delegates.size(), 1u);
+  EXPECT_EQ(method.delegates[0].backend, "demo");
+  EXPECT_EQ(method.delegates[0].blob_bytes, 3u);
+  EXPECT_EQ(method.delegates[0].call, "call");
+  ASSERT_EQ(method.constants.size(), 2u);
+  EXPECT_EQ(method.constants[0].name, "w");
+  EXPECT_EQ(method.constants[0].delegate, std::nullopt);
+  EXPECT_EQ(method.constants[1].bytes, 8u);
+  EXPECT_EQ(method.constants[1].delegate, 0u);
+}
+
+TEST_F(DrawExportedTest, BodiesAreGraphsOfTheirOwnAndListsAreEdges) {
+  const DrawnMethod method = Draw(R"(program aten {
+    graph(%p: b8[] user_input, %x: f32[2] user_input) {
+      %y: f32[2] = higher_order.cond(%p, graph#1, graph#2, [%x])
+      %z: f32[4] = aten.cat.default([%x, %y], 0)
+      return (%z user_output, 3 user_output)
+    }
+    graph yes(%a: f32[2]) {
+      %n: f32[2] = aten.neg.default(%a)
+      return (%n)
+    }
+    graph no(%a: f32[2]) {
+      %n: f32[2] = aten.relu.default(%a)
+      return (%n)
+    }
+  })");
+  ASSERT_EQ(method.graphs.size(), 3u);
+  EXPECT_EQ(method.graphs[1].name, "yes");
+  EXPECT_THAT(Summary(method.graphs[2]),
+              ElementsAre("a: input()", "n: aten.relu.default(a)", "output: output(n)"));
+  EXPECT_THAT(Summary(method.graphs[0]),
+              ElementsAre("p: input()", "x: input()", "y: higher_order.cond(p, x)",
+                          "z: aten.cat.default(x, y)", "output: output(z)"));
+  EXPECT_THAT(method.graphs[0].nodes[2].bodies, ElementsAre(1, 2));
+  EXPECT_THAT(method.graphs[0].nodes[3].attributes, ElementsAre(Pair("dim", "0")));
+  EXPECT_THAT(method.graphs[0].nodes[4].attributes, ElementsAre(Pair("1", "3")));
+}
+
+}  // namespace
+}  // namespace belay::tools

@@ -1,0 +1,147 @@
+// What the page shows: the JSON of report_page.h, with what follows from it.
+'use strict';
+
+const DATA = JSON.parse(document.getElementById('data').textContent);
+const REPORT = DATA.report;
+const PROFILE = DATA.profile;
+const KERNELS = '';  // the backend of what no delegate computes
+
+function count(number) {
+  return number.toLocaleString('en-US');
+}
+
+// "1 node", "2 nodes".
+function counted(number, what) {
+  return `${count(number)} ${what}${number === 1 ? '' : 's'}`;
+}
+
+// Three digits and a unit, in steps of 1000: withUnit(1234567, 'B') is "1.23 MB".
+function withUnit(number, unit) {
+  const steps = ['', 'k', 'M', 'G', 'T', 'P'];
+  let step = 0;
+  while (number >= 999.5 && step + 1 < steps.length) {
+    number /= 1000;
+    ++step;
+  }
+  const digits = step === 0 ? (Number.isInteger(number) ? 0 : 2) : number < 10 ? 2 : number < 100 ? 1 : 0;
+  return `${number.toFixed(digits)} ${steps[step]}${unit}`;
+}
+
+function duration(ms) {
+  if (ms >= 1000) return `${(ms / 1000).toFixed(2)} s`;
+  return ms >= 1 ? `${ms.toFixed(1)} ms` : `${(ms * 1000).toFixed(1)} µs`;
+}
+
+function percent(part, whole) {
+  if (whole === 0) return '–';
+  const share = 100 * part / whole;
+  return `${share.toFixed(share > 0 && share < 10 || share > 99 && share < 100 ? 1 : 0)} %`;
+}
+
+function backendName(backend) {
+  return backend === KERNELS ? 'kernels' : backend;
+}
+
+function backendColor(backend) {
+  return backend === KERNELS ? 'var(--kernel)' : DATA.colors[backend];
+}
+
+// Names that another operator has in its dialect, without it: "aten.add.Tensor".
+function shortOp(op) {
+  return op.replace(/^edge\./, '').replace(/\.default$/, '');
+}
+
+class Method {
+  constructor(json) {
+    Object.assign(this, json);
+    const reasons = new Map();
+    for (const left of REPORT ? REPORT.left_over : []) {
+      if (left.method === this.name) reasons.set(`${left.graph}\n${left.node}`, left.reason);
+    }
+    const times = this.times();
+    this.graphs.forEach((graph, index) => {
+      graph.method = this;
+      graph.index = index;
+      graph.nodes.forEach((node, i) => {
+        node.graph = graph;
+        node.index = i;
+        node.operands ??= [];
+        node.results ??= [];
+        node.attributes ??= [];
+        node.bodies ??= [];
+        node.backend = node.delegate === undefined ? KERNELS : this.delegates[node.delegate].backend;
+        if (node.delegate === undefined) node.reason = reasons.get(`${graph.name}\n${node.name}`);
+        node.ms = node.op === 'delegate' ? times.get(`delegate ${node.delegate} (${node.backend})`)
+                                         : times.get(node.name);
+      });
+    });
+  }
+
+  // The time of a call by name of the instruction, what is inside of it included.
+  times() {
+    const times = new Map();
+    if (!PROFILE || PROFILE.method !== this.name) return times;
+    for (const row of PROFILE.instructions) {
+      if (row.path !== this.name) continue;
+      times.set(row.name, (times.get(row.name) ?? 0) + (row.total_p50_ms ?? row.p50_ms));
+    }
+    return times;
+  }
+
+  * nodes() {
+    for (const graph of this.graphs) yield* graph.nodes;
+  }
+
+  // [{backend, nodes, flops, bytes}], what is left to kernels last: as the report says, else by the
+  // nodes.
+  delegation() {
+    if (REPORT) {
+      return REPORT.delegation.filter((d) => d.method === this.name)
+          .map((d) => ({backend: d.backend, nodes: d.nodes, flops: d.flops, bytes: d.constant_bytes,
+                        calls: d.delegate_calls}));
+    }
+    const rows = new Map();
+    for (const node of this.nodes()) {
+      if (node.outside) continue;
+      const row = rows.get(node.backend) ?? {backend: node.backend, nodes: 0, flops: 0, bytes: 0};
+      row.nodes += 1;
+      rows.set(node.backend, row);
+    }
+    return [...rows.values()].sort((a, b) => (a.backend === KERNELS) - (b.backend === KERNELS));
+  }
+
+  // The number of the delegate that the instruction of this name calls. A call's other results have
+  // the name and a number: "call.1".
+  delegateCalled(name) {
+    const index = this.delegates.findIndex(({call}) => call && (name === call || name.startsWith(`${call}.`)));
+    return index < 0 ? undefined : index;
+  }
+
+  // What an instruction is called on the page.
+  shownName(name) {
+    const index = this.delegateCalled(name);
+    if (index === undefined) return name;
+    const {backend, call} = this.delegates[index];
+    return `${backend} #${index}${name.slice(call.length)}`;
+  }
+
+  memoryReport() {
+    return REPORT ? REPORT.memory.find((m) => m.method === this.name) : undefined;
+  }
+}
+
+// The nodes that read what the node computes.
+function consumersOf(node) {
+  const graph = node.graph;
+  if (!graph.consumers) {
+    graph.consumers = graph.nodes.map(() => []);
+    for (const other of graph.nodes) {
+      for (const from of new Set(other.operands.map((operand) => operand[0]))) {
+        graph.consumers[from].push(other);
+      }
+    }
+  }
+  return graph.consumers[node.index];
+}
+
+const METHODS = DATA.methods.map((json) => new Method(json));
