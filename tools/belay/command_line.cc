@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "CLI/CLI.hpp"
+#include "tools/belay/nearest_name.h"
 #include "tools/belay/printing.h"
 
 namespace belay::tools {
@@ -49,11 +50,17 @@ CLI::Option* AddVariable(CLI::App& app, const Option& option, T& variable) {
   } else {
     CLI::Option* const added = app.add_option(option.name, variable, option.help);
     if constexpr (std::is_arithmetic_v<T>) {
+      // A number that may not be given stands for none.
+      if (!rules.least.has_value() || static_cast<double>(variable) >= *rules.least) {
+        added->capture_default_str();
+      }
       if (rules.most.has_value()) {
         added->check(CLI::Range(static_cast<T>(*rules.least), static_cast<T>(*rules.most)));
       } else if (rules.least.has_value()) {
         added->check(AtLeast(static_cast<T>(*rules.least)));
       }
+    } else if constexpr (std::is_same_v<T, std::string>) {
+      if (!variable.empty()) added->capture_default_str();
     }
     return added;
   }
@@ -78,14 +85,32 @@ bool HasSubcommand(const CLI::App& app, const std::string& name) {
   return !app.get_subcommands(has_name).empty();
 }
 
+// " (did you mean …?)", where one of the names is like it.
+std::string Suggestion(const std::string& wrong, const std::vector<std::string>& names) {
+  const std::string nearest = NearestName(wrong, names);
+  return nearest.empty() ? "" : " (did you mean " + nearest + "?)";
+}
+
+std::vector<std::string> OptionNames(const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
 std::string FailureMessage(const CLI::App* parsed, const CLI::Error& problem) {
   std::string what = problem.what();
+  const std::vector<CLI::App*> chosen = parsed->get_subcommands();
   if (problem.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError)) {
     // CLI11 names them in the opposite order.
     what = "not expected:";
-    for (const std::string& argument : parsed->remaining(/*recurse=*/true)) what += " " + argument;
+    for (const std::string& argument : parsed->remaining(/*recurse=*/true)) {
+      what += " " + argument;
+      if (!argument.starts_with("--") || chosen.empty()) continue;
+      what += Suggestion(argument.substr(0, argument.find('=')), OptionNames(*chosen[0]));
+    }
   }
-  const std::vector<CLI::App*> chosen = parsed->get_subcommands();
   return "belay: " + OneLine(what) + "\n'belay " +
          (chosen.empty() ? "" : chosen[0]->get_name() + " ") + "--help' says what there is.\n";
 }
@@ -114,8 +139,11 @@ int RunCommandLine(std::vector<std::string> arguments, const std::vector<Command
     subcommand->footer(command.footer);
   }
   if (!arguments.empty() && !arguments[0].starts_with('-') && !HasSubcommand(app, arguments[0])) {
-    error << "belay: there is no subcommand " << OneLine(arguments[0]) << "; there are:";
-    for (const Command& command : commands) error << " " << command.name;
+    std::vector<std::string> names;
+    for (const Command& command : commands) names.push_back(command.name);
+    error << "belay: there is no subcommand " << OneLine(arguments[0])
+          << Suggestion(arguments[0], names) << "; there are:";
+    for (const std::string& name : names) error << " " << name;
     error << "\n";
     return kBadUsage;
   }

@@ -143,6 +143,26 @@ TEST(CommandLineTest, WrongUsageIsSaidAndCallsNothing) {
   }
 }
 
+TEST(CommandLineTest, SuggestsWhatIsProbablyMeant) {
+  EXPECT_THAT(Parse({"lwoer", "m.pt2"}).error, HasSubstr("subcommand lwoer (did you mean lower?)"));
+  EXPECT_THAT(Parse({"run", "m.belay", "--inptu", "x.npy"}).error,
+              HasSubstr("--inptu (did you mean --input?)"));
+  EXPECT_THAT(Parse({"run", "m.belay", "--thread=2"}).error,
+              HasSubstr("--thread=2 (did you mean --threads?)"));
+  EXPECT_THAT(Parse({"run", "m.belay", "--wings"}).error,
+              ::testing::Not(HasSubstr("did you mean")));
+}
+
+TEST(CommandLineTest, HelpTellsDefaults) {
+  const std::string verify = Parse({"verify", "--help"}).out;
+  for (const char* line : {"TEXT=forward ", "}=highway\n", "=1e-05 "}) {
+    EXPECT_THAT(verify, HasSubstr(line));
+  }
+  // 0 stands for none, and is no size.
+  EXPECT_THAT(Parse({"lower", "--help"}).out, ::testing::Not(HasSubstr("--max-size INT:>=1=")));
+  EXPECT_THAT(Parse({"lower", "--help"}).out, HasSubstr("=1048576 "));
+}
+
 TEST(CommandLineTest, HelpIsNoError) {
   const Outcome outcome = Parse({"stress", "--help"});
   EXPECT_EQ(outcome.status, kDone);

@@ -1,0 +1,31 @@
+#include "tools/belay/nearest_name.h"
+
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace belay::tools {
+namespace {
+
+TEST(NearestNameTest, FindsWhatIsProbablyMeant) {
+  const std::vector<std::string> names = {"--input", "--output", "--output-dir", "--seed"};
+  EXPECT_EQ(NearestName("--inputs", names), "--input");
+  EXPECT_EQ(NearestName("--ouptut", names), "--output");
+  EXPECT_EQ(NearestName("--outputdir", names), "--output-dir");
+  EXPECT_EQ(NearestName("--sede", names), "--seed");
+}
+
+TEST(NearestNameTest, SaysNothingOfWhatIsLikeNone) {
+  EXPECT_EQ(NearestName("fly", {"lower", "run"}), "");
+  EXPECT_EQ(NearestName("", {"lower", "run"}), "");
+  EXPECT_EQ(NearestName("ru", {}), "");
+  EXPECT_EQ(NearestName(std::string(200, 'a'), {std::string(199, 'a')}), "");
+}
+
+TEST(NearestNameTest, TheFirstOfEquallyNearOnes) {
+  EXPECT_EQ(NearestName("runs", {"rung", "run", "rune"}), "rung");
+}
+
+}  // namespace
+}  // namespace belay::tools
