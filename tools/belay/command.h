@@ -20,7 +20,7 @@ int Report(const absl::Status& status);
 int ReportBadUsage(const absl::Status& status);
 
 struct LowerOptions {
-  std::string input, output, report, dump_after, external_constants, stage;
+  std::string input, output, report, html, dump_after, external_constants, stage;
   std::string format = "belay";       // or "pte": ExecuTorch's
   int64_t max_size = 0;               // of sizes without an upper bound; 0: they are an error
   double min_delegated_flops = 0;     // a share; with less the result is kNegative, and no file
@@ -54,7 +54,8 @@ int Run(const RunOptions& options);
 
 struct InspectOptions {
   std::string file;
-  std::vector<std::string> data;  // files
+  std::string model_explorer, dot;  // files to write; "" for none
+  std::vector<std::string> data;    // files
   bool json = false, graph = false, size = false, verify = false;
   CommandLimits limits;
 };
@@ -88,9 +89,9 @@ int Bench(const BenchOptions& options);
 
 struct ProfileOptions {
   std::string program, method = "forward", engine = "highway";
-  std::vector<std::string> data;    // files
-  std::vector<std::string> inputs;  // files; random ones when there are none
-  std::string trace, compare;       // files; "" for none
+  std::vector<std::string> data;     // files
+  std::vector<std::string> inputs;   // files; random ones when there are none
+  std::string trace, html, compare;  // files; "" for none
   uint64_t seed = 1;
   int64_t dynamic_size = 4;
   int runs = 30;

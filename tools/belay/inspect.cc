@@ -1,12 +1,16 @@
 // `belay inspect`: what is in an archive or a program file.
 #include <string>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "runtime/core/mapped_file.h"
 #include "runtime/core/status_macros.h"
 #include "tools/belay/command.h"
 #include "tools/belay/inspect_archive.h"
 #include "tools/belay/inspect_program.h"
+#include "tools/belay/printing.h"
 #include "tools/belay/program_file.h"
+#include "tools/belay/same_file.h"
 
 namespace belay::tools {
 namespace {
@@ -14,6 +18,20 @@ namespace {
 absl::StatusOr<bool> IsProgram(const std::string& path) {
   ABSL_ASSIGN_OR_RETURN(const auto file, MappedFile::Open(path));
   return IsProgramFile(file->bytes());
+}
+
+// What is wrong with the options taken together, or "".
+std::string Problem(const InspectOptions& options) {
+  std::vector<std::string> read = options.data;
+  read.push_back(options.file);
+  for (const std::string& written : {options.model_explorer, options.dot}) {
+    for (const std::string& file : read) {
+      if (!IsSameFile(written, file)) continue;
+      return absl::StrCat("the graph would be written over ", OneLine(file), ", which is read");
+    }
+  }
+  if (!IsSameFile(options.model_explorer, options.dot)) return "";
+  return absl::StrCat("--model-explorer and --dot would write to one file, ", OneLine(options.dot));
 }
 
 }  // namespace
@@ -39,6 +57,11 @@ Command InspectCommand() {
            {"--graph", &inspect->graph,
             "prints an archive's programs in text form, or a program file's values and "
             "instructions"},
+           {"--model-explorer",
+            &inspect->model_explorer,
+            "writes the graphs for Google's Model Explorer to this file (JSON)",
+            {.not_empty = true}},
+           {"--dot", &inspect->dot, "writes the graphs for Graphviz", {.not_empty = true}},
            {"--size", &inspect->size, "accounts for every byte of the file"},
            {"--verify", &inspect->verify,
             "checks the digest of every segment of a program file, or the checksum of every "
@@ -48,9 +71,11 @@ Command InspectCommand() {
           "All models of an archive are shown; exit status 4 when one is of a version that can't "
           "be\n"
           "imported.\n"
-          "Example: belay inspect model.belay --size",
+          "Example: belay inspect model.belay --size\n"
+          "         belay inspect model.pt2 --model-explorer model.json --dot model.dot",
       .owned = inspect,
       .run = [inspect] { return Inspect(*inspect); },
+      .problem = [inspect] { return Problem(*inspect); },
   };
 }
 

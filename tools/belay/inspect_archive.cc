@@ -24,7 +24,9 @@
 #include "runtime/core/printable.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
+#include "tools/belay/inspect_graph.h"
 #include "tools/belay/printing.h"
+#include "tools/graph/draw_exported.h"
 
 namespace belay::tools {
 namespace {
@@ -207,6 +209,7 @@ absl::Status InspectArchive(const InspectOptions& options) {
   }
   absl::Status first_error;
   exir::ModelReader reader(*ops);
+  DrawnProgram drawn;
   for (const ArchiveInfo::Model& header : info.models) {
     json model = HeaderJson(header);
     exir::ImportOptions import;
@@ -214,6 +217,7 @@ absl::Status InspectArchive(const InspectOptions& options) {
     const absl::StatusOr<exir::ExportedProgram> program = reader.Import(options.file, import);
     absl::Status status = program.status();
     if (status.ok()) status = AddProgramJson(*program, model);
+    if (status.ok() && WantsGraph(options)) drawn.push_back(DrawExported(header.name, *program));
     if (!status.ok()) {
       model["error"] = std::string(FromAbsl(status.message()));
       first_error.Update(status);
@@ -237,7 +241,7 @@ absl::Status InspectArchive(const InspectOptions& options) {
   } else if (options.size) {
     PrintSizes(out["size"], info.file_bytes);
   }
-  return first_error;
+  return first_error.ok() ? WriteGraphs(options, drawn) : first_error;
 }
 
 }  // namespace belay::tools

@@ -10,9 +10,11 @@
 #include "runtime/core/status_macros.h"
 #include "runtime/program/digest.h"
 #include "runtime/program/program.h"
+#include "tools/belay/inspect_graph.h"
 #include "tools/belay/printing.h"
 #include "tools/belay/program_file.h"
 #include "tools/belay/program_json.h"
+#include "tools/graph/draw_program_file.h"
 
 namespace belay::tools {
 namespace {
@@ -92,6 +94,13 @@ void PrintMethod(const json& method) {
   }
 }
 
+absl::Status DrawGraphs(const InspectOptions& options, const Program& program) {
+  if (!WantsGraph(options)) return absl::OkStatus();
+  const absl::StatusOr<DrawnProgram> drawn = DrawProgramFile(program);
+  if (!drawn.ok()) return Annotate(drawn.status(), options.file);
+  return WriteGraphs(options, *drawn);
+}
+
 }  // namespace
 
 absl::Status InspectProgram(const InspectOptions& options) {
@@ -106,7 +115,7 @@ absl::Status InspectProgram(const InspectOptions& options) {
   if (!out.ok()) return Annotate(out.status(), options.file);
   if (options.json) {
     std::cout << JsonText(*out);
-    return absl::OkStatus();
+    return DrawGraphs(options, program);
   }
   std::cout << OneLine(options.file) << ": program, " << program.bytes().size() << " bytes, by "
             << OneLine(program.producer()) << "\n";
@@ -121,7 +130,7 @@ absl::Status InspectProgram(const InspectOptions& options) {
     }
     std::cout << "  " << program.bytes().size() << " bytes in all (100 %)\n";
   }
-  return absl::OkStatus();
+  return DrawGraphs(options, program);
 }
 
 }  // namespace belay::tools

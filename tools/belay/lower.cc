@@ -28,10 +28,12 @@
 #include "tools/belay/archive_model.h"
 #include "tools/belay/chosen_backends.h"
 #include "tools/belay/command.h"
+#include "tools/belay/lower_page.h"
 #include "tools/belay/lower_report.h"
 #include "tools/belay/printing.h"
 #include "tools/belay/progress.h"
 #include "tools/belay/same_file.h"
+#include "tools/graph/draw_exported.h"
 
 namespace belay::tools {
 namespace {
@@ -130,13 +132,18 @@ absl::StatusOr<std::vector<MethodOption>> MethodsOf(const LowerOptions& options)
 
 // No file is written over another one that the command reads or writes.
 absl::Status CheckFiles(const LowerOptions& options, const std::vector<MethodOption>& methods) {
-  if (IsSameFile(options.report, options.output)) {
+  for (const std::string& beside : {options.report, options.html}) {
+    if (!IsSameFile(beside, options.output)) continue;
     return absl::InvalidArgumentError(
         absl::StrCat("the report can't be written to the program's file ", options.output));
   }
+  if (IsSameFile(options.report, options.html)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--report and --html would write to one file, ", options.html));
+  }
   for (const MethodOption& method : methods) {
     const std::string archive = ParseArchiveModel(method.archive).path;
-    for (const std::string& written : {options.output, options.report}) {
+    for (const std::string& written : {options.output, options.report, options.html}) {
       if (!IsSameFile(written, archive)) continue;
       return absl::InvalidArgumentError(
           absl::StrCat(written, " can't be written: it is the archive ", archive));
@@ -186,18 +193,28 @@ absl::StatusOr<exir::SerializedProgram> Serialize(const LowerOptions& options,
       image, {.companions = true, .constants_companion = options.external_constants});
 }
 
-// The report first: when it can't be written there is no program, and when the program can't be
-// written the report goes, too, unless it took the place of another one.
-absl::Status WriteReportAndProgram(const LowerOptions& options, std::string_view report,
-                                   const exir::SerializedProgram& program) {
-  bool added = false;
-  if (!options.report.empty()) {
+// What is written beside the program: its path, "" for not at all, and its content.
+using ReportFile = std::pair<std::string, std::string>;
+
+// The reports first: when one can't be written there is no program, and when the program can't be
+// written they go, too, unless they took the place of others.
+absl::Status WriteReportsAndProgram(const std::vector<ReportFile>& reports,
+                                    const exir::SerializedProgram& program,
+                                    const std::string& output) {
+  std::vector<std::string> added;
+  absl::Status status;
+  for (const auto& [path, content] : reports) {
+    if (path.empty() || !status.ok()) continue;
     struct stat info;
-    added = ::lstat(options.report.c_str(), &info) != 0;
-    ABSL_RETURN_IF_ERROR(WriteFileAtomically(options.report, absl::MakeConstSpan(&report, 1)));
+    const bool is_new = ::lstat(path.c_str(), &info) != 0;
+    const std::string_view piece = content;
+    status = WriteFileAtomically(path, absl::MakeConstSpan(&piece, 1));
+    if (status.ok() && is_new) added.push_back(path);
   }
-  absl::Status status = exir::WriteSerializedProgram(program, options.output);
-  if (!status.ok() && added) ::unlink(options.report.c_str());
+  if (status.ok()) status = exir::WriteSerializedProgram(program, output);
+  if (!status.ok()) {
+    for (const std::string& path : added) ::unlink(path.c_str());
+  }
   return status;
 }
 
@@ -254,6 +271,12 @@ int Lower(const LowerOptions& options) {
       dumped = true;
     };
   }
+  DrawnProgram drawn;
+  if (!options.html.empty()) {
+    pipeline.after_to_backend = [&](const exir::MethodPrograms& methods) {
+      for (const auto& [name, program] : methods) drawn.push_back(DrawExported(name, program));
+    };
+  }
   exir::PipelineReport report;
   const absl::StatusOr<std::vector<exir::MethodArchive>> archives = ChooseModels(*methods);
   if (!archives.ok()) return Report(archives.status());
@@ -289,10 +312,13 @@ int Lower(const LowerOptions& options) {
   const auto serialized = Serialize(options, *image, **ops);
   if (!serialized.ok()) return Report(serialized.status());
   if (const absl::Status status = CheckBudget(); !status.ok()) return Report(status);
-  const std::string text = JsonText(LowerReportJson(report, serialized->size));
-  if (const absl::Status status = WriteReportAndProgram(options, text, *serialized); !status.ok()) {
-    return Report(status);
-  }
+  const nlohmann::json json = LowerReportJson(report, serialized->size);
+  const std::string text = JsonText(json);
+  std::string page;
+  if (!options.html.empty()) page = LowerPage(options.output, json, drawn, *image);
+  const absl::Status written = WriteReportsAndProgram(
+      {{options.report, text}, {options.html, page}}, *serialized, options.output);
+  if (!written.ok()) return Report(written);
   for (const auto& g : report.unchecked_guards) {
     std::cerr << "belay: method " << OneLine(g.method)
               << ": the exporter assumed of the inputs what the program can't check: "
@@ -350,6 +376,10 @@ Command LowerCommand() {
             "--format=pte constants to NAME.ptd",
             {.not_empty = true}},
            {"--report", &lower->report, "writes a JSON report to this file", {.not_empty = true}},
+           {"--html",
+            &lower->html,
+            "writes a page for a browser: graph, who computes what and why, memory, constants",
+            {.not_empty = true}},
            {"--max-size",
             &lower->max_size,
             "the most that a size may be which the program gives no upper bound",
@@ -382,8 +412,8 @@ Command LowerCommand() {
             "stops there and writes the programs as they are then (.bir), for lower, inspect and "
             "verify",
             {.one_of = {"aten", "edge", "lowered"},
-             .excludes = {"--format", "--external-constants", "--report", "--min-delegated-flops",
-                          "--dump-after"}}},
+             .excludes = {"--format", "--external-constants", "--report", "--html",
+                          "--min-delegated-flops", "--dump-after"}}},
            {"--json",
             &lower->json,
             "prints the report as JSON",

@@ -62,10 +62,12 @@ json LowerReportJson(const exir::PipelineReport& report, uint64_t file_bytes) {
   out["left_over"] = json::array();
   for (const auto& n : report.left_over) {
     out["left_over"].push_back({{"method", n.method},
+                                {"graph", n.graph},
                                 {"node", n.node},
                                 {"op", n.op},
                                 {"source", n.source},
-                                {"reason", n.reason}});
+                                {"reason", n.reason},
+                                {"flops", n.flops}});
   }
   return out;
 }

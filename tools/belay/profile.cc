@@ -1,5 +1,6 @@
 // `belay profile`: where the time of a call goes.
 #include <algorithm>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -19,6 +20,8 @@
 #include "tools/belay/program_file.h"
 #include "tools/belay/same_file.h"
 #include "tools/belay/session.h"
+#include "tools/graph/draw_program_file.h"
+#include "tools/graph/report_page.h"
 #include "tools/profile/code_map.h"
 #include "tools/profile/profile.h"
 #include "tools/profile/profile_report.h"
@@ -43,6 +46,18 @@ absl::Status WriteTrace(const std::string& path, absl::Span<const Event> events,
                                                           : PerfettoTrace(events, code);
   const std::string_view piece = bytes;
   return WriteFileAtomically(path, absl::MakeConstSpan(&piece, 1));
+}
+
+absl::Status WritePage(const ProfileOptions& options, const json& report, const Program& program) {
+  ABSL_ASSIGN_OR_RETURN(const DrawnProgram drawn, DrawProgramFile(program));
+  json data = DrawnProgramJson(drawn);
+  data["title"] = std::filesystem::path(options.program).filename().string();
+  data["subtitle"] = absl::StrCat("times of the method ", options.method);
+  data["report"] = nullptr;
+  data["profile"] = report;
+  const std::string page = ReportPage(data);
+  const std::string_view piece = page;
+  return WriteFileAtomically(options.html, absl::MakeConstSpan(&piece, 1));
 }
 
 absl::Status ProfileMethod(const ProfileOptions& options) {
@@ -95,6 +110,9 @@ absl::Status ProfileMethod(const ProfileOptions& options) {
     std::cout << ForTerminal(*comparison);
     return absl::OkStatus();
   }
+  if (!options.html.empty()) {
+    ABSL_RETURN_IF_ERROR(WritePage(options, report, *session->program));
+  }
   std::cout << (options.json ? JsonText(report)
                              : ForTerminal(ProfileText(report, static_cast<size_t>(options.rows))));
   return absl::OkStatus();
@@ -106,9 +124,14 @@ std::string Problem(const ProfileOptions& options) {
   read.push_back(options.program);
   read.push_back(options.compare);
   for (const std::string& file : read) {
-    if (IsSameFile(options.trace, file)) {
-      return absl::StrCat("--trace would be written over ", file, ", which is read");
+    for (const auto& [option, written] :
+         {std::pair("--trace", options.trace), std::pair("--html", options.html)}) {
+      if (!IsSameFile(written, file)) continue;
+      return absl::StrCat(option, " would be written over ", OneLine(file), ", which is read");
     }
+  }
+  if (IsSameFile(options.trace, options.html)) {
+    return absl::StrCat("--trace and --html would write to one file, ", OneLine(options.html));
   }
   return "";
 }
@@ -146,10 +169,14 @@ Command ProfileCommand() {
             "writes what loading and the last call did, in time: for ui.perfetto.dev, or as JSON "
             "when the name ends in .json",
             {.not_empty = true}},
+           {"--html",
+            &profile->html,
+            "writes a page for a browser: the graph with times, and the tables",
+            {.not_empty = true}},
            {"--compare",
             &profile->compare,
             "what --json printed before: shows what became slower or faster instead",
-            {.not_empty = true}},
+            {.not_empty = true, .excludes = {"--html"}}},
            {"--max-events",
             &profile->max_events,
             "of one call, 40 bytes of memory each",

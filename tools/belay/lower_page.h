@@ -1,0 +1,20 @@
+// The page of `lower --html`.
+#ifndef BELAY_TOOLS_BELAY_LOWER_PAGE_H_
+#define BELAY_TOOLS_BELAY_LOWER_PAGE_H_
+
+#include <string>
+
+#include "exir/emit/program_image.h"
+#include "nlohmann/json.hpp"
+#include "tools/graph/drawn_program.h"
+
+namespace belay::tools {
+
+// `report` is LowerReportJson's, `drawn` the programs as they were after delegation, `image` what was
+// made of them. The same but for times, whatever folder the program is written to.
+std::string LowerPage(const std::string& output, const nlohmann::json& report,
+                      const DrawnProgram& drawn, const exir::ProgramImage& image);
+
+}  // namespace belay::tools
+
+#endif  // BELAY_TOOLS_BELAY_LOWER_PAGE_H_
