@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "nlohmann/json.hpp"
@@ -41,9 +42,11 @@ absl::StatusOr<nlohmann::json> Measure(const BenchOptions& options) {
                         OpenSession(options.program, options.method, options.engine,
                                     options.threads, {}, {{}, options.data}));
   Method& method = *session->method;
-  ABSL_ASSIGN_OR_RETURN(
-      const CallInputs inputs,
-      RandomInputs(method.plan(), /*seed=*/1, DynamicSizeFor(*session->program, 4)));
+  ABSL_ASSIGN_OR_RETURN(const CallInputs inputs,
+                        options.inputs.empty()
+                            ? RandomInputs(method.plan(), options.seed,
+                                           DynamicSizeFor(*session->program, options.dynamic_size))
+                            : InputsFromFiles(method.plan(), options.inputs));
   for (size_t i = 0; i < inputs.values.size(); ++i) {
     ABSL_RETURN_IF_ERROR(method.SetInput(i, inputs.values[i]));
   }
@@ -61,11 +64,20 @@ absl::StatusOr<nlohmann::json> Measure(const BenchOptions& options) {
   } while (absl::Now() < end);
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
+  nlohmann::json in = nlohmann::json::array(), out = nlohmann::json::array();
+  for (size_t i = 0; i < inputs.values.size(); ++i) {
+    in.push_back(absl::StrCat(method.plan().inputs[i].name, ": ", DescribeValue(inputs.values[i])));
+  }
+  for (size_t i = 0; i < method.num_outputs(); ++i) {
+    out.push_back(DescribeValue(method.GetOutput(i)));
+  }
   return nlohmann::json{{"latency_ms_median", Percentile(ms, 0.5)},
                         {"latency_ms_p10", Percentile(ms, 0.1)},
                         {"latency_ms_p90", Percentile(ms, 0.9)},
                         {"latency_ms_p99", Percentile(ms, 0.99)},
                         {"runs", ms.size()},
+                        {"inputs", std::move(in)},
+                        {"outputs", std::move(out)},
                         {"load_ms", 1e3 * session->load_seconds},
                         {"first_inference_ms", first},
                         {"peak_rss_mb", usage.ru_maxrss / 1024.0},
@@ -86,7 +98,18 @@ int Bench(const BenchOptions& options) {
     std::cout << JsonText(*result);
     return kDone;
   }
-  for (const auto& [key, value] : result->items()) std::cout << key << ": " << JsonText(value);
+  for (const auto& [key, value] : result->items()) {
+    if (!value.is_array()) {
+      std::cout << key << ": " << JsonText(value);
+      continue;
+    }
+    std::cout << key << ":";
+    const char* separator = " ";
+    for (const auto& text : value) {
+      std::cout << std::exchange(separator, ", ") << OneLine(text.get<std::string>());
+    }
+    std::cout << "\n";
+  }
   return kDone;
 }
 
@@ -94,9 +117,21 @@ Command BenchCommand() {
   const auto bench = std::make_shared<BenchOptions>();
   return {
       .name = "bench",
-      .about = "Measures loading and executing a method with random inputs.",
+      .about = "Measures loading and executing a method, with random inputs or those of files.",
       .options = {{"program", &bench->program, "the program file", {.required = true}},
                   {"--method", &bench->method, "the method"},
+                  {"--input",
+                   &bench->inputs,
+                   ".npy files in the order of the method's inputs (repeatable)",
+                   {.repeatable = true}},
+                  {"--random-inputs",
+                   &bench->seed,
+                   "draws the inputs with this seed",
+                   {.excludes = {"--input"}}},
+                  {"--dynamic-size",
+                   &bench->dynamic_size,
+                   "of random inputs, where it is free",
+                   {.least = 1, .excludes = {"--input"}}},
                   {"--seconds", &bench->seconds, "how long to measure", {.least = 0.001}},
                   ThreadsOption(&bench->threads),
                   DataOption(&bench->data),

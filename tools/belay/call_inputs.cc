@@ -9,6 +9,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "runtime/core/annotate.h"
 #include "runtime/core/same_value.h"
 #include "runtime/core/status_macros.h"
@@ -143,6 +144,34 @@ absl::StatusOr<CallInputs> RandomInputs(const MethodPlan& plan, uint64_t seed,
     inputs.values.push_back(value);
   }
   return inputs;
+}
+
+std::string DescribeValue(const EValue& value) {
+  if (const auto* v = value.get_if<int64_t>()) return absl::StrCat("int ", *v);
+  if (const auto* v = value.get_if<double>()) return absl::StrCat("float ", *v);
+  if (const auto* v = value.get_if<bool>()) return *v ? "bool true" : "bool false";
+  if (const auto* v = value.get_if<TensorView>()) return v->ToString();
+  return value.KindName();
+}
+
+std::string DescribeElements(const EValue& value) {
+  constexpr int64_t kMost = 16;
+  const std::string type = DescribeValue(value);
+  const auto* tensor = value.get_if<TensorView>();
+  if (tensor == nullptr || tensor->numel() > kMost || IsComplex(tensor->dtype)) return type;
+  const auto texts = [&](DType as, auto* elements) {
+    const TensorView converted = TensorView::Contiguous(
+        as, absl::MakeConstSpan(tensor->sizes.data(), tensor->sizes.size()), elements);
+    if (!CopyElements(*tensor, converted).ok()) return type;
+    return absl::StrCat(type, " = [",
+                        absl::StrJoin(absl::MakeConstSpan(elements, tensor->numel()), ", "), "]");
+  };
+  if (IsFloatingPoint(tensor->dtype)) {
+    double elements[kMost];
+    return texts(DType::kFloat64, elements);
+  }
+  int64_t elements[kMost];
+  return texts(DType::kInt64, elements);
 }
 
 }  // namespace belay::tools

@@ -35,6 +35,12 @@ absl::StatusOr<CallInputs> InputsFromFolder(const MethodPlan& plan, const std::s
 absl::StatusOr<CallInputs> RandomInputs(const MethodPlan& plan, uint64_t seed,
                                         int64_t dynamic_size);
 
+// A value of a call in a line: "f32[2,3]", "int 3", "None".
+std::string DescribeValue(const EValue& value);
+// The same with the elements of a tensor that has at most 16 real ones: "f32[3] = [0.5, 1, 2]", in
+// row-major order.
+std::string DescribeElements(const EValue& value);
+
 }  // namespace belay::tools
 
 #endif  // BELAY_TOOLS_BELAY_CALL_INPUTS_H_

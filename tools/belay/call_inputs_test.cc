@@ -112,5 +112,18 @@ TEST_F(CallInputsTest, AFolderThatIsNotThereIsNamed) {
               StatusIs(kNotFound, HasSubstr("nosuchdir")));
 }
 
+TEST(DescribeValueTest, SmallTensorsShowTheirElements) {
+  const auto describe = [](const TestTensor& tensor) {
+    return DescribeElements(EValue(tensor.view()));
+  };
+  EXPECT_EQ(describe(TestTensor::Of<float>({3}, {0.5, -1, 2})), "f32[3] = [0.5, -1, 2]");
+  EXPECT_EQ(describe(TestTensor::Of<int64_t>({2, 1}, {7, INT64_MIN})),
+            "i64[2,1] = [7, -9223372036854775808]");
+  EXPECT_EQ(describe(TestTensor::Of<float>({0}, {})), "f32[0] = []");
+  EXPECT_EQ(describe(TestTensor::Of<float>({17}, std::vector<float>(17))), "f32[17]");
+  EXPECT_EQ(DescribeElements(EValue(int64_t{3})), "int 3");
+  EXPECT_EQ(DescribeValue(EValue(true)), "bool true");
+}
+
 }  // namespace
 }  // namespace belay::tools

@@ -80,7 +80,10 @@ int Verify(const VerifyOptions& options);
 
 struct BenchOptions {
   std::string program, method = "forward", engine = "highway";
-  std::vector<std::string> data;  // files
+  std::vector<std::string> data;    // files
+  std::vector<std::string> inputs;  // files; random ones when there are none
+  uint64_t seed = 1;
+  int64_t dynamic_size = 4;
   double seconds = 1;
   int threads = 1;
   bool json = false;

@@ -106,6 +106,12 @@ absl::Status AddProgramJson(const exir::ExportedProgram& program, json& out) {
     for (const auto& [name, tensor] : *map) bytes += tensor.view().nbytes();
   }
   out["constant_bytes"] = bytes;
+  out["ranges"] = json::object();
+  for (const auto& [symbol, range] : program.ranges) {
+    const auto bound = [](int64_t value, bool is_bound) { return is_bound ? json(value) : json(); };
+    out["ranges"][symbol] = {bound(range.min, range.min != exir::SymRange::kUnboundedBelow),
+                             bound(range.max, range.max != exir::SymRange::kUnboundedAbove)};
+  }
   out["inputs"] = json::array();
   for (size_t i = 0; i < program.signature.inputs.size(); ++i) {
     const exir::Value& value = program.top().value(program.top().inputs()[i]);
@@ -159,6 +165,11 @@ void PrintModel(const json& model) {
   for (const json& output : model["outputs"]) {
     std::cout << "  output " << Text(output["value"]) << " " << Text(output["kind"]) << " "
               << Text(output["target"]) << "\n";
+  }
+  for (const auto& [symbol, range] : model["ranges"].items()) {
+    std::cout << "  size " << OneLine(symbol) << ": ";
+    if (!range[0].is_null()) std::cout << "from " << range[0] << " ";
+    std::cout << (range[1].is_null() ? "without an upper bound" : "to " + range[1].dump()) << "\n";
   }
   for (const json& guard : model["guards"]) {
     std::cout << "  guard " << Text(guard["guard"])

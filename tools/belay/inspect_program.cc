@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "nlohmann/json.hpp"
 #include "runtime/core/annotate.h"
@@ -78,14 +79,36 @@ void PrintCode(const json& method) {
   }
 }
 
+// ", dimension 0 from 1 to 4 (2*s0 + 1)" for each dimension that changes.
+std::string RangesText(const json& input) {
+  std::string text;
+  if (!input.contains("constraints")) return text;
+  const bool is_tensor = absl::StrContains(input["type"].get<std::string>(), "[");
+  for (const json& c : input["constraints"]) {
+    absl::StrAppend(&text, ", ");
+    if (is_tensor) absl::StrAppend(&text, "dimension ", c["dim"].get<uint64_t>(), " ");
+    absl::StrAppend(&text, "from ", c["min"].get<int64_t>(), " to ", c["max"].get<int64_t>());
+    const std::string symbol = Text(c["symbol"]);
+    if (symbol.empty()) continue;
+    const int64_t multiplier = c["multiplier"].get<int64_t>(), offset = c["offset"].get<int64_t>();
+    absl::StrAppend(&text, " (", multiplier == 1 ? "" : absl::StrCat(multiplier, "*"), symbol,
+                    offset == 0 ? "" : absl::StrCat(" + ", offset), ")");
+  }
+  return text;
+}
+
 void PrintMethod(const json& method) {
   std::cout << "method " << Text(method["name"]) << ": " << method["instructions"]
             << " instructions, arena " << method["arena_bytes"] << " bytes, state "
             << method["state_bytes"] << " bytes\n";
   for (const json& input : method["inputs"]) {
-    std::cout << "  input " << Text(input["name"]) << ": " << Text(input["type"]) << "\n";
+    std::cout << "  input " << Text(input["name"]) << ": " << Text(input["type"])
+              << RangesText(input) << "\n";
   }
   for (const json& output : method["outputs"]) std::cout << "  output " << Text(output) << "\n";
+  for (const json& state : method["state"]) {
+    std::cout << "  state " << Text(state["name"]) << ": " << Text(state["type"]) << "\n";
+  }
   for (const auto& [op, count] : method["operators"].items())
     std::cout << "  " << count << " x " << OneLine(op) << "\n";
   for (const json& delegate : method["delegates"]) {

@@ -101,6 +101,20 @@ TEST_F(InspectTest, PrintsValuesAndInstructionsOfAProgramFile) {
                     HasSubstr("delegate 0 of fake"), HasSubstr("unless %"), HasSubstr(" go to ")));
 }
 
+TEST_F(InspectTest, TellsRangesOfSizesAndNamesOfState) {
+  const Outcome program = Run({.file = Write("p.belay", SampleProgram().Serialize())});
+  EXPECT_THAT(
+      program.output,
+      AllOf(HasSubstr(": f32[4,3], dimension 0 from 1 to 4 ("), HasSubstr(": int, from 0 to 10"),
+            HasSubstr("  state counter: f32[2]\n"), HasSubstr("  state cache: f32[4]\n")));
+  const std::string archive = "conformance/models/zoo/dynamic_batch_mlp/model.pt2";
+  EXPECT_THAT(Run({.file = archive}).output, HasSubstr("  size s"));
+  const json ranges =
+      json::parse(Run({.file = archive, .json = true}).output)["models"][0]["ranges"];
+  ASSERT_FALSE(ranges.empty());
+  EXPECT_EQ(ranges.begin()->size(), 2u);
+}
+
 TEST_F(InspectTest, ErrorsAreOneLineThatNamesTheFileOnce) {
   for (const std::string& file :
        {Path("none"), Write("empty", ""), Write("short.belay", "BELAY"), Write("x.pt2", "PK"),

@@ -1,12 +1,80 @@
 #include "tools/belay/lower_report.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <iostream>
+#include <map>
+#include <utility>
+#include <vector>
 
+#include "absl/strings/str_format.h"
 #include "tools/belay/printing.h"
 
 namespace belay::tools {
 
 using nlohmann::json;
+
+namespace {
+
+// Who computes how much of the method: a line for each backend, and one for what is left.
+void PrintDelegation(const exir::PipelineReport& report, const std::string& method) {
+  double flops = 0;
+  size_t nodes = 0;
+  for (const exir::DelegationReport& d : report.delegation) {
+    if (d.method != method) continue;
+    flops += d.flops;
+    nodes += d.nodes;
+  }
+  for (const exir::DelegationReport& d : report.delegation) {
+    if (d.method != method || (d.backend_id.empty() && d.nodes == 0)) continue;
+    std::cout << "  " << (d.backend_id.empty() ? "kernels" : OneLine(d.backend_id)) << ": "
+              << d.nodes << " of " << nodes << " nodes";
+    if (!d.backend_id.empty()) {
+      std::cout << " in " << d.delegate_calls
+                << (d.delegate_calls == 1 ? " delegate" : " delegates");
+    }
+    if (flops > 0) {
+      std::cout << ", " << absl::StrFormat("%.1f", 100 * d.flops / flops) << " % of "
+                << WithUnit(flops, "FLOP");
+    }
+    std::cout << ", " << WithUnit(static_cast<double>(d.constant_bytes), "B") << " of constants\n";
+  }
+}
+
+// Why nodes of the method were left to kernels: the most frequent reasons, with where the first such
+// nodes come from. Nothing where no partitioner was asked.
+void PrintRefusals(const exir::PipelineReport& report, const std::string& method) {
+  constexpr size_t kReasons = 4, kPlaces = 2;
+  std::map<std::string, std::vector<const exir::LeftOverNode*>> by_reason;
+  bool delegated = false;
+  for (const exir::DelegationReport& d : report.delegation) {
+    delegated |= d.method == method && !d.backend_id.empty();
+  }
+  for (const exir::LeftOverNode& node : report.left_over) {
+    if (node.method == method) by_reason[node.reason].push_back(&node);
+  }
+  if (!delegated && by_reason.size() <= 1) return;
+  std::vector<std::pair<std::string, std::vector<const exir::LeftOverNode*>>> reasons(
+      by_reason.begin(), by_reason.end());
+  std::sort(reasons.begin(), reasons.end(), [](const auto& a, const auto& b) {
+    return std::pair(b.second.size(), a.first) < std::pair(a.second.size(), b.first);
+  });
+  for (size_t i = 0; i < std::min(kReasons, reasons.size()); ++i) {
+    const auto& [reason, nodes] = reasons[i];
+    std::cout << "  not delegated, " << nodes.size() << (nodes.size() == 1 ? " node: " : " nodes: ")
+              << OneLine(reason) << " (";
+    for (size_t n = 0; n < std::min(kPlaces, nodes.size()); ++n) {
+      std::cout << (n == 0 ? "" : ", ") << OneLine(nodes[n]->node);
+      if (!nodes[n]->source.empty()) std::cout << " at " << OneLine(nodes[n]->source);
+    }
+    std::cout << (nodes.size() > kPlaces ? ", …)\n" : ")\n");
+  }
+  if (reasons.size() > kReasons) {
+    std::cout << "  and " << reasons.size() - kReasons << " more reasons: see --report, --html\n";
+  }
+}
+
+}  // namespace
 
 double DelegatedFlops(const exir::PipelineReport& report) {
   double all = 0, delegated = 0;
@@ -74,22 +142,26 @@ json LowerReportJson(const exir::PipelineReport& report, uint64_t file_bytes) {
 
 void PrintLowerReport(const exir::PipelineReport& report, uint64_t file_bytes,
                       const std::string& path) {
-  std::cout << OneLine(path) << ": " << file_bytes << " bytes\n";
-  for (const auto& p : report.phases)
-    std::cout << "  " << p.name << ": " << 1e3 * p.seconds << " ms\n";
-  for (const auto& m : report.memory) {
-    std::cout << "  method " << OneLine(m.method) << ": arena " << m.memory.arena_bytes
-              << " bytes (at least " << m.memory.lower_bound << " needed), state " << m.state_bytes
-              << " bytes\n";
+  double seconds = 0;
+  const exir::PhaseReport* longest = nullptr;
+  for (const exir::PhaseReport& phase : report.phases) {
+    seconds += phase.seconds;
+    if (longest == nullptr || phase.seconds > longest->seconds) longest = &phase;
   }
-  for (const auto& d : report.delegation) {
-    std::cout << "  method " << OneLine(d.method) << ": " << d.nodes << " nodes";
-    if (d.backend_id.empty()) {
-      std::cout << " run on kernels";
-    } else {
-      std::cout << " in " << d.delegate_calls << " delegates of " << OneLine(d.backend_id);
-    }
-    std::cout << ", " << 1e-6 * d.flops << " million floating-point operations\n";
+  std::cout << Bold(OneLine(path)) << ": " << WithUnit(static_cast<double>(file_bytes), "B")
+            << ", lowered in " << Duration(seconds);
+  if (longest != nullptr) {
+    std::cout << ", of which " << longest->name << " took " << Duration(longest->seconds);
+  }
+  std::cout << "\n";
+  for (const exir::MemoryReport& m : report.memory) {
+    std::cout << "method " << Bold(OneLine(m.method)) << ": "
+              << WithUnit(static_cast<double>(m.memory.arena_bytes), "B")
+              << " for activations (alive at once "
+              << WithUnit(static_cast<double>(m.memory.lower_bound), "B") << "), "
+              << WithUnit(static_cast<double>(m.state_bytes), "B") << " of state\n";
+    PrintDelegation(report, m.method);
+    PrintRefusals(report, m.method);
   }
 }
 

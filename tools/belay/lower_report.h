@@ -17,7 +17,8 @@ double DelegatedFlops(const exir::PipelineReport& report);
 // The report of --report and --json.
 nlohmann::json LowerReportJson(const exir::PipelineReport& report, uint64_t file_bytes);
 
-// The short one, to standard output. `path` is the program's.
+// The short one, to standard output, in words: the file, and of each method its memory, who computes
+// how much, and the most frequent reasons why not a backend. `path` is the program's.
 void PrintLowerReport(const exir::PipelineReport& report, uint64_t file_bytes,
                       const std::string& path);
 

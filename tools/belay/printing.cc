@@ -1,7 +1,12 @@
 #include "tools/belay/printing.h"
 
-#include <algorithm>
+#include <unistd.h>
 
+#include <algorithm>
+#include <cstdlib>
+#include <iterator>
+
+#include "absl/strings/str_format.h"
 #include "runtime/core/printable.h"
 
 namespace belay::tools {
@@ -27,6 +32,27 @@ std::string OneLine(std::string_view text) {
     }
   }
   return line;
+}
+
+std::string WithUnit(double number, std::string_view unit) {
+  constexpr std::string_view kSteps[] = {"", "k", "M", "G", "T", "P", "E"};
+  size_t step = 0;
+  // What would be rounded to 1000.
+  for (; number >= 999.5 && step + 1 < std::size(kSteps); ++step) number /= 1000;
+  const int digits = step == 0 || number >= 99.95 ? 0 : number >= 9.995 ? 1 : 2;
+  return absl::StrFormat("%.*f %s%s", digits, number, std::string(kSteps[step]), std::string(unit));
+}
+
+std::string Duration(double seconds) {
+  if (seconds >= 1) return absl::StrFormat("%.2f s", seconds);
+  return seconds >= 1e-3 ? absl::StrFormat("%.1f ms", 1e3 * seconds)
+                         : absl::StrFormat("%.0f µs", 1e6 * seconds);
+}
+
+std::string Bold(const std::string& text) {
+  const char* no_color = std::getenv("NO_COLOR");
+  const bool plain = (no_color != nullptr && *no_color != 0) || isatty(STDOUT_FILENO) == 0;
+  return plain ? text : "\x1b[1m" + text + "\x1b[0m";
 }
 
 std::string JsonText(const nlohmann::json& json) {

@@ -17,6 +17,16 @@ std::string ForTerminal(std::string_view text);
 // cut off.
 std::string OneLine(std::string_view text);
 
+// Three digits and a unit in steps of 1000: "1.23 MB", "17 B", "0 FLOP".
+std::string WithUnit(double number, std::string_view unit);
+
+// The same for seconds: "1.23 s", "45.6 ms".
+std::string Duration(double seconds);
+
+// The text in bold where standard output is a terminal and the variable NO_COLOR is empty or not set
+// (no-color.org), else as it is.
+std::string Bold(const std::string& text);
+
 // What --json prints and reports hold, with a line feed at the end. Bytes that are not UTF-8
 // (paths may have such, and names in archives) are U+FFFD.
 std::string JsonText(const nlohmann::json& json);

@@ -1,5 +1,9 @@
 #include "tools/belay/printing.h"
 
+#include <unistd.h>
+
+#include <cstdlib>
+
 #include <string>
 
 #include "gtest/gtest.h"
@@ -16,6 +20,26 @@ TEST(PrintingTest, OnlyNamesAreCut) {
   const std::string text = std::string(100'000, 'x') + "\r" + std::string(10, 'y');
   EXPECT_EQ(ForTerminal(text), std::string(100'000, 'x') + "\\x0d" + std::string(10, 'y'));
   EXPECT_LT(OneLine(text).size(), 17'000u);
+}
+
+TEST(PrintingTest, NumbersHaveThreeDigitsAndAUnit) {
+  EXPECT_EQ(WithUnit(0, "B"), "0 B");
+  EXPECT_EQ(WithUnit(999, "B"), "999 B");
+  EXPECT_EQ(WithUnit(1000, "B"), "1.00 kB");
+  EXPECT_EQ(WithUnit(9996, "B"), "10.0 kB");
+  EXPECT_EQ(WithUnit(12'345'678, "FLOP"), "12.3 MFLOP");
+  EXPECT_EQ(WithUnit(999'499'999, "B"), "999 MB");
+  EXPECT_EQ(WithUnit(999'600'000, "B"), "1.00 GB");
+  EXPECT_EQ(Duration(2.5), "2.50 s");
+  EXPECT_EQ(Duration(0.0123), "12.3 ms");
+  EXPECT_EQ(Duration(0.000012), "12 µs");
+}
+
+TEST(PrintingTest, OnlyTerminalsGetBoldLetters) {
+  EXPECT_EQ(Bold("x"), isatty(1) == 0 ? "x" : Bold("x"));
+  setenv("NO_COLOR", "1", 1);
+  EXPECT_EQ(Bold("x"), "x");
+  unsetenv("NO_COLOR");
 }
 
 TEST(PrintingTest, JsonIsUtf8WhateverTheNamesAre) {

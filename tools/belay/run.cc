@@ -53,14 +53,6 @@ absl::Status WriteOutputs(const Method& method, const std::string& directory) {
   return absl::OkStatus();
 }
 
-std::string Describe(const EValue& value) {
-  if (const auto* v = value.get_if<int64_t>()) return absl::StrCat("int ", *v);
-  if (const auto* v = value.get_if<double>()) return absl::StrCat("float ", *v);
-  if (const auto* v = value.get_if<bool>()) return *v ? "bool true" : "bool false";
-  if (const auto* v = value.get_if<TensorView>()) return v->ToString();
-  return value.KindName();
-}
-
 // DIR or METHOD=DIR.
 Call ParseCall(const std::string& text, const std::string& method) {
   const size_t split = text.find('=');
@@ -135,13 +127,14 @@ absl::StatusOr<int> RunAll(const RunOptions& options) {
     }
     nlohmann::json call{{"latency_ms", ms}, {"outputs", nlohmann::json::array()}};
     for (size_t i = 0; i < method.num_outputs(); ++i) {
-      const std::string text = Describe(method.GetOutput(i));
-      call["outputs"].push_back(text);
+      call["outputs"].push_back(DescribeValue(method.GetOutput(i)));
       if (const auto* tensor = method.GetOutput(i).get_if<TensorView>();
           tensor != nullptr && NpyCarrier(tensor->dtype) != tensor->dtype) {
         bits.insert(absl::StrCat(calls[c].method, " ", i, " (", DTypeName(tensor->dtype), ")"));
       }
-      if (!options.json) std::cout << "output " << i << ": " << text << "\n";
+      if (!options.json) {
+        std::cout << "output " << i << ": " << DescribeElements(method.GetOutput(i)) << "\n";
+      }
     }
     report["calls"].push_back(std::move(call));
     if (!options.output_dir.empty()) {
