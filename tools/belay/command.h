@@ -106,8 +106,10 @@ struct ProfileOptions {
 int ProfileProgram(const ProfileOptions& options);
 
 struct OpsOptions {
+  std::string name;  // part of the names of those that are listed
   bool json = false;
 };
+// kNegative when there is none of the name.
 int Ops(const OpsOptions& options);
 
 struct StripOptions {

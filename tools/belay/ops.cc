@@ -3,12 +3,17 @@
 #include <iostream>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_split.h"
+#include "exir/decompositions/standard_decompositions.h"
 #include "exir/ops/standard_ops.h"
 #include "nlohmann/json.hpp"
 #include "runtime/core/status_macros.h"
 #include "runtime/kernels/standard_kernels.h"
 #include "tools/belay/command.h"
+#include "tools/belay/nearest_name.h"
 #include "tools/belay/printing.h"
 
 namespace belay::tools {
@@ -19,12 +24,22 @@ int Ops(const OpsOptions& options) {
   KernelRegistry kernels;
   if (const absl::Status status = AddStandardKernels(kernels); !status.ok()) return Report(status);
   nlohmann::json list = nlohmann::json::array();
+  std::vector<std::string> names;  // that could have been meant
+  bool found = false;
   for (const exir::OpOverload* op : (*ops)->Known()) {
+    if (!absl::StrContains(op->name(), options.name)) {
+      names.push_back(op->name());
+      const std::vector<std::string> parts = absl::StrSplit(op->name(), '.');
+      if (parts.size() > 1) names.push_back(parts[1]);
+      continue;
+    }
+    found = true;
     bool reference = false, highway = false;
     for (const Kernel* kernel : kernels.Candidates(op->name())) {
       reference = reference || kernel->engine == KernelEngine::kReference;
       highway = highway || kernel->engine == KernelEngine::kHighway;
     }
+    const bool decomposes = exir::StandardDecompositions().Find(op) != nullptr;
     const bool meta = op->def() != nullptr && op->def()->meta != nullptr;
     if (options.json) {
       list.push_back(
@@ -34,12 +49,20 @@ int Ops(const OpsOptions& options) {
            {"dtypes", std::string(op->def()->dtypes)},
            {"core", op->has_trait(exir::kCore)},
            {"meta", meta},
+           {"decomposes", decomposes},
            {"reference", reference},
            {"highway", highway}});
     } else {
       std::cout << std::left << std::setw(56) << op->name() << (meta ? " meta" : "     ")
-                << (reference ? " reference" : "          ") << (highway ? " highway" : "") << "\n";
+                << (reference ? " reference" : "          ") << (highway ? " highway" : "        ")
+                << (decomposes ? " decomposes" : "") << "\n";
     }
+  }
+  if (!found) {
+    const std::string nearest = NearestName(options.name, names);
+    std::cerr << "belay: no operator's name holds '" << OneLine(options.name) << "'"
+              << (nearest.empty() ? "" : " (did you mean " + nearest + "?)") << "\n";
+    return kNegative;
   }
   if (options.json) std::cout << JsonText(list);
   return kDone;
@@ -50,8 +73,15 @@ Command OpsCommand() {
   return {
       .name = "ops",
       .about = "Lists every operator and what supports it.",
-      .options = {{"--json", &ops->json, "prints JSON"}},
-      .footer = "Example: belay ops --json",
+      .options = {{"name",
+                   &ops->name,
+                   "part of the names of those that are listed; if not given all",
+                   {.not_empty = true}},
+                  {"--json", &ops->json, "prints JSON"}},
+      .footer =
+          "Columns: shapes are known (meta), reference kernel, Highway kernel, becomes other\n"
+          "operators when it is lowered, unless a backend keeps it (decomposes).\n"
+          "Example: belay ops conv",
       .owned = ops,
       .run = [ops] { return Ops(*ops); },
   };

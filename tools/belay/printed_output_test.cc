@@ -67,5 +67,15 @@ TEST_F(PrintedOutputTest, BenchTellsShapesAndTakesInputs) {
   EXPECT_EQ(report["outputs"].size(), 1u);
 }
 
+TEST_F(PrintedOutputTest, OpsOfAName) {
+  const Outcome linear = Capture([&] { return Ops({.name = "aten.linear."}); });
+  EXPECT_EQ(linear.status, kDone);
+  EXPECT_THAT(linear.output, AllOf(HasSubstr("aten.linear.default"), HasSubstr(" decomposes\n"),
+                                   Not(HasSubstr("aten.add"))));
+  const Outcome typo = Capture([&] { return Ops({.name = "lineer"}); });
+  EXPECT_EQ(typo.status, kNegative);
+  EXPECT_THAT(typo.errors, HasSubstr("holds 'lineer' (did you mean linear?)"));
+}
+
 }  // namespace
 }  // namespace belay::tools
