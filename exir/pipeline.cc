@@ -26,6 +26,7 @@
 #include "exir/passes/guards_to_assertions.h"
 #include "exir/passes/merge_batch_norm.h"
 #include "exir/passes/propagate_constants.h"
+#include "exir/passes/seed_random_ops.h"
 #include "exir/passes/to_edge_passes.h"
 #include "runtime/core/annotate.h"
 #include "runtime/core/status_macros.h"
@@ -340,6 +341,7 @@ absl::StatusOr<ExportedProgram> ToEdge(ExportedProgram program, const ToEdgeOpti
   std::vector<Pass> to_aten = {RebaseAsStrided(), Decompose(options.decompose)};
   if (program.dialect == IrDialect::kTraining) to_aten = TrainingToAtenPasses(options.decompose);
   for (Pass& pass : to_aten) passes.push_back(std::move(pass));
+  if (options.random_seed.has_value()) passes.push_back(SeedRandomOps(*options.random_seed));
   for (Pass& pass : ToEdgePasses(options.dim_order)) passes.push_back(std::move(pass));
   if (options.check_ir_validity) passes.push_back(EdgeVerifier(EdgeRules(options.dim_order)));
   return RunPasses(std::move(program), passes, options.passes, reports);
@@ -394,6 +396,7 @@ absl::StatusOr<MethodPrograms> ToStageWithinBudget(MethodPrograms methods, Stage
   clock.Start("to_edge", 0.3);
   ToEdgeOptions to_edge;
   to_edge.passes = ObservedPasses(options);
+  to_edge.random_seed = options.random_seed;
   if (stage == Stage::kAten) {
     std::vector<Pass> training = {GuardsToAssertions()};
     for (Pass& pass : TrainingToAtenPasses(to_edge.decompose)) training.push_back(std::move(pass));

@@ -106,6 +106,7 @@ struct PipelineOptions {
   // that the data decide): memory is planned for it, and larger inputs are refused. Without it such
   // a program is an error.
   std::optional<int64_t> unbounded_size;
+  std::optional<int64_t> random_seed = 0;  // as ToEdgeOptions::random_seed
   // Run on each edge program before it is partitioned, in this order; what they give must still be
   // an edge program. ExecuTorch's transform_passes (docs/lowering.md row 18).
   PerMethod<Pass> transform_passes;
@@ -151,6 +152,10 @@ struct ToEdgeOptions {
   // Whether the result is verified: rules E1 and E3 to E7 of the edge dialect. Operators need not
   // be core: Belay runs others as well, and emission lists those that it can't run.
   bool check_ir_validity = true;
+  // The first seed of the generator of a program that asks for random numbers
+  // (exir/passes/seed_random_ops.h). nullopt: operators stay as they are, and their numbers are others
+  // at each call, for runtimes with a generator of their own.
+  std::optional<int64_t> random_seed = 0;
 };
 
 // An edge program of a program of any dialect. A TRAINING program (what torch.export.save writes by

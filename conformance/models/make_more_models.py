@@ -331,5 +331,56 @@ def derivatives_and_lists():
     return Net(), [(randn(3, 4, seed=k), randn(3, 4, seed=k + 1)) for k in range(2)], None
 
 
+def draws(x, count):
+    """Many rows of x, so that means of what is drawn for each are near what is expected."""
+    return x.expand(count, *x.shape)
+
+
+# The means are over 65,536 numbers whose deviation is at most 1: those of two generators differ by more than
+# the tolerance, 7.2 deviations of the difference, once in 10^12 times.
+@model("numbers drawn from all distributions, by their means", atol=0.04, rtol=0)
+def random_means():
+    def forward(x, i):
+        n = 65536
+        ones, zeros = draws(torch.ones_like(x), n), draws(i * 0, n)
+        uniform = torch.empty_like(ones).uniform_(-1, 2)
+        normal = torch.empty_like(ones).normal_(0.5, 1)
+        drawn = [
+            uniform, (uniform - 0.5).square(), normal, (normal - 0.5).tanh().square(),
+            torch.empty_like(ones).exponential_(1.5), torch.empty_like(ones).geometric_(0.8),
+            torch.empty_like(ones).log_normal_(-1, 0.5), torch.empty_like(ones).cauchy_().atan() / 2,
+            torch.empty_like(ones).bernoulli_(0.3), torch.bernoulli(ones * 0.6), torch.bernoulli(ones, 0.2),
+            torch.empty_like(ones).bernoulli_(ones * 0.9), torch.rand(n, 1), torch.rand_like(ones),
+            torch.randn(n, 1).clamp(-1, 1), torch.randn_like(ones).abs(), torch.randint(3, (n, 1)) * 1.0,
+            torch.randint(-1, 2, (n, 1)) * 1.0, torch.randint_like(zeros, 3) * 1.0,
+            torch.randint_like(zeros, 5, 8) * 1.0, torch.normal(ones, ones * 0.5), torch.normal(ones, 0.5),
+            torch.normal(0.25, ones), torch.normal(0.25, 0.5, (n, 1)), torch.poisson(ones * 0.7),
+            torch.poisson(ones * 40) / 7, torch.multinomial(ones * 0 + x.new_tensor([1.0]), 1) * 1.0,
+            torch.multinomial(x.new_tensor([1.0, 2.0, 0.0, 1.0]), n, True) / 3,
+            F.dropout(ones, 0.4, True), F.rrelu(-ones, training=True), F.alpha_dropout(ones, 0.2, True),
+            F.dropout1d(ones[:, None], 0.4, True), torch.empty_like(zeros).random_(3) * 1.0,
+        ]
+        return (*(d.mean() for d in drawn), torch.randperm(100).sort()[0])
+
+    return Function(forward), [(torch.ones(1), torch.ones(1, dtype=torch.int64))], None
+
+
+@model("a Gumbel-softmax choice, by how often each is made", atol=0.04, rtol=1e-3)
+def gumbel_choice():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.logits = nn.Linear(6, 4)
+            self.values = nn.Embedding(4, 3)
+
+        def forward(self, x):
+            logits = draws(self.logits(x), 16384)
+            hard, soft = F.gumbel_softmax(logits, hard=True), F.gumbel_softmax(logits, tau=0.5)
+            chosen = hard @ self.values.weight * 0.1
+            return hard.mean(0), hard.sum(-1), soft.mean(0), chosen.mean(0)
+
+    return Net(), [(randn(2, 6, seed=k),) for k in range(2)], None
+
+
 if __name__ == "__main__":
     sys.exit(make_models.main(REGISTRY))

@@ -138,19 +138,6 @@ std::vector<Argument> PRelu(OpBuilder& b, const OpCall& c) {
 std::vector<Argument> PReluKernel(OpBuilder& b, const OpCall& c) {
   return {Leaky(b, c["self"], c["weight"])};
 }
-// In training the slopes are random.
-std::vector<Argument> RRelu(OpBuilder& b, const OpCall& c) {
-  if (c.Bool("training")) b.Unsupported("rrelu in training");
-  return {
-      b.Call("aten.leaky_relu.default", {c["self"], (c.Double("lower") + c.Double("upper")) / 2})};
-}
-
-// The noise, which only training uses, comes back.
-std::vector<Argument> RReluWithNoise(OpBuilder& b, const OpCall& c) {
-  std::vector<Argument> results = RRelu(b, c);
-  results.push_back(Clone(b, c["noise"]));
-  return results;
-}
 std::vector<Argument> AddRelu(OpBuilder& b, const OpCall& c) {
   const bool tensor = b.IsTensor(c["other"]);
   return {Unary(
@@ -178,8 +165,6 @@ constexpr Decomposition kDecompositions[] = {
     {"aten.mish.default", Mish},
     {"aten.prelu.default", PRelu},
     {"aten.relu6.default", Relu6},
-    {"aten.rrelu.default", RRelu},
-    {"aten.rrelu_with_noise_functional.default", RReluWithNoise},
     {"aten.selu.default", Selu},
     {"aten.silu.default", Silu},
     {"aten.softplus.default", Softplus},

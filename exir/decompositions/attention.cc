@@ -24,7 +24,6 @@ Attended Attend(OpBuilder& b, const OpCall& c, bool shared) {
   Argument mask = c["attn_mask"];
   const bool causal = c.Bool("is_causal");
   if (!b.ok()) return {};
-  if (c.Double("dropout_p") != 0) b.Unsupported("attention with dropout in training");
   if (causal && !mask.is_none()) b.Invalid("attention: a mask and is_causal at once");
   if (b.rank(query) < 2 || b.rank(key) < 2 || b.rank(value) < 2) {
     b.Invalid("attention: expected operands of at least two dimensions");
@@ -77,6 +76,9 @@ Attended Attend(OpBuilder& b, const OpCall& c, bool shared) {
         b.Call("aten.logical_not.default",
                {b.Call("aten.any.dim", {Unary(b, "logical_not", masked), -1, true})});
     weights = Where(b, none, 0.0, weights);
+  }
+  if (c.Double("dropout_p") != 0) {
+    weights = b.Call("aten.native_dropout.default", {weights, c["dropout_p"], true});
   }
   return {b.Call("aten.matmul.default", {weights, value}), scores};
 }

@@ -305,20 +305,6 @@ std::vector<Argument> KaiserWindow(OpBuilder& b, const OpCall& c) {
   return {Cast(b, Div(b, top, whole), window.dtype)};
 }
 
-// --- Random numbers ---
-
-// 1 with the probability that self says, or p.
-std::vector<Argument> Bernoulli(OpBuilder& b, const OpCall& c) {
-  const Argument& self = c["self"];
-  const bool has_p = c.op()->schema()->ArgumentIndex("p").has_value();
-  if (!c.IsNone("generator")) b.Unsupported("bernoulli with a generator");
-  const DType dtype = b.dtype(self);
-  const Argument random =
-      b.Call("aten.rand_like.default", {self}, {{"dtype", has_p ? DType::kFloat32 : dtype}});
-  const Argument p = has_p ? c["p"] : self;
-  return {Cast(b, Binary(b, "lt", random, p), dtype)};
-}
-
 // --- The same tensor ---
 
 std::vector<Argument> ContiguousIn(OpBuilder& b, const OpCall& c) {
@@ -361,8 +347,6 @@ constexpr Decomposition kDecompositions[] = {
     {"aten.arange.start", ArangeEnd},
     {"aten.bartlett_window.default", BartlettWindow},
     {"aten.bartlett_window.periodic", BartlettWindow},
-    {"aten.bernoulli.default", Bernoulli},
-    {"aten.bernoulli.p", Bernoulli},
     {"aten.blackman_window.default", BlackmanWindow},
     {"aten.blackman_window.periodic", BlackmanWindow},
     {"aten.complex.default", Complex},

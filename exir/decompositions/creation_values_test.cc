@@ -89,11 +89,6 @@ TEST(CreationValuesTest, FactsAreNumbers) {
                 *CreateStandardOps().value());
 }
 
-TEST(CreationValuesTest, BernoulliFollowsItsProbabilities) {
-  ExpectValues("aten.bernoulli.default(%a)", {F({3}, {0, 1, 0})}, {F({3}, {0, 1, 0})});
-  ExpectValues("aten.bernoulli.p(%a, 1.0)", {I({2}, {5, 5})}, {I({2}, {1, 1})});
-}
-
 TEST(IndexingValuesTest, Fills) {
   const Values x = F({2, 2}, {1, 2, 3, 4}), mask = B({2}, {1, 0});
   ExpectValues("aten.masked_fill.Scalar(%a, %b, 9)", {x, mask}, {F({2, 2}, {9, 2, 9, 4})});

@@ -1,4 +1,4 @@
-// Normalization, dropout, softmax.
+// Normalization, softmax.
 
 #include <cstdint>
 #include <limits>
@@ -149,20 +149,6 @@ std::vector<Argument> RmsNorm(OpBuilder& b, const OpCall& c) {
   return {Cast(b, result, dtype)};
 }
 
-std::vector<Argument> Dropout(OpBuilder& b, const OpCall& c) {
-  if (c.Bool("train") && c.Double("p") != 0) {
-    return {b.Call("aten.native_dropout.default", {c["input"], c["p"], true})};
-  }
-  return {c["input"]};
-}
-// Dropout that keeps mean and variance, or drops whole channels.
-std::vector<Argument> OtherDropout(OpBuilder& b, const OpCall& c) {
-  if (c.Bool("train") && c.Double("p") != 0) {
-    b.Unsupported(absl::StrCat(c.op()->name(), " in training"));
-  }
-  return {c["input"]};
-}
-
 // softmax and log_softmax with a dtype to compute in.
 std::vector<Argument> SoftmaxAs(OpBuilder& b, const OpCall& c, std::string_view op) {
   const Argument& x = c["self"];
@@ -190,11 +176,7 @@ constexpr Decomposition kDecompositions[] = {
     {"aten._batch_norm_with_update_functional.default", FunctionalBatchNorm},
     {"aten._native_batch_norm_legit_functional.default", FunctionalBatchNorm},
     {"aten._safe_softmax.default", SafeSoftmax},
-    {"aten.alpha_dropout.default", OtherDropout},
     {"aten.batch_norm.default", BatchNorm},
-    {"aten.dropout.default", Dropout},
-    {"aten.feature_alpha_dropout.default", OtherDropout},
-    {"aten.feature_dropout.default", OtherDropout},
     {"aten.group_norm.default", GroupNorm},
     {"aten.instance_norm.default", InstanceNorm},
     {"aten.layer_norm.default", LayerNorm},

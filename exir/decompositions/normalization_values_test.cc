@@ -73,11 +73,6 @@ TEST(NormalizationValuesTest, DropoutsOutsideTrainingAreTheirInput) {
     ExpectValues(op + "(%a, 0.5, false)", {F({2, 1}, {1, 2})}, {F({2, 1}, {1, 2})});
     ExpectValues(op + "(%a, 0.0, true)", {F({2, 1}, {1, 2})}, {F({2, 1}, {1, 2})});
   }
-  for (const char* name : {"alpha_dropout", "feature_dropout", "feature_alpha_dropout"}) {
-    ExpectDecompositionError("aten." + std::string(name) + ".default(%a, 0.5, true)",
-                             {F({2, 1}, {1, 2})}, {F({2, 1}, {1, 2})},
-                             absl::StatusCode::kUnimplemented, "in training");
-  }
 }
 
 }  // namespace

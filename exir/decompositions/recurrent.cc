@@ -76,8 +76,7 @@ std::vector<Argument> Unroll(OpBuilder& b, const OpCall& c, std::vector<Argument
   const bool batch_first = c.Bool("batch_first");
   const int64_t layers = c.Int("num_layers"), directions = two_ways ? 2 : 1;
   if (!b.ok()) return {};
-  if (c.Bool("train") && c.Double("dropout") != 0)
-    b.Unsupported("dropout between layers in training");
+  const double dropout = c.Bool("train") ? c.Double("dropout") : 0;
   // An LSTM whose states differ in size projects the hidden one.
   const bool projects =
       states.size() == 2 && b.size(states[0], -1) != b.size(states[1], -1) && b.ok();
@@ -97,6 +96,9 @@ std::vector<Argument> Unroll(OpBuilder& b, const OpCall& c, std::vector<Argument
   if (!b.ok()) return {};
   std::vector<std::vector<Argument>> finals(states.size());
   for (int64_t layer = 0; layer < layers && b.ok(); ++layer) {
+    if (layer > 0 && dropout != 0) {
+      input = b.Call("aten.native_dropout.default", {input, dropout, true});
+    }
     std::vector<Argument> outputs;
     for (int64_t direction = 0; direction < directions && b.ok(); ++direction) {
       const int64_t index = layer * directions + direction;

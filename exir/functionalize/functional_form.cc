@@ -43,6 +43,7 @@ constexpr Special kSpecial[] = {
     {"aten.copy_.default", Kind::kValues, "", Copy},
     {"aten.detach_.default", Kind::kAlias, ""},
     {"aten.fill_diagonal_.default", Kind::kValues, "", FillDiagonal},
+    {"aten.normal_.default", Kind::kValues, "aten.normal_functional.default"},
     {"aten.polygamma_.default", Kind::kValues, "", Polygamma},
     {"aten.swapaxes_.default", Kind::kView, "aten.transpose.int"},
     {"aten.swapdims_.default", Kind::kView, "aten.transpose.int"},

@@ -279,14 +279,14 @@ TEST(FunctionalizeTest, ListsAllOperatorsWithoutAFunctionalVariant) {
   const std::string before = R"(program training {
   graph(%x: f32[2] user_input, %i: i64[1] user_input) {
     %r: f32[2] = aten.resize_.default(%x, [2])
-    %u: f32[2] = aten.uniform_.default(%x)
+    %u: f32[2] = aten.embedding_renorm_.default(%x, %i, 1.0, 2.0)
     return (%r user_output)
   }
 })";
   ExpectPassError(before, Functionalize().run, absl::StatusCode::kUnimplemented,
                   "%r: f32[2] = aten.resize_.default", Ops());
   ExpectPassError(before, Functionalize().run, absl::StatusCode::kUnimplemented,
-                  "%u: f32[2] = aten.uniform_.default", Ops());
+                  "%u: f32[2] = aten.embedding_renorm_.default", Ops());
 }
 
 TEST(FunctionalizeTest, RefusesWritesToExpandedTensors) {

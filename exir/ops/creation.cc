@@ -14,6 +14,7 @@
 #include "runtime/core/str_cat.h"
 #include "runtime/kernel/shape_rules/arange.h"
 #include "runtime/kernel/shape_rules/creation.h"
+#include "runtime/kernel/shape_rules/random.h"
 
 namespace belay::exir {
 namespace {
@@ -137,20 +138,31 @@ absl::Status InferArange(MetaContext& context, const ArangeCall<MetaArguments>& 
   return SetResult(context, TensorMeta::Contiguous(call.dtype, {length}));
 }
 
-absl::Status InferRandom(MetaContext& context, const RandomCall<Sized>& call) {
+// Of the operator and of the seeded one, whose state is checked.
+template <class Call>
+using Seeded = SeededCall<Call, MetaArguments>;
+
+absl::Status InferRandom(MetaContext& context, const Seeded<RandomCall<Sized>>& call) {
   return InferSized(context, call);
 }
 
-absl::Status InferRandomLike(MetaContext& context, const RandomCall<Like>& call) {
+absl::Status InferRandomLike(MetaContext& context, const Seeded<RandomCall<Like>>& call) {
   return InferLike(context, call);
 }
 
-absl::Status InferRandperm(MetaContext& context, const RandpermCall<MetaArguments>& call) {
+absl::Status InferRandint(MetaContext& context, const Seeded<RandintCall<MetaArguments>>& call) {
+  return SetResult(context, TensorMeta::Contiguous(call.dtype, call.sizes));
+}
+
+absl::Status InferRandperm(MetaContext& context, const Seeded<RandpermCall<MetaArguments>>& call) {
   return SetResult(context, TensorMeta::Contiguous(call.dtype, {call.n}));
 }
 
 #define BELAY_OPTIONS \
   "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
+#define BELAY_LONG_OPTIONS \
+  "ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None"
+#define BELAY_SEED "Tensor random_state, int offset, "
 
 constexpr OpDef Row(std::string_view schema, MetaFn meta, uint32_t traits = 0) {
   return {schema, meta, traits, "", kExact};
@@ -197,14 +209,15 @@ constexpr OpDef kOps[] = {
     Row("aten::rand_like(Tensor self, *, " BELAY_OPTIONS
         ", MemoryFormat? memory_format=None) -> Tensor",
         &MetaKernel<&InferRandomLike>, kNondeterministic),
+    Row("aten::randint.low(SymInt low, SymInt high, SymInt[] size, *, " BELAY_LONG_OPTIONS
+        ") -> Tensor",
+        &MetaKernel<&InferRandint>, kNondeterministic),
     Row("aten::randn(SymInt[] size, *, " BELAY_OPTIONS ") -> Tensor", &MetaKernel<&InferRandom>,
         kCore | kNondeterministic),
     Row("aten::randn_like(Tensor self, *, " BELAY_OPTIONS
         ", MemoryFormat? memory_format=None) -> Tensor",
         &MetaKernel<&InferRandomLike>, kNondeterministic),
-    Row("aten::randperm(SymInt n, *, ScalarType? dtype=4, Layout? layout=None, Device? "
-        "device=None, bool? "
-        "pin_memory=None) -> Tensor",
+    Row("aten::randperm(SymInt n, *, " BELAY_LONG_OPTIONS ") -> Tensor",
         &MetaKernel<&InferRandperm>, kCore | kNondeterministic),
     Row("aten::scalar_tensor(Scalar s, *, " BELAY_OPTIONS ") -> Tensor",
         &MetaKernel<&InferScalarTensor>, kCore | kAtenInEdge),
@@ -213,9 +226,26 @@ constexpr OpDef kOps[] = {
     Row("aten::zeros_like(Tensor self, *, " BELAY_OPTIONS
         ", MemoryFormat? memory_format=None) -> Tensor",
         &MetaKernel<&InferLike>, kCreation),
+    Row("seeded::rand(" BELAY_SEED "SymInt[] size, *, " BELAY_OPTIONS ") -> Tensor",
+        &MetaKernel<&InferRandom>),
+    Row("seeded::rand_like(" BELAY_SEED "Tensor self, *, " BELAY_OPTIONS
+        ", MemoryFormat? memory_format=None) -> Tensor",
+        &MetaKernel<&InferRandomLike>),
+    Row("seeded::randint.low(" BELAY_SEED
+        "SymInt low, SymInt high, SymInt[] size, *, " BELAY_LONG_OPTIONS ") -> Tensor",
+        &MetaKernel<&InferRandint>),
+    Row("seeded::randn(" BELAY_SEED "SymInt[] size, *, " BELAY_OPTIONS ") -> Tensor",
+        &MetaKernel<&InferRandom>),
+    Row("seeded::randn_like(" BELAY_SEED "Tensor self, *, " BELAY_OPTIONS
+        ", MemoryFormat? memory_format=None) -> Tensor",
+        &MetaKernel<&InferRandomLike>),
+    Row("seeded::randperm(" BELAY_SEED "SymInt n, *, " BELAY_LONG_OPTIONS ") -> Tensor",
+        &MetaKernel<&InferRandperm>),
 };
 
 #undef BELAY_OPTIONS
+#undef BELAY_LONG_OPTIONS
+#undef BELAY_SEED
 
 }  // namespace
 

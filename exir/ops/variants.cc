@@ -22,28 +22,30 @@ constexpr std::string_view kInPlace =
     "__or__.Tensor __rshift__.Scalar __rshift__.Tensor __xor__.Scalar __xor__.Tensor abs "
     "absolute acos acosh add.Scalar add.Tensor addbmm addcdiv addcmul addmm addmv addr "
     "alpha_dropout arccos arccosh arcsin arcsinh arctan arctan2 arctanh as_strided asin asinh "
-    "atan atan2 atanh baddbmm bitwise_and.Scalar bitwise_and.Tensor bitwise_left_shift.Tensor "
-    "bitwise_left_shift.Tensor_Scalar bitwise_not bitwise_or.Scalar bitwise_or.Tensor "
-    "bitwise_right_shift.Tensor bitwise_right_shift.Tensor_Scalar bitwise_xor.Scalar "
-    "bitwise_xor.Tensor ceil celu clamp clamp.Tensor clamp_max clamp_max.Tensor clamp_min "
-    "clamp_min.Tensor clip clip.Tensor conj_physical copysign.Scalar copysign.Tensor cos cosh "
-    "cumprod cumsum deg2rad detach digamma div.Scalar div.Scalar_mode div.Tensor div.Tensor_mode "
-    "divide.Scalar divide.Scalar_mode divide.Tensor divide.Tensor_mode dropout elu eq.Scalar "
-    "eq.Tensor erf erfc erfinv exp exp2 expm1 feature_alpha_dropout feature_dropout fill.Scalar "
-    "fill.Tensor fix floor floor_divide.Scalar fmod.Scalar fmod.Tensor frac gcd ge.Scalar "
-    "ge.Tensor greater.Scalar greater.Tensor greater_equal.Scalar greater_equal.Tensor gt.Scalar "
-    "gt.Tensor hardsigmoid hardswish hardtanh heaviside hypot i0 igamma igammac index_add "
+    "atan atan2 atanh baddbmm bernoulli.Tensor bitwise_and.Scalar bitwise_and.Tensor "
+    "bitwise_left_shift.Tensor bitwise_left_shift.Tensor_Scalar bitwise_not bitwise_or.Scalar "
+    "bitwise_or.Tensor bitwise_right_shift.Tensor bitwise_right_shift.Tensor_Scalar "
+    "bitwise_xor.Scalar bitwise_xor.Tensor cauchy ceil celu clamp clamp.Tensor clamp_max "
+    "clamp_max.Tensor clamp_min clamp_min.Tensor clip clip.Tensor conj_physical copysign.Scalar "
+    "copysign.Tensor cos cosh cumprod cumsum deg2rad detach digamma div.Scalar div.Scalar_mode "
+    "div.Tensor div.Tensor_mode divide.Scalar divide.Scalar_mode divide.Tensor "
+    "divide.Tensor_mode dropout elu eq.Scalar eq.Tensor erf erfc erfinv exp exp2 expm1 "
+    "exponential feature_alpha_dropout feature_dropout fill.Scalar fill.Tensor fix floor "
+    "floor_divide.Scalar fmod.Scalar fmod.Tensor frac gcd ge.Scalar ge.Tensor geometric "
+    "greater.Scalar greater.Tensor greater_equal.Scalar greater_equal.Tensor gt.Scalar gt.Tensor "
+    "hardsigmoid hardswish hardtanh heaviside hypot i0 igamma igammac index_add "
     "index_fill.int_Scalar index_fill.int_Tensor index_reduce lcm le.Scalar le.Tensor leaky_relu "
     "lerp.Scalar lerp.Tensor less.Scalar less.Tensor less_equal.Scalar less_equal.Tensor lgamma "
-    "log log10 log1p log2 logical_and logical_not logical_or logical_xor logit lt.Scalar "
-    "lt.Tensor masked_fill.Scalar masked_fill.Tensor masked_scatter mish mul.Scalar mul.Tensor "
-    "multiply.Scalar multiply.Tensor mvlgamma nan_to_num ne.Scalar ne.Tensor neg negative "
-    "nextafter not_equal.Scalar not_equal.Tensor put rad2deg reciprocal relu relu6 "
-    "remainder.Scalar remainder.Tensor renorm round round.decimals rrelu rsqrt scatter.reduce "
-    "scatter.src scatter.value scatter.value_reduce scatter_add scatter_reduce.two selu sgn "
-    "sigmoid sign silu sin sinc sinh sqrt square squeeze squeeze.dim squeeze.dims sub.Scalar "
-    "sub.Tensor subtract.Scalar subtract.Tensor swapaxes swapdims t tan tanh threshold tril triu "
-    "true_divide.Scalar true_divide.Tensor trunc unsqueeze xlogy.Scalar_Other xlogy.Tensor zero";
+    "log log10 log1p log2 log_normal logical_and logical_not logical_or logical_xor logit "
+    "lt.Scalar lt.Tensor masked_fill.Scalar masked_fill.Tensor masked_scatter mish mul.Scalar "
+    "mul.Tensor multiply.Scalar multiply.Tensor mvlgamma nan_to_num ne.Scalar ne.Tensor neg "
+    "negative nextafter not_equal.Scalar not_equal.Tensor put rad2deg random random.from "
+    "random.to reciprocal relu relu6 remainder.Scalar remainder.Tensor renorm round "
+    "round.decimals rrelu rsqrt scatter.reduce scatter.src scatter.value scatter.value_reduce "
+    "scatter_add scatter_reduce.two selu sgn sigmoid sign silu sin sinc sinh sqrt square squeeze "
+    "squeeze.dim squeeze.dims sub.Scalar sub.Tensor subtract.Scalar subtract.Tensor swapaxes "
+    "swapdims t tan tanh threshold tril triu true_divide.Scalar true_divide.Tensor trunc uniform "
+    "unsqueeze xlogy.Scalar_Other xlogy.Tensor zero";
 
 // add.Scalar_out of add.Scalar, relu.out of relu. Sorted, without the namespace.
 constexpr std::string_view kOut =
@@ -173,6 +175,9 @@ constexpr Named kNamed[] = {
 constexpr OpDef kOps[] = {
     {.schema = "aten::bernoulli.float_out(Tensor self, float p=0.5, *, Generator? generator=None, "
                "Tensor(a!) out) -> Tensor(a!)"},
+    {.schema =
+         "aten::bernoulli_.float(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> "
+         "Tensor(a!)"},
     {.schema = "aten::embedding_renorm_(Tensor(a!) self, Tensor indices, float max_norm, float "
                "norm_type) -> Tensor(a!)"},
     {.schema = "aten::fill_diagonal_(Tensor(a!) self, Scalar fill_value, bool wrap=False) -> "
@@ -188,6 +193,8 @@ constexpr OpDef kOps[] = {
     {.schema = "aten::nll_loss_forward.output(Tensor self, Tensor target, Tensor? weight, int "
                "reduction, SymInt ignore_index, *, Tensor(a!) output, Tensor(b!) total_weight) -> "
                "(Tensor(a!), Tensor(b!))"},
+    {.schema = "aten::normal_(Tensor(a!) self, float mean=0., float std=1., *, Generator? "
+               "generator=None) -> Tensor(a!)"},
     {.schema = "aten::polygamma_(Tensor(a!) self, int n) -> Tensor(a!)"},
 };
 

@@ -23,6 +23,7 @@ struct LowerOptions {
   std::string input, output, report, html, dump_after, external_constants, stage;
   std::string format = "belay";       // or "pte": ExecuTorch's
   int64_t max_size = 0;               // of sizes without an upper bound; 0: they are an error
+  int64_t random_seed = 0;            // exir::PipelineOptions::random_seed
   double min_delegated_flops = 0;     // a share; with less the result is kNegative, and no file
   std::vector<std::string> methods;   // name=path, or name=path:model
   std::vector<std::string> backends;  // [METHOD:]NAMES; "none" for none; see --backend when empty

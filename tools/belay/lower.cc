@@ -260,7 +260,11 @@ int Lower(const LowerOptions& options) {
   pipeline.fold_constants = !options.no_fold_constants;
   pipeline.fold_budget = options.fold_budget;
   pipeline.quant_fusion_and_const_prop = options.quant_fusion_and_const_prop;
-  if (IsPte(options)) pipeline.passes = pte::PortablePasses();
+  pipeline.random_seed = options.random_seed;
+  if (IsPte(options)) {
+    pipeline.passes = pte::PortablePasses();
+    pipeline.random_seed.reset();  // ExecuTorch has a generator of its own
+  }
   if (options.max_size > 0) pipeline.unbounded_size = options.max_size;
   pipeline.progress = [&](std::string_view phase, double done) { progress.Update(phase, done); };
   bool dumped = false;
@@ -384,6 +388,10 @@ Command LowerCommand() {
             &lower->max_size,
             "the most that a size may be which the program gives no upper bound",
             {.least = 1}},
+           {"--random-seed",
+            &lower->random_seed,
+            "the seed with which the random numbers of the program begin, 0 if not given",
+            {}},
            {"--min-delegated-flops",
             &lower->min_delegated_flops,
             "the least share of the floating-point operations (products, convolutions, "

@@ -1,6 +1,7 @@
 #include "tools/belay/reference_program.h"
 
 #include "absl/strings/str_cat.h"
+#include "exir/passes/seed_random_ops.h"
 #include "runtime/core/annotate.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
@@ -29,7 +30,10 @@ absl::StatusOr<ReferenceProgram> ReferenceProgram::Create(const exir::ExportedPr
                                                           const exir::ExportedProgram& edge,
                                                           const KernelRegistry& kernels,
                                                           InputsOfCall inputs) {
-  absl::StatusOr<exir::Interpreter> interpreter = CreateInterpreter(archive, kernels);
+  absl::StatusOr<exir::Interpreter> interpreter =
+      edge.state_dict.contains(std::string(exir::kRandomState))
+          ? absl::UnimplementedError("it asks for random numbers, which lowering seeds")
+          : CreateInterpreter(archive, kernels);
   std::string why_edge;
   if (!interpreter.ok()) {
     why_edge = std::string(FromAbsl(interpreter.status().message()));

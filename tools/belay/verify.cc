@@ -17,6 +17,7 @@
 #include "exir/interpreter/interpreter.h"
 #include "exir/model_file.h"
 #include "exir/ops/standard_ops.h"
+#include "exir/passes/seed_random_ops.h"
 #include "exir/pipeline.h"
 #include "nlohmann/json.hpp"
 #include "runtime/core/npy.h"
@@ -344,11 +345,16 @@ absl::StatusOr<int> VerifyAll(const VerifyOptions& options, const Partitioners& 
   import.model_name = chosen.model;
   ABSL_ASSIGN_OR_RETURN(const exir::ExportedProgram archive,
                         exir::ModelReader(*ops).Import(chosen.path, import));
-  ABSL_ASSIGN_OR_RETURN(const exir::ExportedProgram edge, exir::ToEdge(archive.Clone()));
+  ABSL_ASSIGN_OR_RETURN(exir::ExportedProgram edge, exir::ToEdge(archive.Clone()));
   ABSL_ASSIGN_OR_RETURN(const auto session,
                         OpenVerifiedMethod(options, edge, partitioners.chosen.Of(options.method)));
   limits.Add(*session->program);
   Method& method = *session->method;
+  if (const auto state = method.GetState(exir::kRandomState); state.ok()) {
+    exir::ToEdgeOptions seeded;
+    seeded.random_seed = state->as<int64_t>()[0];  // the file's own
+    ABSL_ASSIGN_OR_RETURN(edge, exir::ToEdge(archive.Clone(), seeded));
+  }
   KernelRegistry reference_kernels;
   ABSL_RETURN_IF_ERROR(AddReferenceKernels(reference_kernels));
   const InputsOfCall inputs = [&](int call) {

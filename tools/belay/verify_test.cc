@@ -61,6 +61,20 @@ TEST_F(VerifyTest, TheEdgeProgramStandsForAnArchiveThatCantBeInterpreted) {
   EXPECT_THAT(report["reference_reason"].get<std::string>(), HasSubstr("aten.linear.default"));
 }
 
+TEST_F(VerifyTest, RandomNumbersAreThoseOfTheFilesSeed) {
+  const std::string archive = "conformance/models/more/gumbel_choice/model.pt2";
+  const LowerOptions lower{.input = archive, .output = Path("p.belay"), .random_seed = 7};
+  const Outcome lowered = Capture([&] { return Lower(lower); });
+  ASSERT_EQ(lowered.status, kDone) << lowered.errors;
+  for (const std::string& program : {std::string(), Path("p.belay")}) {
+    VerifyOptions options{.archive = archive, .program = program};
+    options.calls = 2;
+    const Outcome outcome = Capture([&] { return Verify(options); });
+    EXPECT_EQ(outcome.status, kDone) << outcome.output << outcome.errors;
+    EXPECT_THAT(outcome.errors, HasSubstr("it asks for random numbers, which lowering seeds"));
+  }
+}
+
 TEST_F(VerifyTest, AFileOfAnotherArchiveDiffersThoughLoweringIsRight) {
   const std::string archive = WriteArchive("m.pt2");
   const std::string program = LowerFile(WriteArchive("other.pt2", /*negated=*/true));

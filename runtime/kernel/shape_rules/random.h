@@ -1,10 +1,113 @@
-// Calls of operators on given tensors that use random numbers.
+// Calls of operators that use random numbers.
 #ifndef BELAY_RUNTIME_KERNEL_SHAPE_RULES_RANDOM_H_
 #define BELAY_RUNTIME_KERNEL_SHAPE_RULES_RANDOM_H_
 
+#include <cstdint>
+#include <optional>
+
+#include "runtime/core/dtype.h"
+#include "runtime/core/status_macros.h"
+#include "runtime/core/str_cat.h"
+#include "runtime/kernel/shape_rules/creation.h"
 #include "runtime/kernel/shape_rules/index.h"
 
 namespace belay {
+
+// The state of a method's generator: int64 [seed, numbers handed out].
+template <class Arguments>
+absl::StatusOr<typename Arguments::TensorRef> ReadRandomState(const Arguments& arguments) {
+  ABSL_ASSIGN_OR_RETURN(const typename Arguments::TensorRef state,
+                        arguments.Tensor("random_state", DTypeSet{DType::kInt64}));
+  const auto& sizes = Arguments::SizesOf(state);
+  if (sizes.size() == 1 && KnownInt(sizes[0]) == 2) return state;
+  return arguments.ArgumentError("random_state",
+                                 "expected the two integers of a generator's state");
+}
+
+// A call of `seeded.<op>`: that of `aten.<op>` behind the generator's state and the number that the
+// call is given of those that the method hands out. Without a state, as `aten.<op>` is called, the
+// numbers are others at each call.
+template <class Call, class Arguments>
+struct SeededCall : Call {
+  typename Arguments::TensorRef random_state = nullptr;
+  int64_t offset = 0;
+
+  static absl::StatusOr<SeededCall> Read(const Arguments& arguments) {
+    SeededCall call;
+    ABSL_ASSIGN_OR_RETURN(static_cast<Call&>(call), Call::Read(arguments));
+    if (!arguments.Has("random_state")) return call;
+    ABSL_ASSIGN_OR_RETURN(call.random_state, ReadRandomState(arguments));
+    ABSL_ASSIGN_OR_RETURN(call.offset, arguments.StaticInt("offset"));
+    return call;
+  }
+};
+
+// seeded.advance: the state after `count` more numbers were handed out.
+template <class Arguments>
+struct AdvanceCall {
+  typename Arguments::TensorRef random_state;
+  int64_t count = 0;
+
+  static absl::StatusOr<AdvanceCall> Read(const Arguments& arguments) {
+    AdvanceCall call;
+    ABSL_ASSIGN_OR_RETURN(call.random_state, ReadRandomState(arguments));
+    ABSL_ASSIGN_OR_RETURN(call.count, arguments.StaticInt("count"));
+    return call;
+  }
+};
+
+// randint: whole numbers from `low` to `high` - 1 in a tensor of any real dtype that holds them.
+template <class Arguments>
+struct RandintCall {
+  typename Arguments::Dim low = 0, high = 0;
+  Dims<typename Arguments::Dim> sizes;
+  DType dtype = DType::kInt64;
+
+  static absl::StatusOr<RandintCall> Read(const Arguments& arguments) {
+    RandintCall call;
+    ABSL_ASSIGN_OR_RETURN(call.low, arguments.Int("low"));
+    ABSL_ASSIGN_OR_RETURN(call.high, arguments.Int("high"));
+    ABSL_ASSIGN_OR_RETURN(call.sizes, ReadSize(arguments));
+    ABSL_ASSIGN_OR_RETURN(call.dtype, arguments.DtypeOr("dtype", DType::kInt64));
+    if (!kRealTypes.contains(call.dtype)) {
+      return arguments.ArgumentError(
+          "dtype", absl::StrCat("expected a real dtype, got ", DTypeName(call.dtype)));
+    }
+    const std::optional<int64_t> low = KnownInt(call.low), high = KnownInt(call.high);
+    if (!low.has_value() || !high.has_value()) return call;
+    if (*low >= *high) {
+      return arguments.ArgumentError(
+          "high", absl::StrCat("expected more than low, ", *low, ", got ", *high));
+    }
+    for (int64_t bound : {*low, *high - 1}) {
+      if (Holds(call.dtype, bound)) continue;
+      return arguments.Error(absl::StrCat(DTypeName(call.dtype), " does not hold ", bound));
+    }
+    return call;
+  }
+
+ private:
+  static bool Holds(DType dtype, int64_t number) {
+    if (dtype == DType::kBool) return number >= 0 && number <= 1;
+    if (dtype == DType::kUint8) return number >= 0 && number <= UINT8_MAX;
+    if (dtype == DType::kFloat16) return number >= -65504 && number <= 65504;
+    if (!kIntegralTypes.contains(dtype)) return true;
+    const int64_t most = INT64_MAX >> (64 - 8 * DTypeSize(dtype));
+    return number >= -most - 1 && number <= most;
+  }
+};
+
+// poisson, of rates of any floating point dtype.
+template <class Arguments>
+struct PoissonCall {
+  typename Arguments::TensorRef self;
+
+  static absl::StatusOr<PoissonCall> Read(const Arguments& arguments) {
+    PoissonCall call;
+    ABSL_ASSIGN_OR_RETURN(call.self, arguments.Tensor("self", kFloatTypes));
+    return call;
+  }
+};
 
 // native_dropout -> (out, mask).
 template <class Arguments>

@@ -1,8 +1,6 @@
 // Operators that make tensors out of sizes and numbers.
 // What PyTorch leaves uninitialized is zero.
-#include <cmath>
 #include <complex>
-#include <numbers>
 #include <string_view>
 
 #include "absl/status/status.h"
@@ -15,7 +13,6 @@
 #include "runtime/kernels/call/creation_kernels.h"
 #include "runtime/kernels/call/element_run.h"
 #include "runtime/kernels/reference/families.h"
-#include "runtime/kernels/reference/random_stream.h"
 
 namespace belay {
 namespace {
@@ -72,86 +69,12 @@ struct Engine {
   }
 };
 
-// The bits of a significand: as many random bits a uniform number can have without being rounded
-// to 1.
-int SignificandBits(DType dtype) {
-  switch (RealPart(dtype)) {
-    case DType::kFloat16:
-      return 11;
-    case DType::kBFloat16:
-      return 8;
-    case DType::kFloat32:
-      return 24;
-    default:
-      return 53;
-  }
-}
-
-// Uniform in [0, 1) or normal; the parts of a complex normal number have variance 1/2 each.
-void FillRandom(const TensorView& output, bool normal) {
-  RandomStream random(output.data);
-  const int bits = SignificandBits(output.dtype);
-  const auto next = [&] { return normal ? random.Normal() : random.Uniform(bits); };
-  if (IsComplex(output.dtype)) {
-    const double scale = normal ? 1 / std::numbers::sqrt2 : 1;
-    FillRuns(output, ComputeClass::kComplex, [&](int64_t, int n, RunBuffer& buffer) {
-      for (int i = 0; i < n; ++i) {
-        const double real = next();
-        buffer.as<std::complex<double>>()[i] = {real * scale, next() * scale};
-      }
-    });
-  } else {
-    FillRuns(output, ComputeClass::kDouble, [&](int64_t, int n, RunBuffer& buffer) {
-      for (int i = 0; i < n; ++i) buffer.as<double>()[i] = next();
-    });
-  }
-}
-
-template <class Call, bool kNormal>
-absl::Status Random(KernelContext& context, const RandomCall<Call>& call) {
-  ABSL_ASSIGN_OR_RETURN(TensorView * output, CreatedOutput(context, call));
-  FillRandom(*output, kNormal);
-  return absl::OkStatus();
-}
-
-absl::Status Randperm(KernelContext& context, const RandpermCall<KernelArguments>& call) {
-  const int64_t n = call.n.value();
-  const DType dtype = call.dtype;
-  ABSL_RETURN_IF_ERROR(ConvertScalar(EValue(n), dtype).status());
-  if (IsFloatingPoint(dtype) && n > (int64_t{1} << SignificandBits(dtype)) + 1) {
-    return absl::InvalidArgumentError(absl::StrCat(DTypeName(dtype), " can't count to ", n));
-  }
-  ABSL_ASSIGN_OR_RETURN(TensorView * output, CreatedOutput(context, dtype, {n}));
-  RandomStream random(output->data);
-  DispatchDType<kNumericTypes>(dtype, [&](auto tag) {
-    using T = CppType<tag.value>;
-    T* out = output->as<T>();
-    const int64_t stride = output->strides[0];
-    for (int64_t i = 0; i < n; ++i) {
-      const int64_t j = static_cast<int64_t>(random.Below(static_cast<uint64_t>(i) + 1));
-      out[i * stride] = out[j * stride];
-      out[j * stride] = ConvertElement<T>(i);
-    }
-  });
-  return absl::OkStatus();
-}
-
 constexpr KernelEngine kReference = KernelEngine::kReference;
-constexpr std::string_view kSized = "size dtype layout device pin_memory";
-constexpr std::string_view kLike = "self dtype layout device pin_memory memory_format";
-using Sized = SizedCall<KernelArguments>;
-using Like = LikeCall<KernelArguments>;
 
 constexpr Kernel kKernels[] = {
 #define BELAY_CREATION_KERNEL(op, signature, name, run) \
   KernelRow<run>(op, signature, name, kReference),
 #include "runtime/kernels/call/creation_kernels.inc"
-    KernelRow<&Random<Sized, false>>("aten.rand.default", kSized, "Rand", kReference),
-    KernelRow<&Random<Like, false>>("aten.rand_like.default", kLike, "RandLike", kReference),
-    KernelRow<&Random<Sized, true>>("aten.randn.default", kSized, "Randn", kReference),
-    KernelRow<&Random<Like, true>>("aten.randn_like.default", kLike, "RandnLike", kReference),
-    KernelRow<&Randperm>("aten.randperm.default", "n dtype layout device pin_memory", "Randperm",
-                         kReference),
 };
 
 }  // namespace

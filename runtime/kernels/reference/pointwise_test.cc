@@ -35,7 +35,7 @@ class PointwiseKernelTest : public ::testing::Test {
  protected:
   void SetUp() override {
     for (absl::Span<const Kernel> table : {UnaryKernels(), BinaryKernels(), ActivationKernels(),
-                                           CreationKernels(), SymbolicKernels()}) {
+                                           CreationKernels(), RandomKernels(), SymbolicKernels()}) {
       ASSERT_OK(registry_.Add(table));
     }
   }

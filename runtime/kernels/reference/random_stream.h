@@ -2,27 +2,54 @@
 #ifndef BELAY_RUNTIME_KERNELS_REFERENCE_RANDOM_STREAM_H_
 #define BELAY_RUNTIME_KERNELS_REFERENCE_RANDOM_STREAM_H_
 
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <numbers>
 
+#include "runtime/kernel/shape_rules/random.h"
+#include "runtime/kernels/call/element_access.h"
+
 namespace belay {
 
-// Different numbers for each call of a kernel. Not for secrets.
-class RandomStream {
- public:
-  // `place` makes streams that begin at the same time differ.
-  explicit RandomStream(const void* place)
-      : state_(static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count()) ^
-               (reinterpret_cast<uintptr_t>(place) * 0x9e3779b97f4a7c15)) {}
+// Philox4x32 with 10 rounds: a bijection of 128-bit counters for each 64-bit key whose outputs pass
+// every test of randomness there is (Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy
+// as 1, 2, 3", SC 2011, §3.3; the constants are those of its table 2).
+inline std::array<uint32_t, 4> Philox4x32(std::array<uint32_t, 4> counter, uint64_t key) {
+  uint32_t key0 = static_cast<uint32_t>(key), key1 = static_cast<uint32_t>(key >> 32);
+  for (int round = 0; round < 10; ++round) {
+    const uint64_t product0 = uint64_t{0xD2511F53} * counter[0];
+    const uint64_t product1 = uint64_t{0xCD9E8D57} * counter[2];
+    counter = {
+        static_cast<uint32_t>(product1 >> 32) ^ counter[1] ^ key0, static_cast<uint32_t>(product1),
+        static_cast<uint32_t>(product0 >> 32) ^ counter[3] ^ key1, static_cast<uint32_t>(product0)};
+    key0 += 0x9E3779B9;
+    key1 += 0xBB67AE85;
+  }
+  return counter;
+}
 
-  // splitmix64.
+// The numbers of one element of one call.
+class ElementDraws {
+ public:
+  // Those of different elements below 2^48 differ, up to 2^17 draws each.
+  ElementDraws(uint64_t key, uint64_t call, int64_t element)
+      : key_(key), call_(call), block_(static_cast<uint64_t>(element)) {}
+
   uint64_t Bits() {
-    uint64_t z = state_ += 0x9e3779b97f4a7c15;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-    return z ^ (z >> 31);
+    if (half_) {
+      half_ = false;
+      return second_;
+    }
+    const std::array<uint32_t, 4> out =
+        Philox4x32({static_cast<uint32_t>(block_), static_cast<uint32_t>(block_ >> 32),
+                    static_cast<uint32_t>(call_), static_cast<uint32_t>(call_ >> 32)},
+                   key_);
+    block_ += uint64_t{1} << 48;
+    second_ = uint64_t{out[3]} << 32 | out[2];
+    half_ = true;
+    return uint64_t{out[1]} << 32 | out[0];
   }
   // In [0, 1), with so many random bits.
   double Uniform(int bits) { return std::ldexp(static_cast<double>(Bits() >> (64 - bits)), -bits); }
@@ -36,7 +63,32 @@ class RandomStream {
   }
 
  private:
-  uint64_t state_;
+  uint64_t key_, call_, block_, second_ = 0;
+  bool half_ = false;
+};
+
+// The numbers of one call. Each is a function of the seed, the call's place among all calls and the
+// element's place in row-major order alone: any number of threads gives the same. Not for secrets.
+class RandomStream {
+ public:
+  // Without a state the seed is the time; `place` makes streams that begin together differ.
+  template <class Call>
+  RandomStream(const Call& call, const void* place) {
+    if (call.random_state == nullptr) {
+      seed_ = static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+      call_ = reinterpret_cast<uintptr_t>(place);
+      return;
+    }
+    const Reader<int64_t> state(*call.random_state);
+    seed_ = static_cast<uint64_t>(state(0));
+    call_ = static_cast<uint64_t>(state(call.random_state->strides[0])) +
+            static_cast<uint64_t>(call.offset);
+  }
+
+  ElementDraws At(int64_t element) const { return ElementDraws(seed_, call_, element); }
+
+ private:
+  uint64_t seed_ = 0, call_ = 0;
 };
 
 }  // namespace belay

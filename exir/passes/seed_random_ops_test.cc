@@ -1,0 +1,135 @@
+#include "exir/passes/seed_random_ops.h"
+
+#include <cstdint>
+
+#include "exir/passes/pass_testing.h"
+#include "exir/testing/programs.h"
+#include "exir/testing/rewrite_test.h"
+#include "gtest/gtest.h"
+#include "runtime/core/testing.h"
+
+namespace belay::exir {
+namespace {
+
+TEST(SeedRandomOpsTest, OperatorsTakeTheStateAndTheirPlace) {
+  ExpectRewrite(R"(program aten {
+  constants {
+    state "w": f32[2]
+  }
+  graph(%w: f32[2] parameter "w", %x: f32[2] user_input) {
+    %r: f32[2] = aten.rand_like.default(%x)
+    %d: f32[2], %m: b8[2] = aten.native_dropout.default(%r, 0.5, true)
+    %y: f32[2] = aten.mul.Tensor(%d, %w)
+    return (%y user_output)
+  }
+})",
+                SeedRandomOps(7).run, R"(program aten {
+  constants {
+    state "belay.random_state": i64[2]
+    state "w": f32[2]
+  }
+  graph(%w: f32[2] parameter "w", %random_state: i64[2] buffer "belay.random_state", %x: f32[2] user_input) {
+    %r: f32[2] = seeded.rand_like.default(%random_state, 0, %x)
+    %d: f32[2], %m: b8[2] = seeded.native_dropout.default(%random_state, 1, %r, 0.5, true)
+    %y: f32[2] = aten.mul.Tensor(%d, %w)
+    %advanced_random_state: i64[2] = seeded.advance.default(%random_state, 2)
+    return (%advanced_random_state buffer_mutation "belay.random_state", %y user_output)
+  }
+})",
+                PassTestOps());
+}
+
+TEST(SeedRandomOpsTest, TheStateBeginsWithTheSeed) {
+  ExportedProgram program = ParseOrDie(R"(program aten {
+  graph() {
+    %y: f32[2] = aten.rand.default([2])
+    return (%y user_output)
+  }
+})",
+                                       PassTestOps());
+  ASSERT_OK_AND_ASSIGN(const bool changed, SeedRandomOps(-7).run(program));
+  EXPECT_TRUE(changed);
+  EXPECT_EQ(ToVector<int64_t>(program.state_dict.at("belay.random_state").view()),
+            (std::vector<int64_t>{-7, 0}));
+}
+
+TEST(SeedRandomOpsTest, BranchesGetTheState) {
+  ExpectRewrite(R"(program aten {
+  graph(%p: b8[] user_input, %x: f32[2] user_input) {
+    %c: f32[2] = higher_order.cond(%p, graph#1, graph#2, [%x])
+    return (%c user_output)
+  }
+  graph yes(%a: f32[2]) {
+    %r: f32[2] = aten.randn_like.default(%a)
+    return (%r)
+  }
+  graph no(%a: f32[2]) {
+    %y: f32[2] = aten.neg.default(%a)
+    return (%y)
+  }
+})",
+                SeedRandomOps(0).run, R"(program aten {
+  constants {
+    state "belay.random_state": i64[2]
+  }
+  graph(%random_state: i64[2] buffer "belay.random_state", %p: b8[] user_input, %x: f32[2] user_input) {
+    %c: f32[2] = higher_order.cond(%p, graph#1, graph#2, [%x,%random_state])
+    %advanced_random_state: i64[2] = seeded.advance.default(%random_state, 1)
+    return (%advanced_random_state buffer_mutation "belay.random_state", %c user_output)
+  }
+  graph yes(%a: f32[2], %random_state: i64[2]) {
+    %r: f32[2] = seeded.randn_like.default(%random_state, 0, %a)
+    return (%r)
+  }
+  graph no(%a: f32[2], %random_state: i64[2]) {
+    %y: f32[2] = aten.neg.default(%a)
+    return (%y)
+  }
+})",
+                PassTestOps());
+}
+
+TEST(SeedRandomOpsTest, DropoutThatDropsNothingNeedsNoState) {
+  ExpectUnchanged(R"(program aten {
+  graph(%x: f32[2] user_input) {
+    %d: f32[2], %m: b8[2] = aten.native_dropout.default(%x, 0.5, false)
+    return (%d user_output)
+  }
+})",
+                  SeedRandomOps(0).run, PassTestOps());
+}
+
+TEST(SeedRandomOpsTest, LoopsThatWouldRepeatNumbersAreRefused) {
+  ExpectPassError(
+      R"(program aten {
+  graph(%x: f32[3,2] user_input) {
+    %y: f32[3,2] = higher_order.map_impl(graph#1, [%x], [])
+    return (%y user_output)
+  }
+  graph body(%a: f32[2]) {
+    %r: f32[2] = aten.rand_like.default(%a)
+    return (%r)
+  }
+})",
+      SeedRandomOps(0).run, absl::StatusCode::kUnimplemented,
+      "random numbers in the body of higher_order.map_impl are not supported: draw them "
+      "before the loop, for all iterations",
+      PassTestOps());
+}
+
+TEST(SeedRandomOpsTest, ATensorOfTheStatesNameIsRefused) {
+  ExpectPassError(R"(program aten {
+  constants {
+    state "belay.random_state": i64[2]
+  }
+  graph(%s: i64[2] buffer "belay.random_state", %x: f32[2] user_input) {
+    %r: f32[2] = aten.rand_like.default(%x)
+    return (%r user_output)
+  }
+})",
+                  SeedRandomOps(0).run, absl::StatusCode::kInvalidArgument,
+                  "the program has a tensor 'belay.random_state'", PassTestOps());
+}
+
+}  // namespace
+}  // namespace belay::exir
