@@ -8,6 +8,7 @@ Options, folder format and requirements are those of make_models.py.
 """
 
 import collections
+import math
 import sys
 
 import torch
@@ -380,6 +381,130 @@ def gumbel_choice():
             return hard.mean(0), hard.sum(-1), soft.mean(0), chosen.mean(0)
 
     return Net(), [(randn(2, 6, seed=k),) for k in range(2)], None
+
+
+def define_detection_operators():
+    """torchvision's operators by its schemas, where torchvision is not installed."""
+    if hasattr(torch.ops.torchvision, "nms"):
+        return
+    library = torch.library.Library("torchvision", "FRAGMENT")
+    library.define("nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+    library.define(
+        "roi_align(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt pooled_width, "
+        "int sampling_ratio, bool aligned) -> Tensor")
+
+    def nms(boxes, scores, threshold):
+        areas = (boxes[:, 2] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 1])
+        kept = []
+        for i in scores.sort(stable=True, descending=True)[1].tolist():
+            def overlap(j):
+                low, high = torch.maximum(boxes[i, :2], boxes[j, :2]), torch.minimum(boxes[i, 2:], boxes[j, 2:])
+                shared = (high - low).clamp(min=0).prod()
+                return shared / (areas[i] + areas[j] - shared)
+            if not any(overlap(j) > threshold for j in kept):
+                kept.append(i)
+        return torch.tensor(kept, dtype=torch.int64)
+
+    def roi_align(images, rois, scale, height, width, sampling_ratio, aligned):
+        def bilinear(image, y, x):
+            rows, columns = image.shape[1:]
+            if y < -1 or y > rows or x < -1 or x > columns:
+                return image.new_zeros(image.shape[0])
+            y, x = max(y, 0.0), max(x, 0.0)
+            top, left = min(int(y), rows - 1), min(int(x), columns - 1)
+            down = y - top if top < rows - 1 else 0.0
+            right = x - left if left < columns - 1 else 0.0
+            bottom, end = min(top + 1, rows - 1), min(left + 1, columns - 1)
+            return ((1 - down) * ((1 - right) * image[:, top, left] + right * image[:, top, end])
+                    + down * ((1 - right) * image[:, bottom, left] + right * image[:, bottom, end]))
+
+        out = images.new_zeros(rois.shape[0], images.shape[1], height, width)
+        for k, (index, *corners) in enumerate(rois.tolist()):
+            left, top, right, bottom = (c * scale - (0.5 if aligned else 0.0) for c in corners)
+            wide, high = right - left, bottom - top
+            if not aligned:
+                wide, high = max(wide, 1.0), max(high, 1.0)
+            bin_high, bin_wide = high / height, wide / width
+            rows = sampling_ratio if sampling_ratio > 0 else math.ceil(bin_high)
+            columns = sampling_ratio if sampling_ratio > 0 else math.ceil(bin_wide)
+            for y in range(height):
+                for x in range(width):
+                    samples = [
+                        bilinear(images[int(index)], top + y * bin_high + (i + 0.5) * bin_high / rows,
+                                 left + x * bin_wide + (j + 0.5) * bin_wide / columns)
+                        for i in range(rows) for j in range(columns)
+                    ]
+                    out[k, :, y, x] = sum(samples) / max(rows * columns, 1) if samples else 0.0
+        return out
+
+    library.impl("nms", nms, "CPU")
+    library.impl("roi_align", roi_align, "CPU")
+
+    @torch.library.register_fake("torchvision::nms")
+    def _(boxes, scores, threshold):
+        count = torch.library.get_ctx().new_dynamic_size()
+        torch._check(count <= boxes.shape[0])
+        return scores.new_empty(count, dtype=torch.int64)
+
+    @torch.library.register_fake("torchvision::roi_align")
+    def _(images, rois, scale, height, width, sampling_ratio, aligned):
+        return images.new_empty(rois.shape[0], images.shape[1], height, width)
+
+    define_detection_operators.library = library
+
+
+@model("the head of a Faster R-CNN: boxes decoded and kept by nms per class, their features by roi_align")
+def detector_head():
+    define_detection_operators()
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.features = nn.Conv2d(3, 8, 3, stride=2, padding=1)
+            self.hidden = nn.Linear(8 * 3 * 3, 16)
+            self.scores = nn.Linear(16, 3)
+            self.deltas = nn.Linear(16, 4)
+
+        def forward(self, image, proposals):
+            features = F.relu(self.features(image))
+            rois = torch.cat([torch.zeros_like(proposals[:, :1]), proposals], 1)
+            pooled = torch.ops.torchvision.roi_align(features, rois, 0.5, 3, 3, 2, False)
+            hidden = F.relu(self.hidden(pooled.flatten(1)))
+            scores, deltas = self.scores(hidden).softmax(-1), self.deltas(hidden) * 0.1
+            size = proposals[:, 2:] - proposals[:, :2]
+            center = proposals[:, :2] + 0.5 * size + deltas[:, :2] * size
+            half = 0.5 * size * deltas[:, 2:].exp()
+            boxes = torch.cat([center - half, center + half], 1).clamp(0, 16)
+            best, label = scores.max(-1)
+            # Boxes of different classes do not cover each other.
+            shifted = boxes + (label * 17).to(boxes.dtype)[:, None]
+            kept = torch.ops.torchvision.nms(shifted, best, 0.3)
+            return boxes[kept], best[kept], label[kept]
+
+    def proposals(seed):
+        low = randn(20, 2, seed=seed).sigmoid() * 10
+        return torch.cat([low, low + 2 + randn(20, 2, seed=seed + 1).abs() * 3], 1).clamp(0, 16)
+
+    return Net(), [(randn(1, 3, 16, 16, seed=k), proposals(k)) for k in range(3)], None
+
+
+@model("regions of images: sampled by their size or as told, aligned or not, partly outside")
+def region_features():
+    define_detection_operators()
+
+    def forward(images, rois):
+        align = torch.ops.torchvision.roi_align
+        return (
+            align(images, rois, 1.0, 2, 3, -1, True), align(images, rois, 0.5, 2, 2, 0, False),
+            align(images, rois, 1.0, 1, 1, 3, True),
+        )
+
+    def rois(seed):
+        low = randn(6, 2, seed=seed) * 4 + 3
+        corners = torch.cat([low, low + randn(6, 2, seed=seed + 1).abs() * 6], 1)
+        return torch.cat([randint(0, 2, (6, 1), seed=seed).float(), corners], 1)
+
+    return Function(forward), [(randn(2, 3, 8, 9, seed=k), rois(k)) for k in range(2)], None
 
 
 if __name__ == "__main__":

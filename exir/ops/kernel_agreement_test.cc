@@ -287,6 +287,7 @@ constexpr Example kExamples[] = {
     {"seeded.poisson.default", "i64[2] 3 f32[1] none"},
     {"seeded.rand.default", "i64[2] 3 [2,3] float32 none none none"},
     {"seeded.randint.low", "i64[2] 3 2 7 [2,3] int64 none none none"},
+    {"torchvision.roi_align.default", "f32[4,2,5,6] f32[1,5] 0.5 2 3 0 true"},
     {"quantized_decomposed.quantize_per_channel.default", "f32[3,4] f32[4] i64[4] 1 -128 127 int8"},
     {"quantized_decomposed.dequantize_per_channel.default",
      "i8[3,4] f32[3] i64[3] 0 -128 127 int8 float16"},
@@ -444,6 +445,9 @@ TEST_F(KernelAgreementTest, Quantized) { CheckFamily(QuantizedOps()); }
 TEST_F(KernelAgreementTest, QuantizedWeights) { CheckFamily(QuantizedWeightsOps()); }
 TEST_F(KernelAgreementTest, Random) { CheckFamily(RandomOps()); }
 TEST_F(KernelAgreementTest, Reduction) { CheckFamily(ReductionOps()); }
+TEST_F(KernelAgreementTest, RoiAlign) {
+  EXPECT_GT(CheckOperator(*ops_->Find("torchvision.roi_align.default")), 0);
+}
 TEST_F(KernelAgreementTest, Resample) { CheckFamily(ResampleOps()); }
 TEST_F(KernelAgreementTest, Scan) { CheckFamily(ScanOps()); }
 TEST_F(KernelAgreementTest, Softmax) { CheckFamily(SoftmaxOps()); }

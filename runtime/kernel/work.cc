@@ -55,6 +55,8 @@ constexpr Row kRows[] = {
     {"aten.lgamma*", {Kind::kElements, 0, 0, 4}},
     {"aten._upsample*", {Kind::kElements, 0, 0, 8}},
     {"aten.grid_sampler*", {Kind::kElements, 0, 0, 4}},
+    {"torchvision.nms*", {Kind::kPairs, 1, 1, 8}},
+    {"torchvision.roi_align*", {Kind::kElements, 0, 0, 64}},
     {"belay_cpu.linear.default", {Kind::kProduct, 0, 1}},
     {"belay_cpu.quantized_linear.default", {Kind::kProduct, 0, 1}},
     {"belay_cpu.weight_only_linear.default", {Kind::kProduct, 0, 1, 2}},

@@ -1,0 +1,107 @@
+// torchvision's operators where the models of conformance/models/more don't go.
+#include <cmath>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "runtime/core/testing.h"
+#include "runtime/kernel/kernel_registry.h"
+#include "runtime/kernels/reference/reference_kernels.h"
+
+namespace belay {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class FreshOutputs : public OutputAllocator {
+ public:
+  absl::Status Resize(TensorView& tensor, absl::Span<const int64_t> sizes) override {
+    memory_ = TestTensor::Zeros(tensor.dtype, Sizes(sizes), ContiguousStrides(sizes));
+    tensor = memory_.view();
+    return absl::OkStatus();
+  }
+
+ private:
+  TestTensor memory_ = TestTensor::Zeros(DType::kFloat32, Sizes(), Strides());
+};
+
+// The elements of what the operator gives.
+template <class T>
+absl::StatusOr<std::vector<T>> Run(std::string_view op, std::vector<EValue> arguments,
+                                   DType dtype) {
+  KernelRegistry registry;
+  EXPECT_OK(AddReferenceKernels(registry));
+  TensorView planned;
+  planned.dtype = dtype;
+  EValue output(planned);
+  std::vector<EValue*> slots;
+  for (EValue& argument : arguments) slots.push_back(&argument);
+  EValue* const outputs[] = {&output};
+  FreshOutputs allocator;
+  alignas(64) std::byte scratch[256];
+  KernelContext context(slots, outputs, &allocator, scratch);
+  const absl::Status status = registry.Find(op, context)->Run(context);
+  if (!status.ok()) return status;
+  return ToVector<T>(*output.get_if<TensorView>());
+}
+
+absl::StatusOr<std::vector<int64_t>> Nms(const std::vector<float>& boxes,
+                                         const std::vector<float>& scores, double threshold) {
+  const int64_t count = static_cast<int64_t>(scores.size());
+  const TestTensor dets = TestTensor::Of<float>({count, 4}, boxes),
+                   values = TestTensor::Of<float>({count}, scores);
+  return Run<int64_t>("torchvision.nms.default",
+                      {EValue(dets.view()), EValue(values.view()), EValue(threshold)},
+                      DType::kInt64);
+}
+
+TEST(NmsTest, EqualScoresKeepTheirOrderAndNanIsTheLargest) {
+  const std::vector<float> apart = {0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5};
+  EXPECT_THAT(*Nms(apart, {1, 1, 1}, 0.5), ElementsAre(0, 1, 2));
+  EXPECT_THAT(*Nms(apart, {1, 2, NAN}, 0.5), ElementsAre(2, 1, 0));
+}
+
+TEST(NmsTest, WhatOverlapsNoMoreThanTheThresholdStays) {
+  const std::vector<float> half = {0, 0, 2, 1, 1, 0, 3, 1};  // they share a third
+  EXPECT_THAT(*Nms(half, {1, 2}, 0.3), ElementsAre(1));
+  EXPECT_THAT(*Nms(half, {1, 2}, 0.34), ElementsAre(1, 0));
+}
+
+TEST(NmsTest, BoxesWithoutAreaOverlapNothing) {
+  EXPECT_THAT(*Nms({0, 0, 0, 0, 0, 0, 0, 0}, {1, 2}, 0.5), ElementsAre(1, 0));
+  EXPECT_THAT(*Nms({}, {}, 0.5), ElementsAre());
+}
+
+absl::StatusOr<std::vector<float>> Align(const Sizes& sizes, const std::vector<float>& image,
+                                         const std::vector<float>& region) {
+  const TestTensor input = TestTensor::Of<float>(sizes, image),
+                   rois = TestTensor::Of<float>({1, 5}, region);
+  return Run<float>("torchvision.roi_align.default",
+                    {EValue(input.view()), EValue(rois.view()), EValue(1.0), EValue(int64_t{1}),
+                     EValue(int64_t{1}), EValue(int64_t{0}), EValue(true)},
+                    DType::kFloat32);
+}
+
+TEST(RoiAlignTest, WhatLiesOutsideOfTheImageIsZero) {
+  const Sizes sizes = {1, 1, 2, 2};
+  EXPECT_THAT(*Align(sizes, {1, 2, 3, 4}, {0, 9, 9, 11, 11}), ElementsAre(0));
+  EXPECT_THAT(*Align(sizes, {1, 2, 3, 4}, {0, 0.5, 0.5, 1.5, 1.5}), ElementsAre(2.5));
+  EXPECT_THAT(*Align({1, 1, 0, 0}, {}, {0, 0, 0, 1, 1}), ElementsAre(0));
+  EXPECT_THAT(*Align(sizes, {1, 2, 3, 4}, {0, 5, 5, 1, 1}), ElementsAre(0));
+}
+
+TEST(RoiAlignTest, RegionsOfNoImageAndWithoutEndAreErrors) {
+  const auto error = [](const std::vector<float>& region) {
+    return std::string(Align({1, 1, 2, 2}, {1, 2, 3, 4}, region).status().message());
+  };
+  EXPECT_THAT(error({1, 0, 0, 1, 1}), HasSubstr("region 0 is of image 1, expected one of 1"));
+  EXPECT_THAT(error({NAN, 0, 0, 1, 1}), HasSubstr("is of image nan"));
+  EXPECT_THAT(error({0, 0, 0, 1e30f, 1}), HasSubstr("pixels, expected at most 16384"));
+  EXPECT_THAT(error({0, 0, 0, 1, NAN}), HasSubstr("pixels, expected at most 16384"));
+}
+
+}  // namespace
+}  // namespace belay
