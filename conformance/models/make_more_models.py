@@ -507,5 +507,30 @@ def region_features():
     return Function(forward), [(randn(2, 3, 8, 9, seed=k), rois(k)) for k in range(2)], None
 
 
+@model("weights of 4 bits in groups and inputs quantized at run time, by torchao", plain_norms=True, atol=1e-4)
+def intx_weights():
+    from torchao.quantization import Int8DynamicActivationIntxWeightConfig, IntxWeightOnlyConfig, quantize_
+    from torchao.quantization.granularity import PerAxis, PerGroup
+
+    net = nn.Sequential(nn.Linear(32, 16), nn.ReLU(), nn.Linear(16, 8), nn.ReLU(), nn.Linear(8, 5))
+    configurations = [
+        IntxWeightOnlyConfig(weight_dtype=torch.int4, granularity=PerGroup(8)),
+        Int8DynamicActivationIntxWeightConfig(weight_dtype=torch.int4, weight_granularity=PerGroup(8)),
+        IntxWeightOnlyConfig(weight_dtype=torch.int8, granularity=PerAxis(0)),
+    ]
+    for layer, configuration in zip([net[0], net[2], net[4]], configurations):
+        quantize_(layer, configuration, filter_fn=lambda module, name: isinstance(module, nn.Linear))
+    return net, [(randn(3, 32, seed=k),) for k in range(2)], None
+
+
+@model("bytes times bytes: weights and inputs quantized by torchao", plain_norms=True, atol=1e-4)
+def byte_products():
+    from torchao.quantization import Int8DynamicActivationInt8WeightConfig, quantize_
+
+    net = nn.Sequential(nn.Linear(32, 16), nn.ReLU(), nn.Linear(16, 8))
+    quantize_(net, Int8DynamicActivationInt8WeightConfig())
+    return net, [(randn(3, 32, seed=k),) for k in range(2)], None
+
+
 if __name__ == "__main__":
     sys.exit(make_models.main(REGISTRY))

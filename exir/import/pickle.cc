@@ -46,6 +46,7 @@ enum Opcode : uint8_t {
   kEmptyDict = '}',
   kEmptyTuple = ')',
   kProto = 0x80,
+  kNewObj = 0x81,
   kTuple1 = 0x85,
   kTuple2 = 0x86,
   kTuple3 = 0x87,
@@ -263,6 +264,7 @@ class Machine {
       case kGlobal:
         return Global();
       case kReduce:
+      case kNewObj:  // a class called by object.__new__: as little done as of any call
         return Reduce();
       case kBuild:
         // Attributes of the object below (an OrderedDict's _metadata, a tensor's state): not

@@ -46,6 +46,29 @@ constexpr std::string_view kPlainGlobals[] = {kRebuildTensorV2,
 constexpr std::string_view kSubclasses[] = {"torchao.quantization\nInt8Tensor",
                                             "torchao.quantization\nIntxUnpackedToInt8Tensor"};
 
+// What else they have for attributes: how they were quantized, which nothing here asks for.
+constexpr std::string_view kAttributes[] = {
+    "torch\nint1",
+    "torch\nint2",
+    "torch\nint3",
+    "torch\nint4",
+    "torch\nint5",
+    "torch\nint6",
+    "torch\nint7",
+    "torch\nuint1",
+    "torch\nuint2",
+    "torch\nuint3",
+    "torch\nuint4",
+    "torch\nuint5",
+    "torch\nuint6",
+    "torch\nuint7",
+    "torchao.quantization.granularity\nPerAxis",
+    "torchao.quantization.granularity\nPerGroup",
+    "torchao.quantization.granularity\nPerRow",
+    "torchao.quantization.granularity\nPerTensor",
+    "torchao.quantization.quant_primitives\nMappingType",
+    "torchao.quantization.quantize_.workflows.int8.int8_tensor\nQuantizeTensorToInt8Kwargs"};
+
 bool IsKnownSubclass(std::string_view global) {
   return absl::c_find(kSubclasses, global) != std::end(kSubclasses);
 }
@@ -89,6 +112,7 @@ bool IsAllowed(std::string_view name) {
   for (std::string_view plain : kPlainGlobals) {
     if (global == plain) return true;
   }
+  if (absl::c_find(kAttributes, global) != std::end(kAttributes)) return true;
   return DTypeOfStorage(global).has_value() || DTypeOfGlobal(global).has_value() ||
          IsKnownSubclass(global);
 }

@@ -136,7 +136,10 @@ TEST(TorchSaveTest, KnownSubclassesAreTheTensorsOfWhichTheyConsist) {
   const std::string attributes =
       Text("qdata") + Tensor(StorageId("torch\nCharStorage", "0", 4), 0, {2, 2}, {2, 1}) +
       Text("block_size") + Int(2) + Text("scale") +
-      Tensor(StorageId("torch\nFloatStorage", "1", 2), 0, {2, 1}, {1, 1});
+      Tensor(StorageId("torch\nFloatStorage", "1", 2), 0, {2, 1}, {1, 1}) +
+      // An object with attributes, and a dtype that tensors don't have.
+      Text("granularity") + "ctorchao.quantization.granularity\nPerRow\n)\x81}(" + Text("dim") +
+      Int(1) + "ub" + Text("target_dtype") + "ctorch\nint4\n";
   const std::string weight = Subclass("torchao.quantization\nInt8Tensor", attributes);
   const std::vector<std::pair<std::string, std::string>> data = {{"0", "\1\2\3\4"},
                                                                  {"1", Floats({0.5, 2})}};
