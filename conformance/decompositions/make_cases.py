@@ -296,6 +296,19 @@ MORE.update({
         for g, n in ((True, False), (False, True))],
     "vdot.default": [((T(3), T(3)), {}), ((T(3, dtype=C64), T(3, dtype=C64)), {})],
 })
+for name in ("chebyshev_polynomial_t", "chebyshev_polynomial_u", "chebyshev_polynomial_v", "chebyshev_polynomial_w",
+             "shifted_chebyshev_polynomial_t", "shifted_chebyshev_polynomial_u", "shifted_chebyshev_polynomial_v",
+             "shifted_chebyshev_polynomial_w", "hermite_polynomial_h", "hermite_polynomial_he", "laguerre_polynomial_l",
+             "legendre_polynomial_p"):
+    MORE["special_%s.n_scalar" % name] = [((T(2, 3) * 1.5, n), {}) for n in (0, 1, 5)] + [((torch.tensor([-1.0, 0.5, 1.0]), 9), {})]
+MORE.update({
+    # Between -4 and -2 PyTorch's has eight digits.
+    "special_airy_ai.default": [((torch.linspace(-1.5, 6, 9),), {})],
+    "special_scaled_modified_bessel_k0.default": [((torch.linspace(0.1, 30, 9),), {})],
+    "special_scaled_modified_bessel_k1.default": [((torch.linspace(0.1, 30, 9),), {})],
+    "special_spherical_bessel_j0.default": [((T(2, 3) * 5,), {}), ((torch.zeros(1),), {})],
+    "special_polygamma.default": [((2, T(2, 3).abs() + 0.5), {})],
+})
 for base in ("divide", "multiply", "subtract", "true_divide", "greater", "greater_equal", "less",
              "less_equal", "not_equal", "__and__", "__or__", "__xor__", "xlogy"):
     X, Y = (I(1, 2, 6), I(3, 2, 1)) if base.startswith("__") else (T(2, 3), T(3))
@@ -494,7 +507,8 @@ for base, overload in rows():
         MORE[base + "." + overload] = [(tuple(values[str(a.type)]() for a in arguments if not a.has_default_value()), {})]
 
 # What the decomposition does not cover on purpose, random operators, and what has no stable result.
-SKIP = re.compile(r"rand|alpha_dropout|feature_dropout|bernoulli|normal|multinomial|rrelu|empty|new_empty|exponential")
+SKIP = re.compile(r"rand|alpha_dropout|feature_dropout|bernoulli|normal|multinomial|rrelu|empty|new_empty|exponential|"
+                  r"uniform|cauchy|geometric|result_type|_foreach_\w+_\b")
 
 
 def database():

@@ -532,5 +532,29 @@ def byte_products():
     return net, [(randn(3, 32, seed=k),) for k in range(2)], None
 
 
+@model("lists of tensors written in place; a dtype that is asked for; polynomials and Bessel functions", stateful=True)
+def lists_in_place():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("total", torch.zeros(3, 4))
+
+        def forward(self, x, y):
+            first, second = x.clone(), y.clone()
+            torch._foreach_add_([first, second, self.total], [y, x, x])
+            torch._foreach_mul_([first, second], 0.5)
+            torch._foreach_addcdiv_([first], [x], [y.abs() + 1], 0.25)
+            torch._foreach_tanh_([second])
+            whole = first.to(torch.result_type(torch.ones(2, dtype=torch.int64), 2))
+            positive = x.abs() + 0.1
+            return (
+                first, second, self.total + 1, whole, torch.special.chebyshev_polynomial_t(x, 4),
+                torch.special.hermite_polynomial_he(x, 3), torch.special.modified_bessel_k0(positive),
+                torch.special.scaled_modified_bessel_k1(positive), torch.special.spherical_bessel_j0(x),
+            )
+
+    return Net(), [(randn(3, 4, seed=k), randn(3, 4, seed=k + 1)) for k in range(2)], None
+
+
 if __name__ == "__main__":
     sys.exit(make_models.main(REGISTRY))

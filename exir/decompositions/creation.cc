@@ -342,6 +342,9 @@ std::vector<Argument> IsComplexNumber(OpBuilder& b, const OpCall& c) {
   return {Argument(IsComplex(b.dtype(c["self"])))};
 }
 
+// What tracing has asked and taken for a constant: archives have the node without its result.
+std::vector<Argument> Answered(OpBuilder&, const OpCall&) { return {}; }
+
 constexpr Decomposition kDecompositions[] = {
     {"aten.arange.default", ArangeEnd},
     {"aten.arange.start", ArangeEnd},
@@ -396,6 +399,10 @@ constexpr Decomposition kDecompositions[] = {
     {"aten.to.other", To},
     {"aten._to_dense.default", ToDense},
     {"aten.to_dense.default", ToDense},
+    {"aten.result_type.Scalar", Answered},
+    {"aten.result_type.Scalar_Scalar", Answered},
+    {"aten.result_type.Scalar_Tensor", Answered},
+    {"aten.result_type.Tensor", Answered},
     {"aten.tril_indices.default", TriangleIndices<false>},
     {"aten.triu_indices.default", TriangleIndices<true>},
     {"aten.type_as.default", TypeAs},

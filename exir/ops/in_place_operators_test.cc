@@ -70,6 +70,8 @@ TEST(InPlaceOperatorsTest, ElementwiseOnesArePointwise) {
                                          "aten.special_i1e.default",
                                          "aten.special_modified_bessel_i0.default",
                                          "aten.special_modified_bessel_i1.default",
+                                         "aten.special_modified_bessel_k0.default",
+                                         "aten.special_modified_bessel_k1.default",
                                          "aten.special_ndtri.default",
                                          "aten.special_zeta.default",
                                          "aten.special_zeta.other_scalar",
@@ -77,7 +79,11 @@ TEST(InPlaceOperatorsTest, ElementwiseOnesArePointwise) {
                                          "dim_order_ops._clone_dim_order.default",
                                          "dim_order_ops._to_dim_order_copy.default",
                                          "quantized_decomposed.add.default",
-                                         "quantized_decomposed.convert_element_type.no_fuse"}));
+                                         "quantized_decomposed.convert_element_type.no_fuse",
+                                         "special.airy_ai.default",
+                                         "special.scaled_modified_bessel_k0.default",
+                                         "special.scaled_modified_bessel_k1.default",
+                                         "special.spherical_bessel_j0.default"}));
 }
 
 TEST(InPlaceOperatorsTest, OnesOfTheSameBytesKeepOrReshapeThem) {

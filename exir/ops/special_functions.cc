@@ -65,12 +65,19 @@ constexpr OpDef kOps[] = {
     Function("aten::special_i1e(Tensor self) -> Tensor", {-5, 5}),
     Function("aten::special_modified_bessel_i0(Tensor self) -> Tensor", {-5, 5}),
     Function("aten::special_modified_bessel_i1(Tensor self) -> Tensor", {-5, 5}),
+    Function("aten::special_modified_bessel_k0(Tensor self) -> Tensor", {0.1, 10}),
+    Function("aten::special_modified_bessel_k1(Tensor self) -> Tensor", {0.1, 10}),
     Function("aten::special_ndtri(Tensor self) -> Tensor", {0.01, 0.99}),
     OfTwo("aten::special_zeta(Tensor self, Tensor other) -> Tensor", kToFloat, kSpecial, {1.1, 10}),
     OfTwo("aten::special_zeta.other_scalar(Tensor self, Scalar other) -> Tensor", kToFloat,
           kSpecial, {1.1, 10}),
     OfTwo("aten::special_zeta.self_scalar(Scalar self, Tensor other) -> Tensor", kToFloat, kSpecial,
           {1.1, 10}),
+    // PyTorch calls the argument x (exir/decompositions/special_functions.cc).
+    Function("special::airy_ai(Tensor self) -> Tensor", {-10, 10}),
+    Function("special::scaled_modified_bessel_k0(Tensor self) -> Tensor", {0.1, 10}),
+    Function("special::scaled_modified_bessel_k1(Tensor self) -> Tensor", {0.1, 10}),
+    Function("special::spherical_bessel_j0(Tensor self) -> Tensor", {-10, 10}),
 };
 
 }  // namespace
