@@ -149,7 +149,10 @@ class Batcher {
       ABSL_RETURN_IF_ERROR(RemoveDim(id));
     } else if (function != "_vmap_increment_nesting" && function != "_vmap_decrement_nesting" &&
                function != "lazy_load_decompositions") {
-      return absl::UnimplementedError(absl::StrCat("vmap: the function ", function));
+      return absl::UnimplementedError(
+          absl::StrCat("the function ", function,
+                       " of torch.func (call run_decompositions() on the exported program before "
+                       "it is saved: derivatives become operators)"));
     }
     replaced_.push_back(id);
     return absl::OkStatus();

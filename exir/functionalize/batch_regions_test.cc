@@ -90,5 +90,19 @@ TEST(BatchRegionsTest, OperatorsWithoutBatchedFormAreNamed) {
                   BatchRegions().run, absl::StatusCode::kUnimplemented, "vmap of aten.triu", Ops());
 }
 
+TEST(BatchRegionsTest, DerivativesAreRefusedWithTheRemedy) {
+  ExpectPassError(R"(program training {
+  graph(%x: f32[3] user_input) {
+    torch._functorch.predispatch._jvp_increment_nesting()
+    %y: f32[3] = aten.sin.default(%x)
+    return (%y user_output)
+  }
+})",
+                  BatchRegions().run, absl::StatusCode::kUnimplemented,
+                  "the function _jvp_increment_nesting of torch.func (call run_decompositions() on "
+                  "the exported program before it is saved",
+                  Ops());
+}
+
 }  // namespace
 }  // namespace belay::exir
