@@ -556,5 +556,48 @@ def lists_in_place():
     return Net(), [(randn(3, 4, seed=k), randn(3, 4, seed=k + 1)) for k in range(2)], None
 
 
+class Tokens(nn.Module):
+    """A language model of token ids alone."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, ids):
+        return self.model(input_ids=ids)[0]
+
+
+def token_calls(*lengths):
+    return [(randint(0, 40, (2, n), seed=n),) for n in lengths]
+
+
+@model("JetMoE of transformers: mixtures of attention heads and of experts, dynamic length", training=False)
+def tiny_jetmoe():
+    from transformers import JetMoeConfig, JetMoeForCausalLM
+
+    config = JetMoeConfig(
+        vocab_size=40, hidden_size=16, num_hidden_layers=1, num_key_value_heads=2, kv_channels=4, intermediate_size=24,
+        max_position_embeddings=32, num_local_experts=4, num_experts_per_tok=2, use_cache=False)
+    return Tokens(JetMoeForCausalLM(config)), token_calls(7, 5, 20), ({1: Dim.DYNAMIC(max=32)},)
+
+
+@model("Mixtral of transformers, two layers: experts' products by groups, dynamic length", training=False)
+def tiny_mixtral():
+    from transformers import MixtralConfig, MixtralForCausalLM
+
+    config = MixtralConfig(
+        vocab_size=40, hidden_size=16, intermediate_size=24, num_hidden_layers=2, num_attention_heads=4,
+        num_key_value_heads=2, num_local_experts=4, num_experts_per_tok=2, max_position_embeddings=32, use_cache=False)
+    return Tokens(MixtralForCausalLM(config)), token_calls(7, 5, 20), ({1: Dim.DYNAMIC(max=32)},)
+
+
+@model("XLNet of transformers: relative positions of a dynamic length, ranges of floats", training=False)
+def tiny_xlnet():
+    from transformers import XLNetConfig, XLNetModel
+
+    config = XLNetConfig(vocab_size=40, d_model=16, n_layer=2, n_head=4, d_inner=24, use_mems_eval=False)
+    return Tokens(XLNetModel(config)), token_calls(7, 5, 20), ({1: Dim.DYNAMIC(max=32)},)
+
+
 if __name__ == "__main__":
     sys.exit(make_models.main(REGISTRY))
