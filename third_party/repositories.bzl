@@ -17,6 +17,7 @@ _VENDORED = {
     "rules_cc": "rules_cc",
     "rules_license": "rules_license",
     "simdjson": "simdjson",
+    "xnnpack": "xnnpack",
     "zlib": "zlib",
 }
 

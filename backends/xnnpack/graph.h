@@ -1,0 +1,73 @@
+// The graph of a payload after every number in it was checked.
+#ifndef BELAY_BACKENDS_XNNPACK_GRAPH_H_
+#define BELAY_BACKENDS_XNNPACK_GRAPH_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "backends/xnnpack/payload_generated.h"
+#include "runtime/core/sizes.h"
+
+namespace belay::xnnpack {
+
+using Datatype = fb::Datatype;
+using NodeType = fb::NodeUnion;
+
+struct Value {
+  uint32_t id = 0;  // its name in the payload
+  Datatype datatype = Datatype::INVALID;
+  Sizes sizes;  // the largest, in the order of memory
+  bool is_constant = false;
+  absl::Span<const std::byte> constant;  // its elements and perhaps more
+  float scale = 0;                       // QINT8, QINT32
+  int32_t zero_point = 0;                // QINT8
+  std::vector<float> channel_scales;     // QCINT8, QCINT32: one per element of channel_dim
+  int channel_dim = 0;
+  int argument = -1, output = -1;  // of the call; at most one of the two is not -1
+};
+
+// The numbers of convolutions and pools; a kernel is also a pool's window.
+struct Window {
+  int64_t top = 0, right = 0, bottom = 0, left = 0;  // padding
+  int64_t kernel_height = 1, kernel_width = 1;
+  int64_t stride_height = 1, stride_width = 1;
+  int64_t dilation_height = 1, dilation_width = 1;
+  int64_t groups = 1, group_inputs = 1, group_outputs = 1;
+  int64_t adjust_height = 0, adjust_width = 0;
+};
+
+struct Node {
+  NodeType type = NodeType::NONE;
+  // Indices of values, in the order of the payload's fields. Of a bias that is not there: -1.
+  std::vector<int> inputs;
+  int output = -1;
+  uint32_t flags = 0;
+  float min = -std::numeric_limits<float>::infinity();
+  float max = std::numeric_limits<float>::infinity();
+  uint32_t debug_handle = 0;
+  Window window;
+  // perm, new_shape, pre_paddings or offsets; height and width of StaticResizeBilinear2D; the axis.
+  Sizes numbers;
+  Sizes more_numbers;  // post_paddings, sizes
+  float number = 0;    // slope or alpha, padding_value
+};
+
+struct Graph {
+  std::vector<Value> values;
+  std::vector<Node> nodes;  // in the order of execution
+
+  const Value* input(const Node& node, int i) const {
+    return node.inputs[i] < 0 ? nullptr : &values[node.inputs[i]];
+  }
+};
+
+// "node 3 (Conv2d)".
+std::string DescribeNode(const Graph& graph, size_t index);
+
+}  // namespace belay::xnnpack
+
+#endif  // BELAY_BACKENDS_XNNPACK_GRAPH_H_

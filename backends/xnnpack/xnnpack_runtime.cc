@@ -1,0 +1,353 @@
+#include "backends/xnnpack/xnnpack_runtime.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "backends/xnnpack/graph.h"
+#include "backends/xnnpack/graph_reader.h"
+#include "backends/xnnpack/memory_plan.h"
+#include "backends/xnnpack/node_sizes.h"
+#include "backends/xnnpack/operators.h"
+#include "runtime/core/annotate.h"
+#include "runtime/core/arena.h"
+#include "runtime/core/checked_math.h"
+#include "runtime/core/memory_check.h"
+#include "runtime/core/one_dtype_copy.h"
+#include "runtime/core/status_macros.h"
+#include "runtime/core/str_cat.h"
+
+namespace belay::xnnpack {
+namespace {
+
+constexpr uintptr_t kPageBytes = 4096;
+constexpr int kMaxInputs = 5;
+
+DType DtypeOf(Datatype datatype) {
+  return datatype == Datatype::FP32 ? DType::kFloat32 : DType::kInt8;
+}
+
+// Saturates.
+uint64_t Bytes(const Value& value, const Sizes& sizes) {
+  const bool byte = value.datatype == Datatype::QINT8 || value.datatype == Datatype::QCINT8;
+  const auto numel = static_cast<uint64_t>(NumElements(sizes).value_or(INT64_MAX));
+  return CheckedMul<uint64_t>(numel, byte ? 1 : 4).value_or(UINT64_MAX);
+}
+
+Sizes Permuted(const Sizes& sizes, const DimOrder& order) {
+  Sizes result;
+  for (uint8_t dim : order) result.push_back(sizes[dim]);
+  return result;
+}
+Sizes Unpermuted(const Sizes& sizes, const DimOrder& order) {
+  Sizes result = sizes;
+  for (int i = 0; i < order.size(); ++i) result[order[i]] = sizes[i];
+  return result;
+}
+
+// The order of a tensor's dimensions in which its sizes are the value's. A tensor without
+// dimensions may have one of size 1 in the payload.
+absl::StatusOr<DimOrder> OrderOf(const Value& value, const EValue& of_call) {
+  const TensorView* tensor = of_call.get_if<TensorView>();
+  if (tensor != nullptr && tensor->dtype == DtypeOf(value.datatype)) {
+    const std::optional<DimOrder> order = DimOrderOf(tensor->sizes, tensor->strides);
+    if (order.has_value() && Permuted(tensor->sizes, *order) == value.sizes) return *order;
+    if (tensor->sizes == value.sizes && tensor->is_contiguous()) {
+      return ContiguousOrder(tensor->rank());
+    }
+    if (tensor->rank() == 0 && value.sizes == Sizes({1})) return DimOrder();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("value ", value.id, " is ", FormatSizes(value.sizes), " of dtype ",
+                   DTypeName(DtypeOf(value.datatype)), " in the payload, the call has ",
+                   tensor == nullptr ? of_call.KindName() : tensor->ToString()));
+}
+
+class XnnpackHandle final : public DelegateHandle {
+ public:
+  static absl::StatusOr<std::unique_ptr<DelegateHandle>> Create(const DelegateInitContext& context,
+                                                                Graph graph) {
+    MemoryBound bound;
+    bound.Add(graph.nodes.size(), sizeof(Operator) + 128);
+    bound.Add(graph.values.size(), sizeof(Place) + 256);
+    ABSL_RETURN_IF_ERROR(context.memory->Take(bound.bytes(), "the delegate's tables"));
+    ABSL_RETURN_IF_ERROR(CheckMemory(bound.bytes(), "the delegate's tables"));
+    auto handle = std::make_unique<XnnpackHandle>(std::move(graph), context);
+    ABSL_RETURN_IF_ERROR(handle->AddExternals(context));
+    ABSL_RETURN_IF_ERROR(handle->Allocate(context));
+    ABSL_RETURN_IF_ERROR(handle->MakeOperators(context));
+    return handle;
+  }
+
+  XnnpackHandle(Graph graph, const DelegateInitContext& context)
+      : graph_(std::move(graph)),
+        places_(graph_.values.size()),
+        num_arguments_(static_cast<int>(context.arguments.size())),
+        num_outputs_(static_cast<int>(context.outputs.size())),
+        events_(context.events) {}
+
+  absl::Status Execute(KernelContext& context) override {
+    Budget budget;
+    return ExecuteWithin(context, budget);
+  }
+
+  absl::Status ExecuteWithin(KernelContext& context, Budget& budget) override {
+    ABSL_RETURN_IF_ERROR(context.CheckArity(num_arguments_, num_outputs_));
+    ABSL_RETURN_IF_ERROR(TakeSizes(context));
+    for (int value : arguments_) ABSL_RETURN_IF_ERROR(TakeArgument(context, value));
+    for (int value : outputs_) ABSL_RETURN_IF_ERROR(TakeOutput(context, value));
+    for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+      const absl::Status status = RunNode(i, budget);
+      if (!status.ok()) return Annotate(status, DescribeNode(graph_, i));
+    }
+    for (int value : outputs_) {
+      Place& place = places_[value];
+      if (place.copied_to == nullptr) continue;
+      std::memcpy(place.copied_to, place.data, Bytes(graph_.values[value], place.sizes));
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  // Where a value lies in a call, and its sizes there.
+  struct Place {
+    Sizes sizes;
+    void* data = nullptr;
+    void* copied_to = nullptr;  // an output that nodes read: it goes there at the end
+    void* own = nullptr;        // memory of the delegate
+    DimOrder order;             // of the tensor of the call
+    bool is_read = false;
+  };
+
+  // --- Making ---
+
+  absl::Status AddExternals(const DelegateInitContext& context) {
+    for (const Node& node : graph_.nodes) {
+      for (int input : node.inputs) {
+        if (input >= 0) places_[input].is_read = true;
+      }
+    }
+    for (size_t i = 0; i < graph_.values.size(); ++i) {
+      const Value& value = graph_.values[i];
+      Place& place = places_[i];
+      place.sizes = value.sizes;
+      if (value.argument >= 0) {
+        ABSL_ASSIGN_OR_RETURN(place.order, OrderOf(value, *context.arguments[value.argument]));
+        arguments_.push_back(static_cast<int>(i));
+      } else if (value.output >= 0) {
+        ABSL_ASSIGN_OR_RETURN(place.order, OrderOf(value, *context.outputs[value.output]));
+        outputs_.push_back(static_cast<int>(i));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  // Of weights the operators have copies.
+  bool IsOperand(const Node& node, size_t input) const {
+    switch (node.type) {
+      case NodeType::FullyConnected:
+      case NodeType::Conv2d:
+      case NodeType::DepthwiseConv2d:
+      case NodeType::ConvTranspose2d:
+      case NodeType::PReLU:
+        return input == 0;
+      default:
+        return true;
+    }
+  }
+
+  absl::Status Allocate(const DelegateInitContext& context) {
+    const auto end = static_cast<int64_t>(graph_.nodes.size());
+    std::vector<Lifetime> lifetimes(graph_.values.size());
+    std::vector<bool> needed(graph_.values.size(), false);
+    // Copies of constants and of arguments that can't be read where they are come first and stay;
+    // so does what is copied to an output at the end.
+    for (int value : arguments_) needed[value] = true;
+    for (size_t n = 0; n < graph_.nodes.size(); ++n) {
+      const Node& node = graph_.nodes[n];
+      const auto step = static_cast<int64_t>(n) + 1;
+      for (size_t i = 0; i < node.inputs.size(); ++i) {
+        if (node.inputs[i] < 0 || !IsOperand(node, i)) continue;
+        lifetimes[node.inputs[i]].last = step;
+        needed[node.inputs[i]] = true;
+      }
+      const Value& output = graph_.values[node.output];
+      Lifetime& lifetime = lifetimes[node.output];
+      lifetime.first = step;
+      lifetime.last = output.output >= 0 ? end + 1 : step;
+      needed[node.output] = output.output < 0 || places_[node.output].is_read;
+    }
+    std::vector<size_t> values;
+    for (size_t i = 0; i < graph_.values.size(); ++i) {
+      const Value& value = graph_.values[i];
+      if (value.is_constant || value.output >= 0) lifetimes[i].last = end + 1;
+      lifetimes[i].bytes = Bytes(value, value.sizes) + Operator::kOverread;
+      if (needed[i]) values.push_back(i);
+    }
+    std::sort(values.begin(), values.end(), [&](size_t a, size_t b) {
+      return std::pair(lifetimes[a].first, a) < std::pair(lifetimes[b].first, b);
+    });
+    std::vector<Lifetime> planned;
+    for (size_t i : values) planned.push_back(lifetimes[i]);
+    const std::optional<MemoryPlan> plan = PlanMemory(planned);
+    if (!plan.has_value()) return absl::ResourceExhaustedError("results of more than 2^64 bytes");
+    ABSL_RETURN_IF_ERROR(context.memory->Take(plan->bytes, "memory for intermediate results"));
+    ABSL_ASSIGN_OR_RETURN(memory_, AlignedBuffer::Create(plan->bytes));
+    for (size_t k = 0; k < values.size(); ++k) {
+      const Value& value = graph_.values[values[k]];
+      Place& place = places_[values[k]];
+      place.data = place.own = memory_.data() + plan->offsets[k];
+      if (value.is_constant) {
+        std::memcpy(place.data, value.constant.data(), Bytes(value, value.sizes));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status MakeOperators(const DelegateInitContext& context) {
+    operators_.reserve(graph_.nodes.size());
+    for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+      const Node& node = graph_.nodes[i];
+      ABSL_RETURN_IF_ERROR(
+          context.memory->Take(Operator::Bytes(graph_, node), "operators of the library"));
+      absl::StatusOr<Operator> made = Operator::Create(graph_, node);
+      if (!made.ok()) return Annotate(made.status(), DescribeNode(graph_, i));
+      operators_.push_back(*std::move(made));
+    }
+    // What was read of the payload may go away with it.
+    for (Value& value : graph_.values) value.constant = {};
+    return absl::OkStatus();
+  }
+
+  // --- A call ---
+
+  // The sizes of all values by those of the arguments. On failure they are computed anew next time.
+  absl::Status TakeSizes(KernelContext& context) {
+    bool same = sizes_are_known_;
+    sizes_are_known_ = false;
+    for (int index : arguments_) {
+      Place& place = places_[index];
+      const Value& value = graph_.values[index];
+      ABSL_ASSIGN_OR_RETURN(const TensorView* tensor, context.Tensor(value.argument));
+      if (tensor->dtype != DtypeOf(value.datatype) || tensor->rank() != place.order.size()) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("argument ", value.argument, " is ", tensor->ToString(), ", expected ",
+                         DTypeName(DtypeOf(value.datatype)), " of rank ", place.order.size()));
+      }
+      const Sizes sizes = tensor->rank() == 0 ? value.sizes : Permuted(tensor->sizes, place.order);
+      if (sizes == place.sizes) continue;
+      same = false;
+      for (int64_t size : sizes) {
+        if (size < 1) {
+          return absl::UnimplementedError(absl::StrCat("argument ", value.argument, " is ",
+                                                       tensor->ToString(), ", without elements"));
+        }
+      }
+      place.sizes = sizes;
+      ABSL_RETURN_IF_ERROR(CheckPlanned(index));
+    }
+    for (size_t i = 0; !same && i < graph_.nodes.size(); ++i) {
+      const Node& node = graph_.nodes[i];
+      const Sizes* inputs[kMaxInputs];
+      const auto computed = OutputSizes(node, InputSizes(node, inputs));
+      if (!computed.ok()) return Annotate(computed.status(), DescribeNode(graph_, i));
+      places_[node.output].sizes = *computed;
+      ABSL_RETURN_IF_ERROR(CheckPlanned(node.output));
+    }
+    sizes_are_known_ = true;
+    return absl::OkStatus();
+  }
+
+  absl::Status CheckPlanned(int index) const {
+    const Value& value = graph_.values[index];
+    const Sizes& sizes = places_[index].sizes;
+    if (Bytes(value, sizes) <= Bytes(value, value.sizes)) return absl::OkStatus();
+    return absl::OutOfRangeError(absl::StrCat("value ", value.id, " would be ", FormatSizes(sizes),
+                                              ", planned is at most ", FormatSizes(value.sizes)));
+  }
+
+  absl::Span<const Sizes* const> InputSizes(const Node& node,
+                                            const Sizes* (&list)[kMaxInputs]) const {
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      list[i] = node.inputs[i] < 0 ? nullptr : &places_[node.inputs[i]].sizes;
+    }
+    return {list, node.inputs.size()};
+  }
+
+  // Where it is, if it is dense and what lies behind it can be read; else a copy.
+  absl::Status TakeArgument(KernelContext& context, int index) {
+    Place& place = places_[index];
+    ABSL_ASSIGN_OR_RETURN(const TensorView* tensor, context.Tensor(graph_.values[index].argument));
+    const Strides dense = DenseStrides(tensor->sizes, place.order);
+    const auto begin = reinterpret_cast<uintptr_t>(tensor->data);
+    const uintptr_t last = begin + tensor->nbytes() - 1;
+    const size_t alignment = DTypeSize(tensor->dtype);
+    if (tensor->strides == dense && begin % alignment == 0 &&
+        last / kPageBytes == (last + Operator::kOverread) / kPageBytes) {
+      place.data = tensor->data;
+      return absl::OkStatus();
+    }
+    place.data = place.own;
+    const TensorView copy{tensor->dtype, tensor->sizes, dense, place.own};
+    return CopyElementsOfOneDType(*tensor, copy);
+  }
+
+  absl::Status TakeOutput(KernelContext& context, int index) {
+    Place& place = places_[index];
+    const Sizes sizes = place.order.empty() ? Sizes() : Unpermuted(place.sizes, place.order);
+    ABSL_ASSIGN_OR_RETURN(const TensorView* tensor,
+                          context.Output(graph_.values[index].output, sizes));
+    if (!(tensor->strides == DenseStrides(sizes, place.order))) {
+      return absl::InvalidArgumentError(absl::StrCat("output ", graph_.values[index].output, " is ",
+                                                     tensor->ToString(),
+                                                     ", expected a dense tensor"));
+    }
+    place.data = place.is_read ? place.own : tensor->data;
+    place.copied_to = place.is_read ? tensor->data : nullptr;
+    return absl::OkStatus();
+  }
+
+  absl::Status RunNode(size_t index, Budget& budget) {
+    const Node& node = graph_.nodes[index];
+    const Sizes* sizes[kMaxInputs];
+    const void* inputs[kMaxInputs] = {};
+    Operands operands{.sizes = InputSizes(node, sizes),
+                      .inputs = absl::MakeConstSpan(inputs, node.inputs.size()),
+                      .output_sizes = &places_[node.output].sizes,
+                      .output = places_[node.output].data};
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      if (node.inputs[i] >= 0) inputs[i] = places_[node.inputs[i]].data;
+    }
+    ABSL_RETURN_IF_ERROR(
+        budget.TakeInstruction(WorkOf(node, operands.sizes, *operands.output_sizes)));
+    const int64_t begin = events_.Begin();
+    ABSL_RETURN_IF_ERROR(operators_[index].Run(node, operands));
+    events_.Step({.id = node.debug_handle}, begin);
+    return absl::OkStatus();
+  }
+
+  Graph graph_;
+  std::vector<Place> places_;             // by value
+  std::vector<Operator> operators_;       // by node
+  std::vector<int> arguments_, outputs_;  // values
+  int num_arguments_, num_outputs_;
+  AlignedBuffer memory_;
+  EventSink events_;
+  bool sizes_are_known_ = true;  // those of the payload, to begin with
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<DelegateHandle>> XnnpackRuntime::Init(
+    const DelegateInitContext& context, absl::Span<const std::byte> blob) const {
+  ABSL_RETURN_IF_ERROR(InitializeLibrary());
+  ABSL_ASSIGN_OR_RETURN(Graph graph, ReadGraph(blob, *context.named_data, context.arguments.size(),
+                                               context.outputs.size(), *context.memory));
+  return XnnpackHandle::Create(context, std::move(graph));
+}
+
+}  // namespace belay::xnnpack
