@@ -6,6 +6,7 @@ BACKENDS = [
     "cpu",
     "demo",
     "null",
+    "xnnpack",
 ]
 
 def backend_registries(name):

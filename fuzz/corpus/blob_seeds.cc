@@ -69,6 +69,7 @@ void AddBlobSeeds(Seeds& seeds) {
   add("backend_blob_demo", "preprocess_constant",
       Call(5, 1, 1) + "SecondBackendWithPreprocessAll#1#CONSTc+aten.add.Tensor#");
   add("backend_blob_demo", "executor", Call(6, 1, 1) + "BELAY\r\n\x1a");
+  AddXnnpackSeeds(seeds, Call(0, 1, 1));
   add("backend_blob_any", "empty", Call(0, 0, 0));
   add("backend_blob_any", "one_argument", Call(0, 1, 1) + "blob");
 }

@@ -27,6 +27,8 @@ void AddProgramSeeds(Seeds& seeds);
 // Of ExecuTorch's program and data files.
 void AddPteSeeds(Seeds& seeds);
 void AddBlobSeeds(Seeds& seeds);
+// `call`: the choices before a payload, of one argument and one output of f32[2,3].
+void AddXnnpackSeeds(Seeds& seeds, const std::string& call);
 void AddArchiveSeeds(Seeds& seeds);
 void AddTextSeeds(Seeds& seeds);
 // Of targets whose inputs are choices for a generator.

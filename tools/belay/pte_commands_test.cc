@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "nlohmann/json.hpp"
+#include "runtime/core/npy.h"
 #include "runtime/core/test_in_directory.h"
 #include "runtime/core/testing.h"
 #include "runtime/executor/testing/sample_program.h"
@@ -15,7 +16,9 @@ namespace {
 
 using nlohmann::json;
 using ::testing::AllOf;
+using ::testing::FloatNear;
 using ::testing::HasSubstr;
+using ::testing::Pointwise;
 
 std::string Sample(const std::string& name) { return "executorch/reader/testdata/" + name; }
 
@@ -40,7 +43,8 @@ TEST_F(PteCommandsTest, RandomInputsOfDynamicSizesAreAsLargeAsTheyMayBe) {
 }
 
 TEST_F(PteCommandsTest, InspectAccountsForEveryByte) {
-  for (const char* name : {"mlp.pte", "add.pte", "mutable_buffer.pte", "xnn_linear_relu.pte"}) {
+  for (const char* name :
+       {"mlp.pte", "add.pte", "mutable_buffer.pte", "xnn_linear_relu.pte", "xnn_convnet_q8.pte"}) {
     const Outcome outcome =
         Capture([&] { return Inspect({.file = Sample(name), .json = true, .size = true}); });
     ASSERT_EQ(outcome.status, kDone) << name << outcome.errors;
@@ -59,12 +63,30 @@ TEST_F(PteCommandsTest, ThereAreNoDigestsToVerify) {
   EXPECT_THAT(outcome.errors, HasSubstr("has no digest"));
 }
 
+TEST_F(PteCommandsTest, RunExecutesXnnpackDelegates) {
+  for (const std::string name : {"xnn_linear_relu", "xnn_convnet", "xnn_convnet_q8"}) {
+    RunOptions options{.program = Sample(name + ".pte"), .output_dir = Path(name)};
+    options.inputs = {Sample(name + ".forward.in0.npy")};
+    const Outcome outcome = Capture([&] { return tools::Run(options); });
+    ASSERT_EQ(outcome.status, kDone) << name << outcome.errors;
+    ASSERT_OK_AND_ASSIGN(const NpyArray got, ReadNpyFile(Path(name + "/0.npy")));
+    ASSERT_OK_AND_ASSIGN(const NpyArray expected, ReadNpyFile(Sample(name + ".forward.out0.npy")));
+    // Of int8, a step.
+    const float tolerance = name == "xnn_convnet_q8" ? 1.9e-3f : 1e-5f;
+    EXPECT_THAT(ToVector<float>(got.view()),
+                Pointwise(FloatNear(tolerance), ToVector<float>(expected.view())));
+  }
+}
+
 TEST_F(PteCommandsTest, ABackendWithoutRuntimeIsNamed) {
-  RunOptions options{.program = Sample("xnn_linear_relu.pte")};
+  std::string file = Read(Sample("xnn_linear_relu.pte"));
+  file.replace(file.find("XnnpackBackend"), 14, "UnknownBackend");
+  Write("unknown.pte", file);
+  RunOptions options{.program = Path("unknown.pte")};
   options.seed = 1;
   const Outcome outcome = Capture([&] { return tools::Run(options); });
   EXPECT_EQ(outcome.status, kUnsupported);
-  EXPECT_THAT(outcome.errors, HasSubstr("XnnpackBackend"));
+  EXPECT_THAT(outcome.errors, HasSubstr("UnknownBackend"));
 }
 
 TEST_F(PteCommandsTest, BenchAndProfileExecuteIt) {

@@ -1,0 +1,569 @@
+#include "backends/xnnpack/aot/operation.h"
+
+#include <algorithm>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "backends/xnnpack/node_rules.h"
+#include "backends/xnnpack/node_sizes.h"
+#include "exir/ir/text.h"
+#include "runtime/core/status_macros.h"
+#include "runtime/core/str_cat.h"
+
+namespace belay::xnnpack {
+namespace {
+
+using exir::Argument;
+using exir::ValueId;
+
+constexpr int kMaxDims = 6;
+constexpr int64_t kMaxSize = int64_t{1} << 24;
+constexpr int64_t kMaxWindowNumber = 32767;
+constexpr uint32_t kTransposedWeights = 1, kKeepDims = 64;
+
+absl::Status WhyNot(std::string reason) { return absl::UnimplementedError(std::move(reason)); }
+
+class OperationReader;
+using ReadFunction = absl::Status (*)(const OperationReader&, Operation&);
+
+struct Row {
+  std::string_view op;
+  ReadFunction read;
+  NodeType type;
+};
+
+class OperationReader {
+ public:
+  OperationReader(const exir::ExportedProgram& program, exir::NodeId id)
+      : program(program), graph(program.top()), node(graph.node(id)) {}
+
+  const exir::ExportedProgram& program;
+  const exir::Graph& graph;
+  const exir::Node& node;
+
+  ValueId result() const { return node.outputs[0].values[0]; }
+
+  absl::StatusOr<int64_t> Int(std::string_view name) const {
+    if (const int64_t* number = node.argument(name).get_if<int64_t>()) return *number;
+    return WhyNot(absl::StrCat(name, " is not a number that is known"));
+  }
+  absl::StatusOr<bool> Bool(std::string_view name) const {
+    if (const bool* flag = node.argument(name).get_if<bool>()) return *flag;
+    return WhyNot(absl::StrCat(name, " is not known"));
+  }
+  static absl::StatusOr<double> NumberOf(const Argument& argument, std::string_view name) {
+    if (const int64_t* number = argument.get_if<int64_t>()) return static_cast<double>(*number);
+    if (const double* number = argument.get_if<double>()) return *number;
+    if (const bool* flag = argument.get_if<bool>()) return *flag ? 1 : 0;
+    return WhyNot(absl::StrCat(name, " is not a number that is known"));
+  }
+  absl::StatusOr<double> Number(std::string_view name) const {
+    return NumberOf(node.argument(name), name);
+  }
+  absl::StatusOr<std::vector<int64_t>> Ints(std::string_view name) const {
+    const Argument& argument = node.argument(name);
+    if (const int64_t* number = argument.get_if<int64_t>()) return std::vector<int64_t>{*number};
+    std::vector<int64_t> numbers;
+    if (argument.is_none()) return numbers;
+    const Argument::List* list = argument.get_if<Argument::List>();
+    for (size_t i = 0; list != nullptr && i < list->size(); ++i) {
+      const int64_t* number = (*list)[i].get_if<int64_t>();
+      if (number == nullptr) list = nullptr;
+      if (number != nullptr) numbers.push_back(*number);
+      if (list == nullptr) break;
+    }
+    if (list == nullptr) return WhyNot(absl::StrCat(name, " has sizes that are not known"));
+    return numbers;
+  }
+  // For rows and columns; one number counts twice.
+  absl::StatusOr<std::pair<int64_t, int64_t>> Pair(std::string_view name, int64_t least,
+                                                   std::pair<int64_t, int64_t> if_empty) const {
+    ABSL_ASSIGN_OR_RETURN(const std::vector<int64_t> numbers, Ints(name));
+    if (numbers.empty()) return if_empty;
+    if (numbers.size() > 2) return WhyNot(absl::StrCat(name, " has ", numbers.size(), " numbers"));
+    for (int64_t number : numbers) {
+      if (number < least || number > kMaxWindowNumber) {
+        return WhyNot(absl::StrCat(name, " is ", number));
+      }
+    }
+    return std::pair(numbers.front(), numbers.back());
+  }
+  // A dimension of a tensor of this rank.
+  absl::StatusOr<int> Dim(int64_t dim, int rank) const {
+    const int64_t positive = dim < 0 ? dim + rank : dim;
+    if (positive < 0 || positive >= rank) return WhyNot(absl::StrCat("dimension ", dim));
+    return static_cast<int>(positive);
+  }
+
+  // A tensor that payloads can have.
+  absl::StatusOr<ValueId> Tensor(const Argument& argument) const {
+    const ValueId* value = argument.get_if<ValueId>();
+    if (value == nullptr) return WhyNot("an operand is no tensor");
+    ABSL_RETURN_IF_ERROR(CheckTensor(*value));
+    return *value;
+  }
+  absl::StatusOr<ValueId> Tensor(std::string_view name) const {
+    return Tensor(node.argument(name));
+  }
+  absl::Status CheckTensor(ValueId value) const {
+    const exir::TensorMeta* meta = graph.value(value).tensor();
+    const auto describe = [&] {
+      return absl::StrCat("%", graph.value(value).name, " is ",
+                          exir::PrintType(graph.value(value).type));
+    };
+    if (meta == nullptr || meta->dtype != DType::kFloat32) {
+      return WhyNot(absl::StrCat(describe(), ", expected a tensor of float32"));
+    }
+    if (!meta->is_static()) return WhyNot(absl::StrCat(describe(), ", its sizes are not static"));
+    if (meta->rank() > kMaxDims) return WhyNot(absl::StrCat(describe(), ", at most rank 6"));
+    const absl::StatusOr<DimOrder> order = exir::DimOrderOf(*meta);
+    if (!order.ok() ||
+        (*order != ContiguousOrder(meta->rank()) && *order != ChannelsLastOrder(meta->rank()))) {
+      return WhyNot(absl::StrCat(describe(), ", neither contiguous nor channels last"));
+    }
+    for (const exir::SymInt& size : meta->sizes) {
+      if (*size.AsInt() < 1 || *size.AsInt() > kMaxSize) {
+        return WhyNot(absl::StrCat(describe(), ", sizes must be from 1 to 2^24"));
+      }
+    }
+    return absl::OkStatus();
+  }
+  absl::StatusOr<ValueId> Constant(std::string_view name, int rank) const {
+    ABSL_ASSIGN_OR_RETURN(const ValueId value, Tensor(name));
+    const exir::ConstantTensor* constant = ConstantOf(program, value);
+    if (constant == nullptr) return WhyNot(absl::StrCat(name, " is no constant"));
+    if (constant->sizes().size() != rank) {
+      return WhyNot(absl::StrCat(name, " has rank ", constant->sizes().size()));
+    }
+    return value;
+  }
+
+  absl::Status One(std::string_view name, Operation& operation) const {
+    ABSL_ASSIGN_OR_RETURN(const ValueId value, Tensor(name));
+    operation.operands.push_back(value);
+    return absl::OkStatus();
+  }
+  // The operand, and one of rank 4.
+  absl::Status OneImage(std::string_view name, Operation& operation) const {
+    ABSL_RETURN_IF_ERROR(One(name, operation));
+    operation.images = Images::kNhwc;
+    const int rank = SizesOf(graph, std::get<ValueId>(operation.operands[0])).size();
+    return rank == 4 ? absl::OkStatus() : WhyNot(absl::StrCat("the input has rank ", rank));
+  }
+};
+
+absl::Status ReadUnary(const OperationReader& r, Operation& operation) {
+  const std::string_view name = r.node.target->schema()->arguments[0].name;
+  return r.One(name, operation);
+}
+
+absl::Status ReadBinary(const OperationReader& r, Operation& operation) {
+  ABSL_RETURN_IF_ERROR(r.One("self", operation));
+  const Argument& other = r.node.argument("other");
+  if (other.is<ValueId>()) {
+    ABSL_ASSIGN_OR_RETURN(const ValueId value, r.Tensor(other));
+    operation.operands.push_back(value);
+  } else {
+    ABSL_ASSIGN_OR_RETURN(const double number, OperationReader::NumberOf(other, "other"));
+    operation.operands.push_back(static_cast<float>(number));
+  }
+  const Argument& alpha = r.node.argument("alpha");
+  if (alpha.is_none() || alpha == Argument(1) || alpha == Argument(1.0)) return absl::OkStatus();
+  return WhyNot("alpha is not 1");
+}
+
+absl::Status ReadRelu(const OperationReader& r, Operation& operation) {
+  operation.min = 0;
+  return r.One("self", operation);
+}
+
+absl::Status ReadClamp(const OperationReader& r, Operation& operation) {
+  ABSL_RETURN_IF_ERROR(r.One("self", operation));
+  for (const auto& [names, bound] : {std::pair(std::pair("min", "min_val"), &operation.min),
+                                     std::pair(std::pair("max", "max_val"), &operation.max)}) {
+    const Argument& given = r.node.argument(names.first);
+    const Argument& argument = given.is_none() ? r.node.argument(names.second) : given;
+    if (argument.is_none()) continue;
+    ABSL_ASSIGN_OR_RETURN(const double number, OperationReader::NumberOf(argument, names.first));
+    *bound = static_cast<float>(number);
+  }
+  // The library wants bounds that differ.
+  return operation.min < operation.max ? absl::OkStatus() : WhyNot("the bounds are no range");
+}
+
+absl::Status ReadSlope(const OperationReader& r, Operation& operation) {
+  ABSL_ASSIGN_OR_RETURN(const double slope, r.Number("negative_slope"));
+  operation.number = static_cast<float>(slope);
+  return r.One("self", operation);
+}
+
+absl::Status ReadElu(const OperationReader& r, Operation& operation) {
+  for (const char* name : {"scale", "input_scale"}) {
+    ABSL_ASSIGN_OR_RETURN(const double number, r.Number(name));
+    if (number != 1) return WhyNot(absl::StrCat(name, " is not 1"));
+  }
+  ABSL_ASSIGN_OR_RETURN(const double alpha, r.Number("alpha"));
+  operation.number = static_cast<float>(alpha);
+  if (!(operation.number > 0)) return WhyNot("alpha is not positive");
+  return r.One("self", operation);
+}
+
+absl::Status ReadPow(const OperationReader& r, Operation& operation) {
+  ABSL_ASSIGN_OR_RETURN(const double exponent, r.Number("exponent"));
+  if (exponent != 2) return WhyNot("the exponent is not 2");
+  return r.One("self", operation);
+}
+
+absl::Status ReadGelu(const OperationReader& r, Operation& operation) {
+  if (r.node.argument("approximate") != Argument("none")) {
+    return WhyNot("it is approximated by tanh");
+  }
+  return r.One("self", operation);
+}
+
+absl::Status ReadSoftmax(const OperationReader& r, Operation& operation) {
+  operation.images = Images::kRows;
+  ABSL_RETURN_IF_ERROR(r.One("self", operation));
+  const int rank = SizesOf(r.graph, r.result()).size();
+  ABSL_ASSIGN_OR_RETURN(const int64_t dim, r.Int("dim"));
+  if (rank == 0 || (dim != rank - 1 && dim != -1)) return WhyNot("not over the last dimension");
+  return absl::OkStatus();
+}
+
+// The last dimension times a constant that is stored [in, out].
+absl::Status ReadLinear(const OperationReader& r, std::string_view input, std::string_view bias,
+                        Operation& operation) {
+  operation.images = Images::kRows;
+  operation.flags = kTransposedWeights;
+  ABSL_RETURN_IF_ERROR(r.One(input, operation));
+  ABSL_ASSIGN_OR_RETURN(operation.weight, r.Constant("mat2", 2));
+  if (bias.empty()) return absl::OkStatus();
+  ABSL_ASSIGN_OR_RETURN(operation.bias, r.Constant(bias, 1));
+  if (SizesOf(r.graph, *operation.bias)[0] != SizesOf(r.graph, r.result()).back()) {
+    return WhyNot("the bias is broadcast");
+  }
+  return absl::OkStatus();
+}
+absl::Status ReadAddmm(const OperationReader& r, Operation& operation) {
+  for (const char* name : {"alpha", "beta"}) {
+    ABSL_ASSIGN_OR_RETURN(const double number, r.Number(name));
+    if (number != 1) return WhyNot(absl::StrCat(name, " is not 1"));
+  }
+  return ReadLinear(r, "mat1", "self", operation);
+}
+absl::Status ReadMm(const OperationReader& r, Operation& operation) {
+  return ReadLinear(r, "self", "", operation);
+}
+
+absl::Status ReadBmm(const OperationReader& r, Operation& operation) {
+  operation.images = Images::kRows;
+  ABSL_RETURN_IF_ERROR(r.One("self", operation));
+  return r.One("mat2", operation);
+}
+
+absl::Status ReadConvolution(const OperationReader& r, Operation& operation) {
+  ABSL_RETURN_IF_ERROR(r.OneImage("input", operation));
+  ABSL_ASSIGN_OR_RETURN(operation.weight, r.Constant("weight", 4));
+  const Sizes weight = SizesOf(r.graph, *operation.weight);
+  if (!r.node.argument("bias").is_none()) {
+    ABSL_ASSIGN_OR_RETURN(operation.bias, r.Constant("bias", 1));
+  }
+  ABSL_ASSIGN_OR_RETURN(const bool transposed, r.Bool("transposed"));
+  ABSL_ASSIGN_OR_RETURN(const int64_t groups, r.Int("groups"));
+  ABSL_ASSIGN_OR_RETURN(const auto stride, r.Pair("stride", 1, {1, 1}));
+  ABSL_ASSIGN_OR_RETURN(const auto padding, r.Pair("padding", 0, {0, 0}));
+  ABSL_ASSIGN_OR_RETURN(const auto dilation, r.Pair("dilation", 1, {1, 1}));
+  ABSL_ASSIGN_OR_RETURN(const auto adjust, r.Pair("output_padding", 0, {0, 0}));
+  if (transposed && groups != 1) return WhyNot("it is transposed and has groups");
+  Window& w = operation.window;
+  w.kernel_height = weight[2];
+  w.kernel_width = weight[3];
+  if (std::max(w.kernel_height, w.kernel_width) > kMaxWindowNumber) {
+    return WhyNot("the kernel is too large");
+  }
+  std::tie(w.stride_height, w.stride_width) = stride;
+  std::tie(w.dilation_height, w.dilation_width) = dilation;
+  std::tie(w.top, w.left) = std::tie(w.bottom, w.right) = padding;
+  w.groups = groups;
+  if (transposed) {
+    std::tie(w.adjust_height, w.adjust_width) = adjust;
+    w.group_inputs = weight[0];
+    w.group_outputs = weight[1];
+    operation.type = NodeType::ConvTranspose2d;
+    return absl::OkStatus();
+  }
+  w.group_inputs = weight[1];
+  w.group_outputs = groups < 1 ? 0 : weight[0] / groups;
+  if (w.group_inputs == 1 && groups > 1) operation.type = NodeType::DepthwiseConv2d;
+  return absl::OkStatus();
+}
+
+absl::Status ReadPool(const OperationReader& r, Operation& operation) {
+  ABSL_RETURN_IF_ERROR(r.OneImage("self", operation));
+  ABSL_ASSIGN_OR_RETURN(const auto kernel, r.Pair("kernel_size", 1, {1, 1}));
+  ABSL_ASSIGN_OR_RETURN(const auto stride, r.Pair("stride", 1, kernel));
+  ABSL_ASSIGN_OR_RETURN(const auto padding, r.Pair("padding", 0, {0, 0}));
+  ABSL_ASSIGN_OR_RETURN(const bool ceil_mode, r.Bool("ceil_mode"));
+  if (ceil_mode) return WhyNot("ceil_mode is set");
+  Window& w = operation.window;
+  std::tie(w.kernel_height, w.kernel_width) = kernel;
+  std::tie(w.stride_height, w.stride_width) = stride;
+  std::tie(w.top, w.left) = std::tie(w.bottom, w.right) = padding;
+  if (kernel == std::pair<int64_t, int64_t>(1, 1)) return WhyNot("the window is one element");
+  if (w.stride_height > w.kernel_height || w.stride_width > w.kernel_width) {
+    return WhyNot("the stride is larger than the window");
+  }
+  return absl::OkStatus();
+}
+absl::Status ReadMaxPool(const OperationReader& r, Operation& operation) {
+  for (size_t i = 1; i < r.node.outputs.size(); ++i) {
+    for (ValueId indices : r.node.outputs[i].values) {
+      if (!r.graph.value(indices).users.empty() || r.graph.IsOutput(indices)) {
+        return WhyNot("its indices are used");
+      }
+    }
+  }
+  ABSL_RETURN_IF_ERROR(ReadPool(r, operation));
+  ABSL_ASSIGN_OR_RETURN(const auto dilation, r.Pair("dilation", 1, {1, 1}));
+  std::tie(operation.window.dilation_height, operation.window.dilation_width) = dilation;
+  return absl::OkStatus();
+}
+absl::Status ReadAvgPool(const OperationReader& r, Operation& operation) {
+  ABSL_RETURN_IF_ERROR(ReadPool(r, operation));
+  if (!r.node.argument("divisor_override").is_none()) return WhyNot("divisor_override is given");
+  ABSL_ASSIGN_OR_RETURN(const bool counted, r.Bool("count_include_pad"));
+  const Window& w = operation.window;
+  return counted && w.top + w.left > 0 ? WhyNot("padding is counted") : absl::OkStatus();
+}
+
+absl::Status ReadMean(const OperationReader& r, Operation& operation) {
+  ABSL_RETURN_IF_ERROR(r.OneImage("self", operation));
+  operation.flags = kKeepDims;
+  ABSL_ASSIGN_OR_RETURN(std::vector<int64_t> dims, r.Ints("dim"));
+  for (int64_t& dim : dims) dim += dim < 0 ? 4 : 0;
+  std::sort(dims.begin(), dims.end());
+  ABSL_ASSIGN_OR_RETURN(const bool keepdim, r.Bool("keepdim"));
+  if (dims != std::vector<int64_t>{2, 3} || !keepdim) {
+    return WhyNot("not over the last two dimensions with keepdim");
+  }
+  return absl::OkStatus();
+}
+absl::Status ReadAdaptive(const OperationReader& r, Operation& operation) {
+  ABSL_RETURN_IF_ERROR(r.OneImage("self", operation));
+  operation.flags = kKeepDims;
+  ABSL_ASSIGN_OR_RETURN(const std::vector<int64_t> sizes, r.Ints("output_size"));
+  return sizes == std::vector<int64_t>{1, 1} ? absl::OkStatus() : WhyNot("output_size is not 1, 1");
+}
+
+absl::Status ReadCat(const OperationReader& r, Operation& operation) {
+  const Argument::List* list = r.node.argument("tensors").get_if<Argument::List>();
+  if (list == nullptr || list->size() < 2 || list->size() > 5) {
+    return WhyNot("it has not 2 to 5 inputs");
+  }
+  for (const Argument& element : *list) {
+    ABSL_ASSIGN_OR_RETURN(const ValueId value, r.Tensor(element));
+    operation.operands.push_back(value);
+  }
+  constexpr NodeType kTypes[] = {NodeType::Concatenate2, NodeType::Concatenate3,
+                                 NodeType::Concatenate4, NodeType::Concatenate5};
+  operation.type = kTypes[list->size() - 2];
+  ABSL_ASSIGN_OR_RETURN(const int64_t dim, r.Int("dim"));
+  ABSL_ASSIGN_OR_RETURN(const int axis, r.Dim(dim, SizesOf(r.graph, r.result()).size()));
+  operation.numbers = Sizes({axis});
+  return absl::OkStatus();
+}
+
+absl::Status ReadPermute(const OperationReader& r, Operation& operation) {
+  operation.images = Images::kRows;
+  ABSL_RETURN_IF_ERROR(r.One("self", operation));
+  ABSL_ASSIGN_OR_RETURN(const std::vector<int64_t> dims, r.Ints("dims"));
+  const int rank = SizesOf(r.graph, r.result()).size();
+  if (static_cast<size_t>(rank) != dims.size()) return WhyNot("dims are not those of the input");
+  for (int64_t dim : dims) {
+    ABSL_ASSIGN_OR_RETURN(const int positive, r.Dim(dim, rank));
+    operation.numbers.push_back(positive);
+  }
+  return absl::OkStatus();
+}
+absl::Status ReadTranspose(const OperationReader& r, Operation& operation) {
+  operation.images = Images::kRows;
+  ABSL_RETURN_IF_ERROR(r.One("self", operation));
+  const int rank = SizesOf(r.graph, r.result()).size();
+  ABSL_ASSIGN_OR_RETURN(const int64_t dim0, r.Int("dim0"));
+  ABSL_ASSIGN_OR_RETURN(const int64_t dim1, r.Int("dim1"));
+  ABSL_ASSIGN_OR_RETURN(const int a, r.Dim(dim0, rank));
+  ABSL_ASSIGN_OR_RETURN(const int b, r.Dim(dim1, rank));
+  for (int i = 0; i < rank; ++i) operation.numbers.push_back(i == a ? b : i == b ? a : i);
+  return absl::OkStatus();
+}
+
+// The result's sizes say all.
+absl::Status ReadReshape(const OperationReader& r, Operation& operation) {
+  operation.images = Images::kRows;
+  ABSL_RETURN_IF_ERROR(r.One("self", operation));
+  operation.numbers = SizesOf(r.graph, r.result());
+  return absl::OkStatus();
+}
+
+absl::Status ReadSlice(const OperationReader& r, Operation& operation) {
+  ABSL_RETURN_IF_ERROR(r.One("self", operation));
+  ABSL_ASSIGN_OR_RETURN(const int64_t step, r.Int("step"));
+  if (step != 1) return WhyNot("the step is not 1");
+  const Sizes input = SizesOf(r.graph, std::get<ValueId>(operation.operands[0]));
+  ABSL_ASSIGN_OR_RETURN(const int64_t dim, r.Int("dim"));
+  ABSL_ASSIGN_OR_RETURN(const int at, r.Dim(dim, input.size()));
+  int64_t start = 0;
+  if (!r.node.argument("start").is_none()) {
+    ABSL_ASSIGN_OR_RETURN(start, r.Int("start"));
+  }
+  if (start < 0) start += input[at];
+  operation.more_numbers = SizesOf(r.graph, r.result());
+  operation.numbers = Sizes(input.size(), 0);
+  operation.numbers[at] = std::clamp<int64_t>(start, 0, input[at]);
+  return absl::OkStatus();
+}
+
+absl::Status ReadPad(const OperationReader& r, Operation& operation) {
+  ABSL_RETURN_IF_ERROR(r.One("self", operation));
+  ABSL_ASSIGN_OR_RETURN(const std::vector<int64_t> pad, r.Ints("pad"));
+  if (!r.node.argument("value").is_none()) {
+    ABSL_ASSIGN_OR_RETURN(const double value, r.Number("value"));
+    operation.number = static_cast<float>(value);
+  }
+  const int rank = SizesOf(r.graph, r.result()).size();
+  operation.numbers = operation.more_numbers = Sizes(rank, 0);
+  // The last dimension first: before, behind.
+  for (size_t i = 0; i < pad.size(); ++i) {
+    if (pad[i] < 0 || pad[i] > kMaxSize || i / 2 >= static_cast<size_t>(rank)) {
+      return WhyNot("padding is negative");
+    }
+    Sizes& side = i % 2 == 0 ? operation.numbers : operation.more_numbers;
+    side[rank - 1 - static_cast<int>(i / 2)] = pad[i];
+  }
+  return absl::OkStatus();
+}
+
+// A copy, or another order of memory, which payloads do not know.
+absl::Status ReadAlias(const OperationReader& r, Operation& operation) {
+  ABSL_RETURN_IF_ERROR(r.One("self", operation));
+  const Sizes from = SizesOf(r.graph, std::get<ValueId>(operation.operands[0]));
+  return from == SizesOf(r.graph, r.result()) ? absl::OkStatus() : WhyNot("it expands its input");
+}
+
+constexpr Row kRows[] = {
+    {"aten.add.Tensor", ReadBinary, NodeType::Add},
+    {"aten.add.Scalar", ReadBinary, NodeType::Add},
+    {"aten.sub.Tensor", ReadBinary, NodeType::Subtract},
+    {"aten.sub.Scalar", ReadBinary, NodeType::Subtract},
+    {"aten.mul.Tensor", ReadBinary, NodeType::Multiply},
+    {"aten.mul.Scalar", ReadBinary, NodeType::Multiply},
+    {"aten.div.Tensor", ReadBinary, NodeType::Div},
+    {"aten.div.Scalar", ReadBinary, NodeType::Div},
+    {"aten.minimum.default", ReadBinary, NodeType::Minimum},
+    {"aten.maximum.default", ReadBinary, NodeType::Maximum},
+    {"aten.relu.default", ReadRelu, NodeType::Clamp},
+    {"aten.clamp.default", ReadClamp, NodeType::Clamp},
+    {"aten.hardtanh.default", ReadClamp, NodeType::Clamp},
+    {"aten.sigmoid.default", ReadUnary, NodeType::Sigmoid},
+    {"aten.sqrt.default", ReadUnary, NodeType::SquareRoot},
+    {"aten.rsqrt.default", ReadUnary, NodeType::ReciprocalSquareRoot},
+    {"aten.abs.default", ReadUnary, NodeType::Abs},
+    {"aten.neg.default", ReadUnary, NodeType::Negate},
+    {"aten.floor.default", ReadUnary, NodeType::Floor},
+    {"aten.ceil.default", ReadUnary, NodeType::Ceiling},
+    {"aten.exp.default", ReadUnary, NodeType::Exp},
+    {"aten.log.default", ReadUnary, NodeType::Log},
+    {"aten.sin.default", ReadUnary, NodeType::Sin},
+    {"aten.cos.default", ReadUnary, NodeType::Cos},
+    {"aten.tanh.default", ReadUnary, NodeType::Tanh},
+    {"aten.gelu.default", ReadGelu, NodeType::Gelu},
+    {"aten.leaky_relu.default", ReadSlope, NodeType::LeakyReLU},
+    {"aten.elu.default", ReadElu, NodeType::ELU},
+    {"aten.pow.Tensor_Scalar", ReadPow, NodeType::Square},
+    {"aten._softmax.default", ReadSoftmax, NodeType::Softmax},
+    {"aten.addmm.default", ReadAddmm, NodeType::FullyConnected},
+    {"aten.mm.default", ReadMm, NodeType::FullyConnected},
+    {"aten.bmm.default", ReadBmm, NodeType::BatchMatrixMultiply},
+    {"aten.convolution.default", ReadConvolution, NodeType::Conv2d},
+    {"aten.max_pool2d_with_indices.default", ReadMaxPool, NodeType::MaxPooling2d},
+    {"aten.avg_pool2d.default", ReadAvgPool, NodeType::AvgPooling2d},
+    {"aten.mean.dim", ReadMean, NodeType::GlobalAvgPooling2d},
+    {"aten._adaptive_avg_pool2d.default", ReadAdaptive, NodeType::GlobalAvgPooling2d},
+    {"aten.cat.default", ReadCat, NodeType::Concatenate2},
+    {"aten.permute_copy.default", ReadPermute, NodeType::StaticTranspose},
+    {"aten.transpose_copy.int", ReadTranspose, NodeType::StaticTranspose},
+    {"aten.view_copy.default", ReadReshape, NodeType::StaticReshape},
+    {"aten.unsqueeze_copy.default", ReadReshape, NodeType::StaticReshape},
+    {"aten.squeeze_copy.dim", ReadReshape, NodeType::StaticReshape},
+    {"aten.squeeze_copy.dims", ReadReshape, NodeType::StaticReshape},
+    {"aten.slice_copy.Tensor", ReadSlice, NodeType::StaticSlice},
+    {"aten.constant_pad_nd.default", ReadPad, NodeType::StaticConstantPad},
+    {"aten.expand_copy.default", ReadAlias, NodeType::NONE},
+    {"aten.clone.default", ReadAlias, NodeType::NONE},
+    {"dim_order_ops._clone_dim_order.default", ReadAlias, NodeType::NONE},
+    {"dim_order_ops._to_dim_order_copy.default", ReadAlias, NodeType::NONE},
+};
+
+const Row* FindRow(std::string_view op) {
+  for (const Row& row : kRows) {
+    if (row.op == op) return &row;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+absl::StatusOr<Target> TargetOf(absl::Span<const exir::CompileSpec> compile_specs) {
+  if (compile_specs.empty()) return Target::kLocal;
+  const exir::CompileSpec& spec = compile_specs[0];
+  if (compile_specs.size() > 1 || spec.key != "target") {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "unknown compile spec '", compile_specs.back().key, "'; there is 'target', once"));
+  }
+  if (spec.value == "local") return Target::kLocal;
+  if (spec.value == "executorch-1.5") return Target::kExecuTorch15;
+  return absl::InvalidArgumentError(
+      absl::StrCat("compile spec target=", spec.value, ", expected local or executorch-1.5"));
+}
+
+const exir::ConstantTensor* ConstantOf(const exir::ExportedProgram& program, ValueId value) {
+  if (!program.top().IsInput(value)) return nullptr;
+  const exir::InputSpec& spec = program.signature.inputs[*program.InputIndex(value)];
+  if (!exir::NamesTensor(spec.kind) ||
+      exir::MutatedState(program.signature).contains(spec.target)) {
+    return nullptr;
+  }
+  return program.FindConstant(spec);
+}
+
+Sizes SizesOf(const exir::Graph& graph, ValueId value) {
+  Sizes sizes;
+  for (const exir::SymInt& size : graph.value(value).tensor()->sizes) {
+    sizes.push_back(*size.AsInt());
+  }
+  return sizes;
+}
+
+absl::StatusOr<Operation> ReadOperation(const exir::ExportedProgram& program, exir::NodeId id,
+                                        Target target) {
+  const OperationReader reader(program, id);
+  const Row* row = FindRow(reader.node.target->name());
+  if (row == nullptr || reader.node.target->schema() == nullptr) {
+    return WhyNot(absl::StrCat("operator ", reader.node.target->name(), " is not supported"));
+  }
+  if (row->type != NodeType::NONE && target == Target::kLocal && !FindNodeRule(row->type)->fp32) {
+    return WhyNot(absl::StrCat("this XNNPACK has no ", NodeTypeName(row->type)));
+  }
+  if (reader.node.outputs.empty() || reader.node.outputs[0].values.empty()) {
+    return WhyNot("it has no result");
+  }
+  ABSL_RETURN_IF_ERROR(reader.CheckTensor(reader.result()));
+  Operation operation;
+  operation.type = row->type;
+  ABSL_RETURN_IF_ERROR(row->read(reader, operation));
+  return operation;
+}
+
+}  // namespace belay::xnnpack

@@ -1,0 +1,71 @@
+// What a node of an edge program is as a node of a payload.
+#ifndef BELAY_BACKENDS_XNNPACK_AOT_OPERATION_H_
+#define BELAY_BACKENDS_XNNPACK_AOT_OPERATION_H_
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "backends/xnnpack/graph.h"
+#include "exir/ir/exported_program.h"
+#include "exir/ir/lowered_backend_module.h"
+
+namespace belay::xnnpack {
+
+inline constexpr std::string_view kBackendId = "XnnpackBackend";
+
+// What the payload is for: compile spec "target".
+enum class Target : uint8_t {
+  kLocal,         // "local": what this backend's runtime executes
+  kExecuTorch15,  // "executorch-1.5": every node type that the runtime of ExecuTorch 1.5 has
+};
+// kInvalidArgument: another key, another value, or one that is there twice.
+absl::StatusOr<Target> TargetOf(absl::Span<const exir::CompileSpec> compile_specs);
+
+// In which order of the dimensions a node wants its operands.
+enum class Images : uint8_t {
+  kNhwc,    // of rank 4, and its result is so
+  kEither,  // element by element, or with numbers for each dimension
+  kRows,    // as the program has them
+};
+
+struct Operation {
+  NodeType type = NodeType::NONE;  // NONE: the result is the first operand
+  Images images = Images::kEither;
+  // Tensors, and numbers for tensors of one element.
+  std::vector<std::variant<exir::ValueId, float>> operands;
+  // Constants: of convolutions and FullyConnected, behind the operand.
+  std::optional<exir::ValueId> weight, bias;
+  uint32_t flags = 0;
+  float min = -std::numeric_limits<float>::infinity();
+  float max = std::numeric_limits<float>::infinity();
+  Window window;
+  // By type, as Node has them, for dimensions as the program has them.
+  Sizes numbers, more_numbers;
+  float number = 0;
+
+  bool has_bounds() const {
+    return min != -std::numeric_limits<float>::infinity() ||
+           max != std::numeric_limits<float>::infinity();
+  }
+};
+
+// kUnimplemented, saying why, for a node that no payload for the target has.
+absl::StatusOr<Operation> ReadOperation(const exir::ExportedProgram& program, exir::NodeId node,
+                                        Target target);
+
+// The constant tensor of the top graph that the value is; null for anything else and for what the
+// program changes.
+const exir::ConstantTensor* ConstantOf(const exir::ExportedProgram& program, exir::ValueId value);
+
+// Static sizes. Precondition: the value is an operand or result of an operation.
+Sizes SizesOf(const exir::Graph& graph, exir::ValueId value);
+
+}  // namespace belay::xnnpack
+
+#endif  // BELAY_BACKENDS_XNNPACK_AOT_OPERATION_H_

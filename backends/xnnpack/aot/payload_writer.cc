@@ -1,0 +1,493 @@
+#include "backends/xnnpack/aot/payload_writer.h"
+
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "backends/xnnpack/graph.h"
+#include "backends/xnnpack/payload_header.h"
+#include "exir/backend/named_data_store.h"
+#include "exir/ir/text.h"
+#include "flatbuffers/flatbuffers.h"
+#include "runtime/core/annotate.h"
+#include "runtime/core/sha256.h"
+#include "runtime/core/sizes.h"
+#include "runtime/core/status_macros.h"
+#include "runtime/core/str_cat.h"
+
+namespace belay::xnnpack {
+namespace {
+
+using exir::ValueId;
+
+constexpr uint32_t kNoId = UINT32_MAX;
+constexpr uint32_t kExternalInput = 1, kExternalOutput = 2;
+// Of nodes that the program does not have.
+constexpr uint32_t kNoDebugHandle = 65535;
+constexpr int64_t kDataAlignment = 128;
+
+// The order of a value's dimensions in the payload.
+enum Order : uint8_t { kRowMajor, kChannelsLast };
+
+uint8_t NhwcDim(int i) { return ChannelsLastOrder(4)[i]; }
+// Where dimension i of NCHW is in NHWC.
+int64_t NchwPlace(int64_t i) {
+  constexpr int kPlaces[] = {0, 3, 1, 2};
+  return kPlaces[i];
+}
+Sizes ToNhwc(const Sizes& of_dims) {
+  Sizes result;
+  for (int i = 0; i < of_dims.size(); ++i) result.push_back(of_dims[NhwcDim(i)]);
+  return result;
+}
+Order Other(Order order) { return order == kRowMajor ? kChannelsLast : kRowMajor; }
+
+std::vector<uint32_t> ToWire(const Sizes& sizes) {
+  std::vector<uint32_t> result;
+  for (int64_t size : sizes) result.push_back(static_cast<uint32_t>(size));
+  return result;
+}
+
+class Writer {
+ public:
+  Writer(const exir::ExportedProgram& program, Target target)
+      : program_(program), graph_(program.top()), target_(target) {
+    payload_.version = "0";
+    payload_.constant_data.push_back(std::make_unique<fb::ConstantDataOffsetT>());
+  }
+
+  absl::StatusOr<exir::PreprocessResult> Write() {
+    ABSL_RETURN_IF_ERROR(AddInputs());
+    for (exir::NodeId id : graph_.nodes()) {
+      const absl::Status status = AddNode(id);
+      if (!status.ok()) return Annotate(status, exir::DescribeNode(graph_, id));
+    }
+    ABSL_RETURN_IF_ERROR(AddOutputs());
+    flatbuffers::FlatBufferBuilder builder;
+    builder.Finish(fb::Graph::Pack(builder, &payload_), fb::GraphIdentifier());
+    const std::string bytes =
+        JoinPayload({reinterpret_cast<const std::byte*>(builder.GetBufferPointer()),
+                     static_cast<size_t>(builder.GetSize())});
+    const auto* data = reinterpret_cast<const std::byte*>(bytes.data());
+    result_.processed = exir::Storage::Own({data, data + bytes.size()});
+    result_.named_data = named_data_.output();
+    return std::move(result_);
+  }
+
+ private:
+  // A value of the program: its ids in the payload, in each order that there is.
+  struct Entry {
+    std::optional<uint32_t> ids[2];
+    Order order = kRowMajor;  // in which it came about
+    // The node that computes it and may have bounds; it has none yet.
+    fb::NodeT* unbounded = nullptr;
+  };
+
+  // --- Values ---
+
+  fb::TensorValueT& tensor(uint32_t id) { return *payload_.values[id]->value.AsTensorValue(); }
+
+  // `sizes` in the order of memory.
+  uint32_t NewValue(const Sizes& sizes) {
+    fb::TensorValueT tensor;
+    tensor.datatype = Datatype::FP32;
+    tensor.dims = ToWire(sizes);
+    tensor.num_dims = static_cast<uint32_t>(sizes.size());
+    tensor.external_id = kNoId;
+    tensor.id_out = static_cast<uint32_t>(payload_.values.size());
+    auto value = std::make_unique<fb::ValueT>();
+    const uint32_t id = tensor.id_out;
+    value->value.Set(std::move(tensor));
+    payload_.values.push_back(std::move(value));
+    return id;
+  }
+
+  // A constant of these elements.
+  absl::StatusOr<uint32_t> NewConstant(const Sizes& sizes, exir::Storage bytes) {
+    const std::string digest = Sha256(bytes.bytes);
+    const std::string key = absl::BytesToHexString(ToAbsl(digest));
+    const uint32_t id = NewValue(sizes);
+    auto [found, is_new] =
+        constants_.try_emplace(key, static_cast<uint32_t>(payload_.constant_data.size()));
+    tensor(id).constant_buffer_idx = found->second;
+    if (!is_new) return id;
+    auto entry = std::make_unique<fb::ConstantDataOffsetT>();
+    entry->offset = UINT64_MAX;
+    entry->size = bytes.bytes.size();
+    entry->named_key = key;
+    payload_.constant_data.push_back(std::move(entry));
+    exir::NamedDataOptions options;
+    options.alignment = kDataAlignment;
+    options.sha256 = digest;
+    ABSL_RETURN_IF_ERROR(named_data_.Add(key, std::move(bytes), options));
+    return id;
+  }
+
+  // A constant tensor with its dimensions in this order in memory.
+  absl::StatusOr<uint32_t> NewConstant(ValueId value, absl::Span<const uint8_t> order) {
+    const exir::ConstantTensor* constant = ConstantOf(program_, value);
+    if (constant == nullptr) {
+      return absl::UnimplementedError(
+          absl::StrCat("%", graph_.value(value).name, " is no constant"));
+    }
+    ABSL_ASSIGN_OR_RETURN(exir::Storage bytes, constant->Dense(order));
+    Sizes sizes;
+    for (uint8_t dim : order) sizes.push_back(constant->sizes()[dim]);
+    return NewConstant(sizes, std::move(bytes));
+  }
+
+  absl::StatusOr<uint32_t> NewNumber(float number) {
+    std::vector<std::byte> bytes(sizeof(number));
+    std::memcpy(bytes.data(), &number, sizeof(number));
+    return NewConstant(Sizes(), exir::Storage::Own(std::move(bytes)));
+  }
+
+  // The value's id in this order: it has it, is a constant, or is transposed now.
+  absl::StatusOr<uint32_t> IdOf(ValueId value, Order order) {
+    Entry& entry = entries_[value];
+    std::optional<uint32_t>& id = entry.ids[order];
+    if (id.has_value()) return *id;
+    const std::optional<uint32_t>& other = entry.ids[Other(order)];
+    if (!other.has_value() || ConstantOf(program_, value) != nullptr) {
+      const int rank = SizesOf(graph_, value).size();
+      ABSL_ASSIGN_OR_RETURN(id, NewConstant(value, order == kRowMajor ? ContiguousOrder(rank)
+                                                                      : ChannelsLastOrder(4)));
+      return *id;
+    }
+    const Sizes sizes = SizesOf(graph_, value);
+    id = NewValue(order == kRowMajor ? sizes : ToNhwc(sizes));
+    fb::TransposeT transpose;
+    transpose.perm =
+        order == kRowMajor ? std::vector<uint32_t>{0, 3, 1, 2} : std::vector<uint32_t>{0, 2, 3, 1};
+    transpose.num_dims = 4;
+    transpose.input_id = *other;
+    transpose.output_id = *id;
+    NewNode(NodeType::StaticTranspose, std::move(transpose), kNoDebugHandle);
+    return *id;
+  }
+
+  // In the order of memory that the tensor of the call has.
+  Order OrderOf(ValueId value) const {
+    const exir::TensorMeta& meta = *graph_.value(value).tensor();
+    const absl::StatusOr<DimOrder> order = exir::DimOrderOf(meta);
+    const bool last = meta.rank() == 4 && order.ok() && *order == ChannelsLastOrder(4);
+    return last ? kChannelsLast : kRowMajor;
+  }
+
+  absl::Status AddInputs() {
+    for (size_t i = 0; i < graph_.inputs().size(); ++i) {
+      const ValueId input = graph_.inputs()[i];
+      if (exir::NamesTensor(program_.signature.inputs[i].kind)) {
+        if (ConstantOf(program_, input) != nullptr) continue;
+        return absl::UnimplementedError(
+            absl::StrCat("%", graph_.value(input).name, " is state that changes"));
+      }
+      const exir::TensorMeta* meta = graph_.value(input).tensor();
+      if (meta == nullptr || !meta->is_static()) {
+        return absl::UnimplementedError(
+            absl::StrCat("input %", graph_.value(input).name, " is no tensor of static sizes"));
+      }
+      Entry& entry = entries_[input];
+      entry.order = OrderOf(input);
+      const Sizes sizes = SizesOf(graph_, input);
+      const uint32_t id = NewValue(entry.order == kRowMajor ? sizes : ToNhwc(sizes));
+      entry.ids[entry.order] = id;
+      tensor(id).flags = kExternalInput;
+      tensor(id).external_id = payload_.num_externs++;
+      payload_.input_ids.push_back(id);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status AddOutputs() {
+    for (size_t k = 0; k < graph_.outputs().size(); ++k) {
+      const ValueId* value = graph_.outputs()[k].get_if<ValueId>();
+      if (value == nullptr || program_.signature.outputs[k].kind != exir::OutputKind::kUserOutput) {
+        return absl::UnimplementedError(absl::StrCat(
+            "output ", k, " is a ", exir::OutputKindName(program_.signature.outputs[k].kind),
+            "; only tensors that are returned are supported"));
+      }
+      ABSL_ASSIGN_OR_RETURN(uint32_t id, IdOf(*value, OrderOf(*value)));
+      if (tensor(id).flags != 0 || tensor(id).constant_buffer_idx != 0) {
+        const uint32_t copy = NewValue({});
+        tensor(copy).dims = tensor(id).dims;
+        tensor(copy).num_dims = tensor(id).num_dims;
+        fb::UnaryT fields;
+        fields.input_id = id;
+        fields.output_id = copy;
+        NewNode(NodeType::Copy, fields, kNoDebugHandle);
+        id = copy;
+      }
+      tensor(id).flags = kExternalOutput;
+      tensor(id).external_id = payload_.num_externs++;
+      payload_.output_ids.push_back(id);
+    }
+    return absl::OkStatus();
+  }
+
+  // --- Nodes ---
+
+  template <class FieldsT>
+  fb::NodeT* NewNode(NodeType type, FieldsT fields, uint32_t debug_handle) {
+    auto node = std::make_unique<fb::NodeT>();
+    node->node.type = type;
+    node->node.value = new FieldsT(std::move(fields));  // which owns it
+    node->debug_handle = debug_handle;
+    payload_.nodes.push_back(std::move(node));
+    return payload_.nodes.back().get();
+  }
+
+  static void Bound(fb::NodeT& node, float min, float max) {
+    node.output_min_max = std::make_unique<fb::OutputMinMaxT>();
+    node.output_min_max->output_min = min;
+    node.output_min_max->output_max = max;
+  }
+
+  static bool MayHaveBounds(NodeType type) {
+    switch (type) {
+      case NodeType::Add:
+      case NodeType::Subtract:
+      case NodeType::Multiply:
+      case NodeType::FullyConnected:
+      case NodeType::Conv2d:
+      case NodeType::DepthwiseConv2d:
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  // What NHWC is worth for a node that takes either: if its first image is so, and all others of
+  // its operands can be.
+  Order OrderFor(const Operation& operation) {
+    if (operation.images == Images::kNhwc) return kChannelsLast;
+    if (operation.images == Images::kRows) return kRowMajor;
+    bool any = false;
+    for (const auto& operand : operation.operands) {
+      const ValueId* value = std::get_if<ValueId>(&operand);
+      if (value == nullptr) continue;
+      const Sizes sizes = SizesOf(graph_, *value);
+      if (sizes.size() != 4 && NumElements(sizes) != 1) return kRowMajor;
+      const auto it = entries_.find(*value);
+      any = any || (sizes.size() == 4 && it != entries_.end() && it->second.order == kChannelsLast);
+    }
+    return any ? kChannelsLast : kRowMajor;
+  }
+
+  absl::Status AddNode(exir::NodeId id) {
+    ABSL_ASSIGN_OR_RETURN(const Operation operation, ReadOperation(program_, id, target_));
+    const exir::Node& node = graph_.node(id);
+    const ValueId result = node.outputs[0].values[0];
+    const auto handle = static_cast<uint32_t>(node.debug_handle);
+    if (handle != 0) result_.debug_handle_map[int64_t{handle}] = {node.debug_handle};
+    const ValueId* first = std::get_if<ValueId>(&operation.operands[0]);
+    if (operation.type == NodeType::NONE) {
+      if (!entries_.contains(*first)) ABSL_RETURN_IF_ERROR(IdOf(*first, kRowMajor).status());
+      Entry alias = entries_[*first];
+      alias.unbounded = nullptr;
+      entries_[result] = alias;
+      return absl::OkStatus();
+    }
+    if (operation.type == NodeType::Clamp && graph_.value(*first).users.size() == 1 &&
+        !graph_.IsOutput(*first) && entries_.contains(*first) &&
+        entries_[*first].unbounded != nullptr) {
+      Entry bounded = entries_[*first];
+      Bound(*bounded.unbounded, operation.min, operation.max);
+      bounded.unbounded = nullptr;
+      entries_[result] = bounded;
+      return absl::OkStatus();
+    }
+    const Order order = OrderFor(operation);
+    std::vector<uint32_t> inputs;
+    for (const auto& operand : operation.operands) {
+      if (const float* number = std::get_if<float>(&operand)) {
+        ABSL_ASSIGN_OR_RETURN(inputs.emplace_back(), NewNumber(*number));
+        continue;
+      }
+      const ValueId value = std::get<ValueId>(operand);
+      const bool image = order == kChannelsLast && SizesOf(graph_, value).size() == 4;
+      ABSL_ASSIGN_OR_RETURN(inputs.emplace_back(), IdOf(value, image ? kChannelsLast : kRowMajor));
+    }
+    uint32_t weight = kNoId, bias = kNoId;
+    if (operation.weight.has_value()) {
+      ABSL_ASSIGN_OR_RETURN(weight, NewConstant(*operation.weight, WeightOrder(operation.type)));
+    }
+    if (operation.bias.has_value()) {
+      ABSL_ASSIGN_OR_RETURN(bias, NewConstant(*operation.bias, ContiguousOrder(1)));
+    }
+    const Sizes sizes = SizesOf(graph_, result);
+    const uint32_t output = NewValue(order == kChannelsLast ? ToNhwc(sizes) : sizes);
+    fb::NodeT* added = AddFields(operation, order, inputs, weight, bias, output, handle);
+    if (operation.has_bounds()) Bound(*added, operation.min, operation.max);
+    Entry& entry = entries_[result];
+    entry.ids[order] = output;
+    entry.order = order;
+    if (MayHaveBounds(operation.type)) entry.unbounded = added;
+    return absl::OkStatus();
+  }
+
+  static DimOrder WeightOrder(NodeType type) {
+    switch (type) {
+      case NodeType::Conv2d:
+        return {0, 2, 3, 1};
+      case NodeType::DepthwiseConv2d:
+      case NodeType::ConvTranspose2d:
+        return {1, 2, 3, 0};
+      default:
+        return ContiguousOrder(2);
+    }
+  }
+
+  fb::NodeT* AddFields(const Operation& operation, Order order, const std::vector<uint32_t>& inputs,
+                       uint32_t weight, uint32_t bias, uint32_t output, uint32_t handle) {
+    const bool nhwc = order == kChannelsLast;
+    const auto of_dims = [&](const Sizes& numbers) {
+      return ToWire(nhwc ? ToNhwc(numbers) : numbers);
+    };
+    const auto n = [](int64_t number) { return static_cast<uint32_t>(number); };
+    const Window& w = operation.window;
+    const auto one_operand = [&](auto fields) {
+      fields.input_id = inputs[0];
+      fields.output_id = output;
+      fields.flags = operation.flags;
+      return NewNode(operation.type, std::move(fields), handle);
+    };
+    switch (operation.type) {
+      case NodeType::Add:
+      case NodeType::Subtract:
+      case NodeType::Multiply:
+      case NodeType::Div:
+      case NodeType::Minimum:
+      case NodeType::Maximum:
+      case NodeType::BatchMatrixMultiply: {
+        fb::BinaryT fields;
+        fields.input1_id = inputs[0];
+        fields.input2_id = inputs[1];
+        fields.output_id = output;
+        return NewNode(operation.type, fields, handle);
+      }
+      case NodeType::FullyConnected: {
+        fb::FullyConnectedT fields;
+        fields.input1_id = inputs[0];
+        fields.filter_id = weight;
+        fields.bias_id = bias;
+        fields.output_id = output;
+        fields.flags = operation.flags;
+        return NewNode(operation.type, fields, handle);
+      }
+      case NodeType::Conv2d:
+      case NodeType::DepthwiseConv2d:
+      case NodeType::ConvTranspose2d: {
+        fb::ConvolutionT fields;
+        fields.padding_top = n(w.top);
+        fields.padding_right = n(w.right);
+        fields.padding_bottom = n(w.bottom);
+        fields.padding_left = n(w.left);
+        fields.kernel_height = n(w.kernel_height);
+        fields.kernel_width = n(w.kernel_width);
+        fields.subsampling_height = n(w.stride_height);
+        fields.subsampling_width = n(w.stride_width);
+        fields.dilation_height = n(w.dilation_height);
+        fields.dilation_width = n(w.dilation_width);
+        fields.group_input_channels = n(w.group_inputs);
+        fields.group_output_channels = n(w.group_outputs);
+        fields.groups = n(w.groups);
+        fields.adjustment_height = n(w.adjust_height);
+        fields.adjustment_width = n(w.adjust_width);
+        fields.input1_id = inputs[0];
+        fields.filter_id = weight;
+        fields.bias_id = bias;
+        fields.output_id = output;
+        return NewNode(operation.type, fields, handle);
+      }
+      case NodeType::MaxPooling2d:
+      case NodeType::AvgPooling2d: {
+        fb::PoolT fields;
+        fields.padding_top = n(w.top);
+        fields.padding_right = n(w.right);
+        fields.padding_bottom = n(w.bottom);
+        fields.padding_left = n(w.left);
+        fields.pooling_height = n(w.kernel_height);
+        fields.pooling_width = n(w.kernel_width);
+        fields.stride_height = n(w.stride_height);
+        fields.stride_width = n(w.stride_width);
+        if (operation.type == NodeType::MaxPooling2d) {
+          fields.dilation_height = n(w.dilation_height);
+          fields.dilation_width = n(w.dilation_width);
+        }
+        return one_operand(std::move(fields));
+      }
+      case NodeType::Concatenate2:
+      case NodeType::Concatenate3:
+      case NodeType::Concatenate4:
+      case NodeType::Concatenate5: {
+        fb::ConcatenateT fields;
+        fields.axis = n(nhwc ? NchwPlace(operation.numbers[0]) : operation.numbers[0]);
+        uint32_t* const to[] = {&fields.input1_id, &fields.input2_id, &fields.input3_id,
+                                &fields.input4_id, &fields.input5_id};
+        for (size_t i = 0; i < 5; ++i) *to[i] = i < inputs.size() ? inputs[i] : kNoId;
+        fields.output_id = output;
+        return NewNode(operation.type, fields, handle);
+      }
+      case NodeType::StaticTranspose: {
+        fb::TransposeT fields;
+        fields.perm = ToWire(operation.numbers);
+        fields.num_dims = static_cast<uint32_t>(fields.perm.size());
+        return one_operand(std::move(fields));
+      }
+      case NodeType::StaticReshape: {
+        fb::ReshapeT fields;
+        fields.new_shape = ToWire(operation.numbers);
+        fields.num_dims = static_cast<uint32_t>(fields.new_shape.size());
+        return one_operand(std::move(fields));
+      }
+      case NodeType::StaticSlice: {
+        fb::SliceT fields;
+        fields.offsets = of_dims(operation.numbers);
+        fields.sizes = of_dims(operation.more_numbers);
+        fields.num_dims = static_cast<uint32_t>(fields.sizes.size());
+        return one_operand(std::move(fields));
+      }
+      case NodeType::StaticConstantPad: {
+        fb::PadT fields;
+        fields.pre_paddings = of_dims(operation.numbers);
+        fields.post_paddings = of_dims(operation.more_numbers);
+        fields.padding_value = operation.number;
+        return one_operand(std::move(fields));
+      }
+      case NodeType::LeakyReLU:
+      case NodeType::ELU: {
+        fb::SlopeT fields;
+        fields.slope = operation.number;
+        return one_operand(std::move(fields));
+      }
+      default:
+        return one_operand(fb::UnaryT());
+    }
+  }
+
+  const exir::ExportedProgram& program_;
+  const exir::Graph& graph_;
+  Target target_;
+  fb::GraphT payload_;
+  absl::flat_hash_map<ValueId, Entry> entries_;
+  absl::flat_hash_map<std::string, uint32_t> constants_;  // by key: entry of constant_data
+  exir::NamedDataStore named_data_;
+  exir::PreprocessResult result_;
+};
+
+}  // namespace
+
+absl::StatusOr<exir::PreprocessResult> WritePayload(const exir::ExportedProgram& program,
+                                                    Target target) {
+  return Writer(program, target).Write();
+}
+
+}  // namespace belay::xnnpack

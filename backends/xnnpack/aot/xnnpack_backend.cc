@@ -1,0 +1,72 @@
+#include "backends/xnnpack/aot/xnnpack_backend.h"
+
+#include <string>
+#include <utility>
+
+#include "absl/container/flat_hash_set.h"
+#include "backends/xnnpack/aot/payload_writer.h"
+#include "backends/xnnpack/node_rules.h"
+#include "exir/backend/partitioners/capability_partitioner.h"
+#include "exir/backend/partitioners/tag_constants.h"
+#include "runtime/core/status_macros.h"
+
+namespace belay::xnnpack {
+namespace {
+
+class XnnpackPartitioner final : public exir::Partitioner {
+ public:
+  explicit XnnpackPartitioner(std::vector<exir::CompileSpec> compile_specs)
+      : compile_specs_(std::move(compile_specs)) {}
+
+  absl::StatusOr<exir::PartitionResult> Partition(
+      const exir::ExportedProgram& program) const override {
+    ABSL_ASSIGN_OR_RETURN(const Target target, TargetOf(compile_specs_));
+    const exir::CapabilityPartitioner capability(
+        {std::string(kBackendId), compile_specs_},
+        [target](const exir::ExportedProgram& p, exir::GraphId graph, exir::NodeId node) {
+          if (graph != exir::ExportedProgram::kTop) {
+            return std::string("it is in a body of control flow");
+          }
+          return std::string(ReadOperation(p, node, target).status().message());
+        },
+        {.tag_prefix = "xnnpack_", .tag_constants = false, .bodies = false});
+    ABSL_ASSIGN_OR_RETURN(exir::PartitionResult result, capability.Partition(program));
+    absl::flat_hash_set<std::string> computing;
+    for (const auto& tagged : result.nodes) {
+      const auto operation = ReadOperation(program, tagged.node, target);
+      const bool moves =
+          !operation.ok() || operation->type == NodeType::NONE ||
+          (FindNodeRule(operation->type)->moves && operation->type != NodeType::Clamp &&
+           operation->type != NodeType::MaxPooling2d);
+      if (!moves) computing.insert(tagged.tag);
+    }
+    std::erase_if(result.nodes, [&](const exir::PartitionResult::NodeTag& tagged) {
+      if (computing.contains(tagged.tag)) return false;
+      result.rejections.push_back(
+          {tagged.graph, tagged.node, "nothing that computes is connected with it"});
+      return true;
+    });
+    std::erase_if(result.delegation,
+                  [&](const auto& entry) { return !computing.contains(entry.first); });
+    exir::TagConstantData(program, result);
+    return result;
+  }
+
+ private:
+  std::vector<exir::CompileSpec> compile_specs_;
+};
+
+}  // namespace
+
+absl::StatusOr<exir::PreprocessResult> XnnpackBackend::Preprocess(
+    exir::ExportedProgram program, absl::Span<const exir::CompileSpec> compile_specs) const {
+  ABSL_ASSIGN_OR_RETURN(const Target target, TargetOf(compile_specs));
+  return WritePayload(program, target);
+}
+
+std::unique_ptr<exir::Partitioner> CreateXnnpackPartitioner(
+    std::vector<exir::CompileSpec> compile_specs) {
+  return std::make_unique<XnnpackPartitioner>(std::move(compile_specs));
+}
+
+}  // namespace belay::xnnpack

@@ -1,0 +1,411 @@
+// From edge programs to results: lowered with the XNNPACK partitioner, executed, and compared with
+// the interpreter of the program as it was.
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "backends/aot_backend.h"
+#include "backends/xnnpack/aot/payload_writer.h"
+#include "backends/xnnpack/graph_reader.h"
+#include "backends/xnnpack/node_rules.h"
+#include "exir/backend/partitioner.h"
+#include "exir/backend/to_backend.h"
+#include "exir/emit/emitter.h"
+#include "exir/engine/call.h"
+#include "exir/engine/compare.h"
+#include "exir/interpreter/interpreter.h"
+#include "exir/ir/lowered_backend_module.h"
+#include "exir/ir/text.h"
+#include "exir/ops/standard_ops.h"
+#include "exir/testing/programs.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "runtime/backend/backend_registry.h"
+#include "runtime/core/memory_budget.h"
+#include "runtime/core/random.h"
+#include "runtime/core/testing.h"
+#include "runtime/executor/method.h"
+#include "runtime/kernels/reference/reference_kernels.h"
+#include "runtime/program/program.h"
+
+namespace belay::xnnpack {
+
+AotBackend Aot();
+std::vector<const BackendRuntime*> Runtimes();
+
+namespace {
+
+using exir::OwnedValue;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr exir::Closeness kClose = {.atol = 1e-5, .rtol = 1e-5};
+
+float Draw(Random& random) { return static_cast<float>(random.Next() % 257) / 64 - 2; }
+
+OwnedValue RandomTensor(const exir::TensorMeta& meta, Random& random) {
+  Sizes sizes;
+  for (const exir::SymInt& size : meta.sizes) sizes.push_back(*size.AsInt());
+  absl::StatusOr<OwnedValue> made = OwnedValue::Allocate(
+      meta.dtype, sizes, DenseStrides(sizes, *exir::DimOrderOf(meta)), uint64_t{1} << 20);
+  EXPECT_OK(made.status());
+  const TensorView& tensor = *made->tensor();
+  for (int64_t i = 0; i < tensor.numel(); ++i) tensor.as<float>()[i] = Draw(random);
+  return *std::move(made);
+}
+
+// Constants have random elements instead of the text's zeros.
+exir::ExportedProgram Parse(std::string_view text, const exir::OpRegistry& ops) {
+  exir::ExportedProgram program = exir::ParseOrDie(text, ops);
+  Random random(7);
+  for (auto& [name, tensor] : program.state_dict) {
+    std::vector<std::byte> bytes(tensor.view().nbytes());
+    auto* elements = reinterpret_cast<float*>(bytes.data());
+    for (int64_t i = 0; i < tensor.view().numel(); ++i) elements[i] = Draw(random) / 4;
+    auto made = exir::ConstantTensor::Contiguous(tensor.dtype(), tensor.sizes(),
+                                                 exir::Storage::Own(std::move(bytes)));
+    EXPECT_OK(made.status());
+    tensor = *std::move(made);
+  }
+  return program;
+}
+
+class ModuleData : public NamedDataMap {
+ public:
+  explicit ModuleData(const exir::NamedDataOutput& output) : output_(output) {}
+  absl::StatusOr<absl::Span<const std::byte>> Find(std::string_view key) const override {
+    const auto it = output_.program_data.find(std::string(key));
+    if (it == output_.program_data.end()) return absl::NotFoundError("no such named data");
+    return output_.buffers[it->second.buffer].bytes;
+  }
+
+ private:
+  const exir::NamedDataOutput& output_;
+};
+
+class XnnpackTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_OK_AND_ASSIGN(ops_, exir::CreateStandardOps());
+    ASSERT_OK(AddReferenceKernels(kernels_));
+    for (const exir::Backend* backend : Aot().backends) ASSERT_OK(set_.Add(backend));
+    for (const BackendRuntime* runtime : Runtimes()) ASSERT_OK(registry_.Add(runtime));
+  }
+
+  absl::StatusOr<exir::ExportedProgram> Lower(
+      const exir::ExportedProgram& program,
+      const std::vector<exir::CompileSpec>& compile_specs = {}) {
+    return exir::ToBackend(program, *Aot().create_partitioner(compile_specs), set_);
+  }
+
+  // Lowers the program, all of which must be in one delegate, and calls it. Returns the delegate's
+  // node types.
+  std::vector<std::string> ExpectSame(std::string_view text) {
+    const exir::ExportedProgram program = Parse(text, *ops_);
+    auto interpreter = exir::Interpreter::Create(program, kernels_);
+    EXPECT_OK(interpreter.status());
+    if (!interpreter.ok()) return {};
+    auto lowered = Lower(program);
+    EXPECT_OK(lowered.status());
+    if (!lowered.ok()) return {};
+    EXPECT_EQ(lowered->top().num_nodes(), 1u) << exir::PrintProgram(*lowered);
+    if (lowered->lowered_modules.size() == 0) return {};
+    std::vector<std::string> types = NodeTypes(*lowered);
+    std::vector<OwnedValue> inputs;
+    for (size_t i = 0; i < program.top().inputs().size(); ++i) {
+      if (exir::NamesTensor(program.signature.inputs[i].kind)) continue;
+      inputs.push_back(
+          RandomTensor(*program.top().value(program.top().inputs()[i]).tensor(), random_));
+    }
+    exir::CallSequence calls;
+    calls.push_back(std::move(inputs));
+    exir::MethodPrograms methods;
+    methods.emplace_back("forward", *std::move(lowered));
+    auto image = exir::EmitProgram(methods);
+    EXPECT_OK(image.status());
+    if (!image.ok()) return types;
+    auto file = exir::OpenImage(*image);
+    EXPECT_OK(file.status());
+    auto method = Method::Load(*file, "forward", kernels_, registry_);
+    EXPECT_OK(method.status()) << text;
+    if (!method.ok()) return types;
+    const auto want = exir::RunCalls(*interpreter, calls);
+    EXPECT_OK(want.back().status);
+    const auto got = exir::RunCalls(*method, calls);
+    EXPECT_OK(got.back().status);
+    EXPECT_EQ(exir::FirstDifference(want, got, kClose), "") << text;
+    return types;
+  }
+
+  static std::vector<std::string> NodeTypes(const exir::ExportedProgram& lowered) {
+    const exir::LoweredBackendModule& module = *lowered.lowered_modules[exir::ModuleId(0)];
+    const ModuleData data(module.named_data);
+    MemoryBudget memory("delegate_bytes", 1 << 30);
+    size_t arguments = 0;
+    for (const exir::InputSpec& input : module.original.signature.inputs) {
+      arguments += exir::NamesTensor(input.kind) ? 0 : 1;
+    }
+    const auto graph = ReadGraph(module.processed.bytes, data, arguments,
+                                 module.original.signature.outputs.size(), memory);
+    EXPECT_OK(graph.status());
+    std::vector<std::string> types;
+    if (!graph.ok()) return types;
+    for (const Node& node : graph->nodes) types.emplace_back(NodeTypeName(node.type));
+    return types;
+  }
+
+  std::unique_ptr<exir::OpRegistry> ops_;
+  KernelRegistry kernels_;
+  exir::BackendSet set_;
+  BackendRegistry registry_;
+  Random random_{1};
+};
+
+// A program of one node; `constants`: "w: f32[2,3]".
+std::string Program(const std::vector<std::string>& constants, const std::string& inputs,
+                    const std::string& body, const std::string& result = "%y user_output") {
+  std::string text = "program edge {\n";
+  if (!constants.empty()) absl::StrAppend(&text, "constants {");
+  std::string parameters;
+  for (const std::string& constant : constants) {
+    const size_t colon = constant.find(':');
+    const std::string name = constant.substr(0, colon);
+    absl::StrAppend(&text, " state \"", name, "\"", constant.substr(colon));
+    absl::StrAppend(&parameters, "%", constant, " parameter \"", name, "\", ");
+  }
+  if (!constants.empty()) absl::StrAppend(&text, " }\n");
+  return absl::StrCat(text, "graph(", parameters, inputs, ") {\n", body, "\nreturn (", result,
+                      ") } }");
+}
+
+TEST_F(XnnpackTest, UnaryNodesComputeTheSame) {
+  for (const char* call :
+       {"relu.default(%x)", "clamp.default(%x, -0.5, 1.0)", "clamp.default(%x, none, 1)",
+        "hardtanh.default(%x)", "sigmoid.default(%x)", "abs.default(%x)", "neg.default(%x)",
+        "floor.default(%x)", "ceil.default(%x)", "leaky_relu.default(%x, 0.1)",
+        "elu.default(%x, 1.5)", "pow.Tensor_Scalar(%x, 2)", "_softmax.default(%x, -1, false)",
+        "add.Scalar(%x, 2)", "mul.Scalar(%x, 0.5)", "sub.Scalar(%x, 1)", "div.Scalar(%x, 3)"}) {
+    ExpectSame(Program({}, "%x: f32[2,3,5] user_input",
+                       absl::StrCat("%y: f32[2,3,5] = edge.aten.", call)));
+  }
+  ExpectSame(Program({}, "%x: f32[2,3] user_input",
+                     "%p: f32[2,3] = edge.aten.mul.Tensor(%x, %x)\n"
+                     "%y: f32[2,3] = edge.aten.sqrt.default(%p)"));
+  ExpectSame(Program({}, "%x: f32[] user_input", "%y: f32[] = edge.aten.add.Scalar(%x, 2)"));
+}
+
+TEST_F(XnnpackTest, BinaryNodesBroadcast) {
+  for (const char* op : {"add", "sub", "mul", "div"}) {
+    ExpectSame(Program({"w: f32[3,1]"}, "%x: f32[2,1,5] user_input",
+                       absl::StrCat("%y: f32[2,3,5] = edge.aten.", op, ".Tensor(%x, %w)")));
+  }
+  for (const char* op : {"minimum", "maximum"}) {
+    ExpectSame(Program({}, "%x: f32[2,1,5] user_input, %z: f32[3,1] user_input",
+                       absl::StrCat("%y: f32[2,3,5] = edge.aten.", op, ".default(%x, %z)")));
+  }
+}
+
+TEST_F(XnnpackTest, LinearLayersComputeTheSame) {
+  EXPECT_THAT(ExpectSame(Program({"b: f32[7]", "w: f32[5,7]"}, "%x: f32[3,5] user_input",
+                                 "%l: f32[3,7] = edge.aten.addmm.default(%b, %x, %w)\n"
+                                 "%y: f32[3,7] = edge.aten.relu.default(%l)")),
+              ElementsAre("FullyConnected"));
+  ExpectSame(Program({"w: f32[5,7]"}, "%x: f32[3,5] user_input",
+                     "%y: f32[3,7] = edge.aten.mm.default(%x, %w)"));
+}
+
+TEST_F(XnnpackTest, ConvolutionsComputeTheSame) {
+  EXPECT_THAT(
+      ExpectSame(Program({"w: f32[8,3,3,2]", "b: f32[8]"}, "%x: f32[2,3,9,8] user_input",
+                         "%y: f32[2,8,4,7] = edge.aten.convolution.default(%x, %w, %b, [2,1], "
+                         "[0,1], [1,3], false, [0,0], 1)")),
+      ElementsAre("StaticTranspose", "Conv2d", "StaticTranspose"));
+  // In groups, without a bias.
+  ExpectSame(Program({"w: f32[6,2,3,3]"}, "%x: f32[1,4,5,5] user_input",
+                     "%y: f32[1,6,5,5] = edge.aten.convolution.default(%x, %w, none, [1,1], "
+                     "[1,1], [1,1], false, [0,0], 2)"));
+  EXPECT_THAT(
+      ExpectSame(Program({"w: f32[8,1,3,3]", "b: f32[8]"}, "%x: f32[1,4,5,5] user_input",
+                         "%y: f32[1,8,5,5] = edge.aten.convolution.default(%x, %w, %b, [1], [1], "
+                         "[1], false, [0], 4)")),
+      ElementsAre("StaticTranspose", "DepthwiseConv2d", "StaticTranspose"));
+  EXPECT_THAT(
+      ExpectSame(Program({"w: f32[4,6,3,3]", "b: f32[6]"}, "%x: f32[1,4,5,5] user_input",
+                         "%y: f32[1,6,10,10] = edge.aten.convolution.default(%x, %w, %b, [2,2], "
+                         "[1,1], [1,1], true, [1,1], 1)")),
+      ElementsAre("StaticTranspose", "ConvTranspose2d", "StaticTranspose"));
+}
+
+TEST_F(XnnpackTest, PoolsComputeTheSame) {
+  ExpectSame(Program({}, "%x: f32[1,3,7,8] user_input",
+                     "%y: f32[1,3,4,4], %i: i64[1,3,4,4] = "
+                     "edge.aten.max_pool2d_with_indices.default(%x, [3,3], [2,2], [1,1])"));
+  ExpectSame(Program({}, "%x: f32[1,3,7,8] user_input",
+                     "%y: f32[1,3,4,4] = edge.aten.avg_pool2d.default(%x, [3,3], [2,2], [1,1], "
+                     "false, false)"));
+  ExpectSame(Program({}, "%x: f32[2,3,4,5] user_input",
+                     "%y: f32[2,3,1,1] = edge.aten.mean.dim(%x, [-1,-2], true)"));
+}
+
+TEST_F(XnnpackTest, MovingNodesComputeTheSame) {
+  const auto with = [](const std::string& body) {
+    return Program({}, "%x: f32[2,3,4] user_input",
+                   absl::StrCat("%a: f32[2,3,4] = edge.aten.abs.default(%x)\n", body));
+  };
+  ExpectSame(with("%y: f32[4,2,3] = edge.aten.permute_copy.default(%a, [2,0,-2])"));
+  ExpectSame(with("%y: f32[2,4,3] = edge.aten.transpose_copy.int(%a, 1, -1)"));
+  ExpectSame(with("%y: f32[6,4] = edge.aten.view_copy.default(%a, [6,4])"));
+  ExpectSame(with("%y: f32[2,3,4,1] = edge.aten.unsqueeze_copy.default(%a, -1)"));
+  ExpectSame(with("%y: f32[2,3,2] = edge.aten.slice_copy.Tensor(%a, 2, -3, 3)"));
+  ExpectSame(with("%y: f32[2,4,7] = edge.aten.constant_pad_nd.default(%a, [1,2,0,1], 3.5)"));
+  ExpectSame(with("%y: f32[2,9,4] = edge.aten.cat.default([%a,%x,%a], 1)"));
+}
+
+TEST_F(XnnpackTest, ImagesStayAsTheyAreThroughWhatDoesNotCare) {
+  // One transpose at each border, and attributes of dimensions are those of NHWC.
+  EXPECT_THAT(
+      ExpectSame(Program(
+          {"w: f32[4,3,1,1]", "v: f32[1,4,1,1]", "u: f32[6,8,1,1]"}, "%x: f32[1,3,6,5] user_input",
+          "%c: f32[1,4,6,5] = edge.aten.convolution.default(%x, %w, none, [1,1], [0,0], [1,1], "
+          "false, [0,0], 1)\n"
+          "%r: f32[1,4,6,5] = edge.aten.relu.default(%c)\n"
+          "%a: f32[1,4,6,5] = edge.aten.add.Tensor(%r, %v)\n"
+          "%s: f32[1,4,5,5] = edge.aten.slice_copy.Tensor(%a, 2, 1)\n"
+          "%p: f32[1,4,6,5] = edge.aten.constant_pad_nd.default(%s, [0,0,0,1])\n"
+          "%j: f32[1,8,6,5] = edge.aten.cat.default([%p,%a], 1)\n"
+          "%y: f32[1,6,6,5] = edge.aten.convolution.default(%j, %u, none, [1,1], [0,0], [1,1], "
+          "false, [0,0], 1)")),
+      ElementsAre("StaticTranspose", "Conv2d", "Add", "StaticSlice", "StaticConstantPad",
+                  "Concatenate2", "Conv2d", "StaticTranspose"));
+}
+
+TEST_F(XnnpackTest, ChannelsLastTensorsOfTheCallNeedNoTranspose) {
+  EXPECT_THAT(ExpectSame(Program(
+                  {"w: f32[4,3,1,1]"}, "%x: f32[1,3,6,5]{strides=[90,1,15,3]} user_input",
+                  "%y: f32[1,4,6,5]{strides=[120,1,20,4]} = edge.aten.convolution.default(%x, "
+                  "%w, none, [1,1], [0,0], [1,1], false, [0,0], 1)")),
+              ElementsAre("Conv2d"));
+}
+
+TEST_F(XnnpackTest, ActivationsAreBoundsOfWhatTheyAloneRead) {
+  const std::string linear =
+      "%l: f32[3,7] = edge.aten.mm.default(%x, %w)\n"
+      "%y: f32[3,7] = edge.aten.hardtanh.default(%l, 0, 6)";
+  EXPECT_THAT(ExpectSame(Program({"w: f32[5,7]"}, "%x: f32[3,5] user_input", linear)),
+              ElementsAre("FullyConnected"));
+  EXPECT_THAT(ExpectSame(Program({"w: f32[5,7]"}, "%x: f32[3,5] user_input", linear,
+                                 "%y user_output, %l user_output")),
+              ElementsAre("FullyConnected", "Clamp"));
+  EXPECT_THAT(
+      ExpectSame(Program({"w: f32[5,7]"}, "%x: f32[3,5] user_input",
+                         absl::StrCat(linear, "\n%z: f32[3,7] = edge.aten.relu.default(%y)"),
+                         "%z user_output")),
+      ElementsAre("FullyConnected", "Clamp"));
+}
+
+TEST_F(XnnpackTest, ValuesMayBeReturnedMoreThanOnce) {
+  EXPECT_THAT(ExpectSame(Program({}, "%x: f32[3] user_input",
+                                 "%y: f32[3] = edge.aten.abs.default(%x)\n"
+                                 "%z: f32[3] = edge.dim_order_ops._clone_dim_order.default(%y)\n"
+                                 "%n: f32[3] = edge.aten.neg.default(%y)",
+                                 "%y user_output, %z user_output, %n user_output")),
+              ElementsAre("Abs", "Negate", "Copy"));
+}
+
+TEST_F(XnnpackTest, SaysWhyNot) {
+  const std::pair<std::string, std::string> cases[] = {
+      {Program({}, "%x: f32[2,3] user_input", "%y: f32[2,3] = edge.aten.gelu.default(%x)"),
+       "this XNNPACK has no Gelu"},
+      {Program({}, "%x: f32[2,3] user_input", "%y: f32[2,3] = edge.aten.erf.default(%x)"),
+       "operator aten.erf.default is not supported"},
+      {Program({}, "%x: i64[2,3] user_input", "%y: i64[2,3] = edge.aten.abs.default(%x)"),
+       "%y is i64[2,3], expected a tensor of float32"},
+      {Program({}, "%x: f32[2,3] user_input", "%y: f32[2,3] = edge.aten.pow.Tensor_Scalar(%x, 3)"),
+       "the exponent is not 2"},
+      {Program({}, "%x: f32[2,3] user_input",
+               "%y: f32[2,3] = edge.aten._softmax.default(%x, 0, false)"),
+       "not over the last dimension"},
+      {Program({}, "%x: f32[2,3] user_input, %z: f32[3,4] user_input",
+               "%y: f32[2,4] = edge.aten.mm.default(%x, %z)"),
+       "mat2 is no constant"},
+      {Program({}, "%x: f32[2,3] user_input, %z: f32[2,3] user_input",
+               "%y: f32[2,3] = edge.aten.add.Tensor(%x, %z, alpha=2)"),
+       "alpha is not 1"},
+      {Program({"w: f32[4,3,3]"}, "%x: f32[1,3,9] user_input",
+               "%y: f32[1,4,7] = edge.aten.convolution.default(%x, %w, none, [1], [0], [1], "
+               "false, [0], 1)"),
+       "the input has rank 3"},
+      {Program({}, "%x: f32[1,3,7,8] user_input",
+               "%y: f32[1,3,4,4] = edge.aten.avg_pool2d.default(%x, [3,3], [2,2], [1,1])"),
+       "padding is counted"},
+      {Program({}, "%x: f32[2,3] user_input",
+               "%y: f32[3,2] = edge.aten.permute_copy.default(%x, [1,0])"),
+       "nothing that computes is connected with it"},
+      {Program({}, "%x: f32[2,3] user_input", "%y: f32[2,3] = edge.aten.clamp.default(%x, 2, 1)"),
+       "the bounds are no range"},
+  };
+  for (const auto& [text, reason] : cases) {
+    const exir::ExportedProgram program = Parse(text, *ops_);
+    ASSERT_OK_AND_ASSIGN(const exir::PartitionResult result,
+                         Aot().create_partitioner({})->Partition(program));
+    EXPECT_TRUE(result.nodes.empty()) << text;
+    ASSERT_EQ(result.rejections.size(), 1u) << text;
+    EXPECT_EQ(result.rejections[0].reason, reason);
+  }
+}
+
+TEST_F(XnnpackTest, TheTargetDecidesWhichNodesThereAre) {
+  const exir::ExportedProgram program = Parse(
+      Program({}, "%x: f32[2,3] user_input", "%y: f32[2,3] = edge.aten.gelu.default(%x)"), *ops_);
+  ASSERT_OK_AND_ASSIGN(const exir::ExportedProgram lowered,
+                       Lower(program, {{"target", "executorch-1.5"}}));
+  EXPECT_EQ(lowered.lowered_modules.size(), 1u);
+  ASSERT_OK_AND_ASSIGN(const exir::ExportedProgram local, Lower(program, {{"target", "local"}}));
+  EXPECT_EQ(local.lowered_modules.size(), 0u);
+  EXPECT_THAT(Lower(program, {{"target", "x"}}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("target=x, expected local")));
+  EXPECT_THAT(Lower(program, {{"level", "3"}}),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("unknown compile spec 'level'; there is 'target'")));
+}
+
+TEST_F(XnnpackTest, ConstantsAreNamedDataOnce) {
+  const exir::ExportedProgram program =
+      Parse(Program({"w: f32[3,3]"}, "%x: f32[2,3] user_input",
+                    "%h: f32[2,3] = edge.aten.mm.default(%x, %w)\n"
+                    "%y: f32[2,3] = edge.aten.mm.default(%h, %w)"),
+            *ops_);
+  ASSERT_OK_AND_ASSIGN(const exir::ExportedProgram lowered, Lower(program));
+  const exir::LoweredBackendModule& module = *lowered.lowered_modules[exir::ModuleId(0)];
+  ASSERT_EQ(module.named_data.program_data.size(), 1u);
+  const auto& [key, entry] = *module.named_data.program_data.begin();
+  EXPECT_EQ(key.size(), 64u);
+  EXPECT_EQ(entry.alignment, 128u);
+}
+
+// --- Executing ---
+
+TEST_F(XnnpackTest, NodesAreTakenFromTheBudgetOfTheCall) {
+  const exir::ExportedProgram program =
+      Parse(Program({"w: f32[64,64]"}, "%x: f32[8,64] user_input",
+                    "%y: f32[8,64] = edge.aten.mm.default(%x, %w)"),
+            *ops_);
+  ASSERT_OK_AND_ASSIGN(exir::ExportedProgram lowered, Lower(program));
+  exir::MethodPrograms methods;
+  methods.emplace_back("forward", std::move(lowered));
+  ASSERT_OK_AND_ASSIGN(const exir::ProgramImage image, exir::EmitProgram(methods));
+  ASSERT_OK_AND_ASSIGN(const belay::Program file, exir::OpenImage(image));
+  ASSERT_OK_AND_ASSIGN(Method method, Method::Load(file, "forward", kernels_, registry_));
+  std::vector<float> x(8 * 64);
+  ASSERT_OK(method.SetInput(0, TensorView::Contiguous(DType::kFloat32, Sizes({8, 64}), x.data())));
+  ExecuteOptions options;
+  options.executed_work = 8 * 64 * 64 - 1;
+  EXPECT_EQ(method.Execute(options).code(), absl::StatusCode::kResourceExhausted);
+  options.executed_work = 1 << 20;
+  EXPECT_OK(method.Execute(options));
+}
+
+}  // namespace
+}  // namespace belay::xnnpack
