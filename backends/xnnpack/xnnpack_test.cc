@@ -63,7 +63,8 @@ exir::ExportedProgram Parse(std::string_view text, const exir::OpRegistry& ops) 
   for (auto& [name, tensor] : program.state_dict) {
     std::vector<std::byte> bytes(tensor.view().nbytes());
     auto* elements = reinterpret_cast<float*>(bytes.data());
-    for (int64_t i = 0; i < tensor.view().numel(); ++i) elements[i] = Draw(random) / 4;
+    for (int64_t i = 0; i < tensor.view().numel(); ++i)
+      elements[i] = Draw(random) / 4 + (name == "v" ? 1 : 0);
     auto made = exir::ConstantTensor::Contiguous(tensor.dtype(), tensor.sizes(),
                                                  exir::Storage::Own(std::move(bytes)));
     EXPECT_OK(made.status());
@@ -216,6 +217,32 @@ TEST_F(XnnpackTest, LinearLayersComputeTheSame) {
                      "%y: f32[3,7] = edge.aten.mm.default(%x, %w)"));
 }
 
+TEST_F(XnnpackTest, WeightsThatArePermutedAreConstants) {
+  EXPECT_THAT(ExpectSame(Program({"b: f32[7]", "w: f32[7,5]"}, "%x: f32[3,5] user_input",
+                                 "%t: f32[5,7] = edge.aten.permute_copy.default(%w, [1,0])\n"
+                                 "%y: f32[3,7] = edge.aten.addmm.default(%b, %x, %t)")),
+              ElementsAre("FullyConnected"));
+}
+
+TEST_F(XnnpackTest, BatchNormsArePartOfConvolutionsOrConvolutions) {
+  const std::string norm = ", %g, %b, %m, %v, 0.1, 1e-05)";
+  EXPECT_THAT(
+      ExpectSame(Program({"w: f32[4,3,1,1]", "g: f32[4]", "b: f32[4]", "m: f32[4]", "v: f32[4]"},
+                         "%x: f32[1,3,6,5] user_input",
+                         "%c: f32[1,4,6,5] = edge.aten.convolution.default(%x, %w, none, [1,1], "
+                         "[0,0], [1,1], false, [0,0], 1)\n"
+                         "%n: f32[1,4,6,5], %s: f32[0], %i: f32[0] = "
+                         "edge.aten._native_batch_norm_legit_no_training.default(%c" +
+                             norm + "\n%y: f32[1,4,6,5] = edge.aten.relu.default(%n)")),
+      ElementsAre("StaticTranspose", "Conv2d", "StaticTranspose"));
+  EXPECT_THAT(ExpectSame(Program({"g: f32[4]", "b: f32[4]", "m: f32[4]", "v: f32[4]"},
+                                 "%x: f32[1,4,6,5] user_input",
+                                 "%y: f32[1,4,6,5], %s: f32[0], %i: f32[0] = "
+                                 "edge.aten._native_batch_norm_legit_no_training.default(%x" +
+                                     norm)),
+              ElementsAre("StaticTranspose", "DepthwiseConv2d", "StaticTranspose"));
+}
+
 TEST_F(XnnpackTest, ConvolutionsComputeTheSame) {
   EXPECT_THAT(
       ExpectSame(Program({"w: f32[8,3,3,2]", "b: f32[8]"}, "%x: f32[2,3,9,8] user_input",
@@ -329,7 +356,7 @@ TEST_F(XnnpackTest, SaysWhyNot) {
        "not over the last dimension"},
       {Program({}, "%x: f32[2,3] user_input, %z: f32[3,4] user_input",
                "%y: f32[2,4] = edge.aten.mm.default(%x, %z)"),
-       "mat2 is no constant"},
+       "mat2 is no constant of float32"},
       {Program({}, "%x: f32[2,3] user_input, %z: f32[2,3] user_input",
                "%y: f32[2,3] = edge.aten.add.Tensor(%x, %z, alpha=2)"),
        "alpha is not 1"},

@@ -1,6 +1,8 @@
 #include "backends/xnnpack/aot/operation.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstring>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -130,14 +132,31 @@ class OperationReader {
     }
     return absl::OkStatus();
   }
+  // In any order in memory.
   absl::StatusOr<ValueId> Constant(std::string_view name, int rank) const {
-    ABSL_ASSIGN_OR_RETURN(const ValueId value, Tensor(name));
-    const exir::ConstantTensor* constant = ConstantOf(program, value);
-    if (constant == nullptr) return WhyNot(absl::StrCat(name, " is no constant"));
-    if (constant->sizes().size() != rank) {
-      return WhyNot(absl::StrCat(name, " has rank ", constant->sizes().size()));
+    const ValueId* value = node.value_argument(name);
+    const std::optional<exir::ConstantTensor> constant =
+        value == nullptr ? std::nullopt : WeightOf(program, *value);
+    if (!constant.has_value() || constant->dtype() != DType::kFloat32) {
+      return WhyNot(absl::StrCat(name, " is no constant of float32"));
     }
-    return value;
+    const Sizes& sizes = constant->sizes();
+    if (sizes.size() != rank || std::any_of(sizes.begin(), sizes.end(), [](int64_t size) {
+          return size < 1 || size > kMaxSize;
+        })) {
+      return WhyNot(absl::StrCat(name, " is ", FormatSizes(sizes), ", expected rank ", rank));
+    }
+    return *value;
+  }
+  // Its elements, one for each of so many channels.
+  absl::StatusOr<std::vector<float>> Channels(std::string_view name, int64_t channels) const {
+    ABSL_ASSIGN_OR_RETURN(const ValueId value, Constant(name, 1));
+    const exir::ConstantTensor constant = *WeightOf(program, value);
+    if (constant.sizes()[0] != channels) return WhyNot(absl::StrCat(name, " has other channels"));
+    ABSL_ASSIGN_OR_RETURN(const exir::Storage dense, constant.Dense());
+    std::vector<float> numbers(static_cast<size_t>(channels));
+    std::memcpy(numbers.data(), dense.bytes.data(), numbers.size() * sizeof(float));
+    return numbers;
   }
 
   absl::Status One(std::string_view name, Operation& operation) const {
@@ -297,6 +316,36 @@ absl::Status ReadConvolution(const OperationReader& r, Operation& operation) {
   w.group_inputs = weight[1];
   w.group_outputs = groups < 1 ? 0 : weight[0] / groups;
   if (w.group_inputs == 1 && groups > 1) operation.type = NodeType::DepthwiseConv2d;
+  return absl::OkStatus();
+}
+
+// With its statistics given, a product and a sum for each channel: a convolution of 1×1.
+absl::Status ReadBatchNorm(const OperationReader& r, Operation& operation) {
+  for (size_t i = 1; i < r.node.outputs.size(); ++i) {
+    for (ValueId saved : r.node.outputs[i].values) {
+      if (!r.graph.value(saved).users.empty() || r.graph.IsOutput(saved)) {
+        return WhyNot("its statistics are used");
+      }
+    }
+  }
+  ABSL_RETURN_IF_ERROR(r.OneImage("input", operation));
+  const int64_t channels = SizesOf(r.graph, r.result())[1];
+  std::vector<float> scales(static_cast<size_t>(channels), 1), shifts(scales.size(), 0);
+  if (!r.node.argument("weight").is_none()) {
+    ABSL_ASSIGN_OR_RETURN(scales, r.Channels("weight", channels));
+  }
+  if (!r.node.argument("bias").is_none()) {
+    ABSL_ASSIGN_OR_RETURN(shifts, r.Channels("bias", channels));
+  }
+  ABSL_ASSIGN_OR_RETURN(const std::vector<float> mean, r.Channels("running_mean", channels));
+  ABSL_ASSIGN_OR_RETURN(const std::vector<float> variance, r.Channels("running_var", channels));
+  ABSL_ASSIGN_OR_RETURN(const double eps, r.Number("eps"));
+  for (size_t c = 0; c < scales.size(); ++c) {
+    const double factor = scales[c] / std::sqrt(variance[c] + eps);
+    operation.scales.push_back(static_cast<float>(factor));
+    operation.shifts.push_back(static_cast<float>(shifts[c] - mean[c] * factor));
+  }
+  operation.window.groups = channels;
   return absl::OkStatus();
 }
 
@@ -487,6 +536,7 @@ constexpr Row kRows[] = {
     {"aten.mm.default", ReadMm, NodeType::FullyConnected},
     {"aten.bmm.default", ReadBmm, NodeType::BatchMatrixMultiply},
     {"aten.convolution.default", ReadConvolution, NodeType::Conv2d},
+    {"aten._native_batch_norm_legit_no_training.default", ReadBatchNorm, NodeType::DepthwiseConv2d},
     {"aten.max_pool2d_with_indices.default", ReadMaxPool, NodeType::MaxPooling2d},
     {"aten.avg_pool2d.default", ReadAvgPool, NodeType::AvgPooling2d},
     {"aten.mean.dim", ReadMean, NodeType::GlobalAvgPooling2d},
@@ -536,6 +586,50 @@ const exir::ConstantTensor* ConstantOf(const exir::ExportedProgram& program, Val
     return nullptr;
   }
   return program.FindConstant(spec);
+}
+
+std::vector<exir::NodeId> WeightNodes(const exir::ExportedProgram& program, ValueId value) {
+  const exir::Graph& graph = program.top();
+  std::vector<exir::NodeId> nodes;
+  while (!graph.IsInput(value)) {
+    const exir::NodeId id = graph.value(value).producer;
+    const exir::Node& node = graph.node(id);
+    const Row* row = FindRow(node.target->name());
+    const ValueId* self = node.operand().get_if<ValueId>();
+    const bool is_view = row != nullptr && self != nullptr && node.results().size() == 1 &&
+                         (row->read == ReadPermute || row->read == ReadTranspose);
+    if (!is_view || graph.value(value).users.size() != 1 || graph.IsOutput(value)) return {};
+    nodes.push_back(id);
+    value = *self;
+  }
+  return nodes;
+}
+
+std::optional<exir::ConstantTensor> WeightOf(const exir::ExportedProgram& program, ValueId value) {
+  if (const exir::ConstantTensor* constant = ConstantOf(program, value)) return *constant;
+  const std::vector<exir::NodeId> nodes = WeightNodes(program, value);
+  if (nodes.empty()) return std::nullopt;
+  const exir::ConstantTensor* root =
+      ConstantOf(program, *program.top().node(nodes.back()).operand().get_if<ValueId>());
+  if (root == nullptr) return std::nullopt;
+  Sizes sizes = root->sizes();
+  Strides strides = root->strides();
+  for (size_t i = nodes.size(); i-- > 0;) {
+    const OperationReader reader(program, nodes[i]);
+    Operation permutation;
+    const ReadFunction read = FindRow(reader.node.target->name())->read;
+    if (!read(reader, permutation).ok()) return std::nullopt;
+    const Sizes from = sizes;
+    const Strides strides_from = strides;
+    for (int dim = 0; dim < from.size(); ++dim) {
+      sizes[dim] = from[static_cast<int>(permutation.numbers[dim])];
+      strides[dim] = strides_from[static_cast<int>(permutation.numbers[dim])];
+    }
+  }
+  auto view = exir::ConstantTensor::Create(root->dtype(), sizes, strides, root->storage_offset(),
+                                           root->storage());
+  if (!view.ok()) return std::nullopt;
+  return *std::move(view);
 }
 
 Sizes SizesOf(const exir::Graph& graph, ValueId value) {

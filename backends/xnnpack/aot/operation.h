@@ -39,8 +39,10 @@ struct Operation {
   Images images = Images::kEither;
   // Tensors, and numbers for tensors of one element.
   std::vector<std::variant<exir::ValueId, float>> operands;
-  // Constants: of convolutions and FullyConnected, behind the operand.
+  // Constants: of convolutions and FullyConnected, behind the operand. WeightOf() has the weight.
   std::optional<exir::ValueId> weight, bias;
+  // The same where they are computed: of a batch norm, one number for each channel.
+  std::vector<float> scales, shifts;
   uint32_t flags = 0;
   float min = -std::numeric_limits<float>::infinity();
   float max = std::numeric_limits<float>::infinity();
@@ -62,6 +64,13 @@ absl::StatusOr<Operation> ReadOperation(const exir::ExportedProgram& program, ex
 // The constant tensor of the top graph that the value is; null for anything else and for what the
 // program changes.
 const exir::ConstantTensor* ConstantOf(const exir::ExportedProgram& program, exir::ValueId value);
+
+// The same, and what permutations and copies make of one; each of them must be read once, so that it
+// goes where its reader goes. nullopt for anything else.
+std::optional<exir::ConstantTensor> WeightOf(const exir::ExportedProgram& program,
+                                             exir::ValueId value);
+// The nodes between the constant and the value of WeightOf(), from its end.
+std::vector<exir::NodeId> WeightNodes(const exir::ExportedProgram& program, exir::ValueId value);
 
 // Static sizes. Precondition: the value is an operand or result of an operation.
 Sizes SizesOf(const exir::Graph& graph, exir::ValueId value);

@@ -1,7 +1,6 @@
 #include "backends/xnnpack/aot/payload_writer.h"
 
 #include <cstddef>
-#include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
@@ -132,8 +131,8 @@ class Writer {
 
   // A constant tensor with its dimensions in this order in memory.
   absl::StatusOr<uint32_t> NewConstant(ValueId value, absl::Span<const uint8_t> order) {
-    const exir::ConstantTensor* constant = ConstantOf(program_, value);
-    if (constant == nullptr) {
+    const std::optional<exir::ConstantTensor> constant = WeightOf(program_, value);
+    if (!constant.has_value()) {
       return absl::UnimplementedError(
           absl::StrCat("%", graph_.value(value).name, " is no constant"));
     }
@@ -143,10 +142,12 @@ class Writer {
     return NewConstant(sizes, std::move(bytes));
   }
 
+  static exir::Storage BytesOf(const std::vector<float>& numbers) {
+    const auto* bytes = reinterpret_cast<const std::byte*>(numbers.data());
+    return exir::Storage::Own({bytes, bytes + numbers.size() * sizeof(float)});
+  }
   absl::StatusOr<uint32_t> NewNumber(float number) {
-    std::vector<std::byte> bytes(sizeof(number));
-    std::memcpy(bytes.data(), &number, sizeof(number));
-    return NewConstant(Sizes(), exir::Storage::Own(std::move(bytes)));
+    return NewConstant(Sizes(), BytesOf({number}));
   }
 
   // The value's id in this order: it has it, is a constant, or is transposed now.
@@ -316,15 +317,28 @@ class Writer {
       ABSL_ASSIGN_OR_RETURN(inputs.emplace_back(), IdOf(value, image ? kChannelsLast : kRowMajor));
     }
     uint32_t weight = kNoId, bias = kNoId;
+    uint32_t flags = operation.flags;
     if (operation.weight.has_value()) {
-      ABSL_ASSIGN_OR_RETURN(weight, NewConstant(*operation.weight, WeightOrder(operation.type)));
+      DimOrder weight_order = WeightOrder(operation.type);
+      // A weight that lies as [out, in] stays so.
+      if (operation.type == NodeType::FullyConnected &&
+          WeightOf(program_, *operation.weight)->strides()[0] == 1) {
+        weight_order = {1, 0};
+        flags = 0;
+      }
+      ABSL_ASSIGN_OR_RETURN(weight, NewConstant(*operation.weight, weight_order));
+    } else if (!operation.scales.empty()) {
+      const auto channels = static_cast<int64_t>(operation.scales.size());
+      ABSL_ASSIGN_OR_RETURN(weight,
+                            NewConstant(Sizes({1, 1, 1, channels}), BytesOf(operation.scales)));
+      ABSL_ASSIGN_OR_RETURN(bias, NewConstant(Sizes({channels}), BytesOf(operation.shifts)));
     }
     if (operation.bias.has_value()) {
       ABSL_ASSIGN_OR_RETURN(bias, NewConstant(*operation.bias, ContiguousOrder(1)));
     }
     const Sizes sizes = SizesOf(graph_, result);
     const uint32_t output = NewValue(order == kChannelsLast ? ToNhwc(sizes) : sizes);
-    fb::NodeT* added = AddFields(operation, order, inputs, weight, bias, output, handle);
+    fb::NodeT* added = AddFields(operation, order, inputs, weight, bias, output, flags, handle);
     if (operation.has_bounds()) Bound(*added, operation.min, operation.max);
     Entry& entry = entries_[result];
     entry.ids[order] = output;
@@ -346,7 +360,8 @@ class Writer {
   }
 
   fb::NodeT* AddFields(const Operation& operation, Order order, const std::vector<uint32_t>& inputs,
-                       uint32_t weight, uint32_t bias, uint32_t output, uint32_t handle) {
+                       uint32_t weight, uint32_t bias, uint32_t output, uint32_t flags,
+                       uint32_t handle) {
     const bool nhwc = order == kChannelsLast;
     const auto of_dims = [&](const Sizes& numbers) {
       return ToWire(nhwc ? ToNhwc(numbers) : numbers);
@@ -356,7 +371,7 @@ class Writer {
     const auto one_operand = [&](auto fields) {
       fields.input_id = inputs[0];
       fields.output_id = output;
-      fields.flags = operation.flags;
+      fields.flags = flags;
       return NewNode(operation.type, std::move(fields), handle);
     };
     switch (operation.type) {
@@ -379,7 +394,7 @@ class Writer {
         fields.filter_id = weight;
         fields.bias_id = bias;
         fields.output_id = output;
-        fields.flags = operation.flags;
+        fields.flags = flags;
         return NewNode(operation.type, fields, handle);
       }
       case NodeType::Conv2d:

@@ -8,10 +8,29 @@
 #include "backends/xnnpack/node_rules.h"
 #include "exir/backend/partitioners/capability_partitioner.h"
 #include "exir/backend/partitioners/tag_constants.h"
+#include "exir/pass/pass_manager.h"
+#include "exir/passes/merge_batch_norm.h"
+#include "exir/passes/propagate_constants.h"
 #include "runtime/core/status_macros.h"
 
 namespace belay::xnnpack {
 namespace {
+
+// Weights that are permuted go where they are read: each with its reader.
+std::vector<std::vector<exir::NodeId>> WeightGroups(const exir::ExportedProgram& program,
+                                                    exir::GraphId graph, Target target) {
+  std::vector<std::vector<exir::NodeId>> groups;
+  if (graph != exir::ExportedProgram::kTop) return groups;
+  for (exir::NodeId id : program.top().nodes()) {
+    const absl::StatusOr<Operation> operation = ReadOperation(program, id, target);
+    if (!operation.ok() || !operation->weight.has_value()) continue;
+    std::vector<exir::NodeId> group = WeightNodes(program, *operation->weight);
+    if (group.empty()) continue;
+    group.push_back(id);
+    groups.push_back(std::move(group));
+  }
+  return groups;
+}
 
 class XnnpackPartitioner final : public exir::Partitioner {
  public:
@@ -29,7 +48,12 @@ class XnnpackPartitioner final : public exir::Partitioner {
           }
           return std::string(ReadOperation(p, node, target).status().message());
         },
-        {.tag_prefix = "xnnpack_", .tag_constants = false, .bodies = false});
+        {.tag_prefix = "xnnpack_",
+         .tag_constants = false,
+         .bodies = false,
+         .groups = [target](const exir::ExportedProgram& p, exir::GraphId graph) {
+           return WeightGroups(p, graph, target);
+         }});
     ABSL_ASSIGN_OR_RETURN(exir::PartitionResult result, capability.Partition(program));
     absl::flat_hash_set<std::string> computing;
     for (const auto& tagged : result.nodes) {
@@ -61,6 +85,8 @@ class XnnpackPartitioner final : public exir::Partitioner {
 absl::StatusOr<exir::PreprocessResult> XnnpackBackend::Preprocess(
     exir::ExportedProgram program, absl::Span<const exir::CompileSpec> compile_specs) const {
   ABSL_ASSIGN_OR_RETURN(const Target target, TargetOf(compile_specs));
+  ABSL_ASSIGN_OR_RETURN(program, exir::RunPasses(std::move(program), {exir::MergeBatchNorm(),
+                                                                      exir::PropagateConstants()}));
   return WritePayload(program, target);
 }
 
