@@ -49,8 +49,8 @@ Sizes Unpermuted(const Sizes& sizes, const DimOrder& order) {
   return result;
 }
 
-// The order of a tensor's dimensions in which its sizes are the value's. A tensor without
-// dimensions may have one of size 1 in the payload.
+// The order of a tensor's dimensions in which its sizes are the value's: that of its memory
+// (sizes of 1 are anywhere). A tensor without dimensions may have one of size 1 in the payload.
 absl::StatusOr<DimOrder> OrderOf(const Value& value, const EValue& of_call) {
   const TensorView* tensor = of_call.get_if<TensorView>();
   if (tensor != nullptr && tensor->dtype == DtypeOf(value.datatype)) {
@@ -106,8 +106,11 @@ class XnnpackHandle final : public DelegateHandle {
     }
     for (int value : outputs_) {
       Place& place = places_[value];
-      if (place.copied_to == nullptr) continue;
-      std::memcpy(place.copied_to, place.data, Bytes(graph_.values[value], place.sizes));
+      if (!place.is_copied) continue;
+      TensorView from = place.tensor;
+      from.strides = DenseStrides(from.sizes, place.order);
+      from.data = place.data;
+      ABSL_RETURN_IF_ERROR(CopyElementsOfOneDType(from, place.tensor));
     }
     return absl::OkStatus();
   }
@@ -117,10 +120,12 @@ class XnnpackHandle final : public DelegateHandle {
   struct Place {
     Sizes sizes;
     void* data = nullptr;
-    void* copied_to = nullptr;  // an output that nodes read: it goes there at the end
-    void* own = nullptr;        // memory of the delegate
-    DimOrder order;             // of the tensor of the call
+    void* own = nullptr;  // memory of the delegate
+    DimOrder order;       // of the tensor of the call
+    TensorView tensor;    // of an output: the call's
     bool is_read = false;
+    // An output that nodes read, or of other strides than the call's: it goes there at the end.
+    bool is_copied = false;
   };
 
   // --- Making ---
@@ -139,7 +144,11 @@ class XnnpackHandle final : public DelegateHandle {
         ABSL_ASSIGN_OR_RETURN(place.order, OrderOf(value, *context.arguments[value.argument]));
         arguments_.push_back(static_cast<int>(i));
       } else if (value.output >= 0) {
-        ABSL_ASSIGN_OR_RETURN(place.order, OrderOf(value, *context.outputs[value.output]));
+        const EValue& output = *context.outputs[value.output];
+        ABSL_ASSIGN_OR_RETURN(place.order, OrderOf(value, output));
+        const TensorView& tensor = *output.get_if<TensorView>();
+        place.is_copied =
+            place.is_read || !(tensor.strides == DenseStrides(tensor.sizes, place.order));
         outputs_.push_back(static_cast<int>(i));
       }
     }
@@ -179,7 +188,7 @@ class XnnpackHandle final : public DelegateHandle {
       Lifetime& lifetime = lifetimes[node.output];
       lifetime.first = step;
       lifetime.last = output.output >= 0 ? end + 1 : step;
-      needed[node.output] = output.output < 0 || places_[node.output].is_read;
+      needed[node.output] = output.output < 0 || places_[node.output].is_copied;
     }
     std::vector<size_t> values;
     for (size_t i = 0; i < graph_.values.size(); ++i) {
@@ -301,14 +310,14 @@ class XnnpackHandle final : public DelegateHandle {
     const Sizes sizes = place.order.empty() ? Sizes() : Unpermuted(place.sizes, place.order);
     ABSL_ASSIGN_OR_RETURN(const TensorView* tensor,
                           context.Output(graph_.values[index].output, sizes));
-    if (!(tensor->strides == DenseStrides(sizes, place.order))) {
-      return absl::InvalidArgumentError(absl::StrCat("output ", graph_.values[index].output, " is ",
-                                                     tensor->ToString(),
-                                                     ", expected a dense tensor"));
+    place.tensor = *tensor;
+    place.data = place.is_copied ? place.own : tensor->data;
+    if (place.is_copied || tensor->strides == DenseStrides(sizes, place.order)) {
+      return absl::OkStatus();
     }
-    place.data = place.is_read ? place.own : tensor->data;
-    place.copied_to = place.is_read ? tensor->data : nullptr;
-    return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrCat("output ", graph_.values[index].output, " is ",
+                                                   tensor->ToString(),
+                                                   ", expected the order that it was loaded with"));
   }
 
   absl::Status RunNode(size_t index, Budget& budget) {

@@ -308,14 +308,6 @@ TEST_F(XnnpackTest, ImagesStayAsTheyAreThroughWhatDoesNotCare) {
                   "Concatenate2", "Conv2d", "StaticTranspose"));
 }
 
-TEST_F(XnnpackTest, ChannelsLastTensorsOfTheCallNeedNoTranspose) {
-  EXPECT_THAT(ExpectSame(Program(
-                  {"w: f32[4,3,1,1]"}, "%x: f32[1,3,6,5]{strides=[90,1,15,3]} user_input",
-                  "%y: f32[1,4,6,5]{strides=[120,1,20,4]} = edge.aten.convolution.default(%x, "
-                  "%w, none, [1,1], [0,0], [1,1], false, [0,0], 1)")),
-              ElementsAre("Conv2d"));
-}
-
 TEST_F(XnnpackTest, ActivationsAreBoundsOfWhatTheyAloneRead) {
   const std::string linear =
       "%l: f32[3,7] = edge.aten.mm.default(%x, %w)\n"
@@ -349,6 +341,9 @@ TEST_F(XnnpackTest, SaysWhyNot) {
        "operator aten.erf.default is not supported"},
       {Program({}, "%x: i64[2,3] user_input", "%y: i64[2,3] = edge.aten.abs.default(%x)"),
        "%y is i64[2,3], expected a tensor of float32"},
+      {Program({}, "%x: f32[1,2,3,4]{strides=[24,1,8,2]} user_input",
+               "%y: f32[1,2,3,4]{strides=[24,1,8,2]} = edge.aten.abs.default(%x)"),
+       "%y is f32[1,2,3,4]{strides=[24,1,8,2]}, it is not contiguous"},
       {Program({}, "%x: f32[2,3] user_input", "%y: f32[2,3] = edge.aten.pow.Tensor_Scalar(%x, 3)"),
        "the exponent is not 2"},
       {Program({}, "%x: f32[2,3] user_input",

@@ -1,9 +1,10 @@
 """Lowers a model zoo to .pte with Belay and has the real ExecuTorch run it.
 
-    zoo.py --belay BELAY [--python PYTHON] [--zoo DIR]... [--only NAME]... [--json FILE]
+    zoo.py --belay BELAY [--python PYTHON] [--zoo DIR]... [--only NAME]... [--xnnpack] [--json FILE]
 
 For each model: whether the .pte file of `belay lower --format=pte` gives the recorded results in
-ExecuTorch's runtime, and whether ExecuTorch can lower the archive itself and gets them. Prints a
+ExecuTorch's runtime, and whether ExecuTorch can lower the archive itself and gets them. With
+--xnnpack Belay's have delegates of XNNPACK. Prints a
 row per model, the counts, and the time of both lowerings, taken in turns. Exit status 1 when a file
 that Belay wrote fails, or fewer than 95 % of what ExecuTorch can do match.
 
@@ -25,6 +26,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ZOOS = [os.path.join(HERE, "..", "models", name) for name in ("zoo", "more")]
 ENVIRONMENT = os.path.expanduser("~/.cache/belay/executorch-1.5")
 SECONDS = 300  # for one question
+XNNPACK = ["--backend=xnnpack", "--compile-spec=xnnpack:target=executorch-1.5"]
 
 
 def find_python(given):
@@ -79,10 +81,10 @@ class Worker:
             self._process.wait()
 
 
-def belay_lower(belay, archive, program):
+def belay_lower(belay, archive, program, options=()):
     """{"seconds": s} or {"error": message, "refused": whether Belay named what is missing}."""
     start = time.perf_counter()
-    done = subprocess.run([belay, "lower", archive, "--format=pte", "-o", program],
+    done = subprocess.run([belay, "lower", archive, "--format=pte", "-o", program, *options],
                           capture_output=True, text=True, check=False)
     seconds = time.perf_counter() - start
     if done.returncode == 0:
@@ -90,11 +92,11 @@ def belay_lower(belay, archive, program):
     return {"error": done.stderr.strip(), "refused": done.returncode in range(1, 6)}
 
 
-def examine(model, belay, worker, folder):
+def examine(model, belay, worker, folder, options=()):
     """One row: what became of the model both ways."""
     archive = os.path.join(model, "model.pt2")
     ours, theirs = os.path.join(folder, "belay.pte"), os.path.join(folder, "executorch.pte")
-    row = {"belay": belay_lower(belay, archive, ours)}
+    row = {"belay": belay_lower(belay, archive, ours, options)}
     if "error" not in row["belay"]:
         row["belay_run"] = worker.ask(do="run", program=ours, model=model, ours=True)
     row["executorch"] = worker.ask(do="lower", archive=archive, program=theirs)
@@ -146,6 +148,7 @@ def main():
     parser.add_argument("--python", help="one that has executorch 1.5")
     parser.add_argument("--zoo", action="append", help="folder of models")
     parser.add_argument("--only", action="append", help="a model's name")
+    parser.add_argument("--xnnpack", action="store_true", help="with delegates of XNNPACK")
     parser.add_argument("--json", help="writes all rows and the summary to this file")
     arguments = parser.parse_args()
     python = find_python(arguments.python)
@@ -161,7 +164,8 @@ def main():
             name = os.path.basename(model)
             if arguments.only and name not in arguments.only:
                 continue
-            row = rows[name] = examine(model, arguments.belay, worker, folder)
+            row = rows[name] = examine(model, arguments.belay, worker, folder,
+                                       XNNPACK if arguments.xnnpack else ())
             for who in ("belay", "executorch"):
                 lines = outcome(row, who).splitlines()
                 print(f"{name:28} {who:10} {lines[0][:140]}")

@@ -120,11 +120,7 @@ class OperationReader {
     }
     if (!meta->is_static()) return WhyNot(absl::StrCat(describe(), ", its sizes are not static"));
     if (meta->rank() > kMaxDims) return WhyNot(absl::StrCat(describe(), ", at most rank 6"));
-    const absl::StatusOr<DimOrder> order = exir::DimOrderOf(*meta);
-    if (!order.ok() ||
-        (*order != ContiguousOrder(meta->rank()) && *order != ChannelsLastOrder(meta->rank()))) {
-      return WhyNot(absl::StrCat(describe(), ", neither contiguous nor channels last"));
-    }
+    if (!meta->is_contiguous()) return WhyNot(absl::StrCat(describe(), ", it is not contiguous"));
     for (const exir::SymInt& size : meta->sizes) {
       if (*size.AsInt() < 1 || *size.AsInt() > kMaxSize) {
         return WhyNot(absl::StrCat(describe(), ", sizes must be from 1 to 2^24"));

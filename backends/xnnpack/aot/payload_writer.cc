@@ -174,14 +174,6 @@ class Writer {
     return *id;
   }
 
-  // In the order of memory that the tensor of the call has.
-  Order OrderOf(ValueId value) const {
-    const exir::TensorMeta& meta = *graph_.value(value).tensor();
-    const absl::StatusOr<DimOrder> order = exir::DimOrderOf(meta);
-    const bool last = meta.rank() == 4 && order.ok() && *order == ChannelsLastOrder(4);
-    return last ? kChannelsLast : kRowMajor;
-  }
-
   absl::Status AddInputs() {
     for (size_t i = 0; i < graph_.inputs().size(); ++i) {
       const ValueId input = graph_.inputs()[i];
@@ -195,11 +187,9 @@ class Writer {
         return absl::UnimplementedError(
             absl::StrCat("input %", graph_.value(input).name, " is no tensor of static sizes"));
       }
-      Entry& entry = entries_[input];
-      entry.order = OrderOf(input);
-      const Sizes sizes = SizesOf(graph_, input);
-      const uint32_t id = NewValue(entry.order == kRowMajor ? sizes : ToNhwc(sizes));
-      entry.ids[entry.order] = id;
+      // ReadOperation takes no tensor of another order.
+      const uint32_t id = NewValue(SizesOf(graph_, input));
+      entries_[input].ids[kRowMajor] = id;
       tensor(id).flags = kExternalInput;
       tensor(id).external_id = payload_.num_externs++;
       payload_.input_ids.push_back(id);
@@ -215,7 +205,7 @@ class Writer {
             "output ", k, " is a ", exir::OutputKindName(program_.signature.outputs[k].kind),
             "; only tensors that are returned are supported"));
       }
-      ABSL_ASSIGN_OR_RETURN(uint32_t id, IdOf(*value, OrderOf(*value)));
+      ABSL_ASSIGN_OR_RETURN(uint32_t id, IdOf(*value, kRowMajor));
       if (tensor(id).flags != 0 || tensor(id).constant_buffer_idx != 0) {
         const uint32_t copy = NewValue({});
         tensor(copy).dims = tensor(id).dims;

@@ -1,0 +1,221 @@
+#include "backends/xnnpack/xnnpack_runtime.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backends/xnnpack/testing/payload_builder.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "runtime/core/memory_budget.h"
+#include "runtime/core/testing.h"
+
+namespace belay::xnnpack {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class NoData final : public NamedDataMap {
+ public:
+  absl::StatusOr<absl::Span<const std::byte>> Find(std::string_view) const override {
+    return absl::NotFoundError("none");
+  }
+};
+
+// Gives outputs memory up to a bound.
+class Allocator final : public OutputAllocator {
+ public:
+  absl::Status Resize(TensorView& tensor, absl::Span<const int64_t> sizes) override {
+    memory_.resize(static_cast<size_t>(*NumElements(sizes)));
+    tensor = TensorView::Contiguous(tensor.dtype, sizes, memory_.data());
+    return absl::OkStatus();
+  }
+  std::vector<float> memory_;
+};
+
+TensorView Float(std::vector<int64_t> sizes, void* data = nullptr) {
+  return TensorView::Contiguous(DType::kFloat32, sizes, data);
+}
+
+absl::StatusOr<std::unique_ptr<DelegateHandle>> Init(const PayloadBuilder& payload, EValue argument,
+                                                     EValue output,
+                                                     uint64_t memory_bytes = 1 << 30) {
+  const std::string bytes = payload.Serialize();
+  const NoData data;
+  const EValue *argument_pointer = &argument, *output_pointer = &output;
+  MemoryBudget memory("delegate_bytes", memory_bytes);
+  const DelegateInitContext context{.method = "forward",
+                                    .compile_specs = {},
+                                    .named_data = &data,
+                                    .arguments = absl::MakeConstSpan(&argument_pointer, 1),
+                                    .outputs = absl::MakeConstSpan(&output_pointer, 1),
+                                    .memory = &memory};
+  return XnnpackRuntime().Init(context,
+                               {reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()});
+}
+
+absl::StatusOr<std::vector<float>> Call(DelegateHandle& handle, EValue argument) {
+  EValue output = Float({1});
+  EValue *arguments[] = {&argument}, *outputs[] = {&output};
+  Allocator allocator;
+  KernelContext context(arguments, outputs, &allocator, {});
+  ABSL_RETURN_IF_ERROR(handle.Execute(context));
+  return allocator.memory_;
+}
+
+// x + (1, 2, 3), of at most four rows.
+struct AddRow : PayloadBuilder {
+  uint32_t x = Input(0, {4, 3}), y = Output(1, {4, 3});
+  AddRow() { Binary(NodeType::Add, x, Constant({3}, {1, 2, 3}), y); }
+};
+
+TEST(XnnpackRuntimeTest, CallsMayHaveSmallerSizes) {
+  ASSERT_OK_AND_ASSIGN(const auto handle, Init(AddRow(), Float({4, 3}), Float({4, 3})));
+  std::vector<float> x(12, 1);
+  EXPECT_THAT(Call(*handle, Float({1, 3}, x.data())).value(), ElementsAre(2, 3, 4));
+  EXPECT_THAT(Call(*handle, Float({2, 3}, x.data())).value(), ElementsAre(2, 3, 4, 2, 3, 4));
+  EXPECT_EQ(Call(*handle, Float({4, 3}, x.data())).value().size(), 12u);
+}
+
+TEST(XnnpackRuntimeTest, RefusesOtherCalls) {
+  ASSERT_OK_AND_ASSIGN(const auto handle, Init(AddRow(), Float({4, 3}), Float({4, 3})));
+  std::vector<float> x(64, 1);
+  EXPECT_THAT(Call(*handle, Float({5, 3}, x.data())),
+              StatusIs(absl::StatusCode::kOutOfRange, HasSubstr("planned is at most [4,3]")));
+  EXPECT_THAT(Call(*handle, Float({4, 2}, x.data())),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("node 0 (Add): sizes [4,2]")));
+  EXPECT_THAT(
+      Call(*handle, Float({12}, x.data())),
+      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("expected float32 of rank 2")));
+  EXPECT_THAT(Call(*handle, Float({0, 3}, x.data())),
+              StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("without elements")));
+  EXPECT_THAT(
+      Call(*handle, TensorView::Contiguous(DType::kInt32, {4, 3}, x.data())),
+      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("expected float32 of rank 2")));
+  EXPECT_THAT(Call(*handle, int64_t{3}).status().code(), absl::StatusCode::kInvalidArgument);
+  // Afterwards it computes as before.
+  EXPECT_EQ(Call(*handle, Float({4, 3}, x.data())).value().size(), 12u);
+}
+
+TEST(XnnpackRuntimeTest, ArgumentsMayHaveGaps) {
+  ASSERT_OK_AND_ASSIGN(const auto handle, Init(AddRow(), Float({4, 3}), Float({4, 3})));
+  std::vector<float> x = {1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6, 0};
+  TensorView strided = Float({2, 3}, x.data());
+  strided.strides = Strides({6, 2});
+  EXPECT_THAT(Call(*handle, strided).value(), ElementsAre(2, 4, 6, 5, 7, 9));
+}
+
+TEST(XnnpackRuntimeTest, TheCallMustBeThePayloads) {
+  const auto refused = [](EValue argument, EValue output) {
+    EXPECT_THAT(Init(AddRow(), argument, output),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("in the payload")));
+  };
+  refused(Float({3, 4}), Float({4, 3}));
+  refused(Float({4, 3}), Float({4}));
+  refused(TensorView::Contiguous(DType::kInt8, {4, 3}, nullptr), Float({4, 3}));
+  refused(int64_t{3}, Float({4, 3}));
+}
+
+TEST(XnnpackRuntimeTest, TakesWhatItHoldsFromTheBudget) {
+  AddRow payload;
+  uint64_t least = 1;
+  while (!Init(payload, Float({4, 3}), Float({4, 3}), least).ok()) {
+    EXPECT_EQ(Init(payload, Float({4, 3}), Float({4, 3}), least).status().code(),
+              absl::StatusCode::kResourceExhausted);
+    least *= 2;
+  }
+  EXPECT_GT(least, 1024u);
+  EXPECT_LT(least, 65536u);
+}
+
+// A convolution of 1×1 whose padding makes an image of 65535×65535, for which the library would have
+// tables.
+TEST(XnnpackRuntimeTest, TablesOfTheLibraryAreTakenFromTheBudget) {
+  PayloadBuilder payload;
+  const uint32_t x = payload.Input(0, {1, 1, 1, 1});
+  const uint32_t image = payload.Tensor({1, 65535, 65535, 1}), y = payload.Output(1, {1, 1, 1, 1});
+  auto& conv = payload.Add<fb::ConvolutionT>(NodeType::Conv2d);
+  conv.padding_top = conv.padding_bottom = conv.padding_left = conv.padding_right = 32767;
+  conv.kernel_height = conv.kernel_width = 1;
+  conv.subsampling_height = conv.subsampling_width = 1;
+  conv.dilation_height = conv.dilation_width = 1;
+  conv.groups = conv.group_input_channels = conv.group_output_channels = 1;
+  conv.input1_id = x;
+  conv.filter_id = payload.Constant({1, 1, 1, 1}, {1});
+  conv.bias_id = kNoId;
+  conv.output_id = image;
+  payload.Unary(NodeType::GlobalAvgPooling2d, image, y).flags = 64;
+  EXPECT_THAT(Init(payload, Float({1, 1, 1, 1}), Float({1, 1, 1, 1})),
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("delegate_bytes")));
+}
+
+TEST(XnnpackRuntimeTest, NamesWhatTheLibraryRefuses) {
+  PayloadBuilder payload;
+  auto& pool = payload.Add<fb::PoolT>(NodeType::MaxPooling2d);
+  pool.pooling_height = pool.pooling_width = pool.stride_height = pool.stride_width = 1;
+  pool.dilation_height = pool.dilation_width = 1;
+  pool.input_id = payload.Input(0, {1, 2, 2, 1});
+  pool.output_id = payload.Output(1, {1, 2, 2, 1});
+  EXPECT_THAT(Init(payload, Float({1, 2, 2, 1}), Float({1, 2, 2, 1})),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("node 0 (MaxPooling2d): XNNPACK refuses to make the operator")));
+}
+
+TEST(XnnpackRuntimeTest, AveragesHaveAsManyChannelsAsTheStackHasRoomFor) {
+  PayloadBuilder payload;
+  payload.Unary(NodeType::GlobalAvgPooling2d, payload.Input(0, {1, 9, 9, 16385}),
+                payload.Output(1, {1, 16385}));
+  EXPECT_THAT(Init(payload, Float({1, 9, 9, 16385}), Float({1, 16385})),
+              StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("averages of 16385 channels")));
+}
+
+TEST(XnnpackRuntimeTest, ResizesImages) {
+  PayloadBuilder payload;
+  auto& resize = payload.Add<fb::ResizeT>(NodeType::StaticResizeBilinear2D);
+  resize.new_height = 1;
+  resize.new_width = 4;
+  resize.input_id = payload.Input(0, {1, 1, 2, 1});
+  resize.output_id = payload.Output(1, {1, 1, 4, 1});
+  std::vector<float> x = {0, 4};
+  ASSERT_OK_AND_ASSIGN(auto handle, Init(payload, Float({1, 1, 2, 1}), Float({1, 1, 4, 1})));
+  EXPECT_THAT(Call(*handle, Float({1, 1, 2, 1}, x.data())).value(), ElementsAre(0, 1, 3, 4));
+  resize.new_width = 3;
+  resize.flags = 8;
+  payload.tensor(1).dims = {1, 1, 3, 1};
+  ASSERT_OK_AND_ASSIGN(handle, Init(payload, Float({1, 1, 2, 1}), Float({1, 1, 3, 1})));
+  EXPECT_THAT(Call(*handle, Float({1, 1, 2, 1}, x.data())).value(), ElementsAre(0, 2, 4));
+}
+
+TEST(XnnpackRuntimeTest, SlopesAreThoseOfChannels) {
+  PayloadBuilder payload;
+  const uint32_t x = payload.Input(0, {2, 2}), y = payload.Output(1, {2, 2});
+  payload.Binary(NodeType::PReLU, x, payload.Constant({1, 2}, {0.5, 2}), y);
+  ASSERT_OK_AND_ASSIGN(const auto handle, Init(payload, Float({2, 2}), Float({2, 2})));
+  std::vector<float> numbers = {-2, -2, 3, 3};
+  EXPECT_THAT(Call(*handle, Float({2, 2}, numbers.data())).value(), ElementsAre(-1, -4, 3, 3));
+}
+
+TEST(XnnpackRuntimeTest, NodesOfInt8ComputeInTheirScales) {
+  // Of scale 0.5 and zero point 1: (x + x) · 1, at most 3.
+  PayloadBuilder payload;
+  const uint32_t x = payload.Input(0, {4}), y = payload.Output(1, {4});
+  std::vector<uint32_t> values;
+  for (int i = 0; i < 4; ++i) {
+    values.push_back(payload.Tensor({4}));
+    payload.Quantize(values.back(), Datatype::QINT8, 0.5, 1);
+  }
+  payload.Unary(NodeType::Convert, x, values[0]);
+  payload.Binary(NodeType::Add, values[0], values[0], values[1]);
+  payload.Unary(NodeType::Clamp, values[1], values[2]);
+  payload.Bounds(-2, 3);
+  payload.Binary(NodeType::Subtract, values[2], values[0], values[3]);
+  payload.Unary(NodeType::Convert, values[3], y);
+  ASSERT_OK_AND_ASSIGN(const auto handle, Init(payload, Float({4}), Float({4})));
+  std::vector<float> numbers = {-3, 0.5, 1, 10};
+  EXPECT_THAT(Call(*handle, Float({4}, numbers.data())).value(), ElementsAre(1, 0.5, 1, -7));
+}
+
+}  // namespace
+}  // namespace belay::xnnpack
