@@ -49,22 +49,24 @@ Sizes Unpermuted(const Sizes& sizes, const DimOrder& order) {
   return result;
 }
 
-// The order of a tensor's dimensions in which its sizes are the value's: that of its memory
-// (sizes of 1 are anywhere). A tensor without dimensions may have one of size 1 in the payload.
-absl::StatusOr<DimOrder> OrderOf(const Value& value, const EValue& of_call) {
+// A tensor of the call that is not the value's.
+absl::Status OtherTensor(const Value& value, const Sizes& sizes, const EValue& of_call) {
+  return absl::InvalidArgumentError(absl::StrCat(
+      "value ", value.id, " is ", FormatSizes(sizes), " of dtype ",
+      DTypeName(DtypeOf(value.datatype)), " in the payload, the call has ", of_call.KindName()));
+}
+
+// The order of the dimensions in a tensor's memory; of those in which sizes of 1 may be anywhere, the
+// one with these sizes. A tensor without dimensions may have one of size 1 in the payload.
+absl::StatusOr<DimOrder> OrderOf(const Value& value, const Sizes& sizes, const EValue& of_call) {
   const TensorView* tensor = of_call.get_if<TensorView>();
   if (tensor != nullptr && tensor->dtype == DtypeOf(value.datatype)) {
+    if (tensor->sizes == sizes && tensor->is_contiguous()) return ContiguousOrder(tensor->rank());
+    if (tensor->rank() == 0 && sizes == Sizes({1})) return DimOrder();
     const std::optional<DimOrder> order = DimOrderOf(tensor->sizes, tensor->strides);
-    if (order.has_value() && Permuted(tensor->sizes, *order) == value.sizes) return *order;
-    if (tensor->sizes == value.sizes && tensor->is_contiguous()) {
-      return ContiguousOrder(tensor->rank());
-    }
-    if (tensor->rank() == 0 && value.sizes == Sizes({1})) return DimOrder();
+    if (order.has_value() && tensor->rank() == sizes.size()) return *order;
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("value ", value.id, " is ", FormatSizes(value.sizes), " of dtype ",
-                   DTypeName(DtypeOf(value.datatype)), " in the payload, the call has ",
-                   tensor == nullptr ? of_call.KindName() : tensor->ToString()));
+  return OtherTensor(value, sizes, of_call);
 }
 
 class XnnpackHandle final : public DelegateHandle {
@@ -136,21 +138,38 @@ class XnnpackHandle final : public DelegateHandle {
         if (input >= 0) places_[input].is_read = true;
       }
     }
+    // The sizes of the call count, as for ExecuTorch, whose files have others in the payload now and
+    // then: NHWC where a row-major tensor comes.
     for (size_t i = 0; i < graph_.values.size(); ++i) {
       const Value& value = graph_.values[i];
       Place& place = places_[i];
       place.sizes = value.sizes;
-      if (value.argument >= 0) {
-        ABSL_ASSIGN_OR_RETURN(place.order, OrderOf(value, *context.arguments[value.argument]));
-        arguments_.push_back(static_cast<int>(i));
-      } else if (value.output >= 0) {
-        const EValue& output = *context.outputs[value.output];
-        ABSL_ASSIGN_OR_RETURN(place.order, OrderOf(value, output));
-        const TensorView& tensor = *output.get_if<TensorView>();
-        place.is_copied =
-            place.is_read || !(tensor.strides == DenseStrides(tensor.sizes, place.order));
-        outputs_.push_back(static_cast<int>(i));
+      if (value.output >= 0) outputs_.push_back(static_cast<int>(i));
+      if (value.argument < 0) continue;
+      arguments_.push_back(static_cast<int>(i));
+      const EValue& argument = *context.arguments[value.argument];
+      ABSL_ASSIGN_OR_RETURN(place.order, OrderOf(value, value.sizes, argument));
+      if (!place.order.empty()) {
+        place.sizes = Permuted(argument.get_if<TensorView>()->sizes, place.order);
       }
+      const bool empty = std::any_of(place.sizes.begin(), place.sizes.end(),
+                                     [](int64_t size) { return size < 1; });
+      if (empty || !CheckPlanned(static_cast<int>(i)).ok()) {
+        return OtherTensor(value, value.sizes, argument);
+      }
+    }
+    ABSL_RETURN_IF_ERROR(ComputeSizes());
+    for (int index : outputs_) {
+      const Value& value = graph_.values[index];
+      Place& place = places_[index];
+      const EValue& output = *context.outputs[value.output];
+      ABSL_ASSIGN_OR_RETURN(place.order, OrderOf(value, place.sizes, output));
+      const TensorView& tensor = *output.get_if<TensorView>();
+      if (!place.order.empty() && !(Permuted(tensor.sizes, place.order) == place.sizes)) {
+        return OtherTensor(value, place.sizes, output);
+      }
+      place.is_copied =
+          place.is_read || !(tensor.strides == DenseStrides(tensor.sizes, place.order));
     }
     return absl::OkStatus();
   }
@@ -259,7 +278,13 @@ class XnnpackHandle final : public DelegateHandle {
       place.sizes = sizes;
       ABSL_RETURN_IF_ERROR(CheckPlanned(index));
     }
-    for (size_t i = 0; !same && i < graph_.nodes.size(); ++i) {
+    if (!same) ABSL_RETURN_IF_ERROR(ComputeSizes());
+    sizes_are_known_ = true;
+    return absl::OkStatus();
+  }
+
+  absl::Status ComputeSizes() {
+    for (size_t i = 0; i < graph_.nodes.size(); ++i) {
       const Node& node = graph_.nodes[i];
       const Sizes* inputs[kMaxInputs];
       const auto computed = OutputSizes(node, InputSizes(node, inputs));
@@ -267,7 +292,6 @@ class XnnpackHandle final : public DelegateHandle {
       places_[node.output].sizes = *computed;
       ABSL_RETURN_IF_ERROR(CheckPlanned(node.output));
     }
-    sizes_are_known_ = true;
     return absl::OkStatus();
   }
 
@@ -346,7 +370,7 @@ class XnnpackHandle final : public DelegateHandle {
   int num_arguments_, num_outputs_;
   AlignedBuffer memory_;
   EventSink events_;
-  bool sizes_are_known_ = true;  // those of the payload, to begin with
+  bool sizes_are_known_ = true;  // those of the call at its largest, to begin with
 };
 
 }  // namespace

@@ -107,15 +107,29 @@ TEST(XnnpackRuntimeTest, ArgumentsMayHaveGaps) {
   EXPECT_THAT(Call(*handle, strided).value(), ElementsAre(2, 4, 6, 5, 7, 9));
 }
 
-TEST(XnnpackRuntimeTest, TheCallMustBeThePayloads) {
-  const auto refused = [](EValue argument, EValue output) {
+TEST(XnnpackRuntimeTest, TheCallMustFitThePayload) {
+  const auto refused = [](EValue argument, EValue output, const char* message) {
     EXPECT_THAT(Init(AddRow(), argument, output),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("in the payload")));
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(message)));
   };
-  refused(Float({3, 4}), Float({4, 3}));
-  refused(Float({4, 3}), Float({4}));
-  refused(TensorView::Contiguous(DType::kInt8, {4, 3}, nullptr), Float({4, 3}));
-  refused(int64_t{3}, Float({4, 3}));
+  const EValue x = Float({4, 3});
+  refused(Float({5, 3}), x, "value 0 is [4,3] of dtype float32 in the payload, the call has");
+  refused(Float({3, 4}), x, "node 0 (Add): sizes [3,4] and [3] do not broadcast");
+  refused(Float({12}), x, "in the payload");
+  refused(Float({0, 3}), x, "in the payload");
+  refused(x, Float({4}), "in the payload");
+  refused(x, Float({4, 4}), "value 1 is [4,3] of dtype float32 in the payload");
+  refused(TensorView::Contiguous(DType::kInt8, {4, 3}, nullptr), x, "in the payload");
+  refused(int64_t{3}, x, "in the payload");
+}
+
+// As ExecuTorch writes some: NHWC in the payload, a row-major tensor in the call.
+TEST(XnnpackRuntimeTest, TheSizesOfTheCallCount) {
+  PayloadBuilder payload;
+  payload.Unary(NodeType::Negate, payload.Input(0, {1, 2, 2, 3}), payload.Output(1, {1, 2, 2, 3}));
+  ASSERT_OK_AND_ASSIGN(const auto handle, Init(payload, Float({1, 3, 2, 2}), Float({1, 3, 2, 2})));
+  std::vector<float> x(12, 1);
+  EXPECT_EQ(Call(*handle, Float({1, 3, 2, 2}, x.data())).value(), std::vector<float>(12, -1));
 }
 
 TEST(XnnpackRuntimeTest, TakesWhatItHoldsFromTheBudget) {
