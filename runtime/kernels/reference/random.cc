@@ -6,6 +6,7 @@
 #include <numbers>
 #include <string_view>
 
+#include "runtime/core/budget.h"
 #include "runtime/core/element.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
@@ -47,7 +48,8 @@ void FillElements(const TensorView& output, const RandomStream& random, Make&& m
   RunCursor cursor(output.sizes, output.strides);
   const int64_t total = output.numel();
   RunBuffer buffer;
-  for (int64_t done = 0; done < total; done += kRunLength) {
+  Budget::Pace pace;
+  for (int64_t done = 0; done < total && !pace.Stop(16 * kRunLength); done += kRunLength) {
     const int n = static_cast<int>(std::min<int64_t>(kRunLength, total - done));
     for (int i = 0; i < n; ++i) {
       ElementDraws draws = random.At(done + i);
@@ -147,7 +149,9 @@ absl::Status PoissonOf(KernelContext& context, const Seeded<PoissonCall<KernelAr
   const Reader<double> rates(self);
   const Writer<double> write(*out);
   int64_t element = 0;
-  for (StridedIterator<2> it(self.sizes, {self.strides, out->strides}); !it.done(); it.Next()) {
+  Budget::Pace pace;
+  for (StridedIterator<2> it(self.sizes, {self.strides, out->strides});
+       !it.done() && !pace.Stop(64); it.Next()) {
     const double rate = rates(it.offset(0));
     if (!(rate >= 0) || std::isinf(rate)) {
       return absl::OutOfRangeError(
@@ -185,8 +189,9 @@ absl::Status Dropout(KernelContext& context, const Seeded<DropoutCall<KernelArgu
   const Writer<bool> write_mask(*mask);
   const RandomStream random(call, out->data);
   int64_t element = 0;
+  Budget::Pace pace;
   for (StridedIterator<3> it(input->sizes, {input->strides, out->strides, mask->strides});
-       !it.done(); it.Next()) {
+       !it.done() && !pace.Stop(16); it.Next()) {
     const double x = in(it.offset(0));
     const bool kept = random.At(element++).Uniform(53) >= p;
     write(it.offset(1), x * (kept ? scale : 0));
