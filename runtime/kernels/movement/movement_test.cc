@@ -84,7 +84,7 @@ TEST(MovementTest, LargeCopiesAreDivided) {
                       EValue(false),
                       EValue()};
     call.outputs = {DType::kFloat16};
-    call.output_layout = layout;
+    call.output_layout = layout == Layout::kRepeated ? Layout::kRowMajor : layout;
     ASSERT_TRUE(comparison.Compare(call));
     call.arguments[0] = TestTensorSpec{DType::kFloat16, {1, 33, 61, 40}, layout};
     call.output_layout = Layout::kChannelsLast;
