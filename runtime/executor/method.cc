@@ -78,6 +78,7 @@ absl::Status Method::SetInput(size_t i, const EValue& value) { return impl_->inp
 absl::Status Method::Execute(const ExecuteOptions& options) {
   const ScopedEvent execute(impl_->events, EventKind::kExecute);
   ABSL_RETURN_IF_ERROR(impl_->inputs.CheckReady());
+  if (impl_->inputs.TakeMoved()) impl_->code.FixCallsOnInputs();
   const ThreadPool::Lease lease(impl_->threads);
   return impl_->code.Run(options);
 }
@@ -85,6 +86,7 @@ absl::Status Method::Execute(const ExecuteOptions& options) {
 absl::Status Method::ExecuteWithin(Budget& budget) {
   const ScopedEvent execute(impl_->events, EventKind::kExecute);
   ABSL_RETURN_IF_ERROR(impl_->inputs.CheckReady());
+  if (impl_->inputs.TakeMoved()) impl_->code.FixCallsOnInputs();
   return impl_->code.RunWithin(budget);
 }
 

@@ -165,7 +165,8 @@ absl::StatusOr<MethodCode> MethodCode::Resolve(const Program& program, SlotTable
 void MethodCode::AddMemory(const MethodPlan& plan, MemoryBound& bound) {
   // The last is an overlay, in a list that grows by doubling.
   constexpr uint64_t kOperand = sizeof(EValue*) + 3 * sizeof(uint32_t) + 3 * sizeof(Overlay);
-  bound.Add(plan.instructions.size(), sizeof(Record));
+  // A call on inputs is in a list that grows by doubling.
+  bound.Add(plan.instructions.size(), sizeof(Record) + 3 * sizeof(uint32_t));
   bound.Add(plan.operands.size(), kOperand);
   for (const DelegatePlan& delegate : plan.delegates) {
     bound.Add(1, 3 * sizeof(std::unique_ptr<DelegateHandle>));
@@ -296,14 +297,13 @@ absl::Status MethodCode::Prepare(MemoryBudget* memory) {
         const uint64_t arguments = WorkOfArguments(record.rule, record.context);
         const uint64_t outputs = WorkOfOutputs(record.rule, record.context);
         record.work = arguments > UINT64_MAX - outputs ? UINT64_MAX : arguments + outputs;
-        std::byte* const memory = calls_.data() + record.call;
-        if (!record.reads_call && record.kernel->fix_call != nullptr &&
-            StaysInPlace(plan_->arguments_of(call.operands)) &&
-            StaysInPlace(plan_->outputs_of(call.operands)) &&
-            record.kernel->fix_call(record.context, memory)) {
-          record.kind = Record::Kind::kFixedKernel;
-          record.run_fixed = record.kernel->run_fixed_call;
-          record.fixed_call = memory;
+        if (!record.reads_call && record.kernel->fix_call != nullptr) {
+          if (StaysInPlace(plan_->arguments_of(call.operands)) &&
+              StaysInPlace(plan_->outputs_of(call.operands))) {
+            FixCall(record);
+          } else {
+            calls_on_inputs_.push_back(static_cast<uint32_t>(i));
+          }
         }
       }
     } else {
@@ -312,6 +312,18 @@ absl::Status MethodCode::Prepare(MemoryBudget* memory) {
     }
   }
   return absl::OkStatus();
+}
+
+void MethodCode::FixCall(Record& record) {
+  std::byte* const call = calls_.data() + record.call;
+  const bool fixed = record.kernel->fix_call(record.context, call);
+  record.kind = fixed ? Record::Kind::kFixedKernel : Record::Kind::kKernel;
+  record.run_fixed = record.kernel->run_fixed_call;
+  record.fixed_call = call;
+}
+
+void MethodCode::FixCallsOnInputs() {
+  for (const uint32_t i : calls_on_inputs_) FixCall(records_[i]);
 }
 
 absl::Status MethodCode::MakeDelegate(const DelegateCallPlan& call, MemoryBudget& memory,

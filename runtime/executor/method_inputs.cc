@@ -195,7 +195,9 @@ absl::Status MethodInputs::SetTensor(size_t i, const TensorPlan& tensor, const E
     planned.data = copy_of_[i];  // for tensors of one dtype and one shape this cannot fail
     ABSL_RETURN_IF_ERROR(CopyElementsOfOneDType(*view, planned));
   }
-  slots_->slot(plan(i).value) = planned;
+  EValue& slot = slots_->slot(plan(i).value);
+  moved_ = moved_ || slot.get_if<TensorView>()->data != planned.data;
+  slot = planned;
   set_[i] = 1;
   return absl::OkStatus();
 }

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -33,6 +34,9 @@ class MethodInputs {
   // Whether everything is there and agrees. Allocates nothing unless it fails. O(n log n) in the
   // inputs. See Method::Execute.
   absl::Status CheckReady();
+
+  // Whether a tensor was given another place since this was asked last.
+  bool TakeMoved() { return std::exchange(moved_, false); }
 
   uint64_t memory_bytes() const { return copies_.size(); }
 
@@ -63,6 +67,7 @@ class MethodInputs {
   absl::Status CheckMutatedApart();
 
   SlotTable* slots_;
+  bool moved_ = false;
   std::vector<uint8_t> set_;
   std::vector<Term> terms_;
   std::vector<Span> spans_;  // of the tensors, if the method mutates any; made anew by each call

@@ -653,23 +653,26 @@ TEST_F(MethodTest, CallsOnTensorsThatStayWhereTheyAreAreFixed) {
     forward_.Output(to);
     return to;
   };
-  twice(twice(x, {1}), {1});        // an input is where the caller says
+  twice(twice(x, {1}), {1});
   twice(twice(y, {1}, 1), {1}, 1);  // of any size
   twice(c, {1});
   twice(pair, {2});  // not for this kernel
   ASSERT_OK_AND_ASSIGN(Method method, Load());
-  for (const float value : {1.0f, 10.0f}) {
-    const TestTensor given = TestTensor::Of<float>({1}, {value});
-    ASSERT_OK(method.SetInput(0, given.view()));
-    ASSERT_OK(method.SetInput(1, given.view()));
+  // An input is where the caller says: in one place with other content, and in another place.
+  TestTensor first = TestTensor::Of<float>({1}, {1}), other = TestTensor::Of<float>({1}, {1});
+  float value = 1;
+  for (TestTensor* given : {&first, &first, &other, &first}) {
+    *given->view().as<float>() = value;
+    ASSERT_OK(method.SetInput(0, given->view()));
+    ASSERT_OK(method.SetInput(1, given->view()));
     ASSERT_OK(method.Execute());
-    const float twice_value = 2 * value;
-    EXPECT_THAT(Floats(method.GetOutput(0)), ElementsAre(twice_value));
-    EXPECT_THAT(Floats(method.GetOutput(1)), ElementsAre(2 * twice_value + 1));
-    EXPECT_THAT(Floats(method.GetOutput(2)), ElementsAre(twice_value));
-    EXPECT_THAT(Floats(method.GetOutput(3)), ElementsAre(2 * twice_value));
+    EXPECT_THAT(Floats(method.GetOutput(0)), ElementsAre(2 * value + 1));
+    EXPECT_THAT(Floats(method.GetOutput(1)), ElementsAre(2 * (2 * value + 1) + 1));
+    EXPECT_THAT(Floats(method.GetOutput(2)), ElementsAre(2 * value));
+    EXPECT_THAT(Floats(method.GetOutput(3)), ElementsAre(4 * value));
     EXPECT_THAT(Floats(method.GetOutput(4)), ElementsAre(11));
     EXPECT_THAT(Floats(method.GetOutput(5)), ElementsAre(10, 12));
+    value += 10;
   }
   EXPECT_EQ(method.instructions()[1].kernel, "Twice");
 }
