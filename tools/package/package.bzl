@@ -1,7 +1,5 @@
 """Belay without Bazel: a tarball of the C interface, its libraries, the command, and what CMake and pkg-config read."""
 
-load("@rules_cc//cc:defs.bzl", "CcInfo")
-
 def _static_archive_impl(ctx):
     """One archive of everything below a library, and the flags that linking it needs."""
     archives = []
