@@ -20,6 +20,7 @@
 #include "exir/ir/lowered_backend_module.h"
 #include "exir/ir/text.h"
 #include "exir/ops/standard_ops.h"
+#include "exir/testing/module_data.h"
 #include "exir/testing/programs.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -101,20 +102,6 @@ exir::ExportedProgram Parse(std::string_view text, const exir::OpRegistry& ops, 
   return program;
 }
 
-// The named data of a lowered module, as its program file gives them to the delegate.
-class ModuleData : public NamedDataMap {
- public:
-  explicit ModuleData(const exir::NamedDataOutput& output) : output_(output) {}
-  absl::StatusOr<absl::Span<const std::byte>> Find(std::string_view key) const override {
-    const auto it = output_.program_data.find(std::string(key));
-    if (it == output_.program_data.end()) return absl::NotFoundError("no such named data");
-    return output_.buffers[it->second.buffer].bytes;
-  }
-
- private:
-  const exir::NamedDataOutput& output_;
-};
-
 class CpuTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -174,7 +161,7 @@ class CpuTest : public ::testing::Test {
   // Of the first delegate, ascending.
   static std::vector<std::string> OperatorsOf(const exir::ExportedProgram& lowered) {
     const exir::LoweredBackendModule& module = *lowered.lowered_modules[exir::ModuleId(0)];
-    const ModuleData named_data(module.named_data);
+    const exir::ModuleData named_data(module.named_data);
     Program::Options options;
     options.named_data = &named_data;
     auto program = Program::OpenBytes(module.processed.owner, module.processed.bytes, options);

@@ -19,6 +19,7 @@
 #include "exir/ir/lowered_backend_module.h"
 #include "exir/ir/text.h"
 #include "exir/ops/standard_ops.h"
+#include "exir/testing/module_data.h"
 #include "exir/testing/programs.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -72,19 +73,6 @@ exir::ExportedProgram Parse(std::string_view text, const exir::OpRegistry& ops) 
   }
   return program;
 }
-
-class ModuleData : public NamedDataMap {
- public:
-  explicit ModuleData(const exir::NamedDataOutput& output) : output_(output) {}
-  absl::StatusOr<absl::Span<const std::byte>> Find(std::string_view key) const override {
-    const auto it = output_.program_data.find(std::string(key));
-    if (it == output_.program_data.end()) return absl::NotFoundError("no such named data");
-    return output_.buffers[it->second.buffer].bytes;
-  }
-
- private:
-  const exir::NamedDataOutput& output_;
-};
 
 class XnnpackTest : public ::testing::Test {
  protected:
@@ -142,7 +130,7 @@ class XnnpackTest : public ::testing::Test {
 
   static std::vector<std::string> NodeTypes(const exir::ExportedProgram& lowered) {
     const exir::LoweredBackendModule& module = *lowered.lowered_modules[exir::ModuleId(0)];
-    const ModuleData data(module.named_data);
+    const exir::ModuleData data(module.named_data);
     MemoryBudget memory("delegate_bytes", 1 << 30);
     size_t arguments = 0;
     for (const exir::InputSpec& input : module.original.signature.inputs) {

@@ -9,8 +9,6 @@
 #include "executorch/reader/problems.h"
 #include "runtime/core/annotate.h"
 #include "runtime/core/status_macros.h"
-#include "runtime/core/utf8.h"
-#include "runtime/program/metadata_path.h"
 
 namespace belay::pte {
 namespace {
@@ -61,19 +59,18 @@ absl::Status DataFiles::Add(std::shared_ptr<const void> owner, absl::Span<const 
   std::map<std::string, ExternalData, std::less<>> added;
   for (flatbuffers::uoffset_t i = 0; i < root->named_data()->size(); ++i) {
     const ptd::NamedData& named = *root->named_data()->Get(i);
-    const std::string_view key =
-        named.key() == nullptr ? std::string_view() : named.key()->string_view();
-    const std::string place = absl::StrCat("named_data[", i, "] ", Quoted(key));
-    if (key.empty() || !IsUtf8(key)) {
-      problems.Add(absl::InvalidArgumentError(absl::StrCat(place, ": the key is no text")));
+    const absl::StatusOr<std::string_view> key = ReadKey(named.key(), i);
+    if (!key.ok()) {
+      problems.Add(key.status());
       continue;
     }
     absl::StatusOr<ExternalData> data = ReadEntry(flat, *root, named);
     if (!data.ok()) {
-      problems.Add(Annotate(data.status(), place));
-    } else if (entries_.find(key) != entries_.end() ||
-               !added.emplace(std::string(key), *std::move(data)).second) {
-      problems.Add(absl::InvalidArgumentError(absl::StrCat(place, ": the key is there already")));
+      problems.Add(Annotate(data.status(), EntryName(i, *key)));
+    } else if (entries_.find(*key) != entries_.end() ||
+               !added.emplace(std::string(*key), *std::move(data)).second) {
+      problems.Add(absl::InvalidArgumentError(
+          absl::StrCat(EntryName(i, *key), ": the key is there already")));
     }
   }
   ABSL_RETURN_IF_ERROR(problems.ToStatus());

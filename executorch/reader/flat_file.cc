@@ -10,6 +10,7 @@
 #include "runtime/core/checked_math.h"
 #include "runtime/core/first_bytes.h"
 #include "runtime/core/status_macros.h"
+#include "runtime/core/utf8.h"
 #include "runtime/program/header.h"
 #include "runtime/program/metadata_path.h"
 
@@ -127,6 +128,16 @@ absl::StatusOr<FlatFile> ReadFlatFile(FlatFileKind kind, absl::Span<const std::b
   std::copy_n(file.data(), flat.table_bytes, copy.data());
   flat.tables = std::make_shared<const AlignedBuffer>(std::move(copy));
   return flat;
+}
+
+std::string EntryName(size_t i, std::string_view key) {
+  return absl::StrCat("named_data[", i, "] ", Quoted(key));
+}
+
+absl::StatusOr<std::string_view> ReadKey(const flatbuffers::String* key, size_t i) {
+  const std::string_view text = key == nullptr ? std::string_view() : key->string_view();
+  if (!text.empty() && IsUtf8(text)) return text;
+  return absl::InvalidArgumentError(absl::StrCat(EntryName(i, text), ": the key is no text"));
 }
 
 absl::StatusOr<absl::Span<const std::byte>> SegmentBytes(const FlatFile& file, uint64_t offset,

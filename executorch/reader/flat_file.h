@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <string>
+#include <string_view>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -82,6 +84,11 @@ absl::Status CheckKeys(const List& list, const Limits& limits) {
   keys.Add(list.size(), kEntryBytes);
   return CheckMemory(keys.bytes(), "the keys of named data");
 }
+
+// What messages call an entry: "named_data[3] 'weight'".
+std::string EntryName(size_t i, std::string_view key);
+// The key of entry i. kInvalidArgument, with its name: it is missing, empty or no UTF-8.
+absl::StatusOr<std::string_view> ReadKey(const flatbuffers::String* key, size_t i);
 
 // Element i of a vector of numbers. Those of eight bytes may lie anywhere: the verifier looks at the
 // alignment of a vector's length alone. Precondition: i < numbers.size().

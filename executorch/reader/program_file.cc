@@ -11,7 +11,6 @@
 #include "runtime/core/checked_math.h"
 #include "runtime/core/memory_check.h"
 #include "runtime/core/status_macros.h"
-#include "runtime/core/utf8.h"
 #include "runtime/program/metadata_path.h"
 
 namespace belay::pte {
@@ -141,17 +140,15 @@ absl::StatusOr<std::vector<NamedDataPlan>> ProgramFile::NamedData(const Limits& 
   Problems problems;
   for (flatbuffers::uoffset_t i = 0; i < root_->named_data()->size(); ++i) {
     const pte::NamedData& named = *root_->named_data()->Get(i);
-    const std::string_view key =
-        named.key() == nullptr ? std::string_view() : named.key()->string_view();
-    const std::string place = absl::StrCat("named_data[", i, "] ", Quoted(key));
-    if (key.empty() || !IsUtf8(key)) {
-      problems.Add(absl::InvalidArgumentError(absl::StrCat(place, ": the key is no text")));
+    const absl::StatusOr<std::string_view> key = ReadKey(named.key(), i);
+    if (!key.ok()) {
+      problems.Add(key.status());
       continue;
     }
     const absl::StatusOr<absl::Span<const std::byte>> bytes = Segment(named.segment_index());
-    if (!bytes.ok()) problems.Add(Annotate(bytes.status(), place));
+    if (!bytes.ok()) problems.Add(Annotate(bytes.status(), EntryName(i, *key)));
     NamedDataPlan data;
-    data.key = std::string(key);
+    data.key = std::string(*key);
     if (bytes.ok()) data.bytes = *bytes;
     sorted.push_back(std::move(data));
   }

@@ -18,12 +18,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "backends/runtime_backends.h"
-#include "executorch/reader/flat_file.h"
-#include "executorch/reader/open_program.h"
+#include "executorch/reader/open_any_program.h"
 #include "executorch/reader/prim_kernels.h"
+#include "runtime/core/checked_math.h"
 #include "runtime/core/dtype.h"
 #include "runtime/core/evalue.h"
-#include "runtime/core/mapped_file.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/tensor_view.h"
 #include "runtime/core/thread_pool.h"
@@ -154,17 +153,7 @@ absl::StatusOr<std::unique_ptr<belay_program>> OpenFile(const char* path,
                                                         const belay_open_options* given) {
   if (path == nullptr) return Missing("a path");
   ABSL_ASSIGN_OR_RETURN(const belay::pte::OpenOptions options, OpenOptionsOf(given));
-  bool is_pte = false;
-  {
-    ABSL_ASSIGN_OR_RETURN(const auto file, belay::MappedFile::Open(path));
-    is_pte = belay::pte::IsProgramFile(file->bytes());
-  }
-  if (!is_pte && !options.data_files.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        path, ": data_files are for programs of ExecuTorch; others name their companion files"));
-  }
-  ABSL_ASSIGN_OR_RETURN(Program program, is_pte ? belay::pte::OpenProgram(path, options)
-                                                : Program::Open(path, options.program));
+  ABSL_ASSIGN_OR_RETURN(Program program, belay::pte::OpenAnyProgram(path, options));
   return MakeProgram(std::move(program));
 }
 
@@ -177,11 +166,7 @@ absl::StatusOr<std::unique_ptr<belay_program>> OpenMemory(const void* bytes, siz
         "expected neither copy nor data_files for a program in memory");
   }
   const auto file = absl::MakeConstSpan(static_cast<const std::byte*>(bytes), size);
-  ABSL_ASSIGN_OR_RETURN(
-      Program program,
-      belay::pte::IsProgramFile(file)
-          ? belay::pte::OpenProgramBytes(nullptr, file, belay::pte::DataFiles(), options.program)
-          : Program::OpenBytes(nullptr, file, options.program));
+  ABSL_ASSIGN_OR_RETURN(Program program, belay::pte::OpenAnyProgramBytes(file, options.program));
   return MakeProgram(std::move(program));
 }
 

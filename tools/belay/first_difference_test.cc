@@ -13,6 +13,7 @@
 #include "runtime/core/testing.h"
 #include "runtime/kernel/kernel_arguments.h"
 #include "runtime/kernels/standard_kernels.h"
+#include "tools/belay/relu_call.h"
 
 namespace belay::tools {
 namespace {
@@ -20,14 +21,6 @@ namespace {
 using ::testing::HasSubstr;
 
 // A relu that forgets the last element.
-struct ReluCall {
-  const TensorView* self = nullptr;
-  static absl::StatusOr<ReluCall> Read(const KernelArguments& arguments) {
-    ReluCall call;
-    ABSL_ASSIGN_OR_RETURN(call.self, arguments.Tensor("self"));
-    return call;
-  }
-};
 absl::Status WrongRelu(KernelContext& context, const ReluCall& call) {
   const TensorView* const in = call.self;
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, context.Output(0, in->sizes));

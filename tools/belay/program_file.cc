@@ -6,8 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "executorch/reader/flat_file.h"
-#include "executorch/reader/open_program.h"
-#include "runtime/core/mapped_file.h"
+#include "executorch/reader/open_any_program.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/schema/file_format.h"
 
@@ -25,23 +24,16 @@ bool IsProgramFile(absl::Span<const std::byte> file) {
 }
 
 absl::StatusOr<Program> OpenProgramFile(const std::string& path, const pte::OpenOptions& options) {
-  bool is_pte = false;
-  {
-    ABSL_ASSIGN_OR_RETURN(const auto file, MappedFile::Open(path));
-    is_pte = pte::IsProgramFile(file->bytes());
+  if (!options.data_files.empty()) {
+    ABSL_ASSIGN_OR_RETURN(const bool is_pte, pte::IsProgramFileAt(path));
+    if (!is_pte) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(path,
+                       ": --data is for programs of ExecuTorch (.pte); others name their "
+                       "companion files"));
+    }
   }
-  if (is_pte) return pte::OpenProgram(path, options);
-  if (options.data_files.empty()) return Program::Open(path, options.program);
-  return absl::InvalidArgumentError(absl::StrCat(
-      path, ": --data is for programs of ExecuTorch (.pte); others name their companion files"));
-}
-
-absl::StatusOr<Program> OpenProgramBytes(absl::Span<const std::byte> file,
-                                         const Program::Options& options) {
-  if (pte::IsProgramFile(file)) {
-    return pte::OpenProgramBytes(nullptr, file, pte::DataFiles(), options);
-  }
-  return Program::OpenBytes(nullptr, file, options);
+  return pte::OpenAnyProgram(path, options);
 }
 
 Option DataOption(std::vector<std::string>* data_files) {

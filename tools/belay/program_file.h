@@ -22,10 +22,6 @@ bool IsProgramFile(absl::Span<const std::byte> file);
 // name their companions themselves (kInvalidArgument). Else as Program::Open and pte::OpenProgram.
 absl::StatusOr<Program> OpenProgramFile(const std::string& path, const pte::OpenOptions& options);
 
-// The same from memory, which must outlive the result. Without data files.
-absl::StatusOr<Program> OpenProgramBytes(absl::Span<const std::byte> file,
-                                         const Program::Options& options);
-
 // --data.
 Option DataOption(std::vector<std::string>* data_files);
 

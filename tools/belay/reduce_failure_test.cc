@@ -21,6 +21,7 @@
 #include "runtime/kernel/kernel_arguments.h"
 #include "runtime/kernels/standard_kernels.h"
 #include "tools/belay/first_difference.h"
+#include "tools/belay/relu_call.h"
 
 namespace belay::tools {
 namespace {
@@ -28,14 +29,6 @@ namespace {
 using ::testing::HasSubstr;
 
 // A relu that is wrong for numbers above 2.
-struct ReluCall {
-  const TensorView* self = nullptr;
-  static absl::StatusOr<ReluCall> Read(const KernelArguments& arguments) {
-    ReluCall call;
-    ABSL_ASSIGN_OR_RETURN(call.self, arguments.Tensor("self"));
-    return call;
-  }
-};
 absl::Status WrongRelu(KernelContext& context, const ReluCall& call) {
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, context.Output(0, call.self->sizes));
   for (int64_t i = 0; i < out->numel(); ++i) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "backends/runtime_backends.h"
+#include "executorch/reader/open_any_program.h"
 #include "executorch/reader/prim_kernels.h"
 #include "exir/import/import.h"
 #include "exir/ops/standard_ops.h"
@@ -47,8 +48,8 @@ class ProgramTarget final : public StressTarget {
     if (!buffer.ok()) return {"open", buffer.status()};
     std::copy_n(reinterpret_cast<const std::byte*>(bytes.data()), bytes.size(),
                 buffer->span().data());
-    const absl::StatusOr<Program> program =
-        OpenProgramBytes(absl::MakeConstSpan(buffer->span().data(), bytes.size()), options_);
+    const absl::StatusOr<Program> program = pte::OpenAnyProgramBytes(
+        absl::MakeConstSpan(buffer->span().data(), bytes.size()), options_);
     if (!program.ok()) return {"open", program.status()};
     StressOutcome outcome = {"open", absl::OkStatus()};
     for (const MethodPlan& plan : program->methods()) {

@@ -58,59 +58,35 @@ int32_t PteBuilder::Add(EValueT value) {
   return static_cast<int32_t>(method().values.size() - 1);
 }
 
-int32_t PteBuilder::Null() {
-  EValueT value;
-  value.val.Set(NullT());
-  return Add(std::move(value));
-}
-int32_t PteBuilder::Int(int64_t number) {
-  IntT content;
-  content.int_val = number;
+template <class Content>
+int32_t PteBuilder::AddContent(Content content) {
   EValueT value;
   value.val.Set(std::move(content));
   return Add(std::move(value));
 }
-int32_t PteBuilder::Double(double number) {
-  DoubleT content;
-  content.double_val = number;
-  EValueT value;
-  value.val.Set(std::move(content));
-  return Add(std::move(value));
+
+template <class Content, class Field, class Value>
+int32_t PteBuilder::AddField(Field Content::* field, Value value) {
+  Content content;
+  content.*field = std::move(value);
+  return AddContent(std::move(content));
 }
-int32_t PteBuilder::Bool(bool truth) {
-  BoolT content;
-  content.bool_val = truth;
-  EValueT value;
-  value.val.Set(std::move(content));
-  return Add(std::move(value));
-}
+
+int32_t PteBuilder::Null() { return AddContent(NullT()); }
+int32_t PteBuilder::Int(int64_t number) { return AddField(&IntT::int_val, number); }
+int32_t PteBuilder::Double(double number) { return AddField(&DoubleT::double_val, number); }
+int32_t PteBuilder::Bool(bool truth) { return AddField(&BoolT::bool_val, truth); }
 int32_t PteBuilder::String(std::string text) {
-  StringT content;
-  content.string_val = std::move(text);
-  EValueT value;
-  value.val.Set(std::move(content));
-  return Add(std::move(value));
+  return AddField(&StringT::string_val, std::move(text));
 }
 int32_t PteBuilder::IntList(std::vector<int64_t> values) {
-  IntListT content;
-  content.items = std::move(values);
-  EValueT value;
-  value.val.Set(std::move(content));
-  return Add(std::move(value));
+  return AddField(&IntListT::items, std::move(values));
 }
 int32_t PteBuilder::TensorList(std::vector<int32_t> values) {
-  TensorListT content;
-  content.items = std::move(values);
-  EValueT value;
-  value.val.Set(std::move(content));
-  return Add(std::move(value));
+  return AddField(&TensorListT::items, std::move(values));
 }
 int32_t PteBuilder::OptionalTensorList(std::vector<int32_t> values) {
-  OptionalTensorListT content;
-  content.items = std::move(values);
-  EValueT value;
-  value.val.Set(std::move(content));
-  return Add(std::move(value));
+  return AddField(&OptionalTensorListT::items, std::move(values));
 }
 
 TensorT PteBuilder::NewTensor(std::vector<int32_t> sizes, int8_t scalar_type) const {

@@ -76,6 +76,10 @@ class PteBuilder {
   int32_t Add(EValueT value);
   InstructionT& AddInstruction();
   TensorT NewTensor(std::vector<int32_t> sizes, int8_t scalar_type) const;
+  template <class Content>
+  int32_t AddContent(Content content);
+  template <class Content, class Field, class Value>
+  int32_t AddField(Field Content::* field, Value value);
   uint32_t Place(const TensorT& tensor);
 
   ProgramT program_;

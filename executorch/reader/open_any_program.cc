@@ -1,0 +1,31 @@
+#include "executorch/reader/open_any_program.h"
+
+#include "absl/strings/str_cat.h"
+#include "executorch/reader/data_file.h"
+#include "executorch/reader/flat_file.h"
+#include "runtime/core/mapped_file.h"
+#include "runtime/core/status_macros.h"
+
+namespace belay::pte {
+
+absl::StatusOr<bool> IsProgramFileAt(const std::string& path) {
+  ABSL_ASSIGN_OR_RETURN(const auto file, MappedFile::Open(path));
+  return IsProgramFile(file->bytes());
+}
+
+absl::StatusOr<belay::Program> OpenAnyProgram(const std::string& path, const OpenOptions& options) {
+  ABSL_ASSIGN_OR_RETURN(const bool is_pte, IsProgramFileAt(path));
+  if (is_pte) return OpenProgram(path, options);
+  if (options.data_files.empty()) return belay::Program::Open(path, options.program);
+  return absl::InvalidArgumentError(absl::StrCat(
+      path,
+      ": data files are for programs of ExecuTorch (.pte); others name their companion files"));
+}
+
+absl::StatusOr<belay::Program> OpenAnyProgramBytes(absl::Span<const std::byte> file,
+                                                   const belay::Program::Options& options) {
+  return IsProgramFile(file) ? OpenProgramBytes(nullptr, file, DataFiles(), options)
+                             : belay::Program::OpenBytes(nullptr, file, options);
+}
+
+}  // namespace belay::pte

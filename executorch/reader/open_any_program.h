@@ -1,0 +1,28 @@
+// Opens program files of Belay and of ExecuTorch alike, by what is in them, whatever they are called.
+#ifndef BELAY_EXECUTORCH_READER_OPEN_ANY_PROGRAM_H_
+#define BELAY_EXECUTORCH_READER_OPEN_ANY_PROGRAM_H_
+
+#include <cstddef>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "executorch/reader/open_program.h"
+#include "runtime/program/program.h"
+
+namespace belay::pte {
+
+// Whether the file begins as a program of ExecuTorch does. Errors of MappedFile::Open.
+absl::StatusOr<bool> IsProgramFileAt(const std::string& path);
+
+// As belay::Program::Open or OpenProgram.
+//   kInvalidArgument  data files, and a program of Belay's own: it names its companions itself
+absl::StatusOr<belay::Program> OpenAnyProgram(const std::string& path, const OpenOptions& options);
+
+// The same from memory, which must outlive the result. Without data files.
+absl::StatusOr<belay::Program> OpenAnyProgramBytes(absl::Span<const std::byte> file,
+                                                   const belay::Program::Options& options);
+
+}  // namespace belay::pte
+
+#endif  // BELAY_EXECUTORCH_READER_OPEN_ANY_PROGRAM_H_

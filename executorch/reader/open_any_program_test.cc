@@ -1,0 +1,43 @@
+#include "executorch/reader/open_any_program.h"
+
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "runtime/core/test_in_directory.h"
+#include "runtime/core/testing.h"
+#include "runtime/executor/testing/program_builder.h"
+
+namespace belay::pte {
+namespace {
+
+using ::testing::HasSubstr;
+
+class OpenAnyProgramTest : public TestInDirectory {
+ protected:
+  static std::string Own() {
+    TestProgram program;
+    TestMethod forward = program.AddMethod("forward");
+    forward.Output(forward.Input("x", DType::kFloat32, {1}));
+    return program.Serialize();
+  }
+};
+
+TEST_F(OpenAnyProgramTest, TheContentDecidesNotTheName) {
+  const std::string own = Write("own.pte", Own());
+  const std::string pte = Write("pte.belay", Read("executorch/reader/testdata/add.pte"));
+  ASSERT_OK_AND_ASSIGN(const belay::Program first, OpenAnyProgram(own, {}));
+  EXPECT_EQ(first.format(), "");
+  ASSERT_OK_AND_ASSIGN(const belay::Program second, OpenAnyProgram(pte, {}));
+  EXPECT_EQ(second.format(), "ET12");
+}
+
+TEST_F(OpenAnyProgramTest, DataFilesAreForExecuTorchs) {
+  EXPECT_THAT(OpenAnyProgram(Write("own.belay", Own()), {.program = {}, .data_files = {"x.ptd"}}),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("data files are for programs of ExecuTorch")));
+  EXPECT_THAT(OpenAnyProgram(Path("missing"), {}), StatusIs(absl::StatusCode::kNotFound));
+}
+
+}  // namespace
+}  // namespace belay::pte
