@@ -14,7 +14,7 @@
 #include "hwy/foreach_target.h"
 // Must come after foreach_target.h.
 #include "hwy/highway.h"
-#include "runtime/kernels/packed/epilogue-inl.h"
+#include "runtime/kernels/packed/row_epilogue-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace belay {
@@ -314,23 +314,6 @@ HWY_NOINLINE void DecodePanel(const Panel& panel, float* HWY_RESTRICT to) {
                });
 }
 
-// What is done to `count` sums of a row before they are C's; `other` and `bias` are of the first.
-HWY_INLINE void FinishPanel(const EpilogueF32& e, const float* HWY_RESTRICT sums, const float* bias,
-                            const float* other, float* c, size_t count) {
-  const TagF32 d;
-  const size_t lanes = hn::Lanes(d);
-  const bool linear = IsLinear(e);
-  for (size_t j = 0; j < count; j += lanes) {
-    const size_t some = HWY_MIN(lanes, count - j);
-    V y = hn::LoadU(d, sums + j);
-    if (bias != nullptr) y = hn::Add(y, hn::LoadN(d, bias + j, some));
-    if (other != nullptr && !e.multiply) y = hn::Add(y, hn::LoadN(d, other + j, some));
-    if (linear) y = ClampKeepingNaN(d, y, hn::Set(d, e.low), hn::Set(d, e.high));
-    hn::StoreN(y, d, c + j, some);
-  }
-  if (!linear) FinishTile(e, other, c, count, 1, count);
-}
-
 template <class Decoder>
 HWY_INLINE void Run(const WeightOnlyGemmArgs& g, size_t first_row, size_t last_row,
                     size_t first_column, size_t last_column) {
@@ -395,8 +378,8 @@ HWY_INLINE void Run(const WeightOnlyGemmArgs& g, size_t first_row, size_t last_r
     }
     for (size_t r = 0; r < rows; ++r) {
       const size_t at = (first_row + r) * g.ldc + j;
-      FinishPanel(e, sums + r * kColumns, bias, e.other == nullptr ? nullptr : e.other + at,
-                  g.c + at, count);
+      FinishRow(TagF32(), e, sums + r * kColumns, bias, e.other == nullptr ? nullptr : e.other + at,
+                g.c + at, count);
     }
   }
 }
@@ -493,19 +476,23 @@ void PackInt4Weights(const int8_t* b, int64_t k, int64_t n, int64_t row_stride,
   }
 }
 
-void PackScales(const float* scales, int64_t k, int64_t n, int64_t group, int64_t group_stride,
-                int64_t column_stride, float* packed) {
+template <class T>
+void PackScales(const T* scales, int64_t k, int64_t n, int64_t group, int64_t group_stride,
+                int64_t column_stride, T* packed) {
   const int64_t groups = (k + group - 1) / group;
   for (int64_t first = 0; first < n; first += kPanel) {
     const int64_t columns = std::min(kPanel, n - first);
     for (int64_t i = 0; i < groups; ++i, packed += kPanel) {
-      std::fill(packed, packed + kPanel, 0.0f);
+      std::fill(packed, packed + kPanel, T(0));
       for (int64_t j = 0; j < columns; ++j) {
         packed[j] = scales[i * group_stride + (first + j) * column_stride];
       }
     }
   }
 }
+
+template void PackScales(const float*, int64_t, int64_t, int64_t, int64_t, int64_t, float*);
+template void PackScales(const int32_t*, int64_t, int64_t, int64_t, int64_t, int64_t, int32_t*);
 
 HWY_EXPORT(WeightOnlyGemmImpl);
 void WeightOnlyGemmRange(const WeightOnlyGemmArgs& args, size_t first_row, size_t last_row,

@@ -45,9 +45,11 @@ void PackInt4Weights(const int8_t* b, int64_t k, int64_t n, int64_t row_stride,
                      int64_t column_stride, uint32_t* packed);
 void PackBFloat16Weights(const uint16_t* b, int64_t k, int64_t n, int64_t row_stride,
                          int64_t column_stride, uint16_t* packed);
-// Number (i, j), of group i and column j, lies at scales[i * group_stride + j * column_stride].
-void PackScales(const float* scales, int64_t k, int64_t n, int64_t group, int64_t group_stride,
-                int64_t column_stride, float* packed);
+// Number (i, j), of group i and column j, lies at scales[i * group_stride + j * column_stride]. Of
+// float and int32_t.
+template <class T>
+void PackScales(const T* scales, int64_t k, int64_t n, int64_t group, int64_t group_stride,
+                int64_t column_stride, T* packed);
 
 struct WeightOnlyGemmArgs {
   size_t m = 0, n = 0, k = 0;
