@@ -53,14 +53,20 @@ constexpr exir::Closeness kClose = {.atol = 1e-5, .rtol = 1e-5};
 // Few binary digits, so that sums of a few are exact.
 float Draw(Random& random) { return static_cast<float>(random.Next() % 257) / 128 - 1; }
 
-OwnedValue RandomTensor(std::vector<int64_t> sizes, Random& random) {
-  absl::StatusOr<OwnedValue> made =
-      OwnedValue::Allocate(DType::kFloat32, Sizes(sizes),
-                           ContiguousStrides(absl::MakeConstSpan(sizes)), uint64_t{1} << 20);
+// Of zeros.
+OwnedValue Tensor(DType dtype, std::vector<int64_t> sizes) {
+  absl::StatusOr<OwnedValue> made = OwnedValue::Allocate(
+      dtype, Sizes(sizes), ContiguousStrides(absl::MakeConstSpan(sizes)), uint64_t{1} << 20);
   EXPECT_OK(made.status());
-  const TensorView& tensor = *made->tensor();
-  for (int64_t i = 0; i < tensor.numel(); ++i) tensor.as<float>()[i] = Draw(random);
   return *std::move(made);
+}
+
+template <class T = float>
+OwnedValue RandomTensor(std::vector<int64_t> sizes, Random& random) {
+  OwnedValue made = Tensor(DTypeOf<T>, std::move(sizes));
+  const TensorView& tensor = *made.tensor();
+  for (int64_t i = 0; i < tensor.numel(); ++i) tensor.as<T>()[i] = T(Draw(random));
+  return made;
 }
 
 template <class T, class Element>
@@ -74,7 +80,7 @@ exir::ConstantTensor Filled(const exir::ConstantTensor& like, const Element& ele
   return *std::move(made);
 }
 
-// Constants of float32, bfloat16 and int8 have random elements instead of the text's zeros, but for
+// Constants of float32, bfloat16, float16 and int8 have random elements instead of the text's zeros, but for
 // scalars, which are `scalar`, and those called "scale…", which are powers of two; those called
 // "four…" have four bits.
 exir::ExportedProgram Parse(std::string_view text, const exir::OpRegistry& ops, float scalar = 3) {
@@ -90,6 +96,8 @@ exir::ExportedProgram Parse(std::string_view text, const exir::OpRegistry& ops, 
         });
       } else if (tensor.dtype() == DType::kBFloat16) {
         tensor = Filled<BFloat16>(tensor, [&] { return BFloat16(Draw(random)); });
+      } else if (tensor.dtype() == DType::kFloat16) {
+        tensor = Filled<Half>(tensor, [&] { return Half(Draw(random)); });
       } else if (tensor.dtype() == DType::kFloat32) {
         tensor = Filled<float>(tensor, [&] {
           if (scales) return std::ldexp(1.0f, -6 - static_cast<int>(random.Next() % 3));
@@ -218,13 +226,17 @@ constexpr std::string_view kDivisible = R"(program edge {
       %d4: f32[520,512] = edge.quantized_decomposed.dequantize_per_channel_group.default(%w4, %s4, none, -8, 7, dtype:i8, 32, dtype:f32)
       %t4: f32[512,520] = edge.aten.permute_copy.default(%d4, [1,0])
       %l4: f32[90,520] = edge.aten.mm.default(%m, %t4)
+      %qs: f64[90,1], %qz: i64[90,1] = edge.quantized_decomposed.choose_qparams_per_token_asymmetric.default(%m, dtype:i8)
+      %q4: i8[90,512] = edge.quantized_decomposed.quantize_per_token.default(%m, %qs, %qz, -128, 127, dtype:i8)
+      %r4: f32[90,512] = edge.quantized_decomposed.dequantize_per_token.default(%q4, %qs, %qz, -128, 127, dtype:i8, dtype:f32)
+      %d4q: f32[90,520] = edge.aten.mm.default(%r4, %t4)
       %d16: f32[512,520] = edge.dim_order_ops._to_dim_order_copy.default(%w16, dtype=dtype:f32)
       %l16: f32[90,520] = edge.aten.mm.default(%m, %d16)
       %s: f32[12,50,70] = edge.aten.bmm.default(%q, %k)
       %t: f32[12,50,70] = edge.aten._softmax.default(%s, -1, false)
       %a: f32[12,50,64] = edge.aten.bmm.default(%t, %u)
       return (%o user_output, %l user_output, %l8 user_output, %l4 user_output, %l16 user_output,
-              %a user_output) } })";
+              %a user_output, %d4q user_output) } })";
 
 TEST_F(CpuTest, ThreadsChangeNoBit) {
   auto lowered = Lower(Parse(kDivisible, *ops_));
@@ -402,6 +414,112 @@ TEST_F(CpuTest, WeightsOfFewBitsStayOfFewBits) {
   EXPECT_THAT(operators, Contains("belay_cpu.weight_only_linear.default"));
   EXPECT_THAT(operators, Not(Contains(HasSubstr("dequantize"))));
   EXPECT_THAT(operators, Not(Contains(HasSubstr("gelu"))));
+}
+
+// Two layers: rows of any number with weights in groups behind reshapes and with a gate, and one scale
+// for a whole input with weights by channels and a bias.
+TEST_F(CpuTest, InputsThatAreQuantizedAtRunTimeMeetBytes) {
+  std::vector<std::string> operators;
+  ExpectSame(R"(program edge {
+    ranges { s0: [1,9] }
+    constants { state "four": i8[30,32] state "scale_four": f32[30,2] state "eight": i8[20,30]
+                state "scale": f32[20] state "b": f32[20] }
+    graph(%v: i8[30,32] buffer "four", %t: f32[30,2] buffer "scale_four",
+          %w: i8[20,30] buffer "eight", %s: f32[20] buffer "scale", %b: f32[20] parameter "b",
+          %x: f32[s0,3,32] user_input, %gate: f32[s0,3,30] user_input) {
+      %n: symint(s0) = aten.sym_size.int(%x, 0)
+      %m: symint(3*s0) = _operator.mul(%n, 3)
+      %xs: f64[s0,3,1], %xz: i64[s0,3,1] = edge.quantized_decomposed.choose_qparams_per_token_asymmetric.default(%x, dtype:i8)
+      %q: i8[s0,3,32] = edge.quantized_decomposed.quantize_per_token.default(%x, %xs, %xz, -128, 127, dtype:i8)
+      %d: f32[s0,3,32] = edge.quantized_decomposed.dequantize_per_token.default(%q, %xs, %xz, -128, 127, dtype:i8, dtype:f32)
+      %rows: f32[3*s0,32] = edge.aten.view_copy.default(%d, [%m,32])
+      %vd: f32[30,32] = edge.quantized_decomposed.dequantize_per_channel_group.default(%v, %t, none, -8, 7, dtype:i8, 16, dtype:f32)
+      %vt: f32[32,30] = edge.aten.permute_copy.default(%vd, [1,0])
+      %o: f32[3*s0,30] = edge.aten.mm.default(%rows, %vt)
+      %ov: f32[s0,3,30] = edge.aten.view_copy.default(%o, [%n,3,30])
+      %sig: f32[s0,3,30] = edge.aten.sigmoid.default(%ov)
+      %gated: f32[s0,3,30] = edge.aten.mul.Tensor(%sig, %gate)
+      %g: f32[3*s0,30] = edge.aten.view_copy.default(%gated, [%m,30])
+      %gs: f64[1], %gz: i64[1] = edge.quantized_decomposed.choose_qparams.tensor(%g, 0, 255, 1e-07, dtype:u8)
+      %gq: u8[3*s0,30] = edge.quantized_decomposed.quantize_per_tensor.tensor(%g, %gs, %gz, 0, 255, dtype:u8)
+      %gd: f32[3*s0,30] = edge.quantized_decomposed.dequantize_per_tensor.tensor(%gq, %gs, %gz, 0, 255, dtype:u8)
+      %wd: f32[20,30] = edge.quantized_decomposed.dequantize_per_channel.default(%w, %s, none, 0, -127, 127, dtype:i8)
+      %wt: f32[30,20] = edge.aten.permute_copy.default(%wd, [1,0])
+      %y: f32[3*s0,20] = edge.aten.addmm.default(%b, %gd, %wt)
+      %r: f32[3*s0,20] = edge.aten.relu.default(%y)
+      return (%gated user_output, %r user_output) } })",
+             {{RandomTensor({1, 3, 32}, random_), RandomTensor({1, 3, 30}, random_)},
+              {RandomTensor({9, 3, 32}, random_), RandomTensor({9, 3, 30}, random_)}},
+             3, kClose, &operators);
+  EXPECT_THAT(operators, Contains("belay_cpu.dynamic_quantized_linear.default"));
+  EXPECT_THAT(operators, Not(Contains(HasSubstr("dequantize"))));
+  EXPECT_THAT(operators, Not(Contains(HasSubstr("sigmoid"))));
+  EXPECT_THAT(operators, Not(Contains("aten.mm.default")));
+}
+
+TEST_F(CpuTest, AZeroPointThatNoByteIsNamed) {
+  const exir::ExportedProgram program = Parse(R"(program edge {
+    constants { state "eight": i8[4,8] state "scale": f32[4] }
+    graph(%w: i8[4,8] buffer "eight", %s: f32[4] buffer "scale", %q: i8[2,8] user_input,
+          %xs: f32[2,1] user_input, %xz: i64[2,1] user_input) {
+      %d: f32[2,8] = edge.quantized_decomposed.dequantize_per_token.default(%q, %xs, %xz, -128, 127, dtype:i8, dtype:f32)
+      %wd: f32[4,8] = edge.quantized_decomposed.dequantize_per_channel.default(%w, %s, none, 0, -127, 127, dtype:i8)
+      %wt: f32[8,4] = edge.aten.permute_copy.default(%wd, [1,0])
+      %y: f32[2,4] = edge.aten.mm.default(%d, %wt)
+      return (%y user_output) } })",
+                                              *ops_);
+  auto lowered = Lower(program);
+  ASSERT_OK(lowered.status());
+  exir::MethodPrograms methods;
+  methods.emplace_back("forward", *std::move(lowered));
+  auto image = exir::EmitProgram(methods);
+  ASSERT_OK(image.status());
+  auto file = exir::OpenImage(*image);
+  ASSERT_OK(file.status());
+  auto method = Method::Load(*file, "forward", kernels_, registry_);
+  ASSERT_OK(method.status());
+  OwnedValue zeros = Tensor(DType::kInt64, {2, 1});
+  zeros.tensor()->as<int64_t>()[1] = 128;
+  const auto results = exir::RunCalls(
+      *method, {{Tensor(DType::kInt8, {2, 8}), RandomTensor({2, 1}, random_), std::move(zeros)}});
+  EXPECT_THAT(results.back().status,
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("input_zeros: expected numbers from -128 to 127, got 128")));
+}
+
+TEST_F(CpuTest, ProgramsOfBFloat16AndFloat16SumInFloat32) {
+  for (const auto& [dtype, linear] : {std::pair("bf16", "belay_cpu.weight_only_linear.default"),
+                                      std::pair("f16", "belay_cpu.linear.default")}) {
+    const std::string text = absl::StrReplaceAll(
+        R"(program edge {
+    constants { state "w": T[16,3,3,3] state "b": T[16] state "v": T[20,16] state "c": T[20] }
+    graph(%w: T[16,3,3,3] parameter "w", %b: T[16] parameter "b", %v: T[20,16] parameter "v",
+          %c: T[20] parameter "c", %x: T[1,3,9,8] user_input, %k: T[1,20,4] user_input) {
+      %f: T[1,16,9,8] = edge.aten.convolution.default(%x, %w, %b, [1,1], [1,1], [1,1], false, [0,0], 1)
+      %r: T[1,16,9,8] = edge.aten.relu.default(%f)
+      %p: T[1,9,8,16] = edge.aten.permute_copy.default(%r, [0,2,3,1])
+      %rows: T[72,16] = edge.aten.view_copy.default(%p, [72,16])
+      %t: T[16,20] = edge.aten.permute_copy.default(%v, [1,0])
+      %y: T[72,20] = edge.aten.addmm.default(%c, %rows, %t)
+      %q: T[1,72,20] = edge.aten.view_copy.default(%y, [1,72,20])
+      %z: T[1,72,4] = edge.aten.bmm.default(%q, %k)
+      return (%z user_output) } })",
+        {{"T[", absl::StrCat(dtype, "[")}});
+    exir::CallSequence calls(1);
+    if (std::string_view(dtype) == "bf16") {
+      calls[0].push_back(RandomTensor<BFloat16>({1, 3, 9, 8}, random_));
+      calls[0].push_back(RandomTensor<BFloat16>({1, 20, 4}, random_));
+    } else {
+      calls[0].push_back(RandomTensor<Half>({1, 3, 9, 8}, random_));
+      calls[0].push_back(RandomTensor<Half>({1, 20, 4}, random_));
+    }
+    std::vector<std::string> operators;
+    // A sum that lies in the middle of two numbers is rounded to either.
+    ExpectSame(text, calls, 3, {.atol = 0.05, .rtol = 0.02}, &operators);
+    EXPECT_THAT(operators, Contains(linear));
+    EXPECT_THAT(operators, Contains("belay_cpu.conv2d.default"));
+    EXPECT_THAT(operators, Not(Contains("aten.convolution.default")));
+  }
 }
 
 TEST_F(CpuTest, AttentionWithAMaskThatHidesARow) {

@@ -37,6 +37,24 @@ inline std::string_view NameOf(WeightFormat format) {
   return kWeightFormats[static_cast<size_t>(format)].name;
 }
 
+// The argument `format`. kInvalidArgument: there is none of that name.
+template <class Arguments>
+absl::StatusOr<const WeightFormatRow*> ReadWeightFormat(const Arguments& arguments) {
+  ABSL_ASSIGN_OR_RETURN(const auto name, arguments.String("format"));
+  for (const WeightFormatRow& row : kWeightFormats) {
+    if (row.name == name) return &row;
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("format: expected 'int8', 'int4' or 'bf16', got '", name, "'"));
+}
+
+// kInvalidArgument unless scales of weights [k, …] may be those of groups of `group` rows.
+inline absl::Status CheckGroup(int64_t group, int64_t k) {
+  if (group % 8 == 0 || group >= k) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("group: expected a multiple of 8, or at least ", k, ", got ", group));
+}
+
 // belay_cpu::weight_only_linear: input [..., k], weight of [k, out_features] in `format` ->
 // [..., out_features]. Of integers, one scale for each column and `group` rows, and one zero point
 // if there are any; bf16 has neither, and group 0.
@@ -51,14 +69,7 @@ struct WeightOnlyLinearCall {
 
   static absl::StatusOr<WeightOnlyLinearCall> Read(const Arguments& arguments) {
     WeightOnlyLinearCall call;
-    ABSL_ASSIGN_OR_RETURN(const auto name, arguments.String("format"));
-    for (const WeightFormatRow& row : kWeightFormats) {
-      if (row.name == name) call.format = &row;
-    }
-    if (call.format == nullptr) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("format: expected 'int8', 'int4' or 'bf16', got '", name, "'"));
-    }
+    ABSL_ASSIGN_OR_RETURN(call.format, ReadWeightFormat(arguments));
     ABSL_ASSIGN_OR_RETURN(call.input, arguments.Tensor("input", kFloat));
     ABSL_ASSIGN_OR_RETURN(call.weight, arguments.Tensor("weight", {call.format->dtype}));
     ABSL_ASSIGN_OR_RETURN(call.scales, arguments.OptionalTensor("scales", kFloat));
@@ -84,10 +95,7 @@ struct WeightOnlyLinearCall {
     if (weights.has_value()) *weights /= static_cast<int64_t>(DTypeSize(format->dtype));
     ABSL_RETURN_IF_ERROR(CheckPackedSize<D>(Arguments::SizesOf(weight), weights));
     if (scales != nullptr) {
-      if (group % 8 != 0 && group < k) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("group: expected a multiple of 8, or at least ", k, ", got ", group));
-      }
+      ABSL_RETURN_IF_ERROR(CheckGroup(group, k));
       const std::optional<int64_t> packed = PackedScalesSize(k, out_features, group);
       ABSL_RETURN_IF_ERROR(CheckPackedSize<D>(Arguments::SizesOf(scales), packed, "scales"));
       if (zeros != nullptr) {

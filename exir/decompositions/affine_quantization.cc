@@ -1,4 +1,5 @@
 // torchao's quantization by blocks of any shape, in the steps of torchao's own definitions.
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -94,11 +95,45 @@ std::vector<Argument> Quantize(OpBuilder& b, const OpCall& c) {
   return {Cast(b, Reshape(b, Clamp(b, shifted, limits.min, limits.max), b.sizes(input)), dtype)};
 }
 
+// As one node, which backends recognize and nothing folds, where the blocks are those of one: bytes by
+// rows, or a matrix by groups of a row's neighbors. Each of its operations is exact or that of the
+// definition.
+std::optional<Argument> DequantizeAtOnce(OpBuilder& b, const OpCall& c) {
+  const Argument &input = c["input"], &scale = c["scale"];
+  const DType dtype = b.dtype(input);
+  if ((dtype != DType::kInt8 && dtype != DType::kUint8) || b.dtype(scale) != DType::kFloat32 ||
+      c.IsNone("zero_point") || !IsIntegral(b.dtype(c["zero_point"]), /*include_bool=*/false)) {
+    return std::nullopt;
+  }
+  std::vector<SymInt> sizes = b.sizes(input);
+  const std::vector<SymInt> block = c.SymInts("block_size");
+  if (sizes.empty()) return std::nullopt;
+  const auto is_one = [](const SymInt& size) { return size == SymInt(1); };
+  if (!std::all_of(block.begin(), block.end() - 1, is_one)) return std::nullopt;
+  const SymInt size = sizes.back();
+  const int64_t low = dtype == DType::kInt8 ? -128 : 0;
+  const bool whole_rows = block.back() == size;
+  const std::optional<int64_t> group = block.back().AsInt();
+  if (!whole_rows && (sizes.size() != 2 || !group.has_value() || *group < 2)) return std::nullopt;
+  sizes.back() = whole_rows ? SymInt(1) : FloorDiv(size, block.back());
+  const Argument zeros = Cast(b, Reshape(b, c["zero_point"], sizes), DType::kInt64);
+  const Argument scales = Reshape(b, scale, sizes);
+  if (whole_rows) {
+    return b.Call("quantized_decomposed.dequantize_per_token.default",
+                  {input, scales, zeros, low, low + 255, dtype, DType::kFloat32});
+  }
+  return b.Call("quantized_decomposed.dequantize_per_channel_group.default",
+                {input, scales, zeros, low, low + 255, dtype, *group, DType::kFloat32});
+}
+
 std::vector<Argument> Dequantize(OpBuilder& b, const OpCall& c) {
   const Argument& input = c["input"];
   const DType dtype = c.DtypeOr("output_dtype", DType::kFloat32);
   const Blocks blocks = BlocksOf(b, c);
   if (!b.ok()) return {};
+  if (dtype == DType::kFloat32) {
+    if (std::optional<Argument> result = DequantizeAtOnce(b, c)) return {*std::move(result)};
+  }
   Argument numbers = Cast(b, Reshape(b, input, blocks.sizes), dtype);
   if (!c.IsNone("zero_point")) {
     numbers = Sub(b, numbers, Cast(b, Reshape(b, c["zero_point"], blocks.outer), dtype));

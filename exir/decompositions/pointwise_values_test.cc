@@ -241,6 +241,23 @@ TEST(PointwiseValuesTest, FakeQuantization) {
                {F({2, 2}, {1.5, 3.5, 1, -10})});
 }
 
+// By rows, by groups of a row, by other blocks, and with zero points that are no integers.
+TEST(PointwiseValuesTest, BlocksThatAreDequantized) {
+  const Values x = {DType::kInt8, {2, 4}, {-128, 127, 3, 4, 5, 6, 7, 8}};
+  ExpectValues("torchao.dequantize_affine.default(%a, [1,4], %b, %c, dtype:i8)",
+               {x, F({2, 1}, {0.5, 2}), {DType::kInt8, {2, 1}, {127, -128}}},
+               {F({2, 4}, {-127.5, 0, -62, -61.5, 266, 268, 270, 272})}, {.symbolic = false});
+  ExpectValues("torchao.dequantize_affine.default(%a, [1,2], %b, %c, dtype:i8, -8, 7)",
+               {x, F({2, 2}, {0.5, 2, 1, 3}), {DType::kInt8, {2, 2}, {0, 1, 2, 3}}},
+               {F({2, 4}, {-64, 63.5, 4, 6, 3, 4, 12, 15})}, {.symbolic = false});
+  ExpectValues("torchao.dequantize_affine.default(%a, [2,2], %b, %c, dtype:i8)",
+               {x, F({1, 2}, {0.5, 2}), {DType::kInt32, {1, 2}, {0, 1}}},
+               {F({2, 4}, {-64, 63.5, 4, 6, 2.5, 3, 12, 14})}, {.symbolic = false});
+  ExpectValues("torchao.dequantize_affine.default(%a, [1,4], %b, %c, dtype:i8)",
+               {x, F({2, 1}, {1, 2}), F({2, 1}, {0.5, 0})},
+               {F({2, 4}, {-128.5, 126.5, 2.5, 3.5, 10, 12, 14, 16})}, {.symbolic = false});
+}
+
 TEST(PointwiseValuesTest, RealNumbersTakeNoComplexWeight) {
   const Values x = F({2}, {1, 2});
   ExpectDecompositionError("aten.lerp.Scalar(%a, %a, (0.5+1j))", {x}, {x},

@@ -64,6 +64,7 @@ constexpr Row kRows[] = {
     {"belay_cpu.linear.default", {Kind::kProduct, 0, 1}},
     {"belay_cpu.quantized_linear.default", {Kind::kProduct, 0, 1}},
     {"belay_cpu.weight_only_linear.default", {Kind::kProduct, 0, 1, 2}},
+    {"belay_cpu.dynamic_quantized_linear.default", {Kind::kProduct, 0, 3, 2}},
     {"belay_cpu.conv2d.default", {Kind::kConvolution}},
     {"belay_cpu.depthwise_conv2d.default", {Kind::kConvolution}},
     {"belay_cpu.quantized_conv2d.default", {Kind::kConvolution}},

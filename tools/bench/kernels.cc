@@ -7,6 +7,7 @@
 // whose constants are read once per token take them from memory: call by call from another copy.
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <iostream>
@@ -19,8 +20,10 @@
 #include "runtime/kernels/instruction_set.h"
 #include "runtime/kernels/packed/attention.h"
 #include "runtime/kernels/packed/depthwise.h"
+#include "runtime/kernels/packed/dynamic_gemm.h"
 #include "runtime/kernels/packed/packed_gemm.h"
 #include "runtime/kernels/packed/packed_weights.h"
+#include "runtime/kernels/packed/weight_only_gemm.h"
 
 namespace belay {
 namespace {
@@ -78,6 +81,88 @@ Kernel Product(int64_t m, int64_t n, int64_t k) {
             state->next = (state->next + 1) % copies;
             PackedGemm(args);
           }};
+}
+
+// Bytes and words that are any.
+template <class T>
+std::vector<T> Bits(int64_t count) {
+  std::vector<T> bits(static_cast<size_t>(count));
+  uint32_t state = 1;
+  for (T& x : bits) {
+    state = state * 1664525u + 1013904223u;
+    x = static_cast<T>(state >> 8);
+  }
+  return bits;
+}
+
+constexpr int64_t kGroup = 32;  // rows that share scales
+
+// The same with weights of few bits: of floats, or, `dynamic`, of bytes that are quantized by rows.
+Kernel FewBits(WeightFormat format, bool dynamic, int64_t m, int64_t n, int64_t k) {
+  const bool from_memory = m < 4;
+  const int64_t group = format == WeightFormat::kInt4 ? kGroup : k;
+  const bool scaled = format != WeightFormat::kBFloat16;
+  const int64_t size =
+      *(dynamic ? PackedDynamicSize(format, k, n) : PackedWeightsSize(format, k, n));
+  const int64_t scales = scaled ? *PackedScalesSize(k, n, group) : 0;
+  const int64_t bytes = size + scales * (dynamic ? 8 : 4);
+  const int64_t copies = from_memory ? std::max<int64_t>(1, kFarBytes / bytes) : 1;
+  struct State {
+    Floats a, scales, c, scratch;
+    std::vector<int32_t> sums;
+    std::vector<uint32_t> b;
+    std::vector<uint64_t> rows;
+    int64_t next = 0;
+  };
+  auto state = std::make_shared<State>();
+  state->a = Numbers(m * k);
+  state->b = Bits<uint32_t>(size / 4 * copies);
+  if (format == WeightFormat::kBFloat16) {
+    for (uint32_t& two : state->b) two = (two & 0x007f007fu) | 0x3f803f80u;
+  }
+  state->scales = Numbers(scales * copies);
+  state->c.resize(m * n);
+  Kernel made;
+  made.operations = 2.0 * m * n * k;
+  made.constant_bytes = static_cast<double>(bytes);
+  made.from_memory = from_memory;
+  if (!dynamic) {
+    state->scratch.resize(WeightOnlyScratch(m, k, k));
+    made.call = [=] {
+      WeightOnlyGemmArgs args;
+      args.m = m, args.n = n, args.k = k;
+      args.a = state->a.data(), args.lda = k;
+      args.format = format, args.group = group;
+      args.b = state->b.data() + state->next * (size / 4);
+      if (scaled) args.scales = state->scales.data() + state->next * scales;
+      args.scratch = state->scratch.data();
+      args.c = state->c.data(), args.ldc = n;
+      state->next = (state->next + 1) % copies;
+      WeightOnlyGemm(args);
+    };
+    return made;
+  }
+  state->sums = Bits<int32_t>(scales * copies);
+  const int64_t row_bytes = DynamicRowBytes(format, k, group);
+  state->rows.resize(m * row_bytes / 8);
+  made.call = [=] {
+    auto* rows = reinterpret_cast<std::byte*>(state->rows.data());
+    for (int64_t i = 0; i < m; ++i) {
+      PrepareDynamicRow(state->a.data() + i * k / 4, true, {.scale = 0.5f, .zero = 3}, format, k,
+                        group, rows + i * row_bytes);
+    }
+    DynamicGemmArgs args;
+    args.m = m, args.n = n, args.k = k;
+    args.format = format, args.group = group;
+    args.rows = rows;
+    args.b = state->b.data() + state->next * (size / 4);
+    args.scales = state->scales.data() + state->next * scales;
+    args.weight_sums = state->sums.data() + state->next * scales;
+    args.c = state->c.data(), args.ldc = n;
+    state->next = (state->next + 1) % copies;
+    DynamicGemm(args);
+  };
+  return made;
 }
 
 // A convolution with a window of 3x3 and padding 1 on an image [size, size, channels].
@@ -200,6 +285,7 @@ struct Row {
 };
 
 constexpr char kF32[] = "f32_fma_gflops";
+constexpr char kBytes[] = "int8_dot_gops";
 
 std::vector<Row> Rows() {
   const auto product = [](int64_t m, int64_t n, int64_t k) {
@@ -214,6 +300,13 @@ std::vector<Row> Rows() {
   const auto attention = [](int64_t heads, int64_t kv_heads, int64_t queries, int64_t keys) {
     return [=] { return Attention(heads, kv_heads, queries, keys, 64); };
   };
+  const auto few_bits = [](WeightFormat format, int64_t m, int64_t n, int64_t k) {
+    return [=] { return FewBits(format, /*dynamic=*/false, m, n, k); };
+  };
+  const auto dynamic = [](WeightFormat format, int64_t m, int64_t n, int64_t k) {
+    return [=] { return FewBits(format, /*dynamic=*/true, m, n, k); };
+  };
+  using enum WeightFormat;
   return {
       {"square", "product 1024 x 1024 x 1024", kF32, product(1024, 1024, 1024)},
       {"MobileNetV2", "1x1 112x112, 32 to 16", kF32, product(112 * 112, 16, 32)},
@@ -239,6 +332,21 @@ std::vector<Row> Rows() {
       {"Llama-110M", "linear 1 x 2048 x 768", kF32, product(1, 2048, 768)},
       {"Llama-110M", "linear 1 x 768 x 2048", kF32, product(1, 768, 2048)},
       {"Llama-110M", "linear 1 x 32000 x 768", kF32, product(1, 32000, 768)},
+      {"Llama-110M", "linear 1 x 2048 x 768, bf16 weights", kF32,
+       few_bits(kBFloat16, 1, 2048, 768)},
+      {"Llama-110M", "linear 1 x 2048 x 768, int8 weights", kF32, few_bits(kInt8, 1, 2048, 768)},
+      {"Llama-110M", "linear 1 x 2048 x 768, int4 weights", kF32, few_bits(kInt4, 1, 2048, 768)},
+      {"Llama-110M", "linear 1 x 2048 x 768, int8 times int8", kBytes,
+       dynamic(kInt8, 1, 2048, 768)},
+      {"Llama-110M", "linear 1 x 2048 x 768, int8 times int4", kBytes,
+       dynamic(kInt4, 1, 2048, 768)},
+      {"Llama-110M", "linear 128 x 2048 x 768", kF32, product(128, 2048, 768)},
+      {"Llama-110M", "linear 128 x 2048 x 768, int4 weights", kF32,
+       few_bits(kInt4, 128, 2048, 768)},
+      {"Llama-110M", "linear 128 x 2048 x 768, int8 times int8", kBytes,
+       dynamic(kInt8, 128, 2048, 768)},
+      {"Llama-110M", "linear 128 x 2048 x 768, int8 times int4", kBytes,
+       dynamic(kInt4, 128, 2048, 768)},
       {"Llama-110M", "attention, 12 heads on 4, 128 keys", kF32, attention(12, 4, 1, 128)},
   };
 }

@@ -35,6 +35,7 @@ constexpr Row kRows[] = {
     {"belay_cpu.attention", Rule::kAttention},
     {"belay_cpu.conv2d", Rule::kWindow, "input"},
     {"belay_cpu.depthwise_conv2d", Rule::kDepthwise, "input"},
+    {"belay_cpu.dynamic_quantized_linear", Rule::kProduct, "input"},
     {"belay_cpu.linear", Rule::kProduct, "input"},
     {"belay_cpu.quantized_conv2d", Rule::kWindow, "input"},
     {"belay_cpu.quantized_depthwise_conv2d", Rule::kDepthwise, "input"},

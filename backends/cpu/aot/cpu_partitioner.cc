@@ -17,8 +17,12 @@
 namespace belay::cpu {
 namespace {
 
-constexpr DTypeSet kTypes = {DType::kFloat32, DType::kInt64, DType::kInt32,
-                             DType::kInt8,    DType::kUint8, DType::kBool};
+constexpr DTypeSet kHeavyTypes = {DType::kFloat32, DType::kBFloat16, DType::kFloat16};
+constexpr DTypeSet kTypes = {DType::kFloat32, DType::kBFloat16, DType::kFloat16, DType::kInt64,
+                             DType::kInt32,   DType::kInt8,     DType::kUint8,   DType::kBool};
+
+// Scales that are computed may be float64.
+constexpr DTypeSet kQuantizationTypes = kTypes | DTypeSet{DType::kFloat64};
 
 // Operators by name; true for heavy ones.
 const absl::flat_hash_map<std::string_view, bool>& TakenOps() {
@@ -47,8 +51,9 @@ std::string WhyNotValue(const exir::Graph& graph, exir::ValueId value, DTypeSet 
   }
   if (!types.contains(meta->dtype)) {
     return absl::StrCat("%", graph.value(value).name, " is ", exir::PrintType(type),
-                        types == kTypes ? ", expected float32, int64, int32, int8, uint8 or bool"
-                                        : ", expected float32");
+                        types == kHeavyTypes ? ", expected float32, bfloat16 or float16"
+                                             : ", expected float32, bfloat16, float16, int64, "
+                                               "int32, int8, uint8 or bool");
   }
   if (meta->layout != exir::Layout::kStrided || meta->rank() > kMaxRank ||
       !exir::DimOrderOf(*meta).ok()) {
@@ -123,14 +128,6 @@ class CpuPartitioner final : public exir::Partitioner {
   exir::CapabilityPartitioner capability_;
 };
 
-// Whether the node converts an input of bfloat16: a weight that is stored so, which stays so.
-bool IsConvertedInput(const exir::Graph& graph, const exir::Node& node, exir::ValueId value) {
-  const exir::TensorMeta* meta = graph.value(value).tensor();
-  return node.target->name() == "dim_order_ops._to_dim_order_copy.default" && meta != nullptr &&
-         meta->dtype == DType::kBFloat16 && !graph.value(value).producer.valid() &&
-         WhyNotValue(graph, value, {DType::kBFloat16}).empty();
-}
-
 }  // namespace
 
 std::string WhyNotCpu(const exir::Graph& graph, exir::NodeId id) {
@@ -138,15 +135,14 @@ std::string WhyNotCpu(const exir::Graph& graph, exir::NodeId id) {
   if (!TakenOps().contains(node.target->name()) || node.target->schema() == nullptr) {
     return absl::StrCat("operator ", node.target->name(), " is not supported");
   }
-  const DTypeSet types = IsHeavy(node) ? DTypeSet{DType::kFloat32} : kTypes;
+  const bool quantizes = node.target->has_trait(exir::kQuantization);
+  const DTypeSet types = IsHeavy(node) ? kHeavyTypes : quantizes ? kQuantizationTypes : kTypes;
   std::string reason;
   const auto ask = [&](exir::ValueId value) {
     if (reason.empty()) reason = WhyNotValue(graph, value, types);
   };
   for (const exir::Argument& argument : node.arguments) {
-    exir::ForEachValue(argument, [&](exir::ValueId value) {
-      if (!IsConvertedInput(graph, node, value)) ask(value);
-    });
+    exir::ForEachValue(argument, ask);
   }
   for (exir::ValueId result : node.results()) ask(result);
   return reason;

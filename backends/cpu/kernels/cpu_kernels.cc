@@ -5,13 +5,10 @@
 namespace belay::cpu {
 
 absl::Span<const absl::Span<const Kernel>> CpuKernelTables() {
-  static const absl::Span<const Kernel> kTables[] = {LinearKernels(),
-                                                     WeightOnlyLinearKernels(),
-                                                     Conv2dKernels(),
-                                                     AttentionKernels(),
-                                                     QuantizedLinearKernels(),
-                                                     QuantizedConv2dKernels(),
-                                                     QuantizedPointwiseKernels()};
+  static const absl::Span<const Kernel> kTables[] = {
+      LinearKernels(),          WeightOnlyLinearKernels(),  DynamicQuantizedLinearKernels(),
+      Conv2dKernels(),          AttentionKernels(),         QuantizedLinearKernels(),
+      QuantizedConv2dKernels(), QuantizedPointwiseKernels()};
   return kTables;
 }
 

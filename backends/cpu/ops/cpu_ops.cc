@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "backends/cpu/calls.h"
+#include "backends/cpu/dynamic_calls.h"
 #include "backends/cpu/quantized_calls.h"
 #include "backends/cpu/weight_only_calls.h"
 #include "exir/op/meta_context.h"
@@ -24,7 +25,7 @@ using exir::SymInt;
 
 constexpr std::string_view kNamespace = "belay_cpu";
 
-// Of linear and weight_only_linear.
+// Of linear, weight_only_linear and dynamic_quantized_linear.
 template <class Call>
 absl::Status LinearMeta(MetaContext& context, const Call& call) {
   ABSL_ASSIGN_OR_RETURN(std::vector<SymInt> shape, call.Shape());
@@ -105,6 +106,14 @@ constexpr OpDef kRows[] = {
                "int group, str activation, str combine, float low, float high) -> Tensor",
      .meta = &MetaKernel<&LinearMeta<WeightOnlyLinearCall<MetaArguments>>>,
      .dtypes = "input:A weight:B scales:A zeros:A bias:A other:A ->:A A={f32} B={i8,i32,bf16}",
+     .tolerance = {1e-5, 1e-6}},
+    {.schema = "belay_cpu::dynamic_quantized_linear(Tensor input, Tensor input_scales, "
+               "Tensor input_zeros, Tensor weight, Tensor scales, Tensor weight_sums, "
+               "Tensor? bias, Tensor? other, int out_features, str format, int group, "
+               "str activation, str combine, float low, float high) -> Tensor",
+     .meta = &MetaKernel<&LinearMeta<DynamicQuantizedLinearCall<MetaArguments>>>,
+     .dtypes = "input:A input_scales:B input_zeros:C weight:D scales:E weight_sums:F bias:E "
+               "other:E ->:E A={i8,u8} B={f32,f64} C={i8,i32,i64} D={i8,i32} E={f32} F={i32}",
      .tolerance = {1e-5, 1e-6}},
     {.schema = "belay_cpu::conv2d(Tensor input, Tensor weight, Tensor? bias, Tensor? other, "
                "int out_channels, int[] kernel_size, int[] stride, int[] padding, int[] dilation, "

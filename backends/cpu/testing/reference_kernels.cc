@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "backends/cpu/calls.h"
+#include "backends/cpu/dynamic_calls.h"
 #include "backends/cpu/quantized_calls.h"
 #include "backends/cpu/weight_only_calls.h"
 #include "runtime/core/element.h"
@@ -304,6 +305,44 @@ absl::Status RunQuantizedLinear(KernelContext& context,
   });
 }
 
+// Element i of a tensor of a few numbers, or its only one.
+template <class T, class U>
+double NumberAt(const TensorView& numbers, int64_t i) {
+  if (numbers.numel() == 1) i = 0;
+  return numbers.dtype == DTypeOf<T> ? static_cast<double>(numbers.as<const T>()[i])
+                                     : static_cast<double>(numbers.as<const U>()[i]);
+}
+
+absl::Status RunDynamicQuantizedLinear(KernelContext& context,
+                                       const DynamicQuantizedLinearCall<KernelArguments>& call) {
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
+  const int last = call.input->rank() - 1;
+  const int64_t k = call.input->sizes[last], group = call.group;
+  const int64_t groups = (k + group - 1) / group;
+  const bool is_int4 = call.format->format == WeightFormat::kInt4;
+  return ForEachResult(
+      context, shape, call.epilogue, static_cast<size_t>(last), [&](const Sizes& index) {
+        const int64_t j = index[last], panel = j / kPanelColumns;
+        int64_t row = 0;
+        for (int d = 0; d < last; ++d) row = row * call.input->sizes[d] + index[d];
+        const double zero = call.input_zeros->dtype == DType::kInt8
+                                ? NumberAt<int8_t, int8_t>(*call.input_zeros, row)
+                                : NumberAt<int32_t, int64_t>(*call.input_zeros, row);
+        Sizes at = index;
+        double sum = 0;
+        for (int64_t p = 0; p < k; ++p) {
+          at[last] = p;
+          const double number = is_int4 ? PackedNumber(*call.weight, WeightFormat::kInt4, k, p, j)
+                                        : PackedWeight(*call.weight, 1, k, 0, p, j);
+          const double x = call.input->dtype == DType::kInt8 ? At<int8_t>(*call.input, at)
+                                                             : At<uint8_t>(*call.input, at);
+          const int64_t of = (panel * groups + p / group) * kPanelColumns + j % kPanelColumns;
+          sum += (x - zero) * number * call.scales->as<const float>()[of];
+        }
+        return sum * NumberAt<float, double>(*call.input_scales, row);
+      });
+}
+
 template <bool kDepthwise>
 absl::Status RunQuantizedConv2d(KernelContext& context,
                                 const QuantizedConv2dCall<KernelArguments, kDepthwise>& call) {
@@ -372,6 +411,11 @@ constexpr Kernel kKernels[] = {
                                     "input weight scales zeros bias other out_features format "
                                     "group activation combine low high",
                                     "WeightOnlyLinearReference", KernelEngine::kReference),
+    KernelRow<&RunDynamicQuantizedLinear>(
+        "belay_cpu.dynamic_quantized_linear.default",
+        "input input_scales input_zeros weight scales weight_sums bias other out_features format "
+        "group activation combine low high",
+        "DynamicQuantizedLinearReference", KernelEngine::kReference),
     KernelRow<&RunConv2d<false>>("belay_cpu.conv2d.default",
                                  "input weight bias other out_channels kernel_size stride padding "
                                  "dilation activation combine low high",

@@ -10,6 +10,7 @@
 #include "backends/cpu/aot/passes/lower_quantized_add.h"
 #include "backends/cpu/aot/passes/simplify_copies.h"
 #include "backends/cpu/aot/passes/simplify_quantization.h"
+#include "backends/cpu/aot/passes/widen_products.h"
 #include "exir/passes/merge_batch_norm.h"
 #include "exir/passes/propagate_constants.h"
 
@@ -17,6 +18,7 @@ namespace belay::cpu {
 
 std::vector<exir::Pass> CpuPasses(FusedHandles& handles) {
   return {
+      WidenProducts(),
       exir::MergeBatchNorm(),
       RemoveCopies(handles),
       SimplifyQuantization(handles),

@@ -37,7 +37,8 @@ class LinearLowering : NodeLowering {
         mm_(program.ops->Find("aten.mm.default")),
         addmm_(program.ops->Find("aten.addmm.default")),
         bmm_(program.ops->Find("aten.bmm.default")),
-        view_(program.ops->Find("aten.view_copy.default")) {}
+        view_(program.ops->Find("aten.view_copy.default")),
+        edge_view_(program.ops->ToEdge(view_)) {}
 
   absl::StatusOr<bool> Run() {
     return LowerNodes(program_, editor_, [this](NodeId id) { return Lower(id); });
@@ -83,10 +84,10 @@ class LinearLowering : NodeLowering {
     }
     const Argument mat2 = node.argument("mat2");
     for (const auto lower : {&LinearLowering::LowerFloat, &LinearLowering::LowerQuantized,
-                             &LinearLowering::LowerWeightOnly}) {
+                             &LinearLowering::LowerDynamic, &LinearLowering::LowerWeightOnly}) {
       ABSL_ASSIGN_OR_RETURN(const bool lowered, (this->*lower)(id, left, mat2, bias));
       if (!lowered) continue;
-      AbsorbReshapes(id);
+      if (graph_.node(id).target->aten() != view_) AbsorbReshapes(id);
       return true;
     }
     return false;
@@ -125,10 +126,78 @@ class LinearLowering : NodeLowering {
     return true;
   }
 
+  // The reshape [..., k] -> [m, k] that gives the argument.
+  std::optional<NodeId> ReshapeToRows(const Argument& argument) const {
+    const ValueId* value = argument.get_if<ValueId>();
+    const NodeId producer = value == nullptr ? NodeId() : graph_.value(*value).producer;
+    if (!producer.valid() || graph_.node(producer).target->aten() != view_) return std::nullopt;
+    const ValueId* source = graph_.node(producer).operand().get_if<ValueId>();
+    const TensorMeta* from = source == nullptr ? nullptr : graph_.value(*source).tensor();
+    const TensorMeta& to = *graph_.value(*value).tensor();
+    const bool keeps_rows = from != nullptr && from->rank() > 0 && to.rank() == 2 &&
+                            from->sizes.back() == to.sizes.back();
+    return keeps_rows ? std::optional(producer) : std::nullopt;
+  }
+
+  // Of rows that lie behind a reshape, the product comes before it.
+  absl::StatusOr<bool> LowerDynamic(NodeId id, const Argument& left, const Argument& mat2,
+                                    const Argument& bias) {
+    std::optional<NodeId> reshape;
+    std::optional<RunTimeQuantizedForm> input = forms_.DequantizedAtRunTime(left);
+    if (!input.has_value()) {
+      reshape = ReshapeToRows(left);
+      if (!reshape.has_value()) return false;
+      input = forms_.DequantizedAtRunTime(graph_.node(*reshape).operand());
+    }
+    if (!input.has_value() || graph_.value(*left.get_if<ValueId>()).tensor()->rank() != 2) {
+      return false;
+    }
+    const std::optional<WeightOnlyForm> form = weight_only_.Find(mat2);
+    if (!form.has_value() || form->format == WeightFormat::kBFloat16 || !form->zeros.empty() ||
+        form->group > kMaxTerms) {
+      return false;
+    }
+    ABSL_ASSIGN_OR_RETURN(const ValueId weight,
+                          form->format == WeightFormat::kInt4
+                              ? constants_.WeightOnlyMatrix(form->elements, form->format)
+                              : constants_.Matrix(form->elements));
+    ABSL_ASSIGN_OR_RETURN(const ValueId scales, constants_.GroupFloats(form->elements, "scales",
+                                                                       form->group, form->scales));
+    ABSL_ASSIGN_OR_RETURN(const ValueId sums, constants_.GroupSums(form->elements, form->group));
+    const int64_t n = *form->elements.sizes[1].AsInt();
+    std::vector<Argument> arguments = {
+        input->input, input->scales, input->zero_points, weight, scales,
+        sums,         bias,          Argument(),         n,      std::string(NameOf(form->format)),
+        form->group};
+    AppendEmptyEpilogue(arguments);
+    if (!reshape.has_value()) {
+      editor_.SetTarget(id, CpuOp("dynamic_quantized_linear"));
+      editor_.SetArguments(id, std::move(arguments));
+      return true;
+    }
+    std::vector<SymInt> sizes = graph_.value(input->input).tensor()->sizes;
+    sizes.back() = SymInt(n);
+    const Node& node = graph_.node(id);
+    const ValueId product =
+        editor_.InsertOp(id,
+                         {.name = node.name,
+                          .target = CpuOp("dynamic_quantized_linear"),
+                          .arguments = std::move(arguments),
+                          .provenance = node.provenance,
+                          .debug_handle = node.debug_handle},
+                         TensorMeta::Contiguous(DType::kFloat32, std::move(sizes)));
+    Argument::List rows = *graph_.node(*reshape).argument("size").get_if<Argument::List>();
+    rows.back() = n;
+    editor_.SetTarget(id, edge_view_);
+    editor_.SetArguments(id, {product, std::move(rows)});
+    return true;
+  }
+
   absl::StatusOr<bool> LowerWeightOnly(NodeId id, const Argument& left, const Argument& mat2,
                                        const Argument& bias) {
     const NodeId producer = graph_.value(*left.get_if<ValueId>()).producer;
-    if (producer.valid() && graph_.node(producer).target->has_trait(exir::kDequantizes)) {
+    if (producer.valid() && graph_.node(producer).target->has_trait(exir::kDequantizes) &&
+        !forms_.DequantizedAtRunTime(left).has_value()) {
       return false;
     }
     const std::optional<WeightOnlyForm> form = weight_only_.Find(mat2);
@@ -187,7 +256,7 @@ class LinearLowering : NodeLowering {
   FusedHandles& handles_;
   const WeightOnlyForms weight_only_;
   PackedConstants constants_;
-  const exir::OpOverload *mm_, *addmm_, *bmm_, *view_;
+  const exir::OpOverload *mm_, *addmm_, *bmm_, *view_, *edge_view_;
 };
 
 }  // namespace

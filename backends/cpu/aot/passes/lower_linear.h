@@ -13,7 +13,8 @@ namespace belay::cpu {
 //
 // A matrix that is made of int8 or bfloat16 (WeightOnlyForms) is packed as that, for
 // belay_cpu::weight_only_linear; where both sides are dequantized, as QuantizedForms has it, the
-// product becomes belay_cpu::quantized_linear.
+// product becomes belay_cpu::quantized_linear, or belay_cpu::dynamic_quantized_linear if the input was
+// quantized by numbers that are known at run time alone. A reshape to rows comes behind the latter.
 //
 // Left as they are: other dtypes than float32, a left side that is dequantized otherwise, sides
 // without elements in k or n, and addmm with alpha or beta other than 1 or a bias that is not a

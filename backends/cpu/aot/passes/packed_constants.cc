@@ -1,5 +1,6 @@
 #include "backends/cpu/aot/passes/packed_constants.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <numeric>
 #include <utility>
@@ -45,11 +46,12 @@ absl::Status TooLarge(const Sizes& sizes) {
 template <class T>
 absl::StatusOr<exir::ValueId> PackedConstants::Insert(const ConstantView& after,
                                                       std::string_view suffix, std::string key,
-                                                      std::vector<std::byte> bytes) {
-  const auto count = static_cast<int64_t>(bytes.size() / sizeof(T));
+                                                      std::vector<std::byte> bytes, Sizes sizes) {
+  if (sizes.empty()) sizes = {static_cast<int64_t>(bytes.size() / sizeof(T))};
+  std::vector<exir::SymInt> symbolic(sizes.begin(), sizes.end());
   ABSL_ASSIGN_OR_RETURN(
       ConstantTensor made,
-      ConstantTensor::Contiguous(DTypeOf<T>, {count}, Storage::Own(std::move(bytes))));
+      ConstantTensor::Contiguous(DTypeOf<T>, sizes, Storage::Own(std::move(bytes))));
   const size_t root = *program_.InputIndex(after.root);
   int next = 0;
   const std::string target = exir::UnusedTensorName(
@@ -58,7 +60,7 @@ absl::StatusOr<exir::ValueId> PackedConstants::Insert(const ConstantView& after,
       absl::StrCat(editor_.graph().value(after.root).name, "_", suffix, next - 1);
   const exir::ValueId input =
       exir::InsertConstantInput(program_, editor_, exir::EndOfConstants(program_), name, target,
-                                exir::TensorMeta::Contiguous(DTypeOf<T>, {exir::SymInt(count)}));
+                                exir::TensorMeta::Contiguous(DTypeOf<T>, std::move(symbolic)));
   program_.constants.emplace(target, std::move(made));
   made_.emplace(std::move(key), input);
   return input;
@@ -68,7 +70,8 @@ template <class From, class To, class Make>
 absl::StatusOr<exir::ValueId> PackedConstants::Add(const ConstantView& view,
                                                    std::string_view suffix,
                                                    absl::Span<const uint8_t> order,
-                                                   std::optional<int64_t> count, Make make) {
+                                                   std::optional<int64_t> count, Make make,
+                                                   const Sizes& sizes) {
   const std::optional<ConstantTensor> tensor = view.ToTensor();
   ABSL_CHECK(tensor.has_value() && tensor->dtype() == DTypeOf<From>);
   std::string key = absl::StrCat(
@@ -79,7 +82,7 @@ absl::StatusOr<exir::ValueId> PackedConstants::Add(const ConstantView& view,
   ABSL_ASSIGN_OR_RETURN(const Storage elements, tensor->Dense(order));
   std::vector<std::byte> bytes(static_cast<size_t>(*count) * sizeof(To));
   make(reinterpret_cast<const From*>(elements.bytes.data()), reinterpret_cast<To*>(bytes.data()));
-  return Insert<To>(view, suffix, std::move(key), std::move(bytes));
+  return Insert<To>(view, suffix, std::move(key), std::move(bytes), sizes);
 }
 
 absl::StatusOr<exir::ValueId> PackedConstants::Matrix(const ConstantView& matrix) {
@@ -198,6 +201,36 @@ absl::StatusOr<exir::ValueId> PackedConstants::GroupFloats(const ConstantView& w
   std::vector<float> packed(static_cast<size_t>(*count));
   PackScales(floats.data(), k, n, group, /*group_stride=*/n, /*column_stride=*/1, packed.data());
   return Floats(weight, suffix, packed);
+}
+
+absl::StatusOr<exir::ValueId> PackedConstants::GroupSums(const ConstantView& weight,
+                                                         int64_t group) {
+  const MatrixOrder m(weight);
+  return Add<int8_t, int32_t>(
+      weight, absl::StrCat("sums_of_", group, "_"), m.order, PackedScalesSize(m.k, m.n, group),
+      [&](const int8_t* b, int32_t* packed) {
+        std::vector<int32_t> sums(static_cast<size_t>((m.k + group - 1) / group * m.n));
+        for (int64_t p = 0; p < m.k; ++p) {
+          for (int64_t j = 0; j < m.n; ++j) {
+            sums[static_cast<size_t>(p / group * m.n + j)] +=
+                b[p * m.row_stride + j * m.column_stride];
+          }
+        }
+        PackScales(sums.data(), m.k, m.n, group, m.n, 1, packed);
+      });
+}
+
+absl::StatusOr<exir::ValueId> PackedConstants::Widened(const ConstantView& view) {
+  const Sizes sizes = view.ToTensor()->sizes();
+  int64_t count = 1;
+  for (int64_t size : sizes) count *= size;
+  const auto widen = [&](const auto* from, float* to) {
+    std::transform(from, from + count, to, [](auto x) { return static_cast<float>(x); });
+  };
+  if (view.tensor->dtype() == DType::kFloat16) {
+    return Add<Half, float>(view, "f32_", {}, count, widen, sizes);
+  }
+  return Add<BFloat16, float>(view, "f32_", {}, count, widen, sizes);
 }
 
 absl::StatusOr<exir::ValueId> PackedConstants::Vector(const ConstantView& elements) {

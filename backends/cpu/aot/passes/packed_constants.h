@@ -40,6 +40,8 @@ class PackedConstants {
   // The weight [c, 1, h, w] of a depthwise convolution.
   absl::StatusOr<exir::ValueId> DepthwiseFilters(const ConstantView& weight);
 
+  // The same tensor of float32, row by row. Precondition: static, of bfloat16 or float16.
+  absl::StatusOr<exir::ValueId> Widened(const ConstantView& view);
   // All elements in row-major order as a tensor of one dimension; the constant itself when it is
   // that. Precondition: float32.
   absl::StatusOr<exir::ValueId> Vector(const ConstantView& elements);
@@ -48,19 +50,23 @@ class PackedConstants {
   // These floats, called after the constant of `after`.
   absl::StatusOr<exir::ValueId> Floats(const ConstantView& after, std::string_view suffix,
                                        absl::Span<const float> floats);
+  // The sums of each group of rows of `weight` [k, n], of int8, packed as those scales are.
+  absl::StatusOr<exir::ValueId> GroupSums(const ConstantView& weight, int64_t group);
   // Scales or zero points [groups, n] of `weight` [k, n], packed for the same products.
   absl::StatusOr<exir::ValueId> GroupFloats(const ConstantView& weight, std::string_view suffix,
                                             int64_t group, absl::Span<const float> floats);
 
  private:
-  // The constant of `count` elements that `make` makes of the view's elements in `order`.
+  // The constant of `count` elements, of `sizes` if there are any and else of one dimension, that
+  // `make` makes of the view's elements in `order`.
   template <class From, class To, class Make>
   absl::StatusOr<exir::ValueId> Add(const ConstantView& view, std::string_view suffix,
                                     absl::Span<const uint8_t> order, std::optional<int64_t> count,
-                                    Make make);
+                                    Make make, const Sizes& sizes = {});
   template <class T>
   absl::StatusOr<exir::ValueId> Insert(const ConstantView& after, std::string_view suffix,
-                                       std::string key, std::vector<std::byte> bytes);
+                                       std::string key, std::vector<std::byte> bytes,
+                                       Sizes sizes = {});
 
   exir::ExportedProgram& program_;
   exir::GraphEditor& editor_;

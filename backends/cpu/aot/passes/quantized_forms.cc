@@ -32,7 +32,10 @@ QuantizedForms::QuantizedForms(const exir::ExportedProgram& program, const Const
       dequantize_channels_(
           program.ops->Find("quantized_decomposed.dequantize_per_channel.default")),
       dequantize_groups_(
-          program.ops->Find("quantized_decomposed.dequantize_per_channel_group.default")) {}
+          program.ops->Find("quantized_decomposed.dequantize_per_channel_group.default")),
+      dequantize_by_tensors_(
+          program.ops->Find("quantized_decomposed.dequantize_per_tensor.tensor")),
+      dequantize_tokens_(program.ops->Find("quantized_decomposed.dequantize_per_token.default")) {}
 
 std::optional<QuantizedForm> QuantizedForms::FormOf(NodeId id, const exir::OpOverload* op) const {
   if (!id.valid()) return std::nullopt;
@@ -77,6 +80,41 @@ std::optional<QuantizedForm> QuantizedForms::DequantizedBytes(const Argument& ar
   return form.has_value() && form->dtype == DType::kUint8 ? form : std::nullopt;
 }
 
+std::optional<RunTimeQuantizedForm> QuantizedForms::DequantizedAtRunTime(
+    const Argument& argument) const {
+  const exir::Graph& graph = program_.top();
+  const ValueId* value = argument.get_if<ValueId>();
+  const NodeId producer = value == nullptr ? NodeId() : graph.value(*value).producer;
+  if (!producer.valid()) return std::nullopt;
+  const Node& node = graph.node(producer);
+  const exir::OpOverload* op = node.target->aten();
+  if (op != dequantize_by_tensors_ && op != dequantize_tokens_) return std::nullopt;
+  const bool tokens = op == dequantize_tokens_;
+  const ValueId* input = node.value_argument("input");
+  const ValueId* scales = node.value_argument(tokens ? "scales" : "scale");
+  const ValueId* zeros = node.value_argument(tokens ? "zero_points" : "zero_point");
+  if (input == nullptr || scales == nullptr || zeros == nullptr) return std::nullopt;
+  const TensorMeta* result = graph.value(*value).tensor();
+  const TensorMeta* bytes = graph.value(*input).tensor();
+  if (result == nullptr || result->dtype != DType::kFloat32 || bytes->rank() < 1 ||
+      (bytes->dtype != DType::kInt8 && bytes->dtype != DType::kUint8)) {
+    return std::nullopt;
+  }
+  std::vector<exir::SymInt> rows = bytes->sizes;
+  rows.back() = exir::SymInt(1);
+  const auto is_of_rows = [&](ValueId parameter, DTypeSet types) {
+    const TensorMeta& meta = *graph.value(parameter).tensor();
+    const auto is_one = [](const exir::SymInt& size) { return size == exir::SymInt(1); };
+    return types.contains(meta.dtype) &&
+           (meta.sizes == rows || std::all_of(meta.sizes.begin(), meta.sizes.end(), is_one));
+  };
+  if (!is_of_rows(*scales, {DType::kFloat32, DType::kFloat64}) ||
+      !is_of_rows(*zeros, {DType::kInt8, DType::kInt32, DType::kInt64})) {
+    return std::nullopt;
+  }
+  return RunTimeQuantizedForm{*input, *scales, *zeros};
+}
+
 bool QuantizedForms::IsDequantizePerChannel(NodeId node) const {
   return program_.top().node(node).target->aten() == dequantize_channels_;
 }
@@ -91,7 +129,8 @@ std::optional<std::vector<double>> QuantizedForms::ElementsOf(const Argument& ar
 std::optional<DequantizeParameters> QuantizedForms::ParametersOf(NodeId id) const {
   const Node& node = program_.top().node(id);
   const exir::OpOverload* op = node.target->aten();
-  if (op != dequantize_ && op != dequantize_channels_ && op != dequantize_groups_) {
+  if (op != dequantize_ && op != dequantize_channels_ && op != dequantize_groups_ &&
+      op != dequantize_tokens_) {
     return std::nullopt;
   }
   const TensorMeta* result = program_.top().value(node.outputs[0].values[0]).tensor();
@@ -117,6 +156,11 @@ std::optional<DequantizeParameters> QuantizedForms::ParametersOf(NodeId id) cons
     p.zeros = *std::move(zeros);
     const auto is_zero = [](double zero) { return zero == 0; };
     if (std::all_of(p.zeros.begin(), p.zeros.end(), is_zero)) p.zeros.clear();
+  }
+  if (op == dequantize_tokens_) {
+    if (result->rank() != 2) return std::nullopt;
+    p.axis = 0;
+    return p;
   }
   const bool by_groups = op == dequantize_groups_;
   const int64_t* number = node.argument(by_groups ? "group_size" : "axis").get_if<int64_t>();

@@ -56,6 +56,13 @@ struct QuantizedConstant {
   std::optional<int> axis;    // nullopt: one scale
 };
 
+// A tensor of int8 or uint8 that was quantized by numbers known at run time alone.
+struct RunTimeQuantizedForm {
+  exir::ValueId input;  // of the node that dequantizes it: [..., k]
+  // Of float32 or float64, and of int8, int32 or int64: [..., 1], or one element.
+  exir::ValueId scales, zero_points;
+};
+
 // Recognizes forms in the top graph of a program, which may change meanwhile but for its constants.
 class QuantizedForms {
  public:
@@ -76,6 +83,9 @@ class QuantizedForms {
   // The same, of uint8 alone: an operand of the operators of backends/cpu/quantized_calls.h.
   std::optional<QuantizedForm> DequantizedBytes(const exir::Argument& argument) const;
 
+  // What dequantize_per_tensor.tensor or dequantize_per_token makes float32. nullopt for all else.
+  std::optional<RunTimeQuantizedForm> DequantizedAtRunTime(const exir::Argument& argument) const;
+
   // dequantize_per_tensor or dequantize_per_channel, with usual scales and zero points 0, of an int8
   // constant or of a view of one.
   std::optional<QuantizedConstant> Constant(const exir::Argument& argument) const;
@@ -94,7 +104,8 @@ class QuantizedForms {
 
   const exir::ExportedProgram& program_;
   const ConstantViews& views_;
-  const exir::OpOverload *quantize_, *dequantize_, *dequantize_channels_, *dequantize_groups_;
+  const exir::OpOverload *quantize_, *dequantize_, *dequantize_channels_, *dequantize_groups_,
+      *dequantize_by_tensors_, *dequantize_tokens_;
 };
 
 }  // namespace belay::cpu

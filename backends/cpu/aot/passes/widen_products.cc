@@ -1,0 +1,119 @@
+#include "backends/cpu/aot/passes/widen_products.h"
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "backends/cpu/aot/constant_view.h"
+#include "backends/cpu/aot/passes/lower_nodes.h"
+#include "backends/cpu/aot/passes/packed_constants.h"
+#include "exir/ir/argument.h"
+#include "exir/ir/graph_editor.h"
+#include "runtime/core/status_macros.h"
+
+namespace belay::cpu {
+namespace {
+
+using exir::Argument;
+using exir::Node;
+using exir::NodeId;
+using exir::TensorMeta;
+using exir::ValueId;
+
+constexpr DTypeSet kNarrow = {DType::kBFloat16, DType::kFloat16};
+
+class ProductWidening : NodeLowering {
+ public:
+  explicit ProductWidening(exir::ExportedProgram& program)
+      : NodeLowering(program),
+        constants_(program, editor_),
+        cast_(program.ops->ToEdge(program.ops->Find("dim_order_ops._to_dim_order_copy.default"))),
+        convolution_(program.ops->Find("aten.convolution.default")),
+        products_{program.ops->Find("aten.mm.default"), program.ops->Find("aten.addmm.default"),
+                  program.ops->Find("aten.bmm.default")} {}
+
+  absl::StatusOr<bool> Run() {
+    return LowerNodes(program_, editor_, [this](NodeId id) { return Widen(id); });
+  }
+
+ private:
+  absl::StatusOr<bool> Widen(NodeId id) {
+    const exir::OpOverload* op = graph_.node(id).target->aten();
+    const bool convolves = op == convolution_;
+    if (!convolves &&
+        std::find(std::begin(products_), std::end(products_), op) == std::end(products_)) {
+      return false;
+    }
+    const TensorMeta narrow = *graph_.value(graph_.node(id).results()[0]).tensor();
+    if (!kNarrow.contains(narrow.dtype)) return false;
+    std::vector<Argument> arguments = graph_.node(id).arguments;
+    for (Argument& argument : arguments) {
+      const ValueId* value = argument.get_if<ValueId>();
+      const TensorMeta* meta = value == nullptr ? nullptr : graph_.value(*value).tensor();
+      if (meta == nullptr || meta->dtype != narrow.dtype) continue;
+      const bool stays = !convolves && narrow.dtype == DType::kBFloat16 && meta->rank() > 1;
+      ABSL_ASSIGN_OR_RETURN(argument, Wide(*value, !stays, id));
+    }
+    // The node becomes the conversion of what a new one computes.
+    const Node& node = graph_.node(id);
+    exir::GraphEditor::NewNode product{.name = node.name,
+                                       .target = node.target,
+                                       .arguments = std::move(arguments),
+                                       .argument_names = node.argument_names,
+                                       .provenance = node.provenance,
+                                       .debug_handle = node.debug_handle};
+    TensorMeta wide = narrow;
+    wide.dtype = DType::kFloat32;
+    const ValueId computed = editor_.InsertOp(id, std::move(product), std::move(wide));
+    editor_.SetTarget(id, cast_);
+    editor_.SetArguments(id, CastOf(computed, narrow, narrow.dtype));
+    return true;
+  }
+
+  std::vector<Argument> CastOf(ValueId value, const TensorMeta& meta, DType dtype) const {
+    Argument::List dims;
+    const DimOrder order = *exir::DimOrderOf(meta);
+    for (uint8_t d : order) dims.emplace_back(int64_t{d});
+    return exir::ArgumentsByName(
+        *cast_->schema(), {{"self", value}, {"dtype", dtype}, {"dim_order", std::move(dims)}});
+  }
+
+  // The value as float32, for `reader`. `now`: a constant becomes one of float32.
+  absl::StatusOr<ValueId> Wide(ValueId value, bool now, NodeId reader) {
+    const auto [it, inserted] = wide_.try_emplace({value, now});
+    if (!inserted) return it->second;
+    TensorMeta meta = *graph_.value(value).tensor();
+    const std::optional<ConstantView> view = now ? views_.Find(value) : std::nullopt;
+    if (view.has_value() && view->ToTensor().has_value()) {
+      ABSL_ASSIGN_OR_RETURN(it->second, constants_.Widened(*view));
+      return it->second;
+    }
+    std::vector<Argument> arguments = CastOf(value, meta, DType::kFloat32);
+    meta.dtype = DType::kFloat32;
+    const Node& node = graph_.node(reader);
+    it->second = editor_.InsertOp(reader,
+                                  {.name = "wide",
+                                   .target = cast_,
+                                   .arguments = std::move(arguments),
+                                   .provenance = node.provenance,
+                                   .debug_handle = node.debug_handle},
+                                  std::move(meta));
+    return it->second;
+  }
+
+  PackedConstants constants_;
+  const exir::OpOverload *cast_, *convolution_, *products_[3];
+  absl::flat_hash_map<std::pair<ValueId, bool>, ValueId> wide_;
+};
+
+}  // namespace
+
+exir::Pass WidenProducts() {
+  return {"widen_products",
+          [](exir::ExportedProgram& program) { return ProductWidening(program).Run(); }};
+}
+
+}  // namespace belay::cpu

@@ -1,0 +1,99 @@
+// The call of dynamic_quantized_linear: linear, of an input that was quantized at run time by numbers
+// of its own and a weight of few bits.
+//
+// With input [..., k] of int8 or uint8 and a weight [k, out_features] in groups of rows,
+//
+//   sum over groups g of scales[g] * (sum over rows p of g of (input[p] - input_zero) * weight[p])
+//
+// times input_scale is what linear's epilogue (calls.h) is given, and what the result is after it.
+// input_scales and input_zeros are of sizes [..., 1], or one number for the whole input. Weights,
+// scales and the sums of each group's weights, `weight_sums`, are packed (dynamic_gemm.h and
+// weight_only_gemm.h of runtime/kernels/packed). A group is at most kMaxTerms rows. Zero points that
+// the input's type does not have are kInvalidArgument at run time; a row whose scale is not finite is
+// NaN.
+//
+// Source: docs/performance.md §2.5.
+#ifndef BELAY_BACKENDS_CPU_DYNAMIC_CALLS_H_
+#define BELAY_BACKENDS_CPU_DYNAMIC_CALLS_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "backends/cpu/calls.h"
+#include "backends/cpu/quantized_calls.h"
+#include "backends/cpu/weight_only_calls.h"
+#include "runtime/kernels/packed/dynamic_gemm.h"
+
+namespace belay::cpu {
+
+static_assert(kMaxTerms == kDynamicTerms);
+
+template <class Arguments>
+struct DynamicQuantizedLinearCall {
+  using D = typename Arguments::Dim;
+  typename Arguments::TensorRef input, input_scales, input_zeros, weight, scales, weight_sums;
+  int64_t out_features = 0;
+  const WeightFormatRow* format = nullptr;  // of int8 or int4
+  int64_t group = 0;
+  EpilogueCall<Arguments> epilogue;
+
+  static absl::StatusOr<DynamicQuantizedLinearCall> Read(const Arguments& arguments) {
+    DynamicQuantizedLinearCall call;
+    ABSL_ASSIGN_OR_RETURN(call.format, ReadWeightFormat(arguments));
+    if (call.format->format == WeightFormat::kBFloat16) {
+      return absl::InvalidArgumentError("format: expected 'int8' or 'int4', got 'bf16'");
+    }
+    ABSL_ASSIGN_OR_RETURN(call.input, arguments.Tensor("input", {DType::kInt8, DType::kUint8}));
+    ABSL_ASSIGN_OR_RETURN(call.input_scales,
+                          arguments.Tensor("input_scales", {DType::kFloat32, DType::kFloat64}));
+    ABSL_ASSIGN_OR_RETURN(
+        call.input_zeros,
+        arguments.Tensor("input_zeros", {DType::kInt8, DType::kInt32, DType::kInt64}));
+    ABSL_ASSIGN_OR_RETURN(call.weight, arguments.Tensor("weight", {call.format->dtype}));
+    ABSL_ASSIGN_OR_RETURN(call.scales, arguments.Tensor("scales", kFloat));
+    ABSL_ASSIGN_OR_RETURN(call.weight_sums, arguments.Tensor("weight_sums", {DType::kInt32}));
+    ABSL_ASSIGN_OR_RETURN(call.out_features, ReadFeatures(arguments, "out_features"));
+    ABSL_ASSIGN_OR_RETURN(call.group, arguments.StaticInt("group"));
+    ABSL_RETURN_IF_ERROR(ExpectAtLeast("group", {&call.group, 1}, 1));
+    ABSL_ASSIGN_OR_RETURN(call.epilogue, EpilogueCall<Arguments>::Read(arguments));
+    return call;
+  }
+  absl::StatusOr<Dims<D>> Shape() const {
+    Dims<D> shape = Dims<D>(Arguments::SizesOf(input));
+    ABSL_ASSIGN_OR_RETURN(const int64_t k, FeaturesOf<D>(shape));
+    ABSL_RETURN_IF_ERROR(CheckTerms(std::min(k, group)));
+    std::optional<int64_t> weights = PackedDynamicSize(format->format, k, out_features);
+    if (weights.has_value()) *weights /= static_cast<int64_t>(DTypeSize(format->dtype));
+    ABSL_RETURN_IF_ERROR(CheckPackedSize<D>(Arguments::SizesOf(weight), weights));
+    ABSL_RETURN_IF_ERROR(CheckGroup(group, k));
+    const std::optional<int64_t> packed = PackedScalesSize(k, out_features, group);
+    ABSL_RETURN_IF_ERROR(CheckPackedSize<D>(Arguments::SizesOf(scales), packed, "scales"));
+    ABSL_RETURN_IF_ERROR(
+        CheckPackedSize<D>(Arguments::SizesOf(weight_sums), packed, "weight_sums"));
+    shape[shape.size() - 1] = D(int64_t{1});
+    ABSL_RETURN_IF_ERROR(CheckPerRow("input_scales", Arguments::SizesOf(input_scales), shape));
+    ABSL_RETURN_IF_ERROR(CheckPerRow("input_zeros", Arguments::SizesOf(input_zeros), shape));
+    shape[shape.size() - 1] = D(out_features);
+    ABSL_RETURN_IF_ERROR(epilogue.CheckShapes(shape, static_cast<int>(shape.size()) - 1));
+    return shape;
+  }
+  // Whether these sizes are of one number for all rows.
+  static bool IsOne(absl::Span<const D> sizes) {
+    return std::all_of(sizes.begin(), sizes.end(),
+                       [](const D& size) { return KnownInt(size) == int64_t{1}; });
+  }
+
+ private:
+  static absl::Status CheckPerRow(std::string_view name, absl::Span<const D> sizes,
+                                  absl::Span<const D> rows) {
+    return IsOne(sizes) ? absl::OkStatus() : CheckSameShape<D>(name, sizes, rows);
+  }
+};
+
+}  // namespace belay::cpu
+
+#endif  // BELAY_BACKENDS_CPU_DYNAMIC_CALLS_H_

@@ -1,0 +1,129 @@
+// belay_cpu::dynamic_quantized_linear.
+#include <cmath>
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+#include "backends/cpu/dynamic_calls.h"
+#include "backends/cpu/kernels/cpu_kernels.h"
+#include "backends/cpu/kernels/epilogue_of.h"
+#include "backends/cpu/kernels/product.h"
+#include "runtime/core/status_macros.h"
+#include "runtime/kernels/call/operands.h"
+#include "runtime/kernels/packed/dynamic_gemm.h"
+
+namespace belay::cpu {
+namespace {
+
+using Call = DynamicQuantizedLinearCall<KernelArguments>;
+
+// The bytes of all prepared rows.
+CheckedInt Scratch(const Call& call, CheckedInt rows) {
+  const auto k = static_cast<size_t>(call.input->sizes[call.input->rank() - 1]);
+  const size_t row = DynamicRowBytes(call.format->format, k, static_cast<size_t>(call.group));
+  return rows * CheckedInt(static_cast<int64_t>(row));
+}
+
+int64_t ZeroAt(const TensorView& zeros, int64_t i) {
+  switch (zeros.dtype) {
+    case DType::kInt8:
+      return zeros.as<const int8_t>()[i];
+    case DType::kInt32:
+      return zeros.as<const int32_t>()[i];
+    default:
+      return zeros.as<const int64_t>()[i];
+  }
+}
+
+float ScaleAt(const TensorView& scales, int64_t i) {
+  const float scale = scales.dtype == DType::kFloat64
+                          ? static_cast<float>(scales.as<const double>()[i])
+                          : scales.as<const float>()[i];
+  return std::isfinite(scale) ? scale : std::numeric_limits<float>::quiet_NaN();
+}
+
+absl::Status CheckZeros(const TensorView& zeros, bool is_signed) {
+  const int64_t least = is_signed ? -128 : 0;
+  for (int64_t i = 0; i < zeros.numel(); ++i) {
+    const int64_t zero = ZeroAt(zeros, i);
+    if (zero >= least && zero <= least + 255) continue;
+    return absl::InvalidArgumentError(absl::StrCat("input_zeros: expected numbers from ", least,
+                                                   " to ", least + 255, ", got ", zero));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status DynamicQuantizedLinear(KernelContext& context, const Call& call) {
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
+  ABSL_RETURN_IF_ERROR(ExpectContiguous("input", *call.input));
+  ABSL_RETURN_IF_ERROR(ExpectContiguous("input_scales", *call.input_scales));
+  ABSL_RETURN_IF_ERROR(ExpectContiguous("input_zeros", *call.input_zeros));
+  ABSL_RETURN_IF_ERROR(ExpectContiguous("weight", *call.weight));
+  ABSL_RETURN_IF_ERROR(ExpectContiguous("scales", *call.scales));
+  ABSL_RETURN_IF_ERROR(ExpectContiguous("weight_sums", *call.weight_sums));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, DType::kFloat32, shape));
+  ABSL_RETURN_IF_ERROR(ExpectContiguous("result", *out));
+  DynamicGemmArgs g;
+  ABSL_ASSIGN_OR_RETURN(g.epilogue, EpilogueOf(call.epilogue, *out));
+  const bool is_signed = call.input->dtype == DType::kInt8;
+  ABSL_RETURN_IF_ERROR(CheckZeros(*call.input_zeros, is_signed));
+  if (out->numel() == 0) return absl::OkStatus();
+  g.n = static_cast<size_t>(call.out_features);
+  g.k = static_cast<size_t>(call.input->sizes[call.input->rank() - 1]);
+  g.m = static_cast<size_t>(out->numel()) / g.n;
+  g.format = call.format->format;
+  g.group = static_cast<size_t>(call.group);
+  const auto rows = static_cast<int64_t>(g.m);
+  ABSL_ASSIGN_OR_RETURN(std::byte * prepared,
+                        ScratchArray<std::byte>(context, Scratch(call, rows)));
+  const size_t row_bytes = DynamicRowBytes(g.format, g.k, g.group);
+  const int64_t scale_step = call.input_scales->numel() == 1 ? 0 : 1;
+  const int64_t zero_step = call.input_zeros->numel() == 1 ? 0 : 1;
+  RunRanges(context, rows, 1, static_cast<double>(g.m) * static_cast<double>(g.k),
+            [&](int, int64_t first, int64_t last) {
+              for (int64_t i = first; i < last; ++i) {
+                const DynamicRow row = {
+                    ScaleAt(*call.input_scales, i * scale_step),
+                    static_cast<int32_t>(ZeroAt(*call.input_zeros, i * zero_step))};
+                const auto at = static_cast<size_t>(i);
+                PrepareDynamicRow(call.input->as<const uint8_t>() + at * g.k, is_signed, row,
+                                  g.format, g.k, g.group, prepared + at * row_bytes);
+              }
+            });
+  g.rows = prepared;
+  g.b = call.weight->data;
+  g.scales = call.scales->as<const float>();
+  g.weight_sums = call.weight_sums->as<const int32_t>();
+  g.c = out->as<float>();
+  g.ldc = g.n;
+  const ProductSize size = {rows, static_cast<int64_t>(kDynamicRows), static_cast<int64_t>(g.n),
+                            static_cast<int64_t>(kDynamicPanelColumns),
+                            kQuantizedWork * static_cast<double>(g.m) * static_cast<double>(g.n) *
+                                static_cast<double>(g.k)};
+  RunProduct(context, size, [&](int, size_t row, size_t end_row, size_t column, size_t end_column) {
+    DynamicGemmRange(g, row, end_row, column, end_column);
+  });
+  return absl::OkStatus();
+}
+
+bool Accepts(const KernelContext& context, const Call& call) { return call.Shape().ok(); }
+
+uint64_t ScratchBytes(const KernelContext& context, const Call& call) {
+  const int last = call.input->rank() - 1;
+  CheckedInt rows = 1;
+  for (int d = 0; d < last; ++d) rows = rows * CheckedInt(call.input->sizes[d]);
+  return ScratchBytesOf<std::byte>(Scratch(call, rows));
+}
+
+constexpr Kernel kKernels[] = {
+    KernelRow<&DynamicQuantizedLinear, &Accepts, &ScratchBytes>(
+        "belay_cpu.dynamic_quantized_linear.default",
+        "input input_scales input_zeros weight scales weight_sums bias other out_features format "
+        "group activation combine low high",
+        "DynamicQuantizedLinearPacked", KernelEngine::kHighway),
+};
+
+}  // namespace
+
+absl::Span<const Kernel> DynamicQuantizedLinearKernels() { return kKernels; }
+
+}  // namespace belay::cpu
