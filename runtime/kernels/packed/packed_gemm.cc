@@ -84,8 +84,10 @@ struct PanelPrefetch {
 constexpr size_t kPrefetchInterval = 32;
 
 // Sums of kRows rows by kVectors vectors. Always of constant indices, so that it is in registers.
+// The constructor is written out: on Arm an implicit one would lack the features of the instruction set.
 template <size_t kRows, size_t kVectors>
 struct Sums {
+  HWY_INLINE Sums() {}
   V at[kRows][kVectors];
 };
 

@@ -62,12 +62,15 @@ struct Channels {
   }
 };
 
+// Constructors are written out: on Arm implicit ones would lack the features of the instruction set.
 template <class D32>
 struct Sums {
+  HWY_INLINE Sums() {}
   hn::Vec<D32> at[4];
 };
 template <class D32>
 struct Pixels {
+  HWY_INLINE Pixels() {}
   hn::Vec<hn::Repartition<uint8_t, D32>> at[4];
 };
 
@@ -134,6 +137,7 @@ HWY_INLINE void Start(const Channels<D32>& c, Sums<D32>& sums) {
 // A group's weights.
 template <class D32>
 struct Weights {
+  HWY_INLINE Weights() {}
   hn::Vec<hn::Repartition<int8_t, D32>> at[4];
 };
 

@@ -40,8 +40,10 @@ struct Columns {
 };
 
 // Sums of kRows rows by kVectors vectors. Always of constant indices, so that it is in registers.
+// The constructor is written out: on Arm an implicit one would lack the features of the instruction set.
 template <size_t kRows, size_t kVectors>
 struct Sums {
+  HWY_INLINE Sums() {}
   V at[kRows][kVectors];
 };
 
