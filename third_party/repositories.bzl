@@ -1,6 +1,7 @@
 """The external repositories of Belay under Bazel 4, for this workspace and for those that depend on it."""
 
 load("@bazel_tools//tools/build_defs/repo:http.bzl", "http_archive")
+load("//tools/arm64:toolchain.bzl", "arm64_toolchain")
 
 # Repository name -> folder of third_party/. Labels inside are those of the Bazel Central Registry.
 _VENDORED = {
@@ -39,6 +40,8 @@ def belay_dependencies(root = ""):
         native.local_repository(name = name, path = root + "third_party/" + folder)
     for name, path in _DEBIAN.items():
         native.local_repository(name = name, path = path)
+
+    arm64_toolchain(name = "belay_arm64")
 
     # tools/fetch_highway.sh puts the archive where --distdir finds it by its checksum.
     http_archive(
