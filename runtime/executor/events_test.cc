@@ -276,7 +276,7 @@ TEST_F(EventsTest, InstructionsSayWhatTheyWorkOnAndWhichKernelsDeclined) {
   EXPECT_EQ(info.arguments[0]->KindName(), "tensor f32[1]");
   EXPECT_EQ(info.outputs[0]->KindName(), "tensor f32[1]");
   EXPECT_EQ(info.kernel, "Add");
-  EXPECT_THAT(info.declined, ElementsAre("PickyAdd"));
+  EXPECT_THAT(info.declined, ElementsAre(&picky));
   EXPECT_EQ(info.signature, "a b");
 }
 

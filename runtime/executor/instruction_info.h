@@ -10,6 +10,7 @@
 
 namespace belay {
 
+struct Kernel;
 class Method;
 
 // Which kernel or backend an instruction got, and what it works on, for reports.
@@ -18,7 +19,7 @@ struct InstructionInfo {
   std::string_view kernel;  // kernel's name, or backend id
   std::string_view engine;  // "reference", "highway", or "delegate"; "" for moves and jumps
   // Kernels that are preferred to this one, and did not accept the call (Kernel::accepts_call).
-  std::vector<std::string_view> declined = {};
+  std::vector<const Kernel*> declined = {};
   std::string_view signature = {};  // of the kernel: the names of its arguments
   // Tensors have the sizes of the last call, before the first their largest.
   std::vector<const EValue*> arguments = {}, outputs = {};

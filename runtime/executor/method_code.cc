@@ -574,7 +574,7 @@ std::vector<InstructionInfo> MethodCode::Describe() const {
         info.scratch_bytes = record.kernel->ScratchBytes(record.context);
         for (const Kernel* candidate : kernels_->Candidates(info.op)) {
           if (candidate == record.kernel) break;
-          info.declined.push_back(candidate->name);
+          info.declined.push_back(candidate);
         }
         break;
       case Record::Kind::kDelegate:

@@ -5,6 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/program/program.h"
+#include "tools/profile/arena_use.h"
+#include "tools/profile/declined.h"
 #include "tools/profile/operations.h"
 
 namespace belay::tools {
@@ -83,6 +85,8 @@ void CodeMap::AddMethod(const Method& method, const std::string& path,
   }
   first_site_[owner] = sites_.size();
   std::map<uint32_t, const Method*> inner;  // by delegate
+  const std::vector<uint64_t> arena_use = ArenaUse(plan);
+  MethodMemory memory{.path = path, .arena_bytes = plan.arena_bytes};
   for (size_t i = 0; i < instructions.size(); ++i) {
     const InstructionInfo& info = instructions[i];
     const OperandBytes bytes = BytesOf(info);
@@ -92,11 +96,15 @@ void CodeMap::AddMethod(const Method& method, const std::string& path,
                   .kernel = std::string(info.kernel),
                   .engine = std::string(info.engine),
                   .operands = OperandText(info),
-                  .declined = {info.declined.begin(), info.declined.end()},
                   .bytes_read = bytes.read,
                   .bytes_written = bytes.written,
                   .scratch_bytes = info.scratch_bytes,
+                  .arena_bytes = arena_use[i],
                   .operations = OperationsOf(info)};
+    for (const Kernel* kernel : info.declined) {
+      const auto& call = std::get<KernelCallPlan>(plan.instructions[i]);
+      site.declined.push_back({std::string(kernel->name), WhyDeclined(*kernel, plan, call, info)});
+    }
     if (debug != nullptr) {
       const schema::InstructionDebugInfo& from = debug->instructions(static_cast<int>(i));
       site.name = from.node();
@@ -119,8 +127,17 @@ void CodeMap::AddMethod(const Method& method, const std::string& path,
       site.module = Joined(site.nodes, &ModelNode::module, ", ");
     }
     if (site.name.empty()) site.name = absl::StrCat("instruction ", i);
+    if (memory.peak_at.empty() || site.arena_bytes > memory.peak_bytes) {
+      memory.peak_bytes = site.arena_bytes;
+      memory.peak_at = site.name;
+    }
+    if (site.scratch_bytes > memory.scratch_bytes) {
+      memory.scratch_bytes = site.scratch_bytes;
+      memory.scratch_at = site.name;
+    }
     sites_.push_back(std::move(site));
   }
+  memory_.push_back(std::move(memory));
   for (uint32_t o = 0; o < log_.owners().size(); ++o) {
     const EventOwner& delegate = log_.owners()[o];
     if (!delegate.is_delegate || delegate.parent != owner) continue;

@@ -25,6 +25,11 @@ struct ModelNode {
   std::string node, op, source, module;
 };
 
+// A kernel that is preferred to the one that an instruction has, and why it is not it.
+struct DeclinedKernel {
+  std::string kernel, reason;  // declined.h
+};
+
 // An instruction, or a step of a delegate.
 struct CodeSite {
   // The methods and delegates that it is in: "forward", "forward / delegate 0 (cpu) / forward".
@@ -33,12 +38,23 @@ struct CodeSite {
   std::string op = {};       // of a step: those of its nodes, "step" without any
   std::string backend = {};  // "" for the program's own
   std::string kernel = {}, engine = {}, operands = {};
-  std::vector<std::string> declined = {};  // kernels that are preferred and did not accept the call
+  std::vector<DeclinedKernel> declined = {};
   std::string source = {}, module = {};  // of a step or a fused node, all of them: "m.py:3, m.py:5"
   std::vector<ModelNode> nodes = {};     // that it stands for, as the delegate's map says
   uint64_t bytes_read = 0, bytes_written = 0, scratch_bytes = 0;
+  uint64_t arena_bytes = 0;  // of its method's arena that are in use then (arena_use.h)
   double operations = 0;
   bool is_delegate_call = false;
+};
+
+// What a method's instructions work in, and where that is most.
+struct MethodMemory {
+  std::string path;          // as CodeSite::path
+  uint64_t arena_bytes = 0;  // of the whole arena
+  uint64_t peak_bytes = 0;   // the most of it that is in use at once
+  std::string peak_at = {};  // CodeSite::name; "" without instructions
+  uint64_t scratch_bytes = 0;
+  std::string scratch_at = {};  // "" where no kernel needs any
 };
 
 class CodeMap {
@@ -56,6 +72,8 @@ class CodeMap {
   std::string NameOf(const Event& event);
   // What could not be found out, and why; a line each.
   std::vector<std::string> missing() const { return missing_; }
+  // Of the method and of those in its delegates.
+  const std::vector<MethodMemory>& memory() const { return memory_; }
   const EventLog& log() const { return log_; }
 
  private:
@@ -72,6 +90,7 @@ class CodeMap {
   const EventLog& log_;
   std::vector<CodeSite> sites_;
   std::vector<std::string> missing_;
+  std::vector<MethodMemory> memory_;
   std::map<uint32_t, size_t> first_site_;        // of a method, by owner
   std::map<uint32_t, DelegateFacts> delegates_;  // by owner
   std::map<std::pair<uint32_t, std::pair<int64_t, bool>>, size_t> steps_;

@@ -1,4 +1,5 @@
-// A program in text form, lowered, opened and loaded with a log: for tests.
+// A program in text form, lowered, opened and loaded with a log, perhaps with kernels that are preferred
+// to the standard ones: for tests.
 #ifndef BELAY_TOOLS_PROFILE_LOGGED_METHOD_H_
 #define BELAY_TOOLS_PROFILE_LOGGED_METHOD_H_
 
@@ -18,8 +19,10 @@
 #include "exir/ops/standard_ops.h"
 #include "exir/serialize/serializer.h"
 #include "exir/testing/programs.h"
+#include "runtime/core/status_macros.h"
 #include "runtime/core/testing.h"
 #include "runtime/executor/method.h"
+#include "runtime/kernel/kernel_arguments.h"
 #include "runtime/kernels/standard_kernels.h"
 #include "runtime/program/program.h"
 #include "runtime/trace/event_log.h"
@@ -31,6 +34,16 @@ inline const exir::OpRegistry& TestOps() {
   return ops;
 }
 
+// The call of an operator of one tensor, for kernels that tests make.
+struct UnaryCall {
+  const TensorView* self = nullptr;
+  static absl::StatusOr<UnaryCall> Read(const KernelArguments& arguments) {
+    UnaryCall call;
+    ABSL_ASSIGN_OR_RETURN(call.self, arguments.Tensor("self"));
+    return call;
+  }
+};
+
 // The nodes of `ops` go to the backend; one round for each of `rounds`.
 struct DelegationRound {
   std::string backend_id;
@@ -40,7 +53,8 @@ struct DelegationRound {
 class LoggedMethod {
  public:
   static absl::StatusOr<std::unique_ptr<LoggedMethod>> Create(
-      std::string_view text, const std::vector<DelegationRound>& rounds, bool debug_info = true) {
+      std::string_view text, const std::vector<DelegationRound>& rounds, bool debug_info = true,
+      absl::Span<const Kernel> kernels = {}) {
     exir::ExportedProgram program = exir::ParseOrDie(text, TestOps());
     for (const DelegationRound& round : rounds) {
       const exir::CapabilityPartitioner partitioner({round.backend_id, {}},
@@ -60,6 +74,7 @@ class LoggedMethod {
                           Program::OpenBytes(nullptr, {bytes, logged->file_.size()}, {}));
     logged->program_.emplace(std::move(opened));
     ABSL_RETURN_IF_ERROR(AddStandardKernels(logged->kernels_));
+    ABSL_RETURN_IF_ERROR(logged->kernels_.Add(kernels));
     ABSL_ASSIGN_OR_RETURN(logged->log_, EventLog::Create(10'000));
     ABSL_ASSIGN_OR_RETURN(Method method,
                           Method::Load(*logged->program_, "forward", logged->kernels_,

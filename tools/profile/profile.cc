@@ -20,7 +20,10 @@ SiteTimes& Profile::TimesOf(size_t site) {
   return times;
 }
 
-void Profile::AddRun(absl::Span<const Event> events) {
+void Profile::AddRun(absl::Span<const Event> events, const HardwareCounts& counted) {
+  for (size_t k = 0; k < kNumHardwareCounters; ++k) {
+    if (counted[k].has_value()) counts[k].push_back(*counted[k]);
+  }
   struct Open {
     const Event* event;
     std::optional<size_t> site;

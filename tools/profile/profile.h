@@ -2,12 +2,14 @@
 #ifndef BELAY_TOOLS_PROFILE_PROFILE_H_
 #define BELAY_TOOLS_PROFILE_PROFILE_H_
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "absl/types/span.h"
 #include "runtime/trace/event_log.h"
+#include "runtime/trace/hardware_counters.h"
 #include "tools/profile/code_map.h"
 
 namespace belay::tools {
@@ -26,7 +28,8 @@ class Profile {
 
   // The events of one call of Method::Execute. Those of loading are left out. Steps of a delegate
   // that were at the same time count with what they took together, at most what the call took.
-  void AddRun(absl::Span<const Event> events);
+  // `counted` is what the processor counted during the call.
+  void AddRun(absl::Span<const Event> events, const HardwareCounts& counted = {});
 
   size_t runs() const { return wall.size(); }
   const CodeMap& code() const { return code_; }
@@ -36,6 +39,8 @@ class Profile {
   // An entry per run, in ns: of the whole call; of the calling thread; of what is in no instruction.
   // outside + all SiteTimes::own = wall.
   std::vector<double> wall, cpu, outside;
+  // By HardwareCounter, an entry per run that had it.
+  std::array<std::vector<double>, kNumHardwareCounters> counts;
 
  private:
   SiteTimes& TimesOf(size_t site);

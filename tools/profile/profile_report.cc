@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 
 namespace belay::tools {
 namespace {
@@ -73,7 +74,10 @@ json InstructionRow(const CodeSite& site, const SiteTimes& times, const Profile&
            {"module", site.module}}) {
     if (!text.empty()) row[name] = text;
   }
-  if (!site.declined.empty()) row["declined"] = site.declined;
+  for (const DeclinedKernel& declined : site.declined) {
+    row["declined"].push_back({{"kernel", declined.kernel}, {"reason", declined.reason}});
+  }
+  if (site.arena_bytes != 0) row["arena_bytes"] = site.arena_bytes;
   for (const ModelNode& node : site.nodes) {
     row["nodes"].push_back({{"node", node.node},
                             {"operator", node.op},
@@ -137,18 +141,30 @@ std::string Rate(const json& row, const char* name) {
   return row.contains(name) ? absl::StrFormat("%.1f", row[name].get<double>()) : "";
 }
 
+// "41 %".
+std::string Roof(const json& row) {
+  return row.contains("roof") ? absl::StrFormat("%.0f %%", 100 * row["roof"].get<double>()) : "";
+}
+
 std::string TableText(const json& rows, size_t most, std::string_view title,
                       const std::function<std::string(const json&)>& name) {
-  std::string text = absl::StrFormat("%7s %10s %10s %8s %9s %8s  %s\n", "share", "p50 ms", "p90 ms",
-                                     "count", "GFLOP/s", "GB/s", std::string(title));
+  const bool roofs =
+      std::any_of(rows.begin(), rows.end(), [](const json& row) { return row.contains("roof"); });
+  const auto roof = [&](const std::string& cell) {
+    return roofs ? absl::StrFormat(" %6s", cell) : "";
+  };
+  std::string text =
+      absl::StrFormat("%7s %10s %10s %8s %9s %8s%s  %s\n", "share", "p50 ms", "p90 ms", "count",
+                      "GFLOP/s", "GB/s", roof("roof"), std::string(title));
   const size_t shown = std::min(most, rows.size());
   for (size_t i = 0; i < shown; ++i) {
     const json& row = rows[i];
     absl::StrAppend(
-        &text, absl::StrFormat("%5.1f %% %10s %10s %8.5g %9s %8s  %s\n",
-                               100 * row["share"].get<double>(), Ms(row["p50_ms"].get<double>()),
-                               Ms(row["p90_ms"].get<double>()), row["count"].get<double>(),
-                               Rate(row, "gflops"), Rate(row, "gb_per_s"), name(row)));
+        &text,
+        absl::StrFormat("%5.1f %% %10s %10s %8.5g %9s %8s%s  %s\n",
+                        100 * row["share"].get<double>(), Ms(row["p50_ms"].get<double>()),
+                        Ms(row["p90_ms"].get<double>()), row["count"].get<double>(),
+                        Rate(row, "gflops"), Rate(row, "gb_per_s"), roof(Roof(row)), name(row)));
   }
   if (shown == rows.size()) return text;
   double share = 0;
@@ -176,6 +192,82 @@ bool KnowsAny(const json& rows) {
     if (row["name"] != kUnknown && row["name"] != kOutside) return true;
   }
   return false;
+}
+
+std::string Bytes(const json& bytes) {
+  const auto number = bytes.get<double>();
+  const int unit = number < 1e3 ? 0 : number < 1e6 ? 1 : number < 1e9 ? 2 : 3;
+  constexpr const char* kUnits[] = {"B", "kB", "MB", "GB"};
+  return absl::StrFormat("%.3g %s", number / std::pow(1e3, unit), kUnits[unit]);
+}
+
+std::string MemoryText(const json& memory) {
+  std::string text;
+  for (const json& method : memory) {
+    absl::StrAppend(&text, method["path"].get<std::string>(), ": of an arena of ",
+                    Bytes(method["arena_bytes"]), " at most ", Bytes(method["peak_bytes"]),
+                    " in use");
+    const auto at = [&](const char* field) {
+      const auto name = method[field].get<std::string>();
+      return name.empty() ? "" : absl::StrCat(" (at ", name, ")");
+    };
+    absl::StrAppend(&text, at("peak_at"));
+    if (method["scratch_bytes"] != 0) {
+      absl::StrAppend(&text, ", kernels work in up to ", Bytes(method["scratch_bytes"]),
+                      at("scratch_at"));
+    }
+    absl::StrAppend(&text, "\n");
+  }
+  return text;
+}
+
+// "1234567 cycles, 2345678 instructions (1.90 per cycle), 12 cache misses per call (p50)".
+std::string HardwareText(const json& hardware) {
+  std::vector<std::string> parts;
+  for (const char* name : {"cycles", "instructions", "cache_misses"}) {
+    if (!hardware.contains(name)) continue;
+    const auto count = hardware[name].get<double>();
+    std::string part = absl::StrFormat("%.0f %s", count, absl::StrReplaceAll(name, {{"_", " "}}));
+    if (name == std::string_view("instructions") && hardware.value("cycles", 0.0) > 0) {
+      absl::StrAppendFormat(&part, " (%.2f per cycle)", count / hardware["cycles"].get<double>());
+    }
+    parts.push_back(std::move(part));
+  }
+  return absl::StrCat(absl::StrJoin(parts, ", "), " per call (p50)\n");
+}
+
+// Kernels that declined where a reference kernel came to work, with the reason, those first that more
+// time was spent without.
+std::string DeclinedText(const json& instructions, size_t most) {
+  struct Group {
+    double share = 0;
+    int count = 0;
+    std::string first;  // instruction
+  };
+  std::map<std::string, Group> groups;
+  for (const json& row : instructions) {
+    if (!row.contains("declined") || row.value("engine", "") != "reference") continue;
+    for (const json& declined : row["declined"]) {
+      Group& group = groups[absl::StrCat(declined["kernel"].get<std::string>(), " ",
+                                         declined["reason"].get<std::string>())];
+      if (group.count++ == 0) group.first = row["name"].get<std::string>();
+      group.share += row["share"].get<double>();
+    }
+  }
+  if (groups.empty()) return "";
+  std::vector<std::pair<std::string, Group>> sorted(groups.begin(), groups.end());
+  std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
+    return std::pair(-a.second.share, a.first) < std::pair(-b.second.share, b.first);
+  });
+  std::string text = "\nreference kernels, because a faster one declined\n";
+  for (size_t i = 0; i < std::min(most, sorted.size()); ++i) {
+    const auto& [reason, group] = sorted[i];
+    absl::StrAppendFormat(&text, "%5.1f %% %s: %d instruction%s, the slowest is %s\n",
+                          100 * group.share, reason, group.count, group.count == 1 ? "" : "s",
+                          group.first);
+  }
+  if (sorted.size() > most) absl::StrAppendFormat(&text, "%d more\n", sorted.size() - most);
+  return text;
 }
 
 // --- Comparing ---
@@ -217,7 +309,21 @@ json ProfileJson(const Profile& profile) {
            {"cpu_ms", Spread(profile.cpu)},
            {"outside_ms", Spread(profile.outside)},
            {"missing", profile.code().missing()},
+           {"memory", json::array()},
            {"instructions", json::array()}};
+  for (size_t k = 0; k < kNumHardwareCounters; ++k) {
+    if (profile.counts[k].empty()) continue;
+    out["hardware"][HardwareCounterName(static_cast<HardwareCounter>(k))] =
+        Percentile(profile.counts[k], 0.5);
+  }
+  for (const MethodMemory& memory : profile.code().memory()) {
+    out["memory"].push_back({{"path", memory.path},
+                             {"arena_bytes", memory.arena_bytes},
+                             {"peak_bytes", memory.peak_bytes},
+                             {"peak_at", memory.peak_at},
+                             {"scratch_bytes", memory.scratch_bytes},
+                             {"scratch_at", memory.scratch_at}});
+  }
   for (size_t s = 0; s < profile.sites().size(); ++s) {
     const SiteTimes& times = profile.sites()[s];
     if (times.count == 0) continue;
@@ -244,12 +350,15 @@ std::string ProfileText(const json& profile, size_t rows) {
       "%d runs: %s ms (p50), %s ms (p90), %s ms (min) per call; %s ms of this thread's CPU time\n",
       profile["runs"].get<size_t>(), Ms(wall["p50"].get<double>()), Ms(wall["p90"].get<double>()),
       Ms(wall["min"].get<double>()), Ms(cpu["p50"].get<double>()));
+  if (profile.contains("hardware")) text += HardwareText(profile["hardware"]);
+  text += MemoryText(profile["memory"]);
   for (const json& line : profile["missing"]) {
     absl::StrAppend(&text, "missing: ", line.get<std::string>(), "\n");
   }
   const auto name = [](const json& row) { return row["name"].get<std::string>(); };
   absl::StrAppend(&text, "\n",
-                  TableText(profile["instructions"], rows, "instruction", InstructionName));
+                  TableText(profile["instructions"], rows, "instruction", InstructionName),
+                  DeclinedText(profile["instructions"], rows));
   absl::StrAppend(&text, "\n", TableText(profile["by_operator"], rows, "operator", name));
   for (const auto& [table, title] :
        {std::pair("by_module", "module"), std::pair("by_source", "source line")}) {

@@ -13,11 +13,16 @@ namespace belay::tools {
 
 // All figures, times in milliseconds per call:
 //   runs, wall_ms, cpu_ms, outside_ms   the calls; `outside_ms` is what is in no instruction
+//   hardware                            cycles, instructions, cache_misses of a call (p50), those that
+//                                       the system counts; left out where it counts none
+//   memory                              of each method: its arena, the most of it that is in use, the
+//                                       most that a kernel works in, and the instructions of both
 //   missing                             what could not be found out, a line each
 //   instructions                        each that was executed, the slowest first
 //   by_operator, by_module, by_source, by_backend   sums of those
 // A row has `name`, `share` (of the wall time), `mean_ms`, `p50_ms`, `p90_ms`, `count` (per call);
-// its shares and those of "outside of instructions" add up to 1. Precondition: there was a run.
+// its shares and those of "outside of instructions" add up to 1. An instruction says which kernels
+// are preferred to its own and why they declined. Precondition: there was a run.
 nlohmann::json ProfileJson(const Profile& profile);
 
 // What ProfileJson made, in words; at most `rows` of each table.

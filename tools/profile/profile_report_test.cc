@@ -1,7 +1,13 @@
 #include "tools/profile/profile_report.h"
 
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/core/testing.h"
@@ -94,6 +100,115 @@ TEST_F(ReportTest, AStrippedProgramHasInstructionsAndSaysWhatIsMissing) {
   EXPECT_THAT(text, HasSubstr("missing: forward: no debug data"));
   EXPECT_THAT(text, HasSubstr("operator\n"));
   EXPECT_THAT(text, Not(HasSubstr("source line\n")));
+}
+
+// A relu that takes its time.
+absl::Status SlowRelu(KernelContext& context, const UnaryCall& call) {
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out, context.Output(0, call.self->sizes));
+  absl::SleepFor(absl::Milliseconds(5));
+  return CopyElements(*call.self, *out);
+}
+constexpr Kernel kSlow[] = {
+    KernelRow<&SlowRelu>("aten.relu.default", "self", "SlowRelu", KernelEngine::kHighway),
+};
+
+TEST_F(ReportTest, ASlowKernelIsTheFirstLineOfEachTable) {
+  const absl::StatusOr<std::unique_ptr<LoggedMethod>> logged =
+      LoggedMethod::Create(kProgram, {}, /*debug_info=*/true, kSlow);
+  ASSERT_OK(logged);
+  ASSERT_OK((*logged)->Execute());
+  CodeMap code((*logged)->method());
+  Profile profile(code);
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_OK((*logged)->Execute());
+    profile.AddRun((*logged)->log().events());
+  }
+  const json report = ProfileJson(profile);
+  const json& first = report["instructions"][0];
+  EXPECT_EQ(first["name"], "c");
+  EXPECT_EQ(first["kernel"], "SlowRelu");
+  EXPECT_EQ(first["source"], "m.py:3");
+  EXPECT_EQ(report["by_operator"][0]["name"], "aten.relu.default");
+  EXPECT_EQ(report["by_module"][0]["name"], "body");
+  EXPECT_EQ(report["by_source"][0]["name"], "m.py:3");
+  const std::string text = ProfileText(report, 15);
+  const size_t table = text.find("  instruction\n");
+  ASSERT_NE(table, std::string::npos);
+  const size_t line = text.find('\n', table) + 1;
+  EXPECT_THAT(text.substr(line, text.find('\n', line) - line),
+              HasSubstr("c: aten.relu.default, SlowRelu, m.py:3"));
+}
+
+TEST_F(ReportTest, SaysWhatTheProcessorCountedWhereItDid) {
+  EXPECT_FALSE(Report().contains("hardware"));  // nobody counted
+  const absl::StatusOr<std::unique_ptr<LoggedMethod>> logged = LoggedMethod::Create(kProgram, {});
+  ASSERT_OK(logged);
+  ASSERT_OK((*logged)->Execute());
+  CodeMap code((*logged)->method());
+  Profile profile(code);
+  for (const double cycles : {1000.0, 2000.0, 9000.0}) {
+    ASSERT_OK((*logged)->Execute());
+    profile.AddRun((*logged)->log().events(), {cycles, 3 * cycles, std::nullopt});
+  }
+  const json report = ProfileJson(profile);
+  EXPECT_EQ(report["hardware"], (json{{"cycles", 2000.0}, {"instructions", 6000.0}}));
+  EXPECT_THAT(ProfileText(report, 15),
+              HasSubstr("\n2000 cycles, 6000 instructions (3.00 per cycle) per call (p50)\n"));
+  EXPECT_THAT(ProfileText(Report(), 15), Not(HasSubstr("cycles")));
+}
+
+TEST_F(ReportTest, SaysWhichMemoryIsInUseAndWhereItIsMost) {
+  const json report = Report();
+  ASSERT_EQ(report["memory"].size(), 1u);  // the demo backend's delegate is no program
+  const json& memory = report["memory"][0];
+  EXPECT_EQ(memory["path"], "forward");
+  const auto peak = memory["peak_bytes"].get<uint64_t>();
+  EXPECT_GT(peak, 0u);
+  EXPECT_LE(peak, memory["arena_bytes"].get<uint64_t>());
+  uint64_t most = 0;
+  for (const json& row : report["instructions"]) {
+    const auto bytes = row.value("arena_bytes", uint64_t{0});
+    most = std::max(most, bytes);
+    if (row["name"] == memory["peak_at"]) EXPECT_EQ(bytes, peak);
+  }
+  EXPECT_EQ(most, peak);
+  EXPECT_THAT(ProfileText(report, 15), HasSubstr("forward: of an arena of "));
+}
+
+TEST_F(ReportTest, SaysWhyAReferenceKernelCameToWork) {
+  const absl::StatusOr<std::unique_ptr<LoggedMethod>> logged =
+      LoggedMethod::Create(R"(program edge {
+  constants { state "w": f64[2,3] }
+  graph(%w: f64[2,3] parameter "w") {
+    %a: f64[2,3] = edge.aten._softmax.default(%w, 1, false)
+    %b: f64[2,3] = edge.aten._softmax.default(%a, 0, false)
+    return (%b user_output)
+  }
+})",
+                           {});
+  ASSERT_OK(logged);
+  ASSERT_OK((*logged)->Execute());
+  CodeMap code((*logged)->method());
+  Profile profile(code);
+  profile.AddRun((*logged)->log().events());
+  const json report = ProfileJson(profile);
+  for (const json& row : report["instructions"]) {
+    EXPECT_EQ(row["engine"], "reference");
+    EXPECT_EQ(row["declined"], json::parse(R"([{"kernel": "SoftmaxSimd",
+                                                "reason": "takes f32, f16 or bf16, not f64"}])"));
+  }
+  EXPECT_THAT(ProfileText(report, 15),
+              HasSubstr("% SoftmaxSimd takes f32, f16 or bf16, not f64: 2 instructions, the "
+                        "slowest is "));
+  EXPECT_THAT(ProfileText(Report(), 15), Not(HasSubstr("because a faster one declined")));
+}
+
+TEST_F(ReportTest, RoofsAreAColumnWhereTheyAreKnown) {
+  json report = Report();
+  EXPECT_THAT(ProfileText(report, 15), Not(HasSubstr("roof")));
+  report["instructions"][0]["roof"] = 0.415;
+  EXPECT_THAT(ProfileText(report, 15),
+              testing::AllOf(HasSubstr("roof  instruction\n"), HasSubstr("   42 %  ")));
 }
 
 json OneNode(const char* name, double ms) {

@@ -13,8 +13,36 @@
 namespace belay::tools {
 namespace {
 
-constexpr uint64_t kProcessTrack = 1, kThreadTrack = 2;
+constexpr uint64_t kProcessTrack = 1, kThreadTrack = 2, kArenaTrack = 3;
 constexpr int kProcess = 1, kThread = 1;
+constexpr char kArena[] = "arena in use";
+
+// How much of the arena of the outermost method is in use from which time on: at each of its
+// instructions, and nothing around its calls.
+struct ArenaCount {
+  int64_t time;
+  uint64_t bytes;
+};
+std::vector<ArenaCount> ArenaCounts(absl::Span<const Event> events, CodeMap& code) {
+  std::vector<ArenaCount> counts;
+  std::optional<int64_t> end;  // of the call that the events are in
+  for (const Event& event : events) {
+    if (end.has_value() && event.begin >= *end) {
+      counts.push_back({*end, 0});
+      end.reset();
+    }
+    if (code.log().owners()[event.owner].parent != EventOwner::kNone) continue;
+    if (event.kind == EventKind::kExecute) {
+      counts.push_back({event.begin, 0});
+      end = event.end;
+    }
+    if (event.kind != EventKind::kInstruction && event.kind != EventKind::kDelegateCall) continue;
+    const std::optional<size_t> site = code.SiteOf(event);
+    if (site.has_value()) counts.push_back({event.begin, code.sites()[*site].arena_bytes});
+  }
+  if (end.has_value()) counts.push_back({*end, 0});
+  return counts;
+}
 
 // What a viewer shows of an event besides its name: texts and numbers.
 struct Details {
@@ -38,7 +66,10 @@ Details DetailsOf(const Event& event, CodeMap& code) {
   text("kernel", site.kernel);
   text("engine", site.engine);
   text("backend", site.backend);
-  text("declined", absl::StrJoin(site.declined, ", "));
+  text("declined",
+       absl::StrJoin(site.declined, "; ", [](std::string* out, const DeclinedKernel& declined) {
+         absl::StrAppend(out, declined.kernel, " ", declined.reason);
+       }));
   text("operands", site.operands);
   text("source", site.source);
   text("module", site.module);
@@ -48,6 +79,8 @@ Details DetailsOf(const Event& event, CodeMap& code) {
   text("in", site.path);
   number("bytes_read", static_cast<double>(site.bytes_read));
   number("bytes_written", static_cast<double>(site.bytes_written));
+  number("scratch_bytes", static_cast<double>(site.scratch_bytes));
+  number("arena_bytes", static_cast<double>(site.arena_bytes));
   number("operations", site.operations);
   return details;
 }
@@ -72,6 +105,19 @@ std::string PerfettoTrace(absl::Span<const Event> events, CodeMap& code) {
   thread->mutable_thread()->set_pid(kProcess);
   thread->mutable_thread()->set_tid(kThread);
   thread->mutable_thread()->set_thread_name("method");
+
+  perfetto::TrackDescriptor* arena = AddPacket(trace).mutable_track_descriptor();
+  arena->set_uuid(kArenaTrack);
+  arena->set_parent_uuid(kProcessTrack);
+  arena->set_name(kArena);
+  arena->mutable_counter()->set_unit(perfetto::CounterDescriptor::UNIT_SIZE_BYTES);
+  for (const ArenaCount& count : ArenaCounts(events, code)) {
+    perfetto::TracePacket& packet = AddPacket(trace);
+    packet.set_timestamp(static_cast<uint64_t>(count.time));
+    packet.mutable_track_event()->set_type(perfetto::TrackEvent::TYPE_COUNTER);
+    packet.mutable_track_event()->set_track_uuid(kArenaTrack);
+    packet.mutable_track_event()->set_counter_value(static_cast<int64_t>(count.bytes));
+  }
 
   std::vector<int64_t> ends;  // of the slices that are open
   const auto end = [&] {
@@ -122,6 +168,13 @@ nlohmann::json JsonTrace(absl::Span<const Event> events, CodeMap& code) {
                     {"pid", kProcess},
                     {"tid", kThread},
                     {"args", std::move(args)}});
+  }
+  for (const ArenaCount& count : ArenaCounts(events, code)) {
+    list.push_back({{"name", kArena},
+                    {"ph", "C"},
+                    {"ts", static_cast<double>(count.time) / 1e3},
+                    {"pid", kProcess},
+                    {"args", {{"bytes", count.bytes}}}});
   }
   return {{"traceEvents", std::move(list)}};
 }

@@ -12,7 +12,7 @@
 namespace belay::tools {
 
 // Perfetto's protobuf format, which ui.perfetto.dev opens: one thread of slices, nested as the
-// events are. `events` are in the order and with the depths in which a log has them.
+// events are, and a counter: how much of the arena is in use. `events` are in the order and with the depths in which a log has them.
 std::string PerfettoTrace(absl::Span<const Event> events, CodeMap& code);
 
 // The same as JSON, in the format of Chrome's traces (complete events, microseconds), which those

@@ -1,0 +1,91 @@
+#include "tools/profile/roof.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "runtime/core/status_macros.h"
+
+namespace belay::tools {
+namespace {
+
+using nlohmann::json;
+
+struct Level {
+  double bytes = 0, bytes_per_ns = 0;
+};
+struct Machine {
+  double f32 = 0, int8 = 0, bf16 = 0;  // operations per ns
+  std::array<Level, 4> levels;         // the last is memory
+};
+
+absl::Status Missing(std::string_view what) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("expected what //tools/bench:limits prints, got nothing for '", what, "'"));
+}
+
+// A number above 0 where `path` leads to in objects.
+absl::StatusOr<double> Number(const json& limits, std::string_view first, std::string_view second) {
+  const auto outer = limits.find(first);
+  if (outer == limits.end() || !outer->is_object()) return Missing(first);
+  const auto inner = outer->find(second);
+  if (inner == outer->end() || !inner->is_number() || !(inner->get<double>() >= 0)) {
+    return Missing(absl::StrCat(first, ".", second));
+  }
+  return inner->get<double>();
+}
+
+absl::StatusOr<Machine> ReadMachine(const json& limits, int threads) {
+  if (!limits.is_object()) return Missing("f32_fma_gflops_t1");
+  // A machine with one CPU has no figures for two.
+  const std::string team = threads > 1 && limits.contains("f32_fma_gflops_t2") ? "_t2" : "_t1";
+  Machine machine;
+  ABSL_ASSIGN_OR_RETURN(machine.f32, Number(limits, "f32_fma_gflops" + team, "best"));
+  if (machine.f32 == 0) return Missing("f32_fma_gflops" + team);
+  // null where the CPU has no instruction for it.
+  machine.int8 = Number(limits, "int8_dot_gops" + team, "best").value_or(machine.f32);
+  machine.bf16 = Number(limits, "bf16_dot_gflops" + team, "best").value_or(machine.f32);
+  constexpr const char* kLevels[] = {"l1", "l2", "l3", "memory"};
+  for (size_t k = 0; k < machine.levels.size(); ++k) {
+    const bool is_memory = k + 1 == machine.levels.size();
+    Level& level = machine.levels[k];
+    if (!is_memory) {
+      ABSL_ASSIGN_OR_RETURN(level.bytes, Number(limits, "cache_bytes", kLevels[k]));
+      if (level.bytes == 0) continue;  // there is no such cache
+    }
+    ABSL_ASSIGN_OR_RETURN(level.bytes_per_ns,
+                          Number(limits, absl::StrCat("read_", kLevels[k], "_gbs", team), "best"));
+    if (level.bytes_per_ns == 0) return Missing(absl::StrCat("read_", kLevels[k], "_gbs"));
+  }
+  return machine;
+}
+
+}  // namespace
+
+absl::Status AddRoofs(const json& limits, int threads, json& profile) {
+  ABSL_ASSIGN_OR_RETURN(const Machine machine, ReadMachine(limits, threads));
+  for (json& row : profile["instructions"]) {
+    const double took = 1e6 * row["p50_ms"].get<double>();
+    const double count = row["count"].get<double>();
+    const double operations = count * row.value("operations", 0.0);
+    const double bytes = row.value("bytes_read", 0.0) + row.value("bytes_written", 0.0);
+    if (took <= 0 || (operations == 0 && bytes == 0)) continue;
+    const std::string operands = row.value("operands", "");
+    const double rate = absl::StartsWith(operands, "i8[") || absl::StartsWith(operands, "u8[")
+                            ? machine.int8
+                        : absl::StartsWith(operands, "bf16[") ? machine.bf16
+                                                              : machine.f32;
+    const auto* level = std::find_if(
+        machine.levels.begin(), machine.levels.end() - 1,
+        [&](const Level& cache) { return cache.bytes_per_ns > 0 && bytes <= cache.bytes; });
+    row["roof"] = std::max(operations / rate, count * bytes / level->bytes_per_ns) / took;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace belay::tools
