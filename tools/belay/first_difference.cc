@@ -18,12 +18,22 @@ using exir::ValueId;
 // Nodes that are looked at together.
 constexpr size_t kTogether = 256;
 
-// The program with the nodes' results as its last results.
-ExportedProgram Tap(const ExportedProgram& program, absl::Span<const NodeId> nodes,
+// What a program gives besides its own results, or instead of them.
+enum class Results { kBesides, kInstead };
+
+// The program with the nodes' results as its last results, or as its only ones: then without what
+// nobody needs for them.
+ExportedProgram Tap(const ExportedProgram& program, absl::Span<const NodeId> nodes, Results results,
                     std::vector<NodeId>& node_of_tap) {
   ExportedProgram tapped = program.Clone();
   exir::GraphEditor editor(tapped.top());
-  std::vector<exir::Argument> outputs(tapped.top().outputs().begin(), tapped.top().outputs().end());
+  std::vector<exir::Argument> outputs;
+  if (results == Results::kBesides) {
+    outputs.assign(tapped.top().outputs().begin(), tapped.top().outputs().end());
+  } else {
+    tapped.signature.outputs.clear();
+    tapped.out_spec.clear();
+  }
   for (NodeId node : nodes) {
     for (ValueId value : tapped.top().node(node).results()) {
       if (std::holds_alternative<exir::TokenType>(tapped.top().value(value).type)) continue;
@@ -33,6 +43,10 @@ ExportedProgram Tap(const ExportedProgram& program, absl::Span<const NodeId> nod
     }
   }
   editor.SetOutputs(std::move(outputs));
+  if (results == Results::kInstead) {
+    editor.EraseDeadNodes();
+    tapped.EraseUnusedBodies();
+  }
   return tapped;
 }
 
@@ -57,20 +71,40 @@ class Search {
   absl::StatusOr<std::optional<NodeDifference>> Run() {
     const std::vector<NodeId> nodes = program_.top().NodeList();
     for (size_t start = 0; start < nodes.size(); start += kTogether) {
-      const auto some = absl::MakeConstSpan(nodes).subspan(start, kTogether);
-      ABSL_ASSIGN_OR_RETURN(std::optional<NodeDifference> found, Look(some));
+      std::optional<NodeDifference> found =
+          Look(absl::MakeConstSpan(nodes).subspan(start, kTogether), Results::kBesides);
       if (found.has_value()) return found;
     }
-    // One at a time. Once a value is wrong, most that are computed from it are.
-    std::optional<NodeDifference> first;
+    // What the first of the two finds may only be the end of what the other one sees.
+    const std::optional<Found> besides = Halve(nodes, Results::kBesides);
+    const std::optional<Found> instead =
+        Halve(absl::MakeConstSpan(nodes).first(besides.has_value() ? besides->index : nodes.size()),
+              Results::kInstead);
+    if (!besides.has_value() && !instead.has_value()) {
+      if (!failed_.ok()) return failed_;
+      return std::nullopt;
+    }
+    NodeDifference first = instead.has_value() ? instead->node : besides->node;
+    first.alone = true;
+    first.cut = instead.has_value();
+    return first;
+  }
+
+ private:
+  struct Found {
+    size_t index;
+    NodeDifference node;
+  };
+  // The first node that differs when one is looked at at a time. Once a value is wrong, most that
+  // are computed from it are.
+  std::optional<Found> Halve(absl::Span<const NodeId> nodes, Results results) {
+    std::optional<Found> first;
     size_t low = 0, high = nodes.size();
     while (low < high) {
       const size_t middle = low + (high - low) / 2;
-      ABSL_ASSIGN_OR_RETURN(std::optional<NodeDifference> found,
-                            Look(absl::MakeConstSpan(nodes).subspan(middle, 1)));
+      std::optional<NodeDifference> found = Look(nodes.subspan(middle, 1), results);
       if (found.has_value()) {
-        first = std::move(found);
-        first->alone = true;
+        first = Found{middle, *std::move(found)};
         high = middle;
       } else {
         low = middle + 1;
@@ -79,33 +113,36 @@ class Search {
     return first;
   }
 
- private:
-  absl::StatusOr<std::optional<NodeDifference>> Look(absl::Span<const NodeId> nodes) {
+  // The first of the nodes that differs. Nothing, too, where the program can't be lowered so.
+  std::optional<NodeDifference> Look(absl::Span<const NodeId> nodes, Results results) {
     std::vector<NodeId> node_of_tap;
-    const ExportedProgram tapped = Tap(program_, nodes, node_of_tap);
-
-    ABSL_ASSIGN_OR_RETURN(const BothOutcomes both, RunBoth(tapped, inputs_, setup_));
+    const ExportedProgram tapped = Tap(program_, nodes, results, node_of_tap);
+    const absl::StatusOr<BothOutcomes> both = RunBoth(tapped, inputs_, setup_);
+    if (!both.ok()) {
+      failed_.Update(both.status());
+      return std::nullopt;
+    }
     const size_t taps = node_of_tap.size();
-    const size_t first = both.got.outputs.size() - taps;
+    const size_t first = both->got.outputs.size() - taps;
     for (size_t k = 0; k < taps; ++k) {
       const absl::Status status =
-          exir::CompareValues(both.expected.outputs[first + k].value(),
-                              both.got.outputs[first + k].value(), closeness_);
+          exir::CompareValues(both->expected.outputs[first + k].value(),
+                              both->got.outputs[first + k].value(), closeness_);
       if (status.ok()) continue;
       const exir::Graph& graph = program_.top();
-      return std::optional<NodeDifference>(
-          {.id = node_of_tap[k],
-           .node = exir::DescribeNode(graph, node_of_tap[k]),
-           .backend = BackendOf(both.lowered, graph.node(node_of_tap[k]).name),
-           .difference = std::string(status.message())});
+      return NodeDifference{.id = node_of_tap[k],
+                            .node = exir::DescribeNode(graph, node_of_tap[k]),
+                            .backend = BackendOf(both->lowered, graph.node(node_of_tap[k]).name),
+                            .difference = std::string(status.message())};
     }
-    return std::optional<NodeDifference>();
+    return std::nullopt;
   }
 
   const ExportedProgram& program_;
   const absl::Span<const EValue> inputs_;
   const LoweringSetup& setup_;
   const exir::Closeness& closeness_;
+  absl::Status failed_;  // the first failure of lowering or executing
 };
 
 }  // namespace

@@ -20,14 +20,18 @@ struct NodeDifference {
   std::string node;        // in text form, with its source line
   std::string backend;     // whose delegate computes it; "" for a kernel
   std::string difference;  // where, what was expected, what came
-  bool alone = false;      // only seen when no other value was looked at: something was fused
+  // Only seen when no other value was looked at: something was fused; or only when nothing behind it
+  // was there, either.
+  bool alone = false, cut = false;
 };
 
 // Gives the nodes of the top graph as further results, some at a time: the program with them is
-// lowered and executed, and interpreted, and the values are compared in order. Where the values of
-// all are as they should be, looks for the first whose value differs when it alone is a result.
-// nullopt when there is none. `inputs` are not changed.
-//   whatever lowering and executing return
+// lowered and executed, and interpreted, and the values are compared in order. So a node is found
+// inside of a delegate, too, which gets further results. Where the values of all are as they should
+// be, or a backend can't give them, looks by halves for the first whose value differs when it alone is
+// a further result, and then when it is the only one: the program ends there, and so does the part
+// that a delegate gets. nullopt when there is none. `inputs` are not changed.
+//   whatever lowering and executing return, when nothing was found where they did not fail
 absl::StatusOr<std::optional<NodeDifference>> FindFirstDifference(
     const exir::ExportedProgram& program, absl::Span<const EValue> inputs,
     const LoweringSetup& setup, const exir::Closeness& closeness);

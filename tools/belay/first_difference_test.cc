@@ -2,10 +2,14 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "backends/aot_backends.h"
 #include "backends/runtime_backends.h"
+#include "exir/backend/backend.h"
+#include "exir/backend/partitioner.h"
+#include "exir/ir/graph_editor.h"
 #include "exir/ops/standard_ops.h"
 #include "exir/testing/programs.h"
 #include "gmock/gmock.h"
@@ -41,6 +45,63 @@ constexpr std::string_view kProgram = R"(program edge {
       return (%c user_output)
     } })";
 
+// Replaces an operator before the backend sees it, in each part of a program that is as a test wants.
+class WrongBackend final : public exir::Backend {
+ public:
+  enum class When { kAlways, kNobodyElseLooks, kOneResult };
+  WrongBackend(const exir::Backend& backend, const exir::OpOverload& wrong, When when)
+      : backend_(backend), wrong_(wrong), when_(when) {}
+  std::string_view id() const override { return backend_.id(); }
+  absl::StatusOr<exir::PreprocessResult> Preprocess(
+      exir::ExportedProgram program, absl::Span<const exir::CompileSpec> specs) const override {
+    exir::Graph& graph = program.top();
+    exir::GraphEditor editor(graph);
+    for (const exir::NodeId node : graph.NodeList()) {
+      if (graph.node(node).name != "wrong" || !IsWrong(graph, node)) continue;
+      editor.SetTarget(node, &wrong_);
+    }
+    return backend_.Preprocess(std::move(program), specs);
+  }
+
+ private:
+  bool IsWrong(const exir::Graph& graph, exir::NodeId node) const {
+    switch (when_) {
+      case When::kAlways:
+        return true;
+      case When::kNobodyElseLooks:  // as if it were fused with the node before it
+        return !LooksAtAnArgument(graph, node);
+      case When::kOneResult:  // as if the backend had another way for parts of several results
+        return graph.outputs().size() == 1;
+    }
+    return false;
+  }
+
+  static bool LooksAtAnArgument(const exir::Graph& graph, exir::NodeId node) {
+    bool looks = false;
+    for (const exir::Argument& argument : graph.node(node).arguments) {
+      exir::ForEachValue(argument,
+                         [&](exir::ValueId value) { looks = looks || graph.IsOutput(value); });
+    }
+    return looks;
+  }
+
+  const exir::Backend& backend_;
+  const exir::OpOverload& wrong_;
+  const When when_;
+};
+
+// All of it goes to one delegate of each backend. A product, as that is what backends want.
+constexpr std::string_view kDelegated = R"(program edge {
+    constants { state "w": f32[2,2] }
+    graph(%w: f32[2,2] parameter "w", %x: f32[2,2] user_input) {
+      %a: f32[2,2] = edge.aten.add.Tensor(%x, %x) @"m.py":10 handle=1
+      %m: f32[2,2] = edge.aten.mm.default(%a, %w) @"m.py":11 handle=2
+      %wrong: f32[2,2] = edge.aten.add.Tensor(%m, %a) @"m.py":12 handle=3
+      %b: f32[2,2] = edge.aten.add.Tensor(%wrong, %x) @"m.py":13 handle=4
+      %c: f32[2,2] = edge.aten.mul.Tensor(%b, %b) @"m.py":14 handle=5
+      return (%c user_output)
+    } })";
+
 class FirstDifferenceTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -59,8 +120,33 @@ class FirstDifferenceTest : public ::testing::Test {
     return FindFirstDifference(program, {EValue(x_.view())}, setup, {.atol = 1e-5, .rtol = 1e-4});
   }
 
+  // What is found when `backend` (a folder) takes all that it can, and computes `wrong` in the place
+  // of the node of that name.
+  absl::StatusOr<std::optional<NodeDifference>> FindInDelegate(std::string_view backend,
+                                                               std::string_view wrong,
+                                                               WrongBackend::When when) {
+    ABSL_ASSIGN_OR_RETURN(const auto partitioner, CreatePartitioner(backend, {}));
+    const exir::ExportedProgram program = exir::ParseOrDie(kDelegated, *ops_);
+    ABSL_ASSIGN_OR_RETURN(const exir::PartitionResult parts, partitioner->Partition(program));
+    EXPECT_EQ(parts.nodes.size(), program.top().num_nodes()) << backend;
+    EXPECT_EQ(parts.delegation.size(), 1u) << backend;
+    ABSL_ASSIGN_OR_RETURN(const exir::Backend* right,
+                          AotBackends().Find(parts.delegation[0].second.backend_id));
+    const WrongBackend compiler(*right, *ops_->FindText(wrong), when);
+    exir::BackendSet compilers;
+    ABSL_RETURN_IF_ERROR(compilers.Add(&compiler));
+    const LoweringSetup setup{.partitioners = {partitioner.get()},
+                              .aot = &compilers,
+                              .runtime = &RuntimeBackends(),
+                              .kernels = &kernels_,
+                              .reference = &reference_};
+    return FindFirstDifference(program, {EValue(square_.view())}, setup,
+                               {.atol = 1e-5, .rtol = 1e-4});
+  }
+
   std::unique_ptr<exir::OpRegistry> ops_;
   KernelRegistry reference_, kernels_;
+  const TestTensor square_ = TestTensor::Of<float>({2, 2}, {-1, 0.5, 1, -0.25});
   const TestTensor x_ = TestTensor::Of<float>({3}, {-1, 0.5, 1});
 };
 
@@ -77,6 +163,23 @@ TEST_F(FirstDifferenceTest, NamesTheNodeWithItsSource) {
   EXPECT_EQ(found->backend, "");
   EXPECT_THAT(found->difference, HasSubstr("element 2: expected 0.84"));
   EXPECT_FALSE(found->alone);
+}
+
+// Each backend runs its delegates whole: what is inside becomes a result, or the last thing there is.
+TEST_F(FirstDifferenceTest, NamesTheNodeInsideOfADelegate) {
+  for (const std::string_view backend : {"demo", "cpu", "xnnpack"}) {
+    using When = WrongBackend::When;
+    for (const When when : {When::kAlways, When::kNobodyElseLooks, When::kOneResult}) {
+      ASSERT_OK_AND_ASSIGN(const auto found, FindInDelegate(backend, "edge.aten.sub.Tensor", when));
+      ASSERT_TRUE(found.has_value()) << backend;
+      EXPECT_THAT(found->node,
+                  HasSubstr("%wrong: f32[2,2] = edge.aten.add.Tensor(%m, %a) (m.py:12)"))
+          << backend;
+      EXPECT_EQ(found->backend, backend == "xnnpack" ? "XnnpackBackend" : backend);
+      EXPECT_EQ(found->alone, when != When::kAlways) << backend;
+      EXPECT_EQ(found->cut, when == When::kOneResult) << backend;
+    }
+  }
 }
 
 }  // namespace

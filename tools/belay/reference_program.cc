@@ -1,6 +1,9 @@
 #include "tools/belay/reference_program.h"
 
 #include "absl/strings/str_cat.h"
+#include "exir/decompositions/decompose.h"
+#include "exir/functionalize/rebase_as_strided.h"
+#include "exir/pass/pass_manager.h"
 #include "exir/passes/seed_random_ops.h"
 #include "runtime/core/annotate.h"
 #include "runtime/core/status_macros.h"
@@ -24,6 +27,25 @@ absl::StatusOr<exir::CallOutcome> Interpret(exir::Interpreter& interpreter,
   exir::CallOutcome done = exir::RunCall(interpreter, given.values);
   ABSL_RETURN_IF_ERROR(Annotate(done.status, "interpreter"));
   return done;
+}
+
+exir::ExportedProgram WithoutComposites(exir::ExportedProgram archive,
+                                        const KernelRegistry& kernels,
+                                        std::set<std::string>& decomposed) {
+  if (exir::Interpreter::Create(archive, kernels).ok()) return archive;
+  std::set<std::string> replaced;
+  exir::DecomposeOptions options;
+  options.keep = [&](const exir::ExportedProgram& program, exir::GraphId graph, exir::NodeId node) {
+    const std::string& name = program.graphs[graph].node(node).target->name();
+    if (kernels.Contains(name)) return true;
+    replaced.insert(name);
+    return false;
+  };
+  absl::StatusOr<exir::ExportedProgram> program =
+      exir::RunPasses(archive.Clone(), {exir::RebaseAsStrided(), exir::Decompose(options)});
+  if (!program.ok()) return archive;
+  decomposed = std::move(replaced);
+  return *std::move(program);
 }
 
 absl::StatusOr<ReferenceProgram> ReferenceProgram::Create(const exir::ExportedProgram& archive,

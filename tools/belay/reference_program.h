@@ -3,6 +3,7 @@
 #define BELAY_TOOLS_BELAY_REFERENCE_PROGRAM_H_
 
 #include <functional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -21,6 +22,13 @@ using InputsOfCall = std::function<absl::StatusOr<CallInputs>(int call)>;
 // One more call. The error is the interpreter's, or that of making the inputs.
 absl::StatusOr<exir::CallOutcome> Interpret(exir::Interpreter& interpreter,
                                             const InputsOfCall& inputs, int call);
+
+// `archive` with those operators replaced by their decompositions (exir/decompositions) that the
+// interpreter has no kernel for, and the names of these in `decomposed`; unchanged, and none, where
+// all can be executed. What can't be replaced stays.
+exir::ExportedProgram WithoutComposites(exir::ExportedProgram archive,
+                                        const KernelRegistry& kernels,
+                                        std::set<std::string>& decomposed);
 
 // Interprets the program as the archive has it, so that nothing that lowering does stands on both
 // sides of a comparison. Where the interpreter does not execute that one, the edge program made of

@@ -14,7 +14,8 @@
 namespace belay::tools {
 
 // The method of the program file, or, where `options` name none, of `program` lowered in memory
-// with the partitioners. Errors are those of opening, of lowering and of loading.
+// with the partitioners. Errors are those of opening, of lowering and of loading, and
+//   kInvalidArgument  the file was not made of the program: other inputs. Says so, and which
 absl::StatusOr<std::unique_ptr<Session>> OpenVerifiedMethod(
     const VerifyOptions& options, const exir::ExportedProgram& program,
     const std::vector<const exir::Partitioner*>& partitioners);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "backends/aot_backends.h"
 #include "backends/runtime_backends.h"
 #include "exir/engine/call.h"
@@ -224,8 +225,11 @@ absl::Status UseDumps(const VerifyOptions& options, const exir::ExportedProgram&
 
 // On standard error: what the file was compared with. The list of what can't be interpreted is in
 // the JSON report.
-void PrintReference(std::string_view why_edge) {
+void PrintReference(std::string_view why_edge, const std::set<std::string>& decomposed) {
   std::cerr << "belay: compared with the archive's program";
+  if (why_edge.empty() && !decomposed.empty()) {
+    std::cerr << ", with the decompositions of " << OneLine(absl::StrJoin(decomposed, ", "));
+  }
   if (!why_edge.empty()) {
     std::cerr << " after it was made an edge program; as it is, it can't be interpreted: "
               << OneLine(why_edge.substr(0, why_edge.find('\n')));
@@ -268,13 +272,14 @@ void PrintDeviations(const std::vector<exir::Deviation>& deviations,
 }
 
 void PrintJson(const VerifyOptions& options, const std::string& why_edge,
-               const std::vector<Finding>& findings, const Origin& origin,
-               const std::vector<exir::Deviation>& deviations,
+               const std::set<std::string>& decomposed, const std::vector<Finding>& findings,
+               const Origin& origin, const std::vector<exir::Deviation>& deviations,
                const std::optional<DumpComparison>& against) {
   json report{{"equal", findings.empty()},
               {"calls", options.calls},
               {"reference", why_edge.empty() ? "archive" : "edge"}};
   if (!why_edge.empty()) report["reference_reason"] = why_edge;
+  if (why_edge.empty() && !decomposed.empty()) report["decomposed"] = decomposed;
   AddFindings(findings, report);
   if (origin.edge.has_value()) {
     report["edge_program"] = {{"where", origin.edge->difference.where},
@@ -284,7 +289,8 @@ void PrintJson(const VerifyOptions& options, const std::string& why_edge,
     report["first_node"] = {{"node", origin.node->node},
                             {"backend", origin.node->backend},
                             {"difference", origin.node->difference},
-                            {"alone", origin.node->alone}};
+                            {"alone", origin.node->alone},
+                            {"cut", origin.node->cut}};
   }
   if (!origin.unknown.empty()) report["first_node_unknown"] = origin.unknown;
   if (!origin.reduced.empty()) report["reduced"] = origin.reduced;
@@ -312,7 +318,10 @@ void PrintDump(const DumpComparison& against) {
 void PrintOrigin(const Origin& origin) {
   if (origin.node.has_value()) {
     const NodeDifference& node = *origin.node;
-    std::cout << "the first node that differs" << (node.alone ? " when it alone is looked at" : "")
+    std::cout << "the first node that differs"
+              << (node.cut     ? " when the program ends there"
+                  : node.alone ? " when it alone is looked at"
+                               : "")
               << ": " << OneLine(node.node) << "\n  "
               << (node.backend.empty()
                       ? std::string("computed by a kernel")
@@ -343,7 +352,7 @@ absl::StatusOr<int> VerifyAll(const VerifyOptions& options, const Partitioners& 
   ABSL_ASSIGN_OR_RETURN(const ArchiveModel chosen, ChooseModel(options.archive, options.method));
   exir::ImportOptions import;
   import.model_name = chosen.model;
-  ABSL_ASSIGN_OR_RETURN(const exir::ExportedProgram archive,
+  ABSL_ASSIGN_OR_RETURN(exir::ExportedProgram archive,
                         exir::ModelReader(*ops).Import(chosen.path, import));
   ABSL_ASSIGN_OR_RETURN(exir::ExportedProgram edge, exir::ToEdge(archive.Clone()));
   ABSL_ASSIGN_OR_RETURN(const auto session,
@@ -357,6 +366,8 @@ absl::StatusOr<int> VerifyAll(const VerifyOptions& options, const Partitioners& 
   }
   KernelRegistry reference_kernels;
   ABSL_RETURN_IF_ERROR(AddReferenceKernels(reference_kernels));
+  std::set<std::string> decomposed;
+  archive = WithoutComposites(std::move(archive), reference_kernels, decomposed);
   const InputsOfCall inputs = [&](int call) {
     return options.inputs.empty() ? RandomInputs(method.plan(), options.seed + call,
                                                  DynamicSizeFor(method.program(), 2))
@@ -380,11 +391,11 @@ absl::StatusOr<int> VerifyAll(const VerifyOptions& options, const Partitioners& 
     origin = FindOrigin(subject, reference, expected, call, method.plan(), partitioners);
   }
   const std::string& why_edge = reference.why_edge();
-  PrintReference(why_edge);
+  PrintReference(why_edge, decomposed);
   const bool differs = !findings.empty() || (against.has_value() && against->node.has_value());
   const int status = differs ? kNegative : kDone;
   if (options.json) {
-    PrintJson(options, why_edge, findings, origin, deviations, against);
+    PrintJson(options, why_edge, decomposed, findings, origin, deviations, against);
     return status;
   }
   if (against.has_value()) PrintDump(*against);

@@ -46,9 +46,24 @@ TEST_F(VerifyTest, TheReferenceIsTheProgramOfTheArchive) {
   EXPECT_THAT(outcome.errors, HasSubstr("compared with the archive's program\n"));
 }
 
-TEST_F(VerifyTest, TheEdgeProgramStandsForAnArchiveThatCantBeInterpreted) {
+TEST_F(VerifyTest, CompositeOperatorsOfTheArchiveAreDecomposedToInterpretIt) {
   VerifyOptions options{.archive = std::string(kZoo) + "/mlp/training.pt2", .program = ""};
   options.calls = 2;
+  const Outcome text = Capture([&] { return Verify(options); });
+  EXPECT_EQ(text.status, kDone) << text.errors;
+  EXPECT_THAT(text.errors, HasSubstr("compared with the archive's program, with the decompositions "
+                                     "of aten.linear.default\n"));
+  options.json = true;
+  const Outcome outcome = Capture([&] { return Verify(options); });
+  EXPECT_EQ(outcome.status, kDone) << outcome.errors;
+  const auto report = nlohmann::json::parse(outcome.output, nullptr, false);
+  EXPECT_EQ(report["reference"], "archive") << outcome.output;
+  EXPECT_EQ(report["decomposed"], nlohmann::json({"aten.linear.default"})) << outcome.output;
+}
+
+TEST_F(VerifyTest, TheEdgeProgramStandsForAnArchiveThatCantBeInterpreted) {
+  VerifyOptions options{.archive = "conformance/models/more/gumbel_choice/model.pt2",
+                        .program = ""};
   const Outcome text = Capture([&] { return Verify(options); });
   EXPECT_EQ(text.status, kDone) << text.errors;
   EXPECT_THAT(text.errors, HasSubstr("after it was made an edge program; as it is, it can't be "
@@ -58,7 +73,7 @@ TEST_F(VerifyTest, TheEdgeProgramStandsForAnArchiveThatCantBeInterpreted) {
   EXPECT_EQ(outcome.status, kDone) << outcome.errors;
   const auto report = nlohmann::json::parse(outcome.output, nullptr, false);
   EXPECT_EQ(report["reference"], "edge") << outcome.output;
-  EXPECT_THAT(report["reference_reason"].get<std::string>(), HasSubstr("aten.linear.default"));
+  EXPECT_THAT(report["reference_reason"].get<std::string>(), HasSubstr("random numbers"));
 }
 
 TEST_F(VerifyTest, RandomNumbersAreThoseOfTheFilesSeed) {
@@ -82,6 +97,17 @@ TEST_F(VerifyTest, AFileOfAnotherArchiveDiffersThoughLoweringIsRight) {
   EXPECT_EQ(outcome.status, kNegative) << outcome.errors;
   EXPECT_THAT(outcome.output, AllOf(HasSubstr("call 0, output 0: "),
                                     HasSubstr("gives what it should when it is lowered now")));
+}
+
+TEST_F(VerifyTest, AFileOfAnotherArchiveIsCalledThatWhenItsInputsAreOthers) {
+  const VerifyOptions options{.archive = std::string(kZoo) + "/conv_kinds/model.pt2",
+                              .program = LowerFile(WriteArchive("m.pt2"))};
+  const Outcome outcome = Capture([&] { return Verify(options); });
+  EXPECT_EQ(outcome.status, kBadInput) << outcome.output;
+  EXPECT_THAT(outcome.errors, AllOf(HasSubstr("the program was made from another archive: it has 1 "
+                                              "inputs, the archive's program 2; "),
+                                    HasSubstr("its input 0 'x' is f32 of rank 2, that of the "
+                                              "archive's program '")));
 }
 
 TEST_F(VerifyTest, ADifferenceIsToldWhenItsNodeCantBeLocated) {
