@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iostream>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -297,7 +298,10 @@ int Lower(const LowerOptions& options) {
   if (!options.dump_after.empty() && !dumped) {
     std::cerr << "belay: --dump-after: no pass is called '" << OneLine(options.dump_after)
               << "'; the passes are:";
-    for (const auto& pass : report.passes) std::cerr << " " << pass.name;
+    std::set<std::string_view> listed;
+    for (const auto& pass : report.passes) {
+      if (listed.insert(pass.name).second) std::cerr << " " << pass.name;
+    }
     std::cerr << "\n";
     return kBadUsage;
   }

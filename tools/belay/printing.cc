@@ -55,8 +55,34 @@ std::string Bold(const std::string& text) {
   return plain ? text : "\x1b[1m" + text + "\x1b[0m";
 }
 
+namespace {
+
+std::string OnOneLine(const nlohmann::json& json) {
+  return json.dump(-1, ' ', /*ensure_ascii=*/false, nlohmann::json::error_handler_t::replace);
+}
+
+void AppendJson(const nlohmann::json& json, const std::string& line, std::string& text) {
+  const auto nested = [](const nlohmann::json& part) { return part.is_structured(); };
+  if (std::none_of(json.begin(), json.end(), nested)) {
+    text += OnOneLine(json);
+    return;
+  }
+  const std::string inner = line + " ";
+  text += json.is_object() ? "{" : "[";
+  for (auto it = json.begin(); it != json.end(); ++it) {
+    text += it == json.begin() ? inner : "," + inner;
+    if (json.is_object()) text += OnOneLine(it.key()) + ": ";
+    AppendJson(*it, inner, text);
+  }
+  text += line + (json.is_object() ? "}" : "]");
+}
+
+}  // namespace
+
 std::string JsonText(const nlohmann::json& json) {
-  return json.dump(2, ' ', /*ensure_ascii=*/false, nlohmann::json::error_handler_t::replace) + "\n";
+  std::string text;
+  AppendJson(json, "\n", text);
+  return text + "\n";
 }
 
 }  // namespace belay::tools

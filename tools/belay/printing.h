@@ -27,7 +27,8 @@ std::string Duration(double seconds);
 // (no-color.org), else as it is.
 std::string Bold(const std::string& text);
 
-// What --json prints and reports hold, with a line feed at the end. Bytes that are not UTF-8
+// What --json prints and reports hold, with a line feed at the end. A list or object of numbers and
+// texts stands on one line, others have a line for each part, indented by one space. Bytes that are not UTF-8
 // (paths may have such, and names in archives) are U+FFFD.
 std::string JsonText(const nlohmann::json& json);
 

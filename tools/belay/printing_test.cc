@@ -52,5 +52,27 @@ TEST(PrintingTest, JsonIsUtf8WhateverTheNamesAre) {
   EXPECT_EQ(text.back(), '\n');
 }
 
+TEST(PrintingTest, JsonHasWhatBelongsTogetherOnOneLine) {
+  const auto json = nlohmann::json::parse(
+      R"({"a": [1, 2, 3], "b": {"x": 1, "y": "z"}, "c": [[], [4, 5], {"d": {"e": null}}], "f": 1.5})");
+  const std::string text = JsonText(json);
+  EXPECT_EQ(text, R"({
+ "a": [1,2,3],
+ "b": {"x":1,"y":"z"},
+ "c": [
+  [],
+  [4,5],
+  {
+   "d": {"e":null}
+  }
+ ],
+ "f": 1.5
+}
+)");
+  EXPECT_EQ(nlohmann::json::parse(text), json);
+  EXPECT_EQ(JsonText(3), "3\n");
+  EXPECT_EQ(JsonText(nlohmann::json::array()), "[]\n");
+}
+
 }  // namespace
 }  // namespace belay::tools
