@@ -161,5 +161,25 @@ TEST(CodeMapTest, WithoutDebugDataItSaysWhatIsMissing) {
                                           HasSubstr("delegate 0 (demo): no map of its steps")));
 }
 
+// XNNPACK's bounds of a product are a node, too, and so is what brings images into its order.
+TEST(CodeMapTest, StepsOfXnnpackLeadToAllThatTheyCompute) {
+  ASSERT_OK_AND_ASSIGN(
+      const auto logged,
+      LoggedMethod::Create(
+          R"(program edge {
+  constants { state "w": f32[3,3,1,1] }
+  graph(%w: f32[3,3,1,1] parameter "w", %x: f32[1,3,2,2] user_input) {
+    %c: f32[1,3,2,2] = edge.aten.convolution.default(%x, %w, none, [1,1], [0,0], [1,1], false, [0,0], 1)  @"net.py":7 handle=1
+    %r: f32[1,3,2,2] = edge.aten.relu.default(%c)  @"net.py":8 handle=2
+    return (%r user_output)
+  }
+})",
+          {{"XnnpackBackend", {"aten.convolution.default", "aten.relu.default"}}}));
+  ASSERT_OK(logged->Execute());
+  CodeMap code(logged->method());
+  EXPECT_THAT(Steps(code), ElementsAre("step 1 = c r", "step 1 = c r", "step 2 = r"));
+  EXPECT_THAT(code.missing(), IsEmpty());
+}
+
 }  // namespace
 }  // namespace belay::tools

@@ -150,8 +150,9 @@ class Writer {
     return NewConstant(Sizes(), BytesOf({number}));
   }
 
-  // The value's id in this order: it has it, is a constant, or is transposed now.
-  absl::StatusOr<uint32_t> IdOf(ValueId value, Order order) {
+  // The value's id in this order: it has it, is a constant, or is transposed now, for the node of
+  // this handle.
+  absl::StatusOr<uint32_t> IdOf(ValueId value, Order order, uint32_t handle) {
     Entry& entry = entries_[value];
     std::optional<uint32_t>& id = entry.ids[order];
     if (id.has_value()) return *id;
@@ -170,7 +171,8 @@ class Writer {
     transpose.num_dims = 4;
     transpose.input_id = *other;
     transpose.output_id = *id;
-    NewNode(NodeType::StaticTranspose, std::move(transpose), kNoDebugHandle);
+    NewNode(NodeType::StaticTranspose, std::move(transpose), handle == 0 ? kNoDebugHandle : handle);
+    if (handle != 0) result_.debug_handle_map.try_emplace(int64_t{handle}, 1, int64_t{handle});
     return *id;
   }
 
@@ -205,7 +207,9 @@ class Writer {
             "output ", k, " is a ", exir::OutputKindName(program_.signature.outputs[k].kind),
             "; only tensors that are returned are supported"));
       }
-      ABSL_ASSIGN_OR_RETURN(uint32_t id, IdOf(*value, kRowMajor));
+      const exir::NodeId producer = graph_.value(*value).producer;
+      const int64_t handle = producer.valid() ? graph_.node(producer).debug_handle : 0;
+      ABSL_ASSIGN_OR_RETURN(uint32_t id, IdOf(*value, kRowMajor, static_cast<uint32_t>(handle)));
       if (tensor(id).flags != 0 || tensor(id).constant_buffer_idx != 0) {
         const uint32_t copy = NewValue({});
         tensor(copy).dims = tensor(id).dims;
@@ -277,10 +281,10 @@ class Writer {
     const exir::Node& node = graph_.node(id);
     const ValueId result = node.outputs[0].values[0];
     const auto handle = static_cast<uint32_t>(node.debug_handle);
-    if (handle != 0) result_.debug_handle_map[int64_t{handle}] = {node.debug_handle};
     const ValueId* first = std::get_if<ValueId>(&operation.operands[0]);
     if (operation.type == NodeType::NONE) {
-      if (!entries_.contains(*first)) ABSL_RETURN_IF_ERROR(IdOf(*first, kRowMajor).status());
+      if (!entries_.contains(*first))
+        ABSL_RETURN_IF_ERROR(IdOf(*first, kRowMajor, handle).status());
       Entry alias = entries_[*first];
       alias.unbounded = nullptr;
       entries_[result] = alias;
@@ -290,11 +294,18 @@ class Writer {
         !graph_.IsOutput(*first) && entries_.contains(*first) &&
         entries_[*first].unbounded != nullptr) {
       Entry bounded = entries_[*first];
+      const auto computed = result_.debug_handle_map.find(int64_t{bounded.unbounded->debug_handle});
+      if (handle != 0 && computed != result_.debug_handle_map.end()) {
+        std::vector<int64_t>& handles = computed->second;  // ascending
+        handles.insert(std::upper_bound(handles.begin(), handles.end(), node.debug_handle),
+                       node.debug_handle);
+      }
       Bound(*bounded.unbounded, operation.min, operation.max);
       bounded.unbounded = nullptr;
       entries_[result] = bounded;
       return absl::OkStatus();
     }
+    if (handle != 0) result_.debug_handle_map[int64_t{handle}] = {node.debug_handle};
     const Order order = OrderFor(operation);
     std::vector<uint32_t> inputs;
     for (const auto& operand : operation.operands) {
@@ -304,7 +315,8 @@ class Writer {
       }
       const ValueId value = std::get<ValueId>(operand);
       const bool image = order == kChannelsLast && SizesOf(graph_, value).size() == 4;
-      ABSL_ASSIGN_OR_RETURN(inputs.emplace_back(), IdOf(value, image ? kChannelsLast : kRowMajor));
+      ABSL_ASSIGN_OR_RETURN(inputs.emplace_back(),
+                            IdOf(value, image ? kChannelsLast : kRowMajor, handle));
     }
     uint32_t weight = kNoId, bias = kNoId;
     uint32_t flags = operation.flags;
