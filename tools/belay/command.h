@@ -93,9 +93,9 @@ int Bench(const BenchOptions& options);
 
 struct ProfileOptions {
   std::string program, method = "forward", engine = "highway";
-  std::vector<std::string> data;     // files
-  std::vector<std::string> inputs;   // files; random ones when there are none
-  std::string trace, html, compare;  // files; "" for none
+  std::vector<std::string> data;             // files
+  std::vector<std::string> inputs;           // files; random ones when there are none
+  std::string trace, html, compare, limits;  // files; "" for none
   uint64_t seed = 1;
   int64_t dynamic_size = 4;
   int runs = 30;

@@ -14,6 +14,7 @@
 #include "runtime/core/mapped_file.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/trace/event_log.h"
+#include "runtime/trace/hardware_counters.h"
 #include "tools/belay/call_inputs.h"
 #include "tools/belay/command.h"
 #include "tools/belay/printing.h"
@@ -25,6 +26,7 @@
 #include "tools/profile/code_map.h"
 #include "tools/profile/profile.h"
 #include "tools/profile/profile_report.h"
+#include "tools/profile/roof.h"
 #include "tools/profile/trace_files.h"
 
 namespace belay::tools {
@@ -65,6 +67,11 @@ absl::Status ProfileMethod(const ProfileOptions& options) {
   if (!options.compare.empty()) {
     ABSL_ASSIGN_OR_RETURN(before, ReadJson(options.compare));
   }
+  json limits;
+  if (!options.limits.empty()) {
+    ABSL_ASSIGN_OR_RETURN(limits, ReadJson(options.limits));
+  }
+  HardwareCounters counters;  // before there are threads, so that these are counted
   ABSL_ASSIGN_OR_RETURN(const auto log, EventLog::Create(static_cast<size_t>(options.max_events)));
   ABSL_ASSIGN_OR_RETURN(
       const auto session,
@@ -86,8 +93,9 @@ absl::Status ProfileMethod(const ProfileOptions& options) {
   uint64_t dropped = 0;
   for (int run = 0; run < options.runs; ++run) {
     log->Clear();
+    counters.Start();
     ABSL_RETURN_IF_ERROR(method.Execute());
-    profile.AddRun(log->events());
+    profile.AddRun(log->events(), counters.Stop());
     dropped = std::max(dropped, log->dropped());
   }
   if (!options.trace.empty()) {
@@ -98,6 +106,10 @@ absl::Status ProfileMethod(const ProfileOptions& options) {
   if (dropped != 0) {
     report["missing"].push_back(
         absl::StrCat(dropped, " events of a call, for which there was no room: see --max-events"));
+  }
+  if (!options.limits.empty()) {
+    const absl::Status roofs = AddRoofs(limits, options.threads, report);
+    if (!roofs.ok()) return Annotate(roofs, options.limits);
   }
   report["program"] = options.program;
   report["method"] = options.method;
@@ -123,6 +135,7 @@ std::string Problem(const ProfileOptions& options) {
   std::vector<std::string> read = options.inputs;
   read.push_back(options.program);
   read.push_back(options.compare);
+  read.push_back(options.limits);
   for (const std::string& file : read) {
     for (const auto& [option, written] :
          {std::pair("--trace", options.trace), std::pair("--html", options.html)}) {
@@ -177,6 +190,11 @@ Command ProfileCommand() {
             &profile->compare,
             "what --json printed before: shows what became slower or faster instead",
             {.not_empty = true, .excludes = {"--html"}}},
+           {"--limits",
+            &profile->limits,
+            "what //tools/bench:limits printed on this machine: shows how near each instruction is "
+            "to what the machine can do",
+            {.not_empty = true}},
            {"--max-events",
             &profile->max_events,
             "of one call, 40 bytes of memory each",

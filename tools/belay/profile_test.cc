@@ -56,8 +56,8 @@ TEST_F(ProfileCommandTest, PrintsTablesByInstructionOperatorModuleLineAndBackend
 
 // Every event of every delegate leads to a node of the model.
 TEST_F(ProfileCommandTest, ResolvesEveryEventOfTheBackends) {
-  for (const char* backend : {"cpu", "demo"}) {
-    for (const char* model : {"mlp", "tiny_llama", "cond_simple", "while_loop"}) {
+  for (const char* backend : {"cpu", "demo", "xnnpack"}) {
+    for (const char* model : {"mlp", "mobilenet_tiny", "tiny_llama", "cond_simple", "while_loop"}) {
       const json report = Figures(LowerZoo(model, backend));
       ASSERT_TRUE(report.is_object()) << model;
       EXPECT_THAT(report["missing"], IsEmpty()) << model << " " << backend;
@@ -87,13 +87,36 @@ TEST_F(ProfileCommandTest, AStrippedProgramIsProfiledByInstruction) {
   EXPECT_THAT(outcome.output, HasSubstr("  operator\n"));
 }
 
+TEST_F(ProfileCommandTest, ShowsHowNearInstructionsAreToTheMachinesLimits) {
+  const std::string program = LowerZoo("mlp", "none");
+  const std::string limits = Write("limits.json", R"({
+      "cache_bytes": {"l1": 1e5, "l2": 1e6, "l3": 1e7},
+      "f32_fma_gflops_t1": {"best": 100}, "int8_dot_gops_t1": null, "bf16_dot_gflops_t1": null,
+      "read_l1_gbs_t1": {"best": 100}, "read_l2_gbs_t1": {"best": 100},
+      "read_l3_gbs_t1": {"best": 100}, "read_memory_gbs_t1": {"best": 100}})");
+  ProfileOptions options{.program = program, .json = true};
+  options.limits = limits;
+  const Outcome outcome = Profiled(options);
+  ASSERT_EQ(outcome.status, kDone) << outcome.errors;
+  const json report = json::parse(outcome.output, nullptr, /*allow_exceptions=*/false);
+  for (const json& row : report["instructions"]) {
+    EXPECT_GT(row.value("roof", 0.0), 0) << row;
+  }
+  options.json = false;
+  EXPECT_THAT(Profiled(options).output, HasSubstr("  roof  instruction\n"));
+  options.limits = Write("bad.json", "{}");
+  const Outcome refused = Profiled(options);
+  EXPECT_EQ(refused.status, kBadInput);
+  EXPECT_THAT(refused.errors, HasSubstr("bad.json"));
+}
+
 TEST_F(ProfileCommandTest, WritesTracesOfBothKinds) {
   const std::string program = LowerZoo("mlp", "demo");
   ASSERT_EQ(Profiled({.program = program, .trace = Path("t.json")}).status, kDone);
   const json trace = json::parse(Read(Path("t.json")), nullptr, /*allow_exceptions=*/false);
   ASSERT_TRUE(trace.is_object());
   std::map<std::string, int> kinds;
-  for (const json& event : trace["traceEvents"]) ++kinds[event["cat"].get<std::string>()];
+  for (const json& event : trace["traceEvents"]) ++kinds[event.value("cat", "counter")];
   EXPECT_EQ(kinds["load"], 1);
   EXPECT_EQ(kinds["execute"], 1);  // the last of them
   EXPECT_GT(kinds["step"], 0);

@@ -162,9 +162,11 @@ function showTimes(section, onChoose) {
   const cells = (texts) => texts.map((text, i) => element('span', {class: 'cell', style: {width: widths[i]}}, text));
   const rate = (value) => value === undefined ? '' : value.toFixed(1);
   section.replaceChildren(element('p', {}, choice, ` ${duration(PROFILE.wall_ms.p50)} a call (p50), ${duration(PROFILE.wall_ms.p90)} (p90), ${PROFILE.runs} calls, ${counted(PROFILE.threads, 'thread')}`), list);
+  // Why a reference kernel came to work.
+  const declined = (row) => row.engine === 'reference' ? (row.declined ?? []).map((kernel) => `${kernel.kernel} ${kernel.reason}`) : [];
   const view = new VirtualList(
       list, 26, (row) => element(
-          'div', {class: 'row', title: [row.operands, row.source].filter((text) => text).join('\n')},
+          'div', {class: 'row', title: [row.operands, row.source, ...declined(row)].filter((text) => text).join('\n')},
           ...cells([percent(row.share, 1), duration(row.p50_ms), duration(row.p90_ms), rate(row.gflops), rate(row.gb_per_s)]),
           meter(row.share), element('span', {class: 'grow'},
                                     link(row.name, () => onChoose(row.name)),
