@@ -1,7 +1,11 @@
 #include "exir/emit/memory_checker.h"
 
+#include <algorithm>
+#include <functional>
+#include <numeric>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "exir/emit/method_memory.h"
@@ -341,6 +345,394 @@ TEST(MemoryCheckerTest, M5ComparesSymbolicSizes) {
       EXPECT_NE(status.message().find("its symbolic sizes differ"), absl::string_view::npos);
     }
   }
+}
+
+// A method as written and how it came to be another; all is the same until a test changes it.
+struct Planned {
+  explicit Planned(const Builder& b)
+      : written(b.method),
+        now(b.method),
+        order(b.method.instructions_size()),
+        elided(order.size()),
+        has_effects(order.size()) {
+    std::iota(order.begin(), order.end(), 0);
+    now.set_arena_bytes(1 << 20);
+  }
+  // The instructions of `now` are those of `order` that are not elided.
+  void Apply() {
+    now.clear_instructions();
+    for (const uint32_t i : order) {
+      if (!elided[i]) *now.add_instructions() = written.instructions(static_cast<int>(i));
+    }
+  }
+  std::string Check() const {
+    return std::string(
+        CheckMemoryPlan(
+            now, {.written = written, .order = order, .elided = elided, .has_effects = has_effects},
+            {})
+            .message());
+  }
+  schema::Method written, now;
+  std::vector<uint32_t> order;
+  std::vector<bool> elided, has_effects;
+};
+
+TEST(MemoryCheckerTest, O1RefusesPartsThatAreNotThoseWritten) {
+  Builder b;
+  const uint32_t x = b.Tensor(16, 0);
+  b.Call({}, {x});
+  b.Call({x}, {b.Tensor(16, 64)});
+  const std::string count = "O1: there are more or fewer instructions or values than were written";
+  const std::pair<std::function<void(Planned&)>, std::string> wrong[] = {
+      {[](Planned& p) { p.order.push_back(0); }, count},
+      {[](Planned& p) { p.elided.push_back(false); }, count},
+      {[](Planned& p) { p.has_effects.pop_back(); }, count},
+      {[](Planned& p) { p.now.add_values(); }, count},
+      {[](Planned& p) { p.order = {1, 1}; }, "O1: instruction 1 runs twice or does not exist"},
+      {[](Planned& p) { p.order = {0, 2}; }, "O1: instruction 2 runs twice or does not exist"},
+  };
+  EXPECT_EQ(Planned(b).Check(), "");
+  for (const auto& [change, problem] : wrong) {
+    Planned planned(b);
+    change(planned);
+    EXPECT_EQ(planned.Check(), "the memory plan is wrong:\n  " + problem);
+  }
+}
+
+TEST(MemoryCheckerTest, O1RefusesJumpsBeyondTheEnd) {
+  for (const bool conditional : {false, true}) {
+    for (const uint32_t target : {1u, 2u}) {
+      Builder b;
+      if (conditional) {
+        b.JumpIfFalse(b.Slot(), target);
+      } else {
+        b.Jump(target);
+      }
+      EXPECT_EQ(b.Check(), target == 1 ? "" : "the memory plan is wrong:\n  O1: a jump leads to 2");
+    }
+  }
+}
+
+TEST(MemoryCheckerTest, O1KeepsInstructionsBetweenTheirJumps) {
+  Builder b;
+  const uint32_t condition = b.Slot();
+  for (int i = 0; i < 4; ++i) b.Tensor(16, 64 * i);
+  b.Call({}, {1});              // 0
+  b.JumpIfFalse(condition, 3);  // 1
+  b.Call({}, {2});              // 2
+  b.Call({}, {3});              // 3
+  b.Call({}, {4});              // 4
+  EXPECT_EQ(b.CheckInOrder({0, 1, 2, 4, 3}), "");
+  EXPECT_EQ(b.CheckInOrder({2, 1, 0, 3, 4}),
+            "the memory plan is wrong:\n  O1: instruction 2 runs at 0, beyond a jump or the target "
+            "of one\n  O1: instruction 0 runs at 2, beyond a jump or the target of one");
+  EXPECT_EQ(b.CheckInOrder({0, 1, 3, 2, 4}),
+            "the memory plan is wrong:\n  O1: instruction 3 runs at 2, beyond a jump or the target "
+            "of one\n  O1: instruction 2 runs at 3, beyond a jump or the target of one");
+  EXPECT_NE(b.CheckInOrder({1, 0, 2, 3, 4}).find("O1: the jump 1 runs at 0"), std::string::npos);
+  Builder loop;
+  loop.Call({}, {loop.Tensor(16, 0)});   // 0
+  loop.Call({}, {loop.Tensor(16, 64)});  // 1
+  loop.Jump(1);                          // 2
+  EXPECT_EQ(loop.CheckInOrder({0, 1, 2}), "");
+  EXPECT_NE(loop.CheckInOrder({1, 0, 2}).find("O1: instruction 1 runs at 0, beyond"),
+            std::string::npos);
+  EXPECT_NE(loop.CheckInOrder({0, 2, 1}).find("O1: the jump 2 runs at 1"), std::string::npos);
+}
+
+TEST(MemoryCheckerTest, O1KeepsTheOrderOfReadsAndWritesOfAValue) {
+  Builder b;
+  const uint32_t x = b.Tensor(16, 0), y = b.Tensor(16, 64), z = b.Tensor(16, 128), s = b.Slot(),
+                 t = b.Slot();
+  b.Call({}, {x});                                           // 0
+  b.Call({}, {x});                                           // 1
+  b.Call({x}, {y});                                          // 2
+  b.Call({b.List({y})}, {z});                                // 3
+  b.Call({}, {s});                                           // 4
+  b.method.add_instructions()->mutable_move()->set_from(s);  // 5
+  b.method.mutable_instructions(5)->mutable_move()->set_to(t);
+  EXPECT_EQ(b.CheckInOrder({4, 0, 5, 1, 2, 3}), "");
+  const std::pair<std::vector<uint32_t>, std::string> wrong[] = {
+      {{1, 0, 2, 3, 4, 5}, "O1: instruction 1 runs before 0 and writes value 0 as well"},
+      {{0, 2, 1, 3, 4, 5}, "O1: instruction 2 runs before 1 and reads value 0, which that writes"},
+      {{0, 1, 3, 2, 4, 5}, "O1: instruction 3 runs before 2 and reads value 1, which that writes"},
+      {{0, 1, 2, 3, 5, 4}, "O1: instruction 5 runs before 4 and reads value 3, which that writes"},
+  };
+  for (const auto& [order, problem] : wrong) {
+    EXPECT_NE(b.CheckInOrder(order).find(problem), std::string::npos) << b.CheckInOrder(order);
+  }
+}
+
+TEST(MemoryCheckerTest, O1KeepsTheOrderOfEffects) {
+  // Each pair of what has effects: by its operator, without results, a delegate.
+  for (int first = 0; first < 3; ++first) {
+    for (int second = 0; second < 3; ++second) {
+      Builder b;
+      for (const int kind : {first, second}) {
+        const uint32_t v = b.Tensor(16, 64 * static_cast<uint64_t>(b.method.values_size()));
+        if (kind == 2) {
+          b.method.add_instructions()->mutable_delegate()->add_outputs(v);
+        } else if (kind == 1) {
+          b.Call({}, {});
+        } else {
+          b.Call({}, {v});
+        }
+      }
+      Planned planned(b);
+      planned.has_effects = {first == 0, second == 0};
+      EXPECT_EQ(planned.Check(), "");
+      planned.order = {1, 0};
+      planned.Apply();
+      EXPECT_EQ(
+          planned.Check(),
+          "the memory plan is wrong:\n  O1: instruction 1 runs before 0 and both have effects");
+      planned.has_effects = {false, false};
+      EXPECT_EQ(planned.Check().empty(), first == 0 || second == 0);
+    }
+  }
+}
+
+TEST(MemoryCheckerTest, DelegatesReadAndWriteWhatTheyAreGiven) {
+  Builder b;
+  const uint32_t x = b.Tensor(16, 0), y = b.Tensor(16, 64), z = b.Tensor(16, 0);
+  b.Call({}, {x});
+  schema::DelegateCall* call = b.method.add_instructions()->mutable_delegate();
+  call->add_arguments(x);
+  call->add_outputs(y);
+  b.Output(y);
+  EXPECT_EQ(b.Check(), "");
+  call->set_arguments(0, z);
+  EXPECT_NE(b.Check().find("M4: value 2 [0, 64) is read by instruction 1"), std::string::npos);
+  call->set_arguments(0, x);
+  call->set_outputs(0, z);
+  // Not even an operator that works in place would make it right.
+  EXPECT_NE(b.Check().find("M5: instruction 1 writes value 2 [0, 64) over its argument value 0 [0, "
+                           "64): it does not work in place"),
+            std::string::npos)
+      << b.Check();
+  EXPECT_NE(b.Check().find("M4: value 1 [64, 128) is read by instruction 2"), std::string::npos);
+}
+
+TEST(MemoryCheckerTest, O2ComparesWhatWasWrittenWithWhatIsThere) {
+  Builder b;
+  const uint32_t condition = b.Slot(), x = b.Tensor(16, 0), y = b.Tensor(16, 0),
+                 z = b.Tensor(16, 64);
+  b.Call({}, {x});              // 0
+  b.Call({x}, {y}, 2);          // 1: an alias
+  b.JumpIfFalse(condition, 4);  // 2
+  b.Jump(4);                    // 3
+  b.Call({y}, {z});             // 4
+  b.Output(z);
+  const auto planned = [&] {
+    Planned p(b);
+    p.elided[1] = true;
+    p.Apply();
+    p.now.mutable_instructions(1)->mutable_jump_if_false()->set_target(3);
+    p.now.mutable_instructions(2)->mutable_jump()->set_target(3);
+    return p;
+  };
+  EXPECT_EQ(planned().Check(), "");
+  const auto renumbered = [](Planned& p) {  // operators may have other numbers
+    p.now.mutable_operators()->SwapElements(0, 1);
+    for (const int i : {0, 3}) p.now.mutable_instructions(i)->mutable_kernel()->set_operator_(1);
+  };
+  const std::string parts = "O2: inputs, outputs, state or delegates changed";
+  const std::pair<std::function<void(Planned&)>, std::string> changes[] = {
+      {renumbered, ""},
+      {[](Planned& p) { p.now.mutable_operators()->SwapElements(0, 1); },
+       "O2: instruction 0 is not the one written as 0\n  O2: instruction 3 is not the one written "
+       "as 4"},
+      {[](Planned& p) { p.now.add_outputs(1); }, parts},
+      {[](Planned& p) { p.now.add_inputs()->set_value(1); }, parts},
+      {[](Planned& p) { p.now.set_state_bytes(64); }, parts},
+      {[](Planned& p) { p.now.mutable_instructions()->RemoveLast(); },
+       "O2: 4 instructions should be left, there are 3"},
+      {[](Planned& p) { *p.now.add_instructions() = p.now.instructions(0); },
+       "O2: 4 instructions should be left, there are 5"},
+      {[](Planned& p) { p.now.mutable_instructions(1)->mutable_jump_if_false()->set_target(4); },
+       "O2: instruction 1 is not the one written as 2"},
+      {[](Planned& p) { p.now.mutable_instructions(2)->mutable_jump()->set_target(1); },
+       "O2: instruction 2 is not the one written as 3"},
+      {[](Planned& p) { p.now.mutable_instructions(3)->mutable_kernel()->set_arguments(0, 1); },
+       "O2: instruction 3 is not the one written as 4"},
+      {[](Planned& p) { p.now.mutable_values(3)->mutable_tensor()->set_sizes(0, 8); },
+       "O2: value 3 changed"},
+      {[](Planned& p) { p.now.mutable_values(3)->mutable_tensor()->set_state_offset(0); },
+       "O2: value 3 changed"},
+      {[](Planned& p) {
+         p.now.mutable_values(0)->mutable_scalar()->set_kind(schema::ScalarSlot::DOUBLE);
+       },
+       "O2: value 0 changed"},
+  };
+  for (const auto& [change, problem] : changes) {
+    Planned p = planned();
+    change(p);
+    const std::string got = p.Check();
+    if (problem.empty()) {
+      EXPECT_EQ(got, "");
+    } else {
+      EXPECT_EQ(got.find("the memory plan is wrong:\n  " + problem), 0u)
+          << got << "\nwant " << problem;
+    }
+  }
+}
+
+TEST(MemoryCheckerTest, V1ProvesWhatIsLeftOut) {
+  Builder b;
+  const uint32_t x = b.Tensor(16, 0), y = b.Tensor(16, 0), z = b.Tensor(16, 64);
+  b.Call({}, {x});
+  b.Call({x}, {y}, 2);
+  b.Call({y}, {z});
+  b.Output(z);
+  Planned p(b);
+  p.elided[1] = true;
+  p.Apply();
+  EXPECT_EQ(p.Check(), "");
+  p.now.mutable_values(y)->mutable_tensor()->set_arena_offset(128);
+  EXPECT_NE(p.Check().find("V1: instruction 1 can't be left out: element 0 would have to move"),
+            std::string::npos);
+  p.now.mutable_values(y)->mutable_tensor()->set_arena_offset(0);
+  p.elided = {true, true, false};
+  p.Apply();
+  EXPECT_NE(p.Check().find("V1: instruction 0 can't be left out: it is no view"),
+            std::string::npos);
+  Builder move;
+  move.method.add_instructions()->mutable_move()->set_from(move.Slot());
+  move.method.mutable_instructions(0)->mutable_move()->set_to(move.Slot());
+  Planned moved(move);
+  moved.elided[0] = true;
+  moved.Apply();
+  EXPECT_EQ(moved.Check(),
+            "the memory plan is wrong:\n  V1: instruction 0 can't be left out: it is no operator");
+}
+
+TEST(MemoryCheckerTest, V1AllowsConstantsOnlyForElidedCopiesOfThem) {
+  Builder b;
+  const uint32_t c = b.Constant(), y = b.Tensor(16, 0), z = b.Tensor(16, 64);
+  b.Call({c}, {y}, 2);
+  b.Call({y}, {z});
+  b.Output(z);
+  Planned p(b);
+  p.now.mutable_values(y)->mutable_tensor()->set_constant(0);
+  EXPECT_EQ(p.Check(),
+            "the memory plan is wrong:\n  M4: instruction 0 writes to the constant value 1\n  V1: "
+            "value 1 became a constant");
+  p.elided[0] = true;
+  p.Apply();
+  EXPECT_EQ(p.Check(), "");
+  p.now.mutable_values(y)->mutable_tensor()->set_constant(1);  // another one
+  EXPECT_NE(p.Check().find("V1: instruction 0 can't be left out: its argument and its result are "
+                           "in different memory"),
+            std::string::npos);
+}
+
+TEST(MemoryCheckerTest, M2RefusesStateOutsideItsMemoryOrMisaligned) {
+  const auto check = [](uint64_t offset, uint64_t bytes) {
+    Builder b;
+    b.method.mutable_values(static_cast<int>(b.Tensor(16)))
+        ->mutable_tensor()
+        ->set_state_offset(offset);
+    schema::StateBuffer* state = b.method.add_state();
+    state->set_value(0);
+    state->set_name("s");
+    b.method.set_state_bytes(bytes);
+    return b.Check();
+  };
+  EXPECT_EQ(check(64, 128), "");
+  EXPECT_EQ(check(64, 127),
+            "the memory plan is wrong:\n  M2: state 's' [64, 128) does not fit in 127 bytes");
+  EXPECT_EQ(check(32, 128),
+            "the memory plan is wrong:\n  M2: state 's' [32, 96) does not fit in 128 bytes");
+}
+
+TEST(MemoryCheckerTest, M5RefusesTwoOutputsInOnePlace) {
+  for (const uint64_t offset : {0, 64}) {
+    Builder b;
+    const uint32_t x = b.Tensor(16, offset), y = b.Tensor(16, 0);
+    b.Call({}, {y, x});
+    const std::string problem = b.Check();
+    EXPECT_EQ(problem.find("M5: value 1 [0, 64) and value 0 [0, 64) are both written by "
+                           "instruction 0") != std::string::npos ||
+                  problem.find("M5: value 0 [0, 64) and value 1 [0, 64) are both written by "
+                               "instruction 0") != std::string::npos,
+              offset == 0)
+        << problem;
+    EXPECT_EQ(problem.empty(), offset == 64);
+  }
+  // Once is once, also when a list names it again.
+  Builder twice;
+  const uint32_t x = twice.Tensor(16, 0);
+  twice.Call({}, {x, twice.List({x})});
+  EXPECT_EQ(twice.Check(), "");
+}
+
+TEST(MemoryCheckerTest, M5ComparesDTypesOrdersAndDynamicSizes) {
+  const std::pair<std::function<void(schema::Tensor&)>, std::string> changes[] = {
+      {[](schema::Tensor&) {}, ""},
+      {[](schema::Tensor& t) { t.set_dtype(static_cast<uint32_t>(DType::kInt32)); },
+       "its dtypes differ"},
+      {[](schema::Tensor& t) {
+         t.add_sizes(1);
+         t.set_dim_order(std::string("\0\1", 2));
+       },
+       "its sizes or orders differ"},
+      {[](schema::Tensor& t) { t.set_dynamic_dims(1); }, "its sizes or orders differ"},
+  };
+  for (const auto& [change, want] : changes) {
+    Builder b;
+    const uint32_t x = b.Tensor(16, 0), y = b.Tensor(16, 0);
+    change(*b.method.mutable_values(static_cast<int>(y))->mutable_tensor());
+    b.Call({}, {x});
+    b.Call({x}, {y}, /*op=*/1);
+    b.Output(y);
+    EXPECT_EQ(b.Check(), want.empty() ? ""
+                                      : "the memory plan is wrong:\n  M5: instruction 1 writes "
+                                        "value 1 [0, 64) over its argument value 0 [0, 64): " +
+                                            want);
+  }
+  // Sizes that depend on the call are equal only where they are known to be.
+  Builder dynamic;
+  const uint32_t x = dynamic.Tensor(16, 0), y = dynamic.Tensor(16, 0);
+  for (const uint32_t v : {x, y}) {
+    dynamic.method.mutable_values(static_cast<int>(v))->mutable_tensor()->set_dynamic_dims(1);
+  }
+  dynamic.Call({}, {x});
+  dynamic.Call({x}, {y}, /*op=*/1);
+  dynamic.Output(y);
+  EXPECT_NE(dynamic.Check().find("its symbolic sizes differ"), std::string::npos);
+}
+
+// A view that stays an instruction hands its bytes on: its argument may live on.
+TEST(MemoryCheckerTest, M5AcceptsAKeptViewOverItsArgument) {
+  for (const bool same : {true, false}) {
+    Builder b;
+    const uint32_t x = b.Tensor(16, 0), y = b.Tensor(16, same ? 0 : 64), z = b.Tensor(16, 128);
+    if (!same) {
+      b.method.mutable_values(static_cast<int>(x))->mutable_tensor()->set_sizes(0, 32);
+    }
+    b.Call({}, {x});
+    b.Call({x}, {y}, 2);
+    b.Call({x, y}, {z});
+    b.Output(z);
+    const std::string problem = b.Check();
+    EXPECT_EQ(problem.empty(), same) << problem;
+    if (!same) {
+      EXPECT_NE(problem.find("M5: instruction 1 writes value 1 [64, 128) over its argument value 0 "
+                             "[0, 128): it starts elsewhere"),
+                std::string::npos)
+          << problem;
+      EXPECT_NE(problem.find("M1: instruction 1 writes value 1 [64, 128) over value 0 [0, 128)"),
+                std::string::npos)
+          << problem;
+    }
+  }
+}
+
+TEST(MemoryCheckerTest, ReportsTwentyProblems) {
+  Builder b;
+  for (int i = 0; i < 30; ++i) b.Call({}, {b.Constant()});
+  const std::string problems = b.Check();
+  EXPECT_EQ(std::count(problems.begin(), problems.end(), '\n'), 20);
 }
 
 // Structured random methods: sequences, branches and loops over tensors that were written before.

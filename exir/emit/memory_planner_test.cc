@@ -80,6 +80,35 @@ TEST(MemoryPlannerTest, RandomPlansAreValidAndCloseToTheLowerBound) {
   }
 }
 
+// Where there are thousands, tensors are placed in the order of time, each into the smallest hole
+// between those that are alive then.
+TEST(MemoryPlannerTest, ThousandsOfTensorsShareMemory) {
+  // A hole of 256 bytes and one of 128, for the last: the larger comes first.
+  std::vector<Lifetime> lifetimes = {{256, 0, 4}, {64, 1, 9}, {128, 2, 4},
+                                     {64, 3, 9},  {0, 5, 5},  {100, 6, 7}};
+  for (uint32_t i = 0; i < 4500; ++i)
+    lifetimes.push_back({640 + i % 3 * 64, 10 + i, 10 + i + i % 4});
+  const MemoryPlan plan = PlanMemory(lifetimes);
+  EXPECT_EQ(plan.planner, "best_fit_in_time");
+  EXPECT_EQ(plan.offsets[5], plan.offsets[2]);
+  EXPECT_LE(plan.arena_bytes, 2 * MemoryLowerBound(lifetimes));
+  ASSERT_EQ(plan.offsets.size(), lifetimes.size());
+  for (size_t i = 0; i < lifetimes.size(); ++i) {
+    EXPECT_EQ(plan.offsets[i] % 64, 0u);
+    EXPECT_LE(plan.offsets[i] + lifetimes[i].bytes, plan.arena_bytes);
+    for (size_t k = i < 10 ? 0 : i - 10; k < i; ++k) {  // none lives longer
+      if (lifetimes[k].last < lifetimes[i].first || lifetimes[i].last < lifetimes[k].first)
+        continue;
+      EXPECT_TRUE(plan.offsets[i] + lifetimes[i].bytes <= plan.offsets[k] ||
+                  plan.offsets[k] + lifetimes[k].bytes <= plan.offsets[i])
+          << "tensors " << i << " and " << k;
+    }
+  }
+  // All at once: nothing can be shared.
+  const std::vector<Lifetime> together(4001, Lifetime{64, 0, 0});
+  EXPECT_EQ(PlanMemory(together).arena_bytes, 4001u * 64);
+}
+
 TEST(MemoryPlannerTest, SameInputGivesSamePlan) {
   const std::vector<Lifetime> lifetimes = {{300, 0, 2}, {300, 1, 3}, {300, 2, 4}, {100, 0, 4}};
   EXPECT_EQ(PlanMemory(lifetimes).offsets, PlanMemory(lifetimes).offsets);

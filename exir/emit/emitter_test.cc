@@ -1,0 +1,607 @@
+// Program text in, values and instructions out; what can't be emitted, and what is said of it.
+#include "exir/emit/emitter.h"
+
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/substitute.h"
+#include "exir/ops/standard_ops.h"
+#include "exir/testing/programs.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "runtime/core/dtype.h"
+#include "runtime/core/testing.h"
+
+namespace belay::exir {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+const OpRegistry& Ops() {
+  static const OpRegistry* const ops = CreateStandardOps()->release();
+  return *ops;
+}
+
+// As written: every tensor has memory of its own, all instructions are there.
+const EmitOptions kAsWritten = {.memory = {.share = false, .reorder = false}};
+
+absl::StatusOr<ProgramImage> Emit(
+    const std::vector<std::pair<std::string, std::string_view>>& programs,
+    const EmitOptions& options = kAsWritten) {
+  MethodPrograms methods;
+  for (const auto& [name, text] : programs) methods.emplace_back(name, ParseOrDie(text, Ops()));
+  return EmitProgram(methods, options);
+}
+
+absl::StatusOr<ProgramImage> EmitForward(std::string_view text) {
+  return Emit({{"forward", text}});
+}
+
+// Tensors are a place and a number: x for who calls, a for the arena, s for state, c for constants.
+std::string Form(const schema::Method& method, uint32_t v) {
+  const schema::Value& value = method.values(static_cast<int>(v));
+  switch (value.kind_case()) {
+    case schema::Value::kTensor:
+      switch (value.tensor().location_case()) {
+        case schema::Tensor::kExternal:
+          return absl::StrCat("x", v);
+        case schema::Tensor::kArenaOffset:
+          return absl::StrCat("a", v);
+        case schema::Tensor::kStateOffset:
+          return absl::StrCat("s", v);
+        case schema::Tensor::kConstant:
+          return absl::StrCat("c", v);
+        default:
+          return "?";
+      }
+    case schema::Value::kScalar:
+      return absl::StrCat(value.scalar().kind() == schema::ScalarSlot::INT      ? "int"
+                          : value.scalar().kind() == schema::ScalarSlot::DOUBLE ? "double"
+                                                                                : "bool",
+                          v);
+    case schema::Value::kInt:
+      return absl::StrCat(value.int_());
+    case schema::Value::kDouble:
+      return absl::StrCat(value.double_(), "d");
+    case schema::Value::kBool:
+      return value.bool_() ? "true" : "false";
+    case schema::Value::kString:
+      return absl::StrCat("'", value.string(), "'");
+    case schema::Value::kNone:
+      return "none";
+    case schema::Value::kDtype:
+      return absl::StrCat("dtype:", std::string(DTypeShortName(static_cast<DType>(value.dtype()))));
+    case schema::Value::kComplex:
+      return absl::StrCat(value.complex().real(), "+", value.complex().imag(), "j");
+    case schema::Value::kMemoryFormat:
+      return absl::StrCat("format", value.memory_format());
+    case schema::Value::kList: {
+      std::string text = "[";
+      for (const uint32_t element : value.list().elements()) {
+        absl::StrAppend(&text, text.size() > 1 ? "," : "", Form(method, element));
+      }
+      return text + "]";
+    }
+    default:
+      return "?";
+  }
+}
+
+// A line an instruction, "return …" last.
+std::vector<std::string> Lines(const schema::Method& method) {
+  std::vector<std::string> lines;
+  const auto forms = [&](const auto& values) {
+    std::string text;
+    for (const uint32_t v : values) {
+      absl::StrAppend(&text, text.empty() ? "" : ", ", Form(method, v));
+    }
+    return text;
+  };
+  for (const schema::Instruction& i : method.instructions()) {
+    if (i.has_kernel()) {
+      lines.push_back(absl::StrCat(forms(i.kernel().outputs()), " = ",
+                                   method.operators(static_cast<int>(i.kernel().operator_())), "(",
+                                   forms(i.kernel().arguments()), ")"));
+    } else if (i.has_delegate()) {
+      lines.push_back(absl::StrCat(forms(i.delegate().outputs()), " = delegate ",
+                                   i.delegate().delegate(), "(", forms(i.delegate().arguments()),
+                                   ")"));
+    } else if (i.has_move()) {
+      lines.push_back(
+          absl::StrCat(Form(method, i.move().to()), " = ", Form(method, i.move().from())));
+    } else if (i.has_jump()) {
+      lines.push_back(absl::StrCat("jump ", i.jump().target()));
+    } else {
+      lines.push_back(absl::StrCat("unless ", Form(method, i.jump_if_false().condition()), " jump ",
+                                   i.jump_if_false().target()));
+    }
+  }
+  lines.push_back(absl::StrCat("return ", forms(method.outputs())));
+  return lines;
+}
+
+std::vector<std::string> Lines(std::string_view text, const EmitOptions& options = kAsWritten) {
+  const absl::StatusOr<ProgramImage> image = Emit({{"forward", text}}, options);
+  EXPECT_OK(image.status());
+  return image.ok() ? Lines(image->metadata.methods(0)) : std::vector<std::string>();
+}
+
+// What is wrong with the only method.
+std::string Error(std::string_view text, absl::StatusCode code) {
+  const absl::Status status = Emit({{"forward", text}}).status();
+  EXPECT_EQ(status.code(), code) << status;
+  return std::string(status.message());
+}
+
+// --- Inputs ---
+
+TEST(EmitterTest, InputsHaveTheConstraintsOfTheirSizes) {
+  ASSERT_OK_AND_ASSIGN(const ProgramImage image, EmitForward(R"(program edge {
+    ranges { s0: [1, 10] s1: [2, 5] }
+    graph(%a: f32[s0] user_input, %b: f32[2*s0] user_input, %c: f32[s0 + 3] user_input,
+          %d: f32[2*s0 + 3] user_input, %e: f32[s0 + s1] user_input,
+          %f: f32[s0*s1] user_input, %g: f32[s0,4,s1] user_input, %n: symint(s0) user_input,
+          %h: f32[s0 + s1 + 1] user_input) {
+      return (%a user_output)
+    }
+  })"));
+  std::vector<std::string> constraints;
+  for (const schema::Input& input : image.metadata.methods(0).inputs()) {
+    for (const schema::SizeConstraint& c : input.constraints()) {
+      constraints.push_back(absl::StrCat(input.name(), "[", c.dim(), "] in [", c.min(), ", ",
+                                         c.max(), "] = ", c.multiplier(), "*", c.symbol(), " + ",
+                                         c.offset()));
+    }
+  }
+  EXPECT_THAT(constraints, ElementsAre("a[0] in [1, 10] = 1*s0 + 0", "b[0] in [2, 20] = 2*s0 + 0",
+                                       "c[0] in [4, 13] = 1*s0 + 3", "d[0] in [5, 23] = 2*s0 + 3",
+                                       // What no symbol alone decides has a range.
+                                       "e[0] in [3, 15] = 1* + 0", "f[0] in [2, 50] = 1* + 0",
+                                       "g[0] in [1, 10] = 1*s0 + 0", "g[2] in [2, 5] = 1*s1 + 0",
+                                       "n[0] in [1, 10] = 1*s0 + 0", "h[0] in [4, 16] = 1* + 0"));
+}
+
+TEST(EmitterTest, InputsThatAreNoTensors) {
+  ASSERT_OK_AND_ASSIGN(const ProgramImage image, EmitForward(R"(program edge {
+    graph(%a: symfloat(zf0) user_input, %b: symbool(zb0) user_input,
+          %c: const(3) constant_input, %d: const(2.5) constant_input,
+          %e: const(true) constant_input, %f: const("text") constant_input,
+          %g: const(none) constant_input, %t: token token) {
+      return (%t token, %c user_output)
+    }
+  })"));
+  const schema::Method& method = image.metadata.methods(0);
+  std::vector<std::string> forms;
+  for (const schema::Input& input : method.inputs()) {
+    forms.push_back(absl::StrCat(input.name(), "=", Form(method, input.value())));
+  }
+  // The token is nothing at run time.
+  EXPECT_THAT(forms,
+              ElementsAre("a=double0", "b=bool1", "c=3", "d=2.5d", "e=true", "f='text'", "g=none"));
+  EXPECT_THAT(Lines(method), ElementsAre("return 3"));
+}
+
+TEST(EmitterTest, RefusesInputsAndOutputsThatHaveNoForm) {
+  EXPECT_EQ(Error(R"(program edge {
+    graph(%x: f32[2] user_input, %o: object("Queue") custom_obj "queue",
+          %p: object("Stack") user_input) {
+      return (%x gradient_to_user_input "x", %x loss_output)
+    }
+  })",
+                  absl::StatusCode::kUnimplemented),
+            "method 'forward': what can't be emitted:\n"
+            "  input 'o': custom object queue\n  input 'p': object(\"Stack\")\n"
+            "  output 0: of kind gradient_to_user_input\n  output 1: of kind loss_output");
+}
+
+TEST(EmitterTest, ConstantsAreTensorsThatTheProgramHas) {
+  EXPECT_THAT(Error(R"(program edge {
+    graph(%p: symint(s0) parameter "p") { return () }
+  })",
+                    absl::StatusCode::kInvalidArgument),
+              HasSubstr("constant 'p' is no tensor"));
+  EXPECT_THAT(Error(R"(program edge {
+    graph(%p: f32[2] parameter "p") { return () }
+  })",
+                    absl::StatusCode::kInvalidArgument),
+              HasSubstr("constant 'p' has no tensor in the program"));
+}
+
+TEST(EmitterTest, StateHasStaticSizes) {
+  EXPECT_THAT(Error(R"(program edge {
+    ranges { s0: [1, 4] }
+    graph(%b: f32[s0] buffer "b", %x: f32[s0] user_input) { return (%x buffer_mutation "b") }
+  })",
+                    absl::StatusCode::kInvalidArgument),
+              HasSubstr("buffer 'b' has a dynamic size: f32[s0]"));
+}
+
+TEST(EmitterTest, TensorsAreStrided) {
+  EXPECT_THAT(Error(R"(program edge {
+    graph(%x: f32[2]{layout=sparse_coo} user_input) { return (%x user_output) }
+  })",
+                    absl::StatusCode::kUnimplemented),
+              HasSubstr("'x' is not a strided tensor"));
+}
+
+TEST(EmitterTest, SizesNeedBounds) {
+  const std::string error = Error(R"(program edge {
+    ranges { s0: [1, inf] u0: [0, inf] s1: [1, 4] }
+    graph(%x: f32[s1,s0] user_input, %y: f32[s0] user_input, %z: f32[s1 + u0] user_input) {
+      return (%x user_output)
+    }
+  })",
+                                  absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(error, AllOf(HasSubstr("method 'forward': no memory can be planned"),
+                           HasSubstr("'x': dimension 1 is s0"),
+                           HasSubstr("export with Dim(..., max=...) for s0"),
+                           HasSubstr("only data decide u0; bound it in the model")));
+  EXPECT_EQ(error.find("'y'"), std::string::npos) << "a symbol is reported once";
+  // With what has no instructions, both are said.
+  EXPECT_THAT(Error(R"(program edge {
+    ranges { s0: [1, inf] }
+    graph(%x: f32[s0] user_input) {
+      %y: f32[s0] = my.own.op(%x)
+      return (%y user_output)
+    }
+  })",
+                    absl::StatusCode::kUnimplemented),
+              AllOf(HasSubstr("operator my.own.op is not known here, used 1 time"),
+                    HasSubstr("'x': dimension 0 is s0")));
+}
+
+// --- State and outputs ---
+
+TEST(EmitterTest, MutatedBuffersAreWrittenBackAtTheEnd) {
+  constexpr std::string_view kText = R"(program edge {
+    constants { state "b": f32[2] state "p": f32[2] }
+    graph(%b: f32[2] buffer "b", %p: f32[2] parameter "p", %x: f32[2] user_input) {
+      %y: f32[2] = edge.aten.add.Tensor(%b, %x)
+      %z: f32[2] = edge.aten.mul.Tensor(%y, %p)
+      return (%y buffer_mutation "b", %z parameter_mutation "p", %y user_input_mutation "x",
+              %z user_output)
+    }
+  })";
+  EXPECT_THAT(Lines(kText),
+              ElementsAre("a4 = aten.add.Tensor(s0, x2, 1)", "a5 = aten.mul.Tensor(a4, s1)",
+                          "s0 = aten.copy_.default(s0, a4, false)",
+                          "s1 = aten.copy_.default(s1, a5, false)",
+                          "x2 = aten.copy_.default(x2, a4, false)", "return a5"));
+}
+
+// Two buffers change places; the old content is also a result.
+TEST(EmitterTest, WhatIsWrittenOverIsSavedBefore) {
+  EXPECT_THAT(Lines(R"(program edge {
+    constants { state "a": f32[2] state "b": f32[2] state "c": f32[2] }
+    graph(%a: f32[2] buffer "a", %b: f32[2] buffer "b", %c: f32[2] buffer "c") {
+      return (%b buffer_mutation "a", %a buffer_mutation "b", %c buffer_mutation "c",
+              %a user_output, %c user_output)
+    }
+  })"),
+              ElementsAre("a3 = s1", "a4 = s0", "s0 = aten.copy_.default(s0, a3, false)",
+                          "s1 = aten.copy_.default(s1, a4, false)", "return a4, s2"));
+}
+
+TEST(EmitterTest, UpdatesInPlaceNeedNoCopy) {
+  constexpr std::string_view kText = R"(program edge {
+    constants { state "b": f32[4,2] }
+    graph(%b: f32[4,2] buffer "b", %i: i64[1] user_input, %x: f32[1,2] user_input) {
+      %p: f32[4,2] = edge.aten.index_copy.default(%b, 0, %i, %x)
+      return (%p buffer_mutation "b")
+    }
+  })";
+  EmitOptions options = kAsWritten;
+  EXPECT_THAT(Lines(kText, options),
+              ElementsAre("a4 = aten.index_copy.default(s0, 0, x1, x2)",
+                          "s0 = aten.copy_.default(s0, a4, false)", "return "));
+  options.write_state_in_place = true;
+  EXPECT_THAT(Lines(kText, options),
+              ElementsAre("s0 = aten.index_copy_.default(s0, 0, x1, x2)", "return "));
+}
+
+// What one method writes is state in another that reads it, if it is the same tensor.
+TEST(EmitterTest, ABufferThatAnotherMethodChangesIsState) {
+  constexpr std::string_view kWrites = R"(program edge {
+    constants { state "b": f32[2] }
+    graph(%b: f32[2] buffer "b", %x: f32[2] user_input) { return (%x buffer_mutation "b") }
+  })";
+  const auto form_in_reader = [&](std::string_view type, std::string_view kind) {
+    const std::string section = kind == "tensor_constant" ? "constant" : "state";
+    const std::string reads =
+        absl::StrCat("program edge { constants { ", section, R"( "b": )", type,
+                     " } graph(%b: ", type, " ", kind, R"( "b") { return (%b user_output) } })");
+    const absl::StatusOr<ProgramImage> image = Emit({{"reads", reads}, {"writes", kWrites}});
+    EXPECT_OK(image.status());
+    return image.ok() ? Form(image->metadata.methods(0), 0) : "";
+  };
+  EXPECT_EQ(form_in_reader("f32[2]", "buffer"), "s0");
+  EXPECT_EQ(form_in_reader("f32[3]", "buffer"), "c0");  // of the same name alone
+  EXPECT_EQ(form_in_reader("i32[2]", "buffer"), "c0");
+  EXPECT_EQ(form_in_reader("f32[2]", "tensor_constant"), "c0");
+}
+
+// --- Methods ---
+
+TEST(EmitterTest, MethodsAreEdgeProgramsWithNamesOfTheirOwn) {
+  constexpr std::string_view kEdge = "program edge { graph() { return () } }";
+  EXPECT_THAT(Emit({{"", kEdge}}).status(),
+              StatusIs(absl::StatusCode::kInvalidArgument, "method '': a method has a name"));
+  EXPECT_THAT(Emit({{"\xff", kEdge}}).status(), StatusIs(absl::StatusCode::kInvalidArgument,
+                                                         "method '\\xff': the name is not UTF-8"));
+  EXPECT_THAT(Emit({{"a", kEdge}, {"b", kEdge}, {"a", kEdge}}).status(),
+              StatusIs(absl::StatusCode::kInvalidArgument, "two methods are named 'a'"));
+  EXPECT_THAT(Emit({{"a", "program aten { graph() { return () } }"}}).status(),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "method 'a' is of the ATEN dialect; only edge programs can be emitted"));
+  const absl::StatusOr<ProgramImage> image = Emit({{"b", kEdge}, {"a", kEdge}});
+  ASSERT_OK(image.status());
+  ASSERT_EQ(image->metadata.methods_size(), 2);
+  EXPECT_EQ(image->metadata.methods(0).name(), "a");
+}
+
+TEST(EmitterTest, ListsWhatIsUnknownOfAllMethods) {
+  std::string nodes;
+  for (int i = 0; i < 21; ++i) absl::StrAppend(&nodes, "%y", i, ": f32[2] = my.own.op(%x)\n");
+  const std::string many = absl::StrCat("program edge { graph(%x: f32[2] user_input) {\n", nodes,
+                                        "return (%y20 user_output) } }");
+  const absl::Status status = Emit({{"b", many}, {"a", R"(program edge {
+    graph(%x: f32[2] user_input) {
+      %y: f32[2] = higher_order.strange(%x)
+      %z: f32[2] = my.other.op(%y)
+      return (%z user_output)
+    }
+  })"}})
+                                  .status();
+  EXPECT_THAT(
+      status,
+      StatusIs(absl::StatusCode::kUnimplemented,
+               AllOf(HasSubstr("method 'a': what can't be emitted:\n  operator "
+                               "higher_order.strange is not known here, used 1 time"),
+                     HasSubstr("operator my.other.op is not known here"),
+                     HasSubstr("method 'b': what can't be emitted:\n  operator my.own.op is "
+                               "not known here, used 21 times"),
+                     HasSubstr("node 'y19', …"))));
+  EXPECT_EQ(status.message().find("'y20'"), std::string::npos);
+}
+
+TEST(EmitterTest, ArgumentsOfEveryKind) {
+  EXPECT_THAT(Lines(R"(program edge {
+    graph(%x: f32[2] user_input) {
+      %a: f32[2] = edge.aten.clone.default(%x, memory_format=format:contiguous)
+      %b: c64[2] = edge.aten.full.default([2], (1+2j), dtype=dtype:c64, layout=layout:strided, device=device:cpu, pin_memory=false)
+      %c: f32[2] = edge.aten.div.Tensor_mode(%x, %x, rounding_mode="floor")
+      %d: f32[2] = edge.aten.add.Scalar(%x, 2.5)
+      return (%a user_output, %b user_output, %c user_output, %d user_output)
+    }
+  })"),
+              ElementsAre("a2 = aten.clone.default(x0, format1)",
+                          "a9 = aten.full.default([2], 1+2j, dtype:c64, none, none, false)",
+                          HasSubstr("= aten.div.Tensor_mode(x0, x0, 'floor')"),
+                          HasSubstr("= aten.add.Scalar(x0, 2.5d, 1)"), HasSubstr("return ")));
+  EXPECT_THAT(Error(R"(program edge {
+    graph(%x: f32[2] user_input) {
+      %a: f32[2] = edge.aten.add.Scalar(%x, {"k": 1})
+      return (%a user_output)
+    }
+  })",
+                    absl::StatusCode::kUnimplemented),
+              HasSubstr("the argument {\"k\": 1} has no run-time form"));
+  EXPECT_THAT(Error(R"(program edge {
+    graph(%x: f32[2] user_input) {
+      %a: object("Queue") = edge.aten.neg.default(%x)
+      return ()
+    }
+  })",
+                    absl::StatusCode::kUnimplemented),
+              HasSubstr("a result of type object(\"Queue\") has no run-time form"));
+}
+
+// --- Bodies ---
+
+constexpr char kCond[] = R"(program edge {
+  graph(%p: b8[] user_input, %x: f32[2] user_input) {
+    %y: f32[2] = higher_order.cond($0)
+    return (%y user_output)
+  }
+  graph yes(%u: f32[2]$1) {
+    %n: f32[2] = edge.aten.neg.default(%u)
+    return (%n$2)
+  }
+  graph no(%u: f32[2]) { return (%u) }
+})";
+
+TEST(EmitterTest, BranchesMoveWhatTheyGive) {
+  EXPECT_THAT(Lines(absl::Substitute(kCond, "%p, graph#1, graph#2, [%x]", "", "")),
+              ElementsAre("unless x0 jump 4", "a3 = aten.neg.default(x1)", "a2 = a3", "jump 5",
+                          "a2 = x1", "return a2"));
+  const std::tuple<std::string, std::string, std::string, std::string> wrong[] = {
+      {"%p, graph#1, graph#2", "", "", "cond takes 4 arguments"},
+      {"%p, 1, graph#2, [%x]", "", "", "cond without two bodies"},
+      {"%p, graph#1, 2, [%x]", "", "", "cond without two bodies"},
+      {"%p, graph#1, graph#2, %x", "", "", "operands must be a list"},
+      {"%p, graph#1, graph#2, []", "", "", "body 'yes' takes 1 operands, the call has 0"},
+      {"%p, graph#1, graph#2, [%x]", ", %v: f32[2]", "",
+       "body 'yes' takes 2 operands, the call has 1"},
+      {"%p, graph#1, graph#2, [%x]", "", ", %n", "a branch returns 2 values, cond 1"},
+  };
+  for (const auto& [call, input, output, message] : wrong) {
+    EXPECT_THAT(
+        Error(absl::Substitute(kCond, call, input, output), absl::StatusCode::kInvalidArgument),
+        AllOf(HasSubstr(message), HasSubstr("%y: f32[2] = higher_order.cond")));
+  }
+}
+
+constexpr char kWhile[] = R"(program edge {
+  graph(%x: f32[2] user_input, %y: f32[2] user_input, %w: f32[2] user_input) {
+    $0 = higher_order.while_loop($1)
+    return (%a user_output)
+  }
+  graph test(%u: f32[2], %v: f32[2], %k: f32[2]) {
+    %t: b8[] = edge.aten.any.default(%u)
+    return (%t$2)
+  }
+  graph body(%u: f32[2], %v: f32[2], %k: f32[2]) {
+    %s: f32[2] = edge.aten.add.Tensor(%u, %k)
+    return ($3)
+  }
+})";
+
+TEST(EmitterTest, LoopsCarryTheirResults) {
+  const std::string results = "%a: f32[2], %b: f32[2]", call = "graph#1, graph#2, [%x, %y], [%w]";
+  EXPECT_THAT(Lines(absl::Substitute(kWhile, results, call, "", "%s, %v")),
+              ElementsAre("a3 = x0", "a4 = x1", "a5 = aten.any.default(a3)", "unless a5 jump 7",
+                          "a7 = aten.add.Tensor(a3, x2, 1)", "a3 = a7", "jump 2", "return a3"));
+  // Values that change places are read before either is written.
+  EXPECT_THAT(Lines(absl::Substitute(kWhile, results, call, "", "%v, %u")),
+              ElementsAre("a3 = x0", "a4 = x1", "a5 = aten.any.default(a3)", "unless a5 jump 9",
+                          "a7 = aten.add.Tensor(a3, x2, 1)", "a8 = a3", "a3 = a4", "a4 = a8",
+                          "jump 2", "return a3"));
+  const std::tuple<std::string, std::string, std::string, std::string, std::string> wrong[] = {
+      {results, "graph#1, graph#2, [%x, %y]", "", "%s, %v", "while_loop takes 4 arguments"},
+      {results, "1, graph#2, [%x, %y], [%w]", "", "%s, %v", "while_loop without two bodies"},
+      {results, "graph#1, 2, [%x, %y], [%w]", "", "%s, %v", "while_loop without two bodies"},
+      {results, "graph#1, graph#2, %x, [%w]", "", "%s, %v", "operands must be a list"},
+      {"%a: f32[2]", call, "", "%s, %v", "while_loop carries 2 values and has 1 results"},
+      {results, call, ", %t", "%s, %v", "the loop's condition is not one value"},
+      {results, call, "", "%s", "the loop's body returns 1 values, the loop carries 2"},
+  };
+  for (const auto& [declared, arguments, tested, returned, message] : wrong) {
+    EXPECT_THAT(Error(absl::Substitute(kWhile, declared, arguments, tested, returned),
+                      absl::StatusCode::kInvalidArgument),
+                HasSubstr(message));
+  }
+}
+
+constexpr char kScan[] = R"(program edge {
+  ranges { s0: [0, 5] s1: [1, 7] }
+  graph(%h: f32[2] user_input, %xs: f32[s0,s1] user_input, %w: f32[2] user_input) {
+    $0 = higher_order.$1
+    return ()
+  }
+  graph body($2) { return ($3) }
+})";
+
+TEST(EmitterTest, RowLoopsReadARowAndWriteARow) {
+  EXPECT_THAT(
+      Lines(absl::Substitute(kScan, "%last: f32[2], %all: f32[s0,s1]",
+                             "scan(graph#1, [%h], [%xs], [%w])",
+                             "%c: f32[2], %x: f32[s1], %k: f32[2]", "%c, %x")),
+      ElementsAre("int6 = aten.sym_size.int(x1, 0)", "a7 = x0", "int9 = aten.sym_size.int(x1, 1)",
+                  "a8 = aten.empty.memory_format([int6,int9], dtype:f32, none, none, none, none)",
+                  "int12 = 0", "bool14 = executorch_prim.lt.Scalar(int12, int6)",
+                  "unless bool14 jump 12", "a15 = aten.select_copy.int(x1, 0, int12)",
+                  "a8 = belay.set_row_.default(a8, a15, int12, int6)",
+                  "int13 = executorch_prim.add.Scalar(int12, 1)", "int12 = int13", "jump 5",
+                  "return "));
+  // A size that no operand has: memory for the most that it can be.
+  EXPECT_THAT(Lines(absl::Substitute(kScan, "%all: f32[s0,\"s1 + 2\",3]",
+                                     "map_impl(graph#1, [%xs], [])", "%x: f32[s1]", "%x"))[1],
+              HasSubstr("aten.empty.memory_format([int6,9,3], "));
+  const std::string inputs = "%c: f32[2], %x: f32[s1], %k: f32[2]",
+                    results = "%last: f32[2], %all: f32[s0,s1]";
+  const std::tuple<std::string, std::string, std::string, std::string, std::string> wrong[] = {
+      {results, "scan(graph#1, [%h], [%xs])", inputs, "%c, %x", "scan takes 4 arguments"},
+      {results, "map_impl(graph#1, [%xs])", inputs, "%c, %x", "map_impl takes 3 arguments"},
+      {results, "scan(1, [%h], [%xs], [%w])", inputs, "%c, %x", "a loop without a body"},
+      {results, "scan(graph#1, [%h], [], [%w])", inputs, "%c, %x",
+       "a loop over the rows of no tensor"},
+      {"", "scan(graph#1, [%h], [%xs], [%w])", inputs, "%c, %x",
+       "the loop carries 1 values and has 0 results"},
+      {results, "scan(graph#1, [%h], [%xs], [])", inputs, "%c, %x",
+       "body 'body' takes 3 operands, the call has 2"},
+      {"%last: f32[2], %all: f32[]", "scan(graph#1, [%h], [%xs], [%w])", inputs, "%c, %x",
+       "a result of a loop over rows is no tensor with rows"},
+      {"%last: f32[2], %all: symint(s0)", "scan(graph#1, [%h], [%xs], [%w])", inputs, "%c, %x",
+       "a result of a loop over rows is no tensor with rows"},
+      {results, "scan(graph#1, [%h], [%xs], [%w])", inputs, "%c",
+       "the loop's body returns 1 values, the loop has 2 results"},
+  };
+  for (const auto& [declared, call, taken, returned, message] : wrong) {
+    std::string text = absl::Substitute(kScan, declared, call, taken, returned);
+    if (declared.empty()) text = absl::StrReplaceAll(text, {{" = higher_order", "higher_order"}});
+    EXPECT_THAT(Error(text, absl::StatusCode::kInvalidArgument), HasSubstr(message));
+  }
+}
+
+TEST(EmitterTest, OperatorsWithEffectsAreTheirOperators) {
+  const auto text = [](std::string_view results, std::string_view arguments) {
+    return absl::StrCat("program edge { graph(%t: token token, %x: f32[2] user_input) {\n", results,
+                        " = higher_order.with_effects(", arguments, ")\n return () } }");
+  };
+  EXPECT_THAT(Lines(text("%u: token, %y: f32[2]", "%t, op:\"aten.add.Tensor\", %x, %x")),
+              ElementsAre("a3 = aten.add.Tensor(x1, x1, 1)", "return "));
+  EXPECT_THAT(Lines(text("%u: token, %y: f32[2]", "%t, op:\"aten.add.Tensor\", %x, %x, alpha=3")),
+              ElementsAre("a3 = aten.add.Tensor(x1, x1, 3)", "return "));
+  // One without results has "none" behind the token.
+  EXPECT_THAT(
+      Lines(text("%u: token, none", "%t, op:\"aten._assert_async.msg\", %x, \"must hold\"")),
+      ElementsAre(" = aten._assert_async.msg(x1, 'must hold')", "return "));
+  EXPECT_THAT(Error(text("%u: token, %y: f32[2]", "%t, op:\"my.own.op\", %x"),
+                    absl::StatusCode::kUnimplemented),
+              HasSubstr("operator my.own.op is not known here, used 1 time"));
+  EXPECT_THAT(Error(text("%u: token, %y: f32[2]", "%t, 3, %x"), absl::StatusCode::kUnimplemented),
+              HasSubstr("operator higher_order.with_effects is not known here, used 1 time"));
+  EXPECT_THAT(Error(text("%u: token", "%t, op:\"aten.add.Tensor\", %x, %x"),
+                    absl::StatusCode::kInvalidArgument),
+              HasSubstr("aten.add.Tensor gives more than the call has"));
+}
+
+// --- Delegates ---
+
+TEST(EmitterTest, DelegateCallsNameAModuleWhoseSpecsAreText) {
+  const auto text = [](std::string_view module, std::string_view key) {
+    return absl::StrCat(R"(program edge { graph(%x: f32[2] user_input) {
+      %y: f32[2] = higher_order.executorch_call_delegate()",
+                        module, R"(, %x)
+      return (%y user_output) }
+      module#0 backend "demo" specs [")",
+                        key, R"(": "\xff"] { blob "YQ==" program edge {
+        graph(%x: f32[2] user_input) {
+          %n: f32[2] = edge.aten.neg.default(%x)
+          return (%n user_output) } } } })");
+  };
+  ASSERT_OK_AND_ASSIGN(const ProgramImage image, EmitForward(text("module#0", "key")));
+  EXPECT_THAT(Lines(image.metadata.methods(0)), ElementsAre("a1 = delegate 0(x0)", "return a1"));
+  const schema::Delegate& delegate = image.metadata.methods(0).delegates(0);
+  EXPECT_EQ(delegate.backend_id(), "demo");
+  EXPECT_EQ(delegate.compile_specs(0).key(), "key");
+  EXPECT_EQ(delegate.compile_specs(0).value(), "\xff");
+  EXPECT_THAT(Error(text("module#0", "\\xff"), absl::StatusCode::kInvalidArgument),
+              HasSubstr("module#0 (backend demo): the key '\\xff' of a compile spec is not UTF-8"));
+  EXPECT_THAT(Error(text("0", "key"), absl::StatusCode::kInvalidArgument),
+              HasSubstr("a delegate call without a lowered module"));
+}
+
+TEST(EmitterTest, ReportsTheMemoryOfEachMethod) {
+  MethodPrograms methods;
+  methods.emplace_back("m", ParseOrDie(R"(program edge {
+    constants { state "b": f32[3] }
+    graph(%b: f32[3] buffer "b", %x: f32[100] user_input) {
+      %y: f32[100] = edge.aten.neg.default(%x)
+      %z: f32[3] = edge.aten.neg.default(%b)
+      return (%y user_output, %z buffer_mutation "b")
+    }
+  })",
+                                       Ops()));
+  std::vector<MemoryReport> memory;
+  EmitOptions options;
+  options.debug_info = false;
+  ASSERT_OK_AND_ASSIGN(const ProgramImage image, EmitProgram(methods, options, &memory));
+  ASSERT_EQ(memory.size(), 1u);
+  EXPECT_EQ(memory[0].method, "m");
+  EXPECT_EQ(memory[0].state_bytes, 64u);
+  EXPECT_EQ(memory[0].memory.arena_bytes, 448u);  // the second dies at once
+
+  EXPECT_EQ(image.debug.methods_size(), 0);
+}
+
+}  // namespace
+}  // namespace belay::exir
