@@ -194,7 +194,7 @@ TEST_F(MemoryQuotaTest, DamagedProgramsTakeNoMoreThanWasAskedFor) {
   SetFile(valid);
   ASSERT_OK(OpenAndLoad());  // what the fake backend remembers has its memory now
   const size_t metadata = static_cast<uint8_t>(valid[16]) + 256 * static_cast<uint8_t>(valid[17]);
-  std::mt19937_64 random(1);
+  std::mt19937_64 random(TestSeed());
   const auto below = [&](size_t n) { return static_cast<size_t>(random() % n); };
   const google::protobuf::LogSilencer quiet;
   int loaded = 0;
