@@ -1,0 +1,247 @@
+#!/usr/bin/env python3
+"""What of the product's code tests reach: lines, branches and conditions (MC/DC), by clang's source-based coverage.
+
+    tools/coverage/coverage.py                                     # all tests: 20 minutes and more
+    tools/coverage/coverage.py //runtime/program/... //exir/ir/... --of runtime/program exir/ir
+    tools/coverage/coverage.py //exir/emit/... --open exir/emit/view_proof.cc   # the sides that no test took
+    tools/coverage/coverage.py --fuzz                              # the corpora of fuzz/ and its broken files
+
+Prints a row per folder and, with --open, the open sides of these sources. See README.md.
+"""
+
+import argparse
+import collections
+import dataclasses
+import glob
+import json
+import os
+import pathlib
+import shlex
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+FLAGS = [
+    "--copt=-fprofile-instr-generate",
+    "--copt=-fcoverage-mapping",
+    "--copt=-fcoverage-mcdc",
+    "--copt=-fcoverage-compilation-dir=/proc/self/cwd",
+    # Conditions that are too long for MC/DC are said to be, which is no error here.
+    "--copt=-Wno-error",
+    "--linkopt=-fprofile-instr-generate",
+    "--define=highway_targets=avx2",
+    "--experimental_convenience_symlinks=ignore",
+    "--color=no",
+    "--curses=no",
+]
+# The readers of files and texts, and what loads programs.
+OF_FUZZ = [
+    "runtime/program",
+    "runtime/executor/method",
+    "runtime/executor/slot_table",
+    "runtime/core/npy",
+    "exir/import",
+    "exir/ir/text_lexer",
+    "exir/ir/text_parser",
+    "exir/ir/text_graph_parser",
+    "exir/ir/text_value_parser",
+    "exir/op/schema",
+    "exir/symbolic/sym_",
+]
+# More inputs of a fuzz target than its corpus.
+MORE_INPUTS = {
+    "program_file": ["fuzz/negative/corpus/*.belay"],
+    "pt2_zip": ["exir/import/testdata/*.pt2", "fuzz/negative/corpus/*.pt2", "conformance/models/zoo/*/model.pt2"],
+    "torch_save": ["fuzz/negative/corpus/*.pt"],
+    "npy": ["fuzz/negative/corpus/*.npy"],
+    "text_form": ["fuzz/negative/corpus/*.txt"],
+}
+LARGEST_INPUT = 64 << 10
+
+
+def is_product(path):
+    """Whether a source counts: the project's own, neither a test nor what serves tests alone."""
+    parts = path.split("/")
+    return (
+        parts[0] in ("runtime", "exir", "backends", "executorch", "tools")
+        and not path.endswith(("_test.cc", "_bench.cc", ".pb.h", ".pb.cc"))
+        and not any("testing" in p for p in parts)
+    )
+
+
+@dataclasses.dataclass
+class Share:
+    covered: int = 0
+    count: int = 0
+
+    def add(self, summary):
+        self.covered += summary["covered"]
+        self.count += summary["count"]
+
+    def __str__(self):
+        return f"{100 * self.covered / self.count:.1f}" if self.count else "–"
+
+
+KINDS = ("lines", "branches", "mcdc")
+
+
+def relative(filename):
+    return filename.removeprefix("/proc/self/cwd/")
+
+
+def shares(export, prefixes, key):
+    """`key` of each source below one of the prefixes → the shares of lines, branches and conditions."""
+    table = collections.defaultdict(lambda: {kind: Share() for kind in KINDS})
+    for source in export["data"][0]["files"]:
+        path = relative(source["filename"])
+        if is_product(path) and any(path.startswith(p) for p in prefixes):
+            for name in {key(path), "all"}:
+                for kind in KINDS:
+                    table[name][kind].add(source["summary"][kind])
+    return table
+
+
+def print_table(table, what):
+    print(f"| {what} | lines | branches | MC/DC |\n| --- | --- | --- | --- |")
+    for name in sorted(table, key=lambda n: (n != "all", n)):
+        lines = table[name]["lines"].count
+        print(f"| {name}{f' ({lines:,} lines)' if name == 'all' else ''} | " + " | ".join(str(table[name][k]) for k in KINDS) + " |")
+
+
+def open_sides(source):
+    """(line, column, what) of the branches of which a side was never taken, and of conditions that never decided."""
+    taken = collections.defaultdict(lambda: [0, 0])
+    for line, column, _, _, true, false, *_ in source["branches"]:
+        taken[line, column][0] += true
+        taken[line, column][1] += false
+    sides = []
+    for (line, column), (true, false) in sorted(taken.items()):
+        if not true and not false:
+            sides.append((line, column, "never comes here"))
+        elif not true or not false:
+            sides.append((line, column, f"never {'true' if not true else 'false'}"))
+    decided = {}  # by place: of each condition, whether it decided in any instance
+    for line, column, *_, conditions in source.get("mcdc_records", []):
+        known = decided.setdefault((line, column), [False] * len(conditions))
+        for i, condition in enumerate(conditions[: len(known)]):
+            known[i] = known[i] or bool(condition)
+    for (line, column), conditions in sorted(decided.items()):
+        missing = [str(i + 1) for i, condition in enumerate(conditions) if not condition]
+        if missing:
+            sides.append((line, column, f"condition {', '.join(missing)} of {len(conditions)} never decides"))
+    return sorted(sides)
+
+
+class Bazel:
+    def __init__(self, startup, flags):
+        self.startup, self.flags = startup, flags
+
+    def __call__(self, command, *args, check=True, output=False):
+        return subprocess.run(
+            [ROOT / "tools/bazel", *self.startup, command, *args],
+            cwd=ROOT,
+            check=check,
+            text=True,
+            stdout=subprocess.PIPE if output else sys.stderr,
+            stderr=subprocess.DEVNULL if output else None,
+        ).stdout
+
+    def query(self, expression):
+        return self("query", expression, output=True).split()
+
+    def binaries(self, labels):
+        folder = pathlib.Path(self("info", *self.flags, "bazel-bin", output=True).strip())
+        return [path for l in labels if (path := folder / l[2:].replace(":", "/")).exists()]
+
+
+def run_tests(bazel, patterns, profiles):
+    """Runs the tests as `bazel test` does, which leaves a profile per process; returns the instrumented binaries."""
+    bazel(
+        "test",
+        *bazel.flags,
+        "--nocache_test_results",
+        "--keep_going",
+        f"--sandbox_writable_path={profiles}",
+        f"--test_env=LLVM_PROFILE_FILE={profiles}/%m_%p.profraw",
+        *patterns,
+        check=False,  # tests of size and of time may fail; the profiles are there
+    )
+    tests = " + ".join(f"tests({p})" for p in patterns)
+    return bazel.binaries(bazel.query(f'kind("cc_(test|binary) rule", deps({tests})) intersect //...'))
+
+
+def run_corpora(bazel, targets, more, profiles):
+    """Runs the replay tests of fuzz targets on all inputs; returns them."""
+    tests = [f"//fuzz/targets:{t}_replay_test" for t in targets] or bazel.query("kind(cc_test, //fuzz/targets:all)")
+    names = [t.rsplit(":", 1)[1].removesuffix("_replay_test") for t in tests]
+    bazel("build", *bazel.flags, "--copt=-O0", *tests, *[f"//fuzz/targets:{n}_facts" for n in names])
+    binaries = bazel.binaries(tests)
+    for name, binary in zip(names, binaries):
+        facts = binary.with_name(f"{name}.facts")
+        corpus = facts.read_text().split()[1] if facts.exists() else name
+        inputs = [f"fuzz/corpus/{corpus}"]
+        for pattern in MORE_INPUTS.get(name, []):
+            inputs += [p for p in glob.glob(pattern, root_dir=ROOT) if (ROOT / p).stat().st_size < LARGEST_INPUT]
+        if more and (more / name).is_dir():
+            inputs.append(str(more / name))
+        environment = os.environ | {"LLVM_PROFILE_FILE": f"{profiles}/{name}.profraw"}
+        if subprocess.run([binary, *inputs], cwd=ROOT, env=environment, stdout=subprocess.DEVNULL).returncode:
+            print(f"coverage.py: {name} failed", file=sys.stderr)
+    return binaries
+
+
+def export(binaries, profiles):
+    """What llvm-cov says of all binaries together."""
+    found = [str(p) for p in pathlib.Path(profiles).glob("*.profraw")]
+    if not found:
+        sys.exit("coverage.py: no test left a profile")
+    merged = f"{profiles}/merged.profdata"
+    listed = pathlib.Path(profiles, "list")
+    listed.write_text("\n".join(found))
+    # Processes that are killed leave damaged profiles, which are left out.
+    subprocess.run(["llvm-profdata-19", "merge", "-sparse", "--failure-mode=all", f"--input-files={listed}", "-o", merged], check=True)
+    objects = [str(binaries[0])] + [part for b in binaries[1:] for part in ("-object", str(b))]
+    command = ["llvm-cov-19", "export", "-skip-expansions", "-skip-functions", f"-instr-profile={merged}", *objects]
+    text = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
+    return json.loads(text)
+
+
+def folder_of(path):
+    return path.rsplit("/", 1)[0]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("patterns", nargs="*", default=[], help="tests, as Bazel names them; //... when there is none")
+    parser.add_argument("--of", nargs="+", default=None, metavar="PREFIX", help="sources that count; all of the product")
+    parser.add_argument("--open", nargs="+", default=[], metavar="PREFIX", help="sources whose open sides are printed")
+    parser.add_argument("--files", action="store_true", help="a row for each source, too")
+    parser.add_argument("--fuzz", action="store_true", help="the corpora and the broken files instead of tests")
+    parser.add_argument("--targets", nargs="+", default=[], help="with --fuzz: these targets")
+    parser.add_argument("--corpus", type=pathlib.Path, help="with --fuzz: a folder with more inputs, one below it a target")
+    parser.add_argument("--startup", default="", help="options of Bazel before its command, as --output_base=…")
+    parser.add_argument("--flags", default="", help="options of Bazel's build")
+    options = parser.parse_args()
+
+    bazel = Bazel(shlex.split(options.startup), FLAGS + shlex.split(options.flags))
+    with tempfile.TemporaryDirectory(prefix="coverage") as profiles:
+        if options.fuzz:
+            binaries = run_corpora(bazel, options.targets, options.corpus, profiles)
+        else:
+            binaries = run_tests(bazel, options.patterns or ["//..."], profiles)
+        result = export(binaries, profiles)
+    prefixes = options.of or (OF_FUZZ if options.fuzz else [""])
+    print_table(shares(result, prefixes, folder_of), "folder")
+    if options.files:
+        print()
+        print_table(shares(result, prefixes, lambda path: path), "source")
+    for source in result["data"][0]["files"]:
+        path = relative(source["filename"])
+        if is_product(path) and any(path.startswith(p) for p in options.open):
+            for line, column, what in open_sides(source):
+                print(f"{path}:{line}:{column}: {what}")
+
+
+if __name__ == "__main__":
+    main()
