@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <string>
@@ -86,6 +87,36 @@ TEST_F(CompanionTest, IsRefusedWithAnotherNumberOfSegments) {
   other.AddSegment(schema::Segment::NAMED_DATA, "weights", "model.data");
   Write("model.data", other.SerializeCompanion("model.data"));
   EXPECT_THAT(Open(), StatusIs(kLoss, HasSubstr("it has 1 segments, the program file lists 2")));
+}
+
+TEST_F(CompanionTest, HasPlaceForItsDigests) {
+  const std::string bytes = program_.SerializeCompanion("model.data");
+  std::string cut = bytes.substr(0, kHeaderBytes + 2 * kDigestBytes - 1);
+  cut[16] = static_cast<char>(cut.size());  // the size that it says it has
+  std::fill(cut.begin() + 17, cut.begin() + 24, '\0');
+  FixHeader(cut);
+  Write("model.data", cut);
+  EXPECT_THAT(Open(), StatusIs(kLoss, HasSubstr("the digests of 2 segments do not fit into a file "
+                                                "of 127")));
+}
+
+TEST_F(CompanionTest, LiesInTheRootItself) {
+  for (const char* name : {"../model.data", "a/model.data", "/model.data", "..", ".", ""}) {
+    EXPECT_THAT(OpenCompanionFile(root_, name, {}).status(),
+                StatusIs(kInvalid, HasSubstr("not the base name of a file")))
+        << name;
+  }
+  EXPECT_THAT(OpenCompanionFile(root_ + "/missing", "model.data", {}).status(),
+              StatusIs(absl::StatusCode::kNotFound));
+}
+
+TEST_F(CompanionTest, IsFoundBesideAProgramOfTheCurrentFolder) {
+  Write("model.data", program_.SerializeCompanion("model.data"));
+  char before[4096];
+  ASSERT_NE(::getcwd(before, sizeof(before)), nullptr);
+  ASSERT_EQ(::chdir(root_.c_str()), 0);
+  EXPECT_OK(Program::Open("model.belay").status());
+  ASSERT_EQ(::chdir(before), 0);
 }
 
 TEST_F(CompanionTest, IsRefusedWhenItIsNone) {

@@ -129,8 +129,8 @@ class InstructionValidator {
     return path.LimitError("operands", counted_, operand_limit_);
   }
 
+  // Of one that is neither kWritable nor kDropped, which ReadOperands lets pass.
   absl::Status CheckOutput(uint32_t value, const MetadataPath& path) const {
-    if (flags_[value] & (kWritable | kDropped)) return absl::OkStatus();
     if (const auto* list = std::get_if<ListPlan>(&plan_.values[value])) {
       for (const uint32_t element : list->elements) {
         const auto* tensor = std::get_if<TensorPlan>(&plan_.values[element]);

@@ -19,6 +19,10 @@ TEST(LimitsTest, AreInProportionToTheFile) {
   const Limits huge = LimitsOfFile(Limits(), UINT64_MAX / 2);
   EXPECT_EQ(huge.arena_bytes, UINT64_MAX);
   EXPECT_EQ(huge.executed_work, UINT64_MAX);
+  // 16 times the file is a number, with what an empty file has it is none any more.
+  const Limits almost = LimitsOfFile(Limits(), UINT64_MAX / 16);
+  EXPECT_EQ(almost.arena_bytes, UINT64_MAX);
+  EXPECT_EQ(almost.scratch_bytes, UINT64_MAX);
 }
 
 TEST(LimitsTest, AreWhatTheCallerSays) {
@@ -33,8 +37,9 @@ TEST(LimitsTest, AreWhatTheCallerSays) {
 
 TEST(LimitsTest, OfADelegateAreThoseOfTheMethodAround) {
   const Limits limits = LimitsOfDelegate(Limits());
-  EXPECT_GE(limits.arena_bytes, uint64_t{1} << 40);
-  EXPECT_GE(limits.delegate_bytes, uint64_t{1} << 40);
+  EXPECT_EQ(limits.arena_bytes, uint64_t{1} << 40);
+  EXPECT_EQ(limits.delegate_bytes, uint64_t{1} << 40);
+  EXPECT_EQ(limits.scratch_bytes, uint64_t{1} << 40);
 }
 
 }  // namespace

@@ -48,6 +48,30 @@ void CallWithNumbers(schema::Method& method, const SampleIndices& v, double firs
   }
 }
 
+// Moves a number or a truth value to a slot of that kind, or to one of another.
+void MoveLiteral(schema::Method& method, const SampleIndices& v, bool truth, bool alike) {
+  schema::Value& three = *method.mutable_values(static_cast<int>(v.three));
+  truth ? three.set_bool_(true) : three.set_double_(3);
+  method.mutable_values(static_cast<int>(v.flag))
+      ->mutable_scalar()
+      ->set_kind(truth == alike ? schema::ScalarSlot::BOOL : schema::ScalarSlot::DOUBLE);
+  At(method, v.branch).mutable_jump_if_false()->set_condition(v.bool_tensor);
+  At(method, v.move).mutable_move()->set_from(v.three);
+  At(method, v.move).mutable_move()->set_to(v.flag);
+}
+
+// Calls the delegate twice, with lists of one or two tensors.
+void CallWithLists(schema::Method& method, const SampleIndices& v, int first, int second) {
+  *method.add_instructions() = At(method, v.delegate);
+  for (const auto& [call, length] :
+       {std::pair(static_cast<int>(v.delegate), first), {method.instructions_size() - 1, second}}) {
+    method.mutable_instructions(call)->mutable_delegate()->set_arguments(
+        0, static_cast<uint32_t>(method.values_size()));
+    schema::List* list = method.add_values()->mutable_list();
+    for (int i = 0; i < length; ++i) list->add_elements(v.weight);
+  }
+}
+
 // Makes the first instruction an elementwise one whose argument lies where its result does.
 void PutCopyOverSum(schema::Method& method, const SampleIndices& v) {
   method.set_operators(static_cast<int>(At(method, v.add).kernel().operator_()), "aten.add.Tensor");
@@ -340,6 +364,10 @@ const RuleCase kRuleCases[] = {
      "instructions[0].kernel.operator: 3 does not exist, there are 3"},
     {"T4ArgumentOutOfRange", EDIT(At(method, v.add).mutable_kernel()->set_arguments(1, 500)),
      kInvalid, "instructions[0].kernel.arguments[1]: value 500 does not exist"},
+    {"T4ArgumentOutOfRangeBeforeAList",
+     EDIT(At(method, v.add).mutable_kernel()->set_arguments(0, 500);
+          At(method, v.add).mutable_kernel()->set_arguments(1, v.list)),
+     kInvalid, "instructions[0].kernel.arguments[0]: value 500 does not exist"},
     {"P2ArgumentMinusOne", EDIT(At(method, v.add).mutable_kernel()->set_arguments(1, ~uint32_t{0})),
      kInvalid, "kernel.arguments[1]: value 4294967295"},
     {"T4OutputOfKernelOutOfRange", EDIT(At(method, v.add).mutable_kernel()->set_outputs(0, 500)),
@@ -422,6 +450,12 @@ const RuleCase kRuleCases[] = {
      EDIT(At(method, v.move).mutable_move()->set_from(v.three);
           At(method, v.move).mutable_move()->set_to(v.flag)),
      kInvalid, "are not of one kind"},
+    {"MoveOfNumberToTruthValue", EDIT(MoveLiteral(method, v, /*truth=*/false, /*alike=*/false)),
+     kInvalid, "are not of one kind"},
+    {"MoveOfTruthValueToNumber", EDIT(MoveLiteral(method, v, /*truth=*/true, /*alike=*/false)),
+     kInvalid, "are not of one kind"},
+    {"DelegateCalledWithListsOfOtherLengths", EDIT(CallWithLists(method, v, 1, 2)), kInvalid,
+     "of the first call of the delegate"},
     {"MoveOfListToScalar",
      EDIT(At(method, v.move).mutable_move()->set_from(v.list);
           At(method, v.move).mutable_move()->set_to(v.flag)),
@@ -472,6 +506,41 @@ TEST_P(RuleTest, IsEnforced) {
 INSTANTIATE_TEST_SUITE_P(Rules, RuleTest, ::testing::ValuesIn(kRuleCases),
                          [](const auto& info) { return info.param.name; });
 
+// --- Lists of numbers that have no end ---
+
+TEST(NumbersTest, T2NumbersOfAListEnd) {
+  constexpr uint32_t kLast = 0x7e;  // of the list that is broken
+  const std::pair<void (*)(schema::Method& method, const SampleIndices& v), const char*> lists[] = {
+      {[](schema::Method& method, const SampleIndices& v) {
+         At(method, v.add).mutable_kernel()->add_arguments(kLast);
+       },
+       "instructions[0].kernel.arguments"},
+      {[](schema::Method& method, const SampleIndices& v) {
+         At(method, v.add).mutable_kernel()->add_outputs(kLast);
+       },
+       "instructions[0].kernel.outputs"},
+      {[](schema::Method& method, const SampleIndices& v) {
+         TensorAt(method, v.bool_tensor).add_sizes(kLast);
+       },
+       "tensor.sizes"},
+      {[](schema::Method& method, const SampleIndices& v) {
+         method.mutable_values(static_cast<int>(v.list))->mutable_list()->add_elements(kLast);
+       },
+       "list.elements"},
+  };
+  for (const auto& [edit, message] : lists) {
+    SCOPED_TRACE(message);
+    SampleIndices v;
+    std::string file = SampleProgram(&v).Serialize(
+        [&edit = edit, &v](schema::Program& program) { edit(*program.mutable_methods(0), v); });
+    const size_t at = file.find(static_cast<char>(kLast), kHeaderBytes);
+    ASSERT_NE(at, std::string::npos);
+    file[at] = '\x80';
+    FixHeader(file);
+    EXPECT_THAT(OpenFileBytes(file), StatusIs(absl::StatusCode::kDataLoss, HasSubstr(message)));
+  }
+}
+
 // --- What is allowed ---
 
 struct AllowedCase {
@@ -504,6 +573,9 @@ const AllowedCase kAllowedCases[] = {
           At(method, v.branch).mutable_jump_if_false()->set_condition(v.bool_tensor);
           At(method, v.move).mutable_move()->set_from(v.three);
           At(method, v.move).mutable_move()->set_to(v.flag))},
+    {"MoveOfNumber", EDIT(MoveLiteral(method, v, /*truth=*/false, /*alike=*/true))},
+    {"MoveOfTruthValue", EDIT(MoveLiteral(method, v, /*truth=*/true, /*alike=*/true))},
+    {"DelegateCalledTwiceWithLists", EDIT(CallWithLists(method, v, 2, 2))},
     {"JumpBackwards", EDIT(At(method, v.jump).mutable_jump()->set_target(0))},
     {"ArenaReuse",
      EDIT(TensorAt(method, v.total).set_arena_offset(TensorAt(method, v.sum).arena_offset()))},

@@ -130,6 +130,9 @@ const BadCase kBadCases[] = {
     {"EndOfNoGroup", "\xa4\x01", "no such wire type"},
     {"WireType6", "\xa6\x01", "no such wire type"},
     {"GroupWithoutEnd", "\xa3\x01", "a group has no end"},
+    {"TagInGroupRunsOut", "\xa3\x01\x80", "tag has no end"},
+    {"NumberInGroupRunsOut", "\xa3\x01\x08\x80", "a number has no end"},
+    {"StringInGroupRunsOut", "\xa3\x01\x32\x05z\xa4\x01", "longer than what it lies in"},
     {"GroupEndsAsAnother", "\xa3\x01\xac\x01", "another number"},
     {"UnknownStringRunsOut", "\xa2\x01\x05z", "longer than what it lies in"},
 };
