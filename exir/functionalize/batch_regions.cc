@@ -205,7 +205,6 @@ class Batcher {
     const Node& node = editor_.graph().node(id);
     ABSL_ASSIGN_OR_RETURN(const int64_t level, IntAt(node, 1));
     ABSL_ASSIGN_OR_RETURN(const int64_t dim_argument, IntAt(node, 3));
-    if (node.arguments.size() < 4) return absl::InvalidArgumentError("vmap: arguments are missing");
     const Argument size = node.arguments[2];
     const ValueId old = node.outputs[0].values[0];  // what is made below moves nodes
     Batched x = At(node.operand());
