@@ -218,5 +218,118 @@ TEST(FuseQuantizedOpsTest, AdditionsThatBroadcastOrScaleStay) {
   }
 }
 
+// A fused program needs constants that are known, numbers of bytes and one reader.
+TEST(FuseQuantizedOpsTest, WhatHasNoFusedFormStays) {
+  const std::string per_tensor = "edge.quantized_decomposed.dequantize_per_tensor.default";
+  const std::string quantize = "edge.quantized_decomposed.quantize_per_tensor.default";
+  const auto program = [](const std::string& nodes) {
+    return absl::StrCat(R"(program edge {
+  constants { state "w": i8[4,8] state "s": f32[4] state "h": f64[4] state "z": i64[4] state "g": f32[4,2] }
+  graph(%w: i8[4,8] buffer "w", %s: f32[4] buffer "s", %h: f64[4] buffer "h", %z: i64[4] buffer "z",
+        %g: f32[4,2] buffer "g", %x: i8[2,3] user_input, %y: i8[2,3] user_input,
+        %f: f32[2,3] user_input, %k: i32[2,3] user_input, %i: i64[3] user_input, %n: f64[] user_input,
+        %m: i8[3,8] user_input) {
+)",
+                        nodes, "  return (%r user_output)\n } }");
+  };
+  const std::string q = "0.5, 3, -128, 127, dtype:i8", ints = "0.5, 3, -128, 127, dtype:i32";
+  const std::string a = absl::StrCat("%a: f32[2,3] = ", per_tensor, "(%x, ", q, ")\n"),
+                    b = absl::StrCat("%b: f32[2,3] = ", per_tensor, "(%y, ", q, ")\n");
+  const auto quantized = [&](std::string_view value, std::string_view type, const std::string& to) {
+    return absl::StrCat("%r: ", std::string(type), " = ", quantize, "(", std::string(value), ", ",
+                        to, ")\n");
+  };
+  const std::string cases[] = {
+      // An input is quantized; what neg gives; what relu makes of an input, or of a sum read twice.
+      quantized("%f", "i8[2,3]", q),
+      absl::StrCat(a, "%c: f32[2,3] = edge.aten.neg.default(%a)\n", quantized("%c", "i8[2,3]", q)),
+      absl::StrCat("%c: f32[2,3] = edge.aten.relu.default(%f)\n", quantized("%c", "i8[2,3]", q)),
+      absl::StrCat(a, b,
+                   "%c: f32[2,3] = edge.aten.add.Tensor(%a, %b)\n"
+                   "%d: f32[2,3] = edge.aten.relu.default(%c)\n"
+                   "%o: f32[2,3] = edge.aten.add.Tensor(%d, %c)\n",
+                   quantized("%o", "i8[2,3]", q)),
+      // Movements of an input, of a joined one, to numbers that are no bytes.
+      absl::StrCat("%c: f32[6] = edge.aten.view_copy.default(%f, [6])\n",
+                   quantized("%c", "i8[6]", q)),
+      absl::StrCat(a, "%c: f32[4,3] = edge.aten.cat.default([%a, %f])\n",
+                   quantized("%c", "i8[4,3]", q)),
+      absl::StrCat("%a: f32[2,3] = ", per_tensor, "(%k, ", ints,
+                   ")\n%c: f32[6] = edge.aten.view_copy.default(%a, [6])\n",
+                   quantized("%c", "i32[6]", ints)),
+      // Sums of others, and to another dtype than theirs.
+      absl::StrCat(a, "%c: f32[2,3] = edge.aten.add.Tensor(%a, %f)\n",
+                   quantized("%c", "i8[2,3]", q)),
+      absl::StrCat(a, "%c: f32[2,3] = edge.aten.add.Tensor(%f, %a)\n",
+                   quantized("%c", "i8[2,3]", q)),
+      absl::StrCat(a, b, "%c: f32[2,3] = edge.aten.add.Tensor(%a, %b)\n",
+                   quantized("%c", "u8[2,3]", "0.5, 3, 0, 255, dtype:u8")),
+      // Embeddings of a weight that is no quantized one, along the other axis, with scales that are
+      // converted first.
+      "%e: f32[4,8] = edge.quantized_decomposed.dequantize_per_tensor.default(%w, 0.5, 3, -128, "
+      "127, "
+      "dtype:i8)\n%r: f32[3,8] = edge.aten.embedding.default(%e, %i)\n",
+      "%e: f32[4,8] = edge.quantized_decomposed.dequantize_per_channel.default(%w, %s, none, 1, "
+      "-128, "
+      "127, dtype:i8)\n%r: f32[3,8] = edge.aten.embedding.default(%e, %i)\n",
+      "%e: f32[4,8] = edge.quantized_decomposed.dequantize_per_channel.default(%w, %h, none, 0, "
+      "-128, "
+      "127, dtype:i8)\n%r: f32[3,8] = edge.aten.embedding.default(%e, %i)\n",
+  };
+  for (const std::string& nodes : cases) {
+    SCOPED_TRACE(nodes);
+    ExpectUnchanged(program(nodes), FuseQuantizedOps().run, PassTestOps());
+  }
+}
+
+// What is packed is a constant of whole bytes that nothing writes; else a number takes a byte.
+TEST(FuseQuantizedOpsTest, WeightsThatCanNotBePackedStayBytes) {
+  const auto program = [](std::string_view weight, std::string_view kind, int columns,
+                          std::string_view returned) {
+    const std::string type = absl::StrCat("i8[2,", columns, "]");
+    return absl::StrCat(
+        R"(program edge {
+  constants { state "s": f32[2,2] state "w": )",
+        type, " }\n  graph(%w: ", type, " ", std::string(kind),
+        R"(, %s: f32[2,2] buffer "s", %i: i64[3] user_input) {
+)",
+        std::string(weight), "%d: f32[2,", columns,
+        "] = edge.quantized_decomposed.dequantize_per_channel_group.default(%v, %s, "
+        "none, -8, 7, dtype:i8, ",
+        columns / 2, ", dtype:f32)\n%e: f32[3,", columns,
+        "] = edge.aten.embedding.default(%d, %i)\n return (", std::string(returned),
+        "%e user_output)\n } }");
+  };
+  const std::string neg4 = "%v: i8[2,4] = edge.aten.neg.default(%w)\n",
+                    same4 = "%v: i8[2,4] = edge.aten.alias_copy.default(%w)\n";
+  const auto of = [&](const std::string& text) {
+    ExportedProgram fused = ParseOrDie(text, PassTestOps());
+    const absl::StatusOr<bool> changed = FuseQuantizedOps().run(fused);
+    EXPECT_OK(changed.status());
+    std::string ops;
+    for (const NodeId id : fused.top().nodes()) {
+      absl::StrAppend(&ops, ops.empty() ? "" : " ", fused.top().node(id).target->op());
+    }
+    return ops;
+  };
+  std::string direct = program("", "buffer \"w\"", 4, "");
+  direct.replace(direct.find("%v, %s"), 2, "%w");
+  EXPECT_EQ(of(direct), "embedding_4bit");
+  // Computed; an input of the caller; rows that fill no bytes; a buffer that is written.
+  EXPECT_EQ(of(program(neg4, "buffer \"w\"", 4, "")), "neg embedding_byte");
+  std::string given = program("", "user_input", 4, "");
+  given.replace(given.find("%v, %s"), 2, "%w");
+  EXPECT_EQ(of(given), "embedding_byte");
+  std::string odd = program("", "buffer \"w\"", 6, "");
+  odd.replace(odd.find("%v, %s"), 2, "%w");
+  EXPECT_EQ(of(odd), "embedding_4bit");
+  odd.replace(odd.find("-8, 7"), 5, "-2, 1");
+  EXPECT_EQ(of(odd), "embedding_byte");
+  std::string written = program("%o: i8[2,4] = edge.aten.neg.default(%w)\n", "buffer \"w\"", 4,
+                                "%o buffer_mutation \"w\", ");
+  written.replace(written.find("%v, %s"), 2, "%w");
+  EXPECT_EQ(of(written), "neg embedding_byte");
+}
+
 }  // namespace
 }  // namespace belay::exir

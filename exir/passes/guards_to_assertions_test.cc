@@ -54,6 +54,8 @@ constexpr Case kChecked[] = {
     {"L['x'].size()[0] >= 2", false},
     {"L['x'].size()[0] != 1", false},
     {"L['x'].size()[0] <= 64", false},
+    {"L['x'].size()[0] > 1", false},
+    {"L['x'].size()[0] < 65", false},
     {"L['x'].size()[0] == L['d']['a'][0].size()[0]", false},
     {"L['x'].size()[0]*2 == 2*L['d']['a'][0].size()[0]", false},
     {"L['x'].size()[1] == 8", false},
@@ -64,6 +66,7 @@ constexpr Case kChecked[] = {
     {"L['n'] > 3", true},
     {"2 + L['n'] <= 8 and L['x'].shape[0] > 4", true},
     {"not (L['n'] == 5 or L['n'] == 6)", true},
+    {"L['x'].size()[0] < 64 and L['n'] != 2 and L['n'] >= 1", true},
     {"L['x'].size()[0] == L['n']*L['n']", true},
     {"L['d'][\"a\"][0].size()[1] == Max(L['n'], 3)", true},
 };
@@ -85,6 +88,17 @@ constexpr const char* kUncheckable[] = {
     "L['x'].size()[0] ==",                      // no expression
     "L['x",                                     // cut off
     "L['x'].size()[99999999999999999999] > 1",  //
+    "L[0] == 1",                                // no name
+    "L[",                                       //
+    "L['n' == 3",                               // no end of the key
+    "L['n\\'] == 3",                            // a name that is escaped
+    "L['x'].size() == 8",                       // no dimension
+    "L['x'].size()[0 > 2",                      //
+    "L['x'].size()[-1] == 8",                   //
+    "L['p'].size()[0] == 8",                    // a parameter is no argument
+    "not mystery(L['n'])",                      // parts that are not known
+    "L['n'] > 3 and mystery(L['n']) == 2",      //
+    "mystery(L['n']) == 2 or L['n'] > 3",       //
     "L['x'].size()[0] > 9",                     // false in the exporter's call
     "",
 };
@@ -92,7 +106,7 @@ constexpr const char* kUncheckable[] = {
 std::string Program(std::string_view guard) {
   std::string quoted;
   for (char c : guard) {
-    if (c == '"') quoted += '\\';
+    if (c == '"' || c == '\\') quoted += '\\';
     quoted += c;
   }
   return absl::StrCat(R"(program training {
@@ -100,7 +114,8 @@ std::string Program(std::string_view guard) {
   hints { s0: 8 }
   guards { ")",
                       quoted, R"(" }
-  graph(%x: f32[s0,8] user_input, %d_a_0: f32[s0,s2] user_input, %n: symint(s1) user_input,
+  constants { state "p": f32[8] }
+  graph(%p: f32[8] parameter "p", %x: f32[s0,8] user_input, %d_a_0: f32[s0,s2] user_input, %n: symint(s1) user_input,
         %m: f32[s3] user_input, %m_1: f32[4] user_input) {
     %a: f32[s0,8] = aten.relu.default(%x)
     return (%a user_output)
@@ -152,6 +167,36 @@ TEST(GuardsToAssertionsTest, SizesThatAreExpressionsAreCompared) {
   ASSERT_EQ(Assertions(program), 1);
   const Node& assertion = program.top().node(program.top().last());
   EXPECT_EQ(assertion.arguments[1], Argument("input 'y': dimension 0: expected FloorDiv(s0, 3)"));
+}
+
+// A call compares numbers, symbols, multiples of them and what is added to them; all else is
+// asserted.
+TEST(GuardsToAssertionsTest, OnlySizesThatNoCallComparesAreAsserted) {
+  const std::pair<const char*, int> sizes[] = {
+      {"7", 0},
+      {"s1", 0},
+      {"3*s0", 0},
+      {"s0 + 1", 0},
+      {"2*s0 + 1", 0},
+      {"s0 + s1", 1},
+      {"s0*s1", 1},
+      {"-1*s0 + 100", 1},
+      {"s0 + s1 + 1", 1},
+      {"2*s0 + s1", 1},
+      {"3*FloorDiv(s0, 2)", 1},
+  };
+  for (const auto& [size, asserted] : sizes) {
+    SCOPED_TRACE(size);
+    ExportedProgram program = ParseOrDie(
+        absl::StrCat(
+            "program aten { ranges { s0: [2, 64] s1: [2, 64] } graph(%x: f32[s0] user_input, "
+            "%y: f32[s1] user_input, %z: f32[\"",
+            size, "\"] user_input) { return (%x user_output) } }"),
+        PassTestOps());
+    ASSERT_OK(GuardsToAssertions().run(program).status());
+    EXPECT_OK(Verify(program));
+    EXPECT_EQ(Assertions(program), asserted) << PrintProgram(program);
+  }
 }
 
 TEST(GuardsToAssertionsTest, EqualitiesDefineSymbols) {

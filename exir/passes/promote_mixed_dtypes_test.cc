@@ -1,8 +1,15 @@
 #include "exir/passes/promote_mixed_dtypes.h"
 
+#include <string>
+#include <tuple>
+
+#include "absl/strings/str_cat.h"
 #include "exir/passes/pass_testing.h"
+#include "exir/testing/programs.h"
 #include "exir/testing/rewrite_test.h"
 #include "gtest/gtest.h"
+#include "runtime/core/dtype.h"
+#include "runtime/core/testing.h"
 
 namespace belay::exir {
 namespace {
@@ -84,6 +91,41 @@ TEST(PromoteMixedDtypesTest, KeepsEqualDTypes) {
   }
 })",
                   PromoteMixedDtypes().run, PassTestOps());
+}
+
+// One of rank 0 counts when it is of a higher category: numbers over truth values, floating point
+// over integers, complex over all.
+TEST(PromoteMixedDtypesTest, TensorsOfRankZeroOfAHigherCategoryWiden) {
+  const std::tuple<const char*, const char*, const char*> cases[] = {
+      {"b8", "i64", "i64"},  {"b8", "f32", "f32"},  {"i64", "f32", "f32"}, {"i32", "f64", "f64"},
+      {"f32", "c64", "c64"}, {"i64", "c64", "c64"}, {"i32", "i64", "i32"}, {"f32", "i64", "f32"},
+  };
+  for (const auto& [tensor, scalar, result] : cases) {
+    for (const bool first : {false, true}) {
+      SCOPED_TRACE(absl::StrCat(tensor, " ", scalar));
+      const std::string text =
+          absl::StrCat("program aten { graph(%x: ", tensor, "[2] user_input, %s: ", scalar,
+                       "[] user_input) { %y: ", result, "[2] = aten.mul.Tensor(",
+                       first ? "%s, %x" : "%x, %s", ") return (%y user_output) } }");
+      ExportedProgram program = ParseOrDie(text, PassTestOps());
+      ASSERT_THAT(PromoteMixedDtypes().run(program).status(), IsOk());
+      const Graph& graph = program.top();
+      const Node& product = graph.node(FindNode(graph, "y"));
+      for (const Argument& operand : product.arguments) {
+        EXPECT_EQ(DTypeShortName(graph.value(*operand.get_if<ValueId>()).tensor()->dtype), result);
+      }
+    }
+  }
+}
+
+TEST(PromoteMixedDtypesTest, WhatIsNoPairOfTensorsStays) {
+  for (const char* node :
+       {"%y: f32[2] = aten.add.Tensor(%x, 2)", "%y: f32[2] = aten.add.Tensor(%x, %n)"}) {
+    ExpectUnchanged(absl::StrCat("program aten { graph(%x: f32[2] user_input, %k: i64[2] "
+                                 "user_input, %n: symint(s0) user_input) {\n",
+                                 node, "\n return (%y user_output) } }"),
+                    PromoteMixedDtypes().run, PassTestOps());
+  }
 }
 
 }  // namespace

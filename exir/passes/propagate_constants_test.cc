@@ -204,6 +204,17 @@ constexpr std::pair<const char*, const char*> kKept[] = {
     return (%y user_output)
   }
 })"},
+    {"what comes of a call that fails", R"(program aten {
+  constants { state "w": f32[0,3] state "i": i64[1] }
+  graph(%w: f32[0,3] parameter "w", %i: i64[1] buffer "i", %x: f32[3] user_input) {
+    %e: f32[1,3] = aten.embedding.default(%w, %i)
+    %a: f32[1,3] = aten.neg.default(%e)
+    %b: f32[1,3] = aten.abs.default(%e)
+    %c: f32[1,3] = aten.add.Tensor(%a, %b)
+    %y: f32[1,3] = aten.mul.Tensor(%x, %c)
+    return (%y user_output)
+  }
+})"},
 };
 
 TEST(PropagateConstantsTest, WhatMayNotBeComputedStays) {
