@@ -148,7 +148,10 @@ TEST(MethodMemoryTest, ViewsLieInWhatTheyAreViewsOf) {
       {"aten.permute_copy.default", {2, 4, 8}, {4, 2, 8}, list({1, 0, 2}), -1},
       {"aten.transpose_copy.int", {1, 32}, {32, 1}, ints({0, -1}), 0},
       {"aten.transpose_copy.int", {4, 8}, {8, 4}, ints({0, 1}), -1},
+      {"aten.transpose_copy.int", {4, 1, 8}, {1, 4, 8}, ints({0, 1}), 0},
+      {"aten.transpose_copy.int", {4, 1, 8}, {8, 1, 4}, ints({0, 2}), -1},
       {"aten.t_copy.default", {1, 32}, {32, 1}, none, 0},
+      {"aten.alias_copy.default", {4, 8}, {4, 8}, none, 0},
       {"aten.slice_copy.Tensor", {4, 16}, {2, 16}, ints({0, 1, 3, 1}), 64},
       {"aten.slice_copy.Tensor", {4, 16}, {2, 16}, ints({0, -2, 99, 1}), 128},
       {"aten.slice_copy.Tensor", {4, 16}, {2, 16}, ints({0, 0, 4, 2}), -1},  // steps
@@ -305,6 +308,111 @@ TEST(MethodMemoryTest, DynamicViewsStayAndCopyOntoThemselves) {
   EXPECT_EQ(memory.elided_instructions, 0u);
   EXPECT_EQ(b.OffsetOf(v), b.OffsetOf(x));
   EXPECT_EQ(memory.lower_bound, 128u + 64u);
+}
+
+// The caller gets results in memory of their own: a view of a result that is a result is a copy.
+TEST(MethodMemoryTest, TwoResultsDoNotShareMemory) {
+  const auto view = [](Builder& b, uint32_t x, uint32_t v) {
+    b.Call("aten.view_copy.default", {x, b.List({b.Int(-1)})}, {v});
+  };
+  for (const bool dynamic : {false, true}) {
+    const int64_t sign = dynamic ? -1 : 1;
+    for (const bool both : {false, true}) {
+      Builder b;  // a tensor and its view
+      const uint32_t x = b.Tensor({sign * 8, 4}, 1), v = b.Tensor({sign * 32}, 2);
+      b.Call(kMake, {}, {x});
+      view(b, x, v);
+      if (both) b.Output(x);
+      b.Output(v);
+      b.Arrange();
+      EXPECT_EQ(b.OffsetOf(x) == b.OffsetOf(v), !both);
+    }
+    Builder b;  // two views of what is no result
+    const uint32_t x = b.Tensor({sign * 8, 4}, 1), v = b.Tensor({sign * 32}, 2),
+                   w = b.Tensor({sign * 16, 2}, 3);
+    b.Call(kMake, {}, {x});
+    view(b, x, v);
+    view(b, x, w);
+    b.Output(v);
+    b.Output(w);
+    b.Arrange();
+    EXPECT_NE(b.OffsetOf(v), b.OffsetOf(w));
+    EXPECT_TRUE(b.OffsetOf(v) == b.OffsetOf(x) || b.OffsetOf(w) == b.OffsetOf(x));
+  }
+  for (const int results : {0, 1, 2, 3}) {  // operands of a concatenation, and the whole
+    Builder b;
+    const uint32_t x = b.Tensor({2, 16}), y = b.Tensor({3, 16}), z = b.Tensor({5, 16}),
+                   end = b.Tensor({1});
+    b.Call(kMake, {}, {x});
+    b.Call(kMake, {}, {y});
+    b.Call("aten.cat.default", {b.List({x, y}), b.Int(0)}, {z});
+    b.Call(kUse, {z}, {end});
+    if (results == 3) b.Output(z);
+    if (results > 0) b.Output(x);
+    if (results == 2) b.Output(y);
+    b.Output(end);
+    EXPECT_EQ(b.Arrange().elided_instructions, results < 2 ? 1u : 0u) << results;
+  }
+}
+
+// What a loop carries is written more than once, by two moves here.
+TEST(MethodMemoryTest, ConcatenationsOfWhatALoopCarriesAreCopies) {
+  Builder b;
+  const uint32_t first = b.Tensor({2, 16}), carried = b.Tensor({2, 16}), other = b.Tensor({2, 16}),
+                 whole = b.Tensor({4, 16});
+  const uint32_t go_on = b.Slot();
+  b.Call(kMake, {}, {first});
+  b.Move(first, carried);      // 1
+  b.Call(kMake, {}, {go_on});  // 2
+  b.JumpIfFalse(go_on, 7);     // 3
+  b.Call(kMake, {}, {other});  // 4
+  b.Move(other, carried);      // 5
+  b.Jump(2);                   // 6
+  b.Call(kMake, {}, {other});  // 7
+  b.Call("aten.cat.default", {b.List({carried, other}), b.Int(0)}, {whole});
+  b.Output(whole);
+  EXPECT_EQ(b.Arrange().elided_instructions, 0u);
+}
+
+TEST(MethodMemoryTest, MethodsWithoutOperators) {
+  Builder b;
+  const uint32_t x = b.Tensor({16}), y = b.Tensor({16});
+  b.written.method.mutable_values(x)->mutable_tensor()->mutable_external();
+  b.Move(x, y);
+  b.Output(y);
+  EXPECT_EQ(b.Arrange().arena_bytes, 64u);
+}
+
+// The order of dimensions of size 1 says nothing of where elements lie.
+TEST(MethodMemoryTest, ReshapesOfAnyOrderOfDimensionsOfSizeOne) {
+  for (const int64_t rows : {1, 2}) {
+    Builder b;
+    const uint32_t x = b.Tensor({rows, 32}), v = b.Tensor({rows * 8, 4}), y = b.Tensor({1});
+    b.written.method.mutable_values(x)->mutable_tensor()->set_dim_order(std::string("\1\0", 2));
+    b.Call(kMake, {}, {x});
+    b.Call("aten.view_copy.default", {x, b.List({b.Int(rows * 8), b.Int(4)})}, {v});
+    b.Call(kUse, {v, x}, {y});
+    b.Output(y);
+    EXPECT_EQ(b.Arrange().elided_instructions, rows == 1 ? 1u : 0u);
+  }
+}
+
+// A copy of dynamic sizes stays where it is when the order is the same, whichever that is.
+TEST(MethodMemoryTest, DynamicCopiesToTheSameOrderCopyOntoThemselves) {
+  for (const bool same : {true, false}) {
+    Builder b;
+    const uint32_t x = b.Tensor({-8, 4}, 1), v = b.Tensor({-8, 4}, 1), y = b.Tensor({1});
+    b.written.method.mutable_values(x)->mutable_tensor()->set_dim_order(std::string("\1\0", 2));
+    if (same) {
+      b.written.method.mutable_values(v)->mutable_tensor()->set_dim_order(std::string("\1\0", 2));
+    }
+    b.Call(kMake, {}, {x});
+    b.Call("aten.alias_copy.default", {x}, {v});
+    b.Call(kUse, {v, x}, {y});
+    b.Output(y);
+    b.Arrange();
+    EXPECT_EQ(b.OffsetOf(v) == b.OffsetOf(x), same);
+  }
 }
 
 TEST(MethodMemoryTest, ViewsOfWhatALoopCarriesAreCopies) {
