@@ -466,6 +466,26 @@ TEST(MethodMemoryTest, EffectsWritesAndJumpsKeepTheirOrder) {
   EXPECT_FALSE(b.Arrange().reordered);
 }
 
+// The second write to x needs nothing that is large, and still comes second in the better order.
+TEST(MethodMemoryTest, WritesOfOneValueKeepTheirOrder) {
+  Builder b;
+  const uint32_t big1 = b.Tensor({1000}), big2 = b.Tensor({1000}), x = b.Tensor({1}),
+                 small = b.Tensor({1}), y = b.Tensor({1});
+  b.Call("test.make1.default", {}, {big1});
+  b.Call("test.make2.default", {}, {big2});
+  b.Call("test.use1.default", {big1}, {x});
+  b.Call("test.use2.default", {big2}, {small});
+  b.Call("test.make3.default", {}, {x});
+  b.Call("test.join.default", {x, small}, {y});
+  b.Output(y);
+  EXPECT_TRUE(b.Arrange().reordered);
+  std::vector<std::string> writes;
+  for (const std::string& op : b.Operators()) {
+    if (op == "test.use1.default" || op == "test.make3.default") writes.push_back(op);
+  }
+  EXPECT_THAT(writes, ::testing::ElementsAre("test.use1.default", "test.make3.default"));
+}
+
 TEST(MethodMemoryTest, SameMethodGivesSamePlan) {
   std::string bytes[2];
   for (std::string& out : bytes) {
