@@ -426,6 +426,7 @@ TEST(MergeBatchNormTest, NumbersThatTheDtypeDoesNotHoldAreNotMade) {
     const char* what;
     double weight, scale, var;
     bool merged;
+    double mean = 0;
   } kCases[] = {
       {"plain", 1, 1, 1, true},
       {"zero", 0, 1, 1, true},
@@ -435,12 +436,13 @@ TEST(MergeBatchNormTest, NumbersThatTheDtypeDoesNotHoldAreNotMade) {
       {"negative variance", 1, 1, -1, false},
       {"nan", std::nan(""), 1, 1, false},
       {"infinite scale", 1, INFINITY, 1, false},
+      {"a bias that is too large", 1, 1e10, 1, false, 1e30},
   };
   for (const auto& c : kCases) {
     SCOPED_TRACE(c.what);
     ExportedProgram program = ParseOrDie(kConvolution, PassTestOps());
     for (const auto& [name, number] :
-         {std::pair("c.weight", c.weight), {"g", c.scale}, {"v", c.var}}) {
+         {std::pair("c.weight", c.weight), {"g", c.scale}, {"v", c.var}, {"m", c.mean}}) {
       ConstantTensor& tensor = program.state_dict.at(name);
       tensor = Filled(tensor, std::vector<double>(tensor.view().numel(), number));
     }
