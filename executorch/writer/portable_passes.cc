@@ -240,6 +240,8 @@ const exir::DecompositionTable& PortableDecompositions() {
   return table;
 }
 
+exir::Pass RowMajorTensors() { return {"make_contiguous", RunContiguous}; }
+
 std::vector<exir::Pass> PortablePasses() {
   exir::DecomposeOptions options;
   options.table = &PortableDecompositions();
@@ -255,8 +257,7 @@ std::vector<exir::Pass> PortablePasses() {
   };
   return {{"remove_runtime_assertions", RunRemoval},
           {"decompose_to_portable", decompose},
-          exir::EliminateDeadCode(),
-          {"make_contiguous", RunContiguous}};
+          exir::EliminateDeadCode()};
 }
 
 }  // namespace belay::pte

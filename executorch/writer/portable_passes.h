@@ -13,11 +13,14 @@ namespace belay::pte {
 // Of operators that Belay runs as they are and ExecuTorch 1.5.0 does not have.
 const exir::DecompositionTable& PortableDecompositions();
 
+// For PipelineOptions::transform_passes. Tensors become row-major, because kernels want all of theirs
+// in one order: a caller's that is channels last is copied first. Before the program is partitioned,
+// since delegates keep the order of what they take and give.
+exir::Pass RowMajorTensors();
+
 // For PipelineOptions::passes. Assertions go, as they do when ExecuTorch lowers a program, with
-// what was computed for them alone; the rest is decomposed by the table above; and tensors become
-// row-major, because kernels want all of theirs in one order: a caller's that is channels last is
-// copied first. Operators that are left and have no counterpart are refused when the program is
-// written.
+// what was computed for them alone; the rest is decomposed by the table above. Operators that are
+// left and have no counterpart are refused when the program is written.
 std::vector<exir::Pass> PortablePasses();
 
 }  // namespace belay::pte

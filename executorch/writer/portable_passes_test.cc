@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "exir/ir/text.h"
 #include "exir/ops/standard_ops.h"
@@ -22,7 +23,9 @@ using ::testing::Not;
 std::string Portable(std::string_view text) {
   static const exir::OpRegistry& ops = *exir::CreateStandardOps()->release();
   exir::ExportedProgram program = exir::ParseOrDie(text, ops);
-  for (const exir::Pass& pass : PortablePasses()) {
+  std::vector<exir::Pass> passes = PortablePasses();
+  passes.insert(passes.begin(), RowMajorTensors());
+  for (const exir::Pass& pass : passes) {
     const absl::StatusOr<bool> changed = pass.run(program);
     EXPECT_TRUE(changed.ok()) << pass.name << ": " << changed.status();
   }

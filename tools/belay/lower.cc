@@ -263,6 +263,7 @@ int Lower(const LowerOptions& options) {
   pipeline.quant_fusion_and_const_prop = options.quant_fusion_and_const_prop;
   pipeline.random_seed = options.random_seed;
   if (IsPte(options)) {
+    pipeline.transform_passes.all = {pte::RowMajorTensors()};
     pipeline.passes = pte::PortablePasses();
     pipeline.random_seed.reset();  // ExecuTorch has a generator of its own
   }

@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "backends/xnnpack/aot/int8_form.h"
+#include "backends/xnnpack/aot/weight.h"
 #include "backends/xnnpack/node_rules.h"
 #include "backends/xnnpack/node_sizes.h"
 #include "exir/ir/text.h"
@@ -39,10 +41,11 @@ struct Row {
 class OperationReader {
  public:
   OperationReader(const exir::ExportedProgram& program, exir::NodeId id)
-      : program(program), graph(program.top()), node(graph.node(id)) {}
+      : program(program), graph(program.top()), id(id), node(graph.node(id)) {}
 
   const exir::ExportedProgram& program;
   const exir::Graph& graph;
+  const exir::NodeId id;
   const exir::Node& node;
 
   ValueId result() const { return node.outputs[0].values[0]; }
@@ -109,34 +112,40 @@ class OperationReader {
   absl::StatusOr<ValueId> Tensor(std::string_view name) const {
     return Tensor(node.argument(name));
   }
-  absl::Status CheckTensor(ValueId value) const {
+  absl::Status CheckTensor(ValueId value, DType dtype = DType::kFloat32) const {
     const exir::TensorMeta* meta = graph.value(value).tensor();
     const auto describe = [&] {
       return absl::StrCat("%", graph.value(value).name, " is ",
                           exir::PrintType(graph.value(value).type));
     };
-    if (meta == nullptr || meta->dtype != DType::kFloat32) {
-      return WhyNot(absl::StrCat(describe(), ", expected a tensor of float32"));
+    if (meta == nullptr || meta->dtype != dtype) {
+      return WhyNot(absl::StrCat(describe(), ", expected a tensor of ", DTypeName(dtype)));
     }
-    if (!meta->is_static()) return WhyNot(absl::StrCat(describe(), ", its sizes are not static"));
     if (meta->rank() > kMaxDims) return WhyNot(absl::StrCat(describe(), ", at most rank 6"));
-    if (!meta->is_contiguous()) return WhyNot(absl::StrCat(describe(), ", it is not contiguous"));
+    if (!meta->is_contiguous() && !IsChannelsLast(*meta)) {
+      return WhyNot(absl::StrCat(describe(), ", it is neither contiguous nor channels last"));
+    }
     for (const exir::SymInt& size : meta->sizes) {
-      if (*size.AsInt() < 1 || *size.AsInt() > kMaxSize) {
+      const std::optional<int64_t> largest = LargestSize(program, size);
+      if (!largest.has_value()) {
+        return WhyNot(absl::StrCat(describe(), ", a size has no upper bound"));
+      }
+      if (*largest < 1 || *largest > kMaxSize) {
         return WhyNot(absl::StrCat(describe(), ", sizes must be from 1 to 2^24"));
       }
     }
     return absl::OkStatus();
   }
-  // In any order in memory.
+  // In any order in memory; perhaps one that is dequantized.
   absl::StatusOr<ValueId> Constant(std::string_view name, int rank) const {
     const ValueId* value = node.value_argument(name);
-    const std::optional<exir::ConstantTensor> constant =
+    const std::optional<Weight> constant =
         value == nullptr ? std::nullopt : WeightOf(program, *value);
-    if (!constant.has_value() || constant->dtype() != DType::kFloat32) {
+    if (!constant.has_value() ||
+        (constant->tensor.dtype() != DType::kFloat32 && !constant->is_quantized())) {
       return WhyNot(absl::StrCat(name, " is no constant of float32"));
     }
-    const Sizes& sizes = constant->sizes();
+    const Sizes& sizes = constant->tensor.sizes();
     if (sizes.size() != rank || std::any_of(sizes.begin(), sizes.end(), [](int64_t size) {
           return size < 1 || size > kMaxSize;
         })) {
@@ -147,9 +156,11 @@ class OperationReader {
   // Its elements, one for each of so many channels.
   absl::StatusOr<std::vector<float>> Channels(std::string_view name, int64_t channels) const {
     ABSL_ASSIGN_OR_RETURN(const ValueId value, Constant(name, 1));
-    const exir::ConstantTensor constant = *WeightOf(program, value);
-    if (constant.sizes()[0] != channels) return WhyNot(absl::StrCat(name, " has other channels"));
-    ABSL_ASSIGN_OR_RETURN(const exir::Storage dense, constant.Dense());
+    const Weight constant = *WeightOf(program, value);
+    if (constant.tensor.sizes()[0] != channels || constant.is_quantized()) {
+      return WhyNot(absl::StrCat(name, " has other channels, or is quantized"));
+    }
+    ABSL_ASSIGN_OR_RETURN(const exir::Storage dense, constant.tensor.Dense());
     std::vector<float> numbers(static_cast<size_t>(channels));
     std::memcpy(numbers.data(), dense.bytes.data(), numbers.size() * sizeof(float));
     return numbers;
@@ -164,8 +175,16 @@ class OperationReader {
   absl::Status OneImage(std::string_view name, Operation& operation) const {
     ABSL_RETURN_IF_ERROR(One(name, operation));
     operation.images = Images::kNhwc;
-    const int rank = SizesOf(graph, std::get<ValueId>(operation.operands[0])).size();
-    return rank == 4 ? absl::OkStatus() : WhyNot(absl::StrCat("the input has rank ", rank));
+    const int rank = SizesOf(program, std::get<ValueId>(operation.operands[0])).size();
+    if (rank != 4) return WhyNot(absl::StrCat("the input has rank ", rank));
+    return CheckStatic(std::get<ValueId>(operation.operands[0]), 1);
+  }
+  // The size of this dimension is the same in all calls.
+  absl::Status CheckStatic(ValueId value, int dim) const {
+    const exir::SymInt& size = graph.value(value).tensor()->sizes[static_cast<size_t>(dim)];
+    if (size.AsInt().has_value()) return absl::OkStatus();
+    return WhyNot(absl::StrCat("the size of dimension ", dim, " of %", graph.value(value).name,
+                               " is not static"));
   }
 };
 
@@ -241,10 +260,10 @@ absl::Status ReadGelu(const OperationReader& r, Operation& operation) {
 absl::Status ReadSoftmax(const OperationReader& r, Operation& operation) {
   operation.images = Images::kRows;
   ABSL_RETURN_IF_ERROR(r.One("self", operation));
-  const int rank = SizesOf(r.graph, r.result()).size();
+  const int rank = SizesOf(r.program, r.result()).size();
   ABSL_ASSIGN_OR_RETURN(const int64_t dim, r.Int("dim"));
   if (rank == 0 || (dim != rank - 1 && dim != -1)) return WhyNot("not over the last dimension");
-  return absl::OkStatus();
+  return r.CheckStatic(r.result(), rank - 1);
 }
 
 // The last dimension times a constant that is stored [in, out].
@@ -256,7 +275,7 @@ absl::Status ReadLinear(const OperationReader& r, std::string_view input, std::s
   ABSL_ASSIGN_OR_RETURN(operation.weight, r.Constant("mat2", 2));
   if (bias.empty()) return absl::OkStatus();
   ABSL_ASSIGN_OR_RETURN(operation.bias, r.Constant(bias, 1));
-  if (SizesOf(r.graph, *operation.bias)[0] != SizesOf(r.graph, r.result()).back()) {
+  if (SizesOf(r.program, *operation.bias)[0] != SizesOf(r.program, r.result()).back()) {
     return WhyNot("the bias is broadcast");
   }
   return absl::OkStatus();
@@ -281,7 +300,7 @@ absl::Status ReadBmm(const OperationReader& r, Operation& operation) {
 absl::Status ReadConvolution(const OperationReader& r, Operation& operation) {
   ABSL_RETURN_IF_ERROR(r.OneImage("input", operation));
   ABSL_ASSIGN_OR_RETURN(operation.weight, r.Constant("weight", 4));
-  const Sizes weight = SizesOf(r.graph, *operation.weight);
+  const Sizes weight = SizesOf(r.program, *operation.weight);
   if (!r.node.argument("bias").is_none()) {
     ABSL_ASSIGN_OR_RETURN(operation.bias, r.Constant("bias", 1));
   }
@@ -325,7 +344,7 @@ absl::Status ReadBatchNorm(const OperationReader& r, Operation& operation) {
     }
   }
   ABSL_RETURN_IF_ERROR(r.OneImage("input", operation));
-  const int64_t channels = SizesOf(r.graph, r.result())[1];
+  const int64_t channels = SizesOf(r.program, r.result())[1];
   std::vector<float> scales(static_cast<size_t>(channels), 1), shifts(scales.size(), 0);
   if (!r.node.argument("weight").is_none()) {
     ABSL_ASSIGN_OR_RETURN(scales, r.Channels("weight", channels));
@@ -395,11 +414,25 @@ absl::Status ReadMean(const OperationReader& r, Operation& operation) {
   }
   return absl::OkStatus();
 }
+// Windows of one size that do not overlap, if there are such.
 absl::Status ReadAdaptive(const OperationReader& r, Operation& operation) {
   ABSL_RETURN_IF_ERROR(r.OneImage("self", operation));
-  operation.flags = kKeepDims;
-  ABSL_ASSIGN_OR_RETURN(const std::vector<int64_t> sizes, r.Ints("output_size"));
-  return sizes == std::vector<int64_t>{1, 1} ? absl::OkStatus() : WhyNot("output_size is not 1, 1");
+  const ValueId input = std::get<ValueId>(operation.operands[0]);
+  const Sizes from = SizesOf(r.program, input), to = SizesOf(r.program, r.result());
+  if (to[2] == 1 && to[3] == 1) {
+    operation.flags = kKeepDims;
+    return absl::OkStatus();
+  }
+  ABSL_RETURN_IF_ERROR(r.CheckStatic(input, 2));
+  ABSL_RETURN_IF_ERROR(r.CheckStatic(input, 3));
+  if (from[2] % to[2] != 0 || from[3] % to[3] != 0 || to == from) {
+    return WhyNot("its windows are not of one size, or of one element");
+  }
+  operation.type = NodeType::AvgPooling2d;
+  Window& w = operation.window;
+  w.kernel_height = w.stride_height = from[2] / to[2];
+  w.kernel_width = w.stride_width = from[3] / to[3];
+  return absl::OkStatus();
 }
 
 absl::Status ReadCat(const OperationReader& r, Operation& operation) {
@@ -415,32 +448,17 @@ absl::Status ReadCat(const OperationReader& r, Operation& operation) {
                                  NodeType::Concatenate4, NodeType::Concatenate5};
   operation.type = kTypes[list->size() - 2];
   ABSL_ASSIGN_OR_RETURN(const int64_t dim, r.Int("dim"));
-  ABSL_ASSIGN_OR_RETURN(const int axis, r.Dim(dim, SizesOf(r.graph, r.result()).size()));
+  ABSL_ASSIGN_OR_RETURN(const int axis, r.Dim(dim, SizesOf(r.program, r.result()).size()));
   operation.numbers = Sizes({axis});
   return absl::OkStatus();
 }
 
-absl::Status ReadPermute(const OperationReader& r, Operation& operation) {
+absl::Status ReadPermutation(const OperationReader& r, Operation& operation) {
   operation.images = Images::kRows;
   ABSL_RETURN_IF_ERROR(r.One("self", operation));
-  ABSL_ASSIGN_OR_RETURN(const std::vector<int64_t> dims, r.Ints("dims"));
-  const int rank = SizesOf(r.graph, r.result()).size();
-  if (static_cast<size_t>(rank) != dims.size()) return WhyNot("dims are not those of the input");
-  for (int64_t dim : dims) {
-    ABSL_ASSIGN_OR_RETURN(const int positive, r.Dim(dim, rank));
-    operation.numbers.push_back(positive);
-  }
-  return absl::OkStatus();
-}
-absl::Status ReadTranspose(const OperationReader& r, Operation& operation) {
-  operation.images = Images::kRows;
-  ABSL_RETURN_IF_ERROR(r.One("self", operation));
-  const int rank = SizesOf(r.graph, r.result()).size();
-  ABSL_ASSIGN_OR_RETURN(const int64_t dim0, r.Int("dim0"));
-  ABSL_ASSIGN_OR_RETURN(const int64_t dim1, r.Int("dim1"));
-  ABSL_ASSIGN_OR_RETURN(const int a, r.Dim(dim0, rank));
-  ABSL_ASSIGN_OR_RETURN(const int b, r.Dim(dim1, rank));
-  for (int i = 0; i < rank; ++i) operation.numbers.push_back(i == a ? b : i == b ? a : i);
+  const std::optional<Sizes> dims = PermutationOf(r.graph, r.node);
+  if (!dims.has_value()) return WhyNot("its dimensions are not those of the input");
+  operation.numbers = *dims;
   return absl::OkStatus();
 }
 
@@ -448,23 +466,35 @@ absl::Status ReadTranspose(const OperationReader& r, Operation& operation) {
 absl::Status ReadReshape(const OperationReader& r, Operation& operation) {
   operation.images = Images::kRows;
   ABSL_RETURN_IF_ERROR(r.One("self", operation));
-  operation.numbers = SizesOf(r.graph, r.result());
-  return absl::OkStatus();
+  operation.numbers = SizesOf(r.program, r.result());
+  int inferred = 0;
+  for (int i = 0; i < operation.numbers.size(); ++i) {
+    if (r.CheckStatic(r.result(), i).ok()) continue;
+    operation.numbers[i] = 0;
+    ++inferred;
+  }
+  return inferred <= 1 ? absl::OkStatus() : WhyNot("more than one size of the result is dynamic");
 }
 
 absl::Status ReadSlice(const OperationReader& r, Operation& operation) {
   ABSL_RETURN_IF_ERROR(r.One("self", operation));
   ABSL_ASSIGN_OR_RETURN(const int64_t step, r.Int("step"));
   if (step != 1) return WhyNot("the step is not 1");
-  const Sizes input = SizesOf(r.graph, std::get<ValueId>(operation.operands[0]));
+  const Sizes input = SizesOf(r.program, std::get<ValueId>(operation.operands[0]));
   ABSL_ASSIGN_OR_RETURN(const int64_t dim, r.Int("dim"));
   ABSL_ASSIGN_OR_RETURN(const int at, r.Dim(dim, input.size()));
   int64_t start = 0;
   if (!r.node.argument("start").is_none()) {
     ABSL_ASSIGN_OR_RETURN(start, r.Int("start"));
   }
-  if (start < 0) start += input[at];
-  operation.more_numbers = SizesOf(r.graph, r.result());
+  for (int i = 0; i < input.size(); ++i) {
+    ABSL_RETURN_IF_ERROR(r.CheckStatic(r.result(), i));
+  }
+  if (start < 0) {
+    ABSL_RETURN_IF_ERROR(r.CheckStatic(std::get<ValueId>(operation.operands[0]), at));
+    start += input[at];
+  }
+  operation.more_numbers = SizesOf(r.program, r.result());
   operation.numbers = Sizes(input.size(), 0);
   operation.numbers[at] = std::clamp<int64_t>(start, 0, input[at]);
   return absl::OkStatus();
@@ -477,7 +507,7 @@ absl::Status ReadPad(const OperationReader& r, Operation& operation) {
     ABSL_ASSIGN_OR_RETURN(const double value, r.Number("value"));
     operation.number = static_cast<float>(value);
   }
-  const int rank = SizesOf(r.graph, r.result()).size();
+  const int rank = SizesOf(r.program, r.result()).size();
   operation.numbers = operation.more_numbers = Sizes(rank, 0);
   // The last dimension first: before, behind.
   for (size_t i = 0; i < pad.size(); ++i) {
@@ -493,10 +523,25 @@ absl::Status ReadPad(const OperationReader& r, Operation& operation) {
 // A copy, or another order of memory, which payloads do not know.
 absl::Status ReadAlias(const OperationReader& r, Operation& operation) {
   ABSL_RETURN_IF_ERROR(r.One("self", operation));
-  const Sizes from = SizesOf(r.graph, std::get<ValueId>(operation.operands[0]));
-  return from == SizesOf(r.graph, r.result()) ? absl::OkStatus() : WhyNot("it expands its input");
+  const auto sizes_of = [&](ValueId value) -> const std::vector<exir::SymInt>& {
+    return r.graph.value(value).tensor()->sizes;
+  };
+  if (sizes_of(std::get<ValueId>(operation.operands[0])) == sizes_of(r.result())) {
+    return absl::OkStatus();
+  }
+  return WhyNot("it expands its input");
 }
 
+absl::Status ReadQuantize(const OperationReader& r, Operation& operation) {
+  ABSL_RETURN_IF_ERROR(CheckConversion(r.program, r.id));
+  return r.One("input", operation);
+}
+absl::Status ReadDequantize(const OperationReader& r, Operation& operation) {
+  ABSL_RETURN_IF_ERROR(CheckConversion(r.program, r.id));
+  const ValueId input = *r.node.value_argument("input");
+  operation.operands.push_back(input);
+  return r.CheckTensor(input, DType::kInt8);
+}
 constexpr Row kRows[] = {
     {"aten.add.Tensor", ReadBinary, NodeType::Add},
     {"aten.add.Scalar", ReadBinary, NodeType::Add},
@@ -538,8 +583,8 @@ constexpr Row kRows[] = {
     {"aten.mean.dim", ReadMean, NodeType::GlobalAvgPooling2d},
     {"aten._adaptive_avg_pool2d.default", ReadAdaptive, NodeType::GlobalAvgPooling2d},
     {"aten.cat.default", ReadCat, NodeType::Concatenate2},
-    {"aten.permute_copy.default", ReadPermute, NodeType::StaticTranspose},
-    {"aten.transpose_copy.int", ReadTranspose, NodeType::StaticTranspose},
+    {"aten.permute_copy.default", ReadPermutation, NodeType::StaticTranspose},
+    {"aten.transpose_copy.int", ReadPermutation, NodeType::StaticTranspose},
     {"aten.view_copy.default", ReadReshape, NodeType::StaticReshape},
     {"aten.unsqueeze_copy.default", ReadReshape, NodeType::StaticReshape},
     {"aten.squeeze_copy.dim", ReadReshape, NodeType::StaticReshape},
@@ -550,6 +595,8 @@ constexpr Row kRows[] = {
     {"aten.clone.default", ReadAlias, NodeType::NONE},
     {"dim_order_ops._clone_dim_order.default", ReadAlias, NodeType::NONE},
     {"dim_order_ops._to_dim_order_copy.default", ReadAlias, NodeType::NONE},
+    {"quantized_decomposed.quantize_per_tensor.default", ReadQuantize, NodeType::Convert},
+    {"quantized_decomposed.dequantize_per_tensor.default", ReadDequantize, NodeType::Convert},
 };
 
 const Row* FindRow(std::string_view op) {
@@ -574,64 +621,70 @@ absl::StatusOr<Target> TargetOf(absl::Span<const exir::CompileSpec> compile_spec
       absl::StrCat("compile spec target=", spec.value, ", expected local or executorch-1.5"));
 }
 
-const exir::ConstantTensor* ConstantOf(const exir::ExportedProgram& program, ValueId value) {
-  if (!program.top().IsInput(value)) return nullptr;
-  const exir::InputSpec& spec = program.signature.inputs[*program.InputIndex(value)];
-  if (!exir::NamesTensor(spec.kind) ||
-      exir::MutatedState(program.signature).contains(spec.target)) {
-    return nullptr;
-  }
-  return program.FindConstant(spec);
-}
-
-std::vector<exir::NodeId> WeightNodes(const exir::ExportedProgram& program, ValueId value) {
+absl::Status CheckTaken(const exir::ExportedProgram& program, exir::NodeId id, Target target) {
   const exir::Graph& graph = program.top();
-  std::vector<exir::NodeId> nodes;
-  while (!graph.IsInput(value)) {
-    const exir::NodeId id = graph.value(value).producer;
-    const exir::Node& node = graph.node(id);
-    const Row* row = FindRow(node.target->name());
-    const ValueId* self = node.operand().get_if<ValueId>();
-    const bool is_view = row != nullptr && self != nullptr && node.results().size() == 1 &&
-                         (row->read == ReadPermute || row->read == ReadTranspose);
-    if (!is_view || graph.value(value).users.size() != 1 || graph.IsOutput(value)) return {};
-    nodes.push_back(id);
-    value = *self;
+  const exir::Node& node = graph.node(id);
+  std::optional<Weight> weight;
+  if (!node.outputs.empty() && !node.outputs[0].values.empty()) {
+    weight = WeightOf(program, node.outputs[0].values[0]);
   }
-  return nodes;
+  if (weight.has_value() && weight->is_quantized()) {
+    // It goes where its reader goes.
+    exir::NodeId reader = id;
+    do {
+      reader = graph.value(graph.node(reader).outputs[0].values[0]).users[0];
+    } while (PermutationOf(graph, graph.node(reader)).has_value());
+    const absl::StatusOr<Operation> operation = ReadOperation(program, reader, target);
+    return operation.ok() && operation->int8.has_value()
+               ? absl::OkStatus()
+               : WhyNot("what reads it does not compute on int8");
+  }
+  ABSL_ASSIGN_OR_RETURN(const Operation operation, ReadOperation(program, id, target));
+  if (operation.weight.has_value() && !operation.int8.has_value() &&
+      WeightOf(program, *operation.weight)->is_quantized()) {
+    return WhyNot("its weight is of int8, but not its input and its result");
+  }
+  return absl::OkStatus();
 }
 
-std::optional<exir::ConstantTensor> WeightOf(const exir::ExportedProgram& program, ValueId value) {
-  if (const exir::ConstantTensor* constant = ConstantOf(program, value)) return *constant;
-  const std::vector<exir::NodeId> nodes = WeightNodes(program, value);
-  if (nodes.empty()) return std::nullopt;
-  const exir::ConstantTensor* root =
-      ConstantOf(program, *program.top().node(nodes.back()).operand().get_if<ValueId>());
-  if (root == nullptr) return std::nullopt;
-  Sizes sizes = root->sizes();
-  Strides strides = root->strides();
-  for (size_t i = nodes.size(); i-- > 0;) {
-    const OperationReader reader(program, nodes[i]);
-    Operation permutation;
-    const ReadFunction read = FindRow(reader.node.target->name())->read;
-    if (!read(reader, permutation).ok()) return std::nullopt;
-    const Sizes from = sizes;
-    const Strides strides_from = strides;
-    for (int dim = 0; dim < from.size(); ++dim) {
-      sizes[dim] = from[static_cast<int>(permutation.numbers[dim])];
-      strides[dim] = strides_from[static_cast<int>(permutation.numbers[dim])];
-    }
-  }
-  auto view = exir::ConstantTensor::Create(root->dtype(), sizes, strides, root->storage_offset(),
-                                           root->storage());
-  if (!view.ok()) return std::nullopt;
-  return *std::move(view);
+bool IsChannelsLast(const exir::TensorMeta& meta) {
+  return meta.rank() == 4 && !meta.is_contiguous() &&
+         meta.strides ==
+             exir::TensorMeta::Dense(meta.dtype, meta.sizes, ChannelsLastOrder(4)).strides;
 }
 
-Sizes SizesOf(const exir::Graph& graph, ValueId value) {
+bool MayHaveBounds(NodeType type) {
+  switch (type) {
+    case NodeType::Add:
+    case NodeType::Subtract:
+    case NodeType::Multiply:
+    case NodeType::FullyConnected:
+    case NodeType::Conv2d:
+    case NodeType::DepthwiseConv2d:
+      return true;
+    default:
+      return false;
+  }
+}
+
+std::optional<int64_t> LargestSize(const exir::ExportedProgram& program, const exir::SymInt& size) {
+  if (const std::optional<int64_t> number = size.AsInt()) return number;
+  const std::optional<int64_t> at_largest =
+      size.EvaluateInt([&](std::string_view symbol) -> std::optional<int64_t> {
+        const auto range = program.ranges.find(std::string(symbol));
+        if (range == program.ranges.end() || range->second.max == exir::SymRange::kUnboundedAbove) {
+          return std::nullopt;
+        }
+        return range->second.max;
+      });
+  const bool is_largest = at_largest.has_value() && *at_largest == size.Range(program.ranges).max;
+  return is_largest ? at_largest : std::nullopt;
+}
+
+Sizes SizesOf(const exir::ExportedProgram& program, ValueId value) {
   Sizes sizes;
-  for (const exir::SymInt& size : graph.value(value).tensor()->sizes) {
-    sizes.push_back(*size.AsInt());
+  for (const exir::SymInt& size : program.top().value(value).tensor()->sizes) {
+    sizes.push_back(*LargestSize(program, size));
   }
   return sizes;
 }
@@ -649,10 +702,12 @@ absl::StatusOr<Operation> ReadOperation(const exir::ExportedProgram& program, ex
   if (reader.node.outputs.empty() || reader.node.outputs[0].values.empty()) {
     return WhyNot("it has no result");
   }
-  ABSL_RETURN_IF_ERROR(reader.CheckTensor(reader.result()));
+  ABSL_RETURN_IF_ERROR(reader.CheckTensor(
+      reader.result(), row->read == ReadQuantize ? DType::kInt8 : DType::kFloat32));
   Operation operation;
   operation.type = row->type;
   ABSL_RETURN_IF_ERROR(row->read(reader, operation));
+  ComputeOnInt8(program, id, target, operation);
   return operation;
 }
 

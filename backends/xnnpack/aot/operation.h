@@ -39,7 +39,8 @@ struct Operation {
   Images images = Images::kEither;
   // Tensors, and numbers for tensors of one element.
   std::vector<std::variant<exir::ValueId, float>> operands;
-  // Constants: of convolutions and FullyConnected, behind the operand. WeightOf() has the weight.
+  // Constants: of convolutions and FullyConnected, behind the operand. WeightOf() has the weight;
+  // one of int8 is dequantized, if the operation does not compute on int8.
   std::optional<exir::ValueId> weight, bias;
   // The same where they are computed: of a batch norm, one number for each channel.
   std::vector<float> scales, shifts;
@@ -47,7 +48,15 @@ struct Operation {
   float min = -std::numeric_limits<float>::infinity();
   float max = std::numeric_limits<float>::infinity();
   Window window;
-  // By type, as Node has them, for dimensions as the program has them.
+  // There if it computes on int8, with the nodes that take its result, the last of which quantizes
+  // it: they are part of it. Operands are of int8 then.
+  struct Int8 {
+    exir::ValueId result;
+    std::vector<exir::NodeId> merged;
+  };
+  std::optional<Int8> int8;
+  // By type, as Node has them, for dimensions as the program has them. Of StaticReshape: 0 for the one
+  // that changes from call to call.
   Sizes numbers, more_numbers;
   float number = 0;
 
@@ -61,19 +70,21 @@ struct Operation {
 absl::StatusOr<Operation> ReadOperation(const exir::ExportedProgram& program, exir::NodeId node,
                                         Target target);
 
-// The constant tensor of the top graph that the value is; null for anything else and for what the
-// program changes.
-const exir::ConstantTensor* ConstantOf(const exir::ExportedProgram& program, exir::ValueId value);
+// Whether a delegate for the target should have the node: ReadOperation reads it, and nothing that is
+// of int8 in the program would become float32. kUnimplemented, saying why not.
+absl::Status CheckTaken(const exir::ExportedProgram& program, exir::NodeId node, Target target);
 
-// The same, and what permutations and copies make of one; each of them must be read once, so that it
-// goes where its reader goes. nullopt for anything else.
-std::optional<exir::ConstantTensor> WeightOf(const exir::ExportedProgram& program,
-                                             exir::ValueId value);
-// The nodes between the constant and the value of WeightOf(), from its end.
-std::vector<exir::NodeId> WeightNodes(const exir::ExportedProgram& program, exir::ValueId value);
+// Whether the tensor is one of images in channels-last order, and not row-major as well.
+bool IsChannelsLast(const exir::TensorMeta& meta);
 
-// Static sizes. Precondition: the value is an operand or result of an operation.
-Sizes SizesOf(const exir::Graph& graph, exir::ValueId value);
+// Whether relu, clamp and hardtanh may be bounds of it.
+bool MayHaveBounds(NodeType type);
+
+// The largest sizes: those that come about when each symbol is as large as it may be. Precondition:
+// the value is an operand or result of an operation.
+Sizes SizesOf(const exir::ExportedProgram& program, exir::ValueId value);
+// nullopt: it has no upper bound, or is larger for a smaller symbol.
+std::optional<int64_t> LargestSize(const exir::ExportedProgram& program, const exir::SymInt& size);
 
 }  // namespace belay::xnnpack
 

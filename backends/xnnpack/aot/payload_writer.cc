@@ -1,6 +1,9 @@
 #include "backends/xnnpack/aot/payload_writer.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
@@ -8,8 +11,11 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "backends/xnnpack/aot/int8_form.h"
+#include "backends/xnnpack/aot/weight.h"
 #include "backends/xnnpack/graph.h"
 #include "backends/xnnpack/payload_header.h"
 #include "exir/backend/named_data_store.h"
@@ -87,36 +93,65 @@ class Writer {
     Order order = kRowMajor;  // in which it came about
     // The node that computes it and may have bounds; it has none yet.
     fb::NodeT* unbounded = nullptr;
+    // Of what is dequantized when something asks for it.
+    std::optional<ValueId> bytes;
+    uint32_t handle = kNoDebugHandle;
   };
 
   // --- Values ---
 
-  fb::TensorValueT& tensor(uint32_t id) { return *payload_.values[id]->value.AsTensorValue(); }
+  fb::TensorValueT& tensor(uint32_t id) {
+    fb::ValueUnionUnion& value = payload_.values[id]->value;
+    fb::QuantizedTensorValueT* quantized = value.AsQuantizedTensorValue();
+    return quantized == nullptr ? *value.AsTensorValue() : *quantized->tensor_value;
+  }
 
-  // `sizes` in the order of memory.
-  uint32_t NewValue(const Sizes& sizes) {
+  // `sizes` in the order of memory. `numbers`: of what is no FP32.
+  uint32_t NewValue(const Sizes& sizes, Datatype datatype = Datatype::FP32,
+                    const fb::QuantParamsUnion& numbers = {}) {
     fb::TensorValueT tensor;
-    tensor.datatype = Datatype::FP32;
+    tensor.datatype = datatype;
     tensor.dims = ToWire(sizes);
     tensor.num_dims = static_cast<uint32_t>(sizes.size());
     tensor.external_id = kNoId;
     tensor.id_out = static_cast<uint32_t>(payload_.values.size());
     auto value = std::make_unique<fb::ValueT>();
     const uint32_t id = tensor.id_out;
-    value->value.Set(std::move(tensor));
+    if (datatype == Datatype::FP32) {
+      value->value.Set(std::move(tensor));
+    } else {
+      fb::QuantizedTensorValueT quantized;
+      quantized.tensor_value = std::make_unique<fb::TensorValueT>(std::move(tensor));
+      quantized.quant_params = numbers;
+      value->value.Set(std::move(quantized));
+    }
     payload_.values.push_back(std::move(value));
     return id;
   }
+  static fb::QuantParamsUnion OneScale(float scale, int32_t zero_point) {
+    fb::PerTensorQuantT numbers;
+    numbers.scale = scale;
+    numbers.zero_point = zero_point;
+    fb::QuantParamsUnion result;
+    result.Set(std::move(numbers));
+    return result;
+  }
+  // What stands for a value of the program, in this order.
+  uint32_t NewValue(ValueId value, Order order) {
+    const Sizes sizes = SizesOf(program_, value);
+    const Sizes stored = order == kRowMajor ? sizes : ToNhwc(sizes);
+    const std::optional<Quantization> numbers = QuantizationOf(program_, value);
+    if (!numbers.has_value()) return NewValue(stored);
+    return NewValue(stored, Datatype::QINT8, OneScale(numbers->scale, numbers->zero_point));
+  }
 
-  // A constant of these elements.
-  absl::StatusOr<uint32_t> NewConstant(const Sizes& sizes, exir::Storage bytes) {
+  // The entry of constant_data that has these bytes.
+  absl::StatusOr<uint32_t> EntryOf(exir::Storage bytes, std::string_view prefix = "") {
     const std::string digest = Sha256(bytes.bytes);
-    const std::string key = absl::BytesToHexString(ToAbsl(digest));
-    const uint32_t id = NewValue(sizes);
+    const std::string key = absl::StrCat(prefix, absl::BytesToHexString(ToAbsl(digest)));
     auto [found, is_new] =
         constants_.try_emplace(key, static_cast<uint32_t>(payload_.constant_data.size()));
-    tensor(id).constant_buffer_idx = found->second;
-    if (!is_new) return id;
+    if (!is_new) return found->second;
     auto entry = std::make_unique<fb::ConstantDataOffsetT>();
     entry->offset = UINT64_MAX;
     entry->size = bytes.bytes.size();
@@ -126,54 +161,130 @@ class Writer {
     options.alignment = kDataAlignment;
     options.sha256 = digest;
     ABSL_RETURN_IF_ERROR(named_data_.Add(key, std::move(bytes), options));
+    return found->second;
+  }
+
+  // A constant of these elements.
+  absl::StatusOr<uint32_t> NewConstant(const Sizes& sizes, exir::Storage bytes,
+                                       Datatype datatype = Datatype::FP32,
+                                       const fb::QuantParamsUnion& numbers = {}) {
+    ABSL_ASSIGN_OR_RETURN(const uint32_t entry, EntryOf(std::move(bytes)));
+    const uint32_t id = NewValue(sizes, datatype, numbers);
+    tensor(id).constant_buffer_idx = entry;
     return id;
   }
 
-  // A constant tensor with its dimensions in this order in memory.
+  // A constant tensor with its dimensions in this order in memory, as the program has it.
   absl::StatusOr<uint32_t> NewConstant(ValueId value, absl::Span<const uint8_t> order) {
-    const std::optional<exir::ConstantTensor> constant = WeightOf(program_, value);
+    const std::optional<Weight> constant = WeightOf(program_, value);
     if (!constant.has_value()) {
       return absl::UnimplementedError(
           absl::StrCat("%", graph_.value(value).name, " is no constant"));
     }
-    ABSL_ASSIGN_OR_RETURN(exir::Storage bytes, constant->Dense(order));
+    ABSL_ASSIGN_OR_RETURN(exir::Storage bytes, constant->is_quantized()
+                                                   ? Dequantized(*constant, order)
+                                                   : constant->tensor.Dense(order));
     Sizes sizes;
-    for (uint8_t dim : order) sizes.push_back(constant->sizes()[dim]);
-    return NewConstant(sizes, std::move(bytes));
+    for (uint8_t dim : order) sizes.push_back(constant->tensor.sizes()[dim]);
+    const std::optional<Quantization> numbers = QuantizationOf(program_, value);
+    if (!numbers.has_value()) return NewConstant(sizes, std::move(bytes));
+    return NewConstant(sizes, std::move(bytes), Datatype::QINT8,
+                       OneScale(numbers->scale, numbers->zero_point));
   }
 
-  static exir::Storage BytesOf(const std::vector<float>& numbers) {
+  // A scale for all, or one for each place of this dimension.
+  absl::StatusOr<fb::QuantParamsUnion> Scales(const std::vector<float>& scales, int channel_dim) {
+    if (scales.size() == 1) return OneScale(scales[0], 0);
+    fb::PerChannelQuantT numbers;
+    numbers.channel_dim = channel_dim;
+    numbers.num_scales = static_cast<uint32_t>(scales.size());
+    ABSL_ASSIGN_OR_RETURN(numbers.scale_buffer_idx, EntryOf(BytesOf(scales), "scale_"));
+    fb::QuantParamsUnion result;
+    result.Set(std::move(numbers));
+    return result;
+  }
+
+  // A weight of int8.
+  absl::StatusOr<uint32_t> NewWeight(const Weight& weight, absl::Span<const uint8_t> order) {
+    ABSL_ASSIGN_OR_RETURN(exir::Storage bytes, weight.tensor.Dense(order));
+    Sizes sizes;
+    int channel_dim = 0;
+    for (size_t i = 0; i < order.size(); ++i) {
+      sizes.push_back(weight.tensor.sizes()[order[i]]);
+      if (order[i] == weight.channel_dim) channel_dim = static_cast<int>(i);
+    }
+    ABSL_ASSIGN_OR_RETURN(const fb::QuantParamsUnion numbers, Scales(weight.scales, channel_dim));
+    return NewConstant(sizes, std::move(bytes),
+                       weight.scales.size() == 1 ? Datatype::QINT8 : Datatype::QCINT8, numbers);
+  }
+
+  // A bias of float32 in steps of the input's scale times the weight's.
+  absl::StatusOr<uint32_t> NewInt32Bias(const exir::ConstantTensor& bias, float input_scale,
+                                        const std::vector<float>& weight_scales) {
+    ABSL_ASSIGN_OR_RETURN(const exir::Storage dense, bias.Dense());
+    std::vector<float> scales;
+    for (float scale : weight_scales) scales.push_back(scale * input_scale);
+    std::vector<int32_t> numbers(dense.bytes.size() / sizeof(float));
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      float number;
+      std::memcpy(&number, dense.bytes.data() + i * sizeof(float), sizeof(float));
+      // In float32, as ExecuTorch rounds it.
+      const float steps = std::nearbyint(number * (1.0f / scales[i % scales.size()]));
+      constexpr float kLeast = -0x1p31f, kMost = 0x1.fffffep30f;
+      // Of what is no number, the least.
+      numbers[i] = steps > kLeast ? static_cast<int32_t>(std::min(steps, kMost)) : INT32_MIN;
+    }
+    ABSL_ASSIGN_OR_RETURN(const fb::QuantParamsUnion wire, Scales(scales, 0));
+    return NewConstant(bias.sizes(), BytesOf(numbers),
+                       scales.size() == 1 ? Datatype::QINT32 : Datatype::QCINT32, wire);
+  }
+
+  template <class T>
+  static exir::Storage BytesOf(const std::vector<T>& numbers) {
     const auto* bytes = reinterpret_cast<const std::byte*>(numbers.data());
-    return exir::Storage::Own({bytes, bytes + numbers.size() * sizeof(float)});
+    return exir::Storage::Own({bytes, bytes + numbers.size() * sizeof(T)});
   }
   absl::StatusOr<uint32_t> NewNumber(float number) {
-    return NewConstant(Sizes(), BytesOf({number}));
+    return NewConstant(Sizes(), BytesOf<float>({number}));
   }
 
-  // The value's id in this order: it has it, is a constant, or is transposed now, for the node of
-  // this handle.
-  absl::StatusOr<uint32_t> IdOf(ValueId value, Order order, uint32_t handle) {
-    Entry& entry = entries_[value];
-    std::optional<uint32_t>& id = entry.ids[order];
-    if (id.has_value()) return *id;
-    const std::optional<uint32_t>& other = entry.ids[Other(order)];
-    if (!other.has_value() || ConstantOf(program_, value) != nullptr) {
-      const int rank = SizesOf(graph_, value).size();
+  // The value's id in this order: it has it, is a constant, or is dequantized or transposed now, the
+  // latter for the node of this handle.
+  absl::StatusOr<uint32_t> IdOf(ValueId value, Order order, uint32_t reader) {
+    const Entry& entry = entries_[value];
+    if (entry.ids[order].has_value()) return *entry.ids[order];
+    const std::optional<uint32_t> other = entry.ids[Other(order)];
+    uint32_t id = 0;
+    if (entry.bytes.has_value() && !other.has_value()) {
+      const uint32_t handle = entry.handle;
+      fb::UnaryT convert;
+      ABSL_ASSIGN_OR_RETURN(convert.input_id, IdOf(*entry.bytes, order, handle));
+      id = convert.output_id = NewValue(value, order);
+      NewNode(NodeType::Convert, convert, handle);
+      AddHandle(handle, graph_.value(value).producer);
+    } else if (!other.has_value() || ConstantOf(program_, value) != nullptr) {
+      const int rank = SizesOf(program_, value).size();
       ABSL_ASSIGN_OR_RETURN(id, NewConstant(value, order == kRowMajor ? ContiguousOrder(rank)
                                                                       : ChannelsLastOrder(4)));
-      return *id;
+    } else {
+      id = NewValue(value, order);
+      fb::TransposeT transpose;
+      transpose.perm = order == kRowMajor ? std::vector<uint32_t>{0, 3, 1, 2}
+                                          : std::vector<uint32_t>{0, 2, 3, 1};
+      transpose.num_dims = 4;
+      transpose.input_id = *other;
+      transpose.output_id = id;
+      NewNode(NodeType::StaticTranspose, std::move(transpose),
+              reader == 0 ? kNoDebugHandle : reader);
+      if (reader != 0) result_.debug_handle_map.try_emplace(int64_t{reader}, 1, int64_t{reader});
     }
-    const Sizes sizes = SizesOf(graph_, value);
-    id = NewValue(order == kRowMajor ? sizes : ToNhwc(sizes));
-    fb::TransposeT transpose;
-    transpose.perm =
-        order == kRowMajor ? std::vector<uint32_t>{0, 3, 1, 2} : std::vector<uint32_t>{0, 2, 3, 1};
-    transpose.num_dims = 4;
-    transpose.input_id = *other;
-    transpose.output_id = *id;
-    NewNode(NodeType::StaticTranspose, std::move(transpose), handle == 0 ? kNoDebugHandle : handle);
-    if (handle != 0) result_.debug_handle_map.try_emplace(int64_t{handle}, 1, int64_t{handle});
-    return *id;
+    entries_[value].ids[order] = id;
+    return id;
+  }
+
+  // In which the program has it.
+  Order OrderOf(ValueId value) const {
+    return IsChannelsLast(*graph_.value(value).tensor()) ? kChannelsLast : kRowMajor;
   }
 
   absl::Status AddInputs() {
@@ -184,14 +295,15 @@ class Writer {
         return absl::UnimplementedError(
             absl::StrCat("%", graph_.value(input).name, " is state that changes"));
       }
-      const exir::TensorMeta* meta = graph_.value(input).tensor();
-      if (meta == nullptr || !meta->is_static()) {
-        return absl::UnimplementedError(
-            absl::StrCat("input %", graph_.value(input).name, " is no tensor of static sizes"));
+      // A size, which tensors have with them.
+      if (graph_.value(input).tensor() == nullptr) {
+        ++payload_.num_externs;
+        continue;
       }
-      // ReadOperation takes no tensor of another order.
-      const uint32_t id = NewValue(SizesOf(graph_, input));
-      entries_[input].ids[kRowMajor] = id;
+      const Order order = OrderOf(input);
+      const uint32_t id = NewValue(input, order);
+      entries_[input].ids[order] = id;
+      entries_[input].order = order;
       tensor(id).flags = kExternalInput;
       tensor(id).external_id = payload_.num_externs++;
       payload_.input_ids.push_back(id);
@@ -207,13 +319,12 @@ class Writer {
             "output ", k, " is a ", exir::OutputKindName(program_.signature.outputs[k].kind),
             "; only tensors that are returned are supported"));
       }
+      const Order order = OrderOf(*value);
       const exir::NodeId producer = graph_.value(*value).producer;
       const int64_t handle = producer.valid() ? graph_.node(producer).debug_handle : 0;
-      ABSL_ASSIGN_OR_RETURN(uint32_t id, IdOf(*value, kRowMajor, static_cast<uint32_t>(handle)));
+      ABSL_ASSIGN_OR_RETURN(uint32_t id, IdOf(*value, order, static_cast<uint32_t>(handle)));
       if (tensor(id).flags != 0 || tensor(id).constant_buffer_idx != 0) {
-        const uint32_t copy = NewValue({});
-        tensor(copy).dims = tensor(id).dims;
-        tensor(copy).num_dims = tensor(id).num_dims;
+        const uint32_t copy = NewValue(*value, order);
         fb::UnaryT fields;
         fields.input_id = id;
         fields.output_id = copy;
@@ -245,20 +356,6 @@ class Writer {
     node.output_min_max->output_max = max;
   }
 
-  static bool MayHaveBounds(NodeType type) {
-    switch (type) {
-      case NodeType::Add:
-      case NodeType::Subtract:
-      case NodeType::Multiply:
-      case NodeType::FullyConnected:
-      case NodeType::Conv2d:
-      case NodeType::DepthwiseConv2d:
-        return true;
-      default:
-        return false;
-    }
-  }
-
   // What NHWC is worth for a node that takes either: if its first image is so, and all others of
   // its operands can be.
   Order OrderFor(const Operation& operation) {
@@ -268,7 +365,7 @@ class Writer {
     for (const auto& operand : operation.operands) {
       const ValueId* value = std::get_if<ValueId>(&operand);
       if (value == nullptr) continue;
-      const Sizes sizes = SizesOf(graph_, *value);
+      const Sizes sizes = SizesOf(program_, *value);
       if (sizes.size() != 4 && NumElements(sizes) != 1) return kRowMajor;
       const auto it = entries_.find(*value);
       any = any || (sizes.size() == 4 && it != entries_.end() && it->second.order == kChannelsLast);
@@ -276,12 +373,32 @@ class Writer {
     return any ? kChannelsLast : kRowMajor;
   }
 
+  // The steps of a node that others are part of stand for them, too.
+  void AddHandle(uint32_t handle, exir::NodeId merged) {
+    const auto other = graph_.node(merged).debug_handle;
+    if (handle == 0 || other == 0) return;
+    auto& handles = result_.debug_handle_map[int64_t{handle}];
+    if (std::find(handles.begin(), handles.end(), other) == handles.end()) handles.push_back(other);
+  }
+
   absl::Status AddNode(exir::NodeId id) {
-    ABSL_ASSIGN_OR_RETURN(const Operation operation, ReadOperation(program_, id, target_));
     const exir::Node& node = graph_.node(id);
-    const ValueId result = node.outputs[0].values[0];
+    // Weights are constants of their readers; what was merged is there.
+    if (merged_.contains(id) || (!node.outputs.empty() && !node.outputs[0].values.empty() &&
+                                 WeightOf(program_, node.outputs[0].values[0]).has_value())) {
+      return absl::OkStatus();
+    }
+    ABSL_ASSIGN_OR_RETURN(const Operation operation, ReadOperation(program_, id, target_));
+    const ValueId result =
+        operation.int8.has_value() ? operation.int8->result : node.outputs[0].values[0];
     const auto handle = static_cast<uint32_t>(node.debug_handle);
+    if (operation.int8.has_value()) {
+      merged_.insert(operation.int8->merged.begin(), operation.int8->merged.end());
+    }
     const ValueId* first = std::get_if<ValueId>(&operation.operands[0]);
+    if (operation.type == NodeType::Convert && AddConvert(*first, result, handle)) {
+      return absl::OkStatus();
+    }
     if (operation.type == NodeType::NONE) {
       if (!entries_.contains(*first))
         ABSL_RETURN_IF_ERROR(IdOf(*first, kRowMajor, handle).status());
@@ -294,18 +411,12 @@ class Writer {
         !graph_.IsOutput(*first) && entries_.contains(*first) &&
         entries_[*first].unbounded != nullptr) {
       Entry bounded = entries_[*first];
-      const auto computed = result_.debug_handle_map.find(int64_t{bounded.unbounded->debug_handle});
-      if (handle != 0 && computed != result_.debug_handle_map.end()) {
-        std::vector<int64_t>& handles = computed->second;  // ascending
-        handles.insert(std::upper_bound(handles.begin(), handles.end(), node.debug_handle),
-                       node.debug_handle);
-      }
       Bound(*bounded.unbounded, operation.min, operation.max);
+      AddHandle(bounded.unbounded->debug_handle, id);
       bounded.unbounded = nullptr;
       entries_[result] = bounded;
       return absl::OkStatus();
     }
-    if (handle != 0) result_.debug_handle_map[int64_t{handle}] = {node.debug_handle};
     const Order order = OrderFor(operation);
     std::vector<uint32_t> inputs;
     for (const auto& operand : operation.operands) {
@@ -314,39 +425,72 @@ class Writer {
         continue;
       }
       const ValueId value = std::get<ValueId>(operand);
-      const bool image = order == kChannelsLast && SizesOf(graph_, value).size() == 4;
+      const bool image = order == kChannelsLast && SizesOf(program_, value).size() == 4;
       ABSL_ASSIGN_OR_RETURN(inputs.emplace_back(),
                             IdOf(value, image ? kChannelsLast : kRowMajor, handle));
     }
     uint32_t weight = kNoId, bias = kNoId;
     uint32_t flags = operation.flags;
     if (operation.weight.has_value()) {
+      const Weight constant = *WeightOf(program_, *operation.weight);
       DimOrder weight_order = WeightOrder(operation.type);
-      // A weight that lies as [out, in] stays so.
+      // A weight that lies as [out, in] stays so, and those of int8 have to.
       if (operation.type == NodeType::FullyConnected &&
-          WeightOf(program_, *operation.weight)->strides()[0] == 1) {
+          (operation.int8.has_value() || constant.tensor.strides()[0] == 1)) {
         weight_order = {1, 0};
         flags = 0;
       }
-      ABSL_ASSIGN_OR_RETURN(weight, NewConstant(*operation.weight, weight_order));
+      if (operation.int8.has_value()) {
+        ABSL_ASSIGN_OR_RETURN(weight, NewWeight(constant, weight_order));
+      } else {
+        ABSL_ASSIGN_OR_RETURN(weight, NewConstant(*operation.weight, weight_order));
+      }
+      if (operation.bias.has_value() && operation.int8.has_value()) {
+        const float input_scale = QuantizationOf(program_, *first)->scale;
+        ABSL_ASSIGN_OR_RETURN(bias, NewInt32Bias(WeightOf(program_, *operation.bias)->tensor,
+                                                 input_scale, constant.scales));
+      } else if (operation.bias.has_value()) {
+        ABSL_ASSIGN_OR_RETURN(bias, NewConstant(*operation.bias, ContiguousOrder(1)));
+      }
     } else if (!operation.scales.empty()) {
       const auto channels = static_cast<int64_t>(operation.scales.size());
       ABSL_ASSIGN_OR_RETURN(weight,
                             NewConstant(Sizes({1, 1, 1, channels}), BytesOf(operation.scales)));
       ABSL_ASSIGN_OR_RETURN(bias, NewConstant(Sizes({channels}), BytesOf(operation.shifts)));
     }
-    if (operation.bias.has_value()) {
-      ABSL_ASSIGN_OR_RETURN(bias, NewConstant(*operation.bias, ContiguousOrder(1)));
+    const uint32_t output = NewValue(result, order);
+    AddHandle(handle, id);
+    if (operation.int8.has_value()) {
+      for (exir::NodeId part : operation.int8->merged) AddHandle(handle, part);
     }
-    const Sizes sizes = SizesOf(graph_, result);
-    const uint32_t output = NewValue(order == kChannelsLast ? ToNhwc(sizes) : sizes);
     fb::NodeT* added = AddFields(operation, order, inputs, weight, bias, output, flags, handle);
     if (operation.has_bounds()) Bound(*added, operation.min, operation.max);
     Entry& entry = entries_[result];
     entry.ids[order] = output;
     entry.order = order;
-    if (MayHaveBounds(operation.type)) entry.unbounded = added;
+    if (MayHaveBounds(operation.type) && !operation.int8.has_value()) entry.unbounded = added;
     return absl::OkStatus();
+  }
+
+  // What is dequantized waits for a reader that wants it so, and what is quantized again as it was
+  // is there already. False: it is a node.
+  bool AddConvert(ValueId operand, ValueId result, uint32_t handle) {
+    if (QuantizationOf(program_, operand).has_value()) {
+      const Order order = entries_[operand].order;
+      Entry& entry = entries_[result];
+      entry.bytes = operand;
+      entry.handle = handle;
+      entry.order = order;
+      return true;
+    }
+    const std::optional<ValueId> bytes = entries_[operand].bytes;
+    if (!bytes.has_value() ||
+        QuantizationOf(program_, *bytes) != QuantizationOf(program_, result)) {
+      return false;
+    }
+    const Entry alias = entries_[*bytes];
+    entries_[result] = alias;
+    return true;
   }
 
   static DimOrder WeightOrder(NodeType type) {
@@ -496,6 +640,7 @@ class Writer {
   fb::GraphT payload_;
   absl::flat_hash_map<ValueId, Entry> entries_;
   absl::flat_hash_map<std::string, uint32_t> constants_;  // by key: entry of constant_data
+  absl::flat_hash_set<exir::NodeId> merged_;              // into nodes before them
   exir::NamedDataStore named_data_;
   exir::PreprocessResult result_;
 };

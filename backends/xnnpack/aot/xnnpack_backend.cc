@@ -5,6 +5,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "backends/xnnpack/aot/payload_writer.h"
+#include "backends/xnnpack/aot/weight.h"
 #include "backends/xnnpack/node_rules.h"
 #include "exir/backend/partitioners/capability_partitioner.h"
 #include "exir/backend/partitioners/tag_constants.h"
@@ -46,7 +47,7 @@ class XnnpackPartitioner final : public exir::Partitioner {
           if (graph != exir::ExportedProgram::kTop) {
             return std::string("it is in a body of control flow");
           }
-          return std::string(ReadOperation(p, node, target).status().message());
+          return std::string(CheckTaken(p, node, target).message());
         },
         {.tag_prefix = "xnnpack_",
          .tag_constants = false,
@@ -60,6 +61,7 @@ class XnnpackPartitioner final : public exir::Partitioner {
       const auto operation = ReadOperation(program, tagged.node, target);
       const bool moves =
           !operation.ok() || operation->type == NodeType::NONE ||
+          operation->type == NodeType::Convert ||
           (FindNodeRule(operation->type)->moves && operation->type != NodeType::Clamp &&
            operation->type != NodeType::MaxPooling2d);
       if (!moves) computing.insert(tagged.tag);

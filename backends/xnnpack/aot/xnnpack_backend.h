@@ -24,7 +24,7 @@ class XnnpackBackend final : public exir::Backend {
       absl::Span<const exir::CompileSpec> compile_specs) const override;
 };
 
-// Takes what ReadOperation reads, outside of bodies of control flow, in few large partitions; one
+// Takes what CheckTaken takes, outside of bodies of control flow, in few large partitions; one
 // that would only move elements stays where it is. Partition() fails as TargetOf does.
 std::unique_ptr<exir::Partitioner> CreateXnnpackPartitioner(
     std::vector<exir::CompileSpec> compile_specs);
