@@ -26,6 +26,14 @@ def difference(got, want, tolerance):
     return f"{int((~same).sum())} of {got.size} differ, at {list(at)}: {got[at]} instead of {want[at]}"
 
 
+def relative_difference(got, want, most):
+    """None, or by which share of it the array `got` is away from `want`, Euclidean."""
+    if got.shape != want.shape:
+        return f"has the sizes {list(got.shape)}, not {list(want.shape)}"
+    share = numpy.linalg.norm((got - want).ravel()) / (numpy.linalg.norm(want.ravel()) or 1)
+    return None if share <= most else f"is {share:.3g} of it away, at most {most:g} is right"
+
+
 def difference_of_scalars(got, want, tolerance):
     """The same for what is no tensor."""
     if want is None:

@@ -3,10 +3,12 @@
 Runs in a Python that has executorch 1.5 (zoo.py starts it and starts it again when it dies). Reads
 one JSON object per line and answers with one:
 
-    {"do": "lower", "archive": "model.pt2", "program": "out.pte"}
-        -> {"seconds": 3.1} or {"error": "..."}
+    {"do": "lower", "archive": "model.pt2", "program": "out.pte", "xnnpack": true}
+        -> {"seconds": 3.1, "delegated": [7, 9]} (nodes, of all) or {"error": "..."}
     {"do": "run", "program": "out.pte", "model": "zoo/mlp"}
         -> {"cases": 2}, {"error": "case 1: output 0: ..."} or {"unrunnable": "why"}
+    {"do": "compare", "outputs": [["0.npy", null], ["1.npy"]], "model": "zoo/mlp"}
+        -> the same of results that somebody else computed: the files of each case, null for None
 """
 
 import json
@@ -23,25 +25,36 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import comparison  # pylint: disable=wrong-import-position
 
 
-def lower(archive, program):
+def lower(archive, program, xnnpack):
     """What a user of ExecuTorch does: load, to_edge, to_executorch, write."""
     import torch
     from executorch import exir
+    from executorch.devtools.backend_debug import get_delegation_info
     from executorch.exir.passes.init_mutable_pass import InitializedMutableBufferPass
+    import executorch.kernels.quantized  # pylint: disable=unused-import
+    partitioners = []
+    if xnnpack:
+        from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+        partitioners = [XnnpackPartitioner()]
     start = time.perf_counter()
     exported = torch.export.load(archive)
-    edge = exir.to_edge(exported, compile_config=exir.EdgeCompileConfig(_check_ir_validity=False))
+    checks = exir.EdgeCompileConfig(_check_ir_validity=False)
+    edge = (exir.to_edge_transform_and_lower(
+        exported, partitioner=partitioners, compile_config=checks)
+            if xnnpack else exir.to_edge(exported, compile_config=checks))
+    info = get_delegation_info(edge.exported_program().graph_module)
+    delegated = [info.num_delegated_nodes, info.num_delegated_nodes + info.num_non_delegated_nodes]
     config = exir.ExecutorchBackendConfig(
         passes=[InitializedMutableBufferPass([""])])
     with open(program, "wb") as file:
         edge.to_executorch(config).write_to_file(file)
-    return {"seconds": time.perf_counter() - start}
+    return {"seconds": time.perf_counter() - start, "delegated": delegated}
 
 
-def tensor_of(leaf, folder):
-    """A torch tensor of a leaf's file."""
+def tensor_of(leaf, folder, file=None):
+    """A torch tensor of a leaf's file, or of another."""
     import torch
-    array = numpy.load(os.path.join(folder, leaf["file"]))
+    array = numpy.load(file or os.path.join(folder, leaf["file"]))
     if leaf["dtype"] == "bfloat16":
         return torch.from_numpy(array.view(numpy.int16)).view(torch.bfloat16)
     if leaf["dtype"].startswith("float8") and array.dtype == numpy.uint8:
@@ -75,16 +88,55 @@ def check(got, leaf, folder, tolerance):
         pair = got.to(torch.complex128).numpy(), want.to(torch.complex128).numpy()
     else:
         pair = got.to(torch.float64).numpy(), want.to(torch.float64).numpy()
+    if len(tolerance) == 1:
+        return comparison.relative_difference(*pair, tolerance[0])
     return comparison.difference(*pair, tolerance)
+
+
+def manifest_of(model):
+    with open(os.path.join(model, "manifest.json"), encoding="utf-8") as file:
+        manifest = json.load(file)
+    if "relative" in manifest:
+        return manifest, (manifest["relative"],)
+    return manifest, (manifest["atol"], manifest["rtol"])
+
+
+def expected(manifest, case, outputs):
+    """The results behind what inputs became, which ExecuTorch's own programs give first."""
+    mutated = len(manifest.get("mutated_inputs", []))
+    if len(outputs) == len(case["outputs"]) + mutated:
+        return outputs[mutated:]
+    return outputs if len(outputs) == len(case["outputs"]) else None
+
+
+def compare(outputs, model):
+    """Files that hold the results of each case."""
+    import torch
+    manifest, tolerance = manifest_of(model)
+    for k, (case, files) in enumerate(zip(manifest["cases"], outputs)):
+        folder = os.path.join(model, f"case_{k}")
+        files = expected(manifest, case, files)
+        if files is None:
+            return {"error": f"case {k}: not {len(case['outputs'])} outputs"}
+        for i, (leaf, file) in enumerate(zip(case["outputs"], files)):
+            got = None
+            if file is not None and leaf["kind"] == "tensor":
+                got = tensor_of(leaf, folder, file)
+            elif file is not None:
+                got = numpy.load(file).item()
+            if isinstance(got, torch.Tensor) and leaf["dtype"] == "bool":
+                got = got.to(torch.bool)
+            problem = check(got, leaf, folder, tolerance)
+            if problem:
+                return {"error": f"case {k}: output {i}: {problem}"}
+    return {"cases": len(manifest["cases"])}
 
 
 def run(program, model, ours):
     """Every case of the model's manifest; `ours`: inputs that the call mutates are looked at, too."""
     from executorch.extension.pybindings import portable_lib
     import executorch.kernels.quantized  # pylint: disable=unused-import
-    with open(os.path.join(model, "manifest.json"), encoding="utf-8") as file:
-        manifest = json.load(file)
-    tolerance = (manifest["atol"], manifest["rtol"])
+    manifest, tolerance = manifest_of(model)
     with open(program, "rb") as file:
         content = file.read()
     module = portable_lib._load_for_executorch_from_buffer(content)
@@ -97,12 +149,9 @@ def run(program, model, ours):
             return {"unrunnable": "ExecuTorch's Python takes no strings"}
         outputs = module.run_method("forward", tuple(inputs), clone_outputs=True)
         named = [(f"output {i}", leaf) for i, leaf in enumerate(case["outputs"])]
-        if len(outputs) != len(named):
-            # ExecuTorch's own programs give what inputs became before the results.
-            mutated = len(manifest.get("mutated_inputs", []))
-            if len(outputs) != len(named) + mutated:
-                return {"error": f"case {k}: {len(outputs)} outputs, not {len(named)}"}
-            outputs = outputs[mutated:]
+        outputs = expected(manifest, case, outputs)
+        if outputs is None:
+            return {"error": f"case {k}: not {len(named)} outputs"}
         for i in manifest.get("mutated_inputs", []):
             path = os.path.join(folder, f"input_{i}_after.npy")
             if ours and os.path.exists(path):
@@ -123,7 +172,9 @@ def main():
         question = json.loads(line)
         try:
             if question["do"] == "lower":
-                answer = lower(question["archive"], question["program"])
+                answer = lower(question["archive"], question["program"], question["xnnpack"])
+            elif question["do"] == "compare":
+                answer = compare(question["outputs"], question["model"])
             else:
                 answer = run(question["program"], question["model"], question.get("ours", False))
         except Exception as error:  # pylint: disable=broad-except

@@ -1,18 +1,24 @@
-"""Lowers a model zoo to .pte with Belay and has the real ExecuTorch run it.
+"""Lowers a model zoo to .pte with Belay and with the real ExecuTorch, and has either run both.
 
-    zoo.py --belay BELAY [--python PYTHON] [--zoo DIR]... [--only NAME]... [--xnnpack] [--json FILE]
+    zoo.py --belay BELAY [--python PYTHON] [--zoo DIR]... [--bench FOLDER[:SUFFIX]]...
+           [--only NAME]... [--xnnpack] [--json FILE]
 
 For each model: whether the .pte file of `belay lower --format=pte` gives the recorded results in
-ExecuTorch's runtime, and whether ExecuTorch can lower the archive itself and gets them. With
---xnnpack Belay's have delegates of XNNPACK. Prints a
-row per model, the counts, and the time of both lowerings, taken in turns. Exit status 1 when a file
-that Belay wrote fails, or fewer than 95 % of what ExecuTorch can do match.
+ExecuTorch's runtime, whether ExecuTorch can lower the archive itself and gets them, and whether
+Belay gets them from ExecuTorch's file. With --xnnpack both have delegates of XNNPACK, and the row
+says how many of the nodes are in them. Prints a row per model, the counts, and the time of both
+lowerings, taken in turns. Exit status 1 when a file fails, or fewer than 95 % of what ExecuTorch can
+do match, either way.
+
+--bench is a model of tools/bench: FOLDER/modelSUFFIX.pt2 with in<i>.npy and goldenSUFFIX_<i>.npy.
 
 PYTHON is one that has executorch 1.5. Without it a virtual environment is made in
 ~/.cache/belay/executorch-1.5 (once, from PyPI); where that fails, it says so and does nothing.
 """
 
 import argparse
+import ast
+import glob
 import json
 import os
 import statistics
@@ -84,29 +90,94 @@ class Worker:
 def belay_lower(belay, archive, program, options=()):
     """{"seconds": s} or {"error": message, "refused": whether Belay named what is missing}."""
     start = time.perf_counter()
-    done = subprocess.run([belay, "lower", archive, "--format=pte", "-o", program, *options],
+    done = subprocess.run([belay, "lower", archive, "--format=pte", "-o", program,
+                           f"--report={program}.json", *options],
                           capture_output=True, text=True, check=False)
     seconds = time.perf_counter() - start
     if done.returncode == 0:
-        return {"seconds": seconds}
+        with open(f"{program}.json", encoding="utf-8") as file:
+            parts = json.load(file)["delegation"]
+        nodes = [sum(part["nodes"] for part in parts if part["backend"] or everything)
+                 for everything in (False, True)]
+        return {"seconds": seconds, "delegated": nodes}
     return {"error": done.stderr.strip(), "refused": done.returncode in range(1, 6)}
 
 
-def examine(model, belay, worker, folder, options=()):
+def belay_run(belay, program, model, folder):
+    """{"outputs": files of each case} or {"error": message, "refused": as of belay_lower}."""
+    with open(os.path.join(model, "manifest.json"), encoding="utf-8") as file:
+        manifest = json.load(file)
+    cases = [os.path.join(model, f"case_{k}") for k in range(len(manifest["cases"]))]
+    outputs = []
+    # Each of its own, but for those that go on with the state of those before.
+    for calls in [cases] if manifest.get("stateful_sequence") else [[case] for case in cases]:
+        to = os.path.join(folder, f"outputs_{len(outputs)}")
+        command = [belay, "run", program, "--json", "--output-dir", to]
+        for case in calls:
+            command += ["--sequence", case]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            return {"error": done.stderr.strip(), "refused": done.returncode == 4}
+        for k, call in enumerate(json.loads(done.stdout)["calls"]):
+            files = [os.path.join(to, str(k), f"{i}.npy") for i in range(len(call["outputs"]))]
+            outputs.append([file if os.path.exists(file) else None for file in files])
+    return {"outputs": outputs}
+
+
+def examine(model, belay, worker, folder, xnnpack=False):
     """One row: what became of the model both ways."""
     archive = os.path.join(model, "model.pt2")
     ours, theirs = os.path.join(folder, "belay.pte"), os.path.join(folder, "executorch.pte")
-    row = {"belay": belay_lower(belay, archive, ours, options)}
+    row = {"belay": belay_lower(belay, archive, ours, XNNPACK if xnnpack else ())}
     if "error" not in row["belay"]:
         row["belay_run"] = worker.ask(do="run", program=ours, model=model, ours=True)
-    row["executorch"] = worker.ask(do="lower", archive=archive, program=theirs)
-    if "error" not in row["executorch"]:
-        row["executorch_run"] = worker.ask(do="run", program=theirs, model=model)
+    row["executorch"] = worker.ask(do="lower", archive=archive, program=theirs, xnnpack=xnnpack)
+    if "error" in row["executorch"]:
+        return row
+    row["executorch_run"] = worker.ask(do="run", program=theirs, model=model)
+    with tempfile.TemporaryDirectory(dir=folder) as results:
+        row["reader"] = belay_run(belay, theirs, model, results)
+        if "error" not in row["reader"]:
+            row["reader_run"] = worker.ask(do="compare", outputs=row["reader"].pop("outputs"),
+                                           model=model)
     return row
 
 
+def description_of(path):
+    """The leaf of a manifest that says what is in a .npy file."""
+    with open(path, "rb") as file:
+        length = 2 if file.read(8)[6] == 1 else 4
+        header = ast.literal_eval(file.read(int.from_bytes(file.read(length), "little")).decode())
+    kinds = {"f4": "float32", "f8": "float64", "i8": "int64", "i4": "int32", "b1": "bool"}
+    return {"kind": "tensor", "dtype": kinds[header["descr"][1:]], "file": os.path.basename(path)}
+
+
+def model_of_bench(text, to):
+    """A folder like those of the zoo in `to`, of FOLDER or FOLDER:SUFFIX; its path."""
+    folder, _, suffix = text.partition(":")
+    model = os.path.join(to, os.path.basename(folder.rstrip("/")) + suffix)
+    os.makedirs(os.path.join(model, "case_0"))
+    os.symlink(os.path.abspath(os.path.join(folder, f"model{suffix}.pt2")),
+               os.path.join(model, "model.pt2"))
+    case = {}
+    for leaves, there, here in (("inputs", "in", "input_"),
+                                ("outputs", f"golden{suffix}_" if suffix else "golden", "output_")):
+        case[leaves] = []
+        for i in range(len(glob.glob(os.path.join(folder, f"{there}[0-9]*.npy")))):
+            link = os.path.join(model, "case_0", f"{here}{i}.npy")
+            os.symlink(os.path.abspath(os.path.join(folder, f"{there}{i}.npy")), link)
+            case[leaves].append(description_of(link))
+    # As tools/bench has it: of what is quantized, roundings are no longer PyTorch's.
+    manifest = {"relative": 0.3 if suffix else 1e-3, "cases": [case]}
+    with open(os.path.join(model, "manifest.json"), "w", encoding="utf-8") as file:
+        json.dump(manifest, file)
+    return model
+
+
 def outcome(row, who):
-    """"matched", "failed: …", "refused: …" or "unrunnable: …"."""
+    """"matched", "failed: …", "refused: …", "unrunnable: …"; of the reader "nothing" to read."""
+    if who not in row:
+        return "nothing"
     if "error" in row[who]:
         word = "refused" if row[who].get("refused", True) else "failed"
         return f"{word}: {row[who]['error']}"
@@ -130,6 +201,11 @@ def summary(rows):
         "belay": {word: len(names("belay", word))
                   for word in ("matched", "refused", "failed", "unrunnable")},
         "executorch": {"lowered": len(lowered), "matched": len(theirs)},
+        # Of files that give ExecuTorch itself other results, or none, nothing is expected.
+        "reader": {word: len(names("reader", word) & theirs)
+                   for word in ("matched", "refused", "failed")},
+        "share_of_executorch_read":
+            len(theirs & names("reader", "matched")) / len(theirs) if theirs else 1.0,
         "both_matched": len(ours & theirs),
         "only_belay_matched": sorted(ours - theirs),
         "only_executorch_matched": sorted(theirs - ours),
@@ -147,6 +223,7 @@ def main():
     parser.add_argument("--belay", required=True, help="the binary")
     parser.add_argument("--python", help="one that has executorch 1.5")
     parser.add_argument("--zoo", action="append", help="folder of models")
+    parser.add_argument("--bench", action="append", help="a model of tools/bench")
     parser.add_argument("--only", action="append", help="a model's name")
     parser.add_argument("--xnnpack", action="store_true", help="with delegates of XNNPACK")
     parser.add_argument("--json", help="writes all rows and the summary to this file")
@@ -154,21 +231,23 @@ def main():
     python = find_python(arguments.python)
     if python is None:
         return 0
-    models = [os.path.join(zoo, name) for zoo in arguments.zoo or ZOOS
-              for name in sorted(os.listdir(zoo))
+    zoos = arguments.zoo or ([] if arguments.bench else ZOOS)
+    models = [os.path.join(zoo, name) for zoo in zoos for name in sorted(os.listdir(zoo))
               if os.path.exists(os.path.join(zoo, name, "manifest.json"))]
     worker = Worker(python)
     rows = {}
     with tempfile.TemporaryDirectory() as folder:
+        models += [model_of_bench(text, folder) for text in arguments.bench or []]
         for model in models:
             name = os.path.basename(model)
             if arguments.only and name not in arguments.only:
                 continue
-            row = rows[name] = examine(model, arguments.belay, worker, folder,
-                                       XNNPACK if arguments.xnnpack else ())
-            for who in ("belay", "executorch"):
+            row = rows[name] = examine(model, arguments.belay, worker, folder, arguments.xnnpack)
+            for who in ("belay", "executorch", "reader"):
                 lines = outcome(row, who).splitlines()
-                print(f"{name:28} {who:10} {lines[0][:140]}")
+                nodes = row.get(who, {}).get("delegated", [0])
+                share = f" ({nodes[0]} of {nodes[1]} nodes in delegates)" if nodes[0] else ""
+                print(f"{name:28} {who:10} {lines[0][:140]}{share}")
                 for line in lines[1:] if who == "belay" else []:
                     print(f"{'':40}{line.strip()[:140]}")
             sys.stdout.flush()
@@ -178,7 +257,8 @@ def main():
     if arguments.json:
         with open(arguments.json, "w", encoding="utf-8") as file:
             json.dump({"rows": rows, "summary": total}, file, indent=1)
-    failed = total["belay"]["failed"] > 0 or total["share_of_executorch_matched"] < 0.95
+    failed = (total["belay"]["failed"] > 0 or total["reader"]["failed"] > 0 or
+              min(total["share_of_executorch_matched"], total["share_of_executorch_read"]) < 0.95)
     return 1 if failed else 0
 
 

@@ -1,5 +1,6 @@
 """Tests of zoo.py that need no ExecuTorch."""
 
+import json
 import os
 import tempfile
 import unittest
@@ -16,6 +17,8 @@ def row(belay, executorch, seconds=(0.01, 1.0)):
             continue
         result[who] = {"seconds": time}
         result[who + "_run"] = {"cases": 1} if what == "m" else {"error": "case 0: differs"}
+    if executorch != "l":
+        result["reader"], result["reader_run"] = {}, {"cases": 1}
     return result
 
 
@@ -35,6 +38,8 @@ class ZooTest(unittest.TestCase):
         total = zoo.summary(rows)
         self.assertEqual(total["belay"], {"matched": 3, "refused": 1, "failed": 1, "unrunnable": 0})
         self.assertEqual(total["executorch"], {"lowered": 3, "matched": 2})
+        self.assertEqual(total["reader"], {"matched": 2, "refused": 0, "failed": 0})
+        self.assertEqual(total["share_of_executorch_read"], 1.0)
         self.assertEqual(total["only_belay_matched"], ["c", "d"])
         self.assertEqual(total["only_executorch_matched"], ["b"])
         self.assertEqual(total["share_of_executorch_matched"], 0.5)
@@ -51,6 +56,23 @@ class ZooTest(unittest.TestCase):
                 answer = zoo.belay_lower(belay, "a.pt2", "a.pte")
                 self.assertEqual(answer, {"error": "no operator", "refused": refused})
 
+    def test_a_folder_of_the_benchmarks_is_a_model(self):
+        with tempfile.TemporaryDirectory() as folder:
+            data = os.path.join(folder, "net")
+            os.mkdir(data)
+            for name, descr in (("in0", "<f4"), ("golden_q8_0", "<f4"), ("in1", "<i8")):
+                header = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': (0,), }}\n".encode()
+                with open(os.path.join(data, name + ".npy"), "wb") as file:
+                    file.write(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header)
+            model = zoo.model_of_bench(data + ":_q8", folder)
+            with open(os.path.join(model, "manifest.json"), encoding="utf-8") as file:
+                manifest = json.load(file)
+            leaf = {"kind": "tensor", "dtype": "float32", "file": "input_0.npy"}
+            self.assertEqual(manifest["cases"][0]["inputs"],
+                             [leaf, dict(leaf, dtype="int64", file="input_1.npy")])
+            self.assertEqual(manifest["cases"][0]["outputs"], [dict(leaf, file="output_0.npy")])
+            self.assertTrue(os.path.islink(os.path.join(model, "model.pt2")))
+
     def test_a_python_without_executorch_is_skipped(self):
         self.assertIsNone(zoo.find_python("/bin/false"))
 
@@ -66,6 +88,12 @@ try:
             self.assertIn("1 of 3 differ, at [0]", comparison.difference(one + 1e-3, one, (1e-5, 0)))
             self.assertIn("differ", comparison.difference(numpy.array([1]), numpy.array([2]), (9, 9)))
             self.assertIn("sizes", comparison.difference(one, one[:2], (1, 1)))
+
+        def test_shares_are_of_the_whole(self):
+            one = numpy.array([3.0, 4.0])
+            self.assertIsNone(comparison.relative_difference(one + [0, 0.5], one, 0.1))
+            self.assertIn("is 0.1 of it", comparison.relative_difference(one + [0, 0.5], one, 0.09))
+            self.assertIsNotNone(comparison.relative_difference(one * numpy.nan, one, 1))
 
         def test_scalars(self):
             self.assertIsNone(comparison.difference_of_scalars(None, None, (0, 0)))
