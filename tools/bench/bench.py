@@ -54,6 +54,8 @@ MODELS = [
     Model("MobileNetV2, static int8", "mobilenet_v2", "_q8", _QUANTIZED),
     Model("ResNet-50, static int8", "resnet50", "_q8", _QUANTIZED),
 ]
+# Belay's runners, and how each lowers: the second with all that backends/xnnpack takes in its delegates.
+OURS = {"belay": [], "belay_xnnpack": ["--backend", "xnnpack,cpu"]}
 PEERS = ["et_xnn", "ort", "openvino"]
 PEER_FILES = {"et_xnn": "et_xnn{}.pte", "ort": "model{}.onnx", "openvino": "model{}.xml"}
 
@@ -99,12 +101,21 @@ def commit():
     return done.stdout.strip() or "unknown"
 
 
+def package_version(name):
+    try:
+        done = subprocess.run(["dpkg-query", "--show", "--showformat=${Version}", name], capture_output=True, text=True)
+    except OSError:
+        return "unknown"
+    return done.stdout.strip() or "unknown"
+
+
 class Bench:
     def __init__(self, options, work):
         self.options = options
         self.work = work
         self.data = pathlib.Path(options.data).resolve()
         self.peers = [p for p in options.peers.split(",") if p] if options.peers_python else []
+        self.ours = list(OURS) if options.xnnpack else ["belay"]
 
     # ---- processes ----
 
@@ -168,8 +179,8 @@ class Bench:
     def archive(self, model):
         return self.data / model.folder / f"model{model.suffix}.pt2"
 
-    def program(self, model):
-        return self.work / f"{model.name}.belay"
+    def program(self, model, runner="belay"):
+        return self.work / f"{model.name}.{runner}.belay"
 
     def prepare(self, model):
         """Makes the archive and peers' files that are missing. Failed if there is no archive afterwards."""
@@ -191,19 +202,21 @@ class Bench:
                 except Failed as failed:
                     log(f"  {failed}")
         log(f"lower {model.name}")
-        try:
-            lowering["belay"] = self.lower(model)
-        except Failed as failed:
-            lowering["why"] = str(failed)
-            log(f"  {failed}")
+        for runner in self.ours:
+            try:
+                lowering[runner] = self.lower(model, runner)
+            except Failed as failed:
+                lowering["why"] = str(failed)
+                log(f"  {runner}: {failed}")
         return lowering
 
-    def lower(self, model):
+    def lower(self, model, runner):
         """The median of three: the first may read the archive from the disk."""
-        command = [self.options.belay, "lower", self.archive(model), "-o", self.program(model)] + self.options.lower_option
+        program = self.program(model, runner)
+        command = [self.options.belay, "lower", self.archive(model), "-o", program] + OURS[runner] + self.options.lower_option
         seconds, peak = [], 0
         for _ in range(3):
-            self.program(model).unlink(missing_ok=True)
+            program.unlink(missing_ok=True)
             start = time.perf_counter()
             process = self.start(command, self.cpus(1))
             # wait4 tells the peak of this child alone.
@@ -220,17 +233,17 @@ class Bench:
         command = [self.options.peers_python, HERE / "peers.py", "run", runner, self.data / model.folder, model.suffix]
         return command + [threads, warm_up, seconds, output]
 
-    def belay_command(self, model, threads):
+    def belay_command(self, model, threads, runner="belay"):
         # Its median is over the warm-up, too, which is the shorter part.
         seconds = self.options.warm_up + self.options.seconds
-        return [self.options.belay, "bench", self.program(model), "--threads", threads, "--seconds", seconds, "--json"]
+        return [self.options.belay, "bench", self.program(model, runner), "--threads", threads, "--seconds", seconds, "--json"]
 
     def error_of(self, runner, model, threads):
         """How far one call's results are from the golden ones."""
         with tempfile.TemporaryDirectory(dir=self.work) as output:
             output = pathlib.Path(output)
-            if runner == "belay":
-                command = [self.options.belay, "run", self.program(model), "--threads", threads, "--output-dir", output]
+            if runner in OURS:
+                command = [self.options.belay, "run", self.program(model, runner), "--threads", threads, "--output-dir", output]
                 for path in self.numbered(model, "in"):
                     command += ["--input", path]
             else:
@@ -261,8 +274,8 @@ class Bench:
         return run
 
     def round(self, runner, model, threads):
-        if runner == "belay":
-            command, output = self.belay_command(model, threads), None
+        if runner in OURS:
+            command, output = self.belay_command(model, threads, runner), None
         else:
             output = tempfile.mkdtemp(dir=self.work)
             command = self.peer_command(runner, model, threads, self.options.warm_up, self.options.seconds, output)
@@ -283,7 +296,7 @@ class Bench:
         return measures.median([json.loads(text)["latency_ms_median"] for text in texts])
 
     def case(self, model, threads):
-        runners = ["belay"] + self.peers_of(model)
+        runners = self.ours + self.peers_of(model)
         case = {"title": model.title, "model": model.name, "threads": threads, "tolerance": model.tolerance}
         case["instructions"] = model.instructions
         case["runners"] = {runner: self.checked(runner, model, threads) for runner in runners}
@@ -317,6 +330,8 @@ class Bench:
 
     def versions(self):
         result = {"belay": self.options.version or commit()}
+        if "belay_xnnpack" in self.ours:
+            result["belay_xnnpack"] = f"XNNPACK of Debian: {package_version('libxnnpack-dev')}"
         if self.peers:
             known = self.json_of([self.options.peers_python, HERE / "peers.py", "versions"])
             result.update({peer: known[peer] for peer in self.peers})
@@ -329,7 +344,7 @@ class Bench:
         options = self.options
         real_time = f"real time (`chrt -f {options.real_time}`)" if options.real_time else "as usual"
         result = {
-            "runners": ["belay"] + self.peers,
+            "runners": self.ours + self.peers,
             "machine": {
                 "cpu": cpu_name(),
                 "cpus": os.cpu_count(),
@@ -382,6 +397,7 @@ def parse(arguments):
     parser.add_argument("--models", default="all", help="comma separated; those of README.md, or folders of --data")
     parser.add_argument("--peers-python", help="the Python that has the peers")
     parser.add_argument("--peers", default=",".join(PEERS), help="comma separated")
+    parser.add_argument("--xnnpack", action="store_true", help="measures Belay with delegates of backends/xnnpack, too")
     parser.add_argument("--threads", default="1,2", help="comma separated")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--warm-up", type=float, default=2, help="seconds of each process")

@@ -156,6 +156,15 @@ class DriverTest(unittest.TestCase):
         self.assertLess(belay["error"], 1e-3)
         self.assertGreater(result["lowering"][0]["belay"]["seconds"], 0)
 
+    def test_belay_with_xnnpack_is_measured_and_no_peer(self):
+        page, result = self.bench("--models", "small", "--xnnpack")
+        self.expect_well_formed(page)
+        self.assertRegex(page, r"\| small \| [0-9.]+ \| [0-9.]+ \([0-9.]+\) \| – \|")
+        self.assertIn("| Belay+XNNPACK | XNNPACK of Debian: ", page)
+        self.assertIn("## Behind, wrong or failed\n\nNone.\n", page)
+        self.assertEqual(len(result["cases"][0]["runners"]["belay_xnnpack"]["rounds"]), 2)
+        self.assertGreater(result["lowering"][0]["belay_xnnpack"]["seconds"], 0)
+
     def test_a_wrong_output_is_wrong_and_has_no_time(self):
         golden = self.data / "small" / "golden0.npy"
         shape, numbers = measures.read_npy(golden)

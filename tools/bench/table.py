@@ -2,7 +2,8 @@
 
 import measures
 
-TITLES = {"belay": "Belay", "et_xnn": "ExecuTorch+XNNPACK", "ort": "ONNX Runtime", "openvino": "OpenVINO"}
+OURS = ("belay", "belay_xnnpack")
+TITLES = {"belay": "Belay", "belay_xnnpack": "Belay+XNNPACK", "et_xnn": "ExecuTorch+XNNPACK", "ort": "ONNX Runtime", "openvino": "OpenVINO"}
 
 
 def title(runner):
@@ -52,7 +53,7 @@ def cell(case, runner, key, digits=3):
 def to_best(case):
     """The best peer's name and Belay's time to its; (None, None) if one of them has none."""
     good = counted(case)
-    peer = measures.best({name: rounds for name, rounds in good.items() if name != "belay"})
+    peer = measures.best({name: rounds for name, rounds in good.items() if name not in OURS})
     return (peer, measures.ratio(good["belay"], good[peer])) if peer and "belay" in good else (None, None)
 
 
@@ -71,7 +72,8 @@ def latency(result, threads):
             peer, r = to_best(case)
             line.append(f"**{times(r)}** behind" if r is not None and r > 1 else times(r))
         lines.append(line)
-    header = ["model", "Belay ms"] + [f"{title(p)} ms (Belay to it)" for p in peers] + (["to the best"] if peers else [])
+    best = ["to the best peer" if "belay_xnnpack" in peers else "to the best"] if peers else []
+    header = ["model", "Belay ms"] + [f"{title(p)} ms (Belay to it)" for p in peers] + best
     return rows(header, lines)
 
 
