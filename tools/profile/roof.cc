@@ -47,9 +47,12 @@ absl::StatusOr<Machine> ReadMachine(const json& limits, int threads) {
   Machine machine;
   ABSL_ASSIGN_OR_RETURN(machine.f32, Number(limits, "f32_fma_gflops" + team, "best"));
   if (machine.f32 == 0) return Missing("f32_fma_gflops" + team);
-  // null where the CPU has no instruction for it.
-  machine.int8 = Number(limits, "int8_dot_gops" + team, "best").value_or(machine.f32);
-  machine.bf16 = Number(limits, "bf16_dot_gflops" + team, "best").value_or(machine.f32);
+  const auto dots = [&](const std::string& name) {
+    const double rate = Number(limits, name + team, "best").value_or(0);
+    return rate > 0 ? rate : machine.f32;  // null where the CPU has no instruction for it
+  };
+  machine.int8 = dots("int8_dot_gops");
+  machine.bf16 = dots("bf16_dot_gflops");
   constexpr const char* kLevels[] = {"l1", "l2", "l3", "memory"};
   for (size_t k = 0; k < machine.levels.size(); ++k) {
     const bool is_memory = k + 1 == machine.levels.size();
