@@ -61,11 +61,11 @@ LARGEST_INPUT = 64 << 10
 
 
 def is_product(path):
-    """Whether a source counts: the project's own, neither a test nor what serves tests alone."""
+    """Whether a source counts: the project's own, neither a test, nor what serves tests alone, nor a table (.inc)."""
     parts = path.split("/")
     return (
         parts[0] in ("runtime", "exir", "backends", "executorch", "tools")
-        and not path.endswith(("_test.cc", "_bench.cc", ".pb.h", ".pb.cc"))
+        and not path.endswith(("_test.cc", "_bench.cc", ".pb.h", ".pb.cc", ".inc"))
         and not any("testing" in p for p in parts)
     )
 

@@ -179,6 +179,7 @@ def rewrite(path, text, faults, first):
             skipped += 1
             continue
         number = first + len(mutants)
+        follows = re.sub(r"/\*FAULT\*/::belay_\w*:*\w*\(?\d*\)?", "FAULT", follows)
         mutants.append(Mutant(number, path, text[:begin].count("\n") + 1, "guard", f"{condition} → {follows}"))
         numbered.append((begin, end, number, changed))
     out = text
