@@ -477,6 +477,7 @@ class Reader {
       case NodeType::Multiply:
       case NodeType::Subtract:
       case NodeType::PReLU:
+      case NodeType::BatchMatrixMultiply:
         return ReadFields(*static_cast<const fb::Binary*>(fields), node);
       default:
         return ReadFields(*static_cast<const fb::Unary*>(fields), node);
@@ -488,7 +489,7 @@ class Reader {
     node.type = wire.node_type();
     node.debug_handle = wire.debug_handle();
     const NodeRule* rule = FindNodeRule(node.type);
-    if (rule == nullptr || (!rule->fp32 && !rule->qint8)) {
+    if (rule == nullptr || !(rule->fp32 || rule->qint8 || rule->function)) {
       return absl::UnimplementedError(absl::StrCat("node type ", static_cast<int>(node.type), ", ",
                                                    NodeTypeName(node.type),
                                                    ", is not supported by this XNNPACK"));
@@ -534,7 +535,7 @@ class Reader {
                                                    " is not supported here"));
     };
     for (const Value* value : {&input, &output}) {
-      if (!(value->datatype == Datatype::FP32 && rule.fp32) &&
+      if (!(value->datatype == Datatype::FP32 && (rule.fp32 || rule.function)) &&
           !(value->datatype == Datatype::QINT8 && rule.qint8)) {
         return unsupported(*value);
       }

@@ -340,13 +340,23 @@ TEST(GraphReaderTest, RefusesChannelScales) {
 
 // --- Nodes ---
 
-TEST(GraphReaderTest, RefusesNodeTypes) {
+TEST(GraphReaderTest, FunctionsAreOfFloat32) {
   for (NodeType type : {NodeType::Gelu, NodeType::Tanh, NodeType::Exp, NodeType::Log,
                         NodeType::ReciprocalSquareRoot, NodeType::Sin, NodeType::Cos}) {
     Abs payload;
     payload.graph().nodes[0]->node.type = type;
-    ExpectRefused(payload, kUnimplemented, fb::EnumNameNodeUnion(type));
+    EXPECT_OK(Read(payload.Serialize()).status());
+    payload.Quantize(payload.x, Datatype::QINT8, 1, 0);
+    payload.Quantize(payload.y, Datatype::QINT8, 1, 0);
+    ExpectRefused(payload, kUnimplemented, "value 0 of datatype QINT8 is not supported here");
   }
+}
+
+TEST(GraphReaderTest, RefusesNodeTypes) {
+  Abs argmax;
+  argmax.graph().nodes.clear();
+  argmax.Add<fb::ArgMaxPoolT>(NodeType::ArgMaxPooling2d);
+  ExpectRefused(argmax, kUnimplemented, "node type 21, ArgMaxPooling2d");
   Abs attention;
   attention.graph().nodes.clear();
   attention.Add<fb::AttentionT>(NodeType::ScaledDotProductAttention);

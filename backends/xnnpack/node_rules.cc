@@ -3,7 +3,7 @@
 namespace belay::xnnpack {
 namespace {
 
-constexpr bool kYes = true, kNo = false, kMoves = true;
+constexpr bool kYes = true, kNo = false, kMoves = true, kFunction = true;
 
 constexpr NodeRule kRules[] = {
     {NodeType::Add, kYes, kYes},
@@ -43,17 +43,17 @@ constexpr NodeRule kRules[] = {
     {NodeType::Concatenate4, kYes, kYes, kMoves},
     {NodeType::StaticSlice, kYes, kYes, kMoves},
     {NodeType::ScaledDotProductAttention, kNo, kNo},
-    {NodeType::BatchMatrixMultiply, kNo, kNo},
+    {NodeType::BatchMatrixMultiply, kNo, kNo, kNo, kFunction},
     {NodeType::Concatenate5, kYes, kYes, kMoves},
     {NodeType::ConvTranspose2d, kYes, kNo},
-    {NodeType::ReciprocalSquareRoot, kNo, kNo},
-    {NodeType::Log, kNo, kNo},
-    {NodeType::Gelu, kNo, kNo},
-    {NodeType::Tanh, kNo, kNo},
-    {NodeType::Exp, kNo, kNo},
-    {NodeType::Sin, kNo, kNo},
+    {NodeType::ReciprocalSquareRoot, kNo, kNo, kNo, kFunction},
+    {NodeType::Log, kNo, kNo, kNo, kFunction},
+    {NodeType::Gelu, kNo, kNo, kNo, kFunction},
+    {NodeType::Tanh, kNo, kNo, kNo, kFunction},
+    {NodeType::Exp, kNo, kNo, kNo, kFunction},
+    {NodeType::Sin, kNo, kNo, kNo, kFunction},
     {NodeType::Copy, kYes, kYes, kMoves},
-    {NodeType::Cos, kNo, kNo},
+    {NodeType::Cos, kNo, kNo, kNo, kFunction},
 };
 
 }  // namespace

@@ -14,6 +14,8 @@ struct NodeRule {
   bool fp32, qint8;
   // Inputs and output must have the same quantization parameters: it only moves elements.
   bool moves = false;
+  // The library does not have it on FP32, and functions.h computes it.
+  bool function = false;
 };
 
 // Null for a tag that no node type has.

@@ -138,6 +138,23 @@ absl::StatusOr<Sizes> LinearSizes(const Node& node, SizeList sizes) {
   return result;
 }
 
+absl::StatusOr<Sizes> ProductSizes(const Node& node, const Sizes& left, const Sizes& right) {
+  const int rank = left.size();
+  const bool transposed = (node.flags & kTransposedWeights) != 0;
+  Sizes expected = left;  // of the second operand
+  if (rank >= 2 && right.size() == rank) {
+    const int64_t columns = right[rank - (transposed ? 2 : 1)];
+    expected[rank - 2] = transposed ? columns : left.back();
+    expected[rank - 1] = transposed ? left.back() : columns;
+    if (right == expected) {
+      Sizes result = left;
+      result.back() = columns;
+      return result;
+    }
+  }
+  return Expected("matrices", expected, right);
+}
+
 absl::StatusOr<Sizes> ReshapeSizes(const Node& node, const Sizes& input) {
   Sizes result = node.numbers;
   CheckedInt known = 1;
@@ -197,6 +214,8 @@ absl::StatusOr<Sizes> Unchecked(const Node& node, SizeList sizes) {
       return Broadcast(input, *sizes[1]);
     case NodeType::FullyConnected:
       return LinearSizes(node, sizes);
+    case NodeType::BatchMatrixMultiply:
+      return ProductSizes(node, input, *sizes[1]);
     case NodeType::Conv2d:
     case NodeType::DepthwiseConv2d:
     case NodeType::ConvTranspose2d:
@@ -293,6 +312,7 @@ uint64_t WorkOf(const Node& node, SizeList sizes, const Sizes& output) {
   const Window& w = node.window;
   switch (node.type) {
     case NodeType::FullyConnected:
+    case NodeType::BatchMatrixMultiply:
       of_each = static_cast<uint64_t>(sizes[0]->back());
       break;
     case NodeType::ConvTranspose2d:

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "backends/xnnpack/functions.h"
+#include "backends/xnnpack/node_rules.h"
 #include "runtime/core/arena.h"
 #include "runtime/core/checked_math.h"
 #include "runtime/core/memory_check.h"
@@ -489,7 +491,7 @@ absl::StatusOr<Operator> Operator::Create(const Graph& graph, const Node& node) 
   const Value& input = *graph.input(node, 0);
   const bool qint8 = input.datatype == Datatype::QINT8;
   if (qint8) result.element_bytes_ = 1;
-  if (MovesElements(node.type)) return result;
+  if (MovesElements(node.type) || FindNodeRule(node.type)->function) return result;
   if ((node.type == NodeType::AvgPooling2d || node.type == NodeType::GlobalAvgPooling2d) &&
       input.sizes.back() > kMaxAveragedChannels) {
     return absl::UnimplementedError(absl::StrCat("averages of ", input.sizes.back(),
@@ -575,6 +577,10 @@ uint64_t Operator::Bytes(const Graph& graph, const Node& node) {
 }
 
 absl::Status Operator::Run(const Node& node, const Operands& operands) const {
+  if (operator_ == nullptr && FindNodeRule(node.type)->function) {
+    ComputeFunction(node, operands);
+    return absl::OkStatus();
+  }
   if (operator_ == nullptr) return MoveElements(node, operands, element_bytes_);
   if (channels_ != 0 && operands.sizes[0]->back() != channels_) {
     return absl::UnimplementedError(absl::StrCat(

@@ -29,7 +29,7 @@ class Operator {
  public:
   static constexpr size_t kOverread = XNN_EXTRA_BYTES;
 
-  // The library's operator, with its weights packed; none for nodes that move elements. Refers to
+  // The library's operator, with its weights packed; none for nodes that move elements or are functions. Refers to
   // nothing of the graph. Precondition: the graph is one of ReadGraph, InitializeLibrary() was OK.
   //   kUnimplemented      the library refuses the node's numbers
   //   kInvalidArgument    it finds them wrong

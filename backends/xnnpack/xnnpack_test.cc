@@ -97,12 +97,13 @@ class XnnpackTest : public ::testing::Test {
 
   // Lowers the program, all of which must be in one delegate but for what computes sizes, and calls
   // it. Returns the delegate's node types.
-  std::vector<std::string> ExpectSame(std::string_view text, exir::Closeness close = kClose) {
+  std::vector<std::string> ExpectSame(std::string_view text, exir::Closeness close = kClose,
+                                      const std::vector<exir::CompileSpec>& specs = {}) {
     const exir::ExportedProgram program = Parse(text, *ops_);
     auto interpreter = exir::Interpreter::Create(program, kernels_);
     EXPECT_OK(interpreter.status());
     if (!interpreter.ok()) return {};
-    auto lowered = Lower(program);
+    auto lowered = Lower(program, specs);
     EXPECT_OK(lowered.status());
     if (!lowered.ok()) return {};
     size_t computing = lowered->top().num_nodes();
@@ -198,6 +199,25 @@ TEST_F(XnnpackTest, UnaryNodesComputeTheSame) {
                      "%p: f32[2,3] = edge.aten.mul.Tensor(%x, %x)\n"
                      "%y: f32[2,3] = edge.aten.sqrt.default(%p)"));
   ExpectSame(Program({}, "%x: f32[] user_input", "%y: f32[] = edge.aten.add.Scalar(%x, 2)"));
+}
+
+TEST_F(XnnpackTest, WhatTheLibraryLacksIsComputedAllTheSame) {
+  for (const char* call :
+       {"gelu.default(%p)", "tanh.default(%p)", "exp.default(%p)", "sin.default(%p)",
+        "cos.default(%p)", "log.default(%p)", "rsqrt.default(%p)"}) {
+    EXPECT_EQ(ExpectSame(Program({}, "%x: f32[2,3,5] user_input",
+                                 absl::StrCat("%q: f32[2,3,5] = edge.aten.abs.default(%x)\n"
+                                              "%p: f32[2,3,5] = edge.aten.add.Scalar(%q, 0.5)\n"
+                                              "%y: f32[2,3,5] = edge.aten.",
+                                              call)),
+                         kClose, {{"target", "executorch-1.5"}})
+                  .size(),
+              3u);
+  }
+  EXPECT_THAT(ExpectSame(Program({}, "%x: f32[2,3,5] user_input, %z: f32[2,5,4] user_input",
+                                 "%y: f32[2,3,4] = edge.aten.bmm.default(%x, %z)"),
+                         kClose, {{"target", "executorch-1.5"}}),
+              ElementsAre("BatchMatrixMultiply"));
 }
 
 TEST_F(XnnpackTest, BinaryNodesBroadcast) {
