@@ -21,6 +21,8 @@ enum class NegativeReader : uint8_t {
   kArray,         // .npy: an input of ArrayProgram()
   kText,          // .txt: the text form of a program
   kBlob,          // .<backend id>: a delegate's blob, called with f32[2,3] and giving f32[2,3]
+  kExecuTorchProgram,  // .pte: opened, its methods loaded with all kernels and backends, and executed
+  kExecuTorchData,     // .ptd: of a program that takes "w", f32[2], from it
 };
 
 // What stands at the file's place.

@@ -32,7 +32,7 @@ std::vector<NegativeFile> NegativeFiles() {
   for (auto* family :
        {ProgramContainerFiles, ProgramTableFiles, ProgramTensorFiles, ProgramInstructionFiles,
         ProgramKernelFiles, CompanionFiles, ArchiveContainerFiles, ArchiveContentFiles,
-        SavedTensorFiles, ArrayFiles, TextFiles, BlobFiles}) {
+        SavedTensorFiles, ArrayFiles, TextFiles, BlobFiles, ExecuTorchFiles}) {
     std::vector<NegativeFile> files = family();
     std::move(files.begin(), files.end(), std::back_inserter(all));
   }

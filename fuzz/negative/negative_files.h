@@ -38,6 +38,7 @@ std::vector<NegativeFile> SavedTensorFiles();         // .pt
 std::vector<NegativeFile> ArrayFiles();               // .npy
 std::vector<NegativeFile> TextFiles();                // .txt
 std::vector<NegativeFile> BlobFiles();                // D: delegate blobs
+std::vector<NegativeFile> ExecuTorchFiles();          // .pte, .ptd, payloads of XNNPACK
 
 }  // namespace belay::fuzz
 

@@ -9,6 +9,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "backends/runtime_backends.h"
+#include "executorch/reader/data_file.h"
+#include "executorch/reader/prim_kernels.h"
+#include "executorch/reader/testing/pte_builder.h"
 #include "exir/import/import.h"
 #include "exir/import/testing/zip_writer.h"
 #include "exir/import/torch_save.h"
@@ -31,6 +34,7 @@ const KernelRegistry& Kernels() {
   static const KernelRegistry* const kernels = [] {
     auto* registry = new KernelRegistry;
     ABSL_CHECK(AddStandardKernels(*registry).ok());
+    ABSL_CHECK(registry->Add(pte::PrimKernels()).ok());
     return registry;
   }();
   return *kernels;
@@ -141,6 +145,20 @@ absl::Status ReadBlob(const NegativeFile& file) {
   return Run(opened);
 }
 
+// Its output is the tensor "w" of two floats.
+absl::Status ReadExecuTorchData(const NegativeFile& file) {
+  pte::PteBuilder builder;
+  const int32_t w = builder.Unplanned({2});
+  auto& extra = builder.tensor(w).extra_tensor_info;
+  extra = std::make_unique<pte::ExtraTensorInfoT>();
+  extra->location = pte::TensorDataLocation::EXTERNAL;
+  extra->fully_qualified_name = "w";
+  builder.Output(w);
+  pte::DataFiles data;
+  ABSL_RETURN_IF_ERROR(data.Add(nullptr, Bytes(file.bytes), TightLimits()));
+  return pte::OpenPte(builder.Serialize(), Tight(), data).status();
+}
+
 }  // namespace
 
 Limits TightLimits() {
@@ -188,6 +206,12 @@ absl::Status ReadNegative(const NegativeFile& file, const std::string& directory
       return exir::ParseProgram(file.bytes, Ops()).status();
     case NegativeReader::kBlob:
       return ReadBlob(file);
+    case NegativeReader::kExecuTorchProgram: {
+      ABSL_ASSIGN_OR_RETURN(const Program program, pte::OpenPte(file.bytes, Tight()));
+      return Run(program);
+    }
+    case NegativeReader::kExecuTorchData:
+      return ReadExecuTorchData(file);
   }
   return absl::InternalError("no such reader");
 }
