@@ -40,7 +40,7 @@ absl::StatusOr<Sizes> Broadcast(const Sizes& a, const Sizes& b) {
       return absl::InvalidArgumentError(
           absl::StrCat("sizes ", FormatSizes(a), " and ", FormatSizes(b), " do not broadcast"));
     }
-    result[result.size() - i] = std::max(x, y);
+    result[result.size() - i] = x == 1 ? y : x;
   }
   return result;
 }
@@ -299,8 +299,12 @@ uint64_t Product(absl::Span<const int64_t> sizes) {
 
 absl::StatusOr<Sizes> OutputSizes(const Node& node, SizeList sizes) {
   ABSL_ASSIGN_OR_RETURN(Sizes result, Unchecked(node, sizes));
+  const bool may_be_empty = std::any_of(sizes.begin(), sizes.end(), [](const Sizes* input) {
+    return input != nullptr && NumElements(*input) == 0;
+  });
+  const int64_t least = may_be_empty ? 0 : 1;
   if (!NumElements(result).has_value() ||
-      std::any_of(result.begin(), result.end(), [](int64_t size) { return size < 1; })) {
+      std::any_of(result.begin(), result.end(), [&](int64_t size) { return size < least; })) {
     return absl::InvalidArgumentError(absl::StrCat("the output's sizes are ", FormatSizes(result)));
   }
   return result;

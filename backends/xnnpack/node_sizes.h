@@ -13,7 +13,8 @@ namespace belay::xnnpack {
 
 // The sizes of the node's output, by those of its inputs: `sizes[i]` is null for an input that is
 // not there. All sizes are in the order of memory, NHWC where the node is one of images; those of
-// inputs are at least 1, and so are the result's, whose number of elements fits in 63 bits.
+// the result are at least 1, or 0 when an input has no elements, and its number of elements fits in 63
+// bits.
 //   kInvalidArgument  the inputs do not fit each other or the node's numbers
 absl::StatusOr<Sizes> OutputSizes(const Node& node, absl::Span<const Sizes* const> sizes);
 

@@ -100,6 +100,7 @@ class XnnpackHandle final : public DelegateHandle {
   absl::Status ExecuteWithin(KernelContext& context, Budget& budget) override {
     ABSL_RETURN_IF_ERROR(context.CheckArity(num_arguments_, num_outputs_));
     ABSL_RETURN_IF_ERROR(TakeSizes(context));
+    if (is_empty_) return GiveEmptyOutputs(context);
     for (int value : arguments_) ABSL_RETURN_IF_ERROR(TakeArgument(context, value));
     for (int value : outputs_) ABSL_RETURN_IF_ERROR(TakeOutput(context, value));
     for (size_t i = 0; i < graph_.nodes.size(); ++i) {
@@ -257,6 +258,7 @@ class XnnpackHandle final : public DelegateHandle {
   absl::Status TakeSizes(KernelContext& context) {
     bool same = sizes_are_known_;
     sizes_are_known_ = false;
+    is_empty_ = false;
     for (int index : arguments_) {
       Place& place = places_[index];
       const Value& value = graph_.values[index];
@@ -267,19 +269,30 @@ class XnnpackHandle final : public DelegateHandle {
                          DTypeName(DtypeOf(value.datatype)), " of rank ", place.order.size()));
       }
       const Sizes sizes = tensor->rank() == 0 ? value.sizes : Permuted(tensor->sizes, place.order);
+      is_empty_ = is_empty_ || tensor->numel() == 0;
       if (sizes == place.sizes) continue;
       same = false;
-      for (int64_t size : sizes) {
-        if (size < 1) {
-          return absl::UnimplementedError(absl::StrCat("argument ", value.argument, " is ",
-                                                       tensor->ToString(), ", without elements"));
-        }
-      }
       place.sizes = sizes;
       ABSL_RETURN_IF_ERROR(CheckPlanned(index));
     }
     if (!same) ABSL_RETURN_IF_ERROR(ComputeSizes());
     sizes_are_known_ = true;
+    return absl::OkStatus();
+  }
+
+  // Of a call with an argument that has no elements: nothing is computed. kUnimplemented when an output
+  // has some nevertheless, such as an average over none.
+  absl::Status GiveEmptyOutputs(KernelContext& context) {
+    for (int index : outputs_) {
+      const Place& place = places_[index];
+      const int output = graph_.values[index].output;
+      if (place.order.empty() || NumElements(place.sizes) != 0) {
+        return absl::UnimplementedError(absl::StrCat("output ", output, " of sizes ",
+                                                     FormatSizes(place.sizes),
+                                                     " of an argument without elements"));
+      }
+      ABSL_RETURN_IF_ERROR(context.Output(output, Unpermuted(place.sizes, place.order)).status());
+    }
     return absl::OkStatus();
   }
 
@@ -370,6 +383,7 @@ class XnnpackHandle final : public DelegateHandle {
   int num_arguments_, num_outputs_;
   AlignedBuffer memory_;
   EventSink events_;
+  bool is_empty_ = false;        // the call: an argument has no elements
   bool sizes_are_known_ = true;  // those of the call at its largest, to begin with
 };
 
