@@ -640,10 +640,14 @@ absl::Status MethodCode::Annotate(const absl::Status& status, size_t instruction
   } else {
     what = std::holds_alternative<MovePlan>(plan) ? "move" : "jump";
   }
-  return absl::Status(status.code(), absl::StrCat("method ", Quoted(plan_->name), ", instruction ",
-                                                  instruction, " (", what, ")",
-                                                  InstructionSource(*program_, *plan_, instruction),
-                                                  ": ", status.message(), condition));
+  std::string message = absl::StrCat(
+      "method ", Quoted(plan_->name), ", instruction ", instruction, " (", what, ")",
+      InstructionSource(*program_, *plan_, instruction), ": ", status.message(), condition);
+  // A kernel may say what a text of the file is: nothing that a terminal obeys.
+  std::replace_if(
+      message.begin(), message.end(),
+      [](unsigned char c) { return (c < 0x20 && c != '\n' && c != '\t') || c == 0x7f; }, '?');
+  return absl::Status(status.code(), message);
 }
 
 }  // namespace belay

@@ -641,6 +641,29 @@ absl::Status Twice(KernelContext& context, const TwiceCall& call) {
 constexpr Kernel kTwice[] = {
     KernelRow<&Twice>("test.twice.default", "a", "Twice", KernelEngine::kReference)};
 
+// Says what its argument is.
+struct QuoteCall {
+  std::string_view text;
+  static absl::StatusOr<QuoteCall> Read(const KernelArguments& arguments) {
+    QuoteCall call;
+    ABSL_ASSIGN_OR_RETURN(call.text, arguments.String("text"));
+    return call;
+  }
+};
+absl::Status Quote(KernelContext& context, const QuoteCall& call) {
+  return absl::InvalidArgumentError(absl::StrCat("got '", call.text, "'"));
+}
+constexpr Kernel kQuote[] = {
+    KernelRow<&Quote>("test.quote.default", "text", "Quote", KernelEngine::kReference)};
+
+TEST_F(MethodTest, ErrorsHoldNothingThatATerminalObeys) {
+  ASSERT_OK(kernels_.Add(kQuote));
+  forward_.Call("test.quote.default", {forward_.String("a\x1b[31m\r\tb\x7f")},
+                {forward_.Arena(kF32, {1})});
+  EXPECT_THAT(Load()->Execute(), StatusIs(absl::StatusCode::kInvalidArgument,
+                                          HasSubstr("('test.quote.default'): got 'a?[31m?\tb?'")));
+}
+
 TEST_F(MethodTest, CallsOnTensorsThatStayWhereTheyAreAreFixed) {
   ASSERT_OK(kernels_.Add(kTwice));
   const uint32_t x = forward_.Input("x", kF32, {1});
