@@ -15,10 +15,11 @@ namespace belay {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// NaN stays NaN: x86 gives the second operand when one is NaN.
+// NaN stays NaN: x86 gives the second operand when one is NaN, Arm the one that is a number.
 template <class D, class V>
 HWY_INLINE V ClampKeepingNaN(D d, V x, V low, V high) {
-  return hn::Min(high, hn::Max(low, x));
+  const V clamped = hn::Min(high, hn::Max(low, x));
+  return HWY_TARGET_IS_NEON ? hn::IfThenElse(hn::IsNaN(x), x, clamped) : clamped;
 }
 
 // Whether the sums need no more than bias, `other` and clamp: then the kernels store them finished.

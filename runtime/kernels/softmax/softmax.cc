@@ -13,14 +13,20 @@ HWY_BEFORE_NAMESPACE();
 namespace belay {
 namespace HWY_NAMESPACE {
 
+// NaN of a row of nothing else, which is no row of -inf.
 HWY_INLINE float MaxOf(const float* HWY_RESTRICT in, size_t n) {
   const hn::ScalableTag<float> d;
+  // x86 gives the second operand when one is NaN, Arm the one that is a number.
+  const auto larger = [&](auto top, auto x) HWY_ATTR {
+    const auto either = hn::Max(top, x);
+    return HWY_TARGET_IS_NEON ? hn::IfThenElse(hn::IsNaN(x), x, either) : either;
+  };
   const size_t lanes = hn::Lanes(d);
   const auto lowest = hn::Set(d, -std::numeric_limits<float>::infinity());
   auto top = lowest;
   size_t i = 0;
-  for (; i + lanes <= n; i += lanes) top = hn::Max(top, hn::LoadU(d, in + i));
-  if (i < n) top = hn::Max(top, hn::LoadNOr(lowest, d, in + i, n - i));
+  for (; i + lanes <= n; i += lanes) top = larger(top, hn::LoadU(d, in + i));
+  if (i < n) top = larger(top, hn::LoadNOr(lowest, d, in + i, n - i));
   return hn::ReduceMax(d, top);
 }
 
