@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <type_traits>
 
 #include "runtime/core/budget.h"
 #include "runtime/kernels/packed/quantized_weights.h"
@@ -103,6 +102,26 @@ HWY_INLINE hn::Vec<TagU8> Quad(const uint8_t* a) {
   return hn::BitCast(TagU8(), hn::Set(Tag32(), quad));
 }
 
+// Adds the products of the rows' bytes from `p` on, kQuads times four of them, with the weights.
+template <size_t kQuads, bool kInt4, size_t kParts, size_t kRows>
+HWY_INLINE void MultiplyBlock(const Weights<kInt4>& weights, const PreparedRow* rows, size_t p,
+                              hn::Vec<Tag32> (&inner)[kParts][kRows][kVectors]) {
+  hn::Vec<TagS8> w[2][kVectors];
+  weights.template Load<kQuads == 2>(p, w);
+  HWY_UNROLL(kRows)
+  for (size_t r = 0; r < kRows; ++r) {
+    HWY_UNROLL(kQuads)
+    for (size_t q = 0; q < kQuads; ++q) {
+      const auto x = Quad(rows[r].bytes + p + q * kQuad);
+      HWY_UNROLL(kVectors)
+      for (size_t v = 0; v < kVectors; ++v) {
+        auto& sum = inner[q % kParts][r][v];
+        sum = hn::SumOfMulQuadAccumulate(Tag32(), x, w[q][v], sum);
+      }
+    }
+  }
+}
+
 // sums[r * kColumns + j], of kRows rows and all columns of the panel at `first_column`, times the
 // rows' scales.
 template <bool kInt4, size_t kRows>
@@ -131,37 +150,22 @@ HWY_NOINLINE void MultiplyPanel(const DynamicGemmArgs& g, const PreparedRow* row
         for (size_t v = 0; v < kVectors; ++v) {
           const auto weight_sums = hn::LoadU(d, g.weight_sums + at + v * lanes);
           inner[0][r][v] = hn::Add(hn::Mul(weight_sums, zero), start);
+          HWY_UNROLL(kParts)
           for (size_t s = 1; s < kParts; ++s) inner[s][r][v] = hn::Zero(d);
         }
       }
-      const auto multiply = [&](size_t p, auto second) HWY_ATTR {
-        constexpr size_t kQuads = decltype(second)::value ? 2 : 1;
-        hn::Vec<TagS8> w[2][kVectors];
-        weights.template Load<kQuads == 2>(p, w);
-        HWY_UNROLL(kRows)
-        for (size_t r = 0; r < kRows; ++r) {
-          HWY_UNROLL(kQuads)
-          for (size_t q = 0; q < kQuads; ++q) {
-            const auto x = Quad(rows[r].bytes + p + q * kQuad);
-            HWY_UNROLL(kVectors)
-            for (size_t v = 0; v < kVectors; ++v) {
-              auto& sum = inner[q % kParts][r][v];
-              sum = hn::SumOfMulQuadAccumulate(d, x, w[q][v], sum);
-            }
-          }
-        }
-      };
       // Of int4 whole blocks are there.
       const size_t whole =
           kInt4 ? end : begin + (end - begin + kQuad - 1) / kBlockRows * kBlockRows;
       size_t p = begin;
-      for (; p < whole; p += kBlockRows) multiply(p, std::true_type());
-      if (p < end) multiply(p, std::false_type());
+      for (; p < whole; p += kBlockRows) MultiplyBlock<2>(weights, rows, p, inner);
+      if (p < end) MultiplyBlock<1>(weights, rows, p, inner);
       HWY_UNROLL(kRows)
       for (size_t r = 0; r < kRows; ++r) {
         HWY_UNROLL(kVectors)
         for (size_t v = 0; v < kVectors; ++v) {
           auto sum = inner[0][r][v];
+          HWY_UNROLL(kParts)
           for (size_t s = 1; s < kParts; ++s) sum = hn::Add(sum, inner[s][r][v]);
           float* to = sums + r * kColumns + column + v * lanes;
           const auto scale = hn::LoadU(df, g.scales + at + v * lanes);
