@@ -87,7 +87,8 @@ class LinearLowering : NodeLowering {
                              &LinearLowering::LowerDynamic, &LinearLowering::LowerWeightOnly}) {
       ABSL_ASSIGN_OR_RETURN(const bool lowered, (this->*lower)(id, left, mat2, bias));
       if (!lowered) continue;
-      if (graph_.node(id).target->aten() != view_) AbsorbReshapes(id);
+      // The numbers of dynamically quantized rows would not follow.
+      if (lower != &LinearLowering::LowerDynamic) AbsorbReshapes(id);
       return true;
     }
     return false;
@@ -143,11 +144,11 @@ class LinearLowering : NodeLowering {
   absl::StatusOr<bool> LowerDynamic(NodeId id, const Argument& left, const Argument& mat2,
                                     const Argument& bias) {
     std::optional<NodeId> reshape;
-    std::optional<RunTimeQuantizedForm> input = forms_.DequantizedAtRunTime(left);
+    std::optional<DynamicForm> input = forms_.DequantizedDynamically(left);
     if (!input.has_value()) {
       reshape = ReshapeToRows(left);
       if (!reshape.has_value()) return false;
-      input = forms_.DequantizedAtRunTime(graph_.node(*reshape).operand());
+      input = forms_.DequantizedDynamically(graph_.node(*reshape).operand());
     }
     if (!input.has_value() || graph_.value(*left.get_if<ValueId>()).tensor()->rank() != 2) {
       return false;
@@ -197,7 +198,7 @@ class LinearLowering : NodeLowering {
                                        const Argument& bias) {
     const NodeId producer = graph_.value(*left.get_if<ValueId>()).producer;
     if (producer.valid() && graph_.node(producer).target->has_trait(exir::kDequantizes) &&
-        !forms_.DequantizedAtRunTime(left).has_value()) {
+        !forms_.DequantizedDynamically(left).has_value()) {
       return false;
     }
     const std::optional<WeightOnlyForm> form = weight_only_.Find(mat2);

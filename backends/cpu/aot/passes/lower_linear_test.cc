@@ -308,7 +308,7 @@ TEST(LowerLinear, KeepsAWeightOfBFloat16) {
       return (%y user_output) } })");
 }
 
-constexpr std::string_view kRunTimeQuantized = R"(program edge {
+constexpr std::string_view kDynamic = R"(program edge {
     constants { state "w": i8[8,32] state "b": f32[8] state "s": f32[8,4] state "z": i32[8,4] }
     graph(%w: i8[8,32] buffer "w", %b: f32[8] parameter "b", %s: f32[8,4] buffer "s",
           %z: i32[8,4] buffer "z", %q: i8[3,2,32] user_input, %qs: f64[3,2,1] user_input,
@@ -320,8 +320,8 @@ constexpr std::string_view kRunTimeQuantized = R"(program edge {
       %y: f32[6,8] = edge.aten.addmm.default(%b, %v, %t)
       return (%y user_output) } })";
 
-TEST(LowerLinear, MultipliesBytesThatWereQuantizedAtRunTime) {
-  ExpectLoweredWith({.i8 = 7}, kRunTimeQuantized, R"(program edge {
+TEST(LowerLinear, MultipliesDynamicallyQuantizedBytes) {
+  ExpectLoweredWith({.i8 = 7}, kDynamic, R"(program edge {
     constants { state "b": f32[8] constant "w_packed_int4_0": i32[128] constant "w_scales0": f32[128]
                 constant "w_sums_of_8_0": i32[128] }
     graph(%b: f32[8] parameter "b", %w_packed_int4_0: i32[128] tensor_constant "w_packed_int4_0",
@@ -335,7 +335,7 @@ TEST(LowerLinear, MultipliesBytesThatWereQuantizedAtRunTime) {
 
 // Weights with zero points meet floats; an input whose zero points are no integers stays.
 TEST(LowerLinear, LeavesWhatSumsOfBytesDoNotGive) {
-  ExpectLoweredWith({.i8 = 7, .i32 = -3}, kRunTimeQuantized, R"(program edge {
+  ExpectLoweredWith({.i8 = 7, .i32 = -3}, kDynamic, R"(program edge {
     constants { state "b": f32[8] constant "w_packed_int4_0": i32[128] constant "w_scales0": f32[128]
                 constant "w_zeros0": f32[128] }
     graph(%b: f32[8] parameter "b", %w_packed_int4_0: i32[128] tensor_constant "w_packed_int4_0",
@@ -355,6 +355,32 @@ TEST(LowerLinear, LeavesWhatSumsOfBytesDoNotGive) {
       %t: f32[32,8] = edge.aten.permute_copy.default(%d, [1,0])
       %y: f32[6,8] = edge.aten.mm.default(%x, %t)
       return (%y user_output) } })");
+}
+
+// The scales are of [6, 1]: they would not fit the rows of a reshape.
+TEST(LowerLinear, KeepsReshapesOfBytesThatAreDequantizedByRows) {
+  ExpectLoweredWith({}, R"(program edge {
+    constants { state "w": i8[8,4] state "s": f32[8] }
+    graph(%w: i8[8,4] buffer "w", %s: f32[8] buffer "s", %q: i8[3,2,4] user_input,
+          %qs: f32[6,1] user_input, %qz: i64[6,1] user_input) {
+      %v: i8[6,4] = edge.aten.view_copy.default(%q, [6,4])
+      %x: f32[6,4] = edge.quantized_decomposed.dequantize_per_token.default(%v, %qs, %qz, -128, 127, dtype:i8, dtype:f32)
+      %d: f32[8,4] = edge.quantized_decomposed.dequantize_per_channel.default(%w, %s, none, 0, -127, 127, dtype:i8)
+      %t: f32[4,8] = edge.aten.permute_copy.default(%d, [1,0])
+      %y: f32[6,8] = edge.aten.mm.default(%x, %t)
+      %r: f32[3,2,8] = edge.aten.view_copy.default(%y, [3,2,8])
+      return (%r user_output) } })",
+                    R"(program edge {
+    constants { constant "w_packed0": i8[64] constant "w_scales0": f32[32]
+                constant "w_sums_of_4_0": i32[32] }
+    graph(%w_packed0: i8[64] tensor_constant "w_packed0",
+          %w_scales0: f32[32] tensor_constant "w_scales0",
+          %w_sums_of_4_0: i32[32] tensor_constant "w_sums_of_4_0", %q: i8[3,2,4] user_input,
+          %qs: f32[6,1] user_input, %qz: i64[6,1] user_input) {
+      %v: i8[6,4] = edge.aten.view_copy.default(%q, [6,4])
+      %y: f32[6,8] = backend.belay_cpu.dynamic_quantized_linear.default(%v, %qs, %qz, %w_packed0, %w_scales0, %w_sums_of_4_0, none, none, 8, "int8", 4, "none", "add", -inf, inf)
+      %r: f32[3,2,8] = edge.aten.view_copy.default(%y, [3,2,8])
+      return (%r user_output) } })");
 }
 
 TEST(LowerLinear, TakesOneScaleOfAWholeInputAndOneOfEachRowOfAWeight) {

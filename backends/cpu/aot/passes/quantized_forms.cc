@@ -80,8 +80,7 @@ std::optional<QuantizedForm> QuantizedForms::DequantizedBytes(const Argument& ar
   return form.has_value() && form->dtype == DType::kUint8 ? form : std::nullopt;
 }
 
-std::optional<RunTimeQuantizedForm> QuantizedForms::DequantizedAtRunTime(
-    const Argument& argument) const {
+std::optional<DynamicForm> QuantizedForms::DequantizedDynamically(const Argument& argument) const {
   const exir::Graph& graph = program_.top();
   const ValueId* value = argument.get_if<ValueId>();
   const NodeId producer = value == nullptr ? NodeId() : graph.value(*value).producer;
@@ -112,7 +111,7 @@ std::optional<RunTimeQuantizedForm> QuantizedForms::DequantizedAtRunTime(
       !is_of_rows(*zeros, {DType::kInt8, DType::kInt32, DType::kInt64})) {
     return std::nullopt;
   }
-  return RunTimeQuantizedForm{*input, *scales, *zeros};
+  return DynamicForm{*input, *scales, *zeros};
 }
 
 bool QuantizedForms::IsDequantizePerChannel(NodeId node) const {

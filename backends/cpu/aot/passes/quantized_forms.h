@@ -56,8 +56,8 @@ struct QuantizedConstant {
   std::optional<int> axis;    // nullopt: one scale
 };
 
-// A tensor of int8 or uint8 that was quantized by numbers known at run time alone.
-struct RunTimeQuantizedForm {
+// A tensor of int8 or uint8 that is dynamically quantized: by numbers that the program computes.
+struct DynamicForm {
   exir::ValueId input;  // of the node that dequantizes it: [..., k]
   // Of float32 or float64, and of int8, int32 or int64: [..., 1], or one element.
   exir::ValueId scales, zero_points;
@@ -84,7 +84,7 @@ class QuantizedForms {
   std::optional<QuantizedForm> DequantizedBytes(const exir::Argument& argument) const;
 
   // What dequantize_per_tensor.tensor or dequantize_per_token makes float32. nullopt for all else.
-  std::optional<RunTimeQuantizedForm> DequantizedAtRunTime(const exir::Argument& argument) const;
+  std::optional<DynamicForm> DequantizedDynamically(const exir::Argument& argument) const;
 
   // dequantize_per_tensor or dequantize_per_channel, with usual scales and zero points 0, of an int8
   // constant or of a view of one.
