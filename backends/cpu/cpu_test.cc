@@ -123,6 +123,14 @@ class CpuTest : public ::testing::Test {
     return exir::ToBackend(program, *Aot().create_partitioner({}), set_);
   }
 
+  // The file of one method, "forward", opened.
+  static absl::StatusOr<Program> Emit(exir::ExportedProgram lowered) {
+    exir::MethodPrograms methods;
+    methods.emplace_back("forward", std::move(lowered));
+    ABSL_ASSIGN_OR_RETURN(const exir::ProgramImage image, exir::EmitProgram(methods));
+    return exir::OpenImage(image);
+  }
+
   // Lowers the program and calls it with each of the inputs; all of it must be in one delegate.
   // Writes the delegate's operators to `operators`.
   void ExpectSame(std::string_view text, const exir::CallSequence& calls, float scalar = 3,
@@ -135,11 +143,7 @@ class CpuTest : public ::testing::Test {
     ASSERT_OK(lowered.status());
     EXPECT_EQ(lowered->top().num_nodes(), 1u) << exir::PrintProgram(*lowered);
     if (operators != nullptr) *operators = OperatorsOf(*lowered);
-    exir::MethodPrograms methods;
-    methods.emplace_back("forward", *std::move(lowered));
-    auto image = exir::EmitProgram(methods);
-    ASSERT_OK(image.status());
-    auto file = exir::OpenImage(*image);
+    auto file = Emit(*std::move(lowered));
     ASSERT_OK(file.status());
     auto method = Method::Load(*file, "forward", kernels_, registry_);
     ASSERT_OK(method.status());
@@ -159,10 +163,7 @@ class CpuTest : public ::testing::Test {
     module->processed = std::move(blob);
     module->named_data = std::move(named_data);
     program.lowered_modules[exir::ModuleId(0)] = std::move(module);
-    exir::MethodPrograms methods;
-    methods.emplace_back("forward", std::move(program));
-    ABSL_ASSIGN_OR_RETURN(const exir::ProgramImage image, exir::EmitProgram(methods));
-    ABSL_ASSIGN_OR_RETURN(const Program file, exir::OpenImage(image));
+    ABSL_ASSIGN_OR_RETURN(const Program file, Emit(std::move(program)));
     return Method::Load(file, "forward", kernels_, registry_).status();
   }
 
@@ -241,11 +242,7 @@ constexpr std::string_view kDivisible = R"(program edge {
 TEST_F(CpuTest, ThreadsChangeNoBit) {
   auto lowered = Lower(Parse(kDivisible, *ops_));
   ASSERT_OK(lowered.status());
-  exir::MethodPrograms methods;
-  methods.emplace_back("forward", *std::move(lowered));
-  auto image = exir::EmitProgram(methods);
-  ASSERT_OK(image.status());
-  auto file = exir::OpenImage(*image);
+  auto file = Emit(*std::move(lowered));
   ASSERT_OK(file.status());
   const exir::CallSequence calls = {
       {RandomTensor({90, 512}, random_), RandomTensor({1, 16, 40, 40}, random_),
@@ -470,11 +467,7 @@ TEST_F(CpuTest, AZeroPointThatNoByteIsNamed) {
                                               *ops_);
   auto lowered = Lower(program);
   ASSERT_OK(lowered.status());
-  exir::MethodPrograms methods;
-  methods.emplace_back("forward", *std::move(lowered));
-  auto image = exir::EmitProgram(methods);
-  ASSERT_OK(image.status());
-  auto file = exir::OpenImage(*image);
+  auto file = Emit(*std::move(lowered));
   ASSERT_OK(file.status());
   auto method = Method::Load(*file, "forward", kernels_, registry_);
   ASSERT_OK(method.status());

@@ -299,13 +299,7 @@ INSTANTIATE_TEST_SUITE_P(
                     p.tensor(p.x).extra_tensor_info->device_type = DeviceType::CUDA;
                   },
                   kLacking, "another device"},
-        BadTables{"ExternalWithoutFile",
-                  [](Relu& p) {
-                    auto& extra = p.tensor(p.Unplanned({2})).extra_tensor_info;
-                    extra = std::make_unique<ExtraTensorInfoT>();
-                    extra->location = TensorDataLocation::EXTERNAL;
-                    extra->fully_qualified_name = "w";
-                  },
+        BadTables{"ExternalWithoutFile", [](Relu& p) { p.External({2}, "w"); },
                   absl::StatusCode::kNotFound, "external tensor 'w'"},
         BadTables{"ListElementBeyond", [](Relu& p) { p.IntList({99}); }, kBroken,
                   "element 0 is value 99, there are 3"},
@@ -723,10 +717,7 @@ TEST(OpenProgramTest, SeveralPools) {
 
 TEST(OpenProgramTest, TensorsOfADataFile) {
   PteBuilder pte;
-  const int32_t w = pte.Unplanned({2});
-  pte.tensor(w).extra_tensor_info = std::make_unique<ExtraTensorInfoT>();
-  pte.tensor(w).extra_tensor_info->location = TensorDataLocation::EXTERNAL;
-  pte.tensor(w).extra_tensor_info->fully_qualified_name = "w";
+  const int32_t w = pte.External({2}, "w");
   pte.Output(w);
   const std::string bytes = DataFileOf({{"v", {9}}, {"w", {5, 6}}});
   const auto file = std::make_shared<const std::string>(bytes);

@@ -336,13 +336,13 @@ class Checker {
         jump->set_target(left[jump->target()]);
       }
       const schema::Instruction& found = method_.instructions(static_cast<int>(left[p]));
-      bool same = true;
-      if (expected.has_kernel() &&
-          found.has_kernel()) {  // the number of its operator may be another
-        same = OperatorName(method_, found) == OperatorName(written_, expected);
+      bool same_operator = true;
+      if (expected.has_kernel() && found.has_kernel()) {
+        same_operator = OperatorName(method_, found) == OperatorName(written_, expected);
+        // Its number may be another.
         expected.mutable_kernel()->set_operator_(found.kernel().operator_());
       }
-      if (!same || expected.SerializeAsString() != found.SerializeAsString()) {
+      if (!same_operator || expected.SerializeAsString() != found.SerializeAsString()) {
         Problem(absl::StrCat("O2: instruction ", left[p], " is not the one written as ", i));
       }
     }

@@ -138,11 +138,7 @@ const NegativeBytes kPrograms[] = {
      "it has 2 arguments, expected 3",
      BELAY_PTE(p.Call("executorch_prim::add", "Scalar", {p.Int(1), p.Int(2)}))},
     {"B2_data_missing", "a tensor of a data file that is not there", absl::StatusCode::kNotFound,
-     "external tensor 'w'",
-     BELAY_PTE(auto& extra = p.tensor(p.Unplanned({2})).extra_tensor_info;
-               extra = std::make_unique<pte::ExtraTensorInfoT>();
-               extra->location = pte::TensorDataLocation::EXTERNAL;
-               extra->fully_qualified_name = "w")},
+     "external tensor 'w'", BELAY_PTE(p.External({2}, "w"))},
 };
 
 // --- Data files, of which a program takes "w", f32[2] ---

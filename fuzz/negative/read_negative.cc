@@ -148,12 +148,7 @@ absl::Status ReadBlob(const NegativeFile& file) {
 // Its output is the tensor "w" of two floats.
 absl::Status ReadExecuTorchData(const NegativeFile& file) {
   pte::PteBuilder builder;
-  const int32_t w = builder.Unplanned({2});
-  auto& extra = builder.tensor(w).extra_tensor_info;
-  extra = std::make_unique<pte::ExtraTensorInfoT>();
-  extra->location = pte::TensorDataLocation::EXTERNAL;
-  extra->fully_qualified_name = "w";
-  builder.Output(w);
+  builder.Output(builder.External({2}, "w"));
   pte::DataFiles data;
   ABSL_RETURN_IF_ERROR(data.Add(nullptr, Bytes(file.bytes), TightLimits()));
   return pte::OpenPte(builder.Serialize(), Tight(), data).status();

@@ -5,17 +5,13 @@
 #include <string>
 
 #include "absl/strings/escaping.h"
+#include "runtime/core/printable.h"
 #include "runtime/core/str_cat.h"
 
 namespace belay::fuzz {
 namespace {
 
 constexpr size_t kMaxMessageBytes = 64 << 10;
-
-bool IsControl(char c) {
-  const auto byte = static_cast<unsigned char>(c);
-  return (byte < 0x20 && c != '\n' && c != '\t') || byte == 0x7f;
-}
 
 }  // namespace
 

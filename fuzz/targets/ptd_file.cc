@@ -18,12 +18,7 @@ using namespace belay;
 // Its output is the tensor "w" of two floats.
 std::string MakeProgram() {
   pte::PteBuilder builder;
-  const int32_t w = builder.Unplanned({2});
-  auto& extra = builder.tensor(w).extra_tensor_info;
-  extra = std::make_unique<pte::ExtraTensorInfoT>();
-  extra->location = pte::TensorDataLocation::EXTERNAL;
-  extra->fully_qualified_name = "w";
-  builder.Output(w);
+  builder.Output(builder.External({2}, "w"));
   return builder.Serialize();
 }
 

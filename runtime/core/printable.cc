@@ -9,11 +9,6 @@ namespace {
 
 constexpr size_t kShown = 16 << 10;
 
-bool IsControl(char c) {
-  const auto byte = static_cast<unsigned char>(c);
-  return (byte < 0x20 && c != '\n' && c != '\t') || byte == 0x7f;
-}
-
 }  // namespace
 
 std::string Printable(std::string_view text) {

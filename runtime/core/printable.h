@@ -9,6 +9,12 @@
 
 namespace belay {
 
+// Whether a message must not hold `c`: control characters, but for line feeds and tabs.
+constexpr bool IsControl(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return (byte < 0x20 && c != '\n' && c != '\t') || byte == 0x7f;
+}
+
 // `text` with its control characters, but for line feeds and tabs, as \xHH: escape sequences of a
 // terminal are text. At most 16 KiB of it; what is cut off ends with "…".
 std::string Printable(std::string_view text);

@@ -15,6 +15,7 @@
 #include "absl/strings/str_join.h"
 #include "runtime/core/annotate.h"
 #include "runtime/core/one_dtype_copy.h"
+#include "runtime/core/printable.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/executor/instruction_source.h"
 #include "runtime/program/metadata_path.h"
@@ -644,9 +645,7 @@ absl::Status MethodCode::Annotate(const absl::Status& status, size_t instruction
       "method ", Quoted(plan_->name), ", instruction ", instruction, " (", what, ")",
       InstructionSource(*program_, *plan_, instruction), ": ", status.message(), condition);
   // A kernel may say what a text of the file is: nothing that a terminal obeys.
-  std::replace_if(
-      message.begin(), message.end(),
-      [](unsigned char c) { return (c < 0x20 && c != '\n' && c != '\t') || c == 0x7f; }, '?');
+  std::replace_if(message.begin(), message.end(), IsControl, '?');
   return absl::Status(status.code(), message);
 }
 

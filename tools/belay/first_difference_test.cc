@@ -17,7 +17,7 @@
 #include "runtime/core/testing.h"
 #include "runtime/kernel/kernel_arguments.h"
 #include "runtime/kernels/standard_kernels.h"
-#include "tools/belay/relu_call.h"
+#include "tools/profile/unary_call.h"
 
 namespace belay::tools {
 namespace {
@@ -25,7 +25,7 @@ namespace {
 using ::testing::HasSubstr;
 
 // A relu that forgets the last element.
-absl::Status WrongRelu(KernelContext& context, const ReluCall& call) {
+absl::Status WrongRelu(KernelContext& context, const UnaryCall& call) {
   const TensorView* const in = call.self;
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, context.Output(0, in->sizes));
   for (int64_t i = 0; i < in->numel(); ++i) {

@@ -21,7 +21,7 @@
 #include "runtime/kernel/kernel_arguments.h"
 #include "runtime/kernels/standard_kernels.h"
 #include "tools/belay/first_difference.h"
-#include "tools/belay/relu_call.h"
+#include "tools/profile/unary_call.h"
 
 namespace belay::tools {
 namespace {
@@ -29,7 +29,7 @@ namespace {
 using ::testing::HasSubstr;
 
 // A relu that is wrong for numbers above 2.
-absl::Status WrongRelu(KernelContext& context, const ReluCall& call) {
+absl::Status WrongRelu(KernelContext& context, const UnaryCall& call) {
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, context.Output(0, call.self->sizes));
   for (int64_t i = 0; i < out->numel(); ++i) {
     const float x = call.self->as<float>()[i];

@@ -10,6 +10,7 @@
 #include "gtest/gtest.h"
 #include "runtime/core/testing.h"
 #include "tools/profile/logged_method.h"
+#include "tools/profile/unary_call.h"
 
 namespace belay::tools {
 namespace {

@@ -22,7 +22,6 @@
 #include "runtime/core/status_macros.h"
 #include "runtime/core/testing.h"
 #include "runtime/executor/method.h"
-#include "runtime/kernel/kernel_arguments.h"
 #include "runtime/kernels/standard_kernels.h"
 #include "runtime/program/program.h"
 #include "runtime/trace/event_log.h"
@@ -33,16 +32,6 @@ inline const exir::OpRegistry& TestOps() {
   static const exir::OpRegistry& ops = *exir::CreateStandardOps()->release();
   return ops;
 }
-
-// The call of an operator of one tensor, for kernels that tests make.
-struct UnaryCall {
-  const TensorView* self = nullptr;
-  static absl::StatusOr<UnaryCall> Read(const KernelArguments& arguments) {
-    UnaryCall call;
-    ABSL_ASSIGN_OR_RETURN(call.self, arguments.Tensor("self"));
-    return call;
-  }
-};
 
 // The nodes of `ops` go to the backend; one round for each of `rounds`.
 struct DelegationRound {

@@ -9,10 +9,9 @@
 
 namespace belay::xnnpack {
 
-// Nodes in the program's order. Inputs and outputs have the order that
-// they have in the program. Images (NHWC in payloads) stay as they are through what does not
-// care; a transpose comes where one order is there and the other is wanted, once for each value.
-// relu, clamp and hardtanh become bounds of the sum, product, convolution or linear layer that they
+// Nodes in the program's order. Inputs and outputs lie in the dim order that they have in the program.
+// Images (NHWC in payloads) stay as they are through what does not care; a transpose comes where one
+// order is there and the other is wanted, once for each value. relu, clamp and hardtanh become bounds of the sum, product, convolution or linear layer that they
 // alone read. Constants are named data, under the SHA-256 of their bytes in hexadecimal. Step ids of
 // the debug handle map are the nodes' debug handles.
 //   kUnimplemented  a node that ReadOperation refuses, an output that is not a tensor that is

@@ -122,6 +122,15 @@ int32_t PteBuilder::Unplanned(std::vector<int32_t> sizes, int8_t scalar_type) {
   return Add(std::move(value));
 }
 
+int32_t PteBuilder::External(std::vector<int32_t> sizes, std::string name) {
+  const int32_t index = Unplanned(std::move(sizes));
+  auto& extra = tensor(index).extra_tensor_info;
+  extra = std::make_unique<ExtraTensorInfoT>();
+  extra->location = TensorDataLocation::EXTERNAL;
+  extra->fully_qualified_name = std::move(name);
+  return index;
+}
+
 int32_t PteBuilder::Constant(std::vector<int32_t> sizes, const std::vector<float>& elements) {
   const int32_t index = Unplanned(std::move(sizes));
   constants_.resize(AlignUp(constants_.size(), kConstantAlignment));

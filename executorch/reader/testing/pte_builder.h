@@ -46,6 +46,8 @@ class PteBuilder {
   int32_t Tensor(std::vector<int32_t> sizes, int8_t scalar_type = kFloatType);
   // Without memory.
   int32_t Unplanned(std::vector<int32_t> sizes, int8_t scalar_type = kFloatType);
+  // In a data file, under this name.
+  int32_t External(std::vector<int32_t> sizes, std::string name);
   // With the elements in segment 0.
   int32_t Constant(std::vector<int32_t> sizes, const std::vector<float>& elements);
   // In pool 1, with initial content in a segment of its own.
