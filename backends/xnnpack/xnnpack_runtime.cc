@@ -101,6 +101,7 @@ class XnnpackHandle final : public DelegateHandle {
     ABSL_RETURN_IF_ERROR(context.CheckArity(num_arguments_, num_outputs_));
     ABSL_RETURN_IF_ERROR(TakeSizes(context));
     if (is_empty_) return GiveEmptyOutputs(context);
+    WorkIn(context.scratch().data());
     for (int value : arguments_) ABSL_RETURN_IF_ERROR(TakeArgument(context, value));
     for (int value : outputs_) ABSL_RETURN_IF_ERROR(TakeOutput(context, value));
     for (size_t i = 0; i < graph_.nodes.size(); ++i) {
@@ -118,12 +119,14 @@ class XnnpackHandle final : public DelegateHandle {
     return absl::OkStatus();
   }
 
+  uint64_t ScratchBytes() const override { return scratch_bytes_; }
+
  private:
   // Where a value lies in a call, and its sizes there.
   struct Place {
     Sizes sizes;
     void* data = nullptr;
-    void* own = nullptr;  // memory of the delegate
+    void* own = nullptr;  // memory of the delegate, or the call's working memory
     DimOrder order;       // of the tensor of the call
     TensorView tensor;    // of an output: the call's
     bool is_read = false;
@@ -193,8 +196,8 @@ class XnnpackHandle final : public DelegateHandle {
     const auto end = static_cast<int64_t>(graph_.nodes.size());
     std::vector<Lifetime> lifetimes(graph_.values.size());
     std::vector<bool> needed(graph_.values.size(), false);
-    // Copies of constants and of arguments that can't be read where they are come first and stay;
-    // so does what is copied to an output at the end.
+    // Copies of arguments that can't be read where they are come first; what is copied to an output
+    // at the end stays.
     for (int value : arguments_) needed[value] = true;
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {
       const Node& node = graph_.nodes[n];
@@ -210,31 +213,51 @@ class XnnpackHandle final : public DelegateHandle {
       lifetime.last = output.output >= 0 ? end + 1 : step;
       needed[node.output] = output.output < 0 || places_[node.output].is_copied;
     }
-    std::vector<size_t> values;
+    // Constants stay from call to call: a plan of their own, all at once.
+    std::vector<Lifetime> constants, results;
+    std::vector<int> constant_values;
     for (size_t i = 0; i < graph_.values.size(); ++i) {
       const Value& value = graph_.values[i];
-      if (value.is_constant || value.output >= 0) lifetimes[i].last = end + 1;
+      if (!needed[i]) continue;
       lifetimes[i].bytes = Bytes(value, value.sizes) + Operator::kOverread;
-      if (needed[i]) values.push_back(i);
-    }
-    std::sort(values.begin(), values.end(), [&](size_t a, size_t b) {
-      return std::pair(lifetimes[a].first, a) < std::pair(lifetimes[b].first, b);
-    });
-    std::vector<Lifetime> planned;
-    for (size_t i : values) planned.push_back(lifetimes[i]);
-    const std::optional<MemoryPlan> plan = PlanMemory(planned);
-    if (!plan.has_value()) return absl::ResourceExhaustedError("results of more than 2^64 bytes");
-    ABSL_RETURN_IF_ERROR(context.memory->Take(plan->bytes, "memory for intermediate results"));
-    ABSL_ASSIGN_OR_RETURN(memory_, AlignedBuffer::Create(plan->bytes));
-    for (size_t k = 0; k < values.size(); ++k) {
-      const Value& value = graph_.values[values[k]];
-      Place& place = places_[values[k]];
-      place.data = place.own = memory_.data() + plan->offsets[k];
+      if (value.output >= 0) lifetimes[i].last = end + 1;
       if (value.is_constant) {
-        std::memcpy(place.data, value.constant.data(), Bytes(value, value.sizes));
+        constant_values.push_back(static_cast<int>(i));
+        constants.push_back({.bytes = lifetimes[i].bytes});
+      } else {
+        working_.push_back({.value = static_cast<int>(i)});
       }
     }
+    std::sort(working_.begin(), working_.end(), [&](const Working& a, const Working& b) {
+      return std::pair(lifetimes[a.value].first, a.value) <
+             std::pair(lifetimes[b.value].first, b.value);
+    });
+    for (const Working& working : working_) results.push_back(lifetimes[working.value]);
+    const std::optional<MemoryPlan> kept = PlanMemory(constants), plan = PlanMemory(results);
+    if (!kept.has_value() || !plan.has_value()) {
+      return absl::ResourceExhaustedError("results of more than 2^64 bytes");
+    }
+    scratch_bytes_ = plan->bytes;
+    for (size_t k = 0; k < working_.size(); ++k) working_[k].offset = plan->offsets[k];
+    ABSL_RETURN_IF_ERROR(context.memory->Take(kept->bytes, "constants"));
+    ABSL_ASSIGN_OR_RETURN(memory_, AlignedBuffer::Create(kept->bytes));
+    for (size_t k = 0; k < constant_values.size(); ++k) {
+      const Value& value = graph_.values[constant_values[k]];
+      Place& place = places_[constant_values[k]];
+      place.data = place.own = memory_.data() + kept->offsets[k];
+      std::memcpy(place.data, value.constant.data(), Bytes(value, value.sizes));
+    }
     return absl::OkStatus();
+  }
+
+  // Puts results and copies into this memory, where they are not yet.
+  void WorkIn(std::byte* scratch) {
+    if (scratch == scratch_) return;
+    scratch_ = scratch;
+    for (const Working& working : working_) {
+      Place& place = places_[working.value];
+      place.data = place.own = scratch + working.offset;
+    }
   }
 
   absl::Status MakeOperators(const DelegateInitContext& context) {
@@ -376,12 +399,21 @@ class XnnpackHandle final : public DelegateHandle {
     return absl::OkStatus();
   }
 
+  // What lies in the call's working memory.
+  struct Working {
+    int value = 0;
+    uint64_t offset = 0;
+  };
+
   Graph graph_;
   std::vector<Place> places_;             // by value
   std::vector<Operator> operators_;       // by node
   std::vector<int> arguments_, outputs_;  // values
   int num_arguments_, num_outputs_;
-  AlignedBuffer memory_;
+  AlignedBuffer memory_;  // constants that nodes read
+  std::vector<Working> working_;
+  uint64_t scratch_bytes_ = 0;
+  std::byte* scratch_ = nullptr;  // where `working_` lies now
   EventSink events_;
   bool is_empty_ = false;        // the call: an argument has no elements
   bool sizes_are_known_ = true;  // those of the call at its largest, to begin with

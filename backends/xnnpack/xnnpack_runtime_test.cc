@@ -1,5 +1,7 @@
 #include "backends/xnnpack/xnnpack_runtime.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <utility>
@@ -8,7 +10,9 @@
 #include "backends/xnnpack/testing/payload_builder.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "runtime/core/arena.h"
 #include "runtime/core/memory_budget.h"
+#include "runtime/core/status_macros.h"
 #include "runtime/core/testing.h"
 
 namespace belay::xnnpack {
@@ -60,7 +64,10 @@ absl::StatusOr<std::vector<float>> Call(DelegateHandle& handle, EValue argument)
   EValue output = Float({1});
   EValue *arguments[] = {&argument}, *outputs[] = {&output};
   Allocator allocator;
-  KernelContext context(arguments, outputs, &allocator, {});
+  // Somewhere else in each call, and with anything in it.
+  ABSL_ASSIGN_OR_RETURN(AlignedBuffer scratch, AlignedBuffer::Create(handle.ScratchBytes()));
+  std::fill(scratch.span().begin(), scratch.span().end(), std::byte{0xff});
+  KernelContext context(arguments, outputs, &allocator, scratch.span());
   ABSL_RETURN_IF_ERROR(handle.Execute(context));
   return allocator.memory_;
 }
@@ -147,6 +154,21 @@ TEST(XnnpackRuntimeTest, TheSizesOfTheCallCount) {
   ASSERT_OK_AND_ASSIGN(const auto handle, Init(payload, Float({1, 3, 2, 2}), Float({1, 3, 2, 2})));
   std::vector<float> x(12, 1);
   EXPECT_EQ(Call(*handle, Float({1, 3, 2, 2}, x.data())).value(), std::vector<float>(12, -1));
+}
+
+TEST(XnnpackRuntimeTest, ResultsBetweenNodesLieInWorkingMemory) {
+  PayloadBuilder payload;
+  uint32_t from = payload.Input(0, {4, 3});
+  for (int i = 0; i < 5; ++i) {
+    const uint32_t to = i == 4 ? payload.Output(1, {4, 3}) : payload.Tensor({4, 3});
+    payload.Unary(NodeType::Negate, from, to);
+    from = to;
+  }
+  ASSERT_OK_AND_ASSIGN(const auto handle, Init(payload, Float({4, 3}), Float({4, 3})));
+  // A node's operand, which may be a copy of the argument, and its result.
+  EXPECT_EQ(handle->ScratchBytes(), 2 * kArenaAlignment);
+  std::vector<float> x(12, 1);
+  EXPECT_EQ(Call(*handle, Float({4, 3}, x.data())).value(), std::vector<float>(12, -1));
 }
 
 TEST(XnnpackRuntimeTest, TakesWhatItHoldsFromTheBudget) {

@@ -36,8 +36,8 @@ struct DelegateInitContext {
   absl::Span<const EValue* const> arguments;
   absl::Span<const EValue* const> outputs;
   // What is left of Limits::delegate_bytes for the delegates of the method; never null. A handle
-  // takes what it will hold from it before it allocates: working memory, copies, tables; all whose
-  // size the program decides.
+  // takes what it will hold from it before it allocates: copies, tables, what it keeps from call to
+  // call; all whose size the program decides. Not DelegateHandle::ScratchBytes.
   MemoryBudget* memory;
   // Who works on a call, as the method's options say; null for nobody else. Outlives the handle,
   // and is leased to the calling thread while the handle executes.
@@ -61,6 +61,11 @@ class DelegateHandle {
   virtual absl::Status ExecuteWithin(KernelContext& context, Budget& budget) {
     return Execute(context);
   }
+  // Working memory that a call needs: `context.scratch()` has as much, aligned to 64 bytes and with
+  // contents undefined. All delegates and kernels of a method work in the same memory, one after the
+  // other; what the largest needs is taken from Limits::delegate_bytes once. Asked when the handle
+  // was made.
+  virtual uint64_t ScratchBytes() const { return 0; }
   // Gives what the delegate keeps from call to call its initial content. Allocates nothing.
   virtual void ResetState() {}
   // The method that the delegate is, where its blob is a program file (program_delegate.h): for

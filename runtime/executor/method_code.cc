@@ -279,37 +279,43 @@ absl::Status MethodCode::Prepare(MemoryBudget* memory) {
     ABSL_RETURN_IF_ERROR(memory->Take(calls_needed_, "calls of kernels"));
   }
   MemoryBudget delegates("delegate_bytes", program_->limits().delegate_bytes, memory);
-  ABSL_ASSIGN_OR_RETURN(scratch_, AlignedBuffer::Create(scratch_needed_));
-  ABSL_ASSIGN_OR_RETURN(calls_, AlignedBuffer::Create(calls_needed_));
   handles_.resize(plan_->delegates.size());
+  for (size_t i = 0; i < records_.size(); ++i) {
+    if (records_[i].kind != Record::Kind::kDelegate) continue;
+    const auto& call = std::get<DelegateCallPlan>(plan_->instructions[i]);
+    ABSL_RETURN_IF_ERROR(MakeDelegate(call, delegates, records_[i]));
+  }
+  uint64_t of_delegates = 0;
+  for (const std::unique_ptr<DelegateHandle>& handle : handles_) {
+    if (handle != nullptr) of_delegates = std::max(of_delegates, handle->ScratchBytes());
+  }
+  ABSL_RETURN_IF_ERROR(delegates.Take(of_delegates, "working memory of delegates"));
+  ABSL_ASSIGN_OR_RETURN(scratch_, AlignedBuffer::Create(std::max(scratch_needed_, of_delegates)));
+  ABSL_ASSIGN_OR_RETURN(calls_, AlignedBuffer::Create(calls_needed_));
   for (size_t i = 0; i < records_.size(); ++i) {
     Record& record = records_[i];
     if (record.kind != Record::Kind::kKernel && record.kind != Record::Kind::kDelegate) continue;
     record.context =
         ContextOf(record, record.context.num_arguments(), record.context.num_outputs());
-    if (record.kind == Record::Kind::kKernel) {
-      const auto& call = std::get<KernelCallPlan>(plan_->instructions[i]);
-      record.reads_call =
-          !IsFixed(plan_->arguments_of(call.operands)) ||
-          !record.kernel
-               ->read_call(record.context, record.kernel->signature, calls_.data() + record.call)
-               .ok();
-      if (!record.is_dynamic) {
-        const uint64_t arguments = WorkOfArguments(record.rule, record.context);
-        const uint64_t outputs = WorkOfOutputs(record.rule, record.context);
-        record.work = arguments > UINT64_MAX - outputs ? UINT64_MAX : arguments + outputs;
-        if (!record.reads_call && record.kernel->fix_call != nullptr) {
-          if (StaysInPlace(plan_->arguments_of(call.operands)) &&
-              StaysInPlace(plan_->outputs_of(call.operands))) {
-            FixCall(record);
-          } else {
-            calls_on_inputs_.push_back(static_cast<uint32_t>(i));
-          }
+    if (record.kind != Record::Kind::kKernel) continue;
+    const auto& call = std::get<KernelCallPlan>(plan_->instructions[i]);
+    record.reads_call =
+        !IsFixed(plan_->arguments_of(call.operands)) ||
+        !record.kernel
+             ->read_call(record.context, record.kernel->signature, calls_.data() + record.call)
+             .ok();
+    if (!record.is_dynamic) {
+      const uint64_t arguments = WorkOfArguments(record.rule, record.context);
+      const uint64_t outputs = WorkOfOutputs(record.rule, record.context);
+      record.work = arguments > UINT64_MAX - outputs ? UINT64_MAX : arguments + outputs;
+      if (!record.reads_call && record.kernel->fix_call != nullptr) {
+        if (StaysInPlace(plan_->arguments_of(call.operands)) &&
+            StaysInPlace(plan_->outputs_of(call.operands))) {
+          FixCall(record);
+        } else {
+          calls_on_inputs_.push_back(static_cast<uint32_t>(i));
         }
       }
-    } else {
-      const auto& call = std::get<DelegateCallPlan>(plan_->instructions[i]);
-      ABSL_RETURN_IF_ERROR(MakeDelegate(call, delegates, record));
     }
   }
   return absl::OkStatus();

@@ -563,6 +563,29 @@ TEST_F(DelegateTest, IsMadeOnceForAllItsCalls) {
   EXPECT_EQ(fake_.resets(), 1);
 }
 
+TEST_F(DelegateTest, AllWorkInTheSameMemory) {
+  const uint32_t again = forward_.Arena(kF32, {4}, 1);
+  const uint32_t blob = program_.AddSegment(schema::Segment::DELEGATE, "add 2");
+  const uint32_t x_value = forward_.proto().instructions(0).delegate().arguments(0);
+  forward_.Delegate("fake", blob, {x_value}, {again});
+  forward_.Output(again);
+  Program::Options options;
+  options.limits.delegate_bytes = 16;  // what one of them needs
+  ASSERT_OK_AND_ASSIGN(Method method, Load(options));
+  EXPECT_EQ(fake_.live_handles(), 2);
+  const TestTensor x = TestTensor::Of<float>({3}, {1, 2, 3});
+  ASSERT_OK(method.SetInput(0, x.view()));
+  ASSERT_OK(method.Execute());
+  EXPECT_THAT(Floats(method.GetOutput(0)), ElementsAre(6, 7, 8));
+  EXPECT_THAT(Floats(method.GetOutput(1)), ElementsAre(3, 4, 5));
+  EXPECT_NE(fake_.last_scratch(), nullptr);
+
+  options.limits.delegate_bytes = 15;
+  EXPECT_THAT(Load(options),
+              StatusIs(kExhausted, HasSubstr("working memory of delegates of 16 bytes exceeds the "
+                                             "limit 'delegate_bytes' of 15")));
+}
+
 TEST_F(DelegateTest, IsResetWithTheMethod) {
   ASSERT_OK_AND_ASSIGN(Method method, Load());
   EXPECT_EQ(fake_.resets(), 0);

@@ -13,8 +13,13 @@ namespace {
 
 class AddHandle final : public DelegateHandle {
  public:
-  AddHandle(float number, std::atomic<int>* live, std::atomic<int>* resets)
-      : number_(number), live_(live), resets_(resets) {
+  AddHandle(float number, uint64_t max_bytes, std::atomic<int>* live, std::atomic<int>* resets,
+            std::atomic<const void*>* last_scratch)
+      : number_(number),
+        max_bytes_(max_bytes),
+        live_(live),
+        resets_(resets),
+        last_scratch_(last_scratch) {
     ++*live_;
   }
   ~AddHandle() override { --*live_; }
@@ -22,19 +27,28 @@ class AddHandle final : public DelegateHandle {
   absl::Status Execute(KernelContext& context) override {
     ABSL_ASSIGN_OR_RETURN(const TensorView* x, context.Tensor(0));
     ABSL_ASSIGN_OR_RETURN(const TensorView* out, context.Output(0, x->sizes));
-    for (StridedIterator<2> it(x->sizes, {x->strides, out->strides}); !it.done(); it.Next()) {
-      const float value = x->as<float>()[it.offset(0)];
+    *last_scratch_ = context.scratch().data();
+    auto* copy = reinterpret_cast<float*>(context.scratch().data());
+    for (StridedIterator<1> it(x->sizes, {x->strides}); !it.done(); it.Next()) {
+      *copy++ = x->as<float>()[it.offset(0)];
+    }
+    copy = reinterpret_cast<float*>(context.scratch().data());
+    for (StridedIterator<1> it(x->sizes, {out->strides}); !it.done(); it.Next()) {
+      const float value = *copy++;
       if (value < 0) return absl::UnavailableError("the device does not like negative numbers");
-      out->as<float>()[it.offset(1)] = value + number_;
+      out->as<float>()[it.offset(0)] = value + number_;
     }
     return absl::OkStatus();
   }
+  uint64_t ScratchBytes() const override { return max_bytes_; }
   void ResetState() override { ++*resets_; }
 
  private:
   const float number_;
+  const uint64_t max_bytes_;
   std::atomic<int>* const live_;
   std::atomic<int>* const resets_;
+  std::atomic<const void*>* const last_scratch_;
 };
 
 // nullptr unless the value is an f32 tensor.
@@ -67,7 +81,8 @@ absl::StatusOr<std::unique_ptr<DelegateHandle>> FakeBackend::Init(
   if (const auto data = context.named_data->Find("fake.scale"); data.ok()) {
     absl::StrAppend(&last_init_, "; fake.scale of ", data->size(), " bytes");
   }
-  return std::make_unique<AddHandle>(static_cast<float>(digit - '0'), &live_handles_, &resets_);
+  return std::make_unique<AddHandle>(static_cast<float>(digit - '0'), x->nbytes(), &live_handles_,
+                                     &resets_, &last_scratch_);
 }
 
 }  // namespace belay

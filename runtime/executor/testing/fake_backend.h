@@ -15,7 +15,8 @@
 
 namespace belay {
 
-// out = x + number, of f32 tensors. Execute() is kUnavailable when x holds a negative number.
+// out = x + number, of f32 tensors, by way of a copy of x in working memory. Execute() is
+// kUnavailable when x holds a negative number.
 class FakeBackend : public BackendRuntime {
  public:
   std::string_view id() const override { return "fake"; }
@@ -26,11 +27,14 @@ class FakeBackend : public BackendRuntime {
   const std::string& last_init() const { return last_init_; }
   int live_handles() const { return live_handles_; }
   int resets() const { return resets_; }  // calls of ResetState, of all handles
+  // Where the working memory of the last call lay.
+  const void* last_scratch() const { return last_scratch_; }
 
  private:
   mutable std::string last_init_;
   mutable std::atomic<int> live_handles_{0};
   mutable std::atomic<int> resets_{0};
+  mutable std::atomic<const void*> last_scratch_{nullptr};
 };
 
 }  // namespace belay
