@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "executorch/format/portable_operators.h"
 #include "executorch/format/program_generated.h"
@@ -82,11 +81,11 @@ struct MethodFacts {
   std::vector<Step> steps;
   uint64_t arena_bytes = 0, state_bytes = 0;
 
-  // Where a step is in the file, and what it calls, for messages.
-  std::string PlaceOf(const Step& step) const {
-    return absl::StrCat(name, ", chain ", step.chain, ", instruction ", step.instruction,
-                        step.op == nullptr ? "" : absl::StrCat(" (", step.op->name, ")"));
-  }
+  // Where a step comes from, "model.py:12": the innermost frame of the file's stack trace, which
+  // ExecuTorch's exporter writes when it is asked to. "" when there is none, or one that is no UTF-8.
+  std::string SourceOf(const Step& step) const;
+  // Where a step is in the file, what it calls and where it comes from, for messages.
+  std::string PlaceOf(const Step& step) const;
 };
 
 }  // namespace belay::pte

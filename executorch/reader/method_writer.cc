@@ -91,8 +91,14 @@ schema::ScalarSlot::Kind SlotKind(ScalarKind kind) {
 
 class MethodWriter {
  public:
-  MethodWriter(const MethodFacts& facts, PartsBuilder& parts, schema::Method& method)
-      : facts_(facts), plan_(*facts.plan), parts_(parts), method_(method) {}
+  MethodWriter(const MethodFacts& facts, PartsBuilder& parts, MemoryBudget& budget,
+               schema::Method& method, schema::MethodDebugInfo& debug)
+      : facts_(facts),
+        plan_(*facts.plan),
+        parts_(parts),
+        budget_(budget),
+        method_(method),
+        debug_(debug) {}
 
   absl::Status Write() {
     method_.set_name(plan_.name()->str());
@@ -110,7 +116,8 @@ class MethodWriter {
     std::vector<uint32_t> first_instructions;
     for (const Step& step : facts_.steps) {
       first_instructions.push_back(method_.instructions_size());
-      const absl::Status status = WriteStep(step);
+      absl::Status status = WriteStep(step);
+      if (status.ok()) status = AddSource(step, static_cast<int>(first_instructions.back()));
       if (!status.ok()) problems.Add(Annotate(status, facts_.PlaceOf(step)));
     }
     first_instructions.push_back(method_.instructions_size());
@@ -127,6 +134,18 @@ class MethodWriter {
   }
 
  private:
+  // Of the instructions from `first` on, which the step became: none, one or several.
+  absl::Status AddSource(const Step& step, int first) {
+    const std::string source = facts_.SourceOf(step);
+    if (source.empty()) return absl::OkStatus();
+    while (debug_.instructions_size() < first) debug_.add_instructions();
+    while (debug_.instructions_size() < method_.instructions_size()) {
+      ABSL_RETURN_IF_ERROR(budget_.Take(source.size(), "the names of source files"));
+      debug_.add_instructions()->set_source(source);
+    }
+    return absl::OkStatus();
+  }
+
   void AddMove(uint32_t from, uint32_t to) {
     schema::Move& move = *method_.add_instructions()->mutable_move();
     move.set_from(from);
@@ -531,7 +550,9 @@ class MethodWriter {
   const MethodFacts& facts_;
   const ExecutionPlan& plan_;
   PartsBuilder& parts_;
+  MemoryBudget& budget_;
   schema::Method& method_;
+  schema::MethodDebugInfo& debug_;
   std::vector<uint32_t> lists_;  // by value: the list's own index, 0 for none
   std::optional<uint32_t> none_;
   std::map<DType, uint32_t> dtypes_;
@@ -560,8 +581,9 @@ uint32_t PartsBuilder::AddBlob(absl::Span<const std::byte> bytes) {
   return it->second;
 }
 
-absl::Status WriteMethod(const MethodFacts& facts, PartsBuilder& parts, schema::Method& method) {
-  return MethodWriter(facts, parts, method).Write();
+absl::Status WriteMethod(const MethodFacts& facts, PartsBuilder& parts, MemoryBudget& budget,
+                         schema::Method& method, schema::MethodDebugInfo& debug) {
+  return MethodWriter(facts, parts, budget, method, debug).Write();
 }
 
 }  // namespace belay::pte

@@ -13,6 +13,7 @@
 #include "absl/types/span.h"
 #include "executorch/reader/method_facts.h"
 #include "executorch/reader/program_file.h"
+#include "runtime/core/memory_budget.h"
 #include "runtime/program/program_parts.h"
 #include "runtime/schema/program.pb.h"
 
@@ -35,11 +36,16 @@ class PartsBuilder {
 
 // Values keep their indices; lists and what the file has no value for come behind them. Errors name
 // the method, and the value, instruction or delegate.
-//   kInvalidArgument  a dtype or memory format of an argument that is no such number, or computed;
-//                     a delegate without id, data, or with a compile spec without key or value
-//   kUnimplemented    what Belay's instructions do not express: a condition of several elements, an
-//                     input that instructions compute
-absl::Status WriteMethod(const MethodFacts& facts, PartsBuilder& parts, schema::Method& method);
+//   kInvalidArgument    a dtype or memory format of an argument that is no such number, or
+//                       computed; a delegate without id, data, or with a compile spec without key or
+//                       value
+//   kUnimplemented      what Belay's instructions do not express: a condition of several elements,
+//                       an input that instructions compute
+//   kResourceExhausted  `budget`, from which source lines are taken: many instructions may share the
+//                       long name of a file
+// `debug` gets the source lines of the instructions, as far as the file says them.
+absl::Status WriteMethod(const MethodFacts& facts, PartsBuilder& parts, MemoryBudget& budget,
+                         schema::Method& method, schema::MethodDebugInfo& debug);
 
 }  // namespace belay::pte
 

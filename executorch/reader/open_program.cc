@@ -66,14 +66,15 @@ absl::StatusOr<std::vector<const ExecutionPlan*>> SortedPlans(const ProgramFile&
 
 absl::Status TranslateMethod(const ExecutionPlan& plan, const ProgramFile& file,
                              const DataFiles& data, const Limits& limits, MemoryBudget& budget,
-                             PartsBuilder& parts, schema::Method& method) {
+                             PartsBuilder& parts, schema::Method& method,
+                             schema::MethodDebugInfo& debug) {
   MethodFacts facts;
   facts.plan = &plan;
   facts.name = absl::StrCat("method ", Quoted(plan.name()->string_view()));
   ABSL_RETURN_IF_ERROR(ReadValues(file, data, limits, budget, facts));
   ABSL_RETURN_IF_ERROR(ReadSteps(limits, budget, facts));
   ABSL_RETURN_IF_ERROR(PlaceTensors(limits, facts));
-  return WriteMethod(facts, parts, method);
+  return WriteMethod(facts, parts, budget, method, debug);
 }
 
 // The program's own, and all of the data files': delegates see both.
@@ -140,7 +141,19 @@ void AddOtherSegments(const ProgramFile& file, absl::Span<const NamedDataPlan> n
 struct Owners {
   std::vector<std::shared_ptr<const void>> files;
   std::shared_ptr<const void> tables;
+  std::string debug_info;
 };
+
+absl::Span<const std::byte> BytesOf(const std::string& text) {
+  return absl::MakeConstSpan(reinterpret_cast<const std::byte*>(text.data()), text.size());
+}
+
+// False when it would be too large for a message.
+bool Serialize(google::protobuf::MessageLite& message, std::string& bytes) {
+  const bool fits = message.ByteSizeLong() <= INT32_MAX && message.SerializeToString(&bytes);
+  message.Clear();
+  return fits;
+}
 
 absl::StatusOr<std::shared_ptr<const MappedFile>> Map(const std::string& path,
                                                       const belay::Program::Options& options) {
@@ -180,30 +193,30 @@ absl::StatusOr<belay::Program> OpenProgramBytes(std::shared_ptr<const void> owne
   ABSL_ASSIGN_OR_RETURN(const std::vector<const ExecutionPlan*> plans, SortedPlans(file, limits));
   ProgramParts parts;
   schema::Program metadata;
+  schema::DebugInfo debug;
   metadata.set_producer(std::string(kProducer));
   PartsBuilder builder(file, parts);
   MemoryBudget budget("metadata_bytes", limits.metadata_bytes);
   for (const ExecutionPlan* plan : plans) {
-    ABSL_RETURN_IF_ERROR(
-        TranslateMethod(*plan, file, data, limits, budget, builder, *metadata.add_methods()));
+    ABSL_RETURN_IF_ERROR(TranslateMethod(*plan, file, data, limits, budget, builder,
+                                         *metadata.add_methods(), *debug.add_methods()));
   }
   ABSL_ASSIGN_OR_RETURN(parts.named_data, AllNamedData(file, data, limits));
   AddOtherSegments(file, parts.named_data, parts.segments);
   std::string serialized;
-  if (metadata.ByteSizeLong() > INT32_MAX || !metadata.SerializeToString(&serialized)) {
+  auto owners = std::make_shared<Owners>();
+  if (!Serialize(metadata, serialized) || !Serialize(debug, owners->debug_info)) {
     return absl::ResourceExhaustedError("the program is too large to be translated");
   }
-  metadata.Clear();
-  parts.metadata =
-      absl::MakeConstSpan(reinterpret_cast<const std::byte*>(serialized.data()), serialized.size());
+  parts.metadata = BytesOf(serialized);
+  parts.debug_info = BytesOf(owners->debug_info);
   parts.format = std::string(kFormatName);
   parts.file = bytes;
   parts.metadata_bytes = file.flat().table_bytes;
-  Owners owners;
-  owners.files = data.owners();
-  owners.files.push_back(std::move(owner));
-  owners.tables = file.flat().tables;
-  parts.owner = std::make_shared<const Owners>(std::move(owners));
+  owners->files = data.owners();
+  owners->files.push_back(std::move(owner));
+  owners->tables = file.flat().tables;
+  parts.owner = std::move(owners);
   return belay::Program::FromParts(std::move(parts), limits);
 }
 

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -15,6 +16,7 @@
 #include "gtest/gtest.h"
 #include "runtime/backend/backend_registry.h"
 #include "runtime/core/testing.h"
+#include "runtime/executor/instruction_source.h"
 #include "runtime/executor/method.h"
 #include "runtime/kernels/reference/reference_kernels.h"
 
@@ -529,6 +531,78 @@ TEST(OpenProgramTest, LimitsHold) {
               StatusIs(kLimit, HasSubstr("arena_bytes")));
   EXPECT_THAT(open([](Limits& l) { l.segments = 0; }), StatusIs(kLimit, HasSubstr("segments")));
   EXPECT_THAT(open([](Limits& l) { l.nesting = 3; }), StatusIs(absl::StatusCode::kDataLoss));
+}
+
+// --- Where instructions come from ---
+
+// With stack traces, as ExecuTorch's exporter writes them.
+struct Traced : Relu {
+  void Trace(std::vector<std::pair<std::string, int>> frames) {
+    auto list = std::make_unique<FrameListT>();
+    for (const auto& [file, line] : frames) {
+      auto frame = std::make_unique<FrameT>();
+      frame->filename = file;
+      frame->lineno = line;
+      frame->name = "forward";
+      list->items.push_back(std::move(frame));
+    }
+    method().chains[0]->stacktrace.push_back(std::move(list));
+  }
+};
+
+TEST(OpenProgramTest, ErrorsOfExecuteNameTheInnermostFrame) {
+  Traced pte;
+  pte.Trace({{"main.py", 3}, {"model.py", 12}});
+  pte.JumpFalse(pte.Bool(false), 1);
+  pte.Trace({{"loop.py", 7}});
+  ASSERT_OK_AND_ASSIGN(const auto loaded, Load(pte));
+  const TestTensor x = TestTensor::Zeros(DType::kFloat32, {2, 3});
+  ASSERT_OK(loaded->method->SetInput(0, x.view()));
+  EXPECT_THAT(loaded->method->Execute({.executed_instructions = 9}),
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("at 'loop.py:7'")));
+  EXPECT_EQ(InstructionSource(*loaded->program, loaded->program->methods()[0], 0),
+            " at 'model.py:12'");
+}
+
+TEST(OpenProgramTest, ErrorsOfOpenNameTheInnermostFrame) {
+  Traced pte;
+  pte.Trace({{"model.py", 12}});
+  pte.instruction(0).instr_args.AsKernelCall()->args[0] = 77;
+  EXPECT_THAT(OpenPte(pte.Serialize()),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(" at 'model.py:12'")));
+}
+
+TEST(OpenProgramTest, FramesThatSayNothingAreNoError) {
+  for (const std::string file : {"", "\xff"}) {
+    Traced pte;
+    pte.Trace({{file, 12}});
+    pte.Trace({});  // of no instruction
+    ASSERT_OK_AND_ASSIGN(const auto loaded, Load(pte));
+    EXPECT_EQ(InstructionSource(*loaded->program, loaded->program->methods()[0], 0), "");
+  }
+}
+
+TEST(OpenProgramTest, NamesOfSourceFilesCountAsMetadata) {
+  Traced pte;
+  pte.Trace({{std::string(100'000, 'f'), 12}});
+  pte.JumpFalse(pte.Bool(false), 2);
+  pte.Trace({{"g", 1}});
+  std::string file = pte.Serialize();
+  // The second instruction has the frames of the first, which are there once.
+  const auto* traces =
+      GetProgram(file.data())->execution_plan()->Get(0)->chains()->Get(0)->stacktrace();
+  const size_t at =
+      static_cast<size_t>(reinterpret_cast<const char*>(traces->Data()) - file.data());
+  uint32_t offset = 0;
+  std::memcpy(&offset, &file[at], sizeof(offset));
+  offset -= sizeof(offset);
+  std::memcpy(&file[at + sizeof(offset)], &offset, sizeof(offset));
+  belay::Program::Options options;
+  options.limits.metadata_bytes = 150'000;
+  EXPECT_THAT(OpenPte(file, options),
+              StatusIs(absl::StatusCode::kResourceExhausted,
+                       HasSubstr("the names of source files of 100003 bytes exceeds the limit "
+                                 "'metadata_bytes'")));
 }
 
 // --- What programs do ---

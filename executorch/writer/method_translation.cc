@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/escaping.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "executorch/format/portable_operators.h"
@@ -88,6 +90,7 @@ class MethodTranslator {
   void AddCall(std::string_view op, Calls arguments);
   template <class T>
   T* AddInstruction(T instruction);
+  void AddSource();
 
   const schema::Value& Source(uint32_t value) const {
     return method_.values(static_cast<int>(value));
@@ -103,6 +106,7 @@ class MethodTranslator {
 
   std::unique_ptr<ExecutionPlanT> plan_ = std::make_unique<ExecutionPlanT>();
   ChainT* chain_ = nullptr;
+  bool has_sources_ = false;   // some instruction's source line is known
   int at_ = -1;                // the instruction that is being translated; -1: none
   std::vector<Index> values_;  // by value of the method; -1: literals, which have one per kind
   absl::flat_hash_map<std::string, Index> literals_;
@@ -385,7 +389,29 @@ T* MethodTranslator::AddInstruction(T instruction) {
   wrapped->instr_args.Set(std::move(instruction));
   T* place = static_cast<T*>(wrapped->instr_args.value);
   chain_->instructions.push_back(std::move(wrapped));
+  AddSource();
   return place;
+}
+
+// One frame: file and line, the module as what calls and the node as what is called there.
+void MethodTranslator::AddSource() {
+  if (debug_ == nullptr) return;
+  auto frames = std::make_unique<FrameListT>();
+  const schema::InstructionDebugInfo& info = debug_->instructions(at_);
+  if (!info.source().empty()) {
+    auto frame = std::make_unique<FrameT>();
+    frame->filename = info.source();
+    const size_t colon = info.source().rfind(':');
+    if (colon != std::string::npos &&
+        absl::SimpleAtoi(info.source().substr(colon + 1), &frame->lineno)) {
+      frame->filename.resize(colon);
+    }
+    frame->name = info.module();
+    frame->context = info.node();
+    frames->items.push_back(std::move(frame));
+    has_sources_ = true;
+  }
+  chain_->stacktrace.push_back(std::move(frames));
 }
 
 void MethodTranslator::AddCall(std::string_view op, Calls arguments) {
@@ -606,6 +632,7 @@ std::unique_ptr<ExecutionPlanT> MethodTranslator::Translate() {
   AddMethodInputs();
   AddDelegates();
   AddInstructions();
+  if (!has_sources_) chain_->stacktrace.clear();
   for (uint32_t output : method_.outputs()) plan_->outputs.push_back(Value(output));
   plan_->non_const_buffer_sizes = {0, static_cast<int64_t>(method_.arena_bytes())};
   if (method_.state_size() > 0) plan_->non_const_buffer_sizes.push_back(0);

@@ -314,6 +314,30 @@ TEST(ProgramSerializerTest, LoopsOverRowsFillTensorsThatGrow) {
   EXPECT_EQ(file.Tensor(file.plan().outputs[0]).shape_dynamism, TensorShapeDynamism::DYNAMIC_BOUND);
 }
 
+TEST(ProgramSerializerTest, InstructionsHaveTheLinesTheyComeFrom) {
+  const File file(R"(program edge {
+    graph(%x: f32[4] user_input) {
+      %a: f32[4] = edge.aten.relu.default(%x)
+      %b: f32[4] = edge.aten.neg.default(%a)  @"a dir/f.py":12
+      return (%b user_output)
+    } })");
+  std::vector<std::string> lines;
+  for (const auto& frames : file.plan().chains[0]->stacktrace) {
+    std::vector<std::string> texts;
+    for (const auto& frame : frames->items) {
+      texts.push_back(absl::StrCat(frame->filename, ":", frame->lineno, " ", frame->context));
+    }
+    lines.push_back(absl::StrJoin(texts, ", "));
+  }
+  EXPECT_THAT(lines, ElementsAre("", "a dir/f.py:12 b"));
+  const File without(R"(program edge {
+    graph(%x: f32[4] user_input) {
+      %a: f32[4] = edge.aten.relu.default(%x)
+      return (%a user_output)
+    } })");
+  EXPECT_TRUE(without.plan().chains[0]->stacktrace.empty());
+}
+
 // --- Data ---
 
 TEST(ProgramSerializerTest, ProgramsWithoutDataAreABareFlatBuffer) {

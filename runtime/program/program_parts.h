@@ -23,7 +23,8 @@ struct ProgramParts {
   // exactly a tensor's bytes each.
   std::vector<SegmentPlan> segments;
   std::vector<absl::Span<const std::byte>> constants;
-  std::vector<NamedDataPlan> named_data;  // sorted by key, which is unique and not empty
+  std::vector<NamedDataPlan> named_data;   // sorted by key, which is unique and not empty
+  absl::Span<const std::byte> debug_info;  // a schema.DebugInfo, or nothing; for messages
   // The file, for reports: its name for the format, all of its bytes, and how many of them are no
   // segments.
   std::string format;

@@ -185,6 +185,7 @@ absl::StatusOr<Program> ProgramValidator::Validate(ProgramParts parts, const Lim
                                         /*tensor_alignment=*/1));
   program.segments_ = std::move(parts.segments);
   program.named_data_ = std::move(parts.named_data);
+  program.debug_info_ = parts.debug_info;
   program.producer_ = std::string(metadata.producer);
   program.format_ = std::move(parts.format);
   program.metadata_bytes_ = parts.metadata_bytes;
