@@ -85,7 +85,7 @@ exir::ConstantTensor Filled(const exir::ConstantTensor& like, const Element& ele
 // "four…" have four bits.
 exir::ExportedProgram Parse(std::string_view text, const exir::OpRegistry& ops, float scalar = 3) {
   exir::ExportedProgram program = exir::ParseOrDie(text, ops);
-  Random random(7);
+  Random random(TestSeed());
   for (exir::ConstantMap* map : {&program.state_dict, &program.constants}) {
     for (auto& [name, tensor] : *map) {
       const bool scales = absl::StartsWith(name, "scale");
@@ -184,7 +184,7 @@ class CpuTest : public ::testing::Test {
   KernelRegistry kernels_;
   exir::BackendSet set_;
   BackendRegistry registry_;
-  Random random_{1};
+  Random random_{TestSeed(), 1};
 };
 
 constexpr std::string_view kPerceptron = R"(program edge {

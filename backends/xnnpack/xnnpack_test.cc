@@ -62,7 +62,7 @@ OwnedValue RandomTensor(const exir::TensorMeta& meta, Random& random, int64_t dy
 // small positive ones, as scales are; int64, zero points, stays 0.
 exir::ExportedProgram Parse(std::string_view text, const exir::OpRegistry& ops) {
   exir::ExportedProgram program = exir::ParseOrDie(text, ops);
-  Random random(7);
+  Random random(TestSeed());
   for (auto& [name, tensor] : program.state_dict) {
     std::vector<std::byte> bytes(tensor.view().nbytes());
     auto* elements = reinterpret_cast<float*>(bytes.data());
@@ -163,7 +163,7 @@ class XnnpackTest : public ::testing::Test {
   KernelRegistry kernels_;
   exir::BackendSet set_;
   BackendRegistry registry_;
-  Random random_{1};
+  Random random_{TestSeed(), 1};
 };
 
 // A program of one node; `constants`: "w: f32[2,3]"; `ranges`: "s0: [1, 5]".

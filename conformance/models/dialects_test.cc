@@ -85,7 +85,7 @@ class DialectsTest : public ::testing::Test {
   // an index, a length, a mask.
   static absl::StatusOr<std::vector<NpyArray>> Inputs(const fs::path& folder, const ModelCase& c,
                                                       uint32_t seed) {
-    std::mt19937 random(seed);
+    std::mt19937_64 random(TestSeed() + seed);
     const auto moved = [&](double x) {
       return x * 0.75 + (static_cast<double>(random() % 2001) / 1000 - 1) * 0.5;
     };

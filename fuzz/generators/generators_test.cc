@@ -26,8 +26,9 @@
 namespace belay::fuzz {
 namespace {
 
-std::string RandomBytes(uint64_t seed, size_t size) {
-  Random random(3, seed);
+// `index`: equal numbers give equal bytes.
+std::string RandomBytes(uint64_t index, size_t size) {
+  Random random(TestSeed(), index);
   std::string bytes(size, '\0');
   for (char& byte : bytes) byte = static_cast<char>(random.Next());
   return bytes;
@@ -74,8 +75,8 @@ TEST(ByteSourceTest, StaysWithinBounds) {
 }
 
 TEST(TensorGeneratorTest, EveryElementIsItsOwnMemory) {
-  for (uint64_t seed = 0; seed < 500; ++seed) {
-    const std::string bytes = RandomBytes(seed, 300);
+  for (uint64_t index = 0; index < 500; ++index) {
+    const std::string bytes = RandomBytes(index, 300);
     ByteSource source(bytes);
     const DType dtype = GenerateDType(source);
     const Sizes sizes = GenerateSizes(source, 5, 100);
@@ -112,8 +113,8 @@ TEST(ProgramGeneratorTest, ManyFilesAreValid) {
   std::set<std::string> different;
   int opened = 0;
   constexpr int kFiles = 2000;
-  for (uint64_t seed = 0; seed < kFiles; ++seed) {
-    const std::string bytes = RandomBytes(seed, 120);
+  for (uint64_t index = 0; index < kFiles; ++index) {
+    const std::string bytes = RandomBytes(index, 120);
     ByteSource a(bytes), b(bytes);
     const std::string file = GenerateProgramFile(a, operators);
     EXPECT_EQ(GenerateProgramFile(b, operators), file);
@@ -127,8 +128,8 @@ TEST(ProgramGeneratorTest, ManyFilesAreValid) {
 
 TEST(ProgramGeneratorTest, DelegatesGetTheirBlob) {
   int opened = 0;
-  for (uint64_t seed = 0; seed < 500; ++seed) {
-    const std::string bytes = RandomBytes(seed, 100);
+  for (uint64_t index = 0; index < 500; ++index) {
+    const std::string bytes = RandomBytes(index, 100);
     ByteSource source(bytes);
     const absl::StatusOr<Program> program = OpenFileBytes(GenerateDelegateFile(source, "fake"));
     EXPECT_TRUE(source.empty());
@@ -146,8 +147,8 @@ TEST(ProgramGeneratorTest, DelegatesGetTheirBlob) {
 TEST(ContainerGeneratorTest, SomeArchivesAreImported) {
   int imported = 0;
   std::set<std::string> errors;
-  for (uint64_t seed = 0; seed < 1000; ++seed) {
-    const std::string bytes = RandomBytes(seed, 300);
+  for (uint64_t index = 0; index < 1000; ++index) {
+    const std::string bytes = RandomBytes(index, 300);
     ByteSource source(bytes);
     const absl::Status status = exir::ImportText(GenerateContainer(source)).status();
     imported += status.ok();
@@ -166,8 +167,8 @@ TEST(OperatorCallGeneratorTest, CallsEveryOperator) {
   std::set<std::string> called;
   int opened = 0, total = 0;
   for (size_t k = 0; k < operators.size(); ++k) {
-    for (uint64_t seed = 0; seed < 5; ++seed, ++total) {
-      const std::string bytes = RandomBytes(1000 * k + seed, 100);
+    for (uint64_t index = 0; index < 5; ++index, ++total) {
+      const std::string bytes = RandomBytes(1000 * k + index, 100);
       ByteSource source(bytes);
       const absl::StatusOr<Program> program =
           OpenFileBytes(GenerateOperatorCallFile(source, {&operators[k], 1}, TensorSizes::kSmall));
@@ -183,8 +184,8 @@ TEST(OperatorCallGeneratorTest, CallsEveryOperator) {
 TEST(EdgeProgramGeneratorTest, ProgramsVerify) {
   ASSERT_OK_AND_ASSIGN(const std::unique_ptr<exir::OpRegistry> ops, exir::CreateStandardOps());
   std::set<std::string> different;
-  for (uint64_t seed = 0; seed < 200; ++seed) {
-    const std::string bytes = RandomBytes(seed, 60);
+  for (uint64_t index = 0; index < 200; ++index) {
+    const std::string bytes = RandomBytes(index, 60);
     ByteSource source(bytes);
     const exir::ExportedProgram program = GenerateEdgeProgram(source, *ops);
     EXPECT_OK(exir::Verify(program));

@@ -31,11 +31,11 @@ class AgreementTest : public ::testing::Test {
 
 TEST_F(AgreementTest, HoldsForGeneratedPrograms) {
   for (uint64_t i = 0; i < 60; ++i) {
-    Random random(5, i);
+    Random random(TestSeed(), i);
     std::string bytes(60, '\0');
     for (char& byte : bytes) byte = static_cast<char>(random.Next());
     ByteSource source(bytes);
-    EXPECT_OK(checker_->Check(GenerateEdgeProgram(source, *ops_), i));
+    EXPECT_OK(checker_->Check(GenerateEdgeProgram(source, *ops_), TestSeed() + i));
   }
 }
 

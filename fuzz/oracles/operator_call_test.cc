@@ -28,11 +28,11 @@ TEST(OperatorCallTest, VastSizesBesideZeroCostNothing) {
   std::set<std::string_view> executed;
   for (const exir::OpOverload* op : CallableOperators(*ops)) {
     if (!preferred.Contains(op->name())) continue;
-    for (uint64_t seed = 0; seed < 40; ++seed) {
-      Random random(3, seed);
+    for (uint64_t index = 0; index < 40; ++index) {
+      Random random(TestSeed(), index);
       std::string bytes(200, '\0');
       for (char& byte : bytes) byte = static_cast<char>(random.Next());
-      SCOPED_TRACE(absl::StrCat(op->name(), ", seed ", seed));
+      SCOPED_TRACE(absl::StrCat(op->name(), ", call ", index));
       ByteSource source(bytes);
       const std::string file =
           GenerateOperatorCallFile(source, {&op, 1}, TensorSizes::kVastBesideZero);

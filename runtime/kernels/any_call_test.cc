@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/core/random.h"
 #include "runtime/core/testing.h"
 #include "runtime/kernel/kernel_registry.h"
 #include "runtime/kernels/standard_kernels.h"
@@ -42,18 +43,12 @@ class AnyCallTest : public ::testing::Test {
                     EValue(ListView{absl::MakeConstSpan(elements_)})});
   }
 
-  // The same numbers each time.
-  size_t Below(size_t n) {
-    state_ = state_ * 6364136223846793005u + 1442695040888963407u;
-    return static_cast<size_t>((state_ >> 33) % n);
-  }
-
   std::vector<TestTensor> tensors_;
   EValue one_ = int64_t{1}, minus_ = int64_t{-1}, none_;
   std::vector<EValue*> elements_;
   std::vector<EValue> values_;
   NoOutputs no_outputs_;
-  uint64_t state_ = 1;
+  Random random_{TestSeed()};
 };
 
 TEST_F(AnyCallTest, IsRefusedOrDone) {
@@ -69,13 +64,13 @@ TEST_F(AnyCallTest, IsRefusedOrDone) {
         std::vector<EValue> outputs(call / (kMaxArguments + 1) % (kMaxOutputs + 1));
         std::vector<EValue*> argument_slots, output_slots;
         // Tensors alone get furthest.
-        const size_t kinds = Below(2) == 0 ? tensors_.size() : values_.size();
+        const size_t kinds = random_.Below(2) == 0 ? tensors_.size() : values_.size();
         for (EValue& value : arguments) {
-          value = values_[Below(kinds)];
+          value = values_[random_.Below(kinds)];
           argument_slots.push_back(&value);
         }
         for (EValue& value : outputs) {
-          value = values_[Below(kinds)];
+          value = values_[random_.Below(kinds)];
           output_slots.push_back(&value);
         }
         KernelContext context(argument_slots, output_slots, &no_outputs_, absl::MakeSpan(scratch));

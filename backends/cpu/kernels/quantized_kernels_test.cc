@@ -10,6 +10,7 @@
 #include "backends/cpu/quantized_calls.h"
 #include "backends/cpu/testing/reference_kernels.h"
 #include "gtest/gtest.h"
+#include "runtime/core/testing.h"
 #include "runtime/kernels/kernel_comparison.h"
 
 namespace belay::cpu {
@@ -136,7 +137,7 @@ class QuantizedKernelsTest : public testing::Test {
   }
 
   KernelComparison comparison_;
-  std::mt19937 random_;
+  std::mt19937_64 random_{TestSeed()};
   std::deque<std::vector<int8_t>> weights_;
 };
 

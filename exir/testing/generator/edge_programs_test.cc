@@ -42,8 +42,8 @@ TEST_F(EdgeProgramsTest, ProgramsRunOnAnyInputsAndHaveAllThatIsPromised) {
   std::set<std::string> operators, kinds;
   int dynamic = 0, mutating = 0, tied = 0, several_uses = 0;
   constexpr int kPrograms = 300;
-  for (uint64_t seed = 0; seed < kPrograms; ++seed) {
-    Random random(seed);
+  for (uint64_t i = 0; i < kPrograms; ++i) {
+    Random random(TestSeed(), i);
     const ExportedProgram program = RandomEdgePrograms(random, *ops_).Next();
     dynamic += program.ranges.empty() ? 0 : 1;
     mutating += program.signature.outputs[0].kind != OutputKind::kUserOutput ? 1 : 0;
@@ -86,8 +86,8 @@ TEST_F(EdgeProgramsTest, ProgramsRunOnAnyInputsAndHaveAllThatIsPromised) {
 }
 
 TEST_F(EdgeProgramsTest, WhatIsTurnedOffIsNotThere) {
-  for (uint64_t seed = 0; seed < 50; ++seed) {
-    Random random(seed);
+  for (uint64_t i = 0; i < 50; ++i) {
+    Random random(TestSeed(), i);
     const ExportedProgram program =
         RandomEdgePrograms(
             random, *ops_,

@@ -449,7 +449,7 @@ class HostileArguments : public DataMovementKernelTest {
     allocator_ = GrowingOutputs();
   }
 
-  std::mt19937_64 random_{20240607};
+  std::mt19937_64 random_{TestSeed()};
   std::deque<TestTensor> tensors_;
 };
 

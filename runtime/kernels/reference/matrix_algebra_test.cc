@@ -29,8 +29,9 @@ struct Dense {
 Dense Zeros(int64_t rows, int64_t columns) {
   return {rows, columns, std::vector<double>(static_cast<size_t>(rows * columns), 0.0)};
 }
-Dense Random(Shape shape, uint32_t seed) {
-  std::mt19937 random(seed);
+// `which`: equal numbers give equal elements.
+Dense Random(Shape shape, uint64_t which) {
+  std::mt19937_64 random(TestSeed() + which);
   Dense m = Zeros(shape.rows, shape.columns);
   for (double& v : m.values) v = static_cast<double>(random() % 2001) / 1000 - 1;
   return m;
@@ -186,9 +187,15 @@ TEST_F(MatrixAlgebraTest, EigenvaluesRiseAndGiveTheMatrix) {
 }
 
 TEST_F(MatrixAlgebraTest, SystemsAreSolvedFromEitherSide) {
-  const Dense a = Random({4, 4}, 4);
+  // Far from singular: an element outweighs all others of its row and its column. LU decomposition
+  // has to swap rows for it, the diagonal of a triangle is where it must not be small.
+  Dense a = Random({4, 4}, 4), swapped = a;
+  for (int64_t i = 0; i < 4; ++i) {
+    a.values[i * 4 + i] += 5;
+    swapped.values[i * 4 + 3 - i] += 5;
+  }
   std::vector<EValue> factors;
-  ASSERT_OK(Run("aten.linalg_lu_factor_ex.default", {Tensor(a), EValue(true), EValue(true)},
+  ASSERT_OK(Run("aten.linalg_lu_factor_ex.default", {Tensor(swapped), EValue(true), EValue(true)},
                 {kF64, DType::kInt32, DType::kInt32}, factors));
   for (const bool left : {true, false}) {
     for (const bool adjoint : {true, false}) {
@@ -197,7 +204,7 @@ TEST_F(MatrixAlgebraTest, SystemsAreSolvedFromEitherSide) {
       ASSERT_OK(Run("aten.linalg_lu_solve.default",
                     {factors[0], factors[1], Tensor(b), EValue(left), EValue(adjoint)}, {kF64},
                     out));
-      const Dense m = adjoint ? Transposed(a) : a, x = Matrix(out[0]);
+      const Dense m = adjoint ? Transposed(swapped) : swapped, x = Matrix(out[0]);
       ExpectNear(left ? Product(m, x) : Product(x, m), b, "lu_solve");
     }
   }

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/core/random.h"
 #include "runtime/core/testing.h"
 #include "runtime/kernel/kernel_registry.h"
 #include "runtime/kernels/reference/families.h"
@@ -249,11 +250,8 @@ TEST_F(PointwiseKernelTest, EveryKernelSurvivesArgumentsOfEveryKind) {
                                       EValue(ListView{mixed}),
                                       EValue(ListView{negative}),
                                       EValue(ListView{many})};
-  uint32_t state = 1;
-  const auto next = [&](size_t limit) {
-    state = state * 1664525 + 1013904223;
-    return (state >> 8) % limit;
-  };
+  Random random(TestSeed());
+  const auto next = [&](size_t limit) { return random.Below(limit); };
   int results = 0;
   for (const std::string_view op : registry_.Operators()) {
     for (int round = 0; round < 1500; ++round) {

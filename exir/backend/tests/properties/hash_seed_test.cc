@@ -18,6 +18,7 @@
 #include "exir/serialize/serializer.h"
 #include "exir/testing/generator/edge_programs.h"
 #include "gtest/gtest.h"
+#include "runtime/core/testing.h"
 
 namespace belay::exir {
 namespace {
@@ -26,7 +27,7 @@ constexpr uint64_t kPrograms = 200;
 constexpr std::string_view kPrintFlag = "--print";
 
 // Everything that becomes of the programs: text, proposals' calls, file; errors included.
-int PrintLowered() {
+int PrintLowered(uint64_t first) {
   std::cout << absl::HashOf(std::string_view("seed")) << "\n";
   const auto ops = CreateStandardOps();
   if (!ops.ok()) return 1;
@@ -37,8 +38,8 @@ int PrintLowered() {
   });
   BackendSet backends;
   if (!backends.Add(&recorder).ok()) return 1;
-  for (uint64_t seed = 1; seed <= kPrograms; ++seed) {
-    Random random(seed);
+  for (uint64_t i = 0; i < kPrograms; ++i) {
+    Random random(first, i);
     ExportedProgram program = RandomEdgePrograms(random, **ops).Next();
     TagNodes(random, 4, program);
     TextPartitioner partitioner;
@@ -80,7 +81,8 @@ std::string& OwnPath() {
 TEST(HashSeedTest, DoesNotChangeWhatIsMade) {
   std::set<std::string> seeds, outputs;
   for (int i = 0; i < 6; ++i) {
-    const std::string output = OutputOf(OwnPath() + " " + std::string(kPrintFlag));
+    const std::string output =
+        OutputOf(OwnPath() + " " + std::string(kPrintFlag) + " " + std::to_string(TestSeed()));
     const size_t line = output.find('\n');
     ASSERT_NE(line, std::string::npos);
     seeds.insert(output.substr(0, line));
@@ -97,7 +99,9 @@ TEST(HashSeedTest, DoesNotChangeWhatIsMade) {
 }  // namespace belay::exir
 
 int main(int argc, char** argv) {
-  if (argc == 2 && argv[1] == belay::exir::kPrintFlag) return belay::exir::PrintLowered();
+  if (argc == 3 && argv[1] == belay::exir::kPrintFlag) {
+    return belay::exir::PrintLowered(std::stoull(argv[2]));
+  }
   testing::InitGoogleTest(&argc, argv);
   belay::exir::OwnPath() = argv[0];
   return RUN_ALL_TESTS();

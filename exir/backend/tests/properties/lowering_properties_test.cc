@@ -19,7 +19,6 @@
 #include "runtime/core/testing.h"
 #include "runtime/kernels/reference/reference_kernels.h"
 
-ABSL_FLAG(uint64_t, seed, 1, "the seed of the first program; the others follow");
 ABSL_FLAG(int, programs, 10000, "how many programs are lowered");
 
 namespace belay::exir {
@@ -39,7 +38,7 @@ class LoweringPropertiesTest : public ::testing::Test {
 };
 
 TEST_F(LoweringPropertiesTest, HoldOnRandomPrograms) {
-  const uint64_t first = absl::GetFlag(FLAGS_seed);
+  const uint64_t first = TestSeed();
   const int programs = absl::GetFlag(FLAGS_programs);
   for (int i = 0; i < programs; ++i) {
     const uint64_t seed = first + static_cast<uint64_t>(i);
@@ -71,7 +70,7 @@ TEST_F(LoweringPropertiesTest, HoldOnRandomPrograms) {
 
 // A fault is made small: the program that is left has nothing that the fault does not need.
 TEST_F(LoweringPropertiesTest, ShrinkingKeepsTheFault) {
-  Random random(absl::GetFlag(FLAGS_seed));
+  Random random(TestSeed());
   RandomEdgePrograms programs(random, *ops_, {.max_calls = 40});
   const auto has_tanh = [&](const ExportedProgram& program) {
     for (const Graph& graph : program.graphs) {
@@ -250,7 +249,7 @@ TEST_F(LoweringPropertiesTest, FaultsAreFound) {
         });
     // Not every program shows the fault: a result may be dead, or the same for other reasons.
     std::string wrong;
-    const uint64_t first = absl::GetFlag(FLAGS_seed);
+    const uint64_t first = TestSeed();
     for (uint64_t seed = first; seed < first + 200 && wrong.empty(); ++seed) {
       planted = false;
       const LoweringCase lowering_case = properties.RandomCase(seed);
