@@ -27,19 +27,6 @@ absl::Status LikeInputMeta(MetaContext& context, const Call& call) {
   return SetLike(context, call.dtype, *call.input);
 }
 
-template <Given kGiven>
-absl::Status DequantizePerTensorMeta(MetaContext& context,
-                                     const DequantizePerTensorCall<MetaArguments, kGiven>& call) {
-  if (kGiven == Given::kTensorsAndRange) {
-    const MetaArguments arguments(context);
-    for (const std::string_view name : {"quant_min", "quant_max"}) {
-      ABSL_ASSIGN_OR_RETURN(const TensorMeta* bound, arguments.Tensor(name, kRealTypes));
-      ABSL_RETURN_IF_ERROR(CheckOneElement<SymInt>(name, bound->sizes));
-    }
-  }
-  return LikeInputMeta(context, call);
-}
-
 absl::Status FakeQuantPerChannelMeta(MetaContext& context,
                                      const FakeQuantPerChannelCall<MetaArguments>& call) {
   ABSL_RETURN_IF_ERROR(call.CheckShapes());
@@ -97,7 +84,7 @@ constexpr MetaFn kLikeInput = &MetaKernel<&LikeInputMeta<Call>>;
 template <Given kGiven>
 constexpr MetaFn kQuantizePerTensor = kLikeInput<QuantizePerTensorCall<MetaArguments, kGiven>>;
 template <Given kGiven>
-constexpr MetaFn kDequantizePerTensor = &MetaKernel<&DequantizePerTensorMeta<kGiven>>;
+constexpr MetaFn kDequantizePerTensor = kLikeInput<DequantizePerTensorCall<MetaArguments, kGiven>>;
 
 constexpr Tolerance kStep = {0, 1};  // of the quantized numbers
 constexpr Tolerance kDequantized = {2e-6, 1e-7};

@@ -3,6 +3,7 @@
 #define BELAY_RUNTIME_KERNEL_SHAPE_RULES_CONVOLUTION_H_
 
 #include <cstdint>
+#include <limits>
 #include <string_view>
 
 #include "runtime/core/dtype.h"
@@ -38,6 +39,21 @@ inline absl::Status ExpectAtLeast(std::string_view name, absl::Span<const int64_
   return absl::OkStatus();
 }
 
+// Strides, paddings and what else says where a window lies: at least `least`, and of 32 bits, so that
+// kernels can compute the places that it reaches.
+inline absl::Status ExpectWindowNumbers(std::string_view name, absl::Span<const int64_t> list,
+                                        int64_t least) {
+  ABSL_RETURN_IF_ERROR(ExpectAtLeast(name, list, least));
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  for (int64_t value : list) {
+    if (value > kMost) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(name, ": expected numbers of at most ", kMost, ", got ", FormatSizes(list)));
+    }
+  }
+  return absl::OkStatus();
+}
+
 struct ConvolutionParams {
   Sizes stride, padding, dilation, output_padding;  // one per spatial dimension
   bool transposed = false;
@@ -63,10 +79,10 @@ inline absl::StatusOr<ConvolutionParams> MakeConvolutionParams(
   ABSL_ASSIGN_OR_RETURN(p.padding, PerDimension("padding", padding, spatial));
   ABSL_ASSIGN_OR_RETURN(p.dilation, PerDimension("dilation", dilation, spatial));
   ABSL_ASSIGN_OR_RETURN(p.output_padding, PerDimension("output_padding", output_padding, spatial));
-  ABSL_RETURN_IF_ERROR(ExpectAtLeast("stride", p.stride, 1));
-  ABSL_RETURN_IF_ERROR(ExpectAtLeast("padding", p.padding, 0));
-  ABSL_RETURN_IF_ERROR(ExpectAtLeast("dilation", p.dilation, 1));
-  ABSL_RETURN_IF_ERROR(ExpectAtLeast("output_padding", p.output_padding, 0));
+  ABSL_RETURN_IF_ERROR(ExpectWindowNumbers("stride", p.stride, 1));
+  ABSL_RETURN_IF_ERROR(ExpectWindowNumbers("padding", p.padding, 0));
+  ABSL_RETURN_IF_ERROR(ExpectWindowNumbers("dilation", p.dilation, 1));
+  ABSL_RETURN_IF_ERROR(ExpectWindowNumbers("output_padding", p.output_padding, 0));
   for (int d = 0; transposed && d < spatial; ++d) {
     if (p.output_padding[d] >= std::max(p.stride[d], p.dilation[d])) {
       return absl::InvalidArgumentError(

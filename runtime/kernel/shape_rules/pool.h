@@ -2,8 +2,6 @@
 #ifndef BELAY_RUNTIME_KERNEL_SHAPE_RULES_POOL_H_
 #define BELAY_RUNTIME_KERNEL_SHAPE_RULES_POOL_H_
 
-#include <limits>
-
 #include "runtime/kernel/shape_rules/convolution.h"
 
 namespace belay {
@@ -33,18 +31,10 @@ inline absl::StatusOr<PoolParams> MakePoolParams(absl::Span<const int64_t> kerne
   }
   ABSL_ASSIGN_OR_RETURN(p.padding, PerDimension("padding", padding, spatial));
   ABSL_ASSIGN_OR_RETURN(p.dilation, PerDimension("dilation", dilation, spatial));
-  ABSL_RETURN_IF_ERROR(ExpectAtLeast("kernel_size", p.kernel, 1));
-  ABSL_RETURN_IF_ERROR(ExpectAtLeast("stride", p.stride, 1));
-  ABSL_RETURN_IF_ERROR(ExpectAtLeast("padding", p.padding, 0));
-  ABSL_RETURN_IF_ERROR(ExpectAtLeast("dilation", p.dilation, 1));
-  for (const Sizes* list : {&p.kernel, &p.stride, &p.padding, &p.dilation}) {
-    for (int64_t value : *list) {
-      if (value > std::numeric_limits<int32_t>::max()) {
-        return absl::InvalidArgumentError(absl::StrCat(
-            "pooling: ", value, " is too large a kernel, stride, padding or dilation"));
-      }
-    }
-  }
+  ABSL_RETURN_IF_ERROR(ExpectWindowNumbers("kernel_size", p.kernel, 1));
+  ABSL_RETURN_IF_ERROR(ExpectWindowNumbers("stride", p.stride, 1));
+  ABSL_RETURN_IF_ERROR(ExpectWindowNumbers("padding", p.padding, 0));
+  ABSL_RETURN_IF_ERROR(ExpectWindowNumbers("dilation", p.dilation, 1));
   for (int d = 0; d < spatial; ++d) {
     if (p.padding[d] > p.kernel[d] / 2) {
       return absl::InvalidArgumentError(absl::StrCat("padding: ", FormatSizes(p.padding),

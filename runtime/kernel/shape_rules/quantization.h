@@ -52,10 +52,12 @@ absl::StatusOr<DType> ReadFloatType(const Arguments& arguments, std::string_view
 // How scale and zero point (and quant_min, quant_max) are given.
 enum class Given { kNumbers, kTensors, kTensorsAndRange };
 
-// Scale and zero point; as tensors they have one element each, which only the run reads.
+// Scale and zero point, and of kTensorsAndRange the range; as tensors they have one element each,
+// which only the run reads.
 template <class Arguments, Given kGiven>
 struct TensorParameters {
   typename Arguments::TensorRef scale_tensor = nullptr, zero_point_tensor = nullptr;
+  typename Arguments::TensorRef quant_min_tensor = nullptr, quant_max_tensor = nullptr;
   double scale = 0;        // of kNumbers
   int64_t zero_point = 0;  // the same
 
@@ -67,6 +69,10 @@ struct TensorParameters {
       ABSL_ASSIGN_OR_RETURN(scale_tensor, arguments.Tensor("scale", kRealTypes));
       ABSL_ASSIGN_OR_RETURN(zero_point_tensor, arguments.Tensor("zero_point", kRealTypes));
     }
+    if (kGiven == Given::kTensorsAndRange) {
+      ABSL_ASSIGN_OR_RETURN(quant_min_tensor, arguments.Tensor("quant_min", kRealTypes));
+      ABSL_ASSIGN_OR_RETURN(quant_max_tensor, arguments.Tensor("quant_max", kRealTypes));
+    }
     return absl::OkStatus();
   }
   absl::Status CheckShapes() const {
@@ -75,18 +81,21 @@ struct TensorParameters {
     const auto& scales = Arguments::SizesOf(scale_tensor);
     ABSL_RETURN_IF_ERROR(CheckOneElement<D>("scale", scales));
     const auto& zero_points = Arguments::SizesOf(zero_point_tensor);
-    return CheckOneElement<D>("zero_point", zero_points);
+    ABSL_RETURN_IF_ERROR(CheckOneElement<D>("zero_point", zero_points));
+    if (kGiven == Given::kTensors) return absl::OkStatus();
+    const auto& low = Arguments::SizesOf(quant_min_tensor);
+    ABSL_RETURN_IF_ERROR(CheckOneElement<D>("quant_min", low));
+    const auto& high = Arguments::SizesOf(quant_max_tensor);
+    return CheckOneElement<D>("quant_max", high);
   }
 };
 
 // quantize_per_tensor.
 template <class Arguments, Given kGiven>
 struct QuantizePerTensorCall : TensorParameters<Arguments, kGiven> {
-  using Parameters = TensorParameters<Arguments, kGiven>;
   typename Arguments::TensorRef input;
   DType dtype = DType::kInt8;
-  QuantizedRange range;  // of numbers
-  typename Arguments::TensorRef quant_min_tensor = nullptr, quant_max_tensor = nullptr;  // or these
+  QuantizedRange range;  // unless tensors give it
 
   static absl::StatusOr<QuantizePerTensorCall> Read(const Arguments& arguments) {
     QuantizePerTensorCall call;
@@ -94,8 +103,6 @@ struct QuantizePerTensorCall : TensorParameters<Arguments, kGiven> {
     ABSL_RETURN_IF_ERROR(call.ReadParameters(arguments));
     ABSL_ASSIGN_OR_RETURN(call.dtype, arguments.Dtype("dtype"));
     if (kGiven == Given::kTensorsAndRange) {
-      ABSL_ASSIGN_OR_RETURN(call.quant_min_tensor, arguments.Tensor("quant_min", kRealTypes));
-      ABSL_ASSIGN_OR_RETURN(call.quant_max_tensor, arguments.Tensor("quant_max", kRealTypes));
       ABSL_RETURN_IF_ERROR(QuantizedBounds(call.dtype).status());
     } else {
       ABSL_ASSIGN_OR_RETURN(call.range, ReadRange(arguments));
@@ -109,18 +116,9 @@ struct QuantizePerTensorCall : TensorParameters<Arguments, kGiven> {
     if (scale != 0) return absl::OkStatus();
     return absl::InvalidArgumentError("scale: expected a number other than 0");
   }
-  absl::Status CheckShapes() const {
-    using D = typename Arguments::Dim;
-    ABSL_RETURN_IF_ERROR(Parameters::CheckShapes());
-    if (kGiven != Given::kTensorsAndRange) return absl::OkStatus();
-    const auto& low = Arguments::SizesOf(quant_min_tensor);
-    ABSL_RETURN_IF_ERROR(CheckOneElement<D>("quant_min", low));
-    const auto& high = Arguments::SizesOf(quant_max_tensor);
-    return CheckOneElement<D>("quant_max", high);
-  }
 };
 
-// dequantize_per_tensor. The range is not looked at.
+// dequantize_per_tensor. The numbers of the range are not looked at.
 template <class Arguments, Given kGiven>
 struct DequantizePerTensorCall : TensorParameters<Arguments, kGiven> {
   typename Arguments::TensorRef input;

@@ -3,6 +3,7 @@
 #define BELAY_RUNTIME_KERNEL_SHAPE_RULES_RESAMPLE_H_
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string_view>
 
@@ -76,10 +77,10 @@ inline absl::StatusOr<PatchParams> MakePatchParams(absl::Span<const int64_t> ker
   ABSL_ASSIGN_OR_RETURN(p.dilation, ExactlyPerDimension("dilation", dilation, 2));
   ABSL_ASSIGN_OR_RETURN(p.padding, ExactlyPerDimension("padding", padding, 2));
   ABSL_ASSIGN_OR_RETURN(p.stride, ExactlyPerDimension("stride", stride, 2));
-  ABSL_RETURN_IF_ERROR(ExpectAtLeast("kernel_size", p.kernel, 1));
-  ABSL_RETURN_IF_ERROR(ExpectAtLeast("dilation", p.dilation, 1));
-  ABSL_RETURN_IF_ERROR(ExpectAtLeast("padding", p.padding, 0));
-  ABSL_RETURN_IF_ERROR(ExpectAtLeast("stride", p.stride, 1));
+  ABSL_RETURN_IF_ERROR(ExpectWindowNumbers("kernel_size", p.kernel, 1));
+  ABSL_RETURN_IF_ERROR(ExpectWindowNumbers("dilation", p.dilation, 1));
+  ABSL_RETURN_IF_ERROR(ExpectWindowNumbers("padding", p.padding, 0));
+  ABSL_RETURN_IF_ERROR(ExpectWindowNumbers("stride", p.stride, 1));
   return p;
 }
 
@@ -100,11 +101,14 @@ absl::StatusOr<Dims<D>> Col2ImShape(absl::Span<const D> input, absl::Span<const 
   const D& rows = input[rank - 2];
   const CheckedInt area = CheckedInt(p.kernel[0]) * p.kernel[1];
   const std::optional<int64_t> known_rows = KnownInt(rows);
+  // No more places in one dimension than in both: their product does not overflow.
+  const int64_t most = KnownInt(input[rank - 1]).value_or(std::numeric_limits<int64_t>::max());
   D places(int64_t{1});
   bool fits = area.ok() && (!known_rows.has_value() || *known_rows % area.value() == 0);
   for (int d = 0; d < 2; ++d) {
     const D count = WindowCount(size[d], D(p.kernel[d]), p.stride[d], p.padding[d], p.dilation[d]);
-    fits = fits && KnownInt(count).value_or(1) >= 1 && KnownInt(size[d]).value_or(1) >= 1;
+    const int64_t known = KnownInt(count).value_or(1);
+    fits = fits && known >= 1 && known <= most && KnownInt(size[d]).value_or(1) >= 1;
     places = places * count;
   }
   if (!fits || KnownDifferent(places, input[rank - 1])) {
