@@ -1,6 +1,5 @@
 #include "exir/passes/promote_mixed_dtypes.h"
 
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -8,6 +7,7 @@
 
 #include "exir/ir/graph_editor.h"
 #include "exir/op/op_table.h"
+#include "runtime/kernel/type_promotion.h"
 
 namespace belay::exir {
 namespace {
@@ -20,20 +20,6 @@ constexpr Rule kRules[] = {
     {"aten.add.Tensor", false},      {"aten.sub.Tensor", false}, {"aten.mul.Tensor", false},
     {"aten.minimum.default", false}, {"aten.div.Tensor", true},  {"aten.div.Tensor_mode", true},
 };
-
-// PyTorch's promotion of two tensors: one of rank 0 counts only when it is of a higher category.
-std::optional<DType> CommonDType(const TensorMeta& a, const TensorMeta& b) {
-  const auto category = [](DType t) {
-    return IsComplex(t) ? 3 : IsFloatingPoint(t) ? 2 : t == DType::kBool ? 0 : 1;
-  };
-  if ((a.rank() == 0) != (b.rank() == 0)) {
-    const TensorMeta& tensor = a.rank() == 0 ? b : a;
-    const TensorMeta& scalar = a.rank() == 0 ? a : b;
-    if (category(scalar.dtype) <= category(tensor.dtype)) return tensor.dtype;
-    if (category(tensor.dtype) == 3 || category(scalar.dtype) < 2) return scalar.dtype;
-  }
-  return PromoteTypes(a.dtype, b.dtype);
-}
 
 // A copy of the value in this dtype, before the node.
 ValueId InsertCast(GraphEditor& editor, NodeId before, const OpOverload* to_copy, ValueId operand,
@@ -102,8 +88,11 @@ absl::StatusOr<bool> Run(ExportedProgram& program) {
       const TensorMeta* a = graph.value(*self).tensor();
       const TensorMeta* b = graph.value(*other).tensor();
       if (a == nullptr || b == nullptr) continue;
-      std::optional<DType> common = CommonDType(*a, *b);
-      if (!common.has_value()) continue;  // the operator's own check will say what is wrong
+      TypePromotion promotion;
+      promotion.AddTensor(a->dtype, a->rank());
+      promotion.AddTensor(b->dtype, b->rank());
+      absl::StatusOr<DType> common = promotion.Result();
+      if (!common.ok()) continue;  // the operator's own check will say what is wrong
       // With a rounding mode, integers stay integers.
       const bool to_float = rule->int_to_float && node.argument("rounding_mode").is_none();
       if (to_float && IsIntegral(*common, /*include_bool=*/true)) common = DType::kFloat32;

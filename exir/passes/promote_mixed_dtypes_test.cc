@@ -97,8 +97,9 @@ TEST(PromoteMixedDtypesTest, KeepsEqualDTypes) {
 // over integers, complex over all.
 TEST(PromoteMixedDtypesTest, TensorsOfRankZeroOfAHigherCategoryWiden) {
   const std::tuple<const char*, const char*, const char*> cases[] = {
-      {"b8", "i64", "i64"},  {"b8", "f32", "f32"},  {"i64", "f32", "f32"}, {"i32", "f64", "f64"},
-      {"f32", "c64", "c64"}, {"i64", "c64", "c64"}, {"i32", "i64", "i32"}, {"f32", "i64", "f32"},
+      {"b8", "i64", "i64"},   {"b8", "f32", "f32"},   {"i64", "f32", "f32"}, {"i32", "f64", "f64"},
+      {"f32", "c64", "c64"},  {"i64", "c64", "c64"},  {"i32", "i64", "i32"}, {"f32", "i64", "f32"},
+      {"f64", "c64", "c128"}, {"f32", "c128", "c64"},  // the tensor's precision
   };
   for (const auto& [tensor, scalar, result] : cases) {
     for (const bool first : {false, true}) {
