@@ -204,6 +204,23 @@ TEST_F(ComposeTest, CallsOfAModuleThatKeepsStateGoTogetherOrStay) {
   EXPECT_OK(lower("t0", "t0", ""));
 }
 
+// A call in the body of a node that stays goes where the body's plan says; the node's own place does
+// not count.
+TEST_F(ComposeTest, CallOfAModuleThatKeepsStateMayGoInABody) {
+  EXPECT_OK(ToBackend(Parse(absl::StrCat(R"(program edge {
+      graph(%p: b8[] user_input, %x: f32[2] user_input) {
+        %c: f32[2] = higher_order.cond(%p, graph#1, graph#2, [%x])
+        return (%c user_output)
+      }
+      graph t(%z: f32[2]) {
+        %b: f32[2] = higher_order.executorch_call_delegate(module#0, %z)  tag="t0"
+        return (%b)
+      }
+      graph f(%z: f32[2]) { return (%z) })",
+                                         kCounter)),
+                      TextPartitioner(), backends_));
+}
+
 // Nothing flows from the first call to the second, but the second sees what the first left.
 TEST_F(ComposeTest, CallsOfAModuleThatKeepsStateKeepTheirOrder) {
   const auto lower = [&](std::string_view tag) {
@@ -231,7 +248,10 @@ TEST_F(ComposeTest, SymbolsAreReplacedByWhatTheArgumentsHave) {
     graph(%x: f32[s0,3] user_input) {
       %c: f32[2*s0,3] = edge.aten.cat.default([%x, %x])
       %i: i64[u0,2] = edge.aten.nonzero.default(%c)
-      return (%c user_output, %i user_output)
+      %n: symint(2*s0) = aten.sym_size.int(%c, 0)
+      %e: symbool(Eq(2*s0, 4)) = _operator.eq(%n, 4)
+      return (%c user_output, %i user_output, %n user_output, %e user_output, 3 user_output,
+              2.5 user_output, true user_output, "s" user_output)
     }
   })");
   ExportedProgram host = Parse(R"(program edge {
@@ -250,9 +270,14 @@ TEST_F(ComposeTest, SymbolsAreReplacedByWhatTheArgumentsHave) {
     }
     return types;
   };
-  EXPECT_THAT(call("a"), ::testing::ElementsAre("f32[8,3]", "i64[u0_0,2]"));
-  EXPECT_THAT(call("b"), ::testing::ElementsAre("f32[2*s5,3]", "i64[u0_1,2]"));
+  EXPECT_THAT(call("a"),
+              ::testing::ElementsAre("f32[8,3]", "i64[u0_0,2]", "symint(8)", "symbool(false)",
+                                     "const(3)", "const(2.5)", "const(true)", "const(\"s\")"));
+  EXPECT_THAT(call("b"), ::testing::ElementsAre("f32[2*s5,3]", "i64[u0_1,2]", "symint(2*s5)",
+                                                "symbool(Eq(2*s5, 4))", "const(3)", "const(2.5)",
+                                                "const(true)", "const(\"s\")"));
   EXPECT_EQ(host.ranges.at("u0_0").max, 64);
+  EXPECT_EQ(host.ranges.size(), 4u);  // s5, u0, u0_0, u0_1
   EXPECT_OK(Verify(host));
 }
 
@@ -264,8 +289,15 @@ TEST_F(ComposeTest, ArgumentsThatDoNotFitAreErrorsThatChangeNothing) {
       return (%a user_output)
     }
   })");
+  const auto counting = Lower(R"(program edge {
+    ranges { s0: [2, 8] }
+    graph(%n: symint(s0) user_input, %x: f32[s0] user_input) {
+      %a: f32[s0] = edge.aten.neg.default(%x)
+      return (%a user_output)
+    }
+  })");
   ExportedProgram host = Parse(R"(program edge {
-    graph(%f43: f32[4,3] user_input, %f4: f32[4] user_input, %f5: f32[5] user_input,
+    graph(%n9: symint(9) user_input, %f43: f32[4,3] user_input, %f4: f32[4] user_input, %f5: f32[5] user_input,
           %i43: i64[4,3] user_input, %f93: f32[9,3] user_input, %f9: f32[9] user_input) {
       return (%f43 user_output)
     }
@@ -285,6 +317,9 @@ TEST_F(ComposeTest, ArgumentsThatDoNotFitAreErrorsThatChangeNothing) {
   EXPECT_THAT(call({"f4", "f4"}), invalid("got f32[4]"));
   EXPECT_THAT(call({"f43", "f5"}), invalid("argument 1, the module's %y"));
   EXPECT_THAT(call({"f93", "f9"}), invalid("got f32[9,3]"));  // out of the range of s0
+  EXPECT_THAT(InsertDelegateCall(host, ExportedProgram::kTop, NodeId(), counting,
+                                 {FindValue(host.top(), "n9"), FindValue(host.top(), "f9")}),
+              invalid("argument 0, the module's %n: expected symint(s0), got symint(9)"));
   EXPECT_THAT(InsertDelegateCall(host, ExportedProgram::kTop, NodeId(), module,
                                  {Argument(3), FindValue(host.top(), "f4")}),
               invalid("expected a value of the graph, got 3"));

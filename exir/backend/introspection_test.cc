@@ -1,11 +1,14 @@
 #include "exir/backend/introspection.h"
 
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "exir/backend/testing/recording_backend.h"
 #include "exir/backend/to_backend.h"
 #include "exir/backend/transforms/target_device.h"
+#include "exir/ir/lowered_backend_module.h"
 #include "exir/testing/programs.h"
 #include "exir/testing/test_ops.h"
 #include "gmock/gmock.h"
@@ -43,6 +46,26 @@ TEST(IntrospectionTest, CallsNodesAndCounts) {
             "aten.mul.Tensor           1              0\n"
             "aten.neg.default          0              1\n"
             "Total                     3              1\n");
+}
+
+// State may lie in a module in the module.
+TEST(IntrospectionTest, ModuleKeepsTheStateOfThoseInIt) {
+  for (const bool writes : {false, true}) {
+    const auto inner = std::make_shared<const LoweredBackendModule>(
+        "inner",
+        ParseOrDie(absl::StrCat(R"(program edge {
+    constants { state "b": f32[2] }
+    graph(%b: f32[2] buffer "b", %x: f32[2] user_input) {
+      %a: f32[2] = edge.aten.add.Tensor(%b, %x)
+      return ()",
+                                writes ? "%a buffer_mutation \"b\", " : "", "%a user_output) } }"),
+                   TestOps()));
+    ExportedProgram around = ParseOrDie(
+        "program edge { graph(%x: f32[2] user_input) { return (%x user_output) } }", TestOps());
+    around.lowered_modules.push_back(inner);
+    EXPECT_EQ(KeepsState(*inner), writes);
+    EXPECT_EQ(KeepsState(LoweredBackendModule("outer", std::move(around))), writes);
+  }
 }
 
 TEST(TargetDeviceTest, TypeInAnyCaseIndexZeroByDefault) {

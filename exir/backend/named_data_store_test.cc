@@ -171,6 +171,19 @@ TEST(NamedDataStoreTest, MergeKeepsTheOrderInWhichDataWereAdded) {
   EXPECT_EQ(Show(merged), Show(store));
 }
 
+TEST(NamedDataStoreTest, MergeRefusesEntriesThatNoStoreMade) {
+  NamedDataOutput output;
+  output.program_data["k"] = {.buffer = 3};
+  NamedDataStore store;
+  EXPECT_THAT(store.Merge(output), StatusIs(absl::StatusCode::kInvalidArgument,
+                                            ::testing::HasSubstr("names buffer 3 of 0")));
+  output.buffers.resize(4);
+  output.program_data["k"].alignment = uint64_t{1} << 63;
+  EXPECT_THAT(store.Merge(output),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       ::testing::HasSubstr("has alignment 9223372036854775808")));
+}
+
 TEST(NamedDataStoreTest, MergeStopsAtAConflictInThatOrder) {
   NamedDataStore store, other;
   EXPECT_OK(Add(store, "m", "1"));

@@ -60,6 +60,14 @@ TEST(PartitionerSequenceTest, ErrorsNameTheRound) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("round 1: "));
 }
 
+TEST(PartitionerSequenceTest, ErrorsOfTheOnlyRoundNameNone) {
+  BackendSet backends;
+  const CapabilityPartitioner relu({"first", {}}, SupportOps({"aten.relu.default"}));
+  const std::vector<MethodPartitioners> rounds = {{{"forward", &relu}}};
+  EXPECT_THAT(ToBackendInSequence(Methods(), rounds, backends),
+              StatusIs(absl::StatusCode::kNotFound, ::testing::Not(HasSubstr("round"))));
+}
+
 TEST(PartitionerSequenceTest, WhatARoundGivesIsChecked) {
   const FunctionBackend first("first");
   BackendSet backends;
@@ -95,6 +103,8 @@ TEST(PartitionerSequenceTest, PreservedOperatorThatIsLeftOverIsAnError) {
   EXPECT_THAT(std::string(left.message()),
               HasSubstr("method 'forward': node a with operator aten.relu.default was not "
                         "decomposed or delegated"));
+  // What one method's partitioner asked for says nothing of another method.
+  EXPECT_OK(CheckPreservedOps(Methods(), {{"backward", &config}}));
   accept = false;
   EXPECT_TRUE(CheckPreservedOps(Methods(), rounds[0]).ok());
 }

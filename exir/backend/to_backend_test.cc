@@ -257,6 +257,23 @@ TEST_F(ToBackendTest, IdsThatDoNotExistAreRefused) {
   result.inputs = {{ValueId(77), "t0"}};
   ExpectError(Error(kTwoNodes, FixedPartitioner(result)), absl::StatusCode::kInvalidArgument,
               {"value 77"});
+  result.inputs.clear();
+  result.no_copy = {ValueId(77)};
+  ExpectError(Error(kTwoNodes, FixedPartitioner(result)), absl::StatusCode::kInvalidArgument,
+              {"no_copy is on value 77, which is no input of the top graph"});
+}
+
+TEST_F(ToBackendTest, EmptyTagsOfNodesAndConstantsAreRefused) {
+  const ExportedProgram program = Parse(kTwoNodes);
+  PartitionResult result;
+  result.delegation = {{"t0", {"recorder", {}}}};
+  result.nodes = {{ExportedProgram::kTop, NodeId(0), ""}};
+  ExpectError(Error(kTwoNodes, FixedPartitioner(result)), absl::StatusCode::kInvalidArgument,
+              {"the tag of a node is empty: %a"});
+  result.nodes.clear();
+  result.inputs = {{FindValue(program.top(), "w"), ""}};
+  ExpectError(Error(kTwoNodes, FixedPartitioner(result)), absl::StatusCode::kInvalidArgument,
+              {"the tag of constant %w is empty"});
 }
 
 TEST_F(ToBackendTest, CycleInOneTagPrintsThePath) {
@@ -274,6 +291,39 @@ TEST_F(ToBackendTest, CycleInOneTagPrintsThePath) {
                "\n  %a: f32[2] = edge.aten.relu.default(%x)  [tag 't']"
                "\n  %b: f32[2] = edge.aten.neg.default(%a) (model.py:12)"
                "\n  %c: f32[2] = edge.aten.add.Tensor(%a, %b)  [tag 't']"});
+}
+
+// Not by %c, though it comes first among the users of %a.
+TEST_F(ToBackendTest, PathOfACycleIsTheShortest) {
+  const absl::Status status = Error(R"(program edge {
+    graph(%x: f32[2] user_input) {
+      %a: f32[2] = edge.aten.relu.default(%x)  tag="t"
+      %c: f32[2] = edge.aten.neg.default(%a)
+      %b: f32[2] = edge.aten.add.Tensor(%a, %c)
+      %d: f32[2] = edge.aten.neg.default(%b)
+      %e: f32[2] = edge.aten.relu.default(%d)  tag="t"
+      return (%e user_output)
+    }
+  })",
+                                    TextPartitioner());
+  ExpectError(status, absl::StatusCode::kFailedPrecondition,
+              {"\n  %a: f32[2] = edge.aten.relu.default(%x)  [tag 't']"
+               "\n  %b: f32[2] = edge.aten.add.Tensor(%a, %c)"
+               "\n  %d: f32[2] = edge.aten.neg.default(%b)"
+               "\n  %e: f32[2] = edge.aten.relu.default(%d)  [tag 't']"});
+}
+
+TEST_F(ToBackendTest, RefusalsSayMethodGraphNodeAndReason) {
+  PartitionResult result;
+  result.rejections = {{ExportedProgram::kTop, NodeId(1), "too small"}};
+  std::vector<Refusal> refusals;
+  ToBackendOptions options;
+  options.refusals = &refusals;
+  ASSERT_OK(ToBackend(Parse(kTwoNodes), FixedPartitioner(result), backends_, options));
+  ASSERT_EQ(refusals.size(), 1u);
+  EXPECT_EQ(refusals[0].method, "forward");
+  EXPECT_EQ(refusals[0].node, "b");
+  EXPECT_EQ(refusals[0].reason, "too small");
 }
 
 TEST_F(ToBackendTest, CycleBetweenTagsBlamesTheLaterAndShowsBoth) {

@@ -343,6 +343,80 @@ TEST(ConstantOwnershipTest, ConstantOfAnotherTagMovesToItsUserWithANote) {
                                  "moves to the delegates that do"));
 }
 
+// Why a mutated buffer that is tagged stays, though nothing outside of the tag reads it.
+TEST(ConstantOwnershipTest, MutatedBufferThatNoDelegateCanHaveStaysWithANote) {
+  const struct {
+    std::string_view inputs, lines, mutation, problem;
+  } kCases[] = {
+      {R"(%b: f32[2] buffer "b")", R"(%r: f32[2] = edge.aten.add.Tensor(%b, %x)  tag="t")", "%x",
+       "its new value is not computed by a node"},
+      {R"(%b: f32[2] buffer "b")", R"(%r: f32[2] = edge.aten.add.Tensor(%b, %x)  tag="t"
+       %n: f32[2] = edge.aten.neg.default(%x))",
+       "%n", "%n, its new value, stays"},
+      {R"(%b: f32[2] buffer "b", %b2: f32[2] buffer "b")",
+       R"(%r: f32[2] = edge.aten.add.Tensor(%b, %x)  tag="t")", "%r",
+       "%b2, the same buffer, is not"},
+  };
+  for (const auto& [inputs, lines, mutation, problem] : kCases) {
+    SCOPED_TRACE(problem);
+    std::vector<std::string> notes;
+    const ExportedProgram program =
+        ParseOrDie(absl::StrCat("program edge {\nconstants { state \"b\": f32[2] }\ngraph(", inputs,
+                                ", %x: f32[2] user_input) {\n", lines, "\nreturn (", mutation,
+                                " buffer_mutation \"b\", %r user_output)\n}\n}"),
+                   TestOps());
+    ASSERT_OK_AND_ASSIGN(const ExportedProgram lowered,
+                         Lower(program, Constants({{"b", "t"}}), &notes));
+    EXPECT_EQ(lowered.signature.inputs[0].target, "b");
+    EXPECT_EQ(lowered.signature.outputs[0].kind, OutputKind::kBufferMutation);
+    EXPECT_THAT(notes, ElementsAre(absl::StrCat("buffer %b is mutated and tagged 't', but ",
+                                                problem, "; it stays and is an argument")));
+  }
+}
+
+// Two inputs that name one buffer go together, and their mutation is noted once.
+TEST(ConstantOwnershipTest, TiedBuffersMoveTogether) {
+  const ExportedProgram program = ParseOrDie(R"(program edge {
+    constants { state "b": f32[2] }
+    graph(%b: f32[2] buffer "b", %c: f32[2] buffer "b", %x: f32[2] user_input) {
+      %n: f32[2] = edge.aten.add.Tensor(%b, %c)  tag="t"
+      %r: f32[2] = edge.aten.add.Tensor(%n, %x)  tag="t"
+      return (%n buffer_mutation "b", %r user_output)
+    }
+  })",
+                                             TestOps());
+  ASSERT_OK_AND_ASSIGN(const ExportedProgram lowered, Lower(program, AllConstants()));
+  EXPECT_THAT(lowered.state_dict, IsEmpty());
+  EXPECT_EQ(lowered.signature.outputs.size(), 1u);
+  const ExportedProgram& original = lowered.lowered_modules[ModuleId(0)]->original;
+  EXPECT_EQ(original.signature.inputs.size(), 3u);
+  EXPECT_EQ(original.signature.outputs.size(), 2u);
+}
+
+// Of several new values of one node, and of several nodes.
+TEST(ConstantOwnershipTest, MutationsComeInTheOrderOfResults) {
+  const ExportedProgram program = ParseOrDie(R"(program edge {
+    constants { state "b1": f32[2]  state "b2": f32[1]  state "b3": f32[1]  state "b4": f32[2] }
+    graph(%b1: f32[2] buffer "b1", %b2: f32[1] buffer "b2", %b3: f32[1] buffer "b3",
+          %b4: f32[2] buffer "b4", %x: f32[2] user_input) {
+      %z: f32[1] = edge.aten.add.Tensor(%b2, %b3)  tag="t"
+      %u: f32[2] = edge.aten.add.Tensor(%b1, %x)  tag="t"
+      %p: f32[2], %q: f32[1], %r: f32[1] = edge.aten.native_layer_norm.default(%u, [2], none, none, 1e-05)  tag="t"
+      %v: f32[2] = edge.aten.add.Tensor(%p, %b4)  tag="t"
+      return (%v buffer_mutation "b1", %r buffer_mutation "b2", %q buffer_mutation "b3",
+              %u buffer_mutation "b4", %v user_output)
+    }
+  })",
+                                             TestOps());
+  ASSERT_OK_AND_ASSIGN(const ExportedProgram lowered, Lower(program, AllConstants()));
+  std::vector<std::string> targets;
+  for (const OutputSpec& output :
+       lowered.lowered_modules[ModuleId(0)]->original.signature.outputs) {
+    if (output.kind == OutputKind::kBufferMutation) targets.push_back(output.target);
+  }
+  EXPECT_THAT(targets, ElementsAre("b4", "b3", "b2", "b1"));
+}
+
 // In a delegate each method would have its own state, where the two share one.
 TEST(ConstantOwnershipTest, StateThatMethodsShareStaysWithANote) {
   const FunctionBackend recorder("recorder"), other("other");

@@ -126,6 +126,40 @@ TEST(SpliceTest, NodesThatStayKeepTheirOrder) {
   })");
 }
 
+// The call stands at the last of its nodes of which something else uses a result.
+TEST(SpliceTest, CallStandsAtTheLastNodeOfWhichAResultIsUsed) {
+  ExpectLowered(R"(program edge {
+    graph(%x: f32[2] user_input) {
+      %a: f32[2] = edge.aten.relu.default(%x)  tag="t"
+      %h: f32[2] = edge.aten.neg.default(%x)
+      %b: f32[2] = edge.aten.relu.default(%x)  tag="t"
+      %k: f32[2] = edge.aten.neg.default(%x)
+      %c: f32[2] = edge.aten.relu.default(%x)  tag="t"
+      %l: f32[2] = edge.aten.add.Tensor(%a, %b)
+      return (%h user_output, %k user_output, %l user_output)
+    }
+  })",
+                {}, R"(program edge {
+    graph(%x: f32[2] user_input) {
+      %h: f32[2] = edge.aten.neg.default(%x)
+      %a: f32[2], %b: f32[2] = higher_order.executorch_call_delegate(module#0, %x)  handle=1 name="executorch_call_delegate"
+      %k: f32[2] = edge.aten.neg.default(%x)
+      %l: f32[2] = edge.aten.add.Tensor(%a, %b)
+      return (%h user_output, %k user_output, %l user_output)
+    }
+    module#0 backend "recorder" specs [] {
+      program edge {
+        graph(%x: f32[2] user_input) {
+          %a: f32[2] = edge.aten.relu.default(%x)
+          %b: f32[2] = edge.aten.relu.default(%x)
+          %c: f32[2] = edge.aten.relu.default(%x)
+          return (%a user_output, %b user_output)
+        }
+      }
+    }
+  })");
+}
+
 // Nothing else fixes where the call stands: at %b, the last node that the program returns a result
 // of. %d is read by nobody.
 TEST(SpliceTest, CallOfWhichResultsAreOnlyReturnedStandsAtTheLastOfThem) {

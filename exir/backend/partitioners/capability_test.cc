@@ -7,6 +7,7 @@
 
 #include "exir/backend/partitioners/capability_partitioner.h"
 #include "exir/backend/partitioners/operator_support.h"
+#include "exir/backend/partitioners/tag_constants.h"
 #include "exir/backend/testing/recording_backend.h"
 #include "exir/backend/to_backend.h"
 #include "exir/ir/graph_editor.h"
@@ -199,6 +200,26 @@ TEST(GroupsTest, NodeInTwoGroupsIsAnError) {
               ElementsAre(HasSubstr("node a exists in multiple groups")));
 }
 
+TEST(GroupsTest, NodeThatIsNotInTheGraphIsAnError) {
+  const ExportedProgram program =
+      Parse("%a: f32[2] = edge.aten.relu.default(%x)", "%a user_output");
+  EXPECT_THAT(ProposeGroupedPartitions(program.top(), {{NodeId(99)}}, [](NodeId) { return true; }),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("a group has node 99, which is not in the graph")));
+}
+
+// It counts once for the ids, and %d needs all of it.
+TEST(GroupsTest, GroupIsOneUnitHoweverOftenItNamesANode) {
+  const ExportedProgram program = Parse(R"(%e: f32[2] = edge.aten.relu.default(%x)
+                               %m: f32[2] = edge.aten.neg.default(%e)
+                               %a: f32[2] = edge.aten.relu.default(%m)
+                               %k: f32[2] = edge.aten.neg.default(%a)
+                               %d: f32[2] = edge.aten.relu.default(%k)
+                               %b: f32[2] = edge.aten.relu.default(%m))",
+                                        "%d user_output, %b user_output");
+  EXPECT_THAT(ProposeGroups(program, {{"a", "b", "b"}}), ElementsAre("0: a b", "1: d", "2: e"));
+}
+
 // Each group needs the other: one of them is given up.
 TEST(GroupsTest, InterleavedGroupsDoNotMakeACycle) {
   const ExportedProgram program = Parse(R"(%a1: f32[2] = edge.aten.relu.default(%x)
@@ -236,6 +257,67 @@ TEST(GroupsTest, GroupMayHoldANodeAndThoseThatTakeItsResults) {
     ASSERT_OK(proposals.status());
     EXPECT_THAT(Show(graph, *proposals), ElementsAre("0: t r"));
   }
+}
+
+// %i is taken by %p alone: the taking stays outside of the group, and so behind it.
+TEST(GroupsTest, WhatTakesAResultForANodeOutsideIsNotInTheGroup) {
+  const ExportedProgram program = Parse(
+      R"(%v: f32[2], %i: f32[1], %j: f32[1] = edge.aten.native_layer_norm.default(%x, [2], none, none, 1e-05) name="t"
+      %r: f32[2] = edge.aten.relu.default(%v)
+      %p: f32[1] = edge.aten.relu.default(%i))",
+      "%r user_output, %p user_output");
+  const Graph& graph = program.top();
+  ProposalOptions options;
+  options.supports_result = [&](ValueId) { return false; };
+  const auto proposals = ProposeGroupedPartitions(
+      graph, {{FindNode(graph, "t"), FindNode(graph, "r")}},
+      [&](NodeId node) { return IsSupported(graph, node); }, options);
+  ASSERT_OK(proposals.status());
+  EXPECT_THAT(Show(graph, *proposals), ElementsAre("0: p", "1: t r"));
+}
+
+TEST(CapabilityPartitionerTest, OptionsSayWhetherMutatedBuffersAndBodiesAreTaken) {
+  const ExportedProgram program = ParseOrDie(R"(program edge {
+    constants { state "b": f32[2] }
+    graph(%b: f32[2] buffer "b", %q: b8[] user_input, %x: f32[2] user_input) {
+      %n: f32[2] = edge.aten.add.Tensor(%b, %x)
+      %c: f32[2] = higher_order.cond(%q, graph#1, graph#2, [%x])
+      return (%n buffer_mutation "b", %c user_output)
+    }
+    graph t(%y: f32[2]) {
+      %d: f32[2] = edge.aten.add.Tensor(%y, %y)
+      return (%d)
+    }
+    graph f(%y: f32[2]) { return (%y) }
+  })",
+                                             TestOps());
+  for (const bool taken : {false, true}) {
+    CapabilityPartitionerOptions options;
+    options.tag_mutated_buffers = options.bodies = taken;
+    ASSERT_OK_AND_ASSIGN(
+        const PartitionResult result,
+        CapabilityPartitioner({"recorder", {}}, SupportOps({"aten.add.Tensor"}), options)
+            .Partition(program));
+    EXPECT_EQ(result.inputs.size(), taken ? 1u : 0u);
+    EXPECT_EQ(result.nodes.size(), taken ? 2u : 1u);
+  }
+}
+
+TEST(TagConstantDataTest, ConstantThatIsTaggedKeepsItsTag) {
+  const ExportedProgram program = ParseOrDie(R"(program edge {
+    constants { state "w": f32[2] }
+    graph(%w: f32[2] parameter "w", %x: f32[2] user_input) {
+      %b: f32[2] = edge.aten.add.Tensor(%w, %x)
+      return (%b user_output)
+    }
+  })",
+                                             TestOps());
+  PartitionResult result;
+  result.nodes = {{ExportedProgram::kTop, FindNode(program.top(), "b"), "t"}};
+  result.inputs = {{FindValue(program.top(), "w"), "u"}};
+  TagConstantData(program, result);
+  ASSERT_EQ(result.inputs.size(), 1u);
+  EXPECT_EQ(result.inputs[0].tag, "u");
 }
 
 TEST(AllNodePartitionerTest, TakesAllNodesAndConstants) {

@@ -182,6 +182,23 @@ TEST(GroupsTest, OnlyGroupsThatConflictAreGivenUp) {
   EXPECT_TRUE(together("c1", "c2"));  // behind the cycle, but not on it
 }
 
+// C is on the cycle only because A and B are. It is left out with B, tried again without B, and kept.
+TEST(GroupsTest, GroupThatIsOnACycleOfOthersIsTriedAgain) {
+  const ExportedProgram program = Parse(R"(%a1: f32[2] = edge.aten.relu.default(%x)
+                               %b2: f32[2] = edge.aten.relu.default(%x)
+                               %c2: f32[2] = edge.aten.relu.default(%x)
+                               %n1: f32[2] = edge.aten.neg.default(%a1)
+                               %n2: f32[2] = edge.aten.neg.default(%b2)
+                               %n3: f32[2] = edge.aten.neg.default(%a1)
+                               %n4: f32[2] = edge.aten.neg.default(%c2)
+                               %b1: f32[2] = edge.aten.add.Tensor(%n1, %n4)
+                               %a2: f32[2] = edge.aten.relu.default(%n2)
+                               %c1: f32[2] = edge.aten.relu.default(%n3))",
+                                        "%b1 user_output, %a2 user_output, %c1 user_output");
+  EXPECT_THAT(Grouped(program, {{"a1", "a2"}, {"b1", "b2"}, {"c1", "c2"}}),
+              UnorderedElementsAre(Names{"a1", "a2"}, Names{"c1", "c2"}, Names{"b1"}, Names{"b2"}));
+}
+
 // --- Without groups: the capability partitioner ---
 
 struct Scenario {

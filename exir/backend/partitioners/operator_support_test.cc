@@ -43,6 +43,7 @@ TEST(OperatorSupportTest, CombinationsAndReasons) {
   EXPECT_EQ(ask(relu, 0), "");
   EXPECT_EQ(ask(relu, 1), "operator aten.add.Tensor is not supported");
   EXPECT_EQ(ask(AnySupport({relu, SupportOps({"aten.add.Tensor"})}), 1), "");
+  EXPECT_EQ(ask(AnySupport({relu, SupportOps({"aten.add.Tensor"})}), 0), "");
   EXPECT_EQ(ask(AllSupport({relu, DontPartitionNames({"a"})}), 0),
             "node a was excluded by the user");
   EXPECT_EQ(ask(DontPartitionOps({"relu"}), 0), "");
@@ -235,6 +236,10 @@ TEST(ConfigPartitionerTest, FilterAppliesWhereAnOperatorIsPreserved) {
   EXPECT_THAT(preserved.ops, ElementsAre(TestOps().Find("aten.relu.default")));
   EXPECT_TRUE(preserved.filter(program, ExportedProgram::kTop, FindNode(program.top(), "a")));
   EXPECT_FALSE(preserved.filter(program, ExportedProgram::kTop, FindNode(program.top(), "b")));
+  configs[0].preserve = nullptr;
+  ASSERT_OK_AND_ASSIGN(const ConfigPartitioner without,
+                       ConfigPartitioner::Create({"recorder", {}}, configs));
+  EXPECT_EQ(without.OpsToNotDecompose(program).filter, nullptr);
 }
 
 }  // namespace

@@ -136,10 +136,10 @@ class Matcher {
       const ValueId* value = it == state.values.end() ? nullptr : it->second.get_if<ValueId>();
       return value == nullptr ? std::nullopt : std::optional(*value);
     }
-    const auto it = state.nodes.find(producer);
-    if (it == state.nodes.end()) return std::nullopt;
+    // A step uses only what the steps before it bound.
+    const NodeId node = state.nodes.at(producer);
     const std::vector<ValueId> from = pattern_.node(producer).results();
-    const std::vector<ValueId> to = graph_.node(it->second).results();
+    const std::vector<ValueId> to = graph_.node(node).results();
     const size_t k = std::find(from.begin(), from.end(), pattern_value) - from.begin();
     return k < to.size() ? std::optional(to[k]) : std::nullopt;
   }

@@ -117,6 +117,32 @@ TEST(PatternMatchTest, ListsMatchElementByElement) {
                            "%a user_output, %b user_output"),
                    pattern),
               ElementsAre("a"));
+  const ExportedProgram twice =
+      Program(kXY, "%c: f32[4] = aten.cat.default([%x, %x])", "%c user_output", "aten");
+  EXPECT_THAT(Find(Program(kXY, R"(%a: f32[4] = edge.aten.cat.default([%y, %x])
+                                   %b: f32[4] = edge.aten.cat.default([%y, %y]))",
+                           "%a user_output, %b user_output"),
+                   twice),
+              ElementsAre("b"));
+}
+
+// Found by what both read. A literal in its place has no users.
+TEST(PatternMatchTest, PatternMayHangTogetherByAnInput) {
+  const ExportedProgram pattern =
+      Program("%x: f32[2] user_input, %y: f32[2] user_input, %s: f32[2] user_input",
+              R"(%a: f32[2] = aten.sub.Tensor(%x, %s)
+                 %b: f32[2] = aten.add.Tensor(%y, %s))",
+              "%a user_output, %b user_output", "aten");
+  EXPECT_THAT(Find(Program(kXY, R"(%a: f32[2] = edge.aten.sub.Tensor(%x, %y)
+                                   %b: f32[2] = edge.aten.add.Tensor(%x, %y))",
+                           "%a user_output, %b user_output"),
+                   pattern),
+              ElementsAre("a b"));
+  EXPECT_THAT(Find(Program(kXY, R"(%a: f32[2] = edge.aten.sub.Tensor(%x, 2)
+                                   %b: f32[2] = edge.aten.add.Tensor(%x, 2))",
+                           "%a user_output, %b user_output"),
+                   pattern),
+              IsEmpty());
 }
 
 TEST(PatternMatchTest, WhatThePatternKeepsMustNotBeUsedOutside) {
@@ -144,6 +170,21 @@ TEST(PatternMatchTest, OccurrencesDoNotOverlap) {
                            "%d user_output"),
                    pattern),
               ElementsAre("a b", "c d"));
+}
+
+// A node that the pattern reads twice is one node of the graph, not two that are alike.
+TEST(PatternMatchTest, NodeThatIsReadTwiceIsOneNode) {
+  const ExportedProgram pattern = Program(kX, R"(%a: f32[2] = aten.relu.default(%x)
+                                                 %b: f32[2] = aten.neg.default(%a)
+                                                 %c: f32[2] = aten.add.Tensor(%a, %b))",
+                                          "%c user_output", "aten");
+  EXPECT_THAT(Find(Program(kX, R"(%a: f32[2] = edge.aten.relu.default(%x)
+                                  %a2: f32[2] = edge.aten.relu.default(%x)
+                                  %b: f32[2] = edge.aten.neg.default(%a)
+                                  %c: f32[2] = edge.aten.add.Tensor(%a2, %b))",
+                           "%c user_output"),
+                   pattern),
+              IsEmpty());
 }
 
 // The second result hangs on the first node only: it is found along the uses.
@@ -185,6 +226,11 @@ TEST(PatternMatchTest, PatternsWithoutNodesOrInPiecesAreErrors) {
                                             %b: f32[2] = aten.neg.default(%y))",
                                     "%a user_output, %b user_output", "aten")),
               ElementsAre(HasSubstr("expected a pattern that hangs together")));
+  EXPECT_THAT(Find(program, Program(kXY, R"(%a: f32[2] = aten.relu.default(%x)
+                                    %b: f32[2] = aten.neg.default(%y)
+                                    %c: f32[2] = aten.neg.default(%a))",
+                                    "%b user_output, %c user_output", "aten")),
+              ElementsAre(HasSubstr("nothing connects %b: f32[2] = aten.neg.default(%y)")));
   const ExportedProgram bodies = ParseOrDie(R"(program aten {
     graph(%p: b8[] user_input, %x: f32[2] user_input) {
       %c: f32[2] = higher_order.cond(%p, graph#1, graph#2, [%x])
@@ -254,6 +300,26 @@ TEST(PatternPartitionerTest, TagsOccurrencesAndNeverTheirInputs) {
   EXPECT_THAT(Tags(program, result), ElementsAre("a=tag1", "b=tag1", "d=tag3", "e=tag3"));
   ASSERT_EQ(result.rejections.size(), 2u);
   EXPECT_EQ(result.rejections[0].reason, "no pattern matches");
+}
+
+// What an earlier pattern has is not asked for again, and an occurrence without a node left is none.
+TEST(PatternPartitionerTest, NodesBelongToTheFirstPatternThatHasThem) {
+  const ExportedProgram program = Program(kXY, R"(%a: f32[2] = edge.aten.relu.default(%x)
+                                   %b: f32[2] = edge.aten.add.Tensor(%a, %y))",
+                                          "%b user_output");
+  const auto pattern = std::make_shared<const ExportedProgram>(ReluAdd().Clone());
+  PatternPartitionerOptions options;
+  options.keep_together = true;
+  int asked = 0;
+  options.support = [&](const ExportedProgram&, GraphId, NodeId) -> std::string {
+    ++asked;
+    return "no";
+  };
+  const PatternPartitioner partitioner({"recorder", {}}, {pattern, pattern}, options);
+  ASSERT_OK_AND_ASSIGN(const PartitionResult result, partitioner.Partition(program));
+  EXPECT_THAT(Tags(program, result), ElementsAre("a=tag0", "b=tag0"));
+  EXPECT_EQ(asked, 0);
+  EXPECT_THAT(result.rejections, IsEmpty());
 }
 
 TEST(PatternPartitionerTest, FurtherSupportJoinsAndGroupsStayTogether) {
