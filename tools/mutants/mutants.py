@@ -50,7 +50,7 @@ def is_product(path):
     return (
         path.endswith(".cc")
         and not path.endswith(("_test.cc", "_bench.cc"))
-        and not any("testing" in p for p in parts)
+        and not any("testing" in p or p == "tests" for p in parts)
         and parts[0] not in ("conformance", "fuzz", "third_party")
     )
 
