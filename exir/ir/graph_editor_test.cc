@@ -364,6 +364,7 @@ class RandomEdits {
       case 6: {
         // An input may replace anything.
         const std::vector<ValueId> all = Defined(NodeId());
+        if (all.empty()) break;  // no inputs, and no node with results
         const ValueId from = all[Below(all.size())];
         const size_t places = graph().value(from).users.size();
         const size_t replaced = editor.ReplaceAllUses(
