@@ -403,8 +403,8 @@ TEST(ConstantOwnershipTest, MutationsComeInTheOrderOfResults) {
       %u: f32[2] = edge.aten.add.Tensor(%b1, %x)  tag="t"
       %p: f32[2], %q: f32[1], %r: f32[1] = edge.aten.native_layer_norm.default(%u, [2], none, none, 1e-05)  tag="t"
       %v: f32[2] = edge.aten.add.Tensor(%p, %b4)  tag="t"
-      return (%v buffer_mutation "b1", %r buffer_mutation "b2", %q buffer_mutation "b3",
-              %u buffer_mutation "b4", %v user_output)
+      return (%q buffer_mutation "b3", %v buffer_mutation "b1", %u buffer_mutation "b4",
+              %r buffer_mutation "b2", %v user_output)
     }
   })",
                                              TestOps());

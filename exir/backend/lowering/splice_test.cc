@@ -135,17 +135,22 @@ TEST(SpliceTest, CallStandsAtTheLastNodeOfWhichAResultIsUsed) {
       %b: f32[2] = edge.aten.relu.default(%x)  tag="t"
       %k: f32[2] = edge.aten.neg.default(%x)
       %c: f32[2] = edge.aten.relu.default(%x)  tag="t"
+      %g: f32[2] = edge.aten.neg.default(%x)
+      %d: f32[2] = edge.aten.relu.default(%x)  tag="t"
       %l: f32[2] = edge.aten.add.Tensor(%a, %b)
-      return (%h user_output, %k user_output, %l user_output)
+      %m: f32[2] = edge.aten.neg.default(%c)
+      return (%h user_output, %k user_output, %g user_output, %l user_output, %m user_output)
     }
   })",
                 {}, R"(program edge {
     graph(%x: f32[2] user_input) {
       %h: f32[2] = edge.aten.neg.default(%x)
-      %a: f32[2], %b: f32[2] = higher_order.executorch_call_delegate(module#0, %x)  handle=1 name="executorch_call_delegate"
       %k: f32[2] = edge.aten.neg.default(%x)
+      %a: f32[2], %b: f32[2], %c: f32[2] = higher_order.executorch_call_delegate(module#0, %x)  handle=1 name="executorch_call_delegate"
+      %g: f32[2] = edge.aten.neg.default(%x)
       %l: f32[2] = edge.aten.add.Tensor(%a, %b)
-      return (%h user_output, %k user_output, %l user_output)
+      %m: f32[2] = edge.aten.neg.default(%c)
+      return (%h user_output, %k user_output, %g user_output, %l user_output, %m user_output)
     }
     module#0 backend "recorder" specs [] {
       program edge {
@@ -153,7 +158,8 @@ TEST(SpliceTest, CallStandsAtTheLastNodeOfWhichAResultIsUsed) {
           %a: f32[2] = edge.aten.relu.default(%x)
           %b: f32[2] = edge.aten.relu.default(%x)
           %c: f32[2] = edge.aten.relu.default(%x)
-          return (%a user_output, %b user_output)
+          %d: f32[2] = edge.aten.relu.default(%x)
+          return (%a user_output, %b user_output, %c user_output)
         }
       }
     }
