@@ -39,7 +39,7 @@ TEST(ProvenanceReaderTest, FindsTheInnermostFrameOutsideTorch) {
 TEST(ProvenanceReaderTest, ToleratesOtherTexts) {
   for (const char* text :
        {"", "\n\n\n", "File \"", "File \"a\", line ", "File \"a\", line x", "File \"\", line 3",
-        "  some text", "File \"a.py\", line 99999999999999999999, in f"}) {
+        "  some text", "File \"12, in f", "File \"a.py\", line 99999999999999999999, in f"}) {
     EXPECT_EQ(UserFrame(text), Frame{}) << text;
   }
 }
@@ -49,6 +49,9 @@ TEST(ProvenanceReaderTest, FindsTheInnermostModule) {
   EXPECT_EQ(InnermostModule("L__self__,,__main__.Net;L__self__layers.0,layers.0,torch.nn.Linear"),
             "layers.0");
   EXPECT_EQ(InnermostModule("a,,T;b,L['s'].b,my.Wrap[int; str, (x;y)]"), "L['s'].b");
+  EXPECT_EQ(InnermostModule("a,,T](;b,m,U"), "");
+  EXPECT_EQ(InnermostModule("a,,T];b,m,U"), "m");
+  EXPECT_EQ(InnermostModule("a,,T[x];b,m,U"), "m");
   EXPECT_EQ(InnermostModule("no stack"), "");
   EXPECT_EQ(InnermostModuleType("L__self__,,__main__.Net;k,layers.0,torch.nn.Linear"),
             "torch.nn.Linear");

@@ -131,6 +131,10 @@ TEST_F(ValueTypesTest, RejectsMalformedTensorMetas) {
                                        R"([{"as_int": 1}, {"as_int": 1}])"))),
       invalid("exceeds int64"));
   EXPECT_THAT(
+      reader_.ReadTensorMeta(Json(Meta(R"([{"as_expr": {"expr_str": "s0"}}, {"as_int": -1}])",
+                                       R"([{"as_int": 1}, {"as_int": 1}])"))),
+      invalid("-1 is negative"));
+  EXPECT_THAT(
       reader_.ReadTensorMeta(Json(Meta("[]", "[]", R"(, "storage_offset": {"as_int": -4})"))),
       invalid("offset is negative"));
   EXPECT_THAT(reader_.ReadTensorMeta(Json(Meta("[]", "[]", R"(, "layout": 8)"))),

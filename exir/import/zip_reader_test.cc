@@ -110,7 +110,8 @@ TEST(ZipReaderTest, RejectsFilesWithoutEndRecord) {
 
 TEST(ZipReaderTest, RejectsEndRecordsThatLie) {
   const std::vector<ZipWriterEntry> one = {{.name = "a", .content = "abc"}};
-  EXPECT_THAT(OpenError(one, {.entries = 2}), StatusIs(absl::StatusCode::kDataLoss));
+  EXPECT_THAT(OpenError(one, {.entries = 2}),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("do not fit a central directory")));
   EXPECT_THAT(OpenError(one, {.entries = 60000}),
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("max_zip_entries")));
   EXPECT_THAT(OpenError(one, {.entries = 0}),
@@ -137,6 +138,30 @@ TEST(ZipReaderTest, RejectsZip64LocatorsThatPointNowhere) {
   EXPECT_THAT(Open(file), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("locator points")));
 }
 
+// The record has 56 bytes, its locator 20, the classic end record 22.
+TEST(ZipReaderTest, RejectsZip64RecordsThatLie) {
+  const std::string good = WriteZip({{.name = "a", .content = "abc"}}, {.zip64 = true});
+  const size_t end = good.size() - 22, locator = end - 20, record = locator - 56;
+  const struct {
+    size_t at;
+    absl::StatusCode code;
+    std::string message;
+  } kLies[] = {
+      {locator + 4, absl::StatusCode::kUnimplemented, "several disks"},
+      {locator + 16, absl::StatusCode::kUnimplemented, "several disks"},
+      {record + 4, absl::StatusCode::kDataLoss, "does not end where its locator begins"},
+      {record + 16, absl::StatusCode::kUnimplemented, "several disks"},
+      {record + 20, absl::StatusCode::kUnimplemented, "several disks"},
+      {record + 24, absl::StatusCode::kUnimplemented, "several disks"},
+  };
+  EXPECT_OK(Open(good));
+  for (const auto& [at, code, message] : kLies) {
+    std::string file = good;
+    file[at] = '\x7f';
+    EXPECT_THAT(Open(file), StatusIs(code, HasSubstr(message))) << at;
+  }
+}
+
 TEST(ZipReaderTest, RejectsMoreEntriesThanTheLimit) {
   const std::string file = WriteZip({{.name = "a"}, {.name = "b"}, {.name = "c"}});
   EXPECT_OK(Open(file, 3));
@@ -151,8 +176,11 @@ TEST(ZipReaderTest, RejectsNamesThatLeaveTheArchive) {
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("entry name")))
         << name;
   }
+  EXPECT_THAT(OpenError({{.name = "/a"}}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("'/a' is absolute")));
   EXPECT_THAT(OpenError({{.name = std::string(5000, 'a')}}),
-              StatusIs(absl::StatusCode::kInvalidArgument));
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("'" + std::string(120, 'a') + "...' is too long")));
 }
 
 TEST(ZipReaderTest, RejectsDuplicatesAndOverlaps) {

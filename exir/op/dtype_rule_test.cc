@@ -107,6 +107,24 @@ TEST(DTypeRuleTest, GivenDtypesNarrowWhatTheOthersMayBe) {
   EXPECT_THAT(rule.Allowed("nope"), StatusIs(absl::StatusCode::kInvalidArgument));
 }
 
+TEST(DTypeRuleTest, RefusalsSayWhatIsWrong) {
+  const struct {
+    std::string_view rule, message;
+  } kRefused[] = {
+      {"self:A ->values:A ->indices:A A=reals", "'reals' is no set: expected any"},
+      {"self:A ->values:A ->indices:A A={f33}", "'f33' is no dtype"},
+      {"self:A ->:A A=any", "'->' is one of several tensor returns: give its position"},
+      {"other:A ->0:A ->1:A A=any", "'other' is no tensor of the schema"},
+      {"self:A ->2:A ->1:A A=any", "'->2' is no tensor of the schema"},
+      {"self:A self:A ->0:A ->1:A A=any", "'self' is bound twice in a row"},
+      {"self:A ->0:A ->1:A a=any", "'a' is no alias"},
+  };
+  for (const auto& [rule, message] : kRefused) {
+    EXPECT_THAT(Rule(kMax, rule), StatusIs(absl::StatusCode::kInvalidArgument,
+                                           ::testing::HasSubstr(std::string(message))));
+  }
+}
+
 TEST(DTypeRuleTest, PrintsWhatItReads) {
   ASSERT_OK_AND_ASSIGN(const DTypeRule rule,
                        Rule(kMax, "self:A ->values:A ->indices:{i64,i32} A=float+bool"));

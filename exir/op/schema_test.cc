@@ -120,6 +120,19 @@ TEST(SchemaTest, RefusesWithThePositionAndWhatWasExpected) {
               StatusIs(absl::StatusCode::kInvalidArgument,
                        ::testing::HasSubstr(
                            "position 29: expected an argument's name, got ') -> Tensor'")));
+  const struct {
+    std::string text, message;
+  } kRefused[] = {
+      {"::add(Tensor x) -> Tensor", "position 0: expected a namespace"},
+      {"aten::(Tensor x) -> Tensor", "position 6: expected an operator's name"},
+      {"a::b(int x=1.5) -> ()", "position 11: expected a default value of the argument's type"},
+      {"a::b(float x=abc) -> ()", "position 13: expected a default value of the argument's type"},
+      {std::string(100000, 'a'), "schema of 100000 bytes: expected at most"},
+  };
+  for (const auto& [text, message] : kRefused) {
+    EXPECT_THAT(FunctionSchema::Parse(text),
+                StatusIs(absl::StatusCode::kInvalidArgument, ::testing::HasSubstr(message)));
+  }
   for (std::string_view text : {"",
                                 "add(Tensor x) -> Tensor",
                                 "aten::",

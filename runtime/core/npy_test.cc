@@ -140,6 +140,10 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         BadFile{"Magic", "\x93NUMPX\x01", kInvalid, "does not begin"},
         BadFile{"Version", File("{}", "", 4), kUnimplemented, "version 4.0"},
+        BadFile{"LengthBeyondEnd", std::string("\x93NUMPY\x02\x00\xff\xff", 10), kInvalid,
+                "the file ends in the length of the header"},
+        BadFile{"KeyIsNoString", File("{3: 1}", ""), kInvalid, "expected a string in the header"},
+        BadFile{"NoComma", File("{'descr': '<f4' 'shape': ()}", ""), kInvalid, "expected '}'"},
         BadFile{"HeaderLength", std::string("\x93NUMPY\x02\x00\xff\xff\xff\xff", 12), kInvalid,
                 "4294967295"},
         BadFile{"HeaderBeyondEnd", std::string("\x93NUMPY\x01\x00\x10\x00{", 11), kInvalid,

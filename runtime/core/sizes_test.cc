@@ -1,6 +1,7 @@
 #include "runtime/core/sizes.h"
 
 #include <cstdint>
+#include <numeric>
 #include <optional>
 #include <vector>
 
@@ -74,6 +75,9 @@ TEST(IsPermutationTest, RefusesRepeatedAndFarDimensions) {
   EXPECT_FALSE(IsPermutation(DimOrder({0, 1, 3})));
   EXPECT_FALSE(IsPermutation(DimOrder({255})));
   EXPECT_FALSE(IsPermutation(std::vector<uint8_t>(300, 0)));
+  std::vector<uint8_t> seventeen(17);
+  std::iota(seventeen.begin(), seventeen.end(), uint8_t{0});
+  EXPECT_FALSE(IsPermutation(seventeen));  // beyond kMaxRank
 }
 
 TEST(IsContiguousTest, IgnoresStridesOfSizeOne) {
@@ -93,6 +97,7 @@ TEST(IsDenseTest, AcceptsAnyOrderWithoutGapsOrRepeats) {
   EXPECT_TRUE(IsDense({1, 3}, {0, 1}));
   EXPECT_TRUE(IsDense({0, 3}, {0, 0}));
   EXPECT_FALSE(IsDense({2, 3}, {4, 1}));
+  EXPECT_FALSE(IsDense({2, 3}, {1}));
   EXPECT_FALSE(IsDense({2, 3}, {0, 1}));
   EXPECT_FALSE(IsDense({2, 2}, {1, 1}));
   EXPECT_FALSE(IsDense({kBig, kBig}, {1, 1}));

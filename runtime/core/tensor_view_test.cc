@@ -73,6 +73,14 @@ TEST(CopyElementsTest, ChangesLayout) {
   EXPECT_EQ(to.view().as<float>()[1], 4.0f);
 }
 
+TEST(CopyElementsTest, RefusesOtherSizes) {
+  const TestTensor from = TestTensor::Zeros(DType::kFloat32, {2, 3});
+  EXPECT_THAT(CopyElements(from, TestTensor::Zeros(DType::kFloat32, {3, 2})),
+              StatusIs(absl::StatusCode::kInvalidArgument, ::testing::HasSubstr("sizes differ")));
+  EXPECT_THAT(CopyElements(from, TestTensor::Zeros(DType::kInt64, {3})),
+              StatusIs(absl::StatusCode::kInvalidArgument, ::testing::HasSubstr("sizes differ")));
+}
+
 TEST(CopyElementsTest, CopiesEveryElementSizeThroughStrides) {
   for (int i = 1; i < kNumDTypes; ++i) {
     const DType dtype = static_cast<DType>(i);
