@@ -45,13 +45,19 @@ constexpr std::string_view kSmall = R"(program aten {
   }
 })";
 
-// A recurrent layer becomes nodes for each of its steps.
-std::string Recurrent(int steps) {
+// Recurrent layers. Up to 1,024 steps each becomes nodes.
+std::string Recurrent(int steps, int layers = 1) {
   const std::string n = std::to_string(steps);
-  return "program aten {\n  graph(%x: f32[" + n + ",1,1] user_input, %h: f32[1,1,1] user_input, " +
-         "%a: f32[1,1] user_input, %b: f32[1,1] user_input) {\n    %y: f32[" + n +
-         ",1,1], %s: f32[1,1,1] = aten.rnn_tanh.input(%x, %h, [%a, %b], false, 1, 0.0, false, "
-         "false, false)\n    return (%y user_output, %s user_output)\n  }\n}";
+  std::string text = "program aten {\n  graph(%y0: f32[" + n +
+                     ",1,1] user_input, %h: f32[1,1,1] user_input, %a: f32[1,1] user_input, "
+                     "%b: f32[1,1] user_input) {\n";
+  for (int i = 0; i < layers; ++i) {
+    text += "    %y" + std::to_string(i + 1) + ": f32[" + n + ",1,1], %s" + std::to_string(i) +
+            ": f32[1,1,1] = aten.rnn_tanh.input(%y" + std::to_string(i) +
+            ", %h, [%a, %b], false, 1, 0.0, false, false, false)\n";
+  }
+  return text + "    return (%y" + std::to_string(layers) +
+         " user_output, %s0 user_output)\n  }\n}";
 }
 
 TEST_F(LoweringLimitsTest, SmallProgramsAreFarBelowTheDefaults) { EXPECT_OK(Lower(kSmall)); }
@@ -61,8 +67,13 @@ TEST_F(LoweringLimitsTest, NodesOfDecompositions) {
       Lower(Recurrent(5), {.nodes = 3}),
       StatusIs(kExhausted, AllOf(HasSubstr("aten.rnn_tanh.input"),
                                  HasSubstr("more nodes than the 3 that the limit 'nodes'"))));
-  EXPECT_THAT(Lower(Recurrent(20'000)),
+  EXPECT_THAT(Lower(Recurrent(1000, 40)),
               StatusIs(kExhausted, AllOf(HasSubstr("aten.rnn_tanh.input"), HasSubstr("'nodes'"))));
+}
+
+// They are loops: as many nodes as for one step, and no more.
+TEST_F(LoweringLimitsTest, RecurrencesOfManyStepsCostNothing) {
+  for (int steps : {20'000, 200'000}) EXPECT_OK(Lower(Recurrent(steps), {.nodes = 100}));
 }
 
 TEST_F(LoweringLimitsTest, DeadlineAndCancellation) {

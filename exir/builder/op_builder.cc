@@ -44,6 +44,11 @@ std::optional<std::pair<int64_t, int64_t>> LinearIn(const SymExpr& expr, const S
 OpBuilder::OpBuilder(ExportedProgram& program, GraphEditor& editor, const DecompositionTable* table)
     : program_(program), editor_(editor), table_(table), symbols_(program) {}
 
+OpBuilder::~OpBuilder() {
+  // Not before: editors of the program's graphs would lose them.
+  for (Graph& body : own_bodies_) program_.graphs.push_back(std::move(body));
+}
+
 void OpBuilder::MoveTo(NodeId node) {
   const Node& like = graph().node(node);
   before_ = node;
@@ -226,6 +231,52 @@ absl::StatusOr<std::vector<Argument>> OpBuilder::Insert(const OpOverload* op,
     }
   }
   return results;
+}
+
+// --- Control flow ---
+
+GraphId OpBuilder::AddBody(std::string_view name, const std::vector<TensorMeta>& inputs,
+                           MakeBody make) {
+  if (!ok()) return GraphId();
+  Graph body;
+  GraphEditor editor(body);
+  editor.SetName(std::string(name));
+  OpBuilder inner(program_, editor, table_);
+  inner.like_ = like_;
+  inner.depth_ = depth_;
+  inner.bodies_ = bodies_;
+  std::vector<Argument> values;
+  for (const TensorMeta& type : inputs) values.emplace_back(editor.AddInput("input", type));
+  std::vector<Argument> outputs = make(inner, values);
+  if (!inner.ok()) {
+    Fail(inner.status());
+    return GraphId();
+  }
+  editor.SetOutputs(std::move(outputs));
+  bodies_->push_back(std::move(body));
+  return GraphId(static_cast<uint32_t>(program_.graphs.size() + bodies_->size() - 1));
+}
+
+std::vector<Argument> OpBuilder::CallHigherOrder(std::string_view op,
+                                                 std::vector<Argument> arguments,
+                                                 const std::vector<TensorMeta>& results) {
+  if (!ok()) return std::vector<Argument>(results.size());
+  const absl::StatusOr<const OpOverload*> overload = ops().Lookup(op);
+  if (!overload.ok()) {
+    Fail(overload.status());
+    return std::vector<Argument>(results.size());
+  }
+  GraphEditor::NewNode node = like_;
+  node.name = std::string((*overload)->op());
+  node.target = *overload;
+  node.argument_names.resize(arguments.size());
+  node.arguments = std::move(arguments);
+  std::vector<GraphEditor::NewOutput> outputs;
+  for (const TensorMeta& type : results) outputs.push_back({.values = {{node.name, type}}});
+  const NodeId id = editor_.InsertNode(before_, std::move(node), std::move(outputs));
+  const std::vector<ValueId> values = graph().node(id).results();
+  made_.insert(values.begin(), values.end());
+  return {values.begin(), values.end()};
 }
 
 // --- Sizes ---

@@ -26,6 +26,7 @@
 
 #include "absl/container/btree_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "exir/ir/exported_program.h"
@@ -65,6 +66,9 @@ class OpBuilder {
   // operators without a meta kernel are decomposed by `table`.
   OpBuilder(ExportedProgram& program, GraphEditor& editor,
             const DecompositionTable* table = nullptr);
+  OpBuilder(const OpBuilder&) = delete;
+  OpBuilder& operator=(const OpBuilder&) = delete;
+  ~OpBuilder();
 
   // New nodes come before `node` and have its provenance, debug handle and tag.
   void MoveTo(NodeId node);
@@ -82,6 +86,15 @@ class OpBuilder {
   std::vector<Argument> CallAll(std::string_view op, std::vector<OpArgument> arguments,
                                 OpKeywords keywords = {});
   std::vector<Argument> CallAll(const OpOverload* op, std::vector<Argument> arguments);
+  // A body for a higher-order operator: it takes tensors of these types and returns what `make` makes
+  // of them, with a builder for it. The name is a wish. The program has the body when this builder is
+  // gone.
+  using MakeBody =
+      absl::FunctionRef<std::vector<Argument>(OpBuilder&, const std::vector<Argument>& inputs)>;
+  GraphId AddBody(std::string_view name, const std::vector<TensorMeta>& inputs, MakeBody make);
+  // A node of a higher-order operator ("higher_order.scan") whose results have these types.
+  std::vector<Argument> CallHigherOrder(std::string_view op, std::vector<Argument> arguments,
+                                        const std::vector<TensorMeta>& results);
   // Whether the meta kernel accepts the call. Makes nothing (but the values of sizes).
   bool Accepts(std::string_view op, std::vector<OpArgument> arguments, OpKeywords keywords = {});
   // The value of an expression; a number stays a number.
@@ -162,6 +175,8 @@ class OpBuilder {
   Symbols symbols_;
   absl::btree_map<std::string, Definition> defined_;  // by expression
   absl::flat_hash_set<ValueId> made_;
+  std::vector<Graph> own_bodies_;
+  std::vector<Graph>* bodies_ = &own_bodies_;  // of a builder for a body: those of the outer one
   absl::Status status_;
 };
 

@@ -112,6 +112,41 @@ TEST(DecomposeTest, SolvesForASymbolThatOnlyStandsInAnExpression) {
       Ops());
 }
 
+// One node for all steps, whatever their number; the weight is transposed before it.
+TEST(DecomposeTest, RecurrencesOfManyStepsAreScans) {
+  ExpectRewrite(R"(program aten {
+  ranges { s0: [1, 9000] }
+  graph(%x: f32[s0,2,3] user_input, %h: f32[1,2,4] user_input, %wx: f32[4,3] user_input, %wh: f32[4,4] user_input, %bx: f32[4] user_input, %bh: f32[4] user_input) {
+    %y: f32[s0,2,4], %last: f32[1,2,4] = aten.rnn_tanh.input(%x, %h, [%wx,%wh,%bx,%bh], true, 1, 0.0, false, false, false)
+    return (%y user_output, %last user_output)
+  }
+})",
+                Decompose().run, R"(program aten {
+  ranges { s0: [1, 9000] }
+  graph(%x: f32[s0,2,3] user_input, %h: f32[1,2,4] user_input, %wx: f32[4,3] user_input, %wh: f32[4,4] user_input, %bx: f32[4] user_input, %bh: f32[4] user_input) {
+    %sym_size: symint(s0) = aten.sym_size.int(%x, 0)
+    %mul: symint(2*s0) = _operator.mul(2, %sym_size)
+    %permute: f32[3,4]{strides=[1,3]} = aten.permute.default(%wx, [1,0])
+    %view: f32[2*s0,3] = aten.view.default(%x, [%mul,3])
+    %addmm: f32[2*s0,4] = aten.addmm.default(%bx, %view, %permute)
+    %view_1: f32[s0,2,4] = aten.view.default(%addmm, [%sym_size,2,4])
+    %select: f32[2,4] = aten.select.int(%h, 0, 0)
+    %permute_1: f32[4,4]{strides=[1,4]} = aten.permute.default(%wh, [1,0])
+    %scan: f32[2,4], %y: f32[s0,2,4] = higher_order.scan(graph#1, [%select], [%view_1], [%permute_1,%bh])
+    %unsqueeze: f32[1,2,4] = aten.unsqueeze.default(%scan, 0)
+    %last: f32[1,2,4] = aten.cat.default([%unsqueeze]) name="cat"
+    return (%y user_output, %last user_output)
+  }
+  graph rnn_tanh_l0(%input: f32[2,4], %input_1: f32[2,4], %input_2: f32[4,4], %input_3: f32[4]) {
+    %addmm: f32[2,4] = aten.addmm.default(%input_3, %input, %input_2)
+    %add: f32[2,4] = aten.add.Tensor(%addmm, %input_1)
+    %tanh: f32[2,4] = aten.tanh.default(%add)
+    return (%tanh, %tanh)
+  }
+})",
+                Ops());
+}
+
 TEST(DecomposeTest, DropoutOutsideTrainingIsItsInput) {
   ExpectRewrite(R"(program training {
   graph(%x: f32[2] user_input) {

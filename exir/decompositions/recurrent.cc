@@ -1,6 +1,7 @@
-// Recurrent layers, unrolled.
+// Recurrent layers: a few steps are written out, many are a loop.
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <string>
 #include <utility>
@@ -12,14 +13,24 @@
 namespace belay::exir {
 namespace {
 
-// One direction of one layer: its weights and where its state lies.
+// One direction of one layer: its weights.
 struct Layer {
   Argument input_weight, hidden_weight, input_bias, hidden_bias;  // biases may be None
   Argument projection = {};  // of the hidden state, which then is shorter than the cell's; or None
+  bool transposed = false;   // what steps multiply by: hidden_weight and projection
+
+  // What steps need.
+  std::array<Argument*, 3> OfSteps() { return {&hidden_weight, &hidden_bias, &projection}; }
 };
 
-Argument Gates(OpBuilder& b, const Argument& input, const Argument& weight, const Argument& bias) {
-  return b.Call("aten.linear.default", {input, weight, bias});
+Argument Gates(OpBuilder& b, const Argument& input, const Argument& weight, const Argument& bias,
+               bool transposed = false) {
+  if (!transposed) return b.Call("aten.linear.default", {input, weight, bias});
+  return bias.is_none() ? b.Call("aten.mm.default", {input, weight})
+                        : b.Call("aten.addmm.default", {bias, input, weight});
+}
+Argument HiddenGates(OpBuilder& b, const Layer& layer, const Argument& hidden) {
+  return Gates(b, hidden, layer.hidden_weight, layer.hidden_bias, layer.transposed);
 }
 
 // What a step gives: its output is state[0].
@@ -37,22 +48,20 @@ std::vector<Argument> Chunks(OpBuilder& b, const Argument& x, int64_t count) {
 
 std::vector<Argument> LstmStep(OpBuilder& b, const Layer& layer, const Argument& projected,
                                const std::vector<Argument>& state) {
-  const Argument gates =
-      Add(b, Gates(b, state[0], layer.hidden_weight, layer.hidden_bias), projected);
+  const Argument gates = Add(b, HiddenGates(b, layer, state[0]), projected);
   const std::vector<Argument> parts = Chunks(b, gates, 4);
   const Argument in = Unary(b, "sigmoid", parts[0]), forget = Unary(b, "sigmoid", parts[1]);
   const Argument cell = Unary(b, "tanh", parts[2]), out = Unary(b, "sigmoid", parts[3]);
   const Argument next = Add(b, Mul(b, forget, state[1]), Mul(b, in, cell));
   const Argument hidden = Mul(b, out, Unary(b, "tanh", next));
   if (layer.projection.is_none()) return {hidden, next};
-  return {Gates(b, hidden, layer.projection, Argument()), next};
+  return {Gates(b, hidden, layer.projection, Argument(), layer.transposed), next};
 }
 
 std::vector<Argument> GruStep(OpBuilder& b, const Layer& layer, const Argument& projected,
                               const std::vector<Argument>& state) {
   const std::vector<Argument> in = Chunks(b, projected, 3);
-  const std::vector<Argument> hidden =
-      Chunks(b, Gates(b, state[0], layer.hidden_weight, layer.hidden_bias), 3);
+  const std::vector<Argument> hidden = Chunks(b, HiddenGates(b, layer, state[0]), 3);
   const Argument reset = Unary(b, "sigmoid", Add(b, hidden[0], in[0]));
   const Argument update = Unary(b, "sigmoid", Add(b, hidden[1], in[1]));
   const Argument fresh = Unary(b, "tanh", Add(b, in[2], Mul(b, hidden[2], reset)));
@@ -62,15 +71,84 @@ std::vector<Argument> GruStep(OpBuilder& b, const Layer& layer, const Argument& 
 template <bool kRelu>
 std::vector<Argument> RnnStep(OpBuilder& b, const Layer& layer, const Argument& projected,
                               const std::vector<Argument>& state) {
-  const Argument sum =
-      Add(b, Gates(b, state[0], layer.hidden_weight, layer.hidden_bias), projected);
+  const Argument sum = Add(b, HiddenGates(b, layer, state[0]), projected);
   return {Unary(b, kRelu ? "relu" : "tanh", sum)};
 }
 
+// A layer and direction over a sequence: the outputs of all steps, and the state after the last.
+struct Sequence {
+  Argument outputs;
+  std::vector<Argument> state;
+};
+
+Sequence Unrolled(OpBuilder& b, const Layer& layer, Step step, const Argument& projected,
+                  std::vector<Argument> state, bool backwards, int64_t length) {
+  std::vector<Argument> outputs(length);
+  for (int64_t t = 0; t < length && b.ok(); ++t) {
+    const int64_t at = backwards ? length - 1 - t : t;
+    state = step(b, layer, Select(b, projected, 0, at), state);
+    outputs[at] = Unsqueeze(b, state[0], 0);
+  }
+  return {Cat(b, outputs, 0), std::move(state)};
+}
+
+// The same as a scan over the rows of `projected`.
+Sequence Looped(OpBuilder& b, Layer layer, Step step, Argument projected,
+                const std::vector<Argument>& state, bool backwards, const std::string& name) {
+  const auto flipped = [&](const Argument& x) {
+    return backwards ? b.Call("aten.flip.default", {x, {0}}) : x;
+  };
+  const auto type = [&](const Argument& x) {
+    return TensorMeta::Contiguous(b.dtype(x), b.sizes(x));
+  };
+  // Once, not in each step.
+  for (Argument* weight : {&layer.hidden_weight, &layer.projection}) {
+    if (!weight->is_none()) *weight = Transpose(b, *weight, 0, 1);
+  }
+  layer.transposed = true;
+  projected = flipped(projected);
+  if (!b.ok()) return {Argument(), state};
+  std::vector<SymInt> row_sizes = b.sizes(projected);
+  row_sizes.erase(row_sizes.begin());
+  std::vector<TensorMeta> carried;
+  for (const Argument& one : state) carried.push_back(type(one));
+  std::vector<TensorMeta> taken = carried;
+  taken.push_back(TensorMeta::Contiguous(b.dtype(projected), row_sizes));
+  Argument::List additional;
+  for (const Argument* operand : layer.OfSteps()) {
+    if (operand->is_none()) continue;
+    additional.push_back(*operand);
+    taken.push_back(type(*operand));
+  }
+  const GraphId body =
+      b.AddBody(name, taken, [&](OpBuilder& inner, const std::vector<Argument>& inputs) {
+        const auto row = inputs.begin() + state.size();
+        auto next = row + 1;
+        for (Argument* operand : layer.OfSteps()) {
+          if (!operand->is_none()) *operand = *next++;
+        }
+        std::vector<Argument> results = step(inner, layer, *row, {inputs.begin(), row});
+        results.push_back(results[0]);
+        return results;
+      });
+  std::vector<SymInt> sizes = carried[0].sizes;
+  sizes.insert(sizes.begin(), b.size(projected, 0));
+  carried.push_back(TensorMeta::Contiguous(carried[0].dtype, sizes));
+  std::vector<Argument> results = b.CallHigherOrder(
+      "higher_order.scan", {body, state, Argument::List{projected}, additional}, carried);
+  const Argument outputs = flipped(results.back());
+  results.pop_back();
+  return {outputs, std::move(results)};
+}
+
+// More steps than this, in all layers and directions together, are a loop: written out, each is a
+// dozen nodes.
+constexpr int64_t kMostWrittenOut = 1024;
+
 // All layers and directions over a sequence. `states` are one tensor [layers * directions, batch,
 // hidden] per kind of state (h; for LSTM h and c). Gives the output and the final states.
-std::vector<Argument> Unroll(OpBuilder& b, const OpCall& c, std::vector<Argument> states,
-                             Step step) {
+std::vector<Argument> Recurrence(OpBuilder& b, const OpCall& c, std::vector<Argument> states,
+                                 Step step) {
   const std::vector<Argument> weights = c.List("params");
   const bool biases = c.Bool("has_biases"), two_ways = c.Bool("bidirectional");
   const bool batch_first = c.Bool("batch_first");
@@ -87,13 +165,11 @@ std::vector<Argument> Unroll(OpBuilder& b, const OpCall& c, std::vector<Argument
   }
   Argument input = c["input"];
   if (batch_first) input = Transpose(b, input, 0, 1);
-  const std::optional<int64_t> length = b.size(input, 0).AsInt();
-  if (!length.has_value()) b.Unsupported("a recurrent layer over a sequence of unknown length");
-  constexpr int64_t kMost = 1 << 16;  // steps, of which each becomes nodes
-  if (length.value_or(0) > kMost) {
-    b.Unsupported(absl::StrCat("a recurrent layer over ", *length, " steps, more than ", kMost));
-  }
+  const SymInt length = b.size(input, 0);
+  ExpectAtLeast(b, length, 1, "a recurrent layer over no steps");
   if (!b.ok()) return {};
+  const int64_t steps = length.AsInt().value_or(kMostWrittenOut + 1);
+  const bool loops = steps > kMostWrittenOut / (layers * directions);
   std::vector<std::vector<Argument>> finals(states.size());
   for (int64_t layer = 0; layer < layers && b.ok(); ++layer) {
     if (layer > 0 && dropout != 0) {
@@ -109,15 +185,14 @@ std::vector<Argument> Unroll(OpBuilder& b, const OpCall& c, std::vector<Argument
       const Argument projected = Gates(b, input, parameters.input_weight, parameters.input_bias);
       std::vector<Argument> state;
       for (const Argument& all : states) state.push_back(Select(b, all, 0, index));
-      std::vector<Argument> steps(*length);
-      for (int64_t t = 0; t < *length && b.ok(); ++t) {
-        const int64_t at = direction == 0 ? t : *length - 1 - t;
-        state = step(b, parameters, Select(b, projected, 0, at), state);
-        steps[at] = Unsqueeze(b, state[0], 0);
-      }
-      outputs.push_back(Cat(b, steps, 0));
+      const bool backwards = direction == 1;
+      Sequence sequence =
+          loops ? Looped(b, parameters, step, projected, state, backwards,
+                         absl::StrCat(c.op()->op(), "_l", layer, backwards ? "_reverse" : ""))
+                : Unrolled(b, parameters, step, projected, state, backwards, steps);
+      outputs.push_back(std::move(sequence.outputs));
       for (size_t k = 0; k < states.size() && b.ok(); ++k) {
-        finals[k].push_back(Unsqueeze(b, state[k], 0));
+        finals[k].push_back(Unsqueeze(b, sequence.state[k], 0));
       }
     }
     if (b.ok()) input = outputs.size() == 1 ? outputs[0] : Cat(b, outputs, b.rank(outputs[0]) - 1);
@@ -131,14 +206,14 @@ std::vector<Argument> Unroll(OpBuilder& b, const OpCall& c, std::vector<Argument
 std::vector<Argument> Lstm(OpBuilder& b, const OpCall& c) {
   std::vector<Argument> states = c.List("hx");
   if (states.size() != 2) b.Invalid("lstm: expected two states");
-  return Unroll(b, c, std::move(states), LstmStep);
+  return Recurrence(b, c, std::move(states), LstmStep);
 }
 std::vector<Argument> Gru(OpBuilder& b, const OpCall& c) {
-  return Unroll(b, c, {c["hx"]}, GruStep);
+  return Recurrence(b, c, {c["hx"]}, GruStep);
 }
 template <bool kRelu>
 std::vector<Argument> Rnn(OpBuilder& b, const OpCall& c) {
-  return Unroll(b, c, {c["hx"]}, RnnStep<kRelu>);
+  return Recurrence(b, c, {c["hx"]}, RnnStep<kRelu>);
 }
 
 // One step. `states` as above, without the dimension of layers.
