@@ -165,6 +165,7 @@ const OpOverload* OpBuilder::InDialect(const OpOverload* op) const {
 absl::StatusOr<std::vector<Argument>> OpBuilder::Insert(const OpOverload* op,
                                                         std::vector<Argument> arguments) {
   ABSL_RETURN_IF_ERROR(CheckBudget());
+  op = InDialect(op);
   if (op->def() == nullptr || op->def()->meta == nullptr) {
     const Decomposition* decomposition = table_ == nullptr ? nullptr : table_->Find(op);
     if (decomposition == nullptr) {

@@ -112,6 +112,23 @@ TEST(DecomposeTest, SolvesForASymbolThatOnlyStandsInAnExpression) {
       Ops());
 }
 
+TEST(DecomposeTest, EdgeProgramsGetEdgeOperators) {
+  ExpectRewrite(R"(program edge {
+  graph(%w: f32[3,2] user_input, %x: f32[4,2] user_input) {
+    %y: f32[4,3] = edge.aten.linear.default(%x, %w)
+    return (%y user_output)
+  }
+})",
+                Decompose().run, R"(program edge {
+  graph(%w: f32[3,2] user_input, %x: f32[4,2] user_input) {
+    %permute_copy: f32[2,3] = edge.aten.permute_copy.default(%w, [1,0])
+    %y: f32[4,3] = edge.aten.mm.default(%x, %permute_copy) name="mm"
+    return (%y user_output)
+  }
+})",
+                Ops());
+}
+
 // One node for all steps, whatever their number; the weight is transposed before it.
 TEST(DecomposeTest, RecurrencesOfManyStepsAreScans) {
   ExpectRewrite(R"(program aten {
