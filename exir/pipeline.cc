@@ -15,6 +15,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "exir/backend/partitioner_sequence.h"
+#include "exir/backend/transforms/device_copies.h"
 #include "exir/backend/transforms/edge_to_backend_ops.h"
 #include "exir/flop_count.h"
 #include "exir/functionalize/rebase_as_strided.h"
@@ -238,6 +239,7 @@ std::vector<Pass> FinalPasses(const MethodPrograms& methods, const PipelineOptio
         PropagateConstants({.max_growth_bytes = options.fold_budget, .changing = changing}));
   }
   passes.insert(passes.end(), options.passes.begin(), options.passes.end());
+  passes.push_back(InsertDeviceCopies());
   passes.push_back(EdgeToBackendOps());
   return passes;
 }

@@ -8,6 +8,8 @@
 #include "absl/strings/str_cat.h"
 #include "exir/backend/testing/recording_backend.h"
 #include "exir/backend/transforms/op_patterns.h"
+#include "exir/builder/op_shorthand.h"
+#include "exir/decompositions/decompose.h"
 #include "exir/engine/call.h"
 #include "exir/ir/graph_editor.h"
 #include "exir/ir/text.h"
@@ -294,6 +296,43 @@ TEST_F(PipelineOptionsTest, BoundPatternsAreLoweredAndRun) {
   ASSERT_OK(got.status);
   EXPECT_THAT(ToVector<float>(*got.outputs[0].tensor()),
               ElementsAre(::testing::FloatEq(0.5f * 0.73105858f), 0));
+
+  const OneOperator gated_to_first("mylib.gated.default", "first");
+  options.partitioners.all = {&gated_to_first};
+  ASSERT_OK_AND_ASSIGN(const ProgramImage delegated, Lower(kProgram, {"forward"}, options));
+  EXPECT_THAT(Names(delegated.metadata.methods(0)), ElementsAre("first"));
+}
+
+// A kernel that is a function: it is called with the arguments that there are, of any sizes
+// (docs/lowering.md §5.5).
+std::vector<Argument> Gated(OpBuilder& b, const OpCall& call) {
+  return {Mul(b, call["x"], Unary(b, "sigmoid", call["gate"]))};
+}
+
+TEST_F(PipelineOptionsTest, CompositeKernelsAreFunctionsThatAreCalled) {
+  ASSERT_OK(ops_->Define({.schema = "mylib::gated(Tensor x, Tensor gate) -> Tensor",
+                          .traits = kComposite})
+                .status());
+  constexpr Decomposition kKernels[] = {{"mylib.gated.default", Gated}};
+  const absl::Span<const Decomposition> families[] = {kKernels};
+  const DecompositionTable kernels(families);
+  constexpr std::string_view kProgram = R"(program aten {
+    ranges { s0: [1, 4] }
+    graph(%a: f32[s0] user_input, %b: f32[s0] user_input) {
+      %c: f32[s0] = mylib.gated.default(%a, %b)
+      return (%c user_output)
+    }
+  })";
+  PipelineOptions options;
+  options.passes = {Decompose({.table = &kernels, .keep = {}})};
+  ASSERT_OK_AND_ASSIGN(const ProgramImage image, Lower(kProgram, {"forward"}, options));
+  EXPECT_THAT(Names(image.metadata.methods(0)),
+              ElementsAre("aten.sigmoid.default", "aten.mul.Tensor"));
+  const TestTensor a = TestTensor::Of<float>({3}, {1, 0, 4});
+  const TestTensor b = TestTensor::Of<float>({3}, {0, 9, 0});
+  const CallOutcome got = Run(image, "forward", {EValue(a.view()), EValue(b.view())});
+  ASSERT_OK(got.status);
+  EXPECT_THAT(ToVector<float>(*got.outputs[0].tensor()), ElementsAre(0.5f, 0, 2));
 
   const OneOperator gated_to_first("mylib.gated.default", "first");
   options.partitioners.all = {&gated_to_first};

@@ -71,7 +71,8 @@ TEST(IntrospectionTest, ModuleKeepsTheStateOfThoseInIt) {
 TEST(TargetDeviceTest, TypeInAnyCaseIndexZeroByDefault) {
   EXPECT_EQ(*ParseTargetDevice("CUDA:3"), (Device{"cuda", 3}));
   EXPECT_EQ(*ParseTargetDevice("cpu"), (Device{"cpu", 0}));
-  for (const char* bad : {"", "tpu", "cuda:", "cuda:x", "cuda:-1", "cuda:1x"}) {
+  EXPECT_EQ(*ParseTargetDevice("npu2:1"), (Device{"npu2", 1}));
+  for (const char* bad : {"", ":0", "a pu", "cuda:", "cuda:x", "cuda:-1", "cuda:1x"}) {
     EXPECT_EQ(ParseTargetDevice(bad).status().code(), absl::StatusCode::kInvalidArgument) << bad;
   }
   const std::vector<CompileSpec> specs = {{"k", "v"}, {"target_device", "cuda:1"}};

@@ -111,7 +111,10 @@ TEST_F(ToBackendTest, DevicesThatABackendDoesNotSupportAreRefused) {
   EXPECT_OK(Error(kTwoNodes, partitioner));
   const std::vector<CompileSpec> on_tpu = {{"target_device", "tpu"}};
   ExpectError(ToBackend("cuda_backend", Parse(kTwoNodes), on_tpu, backends_).status(),
-              absl::StatusCode::kInvalidArgument, {"tpu"});
+              absl::StatusCode::kUnimplemented, {"cuda_backend does not support the device tpu:0"});
+  const std::vector<CompileSpec> nowhere = {{"target_device", "cuda:first"}};
+  ExpectError(ToBackend("cuda_backend", Parse(kTwoNodes), nowhere, backends_).status(),
+              absl::StatusCode::kInvalidArgument, {"cuda:first"});
 }
 
 TEST_F(ToBackendTest, TwoBackendsOfOneIdAreRefused) {

@@ -269,6 +269,9 @@ constexpr OpDef kOps[] = {
      kJoined},
     {"aten::tril(Tensor self, SymInt diagonal=0) -> Tensor", &MetaKernel<&TriangleMeta>, 0, kSame},
     {"aten::triu(Tensor self, SymInt diagonal=0) -> Tensor", &MetaKernel<&TriangleMeta>, 0, kSame},
+    // To a device and back; which one is in the types (docs/lowering.md row 10).
+    {"et_copy::_d2h_copy(Tensor self) -> Tensor", &MetaKernel<&CloneMeta>, 0, kSame},
+    {"et_copy::_h2d_copy(Tensor self) -> Tensor", &MetaKernel<&CloneMeta>, 0, kSame},
 };
 
 }  // namespace

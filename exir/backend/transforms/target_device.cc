@@ -3,6 +3,7 @@
 #include <charconv>
 #include <string>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "runtime/core/status_macros.h"
 
@@ -12,9 +13,9 @@ absl::StatusOr<Device> ParseTargetDevice(std::string_view text) {
   const size_t colon = text.find(':');
   Device device;
   device.type = absl::AsciiStrToLower(ToAbsl(text.substr(0, colon)));
-  if (device.type != "cpu" && device.type != "cuda") {
+  if (device.type.empty() || !absl::c_all_of(device.type, absl::ascii_isalnum)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("target device '", text, "' has an unknown type; known are cpu and cuda"));
+        absl::StrCat("target device '", text, "': expected a type of letters and digits"));
   }
   uint32_t index = 0;
   if (colon != std::string_view::npos) {

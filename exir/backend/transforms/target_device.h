@@ -16,8 +16,9 @@ namespace belay::exir {
 
 inline constexpr std::string_view kTargetDeviceKey = "target_device";
 
-// "cuda:1", "CPU": the type in any case, the index 0 when there is none. kInvalidArgument for an
-// unknown type (known are cpu and cuda) and for an index that is no number.
+// "cuda:1", "CPU": the type in any case, the index 0 when there is none. Any type: backends say which
+// they support. kInvalidArgument for one that is not letters and digits, and for an index that is no
+// number.
 absl::StatusOr<Device> ParseTargetDevice(std::string_view text);
 
 // What the first spec with the key says; nullopt when there is none.

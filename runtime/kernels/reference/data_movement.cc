@@ -225,6 +225,9 @@ constexpr Kernel kKernels[] = {
     KernelRow<&Stack<&CopyElements>>("aten.stack.default", "tensors dim", "Stack", kReference),
     KernelRow<&Triangle<true>>("aten.tril.default", "self diagonal", "Tril", kReference),
     KernelRow<&Triangle<false>>("aten.triu.default", "self diagonal", "Triu", kReference),
+    // Where the device's memory is the host's; others have kernels of their own.
+    KernelRow<&CopyAll<&CopyElements>>("et_copy._d2h_copy.default", "self", "Copy", kReference),
+    KernelRow<&CopyAll<&CopyElements>>("et_copy._h2d_copy.default", "self", "Copy", kReference),
 };
 
 }  // namespace

@@ -1,0 +1,135 @@
+#include "exir/backend/transforms/device_copies.h"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "exir/ops/standard_ops.h"
+#include "exir/testing/rewrite_test.h"
+#include "gtest/gtest.h"
+#include "runtime/core/str_cat.h"
+
+namespace belay::exir {
+namespace {
+
+const OpRegistry& Ops() {
+  static const OpRegistry& ops = *CreateStandardOps().value().release();
+  return ops;
+}
+
+// A program of these graphs with a module of one argument and one result for each of the specs.
+std::string Text(std::string_view graphs, const std::vector<std::string_view>& specs) {
+  std::string text = absl::StrCat("program edge {\n", graphs);
+  for (size_t i = 0; i < specs.size(); ++i) {
+    absl::StrAppend(&text, "  module#", i, " backend \"b\" specs [", specs[i], R"(] {
+    program edge {
+      graph(%p: f32[2] user_input) {
+        %q: f32[2] = edge.aten.neg.default(%p)
+        return (%q user_output)
+      }
+    }
+  }
+)");
+  }
+  return text + "}\n";
+}
+void ExpectCopies(std::string_view before, std::string_view after,
+                  const std::vector<std::string_view>& specs) {
+  ExpectRewrite(Text(before, specs), InsertDeviceCopies().run, Text(after, specs), Ops());
+}
+
+constexpr std::string_view kFirst = R"("target_device": "Demo")";
+constexpr std::string_view kSecond = R"("target_device": "demo:1")";
+constexpr std::string_view kHost = R"("target_device": "cpu")";
+
+constexpr std::string_view kChain = R"(
+  graph(%x: f32[2] user_input) {
+    %a: f32[2] = higher_order.executorch_call_delegate(module#0, %x)  handle=7
+    %b: f32[2] = higher_order.executorch_call_delegate(module#1, %a)
+    %c: f32[2] = higher_order.executorch_call_delegate(module#2, %x)
+    %d: f32[2] = edge.aten.add.Tensor(%b, %c)
+    return (%d user_output)
+  }
+)";
+
+// docs/lowering.md row 10. What only delegates of the device use has no copy for the host.
+TEST(DeviceCopiesTest, TensorsStayOnTheDeviceBetweenDelegates) {
+  ExpectCopies(kChain, R"(
+  graph(%x: f32[2] user_input) {
+    %_h2d_copy: f32[2]{device=demo:0} = edge.et_copy._h2d_copy.default(%x)  handle=7
+    %a: f32[2]{device=demo:0} = higher_order.executorch_call_delegate(module#0, %_h2d_copy)  handle=7
+    %b: f32[2]{device=demo:0} = higher_order.executorch_call_delegate(module#1, %a)
+    %_d2h_copy_1: f32[2] = edge.et_copy._d2h_copy.default(%b)
+    %c: f32[2]{device=demo:0} = higher_order.executorch_call_delegate(module#2, %_h2d_copy)
+    %_d2h_copy_2: f32[2] = edge.et_copy._d2h_copy.default(%c)
+    %d: f32[2] = edge.aten.add.Tensor(%_d2h_copy_1, %_d2h_copy_2)
+    return (%d user_output)
+  }
+)",
+               {kFirst, kFirst, kFirst});
+}
+
+TEST(DeviceCopiesTest, FromDeviceToDeviceIsOverTheHost) {
+  ExpectCopies(kChain, R"(
+  graph(%x: f32[2] user_input) {
+    %_h2d_copy: f32[2]{device=demo:0} = edge.et_copy._h2d_copy.default(%x)  handle=7
+    %a: f32[2]{device=demo:0} = higher_order.executorch_call_delegate(module#0, %_h2d_copy)  handle=7
+    %_d2h_copy: f32[2] = edge.et_copy._d2h_copy.default(%a)  handle=7
+    %_h2d_copy_1: f32[2]{device=demo:1} = edge.et_copy._h2d_copy.default(%_d2h_copy)
+    %b: f32[2]{device=demo:1} = higher_order.executorch_call_delegate(module#1, %_h2d_copy_1)
+    %_d2h_copy_1: f32[2] = edge.et_copy._d2h_copy.default(%b)
+    %c: f32[2] = higher_order.executorch_call_delegate(module#2, %x)
+    %d: f32[2] = edge.aten.add.Tensor(%_d2h_copy_1, %c)
+    return (%d user_output)
+  }
+)",
+               {kFirst, kSecond, kHost});
+}
+
+TEST(DeviceCopiesTest, BodiesHaveCopiesOfTheirOwn) {
+  constexpr std::string_view kBodies = R"(
+  graph(%p: b8[] user_input, %x: f32[2] user_input) {
+    %a: f32[2] = higher_order.executorch_call_delegate(module#0, %x)
+    %b: f32[2] = higher_order.cond(%p, graph#1, graph#2, [%x])
+    return (%a user_output, %b user_output)
+  }
+  graph yes(%y: f32[2]) {
+    %c: f32[2] = higher_order.executorch_call_delegate(module#1, %y)
+    return (%c)
+  }
+  graph no(%y: f32[2]) {
+    %c: f32[2] = higher_order.executorch_call_delegate(module#2, %y)
+    return (%c)
+  }
+)";
+  ExpectCopies(kBodies, R"(
+  graph(%p: b8[] user_input, %x: f32[2] user_input) {
+    %_h2d_copy: f32[2]{device=demo:0} = edge.et_copy._h2d_copy.default(%x)
+    %a: f32[2]{device=demo:0} = higher_order.executorch_call_delegate(module#0, %_h2d_copy)
+    %_d2h_copy: f32[2] = edge.et_copy._d2h_copy.default(%a)
+    %b: f32[2] = higher_order.cond(%p, graph#1, graph#2, [%x])
+    return (%_d2h_copy user_output, %b user_output)
+  }
+  graph yes(%y: f32[2]) {
+    %_h2d_copy: f32[2]{device=demo:0} = edge.et_copy._h2d_copy.default(%y)
+    %c: f32[2]{device=demo:0} = higher_order.executorch_call_delegate(module#1, %_h2d_copy)
+    %_d2h_copy: f32[2] = edge.et_copy._d2h_copy.default(%c)
+    return (%_d2h_copy)
+  }
+  graph no(%y: f32[2]) {
+    %c: f32[2] = higher_order.executorch_call_delegate(module#2, %y)
+    return (%c)
+  }
+)",
+               {kFirst, kFirst, ""});
+  ExpectUnchanged(Text(kBodies, {kHost, "", ""}), InsertDeviceCopies().run, Ops());
+}
+
+TEST(DeviceCopiesTest, ASpecThatNamesNoDeviceIsAnError) {
+  ExpectPassError(Text(kChain, {kFirst, R"("target_device": "demo:first")", ""}),
+                  InsertDeviceCopies().run, absl::StatusCode::kInvalidArgument, "demo:first",
+                  Ops());
+}
+
+}  // namespace
+}  // namespace belay::exir
