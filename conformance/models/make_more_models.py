@@ -203,6 +203,21 @@ def lstm_projection():
     return nn.LSTM(3, 6, num_layers=2, proj_size=4), [(randn(4, 2, 3, seed=k),) for k in range(2)], None
 
 
+# PyTorch's own decomposition writes each step out.
+@model("LSTM of so many steps that it is a loop: two layers, both ways, dynamic batch", decomposed=False)
+def lstm_many_steps():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.lstm = nn.LSTM(3, 4, num_layers=2, bidirectional=True, batch_first=True)
+
+        def forward(self, x):
+            y, (h, c) = self.lstm(x)
+            return y[:, ::20], h, c
+
+    return Net(), [(randn(n, 300, 3, seed=n),) for n in (2, 1, 5)], ({0: Dim("batch", min=1, max=8)},)
+
+
 @model("counts and middles: histogram, mode, medians that skip NaN, index_reduce")
 def counts():
     def forward(x, i, index):
