@@ -1,5 +1,8 @@
 """Belay without Bazel: a tarball of the C interface, its libraries, the command, and what CMake and pkg-config read."""
 
+load("@bazel_tools//tools/build_defs/cc:action_names.bzl", "CPP_LINK_DYNAMIC_LIBRARY_ACTION_NAME")
+load("@bazel_tools//tools/cpp:toolchain_utils.bzl", "find_cpp_toolchain")
+
 def _static_archive_impl(ctx):
     """One archive of everything below a library, and the flags that linking it needs."""
     archives = []
@@ -34,4 +37,75 @@ static_archive = rule(
         "flags": attr.output(mandatory = True),
     },
     doc = "Everything that `library` consists of in one archive, and in `flags` what the linker needs besides.",
+)
+
+def _shared_flag(flag):
+    # Debian's archives are not position-independent; its shared libraries are of the same version.
+    if flag.startswith("-l:lib") and flag.endswith(".a"):
+        return "-l" + flag[len("-l:lib"):-len(".a")]
+    return flag
+
+def _shared_library_impl(ctx):
+    toolchain = find_cpp_toolchain(ctx)
+    features = cc_common.configure_features(
+        ctx = ctx,
+        cc_toolchain = toolchain,
+        requested_features = ctx.features,
+        unsupported_features = ctx.disabled_features,
+    )
+    flags = []
+    for linker_input in ctx.attr.library[CcInfo].linking_context.linker_inputs.to_list():
+        flags += [_shared_flag(flag) for flag in linker_input.user_link_flags]
+    variables = cc_common.create_link_variables(
+        feature_configuration = features,
+        cc_toolchain = toolchain,
+        output_file = ctx.outputs.shared.path,
+        is_using_linker = True,
+        is_linking_dynamic_library = True,
+        user_link_flags = [
+            "-fuse-ld=lld",
+            "-Wl,-soname," + ctx.outputs.shared.basename,
+            "-Wl,--version-script=" + ctx.file.exported.path,
+            "-Wl,--no-undefined",
+            "-Wl,--gc-sections",
+            "-Wl,--strip-debug",
+            "-Wl,--whole-archive",
+            ctx.file.archive.path,
+            "-Wl,--no-whole-archive",
+            "-Wl,--as-needed",
+        ] + flags + ["-lstdc++", "-lm"],
+    )
+    ctx.actions.run(
+        executable = cc_common.get_tool_for_action(
+            feature_configuration = features,
+            action_name = CPP_LINK_DYNAMIC_LIBRARY_ACTION_NAME,
+        ),
+        arguments = cc_common.get_memory_inefficient_command_line(
+            feature_configuration = features,
+            action_name = CPP_LINK_DYNAMIC_LIBRARY_ACTION_NAME,
+            variables = variables,
+        ),
+        env = cc_common.get_environment_variables(
+            feature_configuration = features,
+            action_name = CPP_LINK_DYNAMIC_LIBRARY_ACTION_NAME,
+            variables = variables,
+        ),
+        inputs = depset([ctx.file.archive, ctx.file.exported], transitive = [toolchain.all_files]),
+        outputs = [ctx.outputs.shared],
+        mnemonic = "SharedLibrary",
+        progress_message = "Linking %s" % ctx.label,
+    )
+
+shared_library = rule(
+    implementation = _shared_library_impl,
+    attrs = {
+        "archive": attr.label(doc = "The static_archive of `library`.", allow_single_file = [".a"], mandatory = True),
+        "exported": attr.label(doc = "What others may call: a version script.", allow_single_file = True, mandatory = True),
+        "library": attr.label(mandatory = True, providers = [CcInfo]),
+        "shared": attr.output(mandatory = True),
+        "_cc_toolchain": attr.label(default = "@bazel_tools//tools/cpp:current_cc_toolchain"),
+    },
+    fragments = ["cpp"],
+    toolchains = ["@bazel_tools//tools/cpp:toolchain_type"],
+    doc = "The same as a shared library, over the shared libraries of the system.",
 )

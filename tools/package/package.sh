@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
-# package.sh OUT HEADER ARCHIVE FLAGS COMMAND CMAKE PKGCONFIG: the tarball. The same inputs give the same bytes.
+# package.sh OUT HEADER ARCHIVE FLAGS COMMAND CMAKE PKGCONFIG SHARED: the tarball. The same inputs give the same bytes.
 set -euo pipefail
-out=$1 header=$2 archive=$3 flags=$(cat "$4") command=$5 cmake=$6 pkgconfig=$7
+out=$1 header=$2 archive=$3 flags=$(cat "$4") command=$5 cmake=$6 pkgconfig=$7 shared=$8
 root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
 install -D -m 644 "$header" "$root/include/belay.h"
 install -D -m 644 "$archive" "$root/lib/libbelay.a"
+install -D -m 644 "$shared" "$root/lib/libbelay.so.1"
+ln -s libbelay.so.1 "$root/lib/libbelay.so"
 install -D -m 755 "$command" "$root/bin/belay"
 mkdir -p "$root/lib/cmake/Belay" "$root/lib/pkgconfig"
 # The C++ library: an application in C is linked by a compiler that does not think of it.
