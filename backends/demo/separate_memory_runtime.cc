@@ -127,6 +127,7 @@ class SeparateMemoryHandle final : public DelegateHandle {
     KernelContext there(argument_places, output_places, &allocator, context.scratch());
     return inner_->ExecuteWithin(there, budget);
   }
+  uint64_t ScratchBytes() const override { return inner_->ScratchBytes(); }
 
  private:
   std::unique_ptr<DelegateHandle> inner_;

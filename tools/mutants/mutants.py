@@ -15,6 +15,7 @@ import collections
 import concurrent.futures
 import dataclasses
 import filecmp
+import functools
 import json
 import os
 import pathlib
@@ -133,6 +134,20 @@ def limit():
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
+# Whoever is root may put a file at the place of a device, and a fault may do it: nothing does while something is mounted there.
+GUARD = ["unshare", "--mount", "sh", "-c", 'for d in null full; do mount --bind /dev/$d /dev/$d || exit; done; exec "$@"', "sh"]
+
+
+@functools.cache
+def guard():
+    """What tests are run by; ends the program where they can't be."""
+    if os.geteuid() != 0:
+        return []
+    if subprocess.run([*GUARD, "true"], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE).returncode == 0:
+        return GUARD
+    sys.exit("mutants: as root a fault might replace /dev/null, and this system does not let it be guarded; take another user")
+
+
 def passes(test, seconds, mutant=None, held=None):
     """Whether the test passes: in its runfiles, in a group of processes that ends with it."""
     runfiles = pathlib.Path(f"{test.binary}.runfiles")
@@ -153,7 +168,7 @@ def passes(test, seconds, mutant=None, held=None):
         if held is not None:
             environment["BELAY_MUTANTS_HELD"] = str(held)
         process = subprocess.Popen(
-            [test.binary, *test.args],
+            [*guard(), test.binary, *test.args],
             cwd=workspace or folder,
             env=environment,
             stdin=subprocess.DEVNULL,
@@ -242,6 +257,7 @@ def main():
     if not sources:
         parser.error("no sources: name folders, or --changed")
 
+    guard()
     scratch = options.scratch / "tree"
     scratch.mkdir(parents=True, exist_ok=True)
     copy_tree(scratch)
