@@ -20,18 +20,16 @@
     )
 
 They work under Bazel 4 and later. Actions read what they are given and nothing else, write no path into a file, and need no
-network: the same inputs give the same bytes in every checkout.
+network: the same inputs give the same bytes in every checkout; but reports and pages say how long passes took.
 """
 
 load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_library")
+load(":program_info.bzl", _BelayProgramInfo = "BelayProgramInfo")
+load(":refuse.bzl", "refuse")
+load(":runtime.bzl", _belay_runtime = "belay_runtime")
 
-BelayProgramInfo = provider(
-    doc = "A lowered program.",
-    fields = {
-        "program": "File: the program.",
-        "report": "File: what `belay lower --report` says of it, JSON.",
-    },
-)
+BelayProgramInfo = _BelayProgramInfo
+belay_runtime = _belay_runtime
 
 def _is_method_name(name):
     return name != "" and "=" not in name
@@ -71,23 +69,32 @@ def _belay_program_impl(ctx):
         args.add("--min-delegated-flops", ctx.attr.min_delegated_flops)
     if ctx.attr.write_state_in_place:
         args.add("--write-state-in-place")
-    args.add("--report", report)
-    args.add("-o", program)
-    ctx.actions.run(
-        executable = ctx.executable.belay,
-        arguments = [args],
-        inputs = inputs,
-        outputs = [program, report],
-        mnemonic = "BelayLower",
-        progress_message = "Lowering %s" % ctx.label,
-    )
+
+    # The page is for those who ask for it: it is made with a program that nobody uses.
+    page = ctx.actions.declare_file(ctx.label.name + ".html")
+    page_program = ctx.actions.declare_file(ctx.label.name + ".html.belay")
+    for option, beside, output in [("--report", report, program), ("--html", page, page_program)]:
+        outputs = ctx.actions.args()
+        outputs.add(option, beside)
+        outputs.add("-o", output)
+        ctx.actions.run(
+            executable = ctx.executable.belay,
+            arguments = [args, outputs],
+            inputs = inputs,
+            outputs = [output, beside],
+            mnemonic = "BelayLower",
+            progress_message = "Lowering %s" % ctx.label,
+        )
     return [
         BelayProgramInfo(program = program, report = report),
         DefaultInfo(
             files = depset([program]),
             runfiles = ctx.runfiles(files = [program]),
         ),
-        OutputGroupInfo(report = depset([report])),
+        OutputGroupInfo(
+            html = depset([page]),
+            report = depset([report]),
+        ),
     ]
 
 _PROGRAM_ATTRIBUTES = {
@@ -137,7 +144,7 @@ _belay_program = _program_rule("exec")
 _belay_program_same_platform = _program_rule("target")
 
 def belay_program(name, same_platform = False, **kwargs):
-    """Lowers exported programs to <name>.belay. The output group `report` is what `belay lower --report` writes.
+    """Lowers exported programs to <name>.belay. The output groups `report` and `html` are what `belay lower --report` and --html write.
 
     Args:
       name: of the program.
@@ -294,7 +301,8 @@ def belay_backend_set(name, backends, **kwargs):
       **kwargs: as for cc_library.
     """
     if not backends:
-        fail("expected a backend, got none in " + name)
+        refuse(name = name, message = "expected a backend, got none", **kwargs)
+        return
     namespaces = backends.values()
     lines = [
         "// Made by belay_backend_set.",
@@ -325,7 +333,7 @@ def belay_backend_set(name, backends, **kwargs):
     cc_library(
         name = name,
         srcs = [name + ".cc"],
-        deps = [str(Label("//backends:aot_backend")), str(Label("//backends:runtime_backends"))] +
+        deps = [Label("//backends:aot_backend"), Label("//backends:runtime_backends")] +
                [package + side for package in backends for side in [":aot", ":runtime"]],
         # Its functions stand in for those that give no backends.
         alwayslink = True,
@@ -335,6 +343,7 @@ def belay_backend_set(name, backends, **kwargs):
 # What belay_command makes, and the library that has its main().
 _TOOLS = {
     "belay": "//tools/belay:main",
+    "list_kernels": "//bazel:main_list_kernels",
     "models": "//conformance/models:main_models",
 }
 
@@ -346,14 +355,15 @@ def belay_command(name, backends, tool = "belay", **kwargs):
     Args:
       name: of the binary.
       backends: a belay_backend_set.
-      tool: "belay"; or "models", the harness that lowers a zoo with `--backend=NAME`, executes it, compares with PyTorch's
+      tool: "belay"; "list_kernels" for a `belay_runtime` with the same backends; or "models", the harness that lowers a zoo with `--backend=NAME`, executes it, compares with PyTorch's
         results, and says how many nodes the backend took.
       **kwargs: as for cc_binary.
     """
     if tool not in _TOOLS:
-        fail("expected one of %s as `tool` of %s, got '%s'" % (", ".join(_TOOLS.keys()), name, tool))
+        refuse(name = name, message = "expected one of %s as `tool`, got '%s'" % (", ".join(_TOOLS.keys()), tool), **kwargs)
+        return
     cc_binary(
         name = name,
-        deps = [str(Label(_TOOLS[tool])), backends],
+        deps = [Label(_TOOLS[tool]), backends],
         **kwargs
     )

@@ -1,0 +1,9 @@
+"""What rules know of a lowered program."""
+
+BelayProgramInfo = provider(
+    doc = "A lowered program.",
+    fields = {
+        "program": "File: the program.",
+        "report": "File: what `belay lower --report` says of it, JSON.",
+    },
+)

@@ -1,0 +1,10 @@
+"""What a macro makes of attributes that are wrong: a target that says so when it is analyzed, as rules do."""
+
+def _refuse_impl(ctx):
+    fail("%s in %s" % (ctx.attr.message, ctx.label))
+
+refuse = rule(
+    implementation = _refuse_impl,
+    attrs = {"message": attr.string(mandatory = True)},
+    doc = "Fails with its message. The package loads, and its other targets can be built.",
+)

@@ -1,0 +1,218 @@
+"""belay_runtime: a library of the kernels and backends that programs need. See belay_runtime in defs.bzl.
+
+Two steps. `list_kernels` loads the programs with all there is, and lists what their calls got, one a line:
+
+    kernel OPERATOR NAME FUNCTION FILE PROGRAMS     a row, the function that gives its table, and where that is
+    backend ID FUNCTION PROGRAMS                    a backend, and the function below `belay` that gives it; "-": of a backend set
+
+`write_runtime` makes sources of the list: for each FILE one that includes it, but in which only the listed rows are made, so
+that the compiler leaves out what no other row uses; and the registries over them.
+"""
+
+load("@rules_cc//cc:defs.bzl", "cc_library")
+load("//backends:backends.bzl", "BACKENDS", "BACKENDS_OVER_KERNELS", "selectable_runtime")
+load("//runtime/kernels:families.bzl", "CPU_FAMILIES", "HIGHWAY_FAMILIES")
+load(":program_info.bzl", "BelayProgramInfo")
+load(":refuse.bzl", "refuse")
+
+def _arguments_file(ctx, lines):
+    file = ctx.actions.declare_file(ctx.label.name + ".arguments")
+    ctx.actions.write(file, "\n".join(lines) + "\n")
+    return file
+
+def _kernel_list_impl(ctx):
+    programs = [target[BelayProgramInfo].program for target in ctx.attr.programs]
+    output = ctx.actions.declare_file(ctx.label.name + ".txt")
+    arguments = _arguments_file(
+        ctx,
+        ["output=" + output.path] +
+        ["program=" + program.path for program in programs] +
+        ["over_kernels=" + backend for backend in BACKENDS_OVER_KERNELS] +
+        ["own_operator=" + operator for operator in ctx.attr.own_operators],
+    )
+    ctx.actions.run(
+        executable = ctx.executable.list_kernels,
+        arguments = [arguments.path],
+        inputs = programs + [arguments],
+        outputs = [output],
+        mnemonic = "BelayListKernels",
+        progress_message = "Listing the kernels of %s" % ctx.label,
+    )
+    return [DefaultInfo(files = depset([output]), runfiles = ctx.runfiles(files = [output]))]
+
+def _kernel_list_rule(cfg):
+    return rule(
+        implementation = _kernel_list_impl,
+        attrs = {
+            "list_kernels": attr.label(default = "//bazel:list_kernels", executable = True, cfg = cfg),
+            "own_operators": attr.string_list(),
+            "programs": attr.label_list(mandatory = True, providers = [BelayProgramInfo]),
+        },
+    )
+
+_kernel_list = _kernel_list_rule("exec")
+_kernel_list_same_platform = _kernel_list_rule("target")
+
+def _runtime_sources_impl(ctx):
+    registry = ctx.actions.declare_file(ctx.label.name + "/registry.cc")
+    tables = []
+    lines = [
+        "name=%s" % ctx.label,
+        "list=" + ctx.file.kernels.path,
+        "header=" + ctx.outputs.header.path,
+        "include=" + ctx.outputs.header.short_path,
+        "registry=" + registry.path,
+        "namespace=" + ctx.attr.namespace,
+    ] + ["backends=" + function for function in ctx.attr.backends]
+    if ctx.attr.has_backend_set:
+        lines.append("backend_set=1")
+    for source in ctx.files.sources:
+        # Where it is in Belay, whose workspace may be another.
+        path = source.owner.package + "/" + source.owner.name
+        table = ctx.actions.declare_file(ctx.label.name + "/" + path.replace("/", "_"))
+        lines.append("table=%s=%s" % (path, table.path))
+        tables.append(table)
+    arguments = _arguments_file(ctx, lines)
+    ctx.actions.run(
+        executable = ctx.executable._write_runtime,
+        arguments = [arguments.path],
+        inputs = [arguments, ctx.file.kernels],
+        outputs = tables + [registry, ctx.outputs.header],
+        mnemonic = "BelayWriteRuntime",
+        progress_message = "Writing the runtime %s" % ctx.label,
+    )
+    return [DefaultInfo(files = depset(tables + [registry]))]
+
+_runtime_sources = rule(
+    implementation = _runtime_sources_impl,
+    attrs = {
+        "backends": attr.string_list(),
+        "has_backend_set": attr.bool(),
+        "header": attr.output(mandatory = True),
+        "kernels": attr.label(mandatory = True, allow_single_file = [".txt"]),
+        "namespace": attr.string(mandatory = True),
+        "sources": attr.label_list(allow_files = [".cc"]),
+        "_write_runtime": attr.label(default = "//bazel:write_runtime", executable = True, cfg = "exec"),
+    },
+)
+
+def _label(target):
+    return Label(target)
+
+# Names of families for belay_runtime: "reference", and the folders of //runtime/kernels.
+def _family_name(family):
+    return family.file.split("/")[2]
+
+# What is wrong with the attributes of a belay_runtime, or "".
+def _runtime_problem(programs, kernels, own_operators, families, known_families, backends):
+    if bool(programs) == (kernels != None):
+        return "expected `programs` or `kernels`, and not both,"
+    if kernels != None and own_operators:
+        return "expected `own_operators` with `programs`, got them with `kernels`"
+    for family in families:
+        if family not in known_families:
+            return "expected families of %s, got '%s'" % (", ".join(known_families), family)
+    for backend in backends:
+        if backend not in BACKENDS:
+            return "expected backends of %s, got '%s'" % (", ".join(BACKENDS), backend)
+    return ""
+
+def belay_runtime(
+        name,
+        programs = [],
+        kernels = None,
+        families = None,
+        backends = None,
+        backend_set = None,
+        own_operators = [],
+        namespace = None,
+        list_kernels = None,
+        same_platform = False,
+        copts = [],
+        **kwargs):
+    """A cc_library with exactly the kernels and backends that programs need, and <name>.h that gives their registries.
+
+        const belay::KernelRegistry& Kernels();
+        const belay::BackendRegistry& Backends();
+
+    A kernel is there if some call of the programs gets it, of the programs inside of delegates too; which of an operator's
+    kernels that is depends on dtypes, layouts and constant arguments. An operator without a kernel, or a backend that is not
+    there, fails the build. Link with -Wl,--gc-sections, and compile with -ffunction-sections and -fdata-sections, so that
+    nothing else comes along. A program that is not among them may fail to load, which names what is missing.
+
+    Args:
+      name: of the library and its header.
+      programs: belay_program targets.
+      kernels: in place of `programs` a list that was made before, as <name>_kernels.txt: it can be kept in the source tree.
+      families: which kernels may be compiled: "reference", and folders of //runtime/kernels. All by default; what
+        is left out need not be built, and fails the build if it is needed. For packages of Belay's own.
+      backends: which of Belay's backends may be linked; the same.
+      backend_set: a belay_backend_set with further ones.
+      own_operators: operators whose kernels the application adds to a copy of the registry.
+      namespace: of the functions, `name` by default.
+      list_kernels: what lists the kernels: with a backend_set, `belay_command(tool = "list_kernels")` of the same set.
+      same_platform: as for belay_program, of `list_kernels`.
+      copts: for the tables, which are compiled for this library alone.
+      **kwargs: as for cc_library.
+    """
+    known = ["reference"] + depset([_family_name(family) for family in HIGHWAY_FAMILIES]).to_list()
+    families = known if families == None else families
+    backends = BACKENDS if backends == None else backends
+    problem = _runtime_problem(programs, kernels, own_operators, families, known, backends)
+    if problem:
+        refuse(name = name, message = problem, **kwargs)
+        return
+    if kernels == None:
+        rule_of_list = _kernel_list_same_platform if same_platform else _kernel_list
+        rule_of_list(
+            name = name + "_kernels",
+            list_kernels = list_kernels or _label("//bazel:list_kernels"),
+            own_operators = own_operators,
+            programs = programs,
+            tags = kwargs.get("tags"),
+        )
+        kernels = ":%s_kernels" % name
+    deps = [_label("//bazel:selected_registries")]
+    sources = []
+    if families == known:
+        sources.append(_label("//runtime/kernels:family_sources"))
+        deps.append(_label("//runtime/kernels:family_parts"))
+    else:
+        compiled = [family for family in HIGHWAY_FAMILIES if _family_name(family) in families]
+        sources += [_label(family.source) for family in compiled]
+        deps += depset([_label(family.target) for family in compiled]).to_list()
+        if "reference" in families:
+            sources.append(_label("//runtime/kernels/reference:family_sources"))
+            deps.append(_label("//runtime/kernels/reference:family_parts"))
+    if backends == BACKENDS:
+        sources.append(_label("//backends:family_sources"))
+        deps.append(_label("//backends:selectable_runtimes"))
+    else:
+        deps += [_label(selectable_runtime(backend)) for backend in backends]
+        if "cpu" in backends:
+            sources += [_label(family.source) for family in CPU_FAMILIES]
+            deps += depset([_label(family.target) for family in CPU_FAMILIES]).to_list()
+    if backend_set != None:
+        deps += [backend_set, _label("//backends:runtime_backends")]
+    _runtime_sources(
+        name = name + "_sources",
+        backends = [
+            backend + ("::RuntimesOver" if backend in BACKENDS_OVER_KERNELS else "::Runtimes")
+            for backend in backends
+        ],
+        has_backend_set = backend_set != None,
+        header = name + ".h",
+        kernels = kernels,
+        namespace = namespace or name,
+        sources = sources,
+        tags = kwargs.get("tags"),
+    )
+    cc_library(
+        name = name,
+        srcs = [name + "_sources"],
+        hdrs = [name + ".h"],
+        copts = copts,
+        textual_hdrs = sources,  # What the tables include.
+        deps = deps,
+        **kwargs
+    )

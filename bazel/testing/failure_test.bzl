@@ -1,0 +1,25 @@
+"""Tests of how rules fail when they are analyzed."""
+
+def _failure_test_impl(ctx):
+    # Behind a transition, a list under Bazel 4.
+    target = ctx.attr.target[0] if type(ctx.attr.target) == "list" else ctx.attr.target
+    if AnalysisFailureInfo not in target:
+        return [AnalysisTestResultInfo(success = False, message = "expected a failure of the analysis, got none")]
+    messages = [cause.message for cause in target[AnalysisFailureInfo].causes.to_list()]
+    return [AnalysisTestResultInfo(
+        success = [m for m in messages if ctx.attr.expected in m] != [],
+        message = "expected '%s', got %s" % (ctx.attr.expected, messages),
+    )]
+
+failure_test = rule(
+    implementation = _failure_test_impl,
+    analysis_test = True,
+    attrs = {
+        "expected": attr.string(doc = "What some error says.", mandatory = True),
+        "target": attr.label(
+            doc = "What fails; tagged as manual.",
+            mandatory = True,
+            cfg = analysis_test_transition(settings = {"//command_line_option:allow_analysis_failures": "True"}),
+        ),
+    },
+)

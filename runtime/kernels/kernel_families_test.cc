@@ -1,0 +1,50 @@
+#include "runtime/kernels/kernel_families.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "runtime/core/testing.h"
+#include "runtime/kernel/kernel_registry.h"
+#include "runtime/kernels/standard_kernels.h"
+
+namespace belay {
+namespace {
+
+// "operator: kernel, kernel" in the order of preference.
+std::vector<std::string> Preferences(const KernelRegistry& registry) {
+  std::vector<std::string> lines;
+  for (const std::string_view op : registry.Operators()) {
+    lines.push_back(absl::StrCat(op, ":"));
+    for (const Kernel* kernel : registry.Candidates(op)) {
+      absl::StrAppend(&lines.back(), " ", kernel->name);
+    }
+  }
+  return lines;
+}
+
+TEST(KernelFamiliesTest, TogetherTheyAreTheStandardKernels) {
+  KernelRegistry standard, families;
+  ASSERT_OK(AddStandardKernels(standard));
+  for (const KernelFamily& family : StandardKernelFamilies()) {
+    ASSERT_OK(families.Add(family.rows)) << family.file;
+  }
+  EXPECT_EQ(Preferences(families), Preferences(standard))
+      << "a family is missing in runtime/kernels/families.bzl (of reference kernels: in "
+         "kernel_families.cc), or in standard_kernels.cc";
+}
+
+TEST(KernelFamiliesTest, AFileIsNamedAfterItsReferenceFamily) {
+  const std::vector<KernelFamily> families = StandardKernelFamilies();
+  const auto found = std::find_if(families.begin(), families.end(), [](const KernelFamily& family) {
+    return family.function == "belay::DataMovementKernels";
+  });
+  ASSERT_NE(found, families.end());
+  EXPECT_EQ(found->file, "runtime/kernels/reference/data_movement.cc");
+}
+
+}  // namespace
+}  // namespace belay
