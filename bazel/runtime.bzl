@@ -3,7 +3,7 @@
 Two steps. `list_kernels` loads the programs with all there is, and lists what their calls got, one a line:
 
     kernel OPERATOR NAME FUNCTION FILE PROGRAMS     a row, the function that gives its table, and where that is
-    backend ID FUNCTION PROGRAMS                    a backend, and the function below `belay` that gives it; "-": of a backend set
+    backend ID FUNCTION PROGRAMS                    a backend, and the function below `belay` that gives it; "-": one of `more_backends`
 
 `write_runtime` makes sources of the list: for each FILE one that includes it, but in which only the listed rows are made, so
 that the compiler leaves out what no other row uses; and the registries over them.
@@ -63,9 +63,10 @@ def _runtime_sources_impl(ctx):
         "include=" + ctx.outputs.header.short_path,
         "registry=" + registry.path,
         "namespace=" + ctx.attr.namespace,
-    ] + ["backends=" + function for function in ctx.attr.backends]
-    if ctx.attr.has_backend_set:
-        lines.append("backend_set=1")
+    ] + (
+        ["backends=" + function for function in ctx.attr.backends] +
+        ["more_backends=" + function for function in ctx.attr.more_backends]
+    )
     for source in ctx.files.sources:
         # Where it is in Belay, whose workspace may be another.
         path = source.owner.package + "/" + source.owner.name
@@ -87,9 +88,9 @@ _runtime_sources = rule(
     implementation = _runtime_sources_impl,
     attrs = {
         "backends": attr.string_list(),
-        "has_backend_set": attr.bool(),
         "header": attr.output(mandatory = True),
         "kernels": attr.label(mandatory = True, allow_single_file = [".txt"]),
+        "more_backends": attr.string_list(),
         "namespace": attr.string(mandatory = True),
         "sources": attr.label_list(allow_files = [".cc"]),
         "_write_runtime": attr.label(default = "//bazel:write_runtime", executable = True, cfg = "exec"),
@@ -123,7 +124,7 @@ def belay_runtime(
         kernels = None,
         families = None,
         backends = None,
-        backend_set = None,
+        more_backends = {},
         own_operators = [],
         namespace = None,
         list_kernels = None,
@@ -147,10 +148,10 @@ def belay_runtime(
       families: which kernels may be compiled: "reference", and folders of //runtime/kernels. All by default; what
         is left out need not be built, and fails the build if it is needed. For packages of Belay's own.
       backends: which of Belay's backends may be linked; the same.
-      backend_set: a belay_backend_set with further ones.
+      more_backends: further ones, as for belay_backend_set: package -> namespace. Their :runtime is linked alone.
       own_operators: operators whose kernels the application adds to a copy of the registry.
       namespace: of the functions, `name` by default.
-      list_kernels: what lists the kernels: with a backend_set, `belay_command(tool = "list_kernels")` of the same set.
+      list_kernels: what lists the kernels: with more_backends, `belay_command(tool = "list_kernels")` of a belay_backend_set.
       same_platform: as for belay_program, of `list_kernels`.
       copts: for the tables, which are compiled for this library alone.
       **kwargs: as for cc_library.
@@ -192,17 +193,16 @@ def belay_runtime(
         if "cpu" in backends:
             sources += [_label(family.source) for family in CPU_FAMILIES]
             deps += depset([_label(family.target) for family in CPU_FAMILIES]).to_list()
-    if backend_set != None:
-        deps += [backend_set, _label("//backends:runtime_backends")]
+    deps += [package + ":runtime" for package in more_backends]
     _runtime_sources(
         name = name + "_sources",
         backends = [
             backend + ("::RuntimesOver" if backend in BACKENDS_OVER_KERNELS else "::Runtimes")
             for backend in backends
         ],
-        has_backend_set = backend_set != None,
         header = name + ".h",
         kernels = kernels,
+        more_backends = [space + "::Runtimes" for space in more_backends.values()],
         namespace = namespace or name,
         sources = sources,
         tags = kwargs.get("tags"),

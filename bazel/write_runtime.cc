@@ -7,7 +7,7 @@
 //   namespace=NAME       of the functions in the header
 //   table=SOURCE=PATH    a source of kernels, and the table that is written for it; empty if no row is needed
 //   backends=FUNCTION    that can be linked: "cpu::RuntimesOver"
-//   backend_set=1        there is a belay_backend_set
+//   more_backends=FUNCTION   the same of backends that are not Belay's, whose ids are not known here
 // Exit status 1 when the list needs what can't be linked. Uses nothing but the standard library, so that it is built quickly for
 // the machine that builds.
 #include <cstdio>
@@ -30,7 +30,7 @@ struct Backend {
 struct Arguments {
   std::map<std::string, std::string> values;
   std::vector<std::pair<std::string, std::string>> tables;  // source, what is written
-  std::set<std::string> backends;
+  std::set<std::string> backends, more_backends;
 };
 
 Arguments ReadArguments(const char* path) {
@@ -44,6 +44,8 @@ Arguments ReadArguments(const char* path) {
       arguments.tables.emplace_back(value.substr(0, second), value.substr(second + 1));
     } else if (key == "backends") {
       arguments.backends.insert(value);
+    } else if (key == "more_backends") {
+      arguments.more_backends.insert(value);
     } else {
       arguments.values[key] = value;
     }
@@ -143,10 +145,9 @@ std::string Registry(const Arguments& arguments, const std::vector<Kernel>& kern
     if (known.insert(kernel.function).second) tables.push_back(kernel.function);
   }
   std::set<std::string> functions;
-  bool set = false;
   for (const Backend& backend : backends) {
     if (backend.function == "-") {
-      set = true;
+      functions.insert(arguments.more_backends.begin(), arguments.more_backends.end());
     } else {
       functions.insert(backend.function);
     }
@@ -156,7 +157,6 @@ std::string Registry(const Arguments& arguments, const std::vector<Kernel>& kern
   };
   std::string text = "// Made by belay_runtime.\n#include \"" + arguments.values.at("include") +
                      "\"\n\n#include \"bazel/selected_registries.h\"\n";
-  if (set) text += "#include \"backends/runtime_backends.h\"\n";
   text += "\n";
   for (const std::string& table : tables) text += Declaration(table, space);
   for (const std::string& function : functions) {
@@ -184,7 +184,6 @@ const belay::BackendRegistry& Backends() {
   for (const std::string& function : functions) {
     text += "      belay::" + function + "(" + (is_over(function) ? "Kernels()" : "") + "),\n";
   }
-  if (set) text += "      belay::MoreRuntimes(),\n";
   return text + "  }));\n  return registry;\n}\n\n}  // namespace " + space + "\n";
 }
 
@@ -235,7 +234,7 @@ int Main(const char* path) {
     ok = false;
   }
   for (const Backend& backend : backends) {
-    if (backend.function == "-" ? arguments.values.contains("backend_set")
+    if (backend.function == "-" ? !arguments.more_backends.empty()
                                 : arguments.backends.contains(backend.function)) {
       continue;
     }
