@@ -76,7 +76,8 @@ class ByteQuantizer {
   // What the inner quantization, if there is one, makes of y.
   HWY_INLINE VF Inner(VF y) const {
     if (!rounds_) return y;
-    const VF n = hn::Round(hn::Mul(y, inner_inverse_));
+    // As an integer, which has no negative zero.
+    const VF n = hn::Add(hn::Round(hn::Mul(y, inner_inverse_)), hn::Zero(DF()));
     // x86 takes the second of two if one is NaN.
     const VF least = HWY_ARCH_X86 ? n : hn::IfThenElse(hn::IsNaN(n), inner_quant_min_, n);
     return hn::Mul(hn::Min(hn::Max(least, inner_quant_min_), inner_quant_max_), inner_scale_);
