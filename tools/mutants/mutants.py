@@ -279,6 +279,9 @@ def main():
     if options.only_faults:
         mutants = [m for m in mutants if m.kind == "fault"]
     size = 1 + max((m.number for m in mutants), default=0)
+    harmful = [m for m in mutants if rewrite.find_known(known, m, "harmful")]
+    mutants = [m for m in mutants if m not in harmful]
+    skipped += len(harmful)
     say(f"{len(sources)} sources, {len(mutants)} mutants; left alone: {skipped} conditions")
 
     bazel = Bazel(scratch, [f"--output_base={options.scratch / 'base'}", *shlex.split(options.startup)], ["--symlink_prefix=/", *shlex.split(options.flags)])

@@ -136,6 +136,11 @@ class ReportTest(unittest.TestCase):
         self.assertNotIn("c3", text.getvalue())
         self.assertRegex(text.getvalue(), r"d +4 +3 +1 +1 +50\.0 %")
 
+    def test_what_would_harm_is_found(self):
+        known = rewrite.read_known("harmful | d/x.cc | c1 → | a device is replaced")
+        self.assertIsNotNone(rewrite.find_known(known, rewrite.Mutant(1, "d/x.cc", 1, "guard", "c1 → return;"), "harmful"))
+        self.assertIsNone(rewrite.find_known(known, rewrite.Mutant(2, "d/x.cc", 2, "guard", "c2 → return;"), "harmful"))
+
     def test_a_row_says_why(self):
         with self.assertRaisesRegex(rewrite.Stale, "line 1"):
             rewrite.read_known("equivalent | x.cc | c → |  ")

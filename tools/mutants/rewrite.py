@@ -215,8 +215,8 @@ def read_known(text):
         if not line.strip() or line.startswith("#"):
             continue
         cells = [c.strip() for c in line.split(" | ")]
-        if len(cells) != 4 or cells[0] not in ("equivalent", "unreached") or not all(cells):
-            raise Stale(f"line {number}: expected 'equivalent or unreached | path | text | why'")
+        if len(cells) != 4 or cells[0] not in ("equivalent", "unreached", "harmful") or not all(cells):
+            raise Stale(f"line {number}: expected 'equivalent, unreached or harmful | path | text | why'")
         known.append(Known(*cells, line=number))
     return known
 
