@@ -25,13 +25,11 @@ using Place = ValueFacts::Place;
 using Result = PortableOperator::Result;
 
 // What Belay calls an operator that `functional` does not name: kernels of this folder
-// (prim_kernels.h), and copies between devices, which are copies here.
+// (prim_kernels.h).
 struct OtherName {
   std::string_view portable, name;
 };
 constexpr OtherName kOtherNames[] = {
-    {"et_copy::_d2h_copy.out", "aten.alias_copy.default"},
-    {"et_copy::_h2d_copy.out", "aten.alias_copy.default"},
     {"executorch_prim::et_copy_index.tensor", "executorch_prim.et_copy_index_.tensor"},
     {"executorch_prim::et_view.default", "aten.view_copy.default"},
     {"executorch_prim::floordiv.int", "executorch_prim.floordiv.int"},

@@ -234,8 +234,16 @@ struct Engine {
     return true;
   }
 
+  // Whether all results are numbers of the dtype: others wrap. An upper end below the lower one is
+  // what all results are.
+  static bool IsWithinBounds(QuantizedRange range, DType dtype) {
+    const auto bounds = QuantizedBounds(dtype);
+    return bounds.ok() && range.high >= bounds->first;
+  }
+
   static bool QuantizeInFloat(const QuantizedGrid& grid, DType type, QuantizedRange range,
                               bool add_first) {
+    if (!IsWithinBounds(range, grid.output->dtype)) return false;
     const DType product = Promoted(type, grid.scale.dtype);
     if (product != DType::kFloat32 || Promoted(product, grid.zero_point.dtype) != product ||
         !kFloats.contains(grid.input->dtype) || !kRunTypes.contains(grid.output->dtype)) {

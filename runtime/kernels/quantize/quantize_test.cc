@@ -51,6 +51,20 @@ TEST(QuantizeTest, PerTensor) {
   }
 }
 
+// An upper end that the dtype does not have, which PyTorch takes: what it has with the same bits.
+TEST(QuantizeTest, RangesThatEndBelowTheDtypeWrap) {
+  KernelComparison comparison;
+  for (const Quantized& q : {Quantized{DType::kUint8, 0, -128}, Quantized{DType::kUint8, 5, -1},
+                             Quantized{DType::kInt8, 7, -8}}) {
+    ASSERT_TRUE(comparison.Compare(
+        {"quantized_decomposed.quantize_per_tensor.default",
+         {TestTensorSpec{DType::kFloat32, {37}, Layout::kRowMajor, Values::kNormal, 0},
+          EValue(0.037), EValue(int64_t{3}), EValue(q.low), EValue(q.high), EValue(q.dtype)},
+         {q.dtype}},
+        /*may_refuse=*/false));
+  }
+}
+
 TEST(QuantizeTest, PerChannelAlongEveryDimensionAndLayout) {
   KernelComparison comparison;
   const Sizes sizes = {3, 20, 5, 9};
