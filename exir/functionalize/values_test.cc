@@ -127,7 +127,8 @@ void ExpectSameWhenFunctional(const std::string& text, const std::string& refere
   ASSERT_OK_AND_ASSIGN(const ExportedProgram before, ParseProgram(reference, Ops()));
   ASSERT_OK_AND_ASSIGN(const ExportedProgram after, Passed(text, Functionalize()));
   for (const NodeId id : after.top().nodes()) {
-    EXPECT_FALSE(after.top().node(id).target->schema()->IsMutable());
+    const FunctionSchema* schema = after.top().node(id).target->schema();
+    EXPECT_FALSE(schema != nullptr && schema->IsMutable());
   }
   EXPECT_EQ(Execute(after), Execute(before));
 }
@@ -254,6 +255,29 @@ TEST(FunctionalizedValuesTest, WritesOfEveryKind) {
   for (const Write& write : writes) {
     ExpectSameWhenFunctional(Training(write.inputs, write.nodes, "%w user_output"),
                              Training(write.inputs, write.reference, "%w user_output"));
+  }
+}
+
+// What a branch, or a loop without an iteration, hands on is new.
+TEST(FunctionalizedValuesTest, WritesToWhatControlFlowHandsOnStayThere) {
+  const std::pair<std::string_view, std::string_view> cases[] = {
+      {"higher_order.cond(%p, graph#1, graph#2, [%x])",
+       "graph no(%b: f32[3]) { %c: f32[3] = aten.neg.default(%b)\nreturn (%c) }"},
+      {"higher_order.while_loop(graph#2, graph#1, [%x], [])",
+       "graph never(%b: f32[3]) { return (false) }"},
+  };
+  for (const auto& [flow, other_body] : cases) {
+    const auto program = [&](std::string_view writes) {
+      std::string text =
+          Training("%p: b8[] user_input, %x: f32[3] user_input",
+                   absl::StrCat("%y: f32[3] = ", flow, "\n", writes), "%w user_output");
+      text.insert(text.rfind('}'),
+                  absl::StrCat("graph same(%a: f32[3]) { return (%a) }\n", other_body));
+      return text;
+    };
+    ExpectSameWhenFunctional(program("%w: f32[3] = aten.mul_.Scalar(%y, 2)"),
+                             program("%z: f32[3] = aten.mul.Scalar(%y, 2)\n"
+                                     "%w: f32[3] = aten.copy_.default(%y, %z)"));
   }
 }
 

@@ -267,14 +267,29 @@ absl::StatusOr<std::vector<OwnedValue>> Interpreter::Impl::RunBody(Frame& outer,
   return results;
 }
 
+// What a branch or a loop gives is new: what it hands on of what it was given is copied, as the
+// runtime does. PyTorch exports no such body, and no write to the result reaches the operand.
+absl::StatusOr<std::vector<OwnedValue>> OwnResults(std::vector<OwnedValue> results,
+                                                   absl::Span<const OwnedValue> operands) {
+  for (OwnedValue& result : results) {
+    for (const OwnedValue& operand : operands) {
+      if (!result.SharesStorage(operand)) continue;
+      ABSL_ASSIGN_OR_RETURN(result, result.Copy());
+    }
+  }
+  return results;
+}
+
 absl::StatusOr<std::vector<OwnedValue>> Interpreter::Impl::RunCond(Frame& frame, const Node& node,
                                                                    RunState& run) {
   ABSL_ASSIGN_OR_RETURN(const OwnedValue predicate, Evaluate(frame, node.argument("predicate")));
   ABSL_ASSIGN_OR_RETURN(const bool branch, Truth(predicate));
-  ABSL_ASSIGN_OR_RETURN(std::vector<OwnedValue> operands,
+  ABSL_ASSIGN_OR_RETURN(const std::vector<OwnedValue> operands,
                         EvaluateList(frame, node.argument("operands")));
-  return RunBody(frame, node.argument(branch ? "true_graph" : "false_graph"), std::move(operands),
-                 run);
+  ABSL_ASSIGN_OR_RETURN(
+      std::vector<OwnedValue> results,
+      RunBody(frame, node.argument(branch ? "true_graph" : "false_graph"), operands, run));
+  return OwnResults(std::move(results), operands);
 }
 
 absl::StatusOr<std::vector<OwnedValue>> Interpreter::Impl::RunWhileLoop(Frame& frame,
@@ -284,6 +299,8 @@ absl::StatusOr<std::vector<OwnedValue>> Interpreter::Impl::RunWhileLoop(Frame& f
                         EvaluateList(frame, node.argument("carried")));
   ABSL_ASSIGN_OR_RETURN(const std::vector<OwnedValue> additional,
                         EvaluateList(frame, node.argument("additional")));
+  std::vector<OwnedValue> given = carried;
+  given.insert(given.end(), additional.begin(), additional.end());
   while (true) {
     std::vector<OwnedValue> operands = carried;
     operands.insert(operands.end(), additional.begin(), additional.end());
@@ -294,7 +311,7 @@ absl::StatusOr<std::vector<OwnedValue>> Interpreter::Impl::RunWhileLoop(Frame& f
           absl::StrCat("the loop's condition gives ", test.size(), " values"));
     }
     ABSL_ASSIGN_OR_RETURN(const bool go_on, Truth(test[0]));
-    if (!go_on) return carried;
+    if (!go_on) return OwnResults(std::move(carried), given);
     ABSL_RETURN_IF_ERROR(CountIteration(run));
     ABSL_ASSIGN_OR_RETURN(std::vector<OwnedValue> next,
                           RunBody(frame, node.argument("body"), std::move(operands), run));

@@ -53,6 +53,10 @@ class OwnedValue {
   const TensorView* tensor() const { return value_.get_if<TensorView>(); }
   bool is_none() const { return value_.is_none(); }
   bool writable() const { return writable_; }
+  // Whether both are tensors over one storage.
+  bool SharesStorage(const OwnedValue& other) const {
+    return storage_ != nullptr && storage_ == other.storage_;
+  }
   // Dtype, sizes, strides and place in the storage. Precondition: a tensor.
   TensorMeta Meta() const;
 
