@@ -6,16 +6,17 @@ def _failure_test_impl(ctx):
     if AnalysisFailureInfo not in target:
         return [AnalysisTestResultInfo(success = False, message = "expected a failure of the analysis, got none")]
     messages = [cause.message for cause in target[AnalysisFailureInfo].causes.to_list()]
+    name = target.label.package + ":" + target.label.name
     return [AnalysisTestResultInfo(
-        success = [m for m in messages if ctx.attr.expected in m] != [],
+        success = [m for m in messages if ctx.attr.expected in m and name in m] != [],
         message = "expected '%s', got %s" % (ctx.attr.expected, messages),
     )]
 
-failure_test = rule(
+_failure_test = rule(
     implementation = _failure_test_impl,
     analysis_test = True,
     attrs = {
-        "expected": attr.string(doc = "What some error says.", mandatory = True),
+        "expected": attr.string(doc = "What some error says, which also names the target.", mandatory = True),
         "target": attr.label(
             doc = "What fails; tagged as manual.",
             mandatory = True,
@@ -23,3 +24,15 @@ failure_test = rule(
         ),
     },
 )
+
+def fails(name, rule, expected, **kwargs):
+    """A target that fails when it is analyzed, and <name>_test, which is that it does.
+
+    Args:
+      name: of the target.
+      rule: or macro that makes it.
+      expected: what the error says, which also names the target.
+      **kwargs: for the rule.
+    """
+    rule(name = name, tags = ["manual"], **kwargs)
+    _failure_test(name = name + "_test", expected = expected, target = ":" + name)

@@ -303,15 +303,16 @@ TEST(CapabilityPartitionerTest, OptionsSayWhetherMutatedBuffersAndBodiesAreTaken
   }
 }
 
-TEST(TagConstantDataTest, ConstantThatIsTaggedKeepsItsTag) {
-  const ExportedProgram program = ParseOrDie(R"(program edge {
+constexpr std::string_view kAddsAWeight = R"(program edge {
     constants { state "w": f32[2] }
     graph(%w: f32[2] parameter "w", %x: f32[2] user_input) {
       %b: f32[2] = edge.aten.add.Tensor(%w, %x)
       return (%b user_output)
     }
-  })",
-                                             TestOps());
+  })";
+
+TEST(TagConstantDataTest, ConstantThatIsTaggedKeepsItsTag) {
+  const ExportedProgram program = ParseOrDie(kAddsAWeight, TestOps());
   PartitionResult result;
   result.nodes = {{ExportedProgram::kTop, FindNode(program.top(), "b"), "t"}};
   result.inputs = {{FindValue(program.top(), "w"), "u"}};
@@ -321,14 +322,7 @@ TEST(TagConstantDataTest, ConstantThatIsTaggedKeepsItsTag) {
 }
 
 TEST(AllNodePartitionerTest, TakesAllNodesAndConstants) {
-  const ExportedProgram program = ParseOrDie(R"(program edge {
-    constants { state "w": f32[2] }
-    graph(%w: f32[2] parameter "w", %x: f32[2] user_input) {
-      %b: f32[2] = edge.aten.add.Tensor(%w, %x)
-      return (%b user_output)
-    }
-  })",
-                                             TestOps());
+  const ExportedProgram program = ParseOrDie(kAddsAWeight, TestOps());
   const AllNodePartitioner partitioner({"recorder", {{"k", "v"}}});
   ASSERT_OK_AND_ASSIGN(const PartitionResult result, partitioner.Partition(program));
   EXPECT_EQ(result.nodes.size(), 1);
