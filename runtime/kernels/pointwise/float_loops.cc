@@ -25,15 +25,17 @@ HWY_INLINE void Map(const void* const* operands, void* result, size_t n, const O
   if (i < n) hn::StoreN(op(d, hn::LoadN(d, in + i, n - i)), d, out + i, n - i);
 }
 
-// y where |x| <= limit holds for all lanes, the function of the C library otherwise: for arguments
-// that a vector's reduction does not take.
+// y where |x| <= limit, and elsewhere the function of the C library: for arguments that a vector's
+// reduction does not take.
 template <class D, class V>
 HWY_INLINE V InLimits(D d, V x, V y, float limit, float (*exact)(float)) {
-  if (HWY_LIKELY(hn::AllTrue(d, hn::Le(hn::Abs(x), hn::Set(d, limit))))) return y;
+  const auto inside = hn::Le(hn::Abs(x), hn::Set(d, limit));
+  if (HWY_LIKELY(hn::AllTrue(d, inside))) return y;
   HWY_ALIGN float lanes[hn::MaxLanes(d)];
   hn::Store(x, d, lanes);
   for (size_t i = 0; i < hn::Lanes(d); ++i) lanes[i] = exact(lanes[i]);
-  return hn::Load(d, lanes);
+  // Not all of them: what a lane holds must not depend on its neighbors.
+  return hn::IfThenElse(inside, y, hn::Load(d, lanes));
 }
 inline float ExactSin(float x) { return std::sin(x); }
 inline float ExactCos(float x) { return std::cos(x); }

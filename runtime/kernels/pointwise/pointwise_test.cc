@@ -1,10 +1,15 @@
 // Every row of kernels.inc against the reference kernel.
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "gtest/gtest.h"
 #include "runtime/kernels/kernel_comparison.h"
+#include "runtime/kernels/pointwise/loops.h"
 
 namespace belay {
 namespace {
@@ -126,6 +131,35 @@ TEST(PointwiseTest, EveryOperatorInEveryDtypeAtEveryLength) {
       }
     }
     EXPECT_GE(taken, 3) << row.op;
+  }
+}
+
+// Layouts, threads and instruction sets put other numbers beside a number.
+TEST(PointwiseTest, ResultsDoNotDependOnNeighbors) {
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  float numbers[64];
+  for (int i = 0; i < 64; ++i) numbers[i] = 0.17f * static_cast<float>(i - 20);
+  // Each in a vector of its own, among numbers that every loop takes.
+  const float odd[] = {1e6f, -kInf, std::nanf(""), 1e-42f};
+  for (int i = 0; i < 4; ++i) numbers[16 * i + 5] = odd[i];
+  constexpr PointwiseOp kOps[] = {
+#define BELAY_ENUMERATOR(name) PointwiseOp::k##name,
+      BELAY_FLOAT_OPS(BELAY_ENUMERATOR) BELAY_TRIGONOMETRIC_OPS(BELAY_ENUMERATOR)
+#undef BELAY_ENUMERATOR
+  };
+  for (PointwiseOp op : kOps) {
+    const VectorLoop loop = FindLoop(op, DType::kFloat32);
+    ASSERT_NE(loop, nullptr);
+    const void* all[] = {numbers, numbers};
+    float together[64];
+    loop(all, together, 64, PointwiseParams());
+    for (int i = 0; i < 64; ++i) {
+      const void* one[] = {&numbers[i], &numbers[i]};
+      float alone = 0;
+      loop(one, &alone, 1, PointwiseParams());
+      EXPECT_EQ(std::bit_cast<uint32_t>(alone), std::bit_cast<uint32_t>(together[i]))
+          << static_cast<int>(op) << " of " << numbers[i] << ": " << alone << ", " << together[i];
+    }
   }
 }
 
