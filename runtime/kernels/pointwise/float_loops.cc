@@ -9,6 +9,7 @@
 
 #include "hwy/highway.h"
 #include "runtime/kernels/math-inl.h"
+#include "runtime/kernels/pointwise/domain-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace belay {
@@ -25,18 +26,6 @@ HWY_INLINE void Map(const void* const* operands, void* result, size_t n, const O
   if (i < n) hn::StoreN(op(d, hn::LoadN(d, in + i, n - i)), d, out + i, n - i);
 }
 
-// y where |x| <= limit, and elsewhere the function of the C library: for arguments that a vector's
-// reduction does not take.
-template <class D, class V>
-HWY_INLINE V InLimits(D d, V x, V y, float limit, float (*exact)(float)) {
-  const auto inside = hn::Le(hn::Abs(x), hn::Set(d, limit));
-  if (HWY_LIKELY(hn::AllTrue(d, inside))) return y;
-  HWY_ALIGN float lanes[hn::MaxLanes(d)];
-  hn::Store(x, d, lanes);
-  for (size_t i = 0; i < hn::Lanes(d); ++i) lanes[i] = exact(lanes[i]);
-  // Not all of them: what a lane holds must not depend on its neighbors.
-  return hn::IfThenElse(inside, y, hn::Load(d, lanes));
-}
 inline float ExactSin(float x) { return std::sin(x); }
 inline float ExactCos(float x) { return std::cos(x); }
 
@@ -92,7 +81,7 @@ HWY_INLINE V ErfGelu(D d, V x) {
   }
 // Zeros keep their sign, which the oldest instruction set forgets.
 BELAY_DEFINE(Ceil, hn::CopySign(hn::Ceil(x), x))
-BELAY_DEFINE(Cos, InLimits(d, x, hn::Cos(d, x), 39000.0f, &ExactCos))
+BELAY_DEFINE(Cos, InDomain(d, x, hn::Cos(d, x), 0.0f, 39000.0f, &ExactCos))
 // Next to zero erf is linear, also where the polynomials lose subnormal bits.
 BELAY_DEFINE(Erf, hn::IfThenElse(hn::Lt(hn::Abs(x), hn::Set(d, 1e-10f)),
                                  hn::Mul(x, hn::Set(d, 1.12837917f)), Erf(d, x)))
@@ -109,7 +98,7 @@ BELAY_DEFINE(Reciprocal, hn::Div(hn::Set(d, 1.0f), x))
 BELAY_DEFINE(Round, hn::CopySign(hn::Round(x), x))
 BELAY_DEFINE(Rsqrt, hn::Div(hn::Set(d, 1.0f), hn::Sqrt(x)))
 BELAY_DEFINE(Sigmoid, Sigmoid(d, x))
-BELAY_DEFINE(Sin, InLimits(d, x, hn::Sin(d, x), 39000.0f, &ExactSin))
+BELAY_DEFINE(Sin, InDomain(d, x, hn::Sin(d, x), 0.0f, 39000.0f, &ExactSin))
 BELAY_DEFINE(Sqrt, hn::Sqrt(x))
 BELAY_DEFINE(Tanh, SafeTanh(d, x))
 BELAY_DEFINE(Trunc, hn::CopySign(hn::Trunc(x), x))

@@ -9,26 +9,12 @@
 
 #include "hwy/highway.h"
 #include "runtime/kernels/math-inl.h"
+#include "runtime/kernels/pointwise/domain-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace belay {
 namespace HWY_NAMESPACE {
 
-// The function of the C library where lanes are not all in a vector function's domain, which is
-// `lowest` <= |x| <= `highest`.
-template <class D, class V>
-HWY_INLINE V InDomain(D d, V x, V y, float lowest, float highest, float (*exact)(float)) {
-  const V size = hn::Abs(x);
-  const auto inside = hn::And(hn::Ge(size, hn::Set(d, lowest)), hn::Le(size, hn::Set(d, highest)));
-  if (HWY_LIKELY(hn::AllTrue(d, inside))) return y;
-  HWY_ALIGN float in[hn::MaxLanes(d)], out[hn::MaxLanes(d)];
-  hn::Store(x, d, in);
-  hn::Store(hn::IfThenElse(inside, y, hn::Set(d, std::numeric_limits<float>::quiet_NaN())), d, out);
-  for (size_t i = 0; i < hn::Lanes(d); ++i) {
-    if (std::isnan(out[i])) out[i] = exact(in[i]);
-  }
-  return hn::Load(d, out);
-}
 inline float ExactTan(float x) { return std::tan(x); }
 
 // What |x| <= 1 makes of `y`, and NaN elsewhere.
