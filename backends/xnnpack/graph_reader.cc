@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,6 +10,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "backends/xnnpack/node_fields.h"
 #include "backends/xnnpack/node_rules.h"
 #include "backends/xnnpack/node_sizes.h"
 #include "backends/xnnpack/payload_header.h"
@@ -25,16 +25,10 @@
 namespace belay::xnnpack {
 namespace {
 
-constexpr uint32_t kInvalidId = UINT32_MAX;
 constexpr uint32_t kExternalInput = 1, kExternalOutput = 2;
 constexpr uint32_t kMaxExternals = 4096;  // as its runtime allows
-constexpr int kMaxDims = 6;
 constexpr int64_t kMaxBytes = int64_t{1} << 47;
-// Of kernels, strides, paddings: what the library computes of them fits in 32 bits.
-constexpr uint32_t kMaxWindowNumber = 32767;
 constexpr std::string_view kTables = "the payload's tables";
-
-using Ids = flatbuffers::Vector<uint32_t>;
 
 absl::Status Invalid(std::string message) { return absl::InvalidArgumentError(std::move(message)); }
 
@@ -56,20 +50,6 @@ std::optional<int64_t> ElementBytes(Datatype datatype) {
 absl::Status CheckScale(float scale) {
   if (scale > 0 && std::isnormal(scale)) return absl::OkStatus();
   return Invalid(absl::StrCat("expected a positive normal number as scale, got ", scale));
-}
-
-// "4 numbers for 3 dimensions" is the mistake that counts next to lists make.
-absl::StatusOr<Sizes> ReadNumbers(const Ids* numbers, std::optional<uint32_t> count) {
-  const uint32_t size = numbers == nullptr ? 0 : numbers->size();
-  if (count.has_value() && size != *count) {
-    return Invalid(absl::StrCat("expected ", *count, " numbers, got ", size));
-  }
-  if (size > kMaxDims) {
-    return Invalid(absl::StrCat(size, " dimensions, at most ", kMaxDims, " are possible"));
-  }
-  Sizes result;
-  for (uint32_t i = 0; i < size; ++i) result.push_back(numbers->Get(i));
-  return result;
 }
 
 class Reader {
@@ -297,12 +277,12 @@ class Reader {
     return it->second;
   }
 
-  // Inputs and output by their ids; one that may be left out is -1 then.
-  absl::Status Operands(Node& node, std::initializer_list<uint32_t> inputs, uint32_t output,
-                        uint32_t flags, bool last_is_optional = false) {
-    node.flags = flags;
-    for (const uint32_t& id : inputs) {
-      if (last_is_optional && id == kInvalidId && &id + 1 == inputs.end()) {
+  // Inputs and output by their ids; one that is left out is -1.
+  absl::Status Resolve(const Operands& operands, Node& node) const {
+    node.flags = operands.flags;
+    for (size_t i = 0; i < operands.inputs.size(); ++i) {
+      const uint32_t id = operands.inputs[i];
+      if (operands.last_is_optional && id == kInvalidId && i + 1 == operands.inputs.size()) {
         node.inputs.push_back(-1);
         continue;
       }
@@ -312,176 +292,12 @@ class Reader {
       }
       node.inputs.push_back(index);
     }
-    ABSL_ASSIGN_OR_RETURN(node.output, Find(output));
+    ABSL_ASSIGN_OR_RETURN(node.output, Find(operands.output));
     if (written_[static_cast<size_t>(node.output)]) {
-      return Invalid(
-          absl::StrCat("output ", output, " is a constant, an argument, or was computed before"));
+      return Invalid(absl::StrCat("output ", operands.output,
+                                  " is a constant, an argument, or was computed before"));
     }
     return absl::OkStatus();
-  }
-
-  absl::Status ReadWindow(Node& node, std::initializer_list<std::pair<int64_t*, uint32_t>> numbers,
-                          std::initializer_list<uint32_t> positive) {
-    for (const auto& [to, number] : numbers) {
-      if (number > kMaxWindowNumber) {
-        return Invalid(absl::StrCat("a kernel, stride, dilation or padding of ", number,
-                                    ", at most ", kMaxWindowNumber, " is possible"));
-      }
-      *to = number;
-    }
-    for (uint32_t number : positive) {
-      if (number == 0) return Invalid("a kernel, stride, dilation or number of channels of 0");
-    }
-    return absl::OkStatus();
-  }
-
-  absl::Status ReadFields(const fb::Convolution& wire, Node& node) {
-    Window& w = node.window;
-    ABSL_RETURN_IF_ERROR(
-        ReadWindow(node,
-                   {{&w.top, wire.padding_top()},
-                    {&w.right, wire.padding_right()},
-                    {&w.bottom, wire.padding_bottom()},
-                    {&w.left, wire.padding_left()},
-                    {&w.kernel_height, wire.kernel_height()},
-                    {&w.kernel_width, wire.kernel_width()},
-                    {&w.stride_height, wire.subsampling_height()},
-                    {&w.stride_width, wire.subsampling_width()},
-                    {&w.dilation_height, wire.dilation_height()},
-                    {&w.dilation_width, wire.dilation_width()},
-                    {&w.adjust_height, wire.adjustment_height()},
-                    {&w.adjust_width, wire.adjustment_width()}},
-                   {wire.kernel_height(), wire.kernel_width(), wire.subsampling_height(),
-                    wire.subsampling_width(), wire.dilation_height(), wire.dilation_width(),
-                    wire.groups(), wire.group_input_channels(), wire.group_output_channels()}));
-    w.groups = wire.groups();
-    w.group_inputs = wire.group_input_channels();
-    w.group_outputs = wire.group_output_channels();
-    return Operands(node, {wire.input1_id(), wire.filter_id(), wire.bias_id()}, wire.output_id(),
-                    wire.flags(), /*last_is_optional=*/true);
-  }
-
-  absl::Status ReadFields(const fb::Pool& wire, Node& node) {
-    Window& w = node.window;
-    // Averages have no dilation; the field is 0.
-    const bool dilated = node.type == NodeType::MaxPooling2d;
-    const uint32_t dilation_height = dilated ? wire.dilation_height() : 1;
-    const uint32_t dilation_width = dilated ? wire.dilation_width() : 1;
-    ABSL_RETURN_IF_ERROR(
-        ReadWindow(node,
-                   {{&w.top, wire.padding_top()},
-                    {&w.right, wire.padding_right()},
-                    {&w.bottom, wire.padding_bottom()},
-                    {&w.left, wire.padding_left()},
-                    {&w.kernel_height, wire.pooling_height()},
-                    {&w.kernel_width, wire.pooling_width()},
-                    {&w.stride_height, wire.stride_height()},
-                    {&w.stride_width, wire.stride_width()},
-                    {&w.dilation_height, dilation_height},
-                    {&w.dilation_width, dilation_width}},
-                   {wire.pooling_height(), wire.pooling_width(), wire.stride_height(),
-                    wire.stride_width(), dilation_height, dilation_width}));
-    return Operands(node, {wire.input_id()}, wire.output_id(), wire.flags());
-  }
-
-  absl::Status ReadFields(const fb::Concatenate& wire, Node& node) {
-    node.numbers = Sizes({wire.axis()});
-    const uint32_t ids[] = {wire.input1_id(), wire.input2_id(), wire.input3_id(), wire.input4_id(),
-                            wire.input5_id()};
-    switch (node.type) {
-      case NodeType::Concatenate2:
-        return Operands(node, {ids[0], ids[1]}, wire.output_id(), wire.flags());
-      case NodeType::Concatenate3:
-        return Operands(node, {ids[0], ids[1], ids[2]}, wire.output_id(), wire.flags());
-      case NodeType::Concatenate4:
-        return Operands(node, {ids[0], ids[1], ids[2], ids[3]}, wire.output_id(), wire.flags());
-      default:
-        return Operands(node, {ids[0], ids[1], ids[2], ids[3], ids[4]}, wire.output_id(),
-                        wire.flags());
-    }
-  }
-
-  absl::Status ReadFields(const fb::Unary& wire, Node& node) {
-    return Operands(node, {wire.input_id()}, wire.output_id(), wire.flags());
-  }
-  absl::Status ReadFields(const fb::Binary& wire, Node& node) {
-    return Operands(node, {wire.input1_id(), wire.input2_id()}, wire.output_id(), wire.flags());
-  }
-  absl::Status ReadFields(const fb::Slope& wire, Node& node) {
-    node.number = wire.slope();
-    return Operands(node, {wire.input_id()}, wire.output_id(), wire.flags());
-  }
-  absl::Status ReadFields(const fb::FullyConnected& wire, Node& node) {
-    return Operands(node, {wire.input1_id(), wire.filter_id(), wire.bias_id()}, wire.output_id(),
-                    wire.flags(), /*last_is_optional=*/true);
-  }
-  absl::Status ReadFields(const fb::Transpose& wire, Node& node) {
-    ABSL_ASSIGN_OR_RETURN(node.numbers, ReadNumbers(wire.perm(), wire.num_dims()));
-    return Operands(node, {wire.input_id()}, wire.output_id(), wire.flags());
-  }
-  absl::Status ReadFields(const fb::Reshape& wire, Node& node) {
-    ABSL_ASSIGN_OR_RETURN(node.numbers, ReadNumbers(wire.new_shape(), wire.num_dims()));
-    return Operands(node, {wire.input_id()}, wire.output_id(), wire.flags());
-  }
-  absl::Status ReadFields(const fb::Slice& wire, Node& node) {
-    ABSL_ASSIGN_OR_RETURN(node.numbers, ReadNumbers(wire.offsets(), wire.num_dims()));
-    ABSL_ASSIGN_OR_RETURN(node.more_numbers, ReadNumbers(wire.sizes(), wire.num_dims()));
-    return Operands(node, {wire.input_id()}, wire.output_id(), wire.flags());
-  }
-  absl::Status ReadFields(const fb::Pad& wire, Node& node) {
-    ABSL_ASSIGN_OR_RETURN(node.numbers, ReadNumbers(wire.pre_paddings(), std::nullopt));
-    ABSL_ASSIGN_OR_RETURN(node.more_numbers, ReadNumbers(wire.post_paddings(), std::nullopt));
-    node.number = wire.padding_value();
-    return Operands(node, {wire.input_id()}, wire.output_id(), wire.flags());
-  }
-  absl::Status ReadFields(const fb::Resize& wire, Node& node) {
-    node.numbers = Sizes({wire.new_height(), wire.new_width()});
-    return Operands(node, {wire.input_id()}, wire.output_id(), wire.flags());
-  }
-
-  absl::Status ReadFieldsOfType(const fb::Node& wire, Node& node) {
-    const void* fields = wire.node();
-    if (fields == nullptr) return Invalid("it has no fields");
-    switch (node.type) {
-      case NodeType::FullyConnected:
-        return ReadFields(*static_cast<const fb::FullyConnected*>(fields), node);
-      case NodeType::StaticTranspose:
-        return ReadFields(*static_cast<const fb::Transpose*>(fields), node);
-      case NodeType::Conv2d:
-      case NodeType::DepthwiseConv2d:
-      case NodeType::ConvTranspose2d:
-        return ReadFields(*static_cast<const fb::Convolution*>(fields), node);
-      case NodeType::StaticResizeBilinear2D:
-        return ReadFields(*static_cast<const fb::Resize*>(fields), node);
-      case NodeType::StaticConstantPad:
-        return ReadFields(*static_cast<const fb::Pad*>(fields), node);
-      case NodeType::AvgPooling2d:
-      case NodeType::MaxPooling2d:
-        return ReadFields(*static_cast<const fb::Pool*>(fields), node);
-      case NodeType::StaticReshape:
-        return ReadFields(*static_cast<const fb::Reshape*>(fields), node);
-      case NodeType::StaticSlice:
-        return ReadFields(*static_cast<const fb::Slice*>(fields), node);
-      case NodeType::LeakyReLU:
-      case NodeType::ELU:
-        return ReadFields(*static_cast<const fb::Slope*>(fields), node);
-      case NodeType::Concatenate2:
-      case NodeType::Concatenate3:
-      case NodeType::Concatenate4:
-      case NodeType::Concatenate5:
-        return ReadFields(*static_cast<const fb::Concatenate*>(fields), node);
-      case NodeType::Add:
-      case NodeType::Div:
-      case NodeType::Minimum:
-      case NodeType::Maximum:
-      case NodeType::Multiply:
-      case NodeType::Subtract:
-      case NodeType::PReLU:
-      case NodeType::BatchMatrixMultiply:
-        return ReadFields(*static_cast<const fb::Binary*>(fields), node);
-      default:
-        return ReadFields(*static_cast<const fb::Unary*>(fields), node);
-    }
   }
 
   absl::Status AddNode(const fb::Node& wire) {
@@ -503,7 +319,8 @@ class Reader {
                                     " and ", node.max));
       }
     }
-    ABSL_RETURN_IF_ERROR(ReadFieldsOfType(wire, node));
+    ABSL_ASSIGN_OR_RETURN(const Operands operands, ReadNodeFields(wire, node));
+    ABSL_RETURN_IF_ERROR(Resolve(operands, node));
     ABSL_RETURN_IF_ERROR(CheckDatatypes(*rule, node));
     std::vector<const Sizes*> sizes;
     for (size_t i = 0; i < node.inputs.size(); ++i) {

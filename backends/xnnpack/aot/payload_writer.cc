@@ -1,9 +1,7 @@
 #include "backends/xnnpack/aot/payload_writer.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
-#include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,17 +10,15 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "backends/xnnpack/aot/int8_form.h"
+#include "backends/xnnpack/aot/payload_values.h"
 #include "backends/xnnpack/aot/weight.h"
 #include "backends/xnnpack/graph.h"
 #include "backends/xnnpack/payload_header.h"
-#include "exir/backend/named_data_store.h"
 #include "exir/ir/text.h"
 #include "flatbuffers/flatbuffers.h"
 #include "runtime/core/annotate.h"
-#include "runtime/core/sha256.h"
 #include "runtime/core/sizes.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
@@ -32,40 +28,23 @@ namespace {
 
 using exir::ValueId;
 
-constexpr uint32_t kNoId = UINT32_MAX;
+constexpr uint32_t kNoId = PayloadValues::kNoId;
 constexpr uint32_t kExternalInput = 1, kExternalOutput = 2;
 // Of nodes that the program does not have.
 constexpr uint32_t kNoDebugHandle = 65535;
-constexpr int64_t kDataAlignment = 128;
 
-// The order of a value's dimensions in the payload.
-enum Order : uint8_t { kRowMajor, kChannelsLast };
-
-uint8_t NhwcDim(int i) { return ChannelsLastOrder(4)[i]; }
 // Where dimension i of NCHW is in NHWC.
 int64_t NchwPlace(int64_t i) {
   constexpr int kPlaces[] = {0, 3, 1, 2};
   return kPlaces[i];
 }
-Sizes ToNhwc(const Sizes& of_dims) {
-  Sizes result;
-  for (int i = 0; i < of_dims.size(); ++i) result.push_back(of_dims[NhwcDim(i)]);
-  return result;
-}
 Order Other(Order order) { return order == kRowMajor ? kChannelsLast : kRowMajor; }
-
-std::vector<uint32_t> ToWire(const Sizes& sizes) {
-  std::vector<uint32_t> result;
-  for (int64_t size : sizes) result.push_back(static_cast<uint32_t>(size));
-  return result;
-}
 
 class Writer {
  public:
   Writer(const exir::ExportedProgram& program, Target target)
       : program_(program), graph_(program.top()), target_(target) {
     payload_.version = "0";
-    payload_.constant_data.push_back(std::make_unique<fb::ConstantDataOffsetT>());
   }
 
   absl::StatusOr<exir::PreprocessResult> Write() {
@@ -82,7 +61,7 @@ class Writer {
                      static_cast<size_t>(builder.GetSize())});
     const auto* data = reinterpret_cast<const std::byte*>(bytes.data());
     result_.processed = exir::Storage::Own({data, data + bytes.size()});
-    result_.named_data = named_data_.output();
+    result_.named_data = values_.named_data();
     return std::move(result_);
   }
 
@@ -100,154 +79,6 @@ class Writer {
 
   // --- Values ---
 
-  fb::TensorValueT& tensor(uint32_t id) {
-    fb::ValueUnionUnion& value = payload_.values[id]->value;
-    fb::QuantizedTensorValueT* quantized = value.AsQuantizedTensorValue();
-    return quantized == nullptr ? *value.AsTensorValue() : *quantized->tensor_value;
-  }
-
-  // `sizes` in the order of memory. `numbers`: of what is no FP32.
-  uint32_t NewValue(const Sizes& sizes, Datatype datatype = Datatype::FP32,
-                    const fb::QuantParamsUnion& numbers = {}) {
-    fb::TensorValueT tensor;
-    tensor.datatype = datatype;
-    tensor.dims = ToWire(sizes);
-    tensor.num_dims = static_cast<uint32_t>(sizes.size());
-    tensor.external_id = kNoId;
-    tensor.id_out = static_cast<uint32_t>(payload_.values.size());
-    auto value = std::make_unique<fb::ValueT>();
-    const uint32_t id = tensor.id_out;
-    if (datatype == Datatype::FP32) {
-      value->value.Set(std::move(tensor));
-    } else {
-      fb::QuantizedTensorValueT quantized;
-      quantized.tensor_value = std::make_unique<fb::TensorValueT>(std::move(tensor));
-      quantized.quant_params = numbers;
-      value->value.Set(std::move(quantized));
-    }
-    payload_.values.push_back(std::move(value));
-    return id;
-  }
-  static fb::QuantParamsUnion OneScale(float scale, int32_t zero_point) {
-    fb::PerTensorQuantT numbers;
-    numbers.scale = scale;
-    numbers.zero_point = zero_point;
-    fb::QuantParamsUnion result;
-    result.Set(std::move(numbers));
-    return result;
-  }
-  // What stands for a value of the program, in this order.
-  uint32_t NewValue(ValueId value, Order order) {
-    const Sizes sizes = SizesOf(program_, value);
-    const Sizes stored = order == kRowMajor ? sizes : ToNhwc(sizes);
-    const std::optional<Quantization> numbers = QuantizationOf(program_, value);
-    if (!numbers.has_value()) return NewValue(stored);
-    return NewValue(stored, Datatype::QINT8, OneScale(numbers->scale, numbers->zero_point));
-  }
-
-  // The entry of constant_data that has these bytes.
-  absl::StatusOr<uint32_t> EntryOf(exir::Storage bytes, std::string_view prefix = "") {
-    const std::string digest = Sha256(bytes.bytes);
-    const std::string key = absl::StrCat(prefix, absl::BytesToHexString(ToAbsl(digest)));
-    auto [found, is_new] =
-        constants_.try_emplace(key, static_cast<uint32_t>(payload_.constant_data.size()));
-    if (!is_new) return found->second;
-    auto entry = std::make_unique<fb::ConstantDataOffsetT>();
-    entry->offset = UINT64_MAX;
-    entry->size = bytes.bytes.size();
-    entry->named_key = key;
-    payload_.constant_data.push_back(std::move(entry));
-    exir::NamedDataOptions options;
-    options.alignment = kDataAlignment;
-    options.sha256 = digest;
-    ABSL_RETURN_IF_ERROR(named_data_.Add(key, std::move(bytes), options));
-    return found->second;
-  }
-
-  // A constant of these elements.
-  absl::StatusOr<uint32_t> NewConstant(const Sizes& sizes, exir::Storage bytes,
-                                       Datatype datatype = Datatype::FP32,
-                                       const fb::QuantParamsUnion& numbers = {}) {
-    ABSL_ASSIGN_OR_RETURN(const uint32_t entry, EntryOf(std::move(bytes)));
-    const uint32_t id = NewValue(sizes, datatype, numbers);
-    tensor(id).constant_buffer_idx = entry;
-    return id;
-  }
-
-  // A constant tensor with its dimensions in this order in memory, as the program has it.
-  absl::StatusOr<uint32_t> NewConstant(ValueId value, absl::Span<const uint8_t> order) {
-    const std::optional<Weight> constant = WeightOf(program_, value);
-    if (!constant.has_value()) {
-      return absl::UnimplementedError(
-          absl::StrCat("%", graph_.value(value).name, " is no constant"));
-    }
-    ABSL_ASSIGN_OR_RETURN(exir::Storage bytes, constant->is_quantized()
-                                                   ? Dequantized(*constant, order)
-                                                   : constant->tensor.Dense(order));
-    Sizes sizes;
-    for (uint8_t dim : order) sizes.push_back(constant->tensor.sizes()[dim]);
-    const std::optional<Quantization> numbers = QuantizationOf(program_, value);
-    if (!numbers.has_value()) return NewConstant(sizes, std::move(bytes));
-    return NewConstant(sizes, std::move(bytes), Datatype::QINT8,
-                       OneScale(numbers->scale, numbers->zero_point));
-  }
-
-  // A scale for all, or one for each place of this dimension.
-  absl::StatusOr<fb::QuantParamsUnion> Scales(const std::vector<float>& scales, int channel_dim) {
-    if (scales.size() == 1) return OneScale(scales[0], 0);
-    fb::PerChannelQuantT numbers;
-    numbers.channel_dim = channel_dim;
-    numbers.num_scales = static_cast<uint32_t>(scales.size());
-    ABSL_ASSIGN_OR_RETURN(numbers.scale_buffer_idx, EntryOf(BytesOf(scales), "scale_"));
-    fb::QuantParamsUnion result;
-    result.Set(std::move(numbers));
-    return result;
-  }
-
-  // A weight of int8.
-  absl::StatusOr<uint32_t> NewWeight(const Weight& weight, absl::Span<const uint8_t> order) {
-    ABSL_ASSIGN_OR_RETURN(exir::Storage bytes, weight.tensor.Dense(order));
-    Sizes sizes;
-    int channel_dim = 0;
-    for (size_t i = 0; i < order.size(); ++i) {
-      sizes.push_back(weight.tensor.sizes()[order[i]]);
-      if (order[i] == weight.channel_dim) channel_dim = static_cast<int>(i);
-    }
-    ABSL_ASSIGN_OR_RETURN(const fb::QuantParamsUnion numbers, Scales(weight.scales, channel_dim));
-    return NewConstant(sizes, std::move(bytes),
-                       weight.scales.size() == 1 ? Datatype::QINT8 : Datatype::QCINT8, numbers);
-  }
-
-  // A bias of float32 in steps of the input's scale times the weight's.
-  absl::StatusOr<uint32_t> NewInt32Bias(const exir::ConstantTensor& bias, float input_scale,
-                                        const std::vector<float>& weight_scales) {
-    ABSL_ASSIGN_OR_RETURN(const exir::Storage dense, bias.Dense());
-    std::vector<float> scales;
-    for (float scale : weight_scales) scales.push_back(scale * input_scale);
-    std::vector<int32_t> numbers(dense.bytes.size() / sizeof(float));
-    for (size_t i = 0; i < numbers.size(); ++i) {
-      float number;
-      std::memcpy(&number, dense.bytes.data() + i * sizeof(float), sizeof(float));
-      // In float32, as ExecuTorch rounds it.
-      const float steps = std::nearbyint(number * (1.0f / scales[i % scales.size()]));
-      constexpr float kLeast = -0x1p31f, kMost = 0x1.fffffep30f;
-      // Of what is no number, the least.
-      numbers[i] = steps > kLeast ? static_cast<int32_t>(std::min(steps, kMost)) : INT32_MIN;
-    }
-    ABSL_ASSIGN_OR_RETURN(const fb::QuantParamsUnion wire, Scales(scales, 0));
-    return NewConstant(bias.sizes(), BytesOf(numbers),
-                       scales.size() == 1 ? Datatype::QINT32 : Datatype::QCINT32, wire);
-  }
-
-  template <class T>
-  static exir::Storage BytesOf(const std::vector<T>& numbers) {
-    const auto* bytes = reinterpret_cast<const std::byte*>(numbers.data());
-    return exir::Storage::Own({bytes, bytes + numbers.size() * sizeof(T)});
-  }
-  absl::StatusOr<uint32_t> NewNumber(float number) {
-    return NewConstant(Sizes(), BytesOf<float>({number}));
-  }
-
   // The value's id in this order: it has it, is a constant, or is dequantized or transposed now, the
   // latter for the node of this handle.
   absl::StatusOr<uint32_t> IdOf(ValueId value, Order order, uint32_t reader) {
@@ -259,15 +90,16 @@ class Writer {
       const uint32_t handle = entry.handle;
       fb::UnaryT convert;
       ABSL_ASSIGN_OR_RETURN(convert.input_id, IdOf(*entry.bytes, order, handle));
-      id = convert.output_id = NewValue(value, order);
+      id = convert.output_id = values_.NewValue(value, order);
       NewNode(NodeType::Convert, convert, handle);
       AddHandle(handle, graph_.value(value).producer);
     } else if (!other.has_value() || ConstantOf(program_, value) != nullptr) {
       const int rank = SizesOf(program_, value).size();
-      ABSL_ASSIGN_OR_RETURN(id, NewConstant(value, order == kRowMajor ? ContiguousOrder(rank)
-                                                                      : ChannelsLastOrder(4)));
+      ABSL_ASSIGN_OR_RETURN(
+          id, values_.NewConstant(
+                  value, order == kRowMajor ? ContiguousOrder(rank) : ChannelsLastOrder(4)));
     } else {
-      id = NewValue(value, order);
+      id = values_.NewValue(value, order);
       fb::TransposeT transpose;
       transpose.perm = order == kRowMajor ? std::vector<uint32_t>{0, 3, 1, 2}
                                           : std::vector<uint32_t>{0, 2, 3, 1};
@@ -301,11 +133,11 @@ class Writer {
         continue;
       }
       const Order order = OrderOf(input);
-      const uint32_t id = NewValue(input, order);
+      const uint32_t id = values_.NewValue(input, order);
       entries_[input].ids[order] = id;
       entries_[input].order = order;
-      tensor(id).flags = kExternalInput;
-      tensor(id).external_id = payload_.num_externs++;
+      values_.tensor(id).flags = kExternalInput;
+      values_.tensor(id).external_id = payload_.num_externs++;
       payload_.input_ids.push_back(id);
     }
     return absl::OkStatus();
@@ -323,16 +155,16 @@ class Writer {
       const exir::NodeId producer = graph_.value(*value).producer;
       const int64_t handle = producer.valid() ? graph_.node(producer).debug_handle : 0;
       ABSL_ASSIGN_OR_RETURN(uint32_t id, IdOf(*value, order, static_cast<uint32_t>(handle)));
-      if (tensor(id).flags != 0 || tensor(id).constant_buffer_idx != 0) {
-        const uint32_t copy = NewValue(*value, order);
+      if (values_.tensor(id).flags != 0 || values_.tensor(id).constant_buffer_idx != 0) {
+        const uint32_t copy = values_.NewValue(*value, order);
         fb::UnaryT fields;
         fields.input_id = id;
         fields.output_id = copy;
         NewNode(NodeType::Copy, fields, kNoDebugHandle);
         id = copy;
       }
-      tensor(id).flags = kExternalOutput;
-      tensor(id).external_id = payload_.num_externs++;
+      values_.tensor(id).flags = kExternalOutput;
+      values_.tensor(id).external_id = payload_.num_externs++;
       payload_.output_ids.push_back(id);
     }
     return absl::OkStatus();
@@ -421,7 +253,7 @@ class Writer {
     std::vector<uint32_t> inputs;
     for (const auto& operand : operation.operands) {
       if (const float* number = std::get_if<float>(&operand)) {
-        ABSL_ASSIGN_OR_RETURN(inputs.emplace_back(), NewNumber(*number));
+        ABSL_ASSIGN_OR_RETURN(inputs.emplace_back(), values_.NewNumbers(Sizes(), {*number}));
         continue;
       }
       const ValueId value = std::get<ValueId>(operand);
@@ -441,24 +273,25 @@ class Writer {
         flags = 0;
       }
       if (operation.int8.has_value()) {
-        ABSL_ASSIGN_OR_RETURN(weight, NewWeight(constant, weight_order));
+        ABSL_ASSIGN_OR_RETURN(weight, values_.NewWeight(constant, weight_order));
       } else {
-        ABSL_ASSIGN_OR_RETURN(weight, NewConstant(*operation.weight, weight_order));
+        ABSL_ASSIGN_OR_RETURN(weight, values_.NewConstant(*operation.weight, weight_order));
       }
       if (operation.bias.has_value() && operation.int8.has_value()) {
         const float input_scale = QuantizationOf(program_, *first)->scale;
-        ABSL_ASSIGN_OR_RETURN(bias, NewInt32Bias(WeightOf(program_, *operation.bias)->tensor,
-                                                 input_scale, constant.scales));
+        ABSL_ASSIGN_OR_RETURN(
+            bias, values_.NewInt32Bias(WeightOf(program_, *operation.bias)->tensor, input_scale,
+                                       constant.scales));
       } else if (operation.bias.has_value()) {
-        ABSL_ASSIGN_OR_RETURN(bias, NewConstant(*operation.bias, ContiguousOrder(1)));
+        ABSL_ASSIGN_OR_RETURN(bias, values_.NewConstant(*operation.bias, ContiguousOrder(1)));
       }
     } else if (!operation.scales.empty()) {
       const auto channels = static_cast<int64_t>(operation.scales.size());
       ABSL_ASSIGN_OR_RETURN(weight,
-                            NewConstant(Sizes({1, 1, 1, channels}), BytesOf(operation.scales)));
-      ABSL_ASSIGN_OR_RETURN(bias, NewConstant(Sizes({channels}), BytesOf(operation.shifts)));
+                            values_.NewNumbers(Sizes({1, 1, 1, channels}), operation.scales));
+      ABSL_ASSIGN_OR_RETURN(bias, values_.NewNumbers(Sizes({channels}), operation.shifts));
     }
-    const uint32_t output = NewValue(result, order);
+    const uint32_t output = values_.NewValue(result, order);
     AddHandle(handle, id);
     if (operation.int8.has_value()) {
       for (exir::NodeId part : operation.int8->merged) AddHandle(handle, part);
@@ -638,10 +471,9 @@ class Writer {
   const exir::Graph& graph_;
   Target target_;
   fb::GraphT payload_;
+  PayloadValues values_{program_, payload_};
   absl::flat_hash_map<ValueId, Entry> entries_;
-  absl::flat_hash_map<std::string, uint32_t> constants_;  // by key: entry of constant_data
-  absl::flat_hash_set<exir::NodeId> merged_;              // into nodes before them
-  exir::NamedDataStore named_data_;
+  absl::flat_hash_set<exir::NodeId> merged_;  // into nodes before them
   exir::PreprocessResult result_;
 };
 
