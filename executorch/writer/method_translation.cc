@@ -1,118 +1,26 @@
 #include "executorch/writer/method_translation.h"
 
 #include <algorithm>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <string_view>
 #include <utility>
 
-#include "absl/container/flat_hash_set.h"
-#include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "executorch/format/portable_operators.h"
+#include "executorch/writer/method_translator.h"
 #include "runtime/core/dtype.h"
-#include "runtime/core/sha256.h"
 
 namespace belay::pte {
 namespace {
 
-// The memory that planned tensors lie in; 0 is reserved (docs/pte-format.md §6).
-constexpr uint32_t kArena = 1;
-// Buffers that live on: ExecuTorch's pool of what methods share.
-constexpr uint32_t kState = 2;
 constexpr uint64_t kStateAlignment = 16;
-
-constexpr std::string_view kSetRow = "belay.set_row_.default";
 
 // Backends that ExecuTorch 1.5.0 has.
 constexpr std::string_view kBackends[] = {"XnnpackBackend"};
 
-class MethodTranslator {
- public:
-  MethodTranslator(const exir::ProgramImage& image, int index,
-                   absl::Span<const exir::Storage> bytes, const exir::OpRegistry& ops,
-                   ProgramData& data, exir::ProblemList& problems)
-      : method_(image.metadata.methods(index)),
-        debug_(index < image.debug.methods_size() ? &image.debug.methods(index) : nullptr),
-        bytes_(bytes),
-        ops_(ops),
-        data_(data),
-        problems_(problems) {}
-
-  std::unique_ptr<ExecutionPlanT> Translate();
-
- private:
-  using Index = int32_t;  // of a value of the plan
-  using Calls = std::vector<Index>;
-
-  void AddTensors();
-  void AddTensor(uint32_t value, const schema::Tensor& tensor);
-  void AddMethodInputs();
-  void AddDelegates();
-  void AddInstructions();
-  void Translate(const schema::KernelCall& call);
-  void Translate(const schema::DelegateCall& call);
-  void Translate(const schema::Move& move);
-  void TranslateSetRow(const schema::KernelCall& call);
-  void TranslateRemainder(const schema::KernelCall& call);
-  void TranslateInequality(const schema::KernelCall& call);
-  void TranslateView(const schema::KernelCall& call);
-  // Whether both are tensors of the arena that begin at the same place.
-  bool LieTogether(uint32_t a, uint32_t b) const {
-    const schema::Tensor &x = Source(a).tensor(), &y = Source(b).tensor();
-    return x.location_case() == schema::Tensor::kArenaOffset &&
-           y.location_case() == schema::Tensor::kArenaOffset &&
-           x.arena_offset() == y.arena_offset();
-  }
-
-  // The value of what is a tensor, or a number that is computed; of a literal, one of its kind.
-  Index Value(uint32_t value);
-  // What the operator takes of this value; a problem where it is no such thing.
-  Index ArgumentValue(uint32_t value, const PortableArgument& argument);
-  Index ListValue(const schema::List& list, const PortableArgument& argument);
-  // As a number of that kind: what the schema says, whatever the literal is.
-  Index NumberValue(uint32_t value, const PortableArgument& argument);
-  Index TensorList(std::vector<Index> tensors);
-
-  // Equal ones are one value.
-  template <class T>
-  Index Literal(T literal, std::string_view content);
-  Index Null() { return Literal(NullT(), ""); }
-  Index Int(int64_t number);
-  Index Bool(bool truth);
-  Index Ints(const std::vector<int64_t>& numbers);
-  template <class T>
-  Index AddValue(T value);
-
-  void AddCall(std::string_view op, Calls arguments);
-  template <class T>
-  T* AddInstruction(T instruction);
-  void AddSource();
-
-  const schema::Value& Source(uint32_t value) const {
-    return method_.values(static_cast<int>(value));
-  }
-  void Problem(std::string_view text);
-
-  const schema::Method& method_;
-  const schema::MethodDebugInfo* const debug_;
-  const absl::Span<const exir::Storage> bytes_;
-  const exir::OpRegistry& ops_;
-  ProgramData& data_;
-  exir::ProblemList& problems_;
-
-  std::unique_ptr<ExecutionPlanT> plan_ = std::make_unique<ExecutionPlanT>();
-  ChainT* chain_ = nullptr;
-  bool has_sources_ = false;   // some instruction's source line is known
-  int at_ = -1;                // the instruction that is being translated; -1: none
-  std::vector<Index> values_;  // by value of the method; -1: literals, which have one per kind
-  absl::flat_hash_map<std::string, Index> literals_;
-  absl::flat_hash_map<std::string, Index> operators_;
-  absl::flat_hash_set<uint32_t> row_by_row_;  // tensors that loops fill
-};
+}  // namespace
 
 void MethodTranslator::Problem(std::string_view text) {
   problems_.Add(
@@ -125,260 +33,6 @@ void MethodTranslator::Problem(std::string_view text) {
         return subject;
       },
       text);
-}
-
-// --- Values ---
-
-template <class T>
-MethodTranslator::Index MethodTranslator::AddValue(T value) {
-  auto wrapped = std::make_unique<EValueT>();
-  wrapped->val.Set(std::move(value));
-  plan_->values.push_back(std::move(wrapped));
-  return static_cast<Index>(plan_->values.size() - 1);
-}
-
-template <class T>
-MethodTranslator::Index MethodTranslator::Literal(T literal, std::string_view content) {
-  constexpr auto kKind = static_cast<char>(KernelTypesUnionTraits<T>::enum_value);
-  std::string key(1, kKind);
-  key.append(content);
-  const auto it = literals_.find(key);
-  if (it != literals_.end()) return it->second;
-  const Index index = AddValue(std::move(literal));
-  literals_.emplace(std::move(key), index);
-  return index;
-}
-
-MethodTranslator::Index MethodTranslator::Int(int64_t number) {
-  IntT value;
-  value.int_val = number;
-  return Literal(std::move(value), std::to_string(number));
-}
-
-MethodTranslator::Index MethodTranslator::Bool(bool truth) {
-  BoolT value;
-  value.bool_val = truth;
-  return Literal(std::move(value), truth ? "1" : "0");
-}
-
-MethodTranslator::Index MethodTranslator::Ints(const std::vector<int64_t>& numbers) {
-  IntListT list;
-  for (int64_t number : numbers) list.items.push_back(Int(number));
-  const std::string key = absl::StrJoin(list.items, ",");
-  return Literal(std::move(list), key);
-}
-
-MethodTranslator::Index MethodTranslator::TensorList(std::vector<Index> tensors) {
-  TensorListT list;
-  list.items = std::move(tensors);
-  const std::string key = absl::StrJoin(list.items, ",");
-  return Literal(std::move(list), key);
-}
-
-void MethodTranslator::AddTensor(uint32_t value, const schema::Tensor& tensor) {
-  TensorT out;
-  const auto dtype = static_cast<DType>(tensor.dtype());
-  const std::optional<C10ScalarType> type = DTypeToC10(dtype);
-  if (!type.has_value() || type->value > 29) {
-    Problem(absl::StrCat("ExecuTorch has no dtype ", std::string(DTypeName(dtype))));
-  } else {
-    out.scalar_type = static_cast<int8_t>(type->value);
-  }
-  for (int64_t size : tensor.sizes()) {
-    if (size > std::numeric_limits<int32_t>::max()) {
-      Problem(absl::StrCat("a tensor of size ", size, " in one dimension: sizes have 31 bits"));
-    }
-    out.sizes.push_back(static_cast<int32_t>(size));
-  }
-  out.dim_order.assign(tensor.dim_order().begin(), tensor.dim_order().end());
-  if (tensor.dynamic_dims() != 0 || row_by_row_.contains(value)) {
-    out.shape_dynamism = TensorShapeDynamism::DYNAMIC_BOUND;
-  }
-  const auto place = [&](uint32_t memory, uint64_t offset) {
-    out.allocation_info = std::make_unique<AllocationDetailsT>();
-    out.allocation_info->memory_id = memory;
-    out.allocation_info->memory_offset_low = static_cast<uint32_t>(offset);
-    out.allocation_info->memory_offset_high = static_cast<uint32_t>(offset >> 32);
-  };
-  switch (tensor.location_case()) {
-    case schema::Tensor::kConstant:
-      if (data_.external) {
-        schema::Tensor layout = tensor;
-        layout.clear_location();
-        // The same bytes may be tensors of several layouts.
-        const std::string content = Sha256(bytes_[tensor.constant()].bytes);
-        const std::string key = absl::BytesToHexString(
-            Sha256(absl::StrCat(layout.SerializeAsString(), content)).substr(0, 16));
-        out.extra_tensor_info = std::make_unique<ExtraTensorInfoT>();
-        out.extra_tensor_info->fully_qualified_name = key;
-        out.extra_tensor_info->location = TensorDataLocation::EXTERNAL;
-        data_.external_constants.try_emplace(key, ExternalConstant{tensor.constant(), layout});
-      } else {
-        out.data_buffer_idx = data_.constants.Add(tensor.constant());
-      }
-      break;
-    case schema::Tensor::kArenaOffset:
-      place(kArena, tensor.arena_offset());
-      break;
-    case schema::Tensor::kStateOffset:
-      for (const schema::StateBuffer& state : method_.state()) {
-        if (state.value() != value) continue;
-        place(kState, data_.state.Add(state, tensor));
-        out.extra_tensor_info = std::make_unique<ExtraTensorInfoT>();
-        out.extra_tensor_info->fully_qualified_name = state.name();
-        if (state.initial() != 0) out.data_buffer_idx = data_.initial.Add(state.initial() - 1);
-      }
-      break;
-    default:  // the caller's memory
-      break;
-  }
-  values_[value] = AddValue(std::move(out));
-}
-
-void MethodTranslator::AddTensors() {
-  values_.assign(method_.values_size(), -1);
-  for (const schema::Instruction& instruction : method_.instructions()) {
-    if (!instruction.has_kernel()) continue;
-    const schema::KernelCall& call = instruction.kernel();
-    if (method_.operators(call.operator_()) == kSetRow) row_by_row_.insert(call.arguments(0));
-  }
-  for (uint32_t v = 0; v < values_.size(); ++v) {
-    const schema::Value& value = Source(v);
-    if (value.has_tensor()) {
-      AddTensor(v, value.tensor());
-    } else if (value.has_scalar()) {
-      // Each is a value of its own: instructions write to it.
-      switch (value.scalar().kind()) {
-        case schema::ScalarSlot::DOUBLE:
-          values_[v] = AddValue(DoubleT());
-          break;
-        case schema::ScalarSlot::BOOL:
-          values_[v] = AddValue(BoolT());
-          break;
-        default:
-          values_[v] = AddValue(IntT());
-      }
-    }
-  }
-}
-
-MethodTranslator::Index MethodTranslator::Value(uint32_t value) {
-  if (values_[value] >= 0) return values_[value];
-  return NumberValue(value, {.name = "", .kind = ArgumentKind::kScalar, .optional = true});
-}
-
-MethodTranslator::Index MethodTranslator::NumberValue(uint32_t value,
-                                                      const PortableArgument& argument) {
-  const schema::Value& source = Source(value);
-  const ArgumentKind kind = argument.kind;
-  if (values_[value] >= 0) {
-    const bool scalar = source.has_scalar();
-    const schema::ScalarSlot::Kind slot = source.scalar().kind();
-    const bool fits = kind == ArgumentKind::kTensor   ? !scalar
-                      : kind == ArgumentKind::kScalar ? scalar
-                      : kind == ArgumentKind::kInt    ? slot == schema::ScalarSlot::INT
-                      : kind == ArgumentKind::kFloat  ? slot == schema::ScalarSlot::DOUBLE
-                      : kind == ArgumentKind::kBool   ? slot == schema::ScalarSlot::BOOL
-                                                      : false;
-    if (fits) return values_[value];
-  }
-  const bool number = kind == ArgumentKind::kScalar;
-  switch (source.kind_case()) {
-    case schema::Value::kNone:
-      if (argument.optional) return Null();
-      break;
-    case schema::Value::kInt:
-      if (kind == ArgumentKind::kInt || number) return Int(source.int_());
-      if (kind == ArgumentKind::kBool) return Bool(source.int_() != 0);
-      [[fallthrough]];
-    case schema::Value::kDouble:
-      if (kind == ArgumentKind::kFloat || number) {
-        DoubleT real;
-        real.double_val = source.has_int_() ? static_cast<double>(source.int_()) : source.double_();
-        const std::string bits(reinterpret_cast<const char*>(&real.double_val), sizeof(double));
-        return Literal(std::move(real), bits);
-      }
-      break;
-    case schema::Value::kBool:
-      if (kind == ArgumentKind::kBool || number) return Bool(source.bool_());
-      break;
-    case schema::Value::kString:
-      if (kind == ArgumentKind::kString || number) {
-        StringT text;
-        text.string_val = source.string();
-        return Literal(std::move(text), source.string());
-      }
-      break;
-    case schema::Value::kDtype:
-      if (kind == ArgumentKind::kDtype) {
-        const auto dtype = static_cast<DType>(source.dtype());
-        if (const auto type = DTypeToC10(dtype)) return Int(type->value);
-      }
-      break;
-    default:
-      break;
-  }
-  Problem(absl::StrCat("argument '", std::string(argument.name),
-                       "': ExecuTorch's operator takes no such value"));
-  return Null();
-}
-
-MethodTranslator::Index MethodTranslator::ListValue(const schema::List& list,
-                                                    const PortableArgument& argument) {
-  const PortableArgument element = {
-      .name = argument.name, .kind = argument.kind, .optional = argument.element_optional};
-  std::vector<Index> items;
-  for (uint32_t value : list.elements()) {
-    const bool none = argument.element_optional && Source(value).has_none();
-    items.push_back(none ? -1 : NumberValue(value, element));
-  }
-  const std::string key = absl::StrJoin(items, ",");
-  switch (argument.kind) {
-    case ArgumentKind::kTensor: {
-      if (!argument.element_optional) return TensorList(std::move(items));
-      OptionalTensorListT tensors;
-      tensors.items = std::move(items);
-      return Literal(std::move(tensors), key);
-    }
-    case ArgumentKind::kInt: {
-      IntListT ints;
-      ints.items.assign(items.begin(), items.end());
-      return Literal(std::move(ints), key);
-    }
-    case ArgumentKind::kFloat:
-    case ArgumentKind::kBool: {
-      DoubleListT reals;
-      BoolListT truths;
-      for (uint32_t value : list.elements()) {
-        const schema::Value& number = Source(value);
-        if (number.has_scalar()) {
-          Problem(absl::StrCat("argument '", std::string(argument.name),
-                               "': ExecuTorch's lists of reals and of truth values hold no "
-                               "computed ones"));
-        }
-        reals.items.push_back(number.has_int_() ? static_cast<double>(number.int_())
-                                                : number.double_());
-        truths.items.push_back(number.bool_());
-      }
-      return argument.kind == ArgumentKind::kFloat ? Literal(std::move(reals), key)
-                                                   : Literal(std::move(truths), key);
-    }
-    default:
-      return Null();
-  }
-}
-
-MethodTranslator::Index MethodTranslator::ArgumentValue(uint32_t value,
-                                                        const PortableArgument& argument) {
-  const schema::Value& source = Source(value);
-  // Where elements lie is what the out tensor says.
-  if (argument.kind == ArgumentKind::kMemoryFormat) return Null();
-  if (!argument.list) return NumberValue(value, argument);
-  if (source.has_none() && argument.optional) return Null();
-  if (source.has_list()) return ListValue(source.list(), argument);
-  schema::List one;
-  one.add_elements(value);
-  return ListValue(one, argument);
 }
 
 // --- Instructions ---
@@ -638,8 +292,6 @@ std::unique_ptr<ExecutionPlanT> MethodTranslator::Translate() {
   if (method_.state_size() > 0) plan_->non_const_buffer_sizes.push_back(0);
   return std::move(plan_);
 }
-
-}  // namespace
 
 uint64_t StatePlaces::Add(const schema::StateBuffer& state, const schema::Tensor& tensor) {
   schema::Tensor layout = tensor;
