@@ -1,4 +1,4 @@
-// The tables of conformance/lowering/tables: what ExecuTorch's helper classes do call by call, read
+// The tables of conformance/backend_tables: what ExecuTorch's helper classes do call by call, read
 // as data. Rows where this does better on purpose are listed with what it does and why; everything
 // else must be the same.
 #include <algorithm>
@@ -102,7 +102,7 @@ void CheckTable(const std::string& name, const std::vector<Difference>& differen
                 const Run& run) {
   simdjson::dom::parser parser;
   Element root;
-  ASSERT_EQ(parser.load("conformance/lowering/tables/" + name).get(root), simdjson::SUCCESS);
+  ASSERT_EQ(parser.load("conformance/backend_tables/" + name).get(root), simdjson::SUCCESS);
   std::set<std::string_view> used;
   size_t rows = 0;
   for (Element row : Elements(*Field(root, "rows"))) {
