@@ -280,9 +280,8 @@ class Reader {
   // Inputs and output by their ids; one that is left out is -1.
   absl::Status Resolve(const Operands& operands, Node& node) const {
     node.flags = operands.flags;
-    for (size_t i = 0; i < operands.inputs.size(); ++i) {
-      const uint32_t id = operands.inputs[i];
-      if (operands.last_is_optional && id == kInvalidId && i + 1 == operands.inputs.size()) {
+    for (const uint32_t& id : operands.inputs) {
+      if (operands.last_is_optional && id == kInvalidId && &id == &operands.inputs.back()) {
         node.inputs.push_back(-1);
         continue;
       }
