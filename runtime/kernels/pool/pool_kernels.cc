@@ -108,11 +108,8 @@ Geometry GeometryOf(const TensorView& input, const PoolParams& params, const Ten
   return g;
 }
 
-// Calls fn(row, z, offset of the row's first output) for every row of outputs; the row's plane is
-// the first of its image.
-template <class Fn>
-void ForEachRow(const Geometry& g, const float* images, const TensorView& out, const Fn& fn) {
-  if (out.numel() == 0) return;
+// A row of outputs, wherever it is.
+PoolRow RowOf(const Geometry& g) {
   PoolRow row;
   row.height = g.size[1];
   row.width = g.size[2];
@@ -123,6 +120,15 @@ void ForEachRow(const Geometry& g, const float* images, const TensorView& out, c
   row.padding = g.padding[2];
   row.dilation = g.dilation[2];
   row.outputs = g.out[2];
+  return row;
+}
+
+// Calls fn(row, z, offset of the row's first output) for every row of outputs; the row's plane is
+// the first of its image.
+template <class Fn>
+void ForEachRow(const Geometry& g, const float* images, const TensorView& out, const Fn& fn) {
+  if (out.numel() == 0) return;
+  PoolRow row = RowOf(g);
   const int64_t count = out.numel() / (g.out[0] * g.out[1] * g.out[2]);
   const int64_t units = 2 * g.out[2] * g.kernel[0] * g.kernel[1] * g.kernel[2];
   Budget::Pace pace;
@@ -165,16 +171,7 @@ absl::Status MaxPoolChannelsLast(KernelContext& context,
   if (out->numel() == 0) return absl::OkStatus();
   const Geometry g = GeometryOf(self, call.params, *out);
   const int64_t channels = out->sizes[1], outputs = out->sizes[3] * channels;
-  PoolRow row;
-  row.height = g.size[1];
-  row.width = g.size[2];
-  row.kernel_height = g.kernel[1];
-  row.row_dilation = g.dilation[1];
-  row.kernel_width = g.kernel[2];
-  row.stride = g.stride[2];
-  row.padding = g.padding[2];
-  row.dilation = g.dilation[2];
-  row.outputs = out->sizes[3];
+  PoolRow row = RowOf(g);
   Budget::Pace pace;
   for (int64_t r = 0; r < out->sizes[0] * out->sizes[2]; ++r) {
     row.plane = self.as<const float>() + r / out->sizes[2] * row.height * row.width * channels;
