@@ -82,6 +82,16 @@ TEST_F(CaseRunnerTest, EachDifferenceIsReachedByACase) {
   }
 }
 
+TEST_F(CaseRunnerTest, WhatAPartitionerDoesToItsCopyHasNoEffect) {
+  for (const char* action : {"retarget", "literal", "kwarg", "swap_args", "add_dead_node",
+                             "rewire_output", "move_before", "meta"}) {
+    ASSERT_OK_AND_ASSIGN(LoweringCase lowering_case, Read("single_op"));
+    lowering_case.description["rounds"][0]["tamper"] = {
+        {"action", action}, {"op", "aten.add.Tensor"}, {"occurrence", 0}};
+    EXPECT_EQ(Failure(lowering_case), "") << action;
+  }
+}
+
 // A difference excuses only what it concerns: the same cases without what makes them different.
 TEST_F(CaseRunnerTest, CasesThatShouldDifferAndDoNotFail) {
   ASSERT_OK_AND_ASSIGN(LoweringCase single, Read("single_op"));

@@ -169,7 +169,7 @@ constexpr Difference kDifferences[] = {
     {.reference = "§7.9",
      .reason =
          "a partitioner gets a const program: what it does to a copy of its own has no effect",
-     .test = "CasePartitionerTest.WhatItDoesToItsCopyHasNoEffect",
+     .test = "CaseRunnerTest.WhatAPartitionerDoesToItsCopyHasNoEffect",
      .cases = "graph_dead_node_added graph_reordered graph_retargeted validation_disabled",
      .case_has = R"re("tamper":)re",
      .concerns = "operator state signature"},
