@@ -1,13 +1,13 @@
 #include "conformance/lowering/program_json.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <map>
 #include <optional>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_split.h"
+#include "exir/backend/introspection.h"
 #include "runtime/core/sha256.h"
 #include "runtime/core/str_cat.h"
 
@@ -39,34 +39,36 @@ exir::ConstantTensor NumberOf(const Node& node) {
   return exir::ConstantTensor::ScalarInt(dtype, v != nullptr ? *v : *number.get_if<bool>());
 }
 
-// The paths of a node's bodies; `count` says how many nodes of its operator stand before it.
-std::vector<std::pair<std::string, GraphId>> BodiesOf(const Node& node, const std::string& path,
-                                                      std::map<std::string, int>& count) {
-  const std::string op = OpName(node);
-  const std::vector<std::string> labels = op == "cond" ? std::vector<std::string>{"true", "false"}
-                                          : op == "while_loop"
-                                              ? std::vector<std::string>{"cond", "body"}
-                                              : std::vector<std::string>{"body"};
-  std::vector<std::pair<std::string, GraphId>> bodies;
-  for (const Argument& argument : node.arguments) {
-    exir::ForEachGraph(argument, [&](GraphId body) {
-      const std::string label = labels[std::min(bodies.size(), labels.size() - 1)];
-      bodies.emplace_back(
-          absl::StrCat(path, path.empty() ? "" : ">", op, "#", count[op], "/", label), body);
-    });
+struct Body {
+  NodeId node;  // has it as `label`
+  std::string label, path;
+  GraphId graph;
+};
+
+// The bodies of the nodes of a graph that has this path.
+std::vector<Body> BodiesOf(const Graph& graph, const std::string& path) {
+  std::map<std::string, int> count;
+  std::vector<Body> bodies;
+  for (const exir::ControlFlowBody& found : exir::ControlFlowBodies(graph)) {
+    const std::string op = OpName(graph.node(found.node));
+    const bool second = !bodies.empty() && bodies.back().node == found.node;
+    if (!second) ++count[op];
+    const char* const label = op == "cond"                    ? (second ? "false" : "true")
+                              : op == "while_loop" && !second ? "cond"
+                                                              : "body";
+    bodies.push_back(
+        {found.node, label,
+         absl::StrCat(path, path.empty() ? "" : ">", op, "#", count[op] - 1, "/", label),
+         found.body});
   }
-  if (!bodies.empty()) ++count[op];
   return bodies;
 }
 
 void AddPaths(const ExportedProgram& program, const std::string& path, GraphId id,
               std::vector<std::pair<std::string, GraphId>>& paths) {
   paths.emplace_back(path, id);
-  std::map<std::string, int> count;
-  for (NodeId node : program.graphs[id].nodes()) {
-    for (const auto& [body, body_id] : BodiesOf(program.graphs[id].node(node), path, count)) {
-      AddPaths(program, body, body_id, paths);
-    }
+  for (const Body& body : BodiesOf(program.graphs[id], path)) {
+    AddPaths(program, body.path, body.graph, paths);
   }
 }
 
@@ -241,7 +243,7 @@ class Writer {
       const InputSpec spec = top ? program_.signature.inputs[i] : InputSpec();
       entries.push_back(Placeholder(spec, graph.inputs()[i], graph, user));
     }
-    std::map<std::string, int> count;
+    const std::vector<Body> bodies = BodiesOf(graph, path);
     for (NodeId node_id : graph.nodes()) {
       const Node& node = graph.node(node_id);
       if (IsNumberOfBody(node)) {
@@ -256,9 +258,10 @@ class Writer {
         const auto module = *node.arguments[0].get_if<exir::ModuleId>();
         entry["delegate"] = delegate_index_(*program_.lowered_modules[module]);
       }
-      for (const auto& [body, body_id] : BodiesOf(node, path, count)) {
+      for (const Body& body : bodies) {
+        if (body.node != node_id) continue;
         entry["kind"] = "control";
-        entry["graphs"][body.substr(body.rfind('/') + 1)] = body;
+        entry["graphs"][body.label] = body.path;
       }
       ids_[node_id] = own;
       entry["type"] = ResultType(graph, node);
@@ -402,93 +405,6 @@ Json DelegateJson(const LoweredBackendModule& module, const std::string& method,
                                         places == source.handles.end() ? none : places->second)}};
 }
 
-// --- RecordingText ---
-
-std::string FloatText(double value) {
-  return absl::StrCat("f:", absl::Hex(std::bit_cast<uint64_t>(value), absl::kZeroPad16));
-}
-
-template <class Print>
-std::string Join(const Json& list, const char* separator, const Print& print) {
-  std::string text;
-  for (size_t i = 0; i < list.size(); ++i) {
-    absl::StrAppend(&text, i > 0 ? separator : "", print(list[i]));
-  }
-  return text;
-}
-
-std::string RefText(const Json& a) {
-  if (a.is_array()) return absl::StrCat("[", Join(a, ",", RefText), "]");
-  if (a.is_number_float()) return FloatText(a.get<double>());
-  // As json.dumps() of Python writes strings, and numbers, `true` and `null`.
-  if (!a.is_object() || a.empty()) return a.dump(-1, ' ', /*ensure_ascii=*/true);
-  const std::string& key = a.begin().key();
-  const Json& value = a.front();
-  if (key == "node" || key == "input") {
-    // Several numbers where a result of a result is taken.
-    std::string text = absl::StrCat(key == "node" ? "%" : "%in", value.dump());
-    const Json& out = Member(a, "out");
-    if (out.is_number()) absl::StrAppend(&text, ".", out.dump());
-    for (const Json& position : Elements(out)) absl::StrAppend(&text, ".", position.dump());
-    return text;
-  }
-  if (key == "param" || key == "buffer" || key == "const") {
-    return absl::StrCat("@", key, ":", value.is_string() ? "" : "sha256:",
-                        value.is_string() ? Text(value) : Text(value, "sha256"));
-  }
-  if (key == "float") {
-    return FloatText(value == "nan" ? NAN : value == "inf" ? INFINITY : -INFINITY);
-  }
-  const bool known = key == "dtype" || key == "device" || key == "memory_format" || key == "layout";
-  return known ? absl::StrCat(key, ":", Text(value)) : "?";
-}
-
-std::string TypeText(const Json& type) {
-  if (type.is_null()) return "none";
-  if (type.is_array()) return absl::StrCat("(", Join(type, ";", TypeText), ")");
-  if (type.contains("symint")) return "symint";
-  if (!type.contains("shape")) return "scalar";
-  const auto size = [](const Json& s) { return s.is_string() ? Text(s) : s.dump(); };
-  return absl::StrCat(Text(type, "dtype"), "[", Join(type["shape"], ",", size), "]");
-}
-
-std::string EntryText(const Json& entry, const std::vector<std::string>& backend_ids) {
-  const std::string kind = Text(entry, "kind"), type = TypeText(Member(entry, "type"));
-  std::string text;
-  if (kind == "placeholder") {
-    const std::string input = Text(entry, "input");
-    if (input == "user_input")
-      return absl::StrCat("input ", entry["index"].dump(), " ", type, "\n");
-    const bool named = entry["target"].is_string();
-    const char* key = named && input == "parameter" ? "param"
-                      : named && input == "buffer"  ? "buffer"
-                                                    : "const";
-    return absl::StrCat("constant ", RefText({{key, entry["target"]}}), " ", type, "\n");
-  }
-  if (kind == "output") {
-    for (const Json& output : Elements(Member(entry, "outputs"))) {
-      const Json& target = Member(output, "target");
-      absl::StrAppend(&text, "output ", Text(output, "kind"), target.is_null() ? "" : " ",
-                      target.is_object() ? RefText(target) : Text(target), " ",
-                      RefText(output["value"]), "\n");
-    }
-    for (const Json& value : Elements(Member(entry, "args"))) {
-      absl::StrAppend(&text, "output ", RefText(value), "\n");
-    }
-    return text;
-  }
-  if (kind == "getitem") return "";
-  std::string op = Text(entry, "op"), arguments = Join(entry["args"], ", ", RefText);
-  for (const auto& [name, value] : Elements(Member(entry, "kwargs")).items()) {
-    absl::StrAppend(&arguments, arguments.empty() ? "" : ", ", name, "=", RefText(value));
-  }
-  const Json& delegate = Member(entry, "delegate");
-  if (delegate.is_number() && delegate < backend_ids.size()) {
-    op = absl::StrCat("delegate:", backend_ids[delegate.get<size_t>()]);
-  }
-  return absl::StrCat("%", entry["id"].dump(), " = ", op, "(", arguments, ") : ", type, "\n");
-}
-
 }  // namespace
 
 std::string OpName(const Node& node) {
@@ -564,24 +480,6 @@ Json SplitPath(std::string_view path) {
 Json ProgramJson(const ExportedProgram& program, const std::set<std::string>& fqns,
                  const DelegateIndex& delegate_index) {
   return Writer(program, fqns, delegate_index).Run();
-}
-
-std::string RecordingText(const Json& graphs, const std::vector<std::string>& backend_ids) {
-  std::string text;
-  for (const auto& [path, entries] : Elements(graphs).items()) {
-    if (!path.empty()) absl::StrAppend(&text, "graph ", path, "\n");
-    for (const Json& entry : entries) text += EntryText(entry, backend_ids);
-  }
-  return text.empty() ? "\n" : text;
-}
-
-std::string RecordingText(const ExportedProgram& program, const std::set<std::string>& fqns) {
-  std::vector<std::string> backend_ids;
-  const Json json = ProgramJson(program, fqns, [&](const LoweredBackendModule& module) {
-    backend_ids.push_back(module.backend_id);
-    return static_cast<int64_t>(backend_ids.size() - 1);
-  });
-  return RecordingText(json["graphs"], backend_ids);
 }
 
 HandlePlaces HandlesOf(const exir::MethodPrograms& programs) {

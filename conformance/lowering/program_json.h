@@ -46,11 +46,6 @@ using DelegateIndex = std::function<int64_t(const exir::LoweredBackendModule&)>;
 Json ProgramJson(const exir::ExportedProgram& program, const std::set<std::string>& fqns,
                  const DelegateIndex& delegate_index);
 
-// What the cases' RecordingBackend writes of graphs of that form; `backend_ids` by delegate index.
-std::string RecordingText(const Json& graphs, const std::vector<std::string>& backend_ids);
-// The same of a program.
-std::string RecordingText(const exir::ExportedProgram& program, const std::set<std::string>& fqns);
-
 // Method → debug handle → the nodes that carry it, as `nodes` of a debug map lists them.
 using HandlePlaces = std::map<std::string, std::map<int64_t, Json>>;
 HandlePlaces HandlesOf(const exir::MethodPrograms& programs);
