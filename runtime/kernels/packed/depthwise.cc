@@ -27,6 +27,7 @@ struct Row {
   const float* bias;    // or null
   const float* other;   // of the first pixel, or null when it is not added
   float* out;           // of the first pixel
+  int64_t out_step;     // from the first row of results to the second
   int64_t y;            // of the window's first row, may be outside
   size_t count;         // channels that are left, of a last vector that is not full
 };
@@ -42,7 +43,7 @@ HWY_INLINE void MeetRow(const Row& row, int64_t left, int64_t j, const Load& loa
   const int64_t y = row.y + j * g.dilation_y;
   if (y < 0 || y >= g.height) return;
   // May point to before the row; only what is inside is read.
-  const float* in = row.in + (y * g.width + left) * g.channels;
+  const float* in = row.in + ((y & g.in_row_mask) * g.width + left) * g.channels;
   V w[kRows][kWidth];
   bool meets[kRows];
   HWY_UNROLL(kRows)
@@ -109,7 +110,7 @@ HWY_INLINE void Pixels(const Row& row, int64_t x) {
     for (int64_t j = 0; j < g.kernel_height; ++j, weight += g.kernel_width * kDepthwiseChannels) {
       const int64_t y = row.y + j * g.dilation_y;
       if (y < 0 || y >= g.height) continue;
-      const float* in = row.in + y * g.width * c;
+      const float* in = row.in + (y & g.in_row_mask) * g.width * c;
       for (int64_t t = 0; t < g.kernel_width; ++t) {
         const V w = hn::LoadU(d, weight + t * kDepthwiseChannels);
         for (int i = 0; i < kPixels; ++i) {
@@ -127,7 +128,7 @@ HWY_INLINE void Pixels(const Row& row, int64_t x) {
   for (int r = 0; r < kRows; ++r) {
     HWY_UNROLL(kPixels)
     for (int i = 0; i < kPixels; ++i) {
-      const int64_t at = (r * g.out_width + x + i) * c;
+      const int64_t at = r * row.out_step + (x + i) * c;
       V y = sum[r][i];
       if (row.other != nullptr) y = hn::Add(y, load(row.other + at));
       if (linear) y = ClampKeepingNaN(d, y, low, high);
@@ -223,18 +224,25 @@ void DepthwiseRowsImpl(const DepthwiseArgs& g, int64_t first, int64_t last) {
   for (int64_t r = first; r < last; r += rows) {
     const int64_t image = r / g.out_height, y = r % g.out_height;
     rows = two != nullptr && r + 1 < last && y + 1 < g.out_height ? 2 : 1;
-    const int64_t at = r * g.out_width * g.channels;
+    const int64_t row = g.out_width * g.channels;
+    const auto place = [&](int64_t y) {
+      return (image * g.out_height + (y & g.out_row_mask)) * row;
+    };
+    const int64_t at = place(y), step = rows == 2 ? place(y + 1) - at : 0;
     (rows == 2 ? two : one)({.args = &g,
                              .in = g.in + image * g.height * g.width * g.channels,
                              .weight = g.weight,
                              .bias = e.bias,
                              .other = e.other == nullptr || e.multiply ? nullptr : e.other + at,
                              .out = g.out + at,
+                             .out_step = step,
                              .y = y * g.stride_y - g.padding_y,
                              .count = hn::Lanes(TagF32())});
-    if (!IsLinear(e)) {
-      const auto count = static_cast<size_t>(rows * g.out_width * g.channels);
-      FinishTile(e, e.other == nullptr ? nullptr : e.other + at, g.out + at, count, 1, count);
+    if (IsLinear(e)) continue;
+    for (int64_t i = 0; i < rows; ++i) {
+      const int64_t from = at + i * step;
+      const auto count = static_cast<size_t>(row);
+      FinishTile(e, e.other == nullptr ? nullptr : e.other + from, g.out + from, count, 1, count);
     }
   }
 }

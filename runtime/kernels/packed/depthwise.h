@@ -24,6 +24,10 @@ struct DepthwiseArgs : DepthwiseGeometry {
   const float* weight = nullptr;  // PackedDepthwiseSize(channels, taps) floats
   float* out = nullptr;           // epilogue.other lies alike
   EpilogueF32 epilogue = {};
+  // Where only the last rows are kept, row y lies where row y & mask would: one less than a power of
+  // two, at least the rows that one row of results meets. All bits: every row has its place. Only
+  // of one image.
+  int64_t in_row_mask = -1, out_row_mask = -1;
 };
 
 // Rows [first, last) of the batch * out_height rows of results. `out` overlaps no input but perhaps

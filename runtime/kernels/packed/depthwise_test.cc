@@ -1,5 +1,6 @@
 #include "runtime/kernels/packed/depthwise.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -106,6 +107,47 @@ TEST_P(DepthwiseTest, AResultDoesNotDependOnTheRange) {
     DepthwiseRows(p.g, 0, split);
     DepthwiseRows(p.g, split, p.rows());
     ASSERT_EQ(std::memcmp(whole.data(), p.out.data(), whole.size() * sizeof(float)), 0);
+  }
+}
+
+// Input and result in rings of the last rows, a few rows at a time.
+TEST_P(DepthwiseTest, RowsMayLieInRings) {
+  for (const TestWindow& w : {TestWindow{3, 3, 1, 1, 1}, TestWindow{3, 3, 2, 1, 1},
+                              TestWindow{5, 5, 1, 2, 1}, TestWindow{3, 3, 1, 2, 2}}) {
+    for (Activation activation : {Activation::kNone, Activation::kHardswish}) {
+      Problem p(21, 17, 9, w, random_);
+      p.g.batch = 1;
+      p.g.epilogue.activation = activation;
+      DepthwiseRows(p.g, 0, p.rows());
+      const int64_t in_row = p.g.width * p.g.channels, out_row = p.g.out_width * p.g.channels;
+      // Of the input the rows that two rows of results meet, at most.
+      constexpr int64_t kInRows = 8, kOutRows = 4;
+      GuardedFloats in(static_cast<size_t>(kInRows * in_row));
+      GuardedFloats out(static_cast<size_t>(kOutRows * out_row), 7.0f);
+      DepthwiseArgs ring = p.g;
+      ring.in = in.data();
+      ring.out = out.data();
+      ring.in_row_mask = kInRows - 1;
+      ring.out_row_mask = kOutRows - 1;
+      int64_t written = 0;
+      for (int64_t y = 0; y < p.rows();) {
+        const int64_t end = std::min(p.rows(), y + 1 + y % 2);  // pairs that begin at odd rows, too
+        const int64_t reach = (w.height - 1) * w.dilation;
+        const int64_t met = std::min(p.g.height, (end - 1) * w.stride - w.padding + reach + 1);
+        for (; written < met; ++written) {
+          std::memcpy(in.data() + (written & ring.in_row_mask) * in_row,
+                      p.in.data() + written * in_row, static_cast<size_t>(in_row) * sizeof(float));
+        }
+        DepthwiseRows(ring, y, end);
+        for (; y < end; ++y) {
+          ASSERT_EQ(
+              std::memcmp(out.data() + (y & ring.out_row_mask) * out_row,
+                          p.out.data() + y * out_row, static_cast<size_t>(out_row) * sizeof(float)),
+              0)
+              << "row " << y << " of a window of " << w.height << ", stride " << w.stride;
+        }
+      }
+    }
   }
 }
 
