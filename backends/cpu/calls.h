@@ -72,6 +72,15 @@ absl::StatusOr<Activation> ReadActivation(const Arguments& arguments) {
       absl::StrCat("activation: expected one of ", ActivationNames(), ", got '", name, "'"));
 }
 
+// Whether `combine` is "mul".
+template <class Arguments>
+absl::StatusOr<bool> ReadMultiply(const Arguments& arguments) {
+  ABSL_ASSIGN_OR_RETURN(const auto combine, arguments.String("combine"));
+  if (combine == "add" || combine == "mul") return combine == "mul";
+  return absl::InvalidArgumentError(
+      absl::StrCat("combine: expected 'add' or 'mul', got '", combine, "'"));
+}
+
 // bias, other, activation, combine, low and high.
 template <class Arguments>
 struct EpilogueCall {
@@ -86,12 +95,7 @@ struct EpilogueCall {
     ABSL_ASSIGN_OR_RETURN(call.bias, arguments.OptionalTensor("bias", kFloat));
     ABSL_ASSIGN_OR_RETURN(call.other, arguments.OptionalTensor("other", kFloat));
     ABSL_ASSIGN_OR_RETURN(call.activation, ReadActivation(arguments));
-    ABSL_ASSIGN_OR_RETURN(const auto combine, arguments.String("combine"));
-    if (combine != "add" && combine != "mul") {
-      return absl::InvalidArgumentError(
-          absl::StrCat("combine: expected 'add' or 'mul', got '", combine, "'"));
-    }
-    call.multiply = combine == "mul";
+    ABSL_ASSIGN_OR_RETURN(call.multiply, ReadMultiply(arguments));
     ABSL_ASSIGN_OR_RETURN(call.bounds, ReadBounds(arguments));
     return call;
   }

@@ -297,6 +297,23 @@ TEST_F(CpuTest, ConvolutionsWithResidualGateAndHardswish) {
              {{RandomTensor({2, 3, 9, 8}, random_)}});
 }
 
+// Large enough for a chain. What the product gives is exact and at most a half, so that a sum of the
+// window is within 13 * 2^-24 * 9 / 2 of the true one.
+TEST_F(CpuTest, LargeImagesGoThroughChains) {
+  constexpr std::string_view kText = R"(program edge {
+    constants { state "w": f32[40,40,1,1] state "d": f32[40,1,3,3] state "b": f32[40] }
+    graph(%w: f32[40,40,1,1] parameter "w", %d: f32[40,1,3,3] parameter "d",
+          %b: f32[40] parameter "b", %x: f32[1,40,64,64] user_input) {
+      %p: f32[1,40,64,64] = edge.aten.convolution.default(%x, %w, none, [1,1], [0,0], [1,1], false, [0,0], 1)
+      %c: f32[1,40,64,64] = edge.aten.clamp.default(%p, 0, 0.5)
+      %y: f32[1,40,64,64] = edge.aten.convolution.default(%c, %d, %b, [1,1], [1,1], [1,1], false, [0,0], 40)
+      %r: f32[1,40,64,64] = edge.aten.add.Tensor(%y, %x)
+      return (%r user_output) } })";
+  std::vector<std::string> operators;
+  ExpectSame(kText, {{RandomTensor({1, 40, 64, 64}, random_)}}, 3, kClose, &operators);
+  EXPECT_THAT(operators, Contains("belay_cpu.conv2d_chain.default"));
+}
+
 // As PT2E makes them: everything between two operators is quantized. Scales are powers of two, so
 // that float32 computes the same sums exactly.
 TEST_F(CpuTest, QuantizedConvolutionsComputeOnBytes) {

@@ -66,6 +66,7 @@ constexpr Row kRows[] = {
     {"belay_cpu.weight_only_linear.default", {Kind::kProduct, 0, 1, 2}},
     {"belay_cpu.dynamic_quantized_linear.default", {Kind::kProduct, 0, 3, 2}},
     {"belay_cpu.conv2d.default", {Kind::kConvolution}},
+    {"belay_cpu.conv2d_chain.default", {Kind::kChain, 0, 1}},
     {"belay_cpu.depthwise_conv2d.default", {Kind::kConvolution}},
     {"belay_cpu.quantized_conv2d.default", {Kind::kConvolution}},
     {"belay_cpu.quantized_depthwise_conv2d.default", {Kind::kConvolution}},
@@ -128,12 +129,12 @@ uint64_t Product(const TensorView* a, const TensorView* b) {
   return Times(elements / LastSize(*a), others / matrices);
 }
 
-// The places of an image [N, C, …] times all weights.
-uint64_t Places(const TensorView* image, const TensorView* weight) {
+// The places of an image [N, C, …] times so many weights.
+uint64_t Places(const TensorView* image, uint64_t weights) {
   const uint64_t elements = Count(image);
   if (elements == 0) return 0;
   const uint64_t channels = image->rank() > 1 ? static_cast<uint64_t>(image->sizes[1]) : 1;
-  return Times(elements / channels, Count(weight));
+  return Times(elements / channels, weights);
 }
 
 uint64_t Window(const EValue& ints) {
@@ -177,7 +178,12 @@ uint64_t WorkOfArguments(const WorkRule& rule, const KernelContext& context) {
       if (more > 0) more = Times(more, LastSize(*first));
       break;
     case Kind::kGradient:
-      more = Times(3, Places(first, TensorAt(context, 2)));
+      more = Times(3, Places(first, Count(TensorAt(context, 2))));
+      break;
+    case Kind::kChain:
+      if (rule.second < context.num_arguments()) {
+        more = Places(first, Elements(context.argument(rule.second)));
+      }
       break;
     case Kind::kBags:
       more = Times(Count(second), first == nullptr ? 0 : LastSize(*first));
@@ -205,7 +211,7 @@ uint64_t WorkOfOutputs(const WorkRule& rule, const KernelContext& context) {
       const bool* transposed =
           context.num_arguments() == 9 ? context.argument(6).get_if<bool>() : nullptr;
       const bool backwards = transposed != nullptr && *transposed;
-      more = Places(backwards ? TensorAt(context, 0) : output, TensorAt(context, 1));
+      more = Places(backwards ? TensorAt(context, 0) : output, Count(TensorAt(context, 1)));
     } else if (rule.kind == Kind::kWindow && rule.first < context.num_arguments()) {
       more = Times(Count(output), Window(context.argument(rule.first)));
     }

@@ -18,9 +18,10 @@ struct WorkRule {
     kPairs,        // each element of `first` with each of `second`
     kRows,         // each element of `first` with its row or column
     kConvolution,  // each place of the output with all of argument 1
-    kGradient,     // the same of argument 0 instead of the output, three times
-    kWindow,       // each element of the output with a window, the ints of argument `first`
-    kBags,         // each element of argument 1 with a row of argument 0
+    kChain,  // each place of `first`, which are images, with all of `second`, which may be a list
+    kGradient,  // the same of argument 0 instead of the output, three times
+    kWindow,    // each element of the output with a window, the ints of argument `first`
+    kBags,      // each element of argument 1 with a row of argument 0
   };
   Kind kind = Kind::kElements;
   uint8_t first = 0, second = 1;

@@ -55,6 +55,18 @@ TEST(WorkTest, ConvolutionsTakeEachPlaceWithAllWeights) {
             49u * 48 + 16 * (192 + 48 + 196));
 }
 
+TEST(WorkTest, ChainsOfConvolutionsTakeEachPlaceOfTheirInputWithAllWeights) {
+  std::vector<EValue> weights = {EValue(TensorView::Contiguous(DType::kFloat32, {512}, nullptr)),
+                                 EValue(TensorView::Contiguous(DType::kFloat32, {144}, nullptr))};
+  std::vector<EValue*> elements = {&weights[0], &weights[1]};
+  EValue input(TensorView::Contiguous(DType::kFloat32, {1, 16, 8, 8}, nullptr));
+  EValue list(ListView{elements});
+  EValue* slots[] = {&input, &list};
+  const WorkRule rule = WorkRuleOf("belay_cpu.conv2d_chain.default");
+  EXPECT_EQ(WorkOfArguments(rule, KernelContext(slots, {}, nullptr, {})),
+            64u * (512 + 144) + 16 * (1024 + 512 + 144));
+}
+
 TEST(WorkTest, IsSaturated) {
   const int64_t many = int64_t{1} << 40;
   const WorkRule rule = WorkRuleOf("aten.mm.default");

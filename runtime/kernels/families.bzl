@@ -40,6 +40,7 @@ CPU_FAMILIES = [
         ("weight_only_linear", "WeightOnlyLinearKernels"),
         ("dynamic_quantized_linear", "DynamicQuantizedLinearKernels"),
         ("conv2d", "Conv2dKernels"),
+        ("conv2d_chain", "Conv2dChainKernels"),
         ("attention", "AttentionKernels"),
         ("quantized_linear", "QuantizedLinearKernels"),
         ("quantized_conv2d", "QuantizedConv2dKernels"),

@@ -1,5 +1,6 @@
 #include "tools/profile/operations.h"
 
+#include <cmath>
 #include <cstddef>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,7 @@ enum class Rule : uint8_t {
   kWindow,       // of `factor`, [n, c, …], with windows of `kernel_size` whose weights are packed
   kDepthwise,    // the same, each channel by itself
   kAttention,    // of `query`, `key` and `value`
+  kChain,        // of `factor`, [n, c, …]: stage by stage (backends/cpu/chain_calls.h)
 };
 struct Row {
   std::string_view op;  // without overload
@@ -34,6 +36,7 @@ constexpr Row kRows[] = {
     {"aten.scaled_dot_product_attention", Rule::kAttention},
     {"belay_cpu.attention", Rule::kAttention},
     {"belay_cpu.conv2d", Rule::kWindow, "input"},
+    {"belay_cpu.conv2d_chain", Rule::kChain, "input"},
     {"belay_cpu.depthwise_conv2d", Rule::kDepthwise, "input"},
     {"belay_cpu.dynamic_quantized_linear", Rule::kProduct, "input"},
     {"belay_cpu.linear", Rule::kProduct, "input"},
@@ -74,15 +77,49 @@ const TensorView* Tensor(const InstructionInfo& instruction, std::string_view na
 
 double Numel(const TensorView& tensor) { return static_cast<double>(tensor.numel()); }
 
-double Taps(const InstructionInfo& instruction) {
-  const EValue* size = Argument(instruction, "kernel_size");
-  const ListView* list = size == nullptr ? nullptr : size->get_if<ListView>();
-  double taps = list == nullptr ? 0 : 1;
+// The numbers of a list, 0 for what is none.
+std::vector<double> Ints(const InstructionInfo& instruction, std::string_view name) {
+  const EValue* argument = Argument(instruction, name);
+  const ListView* list = argument == nullptr ? nullptr : argument->get_if<ListView>();
+  std::vector<double> numbers;
   for (size_t i = 0; list != nullptr && i < list->elements.size(); ++i) {
     const int64_t* n = list->elements[i]->get_if<int64_t>();
-    taps *= n == nullptr ? 0 : static_cast<double>(*n);
+    numbers.push_back(n == nullptr ? 0 : static_cast<double>(*n));
   }
+  return numbers;
+}
+
+double Taps(const InstructionInfo& instruction) {
+  const std::vector<double> sizes = Ints(instruction, "kernel_size");
+  double taps = sizes.empty() ? 0 : 1;
+  for (double size : sizes) taps *= size;
   return taps;
+}
+
+double Chain(const InstructionInfo& instruction, const TensorView& images) {
+  const std::vector<double> out_channels = Ints(instruction, "out_channels"),
+                            kernel = Ints(instruction, "kernel_size"),
+                            stride = Ints(instruction, "stride"),
+                            padding = Ints(instruction, "padding"),
+                            dilation = Ints(instruction, "dilation");
+  const size_t stages = out_channels.size();
+  if (images.rank() != 4 || kernel.size() != 2 * stages || stride.size() != 2 * stages ||
+      padding.size() != 4 * stages || dilation.size() != 2 * stages) {
+    return 0;
+  }
+  double channels = static_cast<double>(images.sizes[1]), operations = 0;
+  double size[] = {static_cast<double>(images.sizes[2]), static_cast<double>(images.sizes[3])};
+  for (size_t k = 0; k < stages; ++k) {
+    for (size_t d = 0; d < 2; ++d) {
+      const double padded = size[d] + padding[4 * k + d] + padding[4 * k + 2 + d];
+      const double reach = dilation[2 * k + d] * (kernel[2 * k + d] - 1) + 1;
+      size[d] = std::floor((padded - reach) / stride[2 * k + d]) + 1;
+    }
+    const double terms = kernel[2 * k] * kernel[2 * k + 1] * (out_channels[k] == 0 ? 1 : channels);
+    if (out_channels[k] != 0) channels = out_channels[k];
+    operations += 2 * size[0] * size[1] * channels * terms;
+  }
+  return static_cast<double>(images.sizes[0]) * operations;
 }
 
 double Convolution(const InstructionInfo& instruction, const TensorView& image,
@@ -139,6 +176,8 @@ double OperationsOf(const InstructionInfo& instruction) {
                  : 2 * Numel(*result) * Taps(instruction) * static_cast<double>(factor->sizes[1]);
     case Rule::kDepthwise:
       return 2 * Numel(*result) * Taps(instruction);
+    case Rule::kChain:
+      return Chain(instruction, *factor);
     case Rule::kAttention:
       break;
   }

@@ -59,6 +59,30 @@ TEST_F(OperationsTest, OfTransposedConvolutions) {
             2.0 * (4 * 8 * 8) * (6 * 3 * 3));
 }
 
+// As the CPU backend has them: a depthwise convolution with stride 2 and a product of its pixels.
+TEST(ChainOperationsTest, AreThoseOfItsStages) {
+  const auto ints = [](std::vector<int64_t> numbers) {
+    return std::vector<EValue>(numbers.begin(), numbers.end());
+  };
+  std::vector<EValue> lists[] = {ints({0, 20}), ints({3, 3, 1, 1}), ints({2, 2, 1, 1}),
+                                 ints({1, 1, 1, 1, 0, 0, 0, 0}), ints({1, 1, 1, 1})};
+  std::vector<std::vector<EValue*>> elements;
+  std::vector<EValue> arguments = {
+      EValue(TensorView::Contiguous(DType::kFloat32, {2, 16, 9, 8}, nullptr))};
+  for (std::vector<EValue>& list : lists) {
+    elements.emplace_back();
+    for (EValue& number : list) elements.back().push_back(&number);
+  }
+  for (const std::vector<EValue*>& list : elements) arguments.push_back(EValue(ListView{list}));
+  const EValue result(TensorView::Contiguous(DType::kFloat32, {2, 20, 5, 4}, nullptr));
+  InstructionInfo info;
+  info.op = "belay_cpu.conv2d_chain.default";
+  info.signature = "input out_channels kernel_size stride padding dilation";
+  info.outputs = {&result};
+  for (const EValue& argument : arguments) info.arguments.push_back(&argument);
+  EXPECT_EQ(OperationsOf(info), 2.0 * 2 * (5 * 4 * 16 * 9 + 5 * 4 * 20 * 16));
+}
+
 TEST_F(OperationsTest, OthersAreNotKnownButMoveBytesAlsoOfLists) {
   const InstructionInfo info = Only(R"(program edge {
   graph(%x: f32[2,3] user_input, %y: f32[2,3] user_input) {

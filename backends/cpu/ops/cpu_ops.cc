@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "backends/cpu/calls.h"
+#include "backends/cpu/chain_calls.h"
 #include "backends/cpu/dynamic_calls.h"
 #include "backends/cpu/quantized_calls.h"
 #include "backends/cpu/weight_only_calls.h"
@@ -35,6 +36,13 @@ absl::Status LinearMeta(MetaContext& context, const Call& call) {
 
 template <bool kDepthwise>
 absl::Status Conv2dMeta(MetaContext& context, const Conv2dCall<MetaArguments, kDepthwise>& call) {
+  ABSL_ASSIGN_OR_RETURN(std::vector<SymInt> shape, call.Shape());
+  context.SetOutput(0,
+                    exir::DenseInFormat(DType::kFloat32, std::move(shape), /*channels_last=*/true));
+  return absl::OkStatus();
+}
+
+absl::Status Conv2dChainMeta(MetaContext& context, const Conv2dChainCall<MetaArguments>& call) {
   ABSL_ASSIGN_OR_RETURN(std::vector<SymInt> shape, call.Shape());
   context.SetOutput(0,
                     exir::DenseInFormat(DType::kFloat32, std::move(shape), /*channels_last=*/true));
@@ -126,6 +134,12 @@ constexpr OpDef kRows[] = {
                "str activation, str combine, float low, float high) -> Tensor",
      .meta = &MetaKernel<&Conv2dMeta<true>>,
      .dtypes = kTypes,
+     .tolerance = {1e-5, 1e-6}},
+    {.schema = "belay_cpu::conv2d_chain(Tensor input, Tensor[] weights, Tensor?[] biases, "
+               "Tensor? other, int[] out_channels, int[] kernel_size, int[] stride, int[] padding, "
+               "int[] dilation, str activations, str combine, float[] low, float[] high) -> Tensor",
+     .meta = &MetaKernel<&Conv2dChainMeta>,
+     .dtypes = "input:A weights:A biases:A other:A ->:A A={f32}",
      .tolerance = {1e-5, 1e-6}},
     {.schema = "belay_cpu::attention(Tensor query, Tensor key, Tensor value, Tensor? mask, "
                "float scale, bool is_causal) -> Tensor",

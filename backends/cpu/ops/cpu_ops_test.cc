@@ -63,6 +63,63 @@ TEST(CpuOps, LinearGivesContiguousRows) {
             "f32[2,5,8]");
 }
 
+// Of a depthwise convolution and a product, on images of 16 channels, with `lists` from out_channels
+// to activations, and `bounds`.
+std::string InferredChain(std::string_view lists, std::string_view bounds = "[-inf,0.0], [inf,6.0]",
+                          std::string_view operands = "[%d,%w], [none,none], none",
+                          std::string_view input = "f32[2,16,9,8]{strides=[1152,1,128,16]}") {
+  const std::string text = absl::StrCat(
+      "program edge { constants { constant \"w\": f32[512] constant \"d\": f32[144] } graph(",
+      "%w: f32[512] tensor_constant \"w\", %d: f32[144] tensor_constant \"d\", %x: ", input,
+      " user_input) { %y: f32[1] = backend.belay_cpu.conv2d_chain.default(%x, ", operands, ", ",
+      lists, ", \"add\", ", bounds, ") return (%y user_output) } }");
+  const exir::ExportedProgram program = exir::ParseOrDie(text, Ops());
+  const exir::Node& node = program.top().node(program.top().first());
+  const auto outputs = exir::InferOutputs(program.top(), node.target, node.arguments, nullptr);
+  if (!outputs.ok()) return std::string(outputs.status().message());
+  return exir::PrintType(exir::ToValueType((*outputs)[0]));
+}
+constexpr std::string_view kChainLists =
+    "[0,20], [3,3,1,1], [2,2,1,1], [1,1,1,1,0,0,0,0], [1,1,1,1], \"silu none\"";
+
+TEST(CpuOps, ChainsOfConvolutionsGiveTheLastStagesImages) {
+  EXPECT_EQ(InferredChain(kChainLists), "f32[2,20,5,4]{strides=[400,1,80,20]}");
+}
+
+TEST(CpuOps, ChainsOfConvolutionsCheckTheirLists) {
+  const auto lists = [](std::string_view channels, std::string_view kernel,
+                        std::string_view padding, std::string_view activations) {
+    return absl::StrCat(channels, ", ", kernel, ", [2,2,1,1], ", padding, ", [1,1,1,1], \"",
+                        activations, "\"");
+  };
+  EXPECT_THAT(InferredChain(lists("[0]", "[3,3,1,1]", "[1,1,1,1,0,0,0,0]", "silu none")),
+              HasSubstr("out_channels: expected 2 elements for 2 stages, got 1"));
+  EXPECT_THAT(InferredChain(lists("[0,20]", "[3,3,0,1]", "[1,1,1,1,0,0,0,0]", "silu none")),
+              HasSubstr("kernel_size: expected 1 to 2^24 as element 2, got 0"));
+  EXPECT_THAT(InferredChain(lists("[0,20]", "[3,3,3,3]", "[1,1,1,1,0,0,0,0]", "silu none")),
+              HasSubstr("stage 1: expected a depthwise convolution or windows of one pixel, got 20 "
+                        "channels of windows of 3 by 3"));
+  EXPECT_THAT(InferredChain(lists("[0,20]", "[3,3,1,1]", "[1,1,1,1,0,0,0,0]", "silu")),
+              HasSubstr("activations: expected 2 names of none, sigmoid"));
+  EXPECT_THAT(InferredChain(lists("[0,20]", "[3,3,1,1]", "[1,1,1,1,0,0,0,0]", "silu none none")),
+              HasSubstr("activations: expected 2 names"));
+  EXPECT_THAT(InferredChain(lists("[0,20]", "[3,3,1,1]", "[9,9,9,9,0,0,0,0]", "silu none")),
+              HasSubstr("expected images of known sizes that no stage makes larger, at least 4 "
+                        "wide"));
+  EXPECT_THAT(InferredChain(lists("[0,33]", "[3,3,1,1]", "[1,1,1,1,0,0,0,0]", "silu none")),
+              HasSubstr("expected the packed shape [1024], got [512]"));
+  EXPECT_THAT(InferredChain(kChainLists, "[-inf,2.0], [inf,1.0]"),
+              HasSubstr("low: expected at most high, 1, got 2"));
+  EXPECT_THAT(InferredChain(kChainLists, "[-inf,0.0], [inf,6.0]", "[], [], none"),
+              HasSubstr("weights: expected 1 to 8 stages, got 0"));
+  EXPECT_THAT(InferredChain(kChainLists, "[-inf,0.0], [inf,6.0]", "[%d,%w], [none], none"),
+              HasSubstr("biases: expected 2 elements for 2 stages, got 1"));
+  EXPECT_THAT(InferredChain(kChainLists, "[-inf,0.0], [inf,6.0]", "[%d,%w], [%d,none], none"),
+              HasSubstr("bias: expected shape [16], got [144]"));
+  EXPECT_THAT(InferredChain(kChainLists, "[-inf,0.0], [inf,6.0]", "[%d,%w], [none,none], %x"),
+              HasSubstr("other"));
+}
+
 TEST(CpuOps, LinearChecksThePackedSizeAndTheEpilogue) {
   EXPECT_THAT(Inferred("linear.default(%x, %w, none, none, 8, \"none\", \"add\", -inf, inf)",
                        "f32[2,4]", 96),

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
+#include <vector>
 
 #include "backends/cpu/calls.h"
+#include "backends/cpu/chain_calls.h"
 #include "backends/cpu/dynamic_calls.h"
 #include "backends/cpu/quantized_calls.h"
 #include "backends/cpu/weight_only_calls.h"
@@ -154,35 +157,75 @@ void ForEachTap(const Window& window, const Sizes& image, const Sizes& index, co
   }
 }
 
-template <bool kDepthwise>
-absl::Status RunConv2d(KernelContext& context,
-                       const Conv2dCall<KernelArguments, kDepthwise>& call) {
-  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
-  const Sizes& in = call.input->sizes;
-  const Window& window = call.window;
-  const float* weight = static_cast<const float*>(call.weight->data);
+// The sum of a convolution by packed weights at a place of its result.
+double ConvolutionSum(const TensorView& input, const TensorView& packed, const Window& window,
+                      bool depthwise, const Sizes& index) {
+  const Sizes& in = input.sizes;
+  const auto* weight = packed.as<const float>();
   const auto weight_at = [&](int64_t tap, int64_t channel, int64_t result) -> double {
-    if (kDepthwise) {
+    if (depthwise) {
       return weight[result / kDepthwiseChannels * kDepthwiseChannels * window.taps() +
                     tap * kDepthwiseChannels + result % kDepthwiseChannels];
     }
     return weight[result / kPanelColumns * kPanelColumns * window.taps() * in[1] +
                   (tap * in[1] + channel) * kPanelColumns + result % kPanelColumns];
   };
-  return ForEachResult(context, shape, call.epilogue, 1, [&](const Sizes& index) {
-    double sum = 0;
-    ForEachTap(window, in, index, [&](int64_t tap, Sizes at, bool inside) {
-      if (!inside) return;
-      if (kDepthwise) {
-        sum += At(*call.input, at) * weight_at(tap, 0, index[1]);
-        return;
-      }
-      for (at[1] = 0; at[1] < in[1]; ++at[1]) {
-        sum += At(*call.input, at) * weight_at(tap, at[1], index[1]);
-      }
-    });
-    return sum;
+  double sum = 0;
+  ForEachTap(window, in, index, [&](int64_t tap, Sizes at, bool inside) {
+    if (!inside) return;
+    if (depthwise) {
+      sum += At(input, at) * weight_at(tap, 0, index[1]);
+      return;
+    }
+    for (at[1] = 0; at[1] < in[1]; ++at[1]) {
+      sum += At(input, at) * weight_at(tap, at[1], index[1]);
+    }
   });
+  return sum;
+}
+
+template <bool kDepthwise>
+absl::Status RunConv2d(KernelContext& context,
+                       const Conv2dCall<KernelArguments, kDepthwise>& call) {
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
+  return ForEachResult(context, shape, call.epilogue, 1, [&](const Sizes& index) {
+    return ConvolutionSum(*call.input, *call.weight, call.window, kDepthwise, index);
+  });
+}
+
+// Stage by stage, each result whole.
+absl::Status RunConv2dChain(KernelContext& context, const Conv2dChainCall<KernelArguments>& call) {
+  TensorView images = *call.input;
+  std::vector<float> memory;
+  for (int k = 0; k < call.count; ++k) {
+    const ChainStage<KernelArguments>& stage = call.stages[static_cast<size_t>(k)];
+    EpilogueCall<KernelArguments> epilogue;
+    epilogue.bias = stage.bias;
+    epilogue.other = nullptr;
+    epilogue.activation = stage.activation;
+    epilogue.bounds = stage.bounds;
+    const auto sum = [&](const Sizes& index) {
+      return ConvolutionSum(images, *stage.weight, stage.window, stage.depthwise(), index);
+    };
+    ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.StageShape(k, ToDims(images.sizes)));
+    if (k == call.count - 1) {
+      epilogue.other = call.other;
+      epilogue.multiply = call.multiply;
+      return ForEachResult(context, shape, epilogue, 1, sum);
+    }
+    ABSL_ASSIGN_OR_RETURN(const Sizes sizes, ToSizes(shape));
+    TensorView result = TensorView::Contiguous(DType::kFloat32, sizes, nullptr);
+    std::vector<float> results(static_cast<size_t>(result.numel()));
+    result.data = results.data();
+    Sizes index(sizes.size(), int64_t{0});
+    for (float& element : results) {
+      element = Finish(epilogue, sum(index), index, 1);
+      for (int d = sizes.size() - 1; d >= 0 && ++index[d] == sizes[d]; --d) index[d] = 0;
+    }
+    memory = std::move(results);
+    images = result;
+  }
+  return absl::InternalError("a chain of no stages");
 }
 
 absl::Status RunAttention(KernelContext& context, const AttentionCall<KernelArguments>& call) {
@@ -424,6 +467,11 @@ constexpr Kernel kKernels[] = {
                                 "input weight bias other kernel_size stride padding dilation "
                                 "activation combine low high",
                                 "DepthwiseConv2dReference", KernelEngine::kReference),
+    KernelRow<&RunConv2dChain>(
+        "belay_cpu.conv2d_chain.default",
+        "input weights biases other out_channels kernel_size stride padding dilation activations "
+        "combine low high",
+        "Conv2dChainReference", KernelEngine::kReference),
     KernelRow<&RunQuantizedLinear>(
         "belay_cpu.quantized_linear.default",
         "input weight scales weight_sums bias out_features input_zero_point activation low high "

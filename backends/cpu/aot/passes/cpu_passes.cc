@@ -2,6 +2,7 @@
 
 #include "backends/cpu/aot/passes/assign_layouts.h"
 #include "backends/cpu/aot/passes/fuse_attention.h"
+#include "backends/cpu/aot/passes/fuse_conv2d_chains.h"
 #include "backends/cpu/aot/passes/fuse_epilogues.h"
 #include "backends/cpu/aot/passes/lower_conv2d.h"
 #include "backends/cpu/aot/passes/lower_linear.h"
@@ -36,6 +37,7 @@ std::vector<exir::Pass> CpuPasses(FusedHandles& handles) {
       LowerMaxPool2d(),
       FuseEpilogues(handles),
       AssignLayouts(),
+      FuseConv2dChains(handles),
   };
 }
 

@@ -1,0 +1,171 @@
+#include "backends/cpu/aot/passes/fuse_conv2d_chains.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "backends/cpu/chain_calls.h"
+#include "backends/cpu/ops/cpu_ops.h"
+#include "exir/ir/graph_editor.h"
+
+namespace belay::cpu {
+namespace {
+
+using exir::Argument;
+using exir::Node;
+using exir::NodeId;
+using exir::TensorMeta;
+using exir::ValueId;
+
+constexpr int64_t kLeastElements = 512 * 1024 / 4;       // of a result in between
+constexpr int64_t kMostWeightElements = 256 * 1024 / 4;  // of a product
+constexpr int kMostWindows = 4;                          // of more than a row
+
+// The elements of a tensor of known sizes.
+std::optional<int64_t> ElementsOf(const TensorMeta& meta) {
+  CheckedInt count = 1;
+  for (const exir::SymInt& size : meta.sizes) {
+    const std::optional<int64_t> known = size.AsInt();
+    if (!known.has_value()) return std::nullopt;
+    count = count * *known;
+  }
+  return count.ok() ? std::optional<int64_t>(count.value()) : std::nullopt;
+}
+
+class ChainFusion {
+ public:
+  ChainFusion(exir::ExportedProgram& program, FusedHandles& handles)
+      : editor_(program.top()), graph_(editor_.graph()), handles_(handles) {}
+
+  bool Run() {
+    bool changed = false;
+    for (NodeId id : graph_.NodeList()) {
+      if (!graph_.contains(id) || !CanBeStage(id)) continue;
+      std::vector<NodeId> chain = {id};
+      int windows = IsWindow(id);
+      while (std::optional<NodeId> next = Next(chain)) {
+        windows += IsWindow(*next);
+        if (windows > kMostWindows) break;
+        chain.push_back(*next);
+      }
+      if (chain.size() < 2) continue;
+      Fuse(chain);
+      changed = true;
+    }
+    return changed;
+  }
+
+ private:
+  static Argument Pair(int64_t n) { return Argument(Argument::List{n, n}); }
+  // Whether all of the numbers are 0.
+  static bool IsNone(const Argument& padding) {
+    const auto* list = padding.get_if<Argument::List>();
+    return list != nullptr && std::all_of(list->begin(), list->end(),
+                                          [](const Argument& n) { return n == Argument(0); });
+  }
+  static bool IsDepthwise(const Node& node) { return IsCpuOp(*node.target, "depthwise_conv2d"); }
+  const TensorMeta& MetaOf(ValueId value) const { return *graph_.value(value).tensor(); }
+  ValueId InputOf(NodeId id) const { return *graph_.node(id).value_argument("input"); }
+  ValueId ResultOf(NodeId id) const { return graph_.node(id).results()[0]; }
+
+  bool IsWindow(NodeId id) const { return graph_.node(id).argument("kernel_size") != Pair(1); }
+
+  // Whether the call of a chain allows it, and it is worth while.
+  bool CanBeStage(NodeId id) const {
+    const Node& node = graph_.node(id);
+    if (!IsCpuOp(*node.target, "conv2d") && !IsDepthwise(node)) return false;
+    const TensorMeta &input = MetaOf(InputOf(id)), &result = MetaOf(ResultOf(id));
+    if (!ElementsOf(input).has_value() || !ElementsOf(result).has_value() || input.rank() != 4 ||
+        result.rank() != 4) {
+      return false;
+    }
+    if (!IsDepthwise(node) &&
+        (IsWindow(id) || node.argument("stride") != Pair(1) || !IsNone(node.argument("padding")) ||
+         *input.sizes[1].AsInt() < kFewChannels)) {
+      return false;
+    }
+    for (size_t d : {2, 3}) {
+      if (*result.sizes[d].AsInt() > *input.sizes[d].AsInt()) return false;
+    }
+    const int64_t weight = ElementsOf(MetaOf(*node.value_argument("weight"))).value_or(0);
+    return *result.sizes[3].AsInt() >= kLeastChainWidth &&
+           (IsDepthwise(node) || weight <= kMostWeightElements);
+  }
+
+  // The node that can be the stage behind the last one.
+  std::optional<NodeId> Next(const std::vector<NodeId>& chain) const {
+    const NodeId last = chain.back();
+    const ValueId result = ResultOf(last);
+    const std::vector<NodeId>& users = graph_.value(result).users;
+    if (chain.size() == kMaxChainStages || graph_.node(last).value_argument("other") != nullptr ||
+        users.size() != 1 || graph_.IsOutput(result) ||
+        *ElementsOf(MetaOf(result)) < kLeastElements || !CanBeStage(users[0])) {
+      return std::nullopt;
+    }
+    const ValueId* other = graph_.node(users[0]).value_argument("other");
+    if (InputOf(users[0]) != result || (other != nullptr && *other == result)) return std::nullopt;
+    return users[0];
+  }
+
+  void Fuse(const std::vector<NodeId>& chain) {
+    Argument::List weights, biases, out_channels, kernel_size, stride, padding, dilation, low, high;
+    std::string activations;
+    for (NodeId id : chain) {
+      const Node& node = graph_.node(id);
+      const auto append = [&](Argument::List& to, std::string_view name) {
+        const auto& list = *node.argument(name).get_if<Argument::List>();
+        to.insert(to.end(), list.begin(), list.end());
+        return list.size();
+      };
+      weights.push_back(node.argument("weight"));
+      biases.push_back(node.argument("bias"));
+      out_channels.push_back(IsDepthwise(node) ? Argument(0) : node.argument("out_channels"));
+      append(kernel_size, "kernel_size");
+      append(stride, "stride");
+      append(dilation, "dilation");
+      if (append(padding, "padding") == 2) append(padding, "padding");
+      low.push_back(node.argument("low"));
+      high.push_back(node.argument("high"));
+      absl::StrAppend(&activations, activations.empty() ? "" : " ",
+                      *node.argument("activation").get_if<std::string>());
+    }
+    const Node& last = graph_.node(chain.back());
+    exir::GraphEditor::NewNode node{
+        .name = last.name,
+        .target = CpuOp("conv2d_chain"),
+        .arguments = {InputOf(chain[0]), std::move(weights), std::move(biases),
+                      last.argument("other"), std::move(out_channels), std::move(kernel_size),
+                      std::move(stride), std::move(padding), std::move(dilation),
+                      std::move(activations), last.argument("combine"), std::move(low),
+                      std::move(high)},
+        .provenance = last.provenance,
+        .debug_handle = last.debug_handle};
+    const ValueId replaced = ResultOf(chain.back());
+    const ValueId result =
+        editor_.InsertOp(chain.back(), std::move(node), graph_.value(replaced).type);
+    editor_.ReplaceAllUses(replaced, result);
+    const NodeId fused = graph_.value(result).producer;
+    for (auto it = chain.rbegin(); it != chain.rend(); ++it) {
+      handles_.Fuse(editor_, fused, *it);
+      editor_.EraseNode(*it);
+    }
+  }
+
+  exir::GraphEditor editor_;
+  const exir::Graph& graph_;
+  FusedHandles& handles_;
+};
+
+}  // namespace
+
+exir::Pass FuseConv2dChains(FusedHandles& handles) {
+  return {"fuse_conv2d_chains", [&handles](exir::ExportedProgram& program) -> absl::StatusOr<bool> {
+            return ChainFusion(program, handles).Run();
+          }};
+}
+
+}  // namespace belay::cpu

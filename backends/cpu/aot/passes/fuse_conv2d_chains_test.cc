@@ -1,0 +1,161 @@
+#include "backends/cpu/aot/passes/fuse_conv2d_chains.h"
+
+#include <string>
+#include <string_view>
+
+#include "absl/strings/str_cat.h"
+#include "backends/cpu/aot/passes/cpu_pass_testing.h"
+#include "exir/ir/graph_editor.h"
+#include "exir/ir/text.h"
+#include "exir/testing/programs.h"
+#include "gtest/gtest.h"
+#include "runtime/core/testing.h"
+
+namespace belay::cpu {
+namespace {
+
+// `body` computes from images %x of 32 channels and %o of 8, and returns. %a and %b are products of 32
+// with 32 and 8 channels, %d and %e are of depthwise convolutions of 32 channels, 3 by 3.
+std::string Program(std::string_view body) {
+  return absl::StrCat(R"(program edge {
+    constants { constant "a": f32[1024] constant "b": f32[1024] constant "d": f32[288]
+                constant "e": f32[288] constant "c": f32[32] constant "s": f32[128] }
+    graph(%a: f32[1024] tensor_constant "a", %b: f32[1024] tensor_constant "b",
+          %d: f32[288] tensor_constant "d", %e: f32[288] tensor_constant "e",
+          %c: f32[32] tensor_constant "c", %s: f32[128] tensor_constant "s",
+          %x: f32[1,32,64,64]{strides=[131072,1,2048,32]} user_input,
+          %o: f32[1,8,64,64]{strides=[32768,1,512,8]} user_input) {
+      )",
+                      body, " } }");
+}
+
+// The nodes that are left.
+std::string Fused(std::string_view body) {
+  FusedHandles handles;
+  exir::ExportedProgram program = exir::ParseOrDie(Program(body), CpuPassTestOps());
+  const absl::StatusOr<bool> changed = FuseConv2dChains(handles).run(program);
+  if (!changed.ok()) return changed.status().ToString();
+  std::string text;
+  for (exir::NodeId id : program.top().nodes()) {
+    absl::StrAppend(&text, text.empty() ? "" : "\n", exir::PrintNode(program.top(), id));
+  }
+  return text;
+}
+void ExpectLeft(std::string_view body) {
+  FusedHandles handles;
+  exir::ExportedProgram program = exir::ParseOrDie(Program(body), CpuPassTestOps());
+  const std::string before = exir::PrintProgram(program);
+  const absl::StatusOr<bool> changed = FuseConv2dChains(handles).run(program);
+  ASSERT_OK(changed.status());
+  EXPECT_FALSE(*changed);
+  EXPECT_EQ(exir::PrintProgram(program), before);
+}
+
+constexpr std::string_view kImages = "f32[1,32,64,64]{strides=[131072,1,2048,32]}";
+
+// %<name> = a product with 32 channels, or a depthwise convolution 3 by 3.
+std::string Product(std::string_view name, std::string_view input) {
+  return absl::StrCat("%", name, ": ", kImages, " = backend.belay_cpu.conv2d.default(%", input,
+                      ", %a, %c, none, 32, [1,1], [1,1], [0,0], [1,1], \"none\", \"add\", 0.0, "
+                      "6.0)\n");
+}
+std::string Depthwise(std::string_view name, std::string_view input) {
+  return absl::StrCat("%", name, ": ", kImages, " = backend.belay_cpu.depthwise_conv2d.default(%",
+                      input, ", %d, none, none, [3,3], [1,1], [1,1], [1,1], \"silu\", \"add\", ",
+                      "-inf, inf)\n");
+}
+
+TEST(FuseConv2dChains, AnInvertedResidual) {
+  EXPECT_EQ(Fused(absl::StrCat(Product("y", "x"), Depthwise("z", "y"),
+                               "%w: f32[1,8,64,64]{strides=[32768,1,512,8]} = "
+                               "backend.belay_cpu.conv2d.default(%z, %b, none, %o, "
+                               "8, [1,1], [1,1], [0,0], [1,1], \"none\", \"mul\", -inf, inf)\n"
+                               "return (%w user_output)")),
+            "%w_1: f32[1,8,64,64]{strides=[32768,1,512,8]} = "
+            "backend.belay_cpu.conv2d_chain.default(%x, [%a,%d,%b], [%c,none,none], %o, [32,0,8], "
+            "[1,1,3,3,1,1], [1,1,1,1,1,1], [0,0,0,0,1,1,1,1,0,0,0,0], [1,1,1,1,1,1], "
+            "\"none silu none\", \"mul\", [0.0,-inf,-inf], [6.0,inf,inf])");
+}
+
+TEST(FuseConv2dChains, AtMostFourWindows) {
+  const std::string fused = Fused(absl::StrCat(
+      Depthwise("p", "x"), Depthwise("q", "p"), Depthwise("r", "q"), Depthwise("t", "r"),
+      Depthwise("u", "t"), Depthwise("v", "u"), "return (%v user_output)"));
+  EXPECT_NE(fused.find("%t_1: "), std::string::npos) << fused;
+  EXPECT_NE(fused.find("%v_1: "), std::string::npos) << fused;
+  EXPECT_EQ(fused.find("%u"), std::string::npos) << fused;
+}
+
+TEST(FuseConv2dChains, LeavesResultsThatOthersRead) {
+  ExpectLeft(absl::StrCat(Product("y", "x"), Depthwise("z", "y"),
+                          "return (%y user_output, %z user_output)"));
+  ExpectLeft(absl::StrCat(Product("y", "x"), Depthwise("z", "y"), Depthwise("w", "y"),
+                          "return (%z user_output, %w user_output)"));
+}
+
+// What is read besides is there when the last stage begins only.
+TEST(FuseConv2dChains, EndsWhereSomethingElseIsRead) {
+  const std::string fused = Fused(absl::StrCat(
+      Product("y", "x"),
+      "%z: f32[1,32,64,64]{strides=[131072,1,2048,32]} = backend.belay_cpu.conv2d.default(%y, %a, "
+      "none, %x, 32, [1,1], [1,1], [0,0], [1,1], \"none\", \"add\", -inf, inf)\n",
+      Depthwise("w", "z"), "return (%w user_output)"));
+  EXPECT_NE(fused.find("%z_1: f32[1,32,64,64]{strides=[131072,1,2048,32]} = "
+                       "backend.belay_cpu.conv2d_chain.default(%x, [%a,%a], [%c,none], %x, "),
+            std::string::npos)
+      << fused;
+  EXPECT_NE(fused.find("backend.belay_cpu.depthwise_conv2d.default(%z_1, "), std::string::npos)
+      << fused;
+}
+
+TEST(FuseConv2dChains, LeavesAResultThatIsReadTwiceByTheSame) {
+  ExpectLeft(absl::StrCat(
+      Product("y", "x"),
+      "%z: f32[1,32,64,64]{strides=[131072,1,2048,32]} = backend.belay_cpu.conv2d.default(%y, %a, "
+      "none, %y, 32, [1,1], [1,1], [0,0], [1,1], \"none\", \"add\", -inf, inf)\n",
+      "return (%z user_output)"));
+}
+
+// A convolution of images of a size, behind another one.
+std::string Pair(int channels, int size, int weight, std::string_view kernel,
+                 std::string_view padding, int result) {
+  const std::string images =
+      absl::StrCat("f32[1,", channels, ",", size, ",", size, "]{strides=[", channels * size * size,
+                   ",1,", channels * size, ",", channels, "]}");
+  const std::string results =
+      absl::StrCat("f32[1,", channels, ",", result, ",", result, "]{strides=[",
+                   channels * result * result, ",1,", channels * result, ",", channels, "]}");
+  return absl::StrCat(
+      "program edge { constants { constant \"w\": f32[", weight, "] constant \"d\": f32[",
+      9 * channels, "] } graph(%w: f32[", weight, "] tensor_constant \"w\", %d: f32[", 9 * channels,
+      "] tensor_constant \"d\", %x: ", images, " user_input) { %y: ", images,
+      " = backend.belay_cpu.depthwise_conv2d.default(%x, %d, none, none, [3,3], "
+      "[1,1], [1,1], [1,1], \"none\", \"add\", -inf, inf) %z: ",
+      results, " = backend.belay_cpu.conv2d.default(%y, %w, none, none, ", channels, ", ", kernel,
+      ", [1,1], ", padding, ", [1,1], \"none\", \"add\", -inf, inf) return (%z user_output) } }");
+}
+bool Fuses(const std::string& text) {
+  FusedHandles handles;
+  exir::ExportedProgram program = exir::ParseOrDie(text, CpuPassTestOps());
+  const absl::StatusOr<bool> changed = FuseConv2dChains(handles).run(program);
+  return changed.ok() && *changed;
+}
+
+TEST(FuseConv2dChains, OnlyWhereItPays) {
+  EXPECT_TRUE(Fuses(Pair(32, 64, 32 * 32, "[1,1]", "[0,0]", 64)));
+  // 32 * 63 * 63 floats are less than 512 KiB.
+  EXPECT_FALSE(Fuses(Pair(32, 63, 32 * 32, "[1,1]", "[0,0]", 63)));
+  // A weight of 256 KiB, and one of more.
+  EXPECT_TRUE(Fuses(Pair(256, 32, 256 * 256, "[1,1]", "[0,0]", 32)));
+  EXPECT_FALSE(Fuses(Pair(288, 32, 288 * 288, "[1,1]", "[0,0]", 32)));
+}
+
+TEST(FuseConv2dChains, OnlyWhatTheCallAllows) {
+  EXPECT_TRUE(Fuses(Pair(32, 64, 32 * 32, "[1,1]", "[0,0,0,0]", 64)));
+  EXPECT_FALSE(Fuses(Pair(32, 64, 32 * 9 * 32, "[3,3]", "[1,1]", 64))) << "products of windows";
+  EXPECT_FALSE(Fuses(Pair(32, 64, 32 * 32, "[1,1]", "[1,1]", 66))) << "images grow";
+  EXPECT_FALSE(Fuses(Pair(4, 256, 4 * 32, "[1,1]", "[0,0]", 256))) << "few channels are copied";
+}
+
+}  // namespace
+}  // namespace belay::cpu

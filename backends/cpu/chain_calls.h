@@ -1,0 +1,214 @@
+// The call of belay_cpu::conv2d_chain: convolutions one behind the other, whose results in between
+// never exist as a whole.
+//
+//   input [n, c, h, w] -> stage 0 -> stage 1 -> … -> [n, channels, …], channels last
+//
+// A stage is what depthwise_conv2d computes, or conv2d with windows of one pixel, stride 1 and no
+// padding (backends/cpu/calls.h), with its bias, its activation and its bounds; `other` belongs to
+// the last one. Its numbers are a part of the call's
+// lists: out_channels 1 (0: depthwise), kernel_size 2, stride 2, padding 4 (top, left, bottom,
+// right), dilation 2, low 1, high 1; `activations` are names with a space between them.
+//
+// No stage has more rows or columns than its input, so that the work is bounded by what is there:
+// each place of the input meets each weight at most once.
+#ifndef BELAY_BACKENDS_CPU_CHAIN_CALLS_H_
+#define BELAY_BACKENDS_CPU_CHAIN_CALLS_H_
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "backends/cpu/calls.h"
+#include "runtime/core/status_macros.h"
+#include "runtime/kernels/call/tensor_list.h"
+
+namespace belay::cpu {
+
+inline constexpr int kMaxChainStages = 8;
+// Columns of each stage's result at least: products of fewer rows sum in another order
+// (packed_gemm.h), which would show where work is divided.
+inline constexpr int64_t kLeastChainWidth = 4;
+
+// Lists of tensors, in the compiler and in the runtime.
+template <class Meta>
+size_t LengthOf(const std::vector<const Meta*>& list) {
+  return list.size();
+}
+inline size_t LengthOf(const ListView& list) { return list.elements.size(); }
+template <class Meta>
+absl::StatusOr<const Meta*> OptionalListTensor(const std::vector<const Meta*>& list, int k) {
+  return list[static_cast<size_t>(k)];
+}
+
+template <class Arguments>
+struct ChainStage {
+  typename Arguments::TensorRef weight = nullptr, bias = nullptr;  // the bias null for none
+  int64_t out_channels = 0;                                        // 0: depthwise
+  Window window;
+  Activation activation = Activation::kNone;
+  Bounds bounds;
+
+  bool depthwise() const { return out_channels == 0; }
+  // Whether the stage is one of those above.
+  bool IsAllowed() const {
+    constexpr std::array<int64_t, 2> kNone = {0, 0}, kOne = {1, 1};
+    return depthwise() || (window.taps() == 1 && window.stride == kOne && window.padding == kNone &&
+                           window.padding_after == kNone);
+  }
+};
+
+template <class Arguments>
+struct Conv2dChainCall {
+  using D = typename Arguments::Dim;
+  using Stage = ChainStage<Arguments>;
+  typename Arguments::TensorRef input, other;  // other null for none
+  bool multiply = false;
+  int count = 0;
+  std::array<Stage, kMaxChainStages> stages;
+
+  static absl::StatusOr<Conv2dChainCall> Read(const Arguments& arguments);
+
+  // What stage k makes of images [n, c, h, w]: kInvalidArgument when that is not what the call
+  // allows.
+  absl::StatusOr<Dims<D>> StageShape(int k, const Dims<D>& images) const;
+  absl::StatusOr<Dims<D>> Shape() const {
+    Dims<D> shape = Dims<D>(Arguments::SizesOf(input));
+    for (int k = 0; k < count; ++k) {
+      ABSL_ASSIGN_OR_RETURN(shape, StageShape(k, shape));
+    }
+    if (other == nullptr) return shape;
+    ABSL_RETURN_IF_ERROR(CheckSameShape<D>("other", Arguments::SizesOf(other), shape));
+    return shape;
+  }
+};
+
+// ---- Implementation
+
+template <class Arguments>
+absl::StatusOr<Conv2dChainCall<Arguments>> Conv2dChainCall<Arguments>::Read(
+    const Arguments& arguments) {
+  Conv2dChainCall call;
+  ABSL_ASSIGN_OR_RETURN(call.input, arguments.Tensor("input", kFloat));
+  ABSL_ASSIGN_OR_RETURN(call.other, arguments.OptionalTensor("other", kFloat));
+  ABSL_ASSIGN_OR_RETURN(const auto weights, arguments.TensorList("weights"));
+  ABSL_ASSIGN_OR_RETURN(const auto biases, arguments.OptionalTensorList("biases"));
+  if (LengthOf(weights) < 1 || LengthOf(weights) > kMaxChainStages) {
+    return absl::InvalidArgumentError(absl::StrCat("weights: expected 1 to ", kMaxChainStages,
+                                                   " stages, got ", LengthOf(weights)));
+  }
+  call.count = static_cast<int>(LengthOf(weights));
+  const auto expect_length = [&](std::string_view name, size_t length, int each) -> absl::Status {
+    const size_t expected = static_cast<size_t>(call.count * each);
+    if (length == expected) return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrCat(name, ": expected ", expected, " elements for ",
+                                                   call.count, " stages, got ", length));
+  };
+  ABSL_RETURN_IF_ERROR(expect_length("biases", LengthOf(biases), 1));
+  for (const auto& [name, each] :
+       std::initializer_list<std::pair<std::string_view, int>>{{"out_channels", 1},
+                                                               {"kernel_size", 2},
+                                                               {"stride", 2},
+                                                               {"padding", 4},
+                                                               {"dilation", 2},
+                                                               {"low", 1},
+                                                               {"high", 1}}) {
+    ABSL_ASSIGN_OR_RETURN(const int length, arguments.ListSize(name));
+    ABSL_RETURN_IF_ERROR(expect_length(name, static_cast<size_t>(length), each));
+  }
+  // Numbers are far from the end of int64.
+  const auto read = [&](std::string_view name, int k, int64_t least, int64_t& to) -> absl::Status {
+    ABSL_ASSIGN_OR_RETURN(const auto element, arguments.ListInt(name, k));
+    const std::optional<int64_t> value = KnownInt(element);
+    if (!value.has_value() || *value < least || *value > int64_t{1} << 24) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          name, ": expected ", least, " to 2^24 as element ", k, ", got ", DimToString(element)));
+    }
+    to = *value;
+    return absl::OkStatus();
+  };
+  ABSL_ASSIGN_OR_RETURN(const auto names, arguments.String("activations"));
+  std::string_view rest = names;
+  for (int k = 0; k < call.count; ++k) {
+    Stage& stage = call.stages[static_cast<size_t>(k)];
+    ABSL_ASSIGN_OR_RETURN(stage.weight, OptionalListTensor(weights, k));
+    ABSL_ASSIGN_OR_RETURN(stage.bias, OptionalListTensor(biases, k));
+    if (stage.weight == nullptr || stage.weight->dtype != DType::kFloat32 ||
+        (stage.bias != nullptr && stage.bias->dtype != DType::kFloat32)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("stage ", k, ": expected weights and biases of f32"));
+    }
+    ABSL_RETURN_IF_ERROR(read("out_channels", k, 0, stage.out_channels));
+    Window& window = stage.window;
+    for (int d = 0; d < 2; ++d) {
+      const auto s = static_cast<size_t>(d);
+      ABSL_RETURN_IF_ERROR(read("kernel_size", 2 * k + d, 1, window.kernel_size[s]));
+      ABSL_RETURN_IF_ERROR(read("stride", 2 * k + d, 1, window.stride[s]));
+      ABSL_RETURN_IF_ERROR(read("dilation", 2 * k + d, 1, window.dilation[s]));
+      ABSL_RETURN_IF_ERROR(read("padding", 4 * k + d, 0, window.padding[s]));
+      ABSL_RETURN_IF_ERROR(read("padding", 4 * k + 2 + d, 0, window.padding_after[s]));
+    }
+    if (!stage.IsAllowed()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "stage ", k, ": expected a depthwise convolution or windows of one pixel, got ",
+          stage.out_channels, " channels of windows of ", window.kernel_size[0], " by ",
+          window.kernel_size[1]));
+    }
+    ABSL_ASSIGN_OR_RETURN(const double low, arguments.ListDouble("low", k));
+    ABSL_ASSIGN_OR_RETURN(const double high, arguments.ListDouble("high", k));
+    if (!(low <= high)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("low: expected at most high, ", high, ", got ", low));
+    }
+    stage.bounds = {static_cast<float>(low), static_cast<float>(high)};
+    const size_t end = rest.find(' ');
+    const std::optional<Activation> activation = ActivationOf(rest.substr(0, end));
+    const bool is_last = end == std::string_view::npos;
+    if (!activation.has_value() || is_last != (k == call.count - 1)) {
+      return absl::InvalidArgumentError(absl::StrCat("activations: expected ", call.count,
+                                                     " names of ", ActivationNames(), ", got '",
+                                                     names, "'"));
+    }
+    stage.activation = *activation;
+    if (!is_last) rest.remove_prefix(end + 1);
+  }
+  ABSL_ASSIGN_OR_RETURN(call.multiply, ReadMultiply(arguments));
+  return call;
+}
+
+template <class Arguments>
+absl::StatusOr<Dims<typename Arguments::Dim>> Conv2dChainCall<Arguments>::StageShape(
+    int k, const Dims<D>& images) const {
+  const Stage& stage = stages[static_cast<size_t>(k)];
+  ABSL_ASSIGN_OR_RETURN(const int64_t channels, ChannelsOf<D>(images));
+  const int64_t taps = stage.window.taps();
+  const CheckedInt rows = CheckedInt(taps) * CheckedInt(channels);
+  ABSL_RETURN_IF_ERROR(CheckPackedSize<D>(Arguments::SizesOf(stage.weight),
+                                          stage.depthwise() ? PackedDepthwiseSize(channels, taps)
+                                          : rows.ok()
+                                              ? PackedMatrixSize(rows.value(), stage.out_channels)
+                                              : std::nullopt));
+  ABSL_ASSIGN_OR_RETURN(Dims<D> out, PlacesOf<D>(stage.window, images));
+  if (!stage.depthwise()) out[1] = D(stage.out_channels);
+  if (stage.bias != nullptr) {
+    ABSL_RETURN_IF_ERROR(CheckPerChannel<D>("bias", Arguments::SizesOf(stage.bias), out[1]));
+  }
+  for (int d : {2, 3}) {
+    const std::optional<int64_t> before = KnownInt(images[d]), after = KnownInt(out[d]);
+    const int64_t least = d == 3 ? kLeastChainWidth : 1;
+    if (!before.has_value() || !after.has_value() || *after > *before || *after < least) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "expected images of known sizes that no stage makes larger, at least ", kLeastChainWidth,
+          " wide, got ", FormatDims<D>(images), " and then ", FormatDims<D>(out)));
+    }
+  }
+  return out;
+}
+
+}  // namespace belay::cpu
+
+#endif  // BELAY_BACKENDS_CPU_CHAIN_CALLS_H_

@@ -1,0 +1,302 @@
+// belay_cpu::conv2d_chain against its definition in plain loops over doubles, and against the
+// convolutions that it is made of, bit by bit, on each instruction set.
+#include <cstddef>
+#include <limits>
+#include <list>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "backends/cpu/chain_calls.h"
+#include "backends/cpu/kernels/cpu_kernels.h"
+#include "backends/cpu/testing/reference_kernels.h"
+#include "gtest/gtest.h"
+#include "runtime/core/testing.h"
+#include "runtime/core/thread_pool.h"
+#include "runtime/kernels/instruction_set.h"
+#include "runtime/kernels/kernel_comparison.h"
+#include "runtime/kernels/packed/packed_weights.h"
+
+namespace belay::cpu {
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr DType kFloat32 = DType::kFloat32;
+
+struct Stage {
+  int64_t out_channels;  // 0: depthwise
+  int64_t kernel, stride, padding, dilation = 1;
+  std::string activation = "none";
+  double low = -kInf, high = kInf;
+  bool bias = true;
+};
+
+struct TestChain {
+  int64_t batch, channels, height, width;
+  std::vector<Stage> stages;
+  bool other = false;
+  std::string combine = "add";
+};
+
+int64_t Places(int64_t size, const Stage& s) {
+  return (size + 2 * s.padding - s.dilation * (s.kernel - 1) - 1) / s.stride + 1;
+}
+
+// The sizes of each stage's input, and of the last one's result.
+std::vector<Sizes> SizesOf(const TestChain& chain) {
+  std::vector<Sizes> sizes = {{chain.batch, chain.channels, chain.height, chain.width}};
+  for (const Stage& s : chain.stages) {
+    const Sizes& in = sizes.back();
+    sizes.push_back({chain.batch, s.out_channels == 0 ? in[1] : s.out_channels, Places(in[2], s),
+                     Places(in[3], s)});
+  }
+  return sizes;
+}
+
+int64_t PackedSize(const Stage& s, int64_t channels) {
+  const int64_t taps = s.kernel * s.kernel;
+  return s.out_channels == 0 ? *PackedDepthwiseSize(channels, taps)
+                             : *PackedMatrixSize(taps * channels, s.out_channels);
+}
+
+const TestChain kChains[] = {
+    // An inverted residual: with rows that are no multiple of what is made at once.
+    {1, 8, 13, 11, {{24, 1, 1, 0}, {0, 3, 1, 1}, {9, 1, 1, 0}}, true},
+    {2, 8, 13, 52, {{24, 1, 1, 0}, {0, 3, 2, 1}, {16, 1, 1, 0}}, true, "mul"},
+    // Windows behind windows.
+    {1, 19, 12, 9, {{0, 3, 1, 1}, {0, 3, 1, 1}, {0, 3, 1, 1}, {0, 3, 1, 1}}},
+    {1, 5, 23, 21, {{0, 5, 1, 2}, {0, 5, 2, 2}, {0, 3, 1, 2, 2}}},
+    // Rows of a way of the first-level cache.
+    {1, 8, 4, 5, {{1024, 1, 1, 0}, {33, 1, 1, 0}}},
+    // Windows without padding, one that is as high as what is left, and one stage.
+    {1, 8, 9, 12, {{0, 3, 1, 0}, {8, 1, 1, 0}, {0, 5, 1, 0}}},
+    {1, 8, 6, 6, {{0, 3, 1, 1}}},
+};
+
+std::string Describe(const TestChain& chain) {
+  std::vector<std::string> sizes;
+  for (const Sizes& s : SizesOf(chain))
+    sizes.push_back(absl::StrCat("[", absl::StrJoin(s, ","), "]"));
+  return absl::StrJoin(sizes, " -> ");
+}
+
+// The lists of a call.
+class Lists {
+ public:
+  EValue List(const std::vector<EValue>& elements) {
+    std::vector<EValue*>& list = lists_.emplace_back();
+    for (const EValue& element : elements) list.push_back(&values_.emplace_back(element));
+    return EValue(ListView{list});
+  }
+  EValue Ints(const std::vector<int64_t>& numbers) { return ListOf(numbers); }
+  EValue Doubles(const std::vector<double>& numbers) { return ListOf(numbers); }
+
+ private:
+  template <class T>
+  EValue ListOf(const std::vector<T>& numbers) {
+    std::vector<EValue> elements;
+    for (T number : numbers) elements.push_back(EValue(number));
+    return List(elements);
+  }
+  std::list<EValue> values_;
+  std::list<std::vector<EValue*>> lists_;
+};
+
+TEST(ConvolutionChains, AreTheirDefinition) {
+  KernelComparison comparison(CpuReferenceKernels(), Conv2dChainKernels());
+  for (TestChain chain : kChains) {
+    for (bool bias : {false, true}) {
+      for (const double low : {-kInf, 0.0}) {
+        const std::vector<Sizes> sizes = SizesOf(chain);
+        std::vector<TestTensorSpec> weights;
+        std::vector<std::optional<TestTensorSpec>> biases;
+        std::vector<int64_t> out_channels, kernel_size, stride, padding, dilation;
+        std::vector<std::string> activations;
+        double terms = 0;
+        for (size_t k = 0; k < chain.stages.size(); ++k) {
+          const Stage& s = chain.stages[k];
+          weights.push_back(
+              {kFloat32, {PackedSize(s, sizes[k][1])}, Layout::kRowMajor, Values::kUnit});
+          biases.push_back(bias ? std::optional(TestTensorSpec{kFloat32, {sizes[k + 1][1]}})
+                                : std::nullopt);
+          out_channels.push_back(s.out_channels);
+          kernel_size.insert(kernel_size.end(), 2, s.kernel);
+          stride.insert(stride.end(), 2, s.stride);
+          padding.insert(padding.end(), 4, s.padding);
+          dilation.insert(dilation.end(), 2, s.dilation);
+          activations.push_back("none");
+          terms +=
+              static_cast<double>(s.kernel * s.kernel * (s.out_channels == 0 ? 1 : sizes[k][1])) +
+              4;
+        }
+        const std::string names = absl::StrJoin(activations, " ");
+        Lists lists;
+        const auto count = chain.stages.size();
+        KernelCall call;
+        call.op = "belay_cpu.conv2d_chain.default";
+        call.arguments = {TestTensorSpec{kFloat32, sizes[0], Layout::kChannelsLast},
+                          weights,
+                          biases,
+                          chain.other ? TestArgument(TestTensorSpec{kFloat32, sizes.back(),
+                                                                    Layout::kChannelsLast})
+                                      : TestArgument(EValue()),
+                          out_channels,
+                          kernel_size,
+                          stride,
+                          padding,
+                          dilation,
+                          EValue(std::string_view(names)),
+                          EValue(std::string_view(chain.combine)),
+                          lists.Doubles(std::vector<double>(count, low)),
+                          lists.Doubles(std::vector<double>(count, kInf))};
+        call.output_layout = Layout::kChannelsLast;
+        // A stage's rounding passes through the next one as its terms do; a bound below leaves
+        // differences as they are or makes them less.
+        call.max_ulp = terms;
+        call.ulp_of = UlpOf::kMagnitudes;
+        ASSERT_TRUE(comparison.Compare(call)) << Describe(chain);
+      }
+    }
+  }
+}
+
+// Floats of a chain, drawn, and the memory of its results.
+class Memory {
+ public:
+  explicit Memory(uint64_t seed) : random_(seed) {}
+  EValue Tensor(const Sizes& sizes) {
+    TensorView view = TensorView::Contiguous(kFloat32, sizes, nullptr);
+    if (sizes.size() == 4) {
+      view.strides = {sizes[1] * sizes[2] * sizes[3], 1, sizes[1] * sizes[3], sizes[1]};
+    }
+    std::vector<float>& floats = memory_.emplace_back(static_cast<size_t>(view.numel()));
+    std::normal_distribution<float> normal(0, 0.5f);
+    for (float& x : floats) x = normal(random_);
+    view.data = floats.data();
+    return EValue(view);
+  }
+
+ private:
+  std::mt19937_64 random_;
+  std::list<std::vector<float>> memory_;
+};
+
+// Outputs have their memory and keep their sizes.
+class FixedOutputs : public OutputAllocator {
+ public:
+  absl::Status Resize(TensorView& tensor, absl::Span<const int64_t> sizes) override {
+    if (tensor.sizes == Sizes(sizes)) return absl::OkStatus();
+    return absl::InvalidArgumentError("another size than expected");
+  }
+};
+
+// Runs the kernel of the operator.
+absl::Status RunKernel(std::string_view op, std::vector<EValue> arguments, EValue result,
+                       ThreadPool* threads) {
+  std::vector<EValue*> slots;
+  for (EValue& argument : arguments) slots.push_back(&argument);
+  EValue* results[] = {&result};
+  KernelRegistry registry;
+  ABSL_RETURN_IF_ERROR(AddCpuKernels(registry));
+  FixedOutputs allocator;
+  const KernelContext plan(slots, results, &allocator, {}, threads);
+  const Kernel* kernel = registry.Find(op, plan);
+  if (kernel == nullptr) return absl::NotFoundError(absl::StrCat(op));
+  std::vector<double> scratch(kernel->ScratchBytes(plan) / sizeof(double) + 1);
+  KernelContext context(
+      slots, results, &allocator,
+      {reinterpret_cast<std::byte*>(scratch.data()), scratch.size() * sizeof(double)}, threads);
+  return kernel->Run(context);
+}
+
+std::string BytesOf(const EValue& tensor) {
+  const TensorView& view = *tensor.get_if<TensorView>();
+  return std::string(static_cast<const char*>(view.data), view.nbytes());
+}
+
+class ConvolutionChainBitsTest : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override { ASSERT_OK(UseInstructionSet(GetParam())); }
+  void TearDown() override { ASSERT_OK(UseInstructionSet(InstructionSets().front())); }
+};
+
+TEST_P(ConvolutionChainBitsTest, AreThoseOfOneConvolutionAfterTheOther) {
+  const auto pair = [](Lists& lists, int64_t n) { return lists.Ints({n, n}); };
+  for (TestChain chain : kChains) {
+    // The first stages end with an activation or bounds.
+    chain.stages[0].low = -0.25;
+    chain.stages[0].high = 0.75;
+    chain.stages.back().activation = "hardswish";
+    if (chain.stages.size() > 2) {
+      chain.stages[1].activation = "silu";
+      chain.stages[1].bias = false;
+    }
+    const std::vector<Sizes> sizes = SizesOf(chain);
+    Memory memory(TestSeed());
+    Lists lists;
+    std::vector<EValue> weights, biases;
+    for (size_t k = 0; k < chain.stages.size(); ++k) {
+      weights.push_back(memory.Tensor({PackedSize(chain.stages[k], sizes[k][1])}));
+      biases.push_back(chain.stages[k].bias ? memory.Tensor({sizes[k + 1][1]}) : EValue());
+    }
+    const EValue input = memory.Tensor(sizes[0]);
+    const EValue other = chain.other ? memory.Tensor(sizes.back()) : EValue();
+    std::vector<double> low, high;
+    std::vector<int64_t> out_channels, kernel_size, stride, padding, dilation;
+    std::vector<std::string> activations;
+    EValue images = input;
+    for (size_t k = 0; k < chain.stages.size(); ++k) {
+      const Stage& s = chain.stages[k];
+      const bool is_last = k + 1 == chain.stages.size();
+      low.push_back(s.low);
+      high.push_back(s.high);
+      out_channels.push_back(s.out_channels);
+      kernel_size.insert(kernel_size.end(), 2, s.kernel);
+      stride.insert(stride.end(), 2, s.stride);
+      padding.insert(padding.end(), 4, s.padding);
+      dilation.insert(dilation.end(), 2, s.dilation);
+      activations.push_back(s.activation);
+      std::vector<EValue> arguments = {images, weights[k], biases[k], is_last ? other : EValue()};
+      if (s.out_channels != 0) arguments.push_back(EValue(s.out_channels));
+      for (int64_t n : {s.kernel, s.stride, s.padding, s.dilation}) {
+        arguments.push_back(pair(lists, n));
+      }
+      arguments.insert(arguments.end(), {EValue(std::string_view(s.activation)),
+                                         EValue(std::string_view(is_last ? chain.combine : "add")),
+                                         EValue(s.low), EValue(s.high)});
+      images = memory.Tensor(sizes[k + 1]);
+      ASSERT_OK(RunKernel(
+          s.out_channels == 0 ? "belay_cpu.depthwise_conv2d.default" : "belay_cpu.conv2d.default",
+          arguments, images, nullptr));
+    }
+    const std::string names = absl::StrJoin(activations, " ");
+    const std::vector<EValue> arguments = {input,
+                                           lists.List(weights),
+                                           lists.List(biases),
+                                           other,
+                                           lists.Ints(out_channels),
+                                           lists.Ints(kernel_size),
+                                           lists.Ints(stride),
+                                           lists.Ints(padding),
+                                           lists.Ints(dilation),
+                                           EValue(std::string_view(names)),
+                                           EValue(std::string_view(chain.combine)),
+                                           lists.Doubles(low),
+                                           lists.Doubles(high)};
+    for (int count : {1, 2, 3, 5}) {
+      ThreadPool threads(count);
+      const EValue result = memory.Tensor(sizes.back());
+      ASSERT_OK(RunKernel("belay_cpu.conv2d_chain.default", arguments, result, &threads));
+      EXPECT_TRUE(BytesOf(result) == BytesOf(images))
+          << Describe(chain) << " on " << count << " threads";
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(, ConvolutionChainBitsTest, testing::ValuesIn(InstructionSets()),
+                         [](const auto& info) { return info.param; });
+
+}  // namespace
+}  // namespace belay::cpu
