@@ -229,7 +229,7 @@ std::vector<Pass> FinalPasses(const MethodPrograms& methods, const PipelineOptio
     changing.insert(mutated.begin(), mutated.end());
   }
   std::vector<Pass> passes;
-  if (options.patterns != nullptr) passes.push_back(PromoteBackendOps(*options.patterns));
+  passes.push_back(PromoteBackendOps());
   if (options.quant_fusion_and_const_prop) passes.push_back(FuseQuantizedOps());
   if (options.fold_constants) {
     passes.push_back(MergeBatchNorm({.changing = changing}));

@@ -21,7 +21,6 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "exir/backend/to_backend.h"
-#include "exir/backend/transforms/op_patterns.h"
 #include "exir/decompositions/decompose.h"
 #include "exir/emit/emitter.h"
 #include "exir/emit/program_image.h"
@@ -114,7 +113,7 @@ struct PipelineOptions {
   PerMethod<const Partitioner*> partitioners;
   const BackendSet* backends = nullptr;  // needed when there are partitioners
   ToBackendOptions to_backend;
-  // After the last round, in what the delegates left: batch norms become part of the convolutions
+  // After the last round, in what the delegates left and composite kernels made of it: batch norms become part of the convolutions
   // and products before them (exir/passes/merge_batch_norm.h), then what depends on constants alone
   // is computed (exir/passes/propagate_constants.h). Delegates fold for themselves.
   bool fold_constants = true;
@@ -125,9 +124,6 @@ struct PipelineOptions {
   // (exir/passes/fuse_quantized_ops.h). What depends on constants alone is computed then even
   // without `fold_constants`. ExecuTorch's do_quant_fusion_and_const_prop.
   bool quant_fusion_and_const_prop = false;
-  // Operators of it that are left get their patterns back (PromoteBackendOps in
-  // exir/backend/transforms/op_patterns.h), before that. Must outlive the call.
-  const OpPatterns* patterns = nullptr;
   // Run on every method after that, in this order; what they give must still be an edge
   // program.
   std::vector<Pass> passes;
@@ -206,8 +202,9 @@ absl::StatusOr<MethodPrograms> ImportMethods(const std::vector<MethodArchive>& m
 // the path. After ToEdge, after `options.transform_passes`, after each round and after
 // `options.passes` every method is verified to be an edge program (kFailedPrecondition, VerifyEdge's
 // message), but that operators need not be core: those without a kernel are listed when the program
-// is emitted or loaded. Last, functions on scalars become executorch_prim operators
-// (EdgeToBackendOps).
+// is emitted or loaded. After the last round, operators that no backend took and that have nothing but
+// a composite implicit kernel become what it makes of them (PromoteBackendOps). Last, functions on
+// scalars become executorch_prim operators (EdgeToBackendOps).
 //   kInvalidArgument  options name a method that there is not; a constant method has the name of
 //                     another method, returns nothing, or what is no number, bool or text
 absl::StatusOr<ProgramImage> LowerFiles(const std::vector<MethodArchive>& methods,

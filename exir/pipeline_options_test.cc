@@ -287,7 +287,6 @@ TEST_F(PipelineOptionsTest, BoundPatternsAreLoweredAndRun) {
     }
   })";
   PipelineOptions options;
-  options.patterns = &patterns;
   ASSERT_OK_AND_ASSIGN(const ProgramImage image, Lower(kProgram, {"forward"}, options));
   EXPECT_THAT(Names(image.metadata.methods(0)),
               ElementsAre("aten.sigmoid.default", "aten.mul.Tensor"));
@@ -303,19 +302,15 @@ TEST_F(PipelineOptionsTest, BoundPatternsAreLoweredAndRun) {
   EXPECT_THAT(Names(delegated.metadata.methods(0)), ElementsAre("first"));
 }
 
-// A kernel that is a function: it is called with the arguments that there are, of any sizes
-// (docs/lowering.md §5.5).
+// A kernel that is a function: it is called with the arguments that there are, of any sizes, for what
+// no backend took (docs/lowering.md §5.5).
 std::vector<Argument> Gated(OpBuilder& b, const OpCall& call) {
   return {Mul(b, call["x"], Unary(b, "sigmoid", call["gate"]))};
 }
 
 TEST_F(PipelineOptionsTest, CompositeKernelsAreFunctionsThatAreCalled) {
-  ASSERT_OK(ops_->Define({.schema = "mylib::gated(Tensor x, Tensor gate) -> Tensor",
-                          .traits = kComposite})
-                .status());
-  constexpr Decomposition kKernels[] = {{"mylib.gated.default", Gated}};
-  const absl::Span<const Decomposition> families[] = {kKernels};
-  const DecompositionTable kernels(families);
+  ASSERT_OK(ops_->Define({.schema = "mylib::gated(Tensor x, Tensor gate) -> Tensor"}));
+  ASSERT_OK(ops_->SetCompositeKernel("mylib.gated", CompositeKind::kImplicit, Gated));
   constexpr std::string_view kProgram = R"(program aten {
     ranges { s0: [1, 4] }
     graph(%a: f32[s0] user_input, %b: f32[s0] user_input) {
@@ -324,7 +319,6 @@ TEST_F(PipelineOptionsTest, CompositeKernelsAreFunctionsThatAreCalled) {
     }
   })";
   PipelineOptions options;
-  options.passes = {Decompose({.table = &kernels, .keep = {}})};
   ASSERT_OK_AND_ASSIGN(const ProgramImage image, Lower(kProgram, {"forward"}, options));
   EXPECT_THAT(Names(image.metadata.methods(0)),
               ElementsAre("aten.sigmoid.default", "aten.mul.Tensor"));
@@ -338,6 +332,28 @@ TEST_F(PipelineOptionsTest, CompositeKernelsAreFunctionsThatAreCalled) {
   options.partitioners.all = {&gated_to_first};
   ASSERT_OK_AND_ASSIGN(const ProgramImage delegated, Lower(kProgram, {"forward"}, options));
   EXPECT_THAT(Names(delegated.metadata.methods(0)), ElementsAre("first"));
+}
+
+// A kernel may use operators that are decomposed in their turn.
+TEST_F(PipelineOptionsTest, WhatCompositeKernelsMakeIsDecomposed) {
+  ASSERT_OK(ops_->Define({.schema = "mylib::flat(Tensor x, Tensor weight) -> Tensor"}));
+  ASSERT_OK(ops_->SetCompositeKernel(
+      "mylib.flat", CompositeKind::kImplicit, [](OpBuilder& b, const OpCall& call) {
+        const Argument y = b.Call("aten.linear.default", {call["x"], call["weight"]});
+        return std::vector<Argument>{b.Call("aten.flatten.using_ints", {y})};
+      }));
+  ASSERT_OK_AND_ASSIGN(const ProgramImage image, Lower(R"(program aten {
+    graph(%x: f32[2,2] user_input, %w: f32[1,2] user_input) {
+      %y: f32[2] = mylib.flat.default(%x, %w)
+      return (%y user_output)
+    }
+  })",
+                                                       {"forward"}, {}));
+  const TestTensor x = TestTensor::Of<float>({2, 2}, {1, 2, 3, 4});
+  const TestTensor w = TestTensor::Of<float>({1, 2}, {10, 1});
+  const CallOutcome got = Run(image, "forward", {EValue(x.view()), EValue(w.view())});
+  ASSERT_OK(got.status);
+  EXPECT_THAT(ToVector<float>(*got.outputs[0].tensor()), ElementsAre(12, 34));
 }
 
 }  // namespace

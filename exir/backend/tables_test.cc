@@ -20,6 +20,8 @@
 #include "exir/backend/delegate_mapping_builder.h"
 #include "exir/backend/named_data_store.h"
 #include "exir/backend/transforms/op_patterns.h"
+#include "exir/builder/op_shorthand.h"
+#include "exir/decompositions/decompose.h"
 #include "exir/interpreter/interpreter.h"
 #include "exir/ir/graph_editor.h"
 #include "exir/op/meta_context.h"
@@ -27,11 +29,9 @@
 #include "exir/ops/standard_ops.h"
 #include "exir/testing/programs.h"
 #include "gtest/gtest.h"
-#include "runtime/core/one_dtype_copy.h"
 #include "runtime/core/sha256.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/testing.h"
-#include "runtime/kernel/kernel_arguments.h"
 #include "runtime/kernel/kernel_registry.h"
 #include "runtime/kernels/reference/reference_kernels.h"
 #include "simdjson.h"
@@ -327,17 +327,9 @@ TEST(LoweringTablesTest, NamedDataStore) {
 
 // --- backend_ops.json ---
 
-// The kernel of an operator of one tensor.
-struct CopyCall {
-  const TensorView* x;
-  static absl::StatusOr<CopyCall> Read(const KernelArguments& arguments) {
-    ABSL_ASSIGN_OR_RETURN(const TensorView* x, arguments.Tensor("x"));
-    return CopyCall{x};
-  }
-};
-absl::Status Copy(KernelContext& context, const CopyCall& call) {
-  ABSL_ASSIGN_OR_RETURN(const TensorView* out, context.Output(0, call.x->sizes));
-  return CopyElementsOfOneDType(*call.x, *out);
+// A composite kernel of an operator of one tensor: a copy.
+std::vector<Argument> Copy(OpBuilder& b, const OpCall& call) {
+  return {Unary(b, "clone", call["x"])};
 }
 
 // Operators are new in each row.
@@ -352,11 +344,11 @@ class BackendOps {
     if (what == "impl") {
       const std::string name = absl::StrCat(kLib, ".", TextOr(step, "name", ""));
       const std::string key = TextOr(step, "key", "");
-      return Outcome(key == "Meta"
-                         ? ops_->SetMetaKernel(name, kMeta)
-                         : ops_->SetCompositeKernel(name, key == "CompositeExplicitAutograd"
-                                                              ? kCompositeExplicit
-                                                              : kComposite));
+      if (key == "Meta") return Outcome(ops_->SetMetaKernel(name, kMeta));
+      return Outcome(ops_->SetCompositeKernel(
+          name,
+          key == "CompositeExplicitAutograd" ? CompositeKind::kExplicit : CompositeKind::kImplicit,
+          Copy));
     }
     if (what == "bind") {
       return Outcome(
@@ -375,11 +367,6 @@ class BackendOps {
     }
   })";
   static constexpr MetaFn kMeta = [](MetaContext&) { return absl::OkStatus(); };
-  static constexpr MetaFn kLikeArgument = [](MetaContext& context) -> absl::Status {
-    ABSL_ASSIGN_OR_RETURN(const TensorMeta* x, context.Tensor(0));
-    context.SetOutput(0, *x);
-    return absl::OkStatus();
-  };
   static std::string Outcome(const absl::Status& status) {
     return status.ok() ? "ok" : ErrorOf(status);
   }
@@ -423,22 +410,18 @@ class BackendOps {
     return text;
   }
 
-  // What the operator's node computes once patterns are put back. An operator without one has the
-  // kernel that the tables give it: a copy, for which its results are like its argument.
+  // What the operator's node computes: an explicit kernel is called where it stands, an implicit one
+  // once what it makes has taken its place.
   std::string Call(const OpOverload* op, Element input) {
     ExportedProgram program = ParseOrDie(
         absl::StrCat("program edge { graph(%x: f32[2] user_input) { %y: f32[2] = ", op->text_name(),
                      "(%x) return (%y user_output) } }"),
         *ops_);
-    EXPECT_OK(PromoteBackendOps(patterns_).run(program));
+    const absl::StatusOr<bool> promoted = PromoteBackendOps().run(program);
+    if (!promoted.ok()) return ErrorOf(promoted.status());
+    EXPECT_EQ(*promoted, op->has_composite_implicit_kernel());
     KernelRegistry kernels;
     EXPECT_OK(AddReferenceKernels(kernels));
-    const std::string name(op->name());
-    const Kernel copy[] = {KernelRow<&Copy>(name, "x", "Copy", KernelEngine::kReference)};
-    if (patterns_.Find(op) == nullptr) {
-      EXPECT_OK(ops_->SetMetaKernel(name, kLikeArgument));
-      EXPECT_OK(kernels.Add(copy));
-    }
     std::vector<float> values;
     for (Element value : Elements(input)) values.push_back(static_cast<float>(double(value)));
     const TestTensor x = TestTensor::Of<float>({static_cast<int64_t>(values.size())}, values);

@@ -4,15 +4,25 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/core/str_cat.h"
+
 namespace belay::exir {
 
-std::vector<Argument> RunDecomposition(const Decomposition& row, OpBuilder& b, const OpCall& call) {
+std::vector<Argument> RunDecomposition(const CompositeFn& kernel, OpBuilder& b,
+                                       const OpCall& call) {
   absl::Status status = call.CheckLists();
   if (!status.ok()) {
     b.Fail(std::move(status));
     return {};
   }
-  return row.decompose(b, call);
+  std::vector<Argument> results = kernel(b, call);
+  const size_t returns = call.op()->schema()->returns.size();
+  if (b.ok() && results.size() != returns) {
+    b.Fail(absl::InternalError(absl::StrCat("the decomposition of ", call.op()->name(), " gives ",
+                                            results.size(), " results instead of ", returns)));
+  }
+  if (!b.ok()) results.clear();
+  return results;
 }
 
 DecompositionTable::DecompositionTable(absl::Span<const absl::Span<const Decomposition>> families) {

@@ -12,11 +12,11 @@
 
 namespace belay::exir {
 
-// Makes the nodes (at the builder's place) and gives one argument per return of the operator: a
-// list for Tensor[]. May use operators that are decomposed in their turn. What the operator returns
-// as an alias of its input must be an alias here (the input itself, or views of it), and what it
-// returns fresh must be fresh (clone), because decomposition comes before functionalization.
-// Errors go to the builder.
+// A composite kernel (exir/op/op_registry.h) without state, as tables have it. Makes the nodes (at the
+// builder's place) and gives one argument per return of the operator: a list for Tensor[]. May use
+// operators that are decomposed in their turn. What the operator returns as an alias of its input
+// must be an alias here (the input itself, or views of it), and what it returns fresh must be fresh
+// (clone), because decomposition comes before functionalization. Errors go to the builder.
 using DecomposeFn = std::vector<Argument> (*)(OpBuilder& b, const OpCall& call);
 
 // A row of a family's table.
@@ -25,9 +25,11 @@ struct Decomposition {
   DecomposeFn decompose = nullptr;
 };
 
-// What `row` makes of the call. Fails before the row runs for a list of a wrong length
-// (OpCall::CheckLists), so that a row may index lists of as many elements as the schema says.
-std::vector<Argument> RunDecomposition(const Decomposition& row, OpBuilder& b, const OpCall& call);
+// What `kernel` makes of the call: as many results as the operator has returns, or none and the
+// builder has failed. Fails before the kernel runs for a list of a wrong length (OpCall::CheckLists),
+// so that a kernel may index lists of as many elements as the schema says; with kInternal when it
+// gives another number of results.
+std::vector<Argument> RunDecomposition(const CompositeFn& kernel, OpBuilder& b, const OpCall& call);
 
 // Immutable.
 class DecompositionTable {

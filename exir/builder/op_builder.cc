@@ -167,8 +167,11 @@ absl::StatusOr<std::vector<Argument>> OpBuilder::Insert(const OpOverload* op,
   ABSL_RETURN_IF_ERROR(CheckBudget());
   op = InDialect(op);
   if (op->def() == nullptr || op->def()->meta == nullptr) {
-    const Decomposition* decomposition = table_ == nullptr ? nullptr : table_->Find(op);
-    if (decomposition == nullptr) {
+    const Decomposition* row = table_ == nullptr ? nullptr : table_->Find(op);
+    const CompositeFn of_row = row == nullptr ? nullptr : CompositeFn(row->decompose);
+    const CompositeFn& kernel =
+        op->composite_kernel() == nullptr ? of_row : *op->composite_kernel();
+    if (kernel == nullptr) {
       return absl::UnimplementedError(
           absl::StrCat("operator ", op->name(), " has neither a meta kernel nor a decomposition"));
     }
@@ -178,7 +181,7 @@ absl::StatusOr<std::vector<Argument>> OpBuilder::Insert(const OpOverload* op,
     }
     ++depth_;
     std::vector<Argument> results =
-        RunDecomposition(*decomposition, *this, OpCall(*this, op, std::move(arguments)));
+        RunDecomposition(kernel, *this, OpCall(*this, op, std::move(arguments)));
     --depth_;
     ABSL_RETURN_IF_ERROR(status_);
     return results;

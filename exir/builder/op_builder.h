@@ -63,7 +63,7 @@ class DecompositionTable;
 class OpBuilder {
  public:
   // `program` and `editor`, which is of one of its graphs, must outlive the builder. Calls of
-  // operators without a meta kernel are decomposed by `table`.
+  // operators without a meta kernel are decomposed by the operator's composite kernel, or by `table`.
   OpBuilder(ExportedProgram& program, GraphEditor& editor,
             const DecompositionTable* table = nullptr);
   OpBuilder(const OpBuilder&) = delete;

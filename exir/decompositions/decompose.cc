@@ -17,27 +17,30 @@ namespace {
 // How often the result of a decomposition may be decomposed again.
 constexpr int kMaxGenerations = 32;
 
+// What a node is replaced by; nullptr when it stays. `made`: a kernel made the node.
+using KernelOf = std::function<CompositeFn(const ExportedProgram&, GraphId, NodeId, bool made)>;
+
 class Decomposer {
  public:
-  Decomposer(ExportedProgram& program, GraphId graph, const DecomposeOptions& options)
+  Decomposer(ExportedProgram& program, GraphId graph, const DecompositionTable& table,
+             const KernelOf& kernel_of)
       : program_(program),
         graph_id_(graph),
-        options_(options),
-        table_(options.table == nullptr ? StandardDecompositions() : *options.table),
+        kernel_of_(kernel_of),
         editor_(program.graphs[graph]),
-        builder_(program, editor_, &table_) {}
+        builder_(program, editor_, &table) {}
 
   absl::StatusOr<bool> Run() {
     bool changed = false;
     const Graph& graph = editor_.graph();
     for (NodeId id = graph.first(); id.valid();) {
-      const Decomposition* row = table_.Find(graph.node(id).target);
-      if (row == nullptr || (options_.keep && options_.keep(program_, graph_id_, id))) {
+      const CompositeFn kernel = kernel_of_(program_, graph_id_, id, generations_.get(id) > 0);
+      if (kernel == nullptr) {
         id = graph.next(id);
         continue;
       }
       const NodeId previous = graph.previous(id);
-      absl::Status status = Replace(*row, id);
+      absl::Status status = Replace(kernel, id);
       if (!status.ok()) return status;
       changed = true;
       // What was inserted comes next.
@@ -47,32 +50,28 @@ class Decomposer {
   }
 
  private:
-  absl::Status Replace(const Decomposition& row, NodeId id) {
+  absl::Status Replace(const CompositeFn& kernel, NodeId id) {
     const Graph& graph = editor_.graph();
+    const std::string& op = graph.node(id).target->name();
     const auto at_node = [&](const absl::Status& status) { return AtNode(status, graph, id); };
     const int generation = generations_.get(id) + 1;
     if (generation > kMaxGenerations) {
-      return at_node(absl::InternalError(
-          absl::StrCat("the decomposition of ", row.op, " leads back to itself")));
+      return at_node(
+          absl::InternalError(absl::StrCat("the decomposition of ", op, " leads back to itself")));
     }
     const NodeId before = graph.previous(id);
     builder_.MoveTo(id);
     const std::vector<Argument> results = RunDecomposition(
-        row, builder_, OpCall(builder_, graph.node(id).target, graph.node(id).arguments));
+        kernel, builder_, OpCall(builder_, graph.node(id).target, graph.node(id).arguments));
     if (!builder_.ok()) return at_node(builder_.status());
     for (NodeId made = graph.previous(id); made.valid() && made != before;
          made = graph.previous(made)) {
       generations_[made] = generation;
     }
     const std::vector<NodeOutput> outputs = graph.node(id).outputs;
-    if (results.size() != outputs.size()) {
-      return at_node(absl::InternalError(absl::StrCat("the decomposition of ", row.op, " gives ",
-                                                      results.size(), " results instead of ",
-                                                      outputs.size())));
-    }
     std::vector<std::pair<ValueId, std::string>> names;
     for (size_t k = 0; k < outputs.size(); ++k) {
-      const absl::Status status = ReplaceOutput(row, outputs[k], results[k], names);
+      const absl::Status status = ReplaceOutput(op, outputs[k], results[k], names);
       if (!status.ok()) return at_node(status);
     }
     editor_.EraseNode(id);
@@ -80,26 +79,26 @@ class Decomposer {
     return absl::OkStatus();
   }
 
-  absl::Status ReplaceOutput(const Decomposition& row, const NodeOutput& output,
+  absl::Status ReplaceOutput(const std::string& op, const NodeOutput& output,
                              const Argument& result,
                              std::vector<std::pair<ValueId, std::string>>& names) {
     if (output.kind == NodeOutput::Kind::kNone) return absl::OkStatus();
     if (output.kind == NodeOutput::Kind::kValue) {
-      return ReplaceValue(row, output.values[0], result, names);
+      return ReplaceValue(op, output.values[0], result, names);
     }
     const Argument::List* list = result.get_if<Argument::List>();
     if (list == nullptr || list->size() != output.values.size()) {
       return absl::InternalError(absl::StrCat(
-          "the decomposition of ", row.op, " gives ", PrintArgument(editor_.graph(), result),
+          "the decomposition of ", op, " gives ", PrintArgument(editor_.graph(), result),
           " instead of a list of ", output.values.size(), " values"));
     }
     for (size_t i = 0; i < list->size(); ++i) {
-      ABSL_RETURN_IF_ERROR(ReplaceValue(row, output.values[i], (*list)[i], names));
+      ABSL_RETURN_IF_ERROR(ReplaceValue(op, output.values[i], (*list)[i], names));
     }
     return absl::OkStatus();
   }
 
-  absl::Status ReplaceValue(const Decomposition& row, ValueId old, const Argument& result,
+  absl::Status ReplaceValue(const std::string& op, ValueId old, const Argument& result,
                             std::vector<std::pair<ValueId, std::string>>& names) {
     const Graph& graph = editor_.graph();
     const ValueId* value = result.get_if<ValueId>();
@@ -117,7 +116,7 @@ class Decomposer {
           return absl::OkStatus();
         }
         return absl::InternalError(
-            absl::StrCat("the decomposition of ", row.op, " gives ",
+            absl::StrCat("the decomposition of ", op, " gives ",
                          inferred == nullptr ? PrintArgument(graph, result) : PrintType(*inferred),
                          ", the program declares ", PrintType(*declared)));
       }
@@ -152,25 +151,54 @@ class Decomposer {
 
   ExportedProgram& program_;
   GraphId graph_id_;
-  const DecomposeOptions& options_;
-  const DecompositionTable& table_;
+  const KernelOf& kernel_of_;
   GraphEditor editor_;
   OpBuilder builder_;
   SecondaryMap<NodeId, int> generations_;
 };
 
+Pass ReplaceByKernels(std::string_view name, const DecompositionTable& table, KernelOf kernel_of) {
+  return {
+      std::string(name),
+      [&table, kernel_of = std::move(kernel_of)](ExportedProgram& program) -> absl::StatusOr<bool> {
+        bool changed = false;
+        for (uint32_t g = 0; g < program.graphs.size(); ++g) {
+          ABSL_ASSIGN_OR_RETURN(const bool graph_changed,
+                                Decomposer(program, GraphId(g), table, kernel_of).Run());
+          changed = changed || graph_changed;
+        }
+        return changed;
+      }};
+}
+
 }  // namespace
 
 Pass Decompose(DecomposeOptions options) {
-  return {"decompose", [options = std::move(options)](ExportedProgram& program) {
-            bool changed = false;
-            for (uint32_t g = 0; g < program.graphs.size(); ++g) {
-              absl::StatusOr<bool> graph_changed = Decomposer(program, GraphId(g), options).Run();
-              if (!graph_changed.ok()) return graph_changed;
-              changed = changed || *graph_changed;
-            }
-            return absl::StatusOr<bool>(changed);
-          }};
+  const DecompositionTable& table =
+      options.table == nullptr ? StandardDecompositions() : *options.table;
+  return ReplaceByKernels(
+      "decompose", table,
+      [&table, keep = std::move(options.keep)](const ExportedProgram& program, GraphId graph,
+                                               NodeId id, bool) -> CompositeFn {
+        const Decomposition* row = table.Find(program.graphs[graph].node(id).target);
+        if (row == nullptr || (keep && keep(program, graph, id))) return nullptr;
+        return row->decompose;
+      });
+}
+
+Pass PromoteBackendOps() {
+  const DecompositionTable& table = StandardDecompositions();
+  return ReplaceByKernels(
+      "promote_backend_ops", table,
+      [&table](const ExportedProgram& program, GraphId graph, NodeId id, bool made) -> CompositeFn {
+        const OpOverload* op = program.graphs[graph].node(id).target;
+        const CompositeFn* kernel = op->composite_kernel();
+        if (kernel != nullptr && !op->has_meta_kernel() && !op->has_composite_explicit_kernel()) {
+          return *kernel;
+        }
+        const Decomposition* row = made ? table.Find(op) : nullptr;
+        return row == nullptr ? nullptr : CompositeFn(row->decompose);
+      });
 }
 
 }  // namespace belay::exir

@@ -1,4 +1,5 @@
-// Replaces operators by their decompositions until none is left that has one.
+// Replaces operators by their decompositions, or by what composite kernels make of them, until none is
+// left that has one.
 #ifndef BELAY_EXIR_DECOMPOSITIONS_DECOMPOSE_H_
 #define BELAY_EXIR_DECOMPOSITIONS_DECOMPOSE_H_
 
@@ -26,6 +27,12 @@ struct DecomposeOptions {
 //   kInternal    a result differs from what the program declares, or a decomposition leads back to
 //                itself; the message has both types
 Pass Decompose(DecomposeOptions options = {});
+
+// The same for operators that have nothing but a composite implicit kernel of their own
+// (OpRegistry::SetCompositeKernel): what no backend took becomes what the kernel makes of it, decomposed
+// by StandardDecompositions(). Operators with a meta or a composite explicit kernel stay
+// (docs/lowering.md §5.5).
+Pass PromoteBackendOps();
 
 }  // namespace belay::exir
 

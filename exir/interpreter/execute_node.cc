@@ -1,12 +1,17 @@
 // Nodes: operators, control flow, delegate calls.
 #include <algorithm>
+#include <functional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_join.h"
+#include "exir/builder/decomposition_table.h"
 #include "exir/import/call_arguments.h"
 #include "exir/interpreter/interpreter_impl.h"
 #include "exir/ir/at_node.h"
+#include "exir/ir/graph_editor.h"
 #include "exir/ir/text.h"
 #include "runtime/core/annotate.h"
 #include "runtime/core/status_macros.h"
@@ -60,7 +65,7 @@ absl::StatusOr<std::vector<OwnedValue>> Interpreter::Impl::Execute(Frame& frame,
   const Node& node = frame.graph->node(id);
   const OpOverload* op = node.target->aten();
   if (op->dialect() != Dialect::kHigherOrder) {
-    return RunOperator(frame, *op, node.arguments, node.outputs);
+    return RunOperator(frame, *op, node.arguments, node.outputs, run);
   }
   run.callers.push_back(node.name);
   absl::StatusOr<std::vector<OwnedValue>> results;
@@ -74,7 +79,7 @@ absl::StatusOr<std::vector<OwnedValue>> Interpreter::Impl::Execute(Frame& frame,
   } else if (name == "higher_order.scan") {
     results = RunScan(frame, node, run);
   } else if (name == "higher_order.with_effects") {
-    results = RunWithEffects(frame, node);
+    results = RunWithEffects(frame, node, run);
   } else if (name == "higher_order.executorch_call_delegate") {
     results = RunDelegate(frame, id, run);
   } else {
@@ -105,7 +110,10 @@ absl::StatusOr<std::vector<OwnedValue>> Interpreter::Impl::Execute(Frame& frame,
 
 absl::StatusOr<std::vector<OwnedValue>> Interpreter::Impl::RunOperator(
     Frame& frame, const OpOverload& op, absl::Span<const Argument> arguments,
-    absl::Span<const NodeOutput> outputs) {
+    absl::Span<const NodeOutput> outputs, RunState& run) {
+  if (!HasKernel(op) && op.composite_kernel() != nullptr) {
+    return RunComposite(frame, op, arguments, outputs, run);
+  }
   std::vector<Operand> operands;
   for (const Argument& argument : arguments) {
     ABSL_ASSIGN_OR_RETURN(Operand operand, ToOperand(frame, argument));
@@ -121,6 +129,79 @@ absl::StatusOr<std::vector<OwnedValue>> Interpreter::Impl::RunOperator(
     for (OwnedValue& value : returns[i].values) results.push_back(std::move(value));
   }
   return results;
+}
+
+namespace {
+
+// A call's argument in a graph of its own: tensors become inputs.
+Argument ToArgument(const OwnedValue& datum, GraphEditor& editor, std::vector<EValue>& inputs) {
+  const EValue& value = datum.value();
+  if (datum.tensor() != nullptr) {
+    inputs.push_back(value);
+    return editor.AddInput("input", datum.Meta());
+  }
+  if (const int64_t* number = value.get_if<int64_t>()) return *number;
+  if (const double* number = value.get_if<double>()) return *number;
+  if (const bool* truth = value.get_if<bool>()) return *truth;
+  if (const auto* text = value.get_if<std::string_view>()) return std::string(*text);
+  if (const DType* dtype = value.get_if<DType>()) return *dtype;
+  return Argument();
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<OwnedValue>> Interpreter::Impl::RunComposite(
+    Frame& frame, const OpOverload& op, absl::Span<const Argument> arguments,
+    absl::Span<const NodeOutput> outputs, RunState& run) {
+  ExportedProgram program(program_.ops);
+  GraphEditor editor(program.graphs[program.graphs.push_back(Graph())]);
+  std::vector<EValue> inputs;
+  const std::function<Argument(const Argument&)> pass = [&](const Argument& argument) {
+    if (const ValueId* id = argument.get_if<ValueId>()) {
+      return ToArgument(frame.values[id->index()], editor, inputs);
+    }
+    const Argument::List* list = argument.get_if<Argument::List>();
+    if (list == nullptr) return argument;
+    Argument::List elements;
+    for (const Argument& element : *list) elements.push_back(pass(element));
+    return Argument(std::move(elements));
+  };
+  std::vector<Argument> passed;
+  for (const Argument& argument : arguments) passed.push_back(pass(argument));
+  std::vector<Argument> results;
+  {
+    OpBuilder builder(program, editor);
+    builder.MoveToEnd();
+    const std::vector<Argument> returns =
+        RunDecomposition(*op.composite_kernel(), builder, OpCall(builder, &op, std::move(passed)));
+    ABSL_RETURN_IF_ERROR(builder.status());
+    for (size_t i = 0; i < outputs.size() && i < returns.size(); ++i) {
+      const Argument::List* list = returns[i].get_if<Argument::List>();
+      if (outputs[i].kind == NodeOutput::Kind::kNone) continue;
+      if (list != nullptr) {
+        results.insert(results.end(), list->begin(), list->end());
+      } else {
+        results.push_back(returns[i]);
+      }
+    }
+  }  // The program has the bodies that the kernel made.
+  program.signature.inputs.resize(inputs.size());
+  program.signature.outputs.resize(results.size());
+  editor.SetOutputs(std::move(results));
+
+  InterpreterOptions options = options_;
+  options.observer = nullptr;
+  Impl made(program, kernels_, std::move(options));
+  std::vector<std::string> missing;
+  ABSL_RETURN_IF_ERROR(made.Prepare(0, missing));
+  if (!missing.empty()) {
+    return absl::UnimplementedError(
+        absl::StrCat("the composite kernel of ", op.name(), ": ", absl::StrJoin(missing, ", ")));
+  }
+  run.callers.push_back(op.name());
+  absl::StatusOr<std::vector<OwnedValue>> values = made.Run(inputs, run);
+  run.callers.pop_back();
+  return values;
 }
 
 // --- Arguments ---
@@ -451,7 +532,8 @@ absl::StatusOr<std::vector<OwnedValue>> Interpreter::Impl::RunScan(Frame& frame,
 }
 
 absl::StatusOr<std::vector<OwnedValue>> Interpreter::Impl::RunWithEffects(Frame& frame,
-                                                                          const Node& node) {
+                                                                          const Node& node,
+                                                                          RunState& run) {
   // with_effects(token, operator, its arguments…); results are the token, then the operator's.
   const OpOverload* op = program_.ops->Find(node.argument("operator").get_if<OperatorName>()->name);
   std::vector<GivenArgument> given;
@@ -464,7 +546,7 @@ absl::StatusOr<std::vector<OwnedValue>> Interpreter::Impl::RunWithEffects(Frame&
   if (node.outputs.empty()) return absl::InvalidArgumentError("there is no token");
   ABSL_ASSIGN_OR_RETURN(
       std::vector<OwnedValue> results,
-      RunOperator(frame, *op, arguments, absl::MakeConstSpan(node.outputs).subspan(1)));
+      RunOperator(frame, *op, arguments, absl::MakeConstSpan(node.outputs).subspan(1), run));
   results.insert(results.begin(), OwnedValue());
   return results;
 }

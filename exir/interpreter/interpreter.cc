@@ -61,12 +61,11 @@ void Interpreter::Impl::CheckNode(const Graph& graph, NodeId id,
       if (op == nullptr) reason = "the operator that it calls is not known";
     }
   }
-  if (reason.empty() && op->dialect() != Dialect::kHigherOrder) {
-    if (op->schema() == nullptr || op->def() == nullptr || op->def()->meta == nullptr) {
-      reason = "the operator has no schema or no meta kernel";
-    } else if (!kernels_.Contains(op->name())) {
-      reason = "the operator has no kernel";
-    }
+  if (reason.empty() && op->dialect() != Dialect::kHigherOrder && !HasKernel(*op) &&
+      op->composite_kernel() == nullptr) {
+    reason = op->schema() == nullptr || !op->has_meta_kernel()
+                 ? "the operator has no schema or no meta kernel"
+                 : "the operator has no kernel";
   }
   if (!reason.empty()) missing.push_back(absl::StrCat(DescribeNode(graph, id), ": ", reason));
 }

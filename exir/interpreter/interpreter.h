@@ -7,7 +7,9 @@
 // Numerics are those of the runtime's kernels, by default of the reference kernels. Every dialect
 // is executed: view operators give views that share memory, operators that write to an argument
 // write, symbolic arithmetic, cond, while_loop, map_impl, scan, regions without autocast, operators
-// with effects, and delegate calls, which mean the program that was lowered.
+// with effects, and delegate calls, which mean the program that was lowered. Operators that have no
+// other kernel are executed by their composite kernel (OpRegistry::SetCompositeKernel): what it makes of
+// each call is.
 #ifndef BELAY_EXIR_INTERPRETER_INTERPRETER_H_
 #define BELAY_EXIR_INTERPRETER_INTERPRETER_H_
 
@@ -28,7 +30,7 @@
 
 namespace belay::exir {
 
-// One executed node.
+// One executed node; those that composite kernels make are not seen.
 struct NodeEvent {
   const ExportedProgram&
       program;  // the one that holds the node: a delegate's own inside a delegate
@@ -58,7 +60,8 @@ struct InterpreterOptions {
 class Interpreter {
  public:
   // Precondition: the program verifies.
-  //   kUnimplemented  nodes and inputs that can't be executed: all of them, each with its source
+  //   kUnimplemented  nodes and inputs that can't be executed: all of them, each with its source; what
+  //                   a composite kernel makes is seen when it is called
   static absl::StatusOr<Interpreter> Create(const ExportedProgram& program,
                                             const KernelRegistry& kernels,
                                             InterpreterOptions options = {});

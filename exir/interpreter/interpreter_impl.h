@@ -45,6 +45,10 @@ class Interpreter::Impl {
   // A graph's values that no later node uses, by the node after which they are free.
   using LastUses = SecondaryMap<NodeId, std::vector<ValueId>>;
 
+  // Whether a kernel of the registry executes it; composite kernels are for those without.
+  bool HasKernel(const OpOverload& op) const {
+    return op.has_meta_kernel() && kernels_.Contains(op.name());
+  }
   void CheckNode(const Graph& graph, NodeId id, std::vector<std::string>& missing) const;
   void FindLastUses(GraphId id);
 
@@ -66,7 +70,13 @@ class Interpreter::Impl {
   // What the values of `outputs` are; undefined results are left out.
   absl::StatusOr<std::vector<OwnedValue>> RunOperator(Frame& frame, const OpOverload& op,
                                                       absl::Span<const Argument> arguments,
-                                                      absl::Span<const NodeOutput> outputs);
+                                                      absl::Span<const NodeOutput> outputs,
+                                                      RunState& run);
+  // The same by the operator's composite kernel: executes what it makes of the call.
+  absl::StatusOr<std::vector<OwnedValue>> RunComposite(Frame& frame, const OpOverload& op,
+                                                       absl::Span<const Argument> arguments,
+                                                       absl::Span<const NodeOutput> outputs,
+                                                       RunState& run);
   absl::StatusOr<std::vector<OwnedValue>> RunBody(Frame& outer, const Argument& body,
                                                   std::vector<OwnedValue> operands, RunState& run);
   absl::StatusOr<std::vector<OwnedValue>> RunCond(Frame& frame, const Node& node, RunState& run);
@@ -74,7 +84,8 @@ class Interpreter::Impl {
                                                        RunState& run);
   absl::StatusOr<std::vector<OwnedValue>> RunMap(Frame& frame, const Node& node, RunState& run);
   absl::StatusOr<std::vector<OwnedValue>> RunScan(Frame& frame, const Node& node, RunState& run);
-  absl::StatusOr<std::vector<OwnedValue>> RunWithEffects(Frame& frame, const Node& node);
+  absl::StatusOr<std::vector<OwnedValue>> RunWithEffects(Frame& frame, const Node& node,
+                                                         RunState& run);
   absl::StatusOr<std::vector<OwnedValue>> RunDelegate(Frame& frame, NodeId id, RunState& run);
   absl::StatusOr<OwnedValue> Stack(const Frame& frame, const std::vector<OwnedValue>& rows,
                                    const ValueType& type) const;

@@ -22,14 +22,15 @@ enum OpTrait : uint32_t {
   kDataDependent = 1 << 5,  // the output's shape depends on elements
   kNondeterministic = 1 << 6,  // random
   kSideEffect = 1 << 7,        // must survive dead-code elimination: asserts
-  kComposite = 1 << 8,         // decomposes into other operators; has no kernel in an edge program
-  kQuantization = 1 << 9,      // quantize and dequantize primitives
-  kSymbolic = 1 << 10,         // arithmetic on scalars, no tensors in the results
-  kCompositeExplicit = 1 << 11,  // one kernel for all devices that does not decompose
-  kQuantizes = 1 << 12,          // makes quantized numbers of real ones
-  kDequantizes = 1 << 13,        // and real ones of quantized ones
-  kCreation = 1 << 14,           // makes a tensor of a number, or of nothing
-  kAtenInEdge = 1 << 15,  // stands in edge programs as the ATen operator, without dtype constraint
+  // Decomposes into other operators, by a row of exir/decompositions; has no kernel in an edge
+  // program. Of rows in exir/ops: coverage_test holds that each has its decomposition.
+  kComposite = 1 << 8,
+  kQuantization = 1 << 9,  // quantize and dequantize primitives
+  kSymbolic = 1 << 10,     // arithmetic on scalars, no tensors in the results
+  kQuantizes = 1 << 12,    // makes quantized numbers of real ones
+  kDequantizes = 1 << 13,  // and real ones of quantized ones
+  kCreation = 1 << 14,     // makes a tensor of a number, or of nothing
+  kAtenInEdge = 1 << 15,   // stands in edge programs as the ATen operator, without dtype constraint
   kAlwaysDecomposed = 1 << 16,  // no partitioner's filter keeps it
   // The elements of the result are elements of the first argument, a tensor or a list of tensors.
   kMovesElements = 1 << 17,

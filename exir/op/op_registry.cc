@@ -100,6 +100,7 @@ struct OpRegistry::Impl {
 
   std::vector<std::unique_ptr<const FunctionSchema>> schemas;
   std::vector<std::unique_ptr<OwnedDef>> owned_defs;
+  std::vector<std::unique_ptr<const CompositeFn>> composite_kernels;
   std::vector<std::string> backend_namespaces{std::begin(kBackendNamespaces),
                                               std::end(kBackendNamespaces)};
   std::vector<std::unique_ptr<OpOverload>> known;
@@ -182,6 +183,12 @@ struct OpRegistry::Impl {
       if (overload->def_ == old) overload->def_ = &changed;
     }
     return changed;
+  }
+
+  // A known overload, to be changed.
+  OpOverload& Mutable(const OpOverload* op) {
+    return **std::find_if(known.begin(), known.end(),
+                          [&](const auto& overload) { return overload.get() == op; });
   }
 
   // The wrapper of `aten` in `dialect`, made when there is none.
@@ -316,6 +323,10 @@ std::vector<const OpOverload*> OpRegistry::Overloads(std::string_view ns,
 }
 
 absl::StatusOr<const OpOverload*> OpRegistry::Define(const OpDef& def) {
+  if ((def.traits & kComposite) != 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "schema '", def.schema, "': a composite operator gets its kernel by SetCompositeKernel"));
+  }
   absl::StatusOr<const OpOverload*> added = impl_->AddRow(impl_->Own(def).def);
   if (added.ok()) return added;
   impl_->owned_defs.pop_back();
@@ -330,18 +341,32 @@ absl::Status OpRegistry::SetMetaKernel(std::string_view name, MetaFn meta) {
     return absl::InvalidArgumentError(absl::StrCat(
         "operator '", name, "': expected a meta kernel for an operator with a schema"));
   }
+  if (op->has_meta_kernel()) {
+    return absl::AlreadyExistsError(absl::StrCat("operator '", name, "' has a meta kernel"));
+  }
   impl_->MutableRow(op).meta = meta;
   return absl::OkStatus();
 }
 
-absl::Status OpRegistry::SetCompositeKernel(std::string_view name, OpTrait kind) {
+absl::Status OpRegistry::SetCompositeKernel(std::string_view name, CompositeKind kind,
+                                            CompositeFn kernel) {
   ABSL_ASSIGN_OR_RETURN(const OpOverload* op, Lookup(name));
-  if ((kind != kComposite && kind != kCompositeExplicit) || op->def() == nullptr) {
+  if (kernel == nullptr || op->def() == nullptr) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "operator '", name, "': expected kComposite or kCompositeExplicit for an operator with a ",
-        "schema"));
+        "operator '", name, "': expected a composite kernel for an operator with a schema"));
   }
-  impl_->MutableRow(op).traits |= kind;
+  if (op->schema()->IsMutable() || op->schema()->IsView()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "operator '", name, "': expected new tensors as results of a composite kernel, got ",
+        op->schema()->ToString()));
+  }
+  if (op->has_composite_explicit_kernel() || op->has_composite_implicit_kernel()) {
+    return absl::AlreadyExistsError(absl::StrCat("operator '", name, "' has a composite kernel"));
+  }
+  impl_->composite_kernels.push_back(std::make_unique<const CompositeFn>(std::move(kernel)));
+  OpOverload& changed = impl_->Mutable(op);
+  changed.composite_kind_ = kind;
+  changed.composite_kernel_ = impl_->composite_kernels.back().get();
   return absl::OkStatus();
 }
 

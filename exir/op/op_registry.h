@@ -7,6 +7,7 @@
 #ifndef BELAY_EXIR_OP_OP_REGISTRY_H_
 #define BELAY_EXIR_OP_OP_REGISTRY_H_
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,6 +20,21 @@
 #include "exir/op/schema.h"
 
 namespace belay::exir {
+
+class Argument;   // exir/ir/argument.h
+class OpBuilder;  // exir/builder/op_builder.h
+class OpCall;     // exir/builder/op_call.h
+
+// What an operator does, in terms of others: makes the nodes of a call and gives a result for each
+// return. The builder calls it (RunDecomposition in exir/builder/decomposition_table.h says what it
+// has to keep to).
+using CompositeFn = std::function<std::vector<Argument>(OpBuilder& b, const OpCall& call)>;
+
+// What becomes of a call that no backend took (docs/lowering.md §5.5).
+enum class CompositeKind : uint8_t {
+  kImplicit,  // the nodes that the function makes take its place
+  kExplicit,  // it stays, one operator
+};
 
 enum class Dialect : uint8_t {
   kAten,         // torch.ops.<ns>.<op>.<overload>, any namespace
@@ -55,8 +71,16 @@ class OpOverload {
   const OpOverload* aten() const { return aten_ == nullptr ? this : aten_; }
   // What a backend operator needs one of (docs/lowering.md §5.3).
   bool has_meta_kernel() const { return def_ != nullptr && def_->meta != nullptr; }
-  bool has_composite_explicit_kernel() const { return has_trait(kCompositeExplicit); }
-  bool has_composite_implicit_kernel() const { return has_trait(kComposite); }
+  bool has_composite_explicit_kernel() const {
+    return composite_kernel() != nullptr && aten()->composite_kind_ == CompositeKind::kExplicit;
+  }
+  bool has_composite_implicit_kernel() const {
+    return has_trait(kComposite) ||
+           (composite_kernel() != nullptr && aten()->composite_kind_ == CompositeKind::kImplicit);
+  }
+  // What OpRegistry::SetCompositeKernel gave; nullptr without. Rows of tables that have the trait
+  // kComposite have theirs in exir/decompositions.
+  const CompositeFn* composite_kernel() const { return aten()->composite_kernel_; }
 
  private:
   friend class OpRegistry;
@@ -66,6 +90,8 @@ class OpOverload {
   const FunctionSchema* schema_ = nullptr;
   const OpDef* def_ = nullptr;
   const OpOverload* aten_ = nullptr;
+  const CompositeFn* composite_kernel_ = nullptr;  // of aten(), here and below
+  CompositeKind composite_kind_ = CompositeKind::kImplicit;
   absl::Span<const std::string_view> argument_names_;  // of a higher-order operator
 };
 
@@ -125,15 +151,18 @@ class OpRegistry {
 
   // --- Operators that the tables don't have ---
 
-  // kInvalidArgument when the schema or the dtype rule does not parse, kAlreadyExists when there is
-  // an operator of the name. Texts are copied. An opaque overload of this name that was made before
-  // stays opaque.
+  // kInvalidArgument when the schema or the dtype rule does not parse and for the trait kComposite
+  // (SetCompositeKernel takes the function), kAlreadyExists when there is an operator of the name.
+  // Texts are copied. An opaque overload of this name that was made before stays opaque.
   absl::StatusOr<const OpOverload*> Define(const OpDef& def);
   // Gives an operator a kernel, in all dialects, also where it was looked up before. `name` as
-  // Lookup has it, with its errors. kInvalidArgument for a null kernel and for a trait that says
-  // nothing of kernels.
+  // Lookup has it, with its errors. kInvalidArgument for no kernel and for an operator without
+  // schema, kAlreadyExists for one that has such a kernel.
   absl::Status SetMetaKernel(std::string_view name, MetaFn meta);
-  absl::Status SetCompositeKernel(std::string_view name, OpTrait kind);
+  // One for each operator, of either kind: PyTorch's lib.impl(op, kernel, "CompositeExplicitAutograd").
+  // Besides, kInvalidArgument for an operator that writes to an argument or gives a view of one. What
+  // the kernel holds must live as long as the registry.
+  absl::Status SetCompositeKernel(std::string_view name, CompositeKind kind, CompositeFn kernel);
   // Operators of the namespace may be backend operators from now on.
   void AllowBackendNamespace(std::string_view ns);
   // Any dialect, by text_name(); nullptr when unknown. "edge.mylib.op.default" of a namespace that

@@ -2,6 +2,7 @@
 
 #include <thread>
 
+#include "exir/builder/op_call.h"
 #include "gtest/gtest.h"
 #include "runtime/core/testing.h"
 
@@ -23,6 +24,9 @@ constexpr OpDef kMore[] = {
     {.schema = "quantized_decomposed::no_kernel(Tensor a) -> Tensor"},
     {.schema = "executorch_prim::add.Scalar(Scalar a, Scalar b) -> Scalar", .traits = kComposite},
 };
+
+// A composite kernel.
+std::vector<Argument> Same(OpBuilder&, const OpCall& call) { return call.arguments(); }
 
 class OpRegistryTest : public ::testing::Test {
  protected:
@@ -146,9 +150,10 @@ TEST_F(OpRegistryTest, BackendOverloadAppearsWhenItsOperatorGetsAKernel) {
   EXPECT_FALSE(edge->has_meta_kernel());
   ASSERT_OK(registry_->SetMetaKernel("DO_NOT_USE_TEST_ONLY.with_meta", kMeta));
   EXPECT_TRUE(edge->has_meta_kernel());  // found before, sees it
-  ASSERT_OK(
-      registry_->SetCompositeKernel("DO_NOT_USE_TEST_ONLY.with_explicit", kCompositeExplicit));
-  ASSERT_OK(registry_->SetCompositeKernel("DO_NOT_USE_TEST_ONLY.with_implicit", kComposite));
+  ASSERT_OK(registry_->SetCompositeKernel("DO_NOT_USE_TEST_ONLY.with_explicit",
+                                          CompositeKind::kExplicit, Same));
+  ASSERT_OK(registry_->SetCompositeKernel("DO_NOT_USE_TEST_ONLY.with_implicit",
+                                          CompositeKind::kImplicit, Same));
   for (const char* op : {"with_meta", "with_explicit", "with_implicit"}) {
     ASSERT_OK_AND_ASSIGN(const OpOverload* backend, lookup(op));
     EXPECT_EQ(backend->dialect(), Dialect::kBackend);
@@ -156,6 +161,47 @@ TEST_F(OpRegistryTest, BackendOverloadAppearsWhenItsOperatorGetsAKernel) {
     EXPECT_EQ(backend->has_composite_explicit_kernel(), op == std::string_view("with_explicit"));
     EXPECT_EQ(backend->has_composite_implicit_kernel(), op == std::string_view("with_implicit"));
   }
+}
+
+TEST_F(OpRegistryTest, CompositeKernelIsSeenInAllDialects) {
+  ASSERT_OK(registry_->Define({.schema = "DO_NOT_USE_TEST_ONLY::op(Tensor x) -> Tensor"}));
+  const OpOverload* op = registry_->Find("DO_NOT_USE_TEST_ONLY.op.default");
+  const OpOverload* before = registry_->ToEdge(op);
+  EXPECT_EQ(before->composite_kernel(), nullptr);
+  ASSERT_OK(registry_->SetCompositeKernel(op->name(), CompositeKind::kExplicit, Same));
+  ASSERT_OK_AND_ASSIGN(const OpOverload* backend, registry_->ToBackend(op));
+  ASSERT_NE(op->composite_kernel(), nullptr);
+  EXPECT_EQ(before->composite_kernel(), op->composite_kernel());
+  EXPECT_EQ(backend->composite_kernel(), op->composite_kernel());
+  EXPECT_TRUE(before->has_composite_explicit_kernel());
+  // What the tables say of their rows is no function of the registry.
+  const OpOverload* row = registry_->Find("executorch_prim.add.Scalar");
+  EXPECT_TRUE(row->has_composite_implicit_kernel());
+  EXPECT_EQ(row->composite_kernel(), nullptr);
+}
+
+TEST_F(OpRegistryTest, CompositeKernelIsOneFunctionOfAKnownOperatorWithNewResults) {
+  ASSERT_OK(registry_->Define({.schema = "mine::op(Tensor x) -> Tensor"}));
+  ASSERT_OK(registry_->Define({.schema = "mine::write(Tensor(a!) x) -> Tensor(a!)"}));
+  ASSERT_OK(registry_->Define({.schema = "mine::view(Tensor(a) x) -> Tensor(a)"}));
+  const auto set = [&](std::string_view name, CompositeFn kernel) {
+    return registry_->SetCompositeKernel(name, CompositeKind::kImplicit, std::move(kernel));
+  };
+  EXPECT_THAT(set("mine.nope", Same), StatusIs(absl::StatusCode::kNotFound));
+  EXPECT_THAT(set("higher_order.cond", Same), StatusIs(absl::StatusCode::kInvalidArgument));
+  EXPECT_THAT(set("mine.op", nullptr), StatusIs(absl::StatusCode::kInvalidArgument));
+  for (const char* name : {"mine.write", "mine.view"}) {
+    EXPECT_THAT(set(name, Same), StatusIs(absl::StatusCode::kInvalidArgument,
+                                          ::testing::HasSubstr("expected new tensors as results")));
+  }
+  EXPECT_FALSE(registry_->Find("mine.op")->has_composite_implicit_kernel());
+  ASSERT_OK(set("mine.op", Same));
+  EXPECT_THAT(set("mine.op", Same), StatusIs(absl::StatusCode::kAlreadyExists));
+  EXPECT_THAT(registry_->SetCompositeKernel("mine.op", CompositeKind::kExplicit, Same),
+              StatusIs(absl::StatusCode::kAlreadyExists));
+  EXPECT_FALSE(registry_->Find("mine.op")->has_composite_explicit_kernel());
+  // A composite row of a table has its decomposition.
+  EXPECT_THAT(set("executorch_prim.add.Scalar", Same), StatusIs(absl::StatusCode::kAlreadyExists));
 }
 
 TEST_F(OpRegistryTest, KernelOfATableRowChangesNoTable) {
@@ -175,8 +221,14 @@ TEST_F(OpRegistryTest, DefinitionsThatAreWrongOrRepeatedAreRefused) {
   EXPECT_THAT(registry_->SetMetaKernel("aten.nope", kMeta), StatusIs(absl::StatusCode::kNotFound));
   EXPECT_THAT(registry_->SetMetaKernel("aten.relu", nullptr),
               StatusIs(absl::StatusCode::kInvalidArgument));
-  EXPECT_THAT(registry_->SetCompositeKernel("aten.relu", kCore),
-              StatusIs(absl::StatusCode::kInvalidArgument));
+  ASSERT_OK(registry_->SetMetaKernel("quantized_decomposed.no_kernel", kMeta));
+  EXPECT_THAT(registry_->SetMetaKernel("quantized_decomposed.no_kernel", kMeta),
+              StatusIs(absl::StatusCode::kAlreadyExists));
+  EXPECT_THAT(
+      registry_->Define({.schema = "mine::flagged(Tensor x) -> Tensor", .traits = kComposite}),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               ::testing::HasSubstr("gets its kernel by SetCompositeKernel")));
+  EXPECT_EQ(registry_->Find("mine.flagged"), nullptr);
   EXPECT_EQ(registry_->Find("mine.broken"), nullptr);
 }
 

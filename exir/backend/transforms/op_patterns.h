@@ -1,8 +1,8 @@
-// Operators that stand for a pattern of others, and the way back.
+// Operators that stand for a pattern of others.
 //
 // Source: docs/lowering.md §5.5. A pattern is an ATen program of one graph. An operator that has no
-// kernel of its own gets its pattern as decomposition (a composite implicit kernel), and so becomes
-// a backend operator; PromoteBackendOps puts the pattern back in its place.
+// kernel gets a composite implicit one that makes the pattern's nodes, and so becomes a backend
+// operator; PromoteBackendOps (exir/decompositions/decompose.h) puts the pattern back in its place.
 #ifndef BELAY_EXIR_BACKEND_TRANSFORMS_OP_PATTERNS_H_
 #define BELAY_EXIR_BACKEND_TRANSFORMS_OP_PATTERNS_H_
 
@@ -13,7 +13,6 @@
 #include "absl/status/statusor.h"
 #include "exir/ir/exported_program.h"
 #include "exir/op/op_registry.h"
-#include "exir/pass/pass.h"
 
 namespace belay::exir {
 
@@ -29,31 +28,23 @@ class OpPatterns {
   //   kInvalidArgument     the name or schema does not parse or names another namespace; the
   //                        pattern is of another registry, has bodies, constants or mutations,
   //                        other numbers of inputs or outputs than the operator, or leads back to
-  //                        it; the operator writes to an argument
+  //                        it; the operator writes to an argument or gives a view of one
   //   kNotFound            no operator of this name
   //   kAlreadyExists       the schema's operator exists, or the operator has a pattern
   //   kFailedPrecondition  the pattern does not verify
   absl::StatusOr<const OpOverload*> BindPatternToOp(std::string_view ns, std::string_view name,
                                                     ExportedProgram pattern);
 
-  // What is equivalent to the overload (of any dialect); nullptr when nothing was bound to it.
-  // Lives as long as this.
+  // What is equivalent to the overload (of any dialect), whether it is its kernel or not; nullptr when
+  // nothing was bound to it. Lives as long as this; the kernel lives as long as the registry.
   const ExportedProgram* Find(const OpOverload* op) const;
 
  private:
   bool LeadsTo(const ExportedProgram& pattern, const OpOverload* op) const;
 
   OpRegistry& ops_;
-  absl::flat_hash_map<const OpOverload*, std::unique_ptr<const ExportedProgram>> patterns_;
+  absl::flat_hash_map<const OpOverload*, std::shared_ptr<const ExportedProgram>> patterns_;
 };
-
-// Replaces operators that have nothing but a pattern by it, in all graphs, until none is left;
-// those with a meta or a composite explicit kernel stay. Results keep their names; copies have the
-// line and the debug handle of what they replace. `patterns` must outlive the pass.
-//   kUnimplemented       the type of a pattern's value can't be inferred: an operator without meta
-//                        kernel whose operands differ from the pattern's own
-//   kFailedPrecondition  the pattern gives another dtype or shape than the node that it replaces
-Pass PromoteBackendOps(const OpPatterns& patterns);
 
 }  // namespace belay::exir
 

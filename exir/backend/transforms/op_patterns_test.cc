@@ -4,7 +4,11 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "exir/builder/op_shorthand.h"
+#include "exir/decompositions/decompose.h"
+#include "exir/interpreter/interpreter.h"
 #include "exir/ir/text.h"
 #include "exir/ir/verifier.h"
 #include "exir/ops/standard_ops.h"
@@ -12,6 +16,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/core/testing.h"
+#include "runtime/kernels/reference/reference_kernels.h"
 
 namespace belay::exir {
 namespace {
@@ -42,7 +47,7 @@ class OpPatternsTest : public ::testing::Test {
   void ExpectPromoted(std::string_view before, std::string_view after) {
     ExportedProgram program = Parse(before);
     ASSERT_OK(Verify(program));
-    const absl::StatusOr<bool> changed = PromoteBackendOps(patterns_).run(program);
+    const absl::StatusOr<bool> changed = PromoteBackendOps().run(program);
     ASSERT_TRUE(changed.ok()) << changed.status();
     EXPECT_EQ(*changed, before != after);
     EXPECT_OK(Verify(program));
@@ -141,6 +146,8 @@ TEST_F(OpPatternsTest, EveryMisuseIsAnErrorThatChangesNothing) {
        "taken.default"},
       {kLib, "x(Tensor(a!) a, Tensor b) -> Tensor(a!)", kReluAdd, StatusCode::kInvalidArgument,
        "writes to an argument"},
+      {kLib, "x(Tensor(a) a, Tensor b) -> Tensor(a)", kReluAdd, StatusCode::kInvalidArgument,
+       "gives a view of one"},
       {kLib, "x(Tensor a, Tensor b) -> Tensor", kState, StatusCode::kInvalidArgument,
        "got a buffer 'w'"},
       {kLib, "x(Tensor a, Tensor b) -> Tensor", kMutation, StatusCode::kInvalidArgument,
@@ -201,17 +208,78 @@ TEST_F(OpPatternsTest, PromotesBackInAllGraphsWithTheShapesThatAreThere) {
   })",
                  R"(program edge {
     graph(%p: b8[] user_input, %x: f32[3,4] user_input, %y: f32[4] user_input) {
-      %r: f32[3,4] = edge.aten.relu.default(%x)  @"m.py":3 handle=7
-      %z: f32[3,4] = edge.aten.add.Tensor(%r, %y)  @"m.py":3 handle=7 name="s"
+      %relu: f32[3,4] = edge.aten.relu.default(%x)  @"m.py":3 handle=7
+      %z: f32[3,4] = edge.aten.add.Tensor(%relu, %y)  @"m.py":3 handle=7 name="add"
       %c: f32[3,4] = higher_order.cond(%p, graph#1, graph#2, [%z])
       return (%c user_output)
     }
     graph t(%v: f32[3,4]) {
-      %r: f32[3,4] = edge.aten.relu.default(%v)
-      %w: f32[3,4] = edge.aten.add.Tensor(%r, %v)  name="s"
+      %relu: f32[3,4] = edge.aten.relu.default(%v)
+      %w: f32[3,4] = edge.aten.add.Tensor(%relu, %v)  name="add"
       return (%w)
     }
     graph f(%v: f32[3,4]) { return (%v) }
+  })");
+}
+
+// The pattern is what the operator's node computes, and what stands in its place afterwards.
+TEST_F(OpPatternsTest, PatternsAreExecutedBeforeAndAfterPromotion) {
+  ASSERT_OK(Bind("relu_add(Tensor a, Tensor b) -> Tensor", kReluAdd));
+  ExportedProgram program = Parse(R"(program edge {
+    graph(%x: f32[3] user_input, %y: f32[1] user_input) {
+      %z: f32[3] = backend.DO_NOT_USE_TEST_ONLY.relu_add.default(%x, %y)
+      return (%z user_output)
+    }
+  })");
+  KernelRegistry kernels;
+  ASSERT_OK(AddReferenceKernels(kernels));
+  const TestTensor x = TestTensor::Of<float>({3}, {1, -2, 3}), y = TestTensor::Of<float>({1}, {10});
+  for (const bool promoted : {false, true}) {
+    if (promoted) ASSERT_OK(PromoteBackendOps().run(program));
+    ASSERT_OK_AND_ASSIGN(Interpreter interpreter, Interpreter::Create(program, kernels));
+    ASSERT_OK_AND_ASSIGN(const auto results, interpreter.Run({EValue(x.view()), EValue(y.view())}));
+    EXPECT_THAT(ToVector<float>(*results[0].tensor()), ::testing::ElementsAre(11, 10, 13));
+  }
+}
+
+// The operator's kernel outlives what bound it.
+TEST_F(OpPatternsTest, KernelsLiveAsLongAsTheRegistry) {
+  ASSERT_OK(OpPatterns(*ops_).BindPatternToOp(kLib, "relu_add(Tensor a, Tensor b) -> Tensor",
+                                              Parse(kReluAdd)));
+  ExpectPromoted(R"(program edge {
+    graph(%x: f32[2] user_input) {
+      %z: f32[2] = backend.DO_NOT_USE_TEST_ONLY.relu_add.default(%x, %x)
+      return (%z user_output)
+    }
+  })",
+                 R"(program edge {
+    graph(%x: f32[2] user_input) {
+      %relu: f32[2] = edge.aten.relu.default(%x)
+      %z: f32[2] = edge.aten.add.Tensor(%relu, %x)  name="add"
+      return (%z user_output)
+    }
+  })");
+}
+
+TEST_F(OpPatternsTest, OperatorsWithAFunctionKeepIt) {
+  ASSERT_OK(ops_->Define({.schema = "DO_NOT_USE_TEST_ONLY::op(Tensor a, Tensor b) -> Tensor"}));
+  ASSERT_OK(ops_->SetCompositeKernel("DO_NOT_USE_TEST_ONLY.op", CompositeKind::kImplicit,
+                                     [](OpBuilder& b, const OpCall& call) {
+                                       return std::vector<Argument>{Unary(b, "neg", call["b"])};
+                                     }));
+  ASSERT_OK(Bind("op", kReluAdd));
+  EXPECT_NE(patterns_.Find(ops_->Find("DO_NOT_USE_TEST_ONLY.op")), nullptr);
+  ExpectPromoted(R"(program edge {
+    graph(%x: f32[2] user_input, %y: f32[2] user_input) {
+      %z: f32[2] = edge.DO_NOT_USE_TEST_ONLY.op.default(%x, %y)
+      return (%z user_output)
+    }
+  })",
+                 R"(program edge {
+    graph(%x: f32[2] user_input, %y: f32[2] user_input) {
+      %z: f32[2] = edge.aten.neg.default(%y)  name="neg"
+      return (%z user_output)
+    }
   })");
 }
 
@@ -223,17 +291,16 @@ TEST_F(OpPatternsTest, PatternsOfPatternsArePromotedToo) {
       return (%i user_output, %a user_output)
     }
   })"));
-  // The outer pattern's type can't be inferred (inner has no meta kernel): it is the pattern's own.
   ExpectPromoted(R"(program edge {
-    graph(%x: f32[2] user_input) {
-      %y: f32[2], %z: f32[2] = backend.DO_NOT_USE_TEST_ONLY.outer.default(%x)
+    graph(%x: f32[5] user_input) {
+      %y: f32[5], %z: f32[5] = backend.DO_NOT_USE_TEST_ONLY.outer.default(%x)
       return (%y user_output, %z user_output)
     }
   })",
                  R"(program edge {
-    graph(%x: f32[2] user_input) {
-      %r: f32[2] = edge.aten.relu.default(%x)
-      %y: f32[2] = edge.aten.add.Tensor(%r, %x)  name="s"
+    graph(%x: f32[5] user_input) {
+      %relu: f32[5] = edge.aten.relu.default(%x)
+      %y: f32[5] = edge.aten.add.Tensor(%relu, %x)  name="add"
       return (%y user_output, %x user_output)
     }
   })");
@@ -262,13 +329,20 @@ TEST_F(OpPatternsTest, PatternThatDoesNotFitItsNodeIsAnError) {
       return (%z user_output)
     }
   })");
-  EXPECT_THAT(PromoteBackendOps(patterns_).run(program),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
+  EXPECT_THAT(PromoteBackendOps().run(program),
+              StatusIs(absl::StatusCode::kInternal,
                        AllOf(HasSubstr("gives f32[2]"), HasSubstr("%z: f32[3]"))));
+  ASSERT_OK(ops_->Define({.schema = "DO_NOT_USE_TEST_ONLY::bare(Tensor a) -> Tensor"}));
   ASSERT_OK(Bind("outer(Tensor a) -> Tensor", R"(program aten {
     graph(%a: f32[2] user_input) {
-      %i: f32[2] = DO_NOT_USE_TEST_ONLY.relu_add.default(%a, %a)
+      %i: f32[2] = DO_NOT_USE_TEST_ONLY.bare.default(%a)
       return (%i user_output)
+    }
+  })"));
+  ASSERT_OK(Bind("halves(Tensor a) -> Tensor", R"(program aten {
+    graph(%a: f32[2] user_input) {
+      [%x: f32[1], %y: f32[1]] = aten.split_copy.Tensor(%a, 1)
+      return (%x user_output)
     }
   })"));
   ExportedProgram other = Parse(R"(program edge {
@@ -277,8 +351,17 @@ TEST_F(OpPatternsTest, PatternThatDoesNotFitItsNodeIsAnError) {
       return (%z user_output)
     }
   })");
-  EXPECT_THAT(PromoteBackendOps(patterns_).run(other),
-              StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("has no meta kernel")));
+  EXPECT_THAT(PromoteBackendOps().run(other),
+              StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("neither a meta kernel nor")));
+  // The pattern takes two parts apart, here are three.
+  ExportedProgram three = Parse(R"(program edge {
+    graph(%x: f32[3] user_input) {
+      %z: f32[1] = backend.DO_NOT_USE_TEST_ONLY.halves.default(%x)
+      return (%z user_output)
+    }
+  })");
+  EXPECT_THAT(PromoteBackendOps().run(three),
+              StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("a list of another length")));
 }
 
 }  // namespace
