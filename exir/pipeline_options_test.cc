@@ -192,6 +192,7 @@ TEST_F(PipelineOptionsTest, LoweringGoesOnFromEveryStage) {
     const absl::Span<const std::byte> bytes(reinterpret_cast<const std::byte*>(file->data()),
                                             file->size());
     ASSERT_OK_AND_ASSIGN(methods, ParseSavedPrograms(file, bytes, *ops_));
+    EXPECT_EQ(SavePrograms(methods).ToString(), *file);
     ASSERT_OK_AND_ASSIGN(const ProgramImage image, LowerPrograms(std::move(methods), options));
     EXPECT_EQ(image.metadata.SerializeAsString(), direct.metadata.SerializeAsString());
   }

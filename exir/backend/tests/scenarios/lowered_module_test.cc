@@ -227,6 +227,20 @@ TEST_F(LoweredModuleScenarioTest, composite_model_has_the_delegates_id_and_data)
   EXPECT_EQ(TextOf(segment.pieces[0]), "aten.sin.default");
 }
 
+// Each result of the module is a value of the program that calls it.
+TEST_F(LoweredModuleScenarioTest, composed_module_with_a_tuple_of_results) {
+  const ExportedProgram program = Parse(kModels[3].text);
+  ExportedProgram host = Parse(R"(program edge { graph(%x: f32[2,3] user_input) {
+       return (%x user_output, %x user_output, %x user_output) } })");
+  ASSERT_OK_AND_ASSIGN(const NodeId call,
+                       InsertDelegateCall(host, ExportedProgram::kTop, NodeId(),
+                                          LowerWhole(program), {host.top().inputs()[0]}));
+  const std::vector<ValueId> results = host.top().node(call).results();
+  ASSERT_EQ(results.size(), 3u);
+  GraphEditor(host.top()).SetOutputs({results[0], results[1], results[2]});
+  ExpectSameResults(program, host);
+}
+
 // Parts with one result, with several, and with a list of results.
 TEST_F(LoweredModuleScenarioTest, create_submodule_single_return) {
   const ExportedProgram program = Parse(R"(program edge {
