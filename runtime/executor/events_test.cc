@@ -6,8 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "runtime/executor/program_delegate.h"
 #include "runtime/executor/testing/method_fixture.h"
+#include "runtime/executor/testing/program_backend.h"
 #include "runtime/trace/event_log.h"
 
 namespace belay {
@@ -44,22 +44,6 @@ class SteppingBackend final : public BackendRuntime {
     };
     return std::make_unique<Handle>(context.events);
   }
-};
-
-// Its blob is a program file.
-class ProgramBackend final : public BackendRuntime {
- public:
-  ProgramBackend(const KernelRegistry& kernels, const BackendRegistry& backends)
-      : kernels_(kernels), backends_(backends) {}
-  std::string_view id() const override { return "program"; }
-  absl::StatusOr<std::unique_ptr<DelegateHandle>> Init(
-      const DelegateInitContext& context, absl::Span<const std::byte> blob) const override {
-    return OpenProgramDelegate(context, blob, Limits(), kernels_, backends_);
-  }
-
- private:
-  const KernelRegistry& kernels_;
-  const BackendRegistry& backends_;
 };
 
 class EventsTest : public MethodTest {

@@ -293,7 +293,6 @@ absl::Status MethodCode::Prepare(MemoryBudget* memory) {
   ABSL_ASSIGN_OR_RETURN(calls_, AlignedBuffer::Create(calls_needed_));
   for (size_t i = 0; i < records_.size(); ++i) {
     Record& record = records_[i];
-    if (record.kind != Record::Kind::kKernel && record.kind != Record::Kind::kDelegate) continue;
     record.context =
         ContextOf(record, record.context.num_arguments(), record.context.num_outputs());
     if (record.kind != Record::Kind::kKernel) continue;

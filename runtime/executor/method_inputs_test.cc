@@ -32,6 +32,18 @@ TEST_F(AddTest, NamesInputsThatWereNeverSet) {
                                          "not all inputs are set: input 1 'b'"));
 }
 
+// What needs no memory must be set, too.
+TEST_F(MethodTest, NamesScalarsAndTensorsWithoutElementsThatWereNeverSet) {
+  forward_.ScalarInput("n", schema::ScalarSlot::INT);
+  forward_.Input("empty", kF32, {0});
+  ASSERT_OK_AND_ASSIGN(Method method, Load());
+  EXPECT_THAT(method.Execute(), StatusIs(absl::StatusCode::kFailedPrecondition,
+                                         "not all inputs are set: input 0 'n', input 1 'empty'"));
+  ASSERT_OK(method.SetInput(0, int64_t{0}));
+  EXPECT_THAT(method.Execute(), StatusIs(absl::StatusCode::kFailedPrecondition,
+                                         "not all inputs are set: input 1 'empty'"));
+}
+
 TEST_F(AddTest, RefusesInputsThatDoNotFit) {
   Build({4, 3}, {{.dim = 0, .min = 2, .max = 4, .symbol = "s0"}});
   ASSERT_OK_AND_ASSIGN(Method method, Load());

@@ -13,19 +13,49 @@
 #include "runtime/executor/testing/method_fixture.h"
 #include "runtime/executor/testing/sample_program.h"
 #include "runtime/kernel/kernel_arguments.h"
+#include "runtime/kernels/standard_kernels.h"
 
 namespace belay {
 namespace {
 
 using ::testing::AllOf;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr DType kF32 = DType::kFloat32;
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 constexpr auto kOutOfRange = absl::StatusCode::kOutOfRange;
 constexpr auto kNotFound = absl::StatusCode::kNotFound;
 constexpr auto kExhausted = absl::StatusCode::kResourceExhausted;
+
+// Ends when it must, and succeeds.
+struct NoArguments {
+  static absl::StatusOr<NoArguments> Read(const KernelArguments&) { return NoArguments(); }
+};
+absl::Status RunOn(KernelContext&, const NoArguments&) {
+  while (!Budget::Stop()) {
+  }
+  return absl::OkStatus();
+}
+constexpr Kernel kRunOn[] = {
+    KernelRow<&RunOn>("test.run_on.default", "-> 0", "RunOn", KernelEngine::kReference)};
+
+// Takes no number.
+struct NumberCall {
+  int64_t x = 0;
+  static absl::StatusOr<NumberCall> Read(const KernelArguments& arguments) {
+    NumberCall call;
+    ABSL_ASSIGN_OR_RETURN(call.x, arguments.StaticInt("x"));
+    return call;
+  }
+};
+absl::Status Refuse(KernelContext&, const NumberCall&) {
+  return absl::InvalidArgumentError("refused");
+}
+constexpr Kernel kRefuse[] = {
+    KernelRow<&Refuse>("test.refuse.default", "x", "Refuse", KernelEngine::kReference)};
 
 TEST_F(AddTest, ComputesStaticShapes) {
   Build({2, 2});
@@ -281,6 +311,33 @@ TEST_F(LoopTest, NoCallDoesMoreWorkThanItMay) {
   ASSERT_OK(method.Execute());
 }
 
+// What the arguments take counts before the call, what the output takes behind it.
+TEST_F(AddTest, WorkOnTensorsOfAnySizeIsThatOnTheirSizes) {
+  Build({1000}, {{.dim = 0, .min = 0, .max = 1000}});
+  ASSERT_OK_AND_ASSIGN(Method method, Load());
+  const TestTensor x = TestTensor::Zeros(kF32, {100});
+  for (size_t i = 0; i < 2; ++i) ASSERT_OK(method.SetInput(i, x.view()));
+  constexpr uint64_t kEach = 16 * 100;  // runtime/kernel/work.cc
+  EXPECT_OK(method.Execute({.executed_work = 3 * kEach}));
+  EXPECT_THAT(
+      method.Execute({.executed_work = 3 * kEach - 1}),
+      StatusIs(kExhausted, HasSubstr("takes 1600 units of work, 1599 are left of the 4799")));
+  EXPECT_THAT(
+      method.Execute({.executed_work = 2 * kEach - 1}),
+      StatusIs(kExhausted, HasSubstr("takes 3200 units of work, 3199 are left of the 3199")));
+}
+
+// The kernel ends when it is asked to, and says nothing of it.
+TEST_F(MethodTest, ACallThatWasCutShortFails) {
+  ASSERT_OK(kernels_.Add(kRunOn));
+  forward_.Call("test.run_on.default", {}, {});
+  ASSERT_OK_AND_ASSIGN(Method method, Load());
+  EXPECT_THAT(method.Execute(
+                  {.deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(20)}),
+              StatusIs(absl::StatusCode::kDeadlineExceeded,
+                       HasSubstr("method 'forward', instruction 0 ('test.run_on.default')")));
+}
+
 TEST_F(LoopTest, StopsAtTheDeadlineOfTheCallersBudget) {
   Program::Options options;
   options.limits.executed_instructions = 0;
@@ -423,6 +480,13 @@ TEST_F(MethodTest, ScratchCountsAgainstTheMemoryBudget) {
   EXPECT_EQ(little.left(), 399u);
 }
 
+TEST_F(MethodTest, TheTablesCountAgainstTheMemoryBudget) {
+  ASSERT_OK_AND_ASSIGN(const Program program, OpenFileBytes(program_.Serialize()));
+  MemoryBudget little("memory", 1);
+  EXPECT_THAT(Method::Load(program, "forward", kernels_, backends_, {.memory = &little}),
+              StatusIs(kExhausted, HasSubstr("the tables of method 'forward' of ")));
+}
+
 TEST_F(MethodTest, EverythingMissingIsListed) {
   const uint32_t x = forward_.Input("x", DType::kInt64, {2});
   const uint32_t y = forward_.Arena(kF32, {2}), z = forward_.Arena(kF32, {2});
@@ -441,6 +505,31 @@ TEST_F(MethodTest, EverythingMissingIsListed) {
                "'test.add.Tensor' (1 call): no kernel takes (tensor i64[2], tensor i64[2]); "
                "backend 'dsp' (1 call): registered are 'fake'; backend 'npu' (1 call): registered "
                "are 'fake'; Belay's kernels are those of //runtime/kernels:standard_kernels"));
+}
+
+TEST_F(MethodTest, WhatIsMissingIsNamedWithItsFirstCall) {
+  const uint32_t x = forward_.Input("x", kF32, {2}), y = forward_.Arena(kF32, {2});
+  const uint32_t blob = program_.AddSegment(schema::Segment::DELEGATE, "blob");
+  forward_.Call("test.add.Tensor", {x, x}, {y});
+  schema::DebugInfo debug;
+  schema::MethodDebugInfo* info = debug.add_methods();
+  info->add_instructions()->set_node("add");
+  for (int i = 0; i < 2; ++i) {
+    forward_.Delegate("npu", blob, {x}, {y});
+    info->add_instructions()->set_node(absl::StrCat("call_", i));
+  }
+  program_.AddDebugInfo(debug);
+  EXPECT_THAT(Load(),
+              StatusIs(kNotFound,
+                       "method 'forward' can't be run here: backend 'npu' (2 calls, the first from "
+                       "node 'call_0'): registered are 'fake'"));
+}
+
+TEST_F(MethodTest, OfManyThatAreMissingTheFirstAreListed) {
+  for (int i = 100; i < 140; ++i) forward_.Call(absl::StrCat("aten.op_", i, ".default"), {}, {});
+  EXPECT_THAT(Load(), StatusIs(kNotFound, AllOf(HasSubstr("'aten.op_131.default' (1 call): no "
+                                                          "kernel; and 8 more"),
+                                                Not(HasSubstr("op_132")))));
 }
 
 TEST_F(MethodTest, UnknownMethodsAreRefused) {
@@ -473,6 +562,27 @@ TEST_F(MethodTest, DamagedDebugInfoIsIgnored) {
   program_.metadata().set_debug_segment(
       program_.AddSegment(schema::Segment::DEBUG, "\xff\xff\xff") + 1);
   EXPECT_THAT(Load()->Execute(), StatusIs(absl::StatusCode::kInternal, HasSubstr("out of luck")));
+}
+
+// Debug information may end early, or break off in what it says of an instruction.
+TEST_F(MethodTest, OnlyWhatTheDebugInfoSaysOfAnInstructionIsShown) {
+  forward_.Int(0);
+  forward_.Move(forward_.Int(1), forward_.Slot(schema::ScalarSlot::INT));
+  forward_.Call("test.fail.default", {}, {});
+  const auto expect_no_source = [&] {
+    EXPECT_THAT(Load()->Execute(),
+                StatusIs(absl::StatusCode::kInternal,
+                         "method 'forward', instruction 1 ('test.fail.default'): out of luck"));
+  };
+  const auto field = [](const std::string& bytes) {  // of number 1
+    return std::string({'\x0a', static_cast<char>(bytes.size())}) + bytes;
+  };
+  const std::string move = field(field("move"));
+  for (const std::string& instructions : {move, move + field(field("fail") + "\xff")}) {
+    program_.metadata().set_debug_segment(
+        program_.AddSegment(schema::Segment::DEBUG, field(instructions)) + 1);
+    expect_no_source();
+  }
 }
 
 TEST_F(MethodTest, OutputsThatAreNoneAreDropped) {
@@ -512,6 +622,38 @@ TEST_F(MethodTest, SlotsKeepTheirKind) {
   forward_.JumpIfFalse(flag);
   EXPECT_THAT(run_twice(),
               StatusIs(kInvalid, HasSubstr("planned is bool, the kernel computed int")));
+}
+
+// The condition that failed is computed two instructions before, of two numbers.
+TEST_F(MethodTest, FailedAssertionsShowTheNumbersOfTheirCondition) {
+  ASSERT_OK(AddStandardKernels(kernels_));
+  const uint32_t n = forward_.ScalarInput("n", schema::ScalarSlot::INT);
+  const uint32_t f = forward_.ScalarInput("f", schema::ScalarSlot::DOUBLE);
+  const uint32_t sum = forward_.Slot(schema::ScalarSlot::INT);
+  const uint32_t other = forward_.Slot(schema::ScalarSlot::INT);
+  const uint32_t less = forward_.Slot(schema::ScalarSlot::BOOL);
+  const uint32_t less_f = forward_.Slot(schema::ScalarSlot::BOOL);
+  forward_.Call("test.less.default", {n, forward_.Int(5)}, {less});
+  forward_.Call("executorch_prim.lt.Scalar", {f, forward_.Double(5)}, {less_f});
+  forward_.Call("test.add_int.default", {n, n}, {sum});
+  forward_.Move(n, other);
+  forward_.Call("aten._assert_scalar.default", {less, forward_.String("n is small")}, {});
+  forward_.Call("aten._assert_scalar.default", {less_f, forward_.String("f is small")}, {});
+  forward_.Call("test.refuse.default", {sum}, {other});
+  ASSERT_OK(kernels_.Add(kRefuse));
+  ASSERT_OK_AND_ASSIGN(Method method, Load());
+  ASSERT_OK(method.SetInput(0, int64_t{7}));
+  ASSERT_OK(method.SetInput(1, 7.0));
+  EXPECT_THAT(method.Execute(),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       EndsWith("n is small (test.less.default(7, 5) is false)")));
+  // Numbers that are no integers are not shown.
+  ASSERT_OK(method.SetInput(0, int64_t{3}));
+  EXPECT_THAT(method.Execute(),
+              StatusIs(absl::StatusCode::kFailedPrecondition, EndsWith("f is small")));
+  // Only assertions have a condition.
+  ASSERT_OK(method.SetInput(1, 3.0));
+  EXPECT_THAT(method.Execute(), StatusIs(kInvalid, EndsWith("refused")));
 }
 
 // --- Delegates ---
@@ -609,6 +751,23 @@ TEST_F(DelegateTest, ErrorsOfInitAreAnnotated) {
                        "method 'forward', delegate 0 of backend 'fake': no blob of this backend"));
 }
 
+TEST_F(DelegateTest, WithoutAHandleItIsAnError) {
+  class EmptyBackend final : public BackendRuntime {
+   public:
+    std::string_view id() const override { return "empty"; }
+    absl::StatusOr<std::unique_ptr<DelegateHandle>> Init(
+        const DelegateInitContext&, absl::Span<const std::byte>) const override {
+      return nullptr;
+    }
+  };
+  const EmptyBackend empty;
+  ASSERT_OK(backends_.Add(&empty));
+  forward_.Delegate("empty", program_.AddSegment(schema::Segment::DELEGATE, "x"), {}, {});
+  EXPECT_THAT(Load(), StatusIs(absl::StatusCode::kInternal,
+                               "method 'forward', delegate 1 of backend 'empty': the backend made "
+                               "no handle"));
+}
+
 TEST_F(DelegateTest, ErrorsOfExecuteAreAnnotated) {
   ASSERT_OK_AND_ASSIGN(Method method, Load());
   const TestTensor x = TestTensor::Of<float>({1}, {-1});
@@ -640,30 +799,6 @@ TEST_F(MethodTest, SaysWhichKernelsItUses) {
                           "test.add_.Tensor/AddInPlace/reference", "jump//"));
 }
 
-// 2 a, and 1 more by a call that was fixed.
-struct TwiceCall {
-  const TensorView* a = nullptr;
-  const float* from = nullptr;
-  float* to = nullptr;
-  static absl::StatusOr<TwiceCall> Read(const KernelArguments& arguments) {
-    ABSL_ASSIGN_OR_RETURN(const TensorView* a, arguments.Tensor("a", DTypeSet{kF32}));
-    return TwiceCall{.a = a};
-  }
-  bool Fix(const KernelContext& context) {
-    from = a->as<const float>();
-    to = context.output_slot(0)->get_if<TensorView>()->as<float>();
-    return a->numel() == 1;
-  }
-  void RunFixed() const { *to = 2 * *from + 1; }
-};
-absl::Status Twice(KernelContext& context, const TwiceCall& call) {
-  ABSL_ASSIGN_OR_RETURN(const TensorView* out, context.Output(0, call.a->sizes));
-  for (int64_t i = 0; i < out->numel(); ++i) out->as<float>()[i] = 2 * call.a->as<float>()[i];
-  return absl::OkStatus();
-}
-constexpr Kernel kTwice[] = {
-    KernelRow<&Twice>("test.twice.default", "a", "Twice", KernelEngine::kReference)};
-
 // Says what its argument is.
 struct QuoteCall {
   std::string_view text;
@@ -688,7 +823,6 @@ TEST_F(MethodTest, ErrorsHoldNothingThatATerminalObeys) {
 }
 
 TEST_F(MethodTest, CallsOnTensorsThatStayWhereTheyAreAreFixed) {
-  ASSERT_OK(kernels_.Add(kTwice));
   const uint32_t x = forward_.Input("x", kF32, {1});
   const uint32_t y = forward_.Input("y", kF32, {1}, {{.dim = 0, .min = 0, .max = 1}});
   const uint32_t c = forward_.Constant(program_.AddConstant<float>({5}), kF32, {1});
@@ -721,6 +855,16 @@ TEST_F(MethodTest, CallsOnTensorsThatStayWhereTheyAreAreFixed) {
     value += 10;
   }
   EXPECT_EQ(method.instructions()[1].kernel, "Twice");
+}
+
+TEST_F(MethodTest, CallsOnTensorsThatStayWhereTheyAreAreFixedWithoutInputs) {
+  const uint32_t c = forward_.Constant(program_.AddConstant<float>({5}), kF32, {1});
+  const uint32_t to = forward_.Arena(kF32, {1});
+  forward_.Call("test.twice.default", {c}, {to});
+  forward_.Output(to);
+  ASSERT_OK_AND_ASSIGN(Method method, Load());
+  ASSERT_OK(method.Execute());
+  EXPECT_THAT(Floats(method.GetOutput(0)), ElementsAre(11));
 }
 
 TEST_F(MethodTest, CanBeMoved) {

@@ -81,5 +81,21 @@ TEST_F(OverlayTest, SizesMustBeEqualAtEachCall) {
   }
 }
 
+// The loader looks for arguments under the output, and there is none.
+TEST_F(OverlayTest, AnOutputThatIsDroppedLiesOverNothing) {
+  TestProgram made;
+  TestMethod method = made.AddMethod("forward");
+  const uint32_t x = method.Input("x", kF32, {2});
+  const uint32_t a = method.Arena(kF32, {2}), none = method.None();
+  method.Call("aten.relu.default", {x}, {a});
+  method.Call("aten.relu.default", {a}, {none});
+  ASSERT_OK_AND_ASSIGN(const Program program, OpenFileBytes(made.Serialize()));
+  ASSERT_OK_AND_ASSIGN(Method loaded, Method::Load(program, "forward", kernels_, backends_));
+  const TestTensor two = TestTensor::Of<float>({2}, {1, -1});
+  ASSERT_OK(loaded.SetInput(0, two.view()));
+  EXPECT_THAT(loaded.Execute(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("instruction 1")));
+}
+
 }  // namespace
 }  // namespace belay

@@ -96,6 +96,27 @@ TEST_F(SharedStateTest, IsResetSavedAndRestored) {
               StatusIs(kInvalid, HasSubstr("has 16 bytes, given are 17")));
 }
 
+TEST_F(SharedStateTest, BuffersWithoutElementsAreSharedToo) {
+  for (const char* name : {"third", "third_too"}) {
+    TestMethod method = program_.AddMethod(name);
+    method.State("a_none", kF32, {0});
+    AddStep(method, "u", {2}, 0);
+  }
+  ASSERT_OK_AND_ASSIGN(const Program* program, Open());
+  ASSERT_OK_AND_ASSIGN(SharedState state, SharedState::Create(*program, {"third", "third_too"}));
+  ASSERT_OK_AND_ASSIGN(Method third, LoadShared(*program, "third", &state));
+  ASSERT_OK_AND_ASSIGN(const TensorView u, state.Find("u"));
+  ASSERT_OK_AND_ASSIGN(const TensorView none, state.Find("a_none"));
+  EXPECT_EQ(none.data, nullptr);
+  Run(third, x_);
+  const std::string saved = state.Save();
+  EXPECT_EQ(saved.size(), 8u);
+  state.Reset();
+  EXPECT_THAT(ToVector<float>(u), ElementsAre(0, 0));
+  ASSERT_OK(state.Restore(saved));
+  EXPECT_THAT(ToVector<float>(u), ElementsAre(1, 2));
+}
+
 TEST_F(SharedStateTest, WhatCannotBeSharedIsNamed) {
   TestMethod other_size = program_.AddMethod("third");
   AddStep(other_size, "s", {3}, 0);

@@ -136,8 +136,7 @@ absl::Status SlotTable::AllocateMemory(SharedState* shared) {
     if (tensor == nullptr || tensor->max_bytes == 0) continue;  // without elements: no memory
     if (tensor->location == TensorPlan::Location::kArena) {
       tensor_data_[v] = arena_.data() + tensor->offset;
-    } else if (tensor->location == TensorPlan::Location::kState) {
-      if (shared != nullptr) continue;
+    } else if (tensor->location == TensorPlan::Location::kState && shared == nullptr) {
       tensor_data_[v] = state_.data() + tensor->offset;
     }
     slots_[v].get_if<TensorView>()->data = tensor_data_[v];

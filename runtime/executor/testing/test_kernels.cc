@@ -200,6 +200,27 @@ absl::Status Unset(KernelContext& context, const UnsetCall& call) {
 // Those with as many outputs as the signature says.
 bool AcceptsUnset(const KernelContext&, const UnsetCall&) { return true; }
 
+struct TwiceCall {
+  const TensorView* a = nullptr;
+  const float* from = nullptr;
+  float* to = nullptr;
+  static absl::StatusOr<TwiceCall> Read(const KernelArguments& arguments) {
+    ABSL_ASSIGN_OR_RETURN(const TensorView* a, arguments.Tensor("a", DTypeSet{DType::kFloat32}));
+    return TwiceCall{.a = a};
+  }
+  bool Fix(const KernelContext& context) {
+    from = a->as<const float>();
+    to = context.output_slot(0)->get_if<TensorView>()->as<float>();
+    return a->numel() == 1;
+  }
+  void RunFixed() const { *to = 2 * *from + 1; }
+};
+absl::Status Twice(KernelContext& context, const TwiceCall& call) {
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out, context.Output(0, call.a->sizes));
+  for (int64_t i = 0; i < out->numel(); ++i) out->as<float>()[i] = 2 * call.a->as<float>()[i];
+  return absl::OkStatus();
+}
+
 constexpr KernelEngine kEngine = KernelEngine::kReference;
 constexpr Kernel kKernels[] = {
     KernelRow<&Add, &AcceptsAdd>("test.add.Tensor", "a b", "Add", kEngine),
@@ -211,6 +232,7 @@ constexpr Kernel kKernels[] = {
     KernelRow<&LessTensor>("test.less_tensor.default", "a b", "LessTensor", kEngine),
     KernelRow<&Split>("test.split.default", "a", "Split", kEngine),
     KernelRow<&Scratch, nullptr, &ScratchBytes>("test.scratch.default", "a", "Scratch", kEngine),
+    KernelRow<&Twice>("test.twice.default", "a", "Twice", kEngine),
     KernelRow<&Fail>("test.fail.default", "-> 0", "Fail", kEngine),
     KernelRow<&SetNone>("test.none.default", "a", "SetNone", kEngine),
     KernelRow<&WrongKind>("test.wrong_kind.default", "", "WrongKind", kEngine),

@@ -9,6 +9,7 @@
 //   test.less_tensor.default(a, b) -> out of f32 tensors of one element; out is bool
 //   test.split.default(a) -> list        along dimension 0, one slice per element of the list
 //   test.scratch.default(a) -> out       a + 1, by way of a.nbytes() bytes of scratch
+//   test.twice.default(a) -> out         2 a, of f32; 2 a + 1 by a call that was fixed, of one element
 //   test.fail.default() -> ()            always kInternal "out of luck"
 //   test.none.default(a) -> none         sets its output to an int
 //   test.wrong_kind.default() -> any     sets its output to a string
