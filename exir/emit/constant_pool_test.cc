@@ -60,6 +60,18 @@ TEST(ConstantPoolTest, KeysOfOneContentShareASegmentWhoseKnownDigestIsKept) {
   EXPECT_EQ(image.metadata.named_data_size(), 2);
 }
 
+TEST(ConstantPoolTest, BlobsOfOneContentShareASegment) {
+  ProgramImage image;
+  ConstantPool pool(&image);
+  const uint32_t a = pool.AddDelegateBlob(TextStorage("blob"));
+  const uint32_t b = pool.AddDelegateBlob(TextStorage("other"));
+  EXPECT_EQ(pool.AddDelegateBlob(TextStorage("blob")), a);
+  ASSERT_EQ(image.segments.size(), 2u);
+  EXPECT_EQ(image.segments[a].kind, schema::Segment::DELEGATE);
+  EXPECT_EQ(TextOf(image.segments[a].pieces[0]), "blob");
+  EXPECT_EQ(TextOf(image.segments[b].pieces[0]), "other");
+}
+
 ConstantTensor Bytes(const std::string& text) {
   auto made = ConstantTensor::Contiguous(DType::kUint8, {static_cast<int64_t>(text.size())},
                                          TextStorage(text));

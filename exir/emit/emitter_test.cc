@@ -603,5 +603,56 @@ TEST(EmitterTest, ReportsTheMemoryOfEachMethod) {
   EXPECT_EQ(image.debug.methods_size(), 0);
 }
 
+TEST(EmitterTest, DebugInfoNamesTheNodesOfInstructionsAndOfDelegates) {
+  ASSERT_OK_AND_ASSIGN(const ProgramImage image, EmitForward(R"(program edge {
+    graph(%x: f32[2] user_input) {
+      %a: f32[2] = edge.aten.neg.default(%x)
+      %y: f32[2] = higher_order.executorch_call_delegate(module#0, %a)
+      return (%y user_output) }
+    module#0 backend "demo" specs [] { blob "YQ==" program edge {
+      graph(%x: f32[2] user_input) {
+        %n: f32[2] = edge.aten.neg.default(%x)
+        return (%n user_output) } } } })"));
+  ASSERT_EQ(image.debug.methods_size(), 1);
+  const schema::MethodDebugInfo& debug = image.debug.methods(0);
+  ASSERT_EQ(debug.instructions_size(), 2);
+  EXPECT_EQ(debug.instructions(0).node(), "a");
+  EXPECT_EQ(debug.instructions(1).node(), "y");
+  // A node without a handle can't be asked for.
+  ASSERT_EQ(debug.delegates_size(), 1);
+  EXPECT_EQ(debug.delegates(0).nodes_size(), 0);
+}
+
+// Another form of the operands is another delegate: it is made for them.
+TEST(EmitterTest, CallsOfAModuleWithOperandsOfOtherFormsAreOtherDelegates) {
+  ASSERT_OK_AND_ASSIGN(const ProgramImage image, EmitForward(R"(program edge {
+    graph(%x: f32[2] user_input, %y: f32[3] user_input, %z: f32[2] user_input) {
+      %a: f32[2] = higher_order.executorch_call_delegate(module#0, %x)
+      %b: f32[3] = higher_order.executorch_call_delegate(module#0, %y)
+      %c: f32[2] = higher_order.executorch_call_delegate(module#0, %z)
+      return (%a user_output, %b user_output, %c user_output) }
+    module#0 backend "demo" specs [] { blob "YQ==" program edge {
+      graph(%x: f32[2] user_input) {
+        %n: f32[2] = edge.aten.neg.default(%x)
+        return (%n user_output) } } } })"));
+  EXPECT_THAT(Lines(image.metadata.methods(0)),
+              ElementsAre("a3 = delegate 0(x0)", "a4 = delegate 1(x1)", "a5 = delegate 0(x2)",
+                          "return a3, a4, a5"));
+  EXPECT_EQ(image.segments.size(), 1u);
+}
+
+TEST(EmitterTest, InputsThatTheProgramWritesToAreMarked) {
+  ASSERT_OK_AND_ASSIGN(const ProgramImage image, EmitForward(R"(program edge {
+    graph(%x: f32[2] user_input, %y: f32[2] user_input) {
+      %z: f32[2] = edge.aten.neg.default(%y)
+      return (%z user_input_mutation "x", %z user_output)
+    }
+  })"));
+  const schema::Method& method = image.metadata.methods(0);
+  ASSERT_EQ(method.inputs_size(), 2);
+  EXPECT_TRUE(method.inputs(0).mutated());
+  EXPECT_FALSE(method.inputs(1).mutated());
+}
+
 }  // namespace
 }  // namespace belay::exir

@@ -120,6 +120,22 @@ TEST(MemoryCheckerTest, M1RefusesTwoLiveTensorsInOnePlace) {
       << b.Check();
 }
 
+TEST(MemoryCheckerTest, M1NamesOnlyWhatIsNeededAndWrittenOver) {
+  Builder b;
+  const uint32_t dead = b.Tensor(16, 0), needed = b.Tensor(16, 0), apart = b.Tensor(16, 64);
+  const uint32_t over = b.Tensor(16, 0);
+  b.Call({}, {dead});
+  b.Call({}, {needed});
+  b.Call({}, {apart});
+  b.Call({}, {over});
+  for (const uint32_t v : {needed, apart, over}) b.Output(v);
+  const std::string problems = b.Check();
+  EXPECT_NE(problems.find("M1: instruction 3 writes value 3 [0, 64) over value 1"),
+            std::string::npos)
+      << problems;
+  EXPECT_EQ(std::count(problems.begin(), problems.end(), '\n'), 1) << problems;
+}
+
 TEST(MemoryCheckerTest, M1SeesListElements) {
   Builder b;
   const uint32_t x = b.Tensor(16, 0), y = b.Tensor(16, 64), z = b.Tensor(16, 0),

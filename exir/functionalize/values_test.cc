@@ -157,6 +157,7 @@ TEST(FunctionalizedValuesTest, WritesThroughEveryView) {
       {"aten.slice.Tensor(%x, 1, 1, -1, 2)", "f32[4,2]{strides=[6,2],offset=1}"},
       {"aten.slice.Tensor(%x, 0, 1)", "f32[3,6]{offset=6}"},
       {"aten.narrow.default(%x, 1, -3, 2)", "f32[4,2]{strides=[6,1],offset=3}"},
+      {"aten.narrow.default(%x, 1, -2, 2)", "f32[4,2]{strides=[6,1],offset=4}"},
       {"aten.narrow.default(%x, 0, 1, 2)", "f32[2,6]{offset=6}"},
       {"aten.expand.default(%x, [-1,6])", "f32[4,6]"},
       {"aten.expand.default(%x, [1,4,6])", "f32[1,4,6]"},
@@ -176,6 +177,24 @@ TEST(FunctionalizedValuesTest, WritesThroughEveryView) {
         "%before user_output, %after user_output, %w user_output, %v user_output");
     ExpectSameWhenFunctional(text, text);
   }
+}
+
+// A chain so long that its elements are picked by their numbers.
+TEST(FunctionalizedValuesTest, ReadsTheEndOfALongChainAfterAWriteToItsMemory) {
+  std::string chain = "%v0: f32[3,2]{strides=[1,3]} = aten.transpose.int(%x, 0, 1)\n";
+  for (int i = 1; i < 21; ++i) {
+    absl::StrAppend(&chain, "%v", i, i % 2 == 1 ? ": f32[2,3]" : ": f32[3,2]{strides=[1,3]}",
+                    " = aten.transpose.int(%v", i - 1, ", 0, 1)\n");
+  }
+  const std::string text =
+      Training("%x: f32[2,3] user_input",
+               absl::StrCat(chain,
+                            "%before: f32[3,2]{strides=[1,3]} = aten.neg.default(%v20)\n"
+                            "%n: f32[2,3] = aten.add.Scalar(%x, 1)\n"
+                            "%y: f32[2,3] = aten.copy_.default(%x, %n)\n"
+                            "%after: f32[3,2]{strides=[1,3]} = aten.neg.default(%v20)\n"),
+               "%before user_output, %after user_output");
+  ExpectSameWhenFunctional(text, text);
 }
 
 TEST(FunctionalizedValuesTest, WritesThroughEachPiece) {

@@ -114,6 +114,18 @@ TEST(BudgetTest, LoopsEndAtTheDeadlineAndWhenCancelled) {
   EXPECT_THAT(late.Check(), StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("'deadline'")));
 }
 
+TEST(BudgetTest, ChecksLookAtTheTimeThemselves) {
+  std::atomic<bool> cancel = false;
+  Budget budget;
+  budget.cancel = &cancel;
+  EXPECT_OK(budget.Check());
+  cancel = true;
+  EXPECT_THAT(budget.Check(), StatusIs(absl::StatusCode::kCancelled));
+  cancel = false;
+  budget.deadline = std::chrono::steady_clock::now() - std::chrono::seconds(1);
+  EXPECT_THAT(budget.Check(), StatusIs(absl::StatusCode::kDeadlineExceeded));
+}
+
 TEST(BudgetTest, APaceAsksNowAndThen) {
   std::atomic<bool> cancel = true;
   Budget budget;

@@ -127,12 +127,10 @@ constexpr DType kPromotion[kNumPromoting][kNumPromoting] = {
 }  // namespace
 
 std::optional<DType> DTypeFromPt2(Pt2ScalarType type) {
-  if (type.value < 0) return std::nullopt;
   return FindDType([&](const DTypeInfo& info) { return info.pt2 == type.value; });
 }
 
 std::optional<DType> DTypeFromC10(C10ScalarType type) {
-  if (type.value < 0) return std::nullopt;
   return FindDType([&](const DTypeInfo& info) { return info.c10 == type.value; });
 }
 

@@ -143,6 +143,13 @@ INSTANTIATE_TEST_SUITE_P(
         Float8Case<DType::kFloat8E5M2FNUZ>(2, 16, 0x7f, 0x80, 0x80, 0x80, false)),
     [](const testing::TestParamInfo<FormatCase>& info) { return info.param.name; });
 
+// Rounded like a number, the largest payloads would become -0.
+TEST(BFloat16Test, EveryNanIsTheSame) {
+  for (const uint32_t bits : {0x7f800001u, 0x7fffffffu, 0xff800001u, 0xffffffffu}) {
+    EXPECT_EQ(FloatToBFloat16Bits(std::bit_cast<float>(bits)), 0x7fc0) << bits;
+  }
+}
+
 TEST(Float8E8M0Test, CodesArePowersOfTwo) {
   for (int code = 0; code < 255; ++code) {
     const float value = Float8BitsToFloat(DType::kFloat8E8M0FNU, static_cast<uint8_t>(code));

@@ -260,5 +260,24 @@ TEST_F(ReadTest, MoreThanTheMemoryThereIsIsResourceExhausted) {
                        HasSubstr("no memory for the 1152921504606846976 bytes of model")));
 }
 
+TEST_F(MappedFileTest, IsUnmappedWithTheLastReference) {
+  const std::string path = Path("file");
+  ASSERT_OK(WriteFileAtomically(path, {"content"}));
+  const std::string shown = path.substr(path.rfind("mapped_file_"));
+  const auto is_mapped = [&] {
+    std::ifstream maps("/proc/self/maps");
+    for (std::string line; std::getline(maps, line);) {
+      if (line.find(shown) != std::string::npos) return true;
+    }
+    return false;
+  };
+  {
+    ASSERT_OK_AND_ASSIGN(const std::shared_ptr<const MappedFile> file,
+                         MappedFile::Open(path, {.access = FileAccess::kMap}));
+    EXPECT_TRUE(is_mapped());
+  }
+  EXPECT_FALSE(is_mapped());
+}
+
 }  // namespace
 }  // namespace belay

@@ -16,7 +16,6 @@
 #include "runtime/core/first_bytes.h"
 #include "runtime/core/mapped_file.h"
 #include "runtime/core/memory_check.h"
-#include "runtime/core/printable.h"
 #include "runtime/core/status_macros.h"
 
 namespace belay {
@@ -222,7 +221,9 @@ absl::StatusOr<std::string_view> TakeHeader(std::string_view& file) {
   return header;
 }
 
-absl::StatusOr<NpyArray> Read(absl::Span<const std::byte> bytes) {
+}  // namespace
+
+absl::StatusOr<NpyArray> ReadNpy(absl::Span<const std::byte> bytes) {
   std::string_view file(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   ABSL_ASSIGN_OR_RETURN(const std::string_view text, TakeHeader(file));
   ABSL_ASSIGN_OR_RETURN(const NpyHeader header, HeaderParser(text).Parse());
@@ -254,14 +255,6 @@ absl::StatusOr<NpyArray> Read(absl::Span<const std::byte> bytes) {
     source.strides = DenseStrides(array.sizes, order);
   }
   ABSL_RETURN_IF_ERROR(CopyElements(source, array.view()));
-  return array;
-}
-
-}  // namespace
-
-absl::StatusOr<NpyArray> ReadNpy(absl::Span<const std::byte> bytes) {
-  absl::StatusOr<NpyArray> array = Read(bytes);
-  if (!array.ok()) return Printable(array.status());
   return array;
 }
 

@@ -243,6 +243,23 @@ TEST(NpyBytesTest, TensorsLargerThanTheMemoryAreErrors) {
                                        HasSubstr("no memory for the bytes of a .npy file")));
 }
 
+// NumPy refuses it, too, unless it is told that the file is trusted.
+TEST(ReadNpyTest, HeadersHaveALimit) {
+  for (const size_t length : {10000, 10001}) {
+    std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (), }";
+    header.resize(length, ' ');
+    const std::string file = std::string("\x93NUMPY\1\0", 8) + static_cast<char>(length & 0xff) +
+                             static_cast<char>(length >> 8) + header + std::string(4, '\0');
+    if (length <= 10000) {
+      EXPECT_OK(ReadNpy(Bytes(file)).status());
+    } else {
+      EXPECT_THAT(ReadNpy(Bytes(file)),
+                  StatusIs(absl::StatusCode::kInvalidArgument,
+                           HasSubstr("a header of 10001 bytes, limit 10000")));
+    }
+  }
+}
+
 TEST(WriteNpyTest, WritesTheFile) {
   const std::string path = testing::TempDir() + "/write_npy_test.npy";
   ASSERT_OK(WriteNpy(path, TestTensor::Of<float>({2, 3}, {1, 2, 3, 4, 5, 6})));

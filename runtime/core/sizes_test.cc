@@ -98,6 +98,7 @@ TEST(IsDenseTest, AcceptsAnyOrderWithoutGapsOrRepeats) {
   EXPECT_TRUE(IsDense({0, 3}, {0, 0}));
   EXPECT_FALSE(IsDense({2, 3}, {4, 1}));
   EXPECT_FALSE(IsDense({2, 3}, {1}));
+  EXPECT_FALSE(IsDense({0, 3}, {1}));
   EXPECT_FALSE(IsDense({2, 3}, {0, 1}));
   EXPECT_FALSE(IsDense({2, 2}, {1, 1}));
   EXPECT_FALSE(IsDense({kBig, kBig}, {1, 1}));

@@ -1,6 +1,7 @@
 #include "runtime/core/thread_pool.h"
 
 #include <atomic>
+#include <chrono>
 #include <thread>
 #include <vector>
 
@@ -37,6 +38,25 @@ TEST(ThreadPoolTest, PartsRunAtTheSameTime) {
     while (arrived.load() < 2) std::this_thread::yield();
   });
   EXPECT_EQ(arrived.load(), 2);
+}
+
+// Without a lease the pool is taken for one call.
+TEST(ThreadPoolTest, ACallLeavesThePoolToOtherThreads) {
+  ThreadPool pool(2);
+  pool.Run(2, [](int) {});
+  std::atomic<int> arrived = 0, met = 0;
+  std::thread other([&] {
+    pool.Run(2, [&](int) {
+      ++arrived;
+      const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+      while (arrived.load() < 2 && std::chrono::steady_clock::now() < end) {
+        std::this_thread::yield();
+      }
+      if (arrived.load() == 2) ++met;
+    });
+  });
+  other.join();
+  EXPECT_EQ(met.load(), 2);  // alone, the first part would have waited in vain
 }
 
 TEST(ThreadPoolTest, CallsInsideOfCallsWorkAlone) {
