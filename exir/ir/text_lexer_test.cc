@@ -77,6 +77,7 @@ TEST(Quote, RoundTripsEveryByteString) {
     for (char c : quoted) EXPECT_TRUE(static_cast<unsigned char>(c) >= 0x20) << quoted;
   }
   EXPECT_EQ(Quote("größe"), "\"größe\"");
+  EXPECT_EQ(Quote("a\tb\n"), "\"a\\tb\\n\"");
   EXPECT_EQ(Quote("\xed\xa0\x80"), "\"\\xed\\xa0\\x80\"");
 }
 

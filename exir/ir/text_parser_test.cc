@@ -29,6 +29,19 @@ ExportedProgram WithBody(std::string_view body) {
       TestOps());
 }
 
+TEST(ParseProgram, ConstantsWithoutElementsTakeNoMemory) {
+  EXPECT_OK(ParseProgram("program aten { constants { state \"a\": f32[1099511627776,0] } "
+                         "graph() { return () } }",
+                         TestOps())
+                .status());
+}
+
+TEST(Provenance, WithoutAFileIsUnknown) {
+  Provenance provenance;
+  provenance.line = 5;
+  EXPECT_EQ(provenance.ToString(), "");
+}
+
 TEST(ParseProgram, SharesTextsOfProvenance) {
   const ExportedProgram program = WithBody(
       "%a: f32[] = zoo.op.default()  @\"f.py\":1 module=\"m\"\n%b: f32[] = zoo.op.default()  "
@@ -100,6 +113,12 @@ INSTANTIATE_TEST_SUITE_P(
         BadText{"program aten { graph(%\"\": f32[2] user_input)", "a value without a name"},
         BadText{"program aten { graph(%x: f32[2] input)", "expected a kind of input, got 'input'"},
         BadText{"program aten { graph(%x: f33[2])", "expected a type, got 'f33'"},
+        BadText{"program aten { graph(%x: \"f32\"[2] user_input) { return () } }",
+                "column 26: expected a type"},
+        BadText{"program aten { ranges { [: [1, 2] } graph() { return () } }",
+                "column 25: expected"},
+        BadText{"program aten { constants { state a: f32[1] } graph() { return () } }",
+                "column 34: expected"},
         BadText{"program aten { graph(%x: f32[2}", "line 1, column 30"},
         BadText{"program aten { graph(%x: f32[s0 +])", "column 30"},
         BadText{"program aten { graph(%x: f32[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1])",

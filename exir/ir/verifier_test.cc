@@ -31,6 +31,7 @@ class GraphBreaker {
 
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -390,6 +391,18 @@ TEST(Verifier, V13ModulesExist) {
   EXPECT_THAT(
       Violations(program),
       ElementsAre(AllOf(StartsWith("V13"), HasSubstr("0 modules of the program, got module#0"))));
+}
+
+TEST(Verifier, V13ModulesExistInsideOfArgumentsToo) {
+  for (const char* argument : {"[%x, module#0]", "{\"m\": module#0}"}) {
+    ExportedProgram program =
+        Parse(WithCall(absl::StrCat("%a: f32[2] = zoo.op.default(", argument, ")")));
+    program.lowered_modules = {};
+    EXPECT_THAT(
+        Violations(program),
+        Contains(AllOf(StartsWith("V13"), HasSubstr("0 modules of the program, got module#0"))))
+        << argument;
+  }
 }
 
 TEST(Verifier, V14OperatorsAreOfTheDialect) {

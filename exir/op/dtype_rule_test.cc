@@ -118,6 +118,7 @@ TEST(DTypeRuleTest, RefusalsSayWhatIsWrong) {
       {"self:A ->2:A ->1:A A=any", "'->2' is no tensor of the schema"},
       {"self:A self:A ->0:A ->1:A A=any", "'self' is bound twice in a row"},
       {"self:A ->0:A ->1:A a=any", "'a' is no alias"},
+      {"self:A ->0:A ->1:A A=", "an empty set"},
   };
   for (const auto& [rule, message] : kRefused) {
     EXPECT_THAT(Rule(kMax, rule), StatusIs(absl::StatusCode::kInvalidArgument,
@@ -132,6 +133,8 @@ TEST(DTypeRuleTest, PrintsWhatItReads) {
   EXPECT_EQ(text, "self:T0 ->values:T0 ->indices:T1 T0={f16,f32,f64,b8,bf16} T1={i32,i64}");
   ASSERT_OK_AND_ASSIGN(const DTypeRule again, Rule(kMax, text));
   EXPECT_EQ(again.ToString(), text);
+  ASSERT_OK_AND_ASSIGN(const DTypeRule named, Rule(kAdd, "self:A other:B ->:A A=real B={b8}"));
+  EXPECT_EQ(named.ToString(), "self:T0 other:T1 ->0:T0 T0=real T1=bool");
 }
 
 TEST(DTypeRuleTest, RefusesRulesThatAreWrong) {

@@ -81,6 +81,10 @@ TEST(SchemaTest, PrintsTheTextThatPyTorchPrints) {
            "aten::copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)",
            "aten::_assert_async.msg(Tensor self, str assert_msg) -> ()",
            "_operator::mul(Scalar a, Scalar b) -> Scalar",
+           "aten::clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor",
+           "aten::leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor",
+           "aten::layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float "
+           "eps=1e-05) -> Tensor",
        }) {
     EXPECT_EQ(Parse(text).ToString(), text);
   }
