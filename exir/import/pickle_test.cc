@@ -34,6 +34,13 @@ int64_t ParsedInt(const std::string& bytes) {
   return (*pickle)[pickle->root].integer;
 }
 
+TEST(PickleTest, AttributesNeedAnObject) {
+  // Made of 7 and 8, which becomes its attributes; and of 7 alone.
+  EXPECT_EQ(ParsedInt(std::string("K\x07K\x08") + "b."), 7);
+  EXPECT_THAT(std::string(Parse(std::string("K\x07") + "b.").status().message()),
+              HasSubstr("byte 2: the stack is too short"));
+}
+
 TEST(PickleTest, ReadsNumbers) {
   EXPECT_EQ(ParsedInt("K\x07."), 7);
   EXPECT_EQ(ParsedInt("M\x07\x01."), 263);

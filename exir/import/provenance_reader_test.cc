@@ -37,9 +37,9 @@ TEST(ProvenanceReaderTest, FindsTheInnermostFrameOutsideTorch) {
 }
 
 TEST(ProvenanceReaderTest, ToleratesOtherTexts) {
-  for (const char* text :
-       {"", "\n\n\n", "File \"", "File \"a\", line ", "File \"a\", line x", "File \"\", line 3",
-        "  some text", "File \"12, in f", "File \"a.py\", line 99999999999999999999, in f"}) {
+  for (const char* text : {"", "\n\n\n", "File \"", "File \"a\", line ", "File \"a\", line x",
+                           "File \"\", line 3", "  some text", "File \"12, in f",
+                           "File \"model.p12", "File \"a.py\", line 99999999999999999999, in f"}) {
     EXPECT_EQ(UserFrame(text), Frame{}) << text;
   }
 }
