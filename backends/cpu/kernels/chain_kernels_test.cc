@@ -264,7 +264,7 @@ TEST_P(ConvolutionChainBitsTest, AreThoseOfOneConvolutionAfterTheOther) {
         arguments.push_back(pair(lists, n));
       }
       arguments.insert(arguments.end(), {EValue(std::string_view(s.activation)),
-                                         EValue(std::string_view(is_last ? chain.combine : "add")),
+                                         EValue(is_last ? std::string_view(chain.combine) : "add"),
                                          EValue(s.low), EValue(s.high)});
       images = memory.Tensor(sizes[k + 1]);
       ASSERT_OK(RunKernel(
