@@ -53,14 +53,18 @@ absl::Status CheckPerChannel(std::string_view name, absl::Span<const D> sizes, c
 // low and high, of which none is NaN.
 struct Bounds {
   float low = 0, high = 0;
+
+  static absl::StatusOr<Bounds> Of(double low, double high) {
+    if (low <= high) return Bounds{static_cast<float>(low), static_cast<float>(high)};
+    return absl::InvalidArgumentError(
+        absl::StrCat("low: expected at most high, ", high, ", got ", low));
+  }
 };
 template <class Arguments>
 absl::StatusOr<Bounds> ReadBounds(const Arguments& arguments) {
   ABSL_ASSIGN_OR_RETURN(const double low, arguments.Double("low"));
   ABSL_ASSIGN_OR_RETURN(const double high, arguments.Double("high"));
-  if (low <= high) return Bounds{static_cast<float>(low), static_cast<float>(high)};
-  return absl::InvalidArgumentError(
-      absl::StrCat("low: expected at most high, ", high, ", got ", low));
+  return Bounds::Of(low, high);
 }
 
 template <class Arguments>
@@ -233,6 +237,14 @@ absl::StatusOr<Dims<D>> PlacesOf(const Window& window, const Dims<D>& images) {
   return places;
 }
 
+// Floats of a packed weight; out_channels 0 for depthwise convolutions. nullopt when that is too much.
+inline std::optional<int64_t> PackedConvolutionSize(int64_t channels, int64_t taps,
+                                                    int64_t out_channels) {
+  if (out_channels == 0) return PackedDepthwiseSize(channels, taps);
+  const CheckedInt rows = CheckedInt(taps) * CheckedInt(channels);
+  return rows.ok() ? PackedMatrixSize(rows.value(), out_channels) : std::nullopt;
+}
+
 // What the calls of convolutions have in common.
 template <class Arguments, bool kDepthwise>
 struct Conv2dOperands {
@@ -278,13 +290,9 @@ struct Conv2dCall : Conv2dOperands<Arguments, kDepthwise> {
   }
   absl::StatusOr<Dims<D>> Shape() const {
     ABSL_ASSIGN_OR_RETURN(const int64_t channels, this->Channels());
-    const int64_t taps = this->window.taps();
-    const CheckedInt rows = CheckedInt(taps) * CheckedInt(channels);
     ABSL_ASSIGN_OR_RETURN(
         const Dims<D> out,
-        this->ShapeFor(kDepthwise  ? PackedDepthwiseSize(channels, taps)
-                       : rows.ok() ? PackedMatrixSize(rows.value(), this->out_channels)
-                                   : std::nullopt));
+        this->ShapeFor(PackedConvolutionSize(channels, this->window.taps(), this->out_channels)));
     ABSL_RETURN_IF_ERROR(epilogue.CheckShapes(out, 1));
     return out;
   }

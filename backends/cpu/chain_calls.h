@@ -3,11 +3,11 @@
 //
 //   input [n, c, h, w] -> stage 0 -> stage 1 -> … -> [n, channels, …], channels last
 //
-// A stage is what depthwise_conv2d computes, or conv2d with windows of one pixel, stride 1 and no
-// padding (backends/cpu/calls.h), with its bias, its activation and its bounds; `other` belongs to
-// the last one. Its numbers are a part of the call's
-// lists: out_channels 1 (0: depthwise), kernel_size 2, stride 2, padding 4 (top, left, bottom,
-// right), dilation 2, low 1, high 1; `activations` are names with a space between them.
+// A stage is what depthwise_conv2d computes, or conv2d with 1x1 windows, stride 1 and no padding
+// (backends/cpu/calls.h), with its bias, its activation and its bounds; `other` belongs to the last
+// one. Its numbers are a part of the call's lists: out_channels 1 (0: depthwise), kernel_size 2,
+// stride 2, padding 4 (top, left, bottom, right), dilation 2, low 1, high 1; `activations` are names
+// with a space between them.
 //
 // No stage has more rows or columns than its input, so that the work is bounded by what is there:
 // each place of the input meets each weight at most once.
@@ -34,12 +34,7 @@ inline constexpr int kMaxChainStages = 8;
 // (packed_gemm.h), which would show where work is divided.
 inline constexpr int64_t kLeastChainWidth = 4;
 
-// Lists of tensors, in the compiler and in the runtime.
-template <class Meta>
-size_t LengthOf(const std::vector<const Meta*>& list) {
-  return list.size();
-}
-inline size_t LengthOf(const ListView& list) { return list.elements.size(); }
+// Element k of a Tensor?[] in the compiler, as tensor_list.h has it for the runtime.
 template <class Meta>
 absl::StatusOr<const Meta*> OptionalListTensor(const std::vector<const Meta*>& list, int k) {
   return list[static_cast<size_t>(k)];
@@ -47,11 +42,10 @@ absl::StatusOr<const Meta*> OptionalListTensor(const std::vector<const Meta*>& l
 
 template <class Arguments>
 struct ChainStage {
-  typename Arguments::TensorRef weight = nullptr, bias = nullptr;  // the bias null for none
-  int64_t out_channels = 0;                                        // 0: depthwise
+  typename Arguments::TensorRef weight = nullptr;
+  int64_t out_channels = 0;  // 0: depthwise
   Window window;
-  Activation activation = Activation::kNone;
-  Bounds bounds;
+  EpilogueCall<Arguments> epilogue;  // `other` of the last stage only
 
   bool depthwise() const { return out_channels == 0; }
   // Whether the stage is one of those above.
@@ -66,8 +60,7 @@ template <class Arguments>
 struct Conv2dChainCall {
   using D = typename Arguments::Dim;
   using Stage = ChainStage<Arguments>;
-  typename Arguments::TensorRef input, other;  // other null for none
-  bool multiply = false;
+  typename Arguments::TensorRef input;
   int count = 0;
   std::array<Stage, kMaxChainStages> stages;
 
@@ -81,8 +74,6 @@ struct Conv2dChainCall {
     for (int k = 0; k < count; ++k) {
       ABSL_ASSIGN_OR_RETURN(shape, StageShape(k, shape));
     }
-    if (other == nullptr) return shape;
-    ABSL_RETURN_IF_ERROR(CheckSameShape<D>("other", Arguments::SizesOf(other), shape));
     return shape;
   }
 };
@@ -94,23 +85,16 @@ absl::StatusOr<Conv2dChainCall<Arguments>> Conv2dChainCall<Arguments>::Read(
     const Arguments& arguments) {
   Conv2dChainCall call;
   ABSL_ASSIGN_OR_RETURN(call.input, arguments.Tensor("input", kFloat));
-  ABSL_ASSIGN_OR_RETURN(call.other, arguments.OptionalTensor("other", kFloat));
   ABSL_ASSIGN_OR_RETURN(const auto weights, arguments.TensorList("weights"));
   ABSL_ASSIGN_OR_RETURN(const auto biases, arguments.OptionalTensorList("biases"));
-  if (LengthOf(weights) < 1 || LengthOf(weights) > kMaxChainStages) {
-    return absl::InvalidArgumentError(absl::StrCat("weights: expected 1 to ", kMaxChainStages,
-                                                   " stages, got ", LengthOf(weights)));
+  ABSL_ASSIGN_OR_RETURN(call.count, arguments.ListSize("weights"));
+  if (call.count < 1 || call.count > kMaxChainStages) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("weights: expected 1 to ", kMaxChainStages, " stages, got ", call.count));
   }
-  call.count = static_cast<int>(LengthOf(weights));
-  const auto expect_length = [&](std::string_view name, size_t length, int each) -> absl::Status {
-    const size_t expected = static_cast<size_t>(call.count * each);
-    if (length == expected) return absl::OkStatus();
-    return absl::InvalidArgumentError(absl::StrCat(name, ": expected ", expected, " elements for ",
-                                                   call.count, " stages, got ", length));
-  };
-  ABSL_RETURN_IF_ERROR(expect_length("biases", LengthOf(biases), 1));
   for (const auto& [name, each] :
-       std::initializer_list<std::pair<std::string_view, int>>{{"out_channels", 1},
+       std::initializer_list<std::pair<std::string_view, int>>{{"biases", 1},
+                                                               {"out_channels", 1},
                                                                {"kernel_size", 2},
                                                                {"stride", 2},
                                                                {"padding", 4},
@@ -118,7 +102,10 @@ absl::StatusOr<Conv2dChainCall<Arguments>> Conv2dChainCall<Arguments>::Read(
                                                                {"low", 1},
                                                                {"high", 1}}) {
     ABSL_ASSIGN_OR_RETURN(const int length, arguments.ListSize(name));
-    ABSL_RETURN_IF_ERROR(expect_length(name, static_cast<size_t>(length), each));
+    if (length == call.count * each) continue;
+    return absl::InvalidArgumentError(absl::StrCat(name, ": expected ", call.count * each,
+                                                   " elements for ", call.count, " stages, got ",
+                                                   length));
   }
   // Numbers are far from the end of int64.
   const auto read = [&](std::string_view name, int k, int64_t least, int64_t& to) -> absl::Status {
@@ -136,9 +123,11 @@ absl::StatusOr<Conv2dChainCall<Arguments>> Conv2dChainCall<Arguments>::Read(
   for (int k = 0; k < call.count; ++k) {
     Stage& stage = call.stages[static_cast<size_t>(k)];
     ABSL_ASSIGN_OR_RETURN(stage.weight, OptionalListTensor(weights, k));
-    ABSL_ASSIGN_OR_RETURN(stage.bias, OptionalListTensor(biases, k));
+    EpilogueCall<Arguments>& epilogue = stage.epilogue;
+    ABSL_ASSIGN_OR_RETURN(epilogue.bias, OptionalListTensor(biases, k));
+    epilogue.other = nullptr;
     if (stage.weight == nullptr || stage.weight->dtype != DType::kFloat32 ||
-        (stage.bias != nullptr && stage.bias->dtype != DType::kFloat32)) {
+        (epilogue.bias != nullptr && epilogue.bias->dtype != DType::kFloat32)) {
       return absl::InvalidArgumentError(
           absl::StrCat("stage ", k, ": expected weights and biases of f32"));
     }
@@ -160,11 +149,7 @@ absl::StatusOr<Conv2dChainCall<Arguments>> Conv2dChainCall<Arguments>::Read(
     }
     ABSL_ASSIGN_OR_RETURN(const double low, arguments.ListDouble("low", k));
     ABSL_ASSIGN_OR_RETURN(const double high, arguments.ListDouble("high", k));
-    if (!(low <= high)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("low: expected at most high, ", high, ", got ", low));
-    }
-    stage.bounds = {static_cast<float>(low), static_cast<float>(high)};
+    ABSL_ASSIGN_OR_RETURN(epilogue.bounds, Bounds::Of(low, high));
     const size_t end = rest.find(' ');
     const std::optional<Activation> activation = ActivationOf(rest.substr(0, end));
     const bool is_last = end == std::string_view::npos;
@@ -173,10 +158,12 @@ absl::StatusOr<Conv2dChainCall<Arguments>> Conv2dChainCall<Arguments>::Read(
                                                      " names of ", ActivationNames(), ", got '",
                                                      names, "'"));
     }
-    stage.activation = *activation;
+    epilogue.activation = *activation;
     if (!is_last) rest.remove_prefix(end + 1);
   }
-  ABSL_ASSIGN_OR_RETURN(call.multiply, ReadMultiply(arguments));
+  EpilogueCall<Arguments>& last = call.stages[static_cast<size_t>(call.count - 1)].epilogue;
+  ABSL_ASSIGN_OR_RETURN(last.other, arguments.OptionalTensor("other", kFloat));
+  ABSL_ASSIGN_OR_RETURN(last.multiply, ReadMultiply(arguments));
   return call;
 }
 
@@ -185,18 +172,11 @@ absl::StatusOr<Dims<typename Arguments::Dim>> Conv2dChainCall<Arguments>::StageS
     int k, const Dims<D>& images) const {
   const Stage& stage = stages[static_cast<size_t>(k)];
   ABSL_ASSIGN_OR_RETURN(const int64_t channels, ChannelsOf<D>(images));
-  const int64_t taps = stage.window.taps();
-  const CheckedInt rows = CheckedInt(taps) * CheckedInt(channels);
-  ABSL_RETURN_IF_ERROR(CheckPackedSize<D>(Arguments::SizesOf(stage.weight),
-                                          stage.depthwise() ? PackedDepthwiseSize(channels, taps)
-                                          : rows.ok()
-                                              ? PackedMatrixSize(rows.value(), stage.out_channels)
-                                              : std::nullopt));
+  ABSL_RETURN_IF_ERROR(
+      CheckPackedSize<D>(Arguments::SizesOf(stage.weight),
+                         PackedConvolutionSize(channels, stage.window.taps(), stage.out_channels)));
   ABSL_ASSIGN_OR_RETURN(Dims<D> out, PlacesOf<D>(stage.window, images));
   if (!stage.depthwise()) out[1] = D(stage.out_channels);
-  if (stage.bias != nullptr) {
-    ABSL_RETURN_IF_ERROR(CheckPerChannel<D>("bias", Arguments::SizesOf(stage.bias), out[1]));
-  }
   for (int d : {2, 3}) {
     const std::optional<int64_t> before = KnownInt(images[d]), after = KnownInt(out[d]);
     const int64_t least = d == 3 ? kLeastChainWidth : 1;
@@ -206,6 +186,7 @@ absl::StatusOr<Dims<typename Arguments::Dim>> Conv2dChainCall<Arguments>::StageS
           " wide, got ", FormatDims<D>(images), " and then ", FormatDims<D>(out)));
     }
   }
+  ABSL_RETURN_IF_ERROR(stage.epilogue.CheckShapes(out, 1));
   return out;
 }
 

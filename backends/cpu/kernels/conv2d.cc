@@ -67,7 +67,7 @@ absl::Status DepthwiseConv2d(KernelContext& context, const Call<true>& call) {
   DepthwiseArgs g;
   ABSL_ASSIGN_OR_RETURN(g.epilogue, EpilogueOf(call.epilogue, *out));
   if (out->numel() == 0) return absl::OkStatus();
-  static_cast<DepthwiseGeometry&>(g) = GeometryOf(*call.input, *out, call.window);
+  static_cast<DepthwiseGeometry&>(g) = GeometryOf(call.input->sizes, out->sizes, call.window);
   g.in = call.input->as<const float>();
   g.weight = call.weight->as<const float>();
   g.out = out->as<float>();

@@ -11,6 +11,7 @@
 #include "backends/cpu/chain_calls.h"
 #include "backends/cpu/kernels/cpu_kernels.h"
 #include "backends/cpu/kernels/epilogue_of.h"
+#include "backends/cpu/kernels/patches.h"
 #include "runtime/core/budget.h"
 #include "runtime/core/checked_math.h"
 #include "runtime/core/status_macros.h"
@@ -30,6 +31,7 @@ using CallStage = ChainStage<KernelArguments>;
 struct Images {
   int64_t channels = 0, height = 0, width = 0;
   int64_t row() const { return width * channels; }  // floats
+  Sizes SizesOf(int64_t batch) const { return {batch, channels, height, width}; }
 
   static Images Of(const Dims<CheckedInt>& shape) {
     return {shape[1].value(), shape[2].value(), shape[3].value()};
@@ -89,6 +91,7 @@ struct Chain {
   int64_t batch = 0;
   int count = 0;
   std::array<Stage, kMaxChainStages> stages;
+  Dims<CheckedInt> shape;       // of the last result
   CheckedInt thread_bytes = 0;  // of working memory
   double work = 0;              // multiply-adds
 
@@ -96,14 +99,14 @@ struct Chain {
 
   // The errors of call.Shape(). Without epilogues.
   static absl::StatusOr<Chain> Of(const Call& call) {
-    ABSL_RETURN_IF_ERROR(call.Shape().status());
     Chain chain;
     chain.count = call.count;
-    Dims<CheckedInt> images = Dims<CheckedInt>(KernelArguments::SizesOf(call.input));
-    chain.batch = images[0].value();
+    Dims<CheckedInt>& images = chain.shape;
+    images = Dims<CheckedInt>(KernelArguments::SizesOf(call.input));
     CheckedInt floats = 0;
     for (int k = 0; k < call.count; ++k) {
       ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> result, call.StageShape(k, images));
+      chain.batch = result[0].value();
       Stage& stage = chain.stages[static_cast<size_t>(k)];
       stage = Stage(call.stages[static_cast<size_t>(k)], Images::Of(images), Images::Of(result),
                     k == 0);
@@ -185,7 +188,7 @@ class ChainWorker {
     EpilogueF32 epilogue = stage.epilogue;
     if (epilogue.other != nullptr) epilogue.other += image;
     if (stage.call->depthwise()) {
-      DepthwiseArgs g = {GeometryOf(stage)};
+      DepthwiseArgs g = {GeometryOf(stage.in.SizesOf(1), stage.out.SizesOf(1), stage.call->window)};
       g.in = InputOf(k);
       g.weight = stage.call->weight->as<const float>();
       g.out = out;
@@ -217,24 +220,6 @@ class ChainWorker {
     }
   }
 
-  static DepthwiseGeometry GeometryOf(const Stage& stage) {
-    const Window& w = stage.call->window;
-    return {.batch = 1,
-            .channels = stage.out.channels,
-            .height = stage.in.height,
-            .width = stage.in.width,
-            .out_height = stage.out.height,
-            .out_width = stage.out.width,
-            .kernel_height = w.kernel_size[0],
-            .kernel_width = w.kernel_size[1],
-            .stride_y = w.stride[0],
-            .stride_x = w.stride[1],
-            .padding_y = w.padding[0],
-            .padding_x = w.padding[1],
-            .dilation_y = w.dilation[0],
-            .dilation_x = w.dilation[1]};
-  }
-
   const Chain& chain_;
   const float* input_;
   float* output_;
@@ -246,24 +231,14 @@ class ChainWorker {
 };
 
 absl::Status Conv2dChain(KernelContext& context, const Call& call) {
-  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
   ABSL_ASSIGN_OR_RETURN(Chain chain, Chain::Of(call));
   ABSL_RETURN_IF_ERROR(ExpectChannelsLast("input", *call.input));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, DType::kFloat32, shape));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, DType::kFloat32, chain.shape));
   ABSL_RETURN_IF_ERROR(ExpectChannelsLast("result", *out));
   for (int k = 0; k < chain.count; ++k) {
     Stage& stage = chain.stages[static_cast<size_t>(k)];
     ABSL_RETURN_IF_ERROR(ExpectContiguous("weight", *stage.call->weight));
-    EpilogueCall<KernelArguments> epilogue;
-    epilogue.bias = stage.call->bias;
-    epilogue.other = nullptr;
-    epilogue.activation = stage.call->activation;
-    epilogue.bounds = stage.call->bounds;
-    if (k == chain.count - 1) {
-      epilogue.other = call.other;
-      epilogue.multiply = call.multiply;
-    }
-    ABSL_ASSIGN_OR_RETURN(stage.epilogue, EpilogueOf(epilogue, *out));
+    ABSL_ASSIGN_OR_RETURN(stage.epilogue, EpilogueOf(stage.call->epilogue, *out));
   }
   if (out->numel() == 0) return absl::OkStatus();
   ABSL_ASSIGN_OR_RETURN(

@@ -209,14 +209,14 @@ class Patches {
   T padding_;
 };
 
-// The sizes of a depthwise convolution of these tensors.
-inline DepthwiseGeometry GeometryOf(const TensorView& in, const TensorView& out, const Window& w) {
-  return {.batch = out.sizes[0],
-          .channels = out.sizes[1],
-          .height = in.sizes[2],
-          .width = in.sizes[3],
-          .out_height = out.sizes[2],
-          .out_width = out.sizes[3],
+// The sizes of a depthwise convolution of images [n, c, h, w].
+inline DepthwiseGeometry GeometryOf(const Sizes& in, const Sizes& out, const Window& w) {
+  return {.batch = out[0],
+          .channels = out[1],
+          .height = in[2],
+          .width = in[3],
+          .out_height = out[2],
+          .out_width = out[3],
           .kernel_height = w.kernel_size[0],
           .kernel_width = w.kernel_size[1],
           .stride_y = w.stride[0],

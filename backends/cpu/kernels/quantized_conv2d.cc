@@ -72,7 +72,7 @@ absl::Status QuantizedDepthwiseConv2d(KernelContext& context, const Call<true>& 
   QuantizedDepthwiseArgs g;
   ABSL_ASSIGN_OR_RETURN(g.epilogue, EpilogueOf(call.epilogue));
   if (out->numel() == 0) return absl::OkStatus();
-  static_cast<DepthwiseGeometry&>(g) = GeometryOf(*call.input, *out, call.window);
+  static_cast<DepthwiseGeometry&>(g) = GeometryOf(call.input->sizes, out->sizes, call.window);
   g.in = call.input->as<const uint8_t>();
   g.weight = call.weight->as<const int8_t>();
   g.out = out->data;

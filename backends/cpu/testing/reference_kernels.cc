@@ -199,19 +199,12 @@ absl::Status RunConv2dChain(KernelContext& context, const Conv2dChainCall<Kernel
   std::vector<float> memory;
   for (int k = 0; k < call.count; ++k) {
     const ChainStage<KernelArguments>& stage = call.stages[static_cast<size_t>(k)];
-    EpilogueCall<KernelArguments> epilogue;
-    epilogue.bias = stage.bias;
-    epilogue.other = nullptr;
-    epilogue.activation = stage.activation;
-    epilogue.bounds = stage.bounds;
     const auto sum = [&](const Sizes& index) {
       return ConvolutionSum(images, *stage.weight, stage.window, stage.depthwise(), index);
     };
     ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.StageShape(k, ToDims(images.sizes)));
     if (k == call.count - 1) {
-      epilogue.other = call.other;
-      epilogue.multiply = call.multiply;
-      return ForEachResult(context, shape, epilogue, 1, sum);
+      return ForEachResult(context, shape, stage.epilogue, 1, sum);
     }
     ABSL_ASSIGN_OR_RETURN(const Sizes sizes, ToSizes(shape));
     TensorView result = TensorView::Contiguous(DType::kFloat32, sizes, nullptr);
@@ -219,7 +212,7 @@ absl::Status RunConv2dChain(KernelContext& context, const Conv2dChainCall<Kernel
     result.data = results.data();
     Sizes index(sizes.size(), int64_t{0});
     for (float& element : results) {
-      element = Finish(epilogue, sum(index), index, 1);
+      element = Finish(stage.epilogue, sum(index), index, 1);
       for (int d = sizes.size() - 1; d >= 0 && ++index[d] == sizes[d]; --d) index[d] = 0;
     }
     memory = std::move(results);

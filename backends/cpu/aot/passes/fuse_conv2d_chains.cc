@@ -74,7 +74,7 @@ class ChainFusion {
 
   bool IsWindow(NodeId id) const { return graph_.node(id).argument("kernel_size") != Pair(1); }
 
-  // Whether the call of a chain allows it, and it is worth while.
+  // Whether the call of a chain allows it, and it pays.
   bool CanBeStage(NodeId id) const {
     const Node& node = graph_.node(id);
     if (!IsCpuOp(*node.target, "conv2d") && !IsDepthwise(node)) return false;

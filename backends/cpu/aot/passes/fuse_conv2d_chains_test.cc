@@ -15,14 +15,13 @@ namespace belay::cpu {
 namespace {
 
 // `body` computes from images %x of 32 channels and %o of 8, and returns. %a and %b are products of 32
-// with 32 and 8 channels, %d and %e are of depthwise convolutions of 32 channels, 3 by 3.
+// with 32 and 8 channels, %d is of depthwise convolutions of 32 channels, 3 by 3.
 std::string Program(std::string_view body) {
   return absl::StrCat(R"(program edge {
     constants { constant "a": f32[1024] constant "b": f32[1024] constant "d": f32[288]
-                constant "e": f32[288] constant "c": f32[32] constant "s": f32[128] }
+                constant "c": f32[32] }
     graph(%a: f32[1024] tensor_constant "a", %b: f32[1024] tensor_constant "b",
-          %d: f32[288] tensor_constant "d", %e: f32[288] tensor_constant "e",
-          %c: f32[32] tensor_constant "c", %s: f32[128] tensor_constant "s",
+          %d: f32[288] tensor_constant "d", %c: f32[32] tensor_constant "c",
           %x: f32[1,32,64,64]{strides=[131072,1,2048,32]} user_input,
           %o: f32[1,8,64,64]{strides=[32768,1,512,8]} user_input) {
       )",
