@@ -82,6 +82,26 @@ std::string Describe(const TestChain& chain) {
   return absl::StrJoin(sizes, " -> ");
 }
 
+// A chain's numbers as its call has them.
+struct Numbers {
+  std::vector<int64_t> out_channels, kernel_size, stride, padding, dilation;
+  std::vector<double> low, high;
+  std::string activations;
+
+  explicit Numbers(const TestChain& chain) {
+    for (const Stage& s : chain.stages) {
+      out_channels.push_back(s.out_channels);
+      kernel_size.insert(kernel_size.end(), 2, s.kernel);
+      stride.insert(stride.end(), 2, s.stride);
+      padding.insert(padding.end(), 4, s.padding);
+      dilation.insert(dilation.end(), 2, s.dilation);
+      low.push_back(s.low);
+      high.push_back(s.high);
+      absl::StrAppend(&activations, activations.empty() ? "" : " ", s.activation);
+    }
+  }
+};
+
 // The lists of a call.
 class Lists {
  public:
@@ -112,8 +132,8 @@ TEST(ConvolutionChains, AreTheirDefinition) {
         const std::vector<Sizes> sizes = SizesOf(chain);
         std::vector<TestTensorSpec> weights;
         std::vector<std::optional<TestTensorSpec>> biases;
-        std::vector<int64_t> out_channels, kernel_size, stride, padding, dilation;
-        std::vector<std::string> activations;
+        for (Stage& s : chain.stages) s.low = low;
+        const Numbers numbers(chain);
         double terms = 0;
         for (size_t k = 0; k < chain.stages.size(); ++k) {
           const Stage& s = chain.stages[k];
@@ -121,19 +141,11 @@ TEST(ConvolutionChains, AreTheirDefinition) {
               {kFloat32, {PackedSize(s, sizes[k][1])}, Layout::kRowMajor, Values::kUnit});
           biases.push_back(bias ? std::optional(TestTensorSpec{kFloat32, {sizes[k + 1][1]}})
                                 : std::nullopt);
-          out_channels.push_back(s.out_channels);
-          kernel_size.insert(kernel_size.end(), 2, s.kernel);
-          stride.insert(stride.end(), 2, s.stride);
-          padding.insert(padding.end(), 4, s.padding);
-          dilation.insert(dilation.end(), 2, s.dilation);
-          activations.push_back("none");
           terms +=
               static_cast<double>(s.kernel * s.kernel * (s.out_channels == 0 ? 1 : sizes[k][1])) +
               4;
         }
-        const std::string names = absl::StrJoin(activations, " ");
         Lists lists;
-        const auto count = chain.stages.size();
         KernelCall call;
         call.op = "belay_cpu.conv2d_chain.default";
         call.arguments = {TestTensorSpec{kFloat32, sizes[0], Layout::kChannelsLast},
@@ -142,15 +154,15 @@ TEST(ConvolutionChains, AreTheirDefinition) {
                           chain.other ? TestArgument(TestTensorSpec{kFloat32, sizes.back(),
                                                                     Layout::kChannelsLast})
                                       : TestArgument(EValue()),
-                          out_channels,
-                          kernel_size,
-                          stride,
-                          padding,
-                          dilation,
-                          EValue(std::string_view(names)),
+                          numbers.out_channels,
+                          numbers.kernel_size,
+                          numbers.stride,
+                          numbers.padding,
+                          numbers.dilation,
+                          EValue(std::string_view(numbers.activations)),
                           EValue(std::string_view(chain.combine)),
-                          lists.Doubles(std::vector<double>(count, low)),
-                          lists.Doubles(std::vector<double>(count, kInf))};
+                          lists.Doubles(numbers.low),
+                          lists.Doubles(numbers.high)};
         call.output_layout = Layout::kChannelsLast;
         // A stage's rounding passes through the next one as its terms do; a bound below leaves
         // differences as they are or makes them less.
@@ -243,21 +255,10 @@ TEST_P(ConvolutionChainBitsTest, AreThoseOfOneConvolutionAfterTheOther) {
     }
     const EValue input = memory.Tensor(sizes[0]);
     const EValue other = chain.other ? memory.Tensor(sizes.back()) : EValue();
-    std::vector<double> low, high;
-    std::vector<int64_t> out_channels, kernel_size, stride, padding, dilation;
-    std::vector<std::string> activations;
     EValue images = input;
     for (size_t k = 0; k < chain.stages.size(); ++k) {
       const Stage& s = chain.stages[k];
       const bool is_last = k + 1 == chain.stages.size();
-      low.push_back(s.low);
-      high.push_back(s.high);
-      out_channels.push_back(s.out_channels);
-      kernel_size.insert(kernel_size.end(), 2, s.kernel);
-      stride.insert(stride.end(), 2, s.stride);
-      padding.insert(padding.end(), 4, s.padding);
-      dilation.insert(dilation.end(), 2, s.dilation);
-      activations.push_back(s.activation);
       std::vector<EValue> arguments = {images, weights[k], biases[k], is_last ? other : EValue()};
       if (s.out_channels != 0) arguments.push_back(EValue(s.out_channels));
       for (int64_t n : {s.kernel, s.stride, s.padding, s.dilation}) {
@@ -271,20 +272,20 @@ TEST_P(ConvolutionChainBitsTest, AreThoseOfOneConvolutionAfterTheOther) {
           s.out_channels == 0 ? "belay_cpu.depthwise_conv2d.default" : "belay_cpu.conv2d.default",
           arguments, images, nullptr));
     }
-    const std::string names = absl::StrJoin(activations, " ");
+    const Numbers numbers(chain);
     const std::vector<EValue> arguments = {input,
                                            lists.List(weights),
                                            lists.List(biases),
                                            other,
-                                           lists.Ints(out_channels),
-                                           lists.Ints(kernel_size),
-                                           lists.Ints(stride),
-                                           lists.Ints(padding),
-                                           lists.Ints(dilation),
-                                           EValue(std::string_view(names)),
+                                           lists.Ints(numbers.out_channels),
+                                           lists.Ints(numbers.kernel_size),
+                                           lists.Ints(numbers.stride),
+                                           lists.Ints(numbers.padding),
+                                           lists.Ints(numbers.dilation),
+                                           EValue(std::string_view(numbers.activations)),
                                            EValue(std::string_view(chain.combine)),
-                                           lists.Doubles(low),
-                                           lists.Doubles(high)};
+                                           lists.Doubles(numbers.low),
+                                           lists.Doubles(numbers.high)};
     for (int count : {1, 2, 3, 5}) {
       ThreadPool threads(count);
       const EValue result = memory.Tensor(sizes.back());
