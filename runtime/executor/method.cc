@@ -25,6 +25,15 @@ struct Method::Impl {
   MethodCode code;
   ThreadPool* threads;
   EventSink events;
+  // Whether an output has another place than when calls were fixed last.
+  bool moved_outputs;
+
+  // Fixes the calls whose tensors lie elsewhere than before.
+  void FixMovedCalls() {
+    const bool moved = inputs.TakeMoved();
+    if (moved || moved_outputs) code.FixMovedCalls();
+    moved_outputs = false;
+  }
 };
 
 Method::Method(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -63,8 +72,9 @@ absl::StatusOr<Method> Method::Load(const Program& program, std::string_view nam
     if (state == nullptr) slots->ResetState();
   }
   ABSL_RETURN_IF_ERROR(code.Prepare(memory));
+  const bool movable = slots->has_movable_outputs();
   return Method(std::make_unique<Impl>(Impl{&program, plan, std::move(slots), std::move(inputs),
-                                            std::move(code), options.threads, events}));
+                                            std::move(code), options.threads, events, movable}));
 }
 
 const Program& Method::program() const { return *impl_->program; }
@@ -78,7 +88,7 @@ absl::Status Method::SetInput(size_t i, const EValue& value) { return impl_->inp
 absl::Status Method::Execute(const ExecuteOptions& options) {
   const ScopedEvent execute(impl_->events, EventKind::kExecute);
   ABSL_RETURN_IF_ERROR(impl_->inputs.CheckReady());
-  if (impl_->inputs.TakeMoved()) impl_->code.FixCallsOnInputs();
+  impl_->FixMovedCalls();
   const ThreadPool::Lease lease(impl_->threads);
   return impl_->code.Run(options);
 }
@@ -86,8 +96,21 @@ absl::Status Method::Execute(const ExecuteOptions& options) {
 absl::Status Method::ExecuteWithin(Budget& budget) {
   const ScopedEvent execute(impl_->events, EventKind::kExecute);
   ABSL_RETURN_IF_ERROR(impl_->inputs.CheckReady());
-  if (impl_->inputs.TakeMoved()) impl_->code.FixCallsOnInputs();
+  impl_->FixMovedCalls();
   return impl_->code.RunWithin(budget);
+}
+
+bool Method::SetOutputMemory(size_t i, const TensorView& memory) {
+  if (i >= num_outputs()) return false;
+  SlotTable& slots = *impl_->slots;
+  const uint32_t value = impl_->plan->outputs[i];
+  if (!slots.is_movable(value)) return false;
+  const TensorView& planned = *slots.slot(value).get_if<TensorView>();
+  const bool fits = memory.data != nullptr && memory.dtype == planned.dtype &&
+                    memory.sizes == planned.sizes && memory.strides == planned.strides &&
+                    IsAlignedForElements(memory.data, memory.dtype);
+  impl_->moved_outputs |= slots.MoveOutput(value, fits ? memory.data : nullptr);
+  return fits;
 }
 
 const EValue& Method::GetOutput(size_t i) const {

@@ -94,8 +94,17 @@ class Method {
   // executed instructions holds as well.
   absl::Status ExecuteWithin(Budget& budget);
 
-  // Output i of the last Execute(). Tensors lie in the method's memory, or are an input, constant
-  // or state that is passed through; valid until the next call of Execute or SetInput.
+  // Whether Execute() writes output i to `memory` from now on, and so spares the caller a copy. If
+  // not, it lies in the method's own memory, also where it lay elsewhere before: `memory` is not a
+  // tensor of just the planned dtype, sizes and order, aligned for its elements, or the program
+  // uses the place of the output for something else, too (movable_outputs.h). `memory` must stay
+  // valid until Execute() returned and as long as GetOutput(i) is read, and overlap no input and no
+  // memory of another output.
+  bool SetOutputMemory(size_t i, const TensorView& memory);
+
+  // Output i of the last Execute(). Tensors lie in the method's memory or in that of
+  // SetOutputMemory(), or are an input, constant or state that is passed through; valid until the
+  // next call of Execute, SetInput or SetOutputMemory.
   // Precondition: Execute() succeeded, i < num_outputs().
   const EValue& GetOutput(size_t i) const;
 

@@ -311,7 +311,7 @@ absl::Status MethodCode::Prepare(MemoryBudget* memory) {
             StaysInPlace(plan_->outputs_of(call.operands))) {
           FixCall(record);
         } else {
-          calls_on_inputs_.push_back(static_cast<uint32_t>(i));
+          movable_calls_.push_back(static_cast<uint32_t>(i));
         }
       }
     }
@@ -327,8 +327,8 @@ void MethodCode::FixCall(Record& record) {
   record.fixed_call = call;
 }
 
-void MethodCode::FixCallsOnInputs() {
-  for (const uint32_t i : calls_on_inputs_) FixCall(records_[i]);
+void MethodCode::FixMovedCalls() {
+  for (const uint32_t i : movable_calls_) FixCall(records_[i]);
 }
 
 absl::Status MethodCode::MakeDelegate(const DelegateCallPlan& call, MemoryBudget& memory,
@@ -407,9 +407,11 @@ bool MethodCode::IsStatic(absl::Span<const uint32_t> values) const {
 }
 
 bool MethodCode::StaysInPlace(absl::Span<const uint32_t> values) const {
-  return AllTensors(*plan_, *slots_, values, [](const TensorPlan& tensor) {
-    return tensor.location != TensorPlan::Location::kExternal;
-  });
+  const auto moves = [&](uint32_t value) { return slots_->is_movable(value); };
+  return absl::c_none_of(values, moves) &&  // elements of lists are not movable
+         AllTensors(*plan_, *slots_, values, [](const TensorPlan& tensor) {
+           return tensor.location != TensorPlan::Location::kExternal;
+         });
 }
 
 absl::Status MethodCode::RunKernel(Record& record) {

@@ -46,9 +46,9 @@ class MethodCode {
   //   kResourceExhausted  Limits::delegate_bytes, or `memory`, from which all is taken unless null
   absl::Status Prepare(MemoryBudget* memory);
 
-  // Fixes the calls that read inputs where these lie now (Kernel::fix_call). Before the first run,
-  // and after inputs got other places. Allocates nothing.
-  void FixCallsOnInputs();
+  // Fixes the calls on inputs and movable outputs where these lie now (Kernel::fix_call). Before the
+  // first run, and after they got other places. Allocates nothing.
+  void FixMovedCalls();
   // Walks over the instructions. Allocates nothing unless it fails.
   absl::Status Run(const ExecuteOptions& options);
   // The same on account of another call.
@@ -119,7 +119,8 @@ class MethodCode {
   absl::Status RunKernel(Record& record);
   // Whether the sizes of all tensors among the values, and in lists, are known at load.
   bool IsStatic(absl::Span<const uint32_t> values) const;
-  // Whether all tensors among the values, and in lists, stay where they are: no inputs.
+  // Whether all tensors among the values, and in lists, stay where they are: no inputs and no
+  // movable outputs.
   bool StaysInPlace(absl::Span<const uint32_t> values) const;
   void FixCall(Record& record);
   KernelContext ContextOf(const Record& record, size_t arguments, size_t outputs);
@@ -155,7 +156,7 @@ class MethodCode {
   std::vector<EValue*> operands_;
   std::vector<uint32_t> output_values_;
   std::vector<Overlay> overlays_;
-  std::vector<uint32_t> calls_on_inputs_;  // records whose calls may be fixed once inputs are there
+  std::vector<uint32_t> movable_calls_;  // records whose calls may be fixed once all have a place
   std::vector<std::unique_ptr<DelegateHandle>> handles_;
   uint64_t scratch_needed_ = 0;
   size_t calls_needed_ = 0;

@@ -41,11 +41,6 @@ std::string FormatTensorPlan(const TensorPlan& tensor, const InputPlan& input) {
   return absl::StrCat(DTypeShortName(tensor.dtype), "[", absl::StrJoin(sizes, ","), "]");
 }
 
-bool IsAligned(const void* data, DType dtype) {
-  const size_t alignment = IsComplex(dtype) ? DTypeSize(dtype) / 2 : DTypeSize(dtype);
-  return reinterpret_cast<uintptr_t>(data) % alignment == 0;
-}
-
 }  // namespace
 
 absl::StatusOr<MethodInputs> MethodInputs::Create(SlotTable* slots, MemoryBudget& memory) {
@@ -183,7 +178,7 @@ absl::Status MethodInputs::SetTensor(size_t i, const TensorPlan& tensor, const E
     in_place = in_place && (view->sizes[d] == 1 || view->strides[d] == planned.strides[d]);
   }
   if (!empty && view->data == nullptr) return Mismatch(i, value, " without data");
-  in_place = in_place && (empty || IsAligned(view->data, tensor.dtype));
+  in_place = in_place && (empty || IsAlignedForElements(view->data, tensor.dtype));
   if (in_place) {
     planned.data = view->data;
   } else if (plan(i).mutated) {

@@ -12,14 +12,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/core/status_macros.h"
+#include "runtime/executor/movable_outputs.h"
 #include "runtime/program/metadata_path.h"
 
 namespace belay {
 namespace {
-
-size_t ElementAlignment(DType dtype) {
-  return IsComplex(dtype) ? DTypeSize(dtype) / 2 : DTypeSize(dtype);
-}
 
 EValue ZeroOf(ScalarKind kind) {
   switch (kind) {
@@ -35,12 +32,18 @@ EValue ZeroOf(ScalarKind kind) {
 
 }  // namespace
 
+bool IsAlignedForElements(const void* data, DType dtype) {
+  const size_t alignment = IsComplex(dtype) ? DTypeSize(dtype) / 2 : DTypeSize(dtype);
+  return reinterpret_cast<uintptr_t>(data) % alignment == 0;
+}
+
 absl::StatusOr<std::unique_ptr<SlotTable>> SlotTable::Create(const MethodPlan& plan,
                                                              MemoryBudget& memory) {
   std::unique_ptr<SlotTable> table(new SlotTable(plan));
   ABSL_RETURN_IF_ERROR(memory.Take(plan.arena_bytes, "the arena"));
   ABSL_RETURN_IF_ERROR(memory.Take(plan.state_bytes, "the state"));
   ABSL_RETURN_IF_ERROR(table->MakeSlots(memory));
+  table->movable_ = MovableOutputs(plan);
   return table;
 }
 
@@ -51,6 +54,7 @@ void SlotTable::AddMemory(const MethodPlan& plan, MemoryBound& bound) {
                               3 * sizeof(AlignedBuffer);
   bound.Add(1, sizeof(SlotTable));
   bound.Add(plan.values.size(), kValue);
+  AddMovableOutputsMemory(plan, bound);
   for (const ValuePlan& value : plan.values) {
     if (const auto* list = std::get_if<ListPlan>(&value)) {
       bound.Add(list->elements.size(), sizeof(EValue*));
@@ -60,7 +64,7 @@ void SlotTable::AddMemory(const MethodPlan& plan, MemoryBound& bound) {
 
 absl::StatusOr<void*> SlotTable::ConstantData(const TensorPlan& tensor, MemoryBudget& memory) {
   const std::byte* data = tensor.constant.data();
-  const bool aligned = reinterpret_cast<uintptr_t>(data) % ElementAlignment(tensor.dtype) == 0;
+  const bool aligned = IsAlignedForElements(data, tensor.dtype);
   // Nothing writes to a constant: no instruction has one as an output, and CheckMutable() refuses.
   if (aligned || tensor.constant.empty()) return const_cast<std::byte*>(data);
   ABSL_RETURN_IF_ERROR(memory.Take(tensor.constant.size(), "a copy of a misaligned constant"));
@@ -154,6 +158,14 @@ absl::Status SlotTable::AllocateMemory(SharedState* shared) {
     tensor_data_[state.value] = view.data = buffer->data;
   }
   return absl::OkStatus();
+}
+
+bool SlotTable::MoveOutput(uint32_t value, void* data) {
+  if (data == nullptr) data = arena_.data() + tensor_plans_[value]->offset;
+  if (tensor_data_[value] == data) return false;
+  tensor_data_[value] = data;
+  slots_[value].get_if<TensorView>()->data = data;
+  return true;
 }
 
 void SlotTable::ResetState() {

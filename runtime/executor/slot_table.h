@@ -8,9 +8,11 @@
 #include <optional>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "runtime/core/arena.h"
+#include "runtime/core/dtype.h"
 #include "runtime/core/evalue.h"
 #include "runtime/core/memory_budget.h"
 #include "runtime/core/memory_check.h"
@@ -19,6 +21,9 @@
 #include "runtime/program/plan.h"
 
 namespace belay {
+
+// Whether elements of the dtype may lie at `data`: complex numbers are aligned as their parts are.
+bool IsAlignedForElements(const void* data, DType dtype);
 
 // One EValue per value of the plan, at a fixed address. Kernels get pointers to them. It is the
 // OutputAllocator of the method: outputs keep their planned place and are resized within the sizes
@@ -41,6 +46,10 @@ class SlotTable final : public OutputAllocator {
   // Gives all state its initial content. Precondition: AllocateMemory() succeeded.
   void ResetState();
 
+  // Lets the value, one of MovableOutputs(), lie at `data` from now on, nullptr: where it was
+  // planned. Whether that is another place than before. Precondition: AllocateMemory() succeeded.
+  bool MoveOutput(uint32_t value, void* data);
+
   const MethodPlan& plan() const { return plan_; }
   EValue& slot(uint32_t value) { return slots_[value]; }
   const EValue& slot(uint32_t value) const { return slots_[value]; }
@@ -48,6 +57,9 @@ class SlotTable final : public OutputAllocator {
   EValue* output_slot(uint32_t value);
   // nullptr when the value is no tensor.
   const TensorPlan* tensor_plan(uint32_t value) const { return tensor_plans_[value]; }
+  // Whether it is one of MovableOutputs().
+  bool is_movable(uint32_t value) const { return absl::c_linear_search(movable_, value); }
+  bool has_movable_outputs() const { return !movable_.empty(); }
 
   // Whether the slot still holds a value of its kind, after an instruction wrote to it. If not, the
   // slot is restored. Such a kernel and such a program do not fit together.
@@ -76,8 +88,9 @@ class SlotTable final : public OutputAllocator {
   std::vector<EValue> slots_;
   std::vector<uint8_t> kinds_;  // as planned
   std::vector<const TensorPlan*> tensor_plans_;
-  std::vector<void*> tensor_data_;  // as planned; of inputs null
-  std::vector<uint8_t> mutated_;    // the value is an input that the program may write to
+  std::vector<void*> tensor_data_;  // as planned, or where an output was moved; of inputs null
+  std::vector<uint32_t> movable_;
+  std::vector<uint8_t> mutated_;  // the value is an input that the program may write to
   std::vector<EValue*> list_elements_;
   std::vector<ListView> lists_;
   EValue dropped_;
