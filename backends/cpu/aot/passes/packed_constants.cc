@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <memory>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "backends/cpu/quantized_calls.h"
 #include "exir/passes/constant_input.h"
+#include "runtime/core/arena.h"
 #include "runtime/core/element.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/kernels/packed/packed_weights.h"
@@ -46,12 +48,11 @@ absl::Status TooLarge(const Sizes& sizes) {
 template <class T>
 absl::StatusOr<exir::ValueId> PackedConstants::Insert(const ConstantView& after,
                                                       std::string_view suffix, std::string key,
-                                                      std::vector<std::byte> bytes, Sizes sizes) {
-  if (sizes.empty()) sizes = {static_cast<int64_t>(bytes.size() / sizeof(T))};
+                                                      Storage elements, Sizes sizes) {
+  if (sizes.empty()) sizes = {static_cast<int64_t>(elements.bytes.size() / sizeof(T))};
   std::vector<exir::SymInt> symbolic(sizes.begin(), sizes.end());
-  ABSL_ASSIGN_OR_RETURN(
-      ConstantTensor made,
-      ConstantTensor::Contiguous(DTypeOf<T>, sizes, Storage::Own(std::move(bytes))));
+  ABSL_ASSIGN_OR_RETURN(ConstantTensor made,
+                        ConstantTensor::Contiguous(DTypeOf<T>, sizes, std::move(elements)));
   const size_t root = *program_.InputIndex(after.root);
   int next = 0;
   const std::string target = exir::UnusedTensorName(
@@ -80,9 +81,13 @@ absl::StatusOr<exir::ValueId> PackedConstants::Add(const ConstantView& view,
   if (const auto it = made_.find(key); it != made_.end()) return it->second;
   if (!count.has_value()) return TooLarge(tensor->sizes());
   ABSL_ASSIGN_OR_RETURN(const Storage elements, tensor->Dense(order));
-  std::vector<std::byte> bytes(static_cast<size_t>(*count) * sizeof(To));
-  make(reinterpret_cast<const From*>(elements.bytes.data()), reinterpret_cast<To*>(bytes.data()));
-  return Insert<To>(view, suffix, std::move(key), std::move(bytes), sizes);
+  // Its pages are zeros without being written first, and large ones are few.
+  ABSL_ASSIGN_OR_RETURN(AlignedBuffer buffer,
+                        AlignedBuffer::Create(static_cast<uint64_t>(*count) * sizeof(To)));
+  make(reinterpret_cast<const From*>(elements.bytes.data()), reinterpret_cast<To*>(buffer.data()));
+  auto owner = std::make_shared<const AlignedBuffer>(std::move(buffer));
+  const absl::Span<const std::byte> bytes = absl::MakeConstSpan(owner->data(), owner->size());
+  return Insert<To>(view, suffix, std::move(key), {std::move(owner), bytes}, sizes);
 }
 
 absl::StatusOr<exir::ValueId> PackedConstants::Matrix(const ConstantView& matrix) {
@@ -189,7 +194,7 @@ absl::StatusOr<exir::ValueId> PackedConstants::Floats(const ConstantView& after,
   std::string key = absl::StrCat(
       suffix, " ", std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
   if (const auto it = made_.find(key); it != made_.end()) return it->second;
-  return Insert<float>(after, suffix, std::move(key), std::move(bytes));
+  return Insert<float>(after, suffix, std::move(key), Storage::Own(std::move(bytes)));
 }
 
 absl::StatusOr<exir::ValueId> PackedConstants::GroupFloats(const ConstantView& weight,

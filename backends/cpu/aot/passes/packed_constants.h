@@ -65,8 +65,7 @@ class PackedConstants {
                                     Make make, const Sizes& sizes = {});
   template <class T>
   absl::StatusOr<exir::ValueId> Insert(const ConstantView& after, std::string_view suffix,
-                                       std::string key, std::vector<std::byte> bytes,
-                                       Sizes sizes = {});
+                                       std::string key, exir::Storage elements, Sizes sizes = {});
 
   exir::ExportedProgram& program_;
   exir::GraphEditor& editor_;
