@@ -1,5 +1,6 @@
 #include "backends/cpu/aot/passes/lower_linear.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -37,6 +38,7 @@ class LinearLowering : NodeLowering {
         mm_(program.ops->Find("aten.mm.default")),
         addmm_(program.ops->Find("aten.addmm.default")),
         bmm_(program.ops->Find("aten.bmm.default")),
+        mul_(program.ops->Find("aten.mul.Tensor")),
         view_(program.ops->Find("aten.view_copy.default")),
         edge_view_(program.ops->ToEdge(view_)) {}
 
@@ -201,8 +203,9 @@ class LinearLowering : NodeLowering {
         !forms_.DequantizedDynamically(left).has_value()) {
       return false;
     }
-    const std::optional<WeightOnlyForm> form = weight_only_.Find(mat2);
+    std::optional<WeightOnlyForm> form = weight_only_.Find(mat2);
     if (!form.has_value()) return false;
+    if (bias.is_none()) AbsorbScales(id, *form);
     ABSL_ASSIGN_OR_RETURN(const ValueId weight,
                           constants_.WeightOnlyMatrix(form->elements, form->format));
     const auto packed = [&](std::string_view suffix,
@@ -225,6 +228,39 @@ class LinearLowering : NodeLowering {
     editor_.SetTarget(id, CpuOp("weight_only_linear"));
     editor_.SetArguments(id, std::move(arguments));
     return true;
+  }
+
+  // What alone reads the product, and multiplies its columns with constants, gives the form its
+  // scales if it has none: sums are scaled last either way.
+  void AbsorbScales(NodeId id, WeightOnlyForm& form) {
+    const bool has_none =
+        !form.scales.empty() && form.zeros.empty() &&
+        form.group == form.elements.sizes[0].AsInt() &&
+        std::all_of(form.scales.begin(), form.scales.end(), [](float scale) { return scale == 1; });
+    const ValueId result = graph_.node(id).results()[0];
+    const std::vector<NodeId>& users = graph_.value(result).users;
+    if (!has_none || users.size() != 1 || graph_.IsOutput(result)) return;
+    const NodeId reader = users[0];
+    const Node& product = graph_.node(reader);
+    if (product.target->aten() != mul_) return;
+    const bool is_left = product.argument("self") == Argument(result);
+    const std::optional<ConstantView> scales =
+        views_.Find(product.argument(is_left ? "other" : "self"));
+    const ValueId scaled = product.results()[0];
+    if (!scales.has_value() || scales->tensor->dtype() != DType::kFloat32 || scales->rank() < 1 ||
+        !(scales->sizes.back() == form.elements.sizes[1]) ||
+        (scales->rank() > 1 && !(scales->sizes[0] == SymInt(1))) ||
+        !(graph_.value(scaled).tensor()->sizes == graph_.value(result).tensor()->sizes)) {
+      return;
+    }
+    const std::optional<std::vector<double>> elements = scales->Elements();
+    if (!elements.has_value() || !std::all_of(elements->begin(), elements->end(), &IsUsualScale)) {
+      return;
+    }
+    form.scales.assign(elements->begin(), elements->end());
+    editor_.ReplaceAllUses(scaled, result);
+    handles_.Fuse(editor_, id, reader);
+    editor_.EraseNode(reader);
   }
 
   // view([..., k] -> [m, k]), linear, view([m, n] -> [..., n]) is a linear of [..., k].
@@ -257,7 +293,7 @@ class LinearLowering : NodeLowering {
   FusedHandles& handles_;
   const WeightOnlyForms weight_only_;
   PackedConstants constants_;
-  const exir::OpOverload *mm_, *addmm_, *bmm_, *view_, *edge_view_;
+  const exir::OpOverload *mm_, *addmm_, *bmm_, *mul_, *view_, *edge_view_;
 };
 
 }  // namespace

@@ -3,9 +3,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "backends/cpu/aot/passes/cpu_pass_testing.h"
 #include "exir/testing/rewrite_test.h"
 #include "gtest/gtest.h"
@@ -276,6 +279,41 @@ TEST(LowerLinear, KeepsScalesAndZeroPointsOfGroups) {
       return (%y user_output) } })");
 }
 
+// As torchao's groups are decomposed. What folds constants may leave the conversion: it makes them larger.
+TEST(LowerLinear, KeepsZeroPointsThatAreConverted) {
+  ExpectLoweredWith({.i8 = 7}, R"(program edge {
+    constants { state "w": i8[8,32] state "s": f32[8,4] state "z": i8[8,4] }
+    graph(%w: i8[8,32] buffer "w", %s: f32[8,4] buffer "s", %z: i8[8,4] buffer "z",
+          %x: f32[2,32] user_input) {
+      %v: i8[8,4] = edge.aten.view_copy.default(%z, [8,4])
+      %c: i64[8,4] = edge.dim_order_ops._to_dim_order_copy.default(%v, dtype=dtype:i64)
+      %d: f32[8,32] = edge.quantized_decomposed.dequantize_per_channel_group.default(%w, %s, %c, -8, 7, dtype:i8, 8, dtype:f32)
+      %t: f32[32,8] = edge.aten.permute_copy.default(%d, [1,0])
+      %y: f32[2,8] = edge.aten.mm.default(%x, %t)
+      return (%y user_output) } })",
+                    R"(program edge {
+    constants { constant "w_packed_int4_0": i32[128] constant "w_scales0": f32[128]
+                constant "w_zeros0": f32[128] }
+    graph(%w_packed_int4_0: i32[128] tensor_constant "w_packed_int4_0",
+          %w_scales0: f32[128] tensor_constant "w_scales0",
+          %w_zeros0: f32[128] tensor_constant "w_zeros0", %x: f32[2,32] user_input) {
+      %y: f32[2,8] = backend.belay_cpu.weight_only_linear.default(%x, %w_packed_int4_0, %w_scales0, %w_zeros0, none, none, 8, "int4", 8, "none", "add", -inf, inf)
+      return (%y user_output) } })");
+}
+
+// Numbers between integers would be cut off.
+TEST(LowerLinear, LeavesZeroPointsThatAConversionChanges) {
+  ExpectLeftWith({.i8 = 7}, R"(program edge {
+    constants { state "w": i8[8,32] state "s": f32[8,4] state "z": f32[8,4] }
+    graph(%w: i8[8,32] buffer "w", %s: f32[8,4] buffer "s", %z: f32[8,4] buffer "z",
+          %x: f32[2,32] user_input) {
+      %c: i64[8,4] = edge.dim_order_ops._to_dim_order_copy.default(%z, dtype=dtype:i64)
+      %d: f32[8,32] = edge.quantized_decomposed.dequantize_per_channel_group.default(%w, %s, %c, -8, 7, dtype:i8, 8, dtype:f32)
+      %t: f32[32,8] = edge.aten.permute_copy.default(%d, [1,0])
+      %y: f32[2,8] = edge.aten.mm.default(%x, %t)
+      return (%y user_output) } })");
+}
+
 TEST(LowerLinear, KeepsTheBytesOfAConvertedWeightTimesScales) {
   ExpectLoweredWith({}, R"(program edge {
     constants { state "w": i8[8,4] state "s": f32[8,1] }
@@ -291,6 +329,59 @@ TEST(LowerLinear, KeepsTheBytesOfAConvertedWeightTimesScales) {
           %w_scales0: f32[32] tensor_constant "w_scales0", %x: f32[2,4] user_input) {
       %y: f32[2,8] = backend.belay_cpu.weight_only_linear.default(%x, %w_packed_int8_0, %w_scales0, none, none, none, 8, "int8", 4, "none", "add", -inf, inf)
       return (%y user_output) } })");
+}
+
+// As torchao's Int8WeightOnlyConfig has it.
+TEST(LowerLinear, TakesScalesThatTheProductIsMultipliedWith) {
+  ExpectLoweredWith({}, R"(program edge {
+    constants { state "w": i8[8,4] state "s": f32[8] }
+    graph(%w: i8[8,4] buffer "w", %s: f32[8] buffer "s", %x: f32[2,4] user_input) {
+      %c: f32[8,4] = edge.dim_order_ops._to_dim_order_copy.default(%w, dtype=dtype:f32)
+      %t: f32[4,8] = edge.aten.permute_copy.default(%c, [1,0])
+      %y: f32[2,8] = edge.aten.mm.default(%x, %t)
+      %m: f32[2,8] = edge.aten.mul.Tensor(%y, %s)
+      return (%m user_output) } })",
+                    R"(program edge {
+    constants { constant "w_packed_int8_0": i8[256] constant "w_scales0": f32[32] }
+    graph(%w_packed_int8_0: i8[256] tensor_constant "w_packed_int8_0",
+          %w_scales0: f32[32] tensor_constant "w_scales0", %x: f32[2,4] user_input) {
+      %y: f32[2,8] = backend.belay_cpu.weight_only_linear.default(%x, %w_packed_int8_0, %w_scales0, none, none, none, 8, "int8", 4, "none", "add", -inf, inf)
+      return (%y user_output) } })");
+}
+
+// Rows' factors, factors of what is read twice, and those of a weight that has scales.
+TEST(LowerLinear, LeavesFactorsThatAreNoScalesOfColumns) {
+  const Numbers numbers;
+  FusedHandles handles;
+  for (const auto& [scales, product, also] : {std::tuple("f32[2,1]", "%s, %y", ""),
+                                              {"f32[8]", "%y, %s", ", %y user_output"},
+                                              {"f32[2,8]", "%y, %s", ""}}) {
+    const std::string result = absl::StrCat("      %m: f32[2,8] = edge.aten.mul.Tensor(", product,
+                                            ")\n      return (%m user_output", also, ") } }");
+    const std::string scale = absl::StrCat("%s: ", scales, " buffer \"s\"");
+    exir::ExpectRewrite(
+        absl::StrCat(R"(program edge {
+    constants { state "w": i8[8,4] state "s": )",
+                     scales, R"( }
+    graph(%w: i8[8,4] buffer "w", )",
+                     scale, R"(, %x: f32[2,4] user_input) {
+      %c: f32[8,4] = edge.dim_order_ops._to_dim_order_copy.default(%w, dtype=dtype:f32)
+      %t: f32[4,8] = edge.aten.permute_copy.default(%c, [1,0])
+      %y: f32[2,8] = edge.aten.mm.default(%x, %t)
+)",
+                     result),
+        LowerWith(numbers, handles),
+        absl::StrCat(R"(program edge {
+    constants { state "s": )",
+                     scales, R"( constant "w_packed_int8_0": i8[256] constant "w_scales0": f32[32] }
+    graph()",
+                     scale, R"(, %w_packed_int8_0: i8[256] tensor_constant "w_packed_int8_0",
+          %w_scales0: f32[32] tensor_constant "w_scales0", %x: f32[2,4] user_input) {
+      %y: f32[2,8] = backend.belay_cpu.weight_only_linear.default(%x, %w_packed_int8_0, %w_scales0, none, none, none, 8, "int8", 4, "none", "add", -inf, inf)
+)",
+                     result),
+        CpuPassTestOps());
+  }
 }
 
 TEST(LowerLinear, KeepsAWeightOfBFloat16) {

@@ -35,7 +35,8 @@ QuantizedForms::QuantizedForms(const exir::ExportedProgram& program, const Const
           program.ops->Find("quantized_decomposed.dequantize_per_channel_group.default")),
       dequantize_by_tensors_(
           program.ops->Find("quantized_decomposed.dequantize_per_tensor.tensor")),
-      dequantize_tokens_(program.ops->Find("quantized_decomposed.dequantize_per_token.default")) {}
+      dequantize_tokens_(program.ops->Find("quantized_decomposed.dequantize_per_token.default")),
+      convert_(program.ops->Find("dim_order_ops._to_dim_order_copy.default")) {}
 
 std::optional<QuantizedForm> QuantizedForms::FormOf(NodeId id, const exir::OpOverload* op) const {
   if (!id.valid()) return std::nullopt;
@@ -125,6 +126,17 @@ std::optional<std::vector<double>> QuantizedForms::ElementsOf(const Argument& ar
   return view->Elements();
 }
 
+std::optional<std::vector<double>> QuantizedForms::ZeroPointsOf(const Argument& argument) const {
+  const exir::Graph& graph = program_.top();
+  const ValueId* value = argument.get_if<ValueId>();
+  const NodeId producer = value == nullptr ? NodeId() : graph.value(*value).producer;
+  if (producer.valid() && graph.node(producer).target->aten() == convert_ &&
+      graph.value(*value).tensor()->dtype == DType::kInt64) {
+    return ElementsOf(graph.node(producer).operand(), {DType::kInt32, DType::kInt8});
+  }
+  return ElementsOf(argument, {DType::kFloat32, DType::kInt64, DType::kInt32, DType::kInt8});
+}
+
 std::optional<DequantizeParameters> QuantizedForms::ParametersOf(NodeId id) const {
   const Node& node = program_.top().node(id);
   const exir::OpOverload* op = node.target->aten();
@@ -149,8 +161,7 @@ std::optional<DequantizeParameters> QuantizedForms::ParametersOf(NodeId id) cons
   if (!scales.has_value()) return std::nullopt;
   p.scales = *std::move(scales);
   if (const Argument& zero_points = node.argument("zero_points"); !zero_points.is_none()) {
-    std::optional<std::vector<double>> zeros =
-        ElementsOf(zero_points, {DType::kFloat32, DType::kInt64, DType::kInt32, DType::kInt8});
+    std::optional<std::vector<double>> zeros = ZeroPointsOf(zero_points);
     if (!zeros.has_value()) return std::nullopt;
     p.zeros = *std::move(zeros);
     const auto is_zero = [](double zero) { return zero == 0; };

@@ -75,7 +75,8 @@ class QuantizedForms {
   std::optional<QuantizedForm> Dequantize(exir::NodeId node) const;
 
   // Of dequantize_per_tensor by literals, and of dequantize_per_channel and
-  // dequantize_per_channel_group by constants; float32 all. nullopt for all else.
+  // dequantize_per_channel_group by constants; float32 all. nullopt for all else. Zero points may be
+  // converted to int64 before, as they are where torchao's were decomposed.
   std::optional<DequantizeParameters> ParametersOf(exir::NodeId node) const;
 
   // Of the node that gives the argument.
@@ -101,11 +102,12 @@ class QuantizedForms {
   std::optional<QuantizedForm> FormOf(exir::NodeId node, const exir::OpOverload* op) const;
   std::optional<std::vector<double>> ElementsOf(const exir::Argument& argument,
                                                 DTypeSet types) const;
+  std::optional<std::vector<double>> ZeroPointsOf(const exir::Argument& argument) const;
 
   const exir::ExportedProgram& program_;
   const ConstantViews& views_;
   const exir::OpOverload *quantize_, *dequantize_, *dequantize_channels_, *dequantize_groups_,
-      *dequantize_by_tensors_, *dequantize_tokens_;
+      *dequantize_by_tensors_, *dequantize_tokens_, *convert_;
 };
 
 }  // namespace belay::cpu
