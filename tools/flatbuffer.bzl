@@ -19,7 +19,7 @@ def flatbuffer_cc_library(name, src, **kwargs):
         srcs = [src],
         outs = [header],
         cmd = "$(execpath @flatbuffers//:flatc) --cpp --scoped-enums --gen-object-api --force-empty -o $$(dirname $@) $<",
-        exec_tools = ["@flatbuffers//:flatc"],
+        tools = ["@flatbuffers//:flatc"],
     )
     cc_library(
         name = name,
