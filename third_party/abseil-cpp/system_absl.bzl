@@ -2,6 +2,10 @@
 
 load("@rules_cc//cc:defs.bzl", "cc_library")
 
+# Whether this is a module of third_party/bazel_registry, and not a repository of a WORKSPACE: labels with canonical
+# names of repositories begin with "@@".
+IS_MODULE = str(Label("//:BUILD.bazel")).startswith("@@")
+
 def system_absl(names, libs = []):
     """Declares header-only targets, or targets that need the archives behind //:libraries.
 
