@@ -141,5 +141,16 @@ plant public_targets "a package that is public as a whole" b/BUILD.bazel 'packag
 plant public_targets "a public target that is not listed" b/BUILD.bazel 'cc_library(name = "z", visibility = ["//visibility:public"])'
 plant public_targets "a row without a public target" $page '| `//a:x` | things |' '| `//a:y` | others |'
 
+registry=third_party/bazel_registry
+expect fail modules "a tree without modules"
+write MODULE.bazel 'bazel_dep(name = "a", version = "1")'
+write $registry/bazel_registry.json '{}'
+write $registry/modules/a/1/MODULE.bazel 'module(name = "a")'
+write $registry/modules/a/1/source.json '  "path": "/usr"'
+expect pass modules "a module that the registry has"
+plant modules "sources that are not there" $registry/modules/b/1/source.json '  "path": "b"'
+write $registry/modules/a/1/MODULE.bazel 'bazel_dep(name = "b", version = "2")'
+expect fail modules "a module of a module that the registry does not have"
+
 if ((failures)); then exit 1; fi
 echo "all found"
