@@ -18,6 +18,9 @@
 #include "runtime/kernel/kernel_arguments.h"
 #include "runtime/kernel/shape_rules/movement.h"
 
+// Newer versions of Abseil prefer a constructor of MutexLock that Debian 12's does not have.
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+
 namespace belay::demo {
 namespace {
 

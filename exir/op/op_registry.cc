@@ -14,6 +14,9 @@
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
 
+// Newer versions of Abseil prefer a constructor of MutexLock that Debian 12's does not have.
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+
 namespace belay::exir {
 namespace {
 
