@@ -22,8 +22,9 @@ readonly packages=(bash ca-certificates procps file git python3 dpkg-dev
   bazel-rules-python bazel-skylib
   clang-21 lld-21 libclang-rt-21-dev
   libabsl-dev libprotobuf-dev protobuf-compiler libgtest-dev libgmock-dev libbenchmark-dev libsimdjson-dev libcli11-dev
-  nlohmann-json3-dev zlib1g-dev libsodium-dev libssl-dev flatbuffers-compiler libflatbuffers-dev libxnnpack-dev
-  libpthreadpool-dev cmake pkgconf)
+  nlohmann-json3-dev zlib1g-dev libsodium-dev libssl-dev flatbuffers-compiler libflatbuffers-dev cmake pkgconf)
+# Of Debian 12: XNNPACK's operators have other names and arguments since.
+readonly old_packages=(libxnnpack-dev libxnnpack0 libpthreadpool-dev libpthreadpool0)
 
 # What follows happens in mounts of its own, which end with it.
 if [[ ${BAZEL7_MOUNTS:-} != 1 ]]; then
@@ -35,7 +36,12 @@ if [[ ! -e $root/installed ]]; then
   mmdebstrap --variant=minbase --mode=root --aptopt='Acquire::Check-Valid-Until "false"' forky "$root" ||
     fail "cannot make $root"
   mount -t proc proc "$root/proc"
-  DEBIAN_FRONTEND=noninteractive chroot "$root" apt-get -q -y install --no-install-recommends "${packages[@]}"
+  echo "deb http://deb.debian.org/debian bookworm main" >"$root/etc/apt/sources.list.d/bookworm.list"
+  printf 'Package: %s\nPin: release n=bookworm\nPin-Priority: %s\n\n' '*' -1 "${old_packages[*]}" 1001 \
+    >"$root/etc/apt/preferences.d/bookworm"
+  chroot "$root" apt-get -q update
+  DEBIAN_FRONTEND=noninteractive chroot "$root" apt-get -q -y install --no-install-recommends \
+    "${packages[@]}" "${old_packages[@]}"
   # Names without a version, as .bazelrc writes them for Debian 12.
   ln -s /usr/bin/ld.lld-21 "$root/usr/local/bin/ld.lld"
   mkdir -p "$root/belay"
