@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "backends/xnnpack/functions.h"
+#include "backends/xnnpack/library_threads.h"
 #include "backends/xnnpack/node_rules.h"
 #include "runtime/core/arena.h"
 #include "runtime/core/checked_math.h"
@@ -77,7 +78,8 @@ struct Shape {
 template <class In, class Out>
 xnn_status SetUp(const Call& call,
                  xnn_status (*function)(xnn_operator_t, size_t, const In*, Out*, pthreadpool_t)) {
-  return function(call.op, call.rows(), InputData<In>(call), OutputData<Out>(call), nullptr);
+  return function(call.op, call.rows(), InputData<In>(call), OutputData<Out>(call),
+                  call.operands.threads);
 }
 // Two operands.
 template <class In, class Out>
@@ -86,7 +88,7 @@ xnn_status SetUp(const Call& call,
                                         const size_t*, const In*, const In*, Out*, pthreadpool_t)) {
   const Shape a(Input(call)), b(*call.operands.sizes[1]);
   return function(call.op, a.rank, a.dims, b.rank, b.dims, InputData<In>(call),
-                  InputData<In>(call, 1), OutputData<Out>(call), nullptr);
+                  InputData<In>(call, 1), OutputData<Out>(call), call.operands.threads);
 }
 // Whole images.
 template <class In, class Out>
@@ -94,7 +96,7 @@ xnn_status SetUp(const Call& call, xnn_status (*function)(xnn_operator_t, size_t
                                                           Out*, pthreadpool_t)) {
   const Sizes& input = Input(call);
   return function(call.op, Size(input, 0), Size(input, 1) * Size(input, 2), InputData<In>(call),
-                  OutputData<Out>(call), nullptr);
+                  OutputData<Out>(call), call.operands.threads);
 }
 // Images. A linear layer as a convolution has rows of one place.
 template <class In, class Out>
@@ -103,10 +105,10 @@ xnn_status SetUp(const Call& call, xnn_status (*function)(xnn_operator_t, size_t
   const Sizes& input = Input(call);
   if (call.node.type == NodeType::FullyConnected) {
     return function(call.op, call.rows(), 1, 1, InputData<In>(call), OutputData<Out>(call),
-                    nullptr);
+                    call.operands.threads);
   }
   return function(call.op, Size(input, 0), Size(input, 1), Size(input, 2), InputData<In>(call),
-                  OutputData<Out>(call), nullptr);
+                  OutputData<Out>(call), call.operands.threads);
 }
 // Transposed convolutions.
 template <class In, class Out>
@@ -117,7 +119,7 @@ xnn_status SetUp(const Call& call,
   return function(call.op, Size(input, 0), Size(input, 1), Size(input, 2),
                   static_cast<uint32_t>(call.node.window.adjust_height),
                   static_cast<uint32_t>(call.node.window.adjust_width), InputData<In>(call),
-                  OutputData<Out>(call), nullptr);
+                  OutputData<Out>(call), call.operands.threads);
 }
 // Images of another size.
 template <class In, class Out>
@@ -126,7 +128,8 @@ xnn_status SetUp(const Call& call,
                                         const In*, Out*, pthreadpool_t)) {
   const Sizes &input = Input(call), &output = *call.operands.output_sizes;
   return function(call.op, Size(input, 0), Size(input, 1), Size(input, 2), Size(output, 1),
-                  Size(output, 2), InputData<In>(call), OutputData<Out>(call), nullptr);
+                  Size(output, 2), InputData<In>(call), OutputData<Out>(call),
+                  call.operands.threads);
 }
 // Padding.
 template <class In, class Out>
@@ -135,7 +138,7 @@ xnn_status SetUp(const Call& call,
                                         const size_t*, const In*, Out*, pthreadpool_t)) {
   const Shape input(Input(call)), before(call.node.numbers), after(call.node.more_numbers);
   return function(call.op, input.rank, input.dims, before.dims, after.dims, InputData<In>(call),
-                  OutputData<Out>(call), nullptr);
+                  OutputData<Out>(call), call.operands.threads);
 }
 
 template <auto kFunction>
@@ -486,6 +489,24 @@ absl::Status InitializeLibrary() {
   return ToStatus(status, "run on this machine");
 }
 
+bool LibraryTakesThreads() {
+  // Whose functions the library found the dynamic linker decides: a process may have loaded the library
+  // before Belay. It is seen where one of its operators, without a pool, comes to work.
+  static const bool takes = [] {
+    constexpr size_t kElements = 1 + XNN_EXTRA_BYTES / sizeof(float);
+    const float input[kElements] = {};
+    float output[kElements];
+    xnn_operator_t op = nullptr;
+    if (xnn_create_abs_nc_f32(1, 1, 1, 0, &op) != xnn_status_success) return false;
+    const uint64_t before = LibraryCallsOfThisThread().all;
+    xnn_status status = xnn_setup_abs_nc_f32(op, 1, input, output, nullptr);
+    if (status == xnn_status_success) status = xnn_run_operator(op, nullptr);
+    xnn_delete_operator(op);
+    return status == xnn_status_success && LibraryCallsOfThisThread().all > before;
+  }();
+  return takes;
+}
+
 absl::StatusOr<Operator> Operator::Create(const Graph& graph, const Node& node) {
   Operator result;
   const Value& input = *graph.input(node, 0);
@@ -588,7 +609,7 @@ absl::Status Operator::Run(const Node& node, const Operands& operands) const {
   }
   const Call call{operator_.get(), node, operands, channels_};
   ABSL_RETURN_IF_ERROR(ToStatus(set_up_(call), "set the operator up for these sizes"));
-  return ToStatus(xnn_run_operator(operator_.get(), nullptr), "run the operator");
+  return ToStatus(xnn_run_operator(operator_.get(), operands.threads), "run the operator");
 }
 
 }  // namespace belay::xnnpack

@@ -21,6 +21,7 @@ struct Operands {
   absl::Span<const void* const> inputs;  // of constants of a convolution or linear layer: unused
   const Sizes* output_sizes;             // OutputSizes()
   void* output;
+  pthreadpool_t threads = nullptr;  // LibraryPool()
 };
 
 // Computes one node. Used by one thread at a time. The library reads up to kOverread bytes behind
@@ -57,6 +58,10 @@ class Operator {
 
 // Once per process, before anything else of the library. kUnimplemented: not on this machine.
 absl::Status InitializeLibrary();
+
+// Whether the library's functions for threads are those of library_threads.h. Where they are not, it
+// must be given no pool. After InitializeLibrary(), which was OK.
+bool LibraryTakesThreads();
 
 }  // namespace belay::xnnpack
 

@@ -13,6 +13,7 @@
 #include "runtime/backend/backend_registry.h"
 #include "runtime/core/npy.h"
 #include "runtime/core/testing.h"
+#include "runtime/core/thread_pool.h"
 #include "runtime/executor/method.h"
 #include "runtime/io/npy_values.h"
 #include "runtime/kernels/reference/reference_kernels.h"
@@ -52,15 +53,26 @@ TEST_P(SamplesTest, GivesWhatExecuTorchGave) {
   ASSERT_OK_AND_ASSIGN(const NpyArray expected,
                        ReadNpyFile(Path(absl::StrCat(name, ".forward.out0.npy"))));
   const auto wanted = ToVector<float>(expected.view());
+  std::vector<float> first;
   // Twice: the second call finds everything set up.
   for (int call = 0; call < 2; ++call) {
     ASSERT_OK(method.SetInput(0, value));
     ASSERT_OK(method.Execute());
     const auto got = ToVector<float>(*method.GetOutput(0).get_if<TensorView>());
+    if (call == 0) first = got;
     ASSERT_EQ(got.size(), wanted.size());
     for (size_t i = 0; i < wanted.size(); ++i) {
       EXPECT_NEAR(got[i], wanted[i], GetParam().tolerance * (1 + 10 * std::abs(wanted[i]))) << i;
     }
+  }
+  for (int threads : {2, 3, 5}) {
+    ThreadPool pool(threads);
+    ASSERT_OK_AND_ASSIGN(Method threaded,
+                         Method::Load(program, "forward", kernels_, backends_, {.threads = &pool}));
+    ASSERT_OK(threaded.SetInput(0, value));
+    ASSERT_OK(threaded.Execute());
+    EXPECT_EQ(ToVector<float>(*threaded.GetOutput(0).get_if<TensorView>()), first)
+        << threads << " threads";
   }
 }
 

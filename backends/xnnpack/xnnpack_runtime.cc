@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "backends/xnnpack/graph.h"
 #include "backends/xnnpack/graph_reader.h"
+#include "backends/xnnpack/library_threads.h"
 #include "backends/xnnpack/memory_plan.h"
 #include "backends/xnnpack/node_sizes.h"
 #include "backends/xnnpack/operators.h"
@@ -90,6 +91,7 @@ class XnnpackHandle final : public DelegateHandle {
         places_(graph_.values.size()),
         num_arguments_(static_cast<int>(context.arguments.size())),
         num_outputs_(static_cast<int>(context.outputs.size())),
+        threads_(LibraryTakesThreads() ? LibraryPool(context.threads) : nullptr),
         events_(context.events) {}
 
   absl::Status Execute(KernelContext& context) override {
@@ -387,7 +389,8 @@ class XnnpackHandle final : public DelegateHandle {
     Operands operands{.sizes = InputSizes(node, sizes),
                       .inputs = absl::MakeConstSpan(inputs, node.inputs.size()),
                       .output_sizes = &places_[node.output].sizes,
-                      .output = places_[node.output].data};
+                      .output = places_[node.output].data,
+                      .threads = threads_};
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       if (node.inputs[i] >= 0) inputs[i] = places_[node.inputs[i]].data;
     }
@@ -414,6 +417,7 @@ class XnnpackHandle final : public DelegateHandle {
   std::vector<Working> working_;
   uint64_t scratch_bytes_ = 0;
   std::byte* scratch_ = nullptr;  // where `working_` lies now
+  pthreadpool_t threads_;
   EventSink events_;
   bool is_empty_ = false;        // the call: an argument has no elements
   bool sizes_are_known_ = true;  // those of the call at its largest, to begin with

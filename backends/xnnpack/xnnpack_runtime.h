@@ -8,7 +8,9 @@
 
 namespace belay::xnnpack {
 
-// Executes payloads as ExecuTorch 1.5.0 and Belay write them, node by node, on the calling thread.
+// Executes payloads as ExecuTorch 1.5.0 and Belay write them, node by node. The library's operators
+// are divided among the threads of the call; results are the same for any number of them, and the calling thread works alone
+// where another libpthreadpool was loaded before (library_threads.h).
 // Weights are packed when the delegate is made and their bytes not looked at again. The memory of
 // results is planned for the sizes in the payload and used again as they die; a call may have
 // smaller sizes.

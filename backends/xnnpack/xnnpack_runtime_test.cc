@@ -4,9 +4,11 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
+#include "backends/xnnpack/library_threads.h"
 #include "backends/xnnpack/testing/payload_builder.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -14,6 +16,7 @@
 #include "runtime/core/memory_budget.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/testing.h"
+#include "runtime/core/thread_pool.h"
 
 namespace belay::xnnpack {
 namespace {
@@ -44,8 +47,8 @@ TensorView Float(std::vector<int64_t> sizes, void* data = nullptr) {
 }
 
 absl::StatusOr<std::unique_ptr<DelegateHandle>> Init(const PayloadBuilder& payload, EValue argument,
-                                                     EValue output,
-                                                     uint64_t memory_bytes = 1 << 30) {
+                                                     EValue output, uint64_t memory_bytes = 1 << 30,
+                                                     ThreadPool* threads = nullptr) {
   const std::string bytes = payload.Serialize();
   const NoData data;
   const EValue *argument_pointer = &argument, *output_pointer = &output;
@@ -55,7 +58,8 @@ absl::StatusOr<std::unique_ptr<DelegateHandle>> Init(const PayloadBuilder& paylo
                                     .named_data = &data,
                                     .arguments = absl::MakeConstSpan(&argument_pointer, 1),
                                     .outputs = absl::MakeConstSpan(&output_pointer, 1),
-                                    .memory = &memory};
+                                    .memory = &memory,
+                                    .threads = threads};
   return XnnpackRuntime().Init(context,
                                {reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()});
 }
@@ -268,6 +272,139 @@ TEST(XnnpackRuntimeTest, NodesOfInt8ComputeInTheirScales) {
   ASSERT_OK_AND_ASSIGN(const auto handle, Init(payload, Float({4}), Float({4})));
   std::vector<float> numbers = {-3, 0.5, 1, 10};
   EXPECT_THAT(Call(*handle, Float({4}, numbers.data())).value(), ElementsAre(1, 0.5, 1, -7));
+}
+
+// --- Threads ---
+
+struct Network {
+  const char* name;
+  PayloadBuilder payload;
+  std::vector<int64_t> input, output;
+};
+
+std::vector<float> Numbers(size_t count) {
+  std::vector<float> numbers(count);
+  for (size_t i = 0; i < count; ++i) numbers[i] = static_cast<float>(i * 37 % 101) / 32 - 1.5f;
+  return numbers;
+}
+
+fb::ConvolutionT& AddConvolution(PayloadBuilder& payload, NodeType type, uint32_t input,
+                                 uint32_t filter, uint32_t output, uint32_t groups,
+                                 uint32_t group_inputs, uint32_t group_outputs) {
+  auto& conv = payload.Add<fb::ConvolutionT>(type);
+  conv.kernel_height = payload.tensor(filter).dims[1];
+  conv.kernel_width = payload.tensor(filter).dims[2];
+  conv.padding_top = conv.padding_bottom = conv.kernel_height / 2;
+  conv.padding_left = conv.padding_right = conv.kernel_width / 2;
+  conv.subsampling_height = conv.subsampling_width = 1;
+  conv.dilation_height = conv.dilation_width = 1;
+  conv.groups = groups;
+  conv.group_input_channels = group_inputs;
+  conv.group_output_channels = group_outputs;
+  conv.input1_id = input;
+  conv.filter_id = filter;
+  conv.bias_id = kNoId;
+  conv.output_id = output;
+  return conv;
+}
+
+// Each with enough work for more threads than one, in sizes that no tile divides.
+std::vector<Network> Networks() {
+  std::vector<Network> networks;
+  {
+    Network& n = networks.emplace_back("linear", PayloadBuilder(), std::vector<int64_t>{37, 29},
+                                       std::vector<int64_t>{37, 67});
+    auto& linear = n.payload.Add<fb::FullyConnectedT>(NodeType::FullyConnected);
+    linear.input1_id = n.payload.Input(0, {37, 29});
+    linear.filter_id = n.payload.Constant({67, 29}, Numbers(67 * 29));
+    linear.bias_id = n.payload.Constant({67}, Numbers(67));
+    linear.output_id = n.payload.Output(1, {37, 67});
+  }
+  {
+    // One row: what is divided is the output's columns.
+    Network& n = networks.emplace_back("row", PayloadBuilder(), std::vector<int64_t>{1, 29},
+                                       std::vector<int64_t>{1, 667});
+    auto& linear = n.payload.Add<fb::FullyConnectedT>(NodeType::FullyConnected);
+    linear.input1_id = n.payload.Input(0, {1, 29});
+    linear.filter_id = n.payload.Constant({667, 29}, Numbers(667 * 29));
+    linear.bias_id = kNoId;
+    linear.output_id = n.payload.Output(1, {1, 667});
+  }
+  {
+    Network& n =
+        networks.emplace_back("images", PayloadBuilder(), std::vector<int64_t>{2, 13, 17, 5},
+                              std::vector<int64_t>{2, 13, 17, 11});
+    PayloadBuilder& p = n.payload;
+    const uint32_t x = p.Input(0, {2, 13, 17, 5}), y = p.Output(1, {2, 13, 17, 11});
+    const uint32_t a = p.Tensor({2, 13, 17, 11}), b = p.Tensor({2, 13, 17, 11});
+    const uint32_t c = p.Tensor({2, 13, 17, 11}), mean = p.Tensor({2, 1, 1, 11});
+    AddConvolution(p, NodeType::Conv2d, x, p.Constant({11, 3, 3, 5}, Numbers(11 * 45)), a, 1, 5,
+                   11);
+    AddConvolution(p, NodeType::DepthwiseConv2d, a, p.Constant({1, 3, 3, 11}, Numbers(99)), b, 11,
+                   1, 1);
+    p.Unary(NodeType::Sigmoid, b, c);
+    p.Unary(NodeType::GlobalAvgPooling2d, c, mean).flags = 64;
+    p.Binary(NodeType::Multiply, c, mean, y);
+  }
+  {
+    Network& n = networks.emplace_back("int8", PayloadBuilder(), std::vector<int64_t>{1, 13, 17, 5},
+                                       std::vector<int64_t>{1, 13, 17, 11});
+    PayloadBuilder& p = n.payload;
+    const uint32_t x = p.Input(0, {1, 13, 17, 5}), y = p.Output(1, {1, 13, 17, 11});
+    const uint32_t q = p.Tensor({1, 13, 17, 5}), a = p.Tensor({1, 13, 17, 11});
+    const uint32_t b = p.Tensor({1, 13, 17, 11});
+    for (const uint32_t value : {q, a, b}) p.Quantize(value, Datatype::QINT8, 0.5, 1);
+    p.Unary(NodeType::Convert, x, q);
+    const uint32_t filter = p.Constant({11, 3, 3, 5}, Numbers(11 * 45));
+    p.Quantize(filter, Datatype::QINT8, 0.03125, 0);
+    AddConvolution(p, NodeType::Conv2d, q, filter, a, 1, 5, 11);
+    p.Binary(NodeType::Add, a, a, b);
+    p.Unary(NodeType::Convert, b, y);
+  }
+  return networks;
+}
+
+TEST(XnnpackRuntimeTest, TheLibraryWorksOnTheThreadsOfTheCall) {
+  for (const Network& network : Networks()) {
+    std::vector<float> x = Numbers(static_cast<size_t>(*NumElements(network.input)) + 16);
+    std::vector<float> alone;
+    for (int threads : {1, 2, 3, 5}) {
+      ThreadPool pool(threads);
+      ASSERT_OK_AND_ASSIGN(const auto handle, Init(network.payload, Float(network.input),
+                                                   Float(network.output), 1 << 30, &pool));
+      const uint64_t before = LibraryCallsOfThisThread().divided;
+      ASSERT_OK_AND_ASSIGN(const std::vector<float> got,
+                           Call(*handle, Float(network.input, x.data())));
+      if (threads == 1) {
+        alone = got;
+        EXPECT_EQ(LibraryCallsOfThisThread().divided, before) << network.name;
+        continue;
+      }
+      EXPECT_GT(LibraryCallsOfThisThread().divided, before) << network.name;
+      EXPECT_EQ(got, alone) << network.name << ", " << threads << " threads";
+    }
+  }
+}
+
+TEST(XnnpackRuntimeTest, NetworksOfOnePoolComputeAtOnce) {
+  const std::vector<Network> networks = Networks();
+  const Network& network = networks[2];
+  std::vector<float> x = Numbers(static_cast<size_t>(*NumElements(network.input)) + 16);
+  ThreadPool pool(3);
+  ASSERT_OK_AND_ASSIGN(const auto first, Init(network.payload, Float(network.input),
+                                              Float(network.output), 1 << 30, &pool));
+  ASSERT_OK_AND_ASSIGN(const std::vector<float> want, Call(*first, Float(network.input, x.data())));
+  std::vector<std::thread> callers;
+  for (int i = 0; i < 3; ++i) {
+    callers.emplace_back([&] {
+      ASSERT_OK_AND_ASSIGN(const auto handle, Init(network.payload, Float(network.input),
+                                                   Float(network.output), 1 << 30, &pool));
+      for (int n = 0; n < 20; ++n) {
+        EXPECT_EQ(Call(*handle, Float(network.input, x.data())).value(), want);
+      }
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
 }
 
 }  // namespace

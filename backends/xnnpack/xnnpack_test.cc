@@ -27,6 +27,7 @@
 #include "runtime/core/memory_budget.h"
 #include "runtime/core/random.h"
 #include "runtime/core/testing.h"
+#include "runtime/core/thread_pool.h"
 #include "runtime/executor/method.h"
 #include "runtime/kernels/reference/reference_kernels.h"
 #include "runtime/program/program.h"
@@ -141,6 +142,14 @@ class XnnpackTest : public ::testing::Test {
     const auto got = exir::RunCalls(*method, calls);
     EXPECT_OK(got.back().status);
     EXPECT_EQ(exir::FirstDifference(want, got, close), "") << text;
+    for (int threads : {2, 3, 5}) {
+      ThreadPool pool(threads);
+      auto threaded = Method::Load(*file, "forward", kernels_, registry_, {.threads = &pool});
+      EXPECT_OK(threaded.status());
+      if (!threaded.ok()) return types;
+      EXPECT_EQ(exir::FirstDifference(got, exir::RunCalls(*threaded, calls), exir::kIdentical), "")
+          << threads << " threads: " << text;
+    }
     return types;
   }
 
