@@ -56,6 +56,8 @@ MODELS = [
 ]
 # Belay's runners, and how each lowers: the second with all that backends/xnnpack takes in its delegates.
 OURS = {"belay": [], "belay_xnnpack": ["--backend", "xnnpack,cpu"]}
+# What ExecuTorch's own lowering is compared with: the same kind of file, with delegates for its library.
+PTE = ["--format=pte", "--backend=xnnpack", "--compile-spec=xnnpack:target=executorch-1.5"]
 PEERS = ["et_xnn", "ort", "openvino"]
 PEER_FILES = {"et_xnn": "et_xnn{}.pte", "ort": "model{}.onnx", "openvino": "model{}.xml"}
 
@@ -202,18 +204,21 @@ class Bench:
                 except Failed as failed:
                     log(f"  {failed}")
         log(f"lower {model.name}")
-        for runner in self.ours:
+        lowered = {runner: OURS[runner] for runner in self.ours}
+        if self.options.xnnpack:
+            lowered["pte"] = PTE
+        for runner, options in lowered.items():
             try:
-                lowering[runner] = self.lower(model, runner)
+                lowering[runner] = self.lower(model, runner, options)
             except Failed as failed:
                 lowering["why"] = str(failed)
                 log(f"  {runner}: {failed}")
         return lowering
 
-    def lower(self, model, runner):
+    def lower(self, model, runner, options):
         """The median of three: the first may read the archive from the disk."""
         program = self.program(model, runner)
-        command = [self.options.belay, "lower", self.archive(model), "-o", program] + OURS[runner] + self.options.lower_option
+        command = [self.options.belay, "lower", self.archive(model), "-o", program] + options + self.options.lower_option
         seconds, peak = [], 0
         for _ in range(3):
             program.unlink(missing_ok=True)
@@ -397,7 +402,7 @@ def parse(arguments):
     parser.add_argument("--models", default="all", help="comma separated; those of README.md, or folders of --data")
     parser.add_argument("--peers-python", help="the Python that has the peers")
     parser.add_argument("--peers", default=",".join(PEERS), help="comma separated")
-    parser.add_argument("--xnnpack", action="store_true", help="measures Belay with delegates of backends/xnnpack, too")
+    parser.add_argument("--xnnpack", action="store_true", help="measures Belay with delegates of backends/xnnpack, too, and lowers to .pte files")
     parser.add_argument("--threads", default="1,2", help="comma separated")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--warm-up", type=float, default=2, help="seconds of each process")

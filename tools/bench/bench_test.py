@@ -164,6 +164,8 @@ class DriverTest(unittest.TestCase):
         self.assertIn("## Behind, wrong or failed\n\nNone.\n", page)
         self.assertEqual(len(result["cases"][0]["runners"]["belay_xnnpack"]["rounds"]), 2)
         self.assertGreater(result["lowering"][0]["belay_xnnpack"]["seconds"], 0)
+        self.assertGreater(result["lowering"][0]["pte"]["seconds"], 0)
+        self.assertIn("| Belay's .pte s | .pte to ExecuTorch |", page)
 
     def test_a_wrong_output_is_wrong_and_has_no_time(self):
         golden = self.data / "small" / "golden0.npy"

@@ -138,17 +138,21 @@ def load_and_memory(result):
 
 
 def lowering(result):
+    """ExecuTorch is with XNNPACK; Belay's .pte files for the same library are there where they were written."""
     lines = []
+    with_pte = "belay_xnnpack" in result["runners"]
+    ratio = lambda ours, theirs: f"{ours['seconds'] / theirs['seconds']:.4f}" if ours and theirs else "–"
     for entry in result["lowering"]:
-        ours, theirs = entry.get("belay"), entry.get("et_xnn")
+        ours, theirs, pte = (entry.get(who) for who in ("belay", "et_xnn", "pte"))
         lines.append([
             entry["title"],
             number(ours["seconds"]) if ours else "**failed**",
             number(ours["peak_mb"], 2) if ours else "–",
             number(theirs["seconds"]) if theirs else "–",
-            f"{ours['seconds'] / theirs['seconds']:.4f}" if ours and theirs else "–",
-        ])
-    return rows(["model", "Belay s", "peak MB", "ExecuTorch s", "Belay to it"], lines)
+            ratio(ours, theirs),
+        ] + ([number(pte["seconds"]) if pte else "**failed**", ratio(pte, theirs)] if with_pte else []))
+    header = ["model", "Belay s", "peak MB", "ExecuTorch s", "Belay to it"]
+    return rows(header + (["Belay's .pte s", ".pte to ExecuTorch"] if with_pte else []), lines)
 
 
 def scaling(result):
