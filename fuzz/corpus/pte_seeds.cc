@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "backends/xnnpack/testing/payload_builder.h"
 #include "executorch/reader/testing/pte_builder.h"
 #include "fuzz/corpus/seeds.h"
 
@@ -110,6 +111,67 @@ std::string TwoMethods() {
   return pte.Serialize();
 }
 
+// With where each instruction comes from, and one that says nothing.
+std::string Traced() {
+  PteBuilder pte;
+  const int32_t x = pte.Tensor({2, 3}), y = pte.Tensor({2, 3});
+  pte.Input(x);
+  for (const std::vector<std::pair<const char*, int>>& frames :
+       std::vector<std::vector<std::pair<const char*, int>>>{
+           {{"main.py", 3}, {"model.py", 12}}, {}, {{"layers.py", 7}}}) {
+    auto list = std::make_unique<pte::FrameListT>();
+    for (const auto& [file, line] : frames) {
+      auto frame = std::make_unique<pte::FrameT>();
+      frame->filename = file;
+      frame->lineno = line;
+      frame->name = "forward";
+      frame->context = "y = relu(x)";
+      list->items.push_back(std::move(frame));
+    }
+    pte.method().chains[0]->stacktrace.push_back(std::move(list));
+  }
+  pte.Call("aten::relu", "out", {x, y, y});
+  pte.Call("aten::neg", "out", {y, x, x});
+  pte.JumpFalse(pte.Bool(true), 0);
+  pte.Output(x);
+  return pte.Serialize();
+}
+
+// Two delegates of XNNPACK, which share the method's working memory, around a kernel; rows up to two.
+std::string XnnpackDelegates(bool quantized, bool dynamic) {
+  PteBuilder pte;
+  const int32_t x = pte.Tensor({2, 3}), a = pte.Tensor({2, 3}), b = pte.Tensor({2, 3});
+  const int32_t y = pte.Tensor({2, 3});
+  if (dynamic) {
+    for (const int32_t value : {x, a, b, y}) {
+      pte.tensor(value).shape_dynamism = pte::TensorShapeDynamism::DYNAMIC_BOUND;
+    }
+  }
+  xnnpack::PayloadBuilder payload;
+  uint32_t last = payload.Input(0, {2, 3});
+  const uint32_t result = payload.Output(1, {2, 3});
+  if (quantized) {
+    const uint32_t q = payload.Tensor({2, 3}), sum = payload.Tensor({2, 3});
+    payload.Quantize(q, xnnpack::Datatype::QINT8, 0.25, 1);
+    payload.Quantize(sum, xnnpack::Datatype::QINT8, 0.5, 1);
+    payload.Unary(xnnpack::NodeType::Convert, last, q);
+    payload.Binary(xnnpack::NodeType::Add, q, q, sum);
+    payload.Unary(xnnpack::NodeType::Convert, sum, result);
+  } else {
+    for (int i = 0; i < 3; ++i) {
+      const uint32_t next = i == 2 ? result : payload.Tensor({2, 3});
+      payload.Unary(xnnpack::NodeType::Sigmoid, last, next);
+      last = next;
+    }
+  }
+  pte.Input(x);
+  pte.Delegate("XnnpackBackend", payload.Serialize(), {x, a});
+  pte.Call("aten::neg", "out", {a, b, b});
+  pte.Delegate("XnnpackBackend", payload.Serialize(), {b, y});
+  pte.Output(y);
+  return pte.Serialize();
+}
+
 }  // namespace
 
 void AddPteSeeds(Seeds& seeds) {
@@ -119,6 +181,11 @@ void AddPteSeeds(Seeds& seeds) {
   seeds.push_back({"pte_program", "loop", Loop()});
   seeds.push_back({"pte_program", "delegate", Delegate()});
   seeds.push_back({"pte_program", "two_methods", TwoMethods()});
+  seeds.push_back({"pte_program", "traced", Traced()});
+  seeds.push_back({"pte_program", "xnnpack", XnnpackDelegates(false, false)});
+  seeds.push_back({"pte_program", "xnnpack_dynamic", XnnpackDelegates(false, true)});
+  seeds.push_back({"pte_program", "xnnpack_int8", XnnpackDelegates(true, false)});
+  seeds.push_back({"pte_program", "xnnpack_int8_dynamic", XnnpackDelegates(true, true)});
   seeds.push_back({"ptd_file", "tensor", pte::DataFileOf({{"w", {1, 2}}})});
   seeds.push_back({"ptd_file", "tensors", pte::DataFileOf({{"a", {1}}, {"w", {2, 3}}})});
   seeds.push_back({"ptd_file", "other_sizes", pte::DataFileOf({{"w", {1, 2, 3}}})});

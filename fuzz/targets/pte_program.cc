@@ -1,17 +1,23 @@
 // Programs of ExecuTorch (.pte): opened under tight limits, loaded with the reference kernels and
-// executed within a budget of instructions.
+// delegates of XNNPACK, and executed within a budget of instructions.
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string_view>
+#include <vector>
 
 #include "executorch/reader/open_program.h"
 #include "executorch/reader/prim_kernels.h"
 #include "fuzz/generators/byte_source.h"
 #include "fuzz/oracles/execution.h"
 #include "fuzz/oracles/require.h"
+#include "runtime/backend/backend_registry.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/kernels/reference/reference_kernels.h"
+
+namespace belay::xnnpack {
+std::vector<const BackendRuntime*> Runtimes();
+}  // namespace belay::xnnpack
 
 namespace {
 
@@ -22,12 +28,20 @@ belay::KernelRegistry Kernels() {
   return kernels;
 }
 
+belay::BackendRegistry Backends() {
+  belay::BackendRegistry backends;
+  for (const belay::BackendRuntime* runtime : belay::xnnpack::Runtimes()) {
+    ABSL_CHECK(backends.Add(runtime).ok());
+  }
+  return backends;
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace belay;
   static const KernelRegistry& kernels = *new KernelRegistry(Kernels());
-  static const BackendRegistry& backends = *new BackendRegistry;
+  static const BackendRegistry& backends = *new BackendRegistry(Backends());
   const fuzz::Engines engines = {.kernels = kernels, .backends = backends};
   const std::string_view file(reinterpret_cast<const char*>(data), size);
   const std::shared_ptr<const std::byte> bytes = fuzz::CopyExactly(file);
