@@ -133,7 +133,10 @@ def belay_run(belay, program, model, folder):
 
 def examine(model, belay, worker, folder, xnnpack=False):
     """One row: what became of the model both ways."""
-    archive = os.path.join(model, "model.pt2")
+    # Some have the form for training alone.
+    archive = next((path for name in ("model.pt2", "training.pt2")
+                    if os.path.exists(path := os.path.join(model, name))),
+                   os.path.join(model, "model.pt2"))
     ours, theirs = os.path.join(folder, "belay.pte"), os.path.join(folder, "executorch.pte")
     row = {"belay": belay_lower(belay, archive, ours, XNNPACK if xnnpack else ())}
     if "error" not in row["belay"]:
@@ -253,8 +256,7 @@ def main():
         return 0
     zoos = arguments.zoo or ([] if arguments.bench else ZOOS)
     models = [os.path.join(zoo, name) for zoo in zoos for name in sorted(os.listdir(zoo))
-              if os.path.exists(os.path.join(zoo, name, "manifest.json")) and
-              os.path.exists(os.path.join(zoo, name, "model.pt2"))]
+              if os.path.exists(os.path.join(zoo, name, "manifest.json"))]
     worker = Worker(python)
     rows = {}
     with tempfile.TemporaryDirectory() as folder:
