@@ -29,16 +29,36 @@ namespace belay {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// A square of as many rows as a 128-bit vector has elements. Each stage interleaves the first half
+// Two blocks of 128 bits in a vector, where there are such vectors.
+#if HWY_HAVE_SCALABLE || HWY_TARGET == HWY_SCALAR || HWY_MAX_BYTES < 32
+constexpr int kMostBlocks = 1;
+#else
+constexpr int kMostBlocks = 2;
+#endif
+
+// A vector of what lies at `in`, and if it has two blocks, `step` elements behind.
+template <int kBlocks, class T>
+HWY_INLINE auto LoadBlocks(const T* in, [[maybe_unused]] int64_t step) {
+  const hn::Full128<T> block;
+  if constexpr (kBlocks == 1) {
+    return hn::LoadU(block, in);
+  } else {
+    return hn::Combine(hn::FixedTag<T, 32 / sizeof(T)>(), hn::LoadU(block, in + step),
+                       hn::LoadU(block, in));
+  }
+}
+
+// One or two squares of as many rows as a 128-bit vector has elements, one below the other, to
+// squares side by side: a block of each vector is a square's. Each stage interleaves the first half
 // of the rows with the second; after log2(rows) of them columns have become rows.
-template <class T>
+template <int kBlocks, class T>
 HWY_INLINE void TransposeTile(const T* HWY_RESTRICT in, int64_t in_row, T* HWY_RESTRICT out,
                               int64_t out_row) {
-  const hn::Full128<T> d;
+  const hn::FixedTag<T, kBlocks * 16 / sizeof(T)> d;
   using V = hn::Vec<decltype(d)>;
   constexpr int kRows = 16 / sizeof(T);
   V a[kRows], b[kRows];
-  for (int i = 0; i < kRows; ++i) a[i] = hn::LoadU(d, in + i * in_row);
+  for (int i = 0; i < kRows; ++i) a[i] = LoadBlocks<kBlocks>(in + i * in_row, kRows * in_row);
   for (int stage = 1; stage < kRows; stage *= 2) {
     for (int i = 0; i < kRows / 2; ++i) {
       b[2 * i] = hn::InterleaveLower(d, a[i], a[i + kRows / 2]);
@@ -57,13 +77,14 @@ void Transpose(const void* source, int64_t in_row, void* target, int64_t out_row
   T* HWY_RESTRICT out = static_cast<T*>(target);
   constexpr int64_t kTile = 16 / sizeof(T), kBlock = 64;
   for (int64_t c0 = 0; c0 < columns; c0 += kBlock) {
-    const int64_t c_end = HWY_MIN(columns, c0 + kBlock),
-                  c_tiles = c0 + (c_end - c0) / kTile * kTile;
+    const int64_t c_end = HWY_MIN(columns, c0 + kBlock);
     int64_t r = 0;
     for (; r + kTile <= rows; r += kTile) {
       int64_t c = c0;
-      for (; c < c_tiles; c += kTile)
-        TransposeTile<T>(in + c * in_row + r, in_row, out + r * out_row + c, out_row);
+      for (; c + kMostBlocks * kTile <= c_end; c += kMostBlocks * kTile)
+        TransposeTile<kMostBlocks>(in + c * in_row + r, in_row, out + r * out_row + c, out_row);
+      for (; c + kTile <= c_end; c += kTile)
+        TransposeTile<1>(in + c * in_row + r, in_row, out + r * out_row + c, out_row);
       for (; c < c_end; ++c) {
         for (int64_t i = 0; i < kTile; ++i) out[(r + i) * out_row + c] = in[c * in_row + r + i];
       }
