@@ -30,7 +30,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 class Model:
     title: str
     folder: str  # of DIR
-    suffix: str = ""  # of the archive and its golden outputs: "_q8" is the quantized model of the folder
+    suffix: str = ""  # of the archive and its golden outputs: a quantized model of the folder, as export_models.py has it
     tolerance: float = 1e-3  # measures.relative_error of a right output
     instructions: int = 0  # where a call is nothing but overhead
     without: tuple = ()  # peers that do not come to an end
@@ -42,12 +42,16 @@ class Model:
 
 # Quantized models: peers choose scales and rounding of their own. Random weights exaggerate that.
 _QUANTIZED = 0.3
+# Peers take no archive of torchao's weight-only quantization as it is; these rows are read beside that of float32.
+_OTHER_WEIGHTS = ("et_xnn", "ort", "openvino")
 MODELS = [
     Model("MobileNetV2", "mobilenet_v2"),
     Model("ResNet-50", "resnet50"),
     Model("ViT-B/16", "vit_b16"),
     Model("BERT-base, 128 tokens", "bert_base_128"),
     Model("Llama-110M, one token", "llama110m_decode"),
+    Model("Llama-110M, one token, weights of 8 bits", "llama110m_decode", "_w8", without=_OTHER_WEIGHTS),
+    Model("Llama-110M, one token, weights of 4 bits", "llama110m_decode", "_w4", without=_OTHER_WEIGHTS),
     Model("8 depthwise 3×3, 144 channels, 56×56", "dw3x3_c144_56"),
     Model("product 1024×1024×1024", "gemm1024"),
     Model("1,000 additions of one element", "chain1000", instructions=1000, without=("openvino",)),

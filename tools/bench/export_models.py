@@ -1,8 +1,9 @@
 """Makes models of random weights, always the same, their inputs and what PyTorch answers. Runs in the peers' Python.
 
-  python export_models.py DIR FOLDER SUFFIX      suffix "_q8": statically quantized to int8 (PT2E)
+  python export_models.py DIR FOLDER SUFFIX
 
-Writes DIR/FOLDER/{model.pt2, in<i>.npy, golden<i>.npy}, or model_q8.pt2 and golden_q8_<i>.npy beside them.
+Writes DIR/FOLDER/{model.pt2, in<i>.npy, golden<i>.npy}; with a suffix, model<suffix>.pt2 and golden<suffix>_<i>.npy beside them:
+"_q8" is statically quantized to int8 (PT2E), "_w8" and "_w4" have torchao's weights of 8 bits, and of 4 in groups of 32.
 """
 
 import pathlib
@@ -153,6 +154,14 @@ def quantized(model, inputs):
     return convert_pt2e(prepared)
 
 
+def with_small_weights(model, suffix):
+    from torchao.quantization import Int8WeightOnlyConfig, IntxWeightOnlyConfig, PerGroup, quantize_
+
+    small = {"_w8": Int8WeightOnlyConfig(), "_w4": IntxWeightOnlyConfig(weight_dtype=torch.int4, granularity=PerGroup(32))}
+    quantize_(model, small[suffix])
+    return model
+
+
 def main(data, folder, suffix):
     torch.manual_seed(20)
     target = pathlib.Path(data) / folder
@@ -165,8 +174,10 @@ def main(data, folder, suffix):
             numpy.save(target / f"in{i}.npy", x.numpy())
     inputs = tuple(torch.from_numpy(numpy.load(target / f"in{i}.npy")) for i in range(len(inputs)))
     with torch.no_grad():
-        if suffix:
+        if suffix == "_q8":
             model = quantized(model, inputs)
+        elif suffix:
+            model = with_small_weights(model, suffix)
         outputs = model(*inputs)
         program = torch.export.export(model, inputs).run_decompositions({})
     stem = f"golden{suffix}_" if suffix else "golden"
