@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "backends/xnnpack/payload_generated.h"
+#include "executorch/format/xnnpack_payload_generated.h"
 #include "runtime/core/sizes.h"
 
 namespace belay::xnnpack {

@@ -13,8 +13,7 @@
 #include "backends/xnnpack/node_fields.h"
 #include "backends/xnnpack/node_rules.h"
 #include "backends/xnnpack/node_sizes.h"
-#include "backends/xnnpack/payload_header.h"
-#include "flatbuffers/flatbuffers.h"
+#include "executorch/format/xnnpack_payload.h"
 #include "runtime/core/annotate.h"
 #include "runtime/core/arena.h"
 #include "runtime/core/checked_math.h"
@@ -25,7 +24,6 @@
 namespace belay::xnnpack {
 namespace {
 
-constexpr uint32_t kExternalInput = 1, kExternalOutput = 2;
 constexpr uint32_t kMaxExternals = 4096;  // as its runtime allows
 constexpr int64_t kMaxBytes = int64_t{1} << 47;
 constexpr std::string_view kTables = "the payload's tables";
@@ -421,32 +419,6 @@ class Reader {
   std::vector<bool> written_;  // by value
 };
 
-// The root of a copy of the tables, after the verifier found all below it inside.
-absl::StatusOr<const fb::Graph*> VerifiedRoot(const AlignedBuffer& tables) {
-  const auto* bytes = reinterpret_cast<const uint8_t*>(tables.data());
-  constexpr size_t kLeast = 8;  // root and identifier
-  if (tables.size() < kLeast) {
-    return absl::DataLossError(absl::StrCat("the payload's graph has ", tables.size(),
-                                            " bytes, expected at least ", kLeast));
-  }
-  const std::string_view identifier(reinterpret_cast<const char*>(bytes) + 4, 4);
-  if (identifier != fb::GraphIdentifier() && identifier != "XN00") {
-    return absl::UnimplementedError("the payload's graph is not of version XN01 or XN00");
-  }
-  flatbuffers::Verifier::Options options;
-  options.max_depth = 16;
-  // A table takes four bytes, and four more where it is referred to, if it is not shared.
-  options.max_tables = static_cast<flatbuffers::uoffset_t>(tables.size() / 4);
-  flatbuffers::Verifier verifier(bytes, tables.size(), options);
-  if (!verifier.VerifyBuffer<fb::Graph>(nullptr)) {
-    return absl::DataLossError(
-        absl::StrCat("the payload's graph is damaged: an offset, a vector, a string or a table is "
-                     "not inside its ",
-                     tables.size(), " bytes, or they are nested or shared too much"));
-  }
-  return flatbuffers::GetRoot<fb::Graph>(bytes);
-}
-
 }  // namespace
 
 std::string DescribeNode(const Graph& graph, size_t index) {
@@ -459,7 +431,7 @@ absl::StatusOr<Graph> ReadGraph(absl::Span<const std::byte> payload, const Named
   ABSL_RETURN_IF_ERROR(memory.Take(parts.flatbuffer.size(), kTables));
   ABSL_ASSIGN_OR_RETURN(const AlignedBuffer tables, AlignedBuffer::Create(parts.flatbuffer.size()));
   std::copy(parts.flatbuffer.begin(), parts.flatbuffer.end(), tables.data());
-  ABSL_ASSIGN_OR_RETURN(const fb::Graph* root, VerifiedRoot(tables));
+  ABSL_ASSIGN_OR_RETURN(const fb::Graph* root, VerifiedGraph(tables));
   MemoryBound bound;
   bound.Add(root->values() == nullptr ? 0 : root->values()->size(), sizeof(Value) + 32);
   bound.Add(root->nodes() == nullptr ? 0 : root->nodes()->size(), sizeof(Node) + 64);

@@ -32,19 +32,6 @@ absl::Status CheckCount(const Sizes& numbers, const Sizes& input) {
       "expected a number per dimension of ", FormatSizes(input), ", got ", FormatSizes(numbers)));
 }
 
-absl::StatusOr<Sizes> Broadcast(const Sizes& a, const Sizes& b) {
-  Sizes result = a.size() >= b.size() ? a : b;
-  for (int i = 1; i <= std::min(a.size(), b.size()); ++i) {
-    const int64_t x = a[a.size() - i], y = b[b.size() - i];
-    if (x != y && x != 1 && y != 1) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("sizes ", FormatSizes(a), " and ", FormatSizes(b), " do not broadcast"));
-    }
-    result[result.size() - i] = x == 1 ? y : x;
-  }
-  return result;
-}
-
 // The places of a window of `kernel` elements along a dimension.
 CheckedInt Places(CheckedInt size, CheckedInt padding, CheckedInt kernel, CheckedInt dilation,
                   CheckedInt stride) {
@@ -211,7 +198,7 @@ absl::StatusOr<Sizes> Unchecked(const Node& node, SizeList sizes) {
     case NodeType::Multiply:
     case NodeType::Subtract:
     case NodeType::Maximum:
-      return Broadcast(input, *sizes[1]);
+      return BroadcastSizes(input, *sizes[1]);
     case NodeType::FullyConnected:
       return LinearSizes(node, sizes);
     case NodeType::BatchMatrixMultiply:
@@ -296,6 +283,19 @@ uint64_t Product(absl::Span<const int64_t> sizes) {
 }
 
 }  // namespace
+
+absl::StatusOr<Sizes> BroadcastSizes(const Sizes& a, const Sizes& b) {
+  Sizes result = a.size() >= b.size() ? a : b;
+  for (int i = 1; i <= std::min(a.size(), b.size()); ++i) {
+    const int64_t x = a[a.size() - i], y = b[b.size() - i];
+    if (x != y && x != 1 && y != 1) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("sizes ", FormatSizes(a), " and ", FormatSizes(b), " do not broadcast"));
+    }
+    result[result.size() - i] = x == 1 ? y : x;
+  }
+  return result;
+}
 
 absl::StatusOr<Sizes> OutputSizes(const Node& node, SizeList sizes) {
   ABSL_ASSIGN_OR_RETURN(Sizes result, Unchecked(node, sizes));

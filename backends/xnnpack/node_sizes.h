@@ -18,6 +18,9 @@ namespace belay::xnnpack {
 //   kInvalidArgument  the inputs do not fit each other or the node's numbers
 absl::StatusOr<Sizes> OutputSizes(const Node& node, absl::Span<const Sizes* const> sizes);
 
+// Of an elementwise node of two inputs. kInvalidArgument: they do not fit each other.
+absl::StatusOr<Sizes> BroadcastSizes(const Sizes& a, const Sizes& b);
+
 // Multiply-adds, or what takes as long. Saturates.
 uint64_t WorkOf(const Node& node, absl::Span<const Sizes* const> sizes, const Sizes& output);
 

@@ -4,19 +4,20 @@
 
 #include <memory>
 
+#include "executorch/format/xnnpack_payload.h"
 #include "runtime/backend/backend_runtime.h"
 
 namespace belay::xnnpack {
 
 // Executes payloads as ExecuTorch 1.5.0 and Belay write them, node by node. The library's operators
-// are divided among the threads of the call; results are the same for any number of them, and the calling thread works alone
-// where another libpthreadpool was loaded before (library_threads.h).
+// are divided among the threads of the call; results are the same for any number of them, and the
+// calling thread works alone where another libpthreadpool was loaded before (library_threads.h).
 // Weights are packed when the delegate is made and their bytes not looked at again. The memory of
 // results is planned for the sizes in the payload and used again as they die; a call may have
 // smaller sizes.
 class XnnpackRuntime final : public BackendRuntime {
  public:
-  std::string_view id() const override { return "XnnpackBackend"; }
+  std::string_view id() const override { return kBackendId; }
   std::string_view target() const override { return "//backends/xnnpack:runtime"; }
   //   kDataLoss, kInvalidArgument, kNotFound, kUnimplemented  as ReadGraph (graph_reader.h), and
   //                       where the library refuses a node or the call's tensors are others

@@ -555,6 +555,9 @@ TEST_F(XnnpackTest, SaysWhyNot) {
       {Program({}, "%x: f32[2,3] user_input, %z: f32[2,3] user_input",
                "%y: f32[2,3] = edge.aten.add.Tensor(%x, %z, alpha=2)"),
        "alpha is not 1"},
+      {Program({}, "%x: f32[2*s0,3] user_input, %z: f32[6,3] user_input",
+               "%y: f32[6,3] = edge.aten.add.Tensor(%x, %z)", "%y user_output", "s0: [2, 6]"),
+       "at their largest, sizes [12,3] and [6,3] do not broadcast"},
       {Program({"w: f32[4,3,3]"}, "%x: f32[1,3,9] user_input",
                "%y: f32[1,4,7] = edge.aten.convolution.default(%x, %w, none, [1], [0], [1], "
                "false, [0], 1)"),

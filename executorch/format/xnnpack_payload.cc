@@ -1,9 +1,9 @@
-#include "backends/xnnpack/payload_header.h"
+#include "executorch/format/xnnpack_payload.h"
 
 #include <algorithm>
-#include <cstdint>
 
 #include "absl/strings/str_cat.h"
+#include "executorch/format/xnnpack_payload_generated.h"
 #include "flatbuffers/flatbuffers.h"
 #include "runtime/core/checked_math.h"
 
@@ -20,6 +20,13 @@ T Read(absl::Span<const std::byte> bytes, size_t at) {
 template <class T>
 void Write(std::string& bytes, size_t at, T value) {
   flatbuffers::WriteScalar<T>(bytes.data() + at, value);
+}
+
+constexpr size_t kLeastGraphBytes = 8;  // root and identifier
+
+std::string_view Identifier(absl::Span<const std::byte> flatbuffer) {
+  if (flatbuffer.size() < kLeastGraphBytes) return {};
+  return {reinterpret_cast<const char*>(flatbuffer.data()) + 4, 4};
 }
 
 }  // namespace
@@ -54,6 +61,33 @@ absl::StatusOr<PayloadParts> SplitPayload(absl::Span<const std::byte> payload) {
   }
   return PayloadParts{.flatbuffer = payload.subspan(graph, graph_size),
                       .constants = payload.subspan(constants, constants_size)};
+}
+
+bool HasGraphIdentifier(absl::Span<const std::byte> flatbuffer) {
+  return Identifier(flatbuffer) == fb::GraphIdentifier();
+}
+
+absl::StatusOr<const fb::Graph*> VerifiedGraph(const AlignedBuffer& tables) {
+  if (tables.size() < kLeastGraphBytes) {
+    return absl::DataLossError(absl::StrCat("the payload's graph has ", tables.size(),
+                                            " bytes, expected at least ", kLeastGraphBytes));
+  }
+  if (!HasGraphIdentifier(tables.span()) && Identifier(tables.span()) != "XN00") {
+    return absl::UnimplementedError("the payload's graph is not of version XN01 or XN00");
+  }
+  flatbuffers::Verifier::Options options;
+  options.max_depth = 16;
+  // A table takes four bytes, and four more where it is referred to, if it is not shared.
+  options.max_tables = static_cast<flatbuffers::uoffset_t>(tables.size() / 4);
+  const auto* bytes = reinterpret_cast<const uint8_t*>(tables.data());
+  flatbuffers::Verifier verifier(bytes, tables.size(), options);
+  if (!verifier.VerifyBuffer<fb::Graph>(nullptr)) {
+    return absl::DataLossError(
+        absl::StrCat("the payload's graph is damaged: an offset, a vector, a string or a table is "
+                     "not inside its ",
+                     tables.size(), " bytes, or they are nested or shared too much"));
+  }
+  return flatbuffers::GetRoot<fb::Graph>(bytes);
 }
 
 std::string JoinPayload(absl::Span<const std::byte> flatbuffer) {

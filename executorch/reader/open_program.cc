@@ -72,7 +72,7 @@ absl::Status TranslateMethod(const ExecutionPlan& plan, const ProgramFile& file,
   facts.plan = &plan;
   facts.name = absl::StrCat("method ", Quoted(plan.name()->string_view()));
   ABSL_RETURN_IF_ERROR(ReadValues(file, data, limits, budget, facts));
-  ABSL_RETURN_IF_ERROR(ReadSteps(limits, budget, facts));
+  ABSL_RETURN_IF_ERROR(ReadSteps(file, limits, budget, facts));
   ABSL_RETURN_IF_ERROR(PlaceTensors(limits, facts));
   return WriteMethod(facts, parts, budget, method, debug);
 }

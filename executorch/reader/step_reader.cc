@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "executorch/reader/delegate_outputs.h"
 #include "executorch/reader/problems.h"
 #include "runtime/core/annotate.h"
 #include "runtime/core/checked_math.h"
@@ -62,8 +63,10 @@ ScalarKind DeclaredKind(const ValueFacts& value) {
 
 class StepReader {
  public:
-  StepReader(const Limits& limits, MemoryBudget& budget, MethodFacts& facts)
-      : limits_(limits),
+  StepReader(const ProgramFile& file, const Limits& limits, MemoryBudget& budget,
+             MethodFacts& facts)
+      : file_(file),
+        limits_(limits),
         budget_(budget),
         facts_(facts),
         plan_(*facts.plan),
@@ -421,7 +424,7 @@ class StepReader {
     }
     step.delegate = static_cast<uint32_t>(index);
     ABSL_RETURN_IF_ERROR(ReadArguments(call, step));
-    step.outputs = CountOutputs(step);
+    ABSL_ASSIGN_OR_RETURN(step.outputs, CountOutputs(step));
     for (uint32_t k = 0; k < step.args->size(); ++k) {
       ValueFacts& value = Argument(step, k);
       if (k >= step.args->size() - step.outputs) {
@@ -433,11 +436,31 @@ class StepReader {
     return absl::OkStatus();
   }
 
-  // The call does not say where its inputs end. Outputs are the last tensors that nothing has
-  // written before; all calls of a delegate have as many.
-  uint32_t CountOutputs(const Step& step) {
+  // The call does not say where its inputs end; its delegate may. All calls of a delegate have as
+  // many outputs.
+  absl::StatusOr<uint32_t> CountOutputs(const Step& step) {
     const auto known = outputs_of_.find(step.delegate);
     if (known != outputs_of_.end()) return std::min(known->second, step.args->size());
+    ABSL_ASSIGN_OR_RETURN(const std::optional<uint32_t> declared, DeclaredOutputs(step.delegate));
+    const uint32_t count =
+        declared.has_value() ? std::min(*declared, step.args->size()) : CountUnwritten(step);
+    outputs_of_.emplace(step.delegate, count);
+    return count;
+  }
+
+  absl::StatusOr<std::optional<uint32_t>> DeclaredOutputs(uint32_t index) {
+    const BackendDelegate& delegate = *plan_.delegates()->Get(index);
+    if (delegate.id() == nullptr) return std::nullopt;
+    const absl::StatusOr<absl::Span<const std::byte>> payload =
+        file_.Processed(delegate.processed());
+    // What is wrong with it is said where the delegate is translated.
+    if (!payload.ok()) return std::nullopt;
+    return DelegateOutputs(delegate.id()->string_view(), *payload, budget_);
+  }
+
+  // The last tensors that nothing has written before. A view that the writer left out, because its
+  // tensor lies where the viewed one does, is mistaken for an output if it comes last.
+  uint32_t CountUnwritten(const Step& step) {
     uint32_t count = 0;
     while (count < step.args->size()) {
       const ValueFacts& value = Argument(step, step.args->size() - 1 - count);
@@ -447,7 +470,6 @@ class StepReader {
       }
       ++count;
     }
-    outputs_of_.emplace(step.delegate, count);
     return count;
   }
 
@@ -495,6 +517,7 @@ class StepReader {
     std::string name;
     const PortableOperator* op = nullptr;
   };
+  const ProgramFile& file_;
   const Limits& limits_;
   MemoryBudget& budget_;
   MethodFacts& facts_;
@@ -507,8 +530,9 @@ class StepReader {
 
 }  // namespace
 
-absl::Status ReadSteps(const Limits& limits, MemoryBudget& budget, MethodFacts& facts) {
-  return StepReader(limits, budget, facts).Read();
+absl::Status ReadSteps(const ProgramFile& file, const Limits& limits, MemoryBudget& budget,
+                       MethodFacts& facts) {
+  return StepReader(file, limits, budget, facts).Read();
 }
 
 }  // namespace belay::pte

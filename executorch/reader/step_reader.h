@@ -5,6 +5,7 @@
 
 #include "absl/status/status.h"
 #include "executorch/reader/method_facts.h"
+#include "executorch/reader/program_file.h"
 #include "runtime/core/memory_budget.h"
 #include "runtime/program/limits.h"
 
@@ -20,8 +21,9 @@ namespace belay::pte {
 //   kUnimplemented      operators that the runtime of version 1.5.0 has not: all, by name; inputs
 //                       that are there twice
 //   kResourceExhausted  Limits::instructions, ::operands, their memory, or `budget`, from which
-//                       what is copied is taken: tables may be shared
-absl::Status ReadSteps(const Limits& limits, MemoryBudget& budget, MethodFacts& facts);
+//                       what is copied is taken: tables may be shared; also by DelegateOutputs
+absl::Status ReadSteps(const ProgramFile& file, const Limits& limits, MemoryBudget& budget,
+                       MethodFacts& facts);
 
 }  // namespace belay::pte
 

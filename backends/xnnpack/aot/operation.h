@@ -17,8 +17,6 @@
 
 namespace belay::xnnpack {
 
-inline constexpr std::string_view kBackendId = "XnnpackBackend";
-
 // What the payload is for: compile spec "target".
 enum class Target : uint8_t {
   kLocal,         // "local": what this backend's runtime executes

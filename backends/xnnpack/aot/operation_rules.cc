@@ -31,7 +31,11 @@ absl::Status ReadBinary(const OperationReader& r, Operation& operation) {
   const Argument& other = r.node.argument("other");
   if (other.is<ValueId>()) {
     ABSL_ASSIGN_OR_RETURN(const ValueId value, r.Tensor(other));
+    const Sizes self = SizesOf(r.program, std::get<ValueId>(operation.operands[0]));
     operation.operands.push_back(value);
+    // What is equal in each call may have other bounds.
+    const absl::Status fit = BroadcastSizes(self, SizesOf(r.program, value)).status();
+    if (!fit.ok()) return WhyNot(absl::StrCat("at their largest, ", fit.message()));
   } else {
     ABSL_ASSIGN_OR_RETURN(const double number, OperationReader::NumberOf(other, "other"));
     operation.operands.push_back(static_cast<float>(number));

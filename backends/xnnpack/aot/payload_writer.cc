@@ -15,7 +15,7 @@
 #include "backends/xnnpack/aot/payload_values.h"
 #include "backends/xnnpack/aot/weight.h"
 #include "backends/xnnpack/graph.h"
-#include "backends/xnnpack/payload_header.h"
+#include "executorch/format/xnnpack_payload.h"
 #include "exir/ir/text.h"
 #include "flatbuffers/flatbuffers.h"
 #include "runtime/core/annotate.h"
@@ -29,7 +29,6 @@ namespace {
 using exir::ValueId;
 
 constexpr uint32_t kNoId = PayloadValues::kNoId;
-constexpr uint32_t kExternalInput = 1, kExternalOutput = 2;
 // Of nodes that the program does not have.
 constexpr uint32_t kNoDebugHandle = 65535;
 

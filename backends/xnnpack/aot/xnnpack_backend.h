@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "backends/xnnpack/aot/operation.h"
+#include "executorch/format/xnnpack_payload.h"
 #include "exir/backend/backend.h"
 #include "exir/backend/partitioner.h"
 

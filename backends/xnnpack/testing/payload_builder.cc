@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/types/span.h"
-#include "backends/xnnpack/payload_header.h"
+#include "executorch/format/xnnpack_payload.h"
 #include "flatbuffers/flatbuffers.h"
 
 namespace belay::xnnpack {
