@@ -61,9 +61,9 @@ class ZooTest(unittest.TestCase):
         for model, runs, compares, expected in (
                 (name, [differs, differs], [same, same], "differs: "),
                 (name, [differs, same], [same, same], "failed: case 0"),  # ExecuTorch has the right results
-                (name, [differs, differs], [same, differs], "failed: case 0"),  # the file is wrong
-                ("other", [differs, differs], [same], "failed: case 0"),
-                (name, [same, differs], [same], "matched")):
+                (name, [differs, differs], [differs, same], "failed: case 0"),  # the file is wrong
+                ("other", [differs, differs], [same, same], "failed: case 0"),
+                (name, [same, differs], [same, same], "matched")):
             with tempfile.TemporaryDirectory() as folder:
                 model = os.path.join(folder, model)
                 os.mkdir(model)
@@ -77,6 +77,9 @@ class ZooTest(unittest.TestCase):
                 worker = Worker(lower=[{"seconds": 1, "delegated": [0, 1]}], run=runs, compare=compares)
                 row = zoo.examine(model, belay, worker, folder)
                 self.assertTrue(zoo.outcome(row, "belay").startswith(expected), row)
+                wrong = expected.startswith("failed") and "own_run" in row and "error" in row["own_run"]
+                self.assertEqual(zoo.summary({"it": row})["own"],
+                                 {"matched": 1 - wrong, "refused": 0, "failed": int(wrong)})
 
     def test_refusal_and_crash_of_belay_are_told_apart(self):
         with tempfile.TemporaryDirectory() as folder:
