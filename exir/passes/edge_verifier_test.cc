@@ -164,6 +164,16 @@ TEST(EdgeVerifierTest, E6ListsStandForTheirFirstTensorAndNoneForAnything) {
             "");
 }
 
+TEST(EdgeVerifierTest, E6TheFirstTensorOfAListIsCompared) {
+  EXPECT_THAT(Check(R"(program edge {
+    graph(%x: f32[2] user_input, %w: f32[2] user_input) {
+      %a: f16[4] = edge.aten.cat.default([%x, %w])
+      return (%a user_output)
+    }
+  })"),
+              AllOf(StartsWith("E6 "), HasSubstr("tensors:f32"), HasSubstr("%a: f16[4]")));
+}
+
 constexpr std::string_view kWrongEverywhere = R"(program edge {
   graph(%p: b8[] user_input, %x: f32[2] user_input, %y: f16[2] user_input) {
     %t: f32[2] = edge.aten.mul.Tensor(%x, %y)

@@ -415,6 +415,20 @@ TEST(PropagateConstantsTest, OtherReadersOfAPermutedWeightGetACopy) {
                   Propagate(0).run, PassTestOps());
 }
 
+// It takes the same arguments as a permutation and reverses elements instead.
+TEST(PropagateConstantsTest, AWeightThatIsFlippedIsNotPermuted) {
+  ExpectUnchanged(R"(program aten {
+  constants { state "w": f32[3,3] }
+  graph(%w: f32[3,3] parameter "w", %i: i64[2] user_input) {
+    %e: f32[2,3] = aten.embedding.default(%w, %i)
+    %t: f32[3,3] = aten.flip.default(%w, [1,0])
+    %y: f32[2,3] = aten.mm.default(%e, %t)
+    return (%y user_output)
+  }
+})",
+                  Propagate(0).run, PassTestOps());
+}
+
 TEST(PropagateConstantsTest, WhatAnotherMethodWritesToIsNoConstant) {
   ExpectUnchanged(kChain, PropagateConstants({.changing = {"b"}}).run, PassTestOps());
 }

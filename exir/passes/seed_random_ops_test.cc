@@ -99,6 +99,16 @@ TEST(SeedRandomOpsTest, DropoutThatDropsNothingNeedsNoState) {
                   SeedRandomOps(0).run, PassTestOps());
 }
 
+TEST(SeedRandomOpsTest, WhatTakesAStateAlreadyKeepsIt) {
+  ExpectUnchanged(R"(program aten {
+  graph(%state: i64[2] user_input, %x: f32[2] user_input) {
+    %r: f32[2] = seeded.rand_like.default(%state, 0, %x)
+    return (%r user_output)
+  }
+})",
+                  SeedRandomOps(0).run, PassTestOps());
+}
+
 TEST(SeedRandomOpsTest, LoopsThatWouldRepeatNumbersAreRefused) {
   ExpectPassError(
       R"(program aten {
