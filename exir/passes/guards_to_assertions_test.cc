@@ -59,6 +59,7 @@ constexpr Case kChecked[] = {
     {"L['x'].size()[0] == L['d']['a'][0].size()[0]", false},
     {"L['x'].size()[0]*2 == 2*L['d']['a'][0].size()[0]", false},
     {"L['x'].size()[1] == 8", false},
+    {"L['q'].size()[0] == 4", false},  // a symbol of one value
     {"L['x'].size()[0] > 2", true},
     {"L['x'].size()[0] < 64", true},
     {"(L['x'].size()[0] % 4) == 0", true},
@@ -110,13 +111,13 @@ std::string Program(std::string_view guard) {
     quoted += c;
   }
   return absl::StrCat(R"(program training {
-  ranges { s0: [2, 64] s1: [0, 9] s2: [2, 9] s3: [2, 9] }
+  ranges { s0: [2, 64] s1: [0, 9] s2: [2, 9] s3: [2, 9] s4: [4, 4] }
   hints { s0: 8 }
   guards { ")",
                       quoted, R"(" }
   constants { state "p": f32[8] }
   graph(%p: f32[8] parameter "p", %x: f32[s0,8] user_input, %d_a_0: f32[s0,s2] user_input, %n: symint(s1) user_input,
-        %m: f32[s3] user_input, %m_1: f32[4] user_input) {
+        %m: f32[s3] user_input, %m_1: f32[4] user_input, %q: f32[s4] user_input) {
     %a: f32[s0,8] = aten.relu.default(%x)
     return (%a user_output)
   }
