@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "backends/xnnpack/graph_reader.h"
 #include "backends/xnnpack/library_threads.h"
 #include "backends/xnnpack/memory_plan.h"
+#include "backends/xnnpack/nan.h"
 #include "backends/xnnpack/node_sizes.h"
 #include "backends/xnnpack/operators.h"
 #include "runtime/core/annotate.h"
@@ -27,6 +29,7 @@ namespace {
 
 constexpr uintptr_t kPageBytes = 4096;
 constexpr int kMaxInputs = 5;
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 DType DtypeOf(Datatype datatype) {
   return datatype == Datatype::FP32 ? DType::kFloat32 : DType::kInt8;
@@ -75,7 +78,7 @@ class XnnpackHandle final : public DelegateHandle {
   static absl::StatusOr<std::unique_ptr<DelegateHandle>> Create(const DelegateInitContext& context,
                                                                 Graph graph) {
     MemoryBound bound;
-    bound.Add(graph.nodes.size(), sizeof(Operator) + 128);
+    bound.Add(graph.nodes.size(), sizeof(Operator) + sizeof(WeightMagnitudes) + 128);
     bound.Add(graph.values.size(), sizeof(Place) + 256);
     ABSL_RETURN_IF_ERROR(context.memory->Take(bound.bytes(), "the delegate's tables"));
     ABSL_RETURN_IF_ERROR(CheckMemory(bound.bytes(), "the delegate's tables"));
@@ -104,6 +107,9 @@ class XnnpackHandle final : public DelegateHandle {
     ABSL_RETURN_IF_ERROR(TakeSizes(context));
     if (is_empty_) return GiveEmptyOutputs(context);
     WorkIn(context.scratch().data());
+    for (size_t i = 0; i < places_.size(); ++i) {
+      if (!graph_.values[i].is_constant) ForgetMagnitude(places_[i]);
+    }
     for (int value : arguments_) ABSL_RETURN_IF_ERROR(TakeArgument(context, value));
     for (int value : outputs_) ABSL_RETURN_IF_ERROR(TakeOutput(context, value));
     for (size_t i = 0; i < graph_.nodes.size(); ++i) {
@@ -134,6 +140,10 @@ class XnnpackHandle final : public DelegateHandle {
     bool is_read = false;
     // An output that nodes read, or of other strides than the call's: it goes there at the end.
     bool is_copied = false;
+    // At least the largest |x| in this call; of constants in each. Infinity: not known, or there is an
+    // infinite one or a NaN, if it is exact.
+    float magnitude = kInfinity;
+    bool magnitude_is_exact = false;
   };
 
   // --- Making ---
@@ -264,6 +274,7 @@ class XnnpackHandle final : public DelegateHandle {
 
   absl::Status MakeOperators(const DelegateInitContext& context) {
     operators_.reserve(graph_.nodes.size());
+    weights_.reserve(graph_.nodes.size());
     for (size_t i = 0; i < graph_.nodes.size(); ++i) {
       const Node& node = graph_.nodes[i];
       ABSL_RETURN_IF_ERROR(
@@ -271,9 +282,8 @@ class XnnpackHandle final : public DelegateHandle {
       absl::StatusOr<Operator> made = Operator::Create(graph_, node);
       if (!made.ok()) return Annotate(made.status(), DescribeNode(graph_, i));
       operators_.push_back(*std::move(made));
+      weights_.push_back(WeightMagnitudesOf(graph_, node));
     }
-    // What was read of the payload may go away with it.
-    for (Value& value : graph_.values) value.constant = {};
     return absl::OkStatus();
   }
 
@@ -382,6 +392,28 @@ class XnnpackHandle final : public DelegateHandle {
                                                    ", expected the order that it was loaded with"));
   }
 
+  static void ForgetMagnitude(Place& place) {
+    place.magnitude = kInfinity;
+    place.magnitude_is_exact = false;
+  }
+
+  // A bound by those of the operands that are known already; with `look`, by the operands.
+  float MagnitudeOfResult(size_t index, const Operands& operands, bool look = false) {
+    const Node& node = graph_.nodes[index];
+    float bounds[kMaxInputs];
+    size_t count = 0;
+    for (size_t i = 0; i < node.inputs.size() && IsOperand(node, i); ++i) {
+      Place& place = places_[node.inputs[i]];
+      if (graph_.values[node.inputs[i]].datatype != Datatype::FP32) return kInfinity;
+      if (look && !place.magnitude_is_exact) {
+        place.magnitude = LargestMagnitude(place.data, *NumElements(place.sizes));
+        place.magnitude_is_exact = true;
+      }
+      bounds[count++] = place.magnitude;
+    }
+    return ResultMagnitude(node, weights_[index], {bounds, count}, operands);
+  }
+
   absl::Status RunNode(size_t index, Budget& budget) {
     const Node& node = graph_.nodes[index];
     const Sizes* sizes[kMaxInputs];
@@ -397,7 +429,12 @@ class XnnpackHandle final : public DelegateHandle {
     ABSL_RETURN_IF_ERROR(
         budget.TakeInstruction(WorkOf(node, operands.sizes, *operands.output_sizes)));
     const int64_t begin = events_.Begin();
+    const bool loses_nan = LosesNan(graph_, node);
+    float magnitude = MagnitudeOfResult(index, operands);
+    if (loses_nan && magnitude == kInfinity) magnitude = MagnitudeOfResult(index, operands, true);
     ABSL_RETURN_IF_ERROR(operators_[index].Run(node, operands));
+    if (loses_nan && magnitude == kInfinity) RestoreNan(graph_, node, operands);
+    places_[node.output].magnitude = magnitude;
     events_.Step({.id = node.debug_handle}, begin);
     return absl::OkStatus();
   }
@@ -409,9 +446,10 @@ class XnnpackHandle final : public DelegateHandle {
   };
 
   Graph graph_;
-  std::vector<Place> places_;             // by value
-  std::vector<Operator> operators_;       // by node
-  std::vector<int> arguments_, outputs_;  // values
+  std::vector<Place> places_;              // by value
+  std::vector<Operator> operators_;        // by node
+  std::vector<WeightMagnitudes> weights_;  // by node
+  std::vector<int> arguments_, outputs_;   // values
   int num_arguments_, num_outputs_;
   AlignedBuffer memory_;  // constants that nodes read
   std::vector<Working> working_;

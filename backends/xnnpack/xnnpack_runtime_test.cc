@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
 #include <memory>
 #include <string>
 #include <thread>
@@ -23,6 +24,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsNan;
 
 class NoData final : public NamedDataMap {
  public:
@@ -49,7 +51,10 @@ TensorView Float(std::vector<int64_t> sizes, void* data = nullptr) {
 absl::StatusOr<std::unique_ptr<DelegateHandle>> Init(const PayloadBuilder& payload, EValue argument,
                                                      EValue output, uint64_t memory_bytes = 1 << 30,
                                                      ThreadPool* threads = nullptr) {
-  const std::string bytes = payload.Serialize();
+  // Alive as long as the handle.
+  static std::vector<std::unique_ptr<const std::string>> programs;
+  const std::string& bytes =
+      *programs.emplace_back(std::make_unique<const std::string>(payload.Serialize()));
   const NoData data;
   const EValue *argument_pointer = &argument, *output_pointer = &output;
   MemoryBudget memory("delegate_bytes", memory_bytes);
@@ -107,6 +112,24 @@ TEST(XnnpackRuntimeTest, AnAverageOverNothingIsRefused) {
   EXPECT_THAT(Call(*handle, Float({1, 0, 9, 2})),
               StatusIs(absl::StatusCode::kUnimplemented,
                        HasSubstr("output 0 of sizes [1,2] of an argument without elements")));
+}
+
+// Bounds of magnitudes are of a call, and an operand's are looked up before a NaN is ruled out.
+TEST(XnnpackRuntimeTest, NanOfOneCallIsNotInTheNext) {
+  PayloadBuilder payload;
+  const uint32_t square = payload.Tensor({4}), y = payload.Output(1, {4});
+  const uint32_t x = payload.Input(0, {4});
+  payload.Binary(NodeType::Multiply, x, x, square);
+  payload.Binary(NodeType::Subtract, square, square, y);
+  payload.Bounds(-1, 5);
+  ASSERT_OK_AND_ASSIGN(const auto handle, Init(payload, Float({4}), Float({4})));
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  std::vector<float> small = {1, 2, 3, 4}, large = {1, 2, 1e30f, 3}, nan = {1, 2, 3, kNan};
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_THAT(Call(*handle, Float({4}, small.data())).value(), ElementsAre(0, 0, 0, 0));
+    EXPECT_THAT(Call(*handle, Float({4}, large.data())).value(), ElementsAre(0, 0, IsNan(), 0));
+    EXPECT_THAT(Call(*handle, Float({4}, nan.data())).value(), ElementsAre(0, 0, 0, IsNan()));
+  }
 }
 
 TEST(XnnpackRuntimeTest, RefusesOtherCalls) {

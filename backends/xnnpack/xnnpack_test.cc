@@ -1,5 +1,6 @@
 // From edge programs to results: lowered with the XNNPACK partitioner, executed, and compared with
 // the interpreter of the program as it was.
+#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
@@ -123,6 +124,11 @@ class XnnpackTest : public ::testing::Test {
         if (exir::NamesTensor(program.signature.inputs[i].kind)) continue;
         const exir::Value& input = program.top().value(program.top().inputs()[i]);
         inputs.push_back(RandomTensor(*input.tensor(), random_, dynamic));
+        const TensorView& tensor = *inputs.back().tensor();
+        for (int64_t k = 0; !specials_.empty() && k < tensor.numel(); ++k) {
+          if (random_.Chance(10))
+            tensor.as<float>()[k] = specials_[random_.Below(specials_.size())];
+        }
       }
       calls.push_back(std::move(inputs));
       if (program.ranges.empty()) break;
@@ -175,6 +181,7 @@ class XnnpackTest : public ::testing::Test {
   exir::BackendSet set_;
   BackendRegistry registry_;
   Random random_{1};
+  std::vector<float> specials_;  // what some elements of inputs are
 };
 
 // A program of one node; `constants`: "w: f32[2,3]"; `ranges`: "s0: [1, 5]".
@@ -240,6 +247,71 @@ TEST_F(XnnpackTest, BinaryNodesBroadcast) {
     ExpectSame(Program({}, "%x: f32[2,1,5] user_input, %z: f32[3,1] user_input",
                        absl::StrCat("%y: f32[2,3,5] = edge.aten.", op, ".default(%x, %z)")));
   }
+}
+
+TEST_F(XnnpackTest, NanStays) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  specials_ = {std::numeric_limits<float>::quiet_NaN(), kInfinity, -kInfinity, 0.0f};
+  for (const char* call :
+       {"relu.default(%x)", "clamp.default(%x, -0.5, 1.0)", "clamp.default(%x, none, 1)",
+        "hardtanh.default(%x)", "sigmoid.default(%x)", "abs.default(%x)", "neg.default(%x)",
+        "floor.default(%x)", "ceil.default(%x)", "leaky_relu.default(%x, 0.1)",
+        "elu.default(%x, 1.5)", "pow.Tensor_Scalar(%x, 2)", "_softmax.default(%x, -1, false)",
+        "add.Scalar(%x, 2)", "mul.Scalar(%x, 0)", "sub.Scalar(%x, 1)", "div.Scalar(%x, 0)",
+        "sqrt.default(%x)"}) {
+    ExpectSame(Program({}, "%x: f32[7,3,5] user_input",
+                       absl::StrCat("%y: f32[7,3,5] = edge.aten.", call)));
+  }
+  for (const char* op : {"add.Tensor", "sub.Tensor", "mul.Tensor", "div.Tensor", "minimum.default",
+                         "maximum.default"}) {
+    // Either operand repeated in dimensions of its own; with bounds; without dimensions.
+    ExpectSame(Program({}, "%x: f32[2,1,7,1,5] user_input, %z: f32[3,1,4,1] user_input",
+                       absl::StrCat("%y: f32[2,3,7,4,5] = edge.aten.", op, "(%x, %z)")));
+    ExpectSame(Program({}, "%x: f32[9,5] user_input, %z: f32[9,5] user_input",
+                       absl::StrCat("%p: f32[9,5] = edge.aten.", op,
+                                    "(%x, %z)\n%y: f32[9,5] = edge.aten.relu.default(%p)")));
+    ExpectSame(Program({}, "%x: f32[] user_input, %z: f32[6] user_input",
+                       absl::StrCat("%y: f32[6] = edge.aten.", op, "(%z, %x)")));
+  }
+}
+
+TEST_F(XnnpackTest, NanOfWeightedSumsAndWindowsStays) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  specials_ = {std::numeric_limits<float>::quiet_NaN(), kInfinity, -kInfinity};
+  for (const char* bounds : {"-0.5, 0.5", "0, 6", "-inf, inf"}) {
+    const std::string clamp = absl::StrCat(" = edge.aten.hardtanh.default(%c, ", bounds, ")");
+    ExpectSame(
+        Program({"b: f32[7]", "w: f32[5,7]"}, "%x: f32[16,5] user_input",
+                "%c: f32[16,7] = edge.aten.addmm.default(%b, %x, %w)\n%y: f32[16,7]" + clamp));
+    ExpectSame(Program({"w: f32[7,5]"}, "%x: f32[16,5] user_input",
+                       "%t: f32[5,7] = edge.aten.permute_copy.default(%w, [1,0])\n"
+                       "%c: f32[16,7] = edge.aten.mm.default(%x, %t)\n%y: f32[16,7]" +
+                           clamp));
+    ExpectSame(Program({"w: f32[8,3,3,2]", "b: f32[8]"}, "%x: f32[2,3,19,18] user_input",
+                       "%c: f32[2,8,9,17] = edge.aten.convolution.default(%x, %w, %b, [2,1], "
+                       "[0,1], [1,3], false, [0,0], 1)\n%y: f32[2,8,9,17]" +
+                           clamp));
+    ExpectSame(Program({"w: f32[6,2,3,3]"}, "%x: f32[1,4,9,9] user_input",
+                       "%c: f32[1,6,9,9] = edge.aten.convolution.default(%x, %w, none, [1,1], "
+                       "[1,1], [1,1], false, [0,0], 2)\n%y: f32[1,6,9,9]" +
+                           clamp));
+    ExpectSame(Program({"w: f32[8,1,3,3]", "b: f32[8]"}, "%x: f32[1,4,9,9] user_input",
+                       "%c: f32[1,8,9,9] = edge.aten.convolution.default(%x, %w, %b, [1], [1], "
+                       "[1], false, [0], 4)\n%y: f32[1,8,9,9]" +
+                           clamp));
+    ExpectSame(Program({"w: f32[4,6,3,3]", "b: f32[6]"}, "%x: f32[1,4,9,9] user_input",
+                       "%c: f32[1,6,18,18] = edge.aten.convolution.default(%x, %w, %b, [2,2], "
+                       "[1,1], [1,1], true, [1,1], 1)\n%y: f32[1,6,18,18]" +
+                           clamp));
+  }
+  ExpectSame(Program({}, "%x: f32[1,3,17,18] user_input",
+                     "%y: f32[1,3,9,9], %i: i64[1,3,9,9] = "
+                     "edge.aten.max_pool2d_with_indices.default(%x, [3,3], [2,2], [1,1])"));
+  ExpectSame(Program({}, "%x: f32[1,3,17,18] user_input",
+                     "%y: f32[1,3,9,9] = edge.aten.avg_pool2d.default(%x, [3,3], [2,2], [1,1], "
+                     "false, false)"));
+  ExpectSame(Program({}, "%x: f32[9,3,3,2] user_input",
+                     "%y: f32[9,3,1,1] = edge.aten.mean.dim(%x, [-1,-2], true)"));
 }
 
 TEST_F(XnnpackTest, LinearLayersComputeTheSame) {
