@@ -260,9 +260,8 @@ WeightMagnitudes WeightMagnitudesOf(const Graph& graph, const Node& node) {
     case NodeType::DepthwiseConv2d:
     case NodeType::ConvTranspose2d: {
       const auto of = [](const Value* value) {
-        return value == nullptr
-                   ? 0
-                   : LargestMagnitude(value->constant.data(), *NumElements(value->sizes));
+        const bool any = value != nullptr && value->datatype == Datatype::FP32;
+        return any ? LargestMagnitude(value->constant.data(), *NumElements(value->sizes)) : 0;
       };
       return {.filter = of(graph.input(node, 1)), .bias = of(graph.input(node, 2))};
     }

@@ -21,7 +21,8 @@ float LargestMagnitude(const void* numbers, int64_t count);
 // its results.
 bool LosesNan(const Graph& graph, const Node& node);
 
-// The largest |x| of a node's weights and of its bias; 0 of those that it does not have.
+// The largest |x| of a node's weights and of its bias; 0 of those that it does not have, or of other
+// datatypes than FP32.
 struct WeightMagnitudes {
   float filter = 0, bias = 0;
 };

@@ -31,6 +31,26 @@ TEST(NanTest, TheLargestMagnitudeIsOfAllNumbers) {
   }
 }
 
+TEST(NanTest, OnlyWeightsOfFp32AreRead) {
+  const std::vector<float> numbers = {1, -3, 2};
+  Graph graph;
+  graph.values.resize(3);
+  for (Value& value : graph.values) {
+    value.datatype = Datatype::FP32;
+    value.sizes = Sizes({3});
+    value.constant = {reinterpret_cast<const std::byte*>(numbers.data()), 12};
+  }
+  Node node{.type = NodeType::FullyConnected, .inputs = {0, 1, -1}};
+  EXPECT_EQ(WeightMagnitudesOf(graph, node).filter, 3);
+  EXPECT_EQ(WeightMagnitudesOf(graph, node).bias, 0);
+  node.inputs = {0, 1, 2};
+  EXPECT_EQ(WeightMagnitudesOf(graph, node).bias, 3);
+  // Three bytes, not twelve.
+  graph.values[1].datatype = Datatype::QINT8;
+  graph.values[1].constant = graph.values[1].constant.first(3);
+  EXPECT_EQ(WeightMagnitudesOf(graph, node).filter, 0);
+}
+
 // Results of the node may be so large, and no larger than twice that.
 void ExpectMagnitude(float expected, const Node& node, std::vector<float> inputs,
                      const WeightMagnitudes& weights = {},
