@@ -119,10 +119,6 @@ class EdgeChecker {
     if (!AllowedIn(IrDialect::kEdge, op)) {
       ReportNode(1, graph, node, absl::StrCat("operator ", op.name(), " is not an edge operator"));
     }
-    if (op.dialect() != Dialect::kAten && op.dialect() != Dialect::kEdge &&
-        op.dialect() != Dialect::kBackend) {
-      return;
-    }
     if (options_.check_core && op.ns() == "aten" && !IsCore(op)) {
       ReportNode(2, graph, node,
                  absl::StrCat("operator ", op.name(),

@@ -223,7 +223,7 @@ class Fusion {
     const Quantization qa = *QuantizationOf(*a), qb = *QuantizationOf(*b);
     const Argument &x = a->argument("input"), &y = b->argument("input");
     const TensorMeta *ta = Tensor(x), *tb = Tensor(y);
-    if (!IsByte(to.dtype) || qa.dtype != to.dtype || qb.dtype != to.dtype) return false;
+    if (!IsByte(to.dtype)) return false;
     if (ta == nullptr || tb == nullptr || ta->dtype != to.dtype || tb->dtype != to.dtype ||
         ta->sizes != tb->sizes) {
       return false;
@@ -282,34 +282,33 @@ class Fusion {
 
   // ---- Embeddings
 
-  struct Rows {  // a quantized weight
-    Argument weight, scales, zero_points;
+  struct Rows {
+    Argument weight, scales, zero_points;  // none for what is no quantized weight
     int64_t low = 0, high = 0;
   };
 
-  std::optional<Rows> QuantizedRows(const Argument& argument) const {
+  Rows QuantizedRows(const Argument& argument) const {
     const Node* node = Producer(argument, dequantize_channels_);
     if (node != nullptr) {
       const TensorMeta* weight = Tensor(node->argument("input"));
       const int64_t* axis = node->argument("axis").get_if<int64_t>();
       if (weight == nullptr || weight->rank() != 2 || axis == nullptr ||
           (*axis != 0 && *axis != -2)) {
-        return std::nullopt;
+        return {};
       }
     } else if ((node = Producer(argument, dequantize_groups_)) == nullptr) {
-      return std::nullopt;
+      return {};
     }
     const int64_t *low = node->argument("quant_min").get_if<int64_t>(),
                   *high = node->argument("quant_max").get_if<int64_t>();
-    if (low == nullptr || high == nullptr) return std::nullopt;
-    return Rows{node->argument("input"), node->argument("scales"), node->argument("zero_points"),
-                *low, *high};
+    if (low == nullptr || high == nullptr) return {};
+    return {node->argument("input"), node->argument("scales"), node->argument("zero_points"), *low,
+            *high};
   }
 
   absl::StatusOr<bool> FuseEmbedding(NodeId id) {
-    const std::optional<Rows> rows = QuantizedRows(graph_.node(id).argument("weight"));
-    if (!rows.has_value()) return false;
-    const TensorMeta *weight = Tensor(rows->weight), *scales = Tensor(rows->scales);
+    const Rows rows = QuantizedRows(graph_.node(id).argument("weight"));
+    const TensorMeta *weight = Tensor(rows.weight), *scales = Tensor(rows.scales);
     const ValueId old = graph_.node(id).outputs[0].values[0];
     const TensorMeta* result = graph_.value(old).tensor();
     // The dequantized weight is float32: other scales are converted first, which rounds elsewhere.
@@ -329,27 +328,27 @@ class Fusion {
     };
     for (const Packing& packing : kPackings) {
       const bool bytes = packing.bits == 8;
-      if (!bytes && (rows->low != packing.low || rows->high != packing.high)) continue;
+      if (!bytes && (rows.low != packing.low || rows.high != packing.high)) continue;
       const OpOverload* target = Find(packing.op);
       if (target == nullptr) continue;
-      Argument numbers = rows->weight;
+      Argument numbers = rows.weight;
       std::optional<ConstantTensor> packed;
       if (!bytes) {
-        packed = Pack(rows->weight, packing.bits);
+        packed = Pack(rows.weight, packing.bits);
         if (!packed.has_value()) continue;
       }
       ABSL_ASSIGN_OR_RETURN(const std::optional<Argument> zero_points,
-                            AsFloat(id, rows->zero_points));
+                            AsFloat(id, rows.zero_points));
       if (!zero_points.has_value()) return false;
-      if (packed.has_value()) numbers = AddConstant(*std::move(packed), rows->weight);
+      if (packed.has_value()) numbers = AddConstant(*std::move(packed), rows.weight);
       const Argument indices = graph_.node(id).argument("indices");
       absl::StatusOr<ValueId> value =
           Insert(id, target,
                  ArgumentsByName(*target->schema(), {{"weight", numbers},
-                                                     {"weight_scales", rows->scales},
+                                                     {"weight_scales", rows.scales},
                                                      {"weight_zero_points", *zero_points},
-                                                     {"weight_quant_min", rows->low},
-                                                     {"weight_quant_max", rows->high},
+                                                     {"weight_quant_min", rows.low},
+                                                     {"weight_quant_max", rows.high},
                                                      {"indices", indices}}));
       if (!value.ok()) return false;
       return ReplaceResult(id, {*value});

@@ -224,9 +224,9 @@ TEST(FuseQuantizedOpsTest, WhatHasNoFusedFormStays) {
   const std::string quantize = "edge.quantized_decomposed.quantize_per_tensor.default";
   const auto program = [](const std::string& nodes) {
     return absl::StrCat(R"(program edge {
-  constants { state "w": i8[4,8] state "s": f32[4] state "h": f64[4] state "z": i64[4] state "g": f32[4,2] }
+  constants { state "w": i8[4,8] state "s": f32[4] state "h": f64[4] state "z": i64[4] state "g": f32[4,2] state "t": f16[4,2] }
   graph(%w: i8[4,8] buffer "w", %s: f32[4] buffer "s", %h: f64[4] buffer "h", %z: i64[4] buffer "z",
-        %g: f32[4,2] buffer "g", %x: i8[2,3] user_input, %y: i8[2,3] user_input,
+        %g: f32[4,2] buffer "g", %t: f16[4,2] buffer "t", %x: i8[2,3] user_input, %y: i8[2,3] user_input,
         %f: f32[2,3] user_input, %k: i32[2,3] user_input, %i: i64[3] user_input, %n: f64[] user_input,
         %m: i8[3,8] user_input) {
 )",
@@ -264,7 +264,10 @@ TEST(FuseQuantizedOpsTest, WhatHasNoFusedFormStays) {
                    quantized("%c", "i8[2,3]", q)),
       absl::StrCat(a, b, "%c: f32[2,3] = edge.aten.add.Tensor(%a, %b)\n",
                    quantized("%c", "u8[2,3]", "0.5, 3, 0, 255, dtype:u8")),
-      // Embeddings of a weight that is no quantized one, along the other axis, with scales that are
+      absl::StrCat("%a: f32[2,3] = ", per_tensor, "(%k, ", ints, ")\n",
+                   "%c: f32[2,3] = edge.aten.add.Tensor(%a, %a)\n",
+                   quantized("%c", "i32[2,3]", ints)),
+      // Embeddings of a weight that is no quantized one, or one of float16, along the other axis, with scales that are
       // converted first.
       "%e: f32[4,8] = edge.quantized_decomposed.dequantize_per_tensor.default(%w, 0.5, 3, -128, "
       "127, "
@@ -275,6 +278,8 @@ TEST(FuseQuantizedOpsTest, WhatHasNoFusedFormStays) {
       "%e: f32[4,8] = edge.quantized_decomposed.dequantize_per_channel.default(%w, %h, none, 0, "
       "-128, "
       "127, dtype:i8)\n%r: f32[3,8] = edge.aten.embedding.default(%e, %i)\n",
+      "%e: f16[4,8] = edge.quantized_decomposed.dequantize_per_channel_group.default(%w, %t, none, "
+      "-128, 127, dtype:i8, 4, dtype:f16)\n%r: f16[3,8] = edge.aten.embedding.default(%e, %i)\n",
   };
   for (const std::string& nodes : cases) {
     SCOPED_TRACE(nodes);

@@ -96,10 +96,15 @@ constexpr const char* kUncheckable[] = {
     "L['x'].size() == 8",                       // no dimension
     "L['x'].size()[0 > 2",                      //
     "L['x'].size()[-1] == 8",                   //
+    "L['x'].size()0] == 8",                     // no brackets
+    "L['d']'a'][0].size()[0] == 8",             //
+    "].size()[0] > L['x",                       // a key that ends before it begins
     "L['p'].size()[0] == 8",                    // a parameter is no argument
     "not mystery(L['n'])",                      // parts that are not known
     "L['n'] > 3 and mystery(L['n']) == 2",      //
     "mystery(L['n']) == 2 or L['n'] > 3",       //
+    "mystery(L['n']) and L['n'] > 3",           //
+    "either(L['n'] > 3, L['n'] < 2)",           // no and, no or
     "L['x'].size()[0] > 9",                     // false in the exporter's call
     "",
 };
@@ -153,6 +158,22 @@ TEST(GuardsToAssertionsTest, WhatCanNotBeCheckedIsKept) {
     EXPECT_THAT(program.guards, ElementsAre(guard));
     EXPECT_EQ(Assertions(program), 0);
   }
+}
+
+// Conditions in conditions are followed to a depth.
+TEST(GuardsToAssertionsTest, DeepConditionsAreKept) {
+  const auto assertions = [](int depth) {
+    std::string guard = "L['n'] != 3";
+    for (int k = 0; k < depth; ++k) {
+      guard = absl::StrCat("(L['n'] > ", k % 7, k % 2 == 0 ? " and " : " or ", guard, ")");
+    }
+    ExportedProgram program = ParseOrDie(Program(guard), PassTestOps());
+    EXPECT_OK(GuardsToAssertions().run(program).status());
+    EXPECT_EQ(program.guards.size(), Assertions(program) == 0 ? 1u : 0u);
+    return Assertions(program);
+  };
+  EXPECT_EQ(assertions(64), 1);
+  EXPECT_EQ(assertions(65), 0);
 }
 
 TEST(GuardsToAssertionsTest, SizesThatAreExpressionsAreCompared) {

@@ -121,7 +121,10 @@ TEST(PromoteMixedDtypesTest, TensorsOfRankZeroOfAHigherCategoryWiden) {
 
 TEST(PromoteMixedDtypesTest, WhatIsNoPairOfTensorsStays) {
   for (const char* node :
-       {"%y: f32[2] = aten.add.Tensor(%x, 2)", "%y: f32[2] = aten.add.Tensor(%x, %n)"}) {
+       {"%y: f32[2] = aten.add.Tensor(%x, 2)", "%y: f32[2] = aten.add.Tensor(2, %x)",
+        "%y: f32[2] = aten.add.Tensor(%x, %n)",
+        // Whose dtypes are not promoted by this pass.
+        "%y: f32[2] = aten.maximum.default(%x, %k)"}) {
     ExpectUnchanged(absl::StrCat("program aten { graph(%x: f32[2] user_input, %k: i64[2] "
                                  "user_input, %n: symint(s0) user_input) {\n",
                                  node, "\n return (%y user_output) } }"),

@@ -273,9 +273,8 @@ class Propagation {
       work.pop_back();
       if (!failed_.insert(node).second) continue;
       for (ValueId value : graph_.node(node).results()) {
-        for (NodeId user : graph_.value(value).users) {
-          if (computable_.contains(user)) work.push_back(user);
-        }
+        const std::vector<NodeId>& users = graph_.value(value).users;
+        work.insert(work.end(), users.begin(), users.end());
       }
     }
   }

@@ -217,6 +217,63 @@ constexpr std::pair<const char*, const char*> kKept[] = {
 })"},
 };
 
+// Each of many ways from a call that fails is gone once.
+TEST(PropagateConstantsTest, WhatBranchesFromACallThatFailsStays) {
+  std::string nodes;
+  for (int i = 0; i < 60; ++i) {
+    absl::StrAppend(&nodes, "%a", i, ": f32[1,3] = aten.neg.default(%n", i, ")\n%b", i,
+                    ": f32[1,3] = aten.abs.default(%n", i, ")\n%n", i + 1,
+                    ": f32[1,3] = aten.add.Tensor(%a", i, ", %b", i, ")\n");
+  }
+  ExpectUnchanged(absl::StrCat(R"(program aten {
+  constants { state "w": f32[0,3] state "i": i64[1] }
+  graph(%w: f32[0,3] parameter "w", %i: i64[1] buffer "i", %x: f32[3] user_input) {
+    %n0: f32[1,3] = aten.embedding.default(%w, %i)
+)",
+                               nodes, R"(
+    %y: f32[1,3] = aten.mul.Tensor(%x, %n60)
+    return (%y user_output)
+  }
+})"),
+                  Propagate().run, PassTestOps());
+}
+
+// What is returned is computed at each call, from a constant.
+TEST(PropagateConstantsTest, WhatIsReturnedReadsConstants) {
+  ExpectRewrite(R"(program aten {
+  constants { state "w": f32[3] }
+  graph(%w: f32[3] parameter "w") {
+    %a: f32[3] = aten.abs.default(%w)
+    %s: f32[3] = aten.neg.default(%a)
+    return (%s user_output)
+  }
+})",
+                Propagate().run, R"(program aten {
+  constants { constant "_prop_tensor_constant0": f32[3] }
+  graph(%_prop_tensor_constant0: f32[3] tensor_constant "_prop_tensor_constant0") {
+    %s: f32[3] = aten.neg.default(%_prop_tensor_constant0)
+    return (%s user_output)
+  }
+})",
+                PassTestOps());
+}
+
+// It is in the file for the one who gets it.
+TEST(PropagateConstantsTest, AConstantThatIsReturnedIsNotFreed) {
+  constexpr char kReturned[] = R"(program aten {
+  constants { state "w": f32[3] }
+  graph(%w: f32[3] parameter "w", %x: f32[3] user_input) {
+    %n: f32[3] = aten.neg.default(%w)
+    %y: f32[3] = aten.mul.Tensor(%x, %n)
+    return (%y user_output, %w user_output)
+  }
+})";
+  ExpectUnchanged(kReturned, Propagate(11).run, PassTestOps());
+  ExportedProgram program = ParseOrDie(kReturned, PassTestOps());
+  ASSERT_OK_AND_ASSIGN(const bool changed, Propagate(12).run(program));
+  EXPECT_TRUE(changed);
+}
+
 TEST(PropagateConstantsTest, WhatMayNotBeComputedStays) {
   for (const auto& [why, program] : kKept) {
     SCOPED_TRACE(why);
@@ -423,6 +480,20 @@ TEST(PropagateConstantsTest, AWeightThatIsFlippedIsNotPermuted) {
     %e: f32[2,3] = aten.embedding.default(%w, %i)
     %t: f32[3,3] = aten.flip.default(%w, [1,0])
     %y: f32[2,3] = aten.mm.default(%e, %t)
+    return (%y user_output)
+  }
+})",
+                  Propagate(0).run, PassTestOps());
+}
+
+// A product that is not known to take its weight permuted in place.
+TEST(PropagateConstantsTest, OtherProductsGetACopyOfAPermutedWeight) {
+  ExpectUnchanged(R"(program aten {
+  constants { state "w": i8[4,3] }
+  graph(%w: i8[4,3] parameter "w", %i: i64[2] user_input) {
+    %e: i8[2,3] = aten.embedding.default(%w, %i)
+    %t: i8[3,4] = aten.permute_copy.default(%w, [1,0])
+    %y: i32[2,4] = aten._int_mm.default(%e, %t)
     return (%y user_output)
   }
 })",

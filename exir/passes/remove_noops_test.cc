@@ -108,6 +108,19 @@ TEST(RemoveNoopsTest, AReturnedSliceOfTheWholeIsItsInput) {
                 PassTestOps());
 }
 
+TEST(RemoveNoopsTest, KeepsWhatGivesAnotherTensor) {
+  ExpectUnchanged(R"(program aten {
+  graph(%x: f32[4] user_input) {
+    %h: f16[4] = aten._to_copy.default(%x, dtype=dtype:f16)
+    %s: f32[2] = aten.slice_copy.Tensor(%x, 0, 0, 2)
+    %y: f16[4] = aten.neg.default(%h)
+    %z: f32[2] = aten.neg.default(%s)
+    return (%y user_output, %z user_output)
+  }
+})",
+                  RemoveNoops().run, PassTestOps());
+}
+
 TEST(RemoveNoopsTest, KeepsCopyToAnotherTypeAndReturnedCopies) {
   ExpectUnchanged(R"(program aten {
   graph(%x: f32[2] user_input) {
