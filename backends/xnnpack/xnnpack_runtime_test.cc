@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <limits>
+#include <list>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
@@ -51,10 +53,13 @@ TensorView Float(std::vector<int64_t> sizes, void* data = nullptr) {
 absl::StatusOr<std::unique_ptr<DelegateHandle>> Init(const PayloadBuilder& payload, EValue argument,
                                                      EValue output, uint64_t memory_bytes = 1 << 30,
                                                      ThreadPool* threads = nullptr) {
-  // Alive as long as the handle.
-  static std::vector<std::unique_ptr<const std::string>> programs;
-  const std::string& bytes =
-      *programs.emplace_back(std::make_unique<const std::string>(payload.Serialize()));
+  // Alive as long as the handle; threads do this at once.
+  static std::mutex mutex;
+  static std::list<const std::string> programs;
+  const std::string& bytes = [&]() -> const std::string& {
+    const std::lock_guard<std::mutex> lock(mutex);
+    return programs.emplace_back(payload.Serialize());
+  }();
   const NoData data;
   const EValue *argument_pointer = &argument, *output_pointer = &output;
   MemoryBudget memory("delegate_bytes", memory_bytes);
