@@ -55,7 +55,7 @@ absl::StatusOr<std::unique_ptr<DelegateHandle>> Init(const PayloadBuilder& paylo
                                                      ThreadPool* threads = nullptr) {
   // Alive as long as the handle; threads do this at once.
   static std::mutex mutex;
-  static std::list<const std::string> programs;
+  static std::list<std::string> programs;
   const std::string& bytes = [&]() -> const std::string& {
     const std::lock_guard<std::mutex> lock(mutex);
     return programs.emplace_back(payload.Serialize());

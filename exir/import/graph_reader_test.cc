@@ -181,6 +181,19 @@ TEST(GraphReaderTest, NodesOfOldArchivesAreNamedAfterTheirResult) {
   EXPECT_EQ(NodeAt(program, 1).name, "relu");
 }
 
+TEST(GraphReaderTest, NodesWithoutANameAreNamedAfterTheirOnlyResultOrTheOperator) {
+  ASSERT_OK_AND_ASSIGN(
+      const ExportedProgram program,
+      ImportChanged(WithNodes(
+          NodeJson("torch.ops.mine.op.default", {Input("", TensorArg("x"))}, TensorArg("y"), "") +
+              ", " +
+              NodeJson("torch.ops.mine.pair.default", {Input("", TensorArg("x"))},
+                       TensorArg("a") + ", " + TensorArg("b"), ""),
+          Tensor("y") + ", " + Tensor("a") + ", " + Tensor("b"))));
+  EXPECT_EQ(NodeAt(program, 0).name, "y");
+  EXPECT_EQ(NodeAt(program, 1).name, "pair");
+}
+
 TEST(GraphReaderTest, ResultsNeedNamesAndTypes) {
   const auto import = [](const std::string& output, const std::string& tensors) {
     return ImportChanged(WithNodes(NodeJson("torch.ops.mine.op.default", {}, output), tensors))

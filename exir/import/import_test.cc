@@ -169,6 +169,17 @@ TEST(ImportTest, JsonIsInProportionToTheArchive) {
   EXPECT_OK(ImportText(WriteZip(entries), options));
 }
 
+TEST(ImportTest, LimitsThatAreNotSetAreInProportionToTheArchive) {
+  const ImportOptions resolved = OptionsForArchive({}, 100);
+  EXPECT_EQ(resolved.max_json_bytes, (uint64_t{16} << 20) + 1600);
+  EXPECT_EQ(resolved.max_inflated_bytes, (uint64_t{256} << 20) + 1600);
+  ImportOptions given;
+  given.max_json_bytes = 3;
+  given.max_inflated_bytes = 4;
+  EXPECT_EQ(OptionsForArchive(given, 100).max_json_bytes, 3u);
+  EXPECT_EQ(OptionsForArchive(given, 100).max_inflated_bytes, 4u);
+}
+
 // Whatever happens to a file, the outcome is a program that the verifier accepts, or an error with
 // a message.
 void ExpectSane(const absl::StatusOr<ExportedProgram>& program, const std::string& what) {

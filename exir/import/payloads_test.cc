@@ -68,6 +68,35 @@ TEST(PayloadsTest, ReadsRawRecordsInPlaceAndSharesThem) {
   EXPECT_EQ(reinterpret_cast<uintptr_t>(a.storage().owner.get()) != 0, true);
 }
 
+// Which is also inflated once.
+TEST(PayloadsTest, ADeflatedRecordIsOneForAllItsNames) {
+  std::vector<ZipWriterEntry> entries;
+  for (const auto& [path, content] :
+       WithWeights(absl::StrCat(Entry("a", "weight_0", MetaJson({2})), ", ",
+                                Entry("b", "weight_0", MetaJson({2}))),
+                   {{"weight_0", std::string(8, 'x')}})) {
+    entries.push_back({.name = "model/" + path, .content = content, .deflate = true});
+  }
+  const ImportOptions options;
+  ASSERT_OK_AND_ASSIGN(const Container container,
+                       Container::Open(ToStorage(WriteZip(entries)), options));
+  ByteBudget inflated("max_inflated_bytes", 1 << 20), zeros("max_zero_filled_bytes", 0);
+  ASSERT_OK_AND_ASSIGN(const Payloads payloads,
+                       ReadPayloads(container, "model", options, inflated, zeros));
+  EXPECT_EQ(payloads.weights.at("a").storage().bytes.data(),
+            payloads.weights.at("b").storage().bytes.data());
+}
+
+// Where they would lie does not matter.
+TEST(PayloadsTest, TensorsWithoutElementsNeedNoBytes) {
+  ASSERT_OK_AND_ASSIGN(
+      const Payloads payloads,
+      Read(WithWeights(
+          Entry("a", "weight_0", Strided(R"([{"as_int": 0}])", R"([{"as_int": 1}])", 5)),
+          {{"weight_0", "four"}})));
+  EXPECT_EQ(payloads.weights.at("a").sizes(), Sizes({0}));
+}
+
 TEST(PayloadsTest, AcceptsTheOlderNamesOfTheConfigs) {
   ArchiveFiles files = WithWeights(Entry("a", "weight_0", MetaJson({1})), {{"weight_0", "abcd"}},
                                    "data/weights/model_model_param_config.json");

@@ -39,6 +39,12 @@ TEST(PickleTest, AttributesNeedAnObject) {
   EXPECT_EQ(ParsedInt(std::string("K\x07K\x08") + "b."), 7);
   EXPECT_THAT(std::string(Parse(std::string("K\x07") + "b.").status().message()),
               HasSubstr("byte 2: the stack is too short"));
+  // Nor one of before the mark: (7, (8 with attributes)).
+  EXPECT_THAT(std::string(Parse("K\x07(K\x08"
+                                "bt.")
+                              .status()
+                              .message()),
+              HasSubstr("the stack is too short"));
 }
 
 TEST(PickleTest, ReadsNumbers) {

@@ -66,7 +66,6 @@ absl::StatusOr<int64_t> ReadBound(JsonRef ref, int64_t unbounded) {
       (text == "Infinity" || text == "-Infinity" || text == "int_oo" || text == "-int_oo")) {
     return unbounded;
   }
-  if (ref.value.is<uint64_t>() && !ref.value.is<int64_t>()) return unbounded;
   if (ref.value.is<double>() && !ref.value.is<int64_t>()) {
     ABSL_ASSIGN_OR_RETURN(const double value, ref.Double());
     if (value >= static_cast<double>(kHuge) || value <= -static_cast<double>(kHuge))

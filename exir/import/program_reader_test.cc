@@ -157,6 +157,42 @@ TEST(ProgramReaderTest, ConstantInputsTakeTheirNameFromTheSpec) {
   EXPECT_EQ(k.type, ValueType(ConstantType{int64_t{3}}));
   EXPECT_EQ(program.signature.inputs[2].kind, InputKind::kConstantInput);
   EXPECT_EQ(program.signature.inputs[4].kind, InputKind::kConstantInput);
+  EXPECT_EQ(program.top().value(program.top().inputs()[4]).name, "arg_4");
+}
+
+TEST(ProgramReaderTest, BuffersMayBeSavedOrNot) {
+  for (const char* persistent : {"true", "false"}) {
+    ASSERT_OK_AND_ASSIGN(
+        const ExportedProgram program,
+        ImportChanged({{R"({"parameter": {"arg": {"name": "p_w"}, "parameter_name": "w"}})",
+                        absl::StrCat(R"({"buffer": {"arg": {"name": "p_w"}, "buffer_name": "w", )",
+                                     R"("persistent": )", persistent, "}}")}}));
+    EXPECT_EQ(program.signature.inputs[0].kind, InputKind::kBuffer);
+    EXPECT_EQ(program.signature.inputs[0].persistent, persistent == std::string("true"));
+  }
+}
+
+// A mask with more elements than the input selects from it repeated; the exporter bounds what is
+// selected by the input. Other operators' results are as large as it says.
+TEST(ProgramReaderTest, WhatAMaskSelectsIsBoundedByMaskAndInput) {
+  const auto sized = [](const std::string& symbol) {
+    return absl::StrCat(R"({"dtype": 7, "sizes": [{"as_expr": {"expr_str": ")", symbol,
+                        R"(", "hint": null}}], "strides": [{"as_int": 1}], )",
+                        R"("storage_offset": {"as_int": 0}, "layout": 7})");
+  };
+  const std::vector<std::string> operands = {Input("", TensorArg("x")), Input("", TensorArg("m"))};
+  Changes changes = WithNodes(
+      NodeJson("torch.ops.mine.mask.default", {Input("", TensorArg("x"))}, TensorArg("m"), "m") +
+          ", " + NodeJson("torch.ops.aten.masked_select.default", operands, TensorArg("y"), "y") +
+          ", " + NodeJson("torch.ops.mine.select.default", operands, TensorArg("z"), "z"),
+      Tensor("m", MetaJson({4, 1, 3}, 12)) + ", " + Tensor("y", sized("u0")) + ", " +
+          Tensor("z", sized("u1")));
+  changes.push_back({"\"range_constraints\": {}",
+                     R"("range_constraints": {"u0": {"min_val": 0, "max_val": 6},
+                                              "u1": {"min_val": 0, "max_val": 6}})"});
+  ASSERT_OK_AND_ASSIGN(const ExportedProgram program, ImportChanged(changes));
+  EXPECT_THAT(program.ranges, ElementsAre(::testing::Pair("u0", SymRange{0, 24}),
+                                          ::testing::Pair("u1", SymRange{0, 6})));
 }
 
 TEST(ProgramReaderTest, ConstantsInputsAndRepeatsMayBeOutputs) {
@@ -263,6 +299,12 @@ TEST(ProgramReaderTest, PickledWeightsThatAreNoTensorsAreUnsupportedWhenUsed) {
   SetFile(files, "data/weights/model_weights_config.json", &config);
   EXPECT_THAT(ImportText(PackArchive(files)),
               Unsupported("parameter 'w' (input 'p_w'): a custom object"));
+  // Its parts, which the program reads of a tensor that consists of others.
+  const std::string program =
+      ProgramJson({{R"("parameter_name": "w")", R"("parameter_name": "w.scale")"}});
+  SetFile(files, "models/model.json", &program);
+  EXPECT_THAT(ImportText(PackArchive(files)),
+              Unsupported("parameter 'w.scale' (input 'p_w'): a custom object"));
 }
 
 TEST(ProgramReaderTest, MutatedTensorsMayNotShareTheirMemory) {

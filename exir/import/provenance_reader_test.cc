@@ -4,6 +4,7 @@
 
 #include "exir/import/testing/zip_writer.h"
 #include "gtest/gtest.h"
+#include "runtime/core/str_cat.h"
 #include "runtime/core/testing.h"
 
 namespace belay::exir {
@@ -37,9 +38,10 @@ TEST(ProvenanceReaderTest, FindsTheInnermostFrameOutsideTorch) {
 }
 
 TEST(ProvenanceReaderTest, ToleratesOtherTexts) {
-  for (const char* text : {"", "\n\n\n", "File \"", "File \"a\", line ", "File \"a\", line x",
-                           "File \"\", line 3", "  some text", "File \"12, in f",
-                           "File \"model.p12", "File \"a.py\", line 99999999999999999999, in f"}) {
+  for (const char* text :
+       {"", "\n\n\n", "File \"", "File \"a\", line ", "File \"a\", line x", "File \"\", line 3",
+        "  some text", "File \"12, in f", "File \"model.p12", "File \"model.py1234567",
+        "File \"a.py\", line 99999999999999999999, in f"}) {
     EXPECT_EQ(UserFrame(text), Frame{}) << text;
   }
 }
@@ -93,13 +95,34 @@ TEST(ProvenanceReaderTest, BadNotesAreNoErrors) {
   for (const char* json :
        {"[]", "{\"stack_trace\": 3, \"from_node\": \"[{]\"}", "{\"from_node\": \"[]\"}",
         "{\"from_node\": \"[3]\"}", "{\"from_node\": \"[{\\\"name\\\": 3}]\"}",
-        "{\"nn_module_stack\": null}"}) {
+        "{\"nn_module_stack\": null}", "{\"nn_module_stack\": \"k,,\", \"torch_fn\": \"f;\"}"}) {
     const Storage text = ToStorage(json);
     ASSERT_OK_AND_ASSIGN(const JsonDocument document, JsonDocument::Parse(text.bytes, "m", {}));
     ProvenanceReader reader;
     const Provenance provenance = Read(reader, document);
     EXPECT_EQ(provenance.ToString(), "") << json;
     EXPECT_EQ(provenance.origin, nullptr) << json;
+    EXPECT_EQ(provenance.module, nullptr) << json;
+    EXPECT_EQ(provenance.module_type, nullptr) << json;
+    EXPECT_EQ(provenance.function, nullptr) << json;
+  }
+}
+
+TEST(ProvenanceReaderTest, WhatIsNoTextTakesNothingAway) {
+  const Storage text =
+      ToStorage(R"({"stack_trace": "File \"m.py\", line 3, in f", "stack_trace": 5})");
+  ASSERT_OK_AND_ASSIGN(const JsonDocument document, JsonDocument::Parse(text.bytes, "m", {}));
+  ProvenanceReader reader;
+  EXPECT_EQ(Read(reader, document).ToString(), "m.py:3");
+}
+
+TEST(ProvenanceReaderTest, ExcessivelyLongAncestryIsNotRead) {
+  for (const size_t spaces : {size_t{1} << 10, size_t{1} << 20}) {
+    const Storage text = ToStorage(absl::StrCat(
+        R"({"from_node": "[{\"name\": \"n\", \"graph_id\": 3}])", std::string(spaces, ' '), "\"}"));
+    ASSERT_OK_AND_ASSIGN(const JsonDocument document, JsonDocument::Parse(text.bytes, "m", {}));
+    ProvenanceReader reader;
+    EXPECT_EQ(Read(reader, document).origin != nullptr, spaces == 1 << 10);
   }
 }
 

@@ -53,5 +53,17 @@ TEST(TensorSubclassesTest, AnInputThatIsUsedInAnotherWayStays) {
   EXPECT_EQ(Opened(text), text);
 }
 
+// Another operator with a tensor and a text.
+TEST(TensorSubclassesTest, OnlyAttributesAreRead) {
+  const std::string text = R"(program aten {
+  graph(%p: f32[2,3] parameter "0.weight") {
+    %a: f32[2,3] = aten.gelu.default(%p, approximate="tanh")
+    return (%a user_output)
+  }
+}
+)";
+  EXPECT_EQ(Opened(text), text);
+}
+
 }  // namespace
 }  // namespace belay::exir

@@ -102,6 +102,21 @@ TEST(TorchSaveTest, ReadsTensorsAndParameters) {
   EXPECT_EQ(tensors[2].tensor->view().as<int64_t>()[0], 7);
 }
 
+// Which is also inflated once.
+TEST(TorchSaveTest, ADeflatedStorageIsOneForAllItsTensors) {
+  const std::string storage = StorageId("torch\nFloatStorage", "0", 2);
+  const std::string file =
+      WriteZip({{.name = "archive/data.pkl",
+                 .content = Dict(
+                     {{"a", Tensor(storage, 0, {2}, {1})}, {"b", Tensor(storage, 1, {1}, {1})}})},
+                {.name = "archive/data/0", .content = Floats({1, 2}), .deflate = true}});
+  ASSERT_OK_AND_ASSIGN(const auto tensors, Read(file));
+  ASSERT_EQ(tensors.size(), 2u);
+  ASSERT_OK(tensors[0].tensor);
+  ASSERT_OK(tensors[1].tensor);
+  EXPECT_EQ(tensors[0].tensor->storage().bytes.data(), tensors[1].tensor->storage().bytes.data());
+}
+
 TEST(TorchSaveTest, ReadsUntypedStoragesWithADType) {
   const std::string v3 = "ctorch._utils\n_rebuild_tensor_v3\n(" +
                          StorageId("torch.storage\nUntypedStorage", "0", 4) + Int(0) + Tuple({2}) +
@@ -203,7 +218,9 @@ TEST(TorchSaveTest, RefusesPicklesThatDoMoreThanTensors) {
                         {})),
               StatusIs(absl::StatusCode::kUnimplemented,
                        HasSubstr("weights.pt: pickle, byte 2: it names 'posix system'")));
-  EXPECT_THAT(Read(File("\x80\x02K\x01.", {})), StatusIs(absl::StatusCode::kUnimplemented));
+  EXPECT_THAT(Read(File("\x80\x02K\x01.", {})),
+              StatusIs(absl::StatusCode::kUnimplemented,
+                       HasSubstr("weights.pt: neither a dictionary nor a plain tensor")));
 }
 
 TEST(TorchSaveTest, RejectsOtherFiles) {

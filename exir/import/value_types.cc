@@ -38,10 +38,9 @@ std::string_view LayoutName(Layout layout) {
 absl::Status CheckSizes(const std::vector<SymInt>& sizes, JsonRef ref) {
   int64_t count = 1;
   for (const SymInt& size : sizes) {
-    const std::optional<int64_t> number = size.AsInt();
-    if (!number.has_value()) continue;
-    if (*number < 0) return ref.Error(absl::StrCat("the size ", *number, " is negative"));
-    const std::optional<int64_t> product = CheckedMul<int64_t>(count, *number == 0 ? 1 : *number);
+    const int64_t number = size.AsInt().value_or(1);
+    if (number < 0) return ref.Error(absl::StrCat("the size ", number, " is negative"));
+    const std::optional<int64_t> product = CheckedMul<int64_t>(count, number == 0 ? 1 : number);
     if (!product.has_value()) return ref.Error("the number of elements exceeds int64");
     count = *product;
   }

@@ -6,6 +6,7 @@
 #include "exir/import/testing/zip_writer.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "runtime/core/str_cat.h"
 #include "runtime/core/testing.h"
 
 namespace belay::exir {
@@ -189,6 +190,15 @@ TEST(ZipReaderTest, RejectsDuplicatesAndOverlaps) {
   EXPECT_THAT(OpenError({{.name = "a", .content = "abc"},
                          {.name = "a", .content = "abc", .header_offset = 0}}),
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("overlap")));
+}
+
+TEST(ZipReaderTest, RejectsDirectoriesWithoutTheirSignature) {
+  std::string file = WriteZip({{.name = "a", .content = "abc"}});
+  const size_t at = file.find("PK\x01\x02");
+  ASSERT_NE(at, std::string::npos);
+  file[at] = 'p';
+  EXPECT_THAT(Open(file), StatusIs(absl::StatusCode::kDataLoss,
+                                   HasSubstr(absl::StrCat("no directory entry at offset ", at))));
 }
 
 TEST(ZipReaderTest, RejectsSizesBeyondTheFile) {
