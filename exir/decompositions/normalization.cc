@@ -17,7 +17,8 @@ std::vector<Argument> LayerNorm(OpBuilder& b, const OpCall& c) {
                  {c["input"], c["normalized_shape"], c["weight"], c["bias"], c["eps"]})};
 }
 
-// The running mean and variance, moved towards those of the batch.
+// The running mean and variance, moved towards those of the batch, with the precision that this is
+// computed with: PyTorch's meta kernel of the functional forms leaves them so.
 std::vector<Argument> MixedStatistics(OpBuilder& b, const OpCall& c) {
   const Argument& input = c["input"];
   std::vector<int64_t> others = AllDims(b.rank(input));
@@ -27,11 +28,9 @@ std::vector<Argument> MixedStatistics(OpBuilder& b, const OpCall& c) {
   const Argument wide = Cast(b, input, ComputeDtype(b.dtype(input)));
   const double momentum = c.Double("momentum");
   const auto mixed = [&](const Argument& running, const Argument& batch) {
-    const DType dtype = b.dtype(running), compute = ComputeDtype(dtype);
-    return Cast(b,
-                Add(b, Mul(b, Cast(b, running, compute), 1 - momentum),
-                    Mul(b, Cast(b, batch, compute), momentum)),
-                dtype);
+    const DType compute = ComputeDtype(b.dtype(running));
+    return Add(b, Mul(b, Cast(b, running, compute), 1 - momentum),
+               Mul(b, Cast(b, batch, compute), momentum));
   };
   const Argument mean = mixed(c["running_mean"], Mean(b, wide, others));
   return {mean, mixed(c["running_var"],

@@ -55,6 +55,14 @@ TEST(NormalizationValuesTest, BatchNorms) {
                {F({2, 1, 1}, {-kRoot, kRoot}), F({1}, {2}), F({1}, {kRoot})});
 }
 
+// Whose running statistics come back instead of being written: as they are computed, in float32.
+TEST(NormalizationValuesTest, FunctionalBatchNormsOfNarrowNumbers) {
+  ExpectValues(
+      "aten._native_batch_norm_legit_functional.default(%a, %d, %d, %b, %c, true, 0.1, 0.0)",
+      {H({2, 1, 1}, {1, 3}), H({1}, {2}), H({1}, {4}), H({1}, {1})},
+      {H({2, 1, 1}, {0, 2}), H({1}, {2}), H({1}, {1}), F({1}, {2}), F({1}, {3.8})}, {.rtol = 1e-3});
+}
+
 TEST(NormalizationValuesTest, SoftmaxesAndTheirDtype) {
   ExpectValues("aten.softmax.int(%a, -1)", {F({2, 2}, {0, std::log(3), 5, 5})},
                {F({2, 2}, {0.25, 0.75, 0.5, 0.5})});
