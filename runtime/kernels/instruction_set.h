@@ -14,7 +14,9 @@ namespace belay {
 // Highway names them.
 std::vector<std::string> InstructionSets();
 
-// Makes all kernels of the process use this one: for tests and measurements, while no kernel runs.
+// Makes all kernels of the process behave as on a CPU whose best this one is: for tests and
+// measurements, while no kernel runs. A kernel that was not compiled for it (targets.bzl) uses
+// the best below it.
 // kNotFound listing InstructionSets() when it is none of them.
 absl::Status UseInstructionSet(std::string_view name);
 
