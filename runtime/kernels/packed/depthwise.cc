@@ -141,6 +141,13 @@ HWY_INLINE void Pixels(const Row& row, int64_t x) {
   }
 }
 
+// `pixels` pixels from x on, fewer channels than lanes. One function for all blocks of pixels: it is
+// as long as each of theirs.
+template <int kRows, int kWidth, int kStride>
+HWY_NOINLINE void LastChannels(const Row& row, int64_t x, int pixels) {
+  for (int i = 0; i < pixels; ++i) Pixels<kRows, kWidth, kStride, 1, true, true>(row, x + i);
+}
+
 // kPixels pixels from x on, all channels: neighbors in memory meet neighbors in time.
 template <int kRows, int kWidth, int kStride, int kPixels, bool kBorder>
 HWY_INLINE void Block(const Row& first, int64_t x) {
@@ -162,7 +169,7 @@ HWY_INLINE void Block(const Row& first, int64_t x) {
   row.count = static_cast<size_t>(g.channels - c);
   row.weight =
       first.weight + c / kDepthwiseChannels * taps * kDepthwiseChannels + c % kDepthwiseChannels;
-  for (int i = 0; i < kPixels; ++i) Pixels<kRows, kWidth, kStride, 1, true, true>(row, x + i);
+  LastChannels<kRows, kWidth, kStride>(row, x, kPixels);
 }
 
 // All pixels of the row, or of two.
