@@ -243,6 +243,26 @@ TEST_P(QuantizedGemmTest, RoundsInBetween) {
   }
 }
 
+TEST_P(QuantizedGemmTest, RoundsToEachByteInBetween) {
+  // Sums -128 to 127, which the inner quantization makes bytes 0 to 255.
+  Problem p(1, 256, 1, 1, GuardedSide::kEnd);
+  p.a[0] = 1;
+  for (size_t j = 0; j < p.n; ++j) {
+    p.b[j] = static_cast<int8_t>(static_cast<int>(j) - 128);
+    p.scale[j] = 1;
+  }
+  p.Pack();
+  p.epilogue.rounds = true;
+  p.epilogue.inner_zero_point = 128;
+  p.epilogue.inverse_scale = 0.7f;
+  p.epilogue.zero_point = 110;
+  p.Check();
+  p.epilogue.inner_quant_min = 3;
+  p.epilogue.inner_quant_max = 250;
+  p.epilogue.low = -100.4f;
+  p.Check();
+}
+
 TEST_P(QuantizedGemmTest, TiesGoToEven) {
   // Sums 1 to 64 by halves.
   Problem p(1, 64, 1, 1, GuardedSide::kEnd);

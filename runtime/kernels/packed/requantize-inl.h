@@ -15,6 +15,9 @@ namespace belay {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+// Whether what is made of a byte is found in a table of 256 in a few operations.
+constexpr bool kLooksUpBytes = HWY_TARGET <= HWY_AVX3_DL;
+
 // From y to q. Because rounding is monotonic, the clamps of y and of q are one of bytes.
 template <class D32>
 class ByteQuantizer {
@@ -31,6 +34,7 @@ class ByteQuantizer {
       : inverse_(hn::Set(DF(), p.inverse_scale)),
         zero_(hn::Set(D16(), static_cast<int16_t>(p.zero_point))),
         inner_inverse_(hn::Zero(DF())),
+        inner_zero_(hn::Zero(D16())),
         inner_quant_min_(hn::Zero(DF())),
         inner_quant_max_(hn::Zero(DF())),
         inner_scale_(hn::Zero(DF())),
@@ -39,6 +43,7 @@ class ByteQuantizer {
     if constexpr (requires { p.rounds; }) {
       rounds_ = p.rounds;
       inner_inverse_ = hn::Set(DF(), p.inner_inverse_scale);
+      inner_zero_ = hn::Set(D16(), static_cast<int16_t>(p.inner_zero_point));
       inner_quant_min_ = hn::Set(DF(), static_cast<float>(p.inner_quant_min - p.inner_zero_point));
       inner_quant_max_ = hn::Set(DF(), static_cast<float>(p.inner_quant_max - p.inner_zero_point));
       inner_scale_ = hn::Set(DF(), p.inner_scale);
@@ -50,67 +55,108 @@ class ByteQuantizer {
     const auto least = bound(p.low), most = bound(p.high);
     least_ = least;
     most_ = most;
+    if constexpr (kLooksUpBytes && requires { p.rounds; }) {
+      for (size_t b = 0; p.rounds && b < sizeof(outer_); b += hn::Lanes(DF())) {
+        const auto inner = hn::Sub(hn::Iota(DF(), static_cast<float>(b)),
+                                   hn::Set(DF(), static_cast<float>(p.inner_zero_point)));
+        hn::StoreU(Outer(OfInner(inner)), DQuarter(), outer_ + b);
+      }
+    }
   }
 
   // As many bytes as `y` has lanes.
-  HWY_INLINE hn::Vec<DQuarter> operator()(VF y) const {
-    const hn::Rebind<int16_t, D32> d16;
-    const DQuarter d8;
-    const auto rounded = hn::NearestInt(Scaled(y));
-    const auto q = hn::SaturatedAdd(hn::DemoteTo(d16, rounded), hn::ResizeBitCast(d16, zero_));
-    return hn::Min(hn::ResizeBitCast(d8, most_),
-                   hn::Max(hn::ResizeBitCast(d8, least_), hn::DemoteTo(d8, q)));
-  }
+  HWY_INLINE hn::Vec<DQuarter> operator()(VF y) const { return Outer(Inner(y)); }
 
   // In each block of 16 bytes, the four numbers of that block of y0, then those of y1, y2, y3. None
   // of them is quantized to 2^31 or more: BytesFit.
   HWY_INLINE hn::Vec<D8> Blocks(VF y0, VF y1, VF y2, VF y3) const {
-    // ReorderDemote2To works block by block on x86; on NEON there is one block.
-    const auto q01 = hn::ReorderDemote2To(D16(), Round(y0), Round(y1)),
-               q23 = hn::ReorderDemote2To(D16(), Round(y2), Round(y3));
-    const auto q =
-        hn::ReorderDemote2To(D8(), hn::SaturatedAdd(q01, zero_), hn::SaturatedAdd(q23, zero_));
-    return hn::Min(most_, hn::Max(least_, q));
+    if constexpr (kLooksUpBytes) {
+      if (rounds_) return LookUp(Pack(inner_inverse_, inner_zero_, y0, y1, y2, y3));
+      return Bounded(Pack(inverse_, zero_, y0, y1, y2, y3));
+    } else {
+      return Bounded(Pack(inverse_, zero_, Inner(y0), Inner(y1), Inner(y2), Inner(y3)));
+    }
   }
 
   // What the inner quantization, if there is one, makes of y.
   HWY_INLINE VF Inner(VF y) const {
     if (!rounds_) return y;
     // As an integer, which has no negative zero.
-    const VF n = hn::Add(hn::Round(hn::Mul(y, inner_inverse_)), hn::Zero(DF()));
+    return OfInner(hn::Add(hn::Round(hn::Mul(y, inner_inverse_)), hn::Zero(DF())));
+  }
+
+ private:
+  // Of an integer, in steps from the inner zero point, or NaN.
+  HWY_INLINE VF OfInner(VF n) const {
     // x86 takes the second of two if one is NaN.
     const VF least = HWY_ARCH_X86 ? n : hn::IfThenElse(hn::IsNaN(n), inner_quant_min_, n);
     return hn::Mul(hn::Min(hn::Max(least, inner_quant_min_), inner_quant_max_), inner_scale_);
   }
 
- private:
-  HWY_INLINE VF Scaled(VF y) const {
-    const VF x = hn::Mul(Inner(y), inverse_);
+  HWY_INLINE hn::Vec<DQuarter> Outer(VF y) const {
+    const hn::Rebind<int16_t, D32> d16;
+    const DQuarter d8;
+    const auto rounded = hn::NearestInt(Scaled(inverse_, y));
+    const auto q = hn::SaturatedAdd(hn::DemoteTo(d16, rounded), hn::ResizeBitCast(d16, zero_));
+    return hn::Min(hn::ResizeBitCast(d8, most_),
+                   hn::Max(hn::ResizeBitCast(d8, least_), hn::DemoteTo(d8, q)));
+  }
+
+  HWY_INLINE hn::Vec<D8> Bounded(hn::Vec<D8> q) const { return hn::Min(most_, hn::Max(least_, q)); }
+
+  // y0 to y3 by `inverse` and `zero`, as bytes in the order of Blocks.
+  HWY_INLINE static hn::Vec<D8> Pack(VF inverse, hn::Vec<D16> zero, VF y0, VF y1, VF y2, VF y3) {
+    // ReorderDemote2To works block by block on x86; on NEON there is one block.
+    const auto q01 = hn::ReorderDemote2To(D16(), Round(inverse, y0), Round(inverse, y1)),
+               q23 = hn::ReorderDemote2To(D16(), Round(inverse, y2), Round(inverse, y3));
+    return hn::ReorderDemote2To(D8(), hn::SaturatedAdd(q01, zero), hn::SaturatedAdd(q23, zero));
+  }
+
+#if HWY_TARGET <= HWY_AVX3_DL
+  // What Outer makes of bytes of the inner quantization.
+  HWY_INLINE hn::Vec<D8> LookUp(hn::Vec<D8> inner) const {
+    const hn::ScalableTag<uint8_t> d;  // half the table are two vectors
+    const auto byte = hn::ResizeBitCast(d, inner);
+    const auto at = hn::IndicesFromVec(d, hn::And(byte, hn::Set(d, uint8_t{127})));
+    const auto half = [&](size_t begin) HWY_ATTR {
+      return hn::TwoTablesLookupLanes(d, hn::LoadU(d, outer_ + begin),
+                                      hn::LoadU(d, outer_ + begin + 64), at);
+    };
+    const auto is_upper = hn::Ge(byte, hn::Set(d, uint8_t{128}));
+    return hn::ResizeBitCast(D8(), hn::IfThenElse(is_upper, half(128), half(0)));
+  }
+#endif
+
+  HWY_INLINE static VF Scaled(VF inverse, VF y) {
+    const VF x = hn::Mul(y, inverse);
     // x86 converts NaN to the least integer.
     return HWY_ARCH_X86 ? x
                         : hn::IfThenElse(hn::IsNaN(x), hn::Set(DF(), hwy::LowestValue<float>()), x);
   }
-  HWY_INLINE hn::Vec<D32> Round(VF y) const {
+  HWY_INLINE static hn::Vec<D32> Round(VF inverse, VF y) {
 #if HWY_ARCH_X86
-    return hn::NearestIntInRange(D32(), Scaled(y));  // two instructions less
+    return hn::NearestIntInRange(D32(), Scaled(inverse, y));  // two instructions less
 #else
-    return hn::NearestInt(Scaled(y));
+    return hn::NearestInt(Scaled(inverse, y));
 #endif
   }
 
   VF inverse_;
   hn::Vec<D16> zero_;
   bool rounds_ = false;
-  // In steps from the inner zero point.
-  VF inner_inverse_, inner_quant_min_, inner_quant_max_, inner_scale_;
+  VF inner_inverse_;
+  hn::Vec<D16> inner_zero_;
+  VF inner_quant_min_, inner_quant_max_, inner_scale_;  // in steps from the inner zero point
   hn::Vec<D8> least_, most_;
+  uint8_t outer_[kLooksUpBytes ? 256 : 1];  // by byte of the inner quantization, if there is one
 };
 
-// Whether ByteQuantizer::Blocks is all that columns [first, last) need: no activation, and no sum
+// Whether ByteQuantizer::Blocks is all that columns [first, last) need: no activation, and nothing
 // that is too large for it.
 inline HWY_NOINLINE bool BytesFit(const QuantizedEpilogue& e, size_t first, size_t last) {
   if (!e.quantizes || e.activation != Activation::kNone) return false;
-  if (e.rounds) return 255 * e.inner_scale * e.inverse_scale < 0x1p30f;
+  if (e.rounds && !kLooksUpBytes) return 255 * e.inner_scale * e.inverse_scale < 0x1p30f;
+  const float inverse = e.rounds ? e.inner_inverse_scale : e.inverse_scale;
   const hn::CappedTag<float, 16> df;
   const size_t lanes = hn::Lanes(df);
   auto beyond = hn::MaskFalse(df);
@@ -119,7 +165,7 @@ inline HWY_NOINLINE bool BytesFit(const QuantizedEpilogue& e, size_t first, size
     const auto scale = hn::Abs(hn::LoadN(df, e.scale + j, count));
     const auto bias = e.bias == nullptr ? hn::Zero(df) : hn::Abs(hn::LoadN(df, e.bias + j, count));
     const auto most = hn::MulAdd(scale, hn::Set(df, 0x1p31f), bias);
-    const auto fits = hn::Lt(hn::Mul(most, hn::Set(df, e.inverse_scale)), hn::Set(df, 0x1p30f));
+    const auto fits = hn::Lt(hn::Mul(most, hn::Set(df, inverse)), hn::Set(df, 0x1p30f));
     beyond = hn::Or(beyond, hn::Not(fits));  // so is NaN
   }
   return hn::AllFalse(df, beyond);
