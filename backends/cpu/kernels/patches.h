@@ -12,6 +12,7 @@
 #include "runtime/core/tensor_view.h"
 #include "runtime/kernels/call/ranges.h"
 #include "runtime/kernels/elements/channels_last.h"
+#include "runtime/kernels/elements/copy_strided.h"
 #include "runtime/kernels/packed/depthwise_geometry.h"
 
 namespace belay::cpu {
@@ -102,9 +103,7 @@ class Patches {
     data_ = copy;
     const int64_t rows = images.sizes[0] * height_;
     RunRanges(context, rows, 1, static_cast<double>(rows * width_ * channels_),
-              [&](int, int64_t first, int64_t last) {
-                for (int64_t row = first; row < last; ++row) CopyRow(images, row, copy);
-              });
+              [&](int, int64_t first, int64_t last) { CopyRows(images, first, last, copy); });
     std::fill_n(copy + rows * width_ * channels_, PatchScratch<T>::kSlack, T());
     window_.padding = {0, 0};
     if (RowsAreDense(window)) window_.kernel_size[1] = 1;
@@ -180,24 +179,36 @@ class Patches {
   };
 
  private:
-  // Row `row` of all padded images.
-  void CopyRow(const TensorView& images, int64_t row, T* copy) const {
-    const int64_t width = images.sizes[3], left = window_.padding[1];
-    const int64_t y = row % height_ - window_.padding[0];
-    T* to = copy + row * width_ * channels_;
-    if (y < 0 || y >= images.sizes[2]) {
-      std::fill_n(to, width_ * channels_, padding_);
-      return;
+  // Rows [first, last) of all padded images.
+  void CopyRows(const TensorView& images, int64_t first, int64_t last, T* copy) const {
+    const int64_t height = images.sizes[2], width = images.sizes[3];
+    const int64_t top = window_.padding[0], left = window_.padding[1];
+    while (first < last) {
+      const int64_t image = first / height_, y = first % height_ - top;
+      const bool inside = y >= 0 && y < height;
+      // Up to where the padding begins or ends.
+      const int64_t rows = std::min(last - first, inside  ? height - y
+                                                  : y < 0 ? -y
+                                                          : height_ - top - y);
+      T* to = copy + first * width_ * channels_;
+      first += rows;
+      if (!inside) {
+        std::fill_n(to, rows * width_ * channels_, padding_);
+        continue;
+      }
+      for (int64_t i = 0; i < rows; ++i) {
+        T* row = to + i * width_ * channels_;
+        std::fill_n(row, left * channels_, padding_);
+        std::fill_n(row + (left + width) * channels_, (width_ - left - width) * channels_,
+                    padding_);
+      }
+      TensorView source = images, target = images;
+      source.data = images.as<T>() + image * images.strides[0] + y * images.strides[2];
+      target.data = to + left * channels_;
+      source.sizes = target.sizes = Sizes{1, channels_, rows, width};
+      target.strides = Strides{0, 1, width_ * channels_, channels_};
+      CopyStrided(source, target).IgnoreError();  // Not for equal sizes and dtypes.
     }
-    std::fill_n(to, left * channels_, padding_);
-    to += left * channels_;
-    const T* from =
-        images.as<const T>() + row / height_ * images.strides[0] + y * images.strides[2];
-    const int64_t step = images.strides[3];
-    for (int64_t c = 0; c < channels_; ++c, from += images.strides[1]) {
-      for (int64_t x = 0; x < width; ++x) to[x * channels_ + c] = from[x * step];
-    }
-    std::fill_n(to + width * channels_, (width_ - left - width) * channels_, padding_);
   }
 
   const PatchScratch<T>& scratch_;

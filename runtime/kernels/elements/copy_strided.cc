@@ -69,12 +69,55 @@ HWY_INLINE void TransposeTile(const T* HWY_RESTRICT in, int64_t in_row, T* HWY_R
   for (int i = 0; i < kRows; ++i) hn::StoreU(a[i], d, out + i * out_row);
 }
 
+// Three planes to pixels, three elements one behind the other; of `count` pixels as many as fill
+// vectors. Returns how many.
+template <class T>
+HWY_INLINE int64_t PixelsOfPlanes(const T* HWY_RESTRICT in, int64_t plane, T* HWY_RESTRICT out,
+                                  int64_t count) {
+  const hn::ScalableTag<T> d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  int64_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    hn::StoreInterleaved3(hn::LoadU(d, in + i), hn::LoadU(d, in + plane + i),
+                          hn::LoadU(d, in + 2 * plane + i), d, out + 3 * i);
+  }
+  return i;
+}
+
+// The other way round.
+template <class T>
+HWY_INLINE int64_t PlanesOfPixels(const T* HWY_RESTRICT in, T* HWY_RESTRICT out, int64_t plane,
+                                  int64_t count) {
+  const hn::ScalableTag<T> d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  int64_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    hn::Vec<decltype(d)> a, b, c;
+    hn::LoadInterleaved3(d, in + 3 * i, a, b, c);
+    hn::StoreU(a, d, out + i);
+    hn::StoreU(b, d, out + plane + i);
+    hn::StoreU(c, d, out + 2 * plane + i);
+  }
+  return i;
+}
+
 // out[r * out_row + c] = in[c * in_row + r] for r < rows, c < columns.
 template <class T>
 void Transpose(const void* source, int64_t in_row, void* target, int64_t out_row, int64_t rows,
                int64_t columns) {
   const T* HWY_RESTRICT in = static_cast<const T*>(source);
   T* HWY_RESTRICT out = static_cast<T*>(target);
+  if (columns == 3 && out_row == 3) {
+    const int64_t done = PixelsOfPlanes(in, in_row, out, rows);
+    in += done;
+    out += 3 * done;
+    rows -= done;
+  } else if (rows == 3 && in_row == 3) {
+    const int64_t done = PlanesOfPixels(in, out, out_row, columns);
+    in += 3 * done;
+    out += done;
+    columns -= done;
+  }
   constexpr int64_t kTile = 16 / sizeof(T), kBlock = 64;
   for (int64_t c0 = 0; c0 < columns; c0 += kBlock) {
     const int64_t c_end = HWY_MIN(columns, c0 + kBlock);
