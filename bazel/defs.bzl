@@ -295,7 +295,7 @@ def belay_backend_set(name, backends, **kwargs):
 
     Args:
       name: of the library.
-      backends: package -> C++ namespace below `belay`. A package has what those of Belay's own backends have: the
+      backends: package ("" for this one) -> C++ namespace below `belay`. A package has what those of Belay's own backends have: the
         targets `aot` and `runtime`, and in its namespace `AotBackend Aot()` and `std::vector<const BackendRuntime*>
         Runtimes()` (backends/README.md).
       **kwargs: as for cc_library.

@@ -171,6 +171,7 @@ def belay_runtime(
             own_operators = own_operators,
             programs = programs,
             tags = kwargs.get("tags"),
+            testonly = kwargs.get("testonly"),
         )
         kernels = ":%s_kernels" % name
     deps = [_label("//bazel:selected_registries")]
@@ -206,6 +207,7 @@ def belay_runtime(
         namespace = namespace or name,
         sources = sources,
         tags = kwargs.get("tags"),
+        testonly = kwargs.get("testonly"),
     )
     cc_library(
         name = name,

@@ -1,13 +1,15 @@
 #include "npu_runtime.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "npu_blob.h"
 #include "runtime/core/arena.h"
+#include "runtime/core/byte_reader.h"
+#include "runtime/core/checked_math.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/tensor_view.h"
 
@@ -15,6 +17,8 @@ namespace npu {
 namespace {
 
 using belay::AlignedBuffer;
+using belay::ByteReader;
+using belay::CheckedInt;
 using belay::EValue;
 using belay::KernelContext;
 using belay::TensorView;
@@ -32,8 +36,9 @@ class NpuHandle final : public belay::DelegateHandle {
       }
       registers[i].data = argument->data;
     }
+    const auto results = absl::MakeSpan(registers).subspan(static_cast<size_t>(arguments));
     for (size_t k = 0; k < instructions.size(); ++k) {
-      const TensorView& result = registers[arguments + k];
+      const TensorView& result = results[k];
       const float* a = registers[instructions[k].a].as<const float>();
       const float* b = registers[instructions[k].b].as<const float>();
       float* out = result.as<float>();
@@ -72,24 +77,25 @@ class NpuHandle final : public belay::DelegateHandle {
 absl::StatusOr<std::unique_ptr<belay::DelegateHandle>> NpuRuntime::Init(
     const belay::DelegateInitContext& context, absl::Span<const std::byte> blob) const {
   // The blob is bytes from outside: nothing in it is believed before it is checked.
-  BlobHeader header;
-  if (blob.size() < sizeof(header)) return absl::DataLossError("the blob has no header");
-  std::memcpy(&header, blob.data(), sizeof(header));
-  const uint64_t size = sizeof(header) + header.instructions * uint64_t{sizeof(Instruction)} +
-                        header.outputs * uint64_t{sizeof(uint32_t)};
-  if (header.magic != kMagic || blob.size() != size) {
-    return absl::DataLossError(
-        absl::StrCat("the blob has ", blob.size(), " bytes, expected ", size, " of an NPU1 blob"));
-  }
+  ByteReader reader(blob);
+  ABSL_ASSIGN_OR_RETURN(const BlobHeader header, reader.Take<BlobHeader>("the blob's header"));
+  if (header.magic != kMagic) return absl::DataLossError("the blob is no NPU1 blob");
+  ABSL_ASSIGN_OR_RETURN(std::vector<Instruction> instructions,
+                        reader.TakeList<Instruction>(header.instructions, "instructions"));
+  ABSL_ASSIGN_OR_RETURN(std::vector<uint32_t> outputs,
+                        reader.TakeList<uint32_t>(header.outputs, "outputs"));
+  ABSL_RETURN_IF_ERROR(reader.ExpectEnd());
   if (context.arguments.size() != header.arguments || context.outputs.size() != header.outputs) {
     return absl::InvalidArgumentError(absl::StrCat(
         "the blob has ", header.arguments, " arguments and ", header.outputs,
         " outputs, the call has ", context.arguments.size(), " and ", context.outputs.size()));
   }
   // Of what all delegates of a method may hold together.
-  const uint64_t registers = uint64_t{header.arguments} + header.instructions;
-  ABSL_RETURN_IF_ERROR(context.memory->Take(
-      size + registers * (sizeof(TensorView) + sizeof(AlignedBuffer)), "the blob's tables"));
+  const CheckedInt registers = CheckedInt(header.arguments) + CheckedInt(header.instructions);
+  const CheckedInt tables = registers * CheckedInt(sizeof(TensorView) + sizeof(AlignedBuffer)) +
+                            CheckedInt(static_cast<int64_t>(blob.size()));
+  ABSL_RETURN_IF_ERROR(
+      context.memory->Take(static_cast<uint64_t>(tables.value()), "the blob's tables"));
   auto handle = std::make_unique<NpuHandle>();
   handle->arguments = static_cast<int>(header.arguments);
   for (const EValue* argument : context.arguments) {
@@ -100,17 +106,8 @@ absl::StatusOr<std::unique_ptr<belay::DelegateHandle>> NpuRuntime::Init(
     handle->registers.push_back(
         TensorView::Contiguous(belay::DType::kFloat32, tensor->sizes, nullptr));
   }
-  // The sizes were compared with the blob's above.
-  handle->instructions.resize(header.instructions);
-  handle->outputs.resize(header.outputs);
-  const std::byte* rest = blob.data() + sizeof(header);
-  if (header.instructions != 0) {
-    std::memcpy(handle->instructions.data(), rest, header.instructions * sizeof(Instruction));
-    rest += header.instructions * sizeof(Instruction);
-  }
-  if (header.outputs != 0) {
-    std::memcpy(handle->outputs.data(), rest, header.outputs * sizeof(uint32_t));
-  }
+  handle->instructions = std::move(instructions);
+  handle->outputs = std::move(outputs);
   for (const Instruction& instruction : handle->instructions) {
     const auto& registers = handle->registers;
     if (instruction.opcode < Opcode::kAdd || instruction.opcode > Opcode::kRelu) {

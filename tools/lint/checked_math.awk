@@ -1,5 +1,8 @@
 # Finds arithmetic that may overflow: lines with a raw + * << (or += *= <<=), memcpy or memmove, outside comments and
-# literals. CheckedInt computes with operators, too: a line that names it is fine, and so are constants.
+# literals. CheckedInt computes with operators, too: a line that names it is fine, and so are constants, and what a backend
+# computes: sums and products of floats. Floats are what was declared as such in the function or class (`float x`), and elements of
+# what holds them (`const float* a`, `Span<const float> b`, a member `std::vector<float> c_`); numbers of other types count again
+# where they have the same name.
 #
 # Input: the list of exceptions first (ALLOW=1), "file | piece of the line | reason", then sources (ALLOW=0).
 function strip(line,    out, i, c, quote) {
@@ -24,11 +27,50 @@ function strip(line,    out, i, c, quote) {
   }
   return out
 }
+# Notes which names the line declares as floats ("value") or as where floats are ("place").
+function declare(code,   text, name, kind) {
+  for (name in floats) {
+    if (code ~ "(int|_t|auto|char|bool)[ *&>]+" name "[^A-Za-z0-9_]") delete floats[name]
+  }
+  text = " " code
+  while (match(text, /[^A-Za-z0-9_](float|double)[ *&>]+(const )?[A-Za-z_][A-Za-z0-9_]*/)) {
+    name = substr(text, RSTART + 1, RLENGTH - 1)
+    text = substr(text, RSTART + RLENGTH)
+    kind = name ~ /[*>]/ ? "place" : "value"
+    sub(/.*[ *&>]/, "", name)
+    if (text !~ /^\(/) floats[name] = kind
+  }
+}
+# The line with sums and products of floats as FLOAT: operands are floats, elements of places, and numbers. What is computed
+# in an index stays: a[i * n] is no FLOAT.
+function without_floats(code,   name, index_of, number, operand) {
+  for (name in floats) {
+    index_of = "\\[[A-Za-z0-9_.]+\\]"
+    operand = name (floats[name] == "place" ? index_of : "")
+    while (match(code, "(^|[^A-Za-z0-9_.>])" operand "($|[^A-Za-z0-9_.(\\[-])")) {
+      code = substr(code, 1, RSTART - 1) replaced(substr(code, RSTART, RLENGTH), operand) substr(code, RSTART + RLENGTH)
+    }
+  }
+  number = "[0-9]+\\.?[0-9]*(e-?[0-9]+)?[fF]?"
+  while (sub("FLOAT [+*/-] (FLOAT|" number ")", "FLOAT", code) || sub("(^|[^A-Za-z0-9_.])" number " [+*/-] FLOAT", " FLOAT", code) ||
+         sub(/\(-?FLOAT\)/, "FLOAT", code)) {}
+  sub(/FLOAT [+*]= /, "FLOAT = ", code)
+  return code
+}
+function forget_locals(   name) {
+  for (name in floats) {
+    if (name !~ /_$/) delete floats[name]
+  }
+}
+function replaced(text, operand) {
+  sub(operand, "FLOAT", text)
+  return text
+}
 ALLOW {
   if ($0 ~ /^ *(#|$)/) next
   n = split($0, field, / \| /)
   if (n != 3 || field[2] == "" || field[3] == "") {
-    print FILENAME ":" FNR ": not \"file | piece of the line | reason\""
+    print FILENAME ":" FNR ": expected \"file | piece of the line | reason\", got: " $0
     bad++
     next
   }
@@ -36,14 +78,27 @@ ALLOW {
   where[rows] = field[1]; piece[rows] = field[2]; used[rows] = 0; row_line[rows] = FNR
   next
 }
-FNR == 1 { in_comment = 0; files++; path = FILENAME; sub(/^\.\//, "", path) }
+FNR == 1 {
+  in_comment = 0
+  files++
+  path = FILENAME
+  sub(/^\.\//, "", path)
+  # Members are mostly declared behind the functions that use them.
+  delete floats
+  while ((getline line < FILENAME) > 0) declare(line)
+  close(FILENAME)
+  forget_locals()
+}
 {
   code = strip($0)
   if (code ~ /^ *#/) next
   # clang-format puts blanks around binary operators, and none before the * of a pointer, but for macro arguments.
   gsub(/ABSL_ASSIGN_OR_RETURN\((const )?[A-Za-z_:<>]+ \* /, "", code)
   gsub(/(const )?auto \* /, "", code)
+  declare(code)
+  if (code ~ /^\}/) forget_locals()
   if (code ~ /CheckedInt|constexpr/) next
+  code = without_floats(code)
   # Constants among themselves: sizes of types, numbers, kNames.
   gsub(/sizeof\([A-Za-z0-9_:<>* ]*\)/, "0", code)
   gsub(/[^A-Za-z0-9_]k[A-Z][A-Za-z0-9]*/, " 0", code)
@@ -56,11 +111,17 @@ FNR == 1 { in_comment = 0; files++; path = FILENAME; sub(/^\.\//, "", path) }
   }
   print path ":" FNR ": unchecked arithmetic: " $0
   bad++
+  unchecked++
 }
 END {
   if (files == 0) { print "no sources"; bad++ }
   for (r = 1; r <= rows; r++) {
-    if (!used[r]) { print "checked_math_allow.txt:" row_line[r] ": nothing has '" piece[r] "' any more"; bad++ }
+    if (!used[r]) { print "checked_math_allow.txt:" row_line[r] ": nothing has '" piece[r] "' any more: delete the row"; bad++ }
+  }
+  if (unchecked) {
+    print "^ numbers from a file may be anything: compute with CheckedInt, CheckedAdd, CheckedMul, and compare places with RangeFits"
+    print "  (runtime/core/checked_math.h). Where a number is bounded already, write a row in tools/lint/checked_math_allow.txt:"
+    print "  file | piece of the line | why it can't overflow"
   }
   if (bad == 0) print files " files, " rows " exceptions"
   exit bad > 0

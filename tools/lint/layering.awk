@@ -47,7 +47,11 @@ function finish_rule(   i, ok) {
     edges++
     ok = allowed(label[i], may[row]) || (is_test && allowed(label[i], tests_may[row]))
     if (!ok && label[i] !~ /^@/) ok = within(label[i], self)
-    if (!ok) complain(where[i], (is_test ? "tests of " : "") here " must not use " label[i] " (tools/lint/layers.txt)")
+    if (!ok) {
+      complain(where[i], (is_test ? "tests of " : "") here " must not use " label[i])
+      forbidden++
+      if (!is_test && allowed(label[i], tests_may[row])) for_tests++
+    }
   }
   labels = 0
   is_test = 0
@@ -70,7 +74,7 @@ FNR == 1 {
   sub(/^\.\//, "", here)
   if (!sub(/\/[^\/]*$/, "", here)) here = "."
   row = row_of(here)
-  if (row == "") complain(FILENAME, "no row for " here " in tools/lint/layers.txt")
+  if (row == "") complain(FILENAME, "no row for " here " in tools/lint/layers.txt: add \"" here " | what it may use | what its tests may use besides\"")
   skipping = 0
   all_tests = 0
 }
@@ -107,6 +111,10 @@ row != "" {
 
 END {
   finish_rule()
+  if (forbidden) {
+    print "^ tools/lint/layers.txt says which package may use which, lower ones never higher ones: move what is shared down, or the rule up"
+  }
+  if (for_tests) print "  what tests alone may use, rules may that are tests or say testonly = True"
   if (bad) exit 1
   print edges + 0 " edges"
 }

@@ -37,6 +37,18 @@ plant() { # plant LINT WHAT FILE LINE…
   find "$tree" -type d -empty -delete
 }
 
+# says LINT TEXT FILE LINE…: a planted file, of which the lint says how to mend it.
+says() {
+  write "${@:3}"
+  if "$lint/$1.sh" "$tree" >"$tree.log" 2>&1 || ! grep -qF "$2" "$tree.log"; then
+    echo "$1: expected a message with '$2', got:"
+    cat "$tree.log"
+    failures=$((failures + 1))
+  fi
+  rm -f "$tree/$3" "$tree.log"
+  find "$tree" -type d -empty -delete
+}
+
 expect fail format "an empty tree"
 expect fail naming "an empty tree"
 expect fail layering "an empty tree"
@@ -60,6 +72,8 @@ plant layering "core uses kernel" runtime/core/BUILD.bazel "$(library //runtime/
 plant layering "a library uses what only tests may" exir/import/BUILD.bazel "$(library //exir/ops:all)"
 plant layering "an upward edge after a test" exir/import/BUILD.bazel "$(test_rule //exir/ops)" "$(library //exir/ops)"
 plant layering "backend sees backend" backends/a/BUILD.bazel "$(library //backends/b:aot)"
+says layering "testonly = True" exir/import/BUILD.bazel "$(library //exir/ops:all)"
+says layering "tools/lint/layers.txt" runtime/core/BUILD.bazel "$(library //exir/op)"
 plant layering "SIMD outside kernels" runtime/executor/BUILD.bazel "$(library @highway//:hwy)"
 plant layering "a package without a row" exir/novelty/BUILD.bazel "$(library //exir/ir)"
 for name in format naming layering; do expect pass "$name" "a clean tree, again"; done
@@ -85,6 +99,26 @@ plant checked_math "an exception that nothing needs" tools/lint/checked_math_all
 write tools/lint/checked_math_allow.txt '# Why:' 'runtime/program/a.cc | offset + size | it was checked'
 write runtime/program/a.cc 'end = offset + size;'
 expect pass checked_math "an exception"
+
+# What a backend computes are floats; where they are is arithmetic on numbers again.
+runtime=backends/a/a_runtime.cc
+write $runtime 'float Dot(const float* a, absl::Span<const float> b, int64_t n) {' '  float sum = 0;' '  for (int64_t i = 0; i < n; ++i) sum += a[i] * b[i];' \
+  '  return 2.5f * sum + 1;' '}' 'void Scale::Run(float* out, const float* in) {' '  for (int i = 0; i < n; ++i) out[i] = scale_ * in[i] + (bias_[i] - 1e-5f) * 2;' '}' \
+  'class Scale {' '  float scale_ = 1;' '  std::vector<float> bias_;' '};' 'float Half(float x) { return x * 0.5f + x; }'
+expect pass checked_math "what a backend computes"
+plant checked_math "the place of a float" $runtime 'void F(float* a, int64_t n) {' '  a[0] = a[i * n] + a[1];' '}'
+plant checked_math "the place of a float that is written" $runtime 'void F(float* a, int64_t n) {' '  a[i * n] = a[1] + a[2];' '}'
+plant checked_math "a pointer to floats" $runtime 'void F(float* a, int64_t n) {' '  const float* end = a + 4;' '}'
+plant checked_math "an integer beside a float" $runtime 'void F(float* a, int64_t n) {' '  Use(a[0] + n * m);' '}'
+plant checked_math "a float of another function" $runtime 'void F(float a) {}' 'void G(int64_t a) {' '  Use(a + 1);' '}'
+plant checked_math "an integer of another function" $runtime 'void F(float* a) {' '}' 'void G() {' '  Use(a[0] + a[1]);' '}'
+says checked_math "runtime/core/checked_math.h" $runtime 'end = offset + size;'
+says checked_math "tools/lint/checked_math_allow.txt" $runtime 'end = offset + size;'
+
+# The example's folder, in the place of a backend of this tree.
+mkdir -p "$tree/backends" && cp -rL "$lint/../../examples/out_of_tree_backend" "$tree/backends/npu"
+for name in checked_math format layering naming; do expect pass "$name" "examples/out_of_tree_backend as a backend"; done
+rm -r "$tree/backends/npu"
 
 write backends/a/BUILD.bazel "$(library //backends/a/b)" "$(library @highway//:hwy)" "$(library //exir:pipeline)"
 expect pass layering "what a backend may use"

@@ -12,7 +12,7 @@ named=$(find MODULE.bazel "$registry" -name MODULE.bazel -exec sed -nE 's/^bazel
 while read -r name version; do
   for file in MODULE.bazel source.json; do
     [[ -f $registry/modules/$name/$version/$file ]] && continue
-    echo "$registry/modules/$name/$version/$file is missing: a bazel_dep names this version"
+    echo "$registry/modules/$name/$version/$file is missing: a bazel_dep names this version; add it (third_party/README.md), or name one that is there"
     status=1
   done
 done <<<"$named"
@@ -20,7 +20,7 @@ done <<<"$named"
 for source in "$registry"/modules/*/*/source.json; do
   path=$(sed -nE 's/.*"path": "([^"]+)".*/\1/p' "$source")
   if [[ -n $path && $path != /* && ! -d third_party/$path ]]; then
-    echo "$source: third_party/$path is missing"
+    echo "$source: third_party/$path is missing: the path is that of a folder in third_party"
     status=1
   fi
 done

@@ -15,14 +15,14 @@ fi
 
 vague='(^|[/_.-])(utils?|helpers?|misc)([_./-]|$)'
 if find . "${prune[@]}" -path './*' -print | grep -E "$vague"; then
-  echo "^ files or folders with a name that says nothing"
+  echo "^ files or folders with a name that says nothing: call them after what they do"
   status=1
 fi
 
 build=(-type f \( -name BUILD.bazel -o -name BUILD -o -name '*.BUILD' -o -name '*.bzl' \))
 if find . "${prune[@]}" "${build[@]}" -print0 |
   xargs -0 -r grep -nE 'name = "([^"]*[/_.-])?(utils?|helpers?|misc)([_./-][^"]*)?"' /dev/null; then
-  echo "^ targets with a name that says nothing"
+  echo "^ targets with a name that says nothing: call them after what they do"
   status=1
 fi
 

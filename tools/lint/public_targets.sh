@@ -31,6 +31,7 @@ fi
 listed=$(sed -nE 's/^\| `(\/\/[^`]+)`.*/\1/p' "$page" | sort)
 if ! difference=$(diff <(echo "$listed") <(grep -v '^PACKAGE ' <<<"$public")); then
   echo "$difference" | sed -nE "s|^< (.+)|\1: is in $page, and not public|p; s|^> (.+)|\1: is public, and not in $page|p"
+  echo "^ rows of the page and targets with visibility = [\"//visibility:public\"] go together: add or delete one of them"
   status=1
 fi
 if ((status == 0)); then echo "$(wc -l <<<"$listed") public targets"; fi

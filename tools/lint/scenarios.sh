@@ -18,7 +18,7 @@ while read -r name; do
     case:*) [[ -d conformance/lowering/cases/${name#case:} ]] && continue ;;
     *) grep -qxF "$name" "$known" && continue ;;
   esac
-  echo "$table names $name, which does not exist"
+  echo "$table names $name, which does not exist: write the test, or the name that it has now"
   missing=$((missing + 1))
 done < <(grep -oE '`(case:[a-z0-9_]+|[A-Z][A-Za-z0-9]*\.[A-Za-z0-9_]+)`' "$table" | tr -d '`' | sort -u)
 if ((named == 0)); then

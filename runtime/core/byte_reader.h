@@ -1,0 +1,71 @@
+// Takes values and lists off the front of bytes from outside, such as the blob of a delegate:
+//
+//   ByteReader reader(blob);
+//   ABSL_ASSIGN_OR_RETURN(const Header header, reader.Take<Header>("its header"));
+//   ABSL_ASSIGN_OR_RETURN(const std::vector<Step> steps,
+//                         reader.TakeList<Step>(header.steps, "its steps"));
+//   ABSL_RETURN_IF_ERROR(reader.ExpectEnd());
+//
+// Values lie there as in memory (little endian), without gaps between them, at any address. Their
+// contents may be anything.
+#ifndef BELAY_RUNTIME_CORE_BYTE_READER_H_
+#define BELAY_RUNTIME_CORE_BYTE_READER_H_
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "runtime/core/status_macros.h"
+#include "runtime/core/str_cat.h"
+
+namespace belay {
+
+// Thread-compatible. The bytes must outlive it.
+class ByteReader {
+ public:
+  explicit ByteReader(absl::Span<const std::byte> bytes) : rest_(bytes) {}
+
+  absl::Span<const std::byte> rest() const { return rest_; }
+
+  // kDataLoss, naming `what`, when fewer bytes are left.
+  template <class T>
+  absl::StatusOr<T> Take(std::string_view what) {
+    ABSL_ASSIGN_OR_RETURN(const std::vector<T> one, TakeList<T>(1, what));
+    return one[0];
+  }
+  // The same; allocates nothing before the bytes were found to be there.
+  template <class T>
+  absl::StatusOr<std::vector<T>> TakeList(uint64_t count, std::string_view what) {
+    static_assert(std::is_trivially_copyable_v<T> && std::endian::native == std::endian::little);
+    if (count > rest_.size() / sizeof(T)) {
+      return absl::DataLossError(absl::StrCat("expected ", count, " x ", sizeof(T), " bytes of ",
+                                              what, ", got ", rest_.size(), " bytes"));
+    }
+    std::vector<T> values(count);
+    if (count == 0) return values;
+    const size_t size = count * sizeof(T);
+    std::memcpy(values.data(), rest_.data(), size);
+    rest_.remove_prefix(size);
+    return values;
+  }
+  // kDataLoss when bytes are left.
+  absl::Status ExpectEnd() const {
+    if (rest_.empty()) return absl::OkStatus();
+    return absl::DataLossError(
+        absl::StrCat("expected no more bytes, got ", rest_.size(), " bytes"));
+  }
+
+ private:
+  absl::Span<const std::byte> rest_;
+};
+
+}  // namespace belay
+
+#endif  // BELAY_RUNTIME_CORE_BYTE_READER_H_
