@@ -73,6 +73,7 @@ class ProductWidening : NodeLowering {
     return true;
   }
 
+  // `meta` is in a dim order of a memory format.
   std::vector<Argument> CastOf(ValueId value, const TensorMeta& meta, DType dtype) const {
     Argument::List dims;
     const DimOrder order = *exir::DimOrderOf(meta);
@@ -86,6 +87,12 @@ class ProductWidening : NodeLowering {
     const auto [it, inserted] = wide_.try_emplace({value, now});
     if (!inserted) return it->second;
     TensorMeta meta = *graph_.value(value).tensor();
+    // Conversions give memory formats; an input may lie otherwise.
+    const absl::StatusOr<DimOrder> order = exir::DimOrderOf(meta);
+    if (!order.ok() ||
+        !(*order == ContiguousOrder(meta.rank()) || *order == ChannelsLastOrder(meta.rank()))) {
+      meta = TensorMeta::Contiguous(meta.dtype, meta.sizes);
+    }
     const std::optional<ConstantView> view = now ? views_.Find(value) : std::nullopt;
     if (view.has_value() && view->ToTensor().has_value()) {
       ABSL_ASSIGN_OR_RETURN(it->second, constants_.Widened(*view));
