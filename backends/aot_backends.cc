@@ -55,6 +55,15 @@ std::vector<std::string_view> AotBackendNames() {
   return names;
 }
 
+std::vector<std::string_view> AotBackendIds(std::string_view backend) {
+  std::vector<std::string_view> ids;
+  for (const AotBackend& entry : All()) {
+    if (entry.name != backend) continue;
+    for (const exir::Backend* one : entry.backends) ids.push_back(one->id());
+  }
+  return ids;
+}
+
 absl::StatusOr<std::unique_ptr<exir::Partitioner>> CreatePartitioner(
     std::string_view backend, absl::Span<const exir::CompileSpec> compile_specs) {
   for (const AotBackend& entry : All()) {

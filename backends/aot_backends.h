@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "backends/aot_backend.h"
@@ -19,6 +20,9 @@ const exir::BackendSet& AotBackends();
 // are.
 absl::StatusOr<std::unique_ptr<exir::Partitioner>> CreatePartitioner(
     std::string_view backend, absl::Span<const exir::CompileSpec> compile_specs);
+
+// The ids of a folder's backends, by its name; none for a name that there is not.
+std::vector<std::string_view> AotBackendIds(std::string_view backend);
 
 // Folder names, sorted.
 std::vector<std::string_view> AotBackendNames();

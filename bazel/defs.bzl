@@ -344,7 +344,9 @@ def belay_backend_set(name, backends, **kwargs):
 _TOOLS = {
     "belay": "//tools/belay:main",
     "list_kernels": "//bazel:main_list_kernels",
+    "lowering": "//conformance/lowering:main_lowering",
     "models": "//conformance/models:main_models",
+    "ops": "//conformance/ops:main_ops",
 }
 
 def belay_command(name, backends, tool = "belay", **kwargs):
@@ -355,8 +357,9 @@ def belay_command(name, backends, tool = "belay", **kwargs):
     Args:
       name: of the binary.
       backends: a belay_backend_set.
-      tool: "belay"; "list_kernels" for a `belay_runtime` with the same backends; or "models", the harness that lowers a zoo with `--backend=NAME`, executes it, compares with PyTorch's
-        results, and says how many nodes the backend took.
+      tool: "belay"; "list_kernels" for a `belay_runtime` with the same backends; or a conformance harness, which lowers
+        with `--backend=NAME`, executes, compares with PyTorch's results, and says how many nodes the backend took:
+        "models" (a zoo), "ops" (calls of operators), "lowering" (partitioned programs).
       **kwargs: as for cc_binary.
     """
     if tool not in _TOOLS:

@@ -1,7 +1,6 @@
 #include "conformance/differential/call_corpus.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 #include <optional>
 #include <utility>
@@ -145,15 +144,7 @@ absl::StatusOr<SampleCall> ToSampleCall(const OpOverload& op, const OpCase& op_c
 
 absl::StatusOr<CallCorpus> CallCorpus::Read(const std::string& folder, const exir::OpRegistry& ops,
                                             int64_t max_elements) {
-  std::vector<std::string> paths;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-    if (entry.path().extension() == ".json") paths.push_back(entry.path().string());
-  }
-  if (error || paths.empty()) {
-    return absl::NotFoundError(absl::StrCat("there are no vectors in '", folder, "'"));
-  }
-  std::sort(paths.begin(), paths.end());
+  ABSL_ASSIGN_OR_RETURN(const std::vector<std::string> paths, OpCaseFiles(folder));
   CallCorpus corpus;
   for (const std::string& path : paths) {
     ABSL_ASSIGN_OR_RETURN(const OpCaseFile file, ReadOpCaseFile(path));

@@ -8,6 +8,7 @@
 
 #include "conformance/lowering/json.h"
 #include "exir/backend/to_backend.h"
+#include "runtime/backend/backend_registry.h"
 
 namespace belay::conformance {
 
@@ -19,10 +20,12 @@ namespace belay::conformance {
 //   kFailedPrecondition  the first difference
 //   whatever execution returns
 // `not_executed` gets the methods that were not executed in the runtime because the program can't
-// be emitted, and why.
+// be emitted, and why. Delegates are executed by `backends`, which keep state to themselves; where
+// that is null by the interpreter, whoever made them.
 absl::Status CheckNumerics(const std::string& directory, const Json& after,
                            const exir::MethodPrograms& source, const exir::MethodPrograms& lowered,
-                           std::vector<std::string>& not_executed);
+                           std::vector<std::string>& not_executed,
+                           const BackendRegistry* backends = nullptr);
 
 }  // namespace belay::conformance
 

@@ -2,17 +2,27 @@
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
+#include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "absl/flags/flag.h"
 #include "absl/flags/parse.h"
 #include "absl/flags/usage.h"
+#include "conformance/backend/chosen_backends.h"
+#include "conformance/lowering/case_delegation.h"
 #include "conformance/lowering/case_runner.h"
 #include "exir/ops/standard_ops.h"
 
 ABSL_FLAG(std::string, cases, "", "directory with one folder per case, or with a folder `cases`");
 ABSL_FLAG(std::string, only, "", "the name of the one case to run");
+ABSL_FLAG(
+    std::vector<std::string>, backend, {},
+    "lower to these backends, in order of priority, instead of the cases'; what is executed is "
+    "compared, not what was lowered; each must take a node of some case");
+ABSL_FLAG(bool, allow_undelegated, false,
+          "backends may take no node at all, as the backend null does");
 
 namespace belay::conformance {
 namespace {
@@ -47,6 +57,12 @@ int Main() {
     std::cerr << ops.status() << "\n";
     return kNegative;
   }
+  auto backends = ChosenBackends::Create(absl::GetFlag(FLAGS_backend));
+  if (!backends.ok()) {
+    std::cerr << "--backend: " << backends.status().message() << "\n";
+    return kBadUsage;
+  }
+  const bool delegates = !backends->partitioners().empty();
   int passed = 0, different = 0, failed = 0, skipped = 0;
   const auto skip = [&](const std::string& name, const std::string& what) {
     ++skipped;
@@ -59,9 +75,19 @@ int Main() {
       continue;
     }
     const absl::StatusOr<LoweringCase> lowering_case = ReadLoweringCase(path);
-    const CaseOutcome outcome = lowering_case.ok()
-                                    ? RunLoweringCase(*lowering_case, **ops)
-                                    : CaseOutcome{lowering_case.status().ToString(), nullptr, {}};
+    std::optional<CaseOutcome> ran;
+    if (!lowering_case.ok()) {
+      ran = CaseOutcome{lowering_case.status().ToString()};
+    } else if (delegates) {
+      ran = RunLoweringCaseOn(*backends, *lowering_case, **ops);
+    } else {
+      ran = RunLoweringCase(*lowering_case, **ops);
+    }
+    if (!ran.has_value()) {
+      skip(name, "it has no methods, or expects an error");
+      continue;
+    }
+    const CaseOutcome& outcome = *ran;
     for (const std::string& method : outcome.not_executed) {
       skip(name, "execution in the runtime of " + method);
     }
@@ -75,8 +101,9 @@ int Main() {
     }
   }
   if (different > 0) std::cout << different << " of those that passed differ on purpose\n";
+  const bool enough = backends->Report(std::cout, absl::GetFlag(FLAGS_allow_undelegated));
   std::cout << passed << " passed, " << failed << " failed, " << skipped << " skipped\n";
-  return failed == 0 ? kDone : kNegative;
+  return failed == 0 && enough ? kDone : kNegative;
 }
 
 }  // namespace
@@ -85,7 +112,7 @@ int Main() {
 int main(int argc, char** argv) {
   absl::SetProgramUsageMessage(
       "Lowers programs as cases say and compares with what ExecuTorch made of them.\n"
-      "  lowering --cases=DIR [--only=NAME]");
+      "  lowering --cases=DIR [--only=NAME] [--backend=demo]");
   absl::ParseCommandLine(argc, argv);
   return belay::conformance::Main();
 }

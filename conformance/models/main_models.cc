@@ -16,13 +16,12 @@
 #include "absl/flags/usage_config.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "backends/aot_backends.h"
 #include "backends/runtime_backends.h"
+#include "conformance/backend/chosen_backends.h"
 #include "conformance/models/manifest.h"
 #include "conformance/models/model_runner.h"
 #include "examples/custom_operator/scaled_swish_kernel.h"
 #include "examples/custom_operator/scaled_swish_op.h"
-#include "exir/backend/introspection.h"
 #include "exir/ops/standard_ops.h"
 #include "runtime/kernels/standard_kernels.h"
 
@@ -74,18 +73,6 @@ std::string FirstLine(const absl::Status& status) {
   return text.substr(0, std::min(text.find('\n'), size_t{400}));
 }
 
-// Counts the nodes that delegates have in the end, by backend.
-exir::Pass CountDelegated(std::map<std::string, size_t>& nodes) {
-  return {"count_delegated", [&nodes](exir::ExportedProgram& program) -> absl::StatusOr<bool> {
-            for (const exir::DelegateCall& call : exir::DelegateCalls(program)) {
-              for (const exir::Graph& graph : call.module->original.graphs) {
-                nodes[call.module->backend_id] += graph.num_nodes();
-              }
-            }
-            return false;
-          }};
-}
-
 int Run() {
   namespace fs = std::filesystem;
   std::string zoo = absl::GetFlag(FLAGS_zoo);
@@ -126,19 +113,12 @@ int Run() {
   }
   Engine engine{
       .ops = ops->get(), .kernels = &kernels, .backends = &RuntimeBackends(), .pipeline = {}};
-  engine.pipeline.backends = &AotBackends();
-  std::vector<std::unique_ptr<exir::Partitioner>> partitioners;
-  for (const std::string& name : absl::GetFlag(FLAGS_backend)) {
-    auto partitioner = CreatePartitioner(name, {});
-    if (!partitioner.ok()) {
-      std::cerr << partitioner.status() << "\n";
-      return 2;
-    }
-    engine.pipeline.partitioners.all.push_back(partitioner->get());
-    partitioners.push_back(*std::move(partitioner));
+  auto backends = ChosenBackends::Create(absl::GetFlag(FLAGS_backend));
+  if (!backends.ok()) {
+    std::cerr << "--backend: " << backends.status().message() << "\n";
+    return 2;
   }
-  std::map<std::string, size_t> delegated;
-  if (!partitioners.empty()) engine.pipeline.passes.push_back(CountDelegated(delegated));
+  backends->AddTo(engine.pipeline);
 
   const std::vector<std::string> only = absl::GetFlag(FLAGS_only),
                                  archives = absl::GetFlag(FLAGS_archives);
@@ -197,13 +177,8 @@ int Run() {
   for (const std::string& line : skipped) std::cout << "SKIP " << line << "\n";
   const bool ran = passed > 0 || failed > 0 || !skipped.empty();
   bool complete = unsupported.empty() || absl::GetFlag(FLAGS_allow_unsupported);
-  for (const std::string& name : absl::GetFlag(FLAGS_backend)) {
-    const size_t nodes = delegated[name];
-    const bool too_few =
-        nodes == 0 && ran && name != "null" && !absl::GetFlag(FLAGS_allow_undelegated);
-    std::cout << (too_few ? "FAIL " : "") << "backend " << name << ": took " << nodes << " nodes"
-              << (too_few ? "; --allow_undelegated makes this no failure" : "") << "\n";
-    if (too_few) complete = false;
+  if (!backends->Report(std::cout, !ran || absl::GetFlag(FLAGS_allow_undelegated))) {
+    complete = false;
   }
   std::cout << passed << " passed, " << failed << " failed, " << skipped.size() << " skipped";
   if (!unsupported.empty()) {

@@ -36,7 +36,10 @@ expect 1 'FAIL mlp/model.pt2: passes now' --zoo="$zoo" "${model[@]}" --known_fai
 
 expect 0 '1 passed, 0 failed, 0 skipped' --zoo="$zoo" "${model[@]}"
 expect 0 'backend null: took 0 nodes' --zoo="$zoo" "${model[@]}" --backend=null
-expect 0 'backend demo: took ' --zoo="$zoo" "${model[@]}" --backend=demo
+expect 0 'backend demo: took 6 nodes' --zoo="$zoo" "${model[@]}" --backend=demo
+# Whose id is not the folder's name.
+expect 0 'backend xnnpack: took 9 nodes' --zoo="$zoo" "${model[@]}" --backend=xnnpack
+expect 2 "--backend: there is no backend 'npu'" --zoo="$zoo" "${model[@]}" --backend=npu
 # Nothing that the demo backend knows.
 nothing=(--zoo="$zoo" --only=sort_gather_scatter --archives=model.pt2 --backend=demo)
 expect 1 'FAIL backend demo: took 0 nodes' "${nothing[@]}"

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <map>
@@ -14,6 +13,8 @@
 #include "absl/flags/flag.h"
 #include "absl/flags/parse.h"
 #include "absl/flags/usage.h"
+#include "conformance/backend/chosen_backends.h"
+#include "conformance/backend/delegated_runner.h"
 #include "conformance/ops/op_case.h"
 #include "conformance/ops/op_runner.h"
 #include "exir/ops/standard_ops.h"
@@ -25,6 +26,12 @@ ABSL_FLAG(std::string, cases, "", "directory with one JSON file per operator");
 ABSL_FLAG(std::string, engine, "reference", "whose kernels to run: reference or highway");
 ABSL_FLAG(std::string, isa, "",
           "the instruction set of Highway kernels, e.g. AVX2; the best one when empty");
+ABSL_FLAG(
+    std::vector<std::string>, backend, {},
+    "backends to delegate the calls to, in order of priority, the standard kernels compute the "
+    "rest; each must take a node of some call");
+ABSL_FLAG(bool, allow_undelegated, false,
+          "backends may take no node at all, as the backend null does");
 ABSL_FLAG(std::string, known_failures, "",
           "file with lines `operator case reason`: those cases count as skipped, and as failed "
           "once they pass");
@@ -71,20 +78,11 @@ std::pair<size_t, size_t> Shard() {
   return {std::strtoul(index, nullptr, 10), std::max(1ul, std::strtoul(total, nullptr, 10))};
 }
 
-// The JSON files of the directory, sorted. Empty when it is no directory.
-std::vector<std::string> CaseFiles(std::string directory) {
-  namespace fs = std::filesystem;
-  // `bazel run` starts elsewhere than the caller; a relative path means the caller's.
+// The path as the caller means it: `bazel run` starts elsewhere.
+std::string FromCaller(const std::string& path) {
   const char* caller = std::getenv("BUILD_WORKING_DIRECTORY");
-  if (caller != nullptr && fs::path(directory).is_relative())
-    directory = (fs::path(caller) / directory).string();
-  std::vector<std::string> files;
-  std::error_code error;
-  for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
-    if (it->path().extension() == ".json") files.push_back(it->path().string());
-  }
-  std::sort(files.begin(), files.end());
-  return files;
+  const bool moves = caller != nullptr && !path.empty() && path[0] != '/';
+  return moves ? absl::StrCat(caller, "/", path) : path;
 }
 
 // The reasons by "operator case". nullopt when the file can't be read or a line has no reason.
@@ -156,11 +154,12 @@ int Run() {
     std::cerr << "--only: no regular expression: '" << absl::GetFlag(FLAGS_only) << "'\n";
     return kBadUsage;
   }
-  const std::vector<std::string> files = CaseFiles(absl::GetFlag(FLAGS_cases));
-  if (files.empty()) {
-    std::cerr << "--cases: no JSON files in '" << absl::GetFlag(FLAGS_cases) << "'\n";
+  const auto found = OpCaseFiles(FromCaller(absl::GetFlag(FLAGS_cases)));
+  if (!found.ok()) {
+    std::cerr << "--cases: " << found.status().message() << "\n";
     return kBadUsage;
   }
+  const std::vector<std::string>& files = *found;
   const auto ops = exir::CreateStandardOps();
   if (!ops.ok()) {
     std::cerr << ops.status() << "\n";
@@ -173,6 +172,14 @@ int Run() {
   }
 
   const OpRunner runner(**ops, kernels, engine);
+  auto backends = ChosenBackends::Create(absl::GetFlag(FLAGS_backend));
+  if (!backends.ok()) {
+    std::cerr << "--backend: " << backends.status().message() << "\n";
+    return kBadUsage;
+  }
+  DelegatedRunner delegated(**ops, kernels, *backends);
+  const bool delegates = !backends->partitioners().empty();
+  size_t undelegated = 0;  // calls that no backend takes
   const auto [shard, shards] = Shard();
   Counts counts;
   if (auto known = ReadKnownFailures(absl::GetFlag(FLAGS_known_failures)); known.has_value()) {
@@ -189,10 +196,19 @@ int Run() {
       std::cerr << file.status() << "\n";
       return kBadInput;
     }
-    const std::string reason = runner.SkipReason(*file);
+    const std::string reason = delegates ? "" : runner.SkipReason(*file);
     bool some = false;
     for (const OpCase& op_case : file->cases) {
       if (!only.Matches(absl::StrCat(file->op, " ", op_case.id))) continue;
+      if (delegates) {
+        CaseResult result = delegated.Run(*file, op_case);
+        if (result.outcome == CaseOutcome::kSkipped) {
+          ++undelegated;
+        } else {
+          counts.Add(file->op, op_case.id, std::move(result));
+        }
+        continue;
+      }
       some = true;
       counts.Add(file->op, op_case.id,
                  reason.empty() ? runner.Run(*file, op_case)
@@ -215,9 +231,14 @@ int Run() {
   }
   for (const auto& [check, count] : counts.failed_by_check)
     std::cout << count << " failed in " << check << "\n";
+  bool enough = true;
+  if (delegates) {
+    std::cout << undelegated << " cases that no backend takes were not run\n";
+    enough = backends->Report(std::cout, absl::GetFlag(FLAGS_allow_undelegated));
+  }
   std::cout << counts.passed << " passed, " << counts.failed << " failed, " << counts.skipped
             << " skipped\n";
-  return counts.failed == 0 ? kDone : kNegative;
+  return counts.failed == 0 && enough ? kDone : kNegative;
 }
 
 }  // namespace
@@ -226,7 +247,7 @@ int Run() {
 int main(int argc, char** argv) {
   absl::SetProgramUsageMessage(
       "runs conformance vectors of operators\n\n  tools/bazel run //conformance:ops -- --cases=DIR "
-      "[--engine=highway] "
+      "[--engine=highway] [--backend=demo] "
       "[--only='aten.add.* f32_']");
   absl::ParseCommandLine(argc, argv);
   return belay::conformance::Run();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 
@@ -358,6 +359,22 @@ absl::StatusOr<OpCaseFile> ReadOpCaseFile(const std::string& path) {
   absl::StatusOr<OpCaseFile> cases = ParseOpCaseFile(json);
   if (!cases.ok()) return Annotate(cases.status(), path);
   return cases;
+}
+
+absl::StatusOr<std::vector<std::string>> OpCaseFiles(const std::string& folder_or_file) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  fs::path folder = folder_or_file;
+  if (!fs::is_directory(folder, error)) folder = folder.parent_path();
+  std::vector<std::string> files;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    if (it->path().extension() == ".json") files.push_back(it->path().string());
+  }
+  if (files.empty()) {
+    return absl::NotFoundError(absl::StrCat("there are no vectors in '", folder_or_file, "'"));
+  }
+  std::sort(files.begin(), files.end());
+  return files;
 }
 
 }  // namespace belay::conformance

@@ -77,6 +77,10 @@ absl::StatusOr<OpCaseFile> ParseOpCaseFile(std::string_view json);
 // The same with the path in the message; kNotFound when it can't be read.
 absl::StatusOr<OpCaseFile> ReadOpCaseFile(const std::string& path);
 
+// The JSON files of a folder, or of the folder in which a given file is, sorted. kNotFound when
+// there are none.
+absl::StatusOr<std::vector<std::string>> OpCaseFiles(const std::string& folder_or_file);
+
 }  // namespace belay::conformance
 
 #endif  // BELAY_CONFORMANCE_OPS_OP_CASE_H_

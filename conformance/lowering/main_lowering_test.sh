@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# main_lowering_test.sh LOWERING CASES: what the harness prints and returns with a backend.
+set -uo pipefail
+
+harness=$1 cases=$2
+failures=0
+
+# expect STATUS TEXT FLAGS...: the harness ends with this status and prints this.
+expect() {
+  local status=$1 text=$2 output came
+  shift 2
+  output=$("$harness" "$@" 2>&1)
+  came=$?
+  if [[ $came != "$status" || $output != *"$text"* ]]; then
+    echo "FAIL $*: expected status $status and '$text', got $came and:"
+    echo "$output"
+    failures=$((failures + 1))
+  fi
+}
+
+linear=(--cases="$cases" --only=all_nodes_linear)
+expect 0 '1 passed, 0 failed, 0 skipped' "${linear[@]}" --backend=demo
+expect 0 'backend demo: took 1 nodes' "${linear[@]}" --backend=demo
+expect 0 'backend null: took 0 nodes' "${linear[@]}" --backend=null
+expect 1 'FAIL backend demo: took 0 nodes; --allow_undelegated makes this no failure' --cases="$cases" --only=topk_tuple_escapes --backend=demo
+expect 0 'backend demo: took 0 nodes' --cases="$cases" --only=topk_tuple_escapes --backend=demo --allow_undelegated
+expect 0 'skipped backend_fails: it has no methods, or expects an error' --cases="$cases" --only=backend_fails --backend=demo --allow_undelegated
+expect 0 '0 passed, 0 failed, 1 skipped' --cases="$cases" --only=backend_fails --backend=demo --allow_undelegated
+expect 2 "--backend: there is no backend 'npu'" "${linear[@]}" --backend=npu
+
+exit $((failures > 0))

@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# main_ops_test.sh OPS CASES: what the harness prints and returns with a backend.
+set -uo pipefail
+
+harness=$1 cases=$2
+failures=0
+
+# expect STATUS TEXT FLAGS...: the harness ends with this status and prints this.
+expect() {
+  local status=$1 text=$2 output came
+  shift 2
+  output=$("$harness" "$@" 2>&1)
+  came=$?
+  if [[ $came != "$status" || $output != *"$text"* ]]; then
+    echo "FAIL $*: expected status $status and '$text', got $came and:"
+    echo "$output"
+    failures=$((failures + 1))
+  fi
+}
+
+relu=(--cases="$cases" --only='^aten.relu.default f32_')
+expect 0 'backend demo: took ' "${relu[@]}" --backend=demo
+expect 0 ' passed, 0 failed, 0 skipped' "${relu[@]}" --backend=demo
+expect 0 'backend xnnpack: took ' --cases="$cases" --only='^aten.relu.default f32_[a-r]' --backend=xnnpack
+expect 0 'backend null: took 0 nodes' "${relu[@]}" --backend=null
+# The demo backend knows no sort.
+sort=(--cases="$cases" --only='^aten.sort.default ')
+expect 1 'FAIL backend demo: took 0 nodes; --allow_undelegated makes this no failure' "${sort[@]}" --backend=demo
+expect 1 '0 passed, 0 failed, 0 skipped' "${sort[@]}" --backend=demo
+expect 0 'backend demo: took 0 nodes' "${sort[@]}" --backend=demo --allow_undelegated
+expect 1 'FAIL backend demo: took 0 nodes' "${sort[@]}" --backend=null,demo
+expect 2 "--backend: there is no backend 'npu'" "${relu[@]}" --backend=npu
+
+exit $((failures > 0))
