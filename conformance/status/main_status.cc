@@ -1,23 +1,64 @@
-// Prints conformance/STATUS.md, or writes it to the checkout that `bazel run` was called in.
+// Writes the pages that follow from the operators there are, in the checkout that `bazel run` was
+// called in: conformance/STATUS.md, conformance/opcases/INDEX.md, and those of backends.
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "conformance/backend/backend_status.h"
+#include "conformance/status/operator_index.h"
 #include "conformance/status/operator_status.h"
+#include "exir/ops/standard_ops.h"
+#include "runtime/core/status_macros.h"
+#include "runtime/core/str_cat.h"
+#include "runtime/kernels/standard_kernels.h"
 
-int main(int argc, char** argv) {
-  const auto status =
-      belay::conformance::OperatorStatus(argc > 1 ? argv[1] : "conformance/opcases");
-  if (!status.ok()) {
-    std::fprintf(stderr, "%s\n", status.status().ToString().c_str());
+namespace belay::conformance {
+namespace {
+
+using Page = std::pair<std::string, std::string>;  // path and text
+
+absl::StatusOr<std::vector<Page>> Pages(const std::string& folder) {
+  ABSL_ASSIGN_OR_RETURN(const std::vector<OpCaseFile> files, ReadOpCaseFiles(folder));
+  ABSL_ASSIGN_OR_RETURN(const auto ops, exir::CreateStandardOps());
+  KernelRegistry kernels;
+  ABSL_RETURN_IF_ERROR(AddStandardKernels(kernels));
+  std::vector<Page> pages = {
+      {"conformance/STATUS.md", OperatorStatus(files, *ops, kernels)},
+      {"conformance/opcases/INDEX.md", OperatorIndex(files)},
+  };
+  for (const std::string backend : {"demo", "null"}) {
+    const std::string package = absl::StrCat("backends/", backend);
+    ABSL_ASSIGN_OR_RETURN(
+        std::string text,
+        BackendStatus(backend, folder, absl::StrCat("bazel run //", package, ":status")));
+    pages.emplace_back(absl::StrCat(package, "/STATUS.md"), std::move(text));
+  }
+  return pages;
+}
+
+}  // namespace
+}  // namespace belay::conformance
+
+int main() {
+  const auto pages = belay::conformance::Pages("conformance/opcases");
+  if (!pages.ok()) {
+    std::fprintf(stderr, "%s\n", pages.status().ToString().c_str());
     return 1;
   }
   const char* workspace = std::getenv("BUILD_WORKSPACE_DIRECTORY");
   if (workspace == nullptr) {
-    std::fputs(status->c_str(), stdout);
-    return 0;
+    std::fputs("expected to be called by bazel run\n", stderr);
+    return 2;
   }
-  std::ofstream file(std::string(workspace) + "/conformance/STATUS.md");
-  file << *status;
-  return file.flush() ? 0 : 1;
+  for (const auto& [path, text] : *pages) {
+    std::ofstream file(std::string(workspace) + "/" + path);
+    file << text;
+    if (file.flush()) continue;
+    std::fprintf(stderr, "cannot write %s\n", path.c_str());
+    return 1;
+  }
+  return 0;
 }
