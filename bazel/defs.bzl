@@ -24,11 +24,14 @@ network: the same inputs give the same bytes in every checkout; but reports and 
 """
 
 load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_library")
+load(":backend_tests.bzl", _belay_backend_status = "belay_backend_status", _belay_blob_fuzzer = "belay_blob_fuzzer")
 load(":program_info.bzl", _BelayProgramInfo = "BelayProgramInfo")
 load(":refuse.bzl", "refuse")
 load(":runtime.bzl", _belay_runtime = "belay_runtime")
 
 BelayProgramInfo = _BelayProgramInfo
+belay_backend_status = _belay_backend_status
+belay_blob_fuzzer = _belay_blob_fuzzer
 belay_runtime = _belay_runtime
 
 def _is_method_name(name):

@@ -26,52 +26,123 @@ FUZZ_TARGETS = [
     "torch_save",
 ]
 
-def fuzz_target(name, srcs, deps, corpus = None, dictionary = None, local_defines = []):
+def fuzzer(name, srcs, deps, seeds, replay_args, tags = []):
     """Declares <name>_fuzzer (manual; build it with --config=fuzz) and <name>_replay_test.
 
     Args:
-      name: what is fuzzed; also the folder of its seeds in //fuzz/corpus.
+      name: what is fuzzed.
       srcs: define LLVMFuzzerTestOneInput.
       deps: of the source.
-      corpus: the folder, when it is not called as the target.
-      dictionary: a label in //fuzz/dict.
-      local_defines: of the source.
+      seeds: targets and files that the replay test reads.
+      replay_args: where they are: files and folders.
+      tags: of all targets.
     """
-    seeds = "//fuzz/corpus:" + (corpus or name)
     cc_library(
         name = name,
         testonly = True,
         srcs = srcs,
-        local_defines = local_defines,
-        deps = deps + ["//fuzz/targets:quiet_protobuf"],
+        tags = tags,
+        deps = deps + [Label("//fuzz/targets:quiet_protobuf")],
         alwayslink = True,
     )
     cc_binary(
         name = name + "_fuzzer",
         testonly = True,
-        # oss_fuzz/build.sh names the engine itself.
-        linkopts = select({
-            "//fuzz:engine_from_command_line": [],
-            "//conditions:default": ["-fsanitize=fuzzer"],
-        }),
-        tags = ["manual"],
-        deps = [":" + name],
+        tags = tags + ["manual"],
+        deps = [
+            ":" + name,
+            Label("//fuzz/targets:engine"),
+        ],
     )
     cc_test(
         name = name + "_replay_test",
         size = "medium",
-        args = ["fuzz/corpus/" + (corpus or name)],
-        data = [seeds],
+        args = replay_args,
+        data = seeds,
+        tags = tags,
         deps = [
             ":" + name,
-            "//fuzz/targets:replay_main",
+            Label("//fuzz/targets:replay_main"),
         ],
     )
 
+def blob_fuzzer(name, backend, namespace, seeds, replay_args, tags = []):
+    """A fuzzer() of the blobs of a backend's run-time side.
+
+    Args:
+      name: of it.
+      backend: the package, which has the target `runtime`.
+      namespace: its C++ namespace below `belay`, which has `std::vector<const BackendRuntime*> Runtimes()`.
+      seeds: as for fuzzer().
+      replay_args: as for fuzzer().
+      tags: of all targets.
+    """
+    native.genrule(
+        name = name + "_source",
+        testonly = True,
+        tags = tags,
+        outs = [name + ".cc"],
+        cmd = """cat > $@ <<'END'
+// Made by blob_fuzzer.
+#include "fuzz/targets/backend_blob.h"
+namespace belay::{namespace} {{
+std::vector<const BackendRuntime*> Runtimes();
+}}
+std::vector<const belay::BackendRuntime*> belay::fuzz::FuzzedRuntimes() {{ return {namespace}::Runtimes(); }}
+END""".format(namespace = namespace),
+    )
+    fuzzer(
+        name = name,
+        srcs = [name + ".cc"],
+        deps = [
+            backend + ":runtime",
+            Label("//fuzz/targets:backend_blob"),
+        ],
+        seeds = seeds,
+        replay_args = replay_args,
+        tags = tags,
+    )
+
+def _facts(name, corpus, dictionary):
     # For oss_fuzz/build.sh: "<name>_fuzzer <corpus> <dictionary>".
     native.genrule(
         name = name + "_facts",
         testonly = True,
         outs = [name + ".facts"],
-        cmd = "echo '%s_fuzzer %s %s' > $@" % (name, corpus or name, dictionary or "-"),
+        cmd = "echo '%s_fuzzer %s %s' > $@" % (name, corpus, dictionary or "-"),
     )
+
+def fuzz_target(name, srcs, deps, dictionary = None):
+    """A fuzzer() with a folder of its name in //fuzz/corpus, that oss_fuzz/build.sh builds, too.
+
+    Args:
+      name: what is fuzzed; also the folder.
+      srcs: define LLVMFuzzerTestOneInput.
+      deps: of the source.
+      dictionary: a label in //fuzz/dict.
+    """
+    fuzzer(
+        name = name,
+        srcs = srcs,
+        deps = deps,
+        seeds = ["//fuzz/corpus:" + name],
+        replay_args = ["fuzz/corpus/" + name],
+    )
+    _facts(name, name, dictionary)
+
+def blob_fuzz_target(backend, corpus):
+    """The same for blobs of a backend of this repository, backend_blob_<backend>.
+
+    Args:
+      backend: the folder in //backends.
+      corpus: the folder in //fuzz/corpus.
+    """
+    name = "backend_blob_" + backend
+    blob_fuzzer(
+        name = name,
+        backend = "//backends/" + backend,
+        namespace = backend,
+        seeds = ["//fuzz/corpus:" + corpus],
+        replay_args = ["fuzz/corpus/" + corpus],
+    )
+    _facts(name, corpus, "blob")

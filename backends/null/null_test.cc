@@ -6,6 +6,7 @@
 #include "exir/ir/text.h"
 #include "exir/testing/programs.h"
 #include "exir/testing/test_ops.h"
+#include "fuzz/negative/broken_blobs.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/core/testing.h"
@@ -50,12 +51,17 @@ TEST(NullBackendTest, NamesTheNodeItCannotCompile) {
               ::testing::HasSubstr("%y: f32[2] = edge.aten.relu.default(%x)"));
 }
 
-TEST(NullRuntimeTest, RefusesABlob) {
-  const NullRuntime runtime;
-  const std::byte blob[] = {std::byte{1}};
-  EXPECT_EQ(runtime.Init({}, blob).status().code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_TRUE(runtime.Init({}, {}).ok());
-}
+// Called with f32[2,3], giving f32[2,3]. A row for each way in which a blob can be wrong.
+const fuzz::NegativeBytes kBrokenBlobs[] = {
+    {"D1_not_empty", "bytes where none must be", absl::StatusCode::kInvalidArgument,
+     "the blob must be empty, but has 1 bytes", [] { return std::string("x"); }},
+    {"D8_outputs", "no bytes, but the call has an output", absl::StatusCode::kInvalidArgument,
+     "the call has 1 outputs, the blob computes none", [] { return std::string(); }},
+};
+
+TEST(NullRuntimeTest, RefusesBrokenBlobs) { fuzz::ExpectRefusals(NullRuntime(), kBrokenBlobs); }
+
+TEST(NullRuntimeTest, TakesTheBlobOfNothing) { EXPECT_TRUE(NullRuntime().Init({}, {}).ok()); }
 
 }  // namespace
 }  // namespace belay::null

@@ -318,12 +318,6 @@ const NegativeBytes kExecutor[] = {
        return program.Serialize();
      }},
 };
-const NegativeBytes kNull[] = {
-    {"D1_not_empty", "bytes where none must be", kInvalid,
-     "the blob must be empty, but has 1 bytes", [] { return std::string("x"); }},
-    {"D8_outputs", "no bytes, but the call has an output", kInvalid,
-     "the call has 1 outputs, the blob computes none", [] { return std::string(); }},
-};
 
 }  // namespace
 
@@ -338,7 +332,6 @@ std::vector<NegativeFile> BlobFiles() {
   add(kNamedDataDemo, "BackendWithNamedDataMap");
   add(kPreprocessDemo, "FirstBackendWithPreprocessAll");
   add(kExecutor, "ExecutorBackend");
-  add(kNull, "null");
   return files;
 }
 

@@ -1,11 +1,6 @@
 #include "fuzz/negative/negative_files.h"
 
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <cstdio>
-#include <cstdlib>
+#include <cctype>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -17,6 +12,7 @@
 #include <vector>
 
 #include "backends/runtime_backends.h"
+#include "fuzz/negative/bounded.h"
 #include "fuzz/negative/read_negative.h"
 #include "google/protobuf/stubs/logging.h"
 #include "runtime/core/testing.h"
@@ -28,24 +24,6 @@ void PrintTo(const NegativeFile& file, std::ostream* out) { *out << file.name; }
 namespace {
 
 using ::testing::HasSubstr;
-
-// What reading one file may take (docs/hardening.md §6.6 to §6.8).
-constexpr uint64_t kMemoryBytes = 64 << 20;
-constexpr uint64_t kStackBytes = 256 << 10;
-constexpr rlim_t kProcessorSeconds = 1;    // of its own, however busy the machine is
-constexpr unsigned kWatchdogSeconds = 60;  // for what waits
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitizer = true;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-constexpr bool kSanitizer = true;
-#else
-constexpr bool kSanitizer = false;
-#endif
-#else
-constexpr bool kSanitizer = false;
-#endif
 
 const std::vector<NegativeFile>& Files() {
   static const std::vector<NegativeFile>& files = *new std::vector<NegativeFile>(NegativeFiles());
@@ -59,54 +37,11 @@ std::string Directory(const NegativeFile& file) {
   return directory;
 }
 
-// Code and message, as text.
-std::string Outcome(const NegativeFile& file) {
+absl::Status Read(const NegativeFile& file) {
   const std::string directory = Directory(file);
   const absl::Status status = ReadNegative(file, directory);
   std::filesystem::remove_all(directory);
-  return absl::StatusCodeToString(status.code()) + ": " +
-         std::string(status.message().data(), status.message().size());
-}
-
-uint64_t DataBytes() {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);) {
-    if (line.rfind("VmData:", 0) == 0) return std::strtoull(line.c_str() + 7, nullptr, 10) << 10;
-  }
-  return 0;
-}
-
-void Limit(__rlimit_resource resource, rlim_t most) {
-  const rlimit bound = {most, most};
-  if (setrlimit(resource, &bound) != 0) _exit(1);
-}
-
-// The outcome in a process of its own, which has so much and no more.
-std::string BoundedOutcome(const NegativeFile& file) {
-  int ends[2];
-  if (pipe(ends) != 0) return "no pipe";
-  const pid_t child = fork();
-  if (child == 0) {
-    close(ends[0]);
-    alarm(kWatchdogSeconds);
-    Limit(RLIMIT_DATA, DataBytes() + kMemoryBytes);
-    Limit(RLIMIT_STACK, kStackBytes);
-    Limit(RLIMIT_CPU, kProcessorSeconds);
-    const std::string outcome = Outcome(file);
-    const ssize_t written = write(ends[1], outcome.data(), outcome.size());
-    _exit(written == static_cast<ssize_t>(outcome.size()) ? 0 : 1);
-  }
-  close(ends[1]);
-  std::string outcome;
-  char buffer[4096];
-  for (ssize_t got; (got = read(ends[0], buffer, sizeof(buffer))) > 0;) {
-    outcome.append(buffer, static_cast<size_t>(got));
-  }
-  close(ends[0]);
-  int exit = 0;
-  waitpid(child, &exit, 0);
-  if (WIFSIGNALED(exit)) outcome = "the reader ended by signal " + std::to_string(WTERMSIG(exit));
-  return outcome;
+  return status;
 }
 
 class NegativeFileTest : public ::testing::TestWithParam<NegativeFile> {
@@ -116,8 +51,7 @@ class NegativeFileTest : public ::testing::TestWithParam<NegativeFile> {
 
 TEST_P(NegativeFileTest, IsRefused) {
   const NegativeFile& file = GetParam();
-  // A sanitizer needs memory of its own, and ends the process itself.
-  const std::string outcome = kSanitizer ? Outcome(file) : BoundedOutcome(file);
+  const std::string outcome = OutcomeInBounds([&] { return Read(file); });
   EXPECT_THAT(outcome, ::testing::StartsWith(absl::StatusCodeToString(file.code) + ": "))
       << file.what;
   EXPECT_THAT(outcome, HasSubstr(file.message)) << file.what;

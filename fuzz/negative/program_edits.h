@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "fuzz/negative/negative_bytes.h"
 #include "fuzz/negative/negative_file.h"
 #include "runtime/executor/testing/sample_program.h"
 
@@ -18,14 +19,6 @@ struct ProgramEdit {
   absl::StatusCode code;
   const char* message;
   void (*edit)(schema::Program& program, schema::Method& method, const SampleIndices& v);
-};
-// Bytes that a function makes, for any reader.
-struct NegativeBytes {
-  const char* name;
-  const char* what;
-  absl::StatusCode code;
-  const char* message;
-  std::string (*bytes)();
 };
 
 std::vector<NegativeFile> FilesOf(absl::Span<const ProgramEdit> edits);

@@ -18,6 +18,7 @@
 #include "exir/ir/text.h"
 #include "exir/ops/standard_ops.h"
 #include "fuzz/negative/companion_program.h"
+#include "fuzz/negative/read_blob.h"
 #include "runtime/core/npy.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/executor/method.h"
@@ -133,18 +134,6 @@ absl::Status ReadArray(const NegativeFile& file) {
   return method.SetInput(0, value);
 }
 
-absl::Status ReadBlob(const NegativeFile& file) {
-  TestProgram program;
-  const uint32_t segment = program.AddSegment(schema::Segment::DELEGATE, file.bytes);
-  const uint32_t zeros = program.AddConstant(std::vector<float>(6));
-  TestMethod forward = program.AddMethod("forward");
-  const uint32_t x = forward.Constant(zeros, DType::kFloat32, {2, 3});
-  forward.Delegate(std::string(file.extension()), segment, {x},
-                   {forward.Arena(DType::kFloat32, {2, 3})});
-  ABSL_ASSIGN_OR_RETURN(const Program opened, OpenFileBytes(program.Serialize(), Tight()));
-  return Run(opened);
-}
-
 // Its output is the tensor "w" of two floats.
 absl::Status ReadExecuTorchData(const NegativeFile& file) {
   pte::PteBuilder builder;
@@ -155,17 +144,6 @@ absl::Status ReadExecuTorchData(const NegativeFile& file) {
 }
 
 }  // namespace
-
-Limits TightLimits() {
-  Limits limits;
-  limits.file_bytes = 16 << 20;
-  limits.metadata_bytes = 8 << 20;
-  limits.arena_bytes = 16 << 20;
-  limits.scratch_bytes = 16 << 20;
-  limits.delegate_bytes = 16 << 20;
-  limits.executed_instructions = 1'000'000;
-  return limits;
-}
 
 exir::ImportOptions TightImportOptions() {
   exir::ImportOptions options;
@@ -200,7 +178,7 @@ absl::Status ReadNegative(const NegativeFile& file, const std::string& directory
     case NegativeReader::kText:
       return exir::ParseProgram(file.bytes, Ops()).status();
     case NegativeReader::kBlob:
-      return ReadBlob(file);
+      return ReadBlob(file.extension(), file.bytes, Kernels(), RuntimeBackends());
     case NegativeReader::kExecuTorchProgram: {
       ABSL_ASSIGN_OR_RETURN(const Program program, pte::OpenPte(file.bytes, Tight()));
       return Run(program);

@@ -7,12 +7,11 @@
 #include "absl/status/status.h"
 #include "exir/import/import_options.h"
 #include "fuzz/negative/negative_file.h"
-#include "runtime/program/limits.h"
 
 namespace belay::fuzz {
 
-// What a service would set that reads strangers' files in little memory.
-Limits TightLimits();
+// What a service would set that reads strangers' files in little memory, as TightLimits()
+// (fuzz/negative/read_blob.h).
 exir::ImportOptions TightImportOptions();
 
 // What the reader says; OK when it accepts the file. `directory` exists, is empty, and is the

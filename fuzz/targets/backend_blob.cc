@@ -1,9 +1,8 @@
-// The blobs of the backends in one folder of //backends: BELAY_FUZZED_BACKEND names it. The first
-// bytes choose the backend and the call, the rest is the blob.
+#include "fuzz/targets/backend_blob.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "fuzz/generators/byte_source.h"
 #include "fuzz/generators/program_generator.h"
@@ -12,14 +11,10 @@
 #include "runtime/backend/backend_registry.h"
 #include "runtime/core/status_macros.h"
 
-namespace belay::BELAY_FUZZED_BACKEND {
-std::vector<const BackendRuntime*> Runtimes();
-}  // namespace belay::BELAY_FUZZED_BACKEND
-
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace belay;
   static const std::vector<const BackendRuntime*>& runtimes =
-      *new std::vector<const BackendRuntime*>(BELAY_FUZZED_BACKEND::Runtimes());
+      *new std::vector<const BackendRuntime*>(fuzz::FuzzedRuntimes());
   static const BackendRegistry& backends = *[] {
     auto* registry = new BackendRegistry;
     for (const BackendRuntime* runtime : runtimes) ABSL_CHECK(registry->Add(runtime).ok());

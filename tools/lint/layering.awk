@@ -102,6 +102,7 @@ row != "" {
       sub(/^\/\//, "", text)
       sub(/:.*/, "", text)
       if (text == "") text = "."
+      if (text == "conditions") continue  # //conditions:default of a select()
     }
     labels++
     label[labels] = text

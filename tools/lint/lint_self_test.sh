@@ -120,7 +120,7 @@ mkdir -p "$tree/backends" && cp -rL "$lint/../../examples/out_of_tree_backend" "
 for name in checked_math format layering naming; do expect pass "$name" "examples/out_of_tree_backend as a backend"; done
 rm -r "$tree/backends/npu"
 
-write backends/a/BUILD.bazel "$(library //backends/a/b)" "$(library @highway//:hwy)" "$(library //exir:pipeline)"
+write backends/a/BUILD.bazel "$(library //backends/a/b)" "$(library @highway//:hwy)" "$(library //exir:pipeline)" "$(library //conditions:default)"
 expect pass layering "what a backend may use"
 
 # Pages and rules that are cited.

@@ -14,33 +14,37 @@ camel=$(sed -E 's/(^|_)([a-z0-9])/\U\2/g' <<<"$name")
 upper=${name^^}
 guard=$(tr 'a-z/-' 'A-Z__' <<<"$folder")
 
-mkdir -p "$folder"
-for file in "$belay"/backends/null/*.{cc,h}; do
+mkdir -p "$folder/corpus"
+cp "$belay"/backends/null/corpus/* "$folder/corpus"
+chmod u+w "$folder"/corpus/*
+for file in "$belay"/backends/null/*.{cc,h} "$belay/backends/null/STATUS.md"; do
   base=${file##*/}
   sed -E -e "s#backends/null\b#$folder#g" -e "s/BELAY_BACKENDS_NULL_NULL_/${guard}_${upper}_/g" \
     -e "s/\bnull(_|\b)/$name\1/g" -e "s/Null([A-Z])/$camel\1/g" "$file" >"$folder/${base/null/$name}"
 done
-sed -E -e 's#"//:__subpackages__"#"//visibility:public"#' -e 's#"//(tools|backends|exir|runtime)([/:])#"@belay//\1\2#g' \
-  -e "s/\bnull(_|\b)/$name\1/g" "$belay/backends/null/BUILD.bazel" >"$folder/BUILD.bazel"
-sed -i '1i load("@belay//bazel:defs.bzl", "belay_backend_set", "belay_command")' "$folder/BUILD.bazel"
+sed -E -e 's#"//:__subpackages__"#"//visibility:public"#' -e 's#"//(bazel|tools|backends|exir|fuzz|runtime)([/:])#"@belay//\1\2#g' \
+  -e '/^    backend = "null",$/a\    backends = ":backends",' "$belay/backends/null/BUILD.bazel" |
+  sed -E -e "s/\bnull(_|\b)/$name\1/g" \
+    -e '/^load\("@belay.*defs.bzl"/s/\("@belay.*/("@belay\/\/bazel:defs.bzl", "belay_backend_set", "belay_backend_status", "belay_blob_fuzzer", "belay_command")/' \
+    >"$folder/BUILD.bazel"
 cat >>"$folder/BUILD.bazel" <<END
 
-# The belay command, and the harness that compares models with PyTorch, which know $name too.
+# The belay command, and the harnesses that compare with PyTorch, which know $name too.
 
 belay_backend_set(
     name = "backends",
-    backends = {"//$folder": "$name"},
+    backends = {"": "$name"},
 )
 
-belay_command(
-    name = "belay",
+[belay_command(
+    name = tool,
     backends = ":backends",
-)
-
-belay_command(
-    name = "models",
-    backends = ":backends",
-    tool = "models",
-)
+    tool = tool,
+) for tool in [
+    "belay",
+    "lowering",
+    "models",
+    "ops",
+]]
 END
 echo "$folder is there. Next: WhyNot in ${name}_partitioner.cc, Preprocess in ${name}_backend.cc, Init and Execute in ${name}_runtime.cc."

@@ -16,7 +16,10 @@ new_backend_repository = repository_rule(
         "script": attr.label(default = "//tools/new_backend:new_backend.sh"),
         "skeleton": attr.label_list(default = ["//backends/null:" + file for file in [
             "BUILD.bazel",
+            "STATUS.md",
             "aot.cc",
+            "corpus/empty",
+            "corpus/one_argument",
             "null_backend.cc",
             "null_backend.h",
             "null_partitioner.cc",
