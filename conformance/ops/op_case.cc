@@ -365,7 +365,7 @@ absl::StatusOr<std::vector<std::string>> OpCaseFiles(const std::string& folder_o
   namespace fs = std::filesystem;
   std::error_code error;
   fs::path folder = folder_or_file;
-  if (!fs::is_directory(folder, error)) folder = folder.parent_path();
+  if (fs::is_regular_file(folder, error)) folder = folder.parent_path();
   std::vector<std::string> files;
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
     if (it->path().extension() == ".json") files.push_back(it->path().string());

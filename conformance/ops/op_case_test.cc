@@ -1,5 +1,10 @@
 #include "conformance/ops/op_case.h"
 
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
 #include "gtest/gtest.h"
 #include "runtime/core/testing.h"
 
@@ -112,6 +117,21 @@ TEST(OpCaseTest, MessagesNameTheCaseAndTheField) {
                   WithArgument(R"({"tensor": {"dtype": "int8", "shape": [2], "data": "AA=="}})")),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("case a.args[0].tensor: data has 1 bytes, expected 2")));
+}
+
+TEST(OpCaseTest, FindsTheFilesOfAFolderOrBesideAFile) {
+  const std::string folder = ::testing::TempDir() + "/cases";
+  std::filesystem::create_directories(folder);
+  for (const char* name : {"/b.json", "/a.json", "/README.txt"}) std::ofstream(folder + name) << "";
+  const std::vector<std::string> files = {folder + "/a.json", folder + "/b.json"};
+  for (const std::string& path : {folder, folder + "/README.txt"}) {
+    ASSERT_OK_AND_ASSIGN(const std::vector<std::string> found, OpCaseFiles(path));
+    EXPECT_EQ(found, files) << path;
+  }
+  // A folder that there is not is no file in another.
+  for (const std::string& path : {folder + "/none", std::string()}) {
+    EXPECT_THAT(OpCaseFiles(path), StatusIs(absl::StatusCode::kNotFound)) << path;
+  }
 }
 
 }  // namespace
