@@ -1,15 +1,13 @@
 #include "executorch/writer/portable_passes.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
-#include "exir/builder/op_shorthand.h"
+#include "executorch/writer/portable_decompositions.h"
 #include "exir/decompositions/decompose.h"
 #include "exir/ir/graph_editor.h"
 #include "exir/passes/dim_order_ops.h"
@@ -22,105 +20,6 @@ namespace belay::pte {
 namespace {
 
 using exir::Argument;
-using exir::OpArgument;
-using exir::OpBuilder;
-using exir::OpCall;
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-// linalg_vector_norm: ord is a number, no dim is all of them.
-std::vector<Argument> VectorNorm(OpBuilder& b, const OpCall& c) {
-  const double order = c.Double("ord");
-  const DType result = c.DtypeOr("dtype", b.dtype(c["self"]));
-  const DType computed = exir::ComputeDtype(result);
-  const Argument x = exir::Unary(b, "abs", exir::Cast(b, c["self"], computed));
-  std::vector<int64_t> dims = c.Ints("dim");
-  if (dims.empty()) dims = exir::AllDims(b.rank(c["self"]));
-  const bool keep = c.Bool("keepdim");
-  const auto sum = [&](const Argument& of) { return exir::Sum(b, of, dims, keep); };
-  Argument norm;
-  if (order == kInfinity || order == -kInfinity) {
-    norm = b.Call(order > 0 ? "aten.amax.default" : "aten.amin.default", {x, dims, keep});
-  } else if (order == 0) {
-    norm = sum(exir::Cast(b, exir::Binary(b, "ne", x, 0), computed));
-  } else if (order == 1) {
-    norm = sum(x);
-  } else if (order == 2) {
-    norm = exir::Unary(b, "sqrt", sum(exir::Mul(b, x, x)));
-  } else {
-    norm = exir::Pow(b, sum(exir::Pow(b, x, order)), 1 / order);
-  }
-  return {exir::Cast(b, norm, result)};
-}
-
-// The kernel on integers is wrong for some operands of different signs.
-std::vector<Argument> Remainder(OpBuilder& b, const OpCall& c) {
-  const Argument x = c["self"], y = c["other"];
-  const Argument quotient = b.Call(b.IsTensor(y) ? "aten.div.Tensor_mode" : "aten.div.Scalar_mode",
-                                   {x, y}, {{"rounding_mode", std::string("floor")}});
-  return {exir::Sub(b, x, exir::Mul(b, quotient, y))};
-}
-
-// mm has a fast kernel, addmm has not.
-std::vector<Argument> AddMm(OpBuilder& b, const OpCall& c) {
-  return {exir::Add(b, b.Call("aten.mm.default", {c["mat1"], c["mat2"]}), c["self"])};
-}
-
-std::vector<Argument> Hypot(OpBuilder& b, const OpCall& c) {
-  const Argument x = c["self"], y = c["other"];
-  return {exir::Unary(b, "sqrt", exir::Add(b, exir::Mul(b, x, x), exir::Mul(b, y, y)))};
-}
-
-// Of -0 the reciprocal is less than 0.
-std::vector<Argument> CopySign(OpBuilder& b, const OpCall& c) {
-  const Argument other = c["other"];
-  const Argument negative = b.Call("aten.logical_or.default",
-                                   {exir::Binary(b, "lt", other, 0),
-                                    exir::Binary(b, "lt", exir::Unary(b, "reciprocal", other), 0)});
-  const Argument magnitude = exir::Unary(b, "abs", c["self"]);
-  return {exir::Where(b, negative, exir::Unary(b, "neg", magnitude), magnitude)};
-}
-
-template <const char* kTensors, const char* kScalars>
-std::vector<Argument> Shift(OpBuilder& b, const OpCall& c) {
-  return {b.Call(b.IsTensor(c["other"]) ? kTensors : kScalars, {c["self"], c["other"]})};
-}
-constexpr char kLeftTensors[] = "aten.bitwise_left_shift.Tensor";
-constexpr char kLeftScalars[] = "aten.bitwise_left_shift.Tensor_Scalar";
-constexpr char kRightTensors[] = "aten.bitwise_right_shift.Tensor";
-constexpr char kRightScalars[] = "aten.bitwise_right_shift.Tensor_Scalar";
-
-constexpr exir::Decomposition kDecompositions[] = {
-    {"aten.__lshift__.Scalar", Shift<kLeftTensors, kLeftScalars>},
-    {"aten.__lshift__.Tensor", Shift<kLeftTensors, kLeftScalars>},
-    {"aten.__rshift__.Scalar", Shift<kRightTensors, kRightScalars>},
-    {"aten.__rshift__.Tensor", Shift<kRightTensors, kRightScalars>},
-    {"aten.addmm.default", AddMm},
-    {"aten.copysign.Tensor", CopySign},
-    {"aten.hypot.default", Hypot},
-    {"aten.linalg_vector_norm.default", VectorNorm},
-    {"aten.remainder.Scalar", Remainder},
-    {"aten.remainder.Tensor", Remainder},
-};
-
-// Calls that need no decomposition.
-bool IsBetterKept(const exir::ExportedProgram& program, exir::GraphId graph, exir::NodeId id) {
-  const exir::Node& node = program.graphs[graph].node(id);
-  const exir::TensorMeta* result = program.graphs[graph].value(node.results()[0]).tensor();
-  if (result == nullptr) return false;
-  // The kernel of reals is right, and a quotient would lose digits.
-  if (node.target->op() == "remainder") return !IsIntegral(result->dtype, /*include_bool=*/true);
-  if (node.target->op() != "addmm") return false;
-  // A product in half precision would be rounded once more.
-  if (result->dtype != DType::kFloat32 && result->dtype != DType::kFloat64) return true;
-  const auto is_one = [&](std::string_view name) {
-    const Argument& factor = node.argument(name);
-    const int64_t* whole = factor.get_if<int64_t>();
-    const double* real = factor.get_if<double>();
-    return (whole != nullptr && *whole == 1) || (real != nullptr && *real == 1);
-  };
-  return !is_one("beta") || !is_one("alpha");
-}
 
 absl::StatusOr<bool> RunRemoval(exir::ExportedProgram& program) {
   bool changed = false;
@@ -231,14 +130,6 @@ absl::StatusOr<bool> RunContiguous(exir::ExportedProgram& program) {
 }
 
 }  // namespace
-
-const exir::DecompositionTable& PortableDecompositions() {
-  static const exir::DecompositionTable& table = *[] {
-    const absl::Span<const exir::Decomposition> rows = kDecompositions;
-    return new exir::DecompositionTable({rows});
-  }();
-  return table;
-}
 
 exir::Pass RowMajorTensors() { return {"make_contiguous", RunContiguous}; }
 

@@ -5,13 +5,9 @@
 
 #include <vector>
 
-#include "exir/builder/decomposition_table.h"
 #include "exir/pass/pass.h"
 
 namespace belay::pte {
-
-// Of operators that Belay runs as they are and ExecuTorch 1.5.0 does not have.
-const exir::DecompositionTable& PortableDecompositions();
 
 // For PipelineOptions::transform_passes. Tensors become row-major, because kernels want all of theirs
 // in one order: a caller's that is channels last is copied first. Before the program is partitioned,
@@ -19,7 +15,7 @@ const exir::DecompositionTable& PortableDecompositions();
 exir::Pass RowMajorTensors();
 
 // For PipelineOptions::passes. Assertions go, as they do when ExecuTorch lowers a program, with
-// what was computed for them alone; the rest is decomposed by the table above. Operators that are
+// what was computed for them alone; the rest is decomposed (portable_decompositions.h). Operators that are
 // left and have no counterpart are refused when the program is written.
 std::vector<exir::Pass> PortablePasses();
 

@@ -1,0 +1,213 @@
+// Orders, places in an order, and results that run along a dimension.
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "executorch/writer/portable_decompositions.h"
+#include "exir/builder/op_shorthand.h"
+
+namespace belay::pte {
+namespace {
+
+using exir::Argument;
+using exir::OpArgument;
+using exir::OpBuilder;
+using exir::OpCall;
+using exir::SymInt;
+
+// Sizes of ExecuTorch's have 31 bits.
+constexpr int64_t kMostSize = int64_t{1} << 31;
+
+// 0, 1, … along the dimension, of one element in the others.
+Argument Places(OpBuilder& b, const Argument& x, int64_t dim) {
+  std::vector<SymInt> sizes(static_cast<size_t>(b.rank(x)), SymInt(1));
+  sizes[dim] = b.size(x, dim);
+  return exir::Reshape(b, exir::Arange(b, b.size(x, dim)), sizes);
+}
+
+// What stands `step` before each element along the dimension; of the first ones, the first.
+Argument Before(OpBuilder& b, const Argument& x, int64_t dim, int64_t step) {
+  const Argument places = exir::Sub(b, exir::Arange(b, b.size(x, dim)), step);
+  return b.Call("aten.index_select.default", {x, dim, exir::Clamp(b, places, 0, Argument())});
+}
+
+Argument IsNan(OpBuilder& b, const Argument& x) { return exir::Unary(b, "isnan", x); }
+
+std::vector<Argument> Topk(OpBuilder& b, const Argument& x, int64_t dim, bool largest) {
+  std::vector<Argument> all =
+      b.CallAll("aten.topk.default", {x, b.size(x, dim), dim, largest, /*sorted=*/true});
+  all.resize(2);
+  return all;
+}
+
+// Values and indices; equals keep their order. topk orders a whole line, but equals anyhow: a second
+// one orders different numbers, which are the group of equals times the length, plus the place.
+std::vector<Argument> SortLines(OpBuilder& b, const Argument& x, int64_t dim, bool descending) {
+  const DType dtype = b.dtype(x);
+  dim = b.WrapDim(dim, b.rank(x));
+  if (!b.ok()) return {};
+  if (b.rank(x) == 0) {
+    return {exir::Clone(b, x), exir::Full(b, std::vector<int64_t>(), 0, DType::kInt64)};
+  }
+  // topk takes no truth values.
+  const Argument keys = dtype == DType::kBool ? exir::Cast(b, x, DType::kUint8) : x;
+  const std::vector<Argument> ordered = Topk(b, keys, dim, descending);
+  const Argument before = Before(b, ordered[0], dim, 1);
+  Argument differs = exir::Binary(b, "ne", ordered[0], before);
+  if (IsFloatingPoint(dtype)) {
+    const Argument both =
+        b.Call("aten.logical_and.default", {IsNan(b, ordered[0]), IsNan(b, before)});
+    differs = b.Call("aten.logical_and.default", {differs, exir::Unary(b, "logical_not", both)});
+  }
+  const Argument number = b.Call("aten.cumsum.default", {differs, dim}, {{"dtype", DType::kInt64}});
+  const Argument group = exir::Mul(b, number, b.size(x, dim));
+  const Argument unique = Topk(b, exir::Add(b, group, ordered[1]), dim, /*largest=*/false)[0];
+  const Argument indices = exir::Sub(b, unique, group);
+  return {b.Call("aten.gather.default", {x, dim, indices}), indices};
+}
+
+std::vector<Argument> Sort(OpBuilder& b, const OpCall& c) {
+  return SortLines(b, c["self"], c.Int("dim"), c.Bool("descending"));
+}
+
+// Element `place` of each line in its order, and where it was. `place` has one element per line.
+std::vector<Argument> Pick(OpBuilder& b, const OpCall& c, const std::vector<Argument>& sorted,
+                           int64_t dim, const Argument& place) {
+  std::vector<Argument> picked;
+  for (const Argument& line : sorted) {
+    picked.push_back(b.Call("aten.gather.default", {line, dim, place}));
+    if (!c.Bool("keepdim")) picked.back() = exir::Squeeze(b, picked.back(), dim);
+  }
+  return picked;
+}
+
+// The same element of each line.
+Argument SamePlace(OpBuilder& b, const Argument& x, int64_t dim, const SymInt& place) {
+  std::vector<SymInt> sizes = b.sizes(x);
+  sizes[dim] = 1;
+  return exir::Full(b, sizes, place, DType::kInt64);
+}
+
+std::vector<Argument> KthValue(OpBuilder& b, const OpCall& c) {
+  const Argument x = c["self"];
+  const int64_t dim = b.WrapDim(c.Int("dim"), b.rank(x));
+  const std::vector<Argument> sorted = SortLines(b, x, dim, /*descending=*/false);
+  if (!b.ok() || b.rank(x) == 0) return sorted;
+  return Pick(b, c, sorted, dim, SamePlace(b, x, dim, c.Sym("k") - SymInt(1)));
+}
+
+// The lower one of the two in the middle; the first NaN where there is one, all of which are last.
+std::vector<Argument> Median(OpBuilder& b, const OpCall& c) {
+  const Argument x = c["self"];
+  const int64_t dim = b.WrapDim(c.Int("dim"), b.rank(x));
+  const std::vector<Argument> sorted = SortLines(b, x, dim, /*descending=*/false);
+  if (!b.ok() || b.rank(x) == 0) return sorted;
+  const SymInt count = b.size(x, dim);
+  Argument place = SamePlace(b, x, dim, exir::FloorDiv(count - SymInt(1), SymInt(2)));
+  if (IsFloatingPoint(b.dtype(x))) {
+    const Argument nans =
+        exir::Sum(b, exir::Cast(b, IsNan(b, x), DType::kInt64), {dim}, /*keep=*/true);
+    place =
+        exir::Where(b, exir::Binary(b, "gt", nans, 0), exir::NumberMinus(b, count, nans), place);
+  }
+  return Pick(b, c, sorted, dim, place);
+}
+
+// Each element combined with all before it in its line: with those of a step of one, then of two
+// (which have those before them), of four … `combine` gives the results of earlier and later ones.
+template <class Combine>
+std::vector<Argument> RunAlong(OpBuilder& b, std::vector<Argument> lines, int64_t dim,
+                               Combine combine) {
+  const int64_t most = std::min(b.Range(b.size(lines[0], dim)).max, kMostSize);
+  const Argument places = Places(b, lines[0], dim);
+  for (int64_t step = 1; step < most && b.ok(); step *= 2) {
+    const Argument is_whole = exir::Binary(b, "lt", places, step);
+    std::vector<Argument> earlier;
+    for (const Argument& line : lines) earlier.push_back(Before(b, line, dim, step));
+    const std::vector<Argument> combined = combine(earlier, lines);
+    for (size_t i = 0; i < lines.size(); ++i) {
+      lines[i] = exir::Where(b, is_whole, lines[i], combined[i]);
+    }
+  }
+  return lines;
+}
+
+std::vector<Argument> RunningProduct(OpBuilder& b, const OpCall& c) {
+  const Argument x = c["self"];
+  const int64_t dim = b.WrapDim(c.Int("dim"), b.rank(x));
+  const DType own = b.dtype(x);
+  const DType result =
+      c.DtypeOr("dtype", IsIntegral(own, /*include_bool=*/true) ? DType::kInt64 : own);
+  if (!b.ok()) return {};
+  // Converted first, as PyTorch does.
+  const Argument start = exir::Cast(b, exir::Cast(b, x, result), exir::ComputeDtype(result));
+  if (b.rank(x) == 0) return {exir::Clone(b, exir::Cast(b, x, result))};
+  const auto multiply = [&](const std::vector<Argument>& earlier,
+                            const std::vector<Argument>& later) {
+    return std::vector<Argument>{exir::Mul(b, earlier[0], later[0])};
+  };
+  return {exir::Cast(b, RunAlong(b, {start}, dim, multiply)[0], result)};
+}
+
+// The last one of equals, and from the first NaN on the last NaN.
+template <bool kLargest>
+std::vector<Argument> RunningExtreme(OpBuilder& b, const OpCall& c) {
+  const Argument x = c["self"];
+  const int64_t dim = b.WrapDim(c.Int("dim"), b.rank(x));
+  if (!b.ok()) return {};
+  if (b.rank(x) == 0) {
+    return {exir::Clone(b, x), exir::Full(b, std::vector<int64_t>(), 0, DType::kInt64)};
+  }
+  const bool has_nan = IsFloatingPoint(b.dtype(x));
+  const Argument places = exir::Expand(b, Places(b, x, dim), b.sizes(x));
+  const auto choose = [&](const std::vector<Argument>& earlier,
+                          const std::vector<Argument>& later) {
+    Argument takes = exir::Binary(b, kLargest ? "ge" : "le", later[0], earlier[0]);
+    if (has_nan) takes = b.Call("aten.logical_or.default", {takes, IsNan(b, later[0])});
+    return std::vector<Argument>{exir::Where(b, takes, later[0], earlier[0]),
+                                 exir::Where(b, takes, later[1], earlier[1])};
+  };
+  return RunAlong(b, {x, places}, dim, choose);
+}
+
+// How many of the last dimension of `sorted` stand before each value: all are compared.
+Argument PlacesAmong(OpBuilder& b, const OpCall& c, const Argument& sorted, const Argument& values,
+                     bool right) {
+  const Argument line = b.rank(sorted) == 1 ? sorted : exir::Unsqueeze(b, sorted, -2);
+  const Argument behind =
+      exir::Binary(b, right ? "gt" : "ge", line, exir::Unsqueeze(b, values, -1));
+  const Argument before = exir::Cast(b, exir::Unary(b, "logical_not", behind), DType::kInt64);
+  const Argument count = exir::Sum(b, before, {-1});
+  return exir::Cast(b, count, c.Bool("out_int32") ? DType::kInt32 : DType::kInt64);
+}
+
+std::vector<Argument> SearchSorted(OpBuilder& b, const OpCall& c) {
+  Argument sorted = c["sorted_sequence"];
+  if (!c.IsNone("sorter")) sorted = b.Call("aten.gather.default", {sorted, -1, c["sorter"]});
+  const bool right = c.Bool("right") || (!c.IsNone("side") && c.String("side") == "right");
+  return {PlacesAmong(b, c, sorted, c["self"], right)};
+}
+
+std::vector<Argument> Bucketize(OpBuilder& b, const OpCall& c) {
+  return {PlacesAmong(b, c, c["boundaries"], c["self"], c.Bool("right"))};
+}
+
+constexpr exir::Decomposition kDecompositions[] = {
+    {"aten.bucketize.Tensor", Bucketize},
+    {"aten.cummax.default", RunningExtreme<true>},
+    {"aten.cummin.default", RunningExtreme<false>},
+    {"aten.cumprod.default", RunningProduct},
+    {"aten.kthvalue.default", KthValue},
+    {"aten.median.dim", Median},
+    {"aten.searchsorted.Tensor", SearchSorted},
+    {"aten.sort.default", Sort},
+    {"aten.sort.stable", Sort},
+};
+
+}  // namespace
+
+absl::Span<const exir::Decomposition> OrderDecompositions() { return kDecompositions; }
+
+}  // namespace belay::pte

@@ -1,0 +1,254 @@
+#include "executorch/writer/portable_decompositions.h"
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "executorch/writer/expect_portable.h"
+#include "executorch/writer/portable_passes.h"
+#include "exir/ir/text.h"
+#include "exir/ops/standard_ops.h"
+#include "exir/testing/programs.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "runtime/core/testing.h"
+
+namespace belay::pte {
+namespace {
+
+using exir::D;
+using exir::H;
+using exir::I;
+using exir::kInf;
+using exir::kNan;
+using exir::Random;
+using exir::U8;
+using exir::Values;
+
+// Elements that repeat, of both signs.
+Values Repeating(const std::vector<int64_t>& sizes) {
+  Values values = Random(sizes);
+  for (double& element : values.elements) element = std::round(element * 2) / 2;
+  return values;
+}
+Values F(const std::vector<int64_t>& sizes, const std::vector<double>& elements) {
+  return exir::F(sizes, elements);
+}
+Values F(const std::vector<int64_t>& sizes) { return Repeating(sizes); }
+
+TEST(OrderDecompositionsTest, SortKeepsTheOrderOfEquals) {
+  for (const std::string_view arguments :
+       {"%a", "%a, 0", "%a, 1, true", "%a, -2, true", "%a, descending=true"}) {
+    ExpectPortable(absl::StrCat("aten.sort.default(", arguments, ")"), {F({5, 12})}, 2);
+  }
+  ExpectPortable("aten.sort.stable(%a, stable=true, dim=1, descending=true)", {F({3, 9, 2})}, 2);
+  ExpectPortable("aten.sort.default(%a)", {I({8}, {3, -1, 3, 2, 2, -1, 0, 3})}, 2);
+}
+
+TEST(OrderDecompositionsTest, SortPutsNaNLastAndKeepsSignsOfZero) {
+  const Values x = F({8}, {1, kNan, -0.0, 0.0, -kInf, kNan, kInf, -0.0});
+  ExpectPortable("aten.sort.default(%a)", {x}, 2);
+  ExpectPortable("aten.sort.default(%a, 0, true)", {x}, 2);
+}
+
+TEST(OrderDecompositionsTest, SortOfOtherDtypesAndShapes) {
+  ExpectPortable("aten.sort.default(%a)", {exir::B({2, 3}, {1, 0, 1, 0, 1, 0})}, 2);
+  ExpectPortable("aten.sort.default(%a)", {H({4}, {2, -1, 2, kNan})}, 2);
+  ExpectPortable("aten.sort.default(%a)", {exir::F({}, {3})}, 2);
+  ExpectPortable("aten.sort.default(%a)", {F({3, 1})}, 2);
+  ExpectPortable("aten.sort.default(%a, 0)", {exir::F({0, 2}, {})}, 2, {.symbolic = false});
+}
+
+TEST(OrderDecompositionsTest, ElementsOfAnOrder) {
+  ExpectPortable("aten.kthvalue.default(%a, 2, 1)", {Random({4, 6})}, 2);
+  ExpectPortable("aten.kthvalue.default(%a, 3, 0, true)", {Random({4, 6})}, 2);
+  ExpectPortable("aten.median.dim(%a, 1)", {Random({4, 6})}, 2);
+  ExpectPortable("aten.median.dim(%a, 0, true)", {Random({5, 3})}, 2);
+  ExpectPortable("aten.median.dim(%a, 1)", {F({2, 4}, {3, kNan, 1, kNan, 4, 2, 1, 3})}, 2);
+  ExpectPortable("aten.median.dim(%a, 0)", {I({4}, {9, 2, 5, 7})}, 2);
+  ExpectPortable("aten.median.dim(%a, 0)", {exir::F({}, {3})}, 2);
+}
+
+TEST(OrderDecompositionsTest, ResultsThatRunAlongADimension) {
+  ExpectPortable("aten.cumprod.default(%a, 1)", {F({2, 11})}, 1, {.tolerance = 1e-6});
+  ExpectPortable("aten.cumprod.default(%a, 0)", {I({5, 2}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10})}, 1);
+  ExpectPortable("aten.cumprod.default(%a, 0, dtype=dtype:f64)", {F({9})}, 1, {.tolerance = 1e-12});
+  ExpectPortable("aten.cumprod.default(%a, 0)", {H({3}, {2, 0.5, 3})}, 1);
+  ExpectPortable("aten.cumprod.default(%a, 0)", {exir::F({}, {3})}, 1);
+  for (const std::string_view op : {"cummax", "cummin"}) {
+    ExpectPortable(absl::StrCat("aten.", op, ".default(%a, 1)"), {F({3, 13})}, 2);
+    ExpectPortable(absl::StrCat("aten.", op, ".default(%a, 0)"),
+                   {F({6}, {1, -kInf, kNan, 3, kNan, kInf})}, 2);
+    ExpectPortable(absl::StrCat("aten.", op, ".default(%a, 0)"), {I({4}, {2, 2, -1, 3})}, 2);
+    ExpectPortable(absl::StrCat("aten.", op, ".default(%a, 0)"), {exir::F({}, {3})}, 2);
+  }
+}
+
+TEST(OrderDecompositionsTest, PlacesInAnOrder) {
+  const Values line = F({4}, {-1, 0, 0, 2});
+  const Values values = F({2, 3}, {-2, -1, 0, 1, 2, 3});
+  for (const std::string_view options :
+       {"", ", right=true", ", side=\"right\"", ", side=\"left\"", ", out_int32=true"}) {
+    ExpectPortable(absl::StrCat("aten.searchsorted.Tensor(%a, %b", options, ")"), {line, values},
+                   1);
+  }
+  ExpectPortable("aten.searchsorted.Tensor(%a, %b)", {F({2, 4}, {-1, 0, 0, 2, 0, 1, 2, 3}), values},
+                 1);
+  ExpectPortable("aten.searchsorted.Tensor(%a, %b, sorter=%c)",
+                 {F({4}, {2, 0, -1, 0}), values, I({4}, {2, 1, 3, 0})}, 1);
+  ExpectPortable("aten.bucketize.Tensor(%a, %b)", {values, line}, 1);
+  ExpectPortable("aten.bucketize.Tensor(%a, %b, right=true, out_int32=true)", {values, line}, 1);
+}
+
+TEST(ScatterDecompositionsTest, ScatteredElementsAreCombined) {
+  const Values self = F({3, 5});
+  const Values index = I({2, 4}, {0, 2, 2, 4, 4, 4, 0, 4});
+  const Values src = Repeating({2, 6});
+  for (const std::string_view reduce : {"sum", "mean", "prod", "amax", "amin"}) {
+    for (const std::string_view self_too : {"true", "false"}) {
+      const std::string options = absl::StrCat("\"", reduce, "\", include_self=", self_too, ")");
+      ExpectPortable(absl::StrCat("aten.scatter_reduce.two(%a, 1, %b, %c, ", options),
+                     {self, index, src}, 1, {.tolerance = 1e-6});
+      ExpectPortable(absl::StrCat("aten.scatter_reduce.two(%a, 0, %b, %c, ", options),
+                     {self, I({2, 4}, {0, 2, 2, 1, 2, 2, 0, 0}), src}, 1, {.tolerance = 1e-6});
+      ExpectPortable(absl::StrCat("aten.scatter_reduce.two(%a, 0, %b, %c, ", options),
+                     {I({3}, {7, -2, 5}), I({4}, {0, 0, 2, 2}), I({4}, {4, -9, 1, 1})}, 1);
+    }
+  }
+  ExpectPortable("aten.scatter_reduce.two(%a, 0, %b, %c, \"amax\")",
+                 {F({3}, {1, 2, kNan}), I({2}, {0, 0}), F({2}, {kNan, 5})}, 1);
+  ExpectPortable("aten.scatter_reduce.two(%a, 0, %b, %c, \"amin\")",
+                 {U8({2}, {7, 255}), I({2}, {0, 0}), U8({2}, {200, 9})}, 1);
+  ExpectPortable("aten.scatter_reduce.two(%a, 0, %b, %c, \"prod\")",
+                 {exir::F({}, {3}), I({}, {0}), exir::F({}, {2})}, 1);
+}
+
+TEST(ScatterDecompositionsTest, TheOlderFormOfScatter) {
+  const Values self = F({3, 2}), index = I({2, 2}, {0, 2, 0, 1});
+  for (const std::string_view reduce : {"add", "multiply"}) {
+    ExpectPortable(absl::StrCat("aten.scatter.reduce(%a, 0, %b, %c, reduce=\"", reduce, "\")"),
+                   {self, index, F({2, 2}, {2, 3, 4, 5})}, 1, {.tolerance = 1e-6});
+    ExpectPortable(absl::StrCat("aten.scatter.value_reduce(%a, 0, %b, 3, reduce=\"", reduce, "\")"),
+                   {self, index}, 1, {.tolerance = 1e-6});
+  }
+}
+
+TEST(ScatterDecompositionsTest, BagsOfRows) {
+  const Values weight = Random({6, 3});
+  const Values indices = I({7}, {1, 5, 2, 2, 0, 1, 4}), offsets = I({4}, {0, 2, 2, 5});
+  // mode, sparse, per_sample_weights, include_last_offset, padding_idx
+  for (const std::string_view mode : {"0", "1", "2"}) {
+    for (const std::string_view rest :
+         {"false, none, false", "false, none, true", "false, none, false, 2"}) {
+      ExpectPortable(
+          absl::StrCat("aten._embedding_bag.default(%a, %b, %c, false, ", mode, ", ", rest, ")"),
+          {weight, indices, offsets}, 4, {.tolerance = 1e-6});
+    }
+  }
+  ExpectPortable("aten._embedding_bag.default(%a, %b, %c, false, 0, false, %d)",
+                 {weight, indices, offsets, F({7})}, 4, {.tolerance = 1e-6});
+  ExpectPortable("aten._embedding_bag.default(%a, %b, %c, false, 2)",
+                 {weight, Values{DType::kInt32, {2}, {3, 3}}, Values{DType::kInt32, {1}, {0}}}, 4);
+}
+
+TEST(WindowDecompositionsTest, AveragesOverThreeDimensions) {
+  for (const std::string_view options :
+       {"[2,3,2]", "[3], [2], [1]", "[3,2,2], [2,1,2], [1,1,0], false, false",
+        "[2,2,3], [2,2,2], [0,1,1], true, true", "[2,2,3], [2,2,2], [0,1,1], true, false",
+        "[2,2,2], [1,2,2], [1,0,1], true, true, 5"}) {
+    ExpectPortable(absl::StrCat("aten.avg_pool3d.default(%a, ", options, ")"),
+                   {Random({2, 3, 5, 6, 7})}, 1, {.tolerance = 1e-6, .symbolic = false});
+  }
+  ExpectPortable("aten.avg_pool3d.default(%a, [2,2,2])", {Random({3, 4, 5, 6})}, 1,
+                 {.tolerance = 1e-6});
+  ExpectPortable("aten.avg_pool1d.default(%a, [3], [2], [1], true, false)", {Random({2, 3, 8})}, 1,
+                 {.tolerance = 1e-6});
+}
+
+TEST(WindowDecompositionsTest, MaximaOverWindowsOfDifferentSizes) {
+  const PortableOptions fixed = {.symbolic = false};
+  ExpectPortable("aten.adaptive_max_pool2d.default(%a, [3,5])", {F({2, 3, 7, 8})}, 2, fixed);
+  ExpectPortable("aten.adaptive_max_pool2d.default(%a, [2,4])", {F({3, 4, 4})}, 2, fixed);
+  ExpectPortable("aten.adaptive_max_pool3d.default(%a, [2,3,1])", {F({2, 3, 4, 5})}, 2, fixed);
+  ExpectPortable("aten.adaptive_max_pool2d.default(%a, [9,2])", {F({1, 1, 4, 6})}, 2, fixed);
+}
+
+TEST(ArithmeticDecompositionsTest, ProductsOfThree) {
+  ExpectPortable("aten._trilinear.default(%a, %b, %c, [1,3], [0], [1,2], [2,3], 1)",
+                 {F({3, 4}), F({2, 4, 5}), F({3, 5})}, 1, {.tolerance = 1e-6});
+  ExpectPortable("aten._trilinear.default(%a, %b, %c, [1], [0], [], [], 1)",
+                 {F({3}), F({4}), F({3, 4})}, 1, {.tolerance = 1e-6});
+}
+
+TEST(ArithmeticDecompositionsTest, ProductsInGroups) {
+  const Values rows = F({6, 4}), matrices = F({3, 4, 5});
+  for (const std::vector<double>& ends : {std::vector<double>{2, 3, 6}, {0, 6, 6}, {1, 1, 4}}) {
+    const Values offsets = {DType::kInt32, {3}, ends};
+    ExpectPortable("aten._grouped_mm.default(%a, %b, %c)", {rows, matrices, offsets}, 1,
+                   {.tolerance = 1e-6});
+  }
+}
+
+TEST(ArithmeticDecompositionsTest, FunctionsOfElements) {
+  const Values x = F({8}, {1, -1, 0, -0.0, kNan, kInf, -kInf, 2});
+  const Values y = F({8}, {kNan, 3, 0, 0, kNan, kNan, 1, -2});
+  ExpectPortable("aten.angle.default(%a)", {x}, 1, {.tolerance = 1e-7});
+  ExpectPortable("aten.angle.default(%a)", {I({3}, {-2, 0, 5})}, 1, {.tolerance = 1e-7});
+  ExpectPortable("aten.fmax.default(%a, %b)", {x, y}, 1);
+  ExpectPortable("aten.fmin.default(%a, %b)", {x, y}, 1);
+  ExpectPortable("aten.fmin.default(%a, %b)", {I({2}, {3, -4}), I({2}, {2, 7})}, 1);
+}
+
+TEST(BesselDecompositionsTest, ModifiedBesselFunctions) {
+  const std::vector<double> places = {0,   1e-8, 0.25, 1,  1.75, 2,    2.25, 3.5,
+                                      7.5, 8,    8.5,  15, 29,   31.5, 60,   400};
+  std::vector<double> both = places;
+  for (double place : places) both.push_back(-place);
+  both.push_back(kNan);
+  const auto d = [](const std::vector<double>& x) {
+    return D({static_cast<int64_t>(x.size())}, x);
+  };
+  const PortableOptions close = {.tolerance = 1e-13};
+  for (const std::string_view op :
+       {"aten.i0", "aten.special_i0e", "aten.special_i1", "aten.special_i1e",
+        "aten.special_modified_bessel_i0", "aten.special_modified_bessel_i1",
+        "aten.special_modified_bessel_k0", "aten.special_modified_bessel_k1",
+        "special.scaled_modified_bessel_k0", "special.scaled_modified_bessel_k1"}) {
+    ExpectPortable(absl::StrCat(op, ".default(%a)"), {d(both)}, 1, close);
+  }
+  ExpectPortable("special.spherical_bessel_j0.default(%a)",
+                 {d({0, 1e-5, 0.49, 0.5, 0.75, 3, -0.3, -4, 100, kInf, -kInf, kNan})}, 1, close);
+  ExpectPortable("aten.special_modified_bessel_k1.default(%a)", {F({3}, {0.5, 3, 0})}, 1,
+                 {.tolerance = 1e-6});
+  ExpectPortable("aten.i0.default(%a)", {I({3}, {-2, 0, 5})}, 1, {.tolerance = 1e-6});
+}
+
+TEST(ArithmeticDecompositionsTest, RandomNumbersOfTheSameSizes) {
+  ExpectPortable("aten.rand_like.default(%a)", {F({2, 3})}, 1, {.values = false});
+  ExpectPortable("aten.randn_like.default(%a, dtype=dtype:f64)", {F({2, 3})}, 1, {.values = false});
+}
+
+// What no decomposition covers stays, for the writer to refuse it by name.
+TEST(PortableDecompositionsTest, CallsWithoutADecompositionStay) {
+  static const exir::OpRegistry& ops = *exir::CreateStandardOps()->release();
+  exir::ExportedProgram program = exir::ParseOrDie(R"(program edge {
+    ranges { s0: [2, 6] }
+    graph(%x: f32[1,2,s0,4] user_input) {
+      %y: f32[1,2,3,2], %i: i64[1,2,3,2] = edge.aten.adaptive_max_pool2d.default(%x, [3,2])
+      return (%y user_output, %i user_output)
+    } })",
+                                                   ops);
+  for (const exir::Pass& pass : PortablePasses()) {
+    const absl::StatusOr<bool> changed = pass.run(program);
+    ASSERT_TRUE(changed.ok()) << pass.name << ": " << changed.status();
+  }
+  EXPECT_THAT(exir::PrintProgram(program), ::testing::HasSubstr("adaptive_max_pool2d"));
+}
+
+}  // namespace
+}  // namespace belay::pte
