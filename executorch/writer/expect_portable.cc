@@ -158,6 +158,8 @@ void ExpectPortable(std::string_view call, const std::vector<exir::Values>& inpu
     const absl::Status made = MakePortable(*program);
     const std::string text = exir::PrintProgram(*program);
     ASSERT_TRUE(made.ok()) << made << "\n" << text;
+    // Kernels take tensors of one order only.
+    ASSERT_EQ(text.find("strides="), std::string::npos) << text;
     const absl::Status written = Write(program->Clone());
     ASSERT_TRUE(written.ok()) << written << "\n" << text;
     const absl::StatusOr<std::vector<exir::Values>> got = Run(*program, inputs);

@@ -19,7 +19,7 @@ struct PortableOptions {
 };
 
 // An edge program of one node, which calls its inputs %a, %b, %c … ("aten.sort.default(%a, 0)"):
-// after PortablePasses it can be written as a .pte file, and gives, with the reference kernels, the
+// after PortablePasses all tensors are row-major, it can be written as a .pte file, and gives, with the reference kernels, the
 // dtypes, sizes and elements that it gave before. NaN equals NaN.
 void ExpectPortable(std::string_view call, const std::vector<exir::Values>& inputs, size_t results,
                     const PortableOptions& options = {});

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "executorch/writer/portable_decompositions.h"
 #include "exir/decompositions/decompose.h"
 #include "exir/ir/graph_editor.h"
@@ -60,6 +61,42 @@ bool IsChannelsLastInput(const exir::ExportedProgram& program, size_t input,
   return order.ok() && *order == ChannelsLastOrder(meta.rank()) && !IsRowMajor(meta, *order);
 }
 
+bool HasOtherOrder(const exir::Graph& graph, exir::ValueId value) {
+  const exir::TensorMeta* meta = graph.value(value).tensor();
+  return meta != nullptr && meta->strides != Contiguous(*meta).strides;
+}
+
+// Values of a graph that lie in another order.
+using OtherOrders = absl::flat_hash_set<exir::ValueId>;
+
+// What nodes give becomes row-major, but for `kept`.
+void MakeResultsRowMajor(exir::Graph& graph, const OtherOrders& kept) {
+  exir::GraphEditor editor(graph);
+  for (exir::NodeId id : graph.NodeList()) {
+    bool changes = false;
+    for (exir::ValueId value : graph.node(id).results()) {
+      if (!HasOtherOrder(graph, value) || kept.contains(value)) continue;
+      editor.SetType(value, Contiguous(*graph.value(value).tensor()));
+      changes = true;
+    }
+    const std::optional<int> order = graph.node(id).target->ArgumentIndex("dim_order");
+    if (changes && order.has_value() && graph.node(id).target->ns() == "dim_order_ops") {
+      editor.SetArgument(id, *order, Argument());
+    }
+  }
+}
+
+// What nodes give in another order than row-major.
+OtherOrders FindOtherOrders(const exir::Graph& graph) {
+  OtherOrders found;
+  for (exir::NodeId id : graph.NodeList()) {
+    for (exir::ValueId value : graph.node(id).results()) {
+      if (HasOtherOrder(graph, value)) found.insert(value);
+    }
+  }
+  return found;
+}
+
 // Every tensor becomes row-major, also state and constants, which are written so then.
 absl::StatusOr<bool> RunContiguous(exir::ExportedProgram& program) {
   const exir::OpOverload* copy =
@@ -81,13 +118,7 @@ absl::StatusOr<bool> RunContiguous(exir::ExportedProgram& program) {
         make_contiguous(input);
       }
     }
-    for (exir::NodeId id : graph.NodeList()) {
-      for (exir::ValueId value : graph.node(id).results()) make_contiguous(value);
-      const std::optional<int> order = graph.node(id).target->ArgumentIndex("dim_order");
-      if (order.has_value() && graph.node(id).target->ns() == "dim_order_ops") {
-        editor.SetArgument(id, *order, Argument());
-      }
-    }
+    MakeResultsRowMajor(graph, {});
   }
   exir::Graph& top = program.top();
   exir::GraphEditor editor(top);
@@ -143,7 +174,14 @@ std::vector<exir::Pass> PortablePasses() {
   const auto decompose =
       [steps = std::move(steps)](exir::ExportedProgram& program) -> absl::StatusOr<bool> {
     program.dialect = exir::IrDialect::kAten;
+    std::vector<OtherOrders> kept;
+    for (const exir::Graph& graph : program.graphs) kept.push_back(FindOtherOrders(graph));
     for (const exir::Pass& step : steps) ABSL_RETURN_IF_ERROR(step.run(program).status());
+    // Decompositions look through views, whose copies are row-major now, and so is what they compute.
+    kept.resize(program.graphs.size());
+    for (uint32_t g = 0; g < program.graphs.size(); ++g) {
+      MakeResultsRowMajor(program.graphs[exir::GraphId(g)], kept[g]);
+    }
     return true;
   };
   return {{"remove_runtime_assertions", RunRemoval},
