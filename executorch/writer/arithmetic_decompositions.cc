@@ -56,6 +56,12 @@ std::vector<Argument> Remainder(OpBuilder& b, const OpCall& c) {
   return {exir::Sub(b, x, exir::Mul(b, quotient, y))};
 }
 
+// The fast kernel multiplies by the reciprocal of a divisor of one element, which may round to another
+// number; the one with a mode divides.
+std::vector<Argument> Divide(OpBuilder& b, const OpCall& c) {
+  return {b.Call("aten.div.Tensor_mode", {c["self"], c["other"]}, {{"rounding_mode", Argument()}})};
+}
+
 // mm has a fast kernel, addmm has not.
 std::vector<Argument> AddMm(OpBuilder& b, const OpCall& c) {
   return {exir::Add(b, b.Call("aten.mm.default", {c["mat1"], c["mat2"]}), c["self"])};
@@ -168,6 +174,7 @@ constexpr exir::Decomposition kDecompositions[] = {
     {"aten.addmm.default", AddMm},
     {"aten.angle.default", Angle},
     {"aten.copysign.Tensor", CopySign},
+    {"aten.div.Tensor", Divide},
     {"aten.fmax.default", NumberExtreme<"aten.maximum.default">},
     {"aten.fmin.default", NumberExtreme<"aten.minimum.default">},
     {"aten.hypot.default", Hypot},

@@ -26,6 +26,14 @@ bool KeepsRemainder(const Graph& graph, const Node& node) {
   return result != nullptr && !IsIntegral(result->dtype, /*include_bool=*/true);
 }
 
+// But for what the kernel with a reciprocal takes: several float32 or float64 by one of them.
+bool KeepsDivision(const Graph& graph, const Node& node) {
+  const TensorMeta *x = TensorOf(graph, node, "self"), *y = TensorOf(graph, node, "other");
+  if (x == nullptr || y == nullptr || x->dtype != y->dtype) return true;
+  if (x->dtype != DType::kFloat32 && x->dtype != DType::kFloat64) return true;
+  return y->NumElements().AsInt() != 1 || x->NumElements().AsInt() == 1;
+}
+
 bool KeepsAddMm(const Graph& graph, const Node& node) {
   const TensorMeta* result = graph.value(node.results()[0]).tensor();
   if (result == nullptr) return false;
@@ -67,6 +75,7 @@ constexpr Exception kExceptions[] = {
     {"adaptive_max_pool2d", KeepsAdaptiveMaxPool},
     {"adaptive_max_pool3d", KeepsAdaptiveMaxPool},
     {"addmm", KeepsAddMm},
+    {"div", KeepsDivision},
     {"remainder", KeepsRemainder},
 };
 

@@ -204,6 +204,27 @@ TEST(ArithmeticDecompositionsTest, FunctionsOfElements) {
   ExpectPortable("aten.fmin.default(%a, %b)", {I({2}, {3, -4}), I({2}, {2, 7})}, 1);
 }
 
+// ExecuTorch multiplies by the reciprocal of one element.
+TEST(ArithmeticDecompositionsTest, DivisionsByOneElementDivide) {
+  const auto divided = [](std::string_view dtype, std::string_view x, std::string_view y) {
+    static const exir::OpRegistry& ops = *exir::CreateStandardOps()->release();
+    exir::ExportedProgram program = exir::ParseOrDie(
+        absl::StrCat("program edge { graph(%x: ", dtype, x, " user_input, %y: ", dtype, y,
+                     " user_input) { %r: ", dtype, x,
+                     " = edge.aten.div.Tensor(%x, %y) return (%r user_output) } }"),
+        ops);
+    for (const exir::Pass& pass : PortablePasses()) EXPECT_TRUE(pass.run(program).ok());
+    return exir::PrintProgram(program);
+  };
+  const auto divides = ::testing::HasSubstr("div.Tensor_mode(%x, %y");
+  EXPECT_THAT(divided("f32", "[2,3]", "[]"), divides);
+  EXPECT_THAT(divided("f64", "[2,3]", "[1,1]"), divides);
+  EXPECT_THAT(divided("f16", "[2,3]", "[]"), ::testing::Not(divides));
+  EXPECT_THAT(divided("f32", "[2,3]", "[3]"), ::testing::Not(divides));
+  EXPECT_THAT(divided("f32", "[1]", "[]"), ::testing::Not(divides));
+  ExpectPortable("aten.div.Tensor(%a, %b)", {Random({2, 3}), F({}, {3})}, 1);
+}
+
 TEST(BesselDecompositionsTest, ModifiedBesselFunctions) {
   const std::vector<double> places = {0,   1e-8, 0.25, 1,  1.75, 2,    2.25, 3.5,
                                       7.5, 8,    8.5,  15, 29,   31.5, 60,   400};
