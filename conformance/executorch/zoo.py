@@ -32,6 +32,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ZOOS = [os.path.join(HERE, "..", "models", name) for name in ("zoo", "more")]
 ENVIRONMENT = os.path.expanduser("~/.cache/belay/executorch-1.5")
 SECONDS = 300  # for one question
+MAX_SIZE = 64  # of sizes that the archive has no bound for
 XNNPACK = ["--backend=xnnpack", "--compile-spec=xnnpack:target=executorch-1.5"]
 
 # Models of which ExecuTorch's runtime computes others than the recorded results, and why. Whether it is so is seen each
@@ -95,7 +96,10 @@ class Worker:
 
 
 def belay_lower(belay, archive, program, options=()):
-    """{"seconds": s} or {"error": message, "refused": whether Belay named what is missing}."""
+    """{"seconds": s} or {"error": message, "refused": whether Belay named what is missing}.
+
+    Sizes without a bound get one of MAX_SIZE, as the error suggests: "max_size" says so then.
+    """
     start = time.perf_counter()
     done = subprocess.run([belay, "lower", archive, "--format=pte", "-o", program,
                            f"--report={program}.json", *options],
@@ -107,6 +111,9 @@ def belay_lower(belay, archive, program, options=()):
         nodes = [sum(part["nodes"] for part in parts if part["backend"] or everything)
                  for everything in (False, True)]
         return {"seconds": seconds, "delegated": nodes}
+    bound = f"--max-size={MAX_SIZE}"
+    if "'belay lower --max-size' gives one" in done.stderr and bound not in options:
+        return {**belay_lower(belay, archive, program, [*options, bound]), "max_size": MAX_SIZE}
     return {"error": done.stderr.strip(), "refused": done.returncode in range(1, 6)}
 
 
@@ -271,6 +278,8 @@ def main():
                 lines = outcome(row, who).splitlines()
                 nodes = row.get(who, {}).get("delegated", [0])
                 share = f" ({nodes[0]} of {nodes[1]} nodes in delegates)" if nodes[0] else ""
+                bound = row.get(who, {}).get("max_size")
+                share += f" (sizes without a bound: up to {bound})" if bound else ""
                 print(f"{name:28} {who:10} {lines[0][:140]}{share}")
                 for line in lines[1:] if who == "belay" else []:
                     print(f"{'':40}{line.strip()[:140]}")

@@ -91,6 +91,19 @@ class ZooTest(unittest.TestCase):
                 answer = zoo.belay_lower(belay, "a.pt2", "a.pte")
                 self.assertEqual(answer, {"error": "no operator", "refused": refused})
 
+    def test_sizes_without_a_bound_get_one(self):
+        with tempfile.TemporaryDirectory() as folder:
+            belay = os.path.join(folder, "belay")
+            with open(belay, "w", encoding="utf-8") as file:
+                file.write("#!/bin/sh\n"
+                           "case \"$*\" in\n"
+                           "*--max-size=64*) echo '{\"delegation\": []}' > $5.json ;;\n"
+                           "*) echo \"no bound ('belay lower --max-size' gives one to all)\" >&2; exit 3\n"
+                           "esac\n")
+            os.chmod(belay, 0o755)
+            answer = zoo.belay_lower(belay, "a.pt2", os.path.join(folder, "a.pte"))
+            self.assertEqual((answer["max_size"], answer["delegated"]), (64, [0, 0]))
+
     def test_a_folder_of_the_benchmarks_is_a_model(self):
         with tempfile.TemporaryDirectory() as folder:
             data = os.path.join(folder, "net")
