@@ -35,13 +35,6 @@ SECONDS = 300  # for one question
 MAX_SIZE = 64  # of sizes that the archive has no bound for
 XNNPACK = ["--backend=xnnpack", "--compile-spec=xnnpack:target=executorch-1.5"]
 
-# Models of which ExecuTorch's runtime computes others than the recorded results, and why. Whether it is so is seen each
-# time: of the same file Belay must get the recorded ones, and ExecuTorch must not get them of its own file, either.
-KNOWN_DIFFERENCES = {
-    "byte_products":
-        "divides by a tensor of one element as a product with its reciprocal: another scale at run time",
-}
-
 
 def find_python(given):
     """A Python with executorch 1.5; None, with a line that says why, where there is none."""
@@ -154,10 +147,6 @@ def examine(model, belay, worker, folder, xnnpack=False):
         return row
     row["executorch_run"] = worker.ask(do="run", program=theirs, model=model)
     row.update(examine_reader("reader", theirs, model, belay, worker, folder))
-    known = KNOWN_DIFFERENCES.get(os.path.basename(model))
-    if known and "error" in row.get("belay_run", {}) and "error" in row["executorch_run"]:
-        if outcome(row, "own") == "matched":
-            row["belay_run"] = {"differs": known, **row["belay_run"]}
     return row
 
 
@@ -203,7 +192,7 @@ def model_of_bench(text, to):
 
 
 def outcome(row, who):
-    """"matched", "failed: …", "refused: …", "unrunnable: …", "differs: …", "nothing" where none ran."""
+    """"matched", "failed: …", "refused: …", "unrunnable: …", "nothing" where none ran."""
     if who not in row:
         return "nothing"
     if "error" in row[who]:
@@ -212,8 +201,6 @@ def outcome(row, who):
     run = row[who + "_run"]
     if "unrunnable" in run:
         return f"unrunnable: {run['unrunnable']}"
-    if "differs" in run:
-        return f"differs: {run['differs']} ({run['error']})"
     return f"failed: {run['error']}" if "error" in run else "matched"
 
 
@@ -229,7 +216,7 @@ def summary(rows):
     return {
         "models": len(rows),
         "belay": {word: len(names("belay", word))
-                  for word in ("matched", "refused", "failed", "differs", "unrunnable")},
+                  for word in ("matched", "refused", "failed", "unrunnable")},
         "executorch": {"lowered": len(lowered), "matched": len(theirs)},
         "own": {word: len(names("own", word)) for word in ("matched", "refused", "failed")},
         # Of files that give ExecuTorch itself other results, or none, nothing is expected.

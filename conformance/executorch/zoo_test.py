@@ -36,8 +36,7 @@ class ZooTest(unittest.TestCase):
         rows = {"a": row("m", "m", (0.02, 1.0)), "b": row("l", "m"), "c": row("m", "f", (0.01, 1.0)),
                 "d": row("m", "l"), "e": row("f", "l")}
         total = zoo.summary(rows)
-        self.assertEqual(total["belay"], {"matched": 3, "refused": 1, "failed": 1, "differs": 0,
-                                          "unrunnable": 0})
+        self.assertEqual(total["belay"], {"matched": 3, "refused": 1, "failed": 1, "unrunnable": 0})
         self.assertEqual(total["executorch"], {"lowered": 3, "matched": 2})
         self.assertEqual(total["reader"], {"matched": 2, "refused": 0, "failed": 0})
         self.assertEqual(total["share_of_executorch_read"], 1.0)
@@ -46,40 +45,6 @@ class ZooTest(unittest.TestCase):
         self.assertEqual(total["share_of_executorch_matched"], 0.5)
         self.assertAlmostEqual(total["median_time_ratio"], 0.015)
         self.assertAlmostEqual(total["total_time_ratio"], 0.015)
-
-    def test_a_known_difference_is_one_while_the_file_and_executorch_say_so(self):
-        class Worker:
-            """Gives the answers of each question in turn."""
-            def __init__(self, **answers):
-                self._answers = answers
-
-            def ask(self, do, **_):
-                return self._answers[do].pop(0)
-
-        name = next(iter(zoo.KNOWN_DIFFERENCES))
-        differs, same = {"error": "case 0: differs"}, {"cases": 1}
-        for model, runs, compares, expected in (
-                (name, [differs, differs], [same, same], "differs: "),
-                (name, [differs, same], [same, same], "failed: case 0"),  # ExecuTorch has the right results
-                (name, [differs, differs], [differs, same], "failed: case 0"),  # the file is wrong
-                ("other", [differs, differs], [same, same], "failed: case 0"),
-                (name, [same, differs], [same, same], "matched")):
-            with tempfile.TemporaryDirectory() as folder:
-                model = os.path.join(folder, model)
-                os.mkdir(model)
-                with open(os.path.join(model, "manifest.json"), "w", encoding="utf-8") as file:
-                    json.dump({"cases": []}, file)
-                belay = os.path.join(folder, "belay")
-                with open(belay, "w", encoding="utf-8") as file:
-                    file.write("#!/bin/sh\n[ $1 = run ] || echo '{\"delegation\": []}' > "
-                               f"{folder}/belay.pte.json\n")
-                os.chmod(belay, 0o755)
-                worker = Worker(lower=[{"seconds": 1, "delegated": [0, 1]}], run=runs, compare=compares)
-                row = zoo.examine(model, belay, worker, folder)
-                self.assertTrue(zoo.outcome(row, "belay").startswith(expected), row)
-                wrong = expected.startswith("failed") and "own_run" in row and "error" in row["own_run"]
-                self.assertEqual(zoo.summary({"it": row})["own"],
-                                 {"matched": 1 - wrong, "refused": 0, "failed": int(wrong)})
 
     def test_refusal_and_crash_of_belay_are_told_apart(self):
         with tempfile.TemporaryDirectory() as folder:
