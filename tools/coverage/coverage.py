@@ -10,6 +10,7 @@ Prints a row per folder and, with --open, the open sides of these sources. See R
 """
 
 import argparse
+import bisect
 import collections
 import dataclasses
 import glob
@@ -75,9 +76,9 @@ class Share:
     covered: int = 0
     count: int = 0
 
-    def add(self, summary):
-        self.covered += summary["covered"]
-        self.count += summary["count"]
+    def add(self, covered, count):
+        self.covered += covered
+        self.count += count
 
     def __str__(self):
         return f"{100 * self.covered / self.count:.1f}" if self.count else "–"
@@ -90,15 +91,80 @@ def relative(filename):
     return filename.removeprefix("/proc/self/cwd/")
 
 
-def shares(export, prefixes, key):
-    """`key` of each source below one of the prefixes → the shares of lines, branches and conditions."""
-    table = collections.defaultdict(lambda: {kind: Share() for kind in KINDS})
-    for source in export["data"][0]["files"]:
-        path = relative(source["filename"])
+class Source:
+    """What was reached of one source: each place once, whatever the number of instances of a template."""
+
+    def __init__(self, exported):
+        self.segments = [tuple(s[:4]) for s in exported["segments"]]  # in order; line, column, count, whether it counts
+        self.lines = (exported["summary"]["lines"]["covered"], exported["summary"]["lines"]["count"])
+        taken = collections.defaultdict(lambda: [0, 0])
+        for line, column, _, _, true, false, *_ in exported["branches"]:
+            taken[line, column][0] += true
+            taken[line, column][1] += false
+        for expansion in exported["expansions"]:  # a macro counts where it is used
+            for inside_line, inside_column, _, _, true, false, *_ in expansion["branches"]:
+                place = (*expansion["source_region"][:2], inside_line, inside_column)
+                taken[place][0] += true
+                taken[place][1] += false
+        # By place; in a macro, where it is used and where in it.
+        self.branches = {p: t for p, t in sorted(taken.items()) if any(t) or not self.comes_to(*p[:2])}
+        # By place: of each condition, whether it decides in an instance; None where its value is known beforehand.
+        self.decisions = {}
+        for line, column, end_line, end_column, *_, conditions in exported["mcdc_records"]:
+            known = self.decisions.setdefault((line, column), [False] * len(conditions))
+            for i, condition in enumerate(conditions[: len(known)]):
+                known[i] = known[i] or bool(condition)
+            parts = [p for p in sorted(taken) if (line, column) <= p < (end_line, end_column) and len(p) == 2]
+            if len(parts) == len(known):
+                known[:] = [c if p in self.branches else None for p, c in zip(parts, known)]
+
+    def comes_to(self, line, column):
+        """Whether a test comes to this place: a branch there without counts is decided when it is compiled."""
+        at = bisect.bisect_right(self.segments, (line, column, float("inf"))) - 1
+        return at >= 0 and self.segments[at][3] and self.segments[at][2] > 0
+
+    def share(self, kind):
+        """How many there are, and how many were reached."""
+        if kind == "lines":
+            return self.lines
+        if kind == "branches":
+            return sum(bool(side) for sides in self.branches.values() for side in sides), 2 * len(self.branches)
+        conditions = [c for decision in self.decisions.values() for c in decision if c is not None]
+        return sum(conditions), len(conditions)
+
+    def open_sides(self):
+        """(line, column, what) of the branches of which a side was never taken, and of conditions that never decided."""
+        sides = []
+        for place, (true, false) in self.branches.items():
+            what = "in its macro, " if len(place) > 2 else ""
+            if not true and not false:
+                sides.append((*place[:2], what + "never comes here"))
+            elif not true or not false:
+                sides.append((*place[:2], what + f"never {'true' if not true else 'false'}"))
+        for (line, column), conditions in self.decisions.items():
+            missing = [str(i + 1) for i, condition in enumerate(conditions) if condition is False]
+            if missing:
+                sides.append((line, column, f"condition {', '.join(missing)} of {len(conditions)} never decides"))
+        return sorted(sides)
+
+
+def sources(export, prefixes):
+    """The product's sources below one of the prefixes, by path."""
+    found = {}
+    for exported in export["data"][0]["files"]:
+        path = relative(exported["filename"])
         if is_product(path) and any(path.startswith(p) for p in prefixes):
-            for name in {key(path), "all"}:
-                for kind in KINDS:
-                    table[name][kind].add(source["summary"][kind])
+            found[path] = Source(exported)
+    return found
+
+
+def shares(found, key):
+    """`key` of each source → the shares of lines, branches and conditions."""
+    table = collections.defaultdict(lambda: {kind: Share() for kind in KINDS})
+    for path, source in found.items():
+        for name in {key(path), "all"}:
+            for kind in KINDS:
+                table[name][kind].add(*source.share(kind))
     return table
 
 
@@ -107,30 +173,6 @@ def print_table(table, what):
     for name in sorted(table, key=lambda n: (n != "all", n)):
         lines = table[name]["lines"].count
         print(f"| {name}{f' ({lines:,} lines)' if name == 'all' else ''} | " + " | ".join(str(table[name][k]) for k in KINDS) + " |")
-
-
-def open_sides(source):
-    """(line, column, what) of the branches of which a side was never taken, and of conditions that never decided."""
-    taken = collections.defaultdict(lambda: [0, 0])
-    for line, column, _, _, true, false, *_ in source["branches"]:
-        taken[line, column][0] += true
-        taken[line, column][1] += false
-    sides = []
-    for (line, column), (true, false) in sorted(taken.items()):
-        if not true and not false:
-            sides.append((line, column, "never comes here"))
-        elif not true or not false:
-            sides.append((line, column, f"never {'true' if not true else 'false'}"))
-    decided = {}  # by place: of each condition, whether it decided in any instance
-    for line, column, *_, conditions in source.get("mcdc_records", []):
-        known = decided.setdefault((line, column), [False] * len(conditions))
-        for i, condition in enumerate(conditions[: len(known)]):
-            known[i] = known[i] or bool(condition)
-    for (line, column), conditions in sorted(decided.items()):
-        missing = [str(i + 1) for i, condition in enumerate(conditions) if not condition]
-        if missing:
-            sides.append((line, column, f"condition {', '.join(missing)} of {len(conditions)} never decides"))
-    return sorted(sides)
 
 
 class Bazel:
@@ -202,7 +244,7 @@ def export(binaries, profiles):
     # Processes that are killed leave damaged profiles, which are left out.
     subprocess.run(["llvm-profdata-19", "merge", "-sparse", "--failure-mode=all", f"--input-files={listed}", "-o", merged], check=True)
     objects = [str(binaries[0])] + [part for b in binaries[1:] for part in ("-object", str(b))]
-    command = ["llvm-cov-19", "export", "-skip-expansions", "-skip-functions", f"-instr-profile={merged}", *objects]
+    command = ["llvm-cov-19", "export", "-skip-functions", f"-instr-profile={merged}", *objects]
     text = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
     return json.loads(text)
 
@@ -231,16 +273,14 @@ def main():
         else:
             binaries = run_tests(bazel, options.patterns or ["//..."], profiles)
         result = export(binaries, profiles)
-    prefixes = options.of or (OF_FUZZ if options.fuzz else [""])
-    print_table(shares(result, prefixes, folder_of), "folder")
+    found = sources(result, options.of or (OF_FUZZ if options.fuzz else [""]))
+    print_table(shares(found, folder_of), "folder")
     if options.files:
         print()
-        print_table(shares(result, prefixes, lambda path: path), "source")
-    for source in result["data"][0]["files"]:
-        path = relative(source["filename"])
-        if is_product(path) and any(path.startswith(p) for p in options.open):
-            for line, column, what in open_sides(source):
-                print(f"{path}:{line}:{column}: {what}")
+        print_table(shares(found, lambda path: path), "source")
+    for path, source in sources(result, options.open).items():
+        for line, column, what in source.open_sides():
+            print(f"{path}:{line}:{column}: {what}")
 
 
 if __name__ == "__main__":

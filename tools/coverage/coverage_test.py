@@ -19,42 +19,61 @@ SOURCE = """int Clamp(int x, bool low, bool high) {
 }
 int main() { return Clamp(-1, true, false) + Clamp(3, true, false) + Clamp(3, false, false); }
 """
+# Each instance of the template takes other sides, one condition is known when it is compiled, and a macro is used twice.
+INSTANCES = """#define RETURN_IF_NEGATIVE(x) do { if ((x) < 0) return 0; } while (false)
+template <bool kWide>
+int Narrow(int x, bool low) {
+  if (kWide && x > 9) return 9;
+  if (low && x < 0) return 0;
+  return x;
+}
+int Root(int x) {
+  RETURN_IF_NEGATIVE(x);
+  RETURN_IF_NEGATIVE(x - 1);
+  return x > 100 ? 10 : 1;
+}
+int main() {
+  return Narrow<true>(10, false) + Narrow<true>(3, false) + Narrow<false>(-1, true) + Narrow<false>(1, true) +
+         Narrow<false>(-1, false) + Root(-1) + Root(4);
+}
+"""
 
 
 @unittest.skipUnless(shutil.which("clang++-19") and shutil.which("llvm-cov-19"), "no compiler")
 class ExportTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        folder = pathlib.Path(cls.folder.name)
-        (folder / "runtime/x").mkdir(parents=True)
-        (folder / "runtime/x/clamp.cc").write_text(SOURCE)
-        flags = [f.removeprefix("--copt=") for f in coverage.FLAGS if f.startswith("--copt=-f")]
-        command = ["clang++-19", "-std=c++20", *flags, "runtime/x/clamp.cc", "-o", "clamp"]
-        subprocess.run(command, cwd=folder, check=True)
-        profiles = folder / "profiles"
-        profiles.mkdir()
-        (profiles / "damaged.profraw").write_bytes(b"no profile")
-        environment = os.environ | {"LLVM_PROFILE_FILE": f"{profiles}/%m_%p.profraw"}
-        subprocess.run([folder / "clamp"], env=environment)
-        with contextlib.redirect_stderr(io.StringIO()):
-            cls.export = coverage.export([folder / "clamp"], profiles)
+        cls.found = {}
+        for path, text in {"runtime/x/clamp.cc": SOURCE, "exir/y/narrow.cc": INSTANCES}.items():
+            cls.exported = cls.run_program(path, text)
+            cls.found |= coverage.sources(cls.exported, ["runtime", "exir"])
 
-    @classmethod
-    def tearDownClass(cls):
-        cls.folder.cleanup()
+    @staticmethod
+    def run_program(path, text):
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            (folder / path).parent.mkdir(parents=True)
+            (folder / path).write_text(text)
+            flags = [f.removeprefix("--copt=") for f in coverage.FLAGS if f.startswith("--copt=-f")]
+            subprocess.run(["clang++-19", "-std=c++20", *flags, path, "-o", "program"], cwd=folder, check=True)
+            profiles = folder / "profiles"
+            profiles.mkdir()
+            (profiles / "damaged.profraw").write_bytes(b"no profile")
+            environment = os.environ | {"LLVM_PROFILE_FILE": f"{profiles}/%m_%p.profraw"}
+            subprocess.run([folder / "program"], env=environment)
+            with contextlib.redirect_stderr(io.StringIO()):
+                return coverage.export([folder / "program"], profiles)
 
     def test_shares_are_by_folder(self):
-        table = coverage.shares(self.export, ["runtime"], coverage.folder_of)
+        table = coverage.shares({"runtime/x/clamp.cc": self.found["runtime/x/clamp.cc"]}, coverage.folder_of)
         self.assertEqual(sorted(table), ["all", "runtime/x"])
         self.assertEqual((table["all"]["branches"].covered, table["all"]["branches"].count), (7, 10))
         self.assertEqual((table["all"]["mcdc"].covered, table["all"]["mcdc"].count), (2, 4))
-        self.assertEqual(coverage.shares(self.export, ["exir"], coverage.folder_of), {})
+        self.assertEqual(coverage.sources(self.exported, ["runtime"]), {})
 
     def test_open_sides_name_place_and_side(self):
-        [source] = self.export["data"][0]["files"]
         self.assertEqual(
-            coverage.open_sides(source),
+            self.found["runtime/x/clamp.cc"].open_sides(),
             [
                 (3, 7, "condition 1, 2 of 2 never decides"),
                 (3, 7, "never true"),
@@ -63,10 +82,19 @@ class ExportTest(unittest.TestCase):
             ],
         )
 
+    def test_a_side_counts_that_any_instance_took_and_a_macro_where_it_is_used(self):
+        narrow = self.found["exir/y/narrow.cc"]
+        self.assertEqual(narrow.open_sides(), [(10, 3, "in its macro, never true"), (11, 10, "never true")])
+        # x > 9, low, x < 0, the macro twice, x > 100; kWide is known beforehand.
+        self.assertEqual(narrow.share("branches"), (10, 12))
+        # x > 9 decides, and in the other instance low and x < 0.
+        self.assertEqual(narrow.share("mcdc"), (3, 3))
+
     def test_prints_all_first(self):
         text = io.StringIO()
         with contextlib.redirect_stdout(text):
-            coverage.print_table(coverage.shares(self.export, [""], coverage.folder_of), "folder")
+            table = coverage.shares({"runtime/x/clamp.cc": self.found["runtime/x/clamp.cc"]}, coverage.folder_of)
+            coverage.print_table(table, "folder")
         rows = text.getvalue().splitlines()
         self.assertEqual(rows[0], "| folder | lines | branches | MC/DC |")
         self.assertTrue(rows[2].startswith("| all (7 lines) | "), rows[2])
