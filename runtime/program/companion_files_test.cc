@@ -100,6 +100,42 @@ TEST_F(CompanionTest, HasPlaceForItsDigests) {
                                                 "of 127")));
 }
 
+// A companion file whose size is the one that it says, and whose header is right.
+std::string WithSize(std::string bytes) {
+  for (size_t i = 0; i < 8; ++i) bytes[16 + i] = static_cast<char>(bytes.size() >> (8 * i));
+  FixHeader(bytes);
+  return bytes;
+}
+
+TEST_F(CompanionTest, IsRefusedWhenItsHeaderOrDigestsAreDamaged) {
+  const std::string right = program_.SerializeCompanion("model.data");
+  for (const size_t at : {32, 40, 48}) {
+    std::string bytes = right;
+    bytes[at] = 1;
+    FixHeader(bytes);
+    Write("model.data", bytes);
+    EXPECT_THAT(Open(), StatusIs(kLoss, HasSubstr("'model.data': the header's reserved bytes at " +
+                                                  std::to_string(at))));
+  }
+  std::string bytes = right;
+  bytes[kHeaderBytes] ^= 1;
+  Write("model.data", bytes);
+  EXPECT_THAT(Open(), StatusIs(kLoss, HasSubstr("the digest table is damaged")));
+}
+
+TEST_F(CompanionTest, EndsWithItsLastSegment) {
+  Write("model.data", WithSize(program_.SerializeCompanion("model.data") + "x"));
+  EXPECT_THAT(Open(), StatusIs(kInvalid, HasSubstr("'model.data': segments: they end at")));
+}
+
+TEST_F(CompanionTest, SegmentsLieInItOneAfterTheOther) {
+  Write("model.data", program_.SerializeCompanion("model.data"));
+  Write("model.belay", program_.Serialize([](schema::Program& program) {
+    program.mutable_segments(1)->set_offset(program.segments(1).offset() + 128);
+  }));
+  EXPECT_THAT(Open(), StatusIs(kInvalid, HasSubstr("'model.data': segments[1].offset: is ")));
+}
+
 TEST_F(CompanionTest, LiesInTheRootItself) {
   for (const char* name : {"../model.data", "a/model.data", "/model.data", "..", ".", ""}) {
     EXPECT_THAT(OpenCompanionFile(root_, name, {}).status(),
@@ -108,6 +144,10 @@ TEST_F(CompanionTest, LiesInTheRootItself) {
   }
   EXPECT_THAT(OpenCompanionFile(root_ + "/missing", "model.data", {}).status(),
               StatusIs(absl::StatusCode::kNotFound));
+  EXPECT_THAT(OpenCompanionFile(root_ + "/model.belay", "model.data", {}).status(),
+              StatusIs(absl::StatusCode::kNotFound));  // no directory
+  EXPECT_THAT(OpenCompanionFile(std::string(100'000, 'r'), "model.data", {}).status(),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("'model.data': ")));
 }
 
 TEST_F(CompanionTest, IsFoundBesideAProgramOfTheCurrentFolder) {
@@ -117,6 +157,15 @@ TEST_F(CompanionTest, IsFoundBesideAProgramOfTheCurrentFolder) {
   ASSERT_EQ(::chdir(root_.c_str()), 0);
   EXPECT_OK(Program::Open("model.belay").status());
   ASSERT_EQ(::chdir(before), 0);
+}
+
+TEST_F(CompanionTest, IsFoundInTheFolderThatIsGiven) {
+  ASSERT_EQ(std::system(("mkdir '" + root_ + "/data'").c_str()), 0);
+  Write("data/model.data", program_.SerializeCompanion("model.data"));
+  EXPECT_THAT(Open(), StatusIs(absl::StatusCode::kNotFound));
+  Program::Options options;
+  options.companion_root = root_ + "/data";
+  EXPECT_OK(Program::Open(root_ + "/model.belay", options).status());
 }
 
 TEST_F(CompanionTest, IsRefusedWhenItIsNone) {

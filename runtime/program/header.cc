@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
-#include <optional>
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
@@ -123,13 +122,11 @@ absl::StatusOr<absl::Span<const std::byte>> ReadCompanionHeader(absl::Span<const
     return absl::DataLossError(
         absl::StrCat("it has ", count, " segments, the program file lists ", segments));
   }
-  const std::optional<uint64_t> size = CheckedMul<uint64_t>(count, kDigestBytes);
-  if (!size.has_value() || !RangeFits(kHeaderBytes, *size, file.size())) {
+  if (count > (file.size() - kHeaderBytes) / kDigestBytes) {
     return absl::DataLossError(absl::StrCat("the digests of ", count,
                                             " segments do not fit into a file of ", file.size()));
   }
-  const absl::Span<const std::byte> digests =
-      file.subspan(kHeaderBytes, static_cast<size_t>(*size));
+  const absl::Span<const std::byte> digests = file.subspan(kHeaderBytes, count * kDigestBytes);
   ABSL_RETURN_IF_ERROR(CheckCrc("digest table", digests, LittleEndian<uint32_t>(file, 56)));
   return digests;
 }

@@ -60,8 +60,8 @@ bool OperandOverlap::ForEachElement(uint32_t list, const Visit& visit) const {
 
 bool OperandOverlap::MayLieOver(const Range& output, const Range& argument,
                                 OutputOverArgument over) const {
-  if (over == OutputOverArgument::kNever || output.space != TensorPlan::Location::kArena ||
-      output.begin != argument.begin || output.end != argument.end) {
+  if (over == OutputOverArgument::kNever || output.begin != argument.begin ||
+      output.end != argument.end) {
     return false;
   }
   const auto& out = std::get<TensorPlan>(values_[output.value]);

@@ -52,6 +52,8 @@ class OperandOverlap {
   bool ForEachRange(uint32_t value, const Visit& visit) const;
   template <class Visit>
   bool ForEachElement(uint32_t list, const Visit& visit) const;
+  // Of different values that overlap, which are tensors in the arena: outside it a value overlaps
+  // itself alone.
   bool MayLieOver(const Range& output, const Range& argument, OutputOverArgument over) const;
   // False for most calls, which have one output and nothing else to look at.
   bool MayMeet(const Range& output, absl::Span<const uint32_t> arguments) const;

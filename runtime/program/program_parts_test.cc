@@ -48,6 +48,10 @@ TEST(ProgramPartsTest, TensorsLieAtMultiplesOfTheirElement) {
 
 TEST(ProgramPartsTest, RulesAndLimitsHoldAsForFiles) {
   EXPECT_THAT(FromParts("\xff"), StatusIs(absl::StatusCode::kDataLoss));
+  TestProgram nameless;
+  nameless.AddMethod("");
+  EXPECT_THAT(FromParts(nameless.metadata().SerializeAsString()),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("methods[0].name: is empty")));
   Limits limits;
   limits.arena_bytes = 15;
   EXPECT_THAT(FromParts(Metadata(0), limits),

@@ -72,6 +72,22 @@ void CallWithLists(schema::Method& method, const SampleIndices& v, int first, in
   }
 }
 
+// Calls the delegate twice, first with `total` and then with one that differs as `edit` says.
+void CallWithTensors(schema::Method& method, const SampleIndices& v,
+                     void (*edit)(schema::Tensor& tensor)) {
+  schema::Tensor& copy = TensorAt(method, v.copy);
+  const uint64_t place = copy.arena_offset();
+  copy = TensorAt(method, v.total);
+  copy.set_arena_offset(place);
+  edit(copy);
+  At(method, v.move).mutable_move()->set_from(v.weight);
+  At(method, v.move).mutable_move()->set_to(v.total);
+  *method.add_instructions() = At(method, v.delegate);
+  At(method, static_cast<uint32_t>(method.instructions_size() - 1))
+      .mutable_delegate()
+      ->set_outputs(0, v.copy);
+}
+
 // Makes the first instruction an elementwise one whose argument lies where its result does.
 void PutCopyOverSum(schema::Method& method, const SampleIndices& v) {
   method.set_operators(static_cast<int>(At(method, v.add).kernel().operator_()), "aten.add.Tensor");
@@ -180,6 +196,10 @@ const RuleCase kRuleCases[] = {
      kInvalid, "named_data[0].layout: a tensor of 12 bytes, the data has 11"},
     {"NamedDataLayoutWithoutDtype", EDIT(program.mutable_named_data(0)->mutable_layout()), kInvalid,
      "named_data[0].layout.dtype: 0 is no dtype"},
+    {"NamedDataLayoutMalformed",
+     EDIT(ASSERT_TRUE(program.mutable_named_data(0)->mutable_layout()->MergeFromString(
+         std::string("\x0a\0", 2)))),  // the dtype as bytes
+     absl::StatusCode::kDataLoss, "named_data[0].layout, field 1: it has another wire type"},
     {"DebugSegmentOutOfRange", EDIT(program.set_debug_segment(6)), kInvalid,
      "debug_segment: segment 5 does not exist"},
     {"DebugSegmentOfWrongKind", EDIT(program.set_debug_segment(1)), kInvalid,
@@ -208,6 +228,9 @@ const RuleCase kRuleCases[] = {
     {"T3MemoryFormatUnknown",
      EDIT(method.mutable_values(static_cast<int>(v.memory_format))->set_memory_format(5)), kInvalid,
      "memory_format: 5"},
+    {"T3MemoryFormatMissing",
+     EDIT(method.mutable_values(static_cast<int>(v.memory_format))->set_memory_format(0)), kInvalid,
+     "memory_format: 0 is no memory format"},
     {"T3ScalarKindUnknown",
      EDIT(method.mutable_values(static_cast<int>(v.flag))->mutable_scalar()->clear_kind()),
      kInvalid, "scalar: 0 is no kind"},
@@ -352,6 +375,16 @@ const RuleCase kRuleCases[] = {
      EDIT(*method.add_instructions() = method.instructions(static_cast<int>(v.delegate));
           At(method, 7).mutable_delegate()->set_arguments(0, v.n)),
      kInvalid, "delegate.arguments: value 2 differs in kind"},
+    {"DelegateCalledWithATensorOfAnotherDType",
+     EDIT(CallWithTensors(method, v, [](schema::Tensor& t) { t.set_dtype(4); })), kInvalid,
+     "instructions[7].delegate.outputs: value 10 differs in kind or size from value 11"},
+    {"DelegateCalledWithATensorOfAnotherOrder",
+     EDIT(CallWithTensors(method, v,
+                          [](schema::Tensor& t) { t.set_dim_order(std::string("\1\0", 2)); })),
+     kInvalid, "instructions[7].delegate.outputs: value 10 differs in kind or size from value 11"},
+    {"DelegateCalledWithATensorOfDynamicSizes",
+     EDIT(CallWithTensors(method, v, [](schema::Tensor& t) { t.set_dynamic_dims(1); })), kInvalid,
+     "instructions[7].delegate.outputs: value 10 differs in kind or size from value 11"},
     {"DelegateCalledWithZeroOfAnotherSign", EDIT(CallWithNumbers(method, v, 0.0, -0.0)), kInvalid,
      "instructions[7].delegate.arguments: value 21 differs"},
     {"DelegateIndexOutOfRange", EDIT(At(method, v.delegate).mutable_delegate()->set_delegate(1)),
@@ -394,6 +427,10 @@ const RuleCase kRuleCases[] = {
      kInvalid, "element 10 of list 12"},
     {"OutputTwice", EDIT(At(method, v.add).mutable_kernel()->add_outputs(v.sum)), kInvalid,
      "kernel: value 9 is written and is another operand"},
+    // More often than there are values.
+    {"OutputManyTimes",
+     EDIT(for (int i = 0; i < 100; ++i) At(method, v.add).mutable_kernel()->add_outputs(v.sum)),
+     kInvalid, "kernel: value 9 is written and is another operand"},
     {"OutputsOverlap",
      EDIT(TensorAt(method, v.copy).set_arena_offset(0);
           At(method, v.add).mutable_kernel()->add_outputs(v.copy)),
@@ -417,6 +454,11 @@ const RuleCase kRuleCases[] = {
     {"ElementwiseOutputOverArgumentOfOtherDynamicSizes",
      EDIT(PutCopyOverSum(method, v); TensorAt(method, v.copy).set_dynamic_dims(2)), kInvalid,
      "value 9 is written and overlaps value 10"},
+    {"ElementwiseOutputOverTheEndOfAnArgument",
+     EDIT(PutCopyOverSum(method, v);
+          for (const uint32_t value : {v.sum, v.copy}) TensorAt(method, value).set_sizes(0, 8);
+          TensorAt(method, v.sum).set_arena_offset(TensorAt(method, v.copy).arena_offset() + 64)),
+     kInvalid, "value 9 is written and overlaps value 10"},
     {"ElementwiseOutputOverArgumentOfFewerBytes",
      EDIT(method.set_operators(At(method, v.add).kernel().operator_(), "aten.add.Tensor");
           TensorAt(method, v.copy).set_arena_offset(TensorAt(method, v.sum).arena_offset());
@@ -487,6 +529,10 @@ const RuleCase kRuleCases[] = {
      EDIT(At(method, v.branch).mutable_jump_if_false()->set_condition(v.bool_tensor);
           TensorAt(method, v.bool_tensor).set_dtype(7)),
      kInvalid, "is neither a bool"},
+    {"I1ConditionIsDynamicTensor",
+     EDIT(At(method, v.branch).mutable_jump_if_false()->set_condition(v.bool_tensor);
+          TensorAt(method, v.bool_tensor).set_dynamic_dims(1)),
+     kInvalid, "is neither a bool"},
     {"I1TargetOutOfRange", EDIT(At(method, v.branch).mutable_jump_if_false()->set_target(8)),
      kInvalid, "jump_if_false.target: 8 is beyond the 7 instructions"},
     {"JumpTargetOutOfRange", EDIT(At(method, v.jump).mutable_jump()->set_target(8)), kInvalid,
@@ -554,6 +600,14 @@ const AllowedCase kAllowedCases[] = {
     {"OutputIsState", EDIT(At(method, v.add).mutable_kernel()->set_outputs(0, v.state))},
     {"OutputIsMutatedInput", EDIT(At(method, v.add).mutable_kernel()->set_outputs(0, v.m))},
     {"DelegateCalledTwiceWithNaN", EDIT(CallWithNumbers(method, v, std::nan("1"), -std::nan("2")))},
+    {"DelegateCalledTwiceWithTensorsAlike",
+     EDIT(CallWithTensors(method, v, [](schema::Tensor&) {}))},
+    {"ArgumentIsAListOfNumbersAndTensors",
+     EDIT(At(method, v.add)
+              .mutable_kernel()
+              ->add_arguments(static_cast<uint32_t>(method.values_size()));
+          schema::List* list = method.add_values()->mutable_list(); list->add_elements(v.three);
+          list->add_elements(v.weight))},
     {"ArgumentTwice", EDIT(At(method, v.add).mutable_kernel()->set_arguments(1, v.x))},
     {"ElementwiseOutputOverArgument", EDIT(PutCopyOverSum(method, v))},
     {"OutputOfOtherShapeOverSameBytes",
@@ -586,6 +640,8 @@ const AllowedCase kAllowedCases[] = {
      EDIT(schema::TensorLayout* layout = program.mutable_named_data(0)->mutable_layout();
           layout->set_dtype(1); layout->add_sizes(11); layout->set_dim_order(std::string("\0", 1));
           program.mutable_named_data(0)->set_alignment(128))},
+    {"NamedDataSorted", EDIT(*program.add_named_data() = program.named_data(0);
+                             program.mutable_named_data(1)->set_key("lookup2"))},
     {"RankZero", EDIT(TensorAt(method, v.bool_tensor).clear_sizes();
                       TensorAt(method, v.bool_tensor).clear_dim_order())},
 };

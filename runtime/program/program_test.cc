@@ -57,6 +57,13 @@ TEST(ProgramTest, NamesTheMethodsThereAre) {
                        "no method 'backward' in the program, which has 'forward', 'other'"));
 }
 
+TEST(ProgramTest, SaysThatThereIsNoMethod) {
+  ASSERT_OK_AND_ASSIGN(const Program program, OpenFileBytes(TestProgram().Serialize()));
+  EXPECT_THAT(
+      program.FindMethod("forward"),
+      StatusIs(absl::StatusCode::kNotFound, "no method 'forward' in the program, which has none"));
+}
+
 TEST(ProgramTest, FindsNamedData) {
   ASSERT_OK_AND_ASSIGN(const Program program, OpenFileBytes(SampleProgram().Serialize()));
   ASSERT_OK_AND_ASSIGN(const absl::Span<const std::byte> bytes, program.FindNamedData("lookup"));

@@ -5,7 +5,6 @@
 #include <cstring>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -77,14 +76,13 @@ class FileWalk {
   FileWalk(absl::Span<const std::byte> bytes, uint64_t end) : bytes_(bytes), end_(end) {}
 
   absl::Status Place(SegmentPlan& plan, uint64_t size, const MetadataPath& path) {
-    const std::optional<uint64_t> expected = CheckedAlignUp(end_, plan.alignment);
-    if (!expected.has_value() || plan.offset != *expected) {
+    // Always a number: a file has fewer than 2^63 bytes, and an alignment is at most 2^63.
+    const uint64_t expected = CheckedAlignUp(end_, plan.alignment).value_or(UINT64_MAX);
+    if (plan.offset != expected) {
       return MetadataPath(path, "offset")
-          .Error(absl::StrCat(
-              "is ", plan.offset, ", expected ",
-              expected.has_value() ? absl::StrCat(*expected) : std::string("an offset below 2^64"),
-              ": the first multiple of the alignment ", plan.alignment, " behind the ", end_,
-              " bytes before it"));
+          .Error(absl::StrCat("is ", plan.offset, ", expected ", expected,
+                              ": the first multiple of the alignment ", plan.alignment,
+                              " behind the ", end_, " bytes before it"));
     }
     if (!RangeFits(plan.offset, size, bytes_.size())) {
       return path.Error(absl::StrCat(size, " bytes at ", plan.offset, " are not inside the ",

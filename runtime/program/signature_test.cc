@@ -114,6 +114,9 @@ TEST_F(SignatureTest, ChecksTheSizeLimitFirst) {
   options.limits.file_bytes = 100;
   EXPECT_THAT(Program::Open(path, options),
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("'file_bytes'")));
+  // There is no signature of it, which would be said otherwise.
+  EXPECT_THAT(OpenFileBytes(SampleProgram().Serialize(), options),
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("'file_bytes'")));
 }
 
 TEST_F(SignatureTest, OpensFromMemoryWithTheSignatureGiven) {
@@ -149,9 +152,24 @@ TEST_F(SignatureTest, KeysAreHexadecimal) {
   ASSERT_OK_AND_ASSIGN(const Ed25519SecretKey parsed, ParseSecretKey(FormatKey(generated.seed)));
   EXPECT_EQ(parsed.seed, generated.seed);
   EXPECT_NE(GenerateSecretKey().seed, generated.seed);
-  for (const std::string& wrong : {std::string(), std::string("  "), std::string(63, 'a'),
-                                   std::string(65, 'a'), std::string(64, 'g')}) {
-    EXPECT_THAT(ParsePublicKey(wrong), StatusIs(absl::StatusCode::kInvalidArgument));
+  const std::string digits = "0123456789abcdefABCDEF" + std::string(42, '7');
+  ASSERT_OK_AND_ASSIGN(const Ed25519PublicKey key, ParsePublicKey(digits));
+  EXPECT_EQ(FormatKey(key.bytes), "0123456789abcdefabcdef" + std::string(42, '7'));
+  for (const std::string& wrong :
+       {std::string(), std::string("  "), std::string(63, 'a'), std::string(65, 'a')}) {
+    EXPECT_THAT(ParsePublicKey(wrong), StatusIs(absl::StatusCode::kInvalidArgument,
+                                                HasSubstr("a key has 64 hexadecimal digits")));
+  }
+  // The neighbors of the digits, as the first digit of a byte and as the second.
+  for (const char neighbor : {'/', ':', '@', 'G', '`', 'g'}) {
+    for (const size_t at : {20, 21}) {
+      std::string wrong = digits;
+      wrong[at] = neighbor;
+      const auto matcher = StatusIs(absl::StatusCode::kInvalidArgument,
+                                    HasSubstr("a key consists of hexadecimal digits alone"));
+      EXPECT_THAT(ParsePublicKey(wrong), matcher) << wrong;
+      EXPECT_THAT(ParseSecretKey(wrong), matcher) << wrong;
+    }
   }
 }
 

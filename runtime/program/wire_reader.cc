@@ -44,9 +44,9 @@ Varint ReadLongVarint(const uint8_t* at, const uint8_t* end) {
     }
   }
   uint64_t number = 0;
-  for (int shift = 0; shift < 64 && at != end; shift += 7) {
+  for (int shift = 0; at != end; shift += 7) {
     const uint64_t byte = *at++;
-    if (shift == 63 && byte > 1) return {};
+    if (shift == 63 && byte > 1) return {};  // the tenth byte is the last in any case
     number |= (byte & 0x7f) << shift;
     if (byte < 0x80) return {.end = at, .number = number};
   }
@@ -59,7 +59,8 @@ bool WireReader::Field::ReadTag(const uint8_t* end) {
   at = tag.end;
   number = static_cast<uint32_t>(tag.number >> 3);
   type = static_cast<WireType>(tag.number & 7);
-  return (tag.number <= UINT32_MAX && number != 0) || Fail("it has no valid number");
+  if (tag.number > UINT32_MAX || number == 0) return Fail("it has no valid number");
+  return true;
 }
 
 bool WireReader::Field::ReadValue(const uint8_t* end) {
@@ -112,7 +113,8 @@ bool WireReader::Field::ReadGroup(const uint8_t* end, uint32_t nesting) {
     }
     at = inside.at;
   }
-  return inside.number == number || Fail("a group ends with another number than it began with");
+  if (inside.number != number) return Fail("a group ends with another number than it began with");
+  return true;
 }
 
 WireReader::Field WireReader::ReadField(const uint8_t* at, const uint8_t* end, uint32_t nesting) {

@@ -237,9 +237,8 @@ class WireReader {
     kFixed32 = 5
   };
 
-  void Fail(const char* problem) {
-    if (problem_ == nullptr) problem_ = problem;
-  }
+  // Once: after a problem there is no next field.
+  void Fail(const char* problem) { problem_ = problem; }
   static absl::Status Error(const char* problem, uint32_t number, uint32_t nesting,
                             const MetadataPath& path);
   // A field of any wire type. What is not inline takes and returns values: a reader whose address
@@ -327,6 +326,7 @@ class WireElements {
 
  private:
   BELAY_WIRE_READER_INLINE void Next() {
+    // Debug information may lie in a file that changed since the list was read: the search ends.
     while (fields_.Next() && fields_.number() != field_) {
     }
   }

@@ -250,6 +250,16 @@ TEST(WireReaderTest, FindsElementsBetweenOtherFields) {
   EXPECT_EQ(texts.NextText(), "yz");
 }
 
+TEST(WireReaderTest, TheSearchForAnElementEndsInBytesThatChangedSince) {
+  std::string bytes("\x62\x02\x08\x01\x62\x00\x08\x05", 8);
+  Everything read;
+  ASSERT_OK(ReadEverything(Message(bytes), read));
+  ASSERT_EQ(read.messages.count, 2u);
+  bytes.assign(bytes.size(), '\xff');  // a tag without end
+  WireElements messages(read.messages);
+  for (int i = 0; i < 2; ++i) EXPECT_TRUE(messages.NextMessage().bytes.empty());
+}
+
 TEST(WireReaderTest, CountsHowDeepMessagesAre) {
   const std::string inside = std::string("\x4a\x00", 2);
   const std::string group = "\xa3\x01\xa3\x01\xa4\x01\xa4\x01";
