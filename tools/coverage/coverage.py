@@ -59,6 +59,7 @@ MORE_INPUTS = {
     "text_form": ["fuzz/negative/corpus/*.txt"],
 }
 LARGEST_INPUT = 64 << 10
+CHECKS = ("ABSL_CHECK(", "ABSL_DCHECK(")
 
 
 def is_product(path):
@@ -68,6 +69,8 @@ def is_product(path):
         parts[0] in ("runtime", "exir", "backends", "executorch", "tools")
         and not path.endswith(("_test.cc", "_bench.cc", ".pb.h", ".pb.cc", ".inc"))
         and not any("testing" in p for p in parts)
+        and not parts[-1].startswith(("test_", "malloc_may_fail"))
+        and path != "runtime/core/status_macros.h"  # macros count where they are used
     )
 
 
@@ -94,7 +97,8 @@ def relative(filename):
 class Source:
     """What was reached of one source: each place once, whatever the number of instances of a template."""
 
-    def __init__(self, exported):
+    def __init__(self, exported, text=""):
+        lines = text.split("\n")
         self.segments = [tuple(s[:4]) for s in exported["segments"]]  # in order; line, column, count, whether it counts
         self.lines = (exported["summary"]["lines"]["covered"], exported["summary"]["lines"]["count"])
         taken = collections.defaultdict(lambda: [0, 0])
@@ -104,8 +108,10 @@ class Source:
         for expansion in exported["expansions"]:  # a macro counts where it is used
             for inside_line, inside_column, _, _, true, false, *_ in expansion["branches"]:
                 place = (*expansion["source_region"][:2], inside_line, inside_column)
-                taken[place][0] += true
-                taken[place][1] += false
+                # The failing side of a check ends the process, which leaves no profile.
+                if not "".join(lines[place[0] - 1 : place[0]])[place[1] - 1 :].startswith(CHECKS):
+                    taken[place][0] += true
+                    taken[place][1] += false
         # By place; in a macro, where it is used and where in it.
         self.branches = {p: t for p, t in sorted(taken.items()) if any(t) or not self.comes_to(*p[:2])}
         # By place: of each condition, whether it decides in an instance; None where its value is known beforehand.
@@ -148,13 +154,13 @@ class Source:
         return sorted(sides)
 
 
-def sources(export, prefixes):
-    """The product's sources below one of the prefixes, by path."""
+def sources(export, prefixes, root=ROOT):
+    """The product's sources below one of the prefixes, by path; their texts lie in `root`."""
     found = {}
     for exported in export["data"][0]["files"]:
         path = relative(exported["filename"])
         if is_product(path) and any(path.startswith(p) for p in prefixes):
-            found[path] = Source(exported)
+            found[path] = Source(exported, (root / path).read_text() if (root / path).exists() else "")
     return found
 
 

@@ -21,6 +21,7 @@ int main() { return Clamp(-1, true, false) + Clamp(3, true, false) + Clamp(3, fa
 """
 # Each instance of the template takes other sides, one condition is known when it is compiled, and a macro is used twice.
 INSTANCES = """#define RETURN_IF_NEGATIVE(x) do { if ((x) < 0) return 0; } while (false)
+#define ABSL_CHECK(condition) do { if (!(condition)) __builtin_trap(); } while (false)
 template <bool kWide>
 int Narrow(int x, bool low) {
   if (kWide && x > 9) return 9;
@@ -30,6 +31,7 @@ int Narrow(int x, bool low) {
 int Root(int x) {
   RETURN_IF_NEGATIVE(x);
   RETURN_IF_NEGATIVE(x - 1);
+  ABSL_CHECK(x < 1000);
   return x > 100 ? 10 : 1;
 }
 int main() {
@@ -45,24 +47,23 @@ class ExportTest(unittest.TestCase):
     def setUpClass(cls):
         cls.found = {}
         for path, text in {"runtime/x/clamp.cc": SOURCE, "exir/y/narrow.cc": INSTANCES}.items():
-            cls.exported = cls.run_program(path, text)
-            cls.found |= coverage.sources(cls.exported, ["runtime", "exir"])
+            with tempfile.TemporaryDirectory() as folder:
+                cls.exported = cls.run_program(pathlib.Path(folder), path, text)
+                cls.found |= coverage.sources(cls.exported, ["runtime", "exir"], pathlib.Path(folder))
 
     @staticmethod
-    def run_program(path, text):
-        with tempfile.TemporaryDirectory() as name:
-            folder = pathlib.Path(name)
-            (folder / path).parent.mkdir(parents=True)
-            (folder / path).write_text(text)
-            flags = [f.removeprefix("--copt=") for f in coverage.FLAGS if f.startswith("--copt=-f")]
-            subprocess.run(["clang++-19", "-std=c++20", *flags, path, "-o", "program"], cwd=folder, check=True)
-            profiles = folder / "profiles"
-            profiles.mkdir()
-            (profiles / "damaged.profraw").write_bytes(b"no profile")
-            environment = os.environ | {"LLVM_PROFILE_FILE": f"{profiles}/%m_%p.profraw"}
-            subprocess.run([folder / "program"], env=environment)
-            with contextlib.redirect_stderr(io.StringIO()):
-                return coverage.export([folder / "program"], profiles)
+    def run_program(folder, path, text):
+        (folder / path).parent.mkdir(parents=True)
+        (folder / path).write_text(text)
+        flags = [f.removeprefix("--copt=") for f in coverage.FLAGS if f.startswith("--copt=-f")]
+        subprocess.run(["clang++-19", "-std=c++20", *flags, path, "-o", "program"], cwd=folder, check=True)
+        profiles = folder / "profiles"
+        profiles.mkdir()
+        (profiles / "damaged.profraw").write_bytes(b"no profile")
+        environment = os.environ | {"LLVM_PROFILE_FILE": f"{profiles}/%m_%p.profraw"}
+        subprocess.run([folder / "program"], env=environment)
+        with contextlib.redirect_stderr(io.StringIO()):
+            return coverage.export([folder / "program"], profiles)
 
     def test_shares_are_by_folder(self):
         table = coverage.shares({"runtime/x/clamp.cc": self.found["runtime/x/clamp.cc"]}, coverage.folder_of)
@@ -84,8 +85,8 @@ class ExportTest(unittest.TestCase):
 
     def test_a_side_counts_that_any_instance_took_and_a_macro_where_it_is_used(self):
         narrow = self.found["exir/y/narrow.cc"]
-        self.assertEqual(narrow.open_sides(), [(10, 3, "in its macro, never true"), (11, 10, "never true")])
-        # x > 9, low, x < 0, the macro twice, x > 100; kWide is known beforehand.
+        self.assertEqual(narrow.open_sides(), [(11, 3, "in its macro, never true"), (13, 10, "never true")])
+        # x > 9, low, x < 0, the macro twice, x > 100; kWide is known beforehand, and a check that fails leaves no profile.
         self.assertEqual(narrow.share("branches"), (10, 12))
         # x > 9 decides, and in the other instance low and x < 0.
         self.assertEqual(narrow.share("mcdc"), (3, 3))
@@ -105,7 +106,7 @@ class ProductTest(unittest.TestCase):
     def test_tests_and_what_serves_them_do_not_count(self):
         for path in ("runtime/a/b.cc", "exir/ir/text.h", "tools/belay/main.cc"):
             self.assertTrue(coverage.is_product(path), path)
-        for path in ("runtime/a/b_test.cc", "exir/testing/programs.cc", "exir/passes/pass_testing.cc", "fuzz/x.cc", "runtime/schema/program.pb.h", "/usr/include/x.h"):
+        for path in ("runtime/a/b_test.cc", "exir/testing/programs.cc", "exir/passes/pass_testing.cc", "fuzz/x.cc", "runtime/schema/program.pb.h", "/usr/include/x.h", "runtime/core/test_in_directory.h"):
             self.assertFalse(coverage.is_product(path), path)
 
 
