@@ -6,17 +6,20 @@
 #include <random>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "google/protobuf/stubs/logging.h"
 #include "runtime/core/arena.h"
 #include "runtime/core/testing.h"
 #include "runtime/executor/method.h"
+#include "runtime/executor/shared_state.h"
 #include "runtime/executor/testing/fake_backend.h"
 #include "runtime/executor/testing/memory_quota.h"
 #include "runtime/executor/testing/program_builder.h"
 #include "runtime/executor/testing/sample_program.h"
 #include "runtime/executor/testing/test_kernels.h"
+#include "runtime/program/program_parts.h"
 
 namespace belay {
 namespace {
@@ -33,10 +36,11 @@ class MemoryQuotaTest : public ::testing::Test {
     options_.limits.arena_bytes = 1 << 30;
   }
 
-  void SetFile(const std::string& file) {
+  void SetFile(const std::string& file, size_t misalignment = 0) {
     file_ = AlignedBuffer::Create(file.size() + 8).value();
-    std::copy_n(reinterpret_cast<const std::byte*>(file.data()), file.size(), file_.data());
-    bytes_ = absl::MakeConstSpan(file_.data(), file.size());
+    std::byte* const data = file_.data() + misalignment;
+    std::copy_n(reinterpret_cast<const std::byte*>(file.data()), file.size(), data);
+    bytes_ = absl::MakeConstSpan(data, file.size());
   }
 
   // Opens the file and loads all of its methods. Checks that nothing took more objects than was
@@ -106,6 +110,45 @@ TEST_F(MemoryQuotaTest, AMethodThatFindsNoMemoryLeavesNothing) {
       [&] { return Method::Load(program, "forward", kernels_, backends_).status(); });
   EXPECT_THAT(messages, ::testing::Contains(::testing::StartsWith(
                             "no memory for the tables of method 'forward', which")));
+}
+
+// Copies of inputs and of constants, whose memory is asked for before that of the arena.
+TEST_F(MemoryQuotaTest, CopiesThatFindNoMemoryAreErrors) {
+  TestProgram made;
+  TestMethod method = made.AddMethod("forward");
+  method.Input("x", DType::kFloat32, {1 << 18});
+  method.Constant(made.AddConstant(std::vector<float>(1 << 19)), DType::kFloat32, {1 << 19});
+  SetFile(made.Serialize(), /*misalignment=*/2);
+  ASSERT_OK_AND_ASSIGN(const Program program, Program::OpenBytes(nullptr, bytes_, options_));
+  const std::set<std::string> messages = FailEachAllocation(
+      [&] { return Method::Load(program, "forward", kernels_, backends_).status(); });
+  EXPECT_THAT(messages, ::testing::Contains("no memory for 1048576 bytes"));
+  EXPECT_THAT(messages, ::testing::Contains("no memory for 2097152 bytes"));
+}
+
+TEST_F(MemoryQuotaTest, SharedStateThatFindsNoMemoryLeavesNothing) {
+  TestProgram made;
+  made.AddMethod("forward").State("s", DType::kFloat32, {1 << 18});
+  SetFile(made.Serialize());
+  ASSERT_OK_AND_ASSIGN(const Program program, Program::OpenBytes(nullptr, bytes_, options_));
+  const std::set<std::string> messages =
+      FailEachAllocation([&] { return SharedState::Create(program).status(); });
+  EXPECT_THAT(messages, ::testing::Contains("no memory for 1048576 bytes"));
+}
+
+// What other formats are made of.
+TEST_F(MemoryQuotaTest, PartsThatFindNoMemoryLeaveNothing) {
+  TestProgram made;
+  TestMethod method = made.AddMethod("forward");
+  for (int i = 0; i < 1000; ++i) method.Int(i);
+  const std::string metadata = made.metadata().SerializeAsString();
+  const std::set<std::string> messages = FailEachAllocation([&] {
+    ProgramParts parts;
+    parts.metadata =
+        absl::MakeConstSpan(reinterpret_cast<const std::byte*>(metadata.data()), metadata.size());
+    return Program::FromParts(std::move(parts), Limits()).status();
+  });
+  EXPECT_THAT(messages, ::testing::Contains(HasSubstr("no memory for the content of ")));
 }
 
 // Metadata of these bytes, in a file that is right otherwise.

@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "runtime/core/annotate.h"
+#include "runtime/core/checked_math.h"
 #include "runtime/core/one_dtype_copy.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/executor/instruction_source.h"
@@ -149,9 +150,9 @@ absl::StatusOr<MethodCode> MethodCode::Resolve(const Program& program, SlotTable
       record.kind = Record::Kind::kJumpIfFalse;
       record.condition = branch->condition;
       record.target = branch->target;
-    } else if (const auto* jump = std::get_if<JumpPlan>(&instruction)) {
+    } else {
       record.kind = Record::Kind::kJump;
-      record.target = jump->target;
+      record.target = std::get<JumpPlan>(instruction).target;
     }
     code.records_.push_back(record);
   }
@@ -248,10 +249,10 @@ void MethodCode::AddOverlays(const KernelCallPlan& call, Record& record) {
   record.first_overlay = static_cast<uint32_t>(overlays_.size());
   for (const uint32_t value : plan_->arguments_of(call.operands)) {
     const TensorPlan* argument = slots_->tensor_plan(value);
-    // As validated, tensors that overlap have one place.
-    if (argument == nullptr || value == outputs[0] ||
-        argument->location != TensorPlan::Location::kArena || argument->offset != output->offset ||
-        argument->max_bytes == 0) {
+    // As validated, tensors that overlap have one place, and none is the output itself: these
+    // operators do not write to an argument.
+    if (argument == nullptr || argument->location != TensorPlan::Location::kArena ||
+        argument->offset != output->offset || argument->max_bytes == 0) {
       continue;
     }
     overlays_.push_back({value, outputs[0]});
@@ -286,7 +287,7 @@ absl::Status MethodCode::Prepare(MemoryBudget* memory) {
   }
   uint64_t of_delegates = 0;
   for (const std::unique_ptr<DelegateHandle>& handle : handles_) {
-    if (handle != nullptr) of_delegates = std::max(of_delegates, handle->ScratchBytes());
+    of_delegates = std::max(of_delegates, handle->ScratchBytes());  // each is called, as validated
   }
   ABSL_RETURN_IF_ERROR(delegates.Take(of_delegates, "working memory of delegates"));
   ABSL_ASSIGN_OR_RETURN(scratch_, AlignedBuffer::Create(std::max(scratch_needed_, of_delegates)));
@@ -305,7 +306,7 @@ absl::Status MethodCode::Prepare(MemoryBudget* memory) {
     if (!record.is_dynamic) {
       const uint64_t arguments = WorkOfArguments(record.rule, record.context);
       const uint64_t outputs = WorkOfOutputs(record.rule, record.context);
-      record.work = arguments > UINT64_MAX - outputs ? UINT64_MAX : arguments + outputs;
+      record.work = CheckedAdd(arguments, outputs).value_or(UINT64_MAX);
       if (!record.reads_call && record.kernel->fix_call != nullptr) {
         if (StaysInPlace(plan_->arguments_of(call.operands)) &&
             StaysInPlace(plan_->outputs_of(call.operands))) {

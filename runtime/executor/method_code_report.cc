@@ -5,6 +5,7 @@
 #include <variant>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/core/printable.h"
 #include "runtime/executor/instruction_source.h"
@@ -27,10 +28,8 @@ std::vector<InstructionInfo> MethodCode::Describe() const {
         info.engine = KernelEngineName(record.kernel->engine);
         info.signature = record.kernel->signature;
         info.scratch_bytes = record.kernel->ScratchBytes(record.context);
-        for (const Kernel* candidate : kernels_->Candidates(info.op)) {
-          if (candidate == record.kernel) break;
-          info.declined.push_back(candidate);
-        }
+        info.declined = kernels_->Candidates(info.op);
+        info.declined.erase(absl::c_find(info.declined, record.kernel), info.declined.end());
         break;
       case Record::Kind::kDelegate:
         info.op = "delegate";

@@ -265,10 +265,9 @@ absl::Status MethodInputs::CheckSymbols() const {
     const SizeConstraint& c = *term.constraint;
     const EValue& slot = slots_->slot(plan(term.input).value);
     const TensorView* view = slot.get_if<TensorView>();
-    const int64_t* scalar = slot.get_if<int64_t>();
-    const int64_t size = view != nullptr     ? view->sizes[static_cast<int>(c.dim)]
-                         : scalar != nullptr ? *scalar
-                                             : 0;
+    // Only tensors and ints have constraints, as validated.
+    const int64_t size =
+        view != nullptr ? view->sizes[static_cast<int>(c.dim)] : *slot.get_if<int64_t>();
     const auto where = [&](const Term& t) {
       return absl::StrCat(Describe(t.input), slots_->tensor_plan(plan(t.input).value) == nullptr
                                                  ? ""
@@ -296,11 +295,10 @@ absl::Status MethodInputs::CheckSymbols() const {
 absl::Status MethodInputs::CheckMutatedApart() {
   if (spans_.empty()) return absl::OkStatus();
   for (Span& span : spans_) {
-    // Inputs are dense in the planned order, as Set() made them.
-    const TensorView* view = slots_->slot(plan(span.input).value).get_if<TensorView>();
-    span.begin = view == nullptr ? 0 : reinterpret_cast<uintptr_t>(view->data);
-    const size_t bytes = view == nullptr ? 0 : view->nbytes();
-    span.end = CheckedAdd<uintptr_t>(span.begin, bytes).value_or(UINTPTR_MAX);
+    // Inputs are dense in the planned order, as Set() made them. Slots keep their kind: tensors.
+    const TensorView& view = *slots_->slot(plan(span.input).value).get_if<TensorView>();
+    span.begin = reinterpret_cast<uintptr_t>(view.data);
+    span.end = CheckedAdd<uintptr_t>(span.begin, view.nbytes()).value_or(UINTPTR_MAX);
   }
   std::sort(spans_.begin(), spans_.end(), [](const Span& a, const Span& b) {
     return std::tie(a.begin, a.input) < std::tie(b.begin, b.input);
@@ -319,7 +317,7 @@ absl::Status MethodInputs::CheckMutatedApart() {
           absl::StrCat(Describe(m), " is written to and shares memory with ", Describe(other)));
     }
     if (last == nullptr || span.end > last->end) last = &span;
-    if (written && (last_written == nullptr || span.end > last_written->end)) last_written = &span;
+    if (written) last_written = &span;  // begins where all before it have ended
   }
   return absl::OkStatus();
 }

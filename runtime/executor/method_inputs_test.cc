@@ -42,6 +42,19 @@ TEST_F(MethodTest, NamesScalarsAndTensorsWithoutElementsThatWereNeverSet) {
   ASSERT_OK(method.SetInput(0, int64_t{0}));
   EXPECT_THAT(method.Execute(), StatusIs(absl::StatusCode::kFailedPrecondition,
                                          "not all inputs are set: input 1 'empty'"));
+  ASSERT_OK(method.SetInput(1, TensorView::Contiguous(kF32, Sizes({0}), nullptr)));
+  EXPECT_OK(method.Execute());
+}
+
+// A kernel that leaves something else in the slot takes the caller's memory out of it.
+TEST_F(MethodTest, AMutatedInputThatWasOverwrittenIsToBeSetAgain) {
+  forward_.Call("test.wrong_kind.default", {}, {forward_.MutatedInput("m", kF32, {1})});
+  ASSERT_OK_AND_ASSIGN(Method method, Load());
+  const TestTensor m = TestTensor::Of<float>({1}, {1});
+  ASSERT_OK(method.SetInput(0, m.view()));
+  EXPECT_THAT(method.Execute(), StatusIs(kInvalid, HasSubstr("planned is tensor f32[1]")));
+  EXPECT_THAT(method.Execute(), StatusIs(absl::StatusCode::kFailedPrecondition,
+                                         "not all inputs are set: input 0 'm'"));
 }
 
 TEST_F(AddTest, RefusesInputsThatDoNotFit) {
@@ -144,6 +157,16 @@ TEST_F(MethodTest, SymbolsMayBeScaledAndShifted) {
   EXPECT_THAT(method.Execute(), StatusIs(kInvalid, HasSubstr("6 is not 2 * 's' + 1")));
 }
 
+TEST_F(MethodTest, SymbolsDoNotWrap) {
+  forward_.Input("a", kF32, {9},
+                 {{.dim = 0, .min = 0, .max = 9, .symbol = "s", .offset = INT64_MIN}});
+  ASSERT_OK_AND_ASSIGN(Method method, Load());
+  const TestTensor one = TestTensor::Zeros(kF32, {1});
+  ASSERT_OK(method.SetInput(0, one.view()));
+  EXPECT_THAT(method.Execute(),
+              StatusIs(kInvalid, HasSubstr("1 is not 1 * 's' + -9223372036854775808")));
+}
+
 TEST_F(MethodTest, ScalarsHaveKindsAndBounds) {
   const uint32_t n =
       forward_.ScalarInput("n", schema::ScalarSlot::INT, {{.dim = 0, .min = -1, .max = 5}});
@@ -153,8 +176,12 @@ TEST_F(MethodTest, ScalarsHaveKindsAndBounds) {
   ASSERT_OK_AND_ASSIGN(Method method, Load());
   EXPECT_THAT(method.SetInput(0, int64_t{6}),
               StatusIs(kOutOfRange, "input 0 'n': is 6, allowed are -1 to 5"));
+  EXPECT_THAT(method.SetInput(0, int64_t{-2}),
+              StatusIs(kOutOfRange, "input 0 'n': is -2, allowed are -1 to 5"));
   EXPECT_THAT(method.SetInput(0, 1.0),
               StatusIs(kInvalid, "input 0 'n': expected int, got float 1"));
+  EXPECT_THAT(method.SetInput(1, int64_t{1}),
+              StatusIs(kInvalid, "input 1 'f': expected float, got int 1"));
   EXPECT_THAT(method.SetInput(2, int64_t{1}), StatusIs(kInvalid, HasSubstr("expected bool")));
   ASSERT_OK(method.SetInput(0, int64_t{-1}));
   ASSERT_OK(method.SetInput(1, 0.25));
@@ -188,6 +215,8 @@ TEST_F(MethodTest, ConstantInputsMustBeEqual) {
   EXPECT_THAT(method.SetInput(3, int64_t{1}), StatusIs(kInvalid));
   EXPECT_OK(method.SetInput(4, std::string_view("mean")));
   EXPECT_THAT(method.SetInput(4, std::string_view("sum")), StatusIs(kInvalid, HasSubstr("'sum'")));
+  EXPECT_THAT(method.SetInput(4, int64_t{1}),
+              StatusIs(kInvalid, HasSubstr("expected string 'mean', got int 1")));
   EXPECT_OK(method.SetInput(5, EValue()));
   EXPECT_THAT(method.SetInput(5, 1.0), StatusIs(kInvalid));
 }
@@ -292,6 +321,10 @@ TEST_F(MethodTest, InputsAskForNoMoreMemoryThanTheLimit) {
   EXPECT_THAT(Load(), StatusIs(kExhausted, HasSubstr("'arena_bytes'")));
   for (int i = 0; i < 3; ++i) forward_.Input("more", kF32, {int64_t{1} << 60});
   EXPECT_THAT(Load(), StatusIs(kExhausted, HasSubstr("'arena_bytes'")));
+  // 2^64 bytes and more: the sum stays at the largest number.
+  for (int i = 0; i < 2; ++i) forward_.Input("more", kF32, {int64_t{1} << 60});
+  EXPECT_THAT(Load(), StatusIs(kExhausted, HasSubstr("of 18446744073709551615 bytes exceeds the "
+                                                     "limit 'arena_bytes'")));
 }
 
 TEST_F(MethodTest, ArenaStateAndCopiesOfInputsHaveOneLimit) {
@@ -315,9 +348,20 @@ TEST_F(MethodTest, CopiesOfMisalignedConstantsAreLimited) {
   Program::Options options;
   options.limits.arena_bytes = 63;
   EXPECT_OK(LoadFile(program_.Serialize(), options));
+  ASSERT_OK_AND_ASSIGN(const Method copied, LoadFile(program_.Serialize(), {}, 2));
+  EXPECT_EQ(copied.memory_bytes(), 4 * 16u);
   EXPECT_THAT(LoadFile(program_.Serialize(), options, /*misalignment=*/2),
               StatusIs(kExhausted, HasSubstr("a copy of a misaligned constant of 16 bytes exceeds "
                                              "the limit 'arena_bytes' of 63, of which 15")));
+}
+
+TEST_F(MethodTest, ConstantsWithoutElementsAreNotCopied) {
+  const uint32_t none = forward_.Constant(program_.AddConstant<float>({}), kF32, {0});
+  forward_.Output(none);
+  ASSERT_OK_AND_ASSIGN(Method method, LoadFile(program_.Serialize(), {}, /*misalignment=*/2));
+  EXPECT_EQ(method.memory_bytes(), 0u);
+  ASSERT_OK(method.Execute());
+  EXPECT_THAT(Floats(method.GetOutput(0)), ElementsAre());
 }
 
 }  // namespace

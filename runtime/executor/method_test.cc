@@ -478,6 +478,29 @@ TEST_F(MethodTest, ScratchCountsAgainstTheMemoryBudget) {
   EXPECT_THAT(load(little),
               StatusIs(kExhausted, HasSubstr("working memory of kernels of 400 bytes exceeds")));
   EXPECT_EQ(little.left(), 399u);
+  MemoryBudget less("memory", kPlenty - plenty.left() - 1);
+  EXPECT_THAT(load(less), StatusIs(kExhausted, HasSubstr("calls of kernels of 16 bytes exceeds")));
+}
+
+TEST_F(MethodTest, ArenaAndStateCountAgainstTheMemoryBudget) {
+  forward_.Arena(kF32, {1 << 18});
+  forward_.State("s", kF32, {1 << 18});
+  ASSERT_OK_AND_ASSIGN(const Program program, OpenFileBytes(program_.Serialize()));
+  const auto load = [&](uint64_t bytes, uint64_t* left = nullptr) {
+    MemoryBudget memory("memory", bytes);
+    const absl::StatusOr<Method> method =
+        Method::Load(program, "forward", kernels_, backends_, {.memory = &memory});
+    if (left != nullptr) *left = memory.left();
+    return method.status();
+  };
+  constexpr uint64_t kPlenty = 1 << 30, kMiB = 1 << 20;
+  uint64_t left = 0;
+  ASSERT_OK(load(kPlenty, &left));
+  EXPECT_OK(load(kPlenty - left));
+  EXPECT_THAT(load(kPlenty - left - 1),
+              StatusIs(kExhausted, HasSubstr("the state of 1048576 bytes exceeds")));
+  EXPECT_THAT(load(kPlenty - left - kMiB - 1),
+              StatusIs(kExhausted, HasSubstr("the arena of 1048576 bytes exceeds")));
 }
 
 TEST_F(MethodTest, TheTablesCountAgainstTheMemoryBudget) {
@@ -505,6 +528,21 @@ TEST_F(MethodTest, EverythingMissingIsListed) {
                "'test.add.Tensor' (1 call): no kernel takes (tensor i64[2], tensor i64[2]); "
                "backend 'dsp' (1 call): registered are 'fake'; backend 'npu' (1 call): registered "
                "are 'fake'; Belay's kernels are those of //runtime/kernels:standard_kernels"));
+}
+
+TEST_F(MethodTest, BackendsThatAreThereAreNamedWithWhatProvidesThem) {
+  const uint32_t x = forward_.Input("x", kF32, {2}), y = forward_.Arena(kF32, {2});
+  forward_.Delegate("npu", program_.AddSegment(schema::Segment::DELEGATE, "blob"), {x}, {y});
+  class Provided final : public FakeBackend {
+    std::string_view id() const override { return "dsp"; }
+    std::string_view target() const override { return "//backends/dsp:runtime"; }
+  };
+  const Provided dsp;
+  ASSERT_OK(backends_.Add(&dsp));
+  EXPECT_THAT(Load(), StatusIs(kNotFound, EndsWith("backend 'npu' (1 call): registered are 'dsp' "
+                                                   "of //backends/dsp:runtime, 'fake'")));
+  backends_ = BackendRegistry();
+  EXPECT_THAT(Load(), StatusIs(kNotFound, EndsWith("backend 'npu' (1 call): registered are none")));
 }
 
 TEST_F(MethodTest, WhatIsMissingIsNamedWithItsFirstCall) {
@@ -656,6 +694,26 @@ TEST_F(MethodTest, FailedAssertionsShowTheNumbersOfTheirCondition) {
   EXPECT_THAT(method.Execute(), StatusIs(kInvalid, EndsWith("refused")));
 }
 
+TEST_F(MethodTest, AssertionsOfWhatNoCallComputedShowNoCondition) {
+  ASSERT_OK(AddStandardKernels(kernels_));
+  const uint32_t b = forward_.ScalarInput("b", schema::ScalarSlot::BOOL);
+  const uint32_t none = forward_.None();
+  forward_.Call("test.none.default", {none}, {none});
+  const uint32_t call =
+      forward_.Call("aten._assert_scalar.default", {b, forward_.String("b holds")}, {});
+  ASSERT_OK_AND_ASSIGN(Method method, Load());
+  ASSERT_OK(method.SetInput(0, false));
+  EXPECT_THAT(method.Execute(),
+              StatusIs(absl::StatusCode::kFailedPrecondition, EndsWith("b holds")));
+  forward_.proto()
+      .mutable_instructions(static_cast<int>(call))
+      ->mutable_kernel()
+      ->clear_arguments();
+  ASSERT_OK_AND_ASSIGN(Method without, Load());
+  ASSERT_OK(without.SetInput(0, false));
+  EXPECT_THAT(without.Execute(), StatusIs(kInvalid, HasSubstr("'aten._assert_scalar.default')")));
+}
+
 // --- Delegates ---
 
 class DelegateTest : public MethodTest {
@@ -799,6 +857,20 @@ TEST_F(MethodTest, SaysWhichKernelsItUses) {
                           "test.add_.Tensor/AddInPlace/reference", "jump//"));
 }
 
+TEST_F(MethodTest, SaysWhatMovesOfNumbersMove) {
+  const uint32_t slot = forward_.Slot(schema::ScalarSlot::INT);
+  forward_.Move(forward_.Int(7), slot);
+  forward_.Output(slot);
+  ASSERT_OK_AND_ASSIGN(Method method, Load());
+  ASSERT_OK(method.Execute());
+  const std::vector<InstructionInfo> instructions = method.instructions();
+  ASSERT_EQ(instructions.size(), 1u);
+  EXPECT_EQ(instructions[0].op, "move");
+  ASSERT_EQ(instructions[0].arguments.size(), 1u);
+  EXPECT_EQ(*instructions[0].arguments[0]->get_if<int64_t>(), 7);
+  EXPECT_THAT(instructions[0].outputs, ElementsAre(&method.GetOutput(0)));
+}
+
 // Says what its argument is.
 struct QuoteCall {
   std::string_view text;
@@ -865,6 +937,18 @@ TEST_F(MethodTest, CallsOnTensorsThatStayWhereTheyAreAreFixedWithoutInputs) {
   ASSERT_OK_AND_ASSIGN(Method method, Load());
   ASSERT_OK(method.Execute());
   EXPECT_THAT(Floats(method.GetOutput(0)), ElementsAre(11));
+}
+
+// Neither an input nor a movable output: fixed when the method is loaded.
+TEST_F(MethodTest, CallsBetweenTensorsOfTheMethodAreFixed) {
+  const uint32_t c = forward_.Constant(program_.AddConstant<float>({5}), kF32, {1});
+  const uint32_t middle = forward_.Arena(kF32, {1}), last = forward_.Arena(kF32, {1});
+  forward_.Call("test.twice.default", {c}, {middle});
+  forward_.Call("test.twice.default", {middle}, {last});
+  forward_.Output(last);
+  ASSERT_OK_AND_ASSIGN(Method method, Load());
+  ASSERT_OK(method.Execute());
+  EXPECT_THAT(Floats(method.GetOutput(0)), ElementsAre(23));
 }
 
 TEST_F(MethodTest, CanBeMoved) {

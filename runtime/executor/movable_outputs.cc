@@ -12,7 +12,7 @@
 namespace belay {
 namespace {
 
-// What instructions do with each value, lists' elements included.
+// What instructions do with each value, lists' elements included. There are no jumps.
 class Uses {
  public:
   explicit Uses(const MethodPlan& plan)
@@ -25,9 +25,10 @@ class Uses {
         AddCall(plan, kernel->operands, i);
       } else if (const auto* delegate = std::get_if<DelegateCallPlan>(&plan.instructions[i])) {
         AddCall(plan, delegate->operands, i);
-      } else if (const auto* move = std::get_if<MovePlan>(&plan.instructions[i])) {
-        Add(move->from, i, /*reads=*/true);
-        Add(move->to, i, /*reads=*/true);  // not by a call
+      } else {
+        const auto& move = std::get<MovePlan>(plan.instructions[i]);
+        Add(move.from, i, /*reads=*/true);
+        Add(move.to, i, /*reads=*/true);  // not by a call
       }
     }
     for (const uint32_t output : plan.outputs) output_[output] = 1;

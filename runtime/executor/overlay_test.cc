@@ -12,8 +12,10 @@
 namespace belay {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr DType kF32 = DType::kFloat32;
 constexpr int64_t kBound = 1000;
@@ -79,6 +81,67 @@ TEST_F(OverlayTest, SizesMustBeEqualAtEachCall) {
                   ElementsAreArray(sum));
     }
   }
+}
+
+// The kernel's error stays: it is said before anything of the overlay.
+TEST_F(OverlayTest, SizesThatDoNotFitAreTheKernelsError) {
+  ASSERT_OK_AND_ASSIGN(Method method, Load(/*over_first=*/true));
+  const TestTensor three = TestTensor::Zeros(kF32, {3}), two = TestTensor::Zeros(kF32, {2});
+  ASSERT_OK(method.SetInput(0, three.view()));
+  ASSERT_OK(method.SetInput(1, two.view()));
+  EXPECT_THAT(method.Execute(), StatusIs(absl::StatusCode::kInvalidArgument,
+                                         AllOf(HasSubstr("instruction 2 ('aten.add.Tensor')"),
+                                               Not(HasSubstr("lies over")))));
+}
+
+// What has no elements lies over nothing, wherever it is: a + b of other sizes is right.
+TEST_F(OverlayTest, TensorsWithoutElementsLieOverNothing) {
+  struct Case {
+    Sizes a, b, out;
+    uint32_t dynamic_dims;
+  };
+  for (const Case& c : {Case{{0}, {2, 1}, {2, 4}, 2}, Case{{2, 1}, {0}, {2, 0}, 1}}) {
+    TestProgram made;
+    TestMethod method = made.AddMethod("forward");
+    const uint32_t x = method.Input("x", kF32, c.a), y = method.Input("y", kF32, c.b);
+    const uint32_t a = method.Arena(kF32, c.a), b = method.Arena(kF32, c.b);
+    const uint32_t out = method.Arena(kF32, c.out, c.dynamic_dims);
+    const auto tensor = [&](uint32_t value) {
+      return method.proto().mutable_values(static_cast<int>(value))->mutable_tensor();
+    };
+    tensor(a)->set_arena_offset(tensor(out)->arena_offset());
+    method.Call("aten.relu.default", {x}, {a});
+    method.Call("aten.relu.default", {y}, {b});
+    method.Call("aten.add.Tensor", {a, b, method.Int(1)}, {out});
+    method.Output(out);
+    method.proto().set_arena_bytes(1024);
+    ASSERT_OK_AND_ASSIGN(const Program program, OpenFileBytes(made.Serialize()));
+    ASSERT_OK_AND_ASSIGN(Method loaded, Method::Load(program, "forward", kernels_, backends_));
+    const TestTensor x_tensor = TestTensor::Zeros(kF32, c.a);
+    const TestTensor y_tensor = TestTensor::Zeros(kF32, c.b);
+    ASSERT_OK(loaded.SetInput(0, x_tensor.view()));
+    ASSERT_OK(loaded.SetInput(1, y_tensor.view()));
+    ASSERT_OK(loaded.Execute());
+    EXPECT_EQ(loaded.GetOutput(0).get_if<TensorView>()->sizes, Sizes({2, 0}));
+  }
+}
+
+// State and inputs that are written to lie beside the arena.
+TEST_F(OverlayTest, OutputsOutsideTheArenaLieOverNothing) {
+  TestProgram made;
+  TestMethod method = made.AddMethod("forward");
+  const uint32_t x = method.Input("x", kF32, {2}), m = method.MutatedInput("m", kF32, {2});
+  const uint32_t a = method.Arena(kF32, {2});
+  method.Call("aten.relu.default", {x}, {a});
+  method.Call("aten.relu.default", {a}, {m});
+  ASSERT_OK_AND_ASSIGN(const Program program, OpenFileBytes(made.Serialize()));
+  ASSERT_OK_AND_ASSIGN(Method loaded, Method::Load(program, "forward", kernels_, backends_));
+  const TestTensor two = TestTensor::Of<float>({2}, {1, -1});
+  const TestTensor written = TestTensor::Of<float>({2}, {7, 7});
+  ASSERT_OK(loaded.SetInput(0, two.view()));
+  ASSERT_OK(loaded.SetInput(1, written.view()));
+  ASSERT_OK(loaded.Execute());
+  EXPECT_THAT(ToVector<float>(written.view()), ElementsAreArray({1.0f, 0.0f}));
 }
 
 // The loader looks for arguments under the output, and there is none.

@@ -1,6 +1,7 @@
 #include "runtime/executor/program_delegate.h"
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -101,6 +102,104 @@ TEST_F(ProgramDelegateTest, ResultsAreOfThePlannedDType) {
   EXPECT_THAT(method.Execute(),
               StatusIs(kInvalid, HasSubstr("result 0 of the program in the blob is tensor i64[1], "
                                            "the call expects tensor f32[1]")));
+}
+
+TEST_F(ProgramDelegateTest, ResultsHaveThePlannedSizes) {
+  const uint32_t a = inner_.Input("a", kF32, {2});
+  inner_.Output(a);
+  const uint32_t x = forward_.Input("x", kF32, {2});
+  ASSERT_OK_AND_ASSIGN(Method method, LoadCall({x}, {forward_.Arena(kF32, {1})}));
+  const TestTensor two = TestTensor::Of<float>({2}, {1, 2});
+  ASSERT_OK(method.SetInput(0, two.view()));
+  EXPECT_THAT(method.Execute(),
+              StatusIs(kInvalid, HasSubstr("planned is 1, computed was 2 ([2])")));
+}
+
+// What is no output of a call in the program lies elsewhere and is copied.
+TEST_F(ProgramDelegateTest, InputsPassThrough) {
+  const uint32_t a = inner_.Input("a", kF32, {2});
+  inner_.Output(a);
+  const uint32_t x = forward_.Input("x", kF32, {2});
+  ASSERT_OK_AND_ASSIGN(Method method, LoadCall({x}, {forward_.Arena(kF32, {2})}));
+  const TestTensor two = TestTensor::Of<float>({2}, {1, 2});
+  ASSERT_OK(method.SetInput(0, two.view()));
+  ASSERT_OK(method.Execute());
+  EXPECT_THAT(Floats(method.GetOutput(0)), ElementsAre(1, 2));
+}
+
+TEST_F(ProgramDelegateTest, TheBlobIsAProgramThatCanBeLoaded) {
+  forward_.Delegate("program", program_.AddSegment(schema::Segment::DELEGATE, "blob"), {}, {});
+  EXPECT_THAT(Load(), StatusIs(absl::StatusCode::kDataLoss,
+                               HasSubstr("delegate 0 of backend 'program': not a program file")));
+  inner_.Call("test.unknown.default", {}, {});
+  program_ = TestProgram();
+  forward_ = program_.AddMethod("forward");
+  EXPECT_THAT(LoadCall({}, {}), StatusIs(absl::StatusCode::kNotFound,
+                                         HasSubstr("operator 'test.unknown.default' (1 call)")));
+}
+
+TEST_F(ProgramDelegateTest, TheProgramCountsAgainstTheMemoryOfDelegates) {
+  Program::Options options;
+  options.limits.delegate_bytes = 100;
+  const uint32_t segment = program_.AddSegment(schema::Segment::DELEGATE, blob_.Serialize());
+  forward_.Delegate("program", segment, {}, {});
+  EXPECT_THAT(Load(options), StatusIs(absl::StatusCode::kResourceExhausted,
+                                      HasSubstr("what the program in the blob says of ")));
+}
+
+TEST_F(ProgramDelegateTest, TheProgramsErrorsAreTheCalls) {
+  const uint32_t n =
+      inner_.ScalarInput("n", schema::ScalarSlot::INT, {{.dim = 0, .min = 0, .max = 5}});
+  inner_.Call("test.add_int.default", {n, inner_.Int(INT64_MAX)},
+              {inner_.Slot(schema::ScalarSlot::INT)});
+  const uint32_t x = forward_.ScalarInput("x", schema::ScalarSlot::INT);
+  ASSERT_OK_AND_ASSIGN(Method method, LoadCall({x}, {}));
+  ASSERT_OK(method.SetInput(0, int64_t{6}));
+  EXPECT_THAT(method.Execute(), StatusIs(absl::StatusCode::kOutOfRange,
+                                         HasSubstr("input 0 'n': is 6, allowed are 0 to 5")));
+  ASSERT_OK(method.SetInput(0, int64_t{5}));
+  EXPECT_THAT(method.Execute(),
+              StatusIs(absl::StatusCode::kOutOfRange, HasSubstr("does not fit in an int64")));
+  ASSERT_OK(method.SetInput(0, int64_t{0}));
+  EXPECT_OK(method.Execute());
+}
+
+TEST_F(ProgramDelegateTest, ItsInputsMustFitTogether) {
+  for (const char* name : {"a", "b"}) {
+    inner_.Input(name, kF32, {4}, {{.dim = 0, .min = 0, .max = 4, .symbol = "s"}});
+  }
+  const uint32_t x = forward_.Input("x", kF32, {4}), y = forward_.Input("y", kF32, {3});
+  ASSERT_OK_AND_ASSIGN(Method method, LoadCall({x, y}, {}));
+  const TestTensor four = TestTensor::Zeros(kF32, {4}), three = TestTensor::Zeros(kF32, {3});
+  ASSERT_OK(method.SetInput(0, four.view()));
+  ASSERT_OK(method.SetInput(1, three.view()));
+  EXPECT_THAT(method.Execute(),
+              StatusIs(kInvalid, HasSubstr("the sizes of two inputs do not fit together")));
+}
+
+// Who calls it without a method, with operands of its own.
+TEST_F(ProgramDelegateTest, EachCallHasTheOperandsOfTheFirst) {
+  inner_.Output(inner_.ScalarInput("n", schema::ScalarSlot::INT));
+  const std::string blob = blob_.Serialize();
+  EValue n = int64_t{7}, result = int64_t{0};
+  EValue *const arguments[] = {&n}, *const outputs[] = {&result};
+  const EValue *const first_arguments[] = {&n}, *const first_outputs[] = {&result};
+  MemoryBudget memory("delegate_bytes", 1 << 20);
+  ASSERT_OK_AND_ASSIGN(
+      const std::unique_ptr<DelegateHandle> handle,
+      program_backend_.Init(
+          {.method = "forward",
+           .compile_specs = {},
+           .named_data = nullptr,
+           .arguments = first_arguments,
+           .outputs = first_outputs,
+           .memory = &memory},
+          absl::MakeConstSpan(reinterpret_cast<const std::byte*>(blob.data()), blob.size())));
+  KernelContext without({}, outputs, nullptr, {});
+  EXPECT_THAT(handle->Execute(without), StatusIs(kInvalid));
+  KernelContext context(arguments, outputs, nullptr, {});
+  ASSERT_OK(handle->Execute(context));
+  EXPECT_EQ(*result.get_if<int64_t>(), 7);
 }
 
 // The program's inputs lie where the arguments of the call do.

@@ -41,7 +41,8 @@ class InitialContents {
     std::sort(contents_.begin(), contents_.end(), Before);
     contents_.erase(std::unique(contents_.begin(), contents_.end(),
                                 [](const Content& a, const Content& b) {
-                                  return !Before(a, b) && !Before(b, a);
+                                  return a.bytes.data() == b.bytes.data() &&
+                                         a.bytes.size() == b.bytes.size();
                                 }),
                     contents_.end());
     for (size_t i = 0; i < contents_.size(); ++i) contents_[i].equal = i;

@@ -15,6 +15,7 @@ namespace belay {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 
 constexpr DType kF32 = DType::kFloat32;
@@ -133,6 +134,12 @@ TEST_F(SharedStateTest, WhatCannotBeSharedIsNamed) {
   EXPECT_THAT(state.Find("u"), StatusIs(kNotFound, HasSubstr("there are: 's', 't'")));
   EXPECT_THAT(LoadShared(*program, "third", &state),
               StatusIs(kInvalid, HasSubstr("method 'third' has the state 's', f32[3]; shared is")));
+  TestProgram ints;
+  ints.AddMethod("ints").State("s", DType::kInt32, {2});
+  ASSERT_OK_AND_ASSIGN(const Program of_ints, OpenFileBytes(ints.Serialize()));
+  EXPECT_THAT(LoadShared(of_ints, "ints", &state),
+              StatusIs(kInvalid, HasSubstr("method 'ints' has the state 's', i32[2]; shared is "
+                                           "f32[2]")));
   ASSERT_OK_AND_ASSIGN(SharedState small, SharedState::Create(*program, {"forward"}));
   EXPECT_THAT(LoadShared(*program, "second", &small),
               StatusIs(kInvalid, HasSubstr("shared is none of this name")));
@@ -154,6 +161,43 @@ TEST_F(SharedStateTest, StateOfOtherStridesIsNotShared) {
   EXPECT_OK(LoadShared(*program, "t_rows", &rows).status());
   EXPECT_THAT(LoadShared(*program, "t_columns", &rows),
               StatusIs(kInvalid, HasSubstr("method 't_columns' has the state 'm', f32[2,3]")));
+}
+
+TEST_F(SharedStateTest, StateOfOtherDTypesIsNotShared) {
+  program_.AddMethod("third").State("s", DType::kInt32, {2});
+  ASSERT_OK_AND_ASSIGN(const Program* program, Open());
+  EXPECT_THAT(SharedState::Create(*program, {"forward", "third"}),
+              StatusIs(kInvalid, EndsWith("it is f32[2] in method 'forward' and i32[2] in method "
+                                          "'third'")));
+}
+
+// Contents of two sizes begin at one place, and two that are empty are at two.
+TEST(SharedStateContentTest, ContentMayBeginWhereOtherContentDoes) {
+  TestProgram made;
+  const uint32_t segment =
+      made.AddSegment(schema::Segment::CONSTANTS, std::string(8, '\1') + std::string(120, '\2'));
+  struct Place {
+    uint64_t offset, size;
+  };
+  for (const Place& place : {Place{0, 8}, {0, 4}, {64, 4}, {0, 0}, {64, 0}}) {
+    schema::Constant* constant = made.metadata().add_constants();
+    constant->set_segment(segment);
+    constant->set_offset(place.offset);
+    constant->set_size(place.size);
+  }
+  const auto add = [&](const std::string& name, uint32_t half, uint32_t none) {
+    TestMethod method = made.AddMethod(name);
+    method.State("none", kF32, {0}, none + 1);
+    method.State("s", kF32, {2}, 1);
+    method.State("t", kF32, {1}, half + 1);
+  };
+  add("a", 1, 3);
+  add("b", 1, 4);
+  add("unlike", 2, 3);
+  ASSERT_OK_AND_ASSIGN(const Program program, OpenFileBytes(made.Serialize()));
+  EXPECT_OK(SharedState::Create(program, {"a", "b"}).status());
+  EXPECT_THAT(SharedState::Create(program, {"a", "unlike"}),
+              StatusIs(kInvalid, HasSubstr("state 't' can't be shared")));
 }
 
 TEST(SharedStateContentTest, EqualContentMayLieAtSeveralPlaces) {
@@ -219,6 +263,19 @@ TEST(SharedStateLimitTest, MemoryIsLimited) {
   EXPECT_OK(SharedState::Create(program, {"s"}));
   EXPECT_THAT(SharedState::Create(program),
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("'arena_bytes' of 64")));
+}
+
+TEST(SharedStateLimitTest, SumsOfMemoryDoNotWrap) {
+  TestProgram made;
+  for (const char* name : {"a", "b", "c", "d", "e"}) {
+    made.AddMethod(name).State(name, kF32, {int64_t{1} << 60});
+  }
+  Program::Options options;
+  options.limits.arena_bytes = UINT64_MAX - 1;
+  ASSERT_OK_AND_ASSIGN(const Program program, OpenFileBytes(made.Serialize(), options));
+  EXPECT_THAT(SharedState::Create(program),
+              StatusIs(absl::StatusCode::kResourceExhausted,
+                       HasSubstr("state up to 'd' exceeds the limit 'arena_bytes'")));
 }
 
 }  // namespace

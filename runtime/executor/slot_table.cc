@@ -193,9 +193,10 @@ absl::Status SlotTable::RestoreSlot(uint32_t value) {
 
 std::optional<uint32_t> SlotTable::ValueAt(const void* address) const {
   const uintptr_t first = reinterpret_cast<uintptr_t>(slots_.data());
-  const uintptr_t at = reinterpret_cast<uintptr_t>(address);
-  if (at < first || at - first >= slots_.size() * sizeof(EValue)) return std::nullopt;
-  return static_cast<uint32_t>((at - first) / sizeof(EValue));
+  // Very large for what lies before the slots.
+  const uintptr_t distance = reinterpret_cast<uintptr_t>(address) - first;
+  if (distance >= slots_.size() * sizeof(EValue)) return std::nullopt;
+  return static_cast<uint32_t>(distance / sizeof(EValue));
 }
 
 absl::Status SlotTable::Resize(TensorView& tensor, absl::Span<const int64_t> sizes) {

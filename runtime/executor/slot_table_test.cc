@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
+#include <string>
 
 #include "runtime/core/memory_budget.h"
 #include "runtime/core/testing.h"
@@ -12,7 +13,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Value 0 is an int, value 1 an input f32[4], value 2 a list of it.
+// Value 0 is an int, value 1 an input f32[4], value 2 a list of it, value 3 lies in the arena and
+// has up to 4 elements.
 class SlotTableTest : public ::testing::Test {
  protected:
   SlotTableTest() {
@@ -20,7 +22,10 @@ class SlotTableTest : public ::testing::Test {
     tensor.sizes = sizes_;
     tensor.dim_order = order_;
     tensor.max_bytes = 16;
-    plan_.values = {int64_t{3}, tensor, ListPlan{{1}}};
+    TensorPlan dynamic = tensor;
+    dynamic.location = TensorPlan::Location::kArena;
+    dynamic.dynamic_dims = 1;
+    plan_.values = {int64_t{3}, tensor, ListPlan{{1}}, dynamic};
     MemoryBudget memory("arena_bytes", 0);
     absl::StatusOr<std::unique_ptr<SlotTable>> slots = SlotTable::Create(plan_, memory);
     EXPECT_OK(slots);
@@ -44,9 +49,23 @@ TEST_F(SlotTableTest, TensorsOfOthersAreNotResized) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("planned is 4")));
 }
 
+TEST_F(SlotTableTest, SizesStayWithinTheirBounds) {
+  TensorView& tensor = *slots_->slot(3).get_if<TensorView>();
+  for (const int64_t size : {int64_t{-1}, int64_t{5}}) {
+    EXPECT_THAT(slots_->Resize(tensor, {size}),
+                StatusIs(absl::StatusCode::kOutOfRange,
+                         HasSubstr("planned are at most 4, computed was " + std::to_string(size))));
+    EXPECT_EQ(tensor.sizes, Sizes({4}));
+  }
+  EXPECT_OK(slots_->Resize(tensor, {0}));
+  EXPECT_EQ(tensor.sizes, Sizes({0}));
+}
+
 TEST_F(SlotTableTest, OnlyItsOwnTensorsAreMutable) {
   const EValue other = slots_->slot(1);
-  for (const EValue* argument : std::initializer_list<const EValue*>{&other, &slots_->slot(0)}) {
+  // Before the slots, behind them, elsewhere, and a slot that holds no tensor.
+  for (const EValue* argument : std::initializer_list<const EValue*>{
+           &slots_->slot(0) - 1, &slots_->slot(3) + 1, &other, &slots_->slot(0)}) {
     EXPECT_THAT(slots_->CheckMutable(*argument),
                 StatusIs(absl::StatusCode::kInternal,
                          HasSubstr("the argument is none of this method's tensors")));
