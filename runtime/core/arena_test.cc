@@ -48,6 +48,10 @@ TEST(AlignedBufferTest, MovingLeavesNothingBehind) {
   c = std::move(b);
   EXPECT_EQ(c.data(), data);
   EXPECT_EQ(c.size(), 8u);
+  AlignedBuffer& same = c;
+  c = std::move(same);
+  EXPECT_EQ(c.data(), data);
+  c.data()[7] = std::byte{1};
 }
 
 }  // namespace

@@ -85,6 +85,11 @@ TEST(BudgetTest, AThreadWorksWithinTheInnermostScope) {
       EXPECT_EQ(Budget::Current(), &inner);
       EXPECT_OK(TakeBytes(1, "a byte"));
       EXPECT_THAT(TakeWork(1), StatusIs(absl::StatusCode::kResourceExhausted));
+      EXPECT_OK(CheckBudget());
+      std::atomic<bool> cancel = true;
+      inner.cancel = &cancel;
+      EXPECT_THAT(CheckBudget(), StatusIs(absl::StatusCode::kCancelled));
+      inner.cancel = nullptr;
     }
     EXPECT_EQ(Budget::Current(), &outer);
     EXPECT_THAT(TakeBytes(1, "a byte"), StatusIs(absl::StatusCode::kResourceExhausted));
@@ -150,6 +155,9 @@ TEST(BudgetTest, EndsWithTheOneAround) {
   within.InheritEnd(&around);
   EXPECT_EQ(within.deadline, around.deadline);
   EXPECT_EQ(within.cancel, &cancel);
+  Budget endless;
+  within.InheritEnd(&endless);
+  EXPECT_EQ(within.deadline, around.deadline);
   // An earlier end stays.
   within.deadline = *around.deadline - std::chrono::hours(1);
   within.InheritEnd(&around);

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 #include "gtest/gtest.h"
 
@@ -55,6 +56,7 @@ TEST(CheckedIntTest, FloorDivRoundsTowardsMinusInfinity) {
   EXPECT_EQ(FloorDiv(CheckedInt(7), CheckedInt(-2)).value(), -4);
   EXPECT_EQ(FloorDiv(CheckedInt(-7), CheckedInt(-2)).value(), 3);
   EXPECT_EQ(FloorDiv(CheckedInt(-8), CheckedInt(2)).value(), -4);
+  EXPECT_EQ(FloorDiv(CheckedInt(-8), CheckedInt(-1)).value(), 8);
 }
 
 TEST(CheckedIntTest, InvalidResultsStayInvalid) {
@@ -71,11 +73,21 @@ TEST(CheckedIntTest, InvalidResultsStayInvalid) {
 TEST(CheckedIntTest, ComparisonsWithInvalidNumbersAreFalse) {
   const CheckedInt overflow = CheckedInt(INT64_MAX) + 1;
   EXPECT_FALSE(overflow == overflow);
-  EXPECT_FALSE(overflow < 1);
-  EXPECT_FALSE(CheckedInt(0) <= overflow);
+  // Whichever is invalid, and although its value is 0.
+  for (const auto& [a, b] : {std::pair(overflow, CheckedInt(0)),
+                             {overflow, CheckedInt(1)},
+                             {CheckedInt(0), overflow},
+                             {CheckedInt(-1), overflow}}) {
+    EXPECT_FALSE(a == b);
+    EXPECT_FALSE(a < b);
+    EXPECT_FALSE(a <= b);
+  }
   EXPECT_TRUE(CheckedInt(1) < 2);
+  EXPECT_FALSE(CheckedInt(2) < 2);
   EXPECT_TRUE(CheckedInt(2) <= 2);
+  EXPECT_FALSE(CheckedInt(3) <= 2);
   EXPECT_TRUE(CheckedInt(2) == 2);
+  EXPECT_FALSE(CheckedInt(3) == 2);
 }
 
 }  // namespace

@@ -178,6 +178,11 @@ TEST(PromoteTypesTest, WideUnsignedTypesPromoteWithFloatingTypesOnly) {
   EXPECT_EQ(PromoteTypes(DType::kUint16, DType::kUint32), std::nullopt);
 }
 
+TEST(PromoteTypesTest, WhatIsNoTypePromotesWithNone) {
+  EXPECT_EQ(PromoteTypes(DType(), DType::kFloat32), std::nullopt);
+  EXPECT_EQ(PromoteTypes(DType::kFloat32, DType()), std::nullopt);
+}
+
 TEST(PromoteTypesTest, Float8PromotesWithItselfOnly) {
   EXPECT_EQ(PromoteTypes(DType::kFloat8E5M2, DType::kFloat32), std::nullopt);
   EXPECT_EQ(PromoteTypes(DType::kBool, DType::kFloat8E5M2), std::nullopt);

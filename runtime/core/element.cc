@@ -156,10 +156,8 @@ float Float8BitsToFloat(DType dtype, uint8_t bits) {
       return DecodeFnuz(kE4M3FNUZ, bits);
     case DType::kFloat8E5M2FNUZ:
       return DecodeFnuz(kE5M2FNUZ, bits);
-    case DType::kFloat8E8M0FNU:
+    default:  // kFloat8E8M0FNU: the last of kFloat8Types
       return DecodeE8M0(bits);
-    default:
-      return std::bit_cast<float>(kFloatQuietNan);
   }
 }
 
@@ -174,10 +172,8 @@ uint8_t FloatToFloat8Bits(DType dtype, float value) {
       return EncodeFnuz(kE4M3FNUZ, bits);
     case DType::kFloat8E5M2FNUZ:
       return EncodeFnuz(kE5M2FNUZ, bits);
-    case DType::kFloat8E8M0FNU:
+    default:  // kFloat8E8M0FNU: the last of kFloat8Types
       return EncodeE8M0(bits);
-    default:
-      return 0xff;
   }
 }
 

@@ -11,7 +11,7 @@
 namespace belay {
 
 // Calls fn(from_offset, to_offset, count, from_stride, to_stride) for each run along the last
-// dimension.
+// dimension. Precondition: the tensors have elements.
 template <class Fn>
 void ForEachRun(const TensorView& from, const TensorView& to, Fn fn) {
   if (from.rank() == 0) {
@@ -21,7 +21,6 @@ void ForEachRun(const TensorView& from, const TensorView& to, Fn fn) {
   Sizes outer = from.sizes;
   const int last = from.rank() - 1;
   outer.erase(last);
-  if (from.sizes[last] == 0) return;
   for (StridedIterator<2> it(outer, {from.strides, to.strides}); !it.done(); it.Next()) {
     fn(it.offset(0), it.offset(1), from.sizes[last], from.strides[last], to.strides[last]);
   }

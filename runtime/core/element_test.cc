@@ -225,6 +225,13 @@ TEST(ConvertElementTest, AnythingToBoolComparesWithZero) {
   EXPECT_FALSE(ConvertElement<bool>(Half(0.0f)));
 }
 
+TEST(ConvertElementTest, ComplexNumbersAreTrueUnlessBothPartsAreZero) {
+  using Complex = std::complex<float>;
+  EXPECT_FALSE(ConvertElement<bool>(Complex(0, -0.0f)));
+  EXPECT_TRUE(ConvertElement<bool>(Complex(0, 1)));
+  EXPECT_TRUE(ConvertElement<bool>(Complex(1, 0)));
+}
+
 TEST(ConvertElementTest, ComplexToRealDropsTheImaginaryPart) {
   EXPECT_EQ(ConvertElement<int32_t>(std::complex<double>(3.5, 4)), 3);
   EXPECT_EQ(ConvertElement<std::complex<double>>(std::complex<float>(1, 2)),

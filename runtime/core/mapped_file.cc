@@ -15,6 +15,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "runtime/core/errno_code.h"
 #include "runtime/core/file_descriptor.h"
 #include "runtime/core/status_macros.h"
 
@@ -22,23 +23,8 @@ namespace belay {
 namespace {
 
 absl::Status SystemError(std::string_view action, const std::string& path, int error) {
-  const std::string message =
-      absl::StrCat("cannot ", action, " ", path, ": ", std::generic_category().message(error));
-  switch (error) {
-    case ENOENT:
-    case ENOTDIR:
-      return absl::NotFoundError(message);
-    case EACCES:
-    case EPERM:
-    case EROFS:
-      return absl::PermissionDeniedError(message);
-    case ENOSPC:
-    case EDQUOT:
-    case EFBIG:
-      return absl::ResourceExhaustedError(message);
-    default:
-      return absl::UnavailableError(message);
-  }
+  return absl::Status(CodeOfErrno(error), absl::StrCat("cannot ", action, " ", path, ": ",
+                                                       std::generic_category().message(error)));
 }
 
 // open() stops at a NUL, which a std::string may contain.
@@ -190,7 +176,7 @@ absl::StatusOr<std::shared_ptr<const MappedFile>> MappedFile::FromDescriptor(
       ::mmap(nullptr, static_cast<size_t>(size), copies ? PROT_READ | PROT_WRITE : PROT_READ,
              copies ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_PRIVATE, copies ? -1 : descriptor,
              /*offset=*/0);
-  if (data == MAP_FAILED && copies && errno == ENOMEM) {
+  if (data == MAP_FAILED && copies) {
     return absl::ResourceExhaustedError(
         absl::StrCat("no memory for the ", size, " bytes of ", path));
   }

@@ -2,10 +2,12 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <cstdint>
 #include <fstream>
@@ -164,6 +166,82 @@ TEST_F(MappedFileTest, LeftoversOfKilledProcessesAreSteppedAround) {
   EXPECT_EQ(CountFiles(), kLeftovers + 1);
 }
 
+// Tries names one after the other, those for a nameless file first.
+TEST_F(MappedFileTest, WithoutAFreeNameNothingIsWritten) {
+  const std::string prefix = Path("f") + ".tmp-" + std::to_string(::getpid()) + "-";
+  EXPECT_OK(WriteFileAtomically(Path("f"), {"old"}));
+  // One name is free at 2000, and the next one is more than a hundred names behind it.
+  for (int i = 0; i < 3000; ++i) {
+    if (i != 2000 && i != 2151) std::ofstream(prefix + std::to_string(i)) << "partial";
+  }
+  int written = 0;
+  for (int i = 0; i < 30 && written < 2; ++i) {
+    const absl::Status status = WriteFileAtomically(Path("f"), {"whole"});
+    EXPECT_EQ(Contents(Path("f")), status.ok() || written > 0 ? "whole" : "old");
+    if (status.ok()) {
+      ++written;
+      continue;
+    }
+    EXPECT_THAT(status, StatusIs(absl::StatusCode::kUnavailable,
+                                 HasSubstr("cannot create " + Path("f") + ": File exists")));
+  }
+  EXPECT_EQ(written, 2);
+  EXPECT_EQ(CountFiles(), 3000 - 2 + 1);
+}
+
+TEST_F(MappedFileTest, NamesThatAreTooLongAreRefused) {
+  EXPECT_THAT(WriteFileAtomically(Path(std::string(254, 'a')), {"x"}),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("File name too long")));
+  EXPECT_EQ(CountFiles(), 0);
+}
+
+TEST_F(MappedFileTest, PathsMayBeRelative) {
+  char before[4096];
+  ASSERT_NE(::getcwd(before, sizeof(before)), nullptr);
+  ASSERT_EQ(::chdir(directory_.c_str()), 0);
+  EXPECT_OK(WriteFileAtomically("f", {"here"}));
+  ASSERT_EQ(::chdir(before), 0);
+  EXPECT_EQ(Contents(Path("f")), "here");
+}
+
+// Standard output may be a file.
+TEST_F(MappedFileTest, WhatIsOpenAlreadyIsWrittenToDirectly) {
+  const int fd = ::open(Path("f").c_str(), O_RDWR | O_CREAT, 0600);
+  ASSERT_GE(fd, 0);
+  struct stat before, after;
+  ASSERT_EQ(::fstat(fd, &before), 0);
+  EXPECT_OK(WriteFileAtomically("/dev/fd/" + std::to_string(fd), {"whole"}));
+  ASSERT_EQ(::stat(Path("f").c_str(), &after), 0);
+  EXPECT_EQ(after.st_ino, before.st_ino);
+  ::close(fd);
+  EXPECT_EQ(Contents(Path("f")), "whole");
+  EXPECT_THAT(WriteFileAtomically("/dev/fd/" + std::to_string(fd), {"x"}),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("cannot open /dev/fd/")));
+}
+
+// A full pipe lets the writer wait, and a signal interrupts the wait.
+TEST_F(MappedFileTest, WritingGoesOnAfterASignal) {
+  ASSERT_EQ(::mkfifo(Path("pipe").c_str(), 0600), 0);
+  struct sigaction action = {}, before;
+  action.sa_handler = [](int) {};  // without SA_RESTART
+  ASSERT_EQ(::sigaction(SIGUSR1, &action, &before), 0);
+  const pthread_t writer = ::pthread_self();
+  std::string got;
+  std::thread reader([&] {
+    std::ifstream in(Path("pipe"));
+    for (int i = 0; i < 50; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      ::pthread_kill(writer, SIGUSR1);
+    }
+    std::getline(in, got, '\0');
+  });
+  const std::string large(1 << 20, 'x');
+  EXPECT_OK(WriteFileAtomically(Path("pipe"), {large}));
+  reader.join();
+  ASSERT_EQ(::sigaction(SIGUSR1, &before, nullptr), 0);
+  EXPECT_EQ(got, large);
+}
+
 // --- FileAccess::kCopy ---
 
 constexpr MappedFile::Options kCopy = {.access = FileAccess::kCopy, .max_bytes = UINT64_MAX};
@@ -235,6 +313,33 @@ TEST_F(ReadTest, ShortReadsAreContinued) {
   writer.join();
   ASSERT_OK(file);
   EXPECT_EQ(Text(**file), expected);
+}
+
+TEST_F(ReadTest, ReadingGoesOnAfterASignal) {
+  struct sigaction action = {}, before;
+  action.sa_handler = [](int) {};  // without SA_RESTART
+  ASSERT_EQ(::sigaction(SIGUSR1, &action, &before), 0);
+  const pthread_t reader = ::pthread_self();
+  std::thread writer([&] {
+    for (int i = 0; i < 50; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      ::pthread_kill(reader, SIGUSR1);
+    }
+    EXPECT_EQ(::write(ends_[1], "abc", 3), 3);
+  });
+  const auto file = Read(ends_[0], 3);
+  writer.join();
+  ASSERT_EQ(::sigaction(SIGUSR1, &before, nullptr), 0);
+  ASSERT_OK(file);
+  EXPECT_EQ(Text(**file), "abc");
+}
+
+TEST_F(ReadTest, SizesThatNoMemoryHasAreErrors) {
+  EXPECT_THAT(Read(ends_[0], uint64_t{1} << 63),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("cannot open model: ")));
+  EXPECT_THAT(
+      MappedFile::FromDescriptor(-1, 5, "model", {}),
+      StatusIs(absl::StatusCode::kUnavailable, HasSubstr("cannot map model: Bad file descriptor")));
 }
 
 TEST_F(ReadTest, AFileThatBecameShorterIsUnavailable) {

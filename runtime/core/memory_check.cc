@@ -1,5 +1,6 @@
 #include "runtime/core/memory_check.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdlib>
 
@@ -11,8 +12,10 @@ namespace belay {
 absl::Status CheckMemory(uint64_t bytes, std::string_view what) {
   // Volatile: an allocation that nobody uses may be left out.
   void* volatile data = nullptr;
-  if (bytes <= static_cast<uint64_t>(PTRDIFF_MAX)) data = std::malloc(static_cast<size_t>(bytes));
-  const bool there_is = data != nullptr || bytes == 0;
+  if (bytes <= static_cast<uint64_t>(PTRDIFF_MAX)) {
+    data = std::malloc(std::max<size_t>(static_cast<size_t>(bytes), 1));
+  }
+  const bool there_is = data != nullptr;
   std::free(data);
   if (there_is) return absl::OkStatus();
   return absl::ResourceExhaustedError(

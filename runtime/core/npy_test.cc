@@ -152,6 +152,14 @@ INSTANTIATE_TEST_SUITE_P(
         BadFile{"MissingKey", File("{'descr': '<f4', 'shape': ()}", "1234"), kInvalid, "lacks"},
         BadFile{"UnknownKey", File("{'size': 3}", ""), kInvalid, "'size'"},
         BadFile{"RepeatedKey", File("{'descr': '<f4', 'descr': '<f4'}", ""), kInvalid, "'descr'"},
+        BadFile{"RepeatedOrder", File("{'fortran_order': False, 'fortran_order': False}", ""),
+                kInvalid, "repeated key 'fortran_order'"},
+        BadFile{"RepeatedShape", File("{'shape': (), 'shape': ()}", ""), kInvalid,
+                "repeated key 'shape'"},
+        BadFile{"MissingType", File("{'fortran_order': False, 'shape': ()}", ""), kInvalid,
+                "lacks"},
+        BadFile{"MissingShape", File("{'descr': '<f4', 'fortran_order': False}", ""), kInvalid,
+                "lacks"},
         BadFile{"UnendedString", File("{'descr", ""), kInvalid, "no end"},
         BadFile{"TextAfterHeader",
                 File("{'descr': '|u1', 'fortran_order': False, 'shape': ()} x", "1"), kInvalid,
@@ -265,6 +273,13 @@ TEST(WriteNpyTest, WritesTheFile) {
   ASSERT_OK(WriteNpy(path, TestTensor::Of<float>({2, 3}, {1, 2, 3, 4, 5, 6})));
   ASSERT_OK_AND_ASSIGN(const std::shared_ptr<const MappedFile> file, MappedFile::Open(path));
   EXPECT_EQ(file->bytes(), Bytes(NumpyFloatFile()));
+}
+
+TEST(WriteNpyTest, WithoutATypeOfNumpyThereIsNoFile) {
+  const std::string path = testing::TempDir() + "/write_npy_bfloat16.npy";
+  EXPECT_THAT(WriteNpy(path, TestTensor::Zeros(DType::kBFloat16, {2})),
+              StatusIs(kUnimplemented, HasSubstr("bfloat16")));
+  EXPECT_THAT(MappedFile::Open(path), StatusIs(absl::StatusCode::kNotFound));
 }
 
 TEST(ReadNpyFileTest, ReadsTheFileAndNamesItInErrors) {

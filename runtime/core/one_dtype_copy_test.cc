@@ -19,6 +19,24 @@ TEST(OneDTypeCopyTest, CopiesBetweenLayouts) {
   EXPECT_EQ(to, (std::vector<float>{1, 4, 2, 5, 3, 6}));
 }
 
+TEST(OneDTypeCopyTest, WhatLiesBetweenElementsStays) {
+  std::vector<float> from = {1, 0, 2, 0, 3}, to = {7, 7, 7, 7, 7};
+  TensorView source = TensorView::Contiguous(DType::kFloat32, {3}, from.data());
+  TensorView target = TensorView::Contiguous(DType::kFloat32, {3}, to.data());
+  source.strides = target.strides = Strides({2});
+  ASSERT_OK(CopyElementsOfOneDType(source, target));
+  EXPECT_EQ(to, (std::vector<float>{1, 7, 2, 7, 3}));
+}
+
+TEST(OneDTypeCopyTest, RefusesElementsOfNoDtype) {
+  uint8_t bytes[4] = {};
+  TensorView source = TensorView::Contiguous(DType(), {2}, bytes);
+  TensorView target = TensorView::Contiguous(DType(), {2}, bytes + 2);
+  source.strides = Strides({2});
+  EXPECT_THAT(CopyElementsOfOneDType(source, target),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("an invalid dtype")));
+}
+
 TEST(OneDTypeCopyTest, EverySizeOfElement) {
   for (const DType dtype :
        {DType::kBool, DType::kFloat16, DType::kInt32, DType::kInt64, DType::kComplex128}) {

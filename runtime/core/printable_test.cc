@@ -29,6 +29,8 @@ TEST(PrintableTest, KeepsTheCodeOfAStatus) {
               StatusIs(absl::StatusCode::kDataLoss, "fine"));
   EXPECT_THAT(Printable(absl::DataLossError("bell \a")),
               StatusIs(absl::StatusCode::kDataLoss, "bell \\x07"));
+  EXPECT_THAT(Printable(absl::DataLossError(std::string(100000, 'x'))),
+              StatusIs(absl::StatusCode::kDataLoss, std::string(16384, 'x') + "…"));
 }
 
 }  // namespace

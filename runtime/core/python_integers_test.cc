@@ -20,6 +20,7 @@ TEST(PythonIntegersTest, QuotientsAreRoundedTowardsMinusInfinity) {
   EXPECT_EQ(PythonFloorDiv(-8, 2), -4);
   EXPECT_EQ(PythonFloorDiv(kMin, 1), kMin);
   EXPECT_EQ(PythonFloorDiv(kMin, -1), std::nullopt);
+  EXPECT_EQ(PythonFloorDiv(kMax, -1), -kMax);
   EXPECT_EQ(PythonFloorDiv(1, 0), std::nullopt);
 }
 
@@ -37,6 +38,8 @@ TEST(PythonIntegersTest, ShiftsAreDefinedAsFarAsTheResultFits) {
   EXPECT_EQ(PythonShiftLeft(3, 4), 48);
   EXPECT_EQ(PythonShiftLeft(0, 1000), 0);
   EXPECT_EQ(PythonShiftLeft(-1, 63), kMin);
+  EXPECT_EQ(PythonShiftLeft(-1, 3), -8);
+  EXPECT_EQ(PythonShiftLeft(-1, 64), std::nullopt);
   EXPECT_EQ(PythonShiftLeft(1, 62), int64_t{1} << 62);
   EXPECT_EQ(PythonShiftLeft(1, 63), std::nullopt);
   EXPECT_EQ(PythonShiftLeft(2, 62), std::nullopt);
@@ -53,6 +56,7 @@ TEST(PythonIntegersTest, PowersOfNaturalExponents) {
   EXPECT_EQ(PythonPow(2, 62), int64_t{1} << 62);
   EXPECT_EQ(PythonPow(-2, 63), kMin);
   EXPECT_EQ(PythonPow(2, 63), std::nullopt);
+  EXPECT_EQ(PythonPow(int64_t{1} << 32, 3), std::nullopt);
   EXPECT_EQ(PythonPow(-1, kMax), -1);
   EXPECT_EQ(PythonPow(2, -1), std::nullopt);
 }

@@ -88,6 +88,8 @@ TEST(IsContiguousTest, IgnoresStridesOfSizeOne) {
   EXPECT_FALSE(IsContiguous({2, 3}, {4, 1}));
   EXPECT_FALSE(IsContiguous({2, 3}, {0, 1}));
   EXPECT_FALSE(IsContiguous({2, 3}, {1}));
+  constexpr int64_t kHalf = int64_t{1} << 32;
+  EXPECT_FALSE(IsContiguous({kHalf, kHalf}, {kHalf, 1}));  // more elements than there are numbers
 }
 
 TEST(IsDenseTest, AcceptsAnyOrderWithoutGapsOrRepeats) {
@@ -115,6 +117,11 @@ TEST(DimOrderOfTest, SortsByDescendingStrideAndKeepsTies) {
 TEST(DimOrderOfTest, RepeatedElementsHaveNoOrder) {
   EXPECT_EQ(DimOrderOf({2, 3}, {0, 1}), std::nullopt);
   EXPECT_EQ(DimOrderOf({2, 3}, {1}), std::nullopt);
+}
+
+TEST(DimOrderOfTest, TooManyDimensionsHaveNoOrder) {
+  const std::vector<int64_t> ones(kMaxRank + 1, 1);
+  EXPECT_EQ(DimOrderOf(ones, ones), std::nullopt);
 }
 
 TEST(DimOrderOfTest, ReadsBackDenseStrides) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -136,8 +137,18 @@ TEST(CopyElementsTest, RefusesOtherSizesAndComplex32Conversions) {
   const TestTensor a = TestTensor::Zeros(DType::kFloat32, {2, 3});
   EXPECT_THAT(CopyElements(a, TestTensor::Zeros(DType::kFloat32, {3, 2})),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("f32[2,3] to f32[3,2]")));
-  EXPECT_THAT(CopyElements(a, TestTensor::Zeros(DType::kComplex32, {2, 3})),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("complex32")));
+  const TestTensor c = TestTensor::Zeros(DType::kComplex32, {2, 3});
+  EXPECT_THAT(CopyElements(a, c), StatusIs(absl::StatusCode::kInvalidArgument,
+                                           HasSubstr("no conversion from float32 to complex32")));
+  EXPECT_THAT(CopyElements(c, a), StatusIs(absl::StatusCode::kInvalidArgument,
+                                           HasSubstr("no conversion from complex32 to float32")));
+}
+
+TEST(CopyElementsTest, ConvertsScalars) {
+  const TestTensor from = TestTensor::Of<float>({}, {2.5});
+  const TestTensor to = TestTensor::Zeros(DType::kInt64, {});
+  ASSERT_OK(CopyElements(from, to));
+  EXPECT_THAT(ToVector<int64_t>(to), ElementsAre(2));
 }
 
 TEST(CopyElementsTest, EmptyAndIdenticalCopiesAreFine) {
@@ -157,10 +168,29 @@ TEST(MayOverlapTest, ComparesTheSpansOfBytes) {
   EXPECT_FALSE(MayOverlap(TensorView::Contiguous(DType::kFloat32, {4}, bytes + 16), a));
   EXPECT_TRUE(MayOverlap(a, TensorView::Contiguous(DType::kInt8, {1}, bytes + 15)));
   EXPECT_FALSE(MayOverlap(a, TensorView::Contiguous(DType::kInt8, {0}, bytes)));
+  EXPECT_FALSE(MayOverlap(TensorView::Contiguous(DType::kInt8, {0}, bytes), a));
   TensorView strided = a;
   strided.strides = {3};
   EXPECT_TRUE(MayOverlap(strided, TensorView::Contiguous(DType::kInt8, {1}, bytes + 39)));
   EXPECT_FALSE(MayOverlap(strided, TensorView::Contiguous(DType::kInt8, {1}, bytes + 40)));
+}
+
+// A distance that is no number of 64 bits: a step, a sum of steps, or the bytes of it.
+TEST(MayOverlapTest, SpansBeyondMemoryMayOverlapAnything) {
+  uint8_t bytes[64] = {};
+  const TensorView far_away = TensorView::Contiguous(DType::kInt8, {1}, bytes + 63);
+  const std::pair<Sizes, Strides> spans[] = {
+      {{3}, {INT64_MIN}},
+      {{2, 2, 2}, {INT64_MIN, INT64_MIN, 1}},
+      {{2, 2}, {INT64_MIN, INT64_MAX}},
+      {{2}, {INT64_MAX}},
+  };
+  for (const auto& [sizes, strides] : spans) {
+    TensorView view = TensorView::Contiguous(DType::kFloat32, sizes, bytes);
+    view.strides = strides;
+    EXPECT_TRUE(MayOverlap(view, far_away)) << view.ToString();
+    EXPECT_TRUE(MayOverlap(far_away, view)) << view.ToString();
+  }
 }
 
 }  // namespace

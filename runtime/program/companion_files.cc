@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/core/errno_code.h"
 #include "runtime/core/file_descriptor.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/program/metadata_path.h"
@@ -17,21 +18,13 @@ namespace belay {
 namespace {
 
 absl::Status OpenError(const std::string& name, int error) {
-  const std::string message = absl::StrCat("cannot open companion file ", Quoted(name), ": ",
-                                           std::generic_category().message(error));
-  switch (error) {
-    case ENOENT:
-    case ENOTDIR:
-      return absl::NotFoundError(message);
-    case EACCES:
-    case EPERM:
-      return absl::PermissionDeniedError(message);
-    case ELOOP:
-      return absl::InvalidArgumentError(
-          absl::StrCat("companion file ", Quoted(name), " is a symbolic link"));
-    default:
-      return absl::UnavailableError(message);
+  if (error == ELOOP) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("companion file ", Quoted(name), " is a symbolic link"));
   }
+  return absl::Status(CodeOfErrno(error),
+                      absl::StrCat("cannot open companion file ", Quoted(name), ": ",
+                                   std::generic_category().message(error)));
 }
 
 }  // namespace

@@ -122,11 +122,12 @@ absl::StatusOr<absl::Span<const std::byte>> ReadCompanionHeader(absl::Span<const
     return absl::DataLossError(
         absl::StrCat("it has ", count, " segments, the program file lists ", segments));
   }
-  if (count > (file.size() - kHeaderBytes) / kDigestBytes) {
+  const uint64_t size = CheckedMul<uint64_t>(count, kDigestBytes).value_or(UINT64_MAX);
+  if (!RangeFits(kHeaderBytes, size, file.size())) {
     return absl::DataLossError(absl::StrCat("the digests of ", count,
                                             " segments do not fit into a file of ", file.size()));
   }
-  const absl::Span<const std::byte> digests = file.subspan(kHeaderBytes, count * kDigestBytes);
+  const absl::Span<const std::byte> digests = file.subspan(kHeaderBytes, static_cast<size_t>(size));
   ABSL_RETURN_IF_ERROR(CheckCrc("digest table", digests, LittleEndian<uint32_t>(file, 56)));
   return digests;
 }

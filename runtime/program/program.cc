@@ -20,7 +20,7 @@ namespace {
 
 std::string DirectoryOf(const std::string& path) {
   const size_t slash = path.rfind('/');
-  return slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  return slash == std::string::npos ? "." : absl::StrCat(path.substr(0, slash), "/");
 }
 
 }  // namespace
