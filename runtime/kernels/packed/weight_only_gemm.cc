@@ -205,7 +205,9 @@ HWY_NOINLINE void MultiplyPanel(const Panel& panel, const float* const* rows,
       });
 }
 
-#if HWY_NATIVE_DOT_BF16 && HWY_CAP_GE512
+// Zen 4 adds products of pairs of bfloat16 as quickly as those of floats. On Sapphire Rapids they
+// take longer than decoding: 91 us for 768 x 2048 weights, in place of 56.
+#if HWY_NATIVE_DOT_BF16 && HWY_TARGET == HWY_AVX3_ZEN4
 // A row's elements as sums of two bfloat16 each, which leaves out 2^-17 of them at most, followed by
 // zeros. False if one of them is not finite, or so large or small that this does not hold.
 HWY_NOINLINE bool SplitRow(const float* HWY_RESTRICT a, size_t k, uint16_t* HWY_RESTRICT high,
@@ -342,7 +344,7 @@ HWY_INLINE void Run(const WeightOnlyGemmArgs& g, size_t first_row, size_t last_r
   const size_t panel_scales = (g.k + group - 1) / group * kColumns;
   const size_t rows = last_row - first_row;
   bool split = false;
-#if HWY_NATIVE_DOT_BF16 && HWY_CAP_GE512
+#if HWY_NATIVE_DOT_BF16 && HWY_TARGET == HWY_AVX3_ZEN4
   const size_t room = (g.k + 15) / 16 * 16;
   uint16_t* high = reinterpret_cast<uint16_t*>(g.scratch);
   uint16_t* low = high + room;
@@ -382,7 +384,7 @@ HWY_INLINE void Run(const WeightOnlyGemmArgs& g, size_t first_row, size_t last_r
     for (size_t r = 0; r < rows; ++r) a[r] = g.a + (first_row + r) * g.lda;
     HWY_ALIGN float sums[kWeightOnlyRows * kColumns];
     if (split) {
-#if HWY_NATIVE_DOT_BF16 && HWY_CAP_GE512
+#if HWY_NATIVE_DOT_BF16 && HWY_TARGET == HWY_AVX3_ZEN4
       MultiplyInt4Panel(panel, high, low, sums);
 #endif
     } else {
