@@ -56,6 +56,9 @@ TEST_F(CompanionTest, IsFoundBesideTheProgram) {
   ASSERT_OK_AND_ASSIGN(const absl::Span<const std::byte> bytes, program.FindNamedData("w"));
   EXPECT_EQ(Text(bytes), "weights");
   EXPECT_OK(VerifyDigests(program));
+  // Limits are in proportion to the program file and to the segments beside it.
+  EXPECT_EQ(program.limits().arena_bytes,
+            (uint64_t{384} << 20) + 16 * (program.bytes().size() + 7 + 12));
 }
 
 TEST_F(CompanionTest, IsNeededAlready) {

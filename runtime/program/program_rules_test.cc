@@ -597,6 +597,9 @@ void PrintTo(const AllowedCase& c, std::ostream* out) { *out << c.name; }
 
 const AllowedCase kAllowedCases[] = {
     {"OutputNoneIsDropped", EDIT(At(method, v.add).mutable_kernel()->set_outputs(0, v.none))},
+    {"OutputsInAnyOrder", EDIT(At(method, v.add).mutable_kernel()->set_outputs(0, v.total);
+                               At(method, v.add).mutable_kernel()->add_outputs(v.copy);
+                               At(method, v.add).mutable_kernel()->add_outputs(v.sum))},
     {"OutputIsState", EDIT(At(method, v.add).mutable_kernel()->set_outputs(0, v.state))},
     {"OutputIsMutatedInput", EDIT(At(method, v.add).mutable_kernel()->set_outputs(0, v.m))},
     {"DelegateCalledTwiceWithNaN", EDIT(CallWithNumbers(method, v, std::nan("1"), -std::nan("2")))},

@@ -179,6 +179,10 @@ TEST(ProgramTest, AnArenaIsInProportionToTheFile) {
   Program::Options options;
   options.limits.arena_bytes = uint64_t{1} << 31;
   EXPECT_OK(OpenFileBytes(file, options));
+  // Its segments count once.
+  const std::string small = SampleProgram().Serialize();
+  ASSERT_OK_AND_ASSIGN(const Program program, OpenFileBytes(small));
+  EXPECT_EQ(program.limits().arena_bytes, (uint64_t{384} << 20) + 16 * small.size());
 }
 
 // The least limit with which the sample opens is what it has: one less is refused.
