@@ -40,11 +40,12 @@ TEST_F(LowerPteTest, ExternalConstantsLieInAFileBesideIt) {
 }
 
 TEST_F(LowerPteTest, WhatExecuTorchLacksIsNamedAndNothingWritten) {
-  const Outcome outcome = Capture(
-      [&] { return Lower(Options("conformance/models/zoo/sort_gather_scatter/model.pt2")); });
+  const Outcome outcome =
+      Capture([&] { return Lower(Options("conformance/models/more/svd_values/model.pt2")); });
   EXPECT_EQ(outcome.status, kUnsupported);
-  EXPECT_THAT(outcome.errors, AllOf(HasSubstr("aten.sort.stable"), HasSubstr("aten.median.dim"),
-                                    HasSubstr("make_models.py:")));
+  EXPECT_THAT(outcome.errors,
+              AllOf(HasSubstr("aten._linalg_svd.default"), HasSubstr("aten.linalg_qr.default"),
+                    HasSubstr("make_more_models.py:")));
   EXPECT_THAT(Files(), ElementsAre());
 }
 
