@@ -1,31 +1,47 @@
 #include "runtime/kernels/instruction_set.h"
 
+#include <algorithm>
 #include <cstdint>
 
 #include "absl/strings/str_join.h"
 #include "hwy/targets.h"
 #include "runtime/core/str_cat.h"
+#include "runtime/kernels/amx.h"
 
 namespace belay {
+namespace {
+
+constexpr std::string_view kAmx = "AMX";
+
+// As they are before any choice.
+const std::vector<int64_t>& Targets() {
+  static const auto& targets = *new std::vector<int64_t>(hwy::SupportedAndGeneratedTargets());
+  return targets;
+}
+
+}  // namespace
 
 std::vector<std::string> InstructionSets() {
   std::vector<std::string> names;
-  for (int64_t target : hwy::SupportedAndGeneratedTargets())
-    names.emplace_back(hwy::TargetName(target));
+  if (HasAmx()) names.emplace_back(kAmx);
+  for (int64_t target : Targets()) names.emplace_back(hwy::TargetName(target));
   return names;
 }
 
 absl::Status UseInstructionSet(std::string_view name) {
-  hwy::SetSupportedTargetsForTest(0);  // Takes back an earlier choice.
-  for (int64_t target : hwy::SupportedAndGeneratedTargets()) {
-    if (name == hwy::TargetName(target)) {
-      // Lower bits are better ones: as on a CPU that has this one and all below it.
-      hwy::SetSupportedTargetsForTest(hwy::SupportedTargets() & ~(target - 1));
-      return absl::OkStatus();
-    }
+  const std::vector<std::string> sets = InstructionSets();
+  if (std::find(sets.begin(), sets.end(), name) == sets.end()) {
+    return absl::NotFoundError(
+        absl::StrCat("instruction set '", name, "': expected one of ", absl::StrJoin(sets, ", ")));
   }
-  return absl::NotFoundError(absl::StrCat("instruction set '", name, "': expected one of ",
-                                          absl::StrJoin(InstructionSets(), ", ")));
+  hwy::SetSupportedTargetsForTest(0);  // Takes back an earlier choice.
+  SetUsesAmx(name == kAmx);
+  for (int64_t target : Targets()) {
+    if (name != hwy::TargetName(target)) continue;
+    // Lower bits are better ones: as on a CPU that has this one and all below it.
+    hwy::SetSupportedTargetsForTest(hwy::SupportedTargets() & ~(target - 1));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace belay

@@ -11,7 +11,7 @@
 namespace belay {
 
 // Those that were compiled in and that this CPU has, the best first: "AVX3_ZEN4", "AVX2", …, as
-// Highway names them.
+// Highway names them; and "AMX" before all others, which adds AMX's tiles (amx.h) to the next.
 std::vector<std::string> InstructionSets();
 
 // Makes all kernels of the process behave as on a CPU whose best this one is: for tests and

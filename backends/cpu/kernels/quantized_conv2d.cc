@@ -39,8 +39,11 @@ absl::Status QuantizedConv2d(KernelContext& context, const Call<false>& call) {
   g.taps = static_cast<size_t>(taps.count);
   g.k = static_cast<size_t>(taps.size);
   const auto scratch = Scratch::For(way, kQuantizedTileRows, in.sizes, call.window);
-  ABSL_ASSIGN_OR_RETURN(std::byte * memory,
-                        ScratchArray<std::byte>(context, scratch.bytes(context.num_threads())));
+  const CheckedInt copy = QuantizedCopySize(taps.size, taps.count);
+  const CheckedInt patches_bytes = scratch.bytes(context.num_threads());
+  ABSL_ASSIGN_OR_RETURN(
+      std::byte * memory,
+      ScratchArray<std::byte>(context, patches_bytes + copy * context.num_threads()));
   const auto zero = static_cast<uint8_t>(call.epilogue.input_zero_point);
   const Patches<uint8_t> patches(context, way, in, *out, call.window, zero, scratch, memory);
   if (way == PatchWay::kPadded) g.k = (g.k + 3) / 4 * 4;
@@ -56,6 +59,10 @@ absl::Status QuantizedConv2d(KernelContext& context, const Call<false>& call) {
                  mine.row_pointers = &Patches<uint8_t>::Reader::RowPointers;
                  mine.source = &reader;
                  mine.pointers = reader.pointers();
+               }
+               if (copy.value() > 0) {
+                 mine.copy = reinterpret_cast<uint8_t*>(memory + patches_bytes.value() +
+                                                        part * copy.value());
                }
                QuantizedGemmRange(mine, row, end_row, column, end_column);
              });
@@ -93,7 +100,10 @@ uint64_t ScratchBytes(const KernelContext& context, const Call<false>& call) {
   uint64_t most = 0;
   for (PatchWay way : {PatchWay::kTaps, PatchWay::kPadded}) {
     const Scratch scratch = Scratch::For(way, kQuantizedTileRows, call.input->sizes, call.window);
-    most = std::max(most, ScratchBytesOf<std::byte>(scratch.bytes(context.num_threads())));
+    const TapSizes taps = TapsOf(way, call.input->sizes[1], call.window);
+    const CheckedInt copy = QuantizedCopySize(taps.size, taps.count);
+    most = std::max(most, ScratchBytesOf<std::byte>(scratch.bytes(context.num_threads()) +
+                                                    copy * context.num_threads()));
   }
   return most;
 }

@@ -4,6 +4,9 @@
 
 #include <cstddef>
 #include <cstring>
+#include <optional>
+
+#include "runtime/kernels/amx.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "runtime/kernels/packed/quantized_gemm.cc"
@@ -148,6 +151,15 @@ HWY_INLINE void StoreBytes(const Product& product, const Columns& columns,
   }
 }
 
+// What a column's sum begins with, of the tile's vector v: what the input's zero point adds too much.
+HWY_INLINE V StartOf(const QuantizedEpilogue& e, const Columns& columns, size_t v) {
+  const Tag32 d;
+  if (e.weight_sums == nullptr) return hn::Zero(d);
+  const size_t at = v * hn::Lanes(d);
+  return hn::Mul(hn::LoadN(d, e.weight_sums + columns.first + at, columns.count - at),
+                 hn::Set(d, -e.input_zero_point));
+}
+
 // kRows rows by kVectors vectors. rows[t * kRows + r]: the bytes of row r at tap t; `place`: of the
 // first row and column 0 in C. kParts sums per element, which are added in the end: a few rows alone
 // would wait for each other's additions.
@@ -166,11 +178,7 @@ HWY_NOINLINE void Tile(const Product& product, const uint8_t* const* HWY_RESTRIC
     const size_t column = columns.first + v * lanes;
     b[v] = g.b + column / kQuantizedPanelColumns * lines * kLine +
            column % kQuantizedPanelColumns * kQuad;
-    V start = hn::Zero(d);
-    if (e.weight_sums != nullptr) {
-      start = hn::Mul(hn::LoadN(d, e.weight_sums + column, columns.count - v * lanes),
-                      hn::Set(d, -e.input_zero_point));
-    }
+    const V start = StartOf(e, columns, v);
     HWY_UNROLL(kParts)
     for (size_t s = 0; s < kParts; ++s) {
       HWY_UNROLL(kRows)
@@ -243,6 +251,120 @@ HWY_INLINE TileFn TileOf(size_t rows) {
   }
 }
 
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3_DL
+// Fewer rows are quicker without tiles.
+constexpr size_t kLeastAmxRows = 4;
+
+bool CanUseAmx(const QuantizedGemmArgs& g, size_t rows) {
+  const bool in_place = g.row_pointers == nullptr && g.k % kQuad == 0;
+  return rows >= kLeastAmxRows && g.k > 0 && (in_place || g.copy != nullptr) && UsesAmx();
+}
+
+// `count` rows from `row` on, their taps one behind the other, each to whole quads; what is missing to
+// them meets zeros of B.
+HWY_INLINE void CopyRows(const QuantizedGemmArgs& g, size_t row, size_t count, size_t depth) {
+  const hn::ScalableTag<uint8_t> d;
+  const size_t lanes = hn::Lanes(d), tap_bytes = depth / g.taps;
+  const uint8_t* direct[kQuantizedTileRows];
+  for (size_t first = 0; first < count; first += kQuantizedTileRows) {
+    const size_t rows = HWY_MIN(kQuantizedTileRows, count - first);
+    const uint8_t* const* pointers = direct;
+    if (g.row_pointers != nullptr) {
+      g.row_pointers(g.source, row + first, rows, 0, g.taps, g.pointers);
+      pointers = g.pointers;
+    } else {
+      for (size_t i = 0; i < rows; ++i) direct[i] = g.a + (row + first + i) * g.lda;
+    }
+    for (size_t t = 0; t < g.taps; ++t) {
+      for (size_t i = 0; i < rows; ++i) {
+        const uint8_t* from = pointers[t * rows + i];
+        uint8_t* to = g.copy + (first + i) * depth + t * tap_bytes;
+        size_t p = 0;
+        for (; p + lanes <= g.k; p += lanes) hn::StoreU(hn::LoadU(d, from + p), d, to + p);
+        if (p < g.k) hn::StoreN(hn::LoadN(d, from + p, g.k - p), d, to + p, g.k - p);
+      }
+    }
+  }
+}
+
+// What becomes of `rows` rows of sums, kAmxColumns apart; place: as that of Tile.
+template <size_t kVectors>
+HWY_NOINLINE void FinishTiles(const Product& product, const Columns& columns, size_t rows,
+                              size_t place, int32_t* HWY_RESTRICT sums) {
+  const Tag32 d;
+  constexpr size_t kRows = 8;
+  const size_t lanes = hn::Lanes(d);
+  const QuantizedGemmArgs& g = product.args;
+  const QuantizedEpilogue& e = g.epilogue;
+  V start[kVectors];
+  HWY_UNROLL(kVectors)
+  for (size_t v = 0; v < kVectors; ++v) start[v] = StartOf(e, columns, v);
+  for (size_t first = 0; first < rows; first += kRows, sums += kRows * kAmxColumns) {
+    Sums<kRows, kVectors> finished;
+    HWY_UNROLL(kRows)
+    for (size_t r = 0; r < kRows; ++r) {
+      HWY_UNROLL(kVectors)
+      for (size_t v = 0; v < kVectors; ++v) {
+        int32_t* at = sums + r * kAmxColumns + v * lanes;
+        finished.at[r][v] = hn::Add(hn::Load(d, at), start[v]);
+        hn::Store(finished.at[r][v], d, at);
+      }
+    }
+    const size_t at = place + first * g.ldc;
+    if (product.bytes && first + kRows <= rows) {
+      StoreBytes(product, columns, finished, static_cast<uint8_t*>(g.c) + at + columns.first);
+    } else {
+      FinishSums(e, columns.first, sums, kAmxColumns, HWY_MIN(kRows, rows - first),
+                 HWY_MIN(columns.count, kVectors * lanes),
+                 static_cast<std::byte*>(g.c) + at * (e.quantizes ? 1 : sizeof(float)), g.ldc);
+    }
+  }
+}
+
+void AmxGemm(const Product& product, size_t first_row, size_t last_row, size_t first_column,
+             size_t last_column) {
+  const QuantizedGemmArgs& g = product.args;
+  const size_t lines = (g.k + kQuad - 1) / kQuad * g.taps, depth = lines * kQuad;
+  const size_t block = HWY_MAX(kBlockBytes / depth, kAmxColumns) / kAmxColumns * kAmxColumns;
+  const bool in_place = g.row_pointers == nullptr && g.k % kQuad == 0;
+  HWY_ALIGN int32_t sums[kAmxRows * kAmxColumns] = {};
+  std::optional<AmxTiles> tiles;
+  size_t tile_rows = 0, count = 0;
+  Budget::Pace pace;
+  for (size_t begin = first_column; begin < last_column; begin += block) {
+    const size_t end = HWY_MIN(last_column, begin + block);
+    for (size_t row = first_row; row < last_row; row += count) {
+      count = HWY_MIN(kAmxRows, last_row - row);
+      if (pace.Stop(static_cast<int64_t>(count * (end - begin) * depth))) return;
+      if (count != tile_rows) {
+        tiles.reset();
+        tiles.emplace(count, lines % kAmxLines);
+        tile_rows = count;
+      }
+      if (!in_place) CopyRows(g, row, count, depth);
+      const uint8_t* a = in_place ? g.a + row * g.lda : g.copy;
+      const size_t stride = in_place ? g.lda : depth;
+      for (size_t j = begin; j < end; j += kAmxColumns) {
+        const bool two = end - j > kQuantizedPanelColumns;
+        const int8_t* first = g.b + j / kQuantizedPanelColumns * lines * kLine;
+        const int8_t* second = two ? first + lines * kLine : nullptr;
+        tiles->Clear();
+        for (size_t l = 0; l < lines; l += kAmxLines) {
+          const int8_t* next = two ? second + l * kLine : nullptr;
+          if (lines - l >= kAmxLines) {
+            tiles->Add(a + l * kQuad, stride, first + l * kLine, next);
+          } else {
+            tiles->AddLast(a + l * kQuad, stride, first + l * kLine, next);
+          }
+        }
+        tiles->Store(sums, two);
+        (two ? FinishTiles<2> : FinishTiles<1>)(product, {j, end - j}, count, row * g.ldc, sums);
+      }
+    }
+  }
+}
+#endif
+
 void QuantizedGemmImpl(const QuantizedGemmArgs& g, size_t first_row, size_t last_row,
                        size_t first_column, size_t last_column) {
   if (first_row >= last_row || first_column >= last_column) return;
@@ -254,6 +376,9 @@ void QuantizedGemmImpl(const QuantizedGemmArgs& g, size_t first_row, size_t last
   const size_t tiles = (rows + kMaxTileRows - 1) / kMaxTileRows;
   const Product product = {g, ByteQuantizer<Tag32>(g.epilogue),
                            BytesFit(g.epilogue, first_column, last_column)};
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3_DL
+  if (CanUseAmx(g, rows)) return AmxGemm(product, first_row, last_row, first_column, last_column);
+#endif
   const uint8_t* direct[kQuantizedTileRows];
   Budget::Pace pace;
   for (size_t begin = first_column; begin < last_column; begin += block) {
@@ -286,6 +411,12 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace belay {
+
+CheckedInt QuantizedCopySize(int64_t k, int64_t taps) {
+  if (!HasAmx()) return 0;
+  const CheckedInt tap_bytes = FloorDiv(CheckedInt(k) + 3, 4) * 4;
+  return CheckedInt(int64_t{kAmxRows}) * tap_bytes * taps;
+}
 
 HWY_EXPORT(QuantizedGemmImpl);
 void QuantizedGemmRange(const QuantizedGemmArgs& args, size_t first_row, size_t last_row,

@@ -5,6 +5,8 @@
 // summed over all of k, four products at a time; B's panels (quantized_weights.h) are read in blocks
 // that stay in the second-level cache while the rows of A go by. Rows of A are read where they lie.
 //
+// Where kernels use AMX (amx.h) the tile has 32 rows, and rows of A that are in pieces are copied for it.
+//
 // Sums are exact, so that every instruction set and every division into ranges gives the same bits
 // (requantize.h).
 #ifndef BELAY_RUNTIME_KERNELS_PACKED_QUANTIZED_GEMM_H_
@@ -13,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "runtime/core/checked_math.h"
 #include "runtime/kernels/packed/quantized_weights.h"
 #include "runtime/kernels/packed/requantize.h"
 
@@ -39,11 +42,17 @@ struct QuantizedGemmArgs {
   QuantizedRowPointersFn row_pointers = nullptr;
   const void* source = nullptr;
   const uint8_t** pointers = nullptr;  // room for kQuantizedTileRows * taps
-  const int8_t* b = nullptr;           // PackedQuantizedMatrixSize(taps, k, n) bytes
-  void* c = nullptr;                   // float or uint8_t, as the epilogue says; rows ldc apart
-  size_t ldc = 0;                      // in elements
+  // For AMX, room for QuantizedCopySize(k, taps) bytes. It is used without where rows lie in one piece
+  // and k is a multiple of 4, and else not at all.
+  uint8_t* copy = nullptr;
+  const int8_t* b = nullptr;  // PackedQuantizedMatrixSize(taps, k, n) bytes
+  void* c = nullptr;          // float or uint8_t, as the epilogue says; rows ldc apart
+  size_t ldc = 0;             // in elements
   QuantizedEpilogue epilogue = {};
 };
+
+// Bytes of QuantizedGemmArgs::copy: 0 where there is no AMX.
+CheckedInt QuantizedCopySize(int64_t k, int64_t taps);
 
 // C = epilogue(A B) for rows [first_row, last_row) and columns [first_column, last_column);
 // first_column is a multiple of kQuantizedPanelColumns, of twice that if it shall be quick. C

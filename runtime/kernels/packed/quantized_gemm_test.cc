@@ -28,6 +28,7 @@ struct Problem {
   GuardedFloats scale, bias, floats;
   GuardedArray<int32_t> weight_sums;
   std::vector<const uint8_t*> pointers;
+  std::vector<uint8_t> copy;
   QuantizedEpilogue epilogue;
 
   Problem(size_t m, size_t n, size_t k, size_t taps, std::mt19937_64& random)
@@ -57,7 +58,9 @@ struct Problem {
         bias(n, 0, side),
         floats(m * n, kNan, side),
         weight_sums(n, 0, side),
-        pointers(kQuantizedTileRows * taps) {
+        pointers(kQuantizedTileRows * taps),
+        copy(static_cast<size_t>(
+            QuantizedCopySize(static_cast<int64_t>(k), static_cast<int64_t>(taps)).value())) {
     epilogue.scale = scale.data();
     epilogue.bias = bias.data();
     epilogue.weight_sums = weight_sums.data();
@@ -97,6 +100,7 @@ struct Problem {
       g.source = this;
       g.pointers = pointers.data();
     }
+    if (!copy.empty()) g.copy = copy.data();
     g.b = packed.data();
     g.c = quantizes ? static_cast<void*>(bytes.data()) : floats.data();
     g.ldc = n;
@@ -159,6 +163,20 @@ TEST_P(QuantizedGemmTest, RowsInPieces) {
         Problem p(m, 37, k, taps, random_);
         p.Check();
         if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+TEST_P(QuantizedGemmTest, RowsAndDepthsAroundTheTilesOfAmx) {
+  for (size_t m : {4, 5, 15, 16, 17, 31, 32, 33, 49, 64, 71}) {
+    for (size_t n : {16, 32, 48, 63, 97}) {
+      for (size_t k : {4, 60, 63, 64, 68, 127, 128, 192}) {
+        for (size_t taps : {1, 3}) {
+          Problem p(m, n, k, taps, random_);
+          p.Check();
+          if (HasFatalFailure()) return;
+        }
       }
     }
   }
