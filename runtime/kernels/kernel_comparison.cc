@@ -165,7 +165,7 @@ struct KernelComparison::Memory {
 
   EValue* New(EValue value) { return &slots.emplace_back(value); }
   // Makes all floating point operands positive.
-  void TakeMagnitudes() {
+  void TakeMagnitudes(const KernelCall& call) {
     for (EValue& slot : slots) {
       if (const double* number = slot.get_if<double>()) slot = EValue(std::abs(*number));
       const TensorView* tensor = slot.get_if<TensorView>();
@@ -175,6 +175,7 @@ struct KernelComparison::Memory {
                     std::abs(ReadDouble(*tensor, it.offset(0))));
       }
     }
+    if (call.adjust_magnitudes) call.adjust_magnitudes(arguments);
     for (Block& block : inputs) block.Seal();
   }
   EValue* NewList(std::vector<EValue*> elements) {
@@ -396,7 +397,7 @@ bool KernelComparison::Compare(const KernelCall& call, bool may_refuse) {
   if (call.ulp_of == UlpOf::kMagnitudes) {
     random_ = before;
     MakeArguments(call, magnitudes);
-    magnitudes.TakeMagnitudes();
+    magnitudes.TakeMagnitudes(call);
     if (!Run(reference_, call, magnitudes, nullptr, nullptr, &error)) {
       ADD_FAILURE() << Describe(call) << ": the reference kernel, of magnitudes: " << error;
       return false;

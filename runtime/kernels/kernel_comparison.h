@@ -8,6 +8,7 @@
 #define BELAY_RUNTIME_KERNELS_KERNEL_COMPARISON_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <random>
@@ -72,6 +73,9 @@ struct KernelCall {
   // is not 0, because of what is rounded; integers must be equal.
   double max_ulp = 0;
   UlpOf ulp_of = UlpOf::kElement;
+  // For kMagnitudes, changes arguments of which absolute values are not all that there is to take:
+  // packed weights, bounds.
+  std::function<void(absl::Span<EValue* const> arguments)> adjust_magnitudes;
   Layout output_layout = Layout::kRowMajor;
   // Elements of a Tensor[] output; 0 when outputs are tensors.
   int pieces = 0;

@@ -25,6 +25,27 @@ struct WeightOnly {
   double low = -kInf, high = kInf;
 };
 
+// A sum's terms are at most (|q| + |zero|) |scale| |a|: products of -|q| - |zero| and -|scale|.
+void TakeMagnitudesOfWeights(WeightFormat format, absl::Span<EValue* const> arguments) {
+  TensorView& weight = *arguments[1]->get_if<TensorView>();
+  auto* words = weight.as<uint32_t>();
+  for (int64_t i = 0; format == WeightFormat::kInt4 && i < weight.numel(); ++i) {
+    for (int bit = 0; bit < 32; bit += 4) {
+      const uint32_t q = words[i] >> bit & 15;  // and 8 more
+      if (q > 8) words[i] -= (2 * q - 16) << bit;
+    }
+  }
+  auto* bytes = weight.as<int8_t>();
+  for (int64_t i = 0; format == WeightFormat::kInt8 && i < weight.numel(); ++i) {
+    if (bytes[i] > 0) bytes[i] = static_cast<int8_t>(-bytes[i]);
+  }
+  if (TensorView* scales = arguments[2]->get_if<TensorView>()) {
+    for (int64_t i = 0; i < scales->numel(); ++i) scales->as<float>()[i] *= -1;
+  }
+  *arguments[11] = EValue(-kInf);
+  *arguments[12] = EValue(kInf);
+}
+
 KernelCall CallOf(const WeightOnly& w) {
   const Sizes sizes{absl::MakeConstSpan(w.input)};
   Sizes result = sizes;
@@ -58,9 +79,13 @@ KernelCall CallOf(const WeightOnly& w) {
       EValue(w.low),
       EValue(w.high),
   };
-  // The absolute values of packed words are other weights, so the largest result has to do.
-  call.max_ulp = static_cast<double>(k) + 8;
-  call.ulp_of = UlpOf::kLargest;
+  // The kernel's bound (weight_only_gemm.h) in units of at least 2^-24 of the magnitude, and the
+  // reference's rounding.
+  call.max_ulp = 2 * (static_cast<double>(k) + 8) + 1;
+  call.ulp_of = UlpOf::kMagnitudes;
+  call.adjust_magnitudes = [format = w.format](absl::Span<EValue* const> arguments) {
+    TakeMagnitudesOfWeights(format, arguments);
+  };
   return call;
 }
 
@@ -101,8 +126,8 @@ TEST_F(WeightOnlyKernelsTest, BoundsAndGates) {
     WeightOnly w = {{m, 16}, 35, WeightFormat::kInt4, 8, true, true, true};
     w.combine = "mul";
     ASSERT_TRUE(comparison_.Compare(CallOf(w)));
-    w.low = -100;  // narrower ones would leave no large result to measure errors in
-    w.high = 100;
+    w.low = -3;
+    w.high = 5;
     ASSERT_TRUE(comparison_.Compare(CallOf(w)));
   }
 }
