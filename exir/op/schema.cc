@@ -49,12 +49,17 @@ constexpr TypeName kTypeNames[] = {
     {"Any", BaseType::kAny, false},
 };
 
-// c10::MemoryFormat, as schemas write it.
-constexpr std::pair<int64_t, MemoryFormat> kC10MemoryFormats[] = {
-    {0, MemoryFormat::kContiguous},
-    {1, MemoryFormat::kPreserve},
-    {2, MemoryFormat::kChannelsLast},
-    {3, MemoryFormat::kChannelsLast3d},
+// c10::MemoryFormat, as schemas write it: by number or by name.
+struct MemoryFormatName {
+  int64_t number;
+  std::string_view token;
+  MemoryFormat format;
+};
+constexpr MemoryFormatName kMemoryFormats[] = {
+    {0, "contiguous_format", MemoryFormat::kContiguous},
+    {1, "preserve_format", MemoryFormat::kPreserve},
+    {2, "channels_last", MemoryFormat::kChannelsLast},
+    {3, "channels_last_3d", MemoryFormat::kChannelsLast3d},
 };
 
 // All of `text` as a decimal number; "nan" and "inf" are doubles.
@@ -87,7 +92,8 @@ std::string DoubleText(double value) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
   std::string text;
-  for (int digits = 1; digits <= 17; ++digits) {
+  // Ends: 17 digits tell every double from the others.
+  for (int digits = 1;; ++digits) {
     text = absl::StrFormat("%.*g", digits, value);
     double back;
     if (ReadNumber(std::string_view(text), back) && back == value) break;
@@ -124,10 +130,11 @@ std::string DefaultText(const SchemaDefault& value) {
       return type.has_value() ? absl::StrCat(type->value) : std::string(DTypeName(v));
     }
     std::string operator()(MemoryFormat v) const {
-      for (const auto& [number, format] : kC10MemoryFormats) {
-        if (format == v) return absl::StrCat(number);
+      int64_t number = 0;
+      for (const MemoryFormatName& f : kMemoryFormats) {
+        if (f.format == v) number = f.number;
       }
-      return "0";
+      return absl::StrCat(number);
     }
     std::string operator()(const std::vector<int64_t>& v) const {
       return ListText(v, [](int64_t x) { return absl::StrCat(x); });
@@ -231,7 +238,7 @@ class Parser {
       argument.name = std::string(Word());
       if (argument.name.empty()) return Error("an argument's name");
       if (schema.ArgumentIndex(argument.name).has_value()) {
-        return Error(absl::StrCat("a name other than '", argument.name, "', which is taken,"));
+        return Error(absl::StrCat("a name other than '", argument.name, "', which is taken"));
       }
       if (Consume("=")) {
         SchemaDefault value;
@@ -280,7 +287,7 @@ class Parser {
       if (!size.empty()) {
         int n = 0;
         if (!ReadNumber(size, n) || n < 1 || n > 1 << 16)
-          return Error("a list's length before this,");
+          return Error("a list's length before this");
         type.list_size = n;
       }
       ABSL_RETURN_IF_ERROR(Expect("]"));
@@ -383,9 +390,9 @@ class Parser {
         return absl::OkStatus();
       }
       case BaseType::kMemoryFormat:
-        for (const auto& [number, format] : kC10MemoryFormats) {
-          if ((is_integer && integer == number) || token == MemoryFormatToken(format)) {
-            value = format;
+        for (const MemoryFormatName& f : kMemoryFormats) {
+          if ((is_integer && integer == f.number) || token == f.token) {
+            value = f.format;
             return absl::OkStatus();
           }
         }
@@ -410,19 +417,6 @@ class Parser {
     return absl::OkStatus();
   }
 
-  static std::string_view MemoryFormatToken(MemoryFormat format) {
-    switch (format) {
-      case MemoryFormat::kContiguous:
-        return "contiguous_format";
-      case MemoryFormat::kChannelsLast:
-        return "channels_last";
-      case MemoryFormat::kChannelsLast3d:
-        return "channels_last_3d";
-      case MemoryFormat::kPreserve:
-        return "preserve_format";
-    }
-    return "";
-  }
   static std::optional<DType> NamedDType(std::string_view name) {
     constexpr std::pair<std::string_view, DType> kSynonyms[] = {{"long", DType::kInt64},
                                                                 {"int", DType::kInt32},
@@ -436,7 +430,7 @@ class Parser {
   }
 
   absl::Status ParseListDefault(const SchemaType& type, SchemaDefault& value) {
-    ABSL_RETURN_IF_ERROR(Expect("["));
+    ++pos_;  // the '[' by which the caller knows a list
     std::vector<SchemaDefault> elements;
     if (!Consume("]")) {
       do {
@@ -465,7 +459,7 @@ class Parser {
     std::vector<T> list;
     for (const SchemaDefault& element : elements) {
       const T* item = std::get_if<T>(&element);
-      if (item == nullptr) return Error("a list of the argument's type before this,");
+      if (item == nullptr) return Error("a list of the argument's type before this");
       list.push_back(*item);
     }
     value = std::move(list);
