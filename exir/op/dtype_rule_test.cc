@@ -105,6 +105,9 @@ TEST(DTypeRuleTest, GivenDtypesNarrowWhatTheOthersMayBe) {
   EXPECT_EQ(allowed("self", {{"other", DType::kBool}}), DTypeSet());
   EXPECT_EQ(allowed("other", {{"self", std::nullopt}}), kFloatTypes | DTypeSet{DType::kInt64});
   EXPECT_THAT(rule.Allowed("nope"), StatusIs(absl::StatusCode::kInvalidArgument));
+  EXPECT_THAT(rule.Allowed("self", {{"nope", DType::kBool}}),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       ::testing::HasSubstr("aten::f.default has no tensor 'nope'")));
 }
 
 TEST(DTypeRuleTest, RefusalsSayWhatIsWrong) {
@@ -119,6 +122,17 @@ TEST(DTypeRuleTest, RefusalsSayWhatIsWrong) {
       {"self:A self:A ->0:A ->1:A A=any", "'self' is bound twice in a row"},
       {"self:A ->0:A ->1:A a=any", "'a' is no alias"},
       {"self:A ->0:A ->1:A A=", "an empty set"},
+      {"self: ->0:A ->1:A A=any", "an empty set"},
+      {"self:{f32 ->0:A ->1:A A=any", "'{f32' is no set"},
+      {"self:{} ->0:A ->1:A A=any", "'{}' is no set"},
+      {"self:{f99} ->0:A ->1:A A=any", "'f99' is no dtype"},
+      {"self:1 ->0:A ->1:A A=any", "'1' is no set"},
+      {"self:A_b ->0:A ->1:A A=any", "'A_b' is no set"},
+      {"self:A ->0:A ->1:A =any", "'' is no alias"},
+      {"self:A ->0:A ->1:A", "alias A has no set"},
+      {"self:A ->0:A ->1:A A=int A=real", "alias A has two sets"},
+      {"self:A ->0:A A=int", "a row leaves out 'indices'"},
+      {"self:A ->0:A ->1:A int", "'int': expected name:Alias or Alias=set"},
   };
   for (const auto& [rule, message] : kRefused) {
     EXPECT_THAT(Rule(kMax, rule), StatusIs(absl::StatusCode::kInvalidArgument,

@@ -50,11 +50,9 @@ std::string KindName(const MetaValue& value) {
 
 absl::Status WrongKind(const FunctionSchema& schema, int i, std::string_view expected,
                        const MetaValue& came) {
-  const std::string name =
-      i < static_cast<int>(schema.arguments.size()) ? schema.arguments[i].name : "?";
-  return absl::InvalidArgumentError(absl::StrCat(schema.ns, "::", schema.op, ".", schema.overload,
-                                                 ": argument '", name, "': expected ", expected,
-                                                 ", got ", KindName(came)));
+  return absl::InvalidArgumentError(
+      absl::StrCat(schema.ns, "::", schema.op, ".", schema.overload, ": argument '",
+                   schema.arguments[i].name, "': expected ", expected, ", got ", KindName(came)));
 }
 
 std::optional<SymInt> AsSymInt(const MetaValue& value) {

@@ -200,14 +200,22 @@ TEST_F(OpRegistryTest, CompositeKernelIsOneFunctionOfAKnownOperatorWithNewResult
   EXPECT_THAT(registry_->SetCompositeKernel("mine.op", CompositeKind::kExplicit, Same),
               StatusIs(absl::StatusCode::kAlreadyExists));
   EXPECT_FALSE(registry_->Find("mine.op")->has_composite_explicit_kernel());
+  ASSERT_OK(registry_->Define({.schema = "mine::other(Tensor x) -> Tensor"}));
+  ASSERT_OK(registry_->SetCompositeKernel("mine.other", CompositeKind::kExplicit, Same));
+  EXPECT_THAT(set("mine.other", Same), StatusIs(absl::StatusCode::kAlreadyExists,
+                                                "operator 'mine.other' has a composite kernel"));
   // A composite row of a table has its decomposition.
   EXPECT_THAT(set("executorch_prim.add.Scalar", Same), StatusIs(absl::StatusCode::kAlreadyExists));
 }
 
 TEST_F(OpRegistryTest, KernelOfATableRowChangesNoTable) {
   const OpOverload* op = registry_->Find("quantized_decomposed.no_kernel");
+  const OpOverload* edge = registry_->ToEdge(op);
+  const OpOverload* other = registry_->ToEdge(registry_->Find("executorch_prim.add.Scalar"));
   ASSERT_OK(registry_->SetMetaKernel("quantized_decomposed.no_kernel", kMeta));
   EXPECT_TRUE(op->has_meta_kernel());
+  EXPECT_TRUE(edge->has_meta_kernel());
+  EXPECT_FALSE(other->has_meta_kernel());
   EXPECT_OK(registry_->ToBackend(op));
   EXPECT_EQ(kMore[2].meta, nullptr);
 }
@@ -221,6 +229,10 @@ TEST_F(OpRegistryTest, DefinitionsThatAreWrongOrRepeatedAreRefused) {
   EXPECT_THAT(registry_->SetMetaKernel("aten.nope", kMeta), StatusIs(absl::StatusCode::kNotFound));
   EXPECT_THAT(registry_->SetMetaKernel("aten.relu", nullptr),
               StatusIs(absl::StatusCode::kInvalidArgument));
+  EXPECT_THAT(
+      registry_->SetMetaKernel("higher_order.cond", kMeta),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               ::testing::HasSubstr("expected a meta kernel for an operator with a schema")));
   ASSERT_OK(registry_->SetMetaKernel("quantized_decomposed.no_kernel", kMeta));
   EXPECT_THAT(registry_->SetMetaKernel("quantized_decomposed.no_kernel", kMeta),
               StatusIs(absl::StatusCode::kAlreadyExists));
@@ -253,6 +265,20 @@ TEST_F(OpRegistryTest, ScalarAndHigherOrderFunctionsHaveNoOverload) {
   EXPECT_TRUE(cond->known());
   EXPECT_EQ(cond->schema(), nullptr);
   EXPECT_EQ(registry_->CallDelegate(), registry_->Find("higher_order.executorch_call_delegate"));
+}
+
+TEST_F(OpRegistryTest, WhatIsNoAtenOperatorHasNoOtherOverloads) {
+  EXPECT_THAT(registry_->ToBackend(registry_->Find("_operator.mul")),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "operator '_operator.mul' has no backend overload"));
+  EXPECT_THAT(registry_->LookupIn(Dialect::kBackend, "higher_order", "cond", ""),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "operator 'higher_order.cond' has no backend overload"));
+  for (const char* text :
+       {"edge._operator.mul", "edge.higher_order.cond", "edge.nothing", "backend._operator.mul",
+        "backend.aten.add.Tensor", "backend.aten.nope", "backend.nothing"}) {
+    EXPECT_EQ(registry_->FindText(text), nullptr) << text;
+  }
 }
 
 TEST_F(OpRegistryTest, ArgumentsHaveNames) {

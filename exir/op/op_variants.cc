@@ -184,8 +184,8 @@ absl::StatusOr<const OpOverload*> ToVariant(const OpRegistry& ops, const OpOverl
 const OpOverload* ToViewCopy(const OpRegistry& ops, const OpOverload* view) {
   const OpOverload* copy =
       ops.Find(absl::StrCat(view->ns(), ".", view->op(), "_copy.", view->overload()));
-  if (copy == nullptr || copy->schema() == nullptr ||
-      copy->schema()->arguments.size() != view->schema()->arguments.size()) {
+  // What has an overload's name has a schema.
+  if (copy == nullptr || copy->schema()->arguments.size() != view->schema()->arguments.size()) {
     return nullptr;
   }
   return copy;

@@ -4,6 +4,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "runtime/core/str_cat.h"
 #include "runtime/core/testing.h"
 
 namespace belay::exir {
@@ -37,6 +38,18 @@ constexpr OpDef kOps[] = {
     {.schema = "aten::view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)"},
     {.schema = "aten::view_copy.dtype(Tensor self, ScalarType dtype) -> Tensor"},
     {.schema = "aten::real(Tensor(a) self) -> Tensor(a)"},
+    {.schema = "aten::imag(Tensor(a) self) -> Tensor(a)"},
+    {.schema = "aten::imag_copy(Tensor self, int more) -> Tensor"},
+    // Nothing but the name is right of what each of these would be the functional variant of.
+    {.schema = "aten::one(Tensor self, Tensor(a!) mean) -> Tensor"},
+    {.schema = "aten::one_functional(Tensor self) -> (Tensor, Tensor)"},
+    {.schema = "aten::two(Tensor self, Tensor(a!) mean) -> Tensor"},
+    {.schema = "aten::two_functional(Tensor self, Tensor mean) -> Tensor"},
+    {.schema = "aten::three(Tensor self, Tensor(a!) mean) -> Tensor"},
+    {.schema = "aten::three_functional(Tensor self, Tensor(a!) mean) -> (Tensor, Tensor)"},
+    {.schema = "aten::fill_(Tensor(a!) self) -> Tensor(a!)"},
+    {.schema = "aten::fill() -> Tensor"},
+    {.schema = "higher_order::cond.x(Tensor self) -> Tensor"},
 };
 
 class OpVariantsTest : public ::testing::Test {
@@ -58,6 +71,21 @@ TEST_F(OpVariantsTest, KindsFollowTheSchema) {
   EXPECT_EQ(kind("aten.add.out"), SchemaKind::kOut);
   EXPECT_EQ(kind("aten.add_.Tensor"), SchemaKind::kInplace);
   EXPECT_EQ(kind("aten.odd"), SchemaKind::kMutable);
+  const struct {
+    std::string_view schema, kind;
+  } kCases[] = {
+      {"a::f(Tensor self, *, Tensor(a) x) -> Tensor(a)", "functional"},
+      {"a::f_(Tensor(a!) self) -> Tensor(a!)", "inplace"},
+      {"a::f__(Tensor(a!) self) -> Tensor(a!)", "mutable"},
+      {"a::f_(Tensor self, Tensor(a!) other) -> ()", "mutable"},
+      {"a::f_(Tensor(a!) self, *, Tensor(b!) out) -> Tensor(b!)", "out"},
+      {"a::__if__(Tensor(a!) self) -> Tensor(a!)", "inplace"},
+      {"a::__if(Tensor(a!) self) -> Tensor(a!)", "mutable"},
+      {"a::__f__(Tensor(a!) self) -> Tensor(a!)", "mutable"},
+  };
+  for (const auto& [schema, want] : kCases) {
+    EXPECT_EQ(SchemaKindName(KindOf(*FunctionSchema::Parse(schema))), want) << schema;
+  }
 }
 
 TEST_F(OpVariantsTest, OutVariantIsFoundBySignature) {
@@ -100,12 +128,30 @@ TEST_F(OpVariantsTest, WhatIsWrittenInPlaceMayHaveAnotherName) {
 
 TEST_F(OpVariantsTest, MutableOperatorHasTheFunctionalOneThatReturnsWhatItWrites) {
   EXPECT_EQ(Variant("aten.norm", SchemaKind::kFunctional), "aten.norm_functional.default");
-  EXPECT_THAT(Variant("aten.odd", SchemaKind::kFunctional), HasSubstr("can't be found"));
+  for (const char* name : {"aten.odd", "aten.one", "aten.two", "aten.three"}) {
+    EXPECT_THAT(Variant(name, SchemaKind::kFunctional),
+                HasSubstr(std::string("the functional variant of operator ") + name +
+                          ".default can't be found"));
+  }
+  EXPECT_THAT(Variant("aten.norm", SchemaKind::kOut), HasSubstr("the out variant of operator"));
+}
+
+TEST_F(OpVariantsTest, OperatorsWithoutArgumentsAreNoVariantsOfThoseInPlace) {
+  EXPECT_THAT(Variant("aten.fill_", SchemaKind::kFunctional),
+              HasSubstr("can't be found; the overloads there are: aten::fill() -> Tensor; "));
+  EXPECT_THAT(Variant("aten.fill", SchemaKind::kInplace), HasSubstr("can't be found"));
+}
+
+TEST_F(OpVariantsTest, OperatorsWithoutSchemaAreNoVariants) {
+  EXPECT_THAT(Variant("higher_order.cond.x", SchemaKind::kOut),
+              ::testing::EndsWith("the overloads there are: higher_order::cond.x(Tensor self) -> "
+                                  "Tensor"));
 }
 
 TEST_F(OpVariantsTest, CopyOfAView) {
   EXPECT_EQ(ToViewCopy(*ops_, ops_->Find("aten.view.dtype")), ops_->Find("aten.view_copy.dtype"));
   EXPECT_EQ(ToViewCopy(*ops_, ops_->Find("aten.real")), nullptr);
+  EXPECT_EQ(ToViewCopy(*ops_, ops_->Find("aten.imag")), nullptr);
 }
 
 // The schema that DeriveVariant gives, or its error.
@@ -141,12 +187,26 @@ TEST(DeriveVariantTest, Out) {
 }
 
 TEST(DeriveVariantTest, SaysWhatHasNone) {
-  EXPECT_THAT(Derived("aten::relu_(Tensor(a!) self) -> Tensor(a!)", SchemaKind::kOut),
-              HasSubstr("has no out variant"));
-  EXPECT_THAT(Derived("aten::item(Tensor self) -> Scalar", SchemaKind::kOut),
-              HasSubstr("has no out variant"));
-  EXPECT_THAT(Derived("aten::full(int[] size) -> Tensor", SchemaKind::kInplace),
-              HasSubstr("has no inplace variant"));
+  std::string many = "a::f(Tensor self) -> (Tensor";
+  for (int i = 1; i < 26; ++i) many += ", Tensor";
+  EXPECT_THAT(Derived(many + ")", SchemaKind::kOut), HasSubstr("Tensor(z!) out25)"));
+  const struct {
+    std::string schema;
+    SchemaKind kind;
+  } kCases[] = {
+      {"aten::relu_(Tensor(a!) self) -> Tensor(a!)", SchemaKind::kOut},
+      {"aten::check(Tensor self) -> ()", SchemaKind::kOut},
+      {"aten::item(Tensor self) -> Scalar", SchemaKind::kOut},
+      {"aten::list(Tensor self) -> Tensor[]", SchemaKind::kOut},
+      {many + ", Tensor)", SchemaKind::kOut},
+      {"aten::full(int[] size) -> Tensor", SchemaKind::kInplace},
+      {"aten::empty() -> Tensor", SchemaKind::kInplace},
+      {"aten::sort(Tensor self) -> (Tensor, Tensor)", SchemaKind::kInplace},
+  };
+  for (const auto& [schema, kind] : kCases) {
+    EXPECT_EQ(Derived(schema, kind),
+              absl::StrCat("the schema '", schema, "' has no ", SchemaKindName(kind), " variant"));
+  }
 }
 
 TEST_F(OpVariantsTest, MissingVariantListsTheOverloads) {

@@ -59,6 +59,17 @@ TEST(TensorMetaTest, ExpandedTensorsHaveNoDimOrder) {
   EXPECT_OK(DimOrderOf(t));
 }
 
+TEST(TensorMetaTest, StridesAreAsManyAsSizes) {
+  TensorMeta t = TensorMeta::Contiguous(DType::kFloat32, {4, 3});
+  t.strides.pop_back();
+  EXPECT_FALSE(t.is_contiguous());
+  EXPECT_THAT(DimOrderOf(t), StatusIs(absl::StatusCode::kInvalidArgument,
+                                      ::testing::HasSubstr("with 2 sizes and 1 strides")));
+  EXPECT_THAT(DimOrderOf(TensorMeta::Contiguous(DType::kFloat32, std::vector<SymInt>(17, 1))),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       ::testing::HasSubstr("17 sizes and 17 strides: expected as many, at most")));
+}
+
 TEST(TensorMetaTest, UncomputableStridesAreAnError) {
   TensorMeta t = TensorMeta::Contiguous(DType::kFloat32, {4, 3});
   t.strides[0] = SymExpr::Function("Mystery", {S("s0")});
