@@ -14,10 +14,7 @@ absl::StatusOr<Graph> GraphParser::Parse(GraphSignature* signature) {
   GraphEditor editor(graph);
   Scope scope;
   absl::flat_hash_set<std::string> node_names;
-  if (lexer_.IsName()) {
-    ABSL_ASSIGN_OR_RETURN(std::string name, parser_.Name("a name"));
-    editor.SetName(std::move(name));
-  }
+  if (lexer_.IsName()) editor.SetName(parser_.Take());
   ABSL_RETURN_IF_ERROR(parser_.Punctuation('('));
   while (!lexer_.Is(')')) {
     ABSL_RETURN_IF_ERROR(Input(editor, scope, signature));
@@ -58,9 +55,7 @@ absl::Status GraphParser::Input(GraphEditor& editor, Scope& scope, GraphSignatur
   if (!kind.has_value()) return lexer_.Expected("a kind of input");
   spec.kind = *kind;
   lexer_.Next();
-  if (lexer_.kind() == Lexer::Kind::kString) {
-    ABSL_ASSIGN_OR_RETURN(spec.target, parser_.String("a name"));
-  }
+  if (lexer_.kind() == Lexer::Kind::kString) spec.target = parser_.Take();
   spec.persistent = !parser_.TakeWord("nonpersistent");
   signature->inputs.push_back(std::move(spec));
   return absl::OkStatus();
@@ -79,9 +74,7 @@ absl::Status GraphParser::Outputs(GraphEditor& editor, const Scope& scope,
       if (!kind.has_value()) return lexer_.Expected("a kind of output");
       spec.kind = *kind;
       lexer_.Next();
-      if (lexer_.kind() == Lexer::Kind::kString) {
-        ABSL_ASSIGN_OR_RETURN(spec.target, parser_.String("a name"));
-      }
+      if (lexer_.kind() == Lexer::Kind::kString) spec.target = parser_.Take();
       signature->outputs.push_back(std::move(spec));
     }
     if (!parser_.TakePunctuation(',')) break;
@@ -176,7 +169,7 @@ absl::Status GraphParser::Call(GraphEditor::NewNode& node, const Scope& scope) {
   while (!lexer_.Is(')')) {
     names.emplace_back();
     if (lexer_.IsName() && lexer_.Following() == '=') {
-      ABSL_ASSIGN_OR_RETURN(names.back(), parser_.Name("a name"));
+      names.back() = parser_.Take();
       lexer_.Next();
       named = named || !names.back().empty();
     }
@@ -199,7 +192,7 @@ absl::Status GraphParser::CallWithSchema(const FunctionSchema& schema, GraphEdit
     size_t index = position++;
     const size_t offset = lexer_.offset();
     if (lexer_.IsName() && lexer_.Following() == '=') {
-      ABSL_ASSIGN_OR_RETURN(const std::string name, parser_.Name("a name"));
+      const std::string name = parser_.Take();
       lexer_.Next();
       const std::optional<int> found = schema.ArgumentIndex(name);
       if (!found.has_value()) {

@@ -33,6 +33,8 @@ TEST(Lexer, SplitsWordsNumbersAndPunctuation) {
   EXPECT_THAT(Tokens("%a.b_1: f32[2,-3] = x(1.5e-3,+inf) // rest\n#7"),
               ElementsAre("%", "a.b_1", ":", "f32", "[", "2", ",", "-3", "]", "=", "x", "(",
                           "1.5e-3", ",", "+inf", ")", "#", "7"));
+  EXPECT_THAT(Tokens("a\t1E5\r\n+.5 1e"), ElementsAre("a", "1E5", "+.5", "1e"));
+  EXPECT_THAT(Tokens("2.e 1ex 3E-x 4e+"), ElementsAre("2.e", "1e", "x", "3E-", "x", "4e+"));
   EXPECT_THAT(Tokens("(1+2j)(1e+20-infj)-x"),
               ElementsAre("(", "1", "+2j", ")", "(", "1e+20", "-infj", ")", "-", "x"));
 }
@@ -43,6 +45,7 @@ TEST(Lexer, ReportsBadStrings) {
   EXPECT_THAT(Tokens("\n \"a\\q\""), ElementsAre(HasSubstr("line 2, column 2: ")));
   EXPECT_THAT(Tokens("\"\\x4"), ElementsAre(HasSubstr("hexadecimal")));
   EXPECT_THAT(Tokens("\"\\xg0\""), ElementsAre(HasSubstr("hexadecimal")));
+  EXPECT_THAT(Tokens("\"\\x4g\""), ElementsAre(HasSubstr("hexadecimal")));
   EXPECT_THAT(Tokens("\"\\"), ElementsAre(HasSubstr("unknown escape")));
 }
 
@@ -78,7 +81,33 @@ TEST(Quote, RoundTripsEveryByteString) {
   }
   EXPECT_EQ(Quote("größe"), "\"größe\"");
   EXPECT_EQ(Quote("a\tb\n"), "\"a\\tb\\n\"");
-  EXPECT_EQ(Quote("\xed\xa0\x80"), "\"\\xed\\xa0\\x80\"");
+}
+
+TEST(Quote, ShowsWhatIsNoUtf8AsBytes) {
+  const struct {
+    std::string text, quoted;
+  } kCases[] = {
+      {"\xdf\xbf", "\xdf\xbf"},
+      {"\xe0\xa0\x80", "\xe0\xa0\x80"},
+      {"\xed\x9f\xbf", "\xed\x9f\xbf"},
+      {"\xef\xbf\xbd", "\xef\xbf\xbd"},
+      {"\xf0\x90\x80\x80", "\xf0\x90\x80\x80"},
+      {"\xf3\xbf\xbf\xbf", "\xf3\xbf\xbf\xbf"},
+      {"\xf4\x8f\xbf\xbf", "\xf4\x8f\xbf\xbf"},
+      {"\x80", "\\x80"},
+      // Longer than they need to be.
+      {"\xc1\x81", "\\xc1\\x81"},
+      {"\xe0\x9f\xbf", "\\xe0\\x9f\\xbf"},
+      {"\xf0\x8f\xbf\xbf", "\\xf0\\x8f\\xbf\\xbf"},
+      // Surrogates, and beyond U+10FFFF.
+      {"\xed\xa0\x80", "\\xed\\xa0\\x80"},
+      {"\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80"},
+      {"\xf5\x80\x80\x80", "\\xf5\\x80\\x80\\x80"},
+      // Cut off.
+      {"\xe4\xb8", "\\xe4\\xb8"},
+      {"\xe4\xb8-", "\\xe4\\xb8-"},
+  };
+  for (const auto& [text, quoted] : kCases) EXPECT_EQ(Quote(text), "\"" + quoted + "\"");
 }
 
 TEST(QuoteUnlessWord, QuotesWhatReadsAsSomethingElse) {
@@ -110,6 +139,11 @@ TEST(FormatDouble, RoundTripsEveryNumber) {
     ASSERT_TRUE(back.has_value()) << FormatDouble(value);
     EXPECT_EQ(std::bit_cast<uint64_t>(*back), bits) << FormatDouble(value);
   }
+}
+
+TEST(ParseNumbers, NanIsADouble) {
+  ASSERT_TRUE(ParseDouble("nan").has_value());
+  EXPECT_EQ(FormatDouble(*ParseDouble("nan")), "nan");
 }
 
 TEST(ParseNumbers, RejectsWhatIsNone) {

@@ -387,7 +387,7 @@ absl::Status ProgramParser::ModuleItem(LoweredBackendModule& module, bool& has_p
   } else if (parser_.TakeWord("handles")) {
     DelegateId id;
     if (lexer_.kind() == Lexer::Kind::kString) {
-      ABSL_ASSIGN_OR_RETURN(id, parser_.String("an id"));
+      id = parser_.Take();
     } else {
       ABSL_ASSIGN_OR_RETURN(id, parser_.Int("an id"));
     }

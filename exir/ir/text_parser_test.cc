@@ -1,5 +1,4 @@
 #include <memory>
-#include <ostream>
 #include <random>
 #include <string>
 #include <utility>
@@ -51,136 +50,10 @@ TEST(ParseProgram, SharesTextsOfProvenance) {
   EXPECT_EQ(top.node(top.first()).provenance.module, top.node(top.last()).provenance.module);
 }
 
-struct BadText {
-  std::string text, message;
-};
-void PrintTo(const BadText& bad, std::ostream* out) { *out << bad.text; }
-
-class ParseProgramError : public testing::TestWithParam<BadText> {};
-
-TEST_P(ParseProgramError, NamesPlaceAndExpectation) {
-  EXPECT_THAT(ParseProgram(GetParam().text, TestOps()),
-              StatusIs(kInvalid, HasSubstr(GetParam().message)));
-}
-
-std::string Node(std::string_view node) {
-  return absl::StrCat("program aten { graph(%x: f32[2] user_input) {\n", node, "\nreturn () } }");
-}
-
-INSTANTIATE_TEST_SUITE_P(
-    Texts, ParseProgramError,
-    testing::Values(
-        BadText{"", "line 1, column 1: expected 'program', got the end of the text"},
-        BadText{"program atem {}",
-                "line 1, column 9: expected 'training', 'aten' or 'edge', got 'atem'"},
-        BadText{"program aten {}", "expected a graph in the program, got none"},
-        BadText{"program aten { graph() { return () } } x",
-                "expected the end of the text, got 'x'"},
-        BadText{"program aten { grap", "expected a section of the program or '}'"},
-        BadText{"program aten { ranges { s0: [1, 2] s0: [1, 3] }", "column 36: a second range"},
-        BadText{"program aten { ranges { s0: [a, 2] }", "expected an integer or -inf, got 'a'"},
-        BadText{"program aten { hints { s0: 1 s0: 2 }", "a second hint"},
-        BadText{"program aten { constants { state \"a\": f32[1] state \"a\": f32[1] }",
-                "a second tensor of the same name"},
-        BadText{"program aten { constants { state \"a\": f32[1] shares state \"b\" }",
-                "expected a tensor declared before"},
-        BadText{"program aten { constants { state \"a\": f32[-1] } graph() { return () } }",
-                "sizes that no tensor has: [-1]"},
-        BadText{"program aten { constants { state \"a\": f32[4294967296,4294967296] }",
-                "sizes that no tensor has"},
-        BadText{"program aten { constants { state \"a\": f32[1099511627776] }", "take at most"},
-        BadText{"program aten { constants { state \"a\": f32[2]{offset=9223372036854775807} }",
-                "take at most"},
-        BadText{"program aten { constants { state \"a\": f32[8589934592] state \"b\": "
-                "f32[8589934592] state \"c\": i8[1] } graph() { return () } }",
-                "take at most"},
-        BadText{"program aten { constants { state \"a\": f32[2]{strides=[1,2]} } graph() { return "
-                "() } }",
-                "as many strides as sizes"},
-        BadText{"program aten { constants { state \"a\": f32[2]{strides=[-1]} } graph() { return "
-                "() } }",
-                "not negative"},
-        BadText{"program aten { constants { state \"a\": f32[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1] }",
-                "at most 16 numbers, got 17"},
-        BadText{"program aten { module#1 backend", "expected module#0, got module#1"},
-        BadText{"program aten { module#0 backend \"b\" specs [] { } ",
-                "the program that the module replaces"},
-        BadText{"program aten { module#0 backend \"b\" specs [] { blob \"?\"", "this is no base64"},
-        BadText{"program aten { module#0 backend \"b\" specs [] { data \"a\": buffer#0 align 1",
-                "there is no buffer#0"},
-        BadText{"program aten { graph(%x: f32[2] user_input, %x: f32[2] user_input)",
-                "a second value %x"},
-        BadText{"program aten { graph(%\"\": f32[2] user_input)", "a value without a name"},
-        BadText{"program aten { graph(%x: f32[2] input)", "expected a kind of input, got 'input'"},
-        BadText{"program aten { graph(%x: f33[2])", "expected a type, got 'f33'"},
-        BadText{"program aten { graph(%x: \"f32\"[2] user_input) { return () } }",
-                "column 26: expected a type"},
-        BadText{"program aten { ranges { [: [1, 2] } graph() { return () } }",
-                "column 25: expected"},
-        BadText{"program aten { constants { state a: f32[1] } graph() { return () } }",
-                "column 34: expected"},
-        BadText{"program aten { graph(%x: f32[2}", "line 1, column 30"},
-        BadText{"program aten { graph(%x: f32[s0 +])", "column 30"},
-        BadText{"program aten { graph(%x: f32[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1])",
-                "at most 16 sizes, got 17"},
-        BadText{"program aten { graph(%x: f32[2]{stride=[1]})", "expected 'strides', 'offset'"},
-        // What stands in a list is parted by commas.
-        BadText{"program aten { graph(%x: f32[2] user_input %y: f32[2] user_input)",
-                "column 44: expected ')'"},
-        BadText{"program aten { graph() { return (1 user_output 2 user_output) } }",
-                "column 48: expected ')'"},
-        BadText{"program aten { graph() { return (1 output) } }", "expected a kind of output"},
-        BadText{"program aten { constants { state \"a\": f32[1]{strides=[1 2]} }", "expected ']'"},
-        BadText{"program aten { module#0 backend \"b\" specs [\"a\": \"b\" \"c\": \"d\"] {",
-                "expected ']'"},
-        BadText{Node("[%y: f32[2] %z: f32[2]] = zoo.op.default()"), "expected ']'"},
-        BadText{Node("%y: f32[2] = zoo.op.default(1 2)"), "column 31: expected ')'"},
-        BadText{Node("%y: f32[2] = aten.add.Tensor(%x %x)"), "column 33: expected ')'"},
-        BadText{Node("%y: f32[2] = zoo.op.default([1 2])"), "expected ']'"},
-        BadText{Node("%y: f32[2] = zoo.op.default({\"a\": 1 \"b\": 2})"), "expected '}'"},
-        BadText{Node("%y: f32[2] = aten.relu.default(%z)"),
-                "line 2, column 33: expected the name of a value that is defined before, got 'z'"},
-        BadText{Node("%y: f32[2] = aten.relu.default(%y)"), "defined before"},
-        BadText{Node("%x: f32[2] = aten.relu.default(%x)"), "line 2, column 2: a second value %x"},
-        BadText{Node("%y: f32[2], %y: f32[2] = zoo.op.default()"), "a second value %y"},
-        BadText{Node("%y: f32[2] = zoo.op.default() name=\"n\" %z: f32[2] = zoo.op.default() "
-                     "name=\"n\""),
-                "a second node named \"n\""},
-        BadText{Node("%y: f32[2] = aten.relu.default()"),
-                "argument self of aten.relu.default is missing: aten::relu(Tensor self) -> Tensor"},
-        BadText{Node("%y: f32[2] = aten.relu.default(%x, %x)"),
-                "a positional argument too many for aten.relu.default"},
-        BadText{Node("%y: f32[2] = aten.relu.default(self=%x, self=%x)"),
-                "argument self of aten.relu.default is given twice"},
-        BadText{Node("%y: f32[2] = aten.relu.default(other=%x)"),
-                "aten.relu.default has no argument \"other\""},
-        BadText{Node("%y: f32[2] = aten.add.Tensor(self=%x, %x)"),
-                "a positional argument too many"},
-        BadText{Node("%y: f32[2] = aten.cat.([%x])"), "\"aten.cat.\" is no operator's full name"},
-        BadText{Node("%y: f32[2] = \".x\"(%x)"), "\".x\" is no operator's full name"},
-        BadText{Node("%y: f32[2] = zoo.op.default(graph#1)"),
-                "line 2, column 29: there is no graph#1, the program has 1"},
-        BadText{Node("%y: f32[2] = zoo.op.default(module#0)"), "there is no module#0"},
-        BadText{Node("%y: f32[2] = zoo.op.default(graph#99999999999)"),
-                "expected a number from 0 on"},
-        BadText{Node("%y: f32[2] = zoo.op.default(9223372036854775808)"),
-                "an integer that fits in 64 bits"},
-        BadText{Node("%y: f32[2] = zoo.op.default(1e999)"), "expected a number"},
-        BadText{Node("%y: f32[2] = zoo.op.default(2j)"), "expected a number"},
-        BadText{Node("%y: f32[2] = zoo.op.default((1+2))"), "an imaginary part"},
-        BadText{Node("%y: f32[2] = zoo.op.default(nan:x0000000000000000)"), "digits of a NaN"},
-        BadText{Node("%y: f32[2] = zoo.op.default(dtype:f33)"), "expected a dtype"},
-        BadText{Node("%y: f32[2] = zoo.op.default(format:odd)"), "expected a memory format"},
-        BadText{Node("%y: f32[2] = zoo.op.default(layout:odd)"), "expected a layout"},
-        BadText{Node("%y: f32[2] = zoo.op.default(word)"), "expected an argument, got 'word'"},
-        BadText{Node("%y: f32[2] = zoo.op.default({1: 2})"), "expected a key in quotes"},
-        BadText{Node("%y: f32[2] = zoo.op.default() color=\"red\""), "expected 'module', 'origin'"},
-        BadText{Node("%y: f32[2] = zoo.op.default(\"abc)"), "a string without its closing quote"}));
-
 TEST(ParseProgram, LimitsNesting) {
   const auto nested = [](int depth) {
-    return Node(absl::StrCat("%y: f32[] = zoo.op.default(", std::string(depth, '['),
-                             std::string(depth, ']'), ")"));
+    return absl::StrCat("program aten { graph() { %y: f32[] = zoo.op.default(",
+                        std::string(depth, '['), std::string(depth, ']'), ") return () } }");
   };
   EXPECT_OK(ParseProgram(nested(64), TestOps()));
   EXPECT_THAT(ParseProgram(nested(66), TestOps()), StatusIs(kInvalid, HasSubstr("deeper than 64")));
@@ -255,6 +128,37 @@ TEST(ParseProgram, SurvivesDamagedText) {
     if (testing::Test::HasFailure()) return;
   }
   EXPECT_GT(parsed, 0);
+}
+
+TEST(ParseProgram, TakesTheBytesThatComeWithTheText) {
+  const Storage given[] = {Storage::Own(std::vector<std::byte>(8, std::byte{1})),
+                           Storage::Own(std::vector<std::byte>(16, std::byte{2}))};
+  const std::string_view text = R"(program aten {
+    constants { state "a": f32[2] storage#0 state "b": f32[1] shares state "a" constant "c": i8[16] storage#1 }
+    graph() { return () }
+    module#0 backend "b" specs [] { blob storage#1 buffer storage#0 program edge { graph() { return () } } }
+  })";
+  ASSERT_OK_AND_ASSIGN(const ExportedProgram program, ParseProgram(text, TestOps(), given));
+  EXPECT_EQ(program.state_dict.at("a").storage().bytes.data(), given[0].bytes.data());
+  EXPECT_EQ(program.state_dict.at("b").storage().bytes.data(), given[0].bytes.data());
+  EXPECT_EQ(program.constants.at("c").storage().bytes.data(), given[1].bytes.data());
+  const LoweredBackendModule& module = *program.lowered_modules[ModuleId(0)];
+  EXPECT_EQ(module.processed.bytes.data(), given[1].bytes.data());
+  EXPECT_EQ(module.named_data.buffers[0].bytes.data(), given[0].bytes.data());
+  // Printed with a list, all bytes are in it.
+  std::vector<Storage> storages;
+  const std::string printed = PrintProgram(program, &storages);
+  EXPECT_EQ(storages.size(), 2);
+  ASSERT_OK_AND_ASSIGN(const ExportedProgram again, ParseProgram(printed, TestOps(), storages));
+  EXPECT_TRUE(Equal(program, again));
+  EXPECT_EQ(again.constants.at("c").storage().bytes.data(), given[1].bytes.data());
+  EXPECT_THAT(ParseProgram(text, TestOps(), absl::MakeConstSpan(given, 1)),
+              StatusIs(kInvalid, HasSubstr("there is no storage#1, the text came with 1")));
+  // Those bytes must be enough.
+  EXPECT_THAT(ParseProgram("program aten { constants { state \"a\": f32[3] storage#0 } graph() { "
+                           "return () } }",
+                           TestOps(), given),
+              StatusIs(kInvalid, HasSubstr("line 1, column 28: ")));
 }
 
 TEST(ParseProgramTest, ErrorsShowControlCharactersAsText) {

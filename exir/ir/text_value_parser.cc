@@ -23,6 +23,12 @@ bool IsInteger(std::string_view number) {
 
 }  // namespace
 
+std::string ValueParser::Take() {
+  std::string text(lexer_.text());
+  lexer_.Next();
+  return text;
+}
+
 absl::Status ValueParser::Punctuation(char c) {
   if (!lexer_.Is(c)) return lexer_.Expected(absl::StrCat("'", std::string(1, c), "'"));
   lexer_.Next();
@@ -49,14 +55,12 @@ bool ValueParser::TakeWord(std::string_view word) {
 
 absl::StatusOr<std::string> ValueParser::Name(std::string_view what) {
   if (!lexer_.IsName()) return lexer_.Expected(what);
-  std::string name(lexer_.text());
-  lexer_.Next();
-  return name;
+  return Take();
 }
 
 absl::StatusOr<std::string> ValueParser::String(std::string_view what) {
   if (lexer_.kind() != Lexer::Kind::kString) return lexer_.Expected(what);
-  return Name(what);
+  return Take();
 }
 
 absl::StatusOr<int64_t> ValueParser::Int(std::string_view what) {
@@ -186,10 +190,7 @@ absl::StatusOr<ConstantType> ValueParser::Constant() {
   if (TakeWord("none")) return ConstantType{None{}};
   if (TakeWord("true")) return ConstantType{true};
   if (TakeWord("false")) return ConstantType{false};
-  if (lexer_.kind() == Lexer::Kind::kString) {
-    ABSL_ASSIGN_OR_RETURN(std::string text, String("a string"));
-    return ConstantType{std::move(text)};
-  }
+  if (lexer_.kind() == Lexer::Kind::kString) return ConstantType{Take()};
   if (lexer_.kind() == Lexer::Kind::kNumber && IsInteger(lexer_.text())) {
     ABSL_ASSIGN_OR_RETURN(const int64_t value, Int("an integer that fits in 64 bits"));
     return ConstantType{value};
@@ -269,7 +270,7 @@ absl::StatusOr<Argument> ValueParser::Number() {
 }
 
 absl::StatusOr<Argument> ValueParser::Complex() {
-  ABSL_RETURN_IF_ERROR(Punctuation('('));
+  lexer_.Next();  // the '(' by which the caller knows it
   ABSL_ASSIGN_OR_RETURN(const double real, Double());
   std::string_view text = lexer_.text();
   if (lexer_.kind() != Lexer::Kind::kNumber || (text[0] != '+' && text[0] != '-') ||
@@ -369,10 +370,8 @@ absl::StatusOr<Argument> ValueParser::Nested(const absl::flat_hash_map<std::stri
       return Number();
     case Lexer::Kind::kWord:
       return WordLiteral();
-    case Lexer::Kind::kString: {
-      ABSL_ASSIGN_OR_RETURN(std::string text, String("a string"));
-      return Argument(std::move(text));
-    }
+    case Lexer::Kind::kString:
+      return Argument(Take());
     default:
       break;
   }

@@ -35,6 +35,8 @@ class ValueParser {
   explicit ValueParser(std::string_view text) : lexer_(text) {}
   Lexer& lexer() { return lexer_; }
 
+  // The text of the current token, whatever it is.
+  std::string Take();
   absl::Status Punctuation(char c);
   absl::Status Word(std::string_view word);
   // Takes the character if it is there.
