@@ -106,7 +106,7 @@ absl::StatusOr<MetaValue> ToMetaValue(const Graph& graph, const Argument& argume
 absl::StatusOr<std::vector<MetaValue>> InferOutputs(const Graph& graph, const OpOverload* target,
                                                     const std::vector<Argument>& arguments,
                                                     SymbolSource* symbols) {
-  if (target->def() == nullptr || target->def()->meta == nullptr || target->schema() == nullptr) {
+  if (!target->has_meta_kernel()) {
     return absl::UnimplementedError(
         absl::StrCat("operator ", target->name(), " has no meta kernel"));
   }
@@ -127,26 +127,9 @@ ValueType ToValueType(const MetaValue& value) {
   if (const auto* d = value.get_if<double>()) return SymFloatType{SymExpr::Float(*d)};
   const auto* expr = value.get_if<SymExpr>();
   ABSL_CHECK(expr != nullptr);
-  switch (expr->kind()) {
-    case SymExpr::Kind::kFloat:
-      return SymFloatType{*expr};
-    case SymExpr::Kind::kBool:
-      return SymBoolType{*expr};
-    case SymExpr::Kind::kFunction: {
-      static constexpr std::string_view kBoolean[] = {"Eq", "Ne",  "Lt", "Le", "Gt",
-                                                      "Ge", "And", "Or", "Not"};
-      for (std::string_view name : kBoolean) {
-        if (expr->name() == name) return SymBoolType{*expr};
-      }
-      if (expr->name() == "ToFloat" || expr->name() == "IntTrueDiv" ||
-          expr->name() == "FloatTrueDiv" || expr->name() == "FloatPow") {
-        return SymFloatType{*expr};
-      }
-      return SymIntType{*expr};
-    }
-    default:
-      return SymIntType{*expr};
-  }
+  if (expr->value_kind() == SymExpr::ValueKind::kFloat) return SymFloatType{*expr};
+  if (expr->value_kind() == SymExpr::ValueKind::kBool) return SymBoolType{*expr};
+  return SymIntType{*expr};
 }
 
 absl::StatusOr<bool> RefreshLayouts(ExportedProgram& program) {
@@ -157,7 +140,7 @@ absl::StatusOr<bool> RefreshLayouts(ExportedProgram& program) {
     const Graph& graph = editor.graph();
     for (NodeId id : graph.NodeList()) {
       const Node& node = graph.node(id);
-      if (node.target->def() == nullptr || node.target->def()->meta == nullptr) continue;
+      if (!node.target->has_meta_kernel()) continue;
       absl::StatusOr<std::vector<MetaValue>> inferred =
           InferOutputs(graph, node.target, node.arguments, &symbols);
       if (!inferred.ok()) return AtNode(inferred.status(), graph, id);
