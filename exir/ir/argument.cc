@@ -68,21 +68,12 @@ void ForEachGraph(const Argument& argument, const std::function<void(GraphId)>& 
 Argument DefaultArgument(const SchemaArgument& argument) {
   if (!argument.default_value.has_value()) return None{};
   const SchemaType& type = argument.type;
-  const auto number = [&type](auto value) -> Argument {
-    if (type.base == BaseType::kFloat) return static_cast<double>(value);
-    return value;
-  };
   Argument result = std::visit(
-      [&number](const auto& value) -> Argument {
+      [](const auto& value) -> Argument {
         using T = std::decay_t<decltype(value)>;
-        if constexpr (std::is_same_v<T, int64_t>) {
-          return number(value);
-        } else if constexpr (std::is_same_v<T, std::vector<int64_t>>) {
-          Argument::List list;
-          for (int64_t element : value) list.push_back(number(element));
-          return list;
-        } else if constexpr (std::is_same_v<T, std::vector<double>> ||
-                             std::is_same_v<T, std::vector<bool>>) {
+        if constexpr (std::is_same_v<T, std::vector<int64_t>> ||
+                      std::is_same_v<T, std::vector<double>> ||
+                      std::is_same_v<T, std::vector<bool>>) {
           Argument::List list;
           for (const auto element : value)
             list.push_back(Argument(typename T::value_type(element)));

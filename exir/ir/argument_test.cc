@@ -28,6 +28,7 @@ TEST(Argument, ComparesDoublesByBits) {
   EXPECT_FALSE(Argument(0.0) == Argument(-0.0));
   EXPECT_EQ(Argument(std::complex<double>(NAN, 1)), Argument(std::complex<double>(NAN, 1)));
   EXPECT_FALSE(Argument(std::complex<double>(0.0, 1)) == Argument(std::complex<double>(-0.0, 1)));
+  EXPECT_FALSE(Argument(std::complex<double>(1, 0.0)) == Argument(std::complex<double>(1, -0.0)));
   EXPECT_EQ(Argument(Argument::List{NAN, Dict{{{"k", NAN}}}}),
             Argument(Argument::List{NAN, Dict{{{"k", NAN}}}}));
 }

@@ -18,6 +18,7 @@ Storage Bytes(size_t size, int first, int last = 0) {
 TEST(ContentKey, IsEqualWhereBytesAre) {
   const Storage a = Bytes(5000, 1), same = Bytes(5000, 1), longer = Bytes(5001, 1);
   const Storage late = Bytes(5000, 1, 2), none = Bytes(0, 0);
+  EXPECT_EQ(ContentKey(a), ContentKey(a));
   EXPECT_EQ(ContentKey(a), ContentKey(same));
   EXPECT_FALSE(ContentKey(a) == ContentKey(longer));
   EXPECT_FALSE(ContentKey(a) == ContentKey(late));

@@ -124,6 +124,28 @@ TEST(ExportedProgram, ErasesBodiesThatNothingUses) {
   EXPECT_EQ(program.graphs[GraphId(3)].name(), "f");
 }
 
+TEST(ExportedProgram, RenumbersBodiesInsideOfArguments) {
+  ExportedProgram program = ParseOrDie(R"(program aten {
+    graph(%x: f32[2] user_input) {
+      %r: f32[2] = zoo.op.default([1,[graph#2]], {"k": graph#3, "l": 2}, graph#2, %x)
+      return (%r user_output)
+    }
+    graph a() { return () }
+    graph b() { return () }
+    graph c() { return () }
+  })",
+                                       TestOps());
+  EXPECT_EQ(program.EraseUnusedBodies(), 1);
+  EXPECT_EQ(program.graphs.size(), 3);
+  EXPECT_EQ(PrintNode(program.top(), program.top().first()),
+            "%r: f32[2] = zoo.op.default([1,[graph#1]], {\"k\": graph#2, \"l\": 2}, graph#1, %x)");
+  // What is no body of the program stays what it is.
+  GraphEditor(program.top()).SetArguments(program.top().first(), {GraphId(9), GraphId(2)});
+  EXPECT_EQ(program.EraseUnusedBodies(), 1);
+  EXPECT_EQ(PrintNode(program.top(), program.top().first()),
+            "%r: f32[2] = zoo.op.default(graph#9, graph#1)");
+}
+
 TEST(GraphSignature, KindsHaveTheNamesOfTheArchive) {
   for (int k = 0; k <= static_cast<int>(InputKind::kConstantInput); ++k) {
     EXPECT_EQ(InputKindFromName(InputKindName(static_cast<InputKind>(k))),
@@ -136,6 +158,8 @@ TEST(GraphSignature, KindsHaveTheNamesOfTheArchive) {
   EXPECT_EQ(InputKindFromName("unknown"), std::nullopt);
   EXPECT_EQ(OutputKindFromName(""), std::nullopt);
   EXPECT_EQ(IrDialectName(IrDialect::kTraining), "TRAINING");
+  EXPECT_EQ(IrDialectName(IrDialect::kAten), "ATEN");
+  EXPECT_EQ(IrDialectName(IrDialect::kEdge), "EDGE");
 }
 
 }  // namespace

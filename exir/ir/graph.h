@@ -70,7 +70,8 @@ struct Value {
 struct NodeOutput {
   enum class Kind : uint8_t { kValue, kList, kNone };
   Kind kind = Kind::kNone;
-  std::vector<ValueId> values;  // exactly one for kValue, none for kNone
+  // Values of the node's graph: exactly one for kValue, none for kNone.
+  std::vector<ValueId> values;
 
   static NodeOutput Single(ValueId v) { return {Kind::kValue, {v}}; }
   static NodeOutput ListOf(std::vector<ValueId> v) { return {Kind::kList, std::move(v)}; }

@@ -15,10 +15,8 @@ constexpr size_t kSearchedUsers = 16;
 
 bool HasEffect(const Node& node) {
   const OpOverload* target = node.target;
-  if (target == nullptr || target->schema() == nullptr ||
-      target->dialect() == Dialect::kHigherOrder) {
-    return true;
-  }
+  // Higher-order operators have no schema.
+  if (target == nullptr || target->schema() == nullptr) return true;
   return target->has_trait(kSideEffect) || target->schema()->returns.empty() ||
          target->schema()->IsMutable();
 }

@@ -1,6 +1,7 @@
 #include "exir/ir/graph_editor.h"
 
 #include <algorithm>
+#include <memory>
 #include <random>
 #include <string>
 #include <utility>
@@ -217,6 +218,21 @@ TEST(EraseDeadNodes, KeepsEffectsAndWhatTheyNeed) {
   EXPECT_THAT(kept, ElementsAre("n", "assert", "inplace", "opaque", "cond", "s", "out"));
   EXPECT_OK(Verify(program));
   EXPECT_EQ(editor.EraseDeadNodes(), 0);
+}
+
+// What returns nothing, and what no operator says what it does.
+TEST(EraseDeadNodes, KeepsWhatItKnowsNoResultsOf) {
+  static constexpr OpDef kLog[] = {{.schema = "zoo::log(Tensor self) -> ()"}};
+  const std::unique_ptr<OpRegistry> ops = *OpRegistry::Create({kLog});
+  ExportedProgram program = ParseOrDie(R"(program aten { graph(%x: f32[2] user_input) {
+    zoo.log(%x) name="log"
+    %none: f32[2] = zoo.op.default(%x)
+    return () } })",
+                                       *ops);
+  GraphEditor editor(program.top());
+  editor.SetTarget(program.top().last(), nullptr);
+  EXPECT_EQ(editor.EraseDeadNodes(), 0);
+  EXPECT_EQ(program.top().num_nodes(), 2);
 }
 
 TEST(GraphEditor, ManyUsesOfOneValueCostNoMoreEach) {

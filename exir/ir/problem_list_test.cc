@@ -66,6 +66,9 @@ TEST(ProblemListTest, ShortensBetweenCharacters) {
   for (int i = 0; i < 300; ++i) text += "ä";
   EXPECT_EQ(Shortened(text), text.substr(0, 399) + "…");
   EXPECT_EQ(Shortened(text, 0), "…");
+  // No character has more than four bytes.
+  EXPECT_EQ(Shortened(std::string(500, '\x80')), std::string(396, '\x80') + "…");
+  EXPECT_EQ(Shortened(std::string(500, '\x80'), 2), "…");
 }
 
 }  // namespace

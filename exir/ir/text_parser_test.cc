@@ -35,12 +35,6 @@ TEST(ParseProgram, ConstantsWithoutElementsTakeNoMemory) {
                 .status());
 }
 
-TEST(Provenance, WithoutAFileIsUnknown) {
-  Provenance provenance;
-  provenance.line = 5;
-  EXPECT_EQ(provenance.ToString(), "");
-}
-
 TEST(ParseProgram, SharesTextsOfProvenance) {
   const ExportedProgram program = WithBody(
       "%a: f32[] = zoo.op.default()  @\"f.py\":1 module=\"m\"\n%b: f32[] = zoo.op.default()  "

@@ -18,16 +18,17 @@ namespace {
 // Whether the parser, which takes an expression up to the next ',' or bracket outside of
 // parentheses, gets it whole.
 bool IsPlainExpression(std::string_view text) {
+  constexpr std::string_view kNotPlain = "\"[]{}/";
   int depth = 0;
   for (char c : text) {
     if (c == '(') ++depth;
     if (c == ')' && --depth < 0) return false;
-    if ((c == ',' && depth == 0) || c == '"' || c == '[' || c == ']' || c == '{' || c == '}' ||
-        c == '/' || static_cast<unsigned char>(c) < 0x20) {
+    if (c == ',' && depth == 0) return false;
+    if (kNotPlain.find(c) != std::string_view::npos || static_cast<unsigned char>(c) < 0x20) {
       return false;
     }
   }
-  return depth == 0 && !text.empty() && text.front() != ' ' && text.back() != ' ';
+  return depth == 0;
 }
 
 void AppendExpression(std::string& out, const SymExpr& expr) {
@@ -237,7 +238,7 @@ void AppendNode(std::string& out, const Graph& graph, const Node& node) {
   const auto append_result = [&](ValueId value) {
     AppendValue(out, graph, value);
     out += ": ";
-    if (graph.contains(value)) AppendType(out, graph.value(value).type);
+    AppendType(out, graph.value(value).type);
   };
   for (size_t k = 0; k < node.outputs.size(); ++k) {
     if (k > 0) out += ", ";
@@ -247,7 +248,7 @@ void AppendNode(std::string& out, const Graph& graph, const Node& node) {
         out += "none";
         break;
       case NodeOutput::Kind::kValue:
-        append_result(output.values.empty() ? ValueId() : output.values[0]);
+        append_result(output.values[0]);
         break;
       case NodeOutput::Kind::kList:
         out += '[';

@@ -98,9 +98,7 @@ class Verifier {
       VerifyDialect(graph, id);
       VerifyModules(graph, id);
       for (const NodeOutput& output : node.outputs) {
-        for (ValueId value : output.values) {
-          if (graph.contains(value)) define(value);
-        }
+        for (ValueId value : output.values) define(value);
       }
     }
     for (size_t i = 0; i < graph.outputs().size(); ++i) {
@@ -121,8 +119,9 @@ class Verifier {
     bool known = true;
     for (const Argument& argument : graph.node(id).arguments) {
       ForEachValue(argument, [&](ValueId value) {
-        known = known && graph.contains(value);
-        if (graph.contains(value) && states.get(value) == State::kDefined) return;
+        const bool exists = graph.contains(value);
+        known &= exists;
+        if (exists && states.get(value) == State::kDefined) return;
         ReportNode(1, graph, id,
                    absl::StrCat("expected operands that are defined before, got ",
                                 PrintArgument(graph, value)));
@@ -210,15 +209,11 @@ class Verifier {
   }
 
   static std::string DescribeOutput(const Graph& graph, const NodeOutput& output) {
-    switch (output.kind) {
-      case NodeOutput::Kind::kNone:
-        return "none";
-      case NodeOutput::Kind::kList:
-        return absl::StrCat("a list of ", output.values.size());
-      case NodeOutput::Kind::kValue:
-        break;
+    if (output.kind == NodeOutput::Kind::kNone) return "none";
+    if (output.kind == NodeOutput::Kind::kList) {
+      return absl::StrCat("a list of ", output.values.size());
     }
-    return output.values.empty() ? "no value" : PrintType(graph.value(output.values[0]).type);
+    return PrintType(graph.value(output.values[0]).type);
   }
 
   void VerifyType(const Graph& graph, ValueId value) {
@@ -275,7 +270,6 @@ class Verifier {
                                 node.target->has_trait(kDataDependent);
         for (const NodeOutput& output : node.outputs) {
           for (ValueId value : output.values) {
-            if (!graph.contains(value)) continue;
             const ValueType& type = graph.value(value).type;
             // A scalar read from a tensor is a symbol of its own.
             if (may_define || !std::holds_alternative<TensorMeta>(type)) {
@@ -371,8 +365,9 @@ class Verifier {
     while (!pending.empty()) {
       const uint32_t graph = pending.back();
       pending.pop_back();
+      // Each for the first time: a body is among the bodies of one graph only.
       for (uint32_t body : bodies[graph]) {
-        if (!reached[body]) pending.push_back(body);
+        pending.push_back(body);
         reached[body] = true;
       }
     }

@@ -27,6 +27,9 @@ class GraphBreaker {
   static void SetNodeName(Graph& graph, NodeId node, std::string name) {
     graph.nodes_[node].node.name = std::move(name);
   }
+  static std::vector<Argument>& Arguments(Graph& graph, NodeId node) {
+    return graph.nodes_[node].node.arguments;
+  }
 };
 
 namespace {
@@ -122,6 +125,18 @@ TEST(Verifier, V1ValueOfAnErasedNodeIsNotDefined) {
   EXPECT_THAT(Violations(program), ElementsAre(StartsWith("V1 %b")));
 }
 
+TEST(Verifier, V1ValuesOfOtherGraphsAreNotDefined) {
+  ExportedProgram program = Parse(kTwoNodes);
+  const NodeId b = FindNode(program.top(), "b");
+  GraphBreaker::Arguments(program.top(), b) = {ValueId(77), ValueId(78)};
+  EXPECT_THAT(Violations(program),
+              ElementsAre(AllOf(StartsWith("V1 %b"), HasSubstr("got %<77>")),
+                          AllOf(StartsWith("V1 %b"), HasSubstr("got %<78>")),
+                          // Nothing else is said of the node, and its results are unknown.
+                          AllOf(StartsWith("V2 output 0"), HasSubstr("got %b")),
+                          AllOf(StartsWith("V4 %a"), HasSubstr("expected 0 users of %a"))));
+}
+
 TEST(Verifier, V2OutputMustBeDefinedInTheGraph) {
   ExportedProgram program = Parse(kTwoNodes);
   GraphEditor editor(program.top());
@@ -129,6 +144,14 @@ TEST(Verifier, V2OutputMustBeDefinedInTheGraph) {
   EXPECT_THAT(Violations(program),
               ElementsAre("V2 output 0 of graph#0: expected a value that is defined in the graph, "
                           "got %<77>"));
+  // Of a node that is gone.
+  program = Parse(kTwoNodes);
+  GraphEditor other(program.top());
+  const ValueId b = FindValue(program.top(), "b");
+  other.SetOutputs({});
+  other.EraseNode(FindNode(program.top(), "b"));
+  other.SetOutputs({b});
+  EXPECT_THAT(Violations(program), ElementsAre(StartsWith("V2 output 0 of graph#0")));
 }
 
 TEST(Verifier, V3NamesOfValuesAreUnique) {
@@ -163,6 +186,26 @@ TEST(Verifier, V4UseListsAgreeWithArguments) {
     if (change == "dead") users[0] = NodeId(99);
     EXPECT_THAT(Violations(program), ElementsAre(StartsWith("V4 %a"))) << change;
   }
+}
+
+TEST(Verifier, V4NothingUsesTheValuesOfErasedNodes) {
+  ExportedProgram program = Parse(kTwoNodes);
+  GraphEditor editor(program.top());
+  const ValueId b = FindValue(program.top(), "b");
+  editor.SetOutputs({FindValue(program.top(), "a")});
+  editor.EraseNode(FindNode(program.top(), "b"));
+  GraphBreaker::Users(program.top(), b).push_back(FindNode(program.top(), "a"));
+  EXPECT_THAT(Violations(program),
+              ElementsAre(AllOf(StartsWith(absl::StrCat("V4 input %<", b.index(), ">")),
+                                HasSubstr("expected 0 users"), HasSubstr("got a list of 1"))));
+}
+
+TEST(Verifier, V5NodesHaveAnOperator) {
+  ExportedProgram program = Parse(kTwoNodes);
+  GraphEditor(program.top()).SetTarget(FindNode(program.top(), "a"), nullptr);
+  EXPECT_THAT(Violations(program),
+              ElementsAre("V5 %a: f32[2,3] = <no operator>(%x) (model.py:7): expected an operator, "
+                          "got none"));
 }
 
 TEST(Verifier, V5ArgumentsMustBeOfTheSchemasTypes) {
@@ -222,6 +265,7 @@ TEST(Verifier, V6OutputsMustBeTheSchemasReturns) {
       [%c: f32[2,3]] = aten.relu.default(%x)
       %d: f32[2,3] = aten.split_with_sizes.default(%x, [1,1])
       %e: f32[] = aten.sym_size.int(%x, 0)
+      none = aten.sym_size.int(%x, 0) name="h"
       [%f: f32[1,3], %f1: f32[1,3]] = aten.split_with_sizes.default(%x, [1,1])
       none, %g: f32[3], none = aten.native_layer_norm_backward.default(%x, %x, [3], %x, %x, none, none, [false,true,false])
       return (%x user_output)
@@ -231,7 +275,8 @@ TEST(Verifier, V6OutputsMustBeTheSchemasReturns) {
                           AllOf(StartsWith("V6 %b"), HasSubstr("output 0 Tensor, got symint(3)")),
                           AllOf(StartsWith("V6 [%c"), HasSubstr("got a list of 1")),
                           AllOf(StartsWith("V6 %d"), HasSubstr("Tensor[], got f32[2,3]")),
-                          AllOf(StartsWith("V6 %e"), HasSubstr("got f32[]"))));
+                          AllOf(StartsWith("V6 %e"), HasSubstr("got f32[]")),
+                          AllOf(StartsWith("V6 none"), HasSubstr("SymInt, got none"))));
 }
 
 constexpr std::string_view kBody = "graph body(%x: f32[2]) { return (%x) }";
@@ -246,6 +291,18 @@ TEST(Verifier, V7BodyIsUsedOnce) {
       return (%x user_output) } )",
                                       kBody, "}")),
               ElementsAre("V7 graph#1 body: expected a node that uses the body, got none"));
+}
+
+TEST(Verifier, V7BodiesExist) {
+  ExportedProgram program = Parse(R"(program aten { graph(%x: f32[2] user_input) {
+      %a: f32[2] = higher_order.map_impl(graph#1, [%x], [])
+      return (%a user_output) }
+      graph body(%x: f32[2]) { return (%x) } })");
+  GraphEditor(program.top()).SetArgument(program.top().first(), 0, GraphId(2));
+  EXPECT_THAT(Violations(program),
+              ElementsAre(AllOf(StartsWith("V7 %a"),
+                                HasSubstr("bodies, which are graph#1 to graph#1, got graph#2")),
+                          StartsWith("V7 graph#1 body")));
 }
 
 TEST(Verifier, V7NoGraphUsesTheTopGraph) {
@@ -315,6 +372,30 @@ TEST(Verifier, V10MutationsNameAnInputOnceWithItsShape) {
                   AllOf(StartsWith("V10 output 4 %y"), HasSubstr("of f32[2], got f64[2]")),
                   AllOf(StartsWith("V10 output 5 3"), HasSubstr("of f32[3], got 3")),
                   AllOf(StartsWith("V10 output 6 %b"), HasSubstr("name of a user_input"))));
+}
+
+TEST(Verifier, V10MutationsAreTensorsOfTheirInput) {
+  ExportedProgram program = Parse(R"(program aten {
+    graph(%x: f32[2] user_input, %y: f32[3] user_input, %n: symint(s0) user_input) {
+      return (%y user_input_mutation "x", %n user_input_mutation "y", %n user_input_mutation "n")
+    }
+  })");
+  EXPECT_THAT(Violations(program),
+              ElementsAre(AllOf(StartsWith("V10 output 0 %y"), HasSubstr("of f32[2], got f32[3]")),
+                          AllOf(StartsWith("V10 output 1 %n"), HasSubstr("f32[3], got symint(s0)")),
+                          AllOf(StartsWith("V10 output 2 %n"),
+                                HasSubstr("of symint(s0), got symint(s0)"))));
+  program = Parse(R"(program aten {
+    graph(%n: symint(s0) user_input, %x: f32[2] user_input) {
+      return (%x user_input_mutation "n", %x user_input_mutation "x")
+    }
+  })");
+  GraphEditor(program.top()).SetOutputs({FindValue(program.top(), "x"), ValueId(77)});
+  EXPECT_THAT(
+      Violations(program),
+      ElementsAre(StartsWith("V2 output 1"),
+                  AllOf(StartsWith("V10 output 0 %x"), HasSubstr("symint(s0), got f32[2]")),
+                  AllOf(StartsWith("V10 output 1 %<77>"), HasSubstr("of f32[2], got %<77>"))));
 }
 
 TEST(Verifier, V11SymbolsAreDefined) {
@@ -391,6 +472,10 @@ TEST(Verifier, V13ModulesExist) {
   EXPECT_THAT(
       Violations(program),
       ElementsAre(AllOf(StartsWith("V13"), HasSubstr("0 modules of the program, got module#0"))));
+  program.lowered_modules.push_back(nullptr);
+  EXPECT_THAT(
+      Violations(program),
+      ElementsAre(AllOf(StartsWith("V13"), HasSubstr("1 modules of the program, got module#0"))));
 }
 
 TEST(Verifier, V13ModulesExistInsideOfArgumentsToo) {
@@ -436,6 +521,16 @@ TEST(Verifier, V15InputsOfOneTargetAgree) {
               ElementsAre(AllOf(StartsWith("V15 input %c: f32[2]"),
                                 HasSubstr("got buffer 'w' beside parameter %a")),
                           StartsWith("V15 input %e: f64[2]")));
+  EXPECT_THAT(Violations(R"(program aten {
+    constants { state "w": f32[2] }
+    graph(%a: object("a.B") custom_obj "o", %b: object("a.B") custom_obj "o",
+          %c: f32[2] parameter "w", %d: f64[2] parameter "w") {
+      return ()
+    }
+  })"),
+              ElementsAre(AllOf(StartsWith("V15 input %d: f64[2]"),
+                                HasSubstr("got parameter 'w' beside parameter %c: f32[2]")),
+                          StartsWith("V9 input %d")));
 }
 
 TEST(Verifier, ReportsAHundredViolationsAndTheirNumber) {
