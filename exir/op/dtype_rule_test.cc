@@ -149,6 +149,8 @@ TEST(DTypeRuleTest, PrintsWhatItReads) {
   EXPECT_EQ(again.ToString(), text);
   ASSERT_OK_AND_ASSIGN(const DTypeRule named, Rule(kAdd, "self:A other:B ->:A A=real B={b8}"));
   EXPECT_EQ(named.ToString(), "self:T0 other:T1 ->0:T0 T0=real T1=bool");
+  ASSERT_OK_AND_ASSIGN(const DTypeRule sets, Rule(kAdd, "self:int other:int ->:{f32}"));
+  EXPECT_EQ(sets.ToString(), "self:T0 other:T1 ->0:T2 T0=int T1=int T2={f32}");
 }
 
 TEST(DTypeRuleTest, RefusesRulesThatAreWrong) {

@@ -42,6 +42,7 @@ TEST_F(OpRegistryTest, FindsTheSameOverloadAlways) {
   EXPECT_EQ(add->name(), "aten.add.Tensor");
   EXPECT_EQ(add->dialect(), Dialect::kAten);
   EXPECT_EQ(add->schema()->arguments.size(), 3u);
+  EXPECT_TRUE(add->known());
   EXPECT_TRUE(add->has_trait(kPointwise));
   EXPECT_EQ(registry_->Find("aten.relu"), registry_->Find("aten.relu.default"));
   EXPECT_EQ(registry_->Find("aten.relu.out"), nullptr);
@@ -220,6 +221,15 @@ TEST_F(OpRegistryTest, KernelOfATableRowChangesNoTable) {
   EXPECT_EQ(kMore[2].meta, nullptr);
 }
 
+TEST_F(OpRegistryTest, KernelIsOfTheOperatorThatIsNamed) {
+  for (const char* schema : {"mine::a(Tensor x) -> Tensor", "mine::b(Tensor x) -> Tensor"}) {
+    ASSERT_OK(registry_->Define({.schema = schema}));
+  }
+  ASSERT_OK(registry_->SetMetaKernel("mine.b", kMeta));
+  EXPECT_FALSE(registry_->Find("mine.a")->has_meta_kernel());
+  EXPECT_TRUE(registry_->Find("mine.b")->has_meta_kernel());
+}
+
 TEST_F(OpRegistryTest, DefinitionsThatAreWrongOrRepeatedAreRefused) {
   EXPECT_THAT(registry_->Define({.schema = "mine::broken(Tensor"}),
               StatusIs(absl::StatusCode::kInvalidArgument));
@@ -249,6 +259,10 @@ TEST_F(OpRegistryTest, AllowedNamespacesMayGrow) {
   EXPECT_THAT(registry_->LookupIn(Dialect::kBackend, "mine", "op"),
               StatusIs(absl::StatusCode::kInvalidArgument));
   registry_->AllowBackendNamespace("mine");
+  registry_->AllowBackendNamespace("mine");
+  EXPECT_THAT(registry_->LookupIn(Dialect::kBackend, "aten", "relu"),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       ::testing::EndsWith("executorch_prim, quantized_decomposed, mine")));
   EXPECT_OK(registry_->LookupIn(Dialect::kBackend, "mine", "op"));
   EXPECT_NE(registry_->FindText("backend.mine.op.default"), nullptr);
 }

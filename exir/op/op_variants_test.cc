@@ -27,6 +27,14 @@ constexpr OpDef kOps[] = {
     {.schema = "aten::full(SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? "
                "layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"},
     {.schema = "aten::full.out(int[] size, Scalar fill_value, *, Tensor(a!) out) -> Tensor(a!)"},
+    {.schema = "aten::full_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, "
+               "Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> "
+               "Tensor"},
+    {.schema = "aten::full_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) "
+               "out) -> Tensor(a!)"},
+    {.schema = "aten::names(Tensor self, Tensor other) -> Tensor"},
+    {.schema = "aten::names.out(Tensor self, Tensor another, *, Tensor(a!) out) -> Tensor(a!)"},
+    {.schema = "aten::names.kw_out(Tensor self, *, Tensor other, Tensor(a!) out) -> Tensor(a!)"},
     {.schema = "aten::relu(Tensor self) -> Tensor"},
     {.schema = "aten::odd(Tensor self, Tensor(a!) other) -> ()"},
     {.schema = "aten::__and__.Tensor(Tensor self, Tensor other) -> Tensor"},
@@ -92,6 +100,8 @@ TEST_F(OpVariantsTest, OutVariantIsFoundBySignature) {
   EXPECT_EQ(Variant("aten.add.Tensor", SchemaKind::kOut), "aten.add.out");
   EXPECT_EQ(Variant("aten.max.dim", SchemaKind::kOut), "aten.max.dim_max");
   EXPECT_EQ(Variant("aten.full", SchemaKind::kOut), "aten.full.out");
+  EXPECT_EQ(Variant("aten.full_like", SchemaKind::kOut), "aten.full_like.out");
+  EXPECT_THAT(Variant("aten.names", SchemaKind::kOut), HasSubstr("can't be found"));
 }
 
 TEST_F(OpVariantsTest, EdgeAndBackendOverloadsHaveThoseOfTheirOperator) {

@@ -127,9 +127,9 @@ TEST(SchemaTest, PrintsTypes) {
   const struct {
     std::string_view type, want;
   } kCases[] = {
-      {"Tensor", "Tensor"},       {"number", "Scalar"},         {"SymInt[2]?", "SymInt[2]?"},
-      {"Tensor?[]", "Tensor?[]"}, {"SymBool", "SymBool"},       {"Stream", "Any"},
-      {"Dict?", "Any?"},          {"torch.Thing[][]", "Any[]"},
+      {"Tensor", "Tensor"},       {"number", "Scalar"},   {"SymInt[2]?", "SymInt[2]?"},
+      {"Tensor?[]", "Tensor?[]"}, {"SymBool", "SymBool"}, {"Stream", "Any"},
+      {"Dict?", "Any?"},          {"Dict", "Any"},        {"torch.Thing[][]", "Any[]"},
   };
   for (const auto& [type, want] : kCases) {
     const FunctionSchema s = Parse("t::t() -> " + std::string(type));
