@@ -78,6 +78,15 @@ TEST(ConstantTensor, RejectsElementsOutsideItsStorage) {
   EXPECT_THAT(ConstantTensor::Create(DType::kFloat64, {kMax}, {0}, 0, Bytes(8)), StatusIs(kCode));
 }
 
+TEST(ConstantTensor, ViewsWithoutElementsStayInTheirStorage) {
+  const Storage storage = Bytes(8);
+  const ConstantTensor part = Make(DType::kInt16, {2}, {1}, 1, storage);
+  EXPECT_EQ(part.view().data, storage.bytes.data() + 2);
+  const ConstantTensor empty = Make(DType::kInt16, {3, 0}, {1, 1}, 100, storage);
+  EXPECT_EQ(empty.view().data, storage.bytes.data());
+  EXPECT_EQ(Make(DType::kInt16, {0}, {1}, 0, Storage()).view().data, nullptr);
+}
+
 TEST(ConstantTensor, ScalarsOfEveryDtype) {
   for (int d = 1; d < kNumDTypes; ++d) {
     const DType dtype = static_cast<DType>(d);

@@ -146,6 +146,17 @@ TEST(ExportedProgram, RenumbersBodiesInsideOfArguments) {
             "%r: f32[2] = zoo.op.default(graph#9, graph#1)");
 }
 
+TEST(GraphSignature, StateIsBuffersAndParameters) {
+  const ExportedProgram program = ParseOrDie(R"(program aten {
+    graph(%x: f32[2] user_input) {
+      return (%x buffer_mutation "b", %x user_output "u", %x user_input_mutation "x",
+              %x parameter_mutation "a", %x buffer_mutation "b")
+    }
+  })",
+                                             TestOps());
+  EXPECT_THAT(MutatedState(program.signature), ::testing::ElementsAre("a", "b"));
+}
+
 TEST(GraphSignature, KindsHaveTheNamesOfTheArchive) {
   for (int k = 0; k <= static_cast<int>(InputKind::kConstantInput); ++k) {
     EXPECT_EQ(InputKindFromName(InputKindName(static_cast<InputKind>(k))),

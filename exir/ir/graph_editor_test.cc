@@ -13,6 +13,7 @@
 #include "exir/testing/test_ops.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "runtime/core/budget.h"
 #include "runtime/core/str_cat.h"
 #include "runtime/core/testing.h"
 
@@ -181,6 +182,20 @@ TEST_F(GraphEditorTest, GivesNamesBack) {
   EXPECT_EQ(graph_.value(x_).name, "a_1");
   // Another editor of the same graph sees the same names.
   EXPECT_EQ(GraphEditor(graph_).UniqueName("a"), "a_2");
+}
+
+TEST_F(GraphEditorTest, NodesAndResultsCountForTheBudget) {
+  Budget budget;
+  budget.nodes.allowed = 3;
+  const Budget::Scope scope(&budget);
+  Relu("a", x_);
+  EXPECT_OK(budget.Check());
+  editor_.InsertNode(NodeId(), {.name = "pool", .target = Op("zoo.pool.default")},
+                     {{.values = {{"pool", F32({})}}}, {.values = {{"indices", F32({})}}}});
+  EXPECT_EQ(budget.nodes.taken, 3);
+  EXPECT_OK(budget.Check());
+  Relu("b", x_);
+  EXPECT_THAT(budget.Check(), StatusIs(absl::StatusCode::kResourceExhausted));
 }
 
 TEST_F(GraphEditorTest, DropsOutputs) {

@@ -3,6 +3,7 @@
 #include <bit>
 #include <memory>
 
+#include "exir/ir/graph_editor.h"
 #include "exir/testing/programs.h"
 #include "exir/testing/test_ops.h"
 #include "gtest/gtest.h"
@@ -41,6 +42,19 @@ TEST(Node, OperandIsTheFirstArgument) {
   const Graph& graph = program.top();
   EXPECT_EQ(graph.node(graph.first()).operand(), Argument(3));
   EXPECT_TRUE(graph.node(graph.last()).operand().is_none());
+}
+
+TEST(Node, ArgumentsThatItLacksAreNone) {
+  ExportedProgram program = ParseOrDie(R"(program aten { graph(%x: f32[2] user_input) {
+    %a: f32[2] = aten.mul.Tensor(%x, 3)
+    return () } })",
+                                       TestOps());
+  const NodeId a = program.top().first();
+  EXPECT_EQ(program.top().node(a).argument("other"), Argument(3));
+  EXPECT_TRUE(program.top().node(a).argument("another").is_none());
+  GraphEditor(program.top()).SetArguments(a, {4});
+  EXPECT_EQ(program.top().node(a).argument("self"), Argument(4));
+  EXPECT_TRUE(program.top().node(a).argument("other").is_none());
 }
 
 }  // namespace

@@ -75,8 +75,9 @@ class GraphComparison {
   bool SameArgument(const Argument& a, const Argument& b) const {
     if (a.variant().index() != b.variant().index()) return false;
     if (const ValueId* value = a.get_if<ValueId>()) {
+      // Values that nothing before defines are shown by their numbers.
       const auto it = counterpart_.find(*value);
-      return it != counterpart_.end() && it->second == *b.get_if<ValueId>();
+      return (it == counterpart_.end() ? *value : it->second) == *b.get_if<ValueId>();
     }
     if (const Argument::List* list = a.get_if<Argument::List>()) {
       return SameArguments(*list, *b.get_if<Argument::List>());

@@ -136,6 +136,7 @@ TEST(Equal, SeesDifferencesOfEachSize) {
       {"{\"k\": 1}", "{}"},
       {"body(%u: f32[2]) { return (%u) }", "body(%v: f32[2]) { return (%v) }"},
       {"body(%u: f32[2]) { return (%u) }", "body(%u: f32[2]) { return () }"},
+      {"body(%u: f32[2]) { return (%u) }", "body(%u: f32[2], %v: f32[2]) { return (%u) }"},
       {"graph body(%u: f32[2]) { return (%u) }", ""},
       {"data \"d\": buffer#0", "data \"d\": buffer#1"},
       {"buffer \"AAAB\"", ""},
@@ -166,6 +167,12 @@ TEST(Equal, TakesBrokenProgramsToo) {
   EXPECT_TRUE(Equal(program, program.Clone()));
   EXPECT_FALSE(Equal(program, whole));
   EXPECT_FALSE(Equal(whole, program));
+
+  ExportedProgram undefined = whole.Clone(), other = whole.Clone();
+  GraphEditor(undefined.top()).SetOutputs({ValueId(77)});
+  GraphEditor(other.top()).SetOutputs({ValueId(78)});
+  EXPECT_TRUE(Equal(undefined, undefined.Clone()));
+  EXPECT_FALSE(Equal(undefined, other));
 
   ExportedProgram without = whole.Clone(), with = whole.Clone();
   without.lowered_modules.push_back(nullptr);

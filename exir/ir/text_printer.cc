@@ -114,7 +114,7 @@ void AppendType(std::string& out, const ValueType& type) {
     absl::StrAppend(&out, "object(", Quote(object->class_name), ")");
   } else if (std::holds_alternative<TokenType>(type)) {
     out += "token";
-  } else if (const ConstantType* constant = std::get_if<ConstantType>(&type)) {
+  } else {
     out += "const(";
     std::visit(
         [&out](const auto& value) {
@@ -131,7 +131,7 @@ void AppendType(std::string& out, const ValueType& type) {
             absl::StrAppend(&out, value);
           }
         },
-        constant->value);
+        std::get_if<ConstantType>(&type)->value);
     out += ')';
   }
 }

@@ -476,22 +476,17 @@ class Verifier {
       if (!mutated.insert(target->first).second) {
         report("expected at most one mutation of each input, got a second");
       }
-      const ValueId* value = top.outputs()[i].get_if<ValueId>();
-      const TensorMeta* meta =
-          value == nullptr || !top.contains(*value) ? nullptr : top.value(*value).tensor();
+      const ValueId* id = top.outputs()[i].get_if<ValueId>();
+      const Value* value = id == nullptr || !top.contains(*id) ? nullptr : &top.value(*id);
+      const TensorMeta* meta = value == nullptr ? nullptr : value->tensor();
       const TensorMeta* wanted = top.value(target->second).tensor();
       if (meta == nullptr || wanted == nullptr || meta->dtype != wanted->dtype ||
           meta->sizes != wanted->sizes) {
         report(absl::StrCat(
             "expected the dtype and sizes of ", PrintType(top.value(target->second).type), ", got ",
-            value == nullptr || !top.contains(*value) ? ArgumentText(top, i)
-                                                      : PrintType(top.value(*value).type)));
+            value == nullptr ? PrintArgument(top, top.outputs()[i]) : PrintType(value->type)));
       }
     }
-  }
-
-  static std::string ArgumentText(const Graph& graph, size_t output) {
-    return PrintArgument(graph, graph.outputs()[output]);
   }
 
   const ExportedProgram& program_;

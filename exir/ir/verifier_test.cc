@@ -1,5 +1,6 @@
 #include "exir/ir/verifier.h"
 
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -340,6 +341,12 @@ TEST(Verifier, V8SignatureHasAnEntryPerInputAndOutput) {
           "V8 signature: expected one entry for each of the 2 outputs of the top graph, got 0"));
 }
 
+TEST(Verifier, V8SaysNothingOfMutationsWithoutInputs) {
+  EXPECT_THAT(Violations("program aten { graph(%x: f32[2] user_input, %y: f32[2]) { return (%x "
+                         "user_input_mutation \"z\") } }"),
+              ElementsAre(HasSubstr("each of the 2 inputs of the top graph, got 1")));
+}
+
 TEST(Verifier, V9NamedTensorsExistWithDtypeAndSizes) {
   EXPECT_THAT(Violations(R"(program aten {
     constants { state "w": f32[2,3] constant "c": f32[2] }
@@ -456,6 +463,10 @@ TEST(Verifier, V13DelegateCallsFitTheirModule) {
   EXPECT_THAT(Violations(WithCall(
                   "[%a: f32[2]] = higher_order.executorch_call_delegate(module#0, %x, %x)")),
               IsEmpty());
+  // An undefined tensor is a result.
+  EXPECT_THAT(Violations(WithCall(
+                  "none = higher_order.executorch_call_delegate(module#0, %x, %x) name=\"d\"")),
+              IsEmpty());
   EXPECT_THAT(Violations(WithCall("%a: f32[2], %b: f32[2] = "
                                   "higher_order.executorch_call_delegate(module#0, %x)")),
               ElementsAre(AllOf(StartsWith("V13"),
@@ -508,6 +519,36 @@ TEST(Verifier, V14OperatorsAreOfTheDialect) {
       return (%a user_output) } })"),
               ElementsAre(AllOf(StartsWith("V14 %a"), HasSubstr("got aten.relu.default")),
                           AllOf(StartsWith("V14 %c"), HasSubstr("got zoo.custom.default"))));
+}
+
+TEST(AllowedIn, DialectsHaveTheirOperators) {
+  static constexpr OpDef kOps[] = {
+      {.schema = "quantized_decomposed::relu(Tensor self) -> Tensor",
+       .meta = [](MetaContext&) { return absl::OkStatus(); }},
+      {.schema = "_operator::mul(Scalar a, Scalar b) -> Scalar"},
+      {.schema = "aten::stays(Tensor self) -> Tensor", .traits = kAtenInEdge},
+      {.schema = "aten::sym_size.int(Tensor self, int dim) -> SymInt", .traits = kSymbolic},
+  };
+  const std::unique_ptr<OpRegistry> ops = *OpRegistry::Create({kOps});
+  const struct {
+    std::string_view op;
+    bool in_aten, in_edge;
+  } kCases[] = {
+      {"quantized_decomposed.relu.default", true, false},
+      {"edge.quantized_decomposed.relu.default", false, true},
+      {"backend.quantized_decomposed.relu.default", false, true},
+      {"_operator.mul", true, true},
+      {"higher_order.cond", true, true},
+      {"aten.stays.default", true, true},
+      {"aten.sym_size.int", true, true},
+  };
+  for (const auto& [op, in_aten, in_edge] : kCases) {
+    const OpOverload* found = ops->FindText(op);
+    ASSERT_NE(found, nullptr) << op;
+    EXPECT_EQ(AllowedIn(IrDialect::kAten, *found), in_aten) << op;
+    EXPECT_EQ(AllowedIn(IrDialect::kTraining, *found), in_aten) << op;
+    EXPECT_EQ(AllowedIn(IrDialect::kEdge, *found), in_edge) << op;
+  }
 }
 
 TEST(Verifier, V15InputsOfOneTargetAgree) {
