@@ -329,8 +329,9 @@ absl::Status Inflate(Bytes from, std::byte* to, uint64_t size) {
   constexpr uint64_t kChunk = uint64_t{1} << 30;
   uint64_t read = 0, written = 0;
   int result = Z_OK;
-  // One byte more than declared, to notice a stream that goes on; AllocateBytes gives it.
-  while (result == Z_OK) {
+  // One byte more than declared, to notice a stream that goes on; AllocateBytes gives it. A step
+  // that neither takes nor gives anything is Z_BUF_ERROR, so this ends.
+  while (result == Z_OK && written <= size) {
     const uint64_t in = std::min(kChunk, from.size() - read),
                    out = std::min(kChunk, size + 1 - written);
     stream.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(from.data() + read));
@@ -341,8 +342,6 @@ absl::Status Inflate(Bytes from, std::byte* to, uint64_t size) {
     const uint64_t consumed = in - stream.avail_in, produced = out - stream.avail_out;
     read += consumed;
     written += produced;
-    if (result == Z_OK && consumed == 0 && produced == 0) break;
-    if (written > size) break;
   }
   inflateEnd(&stream);
   if (result != Z_STREAM_END || written != size || read != from.size()) {

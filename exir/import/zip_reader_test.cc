@@ -85,6 +85,114 @@ TEST(ZipReaderTest, ReadsZip64Fields) {
   EXPECT_EQ(Text(content), "abc");
 }
 
+// An extra field: its id, its length, numbers of 8 bytes.
+std::string ExtraField(int id, const std::vector<uint64_t>& numbers) {
+  std::string out = {static_cast<char>(id), '\0', static_cast<char>(8 * numbers.size()), '\0'};
+  for (uint64_t number : numbers) {
+    for (int shift = 0; shift < 64; shift += 8) out.push_back(static_cast<char>(number >> shift));
+  }
+  return out;
+}
+
+constexpr uint32_t kSaturated = 0xffffffff;
+
+// The field has the numbers that are saturated, in the order size, compressed size, offset.
+TEST(ZipReaderTest, TakesFromZip64FieldsWhatIsSaturated) {
+  const ZipWriterEntry kEntries[] = {
+      {.name = "a",
+       .content = "abc",
+       .streamed = true,
+       .size = kSaturated,
+       .extra = ExtraField(1, {3})},
+      {.name = "a",
+       .content = "abc",
+       .streamed = true,
+       .compressed_size = kSaturated,
+       .extra = ExtraField(1, {3})},
+      {.name = "a", .content = "abc", .header_offset = kSaturated, .extra = ExtraField(1, {0})},
+      // Behind fields of other programs.
+      {.name = "a",
+       .content = "abc",
+       .header_offset = kSaturated,
+       .extra = ExtraField(9, {77, 78}) + ExtraField(1, {0})},
+      {.name = "a",
+       .content = "abc",
+       .local_size = kSaturated,
+       .local_compressed_size = kSaturated,
+       .local_extra = ExtraField(1, {3, 3})},
+  };
+  for (const ZipWriterEntry& entry : kEntries) {
+    ASSERT_OK_AND_ASSIGN(const Storage content, ReadOnly(WriteZip({entry})));
+    EXPECT_EQ(Text(content), "abc");
+  }
+}
+
+TEST(ZipReaderTest, RejectsZip64FieldsThatLackWhatIsSaturated) {
+  const struct {
+    std::string extra;
+    std::string message;
+  } kExtras[] = {
+      {"", "'a': the zip64 field is missing"},
+      {std::string("\1\0", 2), "'a': the zip64 field is missing"},
+      {ExtraField(9, {77}), "'a': the zip64 field is missing"},
+      // A field that reaches out of the header.
+      {ExtraField(1, {77}).substr(0, 11), "'a': the zip64 field is missing"},
+      {ExtraField(1, {}), "'a': the zip64 field is too short"},
+      {ExtraField(1, {3}), "'a': the zip64 field is too short"},
+  };
+  for (const auto& [extra, message] : kExtras) {
+    EXPECT_THAT(OpenError({{.name = "a",
+                            .content = "abc",
+                            .streamed = true,
+                            .size = kSaturated,
+                            .compressed_size = kSaturated,
+                            .extra = extra}}),
+                StatusIs(absl::StatusCode::kDataLoss, HasSubstr(message)));
+    EXPECT_THAT(OpenError({{.name = "a",
+                            .content = "abc",
+                            .local_size = kSaturated,
+                            .local_compressed_size = kSaturated,
+                            .local_extra = extra}}),
+                StatusIs(absl::StatusCode::kDataLoss, HasSubstr(message)));
+  }
+}
+
+// Local headers of entries whose sizes follow the data may be empty, saturated or right.
+TEST(ZipReaderTest, LocalHeadersOfStreamedEntriesMaySayNothing) {
+  const ZipWriterEntry kEntries[] = {
+      {.name = "a",
+       .content = "abc",
+       .streamed = true,
+       .local_size = kSaturated,
+       .local_compressed_size = kSaturated},
+      {.name = "a", .content = "abc", .streamed = true, .local_compressed_size = kSaturated},
+      {.name = "a", .content = "abc", .streamed = true, .local_size = kSaturated},
+      {.name = "a", .content = "abc", .streamed = true, .local_crc32 = 0x352441c2},
+      {.name = "a",
+       .content = "abc",
+       .streamed = true,
+       .local_crc32 = 0x352441c2,
+       .local_size = 3,
+       .local_compressed_size = 3},
+  };
+  for (const ZipWriterEntry& entry : kEntries) {
+    ASSERT_OK_AND_ASSIGN(const Storage content, ReadOnly(WriteZip({entry})));
+    EXPECT_EQ(Text(content), "abc");
+  }
+}
+
+// The end record may leave each of its numbers to the zip64 one, and need not.
+TEST(ZipReaderTest, TakesFromTheZip64RecordWhatIsSaturated) {
+  for (const ZipWriterEnd& end :
+       {ZipWriterEnd{.zip64 = true}, ZipWriterEnd{.zip64 = true, .entries = 0xffff},
+        ZipWriterEnd{.zip64 = true, .directory_size = kSaturated},
+        ZipWriterEnd{.zip64 = true, .directory_offset = kSaturated}}) {
+    ASSERT_OK_AND_ASSIGN(const Storage content,
+                         ReadOnly(WriteZip({{.name = "a", .content = "abc"}}, end)));
+    EXPECT_EQ(Text(content), "abc");
+  }
+}
+
 TEST(ZipReaderTest, LeavesFoldersOutAndAcceptsComments) {
   ASSERT_OK_AND_ASSIGN(
       const ZipReader zip,
@@ -128,8 +236,32 @@ TEST(ZipReaderTest, RejectsEndRecordsThatLie) {
   EXPECT_THAT(
       OpenError(one, {.zip64 = true, .entries = 0xffff, .zip64_entries = uint64_t{1} << 40}),
       StatusIs(absl::StatusCode::kResourceExhausted));
-  EXPECT_THAT(OpenError(one, {.disk = 1}),
-              StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("disks")));
+  for (const ZipWriterEnd& end :
+       {ZipWriterEnd{.directory_size = 0xffffffff}, ZipWriterEnd{.directory_offset = 0xffffffff}}) {
+    EXPECT_THAT(OpenError(one, end),
+                StatusIs(absl::StatusCode::kDataLoss, HasSubstr("a zip64 end record that is not")));
+  }
+  for (const ZipWriterEnd& end : {ZipWriterEnd{.zip64 = true, .directory_size = 7},
+                                  ZipWriterEnd{.zip64 = true, .directory_offset = 7}}) {
+    EXPECT_THAT(OpenError(one, end),
+                StatusIs(absl::StatusCode::kDataLoss, HasSubstr("contradict")));
+  }
+  // The name is longer than the second entry's record.
+  EXPECT_THAT(OpenError({{.name = std::string(60, 'a')}}, {.entries = 2}),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("no directory entry at offset")));
+}
+
+TEST(ZipReaderTest, RejectsArchivesOverSeveralDisks) {
+  const std::vector<ZipWriterEntry> one = {{.name = "a", .content = "abc"}};
+  for (const ZipWriterEnd& end :
+       {ZipWriterEnd{.disk = 1}, ZipWriterEnd{.disk = 0, .directory_disk = 1},
+        ZipWriterEnd{.disk = 0xffff, .directory_disk = 1}, ZipWriterEnd{.entries_on_disk = 2}}) {
+    EXPECT_THAT(OpenError(one, end),
+                StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("disks")));
+  }
+  // Numbers that are left to zip64.
+  EXPECT_OK(OpenError({{.name = "a", .content = "abc", .zip64 = true, .disk = 0xffff}},
+                      {.zip64 = true, .disk = 0xffff}));
 }
 
 TEST(ZipReaderTest, RejectsZip64LocatorsThatPointNowhere) {
@@ -163,6 +295,13 @@ TEST(ZipReaderTest, RejectsZip64RecordsThatLie) {
   }
 }
 
+TEST(ZipReaderTest, RejectsZip64RecordsWhoseSizeOverflows) {
+  std::string file = WriteZip({{.name = "a", .content = "abc"}}, {.zip64 = true});
+  file.replace(file.size() - 22 - 20 - 56 + 4, 8, std::string(8, '\xff'));
+  EXPECT_THAT(Open(file), StatusIs(absl::StatusCode::kDataLoss,
+                                   HasSubstr("does not end where its locator begins")));
+}
+
 TEST(ZipReaderTest, RejectsMoreEntriesThanTheLimit) {
   const std::string file = WriteZip({{.name = "a"}, {.name = "b"}, {.name = "c"}});
   EXPECT_OK(Open(file, 3));
@@ -179,6 +318,9 @@ TEST(ZipReaderTest, RejectsNamesThatLeaveTheArchive) {
   }
   EXPECT_THAT(OpenError({{.name = "/a"}}),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("'/a' is absolute")));
+  EXPECT_THAT(OpenError({{.name = "/a\x7f\n\x80"}}),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("'/a" + std::string(3, '?') + "' is absolute")));
   EXPECT_THAT(OpenError({{.name = std::string(5000, 'a')}}),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("'" + std::string(120, 'a') + "...' is too long")));
@@ -217,7 +359,12 @@ TEST(ZipReaderTest, RejectsLocalHeadersThatContradictTheDirectory) {
   EXPECT_THAT(OpenError({{.name = "a", .content = "abc", .local_name = "aa"}}), contradiction);
   EXPECT_THAT(OpenError({{.name = "a", .content = "abc", .local_size = 4}}), contradiction);
   EXPECT_THAT(OpenError({{.name = "a", .content = "abc", .local_crc32 = 4}}), contradiction);
+  EXPECT_THAT(OpenError({{.name = "a", .content = "abc", .local_compressed_size = 4}}),
+              contradiction);
   EXPECT_THAT(OpenError({{.name = "a", .content = "abc", .local_method = 8}}), contradiction);
+  EXPECT_THAT(
+      OpenError({{.name = "a", .content = "abc", .streamed = true, .local_compressed_size = 4}}),
+      contradiction);
   EXPECT_THAT(OpenError({{.name = "a", .content = "abc", .streamed = true, .local_size = 4}}),
               contradiction);
   EXPECT_THAT(OpenError({{.name = "a", .content = "abc", .streamed = true, .local_crc32 = 4}}),
@@ -227,6 +374,9 @@ TEST(ZipReaderTest, RejectsLocalHeadersThatContradictTheDirectory) {
 TEST(ZipReaderTest, RejectsWhatItDoesNotUnderstand) {
   EXPECT_THAT(OpenError({{.name = "a", .more_flags = 1}}),
               StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("encrypted")));
+  EXPECT_THAT(OpenError({{.name = "a", .more_flags = 1 << 5}}),
+              StatusIs(absl::StatusCode::kUnimplemented,
+                       HasSubstr("compression method 0; expected 0 (stored) or 8 (deflate)")));
   EXPECT_THAT(OpenError({{.name = "a", .method = 12}}),
               StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("method 12")));
   EXPECT_THAT(OpenError({{.name = "a", .disk = 3}}),
@@ -255,6 +405,23 @@ TEST(ZipReaderTest, RejectsDeflatedContentOfAnotherSize) {
                 StatusIs(absl::StatusCode::kDataLoss, HasSubstr("declared size")))
         << size;
   }
+}
+
+TEST(ZipReaderTest, RejectsBytesBehindTheDeflatedContent) {
+  // One block that is not compressed: the last, its length, the length again, the text.
+  const std::string deflated = std::string("\1\3\0\xfc\xff", 5) + "abc";
+  const auto entry = [](const std::string& content) {
+    return WriteZip({{.name = "a",
+                      .content = content,
+                      .method = 8,
+                      .crc32 = 0,
+                      .size = 3,
+                      .compressed_size = content.size()}});
+  };
+  ASSERT_OK_AND_ASSIGN(const Storage content, ReadOnly(entry(deflated)));
+  EXPECT_EQ(Text(content), "abc");
+  EXPECT_THAT(ReadOnly(entry(deflated + "d")),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("'a': zip: the deflated data are")));
 }
 
 TEST(ZipReaderTest, BoundsWhatIsInflated) {

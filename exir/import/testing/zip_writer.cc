@@ -57,14 +57,16 @@ Written WriteLocal(std::string& out, const ZipWriterEntry& entry) {
   written.flags = static_cast<uint16_t>(entry.more_flags | (entry.streamed ? 8 : 0));
   written.method = entry.method.value_or(entry.deflate ? 8 : 0);
   const std::string& name = entry.local_name.has_value() ? *entry.local_name : entry.name;
-  const std::string extra = Padding(out.size() + 30 + name.size(), entry.alignment);
+  const std::string extra =
+      entry.local_extra +
+      Padding(out.size() + 30 + name.size() + entry.local_extra.size(), entry.alignment);
   Put(out, 0x04034b50, 4);
   Put(out, 20, 2);
   Put(out, written.flags, 2);
   Put(out, entry.local_method.value_or(written.method), 2);
   Put(out, 0, 4);  // time and date
   Put(out, entry.local_crc32.value_or(entry.streamed ? 0 : written.crc), 4);
-  Put(out, entry.streamed ? 0 : written.compressed_size, 4);
+  Put(out, entry.local_compressed_size.value_or(entry.streamed ? 0 : written.compressed_size), 4);
   Put(out, entry.local_size.value_or(entry.streamed ? 0 : written.size), 4);
   Put(out, name.size(), 2);
   Put(out, extra.size(), 2);
@@ -81,7 +83,7 @@ Written WriteLocal(std::string& out, const ZipWriterEntry& entry) {
 void WriteCentral(std::string& out, const ZipWriterEntry& entry, const Written& written) {
   const uint64_t offset =
       entry.header_offset.value_or(static_cast<uint32_t>(written.header_offset));
-  std::string extra;
+  std::string extra = entry.extra;
   if (entry.zip64) {
     Put(extra, 1, 2);
     Put(extra, 24, 2);
@@ -137,8 +139,8 @@ std::string WriteZip(const std::vector<ZipWriterEntry>& entries, const ZipWriter
   const uint16_t count = end.entries.value_or(static_cast<uint16_t>(entries.size()));
   Put(out, 0x06054b50, 4);
   Put(out, end.disk, 2);
-  Put(out, end.disk, 2);
-  Put(out, count, 2);
+  Put(out, end.directory_disk.value_or(end.disk), 2);
+  Put(out, end.entries_on_disk.value_or(count), 2);
   Put(out, count, 2);
   Put(out, end.directory_size.value_or(static_cast<uint32_t>(directory.size())), 4);
   Put(out, end.directory_offset.value_or(static_cast<uint32_t>(offset)), 4);

@@ -29,10 +29,13 @@ struct ZipWriterEntry {
   std::optional<std::string> local_name = {};
   std::optional<uint32_t> local_crc32 = {};
   std::optional<uint32_t> local_size = {};
+  std::optional<uint32_t> local_compressed_size = {};
   std::optional<uint16_t> local_method = {};
   std::optional<uint32_t> header_offset = {};
   uint16_t disk = 0;
-  uint32_t unix_mode = 0;  // with "made by Unix"
+  uint32_t unix_mode = 0;        // with "made by Unix"
+  std::string extra = {};        // further extra fields of the directory entry
+  std::string local_extra = {};  // and of the local header
 };
 
 struct ZipWriterEnd {
@@ -43,6 +46,8 @@ struct ZipWriterEnd {
   std::optional<uint32_t> directory_offset = {};
   std::optional<uint64_t> zip64_entries = {};
   uint16_t disk = 0;
+  std::optional<uint16_t> directory_disk = {};
+  std::optional<uint16_t> entries_on_disk = {};
 };
 
 std::string WriteZip(const std::vector<ZipWriterEntry>& entries, const ZipWriterEnd& end = {});
