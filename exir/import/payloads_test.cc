@@ -1,6 +1,7 @@
 #include "exir/import/payloads.h"
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "exir/import/testing/archive.h"
@@ -169,6 +170,17 @@ TEST(PayloadsTest, RejectsExtentsThatOverflow) {
                         Strided(R"([{"as_expr": {"expr_str": "s0"}}])", R"([{"as_int": 1}])", 0)),
                   {{"weight_0", "abcd"}})),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("'s0' is no number")));
+  EXPECT_THAT(
+      Read(WithWeights(Entry("a", "weight_0",
+                             R"({"dtype": 7, "sizes": [], "strides": [],
+                                 "storage_offset": {"as_expr": {"expr_str": "s0"}}})"),
+                       {{"weight_0", "abcd"}})),
+      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("the storage offset is no number")));
+  // Nor are there zeros for a layout that is not possible.
+  EXPECT_THAT(Read(WithWeights(
+                  Entry("a", "weight_0", Strided(R"([{"as_int": 3}])", R"([{"as_int": -1}])", 0)),
+                  {{"weight_0", ""}})),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("stride -1 is negative")));
 }
 
 TEST(PayloadsTest, RejectsPathsOutsideTheFolder) {
@@ -196,20 +208,23 @@ TEST(PayloadsTest, KeepsWhatIsNotUsableForWhoeverNeedsIt) {
               StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("dtype number 99")));
 }
 
-// A torch.save file of the tensor [1.0], compressed, whose pickle is longer than `bytes`.
-std::string PickledTensor(uint32_t bytes) {
-  const auto text = [](const std::string& content) {
-    std::string out = "X";
-    for (int shift = 0; shift < 32; shift += 8)
-      out.push_back(static_cast<char>(content.size() >> shift));
-    return out + content;
-  };
-  const std::string pickle = absl::StrCat(
-      "\x80\x02", "ctorch._utils\n_rebuild_tensor_v2\n((", text("storage"),
-      "ctorch\nFloatStorage\n", text("0"), text("cpu"), "K\x01tQ", std::string("K\0", 2),
-      "(K\x01t(K\x01t\x89", "ccollections\nOrderedDict\n)RtR", text(std::string(bytes, 's')), "b.");
+std::string PickledText(const std::string& text) {
+  std::string out = "X";
+  for (int shift = 0; shift < 32; shift += 8)
+    out.push_back(static_cast<char>(text.size() >> shift));
+  return out + text;
+}
+// The pickle of the tensor [1.0]; `count` is that of the elements that its storage is said to have.
+std::string PickledFloat(int count = 1) {
+  return absl::StrCat("ctorch._utils\n_rebuild_tensor_v2\n((", PickledText("storage"),
+                      "ctorch\nFloatStorage\n", PickledText("0"), PickledText("cpu"), "K",
+                      std::string(1, static_cast<char>(count)), "tQ", std::string("K\0", 2),
+                      "(K\x01t(K\x01t\x89", "ccollections\nOrderedDict\n)RtR");
+}
+// A torch.save file of this pickle, with the storage of that float.
+std::string TorchSave(const std::string& pickle) {
   return WriteZip(
-      {{.name = "archive/data.pkl", .content = pickle, .deflate = true},
+      {{.name = "archive/data.pkl", .content = "\x80\x02" + pickle + ".", .deflate = true},
        {.name = "archive/data/0", .content = std::string("\0\0\x80\x3f", 4), .alignment = 64}});
 }
 
@@ -221,8 +236,10 @@ TEST(PayloadsTest, APickledRecordIsReadOnceHoweverManyNamesItHas) {
   }
   ImportOptions options;
   options.max_inflated_bytes = 150'000;  // enough for one pickle
+  const std::string record =
+      TorchSave(PickledFloat() + PickledText(std::string(100'000, 's')) + "b");
   ASSERT_OK_AND_ASSIGN(const Payloads payloads,
-                       Read(WithWeights(entries, {{"weight_0", PickledTensor(100'000)}}), options));
+                       Read(WithWeights(entries, {{"weight_0", record}}), options));
   ASSERT_EQ(payloads.weights.size(), 1000u);
   const ConstantTensor& first = payloads.weights.at("w0");
   EXPECT_EQ(first.view().as<float>()[0], 1.0f);
@@ -244,7 +261,88 @@ TEST(PayloadsTest, EachNameOfAPickledRecordThatIsNoTensorSaysSo) {
   }
 }
 
+TEST(PayloadsTest, SubclassesAreTheTensorsOfWhichTheyConsist) {
+  const std::string record = TorchSave(
+      "ctorch._tensor\n_rebuild_from_type_v2\n(ctorch._utils\n_rebuild_wrapper_subclass\n"
+      "ctorchao.quantization\nInt8Tensor\n)}(" +
+      PickledText("qdata") + PickledFloat() + PickledText("scale") + PickledFloat() + "utR");
+  ASSERT_OK_AND_ASSIGN(
+      const Payloads payloads,
+      Read(WithWeights(Entry("w", "weight_0", "null", true), {{"weight_0", record}})));
+  ASSERT_EQ(payloads.weights.size(), 2u);
+  EXPECT_EQ(payloads.weights.at("w.qdata").view().as<float>()[0], 1.0f);
+  EXPECT_TRUE(payloads.weights.contains("w.scale"));
+  // A name of its own of which one of them is called.
+  for (const char* other : {"w.qdata", "w.scale"}) {
+    EXPECT_THAT(Read(WithWeights(absl::StrCat(Entry(other, "weight_1", MetaJson({1})), ", ",
+                                              Entry("w", "weight_0", "null", true)),
+                                 {{"weight_0", record}, {"weight_1", "abcd"}})),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         HasSubstr("config.w: two entries have this name")))
+        << other;
+  }
+}
+
+TEST(PayloadsTest, PickledRecordsThatAreNoTensors) {
+  const struct {
+    std::string record;
+    absl::StatusCode code;
+    std::string message;
+  } kRecords[] = {
+      {"no zip file, not at all", absl::StatusCode::kDataLoss,
+       "tensor 'a': data/weights/weight_0: zip: "},
+      {TorchSave(PickledFloat(2)), absl::StatusCode::kDataLoss,
+       "tensor 'a': weights shorter than declared"},
+  };
+  for (const auto& [record, code, message] : kRecords) {
+    EXPECT_THAT(Read(WithWeights(Entry("a", "weight_0", "null", true), {{"weight_0", record}})),
+                StatusIs(code, HasSubstr(message)));
+  }
+  EXPECT_THAT(Read(WithWeights(Entry("a", "weight_7", "null", true), {})),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("tensor 'a'")));
+  // Files that nobody asks for may hold what they like.
+  for (const std::string& record :
+       {std::string(), TorchSave("}(" + PickledText("t") + PickledFloat() + "u"), TorchSave("N")}) {
+    ASSERT_OK_AND_ASSIGN(
+        const Payloads payloads,
+        Read(WithWeights(Entry("a", "weight_0", "null", true), {{"weight_0", record}})));
+    EXPECT_TRUE(payloads.weights.empty());
+    EXPECT_THAT(payloads.unusable.at("a"), StatusIs(absl::StatusCode::kUnimplemented));
+  }
+}
+
+// The era of torch 2.8.
+TEST(PayloadsTest, EntriesOfPickledWeightsThatAreNoTensorsAreUnusable) {
+  ArchiveFiles files = DefaultFiles("{}");
+  SetFile(files, "data/weights/model_weights_config.json", nullptr);
+  const std::string saved =
+      TorchSave("}(" + PickledText("n") + "K\3" + PickledText("t") + PickledFloat() + "u");
+  SetFile(files, "data/weights/model.pt", &saved);
+  ASSERT_OK_AND_ASSIGN(const Payloads payloads, Read(files));
+  ASSERT_EQ(payloads.weights.size(), 1u);
+  EXPECT_EQ(payloads.weights.at("t").view().as<float>()[0], 1.0f);
+  EXPECT_THAT(payloads.unusable.at("n"),
+              StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("'n' is no plain tensor")));
+}
+
 TEST(PayloadsTest, RejectsMalformedConfigs) {
+  const std::pair<std::string, std::string> kConfigs[] = {
+      {"[]", "model_weights_config.json: expected an object"},
+      {"{}", "model_weights_config.json: the field 'config' is missing"},
+      {R"({"config": []})", "json: config: expected an object"},
+      {R"({"config": {"a": {}}})", "config.a: the field 'path_name' is missing"},
+      {R"({"config": {"a": {"path_name": 3}}})", "config.a.path_name: expected a string"},
+      {R"({"config": {"a": {"path_name": "weight_0", "use_pickle": 1}}})",
+       "config.a.use_pickle: expected a boolean"},
+      {R"({"config": {"a": {"path_name": "weight_0", "tensor_meta": 3}}})",
+       "config.a.tensor_meta: expected an object"},
+  };
+  for (const auto& [config, message] : kConfigs) {
+    ArchiveFiles changed = DefaultFiles("{}");
+    SetFile(changed, "data/weights/model_weights_config.json", &config);
+    EXPECT_THAT(Read(changed), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(message)))
+        << config;
+  }
   EXPECT_THAT(Read(WithWeights(absl::StrCat(Entry("a", "weight_0", MetaJson({1})), ", ",
                                             Entry("a", "weight_0", MetaJson({1}))),
                                {{"weight_0", "abcd"}})),

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -79,6 +80,13 @@ TEST(PickleTest, ReadsContainersAndTheMemo) {
   EXPECT_EQ(pickle[tuple.items[2]].kind, Kind::kNone);
 }
 
+TEST(PickleTest, TheMemoHasLongKeys) {
+  EXPECT_EQ(ParsedInt(Bytes({'K', 7, 'r', 1, 2, 0, 0, 'j', 1, 2, 0, 0, 'b', '.'})), 7);
+  // Which are others than the short ones of the same first byte.
+  EXPECT_THAT(Parse(Bytes({'K', 7, 'r', 1, 2, 0, 0, 'h', 1, 'b', '.'})),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("remembered under 1")));
+}
+
 TEST(PickleTest, ReadsListsThatContainThemselves) {
   ASSERT_OK_AND_ASSIGN(const Pickle pickle, Parse("]q\x01(h\x01K\x01"
                                                   "e."));
@@ -101,11 +109,45 @@ TEST(PickleTest, OrderedDictsAreDictionaries) {
   ASSERT_OK_AND_ASSIGN(const Pickle pickle, Parse(empty));
   EXPECT_EQ(pickle[pickle.root].kind, Kind::kDict);
   EXPECT_EQ(pickle[pickle.root].items.size(), 2u);
-  const std::string pairs =
-      "ccollections\nOrderedDict\n](K\x01K\x02\x86"
-      "e\x85R.";
-  ASSERT_OK_AND_ASSIGN(const Pickle from_pairs, Parse(pairs));
-  EXPECT_EQ(from_pairs[from_pairs.root].items.size(), 2u);
+}
+
+TEST(PickleTest, OrderedDictsAreMadeOfPairs) {
+  // Lists and tuples of lists and tuples.
+  for (const char* pairs : {"](K\x01K\x02\x86"
+                            "e",
+                            "](](K\x01K\x02"
+                            "ee",
+                            "K\x01K\x02\x86\x85",
+                            "](K\x01K\x02"
+                            "e\x85"}) {
+    const std::string bytes = std::string("ccollections\nOrderedDict\n") + pairs + "\x85R.";
+    ASSERT_OK_AND_ASSIGN(const Pickle pickle, Parse(bytes));
+    const PickleValue& dict = pickle[pickle.root];
+    ASSERT_EQ(dict.kind, Kind::kDict);
+    ASSERT_EQ(dict.items.size(), 2u);
+    EXPECT_EQ(pickle[dict.items[0]].integer, 1);
+    EXPECT_EQ(pickle[dict.items[1]].integer, 2);
+  }
+  const std::pair<const char*, const char*> kRefused[] = {
+      {"]]\x86", "OrderedDict takes one argument"},
+      {"K\x01\x85", "OrderedDict takes a list"},
+      {"}\x85", "OrderedDict takes a list"},
+      {"](K\x01"
+       "e\x85",
+       "a list of pairs"},
+      {"](}e\x85", "a list of pairs"},
+      {"](K\x01\x85"
+       "e\x85",
+       "a list of pairs"},
+      {"](](K\x01K\x01K\x01"
+       "ee\x85",
+       "a list of pairs"},
+  };
+  for (const auto& [arguments, message] : kRefused) {
+    EXPECT_THAT(Parse(std::string("ccollections\nOrderedDict\n") + arguments + "R."),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(message)))
+        << arguments;
+  }
 }
 
 TEST(PickleTest, RefusesEveryOtherName) {
@@ -147,6 +189,7 @@ TEST(PickleTest, RejectsProgramsThatMakeNoSense) {
                             "h\x01.",
                             "R.",
                             "K\x01)R.",
+                            "ctorch\nmake\nK\x01R.",
                             "b.",
                             "Q.",
                             "\x85.",
@@ -166,7 +209,17 @@ TEST(PickleTest, RejectsTruncation) {
     EXPECT_THAT(Parse(bytes.substr(0, size)), StatusIs(absl::StatusCode::kDataLoss)) << size;
   }
   EXPECT_THAT(Parse("X\xff\xff\xff\xff."), StatusIs(absl::StatusCode::kDataLoss));
-  EXPECT_THAT(Parse("ctorch\nmake"), StatusIs(absl::StatusCode::kDataLoss));
+  // Within each instruction that has operands, after all that come before.
+  for (const std::string& instruction :
+       {Bytes({'J', 1, 2, 3, 4}), Bytes({'K', 1}), Bytes({'M', 1, 2}),
+        Bytes({'G', 1, 2, 3, 4, 5, 6, 7, 8}), Bytes({'X', 1, 0, 0, 0, 'a'}), Bytes({0x80, 2}),
+        Bytes({0x8a, 2, 1, 1}), Bytes({'r', 1, 0, 0, 0}), Bytes({'q', 1}), Bytes({'h', 1}),
+        Bytes({'j', 1, 0, 0, 0}), std::string("ctorch\nmake\n")}) {
+    for (size_t size = 0; size < instruction.size(); ++size) {
+      EXPECT_THAT(Parse("N" + instruction.substr(0, size)), StatusIs(absl::StatusCode::kDataLoss))
+          << instruction[0] << ' ' << size;
+    }
+  }
 }
 
 TEST(PickleTest, CopiesStayLinear) {

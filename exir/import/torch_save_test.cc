@@ -152,9 +152,10 @@ TEST(TorchSaveTest, KnownSubclassesAreTheTensorsOfWhichTheyConsist) {
       Text("qdata") + Tensor(StorageId("torch\nCharStorage", "0", 4), 0, {2, 2}, {2, 1}) +
       Text("block_size") + Int(2) + Text("scale") +
       Tensor(StorageId("torch\nFloatStorage", "1", 2), 0, {2, 1}, {1, 1}) +
-      // An object with attributes, and a dtype that tensors don't have.
-      Text("granularity") + "ctorchao.quantization.granularity\nPerRow\n)\x81}(" + Text("dim") +
-      Int(1) + "ub" + Text("target_dtype") + "ctorch\nint4\n";
+      // No name, an object with attributes, and a dtype that tensors don't have.
+      Int(3) + Tensor(StorageId("torch\nFloatStorage", "1", 2), 0, {1}, {1}) + Text("granularity") +
+      "ctorchao.quantization.granularity\nPerRow\n)\x81}(" + Text("dim") + Int(1) + "ub" +
+      Text("target_dtype") + "ctorch\nint4\n";
   const std::string weight = Subclass("torchao.quantization\nInt8Tensor", attributes);
   const std::vector<std::pair<std::string, std::string>> data = {{"0", "\1\2\3\4"},
                                                                  {"1", Floats({0.5, 2})}};
@@ -168,6 +169,27 @@ TEST(TorchSaveTest, KnownSubclassesAreTheTensorsOfWhichTheyConsist) {
     EXPECT_EQ((*tensors)[0].tensor->dtype(), DType::kInt8);
     EXPECT_EQ((*tensors)[1].name, std::string(prefix) + "scale");
     EXPECT_EQ((*tensors)[1].tensor->view().as<float>()[1], 2);
+  }
+}
+
+// The call that makes one, with something else in the place of one argument.
+TEST(TorchSaveTest, WhatIsNoSubclassIsNoPlainTensor) {
+  const std::string wrapper = "ctorch._utils\n_rebuild_wrapper_subclass\n",
+                    type = "ctorchao.quantization\nInt8Tensor\n";
+  const auto call = [](const std::string& arguments) {
+    return "ctorch._tensor\n_rebuild_from_type_v2\n(" + arguments + "tR";
+  };
+  for (const std::string& value :
+       {call(wrapper + type + ")"), call("ctorch\nSize\n" + type + ")}"),
+        call(wrapper + "ctorch\nSize\n)}"), call(wrapper + type + ")]")}) {
+    ASSERT_OK_AND_ASSIGN(const auto tensors, Read(File(Dict({{"w", value}}), {})));
+    ASSERT_EQ(tensors.size(), 1u);
+    EXPECT_THAT(tensors[0].tensor,
+                StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("'w' is no plain tensor")))
+        << value;
+    EXPECT_THAT(Read(File("\x80\x02" + value + ".", {})),
+                StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("neither a dictionary")))
+        << value;
   }
 }
 
@@ -211,6 +233,143 @@ TEST(TorchSaveTest, RejectsMalformedTensors) {
       StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("twice")));
 }
 
+// A pickle's tuple of these.
+std::string TupleOf(const std::vector<std::string>& items) {
+  std::string out = "(";
+  for (const std::string& item : items) out += item;
+  return out + "t";
+}
+std::string Call(const std::string& name, const std::vector<std::string>& arguments) {
+  return "c" + name + "\n" + TupleOf(arguments) + "R";
+}
+std::string Long(int64_t value) {
+  std::string out = "\x8a\x08";
+  for (int shift = 0; shift < 64; shift += 8) out.push_back(static_cast<char>(value >> shift));
+  return out;
+}
+
+const std::string kRebuildV2 = "torch._utils\n_rebuild_tensor_v2";
+const std::string kRebuildV3 = "torch._utils\n_rebuild_tensor_v3";
+const std::string kNoHooks = "ccollections\nOrderedDict\n)R";
+
+TEST(TorchSaveTest, SizesMayBeWrapped) {
+  const std::string storage = StorageId("torch\nFloatStorage", "0", 2);
+  const std::string tensor = Call(kRebuildV2, {storage, Int(0), Call("torch\nSize", {Tuple({2})}),
+                                               Tuple({1}), "\x89", kNoHooks});
+  ASSERT_OK_AND_ASSIGN(const auto tensors,
+                       Read(File("\x80\x02" + tensor + ".", {{"0", Floats({1, 2})}})));
+  ASSERT_EQ(tensors.size(), 1u);
+  ASSERT_OK(tensors[0].tensor);
+  EXPECT_EQ(tensors[0].tensor->sizes(), Sizes({2}));
+  EXPECT_FALSE(tensors[0].in_dictionary);
+}
+
+TEST(TorchSaveTest, ParametersMayHaveAState) {
+  const std::string tensor = Tensor(StorageId("torch\nFloatStorage", "0", 2), 0, {2}, {1});
+  const auto parameter = [](const std::string& of) {
+    return Call("torch._utils\n_rebuild_parameter_with_state", {of, "\x88", kNoHooks, "}"});
+  };
+  const std::vector<std::pair<std::string, std::string>> data = {{"0", Floats({1, 2})}};
+  ASSERT_OK_AND_ASSIGN(const auto tensors, Read(File(Dict({{"w", parameter(tensor)}}), data)));
+  ASSERT_EQ(tensors.size(), 1u);
+  ASSERT_OK(tensors[0].tensor);
+  EXPECT_EQ(tensors[0].tensor->sizes(), Sizes({2}));
+  // Parameters of parameters are followed so far; and some hold nothing.
+  std::string nested = tensor;
+  for (int i = 0; i < 4; ++i) nested = parameter(nested);
+  ASSERT_OK_AND_ASSIGN(
+      const auto odd,
+      Read(File(Dict({{"deep", nested}, {"void", Call("torch._utils\n_rebuild_parameter", {})}}),
+                data)));
+  ASSERT_EQ(odd.size(), 2u);
+  for (const SavedTensor& saved : odd) {
+    EXPECT_THAT(saved.tensor,
+                StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("is no plain tensor")))
+        << saved.name;
+  }
+}
+
+TEST(TorchSaveTest, RejectsTensorsWithoutDTypeSizesOrStrides) {
+  const std::string storage = StorageId("torch\nFloatStorage", "0", 2);
+  const auto tensor = [&](const std::string& offset, const std::string& sizes,
+                          const std::string& strides) {
+    return Call(kRebuildV2, {storage, offset, sizes, strides, "\x89", kNoHooks});
+  };
+  const auto v3 = [&](const std::string& dtype) {
+    return Call(kRebuildV3, {storage, Int(0), Tuple({2}), Tuple({1}), "\x89", kNoHooks, dtype});
+  };
+  const std::string two = Tuple({2}), one = Tuple({1});
+  const std::pair<std::string, std::string> kTensors[] = {
+      {tensor("N", two, one), "the storage offset is no integer"},
+      {tensor(Int(0), Int(2), one), "sizes and strides are no tuples of integers"},
+      {tensor(Int(0), two, "]"), "sizes and strides are no tuples of integers"},
+      {tensor(Int(0), TupleOf({"N"}), one), "sizes and strides are no tuples of integers"},
+      {tensor(Int(0), Tuple(std::vector<int>(65, 1)), one), "sizes and strides are no tuples"},
+      {tensor(Int(0), Call("torch\nSize", {}), one), "sizes and strides are no tuples"},
+      {tensor(Int(0), Call("torch\nSize", {Int(2)}), one), "sizes and strides are no tuples"},
+      // A call of something else.
+      {tensor(Int(0), Call("torch\ndevice", {two}), one), "sizes and strides are no tuples"},
+      {v3("N"), "the dtype is not one that is known"},
+      {v3("ctorch\nint4\n"), "the dtype is not one that is known"},
+      {Call(kRebuildV3, {storage, Int(0), two, one, "\x89", kNoHooks}), "too few arguments"},
+  };
+  for (const auto& [pickle, message] : kTensors) {
+    const std::vector<std::pair<std::string, std::string>> data = {{"0", Floats({1, 2})}};
+    const auto refused = StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(message));
+    EXPECT_THAT(Read(File(Dict({{"w", pickle}}), data)), refused) << pickle;
+    // Alone as in a dictionary.
+    EXPECT_THAT(Read(File("\x80\x02" + pickle + ".", data)), refused) << pickle;
+  }
+}
+
+TEST(TorchSaveTest, RejectsStoragesThatAreNone) {
+  const auto id = [](const std::vector<std::string>& items) { return TupleOf(items) + "Q"; };
+  const std::string text = Text("storage"), type = "ctorch\nFloatStorage\n", key = Text("0"),
+                    cpu = Text("cpu"), count = Int(2);
+  const std::pair<std::string, std::string> kStorages[] = {
+      {id({text, type, key, cpu}), "its persistent id is no storage"},
+      {id({Text("module"), type, key, cpu, count}), "its persistent id is no storage"},
+      {id({text, Text("type"), key, cpu, count}), "its persistent id is no storage"},
+      {id({text, type, Int(0), cpu, count}), "its persistent id is no storage"},
+      {id({text, type, key, cpu, "N"}), "its persistent id is no storage"},
+      {id({text, "ctorch\nfloat32\n", key, cpu, count}), "the class of its storage is not known"},
+      {id({text, type, key, cpu, "J\xff\xff\xff\xff"}), "the size of its storage is not possible"},
+      {id({text, type, key, cpu, Long(int64_t{1} << 62)}),
+       "the size of its storage is not possible"},
+  };
+  for (const auto& [storage, message] : kStorages) {
+    EXPECT_THAT(Read(File(Dict({{"w", Tensor(storage, 0, {2}, {1})}}), {{"0", Floats({1, 2})}})),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("tensor 'w': " + message)))
+        << storage;
+  }
+}
+
+TEST(TorchSaveTest, ChecksumsOfStoragesAreCompared) {
+  const std::string pickle =
+      Dict({{"w", Tensor(StorageId("torch\nFloatStorage", "0", 1), 0, {1}, {1})}});
+  const std::string storage =
+      WriteZip({{.name = "archive/data.pkl", .content = pickle},
+                {.name = "archive/data/0", .content = Floats({1}), .crc32 = 77}});
+  EXPECT_THAT(Read(storage), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("data/0' has check")));
+  EXPECT_THAT(Read(WriteZip({{.name = "archive/data.pkl", .content = pickle, .crc32 = 77}})),
+              StatusIs(absl::StatusCode::kDataLoss,
+                       HasSubstr("weights.pt: zip: 'archive/data.pkl' has checksum")));
+  ImportOptions options;
+  options.verify_checksums = false;
+  EXPECT_OK(Read(storage, options));
+}
+
+TEST(TorchSaveTest, EntriesNeedNoFolder) {
+  ASSERT_OK_AND_ASSIGN(
+      const auto tensors,
+      Read(WriteZip({{.name = "data.pkl",
+                      .content = Dict(
+                          {{"w", Tensor(StorageId("torch\nFloatStorage", "0", 1), 0, {1}, {1})}})},
+                     {.name = "data/0", .content = Floats({1})}})));
+  ASSERT_EQ(tensors.size(), 1u);
+  EXPECT_OK(tensors[0].tensor);
+}
+
 TEST(TorchSaveTest, RefusesPicklesThatDoMoreThanTensors) {
   EXPECT_THAT(Read(File("\x80\x02"
                         "cposix\nsystem\n" +
@@ -226,6 +385,10 @@ TEST(TorchSaveTest, RefusesPicklesThatDoMoreThanTensors) {
 TEST(TorchSaveTest, RejectsOtherFiles) {
   EXPECT_THAT(Read("no zip file at all, really"),
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("weights.pt: zip:")));
+  EXPECT_THAT(Read(WriteZip({})),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("weights.pt: the archive is empty")));
+  EXPECT_THAT(Read(File("\x80\x02}(K\x01K\x01u.", {})),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("a key is no string")));
   EXPECT_THAT(Read(WriteZip({{.name = "archive/x"}})),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("data.pkl")));
   EXPECT_THAT(Read(File("\x80\x02}.", {}, "big")),
