@@ -25,11 +25,10 @@ std::string_view TypeName(element value) {
       return "an integer";
     case element_type::UINT64:
       return "an integer beyond int64";
-    case element_type::DOUBLE: {
-      double number = 0;
-      const bool beyond = value.get(number) == simdjson::SUCCESS && std::abs(number) >= 0x1p63;
-      return beyond ? "a number beyond int64" : "a number with a fraction or exponent";
-    }
+    case element_type::DOUBLE:
+      return std::abs(value.get_double().value_unsafe()) >= 0x1p63
+                 ? "a number beyond int64"
+                 : "a number with a fraction or exponent";
     case element_type::STRING:
       return "a string";
     case element_type::BOOL:
@@ -153,15 +152,12 @@ std::string JsonPath::ToString() const {
 }
 
 absl::Status JsonRef::Error(std::string_view message) const {
-  return absl::InvalidArgumentError(
-      absl::StrCat(path == nullptr ? std::string() : path->ToString(), ": ", message));
+  return absl::InvalidArgumentError(absl::StrCat(path->ToString(), ": ", message));
 }
 
 absl::StatusOr<int64_t> JsonRef::Int() const {
   int64_t result = 0;
-  if (value.type() != element_type::INT64 || value.get(result) != simdjson::SUCCESS) {
-    return Mismatch(*this, "an integer");
-  }
+  if (value.get(result) != simdjson::SUCCESS) return Mismatch(*this, "an integer");
   return result;
 }
 
@@ -252,11 +248,10 @@ absl::Status JsonUnion::UnknownTag(std::string_view expected) const {
 absl::StatusOr<JsonDocument> JsonDocument::Parse(absl::Span<const std::byte> text,
                                                  std::string_view name, const JsonLimits& limits) {
   // simdjson counts in 32 bits.
-  constexpr uint64_t kMaxBytes = 0xfffffff0;
-  if (text.size() > limits.max_bytes || text.size() > kMaxBytes) {
+  const uint64_t max_bytes = std::min<uint64_t>(limits.max_bytes, 0xfffffff0);
+  if (text.size() > max_bytes) {
     return absl::ResourceExhaustedError(absl::StrCat(
-        name, ": ", text.size(),
-        " bytes of JSON, more than max_json_bytes = ", std::min(limits.max_bytes, kMaxBytes)));
+        name, ": ", text.size(), " bytes of JSON, more than max_json_bytes = ", max_bytes));
   }
   JsonDocument document;
   document.state_ = std::make_unique<State>();

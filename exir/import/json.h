@@ -41,7 +41,8 @@ class JsonPath {
   Kind kind_ = Kind::kDocument;
 };
 
-// A value and its place. Valid as long as the document and the path.
+// A value and its place. Valid as long as the document and the path. The root comes from the
+// document, each other one from one that it is in.
 struct JsonRef {
   simdjson::dom::element value;
   const JsonPath* path = nullptr;

@@ -66,14 +66,15 @@ absl::StatusOr<int64_t> ReadBound(JsonRef ref, int64_t unbounded) {
       (text == "Infinity" || text == "-Infinity" || text == "int_oo" || text == "-int_oo")) {
     return unbounded;
   }
-  if (ref.value.is<double>() && !ref.value.is<int64_t>()) {
-    ABSL_ASSIGN_OR_RETURN(const double value, ref.Double());
+  double value = 0;
+  if (!ref.value.is<int64_t>() && ref.value.get(value) == simdjson::SUCCESS) {
     if (value >= static_cast<double>(kHuge) || value <= -static_cast<double>(kHuge))
       return unbounded;
     if (value == std::trunc(value)) return static_cast<int64_t>(value);
   }
-  ABSL_ASSIGN_OR_RETURN(const int64_t value, ref.Int());
-  return value >= kHuge || value <= -kHuge ? unbounded : value;
+  ABSL_ASSIGN_OR_RETURN(const int64_t number, ref.Int());
+  if (number >= kHuge || number <= -kHuge) return unbounded;
+  return number;
 }
 
 absl::Status ReadRanges(JsonRef ref, ValueTypeReader& types, SymRanges& ranges) {

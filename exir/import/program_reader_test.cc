@@ -6,6 +6,7 @@
 
 #include "exir/import/testing/archive.h"
 #include "exir/import/testing/node_json.h"
+#include "exir/import/testing/zip_writer.h"
 #include "exir/ir/text.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -64,6 +65,99 @@ TEST(ProgramReaderTest, VersionsAreChecked) {
   EXPECT_THAT(version("null"), Invalid("'schema_version' is missing"));
   EXPECT_THAT(version("{\"major\": \"8\", \"minor\": 1}"),
               Invalid("schema_version.major: expected an integer, found a string"));
+}
+
+absl::StatusOr<ModelHeader> Header(const std::string& text, std::string_view flat_version = "") {
+  ABSL_ASSIGN_OR_RETURN(const JsonDocument document,
+                        JsonDocument::Parse(ToStorage(text).bytes, "model.json", {}));
+  return ReadModelHeader(document.root(), flat_version);
+}
+
+TEST(ProgramReaderTest, ModelsWithoutAVersionHaveThatOfTheirArchive) {
+  ASSERT_OK_AND_ASSIGN(const ModelHeader flat, Header("{}", "8.13"));
+  EXPECT_EQ(flat.schema, (SchemaVersion{8, 13}));
+  ASSERT_OK_AND_ASSIGN(const ModelHeader own,
+                       Header(R"({"schema_version": {"major": 7, "minor": 1}})", "8.13"));
+  EXPECT_EQ(own.schema, (SchemaVersion{7, 1}));
+  for (const char* version : {"8", "eight.1", "8.x", "8.", ".8", "8.1.2"}) {
+    EXPECT_THAT(Header("{}", version),
+                Invalid(absl::StrCat("version: '", version, "' is not of the form major.minor")));
+  }
+}
+
+TEST(ProgramReaderTest, ReadsWhatAModelSaysAboutItself) {
+  const std::string version = R"("schema_version": {"major": 8, "minor": 2})";
+  ASSERT_OK_AND_ASSIGN(
+      const ModelHeader all,
+      Header("{" + version + R"(, "torch_version": "2.9", "verifiers": ["ATEN", "EDGE"],
+                                 "opset_version": {"aten": 10, "mine": 2}})"));
+  EXPECT_EQ(all.torch_version, "2.9");
+  EXPECT_THAT(all.verifiers, ElementsAre("ATEN", "EDGE"));
+  EXPECT_THAT(all.opset, ElementsAre(::testing::Pair("aten", 10), ::testing::Pair("mine", 2)));
+  ASSERT_OK_AND_ASSIGN(const ModelHeader bare, Header("{" + version + "}"));
+  EXPECT_EQ(bare.torch_version, "");
+  EXPECT_TRUE(bare.verifiers.empty());
+  EXPECT_TRUE(bare.opset.empty());
+
+  const std::pair<std::string, std::string> kMalformed[] = {
+      {"[]", "model.json: expected an object, found an array"},
+      {R"({"schema_version": 8})", "schema_version: expected an object"},
+      {R"({"schema_version": {"major": 8}})", "schema_version: the field 'minor' is missing"},
+      {R"({"schema_version": {"major": 8, "minor": 2.5}})", "schema_version.minor: expected an"},
+      {"{" + version + R"(, "torch_version": 2.9})", "torch_version: expected a string"},
+      {"{" + version + R"(, "verifiers": "ATEN"})", "verifiers: expected an array"},
+      {"{" + version + R"(, "verifiers": [1]})", "verifiers[0]: expected a string"},
+      {"{" + version + R"(, "opset_version": []})", "opset_version: expected an object"},
+      {"{" + version + R"(, "opset_version": {"aten": "10"}})", "opset_version.aten: expected an"},
+  };
+  for (const auto& [text, message] : kMalformed)
+    EXPECT_THAT(Header(text), Invalid(message)) << text;
+}
+
+TEST(ProgramReaderTest, DocumentsNestAsDeepAsTheirGraphs) {
+  ImportOptions options;
+  options.max_nesting = 1;
+  const size_t one = LimitsOfModel(options).max_depth;
+  options.max_nesting = 0;
+  const size_t none = LimitsOfModel(options).max_depth;
+  EXPECT_EQ(one, none + 8) << "a graph, its nodes, a node, its inputs, an input, its argument, "
+                              "the body, that body's graph";
+  options.max_nesting = -5;
+  EXPECT_EQ(LimitsOfModel(options).max_depth, none);
+}
+
+TEST(ProgramReaderTest, MalformedModelsAreNamedByTheirPlace) {
+  const std::string call =
+      R"({"fqn": "", "signature": {"inputs": [], "outputs": [], "in_spec": "in", )"
+      R"("out_spec": "out", "forward_arg_names": ["x"]}})";
+  const struct {
+    std::string from;
+    std::string to;
+    std::string message;
+  } kChanges[] = {
+      {"\"graph_module\": {", "\"module\": {", "json: the field 'graph_module' is missing"},
+      {"\"graph\": {", "\"graf\": {", "graph_module: the field 'graph' is missing"},
+      {"\"signature\": {\n", "\"signatur\": {\n", "graph_module: the field 'signature' is missing"},
+      {"\"output_specs\"", "\"output_spec\"", "signature: the field 'output_specs' is missing"},
+      {"\"guards_code\": []", "\"guards_code\": {}", "guards_code: expected an array"},
+      {"\"guards_code\": []", "\"guards_code\": [3]", "guards_code[0]: expected a string"},
+      {"\"range_constraints\": {}", "\"range_constraints\": []", "range_constraints: expected an"},
+      {call, "3", "module_call_graph[0]: expected an object"},
+      {call, R"({"fqn": 3, "signature": null})", "module_call_graph[0].fqn: expected a string"},
+      {call, R"({"fqn": "", "signature": 3})",
+       "module_call_graph[0].signature: expected an object"},
+      {call, R"({"fqn": "", "signature": {"in_spec": "in"}})", "the field 'out_spec' is missing"},
+      {call, R"({"fqn": "", "signature": {"in_spec": 3, "out_spec": "out"}})",
+       "module_call_graph[0].signature.in_spec: expected a string"},
+      {call, R"({"fqn": "", "signature": {"in_spec": "in", "out_spec": 3}})",
+       "module_call_graph[0].signature.out_spec: expected a string"},
+  };
+  for (const auto& [from, to, message] : kChanges)
+    EXPECT_THAT(ImportChanged({{from, to}}), Invalid(message)) << to;
+  // Which calls the program makes need not be known.
+  ASSERT_OK_AND_ASSIGN(const ExportedProgram program,
+                       ImportChanged({{call, R"({"fqn": "", "signature": null})"}}));
+  EXPECT_EQ(program.in_spec, "");
 }
 
 TEST(ProgramReaderTest, UnknownVersionsAreNotParsedFurther) {
@@ -128,6 +222,49 @@ TEST(ProgramReaderTest, OfSizesOfInputsTheLeastThatTracingAssumesIsNoBound) {
                   ::testing::Pair("s2", SymRange{1, 8}), ::testing::Pair("u0", SymRange{2, 8})));
 }
 
+TEST(ProgramReaderTest, BoundsHaveManySpellings) {
+  constexpr int64_t kBelow = SymRange::kUnboundedBelow, kAbove = SymRange::kUnboundedAbove;
+  const struct {
+    std::string range;
+    SymRange expected;
+  } kRanges[] = {
+      {R"({})", {kBelow, kAbove}},
+      {R"({"min_val": "-int_oo", "max_val": "int_oo"})", {kBelow, kAbove}},
+      {R"({"min_val": "-Infinity", "max_val": "Infinity"})", {kBelow, kAbove}},
+      {R"({"min_val": -Infinity, "max_val": Infinity})", {kBelow, kAbove}},
+      {R"({"min_val": -4611686018427387904, "max_val": 4611686018427387904})", {kBelow, kAbove}},
+      {R"({"min_val": -4611686018427387903, "max_val": 4611686018427387903})",
+       {-4611686018427387903, 4611686018427387903}},
+      {R"({"min_val": -1e300, "max_val": 1e300})", {kBelow, kAbove}},
+      {R"({"min_val": -3.0, "max_val": 1e3})", {-3, 1000}},
+      {R"({"min_val": 5, "max_val": 5})", {5, 5}},
+  };
+  for (const auto& [range, expected] : kRanges) {
+    ASSERT_OK_AND_ASSIGN(const ExportedProgram program,
+                         ImportChanged({{"\"range_constraints\": {}",
+                                         "\"range_constraints\": {\"u0\": " + range + "}"}}));
+    EXPECT_THAT(program.ranges, ElementsAre(::testing::Pair("u0", expected))) << range;
+  }
+}
+
+TEST(ProgramReaderTest, RejectsMalformedRanges) {
+  const std::pair<std::string, std::string> kRanges[] = {
+      {R"("u0": 3)", "range_constraints.u0: expected an object"},
+      {R"("u0": {"min_val": "many"})", "range_constraints.u0.min_val: expected an integer"},
+      {R"("u0": {"max_val": "oo"})", "range_constraints.u0.max_val: expected an integer"},
+      {R"("u0": {"max_val": 2.5})", "max_val: expected an integer, found a number with a fraction"},
+      {R"("u0": {"max_val": true})", "max_val: expected an integer, found a boolean"},
+      {R"("u0": {"max_val": NaN})", "max_val: expected an integer, found a string"},
+      {R"("2**(": {"max_val": 2})", "range_constraints.2**(: expression: "},
+  };
+  for (const auto& [ranges, message] : kRanges) {
+    EXPECT_THAT(
+        ImportChanged({{"\"range_constraints\": {}", "\"range_constraints\": {" + ranges + "}"}}),
+        Invalid(message))
+        << ranges;
+  }
+}
+
 TEST(ProgramReaderTest, RejectsEmptyRanges) {
   EXPECT_THAT(ImportChanged({{"\"range_constraints\": {}",
                               R"("range_constraints": {"s0": {"min_val": 3, "max_val": 2}})"}}),
@@ -172,29 +309,6 @@ TEST(ProgramReaderTest, BuffersMayBeSavedOrNot) {
   }
 }
 
-// A mask with more elements than the input selects from it repeated; the exporter bounds what is
-// selected by the input. Other operators' results are as large as it says.
-TEST(ProgramReaderTest, WhatAMaskSelectsIsBoundedByMaskAndInput) {
-  const auto sized = [](const std::string& symbol) {
-    return absl::StrCat(R"({"dtype": 7, "sizes": [{"as_expr": {"expr_str": ")", symbol,
-                        R"(", "hint": null}}], "strides": [{"as_int": 1}], )",
-                        R"("storage_offset": {"as_int": 0}, "layout": 7})");
-  };
-  const std::vector<std::string> operands = {Input("", TensorArg("x")), Input("", TensorArg("m"))};
-  Changes changes = WithNodes(
-      NodeJson("torch.ops.mine.mask.default", {Input("", TensorArg("x"))}, TensorArg("m"), "m") +
-          ", " + NodeJson("torch.ops.aten.masked_select.default", operands, TensorArg("y"), "y") +
-          ", " + NodeJson("torch.ops.mine.select.default", operands, TensorArg("z"), "z"),
-      Tensor("m", MetaJson({4, 1, 3}, 12)) + ", " + Tensor("y", sized("u0")) + ", " +
-          Tensor("z", sized("u1")));
-  changes.push_back({"\"range_constraints\": {}",
-                     R"("range_constraints": {"u0": {"min_val": 0, "max_val": 6},
-                                              "u1": {"min_val": 0, "max_val": 6}})"});
-  ASSERT_OK_AND_ASSIGN(const ExportedProgram program, ImportChanged(changes));
-  EXPECT_THAT(program.ranges, ElementsAre(::testing::Pair("u0", SymRange{0, 24}),
-                                          ::testing::Pair("u1", SymRange{0, 6})));
-}
-
 TEST(ProgramReaderTest, ConstantsInputsAndRepeatsMayBeOutputs) {
   ASSERT_OK_AND_ASSIGN(
       const ExportedProgram program,
@@ -232,6 +346,21 @@ TEST(ProgramReaderTest, MutationsNameWhatTheyChange) {
       Invalid("nothing"));
   EXPECT_THAT(ImportChanged({{relu_output, R"({"something_else": {"arg": {"name": "relu"}}})"}}),
               Invalid("'something_else'"));
+}
+
+TEST(ProgramReaderTest, GradientsNameTheirInput) {
+  const std::string relu_output = R"({"user_output": {"arg": {"as_tensor": {"name": "relu"}}}})";
+  const auto gradient = [](const std::string& of) {
+    return R"({"gradient_to_user_input": {"arg": {"name": "relu"}, "user_input_name": ")" + of +
+           "\"}}";
+  };
+  ASSERT_OK_AND_ASSIGN(const ExportedProgram program,
+                       ImportChanged({{relu_output, gradient("x")}}));
+  EXPECT_EQ(program.signature.outputs[0].kind, OutputKind::kGradientToUserInput);
+  EXPECT_EQ(program.signature.outputs[0].target, "x");
+  EXPECT_THAT(
+      ImportChanged({{relu_output, gradient("p_w")}}),
+      Invalid("output spec 0 (gradient_to_user_input) names 'p_w', which is no user input"));
 }
 
 TEST(ProgramReaderTest, TrainingOutputsAreKept) {
@@ -281,6 +410,43 @@ TEST(ProgramReaderTest, SpecsMustBeParallelToTheGraph) {
               Invalid("'parameter_name' is missing"));
 }
 
+TEST(ProgramReaderTest, InputsAreWhatTheirSpecsSay) {
+  const std::string w = R"("inputs": [{"as_tensor": {"name": "p_w"}})",
+                    x = R"({"as_tensor": {"name": "x"}}],)",
+                    w_spec = R"({"parameter": {"arg": {"name": "p_w"}, "parameter_name": "w"}})",
+                    x_spec = R"({"user_input": {"arg": {"as_tensor": {"name": "x"}}}})";
+  const std::string k_spec = R"({"constant_input": {"name": "k", "value": {"as_int": 3}}})";
+  const struct {
+    Changes changes;
+    std::string message;
+  } kPrograms[] = {
+      {{{w, R"("inputs": [3)"}}, "graph.inputs[0]: expected an object"},
+      {{{x_spec, k_spec}},
+       "the input spec constant_input 'k' speaks of another value than the graph's input 'x'"},
+      {{{x, R"({"as_int": 4}],)"}, {x_spec, k_spec}}, "constant_input 'k' speaks of another value"},
+      {{{w, R"("inputs": [{"as_int": 3})"}}, "the input spec parameter 'p_w' speaks of another"},
+      {{{w, R"("inputs": [{"as_sym_int": {"as_name": "p_w"}})"}}, "a parameter must be a tensor"},
+      {{{w, R"("inputs": [{"as_sym_int": {"as_name": "p_w"}})"},
+        {w_spec, R"({"buffer": {"arg": {"name": "p_w"}, "buffer_name": "w"}})"}},
+       "a buffer must be a tensor"},
+      {{{w, R"("inputs": [{"as_sym_int": {"as_name": "p_w"}})"},
+        {w_spec, R"({"tensor_constant": {"arg": {"name": "p_w"}, "tensor_constant_name": "w"}})"}},
+       "a tensor_constant must be a tensor"},
+      {{{x, R"({"as_tensor": {"name": ""}}],)"},
+        {x_spec, R"({"user_input": {"arg": {"as_tensor": {"name": ""}}}})"}},
+       "graph.inputs[1]: the name is empty"},
+      {{{x, R"({"as_tensor": {"name": "x"}}, {"as_tensor": {"name": "x"}}],)"},
+        {x_spec, x_spec + ", " + x_spec}},
+       "graph.inputs[2]: two inputs are called 'x'"},
+      // A table of numbers has the value that is tagged as a tensor.
+      {{{"\"p_w\": " + MetaJson({2, 3}) + ", ", ""},
+        {"\"sym_int_values\": {", R"("sym_int_values": {"p_w": {"as_int": 2})"}},
+       "parameter 'w' (input 'p_w'): the input is no tensor"},
+  };
+  for (const auto& [changes, message] : kPrograms)
+    EXPECT_THAT(ImportChanged(changes), Invalid(message)) << changes.back().second;
+}
+
 TEST(ProgramReaderTest, NamedTensorsMustExistAndFit) {
   EXPECT_THAT(ImportChanged({{R"("parameter_name": "w")", R"("parameter_name": "v")"}}),
               Invalid("parameter 'v' (input 'p_w'): the archive has no tensor of this name"));
@@ -290,6 +456,8 @@ TEST(ProgramReaderTest, NamedTensorsMustExistAndFit) {
           "parameter 'w' (input 'p_w'): the archive has f32[2,3], but the graph expects f32[3,2]"));
   EXPECT_THAT(ImportChanged({{"\"p_w\": " + MetaJson({2, 3}), "\"p_w\": " + MetaJson({2, 3}, 8)}}),
               Invalid("f64[2,3]"));
+  EXPECT_THAT(ImportChanged({{"\"p_w\": " + MetaJson({2, 3}), "\"p_w\": " + MetaJson({6})}}),
+              Invalid("the archive has f32[2,3], but the graph expects f32[6]"));
 }
 
 TEST(ProgramReaderTest, PickledWeightsThatAreNoTensorsAreUnsupportedWhenUsed) {
@@ -309,7 +477,8 @@ TEST(ProgramReaderTest, PickledWeightsThatAreNoTensorsAreUnsupportedWhenUsed) {
 
 TEST(ProgramReaderTest, MutatedTensorsMayNotShareTheirMemory) {
   // Two buffers in one record, the second from its element `offset` on; the first is mutated.
-  const auto import = [](int offset, const std::string& mutated) {
+  const auto import = [](int offset, const std::string& mutated,
+                         const std::vector<int64_t>& sizes = {2, 3}) {
     ArchiveFiles files = DefaultFiles(ProgramJson(
         {{R"("inputs": [{"as_tensor": {"name": "p_w"}})",
           R"("inputs": [{"as_tensor": {"name": "p_w"}}, {"as_tensor": {"name": "b_v"}})"},
@@ -319,11 +488,12 @@ TEST(ProgramReaderTest, MutatedTensorsMayNotShareTheirMemory) {
          {R"({"user_output": {"arg": {"as_tensor": {"name": "relu"}}}})",
           absl::StrCat(R"({"buffer_mutation": {"arg": {"name": "relu"}, "buffer_name": ")", mutated,
                        R"("}})")},
-         {"\"tensor_values\": {", "\"tensor_values\": {" + Tensor("b_v") + ", "}}));
+         {"\"tensor_values\": {",
+          "\"tensor_values\": {" + Tensor("b_v", MetaJson(sizes)) + ", "}}));
     const auto entry = [](const std::string& name, const std::string& meta) {
       return absl::StrCat("\"", name, R"(": {"path_name": "weight_0", "tensor_meta": )", meta, "}");
     };
-    std::string shifted = MetaJson({2, 3});
+    std::string shifted = MetaJson(sizes);
     const std::string zero = R"("storage_offset": {"as_int": 0})";
     shifted.replace(shifted.find(zero), zero.size(),
                     absl::StrCat(R"("storage_offset": {"as_int": )", offset, "}"));
@@ -339,6 +509,20 @@ TEST(ProgramReaderTest, MutatedTensorsMayNotShareTheirMemory) {
   EXPECT_THAT(import(5, "v"), Unsupported("buffer 'v': it is mutated, but shares memory with 'w'"));
   EXPECT_OK(import(6, "w"));
   EXPECT_OK(import(6, "v"));
+  EXPECT_OK(import(0, "w", {0, 3})) << "what has no elements shares none";
+}
+
+// A name has one memory, however many inputs it has.
+TEST(ProgramReaderTest, ABufferOfTwoInputsIsNotAnAliasOfItself) {
+  EXPECT_OK(
+      ImportChanged({{R"("inputs": [{"as_tensor": {"name": "p_w"}})",
+                      R"("inputs": [{"as_tensor": {"name": "p_w"}}, {"as_tensor": {"name": "b"}})"},
+                     {R"([{"parameter": {"arg": {"name": "p_w"}, "parameter_name": "w"}})",
+                      R"([{"buffer": {"arg": {"name": "p_w"}, "buffer_name": "w"}},
+                {"buffer": {"arg": {"name": "b"}, "buffer_name": "w"}})"},
+                     {R"({"user_output": {"arg": {"as_tensor": {"name": "relu"}}}})",
+                      R"({"buffer_mutation": {"arg": {"name": "relu"}, "buffer_name": "w"}})"},
+                     {"\"tensor_values\": {", "\"tensor_values\": {" + Tensor("b") + ", "}}));
 }
 
 TEST(ProgramReaderTest, VerifierFindingsAreTheFilesFault) {
