@@ -140,9 +140,9 @@ absl::StatusOr<Argument> GraphReader::ReadLiteral(const JsonUnion& u, Scope& sco
   if (tag == "as_layout") return ReadLayout(value);
   if (tag == "as_memory_format") return ReadMemoryFormat(value);
   if (tag == "as_scalar_type") {
-    ABSL_ASSIGN_OR_RETURN(const std::optional<DType> dtype, ReadScalarType(value));
-    if (dtype.has_value()) return Argument(*dtype);
     ABSL_ASSIGN_OR_RETURN(const int64_t number, value.Int());
+    const std::optional<DType> dtype = DTypeFromPt2(Pt2ScalarType{number});
+    if (dtype.has_value()) return Argument(*dtype);
     ReportUnsupported(scope, absl::StrCat("an argument is the dtype number ", number));
     return Argument();
   }

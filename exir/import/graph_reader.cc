@@ -186,32 +186,29 @@ absl::StatusOr<ValueType> GraphReader::FindType(std::string_view name, BorderArg
 
   const JsonPath path(where.path, name);
   const JsonRef value{*entry, &path};
-  switch (kValueTables[table].kind) {
-    case BorderArgument::Kind::kTensor: {
-      ABSL_ASSIGN_OR_RETURN(TensorMetaReading reading, types_.ReadTensorMeta(value));
-      if (reading.only_use_matters) {
-        *problem = std::move(reading.problem);
-      } else if (!reading.problem.empty()) {
-        ReportUnsupported(scope, absl::StrCat("'", Shortened(name), "' is ", reading.problem));
-      }
-      return ValueType(std::move(reading.meta));
+  const BorderArgument::Kind found = kValueTables[table].kind;
+  if (found == BorderArgument::Kind::kTensor) {
+    ABSL_ASSIGN_OR_RETURN(TensorMetaReading reading, types_.ReadTensorMeta(value));
+    if (reading.only_use_matters) {
+      *problem = std::move(reading.problem);
+    } else if (!reading.problem.empty()) {
+      ReportUnsupported(scope, absl::StrCat("'", Shortened(name), "' is ", reading.problem));
     }
-    case BorderArgument::Kind::kSymInt: {
-      ABSL_ASSIGN_OR_RETURN(SymExpr expression, types_.ReadSymInt(value));
-      return ValueType(SymIntType{std::move(expression)});
-    }
-    case BorderArgument::Kind::kSymFloat: {
-      ABSL_ASSIGN_OR_RETURN(SymExpr expression, types_.ReadSymFloat(value));
-      return ValueType(SymFloatType{std::move(expression)});
-    }
-    case BorderArgument::Kind::kSymBool: {
-      ABSL_ASSIGN_OR_RETURN(SymExpr expression, types_.ReadSymBool(value));
-      return ValueType(SymBoolType{std::move(expression)});
-    }
-    case BorderArgument::Kind::kCustomObject:
-    case BorderArgument::Kind::kConstant:
-      break;
+    return ValueType(std::move(reading.meta));
   }
+  if (found == BorderArgument::Kind::kSymInt) {
+    ABSL_ASSIGN_OR_RETURN(SymExpr expression, types_.ReadSymInt(value));
+    return ValueType(SymIntType{std::move(expression)});
+  }
+  if (found == BorderArgument::Kind::kSymFloat) {
+    ABSL_ASSIGN_OR_RETURN(SymExpr expression, types_.ReadSymFloat(value));
+    return ValueType(SymFloatType{std::move(expression)});
+  }
+  if (found == BorderArgument::Kind::kSymBool) {
+    ABSL_ASSIGN_OR_RETURN(SymExpr expression, types_.ReadSymBool(value));
+    return ValueType(SymBoolType{std::move(expression)});
+  }
+  // No table holds constants: a custom object.
   static constexpr JsonField kFields[] = {{"class_fqn"}};
   JsonStruct<1> s;
   ABSL_RETURN_IF_ERROR(s.Read(value, kFields));

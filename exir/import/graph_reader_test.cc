@@ -1,16 +1,21 @@
 #include "exir/import/graph_reader.h"
 
+#include <atomic>
 #include <complex>
+#include <cstddef>
 #include <limits>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "exir/import/program_reader.h"
 #include "exir/import/testing/archive.h"
 #include "exir/import/testing/node_json.h"
 #include "exir/ir/text.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "runtime/core/budget.h"
 #include "runtime/core/str_cat.h"
 #include "runtime/core/testing.h"
 
@@ -144,6 +149,87 @@ TEST(GraphReaderTest, CallsAreCheckedAgainstTheSchema) {
       Invalid("there are 2 outputs; the operator has 1"));
 }
 
+// What an operator without results gives is nothing, in one of two spellings.
+TEST(GraphReaderTest, OperatorsWithoutResultsGiveNothingOrNone) {
+  const auto import = [](const std::string& outputs) {
+    return ImportChanged(WithNodes(
+        NodeJson("torch.ops.aten._assert_async.msg",
+                 {Input("self", TensorArg("x")), Input("assert_msg", R"({"as_string": "no"})")},
+                 outputs),
+        Tensor("y")));
+  };
+  for (const char* nothing : {"", R"({"as_none": true})"}) {
+    ASSERT_OK_AND_ASSIGN(const ExportedProgram program, import(nothing));
+    EXPECT_TRUE(NodeAt(program, 0).outputs.empty()) << nothing;
+  }
+  EXPECT_THAT(import(TensorArg("y")), Invalid("there are 1 outputs; the operator has 0"));
+  EXPECT_THAT(import(R"({"as_none": true}, {"as_none": true})"),
+              Invalid("there are 2 outputs; the operator has 0"));
+}
+
+TEST(GraphReaderTest, MalformedNodesAreNamedByTheirPlace) {
+  const std::pair<std::string, std::string> kNodes[] = {
+      {"3", "graph.nodes[0]: expected an object, found an integer"},
+      {R"({"inputs": [], "outputs": []})", "graph.nodes[0]: the field 'target' is missing"},
+      {R"({"target": "a.b", "outputs": []})", "graph.nodes[0]: the field 'inputs' is missing"},
+      {R"({"target": "a.b", "inputs": []})", "graph.nodes[0]: the field 'outputs' is missing"},
+      {R"({"target": 3, "inputs": [], "outputs": []})", "nodes[0].target: expected a string"},
+      {R"({"target": "a b", "inputs": [], "outputs": []})",
+       "nodes[0].target: not the name of an operator"},
+      {R"({"target": "a.b", "inputs": [], "outputs": [], "name": 3})",
+       "nodes[0].name: expected a string"},
+      {R"({"target": "a.b", "inputs": {}, "outputs": []})",
+       "node '' (a.b): models/model.json: graph_module.graph.nodes[0].inputs: expected an array"},
+      {R"({"target": "a.b", "inputs": [], "outputs": {}})",
+       "node '' (a.b): models/model.json: graph_module.graph.nodes[0].outputs: expected an array"},
+      {R"({"target": "a.b", "inputs": [3], "outputs": []})", "inputs[0]: expected an object"},
+      {R"({"target": "a.b", "inputs": [{"name": "x"}], "outputs": []})",
+       "inputs[0]: the field 'arg' is missing"},
+      {R"({"target": "a.b", "inputs": [{"name": 3, "arg": {"as_int": 3}}], "outputs": []})",
+       "inputs[0].name: expected a string"},
+  };
+  for (const auto& [node, message] : kNodes)
+    EXPECT_THAT(ImportChanged(WithNodes(node)), Invalid(message)) << node;
+}
+
+TEST(GraphReaderTest, MalformedGraphsAreNamedByTheirPlace) {
+  const auto import = [](const std::string& graph) {
+    return ImportChanged(WithNodes(
+        NodeJson("torch.ops.mine.op.default",
+                 {Input("", R"({"as_graph": {"name": "g", "graph": )" + graph + "}}")}, "")));
+  };
+  // Of a graph that is empty, with one field changed.
+  const auto graph = [](const std::string& field, const std::string& value) {
+    std::string text = "{";
+    for (const auto& [name, usual] : Changes{{"inputs", "[]"},
+                                             {"outputs", "[]"},
+                                             {"nodes", "[]"},
+                                             {"tensor_values", "{}"},
+                                             {"sym_int_values", "{}"},
+                                             {"sym_bool_values", "{}"}}) {
+      absl::StrAppend(&text, text == "{" ? "" : ", ", "\"", name,
+                      "\": ", name == field ? value : usual);
+    }
+    return text + "}";
+  };
+  EXPECT_OK(import(graph("", "")));
+  const struct {
+    std::string field;
+    std::string value;
+    std::string message;
+  } kGraphs[] = {
+      {"inputs", "{}", "graph.inputs: expected an array, found an object"},
+      {"inputs", "[3]", "graph.inputs[0]: expected an object"},
+      {"outputs", "3", "graph.outputs: expected an array, found an integer"},
+      {"outputs", R"([{"as_tensor": {"name": "z"}}])", "the value 'z' is not defined"},
+      {"nodes", "{}", "graph.nodes: expected an array, found an object"},
+      {"tensor_values", "[]", "graph.tensor_values: expected an object, found an array"},
+      {"sym_bool_values", R"({"b": {}, "b": {}})", "sym_bool_values.b: two entries have this name"},
+  };
+  for (const auto& [field, value, message] : kGraphs)
+    EXPECT_THAT(import(graph(field, value)), Invalid(message)) << field << ' ' << value;
+}
+
 TEST(GraphReaderTest, ResultsMayBeListsTuplesNoneOrNothing) {
   const std::string nodes = absl::StrCat(
       NodeJson("torch.ops.aten.split_with_sizes.default",
@@ -221,8 +307,69 @@ TEST(GraphReaderTest, TargetsBecomeOperatorNames) {
   EXPECT_EQ(OperatorNameOfTarget("#mine:op"), "mine.op");
   EXPECT_EQ(OperatorNameOfTarget("executorch.exir.dialects.edge._ops.aten.add.Tensor"),
             "edge.aten.add.Tensor");
-  for (const char* bad : {"", "torch.ops.", "a b", "a..b", ".a", "a.", "3.a", "a\"b", "a(b)"})
+  EXPECT_EQ(OperatorNameOfTarget("executorch.exir.dialects.edge.ops.aten.add.Tensor"),
+            "edge.aten.add.Tensor");
+  EXPECT_EQ(OperatorNameOfTarget("executorch.exir.dialects.backend._ops.mine.op.default"),
+            "backend.mine.op.default");
+  EXPECT_EQ(OperatorNameOfTarget("executorch.exir.dialects.backend.ops.mine.op.default"),
+            "backend.mine.op.default");
+  for (const char* bad : {"", "torch.ops.", "a b", "a..b", ".a", "a.", "3.a", "a\"b", "a(b)",
+                          "a[b]", "a`b", "a{b", "a.3b", "a/b"}) {
     EXPECT_EQ(OperatorNameOfTarget(bad), "") << bad;
+  }
+  const std::string long_name = "a" + std::string(1023, 'b');
+  EXPECT_EQ(OperatorNameOfTarget(long_name), long_name);
+  EXPECT_EQ(OperatorNameOfTarget(long_name + "b"), "");
+}
+
+TEST(GraphReaderTest, EdgeOperatorsWrapThoseOfATen) {
+  const std::string edge = "executorch.exir.dialects.edge._ops.";
+  ASSERT_OK_AND_ASSIGN(
+      const ExportedProgram program,
+      ImportChanged({{"torch.ops.aten.add.Tensor", edge + "aten.add.Tensor"},
+                     {"torch.ops.aten.relu.default", edge + "mine.unknown.default"},
+                     {"\"verifiers\": [\"ATEN\"]", "\"verifiers\": [\"EDGE\"]"}}));
+  EXPECT_EQ(program.dialect, IrDialect::kEdge);
+  const OpOverload* add = NodeAt(program, 0).target;
+  EXPECT_EQ(add->dialect(), Dialect::kEdge);
+  EXPECT_EQ(add->aten(), TestOps().Find("aten.add.Tensor"));
+  // The schema is that of the operator behind it: alpha was added.
+  EXPECT_EQ(NodeAt(program, 0).arguments.size(), 3u);
+  EXPECT_EQ(NodeAt(program, 1).target->text_name(), "edge.mine.unknown.default");
+  EXPECT_FALSE(NodeAt(program, 1).target->known());
+}
+
+// The program of the changed JSON, which nothing has verified.
+absl::StatusOr<ExportedProgram> ReadUnverified(const Changes& changes, const OpRegistry& ops) {
+  const std::string text = ProgramJson(changes);
+  ABSL_ASSIGN_OR_RETURN(
+      const JsonDocument document,
+      JsonDocument::Parse(
+          absl::MakeConstSpan(reinterpret_cast<const std::byte*>(text.data()), text.size()),
+          "models/model.json", {}));
+  ABSL_ASSIGN_OR_RETURN(const ModelHeader header, ReadModelHeader(document.root(), ""));
+  UnsupportedReport unsupported;
+  const ImportOptions options;
+  return ReadProgram(document.root(), header, ops, options, &unsupported);
+}
+
+TEST(GraphReaderTest, BackendOperatorsAreThoseOfTheRegistry) {
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<OpRegistry> ops, OpRegistry::Create({}));
+  ops->AllowBackendNamespace("mine");
+  ASSERT_OK(ops->Define({.schema = "mine::relu(Tensor self) -> Tensor",
+                         .meta = [](MetaContext&) { return absl::OkStatus(); }})
+                .status());
+  const std::string backend = "executorch.exir.dialects.backend.";
+  ASSERT_OK_AND_ASSIGN(
+      const ExportedProgram program,
+      ReadUnverified({{"torch.ops.aten.add.Tensor", backend + "ops.mine.add.default"},
+                      {"torch.ops.aten.relu.default", backend + "_ops.mine.relu.default"}},
+                     *ops));
+  // One that is not there is opaque.
+  EXPECT_FALSE(NodeAt(program, 0).target->known());
+  EXPECT_EQ(NodeAt(program, 0).target->name(), "mine.add.default");
+  EXPECT_EQ(NodeAt(program, 1).target->dialect(), Dialect::kBackend);
+  EXPECT_EQ(NodeAt(program, 1).target->text_name(), "backend.mine.relu.default");
 }
 
 TEST(GraphReaderTest, UnknownOperatorsBecomeOpaque) {
@@ -294,6 +441,27 @@ TEST(GraphReaderTest, NestingIsLimited) {
   options.max_nodes = 10;
   EXPECT_THAT(ImportChanged(WithNodes(Cond("x", body, "y"), Tensor("y")), options),
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("max_nodes = 10")));
+}
+
+// The document itself may nest a little deeper than its graphs.
+TEST(GraphReaderTest, BodiesOneDeeperThanTheLimitAreRefused) {
+  std::string body = Body();
+  ImportOptions options;
+  options.max_nesting = 3;
+  for (int i = 0; i < 2; ++i) body = Body(Cond("y", body, "z"), "z");
+  EXPECT_OK(ImportChanged(WithNodes(Cond("x", body, "y"), Tensor("y")), options));
+  body = Body(Cond("y", body, "z"), "z");
+  EXPECT_THAT(ImportChanged(WithNodes(Cond("x", body, "y"), Tensor("y")), options),
+              StatusIs(absl::StatusCode::kResourceExhausted,
+                       HasSubstr("as_graph: nested deeper than max_nesting = 3")));
+}
+
+TEST(GraphReaderTest, ReadingEndsWithTheBudgetOfItsThread) {
+  const std::atomic<bool> cancel = true;
+  Budget budget;
+  budget.cancel = &cancel;
+  const Budget::Scope scope(&budget);
+  EXPECT_THAT(ImportChanged({}), StatusIs(absl::StatusCode::kCancelled));
 }
 
 TEST(GraphReaderTest, DictionariesAreLimited) {

@@ -12,27 +12,9 @@ namespace {
 
 constexpr size_t kMaxDeviceBytes = 64;
 
-std::string_view LayoutName(Layout layout) {
-  switch (layout) {
-    case Layout::kUnknown:
-      return "unknown";
-    case Layout::kSparseCoo:
-      return "sparse_coo";
-    case Layout::kSparseCsr:
-      return "sparse_csr";
-    case Layout::kSparseCsc:
-      return "sparse_csc";
-    case Layout::kSparseBsr:
-      return "sparse_bsr";
-    case Layout::kSparseBsc:
-      return "sparse_bsc";
-    case Layout::kMkldnn:
-      return "_mkldnn";
-    case Layout::kStrided:
-      return "strided";
-  }
-  return "unknown";
-}
+// By their numbers.
+constexpr std::string_view kLayoutNames[] = {"unknown",    "sparse_coo", "sparse_csr", "sparse_csc",
+                                             "sparse_bsr", "sparse_bsc", "_mkldnn",    "strided"};
 
 // The product of those sizes that are numbers must be one, too.
 absl::Status CheckSizes(const std::vector<SymInt>& sizes, JsonRef ref) {
@@ -120,11 +102,10 @@ absl::StatusOr<TensorMetaReading> ValueTypeReader::ReadTensorMeta(JsonRef ref) {
 
   TensorMetaReading reading;
   TensorMeta& meta = reading.meta;
-  ABSL_ASSIGN_OR_RETURN(const std::optional<DType> dtype, ReadScalarType(s[kDType]));
-  if (dtype.has_value()) {
+  ABSL_ASSIGN_OR_RETURN(const int64_t number, s[kDType].Int());
+  if (const std::optional<DType> dtype = DTypeFromPt2(Pt2ScalarType{number}); dtype.has_value()) {
     meta.dtype = *dtype;
   } else {
-    ABSL_ASSIGN_OR_RETURN(const int64_t number, s[kDType].Int());
     reading.problem = absl::StrCat("a tensor of dtype number ", number);
   }
   for (auto [field, target] :
@@ -159,7 +140,8 @@ absl::StatusOr<TensorMetaReading> ValueTypeReader::ReadTensorMeta(JsonRef ref) {
     ABSL_ASSIGN_OR_RETURN(meta.layout, ReadLayout(s[kLayout]));
     if (meta.layout != Layout::kStrided && reading.problem.empty()) {
       reading.only_use_matters = true;
-      reading.problem = absl::StrCat("a tensor of layout ", LayoutName(meta.layout));
+      reading.problem =
+          absl::StrCat("a tensor of layout ", kLayoutNames[static_cast<size_t>(meta.layout)]);
     }
   }
   return reading;
@@ -180,11 +162,6 @@ absl::StatusOr<Device> ReadDevice(JsonRef ref) {
     ABSL_ASSIGN_OR_RETURN(device.index, s[1].Int());
   }
   return device;
-}
-
-absl::StatusOr<std::optional<DType>> ReadScalarType(JsonRef ref) {
-  ABSL_ASSIGN_OR_RETURN(const int64_t number, ref.Int());
-  return DTypeFromPt2(Pt2ScalarType{number});
 }
 
 absl::StatusOr<Layout> ReadLayout(JsonRef ref) {

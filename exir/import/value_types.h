@@ -49,9 +49,7 @@ class ValueTypeReader {
 };
 
 absl::StatusOr<Device> ReadDevice(JsonRef ref);
-// The enumerations' numbers. kInvalidArgument for numbers that the schema does not have; a dtype
-// that the schema may have but Belay does not know is nullopt.
-absl::StatusOr<std::optional<DType>> ReadScalarType(JsonRef ref);
+// The enumerations' numbers. kInvalidArgument for numbers that the schema does not have.
 absl::StatusOr<Layout> ReadLayout(JsonRef ref);
 absl::StatusOr<MemoryFormat> ReadMemoryFormat(JsonRef ref);
 

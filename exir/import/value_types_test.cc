@@ -2,6 +2,8 @@
 
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "exir/import/testing/archive.h"
 #include "exir/import/testing/zip_writer.h"
@@ -52,6 +54,41 @@ TEST_F(ValueTypesTest, ReadsSymbolicIntegersInBothSpellings) {
       StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("as_expr.expr_str: expression")));
 }
 
+TEST_F(ValueTypesTest, MalformedSymbolsAreNamedByTheirPlace) {
+  const auto invalid = [](const std::string& text) {
+    return StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(text));
+  };
+  // For numbers of every kind.
+  const std::pair<std::string, std::string> kAll[] = {
+      {"3", "doc: expected an object, found an integer"},
+      {"{}", "doc: a union without a tag"},
+      {R"({"as_none": true})", " or as_expr, found 'as_none'"},
+      {R"({"as_expr": "s0"})", "doc: as_expr: expected an object"},
+      {R"({"as_expr": {"hint": null}})", "doc: as_expr: the field 'expr_str' is missing"},
+      {R"({"as_expr": {"expr_str": 3}})", "doc: as_expr.expr_str: expected a string"},
+      {R"({"as_expr": {"expr_str": "s0", "hint": 3}})", "doc: as_expr.hint: expected an object"},
+  };
+  for (const auto& [text, message] : kAll) {
+    EXPECT_THAT(reader_.ReadSymInt(Json(text)), invalid(message)) << text;
+    EXPECT_THAT(reader_.ReadSymFloat(Json(text)), invalid(message)) << text;
+    EXPECT_THAT(reader_.ReadSymBool(Json(text)), invalid(message)) << text;
+  }
+  EXPECT_THAT(reader_.ReadSymInt(Json(R"({"as_int": 0.5})")), invalid("as_int: expected an int"));
+  EXPECT_THAT(reader_.ReadSymFloat(Json(R"({"as_float": "1"})")), invalid("as_float: expected a"));
+  EXPECT_THAT(reader_.ReadSymBool(Json(R"({"as_bool": 1})")), invalid("as_bool: expected a bool"));
+}
+
+TEST_F(ValueTypesTest, HintsOfOtherKindsAreLeftOut) {
+  for (const char* hint : {R"({"as_float": 1.5})", R"({"as_bool": true})", "null"}) {
+    ASSERT_OK_AND_ASSIGN(
+        const SymExpr symbol,
+        reader_.ReadSymInt(
+            Json(std::string(R"({"as_expr": {"expr_str": "s7", "hint": )") + hint + "}}")));
+    EXPECT_EQ(symbol, SymExpr::Symbol("s7"));
+  }
+  EXPECT_TRUE(reader_.hints().empty());
+}
+
 TEST_F(ValueTypesTest, CollectsHintsOfBareSymbols) {
   ASSERT_OK(reader_.ReadSymInt(Json(R"({"as_expr": {"expr_str": "s0", "hint": {"as_int": 4}}})"))
                 .status());
@@ -68,6 +105,9 @@ TEST_F(ValueTypesTest, CollectsHintsOfBareSymbols) {
 TEST_F(ValueTypesTest, ReadsSymbolicFloatsAndBooleans) {
   ASSERT_OK_AND_ASSIGN(const SymExpr number, reader_.ReadSymFloat(Json(R"({"as_float": 1})")));
   EXPECT_EQ(number.AsFloat(), 1.0);
+  ASSERT_OK_AND_ASSIGN(const SymExpr symbol,
+                       reader_.ReadSymFloat(Json(R"({"as_expr": {"expr_str": "zf0"}})")));
+  EXPECT_EQ(symbol, SymExpr::Symbol("zf0"));
   ASSERT_OK_AND_ASSIGN(const SymExpr yes, reader_.ReadSymBool(Json(R"({"as_bool": true})")));
   EXPECT_EQ(yes.AsBool(), true);
   ASSERT_OK(
@@ -109,10 +149,21 @@ TEST_F(ValueTypesTest, SaysWhichTensorsAreNotSupported) {
                        reader_.ReadTensorMeta(Json(Meta("[]", "[]", "", 99))));
   EXPECT_EQ(dtype.problem, "a tensor of dtype number 99");
   EXPECT_FALSE(dtype.only_use_matters);
-  ASSERT_OK_AND_ASSIGN(const TensorMetaReading sparse,
-                       reader_.ReadTensorMeta(Json(Meta("[]", "[]", ", \"layout\": 2"))));
-  EXPECT_EQ(sparse.problem, "a tensor of layout sparse_csr");
-  EXPECT_TRUE(sparse.only_use_matters);
+  const std::pair<int, std::string> kLayouts[] = {
+      {0, "unknown"},    {1, "sparse_coo"}, {2, "sparse_csr"}, {3, "sparse_csc"},
+      {4, "sparse_bsr"}, {5, "sparse_bsc"}, {6, "_mkldnn"}};
+  for (const auto& [number, name] : kLayouts) {
+    ASSERT_OK_AND_ASSIGN(
+        const TensorMetaReading sparse,
+        reader_.ReadTensorMeta(Json(Meta("[]", "[]", ", \"layout\": " + std::to_string(number)))));
+    EXPECT_EQ(sparse.problem, "a tensor of layout " + name);
+    EXPECT_TRUE(sparse.only_use_matters);
+  }
+  // Of several problems, one that nothing excuses.
+  ASSERT_OK_AND_ASSIGN(const TensorMetaReading both,
+                       reader_.ReadTensorMeta(Json(Meta("[]", "[]", ", \"layout\": 2", 99))));
+  EXPECT_EQ(both.problem, "a tensor of dtype number 99");
+  EXPECT_FALSE(both.only_use_matters);
   ASSERT_OK_AND_ASSIGN(const TensorMetaReading deep,
                        reader_.ReadTensorMeta(Json(MetaJson(std::vector<int64_t>(17, 1)))));
   EXPECT_THAT(deep.problem, HasSubstr("17 dimensions"));
@@ -147,13 +198,53 @@ TEST_F(ValueTypesTest, RejectsMalformedTensorMetas) {
               invalid("expected an integer"));
 }
 
+TEST_F(ValueTypesTest, MalformedFieldsOfTensorsAreNamedByTheirPlace) {
+  const std::pair<std::string, std::string> kMetas[] = {
+      {"3", "doc: expected an object"},
+      {Meta("{}", "[]"), "doc: sizes: expected an array"},
+      {Meta("[3]", "[]"), "doc: sizes[0]: expected an object"},
+      {Meta("[]", R"([{"as_int": "1"}])"), "doc: strides[0].as_int: expected an integer"},
+      {Meta("[]", "[]", R"(, "requires_grad": 1)"), "doc: requires_grad: expected a boolean"},
+      {Meta("[]", "[]", R"(, "device": "cpu")"), "doc: device: expected an object"},
+      {Meta("[]", "[]", R"(, "storage_offset": 3)"), "doc: storage_offset: expected an object"},
+      {Meta("[]", "[]", R"(, "layout": "strided")"), "doc: layout: expected an integer"},
+  };
+  for (const auto& [text, message] : kMetas) {
+    EXPECT_THAT(reader_.ReadTensorMeta(Json(text)),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(message)))
+        << text;
+  }
+}
+
+TEST_F(ValueTypesTest, DeviceTypesAreShortLowerCaseWords) {
+  const auto device = [&](const std::string& type) {
+    return ReadDevice(Json(R"({"type": ")" + type + R"(", "index": null})"));
+  };
+  for (const std::string& type : {std::string("cpu"), std::string("az09_"), std::string(64, 'x')}) {
+    ASSERT_OK_AND_ASSIGN(const Device read, device(type));
+    EXPECT_EQ(read, (Device{type, std::nullopt}));
+  }
+  // With the characters beside those that are allowed.
+  for (const std::string& type : {std::string(), std::string(65, 'x'), std::string("a{"),
+                                  std::string("`a"), std::string("a/"), std::string("a:"),
+                                  std::string("CPU"), std::string("cuda:0"), std::string("_-")}) {
+    EXPECT_THAT(device(type), StatusIs(absl::StatusCode::kInvalidArgument,
+                                       HasSubstr("doc: type: not the name of a device type")))
+        << type;
+  }
+  EXPECT_THAT(ReadDevice(Json(R"({"type": 3})")),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("type: expected a string")));
+  EXPECT_THAT(ReadDevice(Json(R"({"type": "cpu", "index": "0"})")),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("index: expected an int")));
+}
+
 TEST_F(ValueTypesTest, ReadsEnumerations) {
-  EXPECT_EQ(*ReadScalarType(Json("12")), DType::kBool);
-  EXPECT_EQ(*ReadScalarType(Json("0")), std::nullopt);
   EXPECT_EQ(*ReadLayout(Json("7")), Layout::kStrided);
   EXPECT_EQ(*ReadMemoryFormat(Json("2")), MemoryFormat::kChannelsLast);
   EXPECT_THAT(ReadMemoryFormat(Json("0")), StatusIs(absl::StatusCode::kInvalidArgument));
   EXPECT_THAT(ReadMemoryFormat(Json("5")), StatusIs(absl::StatusCode::kInvalidArgument));
+  EXPECT_THAT(ReadMemoryFormat(Json("\"preserve\"")),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("expected an integer")));
   EXPECT_THAT(ReadLayout(Json("-1")), StatusIs(absl::StatusCode::kInvalidArgument));
 }
 
