@@ -41,8 +41,8 @@ Argument CanonicalArgument(const SchemaType& type, Argument value) {
     return value;
   }
   if (!IsNumber(value)) return value;
-  const int times = type.list_size.value_or(1);
-  return Argument::List(static_cast<size_t>(times > 0 ? times : 0),
+  // A schema's lengths of lists are positive.
+  return Argument::List(static_cast<size_t>(type.list_size.value_or(1)),
                         CanonicalElement(type, std::move(value)));
 }
 

@@ -59,6 +59,20 @@ TEST(CallArgumentsTest, SpellsEqualArgumentsEqually) {
                                      Argument(Argument::List{1.0, 2.5}), Argument(1), Argument(7)));
 }
 
+TEST(CallArgumentsTest, LoneNumbersOfEveryKindStandForLists) {
+  const FunctionSchema schema =
+      Schema("test::f(int[2] a, float[2] b, bool[2] c, int[] d, int[2]? e, int f) -> Tensor");
+  ASSERT_OK_AND_ASSIGN(
+      const std::vector<Argument> arguments,
+      CompleteArguments(schema,
+                        {{"a", true}, {"b", 2.5}, {"c", false}, {"d", 7}, {"e", {}}, {"f", false}},
+                        false));
+  EXPECT_THAT(arguments, ::testing::ElementsAre(
+                             Argument(Argument::List{1, 1}), Argument(Argument::List{2.5, 2.5}),
+                             Argument(Argument::List{false, false}), Argument(Argument::List{7}),
+                             Argument(), Argument(0)));
+}
+
 TEST(CallArgumentsTest, TakesPositionalArguments) {
   const FunctionSchema schema = Schema("_operator::mul(Scalar a, Scalar b) -> Scalar");
   ASSERT_OK_AND_ASSIGN(const std::vector<Argument> unnamed,
@@ -84,6 +98,9 @@ TEST(CallArgumentsTest, NamesWhatIsWrong) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("'self' is given twice")));
   EXPECT_THAT(CompleteArguments(schema, {{"self", kX}, {"", kX}, {"", kX}}, false),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("3 arguments")));
+  EXPECT_THAT(CompleteArguments(Schema("test::f() -> Tensor"), {{"self", kX}}, false),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("no argument 'self'; the operator takes none")));
 }
 
 }  // namespace

@@ -65,6 +65,17 @@ TEST(ContainerTest, FindsTheProgramOfAFlatArchive) {
   EXPECT_THAT(container.model_names(), ElementsAre("model"));
 }
 
+TEST(ContainerTest, FlatArchivesMayHaveNoVersion) {
+  ASSERT_OK_AND_ASSIGN(
+      const Container container,
+      Open(WriteZip({{.name = "serialized_exported_program.json", .content = "{}"}})));
+  EXPECT_EQ(container.flat_version(), "");
+  EXPECT_THAT(Open(WriteZip({{.name = "serialized_exported_program.json", .content = "{}"},
+                             {.name = "version", .content = std::string(257, '8')}})),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("'version' has 257 bytes; expected at most 256")));
+}
+
 TEST(ContainerTest, SaysWhatOtherFilesAre) {
   EXPECT_THAT(Open(""), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("empty")));
   EXPECT_THAT(Open("\x7f"
@@ -72,6 +83,9 @@ TEST(ContainerTest, SaysWhatOtherFilesAre) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("7f 45 4c 46")));
   EXPECT_THAT(Open("\x80\x02}q\1."),
               StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("pickle")));
+  EXPECT_THAT(Open("\x80\x04}."), StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("pickle")));
+  EXPECT_THAT(Open("\x80\x05}."),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("80 05 7d 2e")));
   EXPECT_THAT(Open(WriteZip({})), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("empty")));
   EXPECT_THAT(Open(WriteZip({{.name = "m/data.pkl"}, {.name = "m/constants.pkl"}})),
               StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("TorchScript")));
@@ -86,7 +100,13 @@ TEST(ContainerTest, RejectsArchivesWithoutAProgram) {
   SetFile(files, "models/model.json", nullptr);
   EXPECT_THAT(Open(PackArchive(files)),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("models/<name>.json")));
+  // None of these is a model.
+  files.emplace_back("models/notes.txt", "");
+  files.emplace_back("models/.json", "");
+  EXPECT_THAT(Open(PackArchive(files)),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("models/<name>.json")));
   files.emplace_back("data/aotinductor/model/model.so", "code");
+  files.emplace_back("data/aotinductor/model/more.so", "code");
   EXPECT_THAT(Open(PackArchive(files)),
               StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("AOTInductor")));
 }
@@ -99,12 +119,20 @@ TEST(ContainerTest, RejectsUnknownMarkers) {
   EXPECT_THAT(OpenWith("archive_version", nullptr), StatusIs(absl::StatusCode::kNotFound));
   EXPECT_THAT(OpenWith(".data/version", "11"),
               StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("'11'")));
+  EXPECT_THAT(OpenWith(".data/version", "0"),
+              StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("knows 1 to 10")));
   EXPECT_THAT(OpenWith(".data/version", "six"), StatusIs(absl::StatusCode::kUnimplemented));
   EXPECT_THAT(OpenWith("byteorder", "big"),
               StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("little-endian")));
   EXPECT_THAT(OpenWith("archive_format", std::string(1000, 'x').c_str()),
               StatusIs(absl::StatusCode::kInvalidArgument));
   EXPECT_OK(OpenWith("byteorder", nullptr));
+  EXPECT_OK(OpenWith(".data/version", nullptr));
+  for (const char* marker : {"archive_version", ".data/version", "byteorder"}) {
+    EXPECT_THAT(OpenWith(marker, std::string(300, ' ').c_str()),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         HasSubstr(std::string("'") + marker + "' has 300 bytes")));
+  }
 }
 
 TEST(ContainerTest, RejectsEntriesOutsideTheFolder) {
@@ -126,6 +154,8 @@ TEST(ContainerTest, RespectsLimits) {
   std::string path;
   EXPECT_THAT(container.ReadModel("model", budget, &path),
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("max_json_bytes")));
+  EXPECT_THAT(container.ReadJson("nothing.json", budget),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("'nothing.json'")));
   EXPECT_THAT(container.Read("nothing", budget),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("'nothing'")));
 }

@@ -62,6 +62,21 @@ TEST(ImportNotesTest, SymbolsThatTheGraphsLackAreNamed) {
               ElementsAre("1 symbol with a range, but in no type of the graphs: 's0'"));
 }
 
+// Symbols of tensors' sizes, and of numbers alone.
+TEST(ImportNotesTest, SymbolsThatTheGraphsHaveAreNotNamed) {
+  std::string meta = MetaJson({2, 3});
+  meta.replace(meta.find(R"({"as_int": 2})"), 13,
+               R"({"as_expr": {"expr_str": "s0", "hint": {"as_int": 2}}})");
+  Changes changes = WithNodes(NodeJson("torch.ops.mine.op.default", {},
+                                       TensorArg("t") + R"(, {"as_sym_int": {"as_name": "n"}})"),
+                              Tensor("t", meta), R"("n": {"as_expr": {"expr_str": "u0"}})");
+  changes.push_back({"\"range_constraints\": {}",
+                     R"("range_constraints": {"s0": {"max_val": 8}, "u0": {"max_val": 8},
+                                              "u1": {"max_val": 8}})"});
+  EXPECT_THAT(NotesOn(DefaultFiles(ProgramJson(changes))),
+              ElementsAre("1 symbol with a range, but in no type of the graphs: 'u1'"));
+}
+
 TEST(ImportNotesTest, AnImportThatFailsSaysNothing) {
   std::vector<std::string> notes;
   ImportOptions options;

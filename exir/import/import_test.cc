@@ -117,6 +117,28 @@ TEST(ImportTest, InspectsVersionsThatCannotBeImported) {
   EXPECT_EQ(info.models[0].schema_major, 12);
 }
 
+TEST(ImportTest, ArchivesThatCannotBeInspectedAreErrors) {
+  const auto inspect = [](const std::string& model, const ImportOptions& options = {}) {
+    const Storage file = ToStorage(PackArchive(DefaultFiles(model)));
+    return InspectArchive(file.owner, file.bytes, options);
+  };
+  EXPECT_THAT(inspect("{"), StatusIs(absl::StatusCode::kInvalidArgument,
+                                     HasSubstr("models/model.json: not valid JSON")));
+  EXPECT_THAT(inspect("{}"), StatusIs(absl::StatusCode::kInvalidArgument,
+                                      HasSubstr("the field 'schema_version' is missing")));
+  ImportOptions options;
+  options.max_json_bytes = 1;
+  EXPECT_THAT(inspect("{}", options),
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("max_json_bytes = 1")));
+  EXPECT_THAT(InspectArchiveFile("no/such/file.pt2"),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("no/such/file.pt2")));
+  options = {};
+  options.max_zip_entries = 3;
+  EXPECT_THAT(InspectArchiveFile(DataPath("torch2.8_mlp.pt2"), options),
+              StatusIs(absl::StatusCode::kResourceExhausted,
+                       HasSubstr("torch2.8_mlp.pt2: zip: 9 entries, more than max_zip_entries")));
+}
+
 TEST(ImportTest, ErrorsNameTheFile) {
   EXPECT_THAT(ImportFile("no/such/file.pt2", TestOps()),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("no/such/file.pt2")));

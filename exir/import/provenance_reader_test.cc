@@ -31,6 +31,11 @@ TEST(ProvenanceReaderTest, FindsTheInnermostFrameOutsideTorch) {
   EXPECT_EQ(UserFrame("File \"model.py\", line 7, in f\n    a\n  File \"<eval_with_key>.12\", line "
                       "3, in forward\n    b"),
             (Frame{"model.py", 7}));
+  EXPECT_EQ(UserFrame("File \"C:\\me\\model.py\", line 7, in f\n    a\n"
+                      "File \"C:\\site-packages\\torch\\nn\\conv.py\", line 3, in f\n    b\n"
+                      "File \"torch\\nn\\conv.py\", line 4, in f\n    c\n"
+                      "File \"/site-packages/torch/nn/conv.py\", line 5, in f\n    d"),
+            (Frame{"C:\\me\\model.py", 7}));
   EXPECT_EQ(UserFrame("File \"torch/nn/modules/container.py\", line 253, in forward\n    x\n"
                       "File \"torch/nn/modules/conv.py\", line 56, in forward\n    y\n"
                       "File \"<eval_with_key>.12\", line 3, in forward\n    b"),
@@ -94,8 +99,10 @@ TEST(ProvenanceReaderTest, ReadsMetadataAndSharesTexts) {
 TEST(ProvenanceReaderTest, BadNotesAreNoErrors) {
   for (const char* json :
        {"[]", "{\"stack_trace\": 3, \"from_node\": \"[{]\"}", "{\"from_node\": \"[]\"}",
-        "{\"from_node\": \"[3]\"}", "{\"from_node\": \"[{\\\"name\\\": 3}]\"}",
-        "{\"nn_module_stack\": null}", "{\"nn_module_stack\": \"k,,\", \"torch_fn\": \"f;\"}"}) {
+        "{\"from_node\": \"[3]\"}", "{\"from_node\": \"3\"}",
+        "{\"from_node\": \"[{\\\"name\\\": \\\"n\\\"}]\"}", "{\"torch_fn\": \"relu\"}",
+        "{\"from_node\": \"[{\\\"name\\\": 3}]\"}", "{\"nn_module_stack\": null}",
+        "{\"nn_module_stack\": \"k,,\", \"torch_fn\": \"f;\"}"}) {
     const Storage text = ToStorage(json);
     ASSERT_OK_AND_ASSIGN(const JsonDocument document, JsonDocument::Parse(text.bytes, "m", {}));
     ProvenanceReader reader;
@@ -114,6 +121,24 @@ TEST(ProvenanceReaderTest, WhatIsNoTextTakesNothingAway) {
   ASSERT_OK_AND_ASSIGN(const JsonDocument document, JsonDocument::Parse(text.bytes, "m", {}));
   ProvenanceReader reader;
   EXPECT_EQ(Read(reader, document).ToString(), "m.py:3");
+}
+
+TEST(ProvenanceReaderTest, ExcessivelyLongNotesAreNotRead) {
+  for (const size_t spaces : {size_t{1} << 10, size_t{1} << 20}) {
+    const std::string filler(spaces, ' ');
+    const Storage text = ToStorage(absl::StrCat(R"({"stack_trace": "File \"m.py\", line 3, in f\n)",
+                                                filler, R"(", "nn_module_stack": "k,)", filler,
+                                                R"(.m,T", "torch_fn": "f;)", filler, "g\"}"));
+    ASSERT_OK_AND_ASSIGN(const JsonDocument document, JsonDocument::Parse(text.bytes, "m", {}));
+    ProvenanceReader reader;
+    const Provenance provenance = Read(reader, document);
+    const bool read = spaces == 1 << 10;
+    EXPECT_EQ(provenance.ToString(), read ? "m.py:3" : "");
+    EXPECT_EQ(provenance.module != nullptr, read);
+    EXPECT_EQ(provenance.function != nullptr, read);
+    ASSERT_NE(provenance.module_type, nullptr);
+    EXPECT_EQ(*provenance.module_type, "T");
+  }
 }
 
 TEST(ProvenanceReaderTest, ExcessivelyLongAncestryIsNotRead) {

@@ -13,8 +13,8 @@ namespace belay::exir {
 namespace {
 
 // The text form of what is made of the program.
-std::string Opened(std::string_view text) {
-  const absl::StatusOr<std::unique_ptr<OpRegistry>> ops = CreateStandardOps();
+std::string Opened(std::string_view text,
+                   absl::StatusOr<std::unique_ptr<OpRegistry>> ops = CreateStandardOps()) {
   if (!ops.ok()) return std::string(ops.status().message());
   absl::StatusOr<ExportedProgram> program = ParseProgram(text, **ops);
   if (!program.ok()) return std::string(program.status().message());
@@ -51,6 +51,28 @@ TEST(TensorSubclassesTest, AnInputThatIsUsedInAnotherWayStays) {
 }
 )";
   EXPECT_EQ(Opened(text), text);
+}
+
+// An archive may call an operator of this name in other ways, as long as no schema is known.
+TEST(TensorSubclassesTest, CallsThatReadNoAttributeStay) {
+  for (const char* call :
+       {R"(%a: i8[2,3] = export.access_subclass_inner_tensor.default(%p))",
+        R"(%a: i8[2,3] = export.access_subclass_inner_tensor.default(%p, 3))",
+        R"(%a: i8[2,3] = export.access_subclass_inner_tensor.default(3, %p))",
+        R"(%a: i8[2,3] = export.access_subclass_inner_tensor.default(%x, %p))",
+        R"(%a: i8[2,3] = export.access_subclass_inner_tensor.default(%x, [%p]))",
+        R"(%a: i8[2,3], none = export.access_subclass_inner_tensor.default(%p, "q"))",
+        R"([%a: i8[2,3]] = export.access_subclass_inner_tensor.default(%p, "q"))"}) {
+    const std::string text = std::string(R"(program aten {
+  graph(%p: f32[2,3] parameter "0.weight",
+        %x: f32[2,3] user_input) {
+    )") + call + R"(
+    return (%a user_output)
+  }
+}
+)";
+    EXPECT_EQ(Opened(text, OpRegistry::Create({})), text);
+  }
 }
 
 // Another operator with a tensor and a text.
