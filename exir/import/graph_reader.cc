@@ -62,8 +62,8 @@ std::string OperatorNameOfTarget(std::string_view target) {
   bool at_start = true;
   for (char c : name) {
     const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-    const bool digit = c >= '0' && c <= '9';
-    if (!letter && !(digit && !at_start) && !(c == '.' && !at_start)) return "";
+    const bool behind_letter = (c >= '0' && c <= '9') || c == '.';
+    if (!letter && (at_start || !behind_letter)) return "";
     at_start = c == '.';
   }
   return at_start ? "" : name;

@@ -43,7 +43,7 @@ bool FindUserFrame(std::string_view stack_trace, std::string_view* file, int64_t
     std::string_view found;
     int64_t number = 0;
     if (ParseFrame(stack_trace.substr(begin), &found, &number) && !found.empty() &&
-        found.front() != '<' && !(inside_torch && InsideTorch(found))) {
+        found.front() != '<' && (!inside_torch || !InsideTorch(found))) {
       *file = found;
       *line = number;
       if (!InsideTorch(found)) return true;
