@@ -402,11 +402,11 @@ class Parser {
       if (arity.has_value() &&
           (e.arguments().size() < arity->min || e.arguments().size() > arity->max)) {
         return Error(
-            absl::StrCat("other arguments of ", name, ", which has ", count, ", before this,"));
+            absl::StrCat("other arguments of ", name, ", which has ", count, ", before this"));
       }
     }
     if (name == kRational && e.kind() == SymExpr::Kind::kFunction && !NumberOf(e).has_value()) {
-      return Error("a fraction before this,");
+      return Error("a fraction before this");
     }
     return e;
   }
@@ -433,7 +433,7 @@ class Parser {
     double value = 0;
     if (is_float ? !Read(std::string_view(token), value)
                  : !Read(std::string_view(token), integer)) {
-      return Error(absl::StrCat("a number instead of '", token.substr(0, 40), "' before this,"));
+      return Error(absl::StrCat("a number instead of '", token.substr(0, 40), "' before this"));
     }
     ABSL_RETURN_IF_ERROR(EndOfCall());
     return is_float ? SymExpr::Float(value) : SymExpr(integer);
