@@ -164,10 +164,11 @@ struct KernelComparison::Memory {
   std::optional<KernelContext> context;
 
   EValue* New(EValue value) { return &slots.emplace_back(value); }
-  // Makes all floating point operands positive.
+  // Makes all finite floating point operands positive: infinite numbers are bounds.
   void TakeMagnitudes(const KernelCall& call) {
     for (EValue& slot : slots) {
-      if (const double* number = slot.get_if<double>()) slot = EValue(std::abs(*number));
+      const double* number = slot.get_if<double>();
+      if (number != nullptr && std::isfinite(*number)) slot = EValue(std::abs(*number));
       const TensorView* tensor = slot.get_if<TensorView>();
       if (tensor == nullptr || !IsFloatingPoint(tensor->dtype)) continue;
       for (StridedIterator<1> it(tensor->sizes, {tensor->strides}); !it.done(); it.Next()) {

@@ -49,9 +49,11 @@ KernelCall CallOf(const Form& f, int spatial, bool transposed, DType dtype, Layo
       output_padding,
       EValue(f.groups)};
   call.outputs = {dtype};
-  // As gemm.h says, of which sums of random terms use a part.
-  call.max_ulp = 64;
-  call.ulp_of = UlpOf::kLargest;
+  // The terms of a sum, the bias, and the rounding of the result.
+  double terms = static_cast<double>(f.channels / f.groups);
+  for (int d = 0; d < spatial; ++d) terms *= static_cast<double>(f.kernel);
+  call.max_ulp = terms + 4;
+  call.ulp_of = UlpOf::kMagnitudes;
   call.output_layout = layout == Layout::kChannelsLast ? layout : Layout::kRowMajor;
   return call;
 }
