@@ -99,6 +99,16 @@ absl::StatusOr<belay::Program> OpenPte(std::string_view file,
                                        const belay::Program::Options& options = {},
                                        const DataFiles& data = {});
 
+// y = relu(x), both planned.
+struct Relu : PteBuilder {
+  Relu() {
+    Input(x);
+    Call("aten::relu", "out", {x, y, y});
+    Output(y);
+  }
+  const int32_t x = Tensor({2, 3}), y = Tensor({2, 3});
+};
+
 }  // namespace belay::pte
 
 #endif  // BELAY_EXECUTORCH_READER_TESTING_PTE_BUILDER_H_
