@@ -49,7 +49,7 @@ StorageSharing::Place StorageSharing::Find(uint32_t value) const {
     root = links_[root].parent;
   }
   uint64_t rest = offset;
-  while (links_[value].parent != root && value != root) {
+  while (links_[value].parent != root) {
     const Link link = links_[value];
     links_[value] = {root, rest};
     rest -= link.offset;

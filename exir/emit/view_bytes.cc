@@ -153,7 +153,7 @@ std::optional<std::vector<Part>> OnePart(const KernelCallView& call, const ByteL
     start = std::clamp<int64_t>(*start, 0, size);
   }
   const int64_t length = row ? 1 : results[0].rank() > *dim ? results[0].sizes[*dim] : 0;
-  if (*start < 0 || length < 0 || *start + length > size) return std::nullopt;
+  if (*start < 0 || length < 0 || *start > size - length) return std::nullopt;
   return std::vector<Part>{{*dim, *start, length, row}};
 }
 
