@@ -32,7 +32,7 @@ MethodBuilder::ChangedBuffers FindChangedBuffers(const MethodPrograms& methods) 
   for (const auto& [name, program] : methods) {
     const absl::btree_set<std::string_view> mutated = MutatedState(program.signature);
     for (const InputSpec& spec : program.signature.inputs) {
-      if (!mutated.contains(spec.target) || !NamesTensor(spec.kind)) continue;
+      if (!mutated.contains(spec.target)) continue;
       if (const ConstantTensor* initial = program.FindConstant(spec)) {
         changed[spec.target].push_back(initial);
       }

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/substitute.h"
+#include "exir/emit/testing/print_method.h"
 #include "exir/ops/standard_ops.h"
 #include "exir/testing/programs.h"
 #include "gmock/gmock.h"
@@ -45,93 +46,10 @@ absl::StatusOr<ProgramImage> EmitForward(std::string_view text) {
   return Emit({{"forward", text}});
 }
 
-// Tensors are a place and a number: x for who calls, a for the arena, s for state, c for constants.
-std::string Form(const schema::Method& method, uint32_t v) {
-  const schema::Value& value = method.values(static_cast<int>(v));
-  switch (value.kind_case()) {
-    case schema::Value::kTensor:
-      switch (value.tensor().location_case()) {
-        case schema::Tensor::kExternal:
-          return absl::StrCat("x", v);
-        case schema::Tensor::kArenaOffset:
-          return absl::StrCat("a", v);
-        case schema::Tensor::kStateOffset:
-          return absl::StrCat("s", v);
-        case schema::Tensor::kConstant:
-          return absl::StrCat("c", v);
-        default:
-          return "?";
-      }
-    case schema::Value::kScalar:
-      return absl::StrCat(value.scalar().kind() == schema::ScalarSlot::INT      ? "int"
-                          : value.scalar().kind() == schema::ScalarSlot::DOUBLE ? "double"
-                                                                                : "bool",
-                          v);
-    case schema::Value::kInt:
-      return absl::StrCat(value.int_());
-    case schema::Value::kDouble:
-      return absl::StrCat(value.double_(), "d");
-    case schema::Value::kBool:
-      return value.bool_() ? "true" : "false";
-    case schema::Value::kString:
-      return absl::StrCat("'", value.string(), "'");
-    case schema::Value::kNone:
-      return "none";
-    case schema::Value::kDtype:
-      return absl::StrCat("dtype:", std::string(DTypeShortName(static_cast<DType>(value.dtype()))));
-    case schema::Value::kComplex:
-      return absl::StrCat(value.complex().real(), "+", value.complex().imag(), "j");
-    case schema::Value::kMemoryFormat:
-      return absl::StrCat("format", value.memory_format());
-    case schema::Value::kList: {
-      std::string text = "[";
-      for (const uint32_t element : value.list().elements()) {
-        absl::StrAppend(&text, text.size() > 1 ? "," : "", Form(method, element));
-      }
-      return text + "]";
-    }
-    default:
-      return "?";
-  }
-}
-
-// A line an instruction, "return …" last.
-std::vector<std::string> Lines(const schema::Method& method) {
-  std::vector<std::string> lines;
-  const auto forms = [&](const auto& values) {
-    std::string text;
-    for (const uint32_t v : values) {
-      absl::StrAppend(&text, text.empty() ? "" : ", ", Form(method, v));
-    }
-    return text;
-  };
-  for (const schema::Instruction& i : method.instructions()) {
-    if (i.has_kernel()) {
-      lines.push_back(absl::StrCat(forms(i.kernel().outputs()), " = ",
-                                   method.operators(static_cast<int>(i.kernel().operator_())), "(",
-                                   forms(i.kernel().arguments()), ")"));
-    } else if (i.has_delegate()) {
-      lines.push_back(absl::StrCat(forms(i.delegate().outputs()), " = delegate ",
-                                   i.delegate().delegate(), "(", forms(i.delegate().arguments()),
-                                   ")"));
-    } else if (i.has_move()) {
-      lines.push_back(
-          absl::StrCat(Form(method, i.move().to()), " = ", Form(method, i.move().from())));
-    } else if (i.has_jump()) {
-      lines.push_back(absl::StrCat("jump ", i.jump().target()));
-    } else {
-      lines.push_back(absl::StrCat("unless ", Form(method, i.jump_if_false().condition()), " jump ",
-                                   i.jump_if_false().target()));
-    }
-  }
-  lines.push_back(absl::StrCat("return ", forms(method.outputs())));
-  return lines;
-}
-
 std::vector<std::string> Lines(std::string_view text, const EmitOptions& options = kAsWritten) {
   const absl::StatusOr<ProgramImage> image = Emit({{"forward", text}}, options);
   EXPECT_OK(image.status());
-  return image.ok() ? Lines(image->metadata.methods(0)) : std::vector<std::string>();
+  return image.ok() ? PrintLines(image->metadata.methods(0)) : std::vector<std::string>();
 }
 
 // What is wrong with the only method.
@@ -181,12 +99,12 @@ TEST(EmitterTest, InputsThatAreNoTensors) {
   const schema::Method& method = image.metadata.methods(0);
   std::vector<std::string> forms;
   for (const schema::Input& input : method.inputs()) {
-    forms.push_back(absl::StrCat(input.name(), "=", Form(method, input.value())));
+    forms.push_back(absl::StrCat(input.name(), "=", PrintValue(method, input.value())));
   }
   // The token is nothing at run time.
   EXPECT_THAT(forms,
               ElementsAre("a=double0", "b=bool1", "c=3", "d=2.5d", "e=true", "f='text'", "g=none"));
-  EXPECT_THAT(Lines(method), ElementsAre("return 3"));
+  EXPECT_THAT(PrintLines(method), ElementsAre("return 3"));
 }
 
 TEST(EmitterTest, RefusesInputsAndOutputsThatHaveNoForm) {
@@ -320,7 +238,7 @@ TEST(EmitterTest, ABufferThatAnotherMethodChangesIsState) {
                      " } graph(%b: ", type, " ", kind, R"( "b") { return (%b user_output) } })");
     const absl::StatusOr<ProgramImage> image = Emit({{"reads", reads}, {"writes", kWrites}});
     EXPECT_OK(image.status());
-    return image.ok() ? Form(image->metadata.methods(0), 0) : "";
+    return image.ok() ? PrintValue(image->metadata.methods(0), 0) : "";
   };
   EXPECT_EQ(form_in_reader("f32[2]", "buffer"), "s0");
   EXPECT_EQ(form_in_reader("f32[3]", "buffer"), "c0");  // of the same name alone
@@ -569,7 +487,8 @@ TEST(EmitterTest, DelegateCallsNameAModuleWhoseSpecsAreText) {
           return (%n user_output) } } } })");
   };
   ASSERT_OK_AND_ASSIGN(const ProgramImage image, EmitForward(text("module#0", "key")));
-  EXPECT_THAT(Lines(image.metadata.methods(0)), ElementsAre("a1 = delegate 0(x0)", "return a1"));
+  EXPECT_THAT(PrintLines(image.metadata.methods(0)),
+              ElementsAre("a1 = delegate 0(x0)", "return a1"));
   const schema::Delegate& delegate = image.metadata.methods(0).delegates(0);
   EXPECT_EQ(delegate.backend_id(), "demo");
   EXPECT_EQ(delegate.compile_specs(0).key(), "key");
@@ -635,7 +554,7 @@ TEST(EmitterTest, CallsOfAModuleWithOperandsOfOtherFormsAreOtherDelegates) {
       graph(%x: f32[2] user_input) {
         %n: f32[2] = edge.aten.neg.default(%x)
         return (%n user_output) } } } })"));
-  EXPECT_THAT(Lines(image.metadata.methods(0)),
+  EXPECT_THAT(PrintLines(image.metadata.methods(0)),
               ElementsAre("a3 = delegate 0(x0)", "a4 = delegate 1(x1)", "a5 = delegate 0(x2)",
                           "return a3, a4, a5"));
   EXPECT_EQ(image.segments.size(), 1u);

@@ -295,6 +295,7 @@ absl::Status MethodBuilder::AddInputs() {
       case InputKind::kCustomObject:
         unsupported_.Add([&] { return absl::StrCat("input '", value.name, "'"); },
                          absl::StrCat("custom object ", spec.target));
+        top_[id] = AddNone();  // so that nodes that use it can be looked at
         break;
     }
   }
@@ -305,6 +306,20 @@ bool MethodBuilder::IsInputOrState(ValueIndex value) const {
   const schema::Value& v = method_.values(value);
   return v.has_tensor() &&
          (v.tensor().has_external() || v.tensor().location_case() == schema::Tensor::kStateOffset);
+}
+
+std::optional<MethodBuilder::ValueIndex> MethodBuilder::WrittenInput(const OutputSpec& spec) const {
+  const InputKind kind = spec.kind == OutputKind::kBufferMutation      ? InputKind::kBuffer
+                         : spec.kind == OutputKind::kParameterMutation ? InputKind::kParameter
+                                                                       : InputKind::kUserInput;
+  const Graph& graph = program_.top();
+  for (size_t i = 0; i < graph.inputs().size(); ++i) {
+    const InputSpec& input = program_.signature.inputs[i];
+    const ValueId id = graph.inputs()[i];
+    const std::string& name = kind == InputKind::kUserInput ? graph.value(id).name : input.target;
+    if (input.kind == kind && name == spec.target) return top_.get(id);
+  }
+  return std::nullopt;
 }
 
 absl::Status MethodBuilder::AddOutputs() {
@@ -321,20 +336,16 @@ absl::Status MethodBuilder::AddOutputs() {
     switch (spec.kind) {
       case OutputKind::kBufferMutation:
       case OutputKind::kParameterMutation:
-        for (size_t k = 0; k < graph.inputs().size(); ++k) {
-          const InputSpec& input = program_.signature.inputs[k];
-          if (input.target == spec.target &&
-              (input.kind == InputKind::kBuffer || input.kind == InputKind::kParameter)) {
-            write_backs.push_back({value, *top_[graph.inputs()[k]]});
-            break;
-          }
+      case OutputKind::kUserInputMutation: {
+        const std::optional<ValueIndex> to = WrittenInput(spec);
+        if (!to.has_value()) {
+          return absl::InvalidArgumentError(
+              absl::StrCat("output ", i, ", a ", std::string(OutputKindName(spec.kind)), " of '",
+                           spec.target, "': there is no such input"));
         }
+        write_backs.push_back({value, *to});
         break;
-      case OutputKind::kUserInputMutation:
-        for (ValueId input : graph.inputs()) {
-          if (graph.value(input).name == spec.target) write_backs.push_back({value, *top_[input]});
-        }
-        break;
+      }
       case OutputKind::kUserOutput:
         outputs.push_back(value);
         break;

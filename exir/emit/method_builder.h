@@ -50,6 +50,8 @@ class MethodBuilder {
   static const HigherOrder kHigherOrder[6];
 
   absl::Status AddInputs();
+  // What a mutation is written back to; nullopt when the program has no such input.
+  std::optional<ValueIndex> WrittenInput(const OutputSpec& spec) const;
   absl::Status AddOutputs();
   absl::Status EmitGraph(const Graph& graph, Scope& scope);
   absl::Status EmitNode(const Graph& graph, NodeId id, Scope& scope);
@@ -68,9 +70,9 @@ class MethodBuilder {
   // A loop over the rows of tensors: results are the carried values (`initial`, where there are
   // some), then the stacked others.
   absl::Status EmitRowLoop(const Graph& graph, NodeId id, Scope& scope);
-  // The value of a size of the result of a loop over rows, which the loop may never compute.
-  absl::StatusOr<ValueIndex> SizeBeforeLoop(const Graph& graph, NodeId id, const Scope& scope,
-                                            const SymInt& size);
+  // The value of a size of the result of a loop over rows, which the loop may never compute. All
+  // values among the node's arguments are in the scope.
+  ValueIndex SizeBeforeLoop(const Graph& graph, NodeId id, const Scope& scope, const SymInt& size);
   absl::Status EmitWithEffects(const Graph& graph, NodeId id, Scope& scope);
   // Moves what a body gives to what the loop carries, in an order that loses nothing.
   void CarryOver(std::vector<ValueIndex> outputs, const std::vector<ValueIndex>& carried);
@@ -99,6 +101,7 @@ class MethodBuilder {
   uint32_t ShapeNumber(const TensorMeta& meta);
   // Equal literals share a value.
   ValueIndex AddLiteral(const schema::Value& value);
+  ValueIndex AddInt(int64_t number);
   ValueIndex AddNone();
   ValueIndex AddScalarSlot(schema::ScalarSlot::Kind kind);
   ValueIndex AddList(const std::vector<ValueIndex>& elements);

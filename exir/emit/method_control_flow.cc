@@ -147,15 +147,9 @@ absl::Status MethodBuilder::EmitScan(const Graph& graph, NodeId id, Scope& scope
   return EmitRowLoop(graph, id, scope);
 }
 
-absl::StatusOr<MethodBuilder::ValueIndex> MethodBuilder::SizeBeforeLoop(const Graph& graph,
-                                                                        NodeId id,
-                                                                        const Scope& scope,
-                                                                        const SymInt& size) {
-  schema::Value literal;
-  if (const std::optional<int64_t> number = size.AsInt()) {
-    literal.set_int_(*number);
-    return AddLiteral(literal);
-  }
+MethodBuilder::ValueIndex MethodBuilder::SizeBeforeLoop(const Graph& graph, NodeId id,
+                                                        const Scope& scope, const SymInt& size) {
+  if (const std::optional<int64_t> number = size.AsInt()) return AddInt(*number);
   // The same size of an operand.
   std::optional<std::pair<ValueId, int64_t>> found;
   for (const Argument& argument : graph.node(id).arguments) {
@@ -166,14 +160,10 @@ absl::StatusOr<MethodBuilder::ValueIndex> MethodBuilder::SizeBeforeLoop(const Gr
       }
     });
   }
-  if (!found.has_value()) {
-    literal.set_int_(size.Range(program_.ranges).max);
-    return AddLiteral(literal);
-  }
-  ABSL_ASSIGN_OR_RETURN(const ValueIndex tensor, ArgumentValue(graph, found->first, scope));
-  ABSL_ASSIGN_OR_RETURN(const ValueIndex dim, ArgumentValue(graph, found->second, scope));
+  if (!found.has_value()) return AddInt(size.Range(program_.ranges).max);
+  const ValueIndex dim = AddInt(found->second);
   const ValueIndex result = AddScalarSlot(schema::ScalarSlot::INT);
-  AddKernelCall("aten.sym_size.int", {tensor, dim}, {result});
+  AddKernelCall("aten.sym_size.int", {*scope.get(found->first), dim}, {result});
   return result;
 }
 
@@ -203,9 +193,7 @@ absl::Status MethodBuilder::EmitRowLoop(const Graph& graph, NodeId id, Scope& sc
   }
   // The results are the carried values themselves, and the tensors that take the rows.
   std::vector<ValueIndex> carried, stacked;
-  ABSL_ASSIGN_OR_RETURN(const ValueIndex zero, ArgumentValue(graph, int64_t{0}, scope));
-  ABSL_ASSIGN_OR_RETURN(const ValueIndex one, ArgumentValue(graph, int64_t{1}, scope));
-  const ValueIndex none = AddNone();
+  const ValueIndex zero = AddInt(0), one = AddInt(1), none = AddNone();
   const ValueIndex count = AddScalarSlot(schema::ScalarSlot::INT);
   AddKernelCall("aten.sym_size.int", {mapped[0], zero}, {count});
   for (size_t i = 0; i < results.size(); ++i) {
@@ -224,13 +212,12 @@ absl::Status MethodBuilder::EmitRowLoop(const Graph& graph, NodeId id, Scope& sc
     // So that it has its sizes when there are no rows.
     std::vector<ValueIndex> sizes = {count};
     for (int d = 1; d < meta->rank(); ++d) {
-      ABSL_ASSIGN_OR_RETURN(const ValueIndex size,
-                            SizeBeforeLoop(graph, id, scope, meta->sizes[d]));
-      sizes.push_back(size);
+      sizes.push_back(SizeBeforeLoop(graph, id, scope, meta->sizes[d]));
     }
-    ABSL_ASSIGN_OR_RETURN(const ValueIndex dtype, ArgumentValue(graph, meta->dtype, scope));
-    AddKernelCall("aten.empty.memory_format", {AddList(sizes), dtype, none, none, none, none},
-                  {value});
+    schema::Value dtype;
+    dtype.set_dtype(static_cast<uint32_t>(meta->dtype));
+    AddKernelCall("aten.empty.memory_format",
+                  {AddList(sizes), AddLiteral(dtype), none, none, none, none}, {value});
   }
   const ValueIndex index = AddScalarSlot(schema::ScalarSlot::INT);
   const ValueIndex next = AddScalarSlot(schema::ScalarSlot::INT);

@@ -22,6 +22,12 @@ MethodBuilder::ValueIndex MethodBuilder::AddLiteral(const schema::Value& value) 
   return it->second;
 }
 
+MethodBuilder::ValueIndex MethodBuilder::AddInt(int64_t number) {
+  schema::Value value;
+  value.set_int_(number);
+  return AddLiteral(value);
+}
+
 MethodBuilder::ValueIndex MethodBuilder::AddNone() {
   schema::Value value;
   value.mutable_none();

@@ -201,6 +201,7 @@ class Line {
       }
     }
     tensor.set_dim_order(order);
+    if (Skip("@")) tensor.set_arena_offset(static_cast<uint64_t>(Int()));
     if (Skip("#")) shape = static_cast<uint32_t>(Int());
     return value;
   }

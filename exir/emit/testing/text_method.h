@@ -10,9 +10,10 @@
 //   return %v
 //
 // A value has its type where it is mentioned first: a tensor in the arena, such as
-// f32[?4,16]{1,0}#2 (sizes with ? are dynamic and at most so large, {1,0} is the order of
-// dimensions, 2 the number of the symbolic sizes), or a slot for a `bool` or an `int`. Arguments
-// besides are integers, `none`, `text` and lists. An operator that begins with ! has effects.
+// f32[?4,16]{1,0}@64#2 (sizes with ? are dynamic and at most so large, {1,0} is the order of
+// dimensions, 64 the place, 2 the number of the symbolic sizes), or a slot for a `bool` or an `int`.
+// Arguments besides are integers, `none`, `text` and lists. An operator that begins with ! has
+// effects.
 #ifndef BELAY_EXIR_EMIT_TESTING_TEXT_METHOD_H_
 #define BELAY_EXIR_EMIT_TESTING_TEXT_METHOD_H_
 
