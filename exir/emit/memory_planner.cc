@@ -155,12 +155,13 @@ MemoryPlan PlanMemory(absl::Span<const Lifetime> lifetimes) {
     MemoryPlan plan = InOrderOfTime(lifetimes);
     return plan.arena_bytes < best.arena_bytes ? plan : best;
   }
-  std::vector<uint32_t> best_order;
+  std::vector<uint32_t> best_order(lifetimes.size());
+  std::iota(best_order.begin(), best_order.end(), 0);
   const auto consider = [&](std::string_view name, const std::vector<uint32_t>& order) {
     if (best.arena_bytes == bound) return;  // can't be better
     MemoryPlan plan = BestFit(lifetimes, order, name);
-    if (!best_order.empty() && plan.arena_bytes >= best.arena_bytes) return;
-    if (plan.arena_bytes < best.arena_bytes) best = std::move(plan);
+    if (plan.arena_bytes >= best.arena_bytes) return;
+    best = std::move(plan);
     best_order = order;
   };
   using L = const Lifetime&;
@@ -173,10 +174,10 @@ MemoryPlan PlanMemory(absl::Span<const Lifetime> lifetimes) {
            }));
   consider("best_fit_by_area",
            SortedBy(lifetimes, [](L a, L b) { return a.bytes * Length(a) > b.bytes * Length(b); }));
-  // What stands out at the top is placed before all else, again and again.
+  // What stands out at the top is placed before all else, again and again. The order changes each
+  // time: what is first in it lies at 0 and is at no top that is above the bound.
   const size_t rounds = lifetimes.size() > kSeveralTensors ? kFewRounds : kRounds;
-  for (size_t round = 0; round < rounds && best.arena_bytes > bound && !best_order.empty();
-       ++round) {
+  for (size_t round = 0; round < rounds && best.arena_bytes > bound; ++round) {
     const MemoryPlan now = BestFit(lifetimes, best_order, "best_fit_by_conflicts");
     std::vector<uint32_t> order, others;
     for (uint32_t i : best_order) {
@@ -184,7 +185,6 @@ MemoryPlan PlanMemory(absl::Span<const Lifetime> lifetimes) {
       (at_top ? order : others).push_back(i);
     }
     order.insert(order.end(), others.begin(), others.end());
-    if (order == best_order) break;
     MemoryPlan plan = BestFit(lifetimes, order, "best_fit_by_conflicts");
     best_order = std::move(order);
     if (plan.arena_bytes < best.arena_bytes) best = std::move(plan);
