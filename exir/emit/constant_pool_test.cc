@@ -13,6 +13,7 @@ namespace belay::exir {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 TEST(ConstantPoolTest, NamedDataKeepKeySizeAlignmentAndLayout) {
   NamedDataStore store;
@@ -60,6 +61,46 @@ TEST(ConstantPoolTest, KeysOfOneContentShareASegmentWhoseKnownDigestIsKept) {
   EXPECT_EQ(image.metadata.named_data_size(), 2);
 }
 
+TEST(ConstantPoolTest, CompanionFilesHaveSegmentsOfTheirOwn) {
+  NamedDataStore store;
+  ASSERT_OK(store.Add("a", TextStorage("same")));
+  ASSERT_OK(store.Add("b", TextStorage("same"), {.external_tag = "one"}));
+  ASSERT_OK(store.Add("c", TextStorage("same"), {.external_tag = "one"}));
+  ASSERT_OK(store.Add("d", TextStorage("same"), {.external_tag = "two"}));
+  ProgramImage image;
+  ASSERT_OK(ConstantPool(&image).AddNamedData({&store.output()}));
+  std::vector<std::string> places;
+  for (const schema::NamedData& data : image.metadata.named_data()) {
+    places.push_back(data.key() + " in '" + image.segments[data.segment()].companion + "'");
+  }
+  EXPECT_THAT(places, ElementsAre("a in ''", "b in 'one'", "c in 'one'", "d in 'two'"));
+  EXPECT_EQ(image.segments.size(), 3u);
+}
+
+TEST(ConstantPoolTest, RefusesAKeyWithOtherContentAndOneWithoutABuffer) {
+  const auto output = [](const std::string& text, const std::string& tag, size_t buffer) {
+    NamedDataStore store;
+    EXPECT_OK(store.Add("k", TextStorage(text), {.external_tag = tag}));
+    NamedDataOutput made = store.output();
+    (tag.empty() ? made.program_data : made.external_data[tag])["k"].buffer = buffer;
+    return made;
+  };
+  const NamedDataOutput first = output("first", "", 0), other = output("second", "", 0),
+                        outside = output("second", "file", 0);
+  for (const NamedDataOutput* second : {&other, &outside}) {
+    ProgramImage image;
+    EXPECT_THAT(ConstantPool(&image).AddNamedData({&first, second}),
+                StatusIs(absl::StatusCode::kAlreadyExists,
+                         "named data 'k' exists with other content: 5 bytes and 6 bytes"));
+  }
+  for (const char* tag : {"", "file"}) {
+    ProgramImage image;
+    const NamedDataOutput none = output("bytes", tag, 1);
+    EXPECT_THAT(ConstantPool(&image).AddNamedData({&none}),
+                StatusIs(absl::StatusCode::kInternal, "named data 'k' has no buffer"));
+  }
+}
+
 TEST(ConstantPoolTest, BlobsOfOneContentShareASegment) {
   ProgramImage image;
   ConstantPool pool(&image);
@@ -77,6 +118,14 @@ ConstantTensor Bytes(const std::string& text) {
                                          TextStorage(text));
   EXPECT_OK(made.status());
   return *std::move(made);
+}
+
+TEST(ConstantPoolTest, RefusesAnOrderOfOtherDimensions) {
+  ProgramImage image;
+  const uint8_t order[] = {0, 1};
+  EXPECT_THAT(ConstantPool(&image).AddTensor(Bytes("text"), order).status(),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("a permutation of the 1 dimensions, got one of length 2")));
 }
 
 TEST(ConstantPoolTest, NamedConstantsLieElsewhere) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "absl/strings/str_cat.h"
 #include "exir/ops/standard_ops.h"
 #include "exir/testing/programs.h"
 #include "gtest/gtest.h"
@@ -39,6 +40,56 @@ TEST(InPlaceStateTest, AChainOfUpdatesOfABufferAndOfAnInput) {
     }
   })"),
             "p aten.index_put_.default, q aten.index_copy_.default, r aten.index_put_.default");
+}
+
+TEST(InPlaceStateTest, AGapInTheChainIsCopied) {
+  struct Case {
+    const char* what;
+    const char* nodes;
+    const char* outputs;
+    const char* expected;
+  };
+  constexpr char kPut[] = "%p: f32[4,2] = edge.aten.index_put.default(%b, [%i], %x)\n";
+  const Case cases[] = {
+      {"all is well", kPut, R"(%p buffer_mutation "b", 3 user_output, %x user_output)",
+       "p aten.index_put_.default"},
+      {"an operator without a form in place", "%p: f32[4,2] = edge.aten.add.Tensor(%b, %x)",
+       R"(%p buffer_mutation "b")", ""},
+      {"the content of something else", "", R"(%c buffer_mutation "b")", ""},
+      {"a number", "", R"(3 buffer_mutation "b")", ""},
+      {"of no value", "%p: f32[4,2] = edge.aten.index_put.default(3, [%i], %x)",
+       R"(%p buffer_mutation "b")", ""},
+      {"a result that is no tensor", "%p: symint(s0) = edge.aten.index_put.default(%b, [%i], %x)",
+       R"(%p buffer_mutation "b")", ""},
+      {"another dtype", "%p: f64[4,2] = edge.aten.index_put.default(%b, [%i], %x)",
+       R"(%p buffer_mutation "b")", ""},
+      {"other sizes", "%p: f32[4,3] = edge.aten.index_put.default(%b, [%i], %x)",
+       R"(%p buffer_mutation "b")", ""},
+      {"used twice by the node", "%p: f32[4,2] = edge.aten.index_put.default(%b, [%i], %b)",
+       R"(%p buffer_mutation "b")", ""},
+      {"used behind the node",
+       "%p: f32[4,2] = edge.aten.index_put.default(%b, [%i], %x)\n"
+       "%q: f32[4,2] = edge.aten.neg.default(%b)",
+       R"(%p buffer_mutation "b")", ""},
+      {"used before the node",
+       "%q: f32[4,2] = edge.aten.neg.default(%b)\n"
+       "%p: f32[4,2] = edge.aten.index_put.default(%b, [%i], %x)",
+       R"(%p buffer_mutation "b")", "p aten.index_put_.default"},
+      {"a result itself", kPut, R"(%p buffer_mutation "b", %b user_output)", ""},
+      {"of another buffer", kPut, R"(%p buffer_mutation "c")", ""},
+      {"of an input that is no tensor", kPut, R"(%p user_input_mutation "n")", ""},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.what);
+    EXPECT_EQ(InPlace(absl::StrCat(R"(program edge {
+      ranges { s0: [1, 4] }
+      constants { state "b": f32[4,2] state "c": f32[4,2] }
+      graph(%b: f32[4,2] buffer "b", %c: f32[4,2] buffer "c", %n: symint(s0) user_input,
+            %i: i64[1] user_input, %x: f32[1,2] user_input) {
+        )",
+                                   c.nodes, "\nreturn (", c.outputs, ")\n}\n}")),
+              c.expected);
+  }
 }
 
 // Written back as it is, the result would be read with the buffer's strides.

@@ -448,7 +448,6 @@ class Checker {
     starts.erase(count);
     std::map<uint32_t, size_t> index;
     for (uint32_t start : starts) {
-      if (start >= count) continue;
       index.emplace(start, blocks_.size());
       blocks_.push_back({start, count, {}});
     }

@@ -35,6 +35,28 @@ TEST(MethodFactsTest, OperatorsWriteToArguments) {
   EXPECT_THAT(CountWriters(CallOf("aten.add_.Tensor")), ElementsAre(1, 0, 1));
 }
 
+TEST(MethodFactsTest, OtherInstructionsReadAndWriteWhatTheyName) {
+  schema::Method method;
+  for (int i = 0; i < 3; ++i) method.add_values()->mutable_tensor();
+  method.add_values()->mutable_list()->add_elements(1);
+  schema::Instruction delegate, move, branch, jump;
+  delegate.mutable_delegate()->add_arguments(0);
+  delegate.mutable_delegate()->add_outputs(3);  // the elements of the list
+  move.mutable_move()->set_from(2);
+  move.mutable_move()->set_to(1);
+  branch.mutable_jump_if_false()->set_condition(2);
+  jump.mutable_jump()->set_target(2);
+  EXPECT_THAT(OperandsOf(method, delegate).reads, ElementsAre(0));
+  EXPECT_THAT(OperandsOf(method, delegate).writes, ElementsAre(1));
+  EXPECT_THAT(OperandsOf(method, move).reads, ElementsAre(2));
+  EXPECT_THAT(OperandsOf(method, move).writes, ElementsAre(1));
+  EXPECT_THAT(OperandsOf(method, branch).reads, ElementsAre(2));
+  for (const schema::Instruction& none : {jump, schema::Instruction()}) {
+    EXPECT_THAT(OperandsOf(method, none).reads, ElementsAre());
+    EXPECT_THAT(OperandsOf(method, none).writes, ElementsAre());
+  }
+}
+
 TEST(MethodFactsTest, BlocksStartBehindJumpsAndWhereTheyLand) {
   schema::Method method;
   for (int i = 0; i < 9; ++i) method.add_instructions()->mutable_move();

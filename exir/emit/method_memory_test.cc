@@ -374,6 +374,33 @@ TEST(MethodMemoryTest, ConcatenationsOfWhatALoopCarriesAreCopies) {
   EXPECT_EQ(b.Arrange().elided_instructions, 0u);
 }
 
+TEST(MethodMemoryTest, ATensorThatNothingMentionsHasAPlace) {
+  Builder b;
+  const uint32_t x = b.Tensor({16}), unused = b.Tensor({32}), y = b.Tensor({16});
+  b.Call(kMake, {}, {x});
+  b.Call(kUse, {x}, {y});
+  b.Output(y);
+  const MethodMemory memory = b.Arrange();
+  EXPECT_LE(b.OffsetOf(unused) + 128, memory.arena_bytes);
+}
+
+// One way is tried for so many: views are shared as in any other method.
+TEST(MethodMemoryTest, MethodsOfManyInstructionsShareViews) {
+  Builder b;
+  uint32_t last = b.Tensor({1, 16});
+  b.Call(kMake, {}, {last});
+  for (int i = 0; i < 10'001; ++i) {
+    const uint32_t view = b.Tensor({16}), next = b.Tensor({1, 16});
+    b.Call("aten.squeeze_copy.default", {last}, {view});
+    b.Call(kUse, {view}, {next});
+    last = next;
+  }
+  b.Output(last);
+  const MethodMemory memory = b.Arrange();
+  EXPECT_EQ(memory.elided_instructions, 10'001u);
+  EXPECT_EQ(memory.arena_bytes, 128u);
+}
+
 TEST(MethodMemoryTest, MethodsWithoutOperators) {
   Builder b;
   const uint32_t x = b.Tensor({16}), y = b.Tensor({16});

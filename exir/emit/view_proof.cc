@@ -110,10 +110,11 @@ std::set<int64_t> Probes(const Elements& a, const Elements& b) {
   return probes;
 }
 
-// Whether element `index` of `part` lies where element map(index) of `whole` does.
+// Whether element `index` of `part` lies where element map(index) of `whole` does, whose places are
+// known.
 std::string Compare(const Elements& part, const Elements& whole,
                     const std::function<Index(const Index&)>& map) {
-  if (!part.known || !whole.known) return "its tensors are not static ones in memory that is known";
+  if (!part.known) return "its tensors are not static ones in memory that is known";
   if (part.space != whole.space) return "its argument and its result are in different memory";
   if (part.bytes != whole.bytes || part.dtype != whole.dtype) return "its dtypes differ";
   for (int64_t number : Probes(part, whole)) {

@@ -19,6 +19,7 @@ struct Place {
   DType dtype = DType::kFloat32;
   int constant = -1;  // instead of a place in the arena
   bool dynamic = false;
+  bool external = false;  // the caller's memory
 };
 
 class Method {
@@ -34,6 +35,8 @@ class Method {
     t->set_dynamic_dims(place.dynamic ? 1 : 0);
     if (place.constant >= 0) {
       t->set_constant(static_cast<uint32_t>(place.constant));
+    } else if (place.external) {
+      t->mutable_external();
     } else {
       t->set_arena_offset(place.offset);
     }
@@ -137,6 +140,12 @@ TEST(ViewProofTest, CopiesKeepEachElementsPlace) {
        {{6}},
        {},
        "its argument is not static, or not in memory that is known"},
+      {kCopy,
+       {.sizes = {6}, .external = true},
+       {{6}},
+       {},
+       "its argument is not static, or not in memory that is known"},
+      {kCopy, {{6}}, {.sizes = {6}, .external = true}, {}, std::string(kUnknown)},
       {"aten.relu.default", {{6}}, {{6}}, {}, "'aten.relu.default' computes something"},
   });
 }
@@ -179,6 +188,8 @@ TEST(ViewProofTest, PermutedDimensionsNeedThePermutedOrder) {
       {"aten.t_copy.default", {{2, 3}}, {{3, 2}}, {}, "element 1 would have to move"},
       {"aten.t_copy.default", {{2, 3}}, {{2, 3}}, {}, "element 1 would have to move"},
       {"aten.t_copy.default", {{6}}, {{6}}, {}, ""},
+      {"aten.t_copy.default", {{2, 3}}, {{3, 2, 1}, 0, "102"}, {}, "element 0 comes from nowhere"},
+      {"aten.t_copy.default", {{2, 3}}, {{6}}, {}, "element 0 comes from nowhere"},
       {"aten.permute_copy.default", {{2, 3}}, {{3, 2}, 0, "10"}, {}, "its dimensions are unknown"},
       {"aten.permute_copy.default", {{2, 3}}, {{3, 2}, 0, "10"}, {1}, "its dimensions are unknown"},
   });
@@ -221,6 +232,8 @@ TEST(ViewProofTest, PartsStartWhereTheCallSays) {
       {kSelect, {{4, 16}}, {{1, 16}, 64}, {0, 1}, "element 0 comes from nowhere"},
       {kNarrow, {{4, 16}}, {{3, 16}, 64}, {0, 1, 3}, ""},
       {kNarrow, {{4, 16}}, {{3, 16}}, {0, 1, 3}, moves},
+      {kNarrow, {{4, 16}}, {{3, 16}}, {0, -9, 3}, "element 0 comes from nowhere"},
+      {kSlice, {{4, 16}}, {{4}}, {1, 0, 1, 1}, "element 0 comes from nowhere"},  // of lower rank
   });
   Method m;
   const uint32_t from = m.Tensor({{4, 16}}), to = m.Tensor({{2, 16}}), none = m.None(),
@@ -229,6 +242,7 @@ TEST(ViewProofTest, PartsStartWhereTheCallSays) {
   EXPECT_EQ(m.Prove(kSlice, {from, zero, m.Double(), two, one}, {to}),
             "where it starts is unknown");
   EXPECT_EQ(m.Prove(kNarrow, {from, zero, none, two}, {to}), "where it starts is unknown");
+  EXPECT_EQ(m.Prove(kNarrow, {from, none, one, two}, {to}), "its dimension is unknown");
 }
 
 TEST(ViewProofTest, PiecesOfASplitLieOneBehindTheOther) {
@@ -258,6 +272,7 @@ TEST(ViewProofTest, PiecesOfASplitLieOneBehindTheOther) {
   Method m;
   const uint32_t from = m.Tensor({{1, 16}}), to = m.Tensor({{16}});
   EXPECT_EQ(m.Prove(kUnbind, {from, m.Int(0)}, {to}), "its dimension is unknown");  // no list
+  EXPECT_EQ(m.Prove(kUnbind, {from}, {m.List({to})}), "its dimension is unknown");
 }
 
 TEST(ViewProofTest, OperandsOfAJoinLieOneBehindTheOther) {
@@ -303,6 +318,7 @@ TEST(ViewProofTest, BytesReadAsAnotherDTypeAreTheSameBytes) {
        {},
        "its argument and its result are in different memory"},
       {kReal, {{3}, 0, "", DType::kComplex64}, {{3, 2}}, {}, ""},
+      {"aten.view_as_complex_copy.default", {{3, 2}}, {{3}, 0, "", DType::kComplex64}, {}, ""},
   });
 }
 
@@ -312,6 +328,12 @@ TEST(ViewProofTest, LargeTensorsOfAnotherOrderMove) {
       {"aten.clone.default", {{80, 80}}, {{80, 80}}, {}, ""},
       {"aten.clone.default", {{80, 80}}, {{80, 80}, 0, "10"}, {}, "element 1 would have to move"},
       {"aten.view_copy.default", {{80, 80}}, {{6400}}, {}, ""},
+      {"aten.narrow_copy.default", {{80, 80}}, {{79, 80}, 320}, {0, 1, 79}, ""},
+      {"aten.narrow_copy.default",
+       {{80, 80}},
+       {{79, 80}},
+       {0, 1, 79},
+       "element 0 would have to move"},
   });
 }
 
