@@ -147,6 +147,8 @@ TEST(EmitterTest, RefusesArgumentsAndResultsThatHaveNoForm) {
       {text(R"(%y: f32[4] = edge.aten.cat.default([%x, {"k": 1}]))"), kUnimplemented, kDict},
       {text("%y: f32[2]{layout=sparse_coo} = edge.aten.neg.default(%x)"), kUnimplemented,
        "'y' is not a strided tensor"},
+      {text("%y: f32[2] = higher_order.associative_scan(%x)"), kUnimplemented,
+       "operator higher_order.associative_scan is not known here, used 1 time: node 'y'"},
       {text("[%y: f32[1], %z: object(\"Queue\")] = edge.aten.split_copy.Tensor(%x, 1)"),
        kUnimplemented, kObject},
   });
@@ -304,6 +306,32 @@ TEST(EmitterTest, RefusesDelegateCallsThatCanNotBeEmitted) {
   GraphEditor(graph).SetArgument(FindNode(graph, "y"), 0, Argument(ModuleId(7)));
   EXPECT_THAT(EmitProgram(methods).status(),
               StatusIs(kInvalid, HasSubstr("a delegate call without a lowered module")));
+}
+
+// Each form of the operands would have a state of its own.
+TEST(EmitterTest, RefusesCallsOfOtherFormsOfAModuleThatKeepsState) {
+  const auto text = [](const std::string& type, const std::string& returned) {
+    return absl::Substitute(R"(program edge {
+      graph(%x: f32[2] user_input, %y: $0 user_input) {
+        %a: f32[2] = higher_order.executorch_call_delegate(module#0, %x)
+        %b: f32[2] = higher_order.executorch_call_delegate(module#0, %y)
+        return ()
+      }
+      module#0 backend "demo" specs [] { blob "YQ==" program edge {
+        constants { state "n": f32[2] }
+        graph(%n: f32[2] buffer "n", %x: f32[2] user_input) {
+          %s: f32[2] = edge.aten.add.Tensor(%n, %x)
+          return ($1%s user_output) } } }
+    })",
+                            type, returned);
+  };
+  const std::string keeps = R"(%s buffer_mutation "n", )";
+  EXPECT_OK(Emit(text("f32[2]", keeps)));
+  EXPECT_OK(Emit(text("f32[3]", "")));
+  EXPECT_THAT(Emit(text("f32[3]", keeps)),
+              StatusIs(kUnimplemented,
+                       HasSubstr("module#0 (backend demo) keeps state and is called with operands "
+                                 "of different forms")));
 }
 
 TEST(EmitterTest, RefusesNamedDataOfOneKeyAndOtherContent) {

@@ -313,7 +313,7 @@ TEST(EmitterTest, CallsOfAModuleWithListsOfOneFormShareADelegate) {
 TEST(EmitterTest, DebugInfoHasTheHandlesOfADelegateAndTheModulesOfNodes) {
   ExportedProgram program = ParseOrDie(R"(program edge {
     graph(%x: f32[2] user_input) {
-      %a: f32[2] = edge.aten.neg.default(%x)  @"model.py":12
+      %a: f32[2] = edge.aten.neg.default(%x)  @"model.py":12 handle=5
       %y: f32[2] = higher_order.executorch_call_delegate(module#0, %a)
       return (%y user_output) }
     module#0 backend "demo" specs [] {
@@ -322,8 +322,10 @@ TEST(EmitterTest, DebugInfoHasTheHandlesOfADelegateAndTheModulesOfNodes) {
       handles "matmul": [4]
       program edge {
         graph(%x: f32[2] user_input) {
-          %n: f32[2] = edge.aten.neg.default(%x)
-          return (%n user_output) } } } })",
+          %m: f32[2] = edge.aten.neg.default(%x)  @"model.py":20 handle=2
+          %n: f32[2] = edge.aten.neg.default(%m)  handle=3
+          %o: f32[2] = edge.aten.neg.default(%n)
+          return (%o user_output) } } } })",
                                        Ops());
   Provenance provenance = program.top().node(FindNode(program.top(), "a")).provenance;
   provenance.module = std::make_shared<const std::string>("layers.0");
@@ -334,13 +336,20 @@ TEST(EmitterTest, DebugInfoHasTheHandlesOfADelegateAndTheModulesOfNodes) {
   const schema::MethodDebugInfo& debug = image.debug.methods(0);
   EXPECT_EQ(debug.instructions(0).source(), "model.py:12");
   EXPECT_EQ(debug.instructions(0).module(), "layers.0");
+  EXPECT_THAT(debug.instructions(0).debug_handles(), ElementsAre(5));
   EXPECT_EQ(debug.instructions(1).module(), "");
+  EXPECT_THAT(debug.instructions(1).debug_handles(), ElementsAre(2, 3));  // all that it computes
   const schema::DelegateDebugInfo& delegate = debug.delegates(0);
   ASSERT_EQ(delegate.entries_size(), 2);
   EXPECT_EQ(delegate.entries(0).int_id(), 7);
   EXPECT_THAT(delegate.entries(0).debug_handles(), ElementsAre(2, 3));
   EXPECT_EQ(delegate.entries(1).string_id(), "matmul");
   EXPECT_THAT(delegate.entries(1).debug_handles(), ElementsAre(4));
+  ASSERT_EQ(delegate.nodes_size(), 2);  // those that can be asked for
+  EXPECT_EQ(delegate.nodes(0).node(), "m");
+  EXPECT_EQ(delegate.nodes(0).source(), "model.py:20");
+  EXPECT_EQ(delegate.nodes(0).debug_handle(), 2);
+  EXPECT_EQ(delegate.nodes(1).operator_(), "aten.neg.default");
 }
 
 }  // namespace
