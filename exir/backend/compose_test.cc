@@ -281,6 +281,88 @@ TEST_F(ComposeTest, SymbolsAreReplacedByWhatTheArgumentsHave) {
   EXPECT_OK(Verify(host));
 }
 
+// One call each: the types of the module's inputs and of the values that come, and what is wrong.
+TEST_F(ComposeTest, ArgumentsFitWhatNumbersTell) {
+  struct Case {
+    std::vector<std::string> inputs, arguments;
+    std::string problem;
+  };
+  const Case cases[] = {
+      {{"f32[s0]"}, {"f32[4]"}, ""},
+      {{"f32[s0]"}, {"symint(4)"}, "expected f32[s0], got symint(4)"},
+      {{"f32[s0]"}, {"f32[1]"}, "expected f32[s0], got f32[1]"},  // s0 is 2 to 8
+      {{"f32[s0]"}, {"f32[9]"}, "expected f32[s0], got f32[9]"},
+      {{"f32[s0]"}, {"f32[s5]"}, ""},
+      {{"f32[3]"}, {"f32[s5]"}, ""},
+      {{"f32[3]"}, {"f32[4]"}, "expected f32[3], got f32[4]"},
+      // A symbol that stands for a number, or for another symbol.
+      {{"f32[s0]", "f32[s0]"}, {"f32[4]", "f32[s5]"}, ""},
+      {{"f32[s0]", "f32[s0]"}, {"f32[s5]", "f32[4]"}, ""},
+      {{"f32[s0]", "f32[s0]"}, {"f32[s5]", "f32[9]"}, "expected f32[s0], got f32[9]"},
+      {{"f32[s0]", "f32[s0]"}, {"f32[4]", "f32[5]"}, "expected f32[s0], got f32[5]"},
+      // Expressions, before and after their symbol is known.
+      {{"f32[2*s0]"}, {"f32[7]"}, ""},
+      {{"f32[s0]", "f32[2*s0]"}, {"f32[3]", "f32[6]"}, ""},
+      {{"f32[s0]", "f32[2*s0]"}, {"f32[3]", "f32[7]"}, "expected f32[2*s0], got f32[7]"},
+      {{"f32[s0]", "f32[2*s0]"}, {"f32[3]", "f32[s5]"}, ""},
+      {{"f32[s0]", "f32[2*s0]"}, {"f32[s5]", "f32[7]"}, ""},
+      // Numbers.
+      {{"symint(s0)"}, {"symint(4)"}, ""},
+      {{"symint(s0)"}, {"symint(9)"}, "expected symint(s0), got symint(9)"},
+      {{"symint(s0)"}, {"f32[4]"}, "expected symint(s0), got f32[4]"},
+      {{"symfloat(zf0)"}, {"symfloat(zf9)"}, ""},
+      {{"symfloat(zf0)"}, {"symint(4)"}, "expected symfloat(zf0), got symint(4)"},
+      {{"symbool(zb0)"}, {"symfloat(zf9)"}, "expected symbool(zb0), got symfloat(zf9)"},
+  };
+  const auto inputs = [](const std::vector<std::string>& types) {
+    std::string text;
+    for (const std::string& type : types) {
+      absl::StrAppend(&text, text.empty() ? "%v" : ", %v", text.size(), ": ", type, " user_input");
+    }
+    return text;
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(inputs(c.inputs) + " of " + inputs(c.arguments));
+    const auto module = std::make_shared<LoweredBackendModule>(
+        "b", Parse(absl::StrCat("program edge { ranges { s0: [2, 8] } graph(", inputs(c.inputs),
+                                ") { return () } }")));
+    ExportedProgram host = Parse(absl::StrCat("program edge { ranges { s5: [1, 99] } graph(",
+                                              inputs(c.arguments), ") { return () } }"));
+    const std::vector<ValueId> values(host.top().inputs().begin(), host.top().inputs().end());
+    const absl::Status status =
+        InsertDelegateCall(host, ExportedProgram::kTop, NodeId(), module,
+                           std::vector<Argument>(values.begin(), values.end()))
+            .status();
+    if (c.problem.empty()) {
+      EXPECT_OK(status);
+    } else {
+      EXPECT_THAT(status, StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(c.problem)));
+    }
+  }
+}
+
+TEST_F(ComposeTest, ResultsOfAnyTypeHaveTheProgramsSymbols) {
+  const auto module = std::make_shared<LoweredBackendModule>("b", Parse(R"(program edge {
+    graph(%x: f32[s0] user_input) {
+      %f: symfloat(s0 + zf0) = my.own.op(%x)
+      %o: object("Queue") = my.own.op(%x)
+      %i: i64[u0] = my.own.op(%x)
+      return (%f user_output, %o user_output, %i user_output)
+    }
+  })"));
+  ExportedProgram host = Parse("program edge { graph(%a: f32[4] user_input) { return () } }");
+  ASSERT_OK_AND_ASSIGN(const NodeId node, InsertDelegateCall(host, ExportedProgram::kTop, NodeId(),
+                                                             module, {FindValue(host.top(), "a")}));
+  std::vector<std::string> types;
+  for (ValueId value : host.top().node(node).results()) {
+    types.push_back(PrintType(host.top().value(value).type));
+  }
+  EXPECT_THAT(types, ::testing::ElementsAre("symfloat(zf0 + 4)", "object(\"Queue\")", "i64[u0]"));
+  // Of which nothing was known.
+  EXPECT_EQ(host.ranges.at("u0").min, 0);
+  EXPECT_EQ(host.ranges.at("u0").max, SymRange().max);
+}
+
 TEST_F(ComposeTest, ArgumentsThatDoNotFitAreErrorsThatChangeNothing) {
   const auto module = Lower(R"(program edge {
     ranges { s0: [2, 8] }
@@ -398,6 +480,12 @@ TEST_F(ComposeTest, WhatNoCallCanPassIsUnimplemented) {
   EXPECT_THAT(
       ProgramOfModule(std::make_shared<LoweredBackendModule>("b", std::move(token))),
       StatusIs(absl::StatusCode::kUnimplemented, AllOf(HasSubstr("%u"), HasSubstr("token"))));
+  ExportedProgram host = Parse(kHost), called = Parse(kHost);
+  called.signature.inputs[0].kind = InputKind::kToken;
+  EXPECT_THAT(
+      InsertDelegateCall(host, ExportedProgram::kTop, NodeId(),
+                         std::make_shared<LoweredBackendModule>("b", std::move(called)), {}),
+      StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("%u")));
   ExportedProgram loss = Parse(kHost);
   loss.signature.outputs[0].kind = OutputKind::kLossOutput;
   EXPECT_THAT(ProgramOfModule(std::make_shared<LoweredBackendModule>("b", std::move(loss))),

@@ -161,6 +161,25 @@ TEST(DuplicateDequantizeTest, EachUserHasItsOwn) {
   EXPECT_FALSE(again);
 }
 
+// The output keeps the node, so that each user gets one.
+TEST(DuplicateDequantizeTest, AReturnedValueKeepsTheNode) {
+  const auto ops = CreateStandardOps();
+  ASSERT_TRUE(ops.ok());
+  ExportedProgram program = ParseOrDie(R"(program edge {
+    graph(%x: i8[2] user_input) {
+      %d: f32[2] = edge.quantized_decomposed.dequantize_per_tensor.default(%x, 0.5, 0, -128, 127, dtype:i8)
+      %a: f32[2] = edge.aten.relu.default(%d)
+      return (%d user_output, %a user_output)
+    }
+  })",
+                                       **ops);
+  ASSERT_OK_AND_ASSIGN(const bool changed, DuplicateDequantize().run(program));
+  EXPECT_TRUE(changed);
+  EXPECT_OK(Verify(program));
+  EXPECT_EQ(program.top().num_nodes(), 3);
+  EXPECT_TRUE(program.top().value(FindValue(program.top(), "d")).users.empty());
+}
+
 // Operators that are not quantization's, and those that quantize, may have several users.
 TEST(DuplicateDequantizeTest, OtherNodesAreSharedAsBefore) {
   const auto ops = CreateStandardOps();

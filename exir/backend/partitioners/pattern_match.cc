@@ -70,14 +70,13 @@ absl::StatusOr<std::vector<Step>> PlanSteps(const Graph& pattern) {
     planned.insert(found.node);
     steps.push_back(found);
   }
-  if (steps.size() == pattern.num_nodes()) return steps;
   for (NodeId id : pattern.nodes()) {
     if (planned.contains(id)) continue;
     return absl::InvalidArgumentError(
         absl::StrCat("expected a pattern that hangs together, but nothing connects ",
                      PrintNode(pattern, id), " with its last node"));
   }
-  return absl::InternalError("a pattern's nodes were planned twice");
+  return steps;
 }
 
 class Matcher {
@@ -136,12 +135,12 @@ class Matcher {
       const ValueId* value = it == state.values.end() ? nullptr : it->second.get_if<ValueId>();
       return value == nullptr ? std::nullopt : std::optional(*value);
     }
-    // A step uses only what the steps before it bound.
+    // A step uses only what the steps before it bound, to a node with as many results.
     const NodeId node = state.nodes.at(producer);
     const std::vector<ValueId> from = pattern_.node(producer).results();
     const std::vector<ValueId> to = graph_.node(node).results();
     const size_t k = std::find(from.begin(), from.end(), pattern_value) - from.begin();
-    return k < to.size() ? std::optional(to[k]) : std::nullopt;
+    return to[k];
   }
 
   // Binds the node and all that it is computed from.

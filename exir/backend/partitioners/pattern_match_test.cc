@@ -145,6 +145,96 @@ TEST(PatternMatchTest, PatternMayHangTogetherByAnInput) {
               IsEmpty());
 }
 
+// Operators that are not known, so that calls of one name may have any arguments and results.
+TEST(PatternMatchTest, CallsHaveTheSameArgumentsNamesAndResults) {
+  const ExportedProgram pattern =
+      Program(kXY, "%r: f32[2] = my.own.op(%x, other=%y)", "%r user_output", "aten");
+  EXPECT_THAT(Find(Program(kXY, R"(%a: f32[2] = my.own.op(%x)
+                                   %b: f32[2] = my.own.op(%x, %y)
+                                   %c: f32[2] = my.own.op(%x, another=%y)
+                                   %d: f32[2], %e: f32[2] = my.own.op(%x, other=%y)
+                                   %f: f32[2] = my.own.op(%y, other=%x))",
+                           "%f user_output"),
+                   pattern),
+              ElementsAre("f"));
+}
+
+// Where the pattern has two nodes that are alike, one of the graph is not both.
+TEST(PatternMatchTest, TwoNodesAreTwoNodes) {
+  const ExportedProgram pattern = Program(kX, R"(%a: f32[2] = aten.relu.default(%x)
+                                                 %b: f32[2] = aten.relu.default(%x)
+                                                 %c: f32[2] = aten.add.Tensor(%a, %b))",
+                                          "%c user_output", "aten");
+  EXPECT_THAT(Find(Program(kX, R"(%a: f32[2] = edge.aten.relu.default(%x)
+                                  %b: f32[2] = edge.aten.relu.default(%x)
+                                  %c: f32[2] = edge.aten.add.Tensor(%a, %a)
+                                  %d: f32[2] = edge.aten.relu.default(%x)
+                                  %e: f32[2] = edge.aten.add.Tensor(%d, %b))",
+                           "%c user_output, %e user_output"),
+                   pattern),
+              ElementsAre("b d e"));
+}
+
+TEST(PatternMatchTest, ALiteralIsNoNodeAndAValueNoList) {
+  EXPECT_THAT(Find(Program(kXY, R"(%a: f32[2] = edge.aten.add.Tensor(2, %y)
+                                   %b: f32[2] = edge.aten.add.Tensor(%x, %y))",
+                           "%a user_output, %b user_output"),
+                   ReluAdd()),
+              IsEmpty());
+  const ExportedProgram list =
+      Program(kXY, "%r: f32[2] = my.own.op([%x, 3])", "%r user_output", "aten");
+  EXPECT_THAT(Find(Program(kXY, R"(%a: f32[2] = my.own.op(%x)
+                                   %b: f32[2] = my.own.op(3)
+                                   %c: f32[2] = my.own.op([%y, 3]))",
+                           "%c user_output"),
+                   list),
+              ElementsAre("c"));
+}
+
+// %m hangs on the pattern by both of its operands, and by the second user of %r alone. Of the
+// graph's users the first that fits is taken.
+TEST(PatternMatchTest, FurtherNodesAreFoundAmongAllUsers) {
+  const ExportedProgram pattern = Program(kXY, R"(%r: f32[2] = aten.relu.default(%x)
+                                                  %n: f32[2] = aten.neg.default(%y)
+                                                  %m: f32[2] = aten.mul.Tensor(%r, %n)
+                                                  %d: f32[2] = aten.sub.Tensor(%m, %r)
+                                                  %s: f32[2] = aten.add.Tensor(%r, %n))",
+                                          "%m user_output, %s user_output, %d user_output, %r "
+                                          "user_output",
+                                          "aten");
+  EXPECT_THAT(Find(Program(kXY, R"(%r: f32[2] = edge.aten.relu.default(%x)
+                                   %n: f32[2] = edge.aten.neg.default(%y)
+                                   %k: f32[2] = edge.aten.mul.Tensor(%r, %r)
+                                   %m: f32[2] = edge.aten.mul.Tensor(%r, %n)
+                                   %d: f32[2] = edge.aten.sub.Tensor(%m, %r)
+                                   %s: f32[2] = edge.aten.add.Tensor(%r, %n))",
+                           "%m user_output, %s user_output, %d user_output, %k user_output"),
+                   pattern),
+              ElementsAre("r n m d s"));
+}
+
+// The first product has a use outside that the pattern does not give; the second has none.
+TEST(PatternMatchTest, AUserThatLeadsNowhereIsLeftForTheNext) {
+  const ExportedProgram pattern = Program(kX, R"(%r: f32[2] = aten.relu.default(%x)
+                                                 %m: f32[2] = aten.mul.Tensor(%r, %x)
+                                                 %k: f32[2] = aten.sub.Tensor(%m, %r)
+                                                 %s: f32[2] = aten.neg.default(%r))",
+                                          "%k user_output, %s user_output, %r user_output", "aten");
+  for (const bool first : {true, false}) {
+    const std::string_view used = first ? "%m" : "%n";
+    EXPECT_THAT(Find(Program(kX, R"(%r: f32[2] = edge.aten.relu.default(%x)
+                                    %m: f32[2] = edge.aten.mul.Tensor(%r, %x)
+                                    %n: f32[2] = edge.aten.mul.Tensor(%r, %x)
+                                    %k: f32[2] = edge.aten.sub.Tensor(%m, %r)
+                                    %l: f32[2] = edge.aten.sub.Tensor(%n, %r)
+                                    %s: f32[2] = edge.aten.neg.default(%r))",
+                             absl::StrCat("%k user_output, %l user_output, %s user_output, ", used,
+                                          " user_output")),
+                     pattern),
+                ElementsAre(first ? "r n l s" : "r m k s"));
+  }
+}
+
 TEST(PatternMatchTest, WhatThePatternKeepsMustNotBeUsedOutside) {
   EXPECT_THAT(Find(Program(kXY, R"(%a: f32[2] = edge.aten.relu.default(%x)
                                    %b: f32[2] = edge.aten.add.Tensor(%a, %y))",

@@ -1,16 +1,26 @@
 #include "exir/backend/transforms/device_copies.h"
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "absl/types/span.h"
+#include "exir/ir/text.h"
 #include "exir/ops/standard_ops.h"
+#include "exir/testing/programs.h"
 #include "exir/testing/rewrite_test.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/core/str_cat.h"
+#include "runtime/core/testing.h"
 
 namespace belay::exir {
 namespace {
+
+using ::testing::HasSubstr;
+
+MATCHER_P(IsOkAndHolds, value, "") { return arg.ok() && *arg == value; }
 
 const OpRegistry& Ops() {
   static const OpRegistry& ops = *CreateStandardOps().value().release();
@@ -123,6 +133,51 @@ TEST(DeviceCopiesTest, BodiesHaveCopiesOfTheirOwn) {
 )",
                {kFirst, kFirst, ""});
   ExpectUnchanged(Text(kBodies, {kHost, "", ""}), InsertDeviceCopies().run, Ops());
+}
+
+// A program as it is, without what the verifier says to it.
+absl::StatusOr<std::string> Copied(std::string_view text, const OpRegistry& ops) {
+  ExportedProgram program = ParseOrDie(text, ops);
+  const absl::StatusOr<bool> changed = InsertDeviceCopies().run(program);
+  if (!changed.ok()) return changed.status();
+  return PrintNode(program.top(), program.top().last());
+}
+
+TEST(DeviceCopiesTest, NumbersAreNeverOnADevice) {
+  EXPECT_THAT(Copied(Text(R"(
+  graph(%n: symint(s0) user_input) {
+    %a: symint(s0) = higher_order.executorch_call_delegate(module#0, %n, 3)
+    return (%a user_output)
+  })",
+                          {kFirst}),
+                     Ops()),
+              IsOkAndHolds("%a: symint(s0) = higher_order.executorch_call_delegate(module#0, %n, "
+                           "3)"));
+}
+
+TEST(DeviceCopiesTest, ACallOfNoModuleIsLeft) {
+  EXPECT_THAT(Copied(Text(R"(
+  graph(%x: f32[2] user_input) {
+    %a: f32[2] = higher_order.executorch_call_delegate(3, %x)
+    return (%a user_output)
+  })",
+                          {kFirst}),
+                     Ops()),
+              IsOkAndHolds("%a: f32[2] = higher_order.executorch_call_delegate(3, %x)"));
+}
+
+TEST(DeviceCopiesTest, RegistriesLackTheOperators) {
+  constexpr OpDef kOwn[] = {
+      {.schema = "aten::neg(Tensor self) -> Tensor"},
+      {.schema = "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"},
+      {.schema = "et_copy::_h2d_copy(Tensor self) -> Tensor"},
+  };
+  for (const size_t rows : {2, 3}) {
+    const absl::Span<const OpDef> tables[] = {absl::MakeConstSpan(kOwn, rows)};
+    ASSERT_OK_AND_ASSIGN(const std::unique_ptr<OpRegistry> ops, OpRegistry::Create(tables));
+    EXPECT_THAT(Copied(Text(kChain, {kFirst, "", ""}), *ops),
+                StatusIs(absl::StatusCode::kNotFound, HasSubstr("et_copy")));
+  }
 }
 
 TEST(DeviceCopiesTest, ASpecThatNamesNoDeviceIsAnError) {

@@ -17,8 +17,9 @@ const OpOverload* BackendOf(const OpRegistry& ops, const OpOverload* target) {
     // Operators have the names of the functions.
     const absl::StatusOr<const OpOverload*> found =
         ops.LookupIn(Dialect::kBackend, kPrimNamespace, target->op(), kPrimOverload);
-    const bool fits = found.ok() && (*found)->schema() != nullptr && target->schema() != nullptr &&
-                      (*found)->schema()->arguments.size() == target->schema()->arguments.size();
+    // What has a kernel has a schema, and so has a function: unknown ones are of another dialect.
+    const bool fits =
+        found.ok() && (*found)->schema()->arguments.size() == target->schema()->arguments.size();
     return fits ? *found : target;
   }
   if (target->dialect() != Dialect::kAten && target->dialect() != Dialect::kEdge) return target;

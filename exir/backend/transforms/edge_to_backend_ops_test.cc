@@ -15,10 +15,12 @@ constexpr OpDef kOps[] = {
     {.schema = "_operator::add(Scalar a, Scalar b) -> Scalar", .traits = kSymbolic},
     {.schema = "_operator::lshift(Scalar a, Scalar b) -> Scalar", .traits = kSymbolic},
     {.schema = "_operator::mul(Scalar a, Scalar b) -> Scalar", .traits = kSymbolic},
+    {.schema = "_operator::neg(Scalar a) -> Scalar", .traits = kSymbolic},
     {.schema = "aten::relu(Tensor self) -> Tensor", .meta = kMeta},
     {.schema = "aten::sym_size.int(Tensor self, int dim) -> SymInt", .traits = kSymbolic},
     {.schema = "executorch_prim::add.Scalar(Scalar a, Scalar b) -> Scalar", .meta = kMeta},
     {.schema = "executorch_prim::mul.Scalar(Scalar a, Scalar b) -> Scalar"},
+    {.schema = "executorch_prim::neg.Scalar(Scalar a, Scalar b) -> Scalar", .meta = kMeta},
     {.schema = "quantized_decomposed::add(Tensor a) -> Tensor", .meta = kMeta},
     {.schema = "quantized_decomposed::bare(Tensor a) -> Tensor"},
 };
@@ -76,6 +78,16 @@ TEST(EdgeToBackendOpsTest, ReplacesScalarFunctionsAndBackendNamespaces) {
     }
   })",
                 Ops());
+}
+
+TEST(EdgeToBackendOpsTest, LeavesFunctionsOfOtherArguments) {
+  ExpectUnchanged(R"(program edge {
+    graph(%n: symint(s0) user_input) {
+      %m: symint(u0) = _operator.neg(%n)
+      return (%m user_output)
+    }
+  })",
+                  EdgeToBackendOps().run, Ops());
 }
 
 TEST(EdgeToBackendOpsTest, LeavesWhatHasNoBackendOperator) {

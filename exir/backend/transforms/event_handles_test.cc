@@ -71,6 +71,8 @@ TEST_F(EventHandlesTest, IdentifiersMatchExactly) {
   EXPECT_THAT(eleven.handles, ElementsAre(111));
   ASSERT_OK_AND_ASSIGN(const EventHandles text, Find(2, DelegateId(std::string("conv"))));
   EXPECT_THAT(text.handles, ElementsAre(4));
+  EXPECT_THAT(Find(2, DelegateId(int64_t{4})),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("no identifier 4")));
   for (const DelegateId& id : {DelegateId(int64_t{2}), DelegateId(std::string("1"))}) {
     EXPECT_THAT(Find(1, id), StatusIs(absl::StatusCode::kNotFound, HasSubstr("backend0")));
   }
@@ -90,6 +92,12 @@ TEST_F(EventHandlesTest, WhatIsNotThereIsAnError) {
   EXPECT_THAT(Find(4), StatusIs(absl::StatusCode::kNotFound, HasSubstr("4 instructions")));
   EXPECT_THAT(Find(0, DelegateId(int64_t{1})),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("is no delegate call")));
+  const schema::DebugInfo whole = debug_;
+  debug_.mutable_methods(0)->mutable_instructions()->RemoveLast();
+  EXPECT_THAT(Find(0), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("does not belong")));
+  debug_ = whole;
+  program_.mutable_methods(0)->mutable_instructions(1)->mutable_delegate()->set_delegate(3);
+  EXPECT_THAT(Find(1), StatusIs(absl::StatusCode::kInvalidArgument, "there is no delegate 3"));
   debug_.mutable_methods(0)->mutable_delegates()->RemoveLast();
   EXPECT_THAT(Find(0), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("does not belong")));
   debug_.clear_methods();

@@ -261,6 +261,76 @@ TEST_F(OpPatternsTest, KernelsLiveAsLongAsTheRegistry) {
   })");
 }
 
+// A list among the arguments, a list of results, one operator twice.
+TEST_F(OpPatternsTest, PatternsHaveLists) {
+  ASSERT_OK(Bind("swap(Tensor a) -> Tensor", R"(program aten {
+    graph(%a: f32[2] user_input) {
+      [%x: f32[1], %y: f32[1]] = aten.split_copy.Tensor(%a, 1)
+      %n: f32[1] = aten.neg.default(%y)
+      %m: f32[1] = aten.neg.default(%n)
+      %z: f32[2] = aten.cat.default([%m, %x])
+      return (%z user_output)
+    }
+  })"));
+  ExpectPromoted(R"(program edge {
+    graph(%x: f32[2] user_input) {
+      %z: f32[2] = backend.DO_NOT_USE_TEST_ONLY.swap.default(%x)
+      return (%z user_output)
+    }
+  })",
+                 R"(program edge {
+    graph(%x: f32[2] user_input) {
+      [%split_copy: f32[1], %split_copy_1: f32[1]] = edge.aten.split_copy.Tensor(%x, 1)  name="split_copy"
+      %neg: f32[1] = edge.aten.neg.default(%split_copy_1)
+      %neg_1: f32[1] = edge.aten.neg.default(%neg)
+      %z: f32[2] = edge.aten.cat.default([%neg_1, %split_copy])  name="cat"
+      return (%z user_output)
+    }
+  })");
+}
+
+TEST_F(OpPatternsTest, PatternsHaveResultsThatAreNone) {
+  ASSERT_OK(Bind("bias_grad(Tensor g, Tensor x, Tensor m) -> Tensor", R"(program aten {
+    graph(%g: f32[2,3] user_input, %x: f32[2,3] user_input, %m: f32[2,1] user_input) {
+      none, none, %b: f32[3] = aten.native_layer_norm_backward.default(%g, %x, [3], %m, %m, none, none, [false,false,true])
+      return (%b user_output)
+    }
+  })"));
+  ExpectPromoted(R"(program edge {
+    graph(%g: f32[2,3] user_input, %x: f32[2,3] user_input, %m: f32[2,1] user_input) {
+      %z: f32[3] = backend.DO_NOT_USE_TEST_ONLY.bias_grad.default(%g, %x, %m)
+      return (%z user_output)
+    }
+  })",
+                 R"(program edge {
+    graph(%g: f32[2,3] user_input, %x: f32[2,3] user_input, %m: f32[2,1] user_input) {
+      none, none, %z: f32[3] = edge.aten.native_layer_norm_backward.default(%g, %x, [3], %m, %m, none, none, [false,false,true])  name="native_layer_norm_backward"
+      return (%z user_output)
+    }
+  })");
+}
+
+TEST_F(OpPatternsTest, BindByNameChecksTheOperator) {
+  ASSERT_OK(ops_->Define({.schema = "DO_NOT_USE_TEST_ONLY::one(Tensor a) -> Tensor"}));
+  EXPECT_THAT(Bind("one", kReluAdd),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("expected 1 inputs, got 2")));
+  EXPECT_THAT(patterns_.BindPatternToOp("higher_order", "cond", Parse(kReluAdd)),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("has no schema")));
+}
+
+// One that stays an operator.
+TEST_F(OpPatternsTest, OperatorsWithAnExplicitFunctionKeepIt) {
+  ASSERT_OK(ops_->Define({.schema = "DO_NOT_USE_TEST_ONLY::op(Tensor a, Tensor b) -> Tensor"}));
+  ASSERT_OK(ops_->SetCompositeKernel("DO_NOT_USE_TEST_ONLY.op", CompositeKind::kExplicit,
+                                     [](OpBuilder& b, const OpCall& call) {
+                                       return std::vector<Argument>{Unary(b, "neg", call["b"])};
+                                     }));
+  ASSERT_OK_AND_ASSIGN(const OpOverload* op, Bind("op", kReluAdd));
+  EXPECT_TRUE(op->has_composite_explicit_kernel());
+  EXPECT_FALSE(op->has_composite_implicit_kernel());
+  EXPECT_NE(patterns_.Find(op), nullptr);
+}
+
 TEST_F(OpPatternsTest, OperatorsWithAFunctionKeepIt) {
   ASSERT_OK(ops_->Define({.schema = "DO_NOT_USE_TEST_ONLY::op(Tensor a, Tensor b) -> Tensor"}));
   ASSERT_OK(ops_->SetCompositeKernel("DO_NOT_USE_TEST_ONLY.op", CompositeKind::kImplicit,

@@ -22,9 +22,10 @@ using ::testing::HasSubstr;
 class QuantizedPartitionTest : public ::testing::Test {
  protected:
   QuantizedPartitionTest() {
-    for (const char* schema : {"mine::qadd(Tensor a, Tensor b) -> Tensor",
-                               "mine::qrelu(Tensor a, float scale) -> Tensor",
-                               "mine::two(Tensor a) -> (Tensor, Tensor)"}) {
+    for (const char* schema :
+         {"mine::qadd(Tensor a, Tensor b) -> Tensor",
+          "mine::qrelu(Tensor a, float scale) -> Tensor", "mine::two(Tensor a) -> (Tensor, Tensor)",
+          "mine::pair(Tensor a, Tensor b) -> (Tensor, Tensor)"}) {
       EXPECT_OK(ops_->Define({.schema = schema}));
     }
   }
@@ -89,6 +90,38 @@ TEST_F(QuantizedPartitionTest, SharedDequantizeStaysAndMoreArgumentsFollow) {
 })")));
 }
 
+// Whatever else reads a dequantize node keeps it; a quantize node that reads two results is one.
+TEST_F(QuantizedPartitionTest, DequantizeNodesThatOthersReadStay) {
+  ExportedProgram program = Parse(R"(program edge {
+  graph(%x: i8[2] user_input, %z: i64[1] user_input) {
+    %d: f32[2] = edge.quantized_decomposed.dequantize_per_tensor.default(%x, 0.5, 0, -128, 127, dtype:i8)
+    %n: f32[2] = edge.aten.neg.default(%d)
+    %r: f32[2] = edge.aten.relu.default(%d)
+    %s: f32[1] = edge.aten.amax.default(%d, [0], true)
+    %q: i8[2] = edge.quantized_decomposed.quantize_per_tensor.tensor(%r, %s, %z, -128, 127, dtype:i8)
+    return (%q user_output, %n user_output)
+  }
+})");
+  ASSERT_OK_AND_ASSIGN(const QuantizedReplacement replaced,
+                       Replace(program, {"r", "s"}, "mine.qrelu", {Argument(0.25)}));
+  EXPECT_EQ(replaced.quantizes.size(), 1u);
+  EXPECT_EQ(PrintProgram(program), PrintProgram(Parse(R"(program edge {
+  graph(%x: i8[2] user_input, %z: i64[1] user_input) {
+    %d: f32[2] = edge.quantized_decomposed.dequantize_per_tensor.default(%x, 0.5, 0, -128, 127, dtype:i8)
+    %n: f32[2] = edge.aten.neg.default(%d)
+    %q: i8[2] = edge.mine.qrelu.default(%x, 0.25)  name="qrelu"
+    return (%q user_output, %n user_output)
+  }
+})")));
+}
+
+TEST_F(QuantizedPartitionTest, AnOperatorWithoutASchemaTakesWhatThereIs) {
+  ExportedProgram program = Parse(kAdd);
+  const NodeId nodes[] = {FindNode(program.top(), "a"), FindNode(program.top(), "r")};
+  ASSERT_OK(ReplaceQuantizedPartition(program.top(), nodes, ops_->FindOrOpaque("their.own.op")));
+  EXPECT_THAT(PrintProgram(program), HasSubstr("%q: i8[2] = their.own.op(%x, %y)"));
+}
+
 TEST_F(QuantizedPartitionTest, ErrorsChangeNothing) {
   ExportedProgram program = Parse(kAdd);
   const std::string before = PrintProgram(program);
@@ -101,6 +134,8 @@ TEST_F(QuantizedPartitionTest, ErrorsChangeNothing) {
   EXPECT_THAT(Replace(program, {"a"}, "mine.qadd"), invalid("%r: f32[2]"));
   EXPECT_THAT(Replace(program, {"r"}, "mine.qadd"), invalid("no dequantize node gives anything"));
   EXPECT_THAT(Replace(program, {"a", "r"}, "mine.two"), invalid("mine::two("));
+  EXPECT_THAT(Replace(program, {"a", "r"}, "mine.pair"),
+              invalid("the partition has 2 arguments and 1 results, but mine.pair.default is"));
   EXPECT_THAT(Replace(program, {"a", "r", "q"}, "mine.qadd"), invalid("expected quantize nodes"));
   EXPECT_THAT(Replace(program, {"e"}, "mine.qadd"), invalid("the graph returns %e"));
   EXPECT_EQ(PrintProgram(program), before);
@@ -128,6 +163,83 @@ TEST_F(QuantizedPartitionTest, ResultsThatAreNeededBeforeAreAnError) {
 })");
   EXPECT_THAT(Replace(program, {"r", "s"}, "mine.qadd"),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("which it needs")));
+}
+
+// The first of what is needed too late is named.
+TEST_F(QuantizedPartitionTest, NamesTheFirstThatNeedsWhatThePartitionGives) {
+  ExportedProgram program = Parse(R"(program edge {
+  graph(%x: i8[2] user_input) {
+    %d: f32[2] = edge.quantized_decomposed.dequantize_per_tensor.default(%x, 0.5, 0, -128, 127, dtype:i8)
+    %r: f32[2] = edge.aten.relu.default(%d)
+    %q: i8[2] = edge.quantized_decomposed.quantize_per_tensor.default(%r, 0.25, 0, -128, 127, dtype:i8)
+    %e: i8[2] = edge.aten.neg.default(%q)
+    %f: i8[2] = edge.aten.abs.default(%q)
+    %s: f32[2] = edge.aten.add.Tensor(%e, %f)
+    %p: i8[2] = edge.quantized_decomposed.quantize_per_tensor.default(%s, 0.25, 0, -128, 127, dtype:i8)
+    return (%p user_output)
+  }
+})");
+  EXPECT_THAT(Replace(program, {"r", "s"}, "mine.qadd"),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("is needed to compute %e: i8[2] = edge.aten.neg.default(%q)")));
+}
+
+// Of each program one conversion stays, and so does the program.
+TEST_F(QuantizedPartitionTest, ConversionsThatMustStayStay) {
+  const auto quantize = [](std::string_view result, std::string_view arguments,
+                           std::string_view overload = "default") {
+    return absl::StrCat("%", result, ": i8[2] = edge.quantized_decomposed.quantize_per_tensor.",
+                        overload, "(", arguments, ", -128, 127, dtype:i8)\n");
+  };
+  const std::string dequantize =
+      "%e: f32[2] = edge.quantized_decomposed.dequantize_per_tensor.default(%y, 0.25, 0, -128, "
+      "127, dtype:i8)\n";
+  struct Case {
+    std::string what, nodes, outputs;
+  };
+  const Case cases[] = {
+      {"nothing to remove", "", "%y user_output"},
+      {"a parameter", quantize("q", "%p, 0.25, 0"), "%q user_output"},
+      {"an input without users", "", "3 user_output"},
+      {"an input that is a result", quantize("q", "%x, 0.25, 0"), "%q user_output, %x user_output"},
+      {"other parameters", quantize("q", "%x, 0.25, 0") + quantize("o", "%x, 0.5, 0"),
+       "%q user_output, %o user_output"},
+      {"other operators", quantize("q", "%x, 0.25, 0") + quantize("o", "%x, %s, %z", "tensor"),
+       "%q user_output, %o user_output"},
+      {"the input is the scale", quantize("q", "%p, %x, %z", "tensor"), "%q user_output"},
+      {"the input is written", quantize("q", "%x, 0.25, 0"),
+       "%p user_input_mutation \"x\", %q user_output"},
+      {"a result that is written back", dequantize, "%e user_input_mutation \"x\""},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.what);
+    ExportedProgram program = Parse(absl::StrCat(R"(program edge {
+      constants { state "p": f32[2] }
+      graph(%p: f32[2] parameter "p", %x: f32[2] user_input, %y: i8[2] user_input,
+            %s: f32[1] user_input, %z: i64[1] user_input) {
+        )",
+                                                 c.nodes, "return (", c.outputs, ") } }"));
+    const std::string before = PrintProgram(program);
+    const RemovedConversions removed = RemoveFirstQuantizeAndLastDequantize(program);
+    EXPECT_EQ(removed.quantizes + removed.dequantizes, 0u);
+    EXPECT_EQ(PrintProgram(program), before);
+  }
+}
+
+// What another output writes to is another input.
+TEST_F(QuantizedPartitionTest, ConversionsBesideAMutationAreRemoved) {
+  ExportedProgram program = Parse(R"(program edge {
+    graph(%x: f32[2] user_input, %y: f32[2] user_input) {
+      %q: i8[2] = edge.quantized_decomposed.quantize_per_tensor.default(%x, 0.25, 0, -128, 127, dtype:i8)
+      return (%y user_input_mutation "y", %q user_output)
+    }
+  })");
+  EXPECT_EQ(RemoveFirstQuantizeAndLastDequantize(program).quantizes, 1u);
+  EXPECT_EQ(PrintProgram(program), PrintProgram(Parse(R"(program edge {
+    graph(%x: i8[2] user_input, %y: f32[2] user_input) {
+      return (%y user_input_mutation "y", %x user_output)
+    }
+  })")));
 }
 
 TEST_F(QuantizedPartitionTest, FirstQuantizeAndLastDequantizeAreRemoved) {
