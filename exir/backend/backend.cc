@@ -60,7 +60,7 @@ absl::StatusOr<MethodResults> Backend::PreprocessMultimethod(MethodPartitions me
     std::vector<PreprocessResult> done;
     for (size_t i = 0; i < partitions.size(); ++i) {
       Job& job = jobs[next_job++];
-      if (!job.result.has_value()) continue;  // behind a failed one
+      // Only jobs behind the first that failed have no result.
       if (!job.result->ok()) {
         return AnnotatePartition(job.result->status(), method, i, partitions[i].tag);
       }

@@ -49,7 +49,7 @@ bool KeepsState(const LoweredBackendModule& module) {
     pending.pop_back();
     if (WritesToItsTensors(program)) return true;
     for (const auto& inner : program.lowered_modules) {
-      if (inner != nullptr && seen.insert(inner.get()).second) pending.push_back(inner.get());
+      if (seen.insert(inner.get()).second) pending.push_back(inner.get());
     }
   }
   return false;
@@ -123,7 +123,7 @@ DelegationInfo CountDelegation(const ExportedProgram& program) {
       }
     }
     for (const DelegateCall& call : DelegateCalls(*current)) {
-      if (call.module != nullptr) pending.emplace_back(&call.module->original, true);
+      pending.emplace_back(&call.module->original, true);
     }
   }
   return info;

@@ -21,7 +21,7 @@ struct DelegateCall {
   GraphId graph;
   NodeId node;
   ModuleId id;
-  const LoweredBackendModule* module = nullptr;
+  const LoweredBackendModule* module = nullptr;  // never null: a program's modules are none
 };
 // Those of one graph, in its order.
 std::vector<DelegateCall> DelegateCalls(const ExportedProgram& program, GraphId graph);

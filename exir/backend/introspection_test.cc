@@ -8,6 +8,7 @@
 #include "exir/backend/testing/recording_backend.h"
 #include "exir/backend/to_backend.h"
 #include "exir/backend/transforms/target_device.h"
+#include "exir/ir/graph_editor.h"
 #include "exir/ir/lowered_backend_module.h"
 #include "exir/testing/programs.h"
 #include "exir/testing/test_ops.h"
@@ -66,6 +67,34 @@ TEST(IntrospectionTest, ModuleKeepsTheStateOfThoseInIt) {
     EXPECT_EQ(KeepsState(*inner), writes);
     EXPECT_EQ(KeepsState(LoweredBackendModule("outer", std::move(around))), writes);
   }
+}
+
+// Each module counts once, whichever way leads to it.
+TEST(IntrospectionTest, ModulesThatShareAModuleKeepNoState) {
+  const auto around = [](std::vector<std::shared_ptr<const LoweredBackendModule>> modules) {
+    ExportedProgram program = ParseOrDie(
+        "program edge { graph(%x: f32[2] user_input) { return (%x user_output) } }", TestOps());
+    for (auto& module : modules) program.lowered_modules.push_back(std::move(module));
+    return std::make_shared<const LoweredBackendModule>("b", std::move(program));
+  };
+  const auto inner = around({});
+  EXPECT_FALSE(KeepsState(*around({around({inner}), around({inner}), inner})));
+}
+
+TEST(IntrospectionTest, ACallOfAModuleThatIsNotThereIsNone) {
+  ExportedProgram program = ParseOrDie(R"(program edge {
+    graph(%x: f32[2] user_input) {
+      %a: f32[2] = higher_order.executorch_call_delegate(module#0, %x)
+      return (%a user_output)
+    }
+    module#0 backend "b" specs [] { program edge {
+      graph(%p: f32[2] user_input) { return (%p user_output) } } }
+  })",
+                                       TestOps());
+  EXPECT_EQ(DelegateCalls(program).size(), 1u);
+  GraphEditor(program.top()).SetArgument(FindNode(program.top(), "a"), 0, Argument(ModuleId(7)));
+  EXPECT_TRUE(DelegateCalls(program).empty());
+  EXPECT_TRUE(NonLoweredNodes(program.top()).empty());  // it calls a delegate, whichever
 }
 
 TEST(TargetDeviceTest, TypeInAnyCaseIndexZeroByDefault) {

@@ -50,6 +50,48 @@ TEST(NamedDataStoreTest, EqualBytesShareABufferAndKeepTheirAlignments) {
   EXPECT_EQ(store.output().buffers.size(), 2);
 }
 
+TEST(NamedDataStoreTest, DataWithoutBytesAreEqual) {
+  NamedDataStore store;
+  EXPECT_OK(Add(store, "x", ""));
+  EXPECT_OK(Add(store, "y", ""));
+  EXPECT_OK(Add(store, "x", ""));
+  EXPECT_EQ(store.output().buffers.size(), 1u);
+  EXPECT_THAT(Add(store, "x", "a"), StatusIs(absl::StatusCode::kAlreadyExists));
+}
+
+TEST(NamedDataStoreTest, AlignmentsWithoutACommonMultipleAreRefused) {
+  NamedDataStore store;
+  ASSERT_OK(Add(store, "x", "ab", INT64_MAX));
+  for (const int64_t alignment : {int64_t{2}, INT64_MAX - 1}) {
+    EXPECT_THAT(Add(store, "x", "ab", alignment),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         absl::StrCat("key x: no alignment is a multiple of ", INT64_MAX, " and ",
+                                      alignment)));
+  }
+}
+
+TEST(NamedDataStoreTest, ATensorsLayoutMayBeGivenAndIsItsOwn) {
+  NamedDataStore store;
+  ASSERT_OK_AND_ASSIGN(const ConstantTensor tensor,
+                       ConstantTensor::Contiguous(DType::kUint8, {2, 3}, TextStorage("abcdef")));
+  NamedDataOptions options;
+  options.layout = NamedDataEntry::TensorLayout{DType::kUint8, {2, 3}, {0, 1}};
+  EXPECT_OK(store.AddTensor("x", tensor, options));
+  options.layout->dim_order = {1, 0};
+  EXPECT_THAT(store.AddTensor("y", tensor, options),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("the given layout is not that of the tensor")));
+}
+
+TEST(NamedDataStoreTest, FilesWithoutEntriesAreNotMerged) {
+  NamedDataStore from, store;
+  ASSERT_OK(Add(from, "x", "ab"));
+  NamedDataOutput output = from.output();
+  output.external_data["empty"];
+  EXPECT_OK(store.Merge(output));
+  EXPECT_EQ(Show(store), "x=ab@1 ");
+}
+
 TEST(NamedDataStoreTest, RepeatedKeyKeepsBothAlignments) {
   NamedDataStore store;
   EXPECT_TRUE(Add(store, "x", "ab", 4).ok());

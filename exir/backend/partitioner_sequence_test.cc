@@ -109,6 +109,34 @@ TEST(PartitionerSequenceTest, PreservedOperatorThatIsLeftOverIsAnError) {
   EXPECT_TRUE(CheckPreservedOps(Methods(), rounds[0]).ok());
 }
 
+// What quantizes and dequantizes stays between delegates.
+TEST(PartitionerSequenceTest, QuantizationMayBeLeftOver) {
+  struct Asking final : Partitioner {
+    absl::StatusOr<PartitionResult> Partition(const ExportedProgram&) const override {
+      return PartitionResult();
+    }
+    PreservedOps OpsToNotDecompose(const ExportedProgram& program) const override {
+      return {.ops = {program.ops->Find("quantized_decomposed.quantize_per_tensor.default"),
+                      program.ops->Find("aten.neg.default")}};
+    }
+  };
+  const auto ops = CreateStandardOps();
+  ASSERT_OK(ops.status());
+  MethodPrograms methods;
+  methods.emplace_back("forward", ParseOrDie(R"(program edge {
+    graph(%x: f32[2] user_input) {
+      %n: f32[2] = edge.aten.neg.default(%x)
+      %q: i8[2] = edge.quantized_decomposed.quantize_per_tensor.default(%n, 0.5, 0, -128, 127, dtype:i8)
+      return (%q user_output)
+    }
+  })",
+                                             **ops));
+  const Asking asking;
+  const absl::Status status = CheckPreservedOps(methods, {{"forward", &asking}});
+  EXPECT_THAT(status, StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("node n with")));
+  EXPECT_EQ(status.message().find("node q"), std::string::npos);
+}
+
 // docs/lowering.md row 19: a request for them with a filter is one for nothing; without, they must be delegated.
 TEST(PartitionerSequenceTest, SomeOperatorsAreNotKeptByAFilter) {
   struct Asking final : Partitioner {
@@ -128,7 +156,8 @@ TEST(PartitionerSequenceTest, SomeOperatorsAreNotKeptByAFilter) {
                                              TestOps()));
   Asking asking;
   asking.preserved.ops = {TestOps().Find("aten.add.Tensor"), TestOps().Find("aten.add_.Tensor"),
-                          TestOps().Find("aten.view.default"), TestOps().Find("aten.relu.default")};
+                          TestOps().Find("aten.view.default"), TestOps().Find("higher_order.cond"),
+                          TestOps().Find("aten.relu.default")};
   for (const OpOverload* op : asking.preserved.ops) ASSERT_NE(op, nullptr);
   EXPECT_EQ(CheckPreservedOps(methods, {{"forward", &asking}}).code(),
             absl::StatusCode::kFailedPrecondition);

@@ -301,7 +301,7 @@ absl::StatusOr<NamedDataOutput> CollectNamedData(const MethodPrograms& methods) 
       const GraphId graph = pending.back();
       pending.pop_back();
       for (const DelegateCall& call : DelegateCalls(program, graph)) {
-        if (call.module == nullptr || call.module->named_data.empty()) continue;
+        if (call.module->named_data.empty()) continue;
         ABSL_RETURN_IF_ERROR(
             Annotate(store.Merge(call.module->named_data),
                      absl::StrCat("named data of backend ", call.module->backend_id, ", method '",

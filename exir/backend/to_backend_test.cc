@@ -122,161 +122,33 @@ TEST_F(ToBackendTest, TwoBackendsOfOneIdAreRefused) {
   ExpectError(backends_.Add(&again), absl::StatusCode::kAlreadyExists, {"'recorder'"});
 }
 
-TEST_F(ToBackendTest, EmptyTagIsRefused) {
-  TextPartitioner partitioner;
-  partitioner.delegation = {{"", {"recorder", {}}}};
-  ExpectError(Error(kTwoNodes, partitioner), absl::StatusCode::kInvalidArgument, {"empty tag"});
-}
-
-TEST_F(ToBackendTest, TagTwiceInTheMapIsRefused) {
-  TextPartitioner partitioner;
-  partitioner.delegation = {{"t0", {"recorder", {}}}, {"t0", {"recorder", {}}}};
-  ExpectError(Error(kTwoNodes, partitioner), absl::StatusCode::kInvalidArgument,
-              {"has the tag 't0' twice"});
-}
-
-TEST_F(ToBackendTest, UserInputTaggedIsRefused) {
-  TextPartitioner partitioner;
-  partitioner.constants = {{"x", "t0"}};
-  ExpectError(Error(kTwoNodes, partitioner), absl::StatusCode::kInvalidArgument,
-              {"placeholder node for non-params, non-buffer, and non-tensor constants should not "
-               "be tagged: x",
-               "'t0'"});
-}
-
-TEST_F(ToBackendTest, ConstantTaggedTwiceIsRefused) {
-  TextPartitioner partitioner;
-  partitioner.constants = {{"w", "t0"}, {"w", "t1"}};
-  ExpectError(Error(kTwoNodes, partitioner), absl::StatusCode::kInvalidArgument,
-              {"constant %w is tagged twice: 't0' and 't1'"});
-}
-
-TEST_F(ToBackendTest, ConstantThatMustNotBeCopiedIsRefusedWhereverItsUserIs) {
-  const auto error = [&](std::string_view first, std::string_view second) {
-    TextPartitioner partitioner;
-    partitioner.constants = {{"w", "t0"}};
-    partitioner.no_copy = {"w"};
-    partitioner.delegation = {{"t0", {"recorder", {}}}, {"t1", {"recorder", {}}}};
-    return Error(absl::StrCat(R"(program edge {
-      constants { state "w": f32[2] }
-      graph(%w: f32[2] buffer "w", %x: f32[2] user_input) {
-        %a: f32[2] = edge.aten.mul.Tensor(%x, %w))",
-                              first, R"(
-        %b: f32[2] = edge.aten.neg.default(%x)  tag="t0"
-        return ()",
-                              second, R"(%a user_output, %b user_output)
-      } })"),
-                 partitioner);
+TEST_F(ToBackendTest, BackendsAreListedWithWhatTheyAreFor) {
+  class CpuBackend final : public Backend {
+   public:
+    std::string_view id() const override { return "cpu_backend"; }
+    std::string_view target() const override { return "x86"; }
+    absl::StatusOr<PreprocessResult> Preprocess(ExportedProgram,
+                                                absl::Span<const CompileSpec>) const override {
+      return PreprocessResult();
+    }
   };
-  ExpectError(error("  tag=\"t1\"", ""), absl::StatusCode::kInvalidArgument,
-              {"constant data node (w) is tagged with (t0)", "has user (a) which has tag (t1)"});
-  ExpectError(error("", ""), absl::StatusCode::kInvalidArgument,
-              {"constant data node (w) is tagged with (t0)", "has user (a) which has tag (None)"});
-  EXPECT_OK(error("  tag=\"t0\"", ""));
-  // Mutated buffers as well.
-  ExpectError(error("", "%a buffer_mutation \"w\", "), absl::StatusCode::kInvalidArgument,
-              {"constant data node (w) is tagged with (t0)", "has user (a) which has tag (None)"});
-  EXPECT_OK(error("  tag=\"t0\"", "%a buffer_mutation \"w\", "));
+  const CpuBackend cpu;
+  ASSERT_OK(backends_.Add(&cpu));
+  EXPECT_THAT(backends_.Ids(), ElementsAre("cpu_backend", "recorder"));
+  ExpectError(backends_.Find("none").status(), absl::StatusCode::kNotFound,
+              {"Backend none was not found; there are: cpu_backend of x86, recorder"});
+  ExpectError(BackendSet().Find("none").status(), absl::StatusCode::kNotFound, {"there are: none"});
 }
 
-TEST_F(ToBackendTest, SharedConstantThatMustNotBeCopiedIsRefused) {
-  TextPartitioner partitioner;
-  partitioner.constants = {{"w", "t0"}};
-  partitioner.no_copy = {"w"};
-  ExpectError(Error(kTwoNodes, partitioner), absl::StatusCode::kInvalidArgument,
-              {"constant data node (w)", "is tagged with (t0)",
-               "but has user (b) which has tag "
-               "(None)"});
-}
-
-// Answers with what it was given.
-struct FixedPartitioner final : public Partitioner {
-  explicit FixedPartitioner(PartitionResult result) : result(std::move(result)) {}
-  absl::StatusOr<PartitionResult> Partition(const ExportedProgram&) const override {
-    return result;
-  }
-  PartitionResult result;
-};
-
-TEST_F(ToBackendTest, AnswerWithoutAMapIsRefused) {
-  PartitionResult result;
-  EXPECT_OK(Error(kTwoNodes, FixedPartitioner(result)));
-  result.has_delegation = false;
-  ExpectError(Error(kTwoNodes, FixedPartitioner(result)), absl::StatusCode::kInvalidArgument,
-              {"needs a `partition_tags` field containing a mapping of tags to delegate spec"});
-}
-
-// docs/lowering.md rows 27, 28.
-TEST_F(ToBackendTest, TagsThatAreNotInTheMapMeanNothing) {
-  const ExportedProgram program = Parse(kTwoNodes);
-  const Graph& top = program.top();
-  PartitionResult result;
-  result.nodes = {{ExportedProgram::kTop, top.first(), "ghost"},
-                  {ExportedProgram::kTop, NodeId(), "ghost"}};
-  result.inputs = {{top.inputs()[0], "ghost"}, {top.inputs()[1], "ghost"}};
-  std::vector<std::string> notes;
-  const ToBackendOptions options{.notes = &notes};
-  ASSERT_OK_AND_ASSIGN(ExportedProgram lowered,
-                       ToBackend(program, FixedPartitioner(result), backends_, options));
-  EXPECT_EQ(PrintProgram(lowered), PrintProgram(program));
-  ASSERT_EQ(notes.size(), 3u);
-  EXPECT_THAT(notes[0], HasSubstr("tag 'ghost' is not in the map"));
-  EXPECT_THAT(notes[1], HasSubstr("%w has tag 'ghost', which is not in the map"));
-  EXPECT_THAT(notes[2], HasSubstr("%x has tag 'ghost', which is not in the map"));
-
-  // The constant stays although a delegate uses it.
-  result.nodes = {{ExportedProgram::kTop, top.first(), "t0"}};
-  result.delegation = {{"t0", {"recorder", {}}}};
-  ASSERT_OK_AND_ASSIGN(lowered, ToBackend(program, FixedPartitioner(result), backends_));
-  EXPECT_EQ(lowered.signature.inputs.size(), 2u);
-  EXPECT_TRUE(lowered.state_dict.contains("w"));
-  ASSERT_EQ(lowered.lowered_modules.size(), 1u);
-  EXPECT_TRUE(lowered.lowered_modules[ModuleId(0)]->original.state_dict.empty());
-
-  result.inputs = {{top.inputs()[1], "t0"}};
-  ExpectError(Error(kTwoNodes, FixedPartitioner(result)), absl::StatusCode::kInvalidArgument,
-              {"should not be tagged: x"});
-}
-
-TEST_F(ToBackendTest, NodeTaggedTwiceIsRefused) {
-  PartitionResult result;
-  result.delegation = {{"t0", {"recorder", {}}}, {"t1", {"recorder", {}}}};
-  result.nodes = {{ExportedProgram::kTop, NodeId(0), "t0"},
-                  {ExportedProgram::kTop, NodeId(0), "t1"}};
-  ExpectError(Error(kTwoNodes, FixedPartitioner(result)), absl::StatusCode::kInvalidArgument,
-              {"a node is tagged twice, 't0' and 't1': %a: f32[2] = edge.aten.add.Tensor"});
-}
-
-TEST_F(ToBackendTest, IdsThatDoNotExistAreRefused) {
-  PartitionResult result;
-  result.delegation = {{"t0", {"recorder", {}}}};
-  result.nodes = {{ExportedProgram::kTop, NodeId(99), "t0"}};
-  ExpectError(Error(kTwoNodes, FixedPartitioner(result)), absl::StatusCode::kInvalidArgument,
-              {"node 99 of graph 0"});
-  result.nodes = {{GraphId(4), NodeId(0), "t0"}};
-  ExpectError(Error(kTwoNodes, FixedPartitioner(result)), absl::StatusCode::kInvalidArgument,
-              {"graph 4"});
-  result.nodes.clear();
-  result.inputs = {{ValueId(77), "t0"}};
-  ExpectError(Error(kTwoNodes, FixedPartitioner(result)), absl::StatusCode::kInvalidArgument,
-              {"value 77"});
-  result.inputs.clear();
-  result.no_copy = {ValueId(77)};
-  ExpectError(Error(kTwoNodes, FixedPartitioner(result)), absl::StatusCode::kInvalidArgument,
-              {"no_copy is on value 77, which is no input of the top graph"});
-}
-
-TEST_F(ToBackendTest, EmptyTagsOfNodesAndConstantsAreRefused) {
-  const ExportedProgram program = Parse(kTwoNodes);
-  PartitionResult result;
-  result.delegation = {{"t0", {"recorder", {}}}};
-  result.nodes = {{ExportedProgram::kTop, NodeId(0), ""}};
-  ExpectError(Error(kTwoNodes, FixedPartitioner(result)), absl::StatusCode::kInvalidArgument,
-              {"the tag of a node is empty: %a"});
-  result.nodes.clear();
-  result.inputs = {{FindValue(program.top(), "w"), ""}};
-  ExpectError(Error(kTwoNodes, FixedPartitioner(result)), absl::StatusCode::kInvalidArgument,
-              {"the tag of constant %w is empty"});
+TEST_F(ToBackendTest, ProgramsWithoutNodesOrGraphs) {
+  ExpectError(ToBackend("recorder", Parse("program aten { graph() { return () } }"), {}, backends_)
+                  .status(),
+              absl::StatusCode::kFailedPrecondition,
+              {"got one of the dialect ATEN (ToEdge makes an edge program of it)"});
+  MethodPrograms methods;
+  methods.emplace_back("none", ExportedProgram(&TestOps()));
+  ASSERT_OK_AND_ASSIGN(const NamedDataOutput data, CollectNamedData(methods));
+  EXPECT_TRUE(data.empty());
 }
 
 TEST_F(ToBackendTest, CycleInOneTagPrintsThePath) {
@@ -314,19 +186,6 @@ TEST_F(ToBackendTest, PathOfACycleIsTheShortest) {
                "\n  %b: f32[2] = edge.aten.add.Tensor(%a, %c)"
                "\n  %d: f32[2] = edge.aten.neg.default(%b)"
                "\n  %e: f32[2] = edge.aten.relu.default(%d)  [tag 't']"});
-}
-
-TEST_F(ToBackendTest, RefusalsSayMethodGraphNodeAndReason) {
-  PartitionResult result;
-  result.rejections = {{ExportedProgram::kTop, NodeId(1), "too small"}};
-  std::vector<Refusal> refusals;
-  ToBackendOptions options;
-  options.refusals = &refusals;
-  ASSERT_OK(ToBackend(Parse(kTwoNodes), FixedPartitioner(result), backends_, options));
-  ASSERT_EQ(refusals.size(), 1u);
-  EXPECT_EQ(refusals[0].method, "forward");
-  EXPECT_EQ(refusals[0].node, "b");
-  EXPECT_EQ(refusals[0].reason, "too small");
 }
 
 TEST_F(ToBackendTest, CycleBetweenTagsBlamesTheLaterAndShowsBoth) {
@@ -379,16 +238,6 @@ TEST_F(ToBackendTest, PartitionersOfUnknownOrRepeatedMethodsAreRefused) {
   methods.emplace_back("forward", Parse(kTwoNodes));
   ExpectError(ToBackend(methods, {{"forward", &partitioner}}, backends_).status(),
               absl::StatusCode::kInvalidArgument, {"two methods with the name 'forward'"});
-}
-
-TEST_F(ToBackendTest, WithoutValidationOddTagsAreIgnored) {
-  TextPartitioner partitioner;
-  partitioner.only_given_delegation = true;
-  ToBackendOptions options;
-  options.validate_partitions = false;
-  ASSERT_OK_AND_ASSIGN(const ExportedProgram lowered,
-                       ToBackend(Parse(kTwoNodes), partitioner, backends_, options));
-  EXPECT_EQ(lowered.lowered_modules.size(), 0);
 }
 
 // --- Replies ---

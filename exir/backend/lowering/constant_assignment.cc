@@ -237,8 +237,9 @@ class Assigner {
 
   int32_t OwnerOfMutated(const std::vector<size_t>& same, size_t output,
                          std::string& problem) const {
+    // Only values are written back (exir/ir/verifier.h, V10).
     const ValueId* value = graph_.outputs()[output].get_if<ValueId>();
-    if (value == nullptr || graph_.IsInput(*value)) {
+    if (graph_.IsInput(*value)) {
       problem = "its new value is not computed by a node";
       return kHost;
     }
@@ -278,11 +279,9 @@ class Assigner {
   bool DefinedBefore(ValueId a, ValueId b) const {
     const NodeId pa = graph_.value(a).producer, pb = graph_.value(b).producer;
     if (pa != pb) return positions_.get(pa) < positions_.get(pb);
-    for (ValueId result : graph_.node(pa).results()) {
-      if (result == a) return true;
-      if (result == b) return false;
-    }
-    return a < b;
+    const std::vector<ValueId> results = graph_.node(pa).results();
+    return std::find(results.begin(), results.end(), a) <
+           std::find(results.begin(), results.end(), b);
   }
 
   const ExportedProgram& program_;

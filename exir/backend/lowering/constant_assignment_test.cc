@@ -356,19 +356,22 @@ TEST(ConstantOwnershipTest, MutatedBufferThatNoDelegateCanHaveStaysWithANote) {
       {R"(%b: f32[2] buffer "b", %b2: f32[2] buffer "b")",
        R"(%r: f32[2] = edge.aten.add.Tensor(%b, %x)  tag="t")", "%r",
        "%b2, the same buffer, is not"},
+      {R"(%b: f32[2] parameter "b")", R"(%r: f32[2] = edge.aten.add.Tensor(%b, %x)  tag="t")", "%r",
+       "it is no buffer"},
   };
   for (const auto& [inputs, lines, mutation, problem] : kCases) {
     SCOPED_TRACE(problem);
     std::vector<std::string> notes;
-    const ExportedProgram program =
-        ParseOrDie(absl::StrCat("program edge {\nconstants { state \"b\": f32[2] }\ngraph(", inputs,
-                                ", %x: f32[2] user_input) {\n", lines, "\nreturn (", mutation,
-                                " buffer_mutation \"b\", %r user_output)\n}\n}"),
-                   TestOps());
+    const ExportedProgram program = ParseOrDie(
+        absl::StrCat("program edge {\nconstants { state \"b\": f32[2] }\ngraph(", inputs,
+                     ", %x: f32[2] user_input) {\n", lines, "\nreturn (", mutation,
+                     inputs.find("parameter") == std::string_view::npos ? " buffer" : " parameter",
+                     "_mutation \"b\", %r user_output)\n}\n}"),
+        TestOps());
     ASSERT_OK_AND_ASSIGN(const ExportedProgram lowered,
                          Lower(program, Constants({{"b", "t"}}), &notes));
     EXPECT_EQ(lowered.signature.inputs[0].target, "b");
-    EXPECT_EQ(lowered.signature.outputs[0].kind, OutputKind::kBufferMutation);
+    EXPECT_TRUE(IsStateMutation(lowered.signature.outputs[0].kind));
     EXPECT_THAT(notes, ElementsAre(absl::StrCat("buffer %b is mutated and tagged 't', but ",
                                                 problem, "; it stays and is an argument")));
   }
@@ -415,6 +418,28 @@ TEST(ConstantOwnershipTest, MutationsComeInTheOrderOfResults) {
     if (output.kind == OutputKind::kBufferMutation) targets.push_back(output.target);
   }
   EXPECT_THAT(targets, ElementsAre("b4", "b3", "b2", "b1"));
+}
+
+// A constant of a method is no other method's state, whatever its name.
+TEST(ConstantOwnershipTest, ConstantOfTheNameOfStateElsewhereMoves) {
+  const FunctionBackend recorder("recorder"), other("other");
+  BackendSet backends;
+  ASSERT_OK(backends.Add(&recorder));
+  ASSERT_OK(backends.Add(&other));
+  MethodPrograms methods;
+  methods.emplace_back("prefill", ParseOrDie(kMutation, TestOps()));
+  methods.emplace_back("decode", ParseOrDie(R"(program edge {
+    constants { constant "b": f32[2] }
+    graph(%b: f32[2] tensor_constant "b", %x: f32[2] user_input) {
+      %r: f32[2] = edge.aten.mul.Tensor(%b, %x)  tag="t"
+      return (%r user_output)
+    }
+  })",
+                                            TestOps()));
+  const TextPartitioner partitioner = Constants({{"b", "t"}});
+  ASSERT_OK_AND_ASSIGN(const MethodPrograms lowered,
+                       ToBackend(methods, {{"decode", &partitioner}}, backends));
+  EXPECT_THAT(lowered[1].second.constants, IsEmpty());
 }
 
 // In a delegate each method would have its own state, where the two share one.

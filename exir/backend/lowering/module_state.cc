@@ -25,8 +25,7 @@ std::string PlaceOf(const Graph& graph, NodeId node, const Partition* partition)
 StatefulCalls FindStatefulCalls(const ExportedProgram& program) {
   absl::flat_hash_set<ModuleId> stateful;
   for (uint32_t m = 0; m < program.lowered_modules.size(); ++m) {
-    const auto& module = program.lowered_modules[ModuleId(m)];
-    if (module != nullptr && KeepsState(*module)) stateful.insert(ModuleId(m));
+    if (KeepsState(*program.lowered_modules[ModuleId(m)])) stateful.insert(ModuleId(m));
   }
   if (stateful.empty()) return {};
   StatefulCalls calls(program.graphs.size());

@@ -119,13 +119,13 @@ GraphPlan GroupByTag(const ExportedProgram& program, GraphId id, const TagTable&
   return plan;
 }
 
-// Each call of a module with the next one of it.
+// Each call of a module with the next one of it. A node is among the calls of a module once.
 std::vector<std::pair<NodeId, NodeId>> InSequence(const std::vector<StatefulCall>& calls) {
   std::vector<std::pair<NodeId, NodeId>> pairs;
   absl::flat_hash_map<ModuleId, NodeId> last;
   for (const StatefulCall& call : calls) {
     const auto [it, added] = last.try_emplace(call.module, call.node);
-    if (!added && it->second != call.node) pairs.emplace_back(it->second, call.node);
+    if (!added) pairs.emplace_back(it->second, call.node);
     it->second = call.node;
   }
   return pairs;

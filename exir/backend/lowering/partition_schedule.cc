@@ -102,13 +102,13 @@ absl::Status CycleError(const Graph& graph, const GraphPlan& plan, const Contrac
     if (!contraction.IsPartition(u)) continue;
     if (!contraction.IsPartition(blamed) || u > blamed) blamed = u;
   }
-  // The shortest way from its results to its arguments.
+  // The shortest way from its results to its arguments, of which the cycle is one.
   struct Step {
     NodeId from, to;
   };
   std::vector<Step> reached_by(contraction.num_units());
   std::deque<size_t> queue = {blamed};
-  while (!reached_by[blamed].to.valid() && !queue.empty()) {
+  while (!reached_by[blamed].to.valid()) {
     const size_t u = queue.front();
     queue.pop_front();
     contraction.ForEachEdge(u, [&](NodeId from, NodeId to) {
@@ -148,13 +148,14 @@ std::vector<NodeId> Places(const Graph& graph, const GraphPlan& plan,
     NodeId place = plan.partitions[p].nodes.front();
     contraction.ForEachEdge(p, [&](NodeId from, NodeId) { place = from; });
     const std::vector<NodeId>& nodes = plan.partitions[p].nodes;
-    for (size_t i = nodes.size(); i-- > 0 && nodes[i] != place;) {
+    // Behind the place that was found, which is one of the nodes.
+    for (size_t i = nodes.size() - 1; nodes[i] != place; --i) {
       const std::vector<ValueId> results = graph.node(nodes[i]).results();
       if (std::any_of(results.begin(), results.end(),
                       [&](ValueId value) { return returned[value.index()]; })) {
         place = nodes[i];
+        break;
       }
-      if (place == nodes[i]) break;
     }
     places.push_back(place);
   }

@@ -76,6 +76,30 @@ TEST(SpliceTest, ArgumentsFollowFirstUse) {
   })");
 }
 
+// Values in a dictionary are arguments like any other.
+TEST(SpliceTest, DictionariesAreCopied) {
+  ExpectLowered(R"(program edge {
+    graph(%x: f32[2] user_input, %y: f32[2] user_input) {
+      %a: f32[2] = higher_order.auto_functionalized({"k": %x, "l": [%y, 3]})  tag="t"
+      return (%a user_output)
+    }
+  })",
+                {}, R"(program edge {
+    graph(%x: f32[2] user_input, %y: f32[2] user_input) {
+      %a: f32[2] = higher_order.executorch_call_delegate(module#0, %x, %y)  handle=1 name="executorch_call_delegate"
+      return (%a user_output)
+    }
+    module#0 backend "recorder" specs [] {
+      program edge {
+        graph(%x: f32[2] user_input, %y: f32[2] user_input) {
+          %a: f32[2] = higher_order.auto_functionalized({"k": %x, "l": [%y, 3]})
+          return (%a user_output)
+        }
+      }
+    }
+  })");
+}
+
 TEST(SpliceTest, TagOutsideOfTheMapStaysWithANote) {
   std::vector<std::string> notes;
   TextPartitioner partitioner;

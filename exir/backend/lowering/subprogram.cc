@@ -25,11 +25,11 @@ ExportedProgram BuildSubprogram(const ExportedProgram& owner, const Partition& p
       const ValueId input = graph.inputs()[constant.input];
       values[input] = editor.AddInput(constant.name, graph.value(input).type);
       program.signature.inputs.push_back(spec);
-      if (const ConstantTensor* tensor = owner.FindConstant(spec)) {
-        const bool is_state =
-            kind == InputKind::kParameter || (kind == InputKind::kBuffer && spec.persistent);
-        (is_state ? program.state_dict : program.constants).insert({spec.target, *tensor});
-      }
+      // What verifies has all of its constants.
+      const ConstantTensor& tensor = *owner.FindConstant(spec);
+      const bool is_state =
+          kind == InputKind::kParameter || (kind == InputKind::kBuffer && spec.persistent);
+      (is_state ? program.state_dict : program.constants).insert({spec.target, tensor});
     }
   }
   for (ValueId argument : partition.arguments) {

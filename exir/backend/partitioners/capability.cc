@@ -339,7 +339,7 @@ absl::StatusOr<std::vector<PartitionProposal>> ProposeGroupedPartitions(
       }
     }
     for (NodeId node : group) {
-      if (members.contains(node) && grouped.contains(node)) {
+      if (grouped.contains(node)) {
         return absl::InvalidArgumentError(
             absl::StrCat("node ", graph.node(node).name,
                          " exists in multiple groups: ", DescribeNode(graph, node)));

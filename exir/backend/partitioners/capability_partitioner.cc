@@ -98,8 +98,8 @@ absl::StatusOr<PartitionResult> PatternPartitioner::Partition(
             if (!occurrence.empty()) found.push_back(std::move(occurrence));
           }
         }
+        // Asked of nodes in no occurrence.
         const auto supported = [&](NodeId node) {
-          if (matched[node.index()]) return true;
           std::string reason = options_.support == nullptr ? "no pattern matches"
                                                            : options_.support(program, id, node);
           if (reason.empty()) return true;

@@ -193,6 +193,33 @@ TEST(GroupsTest, GroupIsKeptTogether) {
   EXPECT_THAT(ProposeGroups(program, {{"a", "b"}}), ElementsAre("0: d", "1: a b"));
 }
 
+// b is not supported, and so not in the group.
+TEST(GroupsTest, NodesThatAreNotSupportedAreInNoGroup) {
+  const ExportedProgram program = Parse(R"(%a: f32[2] = edge.aten.relu.default(%x)
+                               %b: f32[2] = edge.aten.neg.default(%x)
+                               %c: f32[2] = edge.aten.relu.default(%x))",
+                                        "%a user_output, %b user_output, %c user_output");
+  EXPECT_THAT(ProposeGroups(program, {{"a", "b", "c"}}), ElementsAre("0: a c"));
+}
+
+// A result of a node with several, of one in a list and of one that is not known is taken by a node
+// of its own; what nothing reads is not taken.
+TEST(CapabilityTest, ResultsOfNodesWithSeveralAreTaken) {
+  const ExportedProgram program = Parse(R"(%a: f32[2] = edge.aten.relu.default(%x)
+      %v: f32[2], %i: f32[1], %j: f32[1] = edge.aten.native_layer_norm.default(%x, [2], none, none, 1e-05)
+      [%p: f32[1], %q: f32[1]] = my.own.split(%x)
+      [%l: f32[1]] = my.own.split(%x)
+      %o: f32[2] = my.own.op(%x)
+      %s: f32[2] = edge.aten.add.Tensor(%a, %v))",
+                                        "%s user_output, %i user_output, %q user_output, %l "
+                                        "user_output, %o user_output");
+  std::vector<std::string> names;
+  for (ValueId value : TakenResults(program.top())) {
+    names.push_back(program.top().value(value).name);
+  }
+  EXPECT_THAT(names, ElementsAre("v", "i", "q", "l", "o"));
+}
+
 TEST(GroupsTest, NodeInTwoGroupsIsAnError) {
   const ExportedProgram program =
       Parse("%a: f32[2] = edge.aten.relu.default(%x)", "%a user_output");
@@ -252,7 +279,7 @@ TEST(GroupsTest, GroupMayHoldANodeAndThoseThatTakeItsResults) {
     ProposalOptions options;
     options.supports_result = [&](ValueId) { return results; };
     const auto proposals = ProposeGroupedPartitions(
-        graph, {{FindNode(graph, "t"), FindNode(graph, "r")}},
+        graph, {{FindNode(graph, "t"), FindNode(graph, "r"), FindNode(graph, "t")}},
         [&](NodeId node) { return IsSupported(graph, node); }, options);
     ASSERT_OK(proposals.status());
     EXPECT_THAT(Show(graph, *proposals), ElementsAre("0: t r"));
@@ -319,6 +346,49 @@ TEST(TagConstantDataTest, ConstantThatIsTaggedKeepsItsTag) {
   TagConstantData(program, result);
   ASSERT_EQ(result.inputs.size(), 1u);
   EXPECT_EQ(result.inputs[0].tag, "u");
+}
+
+TEST(CapabilityPartitionerTest, OptionsGiveGroupsAndLeaveConstants) {
+  const ExportedProgram program = ParseOrDie(kAddsAWeight, TestOps());
+  const NodeId node = FindNode(program.top(), "b");
+  CapabilityPartitionerOptions options;
+  options.tag_constants = false;
+  std::vector<NodeId> group = {node};
+  options.groups = [&](const ExportedProgram&, GraphId) {
+    return std::vector<std::vector<NodeId>>{group, {}};
+  };
+  const CapabilityPartitioner partitioner({"recorder", {}}, SupportOps({"aten.add.Tensor"}),
+                                          options);
+  ASSERT_OK_AND_ASSIGN(const PartitionResult result, partitioner.Partition(program));
+  EXPECT_EQ(result.nodes.size(), 1u);
+  EXPECT_TRUE(result.inputs.empty());
+  group = {NodeId(99)};
+  EXPECT_THAT(partitioner.Partition(program),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("a group has node 99")));
+  const FunctionBackend backend("recorder");
+  BackendSet backends;
+  ASSERT_OK(backends.Add(&backend));
+  EXPECT_THAT(ToBackend(program, partitioner, backends),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("method 'forward': a group has node 99")));
+}
+
+// Parameters that the program trains are not tagged: only buffers go into delegates.
+TEST(TagMutatedBuffersTest, TagsBuffersAlone) {
+  for (const std::string_view kind : {"buffer", "parameter"}) {
+    const ExportedProgram program = ParseOrDie(absl::StrCat(R"(program edge {
+          constants { state "w": f32[2] }
+          graph(%w: f32[2] )",
+                                                            kind, R"( "w", %x: f32[2] user_input) {
+            %b: f32[2] = edge.aten.add.Tensor(%w, %x)
+            return (%b )",
+                                                            kind, R"(_mutation "w") } })"),
+                                               TestOps());
+    PartitionResult result;
+    result.nodes = {{ExportedProgram::kTop, FindNode(program.top(), "b"), "t"}};
+    TagMutatedBuffers(program, result);
+    EXPECT_EQ(result.inputs.size(), kind == "buffer" ? 1u : 0u);
+  }
 }
 
 TEST(AllNodePartitionerTest, TakesAllNodesAndConstants) {

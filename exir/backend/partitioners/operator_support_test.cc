@@ -44,6 +44,10 @@ TEST(OperatorSupportTest, CombinationsAndReasons) {
   EXPECT_EQ(ask(relu, 1), "operator aten.add.Tensor is not supported");
   EXPECT_EQ(ask(AnySupport({relu, SupportOps({"aten.add.Tensor"})}), 1), "");
   EXPECT_EQ(ask(AnySupport({relu, SupportOps({"aten.add.Tensor"})}), 0), "");
+  EXPECT_EQ(ask(AnySupport({relu, SupportOps({"aten.mul.Tensor"})}), 1),
+            "operator aten.add.Tensor is not supported");
+  EXPECT_EQ(ask(AnySupport({}), 1), "no support was given");
+  EXPECT_EQ(ask(DontPartitionFunctions({"relu"}), 0), "");  // whose function is not known
   EXPECT_EQ(ask(AllSupport({relu, DontPartitionNames({"a"})}), 0),
             "node a was excluded by the user");
   EXPECT_EQ(ask(DontPartitionOps({"relu"}), 0), "");
@@ -191,8 +195,9 @@ TEST(ConfigPartitionerTest, OverlappingListsAreOnePartition) {
 TEST(ConfigPartitionerTest, NamesMayLeaveOutTheNamespace) {
   const ExportedProgram program = Parse(R"(%a: f32[2] = edge.aten.relu.default(%x)
                                %b: f32[2] = edge.mylib.relu.default(%a)
-                               %c: f32[2] = edge.aten.neg.default(%b))",
-                                        "%c user_output");
+                               %c: f32[2] = edge.aten.neg.default(%b)
+                               %d: f32[2] = sorted(%c))",
+                                        "%d user_output");
   const auto refuse = [](const ExportedProgram&, GraphId, NodeId) -> std::string { return "no"; };
   std::vector<NodeConfig> configs(2);
   configs[0].op = "relu.default";
@@ -203,8 +208,9 @@ TEST(ConfigPartitionerTest, NamesMayLeaveOutTheNamespace) {
   ASSERT_OK_AND_ASSIGN(const PartitionResult result, partitioner.Partition(program));
   ASSERT_EQ(result.nodes.size(), 1u);
   EXPECT_EQ(program.top().node(result.nodes[0].node).name, "a");
-  ASSERT_EQ(result.rejections.size(), 2u);
+  ASSERT_EQ(result.rejections.size(), 3u);
   EXPECT_EQ(result.rejections[0].reason, "no");
+  EXPECT_EQ(result.rejections[2].reason, "no configuration for the operator");  // without namespace
 }
 
 TEST(ConfigPartitionerTest, NodesThatAreNotThereAreAnError) {

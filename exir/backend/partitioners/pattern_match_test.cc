@@ -430,6 +430,21 @@ TEST(PatternPartitionerTest, FurtherSupportJoinsAndGroupsStayTogether) {
   EXPECT_EQ(result.rejections[0].reason, "operator aten.mul.Tensor is not supported");
 }
 
+TEST(PatternPartitionerTest, SupportAloneWillDoAndPatternsMustBePatterns) {
+  const ExportedProgram program =
+      Program(kX, "%a: f32[2] = edge.aten.neg.default(%x)", "%a user_output");
+  PatternPartitionerOptions options;
+  options.support = SupportOps({"aten.neg.default"});
+  ASSERT_OK_AND_ASSIGN(const PartitionResult result,
+                       PatternPartitioner({"recorder", {}}, {}, options).Partition(program));
+  EXPECT_THAT(Tags(program, result), ElementsAre("a=tag0"));
+  const auto empty =
+      std::make_shared<const ExportedProgram>(Program(kX, "", "%x user_output", "aten"));
+  EXPECT_THAT(PatternPartitioner({"recorder", {}}, {empty}).Partition(program),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("expected a pattern with nodes, got none")));
+}
+
 TEST(PatternPartitionerTest, NeitherPatternsNorSupportIsAnError) {
   const ExportedProgram program = Program(kX, "", "%x user_output");
   EXPECT_THAT(PatternPartitioner({"recorder", {}}, {}).Partition(program),
