@@ -192,6 +192,17 @@ TEST(ViewBytesTest, DynamicResultsHaveTheBytesOfTheirArgument) {
   }
 }
 
+TEST(ViewBytesTest, ArgumentsHaveTheNamesOfTheOperator) {
+  const Call call("%v: f32[2,16] = aten.narrow_copy.default(%x: f32[4,16], 0, %s: int)");
+  EXPECT_EQ(call.view().Int("dim"), 0);
+  EXPECT_NE(call.view().argument("start"), nullptr);
+  EXPECT_EQ(call.view().Int("start"), std::nullopt);    // no literal
+  EXPECT_EQ(call.view().argument("length"), nullptr);   // not in this call
+  EXPECT_EQ(call.view().argument("nothing"), nullptr);  // the operator has none
+  const Call unknown("%v: f32[4] = my.own.op(%x: f32[4])");
+  EXPECT_EQ(unknown.view().argument("self"), nullptr);
+}
+
 // What is known of the name alone does not count: a registry may have an operator of its own.
 TEST(ViewBytesTest, AnOperatorThatHandsOnNoBytesHasNone) {
   constexpr OpDef kOwn[] = {{.schema = "aten::view_copy(Tensor self, SymInt[] size) -> Tensor"}};

@@ -129,13 +129,12 @@ class Matcher {
   }
 
   std::optional<ValueId> ValueOf(ValueId pattern_value, const State& state) const {
+    // A step uses only what the steps before it bound, to a node with as many results.
     const NodeId producer = pattern_.value(pattern_value).producer;
     if (!producer.valid()) {
-      const auto it = state.values.find(pattern_value);
-      const ValueId* value = it == state.values.end() ? nullptr : it->second.get_if<ValueId>();
+      const ValueId* value = state.values.at(pattern_value).get_if<ValueId>();
       return value == nullptr ? std::nullopt : std::optional(*value);
     }
-    // A step uses only what the steps before it bound, to a node with as many results.
     const NodeId node = state.nodes.at(producer);
     const std::vector<ValueId> from = pattern_.node(producer).results();
     const std::vector<ValueId> to = graph_.node(node).results();

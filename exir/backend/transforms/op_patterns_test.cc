@@ -312,6 +312,14 @@ TEST_F(OpPatternsTest, PatternsHaveResultsThatAreNone) {
 
 TEST_F(OpPatternsTest, BindByNameChecksTheOperator) {
   ASSERT_OK(ops_->Define({.schema = "DO_NOT_USE_TEST_ONLY::one(Tensor a) -> Tensor"}));
+  ASSERT_OK(ops_->Define({.schema = "DO_NOT_USE_TEST_ONLY::same(Tensor a) -> Tensor"}));
+  EXPECT_OK(Bind("same", R"(program aten {
+    graph(%a: f32[2] user_input) {
+      %n: f32[2] = aten.neg.default(%a)
+      %m: f32[2] = aten.neg.default(%n)
+      return (%m user_output)
+    }
+  })"));
   EXPECT_THAT(Bind("one", kReluAdd),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("expected 1 inputs, got 2")));
   EXPECT_THAT(patterns_.BindPatternToOp("higher_order", "cond", Parse(kReluAdd)),
