@@ -64,6 +64,15 @@ TEST(MemoryPlannerTest, ImprovesPlansUntilTheyAreAsSmallAsTheLowerBound) {
   }
 }
 
+// An order that is tried later gives a larger plan here, of which nothing better comes.
+TEST(MemoryPlannerTest, ImprovesTheSmallestPlanThatWasFound) {
+  const std::vector<Lifetime> lifetimes = {{256, 4, 6}, {192, 3, 5}, {384, 6, 6},
+                                           {384, 2, 4}, {128, 2, 3}, {256, 5, 7}};
+  const MemoryPlan plan = PlanMemory(lifetimes);
+  ExpectValid(lifetimes, plan);
+  EXPECT_EQ(plan.arena_bytes, MemoryLowerBound(lifetimes));
+}
+
 TEST(MemoryPlannerTest, TensorsWithoutBytesTakeNoPlace) {
   const std::vector<Lifetime> lifetimes = {
       {0, 0, 3}, {64, 0, 1}, {64, 1, 2}, {0, 1, 2}, {64, 2, 3}};
