@@ -1,5 +1,7 @@
 #include "exir/emit/constant_pool.h"
 
+#include <algorithm>
+#include <bit>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -18,13 +20,11 @@ uint64_t AlignUp(uint64_t value, uint64_t alignment) {
   return (value + alignment - 1) / alignment * alignment;
 }
 
-// The least power of two that both alignments divide into, or that is at least as large as an odd
-// one asks for.
+// The least alignment that segments may have and that suits both; 0 when it is above kMaxAlignment.
 uint64_t SegmentAlignment(uint64_t a, uint64_t b) {
-  uint64_t alignment = kSegmentAlignment;
+  if (a > kMaxAlignment || b > kMaxAlignment) return 0;
   const uint64_t wanted = std::lcm(a, b);
-  while (alignment < wanted) alignment *= 2;
-  return alignment;
+  return wanted > kMaxAlignment ? 0 : std::max(kSegmentAlignment, std::bit_ceil(wanted));
 }
 
 }  // namespace
@@ -108,6 +108,11 @@ absl::Status ConstantPool::AddNamedData(absl::Span<const NamedDataOutput* const>
     }
     Buffer& buffer = buffers[it->second.buffer];
     buffer.alignment = SegmentAlignment(buffer.alignment, std::max<uint64_t>(entry.alignment, 1));
+    if (buffer.alignment == 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("named data '", key, "': expected an alignment of at most ", kMaxAlignment,
+                       ", with all that its bytes are aligned to, got ", entry.alignment));
+    }
     return absl::OkStatus();
   };
   for (const NamedDataOutput* output : outputs) {

@@ -18,6 +18,9 @@
 
 namespace belay::exir {
 
+// Of a segment: the largest page there commonly is. A file has that many bytes before each one.
+inline constexpr uint64_t kMaxAlignment = uint64_t{1} << 21;
+
 // The key of the named data of a surrounding program that the bytes are, or "" (emitter.h).
 using NameConstant = std::function<absl::StatusOr<std::string>(const Storage& bytes)>;
 
@@ -37,7 +40,8 @@ class ConstantPool {
   uint32_t AddDelegateBlob(const Storage& blob);
   // All named data of the modules, once per content; aligned to the least common multiple of what
   // its keys ask for.
-  //   kAlreadyExists  one key with different content; names the key and both sizes
+  //   kAlreadyExists    one key with different content; names the key and both sizes
+  //   kInvalidArgument  an alignment above kMaxAlignment, alone or with those of equal bytes
   absl::Status AddNamedData(absl::Span<const NamedDataOutput* const> outputs);
 
  private:

@@ -7,6 +7,8 @@
 #include "exir/backend/testing/recording_backend.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "runtime/core/status_macros.h"
+#include "runtime/core/str_cat.h"
 #include "runtime/core/testing.h"
 
 namespace belay::exir {
@@ -150,6 +152,32 @@ TEST(ConstantPoolTest, NamedConstantsLieElsewhere) {
   EXPECT_THAT(image.metadata.required_features(), ElementsAre("named_constants"));
   ASSERT_EQ(image.segments.size(), 1u);
   EXPECT_EQ(image.segments[0].pieces.size(), 1u);
+}
+
+TEST(ConstantPoolTest, AlignmentsAreThoseOfPagesAtMost) {
+  const auto aligned = [](std::vector<int64_t> alignments) -> absl::StatusOr<uint64_t> {
+    NamedDataStore store;
+    for (size_t i = 0; i < alignments.size(); ++i) {
+      ABSL_RETURN_IF_ERROR(
+          store.Add("k" + std::to_string(i), TextStorage("same"), {.alignment = alignments[i]}));
+    }
+    ProgramImage image;
+    ABSL_RETURN_IF_ERROR(ConstantPool(&image).AddNamedData({&store.output()}));
+    return image.segments[0].alignment;
+  };
+  EXPECT_EQ(aligned({1}).value_or(0), 128u);
+  EXPECT_EQ(aligned({384}).value_or(0), 512u);
+  EXPECT_EQ(aligned({1 << 21, 4}).value_or(0), 1u << 21);
+  const auto too_much = [](int64_t alignment) {
+    return StatusIs(
+        absl::StatusCode::kInvalidArgument,
+        HasSubstr(absl::StrCat("expected an alignment of at most 2097152, with all that "
+                               "its bytes are aligned to, got ",
+                               alignment)));
+  };
+  EXPECT_THAT(aligned({(1 << 21) + 1}), too_much((1 << 21) + 1));
+  EXPECT_THAT(aligned({INT64_MAX}), too_much(INT64_MAX));
+  EXPECT_THAT(aligned({1024, 4097}), too_much(4097));
 }
 
 }  // namespace
