@@ -16,31 +16,39 @@ using Tag32 = hn::CappedTag<int32_t, 16>;
 using TagF32 = hn::RebindToFloat<Tag32>;
 using TagU8 = hn::Repartition<uint8_t, Tag32>;
 
+// 2^23, whose last place is 1: the least byte of 2^23 + q is q.
+constexpr float kLastPlaceIsOne = 0x1p23f;
+constexpr uint16_t kUpperHalf = 0x4b00;  // of the bits of 2^23 + q
+
 struct Addend {
-  hn::Vec<Tag32> zero_point;
+  Addend(int32_t zero_point, float scale)
+      : zero(hn::Set(TagF32(), kLastPlaceIsOne + static_cast<float>(zero_point))),
+        scale(hn::Set(TagF32(), scale)) {}
+  hn::Vec<TagF32> zero;  // 2^23 + zero_point
   hn::Vec<TagF32> scale;
 
-  HWY_INLINE hn::Vec<TagF32> Real(hn::Vec<Tag32> q) const {
-    return hn::Mul(hn::ConvertTo(TagF32(), hn::Sub(q, zero_point)), scale);
+  // Of 2^23 + q: the difference is exact.
+  HWY_INLINE hn::Vec<TagF32> Real(hn::Vec<TagF32> q) const {
+    return hn::Mul(hn::Sub(q, zero), scale);
   }
 };
 
-// In each block, bytes 4 i to 4 i + 3 as integers of vector i.
+// In each block, bytes 4 i to 4 i + 3 as 2^23 + q of vector i.
 struct Quarters {
-  hn::Vec<Tag32> at[4];
+  hn::Vec<TagF32> at[4];
 };
 HWY_INLINE Quarters Widened(hn::Vec<TagU8> q) {
-  const Tag32 d;
+  const TagF32 d;
   const TagU8 d8;
   const hn::Repartition<uint16_t, Tag32> d16;
-  const auto zero8 = hn::Zero(d8);
-  const auto zero16 = hn::Zero(d16);
-  const auto low = hn::BitCast(d16, hn::InterleaveLower(d8, q, zero8)),
-             high = hn::BitCast(d16, hn::InterleaveUpper(d8, q, zero8));
-  return {{hn::BitCast(d, hn::InterleaveLower(d16, low, zero16)),
-           hn::BitCast(d, hn::InterleaveUpper(d16, low, zero16)),
-           hn::BitCast(d, hn::InterleaveLower(d16, high, zero16)),
-           hn::BitCast(d, hn::InterleaveUpper(d16, high, zero16))}};
+  const auto zero = hn::Zero(d8);
+  const auto upper = hn::Set(d16, kUpperHalf);
+  const auto low = hn::BitCast(d16, hn::InterleaveLower(d8, q, zero)),
+             high = hn::BitCast(d16, hn::InterleaveUpper(d8, q, zero));
+  return {{hn::BitCast(d, hn::InterleaveLower(d16, low, upper)),
+           hn::BitCast(d, hn::InterleaveUpper(d16, low, upper)),
+           hn::BitCast(d, hn::InterleaveLower(d16, high, upper)),
+           hn::BitCast(d, hn::InterleaveUpper(d16, high, upper))}};
 }
 
 void QuantizedAddImpl(const QuantizedAddArgs& g, size_t first, size_t last) {
@@ -49,8 +57,7 @@ void QuantizedAddImpl(const QuantizedAddArgs& g, size_t first, size_t last) {
   const TagU8 d8;
   const hn::Rebind<uint8_t, Tag32> quarter;
   const ByteQuantizer<Tag32> quantizer(g);
-  const Addend a = {hn::Set(d, g.a_zero_point), hn::Set(df, g.a_scale)},
-               b = {hn::Set(d, g.b_zero_point), hn::Set(df, g.b_scale)};
+  const Addend a(g.a_zero_point, g.a_scale), b(g.b_zero_point, g.b_scale);
   const size_t lanes = hn::Lanes(d);
   const float most = 255 * (hwy::ScalarAbs(g.a_scale) + hwy::ScalarAbs(g.b_scale));
   size_t i = first;
@@ -65,9 +72,12 @@ void QuantizedAddImpl(const QuantizedAddArgs& g, size_t first, size_t last) {
   }
   for (; i < last; i += lanes) {
     const size_t count = HWY_MIN(lanes, last - i);
-    const auto x = hn::PromoteTo(d, hn::LoadN(quarter, g.a + i, count)),
-               y = hn::PromoteTo(d, hn::LoadN(quarter, g.b + i, count));
-    hn::StoreN(quantizer(hn::Add(a.Real(x), b.Real(y))), quarter, g.out + i, count);
+    const auto widened = [&](const uint8_t* from) HWY_ATTR {
+      const auto q = hn::PromoteTo(d, hn::LoadN(quarter, from + i, count));
+      return hn::Add(hn::ConvertTo(df, q), hn::Set(df, kLastPlaceIsOne));
+    };
+    const auto sum = hn::Add(a.Real(widened(g.a)), b.Real(widened(g.b)));
+    hn::StoreN(quantizer(sum), quarter, g.out + i, count);
   }
 }
 
