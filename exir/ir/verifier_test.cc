@@ -267,6 +267,7 @@ TEST(Verifier, V6OutputsMustBeTheSchemasReturns) {
       %d: f32[2,3] = aten.split_with_sizes.default(%x, [1,1])
       %e: f32[] = aten.sym_size.int(%x, 0)
       none = aten.sym_size.int(%x, 0) name="h"
+      none = aten.relu.default(%x) name="i"
       [%f: f32[1,3], %f1: f32[1,3]] = aten.split_with_sizes.default(%x, [1,1])
       none, %g: f32[3], none = aten.native_layer_norm_backward.default(%x, %x, [3], %x, %x, none, none, [false,true,false])
       return (%x user_output)
@@ -277,7 +278,8 @@ TEST(Verifier, V6OutputsMustBeTheSchemasReturns) {
                           AllOf(StartsWith("V6 [%c"), HasSubstr("got a list of 1")),
                           AllOf(StartsWith("V6 %d"), HasSubstr("Tensor[], got f32[2,3]")),
                           AllOf(StartsWith("V6 %e"), HasSubstr("got f32[]")),
-                          AllOf(StartsWith("V6 none"), HasSubstr("SymInt, got none"))));
+                          AllOf(StartsWith("V6 none"), HasSubstr("SymInt, got none")),
+                          AllOf(StartsWith("V6 none"), HasSubstr("Tensor, got none"))));
 }
 
 constexpr std::string_view kBody = "graph body(%x: f32[2]) { return (%x) }";
