@@ -154,7 +154,7 @@ class Merge {
   bool Run() {
     bool changed = false;
     for (NodeId id : graph_.NodeList()) {
-      if (graph_.node(id).target->aten() == batch_norm_) changed = MergeNode(id) || changed;
+      if (graph_.node(id).target->aten() == batch_norm_) changed |= MergeNode(id);
     }
     if (changed) constants_.Finish();
     return changed;
@@ -163,9 +163,8 @@ class Merge {
  private:
   const TensorMeta& Type(ValueId value) const { return *graph_.value(value).tensor(); }
 
-  bool IsReadOnlyBy(ValueId value, NodeId user) const {
-    const std::vector<NodeId>& users = graph_.value(value).users;
-    return users.size() == 1 && users[0] == user && !graph_.IsOutput(value);
+  bool IsReadOnce(ValueId value) const {
+    return graph_.value(value).users.size() == 1 && !graph_.IsOutput(value);
   }
 
   const ConstantTensor* ConstantOf(const Argument& argument) const {
@@ -220,7 +219,7 @@ class Merge {
       const NodeId mover = graph_.value(*weight).producer;
       if (mover.valid() && graph_.node(mover).target->name() == "aten.permute_copy.default" &&
           graph_.node(mover).argument("dims") == Argument(Argument::List{1, 0}) &&
-          IsReadOnlyBy(*weight, producer.node)) {
+          IsReadOnce(*weight)) {
         const ValueId* permuted = graph_.node(mover).value_argument("self");
         if (permuted == nullptr) return std::nullopt;
         producer.weight = *permuted;
@@ -248,7 +247,7 @@ class Merge {
     const ValueId* input = norm.value_argument("input");
     const double* eps = norm.argument("eps").get_if<double>();
     const std::vector<ValueId> results = norm.results();
-    if (input == nullptr || eps == nullptr || results.empty() || !IsReadOnlyBy(*input, id)) {
+    if (input == nullptr || eps == nullptr || results.empty() || !IsReadOnce(*input)) {
       return false;
     }
     for (size_t k = 1; k < results.size(); ++k) {
@@ -291,11 +290,12 @@ class Merge {
         old.push_back(*value);
       }
     }
-    // Those that nothing else reads.
+    // Those that nothing else reads, also not the producer as what it multiplies.
     const NodeId reader = producer->permutation.valid() ? producer->permutation : producer->node;
     std::erase_if(old, [&](ValueId value) {
       const std::vector<NodeId>& users = graph_.value(value).users;
-      return graph_.IsOutput(value) || !std::all_of(users.begin(), users.end(), [&](NodeId user) {
+      return graph_.IsOutput(value) || node.argument(InputName(*producer)) == Argument(value) ||
+             !std::all_of(users.begin(), users.end(), [&](NodeId user) {
                return user == id || user == producer->node || user == reader;
              });
     });
@@ -304,10 +304,14 @@ class Merge {
     if (added_ + added > max_growth_bytes_ + freed_ + freed) return false;
     if (!Apply(*producer, id, *std::move(new_weight), *std::move(new_bias))) return false;
     added_ += added;
-    for (ValueId value : old) {
-      if (graph_.value(value).users.empty()) freed_ += constants_.Drop(value);
-    }
+    for (ValueId value : old) freed_ += constants_.Drop(value);
     return true;
+  }
+
+  // The argument that the weight is multiplied with.
+  std::string_view InputName(const Producer& producer) const {
+    if (producer.weight_name == "weight") return "input";
+    return producer.bias_name.empty() ? "self" : "mat1";
   }
 
   // False, with nothing changed, when the registry lacks the operator with a bias.
@@ -336,7 +340,11 @@ class Merge {
         constants_.Add(absl::StrCat(name, "_merged_bias"), bias_fqn, std::move(bias), bias_type);
 
     const NodeId reader = producer.permutation.valid() ? producer.permutation : producer.node;
-    editor_.ReplaceUsesIn(reader, producer.weight, new_weight);
+    // What the weight is multiplied with may be the same constant, which stays.
+    const std::string_view weight_name =
+        producer.permutation.valid() ? "self" : producer.weight_name;
+    const std::optional<int> place = graph_.node(reader).target->ArgumentIndex(weight_name);
+    editor_.SetArgument(reader, static_cast<size_t>(*place), new_weight);
     const Node& node = graph_.node(producer.node);
     if (addmm != nullptr) {
       std::vector<Argument> arguments = ArgumentsByName(
