@@ -71,19 +71,15 @@ class Fusion {
         relu_(Aten("aten.relu.default")),
         embedding_(Aten("aten.embedding.default")) {}
 
-  absl::StatusOr<bool> Run() {
+  bool Run() {
     bool changed = false;
     for (NodeId id : graph_.NodeList()) {
-      if (!graph_.contains(id)) continue;
       const Node& node = graph_.node(id);
-      absl::StatusOr<bool> fused = false;
       if (node.target->aten() == quantize_) {
-        fused = FuseInto(id);
+        changed |= FuseInto(id);
       } else if (node.target->aten() == embedding_) {
-        fused = FuseEmbedding(id);
+        changed |= FuseEmbedding(id);
       }
-      ABSL_RETURN_IF_ERROR(fused.status());
-      changed = changed || *fused;
     }
     if (changed) editor_.EraseDeadNodes();
     return changed;
@@ -113,17 +109,14 @@ class Fusion {
     return node.target->aten() == op ? &node : nullptr;
   }
 
-  // Whether only `user` reads the value.
-  bool IsReadOnlyBy(ValueId value, NodeId user) const {
-    const std::vector<NodeId>& users = graph_.value(value).users;
-    return users.size() == 1 && users[0] == user && !graph_.IsOutput(value);
+  bool IsReadOnce(ValueId value) const {
+    return graph_.value(value).users.size() == 1 && !graph_.IsOutput(value);
   }
 
   // The dequantization to float32 that gives the argument.
   const Node* DequantizedBy(const Argument& argument) const {
     const Node* node = Producer(argument, dequantize_);
-    const TensorMeta* result = Tensor(argument);
-    if (node == nullptr || result == nullptr || result->dtype != DType::kFloat32) return nullptr;
+    if (node == nullptr || Tensor(argument)->dtype != DType::kFloat32) return nullptr;
     return QuantizationOf(*node).has_value() ? node : nullptr;
   }
 
@@ -144,11 +137,11 @@ class Fusion {
   }
 
   // `id` quantizes. What it quantizes may be computed on quantized numbers.
-  absl::StatusOr<bool> FuseInto(NodeId id) {
+  bool FuseInto(NodeId id) {
     const Node& quantize = graph_.node(id);
     const std::optional<Quantization> to = QuantizationOf(quantize);
     const ValueId* input = quantize.value_argument("input");
-    if (!to.has_value() || input == nullptr || !IsReadOnlyBy(*input, id)) return false;
+    if (!to.has_value() || input == nullptr || !IsReadOnce(*input)) return false;
     const NodeId producer = graph_.value(*input).producer;
     if (!producer.valid()) return false;
     if (IsMovement(graph_.node(producer))) return FuseMovement(id, producer, *to);
@@ -157,14 +150,14 @@ class Fusion {
     if (op == relu_) {
       const ValueId* sum = graph_.node(producer).value_argument("self");
       const Node* add = Producer(graph_.node(producer).argument("self"), add_);
-      if (add == nullptr || !IsReadOnlyBy(*sum, producer)) return false;
+      if (add == nullptr || !IsReadOnce(*sum)) return false;
       return FuseAdd(id, graph_.value(*sum).producer, *to, /*relu=*/true);
     }
     return false;
   }
 
   // `last` moves elements, and maybe what it moves was moved before, down to a dequantization.
-  absl::StatusOr<bool> FuseMovement(NodeId id, NodeId last, const Quantization& to) {
+  bool FuseMovement(NodeId id, NodeId last, const Quantization& to) {
     if (!IsLossless(to)) return false;
     const auto source = [&](const Argument& argument) -> const Argument* {
       const Node* node = DequantizedBy(argument);
@@ -176,7 +169,7 @@ class Fusion {
     std::vector<NodeId> chain = {last};  // from the end
     for (;;) {
       const ValueId* moved = graph_.node(chain.back()).operand().get_if<ValueId>();
-      if (moved == nullptr || !IsReadOnlyBy(*moved, chain.back())) break;
+      if (moved == nullptr || !IsReadOnce(*moved)) break;
       const NodeId producer = graph_.value(*moved).producer;
       if (!producer.valid() || !IsMovement(graph_.node(producer))) break;
       chain.push_back(producer);
@@ -212,7 +205,7 @@ class Fusion {
     return ReplaceResult(id, moved);
   }
 
-  absl::StatusOr<bool> FuseAdd(NodeId id, NodeId add, const Quantization& to, bool relu) {
+  bool FuseAdd(NodeId id, NodeId add, const Quantization& to, bool relu) {
     const Node& node = graph_.node(add);
     const Node* a = DequantizedBy(node.argument("self"));
     const Node* b = DequantizedBy(node.argument("other"));
@@ -255,7 +248,7 @@ class Fusion {
   bool TakeSizes(ValueId value, ValueId like) {
     TensorMeta type = *graph_.value(value).tensor();
     const TensorMeta& declared = *graph_.value(like).tensor();
-    if (type.strides != declared.strides || type.rank() != declared.rank()) return false;
+    if (type.strides != declared.strides) return false;
     type.sizes = declared.sizes;
     editor_.SetType(value, std::move(type));
     return true;
@@ -268,7 +261,7 @@ class Fusion {
   }
 
   // The result of `id` is the last of the new values from now on, if it is like it.
-  absl::StatusOr<bool> ReplaceResult(NodeId id, const std::vector<ValueId>& values) {
+  bool ReplaceResult(NodeId id, const std::vector<ValueId>& values) {
     const ValueId old = graph_.node(id).outputs[0].values[0], value = values.back();
     if (graph_.value(value).tensor()->dtype != graph_.value(old).tensor()->dtype ||
         !TakeSizes(value, old)) {
@@ -306,7 +299,7 @@ class Fusion {
             *high};
   }
 
-  absl::StatusOr<bool> FuseEmbedding(NodeId id) {
+  bool FuseEmbedding(NodeId id) {
     const Rows rows = QuantizedRows(graph_.node(id).argument("weight"));
     const TensorMeta *weight = Tensor(rows.weight), *scales = Tensor(rows.scales);
     const ValueId old = graph_.node(id).outputs[0].values[0];
@@ -337,10 +330,10 @@ class Fusion {
         packed = Pack(rows.weight, packing.bits);
         if (!packed.has_value()) continue;
       }
-      ABSL_ASSIGN_OR_RETURN(const std::optional<Argument> zero_points,
-                            AsFloat(id, rows.zero_points));
+      const std::optional<Argument> zero_points = AsFloat(id, rows.zero_points);
       if (!zero_points.has_value()) return false;
-      if (packed.has_value()) numbers = AddConstant(*std::move(packed), rows.weight);
+      const bool is_packed = packed.has_value();
+      if (is_packed) numbers = AddConstant(*std::move(packed), rows.weight);
       const Argument indices = graph_.node(id).argument("indices");
       absl::StatusOr<ValueId> value =
           Insert(id, target,
@@ -350,18 +343,23 @@ class Fusion {
                                                      {"weight_quant_min", rows.low},
                                                      {"weight_quant_max", rows.high},
                                                      {"indices", indices}}));
-      if (!value.ok()) return false;
-      return ReplaceResult(id, {*value});
+      if (value.ok() && ReplaceResult(id, {*value})) return true;
+      if (*zero_points != rows.zero_points) Erase({*zero_points->get_if<ValueId>()});
+      if (is_packed) {
+        const size_t position = *program_.InputIndex(*numbers.get_if<ValueId>());
+        EraseInputs(program_, editor_, [&](size_t input) { return input == position; });
+      }
+      return false;
     }
     return false;
   }
 
   // Zero points as float32, which is what embeddings take; none stays none.
-  absl::StatusOr<std::optional<Argument>> AsFloat(NodeId before, const Argument& zero_points) {
-    if (zero_points.is_none()) return std::optional<Argument>(Argument());
+  std::optional<Argument> AsFloat(NodeId before, const Argument& zero_points) {
+    if (zero_points.is_none()) return Argument();
     const TensorMeta* meta = Tensor(zero_points);
     if (meta == nullptr) return std::nullopt;
-    if (meta->dtype == DType::kFloat32) return std::optional<Argument>(zero_points);
+    if (meta->dtype == DType::kFloat32) return zero_points;
     const bool edge = program_.dialect == IrDialect::kEdge;
     const OpOverload* to =
         Find(edge ? "dim_order_ops._to_dim_order_copy.default" : "aten._to_copy.default");
@@ -371,14 +369,14 @@ class Fusion {
     std::vector<Argument> arguments = ArgumentsByName(
         *to->schema(),
         {{"self", zero_points}, {"dtype", DType::kFloat32}, {"dim_order", std::move(order)}});
-    ABSL_ASSIGN_OR_RETURN(const ValueId value, Insert(before, to, std::move(arguments)));
-    return std::optional<Argument>(value);
+    const absl::StatusOr<ValueId> value = Insert(before, to, std::move(arguments));
+    if (!value.ok()) return std::nullopt;
+    return Argument(*value);
   }
 
-  const ConstantTensor* ConstantOf(const Argument& argument) const {
-    const ValueId* value = argument.get_if<ValueId>();
-    if (id_ != ExportedProgram::kTop || value == nullptr) return nullptr;
-    const std::optional<size_t> input = program_.InputIndex(*value);
+  const ConstantTensor* ConstantOf(ValueId value) const {
+    if (id_ != ExportedProgram::kTop) return nullptr;
+    const std::optional<size_t> input = program_.InputIndex(value);
     if (!input.has_value()) return nullptr;
     const InputSpec& spec = program_.signature.inputs[*input];
     for (const OutputSpec& output : program_.signature.outputs) {
@@ -387,11 +385,11 @@ class Fusion {
     return NamesTensor(spec.kind) ? program_.FindConstant(spec) : nullptr;
   }
 
-  // The weight with several numbers in a byte, as embedding_4bit (the first in the upper half) and
+  // The weight, a value, with several numbers in a byte, as embedding_4bit (the first in the upper half) and
   // embedding_2bit (the first in the lowest bits) read it; nullopt when it is no constant, rows do
   // not fill bytes or a number is out of range.
   std::optional<ConstantTensor> Pack(const Argument& weight, int bits) const {
-    const ConstantTensor* tensor = ConstantOf(weight);
+    const ConstantTensor* tensor = ConstantOf(*weight.get_if<ValueId>());
     const int per_byte = 8 / bits;
     const int64_t offset = int64_t{1} << (bits - 1);
     if (tensor == nullptr || tensor->dtype() != DType::kInt8 || tensor->sizes().size() != 2 ||
@@ -443,8 +441,7 @@ class Fusion {
 absl::StatusOr<bool> Run(ExportedProgram& program) {
   bool changed = false;
   for (uint32_t g = 0; g < program.graphs.size(); ++g) {
-    ABSL_ASSIGN_OR_RETURN(const bool fused, Fusion(program, GraphId(g)).Run());
-    changed = changed || fused;
+    changed |= Fusion(program, GraphId(g)).Run();
   }
   return changed;
 }

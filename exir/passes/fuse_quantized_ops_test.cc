@@ -1,6 +1,8 @@
 #include "exir/passes/fuse_quantized_ops.h"
 
 #include <cstring>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -154,11 +156,14 @@ TEST(FuseQuantizedOpsTest, SmallRangesArePacked) {
 }
 
 TEST(FuseQuantizedOpsTest, NumbersOutsideOfASmallRangeStayBytes) {
-  ExportedProgram program = Grouped(-8, 7, {-9, 7, 0, 1, -1, -2, 3, 4});
-  ASSERT_OK_AND_ASSIGN(const bool changed, FuseQuantizedOps().run(program));
-  EXPECT_TRUE(changed == (program.top().node(program.top().first()).target->name() ==
-                          "quantized_decomposed.embedding_byte.default"));
-  EXPECT_TRUE(program.constants.empty());
+  for (const int8_t number : {-9, 8}) {
+    ExportedProgram program = Grouped(-8, 7, {number, 7, 0, 1, -1, -2, 3, 4});
+    ASSERT_OK_AND_ASSIGN(const bool changed, FuseQuantizedOps().run(program));
+    EXPECT_TRUE(changed);
+    EXPECT_EQ(program.top().node(program.top().first()).target->name(),
+              "quantized_decomposed.embedding_byte.default");
+    EXPECT_TRUE(program.constants.empty());
+  }
 }
 
 // Dequantize, clone and quantize: of other parameters, a range that clamps, a value that is read
