@@ -45,15 +45,14 @@ bool IsWholeRange(const Node& node) {
 
 // Quantizing what was dequantized with the same parameters gives what was there before. `node` is
 // the dequantization.
-bool RemoveRequantization(const Ops& ops, Graph& graph, GraphEditor& editor, NodeId id) {
+void RemoveRequantization(const Ops& ops, Graph& graph, GraphEditor& editor, NodeId id) {
   constexpr std::string_view kParameters[] = {"scale", "zero_point", "quant_min", "quant_max",
                                               "dtype"};
   const Node& node = graph.node(id);
-  if (!IsWholeRange(node)) return false;
+  if (!IsWholeRange(node)) return;
   const ValueId* before = node.value_argument("input");
-  if (before == nullptr || node.outputs.size() != 1) return false;
+  if (before == nullptr) return;
   const ValueId source = *before;
-  bool changed = false;
   const std::vector<NodeId> users = graph.value(node.outputs[0].values[0]).users;
   for (NodeId user_id : users) {
     const Node& user = graph.node(user_id);
@@ -63,16 +62,14 @@ bool RemoveRequantization(const Ops& ops, Graph& graph, GraphEditor& editor, Nod
       same = same && user.argument(parameter) == graph.node(id).argument(parameter);
     }
     const ValueId after = user.outputs[0].values[0];
-    const TensorMeta* a = graph.value(source).tensor();
-    const TensorMeta* b = graph.value(after).tensor();
-    if (!same || a == nullptr || b == nullptr || !SameTensor(*a, *b) || graph.IsOutput(after)) {
+    const TensorMeta* numbers = graph.value(source).tensor();
+    if (!same || numbers == nullptr || !SameTensor(*numbers, *graph.value(after).tensor()) ||
+        graph.IsOutput(after)) {
       continue;
     }
     editor.ReplaceAllUses(after, source);
     editor.EraseNode(user_id);
-    changed = true;
   }
-  return changed;
 }
 
 // What a graph returns, and whether it may return another value of the same type in its place. A
@@ -87,7 +84,7 @@ absl::flat_hash_map<ValueId, bool> ReturnedValues(const ExportedProgram& program
     const bool free = is_top && program.signature.outputs[i].kind == OutputKind::kUserOutput;
     ForEachValue(graph.outputs()[i], [&](ValueId value) {
       const auto [entry, inserted] = returned.emplace(value, free);
-      entry->second = entry->second && free;
+      entry->second &= free;
     });
   }
   return returned;
@@ -104,13 +101,10 @@ absl::StatusOr<bool> Run(ExportedProgram& program) {
       const Node& node = graph.node(id);
       if (!IsCandidate(ops, node)) continue;
       const ValueId* input = node.operand().get_if<ValueId>();
-      if (input == nullptr || node.outputs.size() != 1 ||
-          node.outputs[0].kind != NodeOutput::Kind::kValue)
-        continue;
+      if (input == nullptr) continue;
       const ValueId result = node.outputs[0].values[0];
       const TensorMeta* from = graph.value(*input).tensor();
-      const TensorMeta* to = graph.value(result).tensor();
-      if (from == nullptr || to == nullptr || !SameTensor(*from, *to)) continue;
+      if (from == nullptr || !SameTensor(*from, *graph.value(result).tensor())) continue;
       const ValueId source = *input;
       if (const auto place = returned.find(result);
           place != returned.end() && (!place->second || node.target->aten() == ops.to_copy)) {

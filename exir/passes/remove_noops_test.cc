@@ -6,8 +6,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "exir/passes/pass_testing.h"
+#include "exir/testing/programs.h"
 #include "exir/testing/rewrite_test.h"
 #include "gtest/gtest.h"
+#include "runtime/core/testing.h"
 
 namespace belay::exir {
 namespace {
@@ -130,6 +132,146 @@ TEST(RemoveNoopsTest, KeepsCopyToAnotherTypeAndReturnedCopies) {
   }
 })",
                   RemoveNoops().run, PassTestOps());
+}
+
+TEST(RemoveNoopsTest, RemovesCastsAndDropoutThatDoNothing) {
+  ExpectRewrite(R"(program training {
+  graph(%x: f32[2] user_input) {
+    %a: f32[2] = aten.to.dtype(%x, dtype:f32)
+    %b: f32[2] = aten.dropout.default(%a, 0.5, false)
+    %c: f32[2] = aten.dropout.default(%b, 0.5, true)
+    %z: f32[2] = aten.relu.default(%c)
+    return (%z user_output)
+  }
+})",
+                RemoveNoops().run, R"(program training {
+  graph(%x: f32[2] user_input) {
+    %c: f32[2] = aten.dropout.default(%x, 0.5, true)
+    %z: f32[2] = aten.relu.default(%c)
+    return (%z user_output)
+  }
+})",
+                PassTestOps());
+}
+
+// Whatever a consumer can see of a tensor must be the same.
+TEST(RemoveNoopsTest, KeepsCopiesToOtherStridesDevicesAndLayouts) {
+  for (const char* copy :
+       {"f32[2,2] = aten._to_copy.default(%x, memory_format=format:contiguous)",
+        "f32[2,2]{strides=[1,2],device=cuda:0} = aten._to_copy.default(%x, device=device:cuda:0)",
+        "f32[2,2]{strides=[1,2],layout=sparse_coo} = aten._to_copy.default(%x, "
+        "layout=layout:sparse_coo)"}) {
+    SCOPED_TRACE(copy);
+    ExpectUnchanged(
+        absl::StrCat("program aten { graph(%x: f32[2,2]{strides=[1,2]} user_input) {\n%y: ", copy,
+                     "\n%z: f32[2,2] = aten.relu.default(%y)\n", "return (%z user_output) } }"),
+        RemoveNoops().run, PassTestOps());
+  }
+}
+
+// Numbers stand for tensors, literal ones and symbolic ones.
+TEST(RemoveNoopsTest, KeepsWhatMakesATensorOfANumber) {
+  ExpectUnchanged(R"(program aten {
+  ranges { s0: [1, 8] }
+  graph(%n: symint(s0) user_input) {
+    %a: i64[] = aten._to_copy.default(2, dtype=dtype:i64)
+    %b: i64[] = aten._to_copy.default(%n, dtype=dtype:i64)
+    %z: i64[] = aten.add.Tensor(%a, %b)
+    return (%z user_output)
+  }
+})",
+                  RemoveNoops().run, PassTestOps());
+}
+
+// A value that is the new state of a buffer stays another than what it is a copy of, wherever else
+// it is returned.
+TEST(RemoveNoopsTest, KeepsASliceThatIsReturnedAsStateToo) {
+  for (const char* returned : {"%y buffer_mutation \"b\", %y user_output, %y user_output",
+                               "%y user_output, %y buffer_mutation \"b\", %y user_output"}) {
+    SCOPED_TRACE(returned);
+    ExpectUnchanged(absl::StrCat(R"(program aten {
+  constants { state "b": f32[4] }
+  graph(%b: f32[4] buffer "b", %x: f32[4] user_input) {
+    %y: f32[4] = aten.slice_copy.Tensor(%x, 0, 0, 9223372036854775807)
+    return ()",
+                                 returned, ") } }"),
+                    RemoveNoops().run, PassTestOps());
+  }
+}
+
+// What stays of x → dequantize → slice of the whole → quantize, with `parameters` at both ends.
+std::string OpsThatStay(std::string_view input, std::string_view parameters,
+                        std::string_view result = "i8[2,2]",
+                        std::string_view returned = "%z user_output") {
+  ExportedProgram program = ParseOrDie(
+      absl::StrCat("program aten { ranges { s0: [1, 8] } graph(%x: ", input,
+                   " user_input, %n: symint(s0) user_input) {\n%f: f32[2,2] = "
+                   "quantized_decomposed.dequantize_per_tensor.default(%x, ",
+                   parameters,
+                   ")\n%s: f32[2,2] = aten.slice_copy.Tensor(%f, 0, 0, 9223372036854775807)\n%q: ",
+                   result, " = quantized_decomposed.quantize_per_tensor.default(%s, ", parameters,
+                   ")\n%z: i8[2,2] = aten.neg.default(%q)\nreturn (", returned, ") } }"),
+      PassTestOps());
+  const absl::StatusOr<bool> changed = RemoveNoops().run(program);
+  EXPECT_OK(changed.status());
+  std::string ops;
+  for (const NodeId id : program.top().nodes()) {
+    absl::StrAppend(&ops, ops.empty() ? "" : " ", program.top().node(id).target->op());
+  }
+  return ops;
+}
+
+TEST(RemoveNoopsTest, RequantizationGoesWhereItClampsNothingAndGivesTheSameTensor) {
+  constexpr char kGone[] = "dequantize_per_tensor neg";
+  constexpr char kStays[] = "dequantize_per_tensor quantize_per_tensor neg";
+  EXPECT_EQ(OpsThatStay("i8[2,2]", "0.5, 3, -128, 127, dtype:i8"), kGone);
+  EXPECT_EQ(OpsThatStay("u8[2,2]", "0.5, 3, 0, 255, dtype:u8", "u8[2,2]"), kGone);
+  for (const char* parameters :
+       {"0.5, 3, 1, 255, dtype:u8", "0.5, 3, 0, 254, dtype:u8", "0.5, 3, 0, %n, dtype:u8",
+        "0.5, 3, %n, 255, dtype:u8", "0.5, 3, 0, 255, none"}) {
+    EXPECT_EQ(OpsThatStay("u8[2,2]", parameters, "u8[2,2]"), kStays) << parameters;
+  }
+  EXPECT_EQ(OpsThatStay("i8[2,2]", "0.5, 3, -128, 126, dtype:i8"), kStays);
+  EXPECT_EQ(OpsThatStay("i16[2,2]", "0.5, 3, -32768, 32767, dtype:i16", "i16[2,2]"), kStays);
+  // A tensor that lies otherwise; one that is no tensor; one that is returned.
+  EXPECT_EQ(OpsThatStay("i8[2,2]{strides=[1,2]}", "0.5, 3, -128, 127, dtype:i8"), kStays);
+  EXPECT_EQ(OpsThatStay("symint(s0)", "0.5, 3, -128, 127, dtype:i8"), kStays);
+  EXPECT_EQ(OpsThatStay("i8[2,2]", "0.5, 3, -128, 127, dtype:i8", "i8[2,2]",
+                        "%z user_output, %q user_output"),
+            kStays);
+}
+
+// What else reads the dequantized numbers goes on doing so; a literal has nothing in its place.
+TEST(RemoveNoopsTest, OtherReadersOfDequantizedNumbersStay) {
+  ExpectRewrite(R"(program aten {
+  graph(%x: i8[4] user_input) {
+    %f: f32[4] = quantized_decomposed.dequantize_per_tensor.default(%x, 0.5, 3, -128, 127, dtype:i8)
+    %s: f32[4] = aten.slice_copy.Tensor(%f, 0, 0, 9223372036854775807)
+    %r: f32[4] = aten.relu.default(%s)
+    %q: i8[4] = quantized_decomposed.quantize_per_tensor.default(%s, 0.5, 3, -128, 127, dtype:i8)
+    %z: i8[4] = aten.neg.default(%q)
+    %l: f32[] = quantized_decomposed.dequantize_per_tensor.default(2, 0.5, 3, -128, 127, dtype:i8)
+    %m: f32[] = aten._to_copy.default(%l, dtype=dtype:f32)
+    %k: i8[] = quantized_decomposed.quantize_per_tensor.default(%m, 0.5, 3, -128, 127, dtype:i8)
+    %o: i8[] = aten.neg.default(%k)
+    %t: f32[4] = aten.slice_copy.Tensor(%r, 0, 0, 9223372036854775807)
+    %u: f32[4] = aten.neg.default(%t)
+    return (%z user_output, %o user_output, %u user_output)
+  }
+})",
+                RemoveNoops().run, R"(program aten {
+  graph(%x: i8[4] user_input) {
+    %f: f32[4] = quantized_decomposed.dequantize_per_tensor.default(%x, 0.5, 3, -128, 127, dtype:i8)
+    %r: f32[4] = aten.relu.default(%f)
+    %z: i8[4] = aten.neg.default(%x)
+    %l: f32[] = quantized_decomposed.dequantize_per_tensor.default(2, 0.5, 3, -128, 127, dtype:i8)
+    %k: i8[] = quantized_decomposed.quantize_per_tensor.default(%l, 0.5, 3, -128, 127, dtype:i8)
+    %o: i8[] = aten.neg.default(%k)
+    %u: f32[4] = aten.neg.default(%r)
+    return (%z user_output, %o user_output, %u user_output)
+  }
+})",
+                PassTestOps());
 }
 
 }  // namespace
