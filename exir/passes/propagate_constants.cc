@@ -102,7 +102,7 @@ class Propagation {
       if (!n.has_value()) return std::nullopt;
       bytes = bytes * CheckedInt(*n);
     }
-    if (!bytes.ok() || bytes.value() < 0) return std::nullopt;
+    if (!bytes.ok()) return std::nullopt;
     return static_cast<uint64_t>(bytes.value());
   }
 
@@ -190,12 +190,11 @@ class Propagation {
   double StepsOf(NodeId id) const {
     const Node& node = graph_.node(id);
     double elements = 0;
-    const auto count = [&](ValueId value) {
-      const TensorMeta* meta = graph_.value(value).tensor();
-      if (meta != nullptr) {
-        elements += static_cast<double>(Bytes(value).value_or(0) / DTypeSize(meta->dtype));
-      }
-    };
+    const auto count =
+        [&](ValueId value) {  // a constant, or the result of a node that IsComputable
+          const DType dtype = graph_.value(value).tensor()->dtype;
+          elements += static_cast<double>(Bytes(value).value_or(0) / DTypeSize(dtype));
+        };
     for (const Argument& argument : node.arguments) ForEachValue(argument, count);
     for (ValueId value : node.results()) count(value);
     const bool linear = HasOneOf(
@@ -361,9 +360,7 @@ class Propagation {
   }
 
   static bool IsDeclaredChannelsLast(const TensorView& tensor, const TensorMeta& meta) {
-    if (!IsDense(tensor.sizes, tensor.strides) || meta.rank() != tensor.rank()) {
-      return false;
-    }
+    if (!IsDense(tensor.sizes, tensor.strides)) return false;
     for (int d = 0; d < tensor.rank(); ++d) {
       if (meta.strides[d].AsInt() != tensor.strides[d]) return false;
     }
@@ -398,9 +395,8 @@ class Propagation {
     if (node.target->name() != "aten.permute_copy.default") return std::nullopt;
     const ValueId* self = node.value_argument("self");
     const ConstantTensor* tensor = self == nullptr ? nullptr : constants_.Find(*self);
-    const auto* dims = node.argument("dims").get_if<Argument::List>();
-    if (tensor == nullptr || dims == nullptr || tensor->sizes().size() != 2 ||
-        !tensor->is_contiguous() || *dims != Argument::List{Argument(1), Argument(0)}) {
+    if (tensor == nullptr || tensor->sizes().size() != 2 || !tensor->is_contiguous() ||
+        node.argument("dims") != Argument(Argument::List{1, 0})) {
       return std::nullopt;
     }
     const ValueId result = node.results()[0];
