@@ -94,6 +94,7 @@ class GuardReader {
 
   // nullopt when the guard speaks of something else than sizes and whole numbers of inputs.
   std::optional<SymExpr> Read(std::string_view guard) {
+    if (guard.find(kPlaceholder) != std::string_view::npos) return std::nullopt;
     std::string text;
     std::vector<SymExpr> operands;
     size_t from = 0;
@@ -103,8 +104,9 @@ class GuardReader {
       PathReader path(guard, at + 1);
       std::optional<SymExpr> operand = inside_word ? std::nullopt : Operand(path);
       if (!operand.has_value()) return std::nullopt;
-      absl::StrAppend(&text, std::string(guard.substr(from, at - from)), std::string(kPlaceholder),
-                      operands.size());
+      // In parentheses, so that what follows makes no other name of it.
+      absl::StrAppend(&text, std::string(guard.substr(from, at - from)), "(",
+                      std::string(kPlaceholder), operands.size(), ")");
       operands.push_back(*std::move(operand));
       from = path.position();
     }
@@ -121,7 +123,7 @@ class GuardReader {
       size_t index = 0;
       const std::string_view digits = symbol.substr(kPlaceholder.size());
       std::from_chars(digits.data(), digits.data() + digits.size(), index);
-      return index < operands.size() ? std::optional<SymExpr>(operands[index]) : std::nullopt;
+      return operands[index];  // only the names made above begin so
     });
   }
 
@@ -161,9 +163,10 @@ class GuardReader {
   // The user input of this name. Invalid when there is none, and when another may be meant: names
   // that would be equal have numbers behind them.
   ValueId Find(std::string_view name) const {
-    const auto found = inputs_.find(std::string(name));
-    return found == inputs_.end() || ambiguous_.contains(std::string(name)) ? ValueId()
-                                                                            : found->second;
+    const std::string key(name);
+    const auto found = inputs_.find(key);
+    if (found == inputs_.end() || ambiguous_.contains(key)) return ValueId();
+    return found->second;
   }
 
   const ExportedProgram& program_;
@@ -186,18 +189,17 @@ bool IsTrue(const SymExpr& e, const SymRanges& ranges) {
   return false;
 }
 
-// Whether each call compares the dimension: a number, or multiplier * symbol + offset.
+// Whether each call compares the dimension: a number, or multiplier * symbol + offset. Normal sums
+// have their number last, normal products first.
 bool IsCompared(const SymExpr& size) {
   SymExpr rest = size;
   if (rest.kind() == SymExpr::Kind::kAdd && rest.arguments().size() == 2) {
-    const bool first = rest.arguments()[0].AsInt().has_value();
-    if (!first && !rest.arguments()[1].AsInt().has_value()) return false;
-    rest = SymExpr(rest.arguments()[first ? 1 : 0]);
+    if (!rest.arguments()[1].AsInt().has_value()) return false;
+    rest = SymExpr(rest.arguments()[0]);
   }
   if (rest.kind() == SymExpr::Kind::kMul && rest.arguments().size() == 2) {
-    const std::optional<int64_t> a = rest.arguments()[0].AsInt(), b = rest.arguments()[1].AsInt();
-    if (a.value_or(0) <= 0 && b.value_or(0) <= 0) return false;
-    rest = SymExpr(rest.arguments()[a.has_value() ? 1 : 0]);
+    if (rest.arguments()[0].AsInt().value_or(0) <= 0) return false;
+    rest = SymExpr(rest.arguments()[1]);
   }
   return size.AsInt().has_value() || rest.kind() == SymExpr::Kind::kSymbol;
 }
@@ -242,8 +244,8 @@ SymExpr WithoutDivisions(const SymExpr& e, const SymExpr& whole, const SymExpr& 
     arguments.push_back(WithoutDivisions(argument, whole, divisor));
   }
   if (e.kind() == SymExpr::Kind::kFunction) {
-    const bool quotient = e.name() == "FloorDiv" && arguments.size() == 2 &&
-                          arguments[0] == whole && arguments[1] == FloorDiv(whole, divisor);
+    const bool quotient =
+        e.name() == "FloorDiv" && arguments[0] == whole && arguments[1] == FloorDiv(whole, divisor);
     return quotient ? divisor : SymExpr::Function(e.name(), std::move(arguments));
   }
   SymExpr result = arguments[0];
@@ -253,30 +255,29 @@ SymExpr WithoutDivisions(const SymExpr& e, const SymExpr& whole, const SymExpr& 
   return result;
 }
 
+// Known functions have as many arguments as they take, and a number is the second of an equality:
+// ParseSymExpr.
 bool IsEquality(const SymExpr& e) {
-  return e.kind() == SymExpr::Kind::kFunction && e.name() == "Eq" && e.arguments().size() == 2;
+  return e.kind() == SymExpr::Kind::kFunction && e.name() == "Eq";
 }
 
 // The two sides of "whole % divisor == 0" with a number as divisor.
 std::optional<std::pair<SymExpr, SymExpr>> AsDivisible(const SymExpr& condition) {
-  if (!IsEquality(condition)) return std::nullopt;
-  for (int side = 0; side < 2; ++side) {
-    const SymExpr& rest = condition.arguments()[side];
-    if (condition.arguments()[1 - side].AsInt() != 0 || rest.kind() != SymExpr::Kind::kFunction ||
-        (rest.name() != "PythonMod" && rest.name() != "Mod") || rest.arguments().size() != 2 ||
-        rest.arguments()[1].AsInt().value_or(0) < 1) {
-      continue;
-    }
-    return std::pair(rest.arguments()[0], rest.arguments()[1]);
+  if (!IsEquality(condition) || condition.arguments()[1].AsInt() != 0) return std::nullopt;
+  const SymExpr& rest = condition.arguments()[0];
+  if (rest.kind() != SymExpr::Kind::kFunction ||
+      (rest.name() != "PythonMod" && rest.name() != "Mod") ||
+      rest.arguments()[1].AsInt().value_or(0) < 1) {
+    return std::nullopt;
   }
-  return std::nullopt;
+  return std::pair(rest.arguments()[0], rest.arguments()[1]);
 }
 
 // Two expressions of which neither is a number; the one that is written shorter second.
 std::optional<std::pair<SymExpr, SymExpr>> AsEquality(const SymExpr& condition) {
   if (!IsEquality(condition)) return std::nullopt;
   SymExpr a = condition.arguments()[0], b = condition.arguments()[1];
-  if (a.AsInt().has_value() || b.AsInt().has_value()) return std::nullopt;
+  if (b.AsInt().has_value()) return std::nullopt;
   if (a.ToString().size() < b.ToString().size()) std::swap(a, b);
   return std::pair(std::move(a), std::move(b));
 }
@@ -385,7 +386,7 @@ class Assertions {
         {"Eq", "_operator.eq"}, {"Ne", "_operator.ne"}, {"Lt", "_operator.lt"},
         {"Le", "_operator.le"}, {"Gt", "_operator.gt"}, {"Ge", "_operator.ge"}};
     for (const auto& [name, op] : kRelations) {
-      if (e.name() != name || e.arguments().size() != 2) continue;
+      if (e.name() != name) continue;
       for (const SymExpr& side : e.arguments()) {
         if (side.value_kind() != SymExpr::ValueKind::kInt) return std::nullopt;
       }
@@ -393,11 +394,11 @@ class Assertions {
       const Argument right = builder_->Size(e.arguments()[1]);
       return Checked(builder_->Call(op, {left, right}));
     }
-    if (e.name() == "Not" && e.arguments().size() == 1) {
+    if (e.name() == "Not") {
       const std::optional<Argument> inner = Bool(e.arguments()[0], depth + 1);
       return inner.has_value() ? Checked(builder_->Call("torch.sym_not", {*inner})) : std::nullopt;
     }
-    if ((e.name() != "And" && e.name() != "Or") || e.arguments().empty()) return std::nullopt;
+    if (e.name() != "And" && e.name() != "Or") return std::nullopt;
     std::optional<Argument> all;
     for (const SymExpr& argument : e.arguments()) {
       const std::optional<Argument> next = Bool(argument, depth + 1);

@@ -53,6 +53,9 @@ struct Case {
 constexpr Case kChecked[] = {
     {"L['x'].size()[0] >= 2", false},
     {"L['x'].size()[0] != 1", false},
+    {"L['x'].size()[0] != 65", false},
+    {"L['d.a.0'].size()[0] == L['x'].size()[0]", false},  // names have no other characters
+    {"L['x2'].size()[0] == 4", false},                    // no second x
     {"L['x'].size()[0] <= 64", false},
     {"L['x'].size()[0] > 1", false},
     {"L['x'].size()[0] < 65", false},
@@ -70,6 +73,15 @@ constexpr Case kChecked[] = {
     {"L['x'].size()[0] < 64 and L['n'] != 2 and L['n'] >= 1", true},
     {"L['x'].size()[0] == L['n']*L['n']", true},
     {"L['d'][\"a\"][0].size()[1] == Max(L['n'], 3)", true},
+    {"4 == 2*L['n']", true},
+    {"2*L['n'] == 0", true},
+    {"(L['n'] // 5) == 0", true},
+    {"(L['x'].size()[0] % (1 + L['n'])) == 0", true},
+    {"Mod(L['x'].size()[0], 4) == 0", true},
+    {"(L['x'].size()[0] % 3) == 2", true},
+    {"And()", false},                                       // of nothing
+    {"L['x'].size()[0] == 3*L['x'].size()[0] - 16", true},  // itself is no definition
+    {"2*L['n'] == 2*L['x'].size()[0] + 3*L['d']['a'][0].size()[1] - 40", true},
 };
 // What can't be checked.
 constexpr const char* kUncheckable[] = {
@@ -82,6 +94,15 @@ constexpr const char* kUncheckable[] = {
     "L['m'].size()[0] == 4",                    // m or m_1: names that were equal
     "s0 == 4",                                  // no argument
     "ALL['x'].size()[0] == 4",                  // another word
+    "my_L['x'].size()[0] == 4",                 //
+    "L['n']5 == 3",                             // no expression
+    "guard_operand_0 == 3",                     // no argument
+    "guard_operand_0 + L['n'] > 3",             //
+    "Eq(L['n'], 3, 4)",                         // other arguments than the function takes
+    "Ge(L['n'])",                               //
+    "Not(L['n'] > 3, L['n'] < 2)",              //
+    "L['n'] == 2.5",                            // no whole number
+    "2.5*L['n'] > 3 and L['n'] > 2",            //
     "L['x'].size()[0] ** 0.5 == 2",             // no whole numbers
     "L['x'].size()[0] / 3 == 2",                // the same
     "mystery(L['x'].size()[0]) == 2",           // unknown function
@@ -122,7 +143,7 @@ std::string Program(std::string_view guard) {
                       quoted, R"(" }
   constants { state "p": f32[8] }
   graph(%p: f32[8] parameter "p", %x: f32[s0,8] user_input, %d_a_0: f32[s0,s2] user_input, %n: symint(s1) user_input,
-        %m: f32[s3] user_input, %m_1: f32[4] user_input, %q: f32[s4] user_input) {
+        %m: f32[s3] user_input, %m_1: f32[4] user_input, %q: f32[s4] user_input, %x2: f32[4] user_input) {
     %a: f32[s0,8] = aten.relu.default(%x)
     return (%a user_output)
   }
@@ -206,6 +227,8 @@ TEST(GuardsToAssertionsTest, OnlySizesThatNoCallComparesAreAsserted) {
       {"s0 + s1 + 1", 1},
       {"2*s0 + s1", 1},
       {"3*FloorDiv(s0, 2)", 1},
+      {"2*s0*s1", 1},
+      {"FloorDiv(s0, 2)*s1", 1},
   };
   for (const auto& [size, asserted] : sizes) {
     SCOPED_TRACE(size);
@@ -278,6 +301,66 @@ TEST(GuardsToAssertionsTest, EqualExpressionsAreOne) {
   ASSERT_OK(GuardsToAssertions().run(program).status());
   EXPECT_THAT(PrintProgram(program), testing::HasSubstr("%b: f32[FloorDiv(s0 + 1, 2)]"));
   EXPECT_EQ(Assertions(program), 1);
+}
+
+// Only quotients by the whole's own quotient, wherever they stand.
+TEST(GuardsToAssertionsTest, OtherQuotientsStay) {
+  ExportedProgram program = ParseOrDie(R"text(program aten {
+  ranges { s0: [2, 64] s1: [2, 64] }
+  guards { "((L['x'].size()[1]*L['x'].size()[0]) % 4) == 0" }
+  graph(%x: f32[s0,s1] user_input) {
+    %a: f32["s0 + FloorDiv(s0*s1, FloorDiv(s0*s1, 4))"] = aten.custom.default(%x)
+    %b: f32["s0*FloorDiv(s0*s1, FloorDiv(s0*s1, 4))"] = aten.custom.default(%x)
+    %c: f32["FloorDiv(s0*s1, FloorDiv(s0, 2) + 1)"] = aten.custom.default(%x)
+    %d: f32["FloorDiv(s0 + 1, FloorDiv(s0*s1, 4))"] = aten.custom.default(%x)
+    return (%a user_output, %b user_output, %c user_output, %d user_output)
+  }
+})text",
+                                       PassTestOps());
+  ASSERT_OK(GuardsToAssertions().run(program).status());
+  const std::string text = PrintProgram(program);
+  EXPECT_THAT(text, testing::HasSubstr("%a: f32[s0 + 4] = "));
+  EXPECT_THAT(text, testing::HasSubstr("%b: f32[4*s0] = "));
+  EXPECT_THAT(text, testing::HasSubstr("%c: f32[FloorDiv(s0*s1, FloorDiv(s0, 2) + 1)] = "));
+  EXPECT_THAT(text, testing::HasSubstr("%d: f32[FloorDiv(s0 + 1, FloorDiv(s0*s1, 4))] = "));
+}
+
+// Memory is planned for the most that a size can be: a bound is not given up for an expression
+// without one. A symbol without a bound has none to lose, and needs no assertion of one.
+TEST(GuardsToAssertionsTest, BoundsAreNotGivenUp) {
+  for (const auto& [range, defines] : {std::pair("[2, 64]", false), {"[2, inf]", true}}) {
+    SCOPED_TRACE(range);
+    ExportedProgram program = ParseOrDie(
+        absl::StrCat(
+            "program aten { ranges { s0: [2, inf] s1: ", range,
+            " s2: [0, 9] } guards { \"L['y'].size()[0] == 2*L['x'].size()[0]\" } graph(%n: "
+            "symint(s2) user_input, %x: f32[s0] user_input, %y: f32[s1] user_input) { "
+            "return (%y user_output) } }"),
+        PassTestOps());
+    ASSERT_OK(GuardsToAssertions().run(program).status());
+    EXPECT_OK(Verify(program));
+    EXPECT_THAT(program.guards, IsEmpty());
+    const std::string text = PrintProgram(program);
+    EXPECT_EQ(text.find("%y: f32[2*s0]") != std::string::npos, defines) << text;
+    // What a call compares is asserted by nobody else.
+    EXPECT_EQ(Assertions(program), defines ? 0 : 1) << text;
+  }
+}
+
+// A size of which a symbol is in no input cannot be computed, and so not be asserted.
+TEST(GuardsToAssertionsTest, SizesThatNothingGivesAreNotAsserted) {
+  ExportedProgram program = ParseOrDie(R"text(program aten {
+  ranges { s0: [2, 64] s9: [2, 64] }
+  guards { "L['x'].size()[0] != 3" }
+  graph(%x: f32[s0] user_input, %z: f32["Max(s0, s9)"] user_input) {
+    return (%x user_output)
+  }
+})text",
+                                       PassTestOps());
+  ASSERT_OK(GuardsToAssertions().run(program).status());
+  EXPECT_OK(Verify(program));
+  EXPECT_EQ(Assertions(program), 1);
+  EXPECT_THAT(program.guards, IsEmpty());
 }
 
 // So many equalities that not each may go through the program; the others are asserted.

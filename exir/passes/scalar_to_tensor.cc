@@ -244,9 +244,9 @@ absl::StatusOr<bool> Run(ExportedProgram& program) {
             if (kept) break;
           }
           const DType dtype = DTypeAmong(graph, graph.node(id), *natural, /*exact=*/false);
-          // Among narrow integers the number wraps, which a cast does; making the tensor refuses
-          // what does not fit.
-          const bool wraps = *natural == DType::kInt64 && IsIntegral(dtype, /*include_bool=*/false);
+          // Among narrow integers, the only others that an integer becomes, the number wraps, which a
+          // cast does; making the tensor refuses what does not fit.
+          const bool wraps = *natural == DType::kInt64;
           ABSL_ASSIGN_OR_RETURN(ValueId tensor,
                                 make.ScalarTensor(*value, wraps ? DType::kInt64 : dtype));
           if (wraps && dtype != DType::kInt64) {

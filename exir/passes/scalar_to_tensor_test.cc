@@ -5,10 +5,12 @@
 #include <string>
 #include <string_view>
 
+#include "absl/strings/str_cat.h"
 #include "exir/ir/graph_editor.h"
 #include "exir/passes/pass_testing.h"
 #include "exir/testing/programs.h"
 #include "exir/testing/rewrite_test.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/core/testing.h"
 
@@ -260,6 +262,140 @@ TEST(ScalarToTensorTest, WhatIsMadeComesFromWhereItsUserComesFrom) {
     }
   }
   EXPECT_EQ(made, 2);
+}
+
+// Of `call`, what becomes of it, and the constants with their dtypes: "mul.Tensor c64".
+std::string Lifted(std::string_view call, std::string_view input = "%x: f32[2]") {
+  ExportedProgram program =
+      ParseOrDie(absl::StrCat("program aten { graph(", input, " user_input) {\n%r: f32[2] = ", call,
+                              "\nreturn (%r user_output) } }"),
+                 PassTestOps());
+  const absl::StatusOr<bool> changed = ScalarToTensor().run(program);
+  EXPECT_OK(changed.status());
+  const OpOverload& op = *program.top().node(program.top().last()).target;
+  std::string text = absl::StrCat(op.op(), ".", op.overload());
+  for (const auto& [name, tensor] : program.state_dict) {
+    absl::StrAppend(&text, " ", DTypeShortName(tensor.dtype()));
+  }
+  return text;
+}
+
+TEST(ScalarToTensorTest, LiteralsOfEachKindHaveTheDtypeThatPromotesAsTheyDo) {
+  EXPECT_EQ(Lifted("aten.mul.Tensor(%x, true)"), "mul.Tensor b8");
+  EXPECT_EQ(Lifted("aten.mul.Tensor(%x, 2)"), "mul.Tensor i64");
+  // What no float32 holds, among doubles; a NaN is one in any.
+  EXPECT_EQ(Lifted("aten.mul.Tensor(%x, nan)", "%x: f64[2]"), "mul.Tensor f32");
+  EXPECT_EQ(Lifted("aten.mul.Tensor(%x, 1e300)", "%x: f64[2]"), "mul.Tensor f64");
+  EXPECT_EQ(Lifted("aten.add.Tensor(%x, complex:[0.1,1.0])", "%x: c32[]"), "add.Tensor c32");
+  // Dtypes that have nothing in common: the operator says so itself.
+  EXPECT_EQ(Lifted("aten.mul.Tensor(%x, 2.5)", "%x: f8e4m3fn[]"), "mul.Tensor f32");
+  EXPECT_EQ(Lifted("aten.addcmul.default(%x, %y, 2.5)", "%x: f8e4m3fn[2] user_input, %y: f32[2]"),
+            "addcmul.default f32");
+  // Operators that do not bring their operands together.
+  EXPECT_EQ(Lifted("aten.fill.Tensor(%x, 2)", "%x: i32[]"), "fill.Tensor i64");
+  // Two literals, of which the second may stay a number among half precision only.
+  EXPECT_EQ(Lifted("aten.mul.Tensor(2.5, 0.3)"), "mul.Tensor f32 f32");
+  EXPECT_EQ(Lifted("aten.mul.Tensor(0.3, %x)", "%x: f16[2]"), "mul.Tensor f32");
+}
+
+// Half precision holds zero, and numbers of its bits between its exponents.
+TEST(ScalarToTensorTest, NumbersThatHalfPrecisionHoldsBecomeTensors) {
+  const struct {
+    const char *dtype, *number;
+    bool holds;
+  } kCases[] = {
+      {"f16", "0.0", true},
+      {"f16", "2049.0", false},
+      {"f16", "2048.0", true},
+      {"f16", "65504.0", true},
+      {"f16", "65536.0", false},
+      {"f16", "-1.5", true},
+      {"f16", "0.0001220703125", true},     // 2^-13
+      {"f16", "0.000030517578125", false},  // 2^-15: subnormal
+      {"bf16", "0.0", true},
+      {"bf16", "257.0", false},
+      {"bf16", "256.0", true},
+      {"bf16", "1e38", false},
+      {"bf16", "1.7014118346046923e38", true},   // 2^127
+      {"bf16", "3.402823669209385e38", false},   // 2^128
+      {"bf16", "5.877471754111438e-39", false},  // 2^-127: subnormal
+      {"bf16", "2.3509887016445750e-38", true},  // 2^-125
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(absl::StrCat(c.dtype, " ", c.number));
+    const std::string came = Lifted(absl::StrCat("aten.mul.Tensor(%x, ", c.number, ")"),
+                                    absl::StrCat("%x: ", c.dtype, "[2]"));
+    EXPECT_EQ(came, c.holds ? "mul.Tensor f32" : "mul.Scalar");
+  }
+}
+
+TEST(ScalarToTensorTest, SymbolicNumbersOfEachKindBecomeTensors) {
+  ExpectRewrite(R"(program aten {
+  ranges { s0: [1, 8] }
+  graph(%x: f64[s0] user_input) {
+    %n: symint(s0) = aten.sym_size.int(%x, 0)
+    %b: symbool(Eq(s0, 2)) = _operator.eq(%n, 2)
+    %f: symfloat(IntTrueDiv(s0, 3)) = _operator.truediv(%n, 3)
+    %a: f64[s0] = aten.mul.Tensor(%x, %b)
+    %c: f64[s0] = aten.mul.Tensor(%a, %f)
+    %d: f64[s0] = aten.mul.Tensor(%n, %c)
+    %e: i64[] = aten.mul.Tensor(%n, %n)
+    return (%d user_output, %e user_output)
+  }
+})",
+                ScalarToTensor().run, R"(program aten {
+  ranges { s0: [1, 8] }
+  graph(%x: f64[s0] user_input) {
+    %n: symint(s0) = aten.sym_size.int(%x, 0)
+    %b: symbool(Eq(s0, 2)) = _operator.eq(%n, 2)
+    %f: symfloat(IntTrueDiv(s0, 3)) = _operator.truediv(%n, 3)
+    %scalar_tensor: b8[] = aten.scalar_tensor.default(%b, dtype=dtype:b8)
+    %a: f64[s0] = aten.mul.Tensor(%x, %scalar_tensor)
+    %scalar_tensor_1: f64[] = aten.scalar_tensor.default(%f, dtype=dtype:f64)
+    %c: f64[s0] = aten.mul.Tensor(%a, %scalar_tensor_1)
+    %scalar_tensor_2: i64[] = aten.scalar_tensor.default(%n, dtype=dtype:i64)
+    %d: f64[s0] = aten.mul.Tensor(%scalar_tensor_2, %c)
+    %scalar_tensor_3: i64[] = aten.scalar_tensor.default(%n, dtype=dtype:i64)
+    %scalar_tensor_4: i64[] = aten.scalar_tensor.default(%n, dtype=dtype:i64)
+    %e: i64[] = aten.mul.Tensor(%scalar_tensor_3, %scalar_tensor_4)
+    return (%d user_output, %e user_output)
+  }
+})",
+                PassTestOps());
+}
+
+// A registry need not have the operators that make tensors of numbers.
+TEST(ScalarToTensorTest, OperatorsThatAreNotRegisteredAreNamed) {
+  constexpr OpDef kMul[] = {
+      {.schema = "aten::mul.Tensor(Tensor self, Tensor other) -> Tensor", .traits = kPointwise}};
+  constexpr OpDef kMake[] = {
+      {.schema = "aten::scalar_tensor(Scalar s, *, ScalarType? dtype=None, Layout? layout=None, "
+                 "Device? device=None, bool? pin_memory=None) -> Tensor"}};
+  const auto fails = [&](absl::Span<const absl::Span<const OpDef>> tables, std::string_view nodes,
+                         std::string_view message) {
+    ASSERT_OK_AND_ASSIGN(const auto ops, OpRegistry::Create(tables));
+    ExportedProgram program = ParseOrDie(
+        absl::StrCat("program aten { ranges { s0: [1, 8] } graph(%x: f16[2] user_input, %i: i8[] "
+                     "user_input, %n: symint(s0) user_input, %f: symfloat(IntTrueDiv(s0, 3)) "
+                     "user_input, %b: symbool(Eq(s0, 2)) user_input) {\n",
+                     nodes),
+        *ops);
+    EXPECT_THAT(
+        ScalarToTensor().run(program).status(),
+        StatusIs(absl::StatusCode::kUnimplemented, testing::HasSubstr(std::string(message))));
+  };
+  const absl::Span<const OpDef> mul[] = {kMul}, both[] = {kMul, kMake};
+  const std::string end = "\nreturn (%r user_output) } }";
+  fails(mul, "%r: f16[2] = aten.mul.Tensor(%x, 0.3)" + end, "aten.mul.Scalar is not registered");
+  fails(mul, "%r: f16[2] = aten.mul.Tensor(%x, %f)" + end, "aten.mul.Scalar is not registered");
+  fails(mul, "%r: f16[2] = aten.mul.Tensor(%x, %b)" + end,
+        "aten.scalar_tensor.default is not registered");
+  fails(both, "%r: i8[] = aten.mul.Tensor(%i, %n)" + end,
+        "aten._to_copy.default is not registered");
+  fails(mul,
+        "%r: f32[2] = higher_order.cond(%b, graph#1, graph#1, [%x])\nreturn (%r user_output) }\n"
+        "graph body(%y: f32[2]) { %z: f32[2] = aten.mul.Tensor(%y, 2.0) return (%z) } }",
+        "aten.full.default is not registered");
 }
 
 }  // namespace
