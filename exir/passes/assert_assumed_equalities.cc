@@ -54,7 +54,7 @@ class Asserter {
                         graph, id);
         }
         if (difference.min == difference.max || !known_.insert(KeyOf(a, b)).second) continue;
-        changed = Assert(id, a, b) || changed;
+        changed |= Assert(id, a, b);
       }
     }
     return changed;
@@ -76,7 +76,7 @@ class Asserter {
     if (condition == nullptr) return;
     const auto* type = std::get_if<SymBoolType>(&editor_.graph().value(*condition).type);
     if (type == nullptr || type->expr.kind() != SymExpr::Kind::kFunction ||
-        type->expr.name() != "Eq" || type->expr.arguments().size() != 2) {
+        type->expr.name() != "Eq") {
       return;
     }
     known_.insert(KeyOf(type->expr.arguments()[0], type->expr.arguments()[1]));
@@ -110,7 +110,7 @@ Pass AssertAssumedEqualities() {
             for (uint32_t g = 0; g < program.graphs.size(); ++g) {
               const absl::StatusOr<bool> asserted = Asserter(program, GraphId(g)).Run();
               if (!asserted.ok()) return asserted;
-              changed = changed || *asserted;
+              changed |= *asserted;
             }
             return changed;
           }};

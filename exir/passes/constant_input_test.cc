@@ -72,5 +72,50 @@ TEST_F(ConstantInputsTest, WhatIsAddedStandsBehindTheOthers) {
   EXPECT_TRUE(program_.constants.contains("d"));
 }
 
+TEST_F(ConstantInputsTest, NamesThatTensorsHaveAreNotGivenAgain) {
+  program_.constants.emplace("a_1", program_.state_dict.at("c"));
+  program_.constants.emplace("n4", program_.state_dict.at("c"));
+  EXPECT_EQ(UnusedTensorName(program_, "a"), "a_2");
+  EXPECT_EQ(UnusedTensorName(program_, "d"), "d");
+  int next = 3;
+  EXPECT_EQ(UnusedTensorName(program_, "n", next), "n3");
+  EXPECT_EQ(UnusedTensorName(program_, "n", next), "n5");
+  EXPECT_EQ(next, 6);
+}
+
+// A tensor goes with the last input of its name; inputs of the user have none.
+TEST(EraseInputsTest, TensorsGoWithTheLastInputThatNamesThem) {
+  ExportedProgram program = ParseOrDie(R"(program aten {
+  constants { state "a": f32[4] }
+  graph(%a: f32[4] parameter "a", %b: f32[4] parameter "a", %x: f32[4] user_input, %y: f32[4] user_input) {
+    return (%y user_output)
+  }
+})",
+                                       PassTestOps());
+  GraphEditor top(program.top());
+  EXPECT_TRUE(EraseInputs(program, top, [](size_t i) { return i == 0 || i == 2; }));
+  EXPECT_EQ(program.signature.inputs.size(), 2u);
+  EXPECT_TRUE(program.state_dict.contains("a"));
+  EXPECT_FALSE(EraseInputs(program, top, [](size_t) { return false; }));
+  EXPECT_TRUE(EraseInputs(program, top, [](size_t i) { return i == 0; }));
+  EXPECT_EQ(program.top().inputs().size(), 1u);
+  EXPECT_TRUE(program.state_dict.empty());
+}
+
+// Nothing shares the storage of a tensor without elements, whatever its address.
+TEST_F(ConstantInputsTest, EmptyTensorsThatChangeWriteToNothing) {
+  ExportedProgram program = ParseOrDie(R"(program aten {
+  constants { state "e": f32[0] state "f": f32[0] shares state "e" state "c": f32[2] }
+  graph(%e: f32[0] buffer "e", %f: f32[0] buffer "f", %c: f32[2] buffer "c", %x: f32[0] user_input) {
+    return (%x buffer_mutation "e")
+  }
+})",
+                                       PassTestOps());
+  GraphEditor top(program.top());
+  const ConstantInputs constants(program, top, {});
+  EXPECT_THAT(constants.inputs(),
+              ElementsAre(program.top().inputs()[1], program.top().inputs()[2]));
+}
+
 }  // namespace
 }  // namespace belay::exir

@@ -30,15 +30,15 @@ absl::StatusOr<bool> Convert(ConstantMap& map) {
 absl::StatusOr<bool> Run(ExportedProgram& program) {
   ABSL_ASSIGN_OR_RETURN(bool changed, Convert(program.state_dict));
   ABSL_ASSIGN_OR_RETURN(const bool constants_changed, Convert(program.constants));
-  changed = changed || constants_changed;
+  changed |= constants_changed;
   // The inputs' types follow the tensors, whatever the archive said of their strides.
   GraphEditor editor(program.top());
   const Graph& graph = editor.graph();
   for (size_t i = 0; i < graph.inputs().size(); ++i) {
     const ConstantTensor* tensor = program.FindConstant(program.signature.inputs[i]);
     const ValueId input = graph.inputs()[i];
+    if (tensor == nullptr) continue;
     const TensorMeta* meta = graph.value(input).tensor();
-    if (tensor == nullptr || meta == nullptr) continue;
     const DimOrder order =
         tensor->is_contiguous() ? ContiguousOrder(meta->rank()) : ChannelsLastOrder(meta->rank());
     TensorMeta dense = TensorMeta::Dense(meta->dtype, meta->sizes, order);

@@ -45,5 +45,28 @@ TEST(GenerateDebugHandlesTest, KeepsHandlesAndNumbersMissingOnesAboveThem) {
                 PassTestOps());
 }
 
+// Nodes of one origin share a handle that one of them has already; no origin and an empty one are none.
+TEST(GenerateDebugHandlesTest, OriginsThatHaveAHandleGiveIt) {
+  ExpectRewrite(R"(program aten {
+  graph(%x: f32[2] user_input) {
+    %a: f32[2] = aten.relu.default(%x)  origin="l@1"
+    %b: f32[2] = aten.neg.default(%a)  origin="l@1" handle=3
+    %c: f32[2] = aten.exp.default(%b)  origin=""
+    %d: f32[2] = aten.exp.default(%c)  origin=""
+    return (%d user_output)
+  }
+})",
+                GenerateDebugHandles().run, R"(program aten {
+  graph(%x: f32[2] user_input) {
+    %a: f32[2] = aten.relu.default(%x)  origin="l@1" handle=3
+    %b: f32[2] = aten.neg.default(%a)  origin="l@1" handle=3
+    %c: f32[2] = aten.exp.default(%b)  origin="" handle=4
+    %d: f32[2] = aten.exp.default(%c)  origin="" handle=5
+    return (%d user_output)
+  }
+})",
+                PassTestOps());
+}
+
 }  // namespace
 }  // namespace belay::exir

@@ -49,9 +49,7 @@ constexpr IntoResult kIntoResult[] = {
 bool CastIntoResult(GraphEditor& editor, NodeId id, std::string_view argument,
                     const OpOverload* to_copy) {
   const Graph& graph = editor.graph();
-  const TensorMeta* result = graph.value(graph.node(id).outputs[0].values[0]).tensor();
-  if (result == nullptr) return false;
-  const DType dtype = result->dtype;
+  const DType dtype = graph.value(graph.node(id).outputs[0].values[0]).tensor()->dtype;
   bool changed = false;
   Argument operands = graph.node(id).argument(argument);
   ForEachValueRef(operands, [&](ValueId& operand) {
@@ -78,7 +76,7 @@ absl::StatusOr<bool> Run(ExportedProgram& program) {
       if (const IntoResult* row = into_result.Find(target)) {
         if (to_copy == nullptr)
           return absl::UnimplementedError("aten._to_copy.default is not registered");
-        changed = CastIntoResult(editor, id, row->argument, to_copy) || changed;
+        changed |= CastIntoResult(editor, id, row->argument, to_copy);
       }
       const Rule* rule = rules.Find(target);
       if (rule == nullptr) continue;

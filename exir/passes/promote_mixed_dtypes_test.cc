@@ -132,5 +132,38 @@ TEST(PromoteMixedDtypesTest, WhatIsNoPairOfTensorsStays) {
   }
 }
 
+// Numbers in the place of tensors, dtypes that have none in common, integers that stay so.
+TEST(PromoteMixedDtypesTest, OperandsWithoutACommonDtypeStay) {
+  ExpectUnchanged(R"(program aten {
+  ranges { s0: [1, 8] }
+  graph(%x: f32[2] user_input, %f: f8e4m3fn[2] user_input, %i: i64[2] user_input, %n: symint(s0) user_input) {
+    %a: f32[2] = aten.mul.Tensor(%n, %x)
+    %b: f32[2] = aten.mul.Tensor(%x, %n)
+    %c: f32[2] = aten.add.Tensor(%x, %f)
+    %d: i64[2] = aten.div.Tensor_mode(%i, %i, rounding_mode="floor")
+    %e: f32[4] = aten.cat.default([%a, %n, %x])
+    return (%a user_output, %b user_output, %c user_output, %d user_output, %e user_output)
+  }
+})",
+                  PromoteMixedDtypes().run, PassTestOps());
+}
+
+TEST(PromoteMixedDtypesTest, CastsNeedTheirOperator) {
+  constexpr OpDef kRows[] = {
+      {.schema = "aten::mul.Tensor(Tensor self, Tensor other) -> Tensor"},
+      {.schema = "aten::cat(Tensor[] tensors, int dim=0) -> Tensor"},
+  };
+  const absl::Span<const OpDef> tables[] = {kRows};
+  ASSERT_OK_AND_ASSIGN(const auto ops, OpRegistry::Create(tables));
+  for (const char* node :
+       {"%r: f32[2] = aten.mul.Tensor(%x, %h)", "%r: f32[4] = aten.cat.default([%x, %h])"}) {
+    ExpectPassError(
+        absl::StrCat("program aten { graph(%x: f32[2] user_input, %h: f16[2] user_input) {\n", node,
+                     "\nreturn (%r user_output) } }"),
+        PromoteMixedDtypes().run, absl::StatusCode::kUnimplemented,
+        "aten._to_copy.default is not registered", *ops);
+  }
+}
+
 }  // namespace
 }  // namespace belay::exir

@@ -25,7 +25,7 @@ absl::StatusOr<bool> Run(ExportedProgram& program) {
       if (node.target->aten() != cat) continue;
       const Argument::List* tensors = node.argument("tensors").get_if<Argument::List>();
       const TensorMeta* out = graph.value(node.outputs[0].values[0]).tensor();
-      if (tensors == nullptr || out == nullptr) continue;
+      if (tensors == nullptr) continue;
       Argument::List kept;
       for (const Argument& argument : *tensors) {
         const ValueId* value = argument.get_if<ValueId>();

@@ -1,8 +1,12 @@
 #include "exir/passes/prune_empty_tensors.h"
 
+#include <string>
+
 #include "exir/passes/pass_testing.h"
+#include "exir/testing/programs.h"
 #include "exir/testing/rewrite_test.h"
 #include "gtest/gtest.h"
+#include "runtime/core/testing.h"
 
 namespace belay::exir {
 namespace {
@@ -47,6 +51,34 @@ TEST(PruneEmptyTensorsTest, KeepsAnEmptyInputThatDecidesTheDType) {
   }
 })",
                   PruneEmptyTensors().run, PassTestOps());
+}
+
+TEST(PruneEmptyTensorsTest, NumbersStayAndSoDoesNothingOfAnUnknownSize) {
+  ExpectUnchanged(R"(program aten {
+  ranges { s0: [1, 8] }
+  graph(%x: f32[2] user_input, %e: f32[0,s0] user_input, %n: symint(s0) user_input) {
+    %a: f32[4] = aten.cat.default([2.0, %x, %n])
+    %b: f32[0,s0] = aten.cat.default([%e, %e])
+    return (%a user_output, %b user_output)
+  }
+})",
+                  PruneEmptyTensors().run, PassTestOps());
+}
+
+// Somebody's own registry, and a program that nobody verified.
+TEST(PruneEmptyTensorsTest, WhatCannotBeReplacedStays) {
+  constexpr OpDef kRows[] = {{.schema = "aten::cat(Tensor[] tensors, int dim=0) -> Tensor"}};
+  const absl::Span<const OpDef> tables[] = {kRows};
+  ASSERT_OK_AND_ASSIGN(const auto ops, OpRegistry::Create(tables));
+  for (const char* tensors : {"[%e]", "%e"}) {
+    ExportedProgram program = ParseOrDie(
+        std::string(
+            "program aten { graph(%e: f32[0] user_input) {\n%r: f32[0] = aten.cat.default(") +
+            tensors + ")\nreturn (%r user_output) } }",
+        *ops);
+    ASSERT_OK_AND_ASSIGN(const bool changed, PruneEmptyTensors().run(program));
+    EXPECT_FALSE(changed);
+  }
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "exir/passes/pass_testing.h"
 #include "exir/testing/rewrite_test.h"
 #include "gtest/gtest.h"
+#include "runtime/core/testing.h"
 
 namespace belay::exir {
 namespace {
@@ -33,6 +34,25 @@ TEST(ReplaceViewOpsTest, KeepsOperatorsThatOwnTheirResult) {
   }
 })",
                   ReplaceViewOps().run, PassTestOps());
+}
+
+TEST(ReplaceViewOpsTest, ViewsWithoutACopyingVariantAreListed) {
+  constexpr OpDef kRows[] = {{.schema = "demo::front(Tensor(a) self) -> Tensor(a)"},
+                             {.schema = "demo::back(Tensor(a) self) -> Tensor(a)"}};
+  const absl::Span<const OpDef> tables[] = {kRows};
+  ASSERT_OK_AND_ASSIGN(const auto ops, OpRegistry::Create(tables));
+  ExpectPassError(
+      R"(program aten {
+  graph(%x: f32[2] user_input) {
+    %a: f32[2] = demo.front.default(%x)
+    %b: f32[2] = demo.back.default(%a)
+    return (%b user_output)
+  }
+})",
+      ReplaceViewOps().run, absl::StatusCode::kUnimplemented,
+      "view operators without a copying variant:\n  %a: f32[2] = demo.front.default(%x)\n"
+      "  %b: f32[2] = demo.back.default(%a)",
+      *ops);
 }
 
 }  // namespace

@@ -73,12 +73,13 @@ class Seeder {
   // Of the node, if it has some.
   absl::Status SeedBodies(GraphEditor& editor, NodeId id, ValueId state) {
     std::vector<GraphId> bodies;
-    bool needed = false;
     for (const Argument& argument : editor.graph().node(id).arguments) {
       if (const GraphId* body = argument.get_if<GraphId>()) bodies.push_back(*body);
     }
-    for (GraphId body : bodies) needed = needed || NeedsState(program_.graphs[body]);
-    if (!needed) return absl::OkStatus();
+    if (std::none_of(bodies.begin(), bodies.end(),
+                     [&](GraphId body) { return NeedsState(program_.graphs[body]); })) {
+      return absl::OkStatus();
+    }
     const Node& node = editor.graph().node(id);
     if (node.target->name() != "higher_order.cond") {
       return AtNode(absl::UnimplementedError(absl::StrCat(

@@ -2,6 +2,9 @@
 
 #include <cstdint>
 
+#include "absl/strings/str_cat.h"
+#include "exir/ir/verifier.h"
+#include "exir/ops/standard_ops.h"
 #include "exir/passes/pass_testing.h"
 #include "exir/testing/programs.h"
 #include "exir/testing/rewrite_test.h"
@@ -139,6 +142,84 @@ TEST(SeedRandomOpsTest, ATensorOfTheStatesNameIsRefused) {
 })",
                   SeedRandomOps(0).run, absl::StatusCode::kInvalidArgument,
                   "the program has a tensor 'belay.random_state'", PassTestOps());
+}
+
+// A name of a constant counts as one of state.
+TEST(SeedRandomOpsTest, AConstantOfTheStatesNameIsRefused) {
+  ExpectPassError(
+      absl::StrCat("program aten { constants { constant \"", std::string(kRandomState),
+                   "\": f32[2] } graph(%c: f32[2] tensor_constant \"", std::string(kRandomState),
+                   "\", %x: f32[2] user_input) {\n%y: f32[2] = "
+                   "aten.rand_like.default(%x)\nreturn (%y user_output) } }"),
+      SeedRandomOps(1).run, absl::StatusCode::kInvalidArgument,
+      "the name of its random numbers' generator", PassTestOps());
+}
+
+// The new state stands behind what other buffers become and before what the user gets.
+TEST(SeedRandomOpsTest, TheNewStateStandsBehindThatOfOtherBuffers) {
+  ExportedProgram program = ParseOrDie(R"(program aten {
+  constants { state "b": f32[2] }
+  graph(%b: f32[2] buffer "b", %x: f32[2] user_input) {
+    %n: f32[2] = aten.neg.default(%b)
+    %y: f32[2] = aten.rand_like.default(%x)
+    return (%n buffer_mutation "b", %y user_output)
+  }
+})",
+                                       PassTestOps());
+  ASSERT_OK(SeedRandomOps(1).run(program).status());
+  ASSERT_OK(Verify(program));
+  ASSERT_EQ(program.signature.outputs.size(), 3u);
+  EXPECT_EQ(program.signature.outputs[0].target, "b");
+  EXPECT_EQ(program.signature.outputs[1].target, kRandomState);
+  EXPECT_EQ(program.signature.outputs[2].kind, OutputKind::kUserOutput);
+  // A program that only writes.
+  program = ParseOrDie(R"(program aten {
+  constants { state "b": f32[2] }
+  graph(%b: f32[2] buffer "b") {
+    %y: f32[2] = aten.rand_like.default(%b)
+    return (%y buffer_mutation "b")
+  }
+})",
+                       PassTestOps());
+  ASSERT_OK(SeedRandomOps(1).run(program).status());
+  ASSERT_OK(Verify(program));
+  ASSERT_EQ(program.signature.outputs.size(), 2u);
+  EXPECT_EQ(program.signature.outputs[1].target, kRandomState);
+}
+
+// Random numbers of others are theirs; a loop in a branch is refused as one outside.
+TEST(SeedRandomOpsTest, OperatorsOfOthersStayAndLoopsInBranchesAreRefused) {
+  ASSERT_OK_AND_ASSIGN(const auto ops, CreateStandardOps());
+  ASSERT_OK(ops->Define({.schema = "demo::noise(Tensor x) -> Tensor", .traits = kNondeterministic})
+                .status());
+  ExpectUnchanged(R"(program aten {
+  graph(%x: f32[2] user_input) {
+    %y: f32[2] = demo.noise.default(%x)
+    return (%y user_output)
+  }
+})",
+                  SeedRandomOps(1).run, *ops);
+  ExpectPassError(R"(program aten {
+  graph(%p: b8[] user_input, %x: f32[2] user_input) {
+    %c: f32[2] = higher_order.cond(%p, graph#1, graph#2, [%x])
+    return (%c user_output)
+  }
+  graph yes(%a: f32[2]) {
+    %w: f32[2] = higher_order.while_loop(graph#3, graph#4, [%a], [])
+    return (%w)
+  }
+  graph no(%a: f32[2]) { return (%a) }
+  graph goes_on(%a: f32[2]) {
+    %t: b8[] = aten.any.default(%a)
+    return (%t)
+  }
+  graph step(%a: f32[2]) {
+    %r: f32[2] = aten.rand_like.default(%a)
+    return (%r)
+  }
+})",
+                  SeedRandomOps(1).run, absl::StatusCode::kUnimplemented,
+                  "random numbers in the body of higher_order.while_loop are not supported", *ops);
 }
 
 }  // namespace

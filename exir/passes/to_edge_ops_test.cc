@@ -29,5 +29,15 @@ TEST(ToEdgeOpsTest, RetargetsTensorOperatorsOnly) {
                 PassTestOps());
 }
 
+TEST(ToEdgeOpsTest, EdgeProgramsStay) {
+  ExpectUnchanged(R"(program edge {
+  graph(%x: f32[2] user_input) {
+    %a: f32[2] = edge.aten.relu.default(%x)
+    return (%a user_output)
+  }
+})",
+                  ToEdgeOps().run, PassTestOps());
+}
+
 }  // namespace
 }  // namespace belay::exir
