@@ -275,7 +275,6 @@ class Batcher {
   absl::Status Batch(NodeId id) {
     const Node node = editor_.graph().node(id);
     const Row* row = rows_.Find(node.target);
-    if (row != nullptr && row->form == Form::kNothing) return absl::OkStatus();
     std::vector<Argument> arguments = node.arguments;
     // All tensors of the call and the levels of any.
     std::set<int64_t> all;
@@ -305,7 +304,7 @@ class Batcher {
     const Batched self = At(node.operand());
     switch (row->form) {
       case Form::kNothing:
-        break;
+        return absl::OkStatus();
       case Form::kSame:
         arguments.front() = self.tensor;
         return Call(id, node.target, std::move(arguments), levels);
@@ -321,9 +320,12 @@ class Batcher {
       case Form::kPermute: {
         ABSL_ASSIGN_OR_RETURN(const Argument dims,
                               ShiftedDims(node.argument("dims"), Rank(self), count));
+        const Argument::List* behind = dims.get_if<Argument::List>();
+        if (behind == nullptr)
+          return absl::InvalidArgumentError("vmap: permute without dimensions");
         Argument::List order;
         for (int64_t d = 0; d < count; ++d) order.push_back(d);
-        for (const Argument& dim : *dims.get_if<Argument::List>()) order.push_back(dim);
+        order.insert(order.end(), behind->begin(), behind->end());
         return Call(id, node.target, {self.tensor, Argument(std::move(order))}, levels);
       }
       case Form::kReshape: {
@@ -471,7 +473,7 @@ Pass BatchRegions() {
               if (!maps) continue;
               ABSL_ASSIGN_OR_RETURN(const bool graph_changed,
                                     Batcher(program, program.graphs[GraphId(g)]).Run());
-              changed = changed || graph_changed;
+              changed |= graph_changed;
             }
             return changed;
           }};

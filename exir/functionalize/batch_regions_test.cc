@@ -104,5 +104,62 @@ TEST(BatchRegionsTest, DerivativesAreRefusedWithTheRemedy) {
                   Ops());
 }
 
+// Levels stand in front in their order, whichever was added first; what is no tensor is nobody's row.
+TEST(BatchRegionsTest, LevelsStandInOrder) {
+  ExpectRewrite(R"(program training {
+  ranges { s0: [1, 8] }
+  graph(%x: f32[2,3] user_input, %n: symint(s0) user_input) {
+    torch._functorch.predispatch.lazy_load_decompositions()
+    %a: f32[3] = torch._functorch.predispatch._add_batch_dim(%x, 0, 2)
+    %b: f32[] = torch._functorch.predispatch._add_batch_dim(%a, 0, 1)
+    %c: f32[] = aten.mul.Tensor(%b, %n)
+    %r: f32[2] = torch._functorch.predispatch._remove_batch_dim(%c, 2, 2, 0)
+    %s: f32[2,3] = torch._functorch.predispatch._remove_batch_dim(%r, 1, 3, 1)
+    return (%s user_output)
+  }
+})",
+                BatchRegions().run, R"(program training {
+  ranges { s0: [1, 8] }
+  graph(%x: f32[2,3] user_input, %n: symint(s0) user_input) {
+    %permute: f32[3,2]{strides=[1,3]} = aten.permute.default(%x, [1,0])
+    %mul: f32[3,2]{strides=[1,3]} = aten.mul.Tensor(%permute, %n)
+    %permute_1: f32[2,3] = aten.permute.default(%mul, [1,0])
+    return (%permute_1 user_output)
+  }
+})",
+                Ops());
+}
+
+// Each graph has its own.
+TEST(BatchRegionsTest, BodiesAreBatched) {
+  ExpectRewrite(R"(program training {
+  graph(%p: b8[] user_input, %x: f32[3,2] user_input) {
+    %a: f32[2] = torch._functorch.predispatch._add_batch_dim(%x, 0, 1)
+    %r: f32[3,2] = torch._functorch.predispatch._remove_batch_dim(%a, 1, 3, 0)
+    %c: f32[3,2] = higher_order.cond(%p, graph#1, graph#2, [%r])
+    return (%c user_output)
+  }
+  graph yes(%y: f32[3,2]) {
+    %a: f32[2] = torch._functorch.predispatch._add_batch_dim(%y, 0, 1)
+    %n: f32[2] = aten.neg.default(%a)
+    %r: f32[3,2] = torch._functorch.predispatch._remove_batch_dim(%n, 1, 3, 0)
+    return (%r)
+  }
+  graph no(%y: f32[3,2]) { return (%y) }
+})",
+                BatchRegions().run, R"(program training {
+  graph(%p: b8[] user_input, %x: f32[3,2] user_input) {
+    %c: f32[3,2] = higher_order.cond(%p, graph#1, graph#2, [%x])
+    return (%c user_output)
+  }
+  graph yes(%y: f32[3,2]) {
+    %neg: f32[3,2] = aten.neg.default(%y)
+    return (%neg)
+  }
+  graph no(%y: f32[3,2]) { return (%y) }
+})",
+                Ops());
+}
+
 }  // namespace
 }  // namespace belay::exir

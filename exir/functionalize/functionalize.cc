@@ -1,5 +1,6 @@
 #include "exir/functionalize/functionalize.h"
 
+#include <algorithm>
 #include <deque>
 #include <optional>
 #include <string>
@@ -105,7 +106,7 @@ class GraphFunctionalizer {
   void NoteViews(NodeId id, const std::vector<Argument>& original) {
     const Node& node = editor_.graph().node(id);
     const FunctionSchema& schema = *node.target->schema();
-    for (size_t k = 0; k < schema.returns.size() && k < node.outputs.size(); ++k) {
+    for (size_t k = 0; k < schema.returns.size(); ++k) {
       const int operand = AliasedArgument(schema, schema.returns[k]);
       const ValueId* base = operand < 0 ? nullptr : original[operand].get_if<ValueId>();
       if (base == nullptr) continue;
@@ -121,7 +122,6 @@ class GraphFunctionalizer {
   absl::Status ReplaceWrite(NodeId id) {
     const Graph& graph = editor_.graph();
     const Node node = graph.node(id);
-    const FunctionSchema& schema = *node.target->schema();
     const std::optional<FunctionalForm> form = FunctionalFormOf(*program_.ops, *node.target);
     if (!form.has_value()) return absl::InternalError("no functional variant");  // see Missing
     std::vector<Argument> arguments = node.arguments;
@@ -130,10 +130,9 @@ class GraphFunctionalizer {
     }
     if (form->kind == FunctionalForm::Kind::kOut) return ReplaceOut(*form, id, arguments);
     if (form->kind == FunctionalForm::Kind::kBoth) return ReplaceBoth(*form, id, arguments);
-    const ValueId* written = node.operand().get_if<ValueId>();
-    if (written == nullptr || !Writes(schema.arguments.front())) {
-      return absl::UnimplementedError("a write to something else than the first argument");
-    }
+    const ValueId* written = node.operand().get_if<ValueId>();  // FunctionalFormOf: the first alone
+    if (written == nullptr)
+      return absl::UnimplementedError("a write to something that is no tensor");
     View* view = &ViewOf(*written);
     if (form->kind == FunctionalForm::Kind::kView) {
       const std::vector<Argument> shown = builder_.CallAll(form->op, arguments);
@@ -223,10 +222,16 @@ class GraphFunctionalizer {
     const DType dtype = builder_.dtype(target);
     const std::vector<SymInt> sizes = builder_.sizes(target);
     Argument value = Cast(builder_, values[0], dtype);
-    if (builder_.sizes(value) != sizes) {
+    if (const std::vector<SymInt> made = builder_.sizes(value); made != sizes) {
       // What is copied may be broadcast; a result that is larger than what it is written to may
-      // not.
-      if (builder_.rank(value) > static_cast<int64_t>(sizes.size())) {
+      // not. Sizes that are not known may be equal.
+      const auto may_equal = [](const SymInt& a, const SymInt& b) {
+        return !a.AsInt().has_value() || !b.AsInt().has_value() || a == b;
+      };
+      const bool fits = form.compute != nullptr ? made.size() <= sizes.size()
+                                                : std::equal(made.begin(), made.end(),
+                                                             sizes.begin(), sizes.end(), may_equal);
+      if (!fits) {
         return absl::InvalidArgumentError(absl::StrCat("a result ", PrintType(builder_.meta(value)),
                                                        " is written to a tensor ",
                                                        PrintType(builder_.meta(target))));
@@ -341,7 +346,7 @@ Pass Functionalize(const DecompositionTable* table) {
             for (uint32_t g = 0; g < program.graphs.size(); ++g) {
               ABSL_ASSIGN_OR_RETURN(const bool graph_changed,
                                     GraphFunctionalizer(program, GraphId(g), rows).Run());
-              changed = changed || graph_changed;
+              changed |= graph_changed;
             }
             return changed;
           }};

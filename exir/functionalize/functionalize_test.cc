@@ -1,11 +1,16 @@
 #include "exir/functionalize/functionalize.h"
 
 #include <string>
+#include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "exir/ir/text.h"
+#include "exir/ir/verifier.h"
 #include "exir/ops/standard_ops.h"
 #include "exir/testing/rewrite_test.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "runtime/core/testing.h"
 
 namespace belay::exir {
 namespace {
@@ -401,6 +406,118 @@ TEST(FunctionalizeTest, LongChainsOfViewsAreComposed) {
   const absl::StatusOr<bool> changed = Functionalize().run(*program);
   ASSERT_TRUE(changed.ok()) << changed.status();
   EXPECT_LT(program->top().num_nodes(), 10u * (kViews + kWrites));
+}
+
+TEST(FunctionalizeTest, ParametersThatAreWrittenAreMutated) {
+  ExpectRewrite(R"(program training {
+  constants { state "w": f32[2] }
+  graph(%w: f32[2] parameter "w", %x: f32[2] user_input) {
+    %a: f32[2] = aten.add_.Tensor(%w, %x)
+    return (%x user_output)
+  }
+})",
+                Functionalize().run, R"(program training {
+  constants { state "w": f32[2] }
+  graph(%w: f32[2] parameter "w", %x: f32[2] user_input) {
+    %add: f32[2] = aten.add.Tensor(%w, %x)
+    return (%add parameter_mutation "w", %x user_output)
+  }
+})",
+                Ops());
+}
+
+// A program that verifies may have calls that cannot be: each is an error at its node.
+TEST(FunctionalizeTest, CallsThatCannotBeAreErrorsAtTheirNodes) {
+  const std::pair<const char*, const char*> kCases[] = {
+      // Writes to what is no tensor, of what does not fit, or by operators that refuse.
+      {"%r: f32[] = aten.add_.Tensor(2.0, 1)", "no tensor\n  at %r"},
+      {"%r: f32[2] = aten.neg.out(%x, out=2.0)", "goes nowhere\n  at %r"},
+      {"%r: f32[2,3] = aten.copy_.default(%m, %c)", "is written to a tensor f32[2,3]\n  at %r"},
+      {"%r: f32[1] = aten.add_.Tensor(%one, %x)",
+       "a result f32[2] is written to a tensor f32[1]\n  at %r"},
+      {"%r: f32[2] = aten.copy_.default(%x, %y3)", "\n  at %r"},
+      {"%r: f32[2,3] = aten.transpose_.default(%m, 0, 5)", "\n  at %r"},
+      {"%r: f32[2,2] = aten.mm.out(%m, %m, out=%q)", "\n  at %r"},
+      {"%e: f32[3,2]{strides=[0,1]} = aten.expand.default(%x, [3,2])\n"
+       "%r: f32[3,2] = aten.neg.out(%e, out=%e)",
+       "several elements share memory\n  at %r"},
+      // Views that show nothing, when they are read or written after a write to their memory.
+      {"%v: f32[7] = aten.view.default(%m, [7])\n%w: f32[2,3] = aten.mul_.Scalar(%m, 2)\n"
+       "%r: f32[7] = aten.neg.default(%v)",
+       "\n  at %r"},
+      {"%v: f32[7] = aten.slice.Tensor(%m, 5)\n%w: f32[2,3] = aten.mul_.Scalar(%m, 2)\n"
+       "%r: f32[7] = aten.mul_.Scalar(%v, 2)",
+       "\n  at %r"},
+      {"%v: f32[3,2] = aten.permute.default(%m, [0,5])\n%r: f32[3,2] = aten.mul_.Scalar(%v, 2)",
+       "\n  at %r"},
+      {"%v: f32[2] = aten.diagonal.default(%m, 0, 0, 0)\n%r: f32[2] = aten.mul_.Scalar(%v, 2)",
+       "\n  at %r"},
+      {"[%v: f32[1,3], %v2: f32[1,3], %v3: f32[1,3]] = aten.split_with_sizes.default(%m, [1,1])\n"
+       "%w: f32[2,3] = aten.mul_.Scalar(%m, 2)\n%r: f32[1,3] = aten.mul_.Scalar(%v3, 2)",
+       "\n  at %r"},
+  };
+  for (const auto& [nodes, message] : kCases) {
+    SCOPED_TRACE(nodes);
+    absl::StatusOr<ExportedProgram> program = ParseProgram(
+        absl::StrCat(
+            "program training { graph(%x: f32[2] user_input, %one: f32[1] user_input, %y3: "
+            "f32[3] user_input, %m: f32[2,3] user_input, %q: f32[2,2] user_input, %c: "
+            "f32[4,2,3] user_input) {\n",
+            nodes, "\nreturn (%x user_output) } }"),
+        Ops());
+    ASSERT_OK(program.status());
+    EXPECT_OK(Verify(*program));
+    const absl::Status status = Functionalize().run(*program).status();
+    EXPECT_FALSE(status.ok());
+    EXPECT_THAT(std::string(status.message()), testing::HasSubstr(message));
+  }
+}
+
+// The same at the end of a program: what is returned is read there.
+TEST(FunctionalizeTest, ReturnedViewsThatShowNothingAreErrors) {
+  ExpectPassError(R"(program training {
+  graph(%m: f32[2,3] user_input) {
+    %v: f32[7] = aten.view.default(%m, [7])
+    %w: f32[2,3] = aten.mul_.Scalar(%m, 2)
+    return (%v user_output)
+  }
+})",
+                  Functionalize().run, absl::StatusCode::kInvalidArgument, "", Ops());
+}
+
+// A view at the end of a long chain is written and read, whatever kind of views stand in between.
+TEST(FunctionalizeTest, LongChainsWithViewsOfEveryKind) {
+  const struct {
+    const char *name, *node;
+    bool works;
+  } kViews[] = {
+      {"bits", "%v: i32[2,3] = aten.view.dtype(%t, dtype:i32)", true},
+      {"diagonal", "%v: f32[2,3] = aten.unfold.default(%u, 0, 3, 3)", true},
+      {"nothing", "%v: f32[2,3] = aten.permute.default(%t, [0,5])", false},
+  };
+  for (const auto& c : kViews) {
+    SCOPED_TRACE(c.name);
+    for (const bool reads : {false, true}) {
+      std::string text = "program training {\n  graph(%v0: f32[2,3] user_input) {\n";
+      constexpr int kLength = 20;
+      for (int i = 1; i <= kLength; ++i) {
+        const std::string type = i % 2 == 1 ? "f32[3,2]{strides=[1,3]}" : "f32[2,3]";
+        text += absl::StrCat("%v", i, ": ", type, " = aten.transpose.int(%v", i - 1, ", 0, 1)\n");
+      }
+      text += absl::StrCat("%t: f32[2,3] = aten.alias.default(%v", kLength,
+                           ")\n%u: f32[6] = aten.view.default(%t, [6])\n", c.node, "\n");
+      const std::string type = std::string(c.name) == "bits" ? "i32[2,3]" : "f32[2,3]";
+      text += reads ? absl::StrCat("%w: f32[2,3] = aten.mul_.Scalar(%v0, 2)\n%r: ", type,
+                                   " = aten.neg.default(%v)\n")
+                    : absl::StrCat("%r: ", type, " = aten.mul_.Scalar(%v, 2)\n");
+      text += "return (%r user_output) } }";
+      absl::StatusOr<ExportedProgram> program = ParseProgram(text, Ops());
+      ASSERT_OK(program.status());
+      const absl::StatusOr<bool> changed = Functionalize().run(*program);
+      EXPECT_EQ(changed.ok(), c.works) << changed.status();
+      if (c.works) EXPECT_OK(Verify(*program));
+    }
+  }
 }
 
 }  // namespace

@@ -37,8 +37,7 @@ std::optional<ValueId> Owner(const Graph& graph, ValueId value) {
     if (schema == nullptr || !schema->IsView()) return value;
     const ValueId* operand = node.operand().get_if<ValueId>();
     const TensorMeta* from = operand == nullptr ? nullptr : graph.value(*operand).tensor();
-    const TensorMeta* to = graph.value(value).tensor();
-    if (from == nullptr || to == nullptr || from->dtype != to->dtype) return std::nullopt;
+    if (from == nullptr || from->dtype != graph.value(value).tensor()->dtype) return std::nullopt;
     value = *operand;
   }
 }
@@ -58,7 +57,7 @@ class Rebaser {
       const CountsPlaces* row = counts_places_.Find(graph.node(id).target);
       if (row == nullptr) continue;
       ABSL_ASSIGN_OR_RETURN(const bool node_changed, Rebase(id, row->scatter));
-      changed = changed || node_changed;
+      changed |= node_changed;
     }
     return changed;
   }
@@ -122,7 +121,7 @@ Pass RebaseAsStrided() {
             for (Graph& graph : program.graphs) {
               ABSL_ASSIGN_OR_RETURN(const bool graph_changed,
                                     Rebaser(program, graph, impossible).Run());
-              changed = changed || graph_changed;
+              changed |= graph_changed;
             }
             if (!impossible.empty()) {
               return absl::UnimplementedError(

@@ -1,5 +1,8 @@
 #include "exir/functionalize/rebase_as_strided.h"
 
+#include <string>
+#include <utility>
+
 #include "exir/ops/standard_ops.h"
 #include "exir/testing/rewrite_test.h"
 #include "gtest/gtest.h"
@@ -75,6 +78,56 @@ TEST(RebaseAsStridedTest, ListsWhatCantBeRebased) {
     ExpectPassError(kProgram, RebaseAsStrided().run, absl::StatusCode::kUnimplemented, message,
                     Ops());
   }
+}
+
+TEST(RebaseAsStridedTest, OwnersAreFoundBehindViewsAlone) {
+  // What an operator computes, known or not, owns its memory; a literal has none.
+  ExpectUnchanged(R"(program aten {
+  graph(%x: f32[4] user_input) {
+    %c: f32[4] = aten.clone.default(%x)
+    %y: f32[2] = aten.as_strided.default(%c, [2], [1])
+    %d: f32[4] = custom.op.default(%x)
+    %z: f32[2] = aten.as_strided.default(%d, [2], [1])
+    %l: f32[1] = aten.as_strided.default(2.0, [1], [1])
+    return (%y user_output, %z user_output, %l user_output)
+  }
+})",
+                  RebaseAsStrided().run, Ops());
+}
+
+TEST(RebaseAsStridedTest, RefusesMemoryThatNoTensorShows) {
+  const std::pair<const char*, const char*> kCases[] = {
+      {"%v: f32[1] = aten.alias.default(2.0)\n%y: f32[1] = aten.as_strided.default(%v, [1], [1])",
+       "the elements' type was reinterpreted: %y"},
+      {"%v: i64[1] = aten.alias.default(%n)\n%y: i64[1] = aten.as_strided.default(%v, [1], [1])",
+       "the elements' type was reinterpreted: %y"},
+      {"%v: f32[2]{offset=2} = aten.slice.Tensor(%x, 0, 2)\n"
+       "%y: f32[2] = aten.as_strided_scatter.default(%v, %v, [2], [1])",
+       "its operand is a view or not contiguous: %y"},
+      {"%y: f32[2] = aten.as_strided.default(%gaps, [2], [1])",
+       "the elements do not lie without gaps: %y"},
+  };
+  for (const auto& [nodes, message] : kCases) {
+    ExpectPassError(std::string("program aten { ranges { s0: [1, 8] } graph(%x: f32[4] user_input, "
+                                "%gaps: f32[2,2]{strides=[4,1]} user_input, %n: symint(s0) "
+                                "user_input) {\n") +
+                        nodes + "\nreturn (%x user_output) } }",
+                    RebaseAsStrided().run, absl::StatusCode::kUnimplemented, message, Ops());
+  }
+}
+
+// Where the view begins is not to be computed from the inputs.
+TEST(RebaseAsStridedTest, OffsetsThatNothingGivesAreErrors) {
+  ExpectPassError(R"(program aten {
+  ranges { s9: [1, 8] }
+  graph(%x: f32[100] user_input) {
+    %v: f32[2]{offset=s9} = aten.slice.Tensor(%x, 0, 2)
+    %y: f32[2] = aten.as_strided.default(%v, [2], [1])
+    return (%y user_output)
+  }
+})",
+                  RebaseAsStrided().run, absl::StatusCode::kUnimplemented,
+                  "the size s9 can't be computed", Ops());
 }
 
 }  // namespace

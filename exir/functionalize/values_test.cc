@@ -621,6 +621,40 @@ TEST(MappedValuesTest, RefusesCallsThatDoNotFitTogether) {
        "%r: f32[3,2,1] = @_remove_batch_dim(%c, 1, 3, 0)",
        absl::StatusCode::kUnimplemented,
        "vmap: the batched form gives f32[3,2], its elements are f32[2,1]"},
+      {"%k: symint(s0) = @_vmap_increment_nesting(3)\n%r: f32[3,2] = aten.mul.Tensor(%x, %k)",
+       absl::StatusCode::kInvalidArgument, "'k' is used where its batch has ended"},
+      {"none = @_add_batch_dim(%x, 0, 1)\n%r: f32[3,2] = aten.neg.default(%x)",
+       absl::StatusCode::kInvalidArgument, "vmap: _add_batch_dim gives one tensor"},
+      {"%a: f32[2] = @_add_batch_dim(%x, 0, 1)\n[%r: f32[3,2], %s: f32[2]] = "
+       "@_remove_batch_dim(%a, 1, 3, 0)",
+       absl::StatusCode::kInvalidArgument, "vmap: _remove_batch_dim gives one tensor"},
+      {"%a: f32[2] = @_add_batch_dim(%x, 0, 1)\n%r: f32[3,2] = @_remove_batch_dim(%a, none, 3, 0)",
+       absl::StatusCode::kInvalidArgument, "vmap: expected argument 1 to be a number"},
+      {"%r: f32[3,3,2] = @_remove_batch_dim(%x, 1, \"3\", 0)", absl::StatusCode::kInvalidArgument,
+       ""},
+      {"%a: f32[2] = @_add_batch_dim(%x, 0, 1)\n%c: f32[2] = aten.permute.default(%a, 0)\n"
+       "%r: f32[3,2] = @_remove_batch_dim(%c, 1, 3, 0)",
+       absl::StatusCode::kInvalidArgument, "vmap: permute without dimensions"},
+      {"%a: f32[2] = @_add_batch_dim(%x, 0, 1)\n%c: f32[2] = aten.permute.default(%a, [4])\n"
+       "%r: f32[3,2] = @_remove_batch_dim(%c, 1, 3, 0)",
+       absl::StatusCode::kInvalidArgument, "dimension 4 of a tensor of rank 1"},
+      {"%a: f32[2] = @_add_batch_dim(%x, 0, 1)\n%c: f32[4] = aten.cat.default([%a, %a], 3)\n"
+       "%r: f32[3,4] = @_remove_batch_dim(%c, 1, 3, 0)",
+       absl::StatusCode::kInvalidArgument, "dimension 3 of a tensor of rank 1"},
+      {"%a: f32[2] = @_add_batch_dim(%x, 0, 1)\n%c: f32[] = aten.sum.dim_IntList(%a, [5])\n"
+       "%r: f32[3] = @_remove_batch_dim(%c, 1, 3, 0)",
+       absl::StatusCode::kInvalidArgument, "dimension 5 of a tensor of rank 1"},
+      {"%a: f32[2] = @_add_batch_dim(%x, 0, 1)\n%c: f32[2] = aten.index.Tensor(%a, [none])\n"
+       "%r: f32[3,2] = @_remove_batch_dim(%c, 1, 3, 0)",
+       absl::StatusCode::kUnimplemented, "vmap of an index by a mask or of some dimensions"},
+      // More results, or of another dtype, than the operator gives.
+      {"%a: f32[2] = @_add_batch_dim(%x, 0, 1)\n[%c: f32[1], %d: f32[1], %e: f32[1]] = "
+       "aten.split_with_sizes.default(%a, [1,1])\n%r: f32[3,1] = @_remove_batch_dim(%c, 1, 3, 0)",
+       absl::StatusCode::kUnimplemented, "vmap of an operator whose result is no tensor"},
+      {"%a: f32[2] = @_add_batch_dim(%x, 0, 1)\n%c: i64[2] = aten.neg.default(%a)\n"
+       "%r: i64[3,2] = @_remove_batch_dim(%c, 1, 3, 0)",
+       absl::StatusCode::kUnimplemented,
+       "vmap: the batched form gives f32[3,2], its elements are i64[2]"},
       {"%a: f32[2] = @_add_batch_dim(%x, 0, 1)\n%c: symint(s0) = aten.neg.default(%a)\n"
        "%r: f32[2] = aten.neg.default(%x)",
        absl::StatusCode::kUnimplemented, "vmap of an operator whose result is no tensor"},
