@@ -1,9 +1,20 @@
 #include "exir/functionalize/inline_regions.h"
 
+#include <chrono>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
 #include "exir/functionalize/autocast_rules.h"
+#include "exir/ir/text.h"
 #include "exir/ops/standard_ops.h"
 #include "exir/testing/rewrite_test.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "runtime/core/budget.h"
+#include "runtime/core/testing.h"
 
 namespace belay::exir {
 namespace {
@@ -135,6 +146,160 @@ TEST(InlineRegionsTest, RefusesWrongArguments) {
       "the region's body takes 2 operands, got 1", Ops());
   ExpectPassError(head + "%y: f32[2] = higher_order.wrap_with_autocast(graph#1, %x)" + kBody,
                   InlineRegions().run, absl::StatusCode::kInvalidArgument, "modes", Ops());
+}
+
+// Modes that are not of their kind, calls and bodies that disagree about results.
+TEST(InlineRegionsTest, RefusesCallsThatDoNotFitTheirBodies) {
+  constexpr char kBody[] = "graph body(%a: f32[2]) { return (%a) }";
+  const std::tuple<const char*, const char*, const char*> kCases[] = {
+      {"%y: f32[2] = higher_order.wrap_with_autocast(3, dtype:bf16, true, none, graph#1, %x)",
+       kBody, "expected (device, dtype, enabled, cache_enabled)"},
+      {"%y: f32[2] = higher_order.wrap_with_autocast(\"cpu\", dtype:bf16, 1, none, graph#1, %x)",
+       kBody, "expected (device, dtype, enabled, cache_enabled)"},
+      {"%y: f32[2], %z: f32[2] = higher_order.wrap_with_set_grad_enabled(false, graph#1, %x)",
+       kBody, "the region's body gives 1 results, its call 2"},
+      {"%y: f32[2] = higher_order.wrap_with_set_grad_enabled(false, graph#1, %x)", R"(
+  graph outer(%a: f32[2]) {
+    %b: f32[2], %c: f32[2] = higher_order.wrap_with_set_grad_enabled(true, graph#2, %a)
+    return (%b)
+  }
+  graph inner(%a: f32[2]) { return (%a) })",
+       "the region's body does not give what its call has"},
+  };
+  for (const auto& [call, bodies, message] : kCases) {
+    SCOPED_TRACE(call);
+    ExpectPassError(std::string("program training {\n  graph(%x: f32[2] user_input) {\n") + call +
+                        "\nreturn (%y user_output)\n}\n" + bodies + "\n}",
+                    InlineRegions().run, absl::StatusCode::kInvalidArgument, message, Ops());
+  }
+}
+
+// What autocast makes of `call` in a region with these modes, by the dtypes of its operands.
+std::string CastIn(const std::string& modes, const std::string& call) {
+  absl::StatusOr<ExportedProgram> program = ParseProgram(
+      absl::StrCat(
+          "program training {\n ranges { s0: [1, 8] }\n graph(%f: f32[2,2] user_input, %h: "
+          "f16[2,2] user_input, %b: bf16[2,2] user_input, %d: f64[2,2] user_input, %e: "
+          "f8e4m3fn[2,2] user_input, %i: i64[2,2] user_input, %n: symint(s0) user_input) {\n"
+          "%y: f32[2,2] = higher_order.wrap_with_autocast(",
+          modes,
+          ", none, graph#1, %f, %h, %b, %d, %e, %i, %n)\nreturn (%y user_output) }\n"
+          "graph body(%f: f32[2,2], %h: f16[2,2], %b: bf16[2,2], %d: f64[2,2], %e: "
+          "f8e4m3fn[2,2], %i: i64[2,2], %n: symint(s0)) {\n%r: f32[2,2] = ",
+          call, "\nreturn (%r) } }"),
+      Ops());
+  EXPECT_OK(program.status());
+  if (!program.ok()) return "";
+  const absl::StatusOr<bool> changed = InlineRegions().run(*program);
+  EXPECT_OK(changed.status());
+  const Graph& graph = program->top();
+  std::string types;
+  for (const Argument& argument : graph.node(graph.last()).arguments) {
+    ForEachValue(argument, [&](ValueId value) {
+      const TensorMeta* tensor = graph.value(value).tensor();
+      absl::StrAppend(&types, types.empty() ? "" : " ",
+                      tensor == nullptr ? "number" : DTypeShortName(tensor->dtype));
+    });
+  }
+  return types;
+}
+
+TEST(InlineRegionsTest, AutocastCastsFloatsOfHalfAndSinglePrecision) {
+  const std::string on = "\"cpu\", dtype:bf16, true", all = "[%f, %h, %b, %d, %e, %i]";
+  // To the region's dtype: matrices; without one, that is bfloat16.
+  EXPECT_EQ(CastIn(on, "aten.mm.default(%f, %h)"), "bf16 bf16");
+  EXPECT_EQ(CastIn("\"cpu\", dtype:f16, true", "aten.mm.default(%f, %b)"), "f16 f16");
+  EXPECT_EQ(CastIn("\"cpu\", none, true", "aten.mm.default(%f, %b)"), "bf16 bf16");
+  EXPECT_EQ(CastIn(on, "aten.mm.default(%d, %i)"), "f64 i64");
+  // To float32, and to the widest, if one is float32; not double, not eight bits, no integers.
+  EXPECT_EQ(CastIn(on, "aten.mse_loss.default(%b, %h)"), "f32 f32");
+  EXPECT_EQ(CastIn(on, "aten.cat.default(" + all + ")"), "f32 f32 f32 f64 f8e4m3fn i64");
+  EXPECT_EQ(CastIn(on, "aten.cat.default([%h, %b])"), "bf16 bf16");
+  EXPECT_EQ(CastIn(on, "aten.cat.default([%h, %b], %n)"), "bf16 bf16 number");
+  // Not where it is off, on another device, or by other operators.
+  EXPECT_EQ(CastIn("\"cpu\", dtype:bf16, false", "aten.mm.default(%f, %h)"), "f32 f16");
+  EXPECT_EQ(CastIn("\"cuda\", dtype:bf16, true", "aten.mm.default(%f, %h)"), "f32 f16");
+  EXPECT_EQ(CastIn(on, "aten.add.Tensor(%f, %h)"), "f32 f16");
+}
+
+// Operands stand in lists and dictionaries, too; bodies outside of regions have regions of their own.
+TEST(InlineRegionsTest, OperandsAreFoundWhereverTheyStand) {
+  ExpectRewrite(R"(program training {
+  graph(%p: b8[] user_input, %x: f32[2] user_input) {
+    %y: f32[2] = higher_order.wrap_with_set_grad_enabled(false, graph#1, %x)
+    %c: f32[2] = higher_order.cond(%p, graph#2, graph#3, [%y])
+    return (%c user_output)
+  }
+  graph submod_1(%a: f32[2]) {
+    %r: f32[2] = custom.op.default([%a, {"k": %a, "l": 3}])
+    return (%r)
+  }
+  graph yes(%a: f32[2]) {
+    %z: f32[2] = higher_order.wrap_with_set_grad_enabled(false, graph#4, %a)
+    return (%z)
+  }
+  graph no(%a: f32[2]) { return (%a) }
+  graph submod_4(%b: f32[2]) {
+    %n: f32[2] = aten.neg.default(%b)
+    return (%n)
+  }
+})",
+                InlineRegions().run, R"(program training {
+  graph(%p: b8[] user_input, %x: f32[2] user_input) {
+    %r: f32[2] = custom.op.default([%x, {"k": %x, "l": 3}])
+    %c: f32[2] = higher_order.cond(%p, graph#1, graph#2, [%r])
+    return (%c user_output)
+  }
+  graph yes(%a: f32[2]) {
+    %n: f32[2] = aten.neg.default(%a)
+    return (%n)
+  }
+  graph no(%a: f32[2]) { return (%a) }
+})",
+                Ops());
+}
+
+// In a region, in a region of a region, and in a body in one.
+TEST(InlineRegionsTest, CastsNeedTheirOperator) {
+  constexpr OpDef kRows[] = {{.schema = "aten::mm(Tensor self, Tensor mat2) -> Tensor"}};
+  const absl::Span<const OpDef> tables[] = {kRows};
+  ASSERT_OK_AND_ASSIGN(const auto ops, OpRegistry::Create(tables));
+  for (const char* body : {
+           "graph a(%a: f32[2,2]) { %m: f32[2,2] = aten.mm.default(%a, %a) return (%m) }",
+           "graph a(%a: f32[2,2]) { %r: f32[2,2] = higher_order.wrap_with_set_grad_enabled(true, "
+           "graph#2, %a) return (%r) }\n"
+           "graph b(%a: f32[2,2]) { %m: f32[2,2] = aten.mm.default(%a, %a) return (%m) }",
+           "graph a(%a: f32[2,2]) { %r: f32[2,2] = higher_order.cond(true, graph#2, graph#3, [%a]) "
+           "return (%r) }\n"
+           "graph b(%a: f32[2,2]) { %m: f32[2,2] = aten.mm.default(%a, %a) return (%m) }\n"
+           "graph c(%a: f32[2,2]) { return (%a) }",
+       }) {
+    SCOPED_TRACE(body);
+    ExpectPassError(
+        std::string("program training {\n  graph(%x: f32[2,2] user_input) {\n"
+                    "%y: f32[2,2] = higher_order.wrap_with_autocast(\"cpu\", dtype:bf16, "
+                    "true, none, graph#1, %x)\nreturn (%y user_output) }\n") +
+            body + "\n}",
+        InlineRegions().run, absl::StatusCode::kInternal, "aten._to_copy.default is not registered",
+        *ops);
+  }
+}
+
+TEST(InlineRegionsTest, CopiesStayWithinTheBudget) {
+  absl::StatusOr<ExportedProgram> program = ParseProgram(R"(program training {
+  graph(%x: f32[2] user_input) {
+    %y: f32[2] = higher_order.wrap_with_set_grad_enabled(false, graph#1, %x)
+    return (%y user_output)
+  }
+  graph body(%a: f32[2]) { return (%a) }
+})",
+                                                         Ops());
+  ASSERT_OK(program.status());
+  Budget budget;
+  budget.deadline = std::chrono::steady_clock::now() - std::chrono::seconds(1);
+  const Budget::Scope scope(&budget);
+  EXPECT_THAT(InlineRegions().run(*program).status(),
+              StatusIs(absl::StatusCode::kDeadlineExceeded, ::testing::HasSubstr("at %y")));
 }
 
 TEST(AutocastRuleTest, FollowsPyTorchsTable) {
