@@ -26,10 +26,8 @@ constexpr Rule kRules[] = {
 
 // nullopt for an order that no memory format has: the operators know it only as that of their
 // input.
-absl::StatusOr<std::optional<DimOrder>> OrderFor(const Graph& graph, const Node& node,
-                                                 MemoryFormat format) {
+std::optional<DimOrder> OrderFor(const Graph& graph, const Node& node, MemoryFormat format) {
   const TensorMeta* out = graph.value(node.outputs[0].values[0]).tensor();
-  if (out == nullptr) return absl::InternalError("the result is not a tensor");
   switch (format) {
     case MemoryFormat::kContiguous:
       return ContiguousOrder(out->rank());
@@ -68,7 +66,7 @@ absl::StatusOr<bool> Run(ExportedProgram& program) {
       }
       MemoryFormat format = MemoryFormat::kPreserve;
       if (const auto* f = node.argument("memory_format").get_if<MemoryFormat>()) format = *f;
-      ABSL_ASSIGN_OR_RETURN(const std::optional<DimOrder> order, OrderFor(graph, node, format));
+      const std::optional<DimOrder> order = OrderFor(graph, node, format);
       // What the operators have in common, by name.
       std::vector<std::pair<std::string_view, Argument>> given;
       for (size_t i = 0; i < node.arguments.size(); ++i) {

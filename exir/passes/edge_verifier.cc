@@ -135,7 +135,7 @@ class EdgeChecker {
           4, graph, node,
           absl::StrCat("operator ", op.name(), " should not be used without dim order mode"));
     }
-    if (options_.check_dtypes && op.schema() != nullptr && op.def() != nullptr) {
+    if (options_.check_dtypes && op.schema() != nullptr) {
       CheckDtypes(graph, node);
     }
   }

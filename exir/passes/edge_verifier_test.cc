@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "absl/strings/str_cat.h"
 #include "exir/ir/graph_editor.h"
 #include "exir/ir/lowered_backend_module.h"
 #include "exir/ir/verifier.h"
@@ -260,6 +261,76 @@ TEST(EdgeVerifierTest, AsAPassItChangesNothing) {
   const absl::StatusOr<bool> changed = EdgeVerifier({.check_core = false}).run(program);
   ASSERT_TRUE(changed.ok());
   EXPECT_FALSE(*changed);
+}
+
+TEST(EdgeVerifierTest, E2CoreAreViewCopiesAndQuestionsOfSizesToo) {
+  EXPECT_EQ(Check(R"(program edge {
+    graph(%x: f32[2,3] user_input) {
+      %a: f32[2,3] = edge.aten.alias_copy.default(%x)
+      %b: f32[3,2] = edge.aten.transpose_copy.int(%a, 0, 1)
+      %s: symint(3) = aten.sym_stride.int(%x, 0)
+      return (%b user_output, %s user_output)
+    }
+  })"),
+            "");
+}
+
+// What is no tensor has no dtype; dtypes need not be checked at all.
+TEST(EdgeVerifierTest, E6OperandsThatAreNoTensorsMatchAnything) {
+  constexpr char kNumbers[] = R"(program edge {
+    ranges { s0: [1, 8] }
+    graph(%x: f32[2] user_input, %h: f16[2] user_input, %n: symint(s0) user_input) {
+      %a: f32[2] = edge.aten.mul.Tensor(%x, %n)
+      %b: f32[2] = edge.aten.cat.default([%n, %x])
+      %c: f32[1,2], none, none = edge.aten.native_layer_norm.default(%x, [2], none, none, 1e-5)
+      %d: f32[0] = edge.aten.cat.default([])
+      WRONG
+      return (%a user_output)
+    }
+  })";
+  const auto with = [&](std::string_view wrong) {
+    std::string text = kNumbers;
+    text.replace(text.find("WRONG"), 5, wrong);
+    return text;
+  };
+  EXPECT_EQ(Check(with("")), "");
+  const std::string wrong = with(
+      "%e: f32[2] = edge.aten.convolution.default(%x, %h, none, [1], [0], [1], false, [0], 1)");
+  EXPECT_THAT(Check(wrong), HasSubstr("E6 %e"));
+  EXPECT_THAT(Check(wrong, {.allow_float8 = true}), HasSubstr("E6 %e"));  // there are none
+  EXPECT_EQ(Check(wrong, {.check_dtypes = false}), "");
+}
+
+// Calls that no schema has are the verifier's to refuse, not this one's.
+TEST(EdgeVerifierTest, E6CallsThatAreNotWellFormedAreNotCompared) {
+  ExportedProgram program = Parse(R"(program edge {
+    graph(%x: f32[2] user_input, %h: f16[2] user_input) {
+      %a: f32[2] = edge.aten.mul.Tensor(%x, %h)
+      %b: f32[2], %c: f16[2] = edge.aten.mul.Tensor(%x, %h)
+      return (%a user_output, %b user_output)
+    }
+  })");
+  GraphEditor editor(program.top());
+  editor.SetArguments(FindNode(program.top(), "a"), {Argument(FindValue(program.top(), "x"))});
+  EXPECT_EQ(Check(program), "");
+}
+
+TEST(EdgeVerifierTest, E7DelegatesThatAreNotThereOrThereTwiceAreLookedIntoOnce) {
+  ExportedProgram program = Parse(kGood);
+  auto module = std::make_shared<LoweredBackendModule>("demo", Parse(kNotCore));
+  program.lowered_modules.push_back(nullptr);
+  program.lowered_modules.push_back(module);
+  program.lowered_modules.push_back(module);
+  const std::string message = Check(program);
+  EXPECT_THAT(message, HasSubstr("in module#1 of backend demo"));
+  EXPECT_THAT(message, Not(HasSubstr("module#2")));
+}
+
+// An operator that nobody knows may be a view or not.
+TEST(EdgeVerifierTest, E3OperatorsWithoutSchemaMayBePreserved) {
+  EdgeVerifierOptions options;
+  options.preserved = {PassTestOps().FindOrOpaque("custom.op.default")};
+  EXPECT_EQ(Check(kGood, options), "");
 }
 
 }  // namespace

@@ -59,5 +59,28 @@ TEST(ResolveLayoutQueriesTest, OtherProgramsStay) {
                   ResolveLayoutQueries().run, PassTestOps());
 }
 
+// A stride that a query itself defines is not known otherwise.
+TEST(ResolveLayoutQueriesTest, QueriesThatDefineWhatTheyAskForStay) {
+  ExpectUnchanged(R"(program aten {
+  ranges { u0: [1, 8] }
+  graph(%x: f32[2,3]{strides=[u0,1]} user_input) {
+    %n: symint(u0) = aten.sym_stride.int(%x, 0)
+    return (%n user_output)
+  }
+})",
+                  ResolveLayoutQueries().run, PassTestOps());
+}
+
+TEST(ResolveLayoutQueriesTest, QueriesOfNothingAreErrors) {
+  ExpectPassError(R"(program aten {
+  graph(%x: f32[2,3] user_input) {
+    %n: symint(3) = aten.sym_stride.int(%x, 7)
+    return (%n user_output)
+  }
+})",
+                  ResolveLayoutQueries().run, absl::StatusCode::kOutOfRange,
+                  "dim 7 is out of range", PassTestOps());
+}
+
 }  // namespace
 }  // namespace belay::exir
