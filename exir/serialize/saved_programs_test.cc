@@ -1,6 +1,7 @@
 #include "exir/serialize/saved_programs.h"
 
 #include <cstring>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -10,6 +11,7 @@
 #include "exir/ir/lowered_backend_module.h"
 #include "exir/ir/text.h"
 #include "exir/ops/standard_ops.h"
+#include "exir/serialize/saved_programs.pb.h"
 #include "exir/testing/programs.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -165,6 +167,95 @@ TEST_F(SavedProgramsTest, TextHasALimit) {
                                           file.size());
   EXPECT_THAT(ParseSavedPrograms(nullptr, bytes, *ops_, {.max_text_bytes = 100}),
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("max_text_bytes is 100")));
+}
+
+// A file of this message, with the right digest, and of these bytes behind it.
+std::string FileOf(const std::string& message, std::string_view data = "") {
+  std::string file = "BIRBELAY";
+  const auto put = [&](auto number) {
+    file.append(reinterpret_cast<const char*>(&number), sizeof(number));
+  };
+  put(uint32_t{1});
+  put(uint32_t{0});
+  put(uint64_t{message.size()});
+  file += Sha256(message);
+  put(uint64_t{0});
+  file += message;
+  if (!data.empty()) file.resize((file.size() + 4095) / 4096 * 4096);
+  return file + std::string(data);
+}
+
+// Files whose digests are right and whose contents are not.
+TEST_F(SavedProgramsTest, MessagesThatAreNoProgramsAreRefused) {
+  const auto message = [](const std::string& name, const std::string& text, int storages = 0,
+                          uint64_t size = 4, uint64_t offset = 0) {
+    schema::SavedPrograms programs;
+    programs.add_methods()->set_name(name);
+    programs.mutable_methods(0)->set_text(text);
+    for (int i = 0; i < storages; ++i) {
+      schema::SavedPrograms::Storage& storage = *programs.add_storages();
+      storage.set_size(size);
+      storage.set_offset(offset);
+      storage.set_sha256(Sha256("1234"));
+    }
+    return programs.SerializeAsString();
+  };
+  const std::string text =
+      "program aten { graph(%x: f32[2] user_input) { return (%x user_output) } }";
+  EXPECT_OK(Parse(FileOf(message("m", text))).status());
+  EXPECT_OK(Parse(FileOf(message("m", text, 1), "1234")).status());
+  const struct {
+    std::string file;
+    std::string_view problem;
+  } kCases[] = {
+      {FileOf("\xff\xff"), "the message does not parse"},
+      {FileOf(message("", text)), "expected names of methods in UTF-8"},
+      {FileOf(message("m", "program nothing")), "method 'm'"},
+      {FileOf(message("m", text, 1, 0), "1234"), "storage#0: expected bytes, got none"},
+      {FileOf(message("m", text, 1, 4, 64), "1234"), "storage#0: expected the offset 0, got 64"},
+      {FileOf(message("m", text, 2), "1234"), "storage#1: expected the offset 64, got 0"},
+  };
+  for (const auto& [file, problem] : kCases) {
+    EXPECT_THAT(Parse(file),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(std::string(problem))));
+  }
+}
+
+TEST_F(SavedProgramsTest, FilesAreInspectedWithoutTheirPrograms) {
+  const MethodPrograms methods = Methods();
+  ASSERT_OK(WriteSavedPrograms(methods, Path("p.bir")));
+  ASSERT_OK_AND_ASSIGN(const SavedProgramsInfo info, InspectSavedPrograms(Path("p.bir")));
+  EXPECT_EQ(info.file_bytes, SavePrograms(methods).ToString().size());
+  ASSERT_EQ(info.methods.size(), 2u);
+  EXPECT_EQ(info.methods[0].first, "prefill");
+  EXPECT_GT(info.methods[0].second, 0u);
+  EXPECT_EQ(info.methods[1].first, "decode");
+  ASSERT_FALSE(info.storages.empty());
+  EXPECT_EQ(info.storages[0], 24u);
+  ASSERT_OK_AND_ASSIGN(const std::vector<std::string> names, SavedMethodNames(Path("p.bir")));
+  EXPECT_EQ(names, (std::vector<std::string>{"prefill", "decode"}));
+}
+
+TEST_F(SavedProgramsTest, ErrorsNameTheFile) {
+  const auto each = [&](const std::string& path) {
+    return std::vector<absl::Status>{ReadSavedPrograms(path, *ops_).status(),
+                                     InspectSavedPrograms(path).status(),
+                                     SavedMethodNames(path).status()};
+  };
+  for (const absl::Status& status : each(Path("missing.bir"))) {
+    EXPECT_THAT(status, StatusIs(absl::StatusCode::kNotFound, HasSubstr("missing.bir")));
+  }
+  std::ofstream(Path("short.bir"), std::ios::binary) << "BIRBELAY";
+  for (const absl::Status& status : each(Path("short.bir"))) {
+    EXPECT_THAT(status, StatusIs(absl::StatusCode::kDataLoss, HasSubstr("short.bir")));
+  }
+  // A damaged storage is read with the programs, and not for their names.
+  std::string file = SavePrograms(Methods()).ToString();
+  file.back() = static_cast<char>(file.back() ^ 1);
+  std::ofstream(Path("damaged.bir"), std::ios::binary) << file;
+  EXPECT_THAT(InspectSavedPrograms(Path("damaged.bir")).status(),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("another SHA-256")));
+  EXPECT_OK(SavedMethodNames(Path("damaged.bir")).status());
 }
 
 }  // namespace

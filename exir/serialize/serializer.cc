@@ -10,6 +10,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "exir/serialize/file_layout.h"
+#include "runtime/core/checked_math.h"
 #include "runtime/core/mapped_file.h"
 #include "runtime/core/sha256.h"
 #include "runtime/core/status_macros.h"
@@ -138,7 +139,7 @@ absl::StatusOr<SerializedProgram> SerializeProgram(const ProgramImage& image,
   for (const schema::Constant& constant : metadata.constants()) {
     if (!constant.named_data().empty()) continue;
     if (constant.segment() >= segments.size() ||
-        constant.offset() + constant.size() > segments[constant.segment()].size) {
+        !RangeFits(constant.offset(), constant.size(), segments[constant.segment()].size)) {
       return absl::InvalidArgumentError(
           absl::StrCat("a constant lies outside segment ", constant.segment()));
     }

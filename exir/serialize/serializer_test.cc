@@ -199,6 +199,73 @@ TEST_F(SerializerTest, AConstantOutsideItsSegmentIsRefused) {
   image.metadata.mutable_constants(0)->set_size(5);
   EXPECT_THAT(WriteProgramFile(image, Path("p.belay")),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("outside segment 0")));
+  image.metadata.mutable_constants(0)->set_offset(~uint64_t{0});  // the sum is small again
+  EXPECT_THAT(WriteProgramFile(image, Path("p.belay")),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("outside segment 0")));
+  image.metadata.mutable_constants(0)->set_segment(9);
+  EXPECT_THAT(WriteProgramFile(image, Path("p.belay")),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("outside segment 9")));
+  image.metadata.mutable_constants(0)->set_named_data("a");  // lies where the data lies
+  EXPECT_OK(SerializeProgram(image, {.companions = true}).status());
+}
+
+// A companion file of the right name that somebody changed is written anew.
+TEST_F(SerializerTest, ChangedCompanionsAreReplaced) {
+  ASSERT_OK(WriteProgramFile(Image(), Path("p.belay")));
+  const std::string companion = Path(Files()[0]);
+  const std::string content = Read(companion);
+  std::string other = content;
+  other.back() = static_cast<char>(other.back() ^ 1);
+  for (const std::string& changed : {other, content.substr(1), std::string()}) {
+    std::ofstream(companion, std::ios::binary | std::ios::trunc) << changed;
+    ASSERT_OK(WriteProgramFile(Image(), Path("p.belay")));
+    EXPECT_EQ(Read(companion), content);
+  }
+}
+
+TEST_F(SerializerTest, AProgramIsNotWrittenOverItsCompanion) {
+  ASSERT_OK(WriteProgramFile(Image(), Path("p.belay")));
+  const std::string companion = Files()[0];
+  EXPECT_THAT(WriteProgramFile(Image(), Path(companion)),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("can't have the name of its companion file")));
+}
+
+// A file without a folder stands in the current one, and so do its companions.
+TEST_F(SerializerTest, PathsWithoutAFolder) {
+  const fs::path before = fs::current_path();
+  fs::current_path(Path(""));
+  const absl::Status status = WriteProgramFile(Image(), "p.belay");
+  fs::current_path(before);
+  ASSERT_OK(status);
+  EXPECT_EQ(Files().size(), 3u);
+  EXPECT_OK(Program::Open(Path("p.belay")));
+}
+
+TEST_F(SerializerTest, OnePieceOfBytesIsAllPieces) {
+  ASSERT_OK_AND_ASSIGN(const SerializedProgram program,
+                       SerializeProgram(Image(), {.companions = true}));
+  EXPECT_EQ(Text(program.ToStorage().bytes), program.ToString());
+}
+
+// Who computed digests already need not see them computed again; debug data is a segment behind.
+TEST_F(SerializerTest, DigestsThatAreKnownAreTaken) {
+  ProgramImage image = Image();
+  image.segments[0].sha256 = std::string(32, 'x');
+  image.debug.add_methods();
+  ASSERT_OK_AND_ASSIGN(const SerializedProgram program,
+                       SerializeProgram(image, {.companions = true}));
+  EXPECT_NE(program.ToString().find(std::string(32, 'x')), std::string::npos);
+  ASSERT_OK_AND_ASSIGN(const SerializedProgram plain,
+                       SerializeProgram(Image(), {.companions = true}));
+  EXPECT_EQ(plain.ToString().find(std::string(32, 'x')), std::string::npos);
+}
+
+TEST_F(SerializerTest, AnImageThatIsLaidOutIsRefused) {
+  ProgramImage image = Image();
+  image.metadata.add_segments();
+  EXPECT_THAT(SerializeProgram(image, {.companions = true}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("laid out already")));
 }
 
 }  // namespace
