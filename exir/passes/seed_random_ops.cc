@@ -87,11 +87,18 @@ class Seeder {
                         " are not supported: draw them before the loop, for all iterations")),
                     editor.graph(), id);
     }
+    // Branches that take nothing need no list of operands.
     const size_t position = static_cast<size_t>(*node.target->ArgumentIndex("operands"));
-    Argument::List operands;
-    if (const auto* list = node.argument("operands").get_if<Argument::List>()) operands = *list;
-    operands.push_back(Argument(state));
-    editor.SetArgument(id, position, Argument(std::move(operands)));
+    std::vector<Argument> arguments = node.arguments;
+    std::vector<std::string> names = node.argument_names;
+    if (arguments.size() <= position) arguments.resize(position + 1, Argument(Argument::List()));
+    if (!names.empty()) names.resize(arguments.size());
+    Argument::List* operands = arguments[position].get_if<Argument::List>();
+    if (operands == nullptr) {
+      return AtNode(absl::InvalidArgumentError("expected a list of operands"), editor.graph(), id);
+    }
+    operands->push_back(Argument(state));
+    editor.SetArguments(id, std::move(arguments), std::move(names));
     for (GraphId body : bodies) {
       GraphEditor inner(program_.graphs[body]);
       ABSL_RETURN_IF_ERROR(Seed(inner, inner.AddInput("random_state", StateType())));

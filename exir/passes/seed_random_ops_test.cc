@@ -187,6 +187,43 @@ TEST(SeedRandomOpsTest, TheNewStateStandsBehindThatOfOtherBuffers) {
   EXPECT_EQ(program.signature.outputs[1].target, kRandomState);
 }
 
+// Operands that a call does not name, and those that are none.
+TEST(SeedRandomOpsTest, BranchesWithoutOperandsGetTheState) {
+  const auto program = [](std::string_view call) {
+    return absl::StrCat(
+        "program aten {\n  graph(%p: b8[] user_input) {\n    %c: f32[2] = ", std::string(call), R"(
+    return (%c user_output)
+  }
+  graph yes() {
+    %r: f32[2] = aten.rand.default([2])
+    return (%r)
+  }
+  graph no() {
+    %z: f32[2] = aten.full.default([2], 0.0)
+    return (%z)
+  }
+})");
+  };
+  for (const char* call :
+       {"higher_order.cond(%p, graph#1, graph#2)", "higher_order.cond(%p, graph#1, graph#2, [])",
+        "higher_order.cond(pred=%p, true_fn=graph#1, false_fn=graph#2)"}) {
+    SCOPED_TRACE(call);
+    ExportedProgram seeded = ParseOrDie(program(call), PassTestOps());
+    ASSERT_OK(Verify(seeded));
+    ASSERT_OK(SeedRandomOps(1).run(seeded).status());
+    EXPECT_OK(Verify(seeded));
+    const Node& cond = seeded.top().node(seeded.top().first());
+    ASSERT_EQ(cond.arguments.size(), 4u);
+    EXPECT_EQ(cond.arguments[3],
+              Argument(Argument::List{Argument(FindValue(seeded.top(), "random_state"))}));
+    for (const uint32_t body : {1, 2}) {
+      EXPECT_EQ(seeded.graphs[GraphId(body)].inputs().size(), 1u);
+    }
+  }
+  ExpectPassError(program("higher_order.cond(%p, graph#1, graph#2, 3)"), SeedRandomOps(1).run,
+                  absl::StatusCode::kInvalidArgument, "expected a list of operands", PassTestOps());
+}
+
 // Random numbers of others are theirs; a loop in a branch is refused as one outside.
 TEST(SeedRandomOpsTest, OperatorsOfOthersStayAndLoopsInBranchesAreRefused) {
   ASSERT_OK_AND_ASSIGN(const auto ops, CreateStandardOps());
