@@ -357,5 +357,145 @@ TEST_F(PipelineOptionsTest, WhatCompositeKernelsMakeIsDecomposed) {
   EXPECT_THAT(ToVector<float>(*got.outputs[0].tensor()), ElementsAre(12, 34));
 }
 
+// ---- What callers see of it
+
+TEST_F(PipelineOptionsTest, CallersSeePhasesPassesAndPrograms) {
+  PipelineOptions options;
+  options.backends = &aot_;
+  std::vector<std::string> phases, passes;
+  double last = 0;
+  options.progress = [&](std::string_view phase, double done) {
+    if (phases.empty() || phases.back() != phase) phases.emplace_back(phase);
+    last = done;
+  };
+  options.after_pass = [&](const PassReport& pass, const ExportedProgram&) {
+    passes.push_back(pass.name);
+  };
+  options.partitioners.all = {&sin_to_first_};
+  size_t partitioned = 0;
+  options.after_to_backend = [&](const MethodPrograms& methods) { partitioned = methods.size(); };
+  ASSERT_OK(Lower(kSinCos, {"forward"}, options).status());
+  EXPECT_THAT(phases, ::testing::IsSupersetOf({"to_edge", "to_backend", "passes", "emit"}));
+  EXPECT_EQ(phases.front(), "to_edge");
+  EXPECT_EQ(phases.back(), "emit");
+  EXPECT_EQ(last, 1.0);
+  EXPECT_THAT(passes, ::testing::IsSupersetOf({"guards_to_assertions", "to_edge_ops"}));
+  EXPECT_EQ(partitioned, 1u);
+}
+
+// Calls of a backend are counted together, each reason is said once.
+TEST_F(PipelineOptionsTest, DelegationIsReportedByBackend) {
+  constexpr std::string_view kWaves = R"(program aten {
+  graph(%x: f32[2] user_input) {
+    %a: f32[2] = aten.sin.default(%x)
+    %b: f32[2] = aten.cos.default(%a)
+    %c: f32[2] = aten.neg.default(%b)
+    %d: f32[2] = aten.tan.default(%c)
+    return (%d user_output)
+  }
+})";
+  const OneOperator tan_to_first("aten.tan.default", "first");
+  const OneOperator again("aten.cos.default", "second");
+  PipelineOptions options;
+  options.partitioners.all = {&sin_to_first_, &cos_to_second_, &tan_to_first, &again};
+  ASSERT_OK(Lower(kWaves, {"forward"}, options).status());
+  ASSERT_EQ(report_.delegation.size(), 3u);
+  size_t calls = 0, nodes = 0;
+  for (const DelegationReport& entry : report_.delegation) {
+    calls += entry.delegate_calls;
+    nodes += entry.nodes;
+    EXPECT_EQ(entry.backend_id.empty(), &entry == &report_.delegation.back());
+  }
+  EXPECT_EQ(calls, 3u);
+  EXPECT_EQ(nodes, 4u);
+  ASSERT_EQ(report_.left_over.size(), 1u);
+  EXPECT_EQ(report_.left_over[0].reason,
+            "not aten.sin.default; not aten.cos.default; not aten.tan.default");
+}
+
+// Partitioners need backends; a caller need not ask for a report, or has lists of his own.
+TEST_F(PipelineOptionsTest, PartitionersNeedBackendsAndNoReport) {
+  PipelineOptions options;
+  options.partitioners.all = {&sin_to_first_};
+  const auto lower = [&](PipelineReport* report) {
+    MethodPrograms methods;
+    methods.emplace_back("forward", ParseOrDie(kSinCos, *ops_));
+    return LowerPrograms(std::move(methods), options, report).status();
+  };
+  EXPECT_THAT(lower(nullptr), StatusIs(absl::StatusCode::kInvalidArgument,
+                                       "partitioners were given, but no backends"));
+  options.backends = &aot_;
+  EXPECT_OK(lower(nullptr));
+  std::vector<std::string> notes;
+  std::vector<Refusal> refusals;
+  options.to_backend.notes = &notes;
+  options.to_backend.refusals = &refusals;
+  PipelineReport report;
+  EXPECT_OK(lower(&report));
+  EXPECT_EQ(refusals.size(), 1u);
+  ASSERT_EQ(report.left_over.size(), 1u);
+  EXPECT_EQ(report.left_over[0].reason, "no partitioner asked for it");  // as far as it was told
+}
+
+TEST_F(PipelineOptionsTest, ErrorsSayInWhichPhaseTheyAre) {
+  const Pass fails = {"fails", [](ExportedProgram&) -> absl::StatusOr<bool> {
+                        return absl::UnimplementedError("no way");
+                      }};
+  const Pass to_clone = {"to_clone", [this](ExportedProgram& program) -> absl::StatusOr<bool> {
+                           program = ParseOrDie(R"(program edge {
+                             graph(%x: f32[2] user_input) {
+                               %y: f32[2] = edge.aten.clone.default(%x, memory_format=format:contiguous)
+                               return (%y user_output)
+                             }
+                           })",
+                                                *ops_);
+                           return true;
+                         }};
+  PipelineOptions options;
+  options.transform_passes.all = {fails};
+  EXPECT_THAT(Lower(kSinCos, {"forward"}, options).status(),
+              StatusIs(absl::StatusCode::kUnimplemented,
+                       HasSubstr("transform passes: method 'forward': pass fails: no way")));
+  options = {};
+  options.passes = {to_clone};
+  EXPECT_THAT(Lower(kSinCos, {"forward"}, options).status(),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       AllOf(HasSubstr("passes: method 'forward'"), HasSubstr("E4"))));
+  options = {};
+  options.constant_methods = {{"alone", {1}}};
+  EXPECT_THAT(Lower(kSinCos, {}, options).status(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("expected another method")));
+  options = {};
+  options.progress = [](std::string_view, double) {};
+  PipelineReport report;
+  for (const char* model : {"", "net"}) {
+    EXPECT_THAT(LowerFiles({{"forward", "/no/such/archive.pt2", model}}, *ops_, options, &report),
+                StatusIs(absl::StatusCode::kNotFound, HasSubstr("import: method 'forward'")));
+  }
+  EXPECT_FALSE(
+      ImportMethods({{"forward", "/no/such/archive.pt2", ""}}, *ops_, options, nullptr).ok());
+}
+
+// Only what is a training program becomes one of ATen; others are left as they are.
+TEST_F(PipelineOptionsTest, TheAtenStageIsOfTrainingPrograms) {
+  const auto to_aten = [&](std::string_view text) {
+    MethodPrograms methods;
+    methods.emplace_back("forward", ParseOrDie(text, *ops_));
+    return LowerToStage(std::move(methods), Stage::kAten, {}, nullptr);
+  };
+  ASSERT_OK_AND_ASSIGN(const MethodPrograms same, to_aten(kSinCos));
+  EXPECT_EQ(PrintProgram(same[0].second), PrintProgram(ParseOrDie(kSinCos, *ops_)));
+  EXPECT_THAT(to_aten(R"(program training {
+  graph(%x: f32[1,2] user_input) {
+    %e: f32[3,2]{strides=[0,1]} = aten.expand.default(%x, [3,2])
+    %w: f32[3,2]{strides=[0,1]} = aten.mul_.Scalar(%e, 2)
+    return (%w user_output)
+  }
+})")
+                  .status(),
+              StatusIs(absl::StatusCode::kUnimplemented,
+                       AllOf(HasSubstr("passes: method 'forward'"), HasSubstr("share memory"))));
+}
+
 }  // namespace
 }  // namespace belay::exir

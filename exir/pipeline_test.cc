@@ -1,6 +1,7 @@
 #include "exir/pipeline.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -153,6 +154,68 @@ TEST_F(ToEdgeTest, WhatCannotBeKeptIsNoted) {
   std::vector<std::string> notes;
   KeepFor(program, {&partitioner}, &notes);
   EXPECT_THAT(notes, ElementsAre(HasSubstr("aten.view.default"), HasSubstr("aten.add_.Tensor")));
+}
+
+// Random numbers without a seed are the runtime's own.
+TEST_F(ToEdgeTest, WithoutASeedRandomOperatorsStay) {
+  constexpr std::string_view kRandom = R"(program aten {
+  graph(%x: f32[2] user_input) {
+    %y: f32[2] = aten.rand.default([2])
+    %z: f32[2] = aten.add.Tensor(%x, %y)
+    return (%z user_output)
+  }
+})";
+  ToEdgeOptions options;
+  options.random_seed = std::nullopt;
+  EXPECT_THAT(Convert(kRandom, options),
+              AllOf(HasSubstr("aten.rand.default"), Not(HasSubstr("seeded"))));
+  options.random_seed = 7;
+  EXPECT_THAT(Convert(kRandom, options), HasSubstr("seeded."));
+}
+
+// A filter decides node by node; an operator that nobody knows has nothing to be kept from.
+TEST_F(ToEdgeTest, AFilterDecidesWhichNodesAreKept) {
+  ASSERT_OK_AND_ASSIGN(const ExportedProgram program, ParseProgram(R"(program aten {
+    graph(%x: f32[2,3] user_input, %w: f32[3,3] user_input) {
+      %first: f32[2,3] = aten.linear.default(%x, %w)
+      %second: f32[2,3] = aten.linear.default(%first, %w)
+      return (%second user_output)
+    }
+  })",
+                                                                   *ops_));
+  const KeepingPartitioner partitioner(
+      {{ops_->Find("aten.linear.default"), ops_->FindOrOpaque("custom.op.default")},
+       [](const ExportedProgram& p, GraphId graph, NodeId node) {
+         return p.graphs[graph].node(node).name == "second";
+       }});
+  ToEdgeOptions options;
+  std::vector<std::string> notes;
+  options.decompose = KeepFor(program, {&partitioner}, &notes);
+  EXPECT_THAT(notes, ElementsAre(HasSubstr("custom.op.default")));
+  ASSERT_OK_AND_ASSIGN(const ExportedProgram edge, ToEdge(program.Clone(), options));
+  const std::string text = PrintProgram(edge);
+  EXPECT_THAT(text, HasSubstr("%second: f32[2,3] = edge.aten.linear.default"));
+  EXPECT_THAT(text, Not(HasSubstr("%first: f32[2,3] = edge.aten.linear.default")));
+}
+
+// Sizes that are numbers, and values that are no tensors, need no bound.
+TEST_F(ToEdgeTest, OnlySymbolsOfSizesAreBound) {
+  MethodPrograms methods;
+  ASSERT_OK_AND_ASSIGN(ExportedProgram program, ParseProgram(R"(program aten {
+    ranges { s0: [2, inf] s1: [0, 9] }
+    graph(%n: symint(s1) user_input, %x: f32[s0,3] user_input) {
+      %y: f32[s0,3] = aten.mul.Tensor(%x, %n)
+      return (%y user_output)
+    }
+  })",
+                                                             *ops_));
+  methods.emplace_back("forward", std::move(program));
+  PipelineOptions options;
+  options.unbounded_size = 16;
+  ASSERT_OK_AND_ASSIGN(const MethodPrograms edge,
+                       LowerToStage(std::move(methods), Stage::kEdge, options, nullptr));
+  EXPECT_EQ(edge[0].second.ranges.at("s0").max, 16);
+  EXPECT_EQ(edge[0].second.ranges.at("s1").max, 9);
 }
 
 }  // namespace
