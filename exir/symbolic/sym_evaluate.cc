@@ -43,7 +43,7 @@ std::optional<SymValue> EvaluateJunction(const SymExpr& e, const SymbolFn& symbo
 
 std::optional<SymValue> EvaluateFunction(const SymExpr& e, const SymbolFn& symbol) {
   if (e.name() == "And" || e.name() == "Or") return EvaluateJunction(e, symbol);
-  if (e.name() == "Where" && e.arguments().size() == 3) {
+  if (e.name() == "Where") {
     const std::optional<SymValue> condition = Evaluate(e.arguments()[0], symbol);
     if (!condition.has_value()) return std::nullopt;
     return Evaluate(e.arguments()[condition->boolean ? 1 : 2], symbol);

@@ -42,11 +42,11 @@ bool IsPolymorphic(Kind kind, std::string_view name) {
 }
 
 ValueKind ValueKindOf(Kind kind, std::string_view name, const std::vector<SymExpr>& arguments) {
-  if (kind == Kind::kFunction && IsBoolFunction(name)) return ValueKind::kBool;
-  if (kind == Kind::kFunction && IsFloatFunction(name)) return ValueKind::kFloat;
+  if (IsBoolFunction(name)) return ValueKind::kBool;  // sums and products have no name
+  if (IsFloatFunction(name)) return ValueKind::kFloat;
   if (IsPolymorphic(kind, name)) {
-    const bool where = kind == Kind::kFunction && name == "Where";
-    bool all_bool = where && arguments.size() > 1;
+    const bool where = name == "Where";
+    bool all_bool = where;
     for (size_t i = where ? 1 : 0; i < arguments.size(); ++i) {
       if (arguments[i].value_kind() == ValueKind::kFloat) return ValueKind::kFloat;
       all_bool = all_bool && arguments[i].value_kind() == ValueKind::kBool;
@@ -129,8 +129,7 @@ std::string FactorText(const SymExpr& e) {
 }
 
 std::string PowText(const SymExpr& e) {
-  const std::optional<int64_t> exponent =
-      e.arguments().size() == 2 ? e.arguments()[1].AsInt() : std::nullopt;
+  const std::optional<int64_t> exponent = e.arguments()[1].AsInt();
   if (!exponent.has_value()) return CallText(e);
   const SymExpr& base = e.arguments()[0];
   const bool atom =
@@ -160,14 +159,13 @@ void AppendSymbols(const SymExpr& e, std::vector<std::string_view>& out) {
 std::string AddText(const SymExpr& e) {
   std::string text;
   for (const SymExpr& argument : e.arguments()) {
-    std::string term = argument.ToString();
+    const std::string term = argument.ToString();  // no sum: they are flat
     const bool negative = IsNegativeNumber(argument) || (argument.kind() == Kind::kMul &&
                                                          IsNegativeNumber(argument.arguments()[0]));
     if (!text.empty() && negative) {
       absl::StrAppend(&text, " - ", std::string_view(term).substr(1));
     } else {
-      absl::StrAppend(&text, text.empty() ? "" : " + ",
-                      argument.kind() == Kind::kAdd ? FactorText(argument) : term);
+      absl::StrAppend(&text, text.empty() ? "" : " + ", term);
     }
   }
   return text;

@@ -87,15 +87,13 @@ SymExpr FloorDivByNumber(const SymExpr& a, int64_t d) {
     }
     rest.push_back(std::move(term));
   }
-  if (rest.empty()) return Sum(out);
+  if (rest.empty()) return Sum(out);  // else d divides none of them: common < d
   // (4*s + 2*t + 1) // 4 = s + (2*t + 1) // 4: the number does not matter to the common divisor of
   // the others.
   for (SymTerm& term : rest) term.coefficient.num /= common;
   divisor = d / common;
   const SymExpr numerator = FromPolynomial(SymPolynomial(std::move(rest)));
-  if (divisor == 1) {
-    out.push_back(numerator);
-  } else if (common > 1 || !out.empty()) {
+  if (common > 1 || !out.empty()) {
     // What remains may be a quotient itself. Fewer terms or a smaller divisor: that ends.
     out.push_back(FloorDivByNumber(numerator, divisor));
   } else if (const std::optional<SymExpr> folded = Fold(kFloorDiv, {numerator, SymExpr(divisor)})) {
@@ -183,6 +181,7 @@ SymExpr Extremum(std::string_view name, std::vector<SymExpr> x) {
 }
 
 // And and Or: flat, sorted, without repetition; `unit` changes nothing, its opposite decides.
+// Precondition: not all are constants.
 SymExpr Junction(std::string_view name, std::vector<SymExpr> x) {
   const bool unit = name == "And";
   std::vector<SymExpr> flat;
@@ -197,7 +196,6 @@ SymExpr Junction(std::string_view name, std::vector<SymExpr> x) {
   }
   SortStably(flat, SymExprAccess::CompareForms);
   flat.erase(std::unique(flat.begin(), flat.end()), flat.end());
-  if (flat.empty()) return SymExpr::Bool(unit);
   if (flat.size() == 1 && flat[0].value_kind() == ValueKind::kBool) return flat[0];
   return Raw(name, std::move(flat));
 }
@@ -208,7 +206,7 @@ constexpr std::pair<std::string_view, std::string_view> kNegations[] = {
 SymExpr Negation(const SymExpr& e) {
   if (IsFunction(e, "Not") && e.arguments()[0].value_kind() == ValueKind::kBool)
     return e.arguments()[0];
-  if (e.kind() == Kind::kFunction && e.arguments().size() == 2) {
+  if (e.kind() == Kind::kFunction) {
     for (const auto& [relation, opposite] : kNegations) {
       if (e.name() == relation) {
         return SymExpr::Function(opposite,
@@ -247,37 +245,43 @@ SymExpr Rounding(std::string_view name, SymExpr e) {
 
 }  // namespace
 
-SymExpr SymExpr::Function(std::string_view name, std::vector<SymExpr> x) {
+std::string_view CanonicalSymName(std::string_view name) {
   for (const auto& [synonym, canonical] : kSynonyms) {
-    if (name == synonym) name = canonical;
+    if (name == synonym) return canonical;
   }
-  const size_t n = x.size();
+  return name;
+}
+
+SymExpr SymExpr::Function(std::string_view name, std::vector<SymExpr> x) {
+  name = CanonicalSymName(name);
   if (name == "Add") return Sum(x);
   if (name == "Mul") {
     std::vector<SymFactor> factors;
     for (SymExpr& e : x) factors.push_back({std::move(e), 1});
     return Product(std::move(factors));
   }
-  if (name == "Identity" && n == 1) return x[0];
+  if (name == "Identity" && x.size() == 1) return x[0];
   if (name == kOpaque) return SymExprAccess::MakeOpaque();
+  // Whoever meets a known function relies on its arguments.
+  const std::optional<SymArity> arity = ArityOfSymFunction(name);
+  if (arity.has_value() && (x.size() < arity->min || x.size() > arity->max))
+    return SymExprAccess::MakeOpaque();
   if (std::optional<SymExpr> constant = Fold(name, x)) return *std::move(constant);
-  if (name == kPow && n == 2 && x[1].AsInt().has_value()) return Product({{x[0], *x[1].AsInt()}});
-  if (name == kFloorDiv && n == 2) return FloorDivision(std::move(x));
-  if ((name == "PythonMod" || name == "Mod") && n == 2) return Modulo(name, std::move(x));
-  if ((name == "Max" || name == "Min") && n > 0) return Extremum(name, std::move(x));
+  if (name == kRational) return SymExprAccess::MakeOpaque();
+  if (name == kPow && x[1].AsInt().has_value()) return Product({{x[0], *x[1].AsInt()}});
+  if (name == kFloorDiv) return FloorDivision(std::move(x));
+  if (name == "PythonMod" || name == "Mod") return Modulo(name, std::move(x));
+  if (name == "Max" || name == "Min") return Extremum(name, std::move(x));
   if (name == "And" || name == "Or") return Junction(name, std::move(x));
-  if (name == "Not" && n == 1) return Negation(x[0]);
-  if (name == "Where" && n == 3) return Choice(std::move(x));
-  if (n == 2) {
-    for (const auto& [relation, opposite] : kNegations) {
-      if (name == relation) return Relation(name, std::move(x));
-    }
+  if (name == "Not") return Negation(x[0]);
+  if (name == "Where") return Choice(std::move(x));
+  for (const auto& [relation, opposite] : kNegations) {
+    if (name == relation) return Relation(name, std::move(x));
   }
-  if (n == 1 && (name == "CeilToInt" || name == "FloorToInt" || name == "RoundToInt" ||
-                 name == "TruncToInt")) {
-    return Rounding(name, std::move(x[0]));
+  for (std::string_view rounding : {"CeilToInt", "FloorToInt", "RoundToInt", "TruncToInt"}) {
+    if (name == rounding) return Rounding(name, std::move(x[0]));
   }
-  if (name == "CeilDiv" && n == 2 && IsIntegral(x[0]) && IsIntegral(x[1])) {
+  if (name == "CeilDiv" && IsIntegral(x[0]) && IsIntegral(x[1])) {
     if (x[1].AsInt() == 1) return x[0];
     if (const std::optional<SymPolynomial> q =
             ExactQuotient(ToPolynomial(x[0]), ToPolynomial(x[1]))) {

@@ -73,6 +73,9 @@ void SortStably(Container& items, const Compare& compare) {
   items = std::move(sorted);
 }
 
+// The one name of a function that has several.
+std::string_view CanonicalSymName(std::string_view name);
+
 inline bool IsFunction(const SymExpr& e, std::string_view name) {
   return e.kind() == SymExpr::Kind::kFunction && e.name() == name;
 }

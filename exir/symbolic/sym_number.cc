@@ -234,10 +234,9 @@ std::optional<SymNumber> Add(const SymNumber& a, const SymNumber& b) {
 std::optional<SymNumber> Multiply(const SymNumber& a, const SymNumber& b) {
   if (a.is_float || b.is_float) return SymNumber::Real(a.AsDouble() * b.AsDouble());
   // Reduced crosswise first, so that only a result that does not fit overflows.
-  const std::optional<SymNumber> x = SymNumber::Rational(a.num, b.den),
-                                 y = SymNumber::Rational(b.num, a.den);
-  if (!x || !y) return std::nullopt;
-  const std::optional<int64_t> num = CheckedMul(x->num, y->num), den = CheckedMul(x->den, y->den);
+  // Denominators are greater than 0, so that both quotients are numbers.
+  const SymNumber x = *SymNumber::Rational(a.num, b.den), y = *SymNumber::Rational(b.num, a.den);
+  const std::optional<int64_t> num = CheckedMul(x.num, y.num), den = CheckedMul(x.den, y.den);
   if (!num || !den) return std::nullopt;
   return SymNumber{false, *num, *den, 0};
 }
@@ -279,10 +278,7 @@ int CompareNumbers(const SymNumber& a, const SymNumber& b) {
 std::optional<SymValue> ApplySymFunction(std::string_view name,
                                          absl::Span<const SymValue> arguments) {
   for (const FunctionRow& row : kFunctions) {
-    if (row.name != name) continue;
-    if (arguments.size() < row.min_arguments || arguments.size() > row.max_arguments)
-      return std::nullopt;
-    return row.apply(arguments);
+    if (row.name == name) return row.apply(arguments);
   }
   return std::nullopt;
 }

@@ -53,8 +53,9 @@ struct SymValue {
   }  // as a truth value, not 0
 };
 
-// The functions of docs/pt2-format.md §10 under their canonical names. nullopt for unknown functions, a
-// wrong number of arguments, arguments outside the function's domain, and overflow.
+// The functions of docs/pt2-format.md §10 under their canonical names. nullopt for unknown functions,
+// arguments outside the function's domain, and overflow. Precondition: of a known function there are
+// as many arguments as it takes (SymExpr::Function).
 std::optional<SymValue> ApplySymFunction(std::string_view name,
                                          absl::Span<const SymValue> arguments);
 // How many arguments the function takes; nullopt for unknown functions.

@@ -287,8 +287,9 @@ class Parser {
     bool is_float = false;
     while (end < text_.size()) {
       const char c = text_[end];
+      // The first character is a digit or a point: there is one before each sign.
       const bool sign_of_exponent =
-          (c == '+' || c == '-') && end > pos_ && (text_[end - 1] == 'e' || text_[end - 1] == 'E');
+          (c == '+' || c == '-') && (text_[end - 1] == 'e' || text_[end - 1] == 'E');
       if (!IsDigit(c) && c != '.' && c != 'e' && c != 'E' && !sign_of_exponent) break;
       is_float = is_float || !IsDigit(c);
       ++end;
@@ -316,8 +317,8 @@ class Parser {
     const std::from_chars_result r =
         std::from_chars(token.data(), token.data() + token.size(), value);
     if (r.ptr != token.data() + token.size()) return false;
-    return r.ec == std::errc() ||
-           (r.ec == std::errc::result_out_of_range && absl::SimpleAtod(ToAbsl(token), &value));
+    if (r.ec == std::errc::result_out_of_range) return absl::SimpleAtod(ToAbsl(token), &value);
+    return r.ec == std::errc();
   }
 
   std::string_view Identifier() {
@@ -395,19 +396,13 @@ class Parser {
     } while (Consume(","));
     ABSL_RETURN_IF_ERROR(EndOfCall());
     const size_t count = arguments.size();
+    const std::optional<SymArity> arity = ArityOfSymFunction(CanonicalSymName(name));
+    if (arity.has_value() && (count < arity->min || count > arity->max)) {
+      return Error(
+          absl::StrCat("other arguments of ", name, ", which has ", count, ", before this"));
+    }
     SymExpr e = SymExpr::Function(name, std::move(arguments));
-    // Whoever meets a known function relies on its arguments.
-    if (e.kind() == SymExpr::Kind::kFunction) {
-      const std::optional<SymArity> arity = ArityOfSymFunction(e.name());
-      if (arity.has_value() &&
-          (e.arguments().size() < arity->min || e.arguments().size() > arity->max)) {
-        return Error(
-            absl::StrCat("other arguments of ", name, ", which has ", count, ", before this"));
-      }
-    }
-    if (name == kRational && e.kind() == SymExpr::Kind::kFunction && !NumberOf(e).has_value()) {
-      return Error("a fraction before this");
-    }
+    if (name == kRational && IsOpaque(e)) return Error("a fraction before this");
     return e;
   }
 

@@ -48,7 +48,7 @@ bool NormaliseMonomial(SymMonomial& m) {
 SymFactor ToFactor(const SymExpr& e) {
   if (IsFunction(e, kPow)) {
     const std::optional<int64_t> exponent = e.arguments()[1].AsInt();
-    if (exponent.has_value() && *exponent != 0) return {e.arguments()[0], *exponent};
+    if (exponent.has_value()) return {e.arguments()[0], *exponent};  // never 0: that is 1
   }
   return {e, 1};
 }
@@ -132,8 +132,7 @@ std::optional<SymNumber> NumberOf(const SymExpr& e) {
   if (const std::optional<int64_t> i = e.AsInt()) return SymNumber::Int(*i);
   if (e.kind() == Kind::kFloat) return SymNumber::Real(*e.AsFloat());
   if (IsFunction(e, kRational)) {
-    const std::optional<int64_t> num = e.arguments()[0].AsInt(), den = e.arguments()[1].AsInt();
-    if (num.has_value() && den.has_value()) return SymNumber::Rational(*num, *den);
+    return SymNumber::Rational(*e.arguments()[0].AsInt(), *e.arguments()[1].AsInt());
   }
   return std::nullopt;
 }
@@ -212,11 +211,7 @@ std::optional<SymTerm> DivideTerms(const SymTerm& a, const SymTerm& b) {
   const std::optional<SymNumber> inverse = Power(b.coefficient, -1);
   if (!inverse.has_value()) return std::nullopt;
   SymTerm divisor{*inverse, b.monomial};
-  for (SymFactor& f : divisor.monomial) {
-    const std::optional<int64_t> negative = CheckedSub<int64_t>(0, f.exponent);
-    if (!negative.has_value()) return std::nullopt;
-    f.exponent = *negative;
-  }
+  for (SymFactor& f : divisor.monomial) f.exponent = -f.exponent;
   return MultiplyTerms(a, divisor);
 }
 

@@ -38,6 +38,7 @@ SymExpr FromPolynomial(const std::optional<SymPolynomial>& p);
 // Sorts, merges equal monomials, drops zeros. nullopt on overflow.
 std::optional<SymPolynomial> Normalize(std::vector<SymTerm> terms);
 // The coefficient and the monomial are multiplied or divided factor by factor. nullopt on overflow.
+// Precondition of the division: the exponents of b are greater than 0, as those of integers are.
 std::optional<SymTerm> MultiplyTerms(const SymTerm& a, const SymTerm& b);
 std::optional<SymTerm> DivideTerms(const SymTerm& a, const SymTerm& b);
 
@@ -46,7 +47,7 @@ SymExpr Sum(absl::Span<const SymExpr> summands);
 SymExpr Product(std::vector<SymFactor> factors);
 
 // q with q * divisor = dividend as polynomials with integer coefficients, when there is one that a
-// short search finds.
+// short search finds. Precondition: both are integers wherever they have a value.
 std::optional<SymPolynomial> ExactQuotient(const SymPolynomial& dividend,
                                            const SymPolynomial& divisor);
 

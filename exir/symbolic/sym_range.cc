@@ -91,8 +91,8 @@ SymRange ModRange(SymRange a, SymRange d, bool python) {
   return {python ? 0 : NegateEnd(largest), largest};
 }
 
+// Precondition: exponent > 0.
 SymRange PowRange(SymRange base, int64_t exponent) {
-  if (exponent < 0) return base.min >= 1 ? SymRange{0, 1} : kEverything;
   const auto power = [exponent](int64_t x) {
     int64_t result = 1;
     // 64 doublings leave int64; 0, 1 and -1 stay where they are, by parity.
@@ -156,6 +156,12 @@ bool IsRelation(std::string_view name) {
   return false;
 }
 
+// Whether a number is not 0.
+SymRange TruthRange(SymRange r) {
+  if (r.min > 0 || r.max < 0) return {1, 1};
+  return r.min == 0 && r.max == 0 ? SymRange{0, 0} : kTruthValues;
+}
+
 SymRange FunctionRange(const SymExpr& e, const std::vector<SymRange>& r) {
   const std::string_view name = e.name();
   if (name == "Max" || name == "Min") {
@@ -168,49 +174,46 @@ SymRange FunctionRange(const SymExpr& e, const std::vector<SymRange>& r) {
   }
   if (name == "And" || name == "Or") {
     SymRange result = name == "And" ? SymRange{1, 1} : SymRange{0, 0};
-    for (SymRange x : r) {
-      x = {x.min > 0 || x.max < 0 ? 1 : 0, x.min == 0 && x.max == 0 ? 0 : 1};
+    for (const SymRange& number : r) {
+      const SymRange x = TruthRange(number);
       result = name == "And" ? SymRange{std::min(result.min, x.min), std::min(result.max, x.max)}
                              : SymRange{std::max(result.min, x.min), std::max(result.max, x.max)};
     }
     return result;
   }
-  if (r.size() == 1) {
-    if (name == "Not")
-      return {r[0].min == 0 && r[0].max == 0 ? 1 : 0, r[0].min > 0 || r[0].max < 0 ? 0 : 1};
-    if (name == "Abs") {
-      const SymRange n = Negate(r[0]);
-      return {std::max<int64_t>({r[0].min, n.min, 0}), std::max(r[0].max, n.max)};
-    }
-    for (std::string_view n : {"CeilToInt", "FloorToInt", "RoundToInt", "TruncToInt"}) {
-      if (name == n) return r[0];
-    }
+  if (name == "Not") {
+    const SymRange truth = TruthRange(r[0]);
+    return {1 - truth.max, 1 - truth.min};
   }
-  if (r.size() == 2) {
-    if (name == kPow) {
-      const std::optional<int64_t> exponent = e.arguments()[1].AsInt();
-      if (exponent.has_value()) return PowRange(r[0], *exponent);
-      return r[0].min >= 1 && r[1].min >= 0 ? SymRange{1, kAbove} : kEverything;
-    }
-    if (name == kFloorDiv) return FloorDivRange(r[0], r[1]);
-    if (name == "CeilDiv") return CeilDivRange(r[0], r[1]);
-    if (name == "PythonMod" || name == "Mod") return ModRange(r[0], r[1], name == "PythonMod");
-    if (name == "BitwiseFn_bitwise_and" || name == "BitwiseFn_bitwise_or")
-      return BitwiseRange(name == "BitwiseFn_bitwise_and", r[0], r[1]);
-    if (IsRelation(name)) return RelationRange(name, r[0], r[1]);
-    if (name == "LShift" || name == "RShift") {
-      if (r[1].min < 0) return kEverything;
-      const auto factor = [](int64_t shift) { return shift > 62 ? kAbove : int64_t{1} << shift; };
-      const SymRange factors = {factor(r[1].min), factor(r[1].max)};
-      return name == "LShift" ? MultiplyRanges(r[0], factors) : FloorDivRange(r[0], factors);
-    }
+  if (name == "Abs") {
+    const SymRange n = Negate(r[0]);
+    return {std::max<int64_t>({r[0].min, n.min, 0}), std::max(r[0].max, n.max)};
   }
-  if (r.size() == 3) {
-    if (name == "ModularIndexing") return ModRange(FloorDivRange(r[0], r[1]), r[2], true);
-    if (name == "Where") {
-      if (r[0].min > 0 || r[0].max < 0) return r[1];
-      return r[0].min == 0 && r[0].max == 0 ? r[2] : Hull(r[1], r[2]);
-    }
+  for (std::string_view n : {"CeilToInt", "FloorToInt", "RoundToInt", "TruncToInt"}) {
+    if (name == n) return r[0];
+  }
+  if (name == kPow) {
+    // Of a negative exponent the power is a fraction (RealFunction).
+    const std::optional<int64_t> exponent = e.arguments()[1].AsInt();
+    if (exponent.has_value()) return PowRange(r[0], *exponent);
+    return r[0].min >= 1 ? SymRange{1, kAbove} : kEverything;
+  }
+  if (name == kFloorDiv) return FloorDivRange(r[0], r[1]);
+  if (name == "CeilDiv") return CeilDivRange(r[0], r[1]);
+  if (name == "PythonMod" || name == "Mod") return ModRange(r[0], r[1], name == "PythonMod");
+  if (name == "BitwiseFn_bitwise_and" || name == "BitwiseFn_bitwise_or")
+    return BitwiseRange(name == "BitwiseFn_bitwise_and", r[0], r[1]);
+  if (IsRelation(name)) return RelationRange(name, r[0], r[1]);
+  if (name == "LShift" || name == "RShift") {
+    if (r[1].min < 0) return kEverything;
+    const auto factor = [](int64_t shift) { return shift > 62 ? kAbove : int64_t{1} << shift; };
+    const SymRange factors = {factor(r[1].min), factor(r[1].max)};
+    return name == "LShift" ? MultiplyRanges(r[0], factors) : FloorDivRange(r[0], factors);
+  }
+  if (name == "ModularIndexing") return ModRange(FloorDivRange(r[0], r[1]), r[2], true);
+  if (name == "Where") {
+    const SymRange truth = TruthRange(r[0]);
+    return truth.min == 1 ? r[1] : truth.max == 0 ? r[2] : Hull(r[1], r[2]);
   }
   return kEverything;
 }
@@ -229,7 +232,7 @@ double Above(double x, bool exact) { return exact ? x : std::nextafter(x, kInfin
 Reals HullOf(std::initializer_list<Reals> intervals) {
   Reals hull = {kInfinity, -kInfinity};
   for (const Reals& r : intervals) {
-    if (std::isnan(r.min) || std::isnan(r.max)) return kAllReals;
+    if (std::isnan(r.min)) return kAllReals;  // then the other end is none either
     hull = {std::min(hull.min, r.min), std::max(hull.max, r.max)};
   }
   return hull;
@@ -326,7 +329,7 @@ struct Bounds {
 // The functions that make floats, and what others do with them. nullopt: the function is one on
 // integers, or it knows no better than from the integers around its arguments.
 std::optional<Reals> RealFunction(std::string_view name, const std::vector<Bounds>& x) {
-  if (name == "IntTrueDiv" && x.size() == 2) {
+  if (name == "IntTrueDiv") {
     Reals divisor = x[1].reals;
     if (x[1].integral) {  // and not 0
       if (divisor.min == 0) divisor.min = 1;
@@ -334,17 +337,15 @@ std::optional<Reals> RealFunction(std::string_view name, const std::vector<Bound
     }
     return divisor.min > divisor.max ? kAllReals : DivideReals(x[0].reals, divisor);
   }
-  if (name == "FloatTrueDiv" && x.size() == 2) return DivideReals(x[0].reals, x[1].reals);
-  if (name == "FloatPow" && x.size() == 2) return PowReals(x[0].reals, x[1].reals);
-  if (name == "ToFloat" && x.size() == 1) return x[0].reals;
-  if (name == "TruncToFloat" && x.size() == 1)
-    return Reals{std::trunc(x[0].reals.min), std::trunc(x[0].reals.max)};
-  if (name == "OpaqueUnaryFn_sqrt" && x.size() == 1)
+  if (name == "FloatTrueDiv") return DivideReals(x[0].reals, x[1].reals);
+  if (name == "FloatPow") return PowReals(x[0].reals, x[1].reals);
+  if (name == "ToFloat") return x[0].reals;
+  if (name == "TruncToFloat") return Reals{std::trunc(x[0].reals.min), std::trunc(x[0].reals.max)};
+  if (name == "OpaqueUnaryFn_sqrt")
     return PowReals({std::max(x[0].reals.min, 0.0), std::max(x[0].reals.max, 0.0)}, {0.5, 0.5});
-  if (name == "RoundDecimal" && x.size() == 2 && x[1].reals.min >= 0)
-    return AddReals(x[0].reals, {-0.5, 0.5});
+  if (name == "RoundDecimal" && x[1].reals.min >= 0) return AddReals(x[0].reals, {-0.5, 0.5});
   // Of a negative power of an integer too.
-  if (name == kPow && x.size() == 2 && x[1].reals.min < 0) return PowReals(x[0].reals, x[1].reals);
+  if (name == kPow && x[1].reals.min < 0) return PowReals(x[0].reals, x[1].reals);
   if (std::all_of(x.begin(), x.end(), [](const Bounds& b) { return b.integral; })) {
     return std::nullopt;
   }
@@ -357,21 +358,21 @@ std::optional<Reals> RealFunction(std::string_view name, const std::vector<Bound
     }
     return result;
   }
-  if (name == "Abs" && x.size() == 1) {
+  if (name == "Abs") {
     const Reals& r = x[0].reals;
     return Reals{std::max({r.min, -r.max, 0.0}), std::max(r.max, -r.min)};
   }
-  if (name == kFloorDiv && x.size() == 2) {
+  if (name == kFloorDiv) {
     const Reals quotient = DivideReals(x[0].reals, x[1].reals);
     return Reals{std::floor(quotient.min), std::floor(quotient.max)};
   }
-  if ((name == "PythonMod" || name == "Mod") && x.size() == 2)
+  if (name == "PythonMod" || name == "Mod")
     return ModReals(x[0].reals, x[1].reals, name == "PythonMod");
-  if (name == kPow && x.size() == 2) return PowReals(x[0].reals, x[1].reals);
-  if (name == "Where" && x.size() == 3) {
-    const SymRange& condition = x[0].integers;
-    if (condition.min > 0 || condition.max < 0) return x[1].reals;
-    if (condition.min == 0 && condition.max == 0) return x[2].reals;
+  if (name == kPow) return PowReals(x[0].reals, x[1].reals);
+  if (name == "Where") {
+    const SymRange truth = TruthRange(x[0].integers);
+    if (truth.min == 1) return x[1].reals;
+    if (truth.max == 0) return x[2].reals;
     return HullOf({x[1].reals, x[2].reals});
   }
   return std::nullopt;
