@@ -194,6 +194,7 @@ TEST(SymEvaluateTest, FractionsAreRoundedExactly) {
            {"FloorToInt(s/2)", INT64_MAX, 4611686018427387903},
            {"CeilToInt(s/2)", INT64_MAX, 4611686018427387904},
            {"TruncToInt(s/2)", INT64_MAX, 4611686018427387903},
+           {"RoundToInt(s/3)", 9223372036854775805, 3074457345618258602},
        }) {
     const SymExpr e = Parse(text);
     EXPECT_EQ(e.EvaluateInt([s = s](std::string_view) { return std::optional<int64_t>(s); }), want)
