@@ -57,8 +57,12 @@ void Interpreter::Impl::CheckNode(const Graph& graph, NodeId id,
       if (enabled == nullptr || *enabled) reason = "casts of an autocast region are not inserted";
     } else if (op->name() == "higher_order.with_effects") {
       const OperatorName* inner = node.argument("operator").get_if<OperatorName>();
-      op = inner == nullptr ? nullptr : program_.ops->Find(inner->name);
-      if (op == nullptr) reason = "the operator that it calls is not known";
+      const OpOverload* called = inner == nullptr ? nullptr : program_.ops->Find(inner->name);
+      if (called == nullptr || called->dialect() == Dialect::kHigherOrder) {
+        reason = "the operator that it calls is not known";
+      } else {
+        op = called;
+      }
     }
   }
   if (reason.empty() && op->dialect() != Dialect::kHigherOrder && !HasKernel(*op) &&

@@ -260,6 +260,15 @@ TEST(SymEvaluateTest, FunctionsHaveNoValueOutsideTheirDomain) {
     EXPECT_EQ(e.EvaluateInt(&NoSymbols), std::nullopt) << text;
     EXPECT_EQ(e.EvaluateBool(&NoSymbols), std::nullopt) << text;
   }
+  // What is not known decides nothing, however much of it there is.
+  EXPECT_EQ(Parse("And(u > 1, v > 1)").EvaluateBool(&NoSymbols), std::nullopt);
+  EXPECT_EQ(Parse("Or(u > 1, v > 1)").EvaluateBool(&NoSymbols), std::nullopt);
+  for (const std::string_view text : {"s*t", "s + t"}) {
+    EXPECT_EQ(
+        Parse(text).EvaluateInt([](std::string_view) { return std::optional<int64_t>(INT64_MAX); }),
+        std::nullopt)
+        << text;
+  }
   // And of symbols.
   for (const std::string_view text :
        {"IntTrueDiv(1, s)", "FloorDiv(0.5, s)", "FloorDiv(1, ToFloat(s))", "Mystery(s)",

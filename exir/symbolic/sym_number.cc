@@ -86,10 +86,9 @@ Result TruncToIntFn(Arguments a) {
 Result RoundToIntFn(Arguments a) {
   const SymNumber& x = a[0].number;  // halves to even, as Python's round
   if (x.is_float) return ToInt(std::nearbyint(x.real));
-  const std::optional<int64_t> floor = PythonFloorDiv(x.num, x.den);
-  if (!floor.has_value()) return std::nullopt;
-  const int64_t below = x.num - *floor * x.den, above = x.den - below;
-  return Int(below < above || (below == above && *floor % 2 == 0) ? *floor : *floor + 1);
+  const int64_t floor = *PythonFloorDiv(x.num, x.den);  // den > 0
+  const int64_t below = x.num - floor * x.den, above = x.den - below;
+  return Int(below < above || (below == above && floor % 2 == 0) ? floor : floor + 1);
 }
 // Python's round(x, digits).
 Result RoundDecimalFn(Arguments a) {
