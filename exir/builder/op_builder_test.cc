@@ -1,0 +1,377 @@
+#include "exir/builder/op_builder.h"
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_join.h"
+#include "exir/builder/op_call.h"
+#include "exir/ir/text.h"
+#include "exir/ops/standard_ops.h"
+#include "exir/testing/programs.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "runtime/core/testing.h"
+
+namespace belay::exir {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// A builder at the end of the top graph of a program.
+class Building {
+ public:
+  Building(std::string_view text, const OpRegistry& ops)
+      : program(ParseOrDie(text, ops)),
+        editor(program.graphs[ExportedProgram::kTop]),
+        b(program, editor) {
+    b.MoveToEnd();
+  }
+  std::vector<std::string> Nodes() const {
+    std::vector<std::string> nodes;
+    for (NodeId id : b.graph().nodes()) nodes.push_back(PrintNode(b.graph(), id));
+    return nodes;
+  }
+  std::string Text(const Argument& argument) const { return PrintArgument(b.graph(), argument); }
+
+  ExportedProgram program;
+  GraphEditor editor;
+  OpBuilder b;
+};
+
+class OpBuilderTest : public ::testing::Test {
+ protected:
+  Argument X(const Building& t) { return FindValue(t.b.graph(), "x"); }
+  SymExpr Expr(std::string_view text) { return *ParseSymExpr(text); }
+  const std::unique_ptr<OpRegistry> ops_ = *CreateStandardOps();
+};
+
+constexpr std::string_view kSizes = R"(program aten {
+    ranges { s0: [2, 8] s1: [2, 8] s2: [2, 8] s3: [2, 8] }
+    graph(%x: f32[s0,4] user_input, %y: f32[2*s1 + 3] user_input, %k: symint(3*s2) user_input,
+          %z: f32[s3 - 1] user_input) {
+      %i: i64[u0,1] = aten.nonzero.default(%z)
+      return (%i user_output)
+    } })";
+
+TEST_F(OpBuilderTest, ComputesSizesFromWhatDefinesTheirSymbols) {
+  struct Case {
+    std::string_view expr;
+    std::string value;
+    std::vector<std::string> nodes;  // besides the one that there is
+  };
+  const std::string s0 = "%sym_size: symint(s0) = aten.sym_size.int(%x, 0)";
+  for (const Case& c : {
+           Case{"7", "7", {}},
+           Case{"s0", "%sym_size", {s0}},
+           Case{"2*s0", "%mul", {s0, "%mul: symint(2*s0) = _operator.mul(2, %sym_size)"}},
+           Case{"s0 + 1", "%add", {s0, "%add: symint(s0 + 1) = _operator.add(%sym_size, 1)"}},
+           Case{"FloorDiv(s0, 2)",
+                "%floordiv",
+                {s0, "%floordiv: symint(FloorDiv(s0, 2)) = _operator.floordiv(%sym_size, 2)"}},
+           Case{"PythonMod(s0, 3)",
+                "%mod",
+                {s0, "%mod: symint(PythonMod(s0, 3)) = _operator.mod(%sym_size, 3)"}},
+           Case{"Max(s0, 3)",
+                "%sym_max",
+                {s0, "%sym_max: symint(Max(3, s0)) = torch.sym_max(3, %sym_size)"}},
+           Case{"Min(s0, 3)",
+                "%sym_min",
+                {s0, "%sym_min: symint(Min(3, s0)) = torch.sym_min(3, %sym_size)"}},
+           Case{"s0**2", "%mul", {s0, "%mul: symint(s0**2) = _operator.mul(%sym_size, %sym_size)"}},
+           Case{"s0**3",
+                "%mul_1",
+                {s0, "%mul: symint(s0**2) = _operator.mul(%sym_size, %sym_size)",
+                 "%mul_1: symint(s0**3) = _operator.mul(%mul, %sym_size)"}},
+           // An input's size is solved for the symbol.
+           Case{"s1",
+                "%floordiv",
+                {"%sym_size: symint(2*s1 + 3) = aten.sym_size.int(%y, 0)",
+                 "%sub: symint(2*s1) = _operator.sub(%sym_size, 3)",
+                 "%floordiv: symint(s1) = _operator.floordiv(%sub, 2)"}},
+           Case{"s2", "%floordiv", {"%floordiv: symint(s2) = _operator.floordiv(%k, 3)"}},
+           Case{"s3",
+                "%sub",
+                {"%sym_size: symint(s3 - 1) = aten.sym_size.int(%z, 0)",
+                 "%sub: symint(s3) = _operator.sub(%sym_size, -1)"}},
+       }) {
+    Building t(kSizes, *ops_);
+    const Argument value = t.b.Size(Expr(c.expr));
+    ASSERT_OK(t.b.status()) << c.expr;
+    EXPECT_EQ(t.Text(value), c.value) << c.expr;
+    std::vector<std::string> nodes = t.Nodes();
+    ASSERT_FALSE(nodes.empty());
+    EXPECT_THAT(nodes.back(),
+                HasSubstr("aten.nonzero.default(%z)"));  // they come before what may use them
+    nodes.pop_back();
+    EXPECT_EQ(absl::StrJoin(nodes, "\n"), absl::StrJoin(c.nodes, "\n")) << c.expr;
+    // Once per graph.
+    EXPECT_EQ(t.Text(t.b.Size(Expr(c.expr))), c.value);
+    EXPECT_EQ(t.Nodes().size(), nodes.size() + 1);
+  }
+}
+
+TEST_F(OpBuilderTest, ComputesSizesBehindTheOperatorThatDefinesThem) {
+  Building t(kSizes, *ops_);
+  EXPECT_EQ(t.Text(t.b.Size(Expr("u0*s0"))), "%mul");
+  ASSERT_OK(t.b.status());
+  EXPECT_THAT(t.Nodes(), ElementsAre(HasSubstr("aten.sym_size.int(%x, 0)"),
+                                     HasSubstr("aten.nonzero.default(%z)"),
+                                     HasSubstr("symint(u0) = aten.sym_size.int(%i, 0)"),
+                                     HasSubstr("symint(s0*u0) = _operator.mul(")));
+  // What was replaced since is computed again.
+  const ValueId product = FindValue(t.b.graph(), "mul");
+  t.editor.EraseNode(t.b.graph().value(product).producer);
+  EXPECT_EQ(t.Text(t.b.Size(Expr("u0*s0"))), "%mul");
+  EXPECT_EQ(t.Nodes().size(), 4u);
+}
+
+TEST_F(OpBuilderTest, SaysWhichSizeCantBeComputed) {
+  constexpr std::string_view kNoSymbol =
+      "no input and no operator of the graph 'main' defines the symbol";
+  SymExpr deep = Expr("s0");
+  for (int i = 0; i < 20; ++i) deep = FloorDiv(deep + 1, Expr("s0"));
+  struct Case {
+    SymExpr expr;
+    std::string_view error;
+  };
+  for (const Case& c : {
+           Case{Expr("s9"), kNoSymbol},
+           Case{Expr("CeilDiv(s0, 3)"), "CeilDiv(s0, 3) can't be computed: no operator is known"},
+           Case{Expr("Mystery()"), "no operator is known"},
+           Case{Expr("s0 + CeilDiv(s0, 3)"), "CeilDiv(s0, 3) can't be computed"},
+           Case{Expr("CeilDiv(s0, 3)**2"), "CeilDiv(s0, 3) can't be computed"},
+           Case{Expr("FloorDiv(s9, s0)"), "s9 can't be computed"},
+           Case{Expr("FloorDiv(s0, s9)"), "s9 can't be computed"},
+           Case{Expr("s0**17"), "s0**17 can't be computed"},
+           Case{Expr("s0**(-1)"), "s0**(-1) can't be computed"},
+           Case{Expr("Pow(2, s0)"), "Pow(2, s0) can't be computed"},
+           Case{Expr("0.5*s0"), "can't be computed"},
+           Case{deep, "is nested too deeply to be computed"},
+       }) {
+    Building t(
+        R"(program aten { graph main(%x: f32[s0,4] user_input) { return (%x user_output) } })",
+        *ops_);
+    EXPECT_TRUE(t.b.Size(c.expr).is_none()) << c.expr.ToString();
+    EXPECT_THAT(t.b.status(),
+                StatusIs(absl::StatusCode::kUnimplemented, HasSubstr(std::string(c.error))))
+        << c.expr.ToString();
+  }
+}
+
+TEST_F(OpBuilderTest, SolvesOnlyWhatIsLinear) {
+  for (const std::string_view size :
+       {"s1**2", "s1**2 - s1", "FloorDiv(6, s1)", "FloorDiv(6, s1 - 1)", "FloorDiv(s1, 2)",
+        "FloorDiv(-9223372036854775807, 1 - 2*s1)", "s1*s2", "4"}) {
+    Building t(absl::StrCat("program aten { graph(%x: f32[", std::string(size),
+                            "] user_input) { return (%x user_output) } }"),
+               *ops_);
+    EXPECT_TRUE(t.b.Size(Expr("s1")).is_none());
+    EXPECT_THAT(t.b.status(), StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("the size s1")))
+        << size;
+  }
+}
+
+constexpr std::string_view kPlain =
+    "program aten { graph main(%x: f32[2,3] user_input, %n: symint(s0) user_input) { return (%x "
+    "user_output) } }";
+
+TEST_F(OpBuilderTest, CallsThatCantBeMadeFailAndMakeNothing) {
+  ASSERT_OK(ops_->Define({.schema = "mylib::bare(Tensor x) -> Tensor"}).status());
+  ASSERT_OK_AND_ASSIGN(const OpOverload* op,
+                       ops_->Define({.schema = "mylib::loop(Tensor x) -> Tensor"}));
+  ASSERT_OK(ops_->SetCompositeKernel(op->name(), CompositeKind::kExplicit,
+                                     [](OpBuilder& b, const OpCall& call) {
+                                       return b.CallAll("mylib.loop.default", {call["x"]});
+                                     }));
+  const SymExpr unknown = Expr("CeilDiv(s0, 3)");
+  const auto fails =
+      [&](std::string_view name, const std::function<std::vector<OpArgument>(Argument)>& arguments,
+          const OpKeywords& keywords, absl::StatusCode code, std::string_view error) {
+        Building t(kPlain, *ops_);
+        EXPECT_FALSE(t.b.Accepts(name, arguments(X(t)), keywords)) << name;
+        EXPECT_OK(t.b.status()) << name;
+        EXPECT_TRUE(t.b.Call(name, arguments(X(t)), keywords).is_none()) << name;
+        EXPECT_THAT(t.b.status(), StatusIs(code, HasSubstr(std::string(error)))) << name;
+        EXPECT_TRUE(t.Nodes().empty());
+      };
+  const auto x = [](const Argument& a) { return std::vector<OpArgument>{a}; };
+  const auto none = [](const Argument&) { return std::vector<OpArgument>(); };
+  fails("aten.zoo.default", x, {}, absl::StatusCode::kNotFound, "aten.zoo");
+  fails("aten.neg.default", none, {}, absl::StatusCode::kInvalidArgument, "aten.neg.default");
+  fails("aten.neg.default", x, {{"wrong", 1}}, absl::StatusCode::kInvalidArgument, "wrong");
+  fails("higher_order.cond", none, {}, absl::StatusCode::kInternal, "has no schema");
+  fails(
+      "aten.sum.dim_IntList", [](const Argument& a) { return std::vector<OpArgument>{a, {9}}; }, {},
+      absl::StatusCode::kOutOfRange, "9");
+  fails(
+      "aten.select.int", [&](const Argument& a) { return std::vector<OpArgument>{a, 0, unknown}; },
+      {}, absl::StatusCode::kUnimplemented, "CeilDiv(s0, 3)");
+  fails(
+      "aten.view.default",
+      [&](const Argument& a) { return std::vector<OpArgument>{a, std::vector<SymExpr>{unknown}}; },
+      {}, absl::StatusCode::kUnimplemented, "CeilDiv(s0, 3)");
+  fails(
+      "aten.add.Tensor", [](const Argument& a) { return std::vector<OpArgument>{a, a}; },
+      {{"alpha", unknown}}, absl::StatusCode::kUnimplemented, "CeilDiv(s0, 3)");
+  for (const auto& [name, error] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"mylib.bare.default",
+            "mylib.bare.default has neither a meta kernel nor a decomposition"},
+           {"mylib.loop.default", "mylib.loop.default leads back to itself"}}) {
+    Building t(kPlain, *ops_);
+    EXPECT_TRUE(t.b.Call(name, {X(t)}).is_none());
+    EXPECT_THAT(std::string(t.b.status().message()), HasSubstr(error));
+  }
+}
+
+TEST_F(OpBuilderTest, TheFirstErrorStaysAndNothingIsMadeAfterIt) {
+  Building t(kPlain, *ops_);
+  const Argument x = X(t);
+  EXPECT_EQ(t.b.rank(x), 2);
+  t.b.Invalid("first");
+  t.b.Unsupported("second");
+  EXPECT_TRUE(t.b.Call("aten.neg.default", {x}).is_none());
+  EXPECT_TRUE(t.b.CallAll(*ops_->Lookup("aten.neg.default"), {x}).empty());
+  EXPECT_FALSE(t.b.Accepts("aten.neg.default", {x}));
+  EXPECT_TRUE(t.b.Resolve(x).is_none());
+  EXPECT_EQ(t.b.rank(x), 0);
+  EXPECT_EQ(t.b.size(x, 0), SymInt(0));
+  EXPECT_FALSE(
+      t.b.AddBody("body", {},
+                  [](OpBuilder&, const std::vector<Argument>&) { return std::vector<Argument>(); })
+          .valid());
+  EXPECT_EQ(t.b.CallHigherOrder("higher_order.scan", {}, {TensorMeta(), TensorMeta()}).size(), 2u);
+  EXPECT_TRUE(t.Nodes().empty());
+  EXPECT_THAT(t.b.status(), StatusIs(absl::StatusCode::kInvalidArgument, "first"));
+}
+
+TEST_F(OpBuilderTest, ScalarsThatAreKnownNeedNoNode) {
+  Building t(kPlain, *ops_);
+  const Argument n = FindValue(t.b.graph(), "n");
+  EXPECT_EQ(t.Text(t.b.Call("_operator.add", {2, 3})), "5");
+  EXPECT_EQ(t.Text(t.b.Call("_operator.truediv", {1, 2})), "0.5");
+  EXPECT_EQ(t.Text(t.b.Call("_operator.lt", {1, 2})), "true");
+  EXPECT_EQ(t.Text(t.b.Call("_operator.sub", {n, n})), "0");
+  EXPECT_EQ(t.Text(t.b.Call("aten.sym_size.int", {X(t), 1})), "3");
+  EXPECT_TRUE(t.Nodes().empty());
+  EXPECT_EQ(t.Text(t.b.Call("_operator.add", {n, 3})), "%add");
+  EXPECT_THAT(t.Nodes(), ElementsAre(HasSubstr("%add: symint(s0 + 3) = _operator.add(%n, 3)")));
+  EXPECT_OK(t.b.status());
+}
+
+TEST_F(OpBuilderTest, ResultsAreWhatTheSchemaReturns) {
+  Building t(kPlain, *ops_);
+  EXPECT_EQ(t.Text(t.b.Call("aten.split_with_sizes.default", {X(t), {1, 2}, 1})),
+            "[%split_with_sizes,%split_with_sizes_1]");
+  const std::vector<Argument> results = t.b.CallAll("aten.native_layer_norm_backward.default",
+                                                    {X(t),
+                                                     X(t),
+                                                     {3},
+                                                     t.b.Call("aten.mean.dim", {X(t), {1}, true}),
+                                                     t.b.Call("aten.mean.dim", {X(t), {1}, true}),
+                                                     Argument(),
+                                                     Argument(),
+                                                     {true, false, false}});
+  ASSERT_OK(t.b.status());
+  ASSERT_EQ(results.size(), 3u);
+  EXPECT_TRUE(t.b.IsTensor(results[0]));
+  EXPECT_TRUE(results[1].is_none());
+  EXPECT_TRUE(results[2].is_none());
+  EXPECT_TRUE(t.b.Made(*results[0].get_if<ValueId>()));
+  EXPECT_FALSE(t.b.Made(*X(t).get_if<ValueId>()));
+}
+
+TEST_F(OpBuilderTest, EdgeProgramsGetEdgeOperatorsThatCopy) {
+  Building t("program edge { graph(%x: f32[2,3] user_input) { return (%x user_output) } }", *ops_);
+  t.b.Call("aten.neg.default", {X(t)});
+  t.b.Call("aten.view.default", {X(t), {6}});
+  ASSERT_OK(t.b.status());
+  EXPECT_THAT(t.Nodes(), ElementsAre(HasSubstr("= edge.aten.neg.default(%x)"),
+                                     HasSubstr("= edge.aten.view_copy.default(%x, [6])")));
+}
+
+TEST_F(OpBuilderTest, NewSymbolsAreNumberedBehindThoseThereAre) {
+  for (const auto& [ranges, want] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"", "u0"},
+           {"u3: [0, 4]", "u4"},
+           {"u3: [0, 4] u12: [0, 4] s99: [0, 4]", "u13"},
+           // Others that begin with the letter.
+           {"u: [0, 4] u5x: [0, 4] ux: [0, 4]", "u0"},
+           {"u99999999999999999999999: [0, 4] u1: [0, 4]", "u2"}}) {
+    Building t(absl::StrCat("program aten { ranges { ", ranges,
+                            " } graph(%x: f32[4] user_input) { return (%x user_output) } }"),
+               *ops_);
+    const Argument i = t.b.Call("aten.nonzero.default", {X(t)});
+    ASSERT_OK(t.b.status());
+    EXPECT_EQ(t.b.size(i, 0).ToString(), want) << ranges;
+    t.b.Call("aten.nonzero.default", {X(t)});
+    EXPECT_TRUE(t.program.ranges.contains(want));
+  }
+}
+
+TEST_F(OpBuilderTest, DimensionsCountFromEitherEnd) {
+  Building t(kPlain, *ops_);
+  EXPECT_EQ(t.b.size(X(t), 1), SymInt(3));
+  EXPECT_EQ(t.b.size(X(t), -2), SymInt(2));
+  EXPECT_EQ(t.b.WrapDim(-1, 0), 0);  // as if it had one
+  const Argument sum = t.b.Call("aten.sum.dim_IntList", {X(t), std::vector<int64_t>{0, 1}});
+  EXPECT_EQ(t.b.size(sum, 0), SymInt(1));
+  ASSERT_OK(t.b.status());
+  for (const int64_t dim : {2, -3}) {
+    Building u(kPlain, *ops_);
+    EXPECT_EQ(u.b.WrapDim(dim, 2), 0);
+    EXPECT_THAT(u.b.status(),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         HasSubstr(absl::StrCat("dimension ", dim, " of a tensor of rank 2"))));
+  }
+  for (const char* value : {"3", "%n"}) {
+    Building u(kPlain, *ops_);
+    const Argument other =
+        value[0] == '%' ? Argument(FindValue(u.b.graph(), "n")) : Argument(int64_t{3});
+    EXPECT_FALSE(u.b.IsTensor(other));
+    EXPECT_EQ(u.b.rank(other), 0);
+    EXPECT_THAT(u.b.status(), StatusIs(absl::StatusCode::kInvalidArgument,
+                                       HasSubstr(absl::StrCat("expected a tensor, got ", value))));
+  }
+}
+
+TEST_F(OpBuilderTest, BodiesBelongToTheProgramWhenTheBuilderIsGone) {
+  ExportedProgram program = ParseOrDie(kPlain, *ops_);
+  GraphEditor editor(program.graphs[ExportedProgram::kTop]);
+  TensorMeta row = TensorMeta::Contiguous(DType::kFloat32, {3});
+  {
+    OpBuilder b(program, editor);
+    b.MoveToEnd();
+    const GraphId body =
+        b.AddBody("row", {row}, [](OpBuilder& inner, const std::vector<Argument>& in) {
+          return std::vector<Argument>{inner.Call("aten.neg.default", {in[0]})};
+        });
+    const std::vector<Argument> results =
+        b.CallHigherOrder("higher_order.map_impl",
+                          {body, Argument::List{FindValue(b.graph(), "x")}, Argument::List{}},
+                          {TensorMeta::Contiguous(DType::kFloat32, {2, 3})});
+    ASSERT_OK(b.status());
+    EXPECT_EQ(results.size(), 1u);
+    EXPECT_EQ(program.graphs.size(), 1u);
+  }
+  ASSERT_EQ(program.graphs.size(), 2u);
+  EXPECT_THAT(PrintProgram(program), AllOf(HasSubstr("higher_order.map_impl(graph#1, [%x], [])"),
+                                           HasSubstr("aten.neg.default(%input)")));
+  OpBuilder b(program, editor);
+  EXPECT_FALSE(b.AddBody("row", {row}, [](OpBuilder& inner, const std::vector<Argument>&) {
+                  inner.Unsupported("not this one");
+                  return std::vector<Argument>();
+                }).valid());
+  EXPECT_THAT(b.status(), StatusIs(absl::StatusCode::kUnimplemented, "not this one"));
+  OpBuilder other(program, editor);
+  EXPECT_TRUE(other.CallHigherOrder("higher_order.zoo", {}, {}).empty());
+  EXPECT_FALSE(other.ok());
+}
+
+}  // namespace
+}  // namespace belay::exir
