@@ -111,6 +111,41 @@ TEST_F(CallTest, CallsThatFailAreEqualAndEndTheSequence) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("expected 1 inputs, got 2")));
   EXPECT_EQ(FirstDifference(want, got, kIdentical), "");
   EXPECT_THAT(FirstDifference({}, got, kIdentical), HasSubstr("call 0: expected no call, got "));
+  EXPECT_THAT(FirstDifference(want, {}, kIdentical), HasSubstr(", got no call"));
+}
+
+TEST_F(CallTest, CallsOfWhichOneFailsDiffer) {
+  const auto want = Interpret(Counter("%a"));
+  auto got = want;
+  got[1] = CallOutcome();
+  got[1].status = absl::InternalError("broken");
+  EXPECT_EQ(FirstDifference(want, got, kIdentical), "call 1: expected OK, got INTERNAL: broken");
+  EXPECT_EQ(FirstDifference(got, want, kIdentical), "call 1: expected INTERNAL: broken, got OK");
+}
+
+TEST_F(CallTest, ComparesAsManyOutputsAndInputsAsThereAre) {
+  const auto want = Interpret(Counter("%a"));
+  auto got = want;
+  got[0].outputs.emplace_back();
+  EXPECT_EQ(FirstDifference(want, got, kIdentical), "call 0: outputs: expected 1, got 2");
+  got = want;
+  got[0].inputs.clear();  // not every engine gives them
+  EXPECT_EQ(FirstDifference(want, got, kIdentical, {false}), "");
+  EXPECT_EQ(FirstDifference(got, want, kIdentical, {false}), "");
+  got[0].outputs[0] = OwnedValue();
+  EXPECT_THAT(FirstDifference(want, got, kIdentical, {false}), HasSubstr("call 0: output 0: "));
+}
+
+TEST_F(CallTest, TextsAndNumbersAreInputsToo) {
+  calls_ = {{calls_[0][0], OwnedValue::String("mean"), OwnedValue::Scalar(EValue(int64_t{3}))}};
+  const auto outcomes = Interpret(R"(program edge {
+    graph(%x: f32[1] user_input, %s: const("mean") constant_input, %n: symint(s0) user_input) {
+      return (%n user_output)
+    } })");
+  ASSERT_EQ(outcomes.size(), 1u);
+  ASSERT_OK(outcomes[0].status);
+  EXPECT_EQ(*outcomes[0].outputs[0].value().get_if<int64_t>(), 3);
+  EXPECT_EQ(*outcomes[0].inputs[1].value().get_if<std::string_view>(), "mean");
 }
 
 }  // namespace

@@ -46,6 +46,8 @@ TEST(CompareTensorsTest, InfinitiesAndNaN) {
   EXPECT_FALSE(Same(1, kNan, kFar));
   EXPECT_TRUE(Same(1, kNan, {.finite_only = true}));
   EXPECT_FALSE(Same(1, 2, {.finite_only = true}));
+  EXPECT_TRUE(Same(kInfinity, 1, {.finite_only = true}));
+  EXPECT_FALSE(Same(kNan, 1, kFar));
 }
 
 TEST(CompareTensorsTest, Bits) {
@@ -136,6 +138,19 @@ TEST(CompareValuesTest, KindsAreEqual) {
         CompareValues(EValue(std::string_view("a")), EValue(std::string_view("b")), closeness)
             .ok());
   }
+  EXPECT_OK(CompareValues(EValue(DType::kInt8), EValue(DType::kInt8), {}));
+  EXPECT_FALSE(CompareValues(EValue(DType::kInt8), EValue(DType::kInt16), {}).ok());
+  EXPECT_OK(
+      CompareValues(EValue(MemoryFormat::kContiguous), EValue(MemoryFormat::kContiguous), {}));
+  EXPECT_FALSE(
+      CompareValues(EValue(MemoryFormat::kContiguous), EValue(MemoryFormat::kPreserve), {}).ok());
+  EXPECT_FALSE(CompareValues(EValue(std::string_view("a")), EValue(), {}).ok());
+  EXPECT_THAT(CompareValues(EValue(true), EValue(int64_t{1}), {}),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("got another int")));
+  EValue element;
+  EValue* elements[] = {&element};
+  EXPECT_THAT(CompareValues(EValue(ListView{elements}), EValue(ListView{elements}), {}),
+              StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("can't compare lists")));
   const TestTensor three = TestTensor::Of<int64_t>({}, {3});
   EXPECT_FALSE(CompareValues(EValue(three.view()), EValue(int64_t{3}), {}).ok());
 }
@@ -160,9 +175,14 @@ TEST(LargestDeviationTest, IsThatOfFiniteElements) {
   const Deviation numbers = LargestDeviation(EValue(4.0), EValue(5.0));
   EXPECT_EQ(numbers.absolute, 1);
   EXPECT_EQ(numbers.relative, 0.25);
-  for (const EValue& other : {EValue(int64_t{1}), EValue(4.0), EValue()}) {
+  const TestTensor fewer = TestTensor::Of<float>({2}, {9, 9});
+  for (const EValue& other : {EValue(int64_t{1}), EValue(4.0), EValue(), EValue(fewer.view())}) {
     EXPECT_EQ(LargestDeviation(EValue(want.view()), other).absolute, 0);
+    EXPECT_EQ(LargestDeviation(other, EValue(want.view())).absolute, 0);
   }
+  // Whichever of both is not finite.
+  EXPECT_EQ(LargestDeviation(EValue(1.0), EValue(HUGE_VAL)).absolute, 0);
+  EXPECT_EQ(LargestDeviation(EValue(HUGE_VAL), EValue(1.0)).absolute, 0);
   EXPECT_EQ(LargestDeviation(EValue(int64_t{1}), EValue(int64_t{5})).absolute, 0);
 }
 
