@@ -356,14 +356,11 @@ absl::StatusOr<OpBuilder::Definition> OpBuilder::Define(const SymExpr& expr, int
     if (expr.kind() == SymExpr::Kind::kAdd) op = "_operator.add";
     if (expr.kind() == SymExpr::Kind::kMul) op = "_operator.mul";
     for (const auto& [function, scalar_op] : kFunctions) {
-      if (expr.kind() == SymExpr::Kind::kFunction && expr.name() == function) op = scalar_op;
+      if (expr.name() == function) op = scalar_op;
     }
     // A power is a product.
-    const std::optional<int64_t> exponent = expr.kind() == SymExpr::Kind::kFunction &&
-                                                    expr.name() == "Pow" &&
-                                                    expr.arguments().size() == 2
-                                                ? expr.arguments()[1].AsInt()
-                                                : std::nullopt;
+    const std::optional<int64_t> exponent =
+        expr.name() == "Pow" ? expr.arguments()[1].AsInt() : std::nullopt;
     if (exponent.has_value() && *exponent >= 2 && *exponent <= kMaxRank &&
         ops().Find("_operator.mul") != nullptr) {
       const SymExpr& base = expr.arguments()[0];

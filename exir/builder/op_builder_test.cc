@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_join.h"
+#include "exir/builder/decomposition_table.h"
 #include "exir/builder/op_call.h"
 #include "exir/ir/text.h"
 #include "exir/ops/standard_ops.h"
@@ -264,6 +265,44 @@ TEST_F(OpBuilderTest, ScalarsThatAreKnownNeedNoNode) {
   EXPECT_OK(t.b.status());
 }
 
+TEST_F(OpBuilderTest, MakesCallsThatAreAccepted) {
+  Building t(kPlain, *ops_);
+  EXPECT_TRUE(t.b.Accepts("aten.neg.default", {X(t)}));
+  EXPECT_TRUE(t.Nodes().empty());
+  EXPECT_EQ(t.b.CallAll(*ops_->Lookup("aten.neg.default"), {X(t)}).size(), 1u);
+  ASSERT_OK(t.b.status());
+  EXPECT_EQ(t.Nodes().size(), 1u);
+  const std::vector<Argument> beyond = {X(t), int64_t{9}, int64_t{0}};
+  EXPECT_TRUE(t.b.CallAll(*ops_->Lookup("aten.select.int"), beyond).empty());
+  EXPECT_FALSE(t.b.ok());
+  // An input that is the size stays what it is.
+  Building u(kPlain, *ops_);
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(u.Text(u.b.Size(Expr("s0"))), "%n");
+  EXPECT_EQ(u.Text(u.b.Size(Expr("FloorDiv(s0, 2)"))), "%floordiv");
+}
+
+TEST_F(OpBuilderTest, DecomposesByTheTableWhatHasNothingElse) {
+  ASSERT_OK(ops_->Define({.schema = "mylib::bare(Tensor x) -> Tensor"}).status());
+  ASSERT_OK(ops_->Define({.schema = "mylib::other(Tensor x) -> Tensor"}).status());
+  static constexpr Decomposition kRows[] = {
+      {"mylib.bare.default", [](OpBuilder& b, const OpCall& call) {
+         return std::vector<Argument>{b.Call("aten.neg.default", {call["x"]})};
+       }}};
+  const absl::Span<const Decomposition> families[] = {kRows};
+  const DecompositionTable table(families);
+  EXPECT_THAT(table.Ops(), ElementsAre("mylib.bare.default"));
+  ExportedProgram program = ParseOrDie(kPlain, *ops_);
+  GraphEditor editor(program.graphs[ExportedProgram::kTop]);
+  OpBuilder b(program, editor, &table);
+  b.MoveToEnd();
+  const Argument result = b.Call("mylib.bare.default", {FindValue(b.graph(), "x")});
+  ASSERT_OK(b.status());
+  EXPECT_EQ(PrintArgument(b.graph(), result), "%neg");
+  EXPECT_TRUE(b.Call("mylib.other.default", {FindValue(b.graph(), "x")}).is_none());
+  EXPECT_THAT(b.status(), StatusIs(absl::StatusCode::kUnimplemented,
+                                   HasSubstr("has neither a meta kernel nor a decomposition")));
+}
+
 TEST_F(OpBuilderTest, ResultsAreWhatTheSchemaReturns) {
   Building t(kPlain, *ops_);
   EXPECT_EQ(t.Text(t.b.Call("aten.split_with_sizes.default", {X(t), {1, 2}, 1})),
@@ -287,12 +326,17 @@ TEST_F(OpBuilderTest, ResultsAreWhatTheSchemaReturns) {
 }
 
 TEST_F(OpBuilderTest, EdgeProgramsGetEdgeOperatorsThatCopy) {
-  Building t("program edge { graph(%x: f32[2,3] user_input) { return (%x user_output) } }", *ops_);
+  Building t(
+      "program edge { graph(%x: f32[2,3] user_input, %n: symint(s0) user_input) { return (%x "
+      "user_output) } }",
+      *ops_);
   t.b.Call("aten.neg.default", {X(t)});
   t.b.Call("aten.view.default", {X(t), {6}});
+  t.b.Call("_operator.add", {FindValue(t.b.graph(), "n"), 1});
   ASSERT_OK(t.b.status());
   EXPECT_THAT(t.Nodes(), ElementsAre(HasSubstr("= edge.aten.neg.default(%x)"),
-                                     HasSubstr("= edge.aten.view_copy.default(%x, [6])")));
+                                     HasSubstr("= edge.aten.view_copy.default(%x, [6])"),
+                                     HasSubstr("= _operator.add(%n, 1)")));
 }
 
 TEST_F(OpBuilderTest, NewSymbolsAreNumberedBehindThoseThereAre) {
