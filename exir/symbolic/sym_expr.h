@@ -55,9 +55,9 @@ class SymExpr {
   static SymExpr Bool(bool value);
   static SymExpr Symbol(std::string_view name);
   // Normalizes and folds. A known function of more or fewer arguments than it takes is an Opaque,
-  // which evaluates to nothing, and so is a Rational that is no number. The usual synonyms map to one name: "Equality" → "Eq", "StrictLessThan" →
-  // "Lt", "PythonMod" and "Mod" are both Python's modulo on ints of equal sign and stay distinct
-  // otherwise.
+  // which evaluates to nothing, and so is a Rational that is no number. The usual synonyms map to one
+  // name: "Equality" → "Eq", "StrictLessThan" → "Lt"; "PythonMod" and "Mod" are both Python's modulo
+  // on ints of equal sign and stay distinct otherwise.
   static SymExpr Function(std::string_view name, std::vector<SymExpr> arguments);
 
   Kind kind() const;
