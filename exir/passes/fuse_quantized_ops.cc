@@ -385,9 +385,9 @@ class Fusion {
     return NamesTensor(spec.kind) ? program_.FindConstant(spec) : nullptr;
   }
 
-  // The weight, a value, with several numbers in a byte, as embedding_4bit (the first in the upper half) and
-  // embedding_2bit (the first in the lowest bits) read it; nullopt when it is no constant, rows do
-  // not fill bytes or a number is out of range.
+  // The weight, a value, with several numbers in a byte, as embedding_4bit (the first in the upper
+  // half) and embedding_2bit (the first in the lowest bits) read it; nullopt when it is no constant,
+  // rows do not fill bytes or a number is out of range.
   std::optional<ConstantTensor> Pack(const Argument& weight, int bits) const {
     const ConstantTensor* tensor = ConstantOf(*weight.get_if<ValueId>());
     const int per_byte = 8 / bits;

@@ -189,6 +189,7 @@ TEST(SymEvaluateTest, FractionsAreRoundedExactly) {
            {"RoundToInt(s/3)", 4, 1},
            {"RoundToInt(s/3)", 5, 2},
            {"RoundToInt(s/3)", -4, -1},
+           {"RoundToInt(s/3)", INT64_MIN, -3074457345618258603},
            {"RoundToInt(s/3)", -5, -2},
            // Numbers that no double holds.
            {"FloorToInt(s/2)", INT64_MAX, 4611686018427387903},

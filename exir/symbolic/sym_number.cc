@@ -87,7 +87,7 @@ Result RoundToIntFn(Arguments a) {
   const SymNumber& x = a[0].number;  // halves to even, as Python's round
   if (x.is_float) return ToInt(std::nearbyint(x.real));
   const int64_t floor = *PythonFloorDiv(x.num, x.den);  // den > 0
-  const int64_t below = x.num - floor * x.den, above = x.den - below;
+  const int64_t below = *PythonMod(x.num, x.den), above = x.den - below;
   return Int(below < above || (below == above && floor % 2 == 0) ? floor : floor + 1);
 }
 // Python's round(x, digits).
