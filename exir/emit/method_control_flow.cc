@@ -1,5 +1,6 @@
 // Bodies: branches, loops, loops over the rows of tensors, and operators with effects.
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -266,8 +267,9 @@ absl::Status MethodBuilder::EmitWithEffects(const Graph& graph, NodeId id, Scope
   }
   std::vector<GivenArgument> given;
   for (size_t i = *node.target->ArgumentIndex("operator") + 1; i < node.arguments.size(); ++i) {
-    given.push_back(
-        {i < node.argument_names.size() ? node.argument_names[i] : "", node.arguments[i]});
+    const std::string_view argument_name =
+        i < node.argument_names.size() ? std::string_view(node.argument_names[i]) : "";
+    given.push_back({argument_name, node.arguments[i]});
   }
   ABSL_ASSIGN_OR_RETURN(const std::vector<Argument> complete,
                         CompleteArguments(*op->schema(), std::move(given), false));

@@ -175,8 +175,10 @@ class Prover {
       const std::optional<Index> order = Permutation(rank);
       if (!order.has_value()) return "its dimensions are unknown";
       return Compare(to, from, [&](const Index& i) {
+        if (i.size() != order->size())
+          return Index(order->size() + 1);  // is in no tensor of its rank
         Index result(i.size());
-        for (size_t d = 0; d < i.size() && d < order->size(); ++d) result[(*order)[d]] = i[d];
+        for (size_t d = 0; d < i.size(); ++d) result[(*order)[d]] = i[d];
         return result;
       });
     }

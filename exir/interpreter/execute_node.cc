@@ -538,8 +538,9 @@ absl::StatusOr<std::vector<OwnedValue>> Interpreter::Impl::RunWithEffects(Frame&
   const OpOverload* op = program_.ops->Find(node.argument("operator").get_if<OperatorName>()->name);
   std::vector<GivenArgument> given;
   for (size_t i = 2; i < node.arguments.size(); ++i) {
-    given.push_back(
-        {i < node.argument_names.size() ? node.argument_names[i] : "", node.arguments[i]});
+    const std::string_view argument_name =
+        i < node.argument_names.size() ? std::string_view(node.argument_names[i]) : "";
+    given.push_back({argument_name, node.arguments[i]});
   }
   ABSL_ASSIGN_OR_RETURN(const std::vector<Argument> arguments,
                         CompleteArguments(*op->schema(), std::move(given), false));
