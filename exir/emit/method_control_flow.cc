@@ -1,6 +1,5 @@
 // Bodies: branches, loops, loops over the rows of tensors, and operators with effects.
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -265,14 +264,11 @@ absl::Status MethodBuilder::EmitWithEffects(const Graph& graph, NodeId id, Scope
     AddUnknownOperator(name == nullptr ? node.target->name() : name->name, node);
     return AddResults(graph, id, scope).status();
   }
-  std::vector<GivenArgument> given;
-  for (size_t i = *node.target->ArgumentIndex("operator") + 1; i < node.arguments.size(); ++i) {
-    const std::string_view argument_name =
-        i < node.argument_names.size() ? std::string_view(node.argument_names[i]) : "";
-    given.push_back({argument_name, node.arguments[i]});
-  }
-  ABSL_ASSIGN_OR_RETURN(const std::vector<Argument> complete,
-                        CompleteArguments(*op->schema(), std::move(given), false));
+  const size_t first = *node.target->ArgumentIndex("operator") + 1;
+  ABSL_ASSIGN_OR_RETURN(
+      const std::vector<Argument> complete,
+      CompleteArguments(*op->schema(), GivenArguments(node.arguments, node.argument_names, first),
+                        false));
   std::vector<ValueIndex> arguments;
   for (const Argument& argument : complete) {
     ABSL_ASSIGN_OR_RETURN(const ValueIndex value, ArgumentValue(graph, argument, scope));

@@ -46,6 +46,17 @@ Argument CanonicalArgument(const SchemaType& type, Argument value) {
                         CanonicalElement(type, std::move(value)));
 }
 
+std::vector<GivenArgument> GivenArguments(absl::Span<const Argument> arguments,
+                                          absl::Span<const std::string> names, size_t first) {
+  std::vector<GivenArgument> given;
+  for (size_t i = first; i < arguments.size(); ++i) {
+    std::string_view name;
+    if (i < names.size()) name = names[i];
+    given.push_back({name, arguments[i]});
+  }
+  return given;
+}
+
 absl::StatusOr<std::vector<Argument>> CompleteArguments(const FunctionSchema& schema,
                                                         std::vector<GivenArgument> given,
                                                         bool names_are_loose) {

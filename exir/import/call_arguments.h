@@ -4,10 +4,13 @@
 #ifndef BELAY_EXIR_IMPORT_CALL_ARGUMENTS_H_
 #define BELAY_EXIR_IMPORT_CALL_ARGUMENTS_H_
 
+#include <cstddef>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "exir/ir/argument.h"
 #include "exir/op/schema.h"
 
@@ -17,6 +20,11 @@ struct GivenArgument {
   std::string_view name;  // "": by position
   Argument value;
 };
+
+// Arguments from number `first` on as a call has them: `names` may be shorter, or empty. What is given
+// refers to `names`.
+std::vector<GivenArgument> GivenArguments(absl::Span<const Argument> arguments,
+                                          absl::Span<const std::string> names, size_t first);
 
 // One argument per schema argument, in the schema's order, in canonical form (below).
 // kInvalidArgument for an argument that the operator does not have, that is given twice, or that is

@@ -1,5 +1,6 @@
 #include "exir/import/call_arguments.h"
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -101,6 +102,19 @@ TEST(CallArgumentsTest, NamesWhatIsWrong) {
   EXPECT_THAT(CompleteArguments(Schema("test::f() -> Tensor"), {{"self", kX}}, false),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("no argument 'self'; the operator takes none")));
+}
+
+TEST(CallArgumentsTest, GivenArgumentsHaveTheNamesThatThereAre) {
+  const std::vector<Argument> arguments = {int64_t{1}, int64_t{2}, int64_t{3}, int64_t{4}};
+  const std::vector<std::string> names = {"a", "", "c"};
+  const std::vector<GivenArgument> given = GivenArguments(arguments, names, 1);
+  ASSERT_EQ(given.size(), 3u);
+  EXPECT_EQ(given[0].name, "");
+  EXPECT_EQ(given[1].name, "c");
+  EXPECT_EQ(given[1].name.data(), names[2].data());
+  EXPECT_EQ(given[2].name, "");
+  EXPECT_EQ(given[2].value, Argument(int64_t{4}));
+  EXPECT_TRUE(GivenArguments(arguments, {}, 4).empty());
 }
 
 }  // namespace

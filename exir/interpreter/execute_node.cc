@@ -536,14 +536,11 @@ absl::StatusOr<std::vector<OwnedValue>> Interpreter::Impl::RunWithEffects(Frame&
                                                                           RunState& run) {
   // with_effects(token, operator, its arguments…); results are the token, then the operator's.
   const OpOverload* op = program_.ops->Find(node.argument("operator").get_if<OperatorName>()->name);
-  std::vector<GivenArgument> given;
-  for (size_t i = 2; i < node.arguments.size(); ++i) {
-    const std::string_view argument_name =
-        i < node.argument_names.size() ? std::string_view(node.argument_names[i]) : "";
-    given.push_back({argument_name, node.arguments[i]});
-  }
-  ABSL_ASSIGN_OR_RETURN(const std::vector<Argument> arguments,
-                        CompleteArguments(*op->schema(), std::move(given), false));
+  const size_t first = *node.target->ArgumentIndex("operator") + 1;
+  ABSL_ASSIGN_OR_RETURN(
+      const std::vector<Argument> arguments,
+      CompleteArguments(*op->schema(), GivenArguments(node.arguments, node.argument_names, first),
+                        false));
   if (node.outputs.empty()) return absl::InvalidArgumentError("there is no token");
   ABSL_ASSIGN_OR_RETURN(
       std::vector<OwnedValue> results,
