@@ -20,11 +20,13 @@ uint64_t AlignUp(uint64_t value, uint64_t alignment) {
   return (value + alignment - 1) / alignment * alignment;
 }
 
-// The least alignment that segments may have and that suits both; 0 when it is above kMaxAlignment.
-uint64_t SegmentAlignment(uint64_t a, uint64_t b) {
-  if (a > kMaxAlignment || b > kMaxAlignment) return 0;
+// The least alignment that segments may have and that suits both; nullopt when it is above
+// kMaxAlignment.
+std::optional<uint64_t> SegmentAlignment(uint64_t a, uint64_t b) {
+  if (a > kMaxAlignment || b > kMaxAlignment) return std::nullopt;
   const uint64_t wanted = std::lcm(a, b);
-  return wanted > kMaxAlignment ? 0 : std::max(kSegmentAlignment, std::bit_ceil(wanted));
+  if (wanted > kMaxAlignment) return std::nullopt;
+  return std::max(kSegmentAlignment, std::bit_ceil(wanted));
 }
 
 }  // namespace
@@ -107,12 +109,14 @@ absl::Status ConstantPool::AddNamedData(absl::Span<const NamedDataOutput* const>
       it->second.buffer = at->second;
     }
     Buffer& buffer = buffers[it->second.buffer];
-    buffer.alignment = SegmentAlignment(buffer.alignment, std::max<uint64_t>(entry.alignment, 1));
-    if (buffer.alignment == 0) {
+    const std::optional<uint64_t> alignment =
+        SegmentAlignment(buffer.alignment, std::max<uint64_t>(entry.alignment, 1));
+    if (!alignment.has_value()) {
       return absl::InvalidArgumentError(
           absl::StrCat("named data '", key, "': expected an alignment of at most ", kMaxAlignment,
                        ", with all that its bytes are aligned to, got ", entry.alignment));
     }
+    buffer.alignment = *alignment;
     return absl::OkStatus();
   };
   for (const NamedDataOutput* output : outputs) {
