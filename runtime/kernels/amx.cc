@@ -44,15 +44,10 @@ namespace {
 
 constexpr size_t kTileRows = 16, kLineBytes = 64;
 
-// Numbers of tiles, as instructions have them. Sums of the upper half of the rows with both panels, then
-// of the lower half; A and one panel; the same of the last lines. Registers are renamed, so that one
-// number serves all of A, and one both panels.
-#define BELAY_UPPER 0
-#define BELAY_LOWER 2
-#define BELAY_A 4
-#define BELAY_B 5
-#define BELAY_LAST_A 6
-#define BELAY_LAST_B 7
+// Numbers of tiles. Sums of the upper half of the rows with both panels, then of the lower half; A and
+// one panel; the same of the last lines. Registers are renamed, so that one number serves all of A, and
+// one both panels.
+constexpr int kUpper = 0, kLower = 2, kA = 4, kB = 5, kLastA = 6, kLastB = 7;
 
 // The operand of LDTILECFG.
 struct alignas(64) TileConfig {
@@ -75,11 +70,11 @@ BELAY_AMX AmxTiles::AmxTiles(size_t rows, size_t last_lines)
     config.rows[tile] = static_cast<uint8_t>(tile_rows);
     config.column_bytes[tile] = static_cast<uint16_t>(bytes);
   };
-  for (int tile = BELAY_UPPER; tile <= BELAY_A; ++tile) set(tile, rows - lower_, kLineBytes);
-  set(BELAY_B, kAmxLines, kLineBytes);
+  for (int tile = kUpper; tile <= kA; ++tile) set(tile, rows - lower_, kLineBytes);
+  set(kB, kAmxLines, kLineBytes);
   if (last_lines > 0) {
-    set(BELAY_LAST_A, rows - lower_, 4 * last_lines);
-    set(BELAY_LAST_B, last_lines, kLineBytes);
+    set(kLastA, rows - lower_, 4 * last_lines);
+    set(kLastB, last_lines, kLineBytes);
   }
   _tile_loadconfig(&config);
 }
@@ -87,42 +82,49 @@ BELAY_AMX AmxTiles::AmxTiles(size_t rows, size_t last_lines)
 BELAY_AMX AmxTiles::~AmxTiles() { _tile_release(); }
 
 BELAY_AMX void AmxTiles::Clear() {
-  _tile_zero(BELAY_UPPER);
-  _tile_zero(BELAY_UPPER + 1);
-  _tile_zero(BELAY_LOWER);
-  _tile_zero(BELAY_LOWER + 1);
+  _tile_zero(kUpper);
+  _tile_zero(kUpper + 1);
+  _tile_zero(kLower);
+  _tile_zero(kLower + 1);
 }
 
-// Tiles' numbers are constants in the instructions, hence a macro.
-#define BELAY_ADD(A, B)                                         \
-  _tile_loadd(A, a, stride);                                    \
-  _tile_loadd(B, first, kLineBytes);                            \
-  _tile_dpbusd(BELAY_UPPER, A, B);                              \
-  if (second != nullptr) {                                      \
-    _tile_loadd(B, second, kLineBytes);                         \
-    _tile_dpbusd(BELAY_UPPER + 1, A, B);                        \
-  }                                                             \
-  if (lower_ > 0) {                                             \
-    _tile_loadd(A, a + lower_ * stride, stride);                \
-    if (second != nullptr) _tile_dpbusd(BELAY_LOWER + 1, A, B); \
-    _tile_loadd(B, first, kLineBytes);                          \
-    _tile_dpbusd(BELAY_LOWER, A, B);                            \
+// Instructions have the numbers of tiles in them.
+template <int kTileOfA, int kTileOfB>
+BELAY_AMX void AmxTiles::AddTo(const uint8_t* a, size_t stride, const int8_t* first,
+                               const int8_t* second) {
+  _tile_loadd(kTileOfA, a, stride);
+  _tile_loadd(kTileOfB, first, kLineBytes);
+  _tile_dpbusd(kUpper, kTileOfA, kTileOfB);
+  if (second != nullptr) {
+    _tile_loadd(kTileOfB, second, kLineBytes);
+    _tile_dpbusd(kUpper + 1, kTileOfA, kTileOfB);
   }
+  if (lower_ > 0) {
+    _tile_loadd(kTileOfA, a + lower_ * stride, stride);
+    if (second != nullptr) _tile_dpbusd(kLower + 1, kTileOfA, kTileOfB);
+    _tile_loadd(kTileOfB, first, kLineBytes);
+    _tile_dpbusd(kLower, kTileOfA, kTileOfB);
+  }
+}
 
 BELAY_AMX void AmxTiles::Add(const uint8_t* a, size_t stride, const int8_t* first,
-                             const int8_t* second){BELAY_ADD(BELAY_A, BELAY_B)}
+                             const int8_t* second) {
+  AddTo<kA, kB>(a, stride, first, second);
+}
 
 BELAY_AMX void AmxTiles::AddLast(const uint8_t* a, size_t stride, const int8_t* first,
-                                 const int8_t* second){BELAY_ADD(BELAY_LAST_A, BELAY_LAST_B)}
+                                 const int8_t* second) {
+  AddTo<kLastA, kLastB>(a, stride, first, second);
+}
 
 BELAY_AMX void AmxTiles::Store(int32_t* sums, bool second) const {
   constexpr size_t kStride = kAmxColumns * sizeof(int32_t);
-  _tile_stored(BELAY_UPPER, sums, kStride);
-  if (second) _tile_stored(BELAY_UPPER + 1, sums + kTileRows, kStride);
+  _tile_stored(kUpper, sums, kStride);
+  if (second) _tile_stored(kUpper + 1, sums + kTileRows, kStride);
   if (lower_ == 0) return;
   sums += lower_ * kAmxColumns;
-  _tile_stored(BELAY_LOWER, sums, kStride);
-  if (second) _tile_stored(BELAY_LOWER + 1, sums + kTileRows, kStride);
+  _tile_stored(kLower, sums, kStride);
+  if (second) _tile_stored(kLower + 1, sums + kTileRows, kStride);
 }
 #endif
 

@@ -46,6 +46,9 @@ class AmxTiles {
   void Store(int32_t* sums, bool second) const;
 
  private:
+  template <int kTileOfA, int kTileOfB>
+  void AddTo(const uint8_t* a, size_t stride, const int8_t* first, const int8_t* second);
+
   size_t lower_;  // where the lower half of the rows begins; 0 when there is one half
 };
 

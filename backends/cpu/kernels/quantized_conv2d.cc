@@ -17,6 +17,20 @@ template <bool kDepthwise>
 using Call = QuantizedConv2dCall<KernelArguments, kDepthwise>;
 using Scratch = PatchScratch<uint8_t>;
 
+// The memory that a call works in: what patches take, then a copy of rows for each thread.
+struct Memory {
+  Memory(const KernelContext& context, PatchWay way, const Call<false>& call)
+      : taps(TapsOf(way, call.input->sizes[1], call.window)),
+        patches(Scratch::For(way, kQuantizedTileRows, call.input->sizes, call.window)),
+        patches_bytes(patches.bytes(context.num_threads())),
+        copy_bytes(QuantizedCopySize(taps.size, taps.count)),
+        bytes(patches_bytes + copy_bytes * context.num_threads()) {}
+
+  TapSizes taps;
+  Scratch patches;
+  CheckedInt patches_bytes, copy_bytes, bytes;
+};
+
 absl::Status QuantizedConv2d(KernelContext& context, const Call<false>& call) {
   ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
   const TensorView& in = *call.input;
@@ -35,17 +49,13 @@ absl::Status QuantizedConv2d(KernelContext& context, const Call<false>& call) {
   g.c = out->data;
   g.ldc = g.n;
   const PatchWay way = PatchWayOf(in, call.window);
-  const TapSizes taps = TapsOf(way, channels, call.window);
-  g.taps = static_cast<size_t>(taps.count);
-  g.k = static_cast<size_t>(taps.size);
-  const auto scratch = Scratch::For(way, kQuantizedTileRows, in.sizes, call.window);
-  const CheckedInt copy = QuantizedCopySize(taps.size, taps.count);
-  const CheckedInt patches_bytes = scratch.bytes(context.num_threads());
-  ABSL_ASSIGN_OR_RETURN(
-      std::byte * memory,
-      ScratchArray<std::byte>(context, patches_bytes + copy * context.num_threads()));
+  const Memory memory(context, way, call);
+  g.taps = static_cast<size_t>(memory.taps.count);
+  g.k = static_cast<size_t>(memory.taps.size);
+  ABSL_ASSIGN_OR_RETURN(std::byte * scratch, ScratchArray<std::byte>(context, memory.bytes));
   const auto zero = static_cast<uint8_t>(call.epilogue.input_zero_point);
-  const Patches<uint8_t> patches(context, way, in, *out, call.window, zero, scratch, memory);
+  const Patches<uint8_t> patches(context, way, in, *out, call.window, zero, memory.patches,
+                                 scratch);
   if (way == PatchWay::kPadded) g.k = (g.k + 3) / 4 * 4;
   if (way == PatchWay::kRows) {
     g.a = in.as<const uint8_t>();
@@ -60,9 +70,9 @@ absl::Status QuantizedConv2d(KernelContext& context, const Call<false>& call) {
                  mine.source = &reader;
                  mine.pointers = reader.pointers();
                }
-               if (copy.value() > 0) {
-                 mine.copy = reinterpret_cast<uint8_t*>(memory + patches_bytes.value() +
-                                                        part * copy.value());
+               if (memory.copy_bytes.value() > 0) {
+                 mine.copy = reinterpret_cast<uint8_t*>(scratch + memory.patches_bytes.value() +
+                                                        part * memory.copy_bytes.value());
                }
                QuantizedGemmRange(mine, row, end_row, column, end_column);
              });
@@ -99,11 +109,7 @@ bool Accepts(const KernelContext& context, const Call<kDepthwise>& call) {
 uint64_t ScratchBytes(const KernelContext& context, const Call<false>& call) {
   uint64_t most = 0;
   for (PatchWay way : {PatchWay::kTaps, PatchWay::kPadded}) {
-    const Scratch scratch = Scratch::For(way, kQuantizedTileRows, call.input->sizes, call.window);
-    const TapSizes taps = TapsOf(way, call.input->sizes[1], call.window);
-    const CheckedInt copy = QuantizedCopySize(taps.size, taps.count);
-    most = std::max(most, ScratchBytesOf<std::byte>(scratch.bytes(context.num_threads()) +
-                                                    copy * context.num_threads()));
+    most = std::max(most, ScratchBytesOf<std::byte>(Memory(context, way, call).bytes));
   }
   return most;
 }

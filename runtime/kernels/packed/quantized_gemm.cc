@@ -251,13 +251,28 @@ HWY_INLINE TileFn TileOf(size_t rows) {
   }
 }
 
+// Where the bytes of `count` rows from `row` on lie, tap by tap; `direct` is room for as many.
+HWY_INLINE const uint8_t* const* FindRows(const QuantizedGemmArgs& g, size_t row, size_t count,
+                                          const uint8_t** direct) {
+  if (g.row_pointers != nullptr) {
+    g.row_pointers(g.source, row, count, 0, g.taps, g.pointers);
+    return g.pointers;
+  }
+  for (size_t i = 0; i < count; ++i) direct[i] = g.k == 0 ? nullptr : g.a + (row + i) * g.lda;
+  return direct;
+}
+
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3_DL
 // Fewer rows are quicker without tiles.
 constexpr size_t kLeastAmxRows = 4;
 
+// Whether tiles are loaded from where rows of A lie, without a copy.
+bool LoadsInPlace(const QuantizedGemmArgs& g) {
+  return g.row_pointers == nullptr && g.k % kQuad == 0;
+}
+
 bool CanUseAmx(const QuantizedGemmArgs& g, size_t rows) {
-  const bool in_place = g.row_pointers == nullptr && g.k % kQuad == 0;
-  return rows >= kLeastAmxRows && g.k > 0 && (in_place || g.copy != nullptr) && UsesAmx();
+  return rows >= kLeastAmxRows && g.k > 0 && (LoadsInPlace(g) || g.copy != nullptr) && UsesAmx();
 }
 
 // `count` rows from `row` on, their taps one behind the other, each to whole quads; what is missing to
@@ -268,13 +283,7 @@ HWY_INLINE void CopyRows(const QuantizedGemmArgs& g, size_t row, size_t count, s
   const uint8_t* direct[kQuantizedTileRows];
   for (size_t first = 0; first < count; first += kQuantizedTileRows) {
     const size_t rows = HWY_MIN(kQuantizedTileRows, count - first);
-    const uint8_t* const* pointers = direct;
-    if (g.row_pointers != nullptr) {
-      g.row_pointers(g.source, row + first, rows, 0, g.taps, g.pointers);
-      pointers = g.pointers;
-    } else {
-      for (size_t i = 0; i < rows; ++i) direct[i] = g.a + (row + first + i) * g.lda;
-    }
+    const uint8_t* const* pointers = FindRows(g, row + first, rows, direct);
     for (size_t t = 0; t < g.taps; ++t) {
       for (size_t i = 0; i < rows; ++i) {
         const uint8_t* from = pointers[t * rows + i];
@@ -326,7 +335,7 @@ void AmxGemm(const Product& product, size_t first_row, size_t last_row, size_t f
   const QuantizedGemmArgs& g = product.args;
   const size_t lines = (g.k + kQuad - 1) / kQuad * g.taps, depth = lines * kQuad;
   const size_t block = HWY_MAX(kBlockBytes / depth, kAmxColumns) / kAmxColumns * kAmxColumns;
-  const bool in_place = g.row_pointers == nullptr && g.k % kQuad == 0;
+  const bool in_place = LoadsInPlace(g);
   HWY_ALIGN int32_t sums[kAmxRows * kAmxColumns] = {};
   std::optional<AmxTiles> tiles;
   size_t tile_rows = 0, count = 0;
@@ -386,15 +395,7 @@ void QuantizedGemmImpl(const QuantizedGemmArgs& g, size_t first_row, size_t last
     size_t row = first_row;
     for (size_t t = 0; t < tiles; ++t) {
       const size_t count = rows / tiles + (t < rows % tiles ? 1 : 0);
-      const uint8_t* const* pointers = direct;
-      if (g.row_pointers != nullptr) {
-        g.row_pointers(g.source, row, count, 0, g.taps, g.pointers);
-        pointers = g.pointers;
-      } else {
-        for (size_t i = 0; i < count; ++i) {
-          direct[i] = g.k == 0 ? nullptr : g.a + (row + i) * g.lda;
-        }
-      }
+      const uint8_t* const* pointers = FindRows(g, row, count, direct);
       if (pace.Stop(static_cast<int64_t>(count * (end - begin) * depth))) return;
       const TileFn wide = TileOf<2>(count), narrow = TileOf<1>(count);
       for (size_t j = begin; j < end; j += width) {
