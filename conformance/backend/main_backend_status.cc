@@ -10,6 +10,7 @@
 #include "absl/flags/parse.h"
 #include "absl/flags/usage.h"
 #include "conformance/backend/backend_status.h"
+#include "runtime/core/mapped_file.h"
 #include "runtime/core/str_cat.h"
 
 ABSL_FLAG(std::string, backend, "", "the folder's name");
@@ -45,10 +46,9 @@ int main(int argc, char** argv) {
   const char* workspace = std::getenv("BUILD_WORKSPACE_DIRECTORY");
   const std::string path =
       workspace == nullptr || page[0] == '/' ? page : absl::StrCat(workspace, "/", page);
-  std::ofstream file(path);
-  file << *status;
-  if (!file.flush()) {
-    std::cerr << "cannot write " << path << "\n";
+  const absl::Status written = belay::WriteFileAtomically(path, {*status});
+  if (!written.ok()) {
+    std::cerr << written << "\n";
     return 3;
   }
   return 0;

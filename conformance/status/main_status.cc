@@ -2,7 +2,6 @@
 // called in: conformance/STATUS.md, conformance/opcases/INDEX.md, and those of backends.
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,6 +10,7 @@
 #include "conformance/status/operator_index.h"
 #include "conformance/status/operator_status.h"
 #include "exir/ops/standard_ops.h"
+#include "runtime/core/mapped_file.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
 #include "runtime/kernels/standard_kernels.h"
@@ -54,10 +54,10 @@ int main() {
     return 2;
   }
   for (const auto& [path, text] : *pages) {
-    std::ofstream file(std::string(workspace) + "/" + path);
-    file << text;
-    if (file.flush()) continue;
-    std::fprintf(stderr, "cannot write %s\n", path.c_str());
+    const absl::Status written =
+        belay::WriteFileAtomically(std::string(workspace) + "/" + path, {text});
+    if (written.ok()) continue;
+    std::fprintf(stderr, "%s\n", written.ToString().c_str());
     return 1;
   }
   return 0;
