@@ -2,21 +2,8 @@
 # main_models_test.sh MODELS ZOO: what the harness prints and returns when it did not execute all, or delegated nothing.
 set -uo pipefail
 
-models=$1 zoo=$2
-failures=0
-
-# expect STATUS TEXT FLAGS...: the harness ends with this status and prints this.
-expect() {
-  local status=$1 text=$2 output came
-  shift 2
-  output=$("$models" "$@" 2>&1)
-  came=$?
-  if [[ $came != "$status" || $output != *"$text"* ]]; then
-    echo "FAIL $*: expected status $status and '$text', got $came and:"
-    echo "$output"
-    failures=$((failures + 1))
-  fi
-}
+harness=$1 zoo=$2
+source conformance/expect_harness.sh
 
 # A model whose first result was not recorded: comparing it is not supported.
 incomplete=$TEST_TMPDIR/incomplete

@@ -3,20 +3,7 @@
 set -uo pipefail
 
 harness=$1 cases=$2
-failures=0
-
-# expect STATUS TEXT FLAGS...: the harness ends with this status and prints this.
-expect() {
-  local status=$1 text=$2 output came
-  shift 2
-  output=$("$harness" "$@" 2>&1)
-  came=$?
-  if [[ $came != "$status" || $output != *"$text"* ]]; then
-    echo "FAIL $*: expected status $status and '$text', got $came and:"
-    echo "$output"
-    failures=$((failures + 1))
-  fi
-}
+source conformance/expect_harness.sh
 
 relu=(--cases="$cases" --only='^aten.relu.default f32_')
 expect 0 'backend demo: took ' "${relu[@]}" --backend=demo

@@ -1,0 +1,16 @@
+# For tests of what a harness prints and returns: `source` it, set `harness`, call `expect`, and end with
+# `exit $((failures > 0))`.
+failures=0
+
+# expect STATUS TEXT FLAGS...: the harness ends with this status and prints this.
+expect() {
+  local status=$1 text=$2 output came
+  shift 2
+  output=$("$harness" "$@" 2>&1)
+  came=$?
+  if [[ $came != "$status" || $output != *"$text"* ]]; then
+    echo "FAIL $*: expected status $status and '$text', got $came and:"
+    echo "$output"
+    failures=$((failures + 1))
+  fi
+}
