@@ -19,28 +19,12 @@
 #include "exir/ir/infer.h"
 #include "exir/ir/text.h"
 #include "exir/ir/verifier.h"
-#include "exir/ops/standard_ops.h"
 #include "gtest/gtest.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/testing.h"
-#include "runtime/kernels/reference/reference_kernels.h"
 
 namespace belay::pte {
 namespace {
-
-const exir::OpRegistry& Ops() {
-  static const exir::OpRegistry& ops = *exir::CreateStandardOps()->release();
-  return ops;
-}
-
-const KernelRegistry& Kernels() {
-  static const KernelRegistry& kernels = *[] {
-    auto* registry = new KernelRegistry();
-    ABSL_CHECK(AddReferenceKernels(*registry).ok());
-    return registry;
-  }();
-  return kernels;
-}
 
 // The program of one node, with the results that its meta kernel gives.
 absl::StatusOr<exir::ExportedProgram> ProgramOf(std::string_view call,
@@ -71,7 +55,7 @@ absl::StatusOr<exir::ExportedProgram> ProgramOf(std::string_view call,
       exir::ParseProgram(absl::StrCat("program edge {", symbols.empty() ? "" : " ranges {", ranges,
                                       symbols.empty() ? "" : " }", " graph(", arguments, ") { ",
                                       values, " = edge.", call, " return (", outputs, ") } }"),
-                         Ops()));
+                         exir::StandardOpsOfTests()));
   const exir::Node& node = program.top().node(program.top().first());
   ABSL_ASSIGN_OR_RETURN(const std::vector<exir::MetaValue> types,
                         exir::InferOutputs(program.top(), node.target, node.arguments, nullptr));
@@ -97,7 +81,7 @@ absl::Status Write(exir::ExportedProgram program) {
   exir::MethodPrograms programs;
   programs.emplace_back("forward", std::move(program));
   ABSL_ASSIGN_OR_RETURN(const exir::ProgramImage image, exir::EmitProgram(programs));
-  return SerializeProgram(image, Ops()).status();
+  return SerializeProgram(image, exir::StandardOpsOfTests()).status();
 }
 
 constexpr DTypeSet kElementTypes = kIntegralTypes | kFloatTypes | kBoolType;
@@ -118,7 +102,7 @@ TestTensor ToTensor(const exir::Values& values) {
 absl::StatusOr<std::vector<exir::Values>> Run(const exir::ExportedProgram& program,
                                               const std::vector<exir::Values>& inputs) {
   ABSL_ASSIGN_OR_RETURN(exir::Interpreter interpreter,
-                        exir::Interpreter::Create(program, Kernels()));
+                        exir::Interpreter::Create(program, exir::ReferenceKernelsOfTests()));
   std::vector<TestTensor> tensors;
   std::vector<EValue> arguments;
   for (const exir::Values& input : inputs) tensors.push_back(ToTensor(input));

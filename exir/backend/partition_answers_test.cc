@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "exir/backend/testing/recording_backend.h"
+#include "exir/backend/testing/to_backend_fixture.h"
 #include "exir/backend/to_backend.h"
 #include "exir/ir/graph_editor.h"
 #include "exir/ir/text.h"
@@ -19,40 +20,6 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-constexpr std::string_view kTwoNodes = R"(program edge {
-  constants { state "w": f32[2] }
-  graph(%w: f32[2] parameter "w", %x: f32[2] user_input) {
-    %a: f32[2] = edge.aten.add.Tensor(%x, %w)  tag="t0"
-    %b: f32[2] = edge.aten.sub.Tensor(%a, %w)
-    return (%b user_output)
-  }
-})";
-
-class ToBackendTest : public ::testing::Test {
- protected:
-  ToBackendTest() { EXPECT_TRUE(backends_.Add(&recorder_).ok()); }
-
-  ExportedProgram Parse(std::string_view text) { return ParseOrDie(text, TestOps()); }
-  absl::Status Error(std::string_view text, const Partitioner& partitioner) {
-    const ExportedProgram program = Parse(text);
-    const std::string before = PrintProgram(program);
-    const absl::Status status = ToBackend(program, partitioner, backends_).status();
-    EXPECT_EQ(PrintProgram(program), before);
-    return status;
-  }
-
-  const FunctionBackend recorder_{"recorder"};
-  BackendSet backends_;
-};
-
-void ExpectError(const absl::Status& status, absl::StatusCode code,
-                 std::vector<std::string> parts) {
-  EXPECT_EQ(status.code(), code) << status;
-  for (const std::string& part : parts) {
-    EXPECT_THAT(std::string(status.message()), HasSubstr(part));
-  }
-}
 
 TEST_F(ToBackendTest, EmptyTagIsRefused) {
   TextPartitioner partitioner;

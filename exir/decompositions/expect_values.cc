@@ -21,14 +21,13 @@
 #include "runtime/kernels/reference/reference_kernels.h"
 
 namespace belay::exir {
-namespace {
 
-const OpRegistry& Ops() {
+const OpRegistry& StandardOpsOfTests() {
   static const OpRegistry& ops = *CreateStandardOps().value().release();
   return ops;
 }
 
-const KernelRegistry& Kernels() {
+const KernelRegistry& ReferenceKernelsOfTests() {
   static const KernelRegistry& kernels = *[] {
     auto* registry = new KernelRegistry();
     ABSL_CHECK(AddReferenceKernels(*registry).ok());
@@ -36,6 +35,8 @@ const KernelRegistry& Kernels() {
   }();
   return kernels;
 }
+
+namespace {
 
 constexpr DTypeSet kElementTypes = kIntegralTypes | kFloatTypes | kBoolType;
 
@@ -101,7 +102,7 @@ std::string ProgramOf(std::string_view call, const std::vector<Values>& inputs,
 }
 
 absl::StatusOr<ExportedProgram> Decomposed(const std::string& text) {
-  ABSL_ASSIGN_OR_RETURN(ExportedProgram program, ParseProgram(text, Ops()));
+  ABSL_ASSIGN_OR_RETURN(ExportedProgram program, ParseProgram(text, StandardOpsOfTests()));
   ABSL_RETURN_IF_ERROR(Verify(program));
   ABSL_RETURN_IF_ERROR(Decompose().run(program).status());
   ABSL_RETURN_IF_ERROR(Verify(program));
@@ -115,7 +116,8 @@ absl::StatusOr<ExportedProgram> Decomposed(const std::string& text) {
 
 absl::StatusOr<std::vector<Values>> Run(const ExportedProgram& program,
                                         const std::vector<Values>& inputs) {
-  ABSL_ASSIGN_OR_RETURN(Interpreter interpreter, Interpreter::Create(program, Kernels()));
+  ABSL_ASSIGN_OR_RETURN(Interpreter interpreter,
+                        Interpreter::Create(program, ReferenceKernelsOfTests()));
   std::vector<TestTensor> tensors;
   std::vector<EValue> arguments;
   for (const Values& input : inputs) tensors.push_back(ToTensor(input));
@@ -183,7 +185,7 @@ void ExpectValues(std::string_view call, const std::vector<Values>& inputs,
 void ExpectAsKernel(std::string_view call, const std::vector<Values>& inputs, size_t results,
                     ExpectOptions options) {
   const std::string text = ProgramOf(call, inputs, std::vector<Values>(results), options, false);
-  absl::StatusOr<ExportedProgram> program = ParseProgram(text, Ops());
+  absl::StatusOr<ExportedProgram> program = ParseProgram(text, StandardOpsOfTests());
   ASSERT_TRUE(program.ok()) << program.status() << "\nin\n" << text;
   const Node& node = program->top().node(program->top().first());
   const absl::StatusOr<std::vector<MetaValue>> types =

@@ -14,9 +14,15 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "exir/op/op_registry.h"
 #include "runtime/core/dtype.h"
+#include "runtime/kernel/kernel_registry.h"
 
 namespace belay::exir {
+
+// What these tests work with, made once: all operators, and the reference kernels.
+const OpRegistry& StandardOpsOfTests();
+const KernelRegistry& ReferenceKernelsOfTests();
 
 inline constexpr double kInf = std::numeric_limits<double>::infinity();
 inline constexpr double kNan = std::numeric_limits<double>::quiet_NaN();

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_join.h"
+#include "exir/symbolic/sym_testing.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/core/str_cat.h"
@@ -13,13 +14,6 @@
 
 namespace belay::exir {
 namespace {
-
-SymExpr Parse(std::string_view text) {
-  const absl::StatusOr<SymExpr> e = ParseSymExpr(text);
-  EXPECT_TRUE(e.ok()) << e.status();
-  return e.ok() ? *e : SymExpr::Symbol("parse_error");
-}
-std::string Text(std::string_view text) { return Parse(text).ToString(); }
 
 TEST(SymExprTest, EqualPolynomialsAreEqualExpressions) {
   EXPECT_EQ(Text("s0 + 1 + s0"), "2*s0 + 1");

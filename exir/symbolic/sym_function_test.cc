@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "exir/symbolic/sym_expr.h"
+#include "exir/symbolic/sym_testing.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/core/str_cat.h"
@@ -11,14 +12,6 @@
 
 namespace belay::exir {
 namespace {
-
-SymExpr Parse(std::string_view text) {
-  const absl::StatusOr<SymExpr> e = ParseSymExpr(text);
-  EXPECT_TRUE(e.ok()) << e.status();
-  return e.ok() ? *e : SymExpr::Symbol("parse_error");
-}
-
-std::string Text(std::string_view text) { return Parse(text).ToString(); }
 
 TEST(SymFunctionTest, FloorDivSimplifiesWhereItIsExact) {
   EXPECT_EQ(Text("FloorDiv(a*s, a)"), "s");

@@ -5,20 +5,13 @@
 #include <utility>
 
 #include "exir/symbolic/sym_expr.h"
+#include "exir/symbolic/sym_testing.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/core/testing.h"
 
 namespace belay::exir {
 namespace {
-
-SymExpr Parse(std::string_view text) {
-  const absl::StatusOr<SymExpr> e = ParseSymExpr(text);
-  EXPECT_TRUE(e.ok()) << e.status();
-  return e.ok() ? *e : SymExpr::Symbol("parse_error");
-}
-
-std::string Text(std::string_view text) { return Parse(text).ToString(); }
 
 TEST(SymParseTest, ReadsSreprAndInfixAlike) {
   EXPECT_EQ(Parse("Add(Symbol('s77', positive=True, integer=True), Integer(-1))"),

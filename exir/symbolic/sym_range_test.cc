@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "exir/symbolic/sym_expr.h"
+#include "exir/symbolic/sym_testing.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/core/str_cat.h"
@@ -13,12 +14,6 @@
 
 namespace belay::exir {
 namespace {
-
-SymExpr Parse(std::string_view text) {
-  const absl::StatusOr<SymExpr> e = ParseSymExpr(text);
-  EXPECT_TRUE(e.ok()) << e.status();
-  return e.ok() ? *e : SymExpr::Symbol("parse_error");
-}
 
 constexpr int64_t kAbove = SymRange::kUnboundedAbove, kBelow = SymRange::kUnboundedBelow;
 constexpr SymRange kEverything = {kBelow, kAbove};

@@ -55,12 +55,19 @@ class LoopTest : public MethodTest {
     forward_.Output(total);
     forward_.Output(i);
   }
+
+  // With x as what is added.
+  absl::StatusOr<Method> LoadLoop(const Program::Options& options = {}) {
+    ABSL_ASSIGN_OR_RETURN(Method method, Load(options));
+    ABSL_RETURN_IF_ERROR(method.SetInput(0, x_.view()));
+    return method;
+  }
+
+  const TestTensor x_ = TestTensor::Of<float>({2}, {1, 2});
 };
 
 TEST_F(LoopTest, RunsAsOftenAsItShould) {
-  ASSERT_OK_AND_ASSIGN(Method method, Load());
-  const TestTensor x = TestTensor::Of<float>({2}, {1, 2});
-  ASSERT_OK(method.SetInput(0, x.view()));
+  ASSERT_OK_AND_ASSIGN(Method method, LoadLoop());
   for (const int64_t n : {0, 1, 5, 2}) {
     ASSERT_OK(method.SetInput(1, n));
     ASSERT_OK(method.Execute());
@@ -72,9 +79,7 @@ TEST_F(LoopTest, RunsAsOftenAsItShould) {
 TEST_F(LoopTest, StopsAtTheLimit) {
   Program::Options options;
   options.limits.executed_instructions = 1000;
-  ASSERT_OK_AND_ASSIGN(Method method, Load(options));
-  const TestTensor x = TestTensor::Of<float>({2}, {1, 2});
-  ASSERT_OK(method.SetInput(0, x.view()));
+  ASSERT_OK_AND_ASSIGN(Method method, LoadLoop(options));
   ASSERT_OK(method.SetInput(1, std::numeric_limits<int64_t>::max()));
   EXPECT_THAT(method.Execute(), StatusIs(kExhausted, HasSubstr("'executed_instructions'")));
   ASSERT_OK(method.SetInput(1, int64_t{3}));
@@ -83,9 +88,7 @@ TEST_F(LoopTest, StopsAtTheLimit) {
 }
 
 TEST_F(LoopTest, StopsWhereTheCallWantsItTo) {
-  ASSERT_OK_AND_ASSIGN(Method method, Load());
-  const TestTensor x = TestTensor::Of<float>({2}, {1, 2});
-  ASSERT_OK(method.SetInput(0, x.view()));
+  ASSERT_OK_AND_ASSIGN(Method method, LoadLoop());
   ASSERT_OK(method.SetInput(1, std::numeric_limits<int64_t>::max()));
   EXPECT_THAT(method.Execute({.executed_instructions = 17}),
               StatusIs(kExhausted, AllOf(HasSubstr("after the 17 instructions"),
@@ -95,9 +98,7 @@ TEST_F(LoopTest, StopsWhereTheCallWantsItTo) {
 TEST_F(LoopTest, NoCallExceedsTheProgramsLimit) {
   Program::Options options;
   options.limits.executed_instructions = 1000;
-  ASSERT_OK_AND_ASSIGN(Method method, Load(options));
-  const TestTensor x = TestTensor::Of<float>({2}, {1, 2});
-  ASSERT_OK(method.SetInput(0, x.view()));
+  ASSERT_OK_AND_ASSIGN(Method method, LoadLoop(options));
   ASSERT_OK(method.SetInput(1, std::numeric_limits<int64_t>::max()));
   EXPECT_THAT(method.Execute({.executed_instructions = 5000}),
               StatusIs(kExhausted, HasSubstr("after the 1000 instructions")));
@@ -106,9 +107,7 @@ TEST_F(LoopTest, NoCallExceedsTheProgramsLimit) {
 TEST_F(LoopTest, NoCallDoesMoreWorkThanItMay) {
   Program::Options options;
   options.limits.executed_work = 100'000;
-  ASSERT_OK_AND_ASSIGN(Method method, Load(options));
-  const TestTensor x = TestTensor::Of<float>({2}, {1, 2});
-  ASSERT_OK(method.SetInput(0, x.view()));
+  ASSERT_OK_AND_ASSIGN(Method method, LoadLoop(options));
   ASSERT_OK(method.SetInput(1, std::numeric_limits<int64_t>::max()));
   EXPECT_THAT(method.Execute(),
               StatusIs(kExhausted, AllOf(HasSubstr("method 'forward', instruction"),
@@ -153,9 +152,7 @@ TEST_F(LoopTest, StopsAtTheDeadlineOfTheCallersBudget) {
   Program::Options options;
   options.limits.executed_instructions = 0;
   options.limits.executed_work = UINT64_MAX - 1;
-  ASSERT_OK_AND_ASSIGN(Method method, Load(options));
-  const TestTensor x = TestTensor::Of<float>({2}, {1, 2});
-  ASSERT_OK(method.SetInput(0, x.view()));
+  ASSERT_OK_AND_ASSIGN(Method method, LoadLoop(options));
   ASSERT_OK(method.SetInput(1, std::numeric_limits<int64_t>::max()));
   Budget budget;
   budget.deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(20);
@@ -166,9 +163,7 @@ TEST_F(LoopTest, StopsAtTheDeadlineOfTheCallersBudget) {
 TEST_F(LoopTest, StopsAtTheDeadline) {
   Program::Options options;
   options.limits.executed_instructions = 0;
-  ASSERT_OK_AND_ASSIGN(Method method, Load(options));
-  const TestTensor x = TestTensor::Of<float>({2}, {1, 2});
-  ASSERT_OK(method.SetInput(0, x.view()));
+  ASSERT_OK_AND_ASSIGN(Method method, LoadLoop(options));
   ASSERT_OK(method.SetInput(1, std::numeric_limits<int64_t>::max()));
   const auto start = std::chrono::steady_clock::now();
   EXPECT_THAT(
@@ -186,9 +181,7 @@ TEST_F(LoopTest, StopsAtTheDeadline) {
 TEST_F(LoopTest, StopsWhenAnotherThreadCancels) {
   Program::Options options;
   options.limits.executed_instructions = 0;
-  ASSERT_OK_AND_ASSIGN(Method method, Load(options));
-  const TestTensor x = TestTensor::Of<float>({2}, {1, 2});
-  ASSERT_OK(method.SetInput(0, x.view()));
+  ASSERT_OK_AND_ASSIGN(Method method, LoadLoop(options));
   ASSERT_OK(method.SetInput(1, std::numeric_limits<int64_t>::max()));
   std::atomic<bool> cancel = false;
   std::thread canceller([&] {
