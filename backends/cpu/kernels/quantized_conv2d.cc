@@ -21,7 +21,7 @@ using Scratch = PatchScratch<uint8_t>;
 struct Memory {
   Memory(const KernelContext& context, PatchWay way, const Call<false>& call)
       : taps(TapsOf(way, call.input->sizes[1], call.window)),
-        patches(Scratch::For(way, kQuantizedTileRows, call.input->sizes, call.window)),
+        patches(Scratch::For(way, kQuantizedGroupRows, call.input->sizes, call.window)),
         patches_bytes(patches.bytes(context.num_threads())),
         copy_bytes(QuantizedCopySize(taps.size, taps.count)),
         bytes(patches_bytes + copy_bytes * context.num_threads()) {}

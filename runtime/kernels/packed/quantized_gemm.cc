@@ -12,6 +12,7 @@
 #define HWY_TARGET_INCLUDE "runtime/kernels/packed/quantized_gemm.cc"
 #include "hwy/foreach_target.h"
 // Must come after foreach_target.h.
+#include "hwy/cache_control.h"
 #include "hwy/highway.h"
 #include "runtime/kernels/packed/requantize-inl.h"
 
@@ -34,13 +35,21 @@ using V = hn::Vec<Tag32>;
 constexpr size_t kMaxTileRows =
     (HWY_TARGET <= HWY_AVX3 || HWY_TARGET_IS_NEON) ? kQuantizedTileRows : 4;
 
-// Part of the second-level cache for the panels of a block of columns.
-constexpr size_t kBlockBytes = size_t{512} << 10;
+// Part of the second-level cache for a group of tiles of A.
+constexpr size_t kGroupBytes = size_t{384} << 10;
 
 // A tile's columns: the first, and how many of them are wanted.
 struct Columns {
   size_t first, count;
 };
+
+// Lines of the next panels that are fetched while a tile is multiplied: `lines` for each
+// kPrefetchInterval of B's lines.
+struct PanelPrefetch {
+  const int8_t* next;
+  size_t lines;
+};
+constexpr size_t kPrefetchInterval = 16;
 
 // Sums of kRows rows by kVectors vectors. Always of constant indices, so that it is in registers.
 // The constructor is written out: on Arm an implicit one would lack the features of the instruction set.
@@ -165,7 +174,7 @@ HWY_INLINE V StartOf(const QuantizedEpilogue& e, const Columns& columns, size_t 
 // would wait for each other's additions.
 template <size_t kRows, size_t kVectors, size_t kParts>
 HWY_NOINLINE void Tile(const Product& product, const uint8_t* const* HWY_RESTRICT rows,
-                       const Columns& columns, size_t place) {
+                       const Columns& columns, size_t place, PanelPrefetch prefetch) {
   const Tag32 d;
   const size_t lanes = hn::Lanes(d);
   const QuantizedGemmArgs& g = product.args;
@@ -198,6 +207,16 @@ HWY_NOINLINE void Tile(const Product& product, const uint8_t* const* HWY_RESTRIC
       at += kLine;
     };
     size_t p = 0;
+    if constexpr (kParts == 1) {
+      // Between runs of steps, whose registers are all taken.
+      while (p + kQuad <= k) {
+        const size_t end = HWY_MIN(k, p + kPrefetchInterval * kQuad);
+        for (size_t i = 0; i < prefetch.lines; ++i, prefetch.next += kLine) {
+          hwy::Prefetch(prefetch.next);
+        }
+        for (; p + kQuad <= end; p += kQuad) step(p, sums[0]);
+      }
+    }
     for (; p + kParts * kQuad <= k; p += kParts * kQuad) {
       HWY_UNROLL(kParts)
       for (size_t s = 0; s < kParts; ++s) step(p + s * kQuad, sums[s]);
@@ -238,7 +257,8 @@ HWY_NOINLINE void Tile(const Product& product, const uint8_t* const* HWY_RESTRIC
              static_cast<std::byte*>(g.c) + place * (e.quantizes ? 1 : sizeof(float)), g.ldc);
 }
 
-using TileFn = void (*)(const Product&, const uint8_t* const*, const Columns&, size_t);
+using TileFn = void (*)(const Product&, const uint8_t* const*, const Columns&, size_t,
+                        PanelPrefetch);
 
 // Of `rows` rows, 1 to kMaxTileRows.
 template <size_t kVectors, size_t kRows = kMaxTileRows>
@@ -251,20 +271,18 @@ HWY_INLINE TileFn TileOf(size_t rows) {
   }
 }
 
-// Where the bytes of `count` rows from `row` on lie, tap by tap; `direct` is room for as many.
-HWY_INLINE const uint8_t* const* FindRows(const QuantizedGemmArgs& g, size_t row, size_t count,
-                                          const uint8_t** direct) {
-  if (g.row_pointers != nullptr) {
-    g.row_pointers(g.source, row, count, 0, g.taps, g.pointers);
-    return g.pointers;
-  }
-  for (size_t i = 0; i < count; ++i) direct[i] = g.k == 0 ? nullptr : g.a + (row + i) * g.lda;
-  return direct;
+// Sets `pointers` to where the bytes of `count` rows from `row` on lie, tap by tap.
+HWY_INLINE void FindRows(const QuantizedGemmArgs& g, size_t row, size_t count,
+                         const uint8_t** pointers) {
+  if (g.row_pointers != nullptr) return g.row_pointers(g.source, row, count, 0, g.taps, pointers);
+  for (size_t i = 0; i < count; ++i) pointers[i] = g.k == 0 ? nullptr : g.a + (row + i) * g.lda;
 }
 
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3_DL
 // Fewer rows are quicker without tiles.
 constexpr size_t kLeastAmxRows = 4;
+// Part of the second-level cache for the panels of a block of columns.
+constexpr size_t kBlockBytes = size_t{512} << 10;
 
 // Whether tiles are loaded from where rows of A lie, without a copy.
 bool LoadsInPlace(const QuantizedGemmArgs& g) {
@@ -281,9 +299,10 @@ HWY_INLINE void CopyRows(const QuantizedGemmArgs& g, size_t row, size_t count, s
   const hn::ScalableTag<uint8_t> d;
   const size_t lanes = hn::Lanes(d), tap_bytes = depth / g.taps;
   const uint8_t* direct[kQuantizedTileRows];
+  const uint8_t** pointers = g.row_pointers != nullptr ? g.pointers : direct;
   for (size_t first = 0; first < count; first += kQuantizedTileRows) {
     const size_t rows = HWY_MIN(kQuantizedTileRows, count - first);
-    const uint8_t* const* pointers = FindRows(g, row + first, rows, direct);
+    FindRows(g, row + first, rows, pointers);
     for (size_t t = 0; t < g.taps; ++t) {
       for (size_t i = 0; i < rows; ++i) {
         const uint8_t* from = pointers[t * rows + i];
@@ -374,34 +393,60 @@ void AmxGemm(const Product& product, size_t first_row, size_t last_row, size_t f
 }
 #endif
 
+// The rows of a range as tiles of nearly equal size: a last tile of one row would cost as much as one
+// of four. Groups of `per_group` tiles, the last one perhaps of fewer, meet B's panels together.
+struct RowTiles {
+  size_t rows, count, per_group;
+  RowTiles(size_t rows, size_t depth)
+      : rows(rows), count((rows + kMaxTileRows - 1) / kMaxTileRows) {
+    const size_t limit = HWY_MIN(kGroupBytes / depth, kQuantizedGroupRows) / kMaxTileRows;
+    const size_t groups = (count + HWY_MAX(limit, size_t{1}) - 1) / HWY_MAX(limit, size_t{1});
+    per_group = (count + groups - 1) / groups;
+  }
+  // The first tiles have a row more than the others.
+  size_t SizeOf(size_t tile) const { return rows / count + (tile < rows % count ? 1 : 0); }
+  size_t RowOf(size_t tile) const { return tile * (rows / count) + HWY_MIN(tile, rows % count); }
+};
+
 void QuantizedGemmImpl(const QuantizedGemmArgs& g, size_t first_row, size_t last_row,
                        size_t first_column, size_t last_column) {
   if (first_row >= last_row || first_column >= last_column) return;
-  const size_t lanes = hn::Lanes(Tag32()), width = 2 * lanes;
-  const size_t depth = HWY_MAX((g.k + kQuad - 1) / kQuad * kQuad * g.taps, size_t{1});
-  const size_t block = HWY_MAX(kBlockBytes / depth, width) / width * width;
-  // As even as can be: a last tile of one row costs as much as one of four.
-  const size_t rows = last_row - first_row;
-  const size_t tiles = (rows + kMaxTileRows - 1) / kMaxTileRows;
   const Product product = {g, ByteQuantizer<Tag32>(g.epilogue),
                            BytesFit(g.epilogue, first_column, last_column)};
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3_DL
-  if (CanUseAmx(g, rows)) return AmxGemm(product, first_row, last_row, first_column, last_column);
+  if (CanUseAmx(g, last_row - first_row)) {
+    return AmxGemm(product, first_row, last_row, first_column, last_column);
+  }
 #endif
-  const uint8_t* direct[kQuantizedTileRows];
+  const size_t lanes = hn::Lanes(Tag32()), width = 2 * lanes;
+  const size_t lines = (g.k + kQuad - 1) / kQuad * g.taps;
+  const RowTiles tiles(last_row - first_row, HWY_MAX(lines * kQuad, size_t{1}));
+  const uint8_t* direct[kQuantizedGroupRows];
+  const uint8_t** pointers = g.row_pointers != nullptr ? g.pointers : direct;
+  const size_t runs_per_tap = (g.k / kQuad + kPrefetchInterval - 1) / kPrefetchInterval;
+  const size_t runs = runs_per_tap * g.taps;  // of a tile, each of which fetches lines
   Budget::Pace pace;
-  for (size_t begin = first_column; begin < last_column; begin += block) {
-    const size_t end = HWY_MIN(last_column, begin + block);
-    size_t row = first_row;
-    for (size_t t = 0; t < tiles; ++t) {
-      const size_t count = rows / tiles + (t < rows % tiles ? 1 : 0);
-      const uint8_t* const* pointers = FindRows(g, row, count, direct);
-      if (pace.Stop(static_cast<int64_t>(count * (end - begin) * depth))) return;
-      const TileFn wide = TileOf<2>(count), narrow = TileOf<1>(count);
-      for (size_t j = begin; j < end; j += width) {
-        (end - j > lanes ? wide : narrow)(product, pointers, {j, end - j}, row * g.ldc);
+  for (size_t group = 0; group < tiles.count; group += tiles.per_group) {
+    const size_t end = HWY_MIN(group + tiles.per_group, tiles.count);
+    const size_t start = tiles.RowOf(group), rows = tiles.RowOf(end) - start;
+    for (size_t t = group; t < end; ++t) {
+      FindRows(g, first_row + tiles.RowOf(t), tiles.SizeOf(t),
+               pointers + (tiles.RowOf(t) - start) * g.taps);
+    }
+    // The tiles of a group fetch the next panels together.
+    const size_t all_runs = HWY_MAX(runs * (end - group), size_t{1});
+    const size_t fetched_lines = (lines * width / kQuantizedPanelColumns + all_runs - 1) / all_runs;
+    for (size_t j = first_column; j < last_column; j += width) {
+      if (pace.Stop(static_cast<int64_t>(rows * width * (lines * kQuad + 1)))) return;
+      const int8_t* next = g.b + (j + width) / kQuantizedPanelColumns * lines * kLine;
+      for (size_t t = group; t < end; ++t) {
+        const size_t row = tiles.RowOf(t), count = tiles.SizeOf(t);
+        const PanelPrefetch prefetch = {next + (t - group) * runs * fetched_lines * kLine,
+                                        j + width < last_column ? fetched_lines : 0};
+        const TileFn tile = last_column - j > lanes ? TileOf<2>(count) : TileOf<1>(count);
+        tile(product, pointers + (row - start) * g.taps, {j, last_column - j},
+             (first_row + row) * g.ldc, prefetch);
       }
-      row += count;
     }
   }
 }

@@ -2,8 +2,9 @@
 // convolutions: packed_gemm.h in integers.
 //
 // A register tile of 12 rows by 32 columns (fewer where there are fewer or narrower registers) is
-// summed over all of k, four products at a time; B's panels (quantized_weights.h) are read in blocks
-// that stay in the second-level cache while the rows of A go by. Rows of A are read where they lie.
+// summed over all of k, four products at a time; a group of tiles of A stays in the second-level cache
+// while B's panels (quantized_weights.h) go by, each fetched while the one before it is multiplied.
+// Rows of A are read where they lie.
 //
 // Where kernels use AMX (amx.h) the tile has 32 rows, and rows of A that are in pieces are copied for it.
 //
@@ -23,6 +24,8 @@ namespace belay {
 
 // Rows of the register tile at most, over all instruction sets.
 inline constexpr size_t kQuantizedTileRows = 12;
+// Rows of A at most whose tiles meet panels of B one behind the other.
+inline constexpr size_t kQuantizedGroupRows = 24 * kQuantizedTileRows;
 
 // Sets pointers[t * count + i], for each of `taps` taps t, to the k bytes that row first + i reads
 // at tap `tap` + t. count <= kQuantizedTileRows. What lies outside of an image is k bytes of the
@@ -41,7 +44,7 @@ struct QuantizedGemmArgs {
   size_t lda = 0;
   QuantizedRowPointersFn row_pointers = nullptr;
   const void* source = nullptr;
-  const uint8_t** pointers = nullptr;  // room for kQuantizedTileRows * taps
+  const uint8_t** pointers = nullptr;  // room for kQuantizedGroupRows * taps
   // For AMX, room for QuantizedCopySize(k, taps) bytes. It is used without where rows lie in one piece
   // and k is a multiple of 4, and else not at all.
   uint8_t* copy = nullptr;

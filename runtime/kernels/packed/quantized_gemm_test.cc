@@ -58,7 +58,7 @@ struct Problem {
         bias(n, 0, side),
         floats(m * n, kNan, side),
         weight_sums(n, 0, side),
-        pointers(kQuantizedTileRows * taps),
+        pointers(kQuantizedGroupRows * taps),
         copy(static_cast<size_t>(
             QuantizedCopySize(static_cast<int64_t>(k), static_cast<int64_t>(taps)).value())) {
     epilogue.scale = scale.data();
