@@ -5,8 +5,8 @@
 //   clamp(activation(sum + bias + other), low, high)        combine "add", or no `other`
 //   clamp(activation(sum + bias) * other, low, high)        combine "mul"
 //
-// where `other` has the shape of the result. relu is a clamp from 0 to infinity. All tensors are
-// float32. Weights are packed (runtime/kernels/packed/packed_weights.h). Source:
+// where `other` has the shape of the result. relu is a clamp from 0 to infinity. Tensors are
+// float32 where nothing else is said. Weights are packed (runtime/kernels/packed/packed_weights.h). Source:
 // docs/performance.md §2.4.
 #ifndef BELAY_BACKENDS_CPU_CALLS_H_
 #define BELAY_BACKENDS_CPU_CALLS_H_
@@ -26,6 +26,7 @@
 namespace belay::cpu {
 
 inline constexpr DTypeSet kFloat = {DType::kFloat32};
+inline constexpr DTypeSet kFloatOrBytes = {DType::kFloat32, DType::kUint8};
 
 // kInvalidArgument unless `packed`, the argument `name`, is a list of so many elements as the
 // packed form has.
@@ -295,6 +296,37 @@ struct Conv2dCall : Conv2dOperands<Arguments, kDepthwise> {
         this->ShapeFor(PackedConvolutionSize(channels, this->window.taps(), this->out_channels)));
     ABSL_RETURN_IF_ERROR(epilogue.CheckShapes(out, 1));
     return out;
+  }
+};
+
+// belay_cpu::max_pool2d: the maxima of the windows of images of floats or bytes, without where they
+// are. NaN wins over every number.
+// `padding` is as for conv2d and at most half of the window, so that every window has a place in
+// the image; the dilation is 1.
+template <class Arguments>
+struct MaxPool2dCall {
+  using D = typename Arguments::Dim;
+  typename Arguments::TensorRef input;
+  Window window;
+
+  static absl::StatusOr<MaxPool2dCall> Read(const Arguments& arguments) {
+    MaxPool2dCall call;
+    ABSL_ASSIGN_OR_RETURN(call.input, arguments.Tensor("input", kFloatOrBytes));
+    ABSL_ASSIGN_OR_RETURN(call.window, ReadWindow(arguments));
+    const Window& w = call.window;
+    for (int s = 0; s < 2; ++s) {
+      if (w.dilation[s] != 1 || w.padding[s] > w.kernel_size[s] / 2 ||
+          w.padding_after[s] > w.kernel_size[s] / 2) {
+        return absl::InvalidArgumentError(
+            "padding: expected at most half of the window and no dilation");
+      }
+    }
+    return call;
+  }
+  absl::StatusOr<Dims<D>> Shape() const {
+    const Dims<D> in = Dims<D>(Arguments::SizesOf(input));
+    ABSL_RETURN_IF_ERROR(ChannelsOf<D>(in).status());
+    return PlacesOf<D>(window, in);
   }
 };
 

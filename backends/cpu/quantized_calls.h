@@ -235,36 +235,6 @@ struct QuantizedAddCall {
   }
 };
 
-// belay_cpu::max_pool2d: the maxima of the windows of images of bytes, without where they are.
-// `padding` is as for conv2d and at most half of the window, so that every window has a place in
-// the image; the dilation is 1.
-template <class Arguments>
-struct MaxPool2dCall {
-  using D = typename Arguments::Dim;
-  typename Arguments::TensorRef input;
-  Window window;
-
-  static absl::StatusOr<MaxPool2dCall> Read(const Arguments& arguments) {
-    MaxPool2dCall call;
-    ABSL_ASSIGN_OR_RETURN(call.input, arguments.Tensor("input", kBytes));
-    ABSL_ASSIGN_OR_RETURN(call.window, ReadWindow(arguments));
-    const Window& w = call.window;
-    for (int s = 0; s < 2; ++s) {
-      if (w.dilation[s] != 1 || w.padding[s] > w.kernel_size[s] / 2 ||
-          w.padding_after[s] > w.kernel_size[s] / 2) {
-        return absl::InvalidArgumentError(
-            "padding: expected at most half of the window and no dilation");
-      }
-    }
-    return call;
-  }
-  absl::StatusOr<Dims<D>> Shape() const {
-    const Dims<D> in = Dims<D>(Arguments::SizesOf(input));
-    ABSL_RETURN_IF_ERROR(ChannelsOf<D>(in).status());
-    return PlacesOf<D>(window, in);
-  }
-};
-
 // belay_cpu::lookup: for each byte of the input the one at its place in the table, of 256. The result
 // lies like the input, which lies together.
 template <class Arguments>

@@ -41,6 +41,7 @@ CPU_FAMILIES = [
         ("dynamic_quantized_linear", "DynamicQuantizedLinearKernels"),
         ("conv2d", "Conv2dKernels"),
         ("conv2d_chain", "Conv2dChainKernels"),
+        ("max_pool2d", "MaxPool2dKernels"),
         ("attention", "AttentionKernels"),
         ("quantized_linear", "QuantizedLinearKernels"),
         ("quantized_conv2d", "QuantizedConv2dKernels"),

@@ -5,10 +5,16 @@
 namespace belay::cpu {
 
 absl::Span<const absl::Span<const Kernel>> CpuKernelTables() {
-  static const absl::Span<const Kernel> kTables[] = {
-      LinearKernels(),          WeightOnlyLinearKernels(), DynamicQuantizedLinearKernels(),
-      Conv2dKernels(),          Conv2dChainKernels(),      AttentionKernels(),
-      QuantizedLinearKernels(), QuantizedConv2dKernels(),  QuantizedPointwiseKernels()};
+  static const absl::Span<const Kernel> kTables[] = {LinearKernels(),
+                                                     WeightOnlyLinearKernels(),
+                                                     DynamicQuantizedLinearKernels(),
+                                                     Conv2dKernels(),
+                                                     Conv2dChainKernels(),
+                                                     MaxPool2dKernels(),
+                                                     AttentionKernels(),
+                                                     QuantizedLinearKernels(),
+                                                     QuantizedConv2dKernels(),
+                                                     QuantizedPointwiseKernels()};
   return kTables;
 }
 

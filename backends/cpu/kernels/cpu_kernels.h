@@ -21,6 +21,7 @@ absl::Span<const Kernel> WeightOnlyLinearKernels();
 absl::Span<const Kernel> DynamicQuantizedLinearKernels();
 absl::Span<const Kernel> Conv2dKernels();
 absl::Span<const Kernel> Conv2dChainKernels();
+absl::Span<const Kernel> MaxPool2dKernels();
 absl::Span<const Kernel> AttentionKernels();
 absl::Span<const Kernel> QuantizedLinearKernels();
 absl::Span<const Kernel> QuantizedConv2dKernels();

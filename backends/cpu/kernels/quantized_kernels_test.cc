@@ -214,15 +214,22 @@ TEST_F(QuantizedKernelsTest, Maxima) {
   for (const Convolution& c :
        {Convolution{1, 64, 12, 12, 0, 3, 2, 1, 1}, Convolution{2, 7, 5, 6, 0, 2, 2, 0, 1},
         Convolution{1, 33, 4, 9, 0, 5, 1, 2, 1}}) {
-    KernelCall call;
-    call.op = "belay_cpu.max_pool2d.default";
-    call.arguments = {Bytes({c.batch, c.channels, c.height, c.width}, Layout::kChannelsLast)};
-    for (int64_t number : {c.kernel, c.stride, c.padding, c.dilation}) {
-      call.arguments.push_back(std::vector<int64_t>{number, number});
+    const Sizes sizes = {c.batch, c.channels, c.height, c.width};
+    // kSpecial: NaN, infinities, both zeros.
+    for (const TestTensorSpec& images :
+         {Bytes(sizes, Layout::kChannelsLast),
+          TestTensorSpec{DType::kFloat32, sizes, Layout::kChannelsLast, Values::kNormal, 0},
+          TestTensorSpec{DType::kFloat32, sizes, Layout::kChannelsLast, Values::kSpecial, 0}}) {
+      KernelCall call;
+      call.op = "belay_cpu.max_pool2d.default";
+      call.arguments = {images};
+      for (int64_t number : {c.kernel, c.stride, c.padding, c.dilation}) {
+        call.arguments.push_back(std::vector<int64_t>{number, number});
+      }
+      call.outputs = {images.dtype};
+      call.output_layout = Layout::kChannelsLast;
+      ASSERT_TRUE(comparison_.Compare(call));
     }
-    call.outputs = {DType::kUint8};
-    call.output_layout = Layout::kChannelsLast;
-    ASSERT_TRUE(comparison_.Compare(call));
   }
 }
 

@@ -1,7 +1,4 @@
-// belay_cpu::quantized_add, belay_cpu::max_pool2d and belay_cpu::lookup.
-#include <algorithm>
-#include <cstring>
-
+// belay_cpu::quantized_add and belay_cpu::lookup.
 #include "backends/cpu/kernels/cpu_kernels.h"
 #include "backends/cpu/kernels/epilogue_of.h"
 #include "runtime/core/status_macros.h"
@@ -15,7 +12,6 @@ namespace belay::cpu {
 namespace {
 
 using AddCall = QuantizedAddCall<KernelArguments>;
-using PoolCall = MaxPool2dCall<KernelArguments>;
 using TableCall = LookupCall<KernelArguments>;
 
 absl::Status Add(KernelContext& context, const AddCall& call) {
@@ -42,56 +38,6 @@ absl::Status Add(KernelContext& context, const AddCall& call) {
             [&](int, int64_t first, int64_t last) {
               QuantizedAdd(g, static_cast<size_t>(first), static_cast<size_t>(last));
             });
-  return absl::OkStatus();
-}
-
-// Plain loops over bytes that lie together, of which compilers make vectors.
-void TakeMaxima(const uint8_t* __restrict from, int64_t count, uint8_t* __restrict to) {
-  for (int64_t i = 0; i < count; ++i) to[i] = std::max(to[i], from[i]);
-}
-
-// One row of results [width, channels].
-void MaxPoolRow(const TensorView& in, const Window& w, int64_t image, int64_t y0, int64_t width,
-                uint8_t* out) {
-  const int64_t channels = in.sizes[1], in_height = in.sizes[2], in_width = in.sizes[3];
-  for (int64_t x = 0; x < width; ++x, out += channels) {
-    const int64_t x0 = x * w.stride[1] - w.padding[1];
-    bool first = true;
-    for (int64_t y = std::max<int64_t>(y0, 0); y < std::min(y0 + w.kernel_size[0], in_height);
-         ++y) {
-      for (int64_t k = std::max<int64_t>(x0, 0); k < std::min(x0 + w.kernel_size[1], in_width);
-           ++k) {
-        const uint8_t* pixel =
-            in.as<const uint8_t>() + ((image * in_height + y) * in_width + k) * channels;
-        if (first) {
-          std::memcpy(out, pixel, static_cast<size_t>(channels));
-          first = false;
-        } else {
-          TakeMaxima(pixel, channels, out);
-        }
-      }
-    }
-    // There is no such window in images that have elements.
-    if (first) std::fill(out, out + channels, uint8_t{0});
-  }
-}
-
-absl::Status MaxPool2d(KernelContext& context, const PoolCall& call) {
-  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
-  ABSL_RETURN_IF_ERROR(ExpectChannelsLast("input", *call.input));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, DType::kUint8, shape));
-  ABSL_RETURN_IF_ERROR(ExpectChannelsLast("result", *out));
-  if (out->numel() == 0) return absl::OkStatus();
-  const Window& w = call.window;
-  const int64_t height = out->sizes[2], width = out->sizes[3], channels = out->sizes[1];
-  constexpr double kWork = 1.0 / 16;
-  const double work = kWork * static_cast<double>(out->numel()) * static_cast<double>(w.taps());
-  RunRanges(context, out->sizes[0] * height, 1, work, [&](int, int64_t first, int64_t last) {
-    for (int64_t row = first; row < last; ++row) {
-      MaxPoolRow(*call.input, w, row / height, row % height * w.stride[0] - w.padding[0], width,
-                 out->as<uint8_t>() + row * width * channels);
-    }
-  });
   return absl::OkStatus();
 }
 
@@ -122,16 +68,12 @@ bool AcceptsTable(const KernelContext& context, const TableCall& call) {
 bool AcceptsAdd(const KernelContext& context, const AddCall& call) {
   return call.CheckShapes().ok();
 }
-bool AcceptsPool(const KernelContext& context, const PoolCall& call) { return call.Shape().ok(); }
 
 constexpr Kernel kKernels[] = {
     KernelRow<&Add, &AcceptsAdd>(
         "belay_cpu.quantized_add.default",
         "a b a_scale a_zero_point b_scale b_zero_point output_scale output_range",
         "QuantizedAddTogether", KernelEngine::kHighway),
-    KernelRow<&MaxPool2d, &AcceptsPool>("belay_cpu.max_pool2d.default",
-                                        "input kernel_size stride padding dilation",
-                                        "MaxPool2dBytes", KernelEngine::kHighway),
     KernelRow<&Lookup, &AcceptsTable>("belay_cpu.lookup.default", "input table", "LookupBytes",
                                       KernelEngine::kHighway),
 };

@@ -81,8 +81,8 @@ absl::Status LookupMeta(MetaContext& context, const LookupCall<MetaArguments>& c
 
 absl::Status MaxPool2dMeta(MetaContext& context, const MaxPool2dCall<MetaArguments>& call) {
   ABSL_ASSIGN_OR_RETURN(std::vector<SymInt> shape, call.Shape());
-  context.SetOutput(0,
-                    exir::DenseInFormat(DType::kUint8, std::move(shape), /*channels_last=*/true));
+  context.SetOutput(
+      0, exir::DenseInFormat(call.input->dtype, std::move(shape), /*channels_last=*/true));
   return absl::OkStatus();
 }
 
@@ -172,7 +172,7 @@ constexpr OpDef kRows[] = {
     {.schema = "belay_cpu::max_pool2d(Tensor input, int[] kernel_size, int[] stride, "
                "int[] padding, int[] dilation) -> Tensor",
      .meta = &MetaKernel<&MaxPool2dMeta>,
-     .dtypes = "input:A ->:A A={u8}",
+     .dtypes = "input:A ->:A A={f32,u8}",
      .tolerance = {0, 0}},
     {.schema = "belay_cpu::lookup(Tensor input, Tensor table) -> Tensor",
      .meta = &MetaKernel<&LookupMeta>,

@@ -256,6 +256,9 @@ TEST(CpuOps, QuantizedOperatorsGiveBytesOrFloats) {
             "u8[1,8,4,4]{strides=[128,1,32,8]}");
   EXPECT_EQ(InferredOfBytes("max_pool2d.default(%x, [3,3], [2,2], [1,1], [1,1])", "u8[1,8,5,5]", 1),
             "u8[1,8,3,3]{strides=[72,1,24,8]}");
+  EXPECT_EQ(
+      InferredOfBytes("max_pool2d.default(%x, [3,3], [2,2], [1,1], [1,1])", "f32[1,8,5,5]", 1),
+      "f32[1,8,3,3]{strides=[72,1,24,8]}");
 }
 
 TEST(CpuOps, LookupsLieAsTheirInput) {

@@ -420,13 +420,19 @@ absl::Status RunQuantizedAdd(KernelContext& context,
 
 absl::Status RunMaxPool2d(KernelContext& context, const MaxPool2dCall<KernelArguments>& call) {
   ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
-  return ForEachPlace<uint8_t>(context, shape, [&](const Sizes& index) {
-    uint8_t most = 0;
-    ForEachTap(call.window, call.input->sizes, index, [&](int64_t, const Sizes& at, bool inside) {
-      if (inside) most = std::max(most, At<uint8_t>(*call.input, at));
+  const auto maxima = [&]<class T>(T least) {
+    return ForEachPlace<T>(context, shape, [&](const Sizes& index) {
+      T most = least;
+      ForEachTap(call.window, call.input->sizes, index, [&](int64_t, const Sizes& at, bool inside) {
+        if (!inside || most != most) return;  // NaN is the largest
+        const T x = At<T>(*call.input, at);
+        if (!(x <= most)) most = x;
+      });
+      return most;
     });
-    return most;
-  });
+  };
+  if (call.input->dtype == DType::kUint8) return maxima(uint8_t{0});
+  return maxima(-std::numeric_limits<float>::infinity());
 }
 
 absl::Status RunLookup(KernelContext& context, const LookupCall<KernelArguments>& call) {

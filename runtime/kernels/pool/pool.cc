@@ -89,47 +89,74 @@ void MaxPoolRowF32Impl(const PoolRow& row, float* HWY_RESTRICT out, int64_t* HWY
   }
 }
 
-void MaxPoolChannelsF32Impl(const PoolRow& row, int64_t channels, float* HWY_RESTRICT out,
-                            int64_t* HWY_RESTRICT index) {
+// The places of a window inside the plane.
+struct WindowPlaces {
+  int64_t first_row, last_row, first_column, last_column;
+};
+
+// The largest elements of `count` channels from c on, in a window that begins at `column`; at: in `kPlaces`
+// where they are, at first where they are in a window without an element.
+template <bool kPlaces, class V, class VI>
+HWY_INLINE V MaximaOfChannels(const PoolRow& row, const WindowPlaces& window, int64_t column,
+                              int64_t channels, int64_t c, size_t count, VI& at) {
+  const hn::DFromV<V> d;
+  const hn::DFromV<VI> di;
+  V best = hn::Set(d, -std::numeric_limits<float>::infinity());
+  bool first = true;
+  for (int64_t j = window.first_row; j < window.last_row; ++j) {
+    const int64_t y = row.first_row + j * row.row_dilation;
+    for (int64_t k = window.first_column; k < window.last_column; ++k) {
+      const int64_t place = y * row.width + column + k * row.dilation;
+      const V value = hn::LoadN(d, row.plane + place * channels + c, count);
+      // The first counts whatever it is.
+      const auto take = hn::Or(hn::Gt(value, best), hn::IsNaN(value));
+      best = first ? value : hn::IfThenElse(take, value, best);
+      if constexpr (kPlaces) {
+        const VI here = hn::Set(di, static_cast<int32_t>(place));
+        at = first ? here : hn::IfThenElse(hn::RebindMask(di, take), here, at);
+      }
+      first = false;
+    }
+  }
+  return best;
+}
+
+template <bool kPlaces>
+HWY_INLINE void MaxPoolChannels(const PoolRow& row, int64_t channels, float* HWY_RESTRICT out,
+                                int64_t* HWY_RESTRICT index) {
   const hn::ScalableTag<float> d;
   const hn::RebindToSigned<decltype(d)> di;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   HWY_ALIGN int32_t places[HWY_MAX_BYTES / sizeof(int32_t)];
   for (int64_t x = 0; x < row.outputs; ++x) {
     const int64_t column = x * row.stride - row.padding;
-    const int64_t j0 = FirstPlace(row.first_row, row.row_dilation),
-                  j1 = EndOfPlaces(row.first_row, row.row_dilation, row.height, row.kernel_height),
-                  k0 = FirstPlace(column, row.dilation),
-                  k1 = EndOfPlaces(column, row.dilation, row.width, row.kernel_width);
-    const auto none = static_cast<int32_t>(FirstPlaceOfWindow(row, x));
+    const WindowPlaces window = {
+        FirstPlace(row.first_row, row.row_dilation),
+        EndOfPlaces(row.first_row, row.row_dilation, row.height, row.kernel_height),
+        FirstPlace(column, row.dilation),
+        EndOfPlaces(column, row.dilation, row.width, row.kernel_width)};
     for (int64_t c = 0; c < channels; c += lanes) {
       const size_t count = static_cast<size_t>(HWY_MIN(lanes, channels - c));
-      auto best = hn::Set(d, -std::numeric_limits<float>::infinity());
-      auto at = hn::Set(di, none);
-      bool first = true;
-      for (int64_t j = j0; j < j1; ++j) {
-        const int64_t y = row.first_row + j * row.row_dilation;
-        for (int64_t k = k0; k < k1; ++k) {
-          const int64_t place = y * row.width + column + k * row.dilation;
-          const auto value = hn::LoadN(d, row.plane + place * channels + c, count);
-          const auto here = hn::Set(di, static_cast<int32_t>(place));
-          if (first) {  // counts whatever it is
-            best = value;
-            at = here;
-            first = false;
-            continue;
-          }
-          const auto take = hn::Or(hn::Gt(value, best), hn::IsNaN(value));
-          best = hn::IfThenElse(take, value, best);
-          at = hn::IfThenElse(hn::RebindMask(di, take), here, at);
+      auto at = hn::Zero(di);
+      if constexpr (kPlaces) at = hn::Set(di, static_cast<int32_t>(FirstPlaceOfWindow(row, x)));
+      const auto best = MaximaOfChannels<kPlaces, hn::Vec<decltype(d)>>(row, window, column,
+                                                                        channels, c, count, at);
+      hn::StoreN(best, d, out + x * channels + c, count);
+      if constexpr (kPlaces) {
+        hn::Store(at, di, places);
+        for (size_t i = 0; i < count; ++i) {
+          index[x * channels + c + static_cast<int64_t>(i)] = places[i];
         }
       }
-      hn::StoreN(best, d, out + x * channels + c, count);
-      hn::Store(at, di, places);
-      for (size_t i = 0; i < count; ++i) {
-        index[x * channels + c + static_cast<int64_t>(i)] = places[i];
-      }
     }
+  }
+}
+
+void MaxPoolChannelsF32Impl(const PoolRow& row, int64_t channels, float* out, int64_t* index) {
+  if (index != nullptr) {
+    MaxPoolChannels<true>(row, channels, out, index);
+  } else {
+    MaxPoolChannels<false>(row, channels, out, nullptr);
   }
 }
 

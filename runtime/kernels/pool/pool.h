@@ -11,7 +11,7 @@ namespace belay {
 
 // The windows of one row of outputs over one plane: window x covers columns x * stride - padding +
 // k * dilation, and the rows first_row + j * row_dilation. What lies outside the plane is left out.
-// height * width < 2^31.
+// height * width < 2^31 where places are wanted.
 struct PoolRow {
   const float* plane = nullptr;
   int64_t height = 0, width = 0;
@@ -27,7 +27,7 @@ struct PoolRow {
 void MaxPoolRowF32(const PoolRow& row, float* out, int64_t* index);
 
 // The same of images whose channels lie together: the plane is [height, width, channels], and so are
-// the rows of results [outputs, channels].
+// the rows of results [outputs, channels]. No places where `index` is null.
 void MaxPoolChannelsF32(const PoolRow& row, int64_t channels, float* out, int64_t* index);
 
 // The sum of each window. Error: that of a float sum in the order of rows, then columns.

@@ -5,9 +5,9 @@
 
 namespace belay::cpu {
 
-// aten.max_pool2d_with_indices of uint8 images whose indices nothing reads becomes
-// belay_cpu::max_pool2d, which computes none. Left as they are: other dtypes, images without a
-// batch, dilation, and ceil_mode. Top graph only.
+// aten.max_pool2d_with_indices of float32 or uint8 images whose indices nothing reads becomes
+// belay_cpu::max_pool2d, which computes none, on all threads. Left as they are: other dtypes, images
+// without a batch, dilation, and ceil_mode. Top graph only.
 exir::Pass LowerMaxPool2d();
 
 }  // namespace belay::cpu

@@ -7,23 +7,27 @@
 namespace belay::cpu {
 namespace {
 
-TEST(LowerMaxPool2d, TakesMaximaOfBytes) {
-  exir::ExpectRewrite(R"(program edge { graph(%x: u8[1,8,5,5] user_input) {
+TEST(LowerMaxPool2d, TakesMaximaOfBytesAndFloats) {
+  exir::ExpectRewrite(
+      R"(program edge { graph(%x: u8[1,8,5,5] user_input, %f: f32[1,8,5,5] user_input) {
       %m: u8[1,8,3,3], %i: i64[1,8,3,3] = edge.aten.max_pool2d_with_indices.default(%x, [3,3], [2,2], [1,1])
       %n: u8[1,8,2,2], %j: i64[1,8,2,2] = edge.aten.max_pool2d_with_indices.default(%x, [2])
-      return (%m user_output, %n user_output) } })",
-                      LowerMaxPool2d().run, R"(program edge { graph(%x: u8[1,8,5,5] user_input) {
+      %o: f32[1,8,2,2], %k: i64[1,8,2,2] = edge.aten.max_pool2d_with_indices.default(%f, [2])
+      return (%m user_output, %n user_output, %o user_output) } })",
+      LowerMaxPool2d().run,
+      R"(program edge { graph(%x: u8[1,8,5,5] user_input, %f: f32[1,8,5,5] user_input) {
       %m_1: u8[1,8,3,3] = backend.belay_cpu.max_pool2d.default(%x, [3,3], [2,2], [1,1], [1,1])
       %n_1: u8[1,8,2,2] = backend.belay_cpu.max_pool2d.default(%x, [2,2], [2,2], [0,0], [1,1])
-      return (%m_1 user_output, %n_1 user_output) } })",
-                      CpuPassTestOps());
+      %o_1: f32[1,8,2,2] = backend.belay_cpu.max_pool2d.default(%f, [2,2], [2,2], [0,0], [1,1])
+      return (%m_1 user_output, %n_1 user_output, %o_1 user_output) } })",
+      CpuPassTestOps());
 }
 
-// Floats, places that are read, dilation, ceil_mode, one image.
+// Other dtypes, places that are read, dilation, ceil_mode, one image.
 TEST(LowerMaxPool2d, LeavesOtherPools) {
   exir::ExpectUnchanged(R"(program edge {
-    graph(%x: u8[1,8,5,5] user_input, %f: f32[1,8,5,5] user_input, %o: u8[8,5,5] user_input) {
-      %a: f32[1,8,2,2], %ai: i64[1,8,2,2] = edge.aten.max_pool2d_with_indices.default(%f, [2,2], [2,2])
+    graph(%x: u8[1,8,5,5] user_input, %f: f64[1,8,5,5] user_input, %o: u8[8,5,5] user_input) {
+      %a: f64[1,8,2,2], %ai: i64[1,8,2,2] = edge.aten.max_pool2d_with_indices.default(%f, [2,2], [2,2])
       %b: u8[1,8,2,2], %bi: i64[1,8,2,2] = edge.aten.max_pool2d_with_indices.default(%x, [2,2], [2,2])
       %c: u8[1,8,2,2], %ci: i64[1,8,2,2] = edge.aten.max_pool2d_with_indices.default(%x, [2,2], [2,2], [0,0], [2,2])
       %d: u8[1,8,3,3], %di: i64[1,8,3,3] = edge.aten.max_pool2d_with_indices.default(%x, [2,2], [2,2], [0,0], [1,1], true)
