@@ -28,8 +28,10 @@ inline constexpr size_t kTileRows = 12;
 using RowPointersFn = void (*)(const void* source, size_t first, size_t count, size_t tap,
                                size_t taps, const float** pointers);
 
-// Rows of B in a K block at most: a tile's part of A stays in the first-level cache.
-inline constexpr size_t kBlockDepth = 640;
+// Rows of B in a K block at most: its panel and the next one are in the second-level cache beside the
+// group's tiles. Smaller blocks, whose tiles of A fit the first-level cache, are slower: sums go out
+// and in again between them.
+inline constexpr size_t kBlockDepth = 2304;
 // Rows of A at most whose tiles meet a panel of B one behind the other; and if they are copied.
 inline constexpr size_t kGroupRows = 24 * kTileRows;
 inline constexpr size_t kCopiedRows = 8 * kTileRows;
