@@ -8,11 +8,13 @@
 #include <type_traits>
 
 #include "runtime/core/checked_math.h"
+#include "runtime/kernels/vector_halves.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "runtime/kernels/packed/weight_only_gemm.cc"
 #include "hwy/foreach_target.h"
 // Must come after foreach_target.h.
+#include "hwy/cache_control.h"
 #include "hwy/highway.h"
 #include "runtime/kernels/packed/row_epilogue-inl.h"
 
@@ -29,18 +31,33 @@ using TagF32 = hn::CappedTag<float, kColumns / kVectors>;
 using TagU32 = hn::RebindToUnsigned<TagF32>;
 using V = hn::Vec<TagF32>;
 
+// Asks for the lines that come some way behind `kBytes` bytes of B. A core decodes so few of them at a
+// time that memory would wait for it: 3.4 against 2.8 ms for a token of 110 million int8 weights on
+// a Zen 5. Never faults.
+template <size_t kBytes>
+HWY_INLINE void FetchAhead(const void* bytes) {
+  constexpr size_t kAhead = size_t{8} << 10, kLine = 64;
+  HWY_UNROLL(kBytes / kLine)
+  for (size_t i = 0; i < kBytes; i += kLine) {
+    hwy::Prefetch(static_cast<const std::byte*>(bytes) + kAhead + i);
+  }
+}
+
 // Decoders of kVectors vectors of Tag, of columns from `column` of a panel on. Start() is told the group's
 // zero points of them, or null; Load() a block of rows; Row() gives q - zero of a row of it.
-template <bool kZeros>
+// kHalves: in half vectors, to which Zen 4 widens bytes in less than half of the time.
+template <bool kZeros, bool kHalves>
 class Int8Decoder {
  public:
-  // Zen 4 widens bytes to half a vector in less than half of the time.
-  using Tag = hn::CappedTag<float, HWY_TARGET == HWY_AVX3_ZEN4 ? 8 : kColumns / 2>;
-  static constexpr size_t kVectors = HWY_TARGET == HWY_AVX3_ZEN4 ? 4 : 2;
+  using Tag = hn::CappedTag<float, kHalves ? 8 : kColumns / 2>;
+  static constexpr size_t kVectors = kHalves ? 4 : 2;
 
   Int8Decoder(const void* panel, size_t column) : b_(static_cast<const int8_t*>(panel) + column) {}
   HWY_INLINE void Start(const float* zeros) { zeros_ = zeros; }
-  HWY_INLINE void Load(size_t row) { at_ = b_ + row * kColumns; }
+  HWY_INLINE void Load(size_t row) {
+    at_ = b_ + row * kColumns;
+    FetchAhead<kBlockRows * kVectors * hn::MaxLanes(Tag())>(at_);
+  }
   HWY_INLINE hn::Vec<Tag> Row(size_t row, size_t v) const {
     const Tag d;
     const hn::Rebind<int8_t, Tag> d8;
@@ -97,6 +114,7 @@ class Int4Decoder {
   }
   HWY_INLINE void Load(size_t row) {
     const TagU32 d;
+    FetchAhead<kVectors * hn::MaxLanes(d) * sizeof(uint32_t)>(b_ + row / kBlockRows * kColumns);
     HWY_UNROLL(kVectors)
     for (size_t v = 0; v < kVectors; ++v) {
       low_[v] = hn::LoadU(d, b_ + row / kBlockRows * kColumns + v * hn::Lanes(d));
@@ -265,6 +283,7 @@ HWY_NOINLINE void MultiplyInt4Panel(const Panel& panel, const uint16_t* HWY_REST
       }
     }
     for (size_t p = begin; p < end; p += kBlockRows) {
+      FetchAhead<kColumns * sizeof(uint32_t)>(b + p / kBlockRows * kColumns);
       const auto pair = [&](const uint16_t* x) HWY_ATTR {
         uint32_t two;
         std::memcpy(&two, x + p, sizeof(two));
@@ -398,15 +417,27 @@ HWY_INLINE void Run(const WeightOnlyGemmArgs& g, size_t first_row, size_t last_r
   }
 }
 
+template <bool kHalves>
+HWY_INLINE void RunInt8(const WeightOnlyGemmArgs& g, size_t first_row, size_t last_row,
+                        size_t first_column, size_t last_column) {
+  if (g.zeros == nullptr) {
+    return Run<Int8Decoder<false, kHalves>>(g, first_row, last_row, first_column, last_column);
+  }
+  Run<Int8Decoder<true, kHalves>>(g, first_row, last_row, first_column, last_column);
+}
+
 void WeightOnlyGemmImpl(const WeightOnlyGemmArgs& g, size_t first_row, size_t last_row,
                         size_t first_column, size_t last_column) {
   if (first_row >= last_row) return;
   switch (g.format) {
     case WeightFormat::kInt8:
-      if (g.zeros == nullptr) {
-        return Run<Int8Decoder<false>>(g, first_row, last_row, first_column, last_column);
+      // The instruction set of all CPUs that may do so.
+      if constexpr (HWY_TARGET == HWY_AVX3_ZEN4) {
+        if (ExecutesVectorsInHalves()) {
+          return RunInt8<true>(g, first_row, last_row, first_column, last_column);
+        }
       }
-      return Run<Int8Decoder<true>>(g, first_row, last_row, first_column, last_column);
+      return RunInt8<false>(g, first_row, last_row, first_column, last_column);
     case WeightFormat::kInt4:
       return Run<Int4Decoder>(g, first_row, last_row, first_column, last_column);
     case WeightFormat::kBFloat16:

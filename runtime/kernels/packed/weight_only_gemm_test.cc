@@ -12,6 +12,7 @@
 #include "runtime/core/testing.h"
 #include "runtime/kernels/instruction_set.h"
 #include "runtime/kernels/packed/guarded_array.h"
+#include "runtime/kernels/vector_halves.h"
 
 namespace belay {
 namespace {
@@ -272,6 +273,22 @@ TEST_P(WeightOnlyGemmTest, AResultDoesNotDependOnTheRange) {
 }
 
 // As the product's epilogues, whose functions these are.
+TEST_P(WeightOnlyGemmTest, HalvesOfVectorsGiveTheSameBits) {
+  const bool halves = ExecutesVectorsInHalves();
+  for (size_t m : {1, 3, 5}) {
+    for (bool zeros : {false, true}) {
+      Problem p(WeightFormat::kInt8, m, 70, 100, 32, zeros, random_);
+      SetExecutesVectorsInHalves(true);
+      p.Check();
+      const std::vector<float> first(p.c.data(), p.c.data() + p.c.size());
+      SetExecutesVectorsInHalves(false);
+      p.Check();
+      EXPECT_EQ(std::memcmp(first.data(), p.c.data(), first.size() * sizeof(float)), 0) << m;
+    }
+  }
+  SetExecutesVectorsInHalves(halves);
+}
+
 TEST_P(WeightOnlyGemmTest, EpiloguesWorkOnWhatWasSummed) {
   for (size_t m : {3, 6}) {
     for (int activation = 0; activation <= static_cast<int>(Activation::kGeluTanh); ++activation) {
