@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "absl/strings/str_split.h"
+#include "backends/aot_backends.h"
+#include "backends/runtime_backends.h"
 #include "conformance/lowering/canonical_text.h"
 #include "conformance/lowering/case_backends.h"
 #include "conformance/lowering/case_compose.h"
@@ -36,12 +38,13 @@ constexpr char kSchema[] =
 
 class Runner {
  public:
-  Runner(const LoweringCase& lowering_case, const exir::OpRegistry& ops)
+  Runner(const LoweringCase& lowering_case, const exir::OpRegistry& ops, ChosenBackends* chosen)
       : directory_(lowering_case.directory),
         case_(lowering_case.description),
         expected_(lowering_case.expected),
         entry_(Text(case_, "entry")),
-        ops_(ops) {}
+        ops_(ops),
+        chosen_(chosen) {}
 
   CaseOutcome Run() {
     // The lines that differ. Errors are those of the case; that of lowering is lowering_error_.
@@ -52,6 +55,7 @@ class Runner {
         lowering_error_.ok() ? CheckAllNumerics(outcome.not_executed) : absl::OkStatus();
     if (!numerics.ok()) return {absl::StrCat("numerics: ", numerics.ToString())};
     const std::string name = std::filesystem::path(directory_).filename().string();
+    if (chosen_ != nullptr) return outcome;
     if (difference->empty()) {
       for (const Difference& row : Differences()) {
         const std::vector<std::string> cases = absl::StrSplit(ToAbsl(row.cases), ' ');
@@ -76,8 +80,9 @@ class Runner {
       // Only this entry asks partitioners what to keep.
       std::vector<std::unique_ptr<exir::Partitioner>> partitioners;
       std::vector<const exir::Partitioner*> asked;
+      if (chosen_ != nullptr) asked = chosen_->partitioners();
       for (const Json& round : case_["rounds"]) {
-        if (entry_ != "transform_and_lower") break;
+        if (entry_ != "transform_and_lower" || chosen_ != nullptr) break;
         ABSL_ASSIGN_OR_RETURN(partitioners.emplace_back(),
                               CreateCasePartitioner(round, name, partitions_));
         asked.push_back(partitioners.back().get());
@@ -87,7 +92,7 @@ class Runner {
       // ExecuTorch drops what the exporter assumed of sizes, and Belay makes assertions of it:
       // nodes that no case counts.
       ExportedProgram guarded = program.Clone();
-      program.guards.clear();
+      if (chosen_ == nullptr) program.guards.clear();
       absl::StatusOr<ExportedProgram> edge = exir::ToEdge(std::move(program), options);
       lowering_error_ = edge.status();
       if (!edge.ok()) return Outcome();
@@ -102,7 +107,10 @@ class Runner {
       return absl::InternalError("lowering changed the program it was given");
     }
     ABSL_RETURN_IF_ERROR(status);
-    return Outcome();
+    if (chosen_ == nullptr) return Outcome();
+    ABSL_RETURN_IF_ERROR(Annotate(lowering_error_, "to_backend"));
+    for (const auto& [name, program] : lowered_) chosen_->Count(program);
+    return "";
   }
 
   absl::StatusOr<ExportedProgram> Import(const std::string& file) {
@@ -131,28 +139,39 @@ class Runner {
   absl::Status LowerAll(const Json& rounds) {
     partitions_ = Json::array();
     lowered_.clear();
-    for (const auto& [name, program] : source_) lowered_.emplace_back(name, program.Clone());
+    std::vector<std::string> all;
+    for (const auto& [name, program] : source_) {
+      lowered_.emplace_back(name, program.Clone());
+      all.push_back(name);
+    }
     std::vector<std::unique_ptr<exir::Partitioner>> partitioners;
     std::vector<exir::MethodPartitioners> by_round;
-    for (const Json& round : rounds) {
+    for (const Json& round : chosen_ == nullptr ? rounds : Elements(Json())) {
       if (Text(round, "kind") == "whole_program") return LowerWhole(round);
       by_round.emplace_back();
-      std::vector<std::string> methods;
-      for (const auto& [name, program] : source_) methods.push_back(name);
-      if (round.contains("methods")) methods = round["methods"].get<std::vector<std::string>>();
-      for (const std::string& name : methods) {
+      const bool some = round.contains("methods");
+      for (const std::string& name :
+           some ? round["methods"].get<std::vector<std::string>>() : all) {
         ABSL_ASSIGN_OR_RETURN(partitioners.emplace_back(),
                               CreateCasePartitioner(round, name, partitions_));
         by_round.back().emplace_back(name, partitioners.back().get());
       }
     }
-    const bool at_once = entry_ == "transform_and_lower";
-    for (size_t r = 0; r < (at_once ? 1 : rounds.size()); ++r) {
+    if (chosen_ != nullptr) {
+      for (const exir::Partitioner* partitioner : chosen_->partitioners()) {
+        by_round.emplace_back();
+        for (const std::string& name : all) by_round.back().emplace_back(name, partitioner);
+      }
+    }
+    const exir::BackendSet& backends = chosen_ == nullptr ? backends_.set() : AotBackends();
+    const bool at_once = chosen_ == nullptr && entry_ == "transform_and_lower";
+    for (size_t r = 0; r < (at_once ? 1 : by_round.size()); ++r) {
       exir::ToBackendOptions options;
-      options.validate_partitions = at_once || Member(rounds[r], "validation_disabled") != true;
+      options.validate_partitions =
+          at_once || chosen_ != nullptr || Member(rounds[r], "validation_disabled") != true;
       absl::StatusOr<MethodPrograms> next =
-          at_once ? exir::ToBackendInSequence(lowered_, by_round, backends_.set(), options)
-                  : exir::ToBackend(lowered_, by_round[r], backends_.set(), options);
+          at_once ? exir::ToBackendInSequence(lowered_, by_round, backends, options)
+                  : exir::ToBackend(lowered_, by_round[r], backends, options);
       lowering_error_ = next.status();
       if (!next.ok()) return IsErrorOfCase(next.status()) ? next.status() : absl::OkStatus();
       lowered_ = *std::move(next);
@@ -241,6 +260,9 @@ class Runner {
 
   absl::Status CheckAllNumerics(std::vector<std::string>& not_executed) {
     const Json& after = Member(case_, "after");
+    if (chosen_ != nullptr) {
+      return CheckNumerics(directory_, after, source_, lowered_, not_executed, &RuntimeBackends());
+    }
     ABSL_RETURN_IF_ERROR(CheckNumerics(directory_, after, source_, lowered_, not_executed));
     std::vector<std::string> same;
     return Annotate(CheckNumerics(directory_, after, guarded_, guarded_, same),
@@ -252,6 +274,7 @@ class Runner {
   const Json& expected_;
   const std::string entry_;
   const exir::OpRegistry& ops_;
+  ChosenBackends* const chosen_;  // instead of the case's partitioners and backends
   CaseBackends backends_;
   HandlePlaces handles_;
   Json partitions_ = Json::array();
@@ -283,8 +306,9 @@ absl::StatusOr<LoweringCase> ReadLoweringCase(const std::string& directory) {
   return lowering_case;
 }
 
-CaseOutcome RunLoweringCase(const LoweringCase& lowering_case, const exir::OpRegistry& ops) {
-  return Runner(lowering_case, ops).Run();
+CaseOutcome RunLoweringCase(const LoweringCase& lowering_case, const exir::OpRegistry& ops,
+                            ChosenBackends* chosen) {
+  return Runner(lowering_case, ops, chosen).Run();
 }
 
 }  // namespace belay::conformance

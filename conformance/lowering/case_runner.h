@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "conformance/backend/chosen_backends.h"
 #include "conformance/lowering/differences.h"
 #include "conformance/lowering/json.h"
 #include "exir/op/op_registry.h"
@@ -30,8 +31,11 @@ struct CaseOutcome {
 };
 // Lowers the programs as the case says, compares with what it expects (canonical_text.h,
 // case_errors.h), and executes what was lowered (case_numerics.h). A failed case never ends the
-// process.
-CaseOutcome RunLoweringCase(const LoweringCase& lowering_case, const exir::OpRegistry& ops);
+// process. With `chosen`, the case must have methods: they are lowered by those backends' default
+// partitioners, which count what they take, and executed with the backends' run-time sides. What
+// the case says of partitioners and expects of lowered programs does not matter then.
+CaseOutcome RunLoweringCase(const LoweringCase& lowering_case, const exir::OpRegistry& ops,
+                            ChosenBackends* chosen = nullptr);
 
 }  // namespace belay::conformance
 
