@@ -55,6 +55,18 @@ struct NamedDataOutput {
 struct LoweredBackendModule {
   LoweredBackendModule(std::string backend_id, ExportedProgram original)
       : backend_id(std::move(backend_id)), original(std::move(original)) {}
+  // Move-only, as ExportedProgram is, and cloned as that is.
+  LoweredBackendModule(LoweredBackendModule&&) = default;
+  LoweredBackendModule& operator=(LoweredBackendModule&&) = default;
+  LoweredBackendModule Clone() const {
+    LoweredBackendModule copy(backend_id, original.Clone());
+    copy.processed = processed;
+    copy.compile_specs = compile_specs;
+    copy.named_data = named_data;
+    copy.debug_handle_map = debug_handle_map;
+    copy.delegate_info = delegate_info;
+    return copy;
+  }
 
   std::string backend_id;
   Storage processed;  // the blob that the backend's runtime gets

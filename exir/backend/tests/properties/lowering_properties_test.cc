@@ -101,12 +101,7 @@ bool IsCall(const Node& node) {
 
 // A module like the given one, to be changed.
 std::shared_ptr<LoweredBackendModule> CopyModule(const LoweredBackendModule& module) {
-  auto copy = std::make_shared<LoweredBackendModule>(module.backend_id, module.original.Clone());
-  copy->processed = module.processed;
-  copy->compile_specs = module.compile_specs;
-  copy->named_data = module.named_data;
-  copy->debug_handle_map = module.debug_handle_map;
-  return copy;
+  return std::make_shared<LoweredBackendModule>(module.Clone());
 }
 
 bool NegateATanh(ExportedProgram& program, const OpRegistry& ops) {
