@@ -30,7 +30,7 @@ struct CaseOutcome {
       {};  // methods, and why the runtime could not execute them
 };
 // Lowers the programs as the case says, compares with what it expects (canonical_text.h,
-// case_errors.h), and executes what was lowered (case_numerics.h). A failed case never ends the
+// differences.h), and executes what was lowered (case_numerics.h). A failed case never ends the
 // process. With `chosen`, the case must have methods: they are lowered by those backends' default
 // partitioners, which count what they take, and executed with the backends' run-time sides. What
 // the case says of partitioners and expects of lowered programs does not matter then.

@@ -48,6 +48,13 @@ absl::Span<const Difference> Differences();
 const Difference* FindDifference(const Json& description, const Json& expected, const Json& actual,
                                  absl::StatusCode code, std::string& notes);
 
+// `expected` is the object `error` of expected.json. The status must have the one code that
+// docs/lowering.md §10 gives this kind of error, and its message must say what is particular about
+// it and name what the expected message names: tags, nodes, keys, methods, backends, and what a
+// backend itself said. Of errors of no known kind, the code is that of the class in Python, and the
+// message must say in which method or backend. "" when it fits, else what was expected.
+std::string CompareError(const Json& description, const Json& expected, const absl::Status& status);
+
 }  // namespace belay::conformance
 
 #endif  // BELAY_CONFORMANCE_LOWERING_DIFFERENCES_H_

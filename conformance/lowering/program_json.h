@@ -56,7 +56,7 @@ struct DocumentSource {
 };
 
 // `methods`, `delegates` and `merged_named_data`. Delegates stand in the order in which their
-// results were made, which PreprocessResult::delegate_info says (case_backends.h); those inside of
+// results were made, which PreprocessResult::delegate_info says (case_rounds.h); those inside of
 // delegates are among them.
 Json LoweredDocument(const exir::MethodPrograms& programs, const DocumentSource& source);
 

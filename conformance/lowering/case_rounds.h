@@ -1,14 +1,33 @@
-// The partitioners that lowering cases describe.
-#ifndef BELAY_CONFORMANCE_LOWERING_CASE_PARTITIONER_H_
-#define BELAY_CONFORMANCE_LOWERING_CASE_PARTITIONER_H_
+// The partitioners that rounds of lowering cases describe, and the backends that they name (FORMAT.md).
+#ifndef BELAY_CONFORMANCE_LOWERING_CASE_ROUNDS_H_
+#define BELAY_CONFORMANCE_LOWERING_CASE_ROUNDS_H_
 
+#include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "conformance/lowering/json.h"
+#include "exir/backend/backend.h"
 #include "exir/backend/partitioner.h"
 
 namespace belay::conformance {
+
+// Results say in PreprocessResult::delegate_info as which they were made.
+class CaseBackends {
+ public:
+  CaseBackends();
+  ~CaseBackends();
+  const exir::BackendSet& set() const { return set_; }
+
+  std::set<std::string> fqns;  // the tensors that the exported programs name
+
+ private:
+  mutable int64_t made_ = 0;
+  std::vector<std::unique_ptr<exir::Backend>> backends_;
+  exir::BackendSet set_;
+};
 
 // What the round (of case.json, which its schema describes) says of the method. Partitions that it
 // proposes are appended to `partitions`, as expected.json has them. A partitioner that edits the
@@ -26,4 +45,4 @@ absl::StatusOr<exir::DelegationSpec> ReadDelegation(const Json& json);
 
 }  // namespace belay::conformance
 
-#endif  // BELAY_CONFORMANCE_LOWERING_CASE_PARTITIONER_H_
+#endif  // BELAY_CONFORMANCE_LOWERING_CASE_ROUNDS_H_
