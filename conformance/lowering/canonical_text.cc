@@ -15,7 +15,6 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
 #include "conformance/lowering/program_json.h"
-#include "conformance/lowering/recording_text.h"
 #include "exir/symbolic/sym_expr.h"
 #include "runtime/core/str_cat.h"
 

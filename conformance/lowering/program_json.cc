@@ -1,6 +1,7 @@
 #include "conformance/lowering/program_json.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <map>
 #include <optional>
@@ -64,14 +65,6 @@ std::vector<Body> BodiesOf(const Graph& graph, const std::string& path) {
   return bodies;
 }
 
-void AddPaths(const ExportedProgram& program, const std::string& path, GraphId id,
-              std::vector<std::pair<std::string, GraphId>>& paths) {
-  paths.emplace_back(path, id);
-  for (const Body& body : BodiesOf(program.graphs[id], path)) {
-    AddPaths(program, body.path, body.graph, paths);
-  }
-}
-
 class Writer {
  public:
   Writer(const ExportedProgram& program, const std::set<std::string>& fqns,
@@ -124,12 +117,10 @@ class Writer {
   // --- References and literals ---
 
   static Json ContentRef(const exir::ConstantTensor& tensor) {
-    Json shape = Json::array();
-    for (int64_t size : tensor.sizes()) shape.push_back(size);
-    return {{"const",
-             {{"sha256", TensorSha256(tensor)},
-              {"dtype", DTypeName(tensor.dtype())},
-              {"shape", std::move(shape)}}}};
+    const std::vector<int64_t> shape(tensor.sizes().begin(), tensor.sizes().end());
+    const std::string sha256 = TensorSha256(tensor);
+    return {
+        {"const", {{"sha256", sha256}, {"dtype", DTypeName(tensor.dtype())}, {"shape", shape}}}};
   }
 
   Json ConstantRef(const InputSpec& spec) const {
@@ -295,12 +286,11 @@ class Writer {
   // What the top graph's first and last entries say, without types and values.
   static Json Signature(const Json& top) {
     Json inputs = Json::array(), outputs = Json::array();
-    for (const Json& entry : top) {
-      Json input = entry;
-      if (Text(entry, "kind") == "placeholder") {
-        input["kind"] = entry["input"];
-        for (const char* field : {"input", "type"}) input.erase(field);
-        inputs.push_back(std::move(input));
+    for (Json entry : top) {
+      if (entry["kind"] == "placeholder") {
+        entry["kind"] = entry["input"];
+        for (const char* field : {"input", "type"}) entry.erase(field);
+        inputs.push_back(entry);
       }
       for (Json output : Elements(Member(entry, "outputs"))) {
         output.erase("value");
@@ -313,24 +303,21 @@ class Writer {
   Json State() const {
     std::set<std::string> targets;
     for (const InputSpec& spec : program_.signature.inputs) targets.insert(spec.target);
-    const Json none = Json::array();
-    Json state = {{"state_dict", none},
-                  {"constants", none},
-                  {"made_by_to_edge", 0},
-                  {"unreferenced", none},
-                  {"unreferenced_other", 0}};
-    for (const char* map : {"state_dict", "constants"}) {
-      for (const auto& [name, tensor] : map[0] == 's' ? program_.state_dict : program_.constants) {
+    std::map<std::string, std::vector<std::string>> named;  // by field
+    std::map<bool, int64_t> others;                         // by whether an input spec names them
+    for (const auto* map : {&program_.state_dict, &program_.constants}) {
+      const char* field = map == &program_.constants ? "constants" : "state_dict";
+      for (const auto& [name, tensor] : *map) {
         const bool used = targets.contains(name);
-        if (fqns_.contains(name)) {
-          state[used ? map : "unreferenced"].push_back(name);
-        } else {
-          Json& count = state[used ? "made_by_to_edge" : "unreferenced_other"];
-          count = count.get<int64_t>() + 1;
-        }
+        if (!fqns_.contains(name)) ++others[used];
+        if (fqns_.contains(name)) named[used ? field : "unreferenced"].push_back(name);
       }
     }
-    return state;
+    return {{"state_dict", named["state_dict"]},
+            {"constants", named["constants"]},
+            {"made_by_to_edge", others[true]},
+            {"unreferenced", named["unreferenced"]},
+            {"unreferenced_other", others[false]}};
   }
 
   const ExportedProgram& program_;
@@ -362,18 +349,18 @@ Json NamedDataJson(const exir::NamedDataOutput& data) {
           {"external", std::move(external)}};
 }
 
-Json DebugMapJson(const exir::DebugHandleMap& map, const std::map<int64_t, Json>& places) {
+Json DebugMapJson(const exir::DebugHandleMap& map, const std::string& method,
+                  const HandlePlaces& places) {
   Json json = {{"keys", "int"}, {"raw", Json::object()}, {"nodes", Json::object()}};
   for (const auto& [id, handles] : map) {
-    const int64_t* number = std::get_if<int64_t>(&id);
-    const std::string key = number == nullptr ? std::get<std::string>(id) : absl::StrCat(*number);
-    if (number == nullptr) json["keys"] = "string";
+    const auto* text = std::get_if<std::string>(&id);
+    const std::string key = text != nullptr ? *text : absl::StrCat(std::get<int64_t>(id));
+    if (text != nullptr) json["keys"] = "string";
     json["raw"][key] = handles;
     Json& nodes = json["nodes"][key] = Json::array();
     for (int64_t handle : handles) {
-      const auto at = places.find(handle);
-      for (const Json& node : at == places.end() ? Elements(Json()) : at->second)
-        nodes.push_back(node);
+      const auto at = places.find({method, handle});
+      if (at != places.end()) nodes.insert(nodes.end(), at->second.begin(), at->second.end());
     }
   }
   return json;
@@ -390,19 +377,101 @@ Json DelegateJson(const LoweredBackendModule& module, const std::string& method,
       owned.push_back(source.fqns.contains(name) ? name : "sha256:" + TensorSha256(tensor));
     }
   }
-  const auto places = source.handles.find(method);
-  const std::map<int64_t, Json> none;
   const auto bytes = module.processed.bytes;
   const std::string blob(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  return {
-      {"backend_id", module.backend_id},
-      {"compile_specs", std::move(specs)},
-      {"processed_bytes_base64", absl::Base64Escape(blob)},
-      {"program", ProgramJson(module.original, source.fqns, index)["graphs"]},
-      {"constants_owned", std::move(owned)},
-      {"named_data", NamedDataJson(module.named_data)},
-      {"debug_handle_map", DebugMapJson(module.debug_handle_map,
-                                        places == source.handles.end() ? none : places->second)}};
+  return {{"backend_id", module.backend_id},
+          {"compile_specs", std::move(specs)},
+          {"processed_bytes_base64", absl::Base64Escape(blob)},
+          {"program", ProgramJson(module.original, source.fqns, index)["graphs"]},
+          {"constants_owned", std::move(owned)},
+          {"named_data", NamedDataJson(module.named_data)},
+          {"debug_handle_map", DebugMapJson(module.debug_handle_map, method, source.handles)}};
+}
+
+// --- The recording ---
+
+std::string FloatText(double value) {
+  return absl::StrCat("f:", absl::Hex(std::bit_cast<uint64_t>(value), absl::kZeroPad16));
+}
+
+template <class Print>
+std::string Join(const Json& list, const char* separator, const Print& print) {
+  std::string text;
+  for (size_t i = 0; i < list.size(); ++i) {
+    absl::StrAppend(&text, i > 0 ? separator : "", print(list[i]));
+  }
+  return text;
+}
+
+std::string RefText(const Json& a) {
+  if (a.is_array()) return absl::StrCat("[", Join(a, ",", RefText), "]");
+  if (a.is_number_float()) return FloatText(a.get<double>());
+  // As json.dumps() of Python writes strings, and numbers, `true` and `null`.
+  if (!a.is_object() || a.empty()) return a.dump(-1, ' ', /*ensure_ascii=*/true);
+  const std::string& key = a.begin().key();
+  const Json& value = a.front();
+  if (key == "node" || key == "input") {
+    // Several numbers where a result of a result is taken.
+    const Json& out = Member(a, "out");
+    const std::string numbers = out.is_array() ? Join(out, ".", RefText) : RefText(out);
+    return absl::StrCat(key == "node" ? "%" : "%in", value.dump(), out.empty() ? "" : ".",
+                        out.empty() ? "" : numbers);
+  }
+  if (key == "param" || key == "buffer" || key == "const") {
+    const std::string name = value.is_string() ? Text(value) : "sha256:" + Text(value, "sha256");
+    return absl::StrCat("@", key, ":", name);
+  }
+  if (key == "float") {
+    return FloatText(value == "nan" ? NAN : value == "inf" ? INFINITY : -INFINITY);
+  }
+  const bool known = key == "dtype" || key == "device" || key == "memory_format" || key == "layout";
+  return known ? absl::StrCat(key, ":", Text(value)) : "?";
+}
+
+std::string TypeText(const Json& type) {
+  if (type.is_null()) return "none";
+  if (type.is_array()) return absl::StrCat("(", Join(type, ";", TypeText), ")");
+  if (type.contains("symint")) return "symint";
+  if (!type.contains("shape")) return "scalar";
+  const auto size = [](const Json& s) { return s.is_string() ? Text(s) : s.dump(); };
+  return absl::StrCat(Text(type, "dtype"), "[", Join(type["shape"], ",", size), "]");
+}
+
+std::string EntryText(const Json& entry, const std::vector<std::string>& backend_ids) {
+  const std::string kind = Text(entry, "kind"), type = TypeText(Member(entry, "type"));
+  std::string text;
+  if (kind == "placeholder") {
+    const std::string input = Text(entry, "input");
+    if (input == "user_input")
+      return absl::StrCat("input ", entry["index"].dump(), " ", type, "\n");
+    const bool named = entry["target"].is_string();
+    const char* key = named && input == "parameter" ? "param"
+                      : named && input == "buffer"  ? "buffer"
+                                                    : "const";
+    return absl::StrCat("constant ", RefText({{key, entry["target"]}}), " ", type, "\n");
+  }
+  if (kind == "output") {
+    for (const Json& output : Elements(Member(entry, "outputs"))) {
+      const Json& target = Member(output, "target");
+      absl::StrAppend(&text, "output ", Text(output, "kind"), target.is_null() ? "" : " ",
+                      target.is_object() ? RefText(target) : Text(target), " ",
+                      RefText(output["value"]), "\n");
+    }
+    for (const Json& value : Elements(Member(entry, "args"))) {
+      absl::StrAppend(&text, "output ", RefText(value), "\n");
+    }
+    return text;
+  }
+  if (kind == "getitem") return "";
+  std::string op = Text(entry, "op"), arguments = Join(entry["args"], ", ", RefText);
+  for (const auto& [name, value] : Elements(Member(entry, "kwargs")).items()) {
+    absl::StrAppend(&arguments, arguments.empty() ? "" : ", ", name, "=", RefText(value));
+  }
+  const Json& delegate = Member(entry, "delegate");
+  if (delegate.is_number() && delegate < backend_ids.size()) {
+    op = absl::StrCat("delegate:", backend_ids[delegate.get<size_t>()]);
+  }
+  return absl::StrCat("%", entry["id"].dump(), " = ", op, "(", arguments, ") : ", type, "\n");
 }
 
 }  // namespace
@@ -428,9 +497,7 @@ std::string Sha256(absl::Span<const std::byte> bytes) {
   return absl::BytesToHexString(belay::Sha256(bytes));
 }
 
-std::string Sha256(std::string_view text) {
-  return Sha256(absl::MakeConstSpan(reinterpret_cast<const std::byte*>(text.data()), text.size()));
-}
+std::string Sha256(std::string_view text) { return absl::BytesToHexString(belay::Sha256(text)); }
 
 std::string TensorSha256(const exir::ConstantTensor& tensor) {
   const absl::StatusOr<exir::Storage> dense = tensor.Dense();
@@ -439,7 +506,11 @@ std::string TensorSha256(const exir::ConstantTensor& tensor) {
 
 std::vector<std::pair<std::string, GraphId>> PathsOf(const ExportedProgram& program) {
   std::vector<std::pair<std::string, GraphId>> paths;
-  AddPaths(program, "", ExportedProgram::kTop, paths);
+  const auto add = [&](const auto& self, const std::string& path, GraphId id) -> void {
+    paths.emplace_back(path, id);
+    for (const Body& body : BodiesOf(program.graphs[id], path)) self(self, body.path, body.graph);
+  };
+  add(add, "", ExportedProgram::kTop);
   return paths;
 }
 
@@ -489,7 +560,7 @@ HandlePlaces HandlesOf(const exir::MethodPrograms& programs) {
       for (const auto& [node, place] : PlacesOf(program.graphs[id])) {
         const int64_t handle = program.graphs[id].node(node).debug_handle;
         if (handle == 0) continue;
-        Json& places = handles[name][handle];
+        Json& places = handles[{name, handle}];
         places.push_back({{"graph", SplitPath(path)}});
         places.back().update(place);
       }
@@ -500,17 +571,14 @@ HandlePlaces HandlesOf(const exir::MethodPrograms& programs) {
 
 Json LoweredDocument(const exir::MethodPrograms& programs, const DocumentSource& source) {
   std::map<int64_t, std::pair<const LoweredBackendModule*, std::string>> made;  // with its method
-  for (const auto& [name, program] : programs) {
-    std::vector<const exir::ExportedProgram*> pending = {&program};
-    while (!pending.empty()) {
-      const exir::ExportedProgram& current = *pending.back();
-      pending.pop_back();
-      for (const auto& module : current.lowered_modules) {
-        made[std::atoll(module->delegate_info.c_str())] = {module.get(), name};
-        pending.push_back(&module->original);
-      }
+  const auto add = [&](const auto& self, const std::string& name,
+                       const ExportedProgram& program) -> void {
+    for (const auto& module : program.lowered_modules) {
+      made[std::atoll(module->delegate_info.c_str())] = {module.get(), name};
+      self(self, name, module->original);
     }
-  }
+  };
+  for (const auto& [name, program] : programs) add(add, name, program);
   std::map<const LoweredBackendModule*, int64_t> indices;
   for (const auto& [number, module] : made) indices.emplace(module.first, indices.size());
   const DelegateIndex index = [&](const LoweredBackendModule& module) {
@@ -544,6 +612,24 @@ Json ModuleDocument(const Json& lowered_module, const std::string& method) {
                                  {"signature", Member(lowered_module, "signature")},
                                  {"state", Member(lowered_module, "state")}};
   return document;
+}
+
+std::string RecordingText(const Json& graphs, const std::vector<std::string>& backend_ids) {
+  std::string text;
+  for (const auto& [path, entries] : Elements(graphs).items()) {
+    if (!path.empty()) absl::StrAppend(&text, "graph ", path, "\n");
+    for (const Json& entry : entries) text += EntryText(entry, backend_ids);
+  }
+  return text.empty() ? "\n" : text;
+}
+
+std::string RecordingText(const exir::ExportedProgram& program, const std::set<std::string>& fqns) {
+  std::vector<std::string> backend_ids;
+  const Json json = ProgramJson(program, fqns, [&](const exir::LoweredBackendModule& module) {
+    backend_ids.push_back(module.backend_id);
+    return static_cast<int64_t>(backend_ids.size() - 1);
+  });
+  return RecordingText(json["graphs"], backend_ids);
 }
 
 }  // namespace belay::conformance
