@@ -136,16 +136,13 @@ Result Mutate(const CaseBackends& backends, ExportedProgram& program, Specs) {
 }
 
 Result Nest(const CaseBackends& backends, ExportedProgram& program, Specs specs) {
-  exir::CapabilityPartitionerOptions options;
-  options.tag_constants = false;
   const std::string list = SpecOr(specs, "inner_ops", "");
   const std::vector<std::string> ops = absl::StrSplit(list, ',');
-  const bool results = std::find(ops.begin(), ops.end(), "getitem") != ops.end();
-  options.proposal.supports_result = [results](exir::ValueId) { return results; };
-  const exir::CapabilityPartitioner partitioner({"RecordingBackend", {}}, exir::SupportOps(ops),
-                                                options);
+  const Json round = {{"kind", "op_support"}, {"ops", ops}, {"backend_id", "RecordingBackend"}};
+  Json proposals = Json::array();
+  ABSL_ASSIGN_OR_RETURN(const auto partitioner, CreateCasePartitioner(round, "", proposals));
   ABSL_ASSIGN_OR_RETURN(const ExportedProgram inner,
-                        exir::ToBackend(program, partitioner, backends.set()));
+                        exir::ToBackend(program, *partitioner, backends.set()));
   std::string text = "outer";
   for (const auto& [path, graph] : PathsOf(inner)) {
     for (const exir::DelegateCall& call : exir::DelegateCalls(inner, graph)) {

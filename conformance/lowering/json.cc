@@ -11,7 +11,13 @@ namespace {
 
 absl::Status CheckFields(const Json& value, const Json& schema, const Json& fields,
                          const std::string& place) {
-  for (const auto& [field, type] : fields.items()) {
+  Json all = fields;
+  const std::string others = Text(fields, "...");
+  for (const auto& other : absl::StrSplit(others, '|', absl::SkipEmpty())) {
+    all.update(schema[std::string(other)]);
+  }
+  all.erase("...");
+  for (const auto& [field, type] : all.items()) {
     const bool optional = field.ends_with('?');
     const std::string name = field.substr(0, field.size() - (optional ? 1 : 0));
     if (value.contains(name)) {
@@ -22,7 +28,7 @@ absl::Status CheckFields(const Json& value, const Json& schema, const Json& fiel
     }
   }
   for (const auto& [name, element] : value.items()) {
-    if (fields.contains(name) || fields.contains(name + "?")) continue;
+    if (all.contains(name) || all.contains(name + "?")) continue;
     return absl::InvalidArgumentError(absl::StrCat(place, "/", name, ": unknown field"));
   }
   return absl::OkStatus();

@@ -28,7 +28,8 @@ inline std::string Text(const Json& json, std::string_view key) { return Text(Me
 const Json& Elements(const Json& json);
 
 // Whether `value` is of a type. `schema` has the types that have names: another name for a type, or
-// an object with the type of each field, where "field?" may be missing and no other may be there.
+// an object with the type of each field, where "field?" may be missing and no other may be there but
+// those of the objects that "..." names.
 //   string integer boolean null any   what they are called
 //   =word                             this string (or `true`)
 //   [type] {type}                     an array or an object of values of that type

@@ -13,7 +13,8 @@ using ::testing::HasSubstr;
 
 const Json kSchema = Json::parse(R"({
   "list": "[entry]", "entry": "a|b|null",
-  "a": {"kind": "=a", "n": "integer", "names?": "{string}"}, "b": {"kind": "=b|=c", "x?": "any", "y?": "boolean|=auto"}})");
+  "a": {"kind": "=a", "...": "c", "names?": "{string}"}, "c": {"n": "integer"},
+  "b": {"kind": "=b|=c", "x?": "any", "y?": "boolean|=auto"}})");
 
 TEST(CheckSchemaTest, SaysWhatIsWrongAndWhere) {
   EXPECT_OK(CheckSchema(Json::parse(R"([{"kind": "a", "n": 2, "names": {"v": "w"}}, null,
