@@ -106,24 +106,17 @@ class Composer {
     const std::string left = step.substr(0, sign), right = step.substr(sign + 1);
     const std::vector<std::string> operands =
         absl::StrSplit(right, absl::ByAnyChar(",)]"), absl::SkipEmpty());
-    switch (step[sign]) {
-      case '[': {
-        const Values values = Get(left);
-        size_t index = values.size();
-        if (absl::SimpleAtoi(operands[0], &index) && index < values.size()) return {values[index]};
-        return builder_.Invalid("expected another index, got " + step), Values();
-      }
-      case '(':
-        return left.empty() ? Get(operands[0]) : Call(left, operands);
-      case '+':
-        return Call("add", {left, right});
-      case '*':
-        return Call("mul", {left, right});
-      case '/':
-        return Call("div", {left, right});
-      default:
-        return left.empty() ? Call("neg", {right}) : Call("sub", {left, right});
+    if (step[sign] == '[') {
+      const Values values = Get(left);
+      size_t index = values.size();
+      if (absl::SimpleAtoi(operands[0], &index) && index < values.size()) return {values[index]};
+      return builder_.Invalid("expected another index, got " + step), Values();
     }
+    if (step[sign] == '(') return left.empty() ? Get(operands[0]) : Call(left, operands);
+    if (left.empty()) return Call("neg", {right});
+    static const std::map<char, std::string> kOperators = {
+        {'+', "add"}, {'-', "sub"}, {'*', "mul"}, {'/', "div"}};
+    return Call(kOperators.at(step[sign]), {left, right});
   }
 
   Values Get(const std::string& word) {
