@@ -92,6 +92,7 @@ class Runner {
       ExportedProgram guarded = program.Clone();
       if (chosen_ == nullptr) program.guards.clear();
       absl::StatusOr<ExportedProgram> edge = exir::ToEdge(std::move(program), options);
+      if (chosen_ != nullptr) ABSL_RETURN_IF_ERROR(Annotate(edge.status(), "to_edge"));
       lowering_error_ = edge.status();
       if (!edge.ok()) return Outcome();
       source_.emplace_back(name, *std::move(edge));
