@@ -184,7 +184,9 @@ class Writer {
         if (entry.contains("id")) nodes_[graph].push_back(&entry);
         if (const auto delegate = Callee(entry)) callers_.emplace(*delegate, graph);
         for (const auto& [label, body] : Elements(Member(entry, "graphs")).items()) {
-          bodies_[{graph.owner, Text(body)}] = {graph, &entry, label};
+          // Paths grow, so that no graph is in itself.
+          const bool inner = Text(body).size() > graph.path.size();
+          if (inner) bodies_[{graph.owner, Text(body)}] = {graph, &entry, label};
         }
       }
     }

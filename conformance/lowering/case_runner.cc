@@ -290,8 +290,12 @@ absl::Status CheckLoweringCase(const LoweringCase& lowering_case) {
   static const Json& schema = *new Json(Json::parse(kSchema));
   ABSL_RETURN_IF_ERROR(
       Annotate(CheckSchema(lowering_case.description, schema, "case"), "case.json"));
+  const Json& methods = Member(lowering_case.description, "methods");
+  if (methods.empty() && Text(lowering_case.description, "entry") != "compose") {
+    return absl::InvalidArgumentError("case.json: /methods: expected a method");
+  }
   for (const auto& [method, files] : Elements(Member(lowering_case.description, "after")).items()) {
-    if (Member(lowering_case.description, "methods").contains(method)) continue;
+    if (methods.contains(method)) continue;
     return absl::InvalidArgumentError("case.json: /after/" + method + ": no such method");
   }
   return Annotate(CheckSchema(lowering_case.expected, schema, "expected"), "expected.json");
