@@ -224,8 +224,9 @@ absl::Status CheckRecorded(const std::string& directory, const std::string& pref
     const auto state = call.state.find(what);
     const OwnedValue* const value = state == call.state.end() ? nullptr : &state->second;
     if (!is_input && value == nullptr && !knows_state) continue;
-    ABSL_RETURN_IF_ERROR(check(Text(file), is_input ? at(call.inputs, index) : value,
-                               absl::StrCat("'", what, "' after the call")));
+    ABSL_RETURN_IF_ERROR(check(
+        Text(file), is_input ? at(call.inputs, index) : value,
+        absl::StrCat(is_input ? what : absl::StrCat("buffer '", what, "'"), " after the call")));
   }
   return absl::OkStatus();
 }
