@@ -71,8 +71,7 @@ void AppendZeros(std::vector<std::string_view>& pieces, uint64_t count) {
   }
 }
 
-absl::StatusOr<FilePieces> LayOutProgramFile(schema::Program metadata,
-                                             absl::Span<const SegmentBytes> segments) {
+FilePieces LayOutProgramFile(schema::Program metadata, absl::Span<const SegmentBytes> segments) {
   // Offsets depend on the metadata's size, which depends on the offsets: repeated until it stands
   // still, which it does because larger offsets never encode shorter.
   std::string bytes;
@@ -88,9 +87,6 @@ absl::StatusOr<FilePieces> LayOutProgramFile(schema::Program metadata,
     }
     bytes = SerializeDeterministic(metadata);
     if (bytes.size() == metadata_size) break;
-    if (bytes.size() < metadata_size) {
-      return absl::InternalError("the metadata's size does not settle");
-    }
     metadata_size = bytes.size();
   }
   std::unique_ptr<std::string> head = Header(kMagic);

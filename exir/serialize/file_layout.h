@@ -43,9 +43,7 @@ struct FilePieces {
 // The program file. metadata.segments have kind, size, alignment and digest; those in the program
 // file get their offsets here, those in companion files have theirs. `segments` is parallel to
 // metadata.segments; what belongs to companion files is not looked at.
-//   kInternal  the metadata's size does not settle
-absl::StatusOr<FilePieces> LayOutProgramFile(schema::Program metadata,
-                                             absl::Span<const SegmentBytes> segments);
+FilePieces LayOutProgramFile(schema::Program metadata, absl::Span<const SegmentBytes> segments);
 
 // A companion file that holds the segments `members` of the metadata, which get their offsets.
 FilePieces LayOutCompanion(schema::Program& metadata, absl::Span<const SegmentBytes> segments,

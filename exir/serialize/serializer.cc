@@ -151,7 +151,7 @@ absl::StatusOr<SerializedProgram> SerializeProgram(const ProgramImage& image,
     s->set_sha256(known ? image.segments[i].sha256 : Sha256(segments[i].pieces));
   }
   ABSL_RETURN_IF_ERROR(LayOutCompanions(segments, metadata, result));
-  ABSL_ASSIGN_OR_RETURN(FilePieces file, LayOutProgramFile(std::move(metadata), segments));
+  FilePieces file = LayOutProgramFile(std::move(metadata), segments);
   result.pieces = std::move(file.pieces);
   for (auto& owned : file.owned) result.owned.push_back(std::move(owned));
   result.size = file.size;

@@ -94,6 +94,31 @@ TEST_F(SerializerTest, ConstantsGoToACompanionWhenAsked) {
   EXPECT_EQ(Text(std::get<TensorPlan>(program.methods()[0].values[0]).constant), "1234");
 }
 
+// What is no constant and no named data stays in the program file.
+TEST_F(SerializerTest, DelegatesStayInTheProgramFile) {
+  ProgramImage image = Image();
+  image.segments.push_back({.kind = schema::Segment::DELEGATE, .pieces = {Bytes("blob of bytes")}});
+  ASSERT_OK_AND_ASSIGN(const SerializedProgram program,
+                       SerializeProgram(image, {.companions = true, .constants_companion = "w"}));
+  EXPECT_NE(program.ToString().find("blob of bytes"), std::string::npos);
+  EXPECT_EQ(program.ToString().find("1234"), std::string::npos);
+  EXPECT_EQ(program.companions.size(), 3u);
+}
+
+// A piece without bytes says nothing of what lies in a file.
+TEST_F(SerializerTest, CompanionsWithEmptyPiecesAreLeftAlone) {
+  SerializedProgram program;
+  program.pieces = {"program"};
+  program.size = 7;
+  program.companions.push_back({.name = "c.data", .pieces = {"ab", {}, "cd"}, .size = 4});
+  ASSERT_OK(WriteSerializedProgram(program, Path("p.belay")));
+  const auto written = fs::last_write_time(Path("c.data"));
+  fs::last_write_time(Path("c.data"), written - std::chrono::hours(1));
+  ASSERT_OK(WriteSerializedProgram(program, Path("p.belay")));
+  EXPECT_LT(fs::last_write_time(Path("c.data")), written) << "it was written again";
+  EXPECT_EQ(Read(Path("c.data")), "abcd");
+}
+
 TEST_F(SerializerTest, SharedWeightsAreOneFile) {
   ProgramImage first = Image();
   first.segments.resize(1);
@@ -243,8 +268,9 @@ TEST_F(SerializerTest, PathsWithoutAFolder) {
 }
 
 TEST_F(SerializerTest, OnePieceOfBytesIsAllPieces) {
+  const ProgramImage image = Image();
   ASSERT_OK_AND_ASSIGN(const SerializedProgram program,
-                       SerializeProgram(Image(), {.companions = true}));
+                       SerializeProgram(image, {.companions = true}));
   EXPECT_EQ(Text(program.ToStorage().bytes), program.ToString());
 }
 
@@ -256,8 +282,9 @@ TEST_F(SerializerTest, DigestsThatAreKnownAreTaken) {
   ASSERT_OK_AND_ASSIGN(const SerializedProgram program,
                        SerializeProgram(image, {.companions = true}));
   EXPECT_NE(program.ToString().find(std::string(32, 'x')), std::string::npos);
+  const ProgramImage unknown = Image();
   ASSERT_OK_AND_ASSIGN(const SerializedProgram plain,
-                       SerializeProgram(Image(), {.companions = true}));
+                       SerializeProgram(unknown, {.companions = true}));
   EXPECT_EQ(plain.ToString().find(std::string(32, 'x')), std::string::npos);
 }
 
