@@ -24,8 +24,8 @@ struct FunctionalForm {
   std::vector<Argument> (*compute)(OpBuilder& b, const OpCall& call) = nullptr;
 };
 
-// Of an operator whose schema writes. nullopt when there is none: the message of the error is the
-// caller's.
+// Of an operator whose schema writes. `op` gives as many results as the kind says. nullopt when
+// there is none: the message of the error is the caller's.
 std::optional<FunctionalForm> FunctionalFormOf(const OpRegistry& ops, const OpOverload& op);
 
 }  // namespace belay::exir

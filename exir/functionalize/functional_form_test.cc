@@ -1,7 +1,9 @@
 #include "exir/functionalize/functional_form.h"
 
+#include <memory>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -49,6 +51,11 @@ TEST(FunctionalFormTest, IsOfWhatIsWritten) {
                     "demo::count_functional(Tensor self, Tensor sum) -> (Tensor, Tensor)"})
                 ->kind,
             Kind::kBoth);
+  // An alias that is not written to is no new value.
+  EXPECT_EQ(FormOf({"demo::count(Tensor(b) self, Tensor(a!) sum) -> Tensor",
+                    "demo::count_functional(Tensor self, Tensor sum) -> (Tensor, Tensor)"})
+                ->kind,
+            Kind::kBoth);
 }
 
 TEST(FunctionalFormTest, OperatorsThatNoFunctionalOneReplacesHaveNone) {
@@ -72,7 +79,12 @@ TEST(FunctionalFormTest, OperatorsThatNoFunctionalOneReplacesHaveNone) {
        "demo::inc(Tensor self) -> Tensor"},
       {"demo::inc.out(Tensor self, *, Tensor(a!)[] out) -> Tensor[]",
        "demo::inc(Tensor self) -> Tensor[]"},
+      // Fewer arguments than results.
+      {"demo::inc.out(*, Tensor(a!) out) -> (Tensor(a!), Tensor)",
+       "demo::inc() -> (Tensor, Tensor)"},
       // The functional one gives no new value of what is written.
+      {"demo::count(Tensor self, Tensor(a!) sum) -> Tensor",
+       "demo::count.pure(Tensor self, Tensor sum) -> Tensor"},
       {"demo::count(Tensor self, Tensor(a!) sum) -> Tensor",
        "demo::count_functional(Tensor self, Tensor sum) -> Tensor"},
   };
@@ -87,7 +99,8 @@ TEST(FunctionalFormTest, WhatCannotBeComputedIsNamed) {
   for (const char* schema :
        {"demo::inc_(Tensor(a!) self) -> Tensor(a!)", "demo::inc(Tensor self) -> Tensor",
         "demo::pick(Tensor other, Tensor(a) self) -> (Tensor(a), Tensor)",
-        "demo::odd(Tensor(a) self) -> Tensor(b)"}) {
+        "demo::odd(Tensor(a) self) -> Tensor(b)",
+        "demo::second(Tensor(b) other, Tensor(a) self) -> (Tensor(a), Tensor(c))"}) {
     ASSERT_OK(ops->Define({.schema = schema}).status());
   }
   const auto program = [](std::string_view node, std::string_view more = "") {
@@ -108,18 +121,106 @@ TEST(FunctionalFormTest, WhatCannotBeComputedIsNamed) {
   }
   // A view of another argument than the first, a result that is none, and one of nothing.
   constexpr char kViews[] =
-      "%v: f32[2], %t: f32[2] = demo.pick.default(%z, %x)\n    %o: f32[2] = demo.odd.default(%x)";
-  ExpectRewrite(program(kViews, "    %w: f32[2] = aten.add_.Tensor(%z, 1)\n"),
+      "%v: f32[2], %t: f32[2] = demo.pick.default(%z, %x)\n    %o: f32[2] = demo.odd.default(%x)\n"
+      "    %u: f32[2], %w: f32[2] = demo.second.default(%z, %x)\n"
+      "    %f: f32[2] = custom.unknown.default(%x)";
+  ExpectRewrite(program(kViews, "    %a: f32[2] = aten.add_.Tensor(%z, 1)\n"),
                 Functionalize(&StandardDecompositions()).run,
                 R"(program training {
   graph(%x: f32[2] user_input, %z: f32[2] user_input) {
     %v: f32[2], %t: f32[2] = demo.pick.default(%z, %x)
     %o: f32[2] = demo.odd.default(%x)
+    %u: f32[2], %w: f32[2] = demo.second.default(%z, %x)
+    %f: f32[2] = custom.unknown.default(%x)
     %add: f32[2] = aten.add.Tensor(%z, 1)
     return (%add user_input_mutation "z", %add user_output)
   }
 })",
                 *ops);
+}
+
+// What a registry's operators give is theirs to say; what does not fit is an error at the node.
+class OwnOperatorsTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const auto like_first = [](MetaContext& context) -> absl::Status {
+      ABSL_ASSIGN_OR_RETURN(const TensorMeta* tensor, context.Tensor(0));
+      for (size_t k = 0; k < context.schema().returns.size(); ++k) {
+        context.SetOutput(static_cast<int>(k), *tensor);
+      }
+      return absl::OkStatus();
+    };
+    const auto numbers = [](MetaContext& context) -> absl::Status {
+      for (size_t k = 0; k < context.schema().returns.size(); ++k) {
+        context.SetOutput(static_cast<int>(k), SymExpr(1));
+      }
+      return absl::OkStatus();
+    };
+    const auto refuses = [](MetaContext&) -> absl::Status {
+      return absl::OutOfRangeError("not these");
+    };
+    const OpDef kRows[] = {
+        {.schema = "demo::count(Tensor(b) self, Tensor(a!) sum) -> Tensor"},
+        {.schema = "demo::count_functional(Tensor self, Tensor sum) -> (Tensor, Tensor)",
+         .meta = like_first},
+        {.schema = "demo::tally(Tensor self, Tensor(a!) sum) -> Tensor"},
+        {.schema = "demo::tally_functional(Tensor self, Tensor sum) -> (Tensor, Tensor)",
+         .meta = numbers},
+        {.schema = "demo::sum(Tensor self, Tensor(a!) sum) -> Tensor"},
+        {.schema = "demo::sum_functional(Tensor self, Tensor sum) -> (Tensor, Tensor)",
+         .meta = refuses},
+        {.schema = "demo::turn_(Tensor(a!) self) -> Tensor(a!)"},
+        {.schema = "demo::turn(Tensor(a) self) -> Tensor(a)", .meta = numbers},
+        {.schema = "demo::inc_(Tensor(a!) self) -> Tensor(a!)"},
+        {.schema = "demo::inc.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"},
+        {.schema = "demo::inc(Tensor self) -> Tensor", .meta = numbers},
+    };
+    ASSERT_OK_AND_ASSIGN(ops_, CreateStandardOps());
+    for (const OpDef& row : kRows) ASSERT_OK(ops_->Define(row).status());
+  }
+  static std::string Program(std::string_view nodes) {
+    return absl::StrCat(
+        "program training {\n  graph(%x: f32[2] user_input, %s: i64[2] user_input, %one: f32[1] "
+        "user_input) {\n    ",
+        std::string(nodes), "\n    return (%r user_output, %s user_output)\n  }\n}");
+  }
+
+  std::unique_ptr<OpRegistry> ops_;
+};
+
+TEST_F(OwnOperatorsTest, ResultsComeFirstThenWhatIsWritten) {
+  ExpectRewrite(Program("%r: f32[2] = demo.count.default(%x, %s)"), Functionalize().run,
+                R"(program training {
+  graph(%x: f32[2] user_input, %s: i64[2] user_input, %one: f32[1] user_input) {
+    %count_functional: f32[2], %count_functional_1: f32[2] = demo.count_functional.default(%x, %s)
+    %_to_copy: i64[2] = aten._to_copy.default(%count_functional_1, dtype=dtype:i64)
+    return (%_to_copy user_input_mutation "s", %count_functional user_output, %_to_copy user_output)
+  }
+})",
+                *ops_);
+}
+
+TEST_F(OwnOperatorsTest, WhatDoesNotFitIsAnErrorAtTheNode) {
+  const std::tuple<const char*, absl::StatusCode, const char*> kCases[] = {
+      {"%r: f32[2] = demo.count.default(%x, 2)", absl::StatusCode::kUnimplemented,
+       "a result that is no tensor, or that goes nowhere\n  at %r"},
+      {"%r: f32[2] = demo.tally.default(%x, %s)", absl::StatusCode::kUnimplemented,
+       "a result that is no tensor, or that goes nowhere\n  at %r"},
+      {"%r: f32[2] = demo.sum.default(%x, %s)", absl::StatusCode::kOutOfRange, "not these"},
+      {"%e: f32[2]{strides=[0]} = aten.expand.default(%one, [2])\n"
+       "    %r: f32[2] = demo.count.default(%x, %e)",
+       absl::StatusCode::kUnimplemented, "several elements share memory\n  at %r"},
+      {"%r: f32[2] = demo.turn_.default(%x)", absl::StatusCode::kInternal,
+       "a view that is no tensor\n  at %r"},
+      {"%r: f32[2] = demo.inc_.default(%x)", absl::StatusCode::kInternal,
+       "the functional operator gives no tensor\n  at %r"},
+      {"%r: f32[2] = demo.inc.out(%x, out=%x)", absl::StatusCode::kUnimplemented,
+       "a result that is no tensor, or that goes nowhere\n  at %r"},
+  };
+  for (const auto& [nodes, code, message] : kCases) {
+    SCOPED_TRACE(nodes);
+    ExpectPassError(Program(nodes), Functionalize().run, code, message, *ops_);
+  }
 }
 
 }  // namespace

@@ -122,28 +122,27 @@ class GraphFunctionalizer {
   absl::Status ReplaceWrite(NodeId id) {
     const Graph& graph = editor_.graph();
     const Node node = graph.node(id);
-    const std::optional<FunctionalForm> form = FunctionalFormOf(*program_.ops, *node.target);
-    if (!form.has_value()) return absl::InternalError("no functional variant");  // see Missing
+    const FunctionalForm form = *FunctionalFormOf(*program_.ops, *node.target);  // see Missing
     std::vector<Argument> arguments = node.arguments;
     for (Argument& argument : arguments) {
       ForEachValueRef(argument, [&](ValueId& value) { value = Now(value); });
     }
-    if (form->kind == FunctionalForm::Kind::kOut) return ReplaceOut(*form, id, arguments);
-    if (form->kind == FunctionalForm::Kind::kBoth) return ReplaceBoth(*form, id, arguments);
+    if (form.kind == FunctionalForm::Kind::kOut) return ReplaceOut(form, id, arguments);
+    if (form.kind == FunctionalForm::Kind::kBoth) return ReplaceBoth(form, id, arguments);
     const ValueId* written = node.operand().get_if<ValueId>();  // FunctionalFormOf: the first alone
     if (written == nullptr)
       return absl::UnimplementedError("a write to something that is no tensor");
     View* view = &ViewOf(*written);
-    if (form->kind == FunctionalForm::Kind::kView) {
-      const std::vector<Argument> shown = builder_.CallAll(form->op, arguments);
+    if (form.kind == FunctionalForm::Kind::kView) {
+      // One, as the operator that writes has (FunctionalFormOf).
+      const std::vector<Argument> shown = builder_.CallAll(form.op, arguments);
       ABSL_RETURN_IF_ERROR(builder_.status());
-      const ValueId* value = shown.empty() ? nullptr : shown[0].get_if<ValueId>();
-      if (value == nullptr) return absl::InternalError("a view that is no tensor");
-      views_.emplace_back(*view, form->op, arguments, 0, 0, *value);
+      if (!builder_.IsTensor(shown[0])) return absl::InternalError("a view that is no tensor");
+      views_.emplace_back(*view, form.op, arguments, 0, 0, *shown[0].get_if<ValueId>());
       view = &views_.back();
       view_of_[*written] = view;
-    } else if (form->kind == FunctionalForm::Kind::kValues) {
-      ABSL_RETURN_IF_ERROR(WriteValues(*form, node, arguments, *view));
+    } else if (form.kind == FunctionalForm::Kind::kValues) {
+      ABSL_RETURN_IF_ERROR(WriteValues(form, node, arguments, *view));
     }
     // The operator's result is what it wrote.
     for (ValueId value : node.results()) view_of_[value] = view;
@@ -162,7 +161,7 @@ class GraphFunctionalizer {
     ABSL_RETURN_IF_ERROR(builder_.status());
     for (size_t k = 0; k < outs; ++k) {
       const ValueId* written = node.arguments[first + k].get_if<ValueId>();
-      if (written == nullptr || k >= values.size() || !builder_.IsTensor(values[k])) {
+      if (written == nullptr || !builder_.IsTensor(values[k])) {
         return absl::UnimplementedError("a result that is no tensor, or that goes nowhere");
       }
       if (builder_.sizes(values[k]) != builder_.sizes(targets[k])) {
@@ -191,7 +190,7 @@ class GraphFunctionalizer {
     for (size_t k = 0; k < schema.arguments.size(); ++k) {
       if (!Writes(schema.arguments[k])) continue;
       const ValueId* written = node.arguments[k].get_if<ValueId>();
-      if (written == nullptr || next >= values.size() || !builder_.IsTensor(values[next])) {
+      if (written == nullptr || !builder_.IsTensor(values[next])) {
         return absl::UnimplementedError("a result that is no tensor, or that goes nowhere");
       }
       const Argument value = Cast(builder_, values[next++], builder_.dtype(arguments[k]));
@@ -216,7 +215,7 @@ class GraphFunctionalizer {
       values = builder_.CallAll(form.op, arguments);
     }
     ABSL_RETURN_IF_ERROR(builder_.status());
-    if (values.empty() || !builder_.IsTensor(values[0])) {
+    if (!builder_.IsTensor(values[0])) {
       return absl::InternalError("the functional operator gives no tensor");
     }
     const DType dtype = builder_.dtype(target);

@@ -1,6 +1,7 @@
 #include "exir/functionalize/functionalize.h"
 
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -426,6 +427,56 @@ TEST(FunctionalizeTest, ParametersThatAreWrittenAreMutated) {
                 Ops());
 }
 
+// Operands of one call that were written, each of them.
+TEST(FunctionalizeTest, EveryOperandIsReadAsItIsNow) {
+  ExpectRewrite(R"(program training {
+  graph(%x: f32[2] user_input, %y: f32[2] user_input) {
+    %a: f32[2] = aten.add_.Tensor(%x, 1)
+    %b: f32[2] = aten.add_.Tensor(%y, 2)
+    %c: f32[6] = aten.cat.default([%x, %y, %x])
+    return (%c user_output)
+  }
+})",
+                Functionalize().run, R"(program training {
+  graph(%x: f32[2] user_input, %y: f32[2] user_input) {
+    %add: f32[2] = aten.add.Tensor(%x, 1)
+    %add_1: f32[2] = aten.add.Tensor(%y, 2)
+    %c: f32[6] = aten.cat.default([%add, %add_1, %add])
+    return (%add user_input_mutation "x", %add_1 user_input_mutation "y", %c user_output)
+  }
+})",
+                Ops());
+}
+
+// Sizes of which one is not known may be equal; two that are known are or are not.
+TEST(FunctionalizeTest, SizesThatAreNotKnownMayBeEqual) {
+  const std::tuple<const char*, const char*, bool> kCases[] = {
+      {"s0", "4", true}, {"4", "s0", true}, {"s0", "s1", true}, {"1", "4", false}};
+  for (const auto& [written, other, fits] : kCases) {
+    SCOPED_TRACE(absl::StrCat(written, " ", other));
+    absl::StatusOr<ExportedProgram> program = ParseProgram(
+        absl::StrCat("program training { ranges { s0: [2, 8] s1: [2, 8] } graph(%x: f32[3,",
+                     written, "] user_input, %y: f32[3,", other, "] user_input) { %r: f32[3,",
+                     written, "] = aten.add_.Tensor(%x, %y)\nreturn (%r user_output) } }"),
+        Ops());
+    ASSERT_OK(program.status());
+    const absl::StatusOr<bool> changed = Functionalize().run(*program);
+    EXPECT_EQ(changed.ok(), fits) << changed.status();
+    if (fits) EXPECT_EQ(program->signature.outputs.front().kind, OutputKind::kUserInputMutation);
+  }
+}
+
+TEST(FunctionalizeTest, OnlyInputsWithAStateAreWritten) {
+  ExpectPassError(R"(program training {
+  graph(%o: f32[2] custom_obj "o", %x: f32[2] user_input) {
+    %a: f32[2] = aten.add_.Tensor(%o, %x)
+    return (%x user_output)
+  }
+})",
+                  Functionalize().run, absl::StatusCode::kUnimplemented,
+                  "a write to the input 'o', which is custom_obj", Ops());
+}
+
 // A program that verifies may have calls that cannot be: each is an error at its node.
 TEST(FunctionalizeTest, CallsThatCannotBeAreErrorsAtTheirNodes) {
   const std::pair<const char*, const char*> kCases[] = {
@@ -441,6 +492,13 @@ TEST(FunctionalizeTest, CallsThatCannotBeAreErrorsAtTheirNodes) {
       {"%e: f32[3,2]{strides=[0,1]} = aten.expand.default(%x, [3,2])\n"
        "%r: f32[3,2] = aten.neg.out(%e, out=%e)",
        "several elements share memory\n  at %r"},
+      {"%v: f32[7] = aten.view.default(%m, [7])\n"
+       "%u: f32[7] = aten.slice.Tensor(%v, 0, 0, 7)\n%w: f32[2,3] = aten.mul_.Scalar(%m, 2)\n"
+       "%r: f32[7] = aten.neg.default(%u)",
+       "\n  at %r"},
+      {"[%v: f32[1,3], %v2: f32[1,3], %v3: f32[1,3]] = aten.split_with_sizes.default(%m, [1,1])\n"
+       "%r: f32[1,3] = aten.mul_.Scalar(%v3, 2)",
+       "\n  at %r"},
       // Views that show nothing, when they are read or written after a write to their memory.
       {"%v: f32[7] = aten.view.default(%m, [7])\n%w: f32[2,3] = aten.mul_.Scalar(%m, 2)\n"
        "%r: f32[7] = aten.neg.default(%v)",
@@ -494,6 +552,10 @@ TEST(FunctionalizeTest, LongChainsWithViewsOfEveryKind) {
       {"bits", "%v: i32[2,3] = aten.view.dtype(%t, dtype:i32)", true},
       {"diagonal", "%v: f32[2,3] = aten.unfold.default(%u, 0, 3, 3)", true},
       {"nothing", "%v: f32[2,3] = aten.permute.default(%t, [0,5])", false},
+      {"a view of nothing",
+       "%n: f32[3,2] = aten.permute.default(%t, [0,5])\n"
+       "%v: f32[2,3] = aten.transpose.int(%n, 0, 1)",
+       false},
   };
   for (const auto& c : kViews) {
     SCOPED_TRACE(c.name);

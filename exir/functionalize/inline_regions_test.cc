@@ -266,6 +266,9 @@ TEST(InlineRegionsTest, CastsNeedTheirOperator) {
   ASSERT_OK_AND_ASSIGN(const auto ops, OpRegistry::Create(tables));
   for (const char* body : {
            "graph a(%a: f32[2,2]) { %m: f32[2,2] = aten.mm.default(%a, %a) return (%m) }",
+           // Known by its name alone.
+           "graph a(%a: f32[2,2]) { %c: f32[2,2] = aten._to_copy.default(%a)\n"
+           "%m: f32[2,2] = aten.mm.default(%c, %a) return (%m) }",
            "graph a(%a: f32[2,2]) { %r: f32[2,2] = higher_order.wrap_with_set_grad_enabled(true, "
            "graph#2, %a) return (%r) }\n"
            "graph b(%a: f32[2,2]) { %m: f32[2,2] = aten.mm.default(%a, %a) return (%m) }",

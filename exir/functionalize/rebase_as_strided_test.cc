@@ -52,6 +52,25 @@ TEST(RebaseAsStridedTest, PutsTheOwnersDimensionsInMemoryOrder) {
                 Ops());
 }
 
+// A dimension of one element has any stride.
+TEST(RebaseAsStridedTest, StridesThatNothingUsesDoNotMatter) {
+  ExpectRewrite(R"(program aten {
+  graph(%x: f32[1,4]{strides=[9,1]} user_input) {
+    %row: f32[4] = aten.select.int(%x, 0, 0)
+    %y: f32[2] = aten.as_strided.default(%row, [2], [2])
+    return (%y user_output)
+  }
+})",
+                RebaseAsStrided().run, R"(program aten {
+  graph(%x: f32[1,4]{strides=[9,1]} user_input) {
+    %row: f32[4] = aten.select.int(%x, 0, 0)
+    %y: f32[2] = aten.as_strided.default(%x, [2], [2], 0)
+    return (%y user_output)
+  }
+})",
+                Ops());
+}
+
 TEST(RebaseAsStridedTest, LeavesContiguousOwnersAlone) {
   ExpectUnchanged(R"(program aten {
   graph(%x: f32[4,6] user_input) {

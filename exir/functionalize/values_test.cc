@@ -143,6 +143,7 @@ TEST(FunctionalizedValuesTest, WritesThroughEveryView) {
   const View views[] = {
       {"aten.alias.default(%x)", "f32[4,6]"},
       {"aten.detach.default(%x)", "f32[4,6]"},
+      {"aten.lift_fresh.default(%x)", "f32[4,6]"},
       {"aten._unsafe_view.default(%x, [3,8])", "f32[3,8]"},
       {"aten.view.default(%x, [-1])", "f32[24]"},
       {"aten.squeeze.default(%x)", "f32[6]", "f32[1,6]"},
@@ -651,6 +652,9 @@ TEST(MappedValuesTest, RefusesCallsThatDoNotFitTogether) {
       {"%a: f32[2] = @_add_batch_dim(%x, 0, 1)\n[%c: f32[1], %d: f32[1], %e: f32[1]] = "
        "aten.split_with_sizes.default(%a, [1,1])\n%r: f32[3,1] = @_remove_batch_dim(%c, 1, 3, 0)",
        absl::StatusCode::kUnimplemented, "vmap of an operator whose result is no tensor"},
+      {"%a: f32[2] = @_add_batch_dim(%x, 0, 1)\n%c: f32[2], %d: f32[2] = aten.neg.default(%a)\n"
+       "%r: f32[2] = aten.neg.default(%d)",
+       absl::StatusCode::kInvalidArgument, "'d' is used where its batch has ended"},
       {"%a: f32[2] = @_add_batch_dim(%x, 0, 1)\n%c: i64[2] = aten.neg.default(%a)\n"
        "%r: i64[3,2] = @_remove_batch_dim(%c, 1, 3, 0)",
        absl::StatusCode::kUnimplemented,

@@ -152,7 +152,7 @@ Argument WriteByNumber(const Write& w, const std::vector<Argument>& arguments, s
   std::vector<Argument> on_numbers = arguments;
   on_numbers[operand] = ElementNumbers(b, w.base);
   std::vector<Argument> viewed = b.CallAll(w.call.op(), std::move(on_numbers));
-  if (!b.ok() || viewed.empty()) return Argument();
+  if (!b.ok()) return Argument();
   Argument numbers = viewed[0];
   if (const Argument::List* list = viewed[0].get_if<Argument::List>()) numbers = (*list)[w.result];
   return PutByNumber(b, w.base, numbers, w.value);
@@ -249,7 +249,7 @@ Argument View::Shown(OpBuilder& b, const Argument& parent) const {
     return Reshape(b, call["self"], call["size"]);
   }
   const std::vector<Argument> made = b.CallAll(op_, std::move(arguments));
-  if (!b.ok() || made.empty()) return Argument();
+  if (!b.ok()) return Argument();
   const Argument::List* list = made[0].get_if<Argument::List>();
   return list == nullptr ? made[0] : result_ < list->size() ? (*list)[result_] : Argument();
 }
@@ -264,10 +264,9 @@ void View::Write(OpBuilder& b, ValueId value) {
     View& whole = Whole();
     const Argument numbers = Numbers(b);
     const Argument written = PutByNumber(b, whole.current_, numbers, value);
-    const ValueId* whole_value = written.get_if<ValueId>();
-    if (!b.ok() || whole_value == nullptr) return;
+    if (!b.ok()) return;
     ++memory_->version;
-    whole.SetCurrent(*whole_value);
+    whole.SetCurrent(*written.get_if<ValueId>());
     SetCurrent(value);
     return;
   }
@@ -279,9 +278,8 @@ void View::Write(OpBuilder& b, ValueId value) {
     view->parent_->Current(b);
     const Argument whole = WriteThroughView(b, view->op_, view->arguments_, view->operand_,
                                             view->result_, view->parent_->current_, value);
-    const ValueId* whole_value = whole.get_if<ValueId>();
-    if (!b.ok() || whole_value == nullptr) return;
-    value = *whole_value;
+    if (!b.ok()) return;
+    value = *whole.get_if<ValueId>();
   }
   ++memory_->version;
   view->SetCurrent(value);
