@@ -169,5 +169,42 @@ TEST_F(CompositeKernelTest, FailuresNameTheNode) {
   }
 }
 
+TEST_F(CompositeKernelTest, ResultsAreAsManyAsTheSchemaSays) {
+  ASSERT_OK(Define({.schema = "mylib::op(Tensor x) -> Tensor"}, CompositeKind::kExplicit,
+                   [](OpBuilder& b, const OpCall& call) {
+                     return std::vector<Argument>{Unary(b, "neg", call["x"])};
+                   }));
+  const TestTensor x = TestTensor::Of<float>({1}, {1});
+  for (const std::string_view op : {"mylib.op", "aten.neg"}) {
+    EXPECT_THAT(Run(absl::StrCat("program edge { graph(%x: f32[1] user_input) { %r: f32[1], %s: "
+                                 "f32[1] = edge.",
+                                 op, ".default(%x) return (%r user_output) } }"),
+                    {EValue(x.view())}),
+                StatusIs(absl::StatusCode::kInternal, HasSubstr("expected 2 results, got 1")))
+        << op;
+  }
+}
+
+// Dtypes are no inputs of programs, but of bodies.
+TEST_F(CompositeKernelTest, GetsDtypesOfBodies) {
+  ASSERT_OK(Define({.schema = "mylib::to(Tensor x, ScalarType d) -> Tensor"},
+                   CompositeKind::kExplicit, [](OpBuilder& b, const OpCall& call) {
+                     return std::vector<Argument>{
+                         Cast(b, call["x"], call.DtypeOr("d", DType::kFloat32))};
+                   }));
+  const TestTensor x = TestTensor::Of<float>({2}, {1, 2});
+  ASSERT_OK_AND_ASSIGN(const auto results, Run(R"(program aten {
+    graph(%x: f32[2] user_input) {
+      %r: i64[2] = higher_order.wrap_with_set_grad_enabled(true, graph#1, %x, dtype:i64)
+      return (%r user_output)
+    }
+    graph g(%a: f32[2], %d: const(none)) {
+      %c: i64[2] = mylib.to.default(%a, %d)
+      return (%c)
+    } })",
+                                               {EValue(x.view())}));
+  EXPECT_THAT(ToVector<int64_t>(*results[0].tensor()), ElementsAre(1, 2));
+}
+
 }  // namespace
 }  // namespace belay::exir

@@ -186,6 +186,34 @@ TEST_F(ControlFlowTest, RowsAreOfOneShape) {
                   "%r: i64[2,u0,1] = higher_order.map_impl(graph#1, [%z], [])",
                   "graph g(%a: f32[2]) { %n: i64[u0,1] = aten.nonzero.default(%a) return (%n) }"),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("row 1 is ")));
+  // Or what one branch gives, and another not: the first row is of a tensor of floats.
+  for (const std::string_view other : {"return (7) }",
+                                       "%i: i64[2] = aten.full_like.default(%a, 1, "
+                                       "dtype=dtype:i64) return (%i) }"}) {
+    EXPECT_THAT(Run("%r: f32[2,2] = higher_order.map_impl(graph#1, [%x], [])",
+                    absl::StrCat("graph g(%a: f32[2]) { %z: b8[2] = aten.gt.Scalar(%a, 2)\n"
+                                 "%k: b8[] = aten.any.default(%z)\n%c: const(none) = "
+                                 "higher_order.cond(%k, graph#2, graph#3, [%a]) return (%c) }\n"
+                                 "graph h(%a: f32[2]) { ",
+                                 other, "\ngraph i(%a: f32[2]) { return (%a) }")),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("row 1 is ")))
+        << other;
+  }
+}
+
+TEST_F(ControlFlowTest, RowsOfSeveralTensorsGoTogether) {
+  ASSERT_OK_AND_ASSIGN(const auto results,
+                       Run("%r: f32[2,2] = higher_order.map_impl(graph#1, [%x,%x], [])",
+                           "graph g(%a: f32[2], %b: f32[2]) { %s: f32[2] = aten.add.Tensor(%a, %b) "
+                           "return (%s) }"));
+  EXPECT_THAT(ToVector<float>(*results[0].tensor()), ElementsAre(2, 4, 6, 8));
+  // Of none, the sizes that are known by then are taken.
+  ASSERT_OK_AND_ASSIGN(
+      const auto none,
+      Run("%z: f32[2,2] = aten.sub.Scalar(%x, 4)\n%n: i64[u0,2] = aten.nonzero.default(%z)\n"
+          "%r: f32[0,u0] = higher_order.map_impl(graph#1, [%e], [])",
+          "graph g(%a: f32[2]) { return (%a) }"));
+  EXPECT_EQ(none[0].tensor()->sizes, Sizes({0, 3}));
 }
 
 TEST_F(ControlFlowTest, StacksHaveALimit) {
@@ -256,6 +284,9 @@ TEST_F(ControlFlowTest, EffectsAreThoseOfTheOperator) {
                 "the operator that it calls is not known", absl::StatusCode::kUnimplemented},
            Case{"%t: token, %r: f32[2,2] = higher_order.with_effects(none)", "",
                 "the operator that it calls is not known", absl::StatusCode::kUnimplemented},
+           Case{"%r: f32[2,2] = aten.neg.default(%x)\n"
+                "higher_order.with_effects(none, op:\"aten.add.Tensor\", %x, %x)",
+                "", "there is no token"},
            // Which would be a body without a schema.
            Case{"%t: token, %r: f32[2,2] = higher_order.with_effects(none, "
                 "op:\"higher_order.cond\", %x)",

@@ -111,9 +111,8 @@ absl::StatusOr<std::vector<OwnedValue>> Interpreter::Impl::Execute(Frame& frame,
 absl::StatusOr<std::vector<OwnedValue>> Interpreter::Impl::RunOperator(
     Frame& frame, const OpOverload& op, absl::Span<const Argument> arguments,
     absl::Span<const NodeOutput> outputs, RunState& run) {
-  if (!HasKernel(op) && op.composite_kernel() != nullptr) {
-    return RunComposite(frame, op, arguments, outputs, run);
-  }
+  // What has neither was not prepared (CheckNode).
+  if (!HasKernel(op)) return RunComposite(frame, op, arguments, outputs, run);
   std::vector<Operand> operands;
   for (const Argument& argument : arguments) {
     ABSL_ASSIGN_OR_RETURN(Operand operand, ToOperand(frame, argument));

@@ -1,4 +1,5 @@
 // Programs and calls that the interpreter refuses, and what it reads of values of every kind.
+#include <chrono>
 #include <limits>
 #include <memory>
 #include <string>
@@ -13,6 +14,7 @@
 #include "exir/testing/programs.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "runtime/core/budget.h"
 #include "runtime/core/str_cat.h"
 #include "runtime/core/testing.h"
 #include "runtime/kernels/reference/reference_kernels.h"
@@ -219,6 +221,57 @@ TEST_F(InvalidCallsTest, InputsOfOneNameAreOneTensor) {
     EXPECT_THAT(interpreter.SetState("n", other),
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("expected f32[2], got")));
   }
+}
+
+// By their names, whatever stands before them; those of delegates, too.
+TEST_F(InvalidCallsTest, StateIsFoundByItsName) {
+  ASSERT_OK_AND_ASSIGN(Interpreter interpreter, Make(R"(program edge {
+    constants { state "n": f32[2] state "w": f32[2] }
+    graph(%x: f32[2] user_input, %w: f32[2] parameter "w", %n: f32[2] buffer "n") {
+      %a: f32[2] = edge.aten.add.Tensor(%n, %x)
+      %y: f32[2] = higher_order.executorch_call_delegate(module#0, %x)
+      %z: f32[2] = higher_order.executorch_call_delegate(module#1, %x)
+      return (%a buffer_mutation "n", %y user_output, %z user_output)
+    }
+    module#0 backend "b" specs [] { program edge {
+      graph(%x: f32[2] user_input) { return (%x user_output) } } }
+    module#1 backend "b" specs [] { program edge {
+      constants { state "m": f32[2] }
+      graph(%m: f32[2] buffer "m", %x: f32[2] user_input) {
+        %s: f32[2] = edge.aten.sub.Tensor(%m, %x)
+        return (%s buffer_mutation "m", %s user_output) } } }
+  })"));
+  ASSERT_OK(interpreter.Run({EValue(two_.view())}));
+  ASSERT_OK_AND_ASSIGN(const TensorView n, interpreter.GetState("n"));
+  EXPECT_THAT(ToVector<float>(n), ElementsAre(1, 2));
+  ASSERT_OK_AND_ASSIGN(const TensorView m, interpreter.GetState("m"));
+  EXPECT_THAT(ToVector<float>(m), ElementsAre(-1, -2));
+  EXPECT_THAT(interpreter.GetState("w"),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("no state 'w'; there is m, n")));
+}
+
+// Work is taken from the budget of the calling thread, before a kernel and after it.
+TEST_F(InvalidCallsTest, KernelsWorkWithinTheBudget) {
+  constexpr std::string_view kText =
+      "program edge { graph(%x: f32[2,2] user_input, %n: i64[] user_input) { %m: f32[2,2] = "
+      "edge.aten.mm.default(%x, %x) return (%m user_output) } }";
+  const TestTensor x = TestTensor::Of<float>({2, 2}, {1, 2, 3, 4}),
+                   n = TestTensor::Of<int64_t>({}, {1});
+  const auto run = [&](Budget& budget) {
+    const Budget::Scope scope(&budget);
+    return Run(kText, {EValue(x.view()), EValue(n.view())}).status();
+  };
+  Budget measured;
+  ASSERT_OK(run(measured));
+  ASSERT_GT(measured.work.taken, 1u);
+  for (const uint64_t allowed : {uint64_t{0}, measured.work.taken - 1}) {
+    Budget budget;
+    budget.work.allowed = allowed;
+    EXPECT_THAT(run(budget), StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("%m")));
+  }
+  Budget late;
+  late.deadline = std::chrono::steady_clock::now() - std::chrono::seconds(1);
+  EXPECT_THAT(run(late), StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("%m")));
 }
 
 TEST_F(InvalidCallsTest, OfTrainingProgramsOnlyBuffersAreState) {

@@ -181,6 +181,28 @@ TEST_F(OperatorCallTest, RefusesWhatAMetaKernelMustNotGive) {
                   return absl::OkStatus();
                 },
                 absl::StatusCode::kInternal, "gives no layout of its view"},
+           Case{"mylib::op.i(Tensor(a) x) -> Tensor(a)",
+                [](MetaContext& context) {
+                  TensorMeta meta = TensorMeta::Contiguous(DType::kFloat32, {2});
+                  meta.strides = {SymInt::Symbol("u0")};
+                  context.SetOutput(0, meta);
+                  return absl::OkStatus();
+                },
+                absl::StatusCode::kInternal, "gives no layout of its view"},
+           Case{"mylib::op.j(Tensor(a) x) -> Tensor(a)",
+                [](MetaContext& context) {
+                  TensorMeta meta = TensorMeta::Contiguous(DType::kFloat32, {2});
+                  meta.storage_offset = SymInt::Symbol("u0");
+                  context.SetOutput(0, meta);
+                  return absl::OkStatus();
+                },
+                absl::StatusCode::kInternal, "gives no layout of its view"},
+           Case{"mylib::op.k(Tensor(a) x) -> Tensor(a)",
+                [](MetaContext& context) {
+                  context.SetTensor(0, DType::kFloat32, std::vector<SymInt>(17, 1));
+                  return absl::OkStatus();
+                },
+                absl::StatusCode::kInternal, "gives no layout of its view"},
            Case{"mylib::op.h(Tensor(a) x) -> Tensor(a)",
                 [](MetaContext& context) {
                   context.SetTensor(0, DType::kFloat32, {3});
@@ -262,6 +284,128 @@ TEST_F(OperatorCallTest, ViewsAreCopiesWhereTheyAreNotWanted) {
                        Call(view, operands, {.views = false}));
   EXPECT_FALSE(copies[0].values[0].SharesStorage(x_value_));
   EXPECT_THAT(ToVector<float>(*copies[0].values[0].tensor()), ElementsAre(1, 2));
+}
+
+// Of results without bounds, or with more elements than can be counted, only the rank is planned.
+TEST_F(OperatorCallTest, SizesWithoutBoundsAreTheKernelsToSay) {
+  const OpOverload* op =
+      Define("mylib::op(Tensor x) -> Tensor", [](MetaContext& context) -> absl::Status {
+        std::vector<SymInt> sizes;
+        for (int d = 0; d < 6; ++d) {
+          ABSL_ASSIGN_OR_RETURN(SymExpr n, context.FreshSymbol({0, SymRange::kUnboundedAbove}));
+          sizes.push_back(std::move(n));
+        }
+        context.SetTensor(0, DType::kFloat32, sizes);
+        return absl::OkStatus();
+      });
+  run = [](KernelContext& context) { return context.Output(0, {1, 2, 1, 3, 1, 1}).status(); };
+  ASSERT_OK_AND_ASSIGN(const std::vector<CallResult> results, Call(op, {Operand::Of(&x_value_)}));
+  EXPECT_EQ(results[0].values[0].tensor()->sizes, Sizes({1, 2, 1, 3, 1, 1}));
+}
+
+// Results have no gaps and overlap nowhere, in the order that the meta kernel gives, if it does.
+TEST_F(OperatorCallTest, ResultsAreDense) {
+  struct Case {
+    std::vector<SymInt> strides;
+    Strides want;
+  };
+  static std::vector<SymInt> given;
+  const OpOverload* op = Define("mylib::op(Tensor x) -> Tensor", [](MetaContext& context) {
+    TensorMeta meta = TensorMeta::Contiguous(DType::kFloat32, {2, 3});
+    meta.strides = given;
+    context.SetOutput(0, meta);
+    return absl::OkStatus();
+  });
+  for (const Case& c : {
+           Case{{3, 1}, {3, 1}},
+           Case{{1, 2}, {1, 2}},
+           Case{{8, 2}, {3, 1}},
+           Case{{1, 8}, {1, 2}},
+           Case{{0, 0}, {3, 1}},
+           Case{{SymInt::Symbol("s0"), 1}, {3, 1}},
+       }) {
+    given = c.strides;
+    ASSERT_OK_AND_ASSIGN(const std::vector<CallResult> results, Call(op, {Operand::Of(&x_value_)}));
+    EXPECT_EQ(results[0].values[0].tensor()->strides, c.want) << c.strides[0].ToString();
+  }
+}
+
+// The schema says which argument a result is, or is a view of.
+TEST_F(OperatorCallTest, ResultsShareWhatTheSchemaSays) {
+  const auto like_x = [](MetaContext& context) -> absl::Status {
+    for (size_t k = 0; k < context.schema().returns.size(); ++k) {
+      context.SetTensor(static_cast<int>(k), DType::kFloat32, {2});
+    }
+    return absl::OkStatus();
+  };
+  const TestTensor y = TestTensor::Of<float>({2}, {5, 6});
+  OwnedValue y_value = OwnedValue::Borrow(y, true), number = OwnedValue::Scalar(EValue(2.5));
+  const Operand x = Operand::Of(&x_value_), second = Operand::Of(&y_value);
+  struct Case {
+    std::string_view schema;
+    std::vector<Operand> operands;
+    std::vector<const OwnedValue*> shared;  // null: a result of its own
+  };
+  for (const Case& c : {
+           Case{"mylib::op(Tensor(a!) x, Tensor(b!) y) -> (Tensor(b!), Tensor(a!))",
+                {x, second},
+                {&y_value, &x_value_}},
+           Case{"mylib::op(Tensor(a!) x, Tensor y) -> Tensor(a!)",
+                {Operand::Literal(2.5), second},
+                {nullptr}},
+           Case{"mylib::op(Tensor(a) x, Tensor(b) y) -> (Tensor(a), Tensor)",
+                {x, second},
+                {&x_value_, nullptr}},
+           Case{"mylib::op(Tensor(a) x, Tensor(b) y) -> Tensor(b)", {x, second}, {nullptr}},
+           Case{"mylib::op(Tensor(a) x) -> Tensor(b)", {x}, {nullptr}},
+           Case{"mylib::op(Tensor(a!) x) -> Tensor(b)", {x}, {nullptr}},
+           Case{"mylib::op(Tensor(a) x) -> Tensor(a)", {Operand::Literal(2.5)}, {nullptr}},
+           Case{"mylib::op(Tensor(a) x) -> Tensor(a)", {Operand::Of(&number)}, {nullptr}},
+       }) {
+    SCOPED_TRACE(std::string(c.schema));
+    const std::unique_ptr<OpRegistry> ops = *CreateStandardOps();
+    ASSERT_OK_AND_ASSIGN(const OpOverload* op, ops->Define({.schema = c.schema, .meta = like_x}));
+    ASSERT_OK_AND_ASSIGN(const std::vector<CallResult> results, Call(op, c.operands));
+    ASSERT_EQ(results.size(), c.shared.size());
+    for (size_t k = 0; k < results.size(); ++k) {
+      const OwnedValue& result = results[k].values[0];
+      EXPECT_EQ(result.SharesStorage(x_value_), c.shared[k] == &x_value_);
+      EXPECT_EQ(result.SharesStorage(y_value), c.shared[k] == &y_value);
+    }
+  }
+}
+
+TEST_F(OperatorCallTest, WhatIsWrittenKeepsItsSizes) {
+  const OpOverload* op = Define("mylib::op(Tensor(a!) x) -> Tensor(a!)", kLikeX);
+  run = [](KernelContext& context) { return context.Output(0, {3}).status(); };
+  EXPECT_THAT(Call(op, {Operand::Of(&x_value_)}),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("expected sizes [2], the kernel gives [3]")));
+}
+
+TEST_F(OperatorCallTest, CallsThatNoKernelTakesAreDescribed) {
+  const OpOverload* op = Define("mylib::op(Tensor x, int n) -> Tensor", kLikeX);
+  accepts = false;
+  EXPECT_THAT(Call(op, {Operand::Of(&x_value_), Operand::Literal(SymExpr(3))}),
+              StatusIs(absl::StatusCode::kUnimplemented,
+                       HasSubstr("no kernel of mylib.op.default takes the call (tensor f32[2], ")));
+}
+
+// reshape gives a view where strides allow, else a copy: what was computed shows which.
+TEST_F(OperatorCallTest, CompositeOperatorsGiveViewsWhereTheyCan) {
+  const OpOverload* reshape = *ops_->Lookup("aten.reshape.default");
+  const auto sizes = [](int64_t n) { return Operand::List({Operand::Literal(SymExpr(n))}); };
+  const TestTensor rows = TestTensor::Of<float>({2, 3}, {1, 2, 3, 4, 5, 6});
+  const TestTensor columns = TestTensor::Strided<float>({2, 3}, {1, 2}, {1, 2, 3, 4, 5, 6});
+  for (const bool views : {true, false}) {
+    for (const TestTensor* tensor : {&rows, &columns}) {
+      OwnedValue value = OwnedValue::Borrow(*tensor, true);
+      ASSERT_OK_AND_ASSIGN(const std::vector<CallResult> results,
+                           Call(reshape, {Operand::Of(&value), sizes(6)}, {.views = views}));
+      EXPECT_EQ(results[0].values[0].SharesStorage(value), views && tensor == &rows);
+      EXPECT_THAT(ToVector<float>(*results[0].values[0].tensor()), ElementsAre(1, 2, 3, 4, 5, 6));
+    }
+  }
 }
 
 }  // namespace

@@ -183,7 +183,7 @@ TensorMeta OwnedValue::Meta() const {
     meta.sizes.emplace_back(view.sizes[d]);
     meta.strides.emplace_back(view.strides[d]);
   }
-  if (view.data != nullptr && storage_ != nullptr) {
+  if (view.data != nullptr) {  // in storage_
     meta.storage_offset = (static_cast<const std::byte*>(view.data) - storage_) /
                           static_cast<int64_t>(DTypeSize(view.dtype));
   }

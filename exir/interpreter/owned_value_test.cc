@@ -166,6 +166,10 @@ TEST(OwnedValueTest, PlannedTensorsHaveNoPlaceYet) {
   EXPECT_EQ(meta.dtype, DType::kInt64);
   EXPECT_EQ(meta.rank(), 2);
   EXPECT_EQ(*meta.storage_offset.AsInt(), 0);
+  // Nor need those without elements.
+  ASSERT_OK_AND_ASSIGN(const ConstantTensor empty,
+                       OwnedValue::Planned(DType::kInt64, {0}, {1}).ToConstant());
+  EXPECT_EQ(empty.view().numel(), 0);
 }
 
 }  // namespace
