@@ -1,5 +1,6 @@
 #include "exir/builder/op_builder.h"
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -15,6 +16,7 @@
 #include "exir/testing/programs.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "runtime/core/budget.h"
 #include "runtime/core/testing.h"
 
 namespace belay::exir {
@@ -356,6 +358,125 @@ TEST_F(OpBuilderTest, NewSymbolsAreNumberedBehindThoseThereAre) {
     t.b.Call("aten.nonzero.default", {X(t)});
     EXPECT_TRUE(t.program.ranges.contains(want));
   }
+}
+
+// Whatever a program that nobody parsed calls its symbols.
+TEST_F(OpBuilderTest, NamesThatAreNoNumbersAreNobodysSymbols) {
+  Building t(kPlain, *ops_);
+  t.program.ranges["u#7"] = {0, 4};
+  const Argument i = t.b.Call("aten.nonzero.default", {X(t)});
+  ASSERT_OK(t.b.status());
+  EXPECT_EQ(t.b.size(i, 0).ToString(), "u0");
+}
+
+TEST_F(OpBuilderTest, SizesAreFoundBehindInputsThatAreNone) {
+  Building t(
+      "program aten { graph(%c: const(none) constant_input, %f: symfloat(zf0) user_input, %x: "
+      "f32[3,s0] user_input) { return (%x user_output) } }",
+      *ops_);
+  EXPECT_EQ(t.Text(t.b.Size(Expr("s0"))), "%sym_size");
+  EXPECT_THAT(t.Nodes(), ElementsAre(HasSubstr("aten.sym_size.int(%x, 1)")));
+}
+
+TEST_F(OpBuilderTest, ARegistryWithoutArithmeticComputesNoExpressions) {
+  const OpDef rows[] = {{.schema = "aten::sym_size.int(Tensor self, int dim) -> SymInt"}};
+  const absl::Span<const OpDef> tables[] = {rows};
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<OpRegistry> ops, OpRegistry::Create(tables));
+  for (const std::string_view expr : {"s0**2", "2*s0", "Max(s0, 3)"}) {
+    Building t("program aten { graph(%x: f32[s0] user_input) { return (%x user_output) } }", *ops);
+    EXPECT_EQ(t.Text(t.b.Size(Expr("s0"))), "%sym_size");
+    EXPECT_TRUE(t.b.Size(Expr(expr)).is_none());
+    EXPECT_THAT(t.b.status(), StatusIs(absl::StatusCode::kUnimplemented,
+                                       HasSubstr("no operator is known for it")))
+        << expr;
+  }
+}
+
+// What is symbolic and known is a literal, whatever kind it is of; what is more than one value, or a
+// tensor, is a node.
+TEST_F(OpBuilderTest, SymbolicOperatorsOfEveryResult) {
+  const auto define = [&](std::string_view schema, MetaFn meta) {
+    return ops_->Define({.schema = schema, .meta = meta, .traits = kSymbolic}).status();
+  };
+  ASSERT_OK(define("mylib::truth(Tensor x) -> bool", [](MetaContext& context) {
+    context.SetOutput(0, SymExpr::Bool(true));
+    return absl::OkStatus();
+  }));
+  ASSERT_OK(define("mylib::tensor(Tensor x) -> Tensor", [](MetaContext& context) {
+    context.SetTensor(0, DType::kFloat32, {2});
+    return absl::OkStatus();
+  }));
+  ASSERT_OK(define("mylib::two(Tensor x) -> (SymInt, SymInt)", [](MetaContext& context) {
+    context.SetOutput(0, SymExpr(1));
+    context.SetOutput(1, SymExpr(2));
+    return absl::OkStatus();
+  }));
+  Building t(kPlain, *ops_);
+  EXPECT_EQ(t.Text(t.b.Call("mylib.truth.default", {X(t)})), "true");
+  EXPECT_TRUE(t.Nodes().empty());
+  EXPECT_EQ(t.Text(t.b.Call("mylib.tensor.default", {X(t)})), "%tensor");
+  EXPECT_EQ(t.b.CallAll("mylib.two.default", {X(t)}).size(), 2u);
+  ASSERT_OK(t.b.status());
+  EXPECT_EQ(t.Nodes().size(), 2u);
+}
+
+TEST_F(OpBuilderTest, OperatorsThatTheRegistryDoesNotKnowAreNotCalled) {
+  for (const std::string_view dialect : {"aten", "edge"}) {
+    Building t(absl::StrCat("program ", std::string(dialect),
+                            " { graph(%x: f32[2] user_input) { %c: f32[2] = "
+                            "custom.op.default(%x) return (%c user_output) } }"),
+               *ops_);
+    const OpOverload* opaque = t.b.graph().node(t.b.graph().first()).target;
+    EXPECT_TRUE(t.b.CallAll(opaque, {X(t)}).empty());
+    EXPECT_THAT(t.b.status(), StatusIs(absl::StatusCode::kUnimplemented,
+                                       HasSubstr("has neither a meta kernel nor a decomposition")));
+    const DecompositionTable table({});
+    EXPECT_EQ(table.Find(opaque), nullptr);
+    EXPECT_EQ(table.Find(*ops_->Lookup("higher_order.cond")), nullptr);
+  }
+}
+
+TEST_F(OpBuilderTest, EdgeProgramsKeepViewsWithoutACopy) {
+  ASSERT_OK(ops_->Define({.schema = "mylib::peek(Tensor(a) x) -> Tensor(a)",
+                          .meta = [](MetaContext& context) -> absl::Status {
+                            ABSL_ASSIGN_OR_RETURN(const TensorMeta* x, context.Tensor(0));
+                            context.SetOutput(0, *x);
+                            return absl::OkStatus();
+                          }})
+                .status());
+  Building t("program edge { graph(%x: f32[2] user_input) { return (%x user_output) } }", *ops_);
+  t.b.Call("mylib.peek.default", {X(t)});
+  ASSERT_OK(t.b.status());
+  EXPECT_THAT(t.Nodes(), ElementsAre(HasSubstr("= edge.mylib.peek.default(%x)")));
+}
+
+TEST_F(OpBuilderTest, CallsStayWithinTheBudget) {
+  Building t(kPlain, *ops_);
+  Budget budget;
+  budget.deadline = std::chrono::steady_clock::now() - std::chrono::seconds(1);
+  const Budget::Scope scope(&budget);
+  EXPECT_TRUE(t.b.Call("aten.neg.default", {X(t)}).is_none());
+  EXPECT_THAT(t.b.status(), StatusIs(absl::StatusCode::kDeadlineExceeded));
+  EXPECT_TRUE(t.Nodes().empty());
+}
+
+// A kernel gets lists of as many elements as its schema says.
+TEST_F(OpBuilderTest, DecompositionsSeeNoListsOfAWrongLength) {
+  ASSERT_OK(ops_->Define({.schema = "mylib::window(Tensor x, int[2] size) -> Tensor"}).status());
+  int calls = 0;
+  ASSERT_OK(ops_->SetCompositeKernel(
+      "mylib.window.default", CompositeKind::kExplicit, [&](OpBuilder& b, const OpCall& call) {
+        ++calls;
+        return std::vector<Argument>{b.Call("aten.mul.Scalar", {call["x"], call.Ints("size")[1]})};
+      }));
+  Building t(kPlain, *ops_);
+  t.b.Call("mylib.window.default", {X(t), {3, 4}});
+  ASSERT_OK(t.b.status());
+  EXPECT_THAT(t.Nodes(), ElementsAre(HasSubstr("aten.mul.Scalar(%x, 4)")));
+  EXPECT_TRUE(t.b.Call("mylib.window.default", {X(t), {3, 4, 5}}).is_none());
+  EXPECT_THAT(t.b.status(), StatusIs(absl::StatusCode::kInvalidArgument,
+                                     HasSubstr("'size' has 3 elements, expected 2")));
+  EXPECT_EQ(calls, 1);
 }
 
 TEST_F(OpBuilderTest, DimensionsCountFromEitherEnd) {

@@ -115,6 +115,12 @@ TEST_F(OpCallTest, NamesTheArgumentThatIsSomethingElse) {
                 "expected an integer"},
            Case{2.5, [](const OpCall& c) { EXPECT_EQ(c.Sym("a"), SymInt(0)); },
                 "expected an integer"},
+           // A body is no value.
+           Case{GraphId(0), [](const OpCall& c) { EXPECT_EQ(c.Sym("a"), SymInt(0)); },
+                "expected an integer"},
+           Case{Argument::List{GraphId(0)},
+                [](const OpCall& c) { EXPECT_TRUE(c.SymInts("a").empty()); },
+                "expected a list of integers"},
            Case{Value("n"), [](const OpCall& c) { EXPECT_EQ(c.Int("a"), 0); },
                 "'a' is %n, expected a number"},
            Case{text, [](const OpCall& c) { EXPECT_EQ(c.Double("a"), 0); }, "expected a number"},
@@ -147,7 +153,7 @@ TEST_F(OpCallTest, ListsAreAsLongAsTheSchemaSays) {
       ops_->Define({.schema =
                         "mylib::pool(int[2] kernel_size, int[2] stride=[], int[1] dim=0, "
                         "int[1] output_size=0, int[3] other=0, int[] free=[], int[2] empty=[], "
-                        "int[1] padding=0) -> Tensor"}));
+                        "int[1] padding=0, int[2] ends=[1,2]) -> Tensor"}));
   const auto list = [](int n) {
     return Argument(Argument::List(static_cast<size_t>(n), Argument(int64_t{1})));
   };
@@ -172,6 +178,8 @@ TEST_F(OpCallTest, ListsAreAsLongAsTheSchemaSays) {
                 "'empty' has 1 elements"},
            Case{{list(2), list(2), list(1), list(1), list(3), list(1), list(2), list(2)},
                 "'padding' has 2"},
+           Case{{list(2), list(2), list(1), list(1), list(3), list(1), list(2), list(1), list(0)},
+                "'ends' has 0 elements, expected 2"},
        }) {
     ASSERT_OK(After([&](OpBuilder& b) {
       const absl::Status status = OpCall(b, op, c.arguments).CheckLists();
