@@ -96,6 +96,17 @@ TEST_F(InterpreterTest, SeveralResultsAndLists) {
   EXPECT_THAT(Floats(results[2]), ElementsAre(3));
 }
 
+TEST_F(InterpreterTest, ResultsThatNobodyNamesAreLeftOut) {
+  const TestTensor x = TestTensor::Of<float>({2, 2}, {1, 2, 4, 3});
+  ASSERT_OK_AND_ASSIGN(const auto results, Run(R"(program edge {
+    graph(%x: f32[2,2] user_input) {
+      none, %i: i64[2] = edge.aten.max.dim(%x, 1)
+      return (%i user_output)
+    } })",
+                                               {F32(x)}));
+  EXPECT_THAT(ToVector<int64_t>(*results[0].tensor()), ElementsAre(1, 0));
+}
+
 TEST_F(InterpreterTest, SymbolicSizesAndArithmetic) {
   constexpr std::string_view kText = R"(program edge {
     ranges { s0: [2, 8] }

@@ -170,9 +170,7 @@ class Call {
       ABSL_ASSIGN_OR_RETURN(const bool view, MakeResult(i, context.outputs()[i]));
       all_views = all_views && view;
     }
-    if (!all_views || op_.has_trait(kComposite)) {
-      ABSL_RETURN_IF_ERROR(RunIt());
-    }
+    if (!all_views) ABSL_RETURN_IF_ERROR(RunIt());
     ABSL_RETURN_IF_ERROR(ReplaceByViews(context));
     return std::move(results_);
   }
@@ -226,7 +224,7 @@ class Call {
     return OwnedValue::Planned(meta.dtype, bounds, belay::ContiguousStrides(bounds));
   }
 
-  // True when the result will be a view, and needs no kernel.
+  // True when the result will be a view, and needs no kernel; never of a composite operator.
   absl::StatusOr<bool> MakeResult(size_t i, const MetaValue& meta) {
     CallResult& result = results_[i];
     const int written = SharedArgument(schema_, i, true);
