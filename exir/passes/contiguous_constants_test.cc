@@ -28,6 +28,16 @@ TEST(ContiguousConstantsTest, TransposedWeightIsCopied) {
                 PassTestOps());
 }
 
+TEST(ContiguousConstantsTest, ContiguousWeightStays) {
+  ExpectUnchanged(R"(program aten {
+  constants { state "w": f32[2,3] }
+  graph(%w: f32[2,3] parameter "w") {
+    return (%w user_output)
+  }
+})",
+                  ContiguousConstants().run, PassTestOps());
+}
+
 TEST(ContiguousConstantsTest, ChannelsLastWeightStays) {
   ExpectUnchanged(R"(program aten {
   constants { state "w": f32[2,3,4,5]{strides=[60,1,15,3]} }

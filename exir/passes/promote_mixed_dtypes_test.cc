@@ -66,6 +66,23 @@ TEST(PromoteMixedDtypesTest, IntegersDivideAsFloats) {
                 PassTestOps());
 }
 
+TEST(PromoteMixedDtypesTest, FloatsDivideInTheWiderDtype) {
+  ExpectRewrite(R"(program aten {
+  graph(%x: f64[2] user_input, %y: f32[2] user_input) {
+    %z: f64[2] = aten.div.Tensor(%x, %y)
+    return (%z user_output)
+  }
+})",
+                PromoteMixedDtypes().run, R"(program aten {
+  graph(%x: f64[2] user_input, %y: f32[2] user_input) {
+    %_to_copy: f64[2] = aten._to_copy.default(%y, dtype=dtype:f64)
+    %z: f64[2] = aten.div.Tensor(%x, %_to_copy)
+    return (%z user_output)
+  }
+})",
+                PassTestOps());
+}
+
 TEST(PromoteMixedDtypesTest, TensorOfRankZeroDoesNotWiden) {
   ExpectRewrite(R"(program aten {
   graph(%x: f32[2] user_input, %s: f64[] user_input) {

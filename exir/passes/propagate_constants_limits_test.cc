@@ -1,5 +1,6 @@
 // What stays although its operands are constants, and where the search for what goes ends.
 #include <cstring>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -8,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "exir/ir/text.h"
 #include "exir/ir/verifier.h"
+#include "exir/ops/standard_ops.h"
 #include "exir/passes/pass_testing.h"
 #include "exir/passes/propagate_constants.h"
 #include "exir/testing/programs.h"
@@ -41,6 +43,29 @@ TEST(PropagateConstantsLimitsTest, ViewsAndWritesStay) {
                          "%s: f32[3] = aten.neg_.default(%c)\n%y: f32[3] = aten.mul.Tensor(%s, %x)",
                          "%y user_output", "training"),
                   PropagateConstants().run, PassTestOps());
+}
+
+// Of operators that nobody knows, that write although no trait says so, or that have no kernel.
+TEST(PropagateConstantsLimitsTest, OperatorsOfOthersStay) {
+  const auto like_first = [](MetaContext& context) -> absl::Status {
+    ABSL_ASSIGN_OR_RETURN(const TensorMeta* tensor, context.Tensor(0));
+    context.SetOutput(0, *tensor);
+    return absl::OkStatus();
+  };
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<OpRegistry> ops, CreateStandardOps());
+  for (const OpDef& row :
+       {OpDef{.schema = "mylib::write(Tensor(a!) x) -> Tensor", .meta = like_first},
+        OpDef{.schema = "mylib::bare(Tensor x) -> Tensor"},
+        OpDef{.schema = "mylib::pure(Tensor x) -> Tensor", .meta = like_first}}) {
+    ASSERT_OK(ops->Define(row).status());
+  }
+  for (const char* node :
+       {"%s: f32[3] = mylib.write.default(%w)", "%s: f32[3] = mylib.bare.default(%w)",
+        "%s: f32[3] = mylib.pure.default(%w)",  // without a kernel
+        "%s: f32[3] = custom.op.default(%w)"}) {
+    ExpectUnchanged(Around(absl::StrCat(node, "\n%y: f32[3] = aten.mul.Tensor(%s, %x)")),
+                    PropagateConstants().run, *ops);
+  }
 }
 
 TEST(PropagateConstantsLimitsTest, NodesThatNothingReadsAreNotComputed) {

@@ -138,6 +138,26 @@ TEST(PropagateConstantsTest, EveryReadResultOfANodeIsAConstant) {
                 PassTestOps());
 }
 
+TEST(PropagateConstantsTest, ElementsOfAListAreConstants) {
+  ExpectRewrite(R"(program aten {
+  constants { state "w": f32[4] }
+  graph(%w: f32[4] parameter "w", %x: f32[3] user_input) {
+    [%a: f32[1], %b: f32[3]] = aten.split_with_sizes_copy.default(%w, [1,3])
+    %y: f32[3] = aten.mul.Tensor(%x, %b)
+    return (%y user_output)
+  }
+})",
+                Propagate().run, R"(program aten {
+  constants { constant "_prop_tensor_constant0": f32[3] }
+  graph(%_prop_tensor_constant0: f32[3] tensor_constant "_prop_tensor_constant0",
+        %x: f32[3] user_input) {
+    %y: f32[3] = aten.mul.Tensor(%x, %_prop_tensor_constant0)
+    return (%y user_output)
+  }
+})",
+                PassTestOps());
+}
+
 // What must stay as it is, and why.
 constexpr std::pair<const char*, const char*> kKept[] = {
     {"a mutated buffer", R"(program aten {

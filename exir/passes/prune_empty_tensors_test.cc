@@ -43,6 +43,16 @@ TEST(PruneEmptyTensorsTest, NothingButEmptyInputsBecomesFull) {
                 PassTestOps());
 }
 
+TEST(PruneEmptyTensorsTest, OtherOperatorsKeepTheirEmptyInputs) {
+  ExpectUnchanged(R"(program aten {
+  graph(%x: f32[2,0] user_input, %e: f32[2,0] user_input) {
+    %y: f32[2,2,0] = aten.stack.default([%e, %x])
+    return (%y user_output)
+  }
+})",
+                  PruneEmptyTensors().run, PassTestOps());
+}
+
 TEST(PruneEmptyTensorsTest, KeepsAnEmptyInputThatDecidesTheDType) {
   ExpectUnchanged(R"(program aten {
   graph(%x: f32[2,3] user_input, %e: f16[0,3] user_input) {

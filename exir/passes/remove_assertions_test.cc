@@ -7,16 +7,21 @@
 namespace belay::exir {
 namespace {
 
-TEST(RemoveAssertionsTest, ErasesTensorMetadataAssertions) {
+// Those of numbers run.
+TEST(RemoveAssertionsTest, ErasesTensorMetadataAssertionsAlone) {
   ExpectRewrite(R"(program aten {
   graph(%x: f32[2] user_input) {
+    %y: f32[2] = aten.neg.default(%x)
     aten._assert_tensor_metadata.default(%x, none, none, dtype:f32)
-    return (%x user_output)
+    aten._assert_scalar.default(true, "as it must be")
+    return (%y user_output)
   }
 })",
                 RemoveAssertions().run, R"(program aten {
   graph(%x: f32[2] user_input) {
-    return (%x user_output)
+    %y: f32[2] = aten.neg.default(%x)
+    aten._assert_scalar.default(true, "as it must be")
+    return (%y user_output)
   }
 })",
                 PassTestOps());

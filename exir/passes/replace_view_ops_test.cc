@@ -30,7 +30,8 @@ TEST(ReplaceViewOpsTest, KeepsOperatorsThatOwnTheirResult) {
   ExpectUnchanged(R"(program aten {
   graph(%x: f32[2,3] user_input) {
     %y: f32[2,3] = aten.relu.default(%x)
-    return (%y user_output)
+    %z: f32[2,3] = custom.op.default(%y)
+    return (%z user_output)
   }
 })",
                   ReplaceViewOps().run, PassTestOps());

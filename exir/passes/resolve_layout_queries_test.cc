@@ -71,6 +71,19 @@ TEST(ResolveLayoutQueriesTest, QueriesThatDefineWhatTheyAskForStay) {
                   ResolveLayoutQueries().run, PassTestOps());
 }
 
+TEST(ResolveLayoutQueriesTest, AnswersThatNothingGivesAreErrors) {
+  ExpectPassError(R"(program aten {
+  ranges { s9: [1, 8] }
+  graph(%x: f32[100] user_input) {
+    %v: f32[2]{offset=s9 + 1} = aten.slice.Tensor(%x, 0, 2)
+    %o: symint(s9 + 1) = aten.sym_storage_offset.default(%v)
+    return (%o user_output)
+  }
+})",
+                  ResolveLayoutQueries().run, absl::StatusCode::kUnimplemented,
+                  "the size s9 can't be computed", PassTestOps());
+}
+
 TEST(ResolveLayoutQueriesTest, QueriesOfNothingAreErrors) {
   ExpectPassError(R"(program aten {
   graph(%x: f32[2,3] user_input) {
