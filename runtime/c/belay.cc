@@ -258,8 +258,9 @@ absl::Status OutOfRange(std::string_view what, size_t i, size_t count) {
 absl::Status SetValue(belay_method* method, size_t i, const absl::StatusOr<EValue>& value) {
   if (method == nullptr) return Missing("a method");
   if (!value.ok()) return value.status();
+  ABSL_RETURN_IF_ERROR(method->method->SetInput(i, *value));
   method->has_outputs = false;
-  return method->method->SetInput(i, *value);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<belay_input_info> InputInfo(const belay_method* method, size_t i) {
@@ -393,7 +394,10 @@ belay_status belay_error_status(const belay_error* error) {
 }
 void belay_error_free(belay_error* error) { delete error; }
 
-size_t belay_dtype_size(belay_dtype dtype) { return belay::DTypeSize(static_cast<DType>(dtype)); }
+size_t belay_dtype_size(belay_dtype dtype) {
+  const auto known = belay::DTypeFromProgramFile(static_cast<uint32_t>(dtype));
+  return known.has_value() ? belay::DTypeSize(*known) : 0;
+}
 
 belay_tensor belay_tensor_contiguous(belay_dtype dtype, int32_t rank, const int64_t* sizes,
                                      void* data) {

@@ -1,4 +1,4 @@
-/* A program for the tests in C; see test_programs.cc. */
+/* Programs for the tests in C; see test_programs.cc. */
 #ifndef BELAY_RUNTIME_C_TEST_PROGRAMS_H_
 #define BELAY_RUNTIME_C_TEST_PROGRAMS_H_
 
@@ -12,8 +12,20 @@ extern "C" {
  *   add(x f32[<=4], y f32[<=4]) = x + y, sizes equal
  *   count(x f32[2]) = the state "sum", to which x is added
  *   numbers(a int, b float, c bool) = a, b, c
- *   forever(x f32[1]) = x, after an endless loop */
+ *   forever(x f32[1]) = x, after an endless loop
+ *   fixed(mode = "fast") = none, "fast", 7
+ *   steps(x f32[2]) = x, by a delegate that logs the steps "copy" and 7 */
 const void* TestProgramBytes(size_t* size);
+
+/* Content for files. Likewise. */
+typedef enum TestFile {
+  TEST_PROGRAM_WITH_COMPANION, /* of a method "same"; the companion is called "weights" */
+  TEST_COMPANION,
+  TEST_PTE_PROGRAM,  /* ExecuTorch's, of relu(x f32[2,3]) */
+  TEST_PTE_EXTERNAL, /* that returns w f32[2], which is in a data file */
+  TEST_PTD           /* such a data file: w is [5, 6] */
+} TestFile;
+const void* TestFileBytes(TestFile file, size_t* size);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,83 @@
+/* What the tests in C share: they print what fails, with its line, and exit with 1 if something does. */
+#ifndef BELAY_RUNTIME_C_TEST_EXPECTATIONS_H_
+#define BELAY_RUNTIME_C_TEST_EXPECTATIONS_H_
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/c/belay.h"
+#include "runtime/c/test_programs.h"
+
+static int failures = 0;
+
+#define EXPECT(condition)                                                     \
+  do {                                                                        \
+    if (!(condition)) {                                                       \
+      fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
+      ++failures;                                                             \
+    }                                                                         \
+  } while (0)
+
+/* What must be there for the rest to make sense. */
+#define REQUIRE(condition) \
+  do {                     \
+    EXPECT(condition);     \
+    if (failures) exit(1); \
+  } while (0)
+
+/* Frees the error, which must have this status and say this. */
+static inline void ExpectError(int line, belay_status got, belay_error* error, belay_status status,
+                               const char* part) {
+  const char* message = belay_error_message(error);
+  if (got != status || belay_error_status(error) != status || strstr(message, part) == NULL) {
+    fprintf(stderr, "%s:%d: expected %s with '%s', got %s: %s\n", __FILE__, line,
+            belay_status_name(status), part, belay_status_name(got), message);
+    ++failures;
+  }
+  belay_error_free(error);
+}
+#define EXPECT_ERROR(call, status, part)                 \
+  do {                                                   \
+    belay_error* error = NULL;                           \
+    const belay_status got = (call);                     \
+    ExpectError(__LINE__, got, error, (status), (part)); \
+  } while (0)
+
+/* The program of TestProgramBytes. */
+static inline belay_program* Open(void) {
+  size_t size = 0;
+  const void* bytes = TestProgramBytes(&size);
+  belay_program* program = NULL;
+  belay_error* error = NULL;
+  if (belay_program_open_bytes(bytes, size, NULL, &program, &error) != BELAY_OK) {
+    fprintf(stderr, "%s\n", belay_error_message(error));
+    exit(1);
+  }
+  return program;
+}
+
+static inline belay_method* Load(const belay_program* program, const char* name,
+                                 const belay_method_options* options) {
+  belay_method* method = NULL;
+  belay_error* error = NULL;
+  if (belay_method_load(program, name, options, &method, &error) != BELAY_OK) {
+    fprintf(stderr, "%s\n", belay_error_message(error));
+    exit(1);
+  }
+  return method;
+}
+
+/* The float tensor [n] over `data`. */
+static inline belay_tensor Floats(int64_t n, float* data) {
+  return belay_tensor_contiguous(BELAY_FLOAT32, 1, &n, data);
+}
+
+/* What main returns. */
+static inline int Failed(void) {
+  if (failures != 0) fprintf(stderr, "%d failed\n", failures);
+  return failures != 0;
+}
+
+#endif /* BELAY_RUNTIME_C_TEST_EXPECTATIONS_H_ */
