@@ -3,7 +3,9 @@
 #include <complex>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -165,6 +167,115 @@ TEST(NpyValuesTest, RandomInputsAreNotLargerThanTheyMustBe) {
   plan.inputs[0].constraints = {{0, 4, int64_t{1} << 40, "s0", 1, 0}};
   ASSERT_OK_AND_ASSIGN(const NpyArray array, RandomInput(plan, 0, 3, 2));
   EXPECT_EQ(array.sizes, Sizes{4});
+}
+
+TEST(NpyValuesTest, RandomNumbersAreWithinTheirBounds) {
+  MethodPlan plan = PlanOf(ScalarKind::kInt);
+  plan.inputs[0].constraints = {{.dim = 0, .min = 3, .max = 8, .symbol = "s0"}};
+  const std::pair<int64_t, int64_t> cases[] = {{1, 3}, {5, 5}, {100, 8}};
+  for (const auto& [asked, expected] : cases) {
+    ASSERT_OK_AND_ASSIGN(const NpyArray array, RandomInput(plan, 0, /*seed=*/3, asked));
+    EXPECT_EQ(*array.view().as<int64_t>(), expected);
+  }
+}
+
+TEST(NpyValuesTest, DynamicSizesWithoutASymbolAreThoseThatWereAskedFor) {
+  constexpr int64_t kSize[] = {8, 3};
+  constexpr uint8_t kOrder[] = {0, 1};
+  TensorPlan tensor;
+  tensor.dtype = DType::kBool;
+  tensor.dynamic_dims = 1;
+  tensor.sizes = kSize;
+  tensor.dim_order = kOrder;
+  MethodPlan plan = PlanOf(tensor);
+  // What a formula without its symbol says does not count.
+  plan.inputs[0].constraints = {{0, 0, 8, "", /*multiplier=*/2, /*offset=*/1}};
+  ASSERT_OK_AND_ASSIGN(const NpyArray array, RandomInput(plan, 0, 3, 5));
+  EXPECT_EQ(array.sizes, Sizes({5, 3}));
+  EXPECT_EQ(array.dtype, DType::kBool);
+}
+
+TEST(NpyValuesTest, DTypesThatNumPyLacksTravelAsTheirBits) {
+  EXPECT_EQ(NpyCarrier(DType::kBFloat16), DType::kUint16);
+  EXPECT_EQ(NpyCarrier(DType::kFloat8E5M2), DType::kUint8);
+  EXPECT_EQ(NpyCarrier(DType::kFloat8E8M0FNU), DType::kUint8);
+  EXPECT_EQ(NpyCarrier(DType::kFloat16), DType::kFloat16);
+  EXPECT_EQ(NpyCarrier(DType::kUint16), DType::kUint16);
+
+  constexpr int64_t kSize[] = {3};
+  constexpr uint8_t kOrder[] = {0};
+  TensorPlan tensor;
+  tensor.dtype = DType::kBFloat16;
+  tensor.sizes = kSize;
+  tensor.dim_order = kOrder;
+  const MethodPlan plan = PlanOf(tensor);
+  ASSERT_OK_AND_ASSIGN(const NpyArray array, RandomInput(plan, 0, 3, 2));
+  EXPECT_EQ(array.dtype, DType::kUint16);
+  ASSERT_OK_AND_ASSIGN(const EValue value, InputFromNpy(plan, 0, array));
+  const TensorView* view = value.get_if<TensorView>();
+  ASSERT_NE(view, nullptr);
+  EXPECT_EQ(view->dtype, DType::kBFloat16);
+  EXPECT_EQ(view->data, array.view().data);
+  ASSERT_OK_AND_ASSIGN(const std::string bytes, NpyBytesOf(value));
+  EXPECT_THAT(bytes, HasSubstr("'<u2'"));
+}
+
+TEST(NpyValuesTest, TensorsOfAnotherDTypeAreLeftToTheMethod) {
+  const MethodPlan plan = PlanOf(TensorPlan{});  // of float32
+  const NpyArray array = ArrayOf(int8_t{3});
+  ASSERT_OK_AND_ASSIGN(const EValue value, InputFromNpy(plan, 0, array));
+  ASSERT_NE(value.get_if<TensorView>(), nullptr);
+  EXPECT_EQ(value.get_if<TensorView>()->dtype, DType::kInt8);
+}
+
+TEST(NpyValuesTest, NoneAndStringsHaveNoArray) {
+  for (const ValuePlan& value : {ValuePlan(None()), ValuePlan(std::string("fast"))}) {
+    const MethodPlan plan = PlanOf(value);
+    EXPECT_FALSE(InputTakesArray(plan, 0));
+    EXPECT_THAT(InputFromNpy(plan, 0, ArrayOf(1.0)),
+                StatusIs(absl::StatusCode::kInvalidArgument, "input 0 'x' takes no array"));
+    EXPECT_THAT(NpyBytesOf(ConstantInput(plan, 0)),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("there is no .npy file")));
+  }
+  EXPECT_TRUE(InputTakesArray(PlanOf(ScalarKind::kBool), 0));
+  EXPECT_TRUE(InputTakesArray(PlanOf(TensorPlan{}), 0));
+}
+
+TEST(NpyValuesTest, ConstantInputsAreWhatTheProgramFixed) {
+  const MethodPlan text = PlanOf(std::string("fast"));
+  EXPECT_EQ(*ConstantInput(text, 0).get_if<std::string_view>(), "fast");
+  EXPECT_EQ(*ConstantInput(PlanOf(int64_t{7}), 0).get_if<int64_t>(), 7);
+  EXPECT_EQ(*ConstantInput(PlanOf(0.5), 0).get_if<double>(), 0.5);
+  EXPECT_EQ(*ConstantInput(PlanOf(true), 0).get_if<bool>(), true);
+  EXPECT_TRUE(ConstantInput(PlanOf(None()), 0).is_none());
+  // Not fixed.
+  EXPECT_TRUE(ConstantInput(PlanOf(ScalarKind::kInt), 0).is_none());
+  EXPECT_TRUE(ConstantInput(PlanOf(TensorPlan{}), 0).is_none());
+}
+
+TEST(NpyValuesTest, ScalarsAreArraysOfRankZero) {
+  NpyArray vector = ArrayOf(int64_t{3});
+  vector.sizes = {1};
+  EXPECT_THAT(InputFromNpy(PlanOf(ScalarKind::kInt), 0, vector),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("input 0 'x' is a scalar and takes an array of rank 0, not")));
+}
+
+TEST(NpyValuesTest, BoolsAreZeroOrOneOfAnyDType) {
+  const MethodPlan plan = PlanOf(ScalarKind::kBool);
+  const auto expect = [&](const NpyArray& array, std::optional<bool> expected) {
+    const absl::StatusOr<EValue> value = InputFromNpy(plan, 0, array);
+    ASSERT_EQ(value.ok(), expected.has_value()) << array.view().ToString();
+    if (expected.has_value()) EXPECT_EQ(*value->get_if<bool>(), *expected);
+  };
+  expect(ArrayOf(int32_t{0}), false);
+  expect(ArrayOf(int32_t{1}), true);
+  expect(ArrayOf(int32_t{-1}), std::nullopt);
+  expect(ArrayOf(0.0f), false);
+  expect(ArrayOf(1.0f), true);
+  expect(ArrayOf(std::numeric_limits<float>::quiet_NaN()), std::nullopt);
+  expect(ArrayOf(false), false);
+  expect(ArrayOf(true), true);
 }
 
 }  // namespace

@@ -96,11 +96,47 @@ TEST(EventLogTest, ScopesMeasureTheCpuTimeOfTheOutermost) {
   EXPECT_LT(init.begin, init.end);
 }
 
+TEST(EventLogTest, CpuTimeIsThatOfMethodsNotOfWhatElseIsOutermost) {
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<EventLog> log, EventLog::Create(10));
+  for (const EventKind kind : {EventKind::kExecute, EventKind::kInit}) {
+    const ScopedEvent event(EventSink{log.get(), 0}, kind);
+    volatile uint64_t work = 0;
+    for (int i = 0; i < 1'000'000; ++i) work = work + 1;
+  }
+  ASSERT_EQ(log->events().size(), 2u);
+  EXPECT_GT(log->events()[0].cpu, 0);
+  EXPECT_EQ(log->events()[1].cpu, 0);
+}
+
+TEST(EventLogTest, StepsEndWhenTheyAreLogged) {
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<EventLog> log, EventLog::Create(10));
+  const EventSink sink = {log.get(), 0};
+  const int64_t begin = sink.Begin();
+  EXPECT_GT(begin, 0);
+  sink.Step({.id = 7}, begin);
+  ASSERT_EQ(log->events().size(), 1u);
+  EXPECT_EQ(log->events()[0].begin, begin);
+  EXPECT_GE(log->events()[0].end, begin);
+  EXPECT_LE(log->events()[0].end, EventLog::Now());
+}
+
 TEST(EventLogTest, WithoutALogNothingHappens) {
   const EventSink sink;
   const ScopedEvent event(sink, EventKind::kExecute);
   EXPECT_EQ(sink.Begin(), 0);
-  sink.Step(sink.Name("conv"), 0);
+  const StepId step = sink.Name("conv");
+  EXPECT_FALSE(step.named);
+  sink.Step(step, 0);
+  sink.Step(step, 0, 1);
+}
+
+TEST(EventLogTest, KindsHaveNames) {
+  std::vector<std::string_view> names;
+  for (int kind = 0; kind <= static_cast<int>(EventKind::kStep); ++kind) {
+    names.push_back(EventKindName(static_cast<EventKind>(kind)));
+  }
+  EXPECT_THAT(names, ElementsAre("load", "resolve", "allocate", "init", "execute", "instruction",
+                                 "delegate_call", "step"));
 }
 
 TEST(EventLogTest, TooManyEventsAreAnError) {

@@ -88,6 +88,16 @@ TEST(HardwareCountersTest, WhatTheSystemRefusesIsAbsent) {
   EXPECT_THAT(one.Stop(), ElementsAre(std::nullopt, Optional(2.0), std::nullopt));
 }
 
+TEST(HardwareCountersTest, ACounterThatCanNoLongerBeReadHasNoCount) {
+  FakeSystem system;
+  system.there = {kCycles, kInstructions};
+  HardwareCounters counters(system);
+  system.stands = {{kCycles, {10, 10, 10}}, {kInstructions, {10, 10, 10}}};
+  counters.Start();
+  system.stands = {{kInstructions, {15, 20, 20}}};
+  EXPECT_THAT(counters.Stop(), ElementsAre(std::nullopt, Optional(5.0), std::nullopt));
+}
+
 // The one of this machine, which may have counters or not.
 TEST(HardwareCountersTest, TheStandardSystemCountsOrIsSilent) {
   HardwareCounters counters;
